@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# What ./check checks, a function each. They run with set -e, in a shell of
+# their own, with their output in a log; `skip` says that one cannot be made.
+
+# Paths of setup.sh and the caller's set -e, which shellcheck cannot see from here:
+# shellcheck disable=SC2154,SC2164
+
+readonly builds=$out/check
+jobs=$(nproc)
+readonly jobs
+
+# -- the sources -------------------------------------------------------------
+
+# Shell scripts, by their first line or their directive.
+scripts() {
+  find "$top" \( -name .git -o -path "$out" -o -name autom4te.cache -o -path "$top/build-aux" \
+    -o -path "$top/m4" \) -prune -o -type f ! -name 'configure*' ! -name libtool ! -name '*.bats' \
+    -exec awk 'FNR > 3 { nextfile }
+      FNR == 1 && /^#!.*[\/ ](ba)?sh( |$)/ || /^# shellcheck shell=/ { print FILENAME; nextfile }' {} +
+}
+
+check_scripts() {
+  local list
+  mapfile -t list < <(scripts)
+  printf '%s\n' "${list[@]}"
+  have shellcheck || skip "no shellcheck"
+  cd "$top"
+  shellcheck -x "${list[@]}"
+  # bats ends a test at a cd that fails; a file may be called as a command is.
+  shellcheck -x -S warning -e SC2164,SC2238 tests/lab/*.bats
+}
+
+check_headers() {
+  local bad
+  bad=$(find "$top" \( -name .git -o -path "$out" \) -prune -o -type f \
+    \( -name '*.[chS]' -o -name '*.mk' -o -name '*.am' -o -name '*.ac' -o -name '*.sh' -o \
+    -name '*.bats' -o -name '*.bash' -o -name '*.map' -o -name '*.[1-8]' -o -name '*.md' \) \
+    -exec grep -L 'SPDX-License-Identifier: BSD-2-Clause' {} +)
+  [[ -z $bad ]] || { printf 'no licence in:\n%s\n' "$bad"; return 1; }
+}
+
+check_manuals() {
+  have mandoc || skip "no mandoc"
+  mandoc -Tlint -W warning "$top"/docs/*.[1-8]
+}
+
+# -- builds and unit tests -----------------------------------------------------
+
+check_build() { build "$builds/$1" --enable-werror "${@:2}"; }
+
+# A program that hangs fails alone, with all that it has forked.
+readonly patience="$src/ci/alone 200"
+
+# A locale with a decimal comma, as applications may have set one.
+german() {
+  local dir=$builds/locale
+  [[ -e /usr/share/i18n/locales/de_DE ]] && have localedef || return 0
+  mkdir -p "$dir"
+  [[ -e $dir/de_DE.UTF-8 ]] || localedef -i de_DE -f UTF-8 "$dir/de_DE.UTF-8"
+  export LOCPATH=$dir
+}
+
+# make_check BUILD WRAPPER [ARG…]: WRAPPER goes in front of each program.
+make_check() {
+  german
+  cd "$builds/$1"
+  make -j"$jobs" check LOG_FLAGS="$patience $2" "${@:3}"
+}
+
+# The programs of tests/unit and tests/verbs: NAME.c that defines tests.
+test_programs() {
+  local file
+  cd "$top"
+  for file in tests/{unit,verbs}/test_*.c; do
+    [[ ! -e $file ]] || printf '%s ' "${file%.c}"
+  done
+}
+
+check_unit() { make_check gcc ''; }
+
+check_clang() {
+  have clang || skip "no clang"
+  check_build clang CC=clang
+  make_check clang ''
+}
+
+check_sanitized() {
+  check_build asan --enable-sanitizer=address,undefined
+  make_check asan '' TESTS="$(test_programs)"
+}
+
+# ThreadSanitizer wants its memory where address randomisation may put other things.
+check_threads() {
+  check_build tsan --enable-sanitizer=thread
+  make_check tsan 'setarch -R' TESTS="$(test_programs)"
+}
+
+# A few: what parses, keeps lists, or frees what others still hold. The stack of
+# a thread that lives to the end looks as if it was possibly lost.
+check_valgrind() {
+  local options=(-q --trace-children=yes --error-exitcode=99 --leak-check=full
+    --show-leak-kinds=definite --errors-for-leak-kinds=definite)
+  have valgrind || skip "no valgrind"
+  make_check gcc "valgrind ${options[*]}" TESTS="$(
+    printf 'tests/%s ' unit/test_{flow,options,log,json,bench_io} verbs/test_{post,split,life,error})"
+}
+
+check_dist() {
+  cd "$builds/gcc"
+  make -s -j"$jobs" distcheck LOG_FLAGS="$patience"
+  released
+}
+
+# What git has is in the tarball.
+released() {
+  local left
+  git -C "$top" rev-parse >/dev/null 2>&1 || return 0
+  left=$(comm -23 <(git -C "$top" ls-files | grep -vx .gitignore | sort) \
+    <(tar -tf ccshim-*.tar.xz | sed 's,^[^/]*/,,' | sort))
+  [[ -z $left ]] || { printf 'not in the tarball:\n%s\n' "$left"; return 1; }
+}
+
+# -- what is installed ---------------------------------------------------------
+
+# NODE SYMBOL, as the version script says it.
+mapped_symbols() {
+  awk '/^[A-Z0-9_.]+ \{/ { node = $1 } /global:/ { on = 1; next } /local:|^}/ { on = 0 }
+    on && /;/ { gsub(/[ \t;]/, ""); print node, $0 }' "$top/libshim/libccshim.map" | sort
+}
+
+# The same, as the object has it.
+exported_symbols() {
+  nm -D --defined-only --with-symbol-versions "$1" |
+    awk '$2 != "A" && split($3, s, /@+/) { print s[2], s[1] }' | sort
+}
+
+# Nothing but what every RDMA application has loaded anyway.
+check_needed() {
+  local bad
+  bad=$(readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+    grep -vxE 'lib(ibverbs|c|m)\.so\.[0-9]+|ld-linux.*') || return 0
+  printf 'needs beyond libibverbs, libc and libm: %s\n' "$bad"
+  return 1
+}
+
+installed_files() {
+  printf '%s\n' bin/ccbench bin/ccshim include/ccshim/cc.h \
+    lib/ccshim/libccshim.so share/bash-completion/completions/ccshim.bash
+  find "$top/docs" -name '*.[1-8]' |
+    sed 's,.*/\(.*\)\.\([1-8]\)$,share/man/man\2/\1.\2,'
+}
+
+check_install() {
+  local to=$builds/installed usr=$builds/installed/usr/local lib said
+  rm -rf "$to"
+  configured "$builds/gcc" --enable-werror
+  make -s DESTDIR="$to" install
+  find "$to" -type f ! -name '*.la' | sed "s,^$usr/,," | sort | diff <(installed_files | sort) -
+  lib=$usr/lib/ccshim/libccshim.so
+  if readelf -d "$lib" | grep SONAME; then return 1; fi
+  check_needed "$lib"
+  diff <(mapped_symbols) <(exported_symbols "$lib")
+  [[ $("$usr/bin/ccshim" -V) == *"$(sed -n 's/^AC_INIT(\[ccshim\], \[\(.*\)\])/\1/p' \
+    "$top/configure.ac")"* ]]
+  CCSHIM_CONFIG='' CCSHIM_LIB=$lib "$usr/bin/ccshim" run -n -a timely | grep -F "$lib"
+  # A program without verbs hears nothing of it.
+  said=$(LD_PRELOAD=$lib true 2>&1)
+  [[ -z $said ]]
+}
+
+# -- the lab -------------------------------------------------------------------
+
+check_kernel() {
+  [[ $EUID -eq 0 ]] || skip "the lab needs root"
+  kernel
+}
+
+# check_suite FILE: a bats file, with the programs of the first build.
+check_suite() {
+  [[ $EUID -eq 0 ]] || skip "the lab needs root"
+  have bats || skip "no bats"
+  [[ -e $top/$1 ]] || skip "not in this tree"
+  export top_builddir=$builds/gcc top_srcdir=$top
+  cd "$builds/gcc"
+  make -s -j"$jobs" check TESTS= >/dev/null
+  bats --timing --tap "$top/$1"
+}

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# What ./demo and ./check share: Debian packages, a build outside of the source
+# tree, and steps with a number, a clock and a log.
+#
+# Set before: top, the source tree; name, the program's; steps, how many.
+
+# What the callers set or use, shellcheck cannot see from here:
+# shellcheck disable=SC2034,SC2154,SC2164
+readonly out=$top/out src=$top/out/src
+export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH=$PATH:/usr/sbin:/sbin
+
+complain() { printf '%s: %s\n' "$name" "$*" >&2; }
+
+fail() { complain "$*"; exit 1; }
+
+have() { command -v "$1" >/dev/null; }
+
+# A check that cannot be made here is not one that failed.
+skip() { printf 'skipped: %s\n' "$*"; exit 77; }
+
+# One run at a time in a tree: they share out/.
+begin() {
+  [[ ! -e $top/config.status ]] ||
+    fail "this tree was configured in place, which confuses builds outside of it: run 'make distclean'"
+  mkdir -p "$out" || fail "cannot write to $out"
+  exec 9>"$out/lock"
+  ! have flock || flock -n 9 || fail "another ./demo or ./check runs in this tree"
+}
+
+# -- packages ----------------------------------------------------------------
+
+readonly build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
+  libibverbs-dev libmnl-dev)
+# The lab's kernel is compiled, then rxe needs its provider and somebody has to
+# build the network.
+readonly lab_packages=(gcc libc6-dev make flex bison bc perl binutils xz-utils
+  iproute2 procps kmod libelf-dev libssl-dev ibverbs-providers)
+readonly demo_packages=(gnuplot-nox jq)
+readonly check_packages=(clang libcmocka-dev bats jq shellcheck mandoc man-db
+  valgrind gnuplot-nox ibverbs-utils rdmacm-utils perftest python3
+  iputils-ping file locales)
+readonly full_packages=(qemu-system-x86 busybox-static cpio)
+
+installed() { [[ $(dpkg-query -Wf '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
+
+# The source of the lab's kernel, as the newest package that there is.
+kernel_source() {
+  local file
+  for file in /usr/src/linux-source-6.{12,1}.tar.xz; do
+    [[ ! -e $file ]] || return 0
+  done
+  if apt-cache show linux-source-6.12 >/dev/null 2>&1; then
+    echo linux-source-6.12
+  else
+    echo linux-source
+  fi
+}
+
+# missing PACKAGE…: those of them that are not installed.
+missing() {
+  local package
+  for package in "$@"; do
+    installed "$package" || echo "$package"
+  done
+}
+
+# packages PACKAGE…: install what is missing. Without root it is only named:
+# the rest may do without.
+packages() {
+  local wanted source
+  have apt-get || skip "no apt-get here; what Debian calls these is needed: $*"
+  mapfile -t wanted < <(missing "$@")
+  source=$(kernel_source)
+  ((${#wanted[@]} + ${#source})) || return 0
+  [[ $EUID -eq 0 ]] || skip "as root: apt-get install ${wanted[*]} $source"
+  apt-get -qq update || echo "apt-get update failed: trying with the lists that are there"
+  [[ -z $source ]] || source=$(kernel_source)
+  apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install \
+    "${wanted[@]}" ${source:+"$source"}
+}
+
+# -- building ----------------------------------------------------------------
+
+# autoconf writes beside configure.ac, so it is given a directory of links to
+# the sources: the tree itself stays as it is.
+sources() {
+  local path
+  mkdir -p "$src"
+  for path in "$top"/* "$top/.ci"; do
+    case ${path##*/} in
+      out | configure | configure~ | config.* | build-aux | m4 | aclocal.m4 | autom4te.cache | \
+        Makefile | Makefile.in | libtool | *.tar.*) ;;
+      *) ln -sfn "$path" "$src/${path##*/}" ;;
+    esac
+  done
+  [[ -e $src/configure ]] || "$src/autogen.sh"
+}
+
+# configured DIR ARG…: a build tree in DIR, configured with ARG….
+configured() {
+  local dir=$1
+  shift
+  sources
+  mkdir -p "$dir"
+  cd "$dir"
+  [[ -e config.status && $(cat arguments 2>/dev/null) == "$*" ]] && return
+  "$src/configure" -q "$@"
+  echo "$*" >arguments
+}
+
+build() {
+  configured "$@"
+  make -s -j"$(nproc)"
+}
+
+kernel() { "$top/ci/lab" --prepare --engine uml; }
+
+# -- steps -------------------------------------------------------------------
+
+step=0 job='' log=''
+readonly limit=1500   # seconds in which any step ought to be through
+
+clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
+
+# descendants PID: it and all that came of it, whatever process groups they made.
+descendants() {
+  have ps || { echo "$1"; return; }
+  ps -eo ppid=,pid= | awk -v root="$1" '
+    { parent[$2] = $1 }
+    END {
+      for (pid in parent) {
+        for (p = pid; p > 1 && p != root; p = parent[p]);
+        if (p == root) print pid
+      }
+    }'
+}
+
+# end_job PID: with ten seconds for cleaning up.
+end_job() {
+  local all tries
+  mapfile -t all < <(descendants "$1")
+  kill -TERM "${all[@]}"
+  for ((tries = 0; tries < 50; tries++)); do
+    kill -0 "$1" || break
+    sleep 0.2
+  done
+  kill -KILL "${all[@]}"
+} 2>/dev/null
+
+end_jobs() {
+  local id
+  for id in $(jobs -rp); do
+    end_job "$id" || true
+  done
+}
+
+interrupted() {
+  trap - "$1" EXIT
+  end_jobs
+  echo
+  complain "interrupted in step $step"
+  kill -s "$1" $$
+}
+
+watch_signals() {
+  local signal
+  trap end_jobs EXIT
+  for signal in INT TERM HUP; do
+    # shellcheck disable=SC2064 # the name is wanted now
+    trap "interrupted $signal" "$signal"
+  done
+}
+
+# background LOG CMD…: start CMD, as $!.
+background() {
+  local log=$1
+  shift
+  set -m
+  (set -e; "$@") >"$log" 2>&1 </dev/null 9>&- &
+  set +m
+}
+
+# On a terminal the line tells how long it has been, and the log's last words.
+draw() {
+  [[ -t 1 ]] || return 0
+  printf '\r%s %s  %.60s\e[K' "$1" "$(clock "$2")" "$(tail -n 1 "$log" | tr -cd '[:print:]')"
+}
+
+give_up() {
+  end_job "$job" || true
+  echo "gave up after $limit s" >>"$log"
+}
+
+# run_step TITLE CMD…: status (77 being a skip), log and seconds are set, and the
+# line is left open for what the caller has to say. Never call it in a condition:
+# there, set -e would not hold in CMD.
+run_step() {
+  local title=$1 line slug begun=$SECONDS
+  shift
+  status=0
+  ((++step))
+  slug=${title//[^a-zA-Z0-9]/-}
+  printf -v log '%s/%02d-%s.log' "$logs" "$step" "${slug,,}"
+  printf -v line '[%*d/%d] %5s  %-40s' ${#steps} "$step" "$steps" "$(clock "$SECONDS")" "$title"
+  printf '%s' "$line"
+  background "$log" "$@"
+  job=$!
+  while kill -0 "$job" 2>/dev/null; do
+    draw "$line" $((SECONDS - begun))
+    ((SECONDS - begun < limit)) || give_up
+    sleep 0.2
+  done
+  wait "$job" || status=$?
+  seconds=$((SECONDS - begun))
+  [[ ! -t 1 ]] || printf '\r%s\e[K' "$line"
+}
+
+# What a log ends with, where people look.
+show_tail() {
+  printf '    | %s\n' "${1#"$top/"}:"
+  tail -n "${2:-15}" "$1" | cut -c 1-200 | sed 's/^/    | /'
+}
