@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/hist.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#define SUB (1u << CCS_HIST_SUB_BITS)
+
+_Static_assert(sizeof(struct ccs_hist) <= 8192, "the histogram is meant to fit two pages");
+
+/* Values below 2*SUB have a bucket each; above, the top bits after the leading one choose. */
+static unsigned bucket_of(uint64_t value)
+{
+	unsigned shift;
+
+	if (value < 2 * SUB)
+		return (unsigned)value;
+	shift = 63u - CCS_HIST_SUB_BITS - (unsigned)__builtin_clzll(value);
+	return shift * SUB + (unsigned)(value >> shift);
+}
+
+/* The middle of a bucket. */
+static uint64_t value_of(unsigned bucket)
+{
+	unsigned shift;
+
+	if (bucket < 2 * SUB)
+		return bucket;
+	shift = bucket / SUB - 1;
+	return ((uint64_t)(SUB + bucket % SUB) << shift) + (((uint64_t)1 << shift) >> 1);
+}
+
+/* The shape survives and rare values do not vanish. Rarer than one in 2^31 records. */
+static void halve(struct ccs_hist *h)
+{
+	for (unsigned i = 0; i < CCS_HIST_BUCKETS; i++)
+		h->bucket[i] = h->bucket[i] / 2 + h->bucket[i] % 2;
+	h->halvings++;
+}
+
+static void take_extremes(struct ccs_hist *h, uint64_t min, uint64_t max)
+{
+	if (!h->count || min < h->min)
+		h->min = min;
+	if (max > h->max)
+		h->max = max;
+}
+
+/* After n halvings one record in 2^n is counted, so that old and new weigh the same. */
+static bool is_counted(const struct ccs_hist *h)
+{
+	return !(h->count & (((uint64_t)1 << h->halvings) - 1));
+}
+
+void ccs_hist_record(struct ccs_hist *h, uint64_t value)
+{
+	uint32_t *bucket = &h->bucket[bucket_of(value)];
+
+	if (is_counted(h)) {
+		if (*bucket == UINT32_MAX)
+			halve(h);
+		++*bucket;
+	}
+	take_extremes(h, value, value);
+	h->count++;
+	h->sum += (double)value;
+}
+
+static uint64_t weight(const struct ccs_hist *h)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < CCS_HIST_BUCKETS; i++)
+		sum += h->bucket[i];
+	return sum;
+}
+
+uint64_t ccs_hist_percentile(const struct ccs_hist *h, double q)
+{
+	double rank = ceil(fmin(fmax(q, 0), 1) * (double)weight(h));
+	uint64_t seen = 0, value;
+	unsigned i = 0;
+
+	if (!h->count || rank < 1)
+		return h->min;
+	while (i < CCS_HIST_BUCKETS && (double)(seen += h->bucket[i]) < rank)
+		i++;
+	if (q >= 1 || i == CCS_HIST_BUCKETS)
+		return h->max;
+	value = value_of(i);
+	if (value < h->min)
+		return h->min;
+	return value > h->max ? h->max : value;
+}
+
+double ccs_hist_mean(const struct ccs_hist *h)
+{
+	return h->count ? h->sum / (double)h->count : 0;
+}
+
+/* A bucket of from in the scale of into. */
+static uint64_t scaled(uint32_t n, uint32_t halvings)
+{
+	for (; halvings && n > 1; halvings--)
+		n = n / 2 + n % 2;
+	return n;
+}
+
+void ccs_hist_merge(struct ccs_hist *into, const struct ccs_hist *from)
+{
+	if (!from->count)
+		return;
+	while (into->halvings < from->halvings)
+		halve(into);
+	for (unsigned i = 0; i < CCS_HIST_BUCKETS; i++)
+		while (into->bucket[i] + scaled(from->bucket[i], into->halvings - from->halvings) >
+		       UINT32_MAX)
+			halve(into);
+	for (unsigned i = 0; i < CCS_HIST_BUCKETS; i++)
+		into->bucket[i] += (uint32_t)scaled(from->bucket[i],
+						    into->halvings - from->halvings);
+	take_extremes(into, from->min, from->max);
+	into->count += from->count;
+	into->sum += from->sum;
+}

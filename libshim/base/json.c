@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/number.h"
+
+/* Length of the well-formed UTF-8 sequence at s (RFC 3629), 0 if it is none. */
+static unsigned utf8_len(const unsigned char *s)
+{
+	unsigned char low = 0x80, high = 0xbf;
+	unsigned len;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+	/* The second byte is what rules out overlong forms, surrogates and > U+10FFFF. */
+	if (s[0] == 0xe0)
+		low = 0xa0;
+	else if (s[0] == 0xed)
+		high = 0x9f;
+	else if (s[0] == 0xf0)
+		low = 0x90;
+	else if (s[0] == 0xf4)
+		high = 0x8f;
+	if (s[1] < low || s[1] > high)
+		return 0;
+	for (unsigned i = 2; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	return len;
+}
+
+static void put_string(FILE *f, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	unsigned len;
+
+	putc('"', f);
+	for (; *s; s += len ? len : 1) {
+		len = utf8_len(s);
+		if (!len)
+			fputs("\\ufffd", f);
+		else if (*s < 0x20 || *s == 0x7f)
+			fprintf(f, "\\u%04x", *s);
+		else if (*s == '"' || *s == '\\')
+			fprintf(f, "\\%c", *s);
+		else
+			fwrite(s, 1, len, f);
+	}
+	putc('"', f);
+}
+
+static uint64_t level_bit(const struct ccs_json *j)
+{
+	return (uint64_t)1 << (j->depth - 1);
+}
+
+static void new_line(struct ccs_json *j)
+{
+	fprintf(j->f, "\n%*s", 2 * (int)j->depth, "");
+}
+
+/* The comma, line break and key before a value; false if the value is too deep to write. */
+static bool begin_value(struct ccs_json *j, const char *key)
+{
+	if (j->dropped)
+		return false;
+	if (!j->depth)
+		return true;
+	if (j->has_items & level_bit(j))
+		putc(',', j->f);
+	j->has_items |= level_bit(j);
+	new_line(j);
+	if (!(j->is_array & level_bit(j))) {
+		put_string(j->f, key ? key : "");
+		fputs(": ", j->f);
+	}
+	return true;
+}
+
+static void open_level(struct ccs_json *j, const char *key, bool array)
+{
+	if (j->depth == CCS_JSON_DEPTH) {
+		j->dropped++;
+		return;
+	}
+	if (!begin_value(j, key))
+		return;
+	putc(array ? '[' : '{', j->f);
+	j->depth++;
+	j->has_items &= ~level_bit(j);
+	j->is_array = (j->is_array & ~level_bit(j)) | (array ? level_bit(j) : 0);
+}
+
+void ccs_json_start(struct ccs_json *j, FILE *f)
+{
+	*j = (struct ccs_json){ .f = f };
+}
+
+void ccs_json_object(struct ccs_json *j, const char *key)
+{
+	open_level(j, key, false);
+}
+
+void ccs_json_array(struct ccs_json *j, const char *key)
+{
+	open_level(j, key, true);
+}
+
+void ccs_json_end(struct ccs_json *j)
+{
+	bool array, items;
+
+	if (j->dropped) {
+		j->dropped--;
+		return;
+	}
+	if (!j->depth)
+		return;
+	array = j->is_array & level_bit(j);
+	items = j->has_items & level_bit(j);
+	j->depth--;
+	if (items)
+		new_line(j);
+	putc(array ? ']' : '}', j->f);
+}
+
+void ccs_json_str(struct ccs_json *j, const char *key, const char *s)
+{
+	if (!begin_value(j, key))
+		return;
+	if (s)
+		put_string(j->f, s);
+	else
+		fputs("null", j->f);
+}
+
+void ccs_json_num(struct ccs_json *j, const char *key, double v)
+{
+	char text[CCS_NUMBER_LEN];
+
+	if (begin_value(j, key))
+		fputs(isfinite(v) ? ccs_number_text(v, text, sizeof(text)) : "null", j->f);
+}
+
+void ccs_json_uint(struct ccs_json *j, const char *key, uint64_t v)
+{
+	if (begin_value(j, key))
+		fprintf(j->f, "%" PRIu64, v);
+}
+
+void ccs_json_int(struct ccs_json *j, const char *key, int64_t v)
+{
+	if (begin_value(j, key))
+		fprintf(j->f, "%" PRId64, v);
+}
+
+void ccs_json_bool(struct ccs_json *j, const char *key, bool v)
+{
+	if (begin_value(j, key))
+		fputs(v ? "true" : "false", j->f);
+}
+
+bool ccs_json_finish(struct ccs_json *j)
+{
+	while (j->depth || j->dropped)
+		ccs_json_end(j);
+	putc('\n', j->f);
+	return fflush(j->f) == 0 && !ferror(j->f);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_BASE_JSON_H
+#define CCS_BASE_JSON_H
+/*
+ * A JSON writer to a stdio stream. The key is for a member of an object and is
+ * ignored in an array and at the top. Commas, line breaks and escapes are the
+ * writer's; output is valid UTF-8 JSON whatever the strings hold.
+ *
+ *	struct ccs_json j;
+ *	ccs_json_start(&j, stdout);
+ *	ccs_json_object(&j, NULL);
+ *	ccs_json_str(&j, "name", "rxe0");
+ *	ok = ccs_json_finish(&j);
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define CCS_JSON_DEPTH 64 /* what is nested deeper is left out */
+
+struct ccs_json {
+	FILE *f;
+	unsigned depth, dropped;
+	uint64_t is_array, has_items; /* a bit per level */
+};
+
+void ccs_json_start(struct ccs_json *j, FILE *f);
+void ccs_json_object(struct ccs_json *j, const char *key);
+void ccs_json_array(struct ccs_json *j, const char *key);
+void ccs_json_end(struct ccs_json *j); /* of the innermost object or array */
+
+void ccs_json_str(struct ccs_json *j, const char *key, const char *s); /* NULL: null */
+void ccs_json_num(struct ccs_json *j, const char *key, double v); /* exact; inf and NaN: null */
+void ccs_json_uint(struct ccs_json *j, const char *key, uint64_t v);
+void ccs_json_int(struct ccs_json *j, const char *key, int64_t v);
+void ccs_json_bool(struct ccs_json *j, const char *key, bool v);
+
+/* End everything still open, and the line. False if anything could not be written. */
+bool ccs_json_finish(struct ccs_json *j);
+
+#endif

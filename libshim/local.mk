@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# libccs-core: the pure rooms and the runtime, linked into the preload, the
+# tools and the tests alike. libccshim: the preload itself.
+noinst_LTLIBRARIES += libccs-core.la
+libccs_core_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP)
+libccs_core_la_SOURCES = \
+	libshim/base/hist.c libshim/base/hist.h \
+	libshim/base/json.c libshim/base/json.h \
+	libshim/base/nearest.c libshim/base/nearest.h \
+	libshim/base/number.c libshim/base/number.h \
+	libshim/base/portrate.c libshim/base/portrate.h \
+	libshim/base/units.c libshim/base/units.h \
+	libshim/cc/cc.c libshim/cc/cc.h \
+	libshim/cc/fixed.c libshim/cc/timely.c \
+	libshim/flow/flow.h libshim/flow/gate.c libshim/flow/queue.c libshim/flow/rtt.c \
+	libshim/flow/pacer.c libshim/flow/pacer.h \
+	libshim/runtime/check_cc.c libshim/runtime/check_cc.h \
+	libshim/runtime/conf.c libshim/runtime/conf.h \
+	libshim/runtime/load.c libshim/runtime/log.c libshim/runtime/log.h \
+	libshim/runtime/options.c libshim/runtime/options.h \
+	libshim/signal/hwclock.c libshim/signal/hwclock.h
+libccs_core_la_LIBADD = -lm
+
+ccsincludedir = $(includedir)/ccshim
+ccsinclude_HEADERS = libshim/include/ccshim/cc.h
+
+pkglib_preloaddir = $(libdir)/ccshim
+pkglib_preload_LTLIBRARIES = libccshim.la
+libccshim_la_SOURCES = \
+	libshim/verbs/complete.c libshim/verbs/context.c libshim/verbs/cq.c \
+	libshim/verbs/event.c libshim/verbs/helper.c libshim/verbs/hooks.c \
+	libshim/verbs/objects.h libshim/verbs/post.c \
+	libshim/verbs/ptrmap.c libshim/verbs/ptrmap.h libshim/verbs/qp.c \
+	libshim/verbs/real.c libshim/verbs/real.h libshim/verbs/report.c \
+	libshim/verbs/shadow.c libshim/verbs/shim.c libshim/verbs/shim.h \
+	libshim/verbs/wr.c libshim/verbs/wr.h
+# libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
+# application only dlopens it. Nothing else is linked.
+libccshim_la_LDFLAGS = -module -avoid-version -shared -Wl,--no-as-needed \
+	-Wl,--version-script=$(top_srcdir)/libshim/libccshim.map -Wl,-z,defs
+libccshim_la_LIBADD = libccs-core.la $(VERBS_LIBS) -lpthread -ldl
+libccshim_la_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
+libccshim_la_DEPENDENCIES = libccs-core.la libshim/libccshim.map
+EXTRA_DIST += libshim/libccshim.map
