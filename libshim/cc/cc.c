@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The algorithm registry, the parser of "NAME:param=value", and start-up. */
+#include "cc/cc.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+
+const struct ccs_cc_ops *const ccs_cc_all[] = { &ccs_cc_timely, &ccs_cc_fixed, &ccs_cc_none, NULL };
+
+const struct ccs_cc_ops *ccs_cc_find(const char *name)
+{
+	for (unsigned i = 0; ccs_cc_all[i]; i++)
+		if (strcmp(ccs_cc_all[i]->name, name) == 0)
+			return ccs_cc_all[i];
+	return NULL;
+}
+
+static int __attribute__((format(printf, 3, 4))) fail(char *err, size_t len, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err, len, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+static int parse_value(const struct ccs_cc_param *param, const char *text, double *value,
+		       char *err, size_t len)
+{
+	if (param->choices) {
+		for (unsigned i = 0; param->choices[i]; i++)
+			if (strcmp(param->choices[i], text) == 0) {
+				*value = i;
+				return 0;
+			}
+		return fail(err, len, "'%s' is no %s", text, param->name);
+	}
+	if (ccs_parse_unit(text, ccs_unit_named(param->unit), value))
+		return fail(err, len, "'%s' is not a value for %s%s%s", text, param->name,
+			    *param->unit ? " in " : "", param->unit);
+	if (*value < param->min || *value > param->max)
+		return fail(err, len, "%s=%s is outside %g to %g%s%s", param->name, text,
+			    param->min, param->max, *param->unit ? " " : "", param->unit);
+	return 0;
+}
+
+static int parse_param(const struct ccs_cc_ops *ops, char *item, double *given,
+		       char *err, size_t len)
+{
+	char *eq = strchr(item, '=');
+
+	if (!eq)
+		return fail(err, len, "'%s' is not param=value", item);
+	*eq = '\0';
+	for (unsigned i = 0; i < ops->nparams; i++)
+		if (strcmp(ops->params[i].name, item) == 0)
+			return parse_value(&ops->params[i], eq + 1, &given[i], err, len);
+	return fail(err, len, "algorithm %s has no parameter '%s'", ops->name, item);
+}
+
+int ccs_cc_parse(struct ccs_cc *cc, const char *spec, char *err, size_t errlen)
+{
+	double given[CCS_CC_MAX_PARAMS];
+	char text[512], *rest, *item;
+	const struct ccs_cc_ops *ops;
+
+	if (strlen(spec) >= sizeof(text))
+		return fail(err, errlen, "the algorithm's text is longer than %zu bytes",
+			    sizeof(text) - 1);
+	strcpy(text, spec);
+	rest = strchr(text, ':');
+	if (rest)
+		*rest++ = '\0';
+	ops = ccs_cc_find(text);
+	if (!ops)
+		return fail(err, errlen, "there is no algorithm '%s'", text);
+	for (unsigned i = 0; i < CCS_CC_MAX_PARAMS; i++)
+		given[i] = NAN;
+	while ((item = rest ? strsep(&rest, ",") : NULL))
+		if (parse_param(ops, item, given, err, errlen))
+			return -1;
+	cc->ops = ops;
+	memcpy(cc->given, given, sizeof(given));
+	return 0;
+}
+
+void ccs_cc_repath(struct ccs_cc *cc, const struct ccs_cc_path *path)
+{
+	for (unsigned i = 0; i < cc->ops->nparams; i++)
+		cc->param[i] = isnan(cc->given[i]) ? cc->ops->params[i].def : cc->given[i];
+	cc->ops->derive(path, cc->param);
+}
+
+void ccs_cc_set_rate(struct ccs_cc *cc, double rate)
+{
+	if (cc->ops->set_rate)
+		cc->ops->set_rate(cc, rate);
+}
+
+void ccs_cc_start(struct ccs_cc *cc, const struct ccs_cc_path *path)
+{
+	ccs_cc_repath(cc, path);
+	cc->ops->on_init(cc);
+}
