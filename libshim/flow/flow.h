@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_FLOW_H
+#define CCS_FLOW_H
+/*
+ * One queue pair's send side under control, without verbs, clock or locks.
+ *
+ * The caller accepts work requests, asks which segment may be handed to the
+ * device now, and reports completions; time comes in as an argument (ns, any
+ * monotonic origin). All calls on one flow are serialised by the caller.
+ *
+ *   accept -> [send queue] -> next: gate open? -> [segments in flight] -> complete
+ *
+ * A WR is a work request of the application, a segment is one WQE handed to
+ * the device. Both are numbered from 0 in order; slot = number modulo the ring.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hist.h"
+#include "cc/cc.h"
+
+enum ccs_wr_flag {
+	CCS_WR_SPLIT = 1 << 0,   /* may be handed over in segments */
+	CCS_WR_READ = 1 << 1,    /* occupies an outstanding-READ (or atomic) slot */
+	CCS_WR_VISIBLE = 1 << 2, /* its success is owed to the application */
+	CCS_WR_RECV = 1 << 3,    /* consumes a receive: an RNR wait may hide in its RTT */
+};
+
+struct ccs_wr {
+	uint64_t len;
+	uint32_t flags;
+	bool reported;           /* a failure of it was delivered */
+};
+
+struct ccs_seg {
+	uint64_t wr;             /* number of its WR */
+	uint64_t offset, len;    /* bytes within the WR */
+	uint64_t depart_ns;      /* when a NIC at line rate has sent its last byte */
+	uint32_t flags;          /* of its WR */
+	bool first, last;        /* of its WR */
+	bool signal;             /* ask the device for a completion */
+};
+
+enum ccs_flow_state {
+	CCS_FLOW_RUN,
+	CCS_FLOW_HOLD,           /* send queue drained state: emit nothing */
+	CCS_FLOW_FLUSH,          /* the QP failed: emit all, the device flushes it */
+};
+
+/* What the user gave; 0 = automatic. */
+struct ccs_flow_config {
+	double line_rate;        /* bit/s, never 0 */
+	double max_rate;         /* bit/s, INFINITY: no cap of the rate */
+	double base_rtt_us;
+	double noise_us;                 /* p95 of what hosts add to the RTT */
+	double segment;          /* bytes */
+	double cap;              /* bytes outstanding */
+	bool split, enforce;
+	uint64_t seed;           /* of the pacing jitter */
+};
+
+struct ccs_flow_stats {
+	uint64_t bytes, wrs, segments;   /* completed with success */
+	uint64_t samples;                /* RTT samples fed to the algorithm */
+	uint64_t hidden;                 /* completions the application did not ask for */
+	uint64_t deferred;               /* WRs that had to wait */
+	uint64_t gated_ns;               /* time with a WR waiting at the gate */
+	double min_rate, max_rate;       /* bit/s */
+};
+
+struct ccs_flow {
+	struct ccs_flow_config conf;
+	struct ccs_cc cc;
+	struct ccs_cc_path path;         /* what parameters are derived from */
+	enum ccs_flow_state state;
+
+	/* Send queue: [wr_tail, wr_next) handed over, [wr_next, wr_head) waiting. */
+	struct ccs_wr *wr;
+	uint64_t wr_tail, wr_next, wr_head;
+	uint64_t next_offset;            /* bytes of wr_next already handed over */
+	uint32_t wr_mask, wr_limit;
+
+	/* Segments in flight: [seg_tail, seg_head). */
+	struct ccs_seg *seg;
+	uint64_t seg_tail, seg_head;
+	uint32_t seg_mask, seg_limit;
+	uint64_t inflight;               /* bytes */
+	uint32_t reads, max_reads;       /* outstanding READs and atomics */
+	uint32_t unsignalled;            /* segments since the last signalled one */
+	uint64_t unsignalled_bytes;
+
+	/* Gate. */
+	uint64_t segment;                /* bytes */
+	double window;                   /* bytes; the cap after slow start */
+	uint64_t cap;
+	bool ramping;                    /* slow start */
+	double start_rate;               /* bit/s: the least delivered in an RTT of slow start */
+	unsigned draining;               /* samples left to wait for the queue of the start to go */
+	double paced_at_ns, paced_bytes; /* logical release of the last segment */
+	double jitter;                   /* factor on the next gap */
+	uint64_t nic_free_ns;            /* when the modelled NIC is idle again */
+	uint64_t random;
+	uint64_t gated_since_ns;         /* 0: nothing is waiting */
+
+	/* RTT. */
+	uint64_t origin_ns;              /* of the algorithm's time */
+	double base_min_us[2];           /* minimum of this and of the previous window */
+	uint64_t base_window_ns;
+	unsigned base_samples;
+	double loss_us;                  /* an RTT of this much holds a retransmission timeout */
+	double recv_min_us[4];           /* last samples of WRs that consume a receive */
+	unsigned recv_count;
+	double pending_bytes;            /* acknowledged since the last update */
+	uint64_t updated_ns;
+
+	struct ccs_flow_stats stats;
+	struct ccs_hist rtt;             /* ns */
+};
+
+/*
+ * Set up a zeroed flow for an application queue of wr_limit and a device queue
+ * of seg_limit entries. cc must hold a parsed algorithm. Allocates the two
+ * rings (nothing later does): 0, or -1 without memory.
+ */
+int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf, const struct ccs_cc *cc,
+		  uint32_t wr_limit, uint32_t seg_limit, uint64_t now_ns);
+void ccs_flow_destroy(struct ccs_flow *f);
+
+/* Forget everything queued and in flight (modify to RESET); the rate stays. */
+void ccs_flow_reset(struct ccs_flow *f);
+
+static inline bool ccs_flow_full(const struct ccs_flow *f)
+{
+	return f->wr_head - f->wr_tail >= f->wr_limit;
+}
+
+/* WRs not yet wholly handed to the device. */
+static inline uint64_t ccs_flow_waiting(const struct ccs_flow *f)
+{
+	return f->wr_head - f->wr_next;
+}
+
+/* Queue a WR; its number. The flow must not be full. */
+uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags);
+
+/*
+ * The next segment that may go to the device now; it counts as in flight from
+ * here on and *number names it. NULL: the gate is closed or nothing waits.
+ */
+const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_t *number);
+
+/* The device refused segment number `from` and all later ones: take them back. */
+void ccs_flow_unsend(struct ccs_flow *f, uint64_t from);
+
+/* Forget WR `from` and all later ones, none of which has a segment in flight. */
+void ccs_flow_unaccept(struct ccs_flow *f, uint64_t from);
+
+/*
+ * When to call ccs_flow_next again: 0 if nothing waits, UINT64_MAX if only a
+ * completion can open the gate, else a time. Also keeps the gated-time account.
+ */
+uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns);
+
+/* A completion as it was seen: between earliest and latest, ns. */
+struct ccs_done {
+	uint64_t number;                 /* of the segment */
+	bool ok;
+	uint64_t earliest_ns, latest_ns;
+};
+
+/*
+ * Retire everything up to done->number. true if a completion of WR *wr is owed
+ * to the application now (at most one per call). Numbers not in flight are
+ * stale and ignored. A failure turns the flow to CCS_FLOW_FLUSH.
+ */
+bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr);
+
+/* The QP fails (or the application moved it to ERR): emit all, ungated. */
+void ccs_flow_fail(struct ccs_flow *f);
+
+/* Between the room's files. */
+uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns);
+void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns);
+bool ccs_gate_window_open(const struct ccs_flow *f, uint64_t len);
+void ccs_rtt_init(struct ccs_flow *f, uint64_t now_ns);
+void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns);
+void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The software send queue: accept, segment, signal, retire, make visible. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow/flow.h"
+
+static uint32_t pow2_at_least(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf, const struct ccs_cc *cc,
+		  uint32_t wr_limit, uint32_t seg_limit, uint64_t now_ns)
+{
+	f->conf = *conf;
+	f->cc = *cc;
+	f->wr_limit = wr_limit;
+	f->wr_mask = pow2_at_least(wr_limit) - 1;
+	f->seg_limit = seg_limit;
+	f->seg_mask = pow2_at_least(seg_limit) - 1;
+	f->max_reads = UINT32_MAX;
+	f->random = conf->seed | 1;
+	f->wr = calloc((size_t)f->wr_mask + 1, sizeof(*f->wr));
+	f->seg = calloc((size_t)f->seg_mask + 1, sizeof(*f->seg));
+	if (!f->wr || !f->seg) {
+		ccs_flow_destroy(f);
+		return -1;
+	}
+	ccs_rtt_init(f, now_ns);
+	return 0;
+}
+
+void ccs_flow_destroy(struct ccs_flow *f)
+{
+	free(f->wr);
+	free(f->seg);
+	f->wr = NULL;
+	f->seg = NULL;
+}
+
+void ccs_flow_reset(struct ccs_flow *f)
+{
+	f->wr_tail = f->wr_next = f->wr_head;
+	f->seg_tail = f->seg_head;
+	f->next_offset = 0;
+	f->inflight = 0;
+	f->reads = 0;
+	f->unsignalled = 0;
+	f->unsignalled_bytes = 0;
+	f->gated_since_ns = 0;
+	f->state = CCS_FLOW_RUN;
+}
+
+static struct ccs_wr *wr_at(const struct ccs_flow *f, uint64_t number)
+{
+	return &f->wr[number & f->wr_mask];
+}
+
+static struct ccs_seg *seg_at(const struct ccs_flow *f, uint64_t number)
+{
+	return &f->seg[number & f->seg_mask];
+}
+
+uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
+{
+	*wr_at(f, f->wr_head) = (struct ccs_wr){ .len = len, .flags = flags };
+	return f->wr_head++;
+}
+
+/* How much of the waiting WR the next segment takes. */
+static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr)
+{
+	const uint64_t left = wr->len - f->next_offset;
+	const bool split = (wr->flags & CCS_WR_SPLIT) && f->conf.split && f->conf.enforce &&
+			   f->state == CCS_FLOW_RUN;
+
+	return split && left > f->segment ? f->segment : left;
+}
+
+/*
+ * A completion is wanted when the application is owed one, for the RTT of every
+ * segment's worth of data, often enough to learn of free entries, and always
+ * before the window closes: what opens it again must be on its way. Observing
+ * must not change what the device does: then only entries and debts count.
+ */
+static bool wants_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	if (f->state == CCS_FLOW_FLUSH)
+		return true;
+	if (seg->last && (seg->flags & CCS_WR_VISIBLE))
+		return true;
+	if (f->unsignalled + 1 >= (f->seg_limit + 3) / 4)
+		return true;
+	/* The next READ waits for this one: it must hear of it. */
+	if (f->conf.enforce && (seg->flags & CCS_WR_READ) && f->reads + 1 >= f->max_reads)
+		return true;
+	return f->conf.enforce && (f->unsignalled_bytes + seg->len >= f->segment ||
+				   !ccs_gate_window_open(f, seg->len + f->segment));
+}
+
+static bool room(const struct ccs_flow *f, const struct ccs_wr *wr)
+{
+	return f->seg_head - f->seg_tail < f->seg_limit &&
+	       (!(wr->flags & CCS_WR_READ) || f->reads < f->max_reads ||
+		f->state == CCS_FLOW_FLUSH || !f->conf.enforce);
+}
+
+static bool gate_open(const struct ccs_flow *f, uint64_t len, uint64_t now_ns)
+{
+	if (f->state == CCS_FLOW_FLUSH || !f->conf.enforce)
+		return true;
+	return ccs_gate_window_open(f, len) && ccs_gate_due(f, now_ns) <= now_ns;
+}
+
+const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_t *number)
+{
+	const struct ccs_wr *wr = wr_at(f, f->wr_next);
+	struct ccs_seg *seg;
+	uint64_t len;
+
+	if (f->wr_next == f->wr_head || f->state == CCS_FLOW_HOLD || !room(f, wr))
+		return NULL;
+	len = next_len(f, wr);
+	if (!gate_open(f, len, now_ns))
+		return NULL;
+
+	seg = seg_at(f, f->seg_head);
+	*seg = (struct ccs_seg){
+		.wr = f->wr_next,
+		.offset = f->next_offset,
+		.len = len,
+		.flags = wr->flags,
+		.first = f->next_offset == 0,
+		.last = f->next_offset + len == wr->len,
+	};
+	seg->signal = wants_signal(f, seg);
+	ccs_gate_charge(f, len, now_ns);
+	ccs_rtt_depart(f, seg, now_ns);
+
+	f->unsignalled = seg->signal ? 0 : f->unsignalled + 1;
+	f->unsignalled_bytes = seg->signal ? 0 : f->unsignalled_bytes + len;
+	f->inflight += len;
+	f->reads += !!(wr->flags & CCS_WR_READ);
+	f->next_offset += len;
+	if (seg->last) {
+		f->wr_next++;
+		f->next_offset = 0;
+	}
+	*number = f->seg_head++;
+	return seg;
+}
+
+/* After the newest segments were taken back. */
+static void recount_unsignalled(struct ccs_flow *f)
+{
+	f->unsignalled = 0;
+	f->unsignalled_bytes = 0;
+	for (uint64_t n = f->seg_head; n > f->seg_tail && !seg_at(f, n - 1)->signal; n--) {
+		f->unsignalled++;
+		f->unsignalled_bytes += seg_at(f, n - 1)->len;
+	}
+}
+
+void ccs_flow_unsend(struct ccs_flow *f, uint64_t from)
+{
+	while (f->seg_head > from) {
+		const struct ccs_seg *seg = seg_at(f, --f->seg_head);
+
+		f->inflight -= seg->len;
+		f->reads -= !!(seg->flags & CCS_WR_READ);
+		f->wr_next = seg->wr;
+		f->next_offset = seg->offset;
+	}
+	recount_unsignalled(f);
+}
+
+void ccs_flow_unaccept(struct ccs_flow *f, uint64_t from)
+{
+	f->wr_head = from;
+	if (f->wr_next > from) {
+		f->wr_next = from;
+		f->next_offset = 0;
+	}
+}
+
+uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
+{
+	const struct ccs_wr *wr = wr_at(f, f->wr_next);
+	uint64_t due;
+
+	if (f->wr_next == f->wr_head) {
+		if (f->gated_since_ns)
+			f->stats.gated_ns += now_ns - f->gated_since_ns;
+		f->gated_since_ns = 0;
+		return 0;
+	}
+	if (!f->gated_since_ns)
+		f->gated_since_ns = now_ns;
+	if (f->state == CCS_FLOW_HOLD || !room(f, wr))
+		return UINT64_MAX;
+	if (f->state == CCS_FLOW_FLUSH || !f->conf.enforce)
+		return now_ns;
+	if (!ccs_gate_window_open(f, next_len(f, wr)))
+		return UINT64_MAX;
+	due = ccs_gate_due(f, now_ns);
+	return due > now_ns ? due : now_ns;
+}
+
+/* The device is done with the oldest segment, in whatever way. */
+static void retire(struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	f->seg_tail++;
+	f->inflight -= seg->len;
+	f->reads -= !!(seg->flags & CCS_WR_READ);
+	f->wr_tail = seg->wr + seg->last;
+}
+
+static void count_success(struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	f->stats.segments++;
+	f->stats.bytes += seg->len;
+	f->stats.wrs += seg->last;
+}
+
+/*
+ * The rest of a failed WR is never handed over, so its youngest segment in
+ * flight, if there is one, becomes the last: the slot is free once that is back.
+ */
+static void truncate_failed(struct ccs_flow *f, uint64_t wr)
+{
+	if (f->wr_next != wr || wr == f->wr_head || f->next_offset == 0)
+		return;
+	f->wr_next++;
+	f->next_offset = 0;
+	if (f->seg_head > f->seg_tail)
+		seg_at(f, f->seg_head - 1)->last = true;
+	else
+		f->wr_tail = f->wr_next;
+}
+
+void ccs_flow_fail(struct ccs_flow *f)
+{
+	f->state = CCS_FLOW_FLUSH;
+}
+
+bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr)
+{
+	const struct ccs_seg seg = *seg_at(f, done->number);
+	struct ccs_wr *owner;
+
+	if (done->number < f->seg_tail || done->number >= f->seg_head)
+		return false;
+	/* A completion stands for all earlier WQEs of its queue: they succeeded. */
+	while (f->seg_tail < done->number) {
+		const struct ccs_seg *old = seg_at(f, f->seg_tail);
+
+		count_success(f, old);
+		retire(f, old);
+	}
+	owner = wr_at(f, seg.wr);
+	retire(f, &seg);
+	*wr = seg.wr;
+	if (done->ok) {
+		count_success(f, &seg);
+		ccs_rtt_sample(f, &seg, done);
+		if (seg.last && (seg.flags & CCS_WR_VISIBLE) && !owner->reported)
+			return true;
+		f->stats.hidden++;
+		return false;
+	}
+	ccs_flow_fail(f);
+	truncate_failed(f, seg.wr);
+	if (owner->reported)
+		return false;
+	owner->reported = true;
+	return true;
+}
