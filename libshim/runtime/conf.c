@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "runtime/conf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_LEN 1024
+
+struct input {
+	int fd, error;
+	size_t at, len;
+	char chunk[512];
+};
+
+static int next_char(struct input *in)
+{
+	ssize_t n;
+
+	if (in->at == in->len) {
+		do
+			n = read(in->fd, in->chunk, sizeof(in->chunk));
+		while (n < 0 && errno == EINTR);
+		if (n < 0)
+			in->error = errno;
+		if (n <= 0)
+			return EOF;
+		in->at = 0;
+		in->len = (size_t)n;
+	}
+	return (unsigned char)in->chunk[in->at++];
+}
+
+/* False at the end. *bad is why the line cannot be used, if so. */
+static bool next_line(struct input *in, char line[LINE_LEN], const char **bad)
+{
+	size_t len = 0;
+	int c;
+
+	*bad = NULL;
+	while ((c = next_char(in)) != EOF && c != '\n') {
+		if (c == '\0')
+			*bad = "the line holds a zero byte";
+		else if (len == LINE_LEN - 1)
+			*bad = "the line is too long";
+		else
+			line[len++] = (char)c;
+	}
+	line[len] = '\0';
+	return c != EOF || len || *bad;
+}
+
+/* Not isspace(): the application's locale has no say. */
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static char *trim(char *text)
+{
+	size_t len;
+
+	while (is_blank(*text))
+		text++;
+	len = strlen(text);
+	while (len && is_blank(text[len - 1]))
+		len--;
+	text[len] = '\0';
+	return text;
+}
+
+/* A # begins a comment where a word could begin. */
+static void cut_comment(char *text)
+{
+	for (char *p = text; *p; p++)
+		if (*p == '#' && (p == text || is_blank(p[-1]))) {
+			*p = '\0';
+			return;
+		}
+}
+
+/* The inside of a text that begins and ends with a quote, or NULL. */
+static char *unquote(char *text)
+{
+	const size_t len = strlen(text);
+
+	if (len < 2 || text[0] != '"' || text[len - 1] != '"')
+		return NULL;
+	text[len - 1] = '\0';
+	return text + 1;
+}
+
+/* The glob of [app "glob"], or NULL if it is another section or none at all. */
+static char *app_of_section(char *line)
+{
+	const size_t len = strlen(line);
+
+	if (line[len - 1] != ']' || strncmp(line, "[app", 4) != 0 || !is_blank(line[4]))
+		return NULL;
+	line[len - 1] = '\0';
+	return unquote(trim(line + 4));
+}
+
+static bool is_name(const char *text)
+{
+	for (const char *p = text; *p; p++)
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+		      (*p >= '0' && *p <= '9') || *p == '_' || *p == '-'))
+			return false;
+	return *text;
+}
+
+/* Ends the name in line and gives the value; NULL if the line is no "name = value". */
+static char *split_assignment(char *line)
+{
+	char *eq = strchr(line, '='), *value;
+
+	if (!eq)
+		return NULL;
+	*eq = '\0';
+	if (!is_name(trim(line)))
+		return NULL;
+	value = trim(eq + 1);
+	if (*value == '"')
+		return unquote(value);
+	cut_comment(value);
+	return trim(value);
+}
+
+/* State across the lines of one file. */
+struct file {
+	const struct ccs_conf_reader *reader;
+	const char *app;
+	struct ccs_conf_item item;
+};
+
+static void read_section(struct file *f, char *line)
+{
+	const char *glob;
+
+	cut_comment(line);
+	glob = app_of_section(trim(line));
+	f->item.section++;
+	f->item.applies = glob && fnmatch(glob, f->app, 0) == 0;
+	if (!glob)
+		f->reader->complain(f->reader->arg, f->item.where,
+				    "a section is written [app \"glob\"]; this one is ignored");
+}
+
+static void read_line(struct file *f, char *line)
+{
+	line = trim(line);
+	if (*line == '\0' || *line == '#')
+		return;
+	if (*line == '[') {
+		read_section(f, line);
+		return;
+	}
+	f->item.name = line;
+	f->item.value = split_assignment(line);
+	if (f->item.value)
+		f->reader->take(f->reader->arg, &f->item);
+	else
+		f->reader->complain(f->reader->arg, f->item.where,
+				    "malformed line; expected name = value");
+}
+
+static int read_lines(struct input *in, const char *path, struct file *f)
+{
+	char line[LINE_LEN], where[LINE_LEN];
+	const char *bad;
+
+	f->item.where = where;
+	for (unsigned n = 1; next_line(in, line, &bad); n++) {
+		snprintf(where, sizeof(where), "%s:%u", path, n);
+		if (bad)
+			f->reader->complain(f->reader->arg, where, bad);
+		else
+			read_line(f, line);
+	}
+	return in->error;
+}
+
+int ccs_conf_read(const char *path, const char *app, const struct ccs_conf_reader *reader)
+{
+	struct file f = { .reader = reader, .app = app, .item = { .applies = true } };
+	struct input in = { .error = 0 };
+	struct stat st;
+	int error;
+
+	/* Not blocking: somebody may have put a FIFO there. */
+	in.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (in.fd < 0)
+		return errno;
+	if (fstat(in.fd, &st) != 0)
+		error = errno;
+	else if (S_ISDIR(st.st_mode))
+		error = EISDIR;
+	else
+		error = read_lines(&in, path, &f);
+	close(in.fd);
+	return error;
+}
+
+char *ccs_conf_quote(const char *value, char *buf, size_t len)
+{
+	const size_t n = strlen(value);
+	const bool plain = !n || (value[0] != '"' && !is_blank(value[0]) &&
+				  !is_blank(value[n - 1]) && !strchr(value, '#'));
+
+	snprintf(buf, len, plain ? "%s" : "\"%s\"", value);
+	return buf;
+}

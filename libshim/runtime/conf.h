@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_CONF_H
+#define CCS_CONF_H
+/*
+ * The grammar of a configuration file:
+ *
+ *	# a comment, also after a value
+ *	name = value
+ *	name = "a value with # or spaces at its ends; nothing may follow the quote"
+ *	[app "ib_*"]
+ *	name = value for programs whose base name matches the glob
+ *
+ * It knows nothing of options. No stdio and no allocation: it runs inside an
+ * application, perhaps before main().
+ */
+#include <stdbool.h>
+#include <stddef.h>
+
+struct ccs_conf_item {
+	const char *where;   /* "FILE:LINE" */
+	unsigned section;    /* 0: before any */
+	bool applies;        /* the section matches the program */
+	const char *name, *value;
+};
+
+struct ccs_conf_reader {
+	void (*take)(void *arg, const struct ccs_conf_item *item);
+	void (*complain)(void *arg, const char *where, const char *sentence);
+	void *arg;
+};
+
+/* 0, or an errno value if the file cannot be read. */
+int ccs_conf_read(const char *path, const char *app, const struct ccs_conf_reader *reader);
+
+/* value as the right-hand side of a line, in quotes if it needs them. */
+char *ccs_conf_quote(const char *value, char *buf, size_t len);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "runtime/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LINE_LEN 1024
+#define MOST_WARNINGS 100 /* per process, below level info */
+
+static _Atomic int level_now = CCS_LOG_WARN;
+static atomic_uint warnings;
+static char log_path[sizeof(((struct ccs_options *)0)->log_file)];
+static _Atomic bool to_file;
+
+/* What a write(2) of ours must not do to the application's thread: cancel or kill it. */
+struct shield {
+	sigset_t set, old;
+	bool pending;
+	int cancel;
+};
+
+static void shield_up(struct shield *s)
+{
+	sigset_t pending;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &s->cancel);
+	sigemptyset(&s->set);
+	sigaddset(&s->set, SIGPIPE); /* the reader of stderr is gone */
+	sigaddset(&s->set, SIGXFSZ); /* the file is at its limit */
+	sigemptyset(&pending);
+	sigpending(&pending);
+	s->pending = sigismember(&pending, SIGPIPE) || sigismember(&pending, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &s->set, &s->old);
+}
+
+static void shield_down(struct shield *s)
+{
+	const struct timespec now = { 0 };
+
+	if (!s->pending) /* take back what we raised, never what was the application's */
+		while (sigtimedwait(&s->set, NULL, &now) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &s->old, NULL);
+	pthread_setcancelstate(s->cancel, NULL);
+}
+
+/* A daemon that closed stderr may have a connection at 2 now: never write into that. */
+static bool stderr_is_ours(void)
+{
+	int domain = AF_UNIX; /* the journal, or a shell's socket pair */
+	socklen_t len = sizeof(domain);
+
+	return getsockopt(STDERR_FILENO, SOL_SOCKET, SO_DOMAIN, &domain, &len) != 0 ||
+	       domain == AF_UNIX;
+}
+
+/* Opened anew for each line: a descriptor kept would be hit by the application's
+ * closefrom(), and its number given to somebody else. */
+static int open_file(void)
+{
+	return open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+		    0600);
+}
+
+static void put_line(const char *line, size_t len)
+{
+	struct shield shield;
+	int fd = -1;
+
+	shield_up(&shield);
+	if (atomic_load_explicit(&to_file, memory_order_acquire))
+		fd = open_file();
+	if (fd >= 0 || stderr_is_ours())
+		while (write(fd >= 0 ? fd : STDERR_FILENO, line, len) < 0 && errno == EINTR)
+			;
+	if (fd >= 0)
+		close(fd);
+	shield_down(&shield);
+}
+
+/* The application may change directory later. */
+static void set_path(const char *file)
+{
+	size_t len = 0;
+
+	if (*file != '/' && getcwd(log_path, sizeof(log_path) - 1)) {
+		len = strlen(log_path);
+		log_path[len++] = '/';
+	}
+	if (len + strlen(file) < sizeof(log_path))
+		strcpy(log_path + len, file);
+	else
+		snprintf(log_path, sizeof(log_path), "%s", file);
+}
+
+void ccs_log_setup(enum ccs_log_level level, const char *file)
+{
+	const int saved = errno;
+	int fd;
+
+	atomic_store_explicit(&level_now, (int)level, memory_order_relaxed);
+	atomic_store_explicit(&to_file, false, memory_order_relaxed);
+	if (file && *file) {
+		set_path(file);
+		fd = open_file();
+		if (fd < 0)
+			ccs_log(CCS_LOG_WARN, "log_file %s: %m; messages go to stderr", log_path);
+		else
+			close(fd);
+		atomic_store_explicit(&to_file, fd >= 0, memory_order_release);
+	}
+	errno = saved;
+}
+
+bool ccs_log_on(enum ccs_log_level level)
+{
+	return (int)level <= atomic_load_explicit(&level_now, memory_order_relaxed);
+}
+
+static size_t put_prefix(char *line, enum ccs_log_level level)
+{
+	static const char *const names[] = { "error", "warn", "info", "debug" };
+	int n = snprintf(line, LINE_LEN, "ccshim: %s: ", names[level]);
+
+	if (ccs_log_on(CCS_LOG_DEBUG)) {
+		char host[65] = "";
+
+		gethostname(host, sizeof(host) - 1);
+		n += snprintf(line + n, LINE_LEN - (size_t)n, "%s:%d:%d: ", host, (int)getpid(),
+			      (int)gettid());
+	}
+	return (size_t)n;
+}
+
+/* One line is one line, whatever an environment variable put into the text. */
+static size_t end_line(char *line, size_t len)
+{
+	if (len > LINE_LEN - 2) {
+		len = LINE_LEN - 2;
+		memcpy(line + len - 3, "...", 3);
+	}
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
+	line[len] = '\n';
+	return len + 1;
+}
+
+/* No application's terminal is flooded; who asks for info gets everything. */
+static bool too_many(enum ccs_log_level level)
+{
+	static const char last[] = "ccshim: warn: no more warnings are shown "
+				   "below log_level=info\n";
+	unsigned said;
+
+	if (level > CCS_LOG_WARN || ccs_log_on(CCS_LOG_INFO))
+		return false;
+	said = atomic_fetch_add_explicit(&warnings, 1, memory_order_relaxed);
+	if (said == MOST_WARNINGS)
+		put_line(last, sizeof(last) - 1);
+	return said >= MOST_WARNINGS;
+}
+
+void ccs_log(enum ccs_log_level level, const char *fmt, ...)
+{
+	const int saved = errno;
+	char line[LINE_LEN];
+	va_list ap;
+	size_t len;
+	int n;
+
+	if (!ccs_log_on(level))
+		return;
+	if (!too_many(level)) {
+		len = put_prefix(line, level);
+		va_start(ap, fmt);
+		errno = saved; /* for %m */
+		n = vsnprintf(line + len, sizeof(line) - len, fmt, ap);
+		va_end(ap);
+		len = end_line(line, len + (n > 0 ? (size_t)n : 0));
+		put_line(line, len);
+	}
+	errno = saved;
+}

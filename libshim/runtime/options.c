@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The option table, and one option's value from and to text. */
+#include "runtime/options.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/nearest.h"
+#include "base/units.h"
+#include "runtime/check_cc.h"
+
+static const char *const modes[] = { "off", "observe", "enforce", NULL };
+static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
+
+/* The member of struct ccs_options and its size. */
+#define AT(member) \
+	.offset = offsetof(struct ccs_options, member), \
+	.size = sizeof(((struct ccs_options *)0)->member)
+
+const struct ccs_opt ccs_opt_table[] = {
+	{ .name = "mode", .type = CCS_OPT_ENUM, .def = "enforce", .choices = modes, AT(mode),
+	  .doc = "What the shim does: nothing at all (off), measure and count only (observe), "
+		 "or also hold traffic to the algorithm's rate (enforce)." },
+	{ .name = "cc", .type = CCS_OPT_STRING, .def = "timely", .check = ccs_check_cc, AT(cc),
+	  .doc = "The algorithm and its parameters, as NAME[:PARAM=VALUE,...]. "
+		 "'ccshim info -a' lists them." },
+	{ .name = "line_rate", .type = CCS_OPT_RATE, .def = "auto", .min = 1e3, .max = 1e15,
+	  AT(line_rate),
+	  .doc = "The rate of the port, from which the algorithms derive their parameters. "
+		 "By itself it is taken from the port's attributes; give it where they are wrong, "
+		 "as on Soft-RoCE over a shaped or virtual link." },
+	{ .name = "max_rate", .type = CCS_OPT_RATE, .def = "inf", .min = 1e3, .max = INFINITY,
+	  AT(max_rate),
+	  .doc = "The cap on the rate of each queue pair, whatever the algorithm says." },
+	{ .name = "base_rtt", .type = CCS_OPT_TIME, .def = "auto", .min = 1e-3, .max = 1e7,
+	  AT(base_rtt),
+	  .doc = "The round-trip time of a segment through the unloaded network. "
+		 "By itself it is measured." },
+	{ .name = "noise", .type = CCS_OPT_TIME, .def = "0", .min = 0, .max = 1e7,
+	  AT(noise),
+	  .doc = "What the hosts themselves add to the round-trip time, 95th percentile: "
+		 "schedulers and interrupts. Delay within it is not taken for congestion. Give it "
+		 "where a quiet network shows a wide spread, as with software RDMA on few cores." },
+	{ .name = "segment", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = 0x1p30,
+	  AT(segment),
+	  .doc = "The size of the pieces into which long WRITE and READ requests are split, "
+		 "so that there is a round trip to measure and a place to pause." },
+	{ .name = "cap", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = INFINITY,
+	  AT(cap),
+	  .doc = "The most data that a queue pair may have outstanding in the network." },
+	{ .name = "split", .type = CCS_OPT_BOOL, .def = "y", AT(split),
+	  .doc = "Whether WRITE and READ requests are split into segments at all." },
+	{ .name = "split_imm", .type = CCS_OPT_BOOL, .def = "n", AT(split_imm),
+	  .doc = "Whether WRITE_WITH_IMM requests are split as well: the last segment then "
+		 "carries the immediate data, and the receiver's completion tells the length of "
+		 "that segment only. It needs split." },
+	{ .name = "log_level", .type = CCS_OPT_ENUM, .def = "warn", .choices = levels,
+	  AT(log_level),
+	  .doc = "The least important messages that are still shown." },
+	{ .name = "log_file", .type = CCS_OPT_STRING, .def = "", AT(log_file),
+	  .doc = "Where messages go. Empty means stderr." },
+	{ .name = "report", .type = CCS_OPT_STRING, .def = "", AT(report),
+	  .doc = "Where a summary is written as JSON when the process ends. %p becomes the "
+		 "process's id. Empty means nowhere." },
+};
+
+const size_t ccs_opt_count = sizeof(ccs_opt_table) / sizeof(*ccs_opt_table);
+_Static_assert(sizeof(ccs_opt_table) / sizeof(*ccs_opt_table) <= CCS_OPT_MAX, "raise CCS_OPT_MAX");
+
+static const struct number_type {
+	enum ccs_unit unit;
+	const char *name, *example;
+} numbers[] = {
+	[CCS_OPT_RATE] = { CCS_UNIT_RATE, "rate", "10g or 400mbit" },
+	[CCS_OPT_BYTES] = { CCS_UNIT_BYTES, "size", "64k or 1m" },
+	[CCS_OPT_TIME] = { CCS_UNIT_TIME, "time", "50us or 1ms" },
+};
+
+static bool takes_auto(const struct ccs_opt *opt)
+{
+	return strcmp(opt->def, "auto") == 0;
+}
+
+const struct ccs_opt *ccs_opt_find(const char *name)
+{
+	for (size_t i = 0; i < ccs_opt_count; i++)
+		if (strcmp(ccs_opt_table[i].name, name) == 0)
+			return &ccs_opt_table[i];
+	return NULL;
+}
+
+static char *join(const char *const *words, char *buf, size_t len)
+{
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (; *words && at < len; words++)
+		at += (size_t)snprintf(buf + at, len - at, "%s%s", at ? "|" : "", *words);
+	return buf;
+}
+
+char *ccs_opt_values(const struct ccs_opt *opt, char *buf, size_t len)
+{
+	char min[CCS_UNIT_LEN], max[CCS_UNIT_LEN];
+	const struct number_type *number;
+
+	switch (opt->type) {
+	case CCS_OPT_BOOL:
+		snprintf(buf, len, "y|n");
+		return buf;
+	case CCS_OPT_ENUM:
+		return join(opt->choices, buf, len);
+	case CCS_OPT_STRING:
+		snprintf(buf, len, "text");
+		return buf;
+	default:
+		number = &numbers[opt->type];
+		snprintf(buf, len, "%s, %s to %s%s", number->name,
+			 ccs_format_unit(opt->min, number->unit, min, sizeof(min)),
+			 ccs_format_unit(opt->max, number->unit, max, sizeof(max)),
+			 takes_auto(opt) ? ", or auto" : "");
+		return buf;
+	}
+}
+
+static int parse_bool(const char *text, void *at)
+{
+	static const char *const words[] = { "n", "y", "no", "yes", "off", "on", "false", "true",
+					     "0", "1" };
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcasecmp(text, words[i]) == 0) {
+			*(bool *)at = i % 2;
+			return 0;
+		}
+	return -1;
+}
+
+static int parse_enum(const struct ccs_opt *opt, const char *text, void *at, char *err, size_t len)
+{
+	struct ccs_nearest near = ccs_nearest_to(text);
+	char choices[128], hint[96];
+
+	for (int i = 0; opt->choices[i]; i++) {
+		if (strcasecmp(text, opt->choices[i]) == 0) {
+			*(int *)at = i;
+			return 0;
+		}
+		ccs_nearest_offer(&near, opt->choices[i]);
+	}
+	snprintf(err, len, "'%s' is not one of %s%s", text,
+		 join(opt->choices, choices, sizeof(choices)),
+		 ccs_nearest_hint(&near, hint, sizeof(hint)));
+	return -1;
+}
+
+static int parse_string(const struct ccs_opt *opt, const char *text, void *at, char *err,
+			size_t len)
+{
+	char why[256];
+
+	if (strlen(text) >= opt->size) {
+		snprintf(err, len, "'%.32s...' is longer than %zu bytes", text, opt->size - 1);
+		return -1;
+	}
+	/* It could neither be logged nor written to a configuration file. */
+	for (const char *p = text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f) {
+			snprintf(err, len, "'%.*s' is followed by a control character",
+				 (int)(p - text), text);
+			return -1;
+		}
+	if (opt->check && opt->check(text, why, sizeof(why))) {
+		snprintf(err, len, "%s", why);
+		return -1;
+	}
+	strcpy(at, text);
+	return 0;
+}
+
+static int parse_number(const struct ccs_opt *opt, const char *text, void *at, char *err,
+			size_t len)
+{
+	const struct number_type *type = &numbers[opt->type];
+	char range[128];
+	double value;
+
+	if (takes_auto(opt) && strcasecmp(text, "auto") == 0) {
+		*(double *)at = 0;
+		return 0;
+	}
+	if (ccs_parse_unit(text, type->unit, &value)) {
+		snprintf(err, len, "'%s' is not a %s such as %s; allowed is %s", text, type->name,
+			 type->example, ccs_opt_values(opt, range, sizeof(range)));
+		return -1;
+	}
+	if (value < opt->min || value > opt->max) {
+		snprintf(err, len, "'%s' is out of range; allowed is %s", text,
+			 ccs_opt_values(opt, range, sizeof(range)));
+		return -1;
+	}
+	*(double *)at = value;
+	return 0;
+}
+
+int ccs_opt_set(struct ccs_options *o, const struct ccs_opt *opt, const char *text, char *err,
+		size_t errlen)
+{
+	void *at = (char *)o + opt->offset;
+
+	switch (opt->type) {
+	case CCS_OPT_BOOL:
+		if (parse_bool(text, at) == 0)
+			return 0;
+		snprintf(err, errlen, "'%s' is neither y nor n", text);
+		return -1;
+	case CCS_OPT_ENUM:
+		return parse_enum(opt, text, at, err, errlen);
+	case CCS_OPT_STRING:
+		return parse_string(opt, text, at, err, errlen);
+	default:
+		return parse_number(opt, text, at, err, errlen);
+	}
+}
+
+int ccs_options_set(struct ccs_options *o, const char *name, const char *text, char *err,
+		    size_t errlen)
+{
+	const struct ccs_opt *opt = ccs_opt_find(name);
+	struct ccs_nearest near = ccs_nearest_to(name);
+	char why[512], hint[96];
+
+	if (opt) {
+		if (ccs_opt_set(o, opt, text, why, sizeof(why)) == 0)
+			return 0;
+		snprintf(err, errlen, "%s: %s", name, why);
+		return -1;
+	}
+	for (size_t i = 0; i < ccs_opt_count; i++)
+		ccs_nearest_offer(&near, ccs_opt_table[i].name);
+	snprintf(err, errlen, "there is no option '%s'%s", name,
+		 ccs_nearest_hint(&near, hint, sizeof(hint)));
+	return -1;
+}
+
+void ccs_options_default(struct ccs_options *o)
+{
+	char err[8];
+
+	memset(o, 0, sizeof(*o));
+	for (size_t i = 0; i < ccs_opt_count; i++)
+		ccs_opt_set(o, &ccs_opt_table[i], ccs_opt_table[i].def, err, sizeof(err));
+}
+
+const struct ccs_opt *ccs_options_conflict(const struct ccs_options *o, char *err, size_t errlen)
+{
+	char segment[CCS_UNIT_LEN];
+
+	if (o->split_imm && !o->split) {
+		snprintf(err, errlen, "y needs split=y");
+		return ccs_opt_find("split_imm");
+	}
+	if (o->cap > 0 && o->cap < o->segment) {
+		snprintf(err, errlen, "it is smaller than one segment of %s",
+			 ccs_format_unit(o->segment, CCS_UNIT_BYTES, segment, sizeof(segment)));
+		return ccs_opt_find("cap");
+	}
+	return NULL;
+}
+
+char *ccs_options_format(const struct ccs_options *o, const struct ccs_opt *opt, char *buf,
+			 size_t len)
+{
+	const void *at = (const char *)o + opt->offset;
+
+	switch (opt->type) {
+	case CCS_OPT_BOOL:
+		snprintf(buf, len, "%s", *(const bool *)at ? "y" : "n");
+		return buf;
+	case CCS_OPT_ENUM:
+		snprintf(buf, len, "%s", opt->choices[*(const int *)at]);
+		return buf;
+	case CCS_OPT_STRING:
+		snprintf(buf, len, "%s", (const char *)at);
+		return buf;
+	default:
+		if (takes_auto(opt) && *(const double *)at == 0)
+			snprintf(buf, len, "auto");
+		else
+			ccs_format_unit(*(const double *)at, numbers[opt->type].unit, buf, len);
+		return buf;
+	}
+}

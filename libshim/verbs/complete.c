@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From a completion of the device to the one that the application is owed. */
+#include "verbs/shim.h"
+#include "verbs/wr.h"
+
+/*
+ * The device's completion with the application's identity. A provider that
+ * reports a WQE's length reports the segment's: the whole WR's is due.
+ */
+static void restore(const struct qp *qp, uint64_t wr, uint64_t segment_len, struct ibv_wc *wc)
+{
+	wc->wr_id = ccs_slot(qp, wr)->wr_id;
+	if (wc->status == IBV_WC_SUCCESS && wc->byte_len && wc->byte_len == segment_len)
+		wc->byte_len = (uint32_t)qp->flow.wr[wr & qp->flow.wr_mask].len;
+}
+
+/*
+ * A flow's clock does not go back, but what is known of the device's may get
+ * better between two completions, by some us.
+ */
+static void keep_order(const struct ccs_flow *f, struct ccs_done *done)
+{
+	if (done->latest_ns < f->base_window_ns)
+		done->latest_ns = f->base_window_ns;
+	if (done->latest_ns < f->updated_ns)
+		done->latest_ns = f->updated_ns;
+	if (done->earliest_ns > done->latest_ns)
+		done->earliest_ns = done->latest_ns;
+}
+
+struct qp *ccs_complete(struct cq *cq, const struct ibv_wc *wc, const struct ccs_span *when)
+{
+	struct qp *qp = ccs_registry_find((uint32_t)(wc->wr_id >> 32));
+	struct ccs_done done = {
+		.ok = wc->status == IBV_WC_SUCCESS,
+		.earliest_ns = when->earliest_ns,
+		.latest_ns = when->latest_ns,
+	};
+	struct ibv_wc owed = *wc;
+	uint64_t wr, len;
+
+	if (!qp || qp->cq != cq)
+		return NULL; /* of a QP that was destroyed */
+	pthread_mutex_lock(&qp->lock);
+	done.number = ccs_token_segment(qp, wc->wr_id);
+	keep_order(&qp->flow, &done);
+	len = qp->flow.seg[done.number & qp->flow.seg_mask].len;
+	if (ccs_flow_complete(&qp->flow, &done, &wr)) {
+		restore(qp, wr, len, &owed);
+		ccs_cq_push(cq, &owed);
+	}
+	pthread_mutex_unlock(&qp->lock);
+	return qp;
+}
+
+/*
+ * In order: only once the device has told of all that it was asked to tell of.
+ * What it took unasked after that may have succeeded in silence; it counts as
+ * flushed too, for nobody will ever know.
+ */
+static void complete_refused(struct cq *cq, struct qp *qp)
+{
+	struct ibv_wc wc = { .qp_num = qp->qp_num, .status = IBV_WC_WR_FLUSH_ERR };
+	struct ccs_flow *f = &qp->flow;
+
+	if (f->seg_tail + f->unsignalled < f->seg_head)
+		return;
+	f->seg_tail = f->seg_head;
+	f->inflight = 0;
+	for (; f->wr_tail < f->wr_head && ccs_cq_room(cq); f->wr_tail++) {
+		if (f->wr[f->wr_tail & f->wr_mask].reported)
+			continue;
+		wc.wr_id = ccs_slot(qp, f->wr_tail)->wr_id;
+		ccs_cq_push(cq, &wc);
+	}
+	f->wr_next = f->wr_tail;
+	f->next_offset = 0;
+}
+
+void ccs_complete_broken(struct cq *cq)
+{
+	struct qp *qp;
+
+	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
+		pthread_mutex_lock(&qp->lock);
+		if (qp->broken)
+			complete_refused(cq, qp);
+		pthread_mutex_unlock(&qp->lock);
+	}
+}

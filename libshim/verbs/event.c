@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Events about a shadow CQ are told as events about the application's CQ, and
+ * acknowledgements find their way back to the CQ that raised each event.
+ */
+#include "verbs/real.h"
+#include "verbs/shim.h"
+
+static struct shadow *shadow_of(struct cq *cq, const struct ibv_cq *ibcq)
+{
+	struct shadow *s = atomic_load_explicit(&cq->shadows, memory_order_acquire);
+
+	while (s && s->cq != ibcq)
+		s = s->next;
+	return s;
+}
+
+int ccs_event_get(struct ibv_comp_channel *channel, struct ibv_cq **ibcq, void **cq_context)
+{
+	const int rc = ccs_real()->ibv_get_cq_event(channel, ibcq, cq_context);
+	struct cq *cq = rc ? NULL : ccs_cq_find(*ibcq);
+	struct shadow *s;
+
+	if (!cq || atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed))
+		return rc;
+	s = shadow_of(cq, *ibcq);
+	atomic_store(&cq->armed, 0);
+	atomic_fetch_add(s ? &s->unacked : &cq->unacked, 1);
+	*ibcq = cq->app;
+	if (s) {
+		pthread_mutex_lock(&cq->lock);
+		cq->woken = true;
+		cq->idle_polls = 0;
+		pthread_mutex_unlock(&cq->lock);
+	}
+	return rc;
+}
+
+/* Up to n of what *unacked holds. */
+static unsigned int take(atomic_uint *unacked, unsigned int n)
+{
+	unsigned int have = atomic_load(unacked), some;
+
+	do
+		some = have < n ? have : n;
+	while (!atomic_compare_exchange_weak(unacked, &have, have - some));
+	return some;
+}
+
+void ccs_event_ack(struct ibv_cq *ibcq, unsigned int n)
+{
+	struct cq *cq = ccs_cq_find(ibcq);
+	struct shadow *s = cq ? atomic_load_explicit(&cq->shadows, memory_order_acquire) : NULL;
+
+	for (; s && n; s = s->next) {
+		const unsigned int some = take(&s->unacked, n);
+
+		n -= some;
+		if (!some)
+			continue;
+		ccs_real()->ibv_ack_cq_events(s->cq, some);
+		if (!n)
+			return; /* whoever waited to destroy the CQ may have done so by now */
+	}
+	if (cq)
+		take(&cq->unacked, n);
+	if (n)
+		ccs_real()->ibv_ack_cq_events(cq ? cq->app : ibcq, n);
+}
+
+/*
+ * An error of a shadow CQ is an error of the application's. It is acknowledged
+ * to the shadow at once, and the application's own acknowledgement swallowed.
+ */
+void ccs_event_map_async(struct ibv_async_event *event)
+{
+	struct cq *cq;
+
+	if (event->event_type != IBV_EVENT_CQ_ERR)
+		return;
+	cq = ccs_cq_find(event->element.cq);
+	if (!cq || event->element.cq == cq->app)
+		return;
+	ccs_real()->ibv_ack_async_event(event);
+	event->element.cq = cq->app;
+	atomic_fetch_add(&cq->async_owed, 1);
+}
+
+/* true if the event was acknowledged already, when it was mapped. */
+bool ccs_event_unmap_async(struct ibv_async_event *event)
+{
+	struct cq *cq = event->event_type == IBV_EVENT_CQ_ERR
+		? ccs_cq_find(event->element.cq) : NULL;
+
+	return cq && take(&cq->async_owed, 1);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The process-wide pacer and its thread. The thread starts at the first WR that
+ * has to wait and sleeps until one is due; an application that spins on its CQ
+ * drives the pacer itself, and then the thread comes a little late on purpose.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "runtime/log.h"
+#include "verbs/shim.h"
+
+enum { SPIN_WINDOW_NS = 200000, SPIN_GRACE_NS = 50000, BUSY_RETRY_NS = 20000 };
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	pthread_t thread;
+	bool started, failed, initialised;
+	uint64_t sleeping_until;         /* 0: awake */
+	struct ccs_pacer pacer;
+	_Atomic uint64_t next;           /* = ccs_pacer_next(), readable without the lock */
+	_Atomic uint64_t spun_ns;        /* last seen spinning */
+} helper = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.next = UINT64_MAX,
+};
+
+#define qp_of(timer_) ((struct qp *)(void *)((char *)(timer_) - offsetof(struct qp, timer)))
+
+/* Drive one QP. Whoever holds its CQ drives it already. */
+static void progress(struct qp *qp)
+{
+	if (pthread_mutex_trylock(&qp->cq->lock) == 0) {
+		ccs_cq_drain(qp->cq);
+		pthread_mutex_lock(&qp->lock);
+		ccs_post_pump(qp, ccs_now_ns());
+		pthread_mutex_unlock(&qp->lock);
+		pthread_mutex_unlock(&qp->cq->lock);
+	} else {
+		pthread_mutex_lock(&qp->lock);
+		ccs_post_pump(qp, ccs_now_ns());
+		if (!qp->dead && ccs_flow_waiting(&qp->flow))
+			ccs_helper_set(qp, ccs_now_ns() + BUSY_RETRY_NS);
+		pthread_mutex_unlock(&qp->lock);
+	}
+}
+
+/* With helper.lock held: the next due QP with a reference taken, or NULL. */
+static struct qp *pop(uint64_t now_ns)
+{
+	struct ccs_timer *t = ccs_pacer_pop(&helper.pacer, now_ns);
+
+	atomic_store_explicit(&helper.next, ccs_pacer_next(&helper.pacer), memory_order_relaxed);
+	if (!t)
+		return NULL;
+	atomic_fetch_add(&qp_of(t)->refs, 1);
+	return qp_of(t);
+}
+
+/* With helper.lock held. A spinning application gets to its own work first. */
+static uint64_t wake_time(void)
+{
+	const uint64_t next = ccs_pacer_next(&helper.pacer);
+	const uint64_t spun = atomic_load_explicit(&helper.spun_ns, memory_order_relaxed);
+
+	return next != UINT64_MAX && spun + SPIN_WINDOW_NS > ccs_now_ns() ? next + SPIN_GRACE_NS
+									  : next;
+}
+
+static void sleep_until(uint64_t when)
+{
+	const struct timespec ts = {
+		.tv_sec = (time_t)(when / 1000000000u),
+		.tv_nsec = (long)(when % 1000000000u),
+	};
+
+	helper.sleeping_until = when;
+	if (when == UINT64_MAX)
+		pthread_cond_wait(&helper.wake, &helper.lock);
+	else
+		pthread_cond_timedwait(&helper.wake, &helper.lock, &ts);
+	helper.sleeping_until = 0;
+}
+
+static void *run(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_NAME, "ccshim-pacer");
+	prctl(PR_SET_TIMERSLACK, 1ul); /* 50 us by default: longer than many a gap */
+	pthread_mutex_lock(&helper.lock);
+	for (;;) {
+		const uint64_t when = wake_time();
+		const uint64_t now = ccs_now_ns();
+		struct qp *qp = when <= now ? pop(now) : NULL;
+
+		if (!qp) {
+			if (when > now)
+				sleep_until(when);
+			continue;
+		}
+		pthread_mutex_unlock(&helper.lock);
+		progress(qp);
+		ccs_qp_put(qp);
+		pthread_mutex_lock(&helper.lock);
+	}
+	return NULL;
+}
+
+/* All signals stay the application's. */
+static void start(void)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	int rc;
+
+	helper.started = true;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	rc = pthread_create(&helper.thread, &attr, run, NULL);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc) {
+		helper.failed = true;
+		ccs_log(CCS_LOG_WARN, "no helper thread (%d): deferred work waits for the "
+			"application's own calls", rc);
+	}
+}
+
+static void initialise(void)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&helper.wake, &attr);
+	pthread_condattr_destroy(&attr);
+	ccs_pacer_init(&helper.pacer, ccs_now_ns());
+	helper.initialised = true;
+}
+
+void ccs_helper_set(struct qp *qp, uint64_t due_ns)
+{
+	uint64_t next;
+
+	pthread_mutex_lock(&helper.lock);
+	if (!helper.initialised)
+		initialise();
+	ccs_pacer_set(&helper.pacer, &qp->timer, due_ns);
+	next = ccs_pacer_next(&helper.pacer);
+	atomic_store_explicit(&helper.next, next, memory_order_relaxed);
+	if (!helper.started)
+		start();
+	else if (helper.sleeping_until && next < helper.sleeping_until &&
+		 wake_time() < helper.sleeping_until)
+		pthread_cond_signal(&helper.wake);
+	pthread_mutex_unlock(&helper.lock);
+}
+
+void ccs_helper_cancel(struct qp *qp)
+{
+	pthread_mutex_lock(&helper.lock);
+	if (ccs_timer_is_set(&qp->timer)) {
+		ccs_pacer_cancel(&helper.pacer, &qp->timer);
+		atomic_store_explicit(&helper.next, ccs_pacer_next(&helper.pacer),
+				      memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&helper.lock);
+}
+
+void ccs_helper_spinning(uint64_t now_ns)
+{
+	atomic_store_explicit(&helper.spun_ns, now_ns, memory_order_relaxed);
+}
+
+void ccs_helper_run_due(uint64_t now_ns)
+{
+	struct qp *qp;
+
+	while (atomic_load_explicit(&helper.next, memory_order_relaxed) <= now_ns) {
+		pthread_mutex_lock(&helper.lock);
+		qp = pop(now_ns);
+		pthread_mutex_unlock(&helper.lock);
+		if (!qp)
+			return;
+		progress(qp);
+		ccs_qp_put(qp);
+	}
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the preload exports, under rdma-core's own version nodes. Each hook looks
+ * up the record and calls the room that decides, else the real function: objects
+ * that we have not seen (a provider's own, say) pass as they are.
+ */
+#include "verbs/real.h"
+#include "verbs/shim.h"
+
+#define HOOK __attribute__((visibility("default")))
+
+HOOK struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct ibv_context *context = ccs_real()->ibv_open_device(device);
+
+	if (context)
+		ccs_context_attach(context);
+	return context;
+}
+
+HOOK struct ibv_context *ibv_import_device(int cmd_fd)
+{
+	struct ibv_context *context = ccs_real()->ibv_import_device(cmd_fd);
+
+	if (context)
+		ccs_context_attach(context);
+	return context;
+}
+
+HOOK int ibv_close_device(struct ibv_context *context)
+{
+	ccs_context_detach(context);
+	return ccs_real()->ibv_close_device(context);
+}
+
+/* A parent domain is remembered; its address may be given to a plain one next. */
+HOOK int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	struct ccs_ptrmap *parents = &ccs_shim()->parent_domains;
+	const bool known = ccs_ptrmap_get(parents, pd);
+	int rc;
+
+	ccs_ptrmap_del(parents, pd, pd);
+	rc = ccs_real()->ibv_dealloc_pd(pd);
+	if (rc && known)
+		ccs_ptrmap_put(parents, pd, pd);
+	return rc;
+}
+
+/* The header's own macro of that name picks a variant by arguments; this is the symbol. */
+HOOK struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+				  struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct ibv_cq *cq = ccs_real()->ibv_create_cq(context, cqe, cq_context, channel,
+						      comp_vector);
+
+	if (cq)
+		ccs_cq_track(cq, channel, cq_context, comp_vector);
+	return cq;
+}
+
+HOOK int ibv_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct cq *cq = ccs_cq_find(ibcq);
+
+	return cq ? ccs_cq_destroy(cq) : ccs_real()->ibv_destroy_cq(ibcq);
+}
+
+HOOK int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
+{
+	return ccs_event_get(channel, cq, cq_context);
+}
+
+HOOK void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
+{
+	ccs_event_ack(cq, nevents);
+}
+
+HOOK int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	const int rc = ccs_real()->ibv_get_async_event(context, event);
+
+	if (!rc)
+		ccs_event_map_async(event);
+	return rc;
+}
+
+HOOK void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	if (!ccs_event_unmap_async(event))
+		ccs_real()->ibv_ack_async_event(event);
+}
+
+HOOK struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	return ccs_qp_create(pd, attr);
+}
+
+static struct qp *find_qp(struct ibv_qp *qp)
+{
+	return ccs_ptrmap_get(&ccs_shim()->qps, qp);
+}
+
+HOOK int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
+{
+	struct qp *qp = find_qp(ibqp);
+
+	return qp ? ccs_qp_modify(qp, attr, mask) : ccs_real()->ibv_modify_qp(ibqp, attr, mask);
+}
+
+HOOK int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
+		      struct ibv_qp_init_attr *init)
+{
+	struct qp *qp = find_qp(ibqp);
+
+	return qp ? ccs_qp_query(qp, attr, mask, init)
+		  : ccs_real()->ibv_query_qp(ibqp, attr, mask, init);
+}
+
+HOOK int ibv_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct qp *qp = find_qp(ibqp);
+
+	return qp ? ccs_qp_destroy(qp) : ccs_real()->ibv_destroy_qp(ibqp);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_OBJECTS_H
+#define CCS_OBJECTS_H
+/*
+ * Our records of libibverbs objects. Lock order: cq.lock, then qp.lock; the
+ * pacer's own lock is innermost. A QP record lives while somebody holds a
+ * reference: its owner until ibv_destroy_qp, the helper while it works on it.
+ */
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "flow/flow.h"
+#include "flow/pacer.h"
+#include "signal/hwclock.h"
+
+/* Why a QP is left alone, as reports name it. */
+#define CCS_PASS_REASONS(X) \
+	X(NOT_RC, "not-rc") \
+	X(IWARP, "iwarp") \
+	X(NO_SEND_QUEUE, "no-send-queue") \
+	X(CREATE_QP_EX, "create-qp-ex") \
+	X(PARENT_DOMAIN, "parent-domain") \
+	X(UNKNOWN_CQ, "unknown-cq") \
+	X(SHADOW_CQ, "no-shadow-cq") \
+	X(NO_MEMORY, "no-memory") \
+	X(REFUSED, "device-refused")
+#define CCS_PASS_MEMBER(id, text) CCS_PASS_##id,
+enum ccs_pass { CCS_PASS_REASONS(CCS_PASS_MEMBER) CCS_PASS_COUNT };
+#undef CCS_PASS_MEMBER
+
+struct ctx {
+	struct ibv_context *context;
+	struct ibv_context_ops real;     /* the provider's own */
+	struct ibv_qp *(*create_qp_ex)(struct ibv_context *, struct ibv_qp_init_attr_ex *);
+	struct ibv_pd *(*alloc_parent_domain)(struct ibv_context *,
+					      struct ibv_parent_domain_init_attr *);
+	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *, struct ibv_cq_init_attr_ex *);
+	int (*query_rt_values)(struct ibv_context *, struct ibv_values_ex *);
+	struct ccs_hwclock clock;        /* what each CQ's starts as, if create_cq_ex is set */
+	uint32_t max_qp_wr, max_cqe;
+	bool iwarp;
+	char device[IBV_SYSFS_NAME_MAX];
+	atomic_int refs;                 /* its owner and each tracked CQ */
+};
+
+/* A send CQ of our own, behind one of the application's. */
+struct shadow {
+	struct ibv_cq *cq;
+	struct ibv_cq_ex *ex;            /* the same, if it stamps completions */
+	uint64_t empty_ns;               /* then: it was seen empty after that */
+	unsigned errors;                 /* and its polls that failed */
+	uint32_t size, used;             /* entries; used: promised to QPs */
+	atomic_uint unacked;             /* events given out and not acknowledged */
+	struct shadow *next;
+};
+
+struct cq {
+	struct ibv_cq *app;
+	struct ctx *ctx;
+	struct ibv_comp_channel *channel;
+	void *cq_context;
+	int comp_vector;
+	atomic_int refs;                 /* its owner and each controlled QP */
+	atomic_bool broken;              /* a QP of it is: see qp.broken */
+	atomic_int armed;                /* 1 + solicited_only of a request that no event answered */
+	atomic_uint unacked;             /* of the application's own CQ */
+	atomic_uint async_owed;          /* errors told of a shadow, acknowledged to it already */
+	_Atomic(struct shadow *) shadows;
+	pthread_mutex_t lock;            /* of all that follows */
+	bool closing;                    /* shadows are being destroyed */
+	unsigned qps;
+	struct ibv_wc *ready;            /* completions owed, oldest first */
+	uint32_t ready_head, ready_tail, ready_mask;
+	uint64_t looked_ns;              /* when the shadows were last seen empty */
+	struct ccs_hwclock clock;        /* of the shadows' timestamps */
+	unsigned idle_polls;             /* empty in a row: a spinning application */
+	bool woken;                      /* by an event, so completions are fresh */
+	bool turn;                       /* which source a poll asks first */
+};
+
+/* One accepted WR: what to restore, and our copy once the call has returned. */
+struct wr_slot {
+	const struct ibv_send_wr *src;   /* the application's, or &copy */
+	uint64_t wr_id;
+	struct ibv_send_wr copy;
+};
+
+enum { CCS_BATCH = 16 };                 /* WQEs a doorbell, completions a poll */
+
+struct qp {
+	struct ibv_qp *real;
+	uint32_t qp_num;                 /* real is gone before its last report */
+	struct ctx *ctx;
+	struct cq *cq;
+	struct shadow *shadow;
+	atomic_int refs;
+	uint32_t id;                     /* registry slot and generation, for tokens */
+	struct ccs_timer timer;          /* of the pacer */
+	pthread_mutex_t lock;            /* of all that follows */
+	bool dead, scheduled;            /* scheduled: timer may be set */
+	bool sq_sig_all;
+	bool broken;                     /* the device refused a WR that had waited */
+	uint8_t port;
+	enum ibv_qp_state state;
+	struct ibv_qp_cap cap;           /* as the application was told */
+	struct ccs_flow flow;
+	struct wr_slot *slot;            /* flow.wr_mask + 1 */
+	struct ibv_sge *slot_sge;        /* cap.max_send_sge each */
+	unsigned char *slot_inline;      /* cap.max_inline_data each */
+	struct ibv_sge *scratch;         /* CCS_BATCH * cap.max_send_sge */
+	struct qp *prev, *next;          /* of all live ones, for reports */
+};
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/ptrmap.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+struct entry {
+	_Atomic(const void *) key;       /* NULL: never used, GONE: deleted */
+	_Atomic(void *) value;
+};
+
+struct ccs_ptrtable {
+	size_t mask, filled;             /* filled counts deleted entries too */
+	struct ccs_ptrtable *outgrown;   /* kept reachable, never freed */
+	struct entry entry[];
+};
+
+static const char gone;
+#define GONE ((const void *)&gone)
+
+static size_t hash(const void *key)
+{
+	const uint64_t x = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15ull;
+
+	return (size_t)(x >> 32);
+}
+
+void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key)
+{
+	struct ccs_ptrtable *t = atomic_load_explicit(&m->table, memory_order_acquire);
+
+	if (!t)
+		return NULL;
+	for (size_t i = hash(key);; i++) {
+		struct entry *e = &t->entry[i & t->mask];
+		/* acquire: pairs with put(), which stores the value first */
+		const void *k = atomic_load_explicit(&e->key, memory_order_acquire);
+
+		if (k == key)
+			return atomic_load_explicit(&e->value, memory_order_acquire);
+		if (!k)
+			return NULL;
+	}
+}
+
+/* key is not in the table. A deleted entry is as good as an empty one. */
+static void insert(struct ccs_ptrtable *t, const void *key, void *value)
+{
+	for (size_t i = hash(key);; i++) {
+		struct entry *e = &t->entry[i & t->mask];
+		const void *k = atomic_load_explicit(&e->key, memory_order_relaxed);
+
+		if (k && k != GONE)
+			continue;
+		atomic_store_explicit(&e->value, value, memory_order_relaxed);
+		atomic_store_explicit(&e->key, key, memory_order_release);
+		t->filled += !k;
+		return;
+	}
+}
+
+/*
+ * A table with at most a quarter of its entries in use, deleted ones left behind.
+ * At least twice as large as the one before: it stays, so all of those together
+ * are smaller than the newest, and each makes the next less likely.
+ */
+static struct ccs_ptrtable *rebuild(struct ccs_ptrtable *old)
+{
+	size_t live = 0, size = old ? 2 * (old->mask + 1) : 64;
+	struct ccs_ptrtable *t;
+
+	for (size_t i = 0; old && i <= old->mask; i++) {
+		const void *k = old->entry[i].key;
+
+		live += k && k != GONE;
+	}
+	while (size < 4 * (live + 1))
+		size *= 2;
+	t = calloc(1, sizeof(*t) + size * sizeof(t->entry[0]));
+	if (!t)
+		return NULL;
+	t->mask = size - 1;
+	t->outgrown = old;
+	for (size_t i = 0; old && i <= old->mask; i++) {
+		const void *k = old->entry[i].key;
+
+		if (k && k != GONE)
+			insert(t, k, old->entry[i].value);
+	}
+	return t;
+}
+
+/* With m->lock held. */
+static struct entry *find(struct ccs_ptrtable *t, const void *key)
+{
+	for (size_t i = hash(key); t; i++) {
+		struct entry *e = &t->entry[i & t->mask];
+		const void *k = atomic_load_explicit(&e->key, memory_order_relaxed);
+
+		if (k == key)
+			return e;
+		if (!k)
+			break;
+	}
+	return NULL;
+}
+
+int ccs_ptrmap_put(struct ccs_ptrmap *m, const void *key, void *value)
+{
+	struct ccs_ptrtable *t;
+	struct entry *e;
+	int rc = 0;
+
+	pthread_mutex_lock(&m->lock);
+	t = atomic_load_explicit(&m->table, memory_order_relaxed);
+	e = find(t, key);
+	if (e) {
+		atomic_store_explicit(&e->value, value, memory_order_release);
+		pthread_mutex_unlock(&m->lock);
+		return 0;
+	}
+	if (!t || 2 * (t->filled + 1) > t->mask + 1) {
+		t = rebuild(t);
+		if (t)
+			atomic_store_explicit(&m->table, t, memory_order_release);
+		else
+			rc = -1;
+	}
+	if (t)
+		insert(t, key, value);
+	pthread_mutex_unlock(&m->lock);
+	return rc;
+}
+
+static const void *key_at(const struct ccs_ptrtable *t, size_t i)
+{
+	return atomic_load_explicit(&t->entry[i & t->mask].key, memory_order_relaxed);
+}
+
+static void clear(struct ccs_ptrtable *t, size_t i)
+{
+	atomic_store_explicit(&t->entry[i & t->mask].key, NULL, memory_order_release);
+	t->filled--;
+}
+
+/*
+ * A deleted entry must not end a reader's search for a key behind it. Those of
+ * the run around entry i that no such search crosses become empty again, so
+ * objects that come and go do not fill the table.
+ */
+static void trim(struct ccs_ptrtable *t, size_t i)
+{
+	size_t first = i + t->mask + 1, last = first, needed = SIZE_MAX;
+
+	while (key_at(t, first - 1))
+		first--;
+	while (key_at(t, last + 1))
+		last++;
+	for (size_t p = last; p >= first; p--) {
+		const void *k = key_at(t, p);
+		const size_t home = p - ((p - hash(k)) & t->mask);
+
+		if (k != GONE && home < needed)
+			needed = home;
+		if (k == GONE && p < needed)
+			clear(t, p);
+	}
+}
+
+void ccs_ptrmap_del(struct ccs_ptrmap *m, const void *key, const void *value)
+{
+	struct ccs_ptrtable *t;
+	struct entry *e;
+
+	pthread_mutex_lock(&m->lock);
+	t = atomic_load_explicit(&m->table, memory_order_relaxed);
+	e = find(t, key);
+	if (e && atomic_load_explicit(&e->value, memory_order_relaxed) == value) {
+		atomic_store_explicit(&e->key, GONE, memory_order_release);
+		trim(t, (size_t)(e - t->entry));
+	}
+	pthread_mutex_unlock(&m->lock);
+}

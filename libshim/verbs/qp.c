@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queue pairs: which are controlled, with what behind them, and their states. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "verbs/real.h"
+#include "verbs/shim.h"
+
+enum { EXTRA_SEGMENTS = 128 };   /* device queue beyond the application's, for splitting */
+
+/* Either controlled (cq set) or the reason why not. */
+static bool controllable(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
+			 struct cq **cq, enum ccs_pass *reason)
+{
+	struct ctx *ctx = ccs_context_find(pd->context);
+
+	*cq = attr->send_cq ? ccs_cq_find(attr->send_cq) : NULL;
+	if (attr->qp_type != IBV_QPT_RC)
+		*reason = CCS_PASS_NOT_RC;
+	else if (ctx && ctx->iwarp)
+		*reason = CCS_PASS_IWARP;
+	else if (!attr->cap.max_send_wr)
+		*reason = CCS_PASS_NO_SEND_QUEUE;
+	else if (ccs_ptrmap_get(&ccs_shim()->parent_domains, pd))
+		*reason = CCS_PASS_PARENT_DOMAIN;
+	else if (!ctx || !*cq)
+		*reason = CCS_PASS_UNKNOWN_CQ;
+	else
+		return true;
+	return false;
+}
+
+/* The real QP: on the shadow CQ, unsignalled unless asked, with room for segments. */
+static struct ibv_qp *create_real(struct ibv_pd *pd, const struct ibv_qp_init_attr *wanted,
+				  struct shadow *s, uint32_t depth, struct ibv_qp_cap *cap)
+{
+	struct ibv_qp_init_attr attr = *wanted;
+	struct ibv_qp *qp;
+
+	attr.send_cq = s->cq;
+	attr.sq_sig_all = 0;
+	attr.cap.max_send_wr = depth;
+	qp = ccs_real()->ibv_create_qp(pd, &attr);
+	*cap = attr.cap;
+	return qp;
+}
+
+static int alloc_slots(struct qp *qp)
+{
+	const size_t n = (size_t)qp->flow.wr_mask + 1;
+	const size_t sges = qp->cap.max_send_sge ? qp->cap.max_send_sge : 1;
+
+	qp->slot = calloc(n, sizeof(*qp->slot));
+	qp->slot_sge = calloc(n * sges, sizeof(*qp->slot_sge));
+	qp->slot_inline = malloc(n * qp->cap.max_inline_data + 1);
+	qp->scratch = calloc(CCS_BATCH * sges, sizeof(*qp->scratch));
+	return qp->slot && qp->slot_sge && qp->slot_inline && qp->scratch ? 0 : -1;
+}
+
+void ccs_qp_put(struct qp *qp)
+{
+	if (atomic_fetch_sub(&qp->refs, 1) != 1)
+		return;
+	if (qp->cq)
+		ccs_cq_put(qp->cq);
+	ccs_flow_destroy(&qp->flow);
+	pthread_mutex_destroy(&qp->lock);
+	free(qp->slot);
+	free(qp->slot_sge);
+	free(qp->slot_inline);
+	free(qp->scratch);
+	free(qp);
+}
+
+static void configure_flow(const struct qp *qp, struct ccs_flow_config *conf)
+{
+	const struct ccs_options *o = &ccs_shim()->options;
+
+	*conf = (struct ccs_flow_config){
+		.line_rate = ccs_context_line_rate(qp->ctx, qp->port),
+		.max_rate = o->max_rate,
+		.base_rtt_us = o->base_rtt,
+		.noise_us = o->noise,
+		.segment = o->segment,
+		.cap = o->cap,
+		.split = o->split,
+		.enforce = o->mode == CCS_MODE_ENFORCE,
+		.seed = 0x9e3779b97f4a7c15ull * (qp->real->qp_num + 1ull),
+	};
+}
+
+/* Everything that may fail, before anybody can see the record. */
+static struct qp *make_record(struct ibv_qp *real, struct cq *cq, struct shadow *s,
+			      const struct ibv_qp_init_attr *attr, const struct ibv_qp_cap *cap)
+{
+	struct qp *qp = calloc(1, sizeof(*qp));
+	struct ccs_flow_config conf;
+
+	if (!qp)
+		return NULL;
+	pthread_mutex_init(&qp->lock, NULL);
+	atomic_store(&qp->refs, 1);
+	qp->real = real;
+	qp->qp_num = real->qp_num;
+	qp->ctx = cq->ctx;
+	qp->cq = cq;
+	atomic_fetch_add(&cq->refs, 1);
+	qp->shadow = s;
+	qp->port = 1;
+	qp->sq_sig_all = attr->sq_sig_all;
+	qp->state = IBV_QPS_RESET;
+	qp->cap = *cap;
+	qp->cap.max_send_wr = attr->cap.max_send_wr;
+	configure_flow(qp, &conf);
+	if (ccs_flow_init(&qp->flow, &conf, &ccs_shim()->cc, attr->cap.max_send_wr,
+			  cap->max_send_wr, ccs_now_ns()) ||
+	    alloc_slots(qp) || ccs_registry_add(qp)) {
+		ccs_qp_put(qp);
+		return NULL;
+	}
+	if (ccs_ptrmap_put(&ccs_shim()->qps, real, qp)) {
+		ccs_registry_remove(qp);
+		ccs_qp_put(qp);
+		return NULL;
+	}
+	return qp;
+}
+
+static struct ibv_qp *pass(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, enum ccs_pass reason)
+{
+	struct ibv_qp *qp = ccs_real()->ibv_create_qp(pd, attr);
+
+	if (qp)
+		ccs_shim_pass(reason, qp);
+	return qp;
+}
+
+static uint32_t device_depth(const struct ctx *ctx, uint32_t wanted)
+{
+	/* Beyond its limit the device shall refuse, natively; near it, what there is. */
+	if (wanted > ctx->max_qp_wr)
+		return wanted;
+	return ctx->max_qp_wr - wanted < EXTRA_SEGMENTS ? ctx->max_qp_wr : wanted + EXTRA_SEGMENTS;
+}
+
+static struct ibv_qp *create_on_shadow(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
+				       struct cq *cq, struct shadow *s, uint32_t depth)
+{
+	struct ibv_qp_cap cap;
+	struct ibv_qp *real = create_real(pd, attr, s, depth, &cap);
+	struct qp *qp;
+
+	if (!real && depth > attr->cap.max_send_wr)
+		real = create_real(pd, attr, s, attr->cap.max_send_wr, &cap);
+	if (!real)
+		return NULL;
+	/* The shadow promised `depth` entries: never have more in flight, whatever it granted. */
+	if (cap.max_send_wr > depth)
+		cap.max_send_wr = depth;
+	qp = make_record(real, cq, s, attr, &cap);
+	if (!qp) {
+		ccs_real()->ibv_destroy_qp(real);
+		return NULL;
+	}
+	attr->cap = qp->cap;
+	ccs_report_add(qp);
+	return real;
+}
+
+struct ibv_qp *ccs_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	enum ccs_pass reason = CCS_PASS_REFUSED;
+	struct ibv_qp *real;
+	struct shadow *s;
+	struct cq *cq;
+	uint32_t depth;
+
+	if (ccs_shim()->off || !ccs_context_find(pd->context))
+		return ccs_real()->ibv_create_qp(pd, attr);
+	if (!controllable(pd, attr, &cq, &reason))
+		return pass(pd, attr, reason);
+	depth = device_depth(cq->ctx, attr->cap.max_send_wr);
+	s = ccs_cq_attach(cq, depth);
+	if (!s)
+		return pass(pd, attr, CCS_PASS_SHADOW_CQ);
+	real = create_on_shadow(pd, attr, cq, s, depth);
+	if (real)
+		return real;
+	ccs_cq_release(cq, s, depth);
+	return pass(pd, attr, CCS_PASS_REFUSED);
+}
+
+/* What the flow must know of the new state, after the device has taken it. */
+static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
+{
+	qp->state = attr->qp_state;
+	switch (attr->qp_state) {
+	case IBV_QPS_RESET:
+		ccs_flow_reset(&qp->flow);
+		qp->broken = false;
+		break;
+	case IBV_QPS_RTS:
+		if (qp->flow.state == CCS_FLOW_HOLD)
+			qp->flow.state = CCS_FLOW_RUN;
+		break;
+	case IBV_QPS_ERR:
+		ccs_flow_fail(&qp->flow);
+		break;
+	default:
+		break;
+	}
+}
+
+static void learn_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	if ((mask & IBV_QP_PORT) && attr->port_num != qp->port) {
+		qp->port = attr->port_num;
+		qp->flow.conf.line_rate = ccs_context_line_rate(qp->ctx, qp->port);
+		ccs_rtt_init(&qp->flow, ccs_now_ns());
+	}
+	/* READs beyond what the peer lets be outstanding would stall the queue behind them. */
+	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
+		qp->flow.max_reads = attr->max_rd_atomic;
+	/* Half of the local ACK timeout, 4.096 us * 2^timeout (IBTA 9.7.6.1.3); 0 is none. */
+	if (mask & IBV_QP_TIMEOUT)
+		qp->flow.loss_us = attr->timeout ? 2.048 * (double)(1ull << (attr->timeout & 31)) : 0;
+}
+
+static bool hold(struct qp *qp)
+{
+	bool was_running;
+
+	pthread_mutex_lock(&qp->lock);
+	was_running = qp->flow.state == CCS_FLOW_RUN;
+	if (was_running)
+		qp->flow.state = CCS_FLOW_HOLD;
+	pthread_mutex_unlock(&qp->lock);
+	return was_running;
+}
+
+static void unhold(struct qp *qp)
+{
+	pthread_mutex_lock(&qp->lock);
+	if (qp->flow.state == CCS_FLOW_HOLD)
+		qp->flow.state = CCS_FLOW_RUN;
+	pthread_mutex_unlock(&qp->lock);
+}
+
+/*
+ * Nothing may be emitted between the device's reset and ours: the device would
+ * refuse it and the QP be failed. So the QP is locked throughout.
+ */
+static int reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	int rc;
+
+	pthread_mutex_lock(&qp->cq->lock);
+	ccs_cq_drain(qp->cq); /* what the application has coming stays its own */
+	pthread_mutex_lock(&qp->lock);
+	pthread_mutex_unlock(&qp->cq->lock);
+	rc = ccs_real()->ibv_modify_qp(qp->real, attr, mask);
+	if (!rc) {
+		learn_attr(qp, attr, mask);
+		enter_state(qp, attr);
+	}
+	pthread_mutex_unlock(&qp->lock);
+	return rc;
+}
+
+static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	/* What waits counts as not started, so stop before the device reports drained. */
+	const bool held = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_SQD && hold(qp);
+	const int rc = ccs_real()->ibv_modify_qp(qp->real, attr, mask);
+
+	if (rc) {
+		const int err = errno;
+
+		if (held)
+			unhold(qp);
+		errno = err;
+		return rc;
+	}
+	pthread_mutex_lock(&qp->lock);
+	learn_attr(qp, attr, mask);
+	if (mask & IBV_QP_STATE)
+		enter_state(qp, attr);
+	ccs_post_pump(qp, ccs_now_ns());
+	pthread_mutex_unlock(&qp->lock);
+	return 0;
+}
+
+int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	return (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET ? reset(qp, attr, mask)
+									: modify(qp, attr, mask);
+}
+
+int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
+{
+	const int rc = ccs_real()->ibv_query_qp(qp->real, attr, mask, init);
+
+	if (rc)
+		return rc;
+	init->send_cq = qp->cq->app;
+	init->sq_sig_all = qp->sq_sig_all;
+	init->cap.max_send_wr = qp->cap.max_send_wr;
+	attr->cap.max_send_wr = qp->cap.max_send_wr;
+	return 0;
+}
+
+/* Stop emitting, or go on. */
+static void set_dead(struct qp *qp, bool dead)
+{
+	pthread_mutex_lock(&qp->lock);
+	qp->dead = dead;
+	if (dead)
+		ccs_helper_cancel(qp);
+	else
+		ccs_post_pump(qp, ccs_now_ns());
+	pthread_mutex_unlock(&qp->lock);
+}
+
+/*
+ * The real call waits until events of the QP are acknowledged, by a thread that
+ * may poll first: so no lock of ours is held meanwhile. The QP stays in the
+ * registry until then, since its completions may still come.
+ */
+int ccs_qp_destroy(struct qp *qp)
+{
+	struct cq *cq = qp->cq;
+	int rc;
+
+	pthread_mutex_lock(&cq->lock);
+	ccs_cq_drain(cq);
+	pthread_mutex_unlock(&cq->lock);
+	set_dead(qp, true);
+	rc = ccs_real()->ibv_destroy_qp(qp->real);
+	if (rc) {
+		set_dead(qp, false);
+		return rc;
+	}
+	ccs_ptrmap_del(&ccs_shim()->qps, qp->real, qp);
+	pthread_mutex_lock(&cq->lock);
+	ccs_registry_remove(qp);
+	pthread_mutex_lock(&qp->lock);
+	ccs_report_remove(qp);
+	pthread_mutex_unlock(&qp->lock);
+	pthread_mutex_unlock(&cq->lock);
+	ccs_cq_release(cq, qp->shadow, device_depth(qp->ctx, qp->cap.max_send_wr));
+	ccs_qp_put(qp);
+	return 0;
+}

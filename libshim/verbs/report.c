@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The JSON summary at exit (option report): what each QP did, living or gone.
+ * A destroyed QP leaves a copy of its figures; beyond KEPT only their number.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "runtime/log.h"
+#include "verbs/shim.h"
+
+enum { KEPT = 1024 };
+
+struct figures {
+	uint32_t qp_num;
+	uint8_t port;
+	char device[IBV_SYSFS_NAME_MAX];
+	struct ccs_flow_stats stats;
+	struct ccs_cc cc;
+	struct ccs_cc_path path;
+	uint64_t segment, cap;
+	double rtt_us[5];
+	struct figures *next;
+};
+
+static const struct { const char *name; double q; } quantiles[] = {
+	{ "min", 0 }, { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "max", 1 },
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct qp *live;
+static struct figures *gone, **gone_end = &gone;
+static unsigned gone_count, omitted;
+
+static bool wanted(void)
+{
+	return ccs_shim()->options.report[0];
+}
+
+void ccs_report_add(struct qp *qp)
+{
+	pthread_mutex_lock(&lock);
+	qp->next = live;
+	if (live)
+		live->prev = qp;
+	live = qp;
+	pthread_mutex_unlock(&lock);
+}
+
+static void collect(const struct qp *qp, struct figures *out)
+{
+	*out = (struct figures){
+		.qp_num = qp->qp_num,
+		.port = qp->port,
+		.stats = qp->flow.stats,
+		.cc = qp->flow.cc,
+		.path = qp->flow.path,
+		.segment = qp->flow.segment,
+		.cap = qp->flow.cap,
+	};
+	snprintf(out->device, sizeof(out->device), "%s", qp->ctx->device);
+	for (unsigned i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
+		out->rtt_us[i] = (double)ccs_hist_percentile(&qp->flow.rtt, quantiles[i].q) / 1e3;
+}
+
+/* Called with qp->lock held, before the QP's numbers are gone. */
+void ccs_report_remove(struct qp *qp)
+{
+	struct figures *f = wanted() ? malloc(sizeof(*f)) : NULL;
+
+	if (f)
+		collect(qp, f);
+	pthread_mutex_lock(&lock);
+	if (qp->prev)
+		qp->prev->next = qp->next;
+	else
+		live = qp->next;
+	if (qp->next)
+		qp->next->prev = qp->prev;
+	if (f && gone_count < KEPT) {
+		*gone_end = f;
+		gone_end = &f->next;
+		gone_count++;
+		f = NULL;
+	} else if (wanted()) {
+		omitted++;
+	}
+	pthread_mutex_unlock(&lock);
+	free(f);
+}
+
+static void write_algorithm(struct ccs_json *j, const struct ccs_cc *cc)
+{
+	struct ccs_cc_obs obs[16];
+	const unsigned n = cc->ops->observe ? cc->ops->observe(cc, obs, 16) : 0;
+
+	ccs_json_str(j, "cc", cc->ops->name);
+	ccs_json_object(j, "parameters");
+	for (unsigned i = 0; i < cc->ops->nparams; i++) {
+		const struct ccs_cc_param *p = &cc->ops->params[i];
+
+		if (p->choices)
+			ccs_json_str(j, p->name, p->choices[(unsigned)cc->param[i]]);
+		else
+			ccs_json_num(j, p->name, cc->param[i]);
+	}
+	ccs_json_end(j);
+	ccs_json_object(j, "state");
+	for (unsigned i = 0; i < n; i++) {
+		if (obs[i].text)
+			ccs_json_str(j, obs[i].name, obs[i].text);
+		else
+			ccs_json_num(j, obs[i].name, obs[i].value);
+	}
+	ccs_json_end(j);
+}
+
+static void write_qp(struct ccs_json *j, const struct figures *f)
+{
+	const struct ccs_flow_stats *s = &f->stats;
+
+	ccs_json_object(j, NULL);
+	ccs_json_str(j, "ifname", f->device);
+	ccs_json_uint(j, "port", f->port);
+	ccs_json_uint(j, "lqpn", f->qp_num);
+	ccs_json_uint(j, "bytes", s->bytes);
+	ccs_json_uint(j, "wrs", s->wrs);
+	ccs_json_uint(j, "segments", s->segments);
+	ccs_json_uint(j, "wrs_deferred", s->deferred);
+	ccs_json_uint(j, "completions_hidden", s->hidden);
+	ccs_json_num(j, "gated_us", (double)s->gated_ns / 1e3);
+	ccs_json_uint(j, "rtt_samples", s->samples);
+	ccs_json_object(j, "rtt_us");
+	for (unsigned i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
+		ccs_json_num(j, quantiles[i].name, f->rtt_us[i]);
+	ccs_json_end(j);
+	ccs_json_object(j, "rate_bps");
+	ccs_json_num(j, "now", f->cc.out.rate);
+	ccs_json_num(j, "min", s->min_rate);
+	ccs_json_num(j, "max", s->max_rate);
+	ccs_json_end(j);
+	ccs_json_num(j, "line_rate_bps", f->path.line_rate);
+	ccs_json_num(j, "base_rtt_us", f->path.base_rtt_us);
+	ccs_json_uint(j, "segment_bytes", f->segment);
+	ccs_json_uint(j, "cap_bytes", f->cap);
+	write_algorithm(j, &f->cc);
+	ccs_json_end(j);
+}
+
+static void write_passes(struct ccs_json *j)
+{
+	static const char *const names[] = {
+#define TEXT(id, text) text,
+		CCS_PASS_REASONS(TEXT)
+#undef TEXT
+	};
+
+	ccs_json_object(j, "passes");
+	for (unsigned i = 0; i < CCS_PASS_COUNT; i++)
+		ccs_json_uint(j, names[i], atomic_load(&ccs_shim()->passes[i]));
+	ccs_json_end(j);
+}
+
+static bool write_all(FILE *file)
+{
+	static const char *const modes[] = { "off", "observe", "enforce" };
+	struct figures f;
+	struct ccs_json j;
+
+	ccs_json_start(&j, file);
+	ccs_json_object(&j, NULL);
+	ccs_json_str(&j, "program", program_invocation_short_name);
+	ccs_json_int(&j, "pid", getpid());
+	ccs_json_str(&j, "mode", modes[ccs_shim()->options.mode]);
+	write_passes(&j);
+	ccs_json_uint(&j, "qps_omitted", omitted);
+	ccs_json_array(&j, "qps");
+	for (const struct figures *g = gone; g; g = g->next)
+		write_qp(&j, g);
+	for (const struct qp *qp = live; qp; qp = qp->next) {
+		collect(qp, &f);
+		write_qp(&j, &f);
+	}
+	return ccs_json_finish(&j);
+}
+
+/* %p in the name becomes the process id, so that many processes may share a setting. */
+static void expand(const char *name, char *out, size_t len)
+{
+	const char *p = strstr(name, "%p");
+
+	if (p)
+		snprintf(out, len, "%.*s%ld%s", (int)(p - name), name, (long)getpid(), p + 2);
+	else
+		snprintf(out, len, "%s", name);
+}
+
+/* Whole or not at all: a reader never sees half a report. */
+void ccs_report_write(void)
+{
+	char name[300], temp[320];
+	FILE *file;
+	bool ok;
+
+	expand(ccs_shim()->options.report, name, sizeof(name));
+	snprintf(temp, sizeof(temp), "%s.%ld", name, (long)getpid());
+	file = fopen(temp, "we");
+	if (!file) {
+		ccs_log(CCS_LOG_WARN, "report %s: %s", name, strerror(errno));
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	ok = write_all(file);
+	pthread_mutex_unlock(&lock);
+	ok = fclose(file) == 0 && ok;
+	if (ok && rename(temp, name) == 0)
+		return;
+	ccs_log(CCS_LOG_WARN, "report %s: %s", name, strerror(errno));
+	unlink(temp);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shadow CQs, one by one: how they are made and what is read from them. Where
+ * the device stamps completions, they tell when each was made, not when the
+ * application came round to polling; elsewhere the poll has to do.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "runtime/log.h"
+#include "verbs/real.h"
+#include "verbs/shim.h"
+
+enum { SHADOW_MIN = 1024 };
+
+/* NULL costs only the timestamps, so errno stays as it was. */
+static struct ibv_cq_ex *create_stamped(struct cq *cq, uint32_t size)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = size,
+		.cq_context = cq->cq_context,
+		.channel = cq->channel,
+		.comp_vector = (uint32_t)cq->comp_vector,
+		.wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+	};
+	const int saved = errno;
+	struct ibv_cq_ex *ex;
+
+	if (!cq->ctx->create_cq_ex)
+		return NULL;
+	ex = cq->ctx->create_cq_ex(cq->ctx->context, &attr);
+	errno = saved;
+	return ex;
+}
+
+static bool create_cq(struct cq *cq, struct shadow *s, uint32_t size)
+{
+	s->ex = create_stamped(cq, size);
+	s->cq = s->ex ? ibv_cq_ex_to_cq(s->ex)
+		      : ccs_real()->ibv_create_cq(cq->ctx->context, (int)size, cq->cq_context,
+						  cq->channel, cq->comp_vector);
+	return s->cq;
+}
+
+struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries)
+{
+	uint32_t size = 4 * entries > SHADOW_MIN ? 4 * entries : SHADOW_MIN;
+	struct shadow *s = calloc(1, sizeof(*s));
+
+	if (size > cq->ctx->max_cqe)
+		size = cq->ctx->max_cqe;
+	if (!s || size < entries || !create_cq(cq, s, size))
+		goto fail;
+	if (ccs_ptrmap_put(&ccs_shim()->cqs, s->cq, cq)) {
+		ccs_real()->ibv_destroy_cq(s->cq);
+		goto fail;
+	}
+	s->size = size;
+	s->empty_ns = ccs_now_ns();
+	s->next = atomic_load(&cq->shadows);
+	atomic_store(&cq->shadows, s);
+	/* The application may have asked before it had a QP, or be asking just now. */
+	if (atomic_load(&cq->armed))
+		cq->ctx->real.req_notify_cq(s->cq, atomic_load(&cq->armed) - 1);
+	return s;
+fail:
+	free(s);
+	return NULL;
+}
+
+/* As the plain poll reads it; the opcode of a failure is undefined there and unread here. */
+static void read_wc(struct ibv_cq_ex *ex, struct ibv_wc *wc)
+{
+	*wc = (struct ibv_wc){
+		.wr_id = ex->wr_id,
+		.status = ex->status,
+		.opcode = ex->status == IBV_WC_SUCCESS ? ibv_wc_read_opcode(ex) : IBV_WC_SEND,
+		.vendor_err = ibv_wc_read_vendor_err(ex),
+		.byte_len = ibv_wc_read_byte_len(ex),
+		.imm_data = ibv_wc_read_imm_data(ex),
+		.qp_num = ibv_wc_read_qp_num(ex),
+		.src_qp = ibv_wc_read_src_qp(ex),
+		.wc_flags = ibv_wc_read_wc_flags(ex),
+		.slid = (uint16_t)ibv_wc_read_slid(ex),
+		.sl = ibv_wc_read_sl(ex),
+		.dlid_path_bits = ibv_wc_read_dlid_path_bits(ex),
+	};
+}
+
+static void note_error(struct shadow *s, int rc)
+{
+	if (rc != ENOENT && !s->errors++)
+		ccs_log(CCS_LOG_WARN, "polling a completion queue of ours failed (%d)", rc);
+}
+
+/* Between start and end providers hold the CQ's lock: nothing but reading in there. */
+static int poll_stamped(struct shadow *s, int n, struct ibv_wc *wc, uint64_t *ticks)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+	int rc = ibv_start_poll(s->ex, &attr), got = 0;
+
+	if (!rc) {
+		do {
+			read_wc(s->ex, &wc[got]);
+			ticks[got++] = ibv_wc_read_completion_ts(s->ex);
+		} while (got < n && !(rc = ibv_next_poll(s->ex)));
+		ibv_end_poll(s->ex);
+	}
+	if (rc)
+		note_error(s, rc);
+	return got;
+}
+
+/* Where it can be asked, the clock is known also if nobody ever polls in time. */
+static void query_clock(struct cq *cq)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	struct ccs_span span = { .earliest_ns = ccs_now_ns() };
+
+	if (!cq->ctx->query_rt_values || !ccs_hwclock_wants(&cq->clock, span.earliest_ns) ||
+	    cq->ctx->query_rt_values(cq->ctx->context, &values) ||
+	    !(values.comp_mask & IBV_VALUES_MASK_RAW_CLOCK))
+		return;
+	span.latest_ns = ccs_now_ns();
+	/* The seconds stay 0: both providers that answer give bare ticks. */
+	ccs_hwclock_learn(&cq->clock, (uint64_t)values.raw_clock.tv_nsec, &span);
+}
+
+int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc,
+		    struct ccs_span *when)
+{
+	const uint64_t before = s->ex ? ccs_now_ns() : 0;
+	uint64_t ticks[CCS_BATCH], now;
+	const int got = s->ex ? poll_stamped(s, n, wc, ticks)
+			      : cq->ctx->real.poll_cq(s->cq, n, wc);
+
+	if (got > 0 && s->ex)
+		query_clock(cq);
+	now = got > 0 ? ccs_now_ns() : 0;
+	for (int i = 0; i < got; i++) {
+		when[i] = (struct ccs_span){ s->ex ? s->empty_ns : cq->looked_ns, now };
+		if (s->ex)
+			ccs_hwclock_map(&cq->clock, ticks[i], &when[i]);
+		if (cq->woken || !when[i].earliest_ns)
+			when[i].earliest_ns = when[i].latest_ns;
+	}
+	if (s->ex && got < n)
+		s->empty_ns = before;
+	return got;
+}

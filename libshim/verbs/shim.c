@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the process has one of: configuration, registry, counters, fork, exit. */
+#include "verbs/shim.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "runtime/log.h"
+
+static struct ccs_shim shim = {
+	.contexts = CCS_PTRMAP_INIT,
+	.cqs = CCS_PTRMAP_INIT,
+	.qps = CCS_PTRMAP_INIT,
+	.parent_domains = CCS_PTRMAP_INIT,
+};
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool ready;
+
+uint64_t ccs_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void complain(void *arg, const char *sentence)
+{
+	(void)arg;
+	ccs_log(CCS_LOG_WARN, "%s", sentence);
+}
+
+/* Locks may be held by threads that the child does not have: touch nothing there. */
+static void fork_child(void)
+{
+	atomic_store(&shim.forked, true);
+}
+
+static void setup(void)
+{
+	char err[256];
+
+	ccs_options_load(&shim.options, NULL, complain, NULL);
+	ccs_log_setup((enum ccs_log_level)shim.options.log_level, shim.options.log_file);
+	shim.off = shim.options.mode == CCS_MODE_OFF;
+	if (ccs_cc_parse(&shim.cc, shim.options.cc, err, sizeof(err))) {
+		ccs_log(CCS_LOG_WARN, "cc=%s: %s; traffic passes uncontrolled",
+			shim.options.cc, err);
+		shim.off = true;
+	}
+	pthread_atfork(NULL, NULL, fork_child);
+	ready = true;
+}
+
+/* Not atexit: a process that never used verbs has nothing to say. */
+static void __attribute__((destructor)) at_exit(void)
+{
+	if (ready && shim.options.report[0] && !atomic_load(&shim.forked))
+		ccs_report_write();
+}
+
+struct ccs_shim *ccs_shim(void)
+{
+	pthread_once(&once, setup);
+	return &shim;
+}
+
+static const char *const reasons[] = {
+#define TEXT(id, text) text,
+	CCS_PASS_REASONS(TEXT)
+#undef TEXT
+};
+
+void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp)
+{
+	atomic_fetch_add_explicit(&shim.passes[reason], 1, memory_order_relaxed);
+	ccs_log(CCS_LOG_INFO, "QP %" PRIu32 " passes uncontrolled: %s", qp ? qp->qp_num : 0,
+		reasons[reason]);
+}
+
+/*
+ * Registry: a token in a wr_id names its QP by a slot and that slot's
+ * generation, so that a completion of a destroyed QP is known as stale. Chunks
+ * are never moved or freed; readers hold the lock of the QP's CQ, and a QP
+ * leaves the registry under the same lock.
+ */
+enum { SLOT_BITS = 20, CHUNK_BITS = 10, CHUNK = 1 << CHUNK_BITS, GENERATIONS = 1 << 12 };
+
+struct entry {
+	_Atomic(struct qp *) qp;
+	uint32_t generation;
+};
+
+static _Atomic(struct entry *) chunks[1 << (SLOT_BITS - CHUNK_BITS)];
+static uint32_t lowest_free; /* no slot below it is free */
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct entry *entry_of(uint32_t slot)
+{
+	struct entry *chunk = atomic_load_explicit(&chunks[slot >> CHUNK_BITS],
+						   memory_order_acquire);
+
+	return chunk ? &chunk[slot % CHUNK] : NULL;
+}
+
+static struct entry *make_entry(uint32_t slot)
+{
+	if (!entry_of(slot))
+		atomic_store_explicit(&chunks[slot >> CHUNK_BITS],
+				      calloc(CHUNK, sizeof(struct entry)), memory_order_release);
+	return entry_of(slot);
+}
+
+int ccs_registry_add(struct qp *qp)
+{
+	struct entry *e = NULL;
+	uint32_t slot;
+
+	pthread_mutex_lock(&registry_lock);
+	for (slot = lowest_free; slot < 1u << SLOT_BITS; slot++) {
+		e = make_entry(slot);
+		if (!e || !atomic_load_explicit(&e->qp, memory_order_relaxed))
+			break;
+		e = NULL;
+	}
+	if (e) {
+		lowest_free = slot + 1;
+		e->generation = (e->generation + 1) % GENERATIONS;
+		qp->id = e->generation << SLOT_BITS | slot;
+		atomic_store_explicit(&e->qp, qp, memory_order_release);
+	}
+	pthread_mutex_unlock(&registry_lock);
+	return e ? 0 : -1;
+}
+
+struct qp *ccs_registry_find(uint32_t id)
+{
+	struct entry *e = entry_of(id % (1u << SLOT_BITS));
+	struct qp *qp = e ? atomic_load_explicit(&e->qp, memory_order_acquire) : NULL;
+
+	return qp && qp->id == id ? qp : NULL;
+}
+
+struct qp *ccs_registry_next(const struct cq *cq, uint32_t *slot)
+{
+	while (*slot < 1u << SLOT_BITS) {
+		struct entry *e = entry_of(*slot);
+		struct qp *qp = e ? atomic_load_explicit(&e->qp, memory_order_acquire) : NULL;
+
+		*slot += e ? 1 : CHUNK;
+		if (qp && qp->cq == cq)
+			return qp;
+	}
+	return NULL;
+}
+
+void ccs_registry_remove(struct qp *qp)
+{
+	const uint32_t slot = qp->id % (1u << SLOT_BITS);
+
+	pthread_mutex_lock(&registry_lock);
+	atomic_store_explicit(&entry_of(slot)->qp, NULL, memory_order_release);
+	if (slot < lowest_free)
+		lowest_free = slot;
+	pthread_mutex_unlock(&registry_lock);
+}

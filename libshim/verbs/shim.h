@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_SHIM_H
+#define CCS_SHIM_H
+/* The process: options, the registry of records, passes, life and death. */
+#include "runtime/options.h"
+#include "verbs/objects.h"
+#include "verbs/ptrmap.h"
+
+struct ccs_shim {
+	struct ccs_options options;
+	struct ccs_cc cc;                /* parsed, to be copied into each flow */
+	bool off;                        /* mode off, or refused configuration */
+	atomic_bool forked;              /* we are a child: verbs are the parent's */
+	struct ccs_ptrmap contexts, cqs, qps, parent_domains;
+	atomic_uint_fast64_t passes[CCS_PASS_COUNT];
+};
+
+/* Reads the configuration on first use. Never NULL. */
+struct ccs_shim *ccs_shim(void);
+
+/* A QP goes by uncontrolled: count it, say so at level info. */
+void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp);
+
+uint64_t ccs_now_ns(void);
+
+/* Registry: gives qp->id, finds the QP of a token's id, forgets it. The caller
+ * of find holds the lock of the CQ at which that QP completes. */
+int ccs_registry_add(struct qp *qp);
+struct qp *ccs_registry_find(uint32_t id);
+/* The first QP of that CQ in a slot >= *slot, which moves behind it; NULL at the end. */
+struct qp *ccs_registry_next(const struct cq *cq, uint32_t *slot);
+void ccs_registry_remove(struct qp *qp);
+
+/* context.c */
+void ccs_context_attach(struct ibv_context *context);
+void ccs_context_detach(struct ibv_context *context);
+struct ctx *ccs_context_find(struct ibv_context *context);
+void ccs_context_put(struct ctx *ctx);
+double ccs_context_line_rate(const struct ctx *ctx, uint8_t port);
+
+/* cq.c */
+struct cq *ccs_cq_find(struct ibv_cq *cq);
+void ccs_cq_track(struct ibv_cq *cq, struct ibv_comp_channel *channel, void *cq_context,
+		  int comp_vector);
+int ccs_cq_destroy(struct cq *cq);
+void ccs_cq_put(struct cq *cq);
+struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries);
+void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries);
+/* Poll the shadows dry, deliver, emit what becomes due. cq->lock is held. */
+void ccs_cq_drain(struct cq *cq);
+/* Owe the application one more; cq->lock is held and there is room. */
+void ccs_cq_push(struct cq *cq, const struct ibv_wc *wc);
+uint32_t ccs_cq_room(const struct cq *cq);
+int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc);
+int ccs_cq_notify(struct cq *cq, int solicited_only);
+
+/* shadow.c; cq->lock is held. A new one, in the CQ's list; NULL: the device refused. */
+struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries);
+/* At most n <= CCS_BATCH completions, and for each when it was made. < 0: an error. */
+int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc,
+		    struct ccs_span *when);
+
+/* event.c */
+int ccs_event_get(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context);
+void ccs_event_ack(struct ibv_cq *cq, unsigned int n);
+void ccs_event_map_async(struct ibv_async_event *event);
+bool ccs_event_unmap_async(struct ibv_async_event *event);
+
+/* qp.c */
+struct ibv_qp *ccs_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask);
+int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
+int ccs_qp_destroy(struct qp *qp);
+void ccs_qp_put(struct qp *qp);
+
+/* post.c */
+int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+/* Hand over what the gate lets through, and see to the rest. qp->lock is held. */
+void ccs_post_pump(struct qp *qp, uint64_t now_ns);
+int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+
+/* complete.c: one completion of a shadow CQ. cq->lock is held. */
+struct qp *ccs_complete(struct cq *cq, const struct ibv_wc *wc, const struct ccs_span *when);
+/* Completions for what the device would not take any more, as far as there is room. */
+void ccs_complete_broken(struct cq *cq);
+
+/* helper.c: the pacer and its thread */
+void ccs_helper_set(struct qp *qp, uint64_t due_ns);
+void ccs_helper_cancel(struct qp *qp);
+void ccs_helper_run_due(uint64_t now_ns);
+void ccs_helper_spinning(uint64_t now_ns);
+
+/* report.c */
+void ccs_report_add(struct qp *qp);
+void ccs_report_remove(struct qp *qp);
+void ccs_report_write(void);
+
+#endif

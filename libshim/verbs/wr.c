@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "verbs/wr.h"
+
+#include <errno.h>
+#include <string.h>
+
+static bool has_payload(const struct ibv_send_wr *wr)
+{
+	return wr->opcode != IBV_WR_LOCAL_INV && wr->opcode != IBV_WR_BIND_MW;
+}
+
+static uint32_t max_sge(const struct qp *qp)
+{
+	return qp->cap.max_send_sge ? qp->cap.max_send_sge : 1;
+}
+
+static bool sge_fit(const struct qp *qp, const struct ibv_send_wr *wr)
+{
+	return wr->num_sge >= 0 && (uint32_t)wr->num_sge <= max_sge(qp);
+}
+
+uint64_t ccs_wr_len(const struct qp *qp, const struct ibv_send_wr *wr)
+{
+	const bool counts = has_payload(wr) && sge_fit(qp, wr);
+	uint64_t len = 0;
+
+	for (int i = 0; counts && i < wr->num_sge; i++)
+		len += wr->sg_list[i].length;
+	return len;
+}
+
+bool ccs_wr_deferrable(const struct ibv_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_RDMA_READ:
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+	case IBV_WR_SEND_WITH_INV:
+		return true;
+	default:
+		return false;
+	}
+}
+
+uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr, bool split_imm)
+{
+	const uint32_t visible = qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED)
+		? CCS_WR_VISIBLE : 0;
+	/* A list that is too long must reach the device whole, to be refused. */
+	const uint32_t split = (wr->send_flags & IBV_SEND_INLINE) || !sge_fit(qp, wr)
+		? 0 : CCS_WR_SPLIT;
+
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_WRITE:
+		return visible | split;
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return visible | CCS_WR_RECV | (split_imm ? split : 0);
+	case IBV_WR_RDMA_READ:
+		return visible | split | CCS_WR_READ;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return visible | CCS_WR_READ;
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+	case IBV_WR_SEND_WITH_INV:
+		return visible | CCS_WR_RECV;
+	default:
+		return visible;
+	}
+}
+
+/* Inline data is the application's only until the call returns, so it is taken along. */
+static int keep_inline(struct qp *qp, struct ibv_send_wr *copy, const struct ibv_send_wr *src,
+			unsigned char *data, struct ibv_sge *sge)
+{
+	const uint64_t len = ccs_wr_len(qp, src);
+	unsigned char *to = data;
+
+	if (len > qp->cap.max_inline_data)
+		return EINVAL;
+	for (int i = 0; i < src->num_sge; i++) {
+		memcpy(to, (const void *)(uintptr_t)src->sg_list[i].addr, src->sg_list[i].length);
+		to += src->sg_list[i].length;
+	}
+	*sge = (struct ibv_sge){ .addr = (uintptr_t)data, .length = (uint32_t)len };
+	copy->num_sge = src->num_sge ? 1 : 0;
+	return 0;
+}
+
+int ccs_wr_keep(struct qp *qp, uint64_t number)
+{
+	struct wr_slot *slot = ccs_slot(qp, number);
+	const struct ibv_send_wr *src = slot->src;
+	const uint64_t i = number & qp->flow.wr_mask;
+	struct ibv_sge *sge = &qp->slot_sge[i * max_sge(qp)];
+
+	if (src == &slot->copy)
+		return 0;
+	slot->copy = *src;
+	slot->copy.sg_list = sge;
+	slot->src = &slot->copy;
+	if (!has_payload(src)) {
+		slot->copy.num_sge = 0;
+		return 0;
+	}
+	if (!sge_fit(qp, src))
+		return EINVAL;
+	if (src->send_flags & IBV_SEND_INLINE)
+		return keep_inline(qp, &slot->copy, src,
+				   &qp->slot_inline[i * qp->cap.max_inline_data], sge);
+	if (src->num_sge)
+		memcpy(sge, src->sg_list, (size_t)src->num_sge * sizeof(*sge));
+	return 0;
+}
+
+/* Bytes [offset, offset + len) of a scatter list; how many entries they take. */
+static int slice(const struct ibv_send_wr *src, uint64_t offset, uint64_t len, struct ibv_sge *out)
+{
+	int n = 0;
+
+	for (int i = 0; i < src->num_sge && len; i++) {
+		const struct ibv_sge *in = &src->sg_list[i];
+		uint64_t some;
+
+		if (offset >= in->length) {
+			offset -= in->length;
+			continue;
+		}
+		some = in->length - offset < len ? in->length - offset : len;
+		out[n++] = (struct ibv_sge){ .addr = in->addr + offset, .length = (uint32_t)some,
+					     .lkey = in->lkey };
+		offset = 0;
+		len -= some;
+	}
+	return n;
+}
+
+/* The fence belongs before the first segment, what the peer is told after the last. */
+static unsigned int flags_of(const struct ccs_seg *seg, unsigned int flags)
+{
+	if (!seg->first)
+		flags &= ~(unsigned int)IBV_SEND_FENCE;
+	if (!seg->last)
+		flags &= ~(unsigned int)IBV_SEND_SOLICITED;
+	return seg->signal ? flags | IBV_SEND_SIGNALED : flags & ~(unsigned int)IBV_SEND_SIGNALED;
+}
+
+void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
+		  struct ibv_send_wr *out, struct ibv_sge *sge)
+{
+	const struct ibv_send_wr *src = ccs_slot(qp, seg->wr)->src;
+
+	*out = *src;
+	out->next = NULL;
+	out->wr_id = token;
+	out->send_flags = flags_of(seg, src->send_flags);
+	if (seg->first && seg->last)
+		return;
+	out->num_sge = slice(src, seg->offset, seg->len, sge);
+	out->sg_list = sge;
+	out->wr.rdma.remote_addr = src->wr.rdma.remote_addr + seg->offset;
+	if (src->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && !seg->last)
+		out->opcode = IBV_WR_RDMA_WRITE;
+}

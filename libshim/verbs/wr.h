@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_WR_H
+#define CCS_WR_H
+/* Facts about a work request, its deep copy, and the WQEs made of it. */
+#include "verbs/objects.h"
+
+/* Payload bytes. Reads only fields that the opcode defines, and no scatter list that
+ * is longer than the QP's: the device will refuse it unread. */
+uint64_t ccs_wr_len(const struct qp *qp, const struct ibv_send_wr *wr);
+
+/* CCS_WR_* of a WR posted to qp. */
+uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr, bool split_imm);
+
+/* Whether it may be emitted after the call that posts it. Not so what changes keys
+ * when it is posted, nor what only the device can judge. */
+bool ccs_wr_deferrable(const struct ibv_send_wr *wr);
+
+/* Copy slot->src into the slot's own storage: the caller's list may go after the
+ * call. 0, or EINVAL if it does not fit what the QP was created for. */
+int ccs_wr_keep(struct qp *qp, uint64_t number);
+
+/* The WQE for a segment; sge holds cap.max_send_sge entries for it. */
+void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
+		  struct ibv_send_wr *out, struct ibv_sge *sge);
+
+static inline struct wr_slot *ccs_slot(const struct qp *qp, uint64_t number)
+{
+	return &qp->slot[number & qp->flow.wr_mask];
+}
+
+/* Tokens: QP id in the upper half, the segment's number in the lower. */
+static inline uint64_t ccs_token(const struct qp *qp, uint64_t segment)
+{
+	return (uint64_t)qp->id << 32 | (uint32_t)segment;
+}
+
+/* The segment's whole number: less than 2^32 are ever in flight. */
+static inline uint64_t ccs_token_segment(const struct qp *qp, uint64_t token)
+{
+	const uint64_t tail = qp->flow.seg_tail;
+
+	return tail + (uint32_t)((uint32_t)token - (uint32_t)tail);
+}
+
+#endif
