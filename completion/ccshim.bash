@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# bash completion for ccshim(1): algorithms, options and devices are asked of ccshim itself.
+
+_ccshim_algorithms() {
+	"${COMP_WORDS[0]}" info -a 2> /dev/null | sed -n 's/^\([a-z][a-z0-9_]*\): .*/\1/p'
+}
+
+_ccshim_options() {
+	"${COMP_WORDS[0]}" info -f 2> /dev/null | sed -n 's/^\([a-z][a-z0-9_]*\) = .*/\1=/p'
+}
+
+_ccshim_devices() {
+	"${COMP_WORDS[0]}" info -d 2> /dev/null | sed -n 's/^\([^ #][^ ]*\): .*/\1/p'
+}
+
+_ccshim_run() {
+	local word=${COMP_WORDS[COMP_CWORD]} i
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	-a) COMPREPLY=($(compgen -W "$(_ccshim_algorithms)" -- "$word")); return ;;
+	-m) COMPREPLY=($(compgen -W "off observe enforce" -- "$word")); return ;;
+	-o) COMPREPLY=($(compgen -W "$(_ccshim_options)" -- "$word")); compopt -o nospace; return ;;
+	-c) COMPREPLY=($(compgen -f -- "$word")); return ;;
+	-r) return ;;
+	esac
+	for ((i = 2; i < COMP_CWORD; i++)); do # the first word that is no option is the command
+		case ${COMP_WORDS[i]} in
+		-[armoc]) ((i++)) ;;
+		-*) ;;
+		*) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		esac
+	done
+	case $word in
+	-*) COMPREPLY=($(compgen -W "-a -r -m -c -o -n -q -v -h" -- "$word")) ;;
+	*) COMPREPLY=($(compgen -c -- "$word")) ;;
+	esac
+}
+
+_ccshim_info() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	--app) COMPREPLY=($(compgen -c -- "$word")); return ;;
+	--line-rate | --base-rtt | --segment | --flows) return ;;
+	esac
+	case $word in
+	-*) COMPREPLY=($(compgen -W "-v -c -f -a -d -h --json --app --line-rate --base-rtt
+		--segment --flows" -- "$word")) ;;
+	*)
+		case " ${COMP_WORDS[*]} " in
+		*" -d "*) COMPREPLY=($(compgen -W "$(_ccshim_devices)" -- "$word")) ;;
+		*" -a "*) COMPREPLY=($(compgen -W "$(_ccshim_algorithms)" -- "$word")) ;;
+		esac
+		;;
+	esac
+}
+
+_ccshim() {
+	COMPREPLY=()
+	if ((COMP_CWORD == 1)); then
+		COMPREPLY=($(compgen -W "run info -h --version" -- "${COMP_WORDS[1]}"))
+		return
+	fi
+	case ${COMP_WORDS[1]} in
+	run) _ccshim_run ;;
+	info) _ccshim_info ;;
+	esac
+}
+
+complete -F _ccshim ccshim

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/units.h"
+#include "tools/info.h"
+
+static const struct { unsigned bit; const char *name; } needs[] = {
+	{ CCS_NEEDS_RTT, "round-trip times" },
+	{ CCS_NEEDS_CNP, "congestion notifications" },
+	{ CCS_NEEDS_TELEMETRY, "telemetry" },
+	{ CCS_NEEDS_ECT, "ECN-capable packets" },
+};
+
+#define TEXT_LEN 64
+
+/* Derived values have many digits: six are enough for people. */
+static double rounded(double value)
+{
+	char text[CCS_NUMBER_LEN];
+	const char *end;
+
+	snprintf(text, sizeof(text), "%.6g", value);
+	return ccs_strtod(text, &end);
+}
+
+static char *value_text(const struct ccs_cc_param *param, double value, char *buf)
+{
+	if (param->choices)
+		snprintf(buf, TEXT_LEN, "%s", param->choices[(unsigned)value]);
+	else
+		ccs_format_unit(rounded(value), ccs_unit_named(param->unit), buf, TEXT_LEN);
+	return buf;
+}
+
+static char *range_text(const struct ccs_cc_param *param, char *buf, size_t len)
+{
+	const char *unit = ccs_unit_named(param->unit) == CCS_UNIT_TIME ? "" : param->unit;
+	char min[TEXT_LEN], max[TEXT_LEN];
+	size_t at = 0;
+
+	if (!param->choices) {
+		snprintf(buf, len, "%s to %s%s%s", value_text(param, param->min, min),
+			 value_text(param, param->max, max), *unit ? " " : "", unit);
+		return buf;
+	}
+	for (unsigned i = 0; param->choices[i] && at < len; i++)
+		at += (size_t)snprintf(buf + at, len - at, "%s%s", i ? "|" : "", param->choices[i]);
+	return buf;
+}
+
+static const char *origin_of(const struct ccs_cc *cc, unsigned i)
+{
+	if (!isnan(cc->given[i]))
+		return "given";
+	return isnan(cc->ops->params[i].def) ? "derived" : "default";
+}
+
+/* One algorithm's parameters in force; nothing runs. */
+static struct ccs_cc prepare(const struct ccs_cc_ops *ops, const struct ccs_cc *only,
+			     const struct ccs_cc_path *path)
+{
+	struct ccs_cc cc = { .ops = ops };
+
+	for (unsigned i = 0; i < CCS_CC_MAX_PARAMS; i++)
+		cc.given[i] = only ? only->given[i] : NAN;
+	ccs_cc_repath(&cc, path);
+	return cc;
+}
+
+static void put_text(const struct ccs_cc *cc)
+{
+	const struct ccs_cc_ops *ops = cc->ops;
+	char value[TEXT_LEN], range[256];
+	const char *sep = "  needs ";
+
+	printf("%s: %s\n", ops->name, ops->doc);
+	for (unsigned i = 0; i < sizeof(needs) / sizeof(*needs); i++)
+		if (ops->needs & needs[i].bit) {
+			printf("%s%s", sep, needs[i].name);
+			sep = ", ";
+		}
+	if (ops->needs)
+		putchar('\n');
+	for (unsigned i = 0; i < ops->nparams; i++) {
+		const struct ccs_cc_param *param = &ops->params[i];
+
+		printf("  %-12s %-10s %-8s %s\n", param->name,
+		       value_text(param, cc->param[i], value), origin_of(cc, i),
+		       range_text(param, range, sizeof(range)));
+		printf("  %-12s %s (%s)\n", "", param->doc, param->source);
+	}
+}
+
+/* Calls put for the chosen algorithm or for each. */
+static void for_each(const struct ccs_cc *only, const struct ccs_cc_path *path,
+		     void (*put)(void *arg, const struct ccs_cc *cc), void *arg)
+{
+	for (unsigned i = 0; ccs_cc_all[i]; i++)
+		if (!only || only->ops == ccs_cc_all[i]) {
+			const struct ccs_cc cc = prepare(ccs_cc_all[i], only, path);
+
+			put(arg, &cc);
+		}
+}
+
+static void put_paragraph(void *arg, const struct ccs_cc *cc)
+{
+	(void)arg;
+	putchar('\n');
+	put_text(cc);
+}
+
+void info_algorithms_text(const struct ccs_cc *only, const struct ccs_cc_path *path)
+{
+	char rate[CCS_UNIT_LEN], rtt[CCS_UNIT_LEN], segment[CCS_UNIT_LEN];
+
+	printf("# derived for line rate %s, base RTT %s, segment %s, %u flow%s\n",
+	       ccs_format_unit(path->line_rate, CCS_UNIT_RATE, rate, sizeof(rate)),
+	       ccs_format_unit(path->base_rtt_us, CCS_UNIT_TIME, rtt, sizeof(rtt)),
+	       ccs_format_unit(path->segment, CCS_UNIT_BYTES, segment, sizeof(segment)),
+	       path->flows, path->flows == 1 ? "" : "s");
+	for_each(only, path, put_paragraph, NULL);
+}
+
+static void put_param_json(struct ccs_json *j, const struct ccs_cc *cc, unsigned i)
+{
+	const struct ccs_cc_param *param = &cc->ops->params[i];
+	char text[TEXT_LEN];
+
+	ccs_json_object(j, NULL);
+	ccs_json_str(j, "name", param->name);
+	ccs_json_str(j, "unit", param->unit);
+	if (param->choices)
+		ccs_json_str(j, "value", value_text(param, cc->param[i], text));
+	else
+		ccs_json_num(j, "value", cc->param[i]);
+	ccs_json_str(j, "origin", origin_of(cc, i));
+	if (param->choices) {
+		ccs_json_array(j, "choices");
+		for (unsigned k = 0; param->choices[k]; k++)
+			ccs_json_str(j, NULL, param->choices[k]);
+		ccs_json_end(j);
+	} else {
+		ccs_json_num(j, "min", param->min);
+		ccs_json_num(j, "max", param->max);
+	}
+	ccs_json_str(j, "doc", param->doc);
+	ccs_json_str(j, "source", param->source);
+	ccs_json_end(j);
+}
+
+static void put_json(void *arg, const struct ccs_cc *cc)
+{
+	struct ccs_json *j = arg;
+
+	ccs_json_object(j, NULL);
+	ccs_json_str(j, "name", cc->ops->name);
+	ccs_json_str(j, "doc", cc->ops->doc);
+	ccs_json_array(j, "needs");
+	for (unsigned i = 0; i < sizeof(needs) / sizeof(*needs); i++)
+		if (cc->ops->needs & needs[i].bit)
+			ccs_json_str(j, NULL, needs[i].name);
+	ccs_json_end(j);
+	ccs_json_array(j, "params");
+	for (unsigned i = 0; i < cc->ops->nparams; i++)
+		put_param_json(j, cc, i);
+	ccs_json_end(j);
+	ccs_json_end(j);
+}
+
+void info_algorithms_json(struct ccs_json *j, const struct ccs_cc *only,
+			  const struct ccs_cc_path *path)
+{
+	ccs_json_object(j, "path");
+	ccs_json_num(j, "line_rate_bps", path->line_rate);
+	ccs_json_num(j, "base_rtt_us", path->base_rtt_us);
+	ccs_json_num(j, "segment_bytes", path->segment);
+	ccs_json_uint(j, "flows", path->flows);
+	ccs_json_end(j);
+	ccs_json_array(j, "algorithms");
+	for_each(only, path, put_json, j);
+	ccs_json_end(j);
+}

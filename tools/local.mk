@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# One file per subcommand; ccshim.c dispatches.
+bin_PROGRAMS += tools/ccshim
+tools_ccshim_SOURCES = \
+	tools/ccshim.c tools/ccshim.h \
+	tools/devices.c tools/devices.h \
+	tools/info.c tools/info.h tools/info_algorithms.c tools/info_devices.c \
+	tools/info_options.c tools/info_version.c \
+	tools/preload.c tools/preload.h \
+	tools/run.c
+tools_ccshim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)
+tools_ccshim_LDADD = libccs-core.la $(VERBS_LIBS)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_PRELOAD_H
+#define CCS_TOOLS_PRELOAD_H
+/* The library to preload, and whether a program will load it. */
+#include <stddef.h>
+
+/*
+ * $CCSHIM_LIB, else the one just built if this program runs from its build tree,
+ * else the installed one. 0, or -1 with a sentence in err.
+ */
+int preload_find(char *path, size_t len, char *err, size_t errlen);
+
+/* The program that execvp(name) would take, or NULL; buf holds it. */
+const char *preload_which(const char *name, char *buf, size_t len);
+
+/* Why the dynamic linker will not preload anything into that file, or NULL. */
+const char *preload_obstacle(const char *path);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ccshim run: check everything, set the environment, exec. Nothing is started
+ * while the configuration has a mistake: a command that runs under other
+ * settings than were meant is worse than one that does not run.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/options.h"
+#include "tools/ccshim.h"
+#include "tools/preload.h"
+
+struct run {
+	struct ccs_options scratch;         /* takes each value, to check it */
+	const char *value[CCS_OPT_MAX];     /* by option; NULL: not given here */
+	char config[PATH_MAX];
+	bool dry;
+	int verbose;
+};
+
+static int help(void)
+{
+	printf("usage: ccshim run [OPTION...] [--] COMMAND [ARG...]\n\n"
+	       "Runs COMMAND with the RDMA traffic of its queue pairs under congestion control.\n\n"
+	       "  -a ALG[:PARAM=VALUE,...]  the algorithm (cc); see 'ccshim info -a'\n"
+	       "  -r RATE                   the cap on each queue pair (max_rate): 10g, 400mbit\n"
+	       "  -m off|observe|enforce    measure only, or hold traffic back (mode)\n"
+	       "  -o NAME=VALUE             any option; see 'ccshim info -f'\n"
+	       "  -c FILE                   the configuration file instead of the user's\n"
+	       "  -n                        print what would be set, run nothing\n"
+	       "  -q                        errors only (log_level=error)\n"
+	       "  -v, -vv                   more messages (log_level=info, debug)\n"
+	       "  -h                        this text\n\n"
+	       "The status is COMMAND's; 2 for a mistake in the options, 125 if ccshim fails,\n"
+	       "126 if COMMAND cannot be run, 127 if it is not found.\n");
+	return EXIT_OK;
+}
+
+static int set(struct run *run, const char *name, const char *value)
+{
+	char err[512];
+
+	if (ccs_options_set(&run->scratch, name, value, err, sizeof(err))) {
+		tool_error("run", "%s", err);
+		return -1;
+	}
+	run->value[ccs_opt_find(name) - ccs_opt_table] = value;
+	return 0;
+}
+
+static int set_pair(struct run *run, char *pair)
+{
+	char *eq = strchr(pair, '=');
+
+	if (!eq) {
+		tool_error("run", "-o %s: expected NAME=VALUE", pair);
+		return -1;
+	}
+	*eq = '\0';
+	return set(run, pair, eq + 1);
+}
+
+/* Absolute, since the command may change directory before it reads it. */
+static int set_config(struct run *run, const char *file)
+{
+	if (realpath(file, run->config))
+		return 0;
+	tool_error("run", "-c %s: %m", file);
+	return -1;
+}
+
+static int set_verbose(struct run *run)
+{
+	return set(run, "log_level", run->verbose++ ? "debug" : "info");
+}
+
+static int take_option(struct run *run, int letter)
+{
+	switch (letter) {
+	case 'a':
+		return set(run, "cc", optarg);
+	case 'r':
+		return set(run, "max_rate", optarg);
+	case 'm':
+		return set(run, "mode", optarg);
+	case 'o':
+		return set_pair(run, optarg);
+	case 'c':
+		return set_config(run, optarg);
+	case 'n':
+		run->dry = true;
+		return 0;
+	case 'q':
+		return set(run, "log_level", "error");
+	case 'v':
+		return set_verbose(run);
+	default:
+		tool_usage_error("run");
+		return -1;
+	}
+}
+
+static void variable_of(const struct ccs_opt *opt, char *buf, size_t len)
+{
+	int n = snprintf(buf, len, "CCSHIM_%s", opt->name);
+
+	for (int i = 0; i < n; i++)
+		if (buf[i] >= 'a' && buf[i] <= 'z')
+			buf[i] = (char)(buf[i] - 'a' + 'A');
+}
+
+static int put_variable(const char *name, const char *value)
+{
+	if (setenv(name, value, 1) == 0)
+		return 0;
+	tool_error("run", "%s: %m", name);
+	return -1;
+}
+
+static int put_options(const struct run *run)
+{
+	char name[64];
+
+	if (*run->config && put_variable("CCSHIM_CONFIG", run->config))
+		return -1;
+	for (size_t i = 0; i < ccs_opt_count; i++) {
+		variable_of(&ccs_opt_table[i], name, sizeof(name));
+		if (run->value[i] && put_variable(name, run->value[i]))
+			return -1;
+	}
+	return 0;
+}
+
+/* So that eval "$(ccshim run -n ...)" sets the same. */
+static void print_export(const char *name)
+{
+	printf("export %s='", name);
+	for (const char *p = getenv(name); *p; p++)
+		if (*p == '\'')
+			fputs("'\\''", stdout);
+		else
+			putchar(*p);
+	printf("'\n");
+}
+
+static int print_exports(const struct run *run)
+{
+	char name[64];
+
+	if (*run->config)
+		print_export("CCSHIM_CONFIG");
+	for (size_t i = 0; i < ccs_opt_count; i++) {
+		variable_of(&ccs_opt_table[i], name, sizeof(name));
+		if (run->value[i])
+			print_export(name);
+	}
+	print_export("LD_PRELOAD");
+	return EXIT_OK;
+}
+
+static bool is_listed(const char *list, const char *path)
+{
+	const size_t len = strlen(path);
+
+	for (const char *p = list; (p = strstr(p, path)); p += len)
+		if ((p == list || strchr(" :", p[-1])) && strchr(" :", p[len]))
+			return true;
+	return false;
+}
+
+/* Behind what is preloaded already, never instead of it. */
+static int put_preload(void)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char lib[PATH_MAX], err[PATH_MAX + 128], *list;
+	int status;
+
+	if (preload_find(lib, sizeof(lib), err, sizeof(err))) {
+		tool_error("run", "%s", err);
+		return -1;
+	}
+	if (!old || !*old)
+		return put_variable("LD_PRELOAD", lib);
+	if (is_listed(old, lib))
+		return put_variable("LD_PRELOAD", old);
+	if (asprintf(&list, "%s:%s", old, lib) < 0)
+		return -1;
+	status = put_variable("LD_PRELOAD", list);
+	free(list);
+	return status;
+}
+
+static void warn_if_not_preloaded(const char *command)
+{
+	char buf[PATH_MAX];
+	const char *path = preload_which(command, buf, sizeof(buf));
+	const char *why = path ? preload_obstacle(path) : NULL;
+
+	if (why)
+		tool_error("run", "warning: %s will not be controlled: %s", command, why);
+}
+
+/* The whole configuration as the command will see it, with its sections and conflicts. */
+static int check_all(const char *command)
+{
+	const char *slash = strrchr(command, '/');
+	struct ccs_options o;
+
+	return ccs_options_load_as(slash ? slash + 1 : command, &o, NULL, tool_complain, "run");
+}
+
+int cmd_run(int argc, char **argv)
+{
+	static const struct option long_options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
+	struct run run = { .dry = false };
+	int letter, status;
+
+	argv[0] = (char *)"ccshim run"; /* getopt's complaints begin with it */
+	ccs_options_default(&run.scratch);
+	while ((letter = getopt_long(argc, argv, "+a:r:m:o:c:nqvh", long_options, NULL)) != -1) {
+		if (letter == 'h')
+			return help();
+		if (take_option(&run, letter))
+			return EXIT_USAGE;
+	}
+	argv += optind;
+	if (!*argv && !run.dry) {
+		tool_error("run", "a command is missing");
+		return tool_usage_error("run");
+	}
+	if (put_options(&run))
+		return EXIT_ERROR;
+	if (check_all(*argv ? *argv : "ccshim"))
+		return EXIT_USAGE;
+	if (put_preload())
+		return EXIT_ERROR;
+	if (*argv)
+		warn_if_not_preloaded(*argv);
+	if (run.dry)
+		return print_exports(&run);
+	execvp(*argv, argv);
+	status = errno == ENOENT ? EXIT_NO_COMMAND : EXIT_NO_EXEC;
+	tool_error("run", "%s: %m", *argv);
+	return status;
+}
