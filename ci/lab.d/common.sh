@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# What the lab and its engines share: speech, and tc's units.
+
+readonly LAB_USAGE=2 LAB_FAILED=125
+
+say() { printf 'lab: %s\n' "$*" >&2; }
+
+# The lab itself could not do its work; CMD is not to blame.
+fail() { say "$*"; exit "$LAB_FAILED"; }
+
+# The caller asked for something that makes no sense.
+usage_error() { say "$* (see ci/lab --help)"; exit "$LAB_USAGE"; }
+
+# need PROGRAM PACKAGE: one line with the remedy instead of "command not found".
+need() {
+  command -v "$1" >/dev/null || fail "$1 is missing: apt-get install $2"
+}
+
+need_root() {
+  [[ $EUID -eq 0 ]] || fail "the $1 engine needs root: run it under sudo"
+}
+
+# scaled VALUE UNITS: VALUE's number times its unit's factor, rounded; fails
+# on anything else. UNITS is "name=factor …", "=factor" being no unit at all.
+scaled() {
+  [[ ${1,,} =~ ^([0-9]+(\.[0-9]*)?|\.[0-9]+)([a-z]*)$ ]] || return
+  local number=${BASH_REMATCH[1]} unit=${BASH_REMATCH[3]} pair
+  for pair in $2; do
+    [[ $unit == "${pair%%=*}" ]] || continue
+    awk -v n="$number" -v f="${pair#*=}" 'BEGIN { printf "%.0f\n", n * f }'
+    return
+  done
+  return 1
+}
+
+# tc's own units: decimal bits (bare number) or bytes ("bps") per second,
+# binary bytes for sizes, and microseconds for a bare time.
+rate_bps() {
+  scaled "$1" "=1 bit=1 kbit=1e3 mbit=1e6 gbit=1e9 tbit=1e12 \
+kibit=1024 mibit=1048576 gibit=1073741824 \
+bps=8 kbps=8e3 mbps=8e6 gbps=8e9 kibps=8192 mibps=8388608 gibps=8589934592"
+}
+
+size_bytes() {
+  scaled "$1" "=1 b=1 k=1024 kb=1024 m=1048576 mb=1048576 g=1073741824 \
+gb=1073741824 kbit=128 mbit=131072 gbit=134217728"
+}
+
+time_ns() { scaled "$1" "=1e3 ns=1 us=1e3 ms=1e6 s=1e9"; }
+
+# A kernel is built or fetched once, however many labs start together: run
+# "$2…" under a lock unless directory $1 is there; it must leave it complete.
+once() {
+  local dir=$1
+  shift
+  [[ -d $dir ]] && return
+  mkdir -p "${dir%/*}" || fail "cannot write ${dir%/*}: set CCSHIM_LAB_CACHE"
+  local lock
+  exec {lock}>"$dir.lock"
+  if ! flock -n "$lock"; then
+    say "waiting for another lab that is preparing ${dir##*/}"
+    flock "$lock"
+  fi
+  [[ -d $dir ]] || "$@"
+  exec {lock}>&-
+}
+
+# progress FILE WORDS TOTAL PID: while PID lives, a line every few seconds
+# with the number of FILE's lines that match ERE WORDS, out of about TOTAL.
+progress() {
+  local start=$SECONDS count
+  while sleep 5 && kill -0 "$4" 2>/dev/null; do
+    count=$(grep -cE "$2" "$1" || true)
+    say "  $count of about $3 objects, $((SECONDS - start)) s"
+  done
+}
+
+# What a healthy kernel never says. Written for grep -E.
+readonly KERNEL_TROUBLE='WARNING:|BUG:|kernel BUG at|Oops|Call Trace|general '\
+'protection|Kernel panic|Modules linked in:|refcount_t:|unregister_netdevice: '\
+'waiting|INFO: (task|possible|suspicious|trying)|possible recursive locking|'\
+'blocked for more than|(soft|hard) lockup|rcu.*(stall|suspicious)|Out of memory'\
+'|UBSAN|KASAN|page allocation failure|scheduling while atomic|'\
+'list_(add|del) corruption|slab-use-after-free|nobody cared'
+
+# scan_kernel_log FILE: report what is wrong in it; fails if anything is.
+scan_kernel_log() {
+  local bad
+  [[ -s $1 ]] || { say "no kernel log came back"; return 1; }
+  bad=$(grep -aE "$KERNEL_TROUBLE" "$1") || return 0
+  say "the kernel complained during this run:"
+  head -n 20 <<<"$bad" | sed 's/^/lab:   /' >&2
+  return 1
+}

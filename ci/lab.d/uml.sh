@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash disable=SC2034,SC2154 # it shares ci/lab's variables
+#
+# Engine uml: the hosts' kernel is a process. Debian's kernel source built for
+# ARCH=um with the real rxe driver, the host's own tree as its root.
+
+uml_source=''   # the tarball
+uml_dir=''      # cache: linux, clock (address of its virtual clock), config
+seed_dir=''     # cache: seed.so
+
+engine_prepare() {
+  local hash
+  need gcc gcc
+  uml_find_source
+  hash=$({ stat -Lc '%n %s %Y' "$uml_source"; cat "$parts/uml.config"; } | sha256sum)
+  uml_dir=$cache/$(uml_version)-${hash:0:12}
+  once "$uml_dir" uml_build
+  hash=$(sha256sum <"$parts/seed.c")
+  seed_dir=$cache/seed-${hash:0:12}
+  once "$seed_dir" uml_build_seed
+}
+
+uml_find_source() {
+  local version
+  for version in 6.12 6.1; do
+    uml_source=/usr/src/linux-source-$version.tar.xz
+    [[ ! -e $uml_source ]] || return 0
+  done
+  # A kernel built before needs its source no more.
+  fail "no kernel source in /usr/src: apt-get install linux-source-6.12" \
+    "(or linux-source on Debian 12 without the security suite)"
+}
+
+uml_version() {
+  local name=${uml_source##*/linux-source-}
+  echo "uml-${name%.tar.xz}"
+}
+
+# -- building ----------------------------------------------------------------
+
+uml_build() {
+  local build done_dir log
+  uml_build_needs
+  build=$(mktemp -d "$cache/build.XXXXXX")
+  scratch+=("$build")
+  log=$build/log done_dir=$build/done
+  mkdir "$done_dir"
+  say "building the User-Mode Linux kernel into $uml_dir (once, some minutes)"
+  uml_unpack "$build/src" || fail "cannot unpack $uml_source"
+  uml_configure "$build/src" >"$log" 2>&1 || uml_build_failed "$log"
+  uml_compile "$build/src" "$log" || uml_build_failed "$log"
+  uml_clock_address "$build/src/linux" >"$done_dir/clock"
+  cp "$build/src/.config" "$done_dir/config"
+  strip -o "$done_dir/linux" "$build/src/linux"
+  mv -T "$done_dir" "$uml_dir"
+  rm -rf -- "$build"
+}
+
+uml_build_needs() {
+  need make make
+  need flex flex
+  need bison bison
+  need bc bc
+  need xz xz-utils
+  need nm binutils
+  need perl perl
+}
+
+uml_build_failed() {
+  tail -n 15 "$1" | sed 's/^/lab:   /' >&2
+  fail "the kernel did not build"
+}
+
+# Without other machines' device trees and one driver's gigabyte of registers.
+uml_unpack() {
+  mkdir "$1"
+  say "  unpacking"
+  tar -xf "$uml_source" -C "$1" --strip-components=1 \
+    --exclude='*/drivers/gpu/drm/amd/include' --exclude='*/arch/*/boot/dts'
+}
+
+uml_configure() {
+  make -C "$1" ARCH=um allnoconfig &&
+    (cd "$1" && scripts/kconfig/merge_config.sh -m .config "$parts/uml.config") &&
+    make -C "$1" ARCH=um olddefconfig &&
+    grep -x CONFIG_RDMA_RXE=y "$1/.config"
+}
+
+uml_compile() {
+  session make -C "$1" ARCH=um -j"$(nproc)" linux >>"$2" 2>&1
+  progress "$2" '^ +(CC|AS) ' "$UML_OBJECTS" "$leader"
+  [[ -x $1/linux ]]
+}
+readonly UML_OBJECTS=1010
+
+# Where the kernel keeps its virtual clock: the watchdog reads it from outside,
+# which costs the guest nothing and changes nothing in it.
+uml_clock_address() {
+  nm "$1" | awk '$3 == "time_travel_time" { print "0x" $1 }'
+}
+
+uml_build_seed() {
+  local build
+  build=$(mktemp -d "$cache/build.XXXXXX")
+  scratch+=("$build")
+  mkdir "$build/done"
+  gcc -O2 -Wall -Wextra -shared -fPIC -o "$build/done/seed.so" "$parts/seed.c" ||
+    fail "cannot build lab.d/seed.c"
+  mv -T "$build/done" "$seed_dir"
+  rm -rf -- "$build"
+}
+
+# -- running -----------------------------------------------------------------
+
+# The kernel's own randomness comes from the seed, its addresses and those of
+# the programs in it are fixed, and so is the date: the run is then a function
+# of CMD, the options and the seed. The kernel stirs its command line into its
+# randomness too, so nothing there may differ: the work directory goes in as
+# the process's own. In real time the date is the host's.
+engine_start() {
+  local mode=()
+  need_root uml
+  write_command /run/lab/out
+  [[ $time == real ]] ||
+    mode=(time-travel=inf-cpu time-travel-start=1700000000000000000)
+  mkdir "$work/uml"
+  # perftest wants the cycle counter's frequency from there, and it is the
+  # host's counter that programs read.
+  [[ $time == virtual ]] || cat /proc/cpuinfo >"$work/cpuinfo"
+  session env -i -C "$work" PATH=/usr/bin:/bin \
+    LD_PRELOAD="$seed_dir/seed.so" LAB_SEED="$seed" \
+    setarch -R "$uml_dir/linux" mem=2G umid=lab uml_dir=uml \
+    root=none rootfstype=hostfs rootflags=/ ro norandmaps \
+    con=null con0=null,fd:1 quiet loglevel=4 log_buf_len=4M "${mode[@]}" \
+    init=/proc/self/cwd/guest-init </dev/null >"$work/console" 2>&1
+}
+
+# -- the watchdog of virtual time --------------------------------------------
+
+uml_last_clock='' uml_cpu_then=0
+
+# A program that neither sleeps nor reads the clock stops virtual time for all.
+# Heavy traffic looks the same from outside but for the clock, so that is what
+# is compared, against CPU time rather than wall time: a machine that is busy
+# with other things must not fail the run.
+engine_watch() {
+  local clock burnt
+  [[ $time == virtual && $spin -gt 0 ]] || return 0
+  clock=$(uml_clock "$1") || return 0
+  if [[ $clock != "$uml_last_clock" ]]; then
+    uml_last_clock=$clock uml_cpu_then=''
+    return 0
+  fi
+  burnt=$(session_cpu_seconds "$1")
+  uml_cpu_then=${uml_cpu_then:-$burnt}
+  ((burnt - uml_cpu_then >= spin)) || return 0
+  say "a program in CMD spins without sleeping, which stops virtual time;" \
+    "use --time real (clock at $clock ns for $spin s of CPU time)"
+  return 1
+}
+
+uml_clock() {
+  local address
+  address=$(<"$uml_dir/clock")
+  dd if="/proc/$1/mem" bs=8 count=1 skip=$((address / 8)) 2>/dev/null |
+    od -An -tu8 | tr -d ' '
+}
+
+# CPU time of a session's processes and of those they have waited for.
+session_cpu_seconds() {
+  cat /proc/[0-9]*/stat 2>/dev/null | awk -v sid="$1" -v hz="$(getconf CLK_TCK)" '
+    { sub(/^.*\) /, "") }   # a command name may hold anything
+    $4 == sid { ticks += $12 + $13 + $14 + $15 }
+    END { printf "%d\n", ticks / hz }'
+}

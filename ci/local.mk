@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-2-Clause
+
+EXTRA_DIST += .ci/run
+EXTRA_DIST += check
+EXTRA_DIST += demo
+EXTRA_DIST += ci/README.md
+EXTRA_DIST += ci/alone
+EXTRA_DIST += ci/checks.sh
+EXTRA_DIST += ci/lab
+EXTRA_DIST += ci/lab.d/common.sh
+EXTRA_DIST += ci/lab.d/guest-init
+EXTRA_DIST += ci/lab.d/inside
+EXTRA_DIST += ci/lab.d/native.sh
+EXTRA_DIST += ci/lab.d/qemu-init
+EXTRA_DIST += ci/lab.d/qemu.sh
+EXTRA_DIST += ci/lab.d/seed.c
+EXTRA_DIST += ci/lab.d/topology
+EXTRA_DIST += ci/lab.d/uml.config
+EXTRA_DIST += ci/lab.d/uml.sh
+EXTRA_DIST += ci/setup.sh
+EXTRA_DIST += docs/incast.png
+EXTRA_DIST += tests/README.md
+EXTRA_DIST += tests/lab/lab.bats
+EXTRA_DIST += tests/lab/qemu.bats
