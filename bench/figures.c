@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "figures.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Bytes of headers. */
+enum {
+	ETHERNET = 14, IPV4 = 20, IPV6 = 40, UDP = 8, BTH = 12, ICRC = 4,
+	RETH = 16, AETH = 4,
+};
+
+uint64_t wire_packets(const struct wire *w)
+{
+	return w->size == 0 ? 1 : (w->size + w->mtu - 1) / w->mtu;
+}
+
+/* Extended headers of one message: RETH on the first packet of a write, AETH on the first
+ * and the last packet of a read's response. */
+static unsigned extended_headers(const struct wire *w)
+{
+	switch (w->op) {
+	case OP_WRITE:
+		return RETH;
+	case OP_READ:
+		return wire_packets(w) > 1 ? 2 * AETH : AETH;
+	case OP_SEND:
+		break;
+	}
+	return 0;
+}
+
+double wire_bytes(const struct wire *w)
+{
+	unsigned header = ETHERNET + (w->ipv6 ? IPV6 : IPV4) + UDP + BTH + ICRC;
+	uint64_t padded = (w->size + 3) / 4 * 4;
+
+	return (double)padded + (double)wire_packets(w) * header + extended_headers(w);
+}
+
+double wire_capacity(const struct wire *w, double link_bps)
+{
+	return link_bps * (double)w->size / wire_bytes(w);
+}
+
+/* (sum x)^2 / (n sum x^2) */
+static double jain_index(double sum, double squares, size_t n)
+{
+	return squares > 0 ? sum * sum / ((double)n * squares) : NAN;
+}
+
+double jain(const double *x, size_t n)
+{
+	double sum = 0, squares = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		sum += x[i];
+		squares += x[i] * x[i];
+	}
+	return jain_index(sum, squares, n);
+}
+
+static double jain_between(const struct curve *const *flow, size_t n, int64_t from, int64_t to)
+{
+	double sum = 0, squares = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		double x = curve_rate(flow[i], from, to);
+
+		sum += x;
+		squares += x * x;
+	}
+	return jain_index(sum, squares, n);
+}
+
+double jain_min_window(const struct curve *const *flow, size_t n, int64_t from, int64_t to,
+		       int64_t window)
+{
+	int64_t start;
+	double worst;
+
+	if (window <= 0 || to - from <= window)
+		return jain_between(flow, n, from, to);
+	worst = jain_between(flow, n, to - window, to);
+	for (start = from; start + window <= to; start += window)
+		worst = fmin(worst, jain_between(flow, n, start, start + window));
+	return worst;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double nearest_rank(const double *sorted, size_t n, double q)
+{
+	size_t rank = (size_t)ceil(q * (double)n - 1e-9);
+
+	return sorted[rank > 0 ? rank - 1 : 0];
+}
+
+struct spread spread_of(double *v, size_t n)
+{
+	struct spread s = { .n = n, .mean = NAN, .p50 = NAN, .p90 = NAN, .p99 = NAN,
+			    .p999 = NAN, .max = NAN };
+	double sum = 0;
+	size_t i;
+
+	if (n == 0)
+		return s;
+	qsort(v, n, sizeof(*v), by_value);
+	for (i = 0; i < n; i++)
+		sum += v[i];
+	s.mean = sum / (double)n;
+	s.p50 = nearest_rank(v, n, 0.50);
+	s.p90 = nearest_rank(v, n, 0.90);
+	s.p99 = nearest_rank(v, n, 0.99);
+	s.p999 = nearest_rank(v, n, 0.999);
+	s.max = v[n - 1];
+	return s;
+}
+
+struct prediction predict_rtt(const struct backlog *b, const struct wire *w)
+{
+	struct prediction p = { .bound = "depth", .rtt_us = NAN };
+	double packets = (double)wire_packets(w) * b->depth;
+	double standing;
+
+	p.outstanding = wire_bytes(w) * b->depth;
+	if (b->max_packets && packets > b->max_packets) {
+		p.outstanding *= b->max_packets / packets;
+		p.bound = "unacked packets";
+	}
+	standing = b->flows * p.outstanding;
+	if (standing > b->queue_bytes) { /* false for NAN */
+		standing = b->queue_bytes;
+		p.bound = "queue";
+	}
+	/* Then it stands at the senders, and the bottleneck is none. */
+	if (b->feed_bps > 0 && b->feed_bps <= b->link_bps) {
+		p.bound = "senders' links";
+		return p;
+	}
+	if (b->link_bps > 0)
+		p.rtt_us = standing * 8e6 / b->link_bps;
+	return p;
+}

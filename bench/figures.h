@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_FIGURES_H
+#define BENCH_FIGURES_H
+/* The arithmetic behind the report. Pure. Unknown is NAN, which JSON shows as null. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "curve.h"
+
+enum bench_op { OP_WRITE, OP_READ, OP_SEND };
+
+/* How a message looks on the wire. */
+struct wire {
+	enum bench_op op;
+	uint32_t mtu;   /* path MTU */
+	bool ipv6;
+	uint64_t size;  /* of a message */
+};
+
+/* Packets of a message, and its bytes as a Linux queue counts them: with the Ethernet header. */
+uint64_t wire_packets(const struct wire *w);
+double wire_bytes(const struct wire *w);
+
+/* The most payload that a link of that many bit/s can carry, bit/s. */
+double wire_capacity(const struct wire *w, double link_bps);
+
+/* Jain's fairness index; NAN where nothing was sent. */
+double jain(const double *x, size_t n);
+
+/*
+ * The worst Jain index of all consecutive windows in [from, to]; one window where
+ * the time is no longer than that. The last window ends at `to`, so that every
+ * moment counts. flow[i] is a curve.
+ */
+double jain_min_window(const struct curve *const *flow, size_t n, int64_t from, int64_t to,
+		       int64_t window);
+
+struct spread {
+	size_t n;
+	double mean, p50, p90, p99, p999, max; /* NAN where n is 0 */
+};
+
+/* Sorts v. Percentiles by nearest rank: always a value that occurred. */
+struct spread spread_of(double *v, size_t n);
+
+/*
+ * What eRPC's arithmetic says of a round trip through the bottleneck when nobody
+ * holds back: every flow keeps all it may outstanding, and all of it stands in the
+ * one queue, as far as that holds it. RTT = flows x outstanding x 8 / C.
+ */
+struct backlog {
+	unsigned flows, depth;
+	uint32_t max_packets;     /* unacknowledged per QP; 0: no such limit */
+	double link_bps;
+	double feed_bps;          /* what the senders' own links let through; 0: unknown */
+	double queue_bytes;       /* limit of the queue; NAN: unknown */
+};
+
+struct prediction {
+	double outstanding;       /* wire bytes per flow */
+	double rtt_us;            /* NAN where nothing can be said */
+	const char *bound;        /* "depth", "unacked packets", "queue", "senders' links" */
+};
+
+struct prediction predict_rtt(const struct backlog *b, const struct wire *w);
+
+#endif

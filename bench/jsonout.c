@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The report for programs. What is not known is null. */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "jsoncopy.h"
+#include "report.h"
+
+static void put_spread(struct ccs_json *j, const char *key, const struct spread *s)
+{
+	ccs_json_object(j, key);
+	ccs_json_num(j, "mean", s->mean);
+	ccs_json_num(j, "p50", s->p50);
+	ccs_json_num(j, "p90", s->p90);
+	ccs_json_num(j, "p99", s->p99);
+	ccs_json_num(j, "p999", s->p999);
+	ccs_json_num(j, "max", s->max);
+	ccs_json_end(j);
+}
+
+static void put_series(struct ccs_json *j, const char *key, const double *v)
+{
+	unsigned bin;
+
+	ccs_json_array(j, key);
+	for (bin = 0; bin < BINS; bin++)
+		ccs_json_num(j, NULL, round(v[bin]));
+	ccs_json_end(j);
+}
+
+static void put_flow(struct ccs_json *j, const struct flow_report *f)
+{
+	ccs_json_object(j, NULL);
+	ccs_json_uint(j, "host", f->host);
+	ccs_json_uint(j, "qp", f->qp);
+	ccs_json_uint(j, "lqpn", f->qpn);
+	ccs_json_num(j, "goodput_bps", f->goodput);
+	ccs_json_num(j, "share", f->share);
+	ccs_json_uint(j, "messages", f->messages);
+	ccs_json_uint(j, "errors", f->errors);
+	if (f->errors)
+		ccs_json_str(j, "status", f->status);
+	ccs_json_object(j, "message_latency_us");
+	ccs_json_num(j, "p50", f->latency.p50);
+	ccs_json_num(j, "p90", f->latency.p90);
+	ccs_json_num(j, "p99", f->latency.p99);
+	ccs_json_num(j, "p999", f->latency.p999);
+	ccs_json_num(j, "max", f->latency.max);
+	ccs_json_end(j);
+	put_series(j, "rate_bps", f->rate);
+	ccs_json_end(j);
+}
+
+static void put_sanity(struct ccs_json *j, const struct report *p)
+{
+	if (!p->unshaped) {
+		ccs_json_str(j, "sanity", NULL);
+		return;
+	}
+	ccs_json_object(j, "sanity");
+	ccs_json_num(j, "outstanding_bytes", p->predicted.outstanding);
+	ccs_json_str(j, "bound", p->predicted.bound);
+	ccs_json_num(j, "predicted_rtt_us", p->predicted.rtt_us);
+	ccs_json_num(j, "victim_p50_us", p->victim.p50);
+	ccs_json_num(j, "queue_mean_us", p->run->o->rate_bps > 0 ?
+		     p->queue.mean * 8e6 / p->run->o->rate_bps : NAN);
+	ccs_json_end(j);
+}
+
+/* What was asked for, so that a file explains itself. */
+static void put_conditions(struct ccs_json *j, const struct run *r)
+{
+	const struct opts *o = r->o;
+
+	ccs_json_num(j, "duration_s", (double)(r->end - r->start) / 1e9);
+	ccs_json_num(j, "warmup_s", (double)(r->measure - r->start) / 1e9);
+	ccs_json_uint(j, "seed", o->seed);
+	ccs_json_str(j, "op", op_name(o->op));
+	ccs_json_uint(j, "senders", o->senders);
+	ccs_json_uint(j, "size", o->size);
+	ccs_json_uint(j, "depth", o->depth);
+	ccs_json_uint(j, "qps", o->qps);
+	ccs_json_uint(j, "path_mtu", r->mtu);
+	ccs_json_uint(j, "tclass", o->tclass);
+	ccs_json_num(j, "queue_limit_bytes", o->queue_bytes);
+	ccs_json_num(j, "nic_bps", o->nic_bps > 0 ? o->nic_bps : NAN);
+	ccs_json_str(j, "qdisc", r->sampled ? r->sampler.kind : NULL);
+	ccs_json_num(j, "sampler_period_us", r->sampled ? (double)r->sampler.period / 1e3 : NAN);
+	ccs_json_uint(j, "sampler_samples", r->sampler.n);
+}
+
+static void put_shim(struct ccs_json *j, const struct run *r)
+{
+	unsigned i;
+
+	if (!r->setting->preload) {
+		ccs_json_str(j, "shim", NULL);
+		return;
+	}
+	ccs_json_array(j, "shim");
+	for (i = 0; i < opts_hosts(r->o); i++) {
+		ccs_json_object(j, NULL);
+		ccs_json_str(j, "device", r->o->device[i]);
+		json_copy(j, "report", r->shim ? r->shim[i] : NULL);
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+}
+
+static void put_run(struct ccs_json *j, const struct report *p)
+{
+	const struct run *r = p->run;
+	unsigned i;
+
+	ccs_json_object(j, NULL);
+	ccs_json_str(j, "cc", r->setting->name);
+	ccs_json_num(j, "goodput_bps", p->goodput);
+	ccs_json_num(j, "bottleneck_bps", r->o->rate_bps > 0 ? r->o->rate_bps : NAN);
+	ccs_json_num(j, "utilisation", p->utilisation);
+	ccs_json_num(j, "jain", p->jain);
+	ccs_json_num(j, "jain_min_window", p->jain_min);
+	ccs_json_num(j, "jain_window_s", p->jain_window);
+	ccs_json_num(j, "drops", p->drops);
+	ccs_json_num(j, "drops_after_warmup", p->drops_after);
+	ccs_json_num(j, "marks", p->marks);
+	ccs_json_num(j, "wire_bps", p->wire_bps);
+	ccs_json_num(j, "retransmitted_share", p->retransmitted);
+	put_spread(j, "queue_bytes", &p->queue);
+	put_spread(j, "victim_latency_us", &p->victim);
+	ccs_json_uint(j, "victim_samples", p->victim.n);
+	ccs_json_uint(j, "victim_failed", p->victim_failed);
+	ccs_json_uint(j, "errors", p->errors);
+	put_sanity(j, p);
+	put_conditions(j, r);
+	ccs_json_array(j, "flows");
+	for (i = 0; i < r->nflows; i++)
+		put_flow(j, &p->flow[i]);
+	ccs_json_end(j);
+	ccs_json_num(j, "bin_s", p->bin);
+	put_series(j, "queue_series_bytes", p->queue_bin);
+	put_shim(j, r);
+	ccs_json_end(j);
+}
+
+int json_write(const char *file, const struct report *p, unsigned n)
+{
+	const struct opts *o = p->run->o;
+	FILE *f = fopen(file, "we");
+	struct ccs_json j;
+	char title[256];
+	unsigned i;
+	bool ok;
+
+	if (!f) {
+		fprintf(stderr, "ccbench: %s: %s\n", file, strerror(errno));
+		return -1;
+	}
+	ccs_json_start(&j, f);
+	ccs_json_object(&j, NULL);
+	ccs_json_str(&j, "scenario", opts_title(o, title, sizeof(title)));
+	ccs_json_str(&j, "bench", "incast");
+	ccs_json_str(&j, "version", PACKAGE_VERSION);
+	ccs_json_str(&j, "engine", o->engine);
+	ccs_json_str(&j, "time", o->time);
+	ccs_json_array(&j, "runs");
+	for (i = 0; i < n; i++)
+		put_run(&j, &p[i]);
+	ok = ccs_json_finish(&j);
+	if (fclose(f) || !ok) {
+		fprintf(stderr, "ccbench: %s: cannot write: %s\n", file, strerror(errno));
+		return -1;
+	}
+	return 0;
+}

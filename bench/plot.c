@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The picture: a column per run; above the bottleneck's queue over time, below
+ * the flows' rates, stacked: the width of a band is a flow's rate, the top edge the
+ * total under the bottleneck's line. All columns share their scales, or they could
+ * not be compared.
+ */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "human.h"
+#include "report.h"
+
+extern char **environ;
+
+#define COLUMN 560
+#define HEIGHT 760
+#define MOST_POINTS 4000 /* of the queue's line */
+
+/* Of the stacked rates: the bottleneck's and a little more, or what was reached. */
+static double top_rate(const struct report *p, unsigned n)
+{
+	double top = p->run->o->rate_bps, sum;
+	unsigned i, bin, f;
+
+	for (i = 0; i < n; i++)
+		for (bin = 0; bin < BINS; bin++) {
+			for (sum = 0, f = 0; f < p[i].run->nflows; f++)
+				sum += p[i].flow[f].rate[bin];
+			/* One spike must not flatten the rest. */
+			top = fmax(top, fmin(sum, 2 * p[i].goodput));
+		}
+	return top;
+}
+
+static double top_queue(const struct report *p, unsigned n)
+{
+	double top = p->run->o->queue_bytes;
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		top = fmax(top, p[i].queue.max); /* fmax leaves NAN out */
+	return top;
+}
+
+/* Inline data of a run: $QUEUEi, the samples; $RATEi, time and the sums of the rates
+ * of the first flow, the first two, .... */
+static void put_data(FILE *f, const struct report *p, unsigned i)
+{
+	const struct run *r = p->run;
+	size_t k, step = r->sampler.n / MOST_POINTS + 1;
+	unsigned bin, flow;
+	double sum;
+
+	fprintf(f, "$QUEUE%u << EOD\n", i);
+	for (k = 0; k < r->sampler.n; k += step)
+		if (r->sampler.v[k].t >= r->start && r->sampler.v[k].t <= r->end)
+			fprintf(f, "%.6f %.3f\n", (double)(r->sampler.v[k].t - r->start) / 1e9,
+				(double)r->sampler.v[k].s.backlog / 1024);
+	if (!r->sampler.n)
+		fprintf(f, "0 0\n");
+	fprintf(f, "EOD\n$RATE%u << EOD\n", i);
+	for (bin = 0; bin < BINS; bin++) {
+		fprintf(f, "%.6f", (bin + 0.5) * p->bin);
+		for (sum = 0, flow = 0; flow < r->nflows; flow++)
+			fprintf(f, " %.4f", (sum += p->flow[flow].rate[bin]) / 1e6);
+		fprintf(f, "\n");
+	}
+	fprintf(f, "EOD\n");
+}
+
+static const char *const color[] = {
+	"#3b6fb6", "#f0a23b", "#58a66b", "#d3605c", "#7fb7d8", "#8a6bb1", "#c9b458", "#4b9c9c",
+	"#e39bb0", "#8c7a66", "#2f4f7f", "#b5762a", "#2f7a4a", "#9c3a3a", "#5a93b8", "#5f4589",
+};
+
+#define COLORS (sizeof(color) / sizeof(color[0]))
+
+static void put_preamble(FILE *f, const char *file, const struct report *p, unsigned n)
+{
+	size_t len = strlen(file);
+	bool svg = len > 4 && !strcmp(file + len - 4, ".svg");
+	char title[256], *c;
+
+	opts_title(p->run->o, title, sizeof(title));
+	for (c = title; *c; c++) /* it goes between quotes */
+		if (*c == '"' || *c == '\\')
+			*c = '\'';
+	fprintf(f, "set terminal %s size %u,%u font 'Sans,11' noenhanced background '#ffffff'\n",
+		svg ? "svg" : "pngcairo", n * COLUMN + 80, HEIGHT);
+	fprintf(f, "set output \"%s\"\n", file);
+	fprintf(f, "set multiplot layout 2,%u columnsfirst title \"%s\" font ',14' "
+		   "margins %.4f,0.985,0.08,0.86 spacing %.4f,0.07\n", n, title,
+		85.0 / (n * COLUMN + 80), 25.0 / (n * COLUMN + 80));
+	fprintf(f, "set border 3 lc '#666666'; set tics nomirror out tc '#444444'\n"
+		   "set grid ytics lc '#e4e4e4' lt 1; set style fill solid 0.9 noborder\n");
+}
+
+/* What both pictures of a column have in common. */
+static void put_axes(FILE *f, const struct report *p, double top, const char *label, bool left)
+{
+	const struct run *r = p->run;
+
+	fprintf(f, "unset object; unset label; unset arrow\n"
+		   "set xrange [0:%.6f]; set yrange [0:%.4f]\n",
+		(double)(r->end - r->start) / 1e9, top);
+	fprintf(f, "set object 1 rectangle from graph 0,0 to first %.6f,graph 1 behind "
+		   "fc rgb '#f0f0f0' fs solid noborder\n", (double)(r->measure - r->start) / 1e9);
+	if (left)
+		fprintf(f, "set ylabel '%s' offset -0.5,0; set format y '%%g'\n", label);
+	else
+		fprintf(f, "unset ylabel; set format y ''\n");
+}
+
+/* A dashed line across, and its name at the right. */
+static void put_level(FILE *f, double y, const char *name)
+{
+	fprintf(f, "set arrow from graph 0,first %.4f to graph 1,first %.4f nohead "
+		   "lc rgb '#b03030' dt 2 lw 1.4 front\n", y, y);
+	fprintf(f, "set label '%s' at graph 0.99,first %.4f right offset 0,0.6 "
+		   "tc rgb '#b03030' front\n", name, y);
+}
+
+static void put_queue(FILE *f, const struct report *p, unsigned i, double top)
+{
+	const struct run *r = p->run;
+	char rate[32], p50[32], p99[32], drops[32];
+
+	put_axes(f, p, top, "queue of the bottleneck, KB", i == 0);
+	fprintf(f, "set title \"%s\\n%s, Jain %.3f, %s drops, victim p50 %s, p99 %s\"\n"
+		   "unset xlabel; set format x ''\n", r->setting->name,
+		human_rate(p->goodput, rate, sizeof(rate)), p->jain,
+		human_count(p->drops, drops, sizeof(drops)),
+		human_us(p->victim.p50, p50, sizeof(p50)),
+		human_us(p->victim.p99, p99, sizeof(p99)));
+	if (r->o->queue_bytes > 0)
+		put_level(f, r->o->queue_bytes / 1024, "limit");
+	fprintf(f, "plot $QUEUE%u using 1:2 with filledcurves y1=0 lc rgb '#9db8d9' notitle, "
+		   "'' using 1:2 with lines lw 0.8 lc rgb '#3b6fb6' notitle\n", i);
+}
+
+static void put_rates(FILE *f, const struct report *p, unsigned i, double top)
+{
+	const struct run *r = p->run;
+	unsigned flow;
+
+	put_axes(f, p, top, "rates of the flows, stacked, Mb/s", i == 0);
+	fprintf(f, "unset title; set xlabel 'time, s' offset 0,0.5; set format x '%%g'\n");
+	if (r->o->rate_bps > 0)
+		put_level(f, r->o->rate_bps / 1e6, "bottleneck");
+	/* From the last sum to the first: each band covers what is below it. */
+	for (flow = r->nflows; flow-- > 0; )
+		fprintf(f, "%s $RATE%u using 1:%u with filledcurves y1=0 lc rgb '%s' notitle%s",
+			flow + 1 == r->nflows ? "plot" : "", i, flow + 2, color[flow % COLORS],
+			flow ? ", \\\n" : "\n");
+}
+
+static void put_script(FILE *f, const char *file, const struct report *p, unsigned n)
+{
+	double queue = top_queue(p, n) / 1024 * 1.12, rate = top_rate(p, n) / 1e6 * 1.12;
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		put_data(f, &p[i], i);
+	put_preamble(f, file, p, n);
+	for (i = 0; i < n; i++) {
+		put_queue(f, &p[i], i, queue > 0 ? queue : 1);
+		put_rates(f, &p[i], i, rate > 0 ? rate : 1);
+	}
+	fprintf(f, "unset multiplot\n");
+}
+
+/* Run gnuplot on the script: 0, else errno or its exit status made negative. */
+static int run_gnuplot(const char *script)
+{
+	char *argv[] = { (char *)"gnuplot", (char *)(uintptr_t)script, NULL };
+	posix_spawnattr_t attr;
+	sigset_t none;
+	pid_t pid;
+	int err, status;
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	err = posix_spawnp(&pid, argv[0], NULL, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	if (err)
+		return err;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status ? -1 : 0;
+}
+
+int plot_write(const char *file, const struct report *p, unsigned n)
+{
+	char script[512];
+	FILE *f = fopen(file, "ae");
+	int err;
+
+	/* gnuplot would say the same in many more words. */
+	if (!f) {
+		fprintf(stderr, "ccbench: no picture: %s: %s\n", file, strerror(errno));
+		return -1;
+	}
+	fclose(f);
+	snprintf(script, sizeof(script), "%s/plot.gp", p->run->dir);
+	f = fopen(script, "we");
+	if (!f) {
+		fprintf(stderr, "ccbench: no picture: %s: %s\n", script, strerror(errno));
+		return -1;
+	}
+	put_script(f, file, p, n);
+	err = fclose(f) ? errno : run_gnuplot(script);
+	remove(script);
+	if (err)
+		remove(file);
+	if (err == ENOENT)
+		fprintf(stderr, "ccbench: no picture: gnuplot is not installed\n");
+	else if (err)
+		fprintf(stderr, "ccbench: no picture: gnuplot %s\n",
+			err > 0 ? strerror(err) : "failed");
+	return err ? -1 : 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the options are called and how a scenario is described, for people. */
+#include <math.h>
+#include <stdio.h>
+
+#include "human.h"
+#include "opts.h"
+
+const char *op_name(enum bench_op op)
+{
+	static const char *const name[] = {
+		[OP_WRITE] = "write", [OP_READ] = "read", [OP_SEND] = "send",
+	};
+
+	return name[op];
+}
+
+char *opts_title(const struct opts *o, char *buf, size_t len)
+{
+	char size[32], rate[32], qps[24] = "";
+	int n;
+
+	if (o->scenario) {
+		snprintf(buf, len, "%s", o->scenario);
+		return buf;
+	}
+	if (o->qps > 1)
+		snprintf(qps, sizeof(qps), " x %u QPs", o->qps);
+	n = snprintf(buf, len, "%u:1%s incast of %s %ss", o->senders, qps,
+		     human_bytes((double)o->size, size, sizeof(size)), op_name(o->op));
+	if (o->rate_bps > 0 && n < (int)len)
+		n += snprintf(buf + n, len - (size_t)n, " into %s",
+			      human_rate(o->rate_bps, rate, sizeof(rate)));
+	if (o->queue_bytes > 0 && n < (int)len)
+		n += snprintf(buf + n, len - (size_t)n, ", queue %s",
+			      human_bytes(o->queue_bytes, size, sizeof(size)));
+	if (o->nic_bps > 0 && o->nic_bps != o->rate_bps && n < (int)len)
+		snprintf(buf + n, len - (size_t)n, ", senders at %s",
+			 human_rate(o->nic_bps, rate, sizeof(rate)));
+	return buf;
+}
+
+void opts_usage(void)
+{
+	fputs(
+"usage: ccbench incast [OPTION]...\n"
+"N senders write to one receiver through one bottleneck while a victim sends small messages\n"
+"through it; every setting of --cc is run in turn and compared.\n"
+"\n"
+"  --cc LIST              none (no preload), off, observe, NAME[:param=value,...]; may be\n"
+"                         repeated (default none)\n"
+"  --senders N            senders (4), on hosts 2..N+1; the receiver is host 1\n"
+"  -q, --qp N             QPs per sender (1)\n"
+"  -s, --size BYTES       message size (64k)\n"
+"  -t, --tx-depth N       outstanding messages per QP (about 1 MB worth, 2 to 128)\n"
+"  -D, --duration TIME    of a run, with the warm-up (2s)\n"
+"  -n, --iters N          messages per QP, instead of a duration\n"
+"      --warmup TIME      left out of the figures (100ms, 20ms from 10 Gb/s on)\n"
+"      --op OP            write, read or send (write)\n"
+"      --start HOW        together, stagger (over the warm-up) or stagger:TIME (together)\n"
+"      --poll             spin on the CQ instead of sleeping on its channel\n"
+"  -d, --ib-dev DEV       the receiver's device; the others count up from it (rxe_1)\n"
+"      --devices A,B,...  the devices by name: receiver, senders, victim\n"
+"  -x, --gid-index N      (1)\n"
+"  -m, --mtu BYTES        path MTU (the port's)\n"
+"      --tclass N         traffic class of all packets, 2 lets queues mark them (0)\n"
+"  -F                     taken and ignored\n"
+"      --no-victim        no latency-sensitive flow\n"
+"      --victim-size BYTES, --victim-interval TIME    its writes (64) and pauses (1ms)\n"
+"      --rate RATE        of the bottleneck (LAB_RATE_BPS)\n"
+"      --switch-ns NAME, --switch-port DEV    whose queue to sample (LAB_SWITCH_NS, _PORT)\n"
+"      --preload FILE     the shim (the build tree's, else the installed libccshim.so)\n"
+"      --seed N           of every random choice (LAB_SEED, else 1)\n"
+"      --scenario TEXT    title of the report\n"
+"      --timeout TIME     give up on a run (its duration and a minute)\n"
+"      --out DIR          for results (LAB_OUT, else .); a FILE without a slash goes there\n"
+"      --out_json FILE    figures as JSON\n"
+"      --plot FILE        picture, .png or .svg\n"
+"  -h, --help\n"
+"With --out or LAB_OUT the JSON and the picture are written even if not asked for.\n", stdout);
+}
