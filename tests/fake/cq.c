@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Completion queues: exactly as deep as asked for, and dead once they overran. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "priv.h"
+
+#define cq_of(ib_) container(ib_, struct fake_cq, ib)
+
+static struct fake_cq *create(struct ibv_context *context, int cqe, void *cq_context,
+			      struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct fake_cq *cq;
+	int fault;
+
+	pthread_mutex_lock(&fake_lock);
+	fault = fake_fault(FAULT_CREATE_CQ);
+	pthread_mutex_unlock(&fake_lock);
+	if (fault || cqe < 1 || cqe > MAX_CQE || comp_vector < 0 ||
+	    comp_vector >= context->num_comp_vectors) {
+		errno = fault ? fault : EINVAL;
+		return NULL;
+	}
+	cq = calloc(1, sizeof(*cq));
+	if (cq)
+		cq->ring = calloc((size_t)cqe, sizeof(*cq->ring));
+	if (!cq || !cq->ring) {
+		free(cq);
+		errno = ENOMEM;
+		return NULL;
+	}
+	cq->size = (uint32_t)cqe;
+	cq->ib.context = context;
+	cq->ib.channel = channel;
+	cq->ib.cq_context = cq_context;
+	cq->ib.cqe = cqe;
+	pthread_mutex_lock(&fake_lock);
+	if (channel)
+		channel->refcnt++;
+	fake_count.cqs++;
+	pthread_mutex_unlock(&fake_lock);
+	return cq;
+}
+
+EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+				    struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct fake_cq *cq = create(context, cqe, cq_context, channel, comp_vector);
+
+	return cq ? &cq->ib : NULL;
+}
+
+struct ibv_cq_ex *fake_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
+{
+	const uint64_t known = fake_clock_runs()
+		? IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP : 0;
+	struct fake_cq *cq;
+
+	if ((attr->wc_flags & ~known) || attr->comp_mask) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	cq = create(context, (int)attr->cqe, attr->cq_context, attr->channel,
+		    (int)attr->comp_vector);
+	if (cq)
+		fake_clock_start(cq, attr->wc_flags);
+	return cq ? &cq->ex : NULL;
+}
+
+EXPORT int ibv_resize_cq(struct ibv_cq *ib, int cqe)
+{
+	struct fake_cq *cq = cq_of(ib);
+	struct fake_cqe *ring = calloc((size_t)cqe, sizeof(*ring));
+	int rc = EINVAL;
+
+	pthread_mutex_lock(&fake_lock);
+	if (ring && (uint32_t)cqe >= cq->used) {
+		for (uint32_t i = 0; i < cq->used; i++)
+			ring[i] = cq->ring[(cq->head + i) % cq->size];
+		free(cq->ring);
+		cq->ring = ring;
+		cq->head = 0;
+		cq->size = (uint32_t)cqe;
+		ib->cqe = cqe;
+		ring = NULL;
+		rc = 0;
+	}
+	pthread_mutex_unlock(&fake_lock);
+	free(ring);
+	return rc;
+}
+
+/* As libibverbs: not before every event that was given out is acknowledged. */
+EXPORT int ibv_destroy_cq(struct ibv_cq *ib)
+{
+	struct fake_cq *cq = cq_of(ib);
+
+	pthread_mutex_lock(&fake_lock);
+	if (cq->qps) {
+		pthread_mutex_unlock(&fake_lock);
+		return EBUSY;
+	}
+	if (ib->channel)
+		fake_queue_drop_cq(&container(ib->channel, struct fake_channel, ib)->events, cq);
+	while (cq->comp_given != ib->comp_events_completed ||
+	       cq->async_given != ib->async_events_completed)
+		pthread_cond_wait(&fake_changed, &fake_lock);
+	if (ib->channel)
+		ib->channel->refcnt--;
+	fake_count.cqs--;
+	fake_count.stamped_cqs -= cq->stamped;
+	pthread_mutex_unlock(&fake_lock);
+	free(cq->ring);
+	free(cq);
+	return 0;
+}
+
+static void notify(struct fake_cq *cq, const struct ibv_wc *wc, bool solicited)
+{
+	const struct fake_event e = { .cq = cq };
+
+	if (cq->armed == NOT_ARMED)
+		return;
+	if (cq->armed == ARMED_SOLICITED && !solicited && wc->status == IBV_WC_SUCCESS)
+		return;
+	cq->armed = NOT_ARMED;
+	if (cq->ib.channel)
+		fake_queue_add(&container(cq->ib.channel, struct fake_channel, ib)->events, &e);
+}
+
+void fake_cq_add(struct fake_cq *cq, const struct fake_cqe *cqe, bool solicited)
+{
+	struct ibv_async_event event = { .element.cq = &cq->ib, .event_type = IBV_EVENT_CQ_ERR };
+
+	if (cq->overrun)
+		return;
+	if (cq->used == cq->size) {
+		cq->overrun = true;
+		fake_count.overruns++;
+		fake_raise(cq->ib.context, &event);
+		return;
+	}
+	cq->ring[(cq->head + cq->used++) % cq->size] = *cqe;
+	notify(cq, &cqe->wc, solicited);
+}
+
+/* A CQE outlives its QP. */
+void fake_cq_forget(struct fake_cq *cq, const struct fake_qp *qp)
+{
+	for (uint32_t i = 0; i < cq->used; i++)
+		if (cq->ring[(cq->head + i) % cq->size].qp == qp)
+			cq->ring[(cq->head + i) % cq->size].qp = NULL;
+}
+
+bool fake_cq_take(struct fake_cq *cq, struct fake_cqe *out)
+{
+	if (!cq->used)
+		return false;
+	*out = cq->ring[cq->head];
+	if (out->qp && out->wqe > out->qp->sq_tail)
+		out->qp->sq_tail = out->wqe;
+	cq->head = (cq->head + 1) % cq->size;
+	cq->used--;
+	return true;
+}
+
+int fake_poll_cq(struct ibv_cq *ib, int n, struct ibv_wc *wc)
+{
+	struct fake_cq *cq = cq_of(ib);
+	struct fake_cqe cqe;
+	int got = 0;
+
+	pthread_mutex_lock(&fake_lock);
+	fake_run();
+	while (got < n && fake_cq_take(cq, &cqe))
+		wc[got++] = cqe.wc;
+	if (cq->overrun && !got)
+		got = -1;
+	pthread_mutex_unlock(&fake_lock);
+	return got;
+}
+
+int fake_req_notify_cq(struct ibv_cq *ib, int solicited_only)
+{
+	struct fake_cq *cq = cq_of(ib);
+
+	pthread_mutex_lock(&fake_lock);
+	if (!solicited_only)
+		cq->armed = ARMED;
+	else if (cq->armed == NOT_ARMED)
+		cq->armed = ARMED_SOLICITED;
+	pthread_mutex_unlock(&fake_lock);
+	return 0;
+}

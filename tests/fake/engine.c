@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * When WQEs are carried out: at once, by hand, or when a link of some latency
+ * and rate would have done it. Then a thread sees to those that nobody polls for.
+ */
+#include <stdlib.h>
+#include <time.h>
+
+#include "priv.h"
+
+static bool held;
+static double latency_ns, rate;
+static uint64_t link_free_ns, orders;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+uint64_t fake_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void fake_due(struct fake_wqe *wqe)
+{
+	wqe->order = orders++;
+	if (latency_ns <= 0 && rate <= 0)
+		return;
+	wqe->due_ns = fake_now_ns();
+	if (rate > 0) {
+		if (link_free_ns < wqe->due_ns)
+			link_free_ns = wqe->due_ns;
+		link_free_ns += (uint64_t)(8e9 * (double)wqe->length / rate);
+		wqe->due_ns = link_free_ns;
+	}
+	wqe->due_ns += (uint64_t)latency_ns;
+	pthread_cond_broadcast(&fake_changed);
+}
+
+/* The next WQE of a QP that may be carried out, or NULL. */
+static struct fake_wqe *head_of(struct fake_qp *qp)
+{
+	const enum ibv_qp_state state = qp->ib.state;
+
+	if (qp->sq_next == qp->sq_head)
+		return NULL;
+	if (state != IBV_QPS_RTS && state != IBV_QPS_ERR &&
+	    !(state == IBV_QPS_SQD && qp->sq_next < qp->sq_stop))
+		return NULL;
+	return &qp->sq[qp->sq_next % qp->init.cap.max_send_wr];
+}
+
+/* The oldest that is due and not in `stalled`; *due is then or of the first to come. */
+static struct fake_qp *pick(const bool *stalled, uint64_t now, uint64_t *due)
+{
+	struct fake_qp *best = NULL;
+	uint64_t order = UINT64_MAX;
+
+	*due = UINT64_MAX;
+	for (unsigned i = 0; i < fake_qp_end(); i++) {
+		struct fake_qp *qp = fake_qp_at(i);
+		const struct fake_wqe *wqe = qp ? head_of(qp) : NULL;
+
+		if (!wqe || stalled[i])
+			continue;
+		if (wqe->due_ns < *due)
+			*due = wqe->due_ns;
+		if (wqe->due_ns <= now && wqe->order < order) {
+			order = wqe->order;
+			best = qp;
+		}
+	}
+	return best;
+}
+
+/* At most n; how many were. *due: when there is more to do. */
+static unsigned run(unsigned n, bool at_once, uint64_t *due)
+{
+	bool stalled[MAX_QPS] = { false };
+	const uint64_t now = at_once ? UINT64_MAX : fake_now_ns();
+	struct fake_qp *qp;
+	unsigned done = 0;
+
+	while (done < n && (qp = pick(stalled, now, due))) {
+		if (fake_carry_out(qp, head_of(qp)))
+			done++;
+		else
+			for (unsigned i = 0; i < fake_qp_end(); i++)
+				stalled[i] |= fake_qp_at(i) == qp;
+	}
+	return done;
+}
+
+void fake_run(void)
+{
+	uint64_t due;
+
+	if (!held)
+		run(UINT32_MAX, false, &due);
+}
+
+static void *work(void *arg)
+{
+	uint64_t due;
+
+	(void)arg;
+	pthread_mutex_lock(&fake_lock);
+	for (;;) {
+		struct timespec ts;
+
+		due = UINT64_MAX;
+		if (!held)
+			run(UINT32_MAX, false, &due);
+		if (due == UINT64_MAX) {
+			pthread_cond_wait(&fake_changed, &fake_lock);
+			continue;
+		}
+		/* fake_changed has the default clock, so a short relative nap will do */
+		clock_gettime(CLOCK_REALTIME, &ts);
+		ts.tv_nsec += 20000;
+		if (ts.tv_nsec >= 1000000000) {
+			ts.tv_nsec -= 1000000000;
+			ts.tv_sec++;
+		}
+		pthread_cond_timedwait(&fake_changed, &fake_lock, &ts);
+	}
+	return NULL;
+}
+
+static void start_thread(void)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, work, NULL) == 0)
+		pthread_detach(thread);
+}
+
+void fake_link(double latency_us, double bits_per_second)
+{
+	pthread_mutex_lock(&fake_lock);
+	latency_ns = 1e3 * latency_us;
+	rate = bits_per_second;
+	pthread_mutex_unlock(&fake_lock);
+	if (latency_us > 0 || bits_per_second > 0)
+		pthread_once(&once, start_thread);
+}
+
+static void lock(void)
+{
+	pthread_mutex_lock(&fake_lock);
+}
+
+static void unlock(void)
+{
+	pthread_mutex_unlock(&fake_lock);
+}
+
+static void __attribute__((constructor)) from_environment(void)
+{
+	const char *latency = getenv("FAKERDMA_LATENCY_US"), *bits = getenv("FAKERDMA_RATE");
+
+	/* The thread may hold the lock at a fork, and the child has no thread to give it back. */
+	pthread_atfork(lock, unlock, unlock);
+	if (latency || bits)
+		fake_link(latency ? atof(latency) : 0, bits ? atof(bits) : 0);
+}
+
+void fake_hold(bool hold)
+{
+	pthread_mutex_lock(&fake_lock);
+	held = hold;
+	fake_run();
+	pthread_mutex_unlock(&fake_lock);
+}
+
+unsigned fake_step(unsigned n)
+{
+	uint64_t due;
+	unsigned done;
+
+	pthread_mutex_lock(&fake_lock);
+	done = run(n, true, &due);
+	pthread_mutex_unlock(&fake_lock);
+	return done;
+}
+
+unsigned fake_pending(void)
+{
+	unsigned n = 0;
+
+	pthread_mutex_lock(&fake_lock);
+	for (unsigned i = 0; i < fake_qp_end(); i++)
+		if (fake_qp_at(i))
+			n += (unsigned)(fake_qp_at(i)->sq_head - fake_qp_at(i)->sq_next);
+	pthread_mutex_unlock(&fake_lock);
+	return n;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FAKERDMA_FAKE_H
+#define FAKERDMA_FAKE_H
+/*
+ * libfakerdma.so: an RDMA provider without hardware, kernel or root, to be
+ * preloaded behind the shim. It defines the exported verbs under rdma-core's
+ * version nodes with a table of its own, so it sees exactly what a device would.
+ *
+ * These functions let a test look inside and steer it. They are declared weak:
+ * a program need not link the library, and fake_present() tells if it is there.
+ *
+ * It is as strict as any real device: send queue slots are free only when a CQE
+ * behind them has been polled, a CQ holds no entry more than asked for and dies
+ * of an overrun, unsignalled WQEs are silent unless they fail, keys and bounds
+ * of memory are checked, CQEs of a destroyed QP stay where they are.
+ *
+ * Environment: FAKERDMA_DEVICES (2), FAKERDMA_LATENCY_US (0), FAKERDMA_RATE
+ * (bit/s, 0 = at once), FAKERDMA_TRANSPORT (ib or iwarp), FAKERDMA_CLOCK (kHz of
+ * a clock that stamps completions, none), FAKERDMA_CLOCK_BITS (48),
+ * FAKERDMA_CLOCK_QUERY (1: the clock can be asked), FAKERDMA_CLOCK_STUCK (1: it
+ * does not run).
+ */
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FAKE_API __attribute__((weak, visibility("default")))
+
+/* A WQE as the device received it. */
+struct fake_wqe_seen {
+	uint32_t qp_num;
+	enum ibv_wr_opcode opcode;
+	unsigned int send_flags;
+	uint64_t wr_id;
+	uint64_t length;                 /* payload */
+	int num_sge;
+	uint64_t remote_addr;            /* WRITE, READ, atomics */
+	uint32_t imm;                    /* *_WITH_IMM, as posted */
+	uint64_t doorbell;               /* number of the post_send call */
+};
+
+/* Time and order */
+
+/* While held no WQE is carried out but by fake_step(). */
+FAKE_API void fake_hold(bool hold);
+/* Carry out the oldest WQEs, at most n; how many there were. */
+FAKE_API unsigned fake_step(unsigned n);
+/* Each WQE completes this long after its last byte left at that rate (0: no limit). */
+FAKE_API void fake_link(double latency_us, double bits_per_second);
+
+/* What was received */
+
+FAKE_API size_t fake_seen_count(void);
+FAKE_API struct fake_wqe_seen fake_seen(size_t i);
+FAKE_API void fake_seen_clear(void);
+FAKE_API uint64_t fake_doorbells(void);
+/* WQEs received and not carried out. */
+FAKE_API unsigned fake_pending(void);
+
+/* What exists, and what went wrong. */
+struct fake_counts {
+	unsigned contexts, cqs, qps;
+	unsigned overruns;               /* of CQs */
+	unsigned stamped_cqs;            /* of cqs: with timestamps */
+	unsigned misread;                /* values that a completion does not have */
+};
+FAKE_API struct fake_counts fake_counts(void);
+/* Depth of the send queue that the device was asked for. */
+FAKE_API uint32_t fake_depth(const struct ibv_qp *qp);
+
+/* Faults. Each applies once, after `skip` more events of its kind. */
+
+enum fake_bad { FAKE_BAD_WR, FAKE_BAD_NULL }; /* NULL: the code is returned, the WQEs stay */
+FAKE_API void fake_fail_post(unsigned skip, int code, enum fake_bad bad);
+FAKE_API void fake_fail_cqe(unsigned skip, enum ibv_wc_status status);
+FAKE_API void fake_fail_create_cq(unsigned skip, int code);
+FAKE_API void fake_fail_modify_qp(unsigned skip, int code);
+FAKE_API void fake_fail_destroy_qp(unsigned skip, int code);
+/* Not once but always: create_qp with a deeper send queue is refused. */
+FAKE_API void fake_limit_depth(uint32_t max_send_wr);
+/* A QP of that number is given to the next create_qp, if it is free. */
+FAKE_API void fake_next_qp_num(uint32_t qp_num);
+FAKE_API void fake_async_event(struct ibv_qp *qp, enum ibv_event_type type);
+FAKE_API void fake_async_cq_err(struct ibv_cq *cq);
+/* No hold, no link, no faults, nothing seen. */
+FAKE_API void fake_reset(void);
+
+static inline bool fake_present(void)
+{
+	return fake_reset != NULL;
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Posting: what a provider checks at once, then into the queue. */
+#include <errno.h>
+#include <string.h>
+
+#include "priv.h"
+
+#define qp_of(ib_) container(ib_, struct fake_qp, ib)
+
+static bool known(enum ibv_wr_opcode op)
+{
+	switch (op) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+	case IBV_WR_RDMA_READ:
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+	case IBV_WR_LOCAL_INV:
+	case IBV_WR_BIND_MW:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static uint64_t length_of(const struct ibv_send_wr *wr)
+{
+	uint64_t len = 0;
+
+	if (wr->opcode == IBV_WR_LOCAL_INV || wr->opcode == IBV_WR_BIND_MW)
+		return 0;
+	for (int i = 0; i < wr->num_sge; i++)
+		len += wr->sg_list[i].length;
+	return len;
+}
+
+static int check(const struct fake_qp *qp, const struct ibv_send_wr *wr)
+{
+	if (qp->ib.state < IBV_QPS_RTS || !known(wr->opcode))
+		return EINVAL;
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->init.cap.max_send_sge)
+		return EINVAL;
+	if ((wr->send_flags & IBV_SEND_INLINE) && length_of(wr) > qp->init.cap.max_inline_data)
+		return EINVAL;
+	if (length_of(wr) > 1u << 30)
+		return EINVAL;
+	return qp->sq_head - qp->sq_tail >= qp->init.cap.max_send_wr ? ENOMEM : 0;
+}
+
+static struct fake_wqe *slot(struct fake_qp *qp, uint64_t number)
+{
+	return &qp->sq[number % qp->init.cap.max_send_wr];
+}
+
+static void copy_inline(struct fake_wqe *wqe)
+{
+	unsigned char *to = wqe->data;
+
+	for (int i = 0; i < wqe->wr.num_sge; i++) {
+		memcpy(to, (const void *)(uintptr_t)wqe->sge[i].addr, wqe->sge[i].length);
+		to += wqe->sge[i].length;
+	}
+}
+
+static struct fake_wqe *enqueue(struct fake_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct fake_wqe *wqe = slot(qp, qp->sq_head++);
+
+	memset(wqe, 0, sizeof(*wqe));
+	wqe->wr = *wr;
+	wqe->wr.next = NULL;
+	wqe->wr.sg_list = wqe->sge;
+	wqe->length = length_of(wr);
+	if (wqe->length || wr->num_sge)
+		memcpy(wqe->sge, wr->sg_list, (size_t)wr->num_sge * sizeof(wqe->sge[0]));
+	if (wr->send_flags & IBV_SEND_INLINE)
+		copy_inline(wqe);
+	fake_due(wqe);
+	fake_see(qp, wqe);
+	return wqe;
+}
+
+int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct fake_qp *qp = qp_of(ib);
+	int rc = 0, doorbell = 0;
+
+	pthread_mutex_lock(&fake_lock);
+	fake_ring();
+	for (; wr; wr = wr->next) {
+		rc = fake_fault(FAULT_POST);
+		if (rc && fake_fault_bad() == FAKE_BAD_NULL) {
+			doorbell = rc; /* noticed only when all are in the ring */
+			rc = 0;
+		}
+		if (!rc)
+			rc = check(qp, wr);
+		if (rc)
+			break;
+		enqueue(qp, wr);
+	}
+	if (rc)
+		*bad = wr;
+	else if (doorbell)
+		*bad = NULL;
+	if (ib->state == IBV_QPS_ERR)
+		fake_flush(qp); /* held or not */
+	fake_run();
+	pthread_mutex_unlock(&fake_lock);
+	return rc ? rc : doorbell;
+}
+
+int fake_post_recv(struct ibv_qp *ib, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct fake_qp *qp = qp_of(ib);
+	int rc = 0;
+
+	pthread_mutex_lock(&fake_lock);
+	for (; wr; wr = wr->next) {
+		struct fake_rqe *rqe;
+
+		if (ib->state == IBV_QPS_RESET || wr->num_sge > MAX_SGE)
+			rc = EINVAL;
+		else if (qp->rq_head - qp->rq_tail >= qp->init.cap.max_recv_wr)
+			rc = ENOMEM;
+		if (rc) {
+			*bad = wr;
+			break;
+		}
+		rqe = &qp->rq[qp->rq_head++ % qp->init.cap.max_recv_wr];
+		rqe->wr_id = wr->wr_id;
+		rqe->num_sge = wr->num_sge;
+		memcpy(rqe->sge, wr->sg_list, (size_t)wr->num_sge * sizeof(rqe->sge[0]));
+	}
+	if (ib->state == IBV_QPS_ERR)
+		fake_flush(qp);
+	fake_run();
+	pthread_mutex_unlock(&fake_lock);
+	return rc;
+}
+
+/* The new key is the caller's at once. */
+int fake_bind_mw(struct ibv_qp *ib, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	struct fake_qp *qp = qp_of(ib);
+	const struct ibv_send_wr wr = { .wr_id = bind->wr_id, .opcode = IBV_WR_BIND_MW,
+					.send_flags = bind->send_flags };
+	int rc;
+
+	pthread_mutex_lock(&fake_lock);
+	fake_ring();
+	rc = fake_fault(FAULT_POST);
+	if (!rc)
+		rc = check(qp, &wr);
+	if (!rc) {
+		enqueue(qp, &wr)->mw = mw;
+		mw->rkey++;
+		fake_run();
+	}
+	pthread_mutex_unlock(&fake_lock);
+	return rc;
+}

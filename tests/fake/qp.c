@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Queue pairs: creation, states, destruction. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "priv.h"
+
+#define qp_of(ib_) container(ib_, struct fake_qp, ib)
+#define cq_of(ib_) container(ib_, struct fake_cq, ib)
+
+enum { FIRST_NUM = 0x11 };
+
+static struct fake_qp *table[MAX_QPS];
+static unsigned end;                     /* all places from here on are free */
+
+unsigned fake_qp_end(void)
+{
+	return end;
+}
+
+struct fake_qp *fake_qp_at(unsigned i)
+{
+	return i < MAX_QPS ? table[i] : NULL;
+}
+
+struct fake_qp *fake_qp_by_num(uint32_t num)
+{
+	return num >= FIRST_NUM ? fake_qp_at(num - FIRST_NUM) : NULL;
+}
+
+/* The lowest free number, so that numbers are used again at once. */
+static uint32_t pick_num(void)
+{
+	const uint32_t wanted = fake_wanted_qp_num();
+
+	if (wanted >= FIRST_NUM && wanted < FIRST_NUM + MAX_QPS && !fake_qp_by_num(wanted))
+		return wanted;
+	for (unsigned i = 0; i < MAX_QPS; i++)
+		if (!table[i])
+			return FIRST_NUM + i;
+	return 0;
+}
+
+static bool acceptable(const struct ibv_qp_init_attr *attr)
+{
+	return attr->send_cq && attr->recv_cq && attr->cap.max_send_wr <= MAX_WR &&
+	       attr->cap.max_recv_wr <= MAX_WR && attr->cap.max_send_sge <= MAX_SGE &&
+	       attr->cap.max_recv_sge <= MAX_SGE && attr->cap.max_inline_data <= MAX_INLINE &&
+	       attr->cap.max_send_wr <= fake_depth_limit();
+}
+
+static struct fake_qp *allocate(const struct ibv_qp_init_attr *attr)
+{
+	struct fake_qp *qp = calloc(1, sizeof(*qp));
+
+	if (!qp)
+		return NULL;
+	qp->sq = calloc(attr->cap.max_send_wr + 1, sizeof(*qp->sq));
+	qp->rq = calloc(attr->cap.max_recv_wr + 1, sizeof(*qp->rq));
+	if (qp->sq && qp->rq)
+		return qp;
+	free(qp->sq);
+	free(qp->rq);
+	free(qp);
+	return NULL;
+}
+
+/* With fake_lock held. */
+static struct fake_qp *create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	const uint32_t num = pick_num();
+	struct fake_qp *qp;
+
+	if (!num || !acceptable(attr)) {
+		errno = EINVAL;
+		return NULL;
+	}
+	qp = allocate(attr);
+	if (!qp)
+		return NULL;
+	qp->init = *attr;
+	qp->ib.context = pd->context;
+	qp->ib.qp_context = attr->qp_context;
+	qp->ib.pd = pd;
+	qp->ib.send_cq = attr->send_cq;
+	qp->ib.recv_cq = attr->recv_cq;
+	qp->ib.qp_type = attr->qp_type;
+	qp->ib.qp_num = num;
+	qp->ib.state = IBV_QPS_RESET;
+	table[num - FIRST_NUM] = qp;
+	if (end < num - FIRST_NUM + 1)
+		end = num - FIRST_NUM + 1;
+	cq_of(attr->send_cq)->qps++;
+	cq_of(attr->recv_cq)->qps++;
+	fake_count.qps++;
+	return qp;
+}
+
+static struct ibv_qp *create_locked(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct fake_qp *qp;
+
+	pthread_mutex_lock(&fake_lock);
+	qp = create(pd, attr);
+	pthread_mutex_unlock(&fake_lock);
+	return qp ? &qp->ib : NULL;
+}
+
+EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	return create_locked(pd, attr);
+}
+
+/* Without the newer posting interface. */
+struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp_init_attr plain = {
+		.qp_context = attr->qp_context, .send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq, .srq = attr->srq, .cap = attr->cap,
+		.qp_type = attr->qp_type, .sq_sig_all = attr->sq_sig_all,
+	};
+
+	(void)context;
+	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	return create_locked(attr->pd, &plain); /* not by the symbol: that is interposed */
+}
+
+EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
+{
+	(void)qp;
+	return NULL;
+}
+
+static bool may_go(enum ibv_qp_state from, enum ibv_qp_state to)
+{
+	switch (to) {
+	case IBV_QPS_RESET:
+	case IBV_QPS_ERR:
+		return true;
+	case IBV_QPS_INIT:
+		return from == IBV_QPS_RESET || from == IBV_QPS_INIT;
+	case IBV_QPS_RTR:
+		return from == IBV_QPS_INIT;
+	case IBV_QPS_RTS:
+		return from == IBV_QPS_RTR || from == IBV_QPS_RTS || from == IBV_QPS_SQD;
+	case IBV_QPS_SQD:
+		return from == IBV_QPS_RTS || from == IBV_QPS_SQD;
+	default:
+		return false;
+	}
+}
+
+static void keep_attr(struct fake_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	if (mask & IBV_QP_PORT)
+		qp->attr.port_num = attr->port_num;
+	if (mask & IBV_QP_AV)
+		qp->attr.ah_attr = attr->ah_attr;
+	if (mask & IBV_QP_PATH_MTU)
+		qp->attr.path_mtu = attr->path_mtu;
+	if (mask & IBV_QP_DEST_QPN)
+		qp->attr.dest_qp_num = attr->dest_qp_num;
+	if (mask & IBV_QP_ACCESS_FLAGS)
+		qp->attr.qp_access_flags = attr->qp_access_flags;
+	if (mask & IBV_QP_TIMEOUT)
+		qp->attr.timeout = attr->timeout;
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		qp->attr.max_rd_atomic = attr->max_rd_atomic;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
+}
+
+void fake_qp_to_err(struct fake_qp *qp)
+{
+	qp->ib.state = IBV_QPS_ERR;
+	fake_flush(qp);
+}
+
+static void enter(struct fake_qp *qp, enum ibv_qp_state state)
+{
+	const struct ibv_async_event drained = { .element.qp = &qp->ib,
+						 .event_type = IBV_EVENT_SQ_DRAINED };
+	const enum ibv_qp_state old = qp->ib.state;
+
+	qp->ib.state = state;
+	if (state == IBV_QPS_RESET) {
+		qp->sq_tail = qp->sq_next = qp->sq_head;
+		qp->rq_tail = qp->rq_head;
+		fake_cq_forget(cq_of(qp->init.send_cq), qp);
+	} else if (state == IBV_QPS_ERR) {
+		fake_flush(qp);
+	} else if (state == IBV_QPS_SQD && old == IBV_QPS_RTS) {
+		qp->sq_stop = qp->sq_head;
+		fake_raise(qp->ib.context, &drained);
+	}
+}
+
+EXPORT int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
+{
+	struct fake_qp *qp = qp_of(ib);
+	int rc = 0;
+
+	pthread_mutex_lock(&fake_lock);
+	rc = fake_fault(FAULT_MODIFY);
+	if (!rc && (mask & IBV_QP_STATE) && !may_go(ib->state, attr->qp_state))
+		rc = EINVAL;
+	if (!rc) {
+		keep_attr(qp, attr, mask);
+		if (mask & IBV_QP_STATE)
+			enter(qp, attr->qp_state);
+		fake_run();
+	}
+	pthread_mutex_unlock(&fake_lock);
+	return rc;
+}
+
+EXPORT int ibv_query_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask,
+			struct ibv_qp_init_attr *init)
+{
+	struct fake_qp *qp = qp_of(ib);
+
+	(void)mask;
+	pthread_mutex_lock(&fake_lock);
+	*attr = qp->attr;
+	attr->qp_state = attr->cur_qp_state = ib->state;
+	attr->cap = qp->init.cap;
+	*init = qp->init;
+	pthread_mutex_unlock(&fake_lock);
+	return 0;
+}
+
+EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
+{
+	struct fake_qp *qp = qp_of(ib);
+	int rc;
+
+	pthread_mutex_lock(&fake_lock);
+	rc = fake_fault(FAULT_DESTROY);
+	if (rc) {
+		pthread_mutex_unlock(&fake_lock);
+		return rc;
+	}
+	while (qp->async_given != ib->events_completed)
+		pthread_cond_wait(&fake_changed, &fake_lock);
+	fake_flush(qp); /* into CQs that may well outlive it, as rxe does */
+	fake_cq_forget(cq_of(qp->init.send_cq), qp);
+	cq_of(qp->init.send_cq)->qps--;
+	cq_of(qp->init.recv_cq)->qps--;
+	table[ib->qp_num - FIRST_NUM] = NULL;
+	while (end && !table[end - 1])
+		end--;
+	fake_count.qps--;
+	pthread_mutex_unlock(&fake_lock);
+	free(qp->sq);
+	free(qp->rq);
+	free(qp);
+	return 0;
+}
+
+uint32_t fake_depth(const struct ibv_qp *ib)
+{
+	return container(ib, const struct fake_qp, ib)->init.cap.max_send_wr;
+}
+
+struct fake_counts fake_counts(void)
+{
+	struct fake_counts c;
+
+	pthread_mutex_lock(&fake_lock);
+	c = fake_count;
+	pthread_mutex_unlock(&fake_lock);
+	return c;
+}

@@ -1,0 +1,532 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016 # what expands, expands in the guest
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The contract of ci/lab, on the uml engine. Needs root and, once, the minutes
+# in which the kernel is built.
+
+setup_file() {
+  bats_require_minimum_version 1.5.0
+  top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  export lab=$top/ci/lab
+  [[ $EUID -eq 0 ]] || skip "needs root"
+  "$lab" --prepare --engine uml
+}
+
+setup() {
+  [[ $EUID -eq 0 ]] || skip "needs root"
+  scratch=$BATS_TEST_TMPDIR
+  cd "$scratch" || return
+}
+
+# uml ARG…: the lab with stdout, stderr and status apart, and whatever it left
+# of its own behind.
+uml() {
+  status=0
+  "$lab" --engine uml "$@" >"$scratch/stdout" 2>"$scratch/stderr" || status=$?
+}
+
+stdout() { cat "$scratch/stdout"; }
+stderr() { cat "$scratch/stderr"; }
+
+# expect STATUS: show what was said if it is another.
+expect() {
+  [[ $status -eq $1 ]] || { echo "status $status, not $1"; stderr; return 1; }
+}
+
+# leftovers MARK: what there still is of the labs whose CMD has MARK in it. A
+# guest's processes are known by the work directory that they stand in.
+leftovers() {
+  local dir
+  for dir in /tmp/ccshim-lab.*; do
+    [[ ! -e $dir/cmd ]] || ! grep -qF "$1" "$dir/cmd" || echo "$dir"
+  done
+  MARK=$1 awk 'index($0, ENVIRON["MARK"]) { print FILENAME }' \
+    /proc/[0-9]*/cmdline 2>/dev/null || true
+  find /proc/[0-9]*/cwd -maxdepth 0 -lname '/tmp/ccshim-lab.*(deleted)' \
+    2>/dev/null || true
+  grep -F ccshim-lab /proc/mounts || true
+}
+
+# -- what CMD meets ----------------------------------------------------------
+
+@test "CMD's exit status is the lab's" {
+  uml -- true
+  expect 0
+  uml -- sh -c 'exit 42'
+  expect 42
+  uml -- no-such-program
+  expect 127
+  uml -- sh -c 'kill -TERM $$'
+  expect 143
+}
+
+@test "stdout is CMD's alone, byte for byte, and stderr its own" {
+  printf 'a\r\n\tb\0\377no newline at the end' >want
+  uml -- sh -c 'cat want; echo oops >&2; echo "<3>kernel line" >/dev/kmsg'
+  expect 0
+  cmp want "$scratch/stdout"
+  grep -qx oops "$scratch/stderr"
+}
+
+@test "a megabyte of output arrives whole" {
+  uml -- seq 1 150000
+  expect 0
+  seq 1 150000 | cmp - "$scratch/stdout"
+}
+
+@test "arguments reach CMD as they were given" {
+  uml -- printf '[%s]' 'two words' "it's" '"q"' '' $'new\nline' '$HOME' '*' -x
+  expect 0
+  [[ $(stdout) == $'[two words][it\'s]["q"][][new\nline][$HOME][*][-x]' ]]
+}
+
+@test "stdin is empty, the directory the caller's, the user root" {
+  mkdir 'a b'
+  cd 'a b'
+  uml -- sh -c 'cat; pwd; id -u' <<<"not for CMD"
+  expect 0
+  [[ $(stdout) == "$PWD"$'\n0' ]]
+}
+
+@test "CMD may write anywhere, and nothing of it reaches the machine" {
+  uml -- sh -c 'echo changed >file; echo x >/etc/ccshim-lab-test; cat file'
+  expect 0
+  [[ $(stdout) == changed ]]
+  [[ ! -e file && ! -e /etc/ccshim-lab-test ]]
+}
+
+@test "the variables are there, in base units" {
+  CCSHIM_TEST='a b' uml --hosts 3 --rate 1.5gbit --nic 10gbit --queue 1mb \
+    --ecn 100kb:400kb:0.5 --delay 5us --mtu 1024 --seed 7 -- \
+    sh -c 'env | grep -E "^(LAB|CCSHIM)_" | LC_ALL=C sort'
+  expect 0
+  diff - "$scratch/stdout" <<'TXT'
+CCSHIM_LINE_RATE=10000000000
+CCSHIM_TEST=a b
+LAB_DELAY_NS=5000
+LAB_ECN=102400:409600:0.5
+LAB_ENGINE=uml
+LAB_HOSTS=3
+LAB_MTU=1024
+LAB_NIC_BPS=10000000000
+LAB_OUT=/run/lab/out
+LAB_QUEUE_BYTES=1048576
+LAB_RATE_BPS=1500000000
+LAB_SEED=7
+LAB_SWITCH_NS=sw
+LAB_SWITCH_PORT=p_1
+LAB_TIME=virtual
+TXT
+}
+
+@test "nothing else of the caller's environment is" {
+  LEAK=yes BASH_ENV=/nowhere uml -- env
+  expect 0
+  run ! grep -E '^(LEAK|BASH_ENV|CCSHIM_LAB_CACHE)=' "$scratch/stdout"
+}
+
+@test "--nic is --rate if not given" {
+  uml --rate 123mbit -- sh -c 'echo $LAB_NIC_BPS $CCSHIM_LINE_RATE'
+  expect 0
+  [[ $(stdout) == "123000000 123000000" ]]
+}
+
+@test "the built tree's programs come first on PATH" {
+  uml -- sh -c 'echo "$PATH"'
+  expect 0
+  [[ $(stdout) == "${lab%/ci/lab}/tools:${lab%/ci/lab}/bench:"* ]]
+}
+
+@test "what is in LAB_OUT is copied to --out, whatever CMD's status" {
+  uml --out results/here -- sh -c 'mkdir $LAB_OUT/d; echo 1 >$LAB_OUT/d/f; exit 9'
+  expect 9
+  [[ $(find results/here -type f) == results/here/d/f ]]
+  [[ $(<results/here/d/f) == 1 ]]
+}
+
+# -- the topology ------------------------------------------------------------
+
+@test "34 hosts, each with its device, address and path MTU" {
+  uml --hosts 34 --mtu 2048 -- sh -c '
+    ls /sys/class/infiniband | wc -l
+    ip -br address show h_34 | tr -s " "
+    ibv_devinfo -d rxe_34 | grep -c "active_mtu:.*2048"
+    ip netns exec "$LAB_SWITCH_NS" ls /sys/class/net | grep -c ^p_'
+  expect 0
+  [[ $(stdout | tr -d ' ') == 34$'\n'h_34@*UP10.9.0.34/24$'\n1\n34' ]]
+}
+
+@test "RDMA traffic crosses the switch in virtual time" {
+  uml -- bash -c '
+    ibv_rc_pingpong -e -g 1 -d rxe_1 -n 500 & sleep 0.1
+    ibv_rc_pingpong -e -g 1 -d rxe_2 -n 500 127.0.0.1 >/dev/null && wait $! &&
+    tc -n sw -s qdisc show dev p_1'
+  expect 0
+  # 500 messages of four packets, an ACK for each that went back, and on 6.1 a
+  # few that rxe sends again for no reason.
+  stdout | grep -qE ' 25[0-9]{2} pkt'
+}
+
+@test "a plain rdma_cm connection crosses the switch too" {
+  uml -- bash -c '
+    rping -s -a 10.9.0.1 -C 100 & sleep 0.1
+    rping -c -a 10.9.0.1 -C 100 && wait $! && tc -n sw -s qdisc show dev p_1'
+  expect 0
+  stdout | grep -qE ' [1-9][0-9]{2,} pkt'
+}
+
+@test "perftest runs in real time" {
+  # On a busy machine perftest may find the cycle counter unsteady and give up.
+  for _ in 1 2 3; do
+    uml --time real --rate 10gbit -- bash -c '
+      ib_write_bw -x 1 -d rxe_1 -s 65536 -n 500 >/dev/null & sleep 1
+      ib_write_bw -x 1 -d rxe_2 -s 65536 -n 500 127.0.0.1'
+    [[ $status -ne 0 ]] || break
+  done
+  expect 0
+  stdout | awk '$1 == 65536 { seen = $2 == 500 && $4 > 1 } END { exit !seen }'
+}
+
+# rate_of PACKETS BYTES: what host 1 receives in bit/s on the wire, between the
+# first and the last of a burst that host 2 sends at once.
+write_rate_of() {
+  cat >rate_of <<'PY'
+import os, socket, sys, time
+n, size = int(sys.argv[1]), int(sys.argv[2])
+rx = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+rx.setsockopt(socket.SOL_SOCKET, 33, 1 << 27)  # SO_RCVBUFFORCE
+rx.bind(("10.9.0.1", 7))
+rx.settimeout(1)
+if os.fork() == 0:
+    tx = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    tx.bind(("10.9.0.2", 0))
+    for _ in range(n):
+        tx.sendto(bytes(size), ("10.9.0.1", 7))
+    os._exit(0)
+at = []
+for _ in range(n):
+    rx.recv(65536)
+    at.append(time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+first = n // 4
+print(round((n - 1 - first) * (size + 42) * 8e9 / (at[-1] - at[first])))
+PY
+}
+
+within_a_percent() {
+  awk -v got="$(stdout)" -v want="$1" 'BEGIN {
+    print got " bit/s, should be " want
+    exit !(got > want * 0.99 && got < want * 1.01) }'
+}
+
+@test "the bottleneck has the rate asked for, from 200 Mb/s to 10 Gb/s" {
+  local rate
+  write_rate_of
+  for rate in 200 10000; do
+    uml --rate ${rate}mbit --nic 25gbit --queue 64mb -- python3 rate_of 2000 4096
+    expect 0
+    within_a_percent ${rate}000000
+  done
+}
+
+@test "a host's interface has the rate asked for, from the first packet on" {
+  write_rate_of
+  uml --rate 40gbit --nic 10gbit --queue 64mb -- python3 rate_of 2000 4096
+  expect 0
+  within_a_percent 10000000000
+}
+
+@test "the bottleneck has the rate asked for in real time" {
+  write_rate_of
+  uml --time real --rate 20mbit --nic 1gbit --queue 64mb -- python3 rate_of 600 4096
+  expect 0
+  within_a_percent 20000000
+}
+
+@test "the delay is what was asked for" {
+  local rtt
+  uml --rate 10gbit --delay 500us -- ping -q -c 3 -I 10.9.0.2 10.9.0.1
+  expect 0
+  rtt=$(stdout | sed -n 's|.*= [0-9.]*/\([0-9]*\)\..*|\1|p')
+  ((rtt == 1 )) || { stdout; false; }
+}
+
+@test "--ecn marks what can be marked instead of dropping it" {
+  write_rate_of
+  sed -i 's/    tx.bind/    tx.setsockopt(0, 1, 2)\n    tx.bind/' rate_of
+  uml --rate 1gbit --nic 10gbit --queue 512kb --ecn 20kb:80kb:0.1 -- \
+    sh -c 'python3 rate_of 100 4096 >/dev/null; tc -n sw -s qdisc show dev p_1'
+  expect 0
+  stdout | grep -qE '^qdisc red .* limit 512Kb min 20Kb max 80Kb'
+  stdout | grep -qE 'marked [1-9][0-9]+ early 0 pdrop 0'
+}
+
+# -- determinism -------------------------------------------------------------
+
+write_fingerprint() {
+  cat >fingerprint <<'SH'
+ibv_rc_pingpong -e -g 1 -d rxe_1 -n 300 & sleep 0.1
+ibv_rc_pingpong -e -g 1 -d rxe_2 -n 300 127.0.0.1
+wait
+python3 -c 'import os, time
+print(time.clock_gettime_ns(time.CLOCK_MONOTONIC), time.time_ns())
+print(os.urandom(16).hex(), hash("a"), id(os), os.getpid())'
+for i in $(seq 30); do (sleep 0.00$i; echo $BASHPID $RANDOM) & done; wait
+ip -s link; rdma statistic; tc -n sw -s qdisc; rdma resource show
+cat /proc/sys/kernel/random/uuid
+SH
+}
+
+@test "the same seed gives the same run, another seed another" {
+  write_fingerprint
+  uml --seed 5 -- bash fingerprint
+  expect 0
+  cp "$scratch/stdout" first
+  uml --seed 5 -- bash fingerprint
+  expect 0
+  diff first "$scratch/stdout"
+  uml --seed 6 -- bash fingerprint
+  expect 0
+  run ! cmp -s first "$scratch/stdout"
+}
+
+# -- when things go wrong ----------------------------------------------------
+
+@test "wrong options are refused in one line, with status 2" {
+  local wrong
+  while read -r wrong; do
+    status=0
+    # shellcheck disable=SC2086 # words are wanted
+    "$lab" $wrong >"$scratch/stdout" 2>"$scratch/stderr" </dev/null || status=$?
+    [[ $status -eq 2 && $(stderr | wc -l) -eq 1 && ! -s $scratch/stdout ]] ||
+      { echo "$wrong: status $status"; stderr; return 1; }
+  done <<'TXT'
+
+--
+--hosts
+--hosts 0 -- true
+--hosts 201 -- true
+--hosts two -- true
+--hosts 08 -- true
+--rate fast -- true
+--rate 0 -- true
+--rate 10parsecs -- true
+--nic -1mbit -- true
+--queue 1 -- true
+--queue 1xb -- true
+--ecn 1 -- true
+--ecn 80kb:20kb:0.1 -- true
+--ecn 20kb:80kb:2 -- true
+--ecn 20kb:80kb:0 -- true
+--ecn 20kb:900kb:0.1 -- true
+--ecn 20kb:80kb:0.1:9 -- true
+--delay soon -- true
+--mtu 1500 -- true
+--seed x -- true
+--timeout 0 -- true
+--engine vax -- true
+--time imaginary -- true
+--engine qemu --time virtual -- true
+--engine native --time virtual -- true
+--colour -- true
+--prepare=no -- true
+true
+TXT
+}
+
+@test "--help says how, on stdout" {
+  uml --help
+  expect 0
+  stdout | grep -q -- '--hosts'
+}
+
+@test "a warning in the kernel log fails the run, with the line" {
+  uml -- sh -c 'echo "<4>WARNING: CPU: 0 PID: 1 at lab.bats" >/dev/kmsg'
+  expect 125
+  grep -q 'WARNING: CPU: 0 PID: 1 at lab.bats' "$scratch/stderr"
+}
+
+@test "every kind of trouble in the kernel log is seen" {
+  uml -- sh -c 'cat trouble >/dev/null'
+  local line
+  while read -r line; do
+    uml -- sh -c "echo '$line' >/dev/kmsg"
+    expect 125
+  done <<'TXT'
+unregister_netdevice: waiting for h_1 to become free. Usage count = 2
+INFO: task ccbench:42 blocked for more than 60 seconds.
+TXT
+}
+
+@test "CMD's own failure is not hidden by the kernel log's" {
+  uml -- sh -c 'echo "<4>WARNING: CPU: 0" >/dev/kmsg; exit 3'
+  expect 3
+  grep -q 'WARNING: CPU: 0' "$scratch/stderr"
+}
+
+@test "a kernel that dies fails the run" {
+  local mark=mark-$$-$RANDOM id guest
+  start_lab "$mark"
+  guest=$(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$work" | head -n 1)
+  guest=${guest#/proc/}
+  kill -KILL "${guest%/cwd}"
+  status=0
+  wait "$id" || status=$?
+  expect 125
+  grep -q 'ended before CMD did' "$scratch/stderr"
+}
+
+@test "a program that spins in virtual time is killed, with the reason" {
+  uml --timeout 60 --spin 3 -- sh -c 'echo before; while :; do :; done'
+  expect 125
+  [[ $(stdout) == before ]]
+  grep -q 'spins without sleeping, which stops virtual time; use --time real' \
+    "$scratch/stderr"
+}
+
+@test "a program that sleeps between bursts of work is not" {
+  uml --spin 3 -- python3 -c '
+import time
+for _ in range(8):
+    sum(range(20000000))
+    time.sleep(0.001)'
+  expect 0
+}
+
+@test "a program that spins is let alone in real time, up to --timeout" {
+  uml --time real --spin 1 -- timeout 4 sh -c 'while :; do :; done'
+  expect 124
+  uml --time real --timeout 3 -- sh -c 'while :; do :; done'
+  expect 125
+  grep -q 'gave up after 3 s' "$scratch/stderr"
+}
+
+@test "a program that waits for ever is given up after --timeout" {
+  uml --timeout 3 -- sh -c 'read line </dev/zero & sleep infinity'
+  expect 125
+}
+
+@test "what CMD leaves running does not keep the lab" {
+  uml -- sh -c 'sleep 100000 & setsid sleep 100000 & exit 5'
+  expect 5
+}
+
+@test "a missing kernel source is told with the remedy" {
+  # A cache that is empty, and a mount of nothing over the sources.
+  CCSHIM_LAB_CACHE=$scratch/cache run unshare --mount sh -c \
+    'mount -t tmpfs none /usr/src && exec "$1" --engine uml -- true' sh "$lab"
+  [[ $status -eq 125 ]]
+  [[ $output == *"apt-get install linux-source-6.12"* ]]
+}
+
+@test "without root the lab says so" {
+  run setpriv --reuid 65534 --clear-groups "$lab" --engine native -- true
+  [[ $status -eq 125 && $output == *root* ]]
+}
+
+# -- nothing is left behind --------------------------------------------------
+
+@test "nothing is left after a normal end, a failure and the watchdog" {
+  local mark=mark-$$-$RANDOM
+  uml -- sh -c "sleep 1000 & : $mark"
+  expect 0
+  uml -- sh -c "exit 3 $mark"
+  expect 3
+  uml --timeout 60 --spin 1 -- sh -c "while :; do : $mark; done"
+  expect 125
+  [[ -z $(leftovers $mark) ]] || { leftovers $mark; false; }
+}
+
+# start_lab MARK [OPTION…]: a lab in the background, as $id, with its work
+# directory in $work, once its CMD is up. A shell starts background programs
+# with SIGINT ignored: give it back.
+start_lab() {
+  local mark=$1 i
+  env --default-signal "$lab" --engine uml -- \
+    sh -c "echo up; sleep infinity; : $mark" \
+    >"$scratch/stdout" 2>"$scratch/stderr" 3>&- &
+  id=$!
+  for ((i = 0; i < 300; i++)); do
+    ! grep -q up "$scratch/stdout" || break
+    sleep 0.1
+  done
+  grep -q up "$scratch/stdout"
+  work=$(leftovers "$mark" | grep ^/tmp/)
+  [[ -n $work ]]
+}
+
+# interrupt SIGNAL STATUS
+interrupt() {
+  local mark=mark-$$-$RANDOM id work
+  start_lab "$mark"
+  kill -s "$1" "$id"
+  status=0
+  wait "$id" || status=$?
+  expect "$2"
+  [[ -z $(leftovers "$mark") ]] || { leftovers "$mark"; return 1; }
+}
+
+@test "nothing is left after SIGINT" { interrupt INT 130; }
+@test "nothing is left after SIGTERM" { interrupt TERM 143; }
+@test "nothing is left after a closed terminal" { interrupt HUP 129; }
+
+@test "no process is left when the lab itself is killed" {
+  local mark=mark-$$-$RANDOM id work
+  start_lab "$mark"
+  kill -KILL "$id"
+  wait "$id" || true
+  sleep 1
+  [[ -z $(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$work" 2>/dev/null) ]]
+  rm -rf -- "$work"
+}
+
+# -- the native engine, on a kernel that has rdma_rxe: a uml guest's ------------
+
+# Run the script from stdin where no topology is in the way of a native one.
+on_a_guest() {
+  {
+    echo 'work=/run/lab; . "$work/vars"; "$work/topology" down'
+    echo 'state() { ip rule; ip -br link; ip route show table all; ip netns; }'
+    echo 'state >/run/before'
+    cat
+    echo 'state | diff /run/before - && ! pgrep -x sleep'
+  } >script
+  uml -- bash script "$lab"
+}
+
+@test "native: a run, its status and its variables" {
+  on_a_guest <<'SH'
+LEAK=yes "$1" --engine native --hosts 3 -- sh -c '
+  echo $LAB_ENGINE $LAB_TIME $LEAK; ls /sys/class/infiniband
+  setsid sleep 1000 & exit 7'
+echo $?
+SH
+  expect 0
+  [[ $(stdout) == $'native real\nrxe_1\nrxe_2\nrxe_3\n7' ]]
+}
+
+@test "native: nothing is left of an interrupted run" {
+  on_a_guest <<'SH'
+env --default-signal "$1" --engine native -- sh -c 'setsid sleep 1000 & sleep 1000' &
+sleep 5
+ip -br link show h_1
+kill $!
+wait $!
+echo $?
+SH
+  expect 0
+  [[ $(stdout) == h_1@*143 ]]
+}
+
+@test "native: only what the kernel says during the run counts" {
+  on_a_guest <<'SH'
+echo "WARNING: before" >/dev/kmsg
+"$1" --engine native -- true
+echo $?
+"$1" --engine native -- sh -c 'echo "BUG: during" >/dev/kmsg'
+echo $?
+dmesg --clear
+SH
+  [[ $(stdout) == $'0\n125' ]]
+  [[ $(grep -c 'BUG: during' "$scratch/stderr") -ge 1 ]]
+}

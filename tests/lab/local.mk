@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Unmodified programs in the lab, and one that verifies every byte.
+check_PROGRAMS += tests/lab/verify
+tests_lab_verify_SOURCES = tests/lab/verify.c
+tests_lab_verify_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
+tests_lab_verify_LDADD = $(VERBS_LIBS)
+EXTRA_DIST += tests/lab/apps.bats tests/lab/pair.sh

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: BSD-2-Clause
+include tests/unit/local.mk
+include tests/tools/local.mk
+include tests/fake/local.mk
+include tests/verbs/local.mk
+include tests/lab/local.mk

@@ -1,0 +1,29 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+
+load tools.bash
+
+# What bash offers for these words; the last one is being typed.
+offered() {
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	_ccshim 2> /dev/null || true # compopt complains outside of a completion
+	echo "${COMPREPLY[*]}"
+}
+
+@test "completion knows subcommands, algorithms, options and devices" {
+	source "$top_srcdir/completion/ccshim.bash"
+	[ "$(offered ccshim ru)" = run ]
+	[ "$(offered "$ccshim" run -a tim)" = timely ]
+	[ "$(offered "$ccshim" run -m o)" = "off observe" ]
+	[ "$(offered "$ccshim" run -o max_)" = "max_rate=" ]
+	[ "$(offered "$ccshim" info -a fix)" = fixed ]
+	export LD_PRELOAD=$standin
+	[ "$(offered "$ccshim" info -d rxe)" = "rxe0 rxe1" ]
+}
+
+@test "behind the command's name come files" {
+	source "$top_srcdir/completion/ccshim.bash"
+	touch some-file
+	[ "$(offered ccshim run -a timely some-command so)" = some-file ]
+}

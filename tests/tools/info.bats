@@ -1,0 +1,199 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+
+load tools.bash
+
+@test "help and usage" {
+	run2 $ccshim info -h
+	[ "$status" -eq 0 ]
+	[ -z "$errors" ]
+	printed "usage: ccshim info"
+	refused $ccshim info
+	said "say what to show"
+	refused $ccshim info -z
+	refused $ccshim info -a timly
+	said "did you mean 'timely'?"
+	refused $ccshim info -c timely
+	said "needs -a"
+	refused $ccshim info -a timely none
+	said "'none' is one name too many"
+	refused $ccshim info -a --line-rate fast
+	said "line_rate: 'fast' is not a rate"
+	refused $ccshim info -a --flows 0.5
+	said "flows: '0.5'"
+}
+
+@test "-v tells both versions" {
+	run2 $ccshim info -v
+	[ "$status" -eq 0 ]
+	[[ $output =~ ccshim\ [0-9] ]]
+	[[ $output =~ libibverbs\ [0-9.]+\  ]]
+	printed "preload $standin"
+}
+
+@test "-c tells where each option comes from" {
+	printf 'mode = observe\n[app "nccl*"]\ncc = none\n' > x.conf
+	export CCSHIM_CONFIG=x.conf CCSHIM_MAX_RATE=2500m
+	run2 $ccshim info -c
+	[ "$status" -eq 0 ]
+	[ -z "$errors" ]
+	[[ $output =~ mode\ *=\ observe\ *#\ user\ file ]]
+	[[ $output =~ max_rate\ *=\ 2.5g\ *#\ environment ]]
+	[[ $output =~ cc\ *=\ timely\ *#\ default ]]
+	run2 $ccshim info -c --app nccl-tests
+	[[ $output =~ cc\ *=\ none\ *#\ user\ file ]]
+}
+
+@test "-c with a mistake tells it and fails" {
+	CCSHIM_MODE=of run2 $ccshim info -c
+	[ "$status" -eq 1 ]
+	said "CCSHIM_MODE: 'of'"
+	[[ $output =~ mode\ *=\ enforce ]]
+}
+
+@test "-f is a configuration file of the defaults" {
+	run2 $ccshim info -c
+	defaults=$(sed 's/ *#.*//' <<< "$output")
+	CCSHIM_MODE=off $ccshim info -f > all.conf
+	CCSHIM_CONFIG=all.conf run2 $ccshim info -c
+	[ "$status" -eq 0 ]
+	[ -z "$errors" ]
+	[ "$(sed 's/ *#.*//' <<< "$output")" = "$defaults" ]
+	[ "$(grep -vc "# user file" <<< "$output")" = 0 ]
+	[ "$(awk 'length > 90' all.conf)" = "" ]
+}
+
+@test "-cf and -c are configuration files of what is in force" {
+	export CCSHIM_CC=timely:beta=0.5,t_low=12.5us CCSHIM_SEGMENT=3000 CCSHIM_REPORT=' a "b" # c ' \
+		CCSHIM_LOG_FILE='#x' CCSHIM_SPLIT=no
+	$ccshim info -cf > full.conf
+	$ccshim info -c > short.conf
+	$ccshim info -c --json | jq '[.options[].value]' > want
+	unset CCSHIM_CC CCSHIM_SEGMENT CCSHIM_REPORT CCSHIM_LOG_FILE CCSHIM_SPLIT
+	for file in full.conf short.conf; do
+		CCSHIM_CONFIG=$file run2 $ccshim info -c --json
+		[ "$status" -eq 0 ]
+		[ -z "$errors" ]
+		jq '[.options[].value]' <<< "$output" | diff want -
+		[ "$(jq -r '[.options[].origin] | unique[]' <<< "$output")" = "user file" ]
+	done
+}
+
+# The text of the options as "name: values (default x) sentences", one line each.
+options_of_table() {
+	$ccshim info -f | sed -n '/^$/,$p' | sed 's/^# //; /^[a-z_]* =/d' | paste_paragraphs
+}
+
+options_of_page() {
+	sed -n '/^\.\\" BEGIN/,/^\.\\" END/p' "$1" | sed '/^\.\\"/d; /^\.[BE]l/d; s/\\&//g' |
+		sed 's/^\.It Ic \([a-z_]*\) : No /\n\1: /' | paste_paragraphs
+}
+
+paste_paragraphs() {
+	awk -v RS= '{ gsub(/[ \n]+/, " "); print }'
+}
+
+@test "ccshim.conf(5) has the options of the table" {
+	page=$top_srcdir/docs/ccshim.conf.5
+	[ "$(options_of_table | wc -l)" -gt 10 ]
+	diff <(options_of_table) <(options_of_page "$page")
+}
+
+@test "the manual pages have no mistakes and name every letter" {
+	cd "$top_srcdir/docs"
+	for letter in a r m o c n q v h; do
+		grep -q "^\.It Fl $letter" ccshim-run.1
+	done
+	for letter in v c f a d; do
+		grep -q "^\.It Fl $letter" ccshim-info.1
+	done
+	command -v mandoc > /dev/null || skip "mandoc is not installed"
+	run mandoc -Tlint -W warning ccshim.1 ccshim-run.1 ccshim-info.1 ccshim.conf.5
+	echo "$output"
+	[ -z "$output" ]
+}
+
+@test "-a shows every algorithm with its parameters" {
+	run2 $ccshim info -a
+	[ "$status" -eq 0 ]
+	printed "timely: "
+	printed "fixed: "
+	printed "none: "
+	printed "derived for line rate 10g, base RTT 10us, segment 64k, 1 flow"
+}
+
+@test "-a derives for the given path and takes given values" {
+	run2 $ccshim info -a --json timely:beta=0.5 --line-rate 100g --base-rtt 5us --segment 32k --flows 4
+	[ "$status" -eq 0 ]
+	[ "$(jq -r '.algorithms[].name' <<< "$output")" = timely ]
+	value() { jq -r ".algorithms[0].params[] | select(.name == \"$1\") | .$2" <<< "$output"; }
+	[ "$(value add_rate value)" = 100000000 ]
+	[ "$(value min_rtt origin)" = derived ]
+	[ "$(value max_rate value)" = 100000000000 ]
+	[ "$(value init_rate value)" = 25000000000 ]
+	[ "$(value beta value)" = 0.5 ]
+	[ "$(value beta origin)" = given ]
+	[ "$(value alpha origin)" = default ]
+	[ -n "$(value alpha doc)" ]
+	[ -n "$(value alpha source)" ]
+}
+
+@test "-d tells each kind of device apart" {
+	LD_PRELOAD=$standin run2 $ccshim info -d
+	[ "$status" -eq 0 ]
+	[ -z "$errors" ]
+	printed "mlx5_0: InfiniBand, firmware 1.2.3"
+	printed "active, InfiniBand, 100g"
+	printed "hw timestamps  yes"
+	printed "rxe0: RoCE"
+	printed "active, Ethernet, 10g"
+	printed "down, Ethernet, 1g"
+	printed "control        no: no port is active"
+	printed "control        no: its transport (iWARP)"
+	printed "control        no: it cannot be opened: Permission denied"
+	LD_PRELOAD=$standin run2 $ccshim info -d --json
+	[ "$(jq -c '[.devices[] | .controllable]' <<< "$output")" = "[true,true,false,false,false]" ]
+	[ "$(jq -r '.devices[0].ports[0].rate_bps' <<< "$output")" = 100000000000 ]
+}
+
+@test "-d of one device, and of one that is not there" {
+	LD_PRELOAD=$standin run2 $ccshim info -d rxe0
+	[ "$status" -eq 0 ]
+	printed "rxe0: RoCE"
+	[[ $output != *mlx5_0* ]]
+	export LD_PRELOAD=$standin
+	refused $ccshim info -d rxe3
+	unset LD_PRELOAD
+	said "no device 'rxe3' (there are mlx5_0, rxe0, rxe1, siw0, locked0); did you mean 'rxe0'?"
+}
+
+@test "-d without devices" {
+	FAKE_NO_DEVICES=1 LD_PRELOAD=$standin run2 $ccshim info -d
+	[ "$status" -eq 0 ]
+	[ "$output" = "no RDMA devices" ]
+}
+
+@test "letters combine, as JSON too" {
+	run2 $ccshim info -vcfa
+	[ "$status" -eq 0 ]
+	printed "ccshim "
+	printed "mode = enforce"
+	printed "timely: "
+	LD_PRELOAD=$standin run2 $ccshim info -vcad --json
+	[ "$(jq -c keys <<< "$output")" = \
+		'["algorithms","devices","libibverbs","options","path","preload","version"]' ]
+}
+
+@test "under AT_SECURE the environment is not read" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	cp $ccshim secure
+	cp "$(type -P printenv)" probe
+	chgrp nogroup secure probe
+	chmod g+s secure probe
+	# The dynamic linker drops this one where setgid has an effect.
+	[ -z "$(LD_LIBRARY_PATH=/x ./probe LD_LIBRARY_PATH)" ] || skip "setgid has no effect here"
+	CCSHIM_MODE=off run2 $ccshim info -c
+	[[ $output =~ mode\ *=\ off\ *#\ environment ]]
+	CCSHIM_MODE=off run2 ./secure info -c
+	[[ $output =~ mode\ *=\ enforce\ *#\ default ]]
+}

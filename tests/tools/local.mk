@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The command lines. BATS is empty where bats is not installed.
+if HAVE_BATS
+TESTS += tests/tools/completion.bats tests/tools/info.bats tests/tools/run.bats
+endif
+EXTRA_DIST += tests/tools/completion.bats tests/tools/info.bats tests/tools/run.bats tests/tools/tools.bash
+
+# -rpath makes libtool build a shared object that is never installed. Without the
+# sanitizers: it is preloaded into programs that have none.
+check_LTLIBRARIES += tests/tools/fakeverbs.la
+tests_tools_fakeverbs_la_SOURCES = tests/tools/fakeverbs.c
+tests_tools_fakeverbs_la_CFLAGS = -std=gnu11 -Wall -Wextra $(VERBS_CFLAGS)
+tests_tools_fakeverbs_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere

@@ -1,0 +1,177 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+
+load tools.bash
+
+@test "help goes to stdout, with status 0" {
+	for words in "-h" "--help" "run -h" "run --help"; do
+		run2 $ccshim $words
+		[ "$status" -eq 0 ]
+		[ -z "$errors" ]
+		printed "usage: ccshim"
+	done
+}
+
+@test "--version" {
+	run2 $ccshim --version
+	[ "$status" -eq 0 ]
+	[[ $output =~ ^ccshim\ [0-9] ]]
+}
+
+@test "usage errors go to stderr, with status 2" {
+	refused $ccshim
+	said "a subcommand is missing"
+	refused $ccshim rnu
+	said "no subcommand 'rnu'; did you mean 'run'?"
+	refused $ccshim --verson
+	said "no option '--verson'"
+	refused $ccshim run
+	said "a command is missing"
+	refused $ccshim run -x true
+	said "ccshim run: invalid option -- 'x'"
+	refused $ccshim run -o mode true
+	said "-o mode: expected NAME=VALUE"
+}
+
+@test "a wrong value is refused with the option's name, and nothing runs" {
+	refused $ccshim run -a timly touch ran
+	said "cc: there is no algorithm 'timly'; did you mean 'timely'?"
+	refused $ccshim run -a timely:bta=0.5 touch ran
+	said "no parameter 'bta'; did you mean 'beta'?"
+	refused $ccshim run -a timely:t_low=10g touch ran
+	said "t_low"
+	refused $ccshim run -r 10GBps touch ran
+	said "max_rate: '10GBps' is not a rate such as 10g"
+	refused $ccshim run -m obsrve touch ran
+	said "mode: 'obsrve' is not one of off|observe|enforce; did you mean 'observe'?"
+	refused $ccshim run -o segmnt=64k touch ran
+	said "no option 'segmnt'; did you mean 'segment'?"
+	refused $ccshim run -o split=n -o split_imm=y touch ran
+	said "split_imm"
+	refused $ccshim run -c nowhere.conf touch ran
+	said "-c nowhere.conf: No such file"
+	[ ! -e ran ]
+}
+
+@test "a mistake in the environment or in a file stops it too" {
+	CCSHIM_MAX_RAT=10g refused $ccshim run touch ran
+	said "no option CCSHIM_MAX_RAT; did you mean CCSHIM_MAX_RATE?"
+	echo "mode = of" > x.conf
+	refused $ccshim run -c x.conf touch ran
+	said "x.conf:1: mode: 'of'"
+	printf '[app "to*"]\nsplit_imm = y\n' > x.conf
+	refused $ccshim run -c x.conf -o split=n touch ran
+	said "split_imm"
+	run2 $ccshim run -c x.conf -o split=n true
+	[ "$status" -eq 0 ]
+	[ ! -e ran ]
+}
+
+@test "the command sees what was asked for" {
+	echo "mode = observe" > x.conf
+	run2 $ccshim run -a timely:beta=0.5 -r 10g -m off -o segment=64k -o report="a b" -c x.conf -v \
+		-- env
+	[ "$status" -eq 0 ]
+	[ -z "$errors" ]
+	for line in CCSHIM_CC=timely:beta=0.5 CCSHIM_MAX_RATE=10g CCSHIM_MODE=off CCSHIM_SEGMENT=64k \
+		"CCSHIM_REPORT=a b" CCSHIM_CONFIG="$PWD/x.conf" CCSHIM_LOG_LEVEL=info \
+		LD_PRELOAD="$standin"; do
+		grep -Fx "$line" <<< "$output"
+	done
+}
+
+@test "-q, -v and -vv set the log level" {
+	run2 $ccshim run -q -n
+	printed "CCSHIM_LOG_LEVEL='error'"
+	run2 $ccshim run -vv -n
+	printed "CCSHIM_LOG_LEVEL='debug'"
+}
+
+@test "options of the command are the command's" {
+	run2 $ccshim run echo -a -h -x
+	[ "$status" -eq 0 ]
+	[ "$output" = "-a -h -x" ]
+}
+
+@test "LD_PRELOAD is appended to, once" {
+	LD_PRELOAD=libm.so.6 run2 $ccshim run -n
+	printed "export LD_PRELOAD='libm.so.6:$standin'"
+	LD_PRELOAD="$standin libm.so.6" run2 $ccshim run -n
+	printed "export LD_PRELOAD='$standin libm.so.6'"
+}
+
+@test "-n runs nothing, and its text sets the same" {
+	run2 $ccshim run -n -o report="it's; \$x" -a none touch ran
+	[ "$status" -eq 0 ]
+	[ ! -e ran ]
+	eval "$output"
+	[ "$CCSHIM_REPORT" = "it's; \$x" ]
+	[ "$CCSHIM_CC" = none ]
+	[ "$LD_PRELOAD" = "$standin" ]
+}
+
+@test "the status is the command's, or 126 and 127 as env" {
+	run2 $ccshim run sh -c 'exit 7'
+	[ "$status" -eq 7 ]
+	run2 $ccshim run no-such-command
+	[ "$status" -eq 127 ]
+	said "no-such-command: No such file"
+	touch plain
+	run2 $ccshim run ./plain
+	[ "$status" -eq 126 ]
+}
+
+@test "a library that is not there is told, with status 125" {
+	CCSHIM_LIB=/nowhere/x.so run2 $ccshim run touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	said "/nowhere/x.so cannot be read"
+	mkdir "a b"
+	cp "$standin" "a b/x.so"
+	CCSHIM_LIB="a b/x.so" run2 $ccshim run touch ran
+	[ "$status" -eq 125 ]
+	[ ! -e ran ]
+	said "a space or a colon"
+}
+
+@test "in the build tree it takes the library built there" {
+	[ -e "$top_builddir/.libs/libccshim.so" ] || skip "the library is not built"
+	unset CCSHIM_LIB
+	run2 $ccshim run -n
+	printed "LD_PRELOAD='$(realpath "$top_builddir")/.libs/libccshim.so'"
+}
+
+@test "a static program is warned about" {
+	[ "$(getconf LONG_BIT)" = 64 ] || skip
+	# An ELF header with one segment, of type PT_LOAD.
+	{ head -c 56 /proc/self/exe; printf '\1\0\0\0\0\0\0\0\1'; head -c 55 /dev/zero; } > static
+	chmod +x static
+	run2 $ccshim run -n ./static
+	[ "$status" -eq 0 ]
+	said "warning: ./static will not be controlled: it is statically linked"
+	run2 $ccshim run -n true
+	[ -z "$errors" ]
+	printf '#!/bin/sh\nexit 0\n' > script
+	chmod +x script
+	run2 $ccshim run ./script
+	[ "$status" -eq 0 ]
+	[ -z "$errors" ]
+}
+
+@test "a setuid program is warned about" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	cp "$(type -P true)" other
+	chown nobody other
+	chmod u+s other
+	run2 $ccshim run -n ./other
+	said "warning: ./other will not be controlled: it is setuid"
+	chown root other
+	chmod u+s other
+	run2 $ccshim run -n ./other
+	[ -z "$errors" ]
+}
+
+@test "the command need not be in the way of a lost stdout" {
+	run bash -c "$ccshim run -n > /dev/full"
+	[ "$status" -eq 1 ]
+}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+
+# A program per room's file: tests/unit/test_NAME.c, in TAP, against libccs-core.
+LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/unit/run-tap.sh
+EXTRA_DIST += tests/unit/run-tap.sh
+if HAVE_CMOCKA
+unit_ldadd = libccs-core.la $(CMOCKA_LIBS)
+unit_programs = tests/unit/test_hist tests/unit/test_json tests/unit/test_log \
+	tests/unit/test_options tests/unit/test_units
+check_PROGRAMS += $(unit_programs)
+TESTS += $(unit_programs)
+noinst_HEADERS += tests/unit/seed.h
+
+tests_unit_test_hist_LDADD = $(unit_ldadd)
+tests_unit_test_json_LDADD = $(unit_ldadd)
+tests_unit_test_log_LDADD = $(unit_ldadd)
+tests_unit_test_options_LDADD = $(unit_ldadd)
+tests_unit_test_units_LDADD = $(unit_ldadd)
+endif
+
+# The bench's pure parts.
+if HAVE_CMOCKA
+bench_unit_programs = tests/unit/test_bench_curve tests/unit/test_bench_figures \
+	tests/unit/test_bench_io tests/unit/test_bench_opts
+bench_unit_cppflags = $(AM_CPPFLAGS) $(MNL_CFLAGS) -I$(top_srcdir)/bench
+bench_unit_ldadd = bench/libbench.la $(CMOCKA_LIBS)
+check_PROGRAMS += $(bench_unit_programs)
+TESTS += $(bench_unit_programs)
+
+tests_unit_test_bench_curve_CPPFLAGS = $(bench_unit_cppflags)
+tests_unit_test_bench_curve_LDADD = $(bench_unit_ldadd)
+tests_unit_test_bench_figures_CPPFLAGS = $(bench_unit_cppflags)
+tests_unit_test_bench_figures_LDADD = $(bench_unit_ldadd)
+tests_unit_test_bench_io_CPPFLAGS = $(bench_unit_cppflags)
+tests_unit_test_bench_io_LDADD = $(bench_unit_ldadd)
+tests_unit_test_bench_opts_CPPFLAGS = $(bench_unit_cppflags)
+tests_unit_test_bench_opts_LDADD = $(bench_unit_ldadd)
+endif
+
+# The controlled path: algorithms, flow, pacer, lookup.
+if HAVE_CMOCKA
+flow_unit_programs = tests/unit/test_timely tests/unit/test_flow tests/unit/test_pacer \
+	tests/unit/test_hwclock tests/unit/test_ptrmap
+check_PROGRAMS += $(flow_unit_programs)
+TESTS += $(flow_unit_programs)
+EXTRA_DIST += tests/data/timely_params.csv tests/data/timely_snippet_P1_ramp.csv
+
+tests_unit_test_timely_LDADD = $(unit_ldadd)
+tests_unit_test_flow_LDADD = $(unit_ldadd)
+tests_unit_test_pacer_LDADD = $(unit_ldadd)
+tests_unit_test_hwclock_LDADD = $(unit_ldadd)
+tests_unit_test_ptrmap_SOURCES = tests/unit/test_ptrmap.c libshim/verbs/ptrmap.c
+tests_unit_test_ptrmap_LDADD = $(unit_ldadd) -lpthread
+endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What comes from outside: netlink messages, a shim's report, words between processes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <linux/gen_stats.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "jsoncopy.h"
+#include "qdisc.h"
+#include "seed.h"
+#include "xchg.h"
+
+static char message[1024];
+
+static const struct nlmsghdr *qdisc_message(const char *kind, uint32_t parent,
+					    struct gnet_stats_queue *queue, uint64_t bytes,
+					    const void *app, size_t len)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(message);
+	struct gnet_stats_basic basic = { .bytes = bytes, .packets = 1 };
+	struct tcmsg *tc = mnl_nlmsg_put_extra_header(nlh, sizeof(*tc));
+	struct nlattr *stats;
+
+	tc->tcm_parent = parent;
+	mnl_attr_put_strz(nlh, TCA_KIND, kind);
+	stats = mnl_attr_nest_start(nlh, TCA_STATS2);
+	if (app)
+		mnl_attr_put(nlh, TCA_STATS_APP, len, app);
+	mnl_attr_put(nlh, TCA_STATS_BASIC, sizeof(basic), &basic);
+	mnl_attr_put(nlh, TCA_STATS_QUEUE, sizeof(*queue), queue);
+	mnl_attr_nest_end(nlh, stats);
+	return nlh;
+}
+
+/* tbf with red below: the root's figures once, the marks from red. */
+static void a_qdisc_chain_is_not_counted_twice(void **state)
+{
+	struct gnet_stats_queue queue = { .backlog = 5000, .drops = 7 };
+	struct tc_red_xstats red = { .early = 3, .pdrop = 4, .marked = 11 };
+	struct qdisc_stats s = { 0 };
+
+	(void)state;
+	qdisc_count(qdisc_message("tbf", TC_H_ROOT, &queue, 90000, NULL, 0), &s);
+	qdisc_count(qdisc_message("red", 0x10001, &queue, 90000, &red, sizeof(red)), &s);
+	assert_int_equal(s.backlog, 5000);
+	assert_int_equal(s.drops, 7);
+	assert_int_equal(s.bytes, 90000);
+	assert_int_equal(s.marks, 11);
+	/* A marking root counts all by itself; an unknown kind or a short answer has no marks. */
+	s = (struct qdisc_stats){ 0 };
+	qdisc_count(qdisc_message("red", TC_H_ROOT, &queue, 1, &red, sizeof(red)), &s);
+	assert_int_equal(s.marks, 11);
+	qdisc_count(qdisc_message("red", TC_H_ROOT, &queue, 1, &red, 4), &s);
+	qdisc_count(qdisc_message("tbf", TC_H_ROOT, &queue, 1, &red, sizeof(red)), &s);
+	assert_int_equal(s.marks, 11);
+}
+
+static char *copied(const char *text)
+{
+	struct ccs_json j;
+	char *out = NULL;
+	size_t len;
+	FILE *f = open_memstream(&out, &len);
+
+	ccs_json_start(&j, f);
+	ccs_json_array(&j, NULL);
+	json_copy(&j, NULL, text);
+	ccs_json_finish(&j);
+	fclose(f);
+	for (char *from = out, *to = out; (*to = *from); from++)
+		to += *from != '\n' && *from != ' ' && *from != '\t';
+	return out;
+}
+
+static void json_is_copied_or_null(void **state)
+{
+	static const struct { const char *from, *to; } cases[] = {
+		{ "{\"a\":[1,2.5,-3],\"b\":{\"c\":\"x\\n\\\"y\"}}",
+		  "[{\"a\":[1,2.5,-3],\"b\":{\"c\":\"x\\u000a\\\"y\"}}]" },
+		{ "[true,false,null]", "[[true,false,null]]" },
+		{ " 18446744073709551615 \n", "[18446744073709551615]" },
+		{ "[]", "[[]]" }, { "{}", "[{}]" },
+		{ NULL, "[null]" }, { "", "[null]" }, { "{\"a\":1", "[null]" },
+		{ "{\"a\":1}}", "[null]" }, { "{a:1}", "[null]" }, { "[1,]", "[null]" },
+		{ "nul", "[null]" }, { "\"open", "[null]" }, { "\"bad \\q\"", "[null]" },
+		{ "\"\\u00", "[null]" }, { "[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]", "[null]" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *out = copied(cases[i].from);
+
+		assert_string_equal(out, cases[i].to);
+		free(out);
+	}
+}
+
+static void json_garbage_is_harmless(void **state)
+{
+	static const char alphabet[] = "{}[]\",:\\u0123456789-+.eEtruefalsn ";
+	char text[64];
+
+	(void)state;
+	seed_start(__func__);
+	for (unsigned i = 0; i < 20000; i++) {
+		seed_garbage(text, sizeof(text), alphabet, sizeof(alphabet) - 1);
+		free(copied(text));
+	}
+}
+
+static void words_arrive_whole_and_in_order(void **state)
+{
+	struct xchg_msg m;
+	struct xchg x[2];
+	int fd[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	x[0].fd = fd[0];
+	x[1].fd = fd[1];
+	assert_false(xchg_wait(&x[1], 1));
+	assert_int_equal(xchg_wait_any(x, 2, 1000, NULL), -1);
+	assert_int_equal(errno, ETIMEDOUT);
+	assert_int_equal(xchg_send(&x[0], 3, "hello", 5), 0);
+	assert_int_equal(xchg_send(&x[0], 4, NULL, 0), 0);
+	assert_int_equal(xchg_wait_any(x, 2, 1000000, NULL), 1);
+	assert_int_equal(xchg_recv(&x[1], &m), 0);
+	assert_int_equal(m.type, 3);
+	assert_string_equal(m.data, "hello");
+	free(m.data);
+	assert_int_equal(xchg_recv(&x[1], &m), 0);
+	assert_int_equal(m.type, 4);
+	assert_int_equal(m.len, 0);
+	free(m.data);
+	close(fd[0]);
+	assert_int_equal(xchg_recv(&x[1], &m), -1);
+	assert_int_equal(errno, ECONNRESET);
+	assert_int_equal(xchg_send(&x[1], 1, "x", 1), -1); /* and no SIGPIPE */
+	close(fd[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_qdisc_chain_is_not_counted_twice),
+		cmocka_unit_test(json_is_copied_or_null),
+		cmocka_unit_test(json_garbage_is_harmless),
+		cmocka_unit_test(words_arrive_whole_and_in_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "opts.h"
+#include "spawn.h"
+
+#define SECOND 1000000000ll
+#define PARSE(...) parse((const char *[]){ "incast", __VA_ARGS__, NULL })
+
+static struct opts o;
+static char err[512];
+
+static enum opts_result parse(const char **argv)
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	err[0] = '\0';
+	return opts_parse(&o, argc, (char **)(uintptr_t)argv, err, sizeof(err));
+}
+
+static int no_lab(void **state)
+{
+	static const char *const names[] = {
+		"LAB_SEED", "LAB_RATE_BPS", "LAB_NIC_BPS", "LAB_QUEUE_BYTES", "LAB_SWITCH_NS",
+		"LAB_SWITCH_PORT", "LAB_ENGINE", "LAB_TIME", "LAB_OUT",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unsetenv(names[i]);
+	return 0;
+}
+
+static void defaults(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-F"), OPTS_OK);
+	assert_int_equal(o.senders, 4);
+	assert_int_equal(o.size, 65536);
+	assert_int_equal(o.depth, 16);
+	assert_int_equal(o.duration, 2 * SECOND);
+	assert_int_equal(o.warmup, SECOND / 10);
+	assert_string_equal(o.device[0], "rxe_1");
+	assert_string_equal(o.device[5], "rxe_6");
+	assert_int_equal(opts_hosts(&o), 6);
+	assert_int_equal(o.cc.n, 1);
+	assert_string_equal(o.cc.v[0].name, "none");
+	assert_false(o.cc.v[0].preload);
+	assert_true(isnan(o.queue_bytes));
+	assert_false(o.out_given);
+}
+
+static void units_and_letters(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-s", "1m", "-q", "2", "-D", "0.5", "--warmup", "20ms", "-x", "3",
+			       "--victim-interval", "500us", "--rate", "200mbit", "-m", "1024"),
+			 OPTS_OK);
+	assert_int_equal(o.size, 1 << 20);
+	assert_int_equal(o.depth, 2);
+	assert_int_equal(o.qps, 2);
+	assert_int_equal(o.duration, SECOND / 2);
+	assert_int_equal(o.warmup, SECOND / 50);
+	assert_int_equal(o.gid_index, 3);
+	assert_int_equal(o.victim_interval, 500000);
+	assert_float_equal(o.rate_bps, 200e6, 0);
+	assert_int_equal(o.mtu, 1024);
+	assert_int_equal(PARSE("-s", "64", "-D", "250ms"), OPTS_OK);
+	assert_int_equal(o.depth, 128);
+	assert_int_equal(o.duration, SECOND / 4);
+	assert_int_equal(o.warmup, SECOND / 16); /* never most of a short run */
+}
+
+static void the_lab_speaks_first_and_the_user_last(void **state)
+{
+	(void)state;
+	setenv("LAB_SEED", "7", 1);
+	setenv("LAB_RATE_BPS", "10000000000", 1);
+	setenv("LAB_QUEUE_BYTES", "262144", 1);
+	setenv("LAB_OUT", "/out", 1);
+	assert_int_equal(PARSE("--senders", "2"), OPTS_OK);
+	assert_int_equal(o.seed, 7);
+	assert_float_equal(o.rate_bps, 10e9, 0);
+	assert_float_equal(o.queue_bytes, 262144, 0);
+	assert_int_equal(o.warmup, SECOND / 50);
+	assert_string_equal(o.out, "/out");
+	assert_true(o.out_given);
+	assert_int_equal(PARSE("--seed", "9", "--rate", "1g", "--out", "here"), OPTS_OK);
+	assert_int_equal(o.seed, 9);
+	assert_float_equal(o.rate_bps, 1e9, 0);
+	assert_string_equal(o.out, "here");
+	no_lab(NULL);
+}
+
+static void devices_by_name_and_by_number(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-d", "mlx5_7", "--senders", "2"), OPTS_OK);
+	assert_string_equal(o.device[3], "mlx5_10");
+	assert_int_equal(PARSE("--devices", "a,b,c", "--senders", "1"), OPTS_OK);
+	assert_string_equal(o.device[2], "c");
+	assert_int_equal(PARSE("--devices", "a,b", "--senders", "1"), OPTS_BAD);
+	assert_non_null(strstr(err, "3 are needed"));
+	assert_int_equal(PARSE("--devices", "a,b", "--senders", "1", "--no-victim"), OPTS_OK);
+	assert_int_equal(PARSE("--devices", "a,,b", "--senders", "1"), OPTS_BAD);
+	assert_int_equal(PARSE("-d", "rxe"), OPTS_BAD);
+	assert_non_null(strstr(err, "--devices"));
+}
+
+static void settings_may_have_parameters(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("--cc", "none,timely:beta=0.7,alpha=0.02,observe", "--cc",
+			       "off,timely"), OPTS_OK);
+	assert_int_equal(o.cc.n, 5);
+	assert_string_equal(o.cc.v[1].name, "timely:beta=0.7,alpha=0.02");
+	assert_string_equal(o.cc.v[1].spec, "timely:beta=0.7,alpha=0.02");
+	assert_string_equal(o.cc.v[1].mode, "enforce");
+	assert_true(o.cc.v[1].preload);
+	assert_string_equal(o.cc.v[2].mode, "observe");
+	assert_null(o.cc.v[2].spec);
+	assert_string_equal(o.cc.v[3].mode, "off");
+	assert_string_equal(o.cc.v[4].spec, "timely");
+}
+
+static void wrong_ones_are_named(void **state)
+{
+	static const struct { const char *option, *value, *says; } wrong[] = {
+		{ "-s", "0", "-s 0" }, { "-s", "3q", "3q" }, { "-s", "-1", "-s" },
+		{ "-D", "fast", "-D fast" }, { "-n", "0", "-n 0" }, { "-n", "1x", "1x" },
+		{ "-q", "-2", "-q -2" }, { "-m", "1000", "path MTU" }, { "--op", "atomic", "--op" },
+		{ "--cc", "timly", "timly" }, { "--cc", "none,,off", "empty" },
+		{ "--cc", "none,none", "twice" }, { "--cc", "beta=1", "beta=1" },
+		{ "--start", "soon", "soon" }, { "--rate", "5", "--rate" },
+		{ "--rate", "inf", "--rate" }, { "--warmup", "3s", "warm-up" },
+		{ "--senders", "0", "--senders" }, { "--frob", "1", "--frob" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(PARSE(wrong[i].option, wrong[i].value), OPTS_BAD);
+		if (!strstr(err, wrong[i].says))
+			fail_msg("%s %s: %s", wrong[i].option, wrong[i].value, err);
+	}
+	assert_int_equal(PARSE("-s"), OPTS_BAD);
+	assert_int_equal(PARSE("stray"), OPTS_BAD);
+	assert_int_equal(PARSE("--help"), OPTS_HELP);
+}
+
+static void titles(void **state)
+{
+	char buf[256];
+
+	(void)state;
+	PARSE("--rate", "200mbit", "-q", "2");
+	assert_string_equal(opts_title(&o, buf, sizeof(buf)),
+			    "4:1 x 2 QPs incast of 64 KB writes into 200 Mb/s");
+	PARSE("--scenario", "my own");
+	assert_string_equal(opts_title(&o, buf, sizeof(buf)), "my own");
+}
+
+/* Other preloads stay, and ours is there at most once. */
+static void preload_is_appended_never_replaced(void **state)
+{
+	static const struct { const char *old, *lib, *value; } cases[] = {
+		{ NULL, NULL, "" }, { NULL, "/l/libccshim.so", "/l/libccshim.so" },
+		{ "", "/l/libccshim.so", "/l/libccshim.so" },
+		{ "/a.so /b.so", "/l/libccshim.so", "/a.so:/b.so:/l/libccshim.so" },
+		{ "/a.so:/old/libccshim.so:/b.so", NULL, "/a.so:/b.so" },
+		{ "libccshim.so", "/l/libccshim.so", "/l/libccshim.so" },
+		{ "/x/mylibccshim.so", NULL, "/x/mylibccshim.so" },
+	};
+	char buf[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		preload_value(cases[i].old, cases[i].lib, buf, sizeof(buf));
+		assert_string_equal(buf, cases[i].value);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(units_and_letters),
+		cmocka_unit_test(the_lab_speaks_first_and_the_user_last),
+		cmocka_unit_test(devices_by_name_and_by_number),
+		cmocka_unit_test(settings_may_have_parameters),
+		cmocka_unit_test(wrong_ones_are_named),
+		cmocka_unit_test(titles),
+		cmocka_unit_test(preload_is_appended_never_replaced),
+	};
+
+	return cmocka_run_group_tests(tests, no_lab, NULL);
+}

@@ -1,0 +1,1098 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The send queue as a whole, by random programs. The test plays application
+ * and device, keeps its own simple books, and compares after every step. The
+ * device of the model completes in order, signals what was asked for, and tells
+ * of every WQE once one has failed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "flow/flow.h"
+#include "seed.h"
+
+enum { MAX = 1 << 16 };
+
+struct mwr {
+	uint64_t len, handed;            /* bytes handed to the device */
+	uint32_t flags;
+	bool whole;                      /* its last byte was */
+	unsigned told;                   /* completions delivered */
+};
+
+struct mseg {
+	uint64_t wr, len, number;
+	bool last, signal;
+};
+
+struct model {
+	struct ccs_flow flow;
+	struct mwr wr[MAX];
+	uint64_t first_number;           /* of wr[0], in the flow's count */
+	uint64_t accepted, kept;         /* kept: accepted and not taken back */
+	uint64_t told_up_to;             /* visible completions come in order */
+	struct mseg seg[MAX];            /* in flight: [done, sent) */
+	uint64_t done, sent;
+	uint64_t now;
+	bool failed;                     /* a completion was in error */
+	uint64_t failed_wr;
+	uint32_t wr_limit, seg_limit;
+	uint64_t delivered, programs_failed;
+};
+
+static struct model m;
+
+static void no_derive(const struct ccs_cc_path *path, double *p)
+{
+	(void)path;
+	(void)p;
+}
+
+/* An algorithm that only listens: what does the flow tell it? */
+static struct ccs_cc_ack heard[64];
+static unsigned heard_count;
+static double spy_rate = INFINITY, spy_window;
+
+static void spy_init(struct ccs_cc *cc)
+{
+	cc->out.rate = spy_rate;
+	cc->out.window = spy_window;
+}
+
+static void spy_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
+{
+	(void)cc;
+	heard[heard_count++ % 64] = *ack;
+}
+
+static const struct ccs_cc_ops spy = {
+	.abi = CCS_CC_ABI, .name = "spy", .doc = "", .derive = no_derive, .on_init = spy_init,
+	.on_ack = spy_ack,
+};
+
+static void open_flow(struct ccs_flow *f, const struct ccs_flow_config *conf, uint32_t wr_limit,
+		      uint32_t seg_limit, uint64_t now)
+{
+	const struct ccs_cc cc = { .ops = &spy };
+
+	memset(f, 0, sizeof(*f));
+	heard_count = 0;
+	assert_int_equal(ccs_flow_init(f, conf, &cc, wr_limit, seg_limit, now), 0);
+}
+
+static uint64_t in_flight(void)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = m.done; i < m.sent; i++)
+		n += m.seg[i].len;
+	return n;
+}
+
+static unsigned reads_in_flight(void)
+{
+	unsigned n = 0;
+
+	for (uint64_t i = m.done; i < m.sent; i++)
+		n += !!(m.wr[m.seg[i].wr].flags & CCS_WR_READ);
+	return n;
+}
+
+/* Bytes in flight that a completion is still to come for. */
+static uint64_t awaited_bytes(void)
+{
+	uint64_t n = 0, awaited = 0;
+
+	for (uint64_t i = m.done; i < m.sent; i++) {
+		n += m.seg[i].len;
+		if (m.seg[i].signal)
+			awaited = n;
+	}
+	return awaited;
+}
+
+static bool signalled_in_flight(void)
+{
+	for (uint64_t i = m.done; i < m.sent; i++)
+		if (m.seg[i].signal)
+			return true;
+	return false;
+}
+
+/* First WR that is not wholly handed over, or m.kept. */
+static uint64_t waiting_from(void)
+{
+	uint64_t i = 0;
+
+	while (i < m.kept && m.wr[i].whole)
+		i++;
+	return i;
+}
+
+static void accept_one(void)
+{
+	static const uint32_t kinds[] = {
+		CCS_WR_SPLIT, CCS_WR_SPLIT | CCS_WR_READ, CCS_WR_READ, CCS_WR_RECV, 0,
+		CCS_WR_SPLIT | CCS_WR_RECV,
+	};
+	const uint64_t sizes[] = { 0, 1, 100, m.flow.segment - 1, m.flow.segment,
+				   m.flow.segment + 1, 10 * m.flow.segment, seed_below(100000) };
+	struct mwr *wr = &m.wr[m.kept];
+	uint64_t number;
+
+	if (ccs_flow_full(&m.flow) || m.kept == MAX)
+		return;
+	*wr = (struct mwr){ .len = sizes[seed_below(8)], .flags = kinds[seed_below(6)] };
+	if (seed_below(3) == 0)
+		wr->flags |= CCS_WR_VISIBLE;
+	number = ccs_flow_accept(&m.flow, wr->len, wr->flags);
+	assert_int_equal(number, m.first_number + m.kept);
+	m.kept++;
+	m.accepted++;
+}
+
+/* The window: never more outstanding than allowed, unless nobody could ever open it. */
+static void check_window(uint64_t len)
+{
+	const struct ccs_flow *f = &m.flow;
+	const double window = f->cc.out.window > 0 ? fmin(f->cc.out.window, (double)f->window)
+						   : (double)f->window;
+
+	if (f->state == CCS_FLOW_FLUSH || !f->conf.enforce)
+		return;
+	if (awaited_bytes() && (double)(in_flight() + len) > window)
+		fail_msg("%" PRIu64 " bytes join %" PRIu64 " in flight; the window is %g", len,
+			 in_flight(), window);
+	if (m.wr[waiting_from()].flags & CCS_WR_READ)
+		assert_true(reads_in_flight() < f->max_reads);
+}
+
+static bool next_one(void)
+{
+	struct ccs_flow *f = &m.flow;
+	const uint64_t wr = waiting_from();
+	const bool flush = f->state == CCS_FLOW_FLUSH;
+	uint64_t number = 0, left, want;
+	const struct ccs_seg *seg = ccs_flow_next(f, m.now, &number);
+
+	if (!seg)
+		return false;
+	assert_true(wr < m.kept && f->state != CCS_FLOW_HOLD);
+	left = m.wr[wr].len - m.wr[wr].handed;
+	want = left;
+	if ((m.wr[wr].flags & CCS_WR_SPLIT) && f->conf.split && f->conf.enforce && !flush &&
+	    left > f->segment)
+		want = f->segment;
+	assert_int_equal(seg->wr, m.first_number + wr);
+	assert_int_equal(seg->offset, m.wr[wr].handed);
+	assert_int_equal(seg->len, want);
+	assert_int_equal(seg->first, m.wr[wr].handed == 0);
+	assert_int_equal(seg->last, want == left);
+	assert_int_equal(seg->flags, m.wr[wr].flags);
+	check_window(want);
+	assert_true(m.sent - m.done < m.seg_limit);
+	if ((flush || (seg->last && (seg->flags & CCS_WR_VISIBLE))) && !seg->signal)
+		fail_msg("a completion that is owed was not asked for");
+	m.wr[wr].handed += want;
+	m.wr[wr].whole = want == left;
+	assert_true(m.sent < MAX);
+	m.seg[m.sent++] = (struct mseg){ wr, want, number, seg->last, seg->signal };
+	if (m.sent - m.done > 1)
+		assert_int_equal(number, m.seg[m.sent - 2].number + 1);
+	return true;
+}
+
+static void check_told(uint64_t wr, bool ok)
+{
+	struct mwr *w = &m.wr[wr];
+
+	assert_true(wr < m.kept);
+	assert_true(wr >= m.told_up_to);
+	assert_int_equal(w->told, 0);
+	if (ok)
+		assert_true((w->flags & CCS_WR_VISIBLE) && w->whole && !m.failed);
+	w->told++;
+	m.told_up_to = wr + 1;
+	m.delivered++;
+}
+
+/* The device completes the oldest that it tells of; with an error, or not. */
+static void complete_one(bool ok)
+{
+	uint64_t i = m.done, wr = UINT64_MAX;
+	struct ccs_done done = { .ok = ok, .earliest_ns = m.now, .latest_ns = m.now };
+	bool owed;
+
+	if (m.failed) {
+		done.ok = false; /* flushed, asked for or not */
+	} else if (ok) {
+		while (i < m.sent && !m.seg[i].signal)
+			i++;
+	} else {
+		i += seed_below(m.sent - m.done + 1); /* any WQE may fail, also an unsignalled */
+		for (uint64_t k = m.done; k < i; k++)
+			if (m.seg[k].signal)
+				i = k; /* but its predecessors' completions come first */
+	}
+	if (i >= m.sent)
+		return;
+	done.number = m.seg[i].number;
+	if (!done.ok && !m.failed) {
+		m.failed = true;
+		m.failed_wr = m.seg[i].wr;
+		m.programs_failed++;
+	}
+	m.done = i + 1;
+	owed = ccs_flow_complete(&m.flow, &done, &wr);
+	if (owed) {
+		if (done.ok)
+			assert_true(m.seg[i].last);
+		assert_int_equal(wr, m.first_number + m.seg[i].wr);
+		check_told(m.seg[i].wr, done.ok);
+	} else if (done.ok) {
+		assert_false(m.seg[i].last && (m.wr[m.seg[i].wr].flags & CCS_WR_VISIBLE));
+	} else {
+		assert_int_equal(m.wr[m.seg[i].wr].told, 1); /* an earlier segment's failure */
+	}
+	if (!done.ok) {
+		assert_int_equal(m.flow.state, CCS_FLOW_FLUSH);
+		m.wr[m.seg[i].wr].whole = true; /* its rest is never handed over */
+	}
+}
+
+/* The device takes only part of what it was given just now. */
+static void refuse_some(void)
+{
+	uint64_t got = 0, keep;
+
+	while (got < 16 && next_one())
+		got++;
+	if (!got)
+		return;
+	keep = seed_below(got);
+	ccs_flow_unsend(&m.flow, m.seg[m.sent - got + keep].number);
+	for (uint64_t i = keep; i < got; i++) {
+		const struct mseg *s = &m.seg[--m.sent];
+
+		m.wr[s->wr].handed -= s->len;
+		m.wr[s->wr].whole = false;
+	}
+}
+
+/* The application is told that its newest WRs were not accepted. */
+static void take_back_some(void)
+{
+	uint64_t from = waiting_from();
+
+	if (from < m.kept && m.wr[from].handed)
+		from++;
+	if (from >= m.kept)
+		return;
+	from += seed_below(m.kept - from);
+	ccs_flow_unaccept(&m.flow, m.first_number + from);
+	m.kept = from;
+}
+
+static void stale_completion(void)
+{
+	const struct ccs_flow *f = &m.flow;
+	struct ccs_done done = { .ok = seed_below(2), .earliest_ns = m.now, .latest_ns = m.now };
+	const struct ccs_flow_stats before = f->stats;
+	uint64_t wr;
+
+	done.number = seed_below(2) ? f->seg_head + seed_below(1000)
+				    : f->seg_tail - 1 - seed_below(1000);
+	assert_false(ccs_flow_complete(&m.flow, &done, &wr));
+	assert_memory_equal(&before, &f->stats, sizeof(before));
+}
+
+static void reset_flow(void)
+{
+	ccs_flow_reset(&m.flow);
+	m.first_number = m.flow.wr_head;
+	m.kept = m.told_up_to = 0;
+	m.done = m.sent = 0;
+	m.failed = false;
+}
+
+/*
+ * What must hold at any time. Most of all: if something waits, then either the
+ * time to try again is known and trying then works, or a completion that was
+ * asked for is still to come.
+ */
+static void check_books(void)
+{
+	struct ccs_flow *f = &m.flow;
+	const uint64_t from = waiting_from();
+	uint64_t retired = 0, due;
+
+	assert_int_equal(f->inflight, in_flight());
+	assert_int_equal(f->reads, reads_in_flight());
+	assert_int_equal(ccs_flow_waiting(f), m.kept - from);
+	retired = m.done < m.sent ? m.seg[m.done].wr : from;
+	assert_int_equal(f->wr_head - f->wr_tail, m.kept - retired);
+	assert_int_equal(ccs_flow_full(f), m.kept - retired >= m.wr_limit);
+
+	due = ccs_flow_wait(f, m.now);
+	if (from == m.kept) {
+		assert_int_equal(due, 0);
+	} else if (due == UINT64_MAX) {
+		if (f->state != CCS_FLOW_HOLD && !signalled_in_flight())
+			fail_msg("a WR waits for a completion that nobody asked for");
+	} else {
+		assert_true(due > 0);
+		if (f->state != CCS_FLOW_HOLD && seed_below(4) == 0) {
+			m.now = due > m.now ? due : m.now;
+			assert_true(next_one());
+		}
+	}
+}
+
+static void step(void)
+{
+	m.now += seed_below(2) ? seed_below(3000) : 0;
+	switch (seed_below(24)) {
+	case 0: case 1: case 2: case 3: case 4: case 5:
+		accept_one();
+		break;
+	case 6: case 7: case 8: case 9: case 10: case 11:
+		next_one();
+		break;
+	case 12: case 13: case 14: case 15: case 16: case 17:
+		complete_one(true);
+		break;
+	case 18:
+		refuse_some();
+		break;
+	case 19:
+		take_back_some();
+		break;
+	case 20:
+		stale_completion();
+		break;
+	case 21:
+		if (m.flow.state == CCS_FLOW_RUN && seed_below(4) == 0)
+			m.flow.state = CCS_FLOW_HOLD;
+		else if (m.flow.state == CCS_FLOW_HOLD)
+			m.flow.state = CCS_FLOW_RUN;
+		break;
+	case 22:
+		if (seed_below(40) == 0)
+			reset_flow();
+		break;
+	default:
+		if (seed_below(40) == 0)
+			complete_one(false);
+		break;
+	}
+}
+
+/* To the end: everything goes out and every completion that is owed comes. */
+static void finish(void)
+{
+	const struct ccs_flow *f = &m.flow;
+
+	if (m.flow.state == CCS_FLOW_HOLD)
+		m.flow.state = CCS_FLOW_RUN;
+	while (waiting_from() < m.kept) {
+		while (next_one())
+			;
+		if (waiting_from() < m.kept) {
+			const uint64_t done = m.done, due = ccs_flow_wait(&m.flow, m.now);
+
+			complete_one(true);
+			if (due != UINT64_MAX && due > m.now)
+				m.now = due;
+			else if (done == m.done && due == UINT64_MAX)
+				fail_msg("nothing moves any more");
+		}
+	}
+	while (signalled_in_flight() || (m.failed && m.done < m.sent))
+		complete_one(true);
+	for (uint64_t i = 0; i < m.kept; i++) {
+		const bool failed = m.failed && i >= m.failed_wr;
+
+		assert_true(m.wr[i].whole);
+		if (!failed)
+			assert_int_equal(m.wr[i].handed, m.wr[i].len);
+		assert_int_equal(m.wr[i].told, failed || (m.wr[i].flags & CCS_WR_VISIBLE));
+	}
+	assert_true(m.failed || f->wr_tail >= m.first_number + m.told_up_to);
+}
+
+static void open_random_flow(void)
+{
+	static const double segments[] = { 256, 4096, 65536 }, windows[] = { 0, 0, 1, 5000, 1e6 };
+	const double segment = segments[seed_below(3)];
+	const struct ccs_flow_config conf = {
+		.line_rate = 10e9,
+		.max_rate = INFINITY,
+		.base_rtt_us = seed_below(2) ? 20 : 0,
+		.segment = segment,
+		.cap = segment * (double)(1 + seed_below(5)),
+		.split = seed_below(4),
+		.enforce = seed_below(4),
+		.seed = seed_next(),
+	};
+
+	memset(&m, 0, sizeof(m));
+	m.now = 1 + seed_below(1ull << 40);
+	m.wr_limit = 1 + (uint32_t)seed_below(seed_below(2) ? 4 : 200);
+	m.seg_limit = 1 + (uint32_t)seed_below(seed_below(2) ? 8 : 300);
+	spy_rate = seed_below(2) ? INFINITY : 1e9 * (double)(1 + seed_below(9));
+	spy_window = windows[seed_below(5)];
+	open_flow(&m.flow, &conf, m.wr_limit, m.seg_limit, m.now);
+	m.flow.max_reads = seed_below(2) ? UINT32_MAX : 1 + (uint32_t)seed_below(4);
+}
+
+static void random_programs(void **state)
+{
+	uint64_t delivered = 0, failures = 0, accepted = 0;
+
+	(void)state;
+	seed_start("flow");
+	for (unsigned program = 0; program < 400; program++) {
+		open_random_flow();
+		for (unsigned i = 0; i < 400; i++) {
+			step();
+			check_books();
+		}
+		finish();
+		delivered += m.delivered;
+		failures += m.programs_failed;
+		accepted += m.accepted;
+		ccs_flow_destroy(&m.flow);
+	}
+	assert_true(delivered > 1000 && failures > 10 && accepted > 10000);
+}
+
+/* Small unsignalled WRs before one that is as large as the window: the trap by itself. */
+static void unsignalled_bytes_never_block_the_window(void **state)
+{
+	const struct ccs_flow_config conf = { .line_rate = 10e9, .max_rate = INFINITY,
+					      .base_rtt_us = 20, .segment = 4096, .cap = 4096,
+					      .split = true, .enforce = true };
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 16, 144, 1000);
+	ccs_flow_accept(&f, 100, CCS_WR_SPLIT);
+	ccs_flow_accept(&f, 4096, CCS_WR_SPLIT | CCS_WR_VISIBLE);
+	assert_non_null(ccs_flow_next(&f, 1000, &n));
+	if (!f.seg[0].signal)
+		assert_non_null(ccs_flow_next(&f, 1000, &n));
+	ccs_flow_destroy(&f);
+}
+
+static void unsignalled_reads_never_block_reads(void **state)
+{
+	const struct ccs_flow_config conf = { .line_rate = 10e9, .max_rate = INFINITY,
+					      .base_rtt_us = 20, .segment = 4096, .cap = 65536,
+					      .split = true, .enforce = true };
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 16, 144, 1000);
+	f.max_reads = 2;
+	for (int i = 0; i < 3; i++)
+		ccs_flow_accept(&f, 8, CCS_WR_READ);
+	assert_non_null(ccs_flow_next(&f, 1000, &n));
+	assert_non_null(ccs_flow_next(&f, 1000, &n));
+	assert_null(ccs_flow_next(&f, 1000, &n));
+	assert_true(f.seg[0].signal || f.seg[1].signal);
+	ccs_flow_destroy(&f);
+}
+
+enum { RELEASES = 400 };
+
+struct release {
+	uint64_t at, len;
+};
+
+/*
+ * gate.c: over t seconds at a rate of at most R, at most R*t/8 bytes and two
+ * segments, times 1/(1 - JITTER). A rise of the rate begins a new interval, for
+ * what was late at the old rate is released at once.
+ */
+static void check_pacing(const struct release *r, unsigned n, double rate, uint64_t largest,
+			 const unsigned *rises)
+{
+	for (unsigned i = 0; i < n; i++) {
+		double bytes = 0;
+
+		for (unsigned k = i; k < n; k++) {
+			const double seconds = (double)(r[k].at - r[i].at) / 1e9;
+			const double extra = 2 * (1 + (rises ? rises[k] - rises[i] : 0));
+			const double most = (rate * seconds / 8 + extra * (double)largest) / 0.95;
+
+			bytes += (double)r[k].len;
+			if (bytes > most + 1)
+				fail_msg("%g bytes in %g s at %g bit/s; at most %g (%u to %u)",
+					 bytes, seconds, rate, most, i, k);
+		}
+	}
+}
+
+/* A device that completes at once, so that pacing alone holds the flow back. */
+static void complete_all(struct ccs_flow *f, uint64_t number, uint64_t now)
+{
+	const struct ccs_done done = { .number = number, .ok = true, .earliest_ns = now,
+				       .latest_ns = now };
+	uint64_t wr;
+
+	ccs_flow_complete(f, &done, &wr);
+}
+
+static void pacing_at_a_constant_rate(void **state)
+{
+	(void)state;
+	seed_start("pacing");
+	for (unsigned round = 0; round < 100; round++) {
+		const double rate = 1e6 * (double)(1 + seed_below(9000));
+		const struct ccs_flow_config conf = {
+			.line_rate = 10e9, .max_rate = INFINITY, .base_rtt_us = 20,
+			.segment = 4096, .cap = 65536, .split = true, .enforce = true,
+			.seed = seed_next(),
+		};
+		const uint64_t mean_gap = (uint64_t)(8e9 * 4096 / rate) + 1;
+		struct release r[RELEASES];
+		uint64_t now = 1000, n, largest = 0;
+		struct ccs_flow f;
+
+		spy_rate = rate;
+		spy_window = 0;
+		open_flow(&f, &conf, 4, 16, now);
+		for (unsigned got = 0; got < RELEASES;) {
+			const struct ccs_seg *seg;
+
+			if (!ccs_flow_waiting(&f) && seed_below(3))
+				ccs_flow_accept(&f, 1 + seed_below(20000),
+						CCS_WR_SPLIT | CCS_WR_VISIBLE);
+			seg = ccs_flow_next(&f, now, &n);
+			if (seg) {
+				r[got++] = (struct release){ now, seg->len };
+				largest = seg->len > largest ? seg->len : largest;
+				complete_all(&f, n, now);
+			} else {
+				now += seed_below(seed_below(10) ? mean_gap : 50 * mean_gap);
+			}
+		}
+		check_pacing(r, RELEASES, rate, largest, NULL);
+		ccs_flow_destroy(&f);
+	}
+}
+
+static void pacing_while_the_rate_moves(void **state)
+{
+	(void)state;
+	seed_start("moving");
+	for (unsigned round = 0; round < 100; round++) {
+		const double most = 1e6 * (double)(100 + seed_below(9000));
+		const struct ccs_flow_config conf = {
+			.line_rate = 10e9, .max_rate = INFINITY, .base_rtt_us = 20,
+			.segment = 4096, .cap = 65536, .split = true, .enforce = true,
+			.seed = seed_next(),
+		};
+		struct release r[RELEASES];
+		unsigned rises[RELEASES], risen = 0;
+		uint64_t now = 1000, n;
+		struct ccs_flow f;
+
+		spy_rate = most;
+		spy_window = 0;
+		open_flow(&f, &conf, 4, 16, now);
+		for (unsigned got = 0; got < RELEASES;) {
+			if (seed_below(8) == 0) {
+				const double next = most / (double)(1 + seed_below(40));
+
+				risen += next > f.cc.out.rate;
+				f.cc.out.rate = next;
+			}
+			if (!ccs_flow_waiting(&f))
+				ccs_flow_accept(&f, 4096, CCS_WR_SPLIT | CCS_WR_VISIBLE);
+			if (ccs_flow_next(&f, now, &n)) {
+				rises[got] = risen;
+				r[got++] = (struct release){ now, 4096 };
+				complete_all(&f, n, now);
+			} else {
+				now += seed_below((uint64_t)(8e9 * 4096 / f.cc.out.rate) + 1);
+			}
+		}
+		check_pacing(r, RELEASES, most, 4096, rises);
+		ccs_flow_destroy(&f);
+	}
+}
+
+/* And it does let that much through: served in time, the rate is met to a percent. */
+static void pacing_reaches_the_rate(void **state)
+{
+	const struct ccs_flow_config conf = { .line_rate = 10e9, .max_rate = INFINITY,
+					      .base_rtt_us = 20, .segment = 4096, .cap = 65536,
+					      .split = true, .enforce = true, .seed = 7 };
+	uint64_t now = 1000, n, bytes = 0, late = 0;
+	struct ccs_flow f;
+
+	(void)state;
+	seed_start("rate");
+	spy_rate = 1e9;
+	spy_window = 0;
+	open_flow(&f, &conf, 4, 16, now);
+	for (unsigned i = 0; i < 20000; i++) {
+		uint64_t due;
+
+		ccs_flow_accept(&f, 4096, CCS_WR_SPLIT | CCS_WR_VISIBLE);
+		due = ccs_flow_wait(&f, now);
+		assert_true(due && due != UINT64_MAX);
+		if (due > now) {
+			assert_null(ccs_flow_next(&f, due - 1, &n));
+			late = seed_below(2000); /* a helper that oversleeps a little */
+			now = due + late;
+		}
+		assert_non_null(ccs_flow_next(&f, now, &n));
+		bytes += 4096;
+		complete_all(&f, n, now);
+	}
+	assert_true(fabs(8e9 * (double)bytes / (double)(now - 1000) / 1e9 - 1) < 0.01);
+	ccs_flow_destroy(&f);
+}
+
+static void a_flow_at_line_rate_is_not_paced(void **state)
+{
+	const struct ccs_flow_config conf = { .line_rate = 10e9, .max_rate = INFINITY,
+					      .base_rtt_us = 20, .segment = 4096, .cap = 1e9,
+					      .split = true, .enforce = true };
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = 10e9;
+	spy_window = 0;
+	open_flow(&f, &conf, 64, 128, 1000);
+	for (int i = 0; i < 50; i++) {
+		ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE);
+		assert_non_null(ccs_flow_next(&f, 1000, &n));
+		complete_all(&f, n, 1000);
+	}
+	ccs_flow_destroy(&f);
+}
+
+static struct ccs_flow_config quiet(double segment)
+{
+	return (struct ccs_flow_config){ .line_rate = 8e9, .max_rate = INFINITY,
+					 .base_rtt_us = 20, .segment = segment, .cap = 1e9,
+					 .split = true, .enforce = true };
+}
+
+/* Past slow start, when samples go to the algorithm. */
+static void open_started(struct ccs_flow *f, const struct ccs_flow_config *conf)
+{
+	open_flow(f, conf, 16, 144, 0);
+	f->ramping = false;
+	f->window = (double)f->cap;
+}
+
+static double last_rtt(void)
+{
+	assert_true(heard_count > 0);
+	return heard[(heard_count - 1) % 64].rtt_us;
+}
+
+/* RTT = completion - posting - serialisation at line rate (8 Gbit/s: 1 ns a byte). */
+static void rtt_leaves_out_serialisation(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE);
+	ccs_flow_next(&f, 1000000, &n);
+	complete_all(&f, n, 1000000 + 4096 + 23000);
+	assert_int_equal(heard_count, 1);
+	assert_true(fabs(last_rtt() - 23) < 1e-9);
+	assert_true(heard[0].bytes == 4096);
+	assert_true(heard[0].inflight == 0);
+	assert_true(fabs(heard[0].now_us - 1027.096) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* Two at once: the second does not count the first one's time on the wire. */
+static void rtt_leaves_out_predecessors(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	struct ccs_flow f;
+	uint64_t a, b;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE);
+	ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE);
+	assert_non_null(ccs_flow_next(&f, 1000000, &a));
+	assert_non_null(ccs_flow_next(&f, 1000000, &b));
+	complete_all(&f, a, 1000000 + 4096 + 20000);
+	assert_true(fabs(last_rtt() - 20) < 1e-9);
+	assert_true(heard[0].inflight == 4096);
+	complete_all(&f, b, 1000000 + 2 * 4096 + 20000);
+	assert_true(fabs(last_rtt() - 20) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* What may not be split is a burst that the network drains at the flow's rate. */
+static void rtt_of_a_burst_leaves_out_its_draining(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = 1e9; /* 8 ns a byte */
+	spy_window = 0;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 10 * 4096, CCS_WR_VISIBLE);
+	assert_non_null(ccs_flow_next(&f, 1000000, &n));
+	complete_all(&f, n, 1000000 + 4096 + 8 * 9 * 4096 + 20000);
+	assert_true(fabs(last_rtt() - 20) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* A completion before the modelled departure is no negative RTT. */
+static void rtt_is_positive(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE);
+	ccs_flow_next(&f, 1000000, &n);
+	complete_all(&f, n, 1000001);
+	assert_true(last_rtt() > 0 && last_rtt() < 1);
+	ccs_flow_destroy(&f);
+}
+
+/* An application that looked long ago cannot make a flow slow. */
+static void rtt_of_a_rarely_polling_application_is_the_early_end(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	struct ccs_done done = { .ok = true };
+	struct ccs_flow f;
+	uint64_t wr;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE);
+	ccs_flow_next(&f, 1000000, &done.number);
+	done.earliest_ns = 1000000 + 4096 + 30000;
+	done.latest_ns = 1000000 + 3000000000ull;
+	assert_true(ccs_flow_complete(&f, &done, &wr));
+	assert_true(fabs(last_rtt() - 30) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* Of WRs that consume a receive, an RNR wait is filtered out. */
+static void rtt_of_sends_ignores_a_receiver_not_ready(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	uint64_t n, now = 1000000;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	for (int i = 0; i < 12; i++) {
+		const uint64_t wait = i % 3 == 1 ? 5000000 : 0;
+
+		ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE | CCS_WR_RECV);
+		ccs_flow_next(&f, now, &n);
+		now += 4096 + 25000 + wait;
+		complete_all(&f, n, now);
+		assert_true(fabs(last_rtt() - 25) < 1e-9);
+	}
+	ccs_flow_destroy(&f);
+}
+
+/* Small messages are gathered to a segment's worth, or an RTT's time. */
+static void updates_come_per_segment_of_data(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	uint64_t n, now = 1000000;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE); /* sets the time of the last update */
+	ccs_flow_next(&f, now, &n);
+	complete_all(&f, n, now);
+	heard_count = 0;
+	for (int i = 0; i < 8; i++) {
+		ccs_flow_accept(&f, 512, CCS_WR_VISIBLE);
+		ccs_flow_next(&f, now, &n);
+		now += 100;
+		complete_all(&f, n, now);
+		assert_int_equal(heard_count, i == 7);
+	}
+	assert_true(heard[0].bytes == 4096);
+	ccs_flow_accept(&f, 8, CCS_WR_VISIBLE);
+	ccs_flow_next(&f, now, &n);
+	complete_all(&f, n, now + 21000);
+	assert_int_equal(heard_count, 2);
+	assert_true(heard[1].bytes == 8);
+	ccs_flow_destroy(&f);
+}
+
+static void one_round_trip(struct ccs_flow *f, uint64_t *now, double rtt_us)
+{
+	uint64_t n;
+
+	ccs_flow_accept(f, 1024, CCS_WR_VISIBLE);
+	assert_non_null(ccs_flow_next(f, *now, &n));
+	*now += 1024 + (uint64_t)(rtt_us * 1e3);
+	complete_all(f, n, *now);
+}
+
+/* Without a base RTT given, the least one seen is it; segment and cap follow. */
+static void base_rtt_is_learnt(void **state)
+{
+	struct ccs_flow_config conf = quiet(0);
+	uint64_t now = 1000000;
+	struct ccs_flow f;
+
+	(void)state;
+	conf.base_rtt_us = conf.cap = 0;
+	spy_rate = INFINITY;
+	open_flow(&f, &conf, 16, 144, 0);
+	for (int i = 0; i < 32; i++)
+		one_round_trip(&f, &now, i == 5 ? 10 : 14 + i % 3);
+	assert_true(fabs(f.path.base_rtt_us - 10) < 1e-9);
+	assert_true(f.segment >= 4096 && f.segment <= 65536);
+	assert_int_equal(f.segment & (f.segment - 1), 0);
+	assert_true(8e9 * (double)f.segment / 8e9 <= 1e4 * 1.001); /* ser <= base RTT */
+	assert_true(f.cap >= 2 * f.segment);
+	/* a smaller one is believed at once, a longer path only after a while */
+	one_round_trip(&f, &now, 5);
+	assert_true(fabs(f.path.base_rtt_us - 5) < 1e-9);
+	for (int i = 0; i < 100; i++)
+		one_round_trip(&f, &now, 500);
+	assert_true(fabs(f.path.base_rtt_us - 5) < 1e-9);
+	now += 11000000000ull;
+	one_round_trip(&f, &now, 40);
+	assert_true(fabs(f.path.base_rtt_us - 5) < 1e-9); /* of the window before this one */
+	now += 11000000000ull;
+	one_round_trip(&f, &now, 40);
+	assert_true(fabs(f.path.base_rtt_us - 40) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+static void a_given_base_rtt_stays(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	uint64_t now = 1000000;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_flow(&f, &conf, 16, 144, 0);
+	for (int i = 0; i < 32; i++)
+		one_round_trip(&f, &now, 3);
+	assert_true(f.path.base_rtt_us == 20);
+	ccs_flow_destroy(&f);
+}
+
+/* A new flow begins with one segment and has its whole cap after some quiet round trips. */
+static void a_flow_ramps_up_while_the_path_is_idle(void **state)
+{
+	struct ccs_flow_config conf = quiet(4096);
+	uint64_t now = 1000000, n, most = 0;
+	struct ccs_flow f;
+
+	(void)state;
+	conf.cap = 8 * 4096;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 64, 256, 0);
+	ccs_flow_accept(&f, 1 << 20, CCS_WR_SPLIT | CCS_WR_VISIBLE);
+	assert_non_null(ccs_flow_next(&f, now, &n));
+	assert_null(ccs_flow_next(&f, now, &n));
+	for (int trip = 0; trip < 20; trip++) {
+		now += 25000;
+		complete_all(&f, f.seg_head - 1, now);
+		while (ccs_flow_next(&f, now, &n))
+			;
+		assert_true(f.inflight <= 8 * 4096);
+		assert_true(f.inflight >= most);
+		most = f.inflight;
+	}
+	assert_int_equal(most, 8 * 4096);
+	ccs_flow_destroy(&f);
+}
+
+static double told_rate;
+
+static void spy_set_rate(struct ccs_cc *cc, double rate)
+{
+	(void)cc;
+	told_rate = rate;
+}
+
+/*
+ * The first queue ends slow start: half of the least that came back in an RTT is
+ * the rate to go on from, the window is the cap, and what was sent before is not judged.
+ */
+static void the_first_queue_ends_slow_start(void **state)
+{
+	struct ccs_cc_ops listening = spy;
+	const struct ccs_cc cc = { .ops = &listening };
+	struct ccs_flow_config conf = quiet(4096);
+	uint64_t a, b, now = 1000000;
+	struct ccs_flow f = { 0 };
+
+	(void)state;
+	listening.set_rate = spy_set_rate;
+	conf.cap = 8 * 4096;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	heard_count = 0;
+	told_rate = 0;
+	assert_int_equal(ccs_flow_init(&f, &conf, &cc, 16, 144, 0), 0);
+	ccs_flow_accept(&f, 1 << 20, CCS_WR_SPLIT | CCS_WR_VISIBLE);
+	assert_non_null(ccs_flow_next(&f, now, &a));
+	complete_all(&f, a, now += 4096 + 20000); /* the unloaded path */
+	assert_true(told_rate == 0 && f.ramping);
+	assert_non_null(ccs_flow_next(&f, now, &a));
+	now += 4096 + 20000 + 5 * 4096; /* five segments of others */
+	complete_all(&f, a, now);
+	assert_false(f.ramping);
+	assert_true(f.window == 8 * 4096);
+	assert_true(fabs(told_rate / (0.5 * 8e9 * 1.5 * 4096 / (20000 + 6 * 4096)) - 1) < 1e-9);
+	assert_int_equal(heard_count, 0);
+	assert_non_null(ccs_flow_next(&f, now, &b));
+	complete_all(&f, b, now + 4096 + 20000);
+	assert_int_equal(heard_count, 1);
+	ccs_flow_destroy(&f);
+}
+
+/* The time that a WR stood at the gate, no more and no less. */
+static void gated_time_is_counted(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	uint64_t n, now = 1000000, due;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = 1e9;
+	spy_window = 0;
+	open_flow(&f, &conf, 16, 144, 0);
+	ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE);
+	assert_non_null(ccs_flow_next(&f, now, &n));
+	complete_all(&f, n, now);
+	assert_int_equal(ccs_flow_wait(&f, now), 0);
+	assert_int_equal(f.stats.gated_ns, 0);
+	now += 5; /* nothing waits: not counted */
+	ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE);
+	assert_null(ccs_flow_next(&f, now, &n));
+	due = ccs_flow_wait(&f, now);
+	assert_true(due > now + 25000 && due < now + 40000);
+	assert_non_null(ccs_flow_next(&f, due, &n));
+	assert_int_equal(ccs_flow_wait(&f, due), 0);
+	assert_int_equal(f.stats.gated_ns, due - now);
+	ccs_flow_destroy(&f);
+}
+
+/* Observing changes nothing that the device sees. */
+static void observe_lets_all_through_unsplit(void **state)
+{
+	struct ccs_flow_config conf = quiet(4096);
+	struct ccs_flow f;
+	uint64_t n, signals = 0;
+
+	(void)state;
+	conf.enforce = false;
+	spy_rate = 1e3;
+	spy_window = 1;
+	open_flow(&f, &conf, 128, 256, 0);
+	f.max_reads = 1;
+	for (int i = 0; i < 50; i++) {
+		const uint32_t read = i % 2 ? CCS_WR_READ : 0;
+		const struct ccs_seg *seg;
+
+		ccs_flow_accept(&f, 100000, CCS_WR_SPLIT | read);
+		seg = ccs_flow_next(&f, 1000, &n);
+		assert_true(seg && seg->len == 100000 && seg->first && seg->last);
+		signals += seg->signal;
+	}
+	assert_int_equal(signals, 0);
+	ccs_flow_destroy(&f);
+}
+
+static void success_is_counted(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	uint64_t now = 1000000, n;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 16, 144, 0);
+	ccs_flow_accept(&f, 3 * 4096 + 1, CCS_WR_SPLIT | CCS_WR_VISIBLE);
+	for (int i = 0; i < 4; i++) {
+		assert_non_null(ccs_flow_next(&f, now, &n));
+		now += 25000;
+		complete_all(&f, n, now);
+	}
+	assert_int_equal(f.stats.bytes, 3 * 4096 + 1);
+	assert_int_equal(f.stats.segments, 4);
+	assert_int_equal(f.stats.wrs, 1);
+	assert_int_equal(f.stats.hidden, 3);
+	assert_int_equal(f.rtt.count, 4);
+	ccs_flow_destroy(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_programs),
+		cmocka_unit_test(unsignalled_bytes_never_block_the_window),
+		cmocka_unit_test(unsignalled_reads_never_block_reads),
+		cmocka_unit_test(pacing_at_a_constant_rate),
+		cmocka_unit_test(pacing_while_the_rate_moves),
+		cmocka_unit_test(pacing_reaches_the_rate),
+		cmocka_unit_test(a_flow_at_line_rate_is_not_paced),
+		cmocka_unit_test(rtt_leaves_out_serialisation),
+		cmocka_unit_test(rtt_leaves_out_predecessors),
+		cmocka_unit_test(rtt_of_a_burst_leaves_out_its_draining),
+		cmocka_unit_test(rtt_is_positive),
+		cmocka_unit_test(rtt_of_a_rarely_polling_application_is_the_early_end),
+		cmocka_unit_test(rtt_of_sends_ignores_a_receiver_not_ready),
+		cmocka_unit_test(updates_come_per_segment_of_data),
+		cmocka_unit_test(base_rtt_is_learnt),
+		cmocka_unit_test(a_given_base_rtt_stays),
+		cmocka_unit_test(a_flow_ramps_up_while_the_path_is_idle),
+		cmocka_unit_test(the_first_queue_ends_slow_start),
+		cmocka_unit_test(gated_time_is_counted),
+		cmocka_unit_test(observe_lets_all_through_unsplit),
+		cmocka_unit_test(success_is_counted),
+	};
+
+	return cmocka_run_group_tests_name("flow", tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/hist.h"
+#include "seed.h"
+
+static const double quantiles[] = { 0, 0.01, 0.25, 0.5, 0.9, 0.99, 0.999, 1 };
+
+static void empty_is_all_zero(void **state)
+{
+	struct ccs_hist h = { 0 };
+
+	(void)state;
+	assert_int_equal(ccs_hist_percentile(&h, 0.5), 0);
+	assert_true(ccs_hist_mean(&h) == 0);
+}
+
+static void small_values_are_exact(void **state)
+{
+	struct ccs_hist h = { 0 };
+
+	(void)state;
+	for (unsigned v = 1; v <= 50; v++)
+		ccs_hist_record(&h, v);
+	assert_int_equal(h.min, 1);
+	assert_int_equal(h.max, 50);
+	assert_int_equal(ccs_hist_percentile(&h, 0), 1);
+	assert_int_equal(ccs_hist_percentile(&h, 0.5), 25);
+	assert_int_equal(ccs_hist_percentile(&h, 0.9), 45);
+	assert_int_equal(ccs_hist_percentile(&h, 1), 50);
+	assert_true(ccs_hist_mean(&h) == 25.5);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Against the sorted values themselves, over the whole range of uint64. */
+static void percentiles_are_within_1_6_percent(void **state)
+{
+	enum { N = 5000 };
+	static uint64_t values[N];
+
+	(void)state;
+	seed_start("percentiles");
+	for (unsigned round = 0; round < 50; round++) {
+		struct ccs_hist h = { 0 };
+		const unsigned bits = 1 + (unsigned)seed_below(63);
+
+		for (unsigned i = 0; i < N; i++) {
+			values[i] = seed_next() >> (seed_below(64 - bits));
+			ccs_hist_record(&h, values[i]);
+		}
+		qsort(values, N, sizeof(*values), by_value);
+		assert_true(h.count == N && h.min == values[0] && h.max == values[N - 1]);
+		for (unsigned k = 0; k < sizeof(quantiles) / sizeof(*quantiles); k++) {
+			const unsigned rank = (unsigned)ceil(quantiles[k] * N);
+			const double want = (double)values[rank ? rank - 1 : 0];
+			const double got = (double)ccs_hist_percentile(&h, quantiles[k]);
+
+			if (fabs(got - want) > want / 64)
+				fail_msg("p%g is %.0f, not %.0f", 100 * quantiles[k], got, want);
+		}
+	}
+}
+
+static void edges_of_the_range(void **state)
+{
+	(void)state;
+	for (unsigned bit = 0; bit < 64; bit++)
+		for (int off = -1; off <= 1; off++) {
+			const uint64_t v = (UINT64_C(1) << bit) + (uint64_t)off;
+			struct ccs_hist h = { 0 };
+
+			ccs_hist_record(&h, v);
+			ccs_hist_record(&h, v);
+			assert_true(ccs_hist_percentile(&h, 0.5) == v);
+			assert_true(h.min == v && h.max == v);
+		}
+}
+
+static void odd_quantiles_are_clamped(void **state)
+{
+	struct ccs_hist h = { 0 };
+
+	(void)state;
+	ccs_hist_record(&h, 1000);
+	ccs_hist_record(&h, 3000);
+	assert_int_equal(ccs_hist_percentile(&h, -1), 1000);
+	assert_int_equal(ccs_hist_percentile(&h, 7), 3000);
+	assert_int_equal(ccs_hist_percentile(&h, NAN), 1000);
+}
+
+static void merge_is_the_same_as_recording_all(void **state)
+{
+	struct ccs_hist a = { 0 }, b = { 0 }, all = { 0 }, none = { 0 };
+
+	(void)state;
+	seed_start("merge");
+	for (unsigned i = 0; i < 10000; i++) {
+		const uint64_t v = seed_next() >> seed_below(60);
+
+		ccs_hist_record(i % 3 ? &a : &b, v);
+		ccs_hist_record(&all, v);
+	}
+	ccs_hist_merge(&a, &b);
+	ccs_hist_merge(&a, &none);
+	assert_true(a.count == all.count && a.min == all.min && a.max == all.max);
+	assert_memory_equal(a.bucket, all.bucket, sizeof(a.bucket));
+	assert_true(fabs(ccs_hist_mean(&a) / ccs_hist_mean(&all) - 1) < 1e-12);
+	ccs_hist_merge(&none, &all);
+	assert_memory_equal(none.bucket, all.bucket, sizeof(a.bucket));
+	assert_true(none.min == all.min);
+}
+
+/* A bucket at its end: the shape stays, nothing wraps, the count stays exact. */
+static void a_full_bucket_halves_all(void **state)
+{
+	struct ccs_hist h = { 0 }, other = { 0 };
+
+	(void)state;
+	ccs_hist_record(&h, 10);
+	ccs_hist_record(&h, 20);
+	h.bucket[10] = UINT32_MAX;
+	h.bucket[20] = UINT32_MAX / 2;
+	h.count = (uint64_t)UINT32_MAX + UINT32_MAX / 2;
+	for (unsigned i = 0; i < 4; i++)
+		ccs_hist_record(&h, 10);
+	assert_int_equal(h.halvings, 1);
+	assert_true(h.bucket[10] > UINT32_MAX / 2 && h.bucket[20] > UINT32_MAX / 4);
+	assert_int_equal(ccs_hist_percentile(&h, 0.6), 10);
+	assert_int_equal(ccs_hist_percentile(&h, 0.7), 20);
+	assert_true(h.count == (uint64_t)UINT32_MAX + UINT32_MAX / 2 + 4);
+
+	/* What comes later weighs what the halved records weigh. */
+	for (unsigned i = 0; i < 1000; i++)
+		ccs_hist_record(&h, 30);
+	assert_int_equal(h.bucket[30], 500);
+
+	/* The other way round too: into one that was never halved, then once more full. */
+	ccs_hist_record(&other, 20);
+	ccs_hist_merge(&other, &h);
+	assert_int_equal(other.halvings, 1);
+	ccs_hist_merge(&other, &h);
+	ccs_hist_merge(&other, &h);
+	assert_int_equal(other.halvings, 2);
+	assert_int_equal(ccs_hist_percentile(&other, 0.6), 10);
+	assert_int_equal(ccs_hist_percentile(&other, 0.7), 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(empty_is_all_zero),
+		cmocka_unit_test(small_values_are_exact),
+		cmocka_unit_test(percentiles_are_within_1_6_percent),
+		cmocka_unit_test(edges_of_the_range),
+		cmocka_unit_test(odd_quantiles_are_clamped),
+		cmocka_unit_test(merge_is_the_same_as_recording_all),
+		cmocka_unit_test(a_full_bucket_halves_all),
+	};
+
+	return cmocka_run_group_tests_name("hist", tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The device's clock against a model that knows when each completion was made. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "seed.h"
+#include "signal/hwclock.h"
+
+#define US 1000ull
+#define MS 1000000ull
+#define PPM 100
+#define DRIFT_NS (3 * CCS_HWCLOCK_WINDOW_NS * PPM / 1000000 + 10)
+
+static const uint64_t rates[] = { 78125, 156250, 800000, 1000000 };
+static const unsigned widths[] = { 32, 48, 62, 64 };
+
+static struct {
+	struct ccs_hwclock clock;
+	uint64_t khz, mask, first;
+	double skew;
+	uint64_t looked, now, made;      /* of the last poll, this poll, the completion */
+} m;
+
+static void start(unsigned bits)
+{
+	m.khz = rates[seed_below(4)];
+	m.mask = UINT64_MAX >> (64 - bits);
+	m.first = seed_next();           /* it may be about to wrap */
+	m.skew = 1 + ((double)seed_below(2 * PPM + 1) - PPM) / 1e6;
+	m.looked = m.now = 1000000 * MS + seed_below(MS);
+	assert_true(ccs_hwclock_init(&m.clock, m.khz, m.mask));
+}
+
+/* The device's own time starts with the test, so that a double holds it. */
+static uint64_t ticks_at(uint64_t ns)
+{
+	const double own = (double)(ns - 1000000 * MS) * m.skew;
+
+	return (m.first + (uint64_t)(own * (double)m.khz / 1e6)) & m.mask;
+}
+
+/* One completion at m.made, polled at m.now: within what was known, and true. */
+static struct ccs_span map(void)
+{
+	struct ccs_span span = { m.looked, m.now };
+
+	ccs_hwclock_map(&m.clock, ticks_at(m.made), &span);
+	assert_false(m.clock.broken);
+	assert_true(span.earliest_ns >= m.looked && span.latest_ns <= m.now);
+	assert_true(span.earliest_ns <= span.latest_ns);
+	if (span.latest_ns + DRIFT_NS < m.made || span.earliest_ns > m.made + DRIFT_NS)
+		fail_msg("%" PRIu64 " is not in [%" PRIu64 ", %" PRIu64 "]", m.made,
+			 span.earliest_ns, span.latest_ns);
+	return span;
+}
+
+static void prompt_polls_make_all_exact(void **state)
+{
+	(void)state;
+	seed_start("prompt polls");
+	for (unsigned round = 0; round < 100; round++) {
+		start(widths[round % 4]);
+		for (unsigned i = 0; i < 2000; i++) {
+			const bool prompt = i % 8 == 0;
+			struct ccs_span span;
+
+			m.looked = m.now;
+			m.made = m.now + 1 + (prompt ? seed_below(300) : seed_below(MS));
+			m.now = m.made + (prompt ? seed_below(300) : seed_below(5 * MS));
+			span = map();
+			if (span.latest_ns > m.made + DRIFT_NS + 300 && i > 0)
+				fail_msg("%" PRIu64 " ns late", span.latest_ns - m.made);
+		}
+	}
+}
+
+/* Nobody ever polls in time, but some completions come just before or after a poll. */
+static void late_polls_make_most_exact(void **state)
+{
+	unsigned exact = 0, all = 0;
+
+	(void)state;
+	seed_start("late polls");
+	for (unsigned round = 0; round < 20; round++) {
+		start(widths[round % 4]);
+		for (unsigned i = 0; i < 100; i++) {
+			m.looked = m.now;
+			m.now += 5 * MS + seed_below(100 * US);
+			for (m.made = m.looked + seed_below(100 * US); m.made < m.now;
+			     m.made += 1 + seed_below(100 * US)) {
+				const struct ccs_span span = map();
+
+				all += i > 20;
+				exact += i > 20 && span.latest_ns - span.earliest_ns < 50 * US;
+			}
+		}
+	}
+	if (exact * 10 < all * 9)
+		fail_msg("%u of %u", exact, all);
+}
+
+static void a_query_makes_late_polls_exact(void **state)
+{
+	(void)state;
+	seed_start("query");
+	for (unsigned round = 0; round < 50; round++) {
+		start(widths[round % 4]);
+		for (unsigned i = 0; i < 500; i++) {
+			struct ccs_span span;
+
+			m.looked = m.now;
+			m.made = m.looked + 50 * US;
+			m.now = m.looked + 5 * MS;
+			if (ccs_hwclock_wants(&m.clock, m.now)) {
+				span = (struct ccs_span){ m.now - 1 * US, m.now };
+				ccs_hwclock_learn(&m.clock, ticks_at(m.now - seed_below(US)), &span);
+			}
+			span = map();
+			assert_true(span.latest_ns <= m.made + US + DRIFT_NS);
+			assert_true(span.latest_ns - span.earliest_ns <= US + DRIFT_NS);
+		}
+	}
+}
+
+/* Up to three quarters of a range may pass between two completions. */
+static void pauses_do_not_lose_a_wrap(void **state)
+{
+	(void)state;
+	seed_start("wraps");
+	for (unsigned round = 0; round < 200; round++) {
+		start(32);
+		for (unsigned i = 0; i < 50; i++) {
+			const uint64_t wrap = (1ull << 32) * 1000000 / m.khz;
+
+			m.looked = m.now;
+			m.made = m.looked + 1 + seed_below(20 * wrap);
+			m.now = m.made + seed_below(wrap / 2);
+			map();
+			/* A prompt one after it, to find out if it came to another time. */
+			m.looked = m.now;
+			m.made = m.now + 10;
+			m.now += 20;
+			map();
+		}
+	}
+}
+
+/* What it learnt is too old then: no worse than without a clock. */
+static void after_a_pause_a_poll_counts(void **state)
+{
+	struct ccs_span span;
+
+	(void)state;
+	seed_start("pause");
+	start(48);
+	m.made = m.now = m.looked + 10;
+	map();
+	m.looked = m.now;
+	m.now += 3 * CCS_HWCLOCK_WINDOW_NS;
+	m.made = m.looked + 100 * US;
+	span = map();
+	assert_int_equal(span.earliest_ns, m.looked);
+	assert_int_equal(span.latest_ns, m.now);
+}
+
+static void what_is_unknown_stays_so(void **state)
+{
+	struct ccs_span span = { 0, 2000000 * MS };
+
+	(void)state;
+	seed_start("unknown");
+	start(48);
+	ccs_hwclock_map(&m.clock, 12345, &span);
+	assert_int_equal(span.earliest_ns, 0);
+	assert_int_equal(span.latest_ns, 2000000 * MS);
+}
+
+/* Such values exist: something else than the time, or in another unit. */
+static void no_clock_is_left_alone(void **state)
+{
+	(void)state;
+	seed_start("no clock");
+	for (unsigned kind = 0; kind < 3; kind++) {
+		start(48);
+		for (unsigned i = 0; i < 1000; i++) {
+			const uint64_t value[] = { seed_below(100), seed_next(), m.now / 1000 };
+			struct ccs_span span = { m.now, m.now + US };
+			const struct ccs_span given = span;
+
+			ccs_hwclock_map(&m.clock, value[kind], &span);
+			assert_true(span.earliest_ns >= given.earliest_ns);
+			assert_true(span.latest_ns <= given.latest_ns);
+			assert_true(span.earliest_ns <= span.latest_ns);
+			m.now += 20 * US;
+		}
+		assert_true(m.clock.broken);
+		assert_false(ccs_hwclock_wants(&m.clock, m.now + 1000 * MS));
+	}
+}
+
+static void what_cannot_be_a_clock(void **state)
+{
+	struct ccs_hwclock c;
+
+	(void)state;
+	assert_false(ccs_hwclock_init(&c, 0, UINT64_MAX));
+	assert_false(ccs_hwclock_init(&c, 156250, 0));
+	assert_false(ccs_hwclock_init(&c, 156250, 0xfff0));
+	assert_true(ccs_hwclock_init(&c, 156250, UINT64_MAX));
+	assert_true(ccs_hwclock_init(&c, 1, 0xffffffff));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prompt_polls_make_all_exact),
+		cmocka_unit_test(late_polls_make_most_exact),
+		cmocka_unit_test(a_query_makes_late_polls_exact),
+		cmocka_unit_test(pauses_do_not_lose_a_wrap),
+		cmocka_unit_test(after_a_pause_a_poll_counts),
+		cmocka_unit_test(what_is_unknown_stays_so),
+		cmocka_unit_test(no_clock_is_left_alone),
+		cmocka_unit_test(what_cannot_be_a_clock),
+	};
+
+	return cmocka_run_group_tests_name("hwclock", tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the writer writes, exactly; and jq's opinion of it where jq is installed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "seed.h"
+
+static char *text;
+static size_t text_len;
+static struct ccs_json j;
+
+static int open_stream(void **state)
+{
+	(void)state;
+	ccs_json_start(&j, open_memstream(&text, &text_len));
+	return j.f ? 0 : -1;
+}
+
+static int close_stream(void **state)
+{
+	(void)state;
+	fclose(j.f);
+	free(text);
+	return 0;
+}
+
+static void everything(void **state)
+{
+	(void)state;
+	ccs_json_object(&j, NULL);
+	ccs_json_str(&j, "s", "a\"b\\c\n\x01");
+	ccs_json_str(&j, "null", NULL);
+	ccs_json_num(&j, "n", 0.1);
+	ccs_json_num(&j, "nan", NAN);
+	ccs_json_num(&j, "inf", -INFINITY);
+	ccs_json_uint(&j, "u", UINT64_MAX);
+	ccs_json_int(&j, "i", INT64_MIN);
+	ccs_json_bool(&j, "b", true);
+	ccs_json_array(&j, "a");
+	ccs_json_uint(&j, "ignored", 1);
+	ccs_json_object(&j, NULL);
+	ccs_json_end(&j);
+	ccs_json_array(&j, NULL);
+	ccs_json_end(&j);
+	ccs_json_end(&j);
+	ccs_json_num(&j, "last", -1000);
+	assert_true(ccs_json_finish(&j));
+	assert_string_equal(text,
+		"{\n"
+		"  \"s\": \"a\\\"b\\\\c\\u000a\\u0001\",\n"
+		"  \"null\": null,\n"
+		"  \"n\": 0.1,\n"
+		"  \"nan\": null,\n"
+		"  \"inf\": null,\n"
+		"  \"u\": 18446744073709551615,\n"
+		"  \"i\": -9223372036854775808,\n"
+		"  \"b\": true,\n"
+		"  \"a\": [\n"
+		"    1,\n"
+		"    {},\n"
+		"    []\n"
+		"  ],\n"
+		"  \"last\": -1000\n"
+		"}\n");
+}
+
+static const struct { const char *in, *out; } utf8[] = {
+	{ "\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x99\x82" },
+	{ "\xff", "\\ufffd" },
+	{ "a\x80z", "a\\ufffdz" },
+	{ "\xc3", "\\ufffd" },                             /* cut short */
+	{ "\xe2\x82", "\\ufffd\\ufffd" },
+	{ "\xc0\xaf", "\\ufffd\\ufffd" },                  /* overlong */
+	{ "\xe0\x80\x80", "\\ufffd\\ufffd\\ufffd" },
+	{ "\xf0\x80\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd" },
+	{ "\xed\xa0\x80", "\\ufffd\\ufffd\\ufffd" },       /* surrogate */
+	{ "\xf4\x90\x80\x80", "\\ufffd\\ufffd\\ufffd\\ufffd" }, /* above U+10FFFF */
+	{ "\x1f \x7f", "\\u001f \\u007f" },
+};
+
+static void strings_are_valid_utf8(void **state)
+{
+	char want[4096] = "[", piece[64];
+
+	(void)state;
+	ccs_json_array(&j, NULL);
+	for (size_t i = 0; i < sizeof(utf8) / sizeof(*utf8); i++) {
+		ccs_json_str(&j, NULL, utf8[i].in);
+		snprintf(piece, sizeof(piece), "%s\n  \"%s\"", i ? "," : "", utf8[i].out);
+		strcat(want, piece);
+	}
+	strcat(want, "\n]\n");
+	assert_true(ccs_json_finish(&j));
+	assert_string_equal(text, want);
+}
+
+static void numbers_read_back(void **state)
+{
+	(void)state;
+	seed_start("numbers");
+	for (unsigned i = 0; i < 20000; i++) {
+		union { uint64_t u; double d; } any = { .u = seed_next() };
+
+		if (!isfinite(any.d))
+			continue;
+		rewind(j.f);
+		ccs_json_num(&j, NULL, any.d);
+		assert_true(ccs_json_finish(&j));
+		if (strtod(text, NULL) != any.d)
+			fail_msg("%.17g is written %s", any.d, text);
+	}
+}
+
+/* Ends that are missing or too many, and levels that are too deep, still give valid JSON. */
+static void misuse_is_harmless(void **state)
+{
+	char *nested;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++)
+		ccs_json_array(&j, NULL);
+	ccs_json_str(&j, NULL, "too deep");
+	for (unsigned i = 0; i < 50; i++)
+		ccs_json_end(&j);
+	ccs_json_uint(&j, NULL, 7);
+	assert_true(ccs_json_finish(&j));
+	assert_null(strstr(text, "too deep"));
+	nested = strchr(text, '7');
+	assert_non_null(nested);
+	ccs_json_end(&j);
+	assert_int_equal(j.depth, 0);
+}
+
+static void a_write_error_is_told(void **state)
+{
+	struct ccs_json full;
+
+	(void)state;
+	ccs_json_start(&full, fopen("/dev/full", "w"));
+	if (!full.f)
+		skip();
+	ccs_json_bool(&full, NULL, false);
+	assert_false(ccs_json_finish(&full));
+	fclose(full.f);
+}
+
+static void write_random(unsigned depth)
+{
+	char key[16], s[32];
+
+	seed_garbage(key, sizeof(key), "ab\"\\\t\n", 6);
+	seed_garbage(s, sizeof(s), "xyz\"\\\r\xc3\xa9", 8);
+	switch (seed_below(depth > 5 ? 4 : 6)) {
+	case 0:
+		ccs_json_str(&j, key, s);
+		return;
+	case 1:
+		ccs_json_num(&j, key, (double)seed_next() / 7);
+		return;
+	case 2:
+		ccs_json_int(&j, key, (int64_t)seed_next());
+		return;
+	case 3:
+		ccs_json_bool(&j, key, seed_below(2));
+		return;
+	case 4:
+		ccs_json_object(&j, key);
+		break;
+	default:
+		ccs_json_array(&j, key);
+	}
+	for (uint64_t n = seed_below(5); n; n--)
+		write_random(depth + 1);
+	ccs_json_end(&j);
+}
+
+static void jq_accepts_it(void **state)
+{
+	FILE *jq;
+
+	(void)state;
+	if (system("command -v jq >/dev/null 2>&1") != 0)
+		skip();
+	seed_start("jq");
+	jq = popen("jq -e 'length == 200' >/dev/null", "w");
+	assert_non_null(jq);
+	ccs_json_array(&j, NULL);
+	for (unsigned i = 0; i < 200; i++)
+		write_random(1);
+	assert_true(ccs_json_finish(&j));
+	fwrite(text, 1, text_len, jq);
+	assert_int_equal(pclose(jq), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(everything, open_stream, close_stream),
+		cmocka_unit_test_setup_teardown(strings_are_valid_utf8, open_stream, close_stream),
+		cmocka_unit_test_setup_teardown(numbers_read_back, open_stream, close_stream),
+		cmocka_unit_test_setup_teardown(misuse_is_harmless, open_stream, close_stream),
+		cmocka_unit_test(a_write_error_is_told),
+		cmocka_unit_test_setup_teardown(jq_accepts_it, open_stream, close_stream),
+	};
+
+	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
+}

@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+/* The loader again, with a system directory of the test's own below its working directory. */
+#undef CCS_SYSCONFDIR
+#define CCS_SYSCONFDIR "etc"
+#include "runtime/load.c"
+
+#include <sys/stat.h>
+
+#include "seed.h"
+
+static char heard[8192]; /* complaints of the last load, a line each */
+static enum ccs_opt_origin origin[CCS_OPT_MAX];
+
+static void hear(void *arg, const char *sentence)
+{
+	(void)arg;
+	snprintf(heard + strlen(heard), sizeof(heard) - strlen(heard), "%s\n", sentence);
+}
+
+static int load_as(const char *app, struct ccs_options *o)
+{
+	*heard = '\0';
+	return ccs_options_load_as(app, o, origin, hear, NULL);
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static enum ccs_opt_origin origin_of(const char *name)
+{
+	return origin[ccs_opt_find(name) - ccs_opt_table];
+}
+
+static int clean(void **state)
+{
+	(void)state;
+	for (char **e = environ; *e;)
+		if (strncmp(*e, PREFIX, strlen(PREFIX)) == 0) {
+			char name[64];
+
+			snprintf(name, sizeof(name), "%.*s", (int)strcspn(*e, "="), *e);
+			unsetenv(name);
+		} else {
+			e++;
+		}
+	unsetenv("HOME");
+	unsetenv("XDG_CONFIG_HOME");
+	setenv("CCSHIM_CONFIG", "user.conf", 1);
+	write_file("etc/ccshim.conf", "");
+	write_file("user.conf", "");
+	return 0;
+}
+
+static void the_table_is_sound(void **state)
+{
+	struct ccs_options o;
+	char text[512], err[512];
+
+	(void)state;
+	ccs_options_default(&o);
+	for (size_t i = 0; i < ccs_opt_count; i++) {
+		const struct ccs_opt *opt = &ccs_opt_table[i];
+
+		assert_ptr_equal(ccs_opt_find(opt->name), opt);
+		assert_true(opt->offset + opt->size <= sizeof(o));
+		assert_int_equal(ccs_options_set(&o, opt->name, opt->def, err, sizeof(err)), 0);
+		assert_string_equal(ccs_options_format(&o, opt, text, sizeof(text)), opt->def);
+		assert_true(strlen(opt->doc) > 20 && opt->doc[strlen(opt->doc) - 1] == '.');
+	}
+}
+
+static void defaults_are_the_headers(void **state)
+{
+	struct ccs_options o;
+
+	(void)state;
+	ccs_options_default(&o);
+	assert_int_equal(o.mode, CCS_MODE_ENFORCE);
+	assert_string_equal(o.cc, "timely");
+	assert_true(o.line_rate == 0 && isinf(o.max_rate) && o.base_rtt == 0);
+	assert_true(o.segment == 0 && o.cap == 0 && o.split && !o.split_imm);
+	assert_int_equal(o.log_level, CCS_LOG_WARN);
+	assert_string_equal(o.log_file, "");
+	assert_string_equal(o.report, "");
+}
+
+/* Text of a value that the option must take. */
+static void random_text(const struct ccs_opt *opt, char *text, size_t len)
+{
+	static const char *const specs[] = { "none", "fixed:rate=10g", "timely:beta=0.5,t_low=50us" };
+	static const char letters[] = "abc/%# \"=[];\xc3\xa9";
+	size_t n;
+
+	switch (opt->type) {
+	case CCS_OPT_BOOL:
+		snprintf(text, len, seed_below(2) ? "y" : "n");
+		return;
+	case CCS_OPT_ENUM:
+		for (n = 0; opt->choices[n]; n++)
+			;
+		snprintf(text, len, "%s", opt->choices[seed_below(n)]);
+		return;
+	case CCS_OPT_STRING:
+		if (opt->check) {
+			snprintf(text, len, "%s", specs[seed_below(3)]);
+			return;
+		}
+		n = seed_below(opt->size);
+		for (size_t i = 0; i < n; i++)
+			text[i] = letters[seed_below(sizeof(letters) - 1)];
+		text[n] = '\0';
+		return;
+	default:
+		snprintf(text, len, "%.17g",
+			 opt->min * (1 + (double)seed_below(1 << 20)) / (1 + (double)seed_below(9)));
+		if (strtod(text, NULL) < opt->min || strtod(text, NULL) > opt->max)
+			snprintf(text, len, "%.17g", opt->min);
+	}
+}
+
+static void every_option_round_trips(void **state)
+{
+	(void)state;
+	seed_start("options round-trip");
+	for (unsigned round = 0; round < 2000; round++)
+		for (size_t i = 0; i < ccs_opt_count; i++) {
+			const struct ccs_opt *opt = &ccs_opt_table[i];
+			struct ccs_options a, b;
+			char text[512], again[512], err[512] = "";
+
+			ccs_options_default(&a);
+			ccs_options_default(&b);
+			random_text(opt, text, sizeof(text));
+			if (ccs_options_set(&a, opt->name, text, err, sizeof(err)))
+				fail_msg("%s=%s: %s", opt->name, text, err);
+			ccs_options_format(&a, opt, again, sizeof(again));
+			if (ccs_options_set(&b, opt->name, again, err, sizeof(err)))
+				fail_msg("%s=%s: %s", opt->name, again, err);
+			assert_memory_equal((char *)&a + opt->offset, (char *)&b + opt->offset,
+					    opt->type == CCS_OPT_STRING ? strlen(again) + 1
+									: opt->size);
+		}
+}
+
+/* Through a file, all options at once, strings quoted where they must be. */
+static void a_written_file_reads_back(void **state)
+{
+	(void)state;
+	seed_start("file round-trip");
+	for (unsigned round = 0; round < 100; round++) {
+		struct ccs_options a, b;
+		char text[512], quoted[520], err[512], file[16384] = "";
+
+		ccs_options_default(&a);
+		for (size_t i = 0; i < ccs_opt_count; i++) {
+			random_text(&ccs_opt_table[i], text, sizeof(text));
+			assert_int_equal(ccs_options_set(&a, ccs_opt_table[i].name, text, err,
+							 sizeof(err)), 0);
+		}
+		a.split = true; /* never a conflict */
+		a.cap = 0;
+		for (size_t i = 0; i < ccs_opt_count; i++) {
+			ccs_options_format(&a, &ccs_opt_table[i], text, sizeof(text));
+			sprintf(file + strlen(file), "%s = %s\n", ccs_opt_table[i].name,
+				ccs_conf_quote(text, quoted, sizeof(quoted)));
+		}
+		write_file("user.conf", file);
+		if (load_as("app", &b))
+			fail_msg("%s%s", file, heard);
+		for (size_t i = 0; i < ccs_opt_count; i++)
+			assert_string_equal(ccs_options_format(&a, &ccs_opt_table[i], text, sizeof(text)),
+					    ccs_options_format(&b, &ccs_opt_table[i], err, sizeof(err)));
+	}
+}
+
+static const struct { const char *name, *text, *part; } refused[] = {
+	{ "mode", "enforced", "did you mean 'enforce'" },
+	{ "mode", "", "off|observe|enforce" },
+	{ "mode", "1", "off|observe|enforce" },
+	{ "cc", "timly", "did you mean 'timely'" },
+	{ "cc", "bbr", "timely, " },
+	{ "cc", "", "algorithm" },
+	{ "cc", "timely:bta=0.5", "did you mean 'beta'" },
+	{ "cc", "timely:beta=2", "beta" },
+	{ "cc", "timely:beta", "param=value" },
+	{ "cc", "timely:beta=0.5,", "param=value" },
+	{ "cc", "timely:t_low=10g", "t_low" },
+	{ "cc", "timely:variant=paper", "snippet" },
+	{ "cc", "timely:min_rate=10g,max_rate=1g", "above max_rate" },
+	{ "cc", "timely:t_high=1us,t_low=2us", "above t_high" },
+	{ "line_rate", "0", "auto" },
+	{ "line_rate", "inf", "out of range" },
+	{ "line_rate", "10GBps", "10g" },
+	{ "line_rate", "fast", "10g" },
+	{ "max_rate", "auto", "inf" },
+	{ "max_rate", "-1g", "rate" },
+	{ "max_rate", "10 g", "rate" },
+	{ "base_rtt", "10g", "50us" },
+	{ "base_rtt", "0", "auto" },
+	{ "segment", "100", "256" },
+	{ "segment", "2g", "1g" },
+	{ "cap", "64kbit", "64k" },
+	{ "split", "maybe", "neither y nor n" },
+	{ "split", "", "neither y nor n" },
+	{ "split_imm", "2", "neither y nor n" },
+	{ "log_level", "warning", "did you mean 'warn'" },
+	{ "log_level", "loud", "error|warn|info|debug" },
+	{ "log_file", "a\nb", "control character" },
+	{ "max_rat", "10g", "did you mean 'max_rate'" },
+	{ "MODE", "off", "did you mean 'mode'" },
+	{ "linerate", "10g", "did you mean 'line_rate'" },
+	{ "cpa", "1m", "did you mean 'cap'" },
+	{ "", "10g", "no option" },
+};
+
+static void refusals_are_loud_and_change_nothing(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		struct ccs_options o, before;
+		char err[512] = "";
+
+		ccs_options_default(&before);
+		o = before;
+		if (!ccs_options_set(&o, refused[i].name, refused[i].text, err, sizeof(err)))
+			fail_msg("%s=%s was taken", refused[i].name, refused[i].text);
+		assert_memory_equal(&o, &before, sizeof(o));
+		if (!strstr(err, refused[i].name) || !strstr(err, refused[i].part))
+			fail_msg("%s=%s: %s", refused[i].name, refused[i].text, err);
+	}
+}
+
+static void too_long_text_is_refused(void **state)
+{
+	char text[4096], err[128];
+	struct ccs_options o;
+
+	(void)state;
+	ccs_options_default(&o);
+	memset(text, 'a', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	for (size_t i = 0; i < ccs_opt_count; i++) {
+		assert_int_equal(ccs_options_set(&o, ccs_opt_table[i].name, text, err, sizeof(err)), -1);
+		assert_non_null(strstr(err, ccs_opt_table[i].name));
+	}
+	assert_int_equal(ccs_options_set(&o, text, "y", err, sizeof(err)), -1);
+	text[sizeof(o.report)] = '\0';
+	assert_int_equal(ccs_options_set(&o, "report", text, err, sizeof(err)), -1);
+	text[sizeof(o.report) - 1] = '\0';
+	assert_int_equal(ccs_options_set(&o, "report", text, err, sizeof(err)), 0);
+}
+
+static void no_source_means_defaults(void **state)
+{
+	struct ccs_options o, def;
+	char **old = environ;
+
+	(void)state;
+	ccs_options_default(&def);
+	unsetenv("CCSHIM_CONFIG");
+	unlink("etc/ccshim.conf");
+	assert_int_equal(load_as("app", &o), 0);
+	assert_memory_equal(&o, &def, sizeof(o));
+	environ = NULL;
+	assert_int_equal(load_as("app", &o), 0);
+	assert_int_equal(ccs_options_load(&o, NULL, NULL, NULL), 0);
+	environ = old;
+	assert_int_equal(origin_of("mode"), CCS_FROM_DEFAULT);
+}
+
+static void later_sources_win(void **state)
+{
+	struct ccs_options o;
+
+	(void)state;
+	write_file("etc/ccshim.conf", "mode=off\ncc = none\nlog_level = info\n");
+	write_file("user.conf", "cc = fixed:rate=1g\nlog_level=debug\n");
+	setenv("CCSHIM_LOG_LEVEL", "error", 1);
+	assert_int_equal(load_as("app", &o), 0);
+	assert_int_equal(o.mode, CCS_MODE_OFF);
+	assert_string_equal(o.cc, "fixed:rate=1g");
+	assert_int_equal(o.log_level, CCS_LOG_ERROR);
+	assert_int_equal(origin_of("mode"), CCS_FROM_SYSTEM_FILE);
+	assert_int_equal(origin_of("cc"), CCS_FROM_USER_FILE);
+	assert_int_equal(origin_of("log_level"), CCS_FROM_ENV);
+	assert_int_equal(origin_of("split"), CCS_FROM_DEFAULT);
+}
+
+static void the_user_file_is_found(void **state)
+{
+	struct ccs_options o;
+	char cwd[512];
+
+	(void)state;
+	assert_non_null(getcwd(cwd, sizeof(cwd)));
+	mkdir(".config", 0700);
+	write_file(".config/ccshim.conf", "mode = off\n");
+	write_file("ccshim.conf", "mode = observe\n");
+	unsetenv("CCSHIM_CONFIG");
+	setenv("HOME", cwd, 1);
+	assert_int_equal(load_as("app", &o), 0);
+	assert_int_equal(o.mode, CCS_MODE_OFF);
+	setenv("XDG_CONFIG_HOME", ".", 1); /* relative: not valid */
+	assert_int_equal(load_as("app", &o), 0);
+	assert_int_equal(o.mode, CCS_MODE_OFF);
+	setenv("XDG_CONFIG_HOME", cwd, 1);
+	assert_int_equal(load_as("app", &o), 0);
+	assert_int_equal(o.mode, CCS_MODE_OBSERVE);
+	setenv("CCSHIM_CONFIG", "", 1);
+	assert_int_equal(load_as("app", &o), 0);
+	assert_int_equal(o.mode, CCS_MODE_ENFORCE);
+	unlink("ccshim.conf");
+}
+
+static void a_named_file_must_be_readable(void **state)
+{
+	struct ccs_options o;
+
+	(void)state;
+	setenv("CCSHIM_CONFIG", "nowhere.conf", 1);
+	assert_int_equal(load_as("app", &o), 1);
+	assert_non_null(strstr(heard, "nowhere.conf: cannot be read: No such file"));
+	setenv("CCSHIM_CONFIG", "etc", 1);
+	assert_int_equal(load_as("app", &o), 1);
+	assert_non_null(strstr(heard, "etc: cannot be read: Is a directory"));
+	mkfifo("fifo", 0600);
+	setenv("CCSHIM_CONFIG", "fifo", 1);
+	load_as("app", &o); /* does not hang */
+}
+
+static void sections_apply_by_program(void **state)
+{
+	struct ccs_options o;
+
+	(void)state;
+	write_file("etc/ccshim.conf", "[app \"ib_*\"]\nreport = sys\nmode = off\n");
+	write_file("user.conf",
+		   "log_level = info   # for all\n"
+		   "log_file = a#b\n"
+		   "split = n\n"
+		   "\n"
+		   "[app \"ib_write*\"]\n"
+		   "log_level = debug\n"
+		   "[app \"ib_*\"]  # the second that matches\n"
+		   "log_level = error\n"
+		   "cc = none\n"
+		   "[app \"*\"]\n"
+		   "cc = fixed\n"
+		   "mode = observe\r\n");
+	assert_int_equal(load_as("ib_write_bw", &o), 0);
+	assert_int_equal(o.log_level, CCS_LOG_DEBUG); /* the first section that names it */
+	assert_string_equal(o.cc, "none");
+	assert_string_equal(o.log_file, "a#b");
+	assert_false(o.split);                        /* no section names it */
+	assert_string_equal(o.report, "sys");
+	assert_int_equal(o.mode, CCS_MODE_OBSERVE);   /* a later file wins */
+
+	assert_int_equal(load_as("ib_send_bw", &o), 0);
+	assert_int_equal(o.log_level, CCS_LOG_ERROR);
+	assert_int_equal(load_as("python3", &o), 0);
+	assert_int_equal(o.log_level, CCS_LOG_INFO);
+	assert_string_equal(o.cc, "fixed");
+	assert_string_equal(o.report, "");
+}
+
+static const struct { const char *file, *where, *part; } mistakes[] = {
+	{ "mode = off\nmode\n", ":2: ", "malformed" },
+	{ "= off\n", ":1: ", "malformed" },
+	{ "my mode = off\n", ":1: ", "malformed" },
+	{ "report = \"x\n", ":1: ", "malformed" },
+	{ "report = \"x\" # y\n", ":1: ", "malformed" },
+	{ "\n\n# c\nmod = off\n", ":4: ", "did you mean 'mode'" },
+	{ "max_rate = fast", ":1: ", "max_rate: 'fast' is not a rate" },
+	{ "[app \"other\"]\nmax_rate = fast\n", ":2: ", "max_rate: 'fast' is not a rate" },
+	{ "mode = off\nmode = observe\n", ":2: ", "mode is set for the second time" },
+	{ "[app \"*\"]\nmode=off\nmode=off\n", ":3: ", "mode is set for the second time" },
+	{ "[app ib_*]\n", ":1: ", "[app \"glob\"]" },
+	{ "[app \"x\"\n", ":1: ", "[app \"glob\"]" },
+	{ "[peer 10.0.0.0/24]\n", ":1: ", "[app \"glob\"]" },
+	{ "[\n", ":1: ", "[app \"glob\"]" },
+};
+
+static void mistakes_are_told_with_their_line(void **state)
+{
+	struct ccs_options o;
+	char where[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(mistakes) / sizeof(*mistakes); i++) {
+		write_file("user.conf", mistakes[i].file);
+		snprintf(where, sizeof(where), "user.conf%s", mistakes[i].where);
+		if (load_as("app", &o) != 1 || strncmp(heard, where, strlen(where)) != 0 ||
+		    !strstr(heard, mistakes[i].part))
+			fail_msg("%s: %s", mistakes[i].file, heard);
+	}
+}
+
+static void what_is_not_refused_still_counts(void **state)
+{
+	struct ccs_options o;
+	FILE *f;
+
+	(void)state;
+	write_file("etc/ccshim.conf", "mode = observe\n");
+	f = fopen("user.conf", "w");
+	assert_non_null(f);
+	fprintf(f, "mode = of\n[app \"app\"]\nmode = onn\ncc = none\nsplit=%01500d\nsplit_imm = y", 0);
+	fwrite("\0\ncap = 1m", 1, 10, f);
+	fclose(f);
+	assert_int_equal(load_as("app", &o), 4);
+	assert_int_equal(o.mode, CCS_MODE_OBSERVE);
+	assert_string_equal(o.cc, "none");
+	assert_true(o.split && !o.split_imm && o.cap == 1 << 20);
+	assert_non_null(strstr(heard, "user.conf:5: the line is too long"));
+	assert_non_null(strstr(heard, "user.conf:6: the line holds a zero byte"));
+}
+
+static void the_environment_is_checked(void **state)
+{
+	struct ccs_options o;
+
+	(void)state;
+	setenv("CCSHIM_MAX_RATE", "10x", 1);
+	setenv("CCSHIM_LINE_RATE", "25g", 1);
+	setenv("CCSHIM_MAX_RAT", "10g", 1);
+	setenv("CCSHIM_mode", "off", 1);
+	setenv("CCSHIM_QQQQQQQ", "1", 1);
+	setenv("CCSHIM_", "1", 1);
+	setenv("CCSHIMX", "1", 1);
+	setenv("CCSHIM_LIB", "/x", 1);
+	setenv("CCSHIM_LAB_CACHE", "/x", 1);
+	assert_int_equal(load_as("app", &o), 5);
+	assert_true(o.line_rate == 25e9 && isinf(o.max_rate) && o.mode == CCS_MODE_ENFORCE);
+	assert_non_null(strstr(heard, "CCSHIM_MAX_RATE: '10x' is not a rate"));
+	assert_non_null(strstr(heard, "no option CCSHIM_MAX_RAT; did you mean CCSHIM_MAX_RATE?\n"));
+	assert_non_null(strstr(heard, "no option CCSHIM_mode; did you mean CCSHIM_MODE?\n"));
+	assert_non_null(strstr(heard, "no option CCSHIM_QQQQQQQ\n"));
+}
+
+static void conflicts_fall_back(void **state)
+{
+	struct ccs_options o;
+
+	(void)state;
+	setenv("CCSHIM_SPLIT", "n", 1);
+	setenv("CCSHIM_SPLIT_IMM", "y", 1);
+	setenv("CCSHIM_SEGMENT", "64k", 1);
+	setenv("CCSHIM_CAP", "32k", 1);
+	assert_int_equal(load_as("app", &o), 2);
+	assert_non_null(strstr(heard, "split_imm: y needs split=y; it stays n\n"));
+	assert_non_null(strstr(heard, "cap: it is smaller than one segment of 64k; it stays auto\n"));
+	assert_true(!o.split && !o.split_imm && o.segment == 65536 && o.cap == 0);
+	assert_int_equal(origin_of("cap"), CCS_FROM_DEFAULT);
+}
+
+static void garbage_never_hurts(void **state)
+{
+	static const char letters[] = "=[]\"# \n\n\tappmodeccsplit_rt:*,?0123456789gkuynf";
+	char text[2000], value[512], err[512];
+	struct ccs_options o;
+
+	(void)state;
+	seed_start("garbage files and variables");
+	for (unsigned i = 0; i < 3000; i++) {
+		seed_garbage(text, sizeof(text), letters, sizeof(letters) - 1);
+		write_file("user.conf", text);
+		seed_garbage(text, 40, letters, sizeof(letters) - 1);
+		setenv("CCSHIM_CC", text, 1);
+		seed_garbage(text, 40, letters, sizeof(letters) - 1);
+		setenv("CCSHIM_SEGMENT", text, 1);
+		load_as("app", &o);
+		for (size_t k = 0; k < ccs_opt_count; k++) {
+			ccs_options_format(&o, &ccs_opt_table[k], value, sizeof(value));
+			assert_int_equal(ccs_opt_set(&o, &ccs_opt_table[k], value, err, sizeof(err)), 0);
+		}
+	}
+}
+
+static int enter_directory(void **state)
+{
+	static char dir[] = "/tmp/ccs-options-XXXXXX";
+
+	(void)state;
+	return !mkdtemp(dir) || chdir(dir) || mkdir("etc", 0700);
+}
+
+static int leave_directory(void **state)
+{
+	char dir[64];
+
+	(void)state;
+	unlink("etc/ccshim.conf");
+	unlink(".config/ccshim.conf");
+	unlink("user.conf");
+	unlink("fifo");
+	rmdir("etc");
+	rmdir(".config");
+	return !getcwd(dir, sizeof(dir)) || chdir("/") || rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_table_is_sound),
+		cmocka_unit_test(defaults_are_the_headers),
+		cmocka_unit_test(every_option_round_trips),
+		cmocka_unit_test_setup(a_written_file_reads_back, clean),
+		cmocka_unit_test(refusals_are_loud_and_change_nothing),
+		cmocka_unit_test(too_long_text_is_refused),
+		cmocka_unit_test_setup(no_source_means_defaults, clean),
+		cmocka_unit_test_setup(later_sources_win, clean),
+		cmocka_unit_test_setup(the_user_file_is_found, clean),
+		cmocka_unit_test_setup(a_named_file_must_be_readable, clean),
+		cmocka_unit_test_setup(sections_apply_by_program, clean),
+		cmocka_unit_test_setup(mistakes_are_told_with_their_line, clean),
+		cmocka_unit_test_setup(what_is_not_refused_still_counts, clean),
+		cmocka_unit_test_setup(the_environment_is_checked, clean),
+		cmocka_unit_test_setup(conflicts_fall_back, clean),
+		cmocka_unit_test_setup(garbage_never_hurts, clean),
+	};
+
+	return cmocka_run_group_tests_name("options", tests, enter_directory, leave_directory);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The pointer map: against an array, under churn, and with readers beside a writer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "seed.h"
+#include "verbs/ptrmap.h"
+
+enum { KEYS = 3000 };
+
+/* Addresses as an allocator gives them: close together, and some far apart. */
+static const void *key_of(unsigned i)
+{
+	return (const void *)(uintptr_t)(i % 7 ? 0x7f0000001000ull + 16ull * i
+					       : 0x550000000000ull + 4096ull * i);
+}
+
+static void *value_of(unsigned i, unsigned version)
+{
+	return (void *)(uintptr_t)(((uintptr_t)i << 20 | version) * 8 + 8);
+}
+
+static void an_empty_map_has_nothing(void **state)
+{
+	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
+
+	(void)state;
+	assert_null(ccs_ptrmap_get(&m, key_of(1)));
+	ccs_ptrmap_del(&m, key_of(1), value_of(1, 0));
+	assert_null(ccs_ptrmap_get(&m, key_of(1)));
+	assert_int_equal(ccs_ptrmap_put(&m, key_of(2), value_of(2, 0)), 0);
+	assert_null(ccs_ptrmap_get(&m, key_of(1)));
+}
+
+static void random_programs(void **state)
+{
+	static unsigned version[KEYS];
+	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
+	unsigned hits = 0;
+
+	(void)state;
+	seed_start("ptrmap");
+	for (unsigned step = 1; step < 400000; step++) {
+		/* the population grows and shrinks, so that tables are outgrown and trimmed */
+		const unsigned keys = step / 50000 % 2 ? 40 : KEYS;
+		const unsigned i = (unsigned)seed_below(keys);
+		void *want = version[i] ? value_of(i, version[i]) : NULL;
+		void *got = ccs_ptrmap_get(&m, key_of(i));
+
+		if (got != want)
+			fail_msg("step %u: key %u gives %p, not %p", step, i, got, want);
+		hits += !!got;
+		if (version[i] && seed_below(3)) {
+			ccs_ptrmap_del(&m, key_of(i), value_of(i, version[i]));
+			version[i] = 0;
+		} else if (!version[i]) {
+			version[i] = step;
+			assert_int_equal(ccs_ptrmap_put(&m, key_of(i), value_of(i, step)), 0);
+		}
+	}
+	assert_true(hits > 1000);
+	for (unsigned i = 0; i < KEYS; i++)
+		assert_ptr_equal(ccs_ptrmap_get(&m, key_of(i)),
+				 version[i] ? value_of(i, version[i]) : NULL);
+}
+
+/* Objects that come and go, with a few that stay, do not make the map grow. */
+static void churn_does_not_grow(void **state)
+{
+	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
+	size_t before;
+
+	(void)state;
+	if (!mallinfo2().uordblks)
+		skip(); /* a sanitizer's allocator does not tell */
+	for (unsigned i = 0; i < 20; i++)
+		ccs_ptrmap_put(&m, key_of(i), value_of(i, 0));
+	for (unsigned i = 100; i < 2000; i++) {
+		ccs_ptrmap_put(&m, key_of(i), value_of(i, 0));
+		ccs_ptrmap_del(&m, key_of(i), value_of(i, 0));
+	}
+	before = mallinfo2().uordblks;
+	for (unsigned round = 0; round < 300; round++)
+		for (unsigned i = 100; i < KEYS; i++) {
+			ccs_ptrmap_put(&m, key_of(i), value_of(i, 0));
+			ccs_ptrmap_del(&m, key_of(i), value_of(i, 0));
+		}
+	/* Outgrown tables are kept, so a handful of rebuilds would show. */
+	assert_true(mallinfo2().uordblks <= before + 16384);
+	for (unsigned i = 0; i < 20; i++)
+		assert_ptr_equal(ccs_ptrmap_get(&m, key_of(i)), value_of(i, 0));
+}
+
+/* An address that the allocator gives again must not show its former owner. */
+static void a_reused_key_shows_its_new_value(void **state)
+{
+	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
+
+	(void)state;
+	for (unsigned version = 1; version < 100000; version++) {
+		const unsigned i = version % 5;
+
+		assert_int_equal(ccs_ptrmap_put(&m, key_of(i), value_of(i, version)), 0);
+		assert_ptr_equal(ccs_ptrmap_get(&m, key_of(i)), value_of(i, version));
+		ccs_ptrmap_del(&m, key_of(i), value_of(i, version));
+		assert_null(ccs_ptrmap_get(&m, key_of(i)));
+	}
+}
+
+/*
+ * The allocator gives an address again before its former owner has been removed
+ * from the map: the new owner is found from then on, and the removal misses.
+ */
+static void a_successor_takes_over(void **state)
+{
+	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
+
+	(void)state;
+	ccs_ptrmap_put(&m, key_of(1), value_of(1, 1));
+	ccs_ptrmap_put(&m, key_of(1), value_of(1, 2));
+	assert_ptr_equal(ccs_ptrmap_get(&m, key_of(1)), value_of(1, 2));
+	ccs_ptrmap_del(&m, key_of(1), value_of(1, 1));
+	assert_ptr_equal(ccs_ptrmap_get(&m, key_of(1)), value_of(1, 2));
+	ccs_ptrmap_del(&m, key_of(1), value_of(1, 2));
+	assert_null(ccs_ptrmap_get(&m, key_of(1)));
+}
+
+/* Readers see, for keys that stay, always their value, whatever comes and goes beside them. */
+static struct ccs_ptrmap shared = CCS_PTRMAP_INIT;
+static atomic_bool stop;
+static atomic_uint wrong, looked;
+
+static void *reader(void *arg)
+{
+	unsigned n = (unsigned)(uintptr_t)arg;
+
+	while (!atomic_load(&stop)) {
+		const unsigned i = n++ % 500;
+		const uintptr_t got = (uintptr_t)ccs_ptrmap_get(&shared, key_of(i));
+
+		if (i < 100 ? got != (uintptr_t)value_of(i, 0)
+			    : got && (got / 8 - 1) / (1u << 20) < 100)
+			atomic_fetch_add(&wrong, 1);
+		atomic_fetch_add_explicit(&looked, 1, memory_order_relaxed);
+	}
+	return NULL;
+}
+
+static void readers_beside_a_writer(void **state)
+{
+	pthread_t thread[3];
+	unsigned version = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++)
+		ccs_ptrmap_put(&shared, key_of(i), value_of(i, 0));
+	for (unsigned t = 0; t < 3; t++)
+		pthread_create(&thread[t], NULL, reader, (void *)(uintptr_t)(t * 100));
+	/* Until the readers have had a good look, whatever the machine's load. */
+	while (atomic_load(&looked) < 200000 || version < 200) {
+		version++;
+		for (unsigned i = 100; i < 500; i++)
+			ccs_ptrmap_put(&shared, key_of(i), value_of(i, version % 1000));
+		for (unsigned i = 100; i < 500; i++)
+			ccs_ptrmap_del(&shared, key_of(i), value_of(i, version % 1000));
+	}
+	atomic_store(&stop, true);
+	for (unsigned t = 0; t < 3; t++)
+		pthread_join(thread[t], NULL);
+	assert_int_equal(atomic_load(&wrong), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_map_has_nothing),
+		cmocka_unit_test(random_programs),
+		cmocka_unit_test(churn_does_not_grow),
+		cmocka_unit_test(a_reused_key_shows_its_new_value),
+		cmocka_unit_test(a_successor_takes_over),
+		cmocka_unit_test(readers_beside_a_writer),
+	};
+
+	return cmocka_run_group_tests_name("ptrmap", tests, NULL, NULL);
+}

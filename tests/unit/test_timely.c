@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * TIMELY's snippet variant: against a golden trace made by somebody else, and
+ * against a second implementation below, straight from the published text.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cc/cc.h"
+#include "seed.h"
+
+#define RELATIVE 1e-9
+
+/* Parameter set P1 of tests/data/timely_params.csv, as a user would write it. */
+struct set {
+	double line, min_rtt, t_low, t_high, add, beta, alpha, min_rate, hai_thresh, n_hai, cap,
+		init_rate;
+};
+
+static FILE *data(const char *name)
+{
+	char path[512];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/tests/data/%s", getenv("top_srcdir"), name);
+	f = fopen(path, "r");
+	if (!f)
+		fail_msg("%s cannot be read", path);
+	return f;
+}
+
+static struct set read_set(const char *wanted)
+{
+	FILE *f = data("timely_params.csv");
+	char line[512], name[16];
+	struct set s;
+
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, "%15[^,],%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf", name,
+			   &s.line, &s.min_rtt, &s.t_low, &s.t_high, &s.add, &s.beta, &s.alpha,
+			   &s.min_rate, &s.hai_thresh, &s.n_hai, &s.cap, &s.init_rate) == 13 &&
+		    strcmp(name, wanted) == 0) {
+			fclose(f);
+			return s;
+		}
+	fclose(f);
+	fail_msg("there is no set %s", wanted);
+	return s;
+}
+
+static void parse(struct ccs_cc *cc, const char *spec)
+{
+	char err[256] = "";
+
+	memset(cc, 0, sizeof(*cc));
+	if (ccs_cc_parse(cc, spec, err, sizeof(err)))
+		fail_msg("%s: %s", spec, err);
+}
+
+static void start_set(struct ccs_cc *cc, const struct set *s)
+{
+	const struct ccs_cc_path path = { .line_rate = s->line, .base_rtt_us = 1, .segment = 1,
+					  .flows = 1 };
+	char spec[512];
+
+	snprintf(spec, sizeof(spec),
+		 "timely:variant=snippet,min_rtt=%.17g,t_low=%.17g,t_high=%.17g,add_rate=%.17g,"
+		 "beta=%.17g,alpha=%.17g,min_rate=%.17g,max_rate=%.17g,hai_thresh=%.17g,"
+		 "hai_n=%.17g,init_rate=%.17g", s->min_rtt, s->t_low, s->t_high, s->add, s->beta,
+		 s->alpha, s->min_rate, s->line, s->hai_thresh, s->n_hai, s->init_rate);
+	parse(cc, spec);
+	ccs_cc_start(cc, &path);
+}
+
+static void ack(struct ccs_cc *cc, double now_us, double rtt_us)
+{
+	const struct ccs_cc_ack a = { .now_us = now_us, .rtt_us = rtt_us, .bytes = 16384 };
+
+	cc->ops->on_ack(cc, &a);
+}
+
+static struct ccs_cc_obs observed(const struct ccs_cc *cc, const char *name)
+{
+	struct ccs_cc_obs obs[16];
+	const unsigned n = cc->ops->observe(cc, obs, 16);
+
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(obs[i].name, name) == 0)
+			return obs[i];
+	fail_msg("nothing is observed under the name %s", name);
+	return obs[0];
+}
+
+static void check_close(const char *what, int step, double got, double want)
+{
+	if (!(fabs(got - want) <= RELATIVE * fmax(fabs(want), 1e-300)) && got != want)
+		fail_msg("step %d: %s is %.17g, not %.17g", step, what, got, want);
+}
+
+static void golden_trace_ramp(void **state)
+{
+	const struct set p1 = read_set("P1");
+	FILE *f = data("timely_snippet_P1_ramp.csv");
+	struct ccs_cc cc;
+	char line[512], branch[32];
+	int step, rows = 0;
+	double t, rtt, before, after, avg, grad, df, neg;
+
+	(void)state;
+	start_set(&cc, &p1);
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%d,%lf,%lf,%lf,%lf,%31[^,],%lf,%lf,%lf,%lf", &step, &t, &rtt,
+			   &before, &after, branch, &avg, &grad, &df, &neg) != 10)
+			continue;
+		branch[strcspn(branch, "+")] = '\0'; /* "md+cap": the cap is no branch */
+		check_close("rate before", step, cc.out.rate, before);
+		ack(&cc, t, rtt);
+		check_close("rate after", step, cc.out.rate, after);
+		check_close("avg_rtt_diff_us", step, observed(&cc, "avg_rtt_diff_us").value, avg);
+		check_close("norm_grad", step, observed(&cc, "norm_grad").value, grad);
+		assert_true(observed(&cc, "neg_count").value == neg);
+		assert_string_equal(observed(&cc, "branch").text, branch);
+		rows++;
+	}
+	fclose(f);
+	assert_int_equal(rows, 12);
+}
+
+/* The published text once more, by hand, with a name for what happened. */
+struct ref {
+	double rate, prev, avg, last;
+	unsigned neg;
+	bool low, high, ai, hai, md, capped, floored, ceiled;
+};
+
+static void ref_ack(struct ref *r, const struct set *p, double now, double rtt)
+{
+	const double old = r->rate;
+	double diff, g, df, next;
+
+	memset(&r->low, 0, sizeof(*r) - offsetof(struct ref, low));
+	if (r->prev == 0)
+		r->prev = rtt;
+	diff = rtt - r->prev;
+	if (diff < 0)
+		r->neg++;
+	else
+		r->neg = 0;
+	r->avg = (1 - p->alpha) * r->avg + p->alpha * diff;
+	g = r->avg / p->min_rtt;
+	df = (now - r->last) / p->min_rtt;
+	if (df > 1)
+		df = 1;
+	r->prev = rtt;
+	r->last = now;
+	if (rtt < p->t_low) {
+		r->low = true;
+		next = old + p->add * df;
+	} else if (rtt > p->t_high) {
+		r->high = true;
+		next = old * (1 - df * p->beta * (1 - p->t_high / rtt));
+	} else if (g <= 0 && r->neg >= p->hai_thresh) {
+		r->hai = true;
+		next = old + p->n_hai * p->add * df;
+	} else if (g <= 0) {
+		r->ai = true;
+		next = old + p->add * df;
+	} else {
+		r->md = true;
+		next = old * (1 - p->beta * g);
+	}
+	if (next < 0.5 * old) {
+		r->capped = true;
+		next = 0.5 * old;
+	}
+	if (next > p->line) {
+		r->ceiled = true;
+		next = p->line;
+	}
+	if (next < p->min_rate) {
+		r->floored = true;
+		next = p->min_rate;
+	}
+	r->rate = next;
+}
+
+static void follow(struct ccs_cc *cc, struct ref *r, const struct set *p, double now, double rtt,
+		   int step)
+{
+	ack(cc, now, rtt);
+	ref_ack(r, p, now, rtt);
+	check_close("rate", step, cc->out.rate, r->rate);
+	check_close("average", step, observed(cc, "avg_rtt_diff_us").value, r->avg);
+	assert_true(observed(cc, "neg_count").value == r->neg);
+	assert_string_equal(observed(cc, "branch").text,
+			    r->low ? "low" : r->high ? "high" : r->ai ? "ai" : r->hai ? "hai"
+			    : "md");
+}
+
+static struct ref begin(struct ccs_cc *cc, const struct set *p)
+{
+	start_set(cc, p);
+	return (struct ref){ .rate = p->init_rate };
+}
+
+/* Random walks long enough that each branch and clamp is taken. */
+static void random_walks_equal_the_reference(void **state)
+{
+	struct ref seen = { 0 };
+
+	(void)state;
+	seed_start("walks");
+	for (int walk = 0; walk < 400; walk++) {
+		struct set p = read_set(walk % 2 ? "P1" : "P3");
+		double now = 0, rtt = p.min_rtt;
+		struct ccs_cc cc;
+		struct ref r;
+
+		p.alpha = walk % 3 ? 0.02 : 0.875;
+		p.init_rate = p.line / (double)(1 + seed_below(50));
+		r = begin(&cc, &p);
+		for (int step = 0; step < 200; step++) {
+			const double pull = (double)seed_below(1000) / 1000;
+
+			now += p.min_rtt * 3 * (double)seed_below(1000) / 1000;
+			if (seed_below(20) == 0) /* a burst, or the queue drains */
+				rtt = p.min_rtt + pull * pull * 2 * p.t_high;
+			else if (step / 10 % 2)
+				rtt -= pull * (rtt - p.min_rtt) / 8;
+			else
+				rtt += pull * p.t_low / 2;
+			follow(&cc, &r, &p, now, rtt, step);
+			seen.low |= r.low, seen.high |= r.high, seen.ai |= r.ai;
+			seen.hai |= r.hai, seen.md |= r.md, seen.capped |= r.capped;
+			seen.ceiled |= r.ceiled, seen.floored |= r.floored;
+		}
+	}
+	assert_true(seen.low && seen.high && seen.ai && seen.hai && seen.md);
+	assert_true(seen.capped && seen.ceiled && seen.floored);
+}
+
+/* (a) At exactly T_low or T_high the gradient decides. */
+static void a_thresholds_are_strict(void **state)
+{
+	const struct set p = read_set("P1");
+	struct ccs_cc cc;
+	struct ref r = begin(&cc, &p);
+
+	(void)state;
+	follow(&cc, &r, &p, 100, p.t_low, 0);
+	assert_true(r.ai);
+	follow(&cc, &r, &p, 200, p.t_high, 1);
+	assert_true(r.md);
+	follow(&cc, &r, &p, 300, nextafter(p.t_high, INFINITY), 2);
+	assert_true(r.high);
+	follow(&cc, &r, &p, 400, nextafter(p.t_low, 0), 3);
+	assert_true(r.low);
+}
+
+/* (b) The gradient's memory goes on where it is not used. */
+static void b_state_is_kept_in_every_branch(void **state)
+{
+	const struct set p = read_set("P1");
+	struct ccs_cc cc;
+	struct ref r = begin(&cc, &p);
+	double before;
+
+	(void)state;
+	follow(&cc, &r, &p, 100, 20, 0);
+	follow(&cc, &r, &p, 200, 45, 1);
+	assert_true(r.low);
+	assert_true(observed(&cc, "avg_rtt_diff_us").value == 0.02 * 25);
+	before = observed(&cc, "avg_rtt_diff_us").value;
+	follow(&cc, &r, &p, 300, 2000, 2);
+	assert_true(r.high);
+	check_close("average", 2, observed(&cc, "avg_rtt_diff_us").value,
+		    0.98 * before + 0.02 * 1955);
+	for (int i = 0; i < 4; i++)
+		follow(&cc, &r, &p, 400 + i, 1900 - i, 3 + i);
+	assert_true(observed(&cc, "neg_count").value == 4);
+}
+
+/* (c) The first acknowledgement has a whole delta_factor; the next has its share. */
+static void c_delta_factor(void **state)
+{
+	const struct set p = read_set("P1");
+	struct set small = p;
+	struct ccs_cc cc;
+
+	(void)state;
+	small.init_rate = 1e9;
+	start_set(&cc, &small);
+	ack(&cc, 100, 20);
+	check_close("rate", 0, cc.out.rate, 1e9 + p.add);
+	ack(&cc, 105, 20);
+	check_close("rate", 1, cc.out.rate, 1e9 + 1.25 * p.add);
+	ack(&cc, 500, 20);
+	check_close("rate", 2, cc.out.rate, 1e9 + 2.25 * p.add);
+	/* the decrease above T_high is scaled too: (1 - 5/20 * 0.8 * (1 - 1000/2000)) */
+	ack(&cc, 505, 2000);
+	check_close("rate", 3, cc.out.rate, (1e9 + 2.25 * p.add) * 0.9);
+}
+
+/* (d) The floor is applied last, so it wins over a lower ceiling. */
+static void d_the_floor_wins(void **state)
+{
+	struct set p = read_set("P1");
+	struct ccs_cc cc;
+
+	(void)state;
+	p.min_rate = 2e9;
+	p.line = 1e9; /* becomes max_rate */
+	start_set(&cc, &p);
+	ack(&cc, 100, 20);
+	assert_true(cc.out.rate == 2e9);
+}
+
+/* (e) neg counts raw differences: a fall of the average is neither needed nor enough. */
+static void e_raw_differences_are_counted(void **state)
+{
+	struct set p = read_set("P1");
+	struct ccs_cc cc;
+	struct ref r;
+
+	(void)state;
+	p.alpha = 0.875;
+	p.init_rate = 1e9;
+	r = begin(&cc, &p);
+	follow(&cc, &r, &p, 100, 500, 0);
+	for (int i = 1; i <= 6; i++) {
+		follow(&cc, &r, &p, 100 + 100 * i, 500 - 10 * i, i);
+		assert_true(i < 5 ? r.ai : r.hai);
+	}
+	follow(&cc, &r, &p, 1000, 440, 7); /* no change: the count starts over, the average falls */
+	assert_true(r.ai && r.neg == 0 && r.avg < 0);
+}
+
+/* (f) One decrease takes at most half, whatever the gradient. */
+static void f_half_at_most(void **state)
+{
+	struct set p = read_set("P1");
+	struct ccs_cc cc;
+	struct ref r;
+
+	(void)state;
+	p.alpha = 0.875;
+	r = begin(&cc, &p);
+	follow(&cc, &r, &p, 100, 60, 0);
+	follow(&cc, &r, &p, 200, 900, 1);
+	assert_true(r.capped);
+	assert_true(cc.out.rate == 5e9);
+	p.min_rate = 4e9; /* and the floor still wins over the cap */
+	r = begin(&cc, &p);
+	follow(&cc, &r, &p, 100, 60, 0);
+	follow(&cc, &r, &p, 200, 500, 1);
+	follow(&cc, &r, &p, 300, 900, 2);
+	assert_true(r.floored && cc.out.rate == 4e9);
+}
+
+/* (g) The gradient's decrease is not scaled by delta_factor. */
+static void g_gradient_decrease_is_not_scaled(void **state)
+{
+	const struct set p = read_set("P1");
+	struct ccs_cc near, far;
+
+	(void)state;
+	start_set(&near, &p);
+	start_set(&far, &p);
+	ack(&near, 100, 60);
+	ack(&far, 100, 60);
+	ack(&near, 100.5, 160);
+	ack(&far, 200, 160);
+	check_close("rate", 0, near.out.rate, 1e10 * (1 - 0.8 * 2.0 / 20));
+	assert_true(near.out.rate == far.out.rate);
+}
+
+static double param(const struct ccs_cc *cc, const char *name)
+{
+	for (unsigned i = 0; i < cc->ops->nparams; i++)
+		if (strcmp(cc->ops->params[i].name, name) == 0)
+			return cc->param[i];
+	fail_msg("there is no parameter %s", name);
+	return 0;
+}
+
+static void start_at(struct ccs_cc *cc, double base_rtt_us, double noise_us, double segment)
+{
+	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = base_rtt_us,
+					  .noise_us = noise_us, .segment = segment, .flows = 4 };
+
+	parse(cc, "timely");
+	ccs_cc_start(cc, &path);
+}
+
+/* Not the factors, which are a matter of tuning, but what must hold with any. */
+static void parameters_are_derived_from_the_path(void **state)
+{
+	const double ser = 8e6 * 16384 / 10e9;
+	struct ccs_cc cc, noisy, coarse;
+
+	(void)state;
+	start_at(&cc, 20, 3, 16384);
+	start_at(&noisy, 20, 30, 16384);
+	start_at(&coarse, 20, 3, 65536);
+	for (unsigned i = 0; i < cc.ops->nparams; i++)
+		assert_true(isfinite(cc.param[i]));
+	assert_true(param(&cc, "min_rtt") >= 20);
+	assert_true(param(&cc, "t_low") >= 20 + 3 + ser); /* else an idle path reads as loaded */
+	assert_true(param(&cc, "t_high") >= param(&cc, "t_low") + ser);
+	assert_true(param(&noisy, "t_low") > param(&cc, "t_low"));
+	assert_true(param(&noisy, "t_high") > param(&cc, "t_high"));
+	assert_true(param(&coarse, "t_low") > param(&cc, "t_low"));
+	assert_true(param(&cc, "add_rate") > 0 && param(&cc, "add_rate") <= 10e9 / 100);
+	assert_true(param(&cc, "min_rate") > 0 && param(&cc, "min_rate") <= 10e9 / 16); /* sixteen flows fit */
+	check_close("max_rate", 0, param(&cc, "max_rate"), 10e9);
+	check_close("init_rate", 0, param(&cc, "init_rate"), 2.5e9);
+	check_close("beta", 0, param(&cc, "beta"), 0.8);
+	check_close("alpha", 0, param(&cc, "alpha"), 0.02);
+	assert_true(cc.out.rate == 2.5e9);
+	assert_true(cc.out.window == 0);
+}
+
+/* What the user gave stays; what was derived follows the path; the rate does neither. */
+static void a_better_known_path_moves_only_derived_values(void **state)
+{
+	struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .segment = 16384,
+				    .flows = 1 };
+	struct ccs_cc cc;
+	double rate, before;
+
+	(void)state;
+	parse(&cc, "timely:t_low=77us,init_rate=3g");
+	ccs_cc_start(&cc, &path);
+	ack(&cc, 100, 20);
+	rate = cc.out.rate;
+	assert_true(rate > 3e9);
+	before = param(&cc, "min_rtt");
+	path.base_rtt_us = 400;
+	ccs_cc_repath(&cc, &path);
+	assert_true(param(&cc, "t_low") == 77);
+	assert_true(param(&cc, "min_rtt") > before);
+	assert_true(cc.out.rate == rate);
+	ccs_cc_start(&cc, &path);
+	assert_true(cc.out.rate == 3e9);
+	assert_true(observed(&cc, "neg_count").value == 0);
+}
+
+static const struct { const char *spec, *says; } wrong[] = {
+	{ "", "no algorithm ''" },
+	{ "timelly", "no algorithm 'timelly'" },
+	{ "timely:", "is not param=value" },
+	{ "timely:beta", "is not param=value" },
+	{ "timely:beta=0.5,", "is not param=value" },
+	{ "timely:gamma=1", "no parameter 'gamma'" },
+	{ "timely:beta=", "is not a value for beta" },
+	{ "timely:beta=x", "is not a value for beta" },
+	{ "timely:beta=1.5", "outside" },
+	{ "timely:t_low=5g", "is not a value for t_low in us" },
+	{ "timely:min_rtt=0", "outside" },
+	{ "timely:add_rate=inf", "outside" },
+	{ "timely:variant=papyrus", "no variant" },
+	{ "fixed:rate=50us", "is not a value for rate in bit/s" },
+	{ "fixed:rate=0", "outside" },
+	{ "none:rate=1g", "no parameter 'rate'" },
+};
+
+static void wrong_specs_are_refused_and_change_nothing(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct ccs_cc cc, before;
+		char err[256] = "";
+
+		parse(&cc, "timely:beta=0.5");
+		before = cc;
+		if (!ccs_cc_parse(&cc, wrong[i].spec, err, sizeof(err)))
+			fail_msg("'%s' was taken", wrong[i].spec);
+		if (!strstr(err, wrong[i].says))
+			fail_msg("'%s' says \"%s\", not \"%s\"", wrong[i].spec, err, wrong[i].says);
+		assert_memory_equal(&cc, &before, sizeof(cc));
+	}
+}
+
+static void an_endless_spec_is_refused(void **state)
+{
+	static char spec[4096];
+	struct ccs_cc cc = { 0 };
+	char err[256] = "";
+
+	(void)state;
+	memset(spec, 'a', sizeof(spec) - 1);
+	assert_int_equal(ccs_cc_parse(&cc, spec, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "longer than"));
+	assert_null(cc.ops);
+}
+
+static void garbage_never_crashes_the_parser(void **state)
+{
+	static const char letters[] = "timelyfxdno:=,.0123456789kmgus_brath";
+	unsigned taken = 0;
+
+	(void)state;
+	seed_start("garbage");
+	for (int i = 0; i < 50000; i++) {
+		struct ccs_cc cc = { 0 };
+		char text[64] = "timely:", err[256];
+
+		seed_garbage(text + (i % 2 ? 7 : 0), sizeof(text) - 7, letters,
+			     sizeof(letters) - 1);
+		if (ccs_cc_parse(&cc, text, err, sizeof(err)) == 0)
+			taken++;
+		else
+			assert_true(*err);
+	}
+	assert_true(taken < 50000);
+}
+
+static void units_and_choices_are_understood(void **state)
+{
+	const struct ccs_cc_path path = { .line_rate = 1e9, .base_rtt_us = 1, .segment = 1,
+					  .flows = 1 };
+	struct ccs_cc cc;
+
+	(void)state;
+	parse(&cc, "timely:variant=snippet,t_high=2ms,add_rate=5mbit,t_low=1500ns,min_rate=100k");
+	ccs_cc_start(&cc, &path);
+	assert_true(param(&cc, "t_high") == 2000);
+	assert_true(param(&cc, "t_low") == 1.5);
+	assert_true(param(&cc, "add_rate") == 5e6);
+	assert_true(param(&cc, "min_rate") == 100e3);
+	assert_true(param(&cc, "variant") == 0);
+	parse(&cc, "fixed:rate=250m");
+	ccs_cc_start(&cc, &path);
+	ack(&cc, 10, 1e6);
+	assert_true(cc.out.rate == 250e6);
+	parse(&cc, "none");
+	ccs_cc_start(&cc, &path);
+	ack(&cc, 10, 1e6);
+	assert_true(isinf(cc.out.rate) && cc.out.window == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(golden_trace_ramp),
+		cmocka_unit_test(random_walks_equal_the_reference),
+		cmocka_unit_test(a_thresholds_are_strict),
+		cmocka_unit_test(b_state_is_kept_in_every_branch),
+		cmocka_unit_test(c_delta_factor),
+		cmocka_unit_test(d_the_floor_wins),
+		cmocka_unit_test(e_raw_differences_are_counted),
+		cmocka_unit_test(f_half_at_most),
+		cmocka_unit_test(g_gradient_decrease_is_not_scaled),
+		cmocka_unit_test(parameters_are_derived_from_the_path),
+		cmocka_unit_test(a_better_known_path_moves_only_derived_values),
+		cmocka_unit_test(wrong_specs_are_refused_and_change_nothing),
+		cmocka_unit_test(an_endless_spec_is_refused),
+		cmocka_unit_test(garbage_never_crashes_the_parser),
+		cmocka_unit_test(units_and_choices_are_understood),
+	};
+
+	return cmocka_run_group_tests_name("timely", tests, NULL, NULL);
+}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The preload as an application sees it, over the fake provider. Each program
+# starts itself again with both preloaded (rig.c), so none needs a wrapper.
+if HAVE_CMOCKA
+verbs_ldadd = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
+verbs_programs = tests/verbs/test_alloc tests/verbs/test_diff tests/verbs/test_error tests/verbs/test_event \
+	tests/verbs/test_fork tests/verbs/test_life tests/verbs/test_modes \
+	tests/verbs/test_post tests/verbs/test_split tests/verbs/test_split_imm \
+	tests/verbs/test_threads tests/verbs/test_timestamp
+check_PROGRAMS += $(verbs_programs) tests/verbs/traffic
+TESTS += $(verbs_programs)
+if HAVE_BATS
+TESTS += tests/verbs/report.bats
+endif
+EXTRA_DIST += tests/verbs/report.bats
+rig = tests/verbs/rig.c tests/verbs/rig.h
+
+tests_verbs_test_alloc_SOURCES = tests/verbs/test_alloc.c $(rig)
+tests_verbs_test_alloc_LDADD = $(verbs_ldadd)
+tests_verbs_test_diff_SOURCES = tests/verbs/test_diff.c $(rig)
+tests_verbs_test_diff_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
+tests_verbs_test_diff_LDADD = $(verbs_ldadd)
+tests_verbs_test_error_SOURCES = tests/verbs/test_error.c $(rig)
+tests_verbs_test_error_LDADD = $(verbs_ldadd)
+tests_verbs_test_event_SOURCES = tests/verbs/test_event.c $(rig)
+tests_verbs_test_event_LDADD = $(verbs_ldadd)
+tests_verbs_test_fork_SOURCES = tests/verbs/test_fork.c $(rig)
+tests_verbs_test_fork_LDADD = $(verbs_ldadd)
+tests_verbs_test_life_SOURCES = tests/verbs/test_life.c $(rig)
+tests_verbs_test_life_LDADD = $(verbs_ldadd)
+tests_verbs_test_modes_SOURCES = tests/verbs/test_modes.c $(rig)
+tests_verbs_test_modes_LDADD = $(verbs_ldadd)
+tests_verbs_test_post_SOURCES = tests/verbs/test_post.c $(rig)
+tests_verbs_test_post_LDADD = $(verbs_ldadd)
+tests_verbs_test_split_SOURCES = tests/verbs/test_split.c $(rig)
+tests_verbs_test_split_LDADD = $(verbs_ldadd)
+tests_verbs_test_split_imm_SOURCES = tests/verbs/test_split_imm.c $(rig)
+tests_verbs_test_split_imm_LDADD = $(verbs_ldadd)
+tests_verbs_test_threads_SOURCES = tests/verbs/test_threads.c $(rig)
+tests_verbs_test_threads_LDADD = $(verbs_ldadd)
+tests_verbs_test_timestamp_SOURCES = tests/verbs/test_timestamp.c $(rig)
+tests_verbs_test_timestamp_LDADD = $(verbs_ldadd)
+tests_verbs_traffic_SOURCES = tests/verbs/traffic.c $(rig)
+tests_verbs_traffic_LDADD = $(verbs_ldadd)
+endif

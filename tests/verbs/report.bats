@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The report at exit: valid JSON that says what traffic.c did.
+
+setup() {
+	report=$BATS_TEST_TMPDIR/report.json
+	export RIG_KEEP=1 CCSHIM_CC=none CCSHIM_SEGMENT=4k CCSHIM_CAP=8k CCSHIM_BASE_RTT=20us
+	export CCSHIM_REPORT=$report CCSHIM_LOG_LEVEL=error
+	export ASAN_OPTIONS=detect_leaks=0 # traffic.c leaves on purpose what it made
+}
+
+traffic() {
+	"$top_builddir/tests/verbs/traffic" "$1"
+}
+
+check() {
+	jq -e "$1" "$report" >/dev/null || { echo "not so: $1"; jq . "$report"; return 1; }
+}
+
+check_traffic() {
+	check '.program == "traffic" and .mode == "enforce" and (.pid | type) == "number"'
+	check '.qps | length == 2'
+	check '[.qps[] | select(.bytes == 8 * 3 * 4096)] | length == 1'
+	check '[.qps[] | select(.bytes == 0 and .segments == 0)] | length == 1'
+	check '[.qps[] | select(.wrs == 8 and .segments == 24 and .wrs_deferred > 0)] | length == 1'
+	check '.qps[] | .ifname == "fake0" and .port == 1 and .cc == "none"'
+	check '.qps[] | .segment_bytes == 4096 and .cap_bytes == 8192'
+	check '.qps[] | .line_rate_bps == 10000000000 and .base_rtt_us == 20'
+	check '[.qps[].lqpn] | unique | length == 2'
+	check '.qps[] | select(.wrs == 8) | .completions_hidden >= 8 and .rtt_samples > 0'
+	check '.qps[] | select(.wrs == 8) | .rtt_us | .min <= .p50 and .p50 <= .p90 and .p99 <= .max'
+	check '.qps[] | .rate_bps.now == null' # infinite
+	check '.qps_omitted == 0'
+}
+
+@test "a report of QPs that still live" {
+	traffic live
+	check_traffic
+}
+
+@test "a report of QPs that are gone" {
+	traffic destroy
+	check_traffic
+}
+
+@test "what passed is counted by reason" {
+	traffic live
+	check '.passes["not-rc"] == 2'
+	check '.passes["no-send-queue"] == 1'
+	check '.passes["unknown-cq"] == 1'
+	check '.passes["parent-domain"] == 1'
+	check '.passes["create-qp-ex"] == 1'
+	check '.passes["no-shadow-cq"] == 1'
+	check '.passes["iwarp"] == 0 and .passes["device-refused"] == 0'
+}
+
+@test "%p becomes the process id" {
+	CCSHIM_REPORT=$BATS_TEST_TMPDIR/r-%p.json traffic live
+	set -- "$BATS_TEST_TMPDIR"/r-*.json
+	[ $# -eq 1 ]
+	[ "$1" = "$BATS_TEST_TMPDIR/r-$(jq .pid "$1").json" ]
+}
+
+@test "TIMELY's parameters and state are in it" {
+	CCSHIM_CC=timely:beta=0.7 traffic live
+	check '.qps[0].cc == "timely" and .qps[0].parameters.beta == 0.7'
+	check '.qps[0].parameters.variant == "snippet"'
+	check '.qps[] | .rate_bps | .min <= .now and .now <= .max'
+	check '.qps[0].state | has("avg_rtt_diff_us")'
+}
+
+@test "mode off writes none" {
+	CCSHIM_MODE=off traffic live
+	[ ! -s "$report" ] || check '.qps == []'
+}
+
+@test "a report that cannot be written is no failure of the program" {
+	CCSHIM_REPORT=$BATS_TEST_TMPDIR/no/such/dir.json run traffic live
+	[ "$status" -eq 0 ]
+}

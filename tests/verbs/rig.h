@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TESTS_RIG_H
+#define CCS_TESTS_RIG_H
+/* Two connected QPs of one process on the fake provider, behind the shim. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../fake/fake.h"
+
+/*
+ * Start the program once more with the shim and the fake preloaded, and these
+ * variables ("CCSHIM_CC=none") set, ending in NULL. Returns in that process.
+ */
+void rig_exec(char **argv, ...);
+
+struct rig_conf {
+	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_inline;
+	int cqe;
+	bool sig_all, channel, one_cq;
+	uint8_t max_rd_atomic;
+	enum ibv_qp_type type;
+};
+
+struct rig {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *scq, *rcq;
+	struct ibv_qp *a, *b;            /* a sends */
+	unsigned char *src, *dst;
+	struct ibv_mr *smr, *dmr;
+	struct rig_conf conf;
+	struct fake_counts before;
+};
+
+enum { RIG_BUF = 1 << 20 };
+
+/* Zeros in conf are replaced by something usual. */
+void rig_open(struct rig *r, struct rig_conf conf);
+void rig_close(struct rig *r);
+struct ibv_context *rig_device(void);
+/* The capacities of the QP that this thread made last, as they were reported. */
+extern _Thread_local struct ibv_qp_cap rig_cap;
+struct ibv_qp *rig_qp(struct rig *r, struct ibv_cq *scq, struct ibv_cq *rcq);
+void rig_connect(struct rig *r, struct ibv_qp *qp, uint32_t dest);
+int rig_state(struct ibv_qp *qp, enum ibv_qp_state state);
+void rig_to_rts(struct rig *r, struct ibv_qp *qp, uint32_t dest);
+
+/* A WR from src + offset to dst + offset. sge must live as long as it. */
+struct ibv_send_wr rig_wr(const struct rig *r, struct ibv_sge *sge, uint64_t wr_id,
+			  enum ibv_wr_opcode opcode, uint64_t offset, uint32_t len,
+			  unsigned int flags);
+/* Post one; 0 or the code. */
+int rig_post(struct rig *r, uint64_t wr_id, enum ibv_wr_opcode opcode, uint64_t offset,
+	     uint32_t len, unsigned int flags);
+int rig_recv(struct rig *r, uint64_t wr_id, uint64_t offset, uint32_t len);
+
+/* Poll until n have come; fails the test when nothing comes any more. */
+void rig_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+/* The same, with the held device stepped meanwhile. */
+void rig_poll_stepping(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+/* Polls for a while; the test fails if anything comes. */
+void rig_poll_nothing(struct ibv_cq *cq);
+void rig_fill(struct rig *r);
+bool rig_patience(unsigned *spins); /* false: hang, after much of it */
+
+/* WQEs that the device saw of a QP. */
+size_t rig_seen_of(const struct ibv_qp *qp, struct fake_wqe_seen *out, size_t max);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Every single allocation of the shim fails once: what the application asked
+ * for is created all the same, and works, controlled or not.
+ */
+#include "rig.h"
+
+#define K4 4096u
+
+/* The program's own allocator goes before the C library's, for preloaded objects too. */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
+#define CAN_FAIL true
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t n, size_t size);
+__attribute__((visibility("default"))) void *malloc(size_t size);
+__attribute__((visibility("default"))) void *calloc(size_t n, size_t size);
+
+static _Thread_local int countdown; /* to the one that fails; 0: none does */
+
+static bool fails(void)
+{
+	return countdown && --countdown == 0;
+}
+
+void *malloc(size_t size)
+{
+	return fails() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __libc_calloc(n, size);
+}
+#else
+#define CAN_FAIL false
+static int countdown;
+#endif
+
+static struct ibv_wc wc[64];
+
+static void use(struct rig *r, struct ibv_qp *qp, struct ibv_cq *cq)
+{
+	struct ibv_qp *a = r->a;
+
+	rig_to_rts(r, qp, r->b->qp_num);
+	r->a = qp;
+	memset(r->dst, 0, 10 * K4);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(rig_post(r, i, IBV_WR_RDMA_WRITE, 0, 10 * K4,
+					  i == 3 ? IBV_SEND_SIGNALED : 0), 0);
+	rig_poll(cq, 1, wc);
+	assert_true(wc->wr_id == 3 && wc->status == IBV_WC_SUCCESS);
+	assert_memory_equal(r->src, r->dst, 10 * K4);
+	rig_poll_nothing(cq);
+	r->a = a;
+}
+
+static void create_qp(void **state)
+{
+	unsigned controlled = 0, passed = 0;
+	bool reached = true;
+	struct rig r;
+
+	(void)state;
+	if (!CAN_FAIL)
+		skip();
+	rig_open(&r, (struct rig_conf){ 0 });
+	for (int k = 1; reached; k++) {
+		struct ibv_cq *cq = ibv_create_cq(r.ctx, 64, NULL, NULL, 0);
+		struct ibv_qp *qp;
+
+		countdown = k;
+		qp = rig_qp(&r, cq, cq);
+		reached = !countdown;
+		countdown = 0;
+		if (!qp)
+			fail_msg("no QP when allocation %d fails", k);
+		controlled += qp->send_cq != cq;
+		passed += qp->send_cq == cq;
+		use(&r, qp, cq);
+		assert_int_equal(ibv_destroy_qp(qp), 0);
+		assert_int_equal(ibv_destroy_cq(cq), 0);
+	}
+	assert_true(controlled >= 1 && passed >= 4);
+	rig_close(&r);
+}
+
+static void create_cq(void **state)
+{
+	bool reached = true;
+	unsigned refused = 0;
+	struct rig r;
+
+	(void)state;
+	if (!CAN_FAIL)
+		skip();
+	rig_open(&r, (struct rig_conf){ 0 });
+	for (int k = 1; reached; k++) {
+		struct ibv_cq *cq;
+		struct ibv_qp *qp;
+
+		countdown = k;
+		cq = ibv_create_cq(r.ctx, 64, NULL, NULL, 0);
+		reached = !countdown;
+		countdown = 0;
+		if (!cq) { /* the device itself has no memory */
+			refused++;
+			continue;
+		}
+		qp = rig_qp(&r, cq, cq);
+		assert_non_null(qp);
+		use(&r, qp, cq);
+		assert_int_equal(ibv_destroy_qp(qp), 0);
+		assert_int_equal(ibv_destroy_cq(cq), 0);
+	}
+	assert_true(refused <= 2); /* the fake's own two */
+	rig_close(&r);
+}
+
+static void open_device(void **state)
+{
+	struct ibv_device **list;
+	bool reached = true;
+	unsigned opened = 0;
+
+	(void)state;
+	if (!CAN_FAIL)
+		skip();
+	list = ibv_get_device_list(NULL);
+	for (int k = 1; reached; k++) {
+		struct ibv_context *ctx;
+		struct ibv_pd *pd;
+
+		countdown = k;
+		ctx = ibv_open_device(list[0]);
+		reached = !countdown;
+		countdown = 0;
+		if (!ctx)
+			continue;
+		opened++;
+		pd = ibv_alloc_pd(ctx);
+		assert_non_null(pd);
+		ibv_dealloc_pd(pd);
+		assert_int_equal(ibv_close_device(ctx), 0);
+	}
+	assert_true(opened >= 2);
+	ibv_free_device_list(list);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(create_qp),
+		cmocka_unit_test(create_cq),
+		cmocka_unit_test(open_device),
+	};
+
+	(void)argc;
+	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+		 "CCSHIM_BASE_RTT=20us", "CCSHIM_LOG_LEVEL=error", NULL);
+	return cmocka_run_group_tests_name("alloc", tests, NULL, NULL);
+}

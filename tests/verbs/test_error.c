@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Failures and state changes while WRs wait in the shim (hazards 9, 11): one
+ * segment of 4 KiB is in flight, the rest is deferred.
+ */
+#include "rig.h"
+
+#define K4 4096u
+
+static struct ibv_wc wc[64];
+
+static void expect(const struct ibv_wc *w, uint64_t wr_id, enum ibv_wc_status status)
+{
+	if (w->wr_id != wr_id || w->status != status)
+		fail_msg("wr_id %llu with status %d, not %llu with %d",
+			 (unsigned long long)w->wr_id, w->status, (unsigned long long)wr_id,
+			 status);
+}
+
+/* n WRs of two segments each, each third one signalled. */
+static void post_many(struct rig *r, unsigned first, unsigned n)
+{
+	for (unsigned i = first; i < first + n; i++)
+		assert_int_equal(rig_post(r, i, IBV_WR_RDMA_WRITE, i * 2 * K4, 2 * K4,
+					  i % 3 == 2 ? IBV_SEND_SIGNALED : 0), 0);
+}
+
+static void again(struct rig *r)
+{
+	assert_int_equal(rig_state(r->a, IBV_QPS_RESET), 0);
+	rig_to_rts(r, r->a, r->b->qp_num);
+	fake_hold(false);
+	assert_int_equal(rig_post(r, 555, IBV_WR_RDMA_WRITE, 0, 9 * K4, IBV_SEND_SIGNALED), 0);
+	rig_poll(r->scq, 1, wc);
+	expect(wc, 555, IBV_WC_SUCCESS);
+	rig_poll_nothing(r->scq);
+}
+
+/* The k-th segment fails: its WR is told once, the later ones flushed, earlier ones fine. */
+static void failure_in_the_middle_of_a_split(void **state)
+{
+	(void)state;
+	for (unsigned k = 0; k < 8; k++) {
+		const unsigned failing = k / 2;
+		struct rig r;
+		int n = 0;
+
+		rig_open(&r, (struct rig_conf){ 0 });
+		fake_hold(true);
+		fake_fail_cqe(k, IBV_WC_RETRY_EXC_ERR);
+		post_many(&r, 0, 4);
+		rig_poll_stepping(r.scq, (failing > 2 ? 1 : 0) + 4 - (int)failing, wc);
+		if (failing > 2)
+			expect(&wc[n++], 2, IBV_WC_SUCCESS);
+		expect(&wc[n++], failing, IBV_WC_RETRY_EXC_ERR);
+		for (unsigned i = failing + 1; i < 4; i++)
+			expect(&wc[n++], i, IBV_WC_WR_FLUSH_ERR);
+		rig_poll_nothing(r.scq);
+		again(&r);
+		rig_close(&r);
+	}
+}
+
+/* With the siblings of the failing segment in flight already. */
+static void failure_with_siblings_in_flight(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 8 });
+	fake_hold(false);
+	/* warm up, so that the window is the whole cap */
+	for (int i = 0; i < 20; i++) {
+		rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8 * K4, IBV_SEND_SIGNALED);
+		rig_poll(r.scq, 1, wc);
+	}
+	fake_hold(true);
+	rig_post(&r, 7, IBV_WR_RDMA_WRITE, 0, 30 * K4, 0);
+	rig_post(&r, 8, IBV_WR_RDMA_WRITE, 0, K4, 0);
+	fake_fail_cqe(1, IBV_WC_REM_ACCESS_ERR);
+	rig_poll_stepping(r.scq, 2, wc);
+	expect(&wc[0], 7, IBV_WC_REM_ACCESS_ERR);
+	expect(&wc[1], 8, IBV_WC_WR_FLUSH_ERR);
+	rig_poll_nothing(r.scq);
+	again(&r);
+	rig_close(&r);
+}
+
+/* A real protection error, half of a WR beyond the registered memory. */
+static void memory_errors_are_the_devices_own(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, RIG_BUF - 3 * K4, 6 * K4, 0), 0);
+	assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, 6 * K4, 0), 0);
+	rig_poll(r.scq, 2, wc);
+	assert_true(wc[0].wr_id == 1 && (wc[0].status == IBV_WC_REM_ACCESS_ERR ||
+					 wc[0].status == IBV_WC_LOC_PROT_ERR));
+	expect(&wc[1], 2, IBV_WC_WR_FLUSH_ERR);
+	rig_poll_nothing(r.scq);
+	again(&r);
+	rig_close(&r);
+}
+
+static void modify_to_err_flushes_in_order(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	fake_hold(true);
+	post_many(&r, 0, 12);
+	assert_int_equal(rig_state(r.a, IBV_QPS_ERR), 0);
+	rig_poll(r.scq, 12, wc);
+	for (unsigned i = 0; i < 12; i++)
+		expect(&wc[i], i, IBV_WC_WR_FLUSH_ERR);
+	/* and what is posted to a failed QP is flushed as well */
+	post_many(&r, 20, 16);
+	rig_poll(r.scq, 16, wc);
+	for (unsigned i = 0; i < 16; i++)
+		expect(&wc[i], 20 + i, IBV_WC_WR_FLUSH_ERR);
+	rig_poll_nothing(r.scq);
+	again(&r);
+	rig_close(&r);
+}
+
+/* RESET: what waits is dropped without a word, what was completed before is still owed. */
+static void reset_drops_what_waits(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	for (unsigned done = 0; done < 6; done++) {
+		rig_open(&r, (struct rig_conf){ 0 });
+		fake_hold(true);
+		for (unsigned i = 0; i < 8; i++)
+			assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, K4,
+						  IBV_SEND_SIGNALED), 0);
+		fake_step(done); /* completions that nobody has looked at, at the reset */
+		assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+		while (ibv_poll_cq(r.scq, 1, wc) == 1)
+			assert_int_equal(wc->status, IBV_WC_SUCCESS);
+		assert_int_equal(fake_pending(), 0);
+		rig_poll_nothing(r.scq);
+		again(&r);
+		rig_close(&r);
+	}
+}
+
+/* SQD: nothing new begins, all is accepted, RTS goes on where it stopped. */
+static void sqd_holds_and_rts_resumes(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	fake_hold(true);
+	post_many(&r, 0, 3);
+	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
+	assert_int_equal(fake_step(100), 1); /* the one that had begun */
+	post_many(&r, 3, 3);
+	rig_poll_nothing(r.scq);
+	assert_int_equal(fake_pending(), 0);
+	assert_int_equal(rig_state(r.a, IBV_QPS_RTS), 0);
+	rig_poll_stepping(r.scq, 2, wc);
+	expect(&wc[0], 2, IBV_WC_SUCCESS);
+	expect(&wc[1], 5, IBV_WC_SUCCESS);
+	rig_close(&r);
+}
+
+static void a_refused_modify_changes_nothing(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	fake_hold(true);
+	post_many(&r, 0, 3);
+	fake_fail_modify_qp(0, EPERM);
+	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), EPERM);
+	fake_fail_modify_qp(0, EPERM);
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), EPERM);
+	fake_fail_modify_qp(0, EPERM);
+	assert_int_equal(rig_state(r.a, IBV_QPS_ERR), EPERM);
+	rig_poll_stepping(r.scq, 1, wc);
+	expect(wc, 2, IBV_WC_SUCCESS);
+	rig_close(&r);
+}
+
+/* An accepted WR that the device will not take after all fails as if the device had. */
+static void a_late_refusal_is_a_failed_qp(void **state)
+{
+	static const int codes[] = { ENOMEM, EINVAL, -EINVAL };
+
+	(void)state;
+	for (unsigned c = 0; c < 3; c++) {
+		struct rig r;
+
+		rig_open(&r, (struct rig_conf){ 0 });
+		fake_hold(true);
+		assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+		assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, K4, 0), 0);
+		assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+		fake_fail_post(0, codes[c], FAKE_BAD_WR);
+		rig_poll_stepping(r.scq, 3, wc);
+		expect(&wc[0], 1, IBV_WC_SUCCESS);
+		expect(&wc[1], 2, IBV_WC_WR_FLUSH_ERR);
+		expect(&wc[2], 3, IBV_WC_WR_FLUSH_ERR);
+		assert_int_equal(wc[1].qp_num, r.a->qp_num);
+		post_many(&r, 10, 16);
+		rig_poll(r.scq, 16, wc);
+		for (unsigned i = 0; i < 16; i++)
+			expect(&wc[i], 10 + i, IBV_WC_WR_FLUSH_ERR);
+		rig_poll_nothing(r.scq);
+		again(&r);
+		rig_close(&r);
+	}
+}
+
+/* The same in the middle of a split WR: its first segment is gone already. */
+static void a_late_refusal_within_a_split(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	fake_hold(true);
+	post_many(&r, 1, 3);
+	fake_fail_post(2, ENOMEM, FAKE_BAD_WR); /* after WR 1's rest and WR 2's first half */
+	rig_poll_stepping(r.scq, 2, wc);
+	expect(&wc[0], 2, IBV_WC_WR_FLUSH_ERR);
+	expect(&wc[1], 3, IBV_WC_WR_FLUSH_ERR);
+	rig_poll_nothing(r.scq);
+	again(&r);
+	rig_close(&r);
+}
+
+/* Behind unsignalled WQEs of which nobody will ever hear. */
+static void a_late_refusal_behind_silent_wqes(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	fake_hold(true);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+	for (unsigned i = 2; i < 6; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 8, 0), 0);
+	assert_int_equal(rig_post(&r, 6, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+	fake_fail_post(2, EINVAL, FAKE_BAD_WR);
+	rig_poll_stepping(r.scq, 1, wc);
+	expect(wc, 1, IBV_WC_SUCCESS);
+	for (uint64_t last = 1; last != 6;) {
+		rig_poll_stepping(r.scq, 1, wc);
+		assert_true(wc->wr_id > last && wc->status == IBV_WC_WR_FLUSH_ERR);
+		last = wc->wr_id;
+	}
+	rig_poll_nothing(r.scq);
+	again(&r);
+	rig_close(&r);
+}
+
+/* The receive side of a controlled QP is the device's own business. */
+static void receives_are_flushed_natively(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .one_cq = true });
+	rig_recv(&r, 31, 0, 10);
+	rig_recv(&r, 32, 0, 10);
+	assert_int_equal(rig_state(r.b, IBV_QPS_ERR), 0);
+	rig_poll(r.rcq, 2, wc);
+	expect(&wc[0], 31, IBV_WC_WR_FLUSH_ERR);
+	expect(&wc[1], 32, IBV_WC_WR_FLUSH_ERR);
+	/* and the sender learns of it */
+	rig_post(&r, 5, IBV_WR_RDMA_WRITE, 0, 20 * K4, 0);
+	rig_poll(r.scq, 1, wc);
+	expect(wc, 5, IBV_WC_RETRY_EXC_ERR);
+	rig_poll_nothing(r.scq);
+	rig_close(&r);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(failure_in_the_middle_of_a_split),
+		cmocka_unit_test(failure_with_siblings_in_flight),
+		cmocka_unit_test(memory_errors_are_the_devices_own),
+		cmocka_unit_test(modify_to_err_flushes_in_order),
+		cmocka_unit_test(reset_drops_what_waits),
+		cmocka_unit_test(sqd_holds_and_rts_resumes),
+		cmocka_unit_test(a_refused_modify_changes_nothing),
+		cmocka_unit_test(a_late_refusal_is_a_failed_qp),
+		cmocka_unit_test(a_late_refusal_within_a_split),
+		cmocka_unit_test(a_late_refusal_behind_silent_wqes),
+		cmocka_unit_test(receives_are_flushed_natively),
+	};
+
+	(void)argc;
+	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+		 "CCSHIM_BASE_RTT=20us", "CCSHIM_LOG_LEVEL=error", NULL);
+	return cmocka_run_group_tests_name("error", tests, NULL, NULL);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Completion channels, sleeping applications and the helper thread (hazard 13). */
+#include "rig.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#define K4 4096u
+
+static struct ibv_wc wc[64];
+
+/* Sleep on the channel as an application does; a minute is a hang. */
+static void sleep_for_event(struct rig *r)
+{
+	struct pollfd p = { .fd = r->channel->fd, .events = POLLIN };
+	struct ibv_cq *cq = NULL;
+	void *context = NULL;
+
+	if (poll(&p, 1, 60000) != 1)
+		fail_msg("no event woke the application");
+	assert_int_equal(ibv_get_cq_event(r->channel, &cq, &context), 0);
+	assert_true(cq == r->scq || cq == r->rcq);
+	assert_ptr_equal(context, r);
+}
+
+static bool event_is_there(struct rig *r)
+{
+	struct pollfd p = { .fd = r->channel->fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* Arm, poll until empty, sleep; acknowledge now and then. Gathers n completions. */
+static void gather_sleeping(struct rig *r, int n)
+{
+	unsigned unacked = 0;
+
+	for (int got = 0; got < n;) {
+		int some;
+
+		assert_int_equal(ibv_req_notify_cq(r->scq, 0), 0);
+		while ((some = ibv_poll_cq(r->scq, 64, wc)) > 0)
+			for (int i = 0; i < some; i++, got++) {
+				assert_int_equal(wc[i].wr_id, got);
+				assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
+			}
+		if (got < n) {
+			sleep_for_event(r);
+			if (++unacked % 3 == 0)
+				ibv_ack_cq_events(r->scq, 3);
+		}
+	}
+	if (unacked % 3)
+		ibv_ack_cq_events(r->scq, unacked % 3);
+}
+
+static void a_sleeper_with_deferred_wrs_is_served(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
+	for (int round = 0; round < 20; round++) {
+		for (unsigned i = 0; i < 10; i++)
+			assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 4 * K4,
+						  IBV_SEND_SIGNALED), 0);
+		gather_sleeping(&r, 10);
+	}
+	rig_close(&r);
+}
+
+static void a_sleeper_on_a_slow_link(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
+	fake_link(50, 10e9);
+	for (int round = 0; round < 10; round++) {
+		for (unsigned i = 0; i < 10; i++)
+			assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_READ, 0, 4 * K4,
+						  IBV_SEND_SIGNALED), 0);
+		gather_sleeping(&r, 10);
+	}
+	rig_close(&r);
+}
+
+/* rping's order: the notification is asked for when there is no QP yet. */
+static void armed_before_the_qp_exists(void **state)
+{
+	struct ibv_qp *qp;
+	struct ibv_cq *cq, *keep;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
+	keep = r.scq;
+	cq = ibv_create_cq(r.ctx, 16, &r, r.channel, 0);
+	assert_non_null(cq);
+	assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+	qp = rig_qp(&r, cq, cq);
+	assert_non_null(qp);
+	rig_to_rts(&r, qp, r.b->qp_num);
+	{
+		struct ibv_qp *a = r.a;
+
+		r.a = qp;
+		assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED), 0);
+		r.scq = cq;
+		sleep_for_event(&r);
+		r.a = a;
+		r.scq = keep;
+	}
+	ibv_ack_cq_events(cq, 1);
+	assert_int_equal(ibv_poll_cq(cq, 1, wc), 1);
+	assert_int_equal(wc->wr_id, 3);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	rig_close(&r);
+}
+
+/* Without arming and without a call: what was posted still goes out. */
+static void work_goes_on_while_the_application_is_away(void **state)
+{
+	unsigned spins = 0;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, i * 8 * K4, 8 * K4,
+					  IBV_SEND_SIGNALED), 0);
+	while (fake_seen_count() < 80)
+		if (!rig_patience(&spins))
+			fail_msg("only %zu of 80 segments went out", fake_seen_count());
+	rig_poll(r.scq, 10, wc);
+	assert_int_equal(wc[9].wr_id, 9);
+	assert_memory_equal(r.src, r.dst, 80 * K4);
+	rig_close(&r);
+}
+
+/* One acknowledgement for all, at the end, for events of both sorts of CQ. */
+static void acknowledged_in_bulk(void **state)
+{
+	unsigned events = 0;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
+	for (unsigned i = 0; i < 12; i++) {
+		assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
+		if (i % 2) {
+			rig_recv(&r, 1, 0, 100);
+			rig_post(&r, 1, IBV_WR_SEND, 0, 100, 0);
+		} else {
+			rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 100, IBV_SEND_SIGNALED);
+		}
+		sleep_for_event(&r);
+		events++;
+		rig_poll(r.scq, 1, wc);
+		while (event_is_there(&r)) {
+			sleep_for_event(&r);
+			events++;
+		}
+	}
+	ibv_ack_cq_events(r.scq, events);
+	rig_close(&r); /* would wait for ever for an event that is not acknowledged */
+}
+
+static atomic_bool destroyed;
+
+static void *destroy_cq(void *cq)
+{
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	atomic_store(&destroyed, true);
+	return NULL;
+}
+
+/* A CQ goes only after its events were acknowledged, from whichever thread. */
+static void destruction_waits_for_the_acknowledgement(void **state)
+{
+	const struct timespec nap = { .tv_nsec = 3000000 };
+	struct ibv_cq *cq;
+	struct ibv_qp *qp, *a;
+	pthread_t thread;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .channel = true });
+	for (int i = 0; i < 20; i++) {
+		struct ibv_cq *keep = r.scq;
+
+		atomic_store(&destroyed, false);
+		cq = ibv_create_cq(r.ctx, 16, &r, r.channel, 0);
+		qp = rig_qp(&r, cq, cq);
+		rig_to_rts(&r, qp, r.b->qp_num);
+		ibv_req_notify_cq(cq, 0);
+		a = r.a;
+		r.a = qp;
+		r.scq = cq;
+		rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED);
+		sleep_for_event(&r);
+		r.a = a;
+		r.scq = keep;
+		assert_int_equal(ibv_destroy_qp(qp), 0);
+		pthread_create(&thread, NULL, destroy_cq, cq);
+		nanosleep(&nap, NULL);
+		assert_false(atomic_load(&destroyed));
+		ibv_ack_cq_events(cq, 1);
+		pthread_join(thread, NULL);
+	}
+	rig_close(&r);
+}
+
+static void solicited_only_is_passed_on(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
+	ibv_req_notify_cq(r.scq, 1);
+	rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED);
+	rig_poll(r.scq, 1, wc);
+	assert_false(event_is_there(&r)); /* a send's success is never solicited */
+	rig_recv(&r, 7, 0, 100);
+	rig_post(&r, 1, IBV_WR_SEND, 0, 8, IBV_SEND_SOLICITED);
+	sleep_for_event(&r);
+	ibv_ack_cq_events(r.scq, 1);
+	rig_poll(r.scq, 1, wc);
+	ibv_req_notify_cq(r.scq, 1);
+	fake_fail_cqe(0, IBV_WC_RETRY_EXC_ERR);
+	rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, 8, 0);
+	sleep_for_event(&r); /* but its failure is */
+	ibv_ack_cq_events(r.scq, 1);
+	rig_poll(r.scq, 1, wc);
+	assert_int_equal(wc->status, IBV_WC_RETRY_EXC_ERR);
+	rig_close(&r);
+}
+
+/* An error of the CQ behind the application's is one of the application's. */
+static void async_errors_name_the_applications_cq(void **state)
+{
+	struct ibv_async_event event;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	for (int i = 0; i < 3; i++) {
+		fake_async_cq_err(i == 1 ? r.scq : r.a->send_cq);
+		assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
+		assert_int_equal(event.event_type, IBV_EVENT_CQ_ERR);
+		assert_ptr_equal(event.element.cq, r.scq);
+		ibv_ack_async_event(&event);
+	}
+	fake_async_event(r.a, IBV_EVENT_COMM_EST);
+	assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
+	assert_ptr_equal(event.element.qp, r.a);
+	ibv_ack_async_event(&event);
+	rig_close(&r); /* hangs if an acknowledgement went astray */
+}
+
+static void *destroy_qp(void *qp)
+{
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	atomic_store(&destroyed, true);
+	return NULL;
+}
+
+/* Destroying a QP waits for the acknowledgement of a thread that polls first. */
+static void polling_goes_on_while_a_qp_waits_to_go(void **state)
+{
+	const struct timespec nap = { .tv_nsec = 3000000 };
+	struct ibv_async_event event;
+	pthread_t thread;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	fake_async_event(r.a, IBV_EVENT_QP_FATAL);
+	assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
+	atomic_store(&destroyed, false);
+	pthread_create(&thread, NULL, destroy_qp, r.a);
+	nanosleep(&nap, NULL);
+	rig_poll_nothing(r.scq);
+	assert_false(atomic_load(&destroyed));
+	ibv_ack_async_event(&event);
+	pthread_join(thread, NULL);
+	r.a = NULL;
+	rig_close(&r);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sleeper_with_deferred_wrs_is_served),
+		cmocka_unit_test(a_sleeper_on_a_slow_link),
+		cmocka_unit_test(armed_before_the_qp_exists),
+		cmocka_unit_test(work_goes_on_while_the_application_is_away),
+		cmocka_unit_test(acknowledged_in_bulk),
+		cmocka_unit_test(destruction_waits_for_the_acknowledgement),
+		cmocka_unit_test(solicited_only_is_passed_on),
+		cmocka_unit_test(async_errors_name_the_applications_cq),
+		cmocka_unit_test(polling_goes_on_while_a_qp_waits_to_go),
+	};
+
+	(void)argc;
+	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+		 "CCSHIM_BASE_RTT=20us", NULL);
+	alarm(200);
+	return cmocka_run_group_tests_name("event", tests, NULL, NULL);
+}

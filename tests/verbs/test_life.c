@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Creation, refusal, queries, destruction, and what passes (hazards 5, 8, 12, 21, 24). */
+#include "rig.h"
+
+#define K4 4096u
+
+static struct ibv_wc wc[64];
+
+/* Controlled QPs have another send CQ behind the application's. */
+static bool controlled(const struct ibv_qp *qp, const struct ibv_cq *scq)
+{
+	return qp->send_cq != scq;
+}
+
+static void the_applications_own_values_are_told(void **state)
+{
+	struct ibv_qp_attr attr = { 0 };
+	struct ibv_qp_init_attr init = { 0 };
+	struct rig r;
+
+	(void)state;
+	for (int sig_all = 0; sig_all < 2; sig_all++) {
+		rig_open(&r, (struct rig_conf){ .max_send_wr = 23, .sig_all = sig_all });
+		assert_true(controlled(r.a, r.scq));
+		assert_true(fake_depth(r.a) > 23);
+		assert_int_equal(rig_cap.max_send_wr, 23);
+		assert_int_equal(rig_cap.max_send_sge, 4);
+		assert_int_equal(rig_cap.max_inline_data, 64);
+		assert_int_equal(ibv_query_qp(r.a, &attr, IBV_QP_CAP | IBV_QP_STATE, &init), 0);
+		assert_int_equal(attr.qp_state, IBV_QPS_RTS);
+		assert_int_equal(attr.cap.max_send_wr, 23);
+		assert_int_equal(init.cap.max_send_wr, 23);
+		assert_int_equal(init.sq_sig_all, sig_all);
+		assert_ptr_equal(init.send_cq, r.scq);
+		assert_ptr_equal(init.recv_cq, r.rcq);
+		assert_ptr_equal(init.qp_context, &r);
+		assert_ptr_equal(r.a->qp_context, &r);
+		rig_close(&r);
+	}
+}
+
+/* The init attributes are only told the capacities; all else stays as it was. */
+static void init_attributes_are_left_alone(void **state)
+{
+	struct ibv_qp_init_attr attr, before;
+	struct ibv_qp *qp;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	memset(&attr, 0, sizeof(attr));
+	attr.send_cq = r.scq;
+	attr.recv_cq = r.rcq;
+	attr.qp_type = IBV_QPT_RC;
+	attr.sq_sig_all = 1;
+	attr.cap = (struct ibv_qp_cap){ .max_send_wr = 5, .max_recv_wr = 6, .max_send_sge = 1,
+					.max_recv_sge = 1 };
+	before = attr;
+	qp = ibv_create_qp(r.pd, &attr);
+	assert_non_null(qp);
+	assert_memory_equal(&attr, &before, sizeof(attr));
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	rig_close(&r);
+}
+
+/* Refused with the larger queue, the QP is created with the application's own. */
+static void a_device_without_room_for_more(void **state)
+{
+	struct rig_conf conf = { .max_send_wr = 8 };
+	struct ibv_qp *qp;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, conf);
+	fake_limit_depth(8);
+	qp = rig_qp(&r, r.scq, r.rcq);
+	assert_non_null(qp);
+	assert_true(controlled(qp, r.scq));
+	assert_int_equal(fake_depth(qp), 8);
+	rig_to_rts(&r, qp, r.b->qp_num);
+	assert_int_equal(ibv_destroy_qp(r.a), 0);
+	r.a = qp;
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, i * 10 * K4, 10 * K4,
+					  IBV_SEND_SIGNALED), 0);
+	rig_poll(r.scq, 8, wc);
+	for (unsigned i = 0; i < 8; i++)
+		assert_true(wc[i].wr_id == i && wc[i].status == IBV_WC_SUCCESS);
+	assert_memory_equal(r.src, r.dst, 80 * K4);
+	rig_close(&r);
+}
+
+static void what_the_device_refuses_altogether(void **state)
+{
+	static const uint32_t depths[] = { 9, (1u << 14) + 1, UINT32_MAX - 100, UINT32_MAX };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 8 });
+	for (unsigned i = 0; i < 4; i++) {
+		fake_limit_depth(i ? UINT32_MAX : 8);
+		r.conf.max_send_wr = depths[i];
+		errno = 0;
+		assert_null(rig_qp(&r, r.scq, r.rcq));
+		assert_int_equal(errno, EINVAL);
+	}
+	r.conf.max_send_wr = 8;
+	rig_close(&r);
+}
+
+/* As many as the device has, with nothing left for splitting. */
+static void the_deepest_queue(void **state)
+{
+	struct ibv_device_attr attr;
+	struct ibv_qp *qp;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(ibv_query_device(r.ctx, &attr), 0);
+	r.conf.max_send_wr = (uint32_t)attr.max_qp_wr;
+	qp = rig_qp(&r, r.scq, r.rcq);
+	assert_non_null(qp);
+	assert_int_equal(rig_cap.max_send_wr, attr.max_qp_wr);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	rig_close(&r);
+}
+
+/* Without a CQ of its own the shim lets the QP pass, and traffic flows as the device does it. */
+static void without_a_shadow_cq_it_passes(void **state)
+{
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	cq = ibv_create_cq(r.ctx, 16, NULL, NULL, 0);
+	fake_fail_create_cq(0, ENOMEM);
+	qp = rig_qp(&r, cq, cq);
+	assert_non_null(qp);
+	assert_false(controlled(qp, cq));
+	rig_to_rts(&r, qp, r.b->qp_num);
+	assert_int_equal(ibv_destroy_qp(r.a), 0);
+	r.a = qp;
+	fake_seen_clear();
+	assert_int_equal(rig_post(&r, 99, IBV_WR_RDMA_WRITE, 0, 10 * K4, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(fake_seen_count(), 1);
+	assert_int_equal(fake_seen(0).wr_id, 99);
+	rig_poll(cq, 1, wc);
+	assert_true(wc->wr_id == 99 && wc->status == IBV_WC_SUCCESS);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	r.a = NULL;
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	rig_close(&r);
+}
+
+static void cqs_with_qps_are_busy(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(ibv_destroy_cq(r.scq), EBUSY);
+	assert_int_equal(ibv_destroy_cq(r.rcq), EBUSY);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 9 * K4, IBV_SEND_SIGNALED), 0);
+	rig_poll(r.scq, 1, wc);
+	rig_close(&r); /* and the shadow CQs go with them: it counts */
+}
+
+static void a_refused_destroy_changes_nothing(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	fake_hold(true);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 9 * K4, IBV_SEND_SIGNALED), 0);
+	fake_fail_destroy_qp(0, EBUSY);
+	assert_int_equal(ibv_destroy_qp(r.a), EBUSY);
+	rig_poll_stepping(r.scq, 1, wc);
+	assert_true(wc->wr_id == 1 && wc->status == IBV_WC_SUCCESS);
+	rig_close(&r);
+}
+
+/* Deferred WRs go with their QP; another of the same number is not mistaken for it. */
+static void destroyed_with_work_left_and_its_number_reused(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	for (unsigned round = 0; round < 50; round++) {
+		const uint32_t num = r.a->qp_num;
+		uint64_t ready = 0;
+
+		fake_hold(true);
+		for (unsigned i = 0; i < 10; i++)
+			assert_int_equal(rig_post(&r, 1000 + i, IBV_WR_RDMA_WRITE, 0, K4,
+						  IBV_SEND_SIGNALED), 0);
+		fake_step(round % 3);
+		assert_int_equal(ibv_destroy_qp(r.a), 0);
+		fake_next_qp_num(num);
+		r.a = rig_qp(&r, r.scq, r.rcq);
+		assert_int_equal(r.a->qp_num, num);
+		rig_to_rts(&r, r.a, r.b->qp_num);
+		fake_hold(false);
+		assert_int_equal(rig_post(&r, round, IBV_WR_RDMA_WRITE, 0, 3 * K4,
+					  IBV_SEND_SIGNALED), 0);
+		do {
+			rig_poll(r.scq, 1, wc);
+			assert_int_equal(wc->status, IBV_WC_SUCCESS);
+			if (wc->wr_id >= 1000) /* what was done before is still owed, in order */
+				assert_int_equal(wc->wr_id, 1000 + ready++);
+		} while (wc->wr_id >= 1000);
+		assert_int_equal(wc->wr_id, round);
+		assert_true(ready <= round % 3);
+		rig_poll_nothing(r.scq);
+	}
+	rig_close(&r);
+}
+
+/* Every WQE, signalled or not, may come back: there is an entry for each of them. */
+static void a_storm_of_flushes_fits(void **state)
+{
+	enum { N = 40, EACH = 100 };
+	static struct ibv_qp *qp[N];
+	unsigned told[N] = { 0 };
+	struct ibv_qp *a;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_send_wr = EACH, .cqe = N * EACH });
+	a = r.a;
+	fake_hold(true);
+	for (int i = 0; i < N; i++) {
+		r.a = qp[i] = rig_qp(&r, r.scq, r.rcq);
+		rig_to_rts(&r, qp[i], r.b->qp_num);
+		for (unsigned k = 0; k < EACH; k++)
+			assert_int_equal(rig_post(&r, (uint64_t)i, IBV_WR_RDMA_WRITE, 0, 8, 0), 0);
+	}
+	for (int i = 0; i < N; i++)
+		assert_int_equal(rig_state(qp[i], IBV_QPS_ERR), 0);
+	assert_int_equal(fake_counts().overruns, 0);
+	for (int i = 0; i < N * EACH; i++) {
+		rig_poll(r.scq, 1, wc);
+		assert_int_equal(wc->status, IBV_WC_WR_FLUSH_ERR);
+		told[wc->wr_id]++;
+	}
+	for (int i = 0; i < N; i++) {
+		assert_int_equal(told[i], EACH);
+		assert_int_equal(ibv_destroy_qp(qp[i]), 0);
+	}
+	r.a = a;
+	rig_close(&r);
+}
+
+/* Many, so that shadow CQs fill and further ones are made. */
+static void many_qps_on_one_cq(void **state)
+{
+	enum { N = 120 };
+	static struct ibv_qp *qp[N];
+	unsigned cqs = 0;
+	struct ibv_qp *a;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 100, .cqe = 4000 });
+	a = r.a;
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < N; i++) {
+			qp[i] = rig_qp(&r, r.scq, r.rcq);
+			assert_true(qp[i] && controlled(qp[i], r.scq));
+			rig_to_rts(&r, qp[i], r.b->qp_num);
+		}
+		for (int k = 0; k < 5; k++)
+			for (int i = 0; i < N; i++) {
+				r.a = qp[i];
+				assert_int_equal(rig_post(&r, (uint64_t)i, IBV_WR_RDMA_WRITE, 0,
+							  3 * K4, IBV_SEND_SIGNALED), 0);
+			}
+		for (int i = 0; i < 5 * N; i++) {
+			rig_poll(r.scq, 1, wc);
+			assert_int_equal(wc->qp_num, qp[wc->wr_id]->qp_num);
+		}
+		rig_poll_nothing(r.scq);
+		for (int i = 0; i < N; i++)
+			assert_int_equal(ibv_destroy_qp(qp[i]), 0);
+		if (!cqs)
+			cqs = fake_counts().cqs;
+		assert_int_equal(fake_counts().cqs, cqs); /* their room is used again */
+	}
+	r.a = a;
+	rig_close(&r);
+}
+
+static void uc_and_ud_pass(void **state)
+{
+	struct ibv_qp *ud;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .type = IBV_QPT_UC });
+	assert_false(controlled(r.a, r.scq));
+	r.conf.type = IBV_QPT_UD;
+	ud = rig_qp(&r, r.scq, r.rcq);
+	assert_false(controlled(ud, r.scq));
+	assert_int_equal(rig_post(&r, 42, IBV_WR_RDMA_WRITE, 0, 10 * K4, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(fake_seen_count(), 1);
+	assert_int_equal(fake_seen(0).wr_id, 42);
+	rig_poll(r.scq, 1, wc);
+	assert_int_equal(wc->wr_id, 42);
+	assert_int_equal(ibv_destroy_qp(ud), 0);
+	rig_close(&r);
+}
+
+static void extended_cqs_and_qps_pass(void **state)
+{
+	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 16 };
+	struct ibv_qp_init_attr_ex qp_attr = { 0 };
+	struct ibv_cq_ex *cq;
+	struct ibv_qp *qp;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	cq = ibv_create_cq_ex(r.ctx, &cq_attr);
+	assert_non_null(cq);
+	qp = rig_qp(&r, ibv_cq_ex_to_cq(cq), r.rcq);
+	assert_non_null(qp);
+	assert_false(controlled(qp, ibv_cq_ex_to_cq(cq)));
+	rig_to_rts(&r, qp, r.b->qp_num);
+	ibv_destroy_qp(r.a);
+	r.a = qp;
+	assert_int_equal(rig_post(&r, 5, IBV_WR_RDMA_WRITE, 0, 9 * K4, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(ibv_poll_cq(ibv_cq_ex_to_cq(cq), 4, wc), 1);
+	assert_int_equal(wc->wr_id, 5);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+
+	qp_attr.send_cq = qp_attr.recv_cq = r.scq;
+	qp_attr.qp_type = IBV_QPT_RC;
+	qp_attr.pd = r.pd;
+	qp_attr.cap.max_send_wr = 4;
+	qp_attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	qp = ibv_create_qp_ex(r.ctx, &qp_attr);
+	assert_non_null(qp);
+	assert_false(controlled(qp, r.scq));
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	qp_attr.comp_mask = IBV_QP_INIT_ATTR_PD; /* the old call in disguise */
+	qp = ibv_create_qp_ex(r.ctx, &qp_attr);
+	assert_non_null(qp);
+	assert_true(controlled(qp, r.scq));
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	r.a = NULL;
+	rig_close(&r);
+}
+
+static void thread_domains_pass(void **state)
+{
+	struct ibv_td_init_attr td_attr = { 0 };
+	struct ibv_parent_domain_init_attr attr = { 0 };
+	struct ibv_pd *pd, *keep;
+	struct ibv_td *td;
+	struct ibv_qp *qp;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	td = ibv_alloc_td(r.ctx, &td_attr);
+	attr.pd = r.pd;
+	attr.td = td;
+	pd = ibv_alloc_parent_domain(r.ctx, &attr);
+	assert_true(td && pd);
+	keep = r.pd;
+	r.pd = pd;
+	qp = rig_qp(&r, r.scq, r.rcq);
+	r.pd = keep;
+	assert_non_null(qp);
+	assert_false(controlled(qp, r.scq));
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	ibv_dealloc_pd(pd);
+	ibv_dealloc_td(td);
+	rig_close(&r);
+}
+
+/* The library's record of a closed device does not confuse the next at that address. */
+static void devices_open_and_close(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		struct rig r;
+
+		rig_open(&r, (struct rig_conf){ 0 });
+		assert_true(controlled(r.a, r.scq));
+		rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 3 * K4, IBV_SEND_SIGNALED);
+		rig_poll(r.scq, 1, wc);
+		rig_close(&r);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_applications_own_values_are_told),
+		cmocka_unit_test(init_attributes_are_left_alone),
+		cmocka_unit_test(a_device_without_room_for_more),
+		cmocka_unit_test(what_the_device_refuses_altogether),
+		cmocka_unit_test(the_deepest_queue),
+		cmocka_unit_test(without_a_shadow_cq_it_passes),
+		cmocka_unit_test(cqs_with_qps_are_busy),
+		cmocka_unit_test(a_refused_destroy_changes_nothing),
+		cmocka_unit_test(destroyed_with_work_left_and_its_number_reused),
+		cmocka_unit_test(a_storm_of_flushes_fits),
+		cmocka_unit_test(many_qps_on_one_cq),
+		cmocka_unit_test(uc_and_ud_pass),
+		cmocka_unit_test(extended_cqs_and_qps_pass),
+		cmocka_unit_test(thread_domains_pass),
+		cmocka_unit_test(devices_open_and_close),
+	};
+
+	(void)argc;
+	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+		 "CCSHIM_BASE_RTT=20us", NULL);
+	return cmocka_run_group_tests_name("life", tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mode=observe: the device sees what the application posted, only on a CQ of
+ * ours. mode=off: nothing is touched. Each mode is a process of its own.
+ */
+#include "rig.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define K4 4096u
+
+static struct ibv_wc wc[64];
+
+static void observe_changes_nothing_on_the_wire(void **state)
+{
+	struct ibv_sge sge[10];
+	struct ibv_send_wr wr[10], *bad;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_rd_atomic = 1 });
+	fake_hold(true);
+	for (unsigned i = 0; i < 10; i++) {
+		wr[i] = rig_wr(&r, &sge[i], i, i % 3 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ,
+			       i * 20 * K4, 20 * K4, i % 4 == 1 ? IBV_SEND_SIGNALED : 0);
+		wr[i].next = i < 9 ? &wr[i + 1] : NULL;
+	}
+	assert_int_equal(ibv_post_send(r.a, wr, &bad), 0);
+	assert_int_equal(fake_seen_count(), 10);
+	for (unsigned i = 0; i < 10; i++) {
+		assert_int_equal(fake_seen(i).length, 20 * K4);
+		assert_int_equal(fake_seen(i).send_flags, wr[i].send_flags);
+		assert_int_equal(fake_seen(i).doorbell, fake_seen(0).doorbell);
+	}
+	rig_poll_stepping(r.scq, 3, wc);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(wc[i].wr_id, 4 * i + 1);
+	rig_close(&r);
+}
+
+static void off_is_off(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_ptr_equal(r.a->send_cq, r.scq);
+	assert_int_equal(fake_depth(r.a), 16);
+	assert_int_equal(rig_post(&r, 4711, IBV_WR_RDMA_WRITE, 0, 20 * K4, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(fake_seen_count(), 1);
+	assert_int_equal(fake_seen(0).wr_id, 4711);
+	rig_poll(r.scq, 1, wc);
+	assert_int_equal(fake_counts().cqs - r.before.cqs, 2);
+	rig_close(&r);
+}
+
+/* There a completion says nothing about the network. */
+static void iwarp_passes(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_ptr_equal(r.a->send_cq, r.scq);
+	rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 20 * K4, IBV_SEND_SIGNALED);
+	rig_poll(r.scq, 1, wc);
+	rig_close(&r);
+}
+
+static const struct {
+	const char *name, *setting;
+	void (*test)(void **state);
+} modes[] = {
+	{ "observe", "CCSHIM_MODE=observe", observe_changes_nothing_on_the_wire },
+	{ "off", "CCSHIM_MODE=off", off_is_off },
+	{ "iwarp", "FAKERDMA_TRANSPORT=iwarp", iwarp_passes },
+};
+
+static void each_in_its_own_process(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		char command[4096], exe[2048];
+		const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+		assert_true(n > 0);
+		exe[n] = '\0';
+		snprintf(command, sizeof(command), "'%s' %s >/dev/null", exe, modes[i].name);
+		if (system(command))
+			fail_msg("mode %s failed: run %s %s", modes[i].name, exe, modes[i].name);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest all[] = { cmocka_unit_test(each_in_its_own_process) };
+
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(*modes); i++) {
+		const struct CMUnitTest one[] = { { .name = modes[i].name,
+						    .test_func = modes[i].test } };
+
+		if (strcmp(argv[1], modes[i].name) != 0)
+			continue;
+		rig_exec(argv, "CCSHIM_CC=timely", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+			 modes[i].setting, NULL);
+		return cmocka_run_group_tests_name(modes[i].name, one, NULL, NULL);
+	}
+	return cmocka_run_group_tests_name("modes", all, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the device receives of a WR that is split, and what is never split (hazards 3, 18, 19). */
+#include "rig.h"
+
+#define K4 4096u
+
+static struct ibv_wc wc[16];
+static struct fake_wqe_seen seen[512];
+
+/* Segments of one WR: in order, without gap, none too long. Returns how many. */
+static size_t check_segments(const struct rig *r, size_t first, enum ibv_wr_opcode opcode,
+			     uint64_t remote, uint64_t len)
+{
+	const size_t all = rig_seen_of(r->a, seen, 512);
+	size_t n = 0;
+
+	for (uint64_t at = 0; at < len; n++) {
+		assert_true(first + n < all);
+		assert_int_equal(seen[first + n].opcode, opcode);
+		assert_true(seen[first + n].remote_addr == remote + at);
+		assert_true(seen[first + n].length <= K4 && seen[first + n].length > 0);
+		assert_true(seen[first + n].num_sge <= 4);
+		at += seen[first + n].length;
+		assert_true(at <= len);
+	}
+	return n;
+}
+
+static void scatter(struct rig *r, struct ibv_sge *sge, const uint32_t *len, const uint32_t *at)
+{
+	for (int i = 0; i < 4; i++)
+		sge[i] = (struct ibv_sge){ .addr = (uintptr_t)r->src + at[i], .length = len[i],
+					   .lkey = r->smr->lkey };
+}
+
+static const uint32_t lens[] = { 5000, 1, 9000, 4095 }, places[] = { 300000, 77, 100001, 50000 };
+
+static void a_write_of_several_pieces(void **state)
+{
+	const uint32_t total = 5000 + 1 + 9000 + 4095;
+	struct ibv_sge sge[4];
+	struct ibv_send_wr wr, *bad;
+	unsigned char *to;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	wr = rig_wr(&r, sge, 5, IBV_WR_RDMA_WRITE, 64, 0, IBV_SEND_SIGNALED);
+	scatter(&r, sge, lens, places);
+	wr.num_sge = 4;
+	assert_int_equal(ibv_post_send(r.a, &wr, &bad), 0);
+	rig_poll(r.scq, 1, wc);
+	assert_int_equal(wc->byte_len, total);
+	assert_int_equal(check_segments(&r, 0, IBV_WR_RDMA_WRITE, (uintptr_t)r.dst + 64, total), 5);
+	to = r.dst + 64;
+	for (int i = 0; i < 4; to += lens[i++])
+		assert_memory_equal(to, r.src + places[i], lens[i]);
+	assert_int_equal(to[0], 0);
+	rig_close(&r);
+}
+
+static void a_read_into_several_pieces(void **state)
+{
+	const uint32_t total = 5000 + 1 + 9000 + 4095;
+	struct ibv_sge sge[4];
+	struct ibv_send_wr wr, *bad;
+	unsigned char *from;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	memcpy(r.dst, r.src + 500000, 30000);
+	wr = rig_wr(&r, sge, 5, IBV_WR_RDMA_READ, 64, 0, IBV_SEND_SIGNALED);
+	scatter(&r, sge, lens, places);
+	wr.num_sge = 4;
+	assert_int_equal(ibv_post_send(r.a, &wr, &bad), 0);
+	rig_poll(r.scq, 1, wc);
+	assert_int_equal(wc->byte_len, total);
+	check_segments(&r, 0, IBV_WR_RDMA_READ, (uintptr_t)r.dst + 64, total);
+	from = r.dst + 64;
+	for (int i = 0; i < 4; from += lens[i++])
+		assert_memory_equal(from, r.src + places[i], lens[i]);
+	rig_close(&r);
+}
+
+/* Every way of cutting, every way of scattering. */
+static void random_scatter_lists(void **state)
+{
+	uint32_t x = 99;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	for (unsigned round = 0; round < 300; round++) {
+		struct ibv_sge sge[4];
+		struct ibv_send_wr wr, *bad;
+		uint32_t len[4], at[4], total = 0;
+		unsigned char *to = r.dst + 1000;
+
+		for (int i = 0; i < 4; i++) {
+			static const uint32_t some[] = { 0, 1, 4095, 4096, 4097, 8192, 12289,
+							 20000 };
+
+			x = x * 1664525 + 1013904223;
+			len[i] = some[x >> 29];
+			at[i] = (x >> 8) % 500000;
+			total += len[i];
+		}
+		memset(r.dst, 0, 100000);
+		wr = rig_wr(&r, sge, round, IBV_WR_RDMA_WRITE, 1000, 0, IBV_SEND_SIGNALED);
+		scatter(&r, sge, len, at);
+		wr.num_sge = 4;
+		assert_int_equal(ibv_post_send(r.a, &wr, &bad), 0);
+		rig_poll(r.scq, 1, wc);
+		assert_true(wc->wr_id == round && wc->status == IBV_WC_SUCCESS);
+		for (int i = 0; i < 4; to += len[i++])
+			assert_memory_equal(to, r.src + at[i], len[i]);
+		assert_int_equal(to[0], 0);
+		assert_int_equal(total, to - (r.dst + 1000));
+	}
+	rig_close(&r);
+}
+
+/* FENCE before the first segment, SOLICITED after the last, SIGNALED enough to see the end. */
+static void flags_of_the_segments(void **state)
+{
+	size_t n;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 10 * K4 + 9, IBV_SEND_SIGNALED |
+				  IBV_SEND_FENCE | IBV_SEND_SOLICITED), 0);
+	rig_poll(r.scq, 1, wc);
+	n = check_segments(&r, 0, IBV_WR_RDMA_WRITE, (uintptr_t)r.dst, 10 * K4 + 9);
+	assert_int_equal(n, 11);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(!!(seen[i].send_flags & IBV_SEND_FENCE), i == 0);
+		assert_int_equal(!!(seen[i].send_flags & IBV_SEND_SOLICITED), i == n - 1);
+	}
+	assert_true(seen[n - 1].send_flags & IBV_SEND_SIGNALED);
+	rig_close(&r);
+}
+
+static void what_is_never_split(void **state)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr, *bad;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_inline = 200 });
+	rig_recv(&r, 1, 0, 100000);
+	rig_recv(&r, 2, 0, 100000);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_SEND, 0, 100000, IBV_SEND_SIGNALED), 0);
+	wr = rig_wr(&r, &sge, 2, IBV_WR_RDMA_WRITE_WITH_IMM, 0, 100000, IBV_SEND_SIGNALED);
+	wr.imm_data = 4711;
+	assert_int_equal(ibv_post_send(r.a, &wr, &bad), 0);
+	assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, 0, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(rig_post(&r, 4, IBV_WR_RDMA_WRITE, 0, 200, IBV_SEND_SIGNALED |
+				  IBV_SEND_INLINE), 0);
+	assert_int_equal(rig_post(&r, 5, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8, IBV_SEND_SIGNALED), 0);
+	rig_poll(r.scq, 5, wc);
+	for (int i = 0; i < 5; i++)
+		assert_true(wc[i].wr_id == (uint64_t)i + 1 && wc[i].status == IBV_WC_SUCCESS);
+	assert_int_equal(rig_seen_of(r.a, seen, 512), 5);
+	assert_true(seen[0].length == 100000 && seen[1].length == 100000);
+	assert_int_equal(seen[1].imm, 4711);
+	assert_int_equal(seen[2].length, 0);
+	assert_true(seen[3].send_flags & IBV_SEND_INLINE);
+	rig_poll(r.rcq, 2, wc);
+	assert_int_equal(wc[1].opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+	assert_int_equal(wc[1].byte_len, 100000);
+	assert_int_equal(wc[1].imm_data, 4711);
+	rig_close(&r);
+}
+
+/* READ requests beyond what the peer takes would stall the queue behind them. */
+static void reads_outstanding_are_bounded(void **state)
+{
+	struct rig r;
+	unsigned spins = 0, most = 0;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_rd_atomic = 3 });
+	fake_hold(true);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_READ, 0, 40 * K4, IBV_SEND_SIGNALED), 0);
+	while (ibv_poll_cq(r.scq, 1, wc) == 0) {
+		const unsigned pending = fake_pending();
+
+		assert_true(pending <= 3);
+		most = pending > most ? pending : most;
+		fake_step(1);
+		if (!rig_patience(&spins))
+			fail_msg("stuck");
+	}
+	assert_int_equal(most, 3);
+	rig_close(&r);
+}
+
+/* Small unsignalled READs and atomics with one allowed at a time do not lock each other out. */
+static void unsignalled_reads_go_on(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_rd_atomic = 1 });
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(rig_post(&r, (uint64_t)i, i % 2 ? IBV_WR_RDMA_READ
+					  : IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8,
+					  i == 9 ? IBV_SEND_SIGNALED : 0), 0);
+	rig_poll(r.scq, 1, wc);
+	assert_int_equal(wc->wr_id, 9);
+	rig_poll_nothing(r.scq);
+	rig_close(&r);
+}
+
+/* A small unsignalled WR in front of a large one, as an application's first words. */
+static void a_small_one_before_a_large_one(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 100, 0), 0);
+	assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, 100 * K4, IBV_SEND_SIGNALED), 0);
+	rig_poll(r.scq, 1, wc);
+	assert_int_equal(wc->wr_id, 2);
+	rig_close(&r);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_small_one_before_a_large_one),
+		cmocka_unit_test(a_write_of_several_pieces),
+		cmocka_unit_test(a_read_into_several_pieces),
+		cmocka_unit_test(random_scatter_lists),
+		cmocka_unit_test(flags_of_the_segments),
+		cmocka_unit_test(what_is_never_split),
+		cmocka_unit_test(reads_outstanding_are_bounded),
+		cmocka_unit_test(unsignalled_reads_go_on),
+	};
+
+	(void)argc;
+	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=64k",
+		 "CCSHIM_BASE_RTT=20us", NULL);
+	return cmocka_run_group_tests_name("split", tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Threads on separate and on shared QPs and CQs, with the helper thread among
+ * them. Mostly for the thread sanitizer; the counts hold without it too.
+ */
+#include "rig.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { THREADS = 4, ROUNDS = 150, K4 = 4096 };
+
+static struct rig rig;
+static atomic_uint completed;
+
+static struct ibv_qp *new_qp(struct ibv_cq *cq)
+{
+	struct ibv_qp *qp = rig_qp(&rig, cq, rig.rcq);
+
+	assert_non_null(qp);
+	rig_to_rts(&rig, qp, rig.b->qp_num);
+	return qp;
+}
+
+static int post(struct ibv_qp *qp, uint64_t wr_id, unsigned place)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = rig_wr(&rig, &sge, wr_id, IBV_WR_RDMA_WRITE, place * 4 * K4,
+				       3 * K4, IBV_SEND_SIGNALED), *bad;
+
+	return ibv_post_send(qp, &wr, &bad);
+}
+
+static void poll_some(struct ibv_cq *cq)
+{
+	struct ibv_wc wc[8];
+	const int n = ibv_poll_cq(cq, 8, wc);
+
+	for (int i = 0; i < n; i++)
+		if (wc[i].status == IBV_WC_SUCCESS)
+			atomic_fetch_add(&completed, 1);
+}
+
+/* Post until accepted, polling when the queue is full, then everything in. */
+static void work(struct ibv_qp *qp, struct ibv_cq *cq, unsigned place)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		unsigned spins = 0;
+
+		while (post(qp, i, place)) {
+			poll_some(cq);
+			if (!rig_patience(&spins))
+				return;
+		}
+		if (i % 7 == 0)
+			poll_some(cq);
+	}
+}
+
+struct job {
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+	unsigned place;
+};
+
+static void *worker(void *arg)
+{
+	const struct job *j = arg;
+
+	work(j->qp, j->cq, j->place);
+	return NULL;
+}
+
+static void run(struct job *jobs)
+{
+	pthread_t thread[THREADS];
+	unsigned spins = 0;
+
+	atomic_store(&completed, 0);
+	for (unsigned t = 0; t < THREADS; t++)
+		pthread_create(&thread[t], NULL, worker, &jobs[t]);
+	for (unsigned t = 0; t < THREADS; t++)
+		pthread_join(thread[t], NULL);
+	while (atomic_load(&completed) < THREADS * ROUNDS && rig_patience(&spins))
+		for (unsigned t = 0; t < THREADS; t++)
+			poll_some(jobs[t].cq);
+	assert_int_equal(atomic_load(&completed), THREADS * ROUNDS);
+}
+
+static void a_qp_and_a_cq_each(void **state)
+{
+	struct job jobs[THREADS];
+
+	(void)state;
+	rig_open(&rig, (struct rig_conf){ 0 });
+	fake_link(20, 10e9);
+	for (unsigned t = 0; t < THREADS; t++) {
+		jobs[t].cq = ibv_create_cq(rig.ctx, 64, NULL, NULL, 0);
+		jobs[t].qp = new_qp(jobs[t].cq);
+		jobs[t].place = t;
+	}
+	run(jobs);
+	for (unsigned t = 0; t < THREADS; t++) {
+		assert_int_equal(ibv_destroy_qp(jobs[t].qp), 0);
+		assert_int_equal(ibv_destroy_cq(jobs[t].cq), 0);
+		assert_memory_equal(rig.src + t * 4 * K4, rig.dst + t * 4 * K4, 3 * K4);
+	}
+	rig_close(&rig);
+}
+
+static void a_shared_cq(void **state)
+{
+	struct job jobs[THREADS];
+
+	(void)state;
+	rig_open(&rig, (struct rig_conf){ .cqe = 256 });
+	fake_link(20, 10e9);
+	for (unsigned t = 0; t < THREADS; t++)
+		jobs[t] = (struct job){ new_qp(rig.scq), rig.scq, t };
+	run(jobs);
+	for (unsigned t = 0; t < THREADS; t++)
+		assert_int_equal(ibv_destroy_qp(jobs[t].qp), 0);
+	rig_close(&rig);
+}
+
+static void a_shared_qp(void **state)
+{
+	struct job jobs[THREADS];
+
+	(void)state;
+	rig_open(&rig, (struct rig_conf){ .cqe = 256 });
+	for (unsigned t = 0; t < THREADS; t++)
+		jobs[t] = (struct job){ rig.a, rig.scq, t };
+	run(jobs);
+	rig_close(&rig);
+}
+
+/* QPs and CQs that come and go while the helper drives them. */
+static void *churn(void *arg)
+{
+	const unsigned place = *(unsigned *)arg;
+
+	for (unsigned i = 0; i < 40; i++) {
+		struct ibv_cq *cq = ibv_create_cq(rig.ctx, 64, NULL, NULL, 0);
+		struct ibv_qp *qp = new_qp(cq);
+
+		for (unsigned k = 0; k < 8; k++)
+			if (post(qp, k, place))
+				return NULL;
+		if (i % 3 == 0)
+			rig_state(qp, IBV_QPS_ERR);
+		if (i % 3 == 1)
+			rig_state(qp, IBV_QPS_RESET);
+		if (ibv_destroy_qp(qp) || ibv_destroy_cq(cq))
+			return NULL;
+	}
+	return arg;
+}
+
+static void lives_and_deaths(void **state)
+{
+	unsigned place[THREADS];
+	pthread_t thread[THREADS];
+
+	(void)state;
+	rig_open(&rig, (struct rig_conf){ 0 });
+	fake_link(20, 10e9);
+	for (unsigned t = 0; t < THREADS; t++) {
+		place[t] = t;
+		pthread_create(&thread[t], NULL, churn, &place[t]);
+	}
+	for (unsigned t = 0; t < THREADS; t++) {
+		void *ok;
+
+		pthread_join(thread[t], &ok);
+		assert_non_null(ok);
+	}
+	rig_close(&rig);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_qp_and_a_cq_each),
+		cmocka_unit_test(a_shared_cq),
+		cmocka_unit_test(a_shared_qp),
+		cmocka_unit_test(lives_and_deaths),
+	};
+
+	(void)argc;
+	rig_exec(argv, "CCSHIM_CC=fixed:rate=5g", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=16k",
+		 "CCSHIM_BASE_RTT=20us", NULL);
+	alarm(250);
+	return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
+}
