@@ -24,7 +24,7 @@ static const char *setting_end(const char *text)
 /* What the name of a setting means to the environment of a worker. */
 static int setting_resolve(struct setting *s, char *err, size_t errlen)
 {
-	struct ccs_cc cc;
+	struct ccs_cc_spec cc;
 
 	s->preload = strcmp(s->name, "none") != 0;
 	s->mode = "enforce";

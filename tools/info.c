@@ -14,7 +14,7 @@ struct info {
 	const char *app;
 	const char *operand;            /* an algorithm or a device */
 	struct ccs_cc_path path;
-	struct ccs_cc cc;               /* the operand parsed, if it is an algorithm */
+	struct ccs_cc_spec cc;          /* the operand parsed, if it is an algorithm */
 	struct info_options options;
 };
 
@@ -131,7 +131,7 @@ static int load(struct info *info)
 				(void *)"info");
 }
 
-static const struct ccs_cc *chosen(struct info *info)
+static const struct ccs_cc_spec *chosen(struct info *info)
 {
 	char err[512];
 

@@ -24,8 +24,8 @@ void info_options_file(const struct info_options *o);
 void info_options_json(struct ccs_json *j, const struct info_options *o);
 
 /* Parameters of one algorithm, or of all if only is NULL, for that path. */
-void info_algorithms_text(const struct ccs_cc *only, const struct ccs_cc_path *path);
-void info_algorithms_json(struct ccs_json *j, const struct ccs_cc *only,
+void info_algorithms_text(const struct ccs_cc_spec *only, const struct ccs_cc_path *path);
+void info_algorithms_json(struct ccs_json *j, const struct ccs_cc_spec *only,
 			  const struct ccs_cc_path *path);
 
 /* All devices, or the one of that name. EXIT_*; complains itself. */

@@ -52,21 +52,9 @@ static char *range_text(const struct ccs_cc_param *param, char *buf, size_t len)
 
 static const char *origin_of(const struct ccs_cc *cc, unsigned i)
 {
-	if (!isnan(cc->given[i]))
+	if (!isnan(cc->spec->given[i]))
 		return "given";
 	return isnan(cc->ops->params[i].def) ? "derived" : "default";
-}
-
-/* One algorithm's parameters in force; nothing runs. */
-static struct ccs_cc prepare(const struct ccs_cc_ops *ops, const struct ccs_cc *only,
-			     const struct ccs_cc_path *path)
-{
-	struct ccs_cc cc = { .ops = ops };
-
-	for (unsigned i = 0; i < CCS_CC_MAX_PARAMS; i++)
-		cc.given[i] = only ? only->given[i] : NAN;
-	ccs_cc_repath(&cc, path);
-	return cc;
 }
 
 static void put_text(const struct ccs_cc *cc)
@@ -93,16 +81,20 @@ static void put_text(const struct ccs_cc *cc)
 	}
 }
 
-/* Calls put for the chosen algorithm or for each. */
-static void for_each(const struct ccs_cc *only, const struct ccs_cc_path *path,
+/* Calls put for the chosen algorithm or for each; none of them runs. */
+static void for_each(const struct ccs_cc_spec *only, const struct ccs_cc_path *path,
 		     void (*put)(void *arg, const struct ccs_cc *cc), void *arg)
 {
-	for (unsigned i = 0; ccs_cc_all[i]; i++)
-		if (!only || only->ops == ccs_cc_all[i]) {
-			const struct ccs_cc cc = prepare(ccs_cc_all[i], only, path);
+	for (unsigned i = 0; ccs_cc_all[i]; i++) {
+		const struct ccs_cc_spec plain = ccs_cc_plain(ccs_cc_all[i]);
+		const bool chosen = only && only->ops == ccs_cc_all[i];
+		struct ccs_cc cc;
 
-			put(arg, &cc);
-		}
+		if (only && !chosen)
+			continue;
+		ccs_cc_start(&cc, chosen ? only : &plain, path);
+		put(arg, &cc);
+	}
 }
 
 static void put_paragraph(void *arg, const struct ccs_cc *cc)
@@ -112,7 +104,7 @@ static void put_paragraph(void *arg, const struct ccs_cc *cc)
 	put_text(cc);
 }
 
-void info_algorithms_text(const struct ccs_cc *only, const struct ccs_cc_path *path)
+void info_algorithms_text(const struct ccs_cc_spec *only, const struct ccs_cc_path *path)
 {
 	char rate[CCS_UNIT_LEN], rtt[CCS_UNIT_LEN], segment[CCS_UNIT_LEN];
 
@@ -170,7 +162,7 @@ static void put_json(void *arg, const struct ccs_cc *cc)
 	ccs_json_end(j);
 }
 
-void info_algorithms_json(struct ccs_json *j, const struct ccs_cc *only,
+void info_algorithms_json(struct ccs_json *j, const struct ccs_cc_spec *only,
 			  const struct ccs_cc_path *path)
 {
 	ccs_json_object(j, "path");

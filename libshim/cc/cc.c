@@ -63,36 +63,45 @@ static int parse_param(const struct ccs_cc_ops *ops, char *item, double *given,
 	return fail(err, len, "algorithm %s has no parameter '%s'", ops->name, item);
 }
 
-int ccs_cc_parse(struct ccs_cc *cc, const char *spec, char *err, size_t errlen)
+struct ccs_cc_spec ccs_cc_plain(const struct ccs_cc_ops *ops)
 {
-	double given[CCS_CC_MAX_PARAMS];
-	char text[512], *rest, *item;
+	struct ccs_cc_spec spec = { .ops = ops };
+
+	for (unsigned i = 0; i < CCS_CC_MAX_PARAMS; i++)
+		spec.given[i] = NAN;
+	return spec;
+}
+
+int ccs_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t errlen)
+{
+	struct ccs_cc_spec new;
+	char copy[512], *rest, *item;
 	const struct ccs_cc_ops *ops;
 
-	if (strlen(spec) >= sizeof(text))
+	if (strlen(text) >= sizeof(copy))
 		return fail(err, errlen, "the algorithm's text is longer than %zu bytes",
-			    sizeof(text) - 1);
-	strcpy(text, spec);
-	rest = strchr(text, ':');
+			    sizeof(copy) - 1);
+	strcpy(copy, text);
+	rest = strchr(copy, ':');
 	if (rest)
 		*rest++ = '\0';
-	ops = ccs_cc_find(text);
+	ops = ccs_cc_find(copy);
 	if (!ops)
-		return fail(err, errlen, "there is no algorithm '%s'", text);
-	for (unsigned i = 0; i < CCS_CC_MAX_PARAMS; i++)
-		given[i] = NAN;
+		return fail(err, errlen, "there is no algorithm '%s'", copy);
+	new = ccs_cc_plain(ops);
 	while ((item = rest ? strsep(&rest, ",") : NULL))
-		if (parse_param(ops, item, given, err, errlen))
+		if (parse_param(ops, item, new.given, err, errlen))
 			return -1;
-	cc->ops = ops;
-	memcpy(cc->given, given, sizeof(given));
+	*spec = new;
 	return 0;
 }
 
 void ccs_cc_repath(struct ccs_cc *cc, const struct ccs_cc_path *path)
 {
+	const double *given = cc->spec->given;
+
 	for (unsigned i = 0; i < cc->ops->nparams; i++)
-		cc->param[i] = isnan(cc->given[i]) ? cc->ops->params[i].def : cc->given[i];
+		cc->param[i] = isnan(given[i]) ? cc->ops->params[i].def : given[i];
 	cc->ops->derive(path, cc->param);
 }
 
@@ -102,8 +111,18 @@ void ccs_cc_set_rate(struct ccs_cc *cc, double rate)
 		cc->ops->set_rate(cc, rate);
 }
 
-void ccs_cc_start(struct ccs_cc *cc, const struct ccs_cc_path *path)
+void ccs_cc_start(struct ccs_cc *cc, const struct ccs_cc_spec *spec, const struct ccs_cc_path *path)
 {
+	*cc = (struct ccs_cc){ .ops = spec->ops, .spec = spec, .out.timer_us = INFINITY };
 	ccs_cc_repath(cc, path);
 	cc->ops->on_init(cc);
+}
+
+void ccs_cc_switch(struct ccs_cc *cc, const struct ccs_cc_spec *spec,
+		   const struct ccs_cc_path *path)
+{
+	const double rate = fmin(cc->out.rate, path->line_rate);
+
+	ccs_cc_start(cc, spec, path);
+	ccs_cc_set_rate(cc, rate);
 }

@@ -14,20 +14,39 @@ extern const struct ccs_cc_ops *const ccs_cc_all[];
 /* NULL if there is none of that name. */
 const struct ccs_cc_ops *ccs_cc_find(const char *name);
 
+/* An algorithm and what the user gave of its parameters. Outlives every ccs_cc started from it. */
+struct ccs_cc_spec {
+	const struct ccs_cc_ops *ops;
+	double given[CCS_CC_MAX_PARAMS]; /* NAN: default or derived */
+};
+
+/* Nothing given: defaults all over. */
+struct ccs_cc_spec ccs_cc_plain(const struct ccs_cc_ops *ops);
+
 /*
- * Parse "NAME[:param=value,...]" into cc->ops and cc->given. Values take units
- * (10g, 50us, 0.8). Returns 0, or -1 with a complete sentence in err, and then
- * cc is unchanged. It does not start the algorithm: ccs_cc_start() does.
+ * Parse "NAME[:param=value,...]". Values take units (10g, 50us, 0.8). Returns 0,
+ * or -1 with a complete sentence in err, and then spec is unchanged.
  */
-int ccs_cc_parse(struct ccs_cc *cc, const char *spec, char *err, size_t errlen);
+int ccs_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t errlen);
 
 /* Put parameters in force for the path (given, else default, else derived) and reset the state. */
-void ccs_cc_start(struct ccs_cc *cc, const struct ccs_cc_path *path);
+void ccs_cc_start(struct ccs_cc *cc, const struct ccs_cc_spec *spec, const struct ccs_cc_path *path);
+
+/* Derive the parameters anew for a path that is now better known; state and rate stay. */
+void ccs_cc_repath(struct ccs_cc *cc, const struct ccs_cc_path *path);
 
 /* Go on from this rate, if the algorithm can: after slow start, after a switch. */
 void ccs_cc_set_rate(struct ccs_cc *cc, double rate);
 
-/* Derive the parameters anew for a path that is now better known; state and rate stay. */
-void ccs_cc_repath(struct ccs_cc *cc, const struct ccs_cc_path *path);
+/* Another algorithm from here on, at the rate that the flow has, if it is one for it. */
+void ccs_cc_switch(struct ccs_cc *cc, const struct ccs_cc_spec *spec,
+		   const struct ccs_cc_path *path);
+
+/* Fire every timer due at now_us, in order, at its own time. Call before any event. */
+static inline void ccs_cc_advance(struct ccs_cc *cc, double now_us)
+{
+	while (cc->out.timer_us <= now_us)
+		cc->ops->on_timer(cc, cc->out.timer_us);
+}
 
 #endif

@@ -24,6 +24,7 @@ static void ignore_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 
 const struct ccs_cc_ops ccs_cc_none = {
 	.abi = CCS_CC_ABI,
+	.size = sizeof(struct ccs_cc_ops),
 	.name = "none",
 	.doc = "no control: measure only",
 	.derive = no_params,
@@ -49,6 +50,7 @@ static void fixed_init(struct ccs_cc *cc)
 
 const struct ccs_cc_ops ccs_cc_fixed = {
 	.abi = CCS_CC_ABI,
+	.size = sizeof(struct ccs_cc_ops),
 	.name = "fixed",
 	.doc = "a constant rate, whatever the network says",
 	.params = &rate_param,

@@ -161,6 +161,7 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 
 const struct ccs_cc_ops ccs_cc_timely = {
 	.abi = CCS_CC_ABI,
+	.size = sizeof(struct ccs_cc_ops),
 	.name = "timely",
 	.doc = "rate from the gradient of the round-trip time; needs nothing of peer or switch",
 	.needs = CCS_NEEDS_RTT,

@@ -120,11 +120,12 @@ struct ccs_flow {
 
 /*
  * Set up a zeroed flow for an application queue of wr_limit and a device queue
- * of seg_limit entries. cc must hold a parsed algorithm. Allocates the two
- * rings (nothing later does): 0, or -1 without memory.
+ * of seg_limit entries. spec outlives it. Allocates the two rings (nothing
+ * later does): 0, or -1 without memory.
  */
-int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf, const struct ccs_cc *cc,
-		  uint32_t wr_limit, uint32_t seg_limit, uint64_t now_ns);
+int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
+		  const struct ccs_cc_spec *spec, uint32_t wr_limit, uint32_t seg_limit,
+		  uint64_t now_ns);
 void ccs_flow_destroy(struct ccs_flow *f);
 
 /* Forget everything queued and in flight (modify to RESET); the rate stays. */
@@ -183,7 +184,7 @@ void ccs_flow_fail(struct ccs_flow *f);
 uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns);
 void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns);
 bool ccs_gate_window_open(const struct ccs_flow *f, uint64_t len);
-void ccs_rtt_init(struct ccs_flow *f, uint64_t now_ns);
+void ccs_rtt_init(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns);
 void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns);
 void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done);
 

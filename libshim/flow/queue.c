@@ -14,11 +14,11 @@ static uint32_t pow2_at_least(uint32_t n)
 	return p;
 }
 
-int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf, const struct ccs_cc *cc,
-		  uint32_t wr_limit, uint32_t seg_limit, uint64_t now_ns)
+int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
+		  const struct ccs_cc_spec *spec, uint32_t wr_limit, uint32_t seg_limit,
+		  uint64_t now_ns)
 {
 	f->conf = *conf;
-	f->cc = *cc;
 	f->wr_limit = wr_limit;
 	f->wr_mask = pow2_at_least(wr_limit) - 1;
 	f->seg_limit = seg_limit;
@@ -31,7 +31,7 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf, const 
 		ccs_flow_destroy(f);
 		return -1;
 	}
-	ccs_rtt_init(f, now_ns);
+	ccs_rtt_init(f, spec, now_ns);
 	return 0;
 }
 

@@ -50,7 +50,7 @@ static void adopt_base(struct ccs_flow *f, double base_rtt_us)
 	f->window = f->ramping ? fmax(f->window, f->path.segment) : (double)f->cap;
 }
 
-void ccs_rtt_init(struct ccs_flow *f, uint64_t now_ns)
+void ccs_rtt_init(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns)
 {
 	f->origin_ns = now_ns;
 	f->base_window_ns = now_ns;
@@ -63,7 +63,7 @@ void ccs_rtt_init(struct ccs_flow *f, uint64_t now_ns)
 	f->jitter = 1;
 	f->base_samples = 0;
 	adopt_base(f, f->conf.base_rtt_us > 0 ? f->conf.base_rtt_us : DEFAULT_BASE_RTT_US);
-	ccs_cc_start(&f->cc, &f->path);
+	ccs_cc_start(&f->cc, spec, &f->path);
 	f->cc.out.rate = fmin(f->cc.out.rate, f->conf.max_rate);
 	f->stats.min_rate = f->stats.max_rate = f->cc.out.rate;
 	f->rtt = (struct ccs_hist){ 0 };

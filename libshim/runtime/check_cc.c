@@ -105,7 +105,7 @@ static int partner(const struct ccs_cc_ops *ops, const char *name, const char *f
 }
 
 /* A given floor above its given ceiling is a slip too, whichever algorithm it is. */
-static int check_pairs(const struct ccs_cc *cc, char *err, size_t errlen)
+static int check_pairs(const struct ccs_cc_spec *cc, char *err, size_t errlen)
 {
 	static const char *const pairs[][2] = { { "min", "max" }, { "low", "high" } };
 
@@ -126,7 +126,7 @@ static int check_pairs(const struct ccs_cc *cc, char *err, size_t errlen)
 int ccs_check_cc(const char *spec, char *err, size_t errlen)
 {
 	char hint[160];
-	struct ccs_cc cc;
+	struct ccs_cc_spec cc;
 	size_t len;
 
 	if (ccs_cc_parse(&cc, spec, err, errlen) == 0)

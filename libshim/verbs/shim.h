@@ -8,7 +8,7 @@
 
 struct ccs_shim {
 	struct ccs_options options;
-	struct ccs_cc cc;                /* parsed, to be copied into each flow */
+	struct ccs_cc_spec cc;           /* what each flow starts with */
 	bool off;                        /* mode off, or refused configuration */
 	atomic_bool forked;              /* we are a child: verbs are the parent's */
 	struct ccs_ptrmap contexts, cqs, qps, parent_domains;

@@ -78,11 +78,12 @@ static const struct ccs_cc_ops spy = {
 static void open_flow(struct ccs_flow *f, const struct ccs_flow_config *conf, uint32_t wr_limit,
 		      uint32_t seg_limit, uint64_t now)
 {
-	const struct ccs_cc cc = { .ops = &spy };
+	static struct ccs_cc_spec spec;
 
+	spec = ccs_cc_plain(&spy);
 	memset(f, 0, sizeof(*f));
 	heard_count = 0;
-	assert_int_equal(ccs_flow_init(f, conf, &cc, wr_limit, seg_limit, now), 0);
+	assert_int_equal(ccs_flow_init(f, conf, &spec, wr_limit, seg_limit, now), 0);
 }
 
 static uint64_t in_flight(void)
@@ -961,7 +962,7 @@ static void spy_set_rate(struct ccs_cc *cc, double rate)
 static void the_first_queue_ends_slow_start(void **state)
 {
 	struct ccs_cc_ops listening = spy;
-	const struct ccs_cc cc = { .ops = &listening };
+	const struct ccs_cc_spec spec = ccs_cc_plain(&listening);
 	struct ccs_flow_config conf = quiet(4096);
 	uint64_t a, b, now = 1000000;
 	struct ccs_flow f = { 0 };
@@ -973,7 +974,7 @@ static void the_first_queue_ends_slow_start(void **state)
 	spy_window = 0;
 	heard_count = 0;
 	told_rate = 0;
-	assert_int_equal(ccs_flow_init(&f, &conf, &cc, 16, 144, 0), 0);
+	assert_int_equal(ccs_flow_init(&f, &conf, &spec, 16, 144, 0), 0);
 	ccs_flow_accept(&f, 1 << 20, CCS_WR_SPLIT | CCS_WR_VISIBLE);
 	assert_non_null(ccs_flow_next(&f, now, &a));
 	complete_all(&f, a, now += 4096 + 20000); /* the unloaded path */

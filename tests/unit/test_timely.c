@@ -55,13 +55,23 @@ static struct set read_set(const char *wanted)
 	return s;
 }
 
-static void parse(struct ccs_cc *cc, const char *spec)
+static struct ccs_cc_spec parse(const char *text)
 {
+	struct ccs_cc_spec spec = { 0 };
 	char err[256] = "";
 
-	memset(cc, 0, sizeof(*cc));
-	if (ccs_cc_parse(cc, spec, err, sizeof(err)))
-		fail_msg("%s: %s", spec, err);
+	if (ccs_cc_parse(&spec, text, err, sizeof(err)))
+		fail_msg("%s: %s", text, err);
+	return spec;
+}
+
+/* One at a time: the spec is that of the latest. */
+static void start(struct ccs_cc *cc, const char *text, const struct ccs_cc_path *path)
+{
+	static struct ccs_cc_spec spec;
+
+	spec = parse(text);
+	ccs_cc_start(cc, &spec, path);
 }
 
 static void start_set(struct ccs_cc *cc, const struct set *s)
@@ -75,8 +85,7 @@ static void start_set(struct ccs_cc *cc, const struct set *s)
 		 "beta=%.17g,alpha=%.17g,min_rate=%.17g,max_rate=%.17g,hai_thresh=%.17g,"
 		 "hai_n=%.17g,init_rate=%.17g", s->min_rtt, s->t_low, s->t_high, s->add, s->beta,
 		 s->alpha, s->min_rate, s->line, s->hai_thresh, s->n_hai, s->init_rate);
-	parse(cc, spec);
-	ccs_cc_start(cc, &path);
+	start(cc, spec, &path);
 }
 
 static void ack(struct ccs_cc *cc, double now_us, double rtt_us)
@@ -395,8 +404,7 @@ static void start_at(struct ccs_cc *cc, double base_rtt_us, double noise_us, dou
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = base_rtt_us,
 					  .noise_us = noise_us, .segment = segment, .flows = 4 };
 
-	parse(cc, "timely");
-	ccs_cc_start(cc, &path);
+	start(cc, "timely", &path);
 }
 
 /* Not the factors, which are a matter of tuning, but what must hold with any. */
@@ -436,8 +444,7 @@ static void a_better_known_path_moves_only_derived_values(void **state)
 	double rate, before;
 
 	(void)state;
-	parse(&cc, "timely:t_low=77us,init_rate=3g");
-	ccs_cc_start(&cc, &path);
+	start(&cc, "timely:t_low=77us,init_rate=3g", &path);
 	ack(&cc, 100, 20);
 	rate = cc.out.rate;
 	assert_true(rate > 3e9);
@@ -447,7 +454,7 @@ static void a_better_known_path_moves_only_derived_values(void **state)
 	assert_true(param(&cc, "t_low") == 77);
 	assert_true(param(&cc, "min_rtt") > before);
 	assert_true(cc.out.rate == rate);
-	ccs_cc_start(&cc, &path);
+	ccs_cc_start(&cc, cc.spec, &path);
 	assert_true(cc.out.rate == 3e9);
 	assert_true(observed(&cc, "neg_count").value == 0);
 }
@@ -475,11 +482,10 @@ static void wrong_specs_are_refused_and_change_nothing(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-		struct ccs_cc cc, before;
+		struct ccs_cc_spec cc = parse("timely:beta=0.5");
+		const struct ccs_cc_spec before = cc;
 		char err[256] = "";
 
-		parse(&cc, "timely:beta=0.5");
-		before = cc;
 		if (!ccs_cc_parse(&cc, wrong[i].spec, err, sizeof(err)))
 			fail_msg("'%s' was taken", wrong[i].spec);
 		if (!strstr(err, wrong[i].says))
@@ -491,7 +497,7 @@ static void wrong_specs_are_refused_and_change_nothing(void **state)
 static void an_endless_spec_is_refused(void **state)
 {
 	static char spec[4096];
-	struct ccs_cc cc = { 0 };
+	struct ccs_cc_spec cc = { 0 };
 	char err[256] = "";
 
 	(void)state;
@@ -509,7 +515,7 @@ static void garbage_never_crashes_the_parser(void **state)
 	(void)state;
 	seed_start("garbage");
 	for (int i = 0; i < 50000; i++) {
-		struct ccs_cc cc = { 0 };
+		struct ccs_cc_spec cc = { 0 };
 		char text[64] = "timely:", err[256];
 
 		seed_garbage(text + (i % 2 ? 7 : 0), sizeof(text) - 7, letters,
@@ -529,19 +535,16 @@ static void units_and_choices_are_understood(void **state)
 	struct ccs_cc cc;
 
 	(void)state;
-	parse(&cc, "timely:variant=snippet,t_high=2ms,add_rate=5mbit,t_low=1500ns,min_rate=100k");
-	ccs_cc_start(&cc, &path);
+	start(&cc, "timely:variant=snippet,t_high=2ms,add_rate=5mbit,t_low=1500ns,min_rate=100k", &path);
 	assert_true(param(&cc, "t_high") == 2000);
 	assert_true(param(&cc, "t_low") == 1.5);
 	assert_true(param(&cc, "add_rate") == 5e6);
 	assert_true(param(&cc, "min_rate") == 100e3);
 	assert_true(param(&cc, "variant") == 0);
-	parse(&cc, "fixed:rate=250m");
-	ccs_cc_start(&cc, &path);
+	start(&cc, "fixed:rate=250m", &path);
 	ack(&cc, 10, 1e6);
 	assert_true(cc.out.rate == 250e6);
-	parse(&cc, "none");
-	ccs_cc_start(&cc, &path);
+	start(&cc, "none", &path);
 	ack(&cc, 10, 1e6);
 	assert_true(isinf(cc.out.rate) && cc.out.window == 0);
 }

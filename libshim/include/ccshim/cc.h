@@ -22,7 +22,8 @@ extern "C" {
 
 #define CCS_CC_ABI 1u
 #define CCS_CC_MAX_PARAMS 24
-#define CCS_CC_PRIV_BYTES 512
+#define CCS_CC_PRIV_BYTES 320
+#define CCS_CC_MAX_HOPS 5
 
 /* Signals that an algorithm cannot work without. */
 enum ccs_cc_needs {
@@ -54,18 +55,33 @@ struct ccs_cc_path {
 	unsigned flows;              /* flows of this host on the port, >= 1 */
 };
 
+/* One telemetry record of a link on the path (an INT record): counters as they stood at ts_ns. */
+struct ccs_cc_hop {
+	uint64_t ts_ns;              /* the producer's clock; only differences count */
+	uint64_t tx_bytes;           /* sent on the link since whenever */
+	uint64_t qlen_bytes;         /* waiting for it */
+	double capacity;             /* bit/s */
+};
+
 /* One completed (acknowledged) segment. */
 struct ccs_cc_ack {
 	double now_us;               /* time of the completion */
-	double rtt_us;               /* t_completion - t_send - segment/line rate */
+	double rtt_us;               /* t_completion - t_send - segment/line rate; 0: not measured */
 	double bytes;                /* acknowledged by it */
 	double inflight;             /* bytes still outstanding */
+	uint64_t ack_seq;            /* bytes of the flow acknowledged so far */
+	uint64_t snd_nxt;            /* bytes of the flow sent so far */
+	const struct ccs_cc_hop *hops; /* telemetry of the path, nearest link first; only for the call */
+	unsigned nhops;              /* at most CCS_CC_MAX_HOPS; 0: none came */
+	uint32_t path;               /* names the path: records of two paths do not compare */
+	unsigned flows;              /* active ones at the bottleneck; 0: unknown */
 };
 
-/* What the algorithm wants. window 0 means no window of its own. */
+/* What the algorithm wants. */
 struct ccs_cc_out {
 	double rate;                 /* bit/s */
-	double window;               /* bytes */
+	double window;               /* bytes outstanding; 0: no window of its own */
+	double timer_us;             /* when on_timer is to be called; INFINITY: never */
 };
 
 /* A number for people: the algorithm's own state by name. */
@@ -77,35 +93,47 @@ struct ccs_cc_obs {
 
 struct ccs_cc;
 
+/*
+ * An algorithm. Mandatory: abi, size, name, doc, derive, on_init, on_ack.
+ *
+ * Order of calls: derive, on_init, then events in the order of their times. A
+ * timer that is due at the time of an event comes before the event.
+ */
 struct ccs_cc_ops {
 	uint32_t abi;                /* CCS_CC_ABI */
+	uint32_t size;               /* sizeof(struct ccs_cc_ops) */
 	const char *name;
 	const char *doc;             /* one line */
 	unsigned needs;              /* CCS_NEEDS_* */
 	const struct ccs_cc_param *params;
-	unsigned nparams;
+	unsigned nparams;            /* at most CCS_CC_MAX_PARAMS */
 
-	/* Fill every NAN of param[] for that path. */
+	/* Fill every NAN of param[] for that path. Pure. */
 	void (*derive)(const struct ccs_cc_path *path, double *param);
 	/* Set out and the private area from param[]; may be called again. */
 	void (*on_init)(struct ccs_cc *cc);
 	void (*on_ack)(struct ccs_cc *cc, const struct ccs_cc_ack *ack);
-	/* Optional: a congestion notification, bytes sent, a loss or timeout. */
+	/* Optional: a congestion notification, bytes handed to the NIC, a loss or timeout. */
 	void (*on_cnp)(struct ccs_cc *cc, double now_us);
 	void (*on_send)(struct ccs_cc *cc, double now_us, double bytes);
 	void (*on_loss)(struct ccs_cc *cc, double now_us);
-	/* Optional: advance timers to now, return the next deadline (INFINITY: none). */
-	double (*on_timer)(struct ccs_cc *cc, double now_us);
-	/* Optional: go on from this rate (bit/s), learnt elsewhere. Absent: the rate is fixed. */
+	/* Optional: out.timer_us has come, and is now_us. Fire one timer and set out.timer_us
+	 * anew, to the same time if another one is due. */
+	void (*on_timer)(struct ccs_cc *cc, double now_us);
+	/* Optional: go on from this rate (bit/s), learnt elsewhere; the state that speaks of
+	 * the rate follows. Absent: the rate is fixed. */
 	void (*set_rate)(struct ccs_cc *cc, double rate);
 	/* Optional: write at most max observations, return how many. */
 	unsigned (*observe)(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max);
 };
 
+struct ccs_cc_spec;
+
+/* One flow's instance. An algorithm writes out and priv, and reads param. */
 struct ccs_cc {
 	const struct ccs_cc_ops *ops;
+	const struct ccs_cc_spec *spec;  /* the host's: what the user asked for */
 	struct ccs_cc_out out;
-	double given[CCS_CC_MAX_PARAMS]; /* as the user said; NAN: derive */
 	double param[CCS_CC_MAX_PARAMS]; /* in force */
 	_Alignas(16) unsigned char priv[CCS_CC_PRIV_BYTES];
 };
