@@ -66,7 +66,16 @@ struct ccs_flow_stats {
 	uint64_t hidden;                 /* completions the application did not ask for */
 	uint64_t deferred;               /* WRs that had to wait */
 	uint64_t gated_ns;               /* time with a WR waiting at the gate */
+	uint64_t cnps, losses;           /* heard of */
 	double min_rate, max_rate;       /* bit/s */
+};
+
+/* What is known of the links on the path now. */
+struct ccs_telemetry {
+	struct ccs_cc_hop hops[CCS_CC_MAX_HOPS];
+	unsigned nhops;
+	uint32_t path;                   /* names the path */
+	unsigned flows;                  /* active at the bottleneck; 0: unknown */
 };
 
 struct ccs_flow {
@@ -86,6 +95,7 @@ struct ccs_flow {
 	uint64_t seg_tail, seg_head;
 	uint32_t seg_mask, seg_limit;
 	uint64_t inflight;               /* bytes */
+	uint64_t sent;                   /* bytes handed over since ever */
 	uint32_t reads, max_reads;       /* outstanding READs and atomics */
 	uint32_t unsignalled;            /* segments since the last signalled one */
 	uint64_t unsignalled_bytes;
@@ -103,12 +113,17 @@ struct ccs_flow {
 	uint64_t random;
 	uint64_t gated_since_ns;         /* 0: nothing is waiting */
 
+	/* The algorithm's ear. */
+	uint64_t origin_ns;              /* of its time */
+	uint64_t told_ns;                /* time of the last event that it heard of */
+	const struct ccs_telemetry *telemetry; /* the latest, its source's; NULL: none */
+
 	/* RTT. */
-	uint64_t origin_ns;              /* of the algorithm's time */
 	double base_min_us[2];           /* minimum of this and of the previous window */
 	uint64_t base_window_ns;
 	unsigned base_samples;
 	double loss_us;                  /* an RTT of this much holds a retransmission timeout */
+	uint64_t lost_ns;                /* when the last one was seen */
 	double recv_min_us[4];           /* last samples of WRs that consume a receive */
 	unsigned recv_count;
 	double pending_bytes;            /* acknowledged since the last update */
@@ -167,6 +182,7 @@ uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns);
 struct ccs_done {
 	uint64_t number;                 /* of the segment */
 	bool ok;
+	bool lost;                       /* failed because the peer did not answer */
 	uint64_t earliest_ns, latest_ns;
 };
 
@@ -180,7 +196,24 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 /* The QP fails (or the application moved it to ERR): emit all, ungated. */
 void ccs_flow_fail(struct ccs_flow *f);
 
-/* Between the room's files. */
+/* A congestion notification for this flow has come. */
+void ccs_flow_cnp(struct ccs_flow *f, uint64_t now_ns);
+
+/* The rate in force, bit/s: the algorithm's, and the user's cap. */
+static inline double ccs_flow_rate(const struct ccs_flow *f)
+{
+	return f->cc.out.rate < f->conf.max_rate ? f->cc.out.rate : f->conf.max_rate;
+}
+
+/* Between the room's files. drive.c: what the algorithm is told. */
+void ccs_drive_start(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns);
+void ccs_drive_repath(struct ccs_flow *f);       /* f->path has changed */
+void ccs_drive_set_rate(struct ccs_flow *f, double rate);
+void ccs_drive_advance(struct ccs_flow *f, uint64_t now_ns); /* fire the timers that are due */
+uint64_t ccs_drive_timer(const struct ccs_flow *f, uint64_t now_ns); /* the next; UINT64_MAX: none */
+void ccs_drive_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns);
+void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double bytes, uint64_t now_ns);
+void ccs_drive_loss(struct ccs_flow *f, uint64_t now_ns);
 uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns);
 void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns);
 bool ccs_gate_window_open(const struct ccs_flow *f, uint64_t len);

@@ -16,13 +16,13 @@
 
 static double gap_ns(const struct ccs_flow *f)
 {
-	return 8e9 * f->paced_bytes / f->cc.out.rate * f->jitter;
+	return 8e9 * f->paced_bytes / ccs_flow_rate(f) * f->jitter;
 }
 
 /* A flow at full rate is not paced: the NIC does that. */
 static bool unpaced(const struct ccs_flow *f)
 {
-	return f->cc.out.rate >= f->conf.line_rate;
+	return ccs_flow_rate(f) >= f->conf.line_rate;
 }
 
 /* The rate is read anew each time, so that a change moves what already waits. */

@@ -125,6 +125,7 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_
 
 	if (f->wr_next == f->wr_head || f->state == CCS_FLOW_HOLD || !room(f, wr))
 		return NULL;
+	ccs_drive_advance(f, now_ns);
 	len = next_len(f, wr);
 	if (!gate_open(f, len, now_ns))
 		return NULL;
@@ -141,6 +142,8 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_
 	seg->signal = wants_signal(f, seg);
 	ccs_gate_charge(f, len, now_ns);
 	ccs_rtt_depart(f, seg, now_ns);
+	f->sent += len;
+	ccs_drive_send(f, len, now_ns);
 
 	f->unsignalled = seg->signal ? 0 : f->unsignalled + 1;
 	f->unsignalled_bytes = seg->signal ? 0 : f->unsignalled_bytes + len;
@@ -172,6 +175,7 @@ void ccs_flow_unsend(struct ccs_flow *f, uint64_t from)
 		const struct ccs_seg *seg = seg_at(f, --f->seg_head);
 
 		f->inflight -= seg->len;
+		f->sent -= seg->len;
 		f->reads -= !!(seg->flags & CCS_WR_READ);
 		f->wr_next = seg->wr;
 		f->next_offset = seg->offset;
@@ -191,7 +195,7 @@ void ccs_flow_unaccept(struct ccs_flow *f, uint64_t from)
 uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 {
 	const struct ccs_wr *wr = wr_at(f, f->wr_next);
-	uint64_t due;
+	uint64_t due, timer;
 
 	if (f->wr_next == f->wr_head) {
 		if (f->gated_since_ns)
@@ -205,10 +209,14 @@ uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 		return UINT64_MAX;
 	if (f->state == CCS_FLOW_FLUSH || !f->conf.enforce)
 		return now_ns;
+	ccs_drive_advance(f, now_ns);
 	if (!ccs_gate_window_open(f, next_len(f, wr)))
-		return UINT64_MAX;
+		return f->cc.out.window > 0 ? ccs_drive_timer(f, now_ns) : UINT64_MAX;
 	due = ccs_gate_due(f, now_ns);
-	return due > now_ns ? due : now_ns;
+	if (due <= now_ns)
+		return now_ns;
+	timer = ccs_drive_timer(f, now_ns); /* may raise the rate */
+	return due < timer ? due : timer;
 }
 
 /* The device is done with the oldest segment, in whatever way. */
@@ -273,6 +281,8 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 		f->stats.hidden++;
 		return false;
 	}
+	if (done->lost)
+		ccs_drive_loss(f, done->latest_ns);
 	ccs_flow_fail(f);
 	truncate_failed(f, seg.wr);
 	if (owner->reported)

@@ -52,7 +52,6 @@ static void adopt_base(struct ccs_flow *f, double base_rtt_us)
 
 void ccs_rtt_init(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns)
 {
-	f->origin_ns = now_ns;
 	f->base_window_ns = now_ns;
 	f->base_min_us[0] = f->base_min_us[1] = INFINITY;
 	f->path = (struct ccs_cc_path){ .line_rate = f->conf.line_rate, .flows = 1 };
@@ -63,9 +62,7 @@ void ccs_rtt_init(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t n
 	f->jitter = 1;
 	f->base_samples = 0;
 	adopt_base(f, f->conf.base_rtt_us > 0 ? f->conf.base_rtt_us : DEFAULT_BASE_RTT_US);
-	ccs_cc_start(&f->cc, spec, &f->path);
-	f->cc.out.rate = fmin(f->cc.out.rate, f->conf.max_rate);
-	f->stats.min_rate = f->stats.max_rate = f->cc.out.rate;
+	ccs_drive_start(f, spec, now_ns);
 	f->rtt = (struct ccs_hist){ 0 };
 }
 
@@ -82,7 +79,7 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 	const double head = fmin((double)seg->len, f->path.segment);
 	const double rest = (double)seg->len - head;
 	const double ns = 8e9 * head / f->conf.line_rate +
-			  8e9 * rest / fmin(f->cc.out.rate, f->conf.line_rate);
+			  8e9 * rest / fmin(ccs_flow_rate(f), f->conf.line_rate);
 
 	f->nic_free_ns = (f->nic_free_ns > now_ns ? f->nic_free_ns : now_ns) + (uint64_t)ns;
 	seg->depart_ns = f->nic_free_ns;
@@ -120,7 +117,7 @@ static void learn_base(struct ccs_flow *f, double rtt_us, uint64_t now_ns)
 	if (fabs(base - f->path.base_rtt_us) <= 0.1 * f->path.base_rtt_us)
 		return;
 	adopt_base(f, base);
-	ccs_cc_repath(&f->cc, &f->path);
+	ccs_drive_repath(f);
 }
 
 /* An RNR wait can only add: the least of the last few is the network's. */
@@ -134,6 +131,11 @@ static double without_rnr(struct ccs_flow *f, double rtt_us)
 	return least;
 }
 
+static bool starts_here(const struct ccs_flow *f)
+{
+	return (f->cc.ops->needs & CCS_NEEDS_RTT) && !(f->cc.out.window > 0);
+}
+
 /*
  * Slow start: the window grows by half each RTT, from one segment to the cap, while
  * nothing queues. The first queue ends it: then the path is full, the least that
@@ -142,6 +144,10 @@ static double without_rnr(struct ccs_flow *f, double rtt_us)
  * begins near its fair shares instead of in an overflow. The algorithm takes over
  * once the queue has gone (or will not go): an average that holds the fall of that
  * queue would favour those who saw more of it, for fifty samples.
+ *
+ * That is for algorithms that turn RTTs into a rate. One that has a rule of its own
+ * for the start, by a window or by CNPs, hears of every sample, and slow start only
+ * limits what is outstanding until the path is known.
  *
  * true while the algorithm is not to hear of samples.
  */
@@ -161,8 +167,10 @@ static bool slow_start(struct ccs_flow *f, double rtt_us, uint64_t len)
 	f->ramping = !queued && f->window < (double)f->cap;
 	if (!f->ramping)
 		f->window = (double)f->cap;
+	if (!starts_here(f))
+		return false;
 	if (queued) {
-		ccs_cc_set_rate(&f->cc, 0.5 * f->start_rate);
+		ccs_drive_set_rate(f, 0.5 * f->start_rate);
 		f->draining = DRAIN_SAMPLES;
 	}
 	return true;
@@ -170,20 +178,22 @@ static bool slow_start(struct ccs_flow *f, double rtt_us, uint64_t len)
 
 static void update(struct ccs_flow *f, double rtt_us, uint64_t now_ns)
 {
-	const struct ccs_cc_ack ack = {
-		.now_us = (double)(now_ns - f->origin_ns) / 1e3,
-		.rtt_us = rtt_us,
-		.bytes = f->pending_bytes,
-		.inflight = (double)f->inflight,
-	};
-
-	f->cc.ops->on_ack(&f->cc, &ack);
-	f->cc.out.rate = fmin(f->cc.out.rate, f->conf.max_rate);
-	f->stats.samples++;
-	f->stats.min_rate = fmin(f->stats.min_rate, f->cc.out.rate);
-	f->stats.max_rate = fmax(f->stats.max_rate, f->cc.out.rate);
+	ccs_drive_ack(f, rtt_us, f->pending_bytes, now_ns);
 	f->pending_bytes = 0;
 	f->updated_ns = now_ns;
+}
+
+/*
+ * One loss a window: what was in flight when the peer's silence was seen waited for
+ * the same retransmission.
+ */
+static void look_for_loss(struct ccs_flow *f, const struct ccs_seg *seg, double rtt_us,
+			  uint64_t now_ns)
+{
+	if (!f->loss_us || rtt_us < f->loss_us || seg->depart_ns < f->lost_ns)
+		return;
+	f->lost_ns = now_ns;
+	ccs_drive_loss(f, now_ns);
 }
 
 static bool exact(const struct ccs_flow *f, const struct ccs_done *done)
@@ -216,6 +226,7 @@ void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct 
 		ccs_hist_record(&f->rtt, (uint64_t)(rtt_us * 1e3));
 		learn_base(f, rtt_us, done->latest_ns);
 	}
+	look_for_loss(f, seg, rtt_us, done->latest_ns);
 	if (slow_start(f, rtt_us, seg->len))
 		return;
 

@@ -33,6 +33,7 @@ struct qp *ccs_complete(struct cq *cq, const struct ibv_wc *wc, const struct ccs
 	struct qp *qp = ccs_registry_find((uint32_t)(wc->wr_id >> 32));
 	struct ccs_done done = {
 		.ok = wc->status == IBV_WC_SUCCESS,
+		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
 		.earliest_ns = when->earliest_ns,
 		.latest_ns = when->latest_ns,
 	};

@@ -22,6 +22,7 @@ struct figures {
 	char device[IBV_SYSFS_NAME_MAX];
 	struct ccs_flow_stats stats;
 	struct ccs_cc cc;
+	double rate;
 	struct ccs_cc_path path;
 	uint64_t segment, cap;
 	double rtt_us[5];
@@ -59,6 +60,7 @@ static void collect(const struct qp *qp, struct figures *out)
 		.port = qp->port,
 		.stats = qp->flow.stats,
 		.cc = qp->flow.cc,
+		.rate = ccs_flow_rate(&qp->flow),
 		.path = qp->flow.path,
 		.segment = qp->flow.segment,
 		.cap = qp->flow.cap,
@@ -140,7 +142,7 @@ static void write_qp(struct ccs_json *j, const struct figures *f)
 		ccs_json_num(j, quantiles[i].name, f->rtt_us[i]);
 	ccs_json_end(j);
 	ccs_json_object(j, "rate_bps");
-	ccs_json_num(j, "now", f->cc.out.rate);
+	ccs_json_num(j, "now", f->rate);
 	ccs_json_num(j, "min", s->min_rate);
 	ccs_json_num(j, "max", s->max_rate);
 	ccs_json_end(j);

@@ -71,7 +71,8 @@ static void spy_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 }
 
 static const struct ccs_cc_ops spy = {
-	.abi = CCS_CC_ABI, .name = "spy", .doc = "", .derive = no_derive, .on_init = spy_init,
+	.abi = CCS_CC_ABI, .name = "spy", .doc = "",
+	.needs = CCS_NEEDS_RTT, .derive = no_derive, .on_init = spy_init,
 	.on_ack = spy_ack,
 };
 

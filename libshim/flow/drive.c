@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The drive: every call into a flow's algorithm, and nothing else. The rest of
+ * the library tells of events here and reads what comes of them by
+ * ccs_flow_rate() and cc.out.window, so whoever wants to see or replace an
+ * algorithm's decisions finds all of them in this file.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "flow/flow.h"
+
+#define TIMERS_MAX 4096 /* that are made up for at once */
+
+/*
+ * The algorithm's time does not go back, though a completion may be stamped
+ * earlier than the last thing that it heard of.
+ */
+static double us_of(const struct ccs_flow *f, uint64_t now_ns)
+{
+	return (double)((now_ns > f->told_ns ? now_ns : f->told_ns) - f->origin_ns) / 1e3;
+}
+
+/* The time of an event, which the algorithm hears of now. */
+static double event_us(struct ccs_flow *f, uint64_t now_ns)
+{
+	const double us = us_of(f, now_ns);
+
+	if (now_ns > f->told_ns)
+		f->told_ns = now_ns;
+	return us;
+}
+
+/*
+ * An algorithm whose rate is its state grows on from it, so that a cap of the
+ * user's must bind there too: it lowers the algorithm's own ceiling. All others
+ * are capped where their rate is read.
+ */
+static void lower_ceiling(struct ccs_flow *f)
+{
+	const struct ccs_cc_ops *ops = f->cc.ops;
+
+	for (unsigned i = 0; i < ops->nparams; i++)
+		if (strcmp(ops->params[i].name, "max_rate") == 0)
+			f->cc.param[i] = fmin(f->cc.param[i], f->conf.max_rate);
+}
+
+static void account(struct ccs_flow *f)
+{
+	const double rate = ccs_flow_rate(f);
+
+	f->stats.min_rate = fmin(f->stats.min_rate, rate);
+	f->stats.max_rate = fmax(f->stats.max_rate, rate);
+}
+
+void ccs_drive_start(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns)
+{
+	f->origin_ns = f->told_ns = now_ns;
+	ccs_cc_start(&f->cc, spec, &f->path);
+	lower_ceiling(f);
+	f->stats.min_rate = f->stats.max_rate = ccs_flow_rate(f);
+}
+
+void ccs_drive_repath(struct ccs_flow *f)
+{
+	ccs_cc_repath(&f->cc, &f->path);
+	lower_ceiling(f);
+}
+
+void ccs_drive_set_rate(struct ccs_flow *f, double rate)
+{
+	ccs_cc_set_rate(&f->cc, rate);
+}
+
+/*
+ * A flow that was idle for a day has a million timers to make up for, under its
+ * lock. By the first few thousand they have done what they do; the rest of such
+ * a pause is no time at all for the algorithm: its origin moves.
+ */
+void ccs_drive_advance(struct ccs_flow *f, uint64_t now_ns)
+{
+	struct ccs_cc *cc = &f->cc;
+	double now_us;
+	unsigned fired = 0;
+
+	if (cc->out.timer_us == INFINITY)
+		return;
+	now_us = us_of(f, now_ns);
+	if (cc->out.timer_us > now_us)
+		return;
+	event_us(f, now_ns);
+	for (; cc->out.timer_us <= now_us && fired < TIMERS_MAX; fired++)
+		cc->ops->on_timer(cc, cc->out.timer_us);
+	if (cc->out.timer_us <= now_us)
+		f->origin_ns += (uint64_t)((now_us - cc->out.timer_us) * 1e3);
+	account(f);
+}
+
+uint64_t ccs_drive_timer(const struct ccs_flow *f, uint64_t now_ns)
+{
+	const double ns = ceil(f->cc.out.timer_us * 1e3);
+
+	if (!(ns < 0x1p63))
+		return UINT64_MAX;
+	/* Advanced to now already: what rounding puts there is still to come. */
+	return f->origin_ns + (uint64_t)ns > now_ns ? f->origin_ns + (uint64_t)ns : now_ns + 1;
+}
+
+void ccs_drive_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns)
+{
+	if (!f->cc.ops->on_send)
+		return;
+	ccs_drive_advance(f, now_ns);
+	f->cc.ops->on_send(&f->cc, event_us(f, now_ns), (double)bytes);
+	account(f);
+}
+
+void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double bytes, uint64_t now_ns)
+{
+	const struct ccs_telemetry *t = f->telemetry;
+	struct ccs_cc_ack ack = {
+		.rtt_us = rtt_us,
+		.bytes = bytes,
+		.inflight = (double)f->inflight,
+		.ack_seq = f->sent - f->inflight,
+		.snd_nxt = f->sent,
+	};
+
+	if (t) {
+		ack.hops = t->hops;
+		ack.nhops = t->nhops;
+		ack.path = t->path;
+		ack.flows = t->flows;
+	}
+	ccs_drive_advance(f, now_ns);
+	ack.now_us = event_us(f, now_ns);
+	f->cc.ops->on_ack(&f->cc, &ack);
+	f->stats.samples++;
+	account(f);
+}
+
+void ccs_drive_loss(struct ccs_flow *f, uint64_t now_ns)
+{
+	f->stats.losses++;
+	if (!f->cc.ops->on_loss)
+		return;
+	ccs_drive_advance(f, now_ns);
+	f->cc.ops->on_loss(&f->cc, event_us(f, now_ns));
+	account(f);
+}
+
+void ccs_flow_cnp(struct ccs_flow *f, uint64_t now_ns)
+{
+	f->stats.cnps++;
+	if (!f->cc.ops->on_cnp)
+		return;
+	ccs_drive_advance(f, now_ns);
+	f->cc.ops->on_cnp(&f->cc, event_us(f, now_ns));
+	account(f);
+}
