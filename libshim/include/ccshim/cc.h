@@ -129,10 +129,11 @@ struct ccs_cc_ops {
 
 struct ccs_cc_spec;
 
-/* One flow's instance. An algorithm writes out and priv, and reads param. */
+/* One flow's instance. An algorithm writes out and priv, and reads param and path. */
 struct ccs_cc {
 	const struct ccs_cc_ops *ops;
 	const struct ccs_cc_spec *spec;  /* the host's: what the user asked for */
+	struct ccs_cc_path path;         /* what param[] was last derived for */
 	struct ccs_cc_out out;
 	double param[CCS_CC_MAX_PARAMS]; /* in force */
 	_Alignas(16) unsigned char priv[CCS_CC_PRIV_BYTES];
