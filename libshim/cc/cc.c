@@ -100,7 +100,6 @@ void ccs_cc_repath(struct ccs_cc *cc, const struct ccs_cc_path *path)
 {
 	const double *given = cc->spec->given;
 
-	cc->path = *path;
 	for (unsigned i = 0; i < cc->ops->nparams; i++)
 		cc->param[i] = isnan(given[i]) ? cc->ops->params[i].def : given[i];
 	cc->path = *path;

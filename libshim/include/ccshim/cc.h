@@ -135,7 +135,6 @@ struct ccs_cc {
 	const struct ccs_cc_spec *spec;  /* the host's: what the user asked for */
 	struct ccs_cc_path path;         /* what param[] was last derived for */
 	struct ccs_cc_out out;
-	struct ccs_cc_path path;         /* what param was derived for */
 	double param[CCS_CC_MAX_PARAMS]; /* in force */
 	_Alignas(16) unsigned char priv[CCS_CC_PRIV_BYTES];
 };
