@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cc/cc.h"
+#include "runtime/check_cc.h"
 
 /* The end of the setting that starts at text: a comma that no parameter follows, or the end. */
 static const char *setting_end(const char *text)
@@ -36,7 +36,7 @@ static int setting_resolve(struct setting *s, char *err, size_t errlen)
 		return 0;
 	}
 	s->spec = s->name;
-	return ccs_cc_parse(&cc, s->name, err, errlen);
+	return ccs_spec_parse(&cc, s->name, err, errlen);
 }
 
 static int setting_append(struct settings *s, const char *name, size_t len,

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #define MAX_SETTINGS 16
-#define SETTING_LEN 256
+#define SETTING_LEN 512
 
 struct setting {
 	char name[SETTING_LEN];  /* as given: "none", "observe", "timely:beta=0.8" */

@@ -147,7 +147,8 @@ check_needed() {
 
 installed_files() {
   printf '%s\n' bin/ccbench bin/ccshim include/ccshim/cc.h \
-    lib/ccshim/libccshim.so share/bash-completion/completions/ccshim.bash
+    lib/ccshim/libccshim.so lib/pkgconfig/ccshim.pc \
+    share/bash-completion/completions/ccshim.bash share/doc/ccshim/examples/aimd.c
   find "$top/docs" -name '*.[1-8]' |
     sed 's,.*/\(.*\)\.\([1-8]\)$,share/man/man\2/\1.\2,'
 }

@@ -5,6 +5,14 @@ _ccshim_algorithms() {
 	"${COMP_WORDS[0]}" info -a 2> /dev/null | sed -n 's/^\([a-z][a-z0-9_]*\): .*/\1/p'
 }
 
+# A built-in one, or the file of a plug-in.
+_ccshim_algorithm() {
+	case $1 in
+	*/*) COMPREPLY=($(compgen -f -- "$1")) ;;
+	*) COMPREPLY=($(compgen -W "$(_ccshim_algorithms)" -- "$1")) ;;
+	esac
+}
+
 _ccshim_options() {
 	"${COMP_WORDS[0]}" info -f 2> /dev/null | sed -n 's/^\([a-z][a-z0-9_]*\) = .*/\1=/p'
 }
@@ -16,7 +24,7 @@ _ccshim_devices() {
 _ccshim_run() {
 	local word=${COMP_WORDS[COMP_CWORD]} i
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
-	-a) COMPREPLY=($(compgen -W "$(_ccshim_algorithms)" -- "$word")); return ;;
+	-a) _ccshim_algorithm "$word"; return ;;
 	-m) COMPREPLY=($(compgen -W "off observe enforce" -- "$word")); return ;;
 	-o) COMPREPLY=($(compgen -W "$(_ccshim_options)" -- "$word")); compopt -o nospace; return ;;
 	-c) COMPREPLY=($(compgen -f -- "$word")); return ;;
@@ -39,15 +47,15 @@ _ccshim_info() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	--app) COMPREPLY=($(compgen -c -- "$word")); return ;;
-	--line-rate | --base-rtt | --segment | --flows) return ;;
+	--line-rate | --base-rtt | --noise | --segment | --flows) return ;;
 	esac
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-v -c -f -a -d -h --json --app --line-rate --base-rtt
-		--segment --flows" -- "$word")) ;;
+		--noise --segment --flows" -- "$word")) ;;
 	*)
 		case " ${COMP_WORDS[*]} " in
 		*" -d "*) COMPREPLY=($(compgen -W "$(_ccshim_devices)" -- "$word")) ;;
-		*" -a "*) COMPREPLY=($(compgen -W "$(_ccshim_algorithms)" -- "$word")) ;;
+		*" -a "*) _ccshim_algorithm "$word" ;;
 		esac
 		;;
 	esac

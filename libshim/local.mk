@@ -18,11 +18,23 @@ libccs_core_la_SOURCES = \
 	libshim/runtime/conf.c libshim/runtime/conf.h \
 	libshim/runtime/load.c libshim/runtime/log.c libshim/runtime/log.h \
 	libshim/runtime/options.c libshim/runtime/options.h \
+	libshim/runtime/plugin.c libshim/runtime/plugin.h libshim/runtime/plugin_check.c \
 	libshim/signal/hwclock.c libshim/signal/hwclock.h
-libccs_core_la_LIBADD = -lm
+libccs_core_la_LIBADD = -lm -ldl
 
 ccsincludedir = $(includedir)/ccshim
 ccsinclude_HEADERS = libshim/include/ccshim/cc.h
+
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = libshim/ccshim.pc
+
+# A plug-in to begin with. -rpath makes libtool build a shared object that is not installed.
+check_LTLIBRARIES += libshim/examples/aimd.la
+libshim_examples_aimd_la_SOURCES = libshim/examples/aimd.c
+libshim_examples_aimd_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+libshim_examples_aimd_la_LIBADD = -lm
+examplesdir = $(docdir)/examples
+dist_examples_DATA = libshim/examples/aimd.c
 
 pkglib_preloaddir = $(libdir)/ccshim
 pkglib_preload_LTLIBRARIES = libccshim.la

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "runtime/check_cc.h"
 
 static const struct command {
 	const char *name;
@@ -41,6 +42,17 @@ int tool_usage_error(const char *cmd)
 void tool_complain(void *arg, const char *sentence)
 {
 	tool_error(arg, "%s", sentence);
+}
+
+int tool_check_cc(const char *cmd, const struct ccs_options *o)
+{
+	struct ccs_cc_spec spec;
+	char err[1024];
+
+	if (ccs_spec_parse(&spec, o->cc, err, sizeof(err)) == 0)
+		return 0;
+	tool_error(cmd, "cc: %s", err);
+	return 1;
 }
 
 static int help(void)

@@ -4,6 +4,8 @@
 /* What the subcommands share. Each is one file with one entry here. */
 #include <stdio.h>
 
+#include "runtime/options.h"
+
 enum {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1,
@@ -21,6 +23,9 @@ void tool_error(const char *cmd, const char *fmt, ...) __attribute__((format(pri
 
 /* Says where help is; gives EXIT_USAGE. */
 int tool_usage_error(const char *cmd);
+
+/* Whether the algorithm in force can be run; complains if not. 0 or 1. */
+int tool_check_cc(const char *cmd, const struct ccs_options *o);
 
 /* For ccs_options_load(): arg is the subcommand's name. */
 void tool_complain(void *arg, const char *sentence);

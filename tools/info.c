@@ -2,6 +2,7 @@
 /* ccshim info: which sections, for which path, as text or JSON. */
 #include "tools/info.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <string.h>
 
@@ -30,6 +31,7 @@ static int help(void)
 	       "  --app NAME      options as the program of that name sees them\n"
 	       "  --line-rate R   derive parameters for a port of that rate      [10g]\n"
 	       "  --base-rtt T    ... for that unloaded round-trip time          [10us]\n"
+	       "  --noise T       ... for that much noise of the hosts in it     [0]\n"
 	       "  --segment S     ... for segments of that size                  [64k]\n"
 	       "  --flows N       ... for that many flows of this host           [1]\n"
 	       "  --json          JSON\n"
@@ -37,13 +39,14 @@ static int help(void)
 	return EXIT_OK;
 }
 
-enum { OPT_APP = 256, OPT_JSON, OPT_LINE_RATE, OPT_BASE_RTT, OPT_SEGMENT, OPT_FLOWS };
+enum { OPT_APP = 256, OPT_JSON, OPT_LINE_RATE, OPT_BASE_RTT, OPT_NOISE, OPT_SEGMENT, OPT_FLOWS };
 
 static const struct option long_options[] = {
 	{ "app", required_argument, NULL, OPT_APP },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "line-rate", required_argument, NULL, OPT_LINE_RATE },
 	{ "base-rtt", required_argument, NULL, OPT_BASE_RTT },
+	{ "noise", required_argument, NULL, OPT_NOISE },
 	{ "segment", required_argument, NULL, OPT_SEGMENT },
 	{ "flows", required_argument, NULL, OPT_FLOWS },
 	{ "help", no_argument, NULL, 'h' },
@@ -92,6 +95,7 @@ static int take_option(struct info *info, int letter)
 	case OPT_JSON: info->json = true; return 0;
 	case OPT_LINE_RATE: return take_path("line_rate", &info->path.line_rate);
 	case OPT_BASE_RTT: return take_path("base_rtt", &info->path.base_rtt_us);
+	case OPT_NOISE: return take_path("noise", &info->path.noise_us);
 	case OPT_SEGMENT: return take_path("segment", &info->path.segment);
 	case OPT_FLOWS: return take_flows(&info->path.flows);
 	default: return tool_usage_error("info");
@@ -100,7 +104,7 @@ static int take_option(struct info *info, int letter)
 
 static int take_operand(struct info *info, char **operands)
 {
-	char err[512];
+	char err[1024];
 
 	info->operand = operands[0];
 	if (!operands[0])
@@ -111,7 +115,7 @@ static int take_operand(struct info *info, char **operands)
 			   operands[1] ? operands[1] : operands[0]);
 		return tool_usage_error("info");
 	}
-	if (!info->algorithms || ccs_check_cc(info->operand, err, sizeof(err)) == 0)
+	if (!info->algorithms || ccs_spec_parse(&info->cc, info->operand, err, sizeof(err)) == 0)
 		return 0;
 	tool_error("info", "%s", err);
 	return EXIT_USAGE;
@@ -124,21 +128,15 @@ static int load(struct info *info)
 	ccs_options_default(&info->options.values);
 	if (!info->config)
 		return 0;
-	if (info->app)
-		return ccs_options_load_as(info->app, &info->options.values, info->options.origin,
-					   tool_complain, (void *)"info");
-	return ccs_options_load(&info->options.values, info->options.origin, tool_complain,
-				(void *)"info");
+	return ccs_options_load_as(info->app ? info->app : program_invocation_short_name,
+				   &info->options.values, info->options.origin, tool_complain,
+				   (void *)"info") +
+	       tool_check_cc("info", &info->options.values);
 }
 
-static const struct ccs_cc_spec *chosen(struct info *info)
+static const struct ccs_cc_spec *chosen(const struct info *info)
 {
-	char err[512];
-
-	if (!info->operand)
-		return NULL;
-	ccs_cc_parse(&info->cc, info->operand, err, sizeof(err)); /* checked before */
-	return &info->cc;
+	return info->operand ? &info->cc : NULL;
 }
 
 static int show_text(struct info *info)

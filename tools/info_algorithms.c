@@ -6,13 +6,6 @@
 #include "base/units.h"
 #include "tools/info.h"
 
-static const struct { unsigned bit; const char *name; } needs[] = {
-	{ CCS_NEEDS_RTT, "round-trip times" },
-	{ CCS_NEEDS_CNP, "congestion notifications" },
-	{ CCS_NEEDS_TELEMETRY, "telemetry" },
-	{ CCS_NEEDS_ECT, "ECN-capable packets" },
-};
-
 #define TEXT_LEN 64
 
 /* Derived values have many digits: six are enough for people. */
@@ -64,9 +57,9 @@ static void put_text(const struct ccs_cc *cc)
 	const char *sep = "  needs ";
 
 	printf("%s: %s\n", ops->name, ops->doc);
-	for (unsigned i = 0; i < sizeof(needs) / sizeof(*needs); i++)
-		if (ops->needs & needs[i].bit) {
-			printf("%s%s", sep, needs[i].name);
+	for (const struct ccs_cc_signal *s = ccs_cc_signals; s->name; s++)
+		if (ops->needs & s->bit) {
+			printf("%s%s", sep, s->name);
 			sep = ", ";
 		}
 	if (ops->needs)
@@ -81,18 +74,21 @@ static void put_text(const struct ccs_cc *cc)
 	}
 }
 
-/* Calls put for the chosen algorithm or for each; none of them runs. */
+/* Calls put for the chosen algorithm or for each that is built in; none of them runs. */
 static void for_each(const struct ccs_cc_spec *only, const struct ccs_cc_path *path,
 		     void (*put)(void *arg, const struct ccs_cc *cc), void *arg)
 {
+	struct ccs_cc cc;
+
+	if (only) {
+		ccs_cc_start(&cc, only, path);
+		put(arg, &cc);
+		return;
+	}
 	for (unsigned i = 0; ccs_cc_all[i]; i++) {
 		const struct ccs_cc_spec plain = ccs_cc_plain(ccs_cc_all[i]);
-		const bool chosen = only && only->ops == ccs_cc_all[i];
-		struct ccs_cc cc;
 
-		if (only && !chosen)
-			continue;
-		ccs_cc_start(&cc, chosen ? only : &plain, path);
+		ccs_cc_start(&cc, &plain, path);
 		put(arg, &cc);
 	}
 }
@@ -106,11 +102,12 @@ static void put_paragraph(void *arg, const struct ccs_cc *cc)
 
 void info_algorithms_text(const struct ccs_cc_spec *only, const struct ccs_cc_path *path)
 {
-	char rate[CCS_UNIT_LEN], rtt[CCS_UNIT_LEN], segment[CCS_UNIT_LEN];
+	char rate[CCS_UNIT_LEN], rtt[CCS_UNIT_LEN], noise[CCS_UNIT_LEN], segment[CCS_UNIT_LEN];
 
-	printf("# derived for line rate %s, base RTT %s, segment %s, %u flow%s\n",
+	printf("# derived for line rate %s, base RTT %s, noise %s, segment %s, %u flow%s\n",
 	       ccs_format_unit(path->line_rate, CCS_UNIT_RATE, rate, sizeof(rate)),
 	       ccs_format_unit(path->base_rtt_us, CCS_UNIT_TIME, rtt, sizeof(rtt)),
+	       ccs_format_unit(path->noise_us, CCS_UNIT_TIME, noise, sizeof(noise)),
 	       ccs_format_unit(path->segment, CCS_UNIT_BYTES, segment, sizeof(segment)),
 	       path->flows, path->flows == 1 ? "" : "s");
 	for_each(only, path, put_paragraph, NULL);
@@ -151,9 +148,9 @@ static void put_json(void *arg, const struct ccs_cc *cc)
 	ccs_json_str(j, "name", cc->ops->name);
 	ccs_json_str(j, "doc", cc->ops->doc);
 	ccs_json_array(j, "needs");
-	for (unsigned i = 0; i < sizeof(needs) / sizeof(*needs); i++)
-		if (cc->ops->needs & needs[i].bit)
-			ccs_json_str(j, NULL, needs[i].name);
+	for (const struct ccs_cc_signal *s = ccs_cc_signals; s->name; s++)
+		if (cc->ops->needs & s->bit)
+			ccs_json_str(j, NULL, s->name);
 	ccs_json_end(j);
 	ccs_json_array(j, "params");
 	for (unsigned i = 0; i < cc->ops->nparams; i++)
@@ -168,6 +165,7 @@ void info_algorithms_json(struct ccs_json *j, const struct ccs_cc_spec *only,
 	ccs_json_object(j, "path");
 	ccs_json_num(j, "line_rate_bps", path->line_rate);
 	ccs_json_num(j, "base_rtt_us", path->base_rtt_us);
+	ccs_json_num(j, "noise_us", path->noise_us);
 	ccs_json_num(j, "segment_bytes", path->segment);
 	ccs_json_uint(j, "flows", path->flows);
 	ccs_json_end(j);

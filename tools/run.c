@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cc/cc.h"
 #include "runtime/options.h"
 #include "tools/ccshim.h"
 #include "tools/preload.h"
@@ -20,6 +21,7 @@ struct run {
 	struct ccs_options scratch;         /* takes each value, to check it */
 	const char *value[CCS_OPT_MAX];     /* by option; NULL: not given here */
 	char config[PATH_MAX];
+	char algorithm[PATH_MAX + 512];     /* a plug-in's, with the whole path */
 	bool dry;
 	int verbose;
 };
@@ -28,7 +30,8 @@ static int help(void)
 {
 	printf("usage: ccshim run [OPTION...] [--] COMMAND [ARG...]\n\n"
 	       "Runs COMMAND with the RDMA traffic of its queue pairs under congestion control.\n\n"
-	       "  -a ALG[:PARAM=VALUE,...]  the algorithm (cc); see 'ccshim info -a'\n"
+	       "  -a ALG[:PARAM=VALUE,...]  the algorithm (cc); see 'ccshim info -a';\n"
+	       "                            a path is a plug-in's, see ccshim_cc(3)\n"
 	       "  -r RATE                   the cap on each queue pair (max_rate): 10g, 400mbit\n"
 	       "  -m off|observe|enforce    measure only, or hold traffic back (mode)\n"
 	       "  -o NAME=VALUE             any option; see 'ccshim info -f'\n"
@@ -42,10 +45,27 @@ static int help(void)
 	return EXIT_OK;
 }
 
+/* Absolute, since the command may change directory before it loads it. */
+static const char *with_whole_path(struct run *run, const char *spec)
+{
+	const size_t len = ccs_cc_name_len(spec);
+	char file[PATH_MAX], real[PATH_MAX];
+
+	if (!ccs_cc_is_path(spec) || len >= sizeof(file))
+		return spec;
+	snprintf(file, sizeof(file), "%.*s", (int)len, spec);
+	if (!realpath(file, real) || strlen(spec + len) >= 512)
+		return spec;
+	snprintf(run->algorithm, sizeof(run->algorithm), "%s%s", real, spec + len);
+	return run->algorithm;
+}
+
 static int set(struct run *run, const char *name, const char *value)
 {
-	char err[512];
+	char err[1024];
 
+	if (strcmp(name, "cc") == 0)
+		value = with_whole_path(run, value);
 	if (ccs_options_set(&run->scratch, name, value, err, sizeof(err))) {
 		tool_error("run", "%s", err);
 		return -1;
@@ -212,7 +232,8 @@ static int check_all(const char *command)
 	const char *slash = strrchr(command, '/');
 	struct ccs_options o;
 
-	return ccs_options_load_as(slash ? slash + 1 : command, &o, NULL, tool_complain, "run");
+	return ccs_options_load_as(slash ? slash + 1 : command, &o, NULL, tool_complain, "run") ||
+	       tool_check_cc("run", &o);
 }
 
 int cmd_run(int argc, char **argv)

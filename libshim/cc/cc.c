@@ -11,6 +11,14 @@
 
 const struct ccs_cc_ops *const ccs_cc_all[] = { &ccs_cc_timely, &ccs_cc_fixed, &ccs_cc_none, NULL };
 
+const struct ccs_cc_signal ccs_cc_signals[] = {
+	{ CCS_NEEDS_RTT, "round-trip times" },
+	{ CCS_NEEDS_CNP, "congestion notifications" },
+	{ CCS_NEEDS_TELEMETRY, "telemetry" },
+	{ CCS_NEEDS_ECT, "ECN-capable packets" },
+	{ 0 }
+};
+
 const struct ccs_cc_ops *ccs_cc_find(const char *name)
 {
 	for (unsigned i = 0; ccs_cc_all[i]; i++)
@@ -28,6 +36,9 @@ static int __attribute__((format(printf, 3, 4))) fail(char *err, size_t len, con
 	va_end(ap);
 	return -1;
 }
+
+#define TEXT_LEN 512
+#define TOO_LONG "the algorithm's text is longer than %d bytes", TEXT_LEN - 1
 
 static int parse_value(const struct ccs_cc_param *param, const char *text, double *value,
 		       char *err, size_t len)
@@ -72,28 +83,53 @@ struct ccs_cc_spec ccs_cc_plain(const struct ccs_cc_ops *ops)
 	return spec;
 }
 
-int ccs_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t errlen)
+bool ccs_cc_is_path(const char *text)
 {
-	struct ccs_cc_spec new;
-	char copy[512], *rest, *item;
-	const struct ccs_cc_ops *ops;
+	return text[strcspn(text, "/:")] == '/';
+}
+
+size_t ccs_cc_name_len(const char *text)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+	size_t end = strcspn(text, ":"), at = end;
+
+	if (!ccs_cc_is_path(text))
+		return end;
+	for (end = strlen(text); text[at]; at += 1 + strcspn(text + at + 1, ":"))
+		if (text[at + 1 + strspn(text + at + 1, letters)] == '=')
+			end = at;
+	return end;
+}
+
+int ccs_cc_parse_params(struct ccs_cc_spec *spec, const struct ccs_cc_ops *ops, const char *text,
+			char *err, size_t errlen)
+{
+	struct ccs_cc_spec new = ccs_cc_plain(ops);
+	char copy[TEXT_LEN], *rest = *text ? copy : NULL, *item;
 
 	if (strlen(text) >= sizeof(copy))
-		return fail(err, errlen, "the algorithm's text is longer than %zu bytes",
-			    sizeof(copy) - 1);
-	strcpy(copy, text);
-	rest = strchr(copy, ':');
-	if (rest)
-		*rest++ = '\0';
-	ops = ccs_cc_find(copy);
-	if (!ops)
-		return fail(err, errlen, "there is no algorithm '%s'", copy);
-	new = ccs_cc_plain(ops);
-	while ((item = rest ? strsep(&rest, ",") : NULL))
+		return fail(err, errlen, TOO_LONG);
+	strcpy(copy, text + !!*text);
+	while ((item = strsep(&rest, ",")))
 		if (parse_param(ops, item, new.given, err, errlen))
 			return -1;
 	*spec = new;
 	return 0;
+}
+
+int ccs_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t errlen)
+{
+	const size_t len = ccs_cc_name_len(text);
+	const struct ccs_cc_ops *ops;
+	char name[TEXT_LEN];
+
+	if (len >= sizeof(name))
+		return fail(err, errlen, TOO_LONG);
+	snprintf(name, sizeof(name), "%.*s", (int)len, text);
+	ops = ccs_cc_find(name);
+	if (!ops)
+		return fail(err, errlen, "there is no algorithm '%s'", name);
+	return ccs_cc_parse_params(spec, ops, text + len, err, errlen);
 }
 
 void ccs_cc_repath(struct ccs_cc *cc, const struct ccs_cc_path *path)

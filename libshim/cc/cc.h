@@ -2,6 +2,8 @@
 #ifndef CCS_CC_CC_H
 #define CCS_CC_CC_H
 /* The room's own face to the rest of the library: registry and set-up. */
+#include <stdbool.h>
+
 #include <ccshim/cc.h>
 
 extern const struct ccs_cc_ops ccs_cc_none;
@@ -10,6 +12,9 @@ extern const struct ccs_cc_ops ccs_cc_timely;
 
 /* All built-in algorithms, NULL-terminated, in the order `ccshim info -a` shows. */
 extern const struct ccs_cc_ops *const ccs_cc_all[];
+
+/* What CCS_NEEDS_* are called; the last one has no name. */
+extern const struct ccs_cc_signal { unsigned bit; const char *name; } ccs_cc_signals[];
 
 /* NULL if there is none of that name. */
 const struct ccs_cc_ops *ccs_cc_find(const char *name);
@@ -23,11 +28,22 @@ struct ccs_cc_spec {
 /* Nothing given: defaults all over. */
 struct ccs_cc_spec ccs_cc_plain(const struct ccs_cc_ops *ops);
 
+/* Whether "NAME[:param=value,...]" names a file instead of a built-in algorithm: a '/' before
+ * any ':'. */
+bool ccs_cc_is_path(const char *text);
+
+/* Where NAME ends: at the first ':', in a path at the last one that "param=" follows. */
+size_t ccs_cc_name_len(const char *text);
+
 /*
- * Parse "NAME[:param=value,...]". Values take units (10g, 50us, 0.8). Returns 0,
- * or -1 with a complete sentence in err, and then spec is unchanged.
+ * Parse "NAME[:param=value,...]" of a built-in algorithm. Values take units (10g, 50us,
+ * 0.8). Returns 0, or -1 with a complete sentence in err, and then spec is unchanged.
  */
 int ccs_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t errlen);
+
+/* The same for what stands behind the name, "" or ":param=value,...". */
+int ccs_cc_parse_params(struct ccs_cc_spec *spec, const struct ccs_cc_ops *ops, const char *text,
+			char *err, size_t errlen);
 
 /* Put parameters in force for the path (given, else default, else derived) and reset the state. */
 void ccs_cc_start(struct ccs_cc *cc, const struct ccs_cc_spec *spec, const struct ccs_cc_path *path);
@@ -45,7 +61,7 @@ void ccs_cc_switch(struct ccs_cc *cc, const struct ccs_cc_spec *spec,
 /* Fire every timer due at now_us, in order, at its own time. Call before any event. */
 static inline void ccs_cc_advance(struct ccs_cc *cc, double now_us)
 {
-	while (cc->out.timer_us <= now_us)
+	while (cc->out.timer_us <= now_us && cc->ops->on_timer)
 		cc->ops->on_timer(cc, cc->out.timer_us);
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "cc/cc.h"
+#include "runtime/plugin.h"
 
 static const struct ccs_cc_param *find_param(const struct ccs_cc_ops *ops, const char *name)
 {
@@ -72,21 +72,12 @@ static void hint_param(const struct ccs_cc_ops *ops, char *items, char *hint, si
 	}
 }
 
-static void hint_for(const char *spec, char *hint, size_t len)
+/* params is what stands behind the name. */
+static void hint_params(const struct ccs_cc_ops *ops, const char *params, char *hint, size_t len)
 {
-	char text[512], *items;
-	const struct ccs_cc_ops *ops;
+	char items[512];
 
-	*hint = '\0';
-	if (snprintf(text, sizeof(text), "%s", spec) >= (int)sizeof(text))
-		return;
-	items = strchr(text, ':');
-	if (items)
-		*items++ = '\0';
-	ops = ccs_cc_find(text);
-	if (!ops)
-		hint_algorithm(text, hint, len);
-	else if (items)
+	if (*params && snprintf(items, sizeof(items), "%s", params + 1) < (int)sizeof(items))
 		hint_param(ops, items, hint, len);
 }
 
@@ -123,16 +114,48 @@ static int check_pairs(const struct ccs_cc_spec *cc, char *err, size_t errlen)
 	return 0;
 }
 
-int ccs_check_cc(const char *spec, char *err, size_t errlen)
+static const struct ccs_cc_ops *find(const char *name, char *err, size_t errlen)
 {
-	char hint[160];
-	struct ccs_cc_spec cc;
-	size_t len;
+	const struct ccs_cc_ops *ops;
+	char hint[160] = "";
 
-	if (ccs_cc_parse(&cc, spec, err, errlen) == 0)
-		return check_pairs(&cc, err, errlen);
-	hint_for(spec, hint, sizeof(hint));
-	len = strlen(err);
-	snprintf(err + len, errlen - len, "%s", hint);
-	return -1;
+	if (ccs_cc_is_path(name))
+		return ccs_plugin_load(name, err, errlen);
+	ops = ccs_cc_find(name);
+	if (!ops) {
+		hint_algorithm(name, hint, sizeof(hint));
+		snprintf(err, errlen, "there is no algorithm '%s'%s", name, hint);
+	}
+	return ops;
+}
+
+int ccs_spec_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t errlen)
+{
+	const size_t len = ccs_cc_name_len(text);
+	const struct ccs_cc_ops *ops;
+	struct ccs_cc_spec new;
+	char name[512], hint[160] = "";
+	size_t at;
+
+	snprintf(name, sizeof(name), "%.*s", (int)len, text);
+	ops = find(name, err, errlen);
+	if (!ops)
+		return -1;
+	if (ccs_cc_parse_params(&new, ops, text + len, err, errlen)) {
+		hint_params(ops, text + len, hint, sizeof(hint));
+		at = strlen(err);
+		snprintf(err + at, errlen - at, "%s", hint);
+		return -1;
+	}
+	if (check_pairs(&new, err, errlen))
+		return -1;
+	*spec = new;
+	return 0;
+}
+
+int ccs_check_cc(const char *text, char *err, size_t errlen)
+{
+	struct ccs_cc_spec spec;
+
+	return ccs_cc_is_path(text) ? 0 : ccs_spec_parse(&spec, text, err, errlen);
 }

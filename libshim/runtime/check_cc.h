@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_CHECK_CC_H
 #define CCS_CHECK_CC_H
-/* The check of an algorithm's text, "NAME[:param=value,...]", with help for typing slips. */
-#include <stddef.h>
+/* An algorithm's text, "NAME[:param=value,...]", with help for typing slips. */
+#include "cc/cc.h"
 
-/* 0, or -1 with a sentence in err. */
-int ccs_check_cc(const char *spec, char *err, size_t errlen);
+/* Built-in or, if NAME is a path, a plug-in, which is loaded. 0, or -1 with a sentence in err
+ * and *spec unchanged. */
+int ccs_spec_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t errlen);
+
+/* For the option table. A plug-in passes: it is loaded where it is to run, not wherever a
+ * configuration file speaks of it. */
+int ccs_check_cc(const char *text, char *err, size_t errlen);
 
 #endif

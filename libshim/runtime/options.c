@@ -24,7 +24,7 @@ const struct ccs_opt ccs_opt_table[] = {
 		 "or also hold traffic to the algorithm's rate (enforce)." },
 	{ .name = "cc", .type = CCS_OPT_STRING, .def = "timely", .check = ccs_check_cc, AT(cc),
 	  .doc = "The algorithm and its parameters, as NAME[:PARAM=VALUE,...]. "
-		 "'ccshim info -a' lists them." },
+		 "'ccshim info -a' lists them. A name with a / is the path of a plug-in." },
 	{ .name = "line_rate", .type = CCS_OPT_RATE, .def = "auto", .min = 1e3, .max = 1e15,
 	  AT(line_rate),
 	  .doc = "The rate of the port, from which the algorithms derive their parameters. "

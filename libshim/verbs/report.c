@@ -168,6 +168,16 @@ static void write_passes(struct ccs_json *j)
 	ccs_json_end(j);
 }
 
+/* Signals that the algorithm needs and did not get. */
+static void write_undelivered(struct ccs_json *j)
+{
+	ccs_json_array(j, "undelivered");
+	for (const struct ccs_cc_signal *s = ccs_cc_signals; s->name; s++)
+		if (ccs_shim()->undelivered & s->bit)
+			ccs_json_str(j, NULL, s->name);
+	ccs_json_end(j);
+}
+
 static bool write_all(FILE *file)
 {
 	static const char *const modes[] = { "off", "observe", "enforce" };
@@ -180,6 +190,7 @@ static bool write_all(FILE *file)
 	ccs_json_int(&j, "pid", getpid());
 	ccs_json_str(&j, "mode", modes[ccs_shim()->options.mode]);
 	write_passes(&j);
+	write_undelivered(&j);
 	ccs_json_uint(&j, "qps_omitted", omitted);
 	ccs_json_array(&j, "qps");
 	for (const struct figures *g = gone; g; g = g->next)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "runtime/check_cc.h"
 #include "runtime/log.h"
 
 static struct ccs_shim shim = {
@@ -38,18 +39,40 @@ static void fork_child(void)
 	atomic_store(&shim.forked, true);
 }
 
+static void warn_of_needs(void)
+{
+	char names[128] = "";
+	size_t at = 0;
+
+	for (const struct ccs_cc_signal *s = ccs_cc_signals; s->name; s++)
+		if (shim.undelivered & s->bit)
+			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
+					       at ? " and " : "", s->name);
+	if (at)
+		ccs_log(CCS_LOG_WARN, "cc=%s needs %s, and nothing here delivers them yet: "
+			"its rate moves without", shim.cc.ops->name, names);
+}
+
+static void choose_algorithm(void)
+{
+	char err[1024];
+
+	if (ccs_spec_parse(&shim.cc, shim.options.cc, err, sizeof(err))) {
+		ccs_log(CCS_LOG_WARN, "cc: %s; traffic passes uncontrolled", err);
+		shim.off = true;
+		return;
+	}
+	shim.undelivered = shim.cc.ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY);
+	warn_of_needs();
+}
+
 static void setup(void)
 {
-	char err[256];
-
 	ccs_options_load(&shim.options, NULL, complain, NULL);
 	ccs_log_setup((enum ccs_log_level)shim.options.log_level, shim.options.log_file);
 	shim.off = shim.options.mode == CCS_MODE_OFF;
-	if (ccs_cc_parse(&shim.cc, shim.options.cc, err, sizeof(err))) {
-		ccs_log(CCS_LOG_WARN, "cc=%s: %s; traffic passes uncontrolled",
-			shim.options.cc, err);
-		shim.off = true;
-	}
+	if (!shim.off)
+		choose_algorithm();
 	pthread_atfork(NULL, NULL, fork_child);
 	ready = true;
 }

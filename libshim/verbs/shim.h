@@ -9,6 +9,7 @@
 struct ccs_shim {
 	struct ccs_options options;
 	struct ccs_cc_spec cc;           /* what each flow starts with */
+	unsigned undelivered;            /* CCS_NEEDS_* of it that nothing here delivers */
 	bool off;                        /* mode off, or refused configuration */
 	atomic_bool forked;              /* we are a child: verbs are the parent's */
 	struct ccs_ptrmap contexts, cqs, qps, parent_domains;

@@ -15,6 +15,9 @@ offered() {
 	source "$top_srcdir/completion/ccshim.bash"
 	[ "$(offered ccshim ru)" = run ]
 	[ "$(offered "$ccshim" run -a tim)" = timely ]
+	touch libmy.so
+	[ "$(offered "$ccshim" run -a ./lib)" = ./libmy.so ]
+	[ "$(offered "$ccshim" info -a ./lib)" = ./libmy.so ]
 	[ "$(offered "$ccshim" run -m o)" = "off observe" ]
 	[ "$(offered "$ccshim" run -o max_)" = "max_rate=" ]
 	[ "$(offered "$ccshim" info -a fix)" = fixed ]

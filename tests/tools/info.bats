@@ -119,14 +119,17 @@ paste_paragraphs() {
 	printed "timely: "
 	printed "fixed: "
 	printed "none: "
-	printed "derived for line rate 10g, base RTT 10us, segment 64k, 1 flow"
+	printed "derived for line rate 10g, base RTT 10us, noise 0, segment 64k, 1 flow"
 }
 
 @test "-a derives for the given path and takes given values" {
-	run2 $ccshim info -a --json timely:beta=0.5 --line-rate 100g --base-rtt 5us --segment 32k --flows 4
+	run2 $ccshim info -a --json timely:beta=0.5 --line-rate 100g --base-rtt 5us --noise 3us \
+		--segment 32k --flows 4
 	[ "$status" -eq 0 ]
 	[ "$(jq -r '.algorithms[].name' <<< "$output")" = timely ]
 	value() { jq -r ".algorithms[0].params[] | select(.name == \"$1\") | .$2" <<< "$output"; }
+	[ "$(jq -c .path <<< "$output")" = '{"line_rate_bps":100000000000,"base_rtt_us":5,"noise_us":3,"segment_bytes":32768,"flows":4}' ]
+	[ "$(value t_low value)" = "$(jq -n '5 + 3 + 4 * 8e6 * 32768 / 100e9')" ]
 	[ "$(value add_rate value)" = 100000000 ]
 	[ "$(value min_rtt origin)" = derived ]
 	[ "$(value max_rate value)" = 100000000000 ]

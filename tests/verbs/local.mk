@@ -10,9 +10,9 @@ verbs_programs = tests/verbs/test_alloc tests/verbs/test_diff tests/verbs/test_e
 check_PROGRAMS += $(verbs_programs) tests/verbs/traffic
 TESTS += $(verbs_programs)
 if HAVE_BATS
-TESTS += tests/verbs/report.bats
+TESTS += tests/verbs/plugin.bats tests/verbs/report.bats
 endif
-EXTRA_DIST += tests/verbs/report.bats
+EXTRA_DIST += tests/verbs/plugin.bats tests/verbs/report.bats
 rig = tests/verbs/rig.c tests/verbs/rig.h
 
 tests_verbs_test_alloc_SOURCES = tests/verbs/test_alloc.c $(rig)

@@ -96,7 +96,8 @@ struct ccs_cc;
 /*
  * An algorithm. Mandatory: abi, size, name, doc, derive, on_init, on_ack.
  *
- * Order of calls: derive, on_init, then events in the order of their times. A
+ * Order of calls: derive, on_init, then events in the order of their times. Before
+ * the first on_init the private area and out are zero, out.timer_us is INFINITY. A
  * timer that is due at the time of an event comes before the event.
  */
 struct ccs_cc_ops {
@@ -136,8 +137,11 @@ struct ccs_cc {
 	struct ccs_cc_path path;         /* what param[] was last derived for */
 	struct ccs_cc_out out;
 	double param[CCS_CC_MAX_PARAMS]; /* in force */
-	_Alignas(16) unsigned char priv[CCS_CC_PRIV_BYTES];
+	unsigned char priv[CCS_CC_PRIV_BYTES] __attribute__((aligned(16)));
 };
+
+/* What a plug-in defines: its one algorithm. */
+extern const struct ccs_cc_ops ccs_cc_plugin __attribute__((visibility("default")));
 
 /* A pointer to the private area as T, checked to fit. */
 #define CCS_CC_PRIV(T, cc) \
