@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * TIMELY's snippet variant: against a golden trace made by somebody else, and
- * against a second implementation below, straight from the published text.
+ * TIMELY's variants: against a golden trace made by somebody else, and against a
+ * second implementation below, straight from the published texts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,8 +18,10 @@
 
 #define RELATIVE 1e-9
 
-/* Parameter set P1 of tests/data/timely_params.csv, as a user would write it. */
+/* A parameter set of tests/data/timely_params.csv, as a user would write it. */
 struct set {
+	const char *variant;
+	double beta_high;                /* 0: not given */
 	double line, min_rtt, t_low, t_high, add, beta, alpha, min_rate, hai_thresh, n_hai, cap,
 		init_rate;
 };
@@ -40,7 +42,7 @@ static struct set read_set(const char *wanted)
 {
 	FILE *f = data("timely_params.csv");
 	char line[512], name[16];
-	struct set s;
+	struct set s = { .variant = "snippet" };
 
 	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "%15[^,],%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf,%lf", name,
@@ -78,13 +80,16 @@ static void start_set(struct ccs_cc *cc, const struct set *s)
 {
 	const struct ccs_cc_path path = { .line_rate = s->line, .base_rtt_us = 1, .segment = 1,
 					  .flows = 1 };
-	char spec[512];
+	char spec[512], high[64] = "";
 
+	if (s->beta_high > 0)
+		snprintf(high, sizeof(high), ",beta_high=%.17g", s->beta_high);
 	snprintf(spec, sizeof(spec),
-		 "timely:variant=snippet,min_rtt=%.17g,t_low=%.17g,t_high=%.17g,add_rate=%.17g,"
+		 "timely:variant=%s,min_rtt=%.17g,t_low=%.17g,t_high=%.17g,add_rate=%.17g,"
 		 "beta=%.17g,alpha=%.17g,min_rate=%.17g,max_rate=%.17g,hai_thresh=%.17g,"
-		 "hai_n=%.17g,init_rate=%.17g", s->min_rtt, s->t_low, s->t_high, s->add, s->beta,
-		 s->alpha, s->min_rate, s->line, s->hai_thresh, s->n_hai, s->init_rate);
+		 "hai_n=%.17g,init_rate=%.17g%s", s->variant, s->min_rtt, s->t_low, s->t_high, s->add, s->beta,
+		 s->alpha, s->min_rate, s->line, s->hai_thresh, s->n_hai, s->init_rate,
+		 high);
 	start(cc, spec, &path);
 }
 
@@ -128,7 +133,6 @@ static void golden_trace_ramp(void **state)
 		if (sscanf(line, "%d,%lf,%lf,%lf,%lf,%31[^,],%lf,%lf,%lf,%lf", &step, &t, &rtt,
 			   &before, &after, branch, &avg, &grad, &df, &neg) != 10)
 			continue;
-		branch[strcspn(branch, "+")] = '\0'; /* "md+cap": the cap is no branch */
 		check_close("rate before", step, cc.out.rate, before);
 		ack(&cc, t, rtt);
 		check_close("rate after", step, cc.out.rate, after);
@@ -142,15 +146,36 @@ static void golden_trace_ramp(void **state)
 	assert_int_equal(rows, 12);
 }
 
-/* The published text once more, by hand, with a name for what happened. */
+/* The published texts once more, by hand, with a name for what happened. */
 struct ref {
 	double rate, prev, avg, last;
 	unsigned neg;
-	bool low, high, ai, hai, md, capped, floored, ceiled;
+	bool low, high, ai, hai, md, patch, capped, floored, ceiled;
 };
+
+static bool is(const struct set *p, const char *variant)
+{
+	return strcmp(p->variant, variant) == 0;
+}
+
+/* CoNEXT 2016, Algorithm 2, with w(g) as its cases are printed. */
+static double ref_patch(const struct set *p, double old, double g, double rtt, double df)
+{
+	double w;
+
+	if (g <= -0.25)
+		w = 0;
+	else if (g < 0.25)
+		w = 2 * g + 0.5;
+	else
+		w = 1;
+	return df * p->add * (1 - w) + old * (1 - df * p->beta * w * (rtt - p->t_low) / p->t_low);
+}
 
 static void ref_ack(struct ref *r, const struct set *p, double now, double rtt)
 {
+	const bool pure = is(p, "paper") || is(p, "patched_pure");
+	const double beta_high = p->beta_high > 0 ? p->beta_high : p->beta;
 	const double old = r->rate;
 	double diff, g, df, next;
 
@@ -158,14 +183,14 @@ static void ref_ack(struct ref *r, const struct set *p, double now, double rtt)
 	if (r->prev == 0)
 		r->prev = rtt;
 	diff = rtt - r->prev;
-	if (diff < 0)
+	r->avg = (1 - p->alpha) * r->avg + p->alpha * diff;
+	g = r->avg / p->min_rtt;
+	if (is(p, "paper") ? g < 0 : diff < 0)
 		r->neg++;
 	else
 		r->neg = 0;
-	r->avg = (1 - p->alpha) * r->avg + p->alpha * diff;
-	g = r->avg / p->min_rtt;
 	df = (now - r->last) / p->min_rtt;
-	if (df > 1)
+	if (df > 1 || pure)
 		df = 1;
 	r->prev = rtt;
 	r->last = now;
@@ -174,7 +199,10 @@ static void ref_ack(struct ref *r, const struct set *p, double now, double rtt)
 		next = old + p->add * df;
 	} else if (rtt > p->t_high) {
 		r->high = true;
-		next = old * (1 - df * p->beta * (1 - p->t_high / rtt));
+		next = old * (1 - df * beta_high * (1 - p->t_high / rtt));
+	} else if (is(p, "patched") || is(p, "patched_pure")) {
+		r->patch = true;
+		next = ref_patch(p, old, g, rtt, df);
 	} else if (g <= 0 && r->neg >= p->hai_thresh) {
 		r->hai = true;
 		next = old + p->n_hai * p->add * df;
@@ -185,7 +213,7 @@ static void ref_ack(struct ref *r, const struct set *p, double now, double rtt)
 		r->md = true;
 		next = old * (1 - p->beta * g);
 	}
-	if (next < 0.5 * old) {
+	if (!pure && next < 0.5 * old) {
 		r->capped = true;
 		next = 0.5 * old;
 	}
@@ -203,14 +231,16 @@ static void ref_ack(struct ref *r, const struct set *p, double now, double rtt)
 static void follow(struct ccs_cc *cc, struct ref *r, const struct set *p, double now, double rtt,
 		   int step)
 {
+	char branch[16];
+
 	ack(cc, now, rtt);
 	ref_ack(r, p, now, rtt);
 	check_close("rate", step, cc->out.rate, r->rate);
 	check_close("average", step, observed(cc, "avg_rtt_diff_us").value, r->avg);
 	assert_true(observed(cc, "neg_count").value == r->neg);
-	assert_string_equal(observed(cc, "branch").text,
-			    r->low ? "low" : r->high ? "high" : r->ai ? "ai" : r->hai ? "hai"
-			    : "md");
+	snprintf(branch, sizeof(branch), "%s%s", r->low ? "low" : r->high ? "high" : r->ai ? "ai"
+		 : r->hai ? "hai" : r->md ? "md" : "patch", r->capped ? "+cap" : "");
+	assert_string_equal(observed(cc, "branch").text, branch);
 }
 
 static struct ref begin(struct ccs_cc *cc, const struct set *p)
@@ -219,40 +249,77 @@ static struct ref begin(struct ccs_cc *cc, const struct set *p)
 	return (struct ref){ .rate = p->init_rate };
 }
 
-/* Random walks long enough that each branch and clamp is taken. */
+/* Up in a burst, down as the queue drains, and steps between. */
+static double next_rtt(const struct set *p, double rtt, int step)
+{
+	const double pull = (double)seed_below(1000) / 1000;
+
+	if (seed_below(20) == 0)
+		return p->min_rtt + pull * pull * 2 * p->t_high;
+	if (step / 10 % 2)
+		return rtt - pull * (rtt - p->min_rtt) / 8;
+	return rtt + pull * p->t_low / 2;
+}
+
+static struct set random_set(const char *variant, unsigned walk)
+{
+	struct set p = read_set(walk % 2 ? "P1" : strncmp(variant, "patched", 7) ? "P3" : "P4");
+
+	p.variant = variant;
+	p.alpha = walk % 3 ? 0.02 : 0.875;
+	p.beta_high = walk % 5 ? 0 : 0.8;
+	p.init_rate = p.line / (double)(1 + seed_below(50));
+	if (p.beta_high == 0 && strncmp(variant, "patched", 7) == 0)
+		p.beta_high = p.beta; /* its default is not beta */
+	return p;
+}
+
+static void walk(const char *variant, unsigned number, struct ref *seen)
+{
+	const struct set p = random_set(variant, number);
+	double now = 0, rtt = p.min_rtt;
+	struct ccs_cc cc;
+	struct ref r = begin(&cc, &p);
+
+	for (int step = 0; step < 200; step++) {
+		now += p.min_rtt * 3 * (double)seed_below(1000) / 1000;
+		rtt = next_rtt(&p, rtt, step);
+		follow(&cc, &r, &p, now, rtt, step);
+		seen->low |= r.low, seen->high |= r.high, seen->ai |= r.ai;
+		seen->hai |= r.hai, seen->md |= r.md, seen->patch |= r.patch;
+		seen->capped |= r.capped, seen->ceiled |= r.ceiled, seen->floored |= r.floored;
+	}
+}
+
+/* Random walks long enough that each branch and clamp of the variant is taken. */
 static void random_walks_equal_the_reference(void **state)
 {
-	struct ref seen = { 0 };
+	static const struct { const char *name; bool patched, cap; } variants[] = {
+		{ "snippet", false, true }, { "paper", false, false },
+		{ "patched", true, true }, { "patched_pure", true, false },
+	};
 
 	(void)state;
 	seed_start("walks");
-	for (int walk = 0; walk < 400; walk++) {
-		struct set p = read_set(walk % 2 ? "P1" : "P3");
-		double now = 0, rtt = p.min_rtt;
-		struct ccs_cc cc;
-		struct ref r;
+	for (size_t v = 0; v < sizeof(variants) / sizeof(*variants); v++) {
+		const bool patched = variants[v].patched;
+		struct ref seen = { 0 };
 
-		p.alpha = walk % 3 ? 0.02 : 0.875;
-		p.init_rate = p.line / (double)(1 + seed_below(50));
-		r = begin(&cc, &p);
-		for (int step = 0; step < 200; step++) {
-			const double pull = (double)seed_below(1000) / 1000;
-
-			now += p.min_rtt * 3 * (double)seed_below(1000) / 1000;
-			if (seed_below(20) == 0) /* a burst, or the queue drains */
-				rtt = p.min_rtt + pull * pull * 2 * p.t_high;
-			else if (step / 10 % 2)
-				rtt -= pull * (rtt - p.min_rtt) / 8;
-			else
-				rtt += pull * p.t_low / 2;
-			follow(&cc, &r, &p, now, rtt, step);
-			seen.low |= r.low, seen.high |= r.high, seen.ai |= r.ai;
-			seen.hai |= r.hai, seen.md |= r.md, seen.capped |= r.capped;
-			seen.ceiled |= r.ceiled, seen.floored |= r.floored;
-		}
+		for (unsigned i = 0; i < 400; i++)
+			walk(variants[v].name, i, &seen);
+		assert_true(seen.low && seen.high && seen.ceiled && seen.floored);
+		assert_true(seen.ai == !patched && seen.hai == !patched && seen.md == !patched);
+		assert_true(seen.patch == patched && seen.capped == variants[v].cap);
 	}
-	assert_true(seen.low && seen.high && seen.ai && seen.hai && seen.md);
-	assert_true(seen.capped && seen.ceiled && seen.floored);
+}
+
+static double param(const struct ccs_cc *cc, const char *name)
+{
+	for (unsigned i = 0; i < cc->ops->nparams; i++)
+		if (strcmp(cc->ops->params[i].name, name) == 0)
+			return cc->param[i];
+	fail_msg("there is no parameter %s", name);
+	return 0;
 }
 
 /* (a) At exactly T_low or T_high the gradient decides. */
@@ -390,13 +457,175 @@ static void g_gradient_decrease_is_not_scaled(void **state)
 	assert_true(near.out.rate == far.out.rate);
 }
 
-static double param(const struct ccs_cc *cc, const char *name)
+/* The paper takes whole steps however close completions are, and counts gradients. */
+static void paper_has_neither_delta_factor_nor_cap(void **state)
 {
-	for (unsigned i = 0; i < cc->ops->nparams; i++)
-		if (strcmp(cc->ops->params[i].name, name) == 0)
-			return cc->param[i];
-	fail_msg("there is no parameter %s", name);
-	return 0;
+	struct set p = read_set("P2");
+	struct ccs_cc cc;
+	struct ref r;
+
+	(void)state;
+	p.variant = "paper";
+	p.init_rate = 1e9;
+	r = begin(&cc, &p);
+	follow(&cc, &r, &p, 1, 20, 0);
+	follow(&cc, &r, &p, 1.5, 20, 1);
+	check_close("rate", 1, cc.out.rate, 1e9 + 2 * p.add);
+	follow(&cc, &r, &p, 2, 400, 2); /* beta * gradient > 1: there is only the floor */
+	assert_true(r.md && r.floored && cc.out.rate == p.min_rate);
+	for (int i = 0; i < 10; i++)
+		follow(&cc, &r, &p, 3 + i, 390 - 10 * i, 3 + i);
+	assert_true(r.hai && r.neg >= 5);
+	follow(&cc, &r, &p, 20, 300.1, 13); /* the RTT rises, its average still falls */
+	assert_true(r.hai && r.neg >= 6);
+}
+
+/* Above t_high: beta's share for those with one beta, else beta_high's. */
+static void beta_high(void **state)
+{
+	static const struct { const char *spec; double beta; } cases[] = {
+		{ "timely:variant=snippet", 0.8 }, { "timely:variant=snippet,beta=0.5", 0.5 },
+		{ "timely:variant=paper,beta=0.5", 0.5 }, { "timely:variant=snippet,beta_high=0.3", 0.3 },
+		{ "timely:variant=patched", 0.8 }, { "timely:variant=patched_pure,beta=0.01", 0.8 },
+		{ "timely:variant=patched,beta_high=0.01", 0.01 },
+	};
+	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .segment = 16384,
+					  .flows = 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct ccs_cc cc;
+		double t_high;
+
+		start(&cc, cases[i].spec, &path);
+		t_high = param(&cc, "t_high");
+		ack(&cc, 1e6, 1.25 * t_high);
+		check_close(cases[i].spec, (int)i, cc.out.rate, 10e9 * (1 - cases[i].beta * 0.2));
+		check_close("beta", (int)i, param(&cc, "beta"),
+			    strstr(cases[i].spec, "beta=0.5") ? 0.5
+			    : strstr(cases[i].spec, "beta=0.01") ? 0.01
+			    : strstr(cases[i].spec, "patched") ? 0.008 : 0.8);
+		check_close("alpha", (int)i, param(&cc, "alpha"),
+			    strstr(cases[i].spec, "patched") ? 0.1 : 0.02);
+	}
+}
+
+static const char *const all_variants[] = { "snippet", "paper", "patched", "patched_pure" };
+
+/* Whatever the RTT claims to be: a rate within bounds, and no word of it where it is none. */
+static void rates_stay_within_bounds(void **state)
+{
+	static const double odd[] = { 0, -1, NAN, INFINITY, -INFINITY, 1e300, 1e14, 1e-300 };
+
+	(void)state;
+	seed_start("bounds");
+	for (unsigned i = 0; i < 2000; i++) {
+		struct set p = read_set(i % 2 ? "P2" : "P4");
+		struct ccs_cc cc;
+		double now = 0;
+
+		p.variant = all_variants[i / 2 % 4];
+		if (i % 7 == 0)
+			p.t_low = 0;
+		start_set(&cc, &p);
+		for (int k = 0; k < 50; k++) {
+			const double rtt = seed_below(4) ? pow(10, (double)seed_below(80) / 10 - 2)
+							 : odd[seed_below(8)];
+			const double before = cc.out.rate;
+
+			now += (double)seed_below(100);
+			ack(&cc, now, rtt);
+			assert_true(cc.out.rate >= p.min_rate && cc.out.rate <= p.line);
+			assert_true(isfinite(observed(&cc, "avg_rtt_diff_us").value));
+			if (rtt > 0 && rtt < 1e15)
+				continue;
+			assert_true(cc.out.rate == before);
+			assert_string_equal(observed(&cc, "branch").text, "ignored");
+		}
+	}
+}
+
+/* The same history, then a longer RTT in the same band: never a higher rate. */
+static void a_longer_rtt_gives_no_higher_rate(void **state)
+{
+	(void)state;
+	seed_start("monotone");
+	for (unsigned i = 0; i < 4000; i++) {
+		struct set p = read_set(i % 2 ? "P2" : "P4");
+		const double edge[] = { 0.01, p.t_low, p.t_high, 4 * p.t_high };
+		const unsigned band = (unsigned)seed_below(3);
+		double a = (double)(1 + seed_below(99999)) / 1e5; /* thresholds excluded */
+		double b = (double)(1 + seed_below(99999)) / 1e5;
+		struct ccs_cc cc, longer;
+		double now = 0;
+
+		p.variant = all_variants[i / 2 % 4];
+		p.init_rate = p.line / 4;
+		start_set(&cc, &p);
+		for (uint64_t k = seed_below(12); k > 0; k--)
+			ack(&cc, now += 15, 20 + (double)seed_below(600));
+		longer = cc;
+		a = edge[band] + a * (edge[band + 1] - edge[band]);
+		b = edge[band] + b * (edge[band + 1] - edge[band]);
+		ack(&cc, now + 15, fmin(a, b));
+		ack(&longer, now + 15, fmax(a, b));
+		if (longer.out.rate > cc.out.rate * (1 + 1e-12))
+			fail_msg("%s: %.17g after %g us, %.17g after %g us", p.variant,
+				 cc.out.rate, fmin(a, b), longer.out.rate, fmax(a, b));
+	}
+}
+
+enum { MOST_FLOWS = 20 };
+
+/* N flows and one queue, a step of the model per min_rtt; the RTT in the end. */
+static double converge(struct ccs_cc *cc, unsigned n, const struct set *p)
+{
+	double bits = 0, rtt = 0;
+
+	for (int k = 1; k <= 40000; k++) {
+		double sum = 0;
+
+		for (unsigned i = 0; i < n; i++)
+			sum += cc[i].out.rate;
+		bits = fmax(0, bits + (sum - p->line) * p->min_rtt / 1e6);
+		rtt = p->min_rtt / 4 + bits / p->line * 1e6;
+		for (unsigned i = 0; i < n; i++)
+			ack(&cc[i], k * p->min_rtt, rtt);
+	}
+	return rtt;
+}
+
+/* What CoNEXT 2016 proves of the patch: RTT* = T_low (1 + N delta / (beta C)), equal shares. */
+static void check_fixed_point(struct set p, unsigned n)
+{
+	const double want = p.t_low * (1 + n * p.add / (p.beta * p.line));
+	struct ccs_cc cc[MOST_FLOWS];
+	double rtt;
+
+	for (unsigned i = 0; i < n; i++) {
+		p.init_rate = p.line * (i + 1) * 2 / (n * (n + 1)); /* 1:2:3... */
+		start_set(&cc[i], &p);
+	}
+	rtt = converge(cc, n, &p);
+	if (fabs(rtt - want) > 0.01 * want)
+		fail_msg("%s, %u flows: RTT %g us, not %g", p.variant, n, rtt, want);
+	for (unsigned i = 0; i < n; i++)
+		assert_true(fabs(cc[i].out.rate * n / p.line - 1) < 0.01);
+}
+
+static void patched_has_one_fair_fixed_point(void **state)
+{
+	struct set p = read_set("P4");
+
+	(void)state;
+	p.min_rate = 1e6;
+	p.alpha = 0.1;
+	for (unsigned v = 2; v < 4; v++) {
+		p.variant = all_variants[v];
+		check_fixed_point(p, 2);
+		check_fixed_point(p, 10);
+		check_fixed_point(p, MOST_FLOWS);
+	}
 }
 
 static void start_at(struct ccs_cc *cc, double base_rtt_us, double noise_us, double segment)
@@ -561,6 +790,11 @@ int main(void)
 		cmocka_unit_test(e_raw_differences_are_counted),
 		cmocka_unit_test(f_half_at_most),
 		cmocka_unit_test(g_gradient_decrease_is_not_scaled),
+		cmocka_unit_test(paper_has_neither_delta_factor_nor_cap),
+		cmocka_unit_test(beta_high),
+		cmocka_unit_test(rates_stay_within_bounds),
+		cmocka_unit_test(a_longer_rtt_gives_no_higher_rate),
+		cmocka_unit_test(patched_has_one_fair_fixed_point),
 		cmocka_unit_test(parameters_are_derived_from_the_path),
 		cmocka_unit_test(a_better_known_path_moves_only_derived_values),
 		cmocka_unit_test(wrong_specs_are_refused_and_change_nothing),
