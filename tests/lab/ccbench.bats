@@ -9,7 +9,8 @@ bats_require_minimum_version 1.5.0
 setup_file() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-  export ccbench=$top_builddir/bench/ccbench lab=$top_srcdir/ci/lab
+  export ccbench=$top_builddir/bench/ccbench lab=$top_srcdir/ci/lab seed=${CCS_SEED:-3}
+  echo "# CCS_SEED=$seed"
   [[ $EUID -ne 0 ]] || "$lab" --prepare --engine uml
 }
 
@@ -28,7 +29,7 @@ in_lab() {
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
   rm -rf out
   status=0
-  "$lab" --engine uml --hosts 4 --queue 256kb --seed 3 --out out -- "$@" \
+  "$lab" --engine uml --hosts 4 --queue 256kb --seed "$seed" --out out -- "$@" \
     >stdout 2>stderr || status=$?
   output=$(<stdout) errors=$(<stderr)
 }
@@ -95,7 +96,7 @@ json() { jq -e "$1" out/incast.json; }
     .p99 <= .p999 and .p999 <= .max'
   json '.runs[0] | .flows | length == 2 and all(.goodput_bps > 0 and .errors == 0)'
   json '.runs[0] | (.goodput_bps - ([.flows[].goodput_bps] | add) | fabs) < 1'
-  json '.runs[0] | .seed == 3 and .size == 65536 and .depth == 16 and .qps == 1 and
+  json '.runs[0] | .seed == ($ENV.seed | tonumber) and .size == 65536 and .depth == 16 and .qps == 1 and
     .duration_s == 0.2 and .sampler_period_us == 200 and .victim_samples > 5 and
     .sanity.predicted_rtt_us > 0 and .shim == null'
   # What went over the wire is the goodput, its headers, the victim and what was sent again.
@@ -122,7 +123,7 @@ json() { jq -e "$1" out/incast.json; }
   mv out/incast.json first.json
   incast
   cmp first.json out/incast.json
-  incast --seed 4
+  incast --seed $((seed + 1))
   ! cmp -s first.json out/incast.json
 }
 
@@ -143,8 +144,8 @@ json() { jq -e "$1" out/incast.json; }
 
 @test "marks are red's, and drops are not counted twice" {
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
-  "$lab" --engine uml --hosts 6 --mtu 1024 --queue 256kb --ecn 20kb:80kb:1 --out out -- \
-    bash -c '"$1" incast --tclass 2 -D 200ms && tc -s -n sw qdisc show dev p_1 >$LAB_OUT/tc' \
+  "$lab" --engine uml --hosts 6 --mtu 1024 --queue 256kb --ecn 20kb:80kb:1 --seed "$seed" \
+    --out out -- bash -c '"$1" incast --tclass 2 -D 1 && tc -s -n sw qdisc show dev p_1 >$LAB_OUT/tc' \
     - "$ccbench"
   json '.runs[0] | .marks > 100 and .qdisc == "tbf+red"'
   # tbf is the first that tc shows; the drops after the run's end are of the drain.
