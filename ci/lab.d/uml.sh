@@ -12,7 +12,7 @@ engine_prepare() {
   local hash
   need gcc gcc
   uml_find_source
-  hash=$({ stat -Lc '%n %s %Y' "$uml_source"; cat "$parts/uml.config"; } | sha256sum)
+  hash=$({ stat -Lc '%n %s %Y' "$uml_source"; echo "${UML_BUILT[@]}"; cat "$parts/uml.config"; } | sha256sum)
   uml_dir=$cache/$(uml_version)-${hash:0:12}
   once "$uml_dir" uml_build
   hash=$(sha256sum <"$parts/seed.c")
@@ -87,11 +87,16 @@ uml_configure() {
 }
 
 uml_compile() {
-  session make -C "$1" ARCH=um -j"$(nproc)" linux >>"$2" 2>&1
+  session env "${UML_BUILT[@]}" make -C "$1" ARCH=um -j"$(nproc)" linux >>"$2" 2>&1
   progress "$2" '^ +(CC|AS) ' "$UML_OBJECTS" "$leader"
   [[ -x $1/linux ]]
 }
 readonly UML_OBJECTS=1010
+
+# The kernel stirs who built it and when into its randomness: the same for all,
+# so that a seed means the same run on another machine.
+readonly UML_BUILT=(KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970'
+  KBUILD_BUILD_USER=ccshim KBUILD_BUILD_HOST=lab KBUILD_BUILD_VERSION=1)
 
 # Where the kernel keeps its virtual clock: the watchdog reads it from outside,
 # which costs the guest nothing and changes nothing in it.
