@@ -12,6 +12,7 @@ libccs_core_la_SOURCES = \
 	libshim/base/units.c libshim/base/units.h \
 	libshim/cc/cc.c libshim/cc/cc.h \
 	libshim/cc/fixed.c libshim/cc/timely.c \
+	libshim/cc/told.c libshim/cc/told.h \
 	libshim/flow/drive.c libshim/flow/flow.h libshim/flow/gate.c libshim/flow/queue.c libshim/flow/rtt.c \
 	libshim/flow/pacer.c libshim/flow/pacer.h \
 	libshim/runtime/check_cc.c libshim/runtime/check_cc.h \

@@ -142,6 +142,13 @@ void ccs_cc_repath(struct ccs_cc *cc, const struct ccs_cc_path *path)
 	cc->ops->derive(path, cc->param);
 }
 
+void ccs_cc_limit(struct ccs_cc *cc, double max_rate)
+{
+	for (unsigned i = 0; i < cc->ops->nparams; i++)
+		if (strcmp(cc->ops->params[i].name, "max_rate") == 0)
+			cc->param[i] = fmin(cc->param[i], max_rate);
+}
+
 void ccs_cc_set_rate(struct ccs_cc *cc, double rate)
 {
 	if (cc->ops->set_rate)

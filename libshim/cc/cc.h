@@ -51,6 +51,13 @@ void ccs_cc_start(struct ccs_cc *cc, const struct ccs_cc_spec *spec, const struc
 /* Derive the parameters anew for a path that is now better known; state and rate stay. */
 void ccs_cc_repath(struct ccs_cc *cc, const struct ccs_cc_path *path);
 
+/*
+ * A cap of the user's, after start and repath. An algorithm whose rate is its state
+ * grows on from it, so the cap must bind there too: it lowers a max_rate. All others
+ * are capped where their rate is read.
+ */
+void ccs_cc_limit(struct ccs_cc *cc, double max_rate);
+
 /* Go on from this rate, if the algorithm can: after slow start, after a switch. */
 void ccs_cc_set_rate(struct ccs_cc *cc, double rate);
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cc/told.h"
 #include "flow/flow.h"
 
 #define TIMERS_MAX 4096 /* that are made up for at once */
@@ -31,20 +32,6 @@ static double event_us(struct ccs_flow *f, uint64_t now_ns)
 	return us;
 }
 
-/*
- * An algorithm whose rate is its state grows on from it, so that a cap of the
- * user's must bind there too: it lowers the algorithm's own ceiling. All others
- * are capped where their rate is read.
- */
-static void lower_ceiling(struct ccs_flow *f)
-{
-	const struct ccs_cc_ops *ops = f->cc.ops;
-
-	for (unsigned i = 0; i < ops->nparams; i++)
-		if (strcmp(ops->params[i].name, "max_rate") == 0)
-			f->cc.param[i] = fmin(f->cc.param[i], f->conf.max_rate);
-}
-
 static void account(struct ccs_flow *f)
 {
 	const double rate = ccs_flow_rate(f);
@@ -53,23 +40,54 @@ static void account(struct ccs_flow *f)
 	f->stats.max_rate = fmax(f->stats.max_rate, rate);
 }
 
+/* To who looks on, if anybody does: what the algorithm was told, and has decided. */
+static void show(struct ccs_flow *f, enum ccs_told_kind kind, const struct ccs_cc_ack *ack,
+		 double rate)
+{
+	struct ccs_told told = {
+		.kind = kind,
+		.ack = *ack,
+		.path = f->cc.path,
+		.max_rate = f->conf.max_rate,
+		.rate = rate,
+		.out = f->cc.out,
+	};
+
+	if (ack->nhops)
+		memcpy(told.hop, ack->hops, ack->nhops * sizeof(*ack->hops));
+	told.ack.hops = NULL;
+	f->conf.sink(f, &told);
+}
+
+static void show_event(struct ccs_flow *f, enum ccs_told_kind kind, double now_us, double bytes)
+{
+	const struct ccs_cc_ack ack = { .now_us = now_us, .bytes = bytes };
+
+	if (f->conf.sink)
+		show(f, kind, &ack, 0);
+}
+
 void ccs_drive_start(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns)
 {
 	f->origin_ns = f->told_ns = now_ns;
 	ccs_cc_start(&f->cc, spec, &f->path);
-	lower_ceiling(f);
+	ccs_cc_limit(&f->cc, f->conf.max_rate);
 	f->stats.min_rate = f->stats.max_rate = ccs_flow_rate(f);
+	show_event(f, CCS_TOLD_START, 0, 0);
 }
 
 void ccs_drive_repath(struct ccs_flow *f)
 {
 	ccs_cc_repath(&f->cc, &f->path);
-	lower_ceiling(f);
+	ccs_cc_limit(&f->cc, f->conf.max_rate);
+	show_event(f, CCS_TOLD_PATH, us_of(f, f->told_ns), 0);
 }
 
 void ccs_drive_set_rate(struct ccs_flow *f, double rate)
 {
 	ccs_cc_set_rate(&f->cc, rate);
+	if (f->conf.sink)
+		show(f, CCS_TOLD_RATE, &(struct ccs_cc_ack){ .now_us = us_of(f, f->told_ns) }, rate);
 }
 
 /*
@@ -92,7 +110,7 @@ void ccs_drive_advance(struct ccs_flow *f, uint64_t now_ns)
 	for (; cc->out.timer_us <= now_us && fired < TIMERS_MAX; fired++)
 		cc->ops->on_timer(cc, cc->out.timer_us);
 	if (cc->out.timer_us <= now_us)
-		f->origin_ns += (uint64_t)((now_us - cc->out.timer_us) * 1e3);
+		f->origin_ns += (uint64_t)((now_us - cc->out.timer_us) * 1e3) + 1;
 	account(f);
 }
 
@@ -108,11 +126,15 @@ uint64_t ccs_drive_timer(const struct ccs_flow *f, uint64_t now_ns)
 
 void ccs_drive_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns)
 {
+	double now_us;
+
 	if (!f->cc.ops->on_send)
 		return;
 	ccs_drive_advance(f, now_ns);
-	f->cc.ops->on_send(&f->cc, event_us(f, now_ns), (double)bytes);
+	now_us = event_us(f, now_ns);
+	f->cc.ops->on_send(&f->cc, now_us, (double)bytes);
 	account(f);
+	show_event(f, CCS_TOLD_SEND, now_us, (double)bytes);
 }
 
 void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double bytes, uint64_t now_ns)
@@ -137,24 +159,34 @@ void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double bytes, uint64_t now
 	f->cc.ops->on_ack(&f->cc, &ack);
 	f->stats.samples++;
 	account(f);
+	if (f->conf.sink)
+		show(f, CCS_TOLD_ACK, &ack, 0);
 }
 
 void ccs_drive_loss(struct ccs_flow *f, uint64_t now_ns)
 {
+	double now_us;
+
 	f->stats.losses++;
 	if (!f->cc.ops->on_loss)
 		return;
 	ccs_drive_advance(f, now_ns);
-	f->cc.ops->on_loss(&f->cc, event_us(f, now_ns));
+	now_us = event_us(f, now_ns);
+	f->cc.ops->on_loss(&f->cc, now_us);
 	account(f);
+	show_event(f, CCS_TOLD_LOSS, now_us, 0);
 }
 
 void ccs_flow_cnp(struct ccs_flow *f, uint64_t now_ns)
 {
+	double now_us;
+
 	f->stats.cnps++;
 	if (!f->cc.ops->on_cnp)
 		return;
 	ccs_drive_advance(f, now_ns);
-	f->cc.ops->on_cnp(&f->cc, event_us(f, now_ns));
+	now_us = event_us(f, now_ns);
+	f->cc.ops->on_cnp(&f->cc, now_us);
 	account(f);
+	show_event(f, CCS_TOLD_CNP, now_us, 0);
 }

@@ -48,6 +48,11 @@ enum ccs_flow_state {
 	CCS_FLOW_FLUSH,          /* the QP failed: emit all, the device flushes it */
 };
 
+/* Sees each thing that a flow's algorithm is told, within the call; keeps nothing of it. */
+struct ccs_flow;
+struct ccs_told;
+typedef void ccs_flow_sink(const struct ccs_flow *f, const struct ccs_told *told);
+
 /* What the user gave; 0 = automatic. */
 struct ccs_flow_config {
 	double line_rate;        /* bit/s, never 0 */
@@ -58,6 +63,7 @@ struct ccs_flow_config {
 	double cap;              /* bytes outstanding */
 	bool split, enforce;
 	uint64_t seed;           /* of the pacing jitter */
+	ccs_flow_sink *sink;     /* NULL: nobody looks on */
 };
 
 struct ccs_flow_stats {
