@@ -67,13 +67,33 @@ static void show_event(struct ccs_flow *f, enum ccs_told_kind kind, double now_u
 		show(f, kind, &ack, 0);
 }
 
-void ccs_drive_start(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns)
+/* A new instance, whose time begins where the algorithm was told of something last. */
+static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec)
 {
-	f->origin_ns = f->told_ns = now_ns;
+	f->origin_ns = f->told_ns;
 	ccs_cc_start(&f->cc, spec, &f->path);
 	ccs_cc_limit(&f->cc, f->conf.max_rate);
-	f->stats.min_rate = f->stats.max_rate = ccs_flow_rate(f);
 	show_event(f, CCS_TOLD_START, 0, 0);
+}
+
+void ccs_drive_start(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns)
+{
+	f->told_ns = now_ns;
+	begin(f, spec);
+	f->stats.min_rate = f->stats.max_rate = ccs_flow_rate(f);
+}
+
+/* As ccs_cc_switch(), but that every step is seen. */
+void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns)
+{
+	double rate;
+
+	ccs_drive_advance(f, now_ns);
+	event_us(f, now_ns);
+	rate = fmin(ccs_flow_rate(f), f->path.line_rate);
+	begin(f, spec);
+	ccs_drive_set_rate(f, rate);
+	account(f);
 }
 
 void ccs_drive_repath(struct ccs_flow *f)
@@ -101,7 +121,7 @@ void ccs_drive_advance(struct ccs_flow *f, uint64_t now_ns)
 	double now_us;
 	unsigned fired = 0;
 
-	if (cc->out.timer_us == INFINITY)
+	if (cc->out.timer_us == INFINITY || !cc->ops->on_timer)
 		return;
 	now_us = us_of(f, now_ns);
 	if (cc->out.timer_us > now_us)
@@ -118,7 +138,7 @@ uint64_t ccs_drive_timer(const struct ccs_flow *f, uint64_t now_ns)
 {
 	const double ns = ceil(f->cc.out.timer_us * 1e3);
 
-	if (!(ns < 0x1p63))
+	if (!(ns < 0x1p63) || !f->cc.ops->on_timer)
 		return UINT64_MAX;
 	/* Advanced to now already: what rounding puts there is still to come. */
 	return f->origin_ns + (uint64_t)ns > now_ns ? f->origin_ns + (uint64_t)ns : now_ns + 1;

@@ -202,13 +202,23 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 /* The QP fails (or the application moved it to ERR): emit all, ungated. */
 void ccs_flow_fail(struct ccs_flow *f);
 
+/*
+ * Another algorithm from now on, at the rate that the flow has as far as that is one for it;
+ * what is queued, in flight, paced and learnt of the path stays. spec outlives the flow.
+ * Call ccs_flow_next or ccs_flow_wait again: the gate may be another.
+ */
+void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns);
+
 /* A congestion notification for this flow has come. */
 void ccs_flow_cnp(struct ccs_flow *f, uint64_t now_ns);
 
-/* The rate in force, bit/s: the algorithm's, and the user's cap. */
+/* The rate in force, bit/s: the algorithm's, and the user's cap. No slip of a plug-in stops a
+ * flow: what is no rate is none of its own. */
 static inline double ccs_flow_rate(const struct ccs_flow *f)
 {
-	return f->cc.out.rate < f->conf.max_rate ? f->cc.out.rate : f->conf.max_rate;
+	const double rate = f->cc.out.rate;
+
+	return rate > 0 && rate < f->conf.max_rate ? rate : f->conf.max_rate;
 }
 
 /* Between the room's files. drive.c: what the algorithm is told. */

@@ -127,8 +127,8 @@ static int check_timer(struct ccs_cc *cc, struct complaint *to)
 		return bad(to, "on_init() sets a timer that is not a number");
 	if (due < INFINITY && !cc->ops->on_timer)
 		return bad(to, "on_init() sets a timer, but there is no on_timer");
-	if (due == -INFINITY)
-		return bad(to, "on_init() sets a timer before all times");
+	if (due < 0)
+		return bad(to, "on_init() sets a timer to %g us, before its time begins", due);
 	for (unsigned i = 0; i < 1000 && cc->out.timer_us <= due && due < INFINITY; i++)
 		cc->ops->on_timer(cc, due);
 	return due == INFINITY || cc->out.timer_us > due ? 0

@@ -136,7 +136,7 @@ paste_paragraphs() {
 	[ "$(value init_rate value)" = 25000000000 ]
 	[ "$(value beta value)" = 0.5 ]
 	[ "$(value beta origin)" = given ]
-	[ "$(value alpha origin)" = default ]
+	[ "$(value hai_n origin)" = default ]
 	[ -n "$(value alpha doc)" ]
 	[ -n "$(value alpha source)" ]
 }

@@ -144,7 +144,7 @@ wrong() {
 	[ "$status" -eq 0 ]
 	printed "tiny: a constant"
 	[[ $output =~ x\ *2ns\ *given ]]
-	build ./right.so OPS=.on_timer=on_timer 'INIT=cc->out.rate=1,cc->out.timer_us=-5'
+	build ./right.so OPS=.on_timer=on_timer 'INIT=cc->out.rate=1,cc->out.timer_us=0'
 	run2 $ccshim info -a ./right.so
 	[ "$status" -eq 0 ]
 }
@@ -207,8 +207,8 @@ wrong() {
 	wrong "on_init() gives a window of -2 bytes" 'INIT=cc->out.rate=1,cc->out.window=-2'
 	wrong "on_init() sets a timer, but there is no on_timer" 'INIT=cc->out.rate=1,cc->out.timer_us=0'
 	wrong "on_init() sets a timer that is not a number" 'INIT=cc->out.rate=1,cc->out.timer_us=NAN'
-	wrong "on_init() sets a timer before all times" OPS=.on_timer=on_timer \
-		'INIT=cc->out.rate=1,cc->out.timer_us=-INFINITY'
+	wrong "on_init() sets a timer to -1 us, before its time" OPS=.on_timer=on_timer \
+		'INIT=cc->out.rate=1,cc->out.timer_us=-1'
 	wrong "on_timer() does not set a later time" OPS=.on_timer=on_timer \
 		'INIT=cc->out.rate=1,cc->out.timer_us=5' 'TIMER=(void)0'
 	wrong "on_timer() does not set a later time" OPS=.on_timer=on_timer \

@@ -42,7 +42,7 @@ struct model {
 	bool failed;                     /* a completion was in error */
 	uint64_t failed_wr;
 	uint32_t wr_limit, seg_limit;
-	uint64_t delivered, programs_failed;
+	uint64_t delivered, programs_failed, switches;
 };
 
 static struct model m;
@@ -322,6 +322,34 @@ static void reset_flow(void)
 	m.failed = false;
 }
 
+/* At that time something goes, unless it was an algorithm's timer: then there is another time. */
+static void try_at(uint64_t due)
+{
+	for (unsigned i = 0; i < 100 && due != UINT64_MAX; i++) {
+		m.now = due > m.now ? due : m.now;
+		if (next_one())
+			return;
+		assert_non_null(m.flow.cc.ops->on_timer);
+		due = ccs_flow_wait(&m.flow, m.now);
+	}
+}
+
+/* In mid-traffic; the spy with its rate and window is one of them. */
+static void switch_algorithm(void)
+{
+	static struct ccs_cc_spec spec;
+	unsigned n = 0;
+
+	while (ccs_cc_all[n])
+		n++;
+	n = (unsigned)seed_below(n + 1);
+	spec = ccs_cc_plain(ccs_cc_all[n] ? ccs_cc_all[n] : &spy);
+	ccs_flow_switch(&m.flow, &spec, m.now);
+	assert_ptr_equal(m.flow.cc.ops, spec.ops);
+	assert_true(m.flow.cc.out.rate > 0);
+	m.switches++;
+}
+
 /*
  * What must hold at any time. Most of all: if something waits, then either the
  * time to try again is known and trying then works, or a completion that was
@@ -348,17 +376,15 @@ static void check_books(void)
 			fail_msg("a WR waits for a completion that nobody asked for");
 	} else {
 		assert_true(due > 0);
-		if (f->state != CCS_FLOW_HOLD && seed_below(4) == 0) {
-			m.now = due > m.now ? due : m.now;
-			assert_true(next_one());
-		}
+		if (f->state != CCS_FLOW_HOLD && seed_below(4) == 0)
+			try_at(due);
 	}
 }
 
 static void step(void)
 {
 	m.now += seed_below(2) ? seed_below(3000) : 0;
-	switch (seed_below(24)) {
+	switch (seed_below(25)) {
 	case 0: case 1: case 2: case 3: case 4: case 5:
 		accept_one();
 		break;
@@ -386,6 +412,10 @@ static void step(void)
 	case 22:
 		if (seed_below(40) == 0)
 			reset_flow();
+		break;
+	case 23:
+		if (seed_below(4) == 0)
+			switch_algorithm();
 		break;
 	default:
 		if (seed_below(40) == 0)
@@ -454,7 +484,7 @@ static void open_random_flow(void)
 
 static void random_programs(void **state)
 {
-	uint64_t delivered = 0, failures = 0, accepted = 0;
+	uint64_t delivered = 0, failures = 0, accepted = 0, switches = 0;
 
 	(void)state;
 	seed_start("flow");
@@ -468,9 +498,10 @@ static void random_programs(void **state)
 		delivered += m.delivered;
 		failures += m.programs_failed;
 		accepted += m.accepted;
+		switches += m.switches;
 		ccs_flow_destroy(&m.flow);
 	}
-	assert_true(delivered > 1000 && failures > 10 && accepted > 10000);
+	assert_true(delivered > 1000 && failures > 10 && accepted > 10000 && switches > 100);
 }
 
 /* Small unsignalled WRs before one that is as large as the window: the trap by itself. */
@@ -993,6 +1024,29 @@ static void the_first_queue_ends_slow_start(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/* What a plug-in can get wrong after it was checked: everything still goes. */
+static void no_slip_of_an_algorithm_stops_a_flow(void **state)
+{
+	static const double slips[] = { 0, -1, NAN, -INFINITY };
+	const struct ccs_flow_config conf = quiet(4096);
+	uint64_t now = 1000000;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 16, 144, 0);
+	for (unsigned i = 0; i < 4; i++)
+		for (unsigned k = 0; k < 4; k++) {
+			f.cc.out.rate = slips[i];
+			f.cc.out.window = slips[k];
+			f.cc.out.timer_us = slips[(i + k) % 4];
+			one_round_trip(&f, &now, 10);
+			assert_true(ccs_drive_timer(&f, now) == UINT64_MAX);
+		}
+	ccs_flow_destroy(&f);
+}
+
 /* The time that a WR stood at the gate, no more and no less. */
 static void gated_time_is_counted(void **state)
 {
@@ -1091,6 +1145,7 @@ int main(void)
 		cmocka_unit_test(a_given_base_rtt_stays),
 		cmocka_unit_test(a_flow_ramps_up_while_the_path_is_idle),
 		cmocka_unit_test(the_first_queue_ends_slow_start),
+		cmocka_unit_test(no_slip_of_an_algorithm_stops_a_flow),
 		cmocka_unit_test(gated_time_is_counted),
 		cmocka_unit_test(observe_lets_all_through_unsplit),
 		cmocka_unit_test(success_is_counted),

@@ -198,7 +198,7 @@ static const struct { const char *name, *text, *part; } refused[] = {
 	{ "cc", "timely:beta", "param=value" },
 	{ "cc", "timely:beta=0.5,", "param=value" },
 	{ "cc", "timely:t_low=10g", "t_low" },
-	{ "cc", "timely:variant=paper", "snippet" },
+	{ "cc", "timely:variant=papyrus", "snippet" },
 	{ "cc", "timely:min_rate=10g,max_rate=1g", "above max_rate" },
 	{ "cc", "timely:t_high=1us,t_low=2us", "above t_high" },
 	{ "line_rate", "0", "auto" },
