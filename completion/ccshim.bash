@@ -61,15 +61,29 @@ _ccshim_info() {
 	esac
 }
 
+_ccshim_replay() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	-a) COMPREPLY=($(compgen -W "$(_ccshim_algorithms)" -- "$word")); return ;;
+	--line-rate | --base-rtt | --noise | --segment | --flows | --qp) return ;;
+	esac
+	case $word in
+	-*) COMPREPLY=($(compgen -W "-a -h --line-rate --base-rtt --noise --segment --flows --qp
+		--timers --check" -- "$word")) ;;
+	*) COMPREPLY=($(compgen -f -- "$word")) ;;
+	esac
+}
+
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run info -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run info replay -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
 	run) _ccshim_run ;;
 	info) _ccshim_info ;;
+	replay) _ccshim_replay ;;
 	esac
 }
 

@@ -16,6 +16,7 @@ static const struct command {
 } commands[] = {
 	{ "run", cmd_run, "run a command under congestion control" },
 	{ "info", cmd_info, "show version, configuration, algorithms and devices" },
+	{ "replay", cmd_replay, "run an algorithm over a recorded trace" },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))

@@ -3,12 +3,11 @@
 #include "tools/info.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "runtime/check_cc.h"
 #include "tools/ccshim.h"
+#include "tools/path.h"
 
 struct info {
 	bool version, config, file, algorithms, devices, json;
@@ -39,49 +38,15 @@ static int help(void)
 	return EXIT_OK;
 }
 
-enum { OPT_APP = 256, OPT_JSON, OPT_LINE_RATE, OPT_BASE_RTT, OPT_NOISE, OPT_SEGMENT, OPT_FLOWS };
+enum { OPT_APP = 256, OPT_JSON };
 
 static const struct option long_options[] = {
 	{ "app", required_argument, NULL, OPT_APP },
 	{ "json", no_argument, NULL, OPT_JSON },
-	{ "line-rate", required_argument, NULL, OPT_LINE_RATE },
-	{ "base-rtt", required_argument, NULL, OPT_BASE_RTT },
-	{ "noise", required_argument, NULL, OPT_NOISE },
-	{ "segment", required_argument, NULL, OPT_SEGMENT },
-	{ "flows", required_argument, NULL, OPT_FLOWS },
+	PATH_LONG_OPTIONS,
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 }
 };
-
-/* The option of the same name knows what is allowed. */
-static int take_path(const char *name, double *value)
-{
-	const struct ccs_opt *opt = ccs_opt_find(name);
-	struct ccs_options o;
-	char err[512];
-
-	ccs_options_default(&o);
-	if (ccs_options_set(&o, name, optarg, err, sizeof(err))) {
-		tool_error("info", "%s", err);
-		return -1;
-	}
-	if (*(double *)((char *)&o + opt->offset) > 0) /* 0 is auto: stay as it is */
-		*value = *(double *)((char *)&o + opt->offset);
-	return 0;
-}
-
-static int take_flows(unsigned *flows)
-{
-	double value;
-
-	if (ccs_parse_unit(optarg, CCS_UNIT_NONE, &value) == 0 && value >= 1 && value <= 1e6 &&
-	    value == (double)(unsigned)value) {
-		*flows = (unsigned)value;
-		return 0;
-	}
-	tool_error("info", "flows: '%s' is not a whole number from 1 to 1000000", optarg);
-	return -1;
-}
 
 static int take_option(struct info *info, int letter)
 {
@@ -93,12 +58,7 @@ static int take_option(struct info *info, int letter)
 	case 'd': info->devices = true; return 0;
 	case OPT_APP: info->app = optarg; return 0;
 	case OPT_JSON: info->json = true; return 0;
-	case OPT_LINE_RATE: return take_path("line_rate", &info->path.line_rate);
-	case OPT_BASE_RTT: return take_path("base_rtt", &info->path.base_rtt_us);
-	case OPT_NOISE: return take_path("noise", &info->path.noise_us);
-	case OPT_SEGMENT: return take_path("segment", &info->path.segment);
-	case OPT_FLOWS: return take_flows(&info->path.flows);
-	default: return tool_usage_error("info");
+	default: return path_take("info", letter, &info->path);
 	}
 }
 

@@ -6,7 +6,9 @@ tools_ccshim_SOURCES = \
 	tools/devices.c tools/devices.h \
 	tools/info.c tools/info.h tools/info_algorithms.c tools/info_devices.c \
 	tools/info_options.c tools/info_version.c \
+	tools/path.c tools/path.h \
 	tools/preload.c tools/preload.h \
+	tools/replay.c tools/replay.h tools/replay_csv.c \
 	tools/run.c
 tools_ccshim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)
 tools_ccshim_LDADD = libccs-core.la $(VERBS_LIBS)

@@ -21,6 +21,8 @@ offered() {
 	[ "$(offered "$ccshim" run -m o)" = "off observe" ]
 	[ "$(offered "$ccshim" run -o max_)" = "max_rate=" ]
 	[ "$(offered "$ccshim" info -a fix)" = fixed ]
+	[ "$(offered "$ccshim" replay -a tim)" = timely ]
+	[ "$(offered "$ccshim" replay --c)" = --check ]
 	export LD_PRELOAD=$standin
 	[ "$(offered "$ccshim" info -d rxe)" = "rxe0 rxe1" ]
 }

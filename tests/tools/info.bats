@@ -107,8 +107,11 @@ paste_paragraphs() {
 	for letter in v c f a d; do
 		grep -q "^\.It Fl $letter" ccshim-info.1
 	done
+	for option in line-rate base-rtt noise segment flows qp timers check; do
+		grep -q "^\.It Fl .*-$option" ccshim-replay.1
+	done
 	command -v mandoc > /dev/null || skip "mandoc is not installed"
-	run mandoc -Tlint -W warning ccshim.1 ccshim-run.1 ccshim-info.1 ccshim.conf.5
+	run mandoc -Tlint -W warning ccshim.1 ccshim-run.1 ccshim-info.1 ccshim-replay.1 ccshim.conf.5
 	echo "$output"
 	[ -z "$output" ]
 }

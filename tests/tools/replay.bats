@@ -1,0 +1,300 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+
+load tools.bash
+
+data=$top_srcdir/tests/data
+p1=timely:variant=snippet,min_rtt=20,t_low=50,t_high=1000,add_rate=10m,beta=0.8,alpha=0.02
+p1+=,min_rate=10m,init_rate=10g
+path=(--line-rate 10g --base-rtt 20us)
+
+# A trace from its lines, replayed under what stands in $cc.
+cc=timely
+replay() {
+	printf '%s\n' "$@" > t.csv
+	run2 $ccshim replay -a "$cc" "${path[@]}" t.csv
+}
+
+# Status 1 (or $want), one line on stderr: place, then what is wrong.
+fault() {
+	[ "$status" -eq "${want:-1}" ] || { echo "status $status: $errors"; return 1; }
+	[ "$(wc -l <<< "$errors")" -eq 1 ]
+	said "ccshim replay: $1"
+	said "$2"
+}
+
+# Two CSV files column by column, numbers to 1e-9.
+same() {
+	paste -d, "$1" "$2" | awk -F, '{ n = NF / 2
+		for (i = 1; i <= n; i++) {
+			a = $i; b = $(n + i); d = a - b; if (d < 0) d = -d
+			m = b < 0 ? -b : b
+			if (a != b && !(a + 0 == a && d <= 1e-9 * m)) {
+				print "line " NR ": " a " is not " b; exit 1
+			}
+		}
+	}'
+}
+
+@test "help and usage" {
+	run2 $ccshim replay -h
+	[ "$status" -eq 0 ]
+	[ -z "$errors" ]
+	printed "usage: ccshim replay"
+	refused $ccshim replay
+	said "-a is missing"
+	refused $ccshim replay -a timely
+	said "a trace is missing"
+	refused $ccshim replay -a timely a b
+	said "'b' is one name too many"
+	refused $ccshim replay -a timly x
+	said "did you mean 'timely'?"
+	refused $ccshim replay -a timely:bta=1 x
+	said "did you mean 'beta'?"
+	refused $ccshim replay -a timely --line-rate 10g x
+	said "--line-rate needs --base-rtt"
+	refused $ccshim replay -a timely --qp 1x x
+	said "--qp: '1x'"
+	refused $ccshim replay -a timely --line-rate fast x
+	said "line_rate: 'fast' is not a rate"
+}
+
+@test "a published trace gives the published decisions" {
+	awk -F, 'NR > 1 { print $2 ",ack," $3 }' "$data/timely_snippet_P1_ramp.csv" |
+		sed '1i t_us,event,rtt_us' > in.csv
+	run2 $ccshim replay -a $p1 "${path[@]}" in.csv
+	[ "$status" -eq 0 ]
+	[ -z "$errors" ]
+	[ "$(head -1 <<< "$output")" = i,t_us,event,rate_bps,window_bytes,avg_rtt_diff_us,norm_grad,neg_count,branch ]
+	tail -n +2 <<< "$output" | cut -d, -f1,2,4,6- > got
+	awk -F, 'NR > 1 { print $1 "," $2 "," $5 "," $7 "," $8 "," $10 "," $6 }' \
+		"$data/timely_snippet_P1_ramp.csv" > want
+	[ "$(wc -l < want)" -eq 12 ]
+	same got want
+}
+
+@test "numbers have 17 digits" {
+	cc=fixed:rate=0.3g replay t_us,event 0.1,tick
+	printed "0,0.10000000000000001,tick,300000000,0"
+}
+
+@test "columns in any order, units, unknown ones, comments, CRLF, blanks, standard input" {
+	cc=$p1 replay t_us,event,rtt_us 100,ack,20 220,ack,500.5 230,tick, 300.25,loss,
+	want=$output
+	[ "$(wc -l <<< "$want")" -eq 5 ]
+	cc=$p1 replay '# made by hand' '' 'rtt_ns, weather ,t_ns,event' '20000,"fine",100000,ack' \
+		'#' '500500,,220000,ack' ',,230000,tick' ' , ,300250,loss '
+	[ -z "$errors" ]
+	[ "$output" = "$want" ]
+	printf '\xef\xbb\xbft_us,event,rtt_us\r\n100,ack,20\r\n220,ack,500.5\r\n230,tick,\r\n300.25,loss,' |
+		$ccshim replay -a $p1 "${path[@]}" - > got
+	[ "$(cat got)" = "$want" ]
+}
+
+@test "events that an algorithm does not hear are rows all the same" {
+	cc=fixed:rate=1g replay t_us,event,bytes 1,cnp, 2,send,4096 3,loss, 4,tick, 5,ack,
+	[ "$status" -eq 0 ]
+	[ "$(cut -d, -f1-5 <<< "$output" | tail -n +2 | tr '\n' ' ')" = \
+		"0,1,cnp,1000000000,0 1,2,send,1000000000,0 2,3,loss,1000000000,0 3,4,tick,1000000000,0 4,5,ack,1000000000,0 " ]
+	cc=none replay t_us,event 1,ack
+	printed "0,1,ack,inf,0"
+}
+
+@test "a completion without a round trip is ignored" {
+	cc=$p1 replay t_us,event,rtt_us 100,ack,0
+	printed "0,100,ack,10000000000,0,0,0,0,ignored"
+}
+
+@test "each mistake in the header is named" {
+	: > t.csv
+	run2 $ccshim replay -a timely "${path[@]}" t.csv
+	fault "t.csv: " "there is nothing in it"
+	replay '# only a comment'
+	fault "t.csv: " "there is nothing in it"
+	replay time,event
+	fault "t.csv:1: column t_us: " "nor t_ns"
+	replay '#' t_us,rtt_us
+	fault "t.csv:2: column event: " "does not name it"
+	replay t_us,event,t_us
+	fault "t.csv:1: column t_us: " "twice"
+	replay t_us,event,t_ns
+	fault "t.csv:1: column t_ns: " "there is t_us already"
+	replay t_us,event,rtt_ns,rtt_us
+	fault "t.csv:1: column rtt_ns: " "there is rtt_us already"
+	replay "t_us,event$(printf ',x%.0s' {1..200})"
+	fault "t.csv:1: " "more than 128 columns"
+	run2 $ccshim replay -a timely "${path[@]}" missing.csv
+	fault "missing.csv: " "No such file"
+	run2 $ccshim replay -a timely "${path[@]}" .
+	fault ".:1: " "Is a directory"
+}
+
+@test "each mistake in a line is named with its line and column" {
+	local h=t_us,event,rtt_us,bytes,path,flows,qp
+	while IFS='|' read -r line column says; do
+		replay "$h" '10,ack,20,1,1,1,7' '# comment' "$line"
+		fault "t.csv:4: $column" "$says" || { echo "in: $line"; return 1; }
+		[ "$(wc -l <<< "$output")" -eq 2 ] # what was good before it
+	done <<- 'END'
+		9.99,ack,20,,,,7|column t_us: |time goes back, from 10 us in line 2 to 9.9900000000000002 us
+		-1,ack,20,,,,7|column t_us: |'-1' is negative
+		,ack,20,,,,7|column t_us: |it is empty
+		nan,ack,20,,,,7|column t_us: |'nan' is not a number
+		inf,ack,20,,,,7|column t_us: |'inf' is not a number
+		0x10,ack,20,,,,7|column t_us: |'0x10' is not a number
+		1e400,ack,20,,,,7|column t_us: |'1e400' is above
+		99999999999999999,ack,20,,,,7|column t_us: |is above 9007199254740992
+		11us,ack,20,,,,7|column t_us: |'11us' is not a number
+		11,ac,20,,,,7|column event: |no event 'ac'; did you mean 'ack'?
+		11,timer,20,,,,7|column event: |no event 'timer'
+		11,,20,,,,7|column event: |no event ''
+		11,ack,,,,,7|column rtt_us: |it is empty, and ack needs it
+		11,ack,-3,,,,7|column rtt_us: |'-3' is negative
+		11,ack,nan,,,,7|column rtt_us: |'nan' is not a number
+		11,ack,1e300,,,,7|column rtt_us: |'1e300' is above
+		11,ack,20,-5,,,7|column bytes: |'-5' is negative
+		11,ack,20,1.5,,,7|column bytes: |'1.5' is not a whole number
+		11,ack,20,99999999999999999999999,,,7|column bytes: |is above
+		11,send,,,,,7|column bytes: |it is empty, and send needs it
+		11,ack,20,1,x,,7|column path: |'x' is not a whole number
+		11,ack,20,1,4294967296,,7|column path: |is above 4294967295
+		11,ack,20,1,1,-2,7|column flows: |'-2' is negative
+		11,ack,20,1,1,1,|column qp: |it is empty
+		11,ack,20,1,1,1,8|column qp: |the trace holds QP 7 and QP 8: choose one with --qp
+		11,ack,20,1,1,1|column qp: |the line has 6 fields, the header 7
+		11,ack,20,1,1,1,7,|the line has 8 fields|the header 7
+		11|column event: |the line has 1 field, the header 7
+	END
+}
+
+@test "a column that an event needs and the header does not name" {
+	replay t_us,event '10,tick' '11,ack'
+	fault "t.csv:3: column rtt_us: " "ack needs it, and the header does not name it"
+	replay t_us,event '10,tick' '11,send'
+	fault "t.csv:3: column bytes: " "send needs it, and the header does not name it"
+	replay t_us,event '10,set'
+	fault "t.csv:2: column set: " "set needs it"
+}
+
+@test "records of links" {
+	while IFS='|' read -r hops says; do
+		cc=none replay t_us,event,hops "10,ack,$hops"
+		fault "t.csv:2: column hops: " "$says" || { echo "in: $hops"; return 1; }
+	done <<- 'END'
+		1:2:3|'1:2:3' is not ts_ns:tx_bytes:qlen_bytes:capacity_bps
+		1:2:3:4:5|is not ts_ns
+		1:2:3:4;|'' is not ts_ns
+		1:2:3:|'' is not a number
+		1:-2:3:4|'-2' is negative
+		1.5:2:3:4|'1.5' is not a whole number
+		18446744073709551616:2:3:4|is above 18446744073709551615
+		1:2:3:0|a link without capacity
+		1:2:3:inf|'inf' is not a number
+		1:1:1:1;1:1:1:1;1:1:1:1;1:1:1:1;1:1:1:1;1:1:1:1|more than 5 records
+	END
+	cc=none replay t_us,event,hops '10,ack,1:1:1:1e9;1:1:1:1;1:1:1:1;1:1:1:1;1:1:1:1' '11,ack,-' '12,ack,'
+	[ "$status" -eq 0 ]
+}
+
+@test "text that is none, and a line without end" {
+	printf 't_us,event\n1,ti\0ck\n' > t.csv
+	run2 $ccshim replay -a none "${path[@]}" t.csv
+	fault "t.csv:2: " "a NUL byte"
+	{ echo t_us,event; head -c 100000 /dev/zero | tr '\0' 1; } > t.csv
+	run2 $ccshim replay -a none "${path[@]}" t.csv
+	fault "t.csv:2: " "longer than"
+	replay t_us,event $'1,\e[2J'
+	fault "t.csv:2: column event: " "'?[2J'"
+}
+
+@test "--qp chooses" {
+	printf 't_us,qp,event,rtt_us\n10,7,ack,20\n5,8,ack,700\n12,7,ack,30\n6,8,ack,20\n' > t.csv
+	run2 $ccshim replay -a $p1 "${path[@]}" --qp 8 t.csv
+	[ "$status" -eq 0 ]
+	[ "$(tail -n +2 <<< "$output" | cut -d, -f1,2)" = $'0,5\n1,6' ]
+	run2 $ccshim replay -a $p1 "${path[@]}" --qp 9 t.csv
+	fault "t.csv: " "there is no row of QP 9"
+	printf 't_us,event,rtt_us\n10,ack,20\n' > t.csv
+	run2 $ccshim replay -a $p1 "${path[@]}" --qp 9 t.csv
+	fault "t.csv:2: column qp: " "the header does not name it"
+}
+
+@test "set and start: rate and path as they were recorded" {
+	local start='line_rate=1e10;base_rtt=20;noise=0;segment=16384;flows=2'
+	printf '%s\n' t_us,event,rtt_us,set "0,start,,$start" "5,ack,20," "6,set,,rate=2e9" \
+		"7,set,,line_rate=1e10;base_rtt=40;noise=1;segment=16384;flows=1;max_rate=3e9" \
+		"100,ack,500," "0,start,,$start" "1,ack,20," > t.csv
+	run2 $ccshim replay -a timely t.csv
+	[ "$status" -eq 0 ]
+	cut -d, -f4 <<< "$output" > rates
+	[ "$(sed -n '2p;4p;7p' rates | tr '\n' ' ')" = "5000000000 2000000000 5000000000 " ]
+	[ "$(sed -n 3p rates)" != "$(sed -n 4p rates)" ]
+	want=2 replay_without_path
+	while IFS='|' read -r set says; do
+		printf '%s\n' t_us,event,set "1,set,$set" > t.csv
+		run2 $ccshim replay -a timely "${path[@]}" t.csv
+		fault "t.csv:2: column set: " "$says" || { echo "in: $set"; return 1; }
+	done <<- 'END'
+		rate=0|the rate is 0
+		rate=x|'x' is not a number
+		speed=1|there is no setting 'speed'
+		speed|'speed' is not name=value
+		line_rate=1e9|a path is line_rate
+		line_rate=1e9;base_rtt=1;noise=0;segment=1;flows=0|a path is line_rate
+		line_rate=1e99;base_rtt=1;noise=0;segment=1;flows=1|is above
+	END
+}
+
+replay_without_path() {
+	printf '%s\n' t_us,event,rtt_us "5,ack,20" > t.csv
+	run2 $ccshim replay -a timely t.csv
+	fault "t.csv:2: " "the path is not known: give --line-rate and --base-rtt"
+}
+
+@test "--check finds the first difference" {
+	printf '%s\n' t_us,event,rtt_us 100,ack,20 160,ack,600 220,ack,90 > in.csv
+	$ccshim replay -a timely "${path[@]}" in.csv > out.csv
+	paste -d, in.csv <(cut -d, -f4,5 out.csv) > t.csv
+	run2 $ccshim replay --check -a timely "${path[@]}" t.csv
+	[ "$status" -eq 0 ]
+	[ "$output" = "6 recorded values are the same" ]
+	run2 $ccshim replay --check -a timely:beta=0.1 "${path[@]}" t.csv
+	fault "t.csv:3: column rate_bps: " "recorded "
+	[ -z "$output" ]
+	run2 $ccshim replay --check -a timely "${path[@]}" in.csv
+	fault "in.csv: " "nothing to check"
+}
+
+@test "a full disk is no success" {
+	printf '%s\n' t_us,event,rtt_us 100,ack,20 > t.csv
+	run2 sh -c "'$ccshim' replay -a timely --line-rate 10g --base-rtt 20us t.csv > /dev/full"
+	[ "$status" -eq 1 ]
+	said "standard output"
+}
+
+# Damaged copies of a good trace: an answer or a complaint, never a crash.
+@test "garbage never crashes it" {
+	local seed=${CCS_SEED:-$RANDOM} i
+	echo "# CCS_SEED=$seed" >&3
+	export ASAN_OPTIONS=$ASAN_OPTIONS:exitcode=99 UBSAN_OPTIONS=halt_on_error=1:exitcode=99
+	printf '%s\n' 't_us,event,rtt_us,bytes,ack_seq,snd_nxt,path,flows,hops,set,rate_bps' \
+		'1,start,,,,,,,,line_rate=1e10;base_rtt=20;noise=0;segment=16384;flows=2,' \
+		'2,ack,20,4096,4096,8192,1,2,1:2:3:1e9;4:5:6:1e9,,1e9' '3,send,,4096,,,,,,,' \
+		'4,cnp,,,,,,,,,' '5,loss,,,,,,,,,' '6,set,,,,,,,,rate=1e9,' '7,tick,,,,,,,,,' \
+		'8,ack,900,4096,8192,12288,1,0,9:9:9:1e9,,' > good.csv
+	for ((i = 0; i < 150; i++)); do
+		awk -v seed=$((seed + i)) 'BEGIN { srand(seed); RS = "^$"; ORS = ""
+			bits = "0123456789.,;:=-e#\n\r\t \"\\xaksinftr" sprintf("%c", 200) } {
+			for (n = int(rand() * 6); n >= 0; n--) {
+				at = 1 + int(rand() * length($0)); cut = int(rand() * 4)
+				put = substr(bits, 1 + int(rand() * length(bits)), int(rand() * 3))
+				$0 = substr($0, 1, at) put substr($0, at + 1 + cut)
+			}
+			print }' good.csv > bad.csv
+		status=0
+		timeout 60 $ccshim replay -a timely "${path[@]}" bad.csv > out 2> err || status=$?
+		[ "$status" -le 1 ] || { echo "seed $((seed + i)): status $status"; cat err; return 1; }
+		[ "$status" -eq 0 ] || grep -q '^ccshim replay: bad.csv' err
+		! grep -q nan out
+	done
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tools/path.h"
+
+#include "base/units.h"
+#include "tools/ccshim.h"
+
+/* The option of the same name knows what is allowed. */
+static int take(const char *cmd, const char *name, double *value)
+{
+	const struct ccs_opt *opt = ccs_opt_find(name);
+	struct ccs_options o;
+	char err[512];
+
+	ccs_options_default(&o);
+	if (ccs_options_set(&o, name, optarg, err, sizeof(err))) {
+		tool_error(cmd, "%s", err);
+		return EXIT_USAGE;
+	}
+	if (*(double *)((char *)&o + opt->offset) > 0) /* 0 is auto: stay as it is */
+		*value = *(double *)((char *)&o + opt->offset);
+	return 0;
+}
+
+static int take_flows(const char *cmd, unsigned *flows)
+{
+	double value;
+
+	if (ccs_parse_unit(optarg, CCS_UNIT_NONE, &value) == 0 && value >= 1 && value <= 1e6 &&
+	    value == (double)(unsigned)value) {
+		*flows = (unsigned)value;
+		return 0;
+	}
+	tool_error(cmd, "flows: '%s' is not a whole number from 1 to 1000000", optarg);
+	return EXIT_USAGE;
+}
+
+int path_take(const char *cmd, int letter, struct ccs_cc_path *path)
+{
+	switch (letter) {
+	case PATH_LINE_RATE: return take(cmd, "line_rate", &path->line_rate);
+	case PATH_BASE_RTT: return take(cmd, "base_rtt", &path->base_rtt_us);
+	case PATH_NOISE: return take(cmd, "noise", &path->noise_us);
+	case PATH_SEGMENT: return take(cmd, "segment", &path->segment);
+	case PATH_FLOWS: return take_flows(cmd, &path->flows);
+	default: return tool_usage_error(cmd);
+	}
+}
