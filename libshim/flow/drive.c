@@ -32,10 +32,12 @@ static double event_us(struct ccs_flow *f, uint64_t now_ns)
 	return us;
 }
 
-static void account(struct ccs_flow *f)
+/* After every event: the rate may be another. */
+static void follow(struct ccs_flow *f, uint64_t now_ns)
 {
 	const double rate = ccs_flow_rate(f);
 
+	ccs_gate_follow(f, now_ns);
 	f->stats.min_rate = fmin(f->stats.min_rate, rate);
 	f->stats.max_rate = fmax(f->stats.max_rate, rate);
 }
@@ -48,7 +50,7 @@ static void show(struct ccs_flow *f, enum ccs_told_kind kind, const struct ccs_c
 		.kind = kind,
 		.ack = *ack,
 		.path = f->cc.path,
-		.max_rate = f->conf.max_rate,
+		.max_rate = f->max_rate,
 		.rate = rate,
 		.out = f->cc.out,
 	};
@@ -56,57 +58,61 @@ static void show(struct ccs_flow *f, enum ccs_told_kind kind, const struct ccs_c
 	if (ack->nhops)
 		memcpy(told.hop, ack->hops, ack->nhops * sizeof(*ack->hops));
 	told.ack.hops = NULL;
-	f->conf.sink(f, &told);
+	f->sink(f, &told);
 }
 
 static void show_event(struct ccs_flow *f, enum ccs_told_kind kind, double now_us, double bytes)
 {
 	const struct ccs_cc_ack ack = { .now_us = now_us, .bytes = bytes };
 
-	if (f->conf.sink)
+	if (f->sink)
 		show(f, kind, &ack, 0);
 }
 
 /* A new instance, whose time begins where the algorithm was told of something last. */
-static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec)
+static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec,
+		  const struct ccs_cc_path *path)
 {
 	f->origin_ns = f->told_ns;
-	ccs_cc_start(&f->cc, spec, &f->path);
-	ccs_cc_limit(&f->cc, f->conf.max_rate);
+	ccs_cc_start(&f->cc, spec, path);
+	ccs_cc_limit(&f->cc, f->max_rate);
 	show_event(f, CCS_TOLD_START, 0, 0);
 }
 
-void ccs_drive_start(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns)
+void ccs_drive_start(struct ccs_flow *f, const struct ccs_cc_spec *spec,
+		     const struct ccs_cc_path *path, uint64_t now_ns)
 {
 	f->told_ns = now_ns;
-	begin(f, spec);
+	begin(f, spec, path);
 	f->stats.min_rate = f->stats.max_rate = ccs_flow_rate(f);
+	ccs_gate_init(f, now_ns);
 }
 
 /* As ccs_cc_switch(), but that every step is seen. */
 void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns)
 {
+	const struct ccs_cc_path path = f->cc.path;
 	double rate;
 
 	ccs_drive_advance(f, now_ns);
 	event_us(f, now_ns);
-	rate = fmin(ccs_flow_rate(f), f->path.line_rate);
-	begin(f, spec);
-	ccs_drive_set_rate(f, rate);
-	account(f);
+	rate = fmin(ccs_flow_rate(f), path.line_rate);
+	begin(f, spec, &path);
+	ccs_drive_set_rate(f, rate, now_ns);
 }
 
-void ccs_drive_repath(struct ccs_flow *f)
+void ccs_drive_repath(struct ccs_flow *f, const struct ccs_cc_path *path)
 {
-	ccs_cc_repath(&f->cc, &f->path);
-	ccs_cc_limit(&f->cc, f->conf.max_rate);
+	ccs_cc_repath(&f->cc, path);
+	ccs_cc_limit(&f->cc, f->max_rate);
 	show_event(f, CCS_TOLD_PATH, us_of(f, f->told_ns), 0);
 }
 
-void ccs_drive_set_rate(struct ccs_flow *f, double rate)
+void ccs_drive_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
 {
 	ccs_cc_set_rate(&f->cc, rate);
-	if (f->conf.sink)
+	follow(f, now_ns);
+	if (f->sink)
 		show(f, CCS_TOLD_RATE, &(struct ccs_cc_ack){ .now_us = us_of(f, f->told_ns) }, rate);
 }
 
@@ -131,7 +137,7 @@ void ccs_drive_advance(struct ccs_flow *f, uint64_t now_ns)
 		cc->ops->on_timer(cc, cc->out.timer_us);
 	if (cc->out.timer_us <= now_us)
 		f->origin_ns += (uint64_t)((now_us - cc->out.timer_us) * 1e3) + 1;
-	account(f);
+	follow(f, now_ns);
 }
 
 uint64_t ccs_drive_timer(const struct ccs_flow *f, uint64_t now_ns)
@@ -153,7 +159,7 @@ void ccs_drive_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns)
 	ccs_drive_advance(f, now_ns);
 	now_us = event_us(f, now_ns);
 	f->cc.ops->on_send(&f->cc, now_us, (double)bytes);
-	account(f);
+	follow(f, now_ns);
 	show_event(f, CCS_TOLD_SEND, now_us, (double)bytes);
 }
 
@@ -178,8 +184,8 @@ void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double bytes, uint64_t now
 	ack.now_us = event_us(f, now_ns);
 	f->cc.ops->on_ack(&f->cc, &ack);
 	f->stats.samples++;
-	account(f);
-	if (f->conf.sink)
+	follow(f, now_ns);
+	if (f->sink)
 		show(f, CCS_TOLD_ACK, &ack, 0);
 }
 
@@ -193,7 +199,7 @@ void ccs_drive_loss(struct ccs_flow *f, uint64_t now_ns)
 	ccs_drive_advance(f, now_ns);
 	now_us = event_us(f, now_ns);
 	f->cc.ops->on_loss(&f->cc, now_us);
-	account(f);
+	follow(f, now_ns);
 	show_event(f, CCS_TOLD_LOSS, now_us, 0);
 }
 
@@ -207,6 +213,6 @@ void ccs_flow_cnp(struct ccs_flow *f, uint64_t now_ns)
 	ccs_drive_advance(f, now_ns);
 	now_us = event_us(f, now_ns);
 	f->cc.ops->on_cnp(&f->cc, now_us);
-	account(f);
+	follow(f, now_ns);
 	show_event(f, CCS_TOLD_CNP, now_us, 0);
 }

@@ -72,7 +72,8 @@ struct ccs_flow_stats {
 	uint64_t hidden;                 /* completions the application did not ask for */
 	uint64_t deferred;               /* WRs that had to wait */
 	uint64_t gated_ns;               /* time with a WR waiting at the gate */
-	uint64_t cnps, losses;           /* heard of */
+	uint32_t cnps, losses;           /* heard of */
+	uint32_t unrecorded;             /* RTTs that there was no memory for a histogram of */
 	double min_rate, max_rate;       /* bit/s */
 };
 
@@ -84,17 +85,23 @@ struct ccs_telemetry {
 	unsigned flows;                  /* active at the bottleneck; 0: unknown */
 };
 
+/* A host may have 100 000 of these: what is only needed under way is allocated then. */
 struct ccs_flow {
-	struct ccs_flow_config conf;
-	struct ccs_cc cc;
-	struct ccs_cc_path path;         /* what parameters are derived from */
-	enum ccs_flow_state state;
+	struct ccs_cc cc;                /* with the path, as far as it is known */
+	double max_rate;                 /* bit/s, the user's cap */
+	bool split : 1, enforce : 1;
+	bool base_given : 1, segment_given : 1, cap_given : 1;
+	bool ramping : 1;                /* slow start */
+	enum ccs_flow_state state : 8;
+	uint8_t draining;                /* samples left to wait for the queue of the start to go */
+	uint8_t base_samples;            /* of the first few */
+	uint8_t recv_count;              /* of recv_ns, modulo 256 */
 
 	/* Send queue: [wr_tail, wr_next) handed over, [wr_next, wr_head) waiting. */
 	struct ccs_wr *wr;
 	uint64_t wr_tail, wr_next, wr_head;
 	uint64_t next_offset;            /* bytes of wr_next already handed over */
-	uint32_t wr_mask, wr_limit;
+	uint32_t wr_mask, wr_limit;      /* ring size - 1, entries used of it */
 
 	/* Segments in flight: [seg_tail, seg_head). */
 	struct ccs_seg *seg;
@@ -104,50 +111,53 @@ struct ccs_flow {
 	uint64_t sent;                   /* bytes handed over since ever */
 	uint32_t reads, max_reads;       /* outstanding READs and atomics */
 	uint32_t unsignalled;            /* segments since the last signalled one */
+	uint32_t segment;                /* bytes */
 	uint64_t unsignalled_bytes;
 
 	/* Gate. */
-	uint64_t segment;                /* bytes */
+	uint64_t cap;                    /* bytes outstanding */
 	double window;                   /* bytes; the cap after slow start */
-	uint64_t cap;
-	bool ramping;                    /* slow start */
 	double start_rate;               /* bit/s: the least delivered in an RTT of slow start */
-	unsigned draining;               /* samples left to wait for the queue of the start to go */
-	double paced_at_ns, paced_bytes; /* logical release of the last segment */
-	double jitter;                   /* factor on the next gap */
-	uint64_t nic_free_ns;            /* when the modelled NIC is idle again */
+	double due_ns;                   /* of the next release, at gate_rate */
+	double gate_rate;                /* bit/s */
+	double phase;                    /* bytes: what jitter has put releases off by */
 	uint64_t random;
+	uint64_t nic_free_ns;            /* when the modelled NIC is idle again */
 	uint64_t gated_since_ns;         /* 0: nothing is waiting */
 
 	/* The algorithm's ear. */
 	uint64_t origin_ns;              /* of its time */
 	uint64_t told_ns;                /* time of the last event that it heard of */
+	ccs_flow_sink *sink;             /* NULL: nobody looks on */
 	const struct ccs_telemetry *telemetry; /* the latest, its source's; NULL: none */
 
 	/* RTT. */
 	double base_min_us[2];           /* minimum of this and of the previous window */
 	uint64_t base_window_ns;
-	unsigned base_samples;
 	double loss_us;                  /* an RTT of this much holds a retransmission timeout */
 	uint64_t lost_ns;                /* when the last one was seen */
-	double recv_min_us[4];           /* last samples of WRs that consume a receive */
-	unsigned recv_count;
+	uint32_t recv_ns[4];             /* last RTTs of WRs that consume a receive */
 	double pending_bytes;            /* acknowledged since the last update */
 	uint64_t updated_ns;
 
 	struct ccs_flow_stats stats;
-	struct ccs_hist rtt;             /* ns */
+	struct ccs_hist *rtt;            /* ns; NULL before the first sample */
 };
+
+_Static_assert(sizeof(struct ccs_flow) < 1024, "an idle flow is meant to stay below 1 KB");
 
 /*
  * Set up a zeroed flow for an application queue of wr_limit and a device queue
- * of seg_limit entries. spec outlives it. Allocates the two rings (nothing
- * later does): 0, or -1 without memory.
+ * of seg_limit entries. spec outlives it. Allocates the two rings: 0, or -1
+ * without memory. Later on only the first RTT sample allocates, its histogram.
  */
 int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		  const struct ccs_cc_spec *spec, uint32_t wr_limit, uint32_t seg_limit,
 		  uint64_t now_ns);
 void ccs_flow_destroy(struct ccs_flow *f);
+
+/* It leaves by a port of that line rate, bit/s: all is learnt anew. */
+void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns);
 
 /* Forget everything queued and in flight (modify to RESET); the rate stays. */
 void ccs_flow_reset(struct ccs_flow *f);
@@ -218,22 +228,26 @@ static inline double ccs_flow_rate(const struct ccs_flow *f)
 {
 	const double rate = f->cc.out.rate;
 
-	return rate > 0 && rate < f->conf.max_rate ? rate : f->conf.max_rate;
+	return rate > 0 && rate < f->max_rate ? rate : f->max_rate;
 }
 
 /* Between the room's files. drive.c: what the algorithm is told. */
-void ccs_drive_start(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns);
-void ccs_drive_repath(struct ccs_flow *f);       /* f->path has changed */
-void ccs_drive_set_rate(struct ccs_flow *f, double rate);
+void ccs_drive_start(struct ccs_flow *f, const struct ccs_cc_spec *spec,
+		     const struct ccs_cc_path *path, uint64_t now_ns);
+void ccs_drive_repath(struct ccs_flow *f, const struct ccs_cc_path *path);
+void ccs_drive_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns);
 void ccs_drive_advance(struct ccs_flow *f, uint64_t now_ns); /* fire the timers that are due */
 uint64_t ccs_drive_timer(const struct ccs_flow *f, uint64_t now_ns); /* the next; UINT64_MAX: none */
 void ccs_drive_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns);
 void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double bytes, uint64_t now_ns);
 void ccs_drive_loss(struct ccs_flow *f, uint64_t now_ns);
+void ccs_gate_init(struct ccs_flow *f, uint64_t now_ns);
+void ccs_gate_follow(struct ccs_flow *f, uint64_t now_ns); /* the rate may be another */
 uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns);
 void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns);
 bool ccs_gate_window_open(const struct ccs_flow *f, uint64_t len);
-void ccs_rtt_init(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns);
+void ccs_rtt_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
+		  const struct ccs_cc_spec *spec, uint64_t now_ns);
 void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns);
 void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done);
 

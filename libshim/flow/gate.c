@@ -2,10 +2,20 @@
 /*
  * The gate: a window on what is outstanding, and pacing at the algorithm's rate.
  *
- * Pacing guarantee: over any interval of t seconds in which the rate is at most
- * R, at most R*t/8 bytes plus two segments (the one whose release the interval
- * begins with and the one carried over from an idle or late pacer) are released,
- * times 1/(1 - JITTER).
+ * Pacing guarantee, with k = 3 and a segment being f->segment or the largest WR
+ * that is not split, whichever is longer. Over any interval in which the rate is
+ * below the line rate,
+ *
+ *	bytes released <= rate * interval + k segments
+ *
+ * and, while something waits and is fetched no later than a segment's time after
+ * it is due,
+ *
+ *	bytes released >= rate * interval - k segments
+ *
+ * where rate * interval is the integral if the rate changes: the time to the next
+ * release, or since, counts in bytes. Of the three segments one is the release that
+ * the interval begins with, one what a late or idle flow may make up for, one jitter.
  */
 #include <math.h>
 
@@ -14,23 +24,46 @@
 /* Gaps vary by this share, so that flows of one host do not lock in phase. */
 #define JITTER 0.05
 
-static double gap_ns(const struct ccs_flow *f)
-{
-	return 8e9 * f->paced_bytes / ccs_flow_rate(f) * f->jitter;
-}
+#define FAR_NS 0x1p63 /* what a double can tell of the clock, and nobody waits for */
 
 /* A flow at full rate is not paced: the NIC does that. */
 static bool unpaced(const struct ccs_flow *f)
 {
-	return ccs_flow_rate(f) >= f->conf.line_rate;
+	return ccs_flow_rate(f) >= f->cc.path.line_rate;
 }
 
-/* The rate is read anew each time, so that a change moves what already waits. */
+static double gap_ns(const struct ccs_flow *f, double bytes)
+{
+	return 8e9 * bytes / f->gate_rate;
+}
+
+static double paced_rate(const struct ccs_flow *f)
+{
+	return fmax(fmin(ccs_flow_rate(f), f->cc.path.line_rate), 1);
+}
+
+void ccs_gate_init(struct ccs_flow *f, uint64_t now_ns)
+{
+	f->gate_rate = paced_rate(f);
+	f->due_ns = (double)now_ns;
+	f->phase = 0;
+}
+
+void ccs_gate_follow(struct ccs_flow *f, uint64_t now_ns)
+{
+	const double rate = paced_rate(f);
+
+	if (rate == f->gate_rate)
+		return;
+	f->due_ns = (double)now_ns + (f->due_ns - (double)now_ns) * (f->gate_rate / rate);
+	f->gate_rate = rate;
+}
+
 uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns)
 {
-	if (unpaced(f))
+	if (unpaced(f) || f->due_ns <= (double)now_ns)
 		return now_ns;
-	return (uint64_t)ceil(f->paced_at_ns + gap_ns(f));
+	return (uint64_t)ceil(fmin(f->due_ns, FAR_NS));
 }
 
 static double draw(struct ccs_flow *f)
@@ -42,14 +75,25 @@ static double draw(struct ccs_flow *f)
 	return (double)(f->random >> 11) * 0x1p-53;
 }
 
-/* A release that comes late keeps its place in time, by one gap at most. */
+/* A walk of bounded length: what it adds now it takes away later. */
+static double jitter_bytes(struct ccs_flow *f, double bytes)
+{
+	double step = JITTER * bytes * (2 * draw(f) - 1);
+
+	if (fabs(f->phase + step) > 0.5 * fmax(f->segment, bytes))
+		step = -copysign(step, f->phase);
+	f->phase += step;
+	return step;
+}
+
+/* A release that comes late keeps its place in time, by one segment at most. */
 void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 {
-	const double gap = unpaced(f) ? 0 : gap_ns(f);
+	const double bytes = (double)len, now = (double)now_ns;
+	const double kept = gap_ns(f, fmax(f->segment, bytes));
 
-	f->paced_at_ns = fmax(f->paced_at_ns + gap, (double)now_ns - gap);
-	f->paced_bytes = (double)len;
-	f->jitter = 1 + JITTER * (2 * draw(f) - 1);
+	f->due_ns = unpaced(f) ? now : fmax(f->due_ns, now - kept);
+	f->due_ns += gap_ns(f, bytes + jitter_bytes(f, bytes));
 }
 
 /*

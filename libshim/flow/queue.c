@@ -18,7 +18,6 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		  const struct ccs_cc_spec *spec, uint32_t wr_limit, uint32_t seg_limit,
 		  uint64_t now_ns)
 {
-	f->conf = *conf;
 	f->wr_limit = wr_limit;
 	f->wr_mask = pow2_at_least(wr_limit) - 1;
 	f->seg_limit = seg_limit;
@@ -31,7 +30,7 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		ccs_flow_destroy(f);
 		return -1;
 	}
-	ccs_rtt_init(f, spec, now_ns);
+	ccs_rtt_init(f, conf, spec, now_ns);
 	return 0;
 }
 
@@ -39,8 +38,10 @@ void ccs_flow_destroy(struct ccs_flow *f)
 {
 	free(f->wr);
 	free(f->seg);
+	free(f->rtt);
 	f->wr = NULL;
 	f->seg = NULL;
+	f->rtt = NULL;
 }
 
 void ccs_flow_reset(struct ccs_flow *f)
@@ -76,7 +77,7 @@ uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
 static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
 	const uint64_t left = wr->len - f->next_offset;
-	const bool split = (wr->flags & CCS_WR_SPLIT) && f->conf.split && f->conf.enforce &&
+	const bool split = (wr->flags & CCS_WR_SPLIT) && f->split && f->enforce &&
 			   f->state == CCS_FLOW_RUN;
 
 	return split && left > f->segment ? f->segment : left;
@@ -97,9 +98,9 @@ static bool wants_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 	if (f->unsignalled + 1 >= (f->seg_limit + 3) / 4)
 		return true;
 	/* The next READ waits for this one: it must hear of it. */
-	if (f->conf.enforce && (seg->flags & CCS_WR_READ) && f->reads + 1 >= f->max_reads)
+	if (f->enforce && (seg->flags & CCS_WR_READ) && f->reads + 1 >= f->max_reads)
 		return true;
-	return f->conf.enforce && (f->unsignalled_bytes + seg->len >= f->segment ||
+	return f->enforce && (f->unsignalled_bytes + seg->len >= f->segment ||
 				   !ccs_gate_window_open(f, seg->len + f->segment));
 }
 
@@ -107,12 +108,12 @@ static bool room(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
 	return f->seg_head - f->seg_tail < f->seg_limit &&
 	       (!(wr->flags & CCS_WR_READ) || f->reads < f->max_reads ||
-		f->state == CCS_FLOW_FLUSH || !f->conf.enforce);
+		f->state == CCS_FLOW_FLUSH || !f->enforce);
 }
 
 static bool gate_open(const struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 {
-	if (f->state == CCS_FLOW_FLUSH || !f->conf.enforce)
+	if (f->state == CCS_FLOW_FLUSH || !f->enforce)
 		return true;
 	return ccs_gate_window_open(f, len) && ccs_gate_due(f, now_ns) <= now_ns;
 }
@@ -207,7 +208,7 @@ uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 		f->gated_since_ns = now_ns;
 	if (f->state == CCS_FLOW_HOLD || !room(f, wr))
 		return UINT64_MAX;
-	if (f->state == CCS_FLOW_FLUSH || !f->conf.enforce)
+	if (f->state == CCS_FLOW_FLUSH || !f->enforce)
 		return now_ns;
 	ccs_drive_advance(f, now_ns);
 	if (!ccs_gate_window_open(f, next_len(f, wr)))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* RTT samples: from a segment's departure to its completion, into the algorithm. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "flow/flow.h"
 
@@ -36,34 +38,65 @@ static double derive_cap(double line_rate, double rtt_us, double segment)
 	return segment * fmin(ceil(bdp / segment) + 3, CAP_SEGMENTS_MAX);
 }
 
-/* The path is better known now: what is derived from it follows, the rate stays. */
-static void adopt_base(struct ccs_flow *f, double base_rtt_us)
+/* What the flow itself derives from the path. */
+static void fit(struct ccs_flow *f, struct ccs_cc_path *path)
 {
-	const struct ccs_flow_config *conf = &f->conf;
-
-	f->path.base_rtt_us = base_rtt_us;
-	f->path.noise_us = conf->noise_us;
-	f->path.segment = conf->segment > 0 ? conf->segment : derive_segment(conf->line_rate);
-	f->segment = (uint64_t)f->path.segment;
-	f->cap = (uint64_t)(conf->cap > 0 ? conf->cap
-			    : derive_cap(conf->line_rate, base_rtt_us + conf->noise_us, f->path.segment));
-	f->window = f->ramping ? fmax(f->window, f->path.segment) : (double)f->cap;
+	if (!f->segment_given)
+		path->segment = derive_segment(path->line_rate);
+	f->segment = (uint32_t)path->segment;
+	if (!f->cap_given)
+		f->cap = (uint64_t)derive_cap(path->line_rate, path->base_rtt_us + path->noise_us,
+					      path->segment);
+	f->window = f->ramping ? fmax(f->window, path->segment) : (double)f->cap;
 }
 
-void ccs_rtt_init(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns)
+static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs_cc_path path,
+		  uint64_t now_ns)
 {
 	f->base_window_ns = now_ns;
 	f->base_min_us[0] = f->base_min_us[1] = INFINITY;
-	f->path = (struct ccs_cc_path){ .line_rate = f->conf.line_rate, .flows = 1 };
-	f->ramping = f->conf.enforce; /* what holds nothing back has nothing to learn */
+	f->base_samples = 0;
+	memset(f->recv_ns, 0xff, sizeof(f->recv_ns));
+	if (!f->base_given)
+		path.base_rtt_us = DEFAULT_BASE_RTT_US;
+	f->ramping = f->enforce; /* what holds nothing back has nothing to learn */
 	f->draining = 0;
 	f->start_rate = INFINITY;
 	f->window = 0;
-	f->jitter = 1;
-	f->base_samples = 0;
-	adopt_base(f, f->conf.base_rtt_us > 0 ? f->conf.base_rtt_us : DEFAULT_BASE_RTT_US);
-	ccs_drive_start(f, spec, now_ns);
-	f->rtt = (struct ccs_hist){ 0 };
+	fit(f, &path);
+	ccs_drive_start(f, spec, &path, now_ns);
+	if (f->rtt)
+		*f->rtt = (struct ccs_hist){ 0 };
+}
+
+void ccs_rtt_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
+		  const struct ccs_cc_spec *spec, uint64_t now_ns)
+{
+	const struct ccs_cc_path path = {
+		.line_rate = conf->line_rate,
+		.base_rtt_us = conf->base_rtt_us,
+		.noise_us = conf->noise_us,
+		.segment = fmin(conf->segment, UINT32_MAX),
+		.flows = 1,
+	};
+
+	f->max_rate = conf->max_rate;
+	f->cap = (uint64_t)conf->cap;
+	f->split = conf->split;
+	f->sink = conf->sink;
+	f->enforce = conf->enforce;
+	f->base_given = conf->base_rtt_us > 0;
+	f->segment_given = conf->segment > 0;
+	f->cap_given = conf->cap > 0;
+	begin(f, spec, path, now_ns);
+}
+
+void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns)
+{
+	struct ccs_cc_path path = f->cc.path;
+
+	path.line_rate = line_rate;
+	begin(f, f->cc.spec, path, now_ns);
 }
 
 /*
@@ -76,10 +109,10 @@ void ccs_rtt_init(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t n
  */
 void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 {
-	const double head = fmin((double)seg->len, f->path.segment);
+	const double line = f->cc.path.line_rate;
+	const double head = fmin((double)seg->len, f->segment);
 	const double rest = (double)seg->len - head;
-	const double ns = 8e9 * head / f->conf.line_rate +
-			  8e9 * rest / fmin(ccs_flow_rate(f), f->conf.line_rate);
+	const double ns = 8e9 * head / line + 8e9 * rest / fmin(ccs_flow_rate(f), line);
 
 	f->nic_free_ns = (f->nic_free_ns > now_ns ? f->nic_free_ns : now_ns) + (uint64_t)ns;
 	seg->depart_ns = f->nic_free_ns;
@@ -105,30 +138,32 @@ static void roll_window(struct ccs_flow *f, uint64_t now_ns)
  */
 static void learn_base(struct ccs_flow *f, double rtt_us, uint64_t now_ns)
 {
+	struct ccs_cc_path path = f->cc.path;
 	double base;
 
-	if (f->conf.base_rtt_us > 0 || (f->loss_us > 0 && rtt_us >= f->loss_us))
+	if (f->base_given || (f->loss_us > 0 && rtt_us >= f->loss_us))
 		return;
 	roll_window(f, now_ns);
 	f->base_min_us[0] = fmin(f->base_min_us[0], rtt_us);
 	base = fmax(min_base(f), 1);
 	if (f->base_samples < BASE_FIRST_SAMPLES && ++f->base_samples < BASE_FIRST_SAMPLES)
 		return;
-	if (fabs(base - f->path.base_rtt_us) <= 0.1 * f->path.base_rtt_us)
+	if (fabs(base - path.base_rtt_us) <= 0.1 * path.base_rtt_us)
 		return;
-	adopt_base(f, base);
-	ccs_drive_repath(f);
+	path.base_rtt_us = base;
+	fit(f, &path);
+	ccs_drive_repath(f, &path);
 }
 
 /* An RNR wait can only add: the least of the last few is the network's. */
 static double without_rnr(struct ccs_flow *f, double rtt_us)
 {
-	double least = rtt_us;
+	uint32_t least = (uint32_t)fmin(ceil(rtt_us * 1e3), UINT32_MAX);
 
-	f->recv_min_us[f->recv_count++ % 4] = rtt_us;
-	for (unsigned i = 0; i < 4 && i < f->recv_count; i++)
-		least = fmin(least, f->recv_min_us[i]);
-	return least;
+	f->recv_ns[f->recv_count++ % 4] = least;
+	for (unsigned i = 0; i < 4; i++)
+		least = f->recv_ns[i] < least ? f->recv_ns[i] : least;
+	return fmin(rtt_us, (double)least / 1e3);
 }
 
 static bool starts_here(const struct ccs_flow *f)
@@ -151,11 +186,10 @@ static bool starts_here(const struct ccs_flow *f)
  *
  * true while the algorithm is not to hear of samples.
  */
-static bool slow_start(struct ccs_flow *f, double rtt_us, uint64_t len)
+static bool slow_start(struct ccs_flow *f, double rtt_us, uint64_t len, uint64_t now_ns)
 {
-	const double ser_us = 8e6 * f->path.segment / f->conf.line_rate;
-	const double least = f->conf.base_rtt_us > 0 ? f->conf.base_rtt_us
-						     : fmin(min_base(f), rtt_us);
+	const double ser_us = 8e6 * f->segment / f->cc.path.line_rate;
+	const double least = f->base_given ? f->cc.path.base_rtt_us : fmin(min_base(f), rtt_us);
 	const bool queued = rtt_us > least + 4 * ser_us;
 
 	if (!f->ramping) {
@@ -170,7 +204,7 @@ static bool slow_start(struct ccs_flow *f, double rtt_us, uint64_t len)
 	if (!starts_here(f))
 		return false;
 	if (queued) {
-		ccs_drive_set_rate(f, 0.5 * f->start_rate);
+		ccs_drive_set_rate(f, 0.5 * f->start_rate, now_ns);
 		f->draining = DRAIN_SAMPLES;
 	}
 	return true;
@@ -196,43 +230,64 @@ static void look_for_loss(struct ccs_flow *f, const struct ccs_seg *seg, double 
 	ccs_drive_loss(f, now_ns);
 }
 
-static bool exact(const struct ccs_flow *f, const struct ccs_done *done)
+static double since_us(const struct ccs_seg *seg, uint64_t ns)
 {
-	return (double)(done->latest_ns - done->earliest_ns) <= 500 * f->path.base_rtt_us;
+	return ns > seg->depart_ns ? (double)(ns - seg->depart_ns) / 1e3 : 1e-3;
+}
+
+static void record(struct ccs_flow *f, double rtt_us)
+{
+	if (!f->rtt)
+		f->rtt = calloc(1, sizeof(*f->rtt));
+	if (f->rtt)
+		ccs_hist_record(f->rtt, (uint64_t)(rtt_us * 1e3));
+	else
+		f->stats.unrecorded++;
 }
 
 /*
- * The completion lies between the last look at an empty queue and this one. When
- * that is too wide to tell congestion from an application that polls rarely, the
- * early end counts, as if the path were idle at best: no flow is slowed for its
- * owner's absence.
+ * The completion lies between the last look at an empty queue and this one.
+ *
+ * For the path to be learnt, the RTT must be known to within its half: measured
+ * against the sample itself, so that also who polls rarely learns what his path is
+ * like. Samples of an owner who was away for long are mostly his absence.
+ *
+ * The algorithm is told the late end if that is within half of a base RTT. Else
+ * congestion cannot be told from an application that polls rarely, and the early
+ * end counts, as if the path were idle at best: no flow is slowed for its owner's
+ * absence.
  */
-static double sample_us(const struct ccs_flow *f, const struct ccs_seg *seg,
-			const struct ccs_done *done)
+static double measure(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done)
 {
-	const uint64_t seen = exact(f, done) ? done->latest_ns : done->earliest_ns;
-	const double rtt_us = seen > seg->depart_ns ? (double)(seen - seg->depart_ns) / 1e3 : 1e-3;
+	const double base_us = f->cc.path.base_rtt_us;
+	const double span_us = (double)(done->latest_ns - done->earliest_ns) / 1e3;
+	const bool known = span_us <= 0.5 * since_us(seg, done->latest_ns);
+	double late_us = since_us(seg, done->latest_ns), rtt_us = late_us;
 
-	return exact(f, done) ? rtt_us : fmax(rtt_us, f->path.base_rtt_us);
+	if (seg->flags & CCS_WR_RECV)
+		late_us = without_rnr(f, late_us);
+	if (span_us <= 0.5 * base_us)
+		rtt_us = late_us;
+	else
+		rtt_us = fmin(late_us, fmax(since_us(seg, done->earliest_ns), base_us));
+	if (known) {
+		record(f, late_us);
+		learn_base(f, late_us, done->latest_ns);
+	}
+	return rtt_us;
 }
 
 void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done)
 {
-	double rtt_us = sample_us(f, seg, done);
+	const double rtt_us = measure(f, seg, done);
 
-	if (seg->flags & CCS_WR_RECV)
-		rtt_us = without_rnr(f, rtt_us);
-	if (exact(f, done)) {
-		ccs_hist_record(&f->rtt, (uint64_t)(rtt_us * 1e3));
-		learn_base(f, rtt_us, done->latest_ns);
-	}
 	look_for_loss(f, seg, rtt_us, done->latest_ns);
-	if (slow_start(f, rtt_us, seg->len))
+	if (slow_start(f, rtt_us, seg->len, done->latest_ns))
 		return;
 
 	/* One update per segment's worth or per RTT: small messages are not segments. */
 	f->pending_bytes += (double)seg->len;
-	if (f->pending_bytes >= f->path.segment ||
-	    (double)(done->latest_ns - f->updated_ns) >= 1e3 * f->path.base_rtt_us)
+	if (f->pending_bytes >= f->segment ||
+	    (double)(done->latest_ns - f->updated_ns) >= 1e3 * f->cc.path.base_rtt_us)
 		update(f, rtt_us, done->latest_ns);
 }

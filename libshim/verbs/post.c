@@ -81,7 +81,7 @@ static void late_refusal(struct qp *qp, int rc)
 /* When nobody drives progress by polling, look after this long. */
 static uint64_t watch_ns(const struct qp *qp)
 {
-	const double ns = 1e3 * qp->flow.path.base_rtt_us;
+	const double ns = 1e3 * qp->flow.cc.path.base_rtt_us;
 
 	return ns < WATCH_MIN_NS ? WATCH_MIN_NS : ns > WATCH_MAX_NS ? WATCH_MAX_NS : (uint64_t)ns;
 }

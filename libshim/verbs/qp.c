@@ -215,8 +215,8 @@ static void learn_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	if ((mask & IBV_QP_PORT) && attr->port_num != qp->port) {
 		qp->port = attr->port_num;
-		qp->flow.conf.line_rate = ccs_context_line_rate(qp->ctx, qp->port);
-		ccs_rtt_init(&qp->flow, qp->flow.cc.spec, ccs_now_ns());
+		ccs_flow_set_line(&qp->flow, ccs_context_line_rate(qp->ctx, qp->port),
+				  ccs_now_ns());
 	}
 	/* READs beyond what the peer lets be outstanding would stall the queue behind them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)

@@ -23,7 +23,6 @@ struct figures {
 	struct ccs_flow_stats stats;
 	struct ccs_cc cc;
 	double rate;
-	struct ccs_cc_path path;
 	uint64_t segment, cap;
 	double rtt_us[5];
 	struct figures *next;
@@ -61,13 +60,12 @@ static void collect(const struct qp *qp, struct figures *out)
 		.stats = qp->flow.stats,
 		.cc = qp->flow.cc,
 		.rate = ccs_flow_rate(&qp->flow),
-		.path = qp->flow.path,
 		.segment = qp->flow.segment,
 		.cap = qp->flow.cap,
 	};
 	snprintf(out->device, sizeof(out->device), "%s", qp->ctx->device);
-	for (unsigned i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
-		out->rtt_us[i] = (double)ccs_hist_percentile(&qp->flow.rtt, quantiles[i].q) / 1e3;
+	for (unsigned i = 0; qp->flow.rtt && i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
+		out->rtt_us[i] = (double)ccs_hist_percentile(qp->flow.rtt, quantiles[i].q) / 1e3;
 }
 
 /* Called with qp->lock held, before the QP's numbers are gone. */
@@ -146,8 +144,8 @@ static void write_qp(struct ccs_json *j, const struct figures *f)
 	ccs_json_num(j, "min", s->min_rate);
 	ccs_json_num(j, "max", s->max_rate);
 	ccs_json_end(j);
-	ccs_json_num(j, "line_rate_bps", f->path.line_rate);
-	ccs_json_num(j, "base_rtt_us", f->path.base_rtt_us);
+	ccs_json_num(j, "line_rate_bps", f->cc.path.line_rate);
+	ccs_json_num(j, "base_rtt_us", f->cc.path.base_rtt_us);
 	ccs_json_uint(j, "segment_bytes", f->segment);
 	ccs_json_uint(j, "cap_bytes", f->cap);
 	write_algorithm(j, &f->cc);

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Pacing: the inequalities that gate.c promises, over random rates and loads, by
+ * the gate alone and by gate and wheel together. Completions come at once, so
+ * that nothing but pacing holds a flow back.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "flow/flow.h"
+#include "flow/pacer.h"
+#include "seed.h"
+
+enum { K = 3, FLOWS = 40 };
+
+/* An algorithm that is told its rate. */
+static void dial_derive(const struct ccs_cc_path *path, double *p)
+{
+	(void)path;
+	(void)p;
+}
+
+static void dial_rate(struct ccs_cc *cc, double rate)
+{
+	cc->out.rate = rate;
+}
+
+static void dial_init(struct ccs_cc *cc)
+{
+	cc->out.rate = cc->path.line_rate;
+}
+
+static void dial_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
+{
+	(void)cc;
+	(void)ack;
+}
+
+static const struct ccs_cc_ops dial = {
+	.abi = CCS_CC_ABI, .name = "dial", .doc = "", .derive = dial_derive,
+	.on_init = dial_init, .on_ack = dial_ack, .set_rate = dial_rate,
+};
+
+static void open_flow(struct ccs_flow *f, double line_rate, double segment, double rate,
+		      uint64_t now)
+{
+	static struct ccs_cc_spec spec;
+	const struct ccs_flow_config conf = {
+		.line_rate = line_rate, .max_rate = INFINITY, .base_rtt_us = 20,
+		.segment = segment, .cap = 1e12, .split = true, .enforce = true,
+		.seed = seed_next(),
+	};
+
+	spec = ccs_cc_plain(&dial);
+	memset(f, 0, sizeof(*f));
+	assert_int_equal(ccs_flow_init(f, &conf, &spec, 4, 16, now), 0);
+	ccs_drive_set_rate(f, rate, now);
+}
+
+/* The length of what is released now, or -1. */
+static int64_t release(struct ccs_flow *f, uint64_t now)
+{
+	struct ccs_done done = { .ok = true, .earliest_ns = now, .latest_ns = now };
+	const struct ccs_seg *seg = ccs_flow_next(f, now, &done.number);
+	const int64_t len = seg ? (int64_t)seg->len : -1;
+	uint64_t wr;
+
+	if (seg)
+		ccs_flow_complete(f, &done, &wr);
+	return len;
+}
+
+/*
+ * The bounds over all intervals at once: with y = bytes so far - what the rate
+ * allows so far, y rises by no more than K segments from any moment to any later
+ * one, and falls by no more while something waits.
+ */
+struct bounds {
+	double bytes, allowed, segment;
+	double low, high;                /* of y, since the beginning and since the idle flow's last WR */
+	uint64_t at;
+};
+
+static void pass_time(struct bounds *b, double rate, uint64_t now)
+{
+	b->allowed += rate * (double)(now - b->at) / 8e9;
+	b->at = now;
+}
+
+static void check_upper(struct bounds *b, int64_t len)
+{
+	b->low = fmin(b->low, b->bytes - b->allowed);
+	b->bytes += (double)len;
+	if (b->bytes - b->allowed - b->low > K * b->segment + 1)
+		fail_msg("%g bytes more than the rate allows; %g is a segment",
+			 b->bytes - b->allowed - b->low, b->segment);
+}
+
+static void check_lower(struct bounds *b)
+{
+	b->high = fmax(b->high, b->bytes - b->allowed);
+	if (b->high - (b->bytes - b->allowed) > K * b->segment + 1)
+		fail_msg("%g bytes less than the rate allows; %g is a segment",
+			 b->high - (b->bytes - b->allowed), b->segment);
+}
+
+static double random_rate(double most)
+{
+	return most * exp2(-(double)seed_below(12) * (double)(1 + seed_below(1000)) / 1000);
+}
+
+/* Any load, fetched whenever somebody happens to look, while the rate moves or not. */
+static void never_more_than_the_rate_allows(void **state)
+{
+	(void)state;
+	seed_start("upper");
+	for (unsigned round = 0; round < 300; round++) {
+		const double most = 1e6 * exp2((double)seed_below(17));
+		const uint64_t whole = seed_below(2) ? 1 + seed_below(100000) : 0;
+		const bool moves = seed_below(3);
+		uint64_t now = 1 + seed_below(1ull << 45);
+		struct bounds b = { .segment = fmax(4096, (double)whole), .at = now };
+		double rate = random_rate(most);
+		struct ccs_flow f;
+
+		open_flow(&f, 2 * most, 4096, rate, now);
+		for (unsigned step = 0; step < 2000; step++) {
+			int64_t len;
+
+			if (moves && seed_below(6) == 0)
+				ccs_drive_set_rate(&f, rate = random_rate(most), now);
+			if (!ccs_flow_waiting(&f) && seed_below(3))
+				ccs_flow_accept(&f, whole ? 1 + seed_below(whole)
+							  : 1 + seed_below(20000),
+						CCS_WR_VISIBLE | (whole ? 0 : CCS_WR_SPLIT));
+			while ((len = release(&f, now)) >= 0)
+				check_upper(&b, len);
+			now += seed_below((uint64_t)(8e9 * b.segment / rate *
+						     (seed_below(10) ? 1 : 20)) + 2);
+			pass_time(&b, rate, now);
+		}
+		assert_true(b.bytes > 10 * 4096);
+		ccs_flow_destroy(&f);
+	}
+}
+
+/* Backlogged and fetched in time, though not at once; what the rate allows does leave. */
+static void no_less_than_the_rate_allows(void **state)
+{
+	(void)state;
+	seed_start("lower");
+	for (unsigned round = 0; round < 300; round++) {
+		const double most = 1e6 * exp2((double)seed_below(17));
+		const bool moves = seed_below(3), small = seed_below(2);
+		uint64_t now = 1 + seed_below(1ull << 45), due, move;
+		struct bounds b = { .segment = 4096, .at = now };
+		double rate = random_rate(most);
+		struct ccs_flow f;
+
+		open_flow(&f, 2 * most, 4096, rate, now);
+		for (unsigned step = 0; step < 2000; step++) {
+			int64_t len;
+
+			if (!ccs_flow_waiting(&f))
+				ccs_flow_accept(&f, small ? 1 + seed_below(4096) : 1 << 20,
+						CCS_WR_VISIBLE | CCS_WR_SPLIT);
+			due = ccs_flow_wait(&f, now);
+			assert_true(due >= now && due != UINT64_MAX);
+			move = now + seed_below((uint64_t)(8e9 * 4096 / rate) + 2);
+			if (moves && move < due) {
+				pass_time(&b, rate, now = move);
+				ccs_drive_set_rate(&f, rate = random_rate(most), now);
+				continue;
+			}
+			if (due > now) {
+				assert_int_equal(release(&f, due - 1), -1);
+				now = due + seed_below((uint64_t)(8e9 * 4090 / rate) + 1);
+			}
+			pass_time(&b, rate, now);
+			while (ccs_flow_waiting(&f) && (len = release(&f, now)) >= 0)
+				check_upper(&b, len);
+			check_lower(&b);
+		}
+		assert_true(b.bytes > 10 * 4096);
+		ccs_flow_destroy(&f);
+	}
+}
+
+static struct ccs_pacer wheel;
+
+struct driven {
+	struct ccs_flow flow;
+	struct ccs_timer timer;
+	double bytes;
+};
+
+static void drive(struct driven *d, uint64_t len, uint64_t now)
+{
+	int64_t got;
+
+	do {
+		if (!ccs_flow_waiting(&d->flow))
+			ccs_flow_accept(&d->flow, len, CCS_WR_SPLIT | CCS_WR_VISIBLE);
+		got = release(&d->flow, now);
+		d->bytes += got > 0 ? (double)got : 0;
+	} while (got >= 0);
+	ccs_pacer_set(&wheel, &d->timer, ccs_flow_wait(&d->flow, now));
+}
+
+/* n flows at that rate each, WRs of len bytes; a thread that does what the helper does. */
+static void rate_is_met(unsigned n, double line_rate, double rate, uint64_t len)
+{
+	static struct driven driven[FLOWS];
+	const uint64_t start = 1 + seed_below(1ull << 45);
+	uint64_t now = start, end;
+
+	memset(driven, 0, sizeof(driven));
+	ccs_pacer_init(&wheel, now);
+	for (unsigned i = 0; i < n; i++) {
+		open_flow(&driven[i].flow, line_rate, 0, rate, now);
+		drive(&driven[i], len, now);
+	}
+	end = start + (uint64_t)(8e9 * 500 * driven[0].flow.segment / rate);
+	while ((now = ccs_pacer_next(&wheel)) <= end)
+		for (struct ccs_timer *t; (t = ccs_pacer_pop(&wheel, now));)
+			drive((struct driven *)(void *)((char *)t - offsetof(struct driven, timer)),
+			      len, now);
+	for (unsigned i = 0; i < n; i++) {
+		const double got = 8e9 * driven[i].bytes / (double)(end - start);
+
+		if (fabs(got / rate - 1) >= 0.01)
+			fail_msg("flow %u of %u: %g instead of %g bit/s, %g line, WRs of %" PRIu64,
+				 i, n, got, rate, line_rate, len);
+		ccs_flow_destroy(&driven[i].flow);
+	}
+}
+
+static void gate_and_wheel_meet_the_rate(void **state)
+{
+	static const uint64_t lens[] = { 1000, 4096, 1 << 20 };
+
+	(void)state;
+	seed_start("wheel");
+	for (double line = 100e6; line <= 400e9; line *= 4)
+		for (double rate = 10e6; rate < line && rate <= 100e9; rate *= 2.5)
+			for (unsigned i = 0; i < 3; i++)
+				rate_is_met(i == 2 ? 1 + (unsigned)seed_below(FLOWS) : 1, line, rate,
+					    lens[i]);
+	for (unsigned i = 0; i < 3; i++)
+		rate_is_met(1, 100e9, 99.9e9, lens[i]);
+}
+
+/* Half a wait is half a wait: nothing is late because the rate rose meanwhile. */
+static void a_rise_lets_one_segment_go(void **state)
+{
+	struct ccs_flow f;
+	uint64_t now = 1000000;
+
+	(void)state;
+	seed_start("rise");
+	open_flow(&f, 10e9, 4096, 1e6, now);
+	ccs_flow_accept(&f, 1 << 20, CCS_WR_SPLIT);
+	assert_int_equal(release(&f, now), 4096);
+	now += (uint64_t)(8e9 * 4096 / 1e6) / 2;
+	ccs_drive_set_rate(&f, 1e9, now);
+	now = ccs_flow_wait(&f, now);
+	assert_true(now < 1000000 + (uint64_t)(8e9 * 4096 * (0.51 / 1e6 + 0.55 / 1e9)));
+	assert_int_equal(release(&f, now), 4096);
+	assert_int_equal(release(&f, now), -1);
+	ccs_flow_destroy(&f);
+}
+
+static void a_flow_at_line_rate_is_not_paced(void **state)
+{
+	struct ccs_flow f;
+
+	(void)state;
+	seed_start("line");
+	open_flow(&f, 10e9, 4096, 10e9, 1000);
+	ccs_flow_accept(&f, 50 * 4096, CCS_WR_SPLIT);
+	for (int i = 0; i < 50; i++)
+		assert_int_equal(release(&f, 1000), 4096);
+	/* nor does it pay later for what left then */
+	ccs_drive_set_rate(&f, 1e9, 1000);
+	ccs_flow_accept(&f, 50 * 4096, CCS_WR_SPLIT);
+	assert_int_equal(release(&f, 1000), -1);
+	assert_int_equal(release(&f, 1000 + (uint64_t)(1.05 * 8 * 4096) + 1), 4096);
+	ccs_flow_destroy(&f);
+}
+
+/* The cap of the user's paces, whatever rate the algorithm is at. */
+static void the_users_cap_binds(void **state)
+{
+	struct ccs_flow f;
+
+	(void)state;
+	seed_start("cap");
+	open_flow(&f, 10e9, 4096, INFINITY, 1000);
+	f.max_rate = 1e9;
+	ccs_drive_set_rate(&f, 5e9, 1000);
+	assert_true(ccs_flow_rate(&f) == 1e9 && f.cc.out.rate == 5e9);
+	ccs_flow_accept(&f, 2 * 4096, CCS_WR_SPLIT);
+	assert_int_equal(release(&f, 1000), 4096);
+	assert_true(ccs_flow_wait(&f, 1000) > 1000 + (uint64_t)(0.94 * 8 * 4096));
+	ccs_flow_destroy(&f);
+}
+
+/* 4 GiB at 1 bit/s is due after the end of the clock: a time all the same. */
+static void the_longest_gap_is_a_time(void **state)
+{
+	struct ccs_flow f;
+	uint64_t due;
+
+	(void)state;
+	seed_start("longest");
+	open_flow(&f, 10e9, 4096, 1, 1000);
+	ccs_flow_accept(&f, 1ull << 32, 0);
+	assert_int_equal(release(&f, 1000), 1ll << 32);
+	ccs_flow_accept(&f, 1, 0);
+	due = ccs_flow_wait(&f, 1000);
+	assert_true(due > 1ull << 60 && due < UINT64_MAX);
+	assert_int_equal(release(&f, 1ull << 60), -1);
+	ccs_flow_destroy(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(never_more_than_the_rate_allows),
+		cmocka_unit_test(no_less_than_the_rate_allows),
+		cmocka_unit_test(gate_and_wheel_meet_the_rate),
+		cmocka_unit_test(a_rise_lets_one_segment_go),
+		cmocka_unit_test(a_flow_at_line_rate_is_not_paced),
+		cmocka_unit_test(the_users_cap_binds),
+		cmocka_unit_test(the_longest_gap_is_a_time),
+	};
+
+	return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
+}
