@@ -99,6 +99,37 @@ paste_paragraphs() {
 	diff <(options_of_table) <(options_of_page "$page")
 }
 
+# A line for each algorithm, and for each parameter: "timely beta: 0 to 1, default 0.8 text".
+algorithms_of_program() {
+	$ccshim info -a | awk '
+		/^[a-z0-9_]+: / { algorithm = substr($1, 1, length($1) - 1); print algorithm }
+		/^  [a-z]/ && $1 != "needs" {
+			head = algorithm " " $1 ":"
+			origin = $3 == "derived" ? $3 : $3 " " $2
+			$1 = $2 = $3 = ""
+			range = $0
+			getline
+			$0 = head " " range ", " origin " " $0
+			gsub(/ +/, " "); gsub(/ ,/, ","); print
+		}'
+}
+
+algorithms_of_page() {
+	sed -n '/^\.Sh ALGORITHMS/,/^\.Ss Plug-ins/p' "$1" | awk '
+		function flush() { if (line) print line; line = "" }
+		/^\.Ss [a-z]/ { flush(); algorithm = $2; line = $2 }
+		/^\.It Ic/ { flush(); line = algorithm " " $3 ":"; sub(/.* : No/, ""); inside = 1 }
+		/^\.El/ { inside = 0 }
+		inside { sub(/^\\&/, ""); line = line " " $0; gsub(/ +/, " ", line) }
+		END { flush() }'
+}
+
+@test "ccshim-cc(7) has every algorithm and parameter" {
+	page=$top_srcdir/docs/ccshim-cc.7
+	[ "$(algorithms_of_program | grep -c :)" -gt 10 ]
+	diff <(algorithms_of_program) <(algorithms_of_page "$page")
+}
+
 @test "the manual pages have no mistakes and name every letter" {
 	cd "$top_srcdir/docs"
 	for letter in a r m o c n q v h; do
@@ -111,7 +142,7 @@ paste_paragraphs() {
 		grep -q "^\.It Fl .*-$option" ccshim-replay.1
 	done
 	command -v mandoc > /dev/null || skip "mandoc is not installed"
-	run mandoc -Tlint -W warning ccshim.1 ccshim-run.1 ccshim-info.1 ccshim-replay.1 ccshim.conf.5
+	run mandoc -Tlint -W warning ./*.[1-8]
 	echo "$output"
 	[ -z "$output" ]
 }

@@ -45,6 +45,15 @@ example() {
 	[ "$(wc -l < aimd.c)" -lt 100 ]
 }
 
+@test "the example of ccshim_cc(3) is a plug-in" {
+	needs_compiler
+	sed -n '/^#include/,/^\.Ed/p' "$top_srcdir/docs/ccshim_cc.3" | sed '/^\.Ed/d' > tenth.c
+	cc -Wall -Wextra -Werror -shared -fPIC -I"$include" tenth.c -o libtenth.so
+	run2 $ccshim info -a ./libtenth.so
+	[ "$status" -eq 0 ]
+	printed "tenth: a tenth of the line rate"
+}
+
 @test "the header compiles alone, as C and as C++" {
 	needs_compiler
 	flags="-Wall -Wextra -Wpedantic -Werror $(pkg-config --cflags ccshim)"
