@@ -45,6 +45,15 @@ example() {
 	[ "$(wc -l < aimd.c)" -lt 100 ]
 }
 
+@test "a plug-in is judged by a trace" {
+	example
+	printf 't_us,event,rtt_us,bytes\n10,ack,10,65536\n20,ack,1000,65536\n' > trace.csv
+	run2 $ccshim replay -a ./libaimd.so:target=50us,beta=0.25 --line-rate 8g --base-rtt 10us trace.csv
+	[ "$status" -eq 0 ]
+	[[ $output == i,t_us,event,rate_bps,window_bytes,increases,decreases* ]]
+	[[ $(tail -n 1 <<< "$output") == 1,20,ack,2000000000,0,1,1* ]]
+}
+
 @test "the example of ccshim_cc(3) is a plug-in" {
 	needs_compiler
 	sed -n '/^#include/,/^\.Ed/p' "$top_srcdir/docs/ccshim_cc.3" | sed '/^\.Ed/d' > tenth.c
