@@ -18,12 +18,27 @@ static double rounded(double value)
 	return ccs_strtod(text, &end);
 }
 
+/* 1e6 for 1e+06. */
+static void tidy_exponent(char *text)
+{
+	char *digits = strchr(text, 'e');
+	const char *rest;
+
+	if (!digits)
+		return;
+	digits += digits[1] == '-' ? 2 : 1;
+	rest = digits + strspn(digits, "+0");
+	memmove(digits, rest, strlen(rest) + 1);
+}
+
 static char *value_text(const struct ccs_cc_param *param, double value, char *buf)
 {
-	if (param->choices)
+	if (param->choices) {
 		snprintf(buf, TEXT_LEN, "%s", param->choices[(unsigned)value]);
-	else
-		ccs_format_unit(rounded(value), ccs_unit_named(param->unit), buf, TEXT_LEN);
+		return buf;
+	}
+	ccs_format_unit(rounded(value), ccs_unit_named(param->unit), buf, TEXT_LEN);
+	tidy_exponent(buf);
 	return buf;
 }
 

@@ -130,9 +130,10 @@ char *ccs_format_unit(double value, enum ccs_unit unit, char *buf, size_t len)
 	}
 	if (write_scaled(value, usual_scale(value, unit), unit, text, sizeof(text)))
 		strcpy(best, text);
+	/* Another one only where it is much shorter: 65537, but not 3125m or 0.16k. */
 	for (const struct scale *s = scales[unit]; s->suffix; s++)
 		if (write_scaled(value, s, unit, text, sizeof(text)) &&
-		    (!*best || strlen(text) < strlen(best)))
+		    (!*best || strlen(text) + 2 < strlen(best)))
 			strcpy(best, text);
 	snprintf(buf, len, "%s", best);
 	return buf;

@@ -78,6 +78,7 @@ static void wrong_text_is_refused_and_writes_nothing(void **state)
 static const struct { double value; enum ccs_unit unit; const char *text; } usual[] = {
 	{ 10e9, CCS_UNIT_RATE, "10g" }, { 100e9, CCS_UNIT_RATE, "100g" },
 	{ 400e6, CCS_UNIT_RATE, "400m" }, { 1.5e9, CCS_UNIT_RATE, "1.5g" },
+	{ 3.125e9, CCS_UNIT_RATE, "3.125g" }, { 163.84, CCS_UNIT_BYTES, "163.84" },
 	{ 1e12, CCS_UNIT_RATE, "1t" }, { 1e15, CCS_UNIT_RATE, "1000t" },
 	{ 0, CCS_UNIT_RATE, "0" }, { INFINITY, CCS_UNIT_RATE, "inf" },
 	{ 65536, CCS_UNIT_BYTES, "64k" }, { 65537, CCS_UNIT_BYTES, "65537" },
