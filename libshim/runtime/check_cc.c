@@ -137,7 +137,11 @@ int ccs_spec_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t
 	char name[512], hint[160] = "";
 	size_t at;
 
-	snprintf(name, sizeof(name), "%.*s", (int)len, text);
+	if (snprintf(name, sizeof(name), "%.*s", (int)len, text) >= (int)sizeof(name)) {
+		snprintf(err, errlen, "the algorithm's name is longer than %zu bytes",
+			 sizeof(name) - 1);
+		return -1;
+	}
 	ops = find(name, err, errlen);
 	if (!ops)
 		return -1;

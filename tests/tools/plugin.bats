@@ -257,6 +257,8 @@ wrong() {
 	run2 $ccshim info -a "./a:b,c=d/x.so:1"
 	[ "$status" -eq 0 ]
 	[[ $output =~ beta\ *0.5\ *default ]]
+	refused $ccshim info -a "./$(printf '%0600d' 0)"
+	said "the algorithm's name is longer than 511 bytes"
 }
 
 @test "ccshim run and ccbench refuse one that is wrong, wherever it is named" {

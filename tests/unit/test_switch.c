@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "flow/flow.h"
+#include "runtime/plugin.h"
 #include "seed.h"
 
 enum { MAX_SPECS = 64, ROUNDS = 20 };
@@ -242,6 +243,18 @@ static void every_pair_keeps_a_sane_rate(void **state)
 				switch_once(from, to);
 }
 
+/* What is demanded of plug-ins holds for what is built in; but "none" has no finite rate. */
+static void all_keep_to_the_interface(void **state)
+{
+	char err[256] = "";
+
+	(void)state;
+	for (unsigned i = 0; ccs_cc_all[i]; i++)
+		if (ccs_plugin_check(ccs_cc_all[i], err, sizeof(err)) &&
+		    (ccs_cc_all[i] != &ccs_cc_none || !strstr(err, "rate of inf")))
+			fail_msg("%s: %s", ccs_cc_all[i]->name, err);
+}
+
 /* A parameter that was given holds in the algorithm that it was given to. */
 static void given_parameters_bind_after_a_switch(void **state)
 {
@@ -415,6 +428,7 @@ static void a_smaller_window_waits_for_what_is_in_flight(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_keep_to_the_interface),
 		cmocka_unit_test(every_pair_keeps_a_sane_rate),
 		cmocka_unit_test(given_parameters_bind_after_a_switch),
 		cmocka_unit_test(a_flow_goes_on_through_all_algorithms),
