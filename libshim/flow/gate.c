@@ -2,20 +2,20 @@
 /*
  * The gate: a window on what is outstanding, and pacing at the algorithm's rate.
  *
- * Pacing guarantee, with k = 3 and a segment being f->segment or the largest WR
- * that is not split, whichever is longer. Over any interval in which the rate is
+ * Pacing guarantee, a segment being f->segment or the largest WR that is not split,
+ * whichever is longer. Over any interval in which the rate is at most R, and R is
  * below the line rate,
  *
- *	bytes released <= rate * interval + k segments
+ *	bytes released <= R * interval + 3 segments (4 if the rate rises)
  *
- * and, while something waits and is fetched no later than a segment's time after
- * it is due,
+ * and over one in which it is at least r, something waits, and is fetched when due
+ * or, while the rate stands, no later than a segment's time after that,
  *
- *	bytes released >= rate * interval - k segments
+ *	bytes released >= r * interval - 3 segments
  *
- * where rate * interval is the integral if the rate changes: the time to the next
- * release, or since, counts in bytes. Of the three segments one is the release that
- * the interval begins with, one what a late or idle flow may make up for, one jitter.
+ * Of the three segments one is the release that the interval begins with, one what
+ * a late or idle flow may make up for, one jitter. The fourth is the wait that a
+ * rise cuts short.
  */
 #include <math.h>
 
@@ -37,6 +37,11 @@ static double gap_ns(const struct ccs_flow *f, double bytes)
 	return 8e9 * bytes / f->gate_rate;
 }
 
+static double due_ns(const struct ccs_flow *f)
+{
+	return f->paced_at_ns + gap_ns(f, f->paced_bytes);
+}
+
 static double paced_rate(const struct ccs_flow *f)
 {
 	return fmax(fmin(ccs_flow_rate(f), f->cc.path.line_rate), 1);
@@ -45,25 +50,33 @@ static double paced_rate(const struct ccs_flow *f)
 void ccs_gate_init(struct ccs_flow *f, uint64_t now_ns)
 {
 	f->gate_rate = paced_rate(f);
-	f->due_ns = (double)now_ns;
+	f->paced_at_ns = (double)now_ns;
+	f->paced_bytes = 0;
 	f->phase = 0;
 }
 
+/*
+ * A change of the rate moves what already waits, as if it had been the rate since
+ * the last release. But nothing is late by a rise that was not late before: two
+ * segments would go at once.
+ */
 void ccs_gate_follow(struct ccs_flow *f, uint64_t now_ns)
 {
-	const double rate = paced_rate(f);
+	const double rate = paced_rate(f), due = fmin(due_ns(f), (double)now_ns);
 
 	if (rate == f->gate_rate)
 		return;
-	f->due_ns = (double)now_ns + (f->due_ns - (double)now_ns) * (f->gate_rate / rate);
 	f->gate_rate = rate;
+	f->paced_at_ns += fmax(due - due_ns(f), 0);
 }
 
 uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns)
 {
-	if (unpaced(f) || f->due_ns <= (double)now_ns)
+	const double due = due_ns(f);
+
+	if (unpaced(f) || due <= (double)now_ns)
 		return now_ns;
-	return (uint64_t)ceil(fmin(f->due_ns, FAR_NS));
+	return (uint64_t)ceil(fmin(due, FAR_NS));
 }
 
 static double draw(struct ccs_flow *f)
@@ -92,8 +105,8 @@ void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 	const double bytes = (double)len, now = (double)now_ns;
 	const double kept = gap_ns(f, fmax(f->segment, bytes));
 
-	f->due_ns = unpaced(f) ? now : fmax(f->due_ns, now - kept);
-	f->due_ns += gap_ns(f, bytes + jitter_bytes(f, bytes));
+	f->paced_at_ns = unpaced(f) ? now : fmax(due_ns(f), now - kept);
+	f->paced_bytes = bytes + jitter_bytes(f, bytes);
 }
 
 /*
