@@ -34,6 +34,7 @@ static struct fake_cq *create(struct ibv_context *context, int cqe, void *cq_con
 	cq->ib.channel = channel;
 	cq->ib.cq_context = cq_context;
 	cq->ib.cqe = cqe;
+	pthread_mutex_init(&cq->session, NULL);
 	pthread_mutex_lock(&fake_lock);
 	if (channel)
 		channel->refcnt++;
@@ -50,21 +51,27 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *
 	return cq ? &cq->ib : NULL;
 }
 
+/* A parent domain and the flags (one thread, no overrun) are taken for granted. */
 struct ibv_cq_ex *fake_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
 {
-	const uint64_t known = fake_clock_runs()
-		? IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP : 0;
+	const uint32_t known = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
 	struct fake_cq *cq;
 
-	if ((attr->wc_flags & ~known) || attr->comp_mask) {
+	if ((attr->comp_mask & ~known) || (attr->wc_flags & ~fake_cq_ex_flags())) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
 	cq = create(context, (int)attr->cqe, attr->cq_context, attr->channel,
 		    (int)attr->comp_vector);
 	if (cq)
-		fake_clock_start(cq, attr->wc_flags);
+		fake_cq_ex_start(cq, attr->wc_flags);
 	return cq ? &cq->ex : NULL;
+}
+
+int fake_modify_cq(struct ibv_cq *ib, struct ibv_modify_cq_attr *attr)
+{
+	(void)ib;
+	return attr->attr_mask & ~(uint32_t)IBV_CQ_ATTR_MODERATE ? EINVAL : 0;
 }
 
 EXPORT int ibv_resize_cq(struct ibv_cq *ib, int cqe)
@@ -110,6 +117,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *ib)
 	fake_count.cqs--;
 	fake_count.stamped_cqs -= cq->stamped;
 	pthread_mutex_unlock(&fake_lock);
+	pthread_mutex_destroy(&cq->session);
 	free(cq->ring);
 	free(cq);
 	return 0;
@@ -170,6 +178,7 @@ int fake_poll_cq(struct ibv_cq *ib, int n, struct ibv_wc *wc)
 	struct fake_cqe cqe;
 	int got = 0;
 
+	pthread_mutex_lock(&cq->session);
 	pthread_mutex_lock(&fake_lock);
 	fake_run();
 	while (got < n && fake_cq_take(cq, &cqe))
@@ -177,6 +186,7 @@ int fake_poll_cq(struct ibv_cq *ib, int n, struct ibv_wc *wc)
 	if (cq->overrun && !got)
 		got = -1;
 	pthread_mutex_unlock(&fake_lock);
+	pthread_mutex_unlock(&cq->session);
 	return got;
 }
 

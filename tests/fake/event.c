@@ -166,6 +166,12 @@ static bool is_of_qp(const struct ibv_async_event *event)
 	}
 }
 
+static bool is_of_srq(const struct ibv_async_event *event)
+{
+	return event->event_type == IBV_EVENT_SRQ_ERR ||
+	       event->event_type == IBV_EVENT_SRQ_LIMIT_REACHED;
+}
+
 EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
 {
 	struct fake_context *c = container(context, struct fake_context, v.context);
@@ -178,6 +184,8 @@ EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_eve
 		container(event->element.cq, struct fake_cq, ib)->async_given++;
 	else if (is_of_qp(event))
 		container(event->element.qp, struct fake_qp, ib)->async_given++;
+	else if (is_of_srq(event))
+		container(event->element.srq, struct fake_srq, ib)->async_given++;
 	pthread_mutex_unlock(&fake_lock);
 	return 0;
 }
@@ -189,6 +197,8 @@ EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
 		event->element.cq->async_events_completed++;
 	else if (is_of_qp(event))
 		event->element.qp->events_completed++;
+	else if (is_of_srq(event))
+		event->element.srq->events_completed++;
 	pthread_cond_broadcast(&fake_changed);
 	pthread_mutex_unlock(&fake_lock);
 }

@@ -14,11 +14,7 @@
  * of an overrun, unsignalled WQEs are silent unless they fail, keys and bounds
  * of memory are checked, CQEs of a destroyed QP stay where they are.
  *
- * Environment: FAKERDMA_DEVICES (2), FAKERDMA_LATENCY_US (0), FAKERDMA_RATE
- * (bit/s, 0 = at once), FAKERDMA_TRANSPORT (ib or iwarp), FAKERDMA_CLOCK (kHz of
- * a clock that stamps completions, none), FAKERDMA_CLOCK_BITS (48),
- * FAKERDMA_CLOCK_QUERY (1: the clock can be asked), FAKERDMA_CLOCK_STUCK (1: it
- * does not run).
+ * The environment is described in README.md.
  */
 #include <infiniband/verbs.h>
 #include <stdbool.h>
@@ -77,6 +73,12 @@ FAKE_API void fake_fail_cqe(unsigned skip, enum ibv_wc_status status);
 FAKE_API void fake_fail_create_cq(unsigned skip, int code);
 FAKE_API void fake_fail_modify_qp(unsigned skip, int code);
 FAKE_API void fake_fail_destroy_qp(unsigned skip, int code);
+/* The next QP destroyed leaves one more CQE, of its last WQE. */
+FAKE_API void fake_stale_cqe(unsigned skip);
+/* A message finds no receive, that many times, though there is one. */
+FAKE_API void fake_not_ready(unsigned skip, unsigned times);
+/* Whether modify_qp to RESET and RTS writes ibv_qp_ex.wr_complete (mlx5 does; the default). */
+FAKE_API void fake_rewrite_wr_complete(bool yes);
 /* Not once but always: create_qp with a deeper send queue is refused. */
 FAKE_API void fake_limit_depth(uint32_t max_send_wr);
 /* A QP of that number is given to the next create_qp, if it is free. */

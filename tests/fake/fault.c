@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a test wants to go wrong, and when. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "priv.h"
 
 static struct {
@@ -10,6 +15,7 @@ static struct {
 
 static enum fake_bad bad_style;
 static uint32_t depth_limit = UINT32_MAX, wanted_num;
+static bool rewrite = true;
 
 int fake_fault(enum fake_fault which)
 {
@@ -19,8 +25,10 @@ int fake_fault(enum fake_fault which)
 		fault[which].skip--;
 		return 0;
 	}
+	if (which == FAULT_NOT_READY && fault[which].code-- > 0)
+		return 1;
 	fault[which].set = false;
-	return fault[which].code;
+	return which == FAULT_NOT_READY ? 0 : fault[which].code;
 }
 
 static void set(enum fake_fault which, unsigned skip, int code)
@@ -76,6 +84,26 @@ void fake_fail_destroy_qp(unsigned skip, int code)
 	set(FAULT_DESTROY, skip, code);
 }
 
+void fake_stale_cqe(unsigned skip)
+{
+	set(FAULT_STALE, skip, 1);
+}
+
+void fake_not_ready(unsigned skip, unsigned times)
+{
+	set(FAULT_NOT_READY, skip, (int)times);
+}
+
+void fake_rewrite_wr_complete(bool yes)
+{
+	rewrite = yes;
+}
+
+bool fake_rewrites_wr_complete(void)
+{
+	return rewrite;
+}
+
 void fake_limit_depth(uint32_t max_send_wr)
 {
 	depth_limit = max_send_wr;
@@ -92,4 +120,73 @@ void fake_faults_clear(void)
 		fault[i].set = false;
 	depth_limit = UINT32_MAX;
 	wanted_num = 0;
+}
+
+/* A number, or the name of an errno or of a completion's status, negative too. */
+static int code_of(const char *text)
+{
+#define S(name) { #name, IBV_WC_##name }
+	static const struct {
+		const char *name;
+		int code;
+	} names[] = {
+		S(LOC_LEN_ERR), S(LOC_QP_OP_ERR), S(LOC_PROT_ERR), S(WR_FLUSH_ERR),
+		S(REM_INV_REQ_ERR), S(REM_ACCESS_ERR), S(REM_OP_ERR), S(RETRY_EXC_ERR),
+		S(RNR_RETRY_EXC_ERR), S(REM_ABORT_ERR), S(FATAL_ERR), S(GENERAL_ERR),
+		{ "EAGAIN", EAGAIN }, { "EBUSY", EBUSY }, { "EINVAL", EINVAL }, { "EIO", EIO },
+		{ "ENOMEM", ENOMEM }, { "ENOSPC", ENOSPC }, { "EOPNOTSUPP", EOPNOTSUPP },
+	};
+#undef S
+	const int sign = *text == '-' ? -1 : 1;
+
+	text += *text == '-';
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(text, names[i].name) == 0)
+			return sign * names[i].code;
+	return sign * atoi(text);
+}
+
+static void set_named(const char *kind, unsigned skip, const char *code)
+{
+	static const struct {
+		const char *kind;
+		enum fake_fault which;
+		const char *code;        /* if none is given */
+	} kinds[] = {
+		{ "post", FAULT_POST, "ENOMEM" },
+		{ "doorbell", FAULT_POST, "EINVAL" },
+		{ "cqe", FAULT_CQE, "REM_OP_ERR" },
+		{ "rnr", FAULT_CQE, "RNR_RETRY_EXC_ERR" },
+		{ "retry", FAULT_CQE, "RETRY_EXC_ERR" },
+		{ "notready", FAULT_NOT_READY, "1" },
+		{ "stale", FAULT_STALE, "1" },
+		{ "create_cq", FAULT_CREATE_CQ, "ENOMEM" },
+		{ "modify_qp", FAULT_MODIFY, "EINVAL" },
+		{ "destroy_qp", FAULT_DESTROY, "EBUSY" },
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (strcmp(kind, kinds[i].kind) != 0)
+			continue;
+		if (kinds[i].which == FAULT_POST)
+			bad_style = *kind == 'd' ? FAKE_BAD_NULL : FAKE_BAD_WR;
+		set(kinds[i].which, skip, code_of(*code ? code : kinds[i].code));
+		return;
+	}
+	fprintf(stderr, "libfakerdma: no such fault: %s\n", kind);
+}
+
+/* FAKERDMA_FAULT=KIND[:AFTER[:CODE]],... */
+static void __attribute__((constructor)) from_environment(void)
+{
+	const char *text = getenv("FAKERDMA_FAULT"), *how = getenv("FAKERDMA_WR_COMPLETE");
+
+	rewrite = !how || strcmp(how, "keep") != 0;
+	for (; text && *text; text += strcspn(text, ","), text += *text == ',') {
+		char kind[16] = "", code[32] = "";
+		unsigned skip = 0;
+
+		if (sscanf(text, "%15[a-z_]:%u:%31[-A-Z_0-9]", kind, &skip, code) >= 1)
+			set_named(kind, skip, code);
+	}
 }

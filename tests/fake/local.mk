@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A provider without hardware, preloaded behind the shim; see fake.h.
 check_LTLIBRARIES += libfakerdma.la
-libfakerdma_la_SOURCES = tests/fake/clock.c tests/fake/cq.c tests/fake/device.c \
-	tests/fake/engine.c \
-	tests/fake/event.c tests/fake/fake.h tests/fake/fault.c tests/fake/memory.c \
-	tests/fake/post.c tests/fake/priv.h tests/fake/qp.c tests/fake/seen.c tests/fake/wire.c
+libfakerdma_la_SOURCES = tests/fake/ah.c tests/fake/clock.c tests/fake/cq.c tests/fake/cqex.c \
+	tests/fake/device.c tests/fake/engine.c tests/fake/event.c tests/fake/fake.h \
+	tests/fake/fault.c tests/fake/memory.c tests/fake/post.c tests/fake/priv.h \
+	tests/fake/qp.c tests/fake/recv.c tests/fake/requester.c tests/fake/responder.c \
+	tests/fake/seen.c tests/fake/window.c tests/fake/wr.c
 # An rpath makes libtool build a convenience library as a shared object.
 libfakerdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nonexistent \
 	-Wl,--version-script=$(top_srcdir)/tests/fake/fake.map -Wl,-z,defs
 libfakerdma_la_LIBADD = -lpthread
 libfakerdma_la_DEPENDENCIES = tests/fake/fake.map
-EXTRA_DIST += tests/fake/fake.map
+EXTRA_DIST += tests/fake/README.md tests/fake/fake.map
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/fake/test_fake
+TESTS += tests/fake/test_fake
+tests_fake_test_fake_SOURCES = tests/fake/test_fake.c tests/verbs/rig.c tests/verbs/rig.h
+tests_fake_test_fake_LDADD = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
+endif

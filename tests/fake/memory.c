@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Protection domains, memory regions with their keys checked, windows. */
+/* Protection domains, memory regions with their keys checked. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "priv.h"
 
 static struct fake_mr *regions;
-static uint32_t next_key = 0x100;
+
+uint32_t fake_new_key(void)
+{
+	static uint32_t key = 0x100;
+
+	return key += 0x100;
+}
 
 static struct ibv_pd *new_pd(struct ibv_context *context)
 {
@@ -41,7 +47,7 @@ static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t
 	mr->iova = iova;
 	mr->access = access;
 	pthread_mutex_lock(&fake_lock);
-	mr->ib.lkey = mr->ib.rkey = next_key += 0x100;
+	mr->ib.lkey = mr->ib.rkey = fake_new_key();
 	mr->next = regions;
 	regions = mr;
 	pthread_mutex_unlock(&fake_lock);
@@ -67,6 +73,28 @@ EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len
 	return reg(pd, addr, length, iova, (int)access);
 }
 
+EXPORT int ibv_rereg_mr(struct ibv_mr *ib, int flags, struct ibv_pd *pd, void *addr,
+			size_t length, int access)
+{
+	struct fake_mr *mr = container(ib, struct fake_mr, ib);
+
+	if (!flags || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED))
+		return IBV_REREG_MR_ERR_INPUT;
+	pthread_mutex_lock(&fake_lock);
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		ib->addr = addr;
+		ib->length = length;
+		mr->iova = (uintptr_t)addr;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_PD)
+		ib->pd = pd;
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		mr->access = access;
+	ib->lkey = ib->rkey = fake_new_key();
+	pthread_mutex_unlock(&fake_lock);
+	return 0;
+}
+
 EXPORT int ibv_dereg_mr(struct ibv_mr *ib)
 {
 	struct fake_mr *mr = container(ib, struct fake_mr, ib), **at;
@@ -87,31 +115,10 @@ void *fake_translate(uint32_t key, uint64_t addr, uint64_t len, int access)
 		if (mr->ib.lkey == key && (mr->access & access) == access && addr >= mr->iova &&
 		    addr - mr->iova <= mr->ib.length && len <= mr->ib.length - (addr - mr->iova))
 			return (char *)mr->ib.addr + (addr - mr->iova);
-	return NULL;
+	return fake_translate_window(key, addr, len, access);
 }
 
-struct ibv_mw *fake_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
-{
-	struct ibv_mw *mw = calloc(1, sizeof(*mw));
-
-	if (!mw)
-		return NULL;
-	mw->context = pd->context;
-	mw->pd = pd;
-	mw->type = type;
-	pthread_mutex_lock(&fake_lock);
-	mw->rkey = next_key += 0x100;
-	pthread_mutex_unlock(&fake_lock);
-	return mw;
-}
-
-int fake_dealloc_mw(struct ibv_mw *mw)
-{
-	free(mw);
-	return 0;
-}
-
-struct ibv_td *fake_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr)
+static struct ibv_td *alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr)
 {
 	struct ibv_td *td = calloc(1, sizeof(*td));
 
@@ -121,15 +128,37 @@ struct ibv_td *fake_alloc_td(struct ibv_context *context, struct ibv_td_init_att
 	return td;
 }
 
-int fake_dealloc_td(struct ibv_td *td)
+static int dealloc_td(struct ibv_td *td)
 {
 	free(td);
 	return 0;
 }
 
-struct ibv_pd *fake_alloc_parent_domain(struct ibv_context *context,
-					struct ibv_parent_domain_init_attr *attr)
+static struct ibv_pd *alloc_parent_domain(struct ibv_context *context,
+					  struct ibv_parent_domain_init_attr *attr)
 {
 	(void)attr;
 	return new_pd(context);
+}
+
+static int advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+		     struct ibv_sge *list, uint32_t n)
+{
+	(void)pd;
+	(void)advice;
+	(void)flags;
+	(void)list;
+	(void)n;
+	return 0;
+}
+
+void fake_domain_table(struct fake_context *c)
+{
+	c->v.alloc_td = alloc_td;
+	c->v.dealloc_td = dealloc_td;
+	c->v.alloc_parent_domain = alloc_parent_domain;
+	c->v.advise_mr = advise_mr;
+	c->v.context.ops.bind_mw = fake_bind_mw;
+	c->v.context.ops.alloc_mw = fake_alloc_mw;
+	c->v.context.ops.dealloc_mw = fake_dealloc_mw;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Posting: what a provider checks at once, then into the queue. */
+/* Posting of sends: what a provider checks at once, then into the queue. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,19 +7,22 @@
 
 #define qp_of(ib_) container(ib_, struct fake_qp, ib)
 
-static bool known(enum ibv_wr_opcode op)
+static bool known(enum ibv_qp_type type, enum ibv_wr_opcode op)
 {
 	switch (op) {
-	case IBV_WR_RDMA_WRITE:
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
 	case IBV_WR_SEND:
 	case IBV_WR_SEND_WITH_IMM:
+		return true;
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_SEND_WITH_INV:
+	case IBV_WR_LOCAL_INV:
+	case IBV_WR_BIND_MW:
+		return type == IBV_QPT_RC || type == IBV_QPT_UC;
 	case IBV_WR_RDMA_READ:
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-	case IBV_WR_LOCAL_INV:
-	case IBV_WR_BIND_MW:
-		return true;
+		return type == IBV_QPT_RC;
 	default:
 		return false;
 	}
@@ -36,9 +39,9 @@ static uint64_t length_of(const struct ibv_send_wr *wr)
 	return len;
 }
 
-static int check(const struct fake_qp *qp, const struct ibv_send_wr *wr)
+int fake_check_send(const struct fake_qp *qp, const struct ibv_send_wr *wr)
 {
-	if (qp->ib.state < IBV_QPS_RTS || !known(wr->opcode))
+	if (qp->ib.state < IBV_QPS_RTS || !known(qp->ib.qp_type, wr->opcode))
 		return EINVAL;
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->init.cap.max_send_sge)
 		return EINVAL;
@@ -64,7 +67,7 @@ static void copy_inline(struct fake_wqe *wqe)
 	}
 }
 
-static struct fake_wqe *enqueue(struct fake_qp *qp, const struct ibv_send_wr *wr)
+struct fake_wqe *fake_enqueue(struct fake_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct fake_wqe *wqe = slot(qp, qp->sq_head++);
 
@@ -77,9 +80,18 @@ static struct fake_wqe *enqueue(struct fake_qp *qp, const struct ibv_send_wr *wr
 		memcpy(wqe->sge, wr->sg_list, (size_t)wr->num_sge * sizeof(wqe->sge[0]));
 	if (wr->send_flags & IBV_SEND_INLINE)
 		copy_inline(wqe);
+	if (qp->ib.qp_type == IBV_QPT_UD)
+		wqe->av = container(wr->wr.ud.ah, struct fake_ah, ib)->attr;
 	fake_due(wqe);
 	fake_see(qp, wqe);
 	return wqe;
+}
+
+void fake_posted(struct fake_qp *qp)
+{
+	if (qp->ib.state == IBV_QPS_ERR)
+		fake_flush(qp); /* held or not */
+	fake_run();
 }
 
 int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -96,69 +108,16 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 			rc = 0;
 		}
 		if (!rc)
-			rc = check(qp, wr);
+			rc = fake_check_send(qp, wr);
 		if (rc)
 			break;
-		enqueue(qp, wr);
+		fake_enqueue(qp, wr);
 	}
 	if (rc)
 		*bad = wr;
 	else if (doorbell)
 		*bad = NULL;
-	if (ib->state == IBV_QPS_ERR)
-		fake_flush(qp); /* held or not */
-	fake_run();
+	fake_posted(qp);
 	pthread_mutex_unlock(&fake_lock);
 	return rc ? rc : doorbell;
-}
-
-int fake_post_recv(struct ibv_qp *ib, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
-{
-	struct fake_qp *qp = qp_of(ib);
-	int rc = 0;
-
-	pthread_mutex_lock(&fake_lock);
-	for (; wr; wr = wr->next) {
-		struct fake_rqe *rqe;
-
-		if (ib->state == IBV_QPS_RESET || wr->num_sge > MAX_SGE)
-			rc = EINVAL;
-		else if (qp->rq_head - qp->rq_tail >= qp->init.cap.max_recv_wr)
-			rc = ENOMEM;
-		if (rc) {
-			*bad = wr;
-			break;
-		}
-		rqe = &qp->rq[qp->rq_head++ % qp->init.cap.max_recv_wr];
-		rqe->wr_id = wr->wr_id;
-		rqe->num_sge = wr->num_sge;
-		memcpy(rqe->sge, wr->sg_list, (size_t)wr->num_sge * sizeof(rqe->sge[0]));
-	}
-	if (ib->state == IBV_QPS_ERR)
-		fake_flush(qp);
-	fake_run();
-	pthread_mutex_unlock(&fake_lock);
-	return rc;
-}
-
-/* The new key is the caller's at once. */
-int fake_bind_mw(struct ibv_qp *ib, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-{
-	struct fake_qp *qp = qp_of(ib);
-	const struct ibv_send_wr wr = { .wr_id = bind->wr_id, .opcode = IBV_WR_BIND_MW,
-					.send_flags = bind->send_flags };
-	int rc;
-
-	pthread_mutex_lock(&fake_lock);
-	fake_ring();
-	rc = fake_fault(FAULT_POST);
-	if (!rc)
-		rc = check(qp, &wr);
-	if (!rc) {
-		enqueue(qp, &wr)->mw = mw;
-		mw->rkey++;
-		fake_run();
-	}
-	pthread_mutex_unlock(&fake_lock);
-	return rc;
 }

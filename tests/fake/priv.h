@@ -54,7 +54,8 @@ struct fake_cq {
 	enum { NOT_ARMED, ARMED_SOLICITED, ARMED } armed;
 	bool overrun;
 	bool stamped;
-	struct fake_cqe current;         /* between start_poll and end_poll */
+	pthread_mutex_t session;         /* start_poll to end_poll; before fake_lock */
+	struct fake_cqe current;         /* in a session */
 	unsigned qps;
 	unsigned comp_given, async_given;
 };
@@ -63,8 +64,9 @@ struct fake_wqe {
 	struct ibv_send_wr wr;           /* sg_list is sge below */
 	struct ibv_sge sge[MAX_SGE];
 	unsigned char data[MAX_INLINE];
-	struct ibv_mw *mw;               /* ibv_bind_mw */
+	struct ibv_ah_attr av;           /* UD: of the address handle, which may go */
 	uint64_t length, order, due_ns;
+	bool begun;                      /* faults have had their chance */
 };
 
 struct fake_rqe {
@@ -73,15 +75,41 @@ struct fake_rqe {
 	int num_sge;
 };
 
+struct fake_rq {
+	struct fake_rqe *ring;
+	uint32_t size;
+	uint64_t tail, head;
+};
+
+struct fake_srq {
+	struct ibv_srq ib;
+	struct fake_rq rq;
+	uint32_t num, max_sge, limit;
+	unsigned qps, async_given;
+};
+
+/* A session of the newer posting interface; wr.c. */
+struct fake_session {
+	pthread_mutex_t lock;            /* wr_start to wr_complete or wr_abort */
+	struct fake_wqe *wqe;            /* one more than the send queue has */
+	uint32_t used;
+	int error;                       /* the first one, told by wr_complete */
+};
+
 struct fake_qp {
-	struct ibv_qp ib;
+	union {
+		struct ibv_qp ib;
+		struct ibv_qp_ex ex;
+	};
+	struct fake_session *session;    /* NULL: without that interface */
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 	struct fake_wqe *sq;             /* [tail, next) carried out, [next, head) pending */
 	uint64_t sq_tail, sq_next, sq_head;
 	uint64_t sq_stop;                /* SQD: nothing from here on */
-	struct fake_rqe *rq;
-	uint64_t rq_tail, rq_head;
+	struct fake_rq own, *rq;         /* rq: own, or an SRQ's */
+	struct fake_rqe taken;           /* of rq, for the message that is coming in */
+	bool has_taken;
 	unsigned async_given;
 };
 
@@ -91,6 +119,38 @@ struct fake_mr {
 	int access;
 	struct fake_mr *next;
 };
+
+struct fake_mw {
+	struct ibv_mw ib;
+	uint32_t key;                    /* that is bound now, 0: none */
+	struct ibv_mw_bind_info bound;
+	struct fake_mw *next;
+};
+
+struct fake_ah {
+	struct ibv_ah ib;
+	struct ibv_ah_attr attr;
+};
+
+/* What a requester asks of a responder: a message, or a piece of a long one. */
+struct fake_request {
+	uint32_t src_qp, dst_qp;
+	enum ibv_wr_opcode opcode;
+	enum ibv_qp_type type;
+	bool solicited;
+	uint32_t imm;                    /* or the key to invalidate */
+	uint32_t rkey, qkey;
+	uint64_t addr, compare_add, swap;
+	uint64_t length;                 /* of the message */
+	uint64_t offset;                 /* of the piece */
+	uint32_t piece;                  /* its bytes */
+	union ibv_gid sgid;              /* UD */
+};
+
+enum { PIECE = 1 << 18, MAX_DATAGRAM = 4096, GRH = 40 };
+
+/* Besides the status of a completion, what a responder may answer. */
+enum { ANSWER_NOT_READY = 0x100, ANSWER_NO_PEER };
 
 /* event.c */
 int fake_queue_open(struct fake_queue *q);
@@ -106,12 +166,17 @@ void fake_cq_forget(struct fake_cq *cq, const struct fake_qp *qp);
 bool fake_cq_take(struct fake_cq *cq, struct fake_cqe *out);
 int fake_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int fake_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+int fake_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 struct ibv_cq_ex *fake_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
+
+/* cqex.c */
+uint64_t fake_cq_ex_flags(void); /* values that a completion can have */
+void fake_cq_ex_start(struct fake_cq *cq, uint64_t wc_flags);
 
 /* clock.c */
 bool fake_clock_runs(void); /* the device has one */
+uint64_t fake_clock_ticks(uint64_t ns);
 void fake_clock_table(struct fake_context *c);
-void fake_clock_start(struct fake_cq *cq, uint64_t wc_flags);
 
 /* qp.c */
 struct fake_qp *fake_qp_by_num(uint32_t num);
@@ -122,34 +187,64 @@ struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 
 /* post.c */
 int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+/* With fake_lock held: 0, or why this cannot be posted. */
+int fake_check_send(const struct fake_qp *qp, const struct ibv_send_wr *wr);
+struct fake_wqe *fake_enqueue(struct fake_qp *qp, const struct ibv_send_wr *wr);
+void fake_posted(struct fake_qp *qp); /* after the last one */
 int fake_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+
+/* wr.c */
+int fake_session_open(struct fake_qp *qp, uint64_t send_ops);
+void fake_session_close(struct fake_qp *qp);
+void fake_session_state(struct fake_qp *qp); /* the QP came into its state */
+
+/* recv.c */
+int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int fake_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+bool fake_recv_take(struct fake_qp *qp); /* into qp->taken, false: there is none */
+void fake_srq_table(struct fake_context *c);
 
 /* engine.c */
 uint64_t fake_now_ns(void);
 void fake_due(struct fake_wqe *wqe);
 void fake_run(void);
 
-/* wire.c: false if the peer is not ready to receive. */
+/* requester.c: false if the peer is not ready to receive. */
 bool fake_carry_out(struct fake_qp *qp, struct fake_wqe *wqe);
 void fake_complete_send(struct fake_qp *qp, const struct fake_wqe *wqe, enum ibv_wc_status status);
 void fake_flush(struct fake_qp *qp);
 
+/* responder.c */
+bool fake_consumes_receive(enum ibv_wr_opcode op);
+/* Status or ANSWER_*; data comes in, or goes out. */
+int fake_respond(const struct fake_request *req, unsigned char *data);
+void fake_flush_receives(struct fake_qp *qp);
+/* Between a scatter list (or inline data) from `skip` on, and one place. */
+bool fake_move(const struct ibv_sge *sge, int n, const unsigned char *inlined, uint64_t skip,
+	       unsigned char *place, uint64_t len, bool gather);
+
 /* memory.c */
 void *fake_translate(uint32_t key, uint64_t addr, uint64_t len, int access);
+void fake_domain_table(struct fake_context *c);
+
+/* window.c */
+void *fake_translate_window(uint32_t key, uint64_t addr, uint64_t len, int access);
+void fake_window_bind(const struct fake_wqe *wqe);
+void fake_window_invalidate(uint32_t key);
+uint32_t fake_new_key(void); /* with fake_lock held; memory.c */
 struct ibv_mw *fake_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int fake_dealloc_mw(struct ibv_mw *mw);
-struct ibv_td *fake_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
-int fake_dealloc_td(struct ibv_td *td);
-struct ibv_pd *fake_alloc_parent_domain(struct ibv_context *context,
-					struct ibv_parent_domain_init_attr *attr);
 
 /* fault.c */
-enum fake_fault { FAULT_POST, FAULT_CQE, FAULT_CREATE_CQ, FAULT_MODIFY, FAULT_DESTROY, FAULTS };
+enum fake_fault {
+	FAULT_POST, FAULT_CQE, FAULT_NOT_READY, FAULT_STALE,
+	FAULT_CREATE_CQ, FAULT_MODIFY, FAULT_DESTROY, FAULTS
+};
 int fake_fault(enum fake_fault which); /* 0, or what to fail with now */
 enum fake_bad fake_fault_bad(void);
 uint32_t fake_depth_limit(void);
 uint32_t fake_wanted_qp_num(void);
+bool fake_rewrites_wr_complete(void);
 void fake_faults_clear(void);
 
 /* seen.c */

@@ -7,6 +7,7 @@
 
 #define qp_of(ib_) container(ib_, struct fake_qp, ib)
 #define cq_of(ib_) container(ib_, struct fake_cq, ib)
+#define srq_of(ib_) container(ib_, struct fake_srq, ib)
 
 enum { FIRST_NUM = 0x11 };
 
@@ -49,6 +50,14 @@ static bool acceptable(const struct ibv_qp_init_attr *attr)
 	       attr->cap.max_send_wr <= fake_depth_limit();
 }
 
+static void release(struct fake_qp *qp)
+{
+	fake_session_close(qp);
+	free(qp->sq);
+	free(qp->own.ring);
+	free(qp);
+}
+
 static struct fake_qp *allocate(const struct ibv_qp_init_attr *attr)
 {
 	struct fake_qp *qp = calloc(1, sizeof(*qp));
@@ -56,17 +65,18 @@ static struct fake_qp *allocate(const struct ibv_qp_init_attr *attr)
 	if (!qp)
 		return NULL;
 	qp->sq = calloc(attr->cap.max_send_wr + 1, sizeof(*qp->sq));
-	qp->rq = calloc(attr->cap.max_recv_wr + 1, sizeof(*qp->rq));
-	if (qp->sq && qp->rq)
+	qp->own.ring = calloc(attr->cap.max_recv_wr + 1, sizeof(*qp->own.ring));
+	qp->own.size = attr->cap.max_recv_wr;
+	qp->rq = attr->srq ? &srq_of(attr->srq)->rq : &qp->own;
+	if (qp->sq && qp->own.ring)
 		return qp;
-	free(qp->sq);
-	free(qp->rq);
-	free(qp);
+	release(qp);
 	return NULL;
 }
 
 /* With fake_lock held. */
-static struct fake_qp *create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
+			      const uint64_t *send_ops)
 {
 	const uint32_t num = pick_num();
 	struct fake_qp *qp;
@@ -84,54 +94,67 @@ static struct fake_qp *create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	qp->ib.pd = pd;
 	qp->ib.send_cq = attr->send_cq;
 	qp->ib.recv_cq = attr->recv_cq;
+	qp->ib.srq = attr->srq;
 	qp->ib.qp_type = attr->qp_type;
 	qp->ib.qp_num = num;
 	qp->ib.state = IBV_QPS_RESET;
+	errno = send_ops ? fake_session_open(qp, *send_ops) : 0;
+	if (errno) {
+		release(qp);
+		return NULL;
+	}
 	table[num - FIRST_NUM] = qp;
 	if (end < num - FIRST_NUM + 1)
 		end = num - FIRST_NUM + 1;
 	cq_of(attr->send_cq)->qps++;
 	cq_of(attr->recv_cq)->qps++;
+	if (attr->srq)
+		srq_of(attr->srq)->qps++;
 	fake_count.qps++;
 	return qp;
 }
 
-static struct ibv_qp *create_locked(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+static struct ibv_qp *create_locked(struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
+				    const uint64_t *send_ops)
 {
 	struct fake_qp *qp;
 
 	pthread_mutex_lock(&fake_lock);
-	qp = create(pd, attr);
+	qp = create(pd, attr, send_ops);
 	pthread_mutex_unlock(&fake_lock);
 	return qp ? &qp->ib : NULL;
 }
 
 EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	return create_locked(pd, attr);
+	return create_locked(pd, attr, NULL);
 }
 
-/* Without the newer posting interface. */
 struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
-	struct ibv_qp_init_attr plain = {
+	const struct ibv_qp_init_attr plain = {
 		.qp_context = attr->qp_context, .send_cq = attr->send_cq,
 		.recv_cq = attr->recv_cq, .srq = attr->srq, .cap = attr->cap,
 		.qp_type = attr->qp_type, .sq_sig_all = attr->sq_sig_all,
 	};
+	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
+			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 
 	(void)context;
-	if (attr->comp_mask & ~(uint32_t)(IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS)) {
+	if ((attr->comp_mask & ~known) || !(attr->comp_mask & IBV_QP_INIT_ATTR_PD)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	return create_locked(attr->pd, &plain); /* not by the symbol: that is interposed */
+	return create_locked(attr->pd, &plain, /* not by the symbol: that is interposed */
+			     attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS
+			     ? &attr->send_ops_flags : NULL);
 }
 
-EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
+EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ib)
 {
-	(void)qp;
-	return NULL;
+	struct fake_qp *qp = qp_of(ib);
+
+	return qp->session ? &qp->ex : NULL;
 }
 
 static bool may_go(enum ibv_qp_state from, enum ibv_qp_state to)
@@ -161,40 +184,65 @@ static void keep_attr(struct fake_qp *qp, const struct ibv_qp_attr *attr, int ma
 		qp->attr.ah_attr = attr->ah_attr;
 	if (mask & IBV_QP_PATH_MTU)
 		qp->attr.path_mtu = attr->path_mtu;
+	if (mask & IBV_QP_QKEY)
+		qp->attr.qkey = attr->qkey;
+	if (mask & IBV_QP_PKEY_INDEX)
+		qp->attr.pkey_index = attr->pkey_index;
 	if (mask & IBV_QP_DEST_QPN)
 		qp->attr.dest_qp_num = attr->dest_qp_num;
 	if (mask & IBV_QP_ACCESS_FLAGS)
 		qp->attr.qp_access_flags = attr->qp_access_flags;
 	if (mask & IBV_QP_TIMEOUT)
 		qp->attr.timeout = attr->timeout;
+	if (mask & IBV_QP_RETRY_CNT)
+		qp->attr.retry_cnt = attr->retry_cnt;
+	if (mask & IBV_QP_RNR_RETRY)
+		qp->attr.rnr_retry = attr->rnr_retry;
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		qp->attr.min_rnr_timer = attr->min_rnr_timer;
+	if (mask & IBV_QP_RQ_PSN)
+		qp->attr.rq_psn = attr->rq_psn;
+	if (mask & IBV_QP_SQ_PSN)
+		qp->attr.sq_psn = attr->sq_psn;
+	if (mask & IBV_QP_RATE_LIMIT)
+		qp->attr.rate_limit = attr->rate_limit;
 	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
 		qp->attr.max_rd_atomic = attr->max_rd_atomic;
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
 		qp->attr.max_dest_rd_atomic = attr->max_dest_rd_atomic;
 }
 
+static void raise_event(struct fake_qp *qp, enum ibv_event_type type)
+{
+	const struct ibv_async_event event = { .element.qp = &qp->ib, .event_type = type };
+
+	fake_raise(qp->ib.context, &event);
+}
+
 void fake_qp_to_err(struct fake_qp *qp)
 {
 	qp->ib.state = IBV_QPS_ERR;
 	fake_flush(qp);
+	if (qp->ib.srq)
+		raise_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
 }
 
 static void enter(struct fake_qp *qp, enum ibv_qp_state state)
 {
-	const struct ibv_async_event drained = { .element.qp = &qp->ib,
-						 .event_type = IBV_EVENT_SQ_DRAINED };
 	const enum ibv_qp_state old = qp->ib.state;
 
 	qp->ib.state = state;
+	fake_session_state(qp);
 	if (state == IBV_QPS_RESET) {
 		qp->sq_tail = qp->sq_next = qp->sq_head;
-		qp->rq_tail = qp->rq_head;
+		qp->own.tail = qp->own.head;
+		qp->has_taken = false;
 		fake_cq_forget(cq_of(qp->init.send_cq), qp);
-	} else if (state == IBV_QPS_ERR) {
-		fake_flush(qp);
+	} else if (state == IBV_QPS_ERR && old != IBV_QPS_ERR) {
+		fake_qp_to_err(qp);
 	} else if (state == IBV_QPS_SQD && old == IBV_QPS_RTS) {
 		qp->sq_stop = qp->sq_head;
-		fake_raise(qp->ib.context, &drained);
+		raise_event(qp, IBV_EVENT_SQ_DRAINED);
 	}
 }
 
@@ -232,6 +280,19 @@ EXPORT int ibv_query_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask,
 	return 0;
 }
 
+/* As if the device had been late with a completion of the last WQE it had. */
+static void leave_stale(const struct fake_qp *qp)
+{
+	const uint32_t depth = qp->init.cap.max_send_wr;
+	struct fake_cqe cqe = { .made_ns = fake_now_ns() };
+
+	if (!qp->sq_head || !fake_fault(FAULT_STALE))
+		return;
+	cqe.wc.wr_id = qp->sq[(qp->sq_head - 1) % depth].wr.wr_id;
+	cqe.wc.qp_num = qp->ib.qp_num;
+	fake_cq_add(cq_of(qp->init.send_cq), &cqe, false);
+}
+
 EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 {
 	struct fake_qp *qp = qp_of(ib);
@@ -246,17 +307,18 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 	while (qp->async_given != ib->events_completed)
 		pthread_cond_wait(&fake_changed, &fake_lock);
 	fake_flush(qp); /* into CQs that may well outlive it, as rxe does */
+	leave_stale(qp);
 	fake_cq_forget(cq_of(qp->init.send_cq), qp);
 	cq_of(qp->init.send_cq)->qps--;
 	cq_of(qp->init.recv_cq)->qps--;
+	if (ib->srq)
+		srq_of(ib->srq)->qps--;
 	table[ib->qp_num - FIRST_NUM] = NULL;
 	while (end && !table[end - 1])
 		end--;
 	fake_count.qps--;
 	pthread_mutex_unlock(&fake_lock);
-	free(qp->sq);
-	free(qp->rq);
-	free(qp);
+	release(qp);
 	return 0;
 }
 
