@@ -13,10 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cc/cc.h"
+#include "algorithm.h"
 #include "seed.h"
-
-#define RELATIVE 1e-9
 
 /* A parameter set of tests/data/timely_params.csv, as a user would write it. */
 struct set {
@@ -25,18 +23,6 @@ struct set {
 	double line, min_rtt, t_low, t_high, add, beta, alpha, min_rate, hai_thresh, n_hai, cap,
 		init_rate;
 };
-
-static FILE *data(const char *name)
-{
-	char path[512];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/tests/data/%s", getenv("top_srcdir"), name);
-	f = fopen(path, "r");
-	if (!f)
-		fail_msg("%s cannot be read", path);
-	return f;
-}
 
 static struct set read_set(const char *wanted)
 {
@@ -55,25 +41,6 @@ static struct set read_set(const char *wanted)
 	fclose(f);
 	fail_msg("there is no set %s", wanted);
 	return s;
-}
-
-static struct ccs_cc_spec parse(const char *text)
-{
-	struct ccs_cc_spec spec = { 0 };
-	char err[256] = "";
-
-	if (ccs_cc_parse(&spec, text, err, sizeof(err)))
-		fail_msg("%s: %s", text, err);
-	return spec;
-}
-
-/* One at a time: the spec is that of the latest. */
-static void start(struct ccs_cc *cc, const char *text, const struct ccs_cc_path *path)
-{
-	static struct ccs_cc_spec spec;
-
-	spec = parse(text);
-	ccs_cc_start(cc, &spec, path);
 }
 
 static void start_set(struct ccs_cc *cc, const struct set *s)
@@ -98,24 +65,6 @@ static void ack(struct ccs_cc *cc, double now_us, double rtt_us)
 	const struct ccs_cc_ack a = { .now_us = now_us, .rtt_us = rtt_us, .bytes = 16384 };
 
 	cc->ops->on_ack(cc, &a);
-}
-
-static struct ccs_cc_obs observed(const struct ccs_cc *cc, const char *name)
-{
-	struct ccs_cc_obs obs[16];
-	const unsigned n = cc->ops->observe(cc, obs, 16);
-
-	for (unsigned i = 0; i < n; i++)
-		if (strcmp(obs[i].name, name) == 0)
-			return obs[i];
-	fail_msg("nothing is observed under the name %s", name);
-	return obs[0];
-}
-
-static void check_close(const char *what, int step, double got, double want)
-{
-	if (!(fabs(got - want) <= RELATIVE * fmax(fabs(want), 1e-300)) && got != want)
-		fail_msg("step %d: %s is %.17g, not %.17g", step, what, got, want);
 }
 
 static void golden_trace_ramp(void **state)
@@ -311,15 +260,6 @@ static void random_walks_equal_the_reference(void **state)
 		assert_true(seen.ai == !patched && seen.hai == !patched && seen.md == !patched);
 		assert_true(seen.patch == patched && seen.capped == variants[v].cap);
 	}
-}
-
-static double param(const struct ccs_cc *cc, const char *name)
-{
-	for (unsigned i = 0; i < cc->ops->nparams; i++)
-		if (strcmp(cc->ops->params[i].name, name) == 0)
-			return cc->param[i];
-	fail_msg("there is no parameter %s", name);
-	return 0;
 }
 
 /* (a) At exactly T_low or T_high the gradient decides. */
