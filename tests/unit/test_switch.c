@@ -218,6 +218,8 @@ static void switch_once(unsigned from, unsigned to)
 	for (uint64_t n = seed_below(60); n; n--)
 		random_event(&l);
 	before = fmin(l.cc.out.rate, l.path.line_rate);
+	if (l.cc.out.window > 0)
+		before = fmin(before, 8e6 * l.cc.out.window / l.path.base_rtt_us);
 	ccs_cc_switch(&l.cc, &specs[to], &l.path);
 	assert_ptr_equal(l.cc.ops, specs[to].ops);
 	what = wrong(&l.cc);
