@@ -9,7 +9,9 @@
 
 #include "base/units.h"
 
-const struct ccs_cc_ops *const ccs_cc_all[] = { &ccs_cc_timely, &ccs_cc_fixed, &ccs_cc_none, NULL };
+const struct ccs_cc_ops *const ccs_cc_all[] = {
+	&ccs_cc_timely, &ccs_cc_hpcc, &ccs_cc_swift, &ccs_cc_fixed, &ccs_cc_none, NULL
+};
 
 const struct ccs_cc_signal ccs_cc_signals[] = {
 	{ CCS_NEEDS_RTT, "round-trip times" },

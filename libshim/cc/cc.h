@@ -3,11 +3,14 @@
 #define CCS_CC_CC_H
 /* The room's own face to the rest of the library: registry and set-up. */
 #include <stdbool.h>
+#include <string.h>
 
 #include <ccshim/cc.h>
 
 extern const struct ccs_cc_ops ccs_cc_none;
 extern const struct ccs_cc_ops ccs_cc_fixed;
+extern const struct ccs_cc_ops ccs_cc_hpcc;
+extern const struct ccs_cc_ops ccs_cc_swift;
 extern const struct ccs_cc_ops ccs_cc_timely;
 
 /* All built-in algorithms, NULL-terminated, in the order `ccshim info -a` shows. */
@@ -64,6 +67,15 @@ void ccs_cc_set_rate(struct ccs_cc *cc, double rate);
 /* Another algorithm from here on, at the rate that the flow has, if it is one for it. */
 void ccs_cc_switch(struct ccs_cc *cc, const struct ccs_cc_spec *spec,
 		   const struct ccs_cc_path *path);
+
+/* The end of an observe(): as many of all as there is room for. */
+static inline unsigned ccs_cc_observed(struct ccs_cc_obs *obs, unsigned max,
+				       const struct ccs_cc_obs *all, unsigned n)
+{
+	n = n < max ? n : max;
+	memcpy(obs, all, n * sizeof(*all));
+	return n;
+}
 
 /* Fire every timer due at now_us, in order, at its own time. Call before any event. */
 static inline void ccs_cc_advance(struct ccs_cc *cc, double now_us)

@@ -212,11 +212,8 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 		{ "neg_count", t->neg, NULL },
 		{ "branch", 0, branches[t->capped][t->branch] },
 	};
-	unsigned n = 0;
 
-	for (; n < max && n < sizeof(all) / sizeof(all[0]); n++)
-		obs[n] = all[n];
-	return n;
+	return ccs_cc_observed(obs, max, all, sizeof(all) / sizeof(*all));
 }
 
 const struct ccs_cc_ops ccs_cc_timely = {

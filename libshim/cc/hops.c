@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cc/hops.h"
+
+#include <string.h>
+
+#include "cc/minmax.h"
+
+void ccs_hops_store(struct ccs_hops *last, const struct ccs_cc_ack *ack)
+{
+	memcpy(last->hop, ack->hops, ack->nhops * sizeof(*ack->hops));
+	last->nhops = ack->nhops;
+	last->path = ack->path;
+}
+
+bool ccs_hops_continue(const struct ccs_hops *last, const struct ccs_cc_ack *ack)
+{
+	if (last->nhops != ack->nhops || last->path != ack->path)
+		return false;
+	for (unsigned i = 0; i < last->nhops; i++)
+		if (ack->hops[i].tx_bytes < last->hop[i].tx_bytes ||
+		    ack->hops[i].capacity != last->hop[i].capacity)
+			return false;
+	return true;
+}
+
+/* The lesser of two queues: one that came and went between records is none. */
+static double utilisation(const struct ccs_cc_hop *old, const struct ccs_cc_hop *new, double tau,
+			  double T)
+{
+	const double B = new->capacity / 8;
+	const double tx = (double)(new->tx_bytes - old->tx_bytes) / tau;
+	const double q = ccs_min((double)new->qlen_bytes, (double)old->qlen_bytes);
+
+	return q / (B * T) + tx / B;
+}
+
+bool ccs_hops_measure(const struct ccs_hops *last, const struct ccs_cc_ack *ack, double T,
+		      double *u, double *tau)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < last->nhops; i++) {
+		const struct ccs_cc_hop *old = &last->hop[i], *new = &ack->hops[i];
+		double dt, load;
+
+		if (new->ts_ns <= old->ts_ns || !(new->capacity >= 1))
+			continue;
+		dt = (double)(new->ts_ns - old->ts_ns) * 1e-9;
+		load = utilisation(old, new, dt, T);
+		if (any && load <= *u)
+			continue;
+		*u = load;
+		*tau = dt;
+		any = true;
+	}
+	return any;
+}

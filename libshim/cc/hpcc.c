@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * HPCC (Li et al., SIGCOMM 2019): a window from the utilisation of the busiest link.
+ *
+ * Every acknowledgement with telemetry gives u, what the busiest link of the path
+ * carried and had waiting, relative to what it can; U is its average over one T. The
+ * window goes to eta/U of the reference Wc, which itself moves once per RTT, so that
+ * several acknowledgements of one queue do not compound.
+ *
+ * variant=paper is Algorithm 1. variant=ns3 is the authors' simulation, which keeps a
+ * rate, increases that, and floors it; here that is the window W = rate*T all the same.
+ * variant=echo (HPCC-E) needs no switch: the receiver's port stands for the busiest link,
+ * and the queue is read off the round-trip time.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "cc/cc.h"
+#include "cc/hops.h"
+#include "cc/minmax.h"
+
+enum { VARIANT, ETA, MAX_STAGE, W_AI, MIN_WINDOW, RATE_AI, MIN_RATE, BASE_RTT, NPARAMS };
+enum variant { PAPER, NS3, ECHO };
+
+static const char *const variants[] = { "paper", "ns3", "echo", NULL };
+
+/* Concurrent flows that the increase is sized for while nobody has counted them. */
+#define EXPECTED_FLOWS 16
+/* An echo reckons with as many: fewer cannot fill the line with whole segments. */
+#define FEW_FLOWS 4
+/* An echo makes up for so many T at most in which it completed nothing. */
+#define CATCH_UP 8
+
+static const struct ccs_cc_param params[NPARAMS] = {
+	[VARIANT] = { "variant", "", PAPER, 0, 0, variants,
+		"the paper's algorithm, its simulation, or without switches", "HPCC 3.2" },
+	[ETA] = { "eta", "", 0.95, 0.01, 1, NULL, "target utilisation", "HPCC 3.3" },
+	[MAX_STAGE] = { "max_stage", "", NAN, 0, 1e6, NULL,
+		"additive increases before the next multiplicative one; 5, ns3: 0", "HPCC 3.3" },
+	[W_AI] = { "w_ai", "bytes", NAN, 0, 1e12, NULL,
+		"additive increase of the window (paper, echo)", "HPCC 3.3; derived: C*T/8*(1-eta)/32" },
+	[MIN_WINDOW] = { "min_window", "bytes", NAN, 1, 1e12, NULL,
+		"floor of the window (paper, echo)", "derived: one segment" },
+	[RATE_AI] = { "rate_ai", "bit/s", NAN, 0, 1e15, NULL,
+		"additive increase of the rate (ns3)", "derived: line rate / 2000" },
+	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
+		"floor of the rate", "derived: line rate / 1000" },
+	[BASE_RTT] = { "base_rtt", "us", NAN, 1e-3, 1e9, NULL,
+		"T: slightly above the largest unloaded round-trip time", "HPCC 3.2" },
+};
+
+struct hpcc {
+	struct ccs_hops last;            /* L */
+	uint64_t last_seq;               /* acknowledged when it came */
+	uint64_t update_seq;             /* lastUpdateSeq */
+	double U;
+	double W, Wc;                    /* bytes */
+	double T;                        /* s; what W and Wc were computed for */
+	double tau;                      /* s; the last measurement's weight is tau/T */
+	double ack_us, rtt_us;           /* of the last acknowledgement; 0: no RTT */
+	unsigned stage;                  /* incStage */
+	unsigned flows;                  /* echo: as telemetry counts them; 0: unknown */
+};
+
+static enum variant variant_of(const struct ccs_cc *cc)
+{
+	return (enum variant)cc->param[VARIANT];
+}
+
+static bool is_given(const struct ccs_cc *cc, unsigned param)
+{
+	return !isnan(cc->spec->given[param]);
+}
+
+static double at_least(unsigned flows, unsigned least)
+{
+	return flows > least ? flows : least;
+}
+
+/*
+ * T, us. An echo has a segment of every flow within T: a flow that completes less than one
+ * in it increases in proportion to its rate, and shares never even out.
+ */
+static double period_us(const struct ccs_cc_path *path, enum variant variant, unsigned flows)
+{
+	const double ser = 8e6 * path->segment / path->line_rate;
+	const double T = path->base_rtt_us + path->noise_us;
+
+	if (variant != ECHO)
+		return T;
+	return ccs_max(T + ser, path->base_rtt_us + at_least(flows, FEW_FLOWS) * ser);
+}
+
+/*
+ * What each of n flows may add per T, bytes: half of the room that eta leaves. With all of
+ * it they would come to rest at a full line, whatever queue it has.
+ */
+static double increase(const struct ccs_cc_path *path, double T_us, double eta, double flows)
+{
+	return path->line_rate * T_us / 8e6 * (1 - eta) / (2 * flows);
+}
+
+/*
+ * Defaults from the path: T (above); w_ai = C*T/8*(1-eta)/32 (HPCC 3.3); min_window one
+ * segment, for one may always be outstanding, but at most the initial window C*T/8;
+ * rate_ai and min_rate so that they are 50 and 100 Mb/s at 100 Gb/s.
+ */
+static void derive(const struct ccs_cc_path *path, double *p)
+{
+	const enum variant variant = (enum variant)p[VARIANT];
+	const double T = isnan(p[BASE_RTT]) ? period_us(path, variant, path->flows) : p[BASE_RTT];
+	const double derived[NPARAMS] = {
+		[MAX_STAGE] = variant == NS3 ? 0 : 5,
+		[W_AI] = increase(path, T, p[ETA], EXPECTED_FLOWS),
+		[MIN_WINDOW] = ccs_min(path->segment, path->line_rate * T / 8e6),
+		[RATE_AI] = path->line_rate / 2000,
+		[MIN_RATE] = path->line_rate / 1000,
+		[BASE_RTT] = T,
+	};
+
+	for (unsigned i = 0; i < NPARAMS; i++)
+		if (isnan(p[i]))
+			p[i] = derived[i];
+}
+
+/* T in force, s. A count of the flows moves it, but not what the user gave. */
+static double period(const struct ccs_cc *cc, unsigned flows)
+{
+	const double us = flows && !is_given(cc, BASE_RTT)
+			? period_us(&cc->path, variant_of(cc), flows) : cc->param[BASE_RTT];
+
+	return us * 1e3 * 1e-9; /* rounded as published traces are: their T is in ns */
+}
+
+/* Between the floor and W_init; the ceiling wins. */
+static double clamp_window(const struct ccs_cc *cc, double W, double T)
+{
+	const double floor = variant_of(cc) == NS3 ? cc->param[MIN_RATE] / 8 * T
+						   : cc->param[MIN_WINDOW];
+
+	return ccs_min(ccs_max(W, floor), cc->path.line_rate / 8 * T);
+}
+
+/* W and R = W/T go out. */
+static void put_out(struct ccs_cc *cc, const struct hpcc *h)
+{
+	const double R = ccs_max(h->W / h->T * 8, cc->param[MIN_RATE]);
+
+	cc->out.rate = ccs_min(R, cc->path.line_rate);
+	cc->out.window = h->W;
+}
+
+/* Go on from this rate; what was measured of the path stays. */
+static void set_rate(struct ccs_cc *cc, double rate)
+{
+	struct hpcc *h = CCS_CC_PRIV(struct hpcc, cc);
+
+	rate = ccs_max(rate, cc->param[MIN_RATE]);
+	h->T = period(cc, h->flows);
+	h->W = h->Wc = clamp_window(cc, rate / 8 * h->T, h->T);
+	h->stage = 0;
+	put_out(cc, h);
+}
+
+/* From W_init, as published; an echo shares it with the other flows of its host. */
+static void on_init(struct ccs_cc *cc)
+{
+	struct hpcc *h = CCS_CC_PRIV(struct hpcc, cc);
+	const double flows = variant_of(cc) == ECHO ? ccs_max(1, cc->path.flows) : 1;
+
+	memset(h, 0, sizeof(*h));
+	h->U = 1;
+	set_rate(cc, cc->path.line_rate / flows);
+}
+
+/* T moves with what is known of path and flows; W/T does not. */
+static void follow_period(const struct ccs_cc *cc, struct hpcc *h)
+{
+	const double T = period(cc, h->flows);
+
+	if (T == h->T)
+		return;
+	h->W = clamp_window(cc, h->W * (T / h->T), T);
+	h->Wc = clamp_window(cc, h->Wc * (T / h->T), T);
+	h->T = T;
+}
+
+static bool measured(const struct ccs_cc_ack *ack)
+{
+	return ack->rtt_us > 0 && ack->rtt_us < INFINITY;
+}
+
+/*
+ * An echo's queue relative to C*T: what the RTT has beyond T, which holds the base RTT, its
+ * noise and a segment of each flow. Of two samples the lesser: a late completion is no queue.
+ */
+static double queue_by_rtt(const struct hpcc *h, double rtt_us)
+{
+	const double least = h->rtt_us > 0 ? ccs_min(rtt_us, h->rtt_us) : rtt_us;
+
+	return ccs_max(0, least * 1e-6 - h->T) / h->T;
+}
+
+/* MeasureInflight: U is the average of u over one T. false: nothing new was told. */
+static bool measure(struct hpcc *h, const struct ccs_cc_ack *ack, bool echo)
+{
+	double u, tau;
+
+	if (!ccs_hops_measure(&h->last, ack, echo ? INFINITY : h->T, &u, &tau))
+		return false;
+	if (echo && measured(ack))
+		u += queue_by_rtt(h, ack->rtt_us);
+	h->tau = ccs_min(tau, h->T);
+	h->U = (1 - h->tau / h->T) * h->U + (h->tau / h->T) * u;
+	return true;
+}
+
+/*
+ * An echo increases once per T even if it completes a segment in several T only, and
+ * flows that were counted share the room that there is.
+ */
+static double additive(const struct ccs_cc *cc, const struct hpcc *h, double now_us)
+{
+	const double *p = cc->param, gap_us = now_us - h->ack_us;
+	double w_ai = p[W_AI];
+
+	if (variant_of(cc) == NS3)
+		return p[RATE_AI] / 8 * h->T;
+	if (variant_of(cc) == PAPER)
+		return w_ai;
+	if (h->flows && !is_given(cc, W_AI))
+		w_ai = increase(&cc->path, h->T * 1e6, p[ETA], at_least(h->flows, FEW_FLOWS));
+	return w_ai * ccs_max(1, ccs_min(gap_us * 1e-6 / h->T, CATCH_UP));
+}
+
+/* ComputeWind; the reference follows if it is to commit. */
+static void compute_window(const struct ccs_cc *cc, struct hpcc *h, double now_us, bool commit)
+{
+	const double eta = cc->param[ETA], ai = additive(cc, h, now_us);
+	const bool scale = h->U >= eta || h->stage >= cc->param[MAX_STAGE];
+
+	h->W = clamp_window(cc, scale ? h->Wc / (h->U / eta) + ai : h->Wc + ai, h->T);
+	if (!commit)
+		return;
+	h->stage = scale ? 0 : h->stage + 1;
+	h->Wc = h->W;
+}
+
+/*
+ * The reference moves once per RTT, when data sent since its last move is acknowledged. An
+ * echo's record may tell of an interval that began before that: then the next one decides.
+ */
+static bool may_commit(const struct hpcc *h, const struct ccs_cc_ack *ack, bool echo)
+{
+	return ack->ack_seq > h->update_seq && (!echo || h->last_seq > h->update_seq);
+}
+
+static void take_records(struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
+{
+	const bool echo = variant_of(cc) == ECHO, commit = may_commit(h, ack, echo);
+
+	if (h->last.nhops == 0) {
+		h->update_seq = ack->snd_nxt;
+	} else if (ccs_hops_continue(&h->last, ack)) {
+		if (!measure(h, ack, echo))
+			return;
+		compute_window(cc, h, ack->now_us, commit);
+		if (commit)
+			h->update_seq = ack->snd_nxt;
+		put_out(cc, h);
+	}
+	ccs_hops_store(&h->last, ack);
+	h->last_seq = ack->ack_seq;
+}
+
+/* Without telemetry nothing changes, but that an echo remembers time and RTT. */
+static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
+{
+	struct hpcc *h = CCS_CC_PRIV(struct hpcc, cc);
+
+	if (ack->nhops > 0 && ack->nhops <= CCS_CC_MAX_HOPS) {
+		if (ack->flows && variant_of(cc) == ECHO)
+			h->flows = ack->flows;
+		follow_period(cc, h);
+		take_records(cc, h, ack);
+	}
+	h->ack_us = ack->now_us;
+	if (measured(ack))
+		h->rtt_us = ack->rtt_us;
+}
+
+static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max)
+{
+	const struct hpcc *h = (const struct hpcc *)(const void *)cc->priv;
+	const struct ccs_cc_obs all[] = {
+		{ "u", h->U, NULL },
+		{ "wc_bytes", h->Wc, NULL },
+		{ "inc_stage", h->stage, NULL },
+		{ "tau_us", h->tau * 1e6, NULL },
+		{ "period_us", h->T * 1e6, NULL },
+		{ "flows", h->flows, NULL },
+	};
+
+	return ccs_cc_observed(obs, max, all, sizeof(all) / sizeof(*all));
+}
+
+const struct ccs_cc_ops ccs_cc_hpcc = {
+	.abi = CCS_CC_ABI,
+	.size = sizeof(struct ccs_cc_ops),
+	.name = "hpcc",
+	.doc = "window from the utilisation of the busiest link; needs telemetry of the path",
+	.needs = CCS_NEEDS_TELEMETRY,
+	.params = params,
+	.nparams = NPARAMS,
+	.derive = derive,
+	.on_init = on_init,
+	.on_ack = on_ack,
+	.set_rate = set_rate,
+	.observe = observe,
+};

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Swift (Kumar et al., SIGCOMM 2020): a window that holds the delay at a target.
+ *
+ * The window grows by ai segments per RTT below the target and falls in proportion to
+ * the excess above it, at most once per RTT. The target rises as the window falls, so
+ * that many flows, whose queue varies more, do not starve each other. A window below one
+ * segment is kept by pacing: a segment in more than one RTT.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cc/cc.h"
+#include "cc/minmax.h"
+
+enum { BASE_TARGET, FS_RANGE, FS_MIN, FS_MAX, AI, BETA, MAX_MDF, INIT_WINDOW, SEGMENT, MIN_WINDOW,
+       NPARAMS };
+
+/* So many losses without an acknowledgement between them: the path is gone. */
+#define RESET_LOSSES 5
+
+static const struct ccs_cc_param params[NPARAMS] = {
+	[BASE_TARGET] = { "base_target", "us", NAN, 1e-3, 1e9, NULL,
+		"delay that is no congestion: unloaded RTT, noise and a segment", "csg-htsim swift.cpp" },
+	[FS_RANGE] = { "fs_range", "us", NAN, 0, 1e9, NULL,
+		"most that flow scaling adds to the target", "derived: eight segment times" },
+	[FS_MIN] = { "fs_min", "", 0.1, 1e-6, 1e6, NULL,
+		"window, in segments, at which flow scaling adds all of fs_range", "csg-htsim swift.cpp" },
+	[FS_MAX] = { "fs_max", "", 100, 1e-6, 1e6, NULL,
+		"window, in segments, from which on it adds nothing", "csg-htsim swift.cpp" },
+	[AI] = { "ai", "", 1, 0, 1e6, NULL,
+		"additive increase per RTT, in segments", "csg-htsim swift.cpp" },
+	[BETA] = { "beta", "", 0.8, 0, 1, NULL,
+		"weight of the excess delay in a decrease", "csg-htsim swift.cpp" },
+	[MAX_MDF] = { "max_mdf", "", 0.5, 0, 1, NULL,
+		"most that one decrease takes", "csg-htsim swift.cpp" },
+	[INIT_WINDOW] = { "init_window", "bytes", NAN, 1, 1e12, NULL,
+		"window of a new flow", "derived: its share of the BDP, at least one segment" },
+	[SEGMENT] = { "segment", "bytes", NAN, 1, 1e9, NULL,
+		"unit of the window", "derived: what is acknowledged as a whole" },
+	[MIN_WINDOW] = { "min_window", "bytes", NAN, 1e-3, 1e12, NULL,
+		"floor of the window", "derived: a hundredth of a segment" },
+};
+
+struct swift {
+	double cwnd;                     /* segments */
+	double target_us;                /* of the last acknowledgement */
+	double rtt_us;                   /* its RTT; 0: none yet */
+	double decrease_us;              /* when the window was last cut */
+	unsigned losses;                 /* since the last acknowledgement */
+};
+
+/*
+ * Defaults from the path, ser being a segment's time on the line: base_target is what an
+ * unloaded path shows with its noise and one foreign segment, and at fs_min eight more.
+ * At min_window a segment leaves in a hundred RTTs.
+ */
+static void derive(const struct ccs_cc_path *path, double *p)
+{
+	const double segment = isnan(p[SEGMENT]) ? path->segment : p[SEGMENT];
+	const double ser = 8e6 * segment / path->line_rate;
+	const double bdp = path->line_rate * path->base_rtt_us / 8e6 + segment;
+	const double derived[NPARAMS] = {
+		[BASE_TARGET] = path->base_rtt_us + path->noise_us + ser,
+		[FS_RANGE] = 8 * ser,
+		[INIT_WINDOW] = ccs_max(bdp / ccs_max(1, path->flows), segment),
+		[SEGMENT] = segment,
+		[MIN_WINDOW] = segment / 100,
+	};
+
+	for (unsigned i = 0; i < NPARAMS; i++)
+		if (isnan(p[i]))
+			p[i] = derived[i];
+}
+
+/* What flow scaling adds to the target, us. */
+static double flow_scaling(const double *p, double cwnd)
+{
+	const double at_max = 1 / sqrt(p[FS_MAX]);
+	const double a = p[FS_RANGE] / (1 / sqrt(p[FS_MIN]) - at_max);
+	const double b = -a * at_max;
+
+	if (p[FS_MIN] >= p[FS_MAX]) /* no slope between them, but a step */
+		return cwnd < p[FS_MIN] ? p[FS_RANGE] : 0;
+	return ccs_min(ccs_max(a / sqrt(cwnd) + b, 0), p[FS_RANGE]);
+}
+
+/*
+ * The ceiling: what alone would hold the highest target, and where flow scaling ends.
+ * A flow whose application or cap holds it back goes on growing; it stops here.
+ */
+static double max_cwnd(const struct ccs_cc *cc)
+{
+	const double *p = cc->param;
+	const double most = cc->path.line_rate * (p[BASE_TARGET] + p[FS_RANGE]) / 8e6;
+
+	return ccs_max(ccs_max(most, p[INIT_WINDOW]) / p[SEGMENT], p[FS_MAX]);
+}
+
+static double rtt_of(const struct ccs_cc *cc, const struct swift *s)
+{
+	return s->rtt_us > 0 ? s->rtt_us : cc->path.base_rtt_us;
+}
+
+/* The rate at which the window goes out once per RTT. */
+static double paced(const struct ccs_cc *cc, const struct swift *s)
+{
+	return ccs_min(8e6 * cc->out.window / rtt_of(cc, s), cc->path.line_rate);
+}
+
+/* The floor wins. From one segment on the window alone holds the flow. */
+static void set_cwnd(struct ccs_cc *cc, struct swift *s, double cwnd)
+{
+	const double *p = cc->param;
+
+	s->cwnd = ccs_max(ccs_min(cwnd, max_cwnd(cc)), p[MIN_WINDOW] / p[SEGMENT]);
+	cc->out.window = s->cwnd * p[SEGMENT];
+	cc->out.rate = s->cwnd < 1 ? paced(cc, s) : cc->path.line_rate;
+}
+
+static void on_init(struct ccs_cc *cc)
+{
+	struct swift *s = CCS_CC_PRIV(struct swift, cc);
+
+	memset(s, 0, sizeof(*s));
+	s->decrease_us = -INFINITY;
+	set_cwnd(cc, s, cc->param[INIT_WINDOW] / cc->param[SEGMENT]);
+	s->target_us = cc->param[BASE_TARGET] + flow_scaling(cc->param, s->cwnd);
+}
+
+static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
+{
+	struct swift *s = CCS_CC_PRIV(struct swift, cc);
+	const double *p = cc->param, delay = ack->rtt_us, n = ack->bytes / p[SEGMENT];
+	double cwnd = s->cwnd;
+
+	if (!(delay > 0 && delay < INFINITY))
+		return;
+	s->rtt_us = delay;
+	s->losses = 0;
+	s->target_us = p[BASE_TARGET] + flow_scaling(p, cwnd);
+	if (delay < s->target_us) {
+		cwnd += cwnd >= 1 ? p[AI] * n / cwnd : p[AI] * n;
+	} else if (ack->now_us - s->decrease_us >= delay) {
+		cwnd *= ccs_max(1 - p[BETA] * (delay - s->target_us) / delay, 1 - p[MAX_MDF]);
+		s->decrease_us = ack->now_us;
+	}
+	set_cwnd(cc, s, cwnd);
+}
+
+static void on_loss(struct ccs_cc *cc, double now_us)
+{
+	struct swift *s = CCS_CC_PRIV(struct swift, cc);
+
+	if (++s->losses >= RESET_LOSSES) {
+		set_cwnd(cc, s, 0);
+	} else if (now_us - s->decrease_us >= s->rtt_us) {
+		s->decrease_us = now_us;
+		set_cwnd(cc, s, s->cwnd * (1 - cc->param[MAX_MDF]));
+	}
+}
+
+/* The window that brings this rate at the RTT there is; paced until the next tells more. */
+static void set_rate(struct ccs_cc *cc, double rate)
+{
+	struct swift *s = CCS_CC_PRIV(struct swift, cc);
+	const double window = ccs_min(rate, cc->path.line_rate) * rtt_of(cc, s) / 8e6;
+
+	set_cwnd(cc, s, window / cc->param[SEGMENT]);
+	cc->out.rate = paced(cc, s);
+}
+
+static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max)
+{
+	const struct swift *s = (const struct swift *)(const void *)cc->priv;
+	const struct ccs_cc_obs all[] = {
+		{ "target_us", s->target_us, NULL },
+		{ "cwnd_segments", s->cwnd, NULL },
+	};
+
+	return ccs_cc_observed(obs, max, all, sizeof(all) / sizeof(*all));
+}
+
+const struct ccs_cc_ops ccs_cc_swift = {
+	.abi = CCS_CC_ABI,
+	.size = sizeof(struct ccs_cc_ops),
+	.name = "swift",
+	.doc = "window that holds the round-trip time at a target; needs nothing of peer or switch",
+	.needs = CCS_NEEDS_RTT,
+	.params = params,
+	.nparams = NPARAMS,
+	.derive = derive,
+	.on_init = on_init,
+	.on_ack = on_ack,
+	.on_loss = on_loss,
+	.set_rate = set_rate,
+	.observe = observe,
+};

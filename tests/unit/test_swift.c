@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Swift: against a second implementation below, and what must hold of any window. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <stdbool.h>
+
+#include "algorithm.h"
+#include "seed.h"
+
+#define LINE 10e9
+#define SEGMENT 4096.0
+#define BASE 25.0
+#define RANGE 100.0
+#define MIN_WINDOW 10.0
+
+static const struct ccs_cc_path test_path = { .line_rate = LINE, .base_rtt_us = 20,
+					      .segment = SEGMENT, .flows = 1 };
+
+/* With so many segments as first window. */
+static void start_at(struct ccs_cc *cc, double segments)
+{
+	char spec[256];
+
+	snprintf(spec, sizeof(spec), "swift:base_target=%gus,fs_range=%gus,min_window=%g,"
+		 "init_window=%.17g", BASE, RANGE, MIN_WINDOW, segments * SEGMENT);
+	start(cc, spec, &test_path);
+}
+
+static void ack(struct ccs_cc *cc, double now_us, double rtt_us, double bytes)
+{
+	const struct ccs_cc_ack a = { .now_us = now_us, .rtt_us = rtt_us, .bytes = bytes };
+
+	cc->ops->on_ack(cc, &a);
+}
+
+static double segments(const struct ccs_cc *cc)
+{
+	return cc->out.window / SEGMENT;
+}
+
+static double target(const struct ccs_cc *cc)
+{
+	return observed(cc, "target_us").value;
+}
+
+/* The published equations once more; each branch leaves a mark. */
+struct ref {
+	double cwnd, target, rtt, last_decrease;
+	int losses;
+	bool up, up_below_one, down, most, waits, scaled, at_range, no_scaling, floored, ceiled,
+		reset, halved;
+};
+
+static double ref_target(struct ref *r)
+{
+	const double alpha = RANGE / (1 / sqrt(0.1) - 1 / sqrt(100));
+	const double beta = -alpha / sqrt(100);
+	const double scaling = alpha / sqrt(r->cwnd) + beta;
+
+	r->at_range |= scaling > RANGE;
+	r->no_scaling |= scaling < 0;
+	r->scaled |= scaling > 0 && scaling < RANGE;
+	return BASE + (scaling < 0 ? 0 : scaling > RANGE ? RANGE : scaling);
+}
+
+static void ref_limit(struct ref *r)
+{
+	const double most = fmax(100, LINE * (BASE + RANGE) / 8e6 / SEGMENT);
+
+	r->floored |= r->cwnd < MIN_WINDOW / SEGMENT;
+	r->ceiled |= r->cwnd > most;
+	if (r->cwnd < MIN_WINDOW / SEGMENT)
+		r->cwnd = MIN_WINDOW / SEGMENT;
+	if (r->cwnd > most)
+		r->cwnd = most;
+}
+
+static void ref_ack(struct ref *r, double now, double delay, double bytes)
+{
+	const double n = bytes / SEGMENT;
+	const bool can_decrease = now - r->last_decrease >= delay;
+
+	r->losses = 0;
+	r->rtt = delay;
+	r->target = ref_target(r);
+	if (delay < r->target) {
+		r->up |= r->cwnd >= 1;
+		r->up_below_one |= r->cwnd < 1;
+		r->cwnd += r->cwnd >= 1 ? n / r->cwnd : n;
+	} else if (can_decrease) {
+		double factor = 1 - 0.8 * (delay - r->target) / delay;
+
+		r->most |= factor < 0.5;
+		r->down |= factor >= 0.5;
+		r->cwnd *= factor < 0.5 ? 0.5 : factor;
+		r->last_decrease = now;
+	} else {
+		r->waits = true;
+	}
+	ref_limit(r);
+}
+
+static void ref_loss(struct ref *r, double now)
+{
+	if (++r->losses >= 5) {
+		r->reset = true;
+		r->cwnd = 0;
+	} else if (now - r->last_decrease >= r->rtt) {
+		r->halved = true;
+		r->cwnd *= 0.5;
+		r->last_decrease = now;
+	}
+	ref_limit(r);
+}
+
+static void check_ref(const struct ccs_cc *cc, const struct ref *r, int step)
+{
+	check_close("window", step, cc->out.window, r->cwnd * SEGMENT);
+	check_close("target", step, target(cc), r->target);
+	check_close("rate", step, cc->out.rate,
+		    r->cwnd >= 1 ? LINE : fmin(LINE, 8 * r->cwnd * SEGMENT / r->rtt * 1e6));
+}
+
+/* Calm, crowded and lossy times, and idle ones. */
+static void follow_ref(struct ref *r, int steps)
+{
+	struct ccs_cc cc;
+	double now = 0;
+
+	start_at(&cc, r->cwnd);
+	for (int i = 0; i < steps; i++) {
+		const int weather = i / 40 % 3;
+		const double delay = (double)(1 + seed_below(weather ? 400 : 60)) / (weather == 2 ? 0.5 : 1);
+
+		now += (double)seed_below(seed_below(10) ? 60 : 2000);
+		if (weather && seed_below(weather == 2 ? 2 : 30) == 0) {
+			cc.ops->on_loss(&cc, now);
+			ref_loss(r, now);
+			assert_true(cc.out.window > 0);
+			check_close("window", i, cc.out.window, r->cwnd * SEGMENT);
+			continue;
+		}
+		ack(&cc, now, delay, SEGMENT * (weather ? 1 : 100));
+		ref_ack(r, now, delay, SEGMENT * (weather ? 1 : 100));
+		check_ref(&cc, r, i);
+	}
+}
+
+static void random_sequences_equal_the_reference(void **state)
+{
+	struct ref m = { 0 };
+
+	(void)state;
+	seed_start("reference");
+	for (int i = 0; i < 400; i++) {
+		m.cwnd = (double)(1 + seed_below(4000)) / 100;
+		m.last_decrease = -INFINITY;
+		m.losses = 0;
+		m.rtt = 0;
+		follow_ref(&m, 400);
+	}
+	assert_true(m.up && m.up_below_one && m.down && m.most && m.waits);
+	assert_true(m.scaled && m.at_range && m.floored && m.ceiled && m.reset && m.halved);
+}
+
+/* The figures of one step each, by hand. */
+static void single_steps(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start_at(&cc, 10);
+	ack(&cc, 100, 20, 2 * SEGMENT);
+	check_close("increase", 0, segments(&cc), 10.2);
+	start_at(&cc, 0.5);
+	ack(&cc, 100, 20, SEGMENT);
+	check_close("increase below one", 0, segments(&cc), 1.5);
+	start_at(&cc, 100); /* from here on there is no flow scaling */
+	ack(&cc, 100, 50, SEGMENT);
+	check_close("target", 0, target(&cc), BASE);
+	check_close("decrease", 0, segments(&cc), 100 * (1 - 0.8 * 25 / 50));
+	start_at(&cc, 100);
+	ack(&cc, 100, 5000, SEGMENT);
+	check_close("most", 0, segments(&cc), 50);
+	start_at(&cc, 0.1);
+	ack(&cc, 100, 1, 0);
+	check_close("target", 1, target(&cc), BASE + RANGE);
+}
+
+/* At the target itself there is nothing to gain; the decrease is void, but it is one. */
+static void the_target_is_strict(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start_at(&cc, 100);
+	ack(&cc, 100, BASE, SEGMENT);
+	check_close("window", 0, segments(&cc), 100);
+	ack(&cc, 110, 500, SEGMENT);
+	check_close("window", 1, segments(&cc), 100);
+	start_at(&cc, 99);
+	ack(&cc, 100, nextafter(BASE, 0), SEGMENT);
+	assert_true(segments(&cc) > 99);
+}
+
+static void one_decrease_per_rtt(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start_at(&cc, 64);
+	ack(&cc, 1000, 200, SEGMENT);
+	check_close("window", 0, segments(&cc), 32);
+	for (int i = 1; i < 20; i++)
+		ack(&cc, 1000 + 10 * i, 200, SEGMENT);
+	check_close("window", 1, segments(&cc), 32);
+	cc.ops->on_loss(&cc, 1199);
+	check_close("window", 2, segments(&cc), 32);
+	ack(&cc, 1200, 200, SEGMENT);
+	assert_true(segments(&cc) < 32);
+}
+
+static void losses(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start_at(&cc, 64);
+	ack(&cc, 1000, 25, 0);
+	for (int i = 1; i < 5; i++) {
+		cc.ops->on_loss(&cc, 1000 + 100 * i);
+		check_close("window", i, segments(&cc), 64 / exp2(i));
+	}
+	ack(&cc, 1401, 10, 0); /* it goes on: the count begins anew */
+	cc.ops->on_loss(&cc, 1500);
+	check_close("window", 5, segments(&cc), 2);
+	for (int i = 2; i <= 5; i++)
+		cc.ops->on_loss(&cc, 1500);
+	check_close("window", 6, cc.out.window, MIN_WINDOW);
+}
+
+/* A third of a segment in flight is a segment in three RTTs. */
+static void windows_below_a_segment_are_paced(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start_at(&cc, 1.0 / 3);
+	ack(&cc, 100, 60, 0);
+	check_close("window", 0, cc.out.window, SEGMENT / 3);
+	check_close("time of a segment", 0, 8e6 * SEGMENT / cc.out.rate, 180);
+	ack(&cc, 110, 60, SEGMENT);
+	assert_true(segments(&cc) > 1 && cc.out.rate == LINE);
+}
+
+static void odd_delays_are_ignored(void **state)
+{
+	static const double odd[] = { 0, -1, NAN, INFINITY, -INFINITY };
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		struct ccs_cc cc, before;
+
+		start_at(&cc, 5);
+		ack(&cc, 100, 90, SEGMENT);
+		before = cc;
+		ack(&cc, 1000, odd[i], SEGMENT);
+		assert_true(cc.out.window == before.out.window && cc.out.rate == before.out.rate);
+		assert_true(target(&cc) == target(&before));
+	}
+}
+
+static void whatever_comes_stays_within_bounds(void **state)
+{
+	static const double odd[] = { 1e-300, 1e300, 1e9, 1e-9, NAN, INFINITY };
+	static const char *const specs[] = {
+		"swift", "swift:fs_min=5,fs_max=5", "swift:fs_min=7,fs_max=5", "swift:ai=1000000",
+		"swift:max_mdf=1,beta=1", "swift:fs_range=0", "swift:min_window=1g", "swift:segment=1",
+	};
+
+	(void)state;
+	seed_start("bounds");
+	for (unsigned i = 0; i < 4000; i++) {
+		struct ccs_cc cc;
+		double floor, now = 0;
+
+		start(&cc, specs[i % 8], &test_path);
+		floor = param(&cc, "min_window");
+		for (int k = 0; k < 50; k++) {
+			now += (double)seed_below(300);
+			if (seed_below(10) == 0)
+				cc.ops->on_loss(&cc, now);
+			else
+				ack(&cc, now, seed_below(5) ? (double)seed_below(500) : odd[seed_below(6)],
+				    (double)seed_below(3) * SEGMENT);
+			assert_true(cc.out.window >= floor * (1 - 1e-12) && isfinite(cc.out.window));
+			assert_true(cc.out.window <= fmax(floor, 100 * SEGMENT * 1.0001));
+			assert_true(cc.out.rate > 0 && cc.out.rate <= LINE);
+			assert_true(target(&cc) >= param(&cc, "base_target") &&
+				    target(&cc) <= (param(&cc, "base_target") +
+						    param(&cc, "fs_range")) * (1 + 1e-12));
+		}
+	}
+}
+
+/* The same history and as long a time since the last decrease: never a larger window. */
+static void a_longer_delay_gives_no_larger_window(void **state)
+{
+	(void)state;
+	seed_start("monotone");
+	for (int i = 0; i < 10000; i++) {
+		const double delay = (double)(1 + seed_below(300)), more = (double)seed_below(300);
+		struct ccs_cc cc, longer;
+		double now = 0;
+
+		start_at(&cc, (double)(1 + seed_below(3000)) / 100);
+		for (uint64_t k = seed_below(20); k > 0; k--)
+			ack(&cc, now += 30, (double)(1 + seed_below(200)), SEGMENT);
+		longer = cc;
+		ack(&cc, now + 1000, delay, SEGMENT);
+		ack(&longer, now + 1000, delay + more, SEGMENT);
+		assert_true(longer.out.window <= cc.out.window);
+		assert_true(longer.out.rate <= cc.out.rate);
+	}
+}
+
+/* The smaller the window, the higher the target: that is what makes shares even. */
+static void the_target_falls_with_the_window(void **state)
+{
+	double last = INFINITY;
+
+	(void)state;
+	for (double cwnd = 0.05; cwnd <= 100; cwnd *= 1.3) {
+		struct ccs_cc cc;
+
+		start_at(&cc, cwnd);
+		ack(&cc, 1, 1, 0);
+		assert_true(target(&cc) < last || cwnd * 1.3 < 0.14);
+		last = target(&cc);
+	}
+}
+
+/* N windows and one queue; in the long run shares are even and the RTT at the target. */
+static void flows_share_evenly_at_the_target(void **state)
+{
+	enum { N = 8, ROUNDS = 20000 };
+	double mean[N] = { 0 }, mean_rtt = 0, all = 0;
+	struct ccs_cc cc[N];
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		start_at(&cc[i], 1 + 4 * i);
+	for (int round = 1; round < ROUNDS; round++) {
+		double sum = 0, rtt;
+
+		for (int i = 0; i < N; i++)
+			sum += cc[i].out.window;
+		rtt = fmax(20, sum * 8e6 / LINE);
+		for (int i = 0; i < N; i++) {
+			ack(&cc[i], round * 1000.0, rtt, cc[i].out.window);
+			mean[i] += round > ROUNDS / 2 ? segments(&cc[i]) * 2 / ROUNDS : 0;
+		}
+		mean_rtt += round > ROUNDS / 2 ? rtt * 2 / ROUNDS : 0;
+	}
+	for (int i = 0; i < N; i++)
+		all += mean[i];
+	for (int i = 0; i < N; i++)
+		assert_true(fabs(mean[i] * N / all - 1) < 0.1);
+	start_at(&cc[0], all / N);
+	ack(&cc[0], 1, 1, 0);
+	assert_true(fabs(mean_rtt - target(&cc[0])) < N * 8e6 * SEGMENT / LINE); /* all increase at once */
+}
+
+static void parameters_are_derived_from_the_path(void **state)
+{
+	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .noise_us = 3,
+					  .segment = 4096, .flows = 2 };
+	const double ser = 8e6 * 4096 / 10e9;
+	struct ccs_cc_path crowded = path;
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "swift", &path);
+	check_close("base_target", 0, param(&cc, "base_target"), 20 + 3 + ser);
+	check_close("fs_range", 0, param(&cc, "fs_range"), 8 * ser);
+	check_close("segment", 0, param(&cc, "segment"), 4096);
+	check_close("init_window", 0, param(&cc, "init_window"), (25000 + 4096) / 2);
+	assert_true(param(&cc, "min_window") > 0 && param(&cc, "min_window") < 4096 / 32);
+	check_close("window", 0, cc.out.window, param(&cc, "init_window"));
+	crowded.flows = 50;
+	start(&cc, "swift", &crowded);
+	check_close("init_window", 1, param(&cc, "init_window"), 4096);
+	start(&cc, "swift:segment=8k", &path);
+	check_close("base_target", 2, param(&cc, "base_target"), 23 + 2 * ser);
+	check_close("fs_range", 2, param(&cc, "fs_range"), 16 * ser);
+}
+
+static void a_rate_is_taken_up(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start_at(&cc, 10);
+	cc.ops->set_rate(&cc, 5e9);
+	check_close("window", 0, cc.out.window, 5e9 * 20 / 8e6);
+	check_close("rate", 0, cc.out.rate, 5e9); /* until the network says more */
+	ack(&cc, 100, 50, SEGMENT);
+	assert_true(cc.out.rate == LINE);
+	cc.ops->set_rate(&cc, 100e6);
+	check_close("window", 1, cc.out.window, 100e6 * 50 / 8e6);
+	check_close("rate", 1, cc.out.rate, 100e6);
+	cc.ops->set_rate(&cc, INFINITY);
+	check_close("rate", 2, cc.out.rate, LINE);
+	cc.ops->set_rate(&cc, 1);
+	check_close("window", 3, cc.out.window, MIN_WINDOW);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_sequences_equal_the_reference),
+		cmocka_unit_test(single_steps),
+		cmocka_unit_test(the_target_is_strict),
+		cmocka_unit_test(one_decrease_per_rtt),
+		cmocka_unit_test(losses),
+		cmocka_unit_test(windows_below_a_segment_are_paced),
+		cmocka_unit_test(odd_delays_are_ignored),
+		cmocka_unit_test(whatever_comes_stays_within_bounds),
+		cmocka_unit_test(a_longer_delay_gives_no_larger_window),
+		cmocka_unit_test(the_target_falls_with_the_window),
+		cmocka_unit_test(flows_share_evenly_at_the_target),
+		cmocka_unit_test(parameters_are_derived_from_the_path),
+		cmocka_unit_test(a_rate_is_taken_up),
+	};
+
+	return cmocka_run_group_tests_name("swift", tests, NULL, NULL);
+}
