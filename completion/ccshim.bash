@@ -27,18 +27,18 @@ _ccshim_run() {
 	-a) _ccshim_algorithm "$word"; return ;;
 	-m) COMPREPLY=($(compgen -W "off observe enforce" -- "$word")); return ;;
 	-o) COMPREPLY=($(compgen -W "$(_ccshim_options)" -- "$word")); compopt -o nospace; return ;;
-	-c) COMPREPLY=($(compgen -f -- "$word")); return ;;
+	-c | -t | --trace) COMPREPLY=($(compgen -f -- "$word")); return ;;
 	-r) return ;;
 	esac
 	for ((i = 2; i < COMP_CWORD; i++)); do # the first word that is no option is the command
 		case ${COMP_WORDS[i]} in
-		-[armoc]) ((i++)) ;;
+		-[armotc] | --trace) ((i++)) ;;
 		-*) ;;
 		*) COMPREPLY=($(compgen -f -- "$word")); return ;;
 		esac
 	done
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-a -r -m -c -o -n -q -v -h" -- "$word")) ;;
+	-*) COMPREPLY=($(compgen -W "-a -r -m -t -c -o -n -q -v -h" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -c -- "$word")) ;;
 	esac
 }

@@ -18,8 +18,11 @@ libccs_core_la_SOURCES = \
 	libshim/flow/pacer.c libshim/flow/pacer.h \
 	libshim/runtime/check_cc.c libshim/runtime/check_cc.h \
 	libshim/runtime/conf.c libshim/runtime/conf.h \
+	libshim/runtime/filename.c libshim/runtime/filename.h \
 	libshim/runtime/load.c libshim/runtime/log.c libshim/runtime/log.h \
 	libshim/runtime/options.c libshim/runtime/options.h \
+	libshim/runtime/trace.c libshim/runtime/trace.h \
+	libshim/runtime/trace_row.c libshim/runtime/trace_row.h \
 	libshim/runtime/plugin.c libshim/runtime/plugin.h libshim/runtime/plugin_check.c \
 	libshim/signal/hwclock.c libshim/signal/hwclock.h
 libccs_core_la_LIBADD = -lm -ldl

@@ -21,13 +21,6 @@ static const char *const columns[REPLAY_COLUMNS] = {
 	[COL_RATE] = "rate_bps", [COL_WINDOW] = "window_bytes",
 };
 
-static const char *const events[] = {
-	[CCS_TOLD_START] = "start", [CCS_TOLD_PATH] = "set", [CCS_TOLD_RATE] = "set",
-	[CCS_TOLD_ACK] = "ack", [CCS_TOLD_CNP] = "cnp", [CCS_TOLD_SEND] = "send",
-	[CCS_TOLD_LOSS] = "loss", [CCS_TOLD_TICK] = "tick",
-};
-#define EVENTS (sizeof(events) / sizeof(*events))
-
 int replay_fault(const struct replay_file *f, enum replay_column column, const char *fmt, ...)
 {
 	const bool named = column < REPLAY_COLUMNS;
@@ -369,7 +362,7 @@ static int take_path(const struct replay_file *f, struct ccs_told *told)
 
 static int take_set(const struct replay_file *f, struct ccs_told *told)
 {
-	if (require(f, COL_SET, events[told->kind]))
+	if (require(f, COL_SET, ccs_told_words[told->kind]))
 		return -1;
 	if (told->kind == CCS_TOLD_START || strncmp(f->text[COL_SET], "rate=", 5) != 0)
 		return take_path(f, told);
@@ -384,12 +377,12 @@ static int take_event(const struct replay_file *f, struct replay_row *row)
 	struct ccs_nearest near = ccs_nearest_to(f->text[COL_EVENT]);
 	char hint[96];
 
-	for (unsigned i = 0; i < EVENTS; i++) {
-		ccs_nearest_offer(&near, events[i]);
-		if (strcmp(events[i], f->text[COL_EVENT]) != 0)
+	for (unsigned i = 0; i < CCS_TOLD_KINDS; i++) {
+		ccs_nearest_offer(&near, ccs_told_words[i]);
+		if (strcmp(ccs_told_words[i], f->text[COL_EVENT]) != 0)
 			continue;
 		row->told.kind = i;
-		row->event = events[i];
+		row->event = ccs_told_words[i];
 		return 0;
 	}
 	return replay_fault(f, COL_EVENT, "there is no event '%.40s'%s", f->text[COL_EVENT],

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cc/cc.h"
+#include "runtime/filename.h"
 #include "runtime/options.h"
 #include "tools/ccshim.h"
 #include "tools/preload.h"
@@ -20,7 +21,7 @@
 struct run {
 	struct ccs_options scratch;         /* takes each value, to check it */
 	const char *value[CCS_OPT_MAX];     /* by option; NULL: not given here */
-	char config[PATH_MAX];
+	char config[PATH_MAX], trace[PATH_MAX];
 	char algorithm[PATH_MAX + 512];     /* a plug-in's, with the whole path */
 	bool dry;
 	int verbose;
@@ -34,6 +35,7 @@ static int help(void)
 	       "                            a path is a plug-in's, see ccshim_cc(3)\n"
 	       "  -r RATE                   the cap on each queue pair (max_rate): 10g, 400mbit\n"
 	       "  -m off|observe|enforce    measure only, or hold traffic back (mode)\n"
+	       "  -t FILE                   record what algorithms are told and decide (trace)\n"
 	       "  -o NAME=VALUE             any option; see 'ccshim info -f'\n"
 	       "  -c FILE                   the configuration file instead of the user's\n"
 	       "  -n                        print what would be set, run nothing\n"
@@ -100,6 +102,13 @@ static int set_verbose(struct run *run)
 	return set(run, "log_level", run->verbose++ ? "debug" : "info");
 }
 
+/* Absolute for the same reason. */
+static int set_trace(struct run *run)
+{
+	ccs_filename_absolute(optarg, run->trace, sizeof(run->trace));
+	return set(run, "trace", *optarg ? run->trace : optarg);
+}
+
 static int take_option(struct run *run, int letter)
 {
 	switch (letter) {
@@ -109,6 +118,8 @@ static int take_option(struct run *run, int letter)
 		return set(run, "max_rate", optarg);
 	case 'm':
 		return set(run, "mode", optarg);
+	case 't':
+		return set_trace(run);
 	case 'o':
 		return set_pair(run, optarg);
 	case 'c':
@@ -238,13 +249,17 @@ static int check_all(const char *command)
 
 int cmd_run(int argc, char **argv)
 {
-	static const struct option long_options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
+	static const struct option long_options[] = {
+		{ "trace", required_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
 	struct run run = { .dry = false };
 	int letter, status;
 
 	argv[0] = (char *)"ccshim run"; /* getopt's complaints begin with it */
 	ccs_options_default(&run.scratch);
-	while ((letter = getopt_long(argc, argv, "+a:r:m:o:c:nqvh", long_options, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, "+a:r:m:t:o:c:nqvh", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return help();
 		if (take_option(&run, letter))

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cc/told.h"
 
+const char *const ccs_told_words[CCS_TOLD_KINDS] = {
+	[CCS_TOLD_START] = "start", [CCS_TOLD_PATH] = "set", [CCS_TOLD_RATE] = "set",
+	[CCS_TOLD_ACK] = "ack", [CCS_TOLD_CNP] = "cnp", [CCS_TOLD_SEND] = "send",
+	[CCS_TOLD_LOSS] = "loss", [CCS_TOLD_TICK] = "tick",
+};
+
 static void repeat_ack(struct ccs_cc *cc, const struct ccs_told *told)
 {
 	struct ccs_cc_ack ack = told->ack;

@@ -15,6 +15,11 @@ enum ccs_told_kind {
 	CCS_TOLD_TICK,           /* nothing but the time */
 };
 
+#define CCS_TOLD_KINDS (CCS_TOLD_TICK + 1)
+
+/* What each kind is called in a trace: PATH and RATE both "set". */
+extern const char *const ccs_told_words[CCS_TOLD_KINDS];
+
 struct ccs_told {
 	enum ccs_told_kind kind;
 	struct ccs_cc_ack ack;   /* now_us of all; bytes of SEND; the rest, but for hops, of ACK */

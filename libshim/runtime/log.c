@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "runtime/filename.h"
+
 #define LINE_LEN 1024
 #define MOST_WARNINGS 100 /* per process, below level info */
 
@@ -84,21 +86,6 @@ static void put_line(const char *line, size_t len)
 	shield_down(&shield);
 }
 
-/* The application may change directory later. */
-static void set_path(const char *file)
-{
-	size_t len = 0;
-
-	if (*file != '/' && getcwd(log_path, sizeof(log_path) - 1)) {
-		len = strlen(log_path);
-		log_path[len++] = '/';
-	}
-	if (len + strlen(file) < sizeof(log_path))
-		strcpy(log_path + len, file);
-	else
-		snprintf(log_path, sizeof(log_path), "%s", file);
-}
-
 void ccs_log_setup(enum ccs_log_level level, const char *file)
 {
 	const int saved = errno;
@@ -107,7 +94,7 @@ void ccs_log_setup(enum ccs_log_level level, const char *file)
 	atomic_store_explicit(&level_now, (int)level, memory_order_relaxed);
 	atomic_store_explicit(&to_file, false, memory_order_relaxed);
 	if (file && *file) {
-		set_path(file);
+		ccs_filename_absolute(file, log_path, sizeof(log_path));
 		fd = open_file();
 		if (fd < 0)
 			ccs_log(CCS_LOG_WARN, "log_file %s: %m; messages go to stderr", log_path);

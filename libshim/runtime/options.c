@@ -63,6 +63,13 @@ const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "report", .type = CCS_OPT_STRING, .def = "", AT(report),
 	  .doc = "Where a summary is written as JSON when the process ends. %p becomes the "
 		 "process's id. Empty means nowhere." },
+	{ .name = "trace", .type = CCS_OPT_STRING, .def = "", AT(trace),
+	  .doc = "Where to record what the algorithm of each queue pair is told and what it "
+		 "decides, as CSV for 'ccshim replay'. %p becomes the process's id. Empty means "
+		 "nowhere." },
+	{ .name = "trace_size", .type = CCS_OPT_BYTES, .def = "64m", .min = 4096, .max = INFINITY,
+	  AT(trace_size),
+	  .doc = "The most that is recorded in trace; what comes after that is not." },
 };
 
 const size_t ccs_opt_count = sizeof(ccs_opt_table) / sizeof(*ccs_opt_table);

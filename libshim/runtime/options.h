@@ -33,6 +33,8 @@ struct ccs_options {
 	int log_level;          /* enum ccs_log_level; default warn */
 	char log_file[256];     /* default "" = stderr */
 	char report[256];       /* JSON summary at exit; default "" = none; %p = pid */
+	char trace[256];        /* what algorithms are told; default "" = none; %p = pid */
+	double trace_size;      /* the most that is written of it; default 64 MB */
 };
 
 enum ccs_opt_type {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "runtime/trace.h"
 #include "verbs/real.h"
 #include "verbs/shim.h"
 
@@ -72,6 +73,14 @@ void ccs_qp_put(struct qp *qp)
 	free(qp);
 }
 
+static void trace(const struct ccs_flow *f, const struct ccs_told *told)
+{
+	const struct qp *qp = (const struct qp *)(const void *)((const char *)f -
+								offsetof(struct qp, flow));
+
+	ccs_trace_put(qp->qp_num, f->cc.ops, told);
+}
+
 static void configure_flow(const struct qp *qp, struct ccs_flow_config *conf)
 {
 	const struct ccs_options *o = &ccs_shim()->options;
@@ -85,6 +94,7 @@ static void configure_flow(const struct qp *qp, struct ccs_flow_config *conf)
 		.cap = o->cap,
 		.split = o->split,
 		.enforce = o->mode == CCS_MODE_ENFORCE,
+		.sink = ccs_trace_on ? trace : NULL,
 		.seed = 0x9e3779b97f4a7c15ull * (qp->real->qp_num + 1ull),
 	};
 }

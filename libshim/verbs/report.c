@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "runtime/filename.h"
 #include "runtime/log.h"
 #include "verbs/shim.h"
 
@@ -200,17 +201,6 @@ static bool write_all(FILE *file)
 	return ccs_json_finish(&j);
 }
 
-/* %p in the name becomes the process id, so that many processes may share a setting. */
-static void expand(const char *name, char *out, size_t len)
-{
-	const char *p = strstr(name, "%p");
-
-	if (p)
-		snprintf(out, len, "%.*s%ld%s", (int)(p - name), name, (long)getpid(), p + 2);
-	else
-		snprintf(out, len, "%s", name);
-}
-
 /* Whole or not at all: a reader never sees half a report. */
 void ccs_report_write(void)
 {
@@ -218,7 +208,7 @@ void ccs_report_write(void)
 	FILE *file;
 	bool ok;
 
-	expand(ccs_shim()->options.report, name, sizeof(name));
+	ccs_filename_expand(ccs_shim()->options.report, name, sizeof(name));
 	snprintf(temp, sizeof(temp), "%s.%ld", name, (long)getpid());
 	file = fopen(temp, "we");
 	if (!file) {

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the process has one of: configuration, registry, counters, fork, exit. */
+#include "config.h"
 #include "verbs/shim.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/check_cc.h"
 #include "runtime/log.h"
+#include "runtime/trace.h"
 
 static struct ccs_shim shim = {
 	.contexts = CCS_PTRMAP_INIT,
@@ -37,6 +41,7 @@ static void complain(void *arg, const char *sentence)
 static void fork_child(void)
 {
 	atomic_store(&shim.forked, true);
+	ccs_trace_forget();
 }
 
 static void warn_of_needs(void)
@@ -66,6 +71,15 @@ static void choose_algorithm(void)
 	warn_of_needs();
 }
 
+static void begin_trace(void)
+{
+	char head[600];
+
+	snprintf(head, sizeof(head), "ccshim %s: %s, process %ld, cc=%s", PACKAGE_VERSION,
+		 program_invocation_short_name, (long)getpid(), shim.options.cc);
+	ccs_trace_setup(shim.options.trace, shim.options.trace_size, head);
+}
+
 static void setup(void)
 {
 	ccs_options_load(&shim.options, NULL, complain, NULL);
@@ -73,6 +87,8 @@ static void setup(void)
 	shim.off = shim.options.mode == CCS_MODE_OFF;
 	if (!shim.off)
 		choose_algorithm();
+	if (!shim.off && shim.options.trace[0])
+		begin_trace();
 	pthread_atfork(NULL, NULL, fork_child);
 	ready = true;
 }
@@ -80,7 +96,10 @@ static void setup(void)
 /* Not atexit: a process that never used verbs has nothing to say. */
 static void __attribute__((destructor)) at_exit(void)
 {
-	if (ready && shim.options.report[0] && !atomic_load(&shim.forked))
+	if (!ready || atomic_load(&shim.forked))
+		return;
+	ccs_trace_finish();
+	if (shim.options.report[0])
 		ccs_report_write();
 }
 

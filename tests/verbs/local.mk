@@ -7,12 +7,12 @@ verbs_programs = tests/verbs/test_alloc tests/verbs/test_diff tests/verbs/test_e
 	tests/verbs/test_fork tests/verbs/test_life tests/verbs/test_modes \
 	tests/verbs/test_post tests/verbs/test_split tests/verbs/test_split_imm \
 	tests/verbs/test_threads tests/verbs/test_timestamp
-check_PROGRAMS += $(verbs_programs) tests/verbs/traffic
+check_PROGRAMS += $(verbs_programs) tests/verbs/traffic tests/verbs/tracing
 TESTS += $(verbs_programs)
 if HAVE_BATS
-TESTS += tests/verbs/plugin.bats tests/verbs/report.bats
+TESTS += tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/trace.bats
 endif
-EXTRA_DIST += tests/verbs/plugin.bats tests/verbs/report.bats
+EXTRA_DIST += tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/trace.bats
 rig = tests/verbs/rig.c tests/verbs/rig.h
 
 tests_verbs_test_alloc_SOURCES = tests/verbs/test_alloc.c $(rig)
@@ -40,6 +40,8 @@ tests_verbs_test_threads_SOURCES = tests/verbs/test_threads.c $(rig)
 tests_verbs_test_threads_LDADD = $(verbs_ldadd)
 tests_verbs_test_timestamp_SOURCES = tests/verbs/test_timestamp.c $(rig)
 tests_verbs_test_timestamp_LDADD = $(verbs_ldadd)
+tests_verbs_tracing_SOURCES = tests/verbs/tracing.c $(rig)
+tests_verbs_tracing_LDADD = $(verbs_ldadd)
 tests_verbs_traffic_SOURCES = tests/verbs/traffic.c $(rig)
 tests_verbs_traffic_LDADD = $(verbs_ldadd)
 endif

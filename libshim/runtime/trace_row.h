@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TRACE_ROW_H
+#define CCS_TRACE_ROW_H
+/* One line of the trace. The thread's locale must write numbers as C does. */
+#include "cc/told.h"
+
+#define CCS_TRACE_HEADER "t_us,event,qp,rtt_us,bytes,ack_seq,snd_nxt,inflight,path,flows,hops," \
+			 "set,rate_bps,window_bytes\n"
+#define CCS_TRACE_ROW_MAX 1024 /* no line is longer */
+
+/* With its end of line, and without a terminating NUL. Returns its length. */
+size_t ccs_trace_row(char *buf, uint32_t qp, const struct ccs_cc_ops *ops,
+		     const struct ccs_told *told);
+
+#endif

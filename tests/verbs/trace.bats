@@ -1,0 +1,124 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# What a live flow was told, recorded and told again: the decisions are the same.
+
+setup() {
+	ccshim=$top_builddir/tools/ccshim
+	for name in ${!CCSHIM_@}; do unset "$name"; done
+	export RIG_KEEP=1 CCSHIM_CONFIG= CCSHIM_SEGMENT=4k
+	export ASAN_OPTIONS=detect_leaks=0 # the program leaves on purpose what it made
+	export CCSHIM_TRACE=$BATS_TEST_TMPDIR/t.csv
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# Runs the traffic; $qps are the numbers of its queue pairs.
+traffic() {
+	qps=$("$top_builddir/tests/verbs/tracing" "$@" 2> err) || { cat err; return 1; }
+}
+
+rows() {
+	awk -F, -v event="$1" '$2 == event' t.csv | wc -l
+}
+
+# Both QPs of the trace, under the algorithm that made it.
+loop_is_closed() {
+	local qp
+	for qp in $qps; do
+		"$ccshim" replay --check -a "$CCSHIM_CC" --qp "$qp" t.csv || return 1
+		# and not only to 1e-9
+		"$ccshim" replay -a "$CCSHIM_CC" --qp "$qp" t.csv | tail -n +2 | cut -d, -f4,5 > got
+		awk -F, -v qp="$qp" '!/^#/ && $3 == qp { print $13 "," $14 }' t.csv | diff - got
+	done
+}
+
+@test "record and replay are the same, for every algorithm" {
+	for CCSHIM_CC in $("$ccshim" info -a | sed -n 's/^\([a-z][a-z0-9_]*\): .*/\1/p'); do
+		export CCSHIM_CC
+		traffic
+		grep -v "nothing here delivers" err && return 1
+		[ "$(rows start)" -ge 2 ]
+		[ "$(rows ack)" -gt 100 ]
+		loop_is_closed || { echo "of $CCSHIM_CC"; return 1; }
+	done
+}
+
+@test "with a cap, variants and rates that are set" {
+	export CCSHIM_MAX_RATE=1g
+	for CCSHIM_CC in timely:variant=patched timely:variant=paper,min_rate=1m timely:beta=0.3; do
+		export CCSHIM_CC
+		traffic
+		[ ! -s err ]
+		grep -q 'max_rate=1000000000' t.csv
+		loop_is_closed
+	done
+}
+
+@test "observing records too" {
+	export CCSHIM_MODE=observe CCSHIM_CC=timely
+	traffic
+	[ ! -s err ]
+	[ "$(rows ack)" -gt 100 ]
+	loop_is_closed
+}
+
+@test "the first line says what it is, %p becomes the process id" {
+	export CCSHIM_TRACE=t-%p.csv CCSHIM_CC=timely:beta=0.3
+	traffic
+	set -- t-*.csv
+	[ $# -eq 1 ]
+	[[ $(head -1 "$1") == "# ccshim "*": tracing, process $(basename "${1#t-}" .csv), cc=timely:beta=0.3" ]]
+	[[ $(sed -n 2p "$1") == t_us,event,qp,* ]]
+	[ "$(stat -c %a "$1")" = 600 ]
+}
+
+@test "another algorithm decides otherwise, and the first difference is named" {
+	export CCSHIM_CC=timely
+	traffic
+	run "$ccshim" replay --check -a timely:add_rate=1m,min_rate=1m --qp "${qps% *}" t.csv
+	[ "$status" -eq 1 ]
+	[[ $output == *"t.csv:"*"column rate_bps: replayed "*", recorded "* ]]
+}
+
+@test "trace_size bounds it, said once; what is there holds" {
+	export CCSHIM_CC=timely CCSHIM_TRACE_SIZE=8k
+	traffic
+	[ "$(stat -c %s t.csv)" -le 8192 ]
+	[ "$(stat -c %s t.csv)" -gt 7000 ]
+	[ "$(wc -l < err)" -eq 1 ]
+	grep -q "trace_size is reached" err
+	[ "$(tail -c 1 t.csv | od -An -tx1)" = " 0a" ]
+	loop_is_closed
+}
+
+@test "a full disk, a missing directory: one warning, and the traffic goes on" {
+	for CCSHIM_TRACE in /dev/full "$PWD/no/such/t.csv" "$PWD"; do
+		export CCSHIM_TRACE
+		traffic
+		[ "$(wc -l < err)" -eq 1 ] || { cat err; return 1; }
+		grep -q "warn: trace $CCSHIM_TRACE: .*recorded" err
+	done
+}
+
+@test "children write nothing" {
+	export CCSHIM_CC=timely
+	traffic fork
+	[ ! -s err ]
+	[ "$(grep -c '^# ccshim' t.csv)" -eq 1 ]
+	[ "$(awk -F, '!/^#/ && NR > 2 { print $3 }' t.csv | sort -u | wc -l)" -eq 2 ]
+	loop_is_closed
+}
+
+@test "mode off and no trace: no file" {
+	CCSHIM_MODE=off traffic
+	[ ! -e t.csv ]
+	unset CCSHIM_TRACE
+	traffic
+	[ ! -e t.csv ]
+}
+
+@test "ccshim run -t sets it, absolute" {
+	run "$ccshim" run -n -t x.csv
+	[[ $output == *"export CCSHIM_TRACE='$PWD/x.csv'"* ]]
+	run "$ccshim" run -n --trace /tmp/%p.csv
+	[[ $output == *"export CCSHIM_TRACE='/tmp/%p.csv'"* ]]
+}
