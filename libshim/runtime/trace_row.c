@@ -76,6 +76,15 @@ static void put_facts(struct row *r, const struct ccs_told *told, unsigned needs
 	}
 }
 
+/* No word of what is no number: a plug-in may slip. */
+static void put_decision(struct row *r, double value)
+{
+	if (value >= 0)
+		put(r, ",%.17g", value);
+	else
+		put(r, ",");
+}
+
 size_t ccs_trace_row(char *buf, uint32_t qp, const struct ccs_cc_ops *ops,
 		     const struct ccs_told *told)
 {
@@ -85,7 +94,9 @@ size_t ccs_trace_row(char *buf, uint32_t qp, const struct ccs_cc_ops *ops,
 		put(&r, "# QP %" PRIu32 " runs %s\n", qp, ops->name);
 	put(&r, "%.17g,%s,%" PRIu32 ",", told->ack.now_us, ccs_told_words[told->kind], qp);
 	put_facts(&r, told, ops->needs);
-	put(&r, ",%.17g,%.17g\n", told->out.rate, told->out.window);
+	put_decision(&r, told->out.rate);
+	put_decision(&r, told->out.window);
+	put(&r, "\n");
 	if (r.at < CCS_TRACE_ROW_MAX)
 		return r.at;
 	buf[0] = '#'; /* a plug-in's name without end */

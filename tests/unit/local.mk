@@ -59,3 +59,9 @@ tests_unit_test_switch_LDADD = $(unit_ldadd)
 tests_unit_test_ptrmap_SOURCES = tests/unit/test_ptrmap.c libshim/verbs/ptrmap.c
 tests_unit_test_ptrmap_LDADD = $(unit_ldadd) -lpthread
 endif
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_trace
+TESTS += tests/unit/test_trace
+tests_unit_test_trace_LDADD = $(unit_ldadd) -lpthread
+endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The trace's ring and thread: whoever writes at once, each row is whole and in
+ * its flow's order, and those that are not there are counted.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/trace.h"
+#include "runtime/trace_row.h"
+
+enum { WRITERS = 4, EACH = 20000 };
+
+static char path[] = "/tmp/ccshim-test-trace.XXXXXX";
+
+static void *write_some(void *arg)
+{
+	const uint32_t qp = (uint32_t)(size_t)arg;
+
+	for (unsigned i = 0; i < EACH; i++) {
+		const struct ccs_told told = {
+			.kind = CCS_TOLD_SEND,
+			.ack = { .now_us = i, .bytes = 1000 * qp + i % 7 },
+			.out = { .rate = 1e9 + i, .window = qp },
+		};
+
+		ccs_trace_put(qp, &ccs_cc_none, &told);
+		if (i % 500 == 0) /* now and then the thread keeps up */
+			usleep(200);
+	}
+	return NULL;
+}
+
+struct read {
+	int last[WRITERS + 1];
+	unsigned rows, heads, comments;
+	unsigned long lost;
+};
+
+static void read_row(struct read *r, const char *line)
+{
+	unsigned long lost;
+	double t, bytes, rate, window;
+	unsigned qp;
+
+	if (sscanf(line, "# %lu events are lost", &lost) == 1) {
+		r->lost += lost;
+	} else if (*line == '#') {
+		r->comments++;
+	} else if (strncmp(line, "t_us,", 5) == 0) {
+		assert_string_equal(line, CCS_TRACE_HEADER);
+		r->heads++;
+	} else {
+		if (sscanf(line, "%lf,send,%u,,%lf,,,,,,,,%lf,%lf\n", &t, &qp, &bytes, &rate,
+			   &window) != 5)
+			fail_msg("no row: %s", line);
+		assert_in_range(qp, 1, WRITERS);
+		assert_true(t > r->last[qp] && t < EACH);
+		assert_true(bytes == 1000 * qp + (unsigned)t % 7 && rate == 1e9 + t && window == qp);
+		r->last[qp] = (int)t;
+		r->rows++;
+	}
+}
+
+static void many_writers_at_once(void **state)
+{
+	struct read r = { .last = { -1, -1, -1, -1, -1 } };
+	pthread_t threads[WRITERS];
+	char line[CCS_TRACE_ROW_MAX + 1];
+	FILE *f;
+
+	(void)state;
+	ccs_trace_setup(path, INFINITY, "a test");
+	assert_true(ccs_trace_on);
+	for (size_t i = 0; i < WRITERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, write_some, (void *)(i + 1)), 0);
+	for (unsigned i = 0; i < WRITERS; i++)
+		pthread_join(threads[i], NULL);
+	ccs_trace_finish();
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		read_row(&r, line);
+	fclose(f);
+	printf("# %u rows, %lu lost\n", r.rows, r.lost);
+	assert_true(r.heads == 1 && r.comments == 1);
+	assert_true(r.rows > 0 && r.rows + r.lost == WRITERS * EACH);
+}
+
+/* The longest line there can be, and one that cannot be. */
+static void rows_have_a_bound(void **state)
+{
+	struct ccs_told told = { .kind = CCS_TOLD_ACK, .ack = { .nhops = CCS_CC_MAX_HOPS } };
+	struct ccs_cc_ops ops = { .name = "x" };
+	char row[CCS_TRACE_ROW_MAX], name[2000];
+	size_t len;
+
+	(void)state;
+	told.ack.now_us = told.ack.rtt_us = told.ack.bytes = told.ack.inflight = 1.2345678901234567e-300;
+	told.ack.ack_seq = told.ack.snd_nxt = UINT64_MAX;
+	told.ack.path = told.ack.flows = UINT32_MAX;
+	told.out.rate = told.out.window = 1.2345678901234567e-300;
+	for (unsigned i = 0; i < CCS_CC_MAX_HOPS; i++)
+		told.hop[i] = (struct ccs_cc_hop){ UINT64_MAX, UINT64_MAX, UINT64_MAX,
+						   1.2345678901234567e-300 };
+	len = ccs_trace_row(row, UINT32_MAX, &ops, &told);
+	assert_true(len < sizeof(row) && row[len - 1] == '\n' && row[0] == '1');
+	memset(name, 'n', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	ops.name = name;
+	told.kind = CCS_TOLD_START;
+	len = ccs_trace_row(row, 1, &ops, &told);
+	assert_true(len == sizeof(row) && row[len - 1] == '\n' && row[0] == '#');
+}
+
+static void what_is_no_number_is_not_written(void **state)
+{
+	const struct ccs_told told = { .kind = CCS_TOLD_TICK, .out = { .rate = NAN, .window = -1 } };
+	char row[CCS_TRACE_ROW_MAX];
+	const size_t len = ccs_trace_row(row, 5, &ccs_cc_none, &told);
+
+	(void)state;
+	row[len] = '\0';
+	assert_string_equal(row, "0,tick,5,,,,,,,,,,,\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_have_a_bound),
+		cmocka_unit_test(what_is_no_number_is_not_written),
+		cmocka_unit_test(many_writers_at_once),
+	};
+	const int fd = mkstemp(path);
+	int failed;
+
+	if (fd < 0)
+		return 99;
+	close(fd);
+	failed = cmocka_run_group_tests_name("trace", tests, NULL, NULL);
+	unlink(path);
+	return failed;
+}
