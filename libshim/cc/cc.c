@@ -168,19 +168,18 @@ void ccs_cc_start(struct ccs_cc *cc, const struct ccs_cc_spec *spec, const struc
 	cc->ops->on_init(cc);
 }
 
-/* What an algorithm lets through: a window is a rate, too. */
-static double rate_of(const struct ccs_cc *cc, const struct ccs_cc_path *path)
+double ccs_cc_throughput(const struct ccs_cc *cc)
 {
-	const double by_window = cc->out.window > 0 ? 8e6 * cc->out.window / path->base_rtt_us
+	const double by_window = cc->out.window > 0 ? 8e6 * cc->out.window / cc->path.base_rtt_us
 						    : INFINITY;
 
-	return fmin(fmin(cc->out.rate, by_window), path->line_rate);
+	return fmin(fmin(cc->out.rate, by_window), cc->path.line_rate);
 }
 
 void ccs_cc_switch(struct ccs_cc *cc, const struct ccs_cc_spec *spec,
 		   const struct ccs_cc_path *path)
 {
-	const double rate = rate_of(cc, path);
+	const double rate = ccs_cc_throughput(cc);
 
 	ccs_cc_start(cc, spec, path);
 	ccs_cc_set_rate(cc, rate);

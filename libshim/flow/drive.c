@@ -96,7 +96,7 @@ void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_
 
 	ccs_drive_advance(f, now_ns);
 	event_us(f, now_ns);
-	rate = fmin(ccs_flow_rate(f), path.line_rate);
+	rate = fmin(ccs_cc_throughput(&f->cc), f->max_rate);
 	begin(f, spec, &path);
 	ccs_drive_set_rate(f, rate, now_ns);
 }

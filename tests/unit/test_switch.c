@@ -427,6 +427,20 @@ static void a_smaller_window_waits_for_what_is_in_flight(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/* What held a flow by its window hands on the rate that the window let through. */
+static void a_window_is_handed_on_as_a_rate(void **state)
+{
+	const struct ccs_cc_spec spec = ccs_cc_plain(&clock_ops), timely = ccs_cc_plain(&ccs_cc_timely);
+	struct ccs_flow f;
+
+	(void)state;
+	clock_window = 2 * SEGMENT;
+	open_flow(&f, &spec);
+	ccs_flow_switch(&f, &timely, 1000);
+	assert_true(fabs(ccs_flow_rate(&f) / (8e9 * 2 * SEGMENT / RTT_NS) - 1) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +450,7 @@ int main(void)
 		cmocka_unit_test(a_flow_goes_on_through_all_algorithms),
 		cmocka_unit_test(timers_begin_anew),
 		cmocka_unit_test(a_smaller_window_waits_for_what_is_in_flight),
+		cmocka_unit_test(a_window_is_handed_on_as_a_rate),
 	};
 
 	return cmocka_run_group_tests_name("switch", tests, list_specs, NULL);
