@@ -73,6 +73,19 @@ same() {
 	same got want
 }
 
+@test "HPCC's published trace, links and all" {
+	awk -F, 'NR > 1 { print $5 "," $3 "," NR * 1000 "," $2 ",ack," $4 }' "$data/hpcc_paper_incast.csv" |
+		sed '1i hops,snd_nxt,t_ns,ack_seq,event,path' > in.csv
+	run2 $ccshim replay -a hpcc:variant=paper,max_stage=5,w_ai=80,min_window=1000 \
+		--line-rate 100g --base-rtt 4us in.csv
+	[ "$status" -eq 0 ]
+	tail -n +2 <<< "$output" | cut -d, -f1,4-8 > got
+	awk -F, 'NR > 1 { print $1 "," $14 "," $10 "," $9 "," $11 "," $12 }' \
+		"$data/hpcc_paper_incast.csv" > want
+	[ "$(wc -l < want)" -eq 12 ]
+	same got want
+}
+
 @test "numbers have 17 digits" {
 	cc=fixed:rate=0.3g replay t_us,event 0.1,tick
 	printed "0,0.10000000000000001,tick,300000000,0"
@@ -170,6 +183,12 @@ same() {
 @test "a column that an event needs and the header does not name" {
 	replay t_us,event '10,tick' '11,ack'
 	fault "t.csv:3: column rtt_us: " "ack needs it, and the header does not name it"
+	cc=hpcc replay t_us,event,hops,ack_seq '10,ack,1:1:1:1,5'
+	fault "t.csv:2: column snd_nxt: " "ack needs it, and the header does not name it"
+	cc=hpcc replay t_us,event,hops,ack_seq,snd_nxt '10,ack,,5,6'
+	fault "t.csv:2: column hops: " "it is empty, and ack needs it"
+	cc=swift replay t_us,event,rtt_us '10,ack,'
+	fault "t.csv:2: column rtt_us: " "it is empty, and ack needs it"
 	replay t_us,event '10,tick' '11,send'
 	fault "t.csv:3: column bytes: " "send needs it, and the header does not name it"
 	replay t_us,event '10,set'
