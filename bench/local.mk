@@ -33,4 +33,9 @@ bench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CFLAGS) $(MNL_CFLAGS)
 bench_ccbench_CFLAGS = $(AM_CFLAGS) -pthread
 bench_ccbench_LDADD = bench/libbench.la $(VERBS_LIBS)
 
+# What the engine costs per event; for developers, not installed.
+noinst_PROGRAMS += bench/engine
+bench_engine_SOURCES = bench/engine.c bench/clock.h bench/rng.h
+bench_engine_LDADD = libccs-core.la
+
 EXTRA_DIST += bench/matrix tests/lab/ccbench.bats
