@@ -82,10 +82,10 @@ static void put_text(const struct ccs_cc *cc)
 	for (unsigned i = 0; i < ops->nparams; i++) {
 		const struct ccs_cc_param *param = &ops->params[i];
 
-		printf("  %-12s %-10s %-8s %s\n", param->name,
+		printf("  %-14s %-10s %-8s %s\n", param->name,
 		       value_text(param, cc->param[i], value), origin_of(cc, i),
 		       range_text(param, range, sizeof(range)));
-		printf("  %-12s %s (%s)\n", "", param->doc, param->source);
+		printf("  %-14s %s (%s)\n", "", param->doc, param->source);
 	}
 }
 
