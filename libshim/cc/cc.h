@@ -12,6 +12,7 @@ extern const struct ccs_cc_ops ccs_cc_fixed;
 extern const struct ccs_cc_ops ccs_cc_hpcc;
 extern const struct ccs_cc_ops ccs_cc_swift;
 extern const struct ccs_cc_ops ccs_cc_timely;
+extern const struct ccs_cc_ops ccs_cc_dcqcn;
 
 /* All built-in algorithms, NULL-terminated, in the order `ccshim info -a` shows. */
 extern const struct ccs_cc_ops *const ccs_cc_all[];

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * DCQCN's reaction point (Zhu et al., SIGCOMM 2015): a rate that CNPs cut and that
+ * timers and sent bytes raise again. Rc of the paper is out.rate, Rt is target.
+ *
+ * paper    the paper, and QCN's hyper increase, to which it refers without a formula.
+ * ns3rdma  the authors' simulator (bobzhuyb/ns3-rdma, qbb-net-device.cc): alpha moves
+ *          before the cut; additive turns into hyper increase at an expiry of the
+ *          timer only; hyper increase halves both periods; the target may exceed the line,
+ *          and falls to an eighth where it is far above the rate.
+ * mlx      ConnectX's, as in HPCC's simulator (High-Precision-Congestion-Control,
+ *          rdma-hw.cc): a CNP only leaves flags, which periodic timers turn into
+ *          updates of alpha and cuts; no byte counter.
+ */
+#include <math.h>
+#include <stdbool.h>
+
+#include "cc/cc.h"
+#include "cc/minmax.h"
+
+enum { VARIANT, G, ALPHA_INIT, ALPHA_TIMER, RATE_TIMER, DECREASE_TIMER, BYTE_COUNTER, F,
+       RATE_AI, RATE_HAI, MIN_RATE, INIT_RATE, CLAMP_TARGET, NPARAMS };
+
+enum { PAPER, NS3RDMA, MLX };
+static const char *const variants[] = { "paper", "ns3rdma", "mlx", NULL };
+static const char *const no_yes[] = { "0", "1", NULL };
+
+static const struct ccs_cc_param params[NPARAMS] = {
+	[VARIANT] = { "variant", "", PAPER, 0, 0, variants,
+		"which published form of the algorithm", "DCQCN 3; ns3-rdma; HPCC's ns-3" },
+	[G] = { "g", "", 1.0 / 256, 1e-4, 1, NULL,
+		"weight of the newest observation in alpha; ConnectX firmware: 5/1024", "DCQCN Fig. 14" },
+	[ALPHA_INIT] = { "alpha_init", "", NAN, 0, 1, NULL,
+		"alpha before the first CNP", "DCQCN 3.1; ns3rdma: 0.5" },
+	[ALPHA_TIMER] = { "alpha_timer", "us", NAN, 1e-3, 1e9, NULL,
+		"period of alpha's updates; longer than the interval of CNPs, mlx excepted",
+		"DCQCN 3.1; mlx: DCE_TCP_RTT" },
+	[RATE_TIMER] = { "rate_timer", "us", NAN, 1e-3, 1e9, NULL,
+		"period of the increase by time", "DCQCN Fig. 14; mlx: RPG_TIME_RESET" },
+	[DECREASE_TIMER] = { "decrease_timer", "us", 4, 1e-3, 1e9, NULL,
+		"mlx only: period in which a CNP is looked for and cuts", "mlx: RATE_REDUCE_MONITOR_PERIOD" },
+	[BYTE_COUNTER] = { "byte_counter", "bytes", NAN, 0, 1e15, NULL,
+		"bytes sent per increase by bytes; 0: no such increase; not in mlx", "DCQCN Fig. 14" },
+	[F] = { "f", "", NAN, 1, 1e6, NULL,
+		"increases of one kind in fast recovery", "DCQCN 3.1; mlx: RPG_THRESHOLD" },
+	[RATE_AI] = { "rate_ai", "bit/s", NAN, 1, 1e15, NULL,
+		"additive increase of the target", "DCQCN Fig. 14: 40 Mb/s at 40 Gb/s; mlx: 5 at 25" },
+	[RATE_HAI] = { "rate_hai", "bit/s", NAN, 1, 1e15, NULL,
+		"hyper increase of the target", "derived: 10 rate_ai; ns3rdma: 5" },
+	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
+		"floor of the rate", "derived: line rate / 1000; ns3rdma: 400; mlx: 250" },
+	[INIT_RATE] = { "init_rate", "bit/s", NAN, 1, 1e15, NULL,
+		"rate of a new flow", "DCQCN 3.1: line rate / flows of this host" },
+	[CLAMP_TARGET] = { "clamp_target", "", NAN, 0, 0, no_yes,
+		"1: each cut takes the target to the rate; 0: only one that follows an increase",
+		"DCQCN 3.1; mlx: CLAMP_TGT_RATE" },
+};
+
+enum stage { IDLE, FAST_RECOVERY, ADDITIVE, HYPER };
+static const char *const stages[] = { "idle", "fr", "ai", "hai" };
+
+/* In the order in which those fire that are due at the same time. */
+enum { T_ALPHA, T_RATE, T_DECREASE, NTIMERS };
+
+struct dcqcn {
+	double target, alpha;
+	double due[NTIMERS];         /* INFINITY: stopped */
+	double time_count, byte_count; /* expiries since the last cut: T and BC */
+	double left;                 /* bytes until the byte counter expires */
+	enum stage stage;
+	bool seen;                   /* a CNP, ever */
+	bool alpha_cnp, cut_cnp;     /* mlx: a CNP that this timer has not seen yet */
+};
+
+/* Sums of different periods that are equal on paper; published traces have whole ns. */
+#define SAME_TIME_US 1e-6
+/* ns-3 starts mlx's decrease timer 1 ns late, so that alpha's comes first. */
+#define DECREASE_LAG_US 1e-3
+/* An alpha that cuts nothing: 1 - alpha/2 is 1. Far below what any trace prints. */
+#define ALPHA_GONE 1e-300
+/* The most expiries of the byte counter in one send: by then the rate has recovered. */
+#define EXPIRIES_MAX 1000
+
+/*
+ * Published constants, the rates as shares of the line rate: DCQCN's were for 40
+ * Gb/s. paper: DCQCN Fig. 14; min_rate our own: CNPs at alpha = 1 halve the rate
+ * every 50 us, and nothing else would stop them. ns3rdma: mix/config.txt, alpha from
+ * the code, MinRate 100 Mb/s. mlx: run.py (per 25 Gb/s: 5 and 50 Mb/s; 1, 4, 300 us)
+ * and the attributes' defaults, which are those of mlxconfig but for g.
+ */
+static const struct constants {
+	double alpha_init, f, clamp;
+	double alpha_timer, rate_timer, byte_counter;
+	double ai_share, hai_ais, min_share;
+} published[] = {
+	[PAPER] = { 1, 5, 1, 55, 55, 10e6, 1000, 10, 1000 },
+	[NS3RDMA] = { 0.5, 5, 1, 55, 60, 300e6, 1000, 5, 400 },
+	[MLX] = { 1, 1, 0, 1, 300, 0, 5000, 10, 250 },
+};
+
+/*
+ * paper's timers follow paths that are slower than the paper's: they must exceed the
+ * loop's delay, 1.5 RTT, and the time in which a few segments of others pass, 4 ser;
+ * 55 us up to an RTT of 36 us. The simulators' stay as published.
+ */
+static void derive(const struct ccs_cc_path *path, double *p)
+{
+	const struct constants *c = &published[(unsigned)p[VARIANT]];
+	const double ser = 8e6 * path->segment / path->line_rate;
+	const double loop = p[VARIANT] == PAPER ? ccs_max(1.5 * path->base_rtt_us, 4 * ser) : 0;
+	const double ai = isnan(p[RATE_AI]) ? path->line_rate / c->ai_share : p[RATE_AI];
+	const double derived[NPARAMS] = {
+		[ALPHA_INIT] = c->alpha_init,
+		[ALPHA_TIMER] = ccs_max(c->alpha_timer, loop),
+		[RATE_TIMER] = ccs_max(c->rate_timer, loop),
+		[BYTE_COUNTER] = c->byte_counter,
+		[F] = c->f,
+		[RATE_AI] = ai,
+		[RATE_HAI] = ai * c->hai_ais,
+		[MIN_RATE] = path->line_rate / c->min_share,
+		[INIT_RATE] = path->line_rate / ccs_max(1, path->flows),
+		[CLAMP_TARGET] = c->clamp,
+	};
+
+	for (unsigned i = 0; i < NPARAMS; i++)
+		if (isnan(p[i]))
+			p[i] = derived[i];
+}
+
+static struct dcqcn *state(struct ccs_cc *cc)
+{
+	return CCS_CC_PRIV(struct dcqcn, cc);
+}
+
+static bool is(const struct ccs_cc *cc, unsigned variant)
+{
+	return cc->param[VARIANT] == variant;
+}
+
+static void put_rate(struct ccs_cc *cc, double rate)
+{
+	cc->out.rate = ccs_min(rate, cc->path.line_rate);
+}
+
+static void arm(struct ccs_cc *cc)
+{
+	const double *due = state(cc)->due;
+
+	cc->out.timer_us = ccs_min(ccs_min(due[T_ALPHA], due[T_RATE]), due[T_DECREASE]);
+}
+
+static void stop_timers(struct dcqcn *d)
+{
+	for (unsigned i = 0; i < NTIMERS; i++)
+		d->due[i] = INFINITY;
+}
+
+static void reset_counts(struct ccs_cc *cc)
+{
+	struct dcqcn *d = state(cc);
+
+	d->time_count = d->byte_count = 0;
+	d->left = cc->param[BYTE_COUNTER];
+}
+
+/* The stage of an increase; the counts include it, but for mlx. */
+static enum stage next_stage(const struct ccs_cc *cc, const struct dcqcn *d, bool by_time)
+{
+	const double f = cc->param[F];
+	const double most = ccs_max(d->time_count, d->byte_count);
+	const double least = ccs_min(d->time_count, d->byte_count);
+
+	switch ((unsigned)cc->param[VARIANT]) {
+	case PAPER:
+		return most < f ? FAST_RECOVERY : least > f ? HYPER : ADDITIVE;
+	case NS3RDMA:
+		if (d->stage == ADDITIVE && !by_time)
+			return ADDITIVE;
+		return most < f ? FAST_RECOVERY : least < f ? ADDITIVE : HYPER;
+	default:
+		return most < f ? FAST_RECOVERY : most > f ? HYPER : ADDITIVE;
+	}
+}
+
+static double increment(const struct ccs_cc *cc, const struct dcqcn *d)
+{
+	const double *p = cc->param;
+
+	if (d->stage == FAST_RECOVERY)
+		return 0;
+	if (d->stage == ADDITIVE)
+		return p[RATE_AI];
+	return is(cc, MLX) ? p[RATE_HAI]
+			   : p[RATE_HAI] * (ccs_min(d->time_count, d->byte_count) - p[F] + 1);
+}
+
+static void increase(struct ccs_cc *cc, bool by_time)
+{
+	struct dcqcn *d = state(cc);
+	const bool first = d->time_count == 1 || d->byte_count == 1;
+
+	d->stage = next_stage(cc, d, by_time);
+	if (is(cc, NS3RDMA) && first && d->target > 10 * cc->out.rate)
+		d->target /= 8;
+	else
+		d->target += increment(cc, d);
+	if (!is(cc, NS3RDMA))
+		d->target = ccs_min(d->target, cc->path.line_rate);
+	put_rate(cc, (d->target + cc->out.rate) / 2);
+}
+
+/* Whether a cut takes the target along. ns3rdma counts increases by bytes only. */
+static bool clamps(const struct ccs_cc *cc, const struct dcqcn *d)
+{
+	return cc->param[CLAMP_TARGET] != 0 || d->byte_count > 0 ||
+	       (d->time_count > 0 && !is(cc, NS3RDMA));
+}
+
+/* A rate below the floor already (the caller may cap it) is not raised by a cut. */
+static void cut(struct ccs_cc *cc)
+{
+	struct dcqcn *d = state(cc);
+	const double rate = cc->out.rate;
+	const bool clamp = clamps(cc, d);
+
+	if (clamp)
+		d->target = rate;
+	put_rate(cc, ccs_max(ccs_min(cc->param[MIN_RATE], rate), rate * (1 - d->alpha / 2)));
+	if (clamp || !is(cc, NS3RDMA)) /* as published */
+		d->left = cc->param[BYTE_COUNTER];
+	d->time_count = d->byte_count = 0;
+	d->stage = FAST_RECOVERY;
+}
+
+static void update_alpha(struct ccs_cc *cc, bool congested)
+{
+	struct dcqcn *d = state(cc);
+	const double g = cc->param[G];
+
+	d->alpha = (1 - g) * d->alpha;
+	if (congested)
+		d->alpha = ccs_min(d->alpha + g, 1);
+}
+
+/* The first CNP finds alpha as it is to be; it only starts the timers. */
+static void flag_cnp(struct ccs_cc *cc, double now_us)
+{
+	struct dcqcn *d = state(cc);
+
+	if (isinf(d->due[T_DECREASE])) {
+		d->due[T_ALPHA] = now_us + cc->param[ALPHA_TIMER];
+		d->due[T_DECREASE] = now_us + cc->param[DECREASE_TIMER] + DECREASE_LAG_US;
+		d->target = cc->out.rate;
+	}
+	if (d->stage == IDLE)
+		d->stage = FAST_RECOVERY;
+	d->alpha_cnp = d->seen;
+	d->cut_cnp = true;
+}
+
+static void on_cnp(struct ccs_cc *cc, double now_us)
+{
+	struct dcqcn *d = state(cc);
+
+	if (is(cc, MLX)) {
+		flag_cnp(cc, now_us);
+	} else {
+		if (is(cc, NS3RDMA))
+			update_alpha(cc, true);
+		cut(cc);
+		if (is(cc, PAPER))
+			update_alpha(cc, true);
+		d->due[T_ALPHA] = now_us + cc->param[ALPHA_TIMER];
+		d->due[T_RATE] = now_us + cc->param[RATE_TIMER];
+	}
+	d->seen = true;
+	arm(cc);
+}
+
+/*
+ * The timers of a flow that has recovered change nothing any more, but a process that
+ * was idle for an hour would have to fire billions of them. Nothing is lost: alpha
+ * stays, and the next CNP starts them again.
+ */
+static void rest_if_recovered(struct ccs_cc *cc, double rate_before)
+{
+	struct dcqcn *d = state(cc);
+
+	const bool alpha_rests = isinf(d->due[T_ALPHA]) || (d->alpha < ALPHA_GONE && !d->alpha_cnp);
+
+	if (!alpha_rests || d->cut_cnp || cc->out.rate != rate_before ||
+	    d->target < cc->path.line_rate)
+		return;
+	stop_timers(d);
+	reset_counts(cc);
+	put_rate(cc, cc->path.line_rate); /* halving may have ended one bit below */
+	d->stage = IDLE;
+}
+
+static void rate_expired(struct ccs_cc *cc)
+{
+	struct dcqcn *d = state(cc);
+	const double period = cc->param[RATE_TIMER];
+	const double before = cc->out.rate;
+
+	d->due[T_RATE] += is(cc, NS3RDMA) && d->stage == HYPER ? period / 2 : period;
+	if (!is(cc, MLX))
+		d->time_count++;
+	increase(cc, true);
+	if (is(cc, MLX))
+		d->time_count++;
+	rest_if_recovered(cc, before);
+}
+
+/* mlx only: a cut starts the increase's timer anew. */
+static void decrease_expired(struct ccs_cc *cc)
+{
+	struct dcqcn *d = state(cc);
+
+	if (d->cut_cnp) {
+		cut(cc);
+		d->cut_cnp = false;
+		d->due[T_RATE] = d->due[T_DECREASE] + cc->param[RATE_TIMER];
+	}
+	d->due[T_DECREASE] += cc->param[DECREASE_TIMER];
+}
+
+/* Periods are added to a timer's own due time: late calls do not shift later ones. */
+static void on_timer(struct ccs_cc *cc, double now_us)
+{
+	struct dcqcn *d = state(cc);
+	const double until = now_us + SAME_TIME_US;
+
+	if (d->due[T_ALPHA] <= until) {
+		d->due[T_ALPHA] += cc->param[ALPHA_TIMER];
+		update_alpha(cc, d->alpha_cnp);
+		d->alpha_cnp = false;
+	} else if (d->due[T_RATE] <= until) {
+		rate_expired(cc);
+	} else if (d->due[T_DECREASE] <= until) {
+		decrease_expired(cc);
+	}
+	arm(cc);
+}
+
+/*
+ * A flow that does not begin at line rate (others of this host were there, or slow
+ * start found less) has to get there although no CNP has started the timers.
+ */
+static void start_below_line(struct ccs_cc *cc, double now_us)
+{
+	struct dcqcn *d = state(cc);
+
+	if (cc->out.rate >= cc->path.line_rate || !isinf(d->due[T_RATE]))
+		return;
+	d->due[T_RATE] = now_us + cc->param[RATE_TIMER];
+	d->stage = FAST_RECOVERY;
+	arm(cc);
+}
+
+/* paper: every byte counts. */
+static void count_bytes(struct ccs_cc *cc, double bytes)
+{
+	struct dcqcn *d = state(cc);
+	const double period = cc->param[BYTE_COUNTER];
+
+	d->left -= ccs_min(bytes, EXPIRIES_MAX * period);
+	while (d->left <= 0) {
+		d->left += period;
+		d->byte_count++;
+		increase(cc, false);
+	}
+}
+
+/* ns3rdma: a packet that exceeds the counter resets it, and what was too much is lost. */
+static void count_packet(struct ccs_cc *cc, double bytes)
+{
+	struct dcqcn *d = state(cc);
+	const double period = cc->param[BYTE_COUNTER];
+
+	d->left -= bytes;
+	if (d->left >= 0)
+		return;
+	d->left = d->stage == HYPER ? period / 2 : period;
+	d->byte_count++;
+	increase(cc, false);
+}
+
+static void on_send(struct ccs_cc *cc, double now_us, double bytes)
+{
+	start_below_line(cc, now_us);
+	if (state(cc)->stage == IDLE || is(cc, MLX) || cc->param[BYTE_COUNTER] == 0)
+		return;
+	if (is(cc, PAPER))
+		count_bytes(cc, bytes);
+	else
+		count_packet(cc, bytes);
+}
+
+static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
+{
+	start_below_line(cc, ack->now_us);
+}
+
+/* alpha and the timers speak of CNPs, and go on. */
+static void set_rate(struct ccs_cc *cc, double rate)
+{
+	struct dcqcn *d = state(cc);
+
+	put_rate(cc, ccs_max(rate, cc->param[MIN_RATE]));
+	d->target = cc->out.rate;
+	reset_counts(cc);
+	if (d->stage != IDLE)
+		d->stage = FAST_RECOVERY;
+}
+
+static void on_init(struct ccs_cc *cc)
+{
+	struct dcqcn *d = state(cc);
+
+	*d = (struct dcqcn){ .alpha = cc->param[ALPHA_INIT], .stage = IDLE };
+	stop_timers(d);
+	arm(cc);
+	cc->out.window = 0;
+	set_rate(cc, cc->param[INIT_RATE]);
+}
+
+static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max)
+{
+	const struct dcqcn *d = (const struct dcqcn *)(const void *)cc->priv;
+	const struct ccs_cc_obs all[] = {
+		{ "target_bps", d->target, NULL },
+		{ "alpha", d->alpha, NULL },
+		{ "stage", 0, stages[d->stage] },
+	};
+	unsigned n = 0;
+
+	for (; n < max && n < sizeof(all) / sizeof(all[0]); n++)
+		obs[n] = all[n];
+	return n;
+}
+
+const struct ccs_cc_ops ccs_cc_dcqcn = {
+	.abi = CCS_CC_ABI,
+	.size = sizeof(struct ccs_cc_ops),
+	.name = "dcqcn",
+	.doc = "rate from the CNPs with which a receiver answers ECN marks",
+	.needs = CCS_NEEDS_CNP | CCS_NEEDS_ECT,
+	.params = params,
+	.nparams = NPARAMS,
+	.derive = derive,
+	.on_init = on_init,
+	.on_ack = on_ack,
+	.on_cnp = on_cnp,
+	.on_send = on_send,
+	.on_timer = on_timer,
+	.set_rate = set_rate,
+	.observe = observe,
+};
