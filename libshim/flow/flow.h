@@ -190,7 +190,8 @@ void ccs_flow_unaccept(struct ccs_flow *f, uint64_t from);
 
 /*
  * When to call ccs_flow_next again: 0 if nothing waits, UINT64_MAX if only a
- * completion can open the gate, else a time. Also keeps the gated-time account.
+ * completion can open the gate, else a time: no later than the algorithm's next
+ * timer, if that may open it. Also keeps the gated-time account.
  */
 uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns);
 

@@ -136,6 +136,9 @@ static void write_qp(struct ccs_json *j, const struct figures *f)
 	ccs_json_uint(j, "completions_hidden", s->hidden);
 	ccs_json_num(j, "gated_us", (double)s->gated_ns / 1e3);
 	ccs_json_uint(j, "rtt_samples", s->samples);
+	ccs_json_uint(j, "rtt_unrecorded", s->unrecorded);
+	ccs_json_uint(j, "cnps", s->cnps);
+	ccs_json_uint(j, "losses", s->losses);
 	ccs_json_object(j, "rtt_us");
 	for (unsigned i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
 		ccs_json_num(j, quantiles[i].name, f->rtt_us[i]);

@@ -55,6 +55,7 @@ tests_unit_test_swift_LDADD = $(unit_ldadd)
 tests_unit_test_timely_LDADD = $(unit_ldadd)
 tests_unit_test_drive_LDADD = $(unit_ldadd)
 tests_unit_test_flow_LDADD = $(unit_ldadd)
+tests_unit_test_flow_LDFLAGS = -Wl,--wrap=calloc
 tests_unit_test_gate_LDADD = $(unit_ldadd)
 tests_unit_test_pacer_LDADD = $(unit_ldadd)
 tests_unit_test_hwclock_LDADD = $(unit_ldadd)
