@@ -85,8 +85,8 @@ struct dcqcn {
  * Published constants, the rates as shares of the line rate: DCQCN's were for 40
  * Gb/s. paper: DCQCN Fig. 14; min_rate our own: CNPs at alpha = 1 halve the rate
  * every 50 us, and nothing else would stop them. ns3rdma: mix/config.txt, alpha from
- * the code, MinRate 100 Mb/s. mlx: run.py (per 25 Gb/s: 5 and 50 Mb/s; 1, 4, 300 us)
- * and the attributes' defaults, which are those of mlxconfig but for g.
+ * the code, MinRate 100 Mb/s. mlx: run.py and mix/config.txt (5 and 50 Mb/s per 25 Gb/s;
+ * 1, 4 and 300 us; f 1), MinRate 100 Mb/s.
  */
 static const struct constants {
 	double alpha_init, f, clamp;
@@ -216,7 +216,7 @@ static bool clamps(const struct ccs_cc *cc, const struct dcqcn *d)
 	       (d->time_count > 0 && !is(cc, NS3RDMA));
 }
 
-/* A rate below the floor already (the caller may cap it) is not raised by a cut. */
+/* A floor that has risen above the rate with the path does not make a cut an increase. */
 static void cut(struct ccs_cc *cc)
 {
 	struct dcqcn *d = state(cc);
@@ -285,7 +285,6 @@ static void on_cnp(struct ccs_cc *cc, double now_us)
 static void rest_if_recovered(struct ccs_cc *cc, double rate_before)
 {
 	struct dcqcn *d = state(cc);
-
 	const bool alpha_rests = isinf(d->due[T_ALPHA]) || (d->alpha < ALPHA_GONE && !d->alpha_cnp);
 
 	if (!alpha_rests || d->cut_cnp || cc->out.rate != rate_before ||
