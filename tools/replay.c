@@ -144,7 +144,8 @@ static int compare(struct replay *r, enum replay_column column, double got, doub
 	if (isnan(recorded))
 		return 0;
 	r->compared++;
-	if (got == recorded || fabs(got - recorded) <= RELATIVE * fabs(recorded))
+	if (got == recorded ||
+	    (isfinite(recorded) && fabs(got - recorded) <= RELATIVE * fabs(recorded)))
 		return 0;
 	return replay_fault(&r->file, column, "replayed %.17g, recorded %.17g", got, recorded);
 }
@@ -179,7 +180,7 @@ static int finish(const struct replay *r)
 		return EXIT_FAILED;
 	}
 	if (r->check)
-		printf("%" PRIu64 " recorded values are the same\n", r->compared);
+		printf("%" PRIu64 " recorded values: the same\n", r->compared);
 	return EXIT_OK;
 }
 

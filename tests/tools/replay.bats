@@ -276,10 +276,15 @@ replay_without_path() {
 	paste -d, in.csv <(cut -d, -f4,5 out.csv) > t.csv
 	run2 $ccshim replay --check -a timely "${path[@]}" t.csv
 	[ "$status" -eq 0 ]
-	[ "$output" = "6 recorded values are the same" ]
+	[ "$output" = "6 recorded values: the same" ]
 	run2 $ccshim replay --check -a timely:beta=0.1 "${path[@]}" t.csv
 	fault "t.csv:3: column rate_bps: " "recorded "
 	[ -z "$output" ]
+	printf '%s\n' t_us,event,rate_bps 1,tick,inf 2,tick, > t.csv
+	run2 $ccshim replay --check -a none "${path[@]}" t.csv
+	[ "$output" = "1 recorded values: the same" ]
+	run2 $ccshim replay --check -a fixed "${path[@]}" t.csv
+	fault "t.csv:2: column rate_bps: " "replayed 10000000000, recorded inf"
 	run2 $ccshim replay --check -a timely "${path[@]}" in.csv
 	fault "in.csv: " "nothing to check"
 }
