@@ -125,6 +125,7 @@ void ccs_drive_advance(struct ccs_flow *f, uint64_t now_ns)
 {
 	struct ccs_cc *cc = &f->cc;
 	double now_us;
+	double last = -1;
 	unsigned fired = 0;
 
 	if (cc->out.timer_us == INFINITY || !cc->ops->on_timer)
@@ -133,10 +134,17 @@ void ccs_drive_advance(struct ccs_flow *f, uint64_t now_ns)
 	if (cc->out.timer_us > now_us)
 		return;
 	event_us(f, now_ns);
-	for (; cc->out.timer_us <= now_us && fired < TIMERS_MAX; fired++)
-		cc->ops->on_timer(cc, cc->out.timer_us);
+	/* Not between two of one time: what comes next would be before the first of them. */
+	for (; cc->out.timer_us <= now_us &&
+	       (fired < TIMERS_MAX || (cc->out.timer_us <= last && fired < 2 * TIMERS_MAX)); fired++) {
+		last = cc->out.timer_us;
+		cc->ops->on_timer(cc, last);
+	}
 	if (cc->out.timer_us <= now_us)
-		f->origin_ns += (uint64_t)((now_us - cc->out.timer_us) * 1e3) + 1;
+		f->origin_ns += (uint64_t)((now_us - cc->out.timer_us) * 1e3);
+	while (fired >= TIMERS_MAX && cc->out.timer_us <= us_of(f, now_ns) &&
+	       f->origin_ns < f->told_ns) /* rounding: now is before it */
+		f->origin_ns++;
 	follow(f, now_ns);
 }
 

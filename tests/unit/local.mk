@@ -65,7 +65,8 @@ tests_unit_test_ptrmap_LDADD = $(unit_ldadd) -lpthread
 endif
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_trace
-TESTS += tests/unit/test_trace
+check_PROGRAMS += tests/unit/test_told tests/unit/test_trace
+TESTS += tests/unit/test_told tests/unit/test_trace
+tests_unit_test_told_LDADD = $(unit_ldadd)
 tests_unit_test_trace_LDADD = $(unit_ldadd) -lpthread
 endif
