@@ -16,7 +16,7 @@
 #include "tools/ccshim.h"
 #include "tools/path.h"
 
-#define TIMERS_MAX 1000000000ul /* between two rows: more is a mistaken unit */
+#define TIMERS_MAX 100000000ul /* between two rows: more is a mistaken unit */
 #define RELATIVE 1e-9           /* to which decisions are compared */
 #define OBSERVED_MAX 32
 

@@ -86,6 +86,29 @@ same() {
 	same got want
 }
 
+# One CNP, and the timers that it starts until the trace ends.
+@test "DCQCN's published trace, with its timers" {
+	printf '%s\n' t_us,event 100,cnp 430,tick > in.csv
+	run2 $ccshim replay --timers -a dcqcn:variant=paper,rate_hai=400m \
+		--line-rate 40g --base-rtt 4us in.csv
+	[ "$status" -eq 0 ]
+	head -1 <<< "$output" | grep -q '^i,t_us,event,rate_bps,window_bytes,target_bps,alpha,'
+	tail -n +2 <<< "$output" | cut -d, -f1-4,6,7 | head -12 > got
+	awk -F, 'NR > 1 { print $1 "," $2 "," $3 "," $5 "," $6 "," $7 }' \
+		"$data/dcqcn_paper_single.csv" > want
+	[ "$(wc -l < want)" -eq 12 ]
+	same got want
+	[ "$(tail -1 <<< "$output" | cut -d, -f1-3)" = 13,430,tick ] # the rate timer's at 430 is 12
+	run2 $ccshim replay -a dcqcn:variant=paper,rate_hai=400m --line-rate 40g --base-rtt 4us in.csv
+	[ "$(wc -l <<< "$output")" -eq 3 ]
+}
+
+@test "more timers than can be meant" {
+	printf '%s\n' t_us,event 1,cnp 9e15,tick > in.csv
+	run2 $ccshim replay -a dcqcn:variant=mlx "${path[@]}" in.csv
+	fault "in.csv:3: column t_us: " "more than 100000000 timers"
+}
+
 @test "numbers have 17 digits" {
 	cc=fixed:rate=0.3g replay t_us,event 0.1,tick
 	printed "0,0.10000000000000001,tick,300000000,0"
