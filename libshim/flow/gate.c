@@ -2,8 +2,8 @@
 /*
  * The gate: a window on what is outstanding, and pacing at the algorithm's rate.
  *
- * Pacing guarantee, a segment being f->segment or the largest WR that is not split,
- * whichever is longer. Over any interval in which the rate is at most R, and R is
+ * Pacing guarantee, a segment being f->segment, the largest WR that is not split, or
+ * what leaves in a tick of the wheel at that rate, whichever is longest. Over any interval in which the rate is at most R, and R is
  * below the line rate,
  *
  *	bytes released <= R * interval + 3 segments (4 if the rate rises)
@@ -20,6 +20,7 @@
 #include <math.h>
 
 #include "flow/flow.h"
+#include "flow/pacer.h"
 
 /* Gaps vary by this share, so that flows of one host do not lock in phase. */
 #define JITTER 0.05
@@ -99,11 +100,11 @@ static double jitter_bytes(struct ccs_flow *f, double bytes)
 	return step;
 }
 
-/* A release that comes late keeps its place in time, by one segment at most. */
+/* A release that comes late keeps its place in time, by one segment or tick at most. */
 void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 {
 	const double bytes = (double)len, now = (double)now_ns;
-	const double kept = gap_ns(f, fmax(f->segment, bytes));
+	const double kept = fmax(gap_ns(f, fmax(f->segment, bytes)), CCS_PACER_TICK_NS);
 
 	f->paced_at_ns = unpaced(f) ? now : fmax(due_ns(f), now - kept);
 	f->paced_bytes = bytes + jitter_bytes(f, bytes);

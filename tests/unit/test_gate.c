@@ -121,6 +121,12 @@ static struct range random_range(void)
 	return (struct range){ seed_below(3) ? most / (double)(1 + seed_below(50)) : most, most };
 }
 
+/* The unit of the bounds: segment, WR, or what a tick takes. */
+static double segment_at(const struct range *r, double wr)
+{
+	return fmax(fmax(4096, wr), r->most * (double)CCS_PACER_TICK_NS / 8e9);
+}
+
 static double random_rate(const struct range *r)
 {
 	return r->least * pow(r->most / r->least, (double)seed_below(1001) / 1000);
@@ -135,7 +141,7 @@ static void never_more_than_the_rate_allows(void **state)
 		const struct range range = random_range();
 		const uint64_t whole = seed_below(2) ? 1 + seed_below(100000) : 0;
 		uint64_t now = 1 + seed_below(1ull << 45);
-		struct bounds b = { .segment = fmax(4096, (double)whole), .at = now,
+		struct bounds b = { .segment = segment_at(&range, (double)whole), .at = now,
 				    .k = range.least < range.most ? 4 : 3 };
 		double rate = random_rate(&range);
 		unsigned released = 0;
@@ -171,7 +177,7 @@ static void no_less_than_the_rate_allows(void **state)
 		const struct range range = random_range();
 		const bool small = seed_below(2);
 		uint64_t now = 1 + seed_below(1ull << 45), due, move;
-		struct bounds b = { .segment = 4096, .at = now, .k = 3 };
+		struct bounds b = { .segment = segment_at(&range, 0), .at = now, .k = 3 };
 		double rate = random_rate(&range);
 		struct ccs_flow f;
 
@@ -226,7 +232,7 @@ static void drive(struct driven *d, uint64_t len, uint64_t now)
 }
 
 /* n flows at that rate each, WRs of len bytes; a thread that does what the helper does. */
-static void rate_is_met(unsigned n, double line_rate, double rate, uint64_t len)
+static void rate_is_met(unsigned n, double line_rate, double rate, double segment, uint64_t len)
 {
 	static struct driven driven[FLOWS];
 	const uint64_t start = 1 + seed_below(1ull << 45);
@@ -235,10 +241,10 @@ static void rate_is_met(unsigned n, double line_rate, double rate, uint64_t len)
 	memset(driven, 0, sizeof(driven));
 	ccs_pacer_init(&wheel, now);
 	for (unsigned i = 0; i < n; i++) {
-		open_flow(&driven[i].flow, line_rate, 0, rate, now);
+		open_flow(&driven[i].flow, line_rate, segment, rate, now);
 		drive(&driven[i], len, now);
 	}
-	end = start + (uint64_t)(8e9 * 500 * driven[0].flow.segment / rate);
+	end = start + (uint64_t)(8e9 * 500 * fmax(driven[0].flow.segment, 16384) / rate);
 	while ((now = ccs_pacer_next(&wheel)) <= end)
 		for (struct ccs_timer *t; (t = ccs_pacer_pop(&wheel, now));)
 			drive((struct driven *)(void *)((char *)t - offsetof(struct driven, timer)),
@@ -263,9 +269,11 @@ static void gate_and_wheel_meet_the_rate(void **state)
 		for (double rate = 10e6; rate < line && rate <= 100e9; rate *= 2.5)
 			for (unsigned i = 0; i < 3; i++)
 				rate_is_met(i == 2 ? 1 + (unsigned)seed_below(FLOWS) : 1, line, rate,
-					    lens[i]);
-	for (unsigned i = 0; i < 3; i++)
-		rate_is_met(1, 100e9, 99.9e9, lens[i]);
+					    0, lens[i]);
+	for (unsigned i = 0; i < 3; i++) {
+		rate_is_met(1, 100e9, 99.9e9, 0, lens[i]);
+		rate_is_met(1, 100e9, 99.9e9, 1024, lens[i]); /* twelve of them a tick */
+	}
 }
 
 /* What was not late before the rate rose is not late by it. */
