@@ -103,10 +103,22 @@ same() {
 	[ "$(wc -l <<< "$output")" -eq 3 ]
 }
 
-@test "more timers than can be meant" {
-	printf '%s\n' t_us,event 1,cnp 9e15,tick > in.csv
-	run2 $ccshim replay -a dcqcn:variant=mlx "${path[@]}" in.csv
-	fault "in.csv:3: column t_us: " "more than 100000000 timers"
+@test "a plug-in's timers without end are a mistake in the time" {
+	command -v cc > /dev/null || skip "no compiler"
+	cat > tick.c <<- 'END'
+		#include <ccshim/cc.h>
+		static void derive(const struct ccs_cc_path *path, double *p) { (void)path, (void)p; }
+		static void on_init(struct ccs_cc *cc) { cc->out.rate = 1e9; cc->out.timer_us = 1; }
+		static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *a) { (void)cc, (void)a; }
+		static void on_timer(struct ccs_cc *cc, double now_us) { cc->out.timer_us = now_us + 1; }
+		const struct ccs_cc_ops ccs_cc_plugin = { .abi = CCS_CC_ABI, .size = sizeof(ccs_cc_plugin),
+			.name = "tick", .doc = "ticks", .derive = derive, .on_init = on_init,
+			.on_ack = on_ack, .on_timer = on_timer };
+	END
+	cc -shared -fPIC -I"$top_srcdir/libshim/include" tick.c -o tick.so
+	cc=./tick.so replay t_us,event 1000000,tick 9e15,tick
+	fault "t.csv:3: column t_us: " "more than 100000000 timers"
+	[ "$(wc -l <<< "$output")" -eq 2 ]
 }
 
 @test "numbers have 17 digits" {
