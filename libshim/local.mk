@@ -4,9 +4,11 @@
 noinst_LTLIBRARIES += libccs-core.la
 libccs_core_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP)
 libccs_core_la_SOURCES = \
+	libshim/base/elf.c libshim/base/elf.h \
 	libshim/base/hist.c libshim/base/hist.h \
 	libshim/base/json.c libshim/base/json.h \
 	libshim/base/nearest.c libshim/base/nearest.h \
+	libshim/base/needed.c libshim/base/needed.h \
 	libshim/base/number.c libshim/base/number.h \
 	libshim/base/portrate.c libshim/base/portrate.h \
 	libshim/base/units.c libshim/base/units.h \
