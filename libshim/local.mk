@@ -48,17 +48,27 @@ pkglib_preloaddir = $(libdir)/ccshim
 pkglib_preload_LTLIBRARIES = libccshim.la
 libccshim_la_SOURCES = \
 	libshim/verbs/complete.c libshim/verbs/context.c libshim/verbs/cq.c \
+	libshim/verbs/direct.c libshim/verbs/dlopen.c \
 	libshim/verbs/event.c libshim/verbs/helper.c libshim/verbs/hooks.c \
-	libshim/verbs/objects.h libshim/verbs/post.c \
+	libshim/verbs/objects.h libshim/verbs/open.c libshim/verbs/post.c \
 	libshim/verbs/ptrmap.c libshim/verbs/ptrmap.h libshim/verbs/qp.c \
 	libshim/verbs/real.c libshim/verbs/real.h libshim/verbs/report.c \
 	libshim/verbs/shadow.c libshim/verbs/shim.c libshim/verbs/shim.h \
 	libshim/verbs/wr.c libshim/verbs/wr.h
 # libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
-# application only dlopens it. Nothing else is linked.
-libccshim_la_LDFLAGS = -module -avoid-version -shared -Wl,--no-as-needed \
+# application only dlopens it. Nothing else is linked. It stays when an application
+# closes it that opened it: contexts point to it.
+libccshim_la_LDFLAGS = -module -avoid-version -shared -Wl,--no-as-needed -Wl,-z,nodelete \
 	-Wl,--version-script=$(top_srcdir)/libshim/libccshim.map -Wl,-z,defs
 libccshim_la_LIBADD = libccs-core.la $(VERBS_LIBS) -lpthread -ldl
 libccshim_la_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 libccshim_la_DEPENDENCIES = libccs-core.la libshim/libccshim.map
 EXTRA_DIST += libshim/libccshim.map
+
+# For applications that take a path to libibverbs: a look-up in it finds our functions
+# first, then those of libibverbs, without a preload.
+install-exec-hook:
+	cd "$(DESTDIR)$(pkglib_preloaddir)" && rm -f libibverbs-ccshim.so && \
+		$(LN_S) libccshim.so libibverbs-ccshim.so
+uninstall-hook:
+	rm -f "$(DESTDIR)$(pkglib_preloaddir)/libibverbs-ccshim.so"

@@ -11,6 +11,7 @@
 #include "runtime/check_cc.h"
 
 static const char *const modes[] = { "off", "observe", "enforce", NULL };
+static const char *const deepbinds[] = { "clear", "keep", NULL };
 static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
 
 /* The member of struct ccs_options and its size. */
@@ -55,6 +56,11 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "Whether WRITE_WITH_IMM requests are split as well: the last segment then "
 		 "carries the immediate data, and the receiver's completion tells the length of "
 		 "that segment only. It needs split." },
+	{ .name = "deepbind", .type = CCS_OPT_ENUM, .def = "clear", .choices = deepbinds,
+	  AT(deepbind),
+	  .doc = "What becomes of RTLD_DEEPBIND where the application opens a module with it "
+		 "that uses libibverbs: without it the module's traffic is controlled (clear). "
+		 "A module that needs it works with keep, uncontrolled." },
 	{ .name = "log_level", .type = CCS_OPT_ENUM, .def = "warn", .choices = levels,
 	  AT(log_level),
 	  .doc = "The least important messages that are still shown." },

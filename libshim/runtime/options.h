@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 enum ccs_mode { CCS_MODE_OFF, CCS_MODE_OBSERVE, CCS_MODE_ENFORCE };
+enum ccs_deepbind { CCS_DEEPBIND_CLEAR, CCS_DEEPBIND_KEEP };
 enum ccs_log_level { CCS_LOG_ERROR, CCS_LOG_WARN, CCS_LOG_INFO, CCS_LOG_DEBUG };
 
 /* Values in force. Numbers of type rate/bytes/time: bit/s, bytes, us; 0 = auto. */
@@ -30,6 +31,7 @@ struct ccs_options {
 	double cap;             /* outstanding data per QP; default auto */
 	bool split;             /* split WRITE and READ at all; default y */
 	bool split_imm;         /* also WRITE_WITH_IMM; default n */
+	int deepbind;           /* enum ccs_deepbind; default clear */
 	int log_level;          /* enum ccs_log_level; default warn */
 	char log_file[256];     /* default "" = stderr */
 	char report[256];       /* JSON summary at exit; default "" = none; %p = pid */

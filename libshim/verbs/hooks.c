@@ -7,15 +7,9 @@
 #include "verbs/real.h"
 #include "verbs/shim.h"
 
-#define HOOK __attribute__((visibility("default")))
-
 HOOK struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
-	struct ibv_context *context = ccs_real()->ibv_open_device(device);
-
-	if (context)
-		ccs_context_attach(context);
-	return context;
+	return ccs_open_device(device);
 }
 
 HOOK struct ibv_context *ibv_import_device(int cmd_fd)

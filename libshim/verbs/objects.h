@@ -25,7 +25,9 @@
 	X(UNKNOWN_CQ, "unknown-cq") \
 	X(SHADOW_CQ, "no-shadow-cq") \
 	X(NO_MEMORY, "no-memory") \
-	X(REFUSED, "device-refused")
+	X(REFUSED, "device-refused") \
+	X(DIRECT, "direct-verbs") \
+	X(BYPASS, "bypassed")
 #define CCS_PASS_MEMBER(id, text) CCS_PASS_##id,
 enum ccs_pass { CCS_PASS_REASONS(CCS_PASS_MEMBER) CCS_PASS_COUNT };
 #undef CCS_PASS_MEMBER
@@ -64,6 +66,7 @@ struct cq {
 	int comp_vector;
 	atomic_int refs;                 /* its owner and each controlled QP */
 	atomic_bool broken;              /* a QP of it is: see qp.broken */
+	atomic_bool direct;              /* its ring is read by direct verbs */
 	atomic_int armed;                /* 1 + solicited_only of a request that no event answered */
 	atomic_uint unacked;             /* of the application's own CQ */
 	atomic_uint async_owed;          /* errors told of a shadow, acknowledged to it already */

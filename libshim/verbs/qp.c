@@ -26,6 +26,8 @@ static bool controllable(const struct ibv_pd *pd, const struct ibv_qp_init_attr 
 		*reason = CCS_PASS_PARENT_DOMAIN;
 	else if (!ctx || !*cq)
 		*reason = CCS_PASS_UNKNOWN_CQ;
+	else if (atomic_load(&(*cq)->direct))
+		*reason = CCS_PASS_DIRECT;
 	else
 		return true;
 	return false;

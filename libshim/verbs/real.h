@@ -8,6 +8,9 @@
  */
 #include <infiniband/verbs.h>
 
+/* A definition that is exported. */
+#define HOOK __attribute__((visibility("default")))
+
 #define CCS_HOOKS(X) \
 	X(ibv_open_device, "IBVERBS_1.1", struct ibv_context *, (struct ibv_device *)) \
 	X(ibv_import_device, "IBVERBS_1.10", struct ibv_context *, (int)) \
@@ -37,5 +40,15 @@ struct ccs_real {
 
 /* Resolved on first use; a function that this libibverbs lacks stays NULL. */
 const struct ccs_real *ccs_real(void);
+
+/* Not our own hook of that name. */
+typedef void *ccs_dlopen(const char *file, int mode);
+ccs_dlopen *ccs_real_dlopen(void);
+
+/*
+ * What the process would call if we were not there: the next definition after ours, else
+ * that of the library, if it is loaded. NULL if there is none. version may be NULL.
+ */
+void *ccs_real_find(const char *library, const char *name, const char *version);
 
 #endif

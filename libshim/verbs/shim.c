@@ -21,6 +21,7 @@ static struct ccs_shim shim = {
 	.parent_domains = CCS_PTRMAP_INIT,
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local bool in_setup;
 static bool ready;
 
 uint64_t ccs_now_ns(void)
@@ -82,6 +83,7 @@ static void begin_trace(void)
 
 static void setup(void)
 {
+	in_setup = true;
 	ccs_options_load(&shim.options, NULL, complain, NULL);
 	ccs_log_setup((enum ccs_log_level)shim.options.log_level, shim.options.log_file);
 	shim.off = shim.options.mode == CCS_MODE_OFF;
@@ -91,6 +93,7 @@ static void setup(void)
 		begin_trace();
 	pthread_atfork(NULL, NULL, fork_child);
 	ready = true;
+	in_setup = false;
 }
 
 /* Not atexit: a process that never used verbs has nothing to say. */
@@ -109,15 +112,25 @@ struct ccs_shim *ccs_shim(void)
 	return &shim;
 }
 
+bool ccs_shim_on(void)
+{
+	return !in_setup && !ccs_shim()->off && !atomic_load(&shim.forked);
+}
+
 static const char *const reasons[] = {
 #define TEXT(id, text) text,
 	CCS_PASS_REASONS(TEXT)
 #undef TEXT
 };
 
-void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp)
+void ccs_shim_count(enum ccs_pass reason)
 {
 	atomic_fetch_add_explicit(&shim.passes[reason], 1, memory_order_relaxed);
+}
+
+void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp)
+{
+	ccs_shim_count(reason);
 	ccs_log(CCS_LOG_INFO, "QP %" PRIu32 " passes uncontrolled: %s", qp ? qp->qp_num : 0,
 		reasons[reason]);
 }

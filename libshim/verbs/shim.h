@@ -19,6 +19,11 @@ struct ccs_shim {
 /* Reads the configuration on first use. Never NULL. */
 struct ccs_shim *ccs_shim(void);
 
+/* Whether anything is to be controlled here. Safe from a plug-in that ccs_shim() loads. */
+bool ccs_shim_on(void);
+
+/* What goes by uncontrolled and is no QP that we know. */
+void ccs_shim_count(enum ccs_pass reason);
 /* A QP goes by uncontrolled: count it, say so at level info. */
 void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp);
 
@@ -31,6 +36,9 @@ struct qp *ccs_registry_find(uint32_t id);
 /* The first QP of that CQ in a slot >= *slot, which moves behind it; NULL at the end. */
 struct qp *ccs_registry_next(const struct cq *cq, uint32_t *slot);
 void ccs_registry_remove(struct qp *qp);
+
+/* open.c */
+struct ibv_context *ccs_open_device(struct ibv_device *device);
 
 /* context.c */
 void ccs_context_attach(struct ibv_context *context);

@@ -88,10 +88,12 @@ static void fill_tables(struct fake_context *c)
 	c->v.context.ops.req_notify_cq = fake_req_notify_cq;
 }
 
-EXPORT struct ibv_context *ibv_open_device(struct ibv_device *d)
+/* What ibv_open_device comes to, as in libibverbs. */
+EXPORT struct ibv_context *verbs_open_device(struct ibv_device *d, void *private_data)
 {
 	struct fake_context *c = calloc(1, sizeof(*c));
 
+	(void)private_data;
 	if (!c || fake_queue_open(&c->async)) {
 		free(c);
 		return NULL;

@@ -7,6 +7,9 @@
 #include "fake.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+/* As libibverbs has it, for itself and its providers. */
+struct ibv_context *verbs_open_device(struct ibv_device *device, void *private_data);
 #define container(ptr, type, member) \
 	((type *)(void *)((char *)(void *)(ptr) - offsetof(type, member)))
 

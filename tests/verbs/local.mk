@@ -45,3 +45,31 @@ tests_verbs_tracing_LDADD = $(verbs_ldadd)
 tests_verbs_traffic_SOURCES = tests/verbs/traffic.c $(rig)
 tests_verbs_traffic_LDADD = $(verbs_ldadd)
 endif
+
+# The ways by which libibverbs is reached. The program itself is linked to none of it.
+if HAVE_BATS
+reach_module = -module -avoid-version -shared -rpath /nowhere
+check_PROGRAMS += tests/verbs/reach
+check_LTLIBRARIES += tests/verbs/fakemlx5.la tests/verbs/reach_direct.la \
+	tests/verbs/reach_linked.la tests/verbs/reach_opening.la
+TESTS += tests/verbs/reach.bats
+EXTRA_DIST += tests/verbs/fakemlx5.map tests/verbs/reach.bats
+
+tests_verbs_reach_SOURCES = tests/verbs/reach.c tests/verbs/reach.h
+tests_verbs_reach_LDADD = -ldl
+tests_verbs_reach_linked_la_SOURCES = tests/verbs/reach_linked.c tests/verbs/reach.h
+tests_verbs_reach_linked_la_LDFLAGS = $(reach_module)
+tests_verbs_reach_linked_la_LIBADD = $(VERBS_LIBS)
+tests_verbs_reach_opening_la_SOURCES = tests/verbs/reach_opening.c tests/verbs/reach.h
+tests_verbs_reach_opening_la_LDFLAGS = $(reach_module) -Wl,-rpath,'$$ORIGIN/only-here'
+tests_verbs_reach_opening_la_LIBADD = -ldl
+tests_verbs_fakemlx5_la_SOURCES = tests/verbs/fakemlx5.c
+tests_verbs_fakemlx5_la_DEPENDENCIES = tests/verbs/fakemlx5.map
+tests_verbs_fakemlx5_la_LDFLAGS = $(reach_module) -Wl,-soname,libmlx5.so.1 \
+	-Wl,--version-script=$(top_srcdir)/tests/verbs/fakemlx5.map
+tests_verbs_reach_direct_la_SOURCES = tests/verbs/reach_direct.c tests/verbs/reach.h
+# libtool drops a plain name of a shared object.
+tests_verbs_reach_direct_la_LDFLAGS = $(reach_module) -Wl,tests/verbs/.libs/fakemlx5.so
+tests_verbs_reach_direct_la_LIBADD = $(VERBS_LIBS)
+tests_verbs_reach_direct_la_DEPENDENCIES = tests/verbs/fakemlx5.la
+endif

@@ -1,0 +1,158 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# However a program gets to libibverbs, its traffic is controlled; or it is counted.
+# libibverbs.so.1 is the fake provider here, found by LD_LIBRARY_PATH.
+
+setup() {
+	for name in ${!CCSHIM_@}; do unset "$name"; done
+	report=$BATS_TEST_TMPDIR/report.json
+	here=$BATS_TEST_TMPDIR
+	built=$top_builddir/tests/verbs/.libs
+	shim=$top_builddir/.libs/libccshim.so
+	ln -s "$top_builddir/.libs/libfakerdma.so" "$here/libibverbs.so.1"
+	ln -s libibverbs.so.1 "$here/libibverbs.so"
+	ln -s "$top_builddir/tests/verbs/.libs/fakemlx5.so" "$here/libmlx5.so.1"
+	export CCSHIM_CONFIG='' CCSHIM_CC=none CCSHIM_SEGMENT=4k CCSHIM_REPORT=$report
+	export ASAN_OPTIONS=detect_leaks=0
+	# A sanitizer's runtime has to come first.
+	sanitizer=$(ldd "$top_builddir/tests/verbs/reach" | awk '/lib[at]san/ { print $3 " " }')
+}
+
+# With the shim preloaded, unless $preload says otherwise.
+reach() {
+	LD_LIBRARY_PATH=$here LD_PRELOAD="$sanitizer${preload-$shim}" \
+		"$top_builddir/tests/verbs/reach" "$@" 2> "$here/errors"
+}
+
+deepbind_works() {
+	[ -z "$sanitizer" ] || skip "sanitizers refuse RTLD_DEEPBIND"
+}
+
+check() {
+	jq -e "$1" "$report" > /dev/null || { echo "not so: $1"; jq . "$report"; return 1; }
+}
+
+controlled() {
+	cat "$here/errors"
+	[ ! -s "$here/errors" ]
+	check '[.qps[].bytes] | sort == [0, 8 * 3 * 4096]'
+	check '[.qps[].segments] | sort == [0, 24]'
+	check '.passes | add == 0'
+}
+
+@test "a program that looks up NCCL's table in libibverbs" {
+	reach nccl
+	controlled
+}
+
+@test "by any name that libibverbs has" {
+	cp "$here/libibverbs.so.1" "$here/libibverbs.so.1.14.44.0"
+	for name in libibverbs.so.1 libibverbs.so.1.14.44.0 "$here/libibverbs.so.1" "$here/libibverbs.so.1.14.44.0"; do
+		rm -f "$report"
+		reach nccl "$name"
+		controlled
+	done
+}
+
+@test "not by a name that it has not, and dlerror tells" {
+	for name in libibverbs.so.9 /nowhere/libibverbs.so.1 libibverbs.so.1x; do
+		! reach module local "$name"
+		[[ $(< "$here/errors") == "$name: cannot open shared object file"* ]]
+	done
+	! reach module noload libnever.so
+	said=$(< "$here/errors")
+	! preload='' reach module noload libnever.so
+	[ "$(< "$here/errors")" = "$said" ]
+	reach module noload libibverbs.so.1
+}
+
+@test "what only bears the name is opened as it is" {
+	mkdir "$here/other"
+	cp "$built/reach_linked.so" "$here/other/libibverbs.so"
+	reach module local "$here/other/libibverbs.so" reach_module
+	controlled
+}
+
+@test "modules that are linked to libibverbs" {
+	for flags in local global; do
+		rm -f "$report"
+		reach module $flags "$built/reach_linked.so" reach_module
+		controlled
+	done
+}
+
+@test "modules with RTLD_DEEPBIND" {
+	deepbind_works
+	for module in reach_linked reach_opening; do
+		rm -f "$report"
+		reach module local,deepbind "$built/$module.so" reach_module
+		controlled
+	done
+	# As a library's name, found by the way that the linker goes.
+	ln -s "$built/reach_linked.so" "$here/libreach.so"
+	rm "$report"
+	reach module local,deepbind libreach.so reach_module
+	controlled
+}
+
+@test "deepbind=keep lets such a module pass: counted, said once" {
+	deepbind_works
+	for module in reach_linked reach_opening; do
+		rm -f "$report"
+		CCSHIM_DEEPBIND=keep reach module local,deepbind "$built/$module.so" reach_module
+		check '.qps == [] and .passes.bypassed == 1'
+		[ "$(grep -c . "$here/errors")" -eq 1 ]
+		grep -F "warn: fake0 was opened past the shim" "$here/errors"
+	done
+}
+
+@test "RTLD_DEEPBIND stays with modules that have nothing to do with libibverbs" {
+	deepbind_works
+	CCSHIM_LOG_LEVEL=info reach module local,deepbind libm.so.6
+	[ ! -s "$here/errors" ]
+	CCSHIM_LOG_LEVEL=info reach module local,deepbind "$built/reach_linked.so"
+	grep -F "reach_linked.so is opened without RTLD_DEEPBIND" "$here/errors"
+}
+
+@test "the real dlopen sees who calls: a module's RUNPATH holds" {
+	[ -z "$sanitizer" ] || skip "a sanitizer's own dlopen hides who calls"
+	mkdir "$here/only-here"
+	cp "$built/reach_opening.so" "$here/"
+	cp "$built/fakemlx5.so" "$here/only-here/libonlyhere.so"
+	preload='' reach module local "$here/reach_opening.so" reach_own
+	reach module local "$here/reach_opening.so" reach_own
+}
+
+@test "without the preload, by a path to the library itself" {
+	ln -s "$shim" "$here/libibverbs-ccshim.so"
+	for preload in '' "$top_builddir/.libs/libfakerdma.so" "$shim"; do
+		rm -f "$report"
+		reach nccl "$here/libibverbs-ccshim.so"
+		controlled
+	done
+}
+
+@test "mode off leaves all that alone" {
+	export CCSHIM_MODE=off
+	CCSHIM_LOG_LEVEL=info reach nccl libibverbs.so.1
+	[ ! -s "$here/errors" ]
+	check '.qps == [] and (.passes | add == 0)'
+}
+
+@test "direct verbs are called as they are, counted, and said once" {
+	reach module local "$built/reach_direct.so" reach_module
+	check '.passes["direct-verbs"] == 5'
+	check '.qps == []'
+	[ "$(grep -c . "$here/errors")" -eq 1 ]
+	grep -F "warn: mlx5dv_create_qp: what is posted by direct verbs passes" "$here/errors"
+	preload='' reach module local "$built/reach_direct.so" reach_module
+	CCSHIM_MODE=off reach module local "$built/reach_direct.so" reach_module
+	[ ! -s "$here/errors" ]
+}
+
+@test "nobody is made to believe that there is a libmlx5" {
+	reach visible mlx5dv_create_qp mlx5dv_init_obj mlx5dv_devx_obj_create \
+		efadv_create_qp_ex efadv_create_driver_qp ibv_open_device > "$here/out"
+	[ "$(grep -c ' no$' "$here/out")" -eq 5 ]
+	grep -x "ibv_open_device yes" "$here/out"
+}

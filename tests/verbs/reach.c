@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A program that is not linked to libibverbs, and gets to it all the same. See reach.bats. */
+#include "reach.h"
+
+#include <string.h>
+
+/* Status 1: something went wrong, and stderr has it. */
+static int nccl(char **words)
+{
+	struct reach_verbs verbs;
+	void *handle = NULL;
+
+	if (words[0] ? reach_look_up(&verbs, words[0], &handle) : reach_as_nccl(&verbs, &handle)) {
+		fprintf(stderr, "%s\n", handle ? "incomplete" : dlerror());
+		return 1;
+	}
+	return reach_traffic(&verbs, handle) ? 1 : 0;
+}
+
+static int flags_of(const char *words)
+{
+	static const struct { const char *word; int flag; } known[] = {
+		{ "global", RTLD_GLOBAL }, { "deepbind", RTLD_DEEPBIND }, { "noload", RTLD_NOLOAD },
+	};
+	int flags = RTLD_NOW;
+
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strstr(words, known[i].word))
+			flags |= known[i].flag;
+	return flags;
+}
+
+/* FLAGS FILE [FUNCTION]: open it, and call that in it. */
+static int module(char **words)
+{
+	void *handle = dlopen(words[1], flags_of(words[0]));
+	int (*function)(void);
+
+	if (!handle) {
+		const char *error = dlerror();
+
+		fprintf(stderr, "%s\n", error ? error : "not loaded");
+		return 1;
+	}
+	if (dlerror()) {
+		fprintf(stderr, "an error is left\n");
+		return 1;
+	}
+	if (!words[2])
+		return 0;
+	*(void **)&function = dlsym(handle, words[2]);
+	return function && function() == 0 ? 0 : 1;
+}
+
+/* Whether these can be looked up without a handle: one line each. */
+static int visible(char **words)
+{
+	for (; *words; words++)
+		printf("%s %s\n", *words, dlsym(RTLD_DEFAULT, *words) ? "yes" : "no");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "nccl") == 0)
+		return nccl(argv + 2);
+	if (argc > 3 && strcmp(argv[1], "module") == 0)
+		return module(argv + 2);
+	if (argc > 1 && strcmp(argv[1], "visible") == 0)
+		return visible(argv + 2);
+	return 2;
+}
