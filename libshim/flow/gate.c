@@ -3,8 +3,8 @@
  * The gate: a window on what is outstanding, and pacing at the algorithm's rate.
  *
  * Pacing guarantee, a segment being f->segment, the largest WR that is not split, or
- * what leaves in a tick of the wheel at that rate, whichever is longest. Over any interval in which the rate is at most R, and R is
- * below the line rate,
+ * what leaves in a tick of the wheel at that rate, whichever is longest. Over any
+ * interval in which the rate is at most R, and R is below the line rate,
  *
  *	bytes released <= R * interval + 3 segments (4 if the rate rises)
  *
@@ -63,10 +63,12 @@ void ccs_gate_init(struct ccs_flow *f, uint64_t now_ns)
  */
 void ccs_gate_follow(struct ccs_flow *f, uint64_t now_ns)
 {
-	const double rate = paced_rate(f), due = fmin(due_ns(f), (double)now_ns);
+	const double rate = paced_rate(f);
+	double due;
 
 	if (rate == f->gate_rate)
 		return;
+	due = fmin(due_ns(f), (double)now_ns);
 	f->gate_rate = rate;
 	f->paced_at_ns += fmax(due - due_ns(f), 0);
 }

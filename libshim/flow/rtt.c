@@ -248,9 +248,10 @@ static void record(struct ccs_flow *f, double rtt_us)
 /*
  * The completion lies between the last look at an empty queue and this one.
  *
- * For the path to be learnt, the RTT must be known to within its half: measured
- * against the sample itself, so that also who polls rarely learns what his path is
- * like. Samples of an owner who was away for long are mostly his absence.
+ * For the path to be learnt, the RTT must be known to within its half or the base
+ * RTT's: measured against the sample itself, so that also who polls rarely learns
+ * what his path is like, whatever was assumed of it. Samples of an owner who was
+ * away for long are mostly his absence.
  *
  * The algorithm is told the late end if that is within half of a base RTT. Else
  * congestion cannot be told from an application that polls rarely, and the early
@@ -261,8 +262,8 @@ static double measure(struct ccs_flow *f, const struct ccs_seg *seg, const struc
 {
 	const double base_us = f->cc.path.base_rtt_us;
 	const double span_us = (double)(done->latest_ns - done->earliest_ns) / 1e3;
-	const bool known = span_us <= 0.5 * since_us(seg, done->latest_ns);
-	double late_us = since_us(seg, done->latest_ns), rtt_us = late_us;
+	double late_us = since_us(seg, done->latest_ns), rtt_us;
+	const bool known = span_us <= 0.5 * fmax(late_us, base_us);
 
 	if (seg->flags & CCS_WR_RECV)
 		late_us = without_rnr(f, late_us);
