@@ -22,8 +22,9 @@ static const char usage[] =
 	"Measure what the engine costs, per event: the best of 7 rounds; with --quick one\n"
 	"round of a twentieth.\n"
 	"\n"
-	"  on_ack    one completion told to an algorithm, its timers included; the row of\n"
-	"            'none' is what the measurement itself costs\n"
+	"  on_ack    one completion told to an algorithm, its timers included, and for one that\n"
+	"            hears of them a send each and a CNP every 64; the row of 'none' is what\n"
+	"            the measurement itself costs\n"
 	"  gate      the window's and the pacer's decision on a segment, and its charge\n"
 	"  flow      a segment accepted, released, completed, its RTT told to the algorithm\n"
 	"  pacer     the next flow taken from the timing wheel and set anew; 'scattered' are\n"
@@ -136,13 +137,18 @@ static void make_acks(struct acks *a, const struct ccs_cc_spec *spec)
 static void run_acks(void *arg, unsigned n)
 {
 	struct acks *a = arg;
+	const struct ccs_cc_ops *ops = a->cc.ops;
 
 	while (n--) {
 		const unsigned i = a->at++ % ACKS;
 		struct ccs_cc_ack *ack = &a->ack[i];
 
 		ccs_cc_advance(&a->cc, ack->now_us);
-		a->cc.ops->on_ack(&a->cc, ack);
+		if (ops->on_send)
+			ops->on_send(&a->cc, ack->now_us, ack->bytes);
+		if (i == 0 && ops->on_cnp)
+			ops->on_cnp(&a->cc, ack->now_us);
+		ops->on_ack(&a->cc, ack);
 		ack->now_us += TURN_US;
 		ack->ack_seq += TURN_BYTES;
 		ack->snd_nxt += TURN_BYTES;
