@@ -187,6 +187,8 @@ int fake_poll_cq(struct ibv_cq *ib, int n, struct ibv_wc *wc)
 		got = -1;
 	pthread_mutex_unlock(&fake_lock);
 	pthread_mutex_unlock(&cq->session);
+	if (!got)
+		fake_idle();
 	return got;
 }
 

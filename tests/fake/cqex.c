@@ -35,8 +35,10 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 		return EINVAL;
 	pthread_mutex_lock(&cq_of(ex)->session);
 	rc = next_poll(ex);
-	if (rc)
+	if (rc) {
 		pthread_mutex_unlock(&cq_of(ex)->session);
+		fake_idle();
+	}
 	return rc;
 }
 

@@ -105,9 +105,16 @@ EXPORT struct ibv_context *verbs_open_device(struct ibv_device *d, void *private
 	c->v.context.num_comp_vectors = 4;
 	pthread_mutex_init(&c->v.context.mutex, NULL);
 	pthread_mutex_lock(&fake_lock);
-	fake_count.contexts++;
+	errno = fake_remote_open();
+	if (!errno) {
+		fake_count.contexts++;
+		pthread_mutex_unlock(&fake_lock);
+		return &c->v.context;
+	}
+	fake_queue_close(&c->async);
 	pthread_mutex_unlock(&fake_lock);
-	return &c->v.context;
+	free(c);
+	return NULL;
 }
 
 EXPORT int ibv_close_device(struct ibv_context *context)

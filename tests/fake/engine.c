@@ -11,7 +11,7 @@
 static bool held;
 static double latency_ns, rate;
 static uint64_t link_free_ns, orders;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool started;                     /* the thread */
 
 uint64_t fake_now_ns(void)
 {
@@ -21,19 +21,45 @@ uint64_t fake_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-void fake_due(struct fake_wqe *wqe)
+/* The port at the other end, by its GID: that of fake0 ends in 1. */
+static unsigned far_port(const struct fake_qp *qp, const struct fake_wqe *wqe)
+{
+	const struct ibv_ah_attr *av = qp->ib.qp_type == IBV_QPT_UD ? &wqe->av
+								    : &qp->attr.ah_attr;
+
+	return (unsigned)(av->grh.dgid.raw[15] - 1);
+}
+
+/* When the last byte is through. */
+static uint64_t sent_ns(const struct fake_qp *qp, const struct fake_wqe *wqe)
+{
+	union ibv_gid own;
+	unsigned near, far;
+
+	if (!fake_qp_base()) { /* no wire: one link for all */
+		if (link_free_ns < fake_now_ns())
+			link_free_ns = fake_now_ns();
+		return link_free_ns += (uint64_t)(8e9 * (double)wqe->length / rate);
+	}
+	ibv_query_gid(qp->ib.context, 1, 0, &own);
+	near = (unsigned)(own.raw[15] - 1);
+	far = far_port(qp, wqe);
+	return wqe->wr.opcode == IBV_WR_RDMA_READ ? wire_reserve(far, near, wqe->length, rate)
+						  : wire_reserve(near, far, wqe->length, rate);
+}
+
+void fake_due(struct fake_qp *qp, struct fake_wqe *wqe)
 {
 	wqe->order = orders++;
 	if (latency_ns <= 0 && rate <= 0)
 		return;
-	wqe->due_ns = fake_now_ns();
-	if (rate > 0) {
-		if (link_free_ns < wqe->due_ns)
-			link_free_ns = wqe->due_ns;
-		link_free_ns += (uint64_t)(8e9 * (double)wqe->length / rate);
-		wqe->due_ns = link_free_ns;
-	}
-	wqe->due_ns += (uint64_t)latency_ns;
+	wqe->due_ns = (rate > 0 ? sent_ns(qp, wqe) : fake_now_ns()) + (uint64_t)latency_ns;
+	pthread_cond_broadcast(&fake_changed);
+}
+
+void fake_put_off(struct fake_wqe *wqe, uint64_t ns)
+{
+	wqe->due_ns = fake_now_ns() + ns;
 	pthread_cond_broadcast(&fake_changed);
 }
 
@@ -42,7 +68,7 @@ static struct fake_wqe *head_of(struct fake_qp *qp)
 {
 	const enum ibv_qp_state state = qp->ib.state;
 
-	if (qp->sq_next == qp->sq_head)
+	if (qp->sq_next == qp->sq_head || qp->in_flight)
 		return NULL;
 	if (state != IBV_QPS_RTS && state != IBV_QPS_ERR &&
 	    !(state == IBV_QPS_SQD && qp->sq_next < qp->sq_stop))
@@ -95,8 +121,25 @@ void fake_run(void)
 {
 	uint64_t due;
 
+	fake_remote_progress();
 	if (!held)
 		run(UINT32_MAX, false, &due);
+}
+
+/* Until something is due, or for a millisecond: more may have come. */
+static void nap(uint64_t due)
+{
+	const uint64_t now = fake_now_ns(), most = 1000000, least = 20000;
+	const uint64_t left = due > now ? due - now : 0;
+	struct timespec ts; /* fake_changed has the default clock */
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	ts.tv_nsec += (long)(left < least ? least : left > most ? most : left);
+	if (ts.tv_nsec >= 1000000000) {
+		ts.tv_nsec -= 1000000000;
+		ts.tv_sec++;
+	}
+	pthread_cond_timedwait(&fake_changed, &fake_lock, &ts);
 }
 
 static void *work(void *arg)
@@ -106,33 +149,22 @@ static void *work(void *arg)
 	(void)arg;
 	pthread_mutex_lock(&fake_lock);
 	for (;;) {
-		struct timespec ts;
-
 		due = UINT64_MAX;
+		fake_remote_progress();
 		if (!held)
 			run(UINT32_MAX, false, &due);
-		if (due == UINT64_MAX) {
+		if (due == UINT64_MAX)
 			pthread_cond_wait(&fake_changed, &fake_lock);
-			continue;
-		}
-		/* fake_changed has the default clock, so a short relative nap will do */
-		clock_gettime(CLOCK_REALTIME, &ts);
-		ts.tv_nsec += 20000;
-		if (ts.tv_nsec >= 1000000000) {
-			ts.tv_nsec -= 1000000000;
-			ts.tv_sec++;
-		}
-		pthread_cond_timedwait(&fake_changed, &fake_lock, &ts);
+		else
+			nap(due);
 	}
 	return NULL;
 }
 
-static void start_thread(void)
+void fake_engine_start(void)
 {
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, work, NULL) == 0)
-		pthread_detach(thread);
+	if (!started)
+		started = fake_thread(work) == 0;
 }
 
 void fake_link(double latency_us, double bits_per_second)
@@ -140,9 +172,9 @@ void fake_link(double latency_us, double bits_per_second)
 	pthread_mutex_lock(&fake_lock);
 	latency_ns = 1e3 * latency_us;
 	rate = bits_per_second;
-	pthread_mutex_unlock(&fake_lock);
 	if (latency_us > 0 || bits_per_second > 0)
-		pthread_once(&once, start_thread);
+		fake_engine_start();
+	pthread_mutex_unlock(&fake_lock);
 }
 
 static void lock(void)
@@ -155,12 +187,20 @@ static void unlock(void)
 	pthread_mutex_unlock(&fake_lock);
 }
 
+/* A child has none of our threads, and is another process on the wire. */
+static void forked(void)
+{
+	started = false;
+	fake_wire_forked();
+	pthread_mutex_unlock(&fake_lock);
+}
+
 static void __attribute__((constructor)) from_environment(void)
 {
 	const char *latency = getenv("FAKERDMA_LATENCY_US"), *bits = getenv("FAKERDMA_RATE");
 
 	/* The thread may hold the lock at a fork, and the child has no thread to give it back. */
-	pthread_atfork(lock, unlock, unlock);
+	pthread_atfork(lock, unlock, forked);
 	if (latency || bits)
 		fake_link(latency ? atof(latency) : 0, bits ? atof(bits) : 0);
 }

@@ -3,9 +3,10 @@
 check_LTLIBRARIES += libfakerdma.la
 libfakerdma_la_SOURCES = tests/fake/ah.c tests/fake/clock.c tests/fake/cq.c tests/fake/cqex.c \
 	tests/fake/device.c tests/fake/engine.c tests/fake/event.c tests/fake/fake.h \
-	tests/fake/fault.c tests/fake/memory.c tests/fake/open.c tests/fake/post.c tests/fake/priv.h \
-	tests/fake/qp.c tests/fake/recv.c tests/fake/requester.c tests/fake/responder.c \
-	tests/fake/seen.c tests/fake/window.c tests/fake/wr.c
+	tests/fake/fault.c tests/fake/memory.c tests/fake/open.c tests/fake/post.c \
+	tests/fake/priv.h tests/fake/qp.c tests/fake/recv.c tests/fake/remote.c tests/fake/requester.c \
+	tests/fake/responder.c tests/fake/seen.c tests/fake/window.c tests/fake/wire.c \
+	tests/fake/wire.h tests/fake/wr.c
 # An rpath makes libtool build a convenience library as a shared object.
 libfakerdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nonexistent \
 	-Wl,--version-script=$(top_srcdir)/tests/fake/fake.map -Wl,-z,defs

@@ -82,7 +82,7 @@ struct fake_wqe *fake_enqueue(struct fake_qp *qp, const struct ibv_send_wr *wr)
 		copy_inline(wqe);
 	if (qp->ib.qp_type == IBV_QPT_UD)
 		wqe->av = container(wr->wr.ud.ah, struct fake_ah, ib)->attr;
-	fake_due(wqe);
+	fake_due(qp, wqe);
 	fake_see(qp, wqe);
 	return wqe;
 }

@@ -110,10 +110,13 @@ struct fake_qp {
 	struct fake_wqe *sq;             /* [tail, next) carried out, [next, head) pending */
 	uint64_t sq_tail, sq_next, sq_head;
 	uint64_t sq_stop;                /* SQD: nothing from here on */
+	uint64_t offset;                 /* of sq_next's next piece */
+	bool in_flight;                  /* and it is on the wire */
+	uint8_t retries, rnr_retries;    /* of it, so far */
 	struct fake_rq own, *rq;         /* rq: own, or an SRQ's */
 	struct fake_rqe taken;           /* of rq, for the message that is coming in */
 	bool has_taken;
-	unsigned async_given;
+	unsigned place, async_given;
 };
 
 struct fake_mr {
@@ -153,7 +156,7 @@ struct fake_request {
 enum { PIECE = 1 << 18, MAX_DATAGRAM = 4096, GRH = 40 };
 
 /* Besides the status of a completion, what a responder may answer. */
-enum { ANSWER_NOT_READY = 0x100, ANSWER_NO_PEER };
+enum { ANSWER_NOT_READY = 0x100, ANSWER_NO_PEER, ANSWER_DEAD, ANSWER_NO_ROOM, ANSWER_LATER };
 
 /* event.c */
 int fake_queue_open(struct fake_queue *q);
@@ -209,10 +212,28 @@ void fake_srq_table(struct fake_context *c);
 
 /* engine.c */
 uint64_t fake_now_ns(void);
-void fake_due(struct fake_wqe *wqe);
+void fake_due(struct fake_qp *qp, struct fake_wqe *wqe);
+void fake_put_off(struct fake_wqe *wqe, uint64_t ns);
 void fake_run(void);
+void fake_engine_start(void);
 
-/* requester.c: false if the peer is not ready to receive. */
+/* remote.c, wire.c: other processes. */
+int fake_remote_open(void); /* with fake_lock held, as all of these */
+bool fake_is_remote(uint32_t qp_num);
+uint32_t fake_qp_base(void);
+/* ANSWER_LATER: it comes by fake_answered(). */
+int fake_remote_ask(struct fake_qp *qp, struct fake_wqe *wqe, const struct fake_request *req);
+void fake_remote_forget(struct fake_qp *qp);
+void fake_remote_progress(void);
+void fake_wire_forked(void);
+void fake_idle(void); /* without the lock: a poll found nothing */
+uint64_t wire_reserve(unsigned from, unsigned to, uint64_t bytes, double rate);
+int fake_thread(void *(*main)(void *)); /* detached, signals blocked */
+
+/* requester.c */
+void fake_answered(struct fake_qp *qp, int answer, unsigned char *data);
+void fake_move_out(struct fake_wqe *wqe, const struct fake_request *req, unsigned char *data);
+/* False: the peer is not ready to receive. */
 bool fake_carry_out(struct fake_qp *qp, struct fake_wqe *wqe);
 void fake_complete_send(struct fake_qp *qp, const struct fake_wqe *wqe, enum ibv_wc_status status);
 void fake_flush(struct fake_qp *qp);

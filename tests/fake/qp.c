@@ -26,19 +26,19 @@ struct fake_qp *fake_qp_at(unsigned i)
 
 struct fake_qp *fake_qp_by_num(uint32_t num)
 {
-	return num >= FIRST_NUM ? fake_qp_at(num - FIRST_NUM) : NULL;
+	return fake_qp_at(num - FIRST_NUM - fake_qp_base());
 }
 
 /* The lowest free number, so that numbers are used again at once. */
 static uint32_t pick_num(void)
 {
-	const uint32_t wanted = fake_wanted_qp_num();
+	const uint32_t first = fake_qp_base() + FIRST_NUM, wanted = fake_wanted_qp_num();
 
-	if (wanted >= FIRST_NUM && wanted < FIRST_NUM + MAX_QPS && !fake_qp_by_num(wanted))
+	if (wanted - first < MAX_QPS && !fake_qp_by_num(wanted))
 		return wanted;
 	for (unsigned i = 0; i < MAX_QPS; i++)
 		if (!table[i])
-			return FIRST_NUM + i;
+			return first + i;
 	return 0;
 }
 
@@ -78,7 +78,7 @@ static struct fake_qp *allocate(const struct ibv_qp_init_attr *attr)
 static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
 			      const uint64_t *send_ops)
 {
-	const uint32_t num = pick_num();
+	const uint32_t num = pick_num(), i = num - FIRST_NUM - fake_qp_base();
 	struct fake_qp *qp;
 
 	if (!num || !acceptable(attr)) {
@@ -103,9 +103,10 @@ static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *
 		release(qp);
 		return NULL;
 	}
-	table[num - FIRST_NUM] = qp;
-	if (end < num - FIRST_NUM + 1)
-		end = num - FIRST_NUM + 1;
+	table[i] = qp;
+	qp->place = i;
+	if (end < i + 1)
+		end = i + 1;
 	cq_of(attr->send_cq)->qps++;
 	cq_of(attr->recv_cq)->qps++;
 	if (attr->srq)
@@ -237,6 +238,7 @@ static void enter(struct fake_qp *qp, enum ibv_qp_state state)
 		qp->sq_tail = qp->sq_next = qp->sq_head;
 		qp->own.tail = qp->own.head;
 		qp->has_taken = false;
+		fake_remote_forget(qp);
 		fake_cq_forget(cq_of(qp->init.send_cq), qp);
 	} else if (state == IBV_QPS_ERR && old != IBV_QPS_ERR) {
 		fake_qp_to_err(qp);
@@ -313,7 +315,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 	cq_of(qp->init.recv_cq)->qps--;
 	if (ib->srq)
 		srq_of(ib->srq)->qps--;
-	table[ib->qp_num - FIRST_NUM] = NULL;
+	table[qp->place] = NULL;
 	while (end && !table[end - 1])
 		end--;
 	fake_count.qps--;

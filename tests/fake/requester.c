@@ -6,6 +6,8 @@
 
 #define cq_of(ib_) container(ib_, struct fake_cq, ib)
 
+enum { RNR_NS = 200000, NO_ROOM_NS = 50000, MAX_TIMEOUT_NS = 100000000 };
+
 static enum ibv_wc_opcode wc_opcode(enum ibv_wr_opcode op)
 {
 	switch (op) {
@@ -51,6 +53,7 @@ void fake_complete_send(struct fake_qp *qp, const struct fake_wqe *wqe, enum ibv
 /* Everything that has not been carried out comes back, asked for or not. */
 void fake_flush(struct fake_qp *qp)
 {
+	fake_remote_forget(qp);
 	while (qp->sq_next < qp->sq_head)
 		fake_complete_send(qp, &qp->sq[qp->sq_next % qp->init.cap.max_send_wr],
 				   IBV_WC_WR_FLUSH_ERR);
@@ -115,14 +118,18 @@ static struct fake_request request(const struct fake_qp *qp, const struct fake_w
 	return req;
 }
 
-/* Between a WQE's own memory and a piece. */
-static void move_piece(struct fake_wqe *wqe, const struct fake_request *req, unsigned char *data)
+static void move_piece(struct fake_wqe *wqe, const struct fake_request *req, unsigned char *data,
+		       bool out)
 {
-	const bool back = brings_data_back(req->opcode);
+	if (brings_data_back(req->opcode) != out)
+		fake_move(wqe->sge, wqe->wr.num_sge,
+			  wqe->wr.send_flags & IBV_SEND_INLINE ? wqe->data : NULL, req->offset,
+			  data, req->piece, out);
+}
 
-	fake_move(wqe->sge, wqe->wr.num_sge,
-		  wqe->wr.send_flags & IBV_SEND_INLINE ? wqe->data : NULL, req->offset, data,
-		  req->piece, !back);
+void fake_move_out(struct fake_wqe *wqe, const struct fake_request *req, unsigned char *data)
+{
+	move_piece(wqe, req, data, true);
 }
 
 /* The peer is a QP of this process. */
@@ -135,27 +142,24 @@ static int exchange(const struct fake_qp *qp, struct fake_wqe *wqe)
 		const struct fake_request req = request(qp, wqe, offset);
 		int answer;
 
-		if (!brings_data_back(req.opcode))
-			move_piece(wqe, &req, data);
+		move_piece(wqe, &req, data, true);
 		answer = fake_respond(&req, data);
 		if (answer)
 			return answer;
-		if (brings_data_back(req.opcode))
-			move_piece(wqe, &req, data);
+		move_piece(wqe, &req, data, false);
 		offset += req.piece;
 	} while (offset < wqe->length);
 	return IBV_WC_SUCCESS;
 }
 
-/* Nobody tells the sender of an unreliable QP what became of it. */
-static int answer_for(const struct fake_qp *qp, int answer)
+static int ask(struct fake_qp *qp, struct fake_wqe *wqe)
 {
-	if (qp->ib.qp_type != IBV_QPT_RC)
-		return IBV_WC_SUCCESS;
-	return answer == ANSWER_NO_PEER ? IBV_WC_RETRY_EXC_ERR : answer;
+	const struct fake_request req = request(qp, wqe, qp->offset);
+
+	return fake_is_remote(req.dst_qp) ? fake_remote_ask(qp, wqe, &req) : exchange(qp, wqe);
 }
 
-static int perform(const struct fake_qp *qp, struct fake_wqe *wqe)
+static int perform(struct fake_qp *qp, struct fake_wqe *wqe)
 {
 	switch (wqe->wr.opcode) {
 	case IBV_WR_LOCAL_INV:
@@ -171,12 +175,63 @@ static int perform(const struct fake_qp *qp, struct fake_wqe *wqe)
 		return IBV_WC_LOC_PROT_ERR;
 	if (qp->ib.qp_type == IBV_QPT_UD && wqe->length > MAX_DATAGRAM)
 		return IBV_WC_LOC_LEN_ERR;
-	return answer_for(qp, exchange(qp, wqe));
+	return ask(qp, wqe);
+}
+
+static void finish(struct fake_qp *qp, struct fake_wqe *wqe, int answer)
+{
+	qp->offset = 0;
+	qp->retries = qp->rnr_retries = 0;
+	if (answer == ANSWER_NO_PEER || answer == ANSWER_DEAD)
+		answer = IBV_WC_RETRY_EXC_ERR;
+	/* nobody tells the sender on an unreliable QP what became of it */
+	if (qp->ib.qp_type != IBV_QPT_RC && (answer == IBV_WC_RETRY_EXC_ERR ||
+					     answer == ANSWER_NOT_READY))
+		answer = IBV_WC_SUCCESS;
+	fake_complete_send(qp, wqe, (enum ibv_wc_status)answer);
+	if (answer)
+		fake_qp_to_err(qp);
+}
+
+/* Another process had no receive, or no such QP in the right state: again, perhaps. */
+static bool put_off(struct fake_qp *qp, struct fake_wqe *wqe, int answer)
+{
+	const struct ibv_qp_attr *a = &qp->attr;
+
+	if (answer == ANSWER_NOT_READY) {
+		if (a->rnr_retry != 7 && qp->rnr_retries++ == a->rnr_retry)
+			return false;
+		fake_put_off(wqe, RNR_NS);
+		return true;
+	}
+	if (a->timeout && qp->retries++ == a->retry_cnt)
+		return false;
+	fake_put_off(wqe, a->timeout && a->timeout < 16 ? 4096ull << a->timeout : MAX_TIMEOUT_NS);
+	return true;
+}
+
+void fake_answered(struct fake_qp *qp, int answer, unsigned char *data)
+{
+	struct fake_wqe *wqe = &qp->sq[qp->sq_next % qp->init.cap.max_send_wr];
+	const struct fake_request req = request(qp, wqe, qp->offset);
+
+	if (qp->ib.qp_type == IBV_QPT_RC &&
+	    (answer == ANSWER_NOT_READY || answer == ANSWER_NO_PEER) && put_off(qp, wqe, answer))
+		return;
+	if (answer == ANSWER_NOT_READY && qp->ib.qp_type == IBV_QPT_RC)
+		answer = IBV_WC_RNR_RETRY_EXC_ERR;
+	if (!answer) {
+		move_piece(wqe, &req, data, false);
+		qp->offset += req.piece;
+		qp->retries = qp->rnr_retries = 0;
+	}
+	if (answer || qp->offset == wqe->length)
+		finish(qp, wqe, answer);
 }
 
 bool fake_carry_out(struct fake_qp *qp, struct fake_wqe *wqe)
 {
-	int status = 0;
+	int answer = 0;
 
 	if (qp->ib.state == IBV_QPS_ERR) {
 		fake_complete_send(qp, wqe, IBV_WC_WR_FLUSH_ERR);
@@ -184,14 +239,15 @@ bool fake_carry_out(struct fake_qp *qp, struct fake_wqe *wqe)
 	}
 	if (!wqe->begun) {
 		wqe->begun = true;
-		status = fake_fault(FAULT_CQE);
+		answer = fake_fault(FAULT_CQE);
 	}
-	if (!status)
-		status = perform(qp, wqe);
-	if (status == ANSWER_NOT_READY)
+	if (!answer)
+		answer = perform(qp, wqe);
+	if (answer == ANSWER_NO_ROOM)
+		fake_put_off(wqe, NO_ROOM_NS);
+	else if (answer == ANSWER_NOT_READY && qp->ib.qp_type == IBV_QPT_RC)
 		return false; /* retried for ever */
-	fake_complete_send(qp, wqe, (enum ibv_wc_status)status);
-	if (status)
-		fake_qp_to_err(qp);
+	else if (answer != ANSWER_LATER)
+		finish(qp, wqe, answer);
 	return true;
 }

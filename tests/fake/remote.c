@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Requests to QPs of other processes, and theirs to ours. A QP has one piece of one
+ * message on its way, so its order is plain; QPs do not wait for each other.
+ */
+#include <sched.h>
+#include <signal.h>
+
+#include "wire.h"
+
+/* What we wait for; its block is ours again when the answer comes, or never will. */
+static struct flight {
+	bool busy, doubtful;
+	struct fake_qp *qp;              /* NULL: it has lost interest */
+	uint32_t slot, serial;
+} flight[WIRE_BLOCKS];
+
+bool fake_is_remote(uint32_t qp_num)
+{
+	return wire_slot() && qp_num >> WIRE_SLOT_SHIFT != wire_slot();
+}
+
+uint32_t fake_qp_base(void)
+{
+	return wire_slot() << WIRE_SLOT_SHIFT;
+}
+
+/* Who polls in vain may well be in the way of the process that it waits for. */
+void fake_idle(void)
+{
+	if (wire_on())
+		sched_yield();
+}
+
+static struct flight *free_flight(void)
+{
+	for (int i = 0; i < WIRE_BLOCKS; i++)
+		if (!flight[i].busy)
+			return &flight[i];
+	return NULL;
+}
+
+int fake_remote_ask(struct fake_qp *qp, struct fake_wqe *wqe, const struct fake_request *req)
+{
+	const uint32_t slot = req->dst_qp >> WIRE_SLOT_SHIFT;
+	struct wire_file *peer = wire_of(slot);
+	struct flight *f = free_flight();
+	struct wire_msg msg = { .kind = WIRE_REQUEST, .from = wire_slot(), .req = *req };
+
+	if (!peer)
+		return ANSWER_DEAD;
+	if (!f)
+		return ANSWER_NO_ROOM;
+	msg.block = (uint32_t)(f - flight);
+	msg.serial = f->serial + 1;
+	fake_move_out(wqe, req, wire_block(wire_own(), msg.block));
+	if (!wire_push(peer, &msg))
+		return ANSWER_NO_ROOM;
+	*f = (struct flight){ .busy = true, .qp = qp, .slot = slot, .serial = msg.serial };
+	qp->in_flight = true;
+	return ANSWER_LATER;
+}
+
+void fake_remote_forget(struct fake_qp *qp)
+{
+	qp->in_flight = false;
+	qp->offset = 0;
+	for (int i = 0; i < WIRE_BLOCKS; i++)
+		if (flight[i].qp == qp)
+			flight[i].qp = NULL;
+}
+
+static void land(struct flight *f, int answer)
+{
+	struct fake_qp *qp = f->qp;
+
+	f->busy = false;
+	f->qp = NULL;
+	if (!qp)
+		return;
+	qp->in_flight = false;
+	fake_answered(qp, answer, wire_block(wire_own(), (uint32_t)(f - flight)));
+}
+
+/* Ours must be connected to the asking one, as its number may be another's by now. */
+static int answer_to(const struct fake_request *req, unsigned char *data)
+{
+	const struct fake_qp *qp = fake_qp_by_num(req->dst_qp);
+
+	if (req->piece > PIECE || (qp && req->type != IBV_QPT_UD &&
+				   qp->attr.dest_qp_num != req->src_qp))
+		return ANSWER_NO_PEER;
+	return fake_respond(req, data);
+}
+
+static void serve(struct wire_msg *msg)
+{
+	struct wire_file *peer = wire_of(msg->from);
+
+	if (!peer)
+		return;
+	msg->answer = answer_to(&msg->req, wire_block(peer, msg->block));
+	msg->kind = WIRE_ANSWER;
+	wire_push(peer, msg);
+}
+
+void fake_remote_progress(void)
+{
+	struct wire_msg msg;
+
+	while (wire_slot() && wire_pop(&msg)) {
+		struct flight *f = &flight[msg.block % WIRE_BLOCKS];
+
+		if (msg.kind == WIRE_REQUEST)
+			serve(&msg);
+		else if (f->busy && f->serial == msg.serial)
+			land(f, msg.answer);
+	}
+}
+
+/* The dead answer no more. What they had answered is here before the second look. */
+static void look_for_the_dead(void)
+{
+	for (int i = 0; i < WIRE_BLOCKS; i++) {
+		struct flight *f = &flight[i];
+
+		if (!f->busy || wire_of(f->slot))
+			continue;
+		if (f->doubtful)
+			land(f, ANSWER_DEAD);
+		else
+			f->doubtful = true;
+	}
+}
+
+static void *work(void *arg)
+{
+	uint64_t looked = 0;
+
+	(void)arg;
+	for (;;) {
+		wire_wait();
+		pthread_mutex_lock(&fake_lock);
+		fake_run();
+		if (fake_now_ns() - looked > 5000000) {
+			looked = fake_now_ns();
+			look_for_the_dead();
+		}
+		pthread_mutex_unlock(&fake_lock);
+	}
+	return NULL;
+}
+
+int fake_thread(void *(*main)(void *))
+{
+	sigset_t all, old;
+	pthread_t thread;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&thread, NULL, main, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!rc)
+		pthread_detach(thread);
+	return rc;
+}
+
+int fake_remote_open(void)
+{
+	int rc;
+
+	if (wire_slot())
+		return 0;
+	rc = wire_join();
+	if (!rc && wire_slot()) {
+		fake_engine_start();
+		rc = fake_thread(work);
+	}
+	return rc;
+}
