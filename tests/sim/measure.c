@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What comes out: histograms of RTT and queue, a series of bins, and their summary. */
+#include <math.h>
+
+#include "priv.h"
+
+enum { QUEUE_SAMPLES = 20000, SUSTAINED = 3 };
+
+static double bin_us(const struct sim_conf *c)
+{
+	return c->bin_us > 0 ? c->bin_us : c->end_us / 100;
+}
+
+static double ports(const struct sim_conf *c)
+{
+	return c->ports ? c->ports : 1;
+}
+
+void sim_measure_rtt(struct sim *s, double us)
+{
+	if (sim_us(s->now) >= s->conf->warm_us)
+		ccs_hist_record(&s->rtt, us > 0 ? (uint64_t)(us * 1e3) : 0);
+}
+
+static double queue_of(const struct sim *s)
+{
+	double bytes = 0;
+
+	for (unsigned i = 0; i < ports(s->conf); i++)
+		bytes += (double)s->port[i].bytes;
+	return bytes / ports(s->conf);
+}
+
+static void sample(struct sim *s, const struct event *e)
+{
+	(void)e;
+	ccs_hist_record(&s->queue, (uint64_t)queue_of(s));
+	sim_at(s, s->now + sim_ps((s->conf->end_us - s->conf->warm_us) / QUEUE_SAMPLES), sample,
+	       NULL, NULL);
+}
+
+static void warm(struct sim *s, const struct event *e)
+{
+	for (unsigned i = 0; i < s->total; i++)
+		s->flow[i].at_warm = s->flow[i].delivered;
+	sample(s, e);
+}
+
+struct jain {
+	double sum, squares;
+	unsigned n;
+};
+
+static void jain_add(struct jain *j, double x)
+{
+	j->sum += x;
+	j->squares += x * x;
+	j->n++;
+}
+
+static double jain_index(const struct jain *j)
+{
+	return j->squares > 0 ? j->sum * j->sum / (j->n * j->squares) : 0;
+}
+
+static void bin(struct sim *s, const struct event *e)
+{
+	struct sim_result *r = s->result;
+	struct jain j = { 0 };
+	double bytes = 0;
+
+	(void)e;
+	for (unsigned i = 0; i < s->total; i++) {
+		struct sim_flow *f = &s->flow[i];
+		const double got = (double)(f->delivered - f->at_bin);
+
+		f->at_bin = f->delivered;
+		bytes += got;
+		if (f->live)
+			jain_add(&j, got);
+	}
+	if (r->bins < SIM_BINS)
+		r->bin[r->bins++] = (struct sim_bin){
+			.util = 8e6 * bytes / (bin_us(s->conf) * s->conf->rate * ports(s->conf)),
+			.jain = jain_index(&j),
+			.queue = queue_of(s),
+		};
+	sim_at(s, s->now + sim_ps(bin_us(s->conf)), bin, NULL, NULL);
+}
+
+void sim_measure_start(struct sim *s)
+{
+	sim_at(s, sim_ps(s->conf->warm_us), warm, NULL, NULL);
+	sim_at(s, sim_ps(bin_us(s->conf)), bin, NULL, NULL);
+}
+
+/* Time from `from` to the end of the first of SUSTAINED bins in a row that hold. */
+static double settled(const struct sim *s, double from_us, double until_us, bool jain)
+{
+	const double width = bin_us(s->conf);
+	unsigned row = 0;
+
+	for (unsigned i = (unsigned)ceil(from_us / width); i < s->result->bins; i++) {
+		const struct sim_bin *b = &s->result->bin[i];
+
+		if ((i + 1) * width > until_us)
+			break;
+		row = (jain ? b->jain : b->util) >= 0.9 ? row + 1 : 0;
+		if (row == SUSTAINED)
+			return (i + 2 - SUSTAINED) * width - from_us;
+	}
+	return INFINITY;
+}
+
+void sim_measure_end(struct sim *s)
+{
+	const struct sim_conf *c = s->conf;
+	struct sim_result *r = s->result;
+	struct jain j = { 0 };
+	double bytes = 0;
+
+	for (unsigned i = 0; i < s->total; i++) {
+		const double got = (double)(s->flow[i].delivered - s->flow[i].at_warm);
+
+		bytes += got;
+		if (s->flow[i].stays)
+			jain_add(&j, got);
+	}
+	r->util = 8e6 * bytes / ((c->end_us - c->warm_us) * c->rate * ports(c));
+	r->jain = jain_index(&j);
+	r->rtt_avg = ccs_hist_mean(&s->rtt) / 1e3;
+	r->rtt_p50 = (double)ccs_hist_percentile(&s->rtt, 0.5) / 1e3;
+	r->rtt_p99 = (double)ccs_hist_percentile(&s->rtt, 0.99) / 1e3;
+	r->q_avg = ccs_hist_mean(&s->queue);
+	r->q_p50 = (double)ccs_hist_percentile(&s->queue, 0.5);
+	r->q_p95 = (double)ccs_hist_percentile(&s->queue, 0.95);
+	r->q_p99 = (double)ccs_hist_percentile(&s->queue, 0.99);
+	r->join_us = c->guests ? settled(s, c->join_us, c->leave_us, true) : 0;
+	r->leave_us = c->guests ? settled(s, c->leave_us, c->end_us, false) : 0;
+}

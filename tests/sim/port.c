@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The bottleneck: a FIFO that marks by RED, may drop, and takes INT records. */
+#include "priv.h"
+
+/* DCQCN's congestion point: on the instantaneous queue that a packet finds. */
+static bool marks(struct sim *s, uint64_t queue)
+{
+	const struct sim_conf *c = s->conf;
+	const double q = (double)queue;
+
+	if (c->pmax <= 0 || q <= c->kmin)
+		return false;
+	if (q > c->kmax)
+		return true;
+	return sim_draw(s) < c->pmax * (q - c->kmin) / (c->kmax - c->kmin);
+}
+
+static void port_done(struct sim *s, const struct event *e);
+
+/* As a switch does it: the record leaves its own packet out. */
+static void port_send(struct sim *s, struct port *port)
+{
+	port->sending = port->queue[port->tail++ & port->mask];
+	port->bytes -= port->sending.len;
+	port->stamp_ns = s->now / 1000;
+	port->stamp_tx = port->tx_bytes;
+	port->stamp_queue = port->bytes;
+	port->tx_bytes += port->sending.len;
+	port->busy = true;
+	sim_at(s, s->now + sim_ser(port->sending.len, s->conf->rate), port_done, port, NULL);
+}
+
+static void stamp(struct sim *s, const struct port *port, const struct packet *p)
+{
+	const bool echo = s->conf->telemetry == SIM_ECHO;
+
+	p->flow->seg[p->segment & p->flow->mask].hop = (struct ccs_cc_hop){
+		.ts_ns = echo ? (s->now + s->wire2) / 1000 : port->stamp_ns,
+		.tx_bytes = echo ? port->tx_bytes : port->stamp_tx,
+		.qlen_bytes = echo ? 0 : port->stamp_queue,
+		.capacity = s->conf->rate,
+	};
+}
+
+static void port_done(struct sim *s, const struct event *e)
+{
+	struct port *port = e->who;
+	const struct packet p = port->sending;
+
+	port->busy = false;
+	stamp(s, port, &p);
+	if (port->head != port->tail)
+		port_send(s, port);
+	sim_receive(s, &p, s->now + s->wire2);
+}
+
+void sim_arrive(struct sim *s, const struct event *e)
+{
+	struct port *port = e->packet.flow->port;
+	struct packet p = e->packet;
+
+	s->result->packets++;
+	if (s->conf->limit && port->bytes + p.len > s->conf->limit) {
+		s->result->drops++;
+		return;
+	}
+	p.ce = marks(s, port->bytes);
+	s->result->marks += p.ce;
+	port->queue = sim_grown(port->queue, port->tail, port->head, &port->mask, sizeof(p));
+	port->queue[port->head++ & port->mask] = p;
+	port->bytes += p.len;
+	if (!port->busy)
+		port_send(s, port);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Swift: the grid, more flows than segments on the wire, and who knows the base RTT. */
+#include "grid.h"
+#include "rows.h"
+
+#define GRID_FABRIC(n) "swift, fabric, N=" #n, { FABRIC, STEADY(n, 200e3), .cc = "swift" }
+#define GRID_BASE(n) \
+	"swift, soft, N=" #n, { SOFT, STEADY(n, 8e6), .path_base_us = 200, .cc = "swift" }
+/*
+ * A flow that has to learn the base RTT and joins a standing queue takes that for the
+ * path: its target is higher, and so is its share.
+ */
+#define GRID_LEARNT(n) "swift, soft, N=" #n ", base learnt", { SOFT, STEADY(n, 8e6), .cc = "swift" }
+
+static const struct row rows[] = {
+	{ GRID_FABRIC(2), { { UTIL, 98, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 60 } } },
+	{ GRID_FABRIC(8), { { UTIL, 98, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 75 } } },
+	{ GRID_FABRIC(40), { { UTIL, 95, ALL }, { JAIN, 0.9, 1 }, { RTT_P99, 0, 170 } } },
+	{ "swift, fabric, N=8+8", { FABRIC, CHURN(8, 300e3), .cc = "swift" },
+	  { { UTIL, 95, ALL }, { JOIN_MS, 0, 50 }, { LEAVE_MS, 0, 20 } } },
+
+	{ GRID_BASE(2), { { UTIL, 94, ALL }, { JAIN, 0.98, 1 }, { RTT_AVG, 0, 1300 } } },
+	{ GRID_BASE(8), { { UTIL, 99, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 3000 } } },
+	{ GRID_BASE(16), { { UTIL, 98.5, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 2800 } } },
+	{ GRID_BASE(40), { { UTIL, 98, ALL }, { JAIN, 0.97, 1 }, { RTT_P99, 0, 3700 } } },
+	{ "swift, soft, N=8+8", { SOFT, CHURN(8, 6e6), .path_base_us = 200, .cc = "swift" },
+	  { { UTIL, 98, ALL }, { JOIN_MS, 0, 300 }, { LEAVE_MS, 0, 300 } } },
+	{ GRID_LEARNT(2), { { UTIL, 94, ALL }, { JAIN, 0.95, 1 }, { RTT_AVG, 0, 1300 } } },
+	{ GRID_LEARNT(8), { { UTIL, 98, ALL }, { JAIN, 0.85, 1 }, { RTT_AVG, 0, 1900 } } },
+	{ GRID_LEARNT(16), { { UTIL, 98, ALL }, { JAIN, 0.8, 1 }, { RTT_AVG, 0, 2300 } } },
+	{ "swift, 100 Mb/s, N=8",
+	  { SOFT, STEADY(8, 8e6), .driver = SIM_BARE, .rate = 100e6, .base_us = 300, .segment = 4096,
+	    .cc = "swift" },
+	  { { UTIL, 99, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 4000 } } },
+};
+
+const struct group sim_swift = { "swift", rows, sizeof(rows) / sizeof(rows[0]) };

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* TIMELY: the paper's incast and its noise, the patch's fixed point, and the grid. */
+#include "grid.h"
+#include "rows.h"
+
+/*
+ * Ten clients of one rack, four connections each, 16 KB segments, one server
+ * behind 20 Gb/s (TIMELY 6, Table 1: 19.4 Gb/s, RTT 61 us on average, p99 116).
+ * alpha .02 is that of the authors' code, 4 us of wire that of a rack.
+ *
+ * What decides is when a change of the rate reaches a segment that waits already.
+ * The paper's engine fixes the release, and only puts it off; it gives the paper's
+ * figures. A pacer that reckons anew from the last release, as the flow layer's gate
+ * does, with a gap that shrinks at once as the rate grows, locks the flows in phase:
+ * nobody's RTT changes, the gradient has nothing to see, and the queue stands at 190
+ * us. Where only the rest of a gap changes with the rate, it is 65 and 124 us.
+ *
+ * After that alpha matters (.03: 48 and 91 us; .46: 90 % of the capacity), the wire
+ * (16 us: 84 and 152 us), and two ports of 10 Gb/s in place of one of 20 (79 and 145
+ * us); sharing the NIC, the size of packets and jitter of the gaps hardly do.
+ */
+#define INCAST(alpha) \
+	.cc = "timely:min_rtt=20us,t_low=50us,t_high=500us,add_rate=10m,beta=0.8,min_rate=10m," \
+	      "alpha=" alpha, \
+	.flows = 40, .hosts = 10, .rate = 20e9, .nic_rate = 10e9, .base_us = 4, .mtu = 1024, \
+	.segment = 16384, .start_spread_us = 1000, .warm_us = 250e3, .end_us = 1000e3, \
+	.lazy_pacer = true
+#define WITHIN_15(x) 0.85 * (x), 1.15 * (x)
+#define TABLE_1 { UTIL, WITHIN_15(97) }, { RTT_AVG, WITHIN_15(61) }, { RTT_P99, WITHIN_15(116) }
+
+/* TIMELY, Fig. 12: measurements falsified by up to so much. */
+#define NOISY(us) INCAST("0.02"), .noise = { .uniform_us = us, .on_sample = true }
+
+/*
+ * CoNEXT 2016's model: N flows that begin at C/(N+1) come to rest at an RTT of
+ * t_low * (1 + N * add_rate / (beta * C)), and share equally.
+ */
+#define MODEL(variant, alpha, n) \
+	.cc = "timely:variant=" variant ",min_rtt=20us,t_low=50us,t_high=500us,add_rate=10m," \
+	      "beta=0.008,beta_high=0.008,min_rate=10m,alpha=" alpha, \
+	.flows = n, .rate = 10e9, .base_us = 4, .mtu = 1024, .segment = 16384, \
+	.start_spread_us = 200, .warm_us = 500e3, .end_us = 1000e3
+#define MODEL_RTT(n) (50 * (1 + (n) * 10e6 / (0.008 * 10e9)))
+#define AT_MODEL(n) { JAIN, 0.99, 1 }, { RTT_AVG, 0.9 * MODEL_RTT(n), 1.05 * MODEL_RTT(n) }, \
+		    { UTIL, 99, ALL }
+
+#define GRID_FABRIC(v, n) \
+	"timely " v ", fabric, N=" #n, { FABRIC, STEADY(n, 300e3), .start_rate = 10e9 / ((n) + 1), \
+					 .cc = "timely:min_rate=10m,variant=" v }
+#define GRID_SOFT(v, n) \
+	"timely " v ", soft, N=" #n, { SOFT, STEADY(n, 4e6), .cc = "timely:min_rate=2m,variant=" v }
+#define GRID_JOIN(v) \
+	"timely " v ", fabric, N=8+8", { FABRIC, CHURN(8, 300e3), .start_rate = 10e9 / 32, \
+					 .cc = "timely:min_rate=10m,variant=" v }
+#define GRID_SOFT_JOIN(v) \
+	"timely " v ", soft, N=8+8", { SOFT, CHURN(8, 6e6), .cc = "timely:min_rate=2m,variant=" v }
+
+static const struct row rows[] = {
+	{ "timely Table 1", { INCAST("0.02") }, { TABLE_1, { JAIN, 0.98, 1 } } },
+	{ "timely Table 1, rest of a gap follows", { INCAST("0.02"), .lazy_pacer = false },
+	  { TABLE_1, { JAIN, 0.98, 1 } } },
+	{ "timely Table 1, flow layer", { INCAST("0.02"), .driver = SIM_SHIM, .path_base_us = 5 },
+	  { { UTIL, 97, ALL }, { RTT_AVG, 50, 240 }, { RTT_P99, 98, 340 }, { JAIN, 0.93, 1 } } },
+	{ "timely Table 1, alpha .03", { INCAST("0.03") },
+	  { { UTIL, 97, ALL }, { RTT_AVG, 38, 58 }, { RTT_P99, 70, 115 } } },
+	{ "timely Table 1, alpha .46", { INCAST("0.46") },
+	  { { UTIL, 84, 95 }, { RTT_AVG, 15, 30 }, { RTT_P99, 0, 80 } } },
+	{ "timely Table 1, 16 us of wire", { INCAST("0.02"), .base_us = 16 },
+	  { { UTIL, 97, ALL }, { RTT_AVG, 70, 100 }, { RTT_P99, 125, 180 } } },
+	{ "timely Table 1, two ports", { INCAST("0.02"), .rate = 10e9, .ports = 2 },
+	  { { UTIL, 97, ALL }, { RTT_AVG, 65, 95 }, { RTT_P99, 115, 175 } } },
+
+	{ "timely noise to 50 us", { NOISY(50) }, { { UTIL, 97, ALL } } },
+	{ "timely noise to 100 us", { NOISY(100) }, { { UTIL, 88, 96 } } },
+	{ "timely noise to 150 us", { NOISY(150) }, { { UTIL, 59, 70 } } },
+	{ "timely noise to 200 us", { NOISY(200) }, { { UTIL, 43, 53 } } },
+
+	{ "timely patched_pure, model, N=2", { MODEL("patched_pure", "0.875", 2),
+	  .start_rate = 10e9 / 3 }, { AT_MODEL(2) } },
+	{ "timely patched_pure, model, N=10", { MODEL("patched_pure", "0.875", 10),
+	  .start_rate = 10e9 / 11 }, { AT_MODEL(10) } },
+	{ "timely patched_pure, model, N=40", { MODEL("patched_pure", "0.875", 40),
+	  .start_rate = 10e9 / 41 }, { AT_MODEL(40) } },
+	{ "timely patched, model, N=10", { MODEL("patched", "0.1", 10),
+	  .start_rate = 10e9 / 11 }, { AT_MODEL(10) } },
+	{ "timely patched_pure, model, 7/3 Gb/s", { MODEL("patched_pure", "0.875", 2),
+	  .first_rate = 7e9, .start_rate = 3e9 }, { AT_MODEL(2) } },
+
+	{ GRID_FABRIC("snippet", 2), { { UTIL, 96, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 70 } } },
+	{ GRID_FABRIC("snippet", 8), { { UTIL, 95, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 165 } } },
+	{ GRID_FABRIC("snippet", 40), { { UTIL, 94, ALL }, { JAIN, 0.97, 1 }, { RTT_P99, 0, 195 } } },
+	{ GRID_JOIN("snippet"), { { UTIL, 93, ALL }, { JOIN_MS, 0, 50 }, { LEAVE_MS, 0, 30 } } },
+	{ GRID_SOFT("snippet", 2), { { UTIL, 45, ALL }, { JAIN, 0.95, 1 } } },
+	{ GRID_SOFT("snippet", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { RTT_AVG, 0, 2200 } } },
+	{ GRID_SOFT("snippet", 40), { { UTIL, 93, ALL }, { JAIN, 0.95, 1 }, { RTT_AVG, 0, 3400 } } },
+	{ GRID_SOFT_JOIN("snippet"), { { UTIL, 94, ALL }, { JOIN_MS, 0, 1200 }, { LEAVE_MS, 0, 600 } } },
+
+	{ GRID_FABRIC("paper", 2), { { UTIL, 96, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 80 } } },
+	{ GRID_FABRIC("paper", 8), { { UTIL, 90, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 170 } } },
+	{ GRID_FABRIC("paper", 40), { { UTIL, 83, ALL }, { JAIN, 0.97, 1 }, { RTT_P99, 0, 240 } } },
+	{ GRID_JOIN("paper"), { { UTIL, 86, ALL }, { JOIN_MS, 0, 30 }, { LEAVE_MS, 0, 80 } } },
+	{ GRID_SOFT("paper", 8), { { UTIL, 95, ALL }, { JAIN, 0.95, 1 }, { RTT_AVG, 0, 1800 } } },
+
+	{ GRID_FABRIC("patched", 2), { { UTIL, 98, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 115 } } },
+	{ GRID_FABRIC("patched", 8), { { UTIL, 95, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 165 } } },
+	{ GRID_FABRIC("patched", 40), { { UTIL, 94, ALL }, { JAIN, 0.97, 1 }, { RTT_P99, 0, 195 } } },
+	{ GRID_JOIN("patched"), { { UTIL, 91, ALL }, { JOIN_MS, 0, 40 }, { LEAVE_MS, 0, 30 } } },
+	{ GRID_SOFT("patched", 2), { { UTIL, 60, ALL }, { JAIN, 0.95, 1 } } },
+	{ GRID_SOFT("patched", 8), { { UTIL, 97, ALL }, { JAIN, 0.95, 1 }, { RTT_AVG, 0, 2400 } } },
+	{ GRID_SOFT("patched", 40), { { UTIL, 92, ALL }, { JAIN, 0.95, 1 }, { RTT_AVG, 0, 3400 } } },
+	{ GRID_SOFT_JOIN("patched"), { { UTIL, 93, ALL }, { JOIN_MS, 0, 1600 }, { LEAVE_MS, 0, 600 } } },
+
+	{ GRID_FABRIC("patched_pure", 2), { { UTIL, 98, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 120 } } },
+	{ GRID_FABRIC("patched_pure", 8), { { UTIL, 94, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 165 } } },
+	{ GRID_FABRIC("patched_pure", 40), { { UTIL, 94, ALL }, { JAIN, 0.97, 1 }, { RTT_P99, 0, 195 } } },
+	{ GRID_JOIN("patched_pure"), { { UTIL, 92, ALL }, { JOIN_MS, 0, 30 }, { LEAVE_MS, 0, 30 } } },
+	{ GRID_SOFT("patched_pure", 8), { { UTIL, 94, ALL }, { JAIN, 0.93, 1 }, { RTT_AVG, 0, 2200 } } },
+};
+
+const struct group sim_timely = { "timely", rows, sizeof(rows) / sizeof(rows[0]) };

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The flow layer as the preload drives it: an application with one large WRITE
+ * always waiting, segments by ccs_flow_next, and one timing wheel for all.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "priv.h"
+
+enum { QUEUE = 512, WRITE_SEGMENTS = 64 };
+
+/* The library's clock is never 0. */
+static uint64_t ns(const struct sim *s)
+{
+	return s->now / 1000 + 1000;
+}
+
+static void turn(struct sim *s, const struct event *e);
+
+static void arm_wheel(struct sim *s)
+{
+	const uint64_t next = ccs_pacer_next(s->wheel);
+	uint64_t at;
+
+	if (next == UINT64_MAX)
+		return;
+	at = next <= ns(s) ? s->now : (next - 1000) * 1000;
+	if (at >= s->wheel_at)
+		return;
+	s->wheel_at = at;
+	sim_at(s, at, turn, NULL, NULL);
+}
+
+static void pump(struct sim *s, struct sim_flow *f)
+{
+	const struct ccs_seg *seg;
+	uint64_t number, due;
+
+	while (f->live && ccs_flow_waiting(&f->flow) < 2)
+		ccs_flow_accept(&f->flow, (uint64_t)WRITE_SEGMENTS * s->conf->segment, CCS_WR_SPLIT);
+	while (f->live && (seg = ccs_flow_next(&f->flow, ns(s), &number)))
+		sim_post(s, f, (uint32_t)seg->len, number);
+	due = f->live ? ccs_flow_wait(&f->flow, ns(s)) : 0;
+	if (due && due != UINT64_MAX)
+		ccs_pacer_set(s->wheel, &f->timer, due);
+	else
+		ccs_pacer_cancel(s->wheel, &f->timer);
+	arm_wheel(s);
+}
+
+static void turn(struct sim *s, const struct event *e)
+{
+	struct ccs_timer *t;
+
+	if (e->at != s->wheel_at)
+		return;
+	s->wheel_at = NEVER;
+	while ((t = ccs_pacer_pop(s->wheel, ns(s))))
+		pump(s, (struct sim_flow *)(void *)((char *)t - offsetof(struct sim_flow, timer)));
+	arm_wheel(s);
+}
+
+static void start(struct sim *s, struct sim_flow *f)
+{
+	const struct ccs_flow_config conf = {
+		.line_rate = sim_nic_rate(s),
+		.max_rate = INFINITY,
+		.base_rtt_us = s->conf->path_base_us,
+		.noise_us = s->conf->path_noise_us,
+		.segment = s->conf->segment,
+		.cap = (double)s->conf->cap,
+		.split = true,
+		.enforce = true,
+		.seed = (uint64_t)(sim_draw(s) * 0x1p53),
+	};
+
+	if (ccs_flow_init(&f->flow, &conf, &s->spec, QUEUE, QUEUE, ns(s))) {
+		fputs("sim: out of memory\n", stderr);
+		abort();
+	}
+	pump(s, f);
+}
+
+static void wake(struct sim *s, struct sim_flow *f)
+{
+	(void)s;
+	(void)f;
+}
+
+static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double noise_us)
+{
+	const uint64_t at = ns(s) + (uint64_t)(1e3 * noise_us);
+	const struct ccs_done done = { .number = seg->number, .ok = true,
+				       .earliest_ns = at, .latest_ns = at };
+	uint64_t wr;
+
+	f->telemetry = (struct ccs_telemetry){
+		.hops = { seg->hop },
+		.nhops = s->conf->telemetry != SIM_BLIND,
+		.path = 1,
+		.flows = s->conf->tell_flows ? s->live : 0,
+	};
+	f->flow.telemetry = &f->telemetry;
+	ccs_flow_complete(&f->flow, &done, &wr);
+	pump(s, f);
+}
+
+static void cnp(struct sim *s, struct sim_flow *f)
+{
+	ccs_flow_cnp(&f->flow, ns(s));
+	pump(s, f);
+}
+
+/* The device retransmits by itself; the flow sees a long RTT. */
+static void loss(struct sim *s, struct sim_flow *f)
+{
+	(void)s;
+	(void)f;
+}
+
+static void stop(struct sim_flow *f)
+{
+	ccs_flow_destroy(&f->flow);
+}
+
+const struct driver sim_shim = { start, wake, ack, cnp, loss, stop };
