@@ -41,7 +41,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[W_AI] = { "w_ai", "bytes", NAN, 0, 1e12, NULL,
 		"additive increase of the window (paper, echo)", "HPCC 3.3; derived: C*T/8*(1-eta)/32" },
 	[MIN_WINDOW] = { "min_window", "bytes", NAN, 1, 1e12, NULL,
-		"floor of the window (paper, echo)", "derived: one segment" },
+		"floor of the window (paper, echo)", "derived: min_rate*T/8" },
 	[RATE_AI] = { "rate_ai", "bit/s", NAN, 0, 1e15, NULL,
 		"additive increase of the rate (ns3)", "derived: line rate / 2000" },
 	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
@@ -102,20 +102,22 @@ static double increase(const struct ccs_cc_path *path, double T_us, double eta, 
 }
 
 /*
- * Defaults from the path: T (above); w_ai = C*T/8*(1-eta)/32 (HPCC 3.3); min_window one
- * segment, for one may always be outstanding, but at most the initial window C*T/8;
- * rate_ai and min_rate so that they are 50 and 100 Mb/s at 100 Gb/s.
+ * Defaults from the path: T (above); w_ai = C*T/8*(1-eta)/32 (HPCC 3.3); rate_ai and
+ * min_rate so that they are 50 and 100 Mb/s at 100 Gb/s; min_window is min_rate's. It is
+ * less than a segment because the pacer goes on where the window ends: with a floor of one
+ * segment each, more flows than segments in C*T keep a queue of all their segments.
  */
 static void derive(const struct ccs_cc_path *path, double *p)
 {
 	const enum variant variant = (enum variant)p[VARIANT];
 	const double T = isnan(p[BASE_RTT]) ? period_us(path, variant, path->flows) : p[BASE_RTT];
+	const double min_rate = isnan(p[MIN_RATE]) ? path->line_rate / 1000 : p[MIN_RATE];
 	const double derived[NPARAMS] = {
 		[MAX_STAGE] = variant == NS3 ? 0 : 5,
 		[W_AI] = increase(path, T, p[ETA], EXPECTED_FLOWS),
-		[MIN_WINDOW] = ccs_min(path->segment, path->line_rate * T / 8e6),
+		[MIN_WINDOW] = ccs_max(1, min_rate * T / 8e6),
 		[RATE_AI] = path->line_rate / 2000,
-		[MIN_RATE] = path->line_rate / 1000,
+		[MIN_RATE] = min_rate,
 		[BASE_RTT] = T,
 	};
 
