@@ -74,14 +74,34 @@ _ccshim_replay() {
 	esac
 }
 
+_ccshim_check() {
+	local word=${COMP_WORDS[COMP_CWORD]} i
+	if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --root ]]; then
+		COMPREPLY=($(compgen -d -- "$word"))
+		return
+	fi
+	for ((i = 2; i < COMP_CWORD; i++)); do # what follows the command is the command's
+		case ${COMP_WORDS[i]} in
+		--root) ((i++)) ;;
+		-*) ;;
+		*) COMPREPLY=($(compgen -f -- "$word")); return ;;
+		esac
+	done
+	case $word in
+	-*) COMPREPLY=($(compgen -W "--json --root -h" -- "$word")) ;;
+	*) COMPREPLY=($(compgen -c -- "$word")) ;;
+	esac
+}
+
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run info replay -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run check info replay -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
 	run) _ccshim_run ;;
+	check) _ccshim_check ;;
 	info) _ccshim_info ;;
 	replay) _ccshim_replay ;;
 	esac

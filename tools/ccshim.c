@@ -15,6 +15,7 @@ static const struct command {
 	const char *doc;
 } commands[] = {
 	{ "run", cmd_run, "run a command under congestion control" },
+	{ "check", cmd_check, "tell whether a command can be controlled here" },
 	{ "info", cmd_info, "show version, configuration, algorithms and devices" },
 	{ "replay", cmd_replay, "run an algorithm over a recorded trace" },
 };

@@ -16,6 +16,7 @@ enum {
 };
 
 int cmd_run(int argc, char **argv);
+int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 

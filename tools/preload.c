@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "tools/preload.h"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,15 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#if __SIZEOF_POINTER__ == 8
-typedef Elf64_Ehdr elf_header;
-typedef Elf64_Phdr elf_segment;
-#define OUR_CLASS ELFCLASS64
-#else
-typedef Elf32_Ehdr elf_header;
-typedef Elf32_Phdr elf_segment;
-#define OUR_CLASS ELFCLASS32
-#endif
+#include "base/elf.h"
 
 #define NAME "libccshim.so"
 
@@ -97,56 +87,60 @@ const char *preload_which(const char *name, char *buf, size_t len)
 	}
 }
 
-static bool has_interpreter(int fd, const elf_header *header)
-{
-	elf_segment segment;
-
-	for (unsigned i = 0; i < header->e_phnum; i++) {
-		const off_t at = (off_t)(header->e_phoff + (size_t)i * header->e_phentsize);
-
-		if (pread(fd, &segment, sizeof(segment), at) != sizeof(segment))
-			return true; /* not ours to judge */
-		if (segment.p_type == PT_INTERP)
-			return true;
-	}
-	return false;
-}
-
 /* The kernel sets AT_SECURE where running the file changes who we are. */
-static const char *privilege(int fd, const struct stat *st)
+static enum preload_obstacle privilege(const char *path)
 {
-	if ((st->st_mode & S_ISUID) && st->st_uid != getuid())
-		return "it is setuid";
-	if ((st->st_mode & S_ISGID) && st->st_gid != getgid())
-		return "it is setgid";
-	if (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0)
-		return "it has file capabilities";
-	return NULL;
-}
-
-static const char *obstacle_of(int fd)
-{
-	elf_header header;
 	struct stat st;
 
-	if (fstat(fd, &st) != 0 || pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
-	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-		return NULL; /* a script: its interpreter decides */
-	if (header.e_ident[EI_CLASS] != OUR_CLASS)
-		return "it is built for another machine";
-	if (!has_interpreter(fd, &header))
-		return "it is statically linked";
-	return privilege(fd, &st);
+	if (stat(path, &st) != 0)
+		return PRELOAD_FREE;
+	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
+		return PRELOAD_SETUID;
+	if ((st.st_mode & S_ISGID) && st.st_gid != getgid())
+		return PRELOAD_SETGID;
+	if (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
+		return PRELOAD_CAPABILITIES;
+	return PRELOAD_FREE;
 }
 
-const char *preload_obstacle(const char *path)
+static bool is_for_us(const struct ccs_elf *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const char *why;
+	struct ccs_elf own;
+	bool alike;
 
-	if (fd < 0)
-		return NULL;
-	why = obstacle_of(fd);
-	close(fd);
-	return why;
+	if (ccs_elf_open(&own, "/proc/self/exe"))
+		return true; /* not ours to judge */
+	alike = ccs_elf_alike(e, &own);
+	ccs_elf_close(&own);
+	return alike;
+}
+
+enum preload_obstacle preload_obstacle(const char *path)
+{
+	enum preload_obstacle obstacle;
+	struct ccs_elf e;
+
+	if (ccs_elf_open(&e, path))
+		return PRELOAD_FREE; /* a script: its interpreter decides */
+	if (!is_for_us(&e))
+		obstacle = PRELOAD_FOREIGN;
+	else if (!ccs_elf_interpreter(&e))
+		obstacle = PRELOAD_STATIC;
+	else
+		obstacle = privilege(path);
+	ccs_elf_close(&e);
+	return obstacle;
+}
+
+const char *preload_obstacle_text(enum preload_obstacle obstacle)
+{
+	static const char *const texts[] = {
+		[PRELOAD_FOREIGN] = "it is built for another machine",
+		[PRELOAD_STATIC] = "it is statically linked",
+		[PRELOAD_SETUID] = "it is setuid",
+		[PRELOAD_SETGID] = "it is setgid",
+		[PRELOAD_CAPABILITIES] = "it has file capabilities",
+	};
+
+	return texts[obstacle];
 }

@@ -13,7 +13,14 @@ int preload_find(char *path, size_t len, char *err, size_t errlen);
 /* The program that execvp(name) would take, or NULL; buf holds it. */
 const char *preload_which(const char *name, char *buf, size_t len);
 
-/* Why the dynamic linker will not preload anything into that file, or NULL. */
-const char *preload_obstacle(const char *path);
+/* Why the dynamic linker will not preload anything into that file. */
+enum preload_obstacle {
+	PRELOAD_FREE, PRELOAD_FOREIGN, PRELOAD_STATIC,
+	PRELOAD_SETUID, PRELOAD_SETGID, PRELOAD_CAPABILITIES,
+};
+
+enum preload_obstacle preload_obstacle(const char *path);
+/* "it is setuid"; NULL of PRELOAD_FREE. */
+const char *preload_obstacle_text(enum preload_obstacle obstacle);
 
 #endif

@@ -231,7 +231,7 @@ static void warn_if_not_preloaded(const char *command)
 {
 	char buf[PATH_MAX];
 	const char *path = preload_which(command, buf, sizeof(buf));
-	const char *why = path ? preload_obstacle(path) : NULL;
+	const char *why = path ? preload_obstacle_text(preload_obstacle(path)) : NULL;
 
 	if (why)
 		tool_error("run", "warning: %s will not be controlled: %s", command, why);

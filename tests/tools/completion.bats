@@ -14,6 +14,7 @@ offered() {
 @test "completion knows subcommands, algorithms, options and devices" {
 	source "$top_srcdir/completion/ccshim.bash"
 	[ "$(offered ccshim ru)" = run ]
+	[ "$(offered ccshim check --j)" = --json ]
 	[ "$(offered "$ccshim" run -a tim)" = timely ]
 	touch libmy.so
 	[ "$(offered "$ccshim" run -a ./lib)" = ./libmy.so ]
@@ -31,4 +32,5 @@ offered() {
 	source "$top_srcdir/completion/ccshim.bash"
 	touch some-file
 	[ "$(offered ccshim run -a timely some-command so)" = some-file ]
+	[ "$(offered ccshim check --json some-command so)" = some-file ]
 }

@@ -1,0 +1,284 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+
+load tools.bash
+
+# A host with two devices, in $root.
+make_root() {
+	local ib=sys/class/infiniband verbs=sys/class/infiniband_verbs
+	root=$BATS_TEST_TMPDIR/root
+	export CCSHIM_LIB=$top_builddir/.libs/libccshim.so
+	rm -rf "$root"
+	mkdir -p "$root"/$ib/{mlx5_0,rxe0}/ports/1 "$root/$ib/mlx5_0/ports/2" \
+		"$root"/$verbs/uverbs{0,1} "$root/dev/infiniband" "$root/$ib/mlx5_0/device"
+	cd "$root"
+	ln -s ../../../bus/pci/drivers/mlx5_core $ib/mlx5_0/device/driver
+	echo "1: CA" | tee $ib/{mlx5_0,rxe0}/node_type > node
+	echo "1: DOWN" > $ib/mlx5_0/ports/1/state
+	echo "4: ACTIVE" | tee $ib/{mlx5_0/ports/2,rxe0/ports/1}/state > node
+	echo "100 Gb/sec (4X EDR)" > $ib/mlx5_0/ports/2/rate
+	echo "10 Gb/sec (4X)" > $ib/rxe0/ports/1/rate
+	echo InfiniBand > $ib/mlx5_0/ports/2/link_layer
+	echo Ethernet > $ib/rxe0/ports/1/link_layer
+	echo eth0 > $ib/rxe0/parent
+	touch dev/infiniband/uverbs{0,1}
+	cd "$BATS_TEST_TMPDIR"
+}
+
+# With the status of the whole that is meant.
+checks() {
+	local want=$1
+	shift
+	run2 $ccshim check --root "$root" "$@"
+	[ "$status" -eq "$want" ] || { echo "status $status: $output"; return 1; }
+	[ -z "$errors" ]
+}
+
+# ok, warn or fail; the check; and words of the line.
+line() {
+	grep -E "^$1 +$2 " <<< "$output" | grep -F -e "$3" || { echo "$output"; return 1; }
+}
+
+no_line() {
+	! grep -E "^$1 +$2 " <<< "$output"
+}
+
+@test "a host without fault" {
+	make_root
+	checks 0
+	line ok library "$(realpath "$CCSHIM_LIB"), before "
+	line ok device "mlx5_0, InfiniBand, driver mlx5_core, port 2 active, 100 Gb/sec (4X EDR)"
+	line ok device "rxe0, RoCE, software, on eth0, port 1 active, 10 Gb/sec (4X)"
+	line ok access "$root/dev/infiniband/uverbs1"
+	line ok config "mode=enforce, cc=timely"
+	line ok agent "not needed for timely"
+	no_line '(warn|fail)' device
+	no_line ok command
+}
+
+@test "usage" {
+	refused $ccshim check --jsn
+	said "unrecognized option"
+	refused $ccshim check --root
+	run2 $ccshim check -h
+	[ "$status" -eq 0 ]
+	printed "usage: ccshim check"
+}
+
+@test "nothing is run, and the command's options are its own" {
+	make_root
+	printf '#!/bin/sh\ntouch ran\n' > script
+	chmod +x script
+	checks 0 ./script --json
+	checks 0 -- ./script -x
+	[ ! -e ran ]
+	line ok command "a script, run by /bin/sh"
+}
+
+@test "JSON has the same" {
+	make_root
+	rm "$root/dev/infiniband/uverbs1"
+	checks 1 --json true
+	jq -e '.status == "fail" and (.command == "true")' <<< "$output"
+	jq -e '.checks | map(select(.status == "fail")) | length == 1 and
+		.[0].check == "access" and (.[0].remedy | contains("container"))' <<< "$output"
+	jq -e 'all(.checks[]; (.status == "ok") == (.remedy == null))' <<< "$output"
+}
+
+@test "no device, none that is up, iWARP" {
+	make_root
+	root=$BATS_TEST_TMPDIR/none
+	checks 1
+	line fail device "there is none; load the card's driver"
+	no_line '.*' access
+	make_root
+	echo "1: DOWN" | tee "$root"/sys/class/infiniband/*/ports/*/state > node
+	checks 1
+	line warn device "rxe0, RoCE, software, on eth0, port 1 down"
+	line fail device "none can be used now"
+	make_root
+	echo "4: RNIC" > "$root/sys/class/infiniband/rxe0/node_type"
+	checks 0
+	line warn device "rxe0, iWARP"
+	rm -r "$root"/sys/class/infiniband/rxe0/*
+	checks 0
+	line warn device "rxe0, InfiniBand, software, port 1 unknown, rate unknown"
+}
+
+@test "device files that cannot be used" {
+	make_root
+	rm -r "$root/sys/class/infiniband_verbs"
+	checks 1
+	line fail access "modprobe ib_uverbs"
+	[ "$(id -u)" != 0 ] || skip "root may read all"
+	make_root
+	chmod 0 "$root/dev/infiniband/uverbs0"
+	checks 1
+	line fail access "uverbs0 may not be read and written"
+}
+
+@test "little memory that may be locked" {
+	make_root
+	local drop=()
+	[ "$(id -u)" != 0 ] || drop=(setpriv --bounding-set=-ipc_lock)
+	"${drop[@]}" true || skip "capabilities cannot be dropped"
+	ulimit -l 64
+	run2 "${drop[@]}" $ccshim check --root "$root"
+	[ "$status" -eq 0 ] || { echo "$output"; return 1; }
+	line warn memlock "64 KB of memory may be locked; ulimit -l unlimited"
+}
+
+@test "a library that cannot be loaded" {
+	make_root
+	echo garbage > x.so
+	CCSHIM_LIB=$PWD/x.so checks 1
+	line fail library "x.so cannot be loaded"
+	CCSHIM_LIB=/nowhere/x.so checks 1
+	line fail library "/nowhere/x.so cannot be read"
+}
+
+@test "the configuration as the command sees it" {
+	make_root
+	CCSHIM_MAX_RAT=1g checks 1
+	line fail config "no option CCSHIM_MAX_RAT; did you mean CCSHIM_MAX_RATE?"
+	CCSHIM_CC=timly checks 1
+	line fail config "no algorithm 'timly'"
+	CCSHIM_MODE=off checks 0
+	line warn config "mode=off: nothing is done"
+	printf '[app "true"]\nmode = of\n' > x.conf
+	CCSHIM_CONFIG=$PWD/x.conf checks 1 "$(type -P true)"
+	line fail config "mode: 'of'"
+	printf '[app "true"]\nmode = observe\n' > x.conf
+	CCSHIM_CONFIG=$PWD/x.conf checks 0 true
+	line ok config "mode=observe"
+}
+
+@test "signals that nothing delivers" {
+	make_root
+	CCSHIM_CC=hpcc checks 0
+	line warn agent "hpcc needs telemetry"
+}
+
+@test "programs that are linked to libibverbs, or open it, or do neither" {
+	make_root
+	checks 0 $ccshim
+	line ok command "$ccshim, dynamically linked"
+	line ok verbs "ccshim is linked to libibverbs.so.1"
+	no_line warn verbs
+	if [ -e "$top_builddir/tests/verbs/reach" ]; then
+		checks 0 "$top_builddir/tests/verbs/reach"
+		line ok verbs "reach names libibverbs.so: where it opens it"
+	fi
+	checks 0 true
+	line warn verbs "nothing in true or its libraries leads to libibverbs"
+}
+
+@test "libraries that lead there, and that are missing" {
+	command -v cc > /dev/null || skip "no compiler"
+	make_root
+	echo 'int ibv_fork_init(void); int f(void) { return ibv_fork_init(); }' > f.c
+	echo 'int f(void); int main(void) { return f(); }' > m.c
+	mkdir lib
+	cc -shared -fPIC f.c -o lib/libf.so -libverbs
+	cc m.c -o m -Llib -lf -Wl,-rpath,'$ORIGIN/lib'
+	checks 0 ./m
+	line ok verbs "m is linked to libibverbs.so.1, by libf.so"
+	mv lib elsewhere
+	checks 0 ./m
+	line warn verbs "a library of it is not found: libf.so; set LD_LIBRARY_PATH"
+	LD_LIBRARY_PATH=elsewhere checks 0 ./m
+	line ok verbs "by libf.so"
+}
+
+@test "a copy of libibverbs in the program" {
+	command -v cc > /dev/null || skip "no compiler"
+	make_root
+	echo 'const char *s = "libibverbs: Warning: x"; int main(void) { return !s; }' > m.c
+	cc m.c -o m
+	checks 1 ./m
+	line fail verbs "m contains a libibverbs of its own"
+	printf 'int ibv_cmd_create_qp(void) { return 0; } int main(void) { return 0; }' > m.c
+	cc m.c -o m
+	checks 1 ./m
+	line fail verbs "m contains a libibverbs of its own"
+}
+
+@test "direct verbs" {
+	command -v cc > /dev/null || skip "no compiler"
+	make_root
+	echo 'int mlx5dv_init_obj(void) { return 0; }' > dv.c
+	echo 'int mlx5dv_init_obj(void); int main(void) { return mlx5dv_init_obj(); }' > m.c
+	cc -shared -fPIC dv.c -o libdv.so
+	cc m.c -o m -L. -ldv
+	LD_LIBRARY_PATH=. checks 0 ./m
+	line warn direct "m uses mlx5dv_init_obj: what it posts by direct verbs passes"
+}
+
+@test "what cannot be preloaded into" {
+	make_root
+	{ head -c 56 /proc/self/exe; printf '\1\0\0\0\0\0\0\0\1'; head -c 55 /dev/zero; } > static
+	{ printf '\177ELF\1\2\1'; head -c 99 /dev/zero; } > foreign
+	chmod +x static foreign
+	checks 1 ./static
+	line fail command "./static: it is statically linked; link it dynamically"
+	checks 1 ./foreign
+	line fail command "./foreign: it is built for another machine"
+	checks 1 no-such-command
+	line fail command "no-such-command: not found, or not executable"
+	touch plain
+	checks 1 ./plain
+	line fail command "./plain: not found, or not executable"
+	checks 1 "$PWD"
+}
+
+@test "privileges" {
+	[ "$(id -u)" = 0 ] || skip "needs root"
+	make_root
+	cp "$(type -P true)" other
+	chown nobody other
+	chmod u+s other
+	checks 1 ./other
+	line fail command "./other: it is setuid; run it as its owner"
+	chown root:nogroup other
+	chmod u-s,g+s other
+	checks 1 ./other
+	line fail command "./other: it is setgid"
+}
+
+@test "scripts are followed" {
+	make_root
+	printf '#!%s -e\n' "$PWD/one" > two
+	printf '#!/usr/bin/env -S A=1 true\n' > one
+	printf 'echo hello\n' > none
+	printf '#!/nowhere/sh\n' > lost
+	printf '#!%s/loop\n' "$PWD" > loop
+	chmod +x one two none lost loop
+	checks 0 ./two
+	line ok command "a script, run by $(type -P true)"
+	checks 0 ./none
+	line ok command "a script, run by /bin/sh"
+	checks 1 ./lost
+	line fail command "./lost: its interpreter is not found"
+	checks 1 ./loop
+	line fail command "./loop: "
+	checks 1 "$BATS_TEST_TMPDIR/root"
+}
+
+@test "garbage and cut files are no harm" {
+	make_root
+	local seed=${CCS_SEED:-$RANDOM} real size
+	echo "CCS_SEED=$seed"
+	real=$(type -P true)
+	size=$(stat -Lc %s "$real")
+	for ((i = 0; i < 40; i++)); do
+		RANDOM=$((seed + i))
+		head -c $((RANDOM * size / 32768)) "$real" > x
+		for ((k = 0; k < 20; k++)); do # mostly in the headers, a byte each
+			printf "\\x$(printf %x $((RANDOM % 256)))" |
+				dd of=x bs=1 seek=$((4 + RANDOM % 1200)) conv=notrunc status=none
+		done
+		chmod +x x
+		run2 $ccshim check --root "$root" ./x
+		[ "$status" -le 1 ] || { echo "run $i: $errors"; return 1; }
+	done
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ccshim check: before a command is run under control, what stands in its way here.
+ * A line each for what was looked at; nothing is run or changed.
+ */
+#include "tools/check.h"
+
+#include <dlfcn.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "cc/cc.h"
+#include "runtime/check_cc.h"
+#include "tools/ccshim.h"
+#include "tools/preload.h"
+
+static const char *const verdicts[] = { "ok", "warn", "fail" };
+
+static int help(void)
+{
+	printf("usage: ccshim check [--json] [--root DIR] [--] [COMMAND [ARG...]]\n\n"
+	       "Tells whether COMMAND can be run under congestion control here, and what to do\n"
+	       "if not. COMMAND is looked at, never run.\n\n"
+	       "  --json      JSON\n"
+	       "  --root DIR  look at the devices of DIR/sys and DIR/dev\n"
+	       "  -h          this text\n\n"
+	       "The status is 0 if nothing failed, 1 if something did, 2 for a usage error.\n");
+	return EXIT_OK;
+}
+
+void check_say(struct check *c, enum verdict v, const char *what, const char *remedy,
+	       const char *fmt, ...)
+{
+	char text[2 * PATH_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (v > c->worst)
+		c->worst = v;
+	if (!c->json) {
+		printf("%-4s  %-8s  %s%s%s\n", verdicts[v], what, text, remedy ? "; " : "",
+		       remedy ? remedy : "");
+		return;
+	}
+	ccs_json_object(c->json, NULL);
+	ccs_json_str(c->json, "check", what);
+	ccs_json_str(c->json, "status", verdicts[v]);
+	ccs_json_str(c->json, "text", text);
+	ccs_json_str(c->json, "remedy", remedy);
+	ccs_json_end(c->json);
+}
+
+/* The file that a symbol comes from. */
+static const char *file_of(void *symbol)
+{
+	Dl_info where;
+
+	return symbol && dladdr(symbol, &where) ? where.dli_fname : "?";
+}
+
+static void check_library(struct check *c)
+{
+	char path[PATH_MAX], err[PATH_MAX + 128];
+	void *handle, *hook;
+
+	if (preload_find(path, sizeof(path), err, sizeof(err))) {
+		check_say(c, CHECK_FAIL, "library", "install it, or name it by CCSHIM_LIB", "%s",
+			  err);
+		return;
+	}
+	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	hook = handle ? dlvsym(handle, "ibv_open_device", "IBVERBS_1.1") : NULL;
+	if (!hook)
+		check_say(c, CHECK_FAIL, "library", "build it against the libibverbs of this host",
+			  "%s cannot be loaded: %s", path, dlerror());
+	else
+		check_say(c, CHECK_OK, "library", NULL, "%s, before %s", path,
+			  file_of(dlvsym(handle, "ibv_get_device_list", "IBVERBS_1.1")));
+}
+
+static void complain(void *arg, const char *sentence)
+{
+	check_say(arg, CHECK_FAIL, "config", NULL, "%s", sentence);
+}
+
+/* Signals that the algorithm cannot do without and does not get. A place for the agent. */
+static void check_signals(struct check *c, const struct ccs_cc_ops *ops)
+{
+	bool missing = false;
+
+	for (const struct ccs_cc_signal *s = ccs_cc_signals; s->name; s++)
+		if (ops->needs & s->bit & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY)) {
+			check_say(c, CHECK_WARN, "agent", "take one that needs round trips only",
+				  "%s needs %s, and nothing here delivers them yet", ops->name,
+				  s->name);
+			missing = true;
+		}
+	if (!missing)
+		check_say(c, CHECK_OK, "agent", NULL, "none, and not needed for %s", ops->name);
+}
+
+/* As the command will see it. */
+static void check_configuration(struct check *c, const char *command)
+{
+	const char *slash = strrchr(command, '/');
+	struct ccs_options o;
+	struct ccs_cc_spec spec;
+	char err[1024];
+	int wrong;
+
+	wrong = ccs_options_load_as(slash ? slash + 1 : command, &o, NULL, complain, c);
+	if (ccs_spec_parse(&spec, o.cc, err, sizeof(err))) {
+		check_say(c, CHECK_FAIL, "config", "'ccshim info -a' lists what there is",
+			  "cc: %s", err);
+		return;
+	}
+	if (o.mode == CCS_MODE_OFF)
+		check_say(c, CHECK_WARN, "config", "say mode=enforce", "mode=off: nothing is done");
+	else if (!wrong)
+		check_say(c, CHECK_OK, "config", NULL, "mode=%s, cc=%s",
+			  o.mode == CCS_MODE_OBSERVE ? "observe" : "enforce", o.cc);
+	check_signals(c, spec.ops);
+}
+
+static void check_all(struct check *c, const char *command)
+{
+	check_library(c);
+	if (command)
+		check_command(c, command);
+	check_devices(c);
+	check_configuration(c, command ? command : "ccshim");
+}
+
+static int show(struct check *c, const char *command)
+{
+	check_all(c, command);
+	return c->worst == CHECK_FAIL ? EXIT_FAILED : EXIT_OK;
+}
+
+static int show_json(struct check *c, const char *command)
+{
+	struct ccs_json j;
+	int status;
+
+	c->json = &j;
+	ccs_json_start(&j, stdout);
+	ccs_json_object(&j, NULL);
+	ccs_json_str(&j, "command", command);
+	ccs_json_array(&j, "checks");
+	status = show(c, command);
+	ccs_json_end(&j);
+	ccs_json_str(&j, "status", verdicts[c->worst]);
+	return ccs_json_finish(&j) ? status : EXIT_FAILED;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	enum { OPT_JSON = 256, OPT_ROOT };
+	static const struct option long_options[] = {
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "root", required_argument, NULL, OPT_ROOT },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
+	struct check c = { .root = "" };
+	bool json = false;
+	int letter;
+
+	argv[0] = (char *)"ccshim check"; /* getopt's complaints begin with it */
+	while ((letter = getopt_long(argc, argv, "+h", long_options, NULL)) != -1) {
+		if (letter == 'h')
+			return help();
+		if (letter == OPT_JSON)
+			json = true;
+		else if (letter == OPT_ROOT)
+			c.root = optarg;
+		else
+			return tool_usage_error("check");
+	}
+	return json ? show_json(&c, argv[optind]) : show(&c, argv[optind]);
+}
