@@ -169,6 +169,16 @@ static int parse_double(const struct replay_file *f, enum replay_column column, 
 	return 0;
 }
 
+/* A whole number as programs write it that know no other than floating point: 4096.0, 1e7. */
+static bool whole_double(const char *text, uint64_t *value)
+{
+	const char *end;
+	const double number = ccs_strtod(text, &end);
+
+	*value = number < MOST ? (uint64_t)number : 0;
+	return !*end && (double)*value == number;
+}
+
 static int parse_whole(const struct replay_file *f, enum replay_column column, const char *text,
 		       uint64_t most, uint64_t *value)
 {
@@ -178,7 +188,7 @@ static int parse_whole(const struct replay_file *f, enum replay_column column, c
 		return replay_fault(f, column, "'%.40s' is negative", text);
 	errno = 0;
 	*value = strtoull(text, &end, 10);
-	if (*text < '0' || *text > '9' || *end)
+	if (*text < '0' || *text > '9' || (*end && !whole_double(text, value)))
 		return replay_fault(f, column, "'%.40s' is not a whole number", text);
 	if (errno || *value > most)
 		return replay_fault(f, column, "'%.40s' is above %llu", text,

@@ -126,6 +126,14 @@ same() {
 	printed "0,0.10000000000000001,tick,300000000,0"
 }
 
+@test "whole numbers as floating point writes them" {
+	cc=dcqcn replay t_us,event,bytes 1,cnp, 2,send,10000000 3,send,10000000
+	want=$output
+	cc=dcqcn replay t_us,event,bytes 1,cnp, 2,send,1e7 3,send,10000000.0
+	[ "$status" -eq 0 ]
+	[ "$output" = "$want" ]
+}
+
 @test "columns in any order, units, unknown ones, comments, CRLF, blanks, standard input" {
 	cc=$p1 replay t_us,event,rtt_us 100,ack,20 220,ack,500.5 230,tick, 300.25,loss,
 	want=$output
@@ -202,6 +210,8 @@ same() {
 		11,ack,1e300,,,,7|column rtt_us: |'1e300' is above
 		11,ack,20,-5,,,7|column bytes: |'-5' is negative
 		11,ack,20,1.5,,,7|column bytes: |'1.5' is not a whole number
+		11,ack,20,4096.0x,,,7|column bytes: |'4096.0x' is not a whole number
+		11,ack,20,1e300,,,7|column bytes: |'1e300' is not a whole number
 		11,ack,20,99999999999999999999999,,,7|column bytes: |is above
 		11,send,,,,,7|column bytes: |it is empty, and send needs it
 		11,ack,20,1,x,,7|column path: |'x' is not a whole number
