@@ -69,11 +69,11 @@ make_check() {
   make -j"$jobs" check LOG_FLAGS="$patience $2" "${@:3}"
 }
 
-# The programs of tests/unit and tests/verbs: NAME.c that defines tests.
+# The programs of tests/unit, verbs and fake: NAME.c that defines tests.
 test_programs() {
   local file
   cd "$top"
-  for file in tests/{unit,verbs}/test_*.c; do
+  for file in tests/{unit,verbs,fake}/test_*.c; do
     [[ ! -e $file ]] || printf '%s ' "${file%.c}"
   done
 }
