@@ -38,4 +38,20 @@ noinst_PROGRAMS += bench/engine
 bench_engine_SOURCES = bench/engine.c bench/clock.h bench/rng.h
 bench_engine_LDADD = libccs-core.la
 
+# What the shim costs per work request, and the device for that; likewise.
+noinst_PROGRAMS += bench/overhead
+bench_overhead_SOURCES = bench/overhead.c bench/load.c bench/load.h bench/clock.h
+bench_overhead_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CFLAGS)
+bench_overhead_CFLAGS = $(AM_CFLAGS) -pthread
+bench_overhead_LDADD = bench/libbench.la $(VERBS_LIBS)
+# -rpath makes libtool build a shared object that is never installed. Without sanitizers:
+# it is what a run is measured against.
+noinst_LTLIBRARIES += bench/nullrdma.la
+bench_nullrdma_la_SOURCES = bench/nullrdma.c
+bench_nullrdma_la_CFLAGS = -std=gnu11 -Wall -Wextra $(VERBS_CFLAGS)
+bench_nullrdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere \
+	-Wl,--version-script=$(top_srcdir)/bench/nullrdma.map
+bench_nullrdma_la_DEPENDENCIES = bench/nullrdma.map
+EXTRA_DIST += bench/nullrdma.map
+
 EXTRA_DIST += bench/matrix tests/lab/ccbench.bats
