@@ -28,9 +28,8 @@ static void keep_order(const struct ccs_flow *f, struct ccs_done *done)
 		done->earliest_ns = done->latest_ns;
 }
 
-struct qp *ccs_complete(struct cq *cq, const struct ibv_wc *wc, const struct ccs_span *when)
+void ccs_complete(struct qp *qp, const struct ibv_wc *wc, const struct ccs_span *when)
 {
-	struct qp *qp = ccs_registry_find((uint32_t)(wc->wr_id >> 32));
 	struct ccs_done done = {
 		.ok = wc->status == IBV_WC_SUCCESS,
 		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
@@ -40,18 +39,13 @@ struct qp *ccs_complete(struct cq *cq, const struct ibv_wc *wc, const struct ccs
 	struct ibv_wc owed = *wc;
 	uint64_t wr, len;
 
-	if (!qp || qp->cq != cq)
-		return NULL; /* of a QP that was destroyed */
-	pthread_mutex_lock(&qp->lock);
 	done.number = ccs_token_segment(qp, wc->wr_id);
 	keep_order(&qp->flow, &done);
 	len = qp->flow.seg[done.number & qp->flow.seg_mask].len;
 	if (ccs_flow_complete(&qp->flow, &done, &wr)) {
 		restore(qp, wr, len, &owed);
-		ccs_cq_push(cq, &owed);
+		ccs_cq_push(qp->cq, &owed);
 	}
-	pthread_mutex_unlock(&qp->lock);
-	return qp;
 }
 
 /*

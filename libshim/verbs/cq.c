@@ -170,28 +170,32 @@ static int ready_pop(struct cq *cq, int n, struct ibv_wc *wc)
 	return got;
 }
 
-static void pump(struct qp *qp, uint64_t now_ns)
+static void leave(struct qp *qp, uint64_t now_ns)
 {
-	pthread_mutex_lock(&qp->lock);
 	ccs_post_pump(qp, now_ns);
 	pthread_mutex_unlock(&qp->lock);
 }
 
-/* A run of completions of one QP opens its gate once. */
+/* A run of completions of one QP takes its lock and opens its gate once. */
 static void deliver(struct cq *cq, const struct ibv_wc *wc, const struct ccs_span *when, int n)
 {
-	const uint64_t now_ns = ccs_now_ns();
 	struct qp *last = NULL;
 
 	for (int i = 0; i < n; i++) {
-		struct qp *qp = ccs_complete(cq, &wc[i], &when[i]);
+		struct qp *qp = ccs_registry_find((uint32_t)(wc[i].wr_id >> 32));
 
-		if (last && qp != last)
-			pump(last, now_ns);
-		last = qp;
+		if (!qp || qp->cq != cq)
+			continue; /* it was destroyed */
+		if (qp != last) {
+			if (last)
+				leave(last, cq->polled_ns);
+			pthread_mutex_lock(&qp->lock);
+			last = qp;
+		}
+		ccs_complete(qp, &wc[i], &when[i]);
 	}
 	if (last)
-		pump(last, now_ns);
+		leave(last, cq->polled_ns);
 }
 
 static void drain_shadow(struct cq *cq, struct shadow *s)
@@ -213,12 +217,19 @@ static void drain_shadow(struct cq *cq, struct shadow *s)
 
 void ccs_cq_drain(struct cq *cq)
 {
-	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next)
-		if (s->cq)
-			drain_shadow(cq, s);
+	uint64_t looked_ns = 0;
+
+	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next) {
+		if (!s->cq)
+			continue;
+		drain_shadow(cq, s);
+		if (!looked_ns)
+			looked_ns = cq->polled_ns;
+	}
 	if (atomic_load_explicit(&cq->broken, memory_order_relaxed))
 		ccs_complete_broken(cq);
-	cq->looked_ns = ccs_now_ns();
+	if (looked_ns)
+		cq->looked_ns = looked_ns;
 	cq->woken = false;
 }
 

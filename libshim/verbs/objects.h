@@ -76,6 +76,7 @@ struct cq {
 	unsigned qps;
 	struct ibv_wc *ready;            /* completions owed, oldest first */
 	uint32_t ready_head, ready_tail, ready_mask;
+	uint64_t polled_ns;              /* when a shadow was polled last: now, for what follows */
 	uint64_t looked_ns;              /* when the shadows were last seen empty */
 	struct ccs_hwclock clock;        /* of the shadows' timestamps */
 	unsigned idle_polls;             /* empty in a row: a spinning application */

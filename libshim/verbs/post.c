@@ -102,6 +102,8 @@ void ccs_post_pump(struct qp *qp, uint64_t now_ns)
 	uint64_t refused;
 	int rc;
 
+	if (!ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns)
+		return;
 	if (qp->dead || qp->broken || qp->state < IBV_QPS_RTS)
 		return;
 	rc = emit(qp, now_ns, &refused);

@@ -42,20 +42,36 @@ static bool create_cq(struct cq *cq, struct shadow *s, uint32_t size)
 	return s->cq;
 }
 
+/* Each twice as large as the one before: all are polled each time, so they must be few. */
+static bool create_grown(struct cq *cq, struct shadow *s, uint32_t entries)
+{
+	const struct shadow *before = atomic_load(&cq->shadows);
+	const uint32_t most = cq->ctx->max_cqe;
+	uint32_t least = 4 * entries > SHADOW_MIN ? 4 * entries : SHADOW_MIN;
+
+	least = least < most ? least : most;
+	s->size = before && before->size > least / 2 ? 2 * before->size : least;
+	s->size = s->size < most ? s->size : most;
+	if (s->size < entries)
+		return false;
+	if (create_cq(cq, s, s->size))
+		return true;
+	if (s->size == least)
+		return false;
+	s->size = least;
+	return create_cq(cq, s, least);
+}
+
 struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries)
 {
-	uint32_t size = 4 * entries > SHADOW_MIN ? 4 * entries : SHADOW_MIN;
 	struct shadow *s = calloc(1, sizeof(*s));
 
-	if (size > cq->ctx->max_cqe)
-		size = cq->ctx->max_cqe;
-	if (!s || size < entries || !create_cq(cq, s, size))
+	if (!s || !create_grown(cq, s, entries))
 		goto fail;
 	if (ccs_ptrmap_put(&ccs_shim()->cqs, s->cq, cq)) {
 		ccs_real()->ibv_destroy_cq(s->cq);
 		goto fail;
 	}
-	s->size = size;
 	s->empty_ns = ccs_now_ns();
 	s->next = atomic_load(&cq->shadows);
 	atomic_store(&cq->shadows, s);
@@ -130,15 +146,15 @@ int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc,
 		    struct ccs_span *when)
 {
 	const uint64_t before = s->ex ? ccs_now_ns() : 0;
-	uint64_t ticks[CCS_BATCH], now;
+	uint64_t ticks[CCS_BATCH];
 	const int got = s->ex ? poll_stamped(s, n, wc, ticks)
 			      : cq->ctx->real.poll_cq(s->cq, n, wc);
 
 	if (got > 0 && s->ex)
 		query_clock(cq);
-	now = got > 0 ? ccs_now_ns() : 0;
+	cq->polled_ns = ccs_now_ns();
 	for (int i = 0; i < got; i++) {
-		when[i] = (struct ccs_span){ s->ex ? s->empty_ns : cq->looked_ns, now };
+		when[i] = (struct ccs_span){ s->ex ? s->empty_ns : cq->looked_ns, cq->polled_ns };
 		if (s->ex)
 			ccs_hwclock_map(&cq->clock, ticks[i], &when[i]);
 		if (cq->woken || !when[i].earliest_ns)
