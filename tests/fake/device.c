@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "priv.h"
 
@@ -38,9 +40,10 @@ static int index_of(const struct ibv_device *d)
 	return (int)(d - device);
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 EXPORT struct ibv_device **ibv_get_device_list(int *num)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct ibv_device **list;
 
 	pthread_once(&once, make_devices);
@@ -72,8 +75,16 @@ EXPORT int ibv_get_device_index(struct ibv_device *d)
 	return index_of(d);
 }
 
+static int modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
+{
+	struct ibv_qp_attr kept = { .rate_limit = attr->rate_limit };
+
+	return attr->comp_mask ? EINVAL : fake_modify_qp(qp, &kept, IBV_QP_RATE_LIMIT);
+}
+
 static void fill_tables(struct fake_context *c)
 {
+	c->v.modify_qp_rate_limit = modify_qp_rate_limit;
 	c->v.sz = sizeof(c->v);
 	c->v.create_cq_ex = fake_create_cq_ex;
 	c->v.create_qp_ex = fake_create_qp_ex;
@@ -88,19 +99,25 @@ static void fill_tables(struct fake_context *c)
 	c->v.context.ops.req_notify_cq = fake_req_notify_cq;
 }
 
-/* What ibv_open_device comes to, as in libibverbs. */
-EXPORT struct ibv_context *verbs_open_device(struct ibv_device *d, void *private_data)
+/* By the descriptor, which holds the device's index, another process may import it. */
+static int command_fd(const struct ibv_device *d)
+{
+	const int fd = memfd_create("fakerdma", MFD_CLOEXEC), index = index_of(d);
+
+	return fd >= 0 && pwrite(fd, &index, sizeof(index), 0) == sizeof(index) ? fd : -1;
+}
+
+static struct ibv_context *open_context(struct ibv_device *d, int cmd_fd)
 {
 	struct fake_context *c = calloc(1, sizeof(*c));
 
-	(void)private_data;
 	if (!c || fake_queue_open(&c->async)) {
 		free(c);
 		return NULL;
 	}
 	fill_tables(c);
 	c->v.context.device = d;
-	c->v.context.cmd_fd = -1;
+	c->v.context.cmd_fd = cmd_fd;
 	c->v.context.async_fd = c->async.fd;
 	c->v.context.num_comp_vectors = 4;
 	pthread_mutex_init(&c->v.context.mutex, NULL);
@@ -117,6 +134,31 @@ EXPORT struct ibv_context *verbs_open_device(struct ibv_device *d, void *private
 	return NULL;
 }
 
+/* What ibv_open_device comes to, as in libibverbs. */
+EXPORT struct ibv_context *verbs_open_device(struct ibv_device *d, void *private_data)
+{
+	const int fd = command_fd(d);
+	struct ibv_context *context = open_context(d, fd);
+
+	(void)private_data;
+	if (!context)
+		close(fd);
+	return context;
+}
+
+EXPORT struct ibv_context *ibv_import_device(int cmd_fd)
+{
+	int index;
+
+	pthread_once(&once, make_devices);
+	if (pread(cmd_fd, &index, sizeof(index), 0) != sizeof(index) || index < 0 ||
+	    index >= devices) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return open_context(&device[index], cmd_fd);
+}
+
 EXPORT int ibv_close_device(struct ibv_context *context)
 {
 	struct fake_context *c = container(context, struct fake_context, v.context);
@@ -125,6 +167,7 @@ EXPORT int ibv_close_device(struct ibv_context *context)
 	fake_count.contexts--;
 	fake_queue_close(&c->async);
 	pthread_mutex_unlock(&fake_lock);
+	close(context->cmd_fd);
 	free(c);
 	return 0;
 }

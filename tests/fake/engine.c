@@ -191,7 +191,7 @@ static void unlock(void)
 static void forked(void)
 {
 	started = false;
-	fake_wire_forked();
+	fake_remote_forked();
 	pthread_mutex_unlock(&fake_lock);
 }
 

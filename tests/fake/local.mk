@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A provider without hardware, preloaded behind the shim; see fake.h.
 check_LTLIBRARIES += libfakerdma.la
-libfakerdma_la_SOURCES = tests/fake/ah.c tests/fake/clock.c tests/fake/cq.c tests/fake/cqex.c \
+libfakerdma_la_SOURCES = tests/fake/absent.c tests/fake/ah.c tests/fake/clock.c \
+	tests/fake/cq.c tests/fake/cqex.c \
 	tests/fake/device.c tests/fake/engine.c tests/fake/event.c tests/fake/fake.h \
 	tests/fake/fault.c tests/fake/memory.c tests/fake/open.c tests/fake/post.c \
 	tests/fake/priv.h tests/fake/qp.c tests/fake/recv.c tests/fake/remote.c tests/fake/requester.c \

@@ -188,6 +188,8 @@ void fake_clock_table(struct fake_context *c);
 struct fake_qp *fake_qp_by_num(uint32_t num);
 struct fake_qp *fake_qp_at(unsigned i); /* NULL: that place is free */
 unsigned fake_qp_end(void);             /* all places from here on are */
+int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+void fake_check_drained(struct fake_qp *qp); /* a WQE before SQD was carried out */
 void fake_qp_to_err(struct fake_qp *qp);
 struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 
@@ -225,7 +227,7 @@ uint32_t fake_qp_base(void);
 int fake_remote_ask(struct fake_qp *qp, struct fake_wqe *wqe, const struct fake_request *req);
 void fake_remote_forget(struct fake_qp *qp);
 void fake_remote_progress(void);
-void fake_wire_forked(void);
+void fake_remote_forked(void);
 void fake_idle(void); /* without the lock: a poll found nothing */
 uint64_t wire_reserve(unsigned from, unsigned to, uint64_t bytes, double rate);
 int fake_thread(void *(*main)(void *)); /* detached, signals blocked */

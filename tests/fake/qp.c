@@ -220,6 +220,12 @@ static void raise_event(struct fake_qp *qp, enum ibv_event_type type)
 	fake_raise(qp->ib.context, &event);
 }
 
+void fake_check_drained(struct fake_qp *qp)
+{
+	if (qp->ib.state == IBV_QPS_SQD && qp->sq_next == qp->sq_stop)
+		raise_event(qp, IBV_EVENT_SQ_DRAINED);
+}
+
 void fake_qp_to_err(struct fake_qp *qp)
 {
 	qp->ib.state = IBV_QPS_ERR;
@@ -244,11 +250,11 @@ static void enter(struct fake_qp *qp, enum ibv_qp_state state)
 		fake_qp_to_err(qp);
 	} else if (state == IBV_QPS_SQD && old == IBV_QPS_RTS) {
 		qp->sq_stop = qp->sq_head;
-		raise_event(qp, IBV_EVENT_SQ_DRAINED);
+		fake_check_drained(qp);
 	}
 }
 
-EXPORT int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
+int fake_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 {
 	struct fake_qp *qp = qp_of(ib);
 	int rc = 0;
@@ -265,6 +271,11 @@ EXPORT int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 	}
 	pthread_mutex_unlock(&fake_lock);
 	return rc;
+}
+
+EXPORT int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
+{
+	return fake_modify_qp(ib, attr, mask);
 }
 
 EXPORT int ibv_query_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask,

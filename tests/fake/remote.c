@@ -5,6 +5,7 @@
  */
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 
 #include "wire.h"
 
@@ -13,6 +14,7 @@ static struct flight {
 	bool busy, doubtful;
 	struct fake_qp *qp;              /* NULL: it has lost interest */
 	uint32_t slot, serial;
+	uint64_t id;                     /* of the process asked */
 } flight[WIRE_BLOCKS];
 
 bool fake_is_remote(uint32_t qp_num)
@@ -45,7 +47,8 @@ int fake_remote_ask(struct fake_qp *qp, struct fake_wqe *wqe, const struct fake_
 	const uint32_t slot = req->dst_qp >> WIRE_SLOT_SHIFT;
 	struct wire_file *peer = wire_of(slot);
 	struct flight *f = free_flight();
-	struct wire_msg msg = { .kind = WIRE_REQUEST, .from = wire_slot(), .req = *req };
+	struct wire_msg msg = { .kind = WIRE_REQUEST, .from = wire_slot(),
+				.id = wire_id(wire_own()), .req = *req };
 
 	if (!peer)
 		return ANSWER_DEAD;
@@ -56,7 +59,8 @@ int fake_remote_ask(struct fake_qp *qp, struct fake_wqe *wqe, const struct fake_
 	fake_move_out(wqe, req, wire_block(wire_own(), msg.block));
 	if (!wire_push(peer, &msg))
 		return ANSWER_NO_ROOM;
-	*f = (struct flight){ .busy = true, .qp = qp, .slot = slot, .serial = msg.serial };
+	*f = (struct flight){ .busy = true, .qp = qp, .slot = slot, .serial = msg.serial,
+			      .id = wire_id(peer) };
 	qp->in_flight = true;
 	return ANSWER_LATER;
 }
@@ -120,7 +124,7 @@ static void serve(struct wire_msg *msg)
 {
 	struct wire_file *peer = wire_of(msg->from);
 
-	if (!peer)
+	if (wire_id(peer) != msg->id)
 		return;
 	msg->answer = answer_to(&msg->req, wire_block(peer, msg->block));
 	msg->kind = WIRE_ANSWER;
@@ -147,7 +151,7 @@ static void look_for_the_dead(void)
 	for (int i = 0; i < WIRE_BLOCKS; i++) {
 		struct flight *f = &flight[i];
 
-		if (!f->busy || wire_of(f->slot))
+		if (!f->busy || wire_id(wire_of(f->slot)) == f->id)
 			continue;
 		if (f->doubtful)
 			land(f, ANSWER_DEAD);
@@ -172,6 +176,13 @@ static void *work(void *arg)
 		pthread_mutex_unlock(&fake_lock);
 	}
 	return NULL;
+}
+
+/* A child is not its parent, and may join for itself. */
+void fake_remote_forked(void)
+{
+	memset(flight, 0, sizeof(flight));
+	wire_forked();
 }
 
 int fake_thread(void *(*main)(void *))

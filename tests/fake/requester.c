@@ -48,6 +48,7 @@ void fake_complete_send(struct fake_qp *qp, const struct fake_wqe *wqe, enum ibv
 
 	if (status || qp->init.sq_sig_all || (wqe->wr.send_flags & IBV_SEND_SIGNALED))
 		fake_cq_add(cq_of(qp->init.send_cq), &cqe, false);
+	fake_check_drained(qp);
 }
 
 /* Everything that has not been carried out comes back, asked for or not. */

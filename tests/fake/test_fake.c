@@ -2,6 +2,9 @@
 /* The fake provider itself, without the shim: what tests of the shim take for granted. */
 #include "../verbs/rig.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 static struct ibv_wc wc[32];
 
 static struct ibv_qp *qp_ex(struct rig *r, enum ibv_qp_type type, struct ibv_srq *srq)
@@ -378,6 +381,52 @@ static void faults_come_when_they_should(void **state)
 	rig_close(&r);
 }
 
+static void drained_is_told_when_it_is(void **state)
+{
+	struct ibv_async_event event;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(fcntl(r.ctx->async_fd, F_SETFL, O_NONBLOCK), 0);
+	fake_hold(true);
+	rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED);
+	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
+	rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED);
+	assert_int_equal(ibv_get_async_event(r.ctx, &event), -1);
+	assert_int_equal(fake_step(2), 1); /* the later one waits */
+	assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
+	assert_int_equal(event.event_type, IBV_EVENT_SQ_DRAINED);
+	ibv_ack_async_event(&event);
+	assert_int_equal(rig_state(r.a, IBV_QPS_RTS), 0);
+	assert_int_equal(fake_step(2), 1);
+	fake_hold(false);
+	rig_poll(r.scq, 2, wc);
+	rig_close(&r);
+}
+
+static void a_context_is_imported_by_its_descriptor(void **state)
+{
+	struct ibv_qp_rate_limit_attr limit = { .rate_limit = 1000 };
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_context *again;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	again = ibv_import_device(dup(r.ctx->cmd_fd));
+	assert_non_null(again);
+	assert_ptr_equal(again->device, r.ctx->device);
+	assert_ptr_not_equal(again, r.ctx);
+	assert_int_equal(ibv_close_device(again), 0);
+	assert_null(ibv_import_device(-1));
+	assert_int_equal(ibv_modify_qp_rate_limit(r.a, &limit), 0);
+	assert_int_equal(ibv_query_qp(r.a, &attr, IBV_QP_RATE_LIMIT, &init), 0);
+	assert_int_equal(attr.rate_limit, 1000);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -389,6 +438,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(windows_open_and_close),
 		cmocka_unit_test(datagrams_arrive_or_are_lost),
 		cmocka_unit_test(faults_come_when_they_should),
+		cmocka_unit_test(drained_is_told_when_it_is),
+		cmocka_unit_test(a_context_is_imported_by_its_descriptor),
 	};
 
 	(void)argc;

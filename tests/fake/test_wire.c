@@ -412,6 +412,28 @@ static void a_peer_that_dies_with_a_request(void **state)
 	finish(&e);
 }
 
+/* Another takes its slot before it is missed, perhaps: that is somebody else. */
+static void a_peer_that_is_replaced(void **state)
+{
+	struct end old, new;
+
+	(void)state;
+	begin(&old, 1, usual);
+	kill(old.pid, SIGSTOP);
+	waitpid(old.pid, NULL, WUNTRACED);
+	post(&old, IBV_WR_RDMA_WRITE, 0, 0, 8);
+	kill(old.pid, SIGKILL);
+	assert_int_equal(waitpid(old.pid, NULL, 0), old.pid);
+	begin(&new, 1, usual);
+	assert_int_equal(new.far.qpn, old.far.qpn);
+	expect(&old, 1, (enum ibv_wc_status[]){ IBV_WC_RETRY_EXC_ERR });
+	post(&new, IBV_WR_RDMA_WRITE, 0, 0, 8);
+	expect(&new, 1, (enum ibv_wc_status[]){ IBV_WC_SUCCESS });
+	finish(&new);
+	close(old.sock);
+	end_close(&old);
+}
+
 /* Two senders at other ports: together not faster than the port that they send to. */
 static void a_port_is_shared(void **state)
 {
@@ -453,6 +475,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_the_peer_refuses),
 		cmocka_unit_test(a_peer_that_dies),
 		cmocka_unit_test(a_peer_that_dies_with_a_request),
+		cmocka_unit_test(a_peer_that_is_replaced),
 		cmocka_unit_test(a_port_is_shared),
 	};
 	char wire[64] = "FAKERDMA_WIRE=";

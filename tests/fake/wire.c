@@ -21,6 +21,7 @@ enum { MAGIC = 0xfa4e0001, PORTS = 16, PATIENCE_NS = 10000000, NAME = 16 };
 
 struct wire_file {
 	_Atomic uint32_t magic;          /* last of all */
+	uint64_t id;                     /* of the process: slots are used again */
 	_Atomic uint32_t bell, asleep;   /* a futex, and whether somebody waits for it */
 	pthread_mutex_t lock;            /* of those who push */
 	_Atomic uint64_t head, tail;
@@ -119,6 +120,7 @@ static int make_file(void)
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&file->lock, &attr);
 	pthread_mutexattr_destroy(&attr);
+	file->id = fake_now_ns();
 	atomic_store(&file->magic, MAGIC);
 	wire.at[wire.slot].fd = fd;
 	wire.at[wire.slot].file = file;
@@ -171,8 +173,7 @@ static void __attribute__((destructor)) leave(void)
 		unlinkat(wire.dir, name_of(wire.slot, name), 0);
 }
 
-/* A child is not its parent, and may join for itself. */
-void fake_wire_forked(void)
+void wire_forked(void)
 {
 	wire.slot = 0;
 	wire.on = false;
@@ -235,6 +236,11 @@ struct wire_file *wire_of(uint32_t slot)
 	if (wire.at[slot].file && !owned(wire.at[slot].fd))
 		forget(slot);
 	return wire.at[slot].file ? wire.at[slot].file : open_slot(slot);
+}
+
+uint64_t wire_id(const struct wire_file *file)
+{
+	return file ? file->id : 0;
 }
 
 unsigned char *wire_block(struct wire_file *file, uint32_t block)

@@ -21,6 +21,7 @@ enum {
 struct wire_msg {
 	enum { WIRE_REQUEST, WIRE_ANSWER } kind;
 	uint32_t from;                   /* slot */
+	uint64_t id;                     /* of the process that was there */
 	uint32_t block, serial;          /* of the requester; an answer repeats them */
 	int answer;
 	struct fake_request req;
@@ -33,8 +34,12 @@ int wire_join(void);
 bool wire_on(void); /* without the lock: joined */
 /* Our own, 0: not joined. */
 uint32_t wire_slot(void);
+/* After a fork, in the child: not joined. */
+void wire_forked(void);
 /* NULL: it is dead, or never was. */
 struct wire_file *wire_of(uint32_t slot);
+/* 0: of nobody. The next process in a slot has another. */
+uint64_t wire_id(const struct wire_file *file);
 unsigned char *wire_block(struct wire_file *file, uint32_t block);
 struct wire_file *wire_own(void);
 /* False: no room. For answers there always is: requests leave as much as can be owed. */
