@@ -13,9 +13,14 @@ static double cc_us(const struct sim *s)
 	return sim_us(s->now) + 1;
 }
 
-static uint64_t cc_time(double us)
+/* Advanced to now already: what rounding puts there is still to come. */
+static uint64_t timer(const struct sim *s, const struct sim_flow *f)
 {
-	return us < 1e12 ? sim_ps(us - 1) : NEVER;
+	const double us = f->cc.out.timer_us - 1;
+
+	if (us > 1e12)
+		return NEVER;
+	return sim_ps(us) > s->now ? sim_ps(us) : s->now + 1;
 }
 
 /*
@@ -64,7 +69,7 @@ static void send_segment(struct sim *s, struct sim_flow *f)
 /* A NIC takes no more than it can send: what is due at line rate waits for it. */
 static void pump(struct sim *s, struct sim_flow *f)
 {
-	uint64_t at = cc_time(f->cc.out.timer_us);
+	uint64_t at = timer(s, f);
 
 	while (f->live && window_open(s, f) && due(s, f) <= s->now)
 		send_segment(s, f);

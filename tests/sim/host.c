@@ -162,13 +162,10 @@ static void cnp_arrives(struct sim *s, const struct event *e)
 	s->driver->cnp(s, e->who);
 }
 
-/* DCQCN's notification point. */
 static void notify(struct sim *s, struct sim_flow *f, uint64_t at)
 {
-	if (s->conf->cnp_us <= 0 || (f->cnp_any && at - f->cnp_at < sim_ps(s->conf->cnp_us)))
+	if (s->conf->cnp_us <= 0 || !ccs_dcqcn_np_ce(&f->np, sim_us(at)))
 		return;
-	f->cnp_any = true;
-	f->cnp_at = at;
 	s->result->cnps++;
 	sim_at(s, at + s->back, cnp_arrives, f, NULL);
 }

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The bottleneck: a FIFO that marks by RED, may drop, and takes INT records. */
+#include "cc/red.h"
 #include "priv.h"
 
-/* DCQCN's congestion point: on the instantaneous queue that a packet finds. */
+/* On the queue that a packet leaves behind, as in HPCC's ns-3: what arrives later counts. */
 static bool marks(struct sim *s, uint64_t queue)
 {
-	const struct sim_conf *c = s->conf;
-	const double q = (double)queue;
+	const struct ccs_red red = { s->conf->kmin, s->conf->kmax, s->conf->pmax };
 
-	if (c->pmax <= 0 || q <= c->kmin)
-		return false;
-	if (q > c->kmax)
-		return true;
-	return sim_draw(s) < c->pmax * (q - c->kmin) / (c->kmax - c->kmin);
+	return red.pmax > 0 && ccs_red_mark(&red, (double)queue, sim_draw(s));
 }
 
 static void port_done(struct sim *s, const struct event *e);
@@ -22,6 +18,8 @@ static void port_send(struct sim *s, struct port *port)
 {
 	port->sending = port->queue[port->tail++ & port->mask];
 	port->bytes -= port->sending.len;
+	port->sending.ce = marks(s, port->bytes);
+	s->result->marks += port->sending.ce;
 	port->stamp_ns = s->now / 1000;
 	port->stamp_tx = port->tx_bytes;
 	port->stamp_queue = port->bytes;
@@ -57,15 +55,13 @@ static void port_done(struct sim *s, const struct event *e)
 void sim_arrive(struct sim *s, const struct event *e)
 {
 	struct port *port = e->packet.flow->port;
-	struct packet p = e->packet;
+	const struct packet p = e->packet;
 
 	s->result->packets++;
 	if (s->conf->limit && port->bytes + p.len > s->conf->limit) {
 		s->result->drops++;
 		return;
 	}
-	p.ce = marks(s, port->bytes);
-	s->result->marks += p.ce;
 	port->queue = sim_grown(port->queue, port->tail, port->head, &port->mask, sizeof(p));
 	port->queue[port->head++ & port->mask] = p;
 	port->bytes += p.len;

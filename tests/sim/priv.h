@@ -4,6 +4,7 @@
 /* Between the simulator's files. Time is in ps: at 100 Gb/s a byte takes 80. */
 #include "base/hist.h"
 #include "cc/cc.h"
+#include "cc/dcqcn_np.h"
 #include "flow/flow.h"
 #include "flow/pacer.h"
 #include "sim.h"
@@ -65,8 +66,7 @@ struct sim_flow {
 	bool nak_sent;
 	uint64_t rto_tail;       /* tail at the last look */
 	uint64_t acked_at;       /* acks of a flow stay in order */
-	uint64_t cnp_at;         /* last CNP */
-	bool cnp_any;
+	struct ccs_dcqcn_np np;
 
 	uint64_t wake_at;        /* of the one event that counts */
 	uint64_t delivered;      /* bytes, in order */

@@ -81,6 +81,7 @@ static void set_up_flow(struct sim *s, unsigned i)
 	f->stays = !guest;
 	f->nic = &s->nic[c->hosts ? i % c->hosts : i];
 	f->port = &s->port[c->ports ? i % c->ports : 0];
+	f->np = ccs_dcqcn_np_init(c->cnp_us);
 	f->wake_at = NEVER;
 	sim_at(s, sim_ps(at_us), join, f, NULL);
 	if (guest)

@@ -57,7 +57,7 @@ struct sim_conf {
 	double base_us;          /* RTT without any serialisation */
 	uint32_t mtu;            /* default: a segment is a packet */
 	uint32_t segment;        /* bytes */
-	double kmin, kmax, pmax; /* RED on the queue in bytes as a packet arrives */
+	double kmin, kmax, pmax; /* RED on the queue in bytes that a packet leaves */
 	uint64_t limit;          /* of the queue in bytes; 0: lossless */
 	double cnp_us;           /* notification point: least time between CNPs; 0: none */
 	struct sim_noise noise;

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * DCQCN: the paper's incast and the grid. Where packets are marked decides: on the
+ * queue that they leave behind, as here, 20 flows hold the line at Kmax; on the one
+ * that they find, a whole Kmax of marked packets is on its way when it is under
+ * Kmax again, all flows cut once more, and 94 % is left.
+ */
+#include "grid.h"
+#include "rows.h"
+
+#define RED .kmin = 5e3, .kmax = 200e3, .pmax = 0.01, .cnp_us = 50
+
+/* DCQCN 6: more than 39 of 40 Gb/s. */
+#define INCAST(v, n) \
+	"dcqcn " v " " #n ":1, 40 Gb/s", \
+	{ .cc = "dcqcn:variant=" v, .flows = n, .rate = 40e9, .base_us = 8, .segment = 1000, RED, \
+	  .start_spread_us = 50, .warm_us = 20e3, .end_us = 80e3 }
+#define NINETY_SEVEN { UTIL, 97, ALL }, { JAIN, 0.93, 1 }
+
+#define PACKETS(v) FABRIC, .segment = 1024, RED, .cc = "dcqcn:variant=" v
+#define GRID(v, n) "dcqcn " v ", fabric, N=" #n, { PACKETS(v), STEADY(n, 300e3) }
+#define GRID_JOIN(v) "dcqcn " v ", fabric, N=8+8", { PACKETS(v), CHURN(8, 600e3) }
+
+#define SHAPED(v) \
+	SOFT, .kmin = 30e3, .kmax = 400e3, .pmax = 0.1, .cnp_us = 100, .cc = "dcqcn:variant=" v
+#define GRID_SOFT(v, n) "dcqcn " v ", soft, N=" #n, { SHAPED(v), STEADY(n, 8e6) }
+#define GRID_SOFT_JOIN(v) "dcqcn " v ", soft, N=8+8", { SHAPED(v), CHURN(8, 9e6) }
+
+static const struct row rows[] = {
+	{ INCAST("paper", 2), { NINETY_SEVEN, { Q_P95, 0, 110 } } },
+	{ INCAST("paper", 4), { NINETY_SEVEN, { Q_P95, 0, 180 } } },
+	{ INCAST("paper", 8), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
+	{ INCAST("paper", 12), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
+	{ INCAST("paper", 16), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
+	{ INCAST("paper", 20), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
+	{ INCAST("ns3rdma", 2), { NINETY_SEVEN, { Q_P95, 0, 110 } } },
+	{ INCAST("ns3rdma", 20), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
+	{ INCAST("mlx", 2), { NINETY_SEVEN, { Q_P95, 0, 130 } } },
+
+	{ GRID("paper", 2), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 215 } } },
+	{ GRID("paper", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 230 } } },
+	{ GRID_JOIN("paper"), { { UTIL, 96, ALL }, { JOIN_MS, 0, 60 }, { LEAVE_MS, 0, 40 } } },
+	{ GRID("ns3rdma", 2), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 215 } } },
+	{ GRID("ns3rdma", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 240 } } },
+	{ GRID("ns3rdma", 40), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 320 } } },
+	{ GRID_JOIN("ns3rdma"), { { UTIL, 96, ALL }, { JOIN_MS, 0, 60 }, { LEAVE_MS, 0, 60 } } },
+	{ GRID("mlx", 2), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 215 } } },
+	{ GRID("mlx", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 240 } } },
+
+	{ GRID_SOFT("paper", 2), { { UTIL, 96, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 400 } } },
+	{ GRID_SOFT("paper", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 520 } } },
+	{ GRID_SOFT_JOIN("paper"), { { UTIL, 96, ALL }, { JOIN_MS, 0, 1500 }, { LEAVE_MS, 0, 500 } } },
+};
+
+const struct group sim_dcqcn = { "dcqcn", rows, sizeof(rows) / sizeof(rows[0]) };
