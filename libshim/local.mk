@@ -67,7 +67,7 @@ EXTRA_DIST += libshim/libccshim.map
 
 # For applications that take a path to libibverbs: a look-up in it finds our functions
 # first, then those of libibverbs, without a preload.
-install-exec-hook:
+install-data-hook:
 	cd "$(DESTDIR)$(pkglib_preloaddir)" && rm -f libibverbs-ccshim.so && \
 		$(LN_S) libccshim.so libibverbs-ccshim.so
 uninstall-hook:

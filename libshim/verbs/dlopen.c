@@ -43,7 +43,7 @@ static bool is_genuine(const char *file)
 }
 
 /* Our own name, which the dynamic linker knows: it need not look for the file. */
-static const char *redirect(const char *file)
+static __attribute__((noinline)) const char *redirect(const char *file)
 {
 	Dl_info own;
 
@@ -63,7 +63,7 @@ static bool reaches_verbs(void *arg, const struct ccs_needed *lib)
 	return *yes;
 }
 
-static int without_deepbind(const char *file, int mode)
+static __attribute__((noinline)) int without_deepbind(const char *file, int mode)
 {
 	bool yes = false;
 
@@ -73,6 +73,13 @@ static int without_deepbind(const char *file, int mode)
 	ccs_log(CCS_LOG_INFO, "%s is opened without RTLD_DEEPBIND", file);
 	return mode & ~RTLD_DEEPBIND;
 }
+
+/* As gcc 12 optimizes, it does so by itself. Locals whose address is taken would forbid it. */
+#if __has_attribute(musttail)
+#define TAIL_CALL __attribute__((musttail))
+#else
+#define TAIL_CALL
+#endif
 
 /*
  * The real one is called last and its result returned as it is: compiled to a jump, so
@@ -84,5 +91,5 @@ HOOK void *dlopen(const char *file, int mode)
 		file = redirect(file);
 	else if (file && (mode & RTLD_DEEPBIND))
 		mode = without_deepbind(file, mode);
-	return ccs_real_dlopen()(file, mode);
+	TAIL_CALL return ccs_real_dlopen()(file, mode);
 }
