@@ -17,6 +17,9 @@
 #define GET(e, base, type, member) \
 	get(e, base, OFFSET(e, type, member), WIDTH(e, type, member))
 
+/* Bounds on the time that a file made to take long can take. */
+enum { LONGEST = 1 << 16, TABLES = 4 };  /* of a string; of tables of symbols */
+
 /* No sum of them overflows, since len is that of a file. */
 static bool inside(const struct ccs_elf *e, uint64_t offset, uint64_t size)
 {
@@ -40,8 +43,12 @@ static uint64_t get(const struct ccs_elf *e, uint64_t base, size_t offset, size_
 
 static const char *text(const struct ccs_elf *e, uint64_t base, uint64_t offset)
 {
-	if (!inside(e, base, 0) || offset >= e->len - base ||
-	    !memchr(e->at + base + offset, '\0', e->len - base - offset))
+	uint64_t left;
+
+	if (!inside(e, base, 0) || offset >= e->len - base)
+		return NULL;
+	left = e->len - base - offset;
+	if (!memchr(e->at + base + offset, '\0', left < LONGEST ? left : LONGEST))
 		return NULL;
 	return (const char *)e->at + base + offset;
 }
@@ -183,13 +190,16 @@ const char *ccs_elf_symbol(const struct ccs_elf *e, const char *prefix, bool def
 {
 	const uint64_t table = GET(e, 0, Ehdr, e_shoff), count = GET(e, 0, Ehdr, e_shnum);
 
-	for (uint64_t i = 0; i < count && table < e->len; i++) {
+	unsigned tables = 0;
+
+	for (uint64_t i = 0; i < count && table < e->len && tables < TABLES; i++) {
 		const uint64_t at = table + i * SIZE(e, Shdr), type = GET(e, at, Shdr, sh_type);
 		const uint64_t link = GET(e, at, Shdr, sh_link);
 		const char *name;
 
 		if ((type != SHT_DYNSYM && type != SHT_SYMTAB) || link >= count)
 			continue;
+		tables++;
 		name = symbol_of(e, at, table + link * SIZE(e, Shdr), prefix, defined);
 		if (name)
 			return name;
