@@ -14,7 +14,7 @@
 
 #include "clock.h"
 
-enum { LIST_MAX = 32, DEPTH = 64, BYTES = 64 };
+enum { LIST_MAX = 32, DEPTH = 64, BYTES = 64, RING = 256 };
 
 struct worker {
 	pthread_t thread;
@@ -22,7 +22,7 @@ struct worker {
 	pthread_barrier_t *start;
 	struct ibv_cq *cq;
 	struct ibv_qp **qp;
-	unsigned qps, at;                /* at: whose turn it is */
+	unsigned qps, at, list;          /* at: whose turn it is */
 	uint64_t wrs;
 	struct ibv_sge sge;
 	struct ibv_send_wr wr[LIST_MAX];
@@ -36,17 +36,16 @@ static void fail(const char *what)
 
 static void batch(struct worker *w)
 {
-	const unsigned list = w->load->list;
 	struct ibv_wc wc[LIST_MAX];
 	struct ibv_send_wr *bad;
 	int n;
 
-	for (unsigned done = 0; done < LOAD_BATCH; done += list) {
+	for (unsigned done = 0; done < LOAD_BATCH; done += w->list) {
 		if (ibv_post_send(w->qp[w->at], w->wr, &bad))
 			fail("a request was refused");
 		w->at = w->at + 1 < w->qps ? w->at + 1 : 0;
-		for (unsigned got = 0; got < list; got += (unsigned)n) {
-			n = ibv_poll_cq(w->cq, (int)(list - got), wc);
+		for (unsigned got = 0; got < w->list; got += (unsigned)n) {
+			n = ibv_poll_cq(w->cq, (int)(w->list - got), wc);
 			if (n < 0 || (n && wc->status))
 				fail("a completion failed");
 		}
@@ -54,14 +53,28 @@ static void batch(struct worker *w)
 	w->wrs += LOAD_BATCH;
 }
 
-/* Every queue pair has been used when the time begins to run. */
+static void set_list(struct worker *w, unsigned list)
+{
+	w->list = list;
+	for (unsigned i = 0; i < list; i++)
+		w->wr[i] = (struct ibv_send_wr){
+			.wr_id = i, .sg_list = &w->sge, .num_sge = 1,
+			.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+			.next = i + 1 < list ? &w->wr[i + 1] : NULL,
+		};
+}
+
+/* Rings of queue pairs have been gone through once: first touches of memory are not the load. */
 static void warm_up(struct worker *w)
 {
-	const uint64_t once = (uint64_t)w->qps * w->load->list;
+	const uint64_t turns = (w->load->ns ? RING / LIST_MAX : 1) * (uint64_t)w->qps;
 
+	set_list(w, LIST_MAX);
 	do
 		batch(w);
-	while (w->wrs < once);
+	while (w->wrs < turns * LIST_MAX);
+	set_list(w, w->load->list);
+	batch(w);
 	w->wrs = 0;
 }
 
@@ -115,12 +128,6 @@ static void make_worker(struct worker *w, struct ibv_pd *pd)
 		if (!(w->qp[i] = make_qp(pd, w->cq)))
 			fail("no queue pair");
 	w->sge.length = BYTES;
-	for (unsigned i = 0; i < w->load->list; i++)
-		w->wr[i] = (struct ibv_send_wr){
-			.wr_id = i, .sg_list = &w->sge, .num_sge = 1,
-			.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
-			.next = i + 1 < w->load->list ? &w->wr[i + 1] : NULL,
-		};
 }
 
 static struct ibv_pd *open_first(void)

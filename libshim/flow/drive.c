@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cc/minmax.h"
 #include "cc/told.h"
 #include "flow/flow.h"
 
@@ -38,8 +39,8 @@ static void follow(struct ccs_flow *f, uint64_t now_ns)
 	const double rate = ccs_flow_rate(f);
 
 	ccs_gate_follow(f, now_ns);
-	f->stats.min_rate = fmin(f->stats.min_rate, rate);
-	f->stats.max_rate = fmax(f->stats.max_rate, rate);
+	f->stats.min_rate = ccs_min(f->stats.min_rate, rate);
+	f->stats.max_rate = ccs_max(f->stats.max_rate, rate);
 }
 
 /* To who looks on, if anybody does: what the algorithm was told, and has decided. */
@@ -96,7 +97,7 @@ void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_
 
 	ccs_drive_advance(f, now_ns);
 	event_us(f, now_ns);
-	rate = fmin(ccs_cc_throughput(&f->cc), f->max_rate);
+	rate = ccs_min(ccs_cc_throughput(&f->cc), f->max_rate);
 	begin(f, spec, &path);
 	ccs_drive_set_rate(f, rate, now_ns);
 }

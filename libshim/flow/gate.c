@@ -19,6 +19,7 @@
  */
 #include <math.h>
 
+#include "cc/minmax.h"
 #include "flow/flow.h"
 #include "flow/pacer.h"
 
@@ -45,7 +46,7 @@ static double due_ns(const struct ccs_flow *f)
 
 static double paced_rate(const struct ccs_flow *f)
 {
-	return fmax(fmin(ccs_flow_rate(f), f->cc.path.line_rate), 1);
+	return ccs_max(ccs_min(ccs_flow_rate(f), f->cc.path.line_rate), 1);
 }
 
 void ccs_gate_init(struct ccs_flow *f, uint64_t now_ns)
@@ -68,18 +69,21 @@ void ccs_gate_follow(struct ccs_flow *f, uint64_t now_ns)
 
 	if (rate == f->gate_rate)
 		return;
-	due = fmin(due_ns(f), (double)now_ns);
+	due = ccs_min(due_ns(f), (double)now_ns);
 	f->gate_rate = rate;
-	f->paced_at_ns += fmax(due - due_ns(f), 0);
+	f->paced_at_ns += ccs_max(due - due_ns(f), 0);
 }
 
 uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns)
 {
-	const double due = due_ns(f);
+	double due;
 
-	if (unpaced(f) || due <= (double)now_ns)
+	if (unpaced(f))
 		return now_ns;
-	return (uint64_t)ceil(fmin(due, FAR_NS));
+	due = due_ns(f);
+	if (due <= (double)now_ns)
+		return now_ns;
+	return (uint64_t)ceil(ccs_min(due, FAR_NS));
 }
 
 static double draw(struct ccs_flow *f)
@@ -96,7 +100,7 @@ static double jitter_bytes(struct ccs_flow *f, double bytes)
 {
 	double step = JITTER * bytes * (2 * draw(f) - 1);
 
-	if (fabs(f->phase + step) > 0.5 * fmax(f->segment, bytes))
+	if (fabs(f->phase + step) > 0.5 * ccs_max(f->segment, bytes))
 		step = -copysign(step, f->phase);
 	f->phase += step;
 	return step;
@@ -106,9 +110,15 @@ static double jitter_bytes(struct ccs_flow *f, double bytes)
 void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 {
 	const double bytes = (double)len, now = (double)now_ns;
-	const double kept = fmax(gap_ns(f, fmax(f->segment, bytes)), CCS_PACER_TICK_NS);
+	double kept;
 
-	f->paced_at_ns = unpaced(f) ? now : fmax(due_ns(f), now - kept);
+	if (unpaced(f)) {
+		f->paced_at_ns = now;
+		f->paced_bytes = bytes;
+		return;
+	}
+	kept = ccs_max(gap_ns(f, ccs_max(f->segment, bytes)), CCS_PACER_TICK_NS);
+	f->paced_at_ns = ccs_max(due_ns(f), now - kept);
 	f->paced_bytes = bytes + jitter_bytes(f, bytes);
 }
 
@@ -119,7 +129,7 @@ void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
  */
 bool ccs_gate_window_open(const struct ccs_flow *f, uint64_t len)
 {
-	const double limit = f->cc.out.window > 0 ? fmin(f->cc.out.window, f->window) : f->window;
+	const double limit = f->cc.out.window > 0 ? ccs_min(f->cc.out.window, f->window) : f->window;
 
 	return f->inflight <= f->unsignalled_bytes || (double)(f->inflight + len) <= limit;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cc/minmax.h"
 #include "flow/flow.h"
 
 #define BASE_WINDOW_NS 10000000000ull /* a minimum older than two of these is forgotten */
@@ -23,7 +24,7 @@
  */
 static double derive_segment(double line_rate)
 {
-	return fmin(fmax(exp2(floor(log2(line_rate * SEGMENT_US / 8e6))), SEGMENT_MIN), SEGMENT_MAX);
+	return ccs_min(ccs_max(exp2(floor(log2(line_rate * SEGMENT_US / 8e6))), SEGMENT_MIN), SEGMENT_MAX);
 }
 
 /*
@@ -35,7 +36,7 @@ static double derive_cap(double line_rate, double rtt_us, double segment)
 {
 	const double bdp = line_rate * rtt_us / 8e6;
 
-	return segment * fmin(ceil(bdp / segment) + 3, CAP_SEGMENTS_MAX);
+	return segment * ccs_min(ceil(bdp / segment) + 3, CAP_SEGMENTS_MAX);
 }
 
 /* What the flow itself derives from the path. */
@@ -47,7 +48,7 @@ static void fit(struct ccs_flow *f, struct ccs_cc_path *path)
 	if (!f->cap_given)
 		f->cap = (uint64_t)derive_cap(path->line_rate, path->base_rtt_us + path->noise_us,
 					      path->segment);
-	f->window = f->ramping ? fmax(f->window, path->segment) : (double)f->cap;
+	f->window = f->ramping ? ccs_max(f->window, path->segment) : (double)f->cap;
 }
 
 static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs_cc_path path,
@@ -76,7 +77,7 @@ void ccs_rtt_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		.line_rate = conf->line_rate,
 		.base_rtt_us = conf->base_rtt_us,
 		.noise_us = conf->noise_us,
-		.segment = fmin(conf->segment, UINT32_MAX),
+		.segment = ccs_min(conf->segment, UINT32_MAX),
 		.flows = 1,
 	};
 
@@ -110,9 +111,11 @@ void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns)
 void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 {
 	const double line = f->cc.path.line_rate;
-	const double head = fmin((double)seg->len, f->segment);
-	const double rest = (double)seg->len - head;
-	const double ns = 8e9 * head / line + 8e9 * rest / fmin(ccs_flow_rate(f), line);
+	const double head = ccs_min((double)seg->len, f->segment);
+	double ns = 8e9 * head / line;
+
+	if (seg->len > f->segment)
+		ns += 8e9 * ((double)seg->len - head) / ccs_min(ccs_flow_rate(f), line);
 
 	f->nic_free_ns = (f->nic_free_ns > now_ns ? f->nic_free_ns : now_ns) + (uint64_t)ns;
 	seg->depart_ns = f->nic_free_ns;
@@ -120,7 +123,7 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 
 static double min_base(const struct ccs_flow *f)
 {
-	return fmin(f->base_min_us[0], f->base_min_us[1]);
+	return ccs_min(f->base_min_us[0], f->base_min_us[1]);
 }
 
 static void roll_window(struct ccs_flow *f, uint64_t now_ns)
@@ -138,18 +141,19 @@ static void roll_window(struct ccs_flow *f, uint64_t now_ns)
  */
 static void learn_base(struct ccs_flow *f, double rtt_us, uint64_t now_ns)
 {
-	struct ccs_cc_path path = f->cc.path;
+	struct ccs_cc_path path;
 	double base;
 
 	if (f->base_given || (f->loss_us > 0 && rtt_us >= f->loss_us))
 		return;
 	roll_window(f, now_ns);
-	f->base_min_us[0] = fmin(f->base_min_us[0], rtt_us);
-	base = fmax(min_base(f), 1);
+	f->base_min_us[0] = ccs_min(f->base_min_us[0], rtt_us);
+	base = ccs_max(min_base(f), 1);
 	if (f->base_samples < BASE_FIRST_SAMPLES && ++f->base_samples < BASE_FIRST_SAMPLES)
 		return;
-	if (fabs(base - path.base_rtt_us) <= 0.1 * path.base_rtt_us)
+	if (fabs(base - f->cc.path.base_rtt_us) <= 0.1 * f->cc.path.base_rtt_us)
 		return;
+	path = f->cc.path;
 	path.base_rtt_us = base;
 	fit(f, &path);
 	ccs_drive_repath(f, &path);
@@ -158,12 +162,12 @@ static void learn_base(struct ccs_flow *f, double rtt_us, uint64_t now_ns)
 /* An RNR wait can only add: the least of the last few is the network's. */
 static double without_rnr(struct ccs_flow *f, double rtt_us)
 {
-	uint32_t least = (uint32_t)fmin(ceil(rtt_us * 1e3), UINT32_MAX);
+	uint32_t least = (uint32_t)ccs_min(ceil(rtt_us * 1e3), UINT32_MAX);
 
 	f->recv_ns[f->recv_count++ % 4] = least;
 	for (unsigned i = 0; i < 4; i++)
 		least = f->recv_ns[i] < least ? f->recv_ns[i] : least;
-	return fmin(rtt_us, (double)least / 1e3);
+	return ccs_min(rtt_us, (double)least / 1e3);
 }
 
 static bool starts_here(const struct ccs_flow *f)
@@ -188,15 +192,19 @@ static bool starts_here(const struct ccs_flow *f)
  */
 static bool slow_start(struct ccs_flow *f, double rtt_us, uint64_t len, uint64_t now_ns)
 {
-	const double ser_us = 8e6 * f->segment / f->cc.path.line_rate;
-	const double least = f->base_given ? f->cc.path.base_rtt_us : fmin(min_base(f), rtt_us);
-	const bool queued = rtt_us > least + 4 * ser_us;
+	double ser_us, least;
+	bool queued;
 
+	if (!f->ramping && !f->draining)
+		return false;
+	ser_us = 8e6 * f->segment / f->cc.path.line_rate;
+	least = f->base_given ? f->cc.path.base_rtt_us : ccs_min(min_base(f), rtt_us);
+	queued = rtt_us > least + 4 * ser_us;
 	if (!f->ramping) {
 		f->draining = queued && f->draining ? f->draining - 1 : 0;
 		return f->draining;
 	}
-	f->start_rate = fmin(f->start_rate, 8e6 * f->window / (rtt_us + ser_us));
+	f->start_rate = ccs_min(f->start_rate, 8e6 * f->window / (rtt_us + ser_us));
 	f->window += (double)len / 2;
 	f->ramping = !queued && f->window < (double)f->cap;
 	if (!f->ramping)
@@ -263,14 +271,14 @@ static double measure(struct ccs_flow *f, const struct ccs_seg *seg, const struc
 	const double base_us = f->cc.path.base_rtt_us;
 	const double span_us = (double)(done->latest_ns - done->earliest_ns) / 1e3;
 	double late_us = since_us(seg, done->latest_ns), rtt_us;
-	const bool known = span_us <= 0.5 * fmax(late_us, base_us);
+	const bool known = span_us <= 0.5 * ccs_max(late_us, base_us);
 
 	if (seg->flags & CCS_WR_RECV)
 		late_us = without_rnr(f, late_us);
 	if (span_us <= 0.5 * base_us)
 		rtt_us = late_us;
 	else
-		rtt_us = fmin(late_us, fmax(since_us(seg, done->earliest_ns), base_us));
+		rtt_us = ccs_min(late_us, ccs_max(since_us(seg, done->earliest_ns), base_us));
 	if (known) {
 		record(f, late_us);
 		learn_base(f, late_us, done->latest_ns);

@@ -22,7 +22,7 @@ static struct ccs_shim shim = {
 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local bool in_setup;
-static bool ready;
+_Atomic(struct ccs_shim *) ccs_shim_ready;
 
 uint64_t ccs_now_ns(void)
 {
@@ -92,21 +92,21 @@ static void setup(void)
 	if (!shim.off && shim.options.trace[0])
 		begin_trace();
 	pthread_atfork(NULL, NULL, fork_child);
-	ready = true;
+	atomic_store_explicit(&ccs_shim_ready, &shim, memory_order_release);
 	in_setup = false;
 }
 
 /* Not atexit: a process that never used verbs has nothing to say. */
 static void __attribute__((destructor)) at_exit(void)
 {
-	if (!ready || atomic_load(&shim.forked))
+	if (!atomic_load(&ccs_shim_ready) || atomic_load(&shim.forked))
 		return;
 	ccs_trace_finish();
 	if (shim.options.report[0])
 		ccs_report_write();
 }
 
-struct ccs_shim *ccs_shim(void)
+struct ccs_shim *ccs_shim_setup(void)
 {
 	pthread_once(&once, setup);
 	return &shim;

@@ -16,8 +16,16 @@ struct ccs_shim {
 	atomic_uint_fast64_t passes[CCS_PASS_COUNT];
 };
 
+extern _Atomic(struct ccs_shim *) ccs_shim_ready; /* NULL: not set up yet */
+struct ccs_shim *ccs_shim_setup(void);
+
 /* Reads the configuration on first use. Never NULL. */
-struct ccs_shim *ccs_shim(void);
+static inline struct ccs_shim *ccs_shim(void)
+{
+	struct ccs_shim *shim = atomic_load_explicit(&ccs_shim_ready, memory_order_acquire);
+
+	return shim ? shim : ccs_shim_setup();
+}
 
 /* Whether anything is to be controlled here. Safe from a plug-in that ccs_shim() loads. */
 bool ccs_shim_on(void);
