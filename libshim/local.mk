@@ -4,7 +4,7 @@
 noinst_LTLIBRARIES += libccs-core.la
 libccs_core_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP)
 libccs_core_la_SOURCES = \
-	libshim/base/elf.c libshim/base/elf.h \
+	libshim/base/apart.h libshim/base/elf.c libshim/base/elf.h \
 	libshim/base/hist.c libshim/base/hist.h \
 	libshim/base/json.c libshim/base/json.h \
 	libshim/base/nearest.c libshim/base/nearest.h \

@@ -242,11 +242,33 @@ uint64_t ccs_drive_timer(const struct ccs_flow *f, uint64_t now_ns); /* the next
 void ccs_drive_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns);
 void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double bytes, uint64_t now_ns);
 void ccs_drive_loss(struct ccs_flow *f, uint64_t now_ns);
+
+/* gate.c; here is what a segment meets at an open gate. */
+/* A flow at full rate is not paced: the NIC does that. */
+static inline bool ccs_gate_unpaced(const struct ccs_flow *f)
+{
+	return ccs_flow_rate(f) >= f->cc.path.line_rate;
+}
+
+/*
+ * One segment may always be outstanding: pacing alone slows a flow below that.
+ * Nor do bytes count that nobody asked a completion for, if there are no others:
+ * nothing would ever open the gate again.
+ */
+static inline bool ccs_gate_window_open(const struct ccs_flow *f, uint64_t len)
+{
+	const double own = f->cc.out.window;
+	const double limit = own > 0 && own < f->window ? own : f->window;
+
+	return f->inflight <= f->unsignalled_bytes || (double)(f->inflight + len) <= limit;
+}
+
 void ccs_gate_init(struct ccs_flow *f, uint64_t now_ns);
 void ccs_gate_follow(struct ccs_flow *f, uint64_t now_ns); /* the rate may be another */
 uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns);
 void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns);
-bool ccs_gate_window_open(const struct ccs_flow *f, uint64_t len);
+
+/* rtt.c */
 void ccs_rtt_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		  const struct ccs_cc_spec *spec, uint64_t now_ns);
 void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns);

@@ -28,12 +28,6 @@
 
 #define FAR_NS 0x1p63 /* what a double can tell of the clock, and nobody waits for */
 
-/* A flow at full rate is not paced: the NIC does that. */
-static bool unpaced(const struct ccs_flow *f)
-{
-	return ccs_flow_rate(f) >= f->cc.path.line_rate;
-}
-
 static double gap_ns(const struct ccs_flow *f, double bytes)
 {
 	return 8e9 * bytes / f->gate_rate;
@@ -78,7 +72,7 @@ uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns)
 {
 	double due;
 
-	if (unpaced(f))
+	if (ccs_gate_unpaced(f))
 		return now_ns;
 	due = due_ns(f);
 	if (due <= (double)now_ns)
@@ -112,7 +106,7 @@ void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 	const double bytes = (double)len, now = (double)now_ns;
 	double kept;
 
-	if (unpaced(f)) {
+	if (ccs_gate_unpaced(f)) {
 		f->paced_at_ns = now;
 		f->paced_bytes = bytes;
 		return;
@@ -120,16 +114,4 @@ void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 	kept = ccs_max(gap_ns(f, ccs_max(f->segment, bytes)), CCS_PACER_TICK_NS);
 	f->paced_at_ns = ccs_max(due_ns(f), now - kept);
 	f->paced_bytes = bytes + jitter_bytes(f, bytes);
-}
-
-/*
- * One segment may always be outstanding: pacing alone slows a flow below that.
- * Nor do bytes count that nobody asked a completion for, if there are no others:
- * nothing would ever open the gate again.
- */
-bool ccs_gate_window_open(const struct ccs_flow *f, uint64_t len)
-{
-	const double limit = f->cc.out.window > 0 ? ccs_min(f->cc.out.window, f->window) : f->window;
-
-	return f->inflight <= f->unsignalled_bytes || (double)(f->inflight + len) <= limit;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "flow/flow.h"
 
 static uint32_t pow2_at_least(uint32_t n)
@@ -24,8 +25,8 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 	f->seg_mask = pow2_at_least(seg_limit) - 1;
 	f->max_reads = UINT32_MAX;
 	f->random = conf->seed | 1;
-	f->wr = calloc((size_t)f->wr_mask + 1, sizeof(*f->wr));
-	f->seg = calloc((size_t)f->seg_mask + 1, sizeof(*f->seg));
+	f->wr = ccs_calloc_apart((size_t)f->wr_mask + 1, sizeof(*f->wr));
+	f->seg = ccs_calloc_apart((size_t)f->seg_mask + 1, sizeof(*f->seg));
 	if (!f->wr || !f->seg) {
 		ccs_flow_destroy(f);
 		return -1;
@@ -115,7 +116,8 @@ static bool gate_open(const struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 {
 	if (f->state == CCS_FLOW_FLUSH || !f->enforce)
 		return true;
-	return ccs_gate_window_open(f, len) && ccs_gate_due(f, now_ns) <= now_ns;
+	return ccs_gate_window_open(f, len) &&
+	       (ccs_gate_unpaced(f) || ccs_gate_due(f, now_ns) <= now_ns);
 }
 
 const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_t *number)
@@ -199,7 +201,7 @@ uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 	uint64_t due, timer;
 
 	if (f->wr_next == f->wr_head) {
-		if (f->gated_since_ns)
+		if (f->gated_since_ns && now_ns > f->gated_since_ns) /* of another thread */
 			f->stats.gated_ns += now_ns - f->gated_since_ns;
 		f->gated_since_ns = 0;
 		return 0;
@@ -259,7 +261,7 @@ void ccs_flow_fail(struct ccs_flow *f)
 
 bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr)
 {
-	const struct ccs_seg seg = *seg_at(f, done->number);
+	const struct ccs_seg *seg = seg_at(f, done->number);
 	struct ccs_wr *owner;
 
 	if (done->number < f->seg_tail || done->number >= f->seg_head)
@@ -271,13 +273,13 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 		count_success(f, old);
 		retire(f, old);
 	}
-	owner = wr_at(f, seg.wr);
-	retire(f, &seg);
-	*wr = seg.wr;
+	owner = wr_at(f, seg->wr);
+	retire(f, seg);
+	*wr = seg->wr;
 	if (done->ok) {
-		count_success(f, &seg);
-		ccs_rtt_sample(f, &seg, done);
-		if (seg.last && (seg.flags & CCS_WR_VISIBLE) && !owner->reported)
+		count_success(f, seg);
+		ccs_rtt_sample(f, seg, done);
+		if (seg->last && (seg->flags & CCS_WR_VISIBLE) && !owner->reported)
 			return true;
 		f->stats.hidden++;
 		return false;
@@ -285,7 +287,7 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 	if (done->lost)
 		ccs_drive_loss(f, done->latest_ns);
 	ccs_flow_fail(f);
-	truncate_failed(f, seg.wr);
+	truncate_failed(f, seg->wr);
 	if (owner->reported)
 		return false;
 	owner->reported = true;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/apart.h"
 #include "cc/minmax.h"
 #include "flow/flow.h"
 
@@ -246,7 +247,7 @@ static double since_us(const struct ccs_seg *seg, uint64_t ns)
 static void record(struct ccs_flow *f, double rtt_us)
 {
 	if (!f->rtt)
-		f->rtt = calloc(1, sizeof(*f->rtt));
+		f->rtt = ccs_calloc_apart(1, sizeof(*f->rtt));
 	if (f->rtt)
 		ccs_hist_record(f->rtt, (uint64_t)(rtt_us * 1e3));
 	else

@@ -28,7 +28,7 @@ static void keep_order(const struct ccs_flow *f, struct ccs_done *done)
 		done->earliest_ns = done->latest_ns;
 }
 
-void ccs_complete(struct qp *qp, const struct ibv_wc *wc, const struct ccs_span *when)
+void ccs_complete(struct qp *qp, struct ibv_wc *wc, const struct ccs_span *when)
 {
 	struct ccs_done done = {
 		.ok = wc->status == IBV_WC_SUCCESS,
@@ -36,15 +36,14 @@ void ccs_complete(struct qp *qp, const struct ibv_wc *wc, const struct ccs_span 
 		.earliest_ns = when->earliest_ns,
 		.latest_ns = when->latest_ns,
 	};
-	struct ibv_wc owed = *wc;
 	uint64_t wr, len;
 
 	done.number = ccs_token_segment(qp, wc->wr_id);
 	keep_order(&qp->flow, &done);
 	len = qp->flow.seg[done.number & qp->flow.seg_mask].len;
 	if (ccs_flow_complete(&qp->flow, &done, &wr)) {
-		restore(qp, wr, len, &owed);
-		ccs_cq_push(qp->cq, &owed);
+		restore(qp, wr, len, wc);
+		ccs_cq_push(qp->cq, wc);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/apart.h"
 #include "verbs/real.h"
 #include "verbs/shim.h"
 
@@ -20,7 +21,7 @@ void ccs_cq_track(struct ibv_cq *ibcq, struct ibv_comp_channel *channel, void *c
 		  int comp_vector)
 {
 	struct ctx *ctx = ccs_context_find(ibcq->context);
-	struct cq *cq = ctx ? calloc(1, sizeof(*cq)) : NULL;
+	struct cq *cq = ctx ? ccs_calloc_apart(1, sizeof(*cq)) : NULL;
 
 	if (!cq)
 		return;
@@ -112,7 +113,7 @@ static bool make_ready_ring(struct cq *cq)
 		return true;
 	while (size < (uint32_t)cq->app->cqe)
 		size *= 2;
-	cq->ready = calloc(size, sizeof(*cq->ready));
+	cq->ready = ccs_calloc_apart(size, sizeof(*cq->ready));
 	cq->ready_mask = size - 1;
 	return cq->ready;
 }
@@ -177,7 +178,7 @@ static void leave(struct qp *qp, uint64_t now_ns)
 }
 
 /* A run of completions of one QP takes its lock and opens its gate once. */
-static void deliver(struct cq *cq, const struct ibv_wc *wc, const struct ccs_span *when, int n)
+static void deliver(struct cq *cq, struct ibv_wc *wc, const struct ccs_span *when, int n)
 {
 	struct qp *last = NULL;
 

@@ -174,7 +174,10 @@ void ccs_helper_cancel(struct qp *qp)
 
 void ccs_helper_spinning(uint64_t now_ns)
 {
-	atomic_store_explicit(&helper.spun_ns, now_ns, memory_order_relaxed);
+	/* Not by every poll: all threads that spin share it. */
+	if (now_ns > atomic_load_explicit(&helper.spun_ns, memory_order_relaxed) +
+		     SPIN_WINDOW_NS / 8)
+		atomic_store_explicit(&helper.spun_ns, now_ns, memory_order_relaxed);
 }
 
 void ccs_helper_run_due(uint64_t now_ns)

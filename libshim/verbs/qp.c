@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/apart.h"
 #include "runtime/trace.h"
 #include "verbs/real.h"
 #include "verbs/shim.h"
@@ -53,10 +54,10 @@ static int alloc_slots(struct qp *qp)
 	const size_t n = (size_t)qp->flow.wr_mask + 1;
 	const size_t sges = qp->cap.max_send_sge ? qp->cap.max_send_sge : 1;
 
-	qp->slot = calloc(n, sizeof(*qp->slot));
-	qp->slot_sge = calloc(n * sges, sizeof(*qp->slot_sge));
-	qp->slot_inline = malloc(n * qp->cap.max_inline_data + 1);
-	qp->scratch = calloc(CCS_BATCH * sges, sizeof(*qp->scratch));
+	qp->slot = ccs_calloc_apart(n, sizeof(*qp->slot));
+	qp->slot_sge = ccs_calloc_apart(n * sges, sizeof(*qp->slot_sge));
+	qp->slot_inline = ccs_calloc_apart(n * qp->cap.max_inline_data, 1);
+	qp->scratch = ccs_calloc_apart(CCS_BATCH * sges, sizeof(*qp->scratch));
 	return qp->slot && qp->slot_sge && qp->slot_inline && qp->scratch ? 0 : -1;
 }
 
@@ -105,7 +106,7 @@ static void configure_flow(const struct qp *qp, struct ccs_flow_config *conf)
 static struct qp *make_record(struct ibv_qp *real, struct cq *cq, struct shadow *s,
 			      const struct ibv_qp_init_attr *attr, const struct ibv_qp_cap *cap)
 {
-	struct qp *qp = calloc(1, sizeof(*qp));
+	struct qp *qp = ccs_calloc_apart(1, sizeof(*qp));
 	struct ccs_flow_config conf;
 
 	if (!qp)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/apart.h"
 #include "runtime/log.h"
 #include "verbs/real.h"
 #include "verbs/shim.h"
@@ -64,7 +65,7 @@ static bool create_grown(struct cq *cq, struct shadow *s, uint32_t entries)
 
 struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries)
 {
-	struct shadow *s = calloc(1, sizeof(*s));
+	struct shadow *s = ccs_calloc_apart(1, sizeof(*s));
 
 	if (!s || !create_grown(cq, s, entries))
 		goto fail;

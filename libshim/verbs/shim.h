@@ -97,7 +97,7 @@ void ccs_post_pump(struct qp *qp, uint64_t now_ns);
 int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 
 /* complete.c: one completion of a shadow CQ. The locks of qp and its CQ are held. */
-void ccs_complete(struct qp *qp, const struct ibv_wc *wc, const struct ccs_span *when);
+void ccs_complete(struct qp *qp, struct ibv_wc *wc, const struct ccs_span *when);
 /* Completions for what the device would not take any more, as far as there is room. */
 void ccs_complete_broken(struct cq *cq);
 

@@ -983,6 +983,13 @@ static void gated_time_is_counted(void **state)
 	assert_non_null(ccs_flow_next(&f, due, &n));
 	assert_int_equal(ccs_flow_wait(&f, due), 0);
 	assert_int_equal(f.stats.gated_ns, due - now);
+
+	/* A thread that read the clock before another one had to wait. */
+	ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE);
+	assert_true(ccs_flow_wait(&f, due) > due);
+	ccs_flow_unaccept(&f, f.wr_next);
+	assert_int_equal(ccs_flow_wait(&f, due - 1), 0);
+	assert_int_equal(f.stats.gated_ns, due - now);
 	ccs_flow_destroy(&f);
 }
 
