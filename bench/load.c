@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -64,10 +65,14 @@ static void set_list(struct worker *w, unsigned list)
 		};
 }
 
-/* Rings of queue pairs have been gone through once: first touches of memory are not the load. */
+/*
+ * Each queue pair has been used, and unless it is only to be seen whether that works, its
+ * rings have been gone through: first touches of memory are not the load.
+ */
 static void warm_up(struct worker *w)
 {
-	const uint64_t turns = (w->load->ns ? RING / LIST_MAX : 1) * (uint64_t)w->qps;
+	const bool whole = w->load->ns >= LOAD_SERIOUS_NS;
+	const uint64_t turns = (uint64_t)w->qps * (whole ? RING / LIST_MAX : 1);
 
 	set_list(w, LIST_MAX);
 	do

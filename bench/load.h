@@ -11,7 +11,10 @@ struct load {
 	int64_t ns;                      /* how long; 0: one batch a thread, to be counted */
 };
 
-enum { LOAD_BATCH = 8192 };              /* WRs between two looks at the clock */
+enum {
+	LOAD_BATCH = 8192,               /* WRs between two looks at the clock */
+	LOAD_SERIOUS_NS = 10000000,      /* shorter loads are not warmed up for */
+};
 
 struct cost {
 	double ns, instructions;         /* of a WR posted and polled; NAN: not counted */
