@@ -52,7 +52,7 @@ libccshim_la_SOURCES = \
 	libshim/verbs/event.c libshim/verbs/helper.c libshim/verbs/hooks.c \
 	libshim/verbs/objects.h libshim/verbs/open.c libshim/verbs/post.c \
 	libshim/verbs/ptrmap.c libshim/verbs/ptrmap.h libshim/verbs/qp.c \
-	libshim/verbs/real.c libshim/verbs/real.h libshim/verbs/report.c \
+	libshim/verbs/real.c libshim/verbs/real.h libshim/verbs/report.c libshim/verbs/session.c \
 	libshim/verbs/shadow.c libshim/verbs/shim.c libshim/verbs/shim.h \
 	libshim/verbs/wr.c libshim/verbs/wr.h
 # libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the

@@ -51,16 +51,10 @@ static int hook_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bi
 		  : ccs_context_find(ibqp->context)->real.bind_mw(ibqp, mw, bind);
 }
 
-/* The newer posting API is not emulated yet: such a QP passes, but is counted. */
 static struct ibv_qp *hook_create_qp_ex(struct ibv_context *context,
 					struct ibv_qp_init_attr_ex *attr)
 {
-	struct ibv_qp *qp = ccs_context_find(context)->create_qp_ex(context, attr);
-
-	if (qp)
-		ccs_shim_pass(attr->qp_type == IBV_QPT_RC ? CCS_PASS_CREATE_QP_EX
-							  : CCS_PASS_NOT_RC, qp);
-	return qp;
+	return ccs_qp_create_ex(context, attr);
 }
 
 /* QPs of a thread domain share a doorbell without a lock, so they are left alone. */

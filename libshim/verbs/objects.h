@@ -21,6 +21,7 @@
 	X(IWARP, "iwarp") \
 	X(NO_SEND_QUEUE, "no-send-queue") \
 	X(CREATE_QP_EX, "create-qp-ex") \
+	X(SEND_OPS, "send-ops") \
 	X(PARENT_DOMAIN, "parent-domain") \
 	X(UNKNOWN_CQ, "unknown-cq") \
 	X(SHADOW_CQ, "no-shadow-cq") \
@@ -114,6 +115,7 @@ struct qp {
 	struct ibv_sge *slot_sge;        /* cap.max_send_sge each */
 	unsigned char *slot_inline;      /* cap.max_inline_data each */
 	struct ibv_sge *scratch;         /* CCS_BATCH * cap.max_send_sge */
+	struct session *session;         /* of ibv_wr_*; NULL: without. Not under lock */
 	struct qp *prev, *next;          /* of all live ones, for reports */
 };
 

@@ -97,6 +97,12 @@ static void schedule(struct qp *qp, uint64_t now_ns)
 	qp->scheduled = due && !qp->broken;
 }
 
+/* The device counts its entries otherwise than we do: completions free some. */
+static bool try_later(const struct qp *qp, int rc, uint64_t refused)
+{
+	return rc == ENOMEM && refused != UINT64_MAX && qp->flow.seg_tail != qp->flow.seg_head;
+}
+
 void ccs_post_pump(struct qp *qp, uint64_t now_ns)
 {
 	uint64_t refused;
@@ -107,8 +113,7 @@ void ccs_post_pump(struct qp *qp, uint64_t now_ns)
 	if (qp->dead || qp->broken || qp->state < IBV_QPS_RTS)
 		return;
 	rc = emit(qp, now_ns, &refused);
-	if (rc == ENOMEM && refused != UINT64_MAX && qp->flow.seg_tail != qp->flow.seg_head) {
-		/* The device counts its entries otherwise than we do: completions free some. */
+	if (try_later(qp, rc, refused)) {
 		ccs_helper_set(qp, now_ns + watch_ns(qp));
 		qp->scheduled = true;
 		return;
@@ -128,12 +133,11 @@ static uint64_t list_length(const struct ibv_send_wr *wr, uint64_t most)
 }
 
 /* Completions that nobody polled hold entries: fetch them before refusing. */
-static void make_room(struct qp *qp, const struct ibv_send_wr *wr)
+static void make_room(struct qp *qp, uint64_t n)
 {
-	const uint64_t used = qp->flow.wr_head - qp->flow.wr_tail;
-	const bool tight = used + list_length(wr, qp->flow.wr_limit) > qp->flow.wr_limit;
+	const struct ccs_flow *f = &qp->flow;
 
-	if (!tight)
+	if (f->wr_head - f->wr_tail + n <= f->wr_limit)
 		return;
 	pthread_mutex_unlock(&qp->lock);
 	pthread_mutex_lock(&qp->cq->lock);
@@ -222,7 +226,7 @@ static int post_locked(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 		left = nth(wr, refused - first);
 		rc = device;
 		ccs_flow_unaccept(f, refused);
-	} else if (device && !kept) {
+	} else if (device && !kept && !try_later(qp, device, refused)) {
 		late_refusal(qp, device);
 	}
 	refused = keep_waiting(qp, first, &rc);
@@ -249,61 +253,195 @@ static int post_broken(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 	return left ? ENOMEM : 0;
 }
 
-int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+static bool forked(void)
+{
+	return atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed);
+}
+
+/* The locks of whoever posts. */
+static void enter(struct qp *qp)
+{
+	ccs_session_lock(qp);
+	pthread_mutex_lock(&qp->lock);
+}
+
+static void leave(struct qp *qp)
+{
+	ccs_session_room(qp);
+	pthread_mutex_unlock(&qp->lock);
+	ccs_session_unlock(qp);
+}
+
+static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	uint64_t now;
 	int rc;
 
-	if (atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed))
+	if (qp->state < IBV_QPS_RTS)
 		return qp->ctx->real.post_send(qp->real, wr, bad);
-	pthread_mutex_lock(&qp->lock);
-	if (qp->state < IBV_QPS_RTS) {
-		pthread_mutex_unlock(&qp->lock);
-		return qp->ctx->real.post_send(qp->real, wr, bad);
-	}
-	make_room(qp, wr);
+	make_room(qp, list_length(wr, qp->flow.wr_limit));
 	now = ccs_now_ns();
 	rc = qp->broken ? post_broken(qp, wr, bad) : post_locked(qp, wr, bad, now);
 	schedule(qp, now);
+	return rc;
+}
+
+int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	int rc;
+
+	if (forked())
+		return qp->ctx->real.post_send(qp->real, wr, bad);
+	enter(qp);
+	rc = post(qp, wr, bad);
+	leave(qp);
+	return rc;
+}
+
+void ccs_post_make_room(struct qp *qp, uint32_t n)
+{
+	if (forked())
+		return;
+	pthread_mutex_lock(&qp->lock);
+	make_room(qp, n);
+	ccs_session_room(qp);
 	pthread_mutex_unlock(&qp->lock);
+}
+
+/* In a child: as the staged WRs are, to the device. */
+static int post_as_is(struct qp *qp, uint32_t n)
+{
+	struct ibv_send_wr *bad;
+
+	for (uint32_t i = 0; i + 1 < n; i++)
+		ccs_slot(qp, qp->flow.wr_head + i)->copy.next =
+			&ccs_slot(qp, qp->flow.wr_head + i + 1)->copy;
+	return n ? qp->ctx->real.post_send(qp->real, &ccs_slot(qp, qp->flow.wr_head)->copy, &bad)
+		 : 0;
+}
+
+/*
+ * All or nothing: if the device refuses the first one it gets, nothing is posted. One in
+ * the middle was accepted with those before it, and is refused late, or waits for room.
+ */
+static int post_staged(struct qp *qp, uint32_t n, uint64_t now_ns)
+{
+	const bool split_imm = ccs_shim()->options.split_imm;
+	struct ccs_flow *f = &qp->flow;
+	const uint64_t first = f->wr_head;
+	uint64_t refused;
+	int rc;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ibv_send_wr *wr = &ccs_slot(qp, f->wr_head)->copy;
+
+		ccs_flow_accept(f, ccs_wr_len(qp, wr), ccs_wr_flags(qp, wr, split_imm));
+	}
+	rc = qp->broken ? 0 : emit_posted(qp, first, now_ns, &refused);
+	if (rc && refused == first && f->next_offset == 0) {
+		ccs_flow_unaccept(f, first);
+		return rc;
+	}
+	f->stats.deferred += f->wr_head - (first > f->wr_next ? first : f->wr_next);
+	if (rc && refused == UINT64_MAX)
+		return rc; /* and yet it has them */
+	if (rc && !try_later(qp, rc, refused))
+		late_refusal(qp, rc);
+	return 0;
+}
+
+int ccs_post_staged(struct qp *qp, uint32_t n)
+{
+	int rc = EINVAL; /* before RTS, of mlx5, hns, ionic and the kernel alike */
+	uint64_t now;
+
+	if (forked())
+		return post_as_is(qp, n);
+	pthread_mutex_lock(&qp->lock);
+	if (qp->state >= IBV_QPS_RTS) {
+		now = ccs_now_ns();
+		rc = post_staged(qp, n, now);
+		schedule(qp, now);
+	}
+	ccs_session_room(qp);
+	pthread_mutex_unlock(&qp->lock);
+	return rc;
+}
+
+/* A slot for it; its number. */
+static uint64_t accept_bind(struct qp *qp, const struct ibv_mw_bind *bind)
+{
+	const bool visible = qp->sq_sig_all || (bind->send_flags & IBV_SEND_SIGNALED);
+	const uint64_t wr = ccs_flow_accept(&qp->flow, 0, visible ? CCS_WR_VISIBLE : 0);
+	struct wr_slot *slot = ccs_slot(qp, wr);
+
+	slot->wr_id = bind->wr_id;
+	slot->copy = (struct ibv_send_wr){ .opcode = IBV_WR_BIND_MW };
+	slot->src = &slot->copy;
+	return wr;
+}
+
+/* The queue is empty: to the device. */
+static int emit_bind(struct qp *qp, struct ibv_mw *mw, const struct ibv_mw_bind *bind,
+		     uint64_t now_ns)
+{
+	const uint64_t wr = accept_bind(qp, bind);
+	struct ibv_mw_bind copy = *bind;
+	uint64_t number;
+	int rc;
+
+	if (!ccs_flow_next(&qp->flow, now_ns, &number)) {
+		ccs_flow_unaccept(&qp->flow, wr);
+		return ENOMEM;
+	}
+	copy.wr_id = ccs_token(qp, number);
+	copy.send_flags |= IBV_SEND_SIGNALED;
+	rc = qp->ctx->real.bind_mw(qp->real, mw, &copy);
+	if (rc) {
+		ccs_flow_unsend(&qp->flow, number);
+		ccs_flow_unaccept(&qp->flow, wr);
+	}
 	return rc;
 }
 
 /*
  * ibv_bind_mw changes mw->rkey before it returns, so it cannot wait: everything
- * queued before it goes out first, whatever the gate says.
+ * queued before it goes out first, whatever the gate says. In the send queue drained
+ * state too: it is the device then that holds them.
  */
+static int post_bind(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	const enum ccs_flow_state state = qp->flow.state;
+	const uint64_t now = ccs_now_ns();
+	int rc = ENOMEM, device = 0;
+	uint64_t refused;
+
+	qp->flow.state = CCS_FLOW_FLUSH;
+	if (!qp->broken)
+		device = emit(qp, now, &refused);
+	if (!device && !qp->broken && !ccs_flow_waiting(&qp->flow) && !ccs_flow_full(&qp->flow))
+		rc = emit_bind(qp, mw, bind, now);
+	qp->flow.state = state;
+	if (device && !try_later(qp, device, refused))
+		late_refusal(qp, device);
+	if (qp->broken && !ccs_flow_full(&qp->flow)) {
+		accept_bind(qp, bind); /* comes back flushed, by us */
+		rc = 0;
+	}
+	schedule(qp, now);
+	return rc;
+}
+
 int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
-	struct ibv_mw_bind copy = *bind;
-	struct ccs_flow *f = &qp->flow;
-	const struct ccs_seg *seg = NULL;
-	enum ccs_flow_state state;
-	uint64_t refused, number, wr;
-	int rc = ENOMEM;
+	int rc;
 
-	pthread_mutex_lock(&qp->lock);
-	state = f->state;
-	f->state = CCS_FLOW_FLUSH;
-	if (!emit(qp, ccs_now_ns(), &refused) && !ccs_flow_waiting(f) && !ccs_flow_full(f)) {
-		wr = ccs_flow_accept(f, 0, qp->sq_sig_all || (bind->send_flags & IBV_SEND_SIGNALED)
-					   ? CCS_WR_VISIBLE : 0);
-		ccs_slot(qp, wr)->wr_id = bind->wr_id;
-		seg = ccs_flow_next(f, ccs_now_ns(), &number);
-		if (!seg)
-			ccs_flow_unaccept(f, wr);
-	}
-	if (seg) {
-		copy.wr_id = ccs_token(qp, number);
-		copy.send_flags |= IBV_SEND_SIGNALED;
-		rc = qp->ctx->real.bind_mw(qp->real, mw, &copy);
-		if (rc) {
-			ccs_flow_unsend(f, number);
-			ccs_flow_unaccept(f, wr);
-		}
-	}
-	if (f->state == CCS_FLOW_FLUSH)
-		f->state = state;
-	pthread_mutex_unlock(&qp->lock);
+	if (forked())
+		return qp->ctx->real.bind_mw(qp->real, mw, bind);
+	enter(qp);
+	make_room(qp, 1);
+	rc = qp->state < IBV_QPS_RTS ? qp->ctx->real.bind_mw(qp->real, mw, bind)
+				     : post_bind(qp, mw, bind);
+	leave(qp);
 	return rc;
 }

@@ -10,22 +10,54 @@
 
 enum { EXTRA_SEGMENTS = 128 };   /* device queue beyond the application's, for splitting */
 
-/* Either controlled (cq set) or the reason why not. */
-static bool controllable(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
-			 struct cq **cq, enum ccs_pass *reason)
+/* What the application asks for: ex is NULL if by ibv_create_qp, else attr begins it. */
+struct request {
+	struct ctx *ctx;
+	struct ibv_pd *pd;
+	struct ibv_qp_init_attr *attr;
+	struct ibv_qp_init_attr_ex *ex;
+};
+
+/* Bits of comp_mask and create_flags whose meaning we know, and that do not matter here. */
+enum {
+	EX_KNOWN = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
+		   IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+	FLAGS_KNOWN = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB | IBV_QP_CREATE_PCI_WRITE_END_PADDING,
+};
+
+static bool has(const struct ibv_qp_init_attr_ex *ex, uint32_t bit)
 {
-	struct ctx *ctx = ccs_context_find(pd->context);
+	return ex && (ex->comp_mask & bit);
+}
+
+static bool ex_understood(const struct ibv_qp_init_attr_ex *ex)
+{
+	return !ex || (has(ex, IBV_QP_INIT_ATTR_PD) && !(ex->comp_mask & ~(uint32_t)EX_KNOWN) &&
+		       !(has(ex, IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+			 (ex->create_flags & ~(uint32_t)FLAGS_KNOWN)));
+}
+
+/* Either controlled (cq set) or the reason why not. */
+static bool controllable(const struct request *rq, struct cq **cq, enum ccs_pass *reason)
+{
+	const struct ibv_qp_init_attr *attr = rq->attr;
+	struct ctx *ctx = rq->ctx;
 
 	*cq = attr->send_cq ? ccs_cq_find(attr->send_cq) : NULL;
 	if (attr->qp_type != IBV_QPT_RC)
 		*reason = CCS_PASS_NOT_RC;
-	else if (ctx && ctx->iwarp)
+	else if (!ex_understood(rq->ex))
+		*reason = CCS_PASS_CREATE_QP_EX;
+	else if (has(rq->ex, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
+		 (rq->ex->send_ops_flags & ~ccs_session_ops))
+		*reason = CCS_PASS_SEND_OPS;
+	else if (ctx->iwarp)
 		*reason = CCS_PASS_IWARP;
 	else if (!attr->cap.max_send_wr)
 		*reason = CCS_PASS_NO_SEND_QUEUE;
-	else if (ccs_ptrmap_get(&ccs_shim()->parent_domains, pd))
+	else if (ccs_ptrmap_get(&ccs_shim()->parent_domains, rq->pd))
 		*reason = CCS_PASS_PARENT_DOMAIN;
-	else if (!ctx || !*cq)
+	else if (!*cq)
 		*reason = CCS_PASS_UNKNOWN_CQ;
 	else if (atomic_load(&(*cq)->direct))
 		*reason = CCS_PASS_DIRECT;
@@ -34,17 +66,36 @@ static bool controllable(const struct ibv_pd *pd, const struct ibv_qp_init_attr 
 	return false;
 }
 
-/* The real QP: on the shadow CQ, unsignalled unless asked, with room for segments. */
-static struct ibv_qp *create_real(struct ibv_pd *pd, const struct ibv_qp_init_attr *wanted,
-				  struct shadow *s, uint32_t depth, struct ibv_qp_cap *cap)
+/* As the header's inline decides. */
+static struct ibv_qp *create(const struct request *rq, struct ibv_qp_init_attr_ex *attr)
 {
-	struct ibv_qp_init_attr attr = *wanted;
+	return rq->ex ? rq->ctx->create_qp_ex(rq->ctx->context, attr)
+		      : ccs_real()->ibv_create_qp(rq->pd, (struct ibv_qp_init_attr *)attr);
+}
+
+/* The real QP: on the shadow CQ, unsignalled unless asked, with room for segments. */
+static struct ibv_qp *create_real(const struct request *rq, struct shadow *s, uint32_t depth,
+				  struct ibv_qp_cap *cap)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_context = rq->attr->qp_context,
+		.send_cq = s->cq,
+		.recv_cq = rq->attr->recv_cq,
+		.srq = rq->attr->srq,
+		.cap = rq->attr->cap,
+		.qp_type = rq->attr->qp_type,
+		.comp_mask = rq->ex ? rq->ex->comp_mask : 0,
+		.pd = rq->pd,
+	};
 	struct ibv_qp *qp;
 
-	attr.send_cq = s->cq;
-	attr.sq_sig_all = 0;
+	/* What an older header's structure may end before. */
+	if (has(rq->ex, IBV_QP_INIT_ATTR_CREATE_FLAGS))
+		attr.create_flags = rq->ex->create_flags;
+	if (has(rq->ex, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		attr.send_ops_flags = rq->ex->send_ops_flags;
 	attr.cap.max_send_wr = depth;
-	qp = ccs_real()->ibv_create_qp(pd, &attr);
+	qp = create(rq, &attr);
 	*cap = attr.cap;
 	return qp;
 }
@@ -68,6 +119,7 @@ void ccs_qp_put(struct qp *qp)
 	if (qp->cq)
 		ccs_cq_put(qp->cq);
 	ccs_flow_destroy(&qp->flow);
+	ccs_session_close(qp);
 	pthread_mutex_destroy(&qp->lock);
 	free(qp->slot);
 	free(qp->slot_sge);
@@ -103,9 +155,10 @@ static void configure_flow(const struct qp *qp, struct ccs_flow_config *conf)
 }
 
 /* Everything that may fail, before anybody can see the record. */
-static struct qp *make_record(struct ibv_qp *real, struct cq *cq, struct shadow *s,
-			      const struct ibv_qp_init_attr *attr, const struct ibv_qp_cap *cap)
+static struct qp *make_record(struct ibv_qp *real, const struct request *rq, struct cq *cq,
+			      struct shadow *s, const struct ibv_qp_cap *cap)
 {
+	const struct ibv_qp_init_attr *attr = rq->attr;
 	struct qp *qp = ccs_calloc_apart(1, sizeof(*qp));
 	struct ccs_flow_config conf;
 
@@ -127,7 +180,9 @@ static struct qp *make_record(struct ibv_qp *real, struct cq *cq, struct shadow 
 	configure_flow(qp, &conf);
 	if (ccs_flow_init(&qp->flow, &conf, &ccs_shim()->cc, attr->cap.max_send_wr,
 			  cap->max_send_wr, ccs_now_ns()) ||
-	    alloc_slots(qp) || ccs_registry_add(qp)) {
+	    alloc_slots(qp) ||
+	    (has(rq->ex, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) && ccs_session_open(qp)) ||
+	    ccs_registry_add(qp)) {
 		ccs_qp_put(qp);
 		return NULL;
 	}
@@ -136,12 +191,15 @@ static struct qp *make_record(struct ibv_qp *real, struct cq *cq, struct shadow 
 		ccs_qp_put(qp);
 		return NULL;
 	}
+	ccs_session_room(qp);
+	ccs_session_install(qp);
 	return qp;
 }
 
-static struct ibv_qp *pass(struct ibv_pd *pd, struct ibv_qp_init_attr *attr, enum ccs_pass reason)
+static struct ibv_qp *pass(const struct request *rq, enum ccs_pass reason)
 {
-	struct ibv_qp *qp = ccs_real()->ibv_create_qp(pd, attr);
+	struct ibv_qp *qp = rq->ex ? rq->ctx->create_qp_ex(rq->ctx->context, rq->ex)
+				   : ccs_real()->ibv_create_qp(rq->pd, rq->attr);
 
 	if (qp)
 		ccs_shim_pass(reason, qp);
@@ -156,31 +214,31 @@ static uint32_t device_depth(const struct ctx *ctx, uint32_t wanted)
 	return ctx->max_qp_wr - wanted < EXTRA_SEGMENTS ? ctx->max_qp_wr : wanted + EXTRA_SEGMENTS;
 }
 
-static struct ibv_qp *create_on_shadow(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
-				       struct cq *cq, struct shadow *s, uint32_t depth)
+static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, struct shadow *s,
+				       uint32_t depth)
 {
 	struct ibv_qp_cap cap;
-	struct ibv_qp *real = create_real(pd, attr, s, depth, &cap);
+	struct ibv_qp *real = create_real(rq, s, depth, &cap);
 	struct qp *qp;
 
-	if (!real && depth > attr->cap.max_send_wr)
-		real = create_real(pd, attr, s, attr->cap.max_send_wr, &cap);
+	if (!real && depth > rq->attr->cap.max_send_wr)
+		real = create_real(rq, s, rq->attr->cap.max_send_wr, &cap);
 	if (!real)
 		return NULL;
 	/* The shadow promised `depth` entries: never have more in flight, whatever it granted. */
 	if (cap.max_send_wr > depth)
 		cap.max_send_wr = depth;
-	qp = make_record(real, cq, s, attr, &cap);
+	qp = make_record(real, rq, cq, s, &cap);
 	if (!qp) {
 		ccs_real()->ibv_destroy_qp(real);
 		return NULL;
 	}
-	attr->cap = qp->cap;
+	rq->attr->cap = qp->cap;
 	ccs_report_add(qp);
 	return real;
 }
 
-struct ibv_qp *ccs_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+static struct ibv_qp *control(const struct request *rq)
 {
 	enum ccs_pass reason = CCS_PASS_REFUSED;
 	struct ibv_qp *real;
@@ -188,19 +246,36 @@ struct ibv_qp *ccs_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	struct cq *cq;
 	uint32_t depth;
 
-	if (ccs_shim()->off || !ccs_context_find(pd->context))
-		return ccs_real()->ibv_create_qp(pd, attr);
-	if (!controllable(pd, attr, &cq, &reason))
-		return pass(pd, attr, reason);
-	depth = device_depth(cq->ctx, attr->cap.max_send_wr);
+	if (!controllable(rq, &cq, &reason))
+		return pass(rq, reason);
+	depth = device_depth(cq->ctx, rq->attr->cap.max_send_wr);
 	s = ccs_cq_attach(cq, depth);
 	if (!s)
-		return pass(pd, attr, CCS_PASS_SHADOW_CQ);
-	real = create_on_shadow(pd, attr, cq, s, depth);
+		return pass(rq, CCS_PASS_SHADOW_CQ);
+	real = create_on_shadow(rq, cq, s, depth);
 	if (real)
 		return real;
 	ccs_cq_release(cq, s, depth);
-	return pass(pd, attr, CCS_PASS_REFUSED);
+	return pass(rq, CCS_PASS_REFUSED);
+}
+
+struct ibv_qp *ccs_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	const struct request rq = { ccs_context_find(pd->context), pd, attr, NULL };
+
+	return ccs_shim()->off || !rq.ctx ? ccs_real()->ibv_create_qp(pd, attr) : control(&rq);
+}
+
+struct ibv_qp *ccs_qp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *ex)
+{
+	const struct request rq = {
+		.ctx = ccs_context_find(context),
+		.pd = has(ex, IBV_QP_INIT_ATTR_PD) ? ex->pd : NULL,
+		.attr = (struct ibv_qp_init_attr *)ex, /* which it begins with */
+		.ex = ex,
+	};
+
+	return control(&rq);
 }
 
 /* What the flow must know of the new state, after the device has taken it. */
@@ -272,6 +347,7 @@ static int reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	pthread_mutex_lock(&qp->lock);
 	pthread_mutex_unlock(&qp->cq->lock);
 	rc = ccs_real()->ibv_modify_qp(qp->real, attr, mask);
+	ccs_session_install(qp);
 	if (!rc) {
 		learn_attr(qp, attr, mask);
 		enter_state(qp, attr);
@@ -286,6 +362,7 @@ static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	const bool held = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_SQD && hold(qp);
 	const int rc = ccs_real()->ibv_modify_qp(qp->real, attr, mask);
 
+	ccs_session_install(qp);
 	if (rc) {
 		const int err = errno;
 
@@ -303,10 +380,22 @@ static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	return 0;
 }
 
+/*
+ * A provider may write its own wr_complete on the way (mlx5, to RESET and to RTS): no
+ * session may see that, so none is open meanwhile.
+ */
 int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
-	return (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET ? reset(qp, attr, mask)
-									: modify(qp, attr, mask);
+	const bool to_reset = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET;
+	const bool writes = to_reset || ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RTS);
+	int rc;
+
+	if (writes)
+		ccs_session_lock(qp);
+	rc = to_reset ? reset(qp, attr, mask) : modify(qp, attr, mask);
+	if (writes)
+		ccs_session_unlock(qp);
+	return rc;
 }
 
 int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)

@@ -85,6 +85,7 @@ bool ccs_event_unmap_async(struct ibv_async_event *event);
 
 /* qp.c */
 struct ibv_qp *ccs_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *ccs_qp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
 int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask);
 int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
 int ccs_qp_destroy(struct qp *qp);
@@ -94,7 +95,20 @@ void ccs_qp_put(struct qp *qp);
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 /* Hand over what the gate lets through, and see to the rest. qp->lock is held. */
 void ccs_post_pump(struct qp *qp, uint64_t now_ns);
+/* n that a session has staged behind the head, all or none; its lock is held. */
+int ccs_post_staged(struct qp *qp, uint32_t n);
+/* Look for free slots until there are n, or no more; the same. */
+void ccs_post_make_room(struct qp *qp, uint32_t n);
 int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+
+/* session.c: ibv_wr_*. A QP without it has no such lock, and nothing is done. */
+extern const uint64_t ccs_session_ops;  /* IBV_QP_EX_WITH_* that a QP may ask for */
+int ccs_session_open(struct qp *qp);    /* 0, or -1: no memory */
+void ccs_session_close(struct qp *qp);
+void ccs_session_install(const struct qp *qp);
+void ccs_session_lock(const struct qp *qp);
+void ccs_session_unlock(const struct qp *qp);
+void ccs_session_room(const struct qp *qp); /* both locks are held */
 
 /* complete.c: one completion of a shadow CQ. The locks of qp and its CQ are held. */
 void ccs_complete(struct qp *qp, struct ibv_wc *wc, const struct ccs_span *when);

@@ -9,14 +9,9 @@ static bool has_payload(const struct ibv_send_wr *wr)
 	return wr->opcode != IBV_WR_LOCAL_INV && wr->opcode != IBV_WR_BIND_MW;
 }
 
-static uint32_t max_sge(const struct qp *qp)
-{
-	return qp->cap.max_send_sge ? qp->cap.max_send_sge : 1;
-}
-
 static bool sge_fit(const struct qp *qp, const struct ibv_send_wr *wr)
 {
-	return wr->num_sge >= 0 && (uint32_t)wr->num_sge <= max_sge(qp);
+	return wr->num_sge >= 0 && (uint32_t)wr->num_sge <= ccs_max_sge(qp);
 }
 
 uint64_t ccs_wr_len(const struct qp *qp, const struct ibv_send_wr *wr)
@@ -95,8 +90,7 @@ int ccs_wr_keep(struct qp *qp, uint64_t number)
 {
 	struct wr_slot *slot = ccs_slot(qp, number);
 	const struct ibv_send_wr *src = slot->src;
-	const uint64_t i = number & qp->flow.wr_mask;
-	struct ibv_sge *sge = &qp->slot_sge[i * max_sge(qp)];
+	struct ibv_sge *sge = ccs_slot_sge(qp, number);
 
 	if (src == &slot->copy)
 		return 0;
@@ -110,8 +104,7 @@ int ccs_wr_keep(struct qp *qp, uint64_t number)
 	if (!sge_fit(qp, src))
 		return EINVAL;
 	if (src->send_flags & IBV_SEND_INLINE)
-		return keep_inline(qp, &slot->copy, src,
-				   &qp->slot_inline[i * qp->cap.max_inline_data], sge);
+		return keep_inline(qp, &slot->copy, src, ccs_slot_inline(qp, number), sge);
 	if (src->num_sge)
 		memcpy(sge, src->sg_list, (size_t)src->num_sge * sizeof(*sge));
 	return 0;

@@ -28,6 +28,22 @@ static inline struct wr_slot *ccs_slot(const struct qp *qp, uint64_t number)
 	return &qp->slot[number & qp->flow.wr_mask];
 }
 
+/* At least one, so that each slot has an entry for inline data. */
+static inline uint32_t ccs_max_sge(const struct qp *qp)
+{
+	return qp->cap.max_send_sge ? qp->cap.max_send_sge : 1;
+}
+
+static inline struct ibv_sge *ccs_slot_sge(const struct qp *qp, uint64_t number)
+{
+	return &qp->slot_sge[(number & qp->flow.wr_mask) * ccs_max_sge(qp)];
+}
+
+static inline unsigned char *ccs_slot_inline(const struct qp *qp, uint64_t number)
+{
+	return &qp->slot_inline[(number & qp->flow.wr_mask) * qp->cap.max_inline_data];
+}
+
 /* Tokens: QP id in the upper half, the segment's number in the lower. */
 static inline uint64_t ccs_token(const struct qp *qp, uint64_t segment)
 {

@@ -32,7 +32,11 @@ struct fake_wqe_seen {
 	uint64_t length;                 /* payload */
 	int num_sge;
 	uint64_t remote_addr;            /* WRITE, READ, atomics */
-	uint32_t imm;                    /* *_WITH_IMM, as posted */
+	uint32_t rkey;
+	uint64_t compare_add, swap;      /* atomics */
+	uint32_t imm;                    /* *_WITH_IMM, as posted; *_INV: the key */
+	struct ibv_sge sge[4];           /* the first ones; inline: their lengths only */
+	unsigned char inlined[64];       /* the first bytes */
 	uint64_t doorbell;               /* number of the post_send call */
 };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A record of every WQE that the device received. */
+#include <string.h>
+
 #include "priv.h"
 
 enum { KEPT = 1 << 16 };
@@ -21,21 +23,29 @@ static bool is_atomic(enum ibv_wr_opcode op)
 void fake_see(const struct fake_qp *qp, const struct fake_wqe *wqe)
 {
 	const struct ibv_send_wr *wr = &wqe->wr;
+	const bool atomic = is_atomic(wr->opcode);
+	struct fake_wqe_seen *s;
 
 	if (count == KEPT)
 		return;
-	seen[count++] = (struct fake_wqe_seen){
+	s = &seen[count++];
+	*s = (struct fake_wqe_seen){
 		.qp_num = qp->ib.qp_num,
 		.opcode = wr->opcode,
 		.send_flags = wr->send_flags,
 		.wr_id = wr->wr_id,
 		.length = wqe->length,
 		.num_sge = wr->num_sge,
-		.remote_addr = is_atomic(wr->opcode) ? wr->wr.atomic.remote_addr
-						     : wr->wr.rdma.remote_addr,
+		.remote_addr = atomic ? wr->wr.atomic.remote_addr : wr->wr.rdma.remote_addr,
+		.rkey = atomic ? wr->wr.atomic.rkey : wr->wr.rdma.rkey,
+		.compare_add = atomic ? wr->wr.atomic.compare_add : 0,
+		.swap = atomic ? wr->wr.atomic.swap : 0,
 		.imm = wr->imm_data,
 		.doorbell = doorbells,
 	};
+	memcpy(s->sge, wqe->sge, sizeof(s->sge));
+	if (wr->send_flags & IBV_SEND_INLINE)
+		memcpy(s->inlined, wqe->data, sizeof(s->inlined));
 }
 
 size_t fake_seen_count(void)

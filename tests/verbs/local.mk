@@ -6,7 +6,8 @@ verbs_ldadd = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
 verbs_programs = tests/verbs/test_alloc tests/verbs/test_diff tests/verbs/test_error tests/verbs/test_event \
 	tests/verbs/test_fork tests/verbs/test_life tests/verbs/test_modes \
 	tests/verbs/test_post tests/verbs/test_split tests/verbs/test_split_imm \
-	tests/verbs/test_threads tests/verbs/test_timestamp
+	tests/verbs/test_qp_ex tests/verbs/test_threads tests/verbs/test_timestamp \
+	tests/verbs/test_wr
 check_PROGRAMS += $(verbs_programs) tests/verbs/traffic tests/verbs/tracing
 TESTS += $(verbs_programs)
 if HAVE_BATS
@@ -32,6 +33,8 @@ tests_verbs_test_modes_SOURCES = tests/verbs/test_modes.c $(rig)
 tests_verbs_test_modes_LDADD = $(verbs_ldadd)
 tests_verbs_test_post_SOURCES = tests/verbs/test_post.c $(rig)
 tests_verbs_test_post_LDADD = $(verbs_ldadd)
+tests_verbs_test_qp_ex_SOURCES = tests/verbs/test_qp_ex.c $(rig)
+tests_verbs_test_qp_ex_LDADD = $(verbs_ldadd)
 tests_verbs_test_split_SOURCES = tests/verbs/test_split.c $(rig)
 tests_verbs_test_split_LDADD = $(verbs_ldadd)
 tests_verbs_test_split_imm_SOURCES = tests/verbs/test_split_imm.c $(rig)
@@ -40,6 +43,8 @@ tests_verbs_test_threads_SOURCES = tests/verbs/test_threads.c $(rig)
 tests_verbs_test_threads_LDADD = $(verbs_ldadd)
 tests_verbs_test_timestamp_SOURCES = tests/verbs/test_timestamp.c $(rig)
 tests_verbs_test_timestamp_LDADD = $(verbs_ldadd)
+tests_verbs_test_wr_SOURCES = tests/verbs/test_wr.c $(rig)
+tests_verbs_test_wr_LDADD = $(verbs_ldadd)
 tests_verbs_tracing_SOURCES = tests/verbs/tracing.c $(rig)
 tests_verbs_tracing_LDADD = $(verbs_ldadd)
 tests_verbs_traffic_SOURCES = tests/verbs/traffic.c $(rig)

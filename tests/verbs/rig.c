@@ -81,6 +81,51 @@ void rig_exec(char **argv, ...)
 	exit(99);
 }
 
+const struct rig_mode rig_modes[] = {
+	{ "bare", { "RIG_BARE=1" } },
+	{ "observe", { "CCSHIM_MODE=observe" } },
+	{ "open", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=1m", "CCSHIM_CAP=16m" } },
+	{ "gated", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+		     "CCSHIM_BASE_RTT=20us" } },
+};
+const struct rig_mode *rig_mode_now;
+
+static void in_its_own_process(void **state)
+{
+	const struct rig_mode *mode = *state;
+	char command[4096], exe[2048];
+	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	assert_true(n > 0);
+	exe[n] = '\0';
+	snprintf(command, sizeof(command), "'%s' %s >/dev/null", exe, mode->name);
+	if (system(command))
+		fail_msg("mode %s failed: run %s %s", mode->name, exe, mode->name);
+}
+
+int rig_run_modes(int argc, char **argv, const char *group, const struct CMUnitTest *tests,
+		  size_t n)
+{
+	enum { MODES = sizeof(rig_modes) / sizeof(*rig_modes) };
+	struct CMUnitTest all[MODES];
+
+	for (size_t i = 0; i < MODES; i++) {
+		const struct rig_mode *m = &rig_modes[i];
+
+		all[i] = (struct CMUnitTest){ .name = m->name, .test_func = in_its_own_process,
+					      .initial_state = (void *)(uintptr_t)m };
+		if (argc < 2 || strcmp(argv[1], m->name) != 0)
+			continue;
+		rig_mode_now = m;
+		if (strcmp(m->settings[0], "RIG_BARE=1") == 0)
+			setenv("RIG_BARE", "1", 1);
+		rig_exec(argv, m->settings[0], m->settings[1], m->settings[2], m->settings[3],
+			 NULL);
+		return _cmocka_run_group_tests(m->name, tests, n, NULL, NULL);
+	}
+	return _cmocka_run_group_tests(group, all, MODES, NULL, NULL);
+}
+
 static void defaults(struct rig_conf *c)
 {
 	if (!c->max_send_wr)
@@ -112,7 +157,7 @@ struct ibv_context *rig_device(void)
 
 struct ibv_qp *rig_qp(struct rig *r, struct ibv_cq *scq, struct ibv_cq *rcq)
 {
-	struct ibv_qp_init_attr attr = {
+	struct ibv_qp_init_attr_ex attr = {
 		.qp_context = r,
 		.send_cq = scq,
 		.recv_cq = rcq,
@@ -125,8 +170,11 @@ struct ibv_qp *rig_qp(struct rig *r, struct ibv_cq *scq, struct ibv_cq *rcq)
 		},
 		.qp_type = r->conf.type,
 		.sq_sig_all = r->conf.sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | (r->conf.ex ? IBV_QP_INIT_ATTR_SEND_OPS_FLAGS : 0),
+		.pd = r->pd,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE,
 	};
-	struct ibv_qp *qp = ibv_create_qp(r->pd, &attr);
+	struct ibv_qp *qp = ibv_create_qp_ex(r->ctx, &attr);
 
 	rig_cap = attr.cap;
 	return qp;

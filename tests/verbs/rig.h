@@ -23,10 +23,31 @@
  */
 void rig_exec(char **argv, ...);
 
+/* A process of the same program, by its settings; "RIG_BARE=1" leaves the shim out. */
+struct rig_mode {
+	const char *name, *settings[6];
+};
+
+/* Bare, mode observe, enforce with an open gate, and with one of a 4 KiB segment. */
+extern const struct rig_mode rig_modes[4];
+
+/*
+ * For main: the group of n tests in each of rig_modes, as a test; one by its name as argument.
+ * rig_mode_now is that mode there.
+ */
+int rig_run_modes(int argc, char **argv, const char *group, const struct CMUnitTest *tests,
+		  size_t n);
+extern const struct rig_mode *rig_mode_now;
+static inline bool rig_is(const char *mode)
+{
+	return strcmp(rig_mode_now->name, mode) == 0;
+}
+
 struct rig_conf {
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_inline;
 	int cqe;
 	bool sig_all, channel, one_cq;
+	bool ex;                         /* by ibv_create_qp_ex, with ibv_wr_* */
 	uint8_t max_rd_atomic;
 	enum ibv_qp_type type;
 };

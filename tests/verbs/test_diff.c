@@ -117,6 +117,62 @@ static bool will_fail(const struct ibv_send_wr *wr)
 		wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM) && wr->wr.rdma.rkey == 0xbad && len;
 }
 
+static void build(struct ibv_qp_ex *ex, const struct ibv_send_wr *wr)
+{
+	const uint32_t rkey = wr->wr.rdma.rkey;
+	const uint64_t addr = wr->wr.rdma.remote_addr;
+
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_WRITE:
+		ibv_wr_rdma_write(ex, rkey, addr);
+		break;
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		ibv_wr_rdma_write_imm(ex, rkey, addr, wr->imm_data);
+		break;
+	case IBV_WR_RDMA_READ:
+		ibv_wr_rdma_read(ex, rkey, addr);
+		break;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		ibv_wr_atomic_fetch_add(ex, wr->wr.atomic.rkey, addr, wr->wr.atomic.compare_add);
+		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		ibv_wr_atomic_cmp_swp(ex, wr->wr.atomic.rkey, addr, wr->wr.atomic.compare_add,
+				      wr->wr.atomic.swap);
+		break;
+	case IBV_WR_SEND_WITH_IMM:
+		ibv_wr_send_imm(ex, wr->imm_data);
+		break;
+	default:
+		ibv_wr_send(ex);
+		break;
+	}
+}
+
+/* A list by the newer interface; -1: thought better of it. */
+static int post_session(struct lane *l, const struct ibv_send_wr *wr)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(l->qp);
+
+	ibv_wr_start(ex);
+	for (; wr; wr = wr->next) {
+		ex->wr_id = wr->wr_id;
+		ex->wr_flags = wr->send_flags;
+		build(ex, wr);
+		if (wr->send_flags & IBV_SEND_INLINE)
+			ibv_wr_set_inline_data(ex, (void *)(uintptr_t)wr->sg_list->addr,
+					       wr->sg_list->length);
+		else if (wr->num_sge == 1)
+			ibv_wr_set_sge(ex, wr->sg_list->lkey, wr->sg_list->addr,
+				       wr->sg_list->length);
+		else
+			ibv_wr_set_sge_list(ex, (size_t)wr->num_sge, wr->sg_list);
+	}
+	if (seed_below(16))
+		return ibv_wr_complete(ex);
+	ibv_wr_abort(ex);
+	return -1;
+}
+
 static void account(struct lane *l, const struct ibv_send_wr *wr)
 {
 	l->posted++;
@@ -141,9 +197,9 @@ static void post_list(struct lane *l)
 		random_wr(l, &wr[i], sge[i]);
 		wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
 	}
-	for (unsigned i = 0; i < n; i++)
+	rc = seed_below(2) ? post_session(l, wr) : ibv_post_send(l->qp, wr, &bad);
+	for (unsigned i = 0; i < n && !rc; i++)
 		account(l, &wr[i]);
-	rc = ibv_post_send(l->qp, wr, &bad);
 	fprintf(l->calls, "post %u: %d %d\n", n, rc, bad ? (int)(bad - wr) : -1);
 	/* of inline data and of the list nothing may be kept */
 	memset(wr, 0xa5, sizeof(wr));
@@ -185,8 +241,12 @@ static void refused_list(struct lane *l)
 		wr[1].send_flags |= IBV_SEND_INLINE;
 		break;
 	}
-	l->owed++;
-	rc = ibv_post_send(l->qp, wr, &bad);
+	if (wr[1].opcode != IBV_WR_TSO && seed_below(2)) {
+		rc = post_session(l, wr);
+	} else {
+		rc = ibv_post_send(l->qp, wr, &bad);
+		l->owed++;
+	}
 	fprintf(l->calls, "refused: %d %d\n", rc, bad ? (int)(bad - wr) : -1);
 	wait_for(l);
 }
@@ -261,7 +321,8 @@ static void run_program(uint64_t seed)
 	struct ibv_qp *first;
 
 	seed_state = seed;
-	rig_open(&rig, (struct rig_conf){ .max_send_wr = DEPTH, .max_recv_wr = 512, .cqe = 4096 });
+	rig_open(&rig, (struct rig_conf){ .max_send_wr = DEPTH, .max_recv_wr = 512, .cqe = 4096,
+					 .ex = true });
 	first = rig.a;
 	for (int i = 0; i < QPS; i++) {
 		lane[i].qp = i ? rig_qp(&rig, rig.scq, rig.rcq) : first;

@@ -262,6 +262,96 @@ static void a_late_refusal_behind_silent_wqes(void **state)
 	rig_close(&r);
 }
 
+static int bind(struct rig *r, struct ibv_mw *mw, uint64_t wr_id)
+{
+	struct ibv_mw_bind b = { .wr_id = wr_id, .send_flags = IBV_SEND_SIGNALED };
+
+	return ibv_bind_mw(r->a, mw, &b);
+}
+
+/* Its key changes at once, so it goes to the device, which holds it and all before it. */
+static void a_window_bound_while_drained(void **state)
+{
+	struct ibv_mw *mw;
+	struct rig r;
+	uint32_t key;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
+	key = mw->rkey;
+	fake_hold(true);
+	post_many(&r, 0, 3);
+	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
+	assert_int_equal(bind(&r, mw, 3), 0);
+	assert_int_not_equal(mw->rkey, key);
+	post_many(&r, 4, 2);
+	fake_step(1);
+	rig_poll_nothing(r.scq);
+	assert_int_equal(rig_state(r.a, IBV_QPS_RTS), 0);
+	rig_poll_stepping(r.scq, 3, wc);
+	expect(&wc[0], 2, IBV_WC_SUCCESS);
+	expect(&wc[1], 3, IBV_WC_SUCCESS);
+	expect(&wc[2], 5, IBV_WC_SUCCESS);
+	rig_poll_nothing(r.scq);
+	ibv_dealloc_mw(mw);
+	rig_close(&r);
+}
+
+/* What waits before it is refused now: both come back flushed, and so does the next one. */
+static void a_window_behind_a_late_refusal(void **state)
+{
+	struct ibv_mw *mw;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 4 });
+	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
+	fake_hold(true);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+	fake_fail_post(0, EINVAL, FAKE_BAD_WR);
+	assert_int_equal(bind(&r, mw, 3), 0);
+	assert_int_equal(bind(&r, mw, 4), 0);
+	rig_poll_stepping(r.scq, 4, wc);
+	for (unsigned i = 0; i < 4; i++)
+		expect(&wc[i], i + 1, IBV_WC_WR_FLUSH_ERR);
+	rig_poll_nothing(r.scq);
+	again(&r);
+	ibv_dealloc_mw(mw);
+	rig_close(&r);
+}
+
+/* The device has no room for it: nothing is lost of what waits, nor does it wait for a poll. */
+static void a_window_that_is_refused(void **state)
+{
+	struct ibv_mw *mw;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
+	fake_hold(true);
+	post_many(&r, 0, 3);
+	fake_fail_post(2, ENOMEM, FAKE_BAD_WR);
+	assert_int_equal(bind(&r, mw, 3), ENOMEM);
+	rig_poll_stepping(r.scq, 1, wc);
+	expect(wc, 2, IBV_WC_SUCCESS);
+	fake_fail_post(0, EINVAL, FAKE_BAD_WR);
+	assert_int_equal(bind(&r, mw, 4), EINVAL);
+	assert_int_equal(bind(&r, mw, 5), 0);
+	assert_int_equal(rig_state(r.a, IBV_QPS_ERR), 0);
+	assert_int_equal(bind(&r, mw, 6), 0);
+	rig_poll(r.scq, 2, wc);
+	expect(&wc[0], 5, IBV_WC_WR_FLUSH_ERR);
+	expect(&wc[1], 6, IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	assert_int_equal(bind(&r, mw, 7), EINVAL);
+	rig_poll_nothing(r.scq);
+	ibv_dealloc_mw(mw);
+	rig_close(&r);
+}
+
 /* The receive side of a controlled QP is the device's own business. */
 static void receives_are_flushed_natively(void **state)
 {
@@ -296,6 +386,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_late_refusal_is_a_failed_qp),
 		cmocka_unit_test(a_late_refusal_within_a_split),
 		cmocka_unit_test(a_late_refusal_behind_silent_wqes),
+		cmocka_unit_test(a_window_bound_while_drained),
+		cmocka_unit_test(a_window_behind_a_late_refusal),
+		cmocka_unit_test(a_window_that_is_refused),
 		cmocka_unit_test(receives_are_flushed_natively),
 	};
 

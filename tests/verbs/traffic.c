@@ -29,6 +29,7 @@ static void passes(struct rig *r)
 	r->pd = pd;
 	qp_attr.cap.max_send_wr = 4;
 	qp_attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	qp_attr.create_flags = IBV_QP_CREATE_CVLAN_STRIPPING;
 	assert_non_null(ibv_create_qp_ex(r->ctx, &qp_attr));
 	cq = ibv_create_cq(r->ctx, 16, NULL, NULL, 0);
 	fake_fail_create_cq(0, ENOMEM);

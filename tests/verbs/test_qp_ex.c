@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ibv_create_qp_ex: what is controlled, what passes, and that the application cannot
+ * tell: the same expectations bare and behind the shim.
+ */
+#include "rig.h"
+
+static struct ibv_wc wc[16];
+
+static struct ibv_qp_init_attr_ex usual(const struct rig *r)
+{
+	return (struct ibv_qp_init_attr_ex){
+		.qp_context = (void *)0x5a5a, .send_cq = r->scq, .recv_cq = r->rcq,
+		.pd = r->pd, .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+		.cap = { .max_send_wr = 7, .max_recv_wr = 6, .max_send_sge = 2,
+			 .max_recv_sge = 1, .max_inline_data = 32 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND,
+	};
+}
+
+static bool controlled(const struct ibv_qp *qp, const struct rig *r)
+{
+	return qp->send_cq != r->scq;
+}
+
+/* It replaces r->a and does its work, by ibv_wr_* if it has that. */
+static void try_out(struct rig *r, struct ibv_qp *qp)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
+
+	assert_int_equal(ibv_destroy_qp(r->a), 0);
+	r->a = qp;
+	rig_to_rts(r, qp, r->b->qp_num);
+	fake_seen_clear();
+	assert_int_equal(rig_post(r, 1, IBV_WR_RDMA_WRITE, 0, 100, IBV_SEND_SIGNALED), 0);
+	if (ex) {
+		ibv_wr_start(ex);
+		ex->wr_id = 2;
+		ex->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_rdma_write(ex, r->dmr->rkey, (uintptr_t)r->dst + 200);
+		ibv_wr_set_sge(ex, r->smr->lkey, (uintptr_t)r->src + 200, 100);
+		assert_int_equal(ibv_wr_complete(ex), 0);
+	}
+	rig_poll(r->scq, ex ? 2 : 1, wc);
+	for (unsigned i = 0; i < (ex ? 2 : 1); i++)
+		assert_true(wc[i].wr_id == i + 1 && wc[i].status == IBV_WC_SUCCESS);
+	/* Tokens of the shim are no numbers of an application. */
+	assert_int_equal(fake_seen(0).wr_id != 1, controlled(qp, r));
+	assert_memory_equal(r->src, r->dst, 100);
+}
+
+static void attributes_are_left_alone(void **state)
+{
+	struct ibv_qp_init_attr_ex attr, before;
+	struct ibv_qp_init_attr init = { 0 };
+	struct ibv_qp_attr now = { 0 };
+	struct ibv_qp *qp;
+	struct rig r;
+
+	(void)state;
+	for (unsigned ops = 0; ops < 2; ops++) {
+		rig_open(&r, (struct rig_conf){ 0 });
+		attr = usual(&r);
+		if (!ops)
+			attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
+		before = attr;
+		qp = ibv_create_qp_ex(r.ctx, &attr);
+		assert_non_null(qp);
+		assert_int_equal(controlled(qp, &r), !rig_is("bare"));
+		assert_memory_equal(&attr, &before, sizeof(attr));
+		assert_int_equal(!!ibv_qp_to_qp_ex(qp), ops);
+		assert_ptr_equal(qp->qp_context, (void *)0x5a5a);
+		assert_int_equal(ibv_query_qp(qp, &now, IBV_QP_CAP, &init), 0);
+		assert_int_equal(init.cap.max_send_wr, 7);
+		assert_int_equal(init.cap.max_inline_data, 32);
+		assert_int_equal(init.sq_sig_all, 1);
+		assert_ptr_equal(init.send_cq, r.scq);
+		try_out(&r, qp);
+		rig_close(&r);
+	}
+}
+
+/* More than the device has room for: with the application's own depth. */
+static void without_room_for_more(void **state)
+{
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_qp *qp;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	fake_limit_depth(7);
+	attr = usual(&r);
+	qp = ibv_create_qp_ex(r.ctx, &attr);
+	assert_non_null(qp);
+	assert_int_equal(controlled(qp, &r), !rig_is("bare"));
+	assert_int_equal(attr.cap.max_send_wr, 7);
+	try_out(&r, qp);
+	rig_close(&r);
+}
+
+static void what_passes_works_natively(void **state)
+{
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_qp *qp;
+	struct rig r;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		rig_open(&r, (struct rig_conf){ 0 });
+		attr = usual(&r);
+		if (i) {
+			attr.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
+			attr.create_flags = IBV_QP_CREATE_CVLAN_STRIPPING;
+		} else {
+			attr.qp_type = IBV_QPT_UC;
+		}
+		qp = ibv_create_qp_ex(r.ctx, &attr);
+		assert_non_null(qp);
+		assert_false(controlled(qp, &r));
+		if (i)
+			try_out(&r, qp);
+		else
+			assert_int_equal(ibv_destroy_qp(qp), 0);
+		rig_close(&r);
+	}
+}
+
+static void what_the_device_refuses(void **state)
+{
+	struct ibv_qp_init_attr_ex attr;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	for (unsigned i = 0; i < 4; i++) {
+		attr = usual(&r);
+		if (i == 0)
+			attr.send_ops_flags |= IBV_QP_EX_WITH_TSO;
+		else if (i == 1)
+			attr.comp_mask |= IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
+		else if (i == 2)
+			attr.comp_mask &= ~(uint32_t)IBV_QP_INIT_ATTR_PD;
+		else
+			attr.cap.max_send_sge = 1000;
+		errno = 0;
+		assert_null(ibv_create_qp_ex(r.ctx, &attr));
+		assert_int_equal(errno, i < 3 ? EOPNOTSUPP : EINVAL);
+	}
+	rig_close(&r);
+}
+
+/* The receive side stays the device's, an SRQ too. */
+static void with_a_shared_receive_queue(void **state)
+{
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_recv_wr wr = { .wr_id = 33, .num_sge = 1 }, *bad;
+	struct ibv_sge sge;
+	struct ibv_srq *srq;
+	struct ibv_qp *qp;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	srq = ibv_create_srq(r.pd, &srq_attr);
+	assert_non_null(srq);
+	attr = usual(&r);
+	attr.srq = srq;
+	qp = ibv_create_qp_ex(r.ctx, &attr);
+	assert_non_null(qp);
+	assert_int_equal(controlled(qp, &r), !rig_is("bare"));
+	rig_to_rts(&r, qp, r.a->qp_num);
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	rig_to_rts(&r, r.a, qp->qp_num);
+	sge = (struct ibv_sge){ .addr = (uintptr_t)r.dst, .length = 1000, .lkey = r.dmr->lkey };
+	wr.sg_list = &sge;
+	assert_int_equal(ibv_post_srq_recv(srq, &wr, &bad), 0);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_SEND, 0, 500, IBV_SEND_SIGNALED), 0);
+	rig_poll(r.rcq, 1, wc);
+	assert_true(wc->wr_id == 33 && wc->byte_len == 500 && wc->qp_num == qp->qp_num);
+	rig_poll(r.scq, 1, wc);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_srq(srq), 0);
+	rig_close(&r);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(attributes_are_left_alone),
+		cmocka_unit_test(without_room_for_more),
+		cmocka_unit_test(what_passes_works_natively),
+		cmocka_unit_test(what_the_device_refuses),
+		cmocka_unit_test(with_a_shared_receive_queue),
+	};
+
+	return rig_run_modes(argc, argv, "qp_ex", tests, sizeof(tests) / sizeof(*tests));
+}

@@ -1,0 +1,621 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ibv_wr_*: what the device gets and the application sees, the same bare as behind the
+ * shim, whether the gate is open or everything beyond 4 KiB waits.
+ */
+#include "rig.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define K4 4096u
+
+static struct ibv_wc wc[64];
+
+static struct ibv_qp_ex *open_ex(struct rig *r, struct rig_conf conf)
+{
+	struct ibv_qp_ex *ex;
+
+	conf.ex = true;
+	rig_open(r, conf);
+	ex = ibv_qp_to_qp_ex(r->a);
+	assert_non_null(ex);
+	assert_int_equal(r->a->send_cq == r->scq, rig_is("bare"));
+	return ex;
+}
+
+static void label(struct ibv_qp_ex *ex, uint64_t wr_id, unsigned int flags)
+{
+	ex->wr_id = wr_id;
+	ex->wr_flags = flags;
+}
+
+static uint64_t remote(const struct rig *r, uint64_t offset)
+{
+	return (uintptr_t)r->dst + offset;
+}
+
+static void local(struct rig *r, struct ibv_qp_ex *ex, uint64_t offset, uint32_t len)
+{
+	ibv_wr_set_sge(ex, r->smr->lkey, (uintptr_t)r->src + offset, len);
+}
+
+static void write_len(struct rig *r, struct ibv_qp_ex *ex, uint64_t wr_id, unsigned int flags,
+		      uint64_t offset, uint32_t len)
+{
+	label(ex, wr_id, flags);
+	ibv_wr_rdma_write(ex, r->dmr->rkey, remote(r, offset));
+	local(r, ex, offset, len);
+}
+
+static void write_8(struct rig *r, struct ibv_qp_ex *ex, uint64_t wr_id, unsigned int flags)
+{
+	write_len(r, ex, wr_id, flags, 8 * wr_id, 8);
+}
+
+static void expect(const struct ibv_wc *w, uint64_t wr_id, enum ibv_wc_opcode opcode)
+{
+	assert_int_equal(w->status, IBV_WC_SUCCESS);
+	assert_int_equal(w->wr_id, wr_id);
+	assert_int_equal(w->opcode, opcode);
+}
+
+/* Complete the session, all of whose n WRs are signalled, and what the device got of it. */
+static void finish(struct rig *r, struct ibv_qp_ex *ex, int n, struct fake_wqe_seen *seen)
+{
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	rig_poll(r->scq, n, wc);
+	assert_int_equal(rig_seen_of(r->a, seen, 16), n);
+	rig_poll_nothing(r->scq);
+}
+
+static void expect_rdma(const struct rig *r, const struct fake_wqe_seen *s,
+			enum ibv_wr_opcode opcode, uint64_t offset)
+{
+	assert_int_equal(s->opcode, opcode);
+	assert_int_equal(s->remote_addr, remote(r, offset));
+	assert_int_equal(s->rkey, r->dmr->rkey);
+	assert_int_equal(s->num_sge, 1);
+	assert_int_equal(s->sge[0].addr, (uintptr_t)r->src + offset);
+	assert_int_equal(s->sge[0].lkey, r->smr->lkey);
+}
+
+static void every_rdma_builder(void **state)
+{
+	struct fake_wqe_seen seen[16];
+	struct ibv_qp_ex *ex;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ 0 });
+	rig_recv(&r, 70, 4096, 64);
+	ibv_wr_start(ex);
+	write_len(&r, ex, 1, IBV_SEND_SIGNALED, 0, 24);
+	label(ex, 2, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
+	ibv_wr_rdma_write_imm(ex, r.dmr->rkey, remote(&r, 64), 0x1234);
+	local(&r, ex, 64, 32);
+	label(ex, 3, IBV_SEND_SIGNALED | IBV_SEND_FENCE);
+	ibv_wr_rdma_read(ex, r.dmr->rkey, remote(&r, 512));
+	local(&r, ex, 512, 40);
+	finish(&r, ex, 3, seen);
+	expect(&wc[0], 1, IBV_WC_RDMA_WRITE);
+	expect(&wc[1], 2, IBV_WC_RDMA_WRITE);
+	expect(&wc[2], 3, IBV_WC_RDMA_READ);
+	assert_int_equal(wc[2].byte_len, 40);
+	expect_rdma(&r, &seen[0], IBV_WR_RDMA_WRITE, 0);
+	expect_rdma(&r, &seen[1], IBV_WR_RDMA_WRITE_WITH_IMM, 64);
+	expect_rdma(&r, &seen[2], IBV_WR_RDMA_READ, 512);
+	assert_int_equal(seen[1].imm, 0x1234);
+	assert_int_equal(seen[0].send_flags, IBV_SEND_SIGNALED);
+	assert_int_equal(seen[1].send_flags, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
+	assert_int_equal(seen[2].send_flags, IBV_SEND_SIGNALED | IBV_SEND_FENCE);
+	assert_int_equal(seen[0].doorbell, seen[2].doorbell);
+	rig_poll(r.rcq, 1, wc);
+	assert_int_equal(wc->opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+	assert_int_equal(wc->imm_data, 0x1234);
+	assert_memory_equal(r.dst, r.src, 24);
+	assert_memory_equal(r.dst + 64, r.src + 64, 32);
+	rig_close(&r);
+}
+
+static void atomics(void **state)
+{
+	struct fake_wqe_seen seen[16];
+	struct ibv_qp_ex *ex;
+	struct rig r;
+	uint64_t value;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ 0 });
+	ibv_wr_start(ex);
+	label(ex, 1, IBV_SEND_SIGNALED);
+	ibv_wr_atomic_fetch_add(ex, r.dmr->rkey, remote(&r, 8), 41);
+	local(&r, ex, 0, 8);
+	label(ex, 2, IBV_SEND_SIGNALED);
+	ibv_wr_atomic_cmp_swp(ex, r.dmr->rkey, remote(&r, 8), 41, 4711);
+	local(&r, ex, 8, 8);
+	finish(&r, ex, 2, seen);
+	expect(&wc[0], 1, IBV_WC_FETCH_ADD);
+	expect(&wc[1], 2, IBV_WC_COMP_SWAP);
+	assert_int_equal(seen[0].opcode, IBV_WR_ATOMIC_FETCH_AND_ADD);
+	assert_int_equal(seen[0].compare_add, 41);
+	assert_int_equal(seen[0].rkey, r.dmr->rkey);
+	assert_int_equal(seen[1].opcode, IBV_WR_ATOMIC_CMP_AND_SWP);
+	assert_int_equal(seen[1].remote_addr, remote(&r, 8));
+	assert_int_equal(seen[1].compare_add, 41);
+	assert_int_equal(seen[1].swap, 4711);
+	memcpy(&value, r.dst + 8, 8);
+	assert_int_equal(value, 4711);
+	memcpy(&value, r.src + 8, 8);
+	assert_int_equal(value, 41);
+	rig_close(&r);
+}
+
+static void messages(void **state)
+{
+	struct fake_wqe_seen seen[16];
+	struct ibv_qp_ex *ex;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ 0 });
+	for (unsigned i = 0; i < 3; i++)
+		rig_recv(&r, 70 + i, 1024 * i, 1024);
+	ibv_wr_start(ex);
+	label(ex, 1, IBV_SEND_SIGNALED);
+	ibv_wr_send(ex);
+	local(&r, ex, 0, 100);
+	label(ex, 2, IBV_SEND_SIGNALED);
+	ibv_wr_send_imm(ex, 0xabcd);
+	local(&r, ex, 1024, 200);
+	label(ex, 3, IBV_SEND_SIGNALED);
+	ibv_wr_send_inv(ex, 0x77);
+	local(&r, ex, 2048, 300);
+	finish(&r, ex, 3, seen);
+	for (unsigned i = 0; i < 3; i++) {
+		expect(&wc[i], i + 1, IBV_WC_SEND);
+		assert_int_equal(seen[i].length, 100 * (i + 1));
+	}
+	assert_int_equal(seen[0].opcode, IBV_WR_SEND);
+	assert_int_equal(seen[1].opcode, IBV_WR_SEND_WITH_IMM);
+	assert_int_equal(seen[2].opcode, IBV_WR_SEND_WITH_INV);
+	rig_poll(r.rcq, 3, wc);
+	assert_true(wc[1].wc_flags & IBV_WC_WITH_IMM);
+	assert_int_equal(wc[1].imm_data, 0xabcd);
+	assert_true(wc[2].wc_flags & IBV_WC_WITH_INV);
+	assert_int_equal(wc[2].invalidated_rkey, 0x77);
+	assert_memory_equal(r.dst, r.src, 100);
+	assert_memory_equal(r.dst + 2048, r.src + 2048, 300);
+	rig_close(&r);
+}
+
+/* A window made, used and revoked within one session: in order, though nothing waits for it. */
+static void windows_and_invalidation(void **state)
+{
+	struct fake_wqe_seen seen[16];
+	struct ibv_mw_bind_info info;
+	struct ibv_qp_ex *ex;
+	struct ibv_mw *mw;
+	uint32_t key;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ 0 });
+	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_2);
+	key = ibv_inc_rkey(mw->rkey);
+	info = (struct ibv_mw_bind_info){ .mr = r.dmr, .addr = remote(&r, 4096), .length = 4096,
+					  .mw_access_flags = IBV_ACCESS_REMOTE_WRITE };
+	ibv_wr_start(ex);
+	write_len(&r, ex, 1, 0, 0, 3000);
+	write_len(&r, ex, 2, 0, 3000, 3000); /* gated, this waits */
+	label(ex, 3, IBV_SEND_SIGNALED);
+	ibv_wr_bind_mw(ex, mw, key, &info);
+	memset(&info, 0xff, sizeof(info));
+	label(ex, 4, IBV_SEND_SIGNALED);
+	ibv_wr_rdma_write(ex, key, remote(&r, 4096));
+	local(&r, ex, 4096, 64);
+	label(ex, 5, IBV_SEND_SIGNALED);
+	ibv_wr_local_inv(ex, key);
+	label(ex, 6, 0);
+	ibv_wr_rdma_write(ex, key, remote(&r, 4096));
+	local(&r, ex, 0, 64);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	rig_poll(r.scq, 4, wc);
+	assert_int_equal(rig_seen_of(r.a, seen, 16), 6);
+	expect(&wc[0], 3, IBV_WC_BIND_MW);
+	expect(&wc[1], 4, IBV_WC_RDMA_WRITE);
+	expect(&wc[2], 5, IBV_WC_LOCAL_INV);
+	assert_true(wc[3].wr_id == 6 && wc[3].status == IBV_WC_REM_ACCESS_ERR);
+	assert_memory_equal(r.dst + 4096, r.src + 4096, 64);
+	assert_int_equal(seen[4].opcode, IBV_WR_LOCAL_INV);
+	assert_int_equal(seen[4].imm, key);
+	ibv_dealloc_mw(mw);
+	rig_close(&r);
+}
+
+/* Scatter lists and inline data are the application's again as soon as they were set. */
+static void setters_copy(void **state)
+{
+	struct fake_wqe_seen seen[16];
+	char one[] = "con", two[] = "gest", three[] = "ion";
+	struct ibv_data_buf buf[3] = { { one, 3 }, { two, 4 }, { three, 3 } };
+	struct ibv_sge sge[3];
+	struct ibv_qp_ex *ex;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ 0 });
+	ibv_wr_start(ex);
+	write_len(&r, ex, 1, IBV_SEND_SIGNALED, 8192, 4000); /* gated, the others wait */
+	label(ex, 2, IBV_SEND_SIGNALED);
+	ibv_wr_rdma_write(ex, r.dmr->rkey, remote(&r, 0));
+	for (unsigned i = 0; i < 3; i++)
+		sge[i] = (struct ibv_sge){ .addr = (uintptr_t)r.src + 100 * i, .length = 100,
+					   .lkey = r.smr->lkey };
+	ibv_wr_set_sge_list(ex, 3, sge);
+	label(ex, 3, IBV_SEND_SIGNALED | IBV_SEND_INLINE);
+	ibv_wr_rdma_write(ex, r.dmr->rkey, remote(&r, 400));
+	ibv_wr_set_inline_data_list(ex, 3, buf);
+	label(ex, 4, IBV_SEND_SIGNALED);
+	ibv_wr_rdma_write(ex, r.dmr->rkey, remote(&r, 500));
+	ibv_wr_set_inline_data(ex, one, 4);
+	label(ex, 5, IBV_SEND_SIGNALED); /* without data */
+	ibv_wr_rdma_write(ex, r.dmr->rkey, remote(&r, 600));
+	memset(sge, 0xff, sizeof(sge));
+	one[0] = two[0] = three[0] = 'x';
+	label(ex, 99, 0);
+	finish(&r, ex, 5, seen);
+	for (unsigned i = 0; i < 5; i++)
+		expect(&wc[i], i + 1, IBV_WC_RDMA_WRITE);
+	assert_int_equal(seen[1].num_sge, 3);
+	assert_int_equal(seen[1].sge[2].addr, (uintptr_t)r.src + 200);
+	assert_true(seen[2].send_flags & IBV_SEND_INLINE);
+	assert_int_equal(seen[2].length, 10);
+	assert_memory_equal(seen[2].inlined, "congestion", 10);
+	assert_memory_equal(seen[3].inlined, "con", 4);
+	assert_int_equal(seen[4].length, 0);
+	assert_memory_equal(r.dst, r.src, 300);
+	assert_memory_equal(r.dst + 400, "congestion", 10);
+	rig_close(&r);
+}
+
+/* One WR wrong: the code at the end, and nothing of the session is posted. */
+static void errors_are_told_in_the_end(void **state)
+{
+	static const struct ibv_sge many[6];
+	char data[65] = "";
+	struct ibv_qp_ex *ex;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ .max_send_wr = 8 });
+	for (unsigned wrong = 0; wrong < 4; wrong++) {
+		ibv_wr_start(ex);
+		write_8(&r, ex, 1, IBV_SEND_SIGNALED);
+		label(ex, 2, IBV_SEND_SIGNALED);
+		ibv_wr_rdma_write(ex, r.dmr->rkey, remote(&r, 0));
+		if (wrong == 0)
+			ibv_wr_set_sge_list(ex, 6, many);
+		else if (wrong == 1)
+			ibv_wr_set_inline_data(ex, data, sizeof(data));
+		else if (wrong == 2)
+			ibv_wr_set_inline_data_list(ex, 2, (struct ibv_data_buf[]){
+							   { data, 60 }, { data, 5 } });
+		else
+			local(&r, ex, 0, 8);
+		for (unsigned i = 3; i < (wrong == 3 ? 10 : 5); i++)
+			write_8(&r, ex, i, IBV_SEND_SIGNALED);
+		assert_int_equal(ibv_wr_complete(ex), ENOMEM);
+		assert_int_equal(fake_seen_count(), 0);
+		rig_poll_nothing(r.scq);
+	}
+	ibv_wr_start(ex);
+	for (unsigned i = 0; i < 8; i++)
+		write_8(&r, ex, i, IBV_SEND_SIGNALED);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	rig_poll(r.scq, 8, wc);
+	expect(&wc[7], 7, IBV_WC_RDMA_WRITE);
+	rig_close(&r);
+}
+
+static void a_full_queue_takes_none_of_a_session(void **state)
+{
+	struct ibv_qp_ex *ex;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ .max_send_wr = 8 });
+	for (unsigned round = 0; round < 20; round++) {
+		fake_hold(true);
+		ibv_wr_start(ex);
+		for (unsigned i = 0; i < 5; i++)
+			write_8(&r, ex, i, IBV_SEND_SIGNALED);
+		assert_int_equal(ibv_wr_complete(ex), 0);
+		ibv_wr_start(ex);
+		for (unsigned i = 5; i < 9; i++)
+			write_8(&r, ex, i, IBV_SEND_SIGNALED);
+		assert_int_equal(ibv_wr_complete(ex), ENOMEM);
+		fake_hold(false);
+		rig_poll(r.scq, 5, wc);
+		for (unsigned i = 0; i < 5; i++)
+			expect(&wc[i], i, IBV_WC_RDMA_WRITE);
+		rig_poll_nothing(r.scq);
+	}
+	rig_close(&r);
+}
+
+/* The device refuses a WR of a session: none is posted, and its code is told. */
+static void what_the_device_refuses(void **state)
+{
+	static const int codes[] = { ENOMEM, EINVAL, -EINVAL };
+	struct ibv_qp_ex *ex;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ 0 });
+	for (unsigned c = 0; c < 3; c++) {
+		fake_fail_post(0, codes[c], FAKE_BAD_WR);
+		ibv_wr_start(ex);
+		for (unsigned i = 0; i < 3; i++)
+			write_8(&r, ex, i, IBV_SEND_SIGNALED);
+		assert_int_equal(ibv_wr_complete(ex), codes[c]);
+		rig_poll_nothing(r.scq);
+		ibv_wr_start(ex);
+		write_8(&r, ex, 10 + c, IBV_SEND_SIGNALED);
+		assert_int_equal(ibv_wr_complete(ex), 0);
+		rig_poll(r.scq, 1, wc);
+		expect(wc, 10 + c, IBV_WC_RDMA_WRITE);
+	}
+	/* rxe's doorbell fails, but the WQEs are in the ring */
+	fake_fail_post(0, EINVAL, FAKE_BAD_NULL);
+	ibv_wr_start(ex);
+	for (unsigned i = 0; i < 3; i++)
+		write_8(&r, ex, i, IBV_SEND_SIGNALED);
+	assert_int_equal(ibv_wr_complete(ex), EINVAL);
+	rig_poll(r.scq, 3, wc);
+	expect(&wc[2], 2, IBV_WC_RDMA_WRITE);
+	rig_close(&r);
+}
+
+/* Full by the device's count, in the middle of a session that was taken: the rest waits. */
+static void a_device_with_less_room_than_it_said(void **state)
+{
+	struct ibv_qp_ex *ex;
+	struct rig r;
+
+	(void)state;
+	if (rig_is("bare"))
+		skip();
+	ex = open_ex(&r, (struct rig_conf){ 0 });
+	for (unsigned skip = 1; skip < 5; skip++) {
+		fake_fail_post(skip, ENOMEM, FAKE_BAD_WR);
+		ibv_wr_start(ex);
+		for (unsigned i = 0; i < 6; i++)
+			write_8(&r, ex, i, IBV_SEND_SIGNALED);
+		assert_int_equal(ibv_wr_complete(ex), 0);
+		rig_poll(r.scq, 6, wc);
+		for (unsigned i = 0; i < 6; i++)
+			expect(&wc[i], i, IBV_WC_RDMA_WRITE);
+	}
+	rig_close(&r);
+}
+
+static void aborted_sessions_leave_nothing(void **state)
+{
+	struct ibv_qp_ex *ex;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ .max_send_wr = 4 });
+	for (unsigned round = 0; round < 5; round++) {
+		ibv_wr_start(ex);
+		for (unsigned i = 0; i < round; i++)
+			write_8(&r, ex, 100 + i, IBV_SEND_SIGNALED);
+		ibv_wr_abort(ex);
+		rig_poll_nothing(r.scq);
+		ibv_wr_start(ex);
+		assert_int_equal(ibv_wr_complete(ex), 0); /* empty */
+		ibv_wr_start(ex);
+		write_8(&r, ex, round, IBV_SEND_SIGNALED);
+		assert_int_equal(ibv_wr_complete(ex), 0);
+		rig_poll(r.scq, 1, wc);
+		expect(wc, round, IBV_WC_RDMA_WRITE);
+	}
+	assert_int_equal(fake_seen_count(), 5);
+	rig_close(&r);
+}
+
+/* Before RTS the provider's complete refuses; modify_qp writes another, which must not show. */
+static void through_all_states(void **state)
+{
+	struct ibv_qp_ex *ex;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ 0 });
+	for (unsigned round = 0; round < 6; round++) {
+		fake_rewrite_wr_complete(round % 2);
+		assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+		ibv_wr_start(ex);
+		write_8(&r, ex, 1, IBV_SEND_SIGNALED);
+		assert_int_equal(ibv_wr_complete(ex), EINVAL);
+		rig_to_rts(&r, r.a, r.b->qp_num);
+		fake_seen_clear();
+		fake_hold(true);
+		ibv_wr_start(ex);
+		for (unsigned i = 0; i < 3; i++)
+			write_len(&r, ex, i, IBV_SEND_SIGNALED, i * K4, K4);
+		assert_int_equal(ibv_wr_complete(ex), 0);
+		assert_int_equal(fake_pending(), rig_is("gated") ? 1 : 3);
+		rig_poll_stepping(r.scq, 3, wc);
+		expect(&wc[2], 2, IBV_WC_RDMA_WRITE);
+		assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
+		ibv_wr_start(ex);
+		write_8(&r, ex, 3, IBV_SEND_SIGNALED);
+		assert_int_equal(ibv_wr_complete(ex), 0);
+		rig_poll_nothing(r.scq);
+		assert_int_equal(rig_state(r.a, IBV_QPS_RTS), 0);
+		rig_poll_stepping(r.scq, 1, wc);
+		expect(wc, 3, IBV_WC_RDMA_WRITE);
+		assert_int_equal(rig_state(r.a, IBV_QPS_ERR), 0);
+		ibv_wr_start(ex);
+		write_8(&r, ex, 4, 0);
+		write_8(&r, ex, 5, 0);
+		assert_int_equal(ibv_wr_complete(ex), 0);
+		rig_poll(r.scq, 2, wc);
+		assert_true(wc[0].wr_id == 4 && wc[0].status == IBV_WC_WR_FLUSH_ERR);
+		assert_true(wc[1].wr_id == 5 && wc[1].status == IBV_WC_WR_FLUSH_ERR);
+		fake_hold(false);
+	}
+	rig_close(&r);
+}
+
+static void both_ways_to_post_on_one_qp(void **state)
+{
+	struct ibv_mw_bind bind = { .wr_id = 2, .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_qp_ex *ex;
+	struct ibv_mw *mw;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ 0 });
+	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
+	for (unsigned round = 0; round < 30; round++) {
+		ibv_wr_start(ex);
+		write_len(&r, ex, 0, IBV_SEND_SIGNALED, 0, 3000);
+		assert_int_equal(ibv_wr_complete(ex), 0);
+		assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 4096, 3000,
+					  IBV_SEND_SIGNALED), 0);
+		if (round % 3 == 0)
+			assert_int_equal(ibv_bind_mw(r.a, mw, &bind), 0);
+		ibv_wr_start(ex);
+		write_len(&r, ex, 3, IBV_SEND_SIGNALED, 8192, 3000);
+		write_len(&r, ex, 4, IBV_SEND_SIGNALED, 12288, 3000);
+		assert_int_equal(ibv_wr_complete(ex), 0);
+		rig_poll(r.scq, round % 3 ? 4 : 5, wc);
+		for (unsigned i = 0, n = 0; i < 5; i++)
+			if (i != 2 || round % 3 == 0)
+				expect(&wc[n++], i, i == 2 ? IBV_WC_BIND_MW : IBV_WC_RDMA_WRITE);
+	}
+	ibv_dealloc_mw(mw);
+	rig_close(&r);
+}
+
+/* What an application may do in a session without waiting for itself. */
+static void polled_and_modified_within_a_session(void **state)
+{
+	struct ibv_qp_ex *ex;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ .max_send_wr = 4 });
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 3000, IBV_SEND_SIGNALED), 0);
+	ibv_wr_start(ex);
+	rig_poll(r.scq, 4, wc);
+	write_8(&r, ex, 7, IBV_SEND_SIGNALED);
+	assert_int_equal(rig_state(r.a, IBV_QPS_RTS), 0);
+	write_8(&r, ex, 8, IBV_SEND_SIGNALED);
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	rig_poll(r.scq, 2, wc);
+	expect(&wc[0], 7, IBV_WC_RDMA_WRITE);
+	expect(&wc[1], 8, IBV_WC_RDMA_WRITE);
+	rig_close(&r);
+}
+
+enum { THREADS = 4, ROUNDS = 100, EACH = 3 };
+
+struct job {
+	struct rig *r;
+	unsigned place;
+	bool plain;                      /* by ibv_post_send */
+};
+
+static atomic_uint completed;
+
+static int post_three(const struct job *j)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(j->r->a);
+	struct ibv_send_wr wr[EACH], *bad;
+	struct ibv_sge sge[EACH];
+
+	for (unsigned i = 0; i < EACH && j->plain; i++) {
+		wr[i] = rig_wr(j->r, &sge[i], i, IBV_WR_RDMA_WRITE, 8 * j->place, 8,
+			       IBV_SEND_SIGNALED);
+		wr[i].next = i + 1 < EACH ? &wr[i + 1] : NULL;
+	}
+	if (j->plain)
+		return ibv_post_send(j->r->a, wr, &bad);
+	ibv_wr_start(ex);
+	for (unsigned i = 0; i < EACH; i++)
+		write_len(j->r, ex, i, IBV_SEND_SIGNALED, 8 * j->place, 8);
+	return ibv_wr_complete(ex);
+}
+
+static void *work(void *arg)
+{
+	const struct job *j = arg;
+	struct ibv_wc some[8];
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		if (post_three(j))
+			return NULL;
+		for (int n = ibv_poll_cq(j->r->scq, 8, some); n > 0; n--)
+			if (some[n - 1].status == IBV_WC_SUCCESS)
+				atomic_fetch_add(&completed, 1);
+	}
+	return arg;
+}
+
+/* Threads on one QP keep out of each other's sessions, and lists out of them. */
+static void sessions_of_many_threads(void **state)
+{
+	static struct fake_wqe_seen seen[THREADS * ROUNDS * EACH + 1];
+	struct job job[THREADS];
+	pthread_t thread[THREADS];
+	struct rig r;
+	unsigned spins = 0;
+	void *ok;
+
+	(void)state;
+	open_ex(&r, (struct rig_conf){ .max_send_wr = THREADS * ROUNDS * EACH, .cqe = 4096 });
+	atomic_store(&completed, 0);
+	for (unsigned t = 0; t < THREADS; t++) {
+		job[t] = (struct job){ &r, t, t == THREADS - 1 };
+		pthread_create(&thread[t], NULL, work, &job[t]);
+	}
+	for (unsigned t = 0; t < THREADS; t++) {
+		pthread_join(thread[t], &ok);
+		assert_non_null(ok);
+	}
+	while (atomic_load(&completed) < THREADS * ROUNDS * EACH && rig_patience(&spins))
+		if (ibv_poll_cq(r.scq, 1, wc) == 1)
+			atomic_fetch_add(&completed, 1);
+	assert_int_equal(rig_seen_of(r.a, seen, THREADS * ROUNDS * EACH + 1),
+			 THREADS * ROUNDS * EACH);
+	for (unsigned i = 0; i < THREADS * ROUNDS * EACH; i++)
+		assert_int_equal(seen[i].remote_addr, seen[i / EACH * EACH].remote_addr);
+	rig_close(&r);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_rdma_builder),
+		cmocka_unit_test(atomics),
+		cmocka_unit_test(messages),
+		cmocka_unit_test(windows_and_invalidation),
+		cmocka_unit_test(setters_copy),
+		cmocka_unit_test(errors_are_told_in_the_end),
+		cmocka_unit_test(a_full_queue_takes_none_of_a_session),
+		cmocka_unit_test(what_the_device_refuses),
+		cmocka_unit_test(a_device_with_less_room_than_it_said),
+		cmocka_unit_test(aborted_sessions_leave_nothing),
+		cmocka_unit_test(through_all_states),
+		cmocka_unit_test(both_ways_to_post_on_one_qp),
+		cmocka_unit_test(polled_and_modified_within_a_session),
+		cmocka_unit_test(sessions_of_many_threads),
+	};
+
+	return rig_run_modes(argc, argv, "wr", tests, sizeof(tests) / sizeof(*tests));
+}
