@@ -28,13 +28,14 @@ static void keep_order(const struct ccs_flow *f, struct ccs_done *done)
 		done->earliest_ns = done->latest_ns;
 }
 
-void ccs_complete(struct qp *qp, struct ibv_wc *wc, const struct ccs_span *when)
+void ccs_complete(struct qp *qp, struct arrivals *a, int i)
 {
+	struct ibv_wc *wc = &a->wc[i];
 	struct ccs_done done = {
 		.ok = wc->status == IBV_WC_SUCCESS,
 		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
-		.earliest_ns = when->earliest_ns,
-		.latest_ns = when->latest_ns,
+		.earliest_ns = a->when[i].earliest_ns,
+		.latest_ns = a->when[i].latest_ns,
 	};
 	uint64_t wr, len;
 
@@ -43,7 +44,7 @@ void ccs_complete(struct qp *qp, struct ibv_wc *wc, const struct ccs_span *when)
 	len = qp->flow.seg[done.number & qp->flow.seg_mask].len;
 	if (ccs_flow_complete(&qp->flow, &done, &wr)) {
 		restore(qp, wr, len, wc);
-		ccs_cq_push(qp->cq, wc);
+		ccs_cq_push(qp->cq, wc, &a->more[i]);
 	}
 }
 
@@ -54,6 +55,7 @@ void ccs_complete(struct qp *qp, struct ibv_wc *wc, const struct ccs_span *when)
  */
 static void complete_refused(struct cq *cq, struct qp *qp)
 {
+	static const struct wc_more more;
 	struct ibv_wc wc = { .qp_num = qp->qp_num, .status = IBV_WC_WR_FLUSH_ERR };
 	struct ccs_flow *f = &qp->flow;
 
@@ -65,7 +67,7 @@ static void complete_refused(struct cq *cq, struct qp *qp)
 		if (f->wr[f->wr_tail & f->wr_mask].reported)
 			continue;
 		wc.wr_id = ccs_slot(qp, f->wr_tail)->wr_id;
-		ccs_cq_push(cq, &wc);
+		ccs_cq_push(cq, &wc, &more);
 	}
 	f->wr_next = f->wr_tail;
 	f->next_offset = 0;
@@ -75,6 +77,8 @@ void ccs_complete_broken(struct cq *cq)
 {
 	struct qp *qp;
 
+	if (!atomic_load_explicit(&cq->broken, memory_order_relaxed))
+		return;
 	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
 		pthread_mutex_lock(&qp->lock);
 		if (qp->broken)

@@ -68,6 +68,20 @@ static struct ibv_pd *hook_alloc_parent_domain(struct ibv_context *context,
 	return pd;
 }
 
+static struct ibv_cq_ex *hook_create_cq_ex(struct ibv_context *context,
+					   struct ibv_cq_init_attr_ex *attr)
+{
+	return ccs_cqex_create(ccs_context_find(context), attr);
+}
+
+static int hook_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct cq *cq = ccs_cq_find(ibcq);
+
+	return cq ? ccs_cq_modify(cq, attr)
+		  : ccs_context_find(ibcq->context)->modify_cq(ibcq, attr);
+}
+
 /* Completion timestamps, if the device has them in a form that maps to time. */
 static void find_clock(struct ctx *ctx)
 {
@@ -77,7 +91,7 @@ static void find_clock(struct ctx *ctx)
 	if (!vctx || ibv_query_device_ex(ctx->context, NULL, &attr) ||
 	    !ccs_hwclock_init(&ctx->clock, attr.hca_core_clock, attr.completion_timestamp_mask))
 		return;
-	ctx->create_cq_ex = vctx->create_cq_ex;
+	ctx->stamps = true;
 	if (verbs_get_ctx_op(ctx->context, query_rt_values))
 		ctx->query_rt_values = vctx->query_rt_values;
 }
@@ -97,6 +111,14 @@ static void swap_tables(struct ctx *ctx)
 	if (verbs_get_ctx_op(context, create_qp_ex)) {
 		ctx->create_qp_ex = vctx->create_qp_ex;
 		vctx->create_qp_ex = hook_create_qp_ex;
+	}
+	if (verbs_get_ctx_op(context, create_cq_ex)) {
+		ctx->create_cq_ex = vctx->create_cq_ex;
+		vctx->create_cq_ex = hook_create_cq_ex;
+	}
+	if (verbs_get_ctx_op(context, modify_cq)) {
+		ctx->modify_cq = vctx->modify_cq;
+		vctx->modify_cq = hook_modify_cq;
 	}
 	if (verbs_get_ctx_op(context, alloc_parent_domain)) {
 		ctx->alloc_parent_domain = vctx->alloc_parent_domain;

@@ -17,14 +17,14 @@ struct cq *ccs_cq_find(struct ibv_cq *cq)
 	return ccs_ptrmap_get(&ccs_shim()->cqs, cq);
 }
 
-void ccs_cq_track(struct ibv_cq *ibcq, struct ibv_comp_channel *channel, void *cq_context,
-		  int comp_vector)
+struct cq *ccs_cq_new(struct ibv_cq *ibcq, struct ibv_comp_channel *channel, void *cq_context,
+		      int comp_vector)
 {
 	struct ctx *ctx = ccs_context_find(ibcq->context);
 	struct cq *cq = ctx ? ccs_calloc_apart(1, sizeof(*cq)) : NULL;
 
 	if (!cq)
-		return;
+		return NULL;
 	cq->app = ibcq;
 	cq->ctx = ctx;
 	atomic_fetch_add(&ctx->refs, 1);
@@ -34,8 +34,15 @@ void ccs_cq_track(struct ibv_cq *ibcq, struct ibv_comp_channel *channel, void *c
 	cq->clock = ctx->clock;
 	atomic_store(&cq->refs, 1);
 	pthread_mutex_init(&cq->lock, NULL);
-	if (ccs_ptrmap_put(&ccs_shim()->cqs, ibcq, cq))
-		ccs_cq_put(cq);
+	return cq;
+}
+
+bool ccs_cq_track(struct cq *cq)
+{
+	if (!ccs_ptrmap_put(&ccs_shim()->cqs, cq->app, cq))
+		return true;
+	ccs_cq_put(cq);
+	return false;
 }
 
 void ccs_cq_put(struct cq *cq)
@@ -50,7 +57,9 @@ void ccs_cq_put(struct cq *cq)
 	}
 	ccs_context_put(cq->ctx);
 	pthread_mutex_destroy(&cq->lock);
+	ccs_cqex_free(cq->ex);
 	free(cq->ready);
+	free(cq->ready_more);
 	free(cq);
 }
 
@@ -105,17 +114,44 @@ int ccs_cq_destroy(struct cq *cq)
 	return 0;
 }
 
+static uint32_t ready_count(const struct cq *cq)
+{
+	return cq->ready_head - cq->ready_tail;
+}
+
+/* Room for as many as the application's own CQ has; cq->lock is held. */
 static bool make_ready_ring(struct cq *cq)
 {
+	const uint32_t count = ready_count(cq);
+	struct wc_more *more = NULL;
 	uint32_t size = READY_MIN;
+	struct ibv_wc *ready;
 
-	if (cq->ready)
-		return true;
 	while (size < (uint32_t)cq->app->cqe)
 		size *= 2;
-	cq->ready = ccs_calloc_apart(size, sizeof(*cq->ready));
+	if (cq->ready && size <= cq->ready_mask + 1)
+		return true;
+	ready = ccs_calloc_apart(size, sizeof(*ready));
+	if (cq->ex)
+		more = ccs_calloc_apart(size, sizeof(*more));
+	if (!ready || (cq->ex && !more)) {
+		free(ready);
+		free(more);
+		return false;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		ready[i] = cq->ready[(cq->ready_tail + i) & cq->ready_mask];
+		if (more)
+			more[i] = cq->ready_more[(cq->ready_tail + i) & cq->ready_mask];
+	}
+	free(cq->ready);
+	free(cq->ready_more);
+	cq->ready = ready;
+	cq->ready_more = more;
+	cq->ready_tail = 0;
+	cq->ready_head = count;
 	cq->ready_mask = size - 1;
-	return cq->ready;
+	return true;
 }
 
 /* Every WQE may yield a completion, so a shadow promises an entry for each. */
@@ -147,19 +183,18 @@ void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries)
 	pthread_mutex_unlock(&cq->lock);
 }
 
-static uint32_t ready_count(const struct cq *cq)
-{
-	return cq->ready_head - cq->ready_tail;
-}
-
 uint32_t ccs_cq_room(const struct cq *cq)
 {
 	return cq->ready_mask + 1 - ready_count(cq);
 }
 
-void ccs_cq_push(struct cq *cq, const struct ibv_wc *wc)
+void ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more)
 {
-	cq->ready[cq->ready_head++ & cq->ready_mask] = *wc;
+	const uint32_t at = cq->ready_head++ & cq->ready_mask;
+
+	cq->ready[at] = *wc;
+	if (cq->ready_more)
+		cq->ready_more[at] = *more;
 }
 
 static int ready_pop(struct cq *cq, int n, struct ibv_wc *wc)
@@ -178,12 +213,12 @@ static void leave(struct qp *qp, uint64_t now_ns)
 }
 
 /* A run of completions of one QP takes its lock and opens its gate once. */
-static void deliver(struct cq *cq, struct ibv_wc *wc, const struct ccs_span *when, int n)
+static void deliver(struct cq *cq, struct arrivals *a, int n)
 {
 	struct qp *last = NULL;
 
 	for (int i = 0; i < n; i++) {
-		struct qp *qp = ccs_registry_find((uint32_t)(wc[i].wr_id >> 32));
+		struct qp *qp = ccs_registry_find((uint32_t)(a->wc[i].wr_id >> 32));
 
 		if (!qp || qp->cq != cq)
 			continue; /* it was destroyed */
@@ -193,7 +228,7 @@ static void deliver(struct cq *cq, struct ibv_wc *wc, const struct ccs_span *whe
 			pthread_mutex_lock(&qp->lock);
 			last = qp;
 		}
-		ccs_complete(qp, &wc[i], &when[i]);
+		ccs_complete(qp, a, i);
 	}
 	if (last)
 		leave(last, cq->polled_ns);
@@ -201,16 +236,15 @@ static void deliver(struct cq *cq, struct ibv_wc *wc, const struct ccs_span *whe
 
 static void drain_shadow(struct cq *cq, struct shadow *s)
 {
-	struct ibv_wc wc[CCS_BATCH];
-	struct ccs_span when[CCS_BATCH];
+	struct arrivals a;
 
 	for (;;) {
 		const uint32_t room = ccs_cq_room(cq); /* each gives at most one to deliver */
 		const int want = room < CCS_BATCH ? (int)room : CCS_BATCH;
-		const int n = want ? ccs_shadow_poll(cq, s, want, wc, when) : 0;
+		const int n = want ? ccs_shadow_poll(cq, s, want, &a) : 0;
 
 		if (n > 0)
-			deliver(cq, wc, when, n);
+			deliver(cq, &a, n);
 		if (n < CCS_BATCH)
 			return;
 	}
@@ -227,8 +261,7 @@ void ccs_cq_drain(struct cq *cq)
 		if (!looked_ns)
 			looked_ns = cq->polled_ns;
 	}
-	if (atomic_load_explicit(&cq->broken, memory_order_relaxed))
-		ccs_complete_broken(cq);
+	ccs_complete_broken(cq);
 	if (looked_ns)
 		cq->looked_ns = looked_ns;
 	cq->woken = false;
@@ -272,23 +305,65 @@ static int merge(struct cq *cq, int n, struct ibv_wc *wc)
 	return first + take_shadow(cq, n - first, wc + first);
 }
 
-int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
+static bool passes(struct cq *cq)
+{
+	return !atomic_load_explicit(&cq->shadows, memory_order_acquire) ||
+	       atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed);
+}
+
+static void note_idle(struct cq *cq, bool idle)
+{
+	cq->idle_polls = idle ? cq->idle_polls + 1 : 0;
+	if (cq->idle_polls >= SPINNING)
+		ccs_helper_spinning(cq->looked_ns);
+}
+
+bool ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, uint64_t *looked_ns)
+{
+	uint32_t at;
+	bool got;
+
+	if (passes(cq))
+		return false;
+	pthread_mutex_lock(&cq->lock);
+	if (!ready_count(cq))
+		ccs_cq_drain(cq);
+	got = ready_count(cq);
+	if (got) {
+		at = cq->ready_tail++ & cq->ready_mask;
+		*wc = cq->ready[at];
+		*more = cq->ready_more[at];
+	}
+	note_idle(cq, !got);
+	*looked_ns = cq->looked_ns;
+	pthread_mutex_unlock(&cq->lock);
+	return got;
+}
+
+static int poll_locked(struct cq *cq, int n, struct ibv_wc *wc, uint64_t *now)
 {
 	int got;
-	bool spinning;
-	uint64_t now;
 
-	if (!atomic_load_explicit(&cq->shadows, memory_order_acquire) || n <= 0 ||
-	    atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed))
-		return cq->ctx->real.poll_cq(cq->app, n, wc);
 	pthread_mutex_lock(&cq->lock);
 	got = merge(cq, n, wc);
-	cq->idle_polls = got ? 0 : cq->idle_polls + 1;
-	spinning = cq->idle_polls >= SPINNING;
-	now = cq->looked_ns;
+	note_idle(cq, !got);
+	*now = cq->looked_ns;
 	pthread_mutex_unlock(&cq->lock);
-	if (spinning)
-		ccs_helper_spinning(now);
+	return got;
+}
+
+int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	uint64_t now;
+	int got;
+
+	if (passes(cq) || n <= 0)
+		return cq->ctx->real.poll_cq(cq->app, n, wc);
+	if (cq->ex)
+		ccs_cqex_enter(cq->ex);
+	got = poll_locked(cq, n, wc, &now);
+	if (cq->ex)
+		ccs_cqex_leave(cq->ex);
 	ccs_helper_run_due(now);
 	return got;
 }
@@ -302,4 +377,47 @@ int ccs_cq_notify(struct cq *cq, int solicited_only)
 		if (s->cq)
 			rc = cq->ctx->real.req_notify_cq(s->cq, solicited_only);
 	return rc;
+}
+
+/*
+ * What is owed counts as if it were in the application's CQ, which must not get
+ * smaller than that. Shadows keep what they promised to their QPs.
+ */
+int ccs_cq_resize(struct cq *cq, int cqe)
+{
+	bool small = false;
+	int rc;
+
+	if (!passes(cq)) {
+		pthread_mutex_lock(&cq->lock);
+		ccs_cq_drain(cq);
+		small = cqe > 0 && (uint32_t)cqe < ready_count(cq);
+		pthread_mutex_unlock(&cq->lock);
+	}
+	if (small)
+		return EINVAL;
+	rc = ccs_real()->ibv_resize_cq(cq->app, cqe);
+	if (!rc && !passes(cq)) {
+		pthread_mutex_lock(&cq->lock);
+		make_ready_ring(cq); /* or they wait in the shadows */
+		pthread_mutex_unlock(&cq->lock);
+	}
+	return rc;
+}
+
+int ccs_cq_modify(struct cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	const int rc = cq->ctx->modify_cq(cq->app, attr);
+
+	if (rc || !(attr->attr_mask & IBV_CQ_ATTR_MODERATE) ||
+	    atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed))
+		return rc;
+	pthread_mutex_lock(&cq->lock);
+	cq->moderation = *attr;
+	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next)
+		ccs_shadow_moderate(cq, s->cq);
+	if (atomic_load(&cq->shadows))
+		ccs_shadow_moderate(cq, cq->app);
+	pthread_mutex_unlock(&cq->lock);
+	return 0;
 }

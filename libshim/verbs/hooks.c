@@ -47,10 +47,18 @@ HOOK struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq
 {
 	struct ibv_cq *cq = ccs_real()->ibv_create_cq(context, cqe, cq_context, channel,
 						      comp_vector);
+	struct cq *ours = cq ? ccs_cq_new(cq, channel, cq_context, comp_vector) : NULL;
 
-	if (cq)
-		ccs_cq_track(cq, channel, cq_context, comp_vector);
+	if (ours)
+		ccs_cq_track(ours);
 	return cq;
+}
+
+HOOK int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct cq *cq = ccs_cq_find(ibcq);
+
+	return cq ? ccs_cq_resize(cq, cqe) : ccs_real()->ibv_resize_cq(ibcq, cqe);
 }
 
 HOOK int ibv_destroy_cq(struct ibv_cq *ibcq)

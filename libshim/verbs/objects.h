@@ -24,6 +24,7 @@
 	X(SEND_OPS, "send-ops") \
 	X(PARENT_DOMAIN, "parent-domain") \
 	X(UNKNOWN_CQ, "unknown-cq") \
+	X(CQ_FEATURES, "cq-features") \
 	X(SHADOW_CQ, "no-shadow-cq") \
 	X(NO_MEMORY, "no-memory") \
 	X(REFUSED, "device-refused") \
@@ -41,7 +42,9 @@ struct ctx {
 					      struct ibv_parent_domain_init_attr *);
 	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *, struct ibv_cq_init_attr_ex *);
 	int (*query_rt_values)(struct ibv_context *, struct ibv_values_ex *);
-	struct ccs_hwclock clock;        /* what each CQ's starts as, if create_cq_ex is set */
+	int (*modify_cq)(struct ibv_cq *, struct ibv_modify_cq_attr *);
+	bool stamps;                     /* the device stamps completions, by this clock */
+	struct ccs_hwclock clock;        /* what each CQ's starts as */
 	uint32_t max_qp_wr, max_cqe;
 	bool iwarp;
 	char device[IBV_SYSFS_NAME_MAX];
@@ -51,16 +54,38 @@ struct ctx {
 /* A send CQ of our own, behind one of the application's. */
 struct shadow {
 	struct ibv_cq *cq;
-	struct ibv_cq_ex *ex;            /* the same, if it stamps completions */
-	uint64_t empty_ns;               /* then: it was seen empty after that */
+	struct ibv_cq_ex *ex;            /* the same, if it is an extended one */
+	uint64_t empty_ns;               /* if it stamps: it was seen empty after that */
 	unsigned errors;                 /* and its polls that failed */
 	uint32_t size, used;             /* entries; used: promised to QPs */
 	atomic_uint unacked;             /* events given out and not acknowledged */
 	struct shadow *next;
 };
 
+/* What a completion of an extended CQ has besides a struct ibv_wc. */
+struct wc_more {
+	uint64_t completion_ts, completion_wallclock_ns;
+	struct ibv_wc_tm_info tm_info;
+	uint32_t flow_tag;
+	uint16_t cvlan;
+};
+
+enum { CCS_BATCH = 16 };                 /* WQEs a doorbell, completions a poll */
+
+/* What a poll of a shadow brought. */
+struct arrivals {
+	struct ibv_wc wc[CCS_BATCH];
+	struct wc_more more[CCS_BATCH];
+	struct ccs_span when[CCS_BATCH]; /* each was made */
+};
+
+struct cqex; /* the application's side of an extended CQ; cqex.c */
+
 struct cq {
 	struct ibv_cq *app;
+	struct cqex *ex;                 /* NULL: a plain one */
+	uint64_t wc_flags;               /* that it was asked for */
+	bool strange;                    /* it has features that we do not know */
 	struct ctx *ctx;
 	struct ibv_comp_channel *channel;
 	void *cq_context;
@@ -75,7 +100,9 @@ struct cq {
 	pthread_mutex_t lock;            /* of all that follows */
 	bool closing;                    /* shadows are being destroyed */
 	unsigned qps;
+	struct ibv_modify_cq_attr moderation; /* attr_mask 0: none */
 	struct ibv_wc *ready;            /* completions owed, oldest first */
+	struct wc_more *ready_more;      /* of each; NULL: a plain CQ */
 	uint32_t ready_head, ready_tail, ready_mask;
 	uint64_t polled_ns;              /* when a shadow was polled last: now, for what follows */
 	uint64_t looked_ns;              /* when the shadows were last seen empty */
@@ -91,8 +118,6 @@ struct wr_slot {
 	uint64_t wr_id;
 	struct ibv_send_wr copy;
 };
-
-enum { CCS_BATCH = 16 };                 /* WQEs a doorbell, completions a poll */
 
 struct qp {
 	struct ibv_qp *real;

@@ -59,6 +59,8 @@ static bool controllable(const struct request *rq, struct cq **cq, enum ccs_pass
 		*reason = CCS_PASS_PARENT_DOMAIN;
 	else if (!*cq)
 		*reason = CCS_PASS_UNKNOWN_CQ;
+	else if ((*cq)->strange)
+		*reason = CCS_PASS_CQ_FEATURES;
 	else if (atomic_load(&(*cq)->direct))
 		*reason = CCS_PASS_DIRECT;
 	else

@@ -18,6 +18,7 @@
 	X(ibv_dealloc_pd, "IBVERBS_1.1", int, (struct ibv_pd *)) \
 	X(ibv_create_cq, "IBVERBS_1.1", struct ibv_cq *, \
 	  (struct ibv_context *, int, void *, struct ibv_comp_channel *, int)) \
+	X(ibv_resize_cq, "IBVERBS_1.1", int, (struct ibv_cq *, int)) \
 	X(ibv_destroy_cq, "IBVERBS_1.1", int, (struct ibv_cq *)) \
 	X(ibv_get_cq_event, "IBVERBS_1.1", int, \
 	  (struct ibv_comp_channel *, struct ibv_cq **, void **)) \

@@ -12,35 +12,67 @@
 #include "verbs/real.h"
 #include "verbs/shim.h"
 
-enum { SHADOW_MIN = 1024 };
+enum { SHADOW_MIN = 1024, MODERATION_US = 100 };
 
-/* NULL costs only the timestamps, so errno stays as it was. */
-static struct ibv_cq_ex *create_stamped(struct cq *cq, uint32_t size)
+#define STAMP ((uint64_t)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+#define BEYOND(flags) ((flags) & ~(uint64_t)IBV_WC_STANDARD_FLAGS)
+
+static struct ibv_cq_ex *create_extended(struct cq *cq, uint32_t size, uint64_t wc_flags)
 {
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = size,
 		.cq_context = cq->cq_context,
 		.channel = cq->channel,
 		.comp_vector = (uint32_t)cq->comp_vector,
-		.wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
+		.wc_flags = IBV_WC_STANDARD_FLAGS | wc_flags,
 	};
-	const int saved = errno;
-	struct ibv_cq_ex *ex;
 
-	if (!cq->ctx->create_cq_ex)
-		return NULL;
-	ex = cq->ctx->create_cq_ex(cq->ctx->context, &attr);
-	errno = saved;
-	return ex;
+	return cq->ctx->create_cq_ex(cq->ctx->context, &attr);
 }
 
+/*
+ * With what the application reads beside the usual, and with stamps for ourselves.
+ * A refusal costs only these, so errno stays as it was. Never for a single thread,
+ * nor in a parent domain: the helper polls, too.
+ */
 static bool create_cq(struct cq *cq, struct shadow *s, uint32_t size)
 {
-	s->ex = create_stamped(cq, size);
-	s->cq = s->ex ? ibv_cq_ex_to_cq(s->ex)
-		      : ccs_real()->ibv_create_cq(cq->ctx->context, (int)size, cq->cq_context,
-						  cq->channel, cq->comp_vector);
+	const uint64_t needed = BEYOND(cq->wc_flags), all = needed | (cq->ctx->stamps ? STAMP : 0);
+	const int saved = errno;
+
+	if (all)
+		s->ex = create_extended(cq, size, all);
+	if (!s->ex && needed && needed != all)
+		s->ex = create_extended(cq, size, needed);
+	if (s->ex || needed) {
+		s->cq = s->ex ? ibv_cq_ex_to_cq(s->ex) : NULL;
+		errno = saved;
+		return s->cq;
+	}
+	errno = saved;
+	s->cq = ccs_real()->ibv_create_cq(cq->ctx->context, (int)size, cq->cq_context,
+					  cq->channel, cq->comp_vector);
 	return s->cq;
+}
+
+/*
+ * An event may come early, not late. Part of what is counted arrives here and part
+ * in the application's own CQ, so a count without an end could lie in wait for ever.
+ */
+int ccs_shadow_moderate(const struct cq *cq, struct ibv_cq *ibcq)
+{
+	struct ibv_modify_cq_attr attr = cq->moderation;
+
+	if (!ibcq || !attr.attr_mask)
+		return 0;
+	if (attr.moderate.cq_count > 1 && !attr.moderate.cq_period)
+		attr.moderate.cq_period = MODERATION_US;
+	return cq->ctx->modify_cq(ibcq, &attr);
+}
+
+static bool stamped(const struct cq *cq, const struct shadow *s)
+{
+	return s->ex && cq->ctx->stamps && s->ex->read_completion_ts;
 }
 
 /* Each twice as large as the one before: all are polled each time, so they must be few. */
@@ -76,6 +108,10 @@ struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries)
 	s->empty_ns = ccs_now_ns();
 	s->next = atomic_load(&cq->shadows);
 	atomic_store(&cq->shadows, s);
+	if (cq->moderation.attr_mask) {
+		ccs_shadow_moderate(cq, s->cq);
+		ccs_shadow_moderate(cq, cq->app);
+	}
 	/* The application may have asked before it had a QP, or be asking just now. */
 	if (atomic_load(&cq->armed))
 		cq->ctx->real.req_notify_cq(s->cq, atomic_load(&cq->armed) - 1);
@@ -104,22 +140,37 @@ static void read_wc(struct ibv_cq_ex *ex, struct ibv_wc *wc)
 	};
 }
 
+/* Only what it was asked for can be read, and only in the session. */
+static void read_more(struct ibv_cq_ex *ex, struct wc_more *more)
+{
+	*more = (struct wc_more){
+		.completion_ts = ex->read_completion_ts ? ibv_wc_read_completion_ts(ex) : 0,
+		.completion_wallclock_ns = ex->read_completion_wallclock_ns
+			? ibv_wc_read_completion_wallclock_ns(ex) : 0,
+		.flow_tag = ex->read_flow_tag ? ibv_wc_read_flow_tag(ex) : 0,
+		.cvlan = ex->read_cvlan ? ibv_wc_read_cvlan(ex) : 0,
+	};
+	if (ex->read_tm_info)
+		ibv_wc_read_tm_info(ex, &more->tm_info);
+}
+
+/* EBUSY: the clock is being set, and nothing was taken. */
 static void note_error(struct shadow *s, int rc)
 {
-	if (rc != ENOENT && !s->errors++)
+	if (rc != ENOENT && rc != EBUSY && !s->errors++)
 		ccs_log(CCS_LOG_WARN, "polling a completion queue of ours failed (%d)", rc);
 }
 
 /* Between start and end providers hold the CQ's lock: nothing but reading in there. */
-static int poll_stamped(struct shadow *s, int n, struct ibv_wc *wc, uint64_t *ticks)
+static int poll_extended(struct shadow *s, int n, struct arrivals *a)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
 	int rc = ibv_start_poll(s->ex, &attr), got = 0;
 
 	if (!rc) {
 		do {
-			read_wc(s->ex, &wc[got]);
-			ticks[got++] = ibv_wc_read_completion_ts(s->ex);
+			read_wc(s->ex, &a->wc[got]);
+			read_more(s->ex, &a->more[got++]);
 		} while (got < n && !(rc = ibv_next_poll(s->ex)));
 		ibv_end_poll(s->ex);
 	}
@@ -143,24 +194,32 @@ static void query_clock(struct cq *cq)
 	ccs_hwclock_learn(&cq->clock, (uint64_t)values.raw_clock.tv_nsec, &span);
 }
 
-int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc,
-		    struct ccs_span *when)
+/* When each was made, as far as can be told. */
+static void date(struct cq *cq, const struct shadow *s, int n, struct arrivals *a)
+{
+	const bool stamps = stamped(cq, s);
+
+	for (int i = 0; i < n; i++) {
+		struct ccs_span *when = &a->when[i];
+
+		*when = (struct ccs_span){ stamps ? s->empty_ns : cq->looked_ns, cq->polled_ns };
+		if (stamps)
+			ccs_hwclock_map(&cq->clock, a->more[i].completion_ts, when);
+		if (cq->woken || !when->earliest_ns)
+			when->earliest_ns = when->latest_ns;
+	}
+}
+
+int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct arrivals *a)
 {
 	const uint64_t before = s->ex ? ccs_now_ns() : 0;
-	uint64_t ticks[CCS_BATCH];
-	const int got = s->ex ? poll_stamped(s, n, wc, ticks)
-			      : cq->ctx->real.poll_cq(s->cq, n, wc);
+	const int got = s->ex ? poll_extended(s, n, a)
+			      : cq->ctx->real.poll_cq(s->cq, n, a->wc);
 
-	if (got > 0 && s->ex)
+	if (got > 0 && stamped(cq, s))
 		query_clock(cq);
 	cq->polled_ns = ccs_now_ns();
-	for (int i = 0; i < got; i++) {
-		when[i] = (struct ccs_span){ s->ex ? s->empty_ns : cq->looked_ns, cq->polled_ns };
-		if (s->ex)
-			ccs_hwclock_map(&cq->clock, ticks[i], &when[i]);
-		if (cq->woken || !when[i].earliest_ns)
-			when[i].earliest_ns = when[i].latest_ns;
-	}
+	date(cq, s, got, a);
 	if (s->ex && got < n)
 		s->empty_ns = before;
 	return got;

@@ -57,8 +57,11 @@ double ccs_context_line_rate(const struct ctx *ctx, uint8_t port);
 
 /* cq.c */
 struct cq *ccs_cq_find(struct ibv_cq *cq);
-void ccs_cq_track(struct ibv_cq *cq, struct ibv_comp_channel *channel, void *cq_context,
-		  int comp_vector);
+/* NULL without memory, or of a device that is not controlled. */
+struct cq *ccs_cq_new(struct ibv_cq *cq, struct ibv_comp_channel *channel, void *cq_context,
+		      int comp_vector);
+/* From now on it can be found; false: it is gone, without memory. */
+bool ccs_cq_track(struct cq *cq);
 int ccs_cq_destroy(struct cq *cq);
 void ccs_cq_put(struct cq *cq);
 struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries);
@@ -66,16 +69,28 @@ void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries);
 /* Poll the shadows dry, deliver, emit what becomes due. cq->lock is held. */
 void ccs_cq_drain(struct cq *cq);
 /* Owe the application one more; cq->lock is held and there is room. */
-void ccs_cq_push(struct cq *cq, const struct ibv_wc *wc);
+void ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more);
 uint32_t ccs_cq_room(const struct cq *cq);
+/* The oldest completion that is owed, and cq->looked_ns. */
+bool ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, uint64_t *looked_ns);
 int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc);
 int ccs_cq_notify(struct cq *cq, int solicited_only);
+int ccs_cq_resize(struct cq *cq, int cqe);
+int ccs_cq_modify(struct cq *cq, struct ibv_modify_cq_attr *attr);
+
+/* cqex.c: start_poll, next_poll, end_poll and what is read in between. */
+struct ibv_cq_ex *ccs_cqex_create(struct ctx *ctx, struct ibv_cq_init_attr_ex *attr);
+/* No session of another thread from here to there: providers let one at a time poll. */
+void ccs_cqex_enter(struct cqex *e);
+void ccs_cqex_leave(struct cqex *e);
+void ccs_cqex_free(struct cqex *e);
 
 /* shadow.c; cq->lock is held. A new one, in the CQ's list; NULL: the device refused. */
 struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries);
-/* At most n <= CCS_BATCH completions, and for each when it was made. < 0: an error. */
-int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc,
-		    struct ccs_span *when);
+/* At most n <= CCS_BATCH completions. < 0: an error. */
+int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct arrivals *a);
+/* The application's moderation, for that CQ. */
+int ccs_shadow_moderate(const struct cq *cq, struct ibv_cq *ibcq);
 
 /* event.c */
 int ccs_event_get(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context);
@@ -110,8 +125,8 @@ void ccs_session_lock(const struct qp *qp);
 void ccs_session_unlock(const struct qp *qp);
 void ccs_session_room(const struct qp *qp); /* both locks are held */
 
-/* complete.c: one completion of a shadow CQ. The locks of qp and its CQ are held. */
-void ccs_complete(struct qp *qp, struct ibv_wc *wc, const struct ccs_span *when);
+/* complete.c: the i-th of what a shadow CQ brought. The locks of qp and its CQ are held. */
+void ccs_complete(struct qp *qp, struct arrivals *a, int i);
 /* Completions for what the device would not take any more, as far as there is room. */
 void ccs_complete_broken(struct cq *cq);
 

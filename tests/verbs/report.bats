@@ -47,7 +47,7 @@ check_traffic() {
 	traffic live
 	check '.passes["not-rc"] == 2'
 	check '.passes["no-send-queue"] == 1'
-	check '.passes["unknown-cq"] == 1'
+	check '.passes["cq-features"] == 1 and .passes["unknown-cq"] == 0'
 	check '.passes["parent-domain"] == 1'
 	check '.passes["create-qp-ex"] == 1'
 	check '.passes["no-shadow-cq"] == 1'

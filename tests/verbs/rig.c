@@ -208,6 +208,21 @@ void rig_to_rts(struct rig *r, struct ibv_qp *qp, uint32_t dest)
 				       IBV_QP_MAX_QP_RD_ATOMIC), 0);
 }
 
+struct ibv_cq *rig_cq(struct rig *r, int cqe)
+{
+	struct ibv_cq_init_attr_ex attr;
+	struct ibv_cq_ex *ex;
+
+	if (!r->conf.cq_ex)
+		return ibv_create_cq(r->ctx, cqe, r, r->channel, 0);
+	attr = *r->conf.cq_ex;
+	attr.cqe = (uint32_t)cqe;
+	attr.cq_context = r;
+	attr.channel = r->channel;
+	ex = ibv_create_cq_ex(r->ctx, &attr);
+	return ex ? ibv_cq_ex_to_cq(ex) : NULL;
+}
+
 void rig_open(struct rig *r, struct rig_conf conf)
 {
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
@@ -221,8 +236,8 @@ void rig_open(struct rig *r, struct rig_conf conf)
 	r->ctx = rig_device();
 	r->pd = ibv_alloc_pd(r->ctx);
 	r->channel = conf.channel ? ibv_create_comp_channel(r->ctx) : NULL;
-	r->scq = ibv_create_cq(r->ctx, conf.cqe, r, r->channel, 0);
-	r->rcq = conf.one_cq ? r->scq : ibv_create_cq(r->ctx, conf.cqe, r, r->channel, 0);
+	r->scq = rig_cq(r, conf.cqe);
+	r->rcq = conf.one_cq ? r->scq : rig_cq(r, conf.cqe);
 	assert_true(r->pd && r->scq && r->rcq);
 	r->src = calloc(1, RIG_BUF);
 	r->dst = calloc(1, RIG_BUF);

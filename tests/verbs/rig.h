@@ -48,6 +48,7 @@ struct rig_conf {
 	int cqe;
 	bool sig_all, channel, one_cq;
 	bool ex;                         /* by ibv_create_qp_ex, with ibv_wr_* */
+	struct ibv_cq_init_attr_ex *cq_ex; /* CQs are made so, but for cqe and channel */
 	uint8_t max_rd_atomic;
 	enum ibv_qp_type type;
 };
@@ -72,6 +73,7 @@ void rig_close(struct rig *r);
 struct ibv_context *rig_device(void);
 /* The capacities of the QP that this thread made last, as they were reported. */
 extern _Thread_local struct ibv_qp_cap rig_cap;
+struct ibv_cq *rig_cq(struct rig *r, int cqe); /* as conf says, with the rig as its context */
 struct ibv_qp *rig_qp(struct rig *r, struct ibv_cq *scq, struct ibv_cq *rcq);
 void rig_connect(struct rig *r, struct ibv_qp *qp, uint32_t dest);
 int rig_state(struct ibv_qp *qp, enum ibv_qp_state state);

@@ -11,6 +11,23 @@
 #define K4 4096u
 
 static struct ibv_wc wc[64];
+static struct ibv_cq_init_attr_ex *cq_ex; /* what kind of CQ */
+
+static int plain_cqs(void **state)
+{
+	(void)state;
+	cq_ex = NULL;
+	return 0;
+}
+
+static int extended_cqs(void **state)
+{
+	static struct ibv_cq_init_attr_ex attr = { .wc_flags = IBV_WC_STANDARD_FLAGS };
+
+	(void)state;
+	cq_ex = &attr;
+	return 0;
+}
 
 /* Sleep on the channel as an application does; a minute is a hang. */
 static void sleep_for_event(struct rig *r)
@@ -33,6 +50,25 @@ static bool event_is_there(struct rig *r)
 	return poll(&p, 1, 0) == 1;
 }
 
+/* As ibv_poll_cq, by a session where there is such a thing. */
+static int poll_some(struct rig *r, int n)
+{
+	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)(void *)r->scq;
+	struct ibv_poll_cq_attr attr = { 0 };
+	int got = 0;
+
+	if (!cq_ex)
+		return ibv_poll_cq(r->scq, n, wc);
+	if (ibv_start_poll(ex, &attr))
+		return 0;
+	do {
+		wc[got].wr_id = ex->wr_id;
+		wc[got++].status = ex->status;
+	} while (got < n && !ibv_next_poll(ex));
+	ibv_end_poll(ex);
+	return got;
+}
+
 /* Arm, poll until empty, sleep; acknowledge now and then. Gathers n completions. */
 static void gather_sleeping(struct rig *r, int n)
 {
@@ -42,7 +78,7 @@ static void gather_sleeping(struct rig *r, int n)
 		int some;
 
 		assert_int_equal(ibv_req_notify_cq(r->scq, 0), 0);
-		while ((some = ibv_poll_cq(r->scq, 64, wc)) > 0)
+		while ((some = poll_some(r, 64)) > 0)
 			for (int i = 0; i < some; i++, got++) {
 				assert_int_equal(wc[i].wr_id, got);
 				assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
@@ -62,7 +98,7 @@ static void a_sleeper_with_deferred_wrs_is_served(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
+	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true, .one_cq = true });
 	for (int round = 0; round < 20; round++) {
 		for (unsigned i = 0; i < 10; i++)
 			assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 4 * K4,
@@ -77,7 +113,7 @@ static void a_sleeper_on_a_slow_link(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
+	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true, .one_cq = true });
 	fake_link(50, 10e9);
 	for (int round = 0; round < 10; round++) {
 		for (unsigned i = 0; i < 10; i++)
@@ -96,9 +132,9 @@ static void armed_before_the_qp_exists(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
+	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true, .one_cq = true });
 	keep = r.scq;
-	cq = ibv_create_cq(r.ctx, 16, &r, r.channel, 0);
+	cq = rig_cq(&r, 16);
 	assert_non_null(cq);
 	assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
 	qp = rig_qp(&r, cq, cq);
@@ -129,7 +165,7 @@ static void work_goes_on_while_the_application_is_away(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, (struct rig_conf){ 0 });
+	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex });
 	for (unsigned i = 0; i < 10; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, i * 8 * K4, 8 * K4,
 					  IBV_SEND_SIGNALED), 0);
@@ -149,7 +185,7 @@ static void acknowledged_in_bulk(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
+	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true, .one_cq = true });
 	for (unsigned i = 0; i < 12; i++) {
 		assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
 		if (i % 2) {
@@ -189,12 +225,12 @@ static void destruction_waits_for_the_acknowledgement(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, (struct rig_conf){ .channel = true });
+	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true });
 	for (int i = 0; i < 20; i++) {
 		struct ibv_cq *keep = r.scq;
 
 		atomic_store(&destroyed, false);
-		cq = ibv_create_cq(r.ctx, 16, &r, r.channel, 0);
+		cq = rig_cq(&r, 16);
 		qp = rig_qp(&r, cq, cq);
 		rig_to_rts(&r, qp, r.b->qp_num);
 		ibv_req_notify_cq(cq, 0);
@@ -220,7 +256,7 @@ static void solicited_only_is_passed_on(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
+	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true, .one_cq = true });
 	ibv_req_notify_cq(r.scq, 1);
 	rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED);
 	rig_poll(r.scq, 1, wc);
@@ -247,7 +283,7 @@ static void async_errors_name_the_applications_cq(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, (struct rig_conf){ 0 });
+	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex });
 	for (int i = 0; i < 3; i++) {
 		fake_async_cq_err(i == 1 ? r.scq : r.a->send_cq);
 		assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
@@ -278,7 +314,7 @@ static void polling_goes_on_while_a_qp_waits_to_go(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r, (struct rig_conf){ 0 });
+	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex });
 	fake_async_event(r.a, IBV_EVENT_QP_FATAL);
 	assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
 	atomic_store(&destroyed, false);
@@ -294,7 +330,7 @@ static void polling_goes_on_while_a_qp_waits_to_go(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
+	const struct CMUnitTest plain[] = {
 		cmocka_unit_test(a_sleeper_with_deferred_wrs_is_served),
 		cmocka_unit_test(a_sleeper_on_a_slow_link),
 		cmocka_unit_test(armed_before_the_qp_exists),
@@ -306,7 +342,18 @@ int main(int argc, char **argv)
 		cmocka_unit_test(polling_goes_on_while_a_qp_waits_to_go),
 	};
 
+	enum { N = sizeof(plain) / sizeof(*plain) };
+	struct CMUnitTest tests[2 * N];
+	char names[N][80];
+
 	(void)argc;
+	for (unsigned i = 0; i < N; i++) {
+		snprintf(names[i], sizeof(names[i]), "%s, extended", plain[i].name);
+		tests[i] = tests[N + i] = plain[i];
+		tests[i].setup_func = plain_cqs;
+		tests[N + i].setup_func = extended_cqs;
+		tests[N + i].name = names[i];
+	}
 	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
 		 "CCSHIM_BASE_RTT=20us", NULL);
 	alarm(200);
