@@ -51,18 +51,19 @@ void ccs_complete(struct qp *qp, struct arrivals *a, int i)
 /*
  * In order: only once the device has told of all that it was asked to tell of.
  * What it took unasked after that may have succeeded in silence; it counts as
- * flushed too, for nobody will ever know.
+ * flushed too, for nobody will ever know. Returns whether some are still to come.
  */
-static void complete_refused(struct cq *cq, struct qp *qp)
+static bool complete_refused(struct cq *cq, struct qp *qp)
 {
 	static const struct wc_more more;
 	struct ibv_wc wc = { .qp_num = qp->qp_num, .status = IBV_WC_WR_FLUSH_ERR };
 	struct ccs_flow *f = &qp->flow;
 
 	if (f->seg_tail + f->unsignalled < f->seg_head)
-		return;
+		return true;
 	f->seg_tail = f->seg_head;
 	f->inflight = 0;
+	qp->nudged = false;
 	for (; f->wr_tail < f->wr_head && ccs_cq_room(cq); f->wr_tail++) {
 		if (f->wr[f->wr_tail & f->wr_mask].reported)
 			continue;
@@ -71,18 +72,24 @@ static void complete_refused(struct cq *cq, struct qp *qp)
 	}
 	f->wr_next = f->wr_tail;
 	f->next_offset = 0;
+	return f->wr_tail < f->wr_head;
 }
 
+/* Whoever adds to what such a QP is owed sets the mark after that, under its lock. */
 void ccs_complete_broken(struct cq *cq)
 {
+	bool more = false;
 	struct qp *qp;
 
 	if (!atomic_load_explicit(&cq->broken, memory_order_relaxed))
 		return;
+	atomic_store(&cq->broken, false);
 	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
 		pthread_mutex_lock(&qp->lock);
-		if (qp->broken)
-			complete_refused(cq, qp);
+		if (qp->broken && complete_refused(cq, qp))
+			more = true;
 		pthread_mutex_unlock(&qp->lock);
 	}
+	if (more)
+		atomic_store(&cq->broken, true);
 }

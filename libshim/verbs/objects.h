@@ -91,7 +91,7 @@ struct cq {
 	void *cq_context;
 	int comp_vector;
 	atomic_int refs;                 /* its owner and each controlled QP */
-	atomic_bool broken;              /* a QP of it is: see qp.broken */
+	atomic_bool broken;              /* a QP of it is, and has more to complete */
 	atomic_bool direct;              /* its ring is read by direct verbs */
 	atomic_int armed;                /* 1 + solicited_only of a request that no event answered */
 	atomic_uint unacked;             /* of the application's own CQ */
@@ -132,6 +132,7 @@ struct qp {
 	bool dead, scheduled;            /* scheduled: timer may be set */
 	bool sq_sig_all;
 	bool broken;                     /* the device refused a WR that had waited */
+	bool nudged;                     /* then: an event is on its way */
 	uint8_t port;
 	enum ibv_qp_state state;
 	struct ibv_qp_cap cap;           /* as the application was told */

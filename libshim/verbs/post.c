@@ -74,7 +74,7 @@ static void late_refusal(struct qp *qp, int rc)
 		     qp->real->qp_num, rc);
 	ccs_flow_fail(&qp->flow);
 	qp->broken = true;
-	atomic_store(&qp->cq->broken, true);
+	qp->nudged = false;
 	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
 }
 
@@ -86,10 +86,26 @@ static uint64_t watch_ns(const struct qp *qp)
 	return ns < WATCH_MIN_NS ? WATCH_MIN_NS : ns > WATCH_MAX_NS ? WATCH_MAX_NS : (uint64_t)ns;
 }
 
+/*
+ * What a QP that we had to fail is owed, the application's next poll completes. If it
+ * sleeps until then, a WQE that the device flushes wakes it; nobody knows its token.
+ */
+static void owe_broken(struct qp *qp)
+{
+	struct ibv_send_wr wr = { .wr_id = UINT64_MAX, .opcode = IBV_WR_RDMA_WRITE,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+
+	atomic_store(&qp->cq->broken, true);
+	if (qp->cq->channel && !qp->nudged && ccs_flow_waiting(&qp->flow))
+		qp->nudged = !qp->ctx->real.post_send(qp->real, &wr, &bad);
+}
+
 static void schedule(struct qp *qp, uint64_t now_ns)
 {
 	const uint64_t due = ccs_flow_wait(&qp->flow, now_ns);
 
+	if (qp->broken)
+		owe_broken(qp);
 	if (due && !qp->broken)
 		ccs_helper_set(qp, due == UINT64_MAX ? now_ns + watch_ns(qp) : due);
 	else if (qp->scheduled)

@@ -328,6 +328,49 @@ static void polling_goes_on_while_a_qp_waits_to_go(void **state)
 	rig_close(&r);
 }
 
+/* A WR that is refused when its time has come, while the application sleeps. */
+static void a_late_refusal_wakes_the_sleeper(void)
+{
+	struct rig r;
+
+	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
+	fake_fail_post(1, EINVAL, FAKE_BAD_WR);
+	assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+	for (unsigned got = 0; got < 3;) {
+		sleep_for_event(&r);
+		ibv_ack_cq_events(r.scq, 1);
+		assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
+		for (; ibv_poll_cq(r.scq, 1, wc); got++) {
+			assert_int_equal(wc->wr_id, got);
+			assert_int_equal(wc->status, got ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS);
+		}
+	}
+	/* and so does what is posted then */
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, K4, 0), 0);
+		sleep_for_event(&r);
+		ibv_ack_cq_events(r.scq, 1);
+		assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
+		assert_int_equal(ibv_poll_cq(r.scq, 1, wc), 1);
+		assert_int_equal(wc->status, IBV_WC_WR_FLUSH_ERR);
+	}
+	rig_close(&r);
+}
+
+static void paced_in_a_process_of_its_own(void **state)
+{
+	char command[4096], exe[2048];
+	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	(void)state;
+	assert_true(n > 0);
+	exe[n] = '\0';
+	snprintf(command, sizeof(command), "env -u LD_PRELOAD -u RIG_AGAIN '%s' paced >/dev/null", exe);
+	assert_int_equal(system(command), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest plain[] = {
@@ -340,13 +383,20 @@ int main(int argc, char **argv)
 		cmocka_unit_test(solicited_only_is_passed_on),
 		cmocka_unit_test(async_errors_name_the_applications_cq),
 		cmocka_unit_test(polling_goes_on_while_a_qp_waits_to_go),
+		cmocka_unit_test(paced_in_a_process_of_its_own),
 	};
 
 	enum { N = sizeof(plain) / sizeof(*plain) };
 	struct CMUnitTest tests[2 * N];
 	char names[N][80];
 
-	(void)argc;
+	if (argc > 1) {
+		rig_exec(argv, "CCSHIM_CC=fixed:rate=1m", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=1m",
+			 "CCSHIM_BASE_RTT=20us", "CCSHIM_LOG_LEVEL=error", NULL);
+		alarm(200);
+		a_late_refusal_wakes_the_sleeper();
+		return 0;
+	}
 	for (unsigned i = 0; i < N; i++) {
 		snprintf(names[i], sizeof(names[i]), "%s, extended", plain[i].name);
 		tests[i] = tests[N + i] = plain[i];
