@@ -47,7 +47,7 @@ dist_examples_DATA = libshim/examples/aimd.c
 pkglib_preloaddir = $(libdir)/ccshim
 pkglib_preload_LTLIBRARIES = libccshim.la
 libccshim_la_SOURCES = \
-	libshim/verbs/complete.c libshim/verbs/context.c libshim/verbs/cq.c libshim/verbs/cqex.c \
+	libshim/verbs/complete.c libshim/verbs/context.c libshim/verbs/cq.c libshim/verbs/cqex.c libshim/verbs/domain.c \
 	libshim/verbs/direct.c libshim/verbs/dlopen.c \
 	libshim/verbs/event.c libshim/verbs/helper.c libshim/verbs/hooks.c \
 	libshim/verbs/objects.h libshim/verbs/open.c libshim/verbs/post.c \

@@ -57,15 +57,10 @@ static struct ibv_qp *hook_create_qp_ex(struct ibv_context *context,
 	return ccs_qp_create_ex(context, attr);
 }
 
-/* QPs of a thread domain share a doorbell without a lock, so they are left alone. */
 static struct ibv_pd *hook_alloc_parent_domain(struct ibv_context *context,
 					       struct ibv_parent_domain_init_attr *attr)
 {
-	struct ibv_pd *pd = ccs_context_find(context)->alloc_parent_domain(context, attr);
-
-	if (pd && attr->td)
-		ccs_ptrmap_put(&ccs_shim()->parent_domains, pd, pd);
-	return pd;
+	return ccs_domain_alloc(ccs_context_find(context), attr);
 }
 
 static struct ibv_cq_ex *hook_create_cq_ex(struct ibv_context *context,

@@ -27,18 +27,9 @@ HOOK int ibv_close_device(struct ibv_context *context)
 	return ccs_real()->ibv_close_device(context);
 }
 
-/* A parent domain is remembered; its address may be given to a plain one next. */
 HOOK int ibv_dealloc_pd(struct ibv_pd *pd)
 {
-	struct ccs_ptrmap *parents = &ccs_shim()->parent_domains;
-	const bool known = ccs_ptrmap_get(parents, pd);
-	int rc;
-
-	ccs_ptrmap_del(parents, pd, pd);
-	rc = ccs_real()->ibv_dealloc_pd(pd);
-	if (rc && known)
-		ccs_ptrmap_put(parents, pd, pd);
-	return rc;
+	return ccs_domain_dealloc(pd);
 }
 
 /* The header's own macro of that name picks a variant by arguments; this is the symbol. */

@@ -124,6 +124,7 @@ struct qp {
 	uint32_t qp_num;                 /* real is gone before its last report */
 	struct ctx *ctx;
 	struct cq *cq;
+	struct domain *domain;           /* of a thread, in which it only seems to be; or NULL */
 	struct shadow *shadow;
 	atomic_int refs;
 	uint32_t id;                     /* registry slot and generation, for tokens */

@@ -41,6 +41,7 @@ static bool ex_understood(const struct ibv_qp_init_attr_ex *ex)
 static bool controllable(const struct request *rq, struct cq **cq, enum ccs_pass *reason)
 {
 	const struct ibv_qp_init_attr *attr = rq->attr;
+	const struct domain *domain = ccs_domain_find(rq->pd);
 	struct ctx *ctx = rq->ctx;
 
 	*cq = attr->send_cq ? ccs_cq_find(attr->send_cq) : NULL;
@@ -55,7 +56,7 @@ static bool controllable(const struct request *rq, struct cq **cq, enum ccs_pass
 		*reason = CCS_PASS_IWARP;
 	else if (!attr->cap.max_send_wr)
 		*reason = CCS_PASS_NO_SEND_QUEUE;
-	else if (ccs_ptrmap_get(&ccs_shim()->parent_domains, rq->pd))
+	else if (domain && !ccs_domain_avoidable(domain))
 		*reason = CCS_PASS_PARENT_DOMAIN;
 	else if (!*cq)
 		*reason = CCS_PASS_UNKNOWN_CQ;
@@ -72,7 +73,7 @@ static bool controllable(const struct request *rq, struct cq **cq, enum ccs_pass
 static struct ibv_qp *create(const struct request *rq, struct ibv_qp_init_attr_ex *attr)
 {
 	return rq->ex ? rq->ctx->create_qp_ex(rq->ctx->context, attr)
-		      : ccs_real()->ibv_create_qp(rq->pd, (struct ibv_qp_init_attr *)attr);
+		      : ccs_real()->ibv_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
 }
 
 /* The real QP: on the shadow CQ, unsignalled unless asked, with room for segments. */
@@ -87,7 +88,7 @@ static struct ibv_qp *create_real(const struct request *rq, struct shadow *s, ui
 		.cap = rq->attr->cap,
 		.qp_type = rq->attr->qp_type,
 		.comp_mask = rq->ex ? rq->ex->comp_mask : 0,
-		.pd = rq->pd,
+		.pd = ccs_domain_plain(rq->pd),
 	};
 	struct ibv_qp *qp;
 
@@ -236,6 +237,7 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 		return NULL;
 	}
 	rq->attr->cap = qp->cap;
+	ccs_domain_enter(qp, rq->pd);
 	ccs_report_add(qp);
 	return real;
 }
@@ -439,8 +441,10 @@ int ccs_qp_destroy(struct qp *qp)
 	ccs_cq_drain(cq);
 	pthread_mutex_unlock(&cq->lock);
 	set_dead(qp, true);
+	ccs_domain_show(qp, false);
 	rc = ccs_real()->ibv_destroy_qp(qp->real);
 	if (rc) {
+		ccs_domain_show(qp, true);
 		set_dead(qp, false);
 		return rc;
 	}
@@ -452,6 +456,7 @@ int ccs_qp_destroy(struct qp *qp)
 	pthread_mutex_unlock(&qp->lock);
 	pthread_mutex_unlock(&cq->lock);
 	ccs_cq_release(cq, qp->shadow, device_depth(qp->ctx, qp->cap.max_send_wr));
+	ccs_domain_leave(qp);
 	ccs_qp_put(qp);
 	return 0;
 }

@@ -55,6 +55,18 @@ struct ctx *ccs_context_find(struct ibv_context *context);
 void ccs_context_put(struct ctx *ctx);
 double ccs_context_line_rate(const struct ctx *ctx, uint8_t port);
 
+/* domain.c: parent domains with a thread domain */
+struct domain;
+struct ibv_pd *ccs_domain_alloc(struct ctx *ctx, struct ibv_parent_domain_init_attr *attr);
+int ccs_domain_dealloc(struct ibv_pd *pd);
+struct domain *ccs_domain_find(const struct ibv_pd *pd);  /* NULL: any other domain */
+bool ccs_domain_avoidable(const struct domain *d);        /* false: QPs in it have to pass */
+struct ibv_pd *ccs_domain_plain(struct ibv_pd *pd);       /* where a controlled QP is made */
+void ccs_domain_enter(struct qp *qp, const struct ibv_pd *pd);
+void ccs_domain_leave(const struct qp *qp);
+/* Whether the application looks at the QP, or the provider, which is about to destroy it. */
+void ccs_domain_show(const struct qp *qp, bool parent);
+
 /* cq.c */
 struct cq *ccs_cq_find(struct ibv_cq *cq);
 /* NULL without memory, or of a device that is not controlled. */

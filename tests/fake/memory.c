@@ -16,11 +16,12 @@ uint32_t fake_new_key(void)
 
 static struct ibv_pd *new_pd(struct ibv_context *context)
 {
-	struct ibv_pd *pd = calloc(1, sizeof(*pd));
+	struct fake_pd *pd = calloc(1, sizeof(*pd));
 
-	if (pd)
-		pd->context = context;
-	return pd;
+	if (!pd)
+		return NULL;
+	pd->ib.context = context;
+	return &pd->ib;
 }
 
 EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
@@ -28,8 +29,12 @@ EXPORT struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 	return new_pd(context);
 }
 
-EXPORT int ibv_dealloc_pd(struct ibv_pd *pd)
+EXPORT int ibv_dealloc_pd(struct ibv_pd *ib)
 {
+	struct fake_pd *pd = container(ib, struct fake_pd, ib);
+
+	if (pd->qps)
+		return EBUSY;
 	free(pd);
 	return 0;
 }
@@ -120,25 +125,29 @@ void *fake_translate(uint32_t key, uint64_t addr, uint64_t len, int access)
 
 static struct ibv_td *alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr)
 {
-	struct ibv_td *td = calloc(1, sizeof(*td));
+	struct fake_td *td = calloc(1, sizeof(*td));
 
 	(void)attr;
-	if (td)
-		td->context = context;
-	return td;
+	if (!td)
+		return NULL;
+	td->ib.context = context;
+	return &td->ib;
 }
 
 static int dealloc_td(struct ibv_td *td)
 {
-	free(td);
+	free(container(td, struct fake_td, ib));
 	return 0;
 }
 
 static struct ibv_pd *alloc_parent_domain(struct ibv_context *context,
 					  struct ibv_parent_domain_init_attr *attr)
 {
-	(void)attr;
-	return new_pd(context);
+	struct ibv_pd *pd = new_pd(context);
+
+	if (pd && attr->td)
+		container(pd, struct fake_pd, ib)->td = container(attr->td, struct fake_td, ib);
+	return pd;
 }
 
 static int advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,

@@ -87,8 +87,20 @@ struct fake_wqe *fake_enqueue(struct fake_qp *qp, const struct ibv_send_wr *wr)
 	return wqe;
 }
 
+/* Who makes a thread domain promises that one thread uses it: here, that it stays the same. */
+static void check_thread(struct fake_td *td)
+{
+	if (!td)
+		return;
+	if (td->used && !pthread_equal(td->thread, pthread_self()))
+		fake_count.strangers++;
+	td->used = true;
+	td->thread = pthread_self();
+}
+
 void fake_posted(struct fake_qp *qp)
 {
+	check_thread(qp->td);
 	if (qp->ib.state == IBV_QPS_ERR)
 		fake_flush(qp); /* held or not */
 	fake_run();

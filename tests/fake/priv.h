@@ -116,7 +116,20 @@ struct fake_qp {
 	struct fake_rq own, *rq;         /* rq: own, or an SRQ's */
 	struct fake_rqe taken;           /* of rq, for the message that is coming in */
 	bool has_taken;
+	struct fake_td *td;              /* that it was made for */
 	unsigned place, async_given;
+};
+
+struct fake_td {
+	struct ibv_td ib;
+	pthread_t thread;                /* that posted first */
+	bool used;
+};
+
+struct fake_pd {
+	struct ibv_pd ib;
+	struct fake_td *td;
+	unsigned qps;
 };
 
 struct fake_mr {

@@ -107,6 +107,8 @@ static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *
 	qp->place = i;
 	if (end < i + 1)
 		end = i + 1;
+	qp->td = container(pd, struct fake_pd, ib)->td;
+	container(pd, struct fake_pd, ib)->qps++;
 	cq_of(attr->send_cq)->qps++;
 	cq_of(attr->recv_cq)->qps++;
 	if (attr->srq)
@@ -322,6 +324,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 	fake_flush(qp); /* into CQs that may well outlive it, as rxe does */
 	leave_stale(qp);
 	fake_cq_forget(cq_of(qp->init.send_cq), qp);
+	container(ib->pd, struct fake_pd, ib)->qps--;
 	cq_of(qp->init.send_cq)->qps--;
 	cq_of(qp->init.recv_cq)->qps--;
 	if (ib->srq)

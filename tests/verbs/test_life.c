@@ -340,31 +340,98 @@ static void extended_cqs_are_controlled(void **state)
 	rig_close(&r);
 }
 
-static void thread_domains_pass(void **state)
+struct thread_domain {
+	struct ibv_td *td;
+	struct ibv_pd *pd;
+};
+
+static struct thread_domain thread_domain(const struct rig *r, uint32_t comp_mask)
 {
 	struct ibv_td_init_attr td_attr = { 0 };
-	struct ibv_parent_domain_init_attr attr = { 0 };
-	struct ibv_pd *pd, *keep;
-	struct ibv_td *td;
+	struct ibv_parent_domain_init_attr attr = { .pd = r->pd, .comp_mask = comp_mask };
+	struct thread_domain d = { .td = ibv_alloc_td(r->ctx, &td_attr) };
+
+	attr.td = d.td;
+	d.pd = ibv_alloc_parent_domain(r->ctx, &attr);
+	assert_true(d.td && d.pd);
+	return d;
+}
+
+static struct ibv_qp *qp_in(struct rig *r, const struct thread_domain *d)
+{
+	struct ibv_pd *keep = r->pd;
+	struct ibv_qp *qp;
+
+	r->pd = d->pd;
+	qp = rig_qp(r, r->scq, r->rcq);
+	r->pd = keep;
+	assert_non_null(qp);
+	return qp;
+}
+
+static void dealloc_domain(const struct thread_domain *d)
+{
+	assert_int_equal(ibv_dealloc_pd(d->pd), 0);
+	assert_int_equal(ibv_dealloc_td(d->td), 0);
+}
+
+/* Only the application's own thread uses it, though ours posts what had to wait. */
+static void thread_domains_are_the_applications(void **state)
+{
+	const unsigned strangers = fake_counts().strangers;
+	struct thread_domain d;
+	unsigned spins = 0;
+	struct ibv_qp *uc, *keep;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	d = thread_domain(&r, 0);
+	keep = r.a;
+	r.a = qp_in(&r, &d);
+	assert_true(controlled(r.a, r.scq));
+	assert_ptr_equal(r.a->pd, d.pd);
+	rig_to_rts(&r, r.a, r.b->qp_num);
+	r.conf.type = IBV_QPT_UC;
+	uc = qp_in(&r, &d); /* of which we know nothing, in the same domain */
+	r.conf.type = IBV_QPT_RC;
+	rig_to_rts(&r, uc, r.b->qp_num);
+	fake_seen_clear();
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 5 * K4, IBV_SEND_SIGNALED), 0);
+	while (fake_seen_count() < 40)
+		assert_true(rig_patience(&spins));
+	rig_poll(r.scq, 8, wc);
+	assert_int_equal(fake_counts().strangers, strangers);
+
+	assert_int_equal(ibv_dealloc_pd(d.pd), EBUSY);
+	assert_int_equal(ibv_destroy_qp(uc), 0);
+	assert_int_equal(ibv_dealloc_pd(d.pd), EBUSY);
+	fake_fail_destroy_qp(0, EAGAIN);
+	assert_int_equal(ibv_destroy_qp(r.a), EAGAIN);
+	assert_ptr_equal(r.a->pd, d.pd);
+	assert_int_equal(ibv_dealloc_pd(d.pd), EBUSY);
+	assert_int_equal(ibv_destroy_qp(r.a), 0);
+	dealloc_domain(&d);
+	r.a = keep;
+	rig_close(&r);
+}
+
+/* The memory of these is the application's business. */
+static void thread_domains_with_allocators_pass(void **state)
+{
+	struct thread_domain d;
 	struct ibv_qp *qp;
 	struct rig r;
 
 	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
-	td = ibv_alloc_td(r.ctx, &td_attr);
-	attr.pd = r.pd;
-	attr.td = td;
-	pd = ibv_alloc_parent_domain(r.ctx, &attr);
-	assert_true(td && pd);
-	keep = r.pd;
-	r.pd = pd;
-	qp = rig_qp(&r, r.scq, r.rcq);
-	r.pd = keep;
-	assert_non_null(qp);
+	d = thread_domain(&r, IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS);
+	qp = qp_in(&r, &d);
 	assert_false(controlled(qp, r.scq));
+	assert_int_equal(ibv_dealloc_pd(d.pd), EBUSY);
 	assert_int_equal(ibv_destroy_qp(qp), 0);
-	ibv_dealloc_pd(pd);
-	ibv_dealloc_td(td);
+	dealloc_domain(&d);
 	rig_close(&r);
 }
 
@@ -399,7 +466,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(many_qps_on_one_cq),
 		cmocka_unit_test(uc_and_ud_pass),
 		cmocka_unit_test(extended_cqs_are_controlled),
-		cmocka_unit_test(thread_domains_pass),
+		cmocka_unit_test(thread_domains_are_the_applications),
+		cmocka_unit_test(thread_domains_with_allocators_pass),
 		cmocka_unit_test(devices_open_and_close),
 	};
 

@@ -8,7 +8,8 @@ static void passes(struct rig *r)
 {
 	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 16, .flags = 1u << 31,
 					       .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS };
-	struct ibv_parent_domain_init_attr domain = { .pd = r->pd };
+	struct ibv_parent_domain_init_attr domain = {
+		.pd = r->pd, .comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT };
 	struct ibv_td_init_attr td_attr = { 0 };
 	struct ibv_qp_init_attr_ex qp_attr = { .send_cq = r->scq, .recv_cq = r->rcq, .pd = r->pd,
 					       .qp_type = IBV_QPT_RC };
