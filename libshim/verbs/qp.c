@@ -451,10 +451,8 @@ int ccs_qp_destroy(struct qp *qp)
 	ccs_ptrmap_del(&ccs_shim()->qps, qp->real, qp);
 	pthread_mutex_lock(&cq->lock);
 	ccs_registry_remove(qp);
-	pthread_mutex_lock(&qp->lock);
-	ccs_report_remove(qp);
-	pthread_mutex_unlock(&qp->lock);
 	pthread_mutex_unlock(&cq->lock);
+	ccs_report_remove(qp);
 	ccs_cq_release(cq, qp->shadow, device_depth(qp->ctx, qp->cap.max_send_wr));
 	ccs_domain_leave(qp);
 	ccs_qp_put(qp);
