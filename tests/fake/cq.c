@@ -70,8 +70,22 @@ struct ibv_cq_ex *fake_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 
 int fake_modify_cq(struct ibv_cq *ib, struct ibv_modify_cq_attr *attr)
 {
-	(void)ib;
-	return attr->attr_mask & ~(uint32_t)IBV_CQ_ATTR_MODERATE ? EINVAL : 0;
+	if (attr->attr_mask & ~(uint32_t)IBV_CQ_ATTR_MODERATE)
+		return EINVAL;
+	pthread_mutex_lock(&fake_lock);
+	if (attr->attr_mask)
+		cq_of(ib)->moderate = attr->moderate;
+	pthread_mutex_unlock(&fake_lock);
+	return 0;
+}
+
+/* A period, if there is one, is always over. */
+static bool moderated(struct fake_cq *cq)
+{
+	if (++cq->counted < cq->moderate.cq_count && !cq->moderate.cq_period)
+		return true;
+	cq->counted = 0;
+	return false;
 }
 
 EXPORT int ibv_resize_cq(struct ibv_cq *ib, int cqe)
@@ -130,6 +144,8 @@ static void notify(struct fake_cq *cq, const struct ibv_wc *wc, bool solicited)
 	if (cq->armed == NOT_ARMED)
 		return;
 	if (cq->armed == ARMED_SOLICITED && !solicited && wc->status == IBV_WC_SUCCESS)
+		return;
+	if (moderated(cq))
 		return;
 	cq->armed = NOT_ARMED;
 	if (cq->ib.channel)

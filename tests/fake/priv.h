@@ -55,6 +55,8 @@ struct fake_cq {
 	struct fake_cqe *ring;
 	uint32_t size, used, head;
 	enum { NOT_ARMED, ARMED_SOLICITED, ARMED } armed;
+	struct ibv_moderate_cq moderate;
+	unsigned counted;                /* completions towards its count */
 	bool overrun;
 	bool stamped;
 	pthread_mutex_t session;         /* start_poll to end_poll; before fake_lock */

@@ -39,10 +39,36 @@ static struct lane *lane_of(uint32_t qp_num)
 	return NULL;
 }
 
+static bool extended; /* the CQ is */
+
+static int poll_session(int most, struct ibv_wc *wc)
+{
+	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)(void *)rig.scq;
+	struct ibv_poll_cq_attr attr = { 0 };
+	int n = 0;
+
+	if (ibv_start_poll(ex, &attr))
+		return 0;
+	do {
+		wc[n].wr_id = ex->wr_id;
+		wc[n].status = ex->status;
+		wc[n].qp_num = ibv_wc_read_qp_num(ex);
+		wc[n].byte_len = ibv_wc_read_byte_len(ex);
+		if (ex->status == IBV_WC_SUCCESS)
+			wc[n].opcode = ibv_wc_read_opcode(ex);
+	} while (++n < most && !ibv_next_poll(ex));
+	ibv_end_poll(ex);
+	return n;
+}
+
+/* An extended CQ is polled both ways in turn. */
 static int poll_once(void)
 {
+	static unsigned turn;
+	const int most = 1 + (int)(next_id % 7);
 	struct ibv_wc wc[7];
-	const int n = ibv_poll_cq(rig.scq, 1 + (int)(next_id % 7), wc);
+	const int n = extended && turn++ % 2 ? poll_session(most, wc)
+					     : ibv_poll_cq(rig.scq, most, wc);
 
 	for (int i = 0; i < n; i++) {
 		struct lane *l = lane_of(wc[i].qp_num);
@@ -317,12 +343,14 @@ static void feed_peer(void)
 
 static void run_program(uint64_t seed)
 {
+	struct ibv_cq_init_attr_ex cq_ex = { .wc_flags = IBV_WC_STANDARD_FLAGS };
 	uint64_t digest = 14695981039346656037ull;
 	struct ibv_qp *first;
 
 	seed_state = seed;
+	extended = seed % 2;
 	rig_open(&rig, (struct rig_conf){ .max_send_wr = DEPTH, .max_recv_wr = 512, .cqe = 4096,
-					 .ex = true });
+					 .ex = true, .cq_ex = extended ? &cq_ex : NULL });
 	first = rig.a;
 	for (int i = 0; i < QPS; i++) {
 		lane[i].qp = i ? rig_qp(&rig, rig.scq, rig.rcq) : first;
