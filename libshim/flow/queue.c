@@ -105,9 +105,21 @@ static bool wants_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 				   !ccs_gate_window_open(f, seg->len + f->segment));
 }
 
+/*
+ * Splitting takes only what the device has beyond the application's depth: each WR that
+ * is accepted, or will be, finds an entry at once, also if it is one that cannot wait.
+ */
+static bool may_split(const struct ccs_flow *f, const struct ccs_wr *wr)
+{
+	const uint64_t unfinished = f->seg_head - f->seg_tail - (f->wr_next - f->wr_tail);
+
+	return f->seg_limit <= f->wr_limit || unfinished < f->seg_limit - f->wr_limit ||
+	       f->next_offset + next_len(f, wr) == wr->len;
+}
+
 static bool room(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
-	return f->seg_head - f->seg_tail < f->seg_limit &&
+	return f->seg_head - f->seg_tail < f->seg_limit && may_split(f, wr) &&
 	       (!(wr->flags & CCS_WR_READ) || f->reads < f->max_reads ||
 		f->state == CCS_FLOW_FLUSH || !f->enforce);
 }
