@@ -515,45 +515,18 @@ static const struct {
 #undef STORY
 };
 
-static char *output_of(const char *how, const char *story)
-{
-	char command[4096], exe[2048], *text = NULL;
-	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	FILE *p, *out;
-	size_t size;
-	int c;
-
-	assert_true(n > 0);
-	exe[n] = '\0';
-	snprintf(command, sizeof(command), "%s '%s' %s", how, exe, story);
-	out = open_memstream(&text, &size);
-	p = popen(command, "r");
-	assert_true(out && p);
-	while ((c = fgetc(p)) != EOF)
-		fputc(c, out);
-	fclose(out);
-	if (pclose(p))
-		fail_msg("'%s' failed", command);
-	return text;
-}
-
 static void seen_as_without(void **state)
 {
 	static const char *const modes[] = {
 		"RIG_MODE=observe", "RIG_MODE=enforce", "RIG_CC=fixed:rate=1g", "RIG_CC=timely",
 	};
-	char *bare = output_of("RIG_BARE=1", *state);
+	char *bare = rig_output("RIG_BARE=1", *state);
 
 	assert_true(strlen(bare) > 20);
 	for (unsigned i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
-		char *shim = output_of(modes[i], *state);
-		size_t at = 0;
+		char *shim = rig_output(modes[i], *state);
 
-		while (bare[at] && bare[at] == shim[at])
-			at++;
-		if (bare[at] || shim[at])
-			fail_msg("%s: bare \"%.80s\", behind the shim \"%.80s\"", modes[i],
-				 bare + (at > 30 ? at - 30 : 0), shim + (at > 30 ? at - 30 : 0));
+		rig_same(modes[i], bare, shim);
 		free(shim);
 	}
 	free(bare);

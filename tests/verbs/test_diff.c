@@ -9,8 +9,6 @@
  */
 #include "rig.h"
 
-#include <unistd.h>
-
 #include "seed.h"
 
 enum { QPS = 3, DEPTH = 24, AREA = 64 * 1024, STEPS = 120, INLINE = 64 };
@@ -375,48 +373,22 @@ static void run_program(uint64_t seed)
 	printf("memory %llx, overruns %u\n", (unsigned long long)digest, fake_counts().overruns);
 }
 
-static char *output_of(const char *how, const char *exe, uint64_t seed)
-{
-	char command[4096], *text = NULL;
-	size_t size = 0;
-	FILE *p, *out = open_memstream(&text, &size);
-	int c;
-
-	snprintf(command, sizeof(command), "%s '%s' run %llu", how, exe, (unsigned long long)seed);
-	p = popen(command, "r");
-	assert_non_null(p);
-	while ((c = fgetc(p)) != EOF)
-		fputc(c, out);
-	fclose(out);
-	if (pclose(p))
-		fail_msg("'%s' failed", command);
-	return text;
-}
-
 static void both_runs_look_the_same(void **state)
 {
-	char exe[2048];
-	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	unsigned lines = 0;
 
 	(void)state;
-	assert_true(n > 0);
-	exe[n] = '\0';
 	seed_start("differential");
 	for (unsigned i = 0; i < 12; i++) {
 		const uint64_t seed = getenv("CCS_SEED") && !i ? seed_state : seed_next();
-		char *bare = output_of("RIG_BARE=1", exe, seed);
-		char *shim = output_of("", exe, seed);
-		size_t at = 0;
+		char arguments[64], *bare, *shim;
 
-		while (bare[at] && bare[at] == shim[at])
-			at++;
-		if (bare[at] || shim[at])
-			fail_msg("seed %llu: bare \"%.60s\", behind the shim \"%.60s\"",
-				 (unsigned long long)seed, bare + (at > 20 ? at - 20 : 0),
-				 shim + (at > 20 ? at - 20 : 0));
-		for (const char *s = bare; *s; s++)
-			lines += *s == '\n';
+		snprintf(arguments, sizeof(arguments), "run %llu", (unsigned long long)seed);
+		bare = rig_output("RIG_BARE=1", arguments);
+		shim = rig_output("", arguments);
+		rig_same(arguments, bare, shim);
+		for (const char *c = bare; *c; c++)
+			lines += *c == '\n';
 		free(bare);
 		free(shim);
 	}
