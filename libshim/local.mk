@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# libccs-core: the pure rooms and the runtime, linked into the preload, the
-# tools and the tests alike. libccshim: the preload itself.
-noinst_LTLIBRARIES += libccs-core.la
-libccs_core_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP)
-libccs_core_la_SOURCES = \
+# libccs-core: the pure rooms and the runtime, linked into the tools and the tests alike.
+# libccshim: the preload itself, which has these files once more, optimised as a whole:
+# what happens between two rooms for each work request is then no call.
+ccs_core_sources = \
 	libshim/base/apart.h libshim/base/elf.c libshim/base/elf.h \
 	libshim/base/hist.c libshim/base/hist.h \
 	libshim/base/json.c libshim/base/json.h \
@@ -28,6 +27,9 @@ libccs_core_la_SOURCES = \
 	libshim/runtime/trace_row.c libshim/runtime/trace_row.h \
 	libshim/runtime/plugin.c libshim/runtime/plugin.h libshim/runtime/plugin_check.c \
 	libshim/signal/hwclock.c libshim/signal/hwclock.h
+noinst_LTLIBRARIES += libccs-core.la
+libccs_core_la_SOURCES = $(ccs_core_sources)
+libccs_core_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP)
 libccs_core_la_LIBADD = -lm -ldl
 
 ccsincludedir = $(includedir)/ccshim
@@ -46,7 +48,7 @@ dist_examples_DATA = libshim/examples/aimd.c
 
 pkglib_preloaddir = $(libdir)/ccshim
 pkglib_preload_LTLIBRARIES = libccshim.la
-libccshim_la_SOURCES = \
+libccshim_la_SOURCES = $(ccs_core_sources) \
 	libshim/verbs/complete.c libshim/verbs/context.c libshim/verbs/cq.c libshim/verbs/cqex.c libshim/verbs/domain.c \
 	libshim/verbs/direct.c libshim/verbs/dlopen.c \
 	libshim/verbs/event.c libshim/verbs/helper.c libshim/verbs/hooks.c \
@@ -59,10 +61,10 @@ libccshim_la_SOURCES = \
 # application only dlopens it. Nothing else is linked. It stays when an application
 # closes it that opened it: contexts point to it.
 libccshim_la_LDFLAGS = -module -avoid-version -shared -Wl,--no-as-needed -Wl,-z,nodelete \
-	-Wl,--version-script=$(top_srcdir)/libshim/libccshim.map -Wl,-z,defs
-libccshim_la_LIBADD = libccs-core.la $(VERBS_LIBS) -lpthread -ldl
-libccshim_la_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
-libccshim_la_DEPENDENCIES = libccs-core.la libshim/libccshim.map
+	$(CCS_LTO) -Wl,--version-script=$(top_srcdir)/libshim/libccshim.map -Wl,-z,defs
+libccshim_la_LIBADD = $(VERBS_LIBS) -lpthread -lm -ldl
+libccshim_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP) $(CCS_LTO) $(VERBS_CFLAGS)
+libccshim_la_DEPENDENCIES = libshim/libccshim.map
 EXTRA_DIST += libshim/libccshim.map
 
 # For applications that take a path to libibverbs: a look-up in it finds our functions

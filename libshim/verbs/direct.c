@@ -35,12 +35,22 @@ struct ibv_qp *ccs_direct_efa_driver_qp(struct ibv_pd *pd, void *attr, uint32_t 
 struct ibv_qp *ccs_direct_efa_qp_ex(struct ibv_context *context, void *attr, void *efa_attr,
 				    uint32_t inlen);
 
-__asm__(".symver ccs_direct_create_qp, mlx5dv_create_qp@MLX5_1.3\n"
-	".symver ccs_direct_init_obj_1_0, mlx5dv_init_obj@MLX5_1.0\n"
-	".symver ccs_direct_init_obj_1_2, mlx5dv_init_obj@MLX5_1.2\n"
-	".symver ccs_direct_devx, mlx5dv_devx_obj_create@MLX5_1.7\n"
-	".symver ccs_direct_efa_driver_qp, efadv_create_driver_qp@EFA_1.0\n"
-	".symver ccs_direct_efa_qp_ex, efadv_create_qp_ex@EFA_1.1");
+/*
+ * The symbols that programs know. Link-time optimisation loses what only an asm tells of
+ * them, and clang knows no attribute for it.
+ */
+#if __has_attribute(symver)
+#define SYMBOL(function, symbol) \
+	extern __typeof__(function) function __attribute__((symver(symbol)));
+#else
+#define SYMBOL(function, symbol) __asm__(".symver " #function ", " symbol);
+#endif
+SYMBOL(ccs_direct_create_qp, "mlx5dv_create_qp@MLX5_1.3")
+SYMBOL(ccs_direct_init_obj_1_0, "mlx5dv_init_obj@MLX5_1.0")
+SYMBOL(ccs_direct_init_obj_1_2, "mlx5dv_init_obj@MLX5_1.2")
+SYMBOL(ccs_direct_devx, "mlx5dv_devx_obj_create@MLX5_1.7")
+SYMBOL(ccs_direct_efa_driver_qp, "efadv_create_driver_qp@EFA_1.0")
+SYMBOL(ccs_direct_efa_qp_ex, "efadv_create_qp_ex@EFA_1.1")
 
 /* Declares `real`, and leaves where the library has no such function. */
 #define REAL(result, args, library, name, version, otherwise) \
