@@ -89,10 +89,10 @@ struct ccs_telemetry {
 struct ccs_flow {
 	struct ccs_cc cc;                /* with the path, as far as it is known */
 	double max_rate;                 /* bit/s, the user's cap */
+	enum ccs_flow_state state : 8;
 	bool split : 1, enforce : 1;
 	bool base_given : 1, segment_given : 1, cap_given : 1;
 	bool ramping : 1;                /* slow start */
-	enum ccs_flow_state state : 8;
 	uint8_t draining;                /* samples left to wait for the queue of the start to go */
 	uint8_t base_samples;            /* of the first few */
 	uint8_t recv_count;              /* of recv_ns, modulo 256 */
