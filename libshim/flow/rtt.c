@@ -270,13 +270,13 @@ static void record(struct ccs_flow *f, double rtt_us)
 static double measure(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done)
 {
 	const double base_us = f->cc.path.base_rtt_us;
-	const double span_us = (double)(done->latest_ns - done->earliest_ns) / 1e3;
+	const double span_ns = (double)(done->latest_ns - done->earliest_ns);
 	double late_us = since_us(seg, done->latest_ns), rtt_us;
-	const bool known = span_us <= 0.5 * ccs_max(late_us, base_us);
+	const bool known = span_ns <= 500 * ccs_max(late_us, base_us);
 
 	if (seg->flags & CCS_WR_RECV)
 		late_us = without_rnr(f, late_us);
-	if (span_us <= 0.5 * base_us)
+	if (span_ns <= 500 * base_us)
 		rtt_us = late_us;
 	else
 		rtt_us = ccs_min(late_us, ccs_max(since_us(seg, done->earliest_ns), base_us));
