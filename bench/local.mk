@@ -54,4 +54,4 @@ bench_nullrdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere \
 bench_nullrdma_la_DEPENDENCIES = bench/nullrdma.map
 EXTRA_DIST += bench/nullrdma.map
 
-EXTRA_DIST += bench/matrix tests/lab/ccbench.bats
+EXTRA_DIST += bench/matrix bench/uncongested tests/lab/ccbench.bats

@@ -5,7 +5,7 @@
 # 1 and its client on host 2, once for each of MODES, which are
 #   bare              without the shim
 #   client            with it on the client only
-#   enforce, observe  with it on both sides
+#   enforce, observe, off  with it on both sides
 # DIR/MODE/SIDE.{out,err,status,json} say what happened; a file "clock" there means
 # that perftest moved its messages, but found the cycle counter unsteady and gave no
 # figures. Programs that share one CPU with their peer often do.
@@ -36,7 +36,7 @@ once() {
   ((port += 1))
   case $mode in
     client) client=("$ccshim" run -o noise=20ms) ;;
-    enforce | observe)
+    enforce | observe | off)
       client=("$ccshim" run -o noise=20ms -m "$mode")
       server=("${client[@]}")
       ;;
