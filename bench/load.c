@@ -29,7 +29,7 @@ struct worker {
 	struct ibv_send_wr wr[LIST_MAX];
 } __attribute__((aligned(64)));
 
-static void fail(const char *what)
+static _Noreturn void fail(const char *what)
 {
 	fprintf(stderr, "overhead: %s\n", what);
 	exit(1);

@@ -51,7 +51,7 @@ static bool valgrind;
 static char directory[PATH_MAX];        /* of this program */
 static char shim[PATH_MAX + 64];
 
-static void fail(const char *what)
+static _Noreturn void fail(const char *what)
 {
 	fprintf(stderr, "overhead: %s\n", what);
 	exit(1);
@@ -269,7 +269,7 @@ static bool print_json(void)
 	return ccs_json_finish(&j);
 }
 
-static int refuse(const char *what, const char *text)
+static _Noreturn void refuse(const char *what, const char *text)
 {
 	fprintf(stderr, "overhead: %s: '%s'\n%s", what, text, usage);
 	exit(2);
