@@ -188,7 +188,7 @@ static struct ibv_send_wr *nth(struct ibv_send_wr *wr, uint64_t n)
 
 /*
  * What waits must outlive the call. Returns the first that cannot be kept, or
- * wr_head; *rc is then why. Held back by SQD anything waits.
+ * wr_head; *rc is then why.
  */
 static uint64_t keep_waiting(struct qp *qp, uint64_t first, int *rc)
 {
@@ -196,8 +196,8 @@ static uint64_t keep_waiting(struct qp *qp, uint64_t first, int *rc)
 	uint64_t n = first > f->wr_next ? first : f->wr_next;
 
 	for (; n < f->wr_head; n++) {
-		const bool may = f->state == CCS_FLOW_HOLD || ccs_wr_deferrable(ccs_slot(qp, n)->src);
-		const int refusal = may ? ccs_wr_keep(qp, n) : ENOMEM;
+		const int refusal = ccs_wr_deferrable(ccs_slot(qp, n)->src) ? ccs_wr_keep(qp, n)
+									    : ENOMEM;
 
 		if (refusal) {
 			*rc = refusal;
@@ -210,7 +210,8 @@ static uint64_t keep_waiting(struct qp *qp, uint64_t first, int *rc)
 
 /*
  * Emit, but with a WR among those from `first` that cannot wait, then ungated:
- * what is queued before it goes out with it, as far as the device has room.
+ * what is queued before it goes out with it, as far as the device has room. In
+ * SQD, too: the device takes WQEs then, and begins none.
  */
 static int emit_posted(struct qp *qp, uint64_t first, uint64_t now_ns, uint64_t *refused)
 {
@@ -218,7 +219,7 @@ static int emit_posted(struct qp *qp, uint64_t first, uint64_t now_ns, uint64_t 
 	const enum ccs_flow_state state = f->state;
 	int rc;
 
-	for (uint64_t n = first; n < f->wr_head && f->state == CCS_FLOW_RUN; n++)
+	for (uint64_t n = first; n < f->wr_head && f->state != CCS_FLOW_FLUSH; n++)
 		if (!ccs_wr_deferrable(ccs_slot(qp, n)->src))
 			f->state = CCS_FLOW_FLUSH;
 	rc = emit(qp, now_ns, refused);
