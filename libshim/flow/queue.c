@@ -74,14 +74,29 @@ uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
 	return f->wr_head++;
 }
 
-/* How much of the waiting WR the next segment takes. */
+/* Whether more of the waiting WR remains behind the next segment. */
+static bool splits(const struct ccs_flow *f, const struct ccs_wr *wr)
+{
+	return wr->len - f->next_offset > f->segment && (wr->flags & CCS_WR_SPLIT) && f->split &&
+	       f->enforce && f->state == CCS_FLOW_RUN;
+}
+
 static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
-	const uint64_t left = wr->len - f->next_offset;
-	const bool split = (wr->flags & CCS_WR_SPLIT) && f->split && f->enforce &&
-			   f->state == CCS_FLOW_RUN;
+	return splits(f, wr) ? f->segment : wr->len - f->next_offset;
+}
 
-	return split && left > f->segment ? f->segment : left;
+/*
+ * A WR may come that cannot wait, with a full queue before it: splitting leaves an
+ * entry for each WR that is waiting by then. Where the device's queue is no deeper
+ * than the application's it cannot, without giving up segments.
+ */
+static bool spare(const struct ccs_flow *f)
+{
+	const uint64_t used = f->seg_head + 1 - f->seg_tail, handed_over = f->wr_next - f->wr_tail;
+
+	return f->seg_limit <= f->wr_limit ||
+	       used + f->wr_limit <= f->seg_limit + handed_over;
 }
 
 /*
@@ -105,23 +120,12 @@ static bool wants_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 				   !ccs_gate_window_open(f, seg->len + f->segment));
 }
 
-/*
- * Splitting takes only what the device has beyond the application's depth: each WR that
- * is accepted, or will be, finds an entry at once, also if it is one that cannot wait.
- */
-static bool may_split(const struct ccs_flow *f, const struct ccs_wr *wr)
-{
-	const uint64_t unfinished = f->seg_head - f->seg_tail - (f->wr_next - f->wr_tail);
-
-	return f->seg_limit <= f->wr_limit || unfinished < f->seg_limit - f->wr_limit ||
-	       f->next_offset + next_len(f, wr) == wr->len;
-}
-
 static bool room(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
-	return f->seg_head - f->seg_tail < f->seg_limit && may_split(f, wr) &&
+	return f->seg_head - f->seg_tail < f->seg_limit &&
 	       (!(wr->flags & CCS_WR_READ) || f->reads < f->max_reads ||
-		f->state == CCS_FLOW_FLUSH || !f->enforce);
+		f->state == CCS_FLOW_FLUSH || !f->enforce) &&
+	       (!splits(f, wr) || spare(f));
 }
 
 static bool gate_open(const struct ccs_flow *f, uint64_t len, uint64_t now_ns)
