@@ -70,22 +70,8 @@ struct ibv_cq_ex *fake_create_cq_ex(struct ibv_context *context, struct ibv_cq_i
 
 int fake_modify_cq(struct ibv_cq *ib, struct ibv_modify_cq_attr *attr)
 {
-	if (attr->attr_mask & ~(uint32_t)IBV_CQ_ATTR_MODERATE)
-		return EINVAL;
-	pthread_mutex_lock(&fake_lock);
-	if (attr->attr_mask)
-		cq_of(ib)->moderate = attr->moderate;
-	pthread_mutex_unlock(&fake_lock);
-	return 0;
-}
-
-/* A period, if there is one, is always over. */
-static bool moderated(struct fake_cq *cq)
-{
-	if (++cq->counted < cq->moderate.cq_count && !cq->moderate.cq_period)
-		return true;
-	cq->counted = 0;
-	return false;
+	(void)ib;
+	return attr->attr_mask & ~(uint32_t)IBV_CQ_ATTR_MODERATE ? EINVAL : 0;
 }
 
 EXPORT int ibv_resize_cq(struct ibv_cq *ib, int cqe)
@@ -122,7 +108,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *ib)
 		return EBUSY;
 	}
 	if (ib->channel)
-		fake_queue_drop_cq(&container(ib->channel, struct fake_channel, ib)->events, cq);
+		fake_queue_drop(&container(ib->channel, struct fake_channel, ib)->events, cq);
 	while (cq->comp_given != ib->comp_events_completed ||
 	       cq->async_given != ib->async_events_completed)
 		pthread_cond_wait(&fake_changed, &fake_lock);
@@ -144,8 +130,6 @@ static void notify(struct fake_cq *cq, const struct ibv_wc *wc, bool solicited)
 	if (cq->armed == NOT_ARMED)
 		return;
 	if (cq->armed == ARMED_SOLICITED && !solicited && wc->status == IBV_WC_SUCCESS)
-		return;
-	if (moderated(cq))
 		return;
 	cq->armed = NOT_ARMED;
 	if (cq->ib.channel)

@@ -45,8 +45,13 @@ void fake_queue_add(struct fake_queue *q, const struct fake_event *event)
 		abort();
 }
 
-/* A destroyed CQ takes its unread events along, as in the kernel. */
-void fake_queue_drop_cq(struct fake_queue *q, const struct fake_cq *cq)
+static bool is_about(const struct fake_event *e, const void *object)
+{
+	return e->cq == object || (const void *)e->async.element.qp == object;
+}
+
+/* What is destroyed takes its unread events along, as in the kernel. */
+void fake_queue_drop(struct fake_queue *q, const void *object)
 {
 	const int flags = fcntl(q->fd, F_GETFL);
 	struct fake_event **at = &q->first, *e;
@@ -54,7 +59,7 @@ void fake_queue_drop_cq(struct fake_queue *q, const struct fake_cq *cq)
 
 	fcntl(q->fd, F_SETFL, flags | O_NONBLOCK);
 	while ((e = *at)) {
-		if (e->cq != cq) {
+		if (!is_about(e, object)) {
 			at = &e->next;
 			continue;
 		}

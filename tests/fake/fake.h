@@ -80,6 +80,9 @@ FAKE_API void fake_fail_modify_qp(unsigned skip, int code);
 FAKE_API void fake_fail_destroy_qp(unsigned skip, int code);
 /* The next QP destroyed leaves one more CQE, of its last WQE. */
 FAKE_API void fake_stale_cqe(unsigned skip);
+/* Not once but always: a WQE that carries this key plus a status, for local or remote
+ * memory, fails with it. */
+enum { FAKE_KEY_FAILS = 0x7a170000 };
 /* A message finds no receive, that many times, though there is one. */
 FAKE_API void fake_not_ready(unsigned skip, unsigned times);
 /* Whether modify_qp to RESET and RTS writes ibv_qp_ex.wr_complete (mlx5 does; the default). */

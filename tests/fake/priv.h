@@ -55,8 +55,6 @@ struct fake_cq {
 	struct fake_cqe *ring;
 	uint32_t size, used, head;
 	enum { NOT_ARMED, ARMED_SOLICITED, ARMED } armed;
-	struct ibv_moderate_cq moderate;
-	unsigned counted;                /* completions towards its count */
 	bool overrun;
 	bool stamped;
 	pthread_mutex_t session;         /* start_poll to end_poll; before fake_lock */
@@ -177,7 +175,7 @@ enum { ANSWER_NOT_READY = 0x100, ANSWER_NO_PEER, ANSWER_DEAD, ANSWER_NO_ROOM, AN
 int fake_queue_open(struct fake_queue *q);
 void fake_queue_close(struct fake_queue *q);
 void fake_queue_add(struct fake_queue *q, const struct fake_event *event);
-void fake_queue_drop_cq(struct fake_queue *q, const struct fake_cq *cq);
+void fake_queue_drop(struct fake_queue *q, const void *object);
 void fake_raise(struct ibv_context *context, const struct ibv_async_event *event);
 
 /* cq.c */

@@ -322,6 +322,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 	while (qp->async_given != ib->events_completed)
 		pthread_cond_wait(&fake_changed, &fake_lock);
 	fake_flush(qp); /* into CQs that may well outlive it, as rxe does */
+	fake_queue_drop(&container(ib->context, struct fake_context, v.context)->async, ib);
 	leave_stale(qp);
 	fake_cq_forget(cq_of(qp->init.send_cq), qp);
 	container(ib->pd, struct fake_pd, ib)->qps--;

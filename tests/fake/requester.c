@@ -230,6 +230,22 @@ void fake_answered(struct fake_qp *qp, int answer, unsigned char *data)
 		finish(qp, wqe, answer);
 }
 
+/* The status that a key stands for, or success. */
+static int key_fault(uint32_t key)
+{
+	return (key & ~0xffu) == FAKE_KEY_FAILS ? (int)(key & 0xff) : 0;
+}
+
+static int keys_fault(const struct fake_qp *qp, const struct fake_wqe *wqe)
+{
+	int status = key_fault(request(qp, wqe, 0).rkey);
+
+	if (!(wqe->wr.send_flags & IBV_SEND_INLINE))
+		for (int i = 0; i < wqe->wr.num_sge && !status; i++)
+			status = wqe->sge[i].length ? key_fault(wqe->sge[i].lkey) : 0;
+	return status;
+}
+
 bool fake_carry_out(struct fake_qp *qp, struct fake_wqe *wqe)
 {
 	int answer = 0;
@@ -241,6 +257,8 @@ bool fake_carry_out(struct fake_qp *qp, struct fake_wqe *wqe)
 	if (!wqe->begun) {
 		wqe->begun = true;
 		answer = fake_fault(FAULT_CQE);
+		if (!answer)
+			answer = keys_fault(qp, wqe);
 	}
 	if (!answer)
 		answer = perform(qp, wqe);
