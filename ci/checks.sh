@@ -80,6 +80,24 @@ test_programs() {
 
 check_unit() { make_check gcc ''; }
 
+# A million steps of programs behind the shim, half of them by each processor.
+check_differential() {
+  local seed status=0 pids=()
+  make -C "$builds/gcc" -s tests/diff/test_diff libfakerdma.la
+  for seed in "${CCS_SEED:-$RANDOM}" $((RANDOM + 32768)); do
+    CMOCKA_MESSAGE_OUTPUT=TAP CCS_SEED=$seed CCS_STEPS=500000 \
+      top_builddir=$builds/gcc top_srcdir=$top \
+      "$src/ci/alone" 290 "$builds/gcc/tests/diff/test_diff" random_programs \
+      >"$builds/diff-$seed.tap" 2>&1 &
+    pids+=("$!:$seed")
+  done
+  for seed in "${pids[@]}"; do
+    wait "${seed%:*}" || status=1
+    cat "$builds/diff-${seed#*:}.tap"
+  done
+  return "$status"
+}
+
 check_clang() {
   have clang || skip "no clang"
   check_build clang CC=clang

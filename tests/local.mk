@@ -3,5 +3,6 @@ include tests/unit/local.mk
 include tests/tools/local.mk
 include tests/fake/local.mk
 include tests/verbs/local.mk
+include tests/diff/local.mk
 include tests/sim/local.mk
 include tests/lab/local.mk

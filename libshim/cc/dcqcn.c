@@ -99,17 +99,15 @@ static const struct constants {
 };
 
 /*
- * paper's timers follow lines that are slower than the paper's: they must exceed the
- * time in which a few segments of others pass, 4 ser. They do not follow the RTT, which
- * each flow measures for itself: of two flows with unlike periods the one that joined a
- * standing queue, and took that for its path, would never get its share. The
- * simulators' stay as published.
+ * paper's timers follow paths that are slower than the paper's: they must exceed the
+ * loop's delay, 1.5 RTT, and the time in which a few segments of others pass, 4 ser;
+ * 55 us up to an RTT of 36 us. The simulators' stay as published.
  */
 static void derive(const struct ccs_cc_path *path, double *p)
 {
 	const struct constants *c = &published[(unsigned)p[VARIANT]];
 	const double ser = 8e6 * path->segment / path->line_rate;
-	const double loop = p[VARIANT] == PAPER ? 4 * ser : 0;
+	const double loop = p[VARIANT] == PAPER ? ccs_max(1.5 * path->base_rtt_us, 4 * ser) : 0;
 	const double ai = isnan(p[RATE_AI]) ? path->line_rate / c->ai_share : p[RATE_AI];
 	const double derived[NPARAMS] = {
 		[ALPHA_INIT] = c->alpha_init,

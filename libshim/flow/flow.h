@@ -118,9 +118,8 @@ struct ccs_flow {
 	uint64_t cap;                    /* bytes outstanding */
 	double window;                   /* bytes; the cap after slow start */
 	double start_rate;               /* bit/s: the least delivered in an RTT of slow start */
-	double due_ns;                   /* of the next release, at gate_rate */
-	double gate_rate;                /* bit/s */
-	double gate_byte_ns;             /* of a byte at that rate */
+	double paced_at_ns, paced_bytes; /* logical release of the last segment, and its charge */
+	double gate_rate;                /* bit/s: what the charge is paid at */
 	double phase;                    /* bytes: what jitter has put releases off by */
 	uint64_t random;
 	uint64_t nic_free_ns;            /* when the modelled NIC is idle again */

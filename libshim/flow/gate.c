@@ -2,20 +2,20 @@
 /*
  * The gate: a window on what is outstanding, and pacing at the algorithm's rate.
  *
- * Pacing guarantee, with k = 3 and a segment being f->segment, the largest WR that
- * is not split, or what leaves in a tick of the wheel at that rate, whichever is
- * longest. Over any interval in which the rate is below the line rate,
+ * Pacing guarantee, a segment being f->segment, the largest WR that is not split, or
+ * what leaves in a tick of the wheel at that rate, whichever is longest. Over any
+ * interval in which the rate is at most R, and R is below the line rate,
  *
- *	bytes released <= rate * interval + k segments
+ *	bytes released <= R * interval + 3 segments (4 if the rate rises)
  *
- * and, while something waits and is fetched no later than a segment's time after
- * it is due,
+ * and over one in which it is at least r, something waits, and is fetched when due
+ * or, while the rate stands, no later than a segment's time after that,
  *
- *	bytes released >= rate * interval - k segments
+ *	bytes released >= r * interval - 3 segments
  *
- * where rate * interval is the integral if the rate changes: the time to the next
- * release, or since, counts in bytes. Of the three segments one is the release that
- * the interval begins with, one what a late or idle flow may make up for, one jitter.
+ * Of the three segments one is the release that the interval begins with, one what
+ * a late or idle flow may make up for, one jitter. The fourth is the wait that a
+ * rise cuts short.
  */
 #include <math.h>
 
@@ -30,7 +30,12 @@
 
 static double gap_ns(const struct ccs_flow *f, double bytes)
 {
-	return bytes * f->gate_byte_ns;
+	return 8e9 * bytes / f->gate_rate;
+}
+
+static double due_ns(const struct ccs_flow *f)
+{
+	return f->paced_at_ns + gap_ns(f, f->paced_bytes);
 }
 
 static double paced_rate(const struct ccs_flow *f)
@@ -38,35 +43,41 @@ static double paced_rate(const struct ccs_flow *f)
 	return ccs_max(ccs_min(ccs_flow_rate(f), f->cc.path.line_rate), 1);
 }
 
-static void take_rate(struct ccs_flow *f, double rate)
-{
-	f->gate_rate = rate;
-	f->gate_byte_ns = 8e9 / rate;
-}
-
 void ccs_gate_init(struct ccs_flow *f, uint64_t now_ns)
 {
-	take_rate(f, paced_rate(f));
-	f->due_ns = (double)now_ns;
+	f->gate_rate = paced_rate(f);
+	f->paced_at_ns = (double)now_ns;
+	f->paced_bytes = 0;
 	f->phase = 0;
 }
 
-/* A change of the rate moves the rest of what waits, as if it were bytes left to send. */
+/*
+ * A change of the rate moves what already waits, as if it had been the rate since
+ * the last release. But nothing is late by a rise that was not late before: two
+ * segments would go at once.
+ */
 void ccs_gate_follow(struct ccs_flow *f, uint64_t now_ns)
 {
 	const double rate = paced_rate(f);
+	double due;
 
 	if (rate == f->gate_rate)
 		return;
-	f->due_ns = (double)now_ns + (f->due_ns - (double)now_ns) * (f->gate_rate / rate);
-	take_rate(f, rate);
+	due = ccs_min(due_ns(f), (double)now_ns);
+	f->gate_rate = rate;
+	f->paced_at_ns += ccs_max(due - due_ns(f), 0);
 }
 
 uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns)
 {
-	if (ccs_gate_unpaced(f) || f->due_ns <= (double)now_ns)
+	double due;
+
+	if (ccs_gate_unpaced(f))
 		return now_ns;
-	return (uint64_t)ceil(ccs_min(f->due_ns, FAR_NS));
+	due = due_ns(f);
+	if (due <= (double)now_ns)
+		return now_ns;
+	return (uint64_t)ceil(ccs_min(due, FAR_NS));
 }
 
 static double draw(struct ccs_flow *f)
@@ -96,9 +107,11 @@ void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 	double kept;
 
 	if (ccs_gate_unpaced(f)) {
-		f->due_ns = now + gap_ns(f, bytes);
+		f->paced_at_ns = now;
+		f->paced_bytes = bytes;
 		return;
 	}
 	kept = ccs_max(gap_ns(f, ccs_max(f->segment, bytes)), CCS_PACER_TICK_NS);
-	f->due_ns = ccs_max(f->due_ns, now - kept) + gap_ns(f, bytes + jitter_bytes(f, bytes));
+	f->paced_at_ns = ccs_max(due_ns(f), now - kept);
+	f->paced_bytes = bytes + jitter_bytes(f, bytes);
 }

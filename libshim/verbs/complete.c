@@ -4,18 +4,14 @@
 #include "verbs/wr.h"
 
 /*
- * The device's completion with the application's identity. The length of a READ is
- * the application's to see, and some providers tell one of others, too: of a WR that
- * was split, the segment's. The whole WR's is due.
+ * The device's completion with the application's identity. A provider that
+ * reports a WQE's length reports the segment's: the whole WR's is due.
  */
 static void restore(const struct qp *qp, uint64_t wr, uint64_t segment_len, struct ibv_wc *wc)
 {
-	const uint64_t len = qp->flow.wr[wr & qp->flow.wr_mask].len;
-
 	wc->wr_id = ccs_slot(qp, wr)->wr_id;
-	if (wc->status == IBV_WC_SUCCESS && len != segment_len &&
-	    (wc->opcode == IBV_WC_RDMA_READ || wc->byte_len == segment_len))
-		wc->byte_len = (uint32_t)len;
+	if (wc->status == IBV_WC_SUCCESS && wc->byte_len && wc->byte_len == segment_len)
+		wc->byte_len = (uint32_t)qp->flow.wr[wr & qp->flow.wr_mask].len;
 }
 
 /*

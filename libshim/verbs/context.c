@@ -4,7 +4,6 @@
  * the context's public function table, so that table is swapped in place, once
  * per open. Providers use their private one; they never see ours.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,51 +19,12 @@ struct ctx *ccs_context_find(struct ibv_context *context)
 	return ccs_ptrmap_get(&ccs_shim()->contexts, context);
 }
 
-/* Of objects whose device was closed; the application should not have them any more. */
-static int closed_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
-{
-	(void)qp;
-	*bad = wr;
-	return ENODEV;
-}
-
-static int closed_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
-{
-	(void)cq, (void)n, (void)wc;
-	return -ENODEV;
-}
-
-static int closed_req_notify_cq(struct ibv_cq *cq, int solicited_only)
-{
-	(void)cq, (void)solicited_only;
-	return ENODEV;
-}
-
-static int closed_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-{
-	(void)qp, (void)mw, (void)bind;
-	return ENODEV;
-}
-
-static const struct ibv_context_ops *real_ops(struct ibv_context *context)
-{
-	static const struct ibv_context_ops closed = {
-		.post_send = closed_post_send,
-		.poll_cq = closed_poll_cq,
-		.req_notify_cq = closed_req_notify_cq,
-		.bind_mw = closed_bind_mw,
-	};
-	const struct ctx *ctx = ccs_context_find(context);
-
-	return ctx ? &ctx->real : &closed;
-}
-
 static int hook_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct qp *qp = ccs_ptrmap_get(&ccs_shim()->qps, ibqp);
 
 	return qp ? ccs_post(qp, wr, bad)
-		  : real_ops(ibqp->context)->post_send(ibqp, wr, bad);
+		  : ccs_context_find(ibqp->context)->real.post_send(ibqp, wr, bad);
 }
 
 static int hook_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
@@ -72,7 +32,7 @@ static int hook_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	struct cq *cq = ccs_cq_find(ibcq);
 
 	return cq ? ccs_cq_poll(cq, n, wc)
-		  : real_ops(ibcq->context)->poll_cq(ibcq, n, wc);
+		  : ccs_context_find(ibcq->context)->real.poll_cq(ibcq, n, wc);
 }
 
 static int hook_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
@@ -80,7 +40,7 @@ static int hook_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	struct cq *cq = ccs_cq_find(ibcq);
 
 	return cq ? ccs_cq_notify(cq, solicited_only)
-		  : real_ops(ibcq->context)->req_notify_cq(ibcq, solicited_only);
+		  : ccs_context_find(ibcq->context)->real.req_notify_cq(ibcq, solicited_only);
 }
 
 static int hook_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
@@ -88,7 +48,7 @@ static int hook_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bi
 	struct qp *qp = ccs_ptrmap_get(&ccs_shim()->qps, ibqp);
 
 	return qp ? ccs_post_bind_mw(qp, mw, bind)
-		  : real_ops(ibqp->context)->bind_mw(ibqp, mw, bind);
+		  : ccs_context_find(ibqp->context)->real.bind_mw(ibqp, mw, bind);
 }
 
 static struct ibv_qp *hook_create_qp_ex(struct ibv_context *context,
@@ -100,21 +60,13 @@ static struct ibv_qp *hook_create_qp_ex(struct ibv_context *context,
 static struct ibv_pd *hook_alloc_parent_domain(struct ibv_context *context,
 					       struct ibv_parent_domain_init_attr *attr)
 {
-	struct ctx *ctx = ccs_context_find(context);
-
-	if (!ctx)
-		errno = ENODEV;
-	return ctx ? ccs_domain_alloc(ctx, attr) : NULL;
+	return ccs_domain_alloc(ccs_context_find(context), attr);
 }
 
 static struct ibv_cq_ex *hook_create_cq_ex(struct ibv_context *context,
 					   struct ibv_cq_init_attr_ex *attr)
 {
-	struct ctx *ctx = ccs_context_find(context);
-
-	if (!ctx)
-		errno = ENODEV;
-	return ctx ? ccs_cqex_create(ctx, attr) : NULL;
+	return ccs_cqex_create(ccs_context_find(context), attr);
 }
 
 static int hook_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
@@ -195,25 +147,14 @@ void ccs_context_attach(struct ibv_context *context)
 	swap_tables(ctx);
 }
 
-/* Its address may be another device's as soon as it is closed, so it is forgotten before. */
-int ccs_context_close(struct ibv_context *context)
+void ccs_context_detach(struct ibv_context *context)
 {
 	struct ctx *ctx = ccs_context_find(context);
-	int rc;
 
 	if (!ctx)
-		return ccs_real()->ibv_close_device(context);
-	ccs_qp_stop_all(ctx, true);
+		return;
 	ccs_ptrmap_del(&ccs_shim()->contexts, context, ctx);
-	rc = ccs_real()->ibv_close_device(context);
-	if (rc) {
-		ccs_ptrmap_put(&ccs_shim()->contexts, context, ctx);
-		ccs_qp_stop_all(ctx, false);
-		return rc;
-	}
-	ccs_qp_forget_all(ctx);
 	ccs_context_put(ctx);
-	return 0;
 }
 
 void ccs_context_put(struct ctx *ctx)

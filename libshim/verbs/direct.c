@@ -76,9 +76,6 @@ HOOK struct ibv_qp *ccs_direct_create_qp(struct ibv_context *context, void *attr
 
 	REAL(struct ibv_qp *, (struct ibv_context *, void *, void *), MLX5, "mlx5dv_create_qp",
 	     "MLX5_1.3", NULL)
-	/* With nothing of mlx5's own, as SPDK does, it is ibv_create_qp_ex by another name. */
-	if (attr && !mlx5_attr && ccs_context_find(context))
-		return ibv_create_qp_ex(context, attr);
 	qp = real(context, attr, mlx5_attr);
 	if (qp)
 		note("mlx5dv_create_qp");

@@ -23,7 +23,8 @@ HOOK struct ibv_context *ibv_import_device(int cmd_fd)
 
 HOOK int ibv_close_device(struct ibv_context *context)
 {
-	return ccs_context_close(context);
+	ccs_context_detach(context);
+	return ccs_real()->ibv_close_device(context);
 }
 
 HOOK int ibv_dealloc_pd(struct ibv_pd *pd)

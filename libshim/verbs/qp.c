@@ -279,10 +279,6 @@ struct ibv_qp *ccs_qp_create_ex(struct ibv_context *context, struct ibv_qp_init_
 		.ex = ex,
 	};
 
-	if (!rq.ctx) {
-		errno = ENODEV;
-		return NULL;
-	}
 	return control(&rq);
 }
 
@@ -431,21 +427,6 @@ static void set_dead(struct qp *qp, bool dead)
 	pthread_mutex_unlock(&qp->lock);
 }
 
-/* The device has it no more. */
-static void forget(struct qp *qp)
-{
-	struct cq *cq = qp->cq;
-
-	ccs_ptrmap_del(&ccs_shim()->qps, qp->real, qp);
-	pthread_mutex_lock(&cq->lock);
-	ccs_registry_remove(qp);
-	pthread_mutex_unlock(&cq->lock);
-	ccs_report_remove(qp);
-	ccs_cq_release(cq, qp->shadow, device_depth(qp->ctx, qp->cap.max_send_wr));
-	ccs_domain_leave(qp);
-	ccs_qp_put(qp);
-}
-
 /*
  * The real call waits until events of the QP are acknowledged, by a thread that
  * may poll first: so no lock of ours is held meanwhile. The QP stays in the
@@ -467,26 +448,15 @@ int ccs_qp_destroy(struct qp *qp)
 		set_dead(qp, false);
 		return rc;
 	}
-	forget(qp);
+	ccs_ptrmap_del(&ccs_shim()->qps, qp->real, qp);
+	pthread_mutex_lock(&cq->lock);
+	ccs_registry_remove(qp);
+	pthread_mutex_lock(&qp->lock);
+	ccs_report_remove(qp);
+	pthread_mutex_unlock(&qp->lock);
+	pthread_mutex_unlock(&cq->lock);
+	ccs_cq_release(cq, qp->shadow, device_depth(qp->ctx, qp->cap.max_send_wr));
+	ccs_domain_leave(qp);
+	ccs_qp_put(qp);
 	return 0;
-}
-
-void ccs_qp_stop_all(const struct ctx *ctx, bool stop)
-{
-	struct qp *qp;
-
-	for (uint32_t slot = 0; (qp = ccs_registry_next_of(ctx, &slot));) {
-		pthread_mutex_lock(&qp->cq->lock);
-		qp->cq->closing = stop;
-		pthread_mutex_unlock(&qp->cq->lock);
-		set_dead(qp, stop);
-	}
-}
-
-void ccs_qp_forget_all(const struct ctx *ctx)
-{
-	struct qp *qp;
-
-	for (uint32_t slot = 0; (qp = ccs_registry_next_of(ctx, &slot));)
-		forget(qp);
 }

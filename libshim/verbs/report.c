@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -70,16 +69,13 @@ static void collect(const struct qp *qp, struct figures *out)
 		out->rtt_us[i] = (double)ccs_hist_percentile(qp->flow.rtt, quantiles[i].q) / 1e3;
 }
 
-/* Before the QP's numbers are gone. */
+/* Called with qp->lock held, before the QP's numbers are gone. */
 void ccs_report_remove(struct qp *qp)
 {
 	struct figures *f = wanted() ? malloc(sizeof(*f)) : NULL;
 
-	if (f) {
-		pthread_mutex_lock(&qp->lock);
+	if (f)
 		collect(qp, f);
-		pthread_mutex_unlock(&qp->lock);
-	}
 	pthread_mutex_lock(&lock);
 	if (qp->prev)
 		qp->prev->next = qp->next;
@@ -184,28 +180,12 @@ static void write_undelivered(struct ccs_json *j)
 	ccs_json_end(j);
 }
 
-/*
- * Other threads may go on while the process exits, so the QP is locked; but the lock may be
- * held by one that never will, or by ourselves, if a signal's handler exits.
- */
-static void collect_live(struct qp *qp, const struct timespec *patience, struct figures *out)
-{
-	const bool locked = pthread_mutex_timedlock(&qp->lock, patience) == 0;
-
-	collect(qp, out);
-	if (locked)
-		pthread_mutex_unlock(&qp->lock);
-}
-
 static bool write_all(FILE *file)
 {
 	static const char *const modes[] = { "off", "observe", "enforce" };
-	struct timespec patience;
 	struct figures f;
 	struct ccs_json j;
 
-	clock_gettime(CLOCK_REALTIME, &patience);
-	patience.tv_sec++;
 	ccs_json_start(&j, file);
 	ccs_json_object(&j, NULL);
 	ccs_json_str(&j, "program", program_invocation_short_name);
@@ -217,8 +197,8 @@ static bool write_all(FILE *file)
 	ccs_json_array(&j, "qps");
 	for (const struct figures *g = gone; g; g = g->next)
 		write_qp(&j, g);
-	for (struct qp *qp = live; qp; qp = qp->next) {
-		collect_live(qp, &patience, &f);
+	for (const struct qp *qp = live; qp; qp = qp->next) {
+		collect(qp, &f);
 		write_qp(&j, &f);
 	}
 	return ccs_json_finish(&j);

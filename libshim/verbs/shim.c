@@ -198,37 +198,17 @@ struct qp *ccs_registry_find(uint32_t id)
 	return qp && qp->id == id ? qp : NULL;
 }
 
-static struct qp *next_qp(uint32_t *slot)
+struct qp *ccs_registry_next(const struct cq *cq, uint32_t *slot)
 {
 	while (*slot < 1u << SLOT_BITS) {
 		struct entry *e = entry_of(*slot);
 		struct qp *qp = e ? atomic_load_explicit(&e->qp, memory_order_acquire) : NULL;
 
 		*slot += e ? 1 : CHUNK;
-		if (qp)
+		if (qp && qp->cq == cq)
 			return qp;
 	}
 	return NULL;
-}
-
-struct qp *ccs_registry_next(const struct cq *cq, uint32_t *slot)
-{
-	struct qp *qp;
-
-	do
-		qp = next_qp(slot);
-	while (qp && qp->cq != cq);
-	return qp;
-}
-
-struct qp *ccs_registry_next_of(const struct ctx *ctx, uint32_t *slot)
-{
-	struct qp *qp;
-
-	do
-		qp = next_qp(slot);
-	while (qp && qp->ctx != ctx);
-	return qp;
 }
 
 void ccs_registry_remove(struct qp *qp)

@@ -43,8 +43,6 @@ int ccs_registry_add(struct qp *qp);
 struct qp *ccs_registry_find(uint32_t id);
 /* The first QP of that CQ in a slot >= *slot, which moves behind it; NULL at the end. */
 struct qp *ccs_registry_next(const struct cq *cq, uint32_t *slot);
-/* The same of that device, which is being closed. */
-struct qp *ccs_registry_next_of(const struct ctx *ctx, uint32_t *slot);
 void ccs_registry_remove(struct qp *qp);
 
 /* open.c */
@@ -52,7 +50,7 @@ struct ibv_context *ccs_open_device(struct ibv_device *device);
 
 /* context.c */
 void ccs_context_attach(struct ibv_context *context);
-int ccs_context_close(struct ibv_context *context); /* as ibv_close_device */
+void ccs_context_detach(struct ibv_context *context);
 struct ctx *ccs_context_find(struct ibv_context *context);
 void ccs_context_put(struct ctx *ctx);
 double ccs_context_line_rate(const struct ctx *ctx, uint8_t port);
@@ -119,9 +117,6 @@ int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask);
 int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
 int ccs_qp_destroy(struct qp *qp);
 void ccs_qp_put(struct qp *qp);
-/* QPs that live when their device is closed: stop them all, or go on; then forget them. */
-void ccs_qp_stop_all(const struct ctx *ctx, bool stop);
-void ccs_qp_forget_all(const struct ctx *ctx);
 
 /* post.c */
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);

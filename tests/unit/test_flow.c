@@ -558,37 +558,6 @@ static void unsignalled_reads_never_block_reads(void **state)
 	ccs_flow_destroy(&f);
 }
 
-/* However much is split, what is accepted later can be handed over whole at any time. */
-static void segments_leave_room_for_requests(void **state)
-{
-	const struct ccs_flow_config conf = { .line_rate = 10e9, .max_rate = INFINITY,
-					      .base_rtt_us = 20, .segment = 4096, .cap = 1e9,
-					      .split = true, .enforce = true };
-	struct ccs_flow f;
-	uint64_t n;
-
-	(void)state;
-	spy_rate = INFINITY;
-	spy_window = 0;
-	for (uint32_t extra = 1; extra < 12; extra++) {
-		open_flow(&f, &conf, 4, 4 + extra, 1000);
-		f.window = 1e9;
-		ccs_flow_accept(&f, 2 * 4096, CCS_WR_SPLIT);
-		ccs_flow_accept(&f, 1 << 20, CCS_WR_SPLIT);
-		while (ccs_flow_next(&f, 1000, &n))
-			;
-		assert_int_equal(f.seg_head, extra + 1); /* the first WR's last, too */
-		assert_true(f.seg[n & f.seg_mask].signal); /* which tells when to go on */
-		ccs_flow_accept(&f, 8, 0);
-		ccs_flow_accept(&f, 8, 0);
-		f.state = CCS_FLOW_FLUSH;
-		while (ccs_flow_next(&f, 1000, &n))
-			;
-		assert_int_equal(ccs_flow_waiting(&f), 0);
-		ccs_flow_destroy(&f);
-	}
-}
-
 static void complete_all(struct ccs_flow *f, uint64_t number, uint64_t now)
 {
 	const struct ccs_done done = { .number = number, .ok = true, .earliest_ns = now,
@@ -1080,7 +1049,6 @@ int main(void)
 		cmocka_unit_test(random_programs),
 		cmocka_unit_test(unsignalled_bytes_never_block_the_window),
 		cmocka_unit_test(unsignalled_reads_never_block_reads),
-		cmocka_unit_test(segments_leave_room_for_requests),
 		cmocka_unit_test(rtt_leaves_out_serialisation),
 		cmocka_unit_test(rtt_leaves_out_predecessors),
 		cmocka_unit_test(rtt_of_a_burst_leaves_out_its_draining),

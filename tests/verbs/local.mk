@@ -3,7 +3,7 @@
 # starts itself again with both preloaded (rig.c), so none needs a wrapper.
 if HAVE_CMOCKA
 verbs_ldadd = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
-verbs_programs = tests/verbs/test_alloc tests/verbs/test_cq_ex tests/verbs/test_diff tests/verbs/test_error tests/verbs/test_event \
+verbs_programs = tests/verbs/test_alloc tests/verbs/test_cq_ex tests/verbs/test_error tests/verbs/test_event \
 	tests/verbs/test_fork tests/verbs/test_life tests/verbs/test_modes \
 	tests/verbs/test_post tests/verbs/test_split tests/verbs/test_split_imm \
 	tests/verbs/test_qp_ex tests/verbs/test_threads tests/verbs/test_timestamp \
@@ -20,9 +20,6 @@ tests_verbs_test_alloc_SOURCES = tests/verbs/test_alloc.c $(rig)
 tests_verbs_test_alloc_LDADD = $(verbs_ldadd)
 tests_verbs_test_cq_ex_SOURCES = tests/verbs/test_cq_ex.c $(rig)
 tests_verbs_test_cq_ex_LDADD = $(verbs_ldadd)
-tests_verbs_test_diff_SOURCES = tests/verbs/test_diff.c $(rig)
-tests_verbs_test_diff_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/unit
-tests_verbs_test_diff_LDADD = $(verbs_ldadd)
 tests_verbs_test_error_SOURCES = tests/verbs/test_error.c $(rig)
 tests_verbs_test_error_LDADD = $(verbs_ldadd)
 tests_verbs_test_event_SOURCES = tests/verbs/test_event.c $(rig)

@@ -142,7 +142,7 @@ controlled() {
 @test "direct verbs are called as they are, counted, and said once" {
 	reach module local "$built/reach_direct.so" reach_module
 	check '.passes["direct-verbs"] == 5'
-	check '.qps | length == 1'
+	check '.qps == []'
 	[ "$(grep -c . "$here/errors")" -eq 1 ]
 	grep -F "warn: mlx5dv_create_qp: what is posted by direct verbs passes" "$here/errors"
 	preload='' reach module local "$built/reach_direct.so" reach_module

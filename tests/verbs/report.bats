@@ -43,11 +43,6 @@ check_traffic() {
 	check_traffic
 }
 
-@test "a report while another thread goes on" {
-	traffic busy
-	check '.qps | length == 2'
-}
-
 @test "what passed is counted by reason" {
 	traffic live
 	check '.passes["not-rc"] == 2'

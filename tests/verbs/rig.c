@@ -90,50 +90,14 @@ const struct rig_mode rig_modes[] = {
 };
 const struct rig_mode *rig_mode_now;
 
-static void find_self(char *exe, size_t size)
-{
-	const ssize_t n = readlink("/proc/self/exe", exe, size - 1);
-
-	assert_true(n > 0);
-	exe[n] = '\0';
-}
-
-char *rig_output(const char *settings, const char *arguments)
-{
-	char command[4096], exe[2048], *text = NULL;
-	size_t size = 0;
-	FILE *p, *out = open_memstream(&text, &size);
-	int c;
-
-	find_self(exe, sizeof(exe));
-	snprintf(command, sizeof(command), "%s '%s' %s", settings, exe, arguments);
-	p = popen(command, "r");
-	assert_true(out && p);
-	while ((c = fgetc(p)) != EOF)
-		fputc(c, out);
-	fclose(out);
-	if (pclose(p))
-		fail_msg("'%s' failed", command);
-	return text;
-}
-
-void rig_same(const char *what, const char *bare, const char *shim)
-{
-	size_t at = 0;
-
-	while (bare[at] && bare[at] == shim[at])
-		at++;
-	if (bare[at] || shim[at])
-		fail_msg("%s: bare \"%.80s\", behind the shim \"%.80s\"", what,
-			 bare + (at > 20 ? at - 20 : 0), shim + (at > 20 ? at - 20 : 0));
-}
-
 static void in_its_own_process(void **state)
 {
 	const struct rig_mode *mode = *state;
 	char command[4096], exe[2048];
+	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 
-	find_self(exe, sizeof(exe));
+	assert_true(n > 0);
+	exe[n] = '\0';
 	snprintf(command, sizeof(command), "'%s' %s >/dev/null", exe, mode->name);
 	if (system(command))
 		fail_msg("mode %s failed: run %s %s", mode->name, exe, mode->name);

@@ -43,14 +43,6 @@ static inline bool rig_is(const char *mode)
 	return strcmp(rig_mode_now->name, mode) == 0;
 }
 
-/*
- * What this program prints with those arguments and settings of the environment ("RIG_BARE=1").
- * Fails the test if it fails. To be freed.
- */
-char *rig_output(const char *settings, const char *arguments);
-/* Fails the test with the first difference. */
-void rig_same(const char *what, const char *bare, const char *shim);
-
 struct rig_conf {
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_inline;
 	int cqe;

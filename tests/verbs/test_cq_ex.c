@@ -448,61 +448,6 @@ static void several_threads(void)
 	end();
 }
 
-/* More at once than the CQ had room for at first, and nobody polls meanwhile. */
-static void resized(void)
-{
-	enum { N = 200 };
-	unsigned spins = 0;
-
-	begin((struct rig_conf){ .one_cq = true, .max_send_wr = N, .cqe = 8 });
-	for (unsigned i = 0; i < 6; i++)
-		rig_post(&rig, i, IBV_WR_RDMA_WRITE, 0, 100, IBV_SEND_SIGNALED);
-	while (fake_seen_count() < 6 || fake_pending())
-		assert_true(rig_patience(&spins));
-	printf("of %d, to 3: %d, %d\n", rig.scq->cqe, ibv_resize_cq(rig.scq, 3), rig.scq->cqe);
-	printf("to 7: %d, %d\n", ibv_resize_cq(rig.scq, 7), rig.scq->cqe);
-	gather(scq(), 6, 6);
-	printf("to 256: %d, %d\n", ibv_resize_cq(rig.scq, 256), rig.scq->cqe);
-	for (unsigned i = 0; i < N; i++)
-		assert_int_equal(rig_post(&rig, i, IBV_WR_RDMA_WRITE, 0, 1000,
-					  IBV_SEND_SIGNALED), 0);
-	while (fake_seen_count() < N + 6)
-		assert_true(rig_patience(&spins));
-	gather(scq(), N, 7);
-	end();
-}
-
-/* An event after four completions, of whichever kind. */
-static void moderated(void)
-{
-	struct ibv_modify_cq_attr attr = { .attr_mask = IBV_CQ_ATTR_MODERATE,
-					   .moderate = { .cq_count = 4 } };
-	struct ibv_modify_cq_attr unknown = { .attr_mask = 1u << 7 };
-	struct ibv_cq *cq;
-	void *context;
-
-	begin((struct rig_conf){ .one_cq = true, .channel = true });
-	printf("%d %d\n", ibv_modify_cq(rig.scq, &attr), ibv_modify_cq(rig.scq, &unknown));
-	for (unsigned i = 0; i < 10; i++) {
-		int left = 4;
-
-		assert_int_equal(ibv_req_notify_cq(rig.scq, 0), 0);
-		for (unsigned k = 0; k < 2; k++) {
-			assert_int_equal(rig_recv(&rig, k, 0, K4), 0);
-			assert_int_equal(rig_post(&rig, 2, IBV_WR_SEND, 0, 100,
-						  IBV_SEND_SIGNALED), 0);
-		}
-		while (left) {
-			assert_int_equal(ibv_get_cq_event(rig.channel, &cq, &context), 0);
-			ibv_ack_cq_events(cq, 1);
-			assert_int_equal(ibv_req_notify_cq(rig.scq, 0), 0);
-			for (int n = 1; n; left -= n)
-				n = session(scq(), 3);
-		}
-	}
-	end();
-}
-
 static const struct {
 	const char *name;
 	void (*tell)(void);
@@ -511,22 +456,49 @@ static const struct {
 	STORY(every_field), STORY(both_sides_on_one_cq), STORY(failures_and_what_they_flush),
 	STORY(what_is_there_to_read), STORY(codes_of_the_calls), STORY(posting_in_a_session),
 	STORY(everything_at_once), STORY(single_threaded), STORY(a_number_used_again),
-	STORY(several_threads), STORY(resized), STORY(moderated),
+	STORY(several_threads),
 #undef STORY
 };
+
+static char *output_of(const char *how, const char *story)
+{
+	char command[4096], exe[2048], *text = NULL;
+	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	FILE *p, *out;
+	size_t size;
+	int c;
+
+	assert_true(n > 0);
+	exe[n] = '\0';
+	snprintf(command, sizeof(command), "%s '%s' %s", how, exe, story);
+	out = open_memstream(&text, &size);
+	p = popen(command, "r");
+	assert_true(out && p);
+	while ((c = fgetc(p)) != EOF)
+		fputc(c, out);
+	fclose(out);
+	if (pclose(p))
+		fail_msg("'%s' failed", command);
+	return text;
+}
 
 static void seen_as_without(void **state)
 {
 	static const char *const modes[] = {
 		"RIG_MODE=observe", "RIG_MODE=enforce", "RIG_CC=fixed:rate=1g", "RIG_CC=timely",
 	};
-	char *bare = rig_output("RIG_BARE=1", *state);
+	char *bare = output_of("RIG_BARE=1", *state);
 
 	assert_true(strlen(bare) > 20);
 	for (unsigned i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
-		char *shim = rig_output(modes[i], *state);
+		char *shim = output_of(modes[i], *state);
+		size_t at = 0;
 
-		rig_same(modes[i], bare, shim);
+		while (bare[at] && bare[at] == shim[at])
+			at++;
+		if (bare[at] || shim[at])
+			fail_msg("%s: bare \"%.80s\", behind the shim \"%.80s\"", modes[i],
+				 bare + (at > 30 ? at - 30 : 0), shim + (at > 30 ? at - 30 : 0));
 		free(shim);
 	}
 	free(bare);

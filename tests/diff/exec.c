@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program of eight bytes a step, carried out. It never decides by what it has polled
+ * so far, only by what it posted and waited for: so both runs are the same program. Any
+ * bytes are one, and a program without one of its steps as well.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "virtual.h"
+#include "world.h"
+
+struct step {
+	uint8_t op, end, n, how;
+	uint32_t seed;
+};
+
+static void room_for(struct end *e, unsigned n)
+{
+	if (e->posted - e->synced + n + 1 > e->depth)
+		settle(e);
+}
+
+static unsigned list_len(const struct end *e, uint8_t n)
+{
+	return 1 + n % (e->depth - 1 < 8 ? e->depth - 1 : 8);
+}
+
+/* Who may post: while one end of a pair is failed, only that one. */
+static struct end *chosen(uint8_t end)
+{
+	struct end *e = &w.end[end % ENDS];
+
+	return down(e->peer) ? e->peer : e;
+}
+
+static void op_post(struct end *e, const struct step *s)
+{
+	const unsigned n = list_len(e, s->n);
+	struct list l;
+
+	room_for(e, n);
+	list_random(e, &l, n, s->seed);
+	list_submit(e, &l, s->how & 1);
+}
+
+static void op_poll(const struct step *s)
+{
+	const int n = 1 + s->n % 16;
+	const unsigned cq = s->end % w.cqs;
+	const int got = poll_some(cq, n, s->how & 1);
+
+	tell("poll %d of CQ %u: %d", n, cq, got);
+	for (unsigned i = 0; i < ENDS; i++)
+		if (down(&w.end[i]))
+			return; /* flushed is what was posted, held or not */
+	if (got < n && w.held && poll_some(cq, 1, s->how & 1))
+		violation(NULL, "a poll left something behind");
+}
+
+static void op_pass(const struct step *s)
+{
+	tell("%llu ns pass", 1ull << s->n % 21);
+	virtual_pass(1ull << s->n % 21);
+}
+
+static void op_hold(const struct step *s)
+{
+	if (s->how & 3 || !w.held) {
+		hold(!w.held);
+		tell(w.held ? "hold" : "go on");
+		return;
+	}
+	step(1 + s->n % 8);
+}
+
+/* From here on all fail. Nothing was begun of what is outstanding, or its fate is open. */
+static void op_err(struct end *e, const struct step *s)
+{
+	alone(e);
+	if (s->how & 1)
+		settle(e);
+	if (down(e))
+		return;
+	tell("%c to ERR", 'A' + (int)e->place);
+	e->cut = e->posted != e->synced && !e->held_since;
+	say(&e->calls, "err: %d\n", to_state(e, IBV_QPS_ERR));
+	e->doomed = e->held_since ? e->synced : e->posted;
+	e->paused = false;
+}
+
+static void op_pause(struct end *e)
+{
+	if (down(e))
+		return;
+	e->paused = !e->paused;
+	e->pauses += e->paused;
+	tell("%c to %s", 'A' + (int)e->place, e->paused ? "SQD" : "RTS");
+	say(&e->calls, "%d\n", to_state(e, e->paused ? IBV_QPS_SQD : IBV_QPS_RTS));
+}
+
+/* A WR in the middle of a list that fails by itself. */
+static void op_fail(struct end *e, const struct step *s)
+{
+	static const uint8_t status[] = { IBV_WC_REM_ACCESS_ERR, IBV_WC_RETRY_EXC_ERR,
+					  IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_LOC_PROT_ERR,
+					  IBV_WC_REM_OP_ERR, IBV_WC_REM_INV_REQ_ERR };
+	const uint32_t key = FAKE_KEY_FAILS + status[s->how / 2 % 6];
+	const unsigned n = list_len(e, s->n), k = s->seed % n;
+	struct list l;
+
+	alone(e);
+	room_for(e, n);
+	if (e->paused || down(e))
+		return;
+	list_random(e, &l, n, s->seed);
+	if (l.wr[k].opcode == IBV_WR_SEND || l.wr[k].opcode == IBV_WR_SEND_WITH_IMM) {
+		l.wr[k].opcode = IBV_WR_RDMA_WRITE;
+		l.wr[k].wr.rdma.remote_addr = (uintptr_t)e->peer->remote;
+		l.wr[k].wr.rdma.rkey = w.mr->rkey;
+	}
+	if (l.wr[k].num_sge && !(l.wr[k].send_flags & IBV_SEND_INLINE) && s->how & 16 &&
+	    l.sge[k][l.wr[k].num_sge - 1].length)
+		l.sge[k][l.wr[k].num_sge - 1].lkey = key;
+	else if (l.wr[k].opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
+		 l.wr[k].opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
+		l.wr[k].wr.atomic.rkey = key;
+	else
+		l.wr[k].wr.rdma.rkey = key;
+	tell("%c's WR %u will fail with %u", 'A' + (int)e->place, e->posted + k, key & 0xff);
+	list_submit(e, &l, s->how & 1);
+	e->doomed = e->posted;
+}
+
+static void op_refused(struct end *e, const struct step *s)
+{
+	struct list l;
+
+	room_for(e, 3);
+	if (e->depth < 4)
+		return;
+	list_plain(e, &l, 3, s->n & 1 ? IBV_SEND_SIGNALED : 0);
+	switch (e->tight ? 0 : s->how % 3) {
+	case 0:
+		l.wr[1].num_sge = SGES + 1;
+		break;
+	case 1:
+		l.wr[1].opcode = IBV_WR_TSO;
+		break;
+	default:
+		l.wr[1].send_flags |= IBV_SEND_INLINE;
+		l.sge[1][0].length = INLINE + 1;
+		break;
+	}
+	list_submit(e, &l, false);
+}
+
+static void op_refused_modify(struct end *e, const struct step *s)
+{
+	static const enum ibv_qp_state states[] = { IBV_QPS_SQD, IBV_QPS_ERR, IBV_QPS_RESET };
+
+	fake_fail_modify_qp(0, EPERM);
+	tell("%c: modify to %d is refused", 'A' + (int)e->place, states[s->how % 3]);
+	say(&e->calls, "refused modify: %d\n", to_state(e, states[s->how % 3]));
+}
+
+/* What is outstanding then is nobody's, unless all was done. */
+static bool leave(struct end *e, bool settled)
+{
+	alone(e);
+	if (settled)
+		settle(e);
+	e->cut = !w.hung && e->posted != e->synced;
+	return !w.hung;
+}
+
+static void op_reset(struct end *e, const struct step *s)
+{
+	struct list l;
+
+	if (!leave(e, s->how & 1))
+		return;
+	tell("%c to RESET", 'A' + (int)e->place);
+	say(&e->calls, "reset: %d\n", to_state(e, IBV_QPS_RESET));
+	drain();
+	list_plain(e, &l, 2, 0);
+	list_submit(e, &l, false);
+	raise_pair(e);
+}
+
+static void op_destroy(struct end *e, const struct step *s)
+{
+	struct ibv_cq *dummy;
+
+	if (!leave(e, s->how & 1))
+		return;
+	if (s->how & 2) {
+		fake_fail_destroy_qp(0, EBUSY);
+		say(&e->calls, "busy: %d\n", ibv_destroy_qp(e->qp));
+	}
+	if ((s->how & 5) == 5 && e->posted) {
+		fake_stale_cqe(0);
+		e->stale = true;
+	}
+	tell("%c is destroyed%s", 'A' + (int)e->place, e->stale ? ", but for a completion" : "");
+	take_events(s->how & 32);
+	say(&e->calls, "destroy: %d\n", ibv_destroy_qp(e->qp));
+	drain();
+	if (s->how & 8)
+		fake_fail_create_cq(0, ENOMEM);
+	e->tight = s->how & 16;
+	if (e->tight)
+		fake_limit_depth(e->depth);
+	end_create(e);
+	/* whoever did not need a CQ just then still has the fault before it */
+	dummy = ibv_create_cq(w.ctx, 1, NULL, NULL, 0);
+	if (dummy)
+		ibv_destroy_cq(dummy);
+	fake_limit_depth(UINT32_MAX);
+	raise_pair(e);
+}
+
+static void arm(struct ibv_cq *cq, bool solicited)
+{
+	if (mutate_arm() && ibv_req_notify_cq(cq, solicited))
+		violation(NULL, "a CQ cannot be armed");
+}
+
+/* Arm, look once more, sleep; as often as there are events for nothing. */
+static void sleep_until_done(struct ibv_cq *cq, uint32_t *counter, uint32_t end, bool solicited)
+{
+	while (!w.hung) {
+		arm(cq, solicited);
+		drain();
+		if ((int32_t)(*counter - end) >= 0 || !sleep_for_event())
+			return;
+		take_events(false);
+	}
+}
+
+/* The sender sleeps until its last WR is done, or the receiver until the message came. */
+static void op_sleep(struct end *e, const struct step *s)
+{
+	const bool solicited = s->how & 2;
+	struct list l;
+
+	settle(e);
+	if (!w.channel || w.held || w.hung || e->depth < 5)
+		return;
+	take_events(s->how & 4);
+	post_receives(e->peer, 4);
+	fake_not_ready(0, 0); /* the fake looks again only when somebody calls it */
+	list_random(e, &l, 3, s->seed);
+	l.wr[2].send_flags |= IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
+	if (solicited && l.wr[2].opcode != IBV_WR_SEND) {
+		list_plain(e, &l, 1, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
+		l.wr[0].opcode = IBV_WR_SEND;
+	}
+	tell("%c sleeps", 'A' + (int)(solicited ? e->peer : e)->place);
+	if (solicited)
+		arm(e->peer->rcq, true);
+	list_submit(e, &l, s->how & 1);
+	if (solicited)
+		sleep_until_done(e->peer->rcq, &e->peer->received, e->peer->needed, true);
+	else
+		sleep_until_done(e->scq, &e->told, e->posted, false);
+}
+
+/* A queue is exactly as deep as it was said to be. */
+static void op_overfill(struct end *e, const struct step *s)
+{
+	struct list l;
+	uint32_t last;
+
+	alone(e);
+	settle(e);
+	if (w.hung)
+		return;
+	hold(true);
+	tell("%c is filled", 'A' + (int)e->place);
+	list_plain(e, &l, e->depth + s->n % 4, IBV_SEND_SIGNALED);
+	list_submit(e, &l, false);
+	if (e->posted - e->synced < e->depth) {
+		list_plain(e, &l, e->depth - (e->posted - e->synced) + s->n % 2,
+			   IBV_SEND_SIGNALED);
+		list_submit(e, &l, false);
+	}
+	list_plain(e, &l, 1, 0);
+	list_submit(e, &l, s->how & 1);
+	last = e->posted - 1;
+	hold(false);
+	if (wait_for(e, last))
+		settle(e);
+}
+
+/*
+ * The device refuses a WR that is fit. The shim tells so when it has asked the device in
+ * time, or fails the QP; the record has neither, the judgement remains.
+ */
+static void op_fault(struct end *e, const struct step *s)
+{
+	static const int codes[] = { ENOMEM, EINVAL, -EINVAL, EIO };
+	const unsigned n = list_len(e, s->n), k = s->seed % n;
+	const int code = codes[s->how % 4];
+	const bool silent = s->how & 4;
+	struct list l;
+	int bad = -1, rc;
+
+	for (unsigned i = 0; i < ENDS; i++)
+		settle(&w.end[i]); /* a fault does not choose its QP */
+	if (w.hung || w.held)
+		return;
+	e->cut = true;
+	list_plain(e, &l, n, IBV_SEND_SIGNALED);
+	fake_fail_post(k, code, silent ? FAKE_BAD_NULL : FAKE_BAD_WR);
+	rc = list_post(e, &l, false, &bad);
+	tell("%c posts %u, %s refused with %d at %u: %d, %d", 'A' + (int)e->place, n,
+	     silent ? "silently" : "and is", code, k, rc, bad);
+	if (rc && (rc != code || bad != (silent ? -1 : (int)k)))
+		violation(e, "refused with %d at %d, the device said %d at %u", rc, bad, code, k);
+	list_account(e, &l, bad >= 0 ? (unsigned)bad : n);
+	list_plain(e, &l, 1, IBV_SEND_SIGNALED);
+	rc = list_post(e, &l, false, &bad);
+	if (rc)
+		violation(e, "and behind that with %d", rc);
+	list_account(e, &l, !rc);
+	if (wait_for(e, e->posted - 1))
+		raise_pair(e);
+}
+
+static void op_query(struct end *e)
+{
+	struct ibv_qp_attr attr;
+	struct ibv_qp_init_attr init;
+	const int rc = ibv_query_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_CAP, &init);
+
+	if (e->posted != e->synced)
+		attr.qp_state = 0; /* it may have failed by now */
+	say(&e->calls, "query: %d, state %d, caps %u %u %u %u, %d %d %d\n", rc, attr.qp_state,
+	    attr.cap.max_send_wr, attr.cap.max_send_sge, attr.cap.max_inline_data,
+	    init.cap.max_send_wr, init.send_cq == e->scq, init.recv_cq == e->rcq,
+	    init.sq_sig_all);
+}
+
+/* A window over the remote half, used by the peer, and closed again. */
+static void op_window(struct end *e, const struct step *s)
+{
+	struct ibv_mw *mw;
+	struct ibv_mw_bind bind = {
+		.wr_id = 0, .send_flags = IBV_SEND_SIGNALED,
+		.bind_info = { .mr = w.mr, .addr = (uintptr_t)e->remote, .length = AREA,
+			       .mw_access_flags = IBV_ACCESS_REMOTE_WRITE },
+	};
+	struct list l;
+	uint32_t key;
+	int rc;
+
+	settle(e);
+	settle(e->peer);
+	/* without room of its own the shim has to refuse what cannot wait */
+	if (w.hung || e->depth < 12 || e->tight)
+		return;
+	mw = ibv_alloc_mw(w.pd, s->how & 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+	if (!mw)
+		return;
+	key = mw->rkey;
+	tell("%c opens a window", 'A' + (int)e->place);
+	if (s->how & 4)
+		hold(true); /* what goes before it fills the device's queue */
+	list_random(e, &l, 3, ~s->seed);
+	list_submit(e, &l, false);
+	list_random(e, &l, 1 + s->n % 6, s->seed);
+	if (s->how & 1) {
+		list_submit(e, &l, false);
+		list_plain(e, &l, 1, IBV_SEND_SIGNALED);
+		bind.wr_id = l.wr[0].wr_id;
+		rc = ibv_bind_mw(e->qp, mw, &bind);
+		say(&e->calls, "bind: %d, %s key\n", rc, mw->rkey != key ? "another" : "the same");
+		list_account(e, &l, !rc);
+	} else {
+		struct ibv_send_wr *wr = &l.wr[l.n - 1];
+
+		memset(wr, 0, offsetof(struct ibv_send_wr, opcode));
+		wr->wr_id = wr_id_of(e, e->posted + l.n - 1, false);
+		wr->opcode = IBV_WR_BIND_MW;
+		wr->send_flags = IBV_SEND_SIGNALED;
+		wr->bind_mw.mw = mw;
+		wr->bind_mw.rkey = ibv_inc_rkey(key);
+		wr->bind_mw.bind_info = bind.bind_info;
+		list_submit(e, &l, false);
+	}
+	if (s->how & 4)
+		hold(false);
+	settle(e);
+	list_plain(e->peer, &l, 2, IBV_SEND_SIGNALED);
+	l.wr[0].wr.rdma.rkey = mw->rkey;
+	list_submit(e->peer, &l, false);
+	settle(e->peer);
+	if (!(s->how & 1)) {
+		list_random(e, &l, 1 + s->n % 4, s->seed + 1);
+		memset(&l.wr[l.n - 1].opcode, 0, sizeof(l.wr[0].opcode));
+		l.wr[l.n - 1].opcode = IBV_WR_LOCAL_INV;
+		l.wr[l.n - 1].send_flags = IBV_SEND_SIGNALED;
+		l.wr[l.n - 1].num_sge = 0;
+		l.wr[l.n - 1].invalidate_rkey = mw->rkey;
+		list_submit(e, &l, false);
+	}
+	settle(e);
+	ibv_dealloc_mw(mw);
+}
+
+static void run_step(const struct step *s)
+{
+	struct end *e = chosen(s->end);
+
+	switch (s->op % 28) {
+	case 8: case 9:
+		op_poll(s);
+		break;
+	case 10:
+		op_pass(s);
+		break;
+	case 11:
+		post_receives(e, s->n % 8);
+		break;
+	case 12:
+		tell("settle %c", 'A' + (int)e->place);
+		settle(e);
+		break;
+	case 13:
+		op_hold(s);
+		break;
+	case 14:
+		op_err(e, s);
+		break;
+	case 15:
+		op_pause(e);
+		break;
+	case 16:
+		op_fail(e, s);
+		break;
+	case 17:
+		op_refused(e, s);
+		break;
+	case 18:
+		op_refused_modify(e, s);
+		break;
+	case 19:
+		op_destroy(e, s);
+		break;
+	case 20:
+		op_sleep(e, s);
+		break;
+	case 21:
+		op_overfill(e, s);
+		break;
+	case 22:
+		op_window(e, s);
+		break;
+	case 23:
+		op_fault(e, s);
+		break;
+	case 24:
+		op_query(e);
+		break;
+	case 25:
+		tell("a message will find no receive, %u times", 1 + s->n % 3);
+		fake_not_ready(s->how % 4, 1 + s->n % 3);
+		break;
+	case 26:
+		op_reset(e, s);
+		break;
+	case 27:
+		take_events(s->how & 1);
+		break;
+	default:
+		op_post(e, s);
+		break;
+	}
+}
+
+/* All of each QP, one stream behind the other. */
+static const struct text *record(void)
+{
+	static struct text all;
+
+	all.len = 0;
+	for (unsigned i = 0; i < ENDS; i++) {
+		const struct end *e = &w.end[i];
+
+		say(&all, "== %c\n", 'A' + (int)i);
+		for (int k = 0; k < 3; k++) {
+			const struct text *t = k == 0 ? &e->calls : k == 1 ? &e->sends : &e->recvs;
+
+			for (size_t at = 0; at < t->len; at += 128)
+				say(&all, "%.*s", t->len - at < 128 ? (int)(t->len - at) : 128,
+				    t->at + at);
+			say(&all, "--\n");
+		}
+	}
+	for (size_t at = 0; at < w.violations.len; at += 128)
+		say(&all, "%.*s", w.violations.len - at < 128 ? (int)(w.violations.len - at) : 128,
+		    w.violations.at + at);
+	return &all;
+}
+
+const struct text *run_program(const uint8_t *bytes, size_t len, FILE *trace)
+{
+	uint8_t head[8] = { 0 };
+
+	memcpy(head, bytes, len < 8 ? len : 8);
+	virtual_start();
+	w.trace = trace;
+	world_open(head);
+	for (size_t at = 8; at + 8 <= len && !w.hung; at += 8) {
+		struct step s = { bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3], 0 };
+
+		memcpy(&s.seed, bytes + at + 4, 4);
+		run_step(&s);
+	}
+	hold(false);
+	for (unsigned i = 0; i < ENDS; i++)
+		settle(&w.end[i]);
+	if (!w.hung)
+		world_close();
+	virtual_stop();
+	return record();
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "virtual.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+enum { TASKS = 8, A_LOOK = 20, ROUND = 1000000000, SPURIOUS = 100000 };
+
+static struct task {
+	void *(*main)(void *);
+	void *arg;
+	sem_t go;
+	const pthread_cond_t *on;        /* waits for it, or until then */
+	uint64_t until;
+} tasks[TASKS];
+static int ntasks;
+static sem_t back;
+static bool on;
+static uint64_t now_ns = 1000ull * ROUND;
+static _Thread_local struct task *self;
+
+static void *next(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
+/* A look at the clock takes time, too: a loop that waits for it ends. */
+EXPORT int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	if (!on)
+		return (int)syscall(SYS_clock_gettime, id, ts);
+	now_ns += A_LOOK;
+	*ts = (struct timespec){ .tv_sec = (time_t)(now_ns / ROUND),
+				 .tv_nsec = (long)(now_ns % ROUND) };
+	return 0;
+}
+
+/* Back to whoever let this thread run; returns when it may run again. */
+static void rest(struct task *t, const pthread_cond_t *cond, uint64_t until)
+{
+	t->on = cond;
+	t->until = until;
+	sem_post(&back);
+	sem_wait(&t->go);
+}
+
+static void *begin(void *arg)
+{
+	self = arg;
+	sem_wait(&self->go);
+	self->main(self->arg);
+	rest(self, NULL, UINT64_MAX); /* for ever */
+	return NULL;
+}
+
+EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
+			  void *arg)
+{
+	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
+		(int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))
+		next("pthread_create");
+	struct task *t;
+
+	if (!on)
+		return real(thread, attr, fn, arg);
+	if (ntasks == TASKS)
+		return EAGAIN;
+	t = &tasks[ntasks++];
+	*t = (struct task){ .main = fn, .arg = arg };
+	sem_init(&t->go, 0, 0);
+	return real(thread, attr, begin, t);
+}
+
+static void run_woken(void)
+{
+	for (int i = 0; i < ntasks; i++)
+		while (tasks[i].until <= now_ns) {
+			sem_post(&tasks[i].go);
+			sem_wait(&back);
+		}
+}
+
+void virtual_pass(uint64_t ns)
+{
+	now_ns += ns;
+	run_woken();
+}
+
+/* A multiple of a second, so that a program finds the same phase of any wheel each time. */
+void virtual_start(void)
+{
+	static bool again;
+
+	if (!again)
+		sem_init(&back, 0, 0);
+	again = on = true;
+	now_ns = (now_ns / ROUND + 100) * ROUND;
+}
+
+void virtual_stop(void)
+{
+	on = false;
+}
+
+/* The program itself waits for a thread, or for ever. */
+static int wait_here(pthread_mutex_t *mutex)
+{
+	static unsigned spurious;
+
+	if (++spurious > SPURIOUS) {
+		fprintf(stderr, "the program waits for ever\n");
+		abort();
+	}
+	pthread_mutex_unlock(mutex);
+	virtual_pass(1000);
+	pthread_mutex_lock(mutex);
+	return 0;
+}
+
+static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until)
+{
+	if (!self)
+		return wait_here(mutex);
+	pthread_mutex_unlock(mutex);
+	rest(self, cond, until);
+	pthread_mutex_lock(mutex);
+	return now_ns >= until ? ETIMEDOUT : 0;
+}
+
+EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	int (*real)(pthread_cond_t *, pthread_mutex_t *) =
+		(int (*)(pthread_cond_t *, pthread_mutex_t *))next("pthread_cond_wait");
+
+	return on ? wait_until(cond, mutex, UINT64_MAX) : real(cond, mutex);
+}
+
+EXPORT int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+				  const struct timespec *ts)
+{
+	int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *) =
+		(int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))
+		next("pthread_cond_timedwait");
+
+	return on ? wait_until(cond, mutex, (uint64_t)ts->tv_sec * ROUND + (uint64_t)ts->tv_nsec)
+		  : real(cond, mutex, ts);
+}
+
+static void wake(const pthread_cond_t *cond)
+{
+	for (int i = 0; i < ntasks; i++)
+		if (tasks[i].on == cond)
+			tasks[i].until = 0;
+}
+
+EXPORT int pthread_cond_signal(pthread_cond_t *cond)
+{
+	int (*real)(pthread_cond_t *) = (int (*)(pthread_cond_t *))next("pthread_cond_signal");
+
+	wake(cond);
+	return real(cond);
+}
+
+EXPORT int pthread_cond_broadcast(pthread_cond_t *cond)
+{
+	int (*real)(pthread_cond_t *) = (int (*)(pthread_cond_t *))next("pthread_cond_broadcast");
+
+	wake(cond);
+	return real(cond);
+}

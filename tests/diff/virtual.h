@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TESTS_VIRTUAL_H
+#define CCS_TESTS_VIRTUAL_H
+/*
+ * Virtual time, for the whole process: clock_gettime() tells it, and threads that
+ * are started meanwhile run only when virtual_pass() lets them, one at a time, until
+ * they wait for a condition. So what the shim's helper thread does depends on nothing
+ * but the program. Locks held while time passes must not be theirs.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+void virtual_start(void);
+void virtual_stop(void);
+/* Let that much time pass, and all threads run that it wakes. */
+void virtual_pass(uint64_t ns);
+
+#endif

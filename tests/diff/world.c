@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "world.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "virtual.h"
+
+enum { PATIENCE = 20000, PATCH_NS = 2000, LONG_PATCH_NS = 1000000 };
+
+struct world w;
+static unsigned char memory[ENDS][3][AREA * 2];
+
+static void __attribute__((format(printf, 2, 0))) vsay(struct text *t, const char *fmt,
+							va_list ap)
+{
+	char line[256];
+	const int n = vsnprintf(line, sizeof(line), fmt, ap);
+	const size_t len = n < (int)sizeof(line) ? (size_t)n : sizeof(line) - 1;
+
+	if (t->len + len + 1 > t->room) {
+		t->room = 2 * (t->len + len) + 1024;
+		t->at = realloc(t->at, t->room);
+		if (!t->at)
+			abort();
+	}
+	memcpy(t->at + t->len, line, len + 1);
+	t->len += len;
+}
+
+void say(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsay(t, fmt, ap);
+	va_end(ap);
+}
+
+void tell(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!w.trace)
+		return;
+	va_start(ap, fmt);
+	vfprintf(w.trace, fmt, ap);
+	va_end(ap);
+	fputc('\n', w.trace);
+}
+
+void violation(const struct end *e, const char *fmt, ...)
+{
+	va_list ap;
+	char line[200];
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	say(&w.violations, "VIOLATION at %c: %s\n", e ? 'A' + (int)e->place : '-', line);
+	tell("  VIOLATION at %c: %s", e ? 'A' + (int)e->place : '-', line);
+}
+
+/* -- completions ------------------------------------------------------------- */
+
+uint64_t wr_id_of(const struct end *e, uint32_t number, bool receive)
+{
+	return (uint64_t)e->place << 60 | (uint64_t)receive << 56 | (uint64_t)e->life << 32 |
+	       number;
+}
+
+static uint64_t digest(uint64_t h, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+	uint64_t word;
+
+	for (; len >= 8; len -= 8, p += 8) {
+		memcpy(&word, p, 8);
+		h = (h ^ word) * 1099511628211ull;
+		h ^= h >> 29;
+	}
+	while (len--)
+		h = (h ^ *p++) * 1099511628211ull;
+	return h;
+}
+
+/*
+ * What verbs promise of a send queue: completions come in the order of the posts, each at
+ * most once, of each signalled WR and of each that fails; before the first failure all
+ * are successes, behind it all are flushed.
+ */
+static bool plausible(struct end *e, uint32_t n, enum ibv_wc_status status)
+{
+	if (n >= e->posted)
+		violation(e, "WR %u completed, %u were posted", n, e->posted);
+	else if (n < e->told && e->stale)
+		return false; /* a device may be late with it: of a QP that is going */
+	else if (n < e->told)
+		violation(e, "WR %u completed again, or too late", n);
+	else if (e->failed && status != IBV_WC_WR_FLUSH_ERR)
+		violation(e, "WR %u behind a failed one: status %d", n, status);
+	else if (!status && n >= e->doomed)
+		violation(e, "WR %u, posted to a failed QP, succeeded", n);
+	else if (!status && !e->visible[n % KNOWN])
+		violation(e, "WR %u is not signalled", n);
+	else
+		return true;
+	return false;
+}
+
+static void on_send(struct end *e, uint32_t n, const struct ibv_wc *wc)
+{
+	if (!plausible(e, n, wc->status))
+		return;
+	for (; e->told < n; e->told++)
+		if ((e->failed || e->visible[e->told % KNOWN]) && !e->unsure)
+			violation(e, "WR %u completed before %u", n, e->told);
+	e->told = n + 1;
+	e->failed |= wc->status != IBV_WC_SUCCESS;
+	if (wc->status)
+		say(&e->sends, "%u: %s, %#x\n", n, ibv_wc_status_str(wc->status), wc->vendor_err);
+	else
+		say(&e->sends, "%u: opcode %d, %u bytes, flags %#x\n", n, wc->opcode, wc->byte_len,
+		    wc->wc_flags);
+}
+
+static void on_recv(struct end *e, uint32_t n, const struct ibv_wc *wc)
+{
+	const unsigned char *slot = e->messages + n % SLOTS * SLOT;
+
+	if (n != e->received)
+		violation(e, "receive %u completed, not %u", n, e->received);
+	e->received = n + 1;
+	if (wc->status)
+		say(&e->recvs, "receive %u: %s\n", n, ibv_wc_status_str(wc->status));
+	else
+		say(&e->recvs, "receive %u: opcode %d, %u bytes, flags %#x, imm %#x, %llx\n", n,
+		    wc->opcode, wc->byte_len, wc->wc_flags,
+		    wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV) ? wc->imm_data : 0,
+		    wc->opcode == IBV_WC_RECV && wc->byte_len <= SLOT
+		    ? (unsigned long long)digest(0, slot, wc->byte_len) : 0);
+}
+
+static void on_completion(const struct ibv_wc *wc)
+{
+	struct end *e = &w.end[wc->wr_id >> 60 & (ENDS - 1)];
+	const bool receive = wc->wr_id >> 56 & 1;
+	const uint32_t n = (uint32_t)wc->wr_id;
+
+	tell("  %c %s %u: status %d", 'A' + (int)e->place, receive ? "receive" : "WR", n,
+	     wc->status);
+	if (wc->wr_id != wr_id_of(e, n, receive))
+		violation(NULL, "wr_id %#llx: nothing of that name is left",
+			  (unsigned long long)wc->wr_id);
+	else if (wc->qp_num != e->num)
+		violation(e, "WR %u completed at another QP number", n);
+	else if (receive)
+		on_recv(e, n, wc);
+	else
+		on_send(e, n, wc);
+}
+
+static struct ibv_wc read_ex(struct ibv_cq_ex *ex)
+{
+	struct ibv_wc wc = { .wr_id = ex->wr_id, .status = ex->status,
+			     .qp_num = ibv_wc_read_qp_num(ex) };
+
+	wc.vendor_err = ibv_wc_read_vendor_err(ex);
+	if (wc.status)
+		return wc;
+	wc.opcode = ibv_wc_read_opcode(ex);
+	wc.byte_len = ibv_wc_read_byte_len(ex);
+	wc.wc_flags = ibv_wc_read_wc_flags(ex);
+	if (wc.wc_flags & IBV_WC_WITH_INV)
+		wc.invalidated_rkey = ibv_wc_read_invalidated_rkey(ex);
+	else if (wc.wc_flags & IBV_WC_WITH_IMM)
+		wc.imm_data = ibv_wc_read_imm_data(ex);
+	return wc;
+}
+
+static int poll_ex(struct ibv_cq_ex *ex, int n, struct ibv_wc *wc)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+	int rc = ibv_start_poll(ex, &attr), got = 0;
+
+	if (rc == ENOENT)
+		return 0;
+	if (rc)
+		return -1;
+	do
+		wc[got++] = read_ex(ex);
+	while (got < n && !(rc = ibv_next_poll(ex)));
+	ibv_end_poll(ex);
+	return rc && rc != ENOENT ? -1 : got;
+}
+
+int poll_some(unsigned i, int n, bool classic)
+{
+	struct ibv_wc wc[LONGEST];
+	int got = w.cqx[i] && !classic ? poll_ex(w.cqx[i], n, wc) : ibv_poll_cq(w.cq[i], n, wc);
+
+	if (got < 0 || got > n) {
+		violation(NULL, "a poll for %d returned %d", n, got);
+		w.hung = true;
+		return 0;
+	}
+	got = mutate(wc, got, LONGEST);
+	for (int k = 0; k < got; k++)
+		on_completion(&wc[k]);
+	return got;
+}
+
+void drain(void)
+{
+	for (unsigned i = 0; i < w.cqs; i++)
+		while (poll_some(i, 16, false))
+			;
+}
+
+/* Time passes in growing steps: queues that are throttled take long. */
+bool wait_for(struct end *e, uint32_t number)
+{
+	uint64_t patch = PATCH_NS;
+
+	for (unsigned spins = 0; e->told <= number && !w.hung; spins++) {
+		for (unsigned i = 0; i < w.cqs; i++)
+			poll_some(i, 7, false);
+		if (w.held)
+			step(1);
+		virtual_pass(patch);
+		patch += patch < LONG_PATCH_NS ? patch / 4 : 0;
+		if (spins > PATIENCE) {
+			violation(e, "WR %u never completes", number);
+			w.hung = true;
+		}
+	}
+	return !w.hung;
+}
+
+/* -- events ------------------------------------------------------------------ */
+
+static bool event_waits(void)
+{
+	struct pollfd p = { .fd = w.channel->fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+void take_events(bool ack)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	while (w.channel && event_waits()) {
+		unsigned i = 0;
+
+		if (ibv_get_cq_event(w.channel, &cq, &context))
+			break;
+		while (i < w.cqs && w.cq[i] != cq)
+			i++;
+		if (i == w.cqs || context != &w.cq[i]) {
+			violation(NULL, "an event of no CQ of ours");
+			continue;
+		}
+		w.unacked[i]++;
+	}
+	for (unsigned i = 0; ack && i < w.cqs; i++) {
+		if (w.unacked[i])
+			ibv_ack_cq_events(w.cq[i], w.unacked[i]);
+		w.unacked[i] = 0;
+	}
+}
+
+bool sleep_for_event(void)
+{
+	for (unsigned naps = 0; !event_waits(); naps++) {
+		virtual_pass(LONG_PATCH_NS);
+		if (naps > PATIENCE) {
+			violation(NULL, "an event that is owed never comes");
+			w.hung = true;
+			return false;
+		}
+	}
+	return true;
+}
+
+static void take_async(void)
+{
+	struct pollfd p = { .fd = w.ctx->async_fd, .events = POLLIN };
+	struct ibv_async_event event;
+
+	while (poll(&p, 1, 0) == 1 && !ibv_get_async_event(w.ctx, &event)) {
+		struct end *e = w.end;
+
+		while (e < w.end + ENDS && (event.event_type != IBV_EVENT_SQ_DRAINED ||
+					    e->qp != event.element.qp))
+			e++;
+		if (e == w.end + ENDS || !e->pauses)
+			violation(NULL, "asynchronous event %d", event.event_type);
+		else
+			e->pauses--; /* when it drains, or if before it goes on, is open */
+		ibv_ack_async_event(&event);
+	}
+}
+
+/* -- states ------------------------------------------------------------------ */
+
+static void something_begins(void)
+{
+	for (unsigned i = 0; i < ENDS; i++)
+		w.end[i].held_since = false;
+}
+
+void hold(bool held)
+{
+	w.held = held;
+	if (!held)
+		something_begins();
+	fake_hold(held);
+}
+
+void step(unsigned n)
+{
+	something_begins();
+	fake_step(n);
+}
+
+int to_state(struct end *e, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+
+	return ibv_modify_qp(e->qp, &attr, IBV_QP_STATE);
+}
+
+void post_receives(struct end *e, uint32_t n)
+{
+	for (; n && e->receives - e->received < RECEIVES; n--) {
+		struct ibv_sge sge = { .addr = (uintptr_t)e->messages + e->receives % SLOTS * SLOT,
+				       .length = SLOT, .lkey = w.mr->lkey };
+		struct ibv_recv_wr wr = { .wr_id = wr_id_of(e, e->receives, true),
+					  .sg_list = &sge, .num_sge = 1 }, *bad;
+
+		if (ibv_post_recv(e->qp, &wr, &bad)) {
+			violation(e, "a receive is refused");
+			return;
+		}
+		e->receives++;
+	}
+}
+
+static void fill(unsigned char *p, uint32_t x)
+{
+	static unsigned char pattern[AREA * 4];
+
+	if (!pattern[1])
+		for (unsigned i = 0; i < sizeof(pattern); i++) {
+			x = x * 1664525 + 1013904223;
+			pattern[i] = (unsigned char)(x >> 24) | 1;
+		}
+	memcpy(p, pattern + x % 7 * 1024, AREA);
+}
+
+static void modify(struct end *e, struct ibv_qp_attr attr, int mask)
+{
+	const int rc = ibv_modify_qp(e->qp, &attr, mask | IBV_QP_STATE);
+
+	if (rc)
+		violation(e, "modify to %d is refused: %d", attr.qp_state, rc);
+}
+
+static void connect_end(struct end *e)
+{
+	struct ibv_qp_attr rtr = { .qp_state = IBV_QPS_RTR, .dest_qp_num = e->peer->num,
+				   .path_mtu = IBV_MTU_1024, .max_dest_rd_atomic = 16,
+				   .ah_attr = { .is_global = 1, .port_num = 1 } };
+
+	modify(e, (struct ibv_qp_attr){ .qp_state = IBV_QPS_INIT, .port_num = 1 },
+	       IBV_QP_PORT | IBV_QP_PKEY_INDEX | IBV_QP_ACCESS_FLAGS);
+	ibv_query_gid(w.ctx, 1, 1, &rtr.ah_attr.grh.dgid);
+	modify(e, rtr, IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	modify(e, (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7,
+					.rnr_retry = 7, .max_rd_atomic = w.reads },
+	       IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+	       IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+/* Of what a life left open, nothing is compared. */
+static void begin_life(struct end *e)
+{
+	if (e->cut) {
+		e->sends.len = e->sends_mark;
+		e->peer->recvs.len = e->peer->recvs_mark;
+		e->recvs.len = e->recvs_mark; /* flushed, or dropped */
+		say(&e->sends, "cut\n");
+	}
+	e->sends_mark = e->sends.len;
+	e->peer->recvs_mark = e->peer->recvs.len;
+	e->life = (e->life + 1) & 0xffffff;
+	e->posted = e->told = e->synced = 0;
+	e->doomed = UINT32_MAX;
+	e->failed = e->unsure = e->paused = e->cut = e->stale = false;
+	e->held_since = w.held;
+	e->receives = e->needed = e->received = 0;
+	fill(e->local, 1);
+	fill(e->remote, 2);
+	memset(e->messages, 0, SLOTS * SLOT);
+}
+
+void raise_pair(struct end *e)
+{
+	modify(e, (struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET }, 0);
+	modify(e->peer, (struct ibv_qp_attr){ .qp_state = IBV_QPS_RESET }, 0);
+	drain();
+	begin_life(e);
+	begin_life(e->peer);
+	connect_end(e);
+	connect_end(e->peer);
+}
+
+/* All but the peer's receives of this life is known now. */
+static void sync_end(struct end *e)
+{
+	const uint64_t h = digest(digest(1, e->local, AREA), e->peer->remote, AREA);
+
+	e->synced = e->posted;
+	e->held_since = w.held;
+	e->sends_mark = e->sends.len;
+	e->peer->recvs_mark = e->peer->recvs.len;
+	if (e->peer->received < e->peer->needed)
+		violation(e->peer, "%u messages came, not %u", e->peer->received,
+			  e->peer->needed);
+	say(&e->calls, "memory %llx\n", (unsigned long long)h);
+}
+
+void settle(struct end *e)
+{
+	struct list l;
+	uint32_t last;
+
+	if (!w.hung && down(e->peer))
+		settle(e->peer);
+	if (w.hung)
+		return;
+	if (e->paused && !down(e)) {
+		e->paused = false;
+		say(&e->calls, "resume: %d\n", to_state(e, IBV_QPS_RTS));
+	}
+	if (e->peer->needed > e->peer->receives)
+		post_receives(e->peer, e->peer->needed - e->peer->receives);
+	list_plain(e, &l, 1, IBV_SEND_SIGNALED);
+	last = e->posted;
+	list_submit(e, &l, false);
+	if (!wait_for(e, last))
+		return;
+	drain();
+	take_async();
+	if (e->failed)
+		raise_pair(e);
+	else if (!w.hung)
+		sync_end(e);
+}
+
+void alone(struct end *e)
+{
+	if (e->peer->posted != e->peer->synced || e->peer->paused)
+		settle(e->peer);
+}
+
+/* -- objects ----------------------------------------------------------------- */
+
+void end_create(struct end *e)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_context = e, .send_cq = e->scq, .recv_cq = e->rcq,
+		.cap = { .max_send_wr = e->depth, .max_recv_wr = RECEIVES, .max_send_sge = SGES,
+			 .max_recv_sge = 1, .max_inline_data = INLINE },
+		.qp_type = IBV_QPT_RC, .sq_sig_all = w.sig_all, .pd = w.pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+				  IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
+				  IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+				  IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+	};
+	struct ibv_qp_init_attr plain = {
+		.qp_context = e, .send_cq = attr.send_cq, .recv_cq = attr.recv_cq,
+		.cap = attr.cap, .qp_type = attr.qp_type, .sq_sig_all = attr.sq_sig_all,
+	};
+
+	e->qp = w.new_posts ? ibv_create_qp_ex(w.ctx, &attr) : ibv_create_qp(w.pd, &plain);
+	if (!e->qp) {
+		violation(e, "no QP: %d", errno);
+		abort();
+	}
+	e->ex = w.new_posts ? ibv_qp_to_qp_ex(e->qp) : NULL;
+	e->num = e->qp->qp_num;
+	say(&e->calls, "created: %u %u\n", plain.cap.max_send_wr, plain.cap.max_inline_data);
+}
+
+static void cq_create(unsigned i, int cqe, bool extended)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = (uint32_t)cqe, .cq_context = &w.cq[i], .channel = w.channel,
+		.wc_flags = IBV_WC_STANDARD_FLAGS,
+	};
+
+	w.cqx[i] = extended ? ibv_create_cq_ex(w.ctx, &attr) : NULL;
+	w.cq[i] = extended ? ibv_cq_ex_to_cq(w.cqx[i])
+			   : ibv_create_cq(w.ctx, cqe, &w.cq[i], w.channel, 0);
+	if (!w.cq[i])
+		abort();
+}
+
+static void device_open(bool channel)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	w.ctx = list ? ibv_open_device(list[0]) : NULL;
+	w.pd = w.ctx ? ibv_alloc_pd(w.ctx) : NULL;
+	if (!w.pd)
+		abort();
+	ibv_free_device_list(list);
+	w.channel = channel ? ibv_create_comp_channel(w.ctx) : NULL;
+	w.mr = ibv_reg_mr(w.pd, memory, sizeof(memory), IBV_ACCESS_LOCAL_WRITE |
+			  IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			  IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND);
+}
+
+static void end_open(unsigned i, unsigned layout, uint32_t depth)
+{
+	static const uint8_t send_cq[4][ENDS] = {
+		{ 0, 0, 0, 0 }, { 0, 0, 1, 1 }, { 0, 1, 2, 3 }, { 0, 0, 0, 0 },
+	}, recv_cq[4][ENDS] = {
+		{ 0, 0, 0, 0 }, { 0, 0, 1, 1 }, { 0, 1, 2, 3 }, { 1, 1, 1, 1 },
+	};
+	struct end *e = &w.end[i];
+
+	e->place = i;
+	e->peer = &w.end[i ^ 1];
+	e->local = memory[i][0];
+	e->remote = memory[i][1];
+	e->messages = memory[i][2];
+	e->depth = depth;
+	e->scq = w.cq[send_cq[layout][i]];
+	e->rcq = w.cq[recv_cq[layout][i]];
+	e->calls.len = e->sends.len = e->recvs.len = 0;
+	e->sends_mark = e->recvs_mark = 0;
+	e->cut = false;
+	e->pauses = 0;
+	e->tight = false;
+	end_create(e);
+}
+
+/* CQs have room for what the application may have outstanding, and no more. */
+void world_open(const uint8_t *head)
+{
+	static const uint32_t depths[] = { 24, 3, 12, 24 };
+	static const double latency[] = { 0, 0, 0, 5 }, rate[] = { 0, 0, 0, 1e10 };
+	const unsigned layout = head[0] % 4, link = head[5] % 4;
+	const uint32_t depth = depths[head[3] % 4];
+
+	fake_reset();
+	w.held = w.hung = false;
+	w.violations.len = 0;
+	w.sig_all = head[1] & 1;
+	w.new_posts = head[1] & 2;
+	w.reads = (uint8_t)(1 + head[4] % 4);
+	w.cqs = layout == 2 ? ENDS : layout == 0 ? 1 : 2;
+	device_open(head[2] & 1);
+	if (w.channel)
+		fcntl(w.channel->fd, F_SETFL, O_NONBLOCK);
+	for (unsigned i = 0; i < w.cqs; i++) {
+		w.unacked[i] = 0;
+		cq_create(i, (int)(ENDS * (depth + RECEIVES)), head[2] & 2);
+	}
+	for (unsigned i = 0; i < ENDS; i++)
+		end_open(i, layout, depth);
+	raise_pair(&w.end[0]);
+	raise_pair(&w.end[2]);
+	fake_link(latency[link], rate[link]);
+	tell("layout %u, depth %u, %s%s%s%s%u READs, link %u", layout, depth,
+	     w.sig_all ? "all signalled, " : "", w.new_posts ? "ibv_wr_*, " : "",
+	     w.channel ? "events, " : "", w.cqx[0] ? "start_poll, " : "", w.reads, link);
+}
+
+void world_close(void)
+{
+	fake_hold(false);
+	take_async();
+	take_events(true);
+	for (unsigned i = 0; i < ENDS; i++)
+		if (ibv_destroy_qp(w.end[i].qp))
+			violation(&w.end[i], "it cannot be destroyed");
+	take_events(true);
+	for (unsigned i = 0; i < w.cqs; i++)
+		if (ibv_destroy_cq(w.cq[i]))
+			violation(NULL, "CQ %u cannot be destroyed", i);
+	if (w.channel && ibv_destroy_comp_channel(w.channel))
+		violation(NULL, "the channel cannot be destroyed");
+	ibv_dereg_mr(w.mr);
+	ibv_dealloc_pd(w.pd);
+	if (ibv_close_device(w.ctx))
+		violation(NULL, "the device cannot be closed");
+	if (fake_counts().overruns || fake_counts().cqs || fake_counts().qps)
+		violation(NULL, "%u overruns, %u CQs and %u QPs left", fake_counts().overruns,
+			  fake_counts().cqs, fake_counts().qps);
+}
