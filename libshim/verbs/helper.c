@@ -126,8 +126,8 @@ static void start(void)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc) {
 		helper.failed = true;
-		ccs_log(CCS_LOG_WARN, "no helper thread (%d): deferred work waits for the "
-			"application's own calls", rc);
+		ccs_log(CCS_LOG_WARN, "no helper thread (%d): what would have to wait for one "
+			"goes out unshaped", rc);
 	}
 }
 
@@ -143,9 +143,10 @@ static void initialise(void)
 	helper.initialised = true;
 }
 
-void ccs_helper_set(struct qp *qp, uint64_t due_ns)
+bool ccs_helper_set(struct qp *qp, uint64_t due_ns)
 {
 	uint64_t next;
+	bool failed;
 
 	pthread_mutex_lock(&helper.lock);
 	if (!helper.initialised)
@@ -158,7 +159,9 @@ void ccs_helper_set(struct qp *qp, uint64_t due_ns)
 	else if (helper.sleeping_until && next < helper.sleeping_until &&
 		 wake_time() < helper.sleeping_until)
 		pthread_cond_signal(&helper.wake);
+	failed = helper.failed;
 	pthread_mutex_unlock(&helper.lock);
+	return !failed;
 }
 
 void ccs_helper_cancel(struct qp *qp)

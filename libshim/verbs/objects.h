@@ -27,6 +27,7 @@
 	X(CQ_FEATURES, "cq-features") \
 	X(SHADOW_CQ, "no-shadow-cq") \
 	X(NO_MEMORY, "no-memory") \
+	X(NO_THREAD, "no-thread") \
 	X(REFUSED, "device-refused") \
 	X(DIRECT, "direct-verbs") \
 	X(BYPASS, "bypassed")

@@ -100,23 +100,40 @@ static void owe_broken(struct qp *qp)
 		qp->nudged = !qp->ctx->real.post_send(qp->real, &wr, &bad);
 }
 
+/* The device counts its entries otherwise than we do: completions free some. */
+static bool try_later(const struct qp *qp, int rc, uint64_t refused)
+{
+	return rc == ENOMEM && refused != UINT64_MAX && qp->flow.seg_tail != qp->flow.seg_head;
+}
+
+/* An application that sleeps would never hear of what waits: nothing waits any more. */
+static void let_go(struct qp *qp, uint64_t now_ns)
+{
+	uint64_t refused;
+	int rc;
+
+	if (!qp->flow.enforce)
+		return;
+	qp->flow.enforce = false;
+	ccs_shim_pass(CCS_PASS_NO_THREAD, qp->real);
+	rc = emit(qp, now_ns, &refused);
+	if (rc && !try_later(qp, rc, refused))
+		late_refusal(qp, rc);
+}
+
 static void schedule(struct qp *qp, uint64_t now_ns)
 {
 	const uint64_t due = ccs_flow_wait(&qp->flow, now_ns);
 
 	if (qp->broken)
 		owe_broken(qp);
-	if (due && !qp->broken)
-		ccs_helper_set(qp, due == UINT64_MAX ? now_ns + watch_ns(qp) : due);
-	else if (qp->scheduled)
+	if (due && !qp->broken) {
+		if (!ccs_helper_set(qp, due == UINT64_MAX ? now_ns + watch_ns(qp) : due))
+			let_go(qp, now_ns);
+	} else if (qp->scheduled) {
 		ccs_helper_cancel(qp);
+	}
 	qp->scheduled = due && !qp->broken;
-}
-
-/* The device counts its entries otherwise than we do: completions free some. */
-static bool try_later(const struct qp *qp, int rc, uint64_t refused)
-{
-	return rc == ENOMEM && refused != UINT64_MAX && qp->flow.seg_tail != qp->flow.seg_head;
 }
 
 void ccs_post_pump(struct qp *qp, uint64_t now_ns)

@@ -143,7 +143,8 @@ void ccs_complete(struct qp *qp, struct arrivals *a, int i);
 void ccs_complete_broken(struct cq *cq);
 
 /* helper.c: the pacer and its thread */
-void ccs_helper_set(struct qp *qp, uint64_t due_ns);
+/* false: there is no thread, so that nothing may wait. */
+bool ccs_helper_set(struct qp *qp, uint64_t due_ns);
 void ccs_helper_cancel(struct qp *qp);
 void ccs_helper_run_due(uint64_t now_ns);
 void ccs_helper_spinning(uint64_t now_ns);

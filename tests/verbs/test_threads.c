@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { THREADS = 4, ROUNDS = 150, K4 = 4096 };
+enum { THREADS = 8, ROUNDS = 150, K4 = 4096 };
 
 static struct rig rig;
 static atomic_uint completed;

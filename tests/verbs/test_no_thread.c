@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * No thread can be created: what would have to wait goes out unshaped, so that an
+ * application that sleeps on events still hears of all that it posted.
+ */
+#include "rig.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#define K4 4096u
+
+static unsigned attempts;
+
+__attribute__((visibility("default")))
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(void *), void *arg)
+{
+	(void)thread, (void)attr, (void)main, (void)arg;
+	attempts++;
+	return EAGAIN;
+}
+
+/* Without a poll in between: the event of the last one comes by itself. */
+static void traffic(struct rig *r, struct ibv_qp *qp)
+{
+	struct ibv_wc wc[1];
+	struct ibv_cq *cq;
+	void *context;
+
+	r->a = qp;
+	memset(r->dst, 0, 10 * K4);
+	assert_int_equal(ibv_req_notify_cq(r->scq, 0), 0);
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(rig_post(r, i, IBV_WR_RDMA_WRITE, 0, 10 * K4,
+					  i == 7 ? IBV_SEND_SIGNALED : 0), 0);
+	assert_int_equal(fake_pending(), 0);
+	assert_int_equal(ibv_get_cq_event(r->channel, &cq, &context), 0);
+	ibv_ack_cq_events(cq, 1);
+	rig_poll(r->scq, 1, wc);
+	assert_true(wc->wr_id == 7 && wc->status == IBV_WC_SUCCESS);
+	assert_memory_equal(r->src, r->dst, 10 * K4);
+	rig_poll_nothing(r->scq);
+}
+
+static void sleepers_hear_of_all(void **state)
+{
+	struct rig r;
+	struct ibv_qp *first, *second;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .channel = true });
+	first = r.a;
+	traffic(&r, first);
+	traffic(&r, first);
+	second = rig_qp(&r, r.scq, r.rcq);
+	rig_to_rts(&r, second, r.b->qp_num);
+	traffic(&r, second);
+	assert_int_equal(attempts, 1); /* and one warning */
+	r.a = first;
+	assert_int_equal(ibv_destroy_qp(second), 0);
+	rig_close(&r);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(sleepers_hear_of_all) };
+
+	(void)argc;
+	rig_exec(argv, "CCSHIM_CC=fixed:rate=1m", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+		 "CCSHIM_BASE_RTT=20us", "CCSHIM_LOG_LEVEL=error", NULL);
+	alarm(60);
+	return cmocka_run_group_tests_name("no thread", tests, NULL, NULL);
+}
