@@ -82,7 +82,7 @@ static void find_files(void)
 static void become(const struct load *l, unsigned setting, bool under_valgrind)
 {
 	char preload[3 * PATH_MAX], self[PATH_MAX + 16], what[4][24];
-	char *args[12], **arg = args;
+	const char *args[12], **arg = args;
 
 	snprintf(preload, sizeof(preload), "%s %s/.libs/nullrdma.so", setting == BARE ? "" : shim,
 		 directory);
@@ -98,18 +98,18 @@ static void become(const struct load *l, unsigned setting, bool under_valgrind)
 		/* There time passes fifty times as fast, and the gate would close. */
 		setenv("CCSHIM_CC", "none", 0);
 		setenv("CCSHIM_BASE_RTT", "20us", 0);
-		*arg++ = (char []){ "valgrind" };
-		*arg++ = (char []){ "--tool=callgrind" };
-		*arg++ = (char []){ "--toggle-collect=load_measured" };
-		*arg++ = (char []){ "--callgrind-out-file=/dev/null" };
-		*arg++ = (char []){ "--log-fd=1" };
+		*arg++ = "valgrind";
+		*arg++ = "--tool=callgrind";
+		*arg++ = "--toggle-collect=load_measured";
+		*arg++ = "--callgrind-out-file=/dev/null";
+		*arg++ = "--log-fd=1";
 	}
 	*arg++ = self;
-	*arg++ = (char []){ "run" };
+	*arg++ = "run";
 	for (unsigned i = 0; i < 4; i++)
 		*arg++ = what[i];
 	*arg = NULL;
-	execvp(args[0], args);
+	execvp(args[0], (char *const *)(const void *)args);
 	perror("overhead: cannot start a run");
 	_exit(127);
 }
