@@ -9,4 +9,4 @@ diff_executor = tests/diff/exec.c tests/diff/mutant.c tests/diff/server.c tests/
 tests_diff_test_diff_SOURCES = tests/diff/test_diff.c $(diff_executor)
 tests_diff_test_diff_LDADD = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread -ldl
 endif
-EXTRA_DIST += tests/diff/fuzz tests/diff/fuzz.c
+EXTRA_DIST += tests/diff/corpus tests/diff/fuzz tests/diff/fuzz.c

@@ -20,8 +20,10 @@ enum { HEAD = 8, STEP = 8, STEPS_A_PROGRAM = 60 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SHARE 20000
+#define CORPUS_STRIDE (nservers - 1) /* each program behind one setting */
 #else
 #define SHARE 300000
+#define CORPUS_STRIDE 1
 #endif
 
 struct program {
@@ -192,7 +194,7 @@ static void random_programs(void **state)
 	printf("# %lu steps of %lu programs, %u settings\n", done, programs, nservers - 1);
 }
 
-/* What coverage-guided runs have found worth keeping: behind each setting. */
+/* What coverage-guided runs have found worth keeping. */
 static void corpus(void **state)
 {
 	const char *src = getenv("top_srcdir");
@@ -217,7 +219,8 @@ static void corpus(void **state)
 			continue;
 		p.len = fread(p.bytes, 1, sizeof(p.bytes), f);
 		fclose(f);
-		for (unsigned i = 1; p.len >= HEAD && i < nservers; i++)
+		for (unsigned i = 1 + n % CORPUS_STRIDE; p.len >= HEAD && i < nservers;
+		     i += CORPUS_STRIDE)
 			if (differs(&servers[i], &p))
 				report(&servers[i], &p, 0);
 		n++;
