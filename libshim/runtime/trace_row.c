@@ -13,13 +13,15 @@ struct row {
 
 static void __attribute__((format(printf, 2, 3))) put(struct row *r, const char *fmt, ...)
 {
+	const size_t room = CCS_TRACE_ROW_MAX - r->at;
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(r->buf + r->at, CCS_TRACE_ROW_MAX - r->at, fmt, ap);
+	n = vsnprintf(r->buf + r->at, room, fmt, ap);
 	va_end(ap);
-	r->at += n > 0 ? (size_t)n : 0;
+	if (n > 0)
+		r->at += (size_t)n < room ? (size_t)n : room - 1;
 }
 
 /* "-": none came, where some were wanted. */
@@ -91,15 +93,11 @@ size_t ccs_trace_row(char *buf, uint32_t qp, const struct ccs_cc_ops *ops,
 	struct row r = { .buf = buf };
 
 	if (told->kind == CCS_TOLD_START)
-		put(&r, "# QP %" PRIu32 " runs %s\n", qp, ops->name);
+		put(&r, "# QP %" PRIu32 " runs %.200s\n", qp, ops->name); /* of any length */
 	put(&r, "%.17g,%s,%" PRIu32 ",", told->ack.now_us, ccs_told_words[told->kind], qp);
 	put_facts(&r, told, ops->needs);
 	put_decision(&r, told->out.rate);
 	put_decision(&r, told->out.window);
 	put(&r, "\n");
-	if (r.at < CCS_TRACE_ROW_MAX)
-		return r.at;
-	buf[0] = '#'; /* a plug-in's name without end */
-	buf[CCS_TRACE_ROW_MAX - 1] = '\n';
-	return CCS_TRACE_ROW_MAX;
+	return r.at;
 }

@@ -96,12 +96,12 @@ static void many_writers_at_once(void **state)
 	assert_true(r.rows > 0 && r.rows + r.lost == WRITERS * EACH);
 }
 
-/* The longest line there can be, and one that cannot be. */
+/* The longest line there can be, and a name of any length: nothing behind the row is written. */
 static void rows_have_a_bound(void **state)
 {
 	struct ccs_told told = { .kind = CCS_TOLD_ACK, .ack = { .nhops = CCS_CC_MAX_HOPS } };
 	struct ccs_cc_ops ops = { .name = "x" };
-	char row[CCS_TRACE_ROW_MAX], name[2000];
+	char row[4 * CCS_TRACE_ROW_MAX], name[2000];
 	size_t len;
 
 	(void)state;
@@ -113,13 +113,18 @@ static void rows_have_a_bound(void **state)
 		told.hop[i] = (struct ccs_cc_hop){ UINT64_MAX, UINT64_MAX, UINT64_MAX,
 						   1.2345678901234567e-300 };
 	len = ccs_trace_row(row, UINT32_MAX, &ops, &told);
-	assert_true(len < sizeof(row) && row[len - 1] == '\n' && row[0] == '1');
+	assert_true(len < CCS_TRACE_ROW_MAX && row[len - 1] == '\n' && row[0] == '1');
 	memset(name, 'n', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	ops.name = name;
 	told.kind = CCS_TOLD_START;
+	memset(row, 0x5a, sizeof(row));
 	len = ccs_trace_row(row, 1, &ops, &told);
-	assert_true(len == sizeof(row) && row[len - 1] == '\n' && row[0] == '#');
+	assert_true(len < CCS_TRACE_ROW_MAX && row[len - 1] == '\n' && row[0] == '#');
+	for (size_t i = CCS_TRACE_ROW_MAX; i < sizeof(row); i++)
+		assert_int_equal(row[i], 0x5a);
+	row[len] = '\0';
+	assert_non_null(strstr(row, ",start,1,"));
 }
 
 static void what_is_no_number_is_not_written(void **state)
