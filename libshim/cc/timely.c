@@ -90,10 +90,10 @@ static void derive(const struct ccs_cc_path *path, double *p)
 {
 	const bool patched = p[VARIANT] >= PATCHED;
 	const double ser = 8e6 * path->segment / path->line_rate;
-	const double t_low = path->base_rtt_us + path->noise_us + 4 * ser;
+	const double t_low = isnan(p[T_LOW]) ? path->base_rtt_us + path->noise_us + 4 * ser : p[T_LOW];
 	const double derived[NPARAMS] = {
 		[MIN_RTT] = fmax(path->base_rtt_us + 2 * ser, 8 * ser),
-		[T_LOW] = t_low,
+		[T_LOW] = isnan(p[T_HIGH]) ? t_low : fmin(t_low, p[T_HIGH]),
 		[T_HIGH] = t_low + fmax(8 * path->noise_us, 12 * ser),
 		[ADD_RATE] = path->line_rate / 1000,
 		[BETA] = patched ? 0.008 : 0.8,

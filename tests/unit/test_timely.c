@@ -604,6 +604,22 @@ static void parameters_are_derived_from_the_path(void **state)
 	assert_true(cc.out.window == 0);
 }
 
+/* A threshold that is given moves the one that is not: there is always a band between them. */
+static void a_given_threshold_moves_the_other(void **state)
+{
+	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .noise_us = 3,
+					  .segment = 16384, .flows = 1 };
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "timely:t_low=5ms", &path);
+	check_close("t_high", 0, param(&cc, "t_high"), 5000 + 12 * 8 * 16384 / 10e3);
+	start(&cc, "timely:t_high=10us", &path);
+	assert_true(param(&cc, "t_low") == 10);
+	start(&cc, "timely:t_high=10ms", &path);
+	check_close("t_low", 2, param(&cc, "t_low"), 23 + 4 * 8 * 16384 / 10e3);
+}
+
 /* What the user gave stays; what was derived follows the path; the rate does neither. */
 static void a_better_known_path_moves_only_derived_values(void **state)
 {
@@ -736,6 +752,7 @@ int main(void)
 		cmocka_unit_test(a_longer_rtt_gives_no_higher_rate),
 		cmocka_unit_test(patched_has_one_fair_fixed_point),
 		cmocka_unit_test(parameters_are_derived_from_the_path),
+		cmocka_unit_test(a_given_threshold_moves_the_other),
 		cmocka_unit_test(a_better_known_path_moves_only_derived_values),
 		cmocka_unit_test(wrong_specs_are_refused_and_change_nothing),
 		cmocka_unit_test(an_endless_spec_is_refused),
