@@ -245,7 +245,7 @@ static void drain_shadow(struct cq *cq, struct shadow *s)
 
 		if (n > 0)
 			deliver(cq, &a, n);
-		if (n < CCS_BATCH)
+		if (!want || n < want)
 			return;
 	}
 }

@@ -229,9 +229,40 @@ static void a_small_one_before_a_large_one(void **state)
 	rig_close(&r);
 }
 
+static void post_8(struct rig *r, unsigned n, unsigned int flags)
+{
+	while (n--)
+		assert_int_equal(rig_post(r, 1, IBV_WR_RDMA_WRITE, 0, 8, flags), 0);
+}
+
+/*
+ * Fewer than asked for means that the CQ is empty: an application that armed it sleeps
+ * then. Of a queue of 384 each 96th WQE is signalled, so there is a hidden one, 63 that
+ * are owed, one more hidden, and a last one that is owed.
+ */
+static void a_poll_does_not_stop_at_hidden_completions(void **state)
+{
+	struct ibv_wc many[64];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 256, .cqe = 64 });
+	assert_int_equal(fake_depth(r.a), 384);
+	fake_hold(true);
+	post_8(&r, 96, 0);
+	post_8(&r, 63, IBV_SEND_SIGNALED);
+	post_8(&r, 96, 0);
+	post_8(&r, 1, IBV_SEND_SIGNALED);
+	assert_int_equal(fake_step(256), 256);
+	assert_int_equal(ibv_poll_cq(r.scq, 64, many), 64);
+	fake_hold(false);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_poll_does_not_stop_at_hidden_completions),
 		cmocka_unit_test(a_small_one_before_a_large_one),
 		cmocka_unit_test(a_write_of_several_pieces),
 		cmocka_unit_test(a_read_into_several_pieces),
