@@ -218,9 +218,9 @@ static void deliver(struct cq *cq, struct arrivals *a, int n)
 	struct qp *last = NULL;
 
 	for (int i = 0; i < n; i++) {
-		struct qp *qp = ccs_registry_find((uint32_t)(a->wc[i].wr_id >> 32));
+		struct qp *qp = ccs_registry_find(cq, (uint32_t)(a->wc[i].wr_id >> 32));
 
-		if (!qp || qp->cq != cq)
+		if (!qp)
 			continue; /* it was destroyed */
 		if (qp != last) {
 			if (last)

@@ -190,7 +190,9 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 		return NULL;
 	}
 	if (ccs_ptrmap_put(&ccs_shim()->qps, real, qp)) {
+		pthread_mutex_lock(&cq->lock);
 		ccs_registry_remove(qp);
+		pthread_mutex_unlock(&cq->lock);
 		ccs_qp_put(qp);
 		return NULL;
 	}

@@ -144,6 +144,7 @@ void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp)
 enum { SLOT_BITS = 20, CHUNK_BITS = 10, CHUNK = 1 << CHUNK_BITS, GENERATIONS = 1 << 12 };
 
 struct entry {
+	_Atomic(const struct cq *) cq;   /* of qp: who does not hold its lock may not look at qp */
 	_Atomic(struct qp *) qp;
 	uint32_t generation;
 };
@@ -184,16 +185,23 @@ int ccs_registry_add(struct qp *qp)
 		lowest_free = slot + 1;
 		e->generation = (e->generation + 1) % GENERATIONS;
 		qp->id = e->generation << SLOT_BITS | slot;
+		atomic_store_explicit(&e->cq, qp->cq, memory_order_release);
 		atomic_store_explicit(&e->qp, qp, memory_order_release);
 	}
 	pthread_mutex_unlock(&registry_lock);
 	return e ? 0 : -1;
 }
 
-struct qp *ccs_registry_find(uint32_t id)
+/* NULL: none, or one of another CQ, which may be freed just now. */
+static struct qp *qp_at(const struct entry *e, const struct cq *cq)
 {
-	struct entry *e = entry_of(id % (1u << SLOT_BITS));
-	struct qp *qp = e ? atomic_load_explicit(&e->qp, memory_order_acquire) : NULL;
+	return e && atomic_load_explicit(&e->cq, memory_order_acquire) == cq
+		? atomic_load_explicit(&e->qp, memory_order_acquire) : NULL;
+}
+
+struct qp *ccs_registry_find(const struct cq *cq, uint32_t id)
+{
+	struct qp *qp = qp_at(entry_of(id % (1u << SLOT_BITS)), cq);
 
 	return qp && qp->id == id ? qp : NULL;
 }
@@ -202,10 +210,10 @@ struct qp *ccs_registry_next(const struct cq *cq, uint32_t *slot)
 {
 	while (*slot < 1u << SLOT_BITS) {
 		struct entry *e = entry_of(*slot);
-		struct qp *qp = e ? atomic_load_explicit(&e->qp, memory_order_acquire) : NULL;
+		struct qp *qp = qp_at(e, cq);
 
 		*slot += e ? 1 : CHUNK;
-		if (qp && qp->cq == cq)
+		if (qp)
 			return qp;
 	}
 	return NULL;
@@ -217,6 +225,7 @@ void ccs_registry_remove(struct qp *qp)
 
 	pthread_mutex_lock(&registry_lock);
 	atomic_store_explicit(&entry_of(slot)->qp, NULL, memory_order_release);
+	atomic_store_explicit(&entry_of(slot)->cq, NULL, memory_order_release);
 	if (slot < lowest_free)
 		lowest_free = slot;
 	pthread_mutex_unlock(&registry_lock);

@@ -37,10 +37,10 @@ void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp);
 
 uint64_t ccs_now_ns(void);
 
-/* Registry: gives qp->id, finds the QP of a token's id, forgets it. The caller
- * of find holds the lock of the CQ at which that QP completes. */
+/* Registry: gives qp->id, finds the QP of a token's id if it completes at that CQ,
+ * forgets it. The caller of find, next and remove holds the CQ's lock. */
 int ccs_registry_add(struct qp *qp);
-struct qp *ccs_registry_find(uint32_t id);
+struct qp *ccs_registry_find(const struct cq *cq, uint32_t id);
 /* The first QP of that CQ in a slot >= *slot, which moves behind it; NULL at the end. */
 struct qp *ccs_registry_next(const struct cq *cq, uint32_t *slot);
 void ccs_registry_remove(struct qp *qp);
