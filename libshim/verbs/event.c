@@ -28,6 +28,7 @@ int ccs_event_get(struct ibv_comp_channel *channel, struct ibv_cq **ibcq, void *
 	atomic_fetch_add(s ? &s->unacked : &cq->unacked, 1);
 	*ibcq = cq->app;
 	if (s) {
+		*cq_context = cq->app->cq_context; /* the application may have changed it */
 		pthread_mutex_lock(&cq->lock);
 		cq->woken = true;
 		cq->idle_polls = 0;

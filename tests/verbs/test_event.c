@@ -108,6 +108,26 @@ static void a_sleeper_with_deferred_wrs_is_served(void **state)
 	rig_close(&r);
 }
 
+/* It is a member that anybody may write, and what an event tells is what it is then. */
+static void a_context_that_was_changed(void **state)
+{
+	struct ibv_cq *cq;
+	struct rig r;
+	void *context;
+	int other;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true, .one_cq = true });
+	r.scq->cq_context = &other;
+	assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(ibv_get_cq_event(r.channel, &cq, &context), 0);
+	assert_ptr_equal(context, &other);
+	ibv_ack_cq_events(cq, 1);
+	rig_poll(r.scq, 1, wc);
+	rig_close(&r);
+}
+
 static void a_sleeper_on_a_slow_link(void **state)
 {
 	struct rig r;
@@ -375,6 +395,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest plain[] = {
 		cmocka_unit_test(a_sleeper_with_deferred_wrs_is_served),
+		cmocka_unit_test(a_context_that_was_changed),
 		cmocka_unit_test(a_sleeper_on_a_slow_link),
 		cmocka_unit_test(armed_before_the_qp_exists),
 		cmocka_unit_test(work_goes_on_while_the_application_is_away),
