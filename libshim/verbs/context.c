@@ -151,7 +151,7 @@ void ccs_context_detach(struct ibv_context *context)
 {
 	struct ctx *ctx = ccs_context_find(context);
 
-	if (!ctx)
+	if (!ctx || ccs_forked())
 		return;
 	ccs_ptrmap_del(&ccs_shim()->contexts, context, ctx);
 	ccs_context_put(ctx);

@@ -20,7 +20,7 @@ struct cq *ccs_cq_find(struct ibv_cq *cq)
 struct cq *ccs_cq_new(struct ibv_cq *ibcq, struct ibv_comp_channel *channel, void *cq_context,
 		      int comp_vector)
 {
-	struct ctx *ctx = ccs_context_find(ibcq->context);
+	struct ctx *ctx = ccs_forked() ? NULL : ccs_context_find(ibcq->context);
 	struct cq *cq = ctx ? ccs_calloc_apart(1, sizeof(*cq)) : NULL;
 
 	if (!cq)
@@ -100,6 +100,8 @@ int ccs_cq_destroy(struct cq *cq)
 {
 	int rc;
 
+	if (ccs_forked())
+		return ccs_real()->ibv_destroy_cq(cq->app);
 	if (!set_closing(cq, true))
 		return EBUSY; /* as the kernel would say of the QPs that it ties to the shadow */
 	rc = destroy_shadows(cq);
@@ -308,7 +310,7 @@ static int merge(struct cq *cq, int n, struct ibv_wc *wc)
 static bool passes(struct cq *cq)
 {
 	return !atomic_load_explicit(&cq->shadows, memory_order_acquire) ||
-	       atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed);
+	       ccs_forked();
 }
 
 static void note_idle(struct cq *cq, bool idle)
@@ -410,7 +412,7 @@ int ccs_cq_modify(struct cq *cq, struct ibv_modify_cq_attr *attr)
 	const int rc = cq->ctx->modify_cq(cq->app, attr);
 
 	if (rc || !(attr->attr_mask & IBV_CQ_ATTR_MODERATE) ||
-	    atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed))
+	    ccs_forked())
 		return rc;
 	pthread_mutex_lock(&cq->lock);
 	cq->moderation = *attr;

@@ -58,11 +58,6 @@ static struct cq *cq_of(struct ibv_cq_ex *ex)
 	return ccs_cq_find(ibv_cq_ex_to_cq(ex));
 }
 
-static bool forked(void)
-{
-	return atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed);
-}
-
 void ccs_cqex_enter(struct cqex *e)
 {
 	if (!e->one_thread)
@@ -141,7 +136,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	struct cqex *e = cq->ex;
 	int rc;
 
-	if (forked())
+	if (ccs_forked())
 		return e->real.start_poll(ex, attr);
 	ccs_cqex_enter(e);
 	turn(e);
@@ -158,7 +153,7 @@ static int next_poll(struct ibv_cq_ex *ex)
 	struct ibv_poll_cq_attr attr = { 0 };
 	struct cq *cq = cq_of(ex);
 
-	return forked() ? cq->ex->real.next_poll(ex) : next(cq, &attr);
+	return ccs_forked() ? cq->ex->real.next_poll(ex) : next(cq, &attr);
 }
 
 static void end_poll(struct ibv_cq_ex *ex)
@@ -166,9 +161,9 @@ static void end_poll(struct ibv_cq_ex *ex)
 	struct cq *cq = cq_of(ex);
 	struct cqex *e = cq->ex;
 
-	if (forked() || e->open)
+	if (ccs_forked() || e->open)
 		e->real.end_poll(ex);
-	if (forked())
+	if (ccs_forked())
 		return;
 	e->open = false;
 	e->ours = false;

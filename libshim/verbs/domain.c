@@ -21,7 +21,7 @@ struct domain {
 struct ibv_pd *ccs_domain_alloc(struct ctx *ctx, struct ibv_parent_domain_init_attr *attr)
 {
 	struct ibv_pd *pd = ctx->alloc_parent_domain(ctx->context, attr);
-	struct domain *d = pd && attr->td ? calloc(1, sizeof(*d)) : NULL;
+	struct domain *d = pd && attr->td && !ccs_forked() ? calloc(1, sizeof(*d)) : NULL;
 
 	if (!d)
 		return pd;
@@ -40,6 +40,8 @@ int ccs_domain_dealloc(struct ibv_pd *pd)
 	struct domain *d = ccs_domain_find(pd);
 	int rc;
 
+	if (ccs_forked())
+		return ccs_real()->ibv_dealloc_pd(pd);
 	if (d && atomic_load(&d->qps))
 		return EBUSY;
 	if (d)

@@ -21,7 +21,7 @@ int ccs_event_get(struct ibv_comp_channel *channel, struct ibv_cq **ibcq, void *
 	struct cq *cq = rc ? NULL : ccs_cq_find(*ibcq);
 	struct shadow *s;
 
-	if (!cq || atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed))
+	if (!cq || ccs_forked())
 		return rc;
 	s = shadow_of(cq, *ibcq);
 	atomic_store(&cq->armed, 0);
@@ -50,7 +50,7 @@ static unsigned int take(atomic_uint *unacked, unsigned int n)
 
 void ccs_event_ack(struct ibv_cq *ibcq, unsigned int n)
 {
-	struct cq *cq = ccs_cq_find(ibcq);
+	struct cq *cq = ccs_forked() ? NULL : ccs_cq_find(ibcq);
 	struct shadow *s = cq ? atomic_load_explicit(&cq->shadows, memory_order_acquire) : NULL;
 
 	for (; s && n; s = s->next) {
@@ -77,7 +77,7 @@ void ccs_event_map_async(struct ibv_async_event *event)
 {
 	struct cq *cq;
 
-	if (event->event_type != IBV_EVENT_CQ_ERR)
+	if (event->event_type != IBV_EVENT_CQ_ERR || ccs_forked())
 		return;
 	cq = ccs_cq_find(event->element.cq);
 	if (!cq || event->element.cq == cq->app)
@@ -90,7 +90,7 @@ void ccs_event_map_async(struct ibv_async_event *event)
 /* true if the event was acknowledged already, when it was mapped. */
 bool ccs_event_unmap_async(struct ibv_async_event *event)
 {
-	struct cq *cq = event->event_type == IBV_EVENT_CQ_ERR
+	struct cq *cq = event->event_type == IBV_EVENT_CQ_ERR && !ccs_forked()
 		? ccs_cq_find(event->element.cq) : NULL;
 
 	return cq && take(&cq->async_owed, 1);

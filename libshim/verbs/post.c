@@ -287,11 +287,6 @@ static int post_broken(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 	return left ? ENOMEM : 0;
 }
 
-static bool forked(void)
-{
-	return atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed);
-}
-
 /* The locks of whoever posts. */
 static void enter(struct qp *qp)
 {
@@ -324,7 +319,7 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	int rc;
 
-	if (forked())
+	if (ccs_forked())
 		return qp->ctx->real.post_send(qp->real, wr, bad);
 	enter(qp);
 	rc = post(qp, wr, bad);
@@ -334,7 +329,7 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 
 void ccs_post_make_room(struct qp *qp, uint32_t n)
 {
-	if (forked())
+	if (ccs_forked())
 		return;
 	pthread_mutex_lock(&qp->lock);
 	make_room(qp, n);
@@ -389,7 +384,7 @@ int ccs_post_staged(struct qp *qp, uint32_t n)
 	int rc = EINVAL; /* before RTS, of mlx5, hns, ionic and the kernel alike */
 	uint64_t now;
 
-	if (forked())
+	if (ccs_forked())
 		return post_as_is(qp, n);
 	pthread_mutex_lock(&qp->lock);
 	if (qp->state >= IBV_QPS_RTS) {
@@ -470,7 +465,7 @@ int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
 	int rc;
 
-	if (forked())
+	if (ccs_forked())
 		return qp->ctx->real.bind_mw(qp->real, mw, bind);
 	enter(qp);
 	make_room(qp, 1);

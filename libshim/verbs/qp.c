@@ -269,7 +269,9 @@ struct ibv_qp *ccs_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	const struct request rq = { ccs_context_find(pd->context), pd, attr, NULL };
 
-	return ccs_shim()->off || !rq.ctx ? ccs_real()->ibv_create_qp(pd, attr) : control(&rq);
+	if (ccs_shim()->off || ccs_forked() || !rq.ctx)
+		return ccs_real()->ibv_create_qp(pd, attr);
+	return control(&rq);
 }
 
 struct ibv_qp *ccs_qp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *ex)
@@ -281,7 +283,7 @@ struct ibv_qp *ccs_qp_create_ex(struct ibv_context *context, struct ibv_qp_init_
 		.ex = ex,
 	};
 
-	return control(&rq);
+	return ccs_forked() ? rq.ctx->create_qp_ex(context, ex) : control(&rq);
 }
 
 /* What the flow must know of the new state, after the device has taken it. */
@@ -396,6 +398,8 @@ int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	const bool writes = to_reset || ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RTS);
 	int rc;
 
+	if (ccs_forked())
+		return ccs_real()->ibv_modify_qp(qp->real, attr, mask);
 	if (writes)
 		ccs_session_lock(qp);
 	rc = to_reset ? reset(qp, attr, mask) : modify(qp, attr, mask);
@@ -408,7 +412,7 @@ int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_q
 {
 	const int rc = ccs_real()->ibv_query_qp(qp->real, attr, mask, init);
 
-	if (rc)
+	if (rc || ccs_forked())
 		return rc;
 	init->send_cq = qp->cq->app;
 	init->sq_sig_all = qp->sq_sig_all;
@@ -439,6 +443,8 @@ int ccs_qp_destroy(struct qp *qp)
 	struct cq *cq = qp->cq;
 	int rc;
 
+	if (ccs_forked())
+		return ccs_real()->ibv_destroy_qp(qp->real);
 	pthread_mutex_lock(&cq->lock);
 	ccs_cq_drain(cq);
 	pthread_mutex_unlock(&cq->lock);

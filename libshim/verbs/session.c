@@ -35,21 +35,15 @@ static struct qp *qp_of(struct ibv_qp_ex *ex)
 	return ccs_ptrmap_get(&ccs_shim()->qps, &ex->qp_base);
 }
 
-/* A child's copy of the lock may be held by a thread that it does not have. */
-static bool forked(void)
-{
-	return atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed);
-}
-
 void ccs_session_lock(const struct qp *qp)
 {
-	if (qp->session && !forked())
+	if (qp->session && !ccs_forked())
 		pthread_mutex_lock(&qp->session->lock);
 }
 
 void ccs_session_unlock(const struct qp *qp)
 {
-	if (qp->session && !forked())
+	if (qp->session && !ccs_forked())
 		pthread_mutex_unlock(&qp->session->lock);
 }
 

@@ -27,6 +27,12 @@ static inline struct ccs_shim *ccs_shim(void)
 	return shim ? shim : ccs_shim_setup();
 }
 
+/* Any lock of ours may be held by a thread that this process does not have: take none. */
+static inline bool ccs_forked(void)
+{
+	return atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed);
+}
+
 /* Whether anything is to be controlled here. Safe from a plug-in that ccs_shim() loads. */
 bool ccs_shim_on(void);
 

@@ -2,6 +2,11 @@
 /* A child of a process with controlled QPs (hazard 17): it is left alone, and so is the parent. */
 #include "rig.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,11 +74,90 @@ static void a_child_that_only_exits(void **state)
 	rig_close(&r);
 }
 
+/* A thread that posts is stopped where it reads the WR, by a page that it may not read. */
+static struct ibv_sge *unreadable;
+static atomic_int stopped, go_on;
+
+static void stop(int sig)
+{
+	(void)sig;
+	atomic_store(&stopped, 1);
+	while (!atomic_load(&go_on))
+		sched_yield();
+}
+
+static void *post_unreadable(void *arg)
+{
+	struct rig *r = arg;
+	struct ibv_sge unused;
+	struct ibv_send_wr *bad, wr = rig_wr(r, &unused, 1, IBV_WR_RDMA_WRITE, 0, 8,
+					     IBV_SEND_SIGNALED);
+
+	wr.sg_list = unreadable;
+	return ibv_post_send(r->a, &wr, &bad) ? arg : NULL;
+}
+
+static void begin_to_post(struct rig *r, pthread_t *thread)
+{
+	const struct sigaction action = { .sa_handler = stop };
+
+	unreadable = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(unreadable, MAP_FAILED);
+	rig_wr(r, unreadable, 1, IBV_WR_RDMA_WRITE, 0, 8, 0);
+	assert_int_equal(mprotect(unreadable, 4096, PROT_NONE), 0);
+	assert_int_equal(sigaction(SIGSEGV, &action, NULL), 0);
+	assert_int_equal(pthread_create(thread, NULL, post_unreadable, r), 0);
+	while (!atomic_load(&stopped))
+		sched_yield();
+}
+
+static void end_to_post(pthread_t thread)
+{
+	void *failed;
+
+	signal(SIGSEGV, SIG_DFL);
+	assert_int_equal(mprotect(unreadable, 4096, PROT_READ), 0);
+	atomic_store(&go_on, 1);
+	assert_int_equal(pthread_join(thread, &failed), 0);
+	assert_null(failed);
+	munmap(unreadable, 4096);
+}
+
+/* As destructors do at its exit, with the parent's threads in the midst of something. */
+static int child_that_cleans_up(struct rig *r)
+{
+	alarm(60);
+	if (rig_state(r->a, IBV_QPS_ERR) || rig_state(r->a, IBV_QPS_RESET))
+		return 1;
+	if (ibv_destroy_qp(r->a) || ibv_destroy_qp(r->b))
+		return 2;
+	return ibv_destroy_cq(r->scq) || ibv_destroy_cq(r->rcq) ? 3 : 0;
+}
+
+static void a_child_that_cleans_up(void **state)
+{
+	pthread_t thread;
+	struct rig r;
+	pid_t pid;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	begin_to_post(&r, &thread);
+	pid = fork();
+	if (pid == 0)
+		_exit(child_that_cleans_up(&r));
+	assert_int_equal(wait_for(pid), 0);
+	end_to_post(thread);
+	rig_poll(r.scq, 1, wc);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parent_and_child),
 		cmocka_unit_test(a_child_that_only_exits),
+		cmocka_unit_test(a_child_that_cleans_up),
 	};
 
 	(void)argc;
