@@ -142,7 +142,7 @@ void ccs_drive_advance(struct ccs_flow *f, uint64_t now_ns)
 		cc->ops->on_timer(cc, last);
 	}
 	if (cc->out.timer_us <= now_us)
-		f->origin_ns += (uint64_t)((now_us - cc->out.timer_us) * 1e3);
+		f->origin_ns += (uint64_t)((now_us - ccs_max(cc->out.timer_us, 0)) * 1e3);
 	while (fired >= TIMERS_MAX && cc->out.timer_us <= us_of(f, now_ns) &&
 	       f->origin_ns < f->told_ns) /* rounding: now is before it */
 		f->origin_ns++;

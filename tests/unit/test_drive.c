@@ -274,6 +274,23 @@ static void a_long_pause_is_no_time_for_the_algorithm(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/* A plug-in's slip: a timer that only goes back. The flow's time does not leave the clock's. */
+static void a_timer_before_all_time_is_survived(void **state)
+{
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	open_flow(&f, INFINITY, 0, -1);
+	for (uint64_t now = 1000000; now < 20000000; now += 1000000) {
+		ccs_flow_accept(&f, SEGMENT, CCS_WR_VISIBLE);
+		assert_non_null(ccs_flow_next(&f, now, &n));
+		complete(&f, n, now + 60000);
+		assert_true(diary.ack.now_us >= 0 && diary.ack.now_us <= (double)(now + 60000) / 1e3);
+	}
+	ccs_flow_destroy(&f);
+}
+
 /* Bytes of the flow, whatever was taken back or thrown away in between. */
 static void acks_carry_sequence_numbers(void **state)
 {
@@ -482,6 +499,7 @@ int main(void)
 		cmocka_unit_test(a_closed_window_waits_for_the_timer_that_may_open_it),
 		cmocka_unit_test(wait_never_stands_still),
 		cmocka_unit_test(a_long_pause_is_no_time_for_the_algorithm),
+		cmocka_unit_test(a_timer_before_all_time_is_survived),
 		cmocka_unit_test(acks_carry_sequence_numbers),
 		cmocka_unit_test(acks_carry_the_latest_telemetry),
 		cmocka_unit_test(a_retransmission_is_one_loss),
