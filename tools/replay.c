@@ -184,13 +184,22 @@ static int finish(const struct replay *r)
 	return EXIT_OK;
 }
 
+/* What an ack acknowledges that does not tell: the algorithm's segment, if it has one of its own. */
+static double default_bytes(const struct ccs_cc *cc)
+{
+	for (unsigned i = 0; i < cc->ops->nparams; i++)
+		if (strcmp(cc->ops->params[i].name, "segment") == 0)
+			return cc->param[i];
+	return cc->path.segment;
+}
+
 static int replay(struct replay *r, const char *path)
 {
 	struct replay_row row;
 	int rc;
 
 	r->file.needs = r->spec.ops->needs;
-	r->file.segment = r->path.segment;
+	r->file.segment = default_bytes(&r->cc);
 	if (replay_open(&r->file, path))
 		return EXIT_FAILED;
 	print_header(r);

@@ -121,6 +121,14 @@ same() {
 	[ "$(wc -l <<< "$output")" -eq 2 ]
 }
 
+@test "a segment that is given is what an ack without bytes acknowledges" {
+	cc=swift:base_target=25,fs_range=0,ai=1,segment=4096,init_window=40960
+	replay t_us,event,rtt_us 100,ack,20
+	[ "$(tail -n 1 <<< "$output" | cut -d, -f7)" = 10.1 ]
+	replay t_us,event,rtt_us,bytes 100,ack,20,8192
+	[ "$(tail -n 1 <<< "$output" | cut -d, -f7)" = 10.199999999999999 ]
+}
+
 @test "numbers have 17 digits" {
 	cc=fixed:rate=0.3g replay t_us,event 0.1,tick
 	printed "0,0.10000000000000001,tick,300000000,0"
