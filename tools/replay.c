@@ -184,7 +184,7 @@ static int finish(const struct replay *r)
 	return EXIT_OK;
 }
 
-/* What an ack acknowledges that does not tell: the algorithm's segment, if it has one of its own. */
+/* What an ack acknowledges that does not tell: the algorithm's own segment, if it has one. */
 static double default_bytes(const struct ccs_cc *cc)
 {
 	for (unsigned i = 0; i < cc->ops->nparams; i++)
