@@ -150,9 +150,15 @@ void ccs_context_attach(struct ibv_context *context)
 void ccs_context_detach(struct ibv_context *context)
 {
 	struct ctx *ctx = ccs_context_find(context);
+	uint32_t slot = 0;
+	struct qp *qp;
 
 	if (!ctx || ccs_forked())
 		return;
+	while ((qp = ccs_registry_grab(ctx, &slot))) { /* the application left them behind */
+		ccs_qp_abandon(qp);
+		ccs_qp_put(qp);
+	}
 	ccs_ptrmap_del(&ccs_shim()->contexts, context, ctx);
 	ccs_context_put(ctx);
 }

@@ -433,6 +433,14 @@ static void set_dead(struct qp *qp, bool dead)
 	pthread_mutex_unlock(&qp->lock);
 }
 
+void ccs_qp_abandon(struct qp *qp)
+{
+	set_dead(qp, true);
+	pthread_mutex_lock(&qp->cq->lock);
+	qp->cq->closing = true;
+	pthread_mutex_unlock(&qp->cq->lock);
+}
+
 /*
  * The real call waits until events of the QP are acknowledged, by a thread that
  * may poll first: so no lock of ours is held meanwhile. The QP stays in the

@@ -219,6 +219,25 @@ struct qp *ccs_registry_next(const struct cq *cq, uint32_t *slot)
 	return NULL;
 }
 
+struct qp *ccs_registry_grab(const struct ctx *ctx, uint32_t *slot)
+{
+	struct qp *found = NULL;
+
+	pthread_mutex_lock(&registry_lock);
+	while (!found && *slot < 1u << SLOT_BITS) {
+		struct entry *e = entry_of(*slot);
+		struct qp *qp = e ? atomic_load_explicit(&e->qp, memory_order_relaxed) : NULL;
+
+		*slot += e ? 1 : CHUNK;
+		if (qp && qp->ctx == ctx)
+			found = qp;
+	}
+	if (found)
+		atomic_fetch_add(&found->refs, 1);
+	pthread_mutex_unlock(&registry_lock);
+	return found;
+}
+
 void ccs_registry_remove(struct qp *qp)
 {
 	const uint32_t slot = qp->id % (1u << SLOT_BITS);

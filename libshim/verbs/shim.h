@@ -50,6 +50,8 @@ struct qp *ccs_registry_find(const struct cq *cq, uint32_t id);
 /* The first QP of that CQ in a slot >= *slot, which moves behind it; NULL at the end. */
 struct qp *ccs_registry_next(const struct cq *cq, uint32_t *slot);
 void ccs_registry_remove(struct qp *qp);
+/* The same for a device's QPs, without a lock, and with a reference to be put. */
+struct qp *ccs_registry_grab(const struct ctx *ctx, uint32_t *slot);
 
 /* open.c */
 struct ibv_context *ccs_open_device(struct ibv_device *device);
@@ -123,6 +125,8 @@ int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask);
 int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
 int ccs_qp_destroy(struct qp *qp);
 void ccs_qp_put(struct qp *qp);
+/* Its device is about to be closed: nothing of ours touches it any more. */
+void ccs_qp_abandon(struct qp *qp);
 
 /* post.c */
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);

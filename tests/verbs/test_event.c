@@ -108,6 +108,26 @@ static void a_sleeper_with_deferred_wrs_is_served(void **state)
 	rig_close(&r);
 }
 
+/* As programs do that are about to exit: the helper must not touch what they left behind. */
+static void a_device_closed_with_work_left(void **state)
+{
+	static struct rig r;
+	uint64_t doorbells;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex });
+	fake_hold(true);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 4 * K4,
+					  IBV_SEND_SIGNALED), 0);
+	assert_int_equal(ibv_close_device(r.ctx), 0);
+	doorbells = fake_doorbells();
+	fake_step(1);
+	usleep(20000);
+	assert_int_equal(fake_doorbells(), doorbells);
+	fake_reset();
+}
+
 /* It is a member that anybody may write, and what an event tells is what it is then. */
 static void a_context_that_was_changed(void **state)
 {
@@ -396,6 +416,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest plain[] = {
 		cmocka_unit_test(a_sleeper_with_deferred_wrs_is_served),
 		cmocka_unit_test(a_context_that_was_changed),
+		cmocka_unit_test(a_device_closed_with_work_left),
 		cmocka_unit_test(a_sleeper_on_a_slow_link),
 		cmocka_unit_test(armed_before_the_qp_exists),
 		cmocka_unit_test(work_goes_on_while_the_application_is_away),
