@@ -84,7 +84,7 @@ check_unit() { make_check gcc ''; }
 check_differential() {
   local seed status=0 pids=()
   make -C "$builds/gcc" -s tests/diff/test_diff libfakerdma.la
-  for seed in "${CCS_SEED:-$RANDOM}" $((RANDOM + 32768)); do
+  for seed in "$CCS_SEED" $((CCS_SEED + 1)); do
     CMOCKA_MESSAGE_OUTPUT=TAP CCS_SEED=$seed CCS_STEPS=500000 \
       top_builddir=$builds/gcc top_srcdir=$top \
       "$src/ci/alone" 290 "$builds/gcc/tests/diff/test_diff" random_programs \
