@@ -70,6 +70,8 @@ static void late_refusal(struct qp *qp, int rc)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
+	if (qp->dead)
+		return; /* the application is resetting or destroying it */
 	ccs_log_once(CCS_LOG_WARN, "QP %u: the device refused a deferred WR (%d); failing the QP",
 		     qp->real->qp_num, rc);
 	ccs_flow_fail(&qp->flow);

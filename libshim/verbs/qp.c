@@ -342,9 +342,25 @@ static void unhold(struct qp *qp)
 	pthread_mutex_unlock(&qp->lock);
 }
 
+/* Stop emitting, or go on. */
+static void set_dead(struct qp *qp, bool dead)
+{
+	const int err = errno; /* of the call that failed, which is the application's */
+
+	pthread_mutex_lock(&qp->lock);
+	qp->dead = dead;
+	if (dead)
+		ccs_helper_cancel(qp);
+	else
+		ccs_post_pump(qp, ccs_now_ns());
+	pthread_mutex_unlock(&qp->lock);
+	errno = err;
+}
+
 /*
- * Nothing may be emitted between the device's reset and ours: the device would
- * refuse it and the QP be failed. So the QP is locked throughout.
+ * Nothing that waits may be emitted between the device's reset and ours: the device would
+ * refuse it and the QP be failed. No lock of ours is held meanwhile: providers lock the
+ * receive CQ, which another thread may have in a session that needs ours (mlx5).
  */
 static int reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -352,15 +368,17 @@ static int reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 
 	pthread_mutex_lock(&qp->cq->lock);
 	ccs_cq_drain(qp->cq); /* what the application has coming stays its own */
-	pthread_mutex_lock(&qp->lock);
 	pthread_mutex_unlock(&qp->cq->lock);
+	set_dead(qp, true);
 	rc = ccs_real()->ibv_modify_qp(qp->real, attr, mask);
 	ccs_session_install(qp);
 	if (!rc) {
+		pthread_mutex_lock(&qp->lock);
 		learn_attr(qp, attr, mask);
 		enter_state(qp, attr);
+		pthread_mutex_unlock(&qp->lock);
 	}
-	pthread_mutex_unlock(&qp->lock);
+	set_dead(qp, false);
 	return rc;
 }
 
@@ -419,18 +437,6 @@ int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_q
 	init->cap.max_send_wr = qp->cap.max_send_wr;
 	attr->cap.max_send_wr = qp->cap.max_send_wr;
 	return 0;
-}
-
-/* Stop emitting, or go on. */
-static void set_dead(struct qp *qp, bool dead)
-{
-	pthread_mutex_lock(&qp->lock);
-	qp->dead = dead;
-	if (dead)
-		ccs_helper_cancel(qp);
-	else
-		ccs_post_pump(qp, ccs_now_ns());
-	pthread_mutex_unlock(&qp->lock);
 }
 
 void ccs_qp_abandon(struct qp *qp)

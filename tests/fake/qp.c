@@ -275,9 +275,19 @@ int fake_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 	return rc;
 }
 
+/* A reset cleans the receive CQ under the lock that sessions of it hold, as mlx5's does. */
 EXPORT int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 {
-	return fake_modify_qp(ib, attr, mask);
+	const bool cleans = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET;
+	struct fake_cq *cq = cq_of(ib->recv_cq);
+	int rc;
+
+	if (cleans)
+		pthread_mutex_lock(&cq->session);
+	rc = fake_modify_qp(ib, attr, mask);
+	if (cleans)
+		pthread_mutex_unlock(&cq->session);
+	return rc;
 }
 
 EXPORT int ibv_query_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask,

@@ -448,6 +448,48 @@ static void several_threads(void)
 	end();
 }
 
+static void *to_reset(void *arg)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+
+	(void)arg;
+	assert_int_equal(ibv_modify_qp(rig.a, &attr, IBV_QP_STATE), 0);
+	return NULL;
+}
+
+/* More than a session takes from one source at a time, so that it is open on both. */
+static void a_reset_waits_for_a_session(void)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+	unsigned spins = 0;
+	pthread_t thread;
+
+	begin((struct rig_conf){ .one_cq = true, .max_send_wr = 64, .cqe = 256 });
+	for (unsigned i = 0; i < 20; i++) {
+		assert_int_equal(rig_recv(&rig, i, 0, 64), 0);
+		assert_int_equal(rig_post(&rig, i, IBV_WR_SEND, 0, 64, 0), 0);
+	}
+	while (fake_seen_count() < 20 || fake_pending())
+		assert_true(rig_patience(&spins));
+	fake_hold(true);
+	assert_int_equal(rig_post(&rig, 100, IBV_WR_RDMA_WRITE, 0, 64, IBV_SEND_SIGNALED), 0);
+	while (!fake_pending())
+		assert_true(rig_patience(&spins));
+	alarm(60); /* what this is about is a deadlock */
+	assert_int_equal(ibv_start_poll(scq(), &attr), 0);
+	pthread_create(&thread, NULL, to_reset, NULL);
+	usleep(50000);
+	fake_step(1);
+	do {
+		see(scq());
+	} while (!ibv_next_poll(scq()));
+	ibv_end_poll(scq());
+	pthread_join(thread, NULL);
+	alarm(0);
+	fake_hold(false);
+	end();
+}
+
 static const struct {
 	const char *name;
 	void (*tell)(void);
@@ -456,6 +498,7 @@ static const struct {
 	STORY(every_field), STORY(both_sides_on_one_cq), STORY(failures_and_what_they_flush),
 	STORY(what_is_there_to_read), STORY(codes_of_the_calls), STORY(posting_in_a_session),
 	STORY(everything_at_once), STORY(single_threaded), STORY(a_number_used_again),
+	STORY(a_reset_waits_for_a_session),
 	STORY(several_threads),
 #undef STORY
 };
