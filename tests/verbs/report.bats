@@ -78,3 +78,11 @@ check_traffic() {
 	CCSHIM_REPORT=$BATS_TEST_TMPDIR/no/such/dir.json run traffic live
 	[ "$status" -eq 0 ]
 }
+
+@test "every reason to pass is in the manual page" {
+	grep -oP '^\tX\([A-Z_]+, "\K[a-z-]+' "$top_srcdir/libshim/verbs/objects.h" |
+		grep -vw "$(sed -n 's/^\.It Li //p' "$top_srcdir/docs/libccshim.7" |
+			sed 's/ , /\n/g')" > "$BATS_TEST_TMPDIR/missing" || true
+	[ ! -s "$BATS_TEST_TMPDIR/missing" ] || { cat "$BATS_TEST_TMPDIR/missing"; return 1; }
+	[ "$(grep -cP '^\tX\(' "$top_srcdir/libshim/verbs/objects.h")" -gt 10 ]
+}
