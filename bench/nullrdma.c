@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,13 @@ struct cqe {
 	uint32_t qp_num;
 };
 
-/* Filled from 0 again whenever it is empty, so a long ring costs no memory traffic. */
+/*
+ * Filled from 0 again whenever it is empty, so a long ring costs no memory traffic.
+ * Locked, as any device's: one thread may post while another polls.
+ */
 struct null_cq {
 	struct ibv_cq cq;
+	pthread_spinlock_t lock;
 	struct cqe *ring;
 	int head, tail;
 };
@@ -38,16 +43,18 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 {
 	struct null_cq *c = (struct null_cq *)(void *)qp->send_cq;
 
+	pthread_spin_lock(&c->lock);
 	for (; wr; wr = wr->next) {
 		if (!(wr->send_flags & IBV_SEND_SIGNALED))
 			continue;
-		if (c->head == c->cq.cqe) {
-			*bad = wr;
-			return ENOMEM;
-		}
+		if (c->head == c->cq.cqe)
+			break;
 		c->ring[c->head++] = (struct cqe){ wr->wr_id, qp->qp_num };
 	}
-	return 0;
+	pthread_spin_unlock(&c->lock);
+	if (wr)
+		*bad = wr;
+	return wr ? ENOMEM : 0;
 }
 
 static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
@@ -55,6 +62,7 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	struct null_cq *c = (struct null_cq *)(void *)cq;
 	int got = 0;
 
+	pthread_spin_lock(&c->lock);
 	for (; got < n && c->tail < c->head; got++) {
 		const struct cqe *e = &c->ring[c->tail++];
 
@@ -67,6 +75,7 @@ static int poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 	}
 	if (c->tail == c->head)
 		c->tail = c->head = 0;
+	pthread_spin_unlock(&c->lock);
 	return got;
 }
 
@@ -140,6 +149,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 		free(c);
 		return NULL;
 	}
+	pthread_spin_init(&c->lock, PTHREAD_PROCESS_PRIVATE);
 	c->cq.context = context;
 	c->cq.channel = channel;
 	c->cq.cq_context = cq_context;
