@@ -26,7 +26,8 @@ ccs_core_sources = \
 	libshim/runtime/trace.c libshim/runtime/trace.h \
 	libshim/runtime/trace_row.c libshim/runtime/trace_row.h \
 	libshim/runtime/plugin.c libshim/runtime/plugin.h libshim/runtime/plugin_check.c \
-	libshim/signal/hwclock.c libshim/signal/hwclock.h
+	libshim/signal/hwclock.c libshim/signal/hwclock.h \
+	libshim/signal/local.h libshim/signal/slot.h libshim/signal/wire.h
 noinst_LTLIBRARIES += libccs-core.la
 libccs_core_la_SOURCES = $(ccs_core_sources)
 libccs_core_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP)

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_SLOT_H
+#define CCS_SLOT_H
+/*
+ * The memory that a process with controlled QPs shares with the host agent: a slot a
+ * flow, and a record for each peer host. The process makes it (a memfd, sealed against
+ * shrinking and growing) and hands it to each agent that it connects to, so that it
+ * survives all of them; the agent writes signals, the flow reads them without a lock or
+ * a system call. Either side takes what the other one writes for untrusted.
+ *
+ * Times are of CLOCK_MONOTONIC, in ns, which all processes of a host share.
+ */
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "ccshim/cc.h"
+
+#define CCS_PAGE_MAGIC 0x47505343u       /* "CSPG" */
+#define CCS_PAGE_VERSION 1u
+
+enum { CCS_PAGE_SLOTS = 65536, CCS_PAGE_PATHS = 4096 };
+
+/* Of a peer host, as its agent says. */
+enum ccs_peer_flag {
+	CCS_PEER_NP = 1 << 0,            /* it watches for marked packets and sends CNPs */
+	CCS_PEER_TELEMETRY = 1 << 1,     /* it echoes telemetry */
+};
+
+/* A flow's. The agent writes the first line, the process the second one. */
+struct ccs_slot {
+	_Atomic uint64_t cnps;           /* for it so far; goes on from where it stood */
+	_Atomic uint64_t cnp_ns;         /* when the last one came */
+	_Atomic uint32_t path;           /* 1 + the index of its peer's record; 0: none yet */
+	uint8_t agent_spare[44];
+
+	_Atomic uint64_t rate;           /* bit/s in force, for signals that are a whole port's */
+	_Atomic uint32_t verdict;        /* enum ccs_verdict, of the process's signal thread */
+	uint8_t process_spare[52];
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct ccs_slot) == 128, "two lines, one for each writer");
+
+/* A peer host, and the links towards it. version is odd while it is being written. */
+struct ccs_path {
+	_Atomic uint32_t version;
+	_Atomic uint32_t flags;          /* enum ccs_peer_flag */
+	_Atomic uint64_t heard_ns;       /* its agent was last heard; 0: never */
+	uint64_t updated_ns;             /* the records below; 0: never */
+	uint32_t id;                     /* names the links; records of two ids do not compare */
+	uint16_t flows;                  /* active at the bottleneck; 0: unknown */
+	uint16_t nhops;
+	struct ccs_cc_hop hops[CCS_CC_MAX_HOPS]; /* nearest first */
+	uint8_t spare[64];
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct ccs_path) == 256, "four lines");
+
+struct ccs_page {
+	uint32_t magic, version;
+	uint32_t slots, paths;           /* CCS_PAGE_SLOTS, CCS_PAGE_PATHS */
+	uint8_t spare[48];
+	_Atomic uint64_t beat_ns;        /* of the agent: it lives */
+	uint8_t reserved[4096 - 72];
+	struct ccs_path path[CCS_PAGE_PATHS];
+	struct ccs_slot slot[CCS_PAGE_SLOTS];
+};
+
+/* An agent writes beat_ns that often; one that is late by this much is not there. */
+#define CCS_BEAT_NS 100000000ull
+#define CCS_BEAT_LATE_NS 1000000000ull
+
+/* Whether a flow's signals can be relied on. */
+enum ccs_verdict {
+	CCS_SIGNAL_WAITING,              /* no answer yet, and it is early */
+	CCS_SIGNAL_OK,
+	CCS_SIGNAL_NO_AGENT,             /* none on this host, or it died */
+	CCS_SIGNAL_REFUSED,              /* the agent does not take this flow */
+	CCS_SIGNAL_NO_PEER,              /* the peer's agent is silent */
+	CCS_SIGNAL_UNABLE,               /* it is there, and cannot give what is needed */
+};
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_WIRE_H
+#define CCS_WIRE_H
+/*
+ * What host agents say to each other, over UDP. Little-endian, whatever the hosts are:
+ *
+ *   offset  bytes
+ *     0      4    magic "CCSW"
+ *     4      1    version
+ *     5      1    type
+ *     6      2    length of header and body together
+ *     8      8    session: when the sending agent started, ns since 1970
+ *    16      8    sequence number: from 1, in each session and towards each peer
+ *    24      n    body
+ *    24+n   32    authentication of all before it, if the agents share a key
+ *
+ * A receiver takes a longer body than it knows for a newer one, and reads its part.
+ * Which hosts are meant the packet's own addresses say: those of the RoCE packets.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CCS_WIRE_PORT 4793
+#define CCS_WIRE_VERSION 1u
+
+enum { CCS_WIRE_HEADER = 24, CCS_WIRE_TAG = 32, CCS_WIRE_MAX = 1024 };
+
+enum ccs_wire_type {
+	CCS_WIRE_HELLO = 1,              /* I have flows towards you: tell me of congestion */
+	CCS_WIRE_HELLO_ACK = 2,
+	CCS_WIRE_CNP = 3,
+	CCS_WIRE_ECHO = 4,               /* telemetry */
+};
+
+struct ccs_wire_header {
+	uint8_t type;
+	uint16_t length;
+	uint64_t session, sequence;
+};
+
+struct ccs_wire_hello {
+	uint32_t lease_ms;               /* until then, unless it is renewed */
+	uint32_t wants;                  /* enum ccs_peer_flag */
+};
+
+struct ccs_wire_hello_ack {
+	uint32_t gives;                  /* enum ccs_peer_flag */
+	uint32_t spare;
+};
+
+/* Marked packets came for this QP of mine. */
+struct ccs_wire_cnp {
+	uint32_t qpn;                    /* the sender of this message's: where they went */
+	uint32_t marked;                 /* since the last CNP for it */
+};
+
+struct ccs_wire_message {
+	struct ccs_wire_header header;
+	union {
+		struct ccs_wire_hello hello;
+		struct ccs_wire_hello_ack hello_ack;
+		struct ccs_wire_cnp cnp;
+	};
+};
+
+/* Bytes written to buf (CCS_WIRE_MAX), without a tag. Sets header.length. */
+size_t ccs_wire_encode(struct ccs_wire_message *m, void *buf);
+
+enum ccs_wire_error {
+	CCS_WIRE_OK,
+	CCS_WIRE_GARBAGE,                /* not one of ours, or cut */
+	CCS_WIRE_OTHER_VERSION,
+	CCS_WIRE_OTHER_TYPE,             /* of a newer agent */
+};
+
+/* len may include a tag: what follows header.length is not looked at. */
+enum ccs_wire_error ccs_wire_decode(const void *buf, size_t len, struct ccs_wire_message *m);
+
+#endif
