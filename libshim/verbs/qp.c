@@ -357,26 +357,37 @@ static void set_dead(struct qp *qp, bool dead)
 	errno = err;
 }
 
+/* From here on nothing is emitted, and what the device has completed is owed. */
+static void quiesce(struct qp *qp)
+{
+	set_dead(qp, true);
+	pthread_mutex_lock(&qp->cq->lock);
+	ccs_cq_drain(qp->cq); /* a provider may purge what is still there (mlx5) */
+	pthread_mutex_unlock(&qp->cq->lock);
+}
+
 /*
  * Nothing that waits may be emitted between the device's reset and ours: the device would
  * refuse it and the QP be failed. No lock of ours is held meanwhile: providers lock the
- * receive CQ, which another thread may have in a session that needs ours (mlx5).
+ * receive CQ, which another thread may have in a session that needs ours (mlx5). What was
+ * completed meanwhile stays in the CQ where the provider leaves it there (rxe), so it does
+ * here.
  */
 static int reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	int rc;
 
-	pthread_mutex_lock(&qp->cq->lock);
-	ccs_cq_drain(qp->cq); /* what the application has coming stays its own */
-	pthread_mutex_unlock(&qp->cq->lock);
-	set_dead(qp, true);
+	quiesce(qp);
 	rc = ccs_real()->ibv_modify_qp(qp->real, attr, mask);
 	ccs_session_install(qp);
 	if (!rc) {
+		pthread_mutex_lock(&qp->cq->lock);
+		ccs_cq_drain(qp->cq);
 		pthread_mutex_lock(&qp->lock);
 		learn_attr(qp, attr, mask);
 		enter_state(qp, attr);
 		pthread_mutex_unlock(&qp->lock);
+		pthread_mutex_unlock(&qp->cq->lock);
 	}
 	set_dead(qp, false);
 	return rc;
@@ -450,7 +461,8 @@ void ccs_qp_abandon(struct qp *qp)
 /*
  * The real call waits until events of the QP are acknowledged, by a thread that
  * may poll first: so no lock of ours is held meanwhile. The QP stays in the
- * registry until then, since its completions may still come.
+ * registry until then, and what came meanwhile is still the application's. What
+ * waited goes with it, as a device drops what it has not begun.
  */
 int ccs_qp_destroy(struct qp *qp)
 {
@@ -459,10 +471,7 @@ int ccs_qp_destroy(struct qp *qp)
 
 	if (ccs_forked())
 		return ccs_real()->ibv_destroy_qp(qp->real);
-	pthread_mutex_lock(&cq->lock);
-	ccs_cq_drain(cq);
-	pthread_mutex_unlock(&cq->lock);
-	set_dead(qp, true);
+	quiesce(qp);
 	ccs_domain_show(qp, false);
 	rc = ccs_real()->ibv_destroy_qp(qp->real);
 	if (rc) {
@@ -472,6 +481,7 @@ int ccs_qp_destroy(struct qp *qp)
 	}
 	ccs_ptrmap_del(&ccs_shim()->qps, qp->real, qp);
 	pthread_mutex_lock(&cq->lock);
+	ccs_cq_drain(cq);
 	ccs_registry_remove(qp);
 	pthread_mutex_lock(&qp->lock);
 	ccs_report_remove(qp);

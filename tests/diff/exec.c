@@ -180,6 +180,8 @@ static void op_reset(struct end *e, const struct step *s)
 
 	if (!leave(e, s->how & 1))
 		return;
+	if (s->how & 2)
+		late(1 + s->n % 4);
 	tell("%c to RESET", 'A' + (int)e->place);
 	say(&e->calls, "reset: %d\n", to_state(e, IBV_QPS_RESET));
 	drain();
@@ -204,6 +206,8 @@ static void op_destroy(struct end *e, const struct step *s)
 	}
 	tell("%c is destroyed%s", 'A' + (int)e->place, e->stale ? ", but for a completion" : "");
 	take_events(s->how & 32);
+	if (s->how & 64)
+		late(1 + s->n % 4);
 	say(&e->calls, "destroy: %d\n", ibv_destroy_qp(e->qp));
 	drain();
 	if (s->how & 8)

@@ -328,6 +328,12 @@ void step(unsigned n)
 	fake_step(n);
 }
 
+void late(unsigned n)
+{
+	something_begins();
+	fake_late(n);
+}
+
 int to_state(struct end *e, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };

@@ -96,6 +96,8 @@ void alone(struct end *e);
 /* No WQE is carried out but by a step. */
 void hold(bool held);
 void step(unsigned n);
+/* The destruction or reset that follows comes when n more are carried out. */
+void late(unsigned n);
 
 uint64_t wr_id_of(const struct end *e, uint32_t number, bool receive);
 int poll_some(unsigned cq, int n, bool classic);

@@ -160,6 +160,19 @@ void fake_cq_forget(struct fake_cq *cq, const struct fake_qp *qp)
 			cq->ring[(cq->head + i) % cq->size].qp = NULL;
 }
 
+void fake_cq_purge(struct fake_cq *cq, const struct fake_qp *qp)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < cq->used; i++) {
+		const struct fake_cqe *cqe = &cq->ring[(cq->head + i) % cq->size];
+
+		if (cqe->qp != qp)
+			cq->ring[(cq->head + kept++) % cq->size] = *cqe;
+	}
+	cq->used = kept;
+}
+
 bool fake_cq_take(struct fake_cq *cq, struct fake_cqe *out)
 {
 	if (!cq->used)

@@ -213,13 +213,19 @@ void fake_hold(bool hold)
 	pthread_mutex_unlock(&fake_lock);
 }
 
-unsigned fake_step(unsigned n)
+unsigned fake_carry_out_now(unsigned n)
 {
 	uint64_t due;
+
+	return run(n, true, &due);
+}
+
+unsigned fake_step(unsigned n)
+{
 	unsigned done;
 
 	pthread_mutex_lock(&fake_lock);
-	done = run(n, true, &due);
+	done = fake_carry_out_now(n);
 	pthread_mutex_unlock(&fake_lock);
 	return done;
 }

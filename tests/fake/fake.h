@@ -78,6 +78,11 @@ FAKE_API void fake_fail_cqe(unsigned skip, enum ibv_wc_status status);
 FAKE_API void fake_fail_create_cq(unsigned skip, int code);
 FAKE_API void fake_fail_modify_qp(unsigned skip, int code);
 FAKE_API void fake_fail_destroy_qp(unsigned skip, int code);
+/* The next ibv_destroy_qp, or ibv_modify_qp to RESET, comes a little late: that many WQEs
+ * are carried out first, held or not. */
+FAKE_API void fake_late(unsigned wqes);
+/* The next QP destroyed takes its CQEs along, as mlx5's do. */
+FAKE_API void fake_purge(void);
 /* The next QP destroyed leaves one more CQE, of its last WQE. */
 FAKE_API void fake_stale_cqe(unsigned skip);
 /* Not once but always: a WQE that carries this key plus a status, for local or remote

@@ -84,6 +84,16 @@ void fake_fail_destroy_qp(unsigned skip, int code)
 	set(FAULT_DESTROY, skip, code);
 }
 
+void fake_late(unsigned wqes)
+{
+	set(FAULT_LATE, 0, (int)wqes);
+}
+
+void fake_purge(void)
+{
+	set(FAULT_PURGE, 0, 1);
+}
+
 void fake_stale_cqe(unsigned skip)
 {
 	set(FAULT_STALE, skip, 1);

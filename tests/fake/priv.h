@@ -181,6 +181,7 @@ void fake_raise(struct ibv_context *context, const struct ibv_async_event *event
 /* cq.c */
 void fake_cq_add(struct fake_cq *cq, const struct fake_cqe *cqe, bool solicited);
 void fake_cq_forget(struct fake_cq *cq, const struct fake_qp *qp);
+void fake_cq_purge(struct fake_cq *cq, const struct fake_qp *qp); /* and its CQEs */
 /* The oldest entry, which is gone then; fake_lock is held. */
 bool fake_cq_take(struct fake_cq *cq, struct fake_cqe *out);
 int fake_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
@@ -230,6 +231,7 @@ uint64_t fake_now_ns(void);
 void fake_due(struct fake_qp *qp, struct fake_wqe *wqe);
 void fake_put_off(struct fake_wqe *wqe, uint64_t ns);
 void fake_run(void);
+unsigned fake_carry_out_now(unsigned n); /* the oldest, due or not; how many there were */
 void fake_engine_start(void);
 
 /* remote.c, wire.c: other processes. */
@@ -277,7 +279,7 @@ int fake_dealloc_mw(struct ibv_mw *mw);
 /* fault.c */
 enum fake_fault {
 	FAULT_POST, FAULT_CQE, FAULT_NOT_READY, FAULT_STALE,
-	FAULT_CREATE_CQ, FAULT_MODIFY, FAULT_DESTROY, FAULTS
+	FAULT_CREATE_CQ, FAULT_MODIFY, FAULT_DESTROY, FAULT_LATE, FAULT_PURGE, FAULTS
 };
 int fake_fault(enum fake_fault which); /* 0, or what to fail with now */
 enum fake_bad fake_fault_bad(void);

@@ -262,6 +262,8 @@ int fake_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 	int rc = 0;
 
 	pthread_mutex_lock(&fake_lock);
+	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
+		fake_carry_out_now((unsigned)fake_fault(FAULT_LATE));
 	rc = fake_fault(FAULT_MODIFY);
 	if (!rc && (mask & IBV_QP_STATE) && !may_go(ib->state, attr->qp_state))
 		rc = EINVAL;
@@ -331,9 +333,12 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 	}
 	while (qp->async_given != ib->events_completed)
 		pthread_cond_wait(&fake_changed, &fake_lock);
+	fake_carry_out_now((unsigned)fake_fault(FAULT_LATE));
 	fake_flush(qp); /* into CQs that may well outlive it, as rxe does */
 	fake_queue_drop(&container(ib->context, struct fake_context, v.context)->async, ib);
 	leave_stale(qp);
+	if (fake_fault(FAULT_PURGE))
+		fake_cq_purge(cq_of(qp->init.send_cq), qp);
 	fake_cq_forget(cq_of(qp->init.send_cq), qp);
 	container(ib->pd, struct fake_pd, ib)->qps--;
 	cq_of(qp->init.send_cq)->qps--;
