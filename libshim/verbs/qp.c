@@ -45,7 +45,7 @@ static bool controllable(const struct request *rq, struct cq **cq, enum ccs_pass
 	struct ctx *ctx = rq->ctx;
 
 	*cq = attr->send_cq ? ccs_cq_find(attr->send_cq) : NULL;
-	if (attr->qp_type != IBV_QPT_RC)
+	if (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_XRC_SEND)
 		*reason = CCS_PASS_NOT_RC;
 	else if (!ex_understood(rq->ex))
 		*reason = CCS_PASS_CREATE_QP_EX;

@@ -234,6 +234,15 @@ static void set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t
 	set_sge_list(ex, 1, &sge);
 }
 
+static void set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
+{
+	uint64_t number;
+	struct wr_slot *slot = newest(qp_of(ex), &number);
+
+	if (slot)
+		slot->copy.qp_type.xrc.remote_srqn = remote_srqn;
+}
+
 static void set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *buf)
 {
 	struct qp *qp = qp_of(ex);
@@ -290,6 +299,7 @@ static void install(struct ibv_qp_ex *ex)
 	OURS(wr_set_inline_data_list, set_inline_data_list);
 	OURS(wr_set_sge, set_sge);
 	OURS(wr_set_sge_list, set_sge_list);
+	OURS(wr_set_xrc_srqn, set_xrc_srqn);
 	OURS(wr_start, start);
 	OURS(wr_complete, complete);
 	OURS(wr_abort, abort_session);

@@ -153,15 +153,18 @@ void fake_cq_add(struct fake_cq *cq, const struct fake_cqe *cqe, bool solicited)
 }
 
 /* A CQE outlives its QP. */
-void fake_cq_forget(struct fake_cq *cq, const struct fake_qp *qp)
+void fake_cq_forget(const struct fake_qp *qp)
 {
-	for (uint32_t i = 0; i < cq->used; i++)
+	struct fake_cq *cq = cq_of(qp->init.send_cq);
+
+	for (uint32_t i = 0; qp->init.send_cq && i < cq->used; i++)
 		if (cq->ring[(cq->head + i) % cq->size].qp == qp)
 			cq->ring[(cq->head + i) % cq->size].qp = NULL;
 }
 
-void fake_cq_purge(struct fake_cq *cq, const struct fake_qp *qp)
+void fake_cq_purge(const struct fake_qp *qp)
 {
+	struct fake_cq *cq = cq_of(qp->init.send_cq);
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < cq->used; i++) {

@@ -92,6 +92,7 @@ static void fill_tables(struct fake_context *c)
 	fake_clock_table(c);
 	fake_domain_table(c);
 	fake_srq_table(c);
+	fake_xrc_table(c);
 	c->v.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
 	c->v.context.ops.post_send = fake_post_send;
 	c->v.context.ops.post_recv = fake_post_recv;
@@ -210,7 +211,8 @@ EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
 		.max_srq_wr = MAX_WR,
 		.max_srq_sge = MAX_SGE,
 		.device_cap_flags = IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
-				    IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_MEM_MGT_EXTENSIONS,
+				    IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_MEM_MGT_EXTENSIONS |
+				    IBV_DEVICE_XRC,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = 15,
 		.phys_port_cnt = 1,

@@ -7,7 +7,7 @@ libfakerdma_la_SOURCES = tests/fake/absent.c tests/fake/ah.c tests/fake/clock.c 
 	tests/fake/fault.c tests/fake/memory.c tests/fake/open.c tests/fake/post.c \
 	tests/fake/priv.h tests/fake/qp.c tests/fake/recv.c tests/fake/remote.c tests/fake/requester.c \
 	tests/fake/responder.c tests/fake/seen.c tests/fake/window.c tests/fake/wire.c \
-	tests/fake/wire.h tests/fake/wr.c
+	tests/fake/wire.h tests/fake/wr.c tests/fake/xrc.c
 # An rpath makes libtool build a convenience library as a shared object.
 libfakerdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nonexistent \
 	-Wl,--version-script=$(top_srcdir)/tests/fake/fake.map -Wl,-z,defs

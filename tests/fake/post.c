@@ -18,11 +18,11 @@ static bool known(enum ibv_qp_type type, enum ibv_wr_opcode op)
 	case IBV_WR_SEND_WITH_INV:
 	case IBV_WR_LOCAL_INV:
 	case IBV_WR_BIND_MW:
-		return type == IBV_QPT_RC || type == IBV_QPT_UC;
+		return fake_reliable(type) || type == IBV_QPT_UC;
 	case IBV_WR_RDMA_READ:
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-		return type == IBV_QPT_RC;
+		return fake_reliable(type);
 	default:
 		return false;
 	}

@@ -88,6 +88,9 @@ struct fake_srq {
 	struct ibv_srq ib;
 	struct fake_rq rq;
 	uint32_t num, max_sge, limit;
+	struct fake_xrcd *xrcd;          /* NULL: any QP's, else by its number */
+	struct fake_cq *cq;              /* then: where its receives complete */
+	struct fake_srq *next;           /* of those */
 	unsigned qps, async_given;
 };
 
@@ -114,6 +117,7 @@ struct fake_qp {
 	bool in_flight;                  /* and it is on the wire */
 	uint8_t retries, rnr_retries;    /* of it, so far */
 	struct fake_rq own, *rq;         /* rq: own, or an SRQ's */
+	struct fake_cq *rcq;             /* NULL: init.recv_cq is not there */
 	struct fake_rqe taken;           /* of rq, for the message that is coming in */
 	bool has_taken;
 	struct fake_td *td;              /* that it was made for */
@@ -130,6 +134,12 @@ struct fake_pd {
 	struct ibv_pd ib;
 	struct fake_td *td;
 	unsigned qps;
+};
+
+struct fake_xrcd {
+	struct ibv_xrcd ib;
+	struct fake_pd pd;               /* of the QPs that receive for it */
+	unsigned srqs;
 };
 
 struct fake_mr {
@@ -158,6 +168,7 @@ struct fake_request {
 	enum ibv_qp_type type;
 	bool solicited;
 	uint32_t imm;                    /* or the key to invalidate */
+	uint32_t srqn;                   /* XRC */
 	uint32_t rkey, qkey;
 	uint64_t addr, compare_add, swap;
 	uint64_t length;                 /* of the message */
@@ -180,8 +191,8 @@ void fake_raise(struct ibv_context *context, const struct ibv_async_event *event
 
 /* cq.c */
 void fake_cq_add(struct fake_cq *cq, const struct fake_cqe *cqe, bool solicited);
-void fake_cq_forget(struct fake_cq *cq, const struct fake_qp *qp);
-void fake_cq_purge(struct fake_cq *cq, const struct fake_qp *qp); /* and its CQEs */
+void fake_cq_forget(const struct fake_qp *qp);
+void fake_cq_purge(const struct fake_qp *qp); /* and its CQEs */
 /* The oldest entry, which is gone then; fake_lock is held. */
 bool fake_cq_take(struct fake_cq *cq, struct fake_cqe *out);
 int fake_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
@@ -224,7 +235,17 @@ void fake_session_state(struct fake_qp *qp); /* the QP came into its state */
 int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int fake_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 bool fake_recv_take(struct fake_qp *qp); /* into qp->taken, false: there is none */
+struct ibv_srq *fake_srq_create(struct ibv_context *context, struct ibv_pd *pd, void *srq_context,
+				const struct ibv_srq_attr *attr);
 void fake_srq_table(struct fake_context *c);
+
+/* xrc.c */
+bool fake_reliable(enum ibv_qp_type type);
+enum ibv_qp_type fake_peer_type(enum ibv_qp_type type);
+struct ibv_srq *fake_xrc_srq_create(struct ibv_context *context, struct ibv_srq_init_attr_ex *init);
+void fake_xrc_srq_gone(struct fake_srq *srq);
+bool fake_xrc_aim(struct fake_qp *qp, uint32_t srqn); /* false: there is no such SRQ */
+void fake_xrc_table(struct fake_context *c);
 
 /* engine.c */
 uint64_t fake_now_ns(void);

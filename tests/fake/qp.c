@@ -44,7 +44,10 @@ static uint32_t pick_num(void)
 
 static bool acceptable(const struct ibv_qp_init_attr *attr)
 {
-	return attr->send_cq && attr->recv_cq && attr->cap.max_send_wr <= MAX_WR &&
+	const bool sends = attr->qp_type != IBV_QPT_XRC_RECV;
+	const bool receives = sends && attr->qp_type != IBV_QPT_XRC_SEND;
+
+	return (attr->send_cq || !sends) && (attr->recv_cq || !receives) && attr->cap.max_send_wr <= MAX_WR &&
 	       attr->cap.max_recv_wr <= MAX_WR && attr->cap.max_send_sge <= MAX_SGE &&
 	       attr->cap.max_recv_sge <= MAX_SGE && attr->cap.max_inline_data <= MAX_INLINE &&
 	       attr->cap.max_send_wr <= fake_depth_limit();
@@ -72,6 +75,19 @@ static struct fake_qp *allocate(const struct ibv_qp_init_attr *attr)
 		return qp;
 	release(qp);
 	return NULL;
+}
+
+/* It, or one less, stands in the way of what it is made of. */
+static void use_objects(struct fake_qp *qp, int by)
+{
+	container(qp->ib.pd, struct fake_pd, ib)->qps += (unsigned)by;
+	if (qp->init.send_cq)
+		cq_of(qp->init.send_cq)->qps += (unsigned)by;
+	if (qp->init.recv_cq)
+		cq_of(qp->init.recv_cq)->qps += (unsigned)by;
+	if (qp->init.srq)
+		srq_of(qp->init.srq)->qps += (unsigned)by;
+	fake_count.qps += (unsigned)by;
 }
 
 /* With fake_lock held. */
@@ -108,12 +124,8 @@ static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *
 	if (end < i + 1)
 		end = i + 1;
 	qp->td = container(pd, struct fake_pd, ib)->td;
-	container(pd, struct fake_pd, ib)->qps++;
-	cq_of(attr->send_cq)->qps++;
-	cq_of(attr->recv_cq)->qps++;
-	if (attr->srq)
-		srq_of(attr->srq)->qps++;
-	fake_count.qps++;
+	qp->rcq = attr->recv_cq ? cq_of(attr->recv_cq) : NULL;
+	use_objects(qp, 1);
 	return qp;
 }
 
@@ -144,7 +156,11 @@ struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 
 	(void)context;
-	if ((attr->comp_mask & ~known) || !(attr->comp_mask & IBV_QP_INIT_ATTR_PD)) {
+	if (attr->comp_mask == IBV_QP_INIT_ATTR_XRCD && attr->qp_type == IBV_QPT_XRC_RECV)
+		return create_locked(&container(attr->xrcd, struct fake_xrcd, ib)->pd.ib, &plain,
+				     NULL);
+	if ((attr->comp_mask & ~known) || !(attr->comp_mask & IBV_QP_INIT_ATTR_PD) ||
+	    attr->qp_type == IBV_QPT_XRC_RECV) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
@@ -247,7 +263,7 @@ static void enter(struct fake_qp *qp, enum ibv_qp_state state)
 		qp->own.tail = qp->own.head;
 		qp->has_taken = false;
 		fake_remote_forget(qp);
-		fake_cq_forget(cq_of(qp->init.send_cq), qp);
+		fake_cq_forget(qp);
 	} else if (state == IBV_QPS_ERR && old != IBV_QPS_ERR) {
 		fake_qp_to_err(qp);
 	} else if (state == IBV_QPS_SQD && old == IBV_QPS_RTS) {
@@ -280,7 +296,8 @@ int fake_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 /* A reset cleans the receive CQ under the lock that sessions of it hold, as mlx5's does. */
 EXPORT int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 {
-	const bool cleans = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET;
+	const bool cleans = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET &&
+			    ib->recv_cq;
 	struct fake_cq *cq = cq_of(ib->recv_cq);
 	int rc;
 
@@ -338,17 +355,12 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 	fake_queue_drop(&container(ib->context, struct fake_context, v.context)->async, ib);
 	leave_stale(qp);
 	if (fake_fault(FAULT_PURGE))
-		fake_cq_purge(cq_of(qp->init.send_cq), qp);
-	fake_cq_forget(cq_of(qp->init.send_cq), qp);
-	container(ib->pd, struct fake_pd, ib)->qps--;
-	cq_of(qp->init.send_cq)->qps--;
-	cq_of(qp->init.recv_cq)->qps--;
-	if (ib->srq)
-		srq_of(ib->srq)->qps--;
+		fake_cq_purge(qp);
+	fake_cq_forget(qp);
+	use_objects(qp, -1);
 	table[qp->place] = NULL;
 	while (end && !table[end - 1])
 		end--;
-	fake_count.qps--;
 	pthread_mutex_unlock(&fake_lock);
 	release(qp);
 	return 0;

@@ -85,8 +85,8 @@ bool fake_recv_take(struct fake_qp *qp)
 	return true;
 }
 
-static struct ibv_srq *create(struct ibv_context *context, struct ibv_pd *pd, void *srq_context,
-			      const struct ibv_srq_attr *attr)
+struct ibv_srq *fake_srq_create(struct ibv_context *context, struct ibv_pd *pd, void *srq_context,
+				const struct ibv_srq_attr *attr)
 {
 	static uint32_t numbers;
 	struct fake_srq *srq;
@@ -116,7 +116,7 @@ static struct ibv_srq *create(struct ibv_context *context, struct ibv_pd *pd, vo
 
 EXPORT struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
 {
-	return create(pd->context, pd, init->srq_context, &init->attr);
+	return fake_srq_create(pd->context, pd, init->srq_context, &init->attr);
 }
 
 static struct ibv_srq *create_srq_ex(struct ibv_context *context,
@@ -124,12 +124,14 @@ static struct ibv_srq *create_srq_ex(struct ibv_context *context,
 {
 	const uint32_t known = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE;
 
+	if ((init->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) && init->srq_type == IBV_SRQT_XRC)
+		return fake_xrc_srq_create(context, init);
 	if ((init->comp_mask & ~known) || !(init->comp_mask & IBV_SRQ_INIT_ATTR_PD) ||
 	    ((init->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) && init->srq_type != IBV_SRQT_BASIC)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	return create(context, init->pd, init->srq_context, &init->attr);
+	return fake_srq_create(context, init->pd, init->srq_context, &init->attr);
 }
 
 EXPORT int ibv_modify_srq(struct ibv_srq *ib, struct ibv_srq_attr *attr, int mask)
@@ -175,6 +177,8 @@ EXPORT int ibv_destroy_srq(struct ibv_srq *ib)
 	}
 	while (srq->async_given != ib->events_completed)
 		pthread_cond_wait(&fake_changed, &fake_lock);
+	if (srq->xrcd)
+		fake_xrc_srq_gone(srq);
 	pthread_mutex_unlock(&fake_lock);
 	free(srq->rq.ring);
 	free(srq);

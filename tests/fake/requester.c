@@ -102,6 +102,8 @@ static struct fake_request request(const struct fake_qp *qp, const struct fake_w
 		.piece = left < PIECE ? (uint32_t)left : PIECE,
 	};
 
+	if (req.type == IBV_QPT_XRC_SEND)
+		req.srqn = wr->qp_type.xrc.remote_srqn;
 	if (req.type == IBV_QPT_UD) {
 		req.dst_qp = wr->wr.ud.remote_qpn;
 		req.qkey = wr->wr.ud.remote_qkey;
@@ -186,8 +188,8 @@ static void finish(struct fake_qp *qp, struct fake_wqe *wqe, int answer)
 	if (answer == ANSWER_NO_PEER || answer == ANSWER_DEAD)
 		answer = IBV_WC_RETRY_EXC_ERR;
 	/* nobody tells the sender on an unreliable QP what became of it */
-	if (qp->ib.qp_type != IBV_QPT_RC && (answer == IBV_WC_RETRY_EXC_ERR ||
-					     answer == ANSWER_NOT_READY))
+	if (!fake_reliable(qp->ib.qp_type) &&
+	    (answer == IBV_WC_RETRY_EXC_ERR || answer == ANSWER_NOT_READY))
 		answer = IBV_WC_SUCCESS;
 	fake_complete_send(qp, wqe, (enum ibv_wc_status)answer);
 	if (answer)
@@ -216,10 +218,10 @@ void fake_answered(struct fake_qp *qp, int answer, unsigned char *data)
 	struct fake_wqe *wqe = &qp->sq[qp->sq_next % qp->init.cap.max_send_wr];
 	const struct fake_request req = request(qp, wqe, qp->offset);
 
-	if (qp->ib.qp_type == IBV_QPT_RC &&
+	if (fake_reliable(qp->ib.qp_type) &&
 	    (answer == ANSWER_NOT_READY || answer == ANSWER_NO_PEER) && put_off(qp, wqe, answer))
 		return;
-	if (answer == ANSWER_NOT_READY && qp->ib.qp_type == IBV_QPT_RC)
+	if (answer == ANSWER_NOT_READY && fake_reliable(qp->ib.qp_type))
 		answer = IBV_WC_RNR_RETRY_EXC_ERR;
 	if (!answer) {
 		move_piece(wqe, &req, data, false);
@@ -264,7 +266,7 @@ bool fake_carry_out(struct fake_qp *qp, struct fake_wqe *wqe)
 		answer = perform(qp, wqe);
 	if (answer == ANSWER_NO_ROOM)
 		fake_put_off(wqe, NO_ROOM_NS);
-	else if (answer == ANSWER_NOT_READY && qp->ib.qp_type == IBV_QPT_RC)
+	else if (answer == ANSWER_NOT_READY && fake_reliable(qp->ib.qp_type))
 		return false; /* retried for ever */
 	else if (answer != ANSWER_LATER)
 		finish(qp, wqe, answer);

@@ -4,8 +4,6 @@
 
 #include "priv.h"
 
-#define cq_of(ib_) container(ib_, struct fake_cq, ib)
-
 bool fake_consumes_receive(enum ibv_wr_opcode op)
 {
 	return op == IBV_WR_SEND || op == IBV_WR_SEND_WITH_IMM || op == IBV_WR_SEND_WITH_INV ||
@@ -65,7 +63,7 @@ static void complete_recv(struct fake_qp *qp, const struct fake_request *req, ui
 		cqe.wc.src_qp = req->src_qp;
 		cqe.wc.wc_flags |= IBV_WC_GRH;
 	}
-	fake_cq_add(cq_of(qp->init.recv_cq), &cqe, ok && req->solicited);
+	fake_cq_add(qp->rcq, &cqe, ok && req->solicited);
 }
 
 /* What an SRQ holds stays there. */
@@ -162,13 +160,16 @@ int fake_respond(const struct fake_request *req, unsigned char *data)
 {
 	struct fake_qp *qp = fake_qp_by_num(req->dst_qp);
 
-	if (!qp || qp->ib.qp_type != req->type || qp->ib.state < IBV_QPS_RTR ||
+	if (!qp || qp->ib.qp_type != fake_peer_type(req->type) || qp->ib.state < IBV_QPS_RTR ||
 	    qp->ib.state == IBV_QPS_ERR)
 		return ANSWER_NO_PEER;
 	if (req->type == IBV_QPT_UD) {
 		datagram(qp, req, data);
 		return IBV_WC_SUCCESS;
 	}
+	if (req->type == IBV_QPT_XRC_SEND && fake_consumes_receive(req->opcode) &&
+	    !fake_xrc_aim(qp, req->srqn))
+		return IBV_WC_REM_INV_REQ_ERR;
 	if (fake_consumes_receive(req->opcode) &&
 	    (fake_fault(FAULT_NOT_READY) || !fake_recv_take(qp)))
 		return ANSWER_NOT_READY;

@@ -142,6 +142,14 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t qpn
 	wqe->wr.wr.ud.remote_qkey = qkey;
 }
 
+static void wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
+{
+	struct fake_wqe *wqe = last(ex);
+
+	if (wqe)
+		wqe->wr.qp_type.xrc.remote_srqn = remote_srqn;
+}
+
 static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *list)
 {
 	struct fake_wqe *wqe = last(ex);
@@ -253,6 +261,7 @@ static uint64_t known(enum ibv_qp_type type)
 
 	switch (type) {
 	case IBV_QPT_RC:
+	case IBV_QPT_XRC_SEND:
 		return datagram | write | local | IBV_QP_EX_WITH_RDMA_READ |
 		       IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 	case IBV_QPT_UC:
@@ -308,6 +317,8 @@ int fake_session_open(struct fake_qp *qp, uint64_t send_ops)
 	install(&qp->ex, ops);
 	if (qp->ib.qp_type == IBV_QPT_UD)
 		qp->ex.wr_set_ud_addr = wr_set_ud_addr;
+	if (qp->ib.qp_type == IBV_QPT_XRC_SEND)
+		qp->ex.wr_set_xrc_srqn = wr_set_xrc_srqn;
 	if (!fake_rewrites_wr_complete())
 		qp->ex.wr_complete = complete;
 	return 0;

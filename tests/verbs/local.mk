@@ -7,7 +7,7 @@ verbs_programs = tests/verbs/test_alloc tests/verbs/test_cq_ex tests/verbs/test_
 	tests/verbs/test_fork tests/verbs/test_no_thread tests/verbs/test_life tests/verbs/test_modes \
 	tests/verbs/test_post tests/verbs/test_split tests/verbs/test_split_imm \
 	tests/verbs/test_qp_ex tests/verbs/test_threads tests/verbs/test_timestamp \
-	tests/verbs/test_wr
+	tests/verbs/test_wr tests/verbs/test_xrc
 check_PROGRAMS += $(verbs_programs) tests/verbs/traffic tests/verbs/tracing
 TESTS += $(verbs_programs)
 if HAVE_BATS
@@ -46,6 +46,8 @@ tests_verbs_test_timestamp_SOURCES = tests/verbs/test_timestamp.c $(rig)
 tests_verbs_test_timestamp_LDADD = $(verbs_ldadd)
 tests_verbs_test_wr_SOURCES = tests/verbs/test_wr.c $(rig)
 tests_verbs_test_wr_LDADD = $(verbs_ldadd)
+tests_verbs_test_xrc_SOURCES = tests/verbs/test_xrc.c $(rig)
+tests_verbs_test_xrc_LDADD = $(verbs_ldadd)
 tests_verbs_tracing_SOURCES = tests/verbs/tracing.c $(rig)
 tests_verbs_tracing_LDADD = $(verbs_ldadd)
 tests_verbs_traffic_SOURCES = tests/verbs/traffic.c $(rig)

@@ -132,6 +132,13 @@ n=104 # more than one of perftest's rounds of 100
 	grep -q 'ibv_wr\* API  *: ON' client.out
 }
 
+@test "ib_send_bw over XRC, by either way to post" {
+	in_every_mode ib_send_bw -c XRC -s 65536 -n $n
+	controlled $n 65536
+	FAKERDMA_VENDOR=0x2c9:4119 in_every_mode ib_send_bw -c XRC -s 4096 -n $n -q 2
+	grep -q 'ibv_wr\* API  *: ON' client.out
+}
+
 @test "ib_send_bw of datagrams" {
 	in_every_mode ib_send_bw -c UD -s 1024 -n $n
 }
