@@ -6,6 +6,7 @@ ccs_core_sources = \
 	libshim/base/apart.h libshim/base/elf.c libshim/base/elf.h \
 	libshim/base/hist.c libshim/base/hist.h \
 	libshim/base/json.c libshim/base/json.h \
+	libshim/base/lock.c libshim/base/lock.h \
 	libshim/base/nearest.c libshim/base/nearest.h \
 	libshim/base/needed.c libshim/base/needed.h \
 	libshim/base/number.c libshim/base/number.h \

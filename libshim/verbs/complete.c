@@ -85,10 +85,10 @@ void ccs_complete_broken(struct cq *cq)
 		return;
 	atomic_store(&cq->broken, false);
 	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
-		pthread_mutex_lock(&qp->lock);
+		ccs_lock(&qp->lock);
 		if (qp->broken && complete_refused(cq, qp))
 			more = true;
-		pthread_mutex_unlock(&qp->lock);
+		ccs_unlock(&qp->lock);
 	}
 	if (more)
 		atomic_store(&cq->broken, true);

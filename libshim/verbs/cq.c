@@ -33,7 +33,6 @@ struct cq *ccs_cq_new(struct ibv_cq *ibcq, struct ibv_comp_channel *channel, voi
 	cq->comp_vector = comp_vector;
 	cq->clock = ctx->clock;
 	atomic_store(&cq->refs, 1);
-	pthread_mutex_init(&cq->lock, NULL);
 	return cq;
 }
 
@@ -56,7 +55,6 @@ void ccs_cq_put(struct cq *cq)
 		free(s);
 	}
 	ccs_context_put(cq->ctx);
-	pthread_mutex_destroy(&cq->lock);
 	ccs_cqex_free(cq->ex);
 	free(cq->ready);
 	free(cq->ready_more);
@@ -89,10 +87,10 @@ static bool set_closing(struct cq *cq, bool closing)
 {
 	bool busy;
 
-	pthread_mutex_lock(&cq->lock);
+	ccs_lock(&cq->lock);
 	busy = cq->qps;
 	cq->closing = closing && !busy;
-	pthread_mutex_unlock(&cq->lock);
+	ccs_unlock(&cq->lock);
 	return !busy;
 }
 
@@ -161,7 +159,7 @@ struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries)
 {
 	struct shadow *s;
 
-	pthread_mutex_lock(&cq->lock);
+	ccs_lock(&cq->lock);
 	for (s = atomic_load(&cq->shadows); s; s = s->next)
 		if (s->size - s->used >= entries)
 			break;
@@ -173,16 +171,16 @@ struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries)
 		s->used += entries;
 		cq->qps++;
 	}
-	pthread_mutex_unlock(&cq->lock);
+	ccs_unlock(&cq->lock);
 	return s;
 }
 
 void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries)
 {
-	pthread_mutex_lock(&cq->lock);
+	ccs_lock(&cq->lock);
 	s->used -= entries;
 	cq->qps--;
-	pthread_mutex_unlock(&cq->lock);
+	ccs_unlock(&cq->lock);
 }
 
 uint32_t ccs_cq_room(const struct cq *cq)
@@ -211,7 +209,7 @@ static int ready_pop(struct cq *cq, int n, struct ibv_wc *wc)
 static void leave(struct qp *qp, uint64_t now_ns)
 {
 	ccs_post_pump(qp, now_ns);
-	pthread_mutex_unlock(&qp->lock);
+	ccs_unlock(&qp->lock);
 }
 
 /* A run of completions of one QP takes its lock and opens its gate once. */
@@ -227,7 +225,7 @@ static void deliver(struct cq *cq, struct arrivals *a, int n)
 		if (qp != last) {
 			if (last)
 				leave(last, cq->polled_ns);
-			pthread_mutex_lock(&qp->lock);
+			ccs_lock(&qp->lock);
 			last = qp;
 		}
 		ccs_complete(qp, a, i);
@@ -327,7 +325,7 @@ bool ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, uint64_
 
 	if (passes(cq))
 		return false;
-	pthread_mutex_lock(&cq->lock);
+	ccs_lock(&cq->lock);
 	if (!ready_count(cq))
 		ccs_cq_drain(cq);
 	got = ready_count(cq);
@@ -338,7 +336,7 @@ bool ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, uint64_
 	}
 	note_idle(cq, !got);
 	*looked_ns = cq->looked_ns;
-	pthread_mutex_unlock(&cq->lock);
+	ccs_unlock(&cq->lock);
 	return got;
 }
 
@@ -346,11 +344,11 @@ static int poll_locked(struct cq *cq, int n, struct ibv_wc *wc, uint64_t *now)
 {
 	int got;
 
-	pthread_mutex_lock(&cq->lock);
+	ccs_lock(&cq->lock);
 	got = merge(cq, n, wc);
 	note_idle(cq, !got);
 	*now = cq->looked_ns;
-	pthread_mutex_unlock(&cq->lock);
+	ccs_unlock(&cq->lock);
 	return got;
 }
 
@@ -391,18 +389,18 @@ int ccs_cq_resize(struct cq *cq, int cqe)
 	int rc;
 
 	if (!passes(cq)) {
-		pthread_mutex_lock(&cq->lock);
+		ccs_lock(&cq->lock);
 		ccs_cq_drain(cq);
 		small = cqe > 0 && (uint32_t)cqe < ready_count(cq);
-		pthread_mutex_unlock(&cq->lock);
+		ccs_unlock(&cq->lock);
 	}
 	if (small)
 		return EINVAL;
 	rc = ccs_real()->ibv_resize_cq(cq->app, cqe);
 	if (!rc && !passes(cq)) {
-		pthread_mutex_lock(&cq->lock);
+		ccs_lock(&cq->lock);
 		make_ready_ring(cq); /* or they wait in the shadows */
-		pthread_mutex_unlock(&cq->lock);
+		ccs_unlock(&cq->lock);
 	}
 	return rc;
 }
@@ -414,12 +412,12 @@ int ccs_cq_modify(struct cq *cq, struct ibv_modify_cq_attr *attr)
 	if (rc || !(attr->attr_mask & IBV_CQ_ATTR_MODERATE) ||
 	    ccs_forked())
 		return rc;
-	pthread_mutex_lock(&cq->lock);
+	ccs_lock(&cq->lock);
 	cq->moderation = *attr;
 	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next)
 		ccs_shadow_moderate(cq, s->cq);
 	if (atomic_load(&cq->shadows))
 		ccs_shadow_moderate(cq, cq->app);
-	pthread_mutex_unlock(&cq->lock);
+	ccs_unlock(&cq->lock);
 	return 0;
 }

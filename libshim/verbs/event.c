@@ -29,10 +29,10 @@ int ccs_event_get(struct ibv_comp_channel *channel, struct ibv_cq **ibcq, void *
 	*ibcq = cq->app;
 	if (s) {
 		*cq_context = cq->app->cq_context; /* the application may have changed it */
-		pthread_mutex_lock(&cq->lock);
+		ccs_lock(&cq->lock);
 		cq->woken = true;
 		cq->idle_polls = 0;
-		pthread_mutex_unlock(&cq->lock);
+		ccs_unlock(&cq->lock);
 	}
 	return rc;
 }

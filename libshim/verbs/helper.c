@@ -33,18 +33,18 @@ static struct {
 /* Drive one QP. Whoever holds its CQ drives it already. */
 static void progress(struct qp *qp)
 {
-	if (pthread_mutex_trylock(&qp->cq->lock) == 0) {
+	if (ccs_trylock(&qp->cq->lock)) {
 		ccs_cq_drain(qp->cq);
-		pthread_mutex_lock(&qp->lock);
+		ccs_lock(&qp->lock);
 		ccs_post_pump(qp, ccs_now_ns());
-		pthread_mutex_unlock(&qp->lock);
-		pthread_mutex_unlock(&qp->cq->lock);
+		ccs_unlock(&qp->lock);
+		ccs_unlock(&qp->cq->lock);
 	} else {
-		pthread_mutex_lock(&qp->lock);
+		ccs_lock(&qp->lock);
 		ccs_post_pump(qp, ccs_now_ns());
 		if (!qp->dead && ccs_flow_waiting(&qp->flow))
 			ccs_helper_set(qp, ccs_now_ns() + BUSY_RETRY_NS);
-		pthread_mutex_unlock(&qp->lock);
+		ccs_unlock(&qp->lock);
 	}
 }
 

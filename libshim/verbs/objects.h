@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/lock.h"
 #include "flow/flow.h"
 #include "flow/pacer.h"
 #include "signal/hwclock.h"
@@ -98,7 +99,7 @@ struct cq {
 	atomic_uint unacked;             /* of the application's own CQ */
 	atomic_uint async_owed;          /* errors told of a shadow, acknowledged to it already */
 	_Atomic(struct shadow *) shadows;
-	pthread_mutex_t lock;            /* of all that follows */
+	struct ccs_lock lock;            /* of all that follows */
 	bool closing;                    /* shadows are being destroyed */
 	unsigned qps;
 	struct ibv_modify_cq_attr moderation; /* attr_mask 0: none */
@@ -130,7 +131,7 @@ struct qp {
 	atomic_int refs;
 	uint32_t id;                     /* registry slot and generation, for tokens */
 	struct ccs_timer timer;          /* of the pacer */
-	pthread_mutex_t lock;            /* of all that follows */
+	struct ccs_lock lock;            /* of all that follows */
 	bool dead, scheduled;            /* scheduled: timer may be set */
 	bool sq_sig_all;
 	bool broken;                     /* the device refused a WR that had waited */

@@ -174,11 +174,11 @@ static void make_room(struct qp *qp, uint64_t n)
 
 	if (f->wr_head - f->wr_tail + n <= f->wr_limit)
 		return;
-	pthread_mutex_unlock(&qp->lock);
-	pthread_mutex_lock(&qp->cq->lock);
+	ccs_unlock(&qp->lock);
+	ccs_lock(&qp->cq->lock);
 	ccs_cq_drain(qp->cq);
-	pthread_mutex_unlock(&qp->cq->lock);
-	pthread_mutex_lock(&qp->lock);
+	ccs_unlock(&qp->cq->lock);
+	ccs_lock(&qp->lock);
 }
 
 /* Accept as many of the list as there is room for; the first left out. */
@@ -293,13 +293,13 @@ static int post_broken(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 static void enter(struct qp *qp)
 {
 	ccs_session_lock(qp);
-	pthread_mutex_lock(&qp->lock);
+	ccs_lock(&qp->lock);
 }
 
 static void leave(struct qp *qp)
 {
 	ccs_session_room(qp);
-	pthread_mutex_unlock(&qp->lock);
+	ccs_unlock(&qp->lock);
 	ccs_session_unlock(qp);
 }
 
@@ -333,10 +333,10 @@ void ccs_post_make_room(struct qp *qp, uint32_t n)
 {
 	if (ccs_forked())
 		return;
-	pthread_mutex_lock(&qp->lock);
+	ccs_lock(&qp->lock);
 	make_room(qp, n);
 	ccs_session_room(qp);
-	pthread_mutex_unlock(&qp->lock);
+	ccs_unlock(&qp->lock);
 }
 
 /* In a child: as the staged WRs are, to the device. */
@@ -388,14 +388,14 @@ int ccs_post_staged(struct qp *qp, uint32_t n)
 
 	if (ccs_forked())
 		return post_as_is(qp, n);
-	pthread_mutex_lock(&qp->lock);
+	ccs_lock(&qp->lock);
 	if (qp->state >= IBV_QPS_RTS) {
 		now = ccs_now_ns();
 		rc = post_staged(qp, n, now);
 		schedule(qp, now);
 	}
 	ccs_session_room(qp);
-	pthread_mutex_unlock(&qp->lock);
+	ccs_unlock(&qp->lock);
 	return rc;
 }
 

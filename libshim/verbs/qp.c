@@ -123,7 +123,6 @@ void ccs_qp_put(struct qp *qp)
 		ccs_cq_put(qp->cq);
 	ccs_flow_destroy(&qp->flow);
 	ccs_session_close(qp);
-	pthread_mutex_destroy(&qp->lock);
 	free(qp->slot);
 	free(qp->slot_sge);
 	free(qp->slot_inline);
@@ -167,7 +166,6 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 
 	if (!qp)
 		return NULL;
-	pthread_mutex_init(&qp->lock, NULL);
 	atomic_store(&qp->refs, 1);
 	qp->real = real;
 	qp->qp_num = real->qp_num;
@@ -190,9 +188,9 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 		return NULL;
 	}
 	if (ccs_ptrmap_put(&ccs_shim()->qps, real, qp)) {
-		pthread_mutex_lock(&cq->lock);
+		ccs_lock(&cq->lock);
 		ccs_registry_remove(qp);
-		pthread_mutex_unlock(&cq->lock);
+		ccs_unlock(&cq->lock);
 		ccs_qp_put(qp);
 		return NULL;
 	}
@@ -326,20 +324,20 @@ static bool hold(struct qp *qp)
 {
 	bool was_running;
 
-	pthread_mutex_lock(&qp->lock);
+	ccs_lock(&qp->lock);
 	was_running = qp->flow.state == CCS_FLOW_RUN;
 	if (was_running)
 		qp->flow.state = CCS_FLOW_HOLD;
-	pthread_mutex_unlock(&qp->lock);
+	ccs_unlock(&qp->lock);
 	return was_running;
 }
 
 static void unhold(struct qp *qp)
 {
-	pthread_mutex_lock(&qp->lock);
+	ccs_lock(&qp->lock);
 	if (qp->flow.state == CCS_FLOW_HOLD)
 		qp->flow.state = CCS_FLOW_RUN;
-	pthread_mutex_unlock(&qp->lock);
+	ccs_unlock(&qp->lock);
 }
 
 /* Stop emitting, or go on. */
@@ -347,13 +345,13 @@ static void set_dead(struct qp *qp, bool dead)
 {
 	const int err = errno; /* of the call that failed, which is the application's */
 
-	pthread_mutex_lock(&qp->lock);
+	ccs_lock(&qp->lock);
 	qp->dead = dead;
 	if (dead)
 		ccs_helper_cancel(qp);
 	else
 		ccs_post_pump(qp, ccs_now_ns());
-	pthread_mutex_unlock(&qp->lock);
+	ccs_unlock(&qp->lock);
 	errno = err;
 }
 
@@ -361,9 +359,9 @@ static void set_dead(struct qp *qp, bool dead)
 static void quiesce(struct qp *qp)
 {
 	set_dead(qp, true);
-	pthread_mutex_lock(&qp->cq->lock);
+	ccs_lock(&qp->cq->lock);
 	ccs_cq_drain(qp->cq); /* a provider may purge what is still there (mlx5) */
-	pthread_mutex_unlock(&qp->cq->lock);
+	ccs_unlock(&qp->cq->lock);
 }
 
 /*
@@ -381,13 +379,13 @@ static int reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	rc = ccs_real()->ibv_modify_qp(qp->real, attr, mask);
 	ccs_session_install(qp);
 	if (!rc) {
-		pthread_mutex_lock(&qp->cq->lock);
+		ccs_lock(&qp->cq->lock);
 		ccs_cq_drain(qp->cq);
-		pthread_mutex_lock(&qp->lock);
+		ccs_lock(&qp->lock);
 		learn_attr(qp, attr, mask);
 		enter_state(qp, attr);
-		pthread_mutex_unlock(&qp->lock);
-		pthread_mutex_unlock(&qp->cq->lock);
+		ccs_unlock(&qp->lock);
+		ccs_unlock(&qp->cq->lock);
 	}
 	set_dead(qp, false);
 	return rc;
@@ -408,12 +406,12 @@ static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		errno = err;
 		return rc;
 	}
-	pthread_mutex_lock(&qp->lock);
+	ccs_lock(&qp->lock);
 	learn_attr(qp, attr, mask);
 	if (mask & IBV_QP_STATE)
 		enter_state(qp, attr);
 	ccs_post_pump(qp, ccs_now_ns());
-	pthread_mutex_unlock(&qp->lock);
+	ccs_unlock(&qp->lock);
 	return 0;
 }
 
@@ -453,9 +451,9 @@ int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_q
 void ccs_qp_abandon(struct qp *qp)
 {
 	set_dead(qp, true);
-	pthread_mutex_lock(&qp->cq->lock);
+	ccs_lock(&qp->cq->lock);
 	qp->cq->closing = true;
-	pthread_mutex_unlock(&qp->cq->lock);
+	ccs_unlock(&qp->cq->lock);
 }
 
 /*
@@ -480,13 +478,13 @@ int ccs_qp_destroy(struct qp *qp)
 		return rc;
 	}
 	ccs_ptrmap_del(&ccs_shim()->qps, qp->real, qp);
-	pthread_mutex_lock(&cq->lock);
+	ccs_lock(&cq->lock);
 	ccs_cq_drain(cq);
 	ccs_registry_remove(qp);
-	pthread_mutex_lock(&qp->lock);
+	ccs_lock(&qp->lock);
 	ccs_report_remove(qp);
-	pthread_mutex_unlock(&qp->lock);
-	pthread_mutex_unlock(&cq->lock);
+	ccs_unlock(&qp->lock);
+	ccs_unlock(&cq->lock);
 	ccs_cq_release(cq, qp->shadow, device_depth(qp->ctx, qp->cap.max_send_wr));
 	ccs_domain_leave(qp);
 	ccs_qp_put(qp);

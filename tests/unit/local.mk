@@ -5,8 +5,8 @@ LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/unit/run-tap.sh
 EXTRA_DIST += tests/unit/run-tap.sh
 if HAVE_CMOCKA
 unit_ldadd = libccs-core.la $(CMOCKA_LIBS)
-unit_programs = tests/unit/test_elf tests/unit/test_hist tests/unit/test_json tests/unit/test_log \
-	tests/unit/test_options tests/unit/test_units
+unit_programs = tests/unit/test_elf tests/unit/test_hist tests/unit/test_json tests/unit/test_lock \
+	tests/unit/test_log tests/unit/test_options tests/unit/test_units
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 noinst_HEADERS += tests/unit/algorithm.h tests/unit/seed.h
@@ -14,6 +14,7 @@ noinst_HEADERS += tests/unit/algorithm.h tests/unit/seed.h
 tests_unit_test_elf_LDADD = $(unit_ldadd)
 tests_unit_test_hist_LDADD = $(unit_ldadd)
 tests_unit_test_json_LDADD = $(unit_ldadd)
+tests_unit_test_lock_LDADD = $(unit_ldadd)
 tests_unit_test_log_LDADD = $(unit_ldadd)
 tests_unit_test_options_LDADD = $(unit_ldadd)
 tests_unit_test_units_LDADD = $(unit_ldadd)

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The lock of posts and polls: one at a time, and whoever sleeps for it gets it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "base/lock.h"
+
+enum { THREADS = 8, TURNS = 20000 };
+
+static struct ccs_lock lock;
+static unsigned long turns; /* plain: only the lock keeps it whole */
+
+static void one_at_a_time(void **state)
+{
+	struct ccs_lock l = { 0 };
+
+	(void)state;
+	assert_true(ccs_trylock(&l));
+	assert_false(ccs_trylock(&l));
+	ccs_unlock(&l);
+	ccs_lock(&l);
+	assert_false(ccs_trylock(&l));
+	ccs_unlock(&l);
+	assert_true(ccs_trylock(&l));
+}
+
+static void *take_turns(void *arg)
+{
+	for (unsigned i = 0; i < *(const unsigned *)arg; i++) {
+		ccs_lock(&lock);
+		turns++;
+		if (i % 64 == 0)
+			sched_yield(); /* who comes now finds it held, for long */
+		ccs_unlock(&lock);
+	}
+	return NULL;
+}
+
+static void run(unsigned each, bool held)
+{
+	pthread_t thread[THREADS];
+
+	turns = 0;
+	if (held)
+		ccs_lock(&lock);
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, take_turns, &each), 0);
+	if (held) {
+		while (atomic_load(&lock.sleepers) < THREADS)
+			sched_yield();
+		assert_int_equal(turns, 0);
+		ccs_unlock(&lock);
+	}
+	for (unsigned i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	assert_int_equal(turns, (unsigned long)THREADS * each);
+	assert_int_equal(atomic_load(&lock.sleepers), 0);
+	assert_true(ccs_trylock(&lock));
+	ccs_unlock(&lock);
+}
+
+static void threads_lose_nothing(void **state)
+{
+	(void)state;
+	run(TURNS, false);
+}
+
+static void all_that_sleep_wake_up(void **state)
+{
+	(void)state;
+	run(1, true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_at_a_time),
+		cmocka_unit_test(threads_lose_nothing),
+		cmocka_unit_test(all_that_sleep_wake_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
