@@ -72,3 +72,13 @@ TESTS += tests/unit/test_told tests/unit/test_trace
 tests_unit_test_told_LDADD = $(unit_ldadd)
 tests_unit_test_trace_LDADD = $(unit_ldadd) -lpthread
 endif
+
+# The host agent's parts.
+if HAVE_CMOCKA
+agent_unit_programs = tests/unit/test_counters
+check_PROGRAMS += $(agent_unit_programs)
+TESTS += $(agent_unit_programs)
+tests_unit_test_counters_SOURCES = tests/unit/test_counters.c \
+	libshim/agent/counters.c libshim/agent/counters.h
+tests_unit_test_counters_LDADD = $(CMOCKA_LIBS) -lm
+endif

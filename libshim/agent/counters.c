@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/counters.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILES = 2, DEVICE_LEN = 64 };
+
+#define RETRY_NS 1000000000ull           /* a device that has vanished is looked for */
+#define GOLDEN 0.6180339887498949        /* spreads the phases evenly, whatever their number */
+
+/* What drivers call the CNPs that the NIC got for its own senders: mlx5, irdma, bnxt_re. */
+static const char *const names[][FILES] = {
+	{ "rp_cnp_handled", "rp_cnp_ignored" },
+	{ "cnpHandled", "cnpIgnored" },
+	{ "rx_cnp_pkts" },
+};
+
+struct counter {
+	int fd;
+	uint64_t last;
+};
+
+struct share {
+	struct ccs_counter_flow *flow;
+	double weight;
+};
+
+struct ccs_counter_port {
+	struct ccs_counter_port *next;
+	char device[DEVICE_LEN];
+	uint32_t number;
+	struct counter file[FILES];      /* fd -1: none */
+	uint64_t retry_ns;               /* not open: not before */
+	double phase;                    /* 0 to 1; see share_out */
+	unsigned flows, room;
+	struct share *share;
+};
+
+/* The number in a file. */
+static int read_value(int fd, uint64_t *value)
+{
+	char text[32], *end;
+	const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return errno || end == text ? -1 : 0;
+}
+
+static bool is_open(const struct ccs_counter_port *p)
+{
+	return p->file[0].fd >= 0;
+}
+
+static void close_port(struct ccs_counter_port *p)
+{
+	for (unsigned i = 0; i < FILES; i++) {
+		if (p->file[i].fd >= 0)
+			close(p->file[i].fd);
+		p->file[i].fd = -1;
+	}
+}
+
+static int open_counter(const struct ccs_counters *c, const struct ccs_counter_port *p,
+			const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/hw_counters/%s", c->sysfs,
+		 p->device, p->number, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* What was counted until now is nobody's. */
+static bool open_port(const struct ccs_counters *c, struct ccs_counter_port *p)
+{
+	for (unsigned set = 0; set < sizeof(names) / sizeof(*names) && !is_open(p); set++)
+		for (unsigned i = 0; i < FILES && names[set][i]; i++) {
+			p->file[i].fd = open_counter(c, p, names[set][i]);
+			if (p->file[i].fd < 0 || read_value(p->file[i].fd, &p->file[i].last)) {
+				close_port(p);
+				break;
+			}
+		}
+	return is_open(p);
+}
+
+/* Counters of 32 bits wrap; any other one that falls was reset, and starts again. */
+static uint64_t increase(uint64_t last, uint64_t value)
+{
+	const uint32_t wrapped = (uint32_t)value - (uint32_t)last;
+
+	if (value >= last)
+		return value - last;
+	return last <= UINT32_MAX && wrapped < 1u << 20 ? wrapped : 0;
+}
+
+/* Since the last time; false if it cannot be read any more. */
+static bool read_port(struct ccs_counter_port *p, uint64_t *events)
+{
+	uint64_t value;
+
+	*events = 0;
+	for (unsigned i = 0; i < FILES && p->file[i].fd >= 0; i++) {
+		if (read_value(p->file[i].fd, &value))
+			return false;
+		*events += increase(p->file[i].last, value);
+		p->file[i].last = value;
+	}
+	return true;
+}
+
+static struct ccs_counter_port *find_port(struct ccs_counters *c, const char *device,
+					  uint32_t number)
+{
+	struct ccs_counter_port *p = c->ports;
+
+	while (p && (p->number != number || strcmp(p->device, device) != 0))
+		p = p->next;
+	return p;
+}
+
+static void drop_port(struct ccs_counters *c, struct ccs_counter_port *p)
+{
+	struct ccs_counter_port **at = &c->ports;
+
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	close_port(p);
+	free(p->share);
+	free(p);
+}
+
+static int new_port(struct ccs_counters *c, const char *device, uint32_t number,
+		    struct ccs_counter_port **made)
+{
+	struct ccs_counter_port *p;
+
+	/* It becomes a part of a path. */
+	if (!*device || *device == '.' || strchr(device, '/') || strlen(device) >= DEVICE_LEN)
+		return EINVAL;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return ENOMEM;
+	strcpy(p->device, device);
+	p->number = number;
+	for (unsigned i = 0; i < FILES; i++)
+		p->file[i].fd = -1;
+	p->next = c->ports;
+	c->ports = *made = p;
+	return 0;
+}
+
+static bool make_room(struct ccs_counter_port *p)
+{
+	const unsigned room = p->room ? 2 * p->room : 16;
+	struct share *more;
+
+	if (p->flows < p->room)
+		return true;
+	more = reallocarray(p->share, room, sizeof(*more));
+	if (more) {
+		p->share = more;
+		p->room = room;
+	}
+	return more;
+}
+
+int ccs_counters_join(struct ccs_counters *c, const char *device, uint32_t number,
+		      struct ccs_counter_flow *flow, const _Atomic uint64_t *rate)
+{
+	struct ccs_counter_port *p = find_port(c, device, number);
+	int err = p ? 0 : new_port(c, device, number, &p);
+
+	if (err)
+		return err;
+	if (!p->flows && !open_port(c, p))
+		err = ENOENT;
+	else if (!make_room(p))
+		err = ENOMEM;
+	if (err) {
+		if (!p->flows)
+			drop_port(c, p);
+		return err;
+	}
+	*flow = (struct ccs_counter_flow){ .port = p, .index = p->flows, .rate = rate };
+	p->share[p->flows++].flow = flow;
+	return 0;
+}
+
+void ccs_counters_leave(struct ccs_counters *c, struct ccs_counter_flow *flow)
+{
+	struct ccs_counter_port *p = flow->port;
+
+	if (!p)
+		return;
+	p->share[flow->index] = p->share[--p->flows];
+	p->share[flow->index].flow->index = flow->index;
+	*flow = (struct ccs_counter_flow){ 0 };
+	if (!p->flows)
+		drop_port(c, p);
+}
+
+bool ccs_counters_alive(const struct ccs_counter_flow *flow)
+{
+	return flow->port && is_open(flow->port);
+}
+
+/* All rates as they are now, and their sum; all the same if nobody sends. */
+static double weigh(struct ccs_counter_port *p)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < p->flows; i++) {
+		p->share[i].weight = (double)atomic_load_explicit(p->share[i].flow->rate,
+								  memory_order_relaxed);
+		sum += p->share[i].weight;
+	}
+	for (unsigned i = 0; sum == 0 && i < p->flows; i++)
+		p->share[i].weight = 1;
+	return sum > 0 ? sum : p->flows;
+}
+
+/*
+ * The flows' weights make up a line of length 1, on which the n events are set at
+ * (phase + 0, 1 .. n-1) / n: each flow gets what is due to it, rounded one way or the
+ * other, and none is lost. The phases of successive calls are spread evenly, so that
+ * over time the shares are exact, too.
+ */
+static void share_out(struct ccs_counter_port *p, uint32_t n,
+		      void (*give)(void *, struct ccs_counter_flow *, uint32_t), void *arg)
+{
+	const double events_per_weight = n / weigh(p);
+	double weight = 0;
+	uint32_t given = 0, upto;
+
+	for (unsigned i = 0; i < p->flows && given < n; i++) {
+		weight += p->share[i].weight;
+		upto = (uint32_t)fmin(fmax(ceil(events_per_weight * weight - p->phase), given), n);
+		if (i == p->flows - 1)
+			upto = n; /* whatever rounding did */
+		if (upto > given)
+			give(arg, p->share[i].flow, upto - given);
+		given = upto;
+	}
+	p->phase = fmod(p->phase + GOLDEN, 1);
+}
+
+static void poll_port(struct ccs_counters *c, struct ccs_counter_port *p, uint64_t now_ns,
+		      void (*give)(void *, struct ccs_counter_flow *, uint32_t), void *arg)
+{
+	uint64_t events;
+
+	if (!is_open(p)) {
+		if (now_ns < p->retry_ns || open_port(c, p))
+			return;
+		p->retry_ns = now_ns + RETRY_NS;
+	} else if (!read_port(p, &events)) {
+		c->lost++;
+		close_port(p);
+		p->retry_ns = now_ns + RETRY_NS;
+	} else if (events) {
+		events = events < UINT32_MAX ? events : UINT32_MAX;
+		c->events += events;
+		share_out(p, (uint32_t)events, give, arg);
+	}
+}
+
+void ccs_counters_poll(struct ccs_counters *c, uint64_t now_ns,
+		       void (*give)(void *, struct ccs_counter_flow *, uint32_t), void *arg)
+{
+	for (struct ccs_counter_port *p = c->ports; p; p = p->next)
+		poll_port(c, p, now_ns, give, arg);
+}
