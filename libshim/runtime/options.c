@@ -3,6 +3,7 @@
 #include "runtime/options.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -13,6 +14,23 @@
 static const char *const modes[] = { "off", "observe", "enforce", NULL };
 static const char *const deepbinds[] = { "clear", "keep", NULL };
 static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
+
+int ccs_dscp(const char *text)
+{
+	const size_t len = strlen(text);
+
+	if (!len || len > 2 || strspn(text, "0123456789") != len)
+		return -1;
+	return strtol(text, NULL, 10) < 64 ? (int)strtol(text, NULL, 10) : -1;
+}
+
+static int check_dscp(const char *text, char *err, size_t errlen)
+{
+	if (ccs_dscp(text) >= 0 || strcmp(text, "keep") == 0)
+		return 0;
+	snprintf(err, errlen, "'%s' is neither keep nor a number from 0 to 63", text);
+	return -1;
+}
 
 /* The member of struct ccs_options and its size. */
 #define AT(member) \
@@ -61,6 +79,9 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "What becomes of RTLD_DEEPBIND where the application opens a module with it "
 		 "that uses libibverbs: without it the module's traffic is controlled (clear). "
 		 "A module that needs it works with keep, uncontrolled." },
+	{ .name = "dscp", .type = CCS_OPT_STRING, .def = "keep", .check = check_dscp, AT(dscp),
+	  .doc = "The DSCP of controlled queue pairs' packets, 0 to 63, where mode is enforce. By "
+		 "it switches choose a queue. With keep it stays what the application asked for." },
 	{ .name = "log_level", .type = CCS_OPT_ENUM, .def = "warn", .choices = levels,
 	  AT(log_level),
 	  .doc = "The least important messages that are still shown." },

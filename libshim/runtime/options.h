@@ -32,12 +32,16 @@ struct ccs_options {
 	bool split;             /* split WRITE and READ at all; default y */
 	bool split_imm;         /* also WRITE_WITH_IMM; default n */
 	int deepbind;           /* enum ccs_deepbind; default clear */
+	char dscp[8];           /* of packets; default "keep" what the application asked for */
 	int log_level;          /* enum ccs_log_level; default warn */
 	char log_file[256];     /* default "" = stderr */
 	char report[256];       /* JSON summary at exit; default "" = none; %p = pid */
 	char trace[256];        /* what algorithms are told; default "" = none; %p = pid */
 	double trace_size;      /* the most that is written of it; default 64 MB */
 };
+
+/* The DSCP that a text names; -1: none. */
+int ccs_dscp(const char *text);
 
 enum ccs_opt_type {
 	CCS_OPT_BOOL, CCS_OPT_ENUM, CCS_OPT_STRING, CCS_OPT_RATE, CCS_OPT_BYTES, CCS_OPT_TIME

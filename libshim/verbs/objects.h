@@ -137,6 +137,7 @@ struct qp {
 	bool broken;                     /* the device refused a WR that had waited */
 	bool nudged;                     /* then: an event is on its way */
 	uint8_t port;
+	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 	enum ibv_qp_state state;
 	struct ibv_qp_cap cap;           /* as the application was told */
 	struct ccs_flow flow;

@@ -395,7 +395,7 @@ static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	/* What waits counts as not started, so stop before the device reports drained. */
 	const bool held = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_SQD && hold(qp);
-	const int rc = ccs_real()->ibv_modify_qp(qp->real, attr, mask);
+	const int rc = ccs_tclass_modify(qp, attr, mask);
 
 	ccs_session_install(qp);
 	if (rc) {
@@ -441,6 +441,7 @@ int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_q
 
 	if (rc || ccs_forked())
 		return rc;
+	ccs_tclass_restore(qp, attr);
 	init->send_cq = qp->cq->app;
 	init->sq_sig_all = qp->sq_sig_all;
 	init->cap.max_send_wr = qp->cap.max_send_wr;

@@ -128,6 +128,11 @@ void ccs_qp_put(struct qp *qp);
 /* Its device is about to be closed: nothing of ours touches it any more. */
 void ccs_qp_abandon(struct qp *qp);
 
+/* tclass.c: ibv_modify_qp, with a traffic class by which the network can tell of
+ * congestion; and the application's own again in what it queries. */
+int ccs_tclass_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask);
+void ccs_tclass_restore(struct qp *qp, struct ibv_qp_attr *attr);
+
 /* post.c */
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 /* Hand over what the gate lets through, and see to the rest. qp->lock is held. */

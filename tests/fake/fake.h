@@ -70,6 +70,9 @@ FAKE_API struct fake_counts fake_counts(void);
 /* Depth of the send queue that the device was asked for. */
 FAKE_API uint32_t fake_depth(const struct ibv_qp *qp);
 
+/* The traffic class that the device was given for a QP. */
+FAKE_API uint8_t fake_tclass(const struct ibv_qp *qp);
+
 /* Faults. Each applies once, after `skip` more events of its kind. */
 
 enum fake_bad { FAKE_BAD_WR, FAKE_BAD_NULL }; /* NULL: the code is returned, the WQEs stay */

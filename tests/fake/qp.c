@@ -371,6 +371,11 @@ uint32_t fake_depth(const struct ibv_qp *ib)
 	return container(ib, const struct fake_qp, ib)->init.cap.max_send_wr;
 }
 
+uint8_t fake_tclass(const struct ibv_qp *ib)
+{
+	return container(ib, const struct fake_qp, ib)->attr.ah_attr.grh.traffic_class;
+}
+
 struct fake_counts fake_counts(void)
 {
 	struct fake_counts c;

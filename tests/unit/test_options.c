@@ -97,6 +97,26 @@ static void defaults_are_the_headers(void **state)
 	assert_string_equal(o.report, "");
 }
 
+static void a_dscp_is_a_small_number_or_keep(void **state)
+{
+	static const char *const good[] = { "keep", "0", "46", "63" };
+	static const char *const bad[] = { "", "64", "-1", "4 6", "0x2e", "046", "ef", "Keep" };
+	struct ccs_options o;
+	char err[512];
+
+	(void)state;
+	ccs_options_default(&o);
+	assert_int_equal(ccs_dscp(o.dscp), -1);
+	for (unsigned i = 0; i < sizeof(good) / sizeof(*good); i++)
+		assert_int_equal(ccs_options_set(&o, "dscp", good[i], err, sizeof(err)), 0);
+	assert_int_equal(ccs_dscp(o.dscp), 63);
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_int_equal(ccs_options_set(&o, "dscp", bad[i], err, sizeof(err)), -1);
+		assert_non_null(strstr(err, "is neither keep nor a number from 0 to 63"));
+	}
+	assert_string_equal(o.dscp, "63");
+}
+
 /* Text of a value that the option must take. */
 static void random_text(const struct ccs_opt *opt, char *text, size_t len)
 {
@@ -115,7 +135,8 @@ static void random_text(const struct ccs_opt *opt, char *text, size_t len)
 		return;
 	case CCS_OPT_STRING:
 		if (opt->check) {
-			snprintf(text, len, "%s", specs[seed_below(3)]);
+			snprintf(text, len, "%s", strcmp(opt->name, "cc") == 0
+						  ? specs[seed_below(3)] : opt->def);
 			return;
 		}
 		n = seed_below(opt->size);
@@ -516,6 +537,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_table_is_sound),
 		cmocka_unit_test(defaults_are_the_headers),
+		cmocka_unit_test(a_dscp_is_a_small_number_or_keep),
 		cmocka_unit_test(every_option_round_trips),
 		cmocka_unit_test_setup(a_written_file_reads_back, clean),
 		cmocka_unit_test(refusals_are_loud_and_change_nothing),

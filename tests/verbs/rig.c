@@ -103,14 +103,13 @@ static void in_its_own_process(void **state)
 		fail_msg("mode %s failed: run %s %s", mode->name, exe, mode->name);
 }
 
-int rig_run_modes(int argc, char **argv, const char *group, const struct CMUnitTest *tests,
-		  size_t n)
+int rig_run_in(int argc, char **argv, const char *group, const struct rig_mode *modes,
+	       size_t nmodes, const struct CMUnitTest *tests, size_t n)
 {
-	enum { MODES = sizeof(rig_modes) / sizeof(*rig_modes) };
-	struct CMUnitTest all[MODES];
+	struct CMUnitTest all[8];
 
-	for (size_t i = 0; i < MODES; i++) {
-		const struct rig_mode *m = &rig_modes[i];
+	for (size_t i = 0; i < nmodes && i < sizeof(all) / sizeof(*all); i++) {
+		const struct rig_mode *m = &modes[i];
 
 		all[i] = (struct CMUnitTest){ .name = m->name, .test_func = in_its_own_process,
 					      .initial_state = (void *)(uintptr_t)m };
@@ -120,10 +119,17 @@ int rig_run_modes(int argc, char **argv, const char *group, const struct CMUnitT
 		if (strcmp(m->settings[0], "RIG_BARE=1") == 0)
 			setenv("RIG_BARE", "1", 1);
 		rig_exec(argv, m->settings[0], m->settings[1], m->settings[2], m->settings[3],
-			 NULL);
+			 m->settings[4], m->settings[5], NULL);
 		return _cmocka_run_group_tests(m->name, tests, n, NULL, NULL);
 	}
-	return _cmocka_run_group_tests(group, all, MODES, NULL, NULL);
+	return _cmocka_run_group_tests(group, all, nmodes, NULL, NULL);
+}
+
+int rig_run_modes(int argc, char **argv, const char *group, const struct CMUnitTest *tests,
+		  size_t n)
+{
+	return rig_run_in(argc, argv, group, rig_modes, sizeof(rig_modes) / sizeof(*rig_modes),
+			  tests, n);
 }
 
 static void defaults(struct rig_conf *c)

@@ -37,6 +37,9 @@ extern const struct rig_mode rig_modes[4];
  */
 int rig_run_modes(int argc, char **argv, const char *group, const struct CMUnitTest *tests,
 		  size_t n);
+/* The same in modes of the program's own, at most 8. */
+int rig_run_in(int argc, char **argv, const char *group, const struct rig_mode *modes,
+	       size_t nmodes, const struct CMUnitTest *tests, size_t n);
 extern const struct rig_mode *rig_mode_now;
 static inline bool rig_is(const char *mode)
 {

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The traffic class of a QP's packets. A switch tells of congestion by a mark only on
+ * packets that say ECT (RFC 3168), and chooses their queue by the DSCP. The application
+ * sees the class that it asked for.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "verbs/real.h"
+#include "verbs/shim.h"
+
+enum { ECN_MASK = 3, ECT_0 = 2 };
+
+/* Marked packets of a flow that nobody slows down would only drive out the others. */
+static uint8_t class_of(uint8_t given)
+{
+	const struct ccs_shim *shim = ccs_shim();
+	const int dscp = ccs_dscp(shim->options.dscp);
+	unsigned class = given;
+
+	if (shim->options.mode != CCS_MODE_ENFORCE)
+		return given;
+	if (dscp >= 0)
+		class = (unsigned)dscp << 2 | (class & ECN_MASK);
+	if (shim->cc.ops->needs & CCS_NEEDS_ECT)
+		class = (class & ~(unsigned)ECN_MASK) | ECT_0;
+	return (uint8_t)class;
+}
+
+int ccs_tclass_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	struct ibv_qp_attr copy;
+	uint8_t given;
+	int rc;
+
+	if (!(mask & IBV_QP_AV) || !attr->ah_attr.is_global)
+		return ccs_real()->ibv_modify_qp(qp->real, attr, mask);
+	memcpy(&copy, attr, offsetof(struct ibv_qp_attr, rate_limit)); /* all that an old one has */
+	if (mask & IBV_QP_RATE_LIMIT)
+		copy.rate_limit = attr->rate_limit;
+	given = attr->ah_attr.grh.traffic_class;
+	copy.ah_attr.grh.traffic_class = class_of(given);
+	rc = ccs_real()->ibv_modify_qp(qp->real, &copy, mask);
+	if (!rc) {
+		ccs_lock(&qp->lock);
+		qp->class_given = given;
+		qp->class_sent = copy.ah_attr.grh.traffic_class;
+		ccs_unlock(&qp->lock);
+	}
+	return rc;
+}
+
+void ccs_tclass_restore(struct qp *qp, struct ibv_qp_attr *attr)
+{
+	uint8_t *class = &attr->ah_attr.grh.traffic_class;
+
+	ccs_lock(&qp->lock);
+	/* Some devices keep the DSCP only. */
+	if (qp->class_given != qp->class_sent && (*class ^ qp->class_sent) <= ECN_MASK)
+		*class = qp->class_given;
+	ccs_unlock(&qp->lock);
+}
