@@ -75,10 +75,12 @@ endif
 
 # The host agent's parts.
 if HAVE_CMOCKA
-agent_unit_programs = tests/unit/test_counters
+agent_unit_programs = tests/unit/test_counters tests/unit/test_owner
 check_PROGRAMS += $(agent_unit_programs)
 TESTS += $(agent_unit_programs)
 tests_unit_test_counters_SOURCES = tests/unit/test_counters.c \
 	libshim/agent/counters.c libshim/agent/counters.h
 tests_unit_test_counters_LDADD = $(CMOCKA_LIBS) -lm
+tests_unit_test_owner_SOURCES = tests/unit/test_owner.c libshim/agent/owner.c libshim/agent/owner.h
+tests_unit_test_owner_LDADD = $(CMOCKA_LIBS) -lpthread
 endif

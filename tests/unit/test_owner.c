@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the kernel's answers mean, canned: a socket's other end plays the kernel. */
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+
+#include "agent/owner.h"
+#include "seed.h"
+
+enum { QPN = 0x11, PEER = 0x22, PORT = 1, INDEX = 3, OTHER = 4 };
+
+static int kernel;
+static struct ccs_owner owner;
+
+static int start(void **state)
+{
+	int end[2];
+
+	(void)state;
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, end))
+		return -1;
+	owner = (struct ccs_owner){ .fd = end[0], .sequence = 40 };
+	kernel = end[1];
+	return 0;
+}
+
+static int finish(void **state)
+{
+	(void)state;
+	close(kernel);
+	ccs_owner_close(&owner);
+	return owner.fd == -1 ? 0 : -1;
+}
+
+/* A packet of messages to come. */
+struct packet {
+	_Alignas(8) char data[4096];
+	size_t len, message;             /* where the last message begins */
+};
+
+static struct nlmsghdr *add_message(struct packet *p, unsigned type, unsigned flags, uint32_t seq)
+{
+	struct nlmsghdr *h = (void *)(p->data + p->len);
+
+	p->message = p->len;
+	*h = (struct nlmsghdr){ .nlmsg_len = NLMSG_HDRLEN, .nlmsg_type = (uint16_t)type,
+		.nlmsg_flags = (uint16_t)flags, .nlmsg_seq = seq };
+	p->len += NLMSG_HDRLEN;
+	return h;
+}
+
+static void add_attr(struct packet *p, unsigned type, const void *data, size_t len)
+{
+	struct nlmsghdr *h = (void *)(p->data + p->message);
+	struct nlattr a = { .nla_len = (uint16_t)(NLA_HDRLEN + len), .nla_type = (uint16_t)type };
+
+	memset(p->data + p->len, 0, NLA_ALIGN(a.nla_len));
+	memcpy(p->data + p->len, &a, sizeof(a));
+	memcpy(p->data + p->len + NLA_HDRLEN, data, len);
+	p->len += NLA_ALIGN(a.nla_len);
+	h->nlmsg_len = (uint32_t)(p->len - p->message);
+}
+
+static void add_u32(struct packet *p, unsigned type, uint32_t value)
+{
+	add_attr(p, type, &value, sizeof(value));
+}
+
+static void add_device(struct packet *p, uint32_t index, const char *name)
+{
+	add_u32(p, RDMA_NLDEV_ATTR_DEV_INDEX, index);
+	add_attr(p, RDMA_NLDEV_ATTR_DEV_NAME, name, strlen(name) + 1);
+}
+
+static void send_packet(const struct packet *p)
+{
+	assert_int_equal(send(kernel, p->data, p->len, 0), p->len);
+}
+
+static const unsigned get_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET);
+static const unsigned qp_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_RES_QP_GET);
+
+/* Two parts, the wanted device in the first one. */
+static void answer_devices(uint32_t seq)
+{
+	struct packet p = { .len = 0 };
+
+	add_message(&p, get_type, NLM_F_MULTI, seq);
+	add_device(&p, INDEX, "rxe_0");
+	add_message(&p, get_type, NLM_F_MULTI, seq);
+	add_device(&p, OTHER, "rxe_00");
+	send_packet(&p);
+	p = (struct packet){ .len = 0 };
+	add_message(&p, NLMSG_DONE, NLM_F_MULTI, seq);
+	send_packet(&p);
+}
+
+/* pid 0: the kernel does not say. */
+static struct packet qp_answer(uint32_t seq, uint32_t pid, uint32_t rqpn)
+{
+	struct packet p = { .len = 0 };
+
+	add_message(&p, qp_type, 0, seq);
+	add_device(&p, INDEX, "rxe_0");
+	add_u32(&p, RDMA_NLDEV_ATTR_PORT_INDEX, PORT);
+	add_u32(&p, RDMA_NLDEV_ATTR_RES_LQPN, QPN);
+	if (pid)
+		add_u32(&p, RDMA_NLDEV_ATTR_RES_PID, pid);
+	add_u32(&p, RDMA_NLDEV_ATTR_RES_RQPN, rqpn);
+	return p;
+}
+
+static void answer_error(uint32_t seq, int error)
+{
+	struct packet p = { .len = 0 };
+	struct nlmsghdr *h = add_message(&p, NLMSG_ERROR, 0, seq);
+	struct nlmsgerr e = { .error = -error };
+
+	memcpy(p.data + p.len, &e, sizeof(e));
+	p.len += sizeof(e);
+	h->nlmsg_len = (uint32_t)p.len;
+	send_packet(&p);
+}
+
+static int check(const char *device)
+{
+	struct ccs_local_add qp = { .port = PORT, .local_qpn = QPN, .peer_qpn = PEER };
+
+	strcpy(qp.device, device);
+	return ccs_owner_check(&owner, &qp, getpid());
+}
+
+static int check_qp(uint32_t pid, uint32_t rqpn)
+{
+	struct packet p = qp_answer(owner.sequence + 2, pid, rqpn);
+
+	answer_devices(owner.sequence + 1);
+	send_packet(&p);
+	return check("rxe_0");
+}
+
+static void the_processes_own_is_accepted(void **state)
+{
+	(void)state;
+	assert_int_equal(check_qp((uint32_t)getpid(), PEER), 0);
+	assert_int_equal(check_qp((uint32_t)getpid(), 0), 0);
+}
+
+static void others_are_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(check_qp((uint32_t)getppid(), PEER), EPERM);
+	assert_int_equal(check_qp(0, PEER), EPERM);
+	assert_int_equal(check_qp((uint32_t)getpid(), PEER + 1), EPERM);
+}
+
+struct thread {
+	pid_t tid;
+	sem_t started, end;
+};
+
+static void *run_thread(void *arg)
+{
+	struct thread *t = arg;
+
+	t->tid = gettid();
+	sem_post(&t->started);
+	sem_wait(&t->end);
+	return NULL;
+}
+
+/* The kernel names the thread that made the QP. */
+static void a_thread_of_the_process_is_the_process(void **state)
+{
+	struct thread t;
+	pthread_t id;
+
+	(void)state;
+	sem_init(&t.started, 0, 0);
+	sem_init(&t.end, 0, 0);
+	assert_int_equal(pthread_create(&id, NULL, run_thread, &t), 0);
+	sem_wait(&t.started);
+	assert_int_not_equal(t.tid, getpid());
+	assert_int_equal(check_qp((uint32_t)t.tid, PEER), 0);
+	sem_post(&t.end);
+	pthread_join(id, NULL);
+}
+
+static char asked[2][256];
+
+/* What was asked for, byte by byte. */
+static void requests_are_what_the_kernel_expects(void **state)
+{
+	const struct nlmsghdr *h = (const void *)asked[0];
+	struct packet p = { .len = 0 };
+	ssize_t n;
+
+	(void)state;
+	assert_int_equal(check_qp((uint32_t)getpid(), PEER), 0);
+	assert_int_equal(recv(kernel, asked[0], sizeof(asked[0]), MSG_DONTWAIT), NLMSG_HDRLEN);
+	assert_int_equal(h->nlmsg_type, get_type);
+	assert_int_equal(h->nlmsg_flags, NLM_F_REQUEST | NLM_F_DUMP);
+	n = recv(kernel, asked[1], sizeof(asked[1]), MSG_DONTWAIT);
+	add_message(&p, qp_type, NLM_F_REQUEST, owner.sequence);
+	add_u32(&p, RDMA_NLDEV_ATTR_DEV_INDEX, INDEX);
+	add_u32(&p, RDMA_NLDEV_ATTR_PORT_INDEX, PORT);
+	add_u32(&p, RDMA_NLDEV_ATTR_RES_LQPN, QPN);
+	assert_int_equal(n, p.len);
+	assert_memory_equal(asked[1], p.data, p.len);
+}
+
+static void what_is_not_there_is_said(void **state)
+{
+	(void)state;
+	answer_devices(owner.sequence + 1);
+	assert_int_equal(check("rxe_1"), ENODEV);
+	answer_devices(owner.sequence + 1);
+	answer_error(owner.sequence + 2, ENOENT);
+	assert_int_equal(check("rxe_0"), ENOENT);
+	answer_error(owner.sequence + 1, EOPNOTSUPP);
+	assert_int_equal(check("rxe_0"), EOPNOTSUPP);
+	assert_int_equal(check("rxe_0"), EIO); /* silence */
+}
+
+/* An index may be given to another device between the two requests. */
+static void the_answer_must_be_for_what_was_asked(void **state)
+{
+	struct packet p = { .len = 0 };
+
+	(void)state;
+	answer_devices(owner.sequence + 1);
+	add_message(&p, qp_type, 0, owner.sequence + 2);
+	add_device(&p, INDEX, "rxe_5");
+	add_u32(&p, RDMA_NLDEV_ATTR_RES_LQPN, QPN);
+	add_u32(&p, RDMA_NLDEV_ATTR_RES_PID, (uint32_t)getpid());
+	send_packet(&p);
+	assert_int_equal(check("rxe_0"), ENOENT);
+}
+
+static void late_answers_are_passed_over(void **state)
+{
+	struct packet p = qp_answer(owner.sequence, (uint32_t)getppid(), PEER);
+
+	(void)state;
+	send_packet(&p);
+	assert_int_equal(check_qp((uint32_t)getpid(), PEER), 0);
+}
+
+static void garbage_is_no_consent(void **state)
+{
+	(void)state;
+	seed_start("garbage_is_no_consent");
+	for (unsigned round = 0; round < 5000; round++) {
+		/* A pid that no few flips make ours. */
+		struct packet p = qp_answer(owner.sequence + 2, ~(uint32_t)getpid(), PEER);
+		const unsigned flips = (unsigned)seed_below(8);
+
+		p.len -= seed_below(p.len - 1);
+		for (unsigned i = 0; i < flips; i++)
+			p.data[seed_below(p.len)] = (char)seed_next();
+		answer_devices(owner.sequence + 1);
+		send_packet(&p);
+		assert_int_not_equal(check("rxe_0"), 0);
+		while (recv(kernel, p.data, sizeof(p.data), MSG_DONTWAIT) > 0)
+			;
+		while (recv(owner.fd, p.data, sizeof(p.data), MSG_DONTWAIT) > 0)
+			;
+	}
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, finish)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_processes_own_is_accepted),
+		TEST(others_are_refused),
+		TEST(a_thread_of_the_process_is_the_process),
+		TEST(requests_are_what_the_kernel_expects),
+		TEST(what_is_not_there_is_said),
+		TEST(the_answer_must_be_for_what_was_asked),
+		TEST(late_answers_are_passed_over),
+		TEST(garbage_is_no_consent),
+	};
+
+	return cmocka_run_group_tests_name("owner", tests, NULL, NULL);
+}
