@@ -24,6 +24,7 @@ ccs_core_sources = \
 	libshim/runtime/filename.c libshim/runtime/filename.h \
 	libshim/runtime/load.c libshim/runtime/log.c libshim/runtime/log.h \
 	libshim/runtime/options.c libshim/runtime/options.h \
+	libshim/runtime/shield.c libshim/runtime/shield.h \
 	libshim/runtime/trace.c libshim/runtime/trace.h \
 	libshim/runtime/trace_row.c libshim/runtime/trace_row.h \
 	libshim/runtime/plugin.c libshim/runtime/plugin.h libshim/runtime/plugin_check.c \

@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "runtime/filename.h"
+#include "runtime/shield.h"
 
 #define LINE_LEN 1024
 #define MOST_WARNINGS 100 /* per process, below level info */
@@ -19,38 +18,6 @@ static _Atomic int level_now = CCS_LOG_WARN;
 static atomic_uint warnings;
 static char log_path[sizeof(((struct ccs_options *)0)->log_file)];
 static _Atomic bool to_file;
-
-/* What a write(2) of ours must not do to the application's thread: cancel or kill it. */
-struct shield {
-	sigset_t set, old;
-	bool pending;
-	int cancel;
-};
-
-static void shield_up(struct shield *s)
-{
-	sigset_t pending;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &s->cancel);
-	sigemptyset(&s->set);
-	sigaddset(&s->set, SIGPIPE); /* the reader of stderr is gone */
-	sigaddset(&s->set, SIGXFSZ); /* the file is at its limit */
-	sigemptyset(&pending);
-	sigpending(&pending);
-	s->pending = sigismember(&pending, SIGPIPE) || sigismember(&pending, SIGXFSZ);
-	pthread_sigmask(SIG_BLOCK, &s->set, &s->old);
-}
-
-static void shield_down(struct shield *s)
-{
-	const struct timespec now = { 0 };
-
-	if (!s->pending) /* take back what we raised, never what was the application's */
-		while (sigtimedwait(&s->set, NULL, &now) < 0 && errno == EINTR)
-			;
-	pthread_sigmask(SIG_SETMASK, &s->old, NULL);
-	pthread_setcancelstate(s->cancel, NULL);
-}
 
 /* A daemon that closed stderr may have a connection at 2 now: never write into that. */
 static bool stderr_is_ours(void)
@@ -72,10 +39,10 @@ static int open_file(void)
 
 static void put_line(const char *line, size_t len)
 {
-	struct shield shield;
+	struct ccs_shield shield;
 	int fd = -1;
 
-	shield_up(&shield);
+	ccs_shield_up(&shield);
 	if (atomic_load_explicit(&to_file, memory_order_acquire))
 		fd = open_file();
 	if (fd >= 0 || stderr_is_ours())
@@ -83,7 +50,7 @@ static void put_line(const char *line, size_t len)
 			;
 	if (fd >= 0)
 		close(fd);
-	shield_down(&shield);
+	ccs_shield_down(&shield);
 }
 
 void ccs_log_setup(enum ccs_log_level level, const char *file)

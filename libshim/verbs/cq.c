@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/apart.h"
+#include "runtime/log.h"
 #include "verbs/real.h"
 #include "verbs/shim.h"
 
@@ -17,12 +18,20 @@ struct cq *ccs_cq_find(struct ibv_cq *cq)
 	return ccs_ptrmap_get(&ccs_shim()->cqs, cq);
 }
 
+void ccs_cq_not_followed(void)
+{
+	ccs_log_once(CCS_LOG_WARN, "no memory for a completion queue: what sends to it passes "
+		     "uncontrolled");
+}
+
 struct cq *ccs_cq_new(struct ibv_cq *ibcq, struct ibv_comp_channel *channel, void *cq_context,
 		      int comp_vector)
 {
 	struct ctx *ctx = ccs_forked() ? NULL : ccs_context_find(ibcq->context);
 	struct cq *cq = ctx ? ccs_calloc_apart(1, sizeof(*cq)) : NULL;
 
+	if (ctx && !cq)
+		ccs_cq_not_followed();
 	if (!cq)
 		return NULL;
 	cq->app = ibcq;
@@ -41,6 +50,7 @@ bool ccs_cq_track(struct cq *cq)
 	if (!ccs_ptrmap_put(&ccs_shim()->cqs, cq->app, cq))
 		return true;
 	ccs_cq_put(cq);
+	ccs_cq_not_followed();
 	return false;
 }
 

@@ -233,13 +233,15 @@ static struct cq *adopt(struct ibv_cq_ex *ex, const struct ibv_cq_init_attr_ex *
 	struct cq *cq = e ? ccs_cq_new(ibv_cq_ex_to_cq(ex), attr->channel, attr->cq_context,
 				       (int)attr->comp_vector) : NULL;
 
+	if (!e)
+		ccs_cq_not_followed();
 	if (!cq) {
 		free(e);
 		return NULL;
 	}
 	e->app = ex;
 	e->one_thread = flags_of(attr) & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
-	pthread_mutex_init(&e->lock, NULL);
+	e->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	cq->ex = e;
 	cq->wc_flags = attr->wc_flags;
 	cq->strange = strange(attr);

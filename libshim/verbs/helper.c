@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -17,14 +18,14 @@ enum { SPIN_WINDOW_NS = 200000, SPIN_GRACE_NS = 50000, BUSY_RETRY_NS = 20000 };
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	pthread_t thread;
-	bool started, failed, initialised;
+	bool started, failed;
 	uint64_t sleeping_until;         /* 0: awake */
 	struct ccs_pacer pacer;
 	_Atomic uint64_t next;           /* = ccs_pacer_next(), readable without the lock */
 	_Atomic uint64_t spun_ns;        /* last seen spinning */
 } helper = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.wake = PTHREAD_COND_INITIALIZER,
 	.next = UINT64_MAX,
 };
 
@@ -81,7 +82,7 @@ static void sleep_until(uint64_t when)
 	if (when == UINT64_MAX)
 		pthread_cond_wait(&helper.wake, &helper.lock);
 	else
-		pthread_cond_timedwait(&helper.wake, &helper.lock, &ts);
+		pthread_cond_clockwait(&helper.wake, &helper.lock, CLOCK_MONOTONIC, &ts);
 	helper.sleeping_until = 0;
 }
 
@@ -112,35 +113,22 @@ static void *run(void *arg)
 /* All signals stay the application's. */
 static void start(void)
 {
-	pthread_attr_t attr;
 	sigset_t all, old;
+	pthread_t thread;
 	int rc;
 
 	helper.started = true;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	rc = pthread_create(&helper.thread, &attr, run, NULL);
-	pthread_attr_destroy(&attr);
+	rc = pthread_create(&thread, NULL, run, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc) {
-		helper.failed = true;
-		ccs_log(CCS_LOG_WARN, "no helper thread (%d): what would have to wait for one "
-			"goes out unshaped", rc);
+	if (!rc) {
+		pthread_detach(thread);
+		return;
 	}
-}
-
-static void initialise(void)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&helper.wake, &attr);
-	pthread_condattr_destroy(&attr);
-	ccs_pacer_init(&helper.pacer, ccs_now_ns());
-	helper.initialised = true;
+	helper.failed = true;
+	ccs_log(CCS_LOG_WARN, "no helper thread (%s): what would have to wait for one goes out "
+		"unshaped", strerror(rc));
 }
 
 bool ccs_helper_set(struct qp *qp, uint64_t due_ns)
@@ -149,8 +137,8 @@ bool ccs_helper_set(struct qp *qp, uint64_t due_ns)
 	bool failed;
 
 	pthread_mutex_lock(&helper.lock);
-	if (!helper.initialised)
-		initialise();
+	if (!helper.started)
+		ccs_pacer_init(&helper.pacer, ccs_now_ns());
 	ccs_pacer_set(&helper.pacer, &qp->timer, due_ns);
 	next = ccs_pacer_next(&helper.pacer);
 	atomic_store_explicit(&helper.next, next, memory_order_relaxed);

@@ -217,8 +217,9 @@ static uint32_t device_depth(const struct ctx *ctx, uint32_t wanted)
 	return ctx->max_qp_wr - wanted < EXTRA_SEGMENTS ? ctx->max_qp_wr : wanted + EXTRA_SEGMENTS;
 }
 
+/* NULL: *reason is why not. */
 static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, struct shadow *s,
-				       uint32_t depth)
+				       uint32_t depth, enum ccs_pass *reason)
 {
 	struct ibv_qp_cap cap;
 	struct ibv_qp *real = create_real(rq, s, depth, &cap);
@@ -234,6 +235,7 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 	qp = make_record(real, rq, cq, s, &cap);
 	if (!qp) {
 		ccs_real()->ibv_destroy_qp(real);
+		*reason = CCS_PASS_NO_MEMORY;
 		return NULL;
 	}
 	rq->attr->cap = qp->cap;
@@ -244,8 +246,8 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 
 static struct ibv_qp *control(const struct request *rq)
 {
-	enum ccs_pass reason = CCS_PASS_REFUSED;
 	struct ibv_qp *real;
+	enum ccs_pass reason;
 	struct shadow *s;
 	struct cq *cq;
 	uint32_t depth;
@@ -256,11 +258,12 @@ static struct ibv_qp *control(const struct request *rq)
 	s = ccs_cq_attach(cq, depth);
 	if (!s)
 		return pass(rq, CCS_PASS_SHADOW_CQ);
-	real = create_on_shadow(rq, cq, s, depth);
+	reason = CCS_PASS_REFUSED;
+	real = create_on_shadow(rq, cq, s, depth, &reason);
 	if (real)
 		return real;
 	ccs_cq_release(cq, s, depth);
-	return pass(rq, CCS_PASS_REFUSED);
+	return pass(rq, reason);
 }
 
 struct ibv_qp *ccs_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)

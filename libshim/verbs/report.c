@@ -4,15 +4,18 @@
  * A destroyed QP leaves a copy of its figures; beyond KEPT only their number.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "runtime/filename.h"
 #include "runtime/log.h"
+#include "runtime/shield.h"
 #include "verbs/shim.h"
 
 enum { KEPT = 1024 };
@@ -204,26 +207,60 @@ static bool write_all(FILE *file)
 	return ccs_json_finish(&j);
 }
 
-/* Whole or not at all: a reader never sees half a report. */
-void ccs_report_write(void)
+/* A pipe without a reader is an error, not a wait for one. */
+static FILE *open_file(const char *name)
 {
-	char name[300], temp[320];
-	FILE *file;
+	const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+			    0666);
+	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+	if (!file && fd >= 0)
+		close(fd);
+	return file;
+}
+
+static bool write_file(const char *name)
+{
+	FILE *file = open_file(name);
 	bool ok;
 
-	ccs_filename_expand(ccs_shim()->options.report, name, sizeof(name));
-	snprintf(temp, sizeof(temp), "%s.%ld", name, (long)getpid());
-	file = fopen(temp, "we");
-	if (!file) {
-		ccs_log(CCS_LOG_WARN, "report %s: %s", name, strerror(errno));
-		return;
-	}
+	if (!file)
+		return false;
 	pthread_mutex_lock(&lock);
 	ok = write_all(file);
 	pthread_mutex_unlock(&lock);
-	ok = fclose(file) == 0 && ok;
-	if (ok && rename(temp, name) == 0)
-		return;
-	ccs_log(CCS_LOG_WARN, "report %s: %s", name, strerror(errno));
+	return fclose(file) == 0 && ok;
+}
+
+/*
+ * A file whole or not at all: a reader never sees half a report. What is no file (/dev/null,
+ * /dev/stderr, a pipe) must not be replaced by one.
+ */
+static bool write_report(const char *name)
+{
+	struct stat st;
+	char temp[320];
+	int error;
+
+	if (lstat(name, &st) == 0 && !S_ISREG(st.st_mode))
+		return write_file(name);
+	snprintf(temp, sizeof(temp), "%s.%ld", name, (long)getpid());
+	if (write_file(temp) && rename(temp, name) == 0)
+		return true;
+	error = errno;
 	unlink(temp);
+	errno = error;
+	return false;
+}
+
+void ccs_report_write(void)
+{
+	struct ccs_shield shield;
+	char name[300];
+
+	ccs_filename_expand(ccs_shim()->options.report, name, sizeof(name));
+	ccs_shield_up(&shield);
+	if (!write_report(name))
+		ccs_log(CCS_LOG_WARN, "report %s: %s", name, strerror(errno));
+	ccs_shield_down(&shield);
 }

@@ -316,7 +316,6 @@ void ccs_session_install(const struct qp *qp)
 int ccs_session_open(struct qp *qp)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp->real);
-	pthread_mutexattr_t attr;
 	struct session *s;
 
 	if (!ex || !ex->wr_start)
@@ -324,11 +323,8 @@ int ccs_session_open(struct qp *qp)
 	s = ccs_calloc_apart(1, sizeof(*s));
 	if (!s)
 		return -1;
-	/* Recursive: an application may modify its QP in a session of the same thread. */
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-	pthread_mutex_init(&s->lock, &attr);
-	pthread_mutexattr_destroy(&attr);
+	/* An application may modify its QP in a session of the same thread. */
+	s->lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 	s->ex = ex;
 	qp->session = s;
 	return 0;

@@ -91,7 +91,10 @@ static void setup(void)
 		choose_algorithm();
 	if (!shim.off && shim.options.trace[0])
 		begin_trace();
-	pthread_atfork(NULL, NULL, fork_child);
+	if (pthread_atfork(NULL, NULL, fork_child)) {
+		ccs_log(CCS_LOG_WARN, "no memory; traffic passes uncontrolled");
+		shim.off = true;
+	}
 	atomic_store_explicit(&ccs_shim_ready, &shim, memory_order_release);
 	in_setup = false;
 }
@@ -128,9 +131,19 @@ void ccs_shim_count(enum ccs_pass reason)
 	atomic_fetch_add_explicit(&shim.passes[reason], 1, memory_order_relaxed);
 }
 
+/* Nobody's choice: it could have been controlled. */
+static bool is_failure(enum ccs_pass reason)
+{
+	return reason == CCS_PASS_SHADOW_CQ || reason == CCS_PASS_NO_MEMORY ||
+	       reason == CCS_PASS_REFUSED;
+}
+
 void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp)
 {
 	ccs_shim_count(reason);
+	if (is_failure(reason))
+		ccs_log_once(CCS_LOG_WARN, "QP %" PRIu32 " passes uncontrolled: %s",
+			     qp ? qp->qp_num : 0, reasons[reason]);
 	ccs_log(CCS_LOG_INFO, "QP %" PRIu32 " passes uncontrolled: %s", qp ? qp->qp_num : 0,
 		reasons[reason]);
 }

@@ -83,6 +83,7 @@ struct cq *ccs_cq_new(struct ibv_cq *cq, struct ibv_comp_channel *channel, void 
 /* From now on it can be found; false: it is gone, without memory. */
 bool ccs_cq_track(struct cq *cq);
 int ccs_cq_destroy(struct cq *cq);
+void ccs_cq_not_followed(void);  /* says so, once */
 void ccs_cq_put(struct cq *cq);
 struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries);
 void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries);

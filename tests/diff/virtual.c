@@ -156,6 +156,17 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 		  : real(cond, mutex, ts);
 }
 
+EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+				  const struct timespec *ts)
+{
+	int (*real)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *) =
+		(int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *))
+		next("pthread_cond_clockwait");
+
+	return on ? wait_until(cond, mutex, (uint64_t)ts->tv_sec * ROUND + (uint64_t)ts->tv_nsec)
+		  : real(cond, mutex, clock, ts);
+}
+
 static void wake(const pthread_cond_t *cond)
 {
 	for (int i = 0; i < ntasks; i++)

@@ -74,9 +74,36 @@ check_traffic() {
 	[ ! -s "$report" ] || check '.qps == []'
 }
 
-@test "a report that cannot be written is no failure of the program" {
-	CCSHIM_REPORT=$BATS_TEST_TMPDIR/no/such/dir.json run traffic live
+# refused REPORT WORD [LIMIT]: the program ends well, one line says why there is none.
+refused() {
+	CCSHIM_REPORT=$1 CCSHIM_LOG_LEVEL=warn run bash -c 'ulimit -f "$1"; "$2" live' - \
+		"${3:-unlimited}" "$top_builddir/tests/verbs/traffic"
 	[ "$status" -eq 0 ]
+	[ "$(grep -c "warn: report $1: .*$2" <<< "$output")" -eq 1 ] || { echo "$output"; return 1; }
+}
+
+@test "a report that cannot be written is no failure of the program" {
+	refused "$BATS_TEST_TMPDIR/no/such/dir.json" 'No such file'
+	refused "$BATS_TEST_TMPDIR" 'directory'
+	mkfifo "$BATS_TEST_TMPDIR/fifo"
+	refused "$BATS_TEST_TMPDIR/fifo" 'No such device' # nobody reads
+	refused "$report" 'too large' 1 # KB
+	[ ! -e "$report" ]
+}
+
+# A device of our own, for root could replace the machine's.
+@test "a full disk, and a device that stays one" {
+	full=$BATS_TEST_TMPDIR/full
+	mknod "$full" c 1 7 2>/dev/null && : <"$full" || skip "no device nodes here"
+	refused "$full" 'No space'
+	[ -c "$full" ]
+}
+
+@test "what is no file gets the report and stays what it is" {
+	ln -s target.json "$report"
+	traffic live
+	[ -L "$report" ]
+	check_traffic
 }
 
 @test "every reason to pass is in the manual page" {

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Each call that the shim makes of the C library fails once, in a process of its own, from
+ * the configuration to the report at exit: the application's traffic goes on, a sleeper is
+ * woken, the process ends well, and one line says what is missing.
+ */
+#include "rig.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define K4 4096u
+#define EXPORT __attribute__((visibility("default")))
+
+/* -- the process in which something fails ------------------------------------ */
+
+static struct {
+	char name[32];                   /* of the function; empty: none fails */
+	unsigned left;                   /* calls to the one that does */
+	int told;                        /* a byte goes there when it has */
+	uintptr_t from, to;              /* the shim's code */
+} fault;
+
+static int find_shim(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size, (void)arg;
+	if (!strstr(info->dlpi_name, "libccshim.so"))
+		return 0;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+			continue;
+		fault.from = info->dlpi_addr + p->p_vaddr;
+		fault.to = fault.from + p->p_memsz;
+	}
+	return 1;
+}
+
+/* FAULT=NAME:K:FD: the Kth call of NAME by the shim fails, which FD is told. */
+static void arm(void)
+{
+	const char *text = getenv("FAULT");
+
+	assert_int_equal(dl_iterate_phdr(find_shim, NULL), 1);
+	if (sscanf(text, "%31[a-z_]:%u:%d", fault.name, &fault.left, &fault.told) != 3)
+		exit(2);
+}
+
+static bool fails(const char *name, const void *caller)
+{
+	if ((uintptr_t)caller - fault.from >= fault.to - fault.from ||
+	    strcmp(name, fault.name) != 0 || !fault.left || --fault.left)
+		return false;
+	syscall(SYS_write, fault.told, "x", 1);
+	return true;
+}
+
+static void *real(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
+/* A function that returns what tells of a failure. */
+#define FAILING(type, name, failure, error, parameters, arguments) \
+	EXPORT type name parameters; \
+	EXPORT type name parameters \
+	{ \
+		type (*next) parameters; \
+		if (fails(#name, __builtin_return_address(0))) { \
+			errno = error; \
+			return failure; \
+		} \
+		*(void **)&next = real(#name); \
+		return next arguments; \
+	}
+FAILING(int, open, -1, EMFILE, (const char *path, int flags, ...), (path, flags, 0600))
+FAILING(ssize_t, read, -1, EIO, (int fd, void *buf, size_t n), (fd, buf, n))
+FAILING(ssize_t, write, -1, ENOSPC, (int fd, const void *buf, size_t n), (fd, buf, n))
+FAILING(FILE *, fdopen, NULL, ENOMEM, (int fd, const char *mode), (fd, mode))
+FAILING(int, fflush, EOF, ENOSPC, (FILE *f), (f))
+FAILING(int, rename, -1, EACCES, (const char *from, const char *to), (from, to))
+FAILING(int, fstat, -1, EIO, (int fd, struct stat *st), (fd, st))
+FAILING(void *, mmap, MAP_FAILED, ENOMEM,
+	(void *at, size_t len, int prot, int flags, int fd, off_t offset),
+	(at, len, prot, flags, fd, offset))
+FAILING(char *, getcwd, NULL, EACCES, (char *buf, size_t n), (buf, n))
+FAILING(int, sem_init, -1, ENOSPC, (sem_t *sem, int shared, unsigned value),
+	(sem, shared, value))
+FAILING(FILE *, fopen, NULL, EMFILE, (const char *path, const char *mode), (path, mode))
+FAILING(int, pthread_create, EAGAIN, EAGAIN,
+	(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg),
+	(thread, attr, fn, arg))
+FAILING(int, __register_atfork, ENOMEM, ENOMEM,
+	(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *object),
+	(prepare, parent, child, object))
+
+/* The program's own allocator goes before the C library's, for preloaded objects too. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#define SANITIZED true
+#else
+#define SANITIZED false
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *at, size_t size);
+
+static bool no_memory(const char *name, const void *caller)
+{
+	const bool none = fails(name, caller);
+
+	if (none)
+		errno = ENOMEM;
+	return none;
+}
+
+EXPORT void *malloc(size_t size)
+{
+	return no_memory("malloc", __builtin_return_address(0)) ? NULL : __libc_malloc(size);
+}
+
+EXPORT void *calloc(size_t n, size_t size)
+{
+	return no_memory("calloc", __builtin_return_address(0)) ? NULL : __libc_calloc(n, size);
+}
+
+EXPORT void *realloc(void *at, size_t size)
+{
+	return no_memory("realloc", __builtin_return_address(0)) ? NULL
+								 : __libc_realloc(at, size);
+}
+#endif
+
+/* Sleeps until the last one is done; what waits in the meantime goes out by itself. */
+static void traffic(struct rig *r)
+{
+	struct ibv_wc wc;
+	struct ibv_cq *cq;
+	void *context;
+
+	assert_int_equal(ibv_req_notify_cq(r->scq, 0), 0);
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(rig_post(r, i, IBV_WR_RDMA_WRITE, i * 10 * K4, 10 * K4,
+					  i == 7 ? IBV_SEND_SIGNALED : 0), 0);
+	while (!ibv_poll_cq(r->scq, 1, &wc)) {
+		assert_int_equal(ibv_get_cq_event(r->channel, &cq, &context), 0);
+		ibv_ack_cq_events(cq, 1);
+		assert_int_equal(ibv_req_notify_cq(r->scq, 0), 0);
+	}
+	assert_true(wc.wr_id == 7 && wc.status == IBV_WC_SUCCESS);
+	assert_memory_equal(r->src, r->dst, 80 * K4);
+	rig_poll_nothing(r->scq);
+}
+
+static int find_libibverbs(struct dl_phdr_info *info, size_t size, void *path)
+{
+	(void)size;
+	if (!strstr(info->dlpi_name, "/libibverbs.so"))
+		return 0;
+	snprintf(path, 4096, "%s", info->dlpi_name);
+	return 1;
+}
+
+/*
+ * What reaches verbs is looked into before it is opened: unread, it is opened as the
+ * application asked. libibverbs by its path, and librdmacm, if there is one.
+ */
+static void modules(void)
+{
+	char path[4096];
+	void *handle;
+
+	assert_int_equal(dl_iterate_phdr(find_libibverbs, path), 1);
+	handle = dlopen(path, RTLD_NOW);
+	assert_true(handle && dlsym(handle, "ibv_open_device"));
+	if (!SANITIZED) /* which cannot have that */
+		dlopen("librdmacm.so.1", RTLD_NOW | RTLD_DEEPBIND);
+}
+
+static int in_trouble(char **argv)
+{
+	struct ibv_cq_init_attr_ex cq_ex = { .wc_flags = IBV_WC_STANDARD_FLAGS };
+	const char *dir = getenv("FAULT_DIR");
+	char config[200], trace[200], report[200], log[200];
+	struct rig r;
+
+	snprintf(config, sizeof(config), "CCSHIM_CONFIG=%s/conf", dir);
+	snprintf(trace, sizeof(trace), "CCSHIM_TRACE=%s/trace", dir);
+	snprintf(report, sizeof(report), "CCSHIM_REPORT=%s/report", dir);
+	snprintf(log, sizeof(log), "CCSHIM_LOG_FILE=%s/log", dir);
+	rig_exec(argv, config, trace, report, log, "CCSHIM_CC=fixed:rate=1g", "CCSHIM_SEGMENT=4k",
+		 "CCSHIM_CAP=4k", NULL);
+	arm();
+	alarm(300); /* of what hangs */
+	if (strcmp(argv[1], "modules") == 0) {
+		modules();
+		return 0;
+	}
+	rig_open(&r, (struct rig_conf){ .channel = true, .ex = true, .cq_ex = &cq_ex });
+	traffic(&r);
+	rig_close(&r);
+	return 0;
+}
+
+/* -- the one that starts them ------------------------------------------------ */
+
+static char dir[] = "/tmp/ccshim-test-faults.XXXXXX";
+
+struct call {
+	const char *what, *name;
+	unsigned least, most;            /* so often the shim calls it; no more is tried */
+	unsigned quiet;                  /* so many of them need not be spoken of */
+};
+
+static void path_of(const char *name, char path[64])
+{
+	snprintf(path, 64, "%s/%s", dir, name);
+}
+
+static void start(const struct call *c, unsigned k, int told)
+{
+	char text[64], err[64], exe[1024];
+	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	int fd;
+
+	snprintf(text, sizeof(text), "%s:%u:%d", c->name, k, told);
+	path_of("err", err);
+	fd = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	if (n < 0 || fd < 0 || dup2(fd, 2) < 0 || setenv("FAULT", text, 1) ||
+	    setenv("FAULT_DIR", dir, 1))
+		_exit(98);
+	exe[n] = '\0';
+	execl(exe, exe, c->what, NULL);
+	_exit(98);
+}
+
+/* How many more lines there are, the last of them in *line. */
+static unsigned lines_of(const char *name, char line[512])
+{
+	char path[64];
+	unsigned n = 0;
+	FILE *f;
+
+	path_of(name, path);
+	f = fopen(path, "r");
+	while (f && fgets(line, 512, f))
+		n++;
+	if (f)
+		fclose(f);
+	unlink(path);
+	return n;
+}
+
+/* False: the shim has not called it that often. *line is what it said. */
+static bool run(const struct call *c, unsigned k, char line[512])
+{
+	int fds[2], status;
+	char byte;
+	unsigned lines;
+	bool reached;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (!pid)
+		start(c, k, fds[1]);
+	close(fds[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	reached = read(fds[0], &byte, 1) == 1;
+	close(fds[0]);
+	strcpy(line, "\n");
+	lines = lines_of("err", line) + lines_of("log", line);
+	if (status)
+		fail_msg("%s %u: status %#x, %s", c->name, k, status, line);
+	if (lines > 1 || (!reached && lines))
+		fail_msg("%s %u: %u lines, %s", c->name, k, lines, line);
+	if (reached)
+		printf("# %s %u: %s", c->name, k, line);
+	return reached;
+}
+
+static void one_by_one(void **state)
+{
+	const struct call *c = *state;
+	unsigned k = 1, quiet = 0;
+	char line[512];
+
+	for (; k <= c->most && run(c, k, line); k++)
+		quiet += *line == '\n';
+	if (quiet > c->quiet)
+		fail_msg("nothing is said of %u failures of %s", quiet, c->name);
+	if (k <= c->least)
+		fail_msg("%s is called %u times, not %u", c->name, k - 1, c->least);
+}
+
+/* What would have to wait for a thread is not held back, which is said and counted. */
+static void without_a_helper(void **state)
+{
+	const struct call c = { "traffic", "pthread_create", 2, 2, 0 };
+	char line[512], path[64];
+	bool counted = false;
+	FILE *f;
+
+	(void)state;
+	assert_true(run(&c, 2, line)); /* the first is the trace's */
+	assert_non_null(strstr(line, "warn: no helper thread"));
+	path_of("report", path);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		counted |= strstr(line, "\"no-thread\": 1") != NULL;
+	fclose(f);
+	assert_true(counted);
+}
+
+static int clean_up(void **state)
+{
+	static const char *const names[] = { "conf", "trace", "report", "err", "log" };
+	char path[64];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		path_of(names[i], path);
+		unlink(path);
+	}
+	return rmdir(dir);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct call calls[] = {
+		{ "traffic", "open", 5, 7, 0 },
+		{ "traffic", "fstat", 1, 2, 0 },
+		{ "traffic", "read", 1, 3, 0 },
+		{ "traffic", "write", 1, 4, 0 },
+		{ "traffic", "fdopen", 1, 2, 0 },
+		{ "traffic", "fflush", 1, 2, 0 },
+		{ "traffic", "rename", 1, 2, 0 },
+		{ "traffic", "sem_init", 1, 2, 0 },
+		{ "traffic", "pthread_create", 2, 3, 0 },
+		{ "traffic", "__register_atfork", 1, 2, 0 },
+		{ "traffic", "getcwd", 0, 2, 2 },
+		{ "modules", "open", 2, 20, 20 },
+		{ "modules", "fstat", 1, 20, 20 },
+		{ "modules", "mmap", 1, 20, 20 },
+		{ "modules", "fopen", SANITIZED ? 0 : 1, 20, 20 },
+		/* QPs' reports and histograms that are not there are counted in the report */
+		{ "traffic", "malloc", SANITIZED ? 0 : 1, 40, 2 },
+		{ "traffic", "calloc", SANITIZED ? 0 : 20, 80, 1 },
+		{ "modules", "malloc", 0, 40, 40 },
+		{ "modules", "calloc", 0, 40, 40 },
+		{ "modules", "realloc", 0, 40, 40 },
+	};
+	enum { N = sizeof(calls) / sizeof(*calls) };
+	struct CMUnitTest tests[N + 1] = { [N] = cmocka_unit_test(without_a_helper) };
+	char conf[64], name[N][64];
+	FILE *f;
+
+	if (argc > 1)
+		return in_trouble(argv);
+	if (!mkdtemp(dir))
+		return 99;
+	path_of("conf", conf);
+	f = fopen(conf, "w");
+	if (!f || fputs("base_rtt = 20us\n", f) < 0 || fclose(f))
+		return 99;
+	for (unsigned i = 0; i < N; i++) {
+		snprintf(name[i], sizeof(name[i]), "%s: %s", calls[i].what, calls[i].name);
+		tests[i] = (struct CMUnitTest){ .name = name[i], .test_func = one_by_one,
+						.initial_state = (void *)(uintptr_t)&calls[i] };
+	}
+	return _cmocka_run_group_tests("faults", tests, N + 1, NULL, clean_up);
+}
