@@ -29,6 +29,8 @@ ccs_core_sources = \
 	libshim/runtime/trace_row.c libshim/runtime/trace_row.h \
 	libshim/runtime/plugin.c libshim/runtime/plugin.h libshim/runtime/plugin_check.c \
 	libshim/signal/hwclock.c libshim/signal/hwclock.h \
+	libshim/signal/int.c libshim/signal/int.h libshim/signal/le.h \
+	libshim/signal/record.c libshim/signal/record.h \
 	libshim/signal/local.h libshim/signal/slot.h libshim/signal/wire.h
 noinst_LTLIBRARIES += libccs-core.la
 libccs_core_la_SOURCES = $(ccs_core_sources)

@@ -75,7 +75,7 @@ endif
 
 # The host agent's parts.
 if HAVE_CMOCKA
-agent_unit_programs = tests/unit/test_counters tests/unit/test_owner
+agent_unit_programs = tests/unit/test_counters tests/unit/test_owner tests/unit/test_record
 check_PROGRAMS += $(agent_unit_programs)
 TESTS += $(agent_unit_programs)
 tests_unit_test_counters_SOURCES = tests/unit/test_counters.c \
@@ -83,4 +83,5 @@ tests_unit_test_counters_SOURCES = tests/unit/test_counters.c \
 tests_unit_test_counters_LDADD = $(CMOCKA_LIBS) -lm
 tests_unit_test_owner_SOURCES = tests/unit/test_owner.c libshim/agent/owner.c libshim/agent/owner.h
 tests_unit_test_owner_LDADD = $(CMOCKA_LIBS) -lpthread
+tests_unit_test_record_LDADD = $(unit_ldadd)
 endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Telemetry records: on the wire, in order, and made of what switches put into packets. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "seed.h"
+#include "signal/int.h"
+#include "signal/record.h"
+
+static void layout_is_the_specification(void **state)
+{
+	static const uint8_t wire[CCS_RECORD_BYTES] = {
+		0x04, 0x03, 0x02, 0x01, 0x06, 0x05, 0x01, 0x00,
+		0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
+		0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21,
+		0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31,
+		0x00, 0xca, 0x9a, 0x3b, 0x00, 0x00, 0x00, 0x00,
+		0x58, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52, 0x51,
+	};
+	uint8_t out[CCS_RECORD_BYTES];
+	struct ccs_record r;
+
+	(void)state;
+	assert_true(ccs_record_decode(wire, &r));
+	assert_int_equal(r.link, 0x01020304);
+	assert_int_equal(r.hop, 0x0506);
+	assert_int_equal(r.kind, CCS_RECORD_PORT);
+	assert_int_equal(r.ts_ns, 0x1112131415161718);
+	assert_int_equal(r.tx_bytes, 0x2122232425262728);
+	assert_int_equal(r.qlen_bytes, 0x3132333435363738);
+	assert_int_equal(r.capacity, 1000000000);
+	assert_int_equal(r.covers_ns, 0x5152535455565758);
+	ccs_record_encode(&r, out);
+	assert_memory_equal(out, wire, sizeof(wire));
+}
+
+static void impossible_ones_are_refused(void **state)
+{
+	struct ccs_record r = { .link = 1, .capacity = CCS_RECORD_CAPACITY_MOST }, back;
+	uint8_t wire[CCS_RECORD_BYTES];
+
+	(void)state;
+	ccs_record_encode(&r, wire);
+	assert_true(ccs_record_decode(wire, &back));
+	r.capacity++;
+	ccs_record_encode(&r, wire);
+	assert_false(ccs_record_decode(wire, &back));
+	r.capacity = 0;
+	ccs_record_encode(&r, wire);
+	assert_false(ccs_record_decode(wire, &back));
+	r = (struct ccs_record){ .capacity = 1 };
+	ccs_record_encode(&r, wire);
+	assert_false(ccs_record_decode(wire, &back));
+}
+
+/* Whatever order records come in, the path is called the same; another link, another path. */
+static void order_makes_no_other_path(void **state)
+{
+	struct ccs_record r[CCS_RECORDS];
+	uint32_t path;
+
+	(void)state;
+	seed_start("order_makes_no_other_path");
+	for (unsigned round = 0; round < 1000; round++) {
+		const unsigned n = 1 + (unsigned)seed_below(CCS_RECORDS);
+
+		for (unsigned i = 0; i < n; i++)
+			r[i] = (struct ccs_record){ .link = 1 + i, .hop = (uint16_t)seed_below(4) };
+		ccs_record_sort(r, n);
+		path = ccs_record_path(r, n);
+		assert_int_not_equal(path, 0);
+		for (unsigned i = 0; i < n; i++) {
+			const unsigned k = (unsigned)seed_below(n);
+			const struct ccs_record one = r[k];
+
+			r[k] = r[i];
+			r[i] = one;
+		}
+		ccs_record_sort(r, n);
+		for (unsigned i = 1; i < n; i++)
+			assert_true(r[i - 1].hop >= r[i].hop);
+		assert_int_equal(ccs_record_path(r, n), path);
+		assert_int_not_equal(ccs_record_path(r, n - 1), path);
+		r[seed_below(n)].link += 100;
+		assert_int_not_equal(ccs_record_path(r, n), path);
+	}
+}
+
+/* Written down by hand: 100 Gb/s, 0x123456 ns, 0x789ab * 128 bytes, 0xcdef * 80 waiting. */
+static void int_words_are_the_papers(void **state)
+{
+	static const struct ccs_int_hop hop = { 2, 0x123456, 0x789ab, 0xcdef };
+	const uint64_t paper = UINT64_C(0x2123456789abcdef);
+	/* 0xcdef << 47 | 0x789ab << 27 | 0x123456 << 3 | 2 */
+	const uint64_t ns3 = UINT64_C(0x66f7bc4d5891a2b2);
+	const enum ccs_int_layout layouts[] = { CCS_INT_PAPER, CCS_INT_NS3 };
+
+	(void)state;
+	assert_int_equal(ccs_int_pack(CCS_INT_PAPER, &hop), paper);
+	assert_int_equal(ccs_int_pack(CCS_INT_NS3, &hop), ns3);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ccs_int_hop back = ccs_int_unpack(layouts[i], i ? ns3 : paper);
+
+		assert_memory_equal(&back, &hop, sizeof(hop));
+	}
+}
+
+/* A port with counters of 64 bits, and what a switch writes of them into a packet. */
+struct port {
+	const struct ccs_int_format *format;
+	unsigned rate;
+	uint64_t ts_ns, tx_bytes, qlen_bytes;
+};
+
+static uint64_t word_of(const struct port *p)
+{
+	const struct ccs_int_hop hop = {
+		.rate = p->rate,
+		.ts = (uint32_t)p->ts_ns,
+		.bytes = (uint32_t)(p->tx_bytes / (128 * p->format->multiple)),
+		.qlen = (uint32_t)(p->qlen_bytes / (80 * p->format->multiple)),
+	};
+
+	return ccs_int_pack(p->format->layout, &hop);
+}
+
+static void send_for(struct port *p, uint64_t ns, unsigned percent)
+{
+	p->ts_ns += ns;
+	p->tx_bytes += (uint64_t)((double)ccs_int_rates[p->rate] / 8e9 * (double)ns * percent / 100);
+	p->qlen_bytes = seed_below(1 << 21);
+}
+
+/*
+ * Over any number of wraps the record goes as the port's own counters do, to a unit, within
+ * each life; and a life only ends where the counter may have gone round.
+ */
+static void int_records_do_not_wrap(void **state)
+{
+	struct ccs_record r = { 0 }, base = { 0 };
+	struct port base_port;
+
+	(void)state;
+	seed_start("int_records_do_not_wrap");
+	for (unsigned run = 0; run < 40; run++) {
+		const struct ccs_int_format f = { run % 2 ? CCS_INT_NS3 : CCS_INT_PAPER,
+						  1 + (unsigned)seed_below(8), ccs_int_rates, 5 };
+		const uint64_t offset = seed_next() >> 20, unit = 128 * f.multiple;
+		struct port p = { .format = &f, .rate = (unsigned)seed_below(5),
+				  .ts_ns = seed_next() >> 8, .tx_bytes = seed_next() >> 8 };
+		struct ccs_int_link l = { .name = run };
+		const double wrap_ns = 8e9 * (double)unit * (1 << 20) /
+				       (double)ccs_int_rates[p.rate];
+
+		for (unsigned i = 0; i < 500; i++) {
+			const uint64_t gap = 1 + seed_below(UINT64_C(1) << (4 + seed_below(24)));
+
+			send_for(&p, gap, (unsigned)seed_below(101));
+			assert_true(ccs_int_follow(&l, &f, word_of(&p),
+						   p.ts_ns + offset + seed_below(4000000), &r));
+			assert_int_equal(r.capacity, ccs_int_rates[p.rate]);
+			assert_in_range(p.qlen_bytes - r.qlen_bytes, 0, 80 * f.multiple - 1);
+			if (i == 0 || r.link != base.link) {
+				assert_true(i == 0 || (double)gap > 0.99 * wrap_ns);
+				base = r;
+				base_port = p;
+			}
+			assert_int_equal(r.ts_ns - base.ts_ns, p.ts_ns - base_port.ts_ns);
+			assert_in_range(r.tx_bytes - base.tx_bytes + unit -
+					(p.tx_bytes - base_port.tx_bytes), 0, 2 * unit);
+		}
+	}
+}
+
+static void int_repeated_and_late_ones_tell_nothing(void **state)
+{
+	const struct ccs_int_format f = { CCS_INT_PAPER, 1, ccs_int_rates, 5 };
+	struct port p = { .format = &f, .rate = 2, .ts_ns = 0xfffff0 };
+	struct ccs_int_link l = { 0 };
+	struct ccs_record r, kept;
+	uint64_t first, second;
+
+	(void)state;
+	seed_start("int_repeated_and_late_ones_tell_nothing");
+	first = word_of(&p);
+	assert_true(ccs_int_follow(&l, &f, first, 1000, &r));
+	send_for(&p, 1000, 50); /* the time wraps */
+	second = word_of(&p);
+	assert_true(ccs_int_follow(&l, &f, second, 2000, &r));
+	kept = r;
+	assert_false(ccs_int_follow(&l, &f, second, 2100, &r));
+	assert_false(ccs_int_follow(&l, &f, first, 2200, &r));
+	assert_memory_equal(&r, &kept, sizeof(r));
+	p.rate = 7; /* no such code */
+	p.ts_ns += 1000;
+	assert_false(ccs_int_follow(&l, &f, word_of(&p), 3000, &r));
+	p.rate = 2;
+	assert_true(ccs_int_follow(&l, &f, word_of(&p), 3000, &r));
+	assert_int_equal(r.ts_ns - kept.ts_ns, 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(layout_is_the_specification),
+		cmocka_unit_test(impossible_ones_are_refused),
+		cmocka_unit_test(order_makes_no_other_path),
+		cmocka_unit_test(int_words_are_the_papers),
+		cmocka_unit_test(int_records_do_not_wrap),
+		cmocka_unit_test(int_repeated_and_late_ones_tell_nothing),
+	};
+
+	return cmocka_run_group_tests_name("record", tests, NULL, NULL);
+}
