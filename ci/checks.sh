@@ -165,7 +165,7 @@ check_needed() {
 }
 
 installed_files() {
-  printf '%s\n' bin/ccbench bin/ccshim include/ccshim/cc.h \
+  printf '%s\n' bin/ccbench bin/ccshim sbin/ccshimd include/ccshim/cc.h \
     lib/ccshim/libccshim.so lib/pkgconfig/ccshim.pc \
     share/bash-completion/completions/ccshim.bash share/doc/ccshim/examples/aimd.c
   find "$top/docs" -name '*.[1-8]' |

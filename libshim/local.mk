@@ -31,11 +31,21 @@ ccs_core_sources = \
 	libshim/signal/hwclock.c libshim/signal/hwclock.h \
 	libshim/signal/int.c libshim/signal/int.h libshim/signal/le.h \
 	libshim/signal/record.c libshim/signal/record.h \
-	libshim/signal/local.h libshim/signal/slot.h libshim/signal/wire.h
+	libshim/signal/local.h libshim/signal/slot.h libshim/signal/wire.c libshim/signal/wire.h
 noinst_LTLIBRARIES += libccs-core.la
 libccs_core_la_SOURCES = $(ccs_core_sources)
 libccs_core_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP)
 libccs_core_la_LIBADD = -lm -ldl
+
+# The host agent, for ccshimd and the preload.
+ccs_agent_sources = \
+	libshim/agent/address.c libshim/agent/address.h libshim/agent/agent.h \
+	libshim/agent/capture.c libshim/agent/clients.c libshim/agent/flows.c \
+	libshim/agent/index.h libshim/agent/local.c libshim/agent/loop.c libshim/agent/message.c \
+	libshim/agent/np.c libshim/agent/page.c libshim/agent/peers.c libshim/agent/priv.h \
+	libshim/agent/status.c libshim/agent/udp.c
+noinst_LTLIBRARIES += libccs-agent.la
+libccs_agent_la_SOURCES = $(ccs_agent_sources)
 
 ccsincludedir = $(includedir)/ccshim
 ccsinclude_HEADERS = libshim/include/ccshim/cc.h

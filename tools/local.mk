@@ -13,3 +13,8 @@ tools_ccshim_SOURCES = \
 	tools/run.c
 tools_ccshim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)
 tools_ccshim_LDADD = libccs-core.la $(VERBS_LIBS)
+
+sbin_PROGRAMS += tools/ccshimd
+tools_ccshimd_SOURCES = tools/ccshimd.c tools/ccshimd.h tools/ccshimd_status.c
+tools_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tools_ccshimd_LDADD = libccs-agent.la libccs-core.la

@@ -9,13 +9,23 @@
  *     4      1    version
  *     5      1    type
  *     6      2    length of header and body together
- *     8      8    session: when the sending agent started, ns since 1970
- *    16      8    sequence number: from 1, in each session and towards each peer
- *    24      n    body
- *    24+n   32    authentication of all before it, if the agents share a key
+ *     8      8    session of the sender: when it started, ns since 1970
+ *    16      8    echo: the session of the receiver, as last heard; 0: unknown
+ *    24      8    sequence number: rises by one, in each session and towards each peer
+ *    32      n    body
+ *    32+n   32    authentication of all before it, if the agents share a key
  *
  * A receiver takes a longer body than it knows for a newer one, and reads its part.
  * Which hosts are meant the packet's own addresses say: those of the RoCE packets.
+ *
+ * The echo shows that a sender hears what it is sent: nobody can speak for an address
+ * at which he does not receive. A HELLO without the right one is answered, and makes
+ * no difference to the receiver; the answer tells the session, so the next one is good.
+ * All else without the right one is refused. So are messages of before a restart.
+ *
+ *   RP to NP   HELLO                 I have flows towards you: tell me of congestion
+ *   NP to RP   HELLO_ACK             to each
+ *   NP to RP   CNP                   while the lease lasts
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,10 +34,10 @@
 #define CCS_WIRE_PORT 4793
 #define CCS_WIRE_VERSION 1u
 
-enum { CCS_WIRE_HEADER = 24, CCS_WIRE_TAG = 32, CCS_WIRE_MAX = 1024 };
+enum { CCS_WIRE_HEADER = 32, CCS_WIRE_TAG = 32, CCS_WIRE_MAX = 1024 };
 
 enum ccs_wire_type {
-	CCS_WIRE_HELLO = 1,              /* I have flows towards you: tell me of congestion */
+	CCS_WIRE_HELLO = 1,
 	CCS_WIRE_HELLO_ACK = 2,
 	CCS_WIRE_CNP = 3,
 	CCS_WIRE_ECHO = 4,               /* telemetry */
@@ -36,7 +46,7 @@ enum ccs_wire_type {
 struct ccs_wire_header {
 	uint8_t type;
 	uint16_t length;
-	uint64_t session, sequence;
+	uint64_t session, echo, sequence;
 };
 
 struct ccs_wire_hello {
@@ -45,8 +55,9 @@ struct ccs_wire_hello {
 };
 
 struct ccs_wire_hello_ack {
+	uint64_t of;                     /* sequence number of the HELLO that it answers */
 	uint32_t gives;                  /* enum ccs_peer_flag */
-	uint32_t spare;
+	uint32_t lease_ms;               /* granted; 0: none, say it again with my session */
 };
 
 /* Marked packets came for this QP of mine. */
@@ -64,7 +75,8 @@ struct ccs_wire_message {
 	};
 };
 
-/* Bytes written to buf (CCS_WIRE_MAX), without a tag. Sets header.length. */
+/* Bytes written to buf (CCS_WIRE_MAX), without a tag; 0 if the type has no body here.
+ * Sets header.length. */
 size_t ccs_wire_encode(struct ccs_wire_message *m, void *buf);
 
 enum ccs_wire_error {

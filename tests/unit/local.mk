@@ -73,15 +73,19 @@ tests_unit_test_told_LDADD = $(unit_ldadd)
 tests_unit_test_trace_LDADD = $(unit_ldadd) -lpthread
 endif
 
-# The host agent's parts.
+# The host agent, and its parts.
 if HAVE_CMOCKA
-agent_unit_programs = tests/unit/test_counters tests/unit/test_owner tests/unit/test_record
+agent_unit_programs = tests/unit/test_agent tests/unit/test_counters tests/unit/test_owner \
+	tests/unit/test_record tests/unit/test_signal_wire
 check_PROGRAMS += $(agent_unit_programs)
 TESTS += $(agent_unit_programs)
+tests_unit_test_agent_SOURCES = tests/unit/test_agent.c tests/unit/agentrig.c tests/unit/agentrig.h
+tests_unit_test_agent_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_counters_SOURCES = tests/unit/test_counters.c \
 	libshim/agent/counters.c libshim/agent/counters.h
 tests_unit_test_counters_LDADD = $(CMOCKA_LIBS) -lm
 tests_unit_test_owner_SOURCES = tests/unit/test_owner.c libshim/agent/owner.c libshim/agent/owner.h
 tests_unit_test_owner_LDADD = $(CMOCKA_LIBS) -lpthread
 tests_unit_test_record_LDADD = $(unit_ldadd)
+tests_unit_test_signal_wire_LDADD = $(unit_ldadd)
 endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_ADDRESS_H
+#define CCS_AGENT_ADDRESS_H
+/* Addresses as RoCEv2's GIDs have them: 16 bytes, IPv4 as ::ffff:a.b.c.d. */
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+struct ccs_address {
+	uint8_t b[16];
+};
+
+static inline bool ccs_address_equal(const struct ccs_address *a, const struct ccs_address *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static inline bool ccs_address_is_v4(const struct ccs_address *a)
+{
+	return IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)a->b);
+}
+
+/* Of 4 bytes in network order. */
+static inline struct ccs_address ccs_address_of_v4(const void *bytes)
+{
+	struct ccs_address a = { .b = { [10] = 0xff, [11] = 0xff } };
+
+	memcpy(a.b + 12, bytes, 4);
+	return a;
+}
+
+static inline struct ccs_address ccs_address_of(const void *bytes)
+{
+	struct ccs_address a;
+
+	memcpy(a.b, bytes, sizeof(a.b));
+	return a;
+}
+
+/* Neither unset, nor a group's. */
+bool ccs_address_is_unicast(const struct ccs_address *a);
+
+/* 0, or -1 if text is none. */
+int ccs_address_parse(const char *text, struct ccs_address *a);
+
+/* The usual text; buf holds INET6_ADDRSTRLEN. */
+const char *ccs_address_text(const struct ccs_address *a, char *buf);
+
+#endif

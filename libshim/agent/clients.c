@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The processes of this host that are connected: who may be, and for how long. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/priv.h"
+
+enum { BUCKETS = 16384, MESSAGE_MAX = 512, MESSAGES_A_TURN = 256 };
+
+/* -- the listening socket -------------------------------------------------------- */
+
+static void make_directory(const char *path)
+{
+	char dir[PATH_MAX];
+	char *slash;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash && slash != dir) {
+		*slash = '\0';
+		mkdir(dir, 0755);
+	}
+}
+
+/*
+ * Whoever holds the lock may take away a socket that a dead agent has left. The lock is of
+ * the process: a child that outlives it, and knows nothing of agents, does not hold it.
+ */
+static int take_lock(struct ccs_agent *a)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s.lock", a->config.socket);
+	a->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (a->lock < 0)
+		return -1;
+	if (fcntl(a->lock, F_SETLK, &whole) == 0)
+		return 0;
+	close(a->lock);
+	a->lock = -1;
+	errno = EADDRINUSE;
+	return -1;
+}
+
+static void listener_ready(struct ccs_agent *a, struct ccs_source *s);
+
+static int listen_at(struct ccs_agent *a)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	const char *path = a->config.socket;
+
+	if (strlen(path) >= sizeof(at.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(at.sun_path, path, strlen(path));
+	make_directory(path);
+	if (take_lock(a))
+		return -1;
+	unlink(path);
+	a->listener = (struct ccs_source){
+		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), listener_ready,
+	};
+	if (a->listener.fd < 0 || bind(a->listener.fd, (struct sockaddr *)&at, sizeof(at)) ||
+	    chmod(path, 0666) || listen(a->listener.fd, SOMAXCONN))
+		return -1;
+	a->listening = true;
+	return ccs_agent_watch(a, &a->listener);
+}
+
+int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
+{
+	int saved;
+
+	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
+	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
+		a->client[i].source.fd = -1;
+	if (a->client && !ccs_index_init(&a->flows, BUCKETS, a->session) && !listen_at(a))
+		return 0;
+	saved = errno;
+	snprintf(err, len, "socket %s: %s", a->config.socket,
+		 saved == EADDRINUSE ? "another agent has it" : strerror(saved));
+	errno = saved;
+	return -1;
+}
+
+void ccs_clients_close(struct ccs_agent *a)
+{
+	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
+		if (a->client[i].source.fd >= 0)
+			ccs_client_close(a, &a->client[i]);
+	if (a->listener.fd >= 0) {
+		unlink(a->config.socket);
+		close(a->listener.fd);
+	}
+	if (a->lock >= 0)
+		close(a->lock);
+	free(a->flows.bucket);
+	free(a->client);
+}
+
+void ccs_clients_forked(const struct ccs_agent *a)
+{
+	close(a->lock);
+	close(a->listener.fd);
+	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
+		if (a->client[i].source.fd >= 0)
+			close(a->client[i].source.fd);
+}
+
+/* -- connections ----------------------------------------------------------------- */
+
+void ccs_client_close(struct ccs_agent *a, struct ccs_client *c)
+{
+	const int fd = c->source.fd;
+
+	for (uint32_t i = 0; i < c->room; i++)
+		if (c->flow[i])
+			ccs_agent_flow_remove(a, c->flow[i]);
+	ccs_agent_page_unmap(c->page);
+	free(c->flow);
+	free(c->paths);
+	*c = (struct ccs_client){ .source.fd = -1 };
+	close(fd);
+	a->nclients--;
+}
+
+static void close_all(int *fds, size_t n)
+{
+	while (n--)
+		close(fds[n]);
+}
+
+/* The descriptor that came along, or -1; there is room for no more than one. */
+static int passed_fd(struct msghdr *h)
+{
+	int fd = -1;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+		int fds[4];
+		const size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(*fds);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || !n)
+			continue;
+		memcpy(fds, CMSG_DATA(c), n * sizeof(*fds));
+		fd = fds[0];
+		close_all(fds + 1, n - 1);
+	}
+	return fd;
+}
+
+/* One message. Length, 0 at the end or for what is no message, -1 if there is none yet. */
+static ssize_t receive(int socket, void *data, size_t len, int *fd)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct iovec iov = { data, len };
+	struct msghdr h = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = &control, .msg_controllen = sizeof(control),
+	};
+	ssize_t n;
+
+	do
+		n = recvmsg(socket, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN ? -1 : 0;
+	*fd = passed_fd(&h);
+	return h.msg_flags & MSG_TRUNC ? 0 : n;
+}
+
+static void client_ready(struct ccs_agent *a, struct ccs_source *s)
+{
+	struct ccs_client *c = (struct ccs_client *)s;
+	uint64_t data[MESSAGE_MAX / 8];
+
+	for (int i = 0; i < MESSAGES_A_TURN && s->fd >= 0; i++) {
+		int fd = -1;
+		const ssize_t n = receive(s->fd, data, sizeof(data), &fd);
+
+		if (n < 0)
+			return;
+		if (n == 0 || !ccs_local_arrived(a, c, data, (size_t)n, fd)) {
+			if (n == 0 && fd >= 0)
+				close(fd);
+			ccs_client_close(a, c);
+			return;
+		}
+	}
+}
+
+/* A place for it; NULL if it, or everybody, has too many. */
+static struct ccs_client *place_for(struct ccs_agent *a, uid_t uid)
+{
+	struct ccs_client *place = NULL;
+	unsigned same = 0;
+
+	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++) {
+		if (c->source.fd < 0)
+			place = c;
+		else if (c->uid == uid)
+			same++;
+	}
+	return uid && same >= CCS_AGENT_CLIENTS_PER_UID ? NULL : place;
+}
+
+static void take_client(struct ccs_agent *a, int fd)
+{
+	struct ucred who = { .uid = (uid_t)-1 };
+	socklen_t len = sizeof(who);
+	struct ccs_client *c;
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len);
+	c = place_for(a, who.uid);
+	if (!c) {
+		ccs_agent_say(a, CCS_TROUBLE_CLIENTS,
+			      "too many connections: some processes are not served");
+		close(fd);
+		return;
+	}
+	*c = (struct ccs_client){
+		.source = { fd, client_ready }, .pid = who.pid, .uid = who.uid,
+	};
+	a->nclients++;
+	if (ccs_agent_watch(a, &c->source))
+		ccs_client_close(a, c);
+}
+
+/* While no descriptor is free, whoever waits would wake the loop for nothing. */
+static void listener_ready(struct ccs_agent *a, struct ccs_source *s)
+{
+	const int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd >= 0) {
+		take_client(a, fd);
+	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+		ccs_agent_say(a, CCS_TROUBLE_ACCEPT, "cannot take a connection: %s",
+			      strerror(errno));
+		epoll_ctl(a->epoll, EPOLL_CTL_DEL, s->fd, NULL);
+		a->listening = false;
+	}
+}
+
+void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
+{
+	if (!a->listening)
+		a->listening = ccs_agent_watch(a, &a->listener) == 0;
+	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
+		if (c->page)
+			atomic_store_explicit(&c->page->beat_ns, now_ns, memory_order_release);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The notification point: a CE mark of a leased peer's packet is a CNP, at most one per
+ * flow and interval. Flows live in a table of fixed size. One whose interval is over
+ * differs in nothing from one never seen but in its count of marks, so the oldest
+ * gives way, and nothing has to be aged.
+ */
+#include "agent/priv.h"
+
+enum { SETS = 16384, WAYS = 4 };
+
+int ccs_np_open(struct ccs_agent *a)
+{
+	a->np = calloc(SETS * WAYS, sizeof(*a->np));
+	return a->np ? 0 : -1;
+}
+
+static struct ccs_np_flow *flow_of(struct ccs_agent *a, uint64_t key)
+{
+	struct ccs_np_flow *set = &a->np[ccs_mix(key ^ a->session) % SETS * WAYS], *oldest = set;
+
+	for (struct ccs_np_flow *f = set; f < set + WAYS; f++) {
+		if (f->key == key)
+			return f;
+		if (!f->key || f->np.next_us < oldest->np.next_us)
+			oldest = f;
+		if (!f->key)
+			break;
+	}
+	*oldest = (struct ccs_np_flow){
+		.key = key,
+		.np = ccs_dcqcn_np_init((double)a->config.interval_ns / 1e3),
+	};
+	return oldest;
+}
+
+void ccs_np_mark(struct ccs_agent *a, const struct ccs_ends *ends, uint32_t qpn)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+	struct ccs_peer *p = ccs_peer_find(a, ends);
+	struct ccs_np_flow *f;
+
+	if (!p || !ccs_peer_leased(p, now_ns)) {
+		a->totals.ce_unasked++;
+		return;
+	}
+	f = flow_of(a, (uint64_t)p->serial << 24 | qpn);
+	f->marked++;
+	if (!ccs_dcqcn_np_ce(&f->np, (double)now_ns / 1e3))
+		return;
+	ccs_message_cnp(a, p, qpn, f->marked);
+	f->marked = 0;
+}

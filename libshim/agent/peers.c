@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/priv.h"
+
+enum { BUCKETS = 4096, WINDOW = 64 };
+
+int ccs_peers_open(struct ccs_agent *a)
+{
+	struct ccs_peers *ps = &a->peers;
+
+	ps->peer = calloc(CCS_PAGE_PATHS, sizeof(*ps->peer));
+	ps->unused = calloc(CCS_PAGE_PATHS, sizeof(*ps->unused));
+	if (!ps->peer || !ps->unused || ccs_index_init(&ps->index, BUCKETS, a->session))
+		return -1;
+	while (ps->nunused < CCS_PAGE_PATHS) {
+		ps->unused[ps->nunused] = CCS_PAGE_PATHS - 1 - ps->nunused;
+		ps->nunused++;
+	}
+	return 0;
+}
+
+void ccs_peers_close(struct ccs_agent *a)
+{
+	free(a->peers.index.bucket);
+	free(a->peers.peer);
+	free(a->peers.unused);
+}
+
+static uint64_t hash_of(const struct ccs_peers *ps, const struct ccs_ends *ends)
+{
+	uint64_t w[4], hash = ps->index.salt;
+
+	memcpy(w, &ends->local, sizeof(ends->local));
+	memcpy(w + 2, &ends->remote, sizeof(ends->remote));
+	for (unsigned i = 0; i < 4; i++)
+		hash = ccs_mix(hash ^ w[i]);
+	return hash;
+}
+
+struct ccs_peer *ccs_peer_find(const struct ccs_agent *a, const struct ccs_ends *ends)
+{
+	const uint64_t hash = hash_of(&a->peers, ends);
+	struct ccs_link *l = NULL;
+
+	while ((l = ccs_index_next(&a->peers.index, l, hash))) {
+		struct ccs_peer *p = (struct ccs_peer *)l;
+
+		if (ccs_address_equal(&p->ends.local, &ends->local) &&
+		    ccs_address_equal(&p->ends.remote, &ends->remote))
+			return p;
+	}
+	return NULL;
+}
+
+bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns)
+{
+	return now_ns < p->lease_ns;
+}
+
+static void drop(struct ccs_peers *ps, struct ccs_peer *p)
+{
+	ccs_index_remove(&ps->index, &p->link);
+	ps->unused[ps->nunused++] = p->index;
+	p->serial = 0;
+	while (ps->high && !ps->peer[ps->high - 1].serial)
+		ps->high--;
+}
+
+/* Those that nobody asks any more, and that ask nothing. */
+static void sweep(struct ccs_peers *ps, uint64_t now_ns)
+{
+	for (uint32_t i = ps->high; i-- > 0;) {
+		struct ccs_peer *p = &ps->peer[i];
+
+		if (p->serial && !p->flows && !ccs_peer_leased(p, now_ns))
+			drop(ps, p);
+	}
+}
+
+/* Its sequence numbers begin with the time: if it was dropped and is back, they go on. */
+struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends)
+{
+	struct ccs_peer *p = ccs_peer_find(a, ends);
+	struct ccs_peers *ps = &a->peers;
+	const uint64_t now_ns = ccs_agent_now(a);
+
+	if (p)
+		return p;
+	if (!ps->nunused)
+		sweep(ps, now_ns);
+	if (!ps->nunused) {
+		ccs_agent_say(a, CCS_TROUBLE_PEERS, "more than %d peers: the others get no CNPs",
+			      CCS_PAGE_PATHS);
+		return NULL;
+	}
+	p = &ps->peer[ps->unused[--ps->nunused]];
+	*p = (struct ccs_peer){
+		.ends = *ends, .serial = ++ps->serial, .sequence = now_ns,
+		.index = (uint32_t)(p - ps->peer),
+	};
+	if (ps->high <= p->index)
+		ps->high = p->index + 1;
+	ccs_index_add(&ps->index, &p->link, hash_of(ps, ends));
+	return p;
+}
+
+void ccs_peer_adopt(struct ccs_peer *p, uint64_t session, uint64_t sequence)
+{
+	p->session = session;
+	p->top = sequence;
+	p->seen = UINT64_MAX;
+}
+
+bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence)
+{
+	uint64_t behind;
+
+	if (sequence > p->top) {
+		const uint64_t ahead = sequence - p->top;
+
+		p->seen = ahead < WINDOW ? p->seen << ahead : 0;
+		p->seen |= 1;
+		p->top = sequence;
+		return true;
+	}
+	behind = p->top - sequence;
+	if (behind >= WINDOW || p->seen >> behind & 1)
+		return false;
+	p->seen |= 1ull << behind;
+	return true;
+}
+
+void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns)
+{
+	struct ccs_peers *ps = &a->peers;
+
+	for (uint32_t i = 0; i < ps->high; i++)
+		if (ps->peer[i].serial && ps->peer[i].flows && ps->peer[i].ask_ns <= now_ns)
+			ccs_message_hello(a, &ps->peer[i]);
+	sweep(ps, now_ns);
+}

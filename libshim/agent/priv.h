@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_PRIV_H
+#define CCS_AGENT_PRIV_H
+/* What the agent's files share. All of it belongs to the loop's thread. */
+#include <sys/types.h>
+
+#include "agent/address.h"
+#include "agent/agent.h"
+#include "agent/index.h"
+#include "cc/dcqcn_np.h"
+#include "signal/slot.h"
+
+enum {
+	CCS_AGENT_CLIENTS = 1024,
+	CCS_AGENT_CLIENTS_PER_UID = 512, /* but root's */
+	CCS_AGENT_FLOWS = 262144,        /* of all clients */
+	CCS_AGENT_ADDRESSES = 64,
+	CCS_AGENT_INTERFACES = 16,
+};
+
+#define CCS_AGENT_TICK_NS CCS_BEAT_NS
+#define CCS_LEASE_MS 3000u
+#define CCS_LEASE_MOST_MS 60000u
+#define CCS_RENEW_NS 1000000000ull
+
+/* A descriptor that the loop waits for. */
+struct ccs_source {
+	int fd;
+	void (*ready)(struct ccs_agent *a, struct ccs_source *s);
+};
+
+/* Both addresses of a message, as seen from here. */
+struct ccs_ends {
+	struct ccs_address local, remote;
+	uint32_t ifindex;                /* of link-local addresses; else 0 */
+};
+
+/* Another agent: one that clients' flows go to, or one that asked for CNPs, or both. */
+struct ccs_peer {
+	struct ccs_link link;            /* in peers.index, by its ends */
+	struct ccs_ends ends;
+	uint32_t index;                  /* of its record in each page */
+	uint32_t serial;                 /* never used before; 0: no peer is here */
+	uint64_t sequence;               /* last one sent */
+
+	uint64_t session;                /* the peer's; 0: unknown */
+	uint64_t top, seen;              /* sequence numbers received: highest, and a bit each below */
+	uint64_t heard_ns;               /* it last granted a lease; 0: never */
+	uint32_t gives;
+
+	uint32_t flows;                  /* of clients, towards it */
+	unsigned tries;                  /* HELLOs since an answer */
+	uint64_t ask_ns;                 /* the next one is due */
+	uint64_t asked;                  /* sequence number of the one that is to be answered */
+
+	uint64_t lease_ns;               /* until then it gets CNPs */
+	uint64_t cnps_sent, cnps_received;
+};
+
+struct ccs_peers {
+	struct ccs_index index;
+	struct ccs_peer *peer;           /* CCS_PAGE_PATHS */
+	uint32_t *unused, nunused;       /* indexes, a stack */
+	uint32_t high;                   /* none is in use from here on */
+	uint32_t serial;
+};
+
+/* A client's flow. */
+struct ccs_agent_flow {
+	struct ccs_link link;            /* in flows, by peer and peer_qpn */
+	struct ccs_client *client;
+	struct ccs_peer *peer;
+	uint32_t slot, port, local_qpn, peer_qpn;
+	char device[64];
+};
+
+/* A process, or a hook. fd < 0: none. */
+struct ccs_client {
+	struct ccs_source source;        /* first: the loop hands out this */
+	pid_t pid;
+	uid_t uid;
+	bool greeted;
+	struct ccs_page *page;           /* NULL: it has none */
+	struct ccs_agent_flow **flow;    /* by slot; room of them */
+	uint32_t room, flows;
+	uint32_t *paths;                 /* flows of each peer, by its index */
+};
+
+/* One receiver's QP, of which CE marks came in. */
+struct ccs_np_flow {
+	uint64_t key;                    /* the peer's serial number, and the QPN; 0: unused */
+	struct ccs_dcqcn_np np;
+	uint32_t marked;                 /* since its last CNP */
+};
+
+enum ccs_refusal {
+	CCS_REFUSED_GARBAGE,
+	CCS_REFUSED_VERSION,
+	CCS_REFUSED_TYPE,
+	CCS_REFUSED_AUTH,                /* wrong or missing authentication */
+	CCS_REFUSED_SESSION,             /* not to this agent's session, or from an old one */
+	CCS_REFUSED_REPLAYED,
+	CCS_REFUSED_PEER,                /* nobody here has to do with that host */
+	CCS_REFUSED_FLOW,                /* CNP for a flow that nobody here has */
+	CCS_REFUSED_CROWDED,             /* too many strangers, no room */
+	CCS_REFUSALS
+};
+
+struct ccs_agent_totals {
+	uint64_t ce, ce_dropped;         /* CE packets seen, and lost before they were */
+	uint64_t ce_unasked;             /* of senders that want no CNPs */
+	uint64_t ce_cnps;                /* were CNPs themselves */
+	uint64_t cnps_sent, cnps_received, cnps_accepted;
+	uint64_t hellos_sent, hellos_received;
+	uint64_t send_failed;
+	uint64_t refused[CCS_REFUSALS];
+};
+
+/* Kinds of trouble; each is said once. */
+enum ccs_trouble {
+	CCS_TROUBLE_VERSION, CCS_TROUBLE_AUTH, CCS_TROUBLE_SEND, CCS_TROUBLE_DROPPED,
+	CCS_TROUBLE_PAGE, CCS_TROUBLE_CLIENTS, CCS_TROUBLE_PEERS, CCS_TROUBLE_LOCAL_VERSION,
+	CCS_TROUBLE_ACCEPT,
+};
+
+struct ccs_udp;
+struct ccs_tap;
+
+struct ccs_agent {
+	struct ccs_agent_config config;
+	uint64_t session;
+	uint64_t opened_ns, tick_ns;     /* tick_ns: the next one */
+	int epoll;
+	struct ccs_source stop;
+	bool stopping;
+	unsigned said;                   /* a bit per enum ccs_trouble */
+	struct ccs_agent_totals totals;
+
+	struct ccs_address address[CCS_AGENT_ADDRESSES]; /* config.naddresses of them */
+	struct ccs_udp *udp;
+	unsigned nudp;
+	struct ccs_tap *tap;
+	unsigned ntaps;
+
+	int lock;                        /* of the socket's path */
+	struct ccs_source listener;
+	bool listening;
+	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
+	unsigned nclients;
+	struct ccs_index flows;
+	uint32_t nflows;
+	struct ccs_peers peers;
+	struct ccs_np_flow *np;
+
+	double strangers;                /* HELLOs of unknown peers that may be answered yet */
+	uint64_t strangers_ns;
+};
+
+/* loop.c */
+uint64_t ccs_agent_now(const struct ccs_agent *a);
+int ccs_agent_watch(struct ccs_agent *a, struct ccs_source *s);
+/* Whether that address of this host is one of those that it is restricted to. */
+bool ccs_agent_speaks_for(const struct ccs_agent *a, const struct ccs_address *address);
+/* What is ready within that time, and what is due; tests drive the agent by it. */
+void ccs_agent_turn(struct ccs_agent *a, int timeout_ms);
+void ccs_agent_say(struct ccs_agent *a, enum ccs_trouble kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* udp.c */
+int ccs_udp_open(struct ccs_agent *a, char *err, size_t len);
+void ccs_udp_forked(const struct ccs_agent *a);
+void ccs_udp_close(struct ccs_agent *a);
+/* To the outbox, with the authentication; the loop flushes it after each source. */
+void ccs_udp_send(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_wire_message *m);
+void ccs_udp_flush(struct ccs_agent *a);
+/* The interface of a link-local address of this host; 0: another kind, or not there. */
+uint32_t ccs_udp_scope(const struct ccs_address *local);
+
+/* message.c */
+void ccs_message_arrived(struct ccs_agent *a, const struct ccs_ends *ends, const void *data,
+			 size_t len);
+void ccs_message_hello(struct ccs_agent *a, struct ccs_peer *p);
+void ccs_message_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t qpn, uint32_t marked);
+
+/* peers.c */
+int ccs_peers_open(struct ccs_agent *a);
+void ccs_peers_close(struct ccs_agent *a);
+struct ccs_peer *ccs_peer_find(const struct ccs_agent *a, const struct ccs_ends *ends);
+/* Made if there is none; NULL if there is no room. */
+struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends);
+bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns);
+/* Takes the next session of the peer, whose messages so far are old. */
+void ccs_peer_adopt(struct ccs_peer *p, uint64_t session, uint64_t sequence);
+/* Whether that message of its session is new; notes it. */
+bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence);
+void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns);
+
+/* flows.c */
+int ccs_agent_flow_add(struct ccs_agent *a, struct ccs_client *c, const struct ccs_local_add *m);
+void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f);
+/* How many flows had that CNP for them. */
+unsigned ccs_agent_flow_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t peer_qpn);
+/* n CNPs for it, seen by whomever. */
+void ccs_agent_flow_deliver(struct ccs_agent_flow *f, uint64_t n, uint64_t now_ns);
+/* To all clients with flows towards the peer. */
+void ccs_agent_flow_heard(struct ccs_agent *a, const struct ccs_peer *p);
+
+/* clients.c */
+int ccs_clients_open(struct ccs_agent *a, char *err, size_t len);
+void ccs_clients_forked(const struct ccs_agent *a);
+void ccs_clients_close(struct ccs_agent *a);
+void ccs_client_close(struct ccs_agent *a, struct ccs_client *c);
+void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns);
+
+/* local.c. fd: the page's, or -1; taken. False: the client is to be closed. */
+bool ccs_local_arrived(struct ccs_agent *a, struct ccs_client *c, const void *data, size_t len,
+		       int fd);
+
+/* page.c. NULL, and why. */
+struct ccs_page *ccs_agent_page_map(int fd, const char **why);
+void ccs_agent_page_unmap(struct ccs_page *page);
+
+/* np.c */
+int ccs_np_open(struct ccs_agent *a);
+void ccs_np_mark(struct ccs_agent *a, const struct ccs_ends *ends, uint32_t qpn);
+
+/* capture.c */
+int ccs_capture_open(struct ccs_agent *a, char *err, size_t len);
+void ccs_capture_forked(const struct ccs_agent *a);
+void ccs_capture_close(struct ccs_agent *a);
+/* Adds what the kernel has dropped meanwhile. */
+void ccs_capture_count(struct ccs_agent *a);
+
+/* status.c. malloc()ed text; NULL without memory. */
+char *ccs_status_text(struct ccs_agent *a, size_t *len);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the agent knows, as one JSON object: docs/ccshimd.8 explains its members. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "agent/priv.h"
+#include "base/json.h"
+
+/* The text has to fit into one packet. */
+enum { MOST_PEERS = 256, MOST_CLIENTS = 256 };
+
+static const char *const refusals[CCS_REFUSALS] = {
+	[CCS_REFUSED_GARBAGE] = "garbage",
+	[CCS_REFUSED_VERSION] = "version",
+	[CCS_REFUSED_TYPE] = "type",
+	[CCS_REFUSED_AUTH] = "authentication",
+	[CCS_REFUSED_SESSION] = "session",
+	[CCS_REFUSED_REPLAYED] = "replayed",
+	[CCS_REFUSED_PEER] = "unknown_peer",
+	[CCS_REFUSED_FLOW] = "unknown_flow",
+	[CCS_REFUSED_CROWDED] = "crowded",
+};
+
+static void put_totals(struct ccs_json *j, const struct ccs_agent *a)
+{
+	const struct ccs_agent_totals *t = &a->totals;
+
+	ccs_json_bool(j, "capturing", a->config.capture);
+	ccs_json_uint(j, "ce_packets", t->ce);
+	ccs_json_uint(j, "ce_dropped", t->ce_dropped);
+	ccs_json_uint(j, "ce_unasked", t->ce_unasked);
+	ccs_json_uint(j, "ce_cnps", t->ce_cnps);
+	ccs_json_uint(j, "cnps_sent", t->cnps_sent);
+	ccs_json_uint(j, "cnps_received", t->cnps_received);
+	ccs_json_uint(j, "cnps_accepted", t->cnps_accepted);
+	ccs_json_uint(j, "hellos_sent", t->hellos_sent);
+	ccs_json_uint(j, "hellos_received", t->hellos_received);
+	ccs_json_uint(j, "send_failed", t->send_failed);
+	ccs_json_object(j, "refused");
+	for (unsigned i = 0; i < CCS_REFUSALS; i++)
+		ccs_json_uint(j, refusals[i], t->refused[i]);
+	ccs_json_end(j);
+}
+
+static void put_age(struct ccs_json *j, const char *key, uint64_t now_ns, uint64_t then_ns)
+{
+	if (then_ns)
+		ccs_json_num(j, key, (double)(int64_t)(now_ns - then_ns) / 1e9);
+	else
+		ccs_json_str(j, key, NULL);
+}
+
+static void put_peer(struct ccs_json *j, const struct ccs_peer *p, uint64_t now_ns)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	ccs_json_object(j, NULL);
+	ccs_json_str(j, "local", ccs_address_text(&p->ends.local, text));
+	ccs_json_str(j, "remote", ccs_address_text(&p->ends.remote, text));
+	ccs_json_uint(j, "flows", p->flows);
+	put_age(j, "heard_s", now_ns, p->heard_ns);
+	ccs_json_bool(j, "np", p->gives & CCS_PEER_NP);
+	ccs_json_bool(j, "leased", ccs_peer_leased(p, now_ns));
+	ccs_json_uint(j, "cnps_sent", p->cnps_sent);
+	ccs_json_uint(j, "cnps_received", p->cnps_received);
+	ccs_json_end(j);
+}
+
+static void put_peers(struct ccs_json *j, const struct ccs_agent *a, uint64_t now_ns)
+{
+	unsigned n = 0;
+
+	ccs_json_array(j, "peers");
+	for (uint32_t i = 0; i < a->peers.high; i++)
+		if (a->peers.peer[i].serial && n++ < MOST_PEERS)
+			put_peer(j, &a->peers.peer[i], now_ns);
+	ccs_json_end(j);
+	ccs_json_uint(j, "peers_omitted", n > MOST_PEERS ? n - MOST_PEERS : 0);
+}
+
+static void put_clients(struct ccs_json *j, const struct ccs_agent *a)
+{
+	unsigned n = 0;
+
+	ccs_json_array(j, "clients");
+	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++) {
+		const struct ccs_client *c = &a->client[i];
+
+		if (!c->page || n++ >= MOST_CLIENTS)
+			continue;
+		ccs_json_object(j, NULL);
+		ccs_json_uint(j, "pid", (uint64_t)c->pid);
+		ccs_json_uint(j, "uid", c->uid);
+		ccs_json_uint(j, "flows", c->flows);
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+	ccs_json_uint(j, "clients_omitted", n > MOST_CLIENTS ? n - MOST_CLIENTS : 0);
+}
+
+char *ccs_status_text(struct ccs_agent *a, size_t *len)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+	struct ccs_json j;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, len);
+	bool ok;
+
+	if (!f)
+		return NULL;
+	ccs_capture_count(a);
+	ccs_json_start(&j, f);
+	ccs_json_object(&j, NULL);
+	ccs_json_uint(&j, "version", CCS_WIRE_VERSION);
+	ccs_json_uint(&j, "pid", (uint64_t)getpid());
+	put_age(&j, "uptime_s", now_ns, a->opened_ns);
+	put_totals(&j, a);
+	put_peers(&j, a, now_ns);
+	put_clients(&j, a);
+	ok = ccs_json_finish(&j);
+	if (fclose(f) == 0 && ok)
+		return text;
+	free(text);
+	return NULL;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agentrig.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static uint64_t rig_now(void *arg)
+{
+	return ((struct rig *)arg)->now_ns;
+}
+
+static void rig_say(void *arg, const char *sentence)
+{
+	struct rig *r = arg;
+
+	snprintf(r->said, sizeof(r->said), "%s", sentence);
+	r->nsaid++;
+}
+
+/* One that is free at both addresses now. */
+static uint16_t free_port(void)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	socklen_t len = sizeof(in);
+	const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, len), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &len), 0);
+	close(fd);
+	return ntohs(in.sin_port);
+}
+
+void rig_start(struct rig *r, int host)
+{
+	char err[512] = "";
+
+	r->agent[host] = ccs_agent_open(&r->config[host], err, sizeof(err));
+	assert_string_equal(err, "");
+	assert_non_null(r->agent[host]);
+}
+
+void rig_stop(struct rig *r, int host)
+{
+	if (r->agent[host])
+		ccs_agent_close(r->agent[host]);
+	r->agent[host] = NULL;
+}
+
+int rig_setup(void **state)
+{
+	static const char *const address[] = { "127.0.0.1", "127.0.0.2" };
+	struct rig *r = calloc(1, sizeof(*r));
+
+	*state = r;
+	strcpy(r->dir, "/tmp/ccshim-agent-XXXXXX");
+	if (!mkdtemp(r->dir))
+		return -1;
+	r->port = free_port();
+	r->now_ns = 1000000000000;
+	for (int i = 0; i < RIG_HOSTS; i++) {
+		snprintf(r->socket[i], sizeof(r->socket[i]), "%s/%d", r->dir, i);
+		r->address[i] = address[i];
+		r->config[i] = ccs_agent_defaults();
+		r->config[i].socket = r->socket[i];
+		r->config[i].port = r->port;
+		r->config[i].capture = false;
+		r->config[i].addresses = &r->address[i];
+		r->config[i].naddresses = 1;
+		r->config[i].say = rig_say;
+		r->config[i].now = rig_now;
+		r->config[i].say_arg = r->config[i].now_arg = r;
+		rig_start(r, i);
+	}
+	return 0;
+}
+
+int rig_teardown(void **state)
+{
+	struct rig *r = *state;
+	char lock[128];
+
+	for (int i = 0; i < RIG_HOSTS; i++) {
+		rig_stop(r, i);
+		snprintf(lock, sizeof(lock), "%s.lock", r->socket[i]);
+		unlink(lock);
+	}
+	rmdir(r->dir);
+	free(r);
+	return 0;
+}
+
+/* One turn of each; whether anything was there to do within that time. */
+static bool turn(struct rig *r, int ms)
+{
+	bool busy = false;
+
+	for (int i = 0; i < RIG_HOSTS; i++) {
+		struct pollfd p = { .events = POLLIN };
+
+		if (!r->agent[i])
+			continue;
+		p.fd = r->agent[i]->epoll;
+		busy |= poll(&p, 1, ms) > 0;
+		ccs_agent_turn(r->agent[i], 0);
+	}
+	return busy;
+}
+
+/* Loopback delivers before sendto() returns, or nearly: look until it is quiet for a while. */
+void rig_settle(struct rig *r)
+{
+	int turns = 0;
+
+	for (int quiet = 0; quiet < 3; quiet = turn(r, quiet) ? 0 : quiet + 1)
+		assert_true(turns++ < 100000);
+}
+
+void rig_pass(struct rig *r, unsigned ms)
+{
+	rig_settle(r);
+	for (unsigned t = 0; t < ms; t += 100) {
+		r->now_ns += 100000000;
+		rig_settle(r);
+	}
+}
+
+int rig_dial(struct rig *r, int host)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	strcpy(to.sun_path, r->socket[host]);
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+int rig_page(struct ccs_page **page)
+{
+	const int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_int_equal(ftruncate(fd, sizeof(**page)), 0);
+	*page = mmap(NULL, sizeof(**page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(*page, MAP_FAILED);
+	(*page)->magic = CCS_PAGE_MAGIC;
+	(*page)->version = CCS_PAGE_VERSION;
+	(*page)->slots = CCS_PAGE_SLOTS;
+	(*page)->paths = CCS_PAGE_PATHS;
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+	return fd;
+}
+
+static int answer(struct rig *r, int fd)
+{
+	struct ccs_local_result result;
+
+	rig_settle(r);
+	if (recv(fd, &result, sizeof(result), MSG_DONTWAIT) != (ssize_t)sizeof(result))
+		return -1;
+	assert_int_equal(result.type, CCS_LOCAL_RESULT);
+	assert_int_equal(result.version, CCS_LOCAL_VERSION);
+	return result.error;
+}
+
+int rig_ask(struct rig *r, int fd, const void *m, size_t len)
+{
+	assert_int_equal(send(fd, m, len, MSG_NOSIGNAL), len);
+	return answer(r, fd);
+}
+
+int rig_hello(struct rig *r, int fd, int page_fd)
+{
+	struct ccs_local_hello m = { CCS_LOCAL_HELLO, CCS_LOCAL_VERSION };
+	struct iovec iov = { &m, sizeof(m) };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (page_fd >= 0) {
+		memcpy(CMSG_DATA(&control.head), &page_fd, sizeof(int));
+		h.msg_control = &control;
+		h.msg_controllen = sizeof(control);
+	}
+	assert_int_equal(sendmsg(fd, &h, MSG_NOSIGNAL), sizeof(m));
+	return answer(r, fd);
+}
+
+struct rig_client rig_client(struct rig *r, int host)
+{
+	struct rig_client c;
+
+	c.page_fd = rig_page(&c.page);
+	c.fd = rig_dial(r, host);
+	assert_int_equal(rig_hello(r, c.fd, c.page_fd), 0);
+	return c;
+}
+
+void rig_hang_up(struct rig_client *c)
+{
+	close(c->fd);
+	close(c->page_fd);
+	munmap(c->page, sizeof(*c->page));
+}
+
+static struct ccs_address address_of(const char *text)
+{
+	struct ccs_address a;
+
+	assert_int_equal(ccs_address_parse(text, &a), 0);
+	return a;
+}
+
+struct ccs_local_add rig_flow(const struct rig *r, int from, unsigned n, uint32_t slot)
+{
+	const struct ccs_address local = address_of(r->address[from]);
+	const struct ccs_address peer = address_of(r->address[!from]);
+	struct ccs_local_add m = {
+		.type = CCS_LOCAL_ADD, .slot = slot, .device = "fake0", .port = 1,
+		.local_qpn = 0x100 + n, .peer_qpn = 0x200 + n,
+	};
+
+	memcpy(m.local_gid, local.b, 16);
+	memcpy(m.peer_gid, peer.b, 16);
+	return m;
+}
+
+int rig_add(struct rig *r, struct rig_client *c, int from, unsigned n, uint32_t slot)
+{
+	const struct ccs_local_add m = rig_flow(r, from, n, slot);
+
+	return rig_ask(r, c->fd, &m, sizeof(m));
+}
+
+void rig_mark(struct rig *r, int host, unsigned n)
+{
+	const struct ccs_ends ends = {
+		.local = address_of(r->address[host]), .remote = address_of(r->address[!host]),
+	};
+
+	ccs_np_mark(r->agent[host], &ends, 0x200 + n);
+	ccs_udp_flush(r->agent[host]);
+}
+
+uint64_t rig_cnps(const struct rig_client *c, uint32_t slot)
+{
+	return atomic_load(&c->page->slot[slot].cnps);
+}
+
+const struct ccs_path *rig_path(const struct rig_client *c, uint32_t slot)
+{
+	const uint32_t path = atomic_load(&c->page->slot[slot].path);
+
+	assert_in_range(path, 1, CCS_PAGE_PATHS);
+	return &c->page->path[path - 1];
+}
+
+void rig_forge(struct rig *r, const char *from, int host, const void *data, size_t len)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	inet_pton(AF_INET, from, &in.sin_addr);
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	inet_pton(AF_INET, r->address[host], &in.sin_addr);
+	in.sin_port = htons(r->port);
+	assert_int_equal(sendto(fd, data, len, 0, (struct sockaddr *)&in, sizeof(in)), len);
+	close(fd);
+	rig_settle(r);
+}
+
+void rig_forge_message(struct rig *r, const char *from, int host, struct ccs_wire_message *m)
+{
+	uint8_t buf[CCS_WIRE_MAX];
+
+	rig_forge(r, from, host, buf, ccs_wire_encode(m, buf));
+}

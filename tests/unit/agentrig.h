@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TESTS_AGENTRIG_H
+#define CCS_TESTS_AGENTRIG_H
+/*
+ * Two hosts, 127.0.0.1 and 127.0.0.2, with an agent each, in one thread and in a time that
+ * only moves when the test says so; clients of theirs, and a stranger who can send from any
+ * address. Nothing here takes a privilege.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "agent/priv.h"
+
+enum { RIG_HOSTS = 2 };
+
+struct rig_client {
+	int fd;
+	int page_fd;
+	struct ccs_page *page;
+};
+
+struct rig {
+	char dir[64];
+	uint16_t port;
+	uint64_t now_ns;
+	char socket[RIG_HOSTS][96];
+	const char *address[RIG_HOSTS];
+	struct ccs_agent_config config[RIG_HOSTS];
+	struct ccs_agent *agent[RIG_HOSTS];
+	char said[512];                  /* by any of them, last */
+	unsigned nsaid;
+};
+
+/* Setup and teardown of a test: *state is the rig. Both agents run. */
+int rig_setup(void **state);
+int rig_teardown(void **state);
+
+void rig_start(struct rig *r, int host);
+void rig_stop(struct rig *r, int host);
+
+/* What is on its way arrives, and what is due happens. */
+void rig_settle(struct rig *r);
+/* Time passes, in steps of the agents' tick. */
+void rig_pass(struct rig *r, unsigned ms);
+
+/* A connection that has said nothing yet; one with a page; and its end. */
+int rig_dial(struct rig *r, int host);
+struct rig_client rig_client(struct rig *r, int host);
+void rig_hang_up(struct rig_client *c);
+/* A page as it should be, sealed. */
+int rig_page(struct ccs_page **page);
+/* Says hello with that page, or none (-1); the answer's error. */
+int rig_hello(struct rig *r, int fd, int page_fd);
+/* Sends, and gives the answer's error. */
+int rig_ask(struct rig *r, int fd, const void *m, size_t len);
+/* A flow of host `from` to the other one, QP 0x100 + n to QP 0x200 + n. */
+struct ccs_local_add rig_flow(const struct rig *r, int from, unsigned n, uint32_t slot);
+int rig_add(struct rig *r, struct rig_client *c, int from, unsigned n, uint32_t slot);
+
+/* A CE mark at `host` on a packet from the other one to QP 0x200 + n. */
+void rig_mark(struct rig *r, int host, unsigned n);
+
+uint64_t rig_cnps(const struct rig_client *c, uint32_t slot);
+const struct ccs_path *rig_path(const struct rig_client *c, uint32_t slot);
+
+/* Somebody at that address sends that to a host's agent. */
+void rig_forge(struct rig *r, const char *from, int host, const void *data, size_t len);
+/* The same with a message of ours. */
+void rig_forge_message(struct rig *r, const char *from, int host, struct ccs_wire_message *m);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshimd: the host agent as a process of its own. */
+#include "config.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "base/units.h"
+#include "tools/ccshimd.h"
+
+enum { LIST = 64 };
+
+struct daemon {
+	struct ccs_agent_config config;
+	const char *interface[LIST], *address[LIST];
+	bool status;
+};
+
+static struct ccs_agent *running;
+
+void daemon_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("ccshimd: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	putc('\n', stderr);
+}
+
+static void help(void)
+{
+	printf("usage: ccshimd [OPTION...]\n\n"
+	       "The host agent: sends CNPs for the congestion marks that arrive here, and hands\n"
+	       "those that others send to the processes that run under ccshim.\n\n"
+	       "  --socket PATH      where processes connect (%s)\n"
+	       "  --port N           UDP port of all agents (%d)\n"
+	       "  --interval TIME    least time between CNPs for a flow (50us)\n"
+	       "  --dscp N           of what is sent to other agents, 0 to 63 (%d)\n"
+	       "  --interface NAME   watch only this one; may be repeated (all)\n"
+	       "  --address ADDRESS  speak only for this one; may be repeated (all)\n"
+	       "  --no-capture       send no CNPs, only take them; needs no privilege\n"
+	       "  --status           print what the running agent knows, as JSON\n"
+	       "  -h, --help         this text\n"
+	       "  -V, --version      the version\n",
+	       CCS_LOCAL_SOCKET, CCS_WIRE_PORT, CCS_AGENT_DSCP);
+}
+
+static int wrong(const char *option, const char *value, const char *wanted)
+{
+	daemon_error("--%s %s: %s is wanted", option, value, wanted);
+	return -1;
+}
+
+static int set_number(const char *option, const char *text, long least, long most, long *value)
+{
+	char *end, wanted[64];
+
+	*value = strtol(text, &end, 10);
+	if (*text >= '0' && *text <= '9' && !*end && *value >= least && *value <= most)
+		return 0;
+	snprintf(wanted, sizeof(wanted), "a whole number from %ld to %ld", least, most);
+	return wrong(option, text, wanted);
+}
+
+static int set_port(struct daemon *d, const char *text)
+{
+	long value;
+
+	if (set_number("port", text, 1, 65535, &value))
+		return -1;
+	d->config.port = (uint16_t)value;
+	return 0;
+}
+
+static int set_dscp(struct daemon *d, const char *text)
+{
+	long value;
+
+	if (set_number("dscp", text, 0, 63, &value))
+		return -1;
+	d->config.dscp = (uint8_t)value;
+	return 0;
+}
+
+static int set_interval(struct daemon *d, const char *text)
+{
+	double us;
+
+	if (ccs_parse_unit(text, CCS_UNIT_TIME, &us) || us > 1e6)
+		return wrong("interval", text, "a time up to 1s, like 50us,");
+	d->config.interval_ns = (uint64_t)(us * 1e3);
+	return 0;
+}
+
+static int append(const char *option, const char **list, unsigned *n, const char *text)
+{
+	if (*n == LIST) {
+		daemon_error("--%s %s: there may be %d of them", option, text, LIST);
+		return -1;
+	}
+	list[(*n)++] = text;
+	return 0;
+}
+
+enum { OPT_SOCKET = 256, OPT_PORT, OPT_INTERVAL, OPT_DSCP, OPT_INTERFACE, OPT_ADDRESS,
+       OPT_NO_CAPTURE, OPT_STATUS };
+
+static const struct option options[] = {
+	{ "socket", required_argument, NULL, OPT_SOCKET },
+	{ "port", required_argument, NULL, OPT_PORT },
+	{ "interval", required_argument, NULL, OPT_INTERVAL },
+	{ "dscp", required_argument, NULL, OPT_DSCP },
+	{ "interface", required_argument, NULL, OPT_INTERFACE },
+	{ "address", required_argument, NULL, OPT_ADDRESS },
+	{ "no-capture", no_argument, NULL, OPT_NO_CAPTURE },
+	{ "status", no_argument, NULL, OPT_STATUS },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ 0 },
+};
+
+static int take_option(struct daemon *d, int option)
+{
+	switch (option) {
+	case OPT_SOCKET:
+		d->config.socket = optarg;
+		return 0;
+	case OPT_PORT:
+		return set_port(d, optarg);
+	case OPT_INTERVAL:
+		return set_interval(d, optarg);
+	case OPT_DSCP:
+		return set_dscp(d, optarg);
+	case OPT_INTERFACE:
+		return append("interface", d->interface, &d->config.ninterfaces, optarg);
+	case OPT_ADDRESS:
+		return append("address", d->address, &d->config.naddresses, optarg);
+	case OPT_NO_CAPTURE:
+		d->config.capture = false;
+		return 0;
+	case OPT_STATUS:
+		d->status = true;
+		return 0;
+	case 'h':
+		help();
+		exit(EXIT_SUCCESS);
+	case 'V':
+		printf("ccshimd %s\n", PACKAGE_VERSION);
+		exit(EXIT_SUCCESS);
+	default:
+		return -1;
+	}
+}
+
+static int take_options(struct daemon *d, int argc, char **argv)
+{
+	int option;
+
+	while ((option = getopt_long(argc, argv, "hV", options, NULL)) >= 0)
+		if (take_option(d, option))
+			return -1;
+	if (optind == argc)
+		return 0;
+	daemon_error("'%s' is no option", argv[optind]);
+	return -1;
+}
+
+/* -- the process ------------------------------------------------------------------- */
+
+static void say(void *arg, const char *sentence)
+{
+	(void)arg;
+	daemon_error("%s", sentence);
+}
+
+static void stop(int sig)
+{
+	(void)sig;
+	ccs_agent_stop(running);
+}
+
+static void handle_signals(void)
+{
+	const struct sigaction end = { .sa_handler = stop };
+
+	sigaction(SIGTERM, &end, NULL);
+	sigaction(SIGINT, &end, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* A descriptor for each client. */
+static void allow_descriptors(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r))
+		return;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
+/* sd_notify(3)'s protocol, for whoever started us and waits: one datagram. */
+static void tell_ready(void)
+{
+	static const char ready[] = "READY=1";
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd;
+
+	if (!path || strlen(path) >= sizeof(to.sun_path))
+		return;
+	memcpy(to.sun_path, path, strlen(path));
+	if (*path == '@')
+		to.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	sendto(fd, ready, sizeof(ready) - 1, MSG_NOSIGNAL, (struct sockaddr *)&to,
+	       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
+	close(fd);
+}
+
+static int run(struct daemon *d)
+{
+	char err[512];
+
+	allow_descriptors();
+	running = ccs_agent_open(&d->config, err, sizeof(err));
+	if (!running) {
+		daemon_error("%s", err);
+		return EXIT_FAILURE;
+	}
+	handle_signals();
+	tell_ready();
+	ccs_agent_run(running);
+	ccs_agent_close(running);
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon d = { .config = ccs_agent_defaults() };
+
+	d.config.say = say;
+	d.config.interfaces = d.interface;
+	d.config.addresses = d.address;
+	if (take_options(&d, argc, argv)) {
+		fputs("Try 'ccshimd -h'.\n", stderr);
+		return 2;
+	}
+	return d.status ? daemon_status(d.config.socket) : run(&d);
+}
