@@ -36,7 +36,7 @@ struct ccs_wr {
 struct ccs_seg {
 	uint64_t wr;             /* number of its WR */
 	uint64_t offset, len;    /* bytes within the WR */
-	uint64_t depart_ns;      /* when a NIC at line rate has sent its last byte */
+	uint64_t depart_ns;      /* when a NIC at line rate has sent its last byte; 0: not timed */
 	uint32_t flags;          /* of its WR */
 	bool first, last;        /* of its WR */
 	bool signal;             /* ask the device for a completion */
@@ -96,6 +96,7 @@ struct ccs_flow {
 	uint8_t draining;                /* samples left to wait for the queue of the start to go */
 	uint8_t base_samples;            /* of the first few */
 	uint8_t recv_count;              /* of recv_ns, modulo 256 */
+	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
 
 	/* Send queue: [wr_tail, wr_next) handed over, [wr_next, wr_head) waiting. */
 	struct ccs_wr *wr;
@@ -110,8 +111,10 @@ struct ccs_flow {
 	uint64_t inflight;               /* bytes */
 	uint64_t sent;                   /* bytes handed over since ever */
 	uint32_t reads, max_reads;       /* outstanding READs and atomics */
+	uint32_t timed;                  /* in flight, whose completion's time is wanted */
 	uint32_t unsignalled;            /* segments since the last signalled one */
 	uint32_t segment;                /* bytes */
+	uint32_t timed_sent;             /* lower half of `sent` when one was timed last */
 	uint64_t unsignalled_bytes;
 
 	/* Gate. */
@@ -144,7 +147,7 @@ struct ccs_flow {
 	struct ccs_hist *rtt;            /* ns; NULL before the first sample */
 };
 
-_Static_assert(sizeof(struct ccs_flow) < 1024, "an idle flow is meant to stay below 1 KB");
+_Static_assert(sizeof(struct ccs_flow) <= 1024, "an idle flow is meant to fit 1 KB");
 
 /*
  * Set up a zeroed flow for an application queue of wr_limit and a device queue
@@ -176,9 +179,15 @@ static inline uint64_t ccs_flow_waiting(const struct ccs_flow *f)
 /* Queue a WR; its number. The flow must not be full. */
 uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags);
 
+/* A look at the clock may cost more than all else that a small WR meets here. */
+#define CCS_TIME_UNKNOWN UINT64_MAX
+extern const struct ccs_seg ccs_flow_time; /* what ccs_flow_next says to ask for it */
+
 /*
  * The next segment that may go to the device now; it counts as in flight from
  * here on and *number names it. NULL: the gate is closed or nothing waits.
+ * Where nothing holds the flow back, the time may be CCS_TIME_UNKNOWN: it is
+ * &ccs_flow_time then if this segment needs it, and nothing has happened.
  */
 const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_t *number);
 
@@ -200,8 +209,14 @@ struct ccs_done {
 	uint64_t number;                 /* of the segment */
 	bool ok;
 	bool lost;                       /* failed because the peer did not answer */
-	uint64_t earliest_ns, latest_ns;
+	uint64_t earliest_ns, latest_ns; /* not read if it is a success and not timed */
 };
+
+/* Whether the time of that segment's completion is wanted. */
+static inline bool ccs_flow_is_timed(const struct ccs_flow *f, uint64_t number)
+{
+	return f->seg[number & f->seg_mask].depart_ns;
+}
 
 /*
  * Retire everything up to done->number. true if a completion of WR *wr is owed
@@ -272,6 +287,8 @@ void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns);
 void ccs_rtt_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		  const struct ccs_cc_spec *spec, uint64_t now_ns);
 void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns);
+bool ccs_rtt_calm(const struct ccs_flow *f); /* a sample now and then will do */
+void ccs_rtt_untimed(struct ccs_flow *f, const struct ccs_seg *seg); /* it goes without */
 void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done);
 
 #endif

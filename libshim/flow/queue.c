@@ -6,6 +6,8 @@
 #include "base/apart.h"
 #include "flow/flow.h"
 
+enum { UNTIMED_MAX = 16 };
+
 static uint32_t pow2_at_least(uint32_t n)
 {
 	uint32_t p = 1;
@@ -52,6 +54,7 @@ void ccs_flow_reset(struct ccs_flow *f)
 	f->next_offset = 0;
 	f->inflight = 0;
 	f->reads = 0;
+	f->timed = 0;
 	f->unsignalled = 0;
 	f->unsignalled_bytes = 0;
 	f->gated_since_ns = 0;
@@ -136,15 +139,64 @@ static bool gate_open(const struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 	       (ccs_gate_unpaced(f) || ccs_gate_due(f, now_ns) <= now_ns);
 }
 
+const struct ccs_seg ccs_flow_time;
+
+/*
+ * Of small segments of a flow that nothing holds back one in so many is timed, and one
+ * in a quarter of a segment's worth: more than its algorithm gets to hear of.
+ */
+static bool wants_time(const struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	return seg->signal && (f->untimed + 1 >= UNTIMED_MAX ||
+			       (uint32_t)f->sent - f->timed_sent + seg->len >= f->segment / 4);
+}
+
+/* Into flight, with the time of its departure if that is known. */
+static void take_off(struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	const bool timed = seg->depart_ns && seg->signal;
+
+	f->unsignalled = seg->signal ? 0 : f->unsignalled + 1;
+	f->unsignalled_bytes = seg->signal ? 0 : f->unsignalled_bytes + seg->len;
+	f->sent += seg->len;
+	if (timed) {
+		f->timed++;
+		f->untimed = 0;
+		f->timed_sent = (uint32_t)f->sent;
+	} else if (f->untimed < UNTIMED_MAX) {
+		f->untimed++;
+	}
+	f->inflight += seg->len;
+	f->reads += !!(seg->flags & CCS_WR_READ);
+	f->next_offset += seg->len;
+	if (seg->last) {
+		f->wr_next++;
+		f->next_offset = 0;
+	}
+	f->seg_head++;
+}
+
+/* No longer in flight. */
+static void land(struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	f->timed -= seg->depart_ns && seg->signal;
+	f->inflight -= seg->len;
+	f->reads -= !!(seg->flags & CCS_WR_READ);
+}
+
 const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_t *number)
 {
+	const bool calm = ccs_rtt_calm(f);
 	const struct ccs_wr *wr = wr_at(f, f->wr_next);
 	struct ccs_seg *seg;
 	uint64_t len;
 
 	if (f->wr_next == f->wr_head || f->state == CCS_FLOW_HOLD || !room(f, wr))
 		return NULL;
-	ccs_drive_advance(f, now_ns);
+	if (!calm && now_ns == CCS_TIME_UNKNOWN)
+		return &ccs_flow_time;
+	if (!calm)
+		ccs_drive_advance(f, now_ns);
 	len = next_len(f, wr);
 	if (!gate_open(f, len, now_ns))
 		return NULL;
@@ -159,21 +211,17 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_
 		.last = f->next_offset + len == wr->len,
 	};
 	seg->signal = wants_signal(f, seg);
-	ccs_gate_charge(f, len, now_ns);
-	ccs_rtt_depart(f, seg, now_ns);
-	f->sent += len;
-	ccs_drive_send(f, len, now_ns);
-
-	f->unsignalled = seg->signal ? 0 : f->unsignalled + 1;
-	f->unsignalled_bytes = seg->signal ? 0 : f->unsignalled_bytes + len;
-	f->inflight += len;
-	f->reads += !!(wr->flags & CCS_WR_READ);
-	f->next_offset += len;
-	if (seg->last) {
-		f->wr_next++;
-		f->next_offset = 0;
+	if (calm && !wants_time(f, seg)) {
+		ccs_rtt_untimed(f, seg);
+	} else if (now_ns == CCS_TIME_UNKNOWN) {
+		return &ccs_flow_time;
+	} else {
+		ccs_gate_charge(f, len, now_ns);
+		ccs_rtt_depart(f, seg, now_ns);
+		ccs_drive_send(f, len, now_ns);
 	}
-	*number = f->seg_head++;
+	*number = f->seg_head;
+	take_off(f, seg);
 	return seg;
 }
 
@@ -193,9 +241,8 @@ void ccs_flow_unsend(struct ccs_flow *f, uint64_t from)
 	while (f->seg_head > from) {
 		const struct ccs_seg *seg = seg_at(f, --f->seg_head);
 
-		f->inflight -= seg->len;
+		land(f, seg);
 		f->sent -= seg->len;
-		f->reads -= !!(seg->flags & CCS_WR_READ);
 		f->wr_next = seg->wr;
 		f->next_offset = seg->offset;
 	}
@@ -242,8 +289,7 @@ uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 static void retire(struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	f->seg_tail++;
-	f->inflight -= seg->len;
-	f->reads -= !!(seg->flags & CCS_WR_READ);
+	land(f, seg);
 	f->wr_tail = seg->wr + seg->last;
 }
 
@@ -294,7 +340,10 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 	*wr = seg->wr;
 	if (done->ok) {
 		count_success(f, seg);
-		ccs_rtt_sample(f, seg, done);
+		if (seg->depart_ns)
+			ccs_rtt_sample(f, seg, done);
+		else
+			f->pending_bytes += (double)seg->len;
 		if (seg->last && (seg->flags & CCS_WR_VISIBLE) && !owner->reported)
 			return true;
 		f->stats.hidden++;

@@ -122,6 +122,19 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 	seg->depart_ns = f->nic_free_ns;
 }
 
+bool ccs_rtt_calm(const struct ccs_flow *f)
+{
+	return ccs_gate_unpaced(f) && !f->ramping && !f->draining && !f->sink && !f->telemetry &&
+	       (f->base_given || f->base_samples == BASE_FIRST_SAMPLES) &&
+	       !f->cc.ops->on_send && f->cc.out.timer_us == INFINITY;
+}
+
+/* What the NIC has of it is little, and in time before the next that is timed. */
+void ccs_rtt_untimed(struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	f->nic_free_ns += (uint64_t)(8e9 * (double)seg->len / f->cc.path.line_rate);
+}
+
 static double min_base(const struct ccs_flow *f)
 {
 	return ccs_min(f->base_min_us[0], f->base_min_us[1]);
@@ -255,7 +268,8 @@ static void record(struct ccs_flow *f, double rtt_us)
 }
 
 /*
- * The completion lies between the last look at an empty queue and this one.
+ * The completion lies between the last look at an empty queue and this one, and
+ * behind its departure.
  *
  * For the path to be learnt, the RTT must be known to within its half or the base
  * RTT's: measured against the sample itself, so that also who polls rarely learns
@@ -270,7 +284,10 @@ static void record(struct ccs_flow *f, double rtt_us)
 static double measure(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done)
 {
 	const double base_us = f->cc.path.base_rtt_us;
-	const double span_ns = (double)(done->latest_ns - done->earliest_ns);
+	const uint64_t earliest_ns = done->earliest_ns > seg->depart_ns ? done->earliest_ns
+									 : seg->depart_ns;
+	const double span_ns = done->latest_ns > earliest_ns
+		? (double)(done->latest_ns - earliest_ns) : 0;
 	double late_us = since_us(seg, done->latest_ns), rtt_us;
 	const bool known = span_ns <= 500 * ccs_max(late_us, base_us);
 

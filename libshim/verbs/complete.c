@@ -18,8 +18,13 @@ static void restore(const struct qp *qp, uint64_t wr, uint64_t segment_len, stru
  * A flow's clock does not go back, but what is known of the device's may get
  * better between two completions, by some us.
  */
-static void keep_order(const struct ccs_flow *f, struct ccs_done *done)
+static void date(const struct qp *qp, const struct arrivals *a, int i, struct ccs_done *done)
 {
+	const struct ccs_span when = ccs_shadow_date(qp->cq, a, i);
+	const struct ccs_flow *f = &qp->flow;
+
+	done->earliest_ns = when.earliest_ns;
+	done->latest_ns = when.latest_ns;
 	if (done->latest_ns < f->base_window_ns)
 		done->latest_ns = f->base_window_ns;
 	if (done->latest_ns < f->updated_ns)
@@ -34,13 +39,12 @@ void ccs_complete(struct qp *qp, struct arrivals *a, int i)
 	struct ccs_done done = {
 		.ok = wc->status == IBV_WC_SUCCESS,
 		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
-		.earliest_ns = a->when[i].earliest_ns,
-		.latest_ns = a->when[i].latest_ns,
 	};
 	uint64_t wr, len;
 
 	done.number = ccs_token_segment(qp, wc->wr_id);
-	keep_order(&qp->flow, &done);
+	if (!done.ok || ccs_flow_is_timed(&qp->flow, done.number))
+		date(qp, a, i, &done);
 	len = qp->flow.seg[done.number & qp->flow.seg_mask].len;
 	if (ccs_flow_complete(&qp->flow, &done, &wr)) {
 		restore(qp, wr, len, wc);
@@ -63,6 +67,7 @@ static bool complete_refused(struct cq *cq, struct qp *qp)
 		return true;
 	f->seg_tail = f->seg_head;
 	f->inflight = 0;
+	f->timed = 0;
 	qp->nudged = false;
 	for (; f->wr_tail < f->wr_head && ccs_cq_room(cq); f->wr_tail++) {
 		if (f->wr[f->wr_tail & f->wr_mask].reported)
@@ -88,7 +93,7 @@ void ccs_complete_broken(struct cq *cq)
 		ccs_lock(&qp->lock);
 		if (qp->broken && complete_refused(cq, qp))
 			more = true;
-		ccs_unlock(&qp->lock);
+		ccs_qp_leave(qp);
 	}
 	if (more)
 		atomic_store(&cq->broken, true);

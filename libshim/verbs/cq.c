@@ -216,10 +216,10 @@ static int ready_pop(struct cq *cq, int n, struct ibv_wc *wc)
 	return got;
 }
 
-static void leave(struct qp *qp, uint64_t now_ns)
+static void leave(struct qp *qp)
 {
-	ccs_post_pump(qp, now_ns);
-	ccs_unlock(&qp->lock);
+	ccs_post_pump(qp, &qp->cq->polled_ns);
+	ccs_qp_leave(qp);
 }
 
 /* A run of completions of one QP takes its lock and opens its gate once. */
@@ -234,18 +234,20 @@ static void deliver(struct cq *cq, struct arrivals *a, int n)
 			continue; /* it was destroyed */
 		if (qp != last) {
 			if (last)
-				leave(last, cq->polled_ns);
+				leave(last);
 			ccs_lock(&qp->lock);
 			last = qp;
 		}
 		ccs_complete(qp, a, i);
 	}
 	if (last)
-		leave(last, cq->polled_ns);
+		leave(last);
 }
 
-static void drain_shadow(struct cq *cq, struct shadow *s)
+/* When it was seen empty, if it was and the clock was looked at. */
+static uint64_t drain_shadow(struct cq *cq, struct shadow *s)
 {
+	uint64_t looked_ns = CCS_TIME_UNKNOWN;
 	struct arrivals a;
 
 	for (;;) {
@@ -253,26 +255,27 @@ static void drain_shadow(struct cq *cq, struct shadow *s)
 		const int want = room < CCS_BATCH ? (int)room : CCS_BATCH;
 		const int n = want ? ccs_shadow_poll(cq, s, want, &a) : 0;
 
+		if (want)
+			looked_ns = cq->polled_ns;
 		if (n > 0)
 			deliver(cq, &a, n);
 		if (!want || n < want)
-			return;
+			return looked_ns;
 	}
 }
 
 void ccs_cq_drain(struct cq *cq)
 {
-	uint64_t looked_ns = 0;
+	uint64_t looked_ns = 0; /* at the first of them */
 
 	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next) {
-		if (!s->cq)
-			continue;
-		drain_shadow(cq, s);
+		const uint64_t now_ns = s->cq ? drain_shadow(cq, s) : 0;
+
 		if (!looked_ns)
-			looked_ns = cq->polled_ns;
+			looked_ns = now_ns;
 	}
 	ccs_complete_broken(cq);
-	if (looked_ns)
+	if (looked_ns && looked_ns != CCS_TIME_UNKNOWN)
 		cq->looked_ns = looked_ns;
 	cq->woken = false;
 }
@@ -321,14 +324,14 @@ static bool passes(struct cq *cq)
 	       ccs_forked();
 }
 
-static void note_idle(struct cq *cq, bool idle)
+/* Whether the application is spinning: it saw nothing, and again. */
+static bool note_idle(struct cq *cq, bool idle)
 {
 	cq->idle_polls = idle ? cq->idle_polls + 1 : 0;
-	if (cq->idle_polls >= SPINNING)
-		ccs_helper_spinning(cq->looked_ns);
+	return cq->idle_polls >= SPINNING;
 }
 
-bool ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, uint64_t *looked_ns)
+bool ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning)
 {
 	uint32_t at;
 	bool got;
@@ -344,37 +347,35 @@ bool ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, uint64_
 		*wc = cq->ready[at];
 		*more = cq->ready_more[at];
 	}
-	note_idle(cq, !got);
-	*looked_ns = cq->looked_ns;
+	*spinning = note_idle(cq, !got);
 	ccs_unlock(&cq->lock);
 	return got;
 }
 
-static int poll_locked(struct cq *cq, int n, struct ibv_wc *wc, uint64_t *now)
+static int poll_locked(struct cq *cq, int n, struct ibv_wc *wc, bool *spinning)
 {
 	int got;
 
 	ccs_lock(&cq->lock);
 	got = merge(cq, n, wc);
-	note_idle(cq, !got);
-	*now = cq->looked_ns;
+	*spinning = note_idle(cq, !got);
 	ccs_unlock(&cq->lock);
 	return got;
 }
 
 int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	uint64_t now;
+	bool spinning;
 	int got;
 
 	if (passes(cq) || n <= 0)
 		return cq->ctx->real.poll_cq(cq->app, n, wc);
 	if (cq->ex)
 		ccs_cqex_enter(cq->ex);
-	got = poll_locked(cq, n, wc, &now);
+	got = poll_locked(cq, n, wc, &spinning);
 	if (cq->ex)
 		ccs_cqex_leave(cq->ex);
-	ccs_helper_run_due(now);
+	ccs_helper_polled(spinning);
 	return got;
 }
 

@@ -47,7 +47,7 @@ struct cqex {
 	bool open;                       /* the real session is */
 	bool owed_turn;                  /* which source is asked first */
 	int run;                         /* completions from it since */
-	uint64_t looked_ns;              /* when the shadows were last seen empty */
+	bool spinning;                   /* the application, by the last look at them */
 	bool ours;                       /* the current completion is, as follows */
 	struct ibv_wc wc;
 	struct wc_more more;
@@ -87,7 +87,7 @@ static int next_owed(struct cq *cq)
 {
 	struct cqex *e = cq->ex;
 
-	if (!ccs_cq_take(cq, &e->wc, &e->more, &e->looked_ns))
+	if (!ccs_cq_take(cq, &e->wc, &e->more, &e->spinning))
 		return ENOENT;
 	e->ours = true;
 	e->app->wr_id = e->wc.wr_id;
@@ -124,10 +124,10 @@ static int next(struct cq *cq, struct ibv_poll_cq_attr *attr)
 
 static void leave(struct cq *cq)
 {
-	const uint64_t now = cq->ex->looked_ns;
+	const bool spinning = cq->ex->spinning;
 
 	ccs_cqex_leave(cq->ex);
-	ccs_helper_run_due(now);
+	ccs_helper_polled(spinning);
 }
 
 static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)

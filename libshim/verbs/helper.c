@@ -34,19 +34,18 @@ static struct {
 /* Drive one QP. Whoever holds its CQ drives it already. */
 static void progress(struct qp *qp)
 {
-	if (ccs_trylock(&qp->cq->lock)) {
+	const bool alone = ccs_trylock(&qp->cq->lock);
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
+
+	if (alone)
 		ccs_cq_drain(qp->cq);
-		ccs_lock(&qp->lock);
-		ccs_post_pump(qp, ccs_now_ns());
-		ccs_unlock(&qp->lock);
+	ccs_lock(&qp->lock);
+	ccs_post_pump(qp, &now_ns);
+	if (!alone && !qp->dead && ccs_flow_waiting(&qp->flow))
+		ccs_helper_set(qp, ccs_now_ns() + BUSY_RETRY_NS);
+	ccs_qp_leave(qp);
+	if (alone)
 		ccs_unlock(&qp->cq->lock);
-	} else {
-		ccs_lock(&qp->lock);
-		ccs_post_pump(qp, ccs_now_ns());
-		if (!qp->dead && ccs_flow_waiting(&qp->flow))
-			ccs_helper_set(qp, ccs_now_ns() + BUSY_RETRY_NS);
-		ccs_unlock(&qp->lock);
-	}
 }
 
 /* With helper.lock held: the next due QP with a reference taken, or NULL. */
@@ -163,7 +162,7 @@ void ccs_helper_cancel(struct qp *qp)
 	pthread_mutex_unlock(&helper.lock);
 }
 
-void ccs_helper_spinning(uint64_t now_ns)
+static void note_spinning(uint64_t now_ns)
 {
 	/* Not by every poll: all threads that spin share it. */
 	if (now_ns > atomic_load_explicit(&helper.spun_ns, memory_order_relaxed) +
@@ -171,7 +170,7 @@ void ccs_helper_spinning(uint64_t now_ns)
 		atomic_store_explicit(&helper.spun_ns, now_ns, memory_order_relaxed);
 }
 
-void ccs_helper_run_due(uint64_t now_ns)
+static void run_due(uint64_t now_ns)
 {
 	struct qp *qp;
 
@@ -184,4 +183,16 @@ void ccs_helper_run_due(uint64_t now_ns)
 		progress(qp);
 		ccs_qp_put(qp);
 	}
+}
+
+void ccs_helper_polled(bool spinning)
+{
+	uint64_t now_ns;
+
+	if (atomic_load_explicit(&helper.next, memory_order_relaxed) == UINT64_MAX)
+		return;
+	now_ns = ccs_now_ns();
+	if (spinning)
+		note_spinning(now_ns);
+	run_due(now_ns);
 }

@@ -78,7 +78,8 @@ enum { CCS_BATCH = 16 };                 /* WQEs a doorbell, completions a poll 
 struct arrivals {
 	struct ibv_wc wc[CCS_BATCH];
 	struct wc_more more[CCS_BATCH];
-	struct ccs_span when[CCS_BATCH]; /* each was made */
+	bool stamped;                    /* by the device, in more */
+	uint64_t empty_ns;               /* when there was nothing before them */
 };
 
 struct cqex; /* the application's side of an extended CQ; cqex.c */
@@ -97,6 +98,7 @@ struct cq {
 	atomic_bool direct;              /* its ring is read by direct verbs */
 	atomic_int armed;                /* 1 + solicited_only of a request that no event answered */
 	atomic_uint unacked;             /* of the application's own CQ */
+	atomic_int timed;                /* QPs with segments in flight whose RTT is taken */
 	atomic_uint async_owed;          /* errors told of a shadow, acknowledged to it already */
 	_Atomic(struct shadow *) shadows;
 	struct ccs_lock lock;            /* of all that follows */
@@ -106,7 +108,7 @@ struct cq {
 	struct ibv_wc *ready;            /* completions owed, oldest first */
 	struct wc_more *ready_more;      /* of each; NULL: a plain CQ */
 	uint32_t ready_head, ready_tail, ready_mask;
-	uint64_t polled_ns;              /* when a shadow was polled last: now, for what follows */
+	uint64_t polled_ns;              /* now, for what a poll of a shadow leads to; or unknown */
 	uint64_t looked_ns;              /* when the shadows were last seen empty */
 	struct ccs_hwclock clock;        /* of the shadows' timestamps */
 	unsigned idle_polls;             /* empty in a row: a spinning application */
@@ -133,6 +135,7 @@ struct qp {
 	struct ccs_timer timer;          /* of the pacer */
 	struct ccs_lock lock;            /* of all that follows */
 	bool dead, scheduled;            /* scheduled: timer may be set */
+	bool timed;                      /* cq->timed counts it */
 	bool sq_sig_all;
 	bool broken;                     /* the device refused a WR that had waited */
 	bool nudged;                     /* then: an event is on its way */

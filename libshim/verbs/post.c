@@ -16,14 +16,21 @@ struct batch {
 	int n;
 };
 
-static void fill(struct qp *qp, struct batch *b, uint64_t now_ns)
+static const struct ccs_seg *next_segment(struct qp *qp, uint64_t *now_ns, uint64_t *number)
+{
+	const struct ccs_seg *seg = ccs_flow_next(&qp->flow, *now_ns, number);
+
+	return seg == &ccs_flow_time ? ccs_flow_next(&qp->flow, ccs_now(now_ns), number) : seg;
+}
+
+static void fill(struct qp *qp, struct batch *b, uint64_t *now_ns)
 {
 	const uint32_t sges = qp->cap.max_send_sge ? qp->cap.max_send_sge : 1;
 	const struct ccs_seg *seg;
 	uint64_t number;
 
 	for (b->n = 0; b->n < CCS_BATCH; b->n++) {
-		seg = ccs_flow_next(&qp->flow, now_ns, &number);
+		seg = next_segment(qp, now_ns, &number);
 		if (!seg)
 			break;
 		if (!b->n)
@@ -41,7 +48,7 @@ static void fill(struct qp *qp, struct batch *b, uint64_t now_ns)
  * waiting again. Without a bad_wr (rxe, when the doorbell fails) the device
  * has kept the WQEs, so they count as in flight and *refused is none of ours.
  */
-static int emit(struct qp *qp, uint64_t now_ns, uint64_t *refused)
+static int emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 {
 	struct batch b;
 
@@ -109,7 +116,7 @@ static bool try_later(const struct qp *qp, int rc, uint64_t refused)
 }
 
 /* An application that sleeps would never hear of what waits: nothing waits any more. */
-static void let_go(struct qp *qp, uint64_t now_ns)
+static void let_go(struct qp *qp, uint64_t *now_ns)
 {
 	uint64_t refused;
 	int rc;
@@ -123,14 +130,23 @@ static void let_go(struct qp *qp, uint64_t now_ns)
 		late_refusal(qp, rc);
 }
 
-static void schedule(struct qp *qp, uint64_t now_ns)
+/* Nothing waits, nor did when it was last seen to. */
+static bool is_idle(const struct qp *qp)
 {
-	const uint64_t due = ccs_flow_wait(&qp->flow, now_ns);
+	return !ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns;
+}
 
+static void schedule(struct qp *qp, uint64_t *now_ns)
+{
+	uint64_t due;
+
+	if (is_idle(qp) && !qp->broken)
+		return;
+	due = ccs_flow_wait(&qp->flow, ccs_now(now_ns));
 	if (qp->broken)
 		owe_broken(qp);
 	if (due && !qp->broken) {
-		if (!ccs_helper_set(qp, due == UINT64_MAX ? now_ns + watch_ns(qp) : due))
+		if (!ccs_helper_set(qp, due == UINT64_MAX ? *now_ns + watch_ns(qp) : due))
 			let_go(qp, now_ns);
 	} else if (qp->scheduled) {
 		ccs_helper_cancel(qp);
@@ -138,18 +154,18 @@ static void schedule(struct qp *qp, uint64_t now_ns)
 	qp->scheduled = due && !qp->broken;
 }
 
-void ccs_post_pump(struct qp *qp, uint64_t now_ns)
+void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
 {
 	uint64_t refused;
 	int rc;
 
-	if (!ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns)
+	if (is_idle(qp))
 		return;
 	if (qp->dead || qp->broken || qp->state < IBV_QPS_RTS)
 		return;
 	rc = emit(qp, now_ns, &refused);
 	if (try_later(qp, rc, refused)) {
-		ccs_helper_set(qp, now_ns + watch_ns(qp));
+		ccs_helper_set(qp, ccs_now(now_ns) + watch_ns(qp));
 		qp->scheduled = true;
 		return;
 	}
@@ -232,7 +248,7 @@ static uint64_t keep_waiting(struct qp *qp, uint64_t first, int *rc)
  * what is queued before it goes out with it, as far as the device has room. In
  * SQD, too: the device takes WQEs then, and begins none.
  */
-static int emit_posted(struct qp *qp, uint64_t first, uint64_t now_ns, uint64_t *refused)
+static int emit_posted(struct qp *qp, uint64_t first, uint64_t *now_ns, uint64_t *refused)
 {
 	struct ccs_flow *f = &qp->flow;
 	const enum ccs_flow_state state = f->state;
@@ -248,7 +264,7 @@ static int emit_posted(struct qp *qp, uint64_t first, uint64_t now_ns, uint64_t 
 
 /* Native codes where the device was asked, its usual ones where it could not be. */
 static int post_locked(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad,
-		       uint64_t now_ns)
+		       uint64_t *now_ns)
 {
 	struct ccs_flow *f = &qp->flow;
 	const uint64_t first = f->wr_head;
@@ -299,21 +315,20 @@ static void enter(struct qp *qp)
 static void leave(struct qp *qp)
 {
 	ccs_session_room(qp);
-	ccs_unlock(&qp->lock);
+	ccs_qp_leave(qp);
 	ccs_session_unlock(qp);
 }
 
 static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	uint64_t now;
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
 	int rc;
 
 	if (qp->state < IBV_QPS_RTS)
 		return qp->ctx->real.post_send(qp->real, wr, bad);
 	make_room(qp, list_length(wr, qp->flow.wr_limit));
-	now = ccs_now_ns();
-	rc = qp->broken ? post_broken(qp, wr, bad) : post_locked(qp, wr, bad, now);
-	schedule(qp, now);
+	rc = qp->broken ? post_broken(qp, wr, bad) : post_locked(qp, wr, bad, &now_ns);
+	schedule(qp, &now_ns);
 	return rc;
 }
 
@@ -336,7 +351,7 @@ void ccs_post_make_room(struct qp *qp, uint32_t n)
 	ccs_lock(&qp->lock);
 	make_room(qp, n);
 	ccs_session_room(qp);
-	ccs_unlock(&qp->lock);
+	ccs_qp_leave(qp);
 }
 
 /* In a child: as the staged WRs are, to the device. */
@@ -355,7 +370,7 @@ static int post_as_is(struct qp *qp, uint32_t n)
  * All or nothing: if the device refuses the first one it gets, nothing is posted. One in
  * the middle was accepted with those before it, and is refused late, or waits for room.
  */
-static int post_staged(struct qp *qp, uint32_t n, uint64_t now_ns)
+static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
 {
 	const bool split_imm = ccs_shim()->options.split_imm;
 	struct ccs_flow *f = &qp->flow;
@@ -384,18 +399,17 @@ static int post_staged(struct qp *qp, uint32_t n, uint64_t now_ns)
 int ccs_post_staged(struct qp *qp, uint32_t n)
 {
 	int rc = EINVAL; /* before RTS, of mlx5, hns, ionic and the kernel alike */
-	uint64_t now;
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
 
 	if (ccs_forked())
 		return post_as_is(qp, n);
 	ccs_lock(&qp->lock);
 	if (qp->state >= IBV_QPS_RTS) {
-		now = ccs_now_ns();
-		rc = post_staged(qp, n, now);
-		schedule(qp, now);
+		rc = post_staged(qp, n, &now_ns);
+		schedule(qp, &now_ns);
 	}
 	ccs_session_room(qp);
-	ccs_unlock(&qp->lock);
+	ccs_qp_leave(qp);
 	return rc;
 }
 
@@ -414,14 +428,14 @@ static uint64_t accept_bind(struct qp *qp, const struct ibv_mw_bind *bind)
 
 /* The queue is empty: to the device. */
 static int emit_bind(struct qp *qp, struct ibv_mw *mw, const struct ibv_mw_bind *bind,
-		     uint64_t now_ns)
+		     uint64_t *now_ns)
 {
 	const uint64_t wr = accept_bind(qp, bind);
 	struct ibv_mw_bind copy = *bind;
 	uint64_t number;
 	int rc;
 
-	if (!ccs_flow_next(&qp->flow, now_ns, &number)) {
+	if (!next_segment(qp, now_ns, &number)) {
 		ccs_flow_unaccept(&qp->flow, wr);
 		return ENOMEM;
 	}
@@ -443,15 +457,14 @@ static int emit_bind(struct qp *qp, struct ibv_mw *mw, const struct ibv_mw_bind 
 static int post_bind(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
 	const enum ccs_flow_state state = qp->flow.state;
-	const uint64_t now = ccs_now_ns();
+	uint64_t now_ns = CCS_TIME_UNKNOWN, refused;
 	int rc = ENOMEM, device = 0;
-	uint64_t refused;
 
 	qp->flow.state = CCS_FLOW_FLUSH;
 	if (!qp->broken)
-		device = emit(qp, now, &refused);
+		device = emit(qp, &now_ns, &refused);
 	if (!device && !qp->broken && !ccs_flow_waiting(&qp->flow) && !ccs_flow_full(&qp->flow))
-		rc = emit_bind(qp, mw, bind, now);
+		rc = emit_bind(qp, mw, bind, &now_ns);
 	qp->flow.state = state;
 	if (device && !try_later(qp, device, refused))
 		late_refusal(qp, device);
@@ -459,7 +472,7 @@ static int post_bind(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 		accept_bind(qp, bind); /* comes back flushed, by us */
 		rc = 0;
 	}
-	schedule(qp, now);
+	schedule(qp, &now_ns);
 	return rc;
 }
 

@@ -347,14 +347,15 @@ static void unhold(struct qp *qp)
 static void set_dead(struct qp *qp, bool dead)
 {
 	const int err = errno; /* of the call that failed, which is the application's */
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
 
 	ccs_lock(&qp->lock);
 	qp->dead = dead;
 	if (dead)
 		ccs_helper_cancel(qp);
 	else
-		ccs_post_pump(qp, ccs_now_ns());
-	ccs_unlock(&qp->lock);
+		ccs_post_pump(qp, &now_ns);
+	ccs_qp_leave(qp);
 	errno = err;
 }
 
@@ -387,7 +388,7 @@ static int reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		ccs_lock(&qp->lock);
 		learn_attr(qp, attr, mask);
 		enter_state(qp, attr);
-		ccs_unlock(&qp->lock);
+		ccs_qp_leave(qp);
 		ccs_unlock(&qp->cq->lock);
 	}
 	set_dead(qp, false);
@@ -399,6 +400,7 @@ static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	/* What waits counts as not started, so stop before the device reports drained. */
 	const bool held = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_SQD && hold(qp);
 	const int rc = ccs_tclass_modify(qp, attr, mask);
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
 
 	ccs_session_install(qp);
 	if (rc) {
@@ -413,8 +415,8 @@ static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	learn_attr(qp, attr, mask);
 	if (mask & IBV_QP_STATE)
 		enter_state(qp, attr);
-	ccs_post_pump(qp, ccs_now_ns());
-	ccs_unlock(&qp->lock);
+	ccs_post_pump(qp, &now_ns);
+	ccs_qp_leave(qp);
 	return 0;
 }
 
@@ -487,7 +489,8 @@ int ccs_qp_destroy(struct qp *qp)
 	ccs_registry_remove(qp);
 	ccs_lock(&qp->lock);
 	ccs_report_remove(qp);
-	ccs_unlock(&qp->lock);
+	qp->flow.timed = 0;
+	ccs_qp_leave(qp);
 	ccs_unlock(&cq->lock);
 	ccs_cq_release(cq, qp->shadow, device_depth(qp->ctx, qp->cap.max_send_wr));
 	ccs_domain_leave(qp);

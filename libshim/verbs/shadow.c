@@ -194,33 +194,31 @@ static void query_clock(struct cq *cq)
 	ccs_hwclock_learn(&cq->clock, (uint64_t)values.raw_clock.tv_nsec, &span);
 }
 
-/* When each was made, as far as can be told. */
-static void date(struct cq *cq, const struct shadow *s, int n, struct arrivals *a)
+struct ccs_span ccs_shadow_date(struct cq *cq, const struct arrivals *a, int i)
 {
-	const bool stamps = stamped(cq, s);
+	struct ccs_span when = { a->empty_ns, ccs_now(&cq->polled_ns) };
 
-	for (int i = 0; i < n; i++) {
-		struct ccs_span *when = &a->when[i];
-
-		*when = (struct ccs_span){ stamps ? s->empty_ns : cq->looked_ns, cq->polled_ns };
-		if (stamps)
-			ccs_hwclock_map(&cq->clock, a->more[i].completion_ts, when);
-		if (cq->woken || !when->earliest_ns)
-			when->earliest_ns = when->latest_ns;
-	}
+	if (a->stamped)
+		ccs_hwclock_map(&cq->clock, a->more[i].completion_ts, &when);
+	if (cq->woken || !when.earliest_ns)
+		when.earliest_ns = when.latest_ns;
+	return when;
 }
 
+/* The clock is looked at while somebody waits for a completion to take its time. */
 int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct arrivals *a)
 {
-	const uint64_t before = s->ex ? ccs_now_ns() : 0;
+	const bool timed = atomic_load_explicit(&cq->timed, memory_order_relaxed) > 0;
+	const uint64_t before = s->ex && timed ? ccs_now_ns() : 0;
 	const int got = s->ex ? poll_extended(s, n, a)
 			      : cq->ctx->real.poll_cq(s->cq, n, a->wc);
 
-	if (got > 0 && stamped(cq, s))
+	a->stamped = stamped(cq, s);
+	a->empty_ns = a->stamped ? s->empty_ns : cq->looked_ns;
+	if (got > 0 && timed && a->stamped)
 		query_clock(cq);
-	cq->polled_ns = ccs_now_ns();
-	date(cq, s, got, a);
-	if (s->ex && got < n)
+	cq->polled_ns = timed ? ccs_now_ns() : CCS_TIME_UNKNOWN;
+	if (before && got < n)
 		s->empty_ns = before;
 	return got;
 }

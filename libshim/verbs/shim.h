@@ -43,6 +43,14 @@ void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp);
 
 uint64_t ccs_now_ns(void);
 
+/* The time of what is going on: looked up when it is first asked for. */
+static inline uint64_t ccs_now(uint64_t *now_ns)
+{
+	if (*now_ns == CCS_TIME_UNKNOWN)
+		*now_ns = ccs_now_ns();
+	return *now_ns;
+}
+
 /* Registry: gives qp->id, finds the QP of a token's id if it completes at that CQ,
  * forgets it. The caller of find, next and remove holds the CQ's lock. */
 int ccs_registry_add(struct qp *qp);
@@ -92,8 +100,8 @@ void ccs_cq_drain(struct cq *cq);
 /* Owe the application one more; cq->lock is held and there is room. */
 void ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more);
 uint32_t ccs_cq_room(const struct cq *cq);
-/* The oldest completion that is owed, and cq->looked_ns. */
-bool ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, uint64_t *looked_ns);
+/* The oldest completion that is owed; whether the application is spinning. */
+bool ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning);
 int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc);
 int ccs_cq_notify(struct cq *cq, int solicited_only);
 int ccs_cq_resize(struct cq *cq, int cqe);
@@ -110,6 +118,8 @@ void ccs_cqex_free(struct cqex *e);
 struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries);
 /* At most n <= CCS_BATCH completions. < 0: an error. */
 int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct arrivals *a);
+/* When the i-th of them was made, as far as can be told. */
+struct ccs_span ccs_shadow_date(struct cq *cq, const struct arrivals *a, int i);
 /* The application's moderation, for that CQ. */
 int ccs_shadow_moderate(const struct cq *cq, struct ibv_cq *ibcq);
 
@@ -126,6 +136,17 @@ int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask);
 int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
 int ccs_qp_destroy(struct qp *qp);
 void ccs_qp_put(struct qp *qp);
+
+/* Leave qp->lock after the flow was touched: polls look at the clock while it is of use. */
+static inline void ccs_qp_leave(struct qp *qp)
+{
+	const bool timed = qp->flow.timed;
+
+	if (timed != qp->timed)
+		atomic_fetch_add_explicit(&qp->cq->timed, timed ? 1 : -1, memory_order_relaxed);
+	qp->timed = timed;
+	ccs_unlock(&qp->lock);
+}
 /* Its device is about to be closed: nothing of ours touches it any more. */
 void ccs_qp_abandon(struct qp *qp);
 
@@ -136,8 +157,9 @@ void ccs_tclass_restore(struct qp *qp, struct ibv_qp_attr *attr);
 
 /* post.c */
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-/* Hand over what the gate lets through, and see to the rest. qp->lock is held. */
-void ccs_post_pump(struct qp *qp, uint64_t now_ns);
+/* Hand over what the gate lets through, and see to the rest. qp->lock is held; the time
+ * may be unknown. */
+void ccs_post_pump(struct qp *qp, uint64_t *now_ns);
 /* n that a session has staged behind the head, all or none; its lock is held. */
 int ccs_post_staged(struct qp *qp, uint32_t n);
 /* Look for free slots until there are n, or no more; the same. */
@@ -162,8 +184,8 @@ void ccs_complete_broken(struct cq *cq);
 /* false: there is no thread, so that nothing may wait. */
 bool ccs_helper_set(struct qp *qp, uint64_t due_ns);
 void ccs_helper_cancel(struct qp *qp);
-void ccs_helper_run_due(uint64_t now_ns);
-void ccs_helper_spinning(uint64_t now_ns);
+/* After a poll: whoever is due. spinning: the thread may take its time. */
+void ccs_helper_polled(bool spinning);
 
 /* report.c */
 void ccs_report_add(struct qp *qp);

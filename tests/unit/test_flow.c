@@ -185,14 +185,27 @@ static void check_window(uint64_t len)
 		assert_true(reads_in_flight() < f->max_reads);
 }
 
+static uint64_t timed_in_flight(void)
+{
+	uint64_t n = 0;
+
+	for (uint64_t i = m.done; i < m.sent; i++)
+		n += m.seg[i].signal && ccs_flow_is_timed(&m.flow, m.seg[i].number);
+	return n;
+}
+
 static bool next_one(void)
 {
 	struct ccs_flow *f = &m.flow;
 	const uint64_t wr = waiting_from();
 	const bool flush = f->state == CCS_FLOW_FLUSH;
 	uint64_t number = 0, left, want;
-	const struct ccs_seg *seg = ccs_flow_next(f, m.now, &number);
+	const struct ccs_seg *seg;
 
+	assert_int_equal(f->timed, timed_in_flight());
+	seg = ccs_flow_next(f, seed_below(2) ? m.now : CCS_TIME_UNKNOWN, &number);
+	if (seg == &ccs_flow_time)
+		seg = ccs_flow_next(f, m.now, &number);
 	if (!seg)
 		return false;
 	assert_true(wr < m.kept && f->state != CCS_FLOW_HOLD);
@@ -732,11 +745,112 @@ static void updates_come_per_segment_of_data(void **state)
 		assert_int_equal(heard_count, i == 7);
 	}
 	assert_true(heard[0].bytes == 4096);
-	ccs_flow_accept(&f, 8, CCS_WR_VISIBLE);
+	ccs_flow_accept(&f, 1024, CCS_WR_VISIBLE);
 	ccs_flow_next(&f, now, &n);
 	complete_all(&f, n, now + 21000);
 	assert_int_equal(heard_count, 2);
-	assert_true(heard[1].bytes == 8);
+	assert_true(heard[1].bytes == 1024);
+	ccs_flow_destroy(&f);
+}
+
+/* Post one, without a look at the clock if it can be done; whether it could not. */
+static bool asks_for_time(struct ccs_flow *f, uint64_t len, uint32_t flags, uint64_t now)
+{
+	const uint64_t head = f->seg_head;
+	const struct ccs_seg *seg;
+	bool asked;
+	uint64_t n;
+
+	ccs_flow_accept(f, len, flags);
+	seg = ccs_flow_next(f, CCS_TIME_UNKNOWN, &n);
+	asked = seg == &ccs_flow_time;
+	if (asked) {
+		assert_int_equal(f->seg_head, head); /* nothing has happened */
+		seg = ccs_flow_next(f, now, &n);
+	}
+	assert_non_null(seg);
+	assert_int_equal(n, head);
+	assert_int_equal(seg->depart_ns != 0, asked);
+	return asked;
+}
+
+/* One in sixteen, and one in a quarter of a segment's worth; of all, the bytes count. */
+static void small_ones_are_timed_now_and_then(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	unsigned timed = 0;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	heard_count = 0;
+	for (unsigned i = 0; i < 64; i++) {
+		const bool asked = asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000);
+
+		assert_int_equal(asked, i % 16 == 15);
+		assert_int_equal(ccs_flow_is_timed(&f, i), asked);
+		assert_int_equal(f.timed, asked);
+		/* The time of the others is not looked at. */
+		complete_all(&f, i, asked ? 31000 + i : CCS_TIME_UNKNOWN);
+		assert_int_equal(f.timed, 0);
+	}
+	assert_int_equal(heard_count, 1); /* of four in one base RTT */
+	assert_true(heard[0].bytes == 128 && fabs(heard[0].rtt_us - 30) < 0.2);
+	for (unsigned i = 0; i < 8; i++)
+		timed += asks_for_time(&f, 512, CCS_WR_VISIBLE, 1000);
+	assert_int_equal(timed, 4);
+	assert_true(asks_for_time(&f, 1024, CCS_WR_VISIBLE, 1000));
+	assert_int_equal(f.timed, 5);
+	ccs_flow_unsend(&f, f.seg_head - 1);
+	assert_int_equal(f.timed, 4);
+	ccs_flow_reset(&f);
+	assert_int_equal(f.timed, 0);
+	ccs_flow_destroy(&f);
+}
+
+/* What the device does not tell of cannot be timed: the next that it tells of is. */
+static void unsignalled_ones_are_not_timed(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	for (unsigned i = 0; i < 30; i++) {
+		assert_false(asks_for_time(&f, 8, 0, 1000));
+		if (i % 8 == 7)
+			complete_all(&f, i, CCS_TIME_UNKNOWN);
+	}
+	assert_int_equal(f.timed, 0);
+	assert_true(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000));
+	assert_int_equal(f.timed, 1);
+	ccs_flow_destroy(&f);
+}
+
+/* Whatever is held back, or has something to learn, looks at the clock each time. */
+static void only_a_calm_flow_does_without_time(void **state)
+{
+	struct ccs_flow_config conf = quiet(4096);
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = 7e9;
+	open_started(&f, &conf);
+	assert_true(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000)); /* paced */
+	ccs_flow_destroy(&f);
+	spy_rate = INFINITY;
+	open_flow(&f, &conf, 16, 144, 0);
+	assert_true(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000)); /* slow start */
+	ccs_flow_destroy(&f);
+	conf.base_rtt_us = 0;
+	open_started(&f, &conf);
+	for (unsigned i = 0; i < 8; i++) { /* to learn the base RTT */
+		assert_true(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000 + i));
+		complete_all(&f, i, 9000 + i);
+	}
+	assert_false(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000));
 	ccs_flow_destroy(&f);
 }
 
@@ -1056,6 +1170,9 @@ int main(void)
 		cmocka_unit_test(rtt_of_a_rarely_polling_application_is_the_early_end),
 		cmocka_unit_test(rtt_of_sends_ignores_a_receiver_not_ready),
 		cmocka_unit_test(updates_come_per_segment_of_data),
+		cmocka_unit_test(small_ones_are_timed_now_and_then),
+		cmocka_unit_test(unsignalled_ones_are_not_timed),
+		cmocka_unit_test(only_a_calm_flow_does_without_time),
 		cmocka_unit_test(base_rtt_is_learnt),
 		cmocka_unit_test(base_rtt_is_learnt_by_who_polls_rarely),
 		cmocka_unit_test(memory_runs_out),

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How often the shim looks at the clock: not for each WR of a flow that nothing holds back. */
+#include "rig.h"
+
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SMALL = 64, LARGE = 16384, WRS = 160 };
+
+static struct ibv_wc wc[1];
+static unsigned looks;
+
+/* The shim's calls come here, the device's and the test's too. */
+__attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	Dl_info who;
+
+	if (dladdr(__builtin_return_address(0), &who) && strstr(who.dli_fname, "libccshim"))
+		looks++;
+	return (int)syscall(SYS_clock_gettime, id, ts);
+}
+
+static unsigned looks_of(struct rig *r, unsigned n, uint32_t len)
+{
+	const unsigned before = looks;
+
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(rig_post(r, i, IBV_WR_RDMA_WRITE, 0, len, IBV_SEND_SIGNALED), 0);
+		fake_step(1);
+		assert_int_equal(ibv_poll_cq(r->scq, 1, wc), 1);
+		assert_int_equal(wc[0].wr_id, i);
+	}
+	return looks - before;
+}
+
+/* What ends slow start, and the shim's set-up. */
+static void open_warm(struct rig *r)
+{
+	rig_open(r, (struct rig_conf){ 0 });
+	fake_hold(true);
+	looks_of(r, 4, LARGE);
+}
+
+/* One in sixteen, when it is posted and when it has come. */
+static void small_ones_go_without(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_warm(&r);
+	assert_int_equal(looks_of(&r, WRS, SMALL), 2 * WRS / 16);
+	rig_close(&r);
+}
+
+static void large_ones_are_timed(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_warm(&r);
+	assert_in_range(looks_of(&r, WRS, LARGE), 2 * WRS, 4 * WRS);
+	rig_close(&r);
+}
+
+static unsigned looks_of_empty_polls(struct rig *r)
+{
+	const unsigned before = looks;
+
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(ibv_poll_cq(r->scq, 1, wc), 0);
+	return looks - before;
+}
+
+/* They tell when a completion had not come yet: while one is timed. */
+static void empty_polls_look_while_it_is_of_use(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_warm(&r);
+	assert_int_equal(looks_of_empty_polls(&r), 0);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, SMALL, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(looks_of_empty_polls(&r), 0);
+	assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, LARGE, IBV_SEND_SIGNALED), 0);
+	assert_in_range(looks_of_empty_polls(&r), 100, 300);
+	rig_poll_stepping(r.scq, 1, wc);
+	rig_poll_stepping(r.scq, 1, wc);
+	assert_int_equal(looks_of_empty_polls(&r), 0);
+	assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, LARGE, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(ibv_destroy_qp(r.a), 0);
+	r.a = NULL;
+	while (ibv_poll_cq(r.scq, 1, wc) > 0)
+		; /* what the device told of it until then */
+	assert_int_equal(looks_of_empty_polls(&r), 0);
+	rig_close(&r);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(small_ones_go_without),
+		cmocka_unit_test(large_ones_are_timed),
+		cmocka_unit_test(empty_polls_look_while_it_is_of_use),
+	};
+
+	(void)argc;
+	/* No RTT can end the calm; no window closes. */
+	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_BASE_RTT=1s", "CCSHIM_SEGMENT=64k",
+		 "CCSHIM_CAP=64k", NULL);
+	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
+}
