@@ -9,14 +9,13 @@
  * QP whose maker has ended before it is registered counts as another's, as do QPs
  * of processes that this PID namespace does not show. /proc tells the thread's process.
  */
-#include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/netlink.h"
 #include "signal/local.h"
 
 struct ccs_owner {
-	int fd;
-	uint32_t sequence;
+	struct ccs_netlink netlink;
 };
 
 /* 0 or an errno: EPROTONOSUPPORT where the kernel has no RDMA, or its modules are not

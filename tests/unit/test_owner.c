@@ -29,7 +29,7 @@ static int start(void **state)
 	(void)state;
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, end))
 		return -1;
-	owner = (struct ccs_owner){ .fd = end[0], .sequence = 40 };
+	owner.netlink = (struct ccs_netlink){ .fd = end[0], .sequence = 40 };
 	kernel = end[1];
 	return 0;
 }
@@ -39,7 +39,7 @@ static int finish(void **state)
 	(void)state;
 	close(kernel);
 	ccs_owner_close(&owner);
-	return owner.fd == -1 ? 0 : -1;
+	return owner.netlink.fd == -1 ? 0 : -1;
 }
 
 /* A packet of messages to come. */
@@ -142,9 +142,9 @@ static int check(const char *device)
 
 static int check_qp(uint32_t pid, uint32_t rqpn)
 {
-	struct packet p = qp_answer(owner.sequence + 2, pid, rqpn);
+	struct packet p = qp_answer(owner.netlink.sequence + 2, pid, rqpn);
 
-	answer_devices(owner.sequence + 1);
+	answer_devices(owner.netlink.sequence + 1);
 	send_packet(&p);
 	return check("rxe_0");
 }
@@ -211,7 +211,7 @@ static void requests_are_what_the_kernel_expects(void **state)
 	assert_int_equal(h->nlmsg_type, get_type);
 	assert_int_equal(h->nlmsg_flags, NLM_F_REQUEST | NLM_F_DUMP);
 	n = recv(kernel, asked[1], sizeof(asked[1]), MSG_DONTWAIT);
-	add_message(&p, qp_type, NLM_F_REQUEST, owner.sequence);
+	add_message(&p, qp_type, NLM_F_REQUEST, owner.netlink.sequence);
 	add_u32(&p, RDMA_NLDEV_ATTR_DEV_INDEX, INDEX);
 	add_u32(&p, RDMA_NLDEV_ATTR_PORT_INDEX, PORT);
 	add_u32(&p, RDMA_NLDEV_ATTR_RES_LQPN, QPN);
@@ -222,12 +222,12 @@ static void requests_are_what_the_kernel_expects(void **state)
 static void what_is_not_there_is_said(void **state)
 {
 	(void)state;
-	answer_devices(owner.sequence + 1);
+	answer_devices(owner.netlink.sequence + 1);
 	assert_int_equal(check("rxe_1"), ENODEV);
-	answer_devices(owner.sequence + 1);
-	answer_error(owner.sequence + 2, ENOENT);
+	answer_devices(owner.netlink.sequence + 1);
+	answer_error(owner.netlink.sequence + 2, ENOENT);
 	assert_int_equal(check("rxe_0"), ENOENT);
-	answer_error(owner.sequence + 1, EOPNOTSUPP);
+	answer_error(owner.netlink.sequence + 1, EOPNOTSUPP);
 	assert_int_equal(check("rxe_0"), EOPNOTSUPP);
 	assert_int_equal(check("rxe_0"), EIO); /* silence */
 }
@@ -238,8 +238,8 @@ static void the_answer_must_be_for_what_was_asked(void **state)
 	struct packet p = { .len = 0 };
 
 	(void)state;
-	answer_devices(owner.sequence + 1);
-	add_message(&p, qp_type, 0, owner.sequence + 2);
+	answer_devices(owner.netlink.sequence + 1);
+	add_message(&p, qp_type, 0, owner.netlink.sequence + 2);
 	add_device(&p, INDEX, "rxe_5");
 	add_u32(&p, RDMA_NLDEV_ATTR_RES_LQPN, QPN);
 	add_u32(&p, RDMA_NLDEV_ATTR_RES_PID, (uint32_t)getpid());
@@ -249,7 +249,7 @@ static void the_answer_must_be_for_what_was_asked(void **state)
 
 static void late_answers_are_passed_over(void **state)
 {
-	struct packet p = qp_answer(owner.sequence, (uint32_t)getppid(), PEER);
+	struct packet p = qp_answer(owner.netlink.sequence, (uint32_t)getppid(), PEER);
 
 	(void)state;
 	send_packet(&p);
@@ -262,18 +262,18 @@ static void garbage_is_no_consent(void **state)
 	seed_start("garbage_is_no_consent");
 	for (unsigned round = 0; round < 5000; round++) {
 		/* A pid that no few flips make ours. */
-		struct packet p = qp_answer(owner.sequence + 2, ~(uint32_t)getpid(), PEER);
+		struct packet p = qp_answer(owner.netlink.sequence + 2, ~(uint32_t)getpid(), PEER);
 		const unsigned flips = (unsigned)seed_below(8);
 
 		p.len -= seed_below(p.len - 1);
 		for (unsigned i = 0; i < flips; i++)
 			p.data[seed_below(p.len)] = (char)seed_next();
-		answer_devices(owner.sequence + 1);
+		answer_devices(owner.netlink.sequence + 1);
 		send_packet(&p);
 		assert_int_not_equal(check("rxe_0"), 0);
 		while (recv(kernel, p.data, sizeof(p.data), MSG_DONTWAIT) > 0)
 			;
-		while (recv(owner.fd, p.data, sizeof(p.data), MSG_DONTWAIT) > 0)
+		while (recv(owner.netlink.fd, p.data, sizeof(p.data), MSG_DONTWAIT) > 0)
 			;
 	}
 }
