@@ -165,7 +165,8 @@ check_needed() {
 }
 
 installed_files() {
-  printf '%s\n' bin/ccbench bin/ccshim sbin/ccshimd include/ccshim/cc.h \
+  printf '%s\n' bin/ccbench bin/ccshim sbin/ccshimd include/ccshim/cc.h include/ccshim/hooks.h \
+    lib/libccshim_hooks.so.0.0.0 lib/pkgconfig/ccshim_hooks.pc share/doc/ccshim/examples/cnp.c \
     lib/ccshim/libccshim.so lib/pkgconfig/ccshim.pc \
     share/bash-completion/completions/ccshim.bash share/doc/ccshim/examples/aimd.c
   find "$top/docs" -name '*.[1-8]' |

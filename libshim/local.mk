@@ -90,3 +90,5 @@ install-data-hook:
 		$(LN_S) libccshim.so libibverbs-ccshim.so
 uninstall-hook:
 	rm -f "$(DESTDIR)$(pkglib_preloaddir)/libibverbs-ccshim.so"
+
+include libshim/hooks/local.mk
