@@ -84,6 +84,7 @@ tests_unit_test_agent_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_counters_SOURCES = tests/unit/test_counters.c \
 	libshim/agent/counters.c libshim/agent/counters.h
 tests_unit_test_counters_LDADD = $(CMOCKA_LIBS) -lm
+tests_unit_test_hooks_LDADD = libccshim_hooks.la $(CMOCKA_LIBS) -lpthread
 tests_unit_test_owner_SOURCES = tests/unit/test_owner.c libshim/agent/owner.c libshim/agent/owner.h \
 	libshim/agent/netlink.c libshim/agent/netlink.h
 tests_unit_test_owner_LDADD = $(CMOCKA_LIBS) -lpthread
