@@ -32,7 +32,7 @@ begin() {
 # -- packages ----------------------------------------------------------------
 
 readonly build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
-  libibverbs-dev libmnl-dev)
+  libibverbs-dev libmnl-dev libsodium-dev)
 # The lab's kernel is compiled, then rxe needs its provider and somebody has to
 # build the network.
 readonly lab_packages=(gcc libc6-dev make flex bison bc perl binutils xz-utils

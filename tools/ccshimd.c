@@ -16,14 +16,20 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/owner.h"
 #include "base/units.h"
+#include "tools/capabilities.h"
 #include "tools/ccshimd.h"
+#include "tools/ccshimd_auth.h"
 
 enum { LIST = 64 };
 
 struct daemon {
 	struct ccs_agent_config config;
 	const char *interface[LIST], *address[LIST];
+	const char *key_file;
+	struct ccs_agent_auth auth;
+	struct ccs_owner owner;
 	bool status;
 };
 
@@ -52,6 +58,9 @@ static void help(void)
 	       "  --interface NAME   watch only this one; may be repeated (all)\n"
 	       "  --address ADDRESS  speak only for this one; may be repeated (all)\n"
 	       "  --no-capture       send no CNPs, only take them; needs no privilege\n"
+	       "  --key-file FILE    only listen to agents that have the same key\n"
+	       "  --verify HOW       whether a process may register only its own queue pairs:\n"
+	       "                     kernel, who knows whose they are, or none (kernel)\n"
 	       "  --status           print what the running agent knows, as JSON\n"
 	       "  -h, --help         this text\n"
 	       "  -V, --version      the version\n",
@@ -115,8 +124,16 @@ static int append(const char *option, const char **list, unsigned *n, const char
 	return 0;
 }
 
+static int set_verify(struct daemon *d, const char *text)
+{
+	if (strcmp(text, "kernel") != 0 && strcmp(text, "none") != 0)
+		return wrong("verify", text, "kernel or none");
+	d->config.owner = strcmp(text, "kernel") == 0 ? ccs_owner_check : NULL;
+	return 0;
+}
+
 enum { OPT_SOCKET = 256, OPT_PORT, OPT_INTERVAL, OPT_DSCP, OPT_INTERFACE, OPT_ADDRESS,
-       OPT_NO_CAPTURE, OPT_STATUS };
+       OPT_NO_CAPTURE, OPT_KEY_FILE, OPT_VERIFY, OPT_STATUS };
 
 static const struct option options[] = {
 	{ "socket", required_argument, NULL, OPT_SOCKET },
@@ -126,6 +143,8 @@ static const struct option options[] = {
 	{ "interface", required_argument, NULL, OPT_INTERFACE },
 	{ "address", required_argument, NULL, OPT_ADDRESS },
 	{ "no-capture", no_argument, NULL, OPT_NO_CAPTURE },
+	{ "key-file", required_argument, NULL, OPT_KEY_FILE },
+	{ "verify", required_argument, NULL, OPT_VERIFY },
 	{ "status", no_argument, NULL, OPT_STATUS },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -151,6 +170,11 @@ static int take_option(struct daemon *d, int option)
 	case OPT_NO_CAPTURE:
 		d->config.capture = false;
 		return 0;
+	case OPT_KEY_FILE:
+		d->key_file = optarg;
+		return 0;
+	case OPT_VERIFY:
+		return set_verify(d, optarg);
 	case OPT_STATUS:
 		d->status = true;
 		return 0;
@@ -233,33 +257,55 @@ static void tell_ready(void)
 	close(fd);
 }
 
-static int run(struct daemon *d)
+/* The sockets are open, the key is read: what is left takes no privilege. */
+static void run(void)
+{
+	int error;
+
+	handle_signals();
+	error = drop_capabilities();
+	if (error)
+		daemon_error("cannot give up privileges: %s; it goes on with them",
+			     strerror(error));
+	tell_ready();
+	ccs_agent_run(running);
+}
+
+static int serve(struct daemon *d)
 {
 	char err[512];
 
 	allow_descriptors();
-	running = ccs_agent_open(&d->config, err, sizeof(err));
-	if (!running) {
+	if (d->key_file && auth_open(&d->auth, d->key_file, err, sizeof(err))) {
 		daemon_error("%s", err);
 		return EXIT_FAILURE;
 	}
-	handle_signals();
-	tell_ready();
-	ccs_agent_run(running);
+	d->config.auth = d->key_file ? &d->auth : NULL;
+	running = ccs_agent_open(&d->config, err, sizeof(err));
+	if (!running) {
+		daemon_error("%s", err);
+		auth_close(&d->auth);
+		return EXIT_FAILURE;
+	}
+	run();
 	ccs_agent_close(running);
+	ccs_owner_close(&d->owner);
+	auth_close(&d->auth);
 	return EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
-	struct daemon d = { .config = ccs_agent_defaults() };
+	struct daemon d = { .config = ccs_agent_defaults(), .owner = CCS_OWNER_CLOSED };
 
 	d.config.say = say;
 	d.config.interfaces = d.interface;
 	d.config.addresses = d.address;
+	d.config.owner = ccs_owner_check;
+	d.config.owner_arg = &d.owner;
 	if (take_options(&d, argc, argv)) {
 		fputs("Try 'ccshimd -h'.\n", stderr);
 		return 2;
 	}
-	return d.status ? daemon_status(d.config.socket) : run(&d);
+	return d.status ? daemon_status(d.config.socket) : serve(&d);
 }

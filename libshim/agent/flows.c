@@ -28,6 +28,18 @@ static int make_room(struct ccs_client *c, uint32_t slot)
 	return 0;
 }
 
+static int foreign(struct ccs_agent *a, const struct ccs_client *c, const struct ccs_local_add *m)
+{
+	const int error = a->config.owner ? a->config.owner(a->config.owner_arg, m, c->pid) : 0;
+
+	if (error)
+		ccs_agent_say(a, CCS_TROUBLE_OWNER, error == EPERM
+			      ? "queue pair %s/%u is not of process %d, which registers it"
+			      : "whose queue pair %s/%u is cannot be told for process %d: %s",
+			      m->device, m->local_qpn, (int)c->pid, strerror(error));
+	return error;
+}
+
 static int refuse(struct ccs_agent *a, const struct ccs_client *c, const struct ccs_local_add *m,
 		  const struct ccs_ends *ends)
 {
@@ -42,7 +54,7 @@ static int refuse(struct ccs_agent *a, const struct ccs_client *c, const struct 
 		return EADDRNOTAVAIL;
 	if (a->nflows >= CCS_AGENT_FLOWS)
 		return ENOSPC;
-	return a->config.owner ? a->config.owner(a->config.owner_arg, m, c->pid) : 0;
+	return foreign(a, c, m);
 }
 
 static void tell_path(const struct ccs_client *c, const struct ccs_peer *p)

@@ -14,11 +14,6 @@ struct answer {
 	char device[64];
 };
 
-int ccs_owner_open(struct ccs_owner *o)
-{
-	return ccs_netlink_open(&o->netlink, NETLINK_RDMA);
-}
-
 void ccs_owner_close(struct ccs_owner *o)
 {
 	ccs_netlink_close(&o->netlink);
@@ -135,9 +130,12 @@ static bool has_thread(pid_t pid, uint32_t thread)
 
 int ccs_owner_check(void *arg, const struct ccs_local_add *qp, pid_t pid)
 {
+	struct ccs_owner *o = arg;
 	struct answer a;
-	const int err = find_qp(arg, qp, &a);
+	int err = o->netlink.fd < 0 ? ccs_netlink_open(&o->netlink, NETLINK_RDMA) : 0;
 
+	if (!err)
+		err = find_qp(o, qp, &a);
 	if (err)
 		return err;
 	if (!has_thread(pid, a.pid))

@@ -18,16 +18,17 @@ struct ccs_owner {
 	struct ccs_netlink netlink;
 };
 
-/* 0 or an errno: EPROTONOSUPPORT where the kernel has no RDMA, or its modules are not
- * loaded. One thread at a time. */
-int ccs_owner_open(struct ccs_owner *o);
+/* It is opened by the first question: a host may get its RDMA devices later. */
+#define CCS_OWNER_CLOSED { .netlink = { .fd = -1 } }
+
 void ccs_owner_close(struct ccs_owner *o);
 
 /*
  * Whether the process may register that QP, as ccs_agent_config.owner; arg is the struct
  * ccs_owner. 0; EPERM: it is another's, or connected to another peer; ENOENT: there is
- * no such QP; ENODEV: no such device; else what the kernel said (EINVAL before Linux 5.2,
- * and for a port that the device does not have). Does not block.
+ * no such QP; ENODEV: no such device; EPROTONOSUPPORT: the kernel has no RDMA, or its modules
+ * are not loaded; else what the kernel said (EINVAL before Linux 5.2, and for a port that the
+ * device does not have). Does not block. One thread at a time.
  */
 int ccs_owner_check(void *arg, const struct ccs_local_add *qp, pid_t pid);
 

@@ -81,13 +81,17 @@ check_PROGRAMS += $(agent_unit_programs)
 TESTS += $(agent_unit_programs)
 tests_unit_test_agent_SOURCES = tests/unit/test_agent.c tests/unit/agentrig.c tests/unit/agentrig.h
 tests_unit_test_agent_LDADD = libccs-agent.la $(unit_ldadd)
-tests_unit_test_counters_SOURCES = tests/unit/test_counters.c \
-	libshim/agent/counters.c libshim/agent/counters.h
-tests_unit_test_counters_LDADD = $(CMOCKA_LIBS) -lm
+tests_unit_test_counters_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_hooks_LDADD = libccshim_hooks.la $(CMOCKA_LIBS) -lpthread
-tests_unit_test_owner_SOURCES = tests/unit/test_owner.c libshim/agent/owner.c libshim/agent/owner.h \
-	libshim/agent/netlink.c libshim/agent/netlink.h
-tests_unit_test_owner_LDADD = $(CMOCKA_LIBS) -lpthread
+tests_unit_test_owner_LDADD = libccs-agent.la $(unit_ldadd) -lpthread
 tests_unit_test_record_LDADD = $(unit_ldadd)
 tests_unit_test_signal_wire_LDADD = $(unit_ldadd)
+endif
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_auth
+TESTS += tests/unit/test_auth
+tests_unit_test_auth_SOURCES = tests/unit/test_auth.c tools/ccshimd_auth.c tools/ccshimd_auth.h
+tests_unit_test_auth_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
+tests_unit_test_auth_LDADD = $(CMOCKA_LIBS) $(SODIUM_LIBS)
 endif
