@@ -40,13 +40,14 @@ libccs_core_la_LIBADD = -lm -ldl
 # The host agent, for ccshimd and the preload.
 ccs_agent_sources = \
 	libshim/agent/address.c libshim/agent/address.h libshim/agent/agent.h \
-	libshim/agent/capture.c libshim/agent/clients.c \
-	libshim/agent/counters.c libshim/agent/counters.h libshim/agent/flows.c \
-	libshim/agent/index.h libshim/agent/local.c libshim/agent/loop.c libshim/agent/message.c \
-	libshim/agent/netlink.c libshim/agent/netlink.h libshim/agent/np.c \
-	libshim/agent/owner.c libshim/agent/owner.h \
-	libshim/agent/page.c libshim/agent/peers.c libshim/agent/priv.h \
-	libshim/agent/status.c libshim/agent/udp.c
+	libshim/agent/capacity.c libshim/agent/capacity.h libshim/agent/capture.c \
+	libshim/agent/clients.c libshim/agent/counters.c libshim/agent/counters.h \
+	libshim/agent/egress.c libshim/agent/egress.h libshim/agent/flows.c libshim/agent/index.h \
+	libshim/agent/ingress.c libshim/agent/ingress.h libshim/agent/local.c libshim/agent/loop.c \
+	libshim/agent/message.c libshim/agent/netlink.c libshim/agent/netlink.h libshim/agent/np.c \
+	libshim/agent/owner.c libshim/agent/owner.h libshim/agent/page.c libshim/agent/peers.c \
+	libshim/agent/priv.h libshim/agent/status.c libshim/agent/sysfile.c libshim/agent/sysfile.h \
+	libshim/agent/udp.c
 noinst_LTLIBRARIES += libccs-agent.la
 libccs_agent_la_SOURCES = $(ccs_agent_sources)
 

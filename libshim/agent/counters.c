@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/sysfile.h"
+
 enum { FILES = 2, DEVICE_LEN = 64 };
 
 #define RETRY_NS 1000000000ull           /* a device that has vanished is looked for */
@@ -43,20 +45,6 @@ struct ccs_counter_port {
 	struct share *share;
 };
 
-/* The number in a file. */
-static int read_value(int fd, uint64_t *value)
-{
-	char text[32], *end;
-	const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-
-	if (n <= 0)
-		return -1;
-	text[n] = '\0';
-	errno = 0;
-	*value = strtoull(text, &end, 10);
-	return errno || end == text ? -1 : 0;
-}
-
 static bool is_open(const struct ccs_counter_port *p)
 {
 	return p->file[0].fd >= 0;
@@ -87,7 +75,8 @@ static bool open_port(const struct ccs_counters *c, struct ccs_counter_port *p)
 	for (unsigned set = 0; set < sizeof(names) / sizeof(*names) && !is_open(p); set++)
 		for (unsigned i = 0; i < FILES && names[set][i]; i++) {
 			p->file[i].fd = open_counter(c, p, names[set][i]);
-			if (p->file[i].fd < 0 || read_value(p->file[i].fd, &p->file[i].last)) {
+			if (p->file[i].fd < 0 ||
+			    !ccs_sysfile_read(p->file[i].fd, &p->file[i].last)) {
 				close_port(p);
 				break;
 			}
@@ -112,7 +101,7 @@ static bool read_port(struct ccs_counter_port *p, uint64_t *events)
 
 	*events = 0;
 	for (unsigned i = 0; i < FILES && p->file[i].fd >= 0; i++) {
-		if (read_value(p->file[i].fd, &value))
+		if (!ccs_sysfile_read(p->file[i].fd, &value))
 			return false;
 		*events += increase(p->file[i].last, value);
 		p->file[i].last = value;

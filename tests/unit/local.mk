@@ -76,22 +76,15 @@ endif
 # The host agent, and its parts.
 if HAVE_CMOCKA
 agent_unit_programs = tests/unit/test_agent tests/unit/test_counters tests/unit/test_hooks \
-	tests/unit/test_owner tests/unit/test_record tests/unit/test_signal_wire
+	tests/unit/test_links tests/unit/test_owner tests/unit/test_record tests/unit/test_signal_wire
 check_PROGRAMS += $(agent_unit_programs)
 TESTS += $(agent_unit_programs)
 tests_unit_test_agent_SOURCES = tests/unit/test_agent.c tests/unit/agentrig.c tests/unit/agentrig.h
 tests_unit_test_agent_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_counters_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_hooks_LDADD = libccshim_hooks.la $(CMOCKA_LIBS) -lpthread
+tests_unit_test_links_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_owner_LDADD = libccs-agent.la $(unit_ldadd) -lpthread
 tests_unit_test_record_LDADD = $(unit_ldadd)
 tests_unit_test_signal_wire_LDADD = $(unit_ldadd)
-endif
-
-if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_auth
-TESTS += tests/unit/test_auth
-tests_unit_test_auth_SOURCES = tests/unit/test_auth.c tools/ccshimd_auth.c tools/ccshimd_auth.h
-tests_unit_test_auth_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
-tests_unit_test_auth_LDADD = $(CMOCKA_LIBS) $(SODIUM_LIBS)
 endif
