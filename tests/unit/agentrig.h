@@ -23,6 +23,7 @@ struct rig_client {
 
 struct rig {
 	char dir[64];
+	int fence;
 	uint16_t port;
 	uint64_t now_ns;
 	char socket[RIG_HOSTS][96];
@@ -67,7 +68,7 @@ const struct ccs_path *rig_path(const struct rig_client *c, uint32_t slot);
 
 /* Somebody at that address sends that to a host's agent. */
 void rig_forge(struct rig *r, const char *from, int host, const void *data, size_t len);
-/* The same with a message of ours. */
+/* The same with a message of ours, and it arrives. */
 void rig_forge_message(struct rig *r, const char *from, int host, struct ccs_wire_message *m);
 
 #endif
