@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash disable=SC2154 # it shares guest's variables
+#
+# A program's server and its client, and what they have to say.
+
+# endpoints CASE…: their command lines, in $server and $client.
+endpoints() {
+  local program=$1 at
+  shift
+  ((port += 1)) # one in TIME_WAIT is no good
+  case $program in
+    ib_*)
+      at=("$program" "$@" -F -x 1 -p "$port" -d)
+      server=("${at[@]}" "${devices[1]}")
+      client=("${at[@]}" "${devices[2]}" 127.0.0.1)
+      # With rdma_cm it is addresses that choose the devices.
+      [[ " $* " != *' -'[Rz]' '* ]] || client[-1]="$server_ip" ;;
+    ibv_*)
+      at=("$program" "$@" -g 1 -p "$port" -d)
+      server=("${at[@]}" "${devices[1]}")
+      client=("${at[@]}" "${devices[2]}" 127.0.0.1) ;;
+    rping)
+      server=(rping -s "$@" -a "$server_ip" -p "$port")
+      client=(rping -c "$@" -a "$server_ip" -I "$client_ip" -p "$port") ;;
+    rdma_client | rdma_xclient)
+      server=("${program/client/server}" "$@" -p "$port")
+      client=("$program" "$@" -s "$server_ip" -p "$port") ;;
+    rcopy)
+      head -c "$1" /dev/urandom >sent
+      server=(rcopy -p "$port")
+      client=(rcopy sent "$server_ip:$PWD/received" -p "$port") ;;
+    udaddy)
+      server=(udaddy "$@" -b "$server_ip")
+      client=(udaddy "$@" -b "$client_ip" -s "$server_ip") ;;
+    mckey)
+      server=(mckey "$@" -m 239.1.1.1 -b "$server_ip")
+      client=(mckey "$@" -m 239.1.1.1 -b "$client_ip" -s) ;;
+    *)
+      server=("$program" "$@" -b "$server_ip" -p "$port")
+      client=("$program" "$@" -b "$client_ip" -s "$server_ip" -p "$port") ;;
+  esac
+}
+
+# ready: the server can be connected to. One look takes no process for sockets, of
+# which the others' are not seen.
+ready() {
+  local hex line
+  case ${server[0]} in
+    mckey) grep -q 239.1.1.1 <(ip maddress show dev h_1) ;;
+    udaddy) rdma resource show cm_id | grep -q "LISTEN.*ps UDP" ;;
+    ib_* | ibv_*)
+      printf -v hex ':%04X 0[0:]* 0A ' "$port"
+      line=$(</proc/net/tcp)$(</proc/net/tcp6)
+      # shellcheck disable=SC2053 # a pattern
+      [[ $line == *$hex* ]] || rdma_listens ;;
+    *) rdma_listens ;;
+  esac
+}
+
+rdma_listens() { [[ -z $fake ]] && rdma resource show cm_id | grep -q "LISTEN.*:$port "; }
+
+side() {
+  export CCSHIM_REPORT=$PWD/$1.json
+  exec timeout --foreground -k 5 "$limit" "${under[@]}" "${@:2}" >"$1.out" 2>"$1.err"
+}
+
+# await PROGRAM: for both to end, and after a failure not for long. $status has both's.
+await() {
+  local first other nap
+  # rcopy's server serves on.
+  if [[ $1 == rcopy ]]; then
+    wait "${pids[1]}"
+    status=(0 $?)
+    kill "${pids[0]}"
+    wait "${pids[0]}"
+    return
+  fi
+  wait -n -p first "${pids[@]}"
+  status[first == pids[1]]=$?
+  other=${pids[first != pids[1]]}
+  if ((status[first == pids[1]])); then
+    sleep 5 &
+    nap=$!
+    wait -n "$nap" "$other"
+    kill "$nap" "$other" 2>/dev/null
+  fi
+  wait "$other"
+  status[first != pids[1]]=$?
+}
+
+# why SIDE STATUS: how it failed, and the last words.
+why() {
+  local words
+  words=$(grep -v '^ *$' "$1.err" | tail -n 1)
+  [[ -n $words ]] || words=$(grep -v '^ *$' "$1.out" | tail -n 1)
+  [[ $2 != 124 ]] || set -- "$1" "$2, time out"
+  reason="$1: status $2: ${words//$'\t'/ }"
+}
+
+# same PROGRAM: the same words and whole numbers as bare: what is measured has a point,
+# QPNs, PSNs and keys are hexadecimal, and each run has a directory of its own.
+same() {
+  local from=(server.out client.out)
+  [[ $1 != rcopy ]] || from=(client.out) # its server was ended
+  sed -E 's/\<0x[0-9a-f]+|-?\<(inf|nan|[0-9]+\.[0-9.]+(e[-+][0-9]+)?)/~/g; s/[ \t]+/ /g
+    s/ $//; s,[^ ]*/received,~,' "${from[@]}" >said
+  [[ -e ../bare/said ]] || return
+  reason=$(diff ../bare/said said | grep -m 2 '^[<>]') || return
+  reason="says something else: ${reason//$'\n'/ }"
+}
+
+# pair CASE…: run both; $reason says why it failed, if it did.
+pair() {
+  local server client pids=() status=() i
+  endpoints "$@"
+  side server "${server[@]}" &
+  pids[0]=$!
+  for ((i = 0; i < 600; i++)); do
+    ready && break
+    kill -0 "${pids[0]}" 2>/dev/null || break
+    sleep 0.05
+  done
+  side client "${client[@]}" &
+  pids[1]=$!
+  await "$@"
+  # After a failure the other side's status is nobody's.
+  if ((status[1])); then
+    why client "${status[1]}"
+  elif ((status[0])); then
+    why server "${status[0]}"
+  elif [[ $1 == rcopy ]] && ! cmp -s sent received; then
+    reason="what was received is not what was sent"
+  else
+    same "$1"
+  fi
+}
