@@ -75,6 +75,7 @@ static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec,
 		  const struct ccs_cc_path *path)
 {
 	f->origin_ns = f->told_ns;
+	f->followed = f->sink || spec->ops->on_send || (spec->ops->needs & CCS_NEEDS_TELEMETRY);
 	ccs_cc_start(&f->cc, spec, path);
 	ccs_cc_limit(&f->cc, f->max_rate);
 	show_event(f, CCS_TOLD_START, 0, 0);

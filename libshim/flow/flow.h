@@ -13,6 +13,7 @@
  * A WR is a work request of the application, a segment is one WQE handed to
  * the device. Both are numbered from 0 in order; slot = number modulo the ring.
  */
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,12 +26,15 @@ enum ccs_wr_flag {
 	CCS_WR_READ = 1 << 1,    /* occupies an outstanding-READ (or atomic) slot */
 	CCS_WR_VISIBLE = 1 << 2, /* its success is owed to the application */
 	CCS_WR_RECV = 1 << 3,    /* consumes a receive: an RNR wait may hide in its RTT */
+	CCS_WR_URGENT = 1 << 4,  /* for the caller: cannot be handed over later */
 };
 
 struct ccs_wr {
 	uint64_t len;
 	uint32_t flags;
 	bool reported;           /* a failure of it was delivered */
+	uint64_t id;             /* these two are the caller's own */
+	const void *source;
 };
 
 struct ccs_seg {
@@ -85,48 +89,53 @@ struct ccs_telemetry {
 	unsigned flows;                  /* active at the bottleneck; 0: unknown */
 };
 
-/* A host may have 100 000 of these: what is only needed under way is allocated then. */
+/*
+ * A host may have 100 000 of these: what is only needed under way is allocated then. What
+ * each segment meets at an open gate comes first, in few cache lines.
+ */
 struct ccs_flow {
-	struct ccs_cc cc;                /* with the path, as far as it is known */
-	double max_rate;                 /* bit/s, the user's cap */
-	enum ccs_flow_state state : 8;
-	bool split : 1, enforce : 1;
-	bool base_given : 1, segment_given : 1, cap_given : 1;
-	bool ramping : 1;                /* slow start */
-	uint8_t draining;                /* samples left to wait for the queue of the start to go */
-	uint8_t base_samples;            /* of the first few */
-	uint8_t recv_count;              /* of recv_ns, modulo 256 */
-	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
-
 	/* Send queue: [wr_tail, wr_next) handed over, [wr_next, wr_head) waiting. */
-	struct ccs_wr *wr;
 	uint64_t wr_tail, wr_next, wr_head;
 	uint64_t next_offset;            /* bytes of wr_next already handed over */
 	uint32_t wr_mask, wr_limit;      /* ring size - 1, entries used of it */
 
 	/* Segments in flight: [seg_tail, seg_head). */
-	struct ccs_seg *seg;
 	uint64_t seg_tail, seg_head;
+	struct ccs_seg *seg;             /* the ring; that of the WRs is before it, backwards */
 	uint32_t seg_mask, seg_limit;
+	uint32_t wr_base, seg_base;      /* the rings begin with it: where they were empty last */
 	uint64_t inflight;               /* bytes */
 	uint64_t sent;                   /* bytes handed over since ever */
-	uint32_t reads, max_reads;       /* outstanding READs and atomics */
-	uint32_t timed;                  /* in flight, whose completion's time is wanted */
-	uint32_t unsignalled;            /* segments since the last signalled one */
-	uint32_t segment;                /* bytes */
-	uint32_t timed_sent;             /* lower half of `sent` when one was timed last */
 	uint64_t unsignalled_bytes;
+	uint32_t unsignalled;            /* segments since the last signalled one */
+	uint32_t timed;                  /* in flight, whose completion's time is wanted */
+	uint32_t timed_sent;             /* lower half of `sent` when one was timed last */
+	uint32_t segment;                /* bytes */
+	uint32_t reads, max_reads;       /* outstanding READs and atomics */
+	double window;                   /* bytes; the cap after slow start */
+	uint64_t gated_since_ns;         /* 0: nothing is waiting */
+	double pending_bytes;            /* acknowledged since the last update */
+	enum ccs_flow_state state : 8;
+	bool split : 1, enforce : 1;
+	bool base_given : 1, segment_given : 1, cap_given : 1;
+	bool ramping : 1;                /* slow start */
+	bool followed : 1;               /* the algorithm or a sink wants to hear of each segment */
+	uint8_t draining;                /* samples left to wait for the queue of the start to go */
+	uint8_t base_samples;            /* of the first few */
+	uint8_t recv_count;              /* of recv_ns, modulo 256 */
+	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
+	double max_rate;                 /* bit/s, the user's cap */
+	struct ccs_flow_stats stats;
+	struct ccs_cc cc;                /* with the path, as far as it is known */
 
 	/* Gate. */
 	uint64_t cap;                    /* bytes outstanding */
-	double window;                   /* bytes; the cap after slow start */
 	double start_rate;               /* bit/s: the least delivered in an RTT of slow start */
 	double paced_at_ns, paced_bytes; /* logical release of the last segment, and its charge */
 	double gate_rate;                /* bit/s: what the charge is paid at */
 	double phase;                    /* bytes: what jitter has put releases off by */
 	uint64_t random;
 	uint64_t nic_free_ns;            /* when the modelled NIC is idle again */
-	uint64_t gated_since_ns;         /* 0: nothing is waiting */
 
 	/* The algorithm's ear. */
 	uint64_t origin_ns;              /* of its time */
@@ -140,10 +149,7 @@ struct ccs_flow {
 	double loss_us;                  /* an RTT of this much holds a retransmission timeout */
 	uint64_t lost_ns;                /* when the last one was seen */
 	uint32_t recv_ns[4];             /* last RTTs of WRs that consume a receive */
-	double pending_bytes;            /* acknowledged since the last update */
 	uint64_t updated_ns;
-
-	struct ccs_flow_stats stats;
 	struct ccs_hist *rtt;            /* ns; NULL before the first sample */
 };
 
@@ -164,6 +170,17 @@ void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns);
 
 /* Forget everything queued and in flight (modify to RESET); the rate stays. */
 void ccs_flow_reset(struct ccs_flow *f);
+
+/* Wherever the queue was empty the rings begin anew: a shallow one stays in few lines. */
+static inline struct ccs_wr *ccs_flow_wr(const struct ccs_flow *f, uint64_t number)
+{
+	return (struct ccs_wr *)(void *)f->seg - 1 - (((uint32_t)number - f->wr_base) & f->wr_mask);
+}
+
+static inline struct ccs_seg *ccs_flow_seg(const struct ccs_flow *f, uint64_t number)
+{
+	return &f->seg[((uint32_t)number - f->seg_base) & f->seg_mask];
+}
 
 static inline bool ccs_flow_full(const struct ccs_flow *f)
 {
@@ -215,7 +232,7 @@ struct ccs_done {
 /* Whether the time of that segment's completion is wanted. */
 static inline bool ccs_flow_is_timed(const struct ccs_flow *f, uint64_t number)
 {
-	return f->seg[number & f->seg_mask].depart_ns;
+	return ccs_flow_seg(f, number)->depart_ns;
 }
 
 /*
@@ -287,8 +304,16 @@ void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns);
 void ccs_rtt_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		  const struct ccs_cc_spec *spec, uint64_t now_ns);
 void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns);
-bool ccs_rtt_calm(const struct ccs_flow *f); /* a sample now and then will do */
-void ccs_rtt_untimed(struct ccs_flow *f, const struct ccs_seg *seg); /* it goes without */
+
+enum { CCS_RTT_BASE_SAMPLES = 8 };  /* of which the first base RTT is learnt */
+
+/* Nothing holds the flow back or is to be learnt: a sample now and then will do. */
+static inline bool ccs_rtt_calm(const struct ccs_flow *f)
+{
+	return !f->ramping && !f->followed && !f->draining &&
+	       f->base_samples == CCS_RTT_BASE_SAMPLES && ccs_gate_unpaced(f) &&
+	       f->cc.out.timer_us == INFINITY;
+}
 void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done);
 
 #endif

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/apart.h"
 #include "flow/flow.h"
 
 enum { UNTIMED_MAX = 16 };
@@ -17,32 +16,38 @@ static uint32_t pow2_at_least(uint32_t n)
 	return p;
 }
 
+/* Ending in a line of nothing, as ccs_calloc_apart() has it. */
+static size_t rings_size(const struct ccs_flow *f)
+{
+	return ((size_t)f->wr_mask + 1) * sizeof(struct ccs_wr) +
+	       ((size_t)f->seg_mask + 1) * sizeof(struct ccs_seg) + 64;
+}
+
 int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		  const struct ccs_cc_spec *spec, uint32_t wr_limit, uint32_t seg_limit,
 		  uint64_t now_ns)
 {
+	struct ccs_wr *wrs;
+
 	f->wr_limit = wr_limit;
 	f->wr_mask = pow2_at_least(wr_limit) - 1;
 	f->seg_limit = seg_limit;
 	f->seg_mask = pow2_at_least(seg_limit) - 1;
 	f->max_reads = UINT32_MAX;
 	f->random = conf->seed | 1;
-	f->wr = ccs_calloc_apart((size_t)f->wr_mask + 1, sizeof(*f->wr));
-	f->seg = ccs_calloc_apart((size_t)f->seg_mask + 1, sizeof(*f->seg));
-	if (!f->wr || !f->seg) {
-		ccs_flow_destroy(f);
+	wrs = calloc(1, rings_size(f));
+	if (!wrs)
 		return -1;
-	}
+	f->seg = (struct ccs_seg *)(void *)(wrs + f->wr_mask + 1);
 	ccs_rtt_init(f, conf, spec, now_ns);
 	return 0;
 }
 
 void ccs_flow_destroy(struct ccs_flow *f)
 {
-	free(f->wr);
-	free(f->seg);
+	if (f->seg)
+		free((struct ccs_wr *)(void *)f->seg - (f->wr_mask + 1));
 	free(f->rtt);
-	f->wr = NULL;
 	f->seg = NULL;
 	f->rtt = NULL;
 }
@@ -61,19 +66,11 @@ void ccs_flow_reset(struct ccs_flow *f)
 	f->state = CCS_FLOW_RUN;
 }
 
-static struct ccs_wr *wr_at(const struct ccs_flow *f, uint64_t number)
-{
-	return &f->wr[number & f->wr_mask];
-}
-
-static struct ccs_seg *seg_at(const struct ccs_flow *f, uint64_t number)
-{
-	return &f->seg[number & f->seg_mask];
-}
-
 uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
 {
-	*wr_at(f, f->wr_head) = (struct ccs_wr){ .len = len, .flags = flags };
+	if (f->wr_head == f->wr_tail)
+		f->wr_base = (uint32_t)f->wr_head;
+	*ccs_flow_wr(f, f->wr_head) = (struct ccs_wr){ .len = len, .flags = flags };
 	return f->wr_head++;
 }
 
@@ -143,7 +140,8 @@ const struct ccs_seg ccs_flow_time;
 
 /*
  * Of small segments of a flow that nothing holds back one in so many is timed, and one
- * in a quarter of a segment's worth: more than its algorithm gets to hear of.
+ * in a quarter of a segment's worth: more than its algorithm gets to hear of. What the
+ * others keep the NIC busy for counts as its RTT.
  */
 static bool wants_time(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
@@ -186,13 +184,14 @@ static void land(struct ccs_flow *f, const struct ccs_seg *seg)
 
 const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_t *number)
 {
-	const bool calm = ccs_rtt_calm(f);
-	const struct ccs_wr *wr = wr_at(f, f->wr_next);
+	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
 	struct ccs_seg *seg;
 	uint64_t len;
+	bool calm;
 
 	if (f->wr_next == f->wr_head || f->state == CCS_FLOW_HOLD || !room(f, wr))
 		return NULL;
+	calm = ccs_rtt_calm(f);
 	if (!calm && now_ns == CCS_TIME_UNKNOWN)
 		return &ccs_flow_time;
 	if (!calm)
@@ -201,7 +200,9 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_
 	if (!gate_open(f, len, now_ns))
 		return NULL;
 
-	seg = seg_at(f, f->seg_head);
+	if (f->seg_head == f->seg_tail)
+		f->seg_base = (uint32_t)f->seg_head;
+	seg = ccs_flow_seg(f, f->seg_head);
 	*seg = (struct ccs_seg){
 		.wr = f->wr_next,
 		.offset = f->next_offset,
@@ -211,11 +212,9 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_
 		.last = f->next_offset + len == wr->len,
 	};
 	seg->signal = wants_signal(f, seg);
-	if (calm && !wants_time(f, seg)) {
-		ccs_rtt_untimed(f, seg);
-	} else if (now_ns == CCS_TIME_UNKNOWN) {
-		return &ccs_flow_time;
-	} else {
+	if (!calm || wants_time(f, seg)) {
+		if (now_ns == CCS_TIME_UNKNOWN)
+			return &ccs_flow_time;
 		ccs_gate_charge(f, len, now_ns);
 		ccs_rtt_depart(f, seg, now_ns);
 		ccs_drive_send(f, len, now_ns);
@@ -230,16 +229,16 @@ static void recount_unsignalled(struct ccs_flow *f)
 {
 	f->unsignalled = 0;
 	f->unsignalled_bytes = 0;
-	for (uint64_t n = f->seg_head; n > f->seg_tail && !seg_at(f, n - 1)->signal; n--) {
+	for (uint64_t n = f->seg_head; n > f->seg_tail && !ccs_flow_seg(f, n - 1)->signal; n--) {
 		f->unsignalled++;
-		f->unsignalled_bytes += seg_at(f, n - 1)->len;
+		f->unsignalled_bytes += ccs_flow_seg(f, n - 1)->len;
 	}
 }
 
 void ccs_flow_unsend(struct ccs_flow *f, uint64_t from)
 {
 	while (f->seg_head > from) {
-		const struct ccs_seg *seg = seg_at(f, --f->seg_head);
+		const struct ccs_seg *seg = ccs_flow_seg(f, --f->seg_head);
 
 		land(f, seg);
 		f->sent -= seg->len;
@@ -260,7 +259,7 @@ void ccs_flow_unaccept(struct ccs_flow *f, uint64_t from)
 
 uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 {
-	const struct ccs_wr *wr = wr_at(f, f->wr_next);
+	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
 	uint64_t due, timer;
 
 	if (f->wr_next == f->wr_head) {
@@ -311,7 +310,7 @@ static void truncate_failed(struct ccs_flow *f, uint64_t wr)
 	f->wr_next++;
 	f->next_offset = 0;
 	if (f->seg_head > f->seg_tail)
-		seg_at(f, f->seg_head - 1)->last = true;
+		ccs_flow_seg(f, f->seg_head - 1)->last = true;
 	else
 		f->wr_tail = f->wr_next;
 }
@@ -323,19 +322,19 @@ void ccs_flow_fail(struct ccs_flow *f)
 
 bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr)
 {
-	const struct ccs_seg *seg = seg_at(f, done->number);
+	const struct ccs_seg *seg = ccs_flow_seg(f, done->number);
 	struct ccs_wr *owner;
 
 	if (done->number < f->seg_tail || done->number >= f->seg_head)
 		return false;
 	/* A completion stands for all earlier WQEs of its queue: they succeeded. */
 	while (f->seg_tail < done->number) {
-		const struct ccs_seg *old = seg_at(f, f->seg_tail);
+		const struct ccs_seg *old = ccs_flow_seg(f, f->seg_tail);
 
 		count_success(f, old);
 		retire(f, old);
 	}
-	owner = wr_at(f, seg->wr);
+	owner = ccs_flow_wr(f, seg->wr);
 	retire(f, seg);
 	*wr = seg->wr;
 	if (done->ok) {

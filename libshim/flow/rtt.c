@@ -9,7 +9,6 @@
 #include "flow/flow.h"
 
 #define BASE_WINDOW_NS 10000000000ull /* a minimum older than two of these is forgotten */
-#define BASE_FIRST_SAMPLES 8
 #define DEFAULT_BASE_RTT_US 50.0      /* until something was measured */
 #define SEGMENT_US 8.0
 #define DRAIN_SAMPLES 16 /* the longest wait for a queue to go */
@@ -57,7 +56,7 @@ static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs
 {
 	f->base_window_ns = now_ns;
 	f->base_min_us[0] = f->base_min_us[1] = INFINITY;
-	f->base_samples = 0;
+	f->base_samples = f->base_given ? CCS_RTT_BASE_SAMPLES : 0;
 	memset(f->recv_ns, 0xff, sizeof(f->recv_ns));
 	if (!f->base_given)
 		path.base_rtt_us = DEFAULT_BASE_RTT_US;
@@ -122,19 +121,6 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 	seg->depart_ns = f->nic_free_ns;
 }
 
-bool ccs_rtt_calm(const struct ccs_flow *f)
-{
-	return ccs_gate_unpaced(f) && !f->ramping && !f->draining && !f->sink && !f->telemetry &&
-	       (f->base_given || f->base_samples == BASE_FIRST_SAMPLES) &&
-	       !f->cc.ops->on_send && f->cc.out.timer_us == INFINITY;
-}
-
-/* What the NIC has of it is little, and in time before the next that is timed. */
-void ccs_rtt_untimed(struct ccs_flow *f, const struct ccs_seg *seg)
-{
-	f->nic_free_ns += (uint64_t)(8e9 * (double)seg->len / f->cc.path.line_rate);
-}
-
 static double min_base(const struct ccs_flow *f)
 {
 	return ccs_min(f->base_min_us[0], f->base_min_us[1]);
@@ -163,7 +149,7 @@ static void learn_base(struct ccs_flow *f, double rtt_us, uint64_t now_ns)
 	roll_window(f, now_ns);
 	f->base_min_us[0] = ccs_min(f->base_min_us[0], rtt_us);
 	base = ccs_max(min_base(f), 1);
-	if (f->base_samples < BASE_FIRST_SAMPLES && ++f->base_samples < BASE_FIRST_SAMPLES)
+	if (f->base_samples < CCS_RTT_BASE_SAMPLES && ++f->base_samples < CCS_RTT_BASE_SAMPLES)
 		return;
 	if (fabs(base - f->cc.path.base_rtt_us) <= 0.1 * f->cc.path.base_rtt_us)
 		return;

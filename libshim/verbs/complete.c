@@ -9,9 +9,9 @@
  */
 static void restore(const struct qp *qp, uint64_t wr, uint64_t segment_len, struct ibv_wc *wc)
 {
-	wc->wr_id = ccs_slot(qp, wr)->wr_id;
+	wc->wr_id = ccs_flow_wr(&qp->flow, wr)->id;
 	if (wc->status == IBV_WC_SUCCESS && wc->byte_len && wc->byte_len == segment_len)
-		wc->byte_len = (uint32_t)qp->flow.wr[wr & qp->flow.wr_mask].len;
+		wc->byte_len = (uint32_t)ccs_flow_wr(&qp->flow, wr)->len;
 }
 
 /*
@@ -45,7 +45,7 @@ void ccs_complete(struct qp *qp, struct arrivals *a, int i)
 	done.number = ccs_token_segment(qp, wc->wr_id);
 	if (!done.ok || ccs_flow_is_timed(&qp->flow, done.number))
 		date(qp, a, i, &done);
-	len = qp->flow.seg[done.number & qp->flow.seg_mask].len;
+	len = ccs_flow_seg(&qp->flow, done.number)->len;
 	if (ccs_flow_complete(&qp->flow, &done, &wr)) {
 		restore(qp, wr, len, wc);
 		ccs_cq_push(qp->cq, wc, &a->more[i]);
@@ -70,9 +70,9 @@ static bool complete_refused(struct cq *cq, struct qp *qp)
 	f->timed = 0;
 	qp->nudged = false;
 	for (; f->wr_tail < f->wr_head && ccs_cq_room(cq); f->wr_tail++) {
-		if (f->wr[f->wr_tail & f->wr_mask].reported)
+		if (ccs_flow_wr(f, f->wr_tail)->reported)
 			continue;
-		wc.wr_id = ccs_slot(qp, f->wr_tail)->wr_id;
+		wc.wr_id = ccs_flow_wr(f, f->wr_tail)->id;
 		ccs_cq_push(cq, &wc, &more);
 	}
 	f->wr_next = f->wr_tail;

@@ -116,13 +116,6 @@ struct cq {
 	bool turn;                       /* which source a poll asks first */
 };
 
-/* One accepted WR: what to restore, and our copy once the call has returned. */
-struct wr_slot {
-	const struct ibv_send_wr *src;   /* the application's, or &copy */
-	uint64_t wr_id;
-	struct ibv_send_wr copy;
-};
-
 struct qp {
 	struct ibv_qp *real;
 	uint32_t qp_num;                 /* real is gone before its last report */
@@ -144,7 +137,7 @@ struct qp {
 	enum ibv_qp_state state;
 	struct ibv_qp_cap cap;           /* as the application was told */
 	struct ccs_flow flow;
-	struct wr_slot *slot;            /* flow.wr_mask + 1 */
+	struct ibv_send_wr *slot;        /* flow.wr_mask + 1: copies of WRs that wait */
 	struct ibv_sge *slot_sge;        /* cap.max_send_sge each */
 	unsigned char *slot_inline;      /* cap.max_inline_data each */
 	struct ibv_sge *scratch;         /* CCS_BATCH * cap.max_send_sge */

@@ -29,7 +29,7 @@ static void fill(struct qp *qp, struct batch *b, uint64_t *now_ns)
 	const struct ccs_seg *seg;
 	uint64_t number;
 
-	for (b->n = 0; b->n < CCS_BATCH; b->n++) {
+	for (b->n = 0; b->n < CCS_BATCH && ccs_flow_waiting(&qp->flow); b->n++) {
 		seg = next_segment(qp, now_ns, &number);
 		if (!seg)
 			break;
@@ -174,7 +174,7 @@ void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
 	schedule(qp, now_ns);
 }
 
-static uint64_t list_length(const struct ibv_send_wr *wr, uint64_t most)
+static inline uint64_t list_length(const struct ibv_send_wr *wr, uint64_t most)
 {
 	uint64_t n = 0;
 
@@ -197,19 +197,27 @@ static void make_room(struct qp *qp, uint64_t n)
 	ccs_lock(&qp->lock);
 }
 
-/* Accept as many of the list as there is room for; the first left out. */
-static struct ibv_send_wr *accept_list(struct qp *qp, struct ibv_send_wr *wr)
+/* One WR; its CCS_WR_* flags. */
+static uint32_t accept_one(struct qp *qp, const struct ibv_send_wr *wr, bool split_imm)
+{
+	const uint32_t flags = ccs_wr_flags(qp, wr, split_imm);
+	struct ccs_wr *w = ccs_flow_wr(&qp->flow, ccs_flow_accept(&qp->flow, ccs_wr_len(qp, wr), flags));
+
+	w->source = wr;
+	w->id = wr->wr_id;
+	return flags;
+}
+
+/*
+ * Accept as many of the list as there is room for; the first left out. *flags has those
+ * of all.
+ */
+static struct ibv_send_wr *accept_list(struct qp *qp, struct ibv_send_wr *wr, uint32_t *flags)
 {
 	const bool split_imm = ccs_shim()->options.split_imm;
 
-	for (; wr && !ccs_flow_full(&qp->flow); wr = wr->next) {
-		const uint64_t number = ccs_flow_accept(&qp->flow, ccs_wr_len(qp, wr),
-							ccs_wr_flags(qp, wr, split_imm));
-		struct wr_slot *slot = ccs_slot(qp, number);
-
-		slot->src = wr;
-		slot->wr_id = wr->wr_id;
-	}
+	for (*flags = 0; wr && !ccs_flow_full(&qp->flow); wr = wr->next)
+		*flags |= accept_one(qp, wr, split_imm);
 	return wr;
 }
 
@@ -231,8 +239,8 @@ static uint64_t keep_waiting(struct qp *qp, uint64_t first, int *rc)
 	uint64_t n = first > f->wr_next ? first : f->wr_next;
 
 	for (; n < f->wr_head; n++) {
-		const int refusal = ccs_wr_deferrable(ccs_slot(qp, n)->src) ? ccs_wr_keep(qp, n)
-									    : ENOMEM;
+		const int refusal = ccs_flow_wr(f, n)->flags & CCS_WR_URGENT ? ENOMEM
+									     : ccs_wr_keep(qp, n);
 
 		if (refusal) {
 			*rc = refusal;
@@ -244,19 +252,18 @@ static uint64_t keep_waiting(struct qp *qp, uint64_t first, int *rc)
 }
 
 /*
- * Emit, but with a WR among those from `first` that cannot wait, then ungated:
+ * Emit, but with a WR among those just posted that cannot wait, then ungated:
  * what is queued before it goes out with it, as far as the device has room. In
  * SQD, too: the device takes WQEs then, and begins none.
  */
-static int emit_posted(struct qp *qp, uint64_t first, uint64_t *now_ns, uint64_t *refused)
+static int emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *refused)
 {
 	struct ccs_flow *f = &qp->flow;
 	const enum ccs_flow_state state = f->state;
 	int rc;
 
-	for (uint64_t n = first; n < f->wr_head && f->state != CCS_FLOW_FLUSH; n++)
-		if (!ccs_wr_deferrable(ccs_slot(qp, n)->src))
-			f->state = CCS_FLOW_FLUSH;
+	if (flags & CCS_WR_URGENT)
+		f->state = CCS_FLOW_FLUSH;
 	rc = emit(qp, now_ns, refused);
 	f->state = state;
 	return rc;
@@ -268,10 +275,11 @@ static int post_locked(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 {
 	struct ccs_flow *f = &qp->flow;
 	const uint64_t first = f->wr_head;
-	struct ibv_send_wr *left = accept_list(qp, wr);
+	uint32_t flags;
+	struct ibv_send_wr *left = accept_list(qp, wr, &flags);
 	int rc = left ? ENOMEM : 0;
 	uint64_t refused;
-	const int device = emit_posted(qp, first, now_ns, &refused);
+	const int device = emit_posted(qp, flags, now_ns, &refused);
 	const bool kept = device && refused == UINT64_MAX; /* by the device, despite its code */
 
 	if (device && !kept && refused >= first && f->next_offset == 0) {
@@ -298,7 +306,8 @@ static int post_locked(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 /* Into a QP that we had to fail: all is accepted and comes back flushed, by us. */
 static int post_broken(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	struct ibv_send_wr *left = accept_list(qp, wr);
+	uint32_t flags;
+	struct ibv_send_wr *left = accept_list(qp, wr, &flags);
 
 	if (left)
 		*bad = left;
@@ -360,10 +369,8 @@ static int post_as_is(struct qp *qp, uint32_t n)
 	struct ibv_send_wr *bad;
 
 	for (uint32_t i = 0; i + 1 < n; i++)
-		ccs_slot(qp, qp->flow.wr_head + i)->copy.next =
-			&ccs_slot(qp, qp->flow.wr_head + i + 1)->copy;
-	return n ? qp->ctx->real.post_send(qp->real, &ccs_slot(qp, qp->flow.wr_head)->copy, &bad)
-		 : 0;
+		ccs_slot(qp, qp->flow.wr_head + i)->next = ccs_slot(qp, qp->flow.wr_head + i + 1);
+	return n ? qp->ctx->real.post_send(qp->real, ccs_slot(qp, qp->flow.wr_head), &bad) : 0;
 }
 
 /*
@@ -375,15 +382,13 @@ static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
 	const bool split_imm = ccs_shim()->options.split_imm;
 	struct ccs_flow *f = &qp->flow;
 	const uint64_t first = f->wr_head;
+	uint32_t flags = 0;
 	uint64_t refused;
 	int rc;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct ibv_send_wr *wr = &ccs_slot(qp, f->wr_head)->copy;
-
-		ccs_flow_accept(f, ccs_wr_len(qp, wr), ccs_wr_flags(qp, wr, split_imm));
-	}
-	rc = qp->broken ? 0 : emit_posted(qp, first, now_ns, &refused);
+	for (uint32_t i = 0; i < n; i++)
+		flags |= accept_one(qp, ccs_slot(qp, f->wr_head), split_imm);
+	rc = qp->broken ? 0 : emit_posted(qp, flags, now_ns, &refused);
 	if (rc && refused == first && f->next_offset == 0) {
 		ccs_flow_unaccept(f, first);
 		return rc;
@@ -418,11 +423,8 @@ static uint64_t accept_bind(struct qp *qp, const struct ibv_mw_bind *bind)
 {
 	const bool visible = qp->sq_sig_all || (bind->send_flags & IBV_SEND_SIGNALED);
 	const uint64_t wr = ccs_flow_accept(&qp->flow, 0, visible ? CCS_WR_VISIBLE : 0);
-	struct wr_slot *slot = ccs_slot(qp, wr);
 
-	slot->wr_id = bind->wr_id;
-	slot->copy = (struct ibv_send_wr){ .opcode = IBV_WR_BIND_MW };
-	slot->src = &slot->copy;
+	ccs_flow_wr(&qp->flow, wr)->id = bind->wr_id;
 	return wr;
 }
 

@@ -89,7 +89,7 @@ static struct ibv_send_wr *build(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode
 {
 	struct qp *qp = qp_of(ex);
 	struct session *s = qp->session;
-	struct wr_slot *slot;
+	struct ibv_send_wr *slot;
 	uint64_t number;
 
 	if (s->staged == s->room)
@@ -100,15 +100,13 @@ static struct ibv_send_wr *build(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode
 	}
 	number = qp->flow.wr_head + s->staged++;
 	slot = ccs_slot(qp, number);
-	slot->wr_id = ex->wr_id;
-	slot->src = &slot->copy;
-	slot->copy = (struct ibv_send_wr){
+	*slot = (struct ibv_send_wr){
 		.wr_id = ex->wr_id,
 		.sg_list = ccs_slot_sge(qp, number),
 		.opcode = opcode,
 		.send_flags = ex->wr_flags & ~(unsigned int)IBV_SEND_INLINE,
 	};
-	return &slot->copy;
+	return slot;
 }
 
 static void build_rdma(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode, uint32_t rkey,
@@ -203,7 +201,7 @@ static void refuse_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t re
 }
 
 /* The newest one staged, which setters add to; NULL: there is none, or it is not to be posted. */
-static struct wr_slot *newest(struct qp *qp, uint64_t *number)
+static struct ibv_send_wr *newest(struct qp *qp, uint64_t *number)
 {
 	if (!qp->session->staged || qp->session->error)
 		return NULL;
@@ -215,7 +213,7 @@ static void set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *l
 {
 	struct qp *qp = qp_of(ex);
 	uint64_t number;
-	struct wr_slot *slot = newest(qp, &number);
+	struct ibv_send_wr *slot = newest(qp, &number);
 
 	if (!slot)
 		return;
@@ -223,8 +221,8 @@ static void set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *l
 		fail(qp->session, ENOMEM);
 		return;
 	}
-	memcpy(slot->copy.sg_list, list, n * sizeof(*list));
-	slot->copy.num_sge = (int)n;
+	memcpy(slot->sg_list, list, n * sizeof(*list));
+	slot->num_sge = (int)n;
 }
 
 static void set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length)
@@ -237,17 +235,17 @@ static void set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t
 static void set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn)
 {
 	uint64_t number;
-	struct wr_slot *slot = newest(qp_of(ex), &number);
+	struct ibv_send_wr *slot = newest(qp_of(ex), &number);
 
 	if (slot)
-		slot->copy.qp_type.xrc.remote_srqn = remote_srqn;
+		slot->qp_type.xrc.remote_srqn = remote_srqn;
 }
 
 static void set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *buf)
 {
 	struct qp *qp = qp_of(ex);
 	uint64_t number;
-	struct wr_slot *slot = newest(qp, &number);
+	struct ibv_send_wr *slot = newest(qp, &number);
 	unsigned char *data;
 	size_t len = 0;
 
@@ -263,9 +261,9 @@ static void set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ib
 			memcpy(data + len, buf[i].addr, buf[i].length);
 		len += buf[i].length;
 	}
-	*slot->copy.sg_list = (struct ibv_sge){ .addr = (uintptr_t)data, .length = (uint32_t)len };
-	slot->copy.num_sge = 1;
-	slot->copy.send_flags |= IBV_SEND_INLINE;
+	*slot->sg_list = (struct ibv_sge){ .addr = (uintptr_t)data, .length = (uint32_t)len };
+	slot->num_sge = 1;
+	slot->send_flags |= IBV_SEND_INLINE;
 }
 
 static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)

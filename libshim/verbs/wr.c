@@ -24,23 +24,6 @@ uint64_t ccs_wr_len(const struct qp *qp, const struct ibv_send_wr *wr)
 	return len;
 }
 
-bool ccs_wr_deferrable(const struct ibv_send_wr *wr)
-{
-	switch (wr->opcode) {
-	case IBV_WR_RDMA_WRITE:
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-	case IBV_WR_RDMA_READ:
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-	case IBV_WR_SEND:
-	case IBV_WR_SEND_WITH_IMM:
-	case IBV_WR_SEND_WITH_INV:
-		return true;
-	default:
-		return false;
-	}
-}
-
 uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr, bool split_imm)
 {
 	const uint32_t visible = qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED)
@@ -63,8 +46,8 @@ uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr, bool sp
 	case IBV_WR_SEND_WITH_IMM:
 	case IBV_WR_SEND_WITH_INV:
 		return visible | CCS_WR_RECV;
-	default:
-		return visible;
+	default: /* what changes keys at once, and what only the device can judge */
+		return visible | CCS_WR_URGENT;
 	}
 }
 
@@ -88,23 +71,24 @@ static int keep_inline(struct qp *qp, struct ibv_send_wr *copy, const struct ibv
 
 int ccs_wr_keep(struct qp *qp, uint64_t number)
 {
-	struct wr_slot *slot = ccs_slot(qp, number);
-	const struct ibv_send_wr *src = slot->src;
+	struct ccs_wr *wr = ccs_flow_wr(&qp->flow, number);
+	struct ibv_send_wr *copy = ccs_slot(qp, number);
 	struct ibv_sge *sge = ccs_slot_sge(qp, number);
+	const struct ibv_send_wr *src = wr->source;
 
-	if (src == &slot->copy)
+	if (src == copy)
 		return 0;
-	slot->copy = *src;
-	slot->copy.sg_list = sge;
-	slot->src = &slot->copy;
+	*copy = *src;
+	copy->sg_list = sge;
+	wr->source = copy;
 	if (!has_payload(src)) {
-		slot->copy.num_sge = 0;
+		copy->num_sge = 0;
 		return 0;
 	}
 	if (!sge_fit(qp, src))
 		return EINVAL;
 	if (src->send_flags & IBV_SEND_INLINE)
-		return keep_inline(qp, &slot->copy, src, ccs_slot_inline(qp, number), sge);
+		return keep_inline(qp, copy, src, ccs_slot_inline(qp, number), sge);
 	if (src->num_sge)
 		memcpy(sge, src->sg_list, (size_t)src->num_sge * sizeof(*sge));
 	return 0;
@@ -145,7 +129,7 @@ static unsigned int flags_of(const struct ccs_seg *seg, unsigned int flags)
 void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
 		  struct ibv_send_wr *out, struct ibv_sge *sge)
 {
-	const struct ibv_send_wr *src = ccs_slot(qp, seg->wr)->src;
+	const struct ibv_send_wr *src = ccs_flow_wr(&qp->flow, seg->wr)->source;
 
 	*out = *src;
 	out->next = NULL;

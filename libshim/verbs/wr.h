@@ -11,11 +11,7 @@ uint64_t ccs_wr_len(const struct qp *qp, const struct ibv_send_wr *wr);
 /* CCS_WR_* of a WR posted to qp. */
 uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr, bool split_imm);
 
-/* Whether it may be emitted after the call that posts it. Not so what changes keys
- * when it is posted, nor what only the device can judge. */
-bool ccs_wr_deferrable(const struct ibv_send_wr *wr);
-
-/* Copy slot->src into the slot's own storage: the caller's list may go after the
+/* Copy its source into the slot: the caller's list may go after the
  * call. 0, or EINVAL if it does not fit what the QP was created for. */
 int ccs_wr_keep(struct qp *qp, uint64_t number);
 
@@ -23,7 +19,7 @@ int ccs_wr_keep(struct qp *qp, uint64_t number);
 void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
 		  struct ibv_send_wr *out, struct ibv_sge *sge);
 
-static inline struct wr_slot *ccs_slot(const struct qp *qp, uint64_t number)
+static inline struct ibv_send_wr *ccs_slot(const struct qp *qp, uint64_t number)
 {
 	return &qp->slot[number & qp->flow.wr_mask];
 }
