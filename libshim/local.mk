@@ -47,7 +47,8 @@ ccs_agent_sources = \
 	libshim/agent/message.c libshim/agent/netlink.c libshim/agent/netlink.h libshim/agent/np.c \
 	libshim/agent/owner.c libshim/agent/owner.h libshim/agent/page.c libshim/agent/peers.c \
 	libshim/agent/priv.h libshim/agent/status.c libshim/agent/sysfile.c libshim/agent/sysfile.h \
-	libshim/agent/udp.c
+	libshim/agent/udp.c \
+	libshim/agent/hook.c libshim/agent/nic.c
 noinst_LTLIBRARIES += libccs-agent.la
 libccs_agent_la_SOURCES = $(ccs_agent_sources)
 

@@ -41,6 +41,8 @@ struct ccs_agent_config {
 	unsigned naddresses;
 	const struct ccs_agent_auth *auth;       /* NULL: none */
 
+	const char *sysfs;               /* where NICs have their counters; NULL: "/sys" */
+
 	/* Whether a process may register that queue pair: 0 or an errno. NULL: any may. */
 	int (*owner)(void *arg, const struct ccs_local_add *qp, pid_t pid);
 	void *owner_arg;

@@ -206,6 +206,14 @@ bool ccs_counters_alive(const struct ccs_counter_flow *flow)
 	return flow->port && is_open(flow->port);
 }
 
+void ccs_counters_each(const struct ccs_counters *c,
+		       void (*each)(void *arg, struct ccs_counter_flow *flow), void *arg)
+{
+	for (const struct ccs_counter_port *p = c->ports; p; p = p->next)
+		for (unsigned i = 0; i < p->flows; i++)
+			each(arg, p->share[i].flow);
+}
+
 /* All rates as they are now, and their sum; all the same if nobody sends. */
 static double weigh(struct ccs_counter_port *p)
 {

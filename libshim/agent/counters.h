@@ -44,6 +44,10 @@ void ccs_counters_leave(struct ccs_counters *c, struct ccs_counter_flow *flow);
 /* Whether the port of this flow can be read now: a device that vanishes may come back. */
 bool ccs_counters_alive(const struct ccs_counter_flow *flow);
 
+/* All flows of all ports, in no order; each() may neither join nor leave. */
+void ccs_counters_each(const struct ccs_counters *c,
+		       void (*each)(void *arg, struct ccs_counter_flow *flow), void *arg);
+
 /* What is new since the last poll; give() may neither join nor leave. */
 void ccs_counters_poll(struct ccs_counters *c, uint64_t now_ns,
 		       void (*give)(void *arg, struct ccs_counter_flow *flow, uint32_t cnps),

@@ -60,8 +60,9 @@ static int refuse(struct ccs_agent *a, const struct ccs_client *c, const struct 
 static void tell_path(const struct ccs_client *c, const struct ccs_peer *p)
 {
 	struct ccs_path *path = &c->page->path[p->index];
+	const uint32_t gives = p->gives | (p->nic ? CCS_PEER_NP : 0);
 
-	atomic_store_explicit(&path->flags, p->gives, memory_order_relaxed);
+	atomic_store_explicit(&path->flags, gives, memory_order_relaxed);
 	atomic_store_explicit(&path->heard_ns, p->heard_ns, memory_order_release);
 }
 
@@ -73,6 +74,8 @@ static void attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	c->flows++;
 	a->nflows++;
 	ccs_index_add(&a->flows, &f->link, hash_of(a, f->peer, f->peer_qpn));
+	ccs_hook_attach(a, f);
+	ccs_nic_attach(a, f);
 	if (!c->paths[f->peer->index]++)
 		tell_path(c, f->peer);
 	atomic_store_explicit(&c->page->slot[f->slot].path, f->peer->index + 1,
@@ -121,6 +124,8 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 	f->peer->flows--;
 	a->nflows--;
 	ccs_index_remove(&a->flows, &f->link);
+	ccs_hook_detach(a, f);
+	ccs_nic_detach(a, f);
 	free(f);
 }
 
@@ -148,6 +153,11 @@ unsigned ccs_agent_flow_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t pe
 		n++;
 	}
 	return n;
+}
+
+void ccs_agent_flow_tell(const struct ccs_agent_flow *f)
+{
+	tell_path(f->client, f->peer);
 }
 
 void ccs_agent_flow_heard(struct ccs_agent *a, const struct ccs_peer *p)

@@ -80,6 +80,8 @@ static bool take(struct ccs_agent *a, struct ccs_client *c, uint32_t type, const
 		if (r->slot < c->room && c->flow[r->slot])
 			ccs_agent_flow_remove(a, c->flow[r->slot]);
 		return true;
+	case CCS_LOCAL_CNP:
+		return result(c, c->greeted ? ccs_hook_cnp(a, c, data) : EPROTO, 0);
 	case CCS_LOCAL_STATUS:
 		return status(a, c);
 	default:
@@ -97,6 +99,8 @@ static size_t length_of(uint32_t type)
 		return sizeof(struct ccs_local_add);
 	case CCS_LOCAL_REMOVE:
 		return sizeof(struct ccs_local_remove);
+	case CCS_LOCAL_CNP:
+		return sizeof(struct ccs_local_cnp);
 	default:
 		return sizeof(uint32_t);
 	}

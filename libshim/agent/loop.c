@@ -122,6 +122,7 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->config = *config;
 	a->config.socket = config->socket ? config->socket : CCS_LOCAL_SOCKET;
 	a->config.port = config->port ? config->port : CCS_WIRE_PORT;
+	a->counters.sysfs = config->sysfs ? config->sysfs : "/sys";
 	a->session = clock_ns(CLOCK_REALTIME);
 	a->opened_ns = ccs_agent_now(a);
 	a->epoll = a->lock = a->stop.fd = a->listener.fd = -1;
@@ -143,19 +144,31 @@ static void tick(struct ccs_agent *a)
 	ccs_clients_tick(a, now_ns);
 	ccs_peers_tick(a, now_ns);
 	ccs_capture_count(a);
+	ccs_nic_tick(a, now_ns);
 	ccs_udp_flush(a);
+}
+
+static void poll_counters(struct ccs_agent *a)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+
+	if (!a->counters.ports || now_ns < a->counters_ns)
+		return;
+	a->counters_ns = now_ns + CCS_COUNTERS_PERIOD_NS;
+	ccs_nic_poll(a, now_ns);
 }
 
 /* An agent that has nothing to do sleeps for ever. */
 static int patience(const struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
+	uint64_t due_ns = a->tick_ns;
 
 	if (!a->nclients && !a->peers.high)
 		return -1;
-	if (a->tick_ns <= now_ns)
-		return 0;
-	return (int)((a->tick_ns - now_ns + 999999) / 1000000);
+	if (a->counters.ports && a->counters_ns < due_ns)
+		due_ns = a->counters_ns;
+	return due_ns <= now_ns ? 0 : (int)((due_ns - now_ns + 999999) / 1000000);
 }
 
 void ccs_agent_turn(struct ccs_agent *a, int timeout_ms)
@@ -170,6 +183,7 @@ void ccs_agent_turn(struct ccs_agent *a, int timeout_ms)
 		ccs_udp_flush(a);
 	}
 	tick(a);
+	poll_counters(a);
 }
 
 void ccs_agent_run(struct ccs_agent *a)

@@ -6,6 +6,7 @@
 
 #include "agent/address.h"
 #include "agent/agent.h"
+#include "agent/counters.h"
 #include "agent/index.h"
 #include "cc/dcqcn_np.h"
 #include "signal/slot.h"
@@ -47,6 +48,7 @@ struct ccs_peer {
 	uint64_t top, seen;              /* sequence numbers received: highest, and a bit each below */
 	uint64_t heard_ns;               /* it last granted a lease; 0: never */
 	uint32_t gives;
+	bool nic;                        /* the NIC here counts CNPs of flows towards it */
 
 	uint32_t flows;                  /* of clients, towards it */
 	unsigned tries;                  /* HELLOs since an answer */
@@ -68,6 +70,8 @@ struct ccs_peers {
 /* A client's flow. */
 struct ccs_agent_flow {
 	struct ccs_link link;            /* in flows, by peer and peer_qpn */
+	struct ccs_link qp_link;         /* in qps, by device and local_qpn */
+	struct ccs_counter_flow counter;
 	struct ccs_client *client;
 	struct ccs_peer *peer;
 	uint32_t slot, port, local_qpn, peer_qpn;
@@ -111,6 +115,7 @@ struct ccs_agent_totals {
 	uint64_t ce_unasked;             /* of senders that want no CNPs */
 	uint64_t ce_cnps;                /* were CNPs themselves */
 	uint64_t cnps_sent, cnps_received, cnps_accepted;
+	uint64_t cnps_hooked, cnps_counted;      /* by clients, by NICs */
 	uint64_t hellos_sent, hellos_received;
 	uint64_t send_failed;
 	uint64_t refused[CCS_REFUSALS];
@@ -147,8 +152,10 @@ struct ccs_agent {
 	bool listening;
 	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
 	unsigned nclients;
-	struct ccs_index flows;
+	struct ccs_index flows, qps;
 	uint32_t nflows;
+	struct ccs_counters counters;
+	uint64_t counters_ns;            /* the next poll */
 	struct ccs_peers peers;
 	struct ccs_np_flow *np;
 
@@ -202,8 +209,21 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f);
 unsigned ccs_agent_flow_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t peer_qpn);
 /* n CNPs for it, seen by whomever. */
 void ccs_agent_flow_deliver(struct ccs_agent_flow *f, uint64_t n, uint64_t now_ns);
-/* To all clients with flows towards the peer. */
+/* What is known of its peer, to its client; or to all clients with flows towards that peer. */
+void ccs_agent_flow_tell(const struct ccs_agent_flow *f);
 void ccs_agent_flow_heard(struct ccs_agent *a, const struct ccs_peer *p);
+
+/* hook.c */
+void ccs_hook_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
+void ccs_hook_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
+/* 0; ENOENT: no such flow; EPERM: its process is another user's, and c is not root; EINVAL */
+int ccs_hook_cnp(struct ccs_agent *a, const struct ccs_client *c, const struct ccs_local_cnp *m);
+
+/* nic.c */
+void ccs_nic_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
+void ccs_nic_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
+void ccs_nic_poll(struct ccs_agent *a, uint64_t now_ns);
+void ccs_nic_tick(struct ccs_agent *a, uint64_t now_ns);
 
 /* clients.c */
 int ccs_clients_open(struct ccs_agent *a, char *err, size_t len);

@@ -88,3 +88,16 @@ tests_unit_test_owner_LDADD = libccs-agent.la $(unit_ldadd) -lpthread
 tests_unit_test_record_LDADD = $(unit_ldadd)
 tests_unit_test_signal_wire_LDADD = $(unit_ldadd)
 endif
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_auth
+TESTS += tests/unit/test_auth
+tests_unit_test_auth_SOURCES = tests/unit/test_auth.c tools/ccshimd_auth.c tools/ccshimd_auth.h
+tests_unit_test_auth_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
+tests_unit_test_auth_LDADD = $(CMOCKA_LIBS) $(SODIUM_LIBS)
+check_PROGRAMS += tests/unit/test_agent_hook
+TESTS += tests/unit/test_agent_hook
+tests_unit_test_agent_hook_SOURCES = tests/unit/test_agent_hook.c tests/unit/agentrig.c \
+	tests/unit/agentrig.h
+tests_unit_test_agent_hook_LDADD = libccs-agent.la libccshim_hooks.la $(unit_ldadd) -lpthread
+endif
