@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The host agent's command line and its life as a process. Without --no-capture it
+# takes privileges, and what it then sees tests/lab/agent.bats tells.
+
+load tools.bash
+
+setup_file() { export BATS_TEST_TIMEOUT=120; }
+
+setup() {
+	ccshimd=$top_builddir/tools/ccshimd
+	cd "$BATS_TEST_TMPDIR" || return
+	socket=$BATS_TEST_TMPDIR/run/agent.sock
+	port=$((20000 + RANDOM % 10000))
+	agent=
+}
+
+teardown() {
+	[ -z "$agent" ] || kill -KILL "$agent" 2>/dev/null || true
+}
+
+# start: an agent in the background, ready; its address is one of its own.
+start() {
+	"$ccshimd" --no-capture --socket "$socket" --port $port --address 127.0.0.77 \
+		2>agent.err 3>&- &
+	agent=$!
+	until [ -S "$socket" ] && "$ccshimd" --status --socket "$socket" >status.json 2>/dev/null; do
+		kill -0 $agent || { cat agent.err; return 1; }
+		sleep 0.05
+	done
+}
+
+# stop SIGNAL: and it ends as it should.
+stop() {
+	local status=0
+	kill "-$1" $agent
+	wait $agent || status=$?
+	agent=
+	return $status
+}
+
+@test "help goes to stdout, and names every option; so does the manual" {
+	run2 "$ccshimd" --help
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	grep -oE -- '--[a-z-]{2,}' <<<"$output" | sort -u >help
+	sed -n '/^The options are/,/^\.Sh/p' "$top_srcdir/docs/ccshimd.8" |
+		sed -n 's/^\.It Fl \(.* , \)\?-\([a-z-]*\).*/--\2/p' | sort -u >man
+	diff help man
+	run2 "$ccshimd" --version
+	[ "$status" -eq 0 ]
+	printed ccshimd
+}
+
+@test "wrong options are refused with status 2 and the remedy" {
+	refused "$ccshimd" --port 0
+	said "--port 0: a whole number from 1 to 65535 is wanted"
+	refused "$ccshimd" --port 80x
+	refused "$ccshimd" --dscp 64
+	said "0 to 63"
+	refused "$ccshimd" --interval 50kg
+	said "like 50us"
+	refused "$ccshimd" --interval -1us
+	refused "$ccshimd" --verify perhaps
+	said "kernel or none"
+	refused "$ccshimd" --frob
+	refused "$ccshimd" stray
+	said "'stray' is no option"
+}
+
+@test "what cannot be had is said in one line, with status 1" {
+	run2 "$ccshimd" --no-capture --socket "$socket" --address localhorst
+	[ "$status" -eq 1 ]
+	said "'localhorst' is no host's address"
+	run2 "$ccshimd" --no-capture --socket /proc/no/agent.sock --port $port --address 127.0.0.77
+	[ "$status" -eq 1 ] && [ "$(wc -l <<<"$errors")" -eq 1 ]
+	said "/proc/no/agent.sock"
+	run2 "$ccshimd" --status --socket "$socket"
+	[ "$status" -eq 1 ]
+	said "agent at $socket"
+}
+
+@test "watching takes a privilege, and it says which" {
+	if [ "$(id -u)" -eq 0 ]; then
+		# Not what root may, but what an ordinary user may.
+		run2 setpriv --bounding-set -all --inh-caps -all --reuid 65534 --regid 65534 \
+			--clear-groups "$ccshimd" --socket "/tmp/ccshimd-$$" --port $port
+		rm -f "/tmp/ccshimd-$$"*
+	else
+		run2 "$ccshimd" --socket "$socket" --port $port
+	fi
+	[ "$status" -eq 1 ]
+	said CAP_NET_RAW
+}
+
+@test "it tells its state as JSON, and ends on SIGTERM without a trace" {
+	start
+	jq -e '.capturing == false and .cnps_sent == 0 and .peers == [] and .clients == [] and
+		.refused.garbage == 0 and .pid > 0' status.json
+	stop TERM
+	[ ! -e "$socket" ]
+	[ ! -s agent.err ]
+	start
+	stop INT
+}
+
+@test "a second one is told, and disturbs nobody" {
+	start
+	run2 "$ccshimd" --no-capture --socket "$socket" --port $((port + 1)) --address 127.0.0.77
+	[ "$status" -eq 1 ]
+	said "another agent has it"
+	run2 "$ccshimd" --no-capture --socket "$socket.2" --port $port --address 127.0.0.77
+	[ "$status" -eq 1 ]
+	said "is another agent running?"
+	"$ccshimd" --status --socket "$socket" | jq -e '.pid == '$agent
+	stop TERM
+}
+
+@test "what a killed one has left is no obstacle" {
+	start
+	stop KILL || [ $? -eq 137 ]
+	[ -S "$socket" ]
+	start
+	stop TERM
+}
+
+@test "it says when it is ready" {
+	command -v python3 >/dev/null || skip "no python3"
+	python3 - "$BATS_TEST_TMPDIR/notify" >notified <<'PY' 3>&- &
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+s.settimeout(60)
+print(s.recv(100).decode())
+PY
+	until [ -S notify ]; do sleep 0.05; done
+	NOTIFY_SOCKET=$BATS_TEST_TMPDIR/notify start
+	until [ -s notified ]; do sleep 0.05; done
+	[ "$(<notified)" = READY=1 ]
+	stop TERM
+}
