@@ -152,3 +152,16 @@ void ccs_hwclock_map(struct ccs_hwclock *c, uint64_t ticks, struct ccs_span *spa
 	if (span->earliest_ns > span->latest_ns)
 		span->earliest_ns = span->latest_ns;
 }
+
+uint64_t ccs_hwclock_ticks(const struct ccs_hwclock *c, uint64_t now_ns)
+{
+	int64_t passed, ticks;
+
+	if (!c->running || c->broken || least(c) == INT64_MAX)
+		return 0;
+	passed = (int64_t)now_ns - least(c);
+	ticks = passed > 0 ? (int64_t)to_ticks(c, (uint64_t)passed) : 0;
+	if (ticks < c->ticks)
+		ticks = c->ticks;
+	return (c->raw + (uint64_t)(ticks - c->ticks)) & c->mask;
+}

@@ -42,4 +42,8 @@ void ccs_hwclock_learn(struct ccs_hwclock *c, uint64_t ticks, const struct ccs_s
 /* The same, and the span becomes as narrow as is known; never wider than it was. */
 void ccs_hwclock_map(struct ccs_hwclock *c, uint64_t ticks, struct ccs_span *span);
 
+/* What it shows at a time of the host's, not before the last ticks that were learnt; as far
+ * as is known not ahead of the device. 0: it is not known at all. */
+uint64_t ccs_hwclock_ticks(const struct ccs_hwclock *c, uint64_t now_ns);
+
 #endif

@@ -59,7 +59,7 @@ void ccs_complete(struct qp *qp, struct arrivals *a, int i)
  */
 static bool complete_refused(struct cq *cq, struct qp *qp)
 {
-	static const struct wc_more more;
+	struct wc_more more;
 	struct ibv_wc wc = { .qp_num = qp->qp_num, .status = IBV_WC_WR_FLUSH_ERR };
 	struct ccs_flow *f = &qp->flow;
 
@@ -69,6 +69,7 @@ static bool complete_refused(struct cq *cq, struct qp *qp)
 	f->inflight = 0;
 	f->timed = 0;
 	qp->nudged = false;
+	ccs_shadow_now(cq, &more);
 	for (; f->wr_tail < f->wr_head && ccs_cq_room(cq); f->wr_tail++) {
 		if (ccs_flow_wr(f, f->wr_tail)->reported)
 			continue;

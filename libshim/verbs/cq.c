@@ -259,6 +259,8 @@ static uint64_t drain_shadow(struct cq *cq, struct shadow *s)
 			looked_ns = cq->polled_ns;
 		if (n > 0)
 			deliver(cq, &a, n);
+		if (n < 0)
+			cq->failed = n;
 		if (!want || n < want)
 			return looked_ns;
 	}
@@ -268,6 +270,7 @@ void ccs_cq_drain(struct cq *cq)
 {
 	uint64_t looked_ns = 0; /* at the first of them */
 
+	cq->failed = 0;
 	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next) {
 		const uint64_t now_ns = s->cq ? drain_shadow(cq, s) : 0;
 
@@ -291,14 +294,14 @@ static int take_shadow(struct cq *cq, int n, struct ibv_wc *wc)
 		more = !ccs_cq_room(cq); /* it stopped there */
 		got += ready_pop(cq, n - got, wc + got);
 		if (!more)
-			break;
+			return got ? got : cq->failed;
 	}
 	return got;
 }
 
 static int take_app(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	return n > 0 ? cq->ctx->real.poll_cq(cq->app, n, wc) : 0;
+	return cq->ctx->real.poll_cq(cq->app, n, wc);
 }
 
 /* Fewer than n are returned only when both sources are empty, as the verb promises. */
@@ -307,15 +310,14 @@ static int merge(struct cq *cq, int n, struct ibv_wc *wc)
 	int first, second;
 
 	cq->turn = !cq->turn;
-	if (cq->turn) {
-		first = take_shadow(cq, n, wc);
-		second = take_app(cq, n - first, wc + first);
-		return second < 0 && !first ? second : first + (second > 0 ? second : 0);
-	}
-	first = take_app(cq, n, wc);
-	if (first < 0)
+	first = cq->turn ? take_shadow(cq, n, wc) : take_app(cq, n, wc);
+	if (first < 0 || first == n)
 		return first;
-	return first + take_shadow(cq, n - first, wc + first);
+	second = cq->turn ? take_app(cq, n - first, wc + first)
+			  : take_shadow(cq, n - first, wc + first);
+	if (second < 0)
+		return first ? first : second;
+	return first + second;
 }
 
 static bool passes(struct cq *cq)
@@ -331,25 +333,26 @@ static bool note_idle(struct cq *cq, bool idle)
 	return cq->idle_polls >= SPINNING;
 }
 
-bool ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning)
+int ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning)
 {
 	uint32_t at;
-	bool got;
+	int rc = 0;
 
 	if (passes(cq))
-		return false;
+		return ENOENT;
 	ccs_lock(&cq->lock);
 	if (!ready_count(cq))
 		ccs_cq_drain(cq);
-	got = ready_count(cq);
-	if (got) {
+	if (ready_count(cq)) {
 		at = cq->ready_tail++ & cq->ready_mask;
 		*wc = cq->ready[at];
 		*more = cq->ready_more[at];
+	} else {
+		rc = cq->failed ? EINVAL : ENOENT;
 	}
-	*spinning = note_idle(cq, !got);
+	*spinning = note_idle(cq, rc);
 	ccs_unlock(&cq->lock);
-	return got;
+	return rc;
 }
 
 static int poll_locked(struct cq *cq, int n, struct ibv_wc *wc, bool *spinning)

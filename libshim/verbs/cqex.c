@@ -86,9 +86,10 @@ static int next_real(struct cqex *e, struct ibv_poll_cq_attr *attr)
 static int next_owed(struct cq *cq)
 {
 	struct cqex *e = cq->ex;
+	const int rc = ccs_cq_take(cq, &e->wc, &e->more, &e->spinning);
 
-	if (!ccs_cq_take(cq, &e->wc, &e->more, &e->spinning))
-		return ENOENT;
+	if (rc)
+		return rc;
 	e->ours = true;
 	e->app->wr_id = e->wc.wr_id;
 	e->app->status = e->wc.status;

@@ -114,6 +114,7 @@ struct cq {
 	unsigned idle_polls;             /* empty in a row: a spinning application */
 	bool woken;                      /* by an event, so completions are fresh */
 	bool turn;                       /* which source a poll asks first */
+	int failed;                      /* what the last look into the shadows returned, if < 0 */
 };
 
 struct qp {

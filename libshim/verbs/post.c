@@ -115,6 +115,18 @@ static bool try_later(const struct qp *qp, int rc, uint64_t refused)
 	return rc == ENOMEM && refused != UINT64_MAX && qp->flow.seg_tail != qp->flow.seg_head;
 }
 
+/*
+ * The same for one that is just being posted: it waits if what fills the device's queue
+ * are segments of ours, and it is fit. Else the device would have refused it without us.
+ */
+static bool post_later(struct qp *qp, int rc, uint64_t refused)
+{
+	const struct ccs_flow *f = &qp->flow;
+
+	return try_later(qp, rc, refused) && f->seg_head - f->seg_tail > f->wr_next - f->wr_tail &&
+	       !(ccs_flow_wr(f, refused)->flags & CCS_WR_URGENT) && !ccs_wr_keep(qp, refused);
+}
+
 /* An application that sleeps would never hear of what waits: nothing waits any more. */
 static void let_go(struct qp *qp, uint64_t *now_ns)
 {
@@ -143,6 +155,8 @@ static void schedule(struct qp *qp, uint64_t *now_ns)
 	if (is_idle(qp) && !qp->broken)
 		return;
 	due = ccs_flow_wait(&qp->flow, ccs_now(now_ns));
+	if (qp->flow.state == CCS_FLOW_HOLD)
+		due = 0; /* in SQD: it goes on when the application says so */
 	if (qp->broken)
 		owe_broken(qp);
 	if (due && !qp->broken) {
@@ -165,8 +179,9 @@ void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
 		return;
 	rc = emit(qp, now_ns, &refused);
 	if (try_later(qp, rc, refused)) {
-		ccs_helper_set(qp, ccs_now(now_ns) + watch_ns(qp));
 		qp->scheduled = true;
+		if (!ccs_helper_set(qp, ccs_now(now_ns) + watch_ns(qp)))
+			let_go(qp, now_ns);
 		return;
 	}
 	if (rc)
@@ -282,7 +297,8 @@ static int post_locked(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 	const int device = emit_posted(qp, flags, now_ns, &refused);
 	const bool kept = device && refused == UINT64_MAX; /* by the device, despite its code */
 
-	if (device && !kept && refused >= first && f->next_offset == 0) {
+	if (device && !kept && refused >= first && f->next_offset == 0 &&
+	    !post_later(qp, device, refused)) {
 		left = nth(wr, refused - first);
 		rc = device;
 		ccs_flow_unaccept(f, refused);
@@ -389,7 +405,7 @@ static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
 	for (uint32_t i = 0; i < n; i++)
 		flags |= accept_one(qp, ccs_slot(qp, f->wr_head), split_imm);
 	rc = qp->broken ? 0 : emit_posted(qp, flags, now_ns, &refused);
-	if (rc && refused == first && f->next_offset == 0) {
+	if (rc && refused == first && f->next_offset == 0 && !post_later(qp, rc, refused)) {
 		ccs_flow_unaccept(f, first);
 		return rc;
 	}

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/apart.h"
 #include "runtime/log.h"
@@ -154,14 +155,7 @@ static void read_more(struct ibv_cq_ex *ex, struct wc_more *more)
 		ibv_wc_read_tm_info(ex, &more->tm_info);
 }
 
-/* EBUSY: the clock is being set, and nothing was taken. */
-static void note_error(struct shadow *s, int rc)
-{
-	if (rc != ENOENT && rc != EBUSY && !s->errors++)
-		ccs_log(CCS_LOG_WARN, "polling a completion queue of ours failed (%d)", rc);
-}
-
-/* Between start and end providers hold the CQ's lock: nothing but reading in there. */
+/* EBUSY: the clock is being set, and nothing was taken. Between start and end providers hold the CQ's lock: nothing but reading in there. */
 static int poll_extended(struct shadow *s, int n, struct arrivals *a)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
@@ -174,9 +168,7 @@ static int poll_extended(struct shadow *s, int n, struct arrivals *a)
 		} while (got < n && !(rc = ibv_next_poll(s->ex)));
 		ibv_end_poll(s->ex);
 	}
-	if (rc)
-		note_error(s, rc);
-	return got;
+	return got || rc == ENOENT || rc == EBUSY ? got : -rc;
 }
 
 /* Where it can be asked, the clock is known also if nobody ever polls in time. */
@@ -192,6 +184,21 @@ static void query_clock(struct cq *cq)
 	span.latest_ns = ccs_now_ns();
 	/* The seconds stay 0: both providers that answer give bare ticks. */
 	ccs_hwclock_learn(&cq->clock, (uint64_t)values.raw_clock.tv_nsec, &span);
+}
+
+void ccs_shadow_now(struct cq *cq, struct wc_more *more)
+{
+	struct timespec ts;
+
+	*more = (struct wc_more){ 0 };
+	if (!cq->ex)
+		return;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	more->completion_wallclock_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	if (cq->ctx->stamps) {
+		query_clock(cq);
+		more->completion_ts = ccs_hwclock_ticks(&cq->clock, ccs_now_ns());
+	}
 }
 
 struct ccs_span ccs_shadow_date(struct cq *cq, const struct arrivals *a, int i)
@@ -213,6 +220,8 @@ int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct arrivals *a)
 	const int got = s->ex ? poll_extended(s, n, a)
 			      : cq->ctx->real.poll_cq(s->cq, n, a->wc);
 
+	if (got < 0 && !s->errors++)
+		ccs_log(CCS_LOG_WARN, "polling a completion queue of ours failed (%d)", got);
 	a->stamped = stamped(cq, s);
 	a->empty_ns = a->stamped ? s->empty_ns : cq->looked_ns;
 	if (got > 0 && timed && a->stamped)

@@ -100,8 +100,9 @@ void ccs_cq_drain(struct cq *cq);
 /* Owe the application one more; cq->lock is held and there is room. */
 void ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more);
 uint32_t ccs_cq_room(const struct cq *cq);
-/* The oldest completion that is owed; whether the application is spinning. */
-bool ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning);
+/* The oldest completion that is owed; whether the application is spinning. 0, ENOENT, or EINVAL:
+ * the CQ has failed. */
+int ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning);
 int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc);
 int ccs_cq_notify(struct cq *cq, int solicited_only);
 int ccs_cq_resize(struct cq *cq, int cqe);
@@ -120,6 +121,8 @@ struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries);
 int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct arrivals *a);
 /* When the i-th of them was made, as far as can be told. */
 struct ccs_span ccs_shadow_date(struct cq *cq, const struct arrivals *a, int i);
+/* What an extended CQ tells of a completion that is made now, by us. */
+void ccs_shadow_now(struct cq *cq, struct wc_more *more);
 /* The application's moderation, for that CQ. */
 int ccs_shadow_moderate(const struct cq *cq, struct ibv_cq *ibcq);
 

@@ -220,3 +220,10 @@ int fake_req_notify_cq(struct ibv_cq *ib, int solicited_only)
 	pthread_mutex_unlock(&fake_lock);
 	return 0;
 }
+
+void fake_break_cq(struct ibv_cq *ib)
+{
+	pthread_mutex_lock(&fake_lock);
+	cq_of(ib)->overrun = true;
+	pthread_mutex_unlock(&fake_lock);
+}

@@ -101,6 +101,8 @@ FAKE_API void fake_limit_depth(uint32_t max_send_wr);
 FAKE_API void fake_next_qp_num(uint32_t qp_num);
 FAKE_API void fake_async_event(struct ibv_qp *qp, enum ibv_event_type type);
 FAKE_API void fake_async_cq_err(struct ibv_cq *cq);
+/* From now on it is as if it had overrun, but for the event. */
+FAKE_API void fake_break_cq(struct ibv_cq *cq);
 /* No hold, no link, no faults, nothing seen. */
 FAKE_API void fake_reset(void);
 

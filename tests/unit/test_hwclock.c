@@ -165,6 +165,35 @@ static void after_a_pause_a_poll_counts(void **state)
 	assert_int_equal(span.latest_ns, m.now);
 }
 
+/* What a completion would be stamped with that is made now. */
+static void the_time_now(void **state)
+{
+	const uint64_t slack_ns = DRIFT_NS + 300;
+
+	(void)state;
+	seed_start("now");
+	for (unsigned round = 0; round < 1000; round++) {
+		const unsigned bits = widths[round % 3];
+		uint64_t late, wrap;
+
+		start(bits);
+		wrap = UINT64_MAX >> (64 - bits);
+		assert_int_equal(ccs_hwclock_ticks(&m.clock, m.now), 0);
+		for (unsigned i = 0; i < 1 + seed_below(50); i++) {
+			m.looked = m.now;
+			m.made = m.now + 1 + seed_below(300);
+			m.now = m.made + seed_below(300);
+			map();
+		}
+		late = ccs_hwclock_ticks(&m.clock, m.now + round * 10 * US);
+		late = (ticks_at(m.now + round * 10 * US + slack_ns) - late) & wrap;
+		if (late > 2 * slack_ns * m.khz / 1000000 + 2)
+			fail_msg("%" PRIu64 " ticks off", late);
+		assert_true(((ccs_hwclock_ticks(&m.clock, m.now) - ticks_at(m.made)) & wrap) <
+			    wrap / 2);
+	}
+}
+
 static void what_is_unknown_stays_so(void **state)
 {
 	struct ccs_span span = { 0, 2000000 * MS };
@@ -220,6 +249,7 @@ int main(void)
 		cmocka_unit_test(a_query_makes_late_polls_exact),
 		cmocka_unit_test(pauses_do_not_lose_a_wrap),
 		cmocka_unit_test(after_a_pause_a_poll_counts),
+		cmocka_unit_test(the_time_now),
 		cmocka_unit_test(what_is_unknown_stays_so),
 		cmocka_unit_test(no_clock_is_left_alone),
 		cmocka_unit_test(what_cannot_be_a_clock),

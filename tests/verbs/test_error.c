@@ -5,6 +5,12 @@
  */
 #include "rig.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <time.h>
+
 #define K4 4096u
 
 static struct ibv_wc wc[64];
@@ -373,6 +379,83 @@ static void receives_are_flushed_natively(void **state)
 	rig_close(&r);
 }
 
+/* Each time that our thread goes to sleep. */
+static atomic_uint naps;
+
+static void count_nap(void)
+{
+	char name[16] = "";
+
+	prctl(PR_GET_NAME, name);
+	if (strcmp(name, "ccshim-pacer") == 0)
+		atomic_fetch_add(&naps, 1);
+}
+
+#define COUNTED(name, parameters, arguments) \
+	__attribute__((visibility("default"))) int name parameters \
+	{ \
+		int (*real) parameters; \
+		count_nap(); \
+		*(void **)&real = dlsym(RTLD_NEXT, #name); \
+		return real arguments; \
+	}
+COUNTED(pthread_cond_wait, (pthread_cond_t *cond, pthread_mutex_t *mutex), (cond, mutex))
+COUNTED(pthread_cond_clockwait, (pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+				 const struct timespec *until), (cond, mutex, clock, until))
+
+/* It takes many looks at what waits for a completion, and none at what may not go out. */
+static void nobody_looks_while_drained(void **state)
+{
+	const struct timespec patch = { .tv_nsec = 20000000 };
+	unsigned before, spins = 0;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	fake_hold(true);
+	post_many(&r, 0, 5);
+	before = atomic_load(&naps);
+	while (atomic_load(&naps) < before + 5)
+		assert_true(rig_patience(&spins));
+	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
+	post_many(&r, 5, 2);
+	spins = 0;
+	do {
+		before = atomic_load(&naps);
+		nanosleep(&patch, NULL);
+	} while (atomic_load(&naps) != before && ++spins < 500);
+	assert_in_range(spins, 0, 499);
+	assert_int_equal(rig_state(r.a, IBV_QPS_RTS), 0);
+	fake_hold(false);
+	rig_poll(r.scq, 2, wc);
+	expect(&wc[0], 2, IBV_WC_SUCCESS);
+	expect(&wc[1], 5, IBV_WC_SUCCESS);
+	rig_close(&r);
+}
+
+/* As one of the application's own would: what was told before is there, then it is broken. */
+static void a_cq_of_ours_that_fails(void **state)
+{
+	static struct ibv_cq_init_attr_ex cq_ex;
+	struct ibv_poll_cq_attr attr = { 0 };
+	struct rig r;
+
+	(void)state;
+	for (unsigned ex = 0; ex < 2; ex++) {
+		rig_open(&r, (struct rig_conf){ .cq_ex = ex ? &cq_ex : NULL });
+		assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED), 0);
+		assert_int_equal(rig_recv(&r, 2, 0, 8), 0);
+		fake_break_cq(r.a->send_cq);
+		rig_poll(r.scq, 1, wc);
+		expect(wc, 1, IBV_WC_SUCCESS);
+		for (unsigned i = 0; i < 4; i++)
+			assert_true(ibv_poll_cq(r.scq, 1, wc) < 0);
+		if (ex)
+			assert_int_equal(ibv_start_poll((struct ibv_cq_ex *)r.scq, &attr), EINVAL);
+		rig_close(&r);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -390,6 +473,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_window_behind_a_late_refusal),
 		cmocka_unit_test(a_window_that_is_refused),
 		cmocka_unit_test(receives_are_flushed_natively),
+		cmocka_unit_test(nobody_looks_while_drained),
+		cmocka_unit_test(a_cq_of_ours_that_fails),
 	};
 
 	(void)argc;

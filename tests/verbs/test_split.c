@@ -259,6 +259,43 @@ static void a_poll_does_not_stop_at_hidden_completions(void **state)
 	rig_close(&r);
 }
 
+/*
+ * Full by the device's own count, with segments of ours in it: bare it would have had room
+ * for the next WR. What is not fit is refused all the same, in the device's words.
+ */
+static void no_room_for_our_segments(void **state)
+{
+	struct ibv_sge sge[5];
+	struct ibv_send_wr wr, *bad;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	for (unsigned i = 0; i < 20; i++) { /* the window opens */
+		rig_post(&r, 0, IBV_WR_RDMA_WRITE, 0, 3 * K4, IBV_SEND_SIGNALED);
+		rig_poll(r.scq, 1, wc);
+	}
+	fake_hold(true);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 3 * K4, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(fake_pending(), 3);
+	fake_fail_post(0, ENOMEM, FAKE_BAD_WR);
+	assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 3 * K4, 8, IBV_SEND_SIGNALED), 0);
+	fake_hold(false);
+	rig_poll(r.scq, 2, wc);
+	assert_true(wc[0].wr_id == 1 && wc[1].wr_id == 2 && !wc[0].status && !wc[1].status);
+	fake_hold(true);
+	assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, 3 * K4, IBV_SEND_SIGNALED), 0);
+	wr = rig_wr(&r, sge, 4, IBV_WR_RDMA_WRITE, 64, 8, IBV_SEND_SIGNALED);
+	wr.num_sge = 5;
+	fake_fail_post(0, ENOMEM, FAKE_BAD_WR); /* as mlx5 has it */
+	assert_int_equal(ibv_post_send(r.a, &wr, &bad), ENOMEM);
+	assert_ptr_equal(bad, &wr);
+	fake_hold(false);
+	rig_poll(r.scq, 1, wc);
+	rig_poll_nothing(r.scq);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +308,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_never_split),
 		cmocka_unit_test(reads_outstanding_are_bounded),
 		cmocka_unit_test(unsignalled_reads_go_on),
+		cmocka_unit_test(no_room_for_our_segments),
 	};
 
 	(void)argc;

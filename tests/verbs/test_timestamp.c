@@ -149,6 +149,64 @@ static void same_as_plain(void **state)
 	rig_close(&r);
 }
 
+static uint64_t device_now(const struct rig *r)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+
+	assert_int_equal(ibv_query_rt_values_ex(r->ctx, &values), 0);
+	return (uint64_t)values.raw_clock.tv_nsec;
+}
+
+static uint64_t wallclock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* The next one of a session is that WR's, made between these times of both clocks. */
+static void expect_stamps(struct ibv_cq_ex *cq, uint64_t wr_id, const uint64_t since[2],
+			  const uint64_t until[2])
+{
+	assert_int_equal(cq->wr_id, wr_id);
+	assert_in_range(ibv_wc_read_completion_ts(cq), since[0], until[0]);
+	assert_in_range(ibv_wc_read_completion_wallclock_ns(cq), since[1], until[1]);
+}
+
+/* Completions that the shim makes itself, for a QP that it had to fail. */
+static void made_here(void **state)
+{
+	static struct ibv_cq_init_attr_ex cq_ex = {
+		.wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
+	};
+	struct ibv_poll_cq_attr attr = { 0 };
+	uint64_t since[2], until[2];
+	struct ibv_cq_ex *cq;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 64, .cq_ex = &cq_ex });
+	cq = (struct ibv_cq_ex *)r.scq;
+	fake_hold(true);
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+	fake_fail_post(0, EINVAL, FAKE_BAD_WR);
+	since[0] = device_now(&r);
+	since[1] = wallclock();
+	fake_hold(false);
+	assert_int_equal(ibv_start_poll(cq, &attr), 0);
+	for (unsigned i = 0; i < 20; i++) {
+		until[0] = device_now(&r);
+		until[1] = wallclock();
+		expect_stamps(cq, i, since, until);
+		assert_int_equal(ibv_next_poll(cq), i < 19 ? 0 : ENOENT);
+	}
+	ibv_end_poll(cq);
+	rig_close(&r);
+}
+
 static const struct {
 	const char *name, *query, *stuck;
 	void (*test)(void **state);
@@ -158,6 +216,7 @@ static const struct {
 	{ "sometimes-late", "FAKERDMA_CLOCK_QUERY=0", "FAKERDMA_CLOCK_STUCK=0", sometimes_late, true },
 	{ "stuck", "FAKERDMA_CLOCK_QUERY=0", "FAKERDMA_CLOCK_STUCK=1", never_late, true },
 	{ "fields", "FAKERDMA_CLOCK_QUERY=1", "FAKERDMA_CLOCK_STUCK=0", same_as_plain, false },
+	{ "made-here", "FAKERDMA_CLOCK_QUERY=1", "FAKERDMA_CLOCK_STUCK=0", made_here, false },
 };
 
 /* The sender's; of a QP that sent nothing it is 0. */
