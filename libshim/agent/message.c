@@ -252,6 +252,8 @@ void ccs_message_arrived(struct ccs_agent *a, const struct ccs_ends *ends, const
 		refuse(a, CCS_REFUSED_PEER);
 	else if (m.header.type == CCS_WIRE_CNP)
 		take_cnp(a, p, &m);
-	else
+	else if (m.header.type == CCS_WIRE_HELLO_ACK)
 		take_ack(a, p, &m);
+	else
+		refuse(a, CCS_REFUSED_TYPE);
 }

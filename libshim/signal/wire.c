@@ -7,28 +7,100 @@
 
 static const uint8_t magic[4] = "CCSW";
 
-/* Of a type's body, as far as it is known here; 0: the type is not. */
-static size_t body_length(uint8_t type)
+/* The least that a type's body is long; 0: the type is not known here. */
+static size_t least_length(uint8_t type)
 {
 	switch (type) {
 	case CCS_WIRE_HELLO:
 	case CCS_WIRE_CNP:
+	case CCS_WIRE_ECHO:
 		return 8;
 	case CCS_WIRE_HELLO_ACK:
 		return 16;
+	case CCS_WIRE_RECORDS:
+		return 24;
 	default:
 		return 0;
+	}
+}
+
+static void put_records(uint8_t **p, const struct ccs_record *r, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++, *p += CCS_RECORD_BYTES)
+		ccs_record_encode(&r[i], *p);
+}
+
+static void put_hello(uint8_t **p, const struct ccs_wire_hello *m)
+{
+	ccs_put32(p, m->lease_ms);
+	ccs_put32(p, m->wants);
+	ccs_put64(p, m->clock_ns);
+	ccs_put32(p, m->period_us);
+	ccs_put32(p, m->flows);
+}
+
+static void put_ack(uint8_t **p, const struct ccs_wire_hello_ack *m)
+{
+	ccs_put64(p, m->of);
+	ccs_put32(p, m->gives);
+	ccs_put32(p, m->lease_ms);
+	ccs_put32(p, m->flows);
+	ccs_put32(p, 0);
+}
+
+static void put_cnp(uint8_t **p, const struct ccs_wire_cnp *m)
+{
+	ccs_put32(p, m->qpn);
+	ccs_put32(p, m->marked);
+}
+
+static void put_echo(uint8_t **p, const struct ccs_wire_echo *m)
+{
+	ccs_put16(p, m->n);
+	ccs_put16(p, CCS_RECORD_BYTES);
+	ccs_put32(p, m->flows);
+	put_records(p, m->record, m->n);
+}
+
+static void put_ports(uint8_t **p, const struct ccs_wire_records *m)
+{
+	ccs_put16(p, m->n);
+	ccs_put16(p, CCS_RECORD_BYTES);
+	ccs_put32(p, m->bits);
+	memcpy(*p, m->prefix, sizeof(m->prefix));
+	*p += sizeof(m->prefix);
+	put_records(p, m->record, m->n);
+}
+
+static void put_body(uint8_t **p, const struct ccs_wire_message *m)
+{
+	switch (m->header.type) {
+	case CCS_WIRE_HELLO:
+		put_hello(p, &m->hello);
+		break;
+	case CCS_WIRE_HELLO_ACK:
+		put_ack(p, &m->hello_ack);
+		break;
+	case CCS_WIRE_CNP:
+		put_cnp(p, &m->cnp);
+		break;
+	case CCS_WIRE_ECHO:
+		put_echo(p, &m->echo);
+		break;
+	case CCS_WIRE_RECORDS:
+		put_ports(p, &m->records);
 	}
 }
 
 size_t ccs_wire_encode(struct ccs_wire_message *m, void *buf)
 {
 	struct ccs_wire_header *h = &m->header;
-	uint8_t *p = buf;
+	uint8_t *p = buf, *end = p + CCS_WIRE_HEADER;
 
-	if (!body_length(h->type))
+	if (!least_length(h->type))
 		return 0;
-	h->length = (uint16_t)(CCS_WIRE_HEADER + body_length(h->type));
+	put_body(&end, m);
+	h->length = (uint16_t)(end - p);
 	memcpy(p, magic, sizeof(magic));
 	p += sizeof(magic);
 	*p++ = CCS_WIRE_VERSION;
@@ -37,25 +109,88 @@ size_t ccs_wire_encode(struct ccs_wire_message *m, void *buf)
 	ccs_put64(&p, h->session);
 	ccs_put64(&p, h->echo);
 	ccs_put64(&p, h->sequence);
-	if (h->type == CCS_WIRE_HELLO) {
-		ccs_put32(&p, m->hello.lease_ms);
-		ccs_put32(&p, m->hello.wants);
-	} else if (h->type == CCS_WIRE_HELLO_ACK) {
-		ccs_put64(&p, m->hello_ack.of);
-		ccs_put32(&p, m->hello_ack.gives);
-		ccs_put32(&p, m->hello_ack.lease_ms);
-	} else {
-		ccs_put32(&p, m->cnp.qpn);
-		ccs_put32(&p, m->cnp.marked);
-	}
 	return h->length;
+}
+
+/* n of them, each of size bytes, in which a newer agent may have more; false: they cannot be. */
+static bool get_records(const uint8_t *p, const uint8_t *end, size_t n, size_t size,
+			struct ccs_record *r)
+{
+	if (n > CCS_RECORDS || size < CCS_RECORD_BYTES || n * size > (size_t)(end - p))
+		return false;
+	for (; n--; p += size)
+		if (!ccs_record_decode(p, r++))
+			return false;
+	return true;
+}
+
+static void get_hello(const uint8_t *p, struct ccs_wire_hello *m)
+{
+	m->lease_ms = ccs_get32(&p);
+	m->wants = ccs_get32(&p);
+	m->clock_ns = ccs_get64(&p);
+	m->period_us = ccs_get32(&p);
+	m->flows = ccs_get32(&p);
+}
+
+static void get_ack(const uint8_t *p, struct ccs_wire_hello_ack *m)
+{
+	m->of = ccs_get64(&p);
+	m->gives = ccs_get32(&p);
+	m->lease_ms = ccs_get32(&p);
+	m->flows = ccs_get32(&p);
+}
+
+static bool get_echo(const uint8_t *p, const uint8_t *end, struct ccs_wire_echo *m)
+{
+	size_t size;
+
+	m->n = ccs_get16(&p);
+	size = ccs_get16(&p);
+	m->flows = ccs_get32(&p);
+	return get_records(p, end, m->n, size, m->record);
+}
+
+static bool get_ports(const uint8_t *p, const uint8_t *end, struct ccs_wire_records *m)
+{
+	uint32_t bits;
+	size_t size;
+
+	m->n = ccs_get16(&p);
+	size = ccs_get16(&p);
+	bits = ccs_get32(&p);
+	m->bits = (uint8_t)bits;
+	memcpy(m->prefix, p, sizeof(m->prefix));
+	return bits <= 128 && get_records(p + sizeof(m->prefix), end, m->n, size, m->record);
+}
+
+static bool get_body(const uint8_t *p, const uint8_t *end, struct ccs_wire_message *m)
+{
+	switch (m->header.type) {
+	case CCS_WIRE_HELLO:
+		get_hello(p, &m->hello);
+		return true;
+	case CCS_WIRE_HELLO_ACK:
+		get_ack(p, &m->hello_ack);
+		return true;
+	case CCS_WIRE_CNP:
+		m->cnp.qpn = ccs_get32(&p);
+		m->cnp.marked = ccs_get32(&p);
+		return true;
+	case CCS_WIRE_ECHO:
+		return get_echo(p, end, &m->echo);
+	default:
+		return get_ports(p, end, &m->records);
+	}
 }
 
 /* The version comes before all else: what follows it may be laid out in another way. */
 enum ccs_wire_error ccs_wire_decode(const void *buf, size_t len, struct ccs_wire_message *m)
 {
 	struct ccs_wire_header *h = &m->header;
+	uint8_t body[CCS_WIRE_MAX] = { 0 };
 	const uint8_t *p = buf;
+	size_t n;
 
 	memset(m, 0, sizeof(*m));
 	if (len <= sizeof(magic) || memcmp(p, magic, sizeof(magic)) != 0)
@@ -72,20 +207,13 @@ enum ccs_wire_error ccs_wire_decode(const void *buf, size_t len, struct ccs_wire
 	h->sequence = ccs_get64(&p);
 	if (h->length > len || h->length < CCS_WIRE_HEADER || !h->session)
 		return CCS_WIRE_GARBAGE;
-	if (!body_length(h->type))
+	if (!least_length(h->type))
 		return CCS_WIRE_OTHER_TYPE;
-	if (h->length < CCS_WIRE_HEADER + body_length(h->type))
+	n = h->length - (size_t)CCS_WIRE_HEADER;
+	if (n < least_length(h->type))
 		return CCS_WIRE_GARBAGE;
-	if (h->type == CCS_WIRE_HELLO) {
-		m->hello.lease_ms = ccs_get32(&p);
-		m->hello.wants = ccs_get32(&p);
-	} else if (h->type == CCS_WIRE_HELLO_ACK) {
-		m->hello_ack.of = ccs_get64(&p);
-		m->hello_ack.gives = ccs_get32(&p);
-		m->hello_ack.lease_ms = ccs_get32(&p);
-	} else {
-		m->cnp.qpn = ccs_get32(&p);
-		m->cnp.marked = ccs_get32(&p);
-	}
-	return CCS_WIRE_OK;
+	/* What a shorter body lacks is 0. */
+	n = n < sizeof(body) ? n : sizeof(body);
+	memcpy(body, p, n);
+	return get_body(body, body + n, m) ? CCS_WIRE_OK : CCS_WIRE_GARBAGE;
 }

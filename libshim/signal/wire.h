@@ -15,7 +15,8 @@
  *    32      n    body
  *    32+n   32    authentication of all before it, if the agents share a key
  *
- * A receiver takes a longer body than it knows for a newer one, and reads its part.
+ * A receiver takes a longer body than it knows for a newer one, and reads its part; what
+ * a shorter one lacks is 0.
  * Which hosts are meant the packet's own addresses say: those of the RoCE packets.
  *
  * The echo shows that a sender hears what it is sent: nobody can speak for an address
@@ -26,10 +27,16 @@
  *   RP to NP   HELLO                 I have flows towards you: tell me of congestion
  *   NP to RP   HELLO_ACK             to each
  *   NP to RP   CNP                   while the lease lasts
+ *   NP to RP   ECHO                  the same, while data comes in
+ *   NP to CP   HELLO, answered by HELLO_ACK and, while the lease lasts, RECORDS
+ *
+ * docs/telemetry.md has all of telemetry.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "signal/record.h"
 
 #define CCS_WIRE_PORT 4793
 #define CCS_WIRE_VERSION 1u
@@ -40,7 +47,8 @@ enum ccs_wire_type {
 	CCS_WIRE_HELLO = 1,
 	CCS_WIRE_HELLO_ACK = 2,
 	CCS_WIRE_CNP = 3,
-	CCS_WIRE_ECHO = 4,               /* telemetry */
+	CCS_WIRE_ECHO = 4,               /* telemetry of the path: receiver to sender */
+	CCS_WIRE_RECORDS = 5,            /* of ports: switch to receiver */
 };
 
 struct ccs_wire_header {
@@ -52,12 +60,17 @@ struct ccs_wire_header {
 struct ccs_wire_hello {
 	uint32_t lease_ms;               /* until then, unless it is renewed */
 	uint32_t wants;                  /* enum ccs_peer_flag */
+	uint64_t clock_ns;               /* now, by the sender's clock; 0: it does not tell */
+	uint32_t period_us;              /* of telemetry */
+	uint32_t flows;                  /* active now; 0: no telemetry for now */
 };
 
 struct ccs_wire_hello_ack {
 	uint64_t of;                     /* sequence number of the HELLO that it answers */
 	uint32_t gives;                  /* enum ccs_peer_flag */
 	uint32_t lease_ms;               /* granted; 0: none, say it again with my session */
+	uint32_t flows;                  /* active ones that I hear of, of all senders */
+	uint32_t spare;
 };
 
 /* Marked packets came for this QP of mine. */
@@ -66,12 +79,29 @@ struct ccs_wire_cnp {
 	uint32_t marked;                 /* since the last CNP for it */
 };
 
+/* The newest records; their covers_ns is by the clock of whom they are sent to. */
+struct ccs_wire_echo {
+	uint16_t n;
+	uint32_t flows;                  /* active ones of all senders; 0: unknown */
+	struct ccs_record record[CCS_RECORDS];
+};
+
+/* The same of ports on the way from those senders. */
+struct ccs_wire_records {
+	uint16_t n;
+	uint8_t bits;                    /* of prefix that count, 0 to 128 */
+	uint8_t prefix[16];              /* of senders' addresses, IPv4 as ::ffff:a.b.c.d */
+	struct ccs_record record[CCS_RECORDS];
+};
+
 struct ccs_wire_message {
 	struct ccs_wire_header header;
 	union {
 		struct ccs_wire_hello hello;
 		struct ccs_wire_hello_ack hello_ack;
 		struct ccs_wire_cnp cnp;
+		struct ccs_wire_echo echo;
+		struct ccs_wire_records records;
 	};
 };
 

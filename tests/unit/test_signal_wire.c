@@ -18,16 +18,59 @@ static const uint8_t golden_cnp[] = {
 };
 
 static const uint8_t golden_ack[] = {
-	'C', 'C', 'S', 'W', 1, 2, 48, 0,
+	'C', 'C', 'S', 'W', 1, 2, 56, 0,
 	1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
-	4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0xb8, 0x0b, 0, 0,
+	4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0xb8, 0x0b, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0,
 };
 
 static const uint8_t golden_hello[] = {
-	'C', 'C', 'S', 'W', 1, 1, 40, 0,
+	'C', 'C', 'S', 'W', 1, 1, 56, 0,
 	1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
-	0xb8, 0x0b, 0, 0, 1, 0, 0, 0,
+	0xb8, 0x0b, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0,
 };
+
+/* A record, at the end of each of its two messages. */
+#define RECORD \
+	0x11, 0, 0, 0, 1, 0, 1, 0, 0x12, 0, 0, 0, 0, 0, 0, 0, 0x13, 0, 0, 0, 0, 0, 0, 0, \
+	0x14, 0, 0, 0, 0, 0, 0, 0, 0x15, 0, 0, 0, 0, 0, 0, 0, 0x16, 0, 0, 0, 0, 0, 0, 0
+
+static const uint8_t golden_echo[] = {
+	'C', 'C', 'S', 'W', 1, 4, 88, 0,
+	1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+	1, 0, 48, 0, 9, 0, 0, 0, RECORD,
+};
+
+static const uint8_t golden_records[] = {
+	'C', 'C', 'S', 'W', 1, 5, 104, 0,
+	1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+	1, 0, 48, 0, 120, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 9, 0, 0, RECORD,
+};
+
+static const struct ccs_record record = {
+	.link = 0x11, .hop = 1, .kind = CCS_RECORD_PORT, .ts_ns = 0x12, .tx_bytes = 0x13,
+	.qlen_bytes = 0x14, .capacity = 0x15, .covers_ns = 0x16,
+};
+
+static void golden_bytes_of_telemetry(void **state)
+{
+	struct ccs_wire_message echo = {
+		.header = { .type = CCS_WIRE_ECHO, .session = 1, .echo = 2, .sequence = 3 },
+		.echo = { .n = 1, .flows = 9, .record = { record } },
+	};
+	struct ccs_wire_message records = {
+		.header = { .type = CCS_WIRE_RECORDS, .session = 1, .echo = 2, .sequence = 3 },
+		.records = { .n = 1, .bits = 120,
+			     .prefix = { [10] = 0xff, 0xff, 10, 9 }, .record = { record } },
+	};
+	uint8_t buf[CCS_WIRE_MAX];
+
+	(void)state;
+	assert_int_equal(ccs_wire_encode(&echo, buf), sizeof(golden_echo));
+	assert_memory_equal(buf, golden_echo, sizeof(golden_echo));
+	assert_int_equal(ccs_wire_encode(&records, buf), sizeof(golden_records));
+	assert_memory_equal(buf, golden_records, sizeof(golden_records));
+}
 
 static void golden_bytes(void **state)
 {
@@ -38,11 +81,11 @@ static void golden_bytes(void **state)
 	};
 	struct ccs_wire_message ack = {
 		.header = { .type = CCS_WIRE_HELLO_ACK, .session = 1, .echo = 2, .sequence = 3 },
-		.hello_ack = { .of = 4, .gives = 1, .lease_ms = 3000 },
+		.hello_ack = { .of = 4, .gives = 1, .lease_ms = 3000, .flows = 5 },
 	};
 	struct ccs_wire_message hello = {
 		.header = { .type = CCS_WIRE_HELLO, .session = 1, .sequence = 3 },
-		.hello = { .lease_ms = 3000, .wants = 1 },
+		.hello = { .lease_ms = 3000, .wants = 1, .clock_ns = 6, .period_us = 7, .flows = 8 },
 	};
 	uint8_t buf[CCS_WIRE_MAX];
 
@@ -56,22 +99,52 @@ static void golden_bytes(void **state)
 	assert_memory_equal(buf, golden_hello, sizeof(golden_hello));
 }
 
+static void any_records(uint16_t *n, struct ccs_record *r)
+{
+	*n = (uint16_t)seed_below(CCS_RECORDS + 1);
+	for (unsigned i = 0; i < *n; i++)
+		r[i] = (struct ccs_record){
+			.link = (uint32_t)seed_next() | 1, .hop = (uint16_t)seed_next(),
+			.kind = (uint16_t)seed_next(), .ts_ns = seed_next(), .tx_bytes = seed_next(),
+			.qlen_bytes = seed_next(), .covers_ns = seed_next(),
+			.capacity = 1 + seed_below(CCS_RECORD_CAPACITY_MOST),
+		};
+}
+
 static struct ccs_wire_message any_message(void)
 {
 	struct ccs_wire_message m;
 
 	memset(&m, 0, sizeof(m));
-	m.header.type = (uint8_t)(1 + seed_below(3));
+	m.header.type = (uint8_t)(1 + seed_below(5));
 	m.header.session = seed_next() | 1;
 	m.header.echo = seed_next();
 	m.header.sequence = seed_next();
-	if (m.header.type == CCS_WIRE_HELLO_ACK) {
+	switch (m.header.type) {
+	case CCS_WIRE_HELLO:
+		m.hello.clock_ns = seed_next();
+		m.hello.period_us = (uint32_t)seed_next();
+		m.hello.flows = (uint32_t)seed_next();
+		/* fall through */
+	case CCS_WIRE_CNP:
+		m.cnp.qpn = (uint32_t)seed_next();
+		m.cnp.marked = (uint32_t)seed_next();
+		break;
+	case CCS_WIRE_HELLO_ACK:
 		m.hello_ack.of = seed_next();
 		m.hello_ack.gives = (uint32_t)seed_next();
 		m.hello_ack.lease_ms = (uint32_t)seed_next();
-	} else {
-		m.cnp.qpn = (uint32_t)seed_next();
-		m.cnp.marked = (uint32_t)seed_next();
+		m.hello_ack.flows = (uint32_t)seed_next();
+		break;
+	case CCS_WIRE_ECHO:
+		m.echo.flows = (uint32_t)seed_next();
+		any_records(&m.echo.n, m.echo.record);
+		break;
+	case CCS_WIRE_RECORDS:
+		m.records.bits = (uint8_t)seed_below(129);
+		for (unsigned i = 0; i < 16; i++)
+			m.records.prefix[i] = (uint8_t)seed_next();
+		any_records(&m.records.n, m.records.record);
 	}
 	return m;
 }
@@ -119,9 +192,60 @@ static enum ccs_wire_error decode_exactly(const uint8_t *data, size_t len,
 	return e;
 }
 
+/* An older agent's bodies, of before telemetry. */
+static void a_shorter_body_lacks_telemetry(void **state)
+{
+	uint8_t hello[40], ack[48];
+	struct ccs_wire_message m;
+
+	(void)state;
+	memcpy(hello, golden_hello, sizeof(hello));
+	hello[6] = sizeof(hello);
+	assert_int_equal(decode_exactly(hello, sizeof(hello), &m), CCS_WIRE_OK);
+	assert_int_equal(m.hello.lease_ms, 3000);
+	assert_int_equal(m.hello.clock_ns + m.hello.period_us + m.hello.flows, 0);
+	memcpy(ack, golden_ack, sizeof(ack));
+	ack[6] = sizeof(ack);
+	assert_int_equal(decode_exactly(ack, sizeof(ack), &m), CCS_WIRE_OK);
+	assert_int_equal(m.hello_ack.of, 4);
+	assert_int_equal(m.hello_ack.flows, 0);
+}
+
+/* A newer agent's records are longer; impossible ones, or too many, spoil the message. */
+static void records_are_checked(void **state)
+{
+	uint8_t buf[sizeof(golden_echo) + 16] = { 0 };
+	const size_t body = CCS_WIRE_HEADER;
+	struct ccs_wire_message m;
+
+	(void)state;
+	memcpy(buf, golden_echo, sizeof(golden_echo));
+	buf[6] = sizeof(buf);
+	buf[body + 2] = 64;
+	assert_int_equal(decode_exactly(buf, sizeof(buf), &m), CCS_WIRE_OK);
+	assert_int_equal(m.echo.record[0].covers_ns, 0x16);
+	buf[body + 2] = 65; /* longer than what there is */
+	assert_int_equal(decode_exactly(buf, sizeof(buf), &m), CCS_WIRE_GARBAGE);
+	buf[body + 2] = 47;
+	assert_int_equal(decode_exactly(buf, sizeof(buf), &m), CCS_WIRE_GARBAGE);
+	buf[body + 2] = 48;
+	buf[body] = 2;
+	assert_int_equal(decode_exactly(buf, sizeof(buf), &m), CCS_WIRE_GARBAGE);
+	buf[body] = 6; /* more than a path has hops */
+	assert_int_equal(decode_exactly(buf, sizeof(buf), &m), CCS_WIRE_GARBAGE);
+	buf[body] = 1;
+	buf[body + 8] = 0; /* link 0 */
+	assert_int_equal(decode_exactly(buf, sizeof(buf), &m), CCS_WIRE_GARBAGE);
+	memcpy(buf, golden_records, sizeof(golden_records));
+	buf[body + 4] = 129; /* bits of an address */
+	assert_int_equal(decode_exactly(buf, sizeof(golden_records), &m), CCS_WIRE_GARBAGE);
+}
+
 static void what_is_cut_is_refused(void **state)
 {
 	static const struct { const uint8_t *data; size_t len; } all[] = {
+		{ golden_echo, sizeof(golden_echo) },
+		{ golden_records, sizeof(golden_records) },
 		{ golden_cnp, sizeof(golden_cnp) },
 		{ golden_ack, sizeof(golden_ack) },
 		{ golden_hello, sizeof(golden_hello) },
@@ -171,7 +295,7 @@ static void other_versions_and_types_are_told_apart(void **state)
 	assert_int_equal(ccs_wire_decode(buf, sizeof(buf), &m), CCS_WIRE_OTHER_TYPE);
 	buf[4] = 2;
 	assert_int_equal(ccs_wire_decode(buf, 5, &m), CCS_WIRE_OTHER_VERSION);
-	m.header.type = CCS_WIRE_ECHO;
+	m.header.type = 200;
 	assert_int_equal(ccs_wire_encode(&m, buf), 0);
 }
 
@@ -179,8 +303,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(golden_bytes),
+		cmocka_unit_test(golden_bytes_of_telemetry),
 		cmocka_unit_test(what_is_encoded_is_decoded),
 		cmocka_unit_test(a_longer_body_is_read_in_part),
+		cmocka_unit_test(a_shorter_body_lacks_telemetry),
+		cmocka_unit_test(records_are_checked),
 		cmocka_unit_test(what_is_cut_is_refused),
 		cmocka_unit_test(each_bit_of_the_preamble_counts),
 		cmocka_unit_test(other_versions_and_types_are_told_apart),
