@@ -75,11 +75,13 @@ endif
 
 # The host agent, and its parts.
 if HAVE_CMOCKA
-agent_unit_programs = tests/unit/test_agent tests/unit/test_counters tests/unit/test_hooks \
+agent_unit_programs = tests/unit/test_agent tests/unit/test_capture tests/unit/test_counters tests/unit/test_hooks \
 	tests/unit/test_links tests/unit/test_owner tests/unit/test_record tests/unit/test_signal_wire
 check_PROGRAMS += $(agent_unit_programs)
 TESTS += $(agent_unit_programs)
 tests_unit_test_agent_SOURCES = tests/unit/test_agent.c tests/unit/agentrig.c tests/unit/agentrig.h
+tests_unit_test_capture_SOURCES = tests/unit/test_capture.c tests/unit/agentrig.c tests/unit/agentrig.h
+tests_unit_test_capture_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_agent_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_counters_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_hooks_LDADD = libccshim_hooks.la $(CMOCKA_LIBS) -lpthread

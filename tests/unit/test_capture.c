@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * CE marks as the kernel hands them over: in a network namespace of the test's own, where
+ * it may watch, with packets that look like RoCEv2 over its loopback.
+ */
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/ip.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agentrig.h"
+
+enum { RP, NP, ROCE = 4791, ECT = 2, CE = 3 };
+
+/* Root of a user namespace; who has no place in it cannot make files. */
+static bool own_user(void)
+{
+	const uid_t uid = getuid();
+	FILE *f;
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		return false;
+	f = fopen("/proc/self/uid_map", "w");
+	return f && fprintf(f, "0 %u 1\n", uid) > 0 && fclose(f) == 0;
+}
+
+/* As root, or as any user where the system allows it. */
+static bool own_network(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	int fd;
+
+	if (unshare(CLONE_NEWNET) && !own_user())
+		return false;
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &lo), 0);
+	close(fd);
+	return true;
+}
+
+static int capture_setup(void **state)
+{
+	struct rig *r;
+
+	if (rig_setup(state))
+		return -1;
+	r = *state;
+	for (int i = 0; i < RIG_HOSTS; i++) {
+		rig_stop(r, i);
+		r->config[i].capture = true;
+		rig_start(r, i);
+	}
+	return 0;
+}
+
+static const uint8_t write_to_201[24] = { [0] = 0x0a, [5] = 0, [6] = 0x02, [7] = 0x01 };
+
+static void set_v4(int fd, int option, int value)
+{
+	assert_int_equal(setsockopt(fd, IPPROTO_IP, option, &value, sizeof(value)), 0);
+}
+
+/* A packet from one host to the other, to that port, with those ECN bits. */
+static void send_v4(const struct rig *r, int to, uint16_t port, int tos, const void *options,
+		    size_t len)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	struct ccs_address address;
+
+	ccs_address_parse(r->address[!to], &address);
+	memcpy(&in.sin_addr, address.b + 12, 4);
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	set_v4(fd, IP_TOS, tos);
+	if (options)
+		assert_int_equal(setsockopt(fd, IPPROTO_IP, IP_OPTIONS, options, 8), 0);
+	ccs_address_parse(r->address[to], &address);
+	memcpy(&in.sin_addr, address.b + 12, 4);
+	in.sin_port = htons(port);
+	assert_int_equal(sendto(fd, write_to_201, len, 0, (struct sockaddr *)&in, sizeof(in)), len);
+	close(fd);
+}
+
+static void a_packet_s_mark_becomes_a_cnp(void **state)
+{
+	static const uint8_t nops[8] = { IPOPT_NOP, IPOPT_NOP, IPOPT_NOP, IPOPT_NOP,
+					 IPOPT_NOP, IPOPT_NOP, IPOPT_NOP, IPOPT_EOL };
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+
+	rig_add(r, &c, RP, 1, 0);
+	rig_settle(r);
+	send_v4(r, NP, ROCE, 46 << 2 | CE, NULL, sizeof(write_to_201));
+	rig_settle(r);
+	assert_int_equal(r->agent[NP]->totals.ce, 1);
+	assert_int_equal(rig_cnps(&c, 0), 1);
+	r->now_ns += 60000;
+	send_v4(r, NP, ROCE, CE, nops, sizeof(write_to_201));
+	rig_settle(r);
+	assert_int_equal(r->agent[NP]->totals.ce, 2);
+	assert_int_equal(rig_cnps(&c, 0), 2);
+	/* What goes to the other host, it does not count. */
+	assert_int_equal(r->agent[RP]->totals.ce, 0);
+	rig_hang_up(&c);
+}
+
+static void what_is_no_mark(void **state)
+{
+	struct rig *r = *state;
+
+	send_v4(r, NP, ROCE, 0, NULL, sizeof(write_to_201));
+	send_v4(r, NP, ROCE, ECT, NULL, sizeof(write_to_201));
+	send_v4(r, NP, ROCE, 1, NULL, sizeof(write_to_201));
+	send_v4(r, NP, ROCE + 1, CE, NULL, sizeof(write_to_201));
+	send_v4(r, NP, ROCE, CE, NULL, 11); /* no whole BTH */
+	rig_settle(r);
+	assert_int_equal(r->agent[NP]->totals.ce, 0);
+	send_v4(r, NP, ROCE, CE, NULL, 12);
+	rig_settle(r);
+	assert_int_equal(r->agent[NP]->totals.ce, 1);
+	assert_int_equal(r->agent[NP]->totals.ce_unasked, 1);
+}
+
+static void marks_by_ipv6(void **state)
+{
+	struct rig *r = *state;
+	struct sockaddr_in6 in6 = {
+		.sin6_family = AF_INET6, .sin6_port = htons(ROCE),
+		.sin6_addr = IN6ADDR_LOOPBACK_INIT,
+	};
+	const int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&in6, sizeof(in6)))
+		skip(); /* a host without it */
+	r->config[NP].naddresses = 0;
+	r->config[NP].port = (uint16_t)(r->port + 1);
+	rig_stop(r, NP);
+	rig_start(r, NP);
+	for (int tos = 0; tos < 4; tos++) {
+		assert_int_equal(setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos)), 0);
+		assert_int_equal(sendto(fd, write_to_201, sizeof(write_to_201), 0,
+					(struct sockaddr *)&in6, sizeof(in6)), 24);
+	}
+	rig_settle(r);
+	assert_int_equal(r->agent[NP]->totals.ce, 1);
+	close(fd);
+}
+
+/* More than fit, while the agent does not look: what is lost, is counted. */
+static void a_burst_beyond_the_ring(void **state)
+{
+	enum { BURST = 20000 };
+	const struct ccs_agent_totals *t;
+	struct rig *r = *state;
+
+	rig_settle(r);
+	for (int i = 0; i < BURST; i++)
+		send_v4(r, NP, ROCE, CE, NULL, sizeof(write_to_201));
+	rig_settle(r);
+	ccs_capture_count(r->agent[NP]);
+	t = &r->agent[NP]->totals;
+	assert_int_equal(t->ce + t->ce_dropped, BURST);
+	assert_true(t->ce >= 8000);
+	assert_true(t->ce_dropped > 0);
+	assert_non_null(strstr(r->said, "more CE marks"));
+}
+
+static void only_that_interface(void **state)
+{
+	static const char *const none = "none0", *const lo = "lo";
+	struct rig *r = *state;
+	char err[512];
+
+	rig_stop(r, NP);
+	r->config[NP].ninterfaces = 1;
+	r->config[NP].interfaces = &none;
+	assert_null(ccs_agent_open(&r->config[NP], err, sizeof(err)));
+	assert_int_equal(errno, ENODEV);
+	assert_non_null(strstr(err, "none0"));
+	r->config[NP].interfaces = &lo;
+	rig_start(r, NP);
+	send_v4(r, NP, ROCE, CE, NULL, sizeof(write_to_201));
+	rig_settle(r);
+	assert_int_equal(r->agent[NP]->totals.ce, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, capture_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_packet_s_mark_becomes_a_cnp),
+		TEST(what_is_no_mark),
+		TEST(marks_by_ipv6),
+		TEST(a_burst_beyond_the_ring),
+		TEST(only_that_interface),
+	};
+
+	if (!own_network()) {
+		printf("1..0 # SKIP no network namespace may be made here\n");
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
