@@ -20,3 +20,15 @@ tools_ccshimd_SOURCES = tools/ccshimd.c tools/ccshimd.h tools/ccshimd_status.c \
 	tools/ccshimd_auth.c tools/ccshimd_auth.h
 tools_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
 tools_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS)
+
+# As ./configure --with-systemdsystemunitdir wants it; made in any case, for the tests.
+tools/ccshimd.service: $(top_srcdir)/tools/ccshimd.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) tools && sed 's,@sbindir[@],$(sbindir),' \
+		$(top_srcdir)/tools/ccshimd.service.in > $@
+if HAVE_SYSTEMD
+systemdsystemunit_DATA = tools/ccshimd.service
+else
+noinst_DATA = tools/ccshimd.service
+endif
+EXTRA_DIST += tools/ccshimd.service.in
+CLEANFILES += tools/ccshimd.service

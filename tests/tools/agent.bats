@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# What is around the host agent: its unit, its key, its privileges, and hooks.
+
+load tools.bash
+
+include=$top_srcdir/libshim/include
+
+setup_file() { export BATS_TEST_TIMEOUT=120; }
+
+teardown() {
+	[ -z "${agent-}" ] || ! kill "$agent" || wait "$agent"
+}
+
+# start ARG…: an agent, ready, as $agent; at $socket, with an address of its own.
+start() {
+	socket=$BATS_TEST_TMPDIR/agent.sock
+	"$top_builddir/tools/ccshimd" --no-capture --verify none --socket "$socket" \
+		--port $((20000 + RANDOM % 10000)) --address 127.0.0.78 "$@" 2> agent.err 3>&- &
+	agent=$!
+	until "$top_builddir/tools/ccshimd" --status --socket "$socket" > status 2> /dev/null; do
+		kill -0 $agent || { cat agent.err; return 1; }
+		sleep 0.05
+	done
+}
+
+# key MODE TEXT
+key() {
+	printf %s "$2" > key
+	chmod "$1" key
+}
+
+no_key() {
+	run2 "$top_builddir/tools/ccshimd" --no-capture --socket "$PWD/s" --key-file key
+	[ "$status" -eq 1 ] && [ "$(wc -l <<< "$errors")" -eq 1 ]
+	said "$1"
+}
+
+@test "a key is refused if others know it, or could guess it" {
+	run2 "$top_builddir/tools/ccshimd" --no-capture --socket "$PWD/s" --key-file none
+	[ "$status" -eq 1 ]
+	[[ $errors != *"without libsodium"* ]] || skip "built without libsodium"
+	said "none: No such file"
+	key 644 0123456789abcdef0123456789abcdef
+	no_key "chmod 600"
+	key 600 short
+	no_key "16 bytes at least"
+	key 600 0123456789abcdef0123456789abcdef
+	start --key-file key
+}
+
+@test "its privileges end when its sockets are open" {
+	start
+	grep -E '^Cap(Inh|Prm|Eff|Amb):' /proc/$agent/status > caps
+	[ "$(wc -l < caps)" -eq 4 ]
+	if grep -v '0000000000000000$' caps; then return 1; fi
+	grep -E '^NoNewPrivs:\s*1$' /proc/$agent/status
+}
+
+@test "the unit is one, and leaves little" {
+	command -v systemd-analyze > /dev/null || skip "no systemd"
+	sed "s,^ExecStart=.*/ccshimd,ExecStart=$(type -P true)," \
+		"$top_builddir/tools/ccshimd.service" > ccshimd.service
+	grep -E '^ExecStart=/' ccshimd.service
+	run2 systemd-analyze verify --man=no ./ccshimd.service
+	[ -z "$errors$output" ]
+	if systemd-analyze --help | grep -q -e --threshold; then
+		systemd-analyze security --offline=true --threshold=30 ./ccshimd.service > security
+	fi
+}
+
+@test "hooks: the header compiles alone, as C and as C++" {
+	command -v cc > /dev/null || skip "no compiler"
+	for compiler in "cc -std=c99 -x c" "c++ -std=c++11 -x c++"; do
+		command -v "${compiler%% *}" > /dev/null || continue
+		$compiler -Wall -Wextra -Wpedantic -Werror -I"$include" -c -o /dev/null - \
+			<<< '#include <ccshim/hooks.h>'
+	done
+}
+
+@test "hooks: the example delivers, or tells why not" {
+	cnp=$top_builddir/libshim/examples/cnp
+	refused "$cnp" fake0
+	refused "$cnp" fake0 17x
+	refused "$cnp" fake0 17 0
+	run2 "$cnp" fake0 17 1 "$PWD/nobody"
+	[ "$status" -eq 1 ]
+	said "the host agent: Connection refused"
+	start
+	run2 "$cnp" fake0 17 1 "$socket"
+	[ "$status" -eq 1 ]
+	said "not delivered: No such file"
+}
