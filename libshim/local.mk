@@ -28,8 +28,11 @@ ccs_core_sources = \
 	libshim/runtime/trace.c libshim/runtime/trace.h \
 	libshim/runtime/trace_row.c libshim/runtime/trace_row.h \
 	libshim/runtime/plugin.c libshim/runtime/plugin.h libshim/runtime/plugin_check.c \
+	libshim/signal/book.c libshim/signal/book.h \
+	libshim/signal/client.c libshim/signal/client.h \
 	libshim/signal/hwclock.c libshim/signal/hwclock.h \
 	libshim/signal/int.c libshim/signal/int.h libshim/signal/le.h \
+	libshim/signal/link.c libshim/signal/link.h \
 	libshim/signal/record.c libshim/signal/record.h \
 	libshim/signal/local.h libshim/signal/slot.h libshim/signal/wire.c libshim/signal/wire.h
 noinst_LTLIBRARIES += libccs-core.la
@@ -76,7 +79,7 @@ libccshim_la_SOURCES = $(ccs_core_sources) \
 	libshim/verbs/ptrmap.c libshim/verbs/ptrmap.h libshim/verbs/qp.c \
 	libshim/verbs/real.c libshim/verbs/real.h libshim/verbs/report.c libshim/verbs/session.c \
 	libshim/verbs/shadow.c libshim/verbs/shim.c libshim/verbs/shim.h \
-	libshim/verbs/tclass.c \
+	libshim/verbs/signals.c libshim/verbs/tclass.c \
 	libshim/verbs/wr.c libshim/verbs/wr.h
 # libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
 # application only dlopens it. Nothing else is linked. It stays when an application

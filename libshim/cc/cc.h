@@ -14,6 +14,9 @@ extern const struct ccs_cc_ops ccs_cc_swift;
 extern const struct ccs_cc_ops ccs_cc_timely;
 extern const struct ccs_cc_ops ccs_cc_dcqcn;
 
+/* What becomes of a flow whose algorithm is switched off: no user's choice. */
+extern const struct ccs_cc_ops ccs_cc_hold;
+
 /* All built-in algorithms, NULL-terminated, in the order `ccshim info -a` shows. */
 extern const struct ccs_cc_ops *const ccs_cc_all[];
 

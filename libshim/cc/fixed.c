@@ -48,6 +48,22 @@ static void fixed_init(struct ccs_cc *cc)
 	cc->out.window = 0;
 }
 
+static void hold_rate(struct ccs_cc *cc, double rate)
+{
+	cc->out.rate = rate;
+}
+
+const struct ccs_cc_ops ccs_cc_hold = {
+	.abi = CCS_CC_ABI,
+	.size = sizeof(struct ccs_cc_ops),
+	.name = "hold",
+	.doc = "the rate that was there before",
+	.derive = no_params,
+	.on_init = none_init,
+	.on_ack = ignore_ack,
+	.set_rate = hold_rate,
+};
+
 const struct ccs_cc_ops ccs_cc_fixed = {
 	.abi = CCS_CC_ABI,
 	.size = sizeof(struct ccs_cc_ops),

@@ -10,9 +10,11 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "runtime/check_cc.h"
+#include "signal/local.h"
 
 static const char *const modes[] = { "off", "observe", "enforce", NULL };
 static const char *const deepbinds[] = { "clear", "keep", NULL };
+static const char *const losses[] = { "timely", "hold", "open", NULL };
 static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
 
 int ccs_dscp(const char *text)
@@ -29,6 +31,14 @@ static int check_dscp(const char *text, char *err, size_t errlen)
 	if (ccs_dscp(text) >= 0 || strcmp(text, "keep") == 0)
 		return 0;
 	snprintf(err, errlen, "'%s' is neither keep nor a number from 0 to 63", text);
+	return -1;
+}
+
+static int check_agent(const char *text, char *err, size_t errlen)
+{
+	if (*text == '/' || strcmp(text, "off") == 0)
+		return 0;
+	snprintf(err, errlen, "'%s' is neither off nor a path that begins with /", text);
 	return -1;
 }
 
@@ -79,6 +89,16 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "What becomes of RTLD_DEEPBIND where the application opens a module with it "
 		 "that uses libibverbs: without it the module's traffic is controlled (clear). "
 		 "A module that needs it works with keep, uncontrolled." },
+	{ .name = "agent", .type = CCS_OPT_STRING, .def = CCS_LOCAL_SOCKET, .check = check_agent,
+	  AT(agent),
+	  .doc = "The socket of the host agent, which brings the signals that an algorithm needs "
+		 "beside round-trip times. With off none is asked, and such an algorithm runs "
+		 "without them." },
+	{ .name = "on_signal_loss", .type = CCS_OPT_ENUM, .def = "timely", .choices = losses,
+	  AT(on_signal_loss),
+	  .doc = "What controls a flow while the signals of its algorithm do not come: timely with "
+		 "its defaults, the last rate as it stood (hold), or nothing (open). When they come "
+		 "again, the algorithm goes on." },
 	{ .name = "dscp", .type = CCS_OPT_STRING, .def = "keep", .check = check_dscp, AT(dscp),
 	  .doc = "The DSCP of controlled queue pairs' packets, 0 to 63, where mode is enforce. By "
 		 "it switches choose a queue. With keep it stays what the application asked for." },

@@ -17,6 +17,7 @@
 
 enum ccs_mode { CCS_MODE_OFF, CCS_MODE_OBSERVE, CCS_MODE_ENFORCE };
 enum ccs_deepbind { CCS_DEEPBIND_CLEAR, CCS_DEEPBIND_KEEP };
+enum ccs_signal_loss { CCS_LOSS_TIMELY, CCS_LOSS_HOLD, CCS_LOSS_OPEN };
 enum ccs_log_level { CCS_LOG_ERROR, CCS_LOG_WARN, CCS_LOG_INFO, CCS_LOG_DEBUG };
 
 /* Values in force. Numbers of type rate/bytes/time: bit/s, bytes, us; 0 = auto. */
@@ -32,6 +33,8 @@ struct ccs_options {
 	bool split;             /* split WRITE and READ at all; default y */
 	bool split_imm;         /* also WRITE_WITH_IMM; default n */
 	int deepbind;           /* enum ccs_deepbind; default clear */
+	char agent[108];        /* the host agent's socket; default CCS_LOCAL_SOCKET; or "off" */
+	int on_signal_loss;     /* enum ccs_signal_loss; default timely */
 	char dscp[8];           /* of packets; default "keep" what the application asked for */
 	int log_level;          /* enum ccs_log_level; default warn */
 	char log_file[256];     /* default "" = stderr */

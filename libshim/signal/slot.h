@@ -69,6 +69,9 @@ struct ccs_page {
 #define CCS_BEAT_NS 100000000ull
 #define CCS_BEAT_LATE_NS 1000000000ull
 
+/* A peer's agent that was not heard for this long is not there: three of its leases' renewals. */
+#define CCS_HEARD_LATE_NS 3000000000ull
+
 /* Whether a flow's signals can be relied on. */
 enum ccs_verdict {
 	CCS_SIGNAL_WAITING,              /* no answer yet, and it is early */
@@ -77,6 +80,7 @@ enum ccs_verdict {
 	CCS_SIGNAL_REFUSED,              /* the agent does not take this flow */
 	CCS_SIGNAL_NO_PEER,              /* the peer's agent is silent */
 	CCS_SIGNAL_UNABLE,               /* it is there, and cannot give what is needed */
+	CCS_SIGNAL_NO_CLIENT,            /* this process cannot listen to an agent */
 };
 
 #endif

@@ -15,6 +15,7 @@
 #include "flow/flow.h"
 #include "flow/pacer.h"
 #include "signal/hwclock.h"
+#include "signal/slot.h"
 
 /* Why a QP is left alone, as reports name it. */
 #define CCS_PASS_REASONS(X) \
@@ -117,6 +118,17 @@ struct cq {
 	int failed;                      /* what the last look into the shadows returned, if < 0 */
 };
 
+/* What a QP hears of an agent's signals. */
+struct hearing {
+	struct ccs_slot *slot;           /* NULL: nothing */
+	uint64_t cnps;                   /* of slot->cnps, heard already */
+	double rate;                     /* bit/s, as told there */
+	uint32_t peer_qpn;
+	uint32_t switches;               /* to another algorithm and back */
+	enum ccs_verdict verdict;        /* the last one that was acted upon */
+	bool lost;                       /* another algorithm stands in */
+};
+
 struct qp {
 	struct ibv_qp *real;
 	uint32_t qp_num;                 /* real is gone before its last report */
@@ -137,6 +149,7 @@ struct qp {
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 	enum ibv_qp_state state;
 	struct ibv_qp_cap cap;           /* as the application was told */
+	struct hearing hearing;
 	struct ccs_flow flow;
 	struct ibv_send_wr *slot;        /* flow.wr_mask + 1: copies of WRs that wait */
 	struct ibv_sge *slot_sge;        /* cap.max_send_sge each */

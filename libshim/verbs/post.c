@@ -173,6 +173,7 @@ void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
 	uint64_t refused;
 	int rc;
 
+	ccs_signals_hear(qp, now_ns);
 	if (is_idle(qp))
 		return;
 	if (qp->dead || qp->broken || qp->state < IBV_QPS_RTS)
@@ -352,6 +353,7 @@ static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	if (qp->state < IBV_QPS_RTS)
 		return qp->ctx->real.post_send(qp->real, wr, bad);
 	make_room(qp, list_length(wr, qp->flow.wr_limit));
+	ccs_signals_hear(qp, &now_ns);
 	rc = qp->broken ? post_broken(qp, wr, bad) : post_locked(qp, wr, bad, &now_ns);
 	schedule(qp, &now_ns);
 	return rc;
@@ -426,6 +428,7 @@ int ccs_post_staged(struct qp *qp, uint32_t n)
 		return post_as_is(qp, n);
 	ccs_lock(&qp->lock);
 	if (qp->state >= IBV_QPS_RTS) {
+		ccs_signals_hear(qp, &now_ns);
 		rc = post_staged(qp, n, &now_ns);
 		schedule(qp, &now_ns);
 	}

@@ -390,6 +390,7 @@ static int reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		enter_state(qp, attr);
 		ccs_qp_leave(qp);
 		ccs_unlock(&qp->cq->lock);
+		ccs_signals_detach(qp);
 	}
 	set_dead(qp, false);
 	return rc;
@@ -411,6 +412,7 @@ static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		errno = err;
 		return rc;
 	}
+	ccs_signals_attach(qp, attr, mask);
 	ccs_lock(&qp->lock);
 	learn_attr(qp, attr, mask);
 	if (mask & IBV_QP_STATE)
@@ -457,6 +459,7 @@ int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_q
 void ccs_qp_abandon(struct qp *qp)
 {
 	set_dead(qp, true);
+	ccs_signals_detach(qp);
 	ccs_lock(&qp->cq->lock);
 	qp->cq->closing = true;
 	ccs_unlock(&qp->cq->lock);
@@ -492,6 +495,7 @@ int ccs_qp_destroy(struct qp *qp)
 	qp->flow.timed = 0;
 	ccs_qp_leave(qp);
 	ccs_unlock(&cq->lock);
+	ccs_signals_detach(qp);
 	ccs_cq_release(cq, qp->shadow, device_depth(qp->ctx, qp->cap.max_send_wr));
 	ccs_domain_leave(qp);
 	ccs_qp_put(qp);

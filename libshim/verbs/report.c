@@ -25,6 +25,8 @@ struct figures {
 	uint8_t port;
 	char device[IBV_SYSFS_NAME_MAX];
 	struct ccs_flow_stats stats;
+	uint32_t cnps, switches;
+	const char *signals;
 	struct ccs_cc cc;
 	double rate;
 	uint64_t segment, cap;
@@ -62,6 +64,9 @@ static void collect(const struct qp *qp, struct figures *out)
 		.qp_num = qp->qp_num,
 		.port = qp->port,
 		.stats = qp->flow.stats,
+		.cnps = ccs_signals_cnps(qp),
+		.switches = qp->hearing.switches,
+		.signals = ccs_signals_state(qp),
 		.cc = qp->flow.cc,
 		.rate = ccs_flow_rate(&qp->flow),
 		.segment = qp->flow.segment,
@@ -140,7 +145,9 @@ static void write_qp(struct ccs_json *j, const struct figures *f)
 	ccs_json_num(j, "gated_us", (double)s->gated_ns / 1e3);
 	ccs_json_uint(j, "rtt_samples", s->samples);
 	ccs_json_uint(j, "rtt_unrecorded", s->unrecorded);
-	ccs_json_uint(j, "cnps", s->cnps);
+	ccs_json_str(j, "signals", f->signals);
+	ccs_json_uint(j, "cnps", f->cnps);
+	ccs_json_uint(j, "switches", f->switches);
 	ccs_json_uint(j, "losses", s->losses);
 	ccs_json_object(j, "rtt_us");
 	for (unsigned i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)

@@ -13,6 +13,7 @@
 #include "runtime/check_cc.h"
 #include "runtime/log.h"
 #include "runtime/trace.h"
+#include "signal/client.h"
 
 static struct ccs_shim shim = {
 	.contexts = CCS_PTRMAP_INIT,
@@ -55,7 +56,7 @@ static void warn_of_needs(void)
 			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
 					       at ? " and " : "", s->name);
 	if (at)
-		ccs_log(CCS_LOG_WARN, "cc=%s needs %s, and nothing here delivers them yet: "
+		ccs_log(CCS_LOG_WARN, "cc=%s needs %s, and nothing here delivers them: "
 			"its rate moves without", shim.cc.ops->name, names);
 }
 
@@ -68,7 +69,9 @@ static void choose_algorithm(void)
 		shim.off = true;
 		return;
 	}
-	shim.undelivered = shim.cc.ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY);
+	ccs_signals_setup(&shim);
+	shim.undelivered = shim.cc.ops->needs & ((shim.listens ? 0u : CCS_NEEDS_CNP) |
+						 CCS_NEEDS_TELEMETRY);
 	warn_of_needs();
 }
 
@@ -104,6 +107,7 @@ static void __attribute__((destructor)) at_exit(void)
 {
 	if (!atomic_load(&ccs_shim_ready) || atomic_load(&shim.forked))
 		return;
+	ccs_client_finish();
 	ccs_trace_finish();
 	if (shim.options.report[0])
 		ccs_report_write();

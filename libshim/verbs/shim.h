@@ -9,6 +9,8 @@
 struct ccs_shim {
 	struct ccs_options options;
 	struct ccs_cc_spec cc;           /* what each flow starts with */
+	struct ccs_cc_spec stand_in;     /* while signals that cc needs do not come */
+	bool listens;                    /* to an agent, for cc */
 	unsigned undelivered;            /* CCS_NEEDS_* of it that nothing here delivers */
 	bool off;                        /* mode off, or refused configuration */
 	atomic_bool forked;              /* we are a child: verbs are the parent's */
@@ -152,6 +154,22 @@ static inline void ccs_qp_leave(struct qp *qp)
 }
 /* Its device is about to be closed: nothing of ours touches it any more. */
 void ccs_qp_abandon(struct qp *qp);
+
+/* signals.c: congestion signals of a host agent, by the QP's slot */
+void ccs_signals_setup(struct ccs_shim *shim);
+/* The path is known, by attributes that the device has taken; or is none any more. */
+void ccs_signals_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask);
+void ccs_signals_detach(struct qp *qp);
+void ccs_signals_look(struct qp *qp, uint64_t *now_ns);
+uint32_t ccs_signals_cnps(const struct qp *qp); /* that came, heard or not */
+const char *ccs_signals_state(const struct qp *qp);
+
+/* Before the gate is looked at; qp->lock is held. */
+static inline void ccs_signals_hear(struct qp *qp, uint64_t *now_ns)
+{
+	if (__builtin_expect(qp->hearing.slot != NULL, 0))
+		ccs_signals_look(qp, now_ns);
+}
 
 /* tclass.c: ibv_modify_qp, with a traffic class by which the network can tell of
  * congestion; and the application's own again in what it queries. */

@@ -103,3 +103,12 @@ tests_unit_test_agent_hook_SOURCES = tests/unit/test_agent_hook.c tests/unit/age
 	tests/unit/agentrig.h
 tests_unit_test_agent_hook_LDADD = libccs-agent.la libccshim_hooks.la $(unit_ldadd) -lpthread
 endif
+
+# Signals: the book of slots, and the thread that asks the agent.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_book tests/unit/test_client
+TESTS += tests/unit/test_book tests/unit/test_client
+tests_unit_test_book_LDADD = $(unit_ldadd)
+tests_unit_test_client_SOURCES = tests/unit/test_client.c tests/verbs/agent.c tests/verbs/agent.h
+tests_unit_test_client_LDADD = $(unit_ldadd) -lpthread
+endif

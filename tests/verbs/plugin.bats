@@ -49,12 +49,21 @@ check() {
 	sed 's/CCS_NEEDS_RTT/CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY/' \
 		"$top_srcdir/libshim/examples/aimd.c" > needy.c
 	cc -shared -fPIC -I"$top_srcdir/libshim/include" needy.c -o needy.so -lm
-	CCSHIM_CC=./needy.so traffic
+	CCSHIM_AGENT=off CCSHIM_CC=./needy.so traffic
 	[ "$(grep -c . <<< "$errors")" -eq 1 ]
 	[[ $errors == *"cc=aimd needs congestion notifications and telemetry, and nothing here delivers"* ]]
 	check '.undelivered == ["congestion notifications", "telemetry"]'
 	check '.qps[] | select(.bytes == 8 * 3 * 4096) | .cc == "aimd"'
+	check '.qps[] | .signals == "none" and .switches == 0'
+	CCSHIM_AGENT=$PWD/none.sock CCSHIM_CC=./needy.so traffic
+	[ "$(grep -c . <<< "$errors")" -eq 2 ]
+	[[ $errors == *"cc=aimd needs telemetry, and nothing here delivers"* ]]
+	[[ $errors == *"no host agent answers (agent=$PWD/none.sock); timely stands in"* ]]
+	check '.undelivered == ["telemetry"]'
+	check '[.qps[].signals] == ["no-agent", "no-agent"]'
+	check '.qps[] | select(.bytes > 0) | .switches == 1 and .cc == "timely"'
 	CCSHIM_CC=timely traffic
 	[ -z "$errors" ]
 	check '.undelivered == []'
+	check '.qps[] | .signals == "none"'
 }

@@ -58,6 +58,7 @@ void rig_exec(char **argv, ...)
 	if (!getenv("RIG_KEEP"))
 		forget_settings();
 	setenv("CCSHIM_CONFIG", "", 1);
+	setenv("CCSHIM_AGENT", "/nowhere/agent.sock", 0); /* not this host's */
 	va_start(ap, argv);
 	while ((setting = va_arg(ap, const char *))) {
 		const size_t len = strcspn(setting, "=");

@@ -5,7 +5,7 @@
 setup() {
 	ccshim=$top_builddir/tools/ccshim
 	for name in ${!CCSHIM_@}; do unset "$name"; done
-	export RIG_KEEP=1 CCSHIM_CONFIG= CCSHIM_SEGMENT=4k
+	export RIG_KEEP=1 CCSHIM_CONFIG= CCSHIM_AGENT=off CCSHIM_SEGMENT=4k
 	export ASAN_OPTIONS=detect_leaks=0 # the program leaves on purpose what it made
 	export CCSHIM_TRACE=$BATS_TEST_TMPDIR/t.csv
 	cd "$BATS_TEST_TMPDIR"

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "signal/book.h"
+
+#include <stdlib.h>
+
+#define PATIENCE_NS 1000000000ull        /* with an answer, or a new agent */
+#define AGAIN_NS 5000000000ull           /* a flow that was refused is told anew */
+#define REST_NS 1000000000ull            /* a slot is not given away again before that */
+
+static void put(struct ccs_book *b, struct ccs_slots *list, uint32_t slot)
+{
+	if (list->count++)
+		b->entry[list->last].next = slot;
+	else
+		list->first = slot;
+	list->last = slot;
+}
+
+static uint32_t get(struct ccs_book *b, struct ccs_slots *list)
+{
+	const uint32_t slot = list->first;
+
+	list->first = b->entry[slot].next;
+	list->count--;
+	return slot;
+}
+
+static void enter(struct ccs_entry *e, enum ccs_entry_state state, uint64_t now_ns)
+{
+	e->state = (uint8_t)state;
+	e->since_ns = now_ns;
+}
+
+static void queue(struct ccs_book *b, uint32_t slot)
+{
+	if (b->open && !b->entry[slot].queued)
+		put(b, &b->todo, slot);
+	b->entry[slot].queued = b->open;
+}
+
+static void release(struct ccs_book *b, uint32_t slot, uint64_t now_ns)
+{
+	enter(&b->entry[slot], CCS_ENTRY_FREE, now_ns);
+	put(b, &b->unused, slot);
+}
+
+int ccs_book_init(struct ccs_book *b, struct ccs_page *page, uint32_t wants)
+{
+	*b = (struct ccs_book){ .page = page, .wants = wants };
+	b->entry = calloc(CCS_PAGE_SLOTS, sizeof(*b->entry));
+	page->magic = CCS_PAGE_MAGIC;
+	page->version = CCS_PAGE_VERSION;
+	page->slots = CCS_PAGE_SLOTS;
+	page->paths = CCS_PAGE_PATHS;
+	return b->entry ? 0 : -1;
+}
+
+void ccs_book_destroy(struct ccs_book *b)
+{
+	free(b->entry);
+}
+
+/*
+ * An agent that has not heard yet that a flow left would give its signals to the next one
+ * in that slot: so what was left last is the last to be used.
+ */
+static bool pick(struct ccs_book *b, uint64_t now_ns, uint32_t *slot)
+{
+	const bool fresh = b->top < CCS_PAGE_SLOTS;
+
+	if (b->unused.count && (!fresh || now_ns > b->entry[b->unused.first].since_ns + REST_NS))
+		*slot = get(b, &b->unused);
+	else if (fresh)
+		*slot = b->top++;
+	else
+		return false;
+	return true;
+}
+
+static enum ccs_verdict judge(const struct ccs_book *b, uint32_t slot, uint64_t now_ns);
+
+struct ccs_slot *ccs_book_take(struct ccs_book *b, const struct ccs_signal_flow *flow,
+			       uint64_t now_ns)
+{
+	struct ccs_slot *s;
+	uint32_t slot;
+
+	if (!pick(b, now_ns, &slot))
+		return NULL;
+	s = &b->page->slot[slot];
+	b->entry[slot].flow = *flow;
+	b->entry[slot].told = b->entry[slot].refused = false;
+	enter(&b->entry[slot], CCS_ENTRY_NEW, now_ns);
+	queue(b, slot);
+	b->flows++;
+	atomic_store_explicit(&s->rate, 0, memory_order_relaxed);
+	atomic_store_explicit(&s->verdict, judge(b, slot, now_ns), memory_order_relaxed);
+	return s;
+}
+
+void ccs_book_leave(struct ccs_book *b, const struct ccs_slot *s, uint64_t now_ns)
+{
+	const uint32_t slot = (uint32_t)(s - b->page->slot);
+
+	b->flows--;
+	if (!b->open) {
+		release(b, slot, now_ns);
+		return;
+	}
+	enter(&b->entry[slot], CCS_ENTRY_LEAVING, now_ns);
+	queue(b, slot);
+}
+
+void ccs_book_open(struct ccs_book *b, uint64_t now_ns)
+{
+	b->sought = b->open = true;
+	b->refuses = false;
+	b->open_ns = now_ns;
+	for (uint32_t slot = 0; slot < b->top; slot++) {
+		if (b->entry[slot].state == CCS_ENTRY_FREE)
+			continue;
+		enter(&b->entry[slot], CCS_ENTRY_NEW, now_ns);
+		b->entry[slot].refused = false;
+		queue(b, slot);
+	}
+}
+
+void ccs_book_close(struct ccs_book *b, uint64_t now_ns)
+{
+	if (b->open)
+		b->open_ns = now_ns;
+	b->sought = true;
+	b->open = false;
+	b->awaited = 0;
+	b->todo.count = 0;
+	for (uint32_t slot = 0; slot < b->top; slot++) {
+		struct ccs_entry *e = &b->entry[slot];
+
+		e->queued = e->told = false;
+		e->awaited = 0;
+		if (e->state == CCS_ENTRY_LEAVING)
+			release(b, slot, now_ns);
+	}
+}
+
+bool ccs_book_next(struct ccs_book *b, uint32_t *slot, bool *came)
+{
+	struct ccs_entry *e;
+
+	while (b->todo.count) {
+		e = &b->entry[b->todo.first];
+		*slot = b->todo.first;
+		*came = e->state == CCS_ENTRY_NEW;
+		if (*came || e->told)
+			return true;
+		get(b, &b->todo); /* it came and left unnoticed */
+		e->queued = false;
+		release(b, *slot, e->since_ns);
+	}
+	return false;
+}
+
+void ccs_book_told(struct ccs_book *b, bool came, uint64_t now_ns)
+{
+	const uint32_t slot = get(b, &b->todo);
+	struct ccs_entry *e = &b->entry[slot];
+
+	e->queued = false;
+	if (!came) {
+		release(b, slot, now_ns);
+		return;
+	}
+	e->told = true;
+	e->awaited++;
+	b->awaited++;
+	if (e->state == CCS_ENTRY_NEW)
+		enter(e, CCS_ENTRY_ASKED, now_ns);
+	else
+		queue(b, slot);
+}
+
+int ccs_book_answer(struct ccs_book *b, uint32_t slot, int error, uint64_t now_ns)
+{
+	struct ccs_entry *e = slot < b->top ? &b->entry[slot] : NULL;
+
+	if (!e || !e->awaited)
+		return -1;
+	b->awaited--;
+	if (--e->awaited || e->state != CCS_ENTRY_ASKED)
+		return 0; /* of a flow that was there before */
+	e->refused = error;
+	e->told = !error;
+	enter(e, error ? CCS_ENTRY_REFUSED : CCS_ENTRY_TAKEN, now_ns);
+	return 0;
+}
+
+/* Of a flow that the agent has: the peer's, as this one says. */
+static enum ccs_verdict judge_peer(const struct ccs_book *b, uint32_t slot, bool early,
+				   uint64_t now_ns)
+{
+	const uint32_t at = atomic_load_explicit(&b->page->slot[slot].path, memory_order_acquire);
+	const struct ccs_path *path = at && at <= CCS_PAGE_PATHS ? &b->page->path[at - 1] : NULL;
+	const uint64_t heard = path ? atomic_load_explicit(&path->heard_ns, memory_order_acquire)
+				    : 0;
+
+	if (!heard || now_ns > heard + CCS_HEARD_LATE_NS)
+		return early ? CCS_SIGNAL_WAITING : CCS_SIGNAL_NO_PEER;
+	if (b->wants & ~atomic_load_explicit(&path->flags, memory_order_relaxed))
+		return CCS_SIGNAL_UNABLE;
+	return CCS_SIGNAL_OK;
+}
+
+static enum ccs_verdict judge(const struct ccs_book *b, uint32_t slot, uint64_t now_ns)
+{
+	const struct ccs_entry *e = &b->entry[slot];
+	const bool early = now_ns <= e->since_ns + PATIENCE_NS;
+	uint64_t alive = atomic_load_explicit(&b->page->beat_ns, memory_order_relaxed);
+
+	if (alive < b->open_ns)
+		alive = b->open_ns;
+	if (!b->sought)
+		return CCS_SIGNAL_WAITING;
+	if (b->refuses)
+		return CCS_SIGNAL_REFUSED;
+	if (!b->open)
+		return b->open_ns && now_ns <= b->open_ns + PATIENCE_NS ? CCS_SIGNAL_WAITING
+									: CCS_SIGNAL_NO_AGENT;
+	if (now_ns > alive + CCS_BEAT_LATE_NS)
+		return CCS_SIGNAL_NO_AGENT;
+	if (e->refused)
+		return CCS_SIGNAL_REFUSED;
+	if (e->state != CCS_ENTRY_TAKEN)
+		return early ? CCS_SIGNAL_WAITING : CCS_SIGNAL_NO_AGENT;
+	return judge_peer(b, slot, early, now_ns);
+}
+
+uint32_t ccs_book_judge(struct ccs_book *b, uint32_t slot, uint32_t n, uint64_t now_ns)
+{
+	for (; slot < b->top && n; slot++, n--) {
+		struct ccs_entry *e = &b->entry[slot];
+		_Atomic uint32_t *verdict = &b->page->slot[slot].verdict;
+		enum ccs_verdict now;
+
+		if (e->state == CCS_ENTRY_FREE || e->state == CCS_ENTRY_LEAVING)
+			continue;
+		if (e->state == CCS_ENTRY_REFUSED && now_ns > e->since_ns + AGAIN_NS && b->open) {
+			enter(e, CCS_ENTRY_NEW, now_ns);
+			queue(b, slot);
+		}
+		now = judge(b, slot, now_ns);
+		if (atomic_load_explicit(verdict, memory_order_relaxed) != now)
+			atomic_store_explicit(verdict, now, memory_order_relaxed);
+	}
+	return slot < b->top ? slot : 0;
+}

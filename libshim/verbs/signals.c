@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a QP makes of the host agent's signals: CNPs go to its algorithm. Where they cannot
+ * be relied on, another algorithm stands in until they can.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cc/minmax.h"
+#include "runtime/log.h"
+#include "signal/client.h"
+#include "verbs/shim.h"
+
+/* One after the other they take any rate to its floor; a sender that slept had its reason. */
+enum { CNPS_AT_ONCE = 64 };
+
+static const struct { const char *state, *why; } verdicts[] = {
+	[CCS_SIGNAL_WAITING] = { "waiting", NULL },
+	[CCS_SIGNAL_OK] = { "ok", NULL },
+	[CCS_SIGNAL_NO_AGENT] = { "no-agent", "no host agent answers" },
+	[CCS_SIGNAL_REFUSED] = { "refused", "the host agent does not take it" },
+	[CCS_SIGNAL_NO_PEER] = { "no-peer", "the peer's host agent is silent" },
+	[CCS_SIGNAL_UNABLE] = { "unable", "the peer's host agent does not watch for marks" },
+	[CCS_SIGNAL_NO_CLIENT] = { "no-client", "this process cannot listen to a host agent" },
+};
+
+enum { VERDICTS = sizeof(verdicts) / sizeof(*verdicts) };
+
+void ccs_signals_setup(struct ccs_shim *shim)
+{
+	static const struct ccs_cc_ops *const stand_in[] = {
+		[CCS_LOSS_TIMELY] = &ccs_cc_timely,
+		[CCS_LOSS_HOLD] = &ccs_cc_hold,
+		[CCS_LOSS_OPEN] = &ccs_cc_none,
+	};
+	struct ccs_client_config config = { .wants = CCS_PEER_NP };
+
+	shim->listens = (shim->cc.ops->needs & CCS_NEEDS_CNP) &&
+			strcmp(shim->options.agent, "off") != 0;
+	if (!shim->listens)
+		return;
+	shim->stand_in = ccs_cc_plain(stand_in[shim->options.on_signal_loss]);
+	snprintf(config.path, sizeof(config.path), "%s", shim->options.agent);
+	ccs_client_setup(&config);
+}
+
+static void say_lost(const struct qp *qp, enum ccs_verdict verdict)
+{
+	static const char *const instead[] = {
+		[CCS_LOSS_TIMELY] = "timely stands in",
+		[CCS_LOSS_HOLD] = "its rate stays as it is",
+		[CCS_LOSS_OPEN] = "it goes uncontrolled",
+	};
+	static atomic_uint said;
+	const struct ccs_shim *shim = ccs_shim();
+
+	if (atomic_fetch_or(&said, 1u << verdict) & 1u << verdict)
+		return;
+	ccs_log(CCS_LOG_WARN, "QP %u gets no signals for %s: %s (agent=%s); %s until they come",
+		qp->qp_num, shim->cc.ops->name, verdicts[verdict].why, shim->options.agent,
+		instead[shim->options.on_signal_loss]);
+}
+
+/* Nothing changes while it is open what comes. */
+static void follow(struct qp *qp, uint32_t verdict, uint64_t now_ns)
+{
+	const bool lost = verdict != CCS_SIGNAL_OK;
+	struct hearing *h = &qp->hearing;
+
+	if (verdict >= VERDICTS)
+		return;
+	h->verdict = verdict;
+	if (verdict == CCS_SIGNAL_WAITING || lost == h->lost)
+		return;
+	h->lost = lost;
+	h->switches++;
+	ccs_flow_switch(&qp->flow, lost ? &ccs_shim()->stand_in : &ccs_shim()->cc, now_ns);
+	if (lost)
+		say_lost(qp, h->verdict);
+	else
+		ccs_log_once(CCS_LOG_INFO, "QP %u gets its signals", qp->qp_num);
+}
+
+/* They do not go backwards, but an agent may be anybody. */
+static uint64_t unheard(const struct hearing *h)
+{
+	const uint64_t cnps = atomic_load_explicit(&h->slot->cnps, memory_order_relaxed);
+
+	return cnps - h->cnps < UINT32_MAX ? cnps - h->cnps : 0;
+}
+
+static void hear_cnps(struct qp *qp, uint64_t now_ns)
+{
+	const uint64_t n = unheard(&qp->hearing);
+	uint64_t i;
+
+	for (i = 0; i < n && i < CNPS_AT_ONCE; i++)
+		ccs_flow_cnp(&qp->flow, now_ns);
+	qp->flow.stats.cnps += (uint32_t)(n - i);
+	qp->hearing.cnps += n;
+}
+
+void ccs_signals_look(struct qp *qp, uint64_t *now_ns)
+{
+	struct hearing *h = &qp->hearing;
+	const uint32_t verdict = atomic_load_explicit(&h->slot->verdict, memory_order_relaxed);
+	double rate;
+
+	if (atomic_load_explicit(&h->slot->cnps, memory_order_relaxed) != h->cnps)
+		hear_cnps(qp, ccs_now(now_ns));
+	if (verdict != h->verdict)
+		follow(qp, verdict, ccs_now(now_ns));
+	rate = ccs_min(ccs_flow_rate(&qp->flow), qp->flow.cc.path.line_rate);
+	if (rate != h->rate)
+		atomic_store_explicit(&h->slot->rate, (uint64_t)rate, memory_order_relaxed);
+	h->rate = rate;
+}
+
+static struct ccs_slot *attach(const struct qp *qp, const struct ibv_ah_attr *ah)
+{
+	struct ccs_signal_flow flow = {
+		.port = qp->port, .local_qpn = qp->qp_num, .peer_qpn = qp->hearing.peer_qpn,
+	};
+	union ibv_gid gid;
+
+	if (!ah->is_global ||
+	    ibv_query_gid(qp->ctx->context, qp->port, ah->grh.sgid_index, &gid))
+		return NULL;
+	snprintf(flow.device, sizeof(flow.device), "%s", qp->ctx->device);
+	memcpy(flow.local_gid, gid.raw, sizeof(flow.local_gid));
+	memcpy(flow.peer_gid, ah->grh.dgid.raw, sizeof(flow.peer_gid));
+	return ccs_client_attach(&flow);
+}
+
+/* The locks: an agent's client is asked without ours. */
+static void replace(struct qp *qp, struct ccs_slot *slot, enum ccs_verdict verdict)
+{
+	struct hearing *h = &qp->hearing;
+	uint64_t now_ns = ccs_now_ns();
+	struct ccs_slot *old;
+
+	ccs_lock(&qp->lock);
+	ccs_signals_hear(qp, &now_ns); /* the last of it */
+	old = h->slot;
+	h->slot = slot;
+	h->cnps = slot ? atomic_load_explicit(&slot->cnps, memory_order_relaxed) : 0;
+	h->rate = 0;
+	follow(qp, verdict, now_ns);
+	ccs_unlock(&qp->lock);
+	ccs_client_detach(old);
+}
+
+void ccs_signals_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	struct ccs_slot *slot;
+
+	if (!ccs_shim()->listens)
+		return;
+	if (mask & IBV_QP_DEST_QPN)
+		qp->hearing.peer_qpn = attr->dest_qp_num;
+	if (!(mask & IBV_QP_AV))
+		return;
+	slot = attach(qp, &attr->ah_attr);
+	replace(qp, slot, slot ? atomic_load_explicit(&slot->verdict, memory_order_relaxed)
+			       : CCS_SIGNAL_NO_CLIENT);
+}
+
+void ccs_signals_detach(struct qp *qp)
+{
+	if (ccs_shim()->listens)
+		replace(qp, NULL, CCS_SIGNAL_WAITING);
+}
+
+uint32_t ccs_signals_cnps(const struct qp *qp)
+{
+	return qp->flow.stats.cnps + (qp->hearing.slot ? (uint32_t)unheard(&qp->hearing) : 0);
+}
+
+const char *ccs_signals_state(const struct qp *qp)
+{
+	const struct hearing *h = &qp->hearing;
+	uint32_t verdict = h->verdict;
+
+	if (!h->slot && !h->lost)
+		return "none";
+	if (h->slot)
+		verdict = atomic_load_explicit(&h->slot->verdict, memory_order_relaxed);
+	return verdicts[verdict < VERDICTS ? verdict : CCS_SIGNAL_WAITING].state;
+}

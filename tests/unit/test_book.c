@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The book of slots: what an agent is told, and what is made of its answers. Time is given. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "seed.h"
+#include "signal/book.h"
+
+#define MS 1000000ull
+#define S 1000000000ull
+
+struct fixture {
+	struct ccs_book book;
+	struct ccs_page *page;
+	uint64_t now;
+};
+
+static int open_book(void **state)
+{
+	struct fixture *x = calloc(1, sizeof(*x));
+
+	x->page = calloc(1, sizeof(*x->page));
+	x->now = 1000 * S;
+	*state = x;
+	return ccs_book_init(&x->book, x->page, CCS_PEER_NP);
+}
+
+static int close_book(void **state)
+{
+	struct fixture *x = *state;
+
+	ccs_book_destroy(&x->book);
+	free(x->page);
+	free(x);
+	return 0;
+}
+
+static struct ccs_slot *take(struct fixture *x, uint32_t qpn)
+{
+	const struct ccs_signal_flow flow = { .device = "fake0", .port = 1, .local_qpn = qpn };
+
+	return ccs_book_take(&x->book, &flow, x->now);
+}
+
+static uint32_t number(const struct fixture *x, const struct ccs_slot *s)
+{
+	return (uint32_t)(s - x->page->slot);
+}
+
+/* Tells the agent all that there is; how many came and left. */
+static void tell(struct fixture *x, unsigned *came, unsigned *left)
+{
+	uint32_t slot;
+	bool is_new;
+
+	*came = *left = 0;
+	while (ccs_book_next(&x->book, &slot, &is_new)) {
+		ccs_book_told(&x->book, is_new, x->now);
+		++*(is_new ? came : left);
+	}
+}
+
+static void expect_told(struct fixture *x, unsigned came, unsigned left)
+{
+	unsigned n, m;
+
+	tell(x, &n, &m);
+	assert_int_equal(n, came);
+	assert_int_equal(m, left);
+}
+
+static void peer(struct fixture *x, struct ccs_slot *s, uint32_t flags)
+{
+	atomic_store(&s->path, 7);
+	atomic_store(&x->page->path[6].heard_ns, x->now);
+	atomic_store(&x->page->path[6].flags, flags);
+}
+
+static enum ccs_verdict verdict(struct fixture *x, struct ccs_slot *s)
+{
+	uint32_t at = 0;
+
+	while ((at = ccs_book_judge(&x->book, at, 3, x->now)))
+		;
+	return atomic_load(&s->verdict);
+}
+
+static void beat(struct fixture *x)
+{
+	atomic_store(&x->page->beat_ns, x->now);
+}
+
+static void one_flow_from_end_to_end(void **state)
+{
+	struct fixture *x = *state;
+	struct ccs_slot *s = take(x, 5);
+
+	assert_int_equal(x->page->magic, CCS_PAGE_MAGIC);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_WAITING);
+	expect_told(x, 0, 0);                    /* there is nobody */
+	ccs_book_open(&x->book, x->now);
+	expect_told(x, 1, 0);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_WAITING);
+	assert_int_equal(ccs_book_answer(&x->book, number(x, s), 0, x->now), 0);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_WAITING);
+	peer(x, s, CCS_PEER_NP);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_OK);
+	ccs_book_leave(&x->book, s, x->now);
+	expect_told(x, 0, 1);
+	expect_told(x, 0, 0);
+	assert_int_equal(x->book.flows, 0);
+}
+
+static void taken(struct fixture *x, struct ccs_slot *s)
+{
+	ccs_book_open(&x->book, x->now);
+	expect_told(x, 1, 0);
+	assert_int_equal(ccs_book_answer(&x->book, number(x, s), 0, x->now), 0);
+}
+
+static void each_verdict_has_its_cause(void **state)
+{
+	struct fixture *x = *state;
+	struct ccs_slot *s = take(x, 5);
+
+	ccs_book_close(&x->book, x->now);        /* nobody listens */
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_NO_AGENT);
+	assert_int_equal(atomic_load(&take(x, 6)->verdict), CCS_SIGNAL_NO_AGENT);
+	ccs_book_leave(&x->book, s + 1, x->now);
+	x->book.refuses = true;
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_REFUSED);
+	taken(x, s);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_WAITING);
+	peer(x, s, 0);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_UNABLE);
+	peer(x, s, CCS_PEER_NP | CCS_PEER_TELEMETRY);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_OK);
+	x->now += CCS_HEARD_LATE_NS;
+	beat(x);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_OK);
+	x->now += MS;
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_NO_PEER);
+	peer(x, s, CCS_PEER_NP);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_OK);
+	x->now += CCS_BEAT_LATE_NS;
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_NO_AGENT); /* it hangs */
+	beat(x);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_OK);
+	ccs_book_close(&x->book, x->now);        /* it died: perhaps there is another one soon */
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_WAITING);
+	x->now += S;
+	ccs_book_close(&x->book, x->now);        /* no */
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_WAITING);
+	x->now += MS;
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_NO_AGENT);
+	taken(x, s);
+	peer(x, s, CCS_PEER_NP);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_OK);
+}
+
+static void whoever_does_not_answer_is_not_there(void **state)
+{
+	struct fixture *x = *state;
+	struct ccs_slot *s = take(x, 5);
+
+	ccs_book_open(&x->book, x->now);
+	expect_told(x, 1, 0);
+	x->now += S + MS;
+	beat(x);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_NO_AGENT);
+	assert_int_equal(ccs_book_answer(&x->book, number(x, s), 0, x->now), 0);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_WAITING); /* for the peer */
+	x->now += S + MS;
+	beat(x);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_NO_PEER);
+	atomic_store(&s->path, CCS_PAGE_PATHS + 1);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_NO_PEER);
+}
+
+static void what_is_refused_is_tried_again(void **state)
+{
+	struct fixture *x = *state;
+	struct ccs_slot *s = take(x, 5);
+
+	ccs_book_open(&x->book, x->now);
+	expect_told(x, 1, 0);
+	assert_int_equal(ccs_book_answer(&x->book, number(x, s), EPERM, x->now), 0);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_REFUSED);
+	expect_told(x, 0, 0);
+	x->now += 5 * S + MS;
+	beat(x);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_REFUSED);
+	expect_told(x, 1, 0);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_REFUSED);
+	assert_int_equal(ccs_book_answer(&x->book, number(x, s), EPERM, x->now), 0);
+	ccs_book_leave(&x->book, s, x->now);
+	expect_told(x, 0, 0);                    /* it does not have it */
+}
+
+static void nonsense_is_told_from_answers(void **state)
+{
+	struct fixture *x = *state;
+	struct ccs_slot *s = take(x, 5);
+
+	ccs_book_open(&x->book, x->now);
+	assert_int_equal(ccs_book_answer(&x->book, number(x, s), 0, x->now), -1);
+	expect_told(x, 1, 0);
+	assert_int_equal(ccs_book_answer(&x->book, number(x, s) + 1, 0, x->now), -1);
+	assert_int_equal(ccs_book_answer(&x->book, UINT32_MAX, 0, x->now), -1);
+	assert_int_equal(ccs_book_answer(&x->book, number(x, s), 0, x->now), 0);
+	assert_int_equal(ccs_book_answer(&x->book, number(x, s), 0, x->now), -1);
+}
+
+/* While the agent was told of it, or before. */
+static void a_flow_may_leave_at_any_time(void **state)
+{
+	struct fixture *x = *state;
+	struct ccs_slot *s = take(x, 5);
+	uint32_t slot;
+	bool came;
+
+	ccs_book_open(&x->book, x->now);
+	assert_true(ccs_book_next(&x->book, &slot, &came) && came);
+	ccs_book_leave(&x->book, s, x->now);     /* meanwhile */
+	ccs_book_told(&x->book, came, x->now);
+	assert_true(ccs_book_next(&x->book, &slot, &came) && !came);
+	ccs_book_told(&x->book, came, x->now);
+	assert_int_equal(ccs_book_answer(&x->book, slot, 0, x->now), 0);
+	s = take(x, 6);
+	ccs_book_leave(&x->book, s, x->now);
+	expect_told(x, 0, 0);                    /* it came and left unnoticed */
+}
+
+/* An agent that is late gives no signals to the slot's next owner. */
+static void slots_rest_before_they_are_used_again(void **state)
+{
+	struct fixture *x = *state;
+	struct ccs_slot *a = take(x, 1), *b;
+
+	ccs_book_leave(&x->book, a, x->now);
+	b = take(x, 2);
+	assert_ptr_not_equal(a, b);
+	x->now += S + MS;
+	assert_ptr_equal(take(x, 3), a);
+	for (uint32_t i = 2; i < CCS_PAGE_SLOTS; i++)
+		assert_non_null(take(x, 10 + i));
+	assert_null(take(x, 4));
+	ccs_book_leave(&x->book, b, x->now);
+	assert_ptr_equal(take(x, 4), b);         /* at once, if there is no other */
+	assert_null(take(x, 5));
+	assert_int_equal(x->book.flows, CCS_PAGE_SLOTS);
+}
+
+/* -- any order of everything: the agent ends up with exactly the flows that there are -- */
+
+enum { MANY = 300, STEPS = 20000 };
+
+struct world {
+	struct fixture *x;
+	struct ccs_slot *mine[MANY];
+	bool has[CCS_PAGE_SLOTS];        /* the agent */
+	uint32_t due[STEPS], ndue;       /* answers */
+};
+
+static void agent_hears(struct world *w)
+{
+	uint32_t slot;
+	bool came;
+
+	if (!w->x->book.open || !ccs_book_next(&w->x->book, &slot, &came))
+		return;
+	assert_int_equal(w->has[slot], !came);
+	w->has[slot] = came;
+	if (came)
+		w->due[w->ndue++] = slot;
+	if (seed_below(4) == 0) { /* a flow leaves while it is told */
+		const uint32_t i = (uint32_t)seed_below(MANY);
+
+		if (w->mine[i])
+			ccs_book_leave(&w->x->book, w->mine[i], w->x->now);
+		w->mine[i] = NULL;
+	}
+	ccs_book_told(&w->x->book, came, w->x->now);
+}
+
+static void agent_answers(struct world *w)
+{
+	if (!w->ndue)
+		return;
+	assert_int_equal(ccs_book_answer(&w->x->book, w->due[0], 0, w->x->now), 0);
+	memmove(w->due, w->due + 1, --w->ndue * sizeof(*w->due));
+}
+
+static void agent_comes_or_goes(struct world *w)
+{
+	memset(w->has, 0, sizeof(w->has));
+	w->ndue = 0;
+	if (w->x->book.open)
+		ccs_book_close(&w->x->book, w->x->now);
+	else
+		ccs_book_open(&w->x->book, w->x->now);
+}
+
+static void flow_comes_or_leaves(struct world *w)
+{
+	struct ccs_slot **s = &w->mine[seed_below(MANY)];
+
+	if (*s)
+		ccs_book_leave(&w->x->book, *s, w->x->now);
+	*s = *s ? NULL : take(w->x, (uint32_t)seed_below(1 << 24));
+}
+
+static void any_order(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	uint32_t has = 0;
+
+	w->x = *state;
+	seed_start("book");
+	for (unsigned i = 0; i < STEPS; i++) {
+		const uint64_t what = seed_below(100);
+
+		w->x->now += seed_below(50) * MS;
+		beat(w->x);
+		if (what < 40)
+			flow_comes_or_leaves(w);
+		else if (what < 80)
+			agent_hears(w);
+		else if (what < 98)
+			agent_answers(w);
+		else
+			agent_comes_or_goes(w);
+	}
+	if (!w->x->book.open)
+		agent_comes_or_goes(w);
+	while (w->x->book.todo.count || w->ndue) {
+		agent_hears(w);
+		agent_answers(w);
+	}
+	for (unsigned i = 0; i < MANY; i++)
+		if (w->mine[i]) {
+			assert_true(w->has[number(w->x, w->mine[i])]);
+			has++;
+		}
+	for (uint32_t i = 0; i < CCS_PAGE_SLOTS; i++)
+		has -= w->has[i];
+	assert_int_equal(has, 0);
+	assert_int_equal(w->x->book.awaited, 0);
+	free(w);
+}
+
+#define with_book(test_) cmocka_unit_test_setup_teardown(test_, open_book, close_book)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		with_book(one_flow_from_end_to_end),
+		with_book(each_verdict_has_its_cause),
+		with_book(whoever_does_not_answer_is_not_there),
+		with_book(what_is_refused_is_tried_again),
+		with_book(nonsense_is_told_from_answers),
+		with_book(a_flow_may_leave_at_any_time),
+		with_book(slots_rest_before_they_are_used_again),
+		with_book(any_order),
+	};
+
+	return cmocka_run_group_tests_name("book", tests, NULL, NULL);
+}

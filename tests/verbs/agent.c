@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { CLIENTS = 16, TICK_MS = 5, LOOKS = 64 };
+
+struct client {
+	int fd;                          /* 0: none */
+	struct ccs_page *page;
+	struct ccs_local_add *flow;      /* CCS_PAGE_SLOTS; type 0: none */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_t thread;
+	struct agent_manner manner;
+	struct agent_counts counts;
+	int fd;
+	bool stop;
+	struct client client[CLIENTS];
+} agent = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static struct ccs_page *map_page(struct msghdr *msg)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
+	struct ccs_page *page;
+	int fd;
+
+	if (!c || c->cmsg_type != SCM_RIGHTS)
+		return NULL;
+	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED || fcntl(fd, F_GET_SEALS) != seals ||
+	    lseek(fd, 0, SEEK_END) != sizeof(*page) || page->magic != CCS_PAGE_MAGIC ||
+	    page->version != CCS_PAGE_VERSION)
+		page = NULL;
+	close(fd);
+	return page;
+}
+
+static void answer(const struct client *c, uint32_t slot, int error)
+{
+	const struct ccs_local_result r = {
+		.type = CCS_LOCAL_RESULT, .error = error, .slot = slot,
+		.version = CCS_LOCAL_VERSION,
+	};
+
+	if (!agent.manner.silent && send(c->fd, &r, sizeof(r), MSG_NOSIGNAL) != sizeof(r))
+		agent.counts.wrong++;
+}
+
+static void tell(struct client *c)
+{
+	struct ccs_path *path = &c->page->path[0];
+
+	atomic_store(&path->flags, agent.manner.unable ? 0 : CCS_PEER_NP);
+	if (!agent.manner.lonely)
+		atomic_store(&path->heard_ns, now_ns());
+	if (!agent.manner.dead)
+		atomic_store(&c->page->beat_ns, now_ns());
+}
+
+static void add(struct client *c, const struct ccs_local_add *m)
+{
+	agent.counts.adds++;
+	if (m->slot >= CCS_PAGE_SLOTS || c->flow[m->slot].type) {
+		agent.counts.wrong++;
+		answer(c, m->slot, EEXIST);
+		return;
+	}
+	if (!agent.manner.refuses_flows) {
+		c->flow[m->slot] = *m;
+		agent.counts.flows++;
+		atomic_store(&c->page->slot[m->slot].path, 1);
+	}
+	if (agent.manner.garbage)
+		send(c->fd, "what?", 5, MSG_NOSIGNAL);
+	else
+		answer(c, m->slot, agent.manner.refuses_flows);
+}
+
+static void take_away(struct client *c, uint32_t slot)
+{
+	agent.counts.removes++;
+	if (slot >= CCS_PAGE_SLOTS || !c->flow[slot].type) {
+		agent.counts.wrong++;
+		return;
+	}
+	c->flow[slot].type = 0;
+	agent.counts.flows--;
+	atomic_store(&c->page->slot[slot].path, 0);
+}
+
+static void lose(struct client *c)
+{
+	for (uint32_t i = 0; c->flow && i < CCS_PAGE_SLOTS; i++)
+		agent.counts.flows -= c->flow[i].type != 0;
+	close(c->fd);
+	free(c->flow);
+	c->flow = NULL;
+	c->fd = 0; /* the page stays: a test may look at it */
+}
+
+/* false: nothing there. */
+static bool hear(struct client *c)
+{
+	union {
+		uint32_t type;
+		struct ccs_local_hello hello;
+		struct ccs_local_add add;
+		struct ccs_local_remove remove;
+	} m;
+	struct iovec iov = { &m, sizeof(m) };
+	_Alignas(struct cmsghdr) char control[64];
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			      .msg_controllen = sizeof(control) };
+	const ssize_t n = recvmsg(c->fd, &msg, MSG_DONTWAIT);
+
+	if (n < 0 && errno == EAGAIN)
+		return false;
+	if (n <= 0) {
+		lose(c);
+		return false;
+	}
+	if (m.type == CCS_LOCAL_HELLO && n == sizeof(m.hello)) {
+		agent.counts.hellos++;
+		c->page = map_page(&msg);
+		agent.counts.wrong += !c->page;
+		answer(c, 0, agent.manner.refuses_hello);
+	} else if (c->page && m.type == CCS_LOCAL_ADD && n == sizeof(m.add)) {
+		add(c, &m.add);
+	} else if (c->page && m.type == CCS_LOCAL_REMOVE && n == sizeof(m.remove)) {
+		take_away(c, m.remove.slot);
+	} else {
+		agent.counts.wrong++;
+	}
+	return true;
+}
+
+static void accept_one(void)
+{
+	const int fd = accept4(agent.fd, NULL, NULL, SOCK_CLOEXEC);
+
+	for (unsigned i = 0; fd >= 0 && i < CLIENTS; i++)
+		if (!agent.client[i].fd) {
+			agent.client[i] = (struct client){
+				.fd = fd, .flow = calloc(CCS_PAGE_SLOTS, sizeof(struct ccs_local_add)),
+			};
+			return;
+		}
+	close(fd);
+}
+
+static void turn(void)
+{
+	bool more = false;
+
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		struct client *c = &agent.client[i];
+
+		for (unsigned k = 0; c->fd && k < LOOKS; k++)
+			more = hear(c);
+		if (c->fd && c->page)
+			tell(c);
+	}
+	pthread_mutex_unlock(&agent.lock);
+	if (!more) {
+		struct pollfd p = { .fd = agent.fd, .events = POLLIN };
+
+		if (poll(&p, 1, TICK_MS) > 0) {
+			pthread_mutex_lock(&agent.lock);
+			accept_one();
+			pthread_mutex_unlock(&agent.lock);
+		}
+	}
+	pthread_mutex_lock(&agent.lock);
+}
+
+static void *run(void *arg)
+{
+	pthread_mutex_lock(&agent.lock);
+	while (!agent.stop)
+		turn();
+	pthread_mutex_unlock(&agent.lock);
+	return arg;
+}
+
+void agent_start(const char *path, struct agent_manner manner)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	unlink(path);
+	agent.manner = manner;
+	agent.counts = (struct agent_counts){ 0 };
+	agent.stop = false;
+	agent.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_true(agent.fd >= 0);
+	assert_int_equal(bind(agent.fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(agent.fd, 8), 0);
+	assert_int_equal(pthread_create(&agent.thread, NULL, run, NULL), 0);
+}
+
+void agent_stop(void)
+{
+	pthread_mutex_lock(&agent.lock);
+	agent.stop = true;
+	pthread_mutex_unlock(&agent.lock);
+	pthread_join(agent.thread, NULL);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		if (agent.client[i].fd)
+			lose(&agent.client[i]);
+	close(agent.fd);
+}
+
+void agent_manner(struct agent_manner manner)
+{
+	pthread_mutex_lock(&agent.lock);
+	agent.manner = manner;
+	pthread_mutex_unlock(&agent.lock);
+}
+
+struct agent_counts agent_counts(void)
+{
+	struct agent_counts c;
+
+	pthread_mutex_lock(&agent.lock);
+	c = agent.counts;
+	pthread_mutex_unlock(&agent.lock);
+	return c;
+}
+
+/* With the lock held. */
+static struct ccs_slot *find(uint32_t qpn, struct ccs_local_add *flow)
+{
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		struct client *c = &agent.client[i];
+
+		for (uint32_t slot = 0; c->fd && slot < CCS_PAGE_SLOTS; slot++) {
+			if (!c->flow[slot].type || c->flow[slot].local_qpn != qpn)
+				continue;
+			*flow = c->flow[slot];
+			return &c->page->slot[slot];
+		}
+	}
+	return NULL;
+}
+
+bool agent_flow(uint32_t qpn, struct ccs_local_add *flow)
+{
+	bool found;
+
+	pthread_mutex_lock(&agent.lock);
+	found = find(qpn, flow);
+	pthread_mutex_unlock(&agent.lock);
+	return found;
+}
+
+struct ccs_slot *agent_slot(uint32_t qpn)
+{
+	struct ccs_local_add flow;
+	struct ccs_slot *slot;
+
+	pthread_mutex_lock(&agent.lock);
+	slot = find(qpn, &flow);
+	pthread_mutex_unlock(&agent.lock);
+	return slot;
+}
+
+void agent_cnp(uint32_t qpn, unsigned n)
+{
+	struct ccs_slot *slot = agent_slot(qpn);
+
+	assert_non_null(slot);
+	atomic_store(&slot->cnp_ns, now_ns());
+	atomic_fetch_add(&slot->cnps, n);
+}

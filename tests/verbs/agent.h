@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TESTS_AGENT_H
+#define CCS_TESTS_AGENT_H
+/*
+ * A host agent as a test wants it: a thread that listens, and answers as it is told to. One
+ * at a time. Flows of all processes are found by the number of their QP.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "signal/local.h"
+#include "signal/slot.h"
+
+struct agent_manner {
+	int refuses_hello, refuses_flows; /* an errno */
+	bool silent;                     /* hears, and does not answer */
+	bool garbage;                    /* answers to an ADD are none */
+	bool dead;                       /* no beat */
+	bool lonely;                     /* no peer is heard */
+	bool unable;                     /* peers watch for nothing */
+};
+
+/* At that path; the test fails if it cannot. */
+void agent_start(const char *path, struct agent_manner manner);
+void agent_stop(void);                   /* as if killed: the socket's name stays */
+void agent_manner(struct agent_manner manner);
+
+struct agent_counts { unsigned hellos, adds, removes, flows, wrong; };
+struct agent_counts agent_counts(void);
+/* What was said of the flow of that QP; false: there is none. */
+bool agent_flow(uint32_t qpn, struct ccs_local_add *flow);
+/* Its slot; NULL. It stays mapped. */
+struct ccs_slot *agent_slot(uint32_t qpn);
+/* CNPs for it; the test fails if it is not there. */
+void agent_cnp(uint32_t qpn, unsigned n);
+
+#endif
