@@ -341,9 +341,10 @@ int to_state(struct end *e, enum ibv_qp_state state)
 	return ibv_modify_qp(e->qp, &attr, IBV_QP_STATE);
 }
 
+/* Up to what the queue holds, as it was at the last sync: not as far as somebody has polled. */
 void post_receives(struct end *e, uint32_t n)
 {
-	for (; n && e->receives - e->received < RECEIVES; n--) {
+	for (; n && e->receives - e->used < RECEIVES; n--) {
 		struct ibv_sge sge = { .addr = (uintptr_t)e->messages + e->receives % SLOTS * SLOT,
 				       .length = SLOT, .lkey = w.mr->lkey };
 		struct ibv_recv_wr wr = { .wr_id = wr_id_of(e, e->receives, true),
@@ -410,7 +411,7 @@ static void begin_life(struct end *e)
 	e->doomed = UINT32_MAX;
 	e->failed = e->unsure = e->paused = e->cut = e->stale = false;
 	e->held_since = w.held;
-	e->receives = e->needed = e->received = 0;
+	e->receives = e->needed = e->received = e->used = 0;
 	fill(e->local, 1);
 	fill(e->remote, 2);
 	memset(e->messages, 0, SLOTS * SLOT);
@@ -436,6 +437,7 @@ static void sync_end(struct end *e)
 	e->held_since = w.held;
 	e->sends_mark = e->sends.len;
 	e->peer->recvs_mark = e->peer->recvs.len;
+	e->peer->used = e->peer->needed;
 	if (e->peer->received < e->peer->needed)
 		violation(e->peer, "%u messages came, not %u", e->peer->received,
 			  e->peer->needed);

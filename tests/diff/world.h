@@ -47,7 +47,7 @@ struct end {
 	bool visible[KNOWN];
 	bool failed, unsure, paused, cut, held_since, stale;
 	bool tight;                      /* the device's queue is no deeper than ours */
-	uint32_t receives, needed, received;
+	uint32_t receives, needed, received, used; /* used: have come, at the last sync */
 	unsigned pauses;                 /* that may be told of yet */
 	struct text calls, sends, recvs;
 	size_t sends_mark, recvs_mark;
