@@ -71,7 +71,7 @@ dist_examples_DATA = libshim/examples/aimd.c
 
 pkglib_preloaddir = $(libdir)/ccshim
 pkglib_preload_LTLIBRARIES = libccshim.la
-libccshim_la_SOURCES = $(ccs_core_sources) \
+libccshim_la_SOURCES = $(ccs_core_sources) $(ccs_agent_sources) \
 	libshim/verbs/complete.c libshim/verbs/context.c libshim/verbs/cq.c libshim/verbs/cqex.c libshim/verbs/domain.c \
 	libshim/verbs/direct.c libshim/verbs/dlopen.c \
 	libshim/verbs/event.c libshim/verbs/helper.c libshim/verbs/hooks.c \
@@ -79,7 +79,7 @@ libccshim_la_SOURCES = $(ccs_core_sources) \
 	libshim/verbs/ptrmap.c libshim/verbs/ptrmap.h libshim/verbs/qp.c \
 	libshim/verbs/real.c libshim/verbs/real.h libshim/verbs/report.c libshim/verbs/session.c \
 	libshim/verbs/shadow.c libshim/verbs/shim.c libshim/verbs/shim.h \
-	libshim/verbs/signals.c libshim/verbs/tclass.c \
+	libshim/verbs/serve.c libshim/verbs/signals.c libshim/verbs/tclass.c \
 	libshim/verbs/wr.c libshim/verbs/wr.h
 # libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
 # application only dlopens it. Nothing else is linked. It stays when an application

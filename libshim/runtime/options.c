@@ -94,6 +94,9 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "The socket of the host agent, which brings the signals that an algorithm needs "
 		 "beside round-trip times. With off none is asked, and such an algorithm runs "
 		 "without them." },
+	{ .name = "agent_thread", .type = CCS_OPT_BOOL, .def = "y", AT(agent_thread),
+	  .doc = "Whether a process that finds no host agent is one itself, in a thread, for all of "
+		 "the host. It takes the capability CAP_NET_RAW and a place for the socket." },
 	{ .name = "on_signal_loss", .type = CCS_OPT_ENUM, .def = "timely", .choices = losses,
 	  AT(on_signal_loss),
 	  .doc = "What controls a flow while the signals of its algorithm do not come: timely with "

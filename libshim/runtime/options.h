@@ -34,6 +34,7 @@ struct ccs_options {
 	bool split_imm;         /* also WRITE_WITH_IMM; default n */
 	int deepbind;           /* enum ccs_deepbind; default clear */
 	char agent[108];        /* the host agent's socket; default CCS_LOCAL_SOCKET; or "off" */
+	bool agent_thread;      /* be one where none answers, if it may; default y */
 	int on_signal_loss;     /* enum ccs_signal_loss; default timely */
 	char dscp[8];           /* of packets; default "keep" what the application asked for */
 	int log_level;          /* enum ccs_log_level; default warn */

@@ -18,6 +18,7 @@ struct ccs_client_config {
 	/* Where nobody listens: be the agent. 0, or an errno; after EPERM it is not called
 	 * again. NULL: no. In the client's thread. */
 	int (*serve)(const char *path);
+	void (*end_serving)(void);       /* when the thread ends; NULL: nothing to be done */
 };
 
 /* Before any attach, once. */

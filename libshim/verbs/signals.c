@@ -33,7 +33,11 @@ void ccs_signals_setup(struct ccs_shim *shim)
 		[CCS_LOSS_HOLD] = &ccs_cc_hold,
 		[CCS_LOSS_OPEN] = &ccs_cc_none,
 	};
-	struct ccs_client_config config = { .wants = CCS_PEER_NP };
+	struct ccs_client_config config = {
+		.wants = CCS_PEER_NP,
+		.serve = shim->options.agent_thread ? ccs_serve_start : NULL,
+		.end_serving = ccs_serve_stop,
+	};
 
 	shim->listens = (shim->cc.ops->needs & CCS_NEEDS_CNP) &&
 			strcmp(shim->options.agent, "off") != 0;

@@ -59,6 +59,7 @@ void rig_exec(char **argv, ...)
 		forget_settings();
 	setenv("CCSHIM_CONFIG", "", 1);
 	setenv("CCSHIM_AGENT", "/nowhere/agent.sock", 0); /* not this host's */
+	setenv("CCSHIM_AGENT_THREAD", "n", 0);
 	va_start(ap, argv);
 	while ((setting = va_arg(ap, const char *))) {
 		const size_t len = strcspn(setting, "=");

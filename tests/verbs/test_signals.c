@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A QP under dcqcn and its host agent: CNPs cut the rate wherever the sender is, and where
+ * signals cannot be relied on something else stands in. The timers of the algorithm are
+ * so long that a rate follows from the CNPs alone. Each mode is a process.
+ */
+#include "rig.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent.h"
+
+#define K4 4096u
+#define LINE 10e9
+
+static const char *agent_path;
+
+static void nap(void)
+{
+	const struct timespec ts = { .tv_nsec = 1000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+#define wait_for(condition_) do { \
+	while (!(condition_)) \
+		nap(); \
+} while (0)
+
+/* A WR from end to end: the flow is looked at. */
+static void send_one(struct rig *r)
+{
+	struct ibv_wc wc;
+
+	assert_int_equal(rig_post(r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+	rig_poll(r->scq, 1, &wc);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+}
+
+static double rate(struct rig *r, const struct ccs_slot *slot)
+{
+	send_one(r);
+	return (double)atomic_load(&slot->rate);
+}
+
+/* A rig whose QP a is known to the agent, and its slot. */
+static struct ccs_slot *open_heard(struct rig *r)
+{
+	struct ccs_slot *slot;
+
+	rig_open(r, (struct rig_conf){ .max_send_wr = 64 });
+	wait_for(slot = agent_slot(r->a->qp_num));
+	wait_for(atomic_load(&slot->verdict) == CCS_SIGNAL_OK);
+	return slot;
+}
+
+static void close_all(struct rig *r)
+{
+	rig_close(r);
+	wait_for(!agent_counts().flows);
+	assert_int_equal(agent_counts().wrong, 0);
+	agent_stop();
+}
+
+static void the_agent_is_told_who_it_is(void **state)
+{
+	struct ccs_local_add flow;
+	union ibv_gid gid;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	open_heard(&r);
+	assert_true(agent_flow(r.a->qp_num, &flow));
+	assert_string_equal(flow.device, "fake0");
+	assert_int_equal(flow.port, 1);
+	assert_int_equal(flow.peer_qpn, r.b->qp_num);
+	assert_int_equal(ibv_query_gid(r.ctx, 1, 0, &gid), 0); /* index 0 is what rig_to_rts has */
+	assert_memory_equal(flow.local_gid, gid.raw, 16);
+	assert_int_equal(ibv_query_gid(r.ctx, 1, 1, &gid), 0);
+	assert_memory_equal(flow.peer_gid, gid.raw, 16);
+	close_all(&r);
+}
+
+static void each_cnp_cuts(void **state)
+{
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	slot = open_heard(&r);
+	assert_true(rate(&r, slot) == LINE);
+	agent_cnp(r.a->qp_num, 1);
+	assert_true(rate(&r, slot) == LINE / 2);
+	agent_cnp(r.a->qp_num, 2);
+	assert_true(rate(&r, slot) == LINE / 8);
+	agent_cnp(r.b->qp_num, 5);
+	assert_true(rate(&r, slot) == LINE / 8);
+	agent_cnp(r.a->qp_num, 1000000);         /* no more than the floor, at once */
+	assert_true(rate(&r, slot) > 0 && rate(&r, slot) < LINE / 500);
+	atomic_store(&slot->cnps, 0);            /* nonsense is none */
+	assert_true(rate(&r, slot) < LINE / 500);
+	close_all(&r);
+}
+
+/* Nobody posts and nobody polls: the pacer hears of it. */
+static void a_sleeper_hears_too(void **state)
+{
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	slot = open_heard(&r);
+	agent_cnp(r.a->qp_num, 7);
+	assert_true(rate(&r, slot) == LINE / 128);
+	for (unsigned i = 0; i < 60; i++)        /* some seconds of it */
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, RIG_BUF, 0), 0);
+	agent_cnp(r.a->qp_num, 1);
+	wait_for(atomic_load(&slot->rate) == (uint64_t)(LINE / 256));
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	close_all(&r);
+}
+
+static void what_stands_in(void **state)
+{
+	const double expected = rig_is("open") ? LINE : LINE / 8;
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	slot = open_heard(&r);
+	agent_cnp(r.a->qp_num, 3);
+	assert_true(rate(&r, slot) == LINE / 8);
+	agent_stop();
+	send_one(&r);                            /* as it was, while there may be another soon */
+	wait_for(atomic_load(&slot->verdict) == CCS_SIGNAL_NO_AGENT);
+	send_one(&r);
+	send_one(&r);
+	if (!rig_is("timely"))
+		assert_true(rate(&r, slot) == expected);
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	wait_for(atomic_load(&slot->verdict) == CCS_SIGNAL_OK);
+	send_one(&r);
+	if (!rig_is("timely"))
+		assert_true(rate(&r, slot) == expected);
+	agent_cnp(r.a->qp_num, 1);
+	if (!rig_is("timely"))
+		assert_true(rate(&r, slot) == expected / 2);
+	send_one(&r);
+	close_all(&r);
+}
+
+/* Whatever the agent does, or does not do, traffic flows. */
+static void no_agent_holds_anything_up(void **state)
+{
+	static const struct agent_manner manners[] = {
+		{ .silent = true, .dead = true }, { .garbage = true }, { .refuses_flows = EPERM },
+		{ .refuses_hello = EPROTO }, { .lonely = true }, { .unable = true },
+	};
+	struct rig r;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(manners) / sizeof(*manners); i++) {
+		agent_start(agent_path, manners[i]);
+		rig_open(&r, (struct rig_conf){ 0 });
+		for (unsigned k = 0; k < 20; k++)
+			send_one(&r);
+		rig_close(&r);
+		agent_stop();
+	}
+}
+
+static void a_reset_and_another_of_its_number(void **state)
+{
+	struct ccs_slot *first, *again;
+	uint32_t num, peer;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	first = open_heard(&r);
+	num = r.a->qp_num;
+	peer = r.b->qp_num;
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	wait_for(!agent_slot(num));
+	rig_to_rts(&r, r.a, peer);
+	wait_for(again = agent_slot(num));
+	assert_ptr_not_equal(first, again);
+	atomic_fetch_add(&first->cnps, 3);       /* for who was there before */
+	assert_true(rate(&r, again) == LINE);
+	assert_int_equal(ibv_destroy_qp(r.a), 0);
+	fake_next_qp_num(num);
+	r.a = rig_qp(&r, r.scq, r.rcq);
+	assert_int_equal(r.a->qp_num, num);
+	rig_to_rts(&r, r.a, peer);
+	wait_for(agent_slot(num) && agent_slot(num) != again);
+	atomic_fetch_add(&again->cnps, 3);
+	assert_true(rate(&r, agent_slot(num)) == LINE);
+	agent_cnp(num, 1);
+	assert_true(rate(&r, agent_slot(num)) == LINE / 2);
+	close_all(&r);
+}
+
+static void a_fork_changes_nothing(void **state)
+{
+	struct ccs_slot *slot;
+	struct rig r;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	slot = open_heard(&r);
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		rig_state(r.a, IBV_QPS_RESET);
+		exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	agent_cnp(r.a->qp_num, 1);
+	assert_true(rate(&r, slot) == LINE / 2);
+	assert_int_equal(agent_counts().hellos, 1);
+	close_all(&r);
+}
+
+/* -- each mode in a process, with a report that is looked at --------------------------- */
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(the_agent_is_told_who_it_is),
+	cmocka_unit_test(each_cnp_cuts),
+	cmocka_unit_test(a_sleeper_hears_too),
+	cmocka_unit_test(what_stands_in),
+	cmocka_unit_test(no_agent_holds_anything_up),
+	cmocka_unit_test(a_reset_and_another_of_its_number),
+	cmocka_unit_test(a_fork_changes_nothing),
+};
+static const struct rig_mode modes[] = {
+	{ "timely", { "CCSHIM_ON_SIGNAL_LOSS=timely" } },
+	{ "hold", { "CCSHIM_ON_SIGNAL_LOSS=hold" } },
+	{ "open", { "CCSHIM_ON_SIGNAL_LOSS=open" } },
+};
+
+static bool contains(const char *file, const char *text)
+{
+	FILE *f = fopen(file, "r");
+	char line[4096];
+	bool found = false;
+
+	while (f && fgets(line, sizeof(line), f))
+		found |= strstr(line, text) != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static void in_its_own_process(void **state)
+{
+	const struct rig_mode *mode = *state;
+	char dir[] = "/tmp/test_signals.XXXXXX", exe[2048], command[4096], report[100];
+	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	assert_true(n > 0 && mkdtemp(dir));
+	exe[n] = '\0';
+	snprintf(command, sizeof(command), "'%s' %s %s >/dev/null", exe, mode->name, dir);
+	if (system(command))
+		fail_msg("mode %s failed: run %s %s %s", mode->name, exe, mode->name, dir);
+	snprintf(report, sizeof(report), "%s/report", dir);
+	assert_true(contains(report, "\"switches\": 2"));
+	assert_true(contains(report, "\"cnps\": 4"));  /* what_stands_in */
+	assert_true(contains(report, "\"cnps\": 1000003"));
+	snprintf(command, sizeof(command), "rm -r '%s'", dir);
+	assert_int_equal(system(command), 0);
+}
+
+static int run_mode(char **argv, const struct rig_mode *mode)
+{
+	char path[200], agent[300], report[300];
+
+	snprintf(path, sizeof(path), "%s/agent.sock", argv[2]);
+	snprintf(agent, sizeof(agent), "CCSHIM_AGENT=%s", path);
+	snprintf(report, sizeof(report), "CCSHIM_REPORT=%s/report", argv[2]);
+	rig_mode_now = mode;
+	rig_exec(argv, mode->settings[0], agent, report, "CCSHIM_LOG_LEVEL=error",
+		 "CCSHIM_CC=dcqcn:rate_timer=1000s,alpha_timer=1000s,byte_counter=0",
+		 "CCSHIM_SEGMENT=4k", "CCSHIM_BASE_RTT=20us", NULL);
+	alarm(300);
+	agent_path = path;
+	return cmocka_run_group_tests_name(mode->name, tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	enum { MODES = sizeof(modes) / sizeof(*modes) };
+	struct CMUnitTest all[MODES];
+
+	for (size_t i = 0; i < MODES; i++) {
+		if (argc > 2 && strcmp(argv[1], modes[i].name) == 0)
+			return run_mode(argv, &modes[i]);
+		all[i] = (struct CMUnitTest){ .name = modes[i].name,
+					      .test_func = in_its_own_process,
+					      .initial_state = (void *)(uintptr_t)&modes[i] };
+	}
+	return _cmocka_run_group_tests("signals", all, MODES, NULL, NULL);
+}
