@@ -18,7 +18,14 @@ static inline bool ccs_address_equal(const struct ccs_address *a, const struct c
 
 static inline bool ccs_address_is_v4(const struct ccs_address *a)
 {
-	return IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)a->b);
+	static const uint8_t prefix[12] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(a->b, prefix, sizeof(prefix)) == 0;
+}
+
+static inline bool ccs_address_is_link_local(const struct ccs_address *a)
+{
+	return a->b[0] == 0xfe && (a->b[1] & 0xc0) == 0x80;
 }
 
 /* Of 4 bytes in network order. */

@@ -19,15 +19,9 @@ union any_address {
 	struct sockaddr_in6 in6;
 };
 
-union any_control {
-	struct cmsghdr align;
-	char v4[CMSG_SPACE(sizeof(struct in_pktinfo))];
-	char v6[CMSG_SPACE(sizeof(struct in6_pktinfo))];
-};
-
 struct letter {
 	union any_address peer;
-	union any_control control;
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
 	struct iovec iov;
 	uint8_t data[LETTER];
 };
@@ -159,7 +153,7 @@ uint32_t ccs_udp_scope(const struct ccs_address *local)
 	struct ifaddrs *all, *i;
 	uint32_t scope = 0;
 
-	if (!IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)local->b) || getifaddrs(&all))
+	if (!ccs_address_is_link_local(local) || getifaddrs(&all))
 		return 0;
 	for (i = all; i && !scope; i = i->ifa_next) {
 		const struct sockaddr_in6 *in6 = (const void *)i->ifa_addr;
@@ -231,13 +225,13 @@ static void flush_one(struct ccs_agent *a, struct ccs_udp *u)
 
 	for (unsigned i = 0; i < u->nout; i++) {
 		struct letter *l = &u->out[i];
-		const struct cmsghdr *c = &l->control.align;
+		const struct cmsghdr *c = (const struct cmsghdr *)l->control;
 
 		h[i].msg_hdr = (struct msghdr){
 			.msg_name = &l->peer,
 			.msg_namelen = u->family == AF_INET ? sizeof(l->peer.in) : sizeof(l->peer.in6),
 			.msg_iov = &l->iov, .msg_iovlen = 1,
-			.msg_control = &l->control,
+			.msg_control = l->control,
 			.msg_controllen = CMSG_ALIGN(c->cmsg_len),
 		};
 	}
@@ -282,8 +276,8 @@ void ccs_udp_send(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_w
 		len += CCS_WIRE_TAG;
 	}
 	l->iov = (struct iovec){ l->data, len };
-	memset(&l->control, 0, sizeof(l->control));
-	h.msg_control = &l->control;
+	memset(l->control, 0, sizeof(l->control));
+	h.msg_control = l->control;
 	leave_from(&h, ends);
 	fill(&l->peer, &ends->remote, a->config.port, ends->ifindex);
 }
@@ -304,7 +298,7 @@ static int receive(int fd, struct inbox *in)
 		in->h[i].msg_hdr = (struct msghdr){
 			.msg_name = &l->peer, .msg_namelen = sizeof(l->peer),
 			.msg_iov = &l->iov, .msg_iovlen = 1,
-			.msg_control = &l->control, .msg_controllen = sizeof(l->control),
+			.msg_control = l->control, .msg_controllen = sizeof(l->control),
 		};
 	}
 	return recvmmsg(fd, in->h, INBOX, MSG_DONTWAIT, NULL);

@@ -86,7 +86,7 @@ int rig_setup(void **state)
 	r->fence = open_fence();
 	r->now_ns = 1000000000000;
 	for (int i = 0; i < RIG_HOSTS; i++) {
-		snprintf(r->socket[i], sizeof(r->socket[i]), "%s/%d", r->dir, i);
+		stpcpy(stpcpy(r->socket[i], r->dir), i ? "/1" : "/0");
 		r->address[i] = address[i];
 		r->config[i] = ccs_agent_defaults();
 		r->config[i].socket = r->socket[i];
