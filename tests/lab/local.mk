@@ -8,3 +8,9 @@ EXTRA_DIST += tests/lab/apps.bats tests/lab/pair.sh
 EXTRA_DIST += tests/conformance tests/conformance.d/cases.bash tests/conformance.d/guest \
 	tests/conformance.d/pair.bash tests/conformance.d/suite.bash \
 	tests/conformance.d/suite.py tests/conformance.d/table.awk
+
+check_PROGRAMS += tests/lab/owner
+tests_lab_owner_SOURCES = tests/lab/owner.c
+tests_lab_owner_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
+tests_lab_owner_LDADD = libccs-agent.la libccs-core.la $(VERBS_LIBS) -lpthread
+EXTRA_DIST += tests/lab/owner.bats
