@@ -32,7 +32,7 @@ ccs_core_sources = \
 	libshim/signal/client.c libshim/signal/client.h \
 	libshim/signal/hwclock.c libshim/signal/hwclock.h \
 	libshim/signal/int.c libshim/signal/int.h libshim/signal/le.h \
-	libshim/signal/link.c libshim/signal/link.h \
+	libshim/signal/link.c libshim/signal/link.h libshim/signal/path.c libshim/signal/path.h \
 	libshim/signal/record.c libshim/signal/record.h \
 	libshim/signal/local.h libshim/signal/slot.h libshim/signal/wire.c libshim/signal/wire.h
 noinst_LTLIBRARIES += libccs-core.la
@@ -42,16 +42,17 @@ libccs_core_la_LIBADD = -lm -ldl
 
 # The host agent, for ccshimd and the preload.
 ccs_agent_sources = \
-	libshim/agent/address.c libshim/agent/address.h libshim/agent/agent.h \
-	libshim/agent/capacity.c libshim/agent/capacity.h libshim/agent/capture.c \
-	libshim/agent/clients.c libshim/agent/counters.c libshim/agent/counters.h \
-	libshim/agent/egress.c libshim/agent/egress.h libshim/agent/flows.c libshim/agent/index.h \
+	libshim/agent/activity.c libshim/agent/address.c libshim/agent/address.h \
+	libshim/agent/agent.h libshim/agent/capacity.c libshim/agent/capacity.h \
+	libshim/agent/capture.c libshim/agent/clients.c libshim/agent/counters.c \
+	libshim/agent/counters.h libshim/agent/echo.c libshim/agent/egress.c libshim/agent/egress.h \
+	libshim/agent/flows.c libshim/agent/heard.c libshim/agent/hook.c libshim/agent/index.h \
 	libshim/agent/ingress.c libshim/agent/ingress.h libshim/agent/local.c libshim/agent/loop.c \
-	libshim/agent/message.c libshim/agent/netlink.c libshim/agent/netlink.h libshim/agent/np.c \
-	libshim/agent/owner.c libshim/agent/owner.h libshim/agent/page.c libshim/agent/peers.c \
-	libshim/agent/priv.h libshim/agent/status.c libshim/agent/sysfile.c libshim/agent/sysfile.h \
-	libshim/agent/udp.c \
-	libshim/agent/hook.c libshim/agent/nic.c
+	libshim/agent/message.c libshim/agent/netlink.c libshim/agent/netlink.h libshim/agent/nic.c \
+	libshim/agent/np.c libshim/agent/owner.c libshim/agent/owner.h libshim/agent/page.c \
+	libshim/agent/peers.c libshim/agent/port.h libshim/agent/ports.c libshim/agent/priv.h \
+	libshim/agent/sample.c libshim/agent/status.c libshim/agent/sysfile.c \
+	libshim/agent/sysfile.h libshim/agent/udp.c
 noinst_LTLIBRARIES += libccs-agent.la
 libccs_agent_la_SOURCES = $(ccs_agent_sources)
 

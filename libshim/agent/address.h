@@ -51,6 +51,16 @@ bool ccs_address_is_unicast(const struct ccs_address *a);
 /* 0, or -1 if text is none. */
 int ccs_address_parse(const char *text, struct ccs_address *a);
 
+/* Addresses that begin with these bits. All zero: every one. */
+struct ccs_prefix {
+	struct ccs_address address;
+	unsigned bits;                   /* 0 to 128; an IPv4 prefix's /n is 96 + n */
+};
+
+/* ADDRESS or ADDRESS/N. 0, or -1 if text is none. */
+int ccs_prefix_parse(const char *text, struct ccs_prefix *p);
+bool ccs_prefix_covers(const struct ccs_prefix *p, const struct ccs_address *a);
+
 /* The usual text; buf holds INET6_ADDRSTRLEN. */
 const char *ccs_address_text(const struct ccs_address *a, char *buf);
 

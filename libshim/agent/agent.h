@@ -4,7 +4,8 @@
 /*
  * The host agent: as NP it watches for CE marks on arriving RoCEv2 packets and sends CNPs
  * to the agents of their senders; on the RP side it takes CNPs and hands them to the
- * process and queue pair that they are for. One loop in one thread, main()'s or one of
+ * process and queue pair that they are for. It measures the links by which data come in,
+ * or leave a switch, for the senders that want telemetry. One loop in one thread, main()'s or one of
  * the shim's: nothing here exits, handles signals, or is global.
  */
 #include <stdbool.h>
@@ -28,6 +29,20 @@ struct ccs_agent_auth {
 		      const uint8_t tag[CCS_WIRE_TAG]);
 };
 
+/* A link's capacity, where its speed says nothing. */
+struct ccs_agent_capacity {
+	const char *interface;
+	double rate;                     /* bit/s; 0: to be learnt from what it carries */
+};
+
+/* A port of this switch, of which receivers may have records. */
+struct ccs_agent_publication {
+	const char *port;                /* an interface with a qdisc */
+	const char *to, *from;           /* of receivers and senders, a prefix; NULL: any */
+	uint16_t hop;                    /* links to the receiver, from 1 */
+	double rate;                     /* bit/s; 0: what its tbf has, else its speed */
+};
+
 /* All of it must outlive the agent. Zeros are defaults, where nothing else is said. */
 struct ccs_agent_config {
 	const char *socket;              /* NULL: CCS_LOCAL_SOCKET */
@@ -42,6 +57,13 @@ struct ccs_agent_config {
 	const struct ccs_agent_auth *auth;       /* NULL: none */
 
 	const char *sysfs;               /* where NICs have their counters; NULL: "/sys" */
+	bool telemetry;                  /* give it */
+	const struct ccs_agent_capacity *capacities;
+	unsigned ncapacities;
+	const struct ccs_agent_publication *publications;
+	unsigned npublications;
+	const char *const *switches;     /* addresses of agents to have records of */
+	unsigned nswitches;
 
 	/* Whether a process may register that queue pair: 0 or an errno. NULL: any may. */
 	int (*owner)(void *arg, const struct ccs_local_add *qp, pid_t pid);

@@ -60,7 +60,8 @@ static int refuse(struct ccs_agent *a, const struct ccs_client *c, const struct 
 static void tell_path(const struct ccs_client *c, const struct ccs_peer *p)
 {
 	struct ccs_path *path = &c->page->path[p->index];
-	const uint32_t gives = p->gives | (p->nic ? CCS_PEER_NP : 0);
+	const uint32_t gives = (p->gives & ~(uint32_t)CCS_PEER_PORTS) |
+			       (p->nic ? CCS_PEER_NP : 0) | (p->ports ? CCS_PEER_PORTS : 0);
 
 	atomic_store_explicit(&path->flags, gives, memory_order_relaxed);
 	atomic_store_explicit(&path->heard_ns, p->heard_ns, memory_order_release);
@@ -76,8 +77,11 @@ static void attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	ccs_index_add(&a->flows, &f->link, hash_of(a, f->peer, f->peer_qpn));
 	ccs_hook_attach(a, f);
 	ccs_nic_attach(a, f);
-	if (!c->paths[f->peer->index]++)
+	ccs_activity_join(a, f);
+	if (!c->paths[f->peer->index]++) {
 		tell_path(c, f->peer);
+		ccs_path_write(&c->page->path[f->peer->index], &f->peer->telemetry);
+	}
 	atomic_store_explicit(&c->page->slot[f->slot].path, f->peer->index + 1,
 			      memory_order_release);
 	if (!f->peer->flows++)

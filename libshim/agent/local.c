@@ -82,6 +82,8 @@ static bool take(struct ccs_agent *a, struct ccs_client *c, uint32_t type, const
 		return true;
 	case CCS_LOCAL_CNP:
 		return result(c, c->greeted ? ccs_hook_cnp(a, c, data) : EPROTO, 0);
+	case CCS_LOCAL_RECORD:
+		return result(c, c->greeted ? ccs_heard_hook(a, c, data) : EPROTO, 0);
 	case CCS_LOCAL_STATUS:
 		return status(a, c);
 	default:
@@ -101,6 +103,8 @@ static size_t length_of(uint32_t type)
 		return sizeof(struct ccs_local_remove);
 	case CCS_LOCAL_CNP:
 		return sizeof(struct ccs_local_cnp);
+	case CCS_LOCAL_RECORD:
+		return sizeof(struct ccs_local_record);
 	default:
 		return sizeof(uint32_t);
 	}

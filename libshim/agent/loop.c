@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +21,7 @@ struct ccs_agent_config ccs_agent_defaults(void)
 		.interval_ns = CCS_AGENT_INTERVAL_NS,
 		.dscp = CCS_AGENT_DSCP,
 		.capture = true,
+		.telemetry = true,
 	};
 }
 
@@ -87,6 +90,8 @@ static int open_parts(struct ccs_agent *a, char *err, size_t len)
 	}
 	if (ccs_udp_open(a, err, len))
 		return -1;
+	if (ccs_ports_open(a, err, len) || ccs_heard_open(a, err, len))
+		return -1;
 	if (a->config.capture && ccs_capture_open(a, err, len))
 		return -1;
 	return ccs_clients_open(a, err, len);
@@ -125,7 +130,7 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->counters.sysfs = config->sysfs ? config->sysfs : "/sys";
 	a->session = clock_ns(CLOCK_REALTIME);
 	a->opened_ns = ccs_agent_now(a);
-	a->epoll = a->lock = a->stop.fd = a->listener.fd = -1;
+	a->epoll = a->lock = a->stop.fd = a->listener.fd = a->netlink.fd = -1;
 	if (take_addresses(a, err, len) == 0 && open_parts(a, err, len) == 0)
 		return a;
 	saved = errno;
@@ -158,8 +163,8 @@ static void poll_counters(struct ccs_agent *a)
 	ccs_nic_poll(a, now_ns);
 }
 
-/* An agent that has nothing to do sleeps for ever. */
-static int patience(const struct ccs_agent *a)
+/* What is due; ns, -1: an agent that has nothing to do sleeps for ever. */
+static int64_t patience(const struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
 	uint64_t due_ns = a->tick_ns;
@@ -168,13 +173,31 @@ static int patience(const struct ccs_agent *a)
 		return -1;
 	if (a->counters.ports && a->counters_ns < due_ns)
 		due_ns = a->counters_ns;
-	return due_ns <= now_ns ? 0 : (int)((due_ns - now_ns + 999999) / 1000000);
+	if (a->wanted && a->activity_ns < due_ns)
+		due_ns = a->activity_ns;
+	if (ccs_ports_due(a) < due_ns)
+		due_ns = ccs_ports_due(a);
+	return due_ns <= now_ns ? 0 : (int64_t)(due_ns - now_ns);
 }
 
-void ccs_agent_turn(struct ccs_agent *a, int timeout_ms)
+/* Old kernels only wait for whole milliseconds. */
+static int wait_for(const struct ccs_agent *a, struct epoll_event *e, int room, int64_t timeout_ns)
+{
+#ifdef SYS_epoll_pwait2
+	const int64_t t[2] = { timeout_ns / 1000000000, timeout_ns % 1000000000 };
+	const long n = syscall(SYS_epoll_pwait2, a->epoll, e, room, timeout_ns < 0 ? NULL : t, NULL,
+			       (size_t)0);
+
+	if (n >= 0 || errno != ENOSYS)
+		return (int)n;
+#endif
+	return epoll_wait(a->epoll, e, room, timeout_ns < 0 ? -1 : (int)((timeout_ns + 999999) / 1000000));
+}
+
+void ccs_agent_turn(struct ccs_agent *a, int64_t timeout_ns)
 {
 	struct epoll_event e[64];
-	int n = epoll_wait(a->epoll, e, 64, timeout_ms);
+	const int n = wait_for(a, e, 64, timeout_ns);
 
 	for (int i = 0; i < n; i++) {
 		struct ccs_source *s = e[i].data.ptr;
@@ -184,10 +207,14 @@ void ccs_agent_turn(struct ccs_agent *a, int timeout_ms)
 	}
 	tick(a);
 	poll_counters(a);
+	ccs_activity_look(a, ccs_agent_now(a));
+	ccs_ports_run(a);
+	ccs_udp_flush(a);
 }
 
 void ccs_agent_run(struct ccs_agent *a)
 {
+	prctl(PR_SET_TIMERSLACK, 1000ul); /* 50 us are a quarter of the shortest period */
 	while (!a->stopping)
 		ccs_agent_turn(a, patience(a));
 }
@@ -214,7 +241,9 @@ void ccs_agent_close(struct ccs_agent *a)
 	ccs_clients_close(a);
 	ccs_capture_close(a);
 	ccs_udp_close(a);
+	ccs_ports_close(a);
 	ccs_peers_close(a);
+	free(a->heard);
 	free(a->np);
 	close_fd(&a->stop.fd);
 	close_fd(&a->epoll);
@@ -226,6 +255,7 @@ void ccs_agent_forked(struct ccs_agent *a)
 	ccs_clients_forked(a);
 	ccs_udp_forked(a);
 	ccs_capture_forked(a);
+	ccs_ports_forked(a);
 	close(a->stop.fd);
 	close(a->epoll);
 }

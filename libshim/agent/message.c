@@ -6,9 +6,9 @@
 #define STRANGERS_RATE 2000.0
 #define STRANGERS_BURST 500.0
 
-static uint32_t gives(const struct ccs_agent *a)
+static uint32_t gives(struct ccs_agent *a, const struct ccs_ends *ends)
 {
-	return a->config.capture ? CCS_PEER_NP : 0;
+	return (a->config.capture ? CCS_PEER_NP : 0) | ccs_ports_give(a, ends);
 }
 
 static void refuse(struct ccs_agent *a, enum ccs_refusal why)
@@ -34,17 +34,34 @@ static uint64_t next_try_ns(unsigned tries)
 	return CCS_RENEW_NS << (tries < 6 ? tries - 3 : 3);
 }
 
+/* Of two periods; 0 is none. */
+static uint32_t least(uint32_t a_us, uint32_t b_us)
+{
+	return a_us && (!b_us || a_us < b_us) ? a_us : b_us;
+}
+
 void ccs_message_hello(struct ccs_agent *a, struct ccs_peer *p)
 {
+	const uint64_t now_ns = ccs_agent_now(a);
+	const bool upstream = now_ns < p->upstream_ns;
 	struct ccs_wire_message m = {
 		.header.type = CCS_WIRE_HELLO,
-		.hello = { .lease_ms = CCS_LEASE_MS, .wants = CCS_PEER_NP },
+		.hello = {
+			.lease_ms = CCS_LEASE_MS,
+			.wants = (p->flows ? CCS_PEER_NP : 0) |
+				 (p->flows && p->period_us ? CCS_PEER_TELEMETRY : 0) |
+				 (upstream ? CCS_PEER_PORTS : 0),
+			.clock_ns = now_ns,
+			.period_us = least(p->period_us, upstream ? p->up_period_us : 0),
+			.flows = p->active + (upstream ? p->up_active : 0),
+		},
 	};
 
 	send_to(a, p, &m);
 	a->totals.hellos_sent++;
 	p->asked = p->sequence;
-	p->ask_ns = ccs_agent_now(a) + next_try_ns(++p->tries);
+	p->news = false;
+	p->ask_ns = now_ns + next_try_ns(++p->tries);
 }
 
 void ccs_message_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t qpn, uint32_t marked)
@@ -57,6 +74,23 @@ void ccs_message_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t qpn, uint
 	send_to(a, p, &m);
 	a->totals.cnps_sent++;
 	p->cnps_sent++;
+}
+
+void ccs_message_echo(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_echo *echo)
+{
+	struct ccs_wire_message m = { .header.type = CCS_WIRE_ECHO, .echo = *echo };
+
+	send_to(a, p, &m);
+	a->totals.echoes_sent++;
+}
+
+void ccs_message_records(struct ccs_agent *a, struct ccs_peer *p,
+			 const struct ccs_wire_records *records)
+{
+	struct ccs_wire_message m = { .header.type = CCS_WIRE_RECORDS, .records = *records };
+
+	send_to(a, p, &m);
+	a->totals.echoes_sent++;
 }
 
 /* p may be NULL: then its sequence numbers are the time, from which a peer's begin. */
@@ -72,8 +106,9 @@ static void answer(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_
 		},
 		.hello_ack = {
 			.of = hello->header.sequence,
-			.gives = gives(a),
+			.gives = gives(a, ends),
 			.lease_ms = lease_ms,
+			.flows = p && p->ingress ? ccs_port_flows(p->ingress) : 0,
 		},
 	};
 
@@ -120,6 +155,7 @@ static void take_hello(struct ccs_agent *a, const struct ccs_ends *ends,
 	if (lease_ms > CCS_LEASE_MOST_MS)
 		lease_ms = CCS_LEASE_MOST_MS;
 	p->lease_ns = ccs_agent_now(a) + lease_ms * 1000000ull;
+	ccs_ports_subscribe(a, p, ends, &m->hello);
 	answer(a, ends, p, m, lease_ms);
 }
 
@@ -143,7 +179,8 @@ static void take_ack(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_w
 		p->gives = m->hello_ack.gives;
 		p->heard_ns = ccs_agent_now(a);
 		ccs_agent_flow_heard(a, p);
-	} else if (!known && p->flows) {
+		ccs_echo_flows(a, p, m->hello_ack.flows);
+	} else if (!known && ccs_peer_wanted(p, ccs_agent_now(a))) {
 		ccs_message_hello(a, p);
 	}
 }
@@ -159,6 +196,25 @@ static void take_cnp(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_w
 	} else {
 		p->cnps_received++;
 		a->totals.cnps_accepted++;
+	}
+}
+
+static void take_telemetry(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m)
+{
+	const bool echo = m->header.type == CCS_WIRE_ECHO;
+
+	if (m->header.session != p->session) {
+		refuse(a, CCS_REFUSED_SESSION);
+	} else if (!(echo ? p->flows != 0 : ccs_agent_now(a) < p->upstream_ns)) {
+		refuse(a, CCS_REFUSED_PEER);
+	} else if (!ccs_peer_fresh(p, m->header.sequence)) {
+		refuse(a, CCS_REFUSED_REPLAYED);
+	} else {
+		a->totals.echoes_received++;
+		if (echo)
+			ccs_echo_take(a, p, m);
+		else
+			ccs_heard_take(a, p, &m->records);
 	}
 }
 
@@ -255,5 +311,5 @@ void ccs_message_arrived(struct ccs_agent *a, const struct ccs_ends *ends, const
 	else if (m.header.type == CCS_WIRE_HELLO_ACK)
 		take_ack(a, p, &m);
 	else
-		refuse(a, CCS_REFUSED_TYPE);
+		take_telemetry(a, p, &m);
 }

@@ -40,6 +40,8 @@ void ccs_np_mark(struct ccs_agent *a, const struct ccs_ends *ends, uint32_t qpn)
 	struct ccs_peer *p = ccs_peer_find(a, ends);
 	struct ccs_np_flow *f;
 
+	if (p && p->ingress)
+		ccs_port_marked(p->ingress);
 	if (!p || !ccs_peer_leased(p, now_ns)) {
 		a->totals.ce_unasked++;
 		return;

@@ -51,13 +51,21 @@ struct ccs_peer *ccs_peer_find(const struct ccs_agent *a, const struct ccs_ends 
 	return NULL;
 }
 
+bool ccs_peer_wanted(const struct ccs_peer *p, uint64_t now_ns)
+{
+	return p->flows || now_ns < p->upstream_ns;
+}
+
 bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns)
 {
 	return now_ns < p->lease_ns;
 }
 
-static void drop(struct ccs_peers *ps, struct ccs_peer *p)
+static void drop(struct ccs_agent *a, struct ccs_peer *p)
 {
+	struct ccs_peers *ps = &a->peers;
+
+	ccs_ports_forget(a, p);
 	ccs_index_remove(&ps->index, &p->link);
 	ps->unused[ps->nunused++] = p->index;
 	p->serial = 0;
@@ -66,13 +74,15 @@ static void drop(struct ccs_peers *ps, struct ccs_peer *p)
 }
 
 /* Those that nobody asks any more, and that ask nothing. */
-static void sweep(struct ccs_peers *ps, uint64_t now_ns)
+static void sweep(struct ccs_agent *a, uint64_t now_ns)
 {
+	struct ccs_peers *ps = &a->peers;
+
 	for (uint32_t i = ps->high; i-- > 0;) {
 		struct ccs_peer *p = &ps->peer[i];
 
-		if (p->serial && !p->flows && !ccs_peer_leased(p, now_ns))
-			drop(ps, p);
+		if (p->serial && !ccs_peer_wanted(p, now_ns) && !ccs_peer_leased(p, now_ns))
+			drop(a, p);
 	}
 }
 
@@ -86,7 +96,7 @@ struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends)
 	if (p)
 		return p;
 	if (!ps->nunused)
-		sweep(ps, now_ns);
+		sweep(a, now_ns);
 	if (!ps->nunused) {
 		ccs_agent_say(a, CCS_TROUBLE_PEERS, "more than %d peers: the others get no CNPs",
 			      CCS_PAGE_PATHS);
@@ -108,6 +118,7 @@ void ccs_peer_adopt(struct ccs_peer *p, uint64_t session, uint64_t sequence)
 	p->session = session;
 	p->top = sequence;
 	p->seen = UINT64_MAX;
+	p->told = 0;
 }
 
 bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence)
@@ -134,7 +145,8 @@ void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns)
 	struct ccs_peers *ps = &a->peers;
 
 	for (uint32_t i = 0; i < ps->high; i++)
-		if (ps->peer[i].serial && ps->peer[i].flows && ps->peer[i].ask_ns <= now_ns)
+		if (ps->peer[i].serial && ccs_peer_wanted(&ps->peer[i], now_ns) &&
+		    ps->peer[i].ask_ns <= now_ns)
 			ccs_message_hello(a, &ps->peer[i]);
-	sweep(ps, now_ns);
+	sweep(a, now_ns);
 }

@@ -8,6 +8,7 @@
 #include "agent/agent.h"
 #include "agent/counters.h"
 #include "agent/index.h"
+#include "agent/netlink.h"
 #include "cc/dcqcn_np.h"
 #include "signal/slot.h"
 
@@ -17,6 +18,9 @@ enum {
 	CCS_AGENT_FLOWS = 262144,        /* of all clients */
 	CCS_AGENT_ADDRESSES = 64,
 	CCS_AGENT_INTERFACES = 16,
+	CCS_AGENT_PORTS = 64,
+	CCS_AGENT_SWITCHES = 16,
+	CCS_AGENT_HEARD = 256,
 };
 
 #define CCS_AGENT_TICK_NS CCS_BEAT_NS
@@ -34,7 +38,10 @@ struct ccs_source {
 struct ccs_ends {
 	struct ccs_address local, remote;
 	uint32_t ifindex;                /* of link-local addresses; else 0 */
+	uint32_t arrived;                /* interface that it came in by; 0: unknown */
 };
+
+struct ccs_port;
 
 /* Another agent: one that clients' flows go to, or one that asked for CNPs, or both. */
 struct ccs_peer {
@@ -54,6 +61,22 @@ struct ccs_peer {
 	unsigned tries;                  /* HELLOs since an answer */
 	uint64_t ask_ns;                 /* the next one is due */
 	uint64_t asked;                  /* sequence number of the one that is to be answered */
+
+	/* Telemetry from there: what our clients' flows want of it, and the newest. */
+	uint32_t active, period_us;      /* as it was last told */
+	uint32_t counting, wanting_us;   /* of the scan that is under way */
+	uint64_t told;                   /* sequence number of the newest ECHO */
+	bool ports;                      /* it had records of switches */
+	bool news;                       /* something to tell it at once */
+	struct ccs_path_telemetry telemetry;
+	uint64_t upstream_ns;            /* a switch's agent: until then its records are wanted, */
+	uint32_t up_active, up_period_us;        /* for so many flows to here, and so often */
+
+	/* Telemetry that it wants of us. */
+	struct ccs_port *ingress;        /* by which its data come in; NULL: none is given */
+	uint32_t wants, flows_there;     /* of its newest HELLO */
+	uint64_t period_ns;
+	uint64_t clock_ns, clock_at_ns;  /* its clock, not later than that by ours; 0: not told */
 
 	uint64_t lease_ns;               /* until then it gets CNPs */
 	uint64_t cnps_sent, cnps_received;
@@ -75,6 +98,7 @@ struct ccs_agent_flow {
 	struct ccs_client *client;
 	struct ccs_peer *peer;
 	uint32_t slot, port, local_qpn, peer_qpn;
+	uint64_t sent, sent_ns;          /* bytes when last looked at, and when they had changed */
 	char device[64];
 };
 
@@ -117,6 +141,8 @@ struct ccs_agent_totals {
 	uint64_t cnps_sent, cnps_received, cnps_accepted;
 	uint64_t cnps_hooked, cnps_counted;      /* by clients, by NICs */
 	uint64_t hellos_sent, hellos_received;
+	uint64_t echoes_sent, echoes_received;   /* of both types */
+	uint64_t samples, samples_late;  /* of links; not taken because the clock was off */
 	uint64_t send_failed;
 	uint64_t refused[CCS_REFUSALS];
 };
@@ -125,11 +151,12 @@ struct ccs_agent_totals {
 enum ccs_trouble {
 	CCS_TROUBLE_VERSION, CCS_TROUBLE_AUTH, CCS_TROUBLE_SEND, CCS_TROUBLE_DROPPED,
 	CCS_TROUBLE_PAGE, CCS_TROUBLE_CLIENTS, CCS_TROUBLE_PEERS, CCS_TROUBLE_LOCAL_VERSION,
-	CCS_TROUBLE_ACCEPT, CCS_TROUBLE_OWNER,
+	CCS_TROUBLE_ACCEPT, CCS_TROUBLE_OWNER, CCS_TROUBLE_CAPACITY, CCS_TROUBLE_PORT,
 };
 
 struct ccs_udp;
 struct ccs_tap;
+struct ccs_heard;
 
 struct ccs_agent {
 	struct ccs_agent_config config;
@@ -159,6 +186,14 @@ struct ccs_agent {
 	struct ccs_peers peers;
 	struct ccs_np_flow *np;
 
+	uint64_t activity_ns;            /* when clients' flows are looked at next */
+	bool wanted;                     /* one of them wants telemetry */
+	struct ccs_port *port;           /* CCS_AGENT_PORTS */
+	unsigned nports;
+	struct ccs_netlink netlink;      /* asks for qdiscs; fd -1: none */
+	struct ccs_address switches[CCS_AGENT_SWITCHES];
+	struct ccs_heard *heard;         /* CCS_AGENT_HEARD */
+
 	double strangers;                /* HELLOs of unknown peers that may be answered yet */
 	uint64_t strangers_ns;
 };
@@ -168,8 +203,9 @@ uint64_t ccs_agent_now(const struct ccs_agent *a);
 int ccs_agent_watch(struct ccs_agent *a, struct ccs_source *s);
 /* Whether that address of this host is one of those that it is restricted to. */
 bool ccs_agent_speaks_for(const struct ccs_agent *a, const struct ccs_address *address);
-/* What is ready within that time, and what is due; tests drive the agent by it. */
-void ccs_agent_turn(struct ccs_agent *a, int timeout_ms);
+/* What is ready within that time, ns (below 0: for ever), and what is due; tests drive the
+ * agent by it. */
+void ccs_agent_turn(struct ccs_agent *a, int64_t timeout_ns);
 void ccs_agent_say(struct ccs_agent *a, enum ccs_trouble kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -189,12 +225,18 @@ void ccs_message_arrived(struct ccs_agent *a, const struct ccs_ends *ends, const
 void ccs_message_hello(struct ccs_agent *a, struct ccs_peer *p);
 void ccs_message_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t qpn, uint32_t marked);
 
+void ccs_message_echo(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_echo *m);
+void ccs_message_records(struct ccs_agent *a, struct ccs_peer *p,
+			 const struct ccs_wire_records *m);
+
 /* peers.c */
 int ccs_peers_open(struct ccs_agent *a);
 void ccs_peers_close(struct ccs_agent *a);
 struct ccs_peer *ccs_peer_find(const struct ccs_agent *a, const struct ccs_ends *ends);
 /* Made if there is none; NULL if there is no room. */
 struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends);
+/* Whether its agent is to be asked for anything. */
+bool ccs_peer_wanted(const struct ccs_peer *p, uint64_t now_ns);
 bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns);
 /* Takes the next session of the peer, whose messages so far are old. */
 void ccs_peer_adopt(struct ccs_peer *p, uint64_t session, uint64_t sequence);
@@ -224,6 +266,49 @@ void ccs_nic_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_nic_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_nic_poll(struct ccs_agent *a, uint64_t now_ns);
 void ccs_nic_tick(struct ccs_agent *a, uint64_t now_ns);
+
+/* activity.c */
+/* Its flow may be the first one to want telemetry of the peer. */
+void ccs_activity_join(struct ccs_agent *a, struct ccs_agent_flow *f);
+/* Looks at clients' flows if it is time, and tells peers what is new. */
+void ccs_activity_look(struct ccs_agent *a, uint64_t now_ns);
+
+/* echo.c */
+/* What came for our clients' flows; its records get into order. */
+void ccs_echo_take(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m);
+/* How many flows its agent counts. */
+void ccs_echo_flows(struct ccs_agent *a, struct ccs_peer *p, uint32_t flows);
+
+/* ports.c */
+int ccs_ports_open(struct ccs_agent *a, char *err, size_t len);
+void ccs_ports_forked(const struct ccs_agent *a);
+void ccs_ports_close(struct ccs_agent *a);
+/* What telemetry that host can have: bits of enum ccs_peer_flag. */
+uint32_t ccs_ports_give(struct ccs_agent *a, const struct ccs_ends *ends);
+/* As its newest HELLO wants it. */
+void ccs_ports_subscribe(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
+			 const struct ccs_wire_hello *m);
+void ccs_ports_forget(struct ccs_agent *a, struct ccs_peer *p);
+/* Active flows by the port of that peer; 0: unknown. */
+uint32_t ccs_port_flows(const struct ccs_port *port);
+/* A CE mark on a packet of that peer. */
+void ccs_port_marked(struct ccs_port *port);
+/* When the next sample is due; UINT64_MAX: nobody wants any. */
+uint64_t ccs_ports_due(const struct ccs_agent *a);
+void ccs_ports_run(struct ccs_agent *a);
+
+/* heard.c: records of ports that are not this host's */
+int ccs_heard_open(struct ccs_agent *a, char *err, size_t len);
+/* Asks the switches for what they know of links to that address. */
+void ccs_heard_ask(struct ccs_agent *a, const struct ccs_address *local, uint32_t flows,
+		   uint32_t period_us);
+void ccs_heard_take(struct ccs_agent *a, const struct ccs_peer *p,
+		    const struct ccs_wire_records *m);
+int ccs_heard_hook(struct ccs_agent *a, const struct ccs_client *c,
+		   const struct ccs_local_record *m);
+/* The records for that peer's flows, at most n, covers_ns by our clock; their number. */
+unsigned ccs_heard_for(const struct ccs_agent *a, const struct ccs_peer *p, uint64_t now_ns,
+		       struct ccs_record *r, unsigned n);
 
 /* clients.c */
 int ccs_clients_open(struct ccs_agent *a, char *err, size_t len);

@@ -318,6 +318,7 @@ static bool ends_of(const struct msghdr *h, const union any_address *from, struc
 		memcpy(&v4, CMSG_DATA(c), sizeof(v4));
 		ends->local = ccs_address_of_v4(&v4.ipi_addr);
 		ends->remote = ccs_address_of_v4(&from->in.sin_addr);
+		ends->arrived = (uint32_t)v4.ipi_ifindex;
 		return true;
 	}
 	if (c->cmsg_level != IPPROTO_IPV6 || c->cmsg_type != IPV6_PKTINFO)
@@ -326,6 +327,7 @@ static bool ends_of(const struct msghdr *h, const union any_address *from, struc
 	ends->local = ccs_address_of(&v6.ipi6_addr);
 	ends->remote = ccs_address_of(&from->in6.sin6_addr);
 	ends->ifindex = from->in6.sin6_scope_id;
+	ends->arrived = (uint32_t)v6.ipi6_ifindex;
 	return true;
 }
 

@@ -53,4 +53,14 @@ struct ccs_local_cnp {
 	uint32_t count;                  /* >= 1 */
 };
 
+/* A link, for senders of that prefix and flows to that address of this host, or any (all
+ * zero); covers_ns is by CLOCK_MONOTONIC. See signal/record.h. */
+struct ccs_local_record {
+	uint32_t type;
+	uint32_t from_bits;              /* 0 to 128; 0: any */
+	uint8_t from[16], to[16];        /* IPv4 as ::ffff:a.b.c.d */
+	uint32_t link, hop;
+	uint64_t ts_ns, tx_bytes, qlen_bytes, capacity, covers_ns;
+};
+
 #endif

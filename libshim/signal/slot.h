@@ -13,18 +13,12 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "ccshim/cc.h"
+#include "signal/path.h"
 
 #define CCS_PAGE_MAGIC 0x47505343u       /* "CSPG" */
 #define CCS_PAGE_VERSION 1u
 
 enum { CCS_PAGE_SLOTS = 65536, CCS_PAGE_PATHS = 4096 };
-
-/* Of a peer host, as its agent says. */
-enum ccs_peer_flag {
-	CCS_PEER_NP = 1 << 0,            /* it watches for marked packets and sends CNPs */
-	CCS_PEER_TELEMETRY = 1 << 1,     /* it echoes telemetry */
-};
 
 /* A flow's. The agent writes the first line, the process the second one. */
 struct ccs_slot {
@@ -35,25 +29,12 @@ struct ccs_slot {
 
 	_Atomic uint64_t rate;           /* bit/s in force, for signals that are a whole port's */
 	_Atomic uint32_t verdict;        /* enum ccs_verdict, of the process's signal thread */
-	uint8_t process_spare[52];
+	_Atomic uint32_t period_us;      /* telemetry is wanted that often; 0: none is */
+	_Atomic uint64_t sent;           /* bytes handed to the device so far: whether it is active */
+	uint8_t process_spare[40];
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct ccs_slot) == 128, "two lines, one for each writer");
-
-/* A peer host, and the links towards it. version is odd while it is being written. */
-struct ccs_path {
-	_Atomic uint32_t version;
-	_Atomic uint32_t flags;          /* enum ccs_peer_flag */
-	_Atomic uint64_t heard_ns;       /* its agent was last heard; 0: never */
-	uint64_t updated_ns;             /* the records below; 0: never */
-	uint32_t id;                     /* names the links; records of two ids do not compare */
-	uint16_t flows;                  /* active at the bottleneck; 0: unknown */
-	uint16_t nhops;
-	struct ccs_cc_hop hops[CCS_CC_MAX_HOPS]; /* nearest first */
-	uint8_t spare[64];
-} __attribute__((aligned(64)));
-
-_Static_assert(sizeof(struct ccs_path) == 256, "four lines");
 
 struct ccs_page {
 	uint32_t magic, version;

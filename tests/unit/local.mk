@@ -75,18 +75,23 @@ endif
 
 # The host agent, and its parts.
 if HAVE_CMOCKA
-agent_unit_programs = tests/unit/test_agent tests/unit/test_capture tests/unit/test_counters tests/unit/test_hooks \
-	tests/unit/test_links tests/unit/test_owner tests/unit/test_record tests/unit/test_signal_wire
+agent_unit_programs = tests/unit/test_agent tests/unit/test_agent_telemetry tests/unit/test_capture \
+	tests/unit/test_counters tests/unit/test_hooks tests/unit/test_links tests/unit/test_owner \
+	tests/unit/test_path tests/unit/test_record tests/unit/test_signal_wire
 check_PROGRAMS += $(agent_unit_programs)
 TESTS += $(agent_unit_programs)
 tests_unit_test_agent_SOURCES = tests/unit/test_agent.c tests/unit/agentrig.c tests/unit/agentrig.h
 tests_unit_test_capture_SOURCES = tests/unit/test_capture.c tests/unit/agentrig.c tests/unit/agentrig.h
 tests_unit_test_capture_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_agent_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_agent_telemetry_SOURCES = tests/unit/test_agent_telemetry.c \
+	tests/unit/agentrig.c tests/unit/agentrig.h
+tests_unit_test_agent_telemetry_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_counters_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_hooks_LDADD = libccshim_hooks.la $(CMOCKA_LIBS) -lpthread
 tests_unit_test_links_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_owner_LDADD = libccs-agent.la $(unit_ldadd) -lpthread
+tests_unit_test_path_LDADD = $(unit_ldadd) -lpthread
 tests_unit_test_record_LDADD = $(unit_ldadd)
 tests_unit_test_signal_wire_LDADD = $(unit_ldadd)
 endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which of the clients' flows want telemetry, and how many of them send: their slots are
+ * looked at every now and then, so that flows need not say it, and peers are told what is
+ * new. However many flows there are, it takes about a hundredth of a CPU.
+ */
+#include "agent/priv.h"
+
+#define IDLE_NS 100000000ull             /* a flow that sends nothing for that long */
+#define LOOK_NS 10000000ull              /* soonest */
+#define LOOK_FLOW_NS 10000ull            /* for each flow */
+#define UNWANTED 10u                     /* times as rarely while nobody wants telemetry */
+
+static uint32_t period_of(const struct ccs_agent_flow *f)
+{
+	const struct ccs_slot *slot = &f->client->page->slot[f->slot];
+
+	return atomic_load_explicit(&slot->period_us, memory_order_relaxed);
+}
+
+static uint64_t sent_of(const struct ccs_agent_flow *f)
+{
+	const struct ccs_slot *slot = &f->client->page->slot[f->slot];
+
+	return atomic_load_explicit(&slot->sent, memory_order_relaxed);
+}
+
+static uint32_t shorter(uint32_t a_us, uint32_t b_us)
+{
+	return !a_us || b_us < a_us ? b_us : a_us;
+}
+
+void ccs_activity_join(struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	const uint32_t period_us = period_of(f);
+
+	f->sent = sent_of(f);
+	if (!period_us)
+		return;
+	f->peer->period_us = shorter(f->peer->period_us, period_us);
+	a->wanted = true;
+	a->activity_ns = 0;
+}
+
+static void look_at(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t now_ns)
+{
+	const uint32_t period_us = period_of(f);
+	const uint64_t sent = sent_of(f);
+
+	if (!period_us)
+		return;
+	a->wanted = true;
+	f->peer->wanting_us = shorter(f->peer->wanting_us, period_us);
+	if (sent != f->sent) {
+		f->sent = sent;
+		f->sent_ns = now_ns;
+	}
+	if (f->sent_ns && now_ns - f->sent_ns < IDLE_NS)
+		f->peer->counting++;
+}
+
+static void look_at_client(struct ccs_agent *a, const struct ccs_client *c, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < c->room; i++)
+		if (c->flow[i])
+			look_at(a, c->flow[i], now_ns);
+}
+
+/* What cannot be told at once, because an answer is awaited, comes with the next look. */
+static void tell(struct ccs_agent *a, struct ccs_peer *p)
+{
+	p->news |= p->active != p->counting || p->period_us != p->wanting_us;
+	p->active = p->counting;
+	p->period_us = p->wanting_us;
+	p->counting = p->wanting_us = 0;
+	if (p->news && !p->asked)
+		ccs_message_hello(a, p);
+}
+
+void ccs_activity_look(struct ccs_agent *a, uint64_t now_ns)
+{
+	uint64_t pause_ns = LOOK_FLOW_NS * a->nflows;
+
+	if (now_ns < a->activity_ns)
+		return;
+	a->wanted = false;
+	for (unsigned i = 0; a->nflows && i < CCS_AGENT_CLIENTS; i++)
+		look_at_client(a, &a->client[i], now_ns);
+	for (uint32_t i = 0; a->nflows && i < a->peers.high; i++)
+		if (a->peers.peer[i].serial && a->peers.peer[i].flows)
+			tell(a, &a->peers.peer[i]);
+	pause_ns = pause_ns < LOOK_NS ? LOOK_NS : pause_ns;
+	a->activity_ns = now_ns + (a->wanted ? pause_ns : UNWANTED * pause_ns);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Telemetry that a receiver's agent sends back: into the pages of those who send there. */
+#include "agent/priv.h"
+
+static void publish(struct ccs_agent *a, const struct ccs_peer *p)
+{
+	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
+		if (c->page && c->paths[p->index])
+			ccs_path_write(&c->page->path[p->index], &p->telemetry);
+}
+
+static uint16_t counted(uint32_t flows)
+{
+	return (uint16_t)(flows < UINT16_MAX ? flows : UINT16_MAX);
+}
+
+/* The earliest; 0 if one is unknown, or cannot be. */
+static uint64_t covered(const struct ccs_record *r, unsigned n, uint64_t now_ns)
+{
+	uint64_t least = now_ns;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!r[i].covers_ns || r[i].covers_ns > now_ns)
+			return 0;
+		least = r[i].covers_ns < least ? r[i].covers_ns : least;
+	}
+	return least;
+}
+
+static void take_records(struct ccs_path_telemetry *t, struct ccs_record *r, unsigned n)
+{
+	ccs_record_sort(r, n);
+	t->path = ccs_record_path(r, n);
+	t->nhops = (uint16_t)n;
+	for (unsigned i = 0; i < n; i++) {
+		t->link[i] = r[i].link;
+		t->hops[i] = (struct ccs_cc_hop){
+			.ts_ns = r[i].ts_ns, .tx_bytes = r[i].tx_bytes,
+			.qlen_bytes = r[i].qlen_bytes, .capacity = (double)r[i].capacity,
+		};
+	}
+}
+
+static bool has_port(const struct ccs_record *r, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (r[i].kind != CCS_RECORD_RECEIVER)
+			return true;
+	return false;
+}
+
+/* One that was overtaken by a later one is no news any more. */
+void ccs_echo_take(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m)
+{
+	const bool ports = has_port(m->echo.record, m->echo.n);
+	const uint64_t now_ns = ccs_agent_now(a);
+
+	if (m->header.sequence <= p->told || !m->echo.n)
+		return;
+	p->told = m->header.sequence;
+	p->telemetry = (struct ccs_path_telemetry){
+		.updated_ns = now_ns, .flows = counted(m->echo.flows),
+		.covers_ns = covered(m->echo.record, m->echo.n, now_ns),
+	};
+	take_records(&p->telemetry, m->echo.record, m->echo.n);
+	publish(a, p);
+	if (ports == p->ports)
+		return;
+	p->ports = ports;
+	ccs_agent_flow_heard(a, p);
+}
+
+void ccs_echo_flows(struct ccs_agent *a, struct ccs_peer *p, uint32_t flows)
+{
+	if (p->telemetry.flows == counted(flows))
+		return;
+	p->telemetry.flows = counted(flows);
+	publish(a, p);
+}

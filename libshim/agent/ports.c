@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The links that are measured here, found or configured, and their subscribers. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "agent/port.h"
+
+static const char *sysfs_of(const struct ccs_agent *a)
+{
+	return a->config.sysfs ? a->config.sysfs : "/sys";
+}
+
+/* -- capacity ---------------------------------------------------------------------- */
+
+static void find_capacity(const struct ccs_agent *a, struct ccs_port *port)
+{
+	const struct ccs_agent_capacity *c = a->config.capacities;
+
+	port->told = 0;
+	port->learns = false;
+	for (unsigned i = 0; i < a->config.ncapacities; i++)
+		if (strcmp(c[i].interface, port->name) == 0) {
+			port->told = c[i].rate;
+			port->learns = !(c[i].rate > 0);
+		}
+	if (!(port->told > 0))
+		port->told = ccs_ingress_speed(sysfs_of(a), port->name);
+}
+
+double ccs_port_capacity(const struct ccs_port *port)
+{
+	return port->learns && port->learnt.learnt > 0 ? port->learnt.learnt : port->told;
+}
+
+/* -- ports ------------------------------------------------------------------------- */
+
+/* Each time that it is opened it is another link: its counters may have begun anew. */
+static void name_link(const struct ccs_agent *a, struct ccs_port *port)
+{
+	struct {
+		uint64_t session, now_ns;
+		uint32_t ifindex, number;
+	} what = { a->session, ccs_agent_now(a), port->ifindex, (uint32_t)(port - a->port) };
+
+	port->record = (struct ccs_record){ .link = ccs_record_link(&what, sizeof(what)) };
+	if (port->publication) {
+		port->record.kind = CCS_RECORD_PORT;
+		port->record.hop = port->publication->hop;
+	} else {
+		port->record.kind = CCS_RECORD_RECEIVER;
+	}
+}
+
+static bool open_ingress(struct ccs_agent *a, struct ccs_port *port, uint32_t ifindex)
+{
+	if (!if_indextoname(ifindex, port->name) ||
+	    ccs_ingress_open(&port->ingress, sysfs_of(a), port->name))
+		return false;
+	port->ifindex = ifindex;
+	find_capacity(a, port);
+	port->learnt = (struct ccs_capacity){ 0 };
+	name_link(a, port);
+	return true;
+}
+
+/* The port of an interface by which data come in; NULL: it cannot be measured. */
+static struct ccs_port *ingress_of(struct ccs_agent *a, uint32_t ifindex)
+{
+	struct ccs_port *unused = NULL;
+
+	if (!ifindex || !a->config.telemetry)
+		return NULL;
+	for (struct ccs_port *port = a->port; port < a->port + CCS_AGENT_PORTS; port++) {
+		if (port->publication)
+			continue;
+		if (port->ifindex == ifindex)
+			return port;
+		if (!port->ifindex && !unused)
+			unused = port;
+	}
+	return unused && open_ingress(a, unused, ifindex) ? unused : NULL;
+}
+
+/* 0 or an errno. */
+static int open_egress(struct ccs_agent *a, struct ccs_port *port)
+{
+	const uint32_t ifindex = if_nametoindex(port->name);
+	struct ccs_egress e;
+	int err;
+
+	if (!ifindex)
+		return ENODEV;
+	err = ccs_egress_read(&a->netlink, ifindex, &e);
+	if (err)
+		return err;
+	port->told = port->publication->rate > 0 ? port->publication->rate : e.rate;
+	if (!(port->told > 0))
+		port->told = ccs_ingress_speed(sysfs_of(a), port->name);
+	if (!(port->told > 0))
+		return ERANGE;
+	port->ifindex = ifindex;
+	name_link(a, port);
+	return 0;
+}
+
+static int complain(const struct ccs_agent_publication *p, int error, char *err, size_t len)
+{
+	const char *why = error == ENOENT ? "it has no qdisc that counts: give it one by tc" :
+			  error == ERANGE ? "its speed is unknown: add rate=" :
+			  error == EINVAL ? "its prefixes are no addresses" : strerror(error);
+
+	snprintf(err, len, "cannot publish port %s: %s", p->port, why);
+	errno = error;
+	return -1;
+}
+
+static int publish(struct ccs_agent *a, const struct ccs_agent_publication *p, char *err, size_t len)
+{
+	struct ccs_port *port = &a->port[a->nports++];
+	int error;
+
+	if (strlen(p->port) >= sizeof(port->name))
+		return complain(p, ENODEV, err, len);
+	port->publication = p;
+	strcpy(port->name, p->port);
+	if ((p->to && ccs_prefix_parse(p->to, &port->to)) ||
+	    (p->from && ccs_prefix_parse(p->from, &port->from)))
+		return complain(p, EINVAL, err, len);
+	error = open_egress(a, port);
+	return error ? complain(p, error, err, len) : 0;
+}
+
+int ccs_ports_open(struct ccs_agent *a, char *err, size_t len)
+{
+	int error;
+
+	a->port = calloc(CCS_AGENT_PORTS, sizeof(*a->port));
+	if (!a->port || a->config.npublications > CCS_AGENT_PORTS / 2) {
+		snprintf(err, len, "more than %d ports to publish", CCS_AGENT_PORTS / 2);
+		errno = EINVAL;
+		return -1;
+	}
+	if (!a->config.npublications)
+		return 0;
+	error = ccs_netlink_open(&a->netlink, NETLINK_ROUTE);
+	if (error)
+		return complain(a->config.publications, error, err, len);
+	for (unsigned i = 0; i < a->config.npublications; i++)
+		if (publish(a, &a->config.publications[i], err, len))
+			return -1;
+	return 0;
+}
+
+void ccs_ports_forked(const struct ccs_agent *a)
+{
+	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
+		if (a->port[i].ifindex && !a->port[i].publication)
+			ccs_ingress_close(&a->port[i].ingress);
+	if (a->netlink.fd >= 0)
+		close(a->netlink.fd);
+}
+
+void ccs_ports_close(struct ccs_agent *a)
+{
+	if (a->port)
+		ccs_ports_forked(a);
+	for (unsigned i = 0; a->port && i < CCS_AGENT_PORTS; i++)
+		free(a->port[i].sub);
+	free(a->port);
+}
+
+/* Its subscribers come again with their next HELLO, and may find it back. */
+void ccs_port_lose(struct ccs_agent *a, struct ccs_port *port, int error)
+{
+	ccs_agent_say(a, CCS_TROUBLE_PORT, "no telemetry of %s: %s", port->name, strerror(error));
+	if (!port->publication)
+		ccs_ingress_close(&port->ingress);
+	port->ifindex = 0;
+	for (unsigned i = 0; i < port->nsubs; i++)
+		if (port->sub[i].peer->ingress == port)
+			port->sub[i].peer->ingress = NULL;
+	port->nsubs = 0;
+}
+
+/* -- subscribers ------------------------------------------------------------------- */
+
+static struct ccs_subscriber *find(const struct ccs_port *port, const struct ccs_peer *p)
+{
+	for (unsigned i = 0; i < port->nsubs; i++)
+		if (port->sub[i].peer == p)
+			return &port->sub[i];
+	return NULL;
+}
+
+void ccs_port_leave(struct ccs_port *port, const struct ccs_peer *p)
+{
+	struct ccs_subscriber *s = find(port, p);
+
+	if (s)
+		*s = port->sub[--port->nsubs];
+}
+
+static void join(struct ccs_port *port, struct ccs_peer *p)
+{
+	const unsigned room = port->room ? 2 * port->room : 16;
+	struct ccs_subscriber *more;
+
+	if (find(port, p))
+		return;
+	if (port->nsubs == port->room) {
+		more = reallocarray(port->sub, room, sizeof(*more));
+		if (!more)
+			return;
+		port->sub = more;
+		port->room = room;
+	}
+	port->sub[port->nsubs++] = (struct ccs_subscriber){ .peer = p };
+	port->next_ns = 0;
+}
+
+static void join_or_leave(struct ccs_port *port, struct ccs_peer *p, bool wanted)
+{
+	if (wanted)
+		join(port, p);
+	else
+		ccs_port_leave(port, p);
+}
+
+static bool publishes_to(const struct ccs_port *port, const struct ccs_address *receiver)
+{
+	return port->publication && ccs_prefix_covers(&port->to, receiver);
+}
+
+uint32_t ccs_ports_give(struct ccs_agent *a, const struct ccs_ends *ends)
+{
+	const struct ccs_port *port = ingress_of(a, ends->arrived);
+	uint32_t gives = 0;
+
+	if (port && (port->learns || ccs_port_capacity(port) >= 1))
+		gives |= CCS_PEER_TELEMETRY;
+	for (unsigned i = 0; i < a->nports; i++)
+		if (publishes_to(&a->port[i], &ends->remote))
+			gives |= CCS_PEER_PORTS;
+	return gives;
+}
+
+static void subscribe_ingress(struct ccs_agent *a, struct ccs_peer *p, uint32_t ifindex)
+{
+	struct ccs_port *port = p->wants & CCS_PEER_TELEMETRY ? ingress_of(a, ifindex) : NULL;
+
+	if (p->ingress && p->ingress != port)
+		ccs_port_leave(p->ingress, p);
+	p->ingress = port;
+	if (!port)
+		return;
+	join_or_leave(port, p, p->flows_there);
+	if (!port->learns && ccs_port_capacity(port) < 1)
+		ccs_agent_say(a, CCS_TROUBLE_CAPACITY,
+			      "the speed of %s is unknown, so senders get no telemetry of it: "
+			      "see --capacity", port->name);
+}
+
+static uint64_t period_ns(uint32_t wanted_us)
+{
+	const uint64_t wanted_ns = wanted_us * 1000ull;
+
+	return wanted_ns < CCS_PERIOD_LEAST_NS ? CCS_PERIOD_LEAST_NS :
+	       wanted_ns > CCS_PERIOD_MOST_NS ? CCS_PERIOD_MOST_NS : wanted_ns;
+}
+
+void ccs_ports_subscribe(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
+			 const struct ccs_wire_hello *m)
+{
+	p->wants = m->wants;
+	p->flows_there = m->flows;
+	p->period_ns = period_ns(m->period_us);
+	p->clock_ns = m->clock_ns;
+	p->clock_at_ns = ccs_agent_now(a);
+	subscribe_ingress(a, p, ends->arrived);
+	for (unsigned i = 0; i < a->nports; i++) {
+		struct ccs_port *port = &a->port[i];
+		const bool wanted = p->wants & CCS_PEER_PORTS && p->flows_there &&
+				    publishes_to(port, &ends->remote);
+
+		if (!wanted || port->ifindex || open_egress(a, port) == 0)
+			join_or_leave(port, p, wanted);
+	}
+	if (p->ingress)
+		ccs_heard_ask(a, &ends->local, ccs_port_flows(p->ingress), m->period_us);
+}
+
+void ccs_ports_forget(struct ccs_agent *a, struct ccs_peer *p)
+{
+	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
+		ccs_port_leave(&a->port[i], p);
+	p->ingress = NULL;
+}
+
+uint32_t ccs_port_flows(const struct ccs_port *port)
+{
+	uint64_t flows = 0;
+
+	for (unsigned i = 0; i < port->nsubs; i++)
+		flows += port->sub[i].peer->flows_there;
+	return (uint32_t)(flows < UINT32_MAX ? flows : UINT32_MAX);
+}
+
+void ccs_port_marked(struct ccs_port *port)
+{
+	port->marked = true;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A sequence lock. Its words are atomic, each for itself, and fences keep them between the
+ * two versions that the reader compares.
+ */
+#include "signal/path.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(struct ccs_path_telemetry) % sizeof(uint64_t) == 0, "whole words");
+
+void ccs_path_write(struct ccs_path *p, const struct ccs_path_telemetry *t)
+{
+	const uint32_t version = atomic_load_explicit(&p->version, memory_order_relaxed) | 1;
+	uint64_t word[CCS_TELEMETRY_WORDS];
+
+	memcpy(word, t, sizeof(word));
+	atomic_store_explicit(&p->version, version, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	for (unsigned i = 0; i < CCS_TELEMETRY_WORDS; i++)
+		atomic_store_explicit(&p->telemetry[i], word[i], memory_order_relaxed);
+	atomic_store_explicit(&p->version, version + 1, memory_order_release);
+}
+
+bool ccs_path_read(const struct ccs_path *p, struct ccs_path_telemetry *t)
+{
+	const uint32_t version = atomic_load_explicit(&p->version, memory_order_acquire);
+	uint64_t word[CCS_TELEMETRY_WORDS];
+
+	if (version & 1)
+		return false;
+	for (unsigned i = 0; i < CCS_TELEMETRY_WORDS; i++)
+		word[i] = atomic_load_explicit(&p->telemetry[i], memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&p->version, memory_order_relaxed) != version)
+		return false;
+	memcpy(t, word, sizeof(*t));
+	return t->nhops <= CCS_CC_MAX_HOPS;
+}

@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Telemetry between agents: host RP sends, host NP receives, by an interface whose counters
+ * are files here; a switch is played by the test.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agentrig.h"
+#include "seed.h"
+
+enum { RP, NP };
+
+#define SWITCH "127.0.0.3"
+#define GBIT 1000000000ull
+#define MS 1000000ull
+
+struct bench {
+	struct rig *r;
+	struct rig_client c;
+	uint64_t rx_bytes;
+	struct ccs_agent_capacity capacity;
+	const char *switches[1];
+	int fake_switch;                 /* its socket, or -1 */
+	uint64_t sequence;
+};
+
+static void put_file(const struct bench *b, const char *name, uint64_t value)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/class/net/lo/%s", b->r->dir, name);
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "%llu\n", (unsigned long long)value);
+	fclose(f);
+}
+
+static void remove_files(const struct bench *b)
+{
+	static const char *const all[] = { "class/net/lo/statistics/rx_bytes", "class/net/lo/speed",
+		"class/net/lo/statistics", "class/net/lo", "class/net", "class" };
+	char path[256];
+
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		snprintf(path, sizeof(path), "%s/%s", b->r->dir, all[i]);
+		remove(path);
+	}
+}
+
+static int open_switch(const struct rig *r)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(r->port) };
+	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	inet_pton(AF_INET, SWITCH, &in.sin_addr);
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	return fd;
+}
+
+/* A receiver with an interface of 1 Gb/s, and a client with one flow towards it, in slot 1. */
+static void begin(struct bench *b, void **state, bool with_switch)
+{
+	struct rig *r = *state;
+
+	*b = (struct bench){ .r = r, .capacity = { "lo", GBIT }, .switches = { SWITCH },
+			     .fake_switch = with_switch ? open_switch(r) : -1 };
+	put_file(b, "statistics/rx_bytes", 0);
+	rig_stop(r, NP);
+	r->config[NP].sysfs = r->dir;
+	r->config[NP].capacities = &b->capacity;
+	r->config[NP].ncapacities = 1;
+	r->config[NP].switches = b->switches;
+	r->config[NP].nswitches = with_switch;
+	rig_start(r, NP);
+	b->c = rig_client(r, RP);
+	b->c.page->slot[1].period_us = 1000;
+	assert_int_equal(rig_add(r, &b->c, RP, 1, 1), 0);
+}
+
+static void end(struct bench *b)
+{
+	rig_hang_up(&b->c);
+	remove_files(b);
+	if (b->fake_switch >= 0)
+		close(b->fake_switch);
+}
+
+/* Each flow in `slots` sends, and so many bytes come in each ms. */
+static void run(struct bench *b, unsigned ms, unsigned slots, uint64_t bytes)
+{
+	for (unsigned i = 0; i < ms; i++) {
+		b->r->now_ns += MS;
+		for (unsigned slot = 1; slot < 32; slot++)
+			if (slots >> slot & 1)
+				atomic_fetch_add(&b->c.page->slot[slot].sent, 4096);
+		b->rx_bytes += bytes;
+		put_file(b, "statistics/rx_bytes", b->rx_bytes);
+		rig_settle(b->r); /* what is due is sent */
+		rig_settle(b->r); /* and arrives */
+	}
+}
+
+static struct ccs_path_telemetry seen(const struct bench *b)
+{
+	struct ccs_path_telemetry t;
+
+	assert_true(ccs_path_read(rig_path(&b->c, 1), &t));
+	return t;
+}
+
+static uint64_t echoes(const struct bench *b)
+{
+	return b->r->agent[NP]->totals.echoes_sent;
+}
+
+/* -- the receiver's own record ------------------------------------------------------- */
+
+static void what_came_in_is_in_the_page(void **state)
+{
+	struct ccs_path_telemetry first, t;
+	struct bench b;
+
+	begin(&b, state, false);
+	run(&b, 30, 1 << 1, 100000);
+	first = seen(&b);
+	run(&b, 5, 1 << 1, 100000);
+	t = seen(&b);
+	assert_int_equal(t.nhops, 1);
+	assert_int_equal(t.flows, 1);
+	assert_true(t.hops[0].capacity == 1e9);
+	assert_int_equal(t.hops[0].tx_bytes, b.rx_bytes);
+	assert_int_equal(t.hops[0].ts_ns - first.hops[0].ts_ns, 5 * MS);
+	assert_int_equal(t.hops[0].tx_bytes - first.hops[0].tx_bytes, 5 * 100000);
+	assert_int_equal(t.path, first.path);
+	assert_int_equal(t.updated_ns, b.r->now_ns);
+	/* Its clock is ours here: the sample was taken now, and is said to be a little older. */
+	assert_in_range(b.r->now_ns - t.covers_ns, 0, MS);
+	assert_int_equal(rig_path(&b.c, 1)->flags, CCS_PEER_TELEMETRY);
+	assert_int_equal(b.r->nsaid, 0);
+	end(&b);
+}
+
+static void silence_while_nothing_moves(void **state)
+{
+	struct bench b;
+	uint64_t before;
+
+	begin(&b, state, false);
+	run(&b, 20, 0, 100000); /* nobody sends */
+	assert_int_equal(echoes(&b), 0);
+	run(&b, 20, 1 << 1, 100000);
+	assert_in_range(echoes(&b), 5, 20);
+	run(&b, 2, 1 << 1, 0);
+	before = echoes(&b);
+	run(&b, 20, 1 << 1, 0); /* nothing arrives */
+	assert_int_equal(echoes(&b), before);
+	run(&b, 130, 0, 100000); /* idle for more than 100 ms */
+	before = echoes(&b);
+	run(&b, 20, 0, 100000);
+	assert_int_equal(echoes(&b), before);
+	assert_int_equal(b.r->agent[NP]->nports, 0);
+	end(&b);
+}
+
+static void period_and_share_of_the_link_are_kept(void **state)
+{
+	struct bench b;
+	uint64_t before;
+
+	begin(&b, state, false);
+	b.c.page->slot[1].period_us = 5000;
+	run(&b, 30, 1 << 1, 1000);
+	before = echoes(&b);
+	run(&b, 50, 1 << 1, 1000);
+	assert_in_range(echoes(&b) - before, 9, 11);
+	/* At 10 Mb/s 0.5 % are 50 kb/s: a message of less than 200 bytes in 31 ms. */
+	b.capacity.rate = 10e6;
+	rig_stop(b.r, NP);
+	rig_start(b.r, NP);
+	run(&b, 1100, 1 << 1, 1000);
+	before = echoes(&b);
+	run(&b, 310, 1 << 1, 1000);
+	assert_in_range(echoes(&b) - before, 5, 11);
+	end(&b);
+}
+
+static void all_senders_flows_are_counted(void **state)
+{
+	struct rig_client other;
+	struct bench b;
+
+	begin(&b, state, false);
+	other = rig_client(b.r, RP);
+	for (unsigned n = 2; n <= 4; n++) {
+		b.c.page->slot[n].period_us = 1000;
+		assert_int_equal(rig_add(b.r, &b.c, RP, n, n), 0);
+	}
+	other.page->slot[7].period_us = 1000;
+	assert_int_equal(rig_add(b.r, &other, RP, 7, 7), 0);
+	run(&b, 40, 0x1e, 100000);
+	assert_int_equal(seen(&b).flows, 4);
+	atomic_fetch_add(&other.page->slot[7].sent, 1);
+	run(&b, 15, 0x1e, 100000);
+	assert_int_equal(seen(&b).flows, 5);
+	run(&b, 130, 0x06, 100000); /* three fall silent */
+	assert_int_equal(seen(&b).flows, 2);
+	rig_hang_up(&other);
+	run(&b, 20, 0x06, 100000);
+	assert_int_equal(seen(&b).flows, 2);
+	end(&b);
+}
+
+/* How many share the link, before anything of the new flow's has arrived. */
+static void newcomers_hear_the_number_at_once(void **state)
+{
+	struct rig_client other;
+	struct ccs_path_telemetry t;
+	struct bench b;
+
+	begin(&b, state, false);
+	run(&b, 30, 1 << 1, 100000);
+	other = rig_client(b.r, RP);
+	other.page->slot[7].period_us = 1000;
+	assert_int_equal(rig_add(b.r, &other, RP, 7, 7), 0);
+	rig_settle(b.r);
+	assert_true(ccs_path_read(rig_path(&other, 7), &t));
+	assert_int_equal(t.flows, 1);
+	assert_int_equal(t.nhops, 1);
+	rig_hang_up(&other);
+	end(&b);
+}
+
+static void a_restarted_receiver_has_another_link(void **state)
+{
+	struct ccs_path_telemetry before, t;
+	struct bench b;
+
+	begin(&b, state, false);
+	run(&b, 30, 1 << 1, 100000);
+	before = seen(&b);
+	rig_stop(b.r, NP);
+	run(&b, 5, 1 << 1, 100000);
+	assert_memory_equal(&before.hops[0], &(struct ccs_cc_hop[1]){ seen(&b).hops[0] },
+			    sizeof(struct ccs_cc_hop));
+	rig_start(b.r, NP);
+	run(&b, 1200, 1 << 1, 100000);
+	t = seen(&b);
+	assert_int_equal(t.updated_ns, b.r->now_ns);
+	assert_int_not_equal(t.path, before.path);
+	end(&b);
+}
+
+static void counters_that_start_over_are_another_link(void **state)
+{
+	struct ccs_path_telemetry before;
+	struct bench b;
+
+	begin(&b, state, false);
+	run(&b, 30, 1 << 1, 100000);
+	before = seen(&b);
+	b.rx_bytes = 5;
+	run(&b, 3, 1 << 1, 100000);
+	assert_int_equal(seen(&b).hops[0].tx_bytes, b.rx_bytes);
+	assert_int_not_equal(seen(&b).path, before.path);
+	end(&b);
+}
+
+static void unknown_speed_is_said_once(void **state)
+{
+	struct bench b;
+
+	begin(&b, state, false);
+	b.capacity.interface = "eth9";
+	rig_stop(b.r, NP);
+	rig_start(b.r, NP);
+	run(&b, 1300, 1 << 1, 100000);
+	assert_int_equal(echoes(&b), 0);
+	assert_int_equal(rig_path(&b.c, 1)->flags, 0);
+	assert_int_equal(b.r->nsaid, 1);
+	assert_non_null(strstr(b.r->said, "speed of lo is unknown"));
+	put_file(&b, "speed", 100);
+	rig_stop(b.r, NP);
+	rig_start(b.r, NP);
+	run(&b, 1300, 1 << 1, 100000);
+	assert_true(seen(&b).hops[0].capacity == 100e6);
+	end(&b);
+}
+
+/* -- what others may say --------------------------------------------------------------- */
+
+/* As the receiver's agent would, at any distance from what it sends itself. */
+static struct ccs_wire_message forged(const struct bench *b, uint64_t ahead)
+{
+	const struct ccs_agent *np = b->r->agent[NP], *rp = b->r->agent[RP];
+
+	return (struct ccs_wire_message){
+		.header = { .type = CCS_WIRE_ECHO, .session = np->session, .echo = rp->session,
+			    .sequence = rp->peers.peer[0].top + ahead },
+		.echo = { .n = 1, .flows = 3, .record = { {
+			.link = 9, .kind = CCS_RECORD_RECEIVER, .ts_ns = ahead, .capacity = GBIT } } },
+	};
+}
+
+static void echoes_that_were_overtaken_change_nothing(void **state)
+{
+	struct ccs_wire_message m;
+	struct bench b;
+
+	begin(&b, state, false);
+	run(&b, 30, 1 << 1, 100000);
+	m = forged(&b, 10);
+	rig_forge_message(b.r, b.r->address[NP], RP, &m);
+	assert_int_equal(seen(&b).hops[0].ts_ns, 10);
+	m.header.sequence -= 5;
+	m.echo.record[0].ts_ns = 5;
+	rig_forge_message(b.r, b.r->address[NP], RP, &m);
+	assert_int_equal(seen(&b).hops[0].ts_ns, 10);
+	assert_int_equal(b.r->agent[RP]->totals.refused[CCS_REFUSED_REPLAYED], 0);
+	end(&b);
+}
+
+static void only_the_peer_is_believed(void **state)
+{
+	struct ccs_path_telemetry before;
+	struct ccs_wire_message m;
+	struct bench b;
+
+	begin(&b, state, false);
+	run(&b, 30, 1 << 1, 100000);
+	before = seen(&b);
+	m = forged(&b, 10);
+	rig_forge_message(b.r, "127.0.0.9", RP, &m); /* another host */
+	m.header.session--;
+	rig_forge_message(b.r, b.r->address[NP], RP, &m); /* an earlier life */
+	m = forged(&b, 10);
+	m.header.echo--;
+	rig_forge_message(b.r, b.r->address[NP], RP, &m); /* who does not hear us */
+	m.header = forged(&b, 10).header;
+	m.header.type = CCS_WIRE_RECORDS; /* it is no switch of ours */
+	m.records = (struct ccs_wire_records){ .n = 0 };
+	rig_forge_message(b.r, b.r->address[NP], RP, &m);
+	assert_memory_equal(&before, &(struct ccs_path_telemetry[1]){ seen(&b) }, sizeof(before));
+	assert_int_equal(b.r->agent[RP]->totals.refused[CCS_REFUSED_PEER], 2);
+	assert_int_equal(b.r->agent[RP]->totals.refused[CCS_REFUSED_SESSION], 2);
+	end(&b);
+}
+
+/* Whatever records say, a page says no more than there is room for, and no later than now. */
+static void any_records_are_survived(void **state)
+{
+	struct ccs_wire_message m;
+	struct ccs_path_telemetry t;
+	struct bench b;
+
+	begin(&b, state, false);
+	run(&b, 20, 1 << 1, 100000);
+	seed_start("any_records_are_survived");
+	for (unsigned i = 1; i <= 200; i++) {
+		m = forged(&b, i);
+		m.echo.n = (uint16_t)(1 + seed_below(CCS_RECORDS));
+		m.echo.flows = (uint32_t)seed_next();
+		for (unsigned k = 0; k < m.echo.n; k++)
+			m.echo.record[k] = (struct ccs_record){
+				.link = (uint32_t)seed_next() | 1, .hop = (uint16_t)seed_next(),
+				.kind = (uint16_t)seed_below(4), .ts_ns = seed_next(),
+				.tx_bytes = seed_next(), .qlen_bytes = seed_next(),
+				.capacity = 1 + seed_below(CCS_RECORD_CAPACITY_MOST),
+				.covers_ns = seed_next() >> seed_below(64),
+			};
+		rig_forge_message(b.r, b.r->address[NP], RP, &m);
+		t = seen(&b);
+		assert_int_equal(t.nhops, m.echo.n);
+		assert_true(t.covers_ns <= b.r->now_ns);
+	}
+	end(&b);
+}
+
+/* -- records of switches --------------------------------------------------------------- */
+
+/* What the receiver's agent asked the switch last; false: nothing. */
+static bool asked(const struct bench *b, struct ccs_wire_message *m)
+{
+	uint8_t buf[CCS_WIRE_MAX];
+	bool any = false;
+	ssize_t n;
+
+	while ((n = recv(b->fake_switch, buf, sizeof(buf), 0)) > 0) {
+		assert_int_equal(ccs_wire_decode(buf, (size_t)n, m), CCS_WIRE_OK);
+		any = true;
+	}
+	return any;
+}
+
+static void switch_sends(struct bench *b, struct ccs_wire_message *m)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(b->r->port) };
+	uint8_t buf[CCS_WIRE_MAX];
+	size_t len;
+
+	m->header.session = 77;
+	m->header.echo = b->r->agent[NP]->session;
+	m->header.sequence = ++b->sequence;
+	len = ccs_wire_encode(m, buf);
+	inet_pton(AF_INET, b->r->address[NP], &to.sin_addr);
+	assert_int_equal(sendto(b->fake_switch, buf, len, 0, (struct sockaddr *)&to, sizeof(to)), len);
+	rig_settle(b->r);
+}
+
+/* Answers what it was asked, as an agent that gives records does. */
+static void switch_answers(struct bench *b, const struct ccs_wire_message *hello)
+{
+	struct ccs_wire_message ack = {
+		.header.type = CCS_WIRE_HELLO_ACK,
+		.hello_ack = { .of = hello->header.sequence, .gives = CCS_PEER_PORTS,
+			       .lease_ms = 3000 },
+	};
+
+	switch_sends(b, &ack);
+}
+
+static void switch_tells(struct bench *b, uint32_t link, uint16_t hop, uint64_t tx, const char *from)
+{
+	struct ccs_prefix prefix = { .bits = 0 };
+	struct ccs_wire_message m = {
+		.header.type = CCS_WIRE_RECORDS,
+		.records = { .n = 1, .record = { {
+			.link = link, .hop = hop, .kind = CCS_RECORD_PORT, .ts_ns = b->r->now_ns * 3,
+			.tx_bytes = tx, .qlen_bytes = 1000, .capacity = 200000000,
+			.covers_ns = b->r->now_ns } } },
+	};
+
+	if (from)
+		assert_int_equal(ccs_prefix_parse(from, &prefix), 0);
+	m.records.bits = (uint8_t)prefix.bits;
+	memcpy(m.records.prefix, prefix.address.b, 16);
+	switch_sends(b, &m);
+}
+
+static void records_of_switches_go_on_to_senders(void **state)
+{
+	struct ccs_wire_message m;
+	struct ccs_path_telemetry t;
+	uint64_t since;
+	struct bench b;
+
+	begin(&b, state, true);
+	run(&b, 30, 1 << 1, 100000);
+	assert_true(asked(&b, &m)); /* which does not hear us yet */
+	switch_answers(&b, &m);
+	run(&b, 1, 1 << 1, 100000);
+	since = b.r->now_ns;
+	switch_tells(&b, 21, 1, 5555, "127.0.0.0/8");
+	switch_tells(&b, 22, 2, 6666, NULL);
+	switch_tells(&b, 23, 3, 7777, "10.0.0.0/8"); /* no sender of ours */
+	run(&b, 2, 1 << 1, 100000);
+	t = seen(&b);
+	assert_int_equal(t.nhops, 3);
+	assert_int_equal(t.link[0], 22); /* nearest to the sender first */
+	assert_int_equal(t.link[1], 21);
+	assert_int_equal(t.hops[0].tx_bytes, 6666);
+	assert_int_equal(t.hops[1].qlen_bytes, 1000);
+	assert_int_equal(t.hops[1].ts_ns, since * 3);
+	assert_true(t.hops[1].capacity == 200e6);
+	assert_int_equal(t.hops[2].tx_bytes, b.rx_bytes);
+	assert_in_range(since - t.covers_ns, 0, MS);
+	assert_true(rig_path(&b.c, 1)->flags & CCS_PEER_PORTS);
+	end(&b);
+}
+
+static void switches_are_asked_as_senders_want(void **state)
+{
+	struct ccs_wire_message m;
+	struct bench b;
+
+	begin(&b, state, true);
+	run(&b, 30, 1 << 1, 100000);
+	assert_true(asked(&b, &m));
+	switch_answers(&b, &m);
+	run(&b, 1100, 1 << 1, 100000);
+	assert_true(asked(&b, &m));
+	assert_int_equal(m.header.type, CCS_WIRE_HELLO);
+	assert_int_equal(m.hello.wants, CCS_PEER_PORTS);
+	assert_int_equal(m.hello.flows, 1);
+	assert_int_equal(m.hello.period_us, 1000);
+	assert_int_not_equal(m.hello.clock_ns, 0);
+	switch_answers(&b, &m);
+	run(&b, 130, 0, 100000); /* idle: told at once */
+	assert_true(asked(&b, &m));
+	assert_int_equal(m.hello.flows, 0);
+	switch_answers(&b, &m);
+	rig_hang_up(&b.c);
+	rig_pass(b.r, 6000); /* nobody wants anything any more */
+	asked(&b, &m);
+	rig_pass(b.r, 3000);
+	assert_false(asked(&b, &m));
+	b.c = rig_client(b.r, RP);
+	end(&b);
+}
+
+static void a_silent_switch_is_left_out(void **state)
+{
+	struct ccs_wire_message m;
+	struct bench b;
+
+	begin(&b, state, true);
+	run(&b, 30, 1 << 1, 100000);
+	assert_true(asked(&b, &m));
+	switch_answers(&b, &m);
+	switch_tells(&b, 21, 1, 5555, NULL);
+	run(&b, 2, 1 << 1, 100000);
+	assert_int_equal(seen(&b).nhops, 2);
+	run(&b, 255, 1 << 1, 100000);
+	assert_int_equal(seen(&b).nhops, 1);
+	assert_false(rig_path(&b.c, 1)->flags & CCS_PEER_PORTS);
+	switch_tells(&b, 21, 1, 9999, NULL);
+	run(&b, 2, 1 << 1, 100000);
+	assert_int_equal(seen(&b).nhops, 2);
+	end(&b);
+}
+
+static void processes_may_tell_of_links(void **state)
+{
+	struct ccs_local_record m = { .type = CCS_LOCAL_RECORD, .link = 31, .hop = 1, .ts_ns = 5,
+				      .tx_bytes = 6, .qlen_bytes = 7, .capacity = 8 };
+	struct rig_client hook;
+	struct ccs_path_telemetry t;
+	struct bench b;
+
+	begin(&b, state, false);
+	run(&b, 30, 1 << 1, 100000);
+	hook = rig_client(b.r, NP);
+	assert_int_equal(rig_ask(b.r, hook.fd, &m, sizeof(m)), 0);
+	run(&b, 2, 1 << 1, 100000);
+	t = seen(&b);
+	assert_int_equal(t.nhops, 2);
+	assert_int_equal(t.link[0], 31);
+	assert_int_equal(t.hops[0].qlen_bytes, 7);
+	assert_int_equal(t.covers_ns, 0); /* nobody knows */
+	m.capacity = 0;
+	assert_int_equal(rig_ask(b.r, hook.fd, &m, sizeof(m)), EINVAL);
+	m.capacity = 8;
+	m.from_bits = 129;
+	assert_int_equal(rig_ask(b.r, hook.fd, &m, sizeof(m)), EINVAL);
+	rig_hang_up(&hook);
+	end(&b);
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_came_in_is_in_the_page),
+		TEST(silence_while_nothing_moves),
+		TEST(period_and_share_of_the_link_are_kept),
+		TEST(all_senders_flows_are_counted),
+		TEST(newcomers_hear_the_number_at_once),
+		TEST(a_restarted_receiver_has_another_link),
+		TEST(counters_that_start_over_are_another_link),
+		TEST(unknown_speed_is_said_once),
+		TEST(echoes_that_were_overtaken_change_nothing),
+		TEST(only_the_peer_is_believed),
+		TEST(any_records_are_survived),
+		TEST(records_of_switches_go_on_to_senders),
+		TEST(switches_are_asked_as_senders_want),
+		TEST(a_silent_switch_is_left_out),
+		TEST(processes_may_tell_of_links),
+	};
+
+	return cmocka_run_group_tests_name("telemetry", tests, NULL, NULL);
+}
