@@ -204,7 +204,7 @@ check_suite() {
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
   have bats || skip "no bats"
   [[ -e $top/$1 ]] || skip "not in this tree"
-  export top_builddir=$builds/gcc top_srcdir=$top
+  export top_builddir=$builds/gcc top_srcdir=$top CCS_FULL=$full
   cd "$builds/gcc"
   make -s -j"$jobs" check TESTS= >/dev/null
   bats --timing --tap "$top/$1"

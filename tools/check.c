@@ -87,20 +87,17 @@ static void complain(void *arg, const char *sentence)
 	check_say(arg, CHECK_FAIL, "config", NULL, "%s", sentence);
 }
 
-/* Signals that the algorithm cannot do without and does not get. A place for the agent. */
-static void check_signals(struct check *c, const struct ccs_cc_ops *ops)
+/* Signals that the algorithm cannot do without. */
+static void check_signals(struct check *c, const struct ccs_cc_ops *ops,
+			  const struct ccs_options *o)
 {
-	bool missing = false;
-
-	for (const struct ccs_cc_signal *s = ccs_cc_signals; s->name; s++)
-		if (ops->needs & s->bit & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY)) {
-			check_say(c, CHECK_WARN, "agent", "take one that needs round trips only",
-				  "%s needs %s, and nothing here delivers them yet", ops->name,
-				  s->name);
-			missing = true;
-		}
-	if (!missing)
-		check_say(c, CHECK_OK, "agent", NULL, "none, and not needed for %s", ops->name);
+	if (ops->needs & CCS_NEEDS_TELEMETRY)
+		check_say(c, CHECK_WARN, "agent", "take one that needs round trips or CNPs only",
+			  "%s needs telemetry, and nothing here delivers it yet", ops->name);
+	if (ops->needs & CCS_NEEDS_CNP)
+		check_agent(c, o);
+	if (!(ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY)))
+		check_say(c, CHECK_OK, "agent", NULL, "not needed for %s", ops->name);
 }
 
 /* As the command will see it. */
@@ -123,7 +120,7 @@ static void check_configuration(struct check *c, const char *command)
 	else if (!wrong)
 		check_say(c, CHECK_OK, "config", NULL, "mode=%s, cc=%s",
 			  o.mode == CCS_MODE_OBSERVE ? "observe" : "enforce", o.cc);
-	check_signals(c, spec.ops);
+	check_signals(c, spec.ops, &o);
 }
 
 static void check_all(struct check *c, const char *command)

@@ -5,12 +5,13 @@
 #include <stdbool.h>
 
 #include "base/json.h"
+#include "runtime/options.h"
 
 enum verdict { CHECK_OK, CHECK_WARN, CHECK_FAIL };
 
 struct check {
 	struct ccs_json *json;          /* NULL: text to stdout */
-	const char *root;               /* before /sys and /dev; "" */
+	const char *root;               /* before /sys, /dev and /run; "" */
 	enum verdict worst;
 };
 
@@ -23,5 +24,8 @@ void check_command(struct check *c, const char *name);
 
 /* RDMA devices by sysfs, their device files, memory that may be locked. */
 void check_devices(struct check *c);
+
+/* The host agent that these options name. */
+void check_agent(struct check *c, const struct ccs_options *o);
 
 #endif

@@ -4,14 +4,15 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "tools/capabilities.h"
 #include "tools/check.h"
 
-#define CAP_IPC_LOCK_BIT (1ull << 14)
 #define PLENTY (64ull << 20)             /* of locked memory, for a program's regions */
 
 enum { LINE = 128 };
@@ -197,27 +198,12 @@ static void check_access(struct check *c)
 			  "the kernel offers no verbs to programs");
 }
 
-/* Whether this process may lock memory without a limit. */
-static bool may_lock_all(void)
-{
-	FILE *file = fopen("/proc/self/status", "re");
-	unsigned long long caps = 0;
-	char line[256];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (strncmp(line, "CapEff:", 7) == 0)
-			caps = strtoull(line + 7, NULL, 16);
-	if (file)
-		fclose(file);
-	return caps & CAP_IPC_LOCK_BIT;
-}
-
 static void check_memlock(struct check *c)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-	    may_lock_all())
+	    has_capability(CAP_IPC_LOCK))
 		check_say(c, CHECK_OK, "memlock", NULL, "memory may be locked without limit");
 	else
 		check_say(c, limit.rlim_cur < PLENTY ? CHECK_WARN : CHECK_OK, "memlock",

@@ -3,7 +3,8 @@
 bin_PROGRAMS += tools/ccshim
 tools_ccshim_SOURCES = \
 	tools/ccshim.c tools/ccshim.h \
-	tools/check.c tools/check.h tools/check_command.c tools/check_devices.c \
+	tools/ask_agent.c tools/ask_agent.h tools/capabilities.c tools/capabilities.h \
+	tools/check.c tools/check.h tools/check_agent.c tools/check_command.c tools/check_devices.c \
 	tools/devices.c tools/devices.h \
 	tools/info.c tools/info.h tools/info_algorithms.c tools/info_devices.c \
 	tools/info_options.c tools/info_version.c \

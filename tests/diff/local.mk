@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Programs of verbs, the same with and without the shim. See tests/README.md.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/diff/test_diff
-TESTS += tests/diff/test_diff
+check_PROGRAMS += tests/diff/test_diff tests/diff/test_stages
+TESTS += tests/diff/test_diff tests/diff/test_stages
+tests_diff_test_stages_SOURCES = tests/diff/test_stages.c tests/diff/virtual.c \
+	tests/diff/virtual.h tests/verbs/rig.c tests/verbs/rig.h
+tests_diff_test_stages_LDADD = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread -ldl
 diff_executor = tests/diff/exec.c tests/diff/mutant.c tests/diff/server.c tests/diff/server.h \
 	tests/diff/virtual.c tests/diff/virtual.h tests/diff/world.c tests/diff/world.h \
 	tests/diff/wrs.c tests/verbs/rig.c tests/verbs/rig.h

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../verbs/rig.h"
+#include "virtual.h"
 #include "world.h"
 
 enum { LONGEST_PROGRAM = 1 << 16, SECONDS = 60, TRACE = 1u << 31, LAST = TRACE };
@@ -187,6 +188,7 @@ int server_main(char **argv)
 	uint32_t head;
 
 	rig_exec(argv, NULL);
+	virtual_signals();
 	mutant_choose(argv[2] ? argv[2] : "");
 	while (full_read(0, &head, sizeof(head)) && (head & ~TRACE) <= sizeof(program) &&
 	       full_read(0, program, head & ~TRACE) && answer(program, head))

@@ -12,6 +12,10 @@
 
 void virtual_start(void);
 void virtual_stop(void);
+/* The page of signals that the shim shares with an agent; NULL: there is none. */
+struct ccs_page *virtual_page(void);
+/* From now on CNPs and verdicts come to all QPs, as if at random, while time passes. */
+void virtual_signals(void);
 /* Let that much time pass, and all threads run that it wakes. */
 void virtual_pass(uint64_t ns);
 

@@ -13,6 +13,7 @@ setup_file() {
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
   export lab=$top_srcdir/ci/lab pair=$top_srcdir/tests/lab/pair.sh
   export ccshim=$top_builddir/tools/ccshim verify=$top_builddir/tests/lab/verify
+  export endure=$top_builddir/tests/lab/endure
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
   "$lab" --prepare --engine uml
 }
@@ -261,4 +262,16 @@ verified() {
 @test "every byte is right when only observed" {
   verified -m observe
   jq -e 'all(.qps[]; .segments == .wrs and .wrs_deferred == 0)' out/report.json
+}
+
+# -- a long time ---------------------------------------------------------------
+
+# In virtual time, which is mostly skipped: a day of it takes some minutes.
+@test "queue pairs come and go for hours, and nothing is left of them" {
+  local hours=2
+  [[ -z ${CCS_FULL-} ]] || hours=24
+  [[ -x $endure ]] || skip "no $endure: make check builds it"
+  in_lab -- "$ccshim" run -a timely "$endure" rxe_1 rxe_2 $hours 30
+  [[ ! -s stderr ]] || { cat stderr; return 1; }
+  [[ $(grep -c ' connections, ' stdout) -eq $hours ]]
 }

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Unmodified programs in the lab, and one that verifies every byte.
-check_PROGRAMS += tests/lab/verify
-tests_lab_verify_SOURCES = tests/lab/verify.c
+# Unmodified programs in the lab, one that verifies every byte, and one that goes on for days.
+check_PROGRAMS += tests/lab/endure tests/lab/verify
+tests_lab_endure_SOURCES = tests/lab/endure.c tests/lab/side.c tests/lab/side.h
+tests_lab_endure_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
+tests_lab_endure_LDADD = $(VERBS_LIBS)
+tests_lab_verify_SOURCES = tests/lab/side.c tests/lab/side.h tests/lab/verify.c
 tests_lab_verify_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 tests_lab_verify_LDADD = $(VERBS_LIBS)
 EXTRA_DIST += tests/lab/apps.bats tests/lab/pair.sh
 EXTRA_DIST += tests/conformance tests/conformance.d/cases.bash tests/conformance.d/guest \
 	tests/conformance.d/pair.bash tests/conformance.d/suite.bash \
 	tests/conformance.d/suite.py tests/conformance.d/table.awk
+
+check_PROGRAMS += tests/lab/owner
+tests_lab_owner_SOURCES = tests/lab/owner.c
+tests_lab_owner_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
+tests_lab_owner_LDADD = libccs-agent.la libccs-core.la $(VERBS_LIBS) -lpthread
+EXTRA_DIST += tests/lab/owner.bats

@@ -4,31 +4,16 @@
  * requests both ways, with random scatter lists and data; every byte of both sides'
  * memory is compared with what the requests mean. Sleeps for each completion.
  */
-#include <infiniband/verbs.h>
+#include "side.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define PORT 1
-#define GID_INDEX 1
 
 enum { SLOTS = 8, SLOT = 256 << 10, SGES = 4, REQUESTS = 2 * SLOTS, ROUNDS = 24 };
 /* Nothing but the peer's requests changes TARGET, nothing but own READs LOCAL. */
 enum area { SOURCE, LOCAL, TARGET, INBOX, AREAS };
 enum { MEMORY = AREAS * SLOTS * SLOT };
-
-struct side {
-	struct ibv_context *ctx;
-	struct ibv_pd *pd;
-	struct ibv_comp_channel *channel;
-	struct ibv_cq *scq, *rcq;
-	struct ibv_qp *qp;
-	struct ibv_mr *mr;
-	union ibv_gid gid;
-	uint8_t *memory, *want;
-};
 
 struct expected {
 	uint64_t wr_id;
@@ -59,83 +44,6 @@ static uint64_t next(void) /* splitmix64 */
 static uint32_t below(uint32_t n)
 {
 	return (uint32_t)(next() % n);
-}
-
-#define check(ok, ...)                                                                             \
-	do {                                                                                       \
-		if (!(ok)) {                                                                       \
-			fprintf(stderr, "verify: " __VA_ARGS__);                                   \
-			fprintf(stderr, " [%s]\n", #ok);                                           \
-			exit(1);                                                                   \
-		}                                                                                  \
-	} while (0)
-
-/* -- set up ------------------------------------------------------------------ */
-
-static void open_side(struct side *s, const char *name)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC };
-	int i;
-
-	check(list, "no devices");
-	for (i = 0; list[i] && strcmp(ibv_get_device_name(list[i]), name); i++)
-		;
-	check(list[i], "%s: no such device", name);
-	s->ctx = ibv_open_device(list[i]);
-	check(s->ctx, "%s", name);
-	ibv_free_device_list(list);
-	check(!ibv_query_gid(s->ctx, PORT, GID_INDEX, &s->gid), "%s", name);
-	s->pd = ibv_alloc_pd(s->ctx);
-	s->channel = ibv_create_comp_channel(s->ctx);
-	s->scq = ibv_create_cq(s->ctx, REQUESTS, NULL, s->channel, 0);
-	s->rcq = ibv_create_cq(s->ctx, SLOTS, NULL, s->channel, 0);
-	check(s->pd && s->channel && s->scq && s->rcq, "%s", name);
-	s->memory = calloc(1, MEMORY);
-	s->want = calloc(1, MEMORY);
-	check(s->memory && s->want, "memory");
-	s->mr = ibv_reg_mr(s->pd, s->memory, MEMORY,
-			   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
-				   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
-	check(s->mr, "%s", name);
-	init.send_cq = s->scq;
-	init.recv_cq = s->rcq;
-	init.cap.max_send_wr = REQUESTS;
-	init.cap.max_recv_wr = SLOTS;
-	init.cap.max_send_sge = init.cap.max_recv_sge = SGES;
-	s->qp = ibv_create_qp(s->pd, &init);
-	check(s->qp, "%s", name);
-}
-
-static void connect_side(struct side *s, const struct side *peer)
-{
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = PORT };
-
-	a.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
-			    IBV_ACCESS_REMOTE_ATOMIC;
-	check(!ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
-						IBV_QP_ACCESS_FLAGS), "to INIT");
-	a.qp_state = IBV_QPS_RTR;
-	a.path_mtu = IBV_MTU_1024;
-	a.dest_qp_num = peer->qp->qp_num;
-	a.max_dest_rd_atomic = 4;
-	a.min_rnr_timer = 12;
-	a.ah_attr.is_global = 1;
-	a.ah_attr.grh.dgid = peer->gid;
-	a.ah_attr.grh.sgid_index = GID_INDEX;
-	a.ah_attr.grh.hop_limit = 64;
-	a.ah_attr.port_num = PORT;
-	check(!ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-						IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-						IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER),
-	      "to RTR");
-	a.qp_state = IBV_QPS_RTS;
-	a.timeout = 14;
-	a.retry_cnt = a.rnr_retry = 7;
-	a.max_rd_atomic = 4;
-	check(!ibv_modify_qp(s->qp, &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-						IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-						IBV_QP_MAX_QP_RD_ATOMIC), "to RTS");
 }
 
 /* -- requests ---------------------------------------------------------------- */
@@ -409,9 +317,7 @@ static void compare(const struct ibv_wc *wc, const struct expected *e)
 /* The completions that are expected, in that order, and then none. */
 static void collect(struct side *s, struct ibv_cq *cq, const struct expected *e, int n)
 {
-	struct ibv_cq *which;
 	struct ibv_wc wc;
-	void *cq_context;
 	int i = 0, got;
 
 	while (i < n) {
@@ -423,8 +329,7 @@ static void collect(struct side *s, struct ibv_cq *cq, const struct expected *e,
 		check(!got, "polling");
 		if (i == n)
 			break;
-		check(!ibv_get_cq_event(s->channel, &which, &cq_context), "waiting");
-		ibv_ack_cq_events(which, 1);
+		side_sleep(s);
 	}
 	check(ibv_poll_cq(cq, 1, &wc) == 0, "a completion too many");
 }
@@ -443,6 +348,8 @@ static void same(const struct side *s, const char *which)
 
 int main(int argc, char **argv)
 {
+	static const struct ibv_qp_cap cap = { .max_send_wr = REQUESTS, .max_recv_wr = SLOTS,
+					       .max_send_sge = SGES, .max_recv_sge = SGES };
 	static struct side side[2];
 	static struct batch batch;
 	int rounds = argc > 3 ? atoi(argv[3]) : ROUNDS, i, k;
@@ -453,12 +360,15 @@ int main(int argc, char **argv)
 	}
 	random_state = argc > 4 ? strtoull(argv[4], NULL, 0) : 1;
 	for (i = 0; i < 2; i++) {
-		open_side(&side[i], argv[1 + i]);
+		side_open(&side[i], argv[1 + i], MEMORY);
+		side[i].want = calloc(1, MEMORY);
+		check(side[i].want, "memory");
+		side_make(&side[i], &cap);
 		for (k = 0; k < SLOTS; k++)
 			fill(&side[i], TARGET, k);
 	}
 	for (i = 0; i < 2; i++)
-		connect_side(&side[i], &side[!i]);
+		side_connect(&side[i], &side[!i]);
 	for (i = 0; i < rounds; i++) {
 		compose(&batch, &side[i & 1], &side[!(i & 1)]);
 		post(&batch);
@@ -468,10 +378,10 @@ int main(int argc, char **argv)
 		same(batch.to, "responder");
 	}
 	printf("%" PRIu64 " requests, %" PRIu64 " bytes\n", requests, bytes);
-	for (i = 0; i < 2; i++)
-		check(!ibv_destroy_qp(side[i].qp) && !ibv_destroy_cq(side[i].scq) &&
-		      !ibv_destroy_cq(side[i].rcq) && !ibv_destroy_comp_channel(side[i].channel) &&
-		      !ibv_dereg_mr(side[i].mr) && !ibv_dealloc_pd(side[i].pd) &&
-		      !ibv_close_device(side[i].ctx), "taking down");
+	for (i = 0; i < 2; i++) {
+		side_unmake(&side[i]);
+		side_close(&side[i]);
+		free(side[i].want);
+	}
 	return 0;
 }

@@ -91,3 +91,32 @@ no_key() {
 	[ "$status" -eq 1 ]
 	said "not delivered: No such file"
 }
+
+# line VERDICT WORDS: what ccshim check says of the agent at $socket under DCQCN.
+line() {
+	run2 env CCSHIM_CC=dcqcn CCSHIM_AGENT="$socket" "$ccshim" check
+	grep -E "^$1 +agent " <<< "$output" | grep -F -e "$2" || { echo "$output"; return 1; }
+}
+
+@test "check: an agent that is there, that only takes CNPs, and none" {
+	start
+	line warn "process $agent, version 1, takes CNPs and sends none"
+	run2 env CCSHIM_CC=dcqcn CCSHIM_AGENT="$socket" "$ccshim" check --json
+	[ "$(jq -r '.checks[] | select(.check == "agent").status' <<< "$output")" = warn ]
+	kill $agent
+	wait $agent
+	agent=
+	CCSHIM_AGENT_THREAD=n line warn "there is none at $socket; start ccshimd"
+	socket=off line warn "agent=off"
+	CCSHIM_CC=timely "$ccshim" check | grep -E '^ok +agent +not needed for timely'
+}
+
+@test "check: an agent that watches, and a process that may be one" {
+	[ "$EUID" -eq 0 ] || skip "watching takes privileges"
+	socket=$PWD/agent.sock
+	line ok "there is none at $socket: the command's process may be one, and will"
+	if setpriv --version > /dev/null 2>&1; then
+		setpriv --inh-caps=-all --bounding-set=-net_raw env CCSHIM_CC=dcqcn \
+			CCSHIM_AGENT="$socket" "$ccshim" check | grep -E "^warn +agent +there is none"
+	fi
+}

@@ -3,10 +3,11 @@
 # starts itself again with both preloaded (rig.c), so none needs a wrapper.
 if HAVE_CMOCKA
 verbs_ldadd = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
-verbs_programs = tests/verbs/test_alloc tests/verbs/test_clock tests/verbs/test_cq_ex tests/verbs/test_error tests/verbs/test_event \
+verbs_programs = tests/verbs/test_alloc tests/verbs/test_clock tests/verbs/test_contexts \
+	tests/verbs/test_cq_ex tests/verbs/test_error tests/verbs/test_event \
 	tests/verbs/test_faults tests/verbs/test_fork tests/verbs/test_no_thread tests/verbs/test_life tests/verbs/test_modes \
 	tests/verbs/test_post tests/verbs/test_split tests/verbs/test_split_imm \
-	tests/verbs/test_qp_ex tests/verbs/test_signals tests/verbs/test_tclass tests/verbs/test_threads tests/verbs/test_timestamp \
+	tests/verbs/test_qp_ex tests/verbs/test_serve tests/verbs/test_signals tests/verbs/test_tclass tests/verbs/test_threads tests/verbs/test_timestamp \
 	tests/verbs/test_wr tests/verbs/test_xrc
 check_PROGRAMS += $(verbs_programs) tests/verbs/traffic tests/verbs/tracing
 TESTS += $(verbs_programs)
@@ -20,6 +21,8 @@ tests_verbs_test_alloc_SOURCES = tests/verbs/test_alloc.c $(rig)
 tests_verbs_test_alloc_LDADD = $(verbs_ldadd)
 tests_verbs_test_clock_SOURCES = tests/verbs/test_clock.c $(rig)
 tests_verbs_test_clock_LDADD = $(verbs_ldadd) -ldl
+tests_verbs_test_contexts_SOURCES = tests/verbs/test_contexts.c $(rig)
+tests_verbs_test_contexts_LDADD = $(verbs_ldadd)
 tests_verbs_test_cq_ex_SOURCES = tests/verbs/test_cq_ex.c $(rig)
 tests_verbs_test_cq_ex_LDADD = $(verbs_ldadd)
 tests_verbs_test_error_SOURCES = tests/verbs/test_error.c $(rig)
@@ -44,6 +47,8 @@ tests_verbs_test_split_SOURCES = tests/verbs/test_split.c $(rig)
 tests_verbs_test_split_LDADD = $(verbs_ldadd)
 tests_verbs_test_split_imm_SOURCES = tests/verbs/test_split_imm.c $(rig)
 tests_verbs_test_split_imm_LDADD = $(verbs_ldadd)
+tests_verbs_test_serve_SOURCES = tests/verbs/test_serve.c $(rig)
+tests_verbs_test_serve_LDADD = $(verbs_ldadd)
 tests_verbs_test_signals_SOURCES = tests/verbs/test_signals.c tests/verbs/agent.c tests/verbs/agent.h $(rig)
 tests_verbs_test_signals_LDADD = $(verbs_ldadd)
 tests_verbs_test_tclass_SOURCES = tests/verbs/test_tclass.c $(rig)

@@ -241,7 +241,7 @@ void rig_open(struct rig *r, struct rig_conf conf)
 	defaults(&conf);
 	r->conf = conf;
 	r->before = fake_counts();
-	r->ctx = rig_device();
+	r->ctx = conf.ctx ? conf.ctx : rig_device();
 	r->pd = ibv_alloc_pd(r->ctx);
 	r->channel = conf.channel ? ibv_create_comp_channel(r->ctx) : NULL;
 	r->scq = rig_cq(r, conf.cqe);

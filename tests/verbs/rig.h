@@ -47,6 +47,7 @@ static inline bool rig_is(const char *mode)
 }
 
 struct rig_conf {
+	struct ibv_context *ctx;         /* NULL: fake0, opened; else taken over */
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_inline;
 	int cqe;
 	bool sig_all, channel, one_cq;

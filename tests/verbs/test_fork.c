@@ -56,6 +56,37 @@ static void parent_and_child(void **state)
 	rig_close(&r);
 }
 
+/* Our thread is the parent's: what waits goes out, while the parent sleeps. */
+static void while_traffic_waits(void **state)
+{
+	struct ibv_cq *cq;
+	void *context;
+	struct rig r;
+	pid_t pid;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .channel = true });
+	assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
+	fake_hold(true);
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, i * 10 * K4, 10 * K4,
+					  i == 9 ? IBV_SEND_SIGNALED : 0), 0);
+	assert_int_equal(fake_pending(), 1); /* the rest waits */
+	pid = fork();
+	if (pid == 0)
+		_exit(ibv_poll_cq(r.scq, 1, wc)); /* as other children do, it just looks */
+	assert_int_equal(wait_for(pid), 0);
+	fake_hold(false);
+	while (!ibv_poll_cq(r.scq, 1, wc)) {
+		assert_int_equal(ibv_get_cq_event(r.channel, &cq, &context), 0);
+		ibv_ack_cq_events(cq, 1);
+		assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
+	}
+	assert_true(wc->wr_id == 9 && wc->status == IBV_WC_SUCCESS);
+	assert_memory_equal(r.src, r.dst, 100 * K4);
+	rig_close(&r);
+}
+
 /* One that ends by exit() writes no report over the parent's and does not hang. */
 static void a_child_that_only_exits(void **state)
 {
@@ -156,6 +187,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parent_and_child),
+		cmocka_unit_test(while_traffic_waits),
 		cmocka_unit_test(a_child_that_only_exits),
 		cmocka_unit_test(a_child_that_cleans_up),
 	};
