@@ -395,7 +395,9 @@ int ccs_cq_notify(struct cq *cq, int solicited_only)
 
 /*
  * What is owed counts as if it were in the application's CQ, which must not get
- * smaller than that. Shadows keep what they promised to their QPs.
+ * smaller than that. Nor together with what is in there, but how much that is nobody
+ * knows, and to find out by making it so small for a moment could lose some: granted, it
+ * does no harm. Shadows keep what they promised to their QPs.
  */
 int ccs_cq_resize(struct cq *cq, int cqe)
 {

@@ -424,7 +424,9 @@ static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 
 /*
  * A provider may write its own wr_complete on the way (mlx5, to RESET and to RTS): no
- * session may see that, so none is open meanwhile.
+ * session may see that, so none is open meanwhile. A provider that locks the receive CQ
+ * to reset (mlx5) can so wait for a thread that polls it in a session, and there begins to
+ * post to the very QP that is being reset: nobody does.
  */
 int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
