@@ -200,8 +200,14 @@ uint32_t ccs_cq_room(const struct cq *cq)
 
 void ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more)
 {
-	const uint32_t at = cq->ready_head++ & cq->ready_mask;
+	uint32_t at;
 
+	if (cq->out_room) {
+		cq->out_room--;
+		*cq->out++ = *wc;
+		return;
+	}
+	at = cq->ready_head++ & cq->ready_mask;
 	cq->ready[at] = *wc;
 	if (cq->ready_more)
 		cq->ready_more[at] = *more;
@@ -283,20 +289,20 @@ void ccs_cq_drain(struct cq *cq)
 	cq->woken = false;
 }
 
+/* What is owed, and then, straight from the device, what has come. */
 static int take_shadow(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	int got = ready_pop(cq, n, wc);
+	const int got = ready_pop(cq, n, wc);
+	int left;
 
-	while (got < n) {
-		bool more;
-
-		ccs_cq_drain(cq);
-		more = !ccs_cq_room(cq); /* it stopped there */
-		got += ready_pop(cq, n - got, wc + got);
-		if (!more)
-			return got ? got : cq->failed;
-	}
-	return got;
+	if (got == n)
+		return n;
+	cq->out = wc + got;
+	cq->out_room = n - got;
+	ccs_cq_drain(cq);
+	left = cq->out_room;
+	cq->out_room = 0;
+	return n > left ? n - left : cq->failed;
 }
 
 static int take_app(struct cq *cq, int n, struct ibv_wc *wc)
