@@ -250,25 +250,28 @@ static void deliver(struct cq *cq, struct arrivals *a, int n)
 		leave(last);
 }
 
-/* When it was seen empty, if it was and the clock was looked at. */
+/*
+ * It was seen empty after that, if the clock was looked at: the time before that poll, for
+ * after it this thread may have lost the CPU.
+ */
 static uint64_t drain_shadow(struct cq *cq, struct shadow *s)
 {
-	uint64_t looked_ns = CCS_TIME_UNKNOWN;
 	struct arrivals a;
 
 	for (;;) {
 		const uint32_t room = ccs_cq_room(cq); /* each gives at most one to deliver */
 		const int want = room < CCS_BATCH ? (int)room : CCS_BATCH;
+		const uint64_t before_ns = cq->polled_ns;
 		const int n = want ? ccs_shadow_poll(cq, s, want, &a) : 0;
 
-		if (want)
-			looked_ns = cq->polled_ns;
 		if (n > 0)
 			deliver(cq, &a, n);
 		if (n < 0)
 			cq->failed = n;
-		if (!want || n < want)
-			return looked_ns;
+		if (!want || n < 0)
+			return CCS_TIME_UNKNOWN;
+		if (n < want)
+			return before_ns;
 	}
 }
 
@@ -278,10 +281,10 @@ void ccs_cq_drain(struct cq *cq)
 
 	cq->failed = 0;
 	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next) {
-		const uint64_t now_ns = s->cq ? drain_shadow(cq, s) : 0;
+		const uint64_t before_ns = s->cq ? drain_shadow(cq, s) : 0;
 
 		if (!looked_ns)
-			looked_ns = now_ns;
+			looked_ns = before_ns;
 	}
 	ccs_complete_broken(cq);
 	if (looked_ns && looked_ns != CCS_TIME_UNKNOWN)

@@ -112,7 +112,7 @@ struct cq {
 	struct ibv_wc *out;              /* of the poll that is going on: filled before the ring */
 	int out_room;
 	uint64_t polled_ns;              /* now, for what a poll of a shadow leads to; or unknown */
-	uint64_t looked_ns;              /* when the shadows were last seen empty */
+	uint64_t looked_ns;              /* the shadows were seen empty after that */
 	struct ccs_hwclock clock;        /* of the shadows' timestamps */
 	unsigned idle_polls;             /* empty in a row: a spinning application */
 	bool woken;                      /* by an event, so completions are fresh */
