@@ -842,7 +842,9 @@ static void only_a_calm_flow_does_without_time(void **state)
 	ccs_flow_destroy(&f);
 	spy_rate = INFINITY;
 	open_flow(&f, &conf, 16, 144, 0);
-	assert_true(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000)); /* slow start */
+	assert_false(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000)); /* slow start */
+	assert_true(asks_for_time(&f, 1024, CCS_WR_VISIBLE, 1000));
+	assert_true(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000)); /* with much outstanding */
 	ccs_flow_destroy(&f);
 	conf.base_rtt_us = 0;
 	open_started(&f, &conf);
@@ -948,7 +950,7 @@ static void memory_runs_out(void **state)
 	(void)state;
 	spy_rate = INFINITY;
 	no_memory = true;
-	assert_int_equal(ccs_flow_init(&f, &conf, &spec, 16, 144, 0), -1);
+	assert_int_equal(ccs_flow_init(&f, &conf, &spec, 16, 4096, 0), -1); /* not of a pool */
 	no_memory = false;
 	open_flow(&f, &conf, 16, 144, 0);
 	no_memory = true;
@@ -1155,13 +1157,13 @@ static void success_is_counted(void **state)
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_flow(&f, &conf, 16, 144, 0);
-	ccs_flow_accept(&f, 3 * 4096 + 1, CCS_WR_SPLIT | CCS_WR_VISIBLE);
+	ccs_flow_accept(&f, 3 * 4096 + 1024, CCS_WR_SPLIT | CCS_WR_VISIBLE);
 	for (int i = 0; i < 4; i++) {
 		assert_non_null(ccs_flow_next(&f, now, &n));
 		now += 25000;
 		complete_all(&f, n, now);
 	}
-	assert_int_equal(f.stats.bytes, 3 * 4096 + 1);
+	assert_int_equal(f.stats.bytes, 3 * 4096 + 1024);
 	assert_int_equal(f.stats.segments, 4);
 	assert_int_equal(f.stats.wrs, 1);
 	assert_int_equal(f.stats.hidden, 3);
