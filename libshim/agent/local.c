@@ -25,16 +25,19 @@ static bool result(const struct ccs_client *c, int error, uint32_t slot)
 static int take_page(struct ccs_agent *a, struct ccs_client *c, int fd)
 {
 	const char *why;
+	struct ccs_page *page = ccs_agent_page_map(fd, &why);
 
-	c->paths = calloc(CCS_PAGE_PATHS, sizeof(*c->paths));
-	if (!c->paths)
-		return ENOMEM;
-	c->page = ccs_agent_page_map(fd, &why);
-	if (!c->page) {
+	if (!page) {
 		ccs_agent_say(a, CCS_TROUBLE_PAGE, "process %d gave a wrong page: %s", (int)c->pid,
 			      why);
 		return EINVAL;
 	}
+	c->paths = calloc(CCS_PAGE_PATHS, sizeof(*c->paths));
+	if (!c->paths) {
+		ccs_agent_page_unmap(page);
+		return ENOMEM;
+	}
+	c->page = page;
 	atomic_store_explicit(&c->page->beat_ns, ccs_agent_now(a), memory_order_release);
 	return 0;
 }
