@@ -4,5 +4,6 @@ include tests/tools/local.mk
 include tests/fake/local.mk
 include tests/verbs/local.mk
 include tests/diff/local.mk
+include tests/fuzz/local.mk
 include tests/sim/local.mk
 include tests/lab/local.mk

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/priv.h"
+
+enum { CLIENTS = 4, SLOTS = 70, STEPS = 400 };
+
+#define CHECK(x) do { if (!(x)) fail(#x, __LINE__); } while (0)
+
+static void fail(const char *what, int line)
+{
+	fprintf(stderr, "tests/fuzz/agent.c:%d: not so: %s\n", line, what);
+	abort();
+}
+
+/* -- the bytes --------------------------------------------------------------------- */
+
+struct input {
+	const uint8_t *at;
+	size_t left;
+};
+
+/* Zeros when there are no more. */
+static void take(struct input *in, void *to, size_t len)
+{
+	const size_t n = len < in->left ? len : in->left;
+
+	memset(to, 0, len);
+	memcpy(to, in->at, n);
+	in->at += n;
+	in->left -= n;
+}
+
+static unsigned take_below(struct input *in, unsigned n)
+{
+	uint8_t byte;
+
+	take(in, &byte, 1);
+	return byte % n;
+}
+
+/* -- the agent, and those around it ------------------------------------------------------ */
+
+struct world {
+	struct ccs_agent *agent;
+	uint64_t now_ns;
+	char socket[64];
+	int client[CLIENTS];             /* -1: not connected */
+};
+
+static uint64_t now(void *arg)
+{
+	return ((struct world *)arg)->now_ns;
+}
+
+static struct ccs_address address(unsigned last)
+{
+	const uint8_t bytes[4] = { 127, 0, 0, (uint8_t)last };
+
+	return ccs_address_of_v4(bytes);
+}
+
+/* Made once: pages are large, and what is in them is no matter. */
+static int page(void)
+{
+	static int fd = -1;
+	struct ccs_page *p;
+
+	if (fd >= 0)
+		return fd;
+	fd = memfd_create("fuzz", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	CHECK(ftruncate(fd, sizeof(*p)) == 0);
+	p = mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(p != MAP_FAILED);
+	p->magic = CCS_PAGE_MAGIC;
+	p->version = CCS_PAGE_VERSION;
+	p->slots = CCS_PAGE_SLOTS;
+	p->paths = CCS_PAGE_PATHS;
+	munmap(p, sizeof(*p));
+	CHECK(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
+	return fd;
+}
+
+/* One that the process could still cut. */
+static int wrong_page(void)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = memfd_create("wrong", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return fd;
+}
+
+/* A descriptor to pass, or none. */
+static int some_page(struct input *in)
+{
+	const unsigned which = take_below(in, 16);
+
+	return which == 0 ? wrong_page() : which == 1 ? -1 : page();
+}
+
+static void open_world(struct world *w)
+{
+	static const char *const own[] = { "127.0.0.1" };
+	struct ccs_agent_config config = ccs_agent_defaults();
+	char err[512];
+
+	/* One that nobody else's test has: what it sends goes to hosts that are not there. */
+	*w = (struct world){ .now_ns = 1000000000000 };
+	snprintf(w->socket, sizeof(w->socket), "/tmp/ccshim-fuzz-%d", (int)getpid());
+	memset(w->client, -1, sizeof(w->client));
+	config.socket = w->socket;
+	config.capture = false;
+	config.addresses = own;
+	config.naddresses = 1;
+	config.now = now;
+	config.now_arg = w;
+	config.sysfs = "/nowhere";
+	for (unsigned port = 20000 + (unsigned)getpid() % 20000; !w->agent; port++) {
+		config.port = (uint16_t)port;
+		w->agent = ccs_agent_open(&config, err, sizeof(err));
+		CHECK(w->agent || errno == EADDRINUSE);
+	}
+	w->agent->session = 77;
+}
+
+static void close_world(struct world *w)
+{
+	char lock[80];
+
+	for (unsigned i = 0; i < CLIENTS; i++)
+		if (w->client[i] >= 0)
+			close(w->client[i]);
+	ccs_agent_close(w->agent);
+	snprintf(lock, sizeof(lock), "%s.lock", w->socket);
+	unlink(lock);
+}
+
+/* -- what must hold ------------------------------------------------------------------------ */
+
+static void check_client(const struct ccs_agent *a, const struct ccs_client *c)
+{
+	uint32_t flows = 0, paths = 0;
+
+	for (uint32_t i = 0; i < c->room; i++) {
+		const struct ccs_agent_flow *f = c->flow[i];
+
+		if (!f)
+			continue;
+		flows++;
+		CHECK(f->client == c && f->slot == i && c->page && c->greeted);
+		CHECK(f->peer->serial && f->peer == &a->peers.peer[f->peer->index]);
+	}
+	CHECK(flows == c->flows);
+	for (uint32_t i = 0; c->paths && i < CCS_PAGE_PATHS; i++)
+		paths += c->paths[i];
+	CHECK(paths == flows);
+}
+
+static void check_agent(const struct ccs_agent *a)
+{
+	uint32_t flows = 0, peers_flows = 0, peers = 0;
+	unsigned clients = 0;
+
+	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++) {
+		if (a->client[i].source.fd < 0)
+			continue;
+		clients++;
+		check_client(a, &a->client[i]);
+		flows += a->client[i].flows;
+	}
+	for (uint32_t i = 0; i < CCS_PAGE_PATHS; i++) {
+		const struct ccs_peer *p = &a->peers.peer[i];
+
+		if (!p->serial)
+			continue;
+		CHECK(i < a->peers.high && ccs_peer_find(a, &p->ends) == p);
+		peers++;
+		peers_flows += p->flows;
+	}
+	CHECK(clients == a->nclients);
+	CHECK(flows == a->nflows && peers_flows == flows);
+	CHECK(peers + a->peers.nunused == CCS_PAGE_PATHS);
+	CHECK(a->totals.cnps_accepted <= a->totals.cnps_received);
+}
+
+/* -- steps ----------------------------------------------------------------------------------- */
+
+static void arrive(struct world *w, struct input *in, const void *data, size_t len)
+{
+	struct ccs_ends ends = { .local = address(1), .remote = address(2 + take_below(in, 3)) };
+
+	ccs_message_arrived(w->agent, &ends, data, len);
+	ccs_udp_flush(w->agent);
+}
+
+static void raw_message(struct world *w, struct input *in)
+{
+	uint8_t data[256];
+	const size_t len = take_below(in, 256);
+
+	take(in, data, len);
+	arrive(w, in, data, len);
+}
+
+/* All but right: the fields that decide whether it is believed are from few values. */
+static void good_message(struct world *w, struct input *in)
+{
+	uint8_t data[CCS_WIRE_MAX];
+	struct ccs_wire_message m;
+	size_t len;
+
+	take(in, &m, sizeof(m.header) + 48);
+	memset((uint8_t *)&m + sizeof(m.header) + 48, 0, sizeof(m) - sizeof(m.header) - 48);
+	m.header.type = (uint8_t)(1 + take_below(in, 5));
+	m.header.session = 1 + take_below(in, 3);
+	m.header.echo = take_below(in, 8) ? w->agent->session : 0;
+	m.header.sequence = take_below(in, 128);
+	if (m.header.type == CCS_WIRE_CNP)
+		m.cnp.qpn %= 8;
+	if (m.header.type == CCS_WIRE_HELLO_ACK && take_below(in, 4))
+		m.hello_ack.of = w->agent->peers.peer[0].asked;
+	if (m.header.type == CCS_WIRE_ECHO)
+		m.echo.n %= CCS_RECORDS + 1;
+	if (m.header.type == CCS_WIRE_RECORDS)
+		m.records.n %= CCS_RECORDS + 1;
+	len = ccs_wire_encode(&m, data);
+	arrive(w, in, data, take_below(in, 16) ? len : len - len % 7);
+}
+
+static void dial(struct world *w, unsigned i)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+
+	memcpy(to.sun_path, w->socket, sizeof(w->socket));
+	w->client[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	CHECK(connect(w->client[i], (struct sockaddr *)&to, sizeof(to)) == 0);
+}
+
+static void come_or_go(struct world *w, struct input *in)
+{
+	const unsigned i = take_below(in, CLIENTS);
+
+	if (w->client[i] < 0) {
+		dial(w, i);
+	} else {
+		close(w->client[i]);
+		w->client[i] = -1;
+	}
+}
+
+static void post(int fd, const void *data, size_t len, int passed)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	struct iovec iov = { (void *)(uintptr_t)data, len };
+	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (passed >= 0) {
+		memcpy(CMSG_DATA(&control.head), &passed, sizeof(passed));
+		h.msg_control = &control;
+		h.msg_controllen = sizeof(control);
+	}
+	sendmsg(fd, &h, MSG_NOSIGNAL); /* it may have been hung up on */
+}
+
+static void raw_request(struct input *in, int fd)
+{
+	uint8_t data[256];
+	const size_t len = take_below(in, 256);
+
+	take(in, data, len);
+	post(fd, data, len, take_below(in, 4) ? -1 : some_page(in));
+}
+
+static void good_request(struct input *in, int fd)
+{
+	union {
+		uint32_t type;
+		struct ccs_local_hello hello;
+		struct ccs_local_add add;
+		struct ccs_local_remove remove;
+		struct ccs_local_cnp cnp;
+	} m = { 0 };
+	const struct ccs_address local = address(1), peer = address(2 + take_below(in, 3));
+	static const uint32_t types[] = { CCS_LOCAL_HELLO, CCS_LOCAL_ADD, CCS_LOCAL_ADD,
+		CCS_LOCAL_ADD, CCS_LOCAL_REMOVE, CCS_LOCAL_CNP, CCS_LOCAL_STATUS };
+
+	m.type = types[take_below(in, sizeof(types) / sizeof(*types))];
+	switch (m.type) {
+	case CCS_LOCAL_HELLO:
+		m.hello.version = CCS_LOCAL_VERSION;
+		break;
+	case CCS_LOCAL_ADD:
+		m.add.slot = take_below(in, SLOTS);
+		m.add.device[0] = (char)('a' + take_below(in, 2));
+		m.add.local_qpn = take_below(in, 8);
+		m.add.peer_qpn = take_below(in, 8);
+		memcpy(m.add.local_gid, &local, sizeof(local));
+		memcpy(m.add.peer_gid, &peer, sizeof(peer));
+		break;
+	case CCS_LOCAL_REMOVE:
+		m.remove.slot = take_below(in, SLOTS);
+		break;
+	case CCS_LOCAL_CNP:
+		m.cnp.device[0] = (char)('a' + take_below(in, 2));
+		m.cnp.local_qpn = take_below(in, 8);
+		m.cnp.count = take_below(in, 3);
+	}
+	post(fd, &m, sizeof(m), m.type == CCS_LOCAL_HELLO ? some_page(in) : -1);
+}
+
+static void request(struct world *w, struct input *in, void (*what)(struct input *, int))
+{
+	const unsigned i = take_below(in, CLIENTS);
+
+	if (w->client[i] >= 0)
+		what(in, w->client[i]);
+}
+
+static void mark(struct world *w, struct input *in)
+{
+	const struct ccs_ends ends = {
+		.local = address(1), .remote = address(2 + take_below(in, 3)),
+	};
+
+	ccs_np_mark(w->agent, &ends, take_below(in, 8));
+	ccs_udp_flush(w->agent);
+}
+
+/* The agent takes what came, and answers are read or, where one is full, not. */
+static void settle(struct world *w)
+{
+	char answer[4096];
+
+	ccs_agent_turn(w->agent, 0);
+	ccs_agent_turn(w->agent, 0);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		while (w->client[i] >= 0 &&
+		       recv(w->client[i], answer, sizeof(answer), MSG_DONTWAIT) > 0)
+			;
+}
+
+static void step(struct world *w, struct input *in)
+{
+	switch (take_below(in, 8)) {
+	case 0:
+		raw_message(w, in);
+		break;
+	case 1: case 2:
+		good_message(w, in);
+		break;
+	case 3:
+		request(w, in, raw_request);
+		break;
+	case 4: case 5:
+		request(w, in, good_request);
+		break;
+	case 6:
+		come_or_go(w, in);
+		break;
+	case 7:
+		mark(w, in);
+		w->now_ns += (uint64_t)take_below(in, 256) * take_below(in, 256) * 100000;
+	}
+	settle(w);
+}
+
+void fuzz_agent(const uint8_t *bytes, size_t len)
+{
+	struct input in = { bytes, len };
+	struct world w;
+
+	open_world(&w);
+	for (unsigned i = 1; i <= STEPS && in.left; i++) {
+		step(&w, &in);
+		if (i % 16 == 0)
+			check_agent(w.agent);
+	}
+	for (unsigned i = 0; i < CLIENTS; i++)
+		if (w.client[i] >= 0)
+			close(w.client[i]);
+	memset(w.client, -1, sizeof(w.client));
+	settle(&w);
+	check_agent(w.agent);
+	CHECK(!w.agent->nclients && !w.agent->nflows && !w.agent->counters.ports);
+	close_world(&w);
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What libFuzzer found to reach most of the agent, once more; and bytes by chance. */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "agent.h"
+#include "../unit/seed.h"
+
+enum { INPUT_MAX = 4096, RANDOM_INPUTS = 50 };
+
+static void replay(const char *dir, const char *name)
+{
+	uint8_t bytes[INPUT_MAX];
+	char path[1024];
+	size_t len;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "rb");
+	assert_non_null(f);
+	len = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	fuzz_agent(bytes, len);
+}
+
+static void the_corpus(void **state)
+{
+	const char *top = getenv("top_srcdir");
+	char dir[512];
+	unsigned n = 0;
+	struct dirent *e;
+	DIR *d;
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/tests/fuzz/corpus", top ? top : ".");
+	d = opendir(dir);
+	assert_non_null(d);
+	while ((e = readdir(d)))
+		if (*e->d_name != '.') {
+			replay(dir, e->d_name);
+			n++;
+		}
+	closedir(d);
+	assert_true(n > 0);
+}
+
+static void bytes_by_chance(void **state)
+{
+	uint8_t bytes[INPUT_MAX];
+
+	(void)state;
+	seed_start("bytes_by_chance");
+	for (unsigned round = 0; round < RANDOM_INPUTS; round++) {
+		const size_t len = 1 + seed_below(sizeof(bytes));
+
+		for (size_t i = 0; i < len; i++)
+			bytes[i] = (uint8_t)seed_next();
+		fuzz_agent(bytes, len);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_corpus),
+		cmocka_unit_test(bytes_by_chance),
+	};
+
+	return cmocka_run_group_tests_name("fuzz_agent", tests, NULL, NULL);
+}
