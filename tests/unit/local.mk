@@ -9,7 +9,7 @@ unit_programs = tests/unit/test_elf tests/unit/test_hist tests/unit/test_json te
 	tests/unit/test_log tests/unit/test_options tests/unit/test_units
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
-noinst_HEADERS += tests/unit/algorithm.h tests/unit/seed.h
+noinst_HEADERS += tests/unit/algorithm.h tests/unit/seed.h tests/unit/tree.h
 
 tests_unit_test_elf_LDADD = $(unit_ldadd)
 tests_unit_test_hist_LDADD = $(unit_ldadd)

@@ -10,6 +10,7 @@
 
 #include "agentrig.h"
 #include "ccshim/hooks.h"
+#include "tree.h"
 
 enum { RP, NP };
 
@@ -169,14 +170,6 @@ static void make_sysfs(struct rig *r)
 	r->agent[RP]->counters.sysfs = r->dir;
 }
 
-static void remove_sysfs(const struct rig *r)
-{
-	unlink(sysfs_path(r, LEVELS, "/rp_cnp_handled"));
-	unlink(sysfs_path(r, LEVELS, "/rp_cnp_ignored"));
-	for (unsigned n = LEVELS; n; n--)
-		rmdir(sysfs_path(r, n, ""));
-}
-
 static void what_a_nic_has_counted_is_shared(void **state)
 {
 	struct rig *r = *state;
@@ -196,7 +189,7 @@ static void what_a_nic_has_counted_is_shared(void **state)
 	rig_hang_up(&c);
 	rig_settle(r);
 	assert_null(r->agent[RP]->counters.ports);
-	remove_sysfs(r);
+	assert_int_equal(tree_remove(sysfs_path(r, 1, "")), 0);
 }
 
 /* Signals can be relied on without an agent at the peer, as long as the port is there. */
@@ -225,7 +218,7 @@ static void a_nic_needs_no_peer(void **state)
 	assert_int_equal(rig_path(&c, 5)->heard_ns, r->now_ns);
 	assert_int_equal(rig_cnps(&c, 5), 0);
 	rig_hang_up(&c);
-	remove_sysfs(r);
+	assert_int_equal(tree_remove(sysfs_path(r, 1, "")), 0);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_setup, rig_teardown)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CNP counters of a port, in a tree of files that stands for sysfs. */
 #include <errno.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +14,7 @@
 
 #include "agent/counters.h"
 #include "seed.h"
+#include "tree.h"
 
 enum { FLOWS = 16 };
 #define S 1000000000ull
@@ -325,16 +325,10 @@ static int make_root(void **state)
 	return mkdtemp(root) ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *s, int flag, struct FTW *ftw)
-{
-	(void)s, (void)flag, (void)ftw;
-	return remove(path);
-}
-
 static int remove_root(void **state)
 {
 	(void)state;
-	return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return tree_remove(root);
 }
 
 int main(void)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a link carried, has waiting and could carry: sysfs, qdiscs and the rate under a queue. */
 #include <errno.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,6 +20,7 @@
 #include "agent/egress.h"
 #include "agent/ingress.h"
 #include "seed.h"
+#include "tree.h"
 
 static char root[] = "/tmp/ccs_links_XXXXXX";
 
@@ -303,16 +303,10 @@ static int make_root(void **state)
 	return mkdtemp(root) ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *s, int flag, struct FTW *ftw)
-{
-	(void)s, (void)flag, (void)ftw;
-	return remove(path);
-}
-
 static int remove_root(void **state)
 {
 	(void)state;
-	return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return tree_remove(root);
 }
 
 int main(void)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TESTS_TREE_H
+#define CCS_TESTS_TREE_H
+/* Directories that stand for sysfs, and go when the test is over. */
+#include <ftw.h>
+#include <stdio.h>
+
+static inline int tree_remove_one(const char *path, const struct stat *s, int flag, struct FTW *ftw)
+{
+	(void)s, (void)flag, (void)ftw;
+	return remove(path);
+}
+
+/* With all that is below. 0, or -1 and errno. */
+static inline int tree_remove(const char *path)
+{
+	return nftw(path, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+#endif
