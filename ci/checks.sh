@@ -199,7 +199,7 @@ check_kernel() {
   kernel
 }
 
-# check_suite FILE: a bats file, with the programs of the first build.
+# check_suite FILE…: bats files, with the programs of the first build.
 check_suite() {
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
   have bats || skip "no bats"
@@ -207,7 +207,7 @@ check_suite() {
   export top_builddir=$builds/gcc top_srcdir=$top CCS_FULL=$full
   cd "$builds/gcc"
   make -s -j"$jobs" check TESTS= >/dev/null
-  bats --timing --tap "$top/$1"
+  bats --timing --tap "${@/#/$top/}"
 }
 
 # What works without the shim works with it; where there is no lab, on the fake device.
