@@ -38,7 +38,7 @@ readonly build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
 readonly lab_packages=(gcc libc6-dev make flex bison bc perl binutils xz-utils
   iproute2 procps kmod libelf-dev libssl-dev ibverbs-providers)
 readonly demo_packages=(gnuplot-nox jq)
-readonly conformance_packages=(ibverbs-utils rdmacm-utils perftest python3-pyverbs)
+readonly conformance_packages=(ibverbs-utils rdmacm-utils perftest python3-pyverbs fio)
 readonly check_packages=(clang g++ libcmocka-dev bats jq shellcheck mandoc man-db
   valgrind gnuplot-nox python3 iputils-ping file locales "${conformance_packages[@]}")
 readonly full_packages=(qemu-system-x86 busybox-static cpio)

@@ -10,6 +10,7 @@ ccs_core_sources = \
 	libshim/base/nearest.c libshim/base/nearest.h \
 	libshim/base/needed.c libshim/base/needed.h \
 	libshim/base/number.c libshim/base/number.h \
+	libshim/base/pool.c libshim/base/pool.h \
 	libshim/base/portrate.c libshim/base/portrate.h \
 	libshim/base/units.c libshim/base/units.h \
 	libshim/cc/cc.c libshim/cc/cc.h \

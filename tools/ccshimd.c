@@ -21,12 +21,15 @@
 #include "tools/capabilities.h"
 #include "tools/ccshimd.h"
 #include "tools/ccshimd_auth.h"
+#include "tools/ccshimd_links.h"
 
 enum { LIST = 64 };
 
 struct daemon {
 	struct ccs_agent_config config;
-	const char *interface[LIST], *address[LIST];
+	const char *interface[LIST], *address[LIST], *switches[LIST];
+	struct ccs_agent_capacity capacity[LIST];
+	struct ccs_agent_publication publication[LIST];
 	const char *key_file;
 	struct ccs_agent_auth auth;
 	struct ccs_owner owner;
@@ -50,7 +53,8 @@ static void help(void)
 {
 	printf("usage: ccshimd [OPTION...]\n\n"
 	       "The host agent: sends CNPs for the congestion marks that arrive here, and hands\n"
-	       "those that others send to the processes that run under ccshim.\n\n"
+	       "those that others send to the processes that run under ccshim. Measures links\n"
+	       "for the senders that want telemetry.\n\n"
 	       "  --socket PATH      where processes connect (%s)\n"
 	       "  --port N           UDP port of all agents (%d)\n"
 	       "  --interval TIME    least time between CNPs for a flow (50us)\n"
@@ -61,6 +65,11 @@ static void help(void)
 	       "  --key-file FILE    only listen to agents that have the same key\n"
 	       "  --verify HOW       whether a process may register only its own queue pairs:\n"
 	       "                     kernel, who knows whose they are, or none (kernel)\n"
+	       "  --no-telemetry     do not measure by which links data come in\n"
+	       "  --capacity I=RATE  of interface I, if it is not its speed; I=learn: find out\n"
+	       "  --switch ADDRESS   ask this switch's agent for its ports; may be repeated\n"
+	       "  --publish PORT[,to=PREFIX][,from=PREFIX][,hop=N][,rate=RATE]\n"
+	       "                     tell receivers of this port's queue, as a switch\n"
 	       "  --status           print what the running agent knows, as JSON\n"
 	       "  -h, --help         this text\n"
 	       "  -V, --version      the version\n",
@@ -114,13 +123,38 @@ static int set_interval(struct daemon *d, const char *text)
 	return 0;
 }
 
+static bool is_full(const char *option, const char *text, unsigned n)
+{
+	if (n == LIST)
+		daemon_error("--%s %s: there may be %d of them", option, text, LIST);
+	return n == LIST;
+}
+
 static int append(const char *option, const char **list, unsigned *n, const char *text)
 {
-	if (*n == LIST) {
-		daemon_error("--%s %s: there may be %d of them", option, text, LIST);
+	if (is_full(option, text, *n))
 		return -1;
-	}
 	list[(*n)++] = text;
+	return 0;
+}
+
+static int append_capacity(struct daemon *d, const char *text)
+{
+	const unsigned n = d->config.ncapacities;
+
+	if (is_full("capacity", text, n) || daemon_capacity(text, &d->capacity[n]))
+		return -1;
+	d->config.ncapacities++;
+	return 0;
+}
+
+static int append_publication(struct daemon *d, const char *text)
+{
+	const unsigned n = d->config.npublications;
+
+	if (is_full("publish", text, n) || daemon_publish(text, &d->publication[n]))
+		return -1;
+	d->config.npublications++;
 	return 0;
 }
 
@@ -133,7 +167,8 @@ static int set_verify(struct daemon *d, const char *text)
 }
 
 enum { OPT_SOCKET = 256, OPT_PORT, OPT_INTERVAL, OPT_DSCP, OPT_INTERFACE, OPT_ADDRESS,
-       OPT_NO_CAPTURE, OPT_KEY_FILE, OPT_VERIFY, OPT_STATUS };
+       OPT_NO_CAPTURE, OPT_KEY_FILE, OPT_VERIFY, OPT_NO_TELEMETRY, OPT_CAPACITY, OPT_SWITCH,
+       OPT_PUBLISH, OPT_STATUS };
 
 static const struct option options[] = {
 	{ "socket", required_argument, NULL, OPT_SOCKET },
@@ -145,6 +180,10 @@ static const struct option options[] = {
 	{ "no-capture", no_argument, NULL, OPT_NO_CAPTURE },
 	{ "key-file", required_argument, NULL, OPT_KEY_FILE },
 	{ "verify", required_argument, NULL, OPT_VERIFY },
+	{ "no-telemetry", no_argument, NULL, OPT_NO_TELEMETRY },
+	{ "capacity", required_argument, NULL, OPT_CAPACITY },
+	{ "switch", required_argument, NULL, OPT_SWITCH },
+	{ "publish", required_argument, NULL, OPT_PUBLISH },
 	{ "status", no_argument, NULL, OPT_STATUS },
 	{ "help", no_argument, NULL, 'h' },
 	{ "version", no_argument, NULL, 'V' },
@@ -175,6 +214,15 @@ static int take_option(struct daemon *d, int option)
 		return 0;
 	case OPT_VERIFY:
 		return set_verify(d, optarg);
+	case OPT_NO_TELEMETRY:
+		d->config.telemetry = false;
+		return 0;
+	case OPT_CAPACITY:
+		return append_capacity(d, optarg);
+	case OPT_SWITCH:
+		return append("switch", d->switches, &d->config.nswitches, optarg);
+	case OPT_PUBLISH:
+		return append_publication(d, optarg);
 	case OPT_STATUS:
 		d->status = true;
 		return 0;
@@ -301,6 +349,9 @@ int main(int argc, char **argv)
 	d.config.say = say;
 	d.config.interfaces = d.interface;
 	d.config.addresses = d.address;
+	d.config.capacities = d.capacity;
+	d.config.publications = d.publication;
+	d.config.switches = d.switches;
 	d.config.owner = ccs_owner_check;
 	d.config.owner_arg = &d.owner;
 	if (take_options(&d, argc, argv)) {

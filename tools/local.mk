@@ -18,7 +18,7 @@ tools_ccshim_LDADD = libccs-core.la $(VERBS_LIBS)
 sbin_PROGRAMS += tools/ccshimd
 tools_ccshimd_SOURCES = tools/ccshimd.c tools/ccshimd.h tools/ccshimd_status.c \
 	tools/ask_agent.c tools/ask_agent.h tools/capabilities.c tools/capabilities.h \
-	tools/ccshimd_auth.c tools/ccshimd_auth.h
+	tools/ccshimd_auth.c tools/ccshimd_auth.h tools/ccshimd_links.c tools/ccshimd_links.h
 tools_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
 tools_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS)
 

@@ -93,7 +93,9 @@ int ccs_egress_read(struct ccs_netlink *n, uint32_t ifindex, struct ccs_egress *
 	ccs_netlink_begin(n, &r, RTM_GETQDISC, 0);
 	ccs_netlink_put_header(&r, &root, sizeof(root));
 	err = ccs_netlink_ask(n, &r, take, &answer);
+	if (err == EINVAL || err == EIO)
+		return ENOENT; /* built-in qdiscs: old kernels refuse to tell, new ones say nothing */
 	if (err)
-		return err == EINVAL ? ENOENT : err; /* it does not dump its built-in ones */
+		return err;
 	return answer.sent && answer.waits ? 0 : ENOENT;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/priv.h"
+#include "agent/port.h"
 #include "base/json.h"
 
 /* The text has to fit into one packet. */
@@ -37,6 +37,10 @@ static void put_totals(struct ccs_json *j, const struct ccs_agent *a)
 	ccs_json_uint(j, "cnps_counted", t->cnps_counted);
 	ccs_json_uint(j, "hellos_sent", t->hellos_sent);
 	ccs_json_uint(j, "hellos_received", t->hellos_received);
+	ccs_json_uint(j, "echoes_sent", t->echoes_sent);
+	ccs_json_uint(j, "echoes_received", t->echoes_received);
+	ccs_json_uint(j, "samples", t->samples);
+	ccs_json_uint(j, "samples_late", t->samples_late);
 	ccs_json_uint(j, "send_failed", t->send_failed);
 	ccs_json_object(j, "refused");
 	for (unsigned i = 0; i < CCS_REFUSALS; i++)
@@ -62,6 +66,10 @@ static void put_peer(struct ccs_json *j, const struct ccs_peer *p, uint64_t now_
 	ccs_json_uint(j, "flows", p->flows);
 	put_age(j, "heard_s", now_ns, p->heard_ns);
 	ccs_json_bool(j, "np", p->gives & CCS_PEER_NP);
+	ccs_json_bool(j, "telemetry", p->gives & CCS_PEER_TELEMETRY);
+	ccs_json_uint(j, "hops", p->telemetry.nhops);
+	ccs_json_uint(j, "hop_flows", p->telemetry.flows);
+	put_age(j, "hops_s", now_ns, p->telemetry.updated_ns);
 	ccs_json_bool(j, "leased", ccs_peer_leased(p, now_ns));
 	ccs_json_uint(j, "cnps_sent", p->cnps_sent);
 	ccs_json_uint(j, "cnps_received", p->cnps_received);
@@ -78,6 +86,29 @@ static void put_peers(struct ccs_json *j, const struct ccs_agent *a, uint64_t no
 			put_peer(j, &a->peers.peer[i], now_ns);
 	ccs_json_end(j);
 	ccs_json_uint(j, "peers_omitted", n > MOST_PEERS ? n - MOST_PEERS : 0);
+}
+
+static void put_link(struct ccs_json *j, const struct ccs_port *port, uint64_t now_ns)
+{
+	ccs_json_object(j, NULL);
+	ccs_json_str(j, "interface", port->name);
+	ccs_json_bool(j, "ingress", !port->publication);
+	ccs_json_num(j, "capacity", ccs_port_capacity(port));
+	ccs_json_uint(j, "bytes", port->record.tx_bytes);
+	ccs_json_uint(j, "queue_bytes", port->record.qlen_bytes);
+	put_age(j, "sampled_s", now_ns, port->taken_ns);
+	ccs_json_uint(j, "peers", port->nsubs);
+	ccs_json_uint(j, "flows", ccs_port_flows(port));
+	ccs_json_end(j);
+}
+
+static void put_links(struct ccs_json *j, const struct ccs_agent *a, uint64_t now_ns)
+{
+	ccs_json_array(j, "links");
+	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
+		if (a->port[i].ifindex)
+			put_link(j, &a->port[i], now_ns);
+	ccs_json_end(j);
 }
 
 static void put_clients(struct ccs_json *j, const struct ccs_agent *a)
@@ -118,6 +149,7 @@ char *ccs_status_text(struct ccs_agent *a, size_t *len)
 	put_age(&j, "uptime_s", now_ns, a->opened_ns);
 	put_totals(&j, a);
 	put_peers(&j, a, now_ns);
+	put_links(&j, a, now_ns);
 	put_clients(&j, a);
 	ok = ccs_json_finish(&j);
 	if (fclose(f) == 0 && ok)

@@ -307,10 +307,13 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns);
 
 enum { CCS_RTT_BASE_SAMPLES = 8 };  /* of which the first base RTT is learnt */
 
-/* Nothing holds the flow back or is to be learnt: a sample now and then will do. */
+/*
+ * Nothing holds the flow back or is to be learnt: a sample now and then will do. In slow
+ * start, while it has little outstanding: the window is never less than a segment.
+ */
 static inline bool ccs_rtt_calm(const struct ccs_flow *f)
 {
-	return !f->ramping && !f->followed && !f->draining &&
+	return (!f->ramping || f->inflight < f->segment / 4) && !f->followed && !f->draining &&
 	       f->base_samples == CCS_RTT_BASE_SAMPLES && ccs_gate_unpaced(f) &&
 	       f->cc.out.timer_us == INFINITY;
 }

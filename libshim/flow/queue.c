@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "flow/flow.h"
 
 enum { UNTIMED_MAX = 16 };
@@ -16,11 +17,10 @@ static uint32_t pow2_at_least(uint32_t n)
 	return p;
 }
 
-/* Ending in a line of nothing, as ccs_calloc_apart() has it. */
 static size_t rings_size(const struct ccs_flow *f)
 {
 	return ((size_t)f->wr_mask + 1) * sizeof(struct ccs_wr) +
-	       ((size_t)f->seg_mask + 1) * sizeof(struct ccs_seg) + 64;
+	       ((size_t)f->seg_mask + 1) * sizeof(struct ccs_seg);
 }
 
 int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
@@ -35,7 +35,7 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 	f->seg_mask = pow2_at_least(seg_limit) - 1;
 	f->max_reads = UINT32_MAX;
 	f->random = conf->seed | 1;
-	wrs = calloc(1, rings_size(f));
+	wrs = ccs_pool_calloc(1, rings_size(f));
 	if (!wrs)
 		return -1;
 	f->seg = (struct ccs_seg *)(void *)(wrs + f->wr_mask + 1);
@@ -46,7 +46,7 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 void ccs_flow_destroy(struct ccs_flow *f)
 {
 	if (f->seg)
-		free((struct ccs_wr *)(void *)f->seg - (f->wr_mask + 1));
+		ccs_pool_free((struct ccs_wr *)(void *)f->seg - (f->wr_mask + 1), 1, rings_size(f));
 	free(f->rtt);
 	f->seg = NULL;
 	f->rtt = NULL;

@@ -177,7 +177,7 @@ static bool starts_here(const struct ccs_flow *f)
 
 /*
  * Slow start: the window grows by half each RTT, from one segment to the cap, while
- * nothing queues. The first queue ends it: then the path is full, the least that
+ * nothing queues, as far as can be told from the hosts' noise. The first queue ends it: then the path is full, the least that
  * came back in an RTT is what it gives this flow, and half of it lets the queue
  * drain, so that all that started together get to see the unloaded path. An incast
  * begins near its fair shares instead of in an overflow. The algorithm takes over
@@ -192,6 +192,7 @@ static bool starts_here(const struct ccs_flow *f)
  */
 static bool slow_start(struct ccs_flow *f, double rtt_us, uint64_t len, uint64_t now_ns)
 {
+	const double noise_us = f->cc.path.noise_us;
 	double ser_us, least;
 	bool queued;
 
@@ -199,12 +200,13 @@ static bool slow_start(struct ccs_flow *f, double rtt_us, uint64_t len, uint64_t
 		return false;
 	ser_us = 8e6 * f->segment / f->cc.path.line_rate;
 	least = f->base_given ? f->cc.path.base_rtt_us : ccs_min(min_base(f), rtt_us);
-	queued = rtt_us > least + 4 * ser_us;
+	queued = rtt_us > least + noise_us + 4 * ser_us;
 	if (!f->ramping) {
 		f->draining = queued && f->draining ? f->draining - 1 : 0;
 		return f->draining;
 	}
-	f->start_rate = ccs_min(f->start_rate, 8e6 * f->window / (rtt_us + ser_us));
+	f->start_rate = ccs_min(f->start_rate, 8e6 * f->window /
+				(ccs_max(rtt_us - noise_us, least) + ser_us));
 	f->window += (double)len / 2;
 	f->ramping = !queued && f->window < (double)f->cap;
 	if (!f->ramping)

@@ -266,6 +266,8 @@ static void *run(void *arg)
 	while (client.life == RUNNING)
 		turn();
 	pthread_mutex_unlock(&client.lock);
+	if (client.fd >= 0)
+		close(client.fd);
 	if (client.config.end_serving)
 		client.config.end_serving();
 	return NULL;

@@ -200,8 +200,14 @@ uint32_t ccs_cq_room(const struct cq *cq)
 
 void ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more)
 {
-	const uint32_t at = cq->ready_head++ & cq->ready_mask;
+	uint32_t at;
 
+	if (cq->out_room) {
+		cq->out_room--;
+		*cq->out++ = *wc;
+		return;
+	}
+	at = cq->ready_head++ & cq->ready_mask;
 	cq->ready[at] = *wc;
 	if (cq->ready_more)
 		cq->ready_more[at] = *more;
@@ -244,25 +250,28 @@ static void deliver(struct cq *cq, struct arrivals *a, int n)
 		leave(last);
 }
 
-/* When it was seen empty, if it was and the clock was looked at. */
+/*
+ * It was seen empty after that, if the clock was looked at: the time before that poll, for
+ * after it this thread may have lost the CPU.
+ */
 static uint64_t drain_shadow(struct cq *cq, struct shadow *s)
 {
-	uint64_t looked_ns = CCS_TIME_UNKNOWN;
 	struct arrivals a;
 
 	for (;;) {
 		const uint32_t room = ccs_cq_room(cq); /* each gives at most one to deliver */
 		const int want = room < CCS_BATCH ? (int)room : CCS_BATCH;
+		const uint64_t before_ns = cq->polled_ns;
 		const int n = want ? ccs_shadow_poll(cq, s, want, &a) : 0;
 
-		if (want)
-			looked_ns = cq->polled_ns;
 		if (n > 0)
 			deliver(cq, &a, n);
 		if (n < 0)
 			cq->failed = n;
-		if (!want || n < want)
-			return looked_ns;
+		if (!want || n < 0)
+			return CCS_TIME_UNKNOWN;
+		if (n < want)
+			return before_ns;
 	}
 }
 
@@ -272,10 +281,10 @@ void ccs_cq_drain(struct cq *cq)
 
 	cq->failed = 0;
 	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next) {
-		const uint64_t now_ns = s->cq ? drain_shadow(cq, s) : 0;
+		const uint64_t before_ns = s->cq ? drain_shadow(cq, s) : 0;
 
 		if (!looked_ns)
-			looked_ns = now_ns;
+			looked_ns = before_ns;
 	}
 	ccs_complete_broken(cq);
 	if (looked_ns && looked_ns != CCS_TIME_UNKNOWN)
@@ -283,20 +292,20 @@ void ccs_cq_drain(struct cq *cq)
 	cq->woken = false;
 }
 
+/* What is owed, and then, straight from the device, what has come. */
 static int take_shadow(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	int got = ready_pop(cq, n, wc);
+	const int got = ready_pop(cq, n, wc);
+	int left;
 
-	while (got < n) {
-		bool more;
-
-		ccs_cq_drain(cq);
-		more = !ccs_cq_room(cq); /* it stopped there */
-		got += ready_pop(cq, n - got, wc + got);
-		if (!more)
-			return got ? got : cq->failed;
-	}
-	return got;
+	if (got == n)
+		return n;
+	cq->out = wc + got;
+	cq->out_room = n - got;
+	ccs_cq_drain(cq);
+	left = cq->out_room;
+	cq->out_room = 0;
+	return n > left ? n - left : cq->failed;
 }
 
 static int take_app(struct cq *cq, int n, struct ibv_wc *wc)

@@ -109,8 +109,10 @@ struct cq {
 	struct ibv_wc *ready;            /* completions owed, oldest first */
 	struct wc_more *ready_more;      /* of each; NULL: a plain CQ */
 	uint32_t ready_head, ready_tail, ready_mask;
+	struct ibv_wc *out;              /* of the poll that is going on: filled before the ring */
+	int out_room;
 	uint64_t polled_ns;              /* now, for what a poll of a shadow leads to; or unknown */
-	uint64_t looked_ns;              /* when the shadows were last seen empty */
+	uint64_t looked_ns;              /* the shadows were seen empty after that */
 	struct ccs_hwclock clock;        /* of the shadows' timestamps */
 	unsigned idle_polls;             /* empty in a row: a spinning application */
 	bool woken;                      /* by an event, so completions are fresh */
@@ -129,17 +131,15 @@ struct hearing {
 	bool lost;                       /* another algorithm stands in */
 };
 
+/* What a post and a completion touch comes first, up to the middle of the flow. */
 struct qp {
 	struct ibv_qp *real;
-	uint32_t qp_num;                 /* real is gone before its last report */
 	struct ctx *ctx;
 	struct cq *cq;
-	struct domain *domain;           /* of a thread, in which it only seems to be; or NULL */
-	struct shadow *shadow;
-	atomic_int refs;
+	struct session *session;         /* of ibv_wr_*; NULL: without. Not under lock */
 	uint32_t id;                     /* registry slot and generation, for tokens */
-	struct ccs_timer timer;          /* of the pacer */
-	struct ccs_lock lock;            /* of all that follows */
+	uint32_t qp_num;                 /* real is gone before its last report */
+	struct ccs_lock lock;            /* of what follows, up to prev */
 	bool dead, scheduled;            /* scheduled: timer may be set */
 	bool timed;                      /* cq->timed counts it */
 	bool sq_sig_all;
@@ -147,7 +147,7 @@ struct qp {
 	bool nudged;                     /* then: an event is on its way */
 	uint8_t port;
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
-	enum ibv_qp_state state;
+	enum ibv_qp_state state : 8;
 	struct ibv_qp_cap cap;           /* as the application was told */
 	struct hearing hearing;
 	struct ccs_flow flow;
@@ -155,8 +155,11 @@ struct qp {
 	struct ibv_sge *slot_sge;        /* cap.max_send_sge each */
 	unsigned char *slot_inline;      /* cap.max_inline_data each */
 	struct ibv_sge *scratch;         /* CCS_BATCH * cap.max_send_sge */
-	struct session *session;         /* of ibv_wr_*; NULL: without. Not under lock */
 	struct qp *prev, *next;          /* of all live ones, for reports */
+	struct domain *domain;           /* of a thread, in which it only seems to be; or NULL */
+	struct shadow *shadow;
+	struct ccs_timer timer;          /* of the pacer */
+	atomic_int refs;
 };
 
 #endif

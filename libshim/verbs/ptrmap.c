@@ -19,11 +19,15 @@ struct ccs_ptrtable {
 static const char gone;
 #define GONE ((const void *)&gone)
 
+/*
+ * Objects that were made one after the other are near each other here, too, so that who
+ * goes through them goes through the table; where they are far apart, anywhere.
+ */
 static size_t hash(const void *key)
 {
-	const uint64_t x = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15ull;
+	const uint64_t x = (uintptr_t)key;
 
-	return (size_t)(x >> 32);
+	return (size_t)((x >> 6) + ((x >> 14) * 0x9e3779b97f4a7c15ull >> 32));
 }
 
 void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key)

@@ -3,10 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/apart.h"
+#include "base/pool.h"
 #include "runtime/trace.h"
 #include "verbs/real.h"
 #include "verbs/shim.h"
+#include "verbs/wr.h"
 
 enum { EXTRA_SEGMENTS = 128 };   /* device queue beyond the application's, for splitting */
 
@@ -105,14 +106,23 @@ static struct ibv_qp *create_real(const struct request *rq, struct shadow *s, ui
 
 static int alloc_slots(struct qp *qp)
 {
-	const size_t n = (size_t)qp->flow.wr_mask + 1;
-	const size_t sges = qp->cap.max_send_sge ? qp->cap.max_send_sge : 1;
+	const size_t n = (size_t)qp->flow.wr_mask + 1, sges = ccs_max_sge(qp);
 
-	qp->slot = ccs_calloc_apart(n, sizeof(*qp->slot));
-	qp->slot_sge = ccs_calloc_apart(n * sges, sizeof(*qp->slot_sge));
-	qp->slot_inline = ccs_calloc_apart(n * qp->cap.max_inline_data, 1);
-	qp->scratch = ccs_calloc_apart(CCS_BATCH * sges, sizeof(*qp->scratch));
+	qp->slot = ccs_pool_calloc(n, sizeof(*qp->slot));
+	qp->slot_sge = ccs_pool_calloc(n * sges, sizeof(*qp->slot_sge));
+	qp->slot_inline = ccs_pool_calloc(n, qp->cap.max_inline_data);
+	qp->scratch = ccs_pool_calloc(CCS_BATCH * sges, sizeof(*qp->scratch));
 	return qp->slot && qp->slot_sge && qp->slot_inline && qp->scratch ? 0 : -1;
+}
+
+static void free_slots(struct qp *qp)
+{
+	const size_t n = (size_t)qp->flow.wr_mask + 1, sges = ccs_max_sge(qp);
+
+	ccs_pool_free(qp->slot, n, sizeof(*qp->slot));
+	ccs_pool_free(qp->slot_sge, n * sges, sizeof(*qp->slot_sge));
+	ccs_pool_free(qp->slot_inline, n, qp->cap.max_inline_data);
+	ccs_pool_free(qp->scratch, CCS_BATCH * sges, sizeof(*qp->scratch));
 }
 
 void ccs_qp_put(struct qp *qp)
@@ -123,11 +133,8 @@ void ccs_qp_put(struct qp *qp)
 		ccs_cq_put(qp->cq);
 	ccs_flow_destroy(&qp->flow);
 	ccs_session_close(qp);
-	free(qp->slot);
-	free(qp->slot_sge);
-	free(qp->slot_inline);
-	free(qp->scratch);
-	free(qp);
+	free_slots(qp);
+	ccs_pool_free(qp, 1, sizeof(*qp));
 }
 
 static void trace(const struct ccs_flow *f, const struct ccs_told *told)
@@ -161,7 +168,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 			      struct shadow *s, const struct ibv_qp_cap *cap)
 {
 	const struct ibv_qp_init_attr *attr = rq->attr;
-	struct qp *qp = ccs_calloc_apart(1, sizeof(*qp));
+	struct qp *qp = ccs_pool_calloc(1, sizeof(*qp));
 	struct ccs_flow_config conf;
 
 	if (!qp)

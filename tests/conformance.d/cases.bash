@@ -47,7 +47,7 @@ each() {
 
 full_cases() {
   local both=('' '-c UC' -R -z '-m 1024' --use_old_post_send '--tclass 106' '-D 2')
-  local bw=("${both[@]}" -b '-q 8' '-l 16' '-Q 1' '-Q 50' '-t 4' -N '-q 4 -l 4 -b' '-R -q 4 -b'
+  local bw=("${both[@]}" -b '-q 8' '-l 13' '-Q 1' '-Q 50' '-t 4' -N '-q 4 -l 4 -b' '-R -q 4 -b'
     '--mr_per_qp -q 2' --reversed --perform_warm_up '--rate_limit 1 --rate_limit_type SW')
   local data=('-s 1' '-s 8388608 -q 2' '-a')
   local inline=('-s 1 -I 1' '-s 128 -I 128')
@@ -70,12 +70,11 @@ full_cases() {
   each 'rping -V -v' '-C 50' '-C 20 -S 60000' '-C 20 -q' '-C 1 -S 16'
   each 'ucmatose' '' '-c 8 -C 50 -S 65536'
   each 'udaddy' '' '-c 4 -C 50 -S 1000'
-  each 'mckey -C 10' '' '-c 2'
   each 'cmtime' '-c 20'
   each 'rstream -T v' '-S 1 -I 20 -C 5' '-S 1048576 -I 3 -C 3' '-S 65536 -I 10 -C 5 -i 0'
   each 'rstream -S 65536 -I 10 -C 5' '-T a' '-T b' '-T n' '-T r' '-T f' '-k 1'
   each 'riostream -S 65536 -I 10 -C 5' '-T v' '-T a' '-T b' '-T n'
-  each 'udpong -S 1000 -C 20' '' '-T a' '-T b' '-T n' '-T e'
+  each 'fio --verb=write' '' '--iodepth=1' '--bs=1m --iodepth=8'
   each 'rcopy' 1 100 30000000
   each 'rdma_client' ''
   each 'rdma_xclient' '-c r' '-c x'

@@ -52,9 +52,33 @@ stop() {
 	printed ccshimd
 }
 
+@test "ports and switches that cannot be are said" {
+	run2 "$ccshimd" --no-capture --socket "$socket" --port $port --publish none0
+	[ "$status" -eq 1 ]
+	said "cannot publish port none0: No such device"
+	run2 "$ccshimd" --no-capture --socket "$socket" --port $port --publish lo,hop=2
+	[ "$status" -eq 1 ]
+	said "cannot publish port lo: it has no qdisc that counts"
+	run2 "$ccshimd" --no-capture --socket "$socket" --port $port --switch 10.0.0
+	[ "$status" -eq 1 ]
+	said "'10.0.0' is no switch's address"
+}
+
 @test "wrong options are refused with status 2 and the remedy" {
 	refused "$ccshimd" --port 0
 	said "--port 0: a whole number from 1 to 65535 is wanted"
+	refused "$ccshimd" --capacity eth0
+	said "--capacity eth0: something like eth0=25g or eth0=learn is wanted"
+	refused "$ccshimd" --capacity =25g
+	refused "$ccshimd" --capacity eth0=0
+	refused "$ccshimd" --publish ,to=10.0.0.0/8
+	said "--publish ,to=10.0.0.0/8: something like eth0,to="
+	refused "$ccshimd" --publish eth0,to=10.0.0.0/33
+	refused "$ccshimd" --publish eth0,from=
+	refused "$ccshimd" --publish eth0,hop=0
+	refused "$ccshimd" --publish eth0,rate=fast
+	refused "$ccshimd" --publish eth0,
+	refused "$ccshimd" --publish eth0,what=1
 	refused "$ccshimd" --port 80x
 	refused "$ccshimd" --dscp 64
 	said "0 to 63"

@@ -842,7 +842,9 @@ static void only_a_calm_flow_does_without_time(void **state)
 	ccs_flow_destroy(&f);
 	spy_rate = INFINITY;
 	open_flow(&f, &conf, 16, 144, 0);
-	assert_true(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000)); /* slow start */
+	assert_false(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000)); /* slow start */
+	assert_true(asks_for_time(&f, 1024, CCS_WR_VISIBLE, 1000));
+	assert_true(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000)); /* with much outstanding */
 	ccs_flow_destroy(&f);
 	conf.base_rtt_us = 0;
 	open_started(&f, &conf);
@@ -948,7 +950,7 @@ static void memory_runs_out(void **state)
 	(void)state;
 	spy_rate = INFINITY;
 	no_memory = true;
-	assert_int_equal(ccs_flow_init(&f, &conf, &spec, 16, 144, 0), -1);
+	assert_int_equal(ccs_flow_init(&f, &conf, &spec, 16, 4096, 0), -1); /* not of a pool */
 	no_memory = false;
 	open_flow(&f, &conf, 16, 144, 0);
 	no_memory = true;
@@ -1017,17 +1019,19 @@ static void spy_set_rate(struct ccs_cc *cc, double rate)
  * The first queue ends slow start: half of the least that came back in an RTT is
  * the rate to go on from, the window is the cap, and what was sent before is not judged.
  */
-static void the_first_queue_ends_slow_start(void **state)
+/* What hosts add to an RTT, up to their noise, is no queue. */
+static void first_queue_beyond(double noise_us)
 {
 	struct ccs_cc_ops listening = spy;
 	const struct ccs_cc_spec spec = ccs_cc_plain(&listening);
 	struct ccs_flow_config conf = quiet(4096);
+	const uint64_t noise_ns = (uint64_t)(1e3 * noise_us);
 	uint64_t a, b, now = 1000000;
 	struct ccs_flow f = { 0 };
 
-	(void)state;
+	conf.noise_us = noise_us;
 	listening.set_rate = spy_set_rate;
-	conf.cap = 8 * 4096;
+	conf.cap = 16 * 4096;
 	spy_rate = INFINITY;
 	spy_window = 0;
 	heard_count = 0;
@@ -1038,16 +1042,26 @@ static void the_first_queue_ends_slow_start(void **state)
 	complete_all(&f, a, now += 4096 + 20000); /* the unloaded path */
 	assert_true(told_rate == 0 && f.ramping);
 	assert_non_null(ccs_flow_next(&f, now, &a));
-	now += 4096 + 20000 + 5 * 4096; /* five segments of others */
+	complete_all(&f, a, now += 4096 + 20000 + noise_ns);
+	assert_true(told_rate == 0 && f.ramping);
+	assert_non_null(ccs_flow_next(&f, now, &a));
+	now += 4096 + 20000 + noise_ns + 10 * 4096; /* ten segments of others */
 	complete_all(&f, a, now);
 	assert_false(f.ramping);
-	assert_true(f.window == 8 * 4096);
-	assert_true(fabs(told_rate / (0.5 * 8e9 * 1.5 * 4096 / (20000 + 6 * 4096)) - 1) < 1e-9);
+	assert_true(f.window == 16 * 4096);
+	assert_true(fabs(told_rate / (0.5 * 8e9 * 2 * 4096 / (20000 + 11 * 4096)) - 1) < 1e-9);
 	assert_int_equal(heard_count, 0);
 	assert_non_null(ccs_flow_next(&f, now, &b));
 	complete_all(&f, b, now + 4096 + 20000);
 	assert_int_equal(heard_count, 1);
 	ccs_flow_destroy(&f);
+}
+
+static void the_first_queue_ends_slow_start(void **state)
+{
+	(void)state;
+	first_queue_beyond(0);
+	first_queue_beyond(100);
 }
 
 /* What a plug-in can get wrong after it was checked: everything still goes. */
@@ -1143,13 +1157,13 @@ static void success_is_counted(void **state)
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_flow(&f, &conf, 16, 144, 0);
-	ccs_flow_accept(&f, 3 * 4096 + 1, CCS_WR_SPLIT | CCS_WR_VISIBLE);
+	ccs_flow_accept(&f, 3 * 4096 + 1024, CCS_WR_SPLIT | CCS_WR_VISIBLE);
 	for (int i = 0; i < 4; i++) {
 		assert_non_null(ccs_flow_next(&f, now, &n));
 		now += 25000;
 		complete_all(&f, n, now);
 	}
-	assert_int_equal(f.stats.bytes, 3 * 4096 + 1);
+	assert_int_equal(f.stats.bytes, 3 * 4096 + 1024);
 	assert_int_equal(f.stats.segments, 4);
 	assert_int_equal(f.stats.wrs, 1);
 	assert_int_equal(f.stats.hidden, 3);

@@ -353,7 +353,8 @@ int main(int argc, char **argv)
 		{ "modules", "fopen", SANITIZED ? 0 : 1, 20, 20 },
 		/* QPs' reports and histograms that are not there are counted in the report */
 		{ "traffic", "malloc", SANITIZED ? 0 : 1, 40, 2 },
-		{ "traffic", "calloc", SANITIZED ? 0 : 20, 80, 1 },
+		{ "traffic", "calloc", SANITIZED ? 0 : 10, 80, 1 },
+		{ "traffic", "mmap", SANITIZED ? 0 : 3, 40, 0 },
 		{ "modules", "malloc", 0, 40, 40 },
 		{ "modules", "calloc", 0, 40, 40 },
 		{ "modules", "realloc", 0, 40, 40 },

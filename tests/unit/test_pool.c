@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The pool: blocks are zeroed, whole lines apart from each other, and used again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "seed.h"
+
+enum { BLOCKS = 500, STEPS = 20000, THREADS = 4 };
+
+struct held {
+	unsigned char *at;
+	size_t n, size;
+	unsigned char fill;
+};
+
+static void take(struct held *h)
+{
+	/* small ones mostly, and some that are the C library's */
+	h->n = 1 + seed_below(seed_below(10) ? 8 : 64);
+	h->size = 1 + seed_below(seed_below(10) ? 300 : 3000);
+	h->at = ccs_pool_calloc(h->n, h->size);
+	assert_non_null(h->at);
+	for (size_t i = 0; i < h->n * h->size; i++)
+		assert_int_equal(h->at[i], 0);
+	h->fill = (unsigned char)(1 + seed_below(255));
+	memset(h->at, h->fill, h->n * h->size);
+}
+
+static void give_back(struct held *h)
+{
+	for (size_t i = 0; i < h->n * h->size; i++)
+		assert_int_equal(h->at[i], h->fill);
+	ccs_pool_free(h->at, h->n, h->size);
+	h->at = NULL;
+}
+
+static void random_programs(void **state)
+{
+	static struct held held[BLOCKS];
+
+	(void)state;
+	seed_start("pool");
+	for (unsigned step = 0; step < STEPS; step++) {
+		struct held *h = &held[seed_below(BLOCKS)];
+
+		if (h->at)
+			give_back(h);
+		else
+			take(h);
+	}
+	for (unsigned i = 0; i < BLOCKS; i++)
+		if (held[i].at)
+			give_back(&held[i]);
+}
+
+/* Each size there is, and one byte beside it: lines are not shared. */
+static void no_line_is_shared(void **state)
+{
+	(void)state;
+	for (size_t size = 1; size < 70000; size += size < 600 ? 1 : 511) {
+		char *a = ccs_pool_calloc(1, size), *b = ccs_pool_calloc(1, size);
+		const uintptr_t first = (uintptr_t)(a < b ? a : b), second = (uintptr_t)(a < b ? b : a);
+
+		assert_true(a && b);
+		assert_true((first + size - 1) / 64 < second / 64);
+		ccs_pool_free(a, 1, size);
+		ccs_pool_free(b, 1, size);
+	}
+}
+
+static void nothing_is_nothing(void **state)
+{
+	(void)state;
+	ccs_pool_free(NULL, 1, 64);
+	ccs_pool_free(ccs_pool_calloc(0, 64), 0, 64);
+	assert_null(ccs_pool_calloc(SIZE_MAX / 2, 4));
+}
+
+static void *churn(void *arg)
+{
+	(void)arg;
+	for (unsigned i = 0; i < STEPS; i++) {
+		unsigned char *p = ccs_pool_calloc(1, 1000);
+
+		if (!p || p[0] || p[999])
+			return p ? p : (void *)&churn;
+		memset(p, 0xff, 1000);
+		ccs_pool_free(p, 1, 1000);
+	}
+	return NULL;
+}
+
+static void threads_share_it(void **state)
+{
+	pthread_t thread[THREADS];
+	void *wrong;
+
+	(void)state;
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, churn, NULL), 0);
+	for (unsigned i = 0; i < THREADS; i++) {
+		pthread_join(thread[i], &wrong);
+		assert_null(wrong);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_programs),
+		cmocka_unit_test(no_line_is_shared),
+		cmocka_unit_test(nothing_is_nothing),
+		cmocka_unit_test(threads_share_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
