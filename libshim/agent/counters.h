@@ -6,7 +6,8 @@
  * hw_counters in sysfs count them. Which queue pair one was for they do not tell, so
  * the events of a port are shared among its flows by rate: the faster one sends, the
  * likelier its packets were the marked ones. Queue pairs that no process has told of
- * have their CNPs counted as well; they are taken for ours.
+ * have their CNPs counted as well; they are taken for ours. A flow that pauses keeps its
+ * rate, and its share: a CNP does it no harm that its rate would not undo.
  *
  * One thread. Files are open only while a port has flows.
  */
@@ -21,7 +22,7 @@
 struct ccs_counter_flow {
 	struct ccs_counter_port *port;
 	unsigned index;                  /* in the port's list */
-	const _Atomic uint64_t *rate;    /* bit/s; 0: it sends nothing */
+	const _Atomic uint64_t *rate;    /* bit/s in force; 0: no share */
 };
 
 struct ccs_counters {
