@@ -177,9 +177,9 @@ static bool starts_here(const struct ccs_flow *f)
 
 /*
  * Slow start: the window grows by half each RTT, from one segment to the cap, while
- * nothing queues, as far as can be told from the hosts' noise. The first queue ends it: then the path is full, the least that
- * came back in an RTT is what it gives this flow, and half of it lets the queue
- * drain, so that all that started together get to see the unloaded path. An incast
+ * nothing queues, as far as can be told from the hosts' noise. The first queue ends it:
+ * then the path is full, the least that came back in an RTT is what it gives this flow,
+ * and half of it lets the queue drain, so that all that started together get to see the unloaded path. An incast
  * begins near its fair shares instead of in an overflow. The algorithm takes over
  * once the queue has gone (or will not go): an average that holds the fall of that
  * queue would favour those who saw more of it, for fifty samples.

@@ -11,7 +11,7 @@
 #include "verbs/real.h"
 #include "verbs/shim.h"
 
-enum { READY_MIN = 64, SPINNING = 8 };
+enum { READY_MIN = 64, SPINNING = 8, FAIR = 4 };
 
 struct cq *ccs_cq_find(struct ibv_cq *cq)
 {
@@ -313,17 +313,25 @@ static int take_app(struct cq *cq, int n, struct ibv_wc *wc)
 	return cq->ctx->real.poll_cq(cq->app, n, wc);
 }
 
-/* Fewer than n are returned only when both sources are empty, as the verb promises. */
+/*
+ * Fewer than n are returned only when both sources are empty, as the verb promises. The
+ * one that gave last is asked first, for the other may not have to be then; and now and
+ * then the other one, so that neither waits for the other to run dry.
+ */
 static int merge(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	int first, second;
+	const bool shadow = cq->shadow_gave != (++cq->polls % FAIR == 0);
+	const int first = shadow ? take_shadow(cq, n, wc) : take_app(cq, n, wc);
+	int second;
 
-	cq->turn = !cq->turn;
-	first = cq->turn ? take_shadow(cq, n, wc) : take_app(cq, n, wc);
+	if (first)
+		cq->shadow_gave = shadow;
 	if (first < 0 || first == n)
 		return first;
-	second = cq->turn ? take_app(cq, n - first, wc + first)
-			  : take_shadow(cq, n - first, wc + first);
+	second = shadow ? take_app(cq, n - first, wc + first)
+			: take_shadow(cq, n - first, wc + first);
+	if (second && !first)
+		cq->shadow_gave = !shadow;
 	if (second < 0)
 		return first ? first : second;
 	return first + second;

@@ -116,7 +116,8 @@ struct cq {
 	struct ccs_hwclock clock;        /* of the shadows' timestamps */
 	unsigned idle_polls;             /* empty in a row: a spinning application */
 	bool woken;                      /* by an event, so completions are fresh */
-	bool turn;                       /* which source a poll asks first */
+	bool shadow_gave;                /* what was polled last; else the application's own did */
+	unsigned polls;
 	int failed;                      /* what the last look into the shadows returned, if < 0 */
 };
 

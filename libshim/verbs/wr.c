@@ -4,53 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-static bool has_payload(const struct ibv_send_wr *wr)
-{
-	return wr->opcode != IBV_WR_LOCAL_INV && wr->opcode != IBV_WR_BIND_MW;
-}
-
-static bool sge_fit(const struct qp *qp, const struct ibv_send_wr *wr)
-{
-	return wr->num_sge >= 0 && (uint32_t)wr->num_sge <= ccs_max_sge(qp);
-}
-
-uint64_t ccs_wr_len(const struct qp *qp, const struct ibv_send_wr *wr)
-{
-	const bool counts = has_payload(wr) && sge_fit(qp, wr);
-	uint64_t len = 0;
-
-	for (int i = 0; counts && i < wr->num_sge; i++)
-		len += wr->sg_list[i].length;
-	return len;
-}
-
-uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr, bool split_imm)
-{
-	const uint32_t visible = qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED)
-		? CCS_WR_VISIBLE : 0;
-	/* A list that is too long must reach the device whole, to be refused. */
-	const uint32_t split = (wr->send_flags & IBV_SEND_INLINE) || !sge_fit(qp, wr)
-		? 0 : CCS_WR_SPLIT;
-
-	switch (wr->opcode) {
-	case IBV_WR_RDMA_WRITE:
-		return visible | split;
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		return visible | CCS_WR_RECV | (split_imm ? split : 0);
-	case IBV_WR_RDMA_READ:
-		return visible | split | CCS_WR_READ;
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-		return visible | CCS_WR_READ;
-	case IBV_WR_SEND:
-	case IBV_WR_SEND_WITH_IMM:
-	case IBV_WR_SEND_WITH_INV:
-		return visible | CCS_WR_RECV;
-	default: /* what changes keys at once, and what only the device can judge */
-		return visible | CCS_WR_URGENT;
-	}
-}
-
 /* Inline data is the application's only until the call returns, so it is taken along. */
 static int keep_inline(struct qp *qp, struct ibv_send_wr *copy, const struct ibv_send_wr *src,
 			unsigned char *data, struct ibv_sge *sge)
@@ -81,11 +34,11 @@ int ccs_wr_keep(struct qp *qp, uint64_t number)
 	*copy = *src;
 	copy->sg_list = sge;
 	wr->source = copy;
-	if (!has_payload(src)) {
+	if (!ccs_wr_has_payload(src)) {
 		copy->num_sge = 0;
 		return 0;
 	}
-	if (!sge_fit(qp, src))
+	if (!ccs_wr_sge_fit(qp, src))
 		return EINVAL;
 	if (src->send_flags & IBV_SEND_INLINE)
 		return keep_inline(qp, copy, src, ccs_slot_inline(qp, number), sge);

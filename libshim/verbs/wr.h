@@ -4,12 +4,62 @@
 /* Facts about a work request, its deep copy, and the WQEs made of it. */
 #include "verbs/objects.h"
 
+/* At least one, so that each slot has an entry for inline data. */
+static inline uint32_t ccs_max_sge(const struct qp *qp)
+{
+	return qp->cap.max_send_sge ? qp->cap.max_send_sge : 1;
+}
+
+static inline bool ccs_wr_has_payload(const struct ibv_send_wr *wr)
+{
+	return wr->opcode != IBV_WR_LOCAL_INV && wr->opcode != IBV_WR_BIND_MW;
+}
+
+static inline bool ccs_wr_sge_fit(const struct qp *qp, const struct ibv_send_wr *wr)
+{
+	return wr->num_sge >= 0 && (uint32_t)wr->num_sge <= ccs_max_sge(qp);
+}
+
 /* Payload bytes. Reads only fields that the opcode defines, and no scatter list that
  * is longer than the QP's: the device will refuse it unread. */
-uint64_t ccs_wr_len(const struct qp *qp, const struct ibv_send_wr *wr);
+static inline uint64_t ccs_wr_len(const struct qp *qp, const struct ibv_send_wr *wr)
+{
+	const bool counts = ccs_wr_has_payload(wr) && ccs_wr_sge_fit(qp, wr);
+	uint64_t len = 0;
+
+	for (int i = 0; counts && i < wr->num_sge; i++)
+		len += wr->sg_list[i].length;
+	return len;
+}
 
 /* CCS_WR_* of a WR posted to qp. */
-uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr, bool split_imm);
+static inline uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr,
+				    bool split_imm)
+{
+	const uint32_t visible = qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED)
+		? CCS_WR_VISIBLE : 0;
+	/* A list that is too long must reach the device whole, to be refused. */
+	const uint32_t split = (wr->send_flags & IBV_SEND_INLINE) || !ccs_wr_sge_fit(qp, wr)
+		? 0 : CCS_WR_SPLIT;
+
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_WRITE:
+		return visible | split;
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return visible | CCS_WR_RECV | (split_imm ? split : 0);
+	case IBV_WR_RDMA_READ:
+		return visible | split | CCS_WR_READ;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return visible | CCS_WR_READ;
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+	case IBV_WR_SEND_WITH_INV:
+		return visible | CCS_WR_RECV;
+	default: /* what changes keys at once, and what only the device can judge */
+		return visible | CCS_WR_URGENT;
+	}
+}
 
 /* Copy its source into the slot: the caller's list may go after the
  * call. 0, or EINVAL if it does not fit what the QP was created for. */
@@ -22,12 +72,6 @@ void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token
 static inline struct ibv_send_wr *ccs_slot(const struct qp *qp, uint64_t number)
 {
 	return &qp->slot[number & qp->flow.wr_mask];
-}
-
-/* At least one, so that each slot has an entry for inline data. */
-static inline uint32_t ccs_max_sge(const struct qp *qp)
-{
-	return qp->cap.max_send_sge ? qp->cap.max_send_sge : 1;
 }
 
 static inline struct ibv_sge *ccs_slot_sge(const struct qp *qp, uint64_t number)

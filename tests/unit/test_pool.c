@@ -66,7 +66,8 @@ static void no_line_is_shared(void **state)
 	(void)state;
 	for (size_t size = 1; size < 70000; size += size < 600 ? 1 : 511) {
 		char *a = ccs_pool_calloc(1, size), *b = ccs_pool_calloc(1, size);
-		const uintptr_t first = (uintptr_t)(a < b ? a : b), second = (uintptr_t)(a < b ? b : a);
+		const uintptr_t first = (uintptr_t)(a < b ? a : b);
+		const uintptr_t second = (uintptr_t)(a < b ? b : a);
 
 		assert_true(a && b);
 		assert_true((first + size - 1) / 64 < second / 64);
