@@ -46,24 +46,24 @@ each() {
 }
 
 full_cases() {
-  local both=('' '-c UC' -R -z '-m 1024' --use_old_post_send '--tclass 106' '-D 2')
+  local uc='-c UC' both=('' -R -z '-m 1024' --use_old_post_send '--tclass 106' '-D 2')
   local bw=("${both[@]}" -b '-q 8' '-l 13' '-Q 1' '-Q 50' '-t 4' -N '-q 4 -l 4 -b' '-R -q 4 -b'
     '--mr_per_qp -q 2' --reversed --perform_warm_up '--rate_limit 1 --rate_limit_type SW')
   local data=('-s 1' '-s 8388608 -q 2' '-a')
   local inline=('-s 1 -I 1' '-s 128 -I 128')
   local events=(-e '-e -b -q 4') srq=('--use-srq -q 4' '--recv_post_list 4 -q 2')
-  local pong=('' -e '-s 1' '-s 65536' '-s 1000000 -r 10')
+  local pong=('' -e '-s 1' '-s 65536' '-s 1000000 -r 20')
 
-  each 'ib_write_bw -n 104' "${bw[@]}" "${data[@]}" "${inline[@]}"
+  each 'ib_write_bw -n 104' "$uc" "$uc -b -q 4" "${bw[@]}" "${data[@]}" "${inline[@]}"
   each 'ib_read_bw -n 104' "${bw[@]}" "${data[@]}" "${events[@]}" '-o 1'
-  each 'ib_send_bw -n 104' "${bw[@]}" "${data[@]}" "${inline[@]}" "${events[@]}" "${srq[@]}"
+  each 'ib_send_bw -n 104' "$uc" "$uc -e -q 4" "${bw[@]}" "${data[@]}" "${inline[@]}" "${events[@]}" "${srq[@]}"
   each 'ib_send_bw -n 104 -c UD -s 1024' "${bw[@]}" "${events[@]}"
   each 'ib_atomic_bw -n 104' "${bw[@]}" "${events[@]}" '-A CMP_AND_SWAP' '-o 1'
-  each 'ib_write_lat -n 50' "${both[@]}" -a "${inline[@]}"
+  each 'ib_write_lat -n 50' "$uc" "${both[@]}" -a "${inline[@]}"
   each 'ib_read_lat -n 50' "${both[@]}" -a -e
-  each 'ib_send_lat -n 50' "${both[@]}" -a -e "${inline[@]}" '-c UD -s 1024' --use-srq
+  each 'ib_send_lat -n 50' "$uc" "${both[@]}" -a -e "${inline[@]}" '-c UD -s 1024' --use-srq
   each 'ib_atomic_lat -n 50' "${both[@]}" -e '-A CMP_AND_SWAP'
-  each 'ibv_rc_pingpong -c -n 100' "${pong[@]}" -t -N '-e -t -N' -j -o
+  each 'ibv_rc_pingpong -c -n 100' "${pong[@]}" -t -N '-e -N' -j
   each 'ibv_srq_pingpong -c -n 100' "${pong[@]}" '-q 1'
   each 'ibv_uc_pingpong -c -n 100' "${pong[@]}"
   each 'ibv_ud_pingpong -c -n 100' '' -e '-s 1'

@@ -26,7 +26,7 @@ suite() {
 # worse BARE MODE: the results of MODE for what passed bare.
 worse() {
   awk -F '\t' -v OFS='\t' '
-    NR == FNR { seen[$2] = $0; next }
+    FILENAME == ARGV[1] { seen[$2] = $0; next }
     $1 == "pass" {
       if ($2 in seen) print seen[$2]
       else print "fail", $2, "-", "it did not run"

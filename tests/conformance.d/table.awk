@@ -2,7 +2,7 @@
 #
 # PLAN RESULTS, as guest has them: a table, what was not as it should be, and the sum;
 # into the file `json` an object with all. `modes` are the columns. Status 1 if something
-# was worse than bare, 125 if nothing was compared.
+# was worse than bare, 125 if nothing was compared or a lab did not run its cases.
 
 function quoted(text) {
 	gsub(/[\\"]/, "\\\\&", text)
@@ -23,7 +23,7 @@ function cell(n, m,    all) {
 BEGIN { FS = "\t"; columns = split(modes, mode, " ") }
 
 NR == FNR { name[$1] = $4; order[++cases] = $1; next }
-$2 == "end" { next }
+$2 == "end" { ended++; next }
 
 {
 	if ($4 == "fail" && $3 == "bare")
@@ -64,5 +64,7 @@ END {
 		count["unsteady"], count["fails"]
 	printf "{\"engine\": %s, \"compared\": %d, \"worse\": %d, \"results\": [\n%s\n]}\n",
 		quoted(engine), runs, count["WORSE"], rows >json
-	exit !runs ? 125 : count["WORSE"] > 0
+	if (ended < cases)
+		printf "%d cases were not run\n", cases - ended
+	exit count["WORSE"] ? 1 : !runs || ended < cases ? 125 : 0
 }
