@@ -38,6 +38,11 @@ noinst_PROGRAMS += bench/engine
 bench_engine_SOURCES = bench/engine.c bench/clock.h bench/rng.h
 bench_engine_LDADD = libccs-core.la
 
+# What host agents cost per mark and per CNP; for developers, not installed.
+noinst_PROGRAMS += bench/marks
+bench_marks_SOURCES = bench/marks.c
+bench_marks_LDADD = libccs-agent.la libccs-core.la -lpthread
+
 # What the shim costs per work request, and the device for that; likewise.
 noinst_PROGRAMS += bench/overhead
 bench_overhead_SOURCES = bench/overhead.c bench/load.c bench/load.h bench/clock.h

@@ -216,6 +216,8 @@ void ccs_udp_close(struct ccs_agent *a);
 /* To the outbox, with the authentication; the loop flushes it after each source. */
 void ccs_udp_send(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_wire_message *m);
 void ccs_udp_flush(struct ccs_agent *a);
+/* Messages that came too fast to be taken. */
+uint64_t ccs_udp_dropped(const struct ccs_agent *a);
 /* The interface of a link-local address of this host; 0: another kind, or not there. */
 uint32_t ccs_udp_scope(const struct ccs_address *local);
 

@@ -5,13 +5,15 @@
  */
 #include <errno.h>
 #include <ifaddrs.h>
+#include <linux/sock_diag.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "agent/priv.h"
 
-enum { OUTBOX = 32, INBOX = 32, ROUNDS = 8, LETTER = CCS_WIRE_MAX + CCS_WIRE_TAG };
+enum { OUTBOX = 32, INBOX = 32, ROUNDS = 8, LETTER = CCS_WIRE_MAX + CCS_WIRE_TAG,
+       RCVBUF = 4 << 20 };
 
 union any_address {
 	struct sockaddr sa;
@@ -42,11 +44,19 @@ static int set_option(int fd, int level, int name, int value)
 	return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
+/* What it may not have is of no consequence. */
+static void ask_for_more(int fd)
+{
+	set_option(fd, SOL_SOCKET, SO_PRIORITY, 6);
+	if (set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, RCVBUF))
+		set_option(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF);
+}
+
 static int set_options(const struct ccs_udp *u, int dscp)
 {
 	const int fd = u->source.fd;
 
-	set_option(fd, SOL_SOCKET, SO_PRIORITY, 6); /* of no consequence if it may not */
+	ask_for_more(fd);
 	if (u->family == AF_INET)
 		return set_option(fd, IPPROTO_IP, IP_PKTINFO, 1) ||
 		       set_option(fd, IPPROTO_IP, IP_TOS, dscp << 2);
@@ -146,6 +156,20 @@ void ccs_udp_close(struct ccs_agent *a)
 {
 	ccs_udp_forked(a);
 	free(a->udp);
+}
+
+uint64_t ccs_udp_dropped(const struct ccs_agent *a)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < a->nudp; i++) {
+		uint32_t info[SK_MEMINFO_VARS] = { 0 };
+		socklen_t len = sizeof(info);
+
+		getsockopt(a->udp[i].source.fd, SOL_SOCKET, SO_MEMINFO, info, &len);
+		sum += info[SK_MEMINFO_DROPS];
+	}
+	return sum;
 }
 
 uint32_t ccs_udp_scope(const struct ccs_address *local)
