@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "signal/int.h"
 #include "signal/local.h"
 
 #define API __attribute__((visibility("default")))
@@ -110,20 +111,70 @@ static int tell_anew(struct ccs_hooks *h, const void *request, size_t len)
 	return reach(h) ? -1 : tell(h, request, len);
 }
 
+static int ask(struct ccs_hooks *h, const void *request, size_t len)
+{
+	struct ccs_local_result answer;
+
+	if (tell_anew(h, request, len) || hear(h, &answer))
+		return -1;
+	errno = answer.error ? answer.error : errno;
+	return answer.error ? -1 : 0;
+}
+
 API int ccs_hooks_cnp(struct ccs_hooks *h, const char *device, uint32_t qpn, uint32_t count)
 {
 	struct ccs_local_cnp cnp = { .type = CCS_LOCAL_CNP, .local_qpn = qpn, .count = count };
-	struct ccs_local_result answer;
 
 	if (!count || !*device || strlen(device) >= sizeof(cnp.device)) {
 		errno = EINVAL;
 		return -1;
 	}
 	strcpy(cnp.device, device);
-	if (tell_anew(h, &cnp, sizeof(cnp)) || hear(h, &answer))
+	return ask(h, &cnp, sizeof(cnp));
+}
+
+/* Whether it makes sense is for the agent to say. */
+API int ccs_hooks_record(struct ccs_hooks *h, const struct ccs_hooks_link *link)
+{
+	struct ccs_local_record m = {
+		.type = CCS_LOCAL_RECORD, .from_bits = link->from_bits,
+		.link = link->link, .hop = link->hop, .ts_ns = link->ts_ns,
+		.tx_bytes = link->tx_bytes, .qlen_bytes = link->qlen_bytes,
+		.capacity = link->capacity, .covers_ns = link->covers_ns,
+	};
+
+	memcpy(m.from, link->from, sizeof(m.from));
+	memcpy(m.to, link->to, sizeof(m.to));
+	return ask(h, &m, sizeof(m));
+}
+
+_Static_assert(sizeof(struct ccs_int_link) <= 8 * sizeof(uint64_t), "it fits the caller's state");
+
+API int ccs_hooks_int(uint64_t state[8], uint32_t name, const uint64_t rates[16], uint64_t word,
+		      uint64_t arrived_ns, struct ccs_hooks_link *link)
+{
+	const struct ccs_int_format format = { CCS_INT_PAPER, 1, rates, 16 };
+	struct ccs_int_link l;
+	struct ccs_record r;
+
+	memcpy(&l, state, sizeof(l));
+	l.name = name;
+	if (!rates[word >> 60]) {
+		errno = EINVAL;
 		return -1;
-	errno = answer.error ? answer.error : errno;
-	return answer.error ? -1 : 0;
+	}
+	if (!ccs_int_follow(&l, &format, word, arrived_ns, &r)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	memcpy(state, &l, sizeof(l));
+	link->link = r.link;
+	link->ts_ns = r.ts_ns;
+	link->tx_bytes = r.tx_bytes;
+	link->qlen_bytes = r.qlen_bytes;
+	link->capacity = r.capacity;
+	link->covers_ns = 0;
+	return 0;
 }
 
 API void ccs_hooks_close(struct ccs_hooks *h)

@@ -32,6 +32,7 @@ struct agent {
 	unsigned hellos, connections;
 	struct ccs_local_cnp got[8];
 	unsigned ngot;
+	struct ccs_local_record record;
 };
 
 static void note(struct agent *a, const void *request, ssize_t n)
@@ -43,6 +44,8 @@ static void note(struct agent *a, const void *request, ssize_t n)
 		a->hellos += hello->version == CCS_LOCAL_VERSION;
 	else if (n == sizeof(*cnp) && cnp->type == CCS_LOCAL_CNP && a->ngot < 8)
 		a->got[a->ngot++] = *cnp;
+	else if (n == sizeof(a->record) && cnp->type == CCS_LOCAL_RECORD)
+		memcpy(&a->record, request, sizeof(a->record));
 }
 
 /* False: the connection is to be closed. */
@@ -63,7 +66,10 @@ static void *run(void *arg)
 {
 	struct agent *a = arg;
 	const enum act *step = a->act;
-	struct ccs_local_add request;
+	union {
+		struct ccs_local_add add;
+		struct ccs_local_record record;
+	} request;
 	ssize_t n;
 	int fd;
 
@@ -262,10 +268,73 @@ static int remove_socket(void **state)
 	return unlink(path) || rmdir(dir) ? -1 : 0;
 }
 
+static void a_link_is_told(void **state)
+{
+	static const enum act script[] = { ANSWER, ANSWER, REFUSE, END };
+	const struct ccs_hooks_link link = {
+		.link = 1, .hop = 2, .ts_ns = 3, .tx_bytes = 4, .qlen_bytes = 5, .capacity = 6,
+		.covers_ns = 7, .from = { [10] = 0xff, 0xff, 10 }, .from_bits = 104,
+		.to = { [10] = 0xff, 0xff, 10, 9, 0, 1 },
+	};
+	struct agent a = { .error = EPERM };
+	struct ccs_hooks *h = start(&a, script);
+
+	(void)state;
+	assert_int_equal(ccs_hooks_record(h, &link), 0);
+	assert_int_equal(ccs_hooks_record(h, &link), -1);
+	assert_int_equal(errno, EPERM);
+	agent_end(&a, h);
+	assert_int_equal(a.record.type, CCS_LOCAL_RECORD);
+	assert_int_equal(a.record.link, 1);
+	assert_int_equal(a.record.hop, 2);
+	assert_int_equal(a.record.ts_ns, 3);
+	assert_int_equal(a.record.tx_bytes, 4);
+	assert_int_equal(a.record.qlen_bytes, 5);
+	assert_int_equal(a.record.capacity, 6);
+	assert_int_equal(a.record.covers_ns, 7);
+	assert_int_equal(a.record.from_bits, 104);
+	assert_memory_equal(a.record.from, link.from, 16);
+	assert_memory_equal(a.record.to, link.to, 16);
+}
+
+/* Rate 2, time, bytes and queue as they stand in the word. */
+static uint64_t word_of(uint64_t ts, uint64_t bytes, uint64_t queue)
+{
+	return UINT64_C(2) << 60 | (ts & 0xffffff) << 36 | (bytes & 0xfffff) << 16 | queue;
+}
+
+static void a_packets_telemetry_becomes_a_link(void **state)
+{
+	const uint64_t rates[16] = { [2] = UINT64_C(100000000000) };
+	struct ccs_hooks_link link = { .hop = 3 };
+	uint64_t link_state[8] = { 0 }, ts, tx;
+
+	(void)state;
+	assert_int_equal(ccs_hooks_int(link_state, 9, rates, word_of(0xfffff0, 0xffffe, 2), 1000,
+				       &link), 0);
+	ts = link.ts_ns;
+	tx = link.tx_bytes;
+	assert_int_equal(link.capacity, 100000000000);
+	assert_int_equal(link.qlen_bytes, 160);
+	/* Time and bytes wrap. */
+	assert_int_equal(ccs_hooks_int(link_state, 9, rates, word_of(0xfffff0 + 1000, 0xffffe + 8, 0),
+				       2000, &link), 0);
+	assert_int_equal(link.ts_ns - ts, 1000);
+	assert_int_equal(link.tx_bytes - tx, 8 * 128);
+	assert_int_equal(link.hop, 3);
+	assert_int_equal(ccs_hooks_int(link_state, 9, rates, word_of(0xfffff0 + 1000, 0xffffe + 8, 0),
+				       2100, &link), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(ccs_hooks_int(link_state, 9, rates, 0, 3000, &link), -1);
+	assert_int_equal(errno, EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cnp_is_delivered),
+		cmocka_unit_test(a_link_is_told),
+		cmocka_unit_test(a_packets_telemetry_becomes_a_link),
 		cmocka_unit_test(what_the_agent_says_is_errno),
 		cmocka_unit_test(another_version_is_refused),
 		cmocka_unit_test(an_agent_may_be_started_again),
