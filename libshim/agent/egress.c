@@ -90,7 +90,8 @@ int ccs_egress_read(struct ccs_netlink *n, uint32_t ifindex, struct ccs_egress *
 	int err;
 
 	*e = (struct ccs_egress){ 0 };
-	ccs_netlink_begin(n, &r, RTM_GETQDISC, 0);
+	/* The kernel tells everybody who listens to tc's news, and us only if we ask for an echo. */
+	ccs_netlink_begin(n, &r, RTM_GETQDISC, NLM_F_ECHO);
 	ccs_netlink_put_header(&r, &root, sizeof(root));
 	err = ccs_netlink_ask(n, &r, take, &answer);
 	if (err == EINVAL || err == EIO)

@@ -184,7 +184,7 @@ static void root_qdisc_is_asked_for(void **state)
 	(void)state;
 	assert_int_equal(read_egress(&a, &e, asked), 0);
 	assert_int_equal(h->nlmsg_type, RTM_GETQDISC);
-	assert_int_equal(h->nlmsg_flags, NLM_F_REQUEST);
+	assert_int_equal(h->nlmsg_flags, NLM_F_REQUEST | NLM_F_ECHO);
 	assert_int_equal(h->nlmsg_len, NLMSG_LENGTH(sizeof(*tc)));
 	assert_int_equal(tc->tcm_ifindex, IFINDEX);
 	assert_int_equal(tc->tcm_parent, TC_H_ROOT);
