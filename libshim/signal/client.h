@@ -24,7 +24,7 @@ struct ccs_client_config {
 /* Before any attach, once. */
 void ccs_client_setup(const struct ccs_client_config *config);
 
-/* NULL: no slot, thread or memory is left, counted and said by nobody else. */
+/* NULL: no slot, thread or memory is left. Nothing is said of it here. */
 struct ccs_slot *ccs_client_attach(const struct ccs_signal_flow *flow);
 /* From then on the slot is somebody else's. NULL: nothing. */
 void ccs_client_detach(struct ccs_slot *slot);

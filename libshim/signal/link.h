@@ -2,8 +2,7 @@
 #ifndef CCS_LINK_H
 #define CCS_LINK_H
 /*
- * The connection to a host agent. No call waits. A child of the process, or an agent that
- * breaks the rules of signal/local.h, ends it.
+ * The connection to a host agent, by the messages of signal/local.h. No call waits.
  */
 #include <sys/types.h>
 

@@ -65,7 +65,7 @@ static void say_lost(const struct qp *qp, enum ccs_verdict verdict)
 		instead[shim->options.on_signal_loss]);
 }
 
-/* Nothing changes while it is open what comes. */
+/* Nothing changes while it waits: signals may come yet, or come again. */
 static void follow(struct qp *qp, uint32_t verdict, uint64_t now_ns)
 {
 	const bool lost = verdict != CCS_SIGNAL_OK;
@@ -136,7 +136,7 @@ static struct ccs_slot *attach(const struct qp *qp, const struct ibv_ah_attr *ah
 	return ccs_client_attach(&flow);
 }
 
-/* The locks: an agent's client is asked without ours. */
+/* The QP's lock is not held while the client gives or takes a slot. */
 static void replace(struct qp *qp, struct ccs_slot *slot, enum ccs_verdict verdict)
 {
 	struct hearing *h = &qp->hearing;
