@@ -81,6 +81,8 @@ struct dcqcn {
 /* The most expiries of the byte counter in one send: by then the rate has recovered. */
 #define EXPIRIES_MAX 1000
 
+#define PAPER_RATE 40e9
+
 /*
  * Published constants, the rates as shares of the line rate: DCQCN's were for 40
  * Gb/s. paper: DCQCN Fig. 14; min_rate our own: CNPs at alpha = 1 halve the rate
@@ -99,21 +101,29 @@ static const struct constants {
 };
 
 /*
- * paper's timers follow paths that are slower than the paper's: they must exceed the
- * loop's delay, 1.5 RTT, and the time in which a few segments of others pass, 4 ser;
- * 55 us up to an RTT of 36 us. The simulators' stay as published.
+ * paper's timers follow paths that are slower than the paper's. They must exceed the loop's
+ * delay, 1.5 RTT. And what five of them bring back, a CNP takes; so in equilibrium each
+ * flow must get one in five periods, of its own segments, of which N flows send one each in
+ * N ser: the share that is marked is N ser / (5 period). At 8 ser that is N/40: a tenth for 4
+ * flows and a half for 20, where 4 ser would leave no room to mark more. With the paper's
+ * segments of 0.2 us it is 55 us up to an RTT of 36 us. The byte counter stays as many
+ * periods at line rate as there, 36; else flows at 200 Mb/s would see no hyper increase
+ * within seconds. The simulators' constants stay as published.
  */
 static void derive(const struct ccs_cc_path *path, double *p)
 {
 	const struct constants *c = &published[(unsigned)p[VARIANT]];
+	const bool paper = p[VARIANT] == PAPER;
 	const double ser = 8e6 * path->segment / path->line_rate;
-	const double loop = p[VARIANT] == PAPER ? ccs_max(1.5 * path->base_rtt_us, 4 * ser) : 0;
+	const double loop = paper ? ccs_max(1.5 * path->base_rtt_us, 8 * ser) : 0;
+	const double rate_timer = isnan(p[RATE_TIMER]) ? ccs_max(c->rate_timer, loop) : p[RATE_TIMER];
+	const double pace = paper ? rate_timer / c->rate_timer * path->line_rate / PAPER_RATE : 1;
 	const double ai = isnan(p[RATE_AI]) ? path->line_rate / c->ai_share : p[RATE_AI];
 	const double derived[NPARAMS] = {
 		[ALPHA_INIT] = c->alpha_init,
 		[ALPHA_TIMER] = ccs_max(c->alpha_timer, loop),
-		[RATE_TIMER] = ccs_max(c->rate_timer, loop),
-		[BYTE_COUNTER] = c->byte_counter,
+		[RATE_TIMER] = rate_timer,
+		[BYTE_COUNTER] = c->byte_counter * pace,
 		[F] = c->f,
 		[RATE_AI] = ai,
 		[RATE_HAI] = ai * c->hai_ais,

@@ -26,6 +26,13 @@
 #define GRID_SOFT(v, n) "dcqcn " v ", soft, N=" #n, { SHAPED(v), STEADY(n, 8e6) }
 #define GRID_SOFT_JOIN(v) "dcqcn " v ", soft, N=8+8", { SHAPED(v), CHURN(8, 9e6) }
 
+/* Soft-RoCE in ci/lab: a segment is a packet, and the port marks as ccshim-cc(7) recommends. */
+#define LAB(n, c, t) \
+	"dcqcn lab " #c " Gb/s, " #n ":1", \
+	{ .driver = SIM_SHIM, .rate = (c) * 1e9, .base_us = 50, .segment = 4096, .cnp_us = 50, \
+	  .kmin = 20480, .kmax = 81920, .pmax = 1, .noise = { .exp_us = 1 }, \
+	  .start_spread_us = 1000, .cc = "dcqcn", .flows = n, .warm_us = (t) / 3, .end_us = t }
+
 static const struct row rows[] = {
 	{ INCAST("paper", 2), { NINETY_SEVEN, { Q_P95, 0, 110 } } },
 	{ INCAST("paper", 4), { NINETY_SEVEN, { Q_P95, 0, 180 } } },
@@ -50,6 +57,13 @@ static const struct row rows[] = {
 	{ GRID_SOFT("paper", 2), { { UTIL, 96, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 400 } } },
 	{ GRID_SOFT("paper", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 520 } } },
 	{ GRID_SOFT_JOIN("paper"), { { UTIL, 96, ALL }, { JOIN_MS, 0, 1500 }, { LEAVE_MS, 0, 500 } } },
+
+	{ LAB(2, 0.2, 2e6), { { UTIL, 97, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 82 } } },
+	{ LAB(4, 0.2, 2e6), { { UTIL, 97, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 82 } } },
+	{ LAB(16, 0.2, 2e6), { { UTIL, 97, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 82 } } },
+	{ LAB(32, 0.2, 2e6), { { UTIL, 97, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 120 } } },
+	{ LAB(4, 1, 1e6), { { UTIL, 97, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 82 } } },
+	{ LAB(16, 1, 1e6), { { UTIL, 97, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 82 } } },
 };
 
 const struct group sim_dcqcn = { "dcqcn", rows, sizeof(rows) / sizeof(rows[0]) };

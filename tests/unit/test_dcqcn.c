@@ -690,10 +690,13 @@ static void published_parameters_on_an_ordinary_path(void **state)
 	start(&cc, "dcqcn:rate_ai=2m", &slow);
 	check_close("rate_hai", 0, param(&cc, "rate_hai"), 20e6);
 	check_close("init_rate", 0, cc.out.rate, 250e6);
-	check_close("alpha_timer", 0, param(&cc, "alpha_timer"), 4 * 131.072);
+	check_close("alpha_timer", 0, param(&cc, "alpha_timer"), 8 * 131.072);
 	slow.base_rtt_us = 1000;
 	start(&cc, "dcqcn", &slow);
 	check_close("rate_timer", 0, param(&cc, "rate_timer"), 1500);
+	check_close("byte_counter", 0, param(&cc, "byte_counter"), 10e6 * 1500 / 55 / 40);
+	start(&cc, "dcqcn:rate_timer=550us", &slow);
+	check_close("byte_counter", 0, param(&cc, "byte_counter"), 10e6 * 10 / 40);
 }
 
 int main(void)
