@@ -52,17 +52,18 @@ static void ask_for_more(int fd)
 		set_option(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF);
 }
 
+/* With ECT(0), as NICs send their CNPs: a queue that marks drops what cannot be marked. */
 static int set_options(const struct ccs_udp *u, int dscp)
 {
-	const int fd = u->source.fd;
+	const int fd = u->source.fd, class = dscp << 2 | 2;
 
 	ask_for_more(fd);
 	if (u->family == AF_INET)
 		return set_option(fd, IPPROTO_IP, IP_PKTINFO, 1) ||
-		       set_option(fd, IPPROTO_IP, IP_TOS, dscp << 2);
+		       set_option(fd, IPPROTO_IP, IP_TOS, class);
 	return set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) ||
 	       set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) ||
-	       set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, dscp << 2);
+	       set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, class);
 }
 
 static socklen_t fill(union any_address *to, const struct ccs_address *address, uint16_t port,
