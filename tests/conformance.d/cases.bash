@@ -57,7 +57,8 @@ full_cases() {
   each 'ib_write_bw -n 104' "$uc" "$uc -b -q 4" "${bw[@]}" "${data[@]}" "${inline[@]}"
   each 'ib_read_bw -n 104' "${bw[@]}" "${data[@]}" "${events[@]}" '-o 1'
   each 'ib_send_bw -n 104' "$uc" "$uc -e -q 4" "${bw[@]}" "${data[@]}" "${inline[@]}" "${events[@]}" "${srq[@]}"
-  each 'ib_send_bw -n 104 -c UD -s 1024' "${bw[@]}" "${events[@]}"
+  # Without -b and -q: what then is lost is waited for, bare or not.
+  each 'ib_send_bw -n 104 -c UD -s 1024' "${both[@]}" -e '-l 13' '-Q 1' '-Q 50' '-t 4' -N
   each 'ib_atomic_bw -n 104' "${bw[@]}" "${events[@]}" '-A CMP_AND_SWAP' '-o 1'
   each 'ib_write_lat -n 50' "$uc" "${both[@]}" -a "${inline[@]}"
   each 'ib_read_lat -n 50' "${both[@]}" -a -e
