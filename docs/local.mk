@@ -4,3 +4,5 @@ dist_man_MANS += docs/ccbench.1 docs/ccshim.1 docs/ccshim-cc.7 docs/ccshim-check
 
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = completion/ccshim.bash
+
+dist_doc_DATA = docs/telemetry.md

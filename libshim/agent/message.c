@@ -180,6 +180,8 @@ static void take_ack(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_w
 		p->heard_ns = ccs_agent_now(a);
 		ccs_agent_flow_heard(a, p);
 		ccs_echo_flows(a, p, m->hello_ack.flows);
+		if (p->news)
+			ccs_message_hello(a, p);
 	} else if (!known && ccs_peer_wanted(p, ccs_agent_now(a))) {
 		ccs_message_hello(a, p);
 	}

@@ -486,6 +486,10 @@ static void switches_are_asked_as_senders_want(void **state)
 	begin(&b, state, true);
 	run(&b, 30, 1 << 1, 100000);
 	assert_true(asked(&b, &m));
+	assert_int_equal(m.hello.flows, 0); /* before it sent */
+	switch_answers(&b, &m);
+	assert_true(asked(&b, &m)); /* what has changed meanwhile, at once */
+	assert_int_equal(m.hello.flows, 1);
 	switch_answers(&b, &m);
 	run(&b, 1100, 1 << 1, 100000);
 	assert_true(asked(&b, &m));
