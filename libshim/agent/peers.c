@@ -113,12 +113,28 @@ struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends)
 	return p;
 }
 
+uint64_t ccs_peer_clock(const struct ccs_peer *p, uint64_t now_ns)
+{
+	const int64_t since = (int64_t)(now_ns - p->clock_at_ns);
+	const int64_t drift = (since < 0 ? -since : since) >> 13;
+
+	return p->clock_ns && now_ns ? p->clock_ns + (uint64_t)(since - drift) : 0;
+}
+
+void ccs_peer_hear_clock(struct ccs_peer *p, uint64_t clock_ns, uint64_t now_ns)
+{
+	if (clock_ns && clock_ns <= ccs_peer_clock(p, now_ns))
+		return;
+	p->clock_ns = clock_ns;
+	p->clock_at_ns = now_ns;
+}
+
 void ccs_peer_adopt(struct ccs_peer *p, uint64_t session, uint64_t sequence)
 {
 	p->session = session;
 	p->top = sequence;
 	p->seen = UINT64_MAX;
-	p->told = 0;
+	p->told = p->clock_ns = 0;
 }
 
 bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence)

@@ -275,8 +275,7 @@ void ccs_ports_subscribe(struct ccs_agent *a, struct ccs_peer *p, const struct c
 	p->wants = m->wants;
 	p->flows_there = m->flows;
 	p->period_ns = period_ns(m->period_us);
-	p->clock_ns = m->clock_ns;
-	p->clock_at_ns = ccs_agent_now(a);
+	ccs_peer_hear_clock(p, m->clock_ns, ccs_agent_now(a));
 	subscribe_ingress(a, p, ends->arrived);
 	for (unsigned i = 0; i < a->nports; i++) {
 		struct ccs_port *port = &a->port[i];

@@ -244,6 +244,13 @@ bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns);
 void ccs_peer_adopt(struct ccs_peer *p, uint64_t session, uint64_t sequence);
 /* Whether that message of its session is new; notes it. */
 bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence);
+/*
+ * That moment of ours by the peer's clock, or a little earlier; 0: unknown. What a HELLO said
+ * was so when it left, and the peer's clock may be as much slower than ours as 122 ppm. Of
+ * several HELLOs the one counts that says the latest: it was under way the least.
+ */
+uint64_t ccs_peer_clock(const struct ccs_peer *p, uint64_t now_ns);
+void ccs_peer_hear_clock(struct ccs_peer *p, uint64_t clock_ns, uint64_t now_ns);
 void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns);
 
 /* flows.c */

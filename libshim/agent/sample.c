@@ -84,18 +84,6 @@ static bool measure(struct ccs_agent *a, struct ccs_port *port)
 
 /* -- messages ---------------------------------------------------------------------- */
 
-/*
- * The same moment by the peer's clock, or a little earlier: what its HELLO said was so when
- * it left, and its clock may be as much faster than ours as 122 ppm.
- */
-static uint64_t by_its_clock(const struct ccs_peer *p, uint64_t now_ns)
-{
-	const int64_t since = (int64_t)(now_ns - p->clock_at_ns);
-	const int64_t drift = (since < 0 ? -since : since) >> 13;
-
-	return p->clock_ns && now_ns ? p->clock_ns + (uint64_t)(since - drift) : 0;
-}
-
 static void tell_sender(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p,
 			uint32_t flows)
 {
@@ -104,7 +92,7 @@ static void tell_sender(struct ccs_agent *a, const struct ccs_port *port, struct
 	m.record[0].covers_ns = port->taken_ns;
 	m.n = (uint16_t)(m.n + ccs_heard_for(a, p, port->taken_ns, m.record + 1, CCS_RECORDS - 1));
 	for (unsigned i = 0; i < m.n; i++)
-		m.record[i].covers_ns = by_its_clock(p, m.record[i].covers_ns);
+		m.record[i].covers_ns = ccs_peer_clock(p, m.record[i].covers_ns);
 	ccs_record_sort(m.record, m.n);
 	ccs_message_echo(a, p, &m);
 }
@@ -116,7 +104,7 @@ static void tell_receiver(struct ccs_agent *a, const struct ccs_port *port, stru
 	};
 
 	memcpy(m.prefix, port->from.address.b, sizeof(m.prefix));
-	m.record[0].covers_ns = by_its_clock(p, port->taken_ns);
+	m.record[0].covers_ns = ccs_peer_clock(p, port->taken_ns);
 	ccs_message_records(a, p, &m);
 }
 

@@ -151,6 +151,34 @@ static void what_came_in_is_in_the_page(void **state)
 	end(&b);
 }
 
+/* A HELLO that has waited in a queue makes nothing look older than it is. */
+static void a_late_hello_makes_no_record_older(void **state)
+{
+	struct ccs_wire_message m = { .header.type = CCS_WIRE_HELLO };
+	const struct ccs_agent *rp, *np;
+	struct bench b;
+
+	begin(&b, state, false);
+	run(&b, 30, 1 << 1, 100000);
+	rp = b.r->agent[RP];
+	np = b.r->agent[NP];
+	m.header.session = rp->session;
+	m.header.echo = np->session;
+	m.header.sequence = np->peers.peer[0].top + 1;
+	m.hello = (struct ccs_wire_hello){ .lease_ms = 3000, .wants = CCS_PEER_TELEMETRY, .flows = 1,
+					   .period_us = 1000, .clock_ns = b.r->now_ns - 16 * MS };
+	rig_forge_message(b.r, b.r->address[RP], NP, &m);
+	assert_int_equal(np->totals.refused[CCS_REFUSED_REPLAYED], 0);
+	run(&b, 2, 1 << 1, 100000);
+	assert_in_range(b.r->now_ns - seen(&b).covers_ns, 0, MS);
+	m.header.sequence++;
+	m.hello.clock_ns = 0; /* it does not tell any more */
+	rig_forge_message(b.r, b.r->address[RP], NP, &m);
+	run(&b, 2, 1 << 1, 100000);
+	assert_int_equal(seen(&b).covers_ns, 0);
+	end(&b);
+}
+
 static void silence_while_nothing_moves(void **state)
 {
 	struct bench b;
@@ -566,6 +594,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_came_in_is_in_the_page),
+		TEST(a_late_hello_makes_no_record_older),
 		TEST(silence_while_nothing_moves),
 		TEST(period_and_share_of_the_link_are_kept),
 		TEST(all_senders_flows_are_counted),
