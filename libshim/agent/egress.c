@@ -11,7 +11,8 @@
 struct answer {
 	struct ccs_egress *egress;
 	uint32_t ifindex;
-	bool is_tbf, sent, waits;        /* what was told */
+	bool is_tbf, is_none;            /* by its name; "noqueue" counts nothing */
+	bool sent, waits;                /* what was told */
 };
 
 /* The attribute as a struct of that size, of which a shorter one leaves the rest zero. */
@@ -60,6 +61,13 @@ static void take_tbf(struct answer *to, const struct ccs_netlink_attr *nest)
 	}
 }
 
+static bool is_name(const struct ccs_netlink_attr *a, const char *name)
+{
+	const size_t len = strlen(name) + 1;
+
+	return a->len >= len && memcmp(a->data, name, len) == 0;
+}
+
 static void take(void *arg, const struct nlmsghdr *h)
 {
 	struct ccs_netlink_attrs attrs = ccs_netlink_attrs(h, sizeof(struct tcmsg));
@@ -71,12 +79,14 @@ static void take(void *arg, const struct nlmsghdr *h)
 	    tc->tcm_ifindex != (int)to->ifindex || tc->tcm_parent != TC_H_ROOT)
 		return;
 	while (ccs_netlink_next(&attrs, &a)) {
-		if (a.type == TCA_KIND)
-			to->is_tbf = a.len >= 4 && memcmp(a.data, "tbf", 4) == 0;
-		else if (a.type == TCA_OPTIONS && to->is_tbf)
+		if (a.type == TCA_KIND) {
+			to->is_tbf = is_name(&a, "tbf");
+			to->is_none = is_name(&a, "noqueue");
+		} else if (a.type == TCA_OPTIONS && to->is_tbf) {
 			take_tbf(to, &a);
-		else if (a.type == TCA_STATS2)
+		} else if (a.type == TCA_STATS2) {
 			take_stats(to, &a);
+		}
 	}
 }
 
@@ -98,5 +108,5 @@ int ccs_egress_read(struct ccs_netlink *n, uint32_t ifindex, struct ccs_egress *
 		return ENOENT; /* built-in qdiscs: old kernels refuse to tell, new ones say nothing */
 	if (err)
 		return err;
-	return answer.sent && answer.waits ? 0 : ENOENT;
+	return answer.sent && answer.waits && !answer.is_none ? 0 : ENOENT;
 }

@@ -206,6 +206,8 @@ static void rates_are_tbfs_only_and_may_be_large(void **state)
 	assert_int_equal(read_egress(&a, &e, asked), 0);
 	assert_true(e.rate == 0);
 	assert_int_equal(e.backlog_bytes, 65536);
+	a = qdisc("noqueue", 0, TC_H_ROOT); /* it tells zeroes, whatever is sent */
+	assert_int_equal(read_egress(&a, &e, asked), ENOENT);
 }
 
 /* Cut anywhere, or with any byte changed: an error or an answer, nothing else. */
