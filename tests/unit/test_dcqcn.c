@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "algorithm.h"
@@ -575,6 +576,53 @@ static void a_rested_flow_starts_again(void **state)
 	}
 }
 
+/*
+ * The stages of DCQCN 3.1 in closed form, at the lab's 200 Mb/s. In fast recovery the rate
+ * halves its gap to the target at each timer; the target then rises by rate_ai a timer, and
+ * by rate_hai times what both counts exceed f - 1, once both exceed f.
+ */
+static void without_cnps_it_climbs_by_the_papers_stages(void **state)
+{
+	static const struct ccs_cc_path lab = { .line_rate = 200e6, .base_rtt_us = 50,
+						.segment = 4096, .flows = 1 };
+	const double timer = 8 * 163.84, ai = 200e3, hai = 2e6, t0 = 1000, slip = 0.001;
+	double goal, gap;
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "dcqcn", &lab);
+	for (int i = 0; i < 4; i++)
+		cnp(&cc, t0);
+	goal = target(&cc);
+	gap = goal - cc.out.rate;
+	for (int t = 1; t < 5; t++) {
+		ccs_cc_advance(&cc, t0 + t * timer - slip);
+		check_close("before", t, cc.out.rate, goal - gap * exp2(1 - t));
+		ccs_cc_advance(&cc, t0 + t * timer + slip);
+		check_close("recovery", t, cc.out.rate, goal - gap * exp2(-t));
+		assert_string_equal(stage(&cc), "fr");
+	}
+	gap = goal - cc.out.rate;
+	for (int k = 1; k <= 20; k++) {
+		ccs_cc_advance(&cc, t0 + (4 + k) * timer + slip);
+		assert_string_equal(stage(&cc), "ai");
+		check_close("additive", k, target(&cc), goal + k * ai);
+		check_close("rate", k, cc.out.rate, goal + k * ai - ai - (gap - ai) * exp2(-k));
+	}
+	send(&cc, t0 + 24.5 * timer, 5.5 * param(&cc, "byte_counter"));
+	assert_string_equal(stage(&cc), "ai");
+	goal = target(&cc);
+	send(&cc, t0 + 24.5 * timer, param(&cc, "byte_counter"));
+	assert_string_equal(stage(&cc), "hai");
+	check_close("hyper", 0, target(&cc), goal + 2 * hai);
+	for (int k = 1; k <= 10; k++) {
+		ccs_cc_advance(&cc, t0 + (24 + k) * timer + slip);
+		check_close("hyper", k, target(&cc), goal + (k + 1) * 2 * hai);
+	}
+	ccs_cc_advance(&cc, t0 + 1000 * timer);
+	assert_true(cc.out.rate == 200e6);
+}
+
 /* Nobody sends a CNP to a flow that is slow for other reasons. */
 static void a_flow_that_begins_below_line_gets_there(void **state)
 {
@@ -710,6 +758,7 @@ int main(void)
 		cmocka_unit_test(a_byte_counter_expires),
 		cmocka_unit_test(a_flow_recovers_and_rests),
 		cmocka_unit_test(a_rested_flow_starts_again),
+		cmocka_unit_test(without_cnps_it_climbs_by_the_papers_stages),
 		cmocka_unit_test(a_flow_that_begins_below_line_gets_there),
 		cmocka_unit_test(set_rate_moves_rate_and_target_only),
 		cmocka_unit_test(bounds_that_move),
