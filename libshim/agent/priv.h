@@ -143,7 +143,7 @@ struct ccs_agent_totals {
 	uint64_t hellos_sent, hellos_received;
 	uint64_t echoes_sent, echoes_received;   /* of both types */
 	uint64_t samples, samples_late;  /* of links; not taken because the clock was off */
-	uint64_t send_failed;
+	uint64_t send_failed, messages_marked;
 	uint64_t refused[CCS_REFUSALS];
 };
 

@@ -43,6 +43,7 @@ static void put_totals(struct ccs_json *j, const struct ccs_agent *a)
 	ccs_json_uint(j, "samples_late", t->samples_late);
 	ccs_json_uint(j, "send_failed", t->send_failed);
 	ccs_json_uint(j, "messages_dropped", ccs_udp_dropped(a));
+	ccs_json_uint(j, "messages_marked", t->messages_marked);
 	ccs_json_object(j, "refused");
 	for (unsigned i = 0; i < CCS_REFUSALS; i++)
 		ccs_json_uint(j, refusals[i], t->refused[i]);

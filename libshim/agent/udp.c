@@ -23,7 +23,7 @@ union any_address {
 
 struct letter {
 	union any_address peer;
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct in6_pktinfo)) + CMSG_SPACE(sizeof(int))];
 	struct iovec iov;
 	uint8_t data[LETTER];
 };
@@ -60,9 +60,11 @@ static int set_options(const struct ccs_udp *u, int dscp)
 	ask_for_more(fd);
 	if (u->family == AF_INET)
 		return set_option(fd, IPPROTO_IP, IP_PKTINFO, 1) ||
+		       set_option(fd, IPPROTO_IP, IP_RECVTOS, 1) ||
 		       set_option(fd, IPPROTO_IP, IP_TOS, class);
 	return set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) ||
 	       set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) ||
+	       set_option(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) ||
 	       set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, class);
 }
 
@@ -89,6 +91,21 @@ static int bind_one(struct ccs_agent *a, const struct ccs_udp *u)
 
 	fill(&at, &u->address, a->config.port, ccs_udp_scope(&u->address));
 	return bind(u->source.fd, &at.sa, u->family == AF_INET ? sizeof(at.in) : sizeof(at.in6));
+}
+
+/* CE: a switch has it wait where RoCE waits. */
+static bool is_marked(struct msghdr *h)
+{
+	struct cmsghdr *c;
+	int class = 0;
+
+	for (c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS)
+			class = *CMSG_DATA(c);
+		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_TCLASS)
+			memcpy(&class, CMSG_DATA(c), sizeof(class));
+	}
+	return (class & 3) == 3;
 }
 
 static void udp_ready(struct ccs_agent *a, struct ccs_source *s);
@@ -364,9 +381,11 @@ static void udp_ready(struct ccs_agent *a, struct ccs_source *s)
 
 	for (int round = 0; round < ROUNDS && n == INBOX; round++) {
 		n = receive(s->fd, &in);
-		for (int i = 0; i < n; i++)
+		for (int i = 0; i < n; i++) {
+			a->totals.messages_marked += is_marked(&in.h[i].msg_hdr);
 			if (ends_of(&in.h[i].msg_hdr, &in.letter[i].peer, &ends) &&
 			    ccs_address_is_unicast(&ends.local))
 				ccs_message_arrived(a, &ends, in.letter[i].data, in.h[i].msg_len);
+		}
 	}
 }
