@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# DCQCN end to end on Soft-RoCE: a port that marks, agents that answer marks with CNPs, and
+# flows that live on these. In virtual time: what is bounded here is a function of the seed,
+# and holds for each. make says where the trees are; by hand, run it in the build tree.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+  : "${top_builddir:=$PWD}"
+  : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
+  export ccshimd=$top_builddir/tools/ccshimd ccbench=$top_builddir/bench/ccbench
+  export lab=$top_srcdir/ci/lab seed=${CCS_SEED:-3}
+  echo "# CCS_SEED=$seed"
+  [[ $EUID -eq 0 ]] || skip "the lab needs root"
+  "$lab" --prepare --engine uml
+}
+
+setup() {
+  local name
+  for name in ${!LAB_@} ${!CCSHIM_@}; do
+    [[ $name == CCSHIM_LAB_CACHE ]] || unset "$name"
+  done
+  cd "$BATS_TEST_TMPDIR" || return
+}
+
+# in_lab SENDERS SCRIPT: them and a victim towards host 1, whose port marks as ccshim-cc(7)
+# recommends; SCRIPT is bash, with the functions of `guest`. Its results are in out/.
+in_lab() {
+  local status=0
+  # shellcheck disable=SC2016 # what expands, expands in the guest
+  "$lab" --engine uml --hosts $(($1 + 2)) --rate 200mbit --queue 256kb --ecn 20kb:80kb:1 \
+    --seed "$seed" --timeout 900 --out out -- \
+    bash -euc "$(declare -f guest); guest $1 \"\$1\"; $2" "$ccshimd" "$ccbench" \
+    >stdout 2>stderr || status=$?
+  cat stdout stderr
+  [[ $status -eq 0 ]]
+}
+
+# What SCRIPT may use: $0 is ccshimd, $2 ccbench.
+guest() {
+  senders=$1 ccbench=$2
+  # agent ARG…: one in the background, ready; its process id is in $pid.
+  agent() {
+    rm -f /run/ccshim/agent.sock
+    "$0" "$@" &
+    pid=$!
+    while [[ ! -S /run/ccshim/agent.sock ]]; do
+      kill -0 $pid
+      sleep 0.01
+    done
+  }
+  bench() { "$ccbench" incast --senders "$senders" --tclass 2 "$@"; }
+}
+
+# holds FILTER: for the figures of a run, of what agents and the port say after it.
+holds() {
+  jq -e "$1" out/incast.json >/dev/null ||
+    { echo "not so: $1"; jq -c "$qps | .[] | del(.parameters)" out/incast.json; return 1; }
+}
+
+# QPs that have sent something.
+readonly qps='[.runs[0].shim[].report.qps[] | select(.bytes > 0)]'
+
+@test "four senders share the line, in the marking band, and each mark is answered" {
+  # shellcheck disable=SC2016
+  in_lab 4 'agent
+    bench -D 1.2 --warmup 500ms --cc dcqcn
+    "$0" --status >"$LAB_OUT/status"
+    tc -n sw -s -j qdisc show dev p_1 >"$LAB_OUT/qdisc"
+    kill $pid
+    wait $pid
+    "$ccbench" incast --senders 4 --tclass 2 -D 600ms --warmup 300ms --out_json none.json >/dev/null'
+  holds '.runs[0] | .utilisation >= 0.97 and .jain >= 0.95 and .drops_after_warmup == 0'
+  # N/40 of the way from Kmin to Kmax, 26 KB; without CNPs it is what the caps let pass, 68 KB.
+  holds '.runs[0].queue_bytes | .mean > 10e3 and .mean < 45e3 and .p99 < 60e3'
+  holds '.runs[0].victim_latency_us.p99 < 4000'
+  jq -e --slurpfile none out/none.json \
+    '.runs[0].victim_latency_us.p99 * 2 < $none[0].runs[0].victim_latency_us.p99' out/incast.json
+  jq -e --slurpfile qdisc out/qdisc '.ce_packets + .messages_marked == ([$qdisc[0][].marked // 0] | add) and
+    .ce_packets > 50 and .ce_dropped == 0 and .ce_unasked == 0' out/status
+  jq -e --slurpfile run out/incast.json '.cnps_sent == .cnps_accepted and ([.refused[]] | add) == 0 and
+    .cnps_sent == ([$run[0].runs[0].shim[].report.qps[].cnps] | add)' out/status
+}
+
+@test "no agent runs: a process is one" {
+  in_lab 2 'bench -D 700ms --warmup 400ms --cc dcqcn'
+  holds "$qps | length == 3 and all(.signals == \"ok\" and .switches == 0) and (map(.cnps) | add) > 20"
+  holds '.runs[0] | .utilisation >= 0.97 and .drops_after_warmup == 0'
+}
+
+# One that is back within a second is not missed: agent.bats.
+@test "an agent that is killed and comes back: timely stands in meanwhile" {
+  # shellcheck disable=SC2016
+  in_lab 2 'export CCSHIM_AGENT_THREAD=n
+    agent
+    bench -D 2.6 --warmup 500ms --cc dcqcn &
+    bench=$!
+    sleep 0.6
+    kill -KILL $pid
+    wait $pid || true
+    sleep 1.3
+    agent
+    wait $bench
+    kill $pid'
+  holds "$qps | length == 3 and all(.signals == \"ok\" and .switches == 2 and .cc == \"dcqcn\")"
+  holds '.runs[0] | .utilisation >= 0.95 and .drops_after_warmup == 0'
+}
+
+@test "a peer without an agent: timely stands in" {
+  # shellcheck disable=SC2016
+  in_lab 2 'export CCSHIM_AGENT_THREAD=n
+    agent --address 10.9.0.2 --address 10.9.0.3 --address 10.9.0.4
+    bench -D 1.8 --warmup 1.4 --cc dcqcn
+    kill $pid'
+  holds "$qps | length == 3 and all(.signals == \"no-peer\" and .switches == 1 and .cnps == 0 and
+    .cc == \"timely\")"
+  holds '.runs[0] | .utilisation >= 0.95 and .drops_after_warmup == 0'
+}
