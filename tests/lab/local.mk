@@ -17,3 +17,8 @@ tests_lab_owner_SOURCES = tests/lab/owner.c
 tests_lab_owner_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 tests_lab_owner_LDADD = libccs-agent.la libccs-core.la $(VERBS_LIBS) -lpthread
 EXTRA_DIST += tests/lab/owner.bats
+
+check_PROGRAMS += tests/lab/telemetry
+tests_lab_telemetry_SOURCES = tests/lab/telemetry.c
+tests_lab_telemetry_LDADD = libccs-core.la
+EXTRA_DIST += tests/lab/telemetry.awk tests/lab/telemetry.bats tests/lab/telemetry.sh

@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# telemetry.sh BUILDDIR MS SENDERS: in the lab, agents at the hosts and at the switch, an
+# incast towards host 1, and what senders are told of it: watch's lines, status.json and
+# switch.json in $LAB_OUT.
+set -euo pipefail
+
+build=$1 ms=$2 senders=$3
+hosts=/run/hosts.sock switch=/run/switch.sock
+
+# ready SOCKET CMD…: an agent there, in the background.
+ready() {
+  local socket=$1
+  shift
+  "$@" --socket "$socket" --verify none &
+  until "$build/tools/ccshimd" --status --socket "$socket" >/dev/null 2>&1; do
+    kill -0 $!
+    sleep 0.01
+  done
+}
+
+ready "$switch" ip netns exec "$LAB_SWITCH_NS" "$build/tools/ccshimd" --no-capture \
+  --publish "$LAB_SWITCH_PORT,to=10.9.0.1,from=10.9.0.0/24"
+ready "$hosts" "$build/tools/ccshimd" --no-capture --switch "$LAB_SWITCH_ADDRESS" \
+  --capacity "h_1=$LAB_RATE_BPS"
+flows=()
+for ((i = 2; i < senders + 2; i++)); do
+  flows+=("10.9.0.$i" 10.9.0.1)
+done
+"$build/bench/ccbench" incast --senders "$senders" -D 300ms >"$LAB_OUT/bench" 2>&1 &
+"$build/tests/lab/telemetry" "$hosts" "$ms" 1000 h_1 "$LAB_SWITCH_PORT" "${flows[@]}" \
+  >"$LAB_OUT/watch"
+"$build/tools/ccshimd" --status --socket "$hosts" >"$LAB_OUT/status.json"
+"$build/tools/ccshimd" --status --socket "$switch" >"$LAB_OUT/switch.json"
