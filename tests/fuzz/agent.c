@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent/priv.h"
+#include "agent/port.h"
 
 enum { CLIENTS = 4, SLOTS = 70, STEPS = 400 };
 
@@ -53,6 +54,9 @@ struct world {
 	struct ccs_agent *agent;
 	uint64_t now_ns;
 	char socket[64];
+	char sysfs[64];                  /* where lo's counter is */
+	int counter;
+	uint64_t bytes;                  /* that it shows, but when it starts over */
 	int client[CLIENTS];             /* -1: not connected */
 };
 
@@ -67,6 +71,8 @@ static struct ccs_address address(unsigned last)
 
 	return ccs_address_of_v4(bytes);
 }
+
+static struct ccs_page *shared;
 
 /* Made once: pages are large, and what is in them is no matter. */
 static int page(void)
@@ -84,7 +90,7 @@ static int page(void)
 	p->version = CCS_PAGE_VERSION;
 	p->slots = CCS_PAGE_SLOTS;
 	p->paths = CCS_PAGE_PATHS;
-	munmap(p, sizeof(*p));
+	shared = p;
 	CHECK(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
 	return fd;
 }
@@ -107,9 +113,48 @@ static int some_page(struct input *in)
 	return which == 0 ? wrong_page() : which == 1 ? -1 : page();
 }
 
+/* An interface by which data come in, as much of it as there is. */
+static void make_sysfs(struct world *w)
+{
+	static const char *const parts[] = { "", "/class", "/class/net", "/class/net/lo",
+		"/class/net/lo/statistics", "/class/net/lo/statistics/rx_bytes" };
+	char path[128];
+
+	snprintf(w->sysfs, sizeof(w->sysfs), "/tmp/ccshim-fuzz-%d.sys", (int)getpid());
+	for (unsigned i = 0; i < 5; i++) {
+		snprintf(path, sizeof(path), "%s%s", w->sysfs, parts[i]);
+		mkdir(path, 0700);
+	}
+	snprintf(path, sizeof(path), "%s%s", w->sysfs, parts[5]);
+	w->counter = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CHECK(w->counter >= 0);
+}
+
+static void remove_sysfs(const struct world *w)
+{
+	static const char *const parts[] = { "/class/net/lo/statistics/rx_bytes",
+		"/class/net/lo/statistics", "/class/net/lo", "/class/net", "/class", "" };
+	char path[128];
+
+	close(w->counter);
+	for (unsigned i = 0; i < 6; i++) {
+		snprintf(path, sizeof(path), "%s%s", w->sysfs, parts[i]);
+		remove(path);
+	}
+}
+
+static void count(const struct world *w, uint64_t bytes)
+{
+	char text[24];
+	const int len = snprintf(text, sizeof(text), "%020llu", (unsigned long long)bytes);
+
+	CHECK(pwrite(w->counter, text, (size_t)len, 0) == len);
+}
+
 static void open_world(struct world *w)
 {
-	static const char *const own[] = { "127.0.0.1" };
+	static const struct ccs_agent_capacity capacity[] = { { "lo", 0 } };
+	static const char *const own[] = { "127.0.0.1" }, *const switches[] = { "127.0.0.4" };
 	struct ccs_agent_config config = ccs_agent_defaults();
 	char err[512];
 
@@ -117,13 +162,19 @@ static void open_world(struct world *w)
 	*w = (struct world){ .now_ns = 1000000000000 };
 	snprintf(w->socket, sizeof(w->socket), "/tmp/ccshim-fuzz-%d", (int)getpid());
 	memset(w->client, -1, sizeof(w->client));
+	make_sysfs(w);
+	count(w, 0);
 	config.socket = w->socket;
 	config.capture = false;
 	config.addresses = own;
 	config.naddresses = 1;
 	config.now = now;
 	config.now_arg = w;
-	config.sysfs = "/nowhere";
+	config.sysfs = w->sysfs;
+	config.capacities = capacity;
+	config.ncapacities = 1;
+	config.switches = switches;
+	config.nswitches = 1;
 	for (unsigned port = 20000 + (unsigned)getpid() % 20000; !w->agent; port++) {
 		config.port = (uint16_t)port;
 		w->agent = ccs_agent_open(&config, err, sizeof(err));
@@ -140,6 +191,7 @@ static void close_world(struct world *w)
 		if (w->client[i] >= 0)
 			close(w->client[i]);
 	ccs_agent_close(w->agent);
+	remove_sysfs(w);
 	snprintf(lock, sizeof(lock), "%s.lock", w->socket);
 	unlink(lock);
 }
@@ -165,6 +217,19 @@ static void check_client(const struct ccs_agent *a, const struct ccs_client *c)
 	CHECK(paths == flows);
 }
 
+/* Whoever is told of a port is there, once. */
+static void check_port(const struct ccs_agent *a, const struct ccs_port *port)
+{
+	for (unsigned i = 0; i < port->nsubs; i++) {
+		const struct ccs_peer *p = port->sub[i].peer;
+
+		CHECK(p->serial && p == &a->peers.peer[p->index] && p->ingress == port);
+		for (unsigned k = 0; k < i; k++)
+			CHECK(port->sub[k].peer != p);
+	}
+	CHECK(port->ifindex || !port->nsubs);
+}
+
 static void check_agent(const struct ccs_agent *a)
 {
 	uint32_t flows = 0, peers_flows = 0, peers = 0;
@@ -186,6 +251,8 @@ static void check_agent(const struct ccs_agent *a)
 		peers++;
 		peers_flows += p->flows;
 	}
+	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
+		check_port(a, &a->port[i]);
 	CHECK(clients == a->nclients);
 	CHECK(flows == a->nflows && peers_flows == flows);
 	CHECK(peers + a->peers.nunused == CCS_PAGE_PATHS);
@@ -198,6 +265,7 @@ static void arrive(struct world *w, struct input *in, const void *data, size_t l
 {
 	struct ccs_ends ends = { .local = address(1), .remote = address(2 + take_below(in, 3)) };
 
+	ends.arrived = take_below(in, 8) ? 1 : 0;
 	ccs_message_arrived(w->agent, &ends, data, len);
 	ccs_udp_flush(w->agent);
 }
@@ -211,6 +279,16 @@ static void raw_message(struct world *w, struct input *in)
 	arrive(w, in, data, len);
 }
 
+/* Records that are not refused for what they are. */
+static void possible(struct ccs_record *r, uint16_t *n)
+{
+	*n %= CCS_RECORDS + 1;
+	for (unsigned i = 0; i < *n; i++) {
+		r[i].link |= 1;
+		r[i].capacity = 1 + r[i].capacity % CCS_RECORD_CAPACITY_MOST;
+	}
+}
+
 /* All but right: the fields that decide whether it is believed are from few values. */
 static void good_message(struct world *w, struct input *in)
 {
@@ -218,8 +296,8 @@ static void good_message(struct world *w, struct input *in)
 	struct ccs_wire_message m;
 	size_t len;
 
-	take(in, &m, sizeof(m.header) + 48);
-	memset((uint8_t *)&m + sizeof(m.header) + 48, 0, sizeof(m) - sizeof(m.header) - 48);
+	take(in, &m, sizeof(m.header) + 96);
+	memset((uint8_t *)&m + sizeof(m.header) + 96, 0, sizeof(m) - sizeof(m.header) - 96);
 	m.header.type = (uint8_t)(1 + take_below(in, 5));
 	m.header.session = 1 + take_below(in, 3);
 	m.header.echo = take_below(in, 8) ? w->agent->session : 0;
@@ -228,10 +306,14 @@ static void good_message(struct world *w, struct input *in)
 		m.cnp.qpn %= 8;
 	if (m.header.type == CCS_WIRE_HELLO_ACK && take_below(in, 4))
 		m.hello_ack.of = w->agent->peers.peer[0].asked;
+	if (m.header.type == CCS_WIRE_HELLO)
+		m.hello.wants %= 8;
 	if (m.header.type == CCS_WIRE_ECHO)
-		m.echo.n %= CCS_RECORDS + 1;
-	if (m.header.type == CCS_WIRE_RECORDS)
-		m.records.n %= CCS_RECORDS + 1;
+		possible(m.echo.record, &m.echo.n);
+	if (m.header.type == CCS_WIRE_RECORDS) {
+		m.records.bits %= 129;
+		possible(m.records.record, &m.records.n);
+	}
 	len = ccs_wire_encode(&m, data);
 	arrive(w, in, data, take_below(in, 16) ? len : len - len % 7);
 }
@@ -292,10 +374,11 @@ static void good_request(struct input *in, int fd)
 		struct ccs_local_add add;
 		struct ccs_local_remove remove;
 		struct ccs_local_cnp cnp;
+		struct ccs_local_record record;
 	} m = { 0 };
 	const struct ccs_address local = address(1), peer = address(2 + take_below(in, 3));
 	static const uint32_t types[] = { CCS_LOCAL_HELLO, CCS_LOCAL_ADD, CCS_LOCAL_ADD,
-		CCS_LOCAL_ADD, CCS_LOCAL_REMOVE, CCS_LOCAL_CNP, CCS_LOCAL_STATUS };
+		CCS_LOCAL_ADD, CCS_LOCAL_REMOVE, CCS_LOCAL_CNP, CCS_LOCAL_RECORD, CCS_LOCAL_STATUS };
 
 	m.type = types[take_below(in, sizeof(types) / sizeof(*types))];
 	switch (m.type) {
@@ -304,6 +387,10 @@ static void good_request(struct input *in, int fd)
 		break;
 	case CCS_LOCAL_ADD:
 		m.add.slot = take_below(in, SLOTS);
+		if (shared) {
+			shared->slot[m.add.slot].period_us = take_below(in, 4) * 1000;
+			shared->slot[m.add.slot].sent++;
+		}
 		m.add.device[0] = (char)('a' + take_below(in, 2));
 		m.add.local_qpn = take_below(in, 8);
 		m.add.peer_qpn = take_below(in, 8);
@@ -317,6 +404,11 @@ static void good_request(struct input *in, int fd)
 		m.cnp.device[0] = (char)('a' + take_below(in, 2));
 		m.cnp.local_qpn = take_below(in, 8);
 		m.cnp.count = take_below(in, 3);
+		break;
+	case CCS_LOCAL_RECORD:
+		take(in, &m.record, sizeof(m.record));
+		m.type = CCS_LOCAL_RECORD;
+		m.record.from_bits %= 130;
 	}
 	post(fd, &m, sizeof(m), m.type == CCS_LOCAL_HELLO ? some_page(in) : -1);
 }
@@ -373,6 +465,8 @@ static void step(struct world *w, struct input *in)
 	case 7:
 		mark(w, in);
 		w->now_ns += (uint64_t)take_below(in, 256) * take_below(in, 256) * 100000;
+		w->bytes += take_below(in, 256) * 10000;
+		count(w, take_below(in, 16) ? w->bytes : 0);
 	}
 	settle(w);
 }
