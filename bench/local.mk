@@ -60,3 +60,6 @@ bench_nullrdma_la_DEPENDENCIES = bench/nullrdma.map
 EXTRA_DIST += bench/nullrdma.map
 
 EXTRA_DIST += bench/matrix bench/uncongested tests/lab/ccbench.bats
+
+# What telemetry costs an agent.
+EXTRA_DIST += bench/echo-cost

@@ -111,9 +111,11 @@ LAB_HOSTS=3
 LAB_MTU=1024
 LAB_NIC_BPS=10000000000
 LAB_OUT=/run/lab/out
+LAB_PRIORITY=
 LAB_QUEUE_BYTES=1048576
 LAB_RATE_BPS=1500000000
 LAB_SEED=7
+LAB_SWITCH_ADDRESS=10.9.0.254
 LAB_SWITCH_NS=sw
 LAB_SWITCH_PORT=p_1
 LAB_TIME=virtual
@@ -259,6 +261,42 @@ within_a_percent() {
   expect 0
   stdout | grep -qE '^qdisc red .* limit 512Kb min 20Kb max 80Kb'
   stdout | grep -qE 'marked [1-9][0-9]+ early 0 pdrop 0'
+}
+
+@test "--priority lets what agents say pass, and keeps the rest's queue and marks" {
+  uml --queue 512kb --ecn 20kb:80kb:0.1 --priority -- sh -c '
+    python3 -c "
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind((\"10.9.0.2\", 0))
+for tos, n in (0xc2, 7), (0x02, 5):
+    s.setsockopt(0, 1, tos)
+    for i in range(n):
+        s.sendto(bytes(100), (\"10.9.0.1\", 9))"
+    sleep 0.1; tc -n sw -s class show dev p_1; tc -n sw qdisc show dev p_1'
+  expect 0
+  stdout | grep -A1 '^class prio 2:1 ' | grep -q ' 7 pkt'
+  stdout | grep -A1 '^class prio 2:2 ' | grep -q ' 5 pkt'
+  stdout | grep -qE '^qdisc red 10: parent 2:2 limit 512Kb min 20Kb max 80Kb'
+}
+
+@test "the switch answers at its address" {
+  uml --hosts 3 -- sh -c '
+    ip netns exec sw python3 -c "
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind((\"\", 4000))
+s.sendto(*s.recvfrom(100))" &
+    sleep 0.1
+    python3 -c "
+import os, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind((\"10.9.0.3\", 0))
+s.sendto(b\"there\", (os.environ[\"LAB_SWITCH_ADDRESS\"], 4000))
+s.settimeout(10)
+print(s.recv(100))"'
+  expect 0
+  stdout | grep -q there
 }
 
 # -- determinism -------------------------------------------------------------
