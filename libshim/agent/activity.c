@@ -86,8 +86,8 @@ void ccs_activity_look(struct ccs_agent *a, uint64_t now_ns)
 	a->wanted = false;
 	for (unsigned i = 0; a->nflows && i < CCS_AGENT_CLIENTS; i++)
 		look_at_client(a, &a->client[i], now_ns);
-	for (uint32_t i = 0; a->nflows && i < a->peers.high; i++)
-		if (a->peers.peer[i].serial && a->peers.peer[i].flows)
+	for (uint32_t i = 0; i < a->peers.high; i++)
+		if (a->peers.peer[i].flows || a->peers.peer[i].active)
 			tell(a, &a->peers.peer[i]);
 	pause_ns = pause_ns < LOOK_NS ? LOOK_NS : pause_ns;
 	a->activity_ns = now_ns + (a->wanted ? pause_ns : UNWANTED * pause_ns);

@@ -81,7 +81,8 @@ static void sweep(struct ccs_agent *a, uint64_t now_ns)
 	for (uint32_t i = ps->high; i-- > 0;) {
 		struct ccs_peer *p = &ps->peer[i];
 
-		if (p->serial && !ccs_peer_wanted(p, now_ns) && !ccs_peer_leased(p, now_ns))
+		if (p->serial && !p->active && !ccs_peer_wanted(p, now_ns) &&
+		    !ccs_peer_leased(p, now_ns))
 			drop(a, p);
 	}
 }

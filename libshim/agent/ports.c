@@ -136,9 +136,10 @@ int ccs_ports_open(struct ccs_agent *a, char *err, size_t len)
 	int error;
 
 	a->port = calloc(CCS_AGENT_PORTS, sizeof(*a->port));
+	errno = a->port ? EINVAL : ENOMEM;
 	if (!a->port || a->config.npublications > CCS_AGENT_PORTS / 2) {
-		snprintf(err, len, "more than %d ports to publish", CCS_AGENT_PORTS / 2);
-		errno = EINVAL;
+		snprintf(err, len, "no memory for, or more than, %d ports to publish",
+			 CCS_AGENT_PORTS / 2);
 		return -1;
 	}
 	if (!a->config.npublications)
@@ -254,6 +255,8 @@ static void subscribe_ingress(struct ccs_agent *a, struct ccs_peer *p, uint32_t 
 	p->ingress = port;
 	if (!port)
 		return;
+	if (!port->nsubs && p->flows_there)
+		find_capacity(a, port); /* it may have changed meanwhile */
 	join_or_leave(port, p, p->flows_there);
 	if (!port->learns && ccs_port_capacity(port) < 1)
 		ccs_agent_say(a, CCS_TROUBLE_CAPACITY,

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/port.h"
 #include "agentrig.h"
 #include "seed.h"
 
@@ -44,6 +45,14 @@ static void put_file(const struct bench *b, const char *name, uint64_t value)
 	assert_non_null(f);
 	fprintf(f, "%llu\n", (unsigned long long)value);
 	fclose(f);
+}
+
+static void empty_file(const struct bench *b, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/class/net/lo/%s", b->r->dir, name);
+	assert_int_equal(truncate(path, 0), 0);
 }
 
 static void remove_files(const struct bench *b)
@@ -246,6 +255,43 @@ static void all_senders_flows_are_counted(void **state)
 	rig_hang_up(&other);
 	run(&b, 20, 0x06, 100000);
 	assert_int_equal(seen(&b).flows, 2);
+	end(&b);
+}
+
+static void who_has_left_is_not_counted(void **state)
+{
+	const struct ccs_agent *np;
+	struct bench b;
+
+	begin(&b, state, false);
+	np = b.r->agent[NP];
+	run(&b, 30, 1 << 1, 100000);
+	assert_int_equal(ccs_port_flows(&np->port[0]), 1);
+	rig_hang_up(&b.c);
+	rig_pass(b.r, 200); /* long before the lease ends */
+	assert_int_equal(ccs_port_flows(&np->port[0]), 0);
+	b.c = rig_client(b.r, RP);
+	end(&b);
+}
+
+/* It is said once, and measured again when it is back. */
+static void a_port_may_vanish_and_come_back(void **state)
+{
+	struct ccs_path_telemetry before;
+	struct bench b;
+
+	begin(&b, state, false);
+	run(&b, 30, 1 << 1, 100000);
+	before = seen(&b);
+	empty_file(&b, "statistics/rx_bytes");
+	b.r->now_ns += 2 * MS;
+	rig_settle(b.r);
+	assert_int_equal(b.r->nsaid, 1);
+	assert_non_null(strstr(b.r->said, "no telemetry of lo"));
+	run(&b, 1200, 1 << 1, 100000);
+	assert_int_equal(seen(&b).updated_ns, b.r->now_ns);
+	assert_int_not_equal(seen(&b).path, before.path);
+	assert_int_equal(b.r->nsaid, 1);
 	end(&b);
 }
 
@@ -598,6 +644,8 @@ int main(void)
 		TEST(silence_while_nothing_moves),
 		TEST(period_and_share_of_the_link_are_kept),
 		TEST(all_senders_flows_are_counted),
+		TEST(who_has_left_is_not_counted),
+		TEST(a_port_may_vanish_and_come_back),
 		TEST(newcomers_hear_the_number_at_once),
 		TEST(a_restarted_receiver_has_another_link),
 		TEST(counters_that_start_over_are_another_link),
