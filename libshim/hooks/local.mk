@@ -5,7 +5,6 @@ lib_LTLIBRARIES = libccshim_hooks.la
 libccshim_hooks_la_SOURCES = libshim/hooks/hooks.c \
 	libshim/signal/int.c libshim/signal/int.h libshim/signal/record.c libshim/signal/record.h
 libccshim_hooks_la_CFLAGS = $(AM_CFLAGS)
-libccshim_hooks_la_LIBADD = -lm
 libccshim_hooks_la_LDFLAGS = -version-info 0:0:0 -no-undefined -Wl,-soname,libccshim_hooks.so.0 \
 	-Wl,--version-script=$(top_srcdir)/libshim/hooks/libccshim_hooks.map
 libccshim_hooks_la_DEPENDENCIES = libshim/hooks/libccshim_hooks.map

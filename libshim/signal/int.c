@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "signal/int.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "signal/le.h"
@@ -51,14 +50,14 @@ struct ccs_int_hop ccs_int_unpack(enum ccs_int_layout layout, uint64_t word)
  * Since the last one, ns, by the switch's clock: of all times that have these low bits, the
  * one nearest to the time between the arrivals. An older packet's is negative.
  */
-static double elapsed(const struct ccs_int_link *l, const struct ccs_int_hop *hop,
-		      uint64_t arrived_ns)
+static int64_t elapsed(const struct ccs_int_link *l, const struct ccs_int_hop *hop,
+		       uint64_t arrived_ns)
 {
-	const uint64_t low = (hop->ts - l->hop.ts) & (BIT(TIME_BITS) - 1);
-	const double wrap = (double)BIT(TIME_BITS);
-	const double between = (double)(int64_t)(arrived_ns - l->arrived_ns);
+	const int64_t wrap = BIT(TIME_BITS);
+	const int64_t low = (hop->ts - l->hop.ts) & (BIT(TIME_BITS) - 1);
+	const int64_t rest = (int64_t)(arrived_ns - l->arrived_ns) - low + wrap / 2;
 
-	return (double)low + wrap * round((between - (double)low) / wrap);
+	return low + (rest / wrap - (rest % wrap < 0)) * wrap;
 }
 
 static void begin_life(struct ccs_int_link *l)
@@ -82,11 +81,11 @@ bool ccs_int_follow(struct ccs_int_link *l, const struct ccs_int_format *f, uint
 	const struct ccs_int_hop hop = ccs_int_unpack(f->layout, word);
 	const uint64_t unit = (uint64_t)BYTES_UNIT * f->multiple;
 	const uint64_t capacity = hop.rate < f->nrates ? f->rates[hop.rate] : 0;
-	const double dt = l->life ? elapsed(l, &hop, arrived_ns) : 1;
+	const int64_t dt = l->life ? elapsed(l, &hop, arrived_ns) : 1;
 
 	if (dt <= 0 || !capacity)
 		return false;
-	if (!l->life || (double)capacity / 8e9 * dt >= (double)((BIT(BYTES_BITS) - 1) * unit))
+	if (!l->life || (double)capacity / 8e9 * (double)dt >= (double)((BIT(BYTES_BITS) - 1) * unit))
 		begin_life(l);
 	else
 		l->tx_bytes += ((hop.bytes - l->hop.bytes) & (BIT(BYTES_BITS) - 1)) * unit;
