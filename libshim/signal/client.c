@@ -22,6 +22,7 @@
 #define FINISH_S 5
 
 enum { CHUNK = 1024 };                   /* flows that are judged while the lock is held */
+enum { STARTING_LOOKS = 50 };            /* for another process that becomes the agent */
 
 #ifdef __SANITIZE_ADDRESS__
 enum { FIRST_FD = 3 };                   /* it says on stderr what it has to say */
@@ -92,16 +93,29 @@ static void lose(uint64_t now_ns)
 	judge_all(now_ns);
 }
 
+static bool may_serve(int error)
+{
+	return (error == ENOENT || error == ECONNREFUSED) && client.config.serve &&
+	       !client.cannot_serve;
+}
+
+/*
+ * Where nobody listens, we do. Of processes that begin together one is first, and the others
+ * have to wait until it listens; or it ends before that, and another one is first.
+ */
 static int open_link(void)
 {
-	int fd = ccs_link_open(client.config.path, client.page_fd);
-	int error = fd < 0 ? errno : 0;
+	const struct timespec look = { .tv_nsec = LOOK_NS };
+	int error, fd = ccs_link_open(client.config.path, client.page_fd);
 
-	if ((error == ENOENT || error == ECONNREFUSED) && client.config.serve &&
-	    !client.cannot_serve) {
+	for (unsigned i = 0; fd < 0 && may_serve(errno) && i < STARTING_LOOKS; i++) {
 		error = client.config.serve(client.config.path);
 		client.cannot_serve = error == EPERM;
-		fd = error ? -1 : ccs_link_open(client.config.path, client.page_fd);
+		if (error && error != EADDRINUSE)
+			break;
+		if (error)
+			nanosleep(&look, NULL);
+		fd = ccs_link_open(client.config.path, client.page_fd);
 	}
 	return fd;
 }
