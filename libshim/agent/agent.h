@@ -95,8 +95,4 @@ void ccs_agent_stop(struct ccs_agent *a);
 /* Not while it runs. Its clients see the connection end; their pages stay theirs. */
 void ccs_agent_close(struct ccs_agent *a);
 
-/* In the child of a fork, where the agent's thread is not: closes the descriptors, so that
- * the parent's clients see the parent's end. Async-signal-safe; frees nothing. */
-void ccs_agent_forked(struct ccs_agent *a);
-
 #endif

@@ -29,6 +29,8 @@ struct ccs_tap {
 	bool v6;
 	uint8_t *ring;
 	unsigned next;
+	const char *interface;           /* NULL: all */
+	bool lost;                       /* the interface went down, or away */
 };
 
 /* -- the kernel's part ----------------------------------------------------------- */
@@ -91,35 +93,41 @@ static int set_ring(struct ccs_tap *t)
 	    setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &r, sizeof(r)))
 		return -1;
 	t->ring = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	/* A child of fork() would keep the socket by it, and the kernel would go on for nobody. */
 	if (t->ring != MAP_FAILED)
-		return 0;
+		return madvise(t->ring, RING, MADV_DONTFORK);
 	t->ring = NULL;
 	return -1;
 }
 
 /* Only now does it receive anything. */
-static int set_interface(const struct ccs_tap *t, unsigned ifindex)
+static int set_interface(const struct ccs_tap *t)
 {
+	const unsigned ifindex = t->interface ? if_nametoindex(t->interface) : 0;
 	const struct sockaddr_ll at = {
 		.sll_family = AF_PACKET, .sll_ifindex = (int)ifindex,
 		.sll_protocol = htons(t->v6 ? ETH_P_IPV6 : ETH_P_IP),
 	};
 
+	if (t->interface && !ifindex)
+		return -1;
 	return bind(t->source.fd, (const struct sockaddr *)&at, sizeof(at));
 }
 
 static void tap_ready(struct ccs_agent *a, struct ccs_source *s);
 
-static int open_tap(struct ccs_agent *a, bool v6, unsigned ifindex)
+static int open_tap(struct ccs_agent *a, bool v6, const char *interface)
 {
 	struct ccs_tap *t = &a->tap[a->ntaps];
 	const int type = SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
 
-	*t = (struct ccs_tap){ .source = { socket(AF_PACKET, type, 0), tap_ready }, .v6 = v6 };
+	*t = (struct ccs_tap){
+		.source = { socket(AF_PACKET, type, 0), tap_ready }, .v6 = v6, .interface = interface,
+	};
 	if (t->source.fd < 0)
 		return -1;
 	a->ntaps++;
-	if (set_filter(t) || set_ring(t) || set_interface(t, ifindex))
+	if (set_filter(t) || set_ring(t) || set_interface(t))
 		return -1;
 	return ccs_agent_watch(a, &t->source);
 }
@@ -146,28 +154,30 @@ int ccs_capture_open(struct ccs_agent *a, char *err, size_t len)
 		return complain(NULL, err, len);
 	for (unsigned i = 0; i < n; i++) {
 		const char *name = a->config.ninterfaces ? a->config.interfaces[i] : NULL;
-		const unsigned ifindex = name ? if_nametoindex(name) : 0;
 
-		if ((name && !ifindex) || open_tap(a, false, ifindex) || open_tap(a, true, ifindex))
+		if (open_tap(a, false, name) || open_tap(a, true, name))
 			return complain(name, err, len);
 	}
 	return 0;
 }
 
-/* A child of fork() keeps its mapping of the ring, and with that the socket, else. */
-void ccs_capture_forked(const struct ccs_agent *a)
+void ccs_capture_close(struct ccs_agent *a)
 {
 	for (unsigned i = 0; i < a->ntaps; i++) {
 		if (a->tap[i].ring)
 			munmap(a->tap[i].ring, RING);
 		close(a->tap[i].source.fd);
 	}
+	free(a->tap);
 }
 
-void ccs_capture_close(struct ccs_agent *a)
+/* An interface that comes again may be another one of that name. */
+void ccs_capture_tick(struct ccs_agent *a)
 {
-	ccs_capture_forked(a);
-	free(a->tap);
+	for (unsigned i = 0; i < a->ntaps; i++)
+		if (a->tap[i].lost)
+			a->tap[i].lost = set_interface(&a->tap[i]) != 0;
+	ccs_capture_count(a);
 }
 
 /* The kernel forgets what it has told. */
@@ -215,6 +225,20 @@ static void take(struct ccs_agent *a, const uint8_t *ip, size_t len, bool v6)
 		ccs_np_mark(a, &ends, (uint32_t)bth[5] << 16 | (uint32_t)bth[6] << 8 | bth[7]);
 }
 
+/* Until somebody takes the error from the socket, it is always ready. */
+static void take_error(struct ccs_agent *a, struct ccs_tap *t)
+{
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	getsockopt(t->source.fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	if (!error)
+		return;
+	t->lost = t->interface;
+	ccs_agent_say(a, CCS_TROUBLE_INTERFACE, "no CE marks of %s until it is back: %s",
+		      t->interface ? t->interface : "an interface", strerror(error));
+}
+
 static void tap_ready(struct ccs_agent *a, struct ccs_source *s)
 {
 	struct ccs_tap *t = (struct ccs_tap *)s;
@@ -222,8 +246,11 @@ static void tap_ready(struct ccs_agent *a, struct ccs_source *s)
 	for (unsigned i = 0; i < FRAMES_A_TURN; i++) {
 		struct tpacket2_hdr *h = (void *)(t->ring + (size_t)t->next * FRAME);
 
-		if (!(__atomic_load_n(&h->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER))
+		if (!(__atomic_load_n(&h->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER)) {
+			if (!i)
+				take_error(a, t); /* ready, and nothing there */
 			return;
+		}
 		take(a, (const uint8_t *)h + h->tp_net, h->tp_snaplen, t->v6);
 		__atomic_store_n(&h->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
 		t->next = (t->next + 1) % (RING / FRAME);

@@ -25,7 +25,8 @@ static void make_directory(const char *path)
 	slash = strrchr(dir, '/');
 	if (slash && slash != dir) {
 		*slash = '\0';
-		mkdir(dir, 0755);
+		if (mkdir(dir, 0755) == 0)
+			chmod(dir, 0755); /* whatever the umask is */
 	}
 }
 
@@ -50,6 +51,19 @@ static int take_lock(struct ccs_agent *a)
 	return -1;
 }
 
+/* That a dead agent has left; nothing else, if the path is a wrong one. */
+static int remove_socket(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return 0;
+	if (S_ISSOCK(st.st_mode))
+		return unlink(path);
+	errno = ENOTSOCK;
+	return -1;
+}
+
 static void listener_ready(struct ccs_agent *a, struct ccs_source *s);
 
 static int listen_at(struct ccs_agent *a)
@@ -63,9 +77,8 @@ static int listen_at(struct ccs_agent *a)
 	}
 	memcpy(at.sun_path, path, strlen(path));
 	make_directory(path);
-	if (take_lock(a))
+	if (take_lock(a) || remove_socket(path))
 		return -1;
-	unlink(path);
 	a->listener = (struct ccs_source){
 		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), listener_ready,
 	};
@@ -107,15 +120,6 @@ void ccs_clients_close(struct ccs_agent *a)
 	free(a->flows.bucket);
 	free(a->qps.bucket);
 	free(a->client);
-}
-
-void ccs_clients_forked(const struct ccs_agent *a)
-{
-	close(a->lock);
-	close(a->listener.fd);
-	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
-		if (a->client[i].source.fd >= 0)
-			close(a->client[i].source.fd);
 }
 
 /* -- connections ----------------------------------------------------------------- */

@@ -148,7 +148,7 @@ static void tick(struct ccs_agent *a)
 	a->tick_ns = now_ns + CCS_AGENT_TICK_NS;
 	ccs_clients_tick(a, now_ns);
 	ccs_peers_tick(a, now_ns);
-	ccs_capture_count(a);
+	ccs_capture_tick(a);
 	ccs_nic_tick(a, now_ns);
 	ccs_udp_flush(a);
 }
@@ -169,7 +169,7 @@ static int64_t patience(const struct ccs_agent *a)
 	const uint64_t now_ns = ccs_agent_now(a);
 	uint64_t due_ns = a->tick_ns;
 
-	if (!a->nclients && !a->peers.high)
+	if (!a->nclients && !a->peers.high && a->listening)
 		return -1;
 	if (a->counters.ports && a->counters_ns < due_ns)
 		due_ns = a->counters_ns;
@@ -248,14 +248,4 @@ void ccs_agent_close(struct ccs_agent *a)
 	close_fd(&a->stop.fd);
 	close_fd(&a->epoll);
 	free(a);
-}
-
-void ccs_agent_forked(struct ccs_agent *a)
-{
-	ccs_clients_forked(a);
-	ccs_udp_forked(a);
-	ccs_capture_forked(a);
-	ccs_ports_forked(a);
-	close(a->stop.fd);
-	close(a->epoll);
 }

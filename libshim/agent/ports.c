@@ -153,21 +153,14 @@ int ccs_ports_open(struct ccs_agent *a, char *err, size_t len)
 	return 0;
 }
 
-void ccs_ports_forked(const struct ccs_agent *a)
-{
-	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
-		if (a->port[i].ifindex && !a->port[i].publication)
-			ccs_ingress_close(&a->port[i].ingress);
-	if (a->netlink.fd >= 0)
-		close(a->netlink.fd);
-}
-
 void ccs_ports_close(struct ccs_agent *a)
 {
-	if (a->port)
-		ccs_ports_forked(a);
-	for (unsigned i = 0; a->port && i < CCS_AGENT_PORTS; i++)
-		free(a->port[i].sub);
+	for (struct ccs_port *port = a->port; port && port < a->port + CCS_AGENT_PORTS; port++) {
+		if (port->ifindex && !port->publication)
+			ccs_ingress_close(&port->ingress);
+		free(port->sub);
+	}
+	ccs_netlink_close(&a->netlink);
 	free(a->port);
 }
 

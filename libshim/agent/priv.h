@@ -152,6 +152,7 @@ enum ccs_trouble {
 	CCS_TROUBLE_VERSION, CCS_TROUBLE_AUTH, CCS_TROUBLE_SEND, CCS_TROUBLE_DROPPED,
 	CCS_TROUBLE_PAGE, CCS_TROUBLE_CLIENTS, CCS_TROUBLE_PEERS, CCS_TROUBLE_LOCAL_VERSION,
 	CCS_TROUBLE_ACCEPT, CCS_TROUBLE_OWNER, CCS_TROUBLE_CAPACITY, CCS_TROUBLE_PORT,
+	CCS_TROUBLE_INTERFACE,
 };
 
 struct ccs_udp;
@@ -211,7 +212,6 @@ void ccs_agent_say(struct ccs_agent *a, enum ccs_trouble kind, const char *fmt, 
 
 /* udp.c */
 int ccs_udp_open(struct ccs_agent *a, char *err, size_t len);
-void ccs_udp_forked(const struct ccs_agent *a);
 void ccs_udp_close(struct ccs_agent *a);
 /* To the outbox, with the authentication; the loop flushes it after each source. */
 void ccs_udp_send(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_wire_message *m);
@@ -290,7 +290,6 @@ void ccs_echo_flows(struct ccs_agent *a, struct ccs_peer *p, uint32_t flows);
 
 /* ports.c */
 int ccs_ports_open(struct ccs_agent *a, char *err, size_t len);
-void ccs_ports_forked(const struct ccs_agent *a);
 void ccs_ports_close(struct ccs_agent *a);
 /* What telemetry that host can have: bits of enum ccs_peer_flag. */
 uint32_t ccs_ports_give(struct ccs_agent *a, const struct ccs_ends *ends);
@@ -321,7 +320,6 @@ unsigned ccs_heard_for(const struct ccs_agent *a, const struct ccs_peer *p, uint
 
 /* clients.c */
 int ccs_clients_open(struct ccs_agent *a, char *err, size_t len);
-void ccs_clients_forked(const struct ccs_agent *a);
 void ccs_clients_close(struct ccs_agent *a);
 void ccs_client_close(struct ccs_agent *a, struct ccs_client *c);
 void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns);
@@ -340,8 +338,8 @@ void ccs_np_mark(struct ccs_agent *a, const struct ccs_ends *ends, uint32_t qpn)
 
 /* capture.c */
 int ccs_capture_open(struct ccs_agent *a, char *err, size_t len);
-void ccs_capture_forked(const struct ccs_agent *a);
 void ccs_capture_close(struct ccs_agent *a);
+void ccs_capture_tick(struct ccs_agent *a);
 /* Adds what the kernel has dropped meanwhile. */
 void ccs_capture_count(struct ccs_agent *a);
 

@@ -164,15 +164,10 @@ int ccs_udp_open(struct ccs_agent *a, char *err, size_t len)
 	return 0;
 }
 
-void ccs_udp_forked(const struct ccs_agent *a)
+void ccs_udp_close(struct ccs_agent *a)
 {
 	for (unsigned i = 0; i < a->nudp; i++)
 		close(a->udp[i].source.fd);
-}
-
-void ccs_udp_close(struct ccs_agent *a)
-{
-	ccs_udp_forked(a);
 	free(a->udp);
 }
 

@@ -2,8 +2,13 @@
 /* Host agents as a whole: leases, CNPs, restarts, and what must not impress them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agentrig.h"
@@ -246,6 +251,46 @@ static void no_cnp_is_lost_or_doubled(void **state)
 
 /* -- clients -------------------------------------------------------------------------- */
 
+/* Whatever its starter's umask is: in a process that it serves it is not its to change. */
+static void others_reach_the_socket(void **state)
+{
+	struct rig *r = *state;
+	const mode_t old = umask(077);
+	char dir[96], path[112];
+	struct stat st;
+
+	snprintf(dir, sizeof(dir), "%s/run", r->dir);
+	snprintf(path, sizeof(path), "%s/agent", dir);
+	rig_stop(r, RP);
+	r->config[RP].socket = path;
+	rig_start(r, RP);
+	umask(old);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0666);
+	assert_int_equal(stat(dir, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0755);
+	rig_stop(r, RP);
+	strcat(path, ".lock");
+	unlink(path);
+	rmdir(dir);
+}
+
+/* A path that was mistaken costs nobody a file. */
+static void only_a_socket_gives_way(void **state)
+{
+	struct rig *r = *state;
+	char err[512] = "";
+	struct stat st;
+
+	rig_stop(r, RP);
+	close(open(r->socket[RP], O_CREAT | O_WRONLY, 0600));
+	assert_null(ccs_agent_open(&r->config[RP], err, sizeof(err)));
+	assert_int_equal(errno, ENOTSOCK);
+	assert_int_equal(stat(r->socket[RP], &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	unlink(r->socket[RP]);
+}
+
 static void wrong_pages_are_refused(void **state)
 {
 	struct rig *r = *state;
@@ -410,6 +455,71 @@ static void no_more_clients_than_may_be(void **state)
 	rig_pass(r, 200);
 	assert_true(r->agent[RP]->listening);
 	assert_int_equal(r->agent[RP]->nclients, 0);
+}
+
+/* -- an agent in a process of its own, in its own time ------------------------------- */
+
+static void tell_parent(void *arg, const char *sentence)
+{
+	ssize_t n = write(*(int *)arg, sentence, strlen(sentence));
+
+	(void)n;
+}
+
+static void be_agent(const struct rig *r, int say)
+{
+	struct ccs_agent_config config = r->config[RP];
+	struct ccs_agent *a;
+	struct rlimit none;
+	char err[512];
+
+	config.now = NULL;
+	config.say = tell_parent;
+	config.say_arg = &say;
+	a = ccs_agent_open(&config, err, sizeof(err));
+	getrlimit(RLIMIT_NOFILE, &none);
+	none.rlim_cur = 3; /* what is open stays so */
+	setrlimit(RLIMIT_NOFILE, &none);
+	tell_parent(&say, a ? "open" : err);
+	if (a)
+		ccs_agent_run(a);
+	_exit(1);
+}
+
+/* Who finds no descriptor for its only client takes it as soon as there is one. */
+static void a_connection_that_cannot_be_taken_yet(void **state)
+{
+	const struct timeval patience = { .tv_sec = 120 };
+	struct rig *r = *state;
+	struct ccs_local_hello m = { CCS_LOCAL_HELLO, CCS_LOCAL_VERSION };
+	struct ccs_local_result result;
+	struct rlimit enough;
+	char said[512] = "";
+	int fd, end[2];
+	pid_t child;
+
+	rig_stop(r, RP);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, end), 0);
+	getrlimit(RLIMIT_NOFILE, &enough);
+	child = fork();
+	if (!child)
+		be_agent(r, end[0]);
+	assert_true(recv(end[1], said, sizeof(said) - 1, 0) > 0);
+	assert_string_equal(said, "open");
+	fd = rig_dial(r, RP);
+	assert_true(recv(end[1], said, sizeof(said) - 1, 0) > 0);
+	assert_non_null(strstr(said, "cannot take a connection"));
+	assert_int_equal(prlimit(child, RLIMIT_NOFILE, &enough, NULL), 0);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
+	result.error = recv(fd, &result, sizeof(result), 0) < 0 ? errno : result.error;
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	unlink(r->socket[RP]);
+	assert_int_equal(result.error, 0);
+	close(fd);
+	close(end[0]);
+	close(end[1]);
 }
 
 /* Longer than any message of ours or of a newer client's. */
@@ -818,12 +928,15 @@ int main(void)
 		TEST(an_np_says_whether_it_watches),
 		TEST(both_directions_at_once),
 		TEST(no_cnp_is_lost_or_doubled),
+		TEST(others_reach_the_socket),
+		TEST(only_a_socket_gives_way),
 		TEST(wrong_pages_are_refused),
 		TEST(other_versions_are_told),
 		TEST(flows_that_cannot_be),
 		TEST(a_removed_flow_hears_nothing),
 		TEST(a_client_that_does_not_read),
 		TEST(no_more_clients_than_may_be),
+		TEST(a_connection_that_cannot_be_taken_yet),
 		TEST(a_monster_is_no_message),
 		TEST(a_client_may_say_anything),
 		TEST(status_tells_what_happened),

@@ -8,8 +8,10 @@
 #include <netinet/ip.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agentrig.h"
@@ -28,17 +30,21 @@ static bool own_user(void)
 	return f && fprintf(f, "0 %u 1\n", uid) > 0 && fclose(f) == 0;
 }
 
+static void set_loopback(short flags)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = flags };
+	const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &lo), 0);
+	close(fd);
+}
+
 /* As root, or as any user where the system allows it. */
 static bool own_network(void)
 {
-	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-	int fd;
-
 	if (unshare(CLONE_NEWNET) && !own_user())
 		return false;
-	fd = socket(AF_INET, SOCK_DGRAM, 0);
-	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &lo), 0);
-	close(fd);
+	set_loopback(IFF_UP | IFF_RUNNING);
 	return true;
 }
 
@@ -188,6 +194,70 @@ static void only_that_interface(void **state)
 	assert_int_equal(r->agent[NP]->totals.ce, 1);
 }
 
+/* An agent that it was told to does not spin, and watches again. */
+static void an_interface_that_goes_down_and_up(void **state)
+{
+	static const char *const lo = "lo";
+	struct rig *r = *state;
+	struct epoll_event e;
+
+	rig_stop(r, NP);
+	r->config[NP].ninterfaces = 1;
+	r->config[NP].interfaces = &lo;
+	rig_start(r, NP);
+	set_loopback(0);
+	ccs_agent_turn(r->agent[NP], 0);
+	assert_int_equal(epoll_wait(r->agent[NP]->epoll, &e, 1, 0), 0);
+	assert_non_null(strstr(r->said, "lo until it is back"));
+	set_loopback(IFF_UP | IFF_RUNNING);
+	rig_pass(r, 200);
+	send_v4(r, NP, ROCE, CE, NULL, sizeof(write_to_201));
+	rig_settle(r);
+	assert_int_equal(r->agent[NP]->totals.ce, 1);
+}
+
+/* Packet sockets of this network namespace, but for the first line. */
+static int packet_sockets(void)
+{
+	FILE *f = fopen("/proc/self/net/packet", "r");
+	char line[256];
+	int n = -1;
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		n++;
+	fclose(f);
+	return n;
+}
+
+/* A child that closes what it has inherited does not keep the kernel capturing. */
+static void a_child_keeps_no_ring(void **state)
+{
+	struct rig *r = *state;
+	int end[2], n = packet_sockets();
+	char byte = 0;
+	pid_t child;
+
+	assert_int_equal(n, 2 * RIG_HOSTS);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, end), 0);
+	child = fork();
+	if (!child) {
+		for (int fd = 3; fd < 1024; fd++)
+			if (fd != end[0])
+				close(fd);
+		n = write(end[0], &byte, 1) == 1 && read(end[0], &byte, 1) == 0;
+		_exit(!n);
+	}
+	close(end[0]);
+	assert_int_equal(read(end[1], &byte, 1), 1);
+	for (int i = 0; i < RIG_HOSTS; i++)
+		rig_stop(r, i);
+	n = packet_sockets();
+	close(end[1]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(n, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, capture_setup, rig_teardown)
 
 int main(void)
@@ -198,6 +268,8 @@ int main(void)
 		TEST(marks_by_ipv6),
 		TEST(a_burst_beyond_the_ring),
 		TEST(only_that_interface),
+		TEST(an_interface_that_goes_down_and_up),
+		TEST(a_child_keeps_no_ring),
 	};
 
 	if (!own_network()) {
