@@ -5,8 +5,8 @@
  * The host agent: as NP it watches for CE marks on arriving RoCEv2 packets and sends CNPs
  * to the agents of their senders; on the RP side it takes CNPs and hands them to the
  * process and queue pair that they are for. It measures the links by which data come in,
- * or leave a switch, for the senders that want telemetry. One loop in one thread, main()'s or one of
- * the shim's: nothing here exits, handles signals, or is global.
+ * or leave a switch, for the senders that want telemetry. One loop in one thread, main()'s
+ * or one of the shim's: nothing here exits, handles signals, or is global.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -100,12 +100,12 @@ int ccs_egress_read(struct ccs_netlink *n, uint32_t ifindex, struct ccs_egress *
 	int err;
 
 	*e = (struct ccs_egress){ 0 };
-	/* The kernel tells everybody who listens to tc's news, and us only if we ask for an echo. */
+	/* The kernel tells everybody who listens to tc's news, and us only if asked to echo. */
 	ccs_netlink_begin(n, &r, RTM_GETQDISC, NLM_F_ECHO);
 	ccs_netlink_put_header(&r, &root, sizeof(root));
 	err = ccs_netlink_ask(n, &r, take, &answer);
 	if (err == EINVAL || err == EIO)
-		return ENOENT; /* built-in qdiscs: old kernels refuse to tell, new ones say nothing */
+		return ENOENT; /* built-in: old kernels refuse to tell, new ones say nothing */
 	if (err)
 		return err;
 	return answer.sent && answer.waits && !answer.is_none ? 0 : ENOENT;

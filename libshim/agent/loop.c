@@ -180,7 +180,7 @@ static int64_t patience(const struct ccs_agent *a)
 	return due_ns <= now_ns ? 0 : (int64_t)(due_ns - now_ns);
 }
 
-/* Old kernels only wait for whole milliseconds. */
+/* Old kernels, and sandboxes that do not know the call, wait for whole milliseconds. */
 static int wait_for(const struct ccs_agent *a, struct epoll_event *e, int room, int64_t timeout_ns)
 {
 #ifdef SYS_epoll_pwait2
@@ -188,10 +188,11 @@ static int wait_for(const struct ccs_agent *a, struct epoll_event *e, int room, 
 	const long n = syscall(SYS_epoll_pwait2, a->epoll, e, room, timeout_ns < 0 ? NULL : t, NULL,
 			       (size_t)0);
 
-	if (n >= 0 || errno != ENOSYS)
+	if (n >= 0 || errno == EINTR)
 		return (int)n;
 #endif
-	return epoll_wait(a->epoll, e, room, timeout_ns < 0 ? -1 : (int)((timeout_ns + 999999) / 1000000));
+	return epoll_wait(a->epoll, e, room,
+			  timeout_ns < 0 ? -1 : (int)((timeout_ns + 999999) / 1000000));
 }
 
 void ccs_agent_turn(struct ccs_agent *a, int64_t timeout_ns)

@@ -20,7 +20,7 @@ struct ccs_subscriber {
 struct ccs_port {
 	char name[IF_NAMESIZE];
 	uint32_t ifindex;                /* 0: it is gone */
-	const struct ccs_agent_publication *publication; /* of this host as a switch; NULL: ingress */
+	const struct ccs_agent_publication *publication; /* as a switch; NULL: ingress */
 	struct ccs_prefix to, from;
 	struct ccs_ingress ingress;
 

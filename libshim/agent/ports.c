@@ -115,7 +115,8 @@ static int complain(const struct ccs_agent_publication *p, int error, char *err,
 	return -1;
 }
 
-static int publish(struct ccs_agent *a, const struct ccs_agent_publication *p, char *err, size_t len)
+static int publish(struct ccs_agent *a, const struct ccs_agent_publication *p, char *err,
+		   size_t len)
 {
 	struct ccs_port *port = &a->port[a->nports++];
 	int error;

@@ -80,12 +80,13 @@ bool ccs_int_follow(struct ccs_int_link *l, const struct ccs_int_format *f, uint
 {
 	const struct ccs_int_hop hop = ccs_int_unpack(f->layout, word);
 	const uint64_t unit = (uint64_t)BYTES_UNIT * f->multiple;
+	const double most = (double)((BIT(BYTES_BITS) - 1) * unit);
 	const uint64_t capacity = hop.rate < f->nrates ? f->rates[hop.rate] : 0;
 	const int64_t dt = l->life ? elapsed(l, &hop, arrived_ns) : 1;
 
 	if (dt <= 0 || !capacity)
 		return false;
-	if (!l->life || (double)capacity / 8e9 * (double)dt >= (double)((BIT(BYTES_BITS) - 1) * unit))
+	if (!l->life || (double)capacity / 8e9 * (double)dt >= most)
 		begin_life(l);
 	else
 		l->tx_bytes += ((hop.bytes - l->hop.bytes) & (BIT(BYTES_BITS) - 1)) * unit;

@@ -29,7 +29,7 @@ enum { CCS_TELEMETRY_WORDS = sizeof(struct ccs_path_telemetry) / sizeof(uint64_t
 enum ccs_peer_flag {
 	CCS_PEER_NP = 1 << 0,            /* it watches for marked packets and sends CNPs */
 	CCS_PEER_TELEMETRY = 1 << 1,     /* it echoes telemetry */
-	CCS_PEER_PORTS = 1 << 2,         /* with records of switches' ports; to a switch: give them */
+	CCS_PEER_PORTS = 1 << 2,         /* with records of switches' ports, or as one gives them */
 };
 
 /* A peer host. version is odd while telemetry is being written. */

@@ -30,7 +30,7 @@ struct ccs_slot {
 	_Atomic uint64_t rate;           /* bit/s in force, for signals that are a whole port's */
 	_Atomic uint32_t verdict;        /* enum ccs_verdict, of the process's signal thread */
 	_Atomic uint32_t period_us;      /* telemetry is wanted that often; 0: none is */
-	_Atomic uint64_t sent;           /* bytes handed to the device so far: whether it is active */
+	_Atomic uint64_t sent;           /* bytes handed to the device: whether it is active */
 	uint8_t process_spare[40];
 } __attribute__((aligned(64)));
 

@@ -24,3 +24,12 @@ setup_file() {
   jq -e '(.refused | add) == 0 and .send_failed == 0 and .samples_late == 0' \
     "$BATS_TEST_TMPDIR/status.json"
 }
+
+# Once there was a queue for two spans of 50 ms; the interface itself claims 10 Gb/s.
+@test "a receiver finds out what a shaped link can carry" {
+  "$lab" --engine uml --timeout 300 --hosts 6 --rate 200mbit --queue 2mb --priority \
+    --ecn 20kb:80kb:1 --out "$BATS_TEST_TMPDIR" -- \
+    "$top_srcdir/tests/lab/telemetry.sh" "$(realpath "$top_builddir")" 500 4
+  jq -e '.links[] | select(.interface == "h_1") | .capacity > 194e6 and .capacity < 202e6' \
+    "$BATS_TEST_TMPDIR/status.json"
+}

@@ -3,7 +3,7 @@
 #
 # telemetry.sh BUILDDIR MS SENDERS: in the lab, agents at the hosts and at the switch, an
 # incast towards host 1, and what senders are told of it: watch's lines, status.json and
-# switch.json in $LAB_OUT.
+# switch.json in $LAB_OUT. With --ecn the receiver has to find out what its link can carry.
 set -euo pipefail
 
 build=$1 ms=$2 senders=$3
@@ -22,13 +22,14 @@ ready() {
 
 ready "$switch" ip netns exec "$LAB_SWITCH_NS" "$build/tools/ccshimd" --no-capture \
   --publish "$LAB_SWITCH_PORT,to=10.9.0.1,from=10.9.0.0/24"
-ready "$hosts" "$build/tools/ccshimd" --no-capture --switch "$LAB_SWITCH_ADDRESS" \
-  --capacity "h_1=$LAB_RATE_BPS"
+capacity=(--no-capture --capacity "h_1=$LAB_RATE_BPS") tclass=0
+[[ -z $LAB_ECN ]] || capacity=(--capacity h_1=learn) tclass=2
+ready "$hosts" "$build/tools/ccshimd" --switch "$LAB_SWITCH_ADDRESS" "${capacity[@]}"
 flows=()
 for ((i = 2; i < senders + 2; i++)); do
   flows+=("10.9.0.$i" 10.9.0.1)
 done
-"$build/bench/ccbench" incast --senders "$senders" -D 300ms >"$LAB_OUT/bench" 2>&1 &
+"$build/bench/ccbench" incast --senders "$senders" --tclass "$tclass" -D 300ms >"$LAB_OUT/bench" 2>&1 &
 "$build/tests/lab/telemetry" "$hosts" "$ms" 1000 h_1 "$LAB_SWITCH_PORT" "${flows[@]}" \
   >"$LAB_OUT/watch"
 "$build/tools/ccshimd" --status --socket "$hosts" >"$LAB_OUT/status.json"
