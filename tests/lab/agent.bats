@@ -5,25 +5,11 @@
 # each CNP reaches the queue pair that it is for. In virtual time; no test passes or fails
 # by time. make says where the trees are; by hand, run it in the build tree.
 
+# shellcheck disable=SC2154 # what agents.bash sets
+
 bats_require_minimum_version 1.5.0
 
-setup_file() {
-  : "${top_builddir:=$PWD}"
-  : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-  export ccshimd=$top_builddir/tools/ccshimd ccbench=$top_builddir/bench/ccbench
-  export lab=$top_srcdir/ci/lab seed=${CCS_SEED:-3}
-  echo "# CCS_SEED=$seed"
-  [[ $EUID -eq 0 ]] || skip "the lab needs root"
-  "$lab" --prepare --engine uml
-}
-
-setup() {
-  local name
-  for name in ${!LAB_@} ${!CCSHIM_@}; do
-    [[ $name == CCSHIM_LAB_CACHE ]] || unset "$name"
-  done
-  cd "$BATS_TEST_TMPDIR" || return
-}
+load agents.bash
 
 # in_lab SCRIPT: three senders and a victim towards host 1, whose port marks; SCRIPT is
 # bash, with the functions of `guest` below; what it leaves in $LAB_OUT is in out/.

@@ -5,25 +5,11 @@
 # flows that live on these. In virtual time: what is bounded here is a function of the seed,
 # and holds for each. make says where the trees are; by hand, run it in the build tree.
 
+# shellcheck disable=SC2154 # what agents.bash sets
+
 bats_require_minimum_version 1.5.0
 
-setup_file() {
-  : "${top_builddir:=$PWD}"
-  : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-  export ccshimd=$top_builddir/tools/ccshimd ccbench=$top_builddir/bench/ccbench
-  export lab=$top_srcdir/ci/lab seed=${CCS_SEED:-3}
-  echo "# CCS_SEED=$seed"
-  [[ $EUID -eq 0 ]] || skip "the lab needs root"
-  "$lab" --prepare --engine uml
-}
-
-setup() {
-  local name
-  for name in ${!LAB_@} ${!CCSHIM_@}; do
-    [[ $name == CCSHIM_LAB_CACHE ]] || unset "$name"
-  done
-  cd "$BATS_TEST_TMPDIR" || return
-}
+load agents.bash
 
 # in_lab SENDERS SCRIPT: them and a victim towards host 1, whose port marks as ccshim-cc(7)
 # recommends; SCRIPT is bash, with the functions of `guest`. Its results are in out/.
