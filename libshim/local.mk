@@ -52,7 +52,8 @@ ccs_agent_sources = \
 	libshim/agent/message.c libshim/agent/netlink.c libshim/agent/netlink.h libshim/agent/nic.c \
 	libshim/agent/np.c libshim/agent/owner.c libshim/agent/owner.h libshim/agent/page.c \
 	libshim/agent/peers.c libshim/agent/port.h libshim/agent/ports.c libshim/agent/priv.h \
-	libshim/agent/sample.c libshim/agent/status.c libshim/agent/sysfile.c \
+	libshim/agent/sample.c libshim/agent/siphash.h libshim/agent/status.c \
+	libshim/agent/sysfile.c \
 	libshim/agent/sysfile.h libshim/agent/udp.c
 noinst_LTLIBRARIES += libccs-agent.la
 libccs_agent_la_SOURCES = $(ccs_agent_sources)

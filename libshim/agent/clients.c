@@ -96,8 +96,8 @@ int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		a->client[i].source.fd = -1;
-	if (a->client && !ccs_index_init(&a->flows, BUCKETS, a->session) &&
-	    !ccs_index_init(&a->qps, BUCKETS, a->session) && !listen_at(a))
+	if (a->client && !ccs_index_init(&a->flows, BUCKETS, a->salt) &&
+	    !ccs_index_init(&a->qps, BUCKETS, a->salt) && !listen_at(a))
 		return 0;
 	saved = errno;
 	snprintf(err, len, "socket %s: %s", a->config.socket,

@@ -7,11 +7,13 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/priv.h"
+#include "agent/siphash.h"
 
 struct ccs_agent_config ccs_agent_defaults(void)
 {
@@ -67,6 +69,28 @@ bool ccs_agent_speaks_for(const struct ccs_agent *a, const struct ccs_address *a
 	return !a->config.naddresses;
 }
 
+uint64_t ccs_agent_session(const struct ccs_agent *a, const struct ccs_ends *ends)
+{
+	const struct ccs_address both[2] = { ends->local, ends->remote };
+	uint64_t word[4];
+
+	memcpy(word, both, sizeof(word));
+	return (a->session & ~(uint64_t)UINT32_MAX) | (ccs_siphash(a->key, word, 4) & UINT32_MAX);
+}
+
+/* What peers are told of as a session, and what nobody is told. */
+static int begin_session(struct ccs_agent *a)
+{
+	uint64_t secret[3];
+
+	a->session = clock_ns(CLOCK_REALTIME);
+	if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
+		return -1;
+	memcpy(a->key, secret, sizeof(a->key));
+	a->salt = secret[2];
+	return 0;
+}
+
 static void stop_ready(struct ccs_agent *a, struct ccs_source *s)
 {
 	(void)s;
@@ -84,7 +108,7 @@ static int open_loop(struct ccs_agent *a)
 
 static int open_parts(struct ccs_agent *a, char *err, size_t len)
 {
-	if (open_loop(a) || ccs_peers_open(a) || ccs_np_open(a)) {
+	if (begin_session(a) || open_loop(a) || ccs_peers_open(a) || ccs_np_open(a)) {
 		snprintf(err, len, "cannot start: %s", strerror(errno));
 		return -1;
 	}
@@ -128,7 +152,6 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->config.socket = config->socket ? config->socket : CCS_LOCAL_SOCKET;
 	a->config.port = config->port ? config->port : CCS_WIRE_PORT;
 	a->counters.sysfs = config->sysfs ? config->sysfs : "/sys";
-	a->session = clock_ns(CLOCK_REALTIME);
 	a->opened_ns = ccs_agent_now(a);
 	a->epoll = a->lock = a->stop.fd = a->listener.fd = a->netlink.fd = -1;
 	if (take_addresses(a, err, len) == 0 && open_parts(a, err, len) == 0)

@@ -20,7 +20,7 @@ static void refuse(struct ccs_agent *a, enum ccs_refusal why)
 
 static void send_to(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m)
 {
-	m->header.session = a->session;
+	m->header.session = ccs_agent_session(a, &p->ends);
 	m->header.echo = p->session;
 	m->header.sequence = ++p->sequence;
 	ccs_udp_send(a, &p->ends, m);
@@ -100,7 +100,7 @@ static void answer(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_
 	struct ccs_wire_message m = {
 		.header = {
 			.type = CCS_WIRE_HELLO_ACK,
-			.session = a->session,
+			.session = ccs_agent_session(a, ends),
 			.echo = hello->header.session,
 			.sequence = p ? ++p->sequence : ccs_agent_now(a),
 		},
@@ -117,7 +117,7 @@ static void answer(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_
 
 /* -- receiving ------------------------------------------------------------------- */
 
-/* Whether it is new. Whoever starts again has a later session. */
+/* Whether it is new. Whoever starts again has a later session, by its upper half. */
 static bool note_hello(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_header *h)
 {
 	if (h->session == p->session) {
@@ -126,7 +126,7 @@ static bool note_hello(struct ccs_agent *a, struct ccs_peer *p, const struct ccs
 		refuse(a, CCS_REFUSED_REPLAYED);
 		return false;
 	}
-	if (h->session < p->session && ccs_peer_leased(p, ccs_agent_now(a))) {
+	if (h->session >> 32 < p->session >> 32 && ccs_peer_leased(p, ccs_agent_now(a))) {
 		refuse(a, CCS_REFUSED_SESSION);
 		return false;
 	}
@@ -141,7 +141,7 @@ static void take_hello(struct ccs_agent *a, const struct ccs_ends *ends,
 	struct ccs_peer *p;
 
 	a->totals.hellos_received++;
-	if (m->header.echo != a->session) {
+	if (m->header.echo != ccs_agent_session(a, ends)) {
 		answer(a, ends, ccs_peer_find(a, ends), m, 0);
 		return;
 	}
@@ -236,9 +236,10 @@ static bool stranger_may(struct ccs_agent *a)
 }
 
 /* What costs nothing to find out comes before what takes cryptography. */
-static bool may_pass(struct ccs_agent *a, const struct ccs_wire_message *m)
+static bool may_pass(struct ccs_agent *a, const struct ccs_ends *ends,
+		     const struct ccs_wire_message *m)
 {
-	if (m->header.echo == a->session)
+	if (m->header.echo == ccs_agent_session(a, ends))
 		return true;
 	if (m->header.type != CCS_WIRE_HELLO)
 		refuse(a, CCS_REFUSED_SESSION);
@@ -299,7 +300,7 @@ void ccs_message_arrived(struct ccs_agent *a, const struct ccs_ends *ends, const
 	if (!decoded(a, ends, data, len, &m))
 		return;
 	a->totals.cnps_received += m.header.type == CCS_WIRE_CNP;
-	if (!may_pass(a, &m) || !authentic(a, ends, &m.header, data, len))
+	if (!may_pass(a, ends, &m) || !authentic(a, ends, &m.header, data, len))
 		return;
 	if (m.header.type == CCS_WIRE_HELLO) {
 		take_hello(a, ends, &m);

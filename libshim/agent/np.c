@@ -17,7 +17,7 @@ int ccs_np_open(struct ccs_agent *a)
 
 static struct ccs_np_flow *flow_of(struct ccs_agent *a, uint64_t key)
 {
-	struct ccs_np_flow *set = &a->np[ccs_mix(key ^ a->session) % SETS * WAYS], *oldest = set;
+	struct ccs_np_flow *set = &a->np[ccs_mix(key ^ a->salt) % SETS * WAYS], *oldest = set;
 
 	for (struct ccs_np_flow *f = set; f < set + WAYS; f++) {
 		if (f->key == key)

@@ -9,7 +9,7 @@ int ccs_peers_open(struct ccs_agent *a)
 
 	ps->peer = calloc(CCS_PAGE_PATHS, sizeof(*ps->peer));
 	ps->unused = calloc(CCS_PAGE_PATHS, sizeof(*ps->unused));
-	if (!ps->peer || !ps->unused || ccs_index_init(&ps->index, BUCKETS, a->session))
+	if (!ps->peer || !ps->unused || ccs_index_init(&ps->index, BUCKETS, a->salt))
 		return -1;
 	while (ps->nunused < CCS_PAGE_PATHS) {
 		ps->unused[ps->nunused] = CCS_PAGE_PATHS - 1 - ps->nunused;

@@ -161,7 +161,8 @@ struct ccs_heard;
 
 struct ccs_agent {
 	struct ccs_agent_config config;
-	uint64_t session;
+	uint64_t session;                /* when it started, ns since 1970 */
+	uint64_t key[2], salt;           /* random: of its sessions, and of what is hashed */
 	uint64_t opened_ns, tick_ns;     /* tick_ns: the next one */
 	int epoll;
 	struct ccs_source stop;
@@ -200,6 +201,8 @@ struct ccs_agent {
 };
 
 /* loop.c */
+/* What it calls its session towards that host, as nobody else can tell. */
+uint64_t ccs_agent_session(const struct ccs_agent *a, const struct ccs_ends *ends);
 uint64_t ccs_agent_now(const struct ccs_agent *a);
 int ccs_agent_watch(struct ccs_agent *a, struct ccs_source *s);
 /* Whether that address of this host is one of those that it is restricted to. */

@@ -9,7 +9,8 @@
  *     4      1    version
  *     5      1    type
  *     6      2    length of header and body together
- *     8      8    session of the sender: when it started, ns since 1970
+ *     8      8    session of the sender: when it started, ns since 1970, but for the lower
+ *                  32 bits, which are a secret between these two hosts
  *    16      8    echo: the session of the receiver, as last heard; 0: unknown
  *    24      8    sequence number: rises by one, in each session and towards each peer
  *    32      n    body
@@ -19,7 +20,7 @@
  * a shorter one lacks is 0.
  * Which hosts are meant the packet's own addresses say: those of the RoCE packets.
  *
- * The echo shows that a sender hears what it is sent: nobody can speak for an address
+ * So the echo shows that a sender hears what it is sent: nobody can speak for an address
  * at which he does not receive. A HELLO without the right one is answered, and makes
  * no difference to the receiver; the answer tells the session, so the next one is good.
  * All else without the right one is refused. So are messages of before a restart.

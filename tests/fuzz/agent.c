@@ -181,6 +181,7 @@ static void open_world(struct world *w)
 		CHECK(w->agent || errno == EADDRINUSE);
 	}
 	w->agent->session = 77;
+	memset(w->agent->key, 0, sizeof(w->agent->key));
 }
 
 static void close_world(struct world *w)
@@ -261,12 +262,17 @@ static void check_agent(const struct ccs_agent *a)
 
 /* -- steps ----------------------------------------------------------------------------------- */
 
-static void arrive(struct world *w, struct input *in, const void *data, size_t len)
+static struct ccs_ends take_ends(struct input *in)
 {
 	struct ccs_ends ends = { .local = address(1), .remote = address(2 + take_below(in, 3)) };
 
 	ends.arrived = take_below(in, 8) ? 1 : 0;
-	ccs_message_arrived(w->agent, &ends, data, len);
+	return ends;
+}
+
+static void arrive(struct world *w, const struct ccs_ends *ends, const void *data, size_t len)
+{
+	ccs_message_arrived(w->agent, ends, data, len);
 	ccs_udp_flush(w->agent);
 }
 
@@ -274,9 +280,11 @@ static void raw_message(struct world *w, struct input *in)
 {
 	uint8_t data[256];
 	const size_t len = take_below(in, 256);
+	struct ccs_ends ends;
 
 	take(in, data, len);
-	arrive(w, in, data, len);
+	ends = take_ends(in);
+	arrive(w, &ends, data, len);
 }
 
 /* Records that are not refused for what they are. */
@@ -294,13 +302,15 @@ static void good_message(struct world *w, struct input *in)
 {
 	uint8_t data[CCS_WIRE_MAX];
 	struct ccs_wire_message m;
+	struct ccs_ends ends;
+	bool heard, whole;
 	size_t len;
 
 	take(in, &m, sizeof(m.header) + 96);
 	memset((uint8_t *)&m + sizeof(m.header) + 96, 0, sizeof(m) - sizeof(m.header) - 96);
 	m.header.type = (uint8_t)(1 + take_below(in, 5));
-	m.header.session = 1 + take_below(in, 3);
-	m.header.echo = take_below(in, 8) ? w->agent->session : 0;
+	m.header.session = (1 + take_below(in, 3)) * (1ull << 32);
+	heard = take_below(in, 8);
 	m.header.sequence = take_below(in, 128);
 	if (m.header.type == CCS_WIRE_CNP)
 		m.cnp.qpn %= 8;
@@ -314,8 +324,11 @@ static void good_message(struct world *w, struct input *in)
 		m.records.bits %= 129;
 		possible(m.records.record, &m.records.n);
 	}
+	whole = take_below(in, 16);
+	ends = take_ends(in);
+	m.header.echo = heard ? ccs_agent_session(w->agent, &ends) : 0;
 	len = ccs_wire_encode(&m, data);
-	arrive(w, in, data, take_below(in, 16) ? len : len - len % 7);
+	arrive(w, &ends, data, whole ? len : len - len % 7);
 }
 
 static void dial(struct world *w, unsigned i)

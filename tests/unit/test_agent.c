@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Host agents as a whole: leases, CNPs, restarts, and what must not impress them. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/siphash.h"
 #include "agentrig.h"
 #include "seed.h"
 
@@ -595,8 +597,8 @@ static struct ccs_wire_message true_cnp(const struct rig *r)
 	assert_int_not_equal(p->serial, 0);
 	return (struct ccs_wire_message){
 		.header = {
-			.type = CCS_WIRE_CNP, .session = r->agent[NP]->session,
-			.echo = r->agent[RP]->session, .sequence = p->sequence + 1,
+			.type = CCS_WIRE_CNP, .session = r->agent[RP]->peers.peer[0].session,
+			.echo = p->session, .sequence = p->sequence + 1,
 		},
 		.cnp = { .qpn = 0x201, .marked = 1 },
 	};
@@ -605,6 +607,57 @@ static struct ccs_wire_message true_cnp(const struct rig *r)
 static uint64_t refused(const struct rig *r, enum ccs_refusal why)
 {
 	return r->agent[RP]->totals.refused[why];
+}
+
+/* What that host's agent says to whoever asks from an address of his own. */
+static uint64_t session_told(struct rig *r, int host, const char *from)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(r->port) };
+	struct ccs_wire_message m = {
+		.header = { .type = CCS_WIRE_HELLO, .session = 5, .sequence = 1 },
+	};
+	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	uint8_t buf[CCS_WIRE_MAX];
+	ssize_t n;
+
+	inet_pton(AF_INET, from, &in.sin_addr);
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	rig_forge_message(r, from, host, &m);
+	n = recv(fd, buf, sizeof(buf), MSG_DONTWAIT);
+	close(fd);
+	assert_true(n > 0);
+	assert_int_equal(ccs_wire_decode(buf, (size_t)n, &m), CCS_WIRE_OK);
+	return m.header.session;
+}
+
+/* Who only sends from an address cannot use what he hears at another one. */
+static void what_a_stranger_is_told_is_of_no_use(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	struct ccs_wire_message m;
+
+	rig_add(r, &c, RP, 1, 0);
+	rig_settle(r);
+	m = true_cnp(r);
+	m.header.echo = session_told(r, RP, "127.0.0.3");
+	rig_forge_message(r, "127.0.0.2", RP, &m);
+	m = true_cnp(r);
+	m.header.session = session_told(r, NP, "127.0.0.3");
+	rig_forge_message(r, "127.0.0.2", RP, &m);
+	assert_int_equal(refused(r, CCS_REFUSED_SESSION), 2);
+	assert_int_equal(rig_cnps(&c, 0), 0);
+	rig_hang_up(&c);
+}
+
+/* As it was published. */
+static void siphash_is_what_it_should_be(void **state)
+{
+	const uint64_t key[2] = { 0x0706050403020100, 0x0f0e0d0c0b0a0908 }, word = key[0];
+
+	(void)state;
+	assert_true(ccs_siphash(key, &word, 0) == 0x726fdb47dd0e0e31);
+	assert_true(ccs_siphash(key, &word, 1) == 0x93f5f5799a932462);
 }
 
 static void only_the_peer_is_believed(void **state)
@@ -616,8 +669,10 @@ static void only_the_peer_is_believed(void **state)
 	rig_add(r, &c, RP, 1, 0);
 	rig_settle(r);
 	m = true_cnp(r);
+	m.header.echo = session_told(r, RP, "127.0.0.3");
 	rig_forge_message(r, "127.0.0.3", RP, &m);
 	assert_int_equal(refused(r, CCS_REFUSED_PEER), 1);
+	m = true_cnp(r);
 	m.header.echo ^= 1; /* who does not hear this host cannot know */
 	rig_forge_message(r, "127.0.0.2", RP, &m);
 	assert_int_equal(refused(r, CCS_REFUSED_SESSION), 1);
@@ -712,7 +767,7 @@ static void a_hello_from_nowhere(void **state)
 	assert_int_equal(rig_cnps(&c, 0), 1);
 	/* One of a session before the live one, with the right echo: an old one, again. */
 	m.header.session = 1;
-	m.header.echo = r->agent[NP]->session;
+	m.header.echo = r->agent[RP]->peers.peer[0].session;
 	rig_forge_message(r, "127.0.0.1", NP, &m);
 	assert_int_equal(r->agent[NP]->totals.refused[CCS_REFUSED_SESSION], 1);
 	/* Answers that were not asked for, or not by this. */
@@ -940,6 +995,8 @@ int main(void)
 		TEST(a_monster_is_no_message),
 		TEST(a_client_may_say_anything),
 		TEST(status_tells_what_happened),
+		cmocka_unit_test(siphash_is_what_it_should_be),
+		TEST(what_a_stranger_is_told_is_of_no_use),
 		TEST(only_the_peer_is_believed),
 		TEST(doubled_and_late_ones),
 		TEST(messages_of_before_a_restart),

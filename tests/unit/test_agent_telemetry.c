@@ -171,8 +171,8 @@ static void a_late_hello_makes_no_record_older(void **state)
 	run(&b, 30, 1 << 1, 100000);
 	rp = b.r->agent[RP];
 	np = b.r->agent[NP];
-	m.header.session = rp->session;
-	m.header.echo = np->session;
+	m.header.session = np->peers.peer[0].session;
+	m.header.echo = rp->peers.peer[0].session;
 	m.header.sequence = np->peers.peer[0].top + 1;
 	m.hello = (struct ccs_wire_hello){ .lease_ms = 3000, .wants = CCS_PEER_TELEMETRY, .flows = 1,
 					   .period_us = 1000, .clock_ns = b.r->now_ns - 16 * MS };
@@ -379,7 +379,8 @@ static struct ccs_wire_message forged(const struct bench *b, uint64_t ahead)
 	const struct ccs_agent *np = b->r->agent[NP], *rp = b->r->agent[RP];
 
 	return (struct ccs_wire_message){
-		.header = { .type = CCS_WIRE_ECHO, .session = np->session, .echo = rp->session,
+		.header = { .type = CCS_WIRE_ECHO, .session = rp->peers.peer[0].session,
+			    .echo = np->peers.peer[0].session,
 			    .sequence = rp->peers.peer[0].top + ahead },
 		.echo = { .n = 1, .flows = 3, .record = { {
 			.link = 9, .kind = CCS_RECORD_RECEIVER, .ts_ns = ahead, .capacity = GBIT } } },
@@ -425,8 +426,8 @@ static void only_the_peer_is_believed(void **state)
 	m.records = (struct ccs_wire_records){ .n = 0 };
 	rig_forge_message(b.r, b.r->address[NP], RP, &m);
 	assert_memory_equal(&before, &(struct ccs_path_telemetry[1]){ seen(&b) }, sizeof(before));
-	assert_int_equal(b.r->agent[RP]->totals.refused[CCS_REFUSED_PEER], 2);
-	assert_int_equal(b.r->agent[RP]->totals.refused[CCS_REFUSED_SESSION], 2);
+	assert_int_equal(b.r->agent[RP]->totals.refused[CCS_REFUSED_PEER], 1);
+	assert_int_equal(b.r->agent[RP]->totals.refused[CCS_REFUSED_SESSION], 3);
 	end(&b);
 }
 
@@ -480,10 +481,13 @@ static void switch_sends(struct bench *b, struct ccs_wire_message *m)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(b->r->port) };
 	uint8_t buf[CCS_WIRE_MAX];
+	struct ccs_ends ends = { .ifindex = 0 };
 	size_t len;
 
+	ccs_address_parse(b->r->address[NP], &ends.local);
+	ccs_address_parse(SWITCH, &ends.remote);
 	m->header.session = 77;
-	m->header.echo = b->r->agent[NP]->session;
+	m->header.echo = ccs_agent_session(b->r->agent[NP], &ends);
 	m->header.sequence = ++b->sequence;
 	len = ccs_wire_encode(m, buf);
 	inet_pton(AF_INET, b->r->address[NP], &to.sin_addr);
