@@ -188,6 +188,44 @@ static void a_late_hello_makes_no_record_older(void **state)
 	end(&b);
 }
 
+static uint64_t stumble_ns;
+
+/* A CPU that is taken away at each look at the clock. */
+static uint64_t stumbling(void *arg)
+{
+	return ((struct rig *)arg)->now_ns += stumble_ns;
+}
+
+/* What is known to within e has an interval of 20 e at least: rates are off by 5 % at most. */
+static void samples_of_an_uncertain_time_are_not_used(void **state)
+{
+	struct ccs_path_telemetry last, t;
+	struct rig *r = *state;
+	unsigned changes = 0;
+	struct bench b;
+
+	stumble_ns = 0;
+	r->config[NP].now = stumbling;
+	begin(&b, state, false);
+	run(&b, 30, 1 << 1, 100000);
+	assert_int_equal(r->agent[NP]->totals.samples_late, 0);
+	stumble_ns = 300000;
+	last = seen(&b);
+	for (unsigned i = 0; i < 40; i++) {
+		run(&b, 1, 1 << 1, 100000);
+		t = seen(&b);
+		if (t.hops[0].ts_ns == last.hops[0].ts_ns)
+			continue;
+		assert_true(t.hops[0].ts_ns - last.hops[0].ts_ns >= 10 * stumble_ns);
+		changes++;
+		last = t;
+	}
+	assert_true(changes > 0);
+	assert_true(r->agent[NP]->totals.samples_late > 0);
+	stumble_ns = 0;
+	end(&b);
+}
+
 static void silence_while_nothing_moves(void **state)
 {
 	struct bench b;
@@ -645,6 +683,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_came_in_is_in_the_page),
 		TEST(a_late_hello_makes_no_record_older),
+		TEST(samples_of_an_uncertain_time_are_not_used),
 		TEST(silence_while_nothing_moves),
 		TEST(period_and_share_of_the_link_are_kept),
 		TEST(all_senders_flows_are_counted),
