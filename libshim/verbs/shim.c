@@ -108,6 +108,7 @@ static void __attribute__((destructor)) at_exit(void)
 	if (!atomic_load(&ccs_shim_ready) || atomic_load(&shim.forked))
 		return;
 	ccs_client_finish();
+	ccs_serve_speak();
 	ccs_trace_finish();
 	if (shim.options.report[0])
 		ccs_report_write();

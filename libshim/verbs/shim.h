@@ -174,6 +174,8 @@ static inline void ccs_signals_hear(struct qp *qp, uint64_t *now_ns)
 /* serve.c: the host agent in this process; in the client's thread only */
 int ccs_serve_start(const char *path); /* path outlives it; 0 or an errno */
 void ccs_serve_stop(void);
+/* What these threads have to say, said by the caller's. Not after fork. */
+void ccs_serve_speak(void);
 
 /* tclass.c: ibv_modify_qp, with a traffic class by which the network can tell of
  * congestion; and the application's own again in what it queries. */

@@ -74,6 +74,7 @@ static void follow(struct qp *qp, uint32_t verdict, uint64_t now_ns)
 	if (verdict >= VERDICTS)
 		return;
 	h->verdict = verdict;
+	ccs_serve_speak();
 	if (verdict == CCS_SIGNAL_WAITING || lost == h->lost)
 		return;
 	h->lost = lost;
