@@ -82,7 +82,7 @@ libccshim_la_SOURCES = $(ccs_core_sources) $(ccs_agent_sources) \
 	libshim/verbs/ptrmap.c libshim/verbs/ptrmap.h libshim/verbs/qp.c \
 	libshim/verbs/real.c libshim/verbs/real.h libshim/verbs/report.c libshim/verbs/session.c \
 	libshim/verbs/shadow.c libshim/verbs/shim.c libshim/verbs/shim.h \
-	libshim/verbs/serve.c libshim/verbs/signals.c libshim/verbs/tclass.c \
+	libshim/verbs/links.c libshim/verbs/serve.c libshim/verbs/signals.c libshim/verbs/tclass.c \
 	libshim/verbs/wr.c libshim/verbs/wr.h
 # libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
 # application only dlopens it. Nothing else is linked. It stays when an application

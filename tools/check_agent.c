@@ -82,7 +82,7 @@ void check_agent(struct check *c, const struct ccs_options *o)
 	char path[PATH_MAX], *status;
 
 	if (strcmp(o->agent, "off") == 0) {
-		check_say(c, CHECK_WARN, "agent", "say agent=PATH", "agent=off: no CNP comes");
+		check_say(c, CHECK_WARN, "agent", "say agent=PATH", "agent=off: no signal comes");
 		return;
 	}
 	snprintf(path, sizeof(path), "%s%s", c->root, o->agent);

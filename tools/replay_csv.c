@@ -17,7 +17,8 @@ static const char *const columns[REPLAY_COLUMNS] = {
 	[COL_T_US] = "t_us", [COL_T_NS] = "t_ns", [COL_EVENT] = "event", [COL_QP] = "qp",
 	[COL_RTT_US] = "rtt_us", [COL_RTT_NS] = "rtt_ns", [COL_BYTES] = "bytes",
 	[COL_ACK_SEQ] = "ack_seq", [COL_SND_NXT] = "snd_nxt", [COL_INFLIGHT] = "inflight",
-	[COL_PATH] = "path", [COL_FLOWS] = "flows", [COL_HOPS] = "hops", [COL_SET] = "set",
+	[COL_PATH] = "path", [COL_FLOWS] = "flows", [COL_HOPS] = "hops",
+	[COL_COVERS] = "covers_us", [COL_SET] = "set",
 	[COL_RATE] = "rate_bps", [COL_WINDOW] = "window_bytes",
 };
 
@@ -276,6 +277,14 @@ static int take_hops(const struct replay_file *f, struct ccs_told *told)
 	return 0;
 }
 
+/* Empty: not known. */
+static int take_covers(const struct replay_file *f, double *covers_us)
+{
+	const char *text = f->text[COL_COVERS];
+
+	return text && *text ? parse_double(f, COL_COVERS, text, MOST, covers_us) : 0;
+}
+
 /* What came of the event when it was recorded; infinite is a rate too. */
 static int take_decision(const struct replay_file *f, enum replay_column column, double *value)
 {
@@ -310,7 +319,8 @@ static int take_ack(const struct replay_file *f, struct ccs_told *told)
 	    take_whole(f, COL_ACK_SEQ, UINT64_MAX, &ack->ack_seq) ||
 	    take_whole(f, COL_SND_NXT, UINT64_MAX, &ack->snd_nxt) ||
 	    take_whole(f, COL_PATH, UINT32_MAX, &path) ||
-	    take_whole(f, COL_FLOWS, UINT32_MAX, &flows) || take_hops(f, told))
+	    take_whole(f, COL_FLOWS, UINT32_MAX, &flows) || take_hops(f, told) ||
+	    take_covers(f, &ack->covers_us))
 		return -1;
 	ack->path = (uint32_t)path;
 	ack->flows = (unsigned)flows;

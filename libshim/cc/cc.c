@@ -138,6 +138,18 @@ int ccs_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t e
 	return ccs_cc_parse_params(spec, ops, text + len, err, errlen);
 }
 
+bool ccs_cc_give(struct ccs_cc_spec *spec, const char *param, const char *choice)
+{
+	char err[128];
+
+	for (unsigned i = 0; i < spec->ops->nparams; i++)
+		if (strcmp(spec->ops->params[i].name, param) == 0)
+			return spec->ops->params[i].choices && isnan(spec->given[i]) &&
+			       !parse_value(&spec->ops->params[i], choice, &spec->given[i], err,
+					    sizeof(err));
+	return false;
+}
+
 void ccs_cc_repath(struct ccs_cc *cc, const struct ccs_cc_path *path)
 {
 	const double *given = cc->spec->given;

@@ -52,6 +52,10 @@ int ccs_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t e
 int ccs_cc_parse_params(struct ccs_cc_spec *spec, const struct ccs_cc_ops *ops, const char *text,
 			char *err, size_t errlen);
 
+/* Give an enumerated parameter that value unless the user gave one. false: he did, or there is no
+ * such parameter or value. */
+bool ccs_cc_give(struct ccs_cc_spec *spec, const char *param, const char *choice);
+
 /* Put parameters in force for the path (given, else default, else derived) and reset the state. */
 void ccs_cc_start(struct ccs_cc *cc, const struct ccs_cc_spec *spec, const struct ccs_cc_path *path);
 

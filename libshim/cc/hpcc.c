@@ -59,8 +59,10 @@ struct hpcc {
 	double T;                        /* s; what W and Wc were computed for */
 	double tau;                      /* s; the last measurement's weight is tau/T */
 	double ack_us, rtt_us;           /* of the last acknowledgement; 0: no RTT */
+	double covers_us;                /* the records are of then or later; 0: unknown */
+	double acked_us;                 /* of data sent since the update; INFINITY: none yet */
 	unsigned stage;                  /* incStage */
-	unsigned flows;                  /* echo: as telemetry counts them; 0: unknown */
+	unsigned flows;                  /* as telemetry counts them; 0: unknown. Not ns3 */
 };
 
 static enum variant variant_of(const struct ccs_cc *cc)
@@ -78,18 +80,21 @@ static double at_least(unsigned flows, unsigned least)
 	return flows > least ? flows : least;
 }
 
+/* T as published, us: slightly above the largest unloaded round-trip time. */
+static double round_us(const struct ccs_cc_path *path)
+{
+	return path->base_rtt_us + path->noise_us;
+}
+
 /*
- * T, us. An echo has a segment of every flow within T: a flow that completes less than one
- * in it increases in proportion to its rate, and shares never even out.
+ * T of an echo, and where flows are counted, us: it has a segment of every flow. A flow that
+ * completes less than one in T increases in proportion to its rate, and shares never even out.
  */
-static double period_us(const struct ccs_cc_path *path, enum variant variant, unsigned flows)
+static double period_us(const struct ccs_cc_path *path, unsigned flows)
 {
 	const double ser = 8e6 * path->segment / path->line_rate;
-	const double T = path->base_rtt_us + path->noise_us;
 
-	if (variant != ECHO)
-		return T;
-	return ccs_max(T + ser, path->base_rtt_us + at_least(flows, FEW_FLOWS) * ser);
+	return ccs_max(round_us(path) + ser, path->base_rtt_us + at_least(flows, FEW_FLOWS) * ser);
 }
 
 /*
@@ -110,7 +115,8 @@ static double increase(const struct ccs_cc_path *path, double T_us, double eta, 
 static void derive(const struct ccs_cc_path *path, double *p)
 {
 	const enum variant variant = (enum variant)p[VARIANT];
-	const double T = isnan(p[BASE_RTT]) ? period_us(path, variant, path->flows) : p[BASE_RTT];
+	const double T = !isnan(p[BASE_RTT]) ? p[BASE_RTT] :
+			 variant == ECHO ? period_us(path, path->flows) : round_us(path);
 	const double min_rate = isnan(p[MIN_RATE]) ? path->line_rate / 1000 : p[MIN_RATE];
 	const double derived[NPARAMS] = {
 		[MAX_STAGE] = variant == NS3 ? 0 : 5,
@@ -130,7 +136,7 @@ static void derive(const struct ccs_cc_path *path, double *p)
 static double period(const struct ccs_cc *cc, unsigned flows)
 {
 	const double us = flows && !is_given(cc, BASE_RTT)
-			? period_us(&cc->path, variant_of(cc), flows) : cc->param[BASE_RTT];
+			? period_us(&cc->path, flows) : cc->param[BASE_RTT];
 
 	return us * 1e3 * 1e-9; /* rounded as published traces are: their T is in ns */
 }
@@ -219,8 +225,8 @@ static bool measure(struct hpcc *h, const struct ccs_cc_ack *ack, bool echo)
 }
 
 /*
- * An echo increases once per T even if it completes a segment in several T only, and
- * flows that were counted share the room that there is.
+ * An echo, or one of counted flows, increases once per T even if it completes a segment in
+ * several T only, and flows that were counted share the room that there is.
  */
 static double additive(const struct ccs_cc *cc, const struct hpcc *h, double now_us)
 {
@@ -229,7 +235,7 @@ static double additive(const struct ccs_cc *cc, const struct hpcc *h, double now
 
 	if (variant_of(cc) == NS3)
 		return p[RATE_AI] / 8 * h->T;
-	if (variant_of(cc) == PAPER)
+	if (variant_of(cc) == PAPER && !h->flows)
 		return w_ai;
 	if (h->flows && !is_given(cc, W_AI))
 		w_ai = increase(&cc->path, h->T * 1e6, p[ETA], at_least(h->flows, FEW_FLOWS));
@@ -250,12 +256,24 @@ static void compute_window(const struct ccs_cc *cc, struct hpcc *h, double now_u
 }
 
 /*
- * The reference moves once per RTT, when data sent since its last move is acknowledged. An
- * echo's record may tell of an interval that began before that: then the next one decides.
+ * The reference moves once per RTT, when data sent since its last move is acknowledged. A
+ * record that did not come with that data may tell of an interval that began before: then
+ * the next one decides.
  */
 static bool may_commit(const struct hpcc *h, const struct ccs_cc_ack *ack, bool echo)
 {
-	return ack->ack_seq > h->update_seq && (!echo || h->last_seq > h->update_seq);
+	if (ack->ack_seq <= h->update_seq)
+		return false;
+	if (h->covers_us > 0)
+		return h->covers_us >= h->acked_us;
+	return !echo || h->last_seq > h->update_seq;
+}
+
+/* What was decided takes effect with the data that is sent from now on. */
+static void await_effect(struct hpcc *h, const struct ccs_cc_ack *ack)
+{
+	h->update_seq = ack->snd_nxt;
+	h->acked_us = INFINITY;
 }
 
 static void take_records(struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
@@ -263,17 +281,18 @@ static void take_records(struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_
 	const bool echo = variant_of(cc) == ECHO, commit = may_commit(h, ack, echo);
 
 	if (h->last.nhops == 0) {
-		h->update_seq = ack->snd_nxt;
+		await_effect(h, ack);
 	} else if (ccs_hops_continue(&h->last, ack)) {
 		if (!measure(h, ack, echo))
 			return;
 		compute_window(cc, h, ack->now_us, commit);
 		if (commit)
-			h->update_seq = ack->snd_nxt;
+			await_effect(h, ack);
 		put_out(cc, h);
 	}
 	ccs_hops_store(&h->last, ack);
 	h->last_seq = ack->ack_seq;
+	h->covers_us = ack->covers_us;
 }
 
 /* Without telemetry nothing changes, but that an echo remembers time and RTT. */
@@ -281,8 +300,10 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 {
 	struct hpcc *h = CCS_CC_PRIV(struct hpcc, cc);
 
+	if (h->acked_us == INFINITY && ack->ack_seq > h->update_seq)
+		h->acked_us = ack->now_us;
 	if (ack->nhops > 0 && ack->nhops <= CCS_CC_MAX_HOPS) {
-		if (ack->flows && variant_of(cc) == ECHO)
+		if (ack->flows && variant_of(cc) != NS3)
 			h->flows = ack->flows;
 		follow_period(cc, h);
 		take_records(cc, h, ack);

@@ -118,6 +118,13 @@ void ccs_drive_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
 		show(f, CCS_TOLD_RATE, &(struct ccs_cc_ack){ .now_us = us_of(f, f->told_ns) }, rate);
 }
 
+void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
+{
+	ccs_drive_advance(f, now_ns);
+	event_us(f, now_ns);
+	ccs_drive_set_rate(f, rate, now_ns);
+}
+
 /*
  * A flow that was idle for a day has a million timers to make up for, under its
  * lock. By the first few thousand they have done what they do; the rest of such
@@ -173,6 +180,14 @@ void ccs_drive_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns)
 	show_event(f, CCS_TOLD_SEND, now_us, (double)bytes);
 }
 
+/* Of the algorithm's time: what was before that is as old as it can tell. */
+static double covers_us(const struct ccs_flow *f, const struct ccs_telemetry *t)
+{
+	if (!t->covers_ns)
+		return 0;
+	return ccs_max(((double)t->covers_ns - (double)f->origin_ns) / 1e3, 1e-3);
+}
+
 void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double bytes, uint64_t now_ns)
 {
 	const struct ccs_telemetry *t = f->telemetry;
@@ -189,6 +204,7 @@ void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double bytes, uint64_t now
 		ack.nhops = t->nhops;
 		ack.path = t->path;
 		ack.flows = t->flows;
+		ack.covers_us = covers_us(f, t);
 	}
 	ccs_drive_advance(f, now_ns);
 	ack.now_us = event_us(f, now_ns);

@@ -14,7 +14,7 @@
 
 static const char *const modes[] = { "off", "observe", "enforce", NULL };
 static const char *const deepbinds[] = { "clear", "keep", NULL };
-static const char *const losses[] = { "timely", "hold", "open", NULL };
+static const char *const losses[] = { "auto", "timely", "swift", "hold", "open", NULL };
 static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
 
 int ccs_dscp(const char *text)
@@ -97,11 +97,12 @@ const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "agent_thread", .type = CCS_OPT_BOOL, .def = "y", AT(agent_thread),
 	  .doc = "Whether a process that finds no host agent is one itself, in a thread, for all of "
 		 "the host. It takes the capability CAP_NET_RAW and a place for the socket." },
-	{ .name = "on_signal_loss", .type = CCS_OPT_ENUM, .def = "timely", .choices = losses,
+	{ .name = "on_signal_loss", .type = CCS_OPT_ENUM, .def = "auto", .choices = losses,
 	  AT(on_signal_loss),
-	  .doc = "What controls a flow while the signals of its algorithm do not come: timely with "
-		 "its defaults, the last rate as it stood (hold), or nothing (open). When they come "
-		 "again, the algorithm goes on." },
+	  .doc = "What controls a flow while the signals of its algorithm do not come: timely or "
+		 "swift with its defaults, the last rate as it stood (hold), or nothing (open). "
+		 "With auto that is swift for telemetry, timely for CNPs. When they come again, the "
+		 "algorithm goes on." },
 	{ .name = "dscp", .type = CCS_OPT_STRING, .def = "keep", .check = check_dscp, AT(dscp),
 	  .doc = "The DSCP of controlled queue pairs' packets, 0 to 63, where mode is enforce. By "
 		 "it switches choose a queue. With keep it stays what the application asked for." },

@@ -17,7 +17,9 @@
 
 enum ccs_mode { CCS_MODE_OFF, CCS_MODE_OBSERVE, CCS_MODE_ENFORCE };
 enum ccs_deepbind { CCS_DEEPBIND_CLEAR, CCS_DEEPBIND_KEEP };
-enum ccs_signal_loss { CCS_LOSS_TIMELY, CCS_LOSS_HOLD, CCS_LOSS_OPEN };
+enum ccs_signal_loss {
+	CCS_LOSS_AUTO, CCS_LOSS_TIMELY, CCS_LOSS_SWIFT, CCS_LOSS_HOLD, CCS_LOSS_OPEN
+};
 enum ccs_log_level { CCS_LOG_ERROR, CCS_LOG_WARN, CCS_LOG_INFO, CCS_LOG_DEBUG };
 
 /* Values in force. Numbers of type rate/bytes/time: bit/s, bytes, us; 0 = auto. */
@@ -35,7 +37,7 @@ struct ccs_options {
 	int deepbind;           /* enum ccs_deepbind; default clear */
 	char agent[108];        /* the host agent's socket; default CCS_LOCAL_SOCKET; or "off" */
 	bool agent_thread;      /* be one where none answers, if it may; default y */
-	int on_signal_loss;     /* enum ccs_signal_loss; default timely */
+	int on_signal_loss;     /* enum ccs_signal_loss; default auto */
 	char dscp[8];           /* of packets; default "keep" what the application asked for */
 	int log_level;          /* enum ccs_log_level; default warn */
 	char log_file[256];     /* default "" = stderr */

@@ -90,10 +90,12 @@ struct ccs_slot *ccs_book_take(struct ccs_book *b, const struct ccs_signal_flow 
 	s = &b->page->slot[slot];
 	b->entry[slot].flow = *flow;
 	b->entry[slot].told = b->entry[slot].refused = false;
+	b->entry[slot].busy_ns = 0;
 	enter(&b->entry[slot], CCS_ENTRY_NEW, now_ns);
 	queue(b, slot);
 	b->flows++;
 	atomic_store_explicit(&s->rate, 0, memory_order_relaxed);
+	atomic_store_explicit(&s->period_us, flow->period_us, memory_order_relaxed);
 	atomic_store_explicit(&s->verdict, judge(b, slot, now_ns), memory_order_relaxed);
 	return s;
 }
@@ -194,12 +196,29 @@ int ccs_book_answer(struct ccs_book *b, uint32_t slot, int error, uint64_t now_n
 	return 0;
 }
 
+const struct ccs_path *ccs_book_path(const struct ccs_page *page, const struct ccs_slot *slot)
+{
+	const uint32_t at = atomic_load_explicit(&slot->path, memory_order_acquire);
+
+	return at && at <= CCS_PAGE_PATHS ? &page->path[at - 1] : NULL;
+}
+
+/* Telemetry comes while a flow sends, and a little later at first. */
+static bool is_stale(const struct ccs_entry *e, const struct ccs_path *path, uint64_t now_ns)
+{
+	struct ccs_path_telemetry t;
+
+	if (!e->busy_ns || now_ns < e->busy_ns + CCS_TELEMETRY_LATE_NS)
+		return false;
+	return !ccs_path_read(path, &t) || !t.nhops ||
+	       now_ns > t.updated_ns + CCS_TELEMETRY_LATE_NS;
+}
+
 /* Of a flow that the agent has: the peer's, as this one says. */
 static enum ccs_verdict judge_peer(const struct ccs_book *b, uint32_t slot, bool early,
 				   uint64_t now_ns)
 {
-	const uint32_t at = atomic_load_explicit(&b->page->slot[slot].path, memory_order_acquire);
-	const struct ccs_path *path = at && at <= CCS_PAGE_PATHS ? &b->page->path[at - 1] : NULL;
+	const struct ccs_path *path = ccs_book_path(b->page, &b->page->slot[slot]);
 	const uint64_t heard = path ? atomic_load_explicit(&path->heard_ns, memory_order_acquire)
 				    : 0;
 
@@ -207,6 +226,8 @@ static enum ccs_verdict judge_peer(const struct ccs_book *b, uint32_t slot, bool
 		return early ? CCS_SIGNAL_WAITING : CCS_SIGNAL_NO_PEER;
 	if (b->wants & ~atomic_load_explicit(&path->flags, memory_order_relaxed))
 		return CCS_SIGNAL_UNABLE;
+	if ((b->wants & CCS_PEER_TELEMETRY) && is_stale(&b->entry[slot], path, now_ns))
+		return CCS_SIGNAL_STALE;
 	return CCS_SIGNAL_OK;
 }
 
@@ -234,6 +255,18 @@ static enum ccs_verdict judge(const struct ccs_book *b, uint32_t slot, uint64_t 
 	return judge_peer(b, slot, early, now_ns);
 }
 
+/* Whether it sends, from one judgement to the next. */
+static void watch(struct ccs_entry *e, const struct ccs_slot *slot, uint64_t now_ns)
+{
+	const uint64_t sent = atomic_load_explicit(&slot->sent, memory_order_relaxed);
+
+	if (sent == e->sent)
+		e->busy_ns = 0;
+	else if (!e->busy_ns)
+		e->busy_ns = now_ns;
+	e->sent = sent;
+}
+
 uint32_t ccs_book_judge(struct ccs_book *b, uint32_t slot, uint32_t n, uint64_t now_ns)
 {
 	for (; slot < b->top && n; slot++, n--) {
@@ -247,6 +280,7 @@ uint32_t ccs_book_judge(struct ccs_book *b, uint32_t slot, uint32_t n, uint64_t 
 			enter(e, CCS_ENTRY_NEW, now_ns);
 			queue(b, slot);
 		}
+		watch(e, &b->page->slot[slot], now_ns);
 		now = judge(b, slot, now_ns);
 		if (atomic_load_explicit(verdict, memory_order_relaxed) != now)
 			atomic_store_explicit(verdict, now, memory_order_relaxed);

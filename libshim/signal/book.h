@@ -18,6 +18,7 @@ struct ccs_signal_flow {
 	uint32_t port;
 	uint32_t local_qpn, peer_qpn;
 	uint8_t local_gid[16], peer_gid[16];
+	uint32_t period_us;              /* telemetry is wanted that often; 0: none is */
 };
 
 enum ccs_entry_state {
@@ -34,6 +35,8 @@ struct ccs_entry {
 	uint64_t since_ns;               /* in this state */
 	uint32_t next;                   /* in the list that it is in */
 	uint32_t awaited;                /* answers to come for this slot */
+	uint64_t sent;                   /* of its slot, when it was judged last */
+	uint64_t busy_ns;                /* it has sent ever since; 0: it does not */
 	uint8_t state;                   /* enum ccs_entry_state */
 	bool queued;
 	bool told;                       /* this agent has heard of the flow */
@@ -81,6 +84,9 @@ bool ccs_book_next(struct ccs_book *b, uint32_t *slot, bool *came);
 void ccs_book_told(struct ccs_book *b, bool came, uint64_t now_ns);
 /* It has answered: 0 or an errno. -1: nobody had asked. */
 int ccs_book_answer(struct ccs_book *b, uint32_t slot, int error, uint64_t now_ns);
+
+/* The record of that slot's peer; NULL: there is none yet. */
+const struct ccs_path *ccs_book_path(const struct ccs_page *page, const struct ccs_slot *slot);
 
 /* Sets the verdicts of n slots from that one on; the slot behind them, 0 at the end. */
 uint32_t ccs_book_judge(struct ccs_book *b, uint32_t slot, uint32_t n, uint64_t now_ns);

@@ -344,6 +344,11 @@ void ccs_client_detach(struct ccs_slot *slot)
 	pthread_mutex_unlock(&client.lock);
 }
 
+const struct ccs_path *ccs_client_path(const struct ccs_slot *slot)
+{
+	return ccs_book_path(client.book.page, slot);
+}
+
 void ccs_client_finish(void)
 {
 	struct timespec until;

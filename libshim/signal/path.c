@@ -7,6 +7,10 @@
 
 #include <string.h>
 
+#define CAPACITY_MOST 1e15               /* bit/s */
+
+enum { TRIES = 3 };                      /* a writer that is at it may have died */
+
 _Static_assert(sizeof(struct ccs_path_telemetry) % sizeof(uint64_t) == 0, "whole words");
 
 void ccs_path_write(struct ccs_path *p, const struct ccs_path_telemetry *t)
@@ -22,7 +26,8 @@ void ccs_path_write(struct ccs_path *p, const struct ccs_path_telemetry *t)
 	atomic_store_explicit(&p->version, version + 1, memory_order_release);
 }
 
-bool ccs_path_read(const struct ccs_path *p, struct ccs_path_telemetry *t)
+/* Once, and whole. */
+static bool copy(const struct ccs_path *p, struct ccs_path_telemetry *t)
 {
 	const uint32_t version = atomic_load_explicit(&p->version, memory_order_acquire);
 	uint64_t word[CCS_TELEMETRY_WORDS];
@@ -35,5 +40,24 @@ bool ccs_path_read(const struct ccs_path *p, struct ccs_path_telemetry *t)
 	if (atomic_load_explicit(&p->version, memory_order_relaxed) != version)
 		return false;
 	memcpy(t, word, sizeof(*t));
-	return t->nhops <= CCS_CC_MAX_HOPS;
+	return true;
+}
+
+/* The writer may be anybody. */
+static bool makes_sense(const struct ccs_path_telemetry *t)
+{
+	if (t->nhops > CCS_CC_MAX_HOPS)
+		return false;
+	for (unsigned i = 0; i < t->nhops; i++)
+		if (!(t->hops[i].capacity >= 1 && t->hops[i].capacity <= CAPACITY_MOST))
+			return false;
+	return true;
+}
+
+bool ccs_path_read(const struct ccs_path *p, struct ccs_path_telemetry *t)
+{
+	for (unsigned tries = 0; tries < TRIES; tries++)
+		if (copy(p, t))
+			return makes_sense(t);
+	return false;
 }

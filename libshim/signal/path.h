@@ -46,7 +46,10 @@ _Static_assert(sizeof(struct ccs_path) == 256, "four lines");
 /* One writer at a time. */
 void ccs_path_write(struct ccs_path *p, const struct ccs_path_telemetry *t);
 
-/* False, and t of no use, while it is being written: the next look will do. */
+/*
+ * False, and t of no use, while it is being written, or if that is no telemetry: the next look
+ * will do. Whatever is read has at most CCS_CC_MAX_HOPS hops, whose capacity is a rate.
+ */
 bool ccs_path_read(const struct ccs_path *p, struct ccs_path_telemetry *t);
 
 #endif

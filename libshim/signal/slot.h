@@ -53,6 +53,9 @@ struct ccs_page {
 /* A peer's agent that was not heard for this long is not there: three of its leases' renewals. */
 #define CCS_HEARD_LATE_NS 3000000000ull
 
+/* Telemetry of a path that a flow sends on comes much more often than that. */
+#define CCS_TELEMETRY_LATE_NS 500000000ull
+
 /* Whether a flow's signals can be relied on. */
 enum ccs_verdict {
 	CCS_SIGNAL_WAITING,              /* no answer yet, and it is early */
@@ -62,6 +65,7 @@ enum ccs_verdict {
 	CCS_SIGNAL_NO_PEER,              /* the peer's agent is silent */
 	CCS_SIGNAL_UNABLE,               /* it is there, and cannot give what is needed */
 	CCS_SIGNAL_NO_CLIENT,            /* this process cannot listen to an agent */
+	CCS_SIGNAL_STALE,                /* it sends, and telemetry does not come */
 };
 
 #endif

@@ -46,6 +46,7 @@ void ccs_complete(struct qp *qp, struct arrivals *a, int i)
 	if (!done.ok || ccs_flow_is_timed(&qp->flow, done.number))
 		date(qp, a, i, &done);
 	len = ccs_flow_seg(&qp->flow, done.number)->len;
+	ccs_links_look(qp);
 	if (ccs_flow_complete(&qp->flow, &done, &wr)) {
 		restore(qp, wr, len, wc);
 		ccs_cq_push(qp->cq, wc, &a->more[i]);

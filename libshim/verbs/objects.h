@@ -121,15 +121,28 @@ struct cq {
 	int failed;                      /* what the last look into the shadows returned, if < 0 */
 };
 
+/* What a QP knows of the links on its path, by telemetry. */
+struct links {
+	struct ccs_telemetry now;        /* the flow's */
+	uint64_t updated_ns;             /* when it came; 0: never */
+	uint32_t name[CCS_CC_MAX_HOPS];
+	double rate[CCS_CC_MAX_HOPS];    /* bit/s, since the record before; 0: not known */
+	bool ports;                      /* with records of switches */
+	bool fresh;                      /* since signals were good for nothing last */
+	const struct ccs_path *path;     /* read last, when it had that version */
+	uint32_t version;
+};
+
 /* What a QP hears of an agent's signals. */
 struct hearing {
 	struct ccs_slot *slot;           /* NULL: nothing */
+	struct links *links;             /* NULL: no telemetry is wanted */
 	uint64_t cnps;                   /* of slot->cnps, heard already */
 	double rate;                     /* bit/s, as told there */
+	uint64_t sent;                   /* bytes, the same */
 	uint32_t peer_qpn;
 	uint32_t switches;               /* to another algorithm and back */
 	enum ccs_verdict verdict;        /* the last one that was acted upon */
-	bool lost;                       /* another algorithm stands in */
 };
 
 /* What a post and a completion touch comes first, up to the middle of the flow. */

@@ -134,6 +134,7 @@ void ccs_qp_put(struct qp *qp)
 	ccs_flow_destroy(&qp->flow);
 	ccs_session_close(qp);
 	free_slots(qp);
+	free(qp->hearing.links);
 	ccs_pool_free(qp, 1, sizeof(*qp));
 }
 
@@ -186,7 +187,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->cap = *cap;
 	qp->cap.max_send_wr = attr->cap.max_send_wr;
 	configure_flow(qp, &conf);
-	if (ccs_flow_init(&qp->flow, &conf, &ccs_shim()->cc, attr->cap.max_send_wr,
+	if (ccs_flow_init(&qp->flow, &conf, ccs_signals_first(), attr->cap.max_send_wr,
 			  cap->max_send_wr, ccs_now_ns()) ||
 	    alloc_slots(qp) ||
 	    (has(rq->ex, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) && ccs_session_open(qp)) ||

@@ -28,6 +28,8 @@ struct figures {
 	uint32_t cnps, switches;
 	const char *signals;
 	struct ccs_cc cc;
+	struct links links;
+	double links_age_us;             /* 0: there is nothing */
 	double rate;
 	uint64_t segment, cap;
 	double rtt_us[5];
@@ -72,6 +74,10 @@ static void collect(const struct qp *qp, struct figures *out)
 		.segment = qp->flow.segment,
 		.cap = qp->flow.cap,
 	};
+	if (qp->hearing.links && qp->hearing.links->updated_ns) {
+		out->links = *qp->hearing.links;
+		out->links_age_us = (double)(int64_t)(ccs_now_ns() - out->links.updated_ns) / 1e3;
+	}
 	snprintf(out->device, sizeof(out->device), "%s", qp->ctx->device);
 	for (unsigned i = 0; qp->flow.rtt && i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
 		out->rtt_us[i] = (double)ccs_hist_percentile(qp->flow.rtt, quantiles[i].q) / 1e3;
@@ -129,6 +135,26 @@ static void write_algorithm(struct ccs_json *j, const struct ccs_cc *cc)
 	ccs_json_end(j);
 }
 
+static void write_links(struct ccs_json *j, const struct figures *f)
+{
+	const struct ccs_telemetry *t = &f->links.now;
+
+	ccs_json_object(j, "telemetry");
+	ccs_json_num(j, "age_us", f->links_age_us);
+	ccs_json_uint(j, "flows", t->flows);
+	ccs_json_array(j, "hops");
+	for (unsigned i = 0; i < t->nhops; i++) {
+		ccs_json_object(j, NULL);
+		ccs_json_uint(j, "link", f->links.name[i]);
+		ccs_json_num(j, "capacity_bps", t->hops[i].capacity);
+		ccs_json_num(j, "rate_bps", f->links.rate[i]);
+		ccs_json_uint(j, "queue_bytes", t->hops[i].qlen_bytes);
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+	ccs_json_end(j);
+}
+
 static void write_qp(struct ccs_json *j, const struct figures *f)
 {
 	const struct ccs_flow_stats *s = &f->stats;
@@ -163,6 +189,8 @@ static void write_qp(struct ccs_json *j, const struct figures *f)
 	ccs_json_uint(j, "segment_bytes", f->segment);
 	ccs_json_uint(j, "cap_bytes", f->cap);
 	write_algorithm(j, &f->cc);
+	if (f->links.updated_ns)
+		write_links(j, f);
 	ccs_json_end(j);
 }
 

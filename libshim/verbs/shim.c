@@ -70,8 +70,8 @@ static void choose_algorithm(void)
 		return;
 	}
 	ccs_signals_setup(&shim);
-	shim.undelivered = shim.cc.ops->needs & ((shim.listens ? 0u : CCS_NEEDS_CNP) |
-						 CCS_NEEDS_TELEMETRY);
+	shim.undelivered = shim.cc.ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY) &
+			   ~shim.listens;
 	warn_of_needs();
 }
 

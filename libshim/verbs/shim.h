@@ -8,9 +8,10 @@
 
 struct ccs_shim {
 	struct ccs_options options;
-	struct ccs_cc_spec cc;           /* what each flow starts with */
+	struct ccs_cc_spec cc;           /* what the user chose */
+	struct ccs_cc_spec no_ports;     /* cc where only the receiver tells of its link */
 	struct ccs_cc_spec stand_in;     /* while signals that cc needs do not come */
-	bool listens;                    /* to an agent, for cc */
+	unsigned listens;                /* to an agent, for these CCS_NEEDS_* of cc */
 	unsigned undelivered;            /* CCS_NEEDS_* of it that nothing here delivers */
 	bool off;                        /* mode off, or refused configuration */
 	atomic_bool forked;              /* we are a child: verbs are the parent's */
@@ -157,6 +158,7 @@ void ccs_qp_abandon(struct qp *qp);
 
 /* signals.c: congestion signals of a host agent, by the QP's slot */
 void ccs_signals_setup(struct ccs_shim *shim);
+const struct ccs_cc_spec *ccs_signals_first(void); /* what a flow begins with */
 /* The path is known, by attributes that the device has taken; or is none any more. */
 void ccs_signals_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask);
 void ccs_signals_detach(struct qp *qp);
@@ -169,6 +171,22 @@ static inline void ccs_signals_hear(struct qp *qp, uint64_t *now_ns)
 {
 	if (__builtin_expect(qp->hearing.slot != NULL, 0))
 		ccs_signals_look(qp, now_ns);
+}
+
+/* links.c: telemetry of the QP's path, into its flow */
+struct links *ccs_links_new(void);  /* NULL: no memory */
+/* Takes what is new. There are links and a slot; qp->lock is held. */
+void ccs_links_read(struct qp *qp, uint64_t *now_ns);
+/* How often telemetry is of use to the flow, us. */
+uint32_t ccs_links_period_us(const struct ccs_flow *f);
+
+/* Before a completion counts; qp->lock is held. */
+static inline void ccs_links_look(struct qp *qp)
+{
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
+
+	if (__builtin_expect(qp->hearing.links && qp->hearing.slot, 0))
+		ccs_links_read(qp, &now_ns);
 }
 
 /* serve.c: the host agent in this process; in the client's thread only */

@@ -20,38 +20,61 @@ static const struct { const char *state, *why; } verdicts[] = {
 	[CCS_SIGNAL_NO_AGENT] = { "no-agent", "no host agent answers" },
 	[CCS_SIGNAL_REFUSED] = { "refused", "the host agent does not take it" },
 	[CCS_SIGNAL_NO_PEER] = { "no-peer", "the peer's host agent is silent" },
-	[CCS_SIGNAL_UNABLE] = { "unable", "the peer's host agent does not watch for marks" },
+	[CCS_SIGNAL_UNABLE] = { "unable", "the peer's host agent has none to give" },
 	[CCS_SIGNAL_NO_CLIENT] = { "no-client", "this process cannot listen to a host agent" },
+	[CCS_SIGNAL_STALE] = { "stale", "telemetry of its path has ceased" },
 };
 
 enum { VERDICTS = sizeof(verdicts) / sizeof(*verdicts) };
+
+/* What the user leaves open is swift for what lives on telemetry, whose like it is. */
+static enum ccs_signal_loss on_loss(const struct ccs_shim *shim)
+{
+	if (shim->options.on_signal_loss != CCS_LOSS_AUTO)
+		return (enum ccs_signal_loss)shim->options.on_signal_loss;
+	return shim->cc.ops->needs & CCS_NEEDS_TELEMETRY ? CCS_LOSS_SWIFT : CCS_LOSS_TIMELY;
+}
 
 void ccs_signals_setup(struct ccs_shim *shim)
 {
 	static const struct ccs_cc_ops *const stand_in[] = {
 		[CCS_LOSS_TIMELY] = &ccs_cc_timely,
+		[CCS_LOSS_SWIFT] = &ccs_cc_swift,
 		[CCS_LOSS_HOLD] = &ccs_cc_hold,
 		[CCS_LOSS_OPEN] = &ccs_cc_none,
 	};
 	struct ccs_client_config config = {
-		.wants = CCS_PEER_NP,
 		.serve = shim->options.agent_thread ? ccs_serve_start : NULL,
 		.end_serving = ccs_serve_stop,
 	};
 
-	shim->listens = (shim->cc.ops->needs & CCS_NEEDS_CNP) &&
-			strcmp(shim->options.agent, "off") != 0;
+	if (strcmp(shim->options.agent, "off") != 0)
+		shim->listens = shim->cc.ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY);
 	if (!shim->listens)
 		return;
-	shim->stand_in = ccs_cc_plain(stand_in[shim->options.on_signal_loss]);
+	config.wants = (shim->listens & CCS_NEEDS_CNP ? CCS_PEER_NP : 0) |
+		       (shim->listens & CCS_NEEDS_TELEMETRY ? CCS_PEER_TELEMETRY : 0);
+	shim->no_ports = shim->cc;
+	if (shim->cc.ops == &ccs_cc_hpcc)
+		ccs_cc_give(&shim->no_ports, "variant", "echo");
+	shim->stand_in = ccs_cc_plain(stand_in[on_loss(shim)]);
 	snprintf(config.path, sizeof(config.path), "%s", shim->options.agent);
 	ccs_client_setup(&config);
+}
+
+/* Until telemetry comes: without, its like would begin at line rate and stay there. */
+const struct ccs_cc_spec *ccs_signals_first(void)
+{
+	const struct ccs_shim *shim = ccs_shim();
+
+	return shim->listens & CCS_NEEDS_TELEMETRY ? &shim->stand_in : &shim->cc;
 }
 
 static void say_lost(const struct qp *qp, enum ccs_verdict verdict)
 {
 	static const char *const instead[] = {
 		[CCS_LOSS_TIMELY] = "timely stands in",
+		[CCS_LOSS_SWIFT] = "swift stands in",
 		[CCS_LOSS_HOLD] = "its rate stays as it is",
 		[CCS_LOSS_OPEN] = "it goes uncontrolled",
 	};
@@ -62,28 +85,73 @@ static void say_lost(const struct qp *qp, enum ccs_verdict verdict)
 		return;
 	ccs_log(CCS_LOG_WARN, "QP %u gets no signals for %s: %s (agent=%s); %s until they come",
 		qp->qp_num, shim->cc.ops->name, verdicts[verdict].why, shim->options.agent,
-		instead[shim->options.on_signal_loss]);
+		instead[on_loss(shim)]);
+}
+
+static const char *variant_of(const struct ccs_cc *cc)
+{
+	for (unsigned i = 0; i < cc->ops->nparams; i++)
+		if (strcmp(cc->ops->params[i].name, "variant") == 0)
+			return cc->ops->params[i].choices[(unsigned)cc->param[i]];
+	return "none";
+}
+
+static void say_found(const struct qp *qp)
+{
+	const struct links *l = qp->hearing.links;
+	const char *name = qp->flow.cc.ops->name;
+
+	if (!l)
+		ccs_log_once(CCS_LOG_INFO, "QP %u gets its signals", qp->qp_num);
+	else if (l->ports)
+		ccs_log_once(CCS_LOG_INFO, "QP %u runs %s, variant %s, on records of switches",
+			     qp->qp_num, name, variant_of(&qp->flow.cc));
+	else
+		ccs_log_once(CCS_LOG_INFO, "QP %u runs %s, variant %s, on the receiver's record",
+			     qp->qp_num, name, variant_of(&qp->flow.cc));
+}
+
+/* The algorithm that the signals allow. */
+static const struct ccs_cc_spec *best(const struct hearing *h)
+{
+	const struct ccs_shim *shim = ccs_shim();
+
+	if (h->verdict != CCS_SIGNAL_OK)
+		return &shim->stand_in;
+	if (!(shim->listens & CCS_NEEDS_TELEMETRY))
+		return &shim->cc;
+	if (!h->links || !h->links->fresh)
+		return &shim->stand_in;
+	return h->links->ports ? &shim->cc : &shim->no_ports;
 }
 
 /* Nothing changes while it waits: signals may come yet, or come again. */
-static void follow(struct qp *qp, uint32_t verdict, uint64_t now_ns)
+static void choose(struct qp *qp, uint64_t *now_ns)
 {
-	const bool lost = verdict != CCS_SIGNAL_OK;
+	const struct ccs_cc_spec *spec = best(&qp->hearing);
+
+	if (qp->hearing.verdict == CCS_SIGNAL_WAITING || spec == qp->flow.cc.spec)
+		return;
+	qp->hearing.switches++;
+	ccs_flow_switch(&qp->flow, spec, ccs_now(now_ns));
+	if (spec != &ccs_shim()->stand_in)
+		say_found(qp);
+}
+
+static void follow(struct qp *qp, uint32_t verdict, uint64_t *now_ns)
+{
 	struct hearing *h = &qp->hearing;
 
 	if (verdict >= VERDICTS)
 		return;
 	h->verdict = verdict;
 	ccs_serve_speak();
-	if (verdict == CCS_SIGNAL_WAITING || lost == h->lost)
-		return;
-	h->lost = lost;
-	h->switches++;
-	ccs_flow_switch(&qp->flow, lost ? &ccs_shim()->stand_in : &ccs_shim()->cc, now_ns);
-	if (lost)
-		say_lost(qp, h->verdict);
-	else
-		ccs_log_once(CCS_LOG_INFO, "QP %u gets its signals", qp->qp_num);
+	if (verdicts[verdict].why) {
+		say_lost(qp, verdict);
+		if (h->links)
+			h->links->fresh = false;
+	}
+	choose(qp, now_ns);
 }
 
 /* They do not go backwards, but an agent may be anybody. */
@@ -105,6 +173,18 @@ static void hear_cnps(struct qp *qp, uint64_t now_ns)
 	qp->hearing.cnps += n;
 }
 
+/* And tell whether it sends: only then does telemetry come. */
+static void look_at_links(struct qp *qp, uint64_t *now_ns)
+{
+	struct hearing *h = &qp->hearing;
+
+	ccs_links_read(qp, now_ns);
+	choose(qp, now_ns);
+	if (h->sent != qp->flow.sent)
+		atomic_store_explicit(&h->slot->sent, qp->flow.sent, memory_order_relaxed);
+	h->sent = qp->flow.sent;
+}
+
 void ccs_signals_look(struct qp *qp, uint64_t *now_ns)
 {
 	struct hearing *h = &qp->hearing;
@@ -114,7 +194,9 @@ void ccs_signals_look(struct qp *qp, uint64_t *now_ns)
 	if (atomic_load_explicit(&h->slot->cnps, memory_order_relaxed) != h->cnps)
 		hear_cnps(qp, ccs_now(now_ns));
 	if (verdict != h->verdict)
-		follow(qp, verdict, ccs_now(now_ns));
+		follow(qp, verdict, now_ns);
+	if (h->links)
+		look_at_links(qp, now_ns);
 	rate = ccs_min(ccs_flow_rate(&qp->flow), qp->flow.cc.path.line_rate);
 	if (rate != h->rate)
 		atomic_store_explicit(&h->slot->rate, (uint64_t)rate, memory_order_relaxed);
@@ -125,6 +207,7 @@ static struct ccs_slot *attach(const struct qp *qp, const struct ibv_ah_attr *ah
 {
 	struct ccs_signal_flow flow = {
 		.port = qp->port, .local_qpn = qp->qp_num, .peer_qpn = qp->hearing.peer_qpn,
+		.period_us = qp->hearing.links ? ccs_links_period_us(&qp->flow) : 0,
 	};
 	union ibv_gid gid;
 
@@ -150,7 +233,11 @@ static void replace(struct qp *qp, struct ccs_slot *slot, enum ccs_verdict verdi
 	h->slot = slot;
 	h->cnps = slot ? atomic_load_explicit(&slot->cnps, memory_order_relaxed) : 0;
 	h->rate = 0;
-	follow(qp, verdict, now_ns);
+	h->sent = UINT64_MAX;
+	if (h->links)
+		*h->links = (struct links){ 0 };
+	qp->flow.telemetry = h->links ? &h->links->now : NULL;
+	follow(qp, verdict, &now_ns);
 	ccs_unlock(&qp->lock);
 	ccs_client_detach(old);
 }
@@ -165,6 +252,8 @@ void ccs_signals_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 		qp->hearing.peer_qpn = attr->dest_qp_num;
 	if (!(mask & IBV_QP_AV))
 		return;
+	if (ccs_shim()->listens & CCS_NEEDS_TELEMETRY && !qp->hearing.links)
+		qp->hearing.links = ccs_links_new();
 	slot = attach(qp, &attr->ah_attr);
 	replace(qp, slot, slot ? atomic_load_explicit(&slot->verdict, memory_order_relaxed)
 			       : CCS_SIGNAL_NO_CLIENT);
@@ -186,7 +275,7 @@ const char *ccs_signals_state(const struct qp *qp)
 	const struct hearing *h = &qp->hearing;
 	uint32_t verdict = h->verdict;
 
-	if (!h->slot && !h->lost)
+	if (!h->slot && !verdicts[verdict].why)
 		return "none";
 	if (h->slot)
 		verdict = atomic_load_explicit(&h->slot->verdict, memory_order_relaxed);

@@ -75,6 +75,7 @@ struct ccs_cc_ack {
 	unsigned nhops;              /* at most CCS_CC_MAX_HOPS; 0: none came */
 	uint32_t path;               /* names the path: records of two paths do not compare */
 	unsigned flows;              /* active ones at the bottleneck; 0: unknown */
+	double covers_us;            /* the telemetry is of then or later; 0: unknown */
 };
 
 /* What the algorithm wants. */

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Telemetry of a QP's path: from the record that the agent writes into the shared page, into
+ * what the flow shows to its algorithm. No lock, and no system call but for the time of what
+ * is new.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cc/minmax.h"
+#include "signal/client.h"
+#include "verbs/shim.h"
+
+enum { PERIOD_LEAST_US = 200, PERIOD_MOST_US = 10000 };
+
+struct links *ccs_links_new(void)
+{
+	return calloc(1, sizeof(struct links));
+}
+
+uint32_t ccs_links_period_us(const struct ccs_flow *f)
+{
+	struct ccs_cc_obs obs[16];
+	const unsigned n = f->cc.ops->observe ? f->cc.ops->observe(&f->cc, obs, 16) : 0;
+	double us = f->cc.path.base_rtt_us + f->cc.path.noise_us;
+
+	for (unsigned i = 0; i < n; i++)
+		if (!obs[i].text && strcmp(obs[i].name, "period_us") == 0)
+			us = obs[i].value;
+	return (uint32_t)ccs_min(ccs_max(us, PERIOD_LEAST_US), PERIOD_MOST_US);
+}
+
+/* Bits per second since the record before; what it was if there is no newer one. */
+static double rate_of(const struct links *l, const struct ccs_path_telemetry *t, unsigned hop)
+{
+	const struct ccs_cc_hop *old = &l->now.hops[hop], *new = &t->hops[hop];
+
+	if (hop >= l->now.nhops || l->name[hop] != t->link[hop] || new->ts_ns < old->ts_ns ||
+	    new->tx_bytes < old->tx_bytes)
+		return 0;
+	if (new->ts_ns == old->ts_ns)
+		return l->rate[hop];
+	return 8e9 * (double)(new->tx_bytes - old->tx_bytes) / (double)(new->ts_ns - old->ts_ns);
+}
+
+static void take(struct links *l, const struct ccs_path_telemetry *t, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < t->nhops; i++)
+		l->rate[i] = rate_of(l, t, i);
+	memcpy(l->name, t->link, sizeof(l->name));
+	memcpy(l->now.hops, t->hops, sizeof(l->now.hops));
+	l->now.nhops = t->nhops;
+	l->now.path = t->path;
+	l->now.flows = t->flows;
+	l->now.covers_ns = t->covers_ns <= now_ns ? t->covers_ns : 0;
+	l->updated_ns = t->updated_ns;
+	l->fresh |= t->nhops && now_ns < t->updated_ns + CCS_TELEMETRY_LATE_NS;
+}
+
+/* What the bottleneck carries, as far as is known. */
+static double capacity(const struct qp *qp)
+{
+	const struct ccs_telemetry *t = &qp->hearing.links->now;
+	double least = qp->flow.cc.path.line_rate;
+
+	for (unsigned i = 0; i < t->nhops; i++)
+		least = ccs_min(least, t->hops[i].capacity);
+	return least;
+}
+
+/* A flow that has sent nothing yet takes its share beside those that are there. */
+static void start_fairly(struct qp *qp, uint64_t now_ns)
+{
+	const unsigned flows = qp->hearing.links->now.flows;
+
+	if (!qp->flow.sent && flows)
+		ccs_flow_set_rate(&qp->flow, capacity(qp) / (flows + 1), now_ns);
+}
+
+void ccs_links_read(struct qp *qp, uint64_t *now_ns)
+{
+	struct ccs_slot *slot = qp->hearing.slot;
+	const struct ccs_path *path = ccs_client_path(slot);
+	struct links *l = qp->hearing.links;
+	struct ccs_path_telemetry t;
+	uint32_t version;
+
+	if (!path)
+		return;
+	version = atomic_load_explicit(&path->version, memory_order_acquire);
+	if ((path == l->path && version == l->version) || !ccs_path_read(path, &t))
+		return;
+	l->path = path;
+	l->version = version;
+	l->ports = atomic_load_explicit(&path->flags, memory_order_relaxed) & CCS_PEER_PORTS;
+	take(l, &t, ccs_now(now_ns));
+	start_fairly(qp, *now_ns);
+	atomic_store_explicit(&slot->period_us, ccs_links_period_us(&qp->flow),
+			      memory_order_relaxed);
+}
