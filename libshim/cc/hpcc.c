@@ -242,11 +242,21 @@ static double additive(const struct ccs_cc *cc, const struct hpcc *h, double now
 	return w_ai * ccs_max(1, ccs_min(gap_us * 1e-6 / h->T, CATCH_UP));
 }
 
+/*
+ * Counted flows are told of by agents, whose records span a few packets each. To take what is
+ * too much off at once, and give what is too little back by steps, would turn that noise into
+ * an idle link; so either is done at once.
+ */
+static double max_stage(const struct ccs_cc *cc, const struct hpcc *h)
+{
+	return h->flows && !is_given(cc, MAX_STAGE) ? 0 : cc->param[MAX_STAGE];
+}
+
 /* ComputeWind; the reference follows if it is to commit. */
 static void compute_window(const struct ccs_cc *cc, struct hpcc *h, double now_us, bool commit)
 {
 	const double eta = cc->param[ETA], ai = additive(cc, h, now_us);
-	const bool scale = h->U >= eta || h->stage >= cc->param[MAX_STAGE];
+	const bool scale = h->U >= eta || h->stage >= max_stage(cc, h);
 
 	h->W = clamp_window(cc, scale ? h->Wc / (h->U / eta) + ai : h->Wc + ai, h->T);
 	if (!commit)

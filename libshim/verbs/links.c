@@ -69,13 +69,12 @@ static double capacity(const struct qp *qp)
 	return least;
 }
 
-/* A flow that has sent nothing yet takes its share beside those that are there. */
-static void start_fairly(struct qp *qp, uint64_t now_ns)
+void ccs_links_start(struct qp *qp, uint64_t *now_ns)
 {
 	const unsigned flows = qp->hearing.links->now.flows;
 
 	if (!qp->flow.sent && flows)
-		ccs_flow_set_rate(&qp->flow, capacity(qp) / (flows + 1), now_ns);
+		ccs_flow_set_rate(&qp->flow, capacity(qp) / (flows + 1), ccs_now(now_ns));
 }
 
 void ccs_links_read(struct qp *qp, uint64_t *now_ns)
@@ -95,7 +94,6 @@ void ccs_links_read(struct qp *qp, uint64_t *now_ns)
 	l->version = version;
 	l->ports = atomic_load_explicit(&path->flags, memory_order_relaxed) & CCS_PEER_PORTS;
 	take(l, &t, ccs_now(now_ns));
-	start_fairly(qp, *now_ns);
 	atomic_store_explicit(&slot->period_us, ccs_links_period_us(&qp->flow),
 			      memory_order_relaxed);
 }

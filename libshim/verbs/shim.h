@@ -177,6 +177,8 @@ static inline void ccs_signals_hear(struct qp *qp, uint64_t *now_ns)
 struct links *ccs_links_new(void);  /* NULL: no memory */
 /* Takes what is new. There are links and a slot; qp->lock is held. */
 void ccs_links_read(struct qp *qp, uint64_t *now_ns);
+/* A flow that has sent nothing yet takes its share beside those that are there. */
+void ccs_links_start(struct qp *qp, uint64_t *now_ns);
 /* How often telemetry is of use to the flow, us. */
 uint32_t ccs_links_period_us(const struct ccs_flow *f);
 

@@ -180,6 +180,7 @@ static void look_at_links(struct qp *qp, uint64_t *now_ns)
 
 	ccs_links_read(qp, now_ns);
 	choose(qp, now_ns);
+	ccs_links_start(qp, now_ns);
 	if (h->sent != qp->flow.sent)
 		atomic_store_explicit(&h->slot->sent, qp->flow.sent, memory_order_relaxed);
 	h->sent = qp->flow.sent;

@@ -98,6 +98,57 @@ static void beat(struct fixture *x)
 	atomic_store(&x->page->beat_ns, x->now);
 }
 
+/* A flow that the agent has, with telemetry wanted. */
+static struct ccs_slot *take_with_telemetry(struct fixture *x)
+{
+	struct ccs_slot *s;
+
+	x->book.wants = CCS_PEER_TELEMETRY;
+	s = take(x, 5);
+	ccs_book_open(&x->book, x->now);
+	expect_told(x, 1, 0);
+	assert_int_equal(ccs_book_answer(&x->book, number(x, s), 0, x->now), 0);
+	return s;
+}
+
+/* Tenths of a second later, of which it has sent in each; what is the verdict? */
+static enum ccs_verdict sends_for(struct fixture *x, struct ccs_slot *s, unsigned tenths, bool told)
+{
+	struct ccs_path_telemetry t = { .nhops = 1, .hops = { { .capacity = 1e9 } } };
+	enum ccs_verdict v = CCS_SIGNAL_WAITING;
+
+	while (tenths--) {
+		x->now += 100 * MS;
+		atomic_fetch_add(&s->sent, 1000);
+		beat(x);
+		peer(x, s, CCS_PEER_TELEMETRY);
+		t.updated_ns = x->now;
+		if (told)
+			ccs_path_write(&x->page->path[6], &t);
+		v = verdict(x, s);
+	}
+	return v;
+}
+
+static void telemetry_has_to_come_while_it_sends(void **state)
+{
+	struct fixture *x = *state;
+	struct ccs_slot *s = take_with_telemetry(x);
+
+	peer(x, s, CCS_PEER_NP);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_UNABLE);
+	assert_int_equal(sends_for(x, s, 3, false), CCS_SIGNAL_OK);
+	assert_int_equal(sends_for(x, s, 4, false), CCS_SIGNAL_STALE);
+	assert_int_equal(sends_for(x, s, 1, true), CCS_SIGNAL_OK);
+	assert_int_equal(sends_for(x, s, 4, false), CCS_SIGNAL_OK);
+	assert_int_equal(sends_for(x, s, 3, false), CCS_SIGNAL_STALE);
+	x->now += 100 * MS;                      /* it sends nothing, and may begin again */
+	beat(x);
+	peer(x, s, CCS_PEER_TELEMETRY);
+	assert_int_equal(verdict(x, s), CCS_SIGNAL_OK);
+	assert_int_equal(sends_for(x, s, 4, false), CCS_SIGNAL_OK);
+}
+
 static void one_flow_from_end_to_end(void **state)
 {
 	struct fixture *x = *state;
@@ -363,6 +414,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		with_book(one_flow_from_end_to_end),
+		with_book(telemetry_has_to_come_while_it_sends),
 		with_book(each_verdict_has_its_cause),
 		with_book(whoever_does_not_answer_is_not_there),
 		with_book(what_is_refused_is_tried_again),

@@ -322,8 +322,8 @@ static void acks_carry_sequence_numbers(void **state)
 
 static void acks_carry_the_latest_telemetry(void **state)
 {
-	const struct ccs_telemetry seen = { .hops = { { .ts_ns = 7 }, { .ts_ns = 8 } }, .nhops = 2,
-					    .path = 99, .flows = 5 };
+	struct ccs_telemetry seen = { .hops = { { .ts_ns = 7 }, { .ts_ns = 8 } }, .nhops = 2,
+					    .path = 99, .flows = 5, .covers_ns = 500 };
 	struct ccs_flow f;
 	uint64_t now = 1000;
 
@@ -335,6 +335,13 @@ static void acks_carry_the_latest_telemetry(void **state)
 	assert_true(round_trip(&f, &now, 20));
 	assert_ptr_equal(diary.ack.hops, seen.hops);
 	assert_true(diary.ack.nhops == 2 && diary.ack.path == 99 && diary.ack.flows == 5);
+	assert_true(diary.ack.covers_us > 0 && diary.ack.covers_us < 1); /* before the flow began */
+	seen.covers_ns = f.origin_ns + 2500;
+	assert_true(round_trip(&f, &now, 20));
+	assert_true(diary.ack.covers_us == 2.5);
+	seen.covers_ns = 0;
+	assert_true(round_trip(&f, &now, 20));
+	assert_true(diary.ack.covers_us == 0);
 	ccs_flow_destroy(&f);
 }
 

@@ -511,6 +511,57 @@ static void an_echo_commits_by_intervals_begun_since(void **state)
 	assert_true(seen(&cc, "wc_bytes") > reference);
 }
 
+/* The same for records that say when they were taken, whenever they come, and of any variant. */
+static void records_of_before_an_update_commit_nothing(void **state)
+{
+	(void)state;
+	for (unsigned variant = 0; variant < VARIANTS; variant++) {
+		struct ccs_cc cc;
+		struct wire w;
+		double reference, acked;
+
+		settle(&cc, &w, variant, 1);
+		for (reference = seen(&cc, "wc_bytes"); seen(&cc, "wc_bytes") == reference;) {
+			w.ack.covers_us = w.ack.now_us + T_US;
+			step(&cc, &w, 0.5, 0, 0);
+		}
+		reference = seen(&cc, "wc_bytes");
+		acked = w.ack.now_us + T_US;     /* the first acknowledgement since */
+		w.ack.covers_us = acked - 1;
+		for (int i = 0; i < 5; i++)
+			step(&cc, &w, 0.5, 0, 0);
+		assert_true(seen(&cc, "wc_bytes") == reference);
+		w.ack.covers_us = acked;
+		step(&cc, &w, 0.5, 0, 0);        /* the interval began too early */
+		assert_true(seen(&cc, "wc_bytes") == reference);
+		step(&cc, &w, 0.5, 0, 0);
+		assert_true(seen(&cc, "wc_bytes") != reference);
+	}
+}
+
+/* With a count of flows the paper's T has a segment of each, and W_AI is its share. */
+static void counted_flows_lengthen_the_period(void **state)
+{
+	const double ser_us = 8e6 * 1000 / LINE;
+	struct ccs_cc cc;
+	struct wire w;
+
+	(void)state;
+	start(&cc, "hpcc", &test_path);
+	open_wire(&w, 1);
+	acknowledge(&cc, &w, 1, 0);
+	check_close("period", 0, seen(&cc, "period_us"), 100);
+	w.ack.flows = 1;                         /* as few as that cannot fill the line */
+	acknowledge(&cc, &w, 1, 0);
+	check_close("period", 1, seen(&cc, "period_us"), 100 + 4 * ser_us);
+	w.ack.flows = 40;
+	acknowledge(&cc, &w, 1, 0);
+	check_close("period", 2, seen(&cc, "period_us"), 100 + 40 * ser_us);
+	start(&cc, "hpcc:variant=ns3", &test_path);
+	acknowledge(&cc, &w, 1, 0);
+	check_close("period", 3, seen(&cc, "period_us"), 100);
+}
+
 /* A segment in several T is worth as many increases, up to eight. */
 static void an_echo_increases_once_per_T(void **state)
 {
@@ -737,6 +788,8 @@ int main(void)
 		cmocka_unit_test(one_queue_is_answered_once),
 		cmocka_unit_test(an_echo_reads_the_queue_off_the_rtt),
 		cmocka_unit_test(an_echo_commits_by_intervals_begun_since),
+		cmocka_unit_test(records_of_before_an_update_commit_nothing),
+		cmocka_unit_test(counted_flows_lengthen_the_period),
 		cmocka_unit_test(an_echo_increases_once_per_T),
 		cmocka_unit_test(an_echo_follows_the_count_of_flows),
 		cmocka_unit_test(whatever_comes_stays_within_bounds),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Telemetry in the shared page: whole, however often it is written meanwhile. */
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,10 +83,30 @@ static void what_is_being_written_is_not_read(void **state)
 	assert_false(ccs_path_read(&p, &t));
 }
 
+static void what_is_no_telemetry_is_not_read(void **state)
+{
+	static const double none[] = { 0, -1e9, 0.5, 1e16, (double)INFINITY, (double)NAN };
+	struct ccs_path_telemetry t, seen;
+	struct ccs_path p;
+
+	(void)state;
+	memset(&p, 0, sizeof(p));
+	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
+		t = numbered(3);
+		t.hops[4].capacity = none[i];
+		ccs_path_write(&p, &t);
+		assert_false(ccs_path_read(&p, &seen));
+		t.nhops = 4; /* what is beyond is nobody's */
+		ccs_path_write(&p, &t);
+		assert_true(ccs_path_read(&p, &seen));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_being_written_is_not_read),
+		cmocka_unit_test(what_is_no_telemetry_is_not_read),
 		cmocka_unit_test(what_is_read_is_of_one_write),
 	};
 
