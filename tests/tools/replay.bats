@@ -99,7 +99,8 @@ same() {
 	[ "$(wc -l < want)" -eq 12 ]
 	same got want
 	[ "$(tail -1 <<< "$output" | cut -d, -f1-3)" = 13,430,tick ] # the rate timer's at 430 is 12
-	run2 $ccshim replay -a dcqcn:variant=paper,rate_hai=400m,rate_timer=55us,alpha_timer=55us --line-rate 40g --base-rtt 4us in.csv
+	run2 $ccshim replay -a dcqcn:variant=paper,rate_hai=400m,rate_timer=55us,alpha_timer=55us \
+		--line-rate 40g --base-rtt 4us in.csv
 	[ "$(wc -l <<< "$output")" -eq 3 ]
 }
 
