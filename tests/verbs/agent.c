@@ -75,11 +75,30 @@ static void answer(const struct client *c, uint32_t slot, int error)
 		agent.counts.wrong++;
 }
 
+static uint32_t flags(void)
+{
+	if (agent.manner.unable)
+		return 0;
+	return CCS_PEER_NP | CCS_PEER_TELEMETRY | (agent.manner.ports ? CCS_PEER_PORTS : 0);
+}
+
+static void tell_telemetry(struct ccs_path *path)
+{
+	const struct ccs_path_telemetry t = {
+		.updated_ns = now_ns(), .path = 1, .flows = 3, .nhops = 1, .link = { 77 },
+		.hops = { { .ts_ns = 1, .tx_bytes = 1, .capacity = 10e9 } },
+	};
+
+	ccs_path_write(path, &t);
+}
+
 static void tell(struct client *c)
 {
 	struct ccs_path *path = &c->page->path[0];
 
-	atomic_store(&path->flags, agent.manner.unable ? 0 : CCS_PEER_NP);
+	atomic_store(&path->flags, flags());
+	if (agent.manner.telemetry)
+		tell_telemetry(path);
 	if (!agent.manner.lonely)
 		atomic_store(&path->heard_ns, now_ns());
 	if (!agent.manner.dead)

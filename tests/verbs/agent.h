@@ -18,6 +18,8 @@ struct agent_manner {
 	bool dead;                       /* no beat */
 	bool lonely;                     /* no peer is heard */
 	bool unable;                     /* peers watch for nothing */
+	bool telemetry;                  /* three flows are there; no record is newer than the first */
+	bool ports;                      /* with records of switches */
 };
 
 /* At that path; the test fails if it cannot. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A QP under dcqcn and its host agent: CNPs cut the rate wherever the sender is, and where
+ * A QP under dcqcn or hpcc and its host agent: CNPs cut the rate wherever the sender is, and where
  * signals cannot be relied on something else stands in. The timers of the algorithm are
  * so long that a rate follows from the CNPs alone. Each mode is a process.
  */
 #include "rig.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -233,6 +234,42 @@ static void a_fork_changes_nothing(void **state)
 	close_all(&r);
 }
 
+/* -- hpcc ------------------------------------------------------------------------------ */
+
+static void send_until(struct rig *r, struct ccs_slot *slot, enum ccs_verdict verdict)
+{
+	while (atomic_load(&slot->verdict) != verdict) {
+		send_one(r);
+		nap();
+	}
+	send_one(r);
+}
+
+/* No record is newer than the first, so HPCC stays at what it began with. */
+static void a_new_flow_takes_its_share_and_survives_silence(void **state)
+{
+	const struct agent_manner telling = { .telemetry = true, .ports = rig_is("ports") };
+	struct agent_manner silent = telling;
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	silent.telemetry = false;
+	agent_start(agent_path, telling);
+	slot = open_heard(&r);
+	assert_true(atomic_load(&slot->period_us) >= 200);
+	assert_true(fabs(rate(&r, slot) / (LINE / 4) - 1) < 0.01);
+	send_until(&r, slot, CCS_SIGNAL_OK);
+	assert_true(atomic_load(&slot->sent) >= K4);
+	agent_manner(silent);
+	send_until(&r, slot, CCS_SIGNAL_STALE);
+	agent_manner(telling);
+	send_until(&r, slot, CCS_SIGNAL_OK);
+	nap();
+	send_one(&r);
+	close_all(&r);
+}
+
 /* -- each mode in a process, with a report that is looked at --------------------------- */
 
 static const struct CMUnitTest tests[] = {
@@ -244,7 +281,12 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(a_reset_and_another_of_its_number),
 	cmocka_unit_test(a_fork_changes_nothing),
 };
+static const struct CMUnitTest telemetry_tests[] = {
+	cmocka_unit_test(a_new_flow_takes_its_share_and_survives_silence),
+};
 static const struct rig_mode modes[] = {
+	{ "ports", { "CCSHIM_CC=hpcc:base_rtt=100us" } },
+	{ "receiver", { "CCSHIM_CC=hpcc:base_rtt=100us" } },
 	{ "timely", { "CCSHIM_ON_SIGNAL_LOSS=timely" } },
 	{ "hold", { "CCSHIM_ON_SIGNAL_LOSS=hold" } },
 	{ "open", { "CCSHIM_ON_SIGNAL_LOSS=open" } },
@@ -263,6 +305,25 @@ static bool contains(const char *file, const char *text)
 	return found;
 }
 
+static bool on_telemetry(const struct rig_mode *mode)
+{
+	return strstr(mode->settings[0], "hpcc") != NULL;
+}
+
+static void check_report(const struct rig_mode *mode, const char *report)
+{
+	if (on_telemetry(mode)) {
+		assert_true(contains(report, "\"switches\": 3"));
+		assert_true(contains(report, strcmp(mode->name, "ports") == 0
+				     ? "\"variant\": \"paper\"" : "\"variant\": \"echo\""));
+		assert_true(contains(report, "\"link\": 77"));
+		return;
+	}
+	assert_true(contains(report, "\"switches\": 2"));
+	assert_true(contains(report, "\"cnps\": 4"));  /* what_stands_in */
+	assert_true(contains(report, "\"cnps\": 1000003"));
+}
+
 static void in_its_own_process(void **state)
 {
 	const struct rig_mode *mode = *state;
@@ -275,9 +336,7 @@ static void in_its_own_process(void **state)
 	if (system(command))
 		fail_msg("mode %s failed: run %s %s %s", mode->name, exe, mode->name, dir);
 	snprintf(report, sizeof(report), "%s/report", dir);
-	assert_true(contains(report, "\"switches\": 2"));
-	assert_true(contains(report, "\"cnps\": 4"));  /* what_stands_in */
-	assert_true(contains(report, "\"cnps\": 1000003"));
+	check_report(mode, report);
 	snprintf(command, sizeof(command), "rm -r '%s'", dir);
 	assert_int_equal(system(command), 0);
 }
@@ -291,10 +350,13 @@ static int run_mode(char **argv, const struct rig_mode *mode)
 	snprintf(report, sizeof(report), "CCSHIM_REPORT=%s/report", argv[2]);
 	rig_mode_now = mode;
 	rig_exec(argv, mode->settings[0], agent, report, "CCSHIM_LOG_LEVEL=error",
+		 on_telemetry(mode) ? mode->settings[0] :
 		 "CCSHIM_CC=dcqcn:rate_timer=1000s,alpha_timer=1000s,byte_counter=0",
 		 "CCSHIM_SEGMENT=4k", "CCSHIM_BASE_RTT=20us", NULL);
 	alarm(300);
 	agent_path = path;
+	if (on_telemetry(mode))
+		return cmocka_run_group_tests_name(mode->name, telemetry_tests, NULL, NULL);
 	return cmocka_run_group_tests_name(mode->name, tests, NULL, NULL);
 }
 
