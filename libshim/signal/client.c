@@ -120,17 +120,21 @@ static int open_link(void)
 	return fd;
 }
 
-static void seek(uint64_t now_ns)
+/* To be the agent may take its time, which is not that of an answer: it is later then. */
+static uint64_t seek(void)
 {
+	uint64_t now_ns;
 	int fd;
 
 	pthread_mutex_unlock(&client.lock);
 	fd = open_link();
+	now_ns = clock_ns();
 	pthread_mutex_lock(&client.lock);
 	client.fd = fd;
 	client.opened_ns = client.asked_ns = now_ns;
 	if (fd < 0)
 		lose(now_ns);
+	return now_ns;
 }
 
 /* The agent's answer to the HELLO. It takes the page, or not. */
@@ -220,10 +224,10 @@ static void sleep_until(uint64_t when_ns)
 
 static void turn(void)
 {
-	const uint64_t now_ns = clock_ns();
+	uint64_t now_ns = clock_ns();
 
 	if (client.fd < 0 && client.book.flows && now_ns >= client.retry_ns)
-		seek(now_ns);
+		now_ns = seek();
 	hear(now_ns);
 	if (client.fd >= 0 && !client.greeted && now_ns > client.opened_ns + GREETING_NS)
 		lose(now_ns);

@@ -253,6 +253,20 @@ static void a_process_that_is_its_own_agent(void)
 	assert_int_equal(__atomic_load_n(&served, __ATOMIC_RELAXED), 2);
 }
 
+static int serve_slowly(const char *where)
+{
+	usleep(1100000);                         /* longer than an answer may take */
+	agent_start(where, (struct agent_manner){ .late_ms = 50 });
+	return 0;
+}
+
+static void one_that_takes_long_to_be_it(void)
+{
+	setup_for(path, serve_slowly);
+	wait_verdict(attach(5), CCS_SIGNAL_OK);
+	assert_int_equal(agent_counts().hellos, 1);
+}
+
 static int serve_not(const char *where)
 {
 	(void)where;
@@ -343,6 +357,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
 	CASE(ten_thousand_flows),
 	CASE(flows_that_come_and_go_while_agents_do),
 	CASE(a_process_that_is_its_own_agent),
+	CASE(one_that_takes_long_to_be_it),
 	CASE(one_that_may_not_asks_once),
 #ifndef __SANITIZE_THREAD__
 	CASE(descriptors_are_not_the_applications),

@@ -72,7 +72,7 @@ static void answer(const struct client *c, uint32_t slot, int error)
 	};
 
 	if (!agent.manner.silent && send(c->fd, &r, sizeof(r), MSG_NOSIGNAL) != sizeof(r))
-		agent.counts.wrong++;
+		agent.counts.wrong += errno != EPIPE; /* it has not waited */
 }
 
 static uint32_t flags(void)
@@ -223,6 +223,7 @@ static void turn(void)
 
 static void *run(void *arg)
 {
+	usleep(1000 * agent.manner.late_ms);
 	pthread_mutex_lock(&agent.lock);
 	while (!agent.stop)
 		turn();

@@ -14,6 +14,7 @@
 struct agent_manner {
 	int refuses_hello, refuses_flows; /* an errno */
 	bool silent;                     /* hears, and does not answer */
+	unsigned late_ms;                /* at first it is busy with itself for so long */
 	bool garbage;                    /* answers to an ADD are none */
 	bool dead;                       /* no beat */
 	bool lonely;                     /* no peer is heard */
