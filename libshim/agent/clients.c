@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -12,7 +13,16 @@
 
 #include "agent/priv.h"
 
-enum { BUCKETS = 16384, MESSAGE_MAX = 512, MESSAGES_A_TURN = 256 };
+enum {
+	BUCKETS = 16384, MESSAGE_MAX = 512, MESSAGES_A_TURN = 256,
+	PASSED_MAX = 253,                /* the kernel's SCM_MAX_FD */
+};
+
+/* Descriptors that came with a message: one, unless somebody means ill. */
+struct passed {
+	unsigned n;
+	int fd[PASSED_MAX];
+};
 
 /* -- the listening socket -------------------------------------------------------- */
 
@@ -96,7 +106,10 @@ int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		a->client[i].source.fd = -1;
-	if (a->client && !ccs_index_init(&a->flows, BUCKETS, a->salt) &&
+	a->closing = calloc(1, sizeof(*a->closing));
+	if (a->closing)
+		a->closing->users = 1;
+	if (a->client && a->closing && !ccs_index_init(&a->flows, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->qps, BUCKETS, a->salt) && !listen_at(a))
 		return 0;
 	saved = errno;
@@ -106,11 +119,19 @@ int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 	return -1;
 }
 
+static void leave_closing(struct ccs_closing *c)
+{
+	if (atomic_fetch_sub(&c->users, 1) == 1)
+		free(c);
+}
+
 void ccs_clients_close(struct ccs_agent *a)
 {
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		if (a->client[i].source.fd >= 0)
 			ccs_client_close(a, &a->client[i]);
+	if (a->closing)
+		leave_closing(a->closing);
 	if (a->listener.fd >= 0) {
 		unlink(a->config.socket);
 		close(a->listener.fd);
@@ -124,9 +145,54 @@ void ccs_clients_close(struct ccs_agent *a)
 
 /* -- connections ----------------------------------------------------------------- */
 
-void ccs_client_close(struct ccs_agent *a, struct ccs_client *c)
+/*
+ * To close what a process may have passed, or has left in its socket, can take hours: a file
+ * of a server of its own, a connection that lingers. So a thread does it, and as long as it
+ * takes the process's user has one place less. Without a thread they stay open.
+ */
+struct remains {
+	struct ccs_closing *closing;
+	unsigned place, n;
+	int fd[PASSED_MAX + 1];
+};
+
+static void *close_all(void *arg)
+{
+	struct remains *r = arg;
+
+	while (r->n)
+		close(r->fd[--r->n]);
+	atomic_store(&r->closing->place[r->place], false);
+	leave_closing(r->closing);
+	free(r);
+	return NULL;
+}
+
+static void close_elsewhere(struct ccs_agent *a, unsigned place, int socket, const struct passed *p)
+{
+	struct remains *r = malloc(sizeof(*r));
+	pthread_t thread;
+
+	atomic_store(&a->closing->place[place], true);
+	shutdown(socket, SHUT_RDWR);
+	if (!r)
+		return;
+	*r = (struct remains){ .closing = a->closing, .place = place, .n = p->n };
+	memcpy(r->fd, p->fd, p->n * sizeof(*p->fd));
+	r->fd[r->n++] = socket;
+	atomic_fetch_add(&a->closing->users, 1);
+	if (pthread_create(&thread, NULL, close_all, r) == 0) {
+		pthread_detach(thread);
+	} else {
+		leave_closing(a->closing);
+		free(r);
+	}
+}
+
+static void end(struct ccs_agent *a, struct ccs_client *c, const struct passed *p)
 {
 	const int fd = c->source.fd;
+	const uid_t uid = c->uid;
 
 	for (uint32_t i = 0; i < c->room; i++)
 		if (c->flow[i])
@@ -134,41 +200,34 @@ void ccs_client_close(struct ccs_agent *a, struct ccs_client *c)
 	ccs_agent_page_unmap(c->page);
 	free(c->flow);
 	free(c->paths);
-	*c = (struct ccs_client){ .source.fd = -1 };
-	close(fd);
+	epoll_ctl(a->epoll, EPOLL_CTL_DEL, fd, NULL);
+	*c = (struct ccs_client){ .source.fd = -1, .uid = uid };
+	close_elsewhere(a, (unsigned)(c - a->client), fd, p);
 	a->nclients--;
 }
 
-static void close_all(int *fds, size_t n)
+void ccs_client_close(struct ccs_agent *a, struct ccs_client *c)
 {
-	while (n--)
-		close(fds[n]);
+	end(a, c, &(const struct passed){ 0 });
 }
 
-/* The descriptor that came along, or -1; there is room for no more than one. */
-static int passed_fd(struct msghdr *h)
+static void take_passed(struct msghdr *h, struct passed *p)
 {
-	int fd = -1;
-
+	p->n = 0;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
-		int fds[4];
-		const size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(*fds);
-
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || !n)
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
-		memcpy(fds, CMSG_DATA(c), n * sizeof(*fds));
-		fd = fds[0];
-		close_all(fds + 1, n - 1);
+		p->n = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(*p->fd));
+		memcpy(p->fd, CMSG_DATA(c), p->n * sizeof(*p->fd));
 	}
-	return fd;
 }
 
 /* One message. Length, 0 at the end or for what is no message, -1 if there is none yet. */
-static ssize_t receive(int socket, void *data, size_t len, int *fd)
+static ssize_t receive(int socket, void *data, size_t len, struct passed *p)
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
+		char bytes[CMSG_LEN(PASSED_MAX * sizeof(int))];
 	} control;
 	struct iovec iov = { data, len };
 	struct msghdr h = {
@@ -182,7 +241,7 @@ static ssize_t receive(int socket, void *data, size_t len, int *fd)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == EAGAIN ? -1 : 0;
-	*fd = passed_fd(&h);
+	take_passed(&h, p);
 	return h.msg_flags & MSG_TRUNC ? 0 : n;
 }
 
@@ -191,16 +250,18 @@ static void client_ready(struct ccs_agent *a, struct ccs_source *s)
 	struct ccs_client *c = (struct ccs_client *)s;
 	uint64_t data[MESSAGE_MAX / 8];
 
-	for (int i = 0; i < MESSAGES_A_TURN && s->fd >= 0; i++) {
-		int fd = -1;
-		const ssize_t n = receive(s->fd, data, sizeof(data), &fd);
+	for (int i = 0; i < MESSAGES_A_TURN; i++) {
+		struct passed p = { 0 };
+		const ssize_t n = receive(s->fd, data, sizeof(data), &p);
+		bool stays;
 
 		if (n < 0)
 			return;
-		if (n == 0 || !ccs_local_arrived(a, c, data, (size_t)n, fd)) {
-			if (n == 0 && fd >= 0)
-				close(fd);
-			ccs_client_close(a, c);
+		stays = n && ccs_local_arrived(a, c, data, (size_t)n, p.n == 1 ? p.fd[0] : -1);
+		if (p.n == 1 && ccs_agent_page_is_memory(p.fd[0]))
+			close(p.fd[--p.n]);
+		if (!stays || p.n) {
+			end(a, c, &p);
 			return;
 		}
 	}
@@ -213,10 +274,11 @@ static struct ccs_client *place_for(struct ccs_agent *a, uid_t uid)
 	unsigned same = 0;
 
 	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++) {
-		if (c->source.fd < 0)
+		const bool taken = c->source.fd >= 0 || atomic_load(&a->closing->place[c - a->client]);
+
+		if (!taken)
 			place = c;
-		else if (c->uid == uid)
-			same++;
+		same += taken && c->uid == uid;
 	}
 	return uid && same >= CCS_AGENT_CLIENTS_PER_UID ? NULL : place;
 }

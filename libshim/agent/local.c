@@ -2,7 +2,6 @@
 /* What clients ask: signal/local.h has the messages. */
 #include <errno.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "agent/priv.h"
 
@@ -118,9 +117,6 @@ bool ccs_local_arrived(struct ccs_agent *a, struct ccs_client *c, const void *da
 {
 	const uint32_t *type = data;
 	const bool whole = len >= sizeof(*type) && len >= length_of(*type);
-	const bool stays = whole && take(a, c, *type, data, fd);
 
-	if (fd >= 0)
-		close(fd);
-	return stays;
+	return whole && take(a, c, *type, data, fd);
 }

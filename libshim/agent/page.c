@@ -8,15 +8,21 @@
 
 #include "agent/priv.h"
 
+bool ccs_agent_page_is_memory(int fd)
+{
+	struct statfs fs;
+
+	return fcntl(fd, F_GET_SEALS) >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
 /* A page that shrinks, or for which no huge page is left, would end the agent by SIGBUS. */
 static const char *wrong_with(int fd)
 {
 	const int wanted = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 	const int seals = fcntl(fd, F_GET_SEALS);
-	struct statfs fs;
 	struct stat st;
 
-	if (seals < 0 || fstat(fd, &st) || fstatfs(fd, &fs) || fs.f_type != TMPFS_MAGIC)
+	if (!ccs_agent_page_is_memory(fd) || fstat(fd, &st))
 		return "it is no memfd of ordinary pages";
 	if ((seals & wanted) != wanted)
 		return "it is not sealed";

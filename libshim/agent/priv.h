@@ -155,6 +155,12 @@ enum ccs_trouble {
 	CCS_TROUBLE_INTERFACE,
 };
 
+/* Places whose connections are over, but not closed yet. The last one who uses it frees it. */
+struct ccs_closing {
+	_Atomic unsigned users;
+	_Atomic bool place[CCS_AGENT_CLIENTS];
+};
+
 struct ccs_udp;
 struct ccs_tap;
 struct ccs_heard;
@@ -181,6 +187,7 @@ struct ccs_agent {
 	bool listening;
 	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
 	unsigned nclients;
+	struct ccs_closing *closing;
 	struct ccs_index flows, qps;
 	uint32_t nflows;
 	struct ccs_counters counters;
@@ -327,11 +334,13 @@ void ccs_clients_close(struct ccs_agent *a);
 void ccs_client_close(struct ccs_agent *a, struct ccs_client *c);
 void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns);
 
-/* local.c. fd: the page's, or -1; taken. False: the client is to be closed. */
+/* local.c. fd: the page's, or -1; the caller's. False: the client is to be closed. */
 bool ccs_local_arrived(struct ccs_agent *a, struct ccs_client *c, const void *data, size_t len,
 		       int fd);
 
 /* page.c. NULL, and why. */
+/* Whether it is a file in memory, to close which takes no time. */
+bool ccs_agent_page_is_memory(int fd);
 struct ccs_page *ccs_agent_page_map(int fd, const char **why);
 void ccs_agent_page_unmap(struct ccs_page *page);
 

@@ -209,7 +209,7 @@ int rig_ask(struct rig *r, int fd, const void *m, size_t len)
 	return answer(r, fd);
 }
 
-int rig_hello(struct rig *r, int fd, int page_fd)
+void rig_send_hello(int fd, int page_fd)
 {
 	struct ccs_local_hello m = { CCS_LOCAL_HELLO, CCS_LOCAL_VERSION };
 	struct iovec iov = { &m, sizeof(m) };
@@ -226,6 +226,11 @@ int rig_hello(struct rig *r, int fd, int page_fd)
 		h.msg_controllen = sizeof(control);
 	}
 	assert_int_equal(sendmsg(fd, &h, MSG_NOSIGNAL), sizeof(m));
+}
+
+int rig_hello(struct rig *r, int fd, int page_fd)
+{
+	rig_send_hello(fd, page_fd);
 	return answer(r, fd);
 }
 

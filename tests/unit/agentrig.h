@@ -52,7 +52,8 @@ struct rig_client rig_client(struct rig *r, int host);
 void rig_hang_up(struct rig_client *c);
 /* A page as it should be, sealed. */
 int rig_page(struct ccs_page **page);
-/* Says hello with that page, or none (-1); the answer's error. */
+/* Says hello with that page, or none (-1); and gives the answer's error. */
+void rig_send_hello(int fd, int page_fd);
 int rig_hello(struct rig *r, int fd, int page_fd);
 /* Sends, and gives the answer's error. */
 int rig_ask(struct rig *r, int fd, const void *m, size_t len);

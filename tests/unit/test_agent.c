@@ -321,7 +321,6 @@ static void wrong_pages_are_refused(void **state)
 	assert_int_equal(rig_hello(r, conn, fd), EINVAL);
 	page->magic--;
 
-	assert_int_equal(rig_hello(r, conn, STDERR_FILENO), EINVAL); /* no page at all */
 	assert_int_equal(rig_hello(r, conn, fd), 0);            /* and it may try again */
 	assert_int_equal(rig_hello(r, conn, fd), EALREADY);
 	munmap(page, sizeof(*page));
@@ -329,6 +328,56 @@ static void wrong_pages_are_refused(void **state)
 	close(conn);
 	rig_settle(r);
 	assert_int_equal(r->agent[RP]->nclients, 0);
+}
+
+/* A connection whose other end reads nothing: to close it takes that many seconds. */
+static int lingering(int seconds, int *reader)
+{
+	const struct linger linger = { .l_onoff = 1, .l_linger = seconds };
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(in);
+	const int listener = socket(AF_INET, SOCK_STREAM, 0);
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+	static const char bytes[1 << 20];
+
+	assert_int_equal(bind(listener, (struct sockaddr *)&in, len), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	getsockname(listener, (struct sockaddr *)&in, &len);
+	assert_int_equal(connect(fd, (struct sockaddr *)&in, len), 0);
+	*reader = accept(listener, NULL, NULL);
+	close(listener);
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	while (write(fd, bytes, sizeof(bytes)) > 0)
+		;
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	return fd;
+}
+
+/* Nobody makes the loop wait by what he passes. */
+static void what_takes_long_to_close(void **state)
+{
+	struct rig *r = *state;
+	const int conn = rig_dial(r, RP);
+	const _Atomic bool *closing;
+	const struct ccs_client *c;
+	int reader, fd = lingering(30, &reader);
+	char bytes[65536];
+
+	rig_settle(r);
+	for (c = r->agent[RP]->client; c->source.fd < 0; c++)
+		;
+	closing = &r->agent[RP]->closing->place[c - r->agent[RP]->client];
+	rig_send_hello(conn, fd);
+	close(fd);
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->nclients, 0);
+	assert_true(*closing);
+	while (read(reader, bytes, sizeof(bytes)) > 0)
+		;
+	close(reader);
+	close(conn);
+	while (*closing)
+		usleep(1000); /* it is closed now, whenever that thread runs */
 }
 
 static void other_versions_are_told(void **state)
@@ -986,6 +1035,7 @@ int main(void)
 		TEST(others_reach_the_socket),
 		TEST(only_a_socket_gives_way),
 		TEST(wrong_pages_are_refused),
+		TEST(what_takes_long_to_close),
 		TEST(other_versions_are_told),
 		TEST(flows_that_cannot_be),
 		TEST(a_removed_flow_hears_nothing),
