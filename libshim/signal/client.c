@@ -326,15 +326,19 @@ static bool running(void)
 	return client.life == RUNNING;
 }
 
+/* Nobody is cancelled while he waits for the thread, with the lock. */
 struct ccs_slot *ccs_client_attach(const struct ccs_signal_flow *flow)
 {
 	struct ccs_slot *slot = NULL;
+	int cancel;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&client.lock);
 	if (running())
 		slot = ccs_book_take(&client.book, flow, clock_ns());
 	pthread_cond_signal(&client.wake);
 	pthread_mutex_unlock(&client.lock);
+	pthread_setcancelstate(cancel, NULL);
 	return slot;
 }
 

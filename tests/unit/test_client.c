@@ -335,6 +335,25 @@ static void a_child_leaves_it_alone(void)
 	assert_int_equal(agent_counts().flows, 1);
 }
 
+static void *attach_at_the_end(void *arg)
+{
+	pthread_cancel(pthread_self());
+	attach(5);
+	return arg;
+}
+
+static void a_thread_that_is_being_cancelled(void)
+{
+	struct ccs_local_add flow;
+	pthread_t thread;
+
+	agent_start(path, (struct agent_manner){ 0 });
+	assert_int_equal(pthread_create(&thread, NULL, attach_at_the_end, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	wait_verdict(attach(6), CCS_SIGNAL_OK);  /* the lock is free */
+	assert_true(agent_flow(5, &flow));
+}
+
 static void it_ends_with_the_process(void)
 {
 	agent_start(path, (struct agent_manner){ 0 });
@@ -363,6 +382,7 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
 	CASE(descriptors_are_not_the_applications),
 #endif
 	CASE(a_child_leaves_it_alone),
+	CASE(a_thread_that_is_being_cancelled),
 	CASE(it_ends_with_the_process),
 };
 
