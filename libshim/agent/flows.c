@@ -50,6 +50,8 @@ static int refuse(struct ccs_agent *a, const struct ccs_client *c, const struct 
 		return EINVAL;
 	if (m->slot < c->room && c->flow[m->slot])
 		return EEXIST;
+	if (ccs_hook_has_enough(a, c, m))
+		return EBUSY;
 	if (!ccs_agent_speaks_for(a, &ends->local))
 		return EADDRNOTAVAIL;
 	if (a->nflows >= CCS_AGENT_FLOWS)

@@ -28,6 +28,18 @@ void ccs_hook_detach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	ccs_index_remove(&a->qps, &f->qp_link);
 }
 
+bool ccs_hook_has_enough(const struct ccs_agent *a, const struct ccs_client *c,
+			 const struct ccs_local_add *m)
+{
+	const uint64_t hash = hash_of(a, m->device, m->local_qpn);
+	struct ccs_link *l = NULL;
+	unsigned n = 0;
+
+	while ((l = ccs_index_next(&a->qps, l, hash)))
+		n += flow_of(l)->client == c && flow_of(l)->local_qpn == m->local_qpn;
+	return n >= CCS_AGENT_SAME_QP;
+}
+
 int ccs_hook_cnp(struct ccs_agent *a, const struct ccs_client *c, const struct ccs_local_cnp *m)
 {
 	const uint64_t now_ns = ccs_agent_now(a);

@@ -16,6 +16,7 @@ enum {
 	CCS_AGENT_CLIENTS = 1024,
 	CCS_AGENT_CLIENTS_PER_UID = 512, /* but root's */
 	CCS_AGENT_FLOWS = 262144,        /* of all clients */
+	CCS_AGENT_SAME_QP = 8,           /* slots of a client for one QP: the next user's may be early */
 	CCS_AGENT_ADDRESSES = 64,
 	CCS_AGENT_INTERFACES = 16,
 	CCS_AGENT_PORTS = 64,
@@ -277,6 +278,9 @@ void ccs_agent_flow_heard(struct ccs_agent *a, const struct ccs_peer *p);
 /* hook.c */
 void ccs_hook_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_hook_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
+/* Whether that client has that QP in as many slots as it may: each CNP goes to all of them. */
+bool ccs_hook_has_enough(const struct ccs_agent *a, const struct ccs_client *c,
+			 const struct ccs_local_add *m);
 /* 0; ENOENT: no such flow; EPERM: its process is another user's, and c is not root; EINVAL */
 int ccs_hook_cnp(struct ccs_agent *a, const struct ccs_client *c, const struct ccs_local_cnp *m);
 

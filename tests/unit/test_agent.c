@@ -436,6 +436,21 @@ static void flows_that_cannot_be(void **state)
 	assert_int_equal(r->agent[RP]->nflows, 0);
 }
 
+/* Slots for one QP without end would make each of its CNPs take as long. */
+static void a_queue_pair_in_many_slots(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP), d = rig_client(r, RP);
+
+	for (uint32_t slot = 0; slot < CCS_AGENT_SAME_QP; slot++)
+		assert_int_equal(rig_add(r, &c, RP, 1, slot), 0);
+	assert_int_equal(rig_add(r, &c, RP, 1, CCS_AGENT_SAME_QP), EBUSY);
+	assert_int_equal(rig_add(r, &c, RP, 2, CCS_AGENT_SAME_QP), 0);
+	assert_int_equal(rig_add(r, &d, RP, 1, 0), 0);
+	rig_hang_up(&c);
+	rig_hang_up(&d);
+}
+
 static void a_removed_flow_hears_nothing(void **state)
 {
 	struct rig *r = *state;
@@ -998,14 +1013,14 @@ static void more_peers_than_there_is_room_for(void **state)
 	unsigned i;
 
 	for (i = 0; i < CCS_PAGE_PATHS; i++) {
-		m = rig_flow(r, RP, 1, i);
+		m = rig_flow(r, RP, i, i);
 		m.peer_gid[13] = (uint8_t)(1 + (i >> 8));
 		m.peer_gid[14] = (uint8_t)i;
 		assert_int_equal(send(c.fd, &m, sizeof(m), 0), sizeof(m));
 		ccs_agent_turn(r->agent[RP], 0);
 		assert_int_equal(recv(c.fd, (char[64]){ 0 }, 64, 0), sizeof(struct ccs_local_result));
 	}
-	m = rig_flow(r, RP, 1, i);
+	m = rig_flow(r, RP, i, i);
 	assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), ENOSPC);
 	assert_non_null(strstr(r->said, "peers"));
 	rig_hang_up(&c);
@@ -1038,6 +1053,7 @@ int main(void)
 		TEST(what_takes_long_to_close),
 		TEST(other_versions_are_told),
 		TEST(flows_that_cannot_be),
+		TEST(a_queue_pair_in_many_slots),
 		TEST(a_removed_flow_hears_nothing),
 		TEST(a_client_that_does_not_read),
 		TEST(no_more_clients_than_may_be),
