@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "base/lock.h"
 
@@ -84,5 +85,6 @@ int main(void)
 		cmocka_unit_test(all_that_sleep_wake_up),
 	};
 
+	alarm(600); /* who is not woken sleeps for ever */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
