@@ -60,6 +60,7 @@ struct hpcc {
 	double tau;                      /* s; the last measurement's weight is tau/T */
 	double ack_us, rtt_us;           /* of the last acknowledgement; 0: no RTT */
 	double covers_us;                /* the records are of then or later; 0: unknown */
+	double update_us;                /* the time of update_seq */
 	double acked_us;                 /* of data sent since the update; INFINITY: none yet */
 	unsigned stage;                  /* incStage */
 	unsigned flows;                  /* as telemetry counts them; 0: unknown. Not ns3 */
@@ -226,11 +227,15 @@ static bool measure(struct hpcc *h, const struct ccs_cc_ack *ack, bool echo)
 
 /*
  * An echo, or one of counted flows, increases once per T even if it completes a segment in
- * several T only, and flows that were counted share the room that there is.
+ * several T only, and flows that were counted share the room that there is. Where an agent tells
+ * of queues, also a reference that could not move for several T makes up for them; an echo sees no
+ * queue below T, and would keep one.
  */
 static double additive(const struct ccs_cc *cc, const struct hpcc *h, double now_us)
 {
-	const double *p = cc->param, gap_us = now_us - h->ack_us;
+	const double *p = cc->param;
+	const bool sees_queue = variant_of(cc) == PAPER && h->covers_us > 0;
+	const double gap_us = now_us - (sees_queue ? h->update_us : h->ack_us);
 	double w_ai = p[W_AI];
 
 	if (variant_of(cc) == NS3)
@@ -283,6 +288,7 @@ static bool may_commit(const struct hpcc *h, const struct ccs_cc_ack *ack, bool 
 static void await_effect(struct hpcc *h, const struct ccs_cc_ack *ack)
 {
 	h->update_seq = ack->snd_nxt;
+	h->update_us = ack->now_us;
 	h->acked_us = INFINITY;
 }
 
