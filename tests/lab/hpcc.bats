@@ -42,7 +42,7 @@ guest() {
     ask=(--switch "$LAB_SWITCH_ADDRESS")
   fi
   ready /run/ccshim/agent.sock "$0" --no-capture --capacity "h_1=$LAB_RATE_BPS" "${ask[@]}"
-  "$1" incast --senders 4 -D 800ms --warmup 400ms --cc hpcc
+  "$1" incast --senders 4 -D 1.2 --warmup 800ms --cc hpcc
 }
 
 # holds FILTER: for the figures of a run.
@@ -55,7 +55,7 @@ readonly qps='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
 
 # 8 KB are two packets, 16 KB four: about one of each flow.
 small_queue() {
-  holds '.runs[0] | .utilisation >= 0.93 and .jain >= 0.95 and .drops_after_warmup == 0'
+  holds '.runs[0] | .utilisation >= 0.93 and .jain >= 0.9 and .drops_after_warmup == 0'
   holds '.runs[0].queue_bytes.p99 < 20000 and .runs[0].victim_latency_us.p99 < 1000'
   holds "$qps | length == 4 and all(.cc == \"hpcc\" and .signals == \"ok\" and
     .telemetry.flows >= 4)"
