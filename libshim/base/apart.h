@@ -9,6 +9,7 @@
 
 static inline void *ccs_calloc_apart(size_t n, size_t size)
 {
+	size += !size; /* nothing is there, too */
 	return calloc(n + (64 + size - 1) / size, size);
 }
 

@@ -81,6 +81,7 @@ static void nothing_is_nothing(void **state)
 	(void)state;
 	ccs_pool_free(NULL, 1, 64);
 	ccs_pool_free(ccs_pool_calloc(0, 64), 0, 64);
+	ccs_pool_free(ccs_pool_calloc(64, 0), 64, 0);
 }
 
 static void *churn(void *arg)
