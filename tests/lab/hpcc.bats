@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # HPCC end to end on Soft-RoCE, on telemetry of agents alone. In virtual time: what is bounded
-# here is a function of the seed, and was seen to hold for several. make says where the trees are; by hand,
-# run it in the build tree.
+# here is a function of the seed, and was seen to hold for several. make says where the trees
+# are; by hand, run it in the build tree.
 
 # shellcheck disable=SC2154 # what agents.bash sets
 
