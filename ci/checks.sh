@@ -62,11 +62,12 @@ german() {
   export LOCPATH=$dir
 }
 
-# make_check BUILD WRAPPER [ARG…]: WRAPPER goes in front of each program.
+# make_check BUILD WRAPPER [ARG…]: WRAPPER goes in front of each program; what fails is
+# shown whole.
 make_check() {
   german
   cd "$builds/$1"
-  make -j"$jobs" check LOG_FLAGS="$patience $2" "${@:3}"
+  make -j"$jobs" check VERBOSE=1 LOG_FLAGS="$patience $2" "${@:3}"
 }
 
 # The programs of tests/unit, verbs and fake: NAME.c that defines tests.
@@ -127,7 +128,7 @@ check_valgrind() {
 
 check_dist() {
   cd "$builds/gcc"
-  make -s -j"$jobs" distcheck LOG_FLAGS="$patience"
+  VERBOSE=1 make -s -j"$jobs" distcheck LOG_FLAGS="$patience"
   released
 }
 
