@@ -22,14 +22,14 @@ bench_ccbench_SOURCES = \
 	bench/ccbench.c \
 	bench/endpoint.c bench/endpoint.h \
 	bench/incast.c bench/incast.h \
-	bench/jsonout.c bench/plot.c bench/table.c \
+	bench/jsonout.c bench/plot.c bench/table.c tools/gnuplot.c tools/gnuplot.h \
 	bench/proto.h \
 	bench/report.c bench/report.h \
 	bench/run.c bench/run.h \
 	bench/sampler.c bench/sampler.h \
 	bench/traffic.c bench/victim.c \
 	bench/worker.c bench/worker.h
-bench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CFLAGS) $(MNL_CFLAGS)
+bench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS) $(MNL_CFLAGS)
 bench_ccbench_CFLAGS = $(AM_CFLAGS) -pthread
 bench_ccbench_LDADD = bench/libbench.la $(VERBS_LIBS)
 

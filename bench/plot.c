@@ -7,18 +7,12 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "human.h"
 #include "report.h"
-
-extern char **environ;
+#include "tools/gnuplot.h"
 
 #define COLUMN 560
 #define HEIGHT 760
@@ -76,31 +70,17 @@ static void put_data(FILE *f, const struct report *p, unsigned i)
 	fprintf(f, "EOD\n");
 }
 
-static const char *const color[] = {
-	"#3b6fb6", "#f0a23b", "#58a66b", "#d3605c", "#7fb7d8", "#8a6bb1", "#c9b458", "#4b9c9c",
-	"#e39bb0", "#8c7a66", "#2f4f7f", "#b5762a", "#2f7a4a", "#9c3a3a", "#5a93b8", "#5f4589",
-};
-
-#define COLORS (sizeof(color) / sizeof(color[0]))
-
 static void put_preamble(FILE *f, const char *file, const struct report *p, unsigned n)
 {
-	size_t len = strlen(file);
-	bool svg = len > 4 && !strcmp(file + len - 4, ".svg");
-	char title[256], *c;
+	const unsigned width = n * COLUMN + 80;
+	char title[256];
 
 	opts_title(p->run->o, title, sizeof(title));
-	for (c = title; *c; c++) /* it goes between quotes */
-		if (*c == '"' || *c == '\\')
-			*c = '\'';
-	fprintf(f, "set terminal %s size %u,%u font 'Sans,11' noenhanced background '#ffffff'\n",
-		svg ? "svg" : "pngcairo", n * COLUMN + 80, HEIGHT);
-	fprintf(f, "set output \"%s\"\n", file);
-	fprintf(f, "set multiplot layout 2,%u columnsfirst title \"%s\" font ',14' "
-		   "margins %.4f,0.985,0.08,0.86 spacing %.4f,0.07\n", n, title,
-		85.0 / (n * COLUMN + 80), 25.0 / (n * COLUMN + 80));
-	fprintf(f, "set border 3 lc '#666666'; set tics nomirror out tc '#444444'\n"
-		   "set grid ytics lc '#e4e4e4' lt 1; set style fill solid 0.9 noborder\n");
+	gnuplot_begin(f, file, width, HEIGHT);
+	fprintf(f, "set multiplot layout 2,%u columnsfirst title ", n);
+	gnuplot_quote(f, title);
+	fprintf(f, " font ',14' margins %.4f,0.985,0.08,0.86 spacing %.4f,0.07\n",
+		85.0 / width, 25.0 / width);
 }
 
 /* What both pictures of a column have in common. */
@@ -158,7 +138,7 @@ static void put_rates(FILE *f, const struct report *p, unsigned i, double top)
 	/* From the last sum to the first: each band covers what is below it. */
 	for (flow = r->nflows; flow-- > 0; )
 		fprintf(f, "%s $RATE%u using 1:%u with filledcurves y1=0 lc rgb '%s' notitle%s",
-			flow + 1 == r->nflows ? "plot" : "", i, flow + 2, color[flow % COLORS],
+			flow + 1 == r->nflows ? "plot" : "", i, flow + 2, gnuplot_color(flow),
 			flow ? ", \\\n" : "\n");
 }
 
@@ -177,55 +157,20 @@ static void put_script(FILE *f, const char *file, const struct report *p, unsign
 	fprintf(f, "unset multiplot\n");
 }
 
-/* Run gnuplot on the script: 0, else errno or its exit status made negative. */
-static int run_gnuplot(const char *script)
-{
-	char *argv[] = { (char *)"gnuplot", (char *)(uintptr_t)script, NULL };
-	posix_spawnattr_t attr;
-	sigset_t none;
-	pid_t pid;
-	int err, status;
-
-	sigemptyset(&none);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	err = posix_spawnp(&pid, argv[0], NULL, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	if (err)
-		return err;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return status ? -1 : 0;
-}
-
 int plot_write(const char *file, const struct report *p, unsigned n)
 {
-	char script[512];
-	FILE *f = fopen(file, "ae");
-	int err;
+	FILE *script = gnuplot_script();
+	char err[512];
+	int rc = -1;
 
-	/* gnuplot would say the same in many more words. */
-	if (!f) {
-		fprintf(stderr, "ccbench: no picture: %s: %s\n", file, strerror(errno));
-		return -1;
+	if (!script) {
+		snprintf(err, sizeof(err), "%s", strerror(errno));
+	} else {
+		put_script(script, file, p, n);
+		rc = gnuplot_draw(script, file, err, sizeof(err));
+		fclose(script);
 	}
-	fclose(f);
-	snprintf(script, sizeof(script), "%s/plot.gp", p->run->dir);
-	f = fopen(script, "we");
-	if (!f) {
-		fprintf(stderr, "ccbench: no picture: %s: %s\n", script, strerror(errno));
-		return -1;
-	}
-	put_script(f, file, p, n);
-	err = fclose(f) ? errno : run_gnuplot(script);
-	remove(script);
-	if (err)
-		remove(file);
-	if (err == ENOENT)
-		fprintf(stderr, "ccbench: no picture: gnuplot is not installed\n");
-	else if (err)
-		fprintf(stderr, "ccbench: no picture: gnuplot %s\n",
-			err > 0 ? strerror(err) : "failed");
-	return err ? -1 : 0;
+	if (rc)
+		fprintf(stderr, "ccbench: no picture: %s\n", err);
+	return rc;
 }

@@ -74,6 +74,18 @@ _ccshim_replay() {
 	esac
 }
 
+_ccshim_plot() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	--cdf) COMPREPLY=($(compgen -W "rate rtt inflight queue" -- "$word")); return ;;
+	--flows | --qp) return ;;
+	esac
+	case $word in
+	-*) COMPREPLY=($(compgen -W "-o -n -h --cdf --flows --qp" -- "$word")) ;;
+	*) COMPREPLY=($(compgen -f -- "$word")) ;;
+	esac
+}
+
 _ccshim_check() {
 	local word=${COMP_WORDS[COMP_CWORD]} i
 	if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --root ]]; then
@@ -96,7 +108,7 @@ _ccshim_check() {
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run check info replay -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run check info replay plot -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -104,6 +116,7 @@ _ccshim() {
 	check) _ccshim_check ;;
 	info) _ccshim_info ;;
 	replay) _ccshim_replay ;;
+	plot) _ccshim_plot ;;
 	esac
 }
 

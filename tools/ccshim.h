@@ -19,6 +19,7 @@ int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
+int cmd_plot(int argc, char **argv);
 
 /* "ccshim CMD: text" to stderr. */
 void tool_error(const char *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

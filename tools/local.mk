@@ -10,6 +10,8 @@ tools_ccshim_SOURCES = \
 	tools/info_options.c tools/info_version.c \
 	tools/path.c tools/path.h \
 	tools/preload.c tools/preload.h \
+	tools/gnuplot.c tools/gnuplot.h \
+	tools/plot.c tools/plot.h tools/plot_data.c tools/plot_draw.c tools/plot_trace.c \
 	tools/replay.c tools/replay.h tools/replay_csv.c \
 	tools/run.c
 tools_ccshim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)

@@ -282,7 +282,8 @@ static int begin(struct replay *r, char **operands)
 
 int cmd_replay(int argc, char **argv)
 {
-	static struct replay r = { .path = { .segment = 65536, .flows = 1 }, .status = EXIT_FAILED };
+	static struct replay r = { .path = { .segment = 65536, .flows = 1 }, .status = EXIT_FAILED,
+				  .file.cmd = "replay" };
 	int letter, status;
 
 	argv[0] = (char *)"ccshim replay"; /* getopt's complaints begin with it */

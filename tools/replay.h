@@ -12,19 +12,21 @@
 enum replay_column {
 	COL_T_US, COL_T_NS, COL_EVENT, COL_QP, COL_RTT_US, COL_RTT_NS, COL_BYTES, COL_ACK_SEQ,
 	COL_SND_NXT, COL_INFLIGHT, COL_PATH, COL_FLOWS, COL_HOPS, COL_COVERS, COL_SET,
-	COL_RATE, COL_WINDOW,
+	COL_RATE, COL_WINDOW, COL_CLOCK,
 	REPLAY_COLUMNS
 };
 
 struct replay_row {
 	struct ccs_told told;    /* out: what was recorded, NAN where nothing was */
 	const char *event;       /* its word */
+	double clock_us;         /* on the host's time line; NAN: not recorded */
 	bool has_qp;
 	uint32_t qp;
 };
 
 struct replay_file {
 	FILE *file;
+	const char *cmd;         /* the subcommand that reads it */
 	const char *name;        /* for people */
 	unsigned long line;      /* number of the current one */
 	unsigned needs;          /* the algorithm's, CCS_NEEDS_* */
@@ -32,6 +34,9 @@ struct replay_file {
 	unsigned fields;
 	unsigned char column[REPLAY_FIELDS_MAX]; /* of each field; REPLAY_COLUMNS: ignored */
 	bool has[REPLAY_COLUMNS];
+	bool whole_lines;        /* a last line without its end does not count, but is ... */
+	bool cut;
+	uint64_t lost;           /* events so far that were too many to be recorded */
 	char *text[REPLAY_COLUMNS]; /* of the current line; NULL: no such column */
 	char buf[65536];
 };

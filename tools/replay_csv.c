@@ -19,7 +19,7 @@ static const char *const columns[REPLAY_COLUMNS] = {
 	[COL_ACK_SEQ] = "ack_seq", [COL_SND_NXT] = "snd_nxt", [COL_INFLIGHT] = "inflight",
 	[COL_PATH] = "path", [COL_FLOWS] = "flows", [COL_HOPS] = "hops",
 	[COL_COVERS] = "covers_us", [COL_SET] = "set",
-	[COL_RATE] = "rate_bps", [COL_WINDOW] = "window_bytes",
+	[COL_RATE] = "rate_bps", [COL_WINDOW] = "window_bytes", [COL_CLOCK] = "clock_us",
 };
 
 int replay_fault(const struct replay_file *f, enum replay_column column, const char *fmt, ...)
@@ -34,7 +34,7 @@ int replay_fault(const struct replay_file *f, enum replay_column column, const c
 	for (char *p = text; *p; p++) /* a trace may hold anything, a terminal obeys it */
 		if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
 			*p = '?';
-	tool_error("replay", "%s:%lu: %s%s%s%s", f->name, f->line, named ? "column " : "",
+	tool_error(f->cmd, "%s:%lu: %s%s%s%s", f->name, f->line, named ? "column " : "",
 		   named ? columns[column] : "", named ? ": " : "", text);
 	return -1;
 }
@@ -56,6 +56,9 @@ static int read_line(struct replay_file *f)
 	}
 	if (ferror(f->file))
 		return replay_fault(f, REPLAY_COLUMNS, "cannot be read: %m");
+	f->cut = len && c == EOF && f->whole_lines;
+	if (f->cut)
+		return 0;
 	if (len && f->buf[len - 1] == '\r')
 		len--;
 	f->buf[len] = '\0';
@@ -73,9 +76,10 @@ static char *trim(char *text)
 	return text;
 }
 
-/* The next line that says something. */
+/* The next line that says something; of comments, what the recorder says of itself. */
 static int read_content(struct replay_file *f, char **text)
 {
+	unsigned long lost;
 	int rc;
 
 	do {
@@ -85,6 +89,8 @@ static int read_content(struct replay_file *f, char **text)
 		*text = trim(f->buf);
 		if (f->line == 1 && strncmp(*text, "\xef\xbb\xbf", 3) == 0)
 			*text += 3; /* the mark that some spreadsheets put first */
+		if (sscanf(*text, "# %lu events are lost", &lost) == 1)
+			f->lost += lost;
 	} while (**text == '#' || !**text);
 	return 1;
 }
@@ -118,7 +124,7 @@ static int read_header(struct replay_file *f)
 	if (rc < 0)
 		return -1;
 	if (!rc) {
-		tool_error("replay", "%s: there is nothing in it, not even a header", f->name);
+		tool_error(f->cmd, "%s: there is nothing in it, not even a header", f->name);
 		return -1;
 	}
 	while ((name = strsep(&rest, ","))) {
@@ -144,7 +150,7 @@ int replay_open(struct replay_file *f, const char *path)
 	f->file = standard ? stdin : fopen(path, "re");
 	if (f->file)
 		return read_header(f);
-	tool_error("replay", "%s: %m", path);
+	tool_error(f->cmd, "%s: %m", path);
 	return -1;
 }
 
@@ -223,6 +229,14 @@ static int require(const struct replay_file *f, enum replay_column column, const
 	if (!*f->text[column])
 		return replay_fault(f, column, "it is empty, and %s needs it", event);
 	return 0;
+}
+
+static int take_clock(const struct replay_file *f, double *clock_us)
+{
+	const char *text = f->text[COL_CLOCK];
+
+	*clock_us = NAN;
+	return text && *text ? parse_double(f, COL_CLOCK, text, MOST, clock_us) : 0;
 }
 
 /* In us or whole ns, whichever column there is. */
@@ -454,7 +468,7 @@ int replay_next(struct replay_file *f, struct replay_row *row)
 	    take_time(f, COL_T_US, COL_T_NS, "every event", &row->told.ack.now_us) ||
 	    (row->has_qp && (require(f, COL_QP, "every event") ||
 			     parse_whole(f, COL_QP, f->text[COL_QP], UINT32_MAX, &qp))) ||
-	    take_facts(f, &row->told) || take_decision(f, COL_RATE, &row->told.out.rate) ||
+	    take_clock(f, &row->clock_us) || take_facts(f, &row->told) || take_decision(f, COL_RATE, &row->told.out.rate) ||
 	    take_decision(f, COL_WINDOW, &row->told.out.window))
 		return -1;
 	row->qp = (uint32_t)qp;

@@ -28,6 +28,7 @@ struct ccs_told {
 	double max_rate;         /* of START and PATH: the user's cap, bit/s; INFINITY: none */
 	double rate;             /* of RATE, bit/s */
 	struct ccs_cc_out out;   /* after it */
+	uint64_t origin_ns;      /* where its time begins, on the host's time line */
 };
 
 /*

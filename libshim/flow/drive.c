@@ -54,6 +54,7 @@ static void show(struct ccs_flow *f, enum ccs_told_kind kind, const struct ccs_c
 		.max_rate = f->max_rate,
 		.rate = rate,
 		.out = f->cc.out,
+		.origin_ns = f->origin_ns,
 	};
 
 	if (ack->nhops)

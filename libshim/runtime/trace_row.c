@@ -101,6 +101,6 @@ size_t ccs_trace_row(char *buf, uint32_t qp, const struct ccs_cc_ops *ops,
 	put_facts(&r, told, ops->needs);
 	put_decision(&r, told->out.rate);
 	put_decision(&r, told->out.window);
-	put(&r, "\n");
+	put(&r, ",%.3f\n", (double)told->origin_ns / 1e3 + told->ack.now_us);
 	return r.at;
 }

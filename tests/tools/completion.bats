@@ -24,6 +24,8 @@ offered() {
 	[ "$(offered "$ccshim" info -a fix)" = fixed ]
 	[ "$(offered "$ccshim" replay -a tim)" = timely ]
 	[ "$(offered "$ccshim" replay --c)" = --check ]
+	[ "$(offered "$ccshim" plot --c)" = --cdf ]
+	[ "$(offered "$ccshim" plot --cdf rt)" = rtt ]
 	export LD_PRELOAD=$standin
 	[ "$(offered "$ccshim" info -d rxe)" = "rxe0 rxe1" ]
 }

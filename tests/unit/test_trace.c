@@ -31,6 +31,7 @@ static void *write_some(void *arg)
 			.kind = CCS_TOLD_SEND,
 			.ack = { .now_us = i, .bytes = 1000 * qp + i % 7 },
 			.out = { .rate = 1e9 + i, .window = qp },
+			.origin_ns = 5000000000,
 		};
 
 		ccs_trace_put(qp, &ccs_cc_none, &told);
@@ -49,7 +50,7 @@ struct read {
 static void read_row(struct read *r, const char *line)
 {
 	unsigned long lost;
-	double t, bytes, rate, window;
+	double t, bytes, rate, window, clock;
 	unsigned qp;
 
 	if (sscanf(line, "# %lu events are lost", &lost) == 1) {
@@ -60,12 +61,13 @@ static void read_row(struct read *r, const char *line)
 		assert_string_equal(line, CCS_TRACE_HEADER);
 		r->heads++;
 	} else {
-		if (sscanf(line, "%lf,send,%u,,%lf,,,,,,,,,%lf,%lf\n", &t, &qp, &bytes, &rate,
-			   &window) != 5)
+		if (sscanf(line, "%lf,send,%u,,%lf,,,,,,,,,%lf,%lf,%lf\n", &t, &qp, &bytes,
+			   &rate, &window, &clock) != 6)
 			fail_msg("no row: %s", line);
 		assert_in_range(qp, 1, WRITERS);
 		assert_true(t > r->last[qp] && t < EACH);
 		assert_true(bytes == 1000 * qp + (unsigned)t % 7 && rate == 1e9 + t && window == qp);
+		assert_true(clock == 5e6 + t);
 		r->last[qp] = (int)t;
 		r->rows++;
 	}
@@ -135,7 +137,7 @@ static void what_is_no_number_is_not_written(void **state)
 
 	(void)state;
 	row[len] = '\0';
-	assert_string_equal(row, "0,tick,5,,,,,,,,,,,,\n");
+	assert_string_equal(row, "0,tick,5,,,,,,,,,,,,,0.000\n");
 }
 
 int main(void)

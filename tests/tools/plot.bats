@@ -1,0 +1,226 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+
+load tools.bash
+
+header=t_us,event,qp,rtt_us,bytes,inflight,hops,rate_bps,clock_us
+
+# A trace of $1 flows with $2 acknowledgements each; flow i acknowledges i times 1000 bytes.
+trace() {
+	echo "# ccshim 0.1.0: a test, process 1, cc=timely"
+	echo $header
+	awk -v flows="$1" -v acks="$2" 'BEGIN {
+		for (i = 1; i <= flows; i++)
+			for (k = 1; k <= acks; k++)
+				printf "%d,ack,%d,%d,%d,%d,0:0:%d:1e9,%d,%d\n", k * 10, i, 20 + k % 7,
+					1000 * i, 2000 * i, 500 * k, 1e8 * i, 5000000 + k * 10 + i
+	}'
+}
+
+# Points of a data block in the script that was printed; $F0W1: the first flow's RTTs.
+points() {
+	awk -v block="\$$1" '$0 == block " << EOD" { on = 1; next } $1 == "EOD" { on = 0 } on' <<< "$output"
+}
+
+needs_gnuplot() {
+	command -v gnuplot > /dev/null || skip "no gnuplot"
+}
+
+is_png() {
+	[ "$(head -c 8 "$1" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
+	[ "$(tail -c 8 "$1" | head -c 4)" = IEND ]
+	[ "$(stat -c %s "$1")" -gt 5000 ]
+}
+
+# The picture and the parts that it was made of: nothing but $*.
+only() {
+	[ "$(echo *)" = "$*" ] || { ls -la; return 1; }
+}
+
+failed() {
+	[ "$status" -eq 1 ] && [ -z "$output" ]
+}
+
+@test "help and usage" {
+	run2 $ccshim plot -h
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	printed "usage: ccshim plot"
+	refused $ccshim plot
+	said "a trace is missing"
+	refused $ccshim plot -o x.pdf t.csv
+	said "'x.pdf' does not end in .png or .svg"
+	refused $ccshim plot --cdf rt t.csv
+	said "did you mean 'rtt'?"
+	refused $ccshim plot --cdf cnps t.csv
+	refused $ccshim plot --flows many t.csv
+	refused $ccshim plot --qp -1 t.csv
+}
+
+@test "each value of the trace is a point, and times have one origin" {
+	trace 2 30 > t.csv
+	for k in 1 2 3; do echo "$((300 + k)),cnp,2,,,,,5e7,$((5000400 + k))" >> t.csv; done
+	run2 $ccshim plot -n t.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	# QP 2 is the busier: the first.
+	[ "$(points F0W0 | wc -l)" -eq 33 ]
+	[ "$(points F1W0 | wc -l)" -eq 30 ]
+	for what in 1 2 3; do
+		[ "$(points F0W$what | wc -l)" -eq 30 ]
+		[ "$(points F1W$what | wc -l)" -eq 30 ]
+	done
+	[ "$(points F0W4 | awk '{ printf "%.6f %d,", $1, $2 }')" = "0.000390 1,0.000391 2,0.000392 3," ]
+	[ "$(points F1W4 | wc -l)" -eq 0 ]
+	[ "$(points F1W1 | head -1)" = "0 2.1e-05" ]
+	[ "$(points F1W3 | tail -1 | cut -d' ' -f2)" = 15000 ]
+	printed 'title "QP 2"'
+}
+
+@test "a flow without the host's clock begins where the trace is" {
+	printf '%s\n' t_us,event,qp,rtt_us 10,ack,1,20 5000000,ack,1,20 10,ack,2,20 20,ack,2,20 > t.csv
+	run2 $ccshim plot -n t.csv
+	[ "$status" -eq 0 ]
+	[ "$(points F0W1 | awk '{ printf "%.5f ", $1 }')" = "0.00000 4.99999 " ]
+	[ "$(points F1W1 | awk '{ printf "%.5f ", $1 }')" = "4.99999 5.00000 " ]
+}
+
+@test "pictures, PNG and SVG, under the trace's name or another" {
+	needs_gnuplot
+	trace 3 200 > t.csv
+	run2 $ccshim plot t.csv
+	[ "$status" -eq 0 ] && [ -z "$output" ] && [ -z "$errors" ]
+	is_png t.png
+	run2 $ccshim plot -o "a 'b\" \`c\`.svg" t.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	grep -q '</svg>' "a 'b\" \`c\`.svg"
+	rm a*
+	for what in rtt rate inflight queue; do
+		run2 $ccshim plot --cdf $what -o $what.png t.csv t.csv
+		[ "$status" -eq 0 ] && [ -z "$errors" ]
+		is_png $what.png
+	done
+	only inflight.png queue.png rate.png rtt.png stderr t.csv t.png
+	(umask 027; $ccshim plot t.csv)
+	[ "$(stat -c %a t.png)" = 640 ]
+}
+
+@test "a CDF is of all samples, and rises to 1" {
+	trace 1 20000 > t.csv
+	run2 $ccshim plot -n --cdf rtt t.csv
+	[ "$status" -eq 0 ]
+	[ "$(points F0W1 | head -1)" = "2e-05 0.000000" ]
+	points F0W1 | tail -1 | awk '{ exit !($2 == 1 && $1 > 25.9e-6 && $1 < 26.1e-6) }'
+	# RTTs are 20 to 26 us, each a seventh.
+	points F0W1 | awk '$1 > 22.5e-6 { exit !($2 > 0.41 && $2 < 0.45) }'
+}
+
+@test "a long trace keeps its extremes, and few points" {
+	trace 1 50000 | awk -F, -v OFS=, 'NR == 30001 { $4 = 9999 } { print }' > t.csv
+	run2 $ccshim plot -n t.csv
+	[ "$(points F0W1 | wc -l)" -le 8192 ]
+	[ "$(points F0W1 | wc -l)" -gt 1000 ]
+	points F0W1 | grep -q ' 0.009999$'
+	points F0W1 | awk '$1 < t { exit 1 } { t = $1 }'
+}
+
+@test "of too many flows the busiest are shown, and that is said" {
+	trace 40 3 > t.csv
+	run2 $ccshim plot -n t.csv
+	[ "$status" -eq 0 ]
+	said "of 40 flows the 16 busiest are shown"
+	printed 'title "QP 40"'
+	printed 'title "QP 25"'
+	[[ $output != *'title "QP 24"'* ]]
+	run2 $ccshim plot -n --flows 2 t.csv
+	said "of 40 flows the 2 busiest"
+	run2 $ccshim plot -n --qp 7 t.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	printed 'title "QP 7"'
+	[ "$(points F33W1 | wc -l)" -eq 3 ]
+	run2 $ccshim plot -n --qp 99 t.csv
+	failed
+	said "there is no QP 99"
+}
+
+@test "what is no trace" {
+	echo 'root:x:0:0' > passwd
+	head -c 1000 /dev/zero > zero
+	echo $header > empty.csv
+	: > nothing
+	for file in passwd zero empty.csv nothing . missing /dev/null; do
+		run2 $ccshim plot -o x.png "$file"
+		failed || { echo "$file: $status $output"; return 1; }
+		[ -n "$errors" ]
+		[ ! -e x.png ]
+	done
+	run2 $ccshim plot -o x.png passwd
+	said "passwd is no trace"
+	run2 $ccshim plot -o x.png empty.csv
+	said "no events"
+	run2 $ccshim plot -o x.png .
+	said "not a regular file"
+	printf '%s\n1,ack,1,x,1,1,,1,1\n' $header > bad.csv
+	run2 $ccshim plot -o x.png bad.csv
+	failed
+	said "bad.csv:2: column rtt_us: 'x' is not a number"
+	trace 1 3 | cut -d, -f1-3 > bare.csv
+	run2 $ccshim plot -o x.png --cdf queue bare.csv
+	failed
+	said "no values of that kind"
+}
+
+@test "a trace that was cut off is shown, and that is said" {
+	trace 1 30 | head -c -20 > t.csv
+	run2 $ccshim plot -n t.csv
+	[ "$status" -eq 0 ]
+	said "ends in the middle of a line"
+	[ "$(wc -l <<< "$errors")" -eq 1 ]
+	[ "$(points F0W1 | wc -l)" -eq 29 ]
+	{ trace 1 3; echo "# 17 events are lost near here"; echo "# 4 events are lost near here"; } > t.csv
+	run2 $ccshim plot -n t.csv
+	said "t.csv: 21 events were lost"
+}
+
+@test "the picture never replaces a trace" {
+	trace 1 30 > t.png
+	run2 $ccshim plot t.png
+	failed
+	said "the picture would replace t.png"
+	ln t.png u.svg
+	run2 $ccshim plot -o u.svg t.png
+	failed
+	head -1 t.png | grep -q '^# ccshim'
+}
+
+@test "without gnuplot" {
+	trace 1 30 > t.csv
+	run2 env PATH=/nowhere "$(realpath "$ccshim")" plot t.csv
+	failed
+	said "no picture: gnuplot is not installed"
+	only stderr t.csv
+}
+
+@test "gnuplot that fails" {
+	trace 1 30 > t.csv
+	mkdir bin
+	printf '#!/bin/sh\necho half a picture; exit 1\n' > bin/gnuplot
+	chmod +x bin/gnuplot
+	PATH=$PWD/bin:$PATH run2 "$ccshim" plot t.csv
+	failed
+	said "gnuplot failed"
+	[ ! -e t.png ]
+}
+
+@test "a full disk, a missing directory: nothing half-written, and what was there stays" {
+	needs_gnuplot
+	trace 1 30 > t.csv
+	echo before > t.svg
+	# More than that many kilobytes in a file are refused, as by a full disk.
+	run2 bash -c 'trap "" XFSZ; ulimit -f 8; exec "$@"' - "$ccshim" plot -o t.svg t.csv
+	failed || { echo "$status $errors"; return 1; }
+	said "no picture: t.svg: File too large"
+	[ "$(cat t.svg)" = before ]
+	only stderr t.csv t.svg
+	run2 $ccshim plot -o no/such/t.png t.csv
+	failed
+	said "no/such/t.png: No such file"
+}
