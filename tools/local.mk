@@ -22,7 +22,7 @@ tools_ccshimd_SOURCES = tools/ccshimd.c tools/ccshimd.h tools/ccshimd_status.c \
 	tools/ask_agent.c tools/ask_agent.h tools/capabilities.c tools/capabilities.h \
 	tools/ccshimd_auth.c tools/ccshimd_auth.h tools/ccshimd_links.c tools/ccshimd_links.h
 tools_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
-tools_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS)
+tools_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) -lpthread
 
 # As ./configure --with-systemdsystemunitdir wants it; made in any case, for the tests.
 tools/ccshimd.service: $(top_srcdir)/tools/ccshimd.service.in Makefile

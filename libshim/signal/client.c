@@ -247,7 +247,7 @@ static int hide_descriptors(void)
 #ifdef __SANITIZE_THREAD__
 	return 0; /* it takes two descriptors of one number for the same */
 #endif
-	if (syscall(SYS_close_range, (unsigned)FIRST_FD, ~0u, CLOSE_RANGE_UNSHARE))
+	if (syscall(__NR_close_range, (unsigned)FIRST_FD, ~0u, CLOSE_RANGE_UNSHARE))
 		return -1;
 	for (int fd = FIRST_FD; fd < 3; fd++)
 		if (open("/dev/null", O_RDWR | O_CLOEXEC) != fd)

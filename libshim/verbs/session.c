@@ -193,13 +193,6 @@ static void refuse_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16_
 	fail(qp_of(ex)->session, EOPNOTSUPP);
 }
 
-static void refuse_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
-				const void *value)
-{
-	(void)rkey, (void)remote_addr, (void)value;
-	fail(qp_of(ex)->session, EOPNOTSUPP);
-}
-
 /* The newest one staged, which setters add to; NULL: there is none, or it is not to be posted. */
 static struct ibv_send_wr *newest(struct qp *qp, uint64_t *number)
 {
@@ -274,8 +267,9 @@ static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 }
 
 /*
- * A pointer that the provider left NULL stays so. wr_flush is newer than the header
- * that we are built with; a QP that was created for it is not controlled.
+ * A pointer that the provider left NULL stays so. Those behind wr_abort (wr_atomic_write,
+ * wr_flush) are newer than the oldest libibverbs that we run with, where what lies there is
+ * the provider's; a QP that was created for them is not controlled.
  */
 static void install(struct ibv_qp_ex *ex)
 {
@@ -301,7 +295,6 @@ static void install(struct ibv_qp_ex *ex)
 	OURS(wr_start, start);
 	OURS(wr_complete, complete);
 	OURS(wr_abort, abort_session);
-	OURS(wr_atomic_write, refuse_atomic_write);
 #undef OURS
 }
 

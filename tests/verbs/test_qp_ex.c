@@ -127,6 +127,28 @@ static void what_passes_works_natively(void **state)
 	}
 }
 
+/* An older libibverbs has less of the structure: what lies there then is the provider's. */
+static void what_newer_headers_added_is_left_alone(void **state)
+{
+	const size_t old = offsetof(struct ibv_qp_ex, wr_abort) + sizeof(void (*)(void));
+	unsigned char sentinel[sizeof(struct ibv_qp_ex)];
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_qp_ex *ex;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	attr = usual(&r);
+	ex = ibv_qp_to_qp_ex(ibv_create_qp_ex(r.ctx, &attr));
+	assert_non_null(ex);
+	memset(sentinel, 0x5a, sizeof(sentinel));
+	memcpy((char *)ex + old, sentinel, sizeof(*ex) - old);
+	rig_to_rts(&r, &ex->qp_base, r.b->qp_num);
+	assert_memory_equal((char *)ex + old, sentinel, sizeof(*ex) - old);
+	assert_int_equal(ibv_destroy_qp(&ex->qp_base), 0);
+	rig_close(&r);
+}
+
 static void what_the_device_refuses(void **state)
 {
 	struct ibv_qp_init_attr_ex attr;
@@ -192,6 +214,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(attributes_are_left_alone),
 		cmocka_unit_test(without_room_for_more),
 		cmocka_unit_test(what_passes_works_natively),
+		cmocka_unit_test(what_newer_headers_added_is_left_alone),
 		cmocka_unit_test(what_the_device_refuses),
 		cmocka_unit_test(with_a_shared_receive_queue),
 	};
