@@ -26,6 +26,8 @@ ccs_core_sources = \
 	libshim/runtime/load.c libshim/runtime/log.c libshim/runtime/log.h \
 	libshim/runtime/options.c libshim/runtime/options.h \
 	libshim/runtime/shield.c libshim/runtime/shield.h \
+	libshim/runtime/stats.c libshim/runtime/stats.h \
+	libshim/runtime/stats_dir.c libshim/runtime/stats_dir.h \
 	libshim/runtime/trace.c libshim/runtime/trace.h \
 	libshim/runtime/trace_row.c libshim/runtime/trace_row.h \
 	libshim/runtime/plugin.c libshim/runtime/plugin.h libshim/runtime/plugin_check.c \
@@ -59,7 +61,7 @@ noinst_LTLIBRARIES += libccs-agent.la
 libccs_agent_la_SOURCES = $(ccs_agent_sources)
 
 ccsincludedir = $(includedir)/ccshim
-ccsinclude_HEADERS = libshim/include/ccshim/cc.h
+ccsinclude_HEADERS = libshim/include/ccshim/cc.h libshim/include/ccshim/stats.h
 
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = libshim/ccshim.pc
@@ -79,7 +81,7 @@ libccshim_la_SOURCES = $(ccs_core_sources) $(ccs_agent_sources) \
 	libshim/verbs/direct.c libshim/verbs/dlopen.c \
 	libshim/verbs/event.c libshim/verbs/helper.c libshim/verbs/hooks.c \
 	libshim/verbs/objects.h libshim/verbs/open.c libshim/verbs/post.c \
-	libshim/verbs/ptrmap.c libshim/verbs/ptrmap.h libshim/verbs/qp.c \
+	libshim/verbs/ptrmap.c libshim/verbs/ptrmap.h libshim/verbs/publish.c libshim/verbs/qp.c \
 	libshim/verbs/real.c libshim/verbs/real.h libshim/verbs/report.c libshim/verbs/session.c \
 	libshim/verbs/shadow.c libshim/verbs/shim.c libshim/verbs/shim.h \
 	libshim/verbs/links.c libshim/verbs/serve.c libshim/verbs/signals.c libshim/verbs/tclass.c \

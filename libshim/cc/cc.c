@@ -196,3 +196,11 @@ void ccs_cc_switch(struct ccs_cc *cc, const struct ccs_cc_spec *spec,
 	ccs_cc_start(cc, spec, path);
 	ccs_cc_set_rate(cc, rate);
 }
+
+const char *ccs_cc_variant(const struct ccs_cc *cc)
+{
+	for (unsigned i = 0; i < cc->ops->nparams; i++)
+		if (cc->ops->params[i].choices && strcmp(cc->ops->params[i].name, "variant") == 0)
+			return cc->ops->params[i].choices[(unsigned)cc->param[i]];
+	return "";
+}

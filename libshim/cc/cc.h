@@ -75,6 +75,9 @@ void ccs_cc_set_rate(struct ccs_cc *cc, double rate);
 /* The most that it lets through, bit/s: a window is a rate, too. */
 double ccs_cc_throughput(const struct ccs_cc *cc);
 
+/* The value of its parameter "variant"; "": it has none. */
+const char *ccs_cc_variant(const struct ccs_cc *cc);
+
 /* Another algorithm from here on, at the rate that the flow has, if it is one for it. */
 void ccs_cc_switch(struct ccs_cc *cc, const struct ccs_cc_spec *spec,
 		   const struct ccs_cc_path *path);

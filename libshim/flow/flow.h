@@ -18,6 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ccshim/stats.h>
+
 #include "base/hist.h"
 #include "cc/cc.h"
 
@@ -152,6 +154,7 @@ struct ccs_flow {
 	uint32_t recv_ns[4];             /* last RTTs of WRs that consume a receive */
 	uint64_t updated_ns;
 	struct ccs_hist *rtt;            /* ns; NULL before the first sample */
+	struct ccs_stats_rtt *shown;     /* the same for others to look at; NULL: nobody can */
 };
 
 _Static_assert(sizeof(struct ccs_flow) <= 1024, "an idle flow is meant to fit 1 KB");

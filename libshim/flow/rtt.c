@@ -245,8 +245,30 @@ static double since_us(const struct ccs_seg *seg, uint64_t ns)
 	return ns > seg->depart_ns ? (double)(ns - seg->depart_ns) / 1e3 : 1e-3;
 }
 
+static void set(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+/* Other processes look on: each word is whole. */
+static void show(struct ccs_stats_rtt *shown, uint64_t ns)
+{
+	uint64_t *bucket = &shown->bucket[ccs_stats_bucket(ns)];
+
+	if (!shown->count || ns < shown->min_ns)
+		set(&shown->min_ns, ns);
+	if (ns > shown->max_ns)
+		set(&shown->max_ns, ns);
+	set(bucket, *bucket + 1);
+	set(&shown->sum_ns, shown->sum_ns + ns);
+	set(&shown->last_ns, ns);
+	set(&shown->count, shown->count + 1);
+}
+
 static void record(struct ccs_flow *f, double rtt_us)
 {
+	if (f->shown)
+		show(f->shown, (uint64_t)(rtt_us * 1e3));
 	if (!f->rtt)
 		f->rtt = ccs_calloc_apart(1, sizeof(*f->rtt));
 	if (f->rtt)

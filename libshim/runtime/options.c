@@ -114,6 +114,9 @@ const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "report", .type = CCS_OPT_STRING, .def = "", AT(report),
 	  .doc = "Where a summary is written as JSON when the process ends. %p becomes the "
 		 "process's id. Empty means nowhere." },
+	{ .name = "stats", .type = CCS_OPT_BOOL, .def = "y", AT(stats),
+	  .doc = "Whether the process shows its figures to 'ccshim stat', by a file in shared "
+		 "memory that is gone when it ends." },
 	{ .name = "trace", .type = CCS_OPT_STRING, .def = "", AT(trace),
 	  .doc = "Where to record what the algorithm of each queue pair is told and what it "
 		 "decides, as CSV for 'ccshim replay'. %p becomes the process's id. Empty means "

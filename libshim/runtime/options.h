@@ -43,6 +43,7 @@ struct ccs_options {
 	char log_file[256];     /* default "" = stderr */
 	char report[256];       /* JSON summary at exit; default "" = none; %p = pid */
 	char trace[256];        /* what algorithms are told; default "" = none; %p = pid */
+	bool stats;             /* show a statistics page; default y */
 	double trace_size;      /* the most that is written of it; default 64 MB */
 };
 

@@ -21,10 +21,12 @@ void ccs_shield_up(struct ccs_shield *s)
 void ccs_shield_down(struct ccs_shield *s)
 {
 	const struct timespec now = { 0 };
+	const int saved = errno;
 
 	if (!s->pending) /* take back what we raised, never what was the application's */
 		while (sigtimedwait(&s->set, NULL, &now) < 0 && errno == EINTR)
 			;
 	pthread_sigmask(SIG_SETMASK, &s->old, NULL);
 	pthread_setcancelstate(s->cancel, NULL);
+	errno = saved;
 }

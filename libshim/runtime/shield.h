@@ -14,7 +14,7 @@ struct ccs_shield {
 	int cancel;
 };
 
-/* Around the writes, in the same thread. */
+/* Around the writes, in the same thread; errno is kept. */
 void ccs_shield_up(struct ccs_shield *s);
 void ccs_shield_down(struct ccs_shield *s);
 

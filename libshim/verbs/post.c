@@ -174,6 +174,7 @@ void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
 	int rc;
 
 	ccs_signals_hear(qp, now_ns);
+	ccs_publish_due(qp, *now_ns);
 	if (is_idle(qp))
 		return;
 	if (qp->dead || qp->broken || qp->state < IBV_QPS_RTS)
@@ -361,6 +362,7 @@ static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	ccs_signals_hear(qp, &now_ns);
 	rc = qp->broken ? post_broken(qp, wr, bad) : post_locked(qp, wr, bad, &now_ns);
 	schedule(qp, &now_ns);
+	ccs_publish_due(qp, now_ns);
 	return rc;
 }
 
@@ -436,6 +438,7 @@ int ccs_post_staged(struct qp *qp, uint32_t n)
 		ccs_signals_hear(qp, &now_ns);
 		rc = post_staged(qp, n, &now_ns);
 		schedule(qp, &now_ns);
+		ccs_publish_due(qp, now_ns);
 	}
 	ccs_session_room(qp);
 	ccs_qp_leave(qp);

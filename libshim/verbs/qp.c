@@ -2,6 +2,7 @@
 /* Queue pairs: which are controlled, with what behind them, and their states. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/pool.h"
 #include "runtime/trace.h"
@@ -182,6 +183,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	atomic_fetch_add(&cq->refs, 1);
 	qp->shadow = s;
 	qp->port = 1;
+	qp->publish_ns = UINT64_MAX;
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->state = IBV_QPS_RESET;
 	qp->cap = *cap;
@@ -249,6 +251,7 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 	rq->attr->cap = qp->cap;
 	ccs_domain_enter(qp, rq->pd);
 	ccs_report_add(qp);
+	ccs_publish_begin(qp);
 	return real;
 }
 
@@ -323,6 +326,10 @@ static void learn_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 		ccs_flow_set_line(&qp->flow, ccs_context_line_rate(qp->ctx, qp->port),
 				  ccs_now_ns());
 	}
+	if (mask & IBV_QP_DEST_QPN)
+		qp->peer_qpn = attr->dest_qp_num;
+	if ((mask & IBV_QP_AV) && attr->ah_attr.is_global)
+		memcpy(qp->peer_gid, attr->ah_attr.grh.dgid.raw, sizeof(qp->peer_gid));
 	/* READs beyond what the peer lets be outstanding would stall the queue behind them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
 		qp->flow.max_reads = attr->max_rd_atomic;
@@ -396,6 +403,7 @@ static int reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		ccs_lock(&qp->lock);
 		learn_attr(qp, attr, mask);
 		enter_state(qp, attr);
+		ccs_publish(qp, ccs_now_ns());
 		ccs_qp_leave(qp);
 		ccs_unlock(&qp->cq->lock);
 		ccs_signals_detach(qp);
@@ -426,6 +434,7 @@ static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (mask & IBV_QP_STATE)
 		enter_state(qp, attr);
 	ccs_post_pump(qp, &now_ns);
+	ccs_publish(qp, ccs_now(&now_ns));
 	ccs_qp_leave(qp);
 	return 0;
 }
@@ -502,6 +511,7 @@ int ccs_qp_destroy(struct qp *qp)
 	ccs_registry_remove(qp);
 	ccs_lock(&qp->lock);
 	ccs_report_remove(qp);
+	ccs_publish_end(qp);
 	qp->flow.timed = 0;
 	ccs_qp_leave(qp);
 	ccs_unlock(&cq->lock);

@@ -196,15 +196,9 @@ static void write_qp(struct ccs_json *j, const struct figures *f)
 
 static void write_passes(struct ccs_json *j)
 {
-	static const char *const names[] = {
-#define TEXT(id, text) text,
-		CCS_PASS_REASONS(TEXT)
-#undef TEXT
-	};
-
 	ccs_json_object(j, "passes");
 	for (unsigned i = 0; i < CCS_PASS_COUNT; i++)
-		ccs_json_uint(j, names[i], atomic_load(&ccs_shim()->passes[i]));
+		ccs_json_uint(j, ccs_pass_names[i], atomic_load(&ccs_shim()->passes[i]));
 	ccs_json_end(j);
 }
 

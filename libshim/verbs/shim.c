@@ -12,6 +12,7 @@
 
 #include "runtime/check_cc.h"
 #include "runtime/log.h"
+#include "runtime/stats.h"
 #include "runtime/trace.h"
 #include "signal/client.h"
 
@@ -112,6 +113,7 @@ static void __attribute__((destructor)) at_exit(void)
 	ccs_trace_finish();
 	if (shim.options.report[0])
 		ccs_report_write();
+	ccs_stats_close();
 }
 
 struct ccs_shim *ccs_shim_setup(void)
@@ -125,7 +127,7 @@ bool ccs_shim_on(void)
 	return !in_setup && !ccs_shim()->off && !atomic_load(&shim.forked);
 }
 
-static const char *const reasons[] = {
+const char *const ccs_pass_names[] = {
 #define TEXT(id, text) text,
 	CCS_PASS_REASONS(TEXT)
 #undef TEXT
@@ -133,7 +135,11 @@ static const char *const reasons[] = {
 
 void ccs_shim_count(enum ccs_pass reason)
 {
+	struct ccs_stats_header *page = ccs_publish_page();
+
 	atomic_fetch_add_explicit(&shim.passes[reason], 1, memory_order_relaxed);
+	if (page)
+		__atomic_fetch_add(&page->pass[reason].count, 1, __ATOMIC_RELAXED);
 }
 
 /* Nobody's choice: it could have been controlled. */
@@ -148,9 +154,9 @@ void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp)
 	ccs_shim_count(reason);
 	if (is_failure(reason))
 		ccs_log_once(CCS_LOG_WARN, "QP %" PRIu32 " passes uncontrolled: %s",
-			     qp ? qp->qp_num : 0, reasons[reason]);
+			     qp ? qp->qp_num : 0, ccs_pass_names[reason]);
 	ccs_log(CCS_LOG_INFO, "QP %" PRIu32 " passes uncontrolled: %s", qp ? qp->qp_num : 0,
-		reasons[reason]);
+		ccs_pass_names[reason]);
 }
 
 /*

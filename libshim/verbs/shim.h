@@ -234,6 +234,22 @@ void ccs_helper_cancel(struct qp *qp);
 /* After a poll: whoever is due. spinning: the thread may take its time. */
 void ccs_helper_polled(bool spinning);
 
+/* publish.c: the QP's figures, for other processes to see; its lock is held. */
+struct ccs_stats_header *ccs_publish_page(void); /* made when it is first wanted; or NULL */
+void ccs_publish_begin(struct qp *qp);           /* takes the lock itself */
+void ccs_publish_end(struct qp *qp);
+void ccs_publish(struct qp *qp, uint64_t now_ns);
+/* What is shown; of a report, too. */
+void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_qp *out);
+
+/* If it is time to; of an unknown time nothing is known. */
+static inline void ccs_publish_due(struct qp *qp, uint64_t now_ns)
+{
+	_Static_assert(CCS_TIME_UNKNOWN + 1 == 0, "never due");
+	if (__builtin_expect(now_ns + 1 > qp->publish_ns, 0))
+		ccs_publish(qp, now_ns);
+}
+
 /* report.c */
 void ccs_report_add(struct qp *qp);
 void ccs_report_remove(struct qp *qp);

@@ -88,14 +88,6 @@ static void say_lost(const struct qp *qp, enum ccs_verdict verdict)
 		instead[on_loss(shim)]);
 }
 
-static const char *variant_of(const struct ccs_cc *cc)
-{
-	for (unsigned i = 0; i < cc->ops->nparams; i++)
-		if (strcmp(cc->ops->params[i].name, "variant") == 0)
-			return cc->ops->params[i].choices[(unsigned)cc->param[i]];
-	return "none";
-}
-
 static void say_found(const struct qp *qp)
 {
 	const struct links *l = qp->hearing.links;
@@ -105,10 +97,10 @@ static void say_found(const struct qp *qp)
 		ccs_log_once(CCS_LOG_INFO, "QP %u gets its signals", qp->qp_num);
 	else if (l->ports)
 		ccs_log_once(CCS_LOG_INFO, "QP %u runs %s, variant %s, on records of switches",
-			     qp->qp_num, name, variant_of(&qp->flow.cc));
+			     qp->qp_num, name, ccs_cc_variant(&qp->flow.cc));
 	else
 		ccs_log_once(CCS_LOG_INFO, "QP %u runs %s, variant %s, on the receiver's record",
-			     qp->qp_num, name, variant_of(&qp->flow.cc));
+			     qp->qp_num, name, ccs_cc_variant(&qp->flow.cc));
 }
 
 /* The algorithm that the signals allow. */

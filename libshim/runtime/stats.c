@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The file is as long as what is allocated of it (fallocate), for a hole of a full file
+ * system kills who writes to it. It is open only meanwhile: the application's closefrom()
+ * would hit a descriptor that was kept, and give its number to somebody else.
+ */
+#include "config.h"
+#include "runtime/stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/log.h"
+#include "runtime/shield.h"
+#include "runtime/stats_dir.h"
+
+enum { FIRST_SLOTS = 8, MORE_SLOTS = 1024, MAX_SLOTS = 65536, MAX_PARTS = 96 };
+
+_Static_assert(sizeof(struct ccs_stats_slot) == 2560, "eight are whole pages");
+_Static_assert(sizeof(struct ccs_stats_header) <= 4096, "one page");
+
+/* Of the file, mapped at once. */
+struct part {
+	struct ccs_stats_slot *slot;
+	uint32_t count;
+};
+
+static struct {
+	pthread_mutex_t lock;            /* of all but page */
+	_Atomic(struct ccs_stats_header *) page;
+	char dir[300], name[16];
+	dev_t device;
+	ino_t inode;
+	struct part part[MAX_PARTS];
+	unsigned parts;
+	uint32_t *unused, unused_count;  /* their indices; room for all slots */
+	bool full;
+} stats = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void complain(const char *what, int error)
+{
+	ccs_log(CCS_LOG_WARN, "statistics page %s%s%s: %s; %s", stats.dir, *stats.dir ? "/" : "",
+		stats.name, strerror(error), what);
+}
+
+struct ccs_stats_header *ccs_stats_page(void)
+{
+	return atomic_load_explicit(&stats.page, memory_order_acquire);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Of a process that is gone, or of this one before it became this program: not somebody's in
+ * another PID namespace. */
+static bool may_replace(int dir)
+{
+	struct ccs_stats_header h = { 0 };
+	const int fd = openat(dir, stats.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	const bool has = fd >= 0 && read(fd, &h, sizeof(h)) > 0 && h.magic == CCS_STATS_MAGIC;
+
+	if (fd >= 0)
+		close(fd);
+	return !has || h.pid_namespace == ccs_stats_pid_namespace();
+}
+
+static int create(int dir)
+{
+	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	const int fd = openat(dir, stats.name, flags, 0600);
+
+	if (fd >= 0 || errno != EEXIST || !may_replace(dir) || unlinkat(dir, stats.name, 0))
+		return fd;
+	return openat(dir, stats.name, flags, 0600);
+}
+
+/* len bytes of the file from at on, which there were none of; NULL and errno. */
+static void *map(int fd, size_t at, size_t len)
+{
+	const int error = posix_fallocate(fd, (off_t)at, (off_t)len);
+	void *p;
+
+	if (error) {
+		errno = error;
+		return NULL;
+	}
+	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)at);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void introduce(struct ccs_stats_header *h, const struct ccs_stats_header *about)
+{
+	struct ccs_stats_identity self;
+
+	*h = *about;
+	ccs_stats_identify(getpid(), &self);
+	h->major = CCS_STATS_MAJOR;
+	h->minor = CCS_STATS_MINOR;
+	h->header_size = page_size();
+	h->slot_size = sizeof(struct ccs_stats_slot);
+	h->pid = (uint64_t)getpid();
+	h->pid_namespace = ccs_stats_pid_namespace();
+	h->start_ticks = self.start_ticks;
+	h->exec_mark = self.exec_mark;
+	h->uid = geteuid();
+	h->created_ns = clock_ns(CLOCK_MONOTONIC);
+	h->created_unix_ns = clock_ns(CLOCK_REALTIME);
+	snprintf(h->program, sizeof(h->program), "%s", program_invocation_short_name);
+	snprintf(h->version, sizeof(h->version), "%s", PACKAGE_VERSION);
+	__atomic_store_n(&h->magic, CCS_STATS_MAGIC, __ATOMIC_RELEASE);
+}
+
+static struct ccs_stats_header *make(int dir)
+{
+	const int fd = create(dir);
+	struct ccs_stats_header *h;
+	struct stat st;
+
+	if (fd < 0)
+		return NULL;
+	h = fstat(fd, &st) ? NULL : map(fd, 0, page_size());
+	if (h) {
+		stats.device = st.st_dev;
+		stats.inode = st.st_ino;
+	} else {
+		const int error = errno;
+
+		unlinkat(dir, stats.name, 0);
+		errno = error;
+	}
+	close(fd);
+	return h;
+}
+
+static struct ccs_stats_header *make_in_place(void)
+{
+	const int dir = ccs_stats_dir_open(stats.dir, sizeof(stats.dir));
+	struct ccs_stats_header *h;
+	int error;
+
+	if (dir < 0)
+		return NULL;
+	ccs_stats_sweep(dir);
+	h = make(dir);
+	error = errno;
+	close(dir);
+	errno = error;
+	return h;
+}
+
+bool ccs_stats_open(const struct ccs_stats_header *about)
+{
+	struct ccs_stats_header *h;
+	struct ccs_shield shield;
+	const int saved = errno; /* the application's */
+
+	pthread_mutex_lock(&stats.lock);
+	snprintf(stats.name, sizeof(stats.name), "%ld", (long)getpid());
+	stats.unused = calloc(MAX_SLOTS, sizeof(*stats.unused));
+	ccs_shield_up(&shield);
+	h = stats.unused ? make_in_place() : NULL;
+	ccs_shield_down(&shield);
+	if (h) {
+		introduce(h, about);
+		atomic_store_explicit(&stats.page, h, memory_order_release);
+	} else {
+		complain("'ccshim stat' does not see this process", stats.unused ? errno : ENOMEM);
+	}
+	pthread_mutex_unlock(&stats.lock);
+	errno = saved;
+	return h;
+}
+
+/* The same file still, or -1 and errno: its name may be another's by now. */
+static int reopen(void)
+{
+	char path[sizeof(stats.dir) + sizeof(stats.name)];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", stats.dir, stats.name);
+	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && st.st_dev == stats.device && st.st_ino == stats.inode)
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
+/* Behind those that there are. */
+static struct ccs_stats_slot *map_more(uint64_t have, uint64_t count)
+{
+	struct ccs_stats_slot *slot;
+	int fd, error;
+
+	errno = ENOSPC;
+	if (stats.parts == MAX_PARTS || have + count > MAX_SLOTS)
+		return NULL;
+	fd = reopen();
+	if (fd < 0)
+		return NULL;
+	slot = map(fd, page_size() + have * sizeof(*slot), count * sizeof(*slot));
+	error = errno;
+	close(fd);
+	errno = error;
+	return slot;
+}
+
+/* As many slots again: whole pages of the machine. */
+static uint64_t step(const struct ccs_stats_header *h)
+{
+	const uint64_t first = FIRST_SLOTS * page_size() / 4096;
+
+	return h->slots < first ? first : h->slots < MORE_SLOTS ? h->slots : MORE_SLOTS;
+}
+
+static void grow(struct ccs_stats_header *h)
+{
+	const uint64_t count = step(h);
+	struct ccs_stats_slot *slot;
+	struct ccs_shield shield;
+
+	ccs_shield_up(&shield);
+	slot = map_more(h->slots, count);
+	ccs_shield_down(&shield);
+	if (!slot) {
+		complain("not all queue pairs are shown", errno);
+		stats.full = true;
+		return;
+	}
+	stats.part[stats.parts++] = (struct part){ slot, (uint32_t)count };
+	for (uint64_t i = count; i--;)
+		stats.unused[stats.unused_count++] = (uint32_t)(h->slots + i);
+	__atomic_store_n(&h->slots, h->slots + count, __ATOMIC_RELEASE);
+}
+
+static struct ccs_stats_slot *slot_of(uint32_t index)
+{
+	const struct part *p = stats.part;
+
+	for (; index >= p->count; p++)
+		index -= p->count;
+	return &p->slot[index];
+}
+
+static uint32_t index_of(const struct ccs_stats_slot *slot)
+{
+	const struct part *p = stats.part;
+	uint32_t before = 0;
+
+	for (; slot < p->slot || slot >= p->slot + p->count; p++)
+		before += p->count;
+	return before + (uint32_t)(slot - p->slot);
+}
+
+/* A version more: the slot's queue pair is another one. */
+static void clear(struct ccs_stats_slot *slot)
+{
+	struct ccs_stats_qp qp = { .generation = slot->qp.generation + 1 };
+
+	ccs_stats_write(slot, &qp);
+	for (size_t i = 0; i < sizeof(slot->rtt) / 8; i++)
+		ccs_stats_set((uint64_t *)(void *)&slot->rtt + i, 0);
+}
+
+struct ccs_stats_slot *ccs_stats_take(void)
+{
+	struct ccs_stats_header *h = ccs_stats_page();
+	struct ccs_stats_slot *slot = NULL;
+	const int saved = errno;
+
+	if (!h)
+		return NULL;
+	pthread_mutex_lock(&stats.lock);
+	if (!stats.unused_count && !stats.full)
+		grow(h);
+	if (stats.unused_count)
+		slot = slot_of(stats.unused[--stats.unused_count]);
+	if (slot)
+		clear(slot);
+	else
+		ccs_stats_set(&h->qps_unshown, h->qps_unshown + 1);
+	ccs_stats_set(&h->qps, h->qps + 1);
+	pthread_mutex_unlock(&stats.lock);
+	errno = saved;
+	return slot;
+}
+
+/* Seen by nobody who does not see that `changes` is odd as well. */
+static void put(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+static void add_up(struct ccs_stats_gone *gone, const struct ccs_stats_qp *last)
+{
+	put(&gone->qps, gone->qps + 1);
+	put(&gone->posts, gone->posts + last->posts);
+	put(&gone->completions, gone->completions + last->completions);
+	put(&gone->segments, gone->segments + last->segments);
+	put(&gone->bytes, gone->bytes + last->bytes);
+	put(&gone->cnps, gone->cnps + last->cnps);
+	put(&gone->losses, gone->losses + last->losses);
+	put(&gone->samples, gone->samples + last->samples);
+	put(&gone->gated_ns, gone->gated_ns + last->gated_ns);
+}
+
+void ccs_stats_give(struct ccs_stats_slot *slot, const struct ccs_stats_qp *last)
+{
+	struct ccs_stats_header *h = ccs_stats_page();
+
+	if (!h)
+		return;
+	pthread_mutex_lock(&stats.lock);
+	__atomic_store_n(&h->changes, h->changes + 1, __ATOMIC_RELAXED);
+	add_up(&h->gone, last);
+	if (slot) {
+		clear(slot);
+		stats.unused[stats.unused_count++] = index_of(slot);
+	}
+	__atomic_store_n(&h->changes, h->changes + 1, __ATOMIC_RELEASE);
+	ccs_stats_set(&h->qps, h->qps - 1);
+	pthread_mutex_unlock(&stats.lock);
+}
+
+/*
+ * Who reads a word of this sees the odd version, too, afterwards: each is stored to release
+ * (signal/path.c has the same, for the other direction).
+ */
+void ccs_stats_write(struct ccs_stats_slot *slot, const struct ccs_stats_qp *qp)
+{
+	uint64_t *to = (uint64_t *)(void *)&slot->qp;
+	uint64_t word[sizeof(*qp) / 8];
+	const uint64_t version = slot->version | 1;
+
+	memcpy(word, qp, sizeof(word));
+	__atomic_store_n(&slot->version, version, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < sizeof(word) / 8; i++)
+		__atomic_store_n(&to[i], word[i], __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->version, version + 1, __ATOMIC_RELEASE);
+}
+
+void ccs_stats_close(void)
+{
+	char path[sizeof(stats.dir) + sizeof(stats.name)];
+	struct stat st;
+
+	if (!ccs_stats_page())
+		return;
+	snprintf(path, sizeof(path), "%s/%s", stats.dir, stats.name);
+	if (lstat(path, &st) == 0 && st.st_dev == stats.device && st.st_ino == stats.inode)
+		unlink(path);
+}

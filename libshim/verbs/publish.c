@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the process shows of itself while it runs (<ccshim/stats.h>): figures of each QP, into
+ * its slot, when the time is known anyway. No system call, no lock but the QP's own, which is
+ * held.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cc/minmax.h"
+#include "runtime/stats.h"
+#include "verbs/shim.h"
+
+enum { PERIOD_NS = 1000000, QUEUED_EXACT = 256 };
+
+static void name_undelivered(char *text, size_t len)
+{
+	size_t at = 0;
+
+	for (const struct ccs_cc_signal *s = ccs_cc_signals; s->name; s++)
+		if (ccs_shim()->undelivered & s->bit)
+			at += (size_t)snprintf(text + at, len - at, "%s%s", at ? " " : "", s->name);
+}
+
+static void open_page(void)
+{
+	static const char *const modes[] = { "off", "observe", "enforce" };
+	const struct ccs_shim *shim = ccs_shim();
+	struct ccs_stats_header h = { 0 };
+
+	if (shim->off || !shim->options.stats)
+		return;
+	snprintf(h.mode, sizeof(h.mode), "%s", modes[shim->options.mode]);
+	snprintf(h.cc, sizeof(h.cc), "%s", shim->options.cc);
+	name_undelivered(h.undelivered, sizeof(h.undelivered));
+	for (unsigned i = 0; i < CCS_PASS_COUNT; i++) {
+		snprintf(h.pass[i].name, sizeof(h.pass[i].name), "%s", ccs_pass_names[i]);
+		h.pass[i].count = atomic_load(&shim->passes[i]);
+	}
+	ccs_stats_open(&h);
+}
+
+_Static_assert(CCS_PASS_COUNT <= CCS_STATS_MAX_PASSES, "a reason for each");
+
+struct ccs_stats_header *ccs_publish_page(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	if (!atomic_load(&ccs_shim_ready) || ccs_forked())
+		return NULL;
+	pthread_once(&once, open_page);
+	return ccs_stats_page();
+}
+
+/* Of requests that wait; an estimate where they are many. */
+static uint64_t queued_bytes(const struct ccs_flow *f)
+{
+	const uint64_t n = ccs_flow_waiting(f), looked = n < QUEUED_EXACT ? n : QUEUED_EXACT;
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < looked; i++)
+		sum += ccs_flow_wr(f, f->wr_next + i)->len;
+	if (n > looked)
+		sum = (uint64_t)((double)sum * (double)n / (double)looked);
+	return sum > f->next_offset ? sum - f->next_offset : 0;
+}
+
+/* The algorithm's own, if it has one. */
+static double utilisation(const struct ccs_cc *cc)
+{
+	struct ccs_cc_obs obs[16];
+	const unsigned n = cc->ops->needs & CCS_NEEDS_TELEMETRY && cc->ops->observe
+		? cc->ops->observe(cc, obs, 16) : 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (!obs[i].text && strcmp(obs[i].name, "u") == 0)
+			return obs[i].value;
+	return 0;
+}
+
+static void collect_links(const struct links *l, struct ccs_stats_qp *out)
+{
+	if (!l || !l->updated_ns)
+		return;
+	out->flows = l->now.flows;
+	out->telemetry_ns = l->updated_ns;
+	out->nhops = l->now.nhops;
+	for (unsigned i = 0; i < l->now.nhops && i < CCS_STATS_MAX_HOPS; i++)
+		out->hop[i] = (struct ccs_stats_hop){
+			.link = l->name[i],
+			.rate = (uint64_t)l->rate[i],
+			.queue_bytes = l->now.hops[i].qlen_bytes,
+			.capacity = (uint64_t)l->now.hops[i].capacity,
+		};
+}
+
+static void collect_flow(const struct ccs_flow *f, uint64_t now_ns, struct ccs_stats_qp *out)
+{
+	const double line = f->cc.path.line_rate, own = f->cc.out.window;
+
+	out->enforced = f->enforce;
+	out->rate = (uint64_t)ccs_min(ccs_flow_rate(f), line);
+	out->min_rate = (uint64_t)ccs_min(f->stats.min_rate, line);
+	out->max_rate = (uint64_t)ccs_min(f->stats.max_rate, line);
+	out->line_rate = (uint64_t)line;
+	out->window = (uint64_t)(own > 0 && own < f->window ? own : f->window);
+	out->cap = f->cap;
+	out->segment = f->segment;
+	out->inflight = f->inflight;
+	out->queued = ccs_flow_waiting(f);
+	out->queued_bytes = queued_bytes(f);
+	out->base_rtt_ns = (uint64_t)(f->cc.path.base_rtt_us * 1e3);
+	out->gated_ns = f->stats.gated_ns;
+	if (f->gated_since_ns && now_ns > f->gated_since_ns)
+		out->gated_ns += now_ns - f->gated_since_ns;
+	out->posts = f->wr_head;
+	out->completions = f->stats.wrs;
+	out->segments = f->stats.segments;
+	out->bytes = f->stats.bytes;
+	out->sent = f->sent;
+	out->deferred = f->stats.deferred;
+	out->hidden = f->stats.hidden;
+	out->losses = f->stats.losses;
+	out->samples = f->stats.samples;
+	out->utilisation = utilisation(&f->cc);
+}
+
+void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_qp *out)
+{
+	const struct ccs_cc *cc = &qp->flow.cc;
+	const bool let_go = ccs_shim()->options.mode == CCS_MODE_ENFORCE && !qp->flow.enforce;
+
+	*out = (struct ccs_stats_qp){
+		.generation = qp->stats ? qp->stats->qp.generation : 0,
+		.created_ns = qp->created_ns,
+		.updated_ns = now_ns,
+		.lqpn = qp->qp_num,
+		.port = qp->port,
+		.peer_qpn = qp->peer_qpn,
+		.state = qp->state,
+		.cnps = ccs_signals_cnps(qp),
+		.switches = qp->hearing.switches,
+	};
+	memcpy(out->device, qp->ctx->device, sizeof(out->device));
+	memcpy(out->peer_gid, qp->peer_gid, sizeof(out->peer_gid));
+	snprintf(out->pass, sizeof(out->pass), "%s", let_go ? ccs_pass_names[CCS_PASS_NO_THREAD] : "");
+	snprintf(out->cc, sizeof(out->cc), "%s", cc->ops->name);
+	snprintf(out->variant, sizeof(out->variant), "%s", ccs_cc_variant(cc));
+	snprintf(out->signals, sizeof(out->signals), "%s", ccs_signals_state(qp));
+	collect_flow(&qp->flow, now_ns, out);
+	collect_links(qp->hearing.links, out);
+}
+
+_Static_assert(sizeof(((struct ctx *)0)->device) == sizeof(((struct ccs_stats_qp *)0)->device),
+	       "copied whole");
+
+void ccs_publish(struct qp *qp, uint64_t now_ns)
+{
+	struct ccs_stats_qp figures;
+
+	if (!qp->stats)
+		return;
+	qp->publish_ns = now_ns + PERIOD_NS;
+	ccs_publish_collect(qp, now_ns, &figures);
+	ccs_stats_write(qp->stats, &figures);
+}
+
+void ccs_publish_begin(struct qp *qp)
+{
+	ccs_lock(&qp->lock);
+	qp->created_ns = ccs_now_ns();
+	qp->stats = ccs_publish_page() ? ccs_stats_take() : NULL;
+	qp->flow.shown = qp->stats ? &qp->stats->rtt : NULL;
+	ccs_publish(qp, qp->created_ns);
+	ccs_unlock(&qp->lock);
+}
+
+void ccs_publish_end(struct qp *qp)
+{
+	struct ccs_stats_qp last;
+
+	if (!ccs_stats_page())
+		return;
+	ccs_publish_collect(qp, ccs_now_ns(), &last);
+	ccs_stats_give(qp->stats, &last);
+	qp->flow.shown = NULL;
+	qp->stats = NULL;
+	qp->publish_ns = UINT64_MAX;
+}
