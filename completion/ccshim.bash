@@ -47,10 +47,12 @@ _ccshim_info() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	--app) COMPREPLY=($(compgen -c -- "$word")); return ;;
+	--device) COMPREPLY=($(compgen -W "$(_ccshim_devices)" -- "$word")); return ;;
+	--peer | --port | --dscp | --sl) return ;;
 	--line-rate | --base-rtt | --noise | --segment | --flows) return ;;
 	esac
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-v -c -f -a -d -h --json --app --line-rate --base-rtt
+	-*) COMPREPLY=($(compgen -W "-v -c -f -a -d -h --json --app --peer --device --port --dscp --sl --line-rate --base-rtt
 		--noise --segment --flows" -- "$word")) ;;
 	*)
 		case " ${COMP_WORDS[*]} " in

@@ -22,6 +22,7 @@ ccs_core_sources = \
 	libshim/flow/pacer.c libshim/flow/pacer.h \
 	libshim/runtime/check_cc.c libshim/runtime/check_cc.h \
 	libshim/runtime/conf.c libshim/runtime/conf.h \
+	libshim/runtime/match.c libshim/runtime/match.h libshim/runtime/rules.c libshim/runtime/rules.h \
 	libshim/runtime/filename.c libshim/runtime/filename.h \
 	libshim/runtime/load.c libshim/runtime/log.c libshim/runtime/log.h \
 	libshim/runtime/options.c libshim/runtime/options.h \
@@ -80,7 +81,7 @@ libccshim_la_SOURCES = $(ccs_core_sources) $(ccs_agent_sources) \
 	libshim/verbs/complete.c libshim/verbs/context.c libshim/verbs/cq.c libshim/verbs/cqex.c libshim/verbs/domain.c \
 	libshim/verbs/direct.c libshim/verbs/dlopen.c \
 	libshim/verbs/event.c libshim/verbs/helper.c libshim/verbs/hooks.c \
-	libshim/verbs/objects.h libshim/verbs/open.c libshim/verbs/post.c \
+	libshim/verbs/objects.h libshim/verbs/open.c libshim/verbs/policy.c libshim/verbs/post.c \
 	libshim/verbs/ptrmap.c libshim/verbs/ptrmap.h libshim/verbs/publish.c libshim/verbs/qp.c \
 	libshim/verbs/real.c libshim/verbs/real.h libshim/verbs/report.c libshim/verbs/session.c \
 	libshim/verbs/shadow.c libshim/verbs/shim.c libshim/verbs/shim.h \

@@ -109,7 +109,7 @@ static void check_configuration(struct check *c, const char *command)
 	char err[1024];
 	int wrong;
 
-	wrong = ccs_options_load_as(slash ? slash + 1 : command, &o, NULL, complain, c);
+	wrong = ccs_options_load_as(slash ? slash + 1 : command, &o, complain, c);
 	if (ccs_spec_parse(&spec, o.cc, err, sizeof(err))) {
 		check_say(c, CHECK_FAIL, "config", "'ccshim info -a' lists what there is",
 			  "cc: %s", err);

@@ -11,7 +11,7 @@
 
 struct info {
 	bool version, config, file, algorithms, devices, json;
-	const char *app;
+	struct ccs_match qp;            /* the queue pair asked for: what is known of it */
 	const char *operand;            /* an algorithm or a device */
 	struct ccs_cc_path path;
 	struct ccs_cc_spec cc;          /* the operand parsed, if it is an algorithm */
@@ -28,6 +28,9 @@ static int help(void)
 	       "  -a              the algorithms, or ALG, with every parameter\n"
 	       "  -d              the devices, or DEVICE, and whether they can be controlled\n"
 	       "  --app NAME      options as the program of that name sees them\n"
+	       "  --peer ADDR, --device NAME, --port N, --dscp N, --sl N\n"
+	       "                  ... and its queue pairs to that peer, on that device and port,\n"
+	       "                  with that DSCP and service level\n"
 	       "  --line-rate R   derive parameters for a port of that rate      [10g]\n"
 	       "  --base-rtt T    ... for that unloaded round-trip time          [10us]\n"
 	       "  --noise T       ... for that much noise of the hosts in it     [0]\n"
@@ -38,17 +41,34 @@ static int help(void)
 	return EXIT_OK;
 }
 
-enum { OPT_APP = 256, OPT_JSON };
+enum { OPT_WHO = 256, OPT_JSON };
 
 static const struct option long_options[] = {
-	{ "app", required_argument, NULL, OPT_APP },
+	{ "app", required_argument, NULL, OPT_WHO },
+	{ "peer", required_argument, NULL, OPT_WHO },
+	{ "device", required_argument, NULL, OPT_WHO },
+	{ "port", required_argument, NULL, OPT_WHO },
+	{ "dscp", required_argument, NULL, OPT_WHO },
+	{ "sl", required_argument, NULL, OPT_WHO },
 	{ "json", no_argument, NULL, OPT_JSON },
 	PATH_LONG_OPTIONS,
 	{ "help", no_argument, NULL, 'h' },
 	{ 0 }
 };
 
-static int take_option(struct info *info, int letter)
+/* As a section would name it. */
+static int take_who(struct info *info, const char *key)
+{
+	const bool is_net = strcmp(key, "peer") == 0 && strchr(optarg, '/');
+	char err[256];
+
+	if (!is_net && ccs_match_give(&info->qp, key, optarg, err, sizeof(err)) == 0)
+		return 0;
+	tool_error("info", "%s", is_net ? "--peer takes the address of one peer" : err);
+	return EXIT_USAGE;
+}
+
+static int take_option(struct info *info, int letter, const char *name)
 {
 	switch (letter) {
 	case 'v': info->version = true; return 0;
@@ -56,7 +76,7 @@ static int take_option(struct info *info, int letter)
 	case 'f': info->file = true; return 0;
 	case 'a': info->algorithms = true; return 0;
 	case 'd': info->devices = true; return 0;
-	case OPT_APP: info->app = optarg; return 0;
+	case OPT_WHO: return take_who(info, name);
 	case OPT_JSON: info->json = true; return 0;
 	default: return path_take("info", letter, &info->path);
 	}
@@ -81,17 +101,37 @@ static int take_operand(struct info *info, char **operands)
 	return EXIT_USAGE;
 }
 
+static struct ccs_who who_is(const struct ccs_match *m)
+{
+	struct ccs_who who = {
+		.known = m->keys | CCS_MATCH_APP,
+		.app = m->keys & CCS_MATCH_APP ? m->app : program_invocation_short_name,
+		.device = m->device,
+		.port = m->port, .dscp = m->dscp, .sl = m->sl,
+	};
+
+	memcpy(who.peer, m->peer, sizeof(who.peer));
+	return who;
+}
+
 /* -f alone documents the defaults. Gives the number of mistakes in the configuration. */
 static int load(struct info *info)
 {
-	memset(info->options.origin, 0, sizeof(info->options.origin));
-	ccs_options_default(&info->options.values);
+	struct info_options *o = &info->options;
+	int mistakes;
+
+	ccs_options_default(&o->values);
 	if (!info->config)
 		return 0;
-	return ccs_options_load_as(info->app ? info->app : program_invocation_short_name,
-				   &info->options.values, info->options.origin, tool_complain,
-				   (void *)"info") +
-	       tool_check_cc("info", &info->options.values);
+	o->who = who_is(&info->qp);
+	mistakes = ccs_rules_load(&o->rules, o->who.app, tool_complain, (void *)"info");
+	if (mistakes < 0) {
+		tool_error("info", "%s", strerror(ENOMEM));
+		return 1;
+	}
+	return mistakes + ccs_rules_resolve(&o->rules, &o->who, &o->values, o->from,
+					    tool_complain, (void *)"info") +
+	       tool_check_cc("info", &o->values);
 }
 
 static const struct ccs_cc_spec *chosen(const struct info *info)
@@ -135,13 +175,13 @@ int cmd_info(int argc, char **argv)
 	struct info info = {
 		.path = { .line_rate = 10e9, .base_rtt_us = 10, .segment = 65536, .flows = 1 },
 	};
-	int letter, mistakes, status;
+	int letter, mistakes, status, which = 0;
 
 	argv[0] = (char *)"ccshim info"; /* getopt's complaints begin with it */
-	while ((letter = getopt_long(argc, argv, "vcfadh", long_options, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, "vcfadh", long_options, &which)) != -1) {
 		if (letter == 'h')
 			return help();
-		if (take_option(&info, letter))
+		if (take_option(&info, letter, long_options[which].name))
 			return EXIT_USAGE;
 	}
 	if (take_operand(&info, argv + optind))
@@ -152,5 +192,6 @@ int cmd_info(int argc, char **argv)
 	}
 	mistakes = load(&info);
 	status = info.json ? show_json(&info) : show_text(&info);
+	ccs_rules_free(&info.options.rules);
 	return status == EXIT_OK && mistakes ? EXIT_FAILED : status;
 }

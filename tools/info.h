@@ -8,16 +8,19 @@
 #include "base/json.h"
 #include "cc/cc.h"
 #include "runtime/options.h"
+#include "runtime/rules.h"
 
 struct info_options {
 	struct ccs_options values;
-	enum ccs_opt_origin origin[CCS_OPT_MAX];
+	const struct ccs_setting *from[CCS_OPT_MAX]; /* NULL: the default */
+	struct ccs_rules rules;
+	struct ccs_who who;
 };
 
 void info_version_text(void);
 void info_version_json(struct ccs_json *j);
 
-/* name = value, with where it comes from. */
+/* name = value, with where it comes from; then what some queue pairs have instead. */
 void info_options_text(const struct info_options *o);
 /* Every option documented: a valid configuration file. */
 void info_options_file(const struct info_options *o);

@@ -243,7 +243,7 @@ static int check_all(const char *command)
 	const char *slash = strrchr(command, '/');
 	struct ccs_options o;
 
-	return ccs_options_load_as(slash ? slash + 1 : command, &o, NULL, tool_complain, "run") ||
+	return ccs_options_load_as(slash ? slash + 1 : command, &o, tool_complain, "run") ||
 	       tool_check_cc("run", &o);
 }
 

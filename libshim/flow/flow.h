@@ -169,6 +169,15 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		  uint64_t now_ns);
 void ccs_flow_destroy(struct ccs_flow *f);
 
+/*
+ * Other settings and another algorithm from now on (seed and sink stay), at the rate that the
+ * flow has as far as that is one for it; what is queued, in flight and paced stays, and what was
+ * learnt of the path unless it is another's. A flow that has sent nothing begins anew. spec
+ * outlives it. Call ccs_flow_next or ccs_flow_wait again: the gate may be another.
+ */
+void ccs_flow_configure(struct ccs_flow *f, const struct ccs_flow_config *conf,
+			const struct ccs_cc_spec *spec, uint64_t now_ns);
+
 /* It leaves by a port of that line rate, bit/s: all is learnt anew. */
 void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns);
 

@@ -70,26 +70,60 @@ static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs
 		*f->rtt = (struct ccs_hist){ 0 };
 }
 
-void ccs_rtt_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
-		  const struct ccs_cc_spec *spec, uint64_t now_ns)
+/* What is automatic in conf stays as it is in path. */
+static void take_settings(struct ccs_flow *f, const struct ccs_flow_config *conf,
+			  struct ccs_cc_path *path)
 {
-	const struct ccs_cc_path path = {
-		.line_rate = conf->line_rate,
-		.base_rtt_us = conf->base_rtt_us,
-		.noise_us = conf->noise_us,
-		.segment = ccs_min(conf->segment, UINT32_MAX),
-		.flows = 1,
-	};
-
 	f->max_rate = conf->max_rate;
-	f->cap = (uint64_t)conf->cap;
 	f->split = conf->split;
-	f->sink = conf->sink;
 	f->enforce = conf->enforce;
 	f->base_given = conf->base_rtt_us > 0;
 	f->segment_given = conf->segment > 0;
 	f->cap_given = conf->cap > 0;
+	if (f->base_given)
+		path->base_rtt_us = conf->base_rtt_us;
+	if (f->segment_given)
+		path->segment = ccs_min(conf->segment, UINT32_MAX);
+	if (f->cap_given)
+		f->cap = (uint64_t)conf->cap;
+	path->line_rate = conf->line_rate;
+	path->noise_us = conf->noise_us;
+}
+
+void ccs_rtt_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
+		  const struct ccs_cc_spec *spec, uint64_t now_ns)
+{
+	struct ccs_cc_path path = { .flows = 1 };
+
+	take_settings(f, conf, &path);
+	f->sink = conf->sink;
 	begin(f, spec, path, now_ns);
+}
+
+/* Slow start is over where nothing is held back; else it is not begun once more. */
+void ccs_flow_configure(struct ccs_flow *f, const struct ccs_flow_config *conf,
+			const struct ccs_cc_spec *spec, uint64_t now_ns)
+{
+	const bool base_given = f->base_given;
+	struct ccs_cc_path path = f->cc.path;
+
+	take_settings(f, conf, &path);
+	if (!f->sent || path.line_rate != f->cc.path.line_rate || f->base_given < base_given) {
+		begin(f, spec, path, now_ns);
+		return;
+	}
+	if (f->base_given)
+		f->base_samples = CCS_RTT_BASE_SAMPLES;
+	if (!f->enforce) {
+		f->ramping = false;
+		f->draining = 0;
+	}
+	fit(f, &path);
+	ccs_drive_advance(f, now_ns);
+	ccs_drive_repath(f, &path);
+	ccs_gate_follow(f, now_ns);
+	if (spec != f->cc.spec)
+		ccs_flow_switch(f, spec, now_ns);
 }
 
 void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,17 +93,6 @@ static char *unquote(char *text)
 	return text + 1;
 }
 
-/* The glob of [app "glob"], or NULL if it is another section or none at all. */
-static char *app_of_section(char *line)
-{
-	const size_t len = strlen(line);
-
-	if (line[len - 1] != ']' || strncmp(line, "[app", 4) != 0 || !is_blank(line[4]))
-		return NULL;
-	line[len - 1] = '\0';
-	return unquote(trim(line + 4));
-}
-
 static bool is_name(const char *text)
 {
 	for (const char *p = text; *p; p++)
@@ -134,21 +122,19 @@ static char *split_assignment(char *line)
 /* State across the lines of one file. */
 struct file {
 	const struct ccs_conf_reader *reader;
-	const char *app;
 	struct ccs_conf_item item;
 };
 
-static void read_section(struct file *f, char *line)
+static void read_section(struct file *f, const char *line)
 {
-	const char *glob;
+	char err[256], sentence[320];
 
-	cut_comment(line);
-	glob = app_of_section(trim(line));
 	f->item.section++;
-	f->item.applies = glob && fnmatch(glob, f->app, 0) == 0;
-	if (!glob)
-		f->reader->complain(f->reader->arg, f->item.where,
-				    "a section is written [app \"glob\"]; this one is ignored");
+	f->item.bad = ccs_match_parse(&f->item.match, line, err, sizeof(err));
+	if (!f->item.bad)
+		return;
+	snprintf(sentence, sizeof(sentence), "%s; this one is ignored", err);
+	f->reader->complain(f->reader->arg, f->item.where, sentence);
 }
 
 static void read_line(struct file *f, char *line)
@@ -185,9 +171,9 @@ static int read_lines(struct input *in, const char *path, struct file *f)
 	return in->error;
 }
 
-int ccs_conf_read(const char *path, const char *app, const struct ccs_conf_reader *reader)
+int ccs_conf_read(const char *path, const struct ccs_conf_reader *reader)
 {
-	struct file f = { .reader = reader, .app = app, .item = { .applies = true } };
+	struct file f = { .reader = reader };
 	struct input in = { .error = 0 };
 	struct stat st;
 	int error;

@@ -8,7 +8,7 @@
  *	name = value
  *	name = "a value with # or spaces at its ends; nothing may follow the quote"
  *	[app "ib_*"]
- *	name = value for programs whose base name matches the glob
+ *	name = value for those of whom the section's head holds, see match.h
  *
  * It knows nothing of options. No stdio and no allocation: it runs inside an
  * application, perhaps before main().
@@ -16,10 +16,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "runtime/match.h"
+
 struct ccs_conf_item {
 	const char *where;   /* "FILE:LINE" */
 	unsigned section;    /* 0: before any */
-	bool applies;        /* the section matches the program */
+	bool bad;            /* its head was complained about: it is for nobody */
+	struct ccs_match match;
 	const char *name, *value;
 };
 
@@ -30,7 +33,7 @@ struct ccs_conf_reader {
 };
 
 /* 0, or an errno value if the file cannot be read. */
-int ccs_conf_read(const char *path, const char *app, const struct ccs_conf_reader *reader);
+int ccs_conf_read(const char *path, const struct ccs_conf_reader *reader);
 
 /* value as the right-hand side of a line, in quotes if it needs them. */
 char *ccs_conf_quote(const char *value, char *buf, size_t len);

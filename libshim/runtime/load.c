@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where options come from: defaults, two files, the environment. */
+/* Where settings come from: two files, the environment. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -10,19 +10,19 @@
 #include "base/nearest.h"
 #include "runtime/conf.h"
 #include "runtime/options.h"
+#include "runtime/rules.h"
 
 #define SYSTEM_FILE CCS_SYSCONFDIR "/ccshim.conf"
 #define PREFIX "CCSHIM_"
-#define NOBODY UINT32_MAX
 
 struct load {
-	struct ccs_options *o;
-	enum ccs_opt_origin *origin;     /* may be NULL */
+	struct ccs_rules *rules;
+	const struct ccs_who *who;
 	enum ccs_opt_origin source;      /* being read */
-	uint32_t owner[CCS_OPT_MAX];     /* section of the file being read that named the option */
 	ccs_opt_complain *complain;      /* may be NULL */
 	void *arg;
 	int complaints;
+	bool no_memory;
 };
 
 static void __attribute__((format(printf, 2, 3))) complain(struct load *l, const char *fmt, ...)
@@ -38,38 +38,55 @@ static void __attribute__((format(printf, 2, 3))) complain(struct load *l, const
 		l->complain(l->arg, sentence);
 }
 
-static void set_origin(struct load *l, const struct ccs_opt *opt, enum ccs_opt_origin origin)
+static void add(struct load *l, const struct ccs_setting *s)
 {
-	if (l->origin)
-		l->origin[opt - ccs_opt_table] = origin;
+	if (ccs_rules_add(l->rules, s, false))
+		l->no_memory = true;
 }
 
-/* The first section that matches and names the option decides; what stands before any
- * section is the default. */
+/* The same section has named it. */
+static bool is_repeated(const struct load *l, const struct ccs_setting *s)
+{
+	for (const struct ccs_setting *t = l->rules->first; t; t = t->next)
+		if (t->opt == s->opt && t->source == s->source && t->section == s->section)
+			return true;
+	return false;
+}
+
+/* For another program, whichever the queue pair. */
+static bool is_elsewhere(const struct load *l, struct ccs_match match)
+{
+	match.keys &= CCS_MATCH_APP;
+	return !ccs_match_holds(&match, l->who);
+}
+
+/* Checked even where it does not apply: a slip shows before the day it is needed. */
 static void take_item(void *arg, const struct ccs_conf_item *item)
 {
 	struct load *l = arg;
-	const struct ccs_opt *opt = ccs_opt_find(item->name);
-	struct ccs_options scratch = *l->o;
+	const struct ccs_setting s = {
+		.opt = ccs_opt_find(item->name),
+		.source = l->source,
+		.section = item->section,
+		.match = item->match,
+		.where = item->where,
+		.value = item->value,
+	};
+	struct ccs_options scratch;
 	char err[512];
-	uint32_t *owner;
 
-	/* Checked even where it does not apply: a slip shows before the day it is needed. */
-	if (ccs_options_set(&scratch, item->name, item->value, err, sizeof(err))) {
+	if (ccs_options_set(&scratch, item->name, item->value, err, sizeof(err)))
 		complain(l, "%s: %s", item->where, err);
+	else if ((item->match.keys & CCS_MATCH_QP) && !s.opt->per_qp)
+		complain(l, "%s: %s is the whole process's; it stands before all sections or in "
+			 "one by app alone", item->where, item->name);
+	else if (item->bad || is_elsewhere(l, item->match))
 		return;
-	}
-	owner = &l->owner[opt - ccs_opt_table];
-	if (!item->applies || (*owner != NOBODY && *owner != 0 && *owner != item->section))
-		return;
-	if (*owner == item->section) {
+	else if (is_repeated(l, &s))
 		complain(l, "%s: %s is set for the second time here; the first holds", item->where,
-			 opt->name);
-		return;
-	}
-	*owner = item->section;
-	*l->o = scratch;
-	set_origin(l, opt, l->source);
+			 item->name);
+	else
+		add(l, &s);
 }
 
 static void complain_line(void *arg, const char *where, const char *sentence)
@@ -84,18 +101,17 @@ static bool may_be_missing(const struct load *l, int error)
 	       (error == EACCES && l->source == CCS_FROM_USER_FILE);
 }
 
-static void read_file(struct load *l, const char *path, const char *app, bool asked_for)
+static void read_file(struct load *l, const char *path, bool asked_for)
 {
 	const struct ccs_conf_reader reader = { take_item, complain_line, l };
 	int error;
 
-	memset(l->owner, 0xff, sizeof(l->owner));
-	error = ccs_conf_read(path, app, &reader);
+	error = ccs_conf_read(path, &reader);
 	if (error && (asked_for || !may_be_missing(l, error)))
 		complain(l, "%s: cannot be read: %s", path, strerror(error));
 }
 
-static void read_user_file(struct load *l, const char *app)
+static void read_user_file(struct load *l)
 {
 	const char *named = secure_getenv(PREFIX "CONFIG");
 	const char *dir = secure_getenv("XDG_CONFIG_HOME"), *below = "";
@@ -103,7 +119,7 @@ static void read_user_file(struct load *l, const char *app)
 
 	if (named) {
 		if (*named)
-			read_file(l, named, app, true);
+			read_file(l, named, true);
 		return;
 	}
 	if (!dir || *dir != '/') { /* the XDG specification: a relative one is ignored */
@@ -112,7 +128,7 @@ static void read_user_file(struct load *l, const char *app)
 	}
 	if (dir && *dir &&
 	    snprintf(path, sizeof(path), "%s%s/ccshim.conf", dir, below) < (int)sizeof(path))
-		read_file(l, path, app, false);
+		read_file(l, path, false);
 }
 
 /* Variables of ours that are no options. */
@@ -168,53 +184,49 @@ static void take_variable(struct load *l, const char *setting)
 {
 	const size_t len = strcspn(setting, "=");
 	const struct ccs_opt *opt = option_of_variable(setting, len);
+	struct ccs_options scratch;
 	char err[512];
 
 	if (setting[len] != '=' || is_other_variable(setting, len))
 		return;
 	if (!opt)
 		complain_unknown(l, setting, len);
-	else if (ccs_opt_set(l->o, opt, setting + len + 1, err, sizeof(err)))
+	else if (ccs_opt_set(&scratch, opt, setting + len + 1, err, sizeof(err)))
 		complain(l, PREFIX "%.*s: %s", (int)len, setting, err);
 	else
-		set_origin(l, opt, CCS_FROM_ENV);
+		add(l, &(struct ccs_setting){ .opt = opt, .source = CCS_FROM_ENV, .where = "",
+					      .value = setting + len + 1 });
 }
 
-static void resolve_conflicts(struct load *l)
+int ccs_rules_load(struct ccs_rules *r, const char *app, ccs_opt_complain *complain_to, void *arg)
 {
-	const struct ccs_opt *opt;
-	char err[512];
+	const struct ccs_who who = { .known = CCS_MATCH_APP, .app = app };
+	struct load l = { .rules = r, .who = &who, .complain = complain_to, .arg = arg };
 
-	while ((opt = ccs_options_conflict(l->o, err, sizeof(err)))) {
-		complain(l, "%s: %s; it stays %s", opt->name, err, opt->def);
-		ccs_opt_set(l->o, opt, opt->def, err, sizeof(err));
-		set_origin(l, opt, CCS_FROM_DEFAULT);
-	}
-}
-
-int ccs_options_load_as(const char *app, struct ccs_options *o, enum ccs_opt_origin *origin,
-			ccs_opt_complain *complain_to, void *arg)
-{
-	struct load l = { .o = o, .origin = origin, .complain = complain_to, .arg = arg };
-
-	ccs_options_default(o);
-	for (size_t i = 0; origin && i < ccs_opt_count; i++)
-		origin[i] = CCS_FROM_DEFAULT;
+	*r = (struct ccs_rules){ 0 };
 	l.source = CCS_FROM_SYSTEM_FILE;
-	read_file(&l, SYSTEM_FILE, app, false);
+	read_file(&l, SYSTEM_FILE, false);
 	if (!getauxval(AT_SECURE)) {
 		l.source = CCS_FROM_USER_FILE;
-		read_user_file(&l, app);
+		read_user_file(&l);
 		for (char **e = environ; e && *e; e++)
 			if (strncmp(*e, PREFIX, sizeof(PREFIX) - 1) == 0)
 				take_variable(&l, *e + sizeof(PREFIX) - 1);
 	}
-	resolve_conflicts(&l);
-	return l.complaints;
+	if (!l.no_memory)
+		return l.complaints;
+	ccs_rules_free(r);
+	return -1;
 }
 
-int ccs_options_load(struct ccs_options *o, enum ccs_opt_origin *origin,
-		     ccs_opt_complain *complain_to, void *arg)
+int ccs_options_load_as(const char *app, struct ccs_options *o, ccs_opt_complain *complain_to,
+			void *arg)
 {
-	return ccs_options_load_as(program_invocation_short_name, o, origin, complain_to, arg);
+	const struct ccs_who who = { .known = CCS_MATCH_APP, .app = app };
+	struct ccs_rules rules;
+	int complaints = ccs_rules_load(&rules, app, complain_to, arg);
+
+	complaints += ccs_rules_resolve(&rules, &who, o, NULL, complain_to, arg);
+	ccs_rules_free(&rules);
+	return complaints;
 }

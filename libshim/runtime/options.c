@@ -46,41 +46,42 @@ static int check_agent(const char *text, char *err, size_t errlen)
 #define AT(member) \
 	.offset = offsetof(struct ccs_options, member), \
 	.size = sizeof(((struct ccs_options *)0)->member)
+#define QP_AT(member) AT(member), .per_qp = true
 
 const struct ccs_opt ccs_opt_table[] = {
-	{ .name = "mode", .type = CCS_OPT_ENUM, .def = "enforce", .choices = modes, AT(mode),
+	{ .name = "mode", .type = CCS_OPT_ENUM, .def = "enforce", .choices = modes, QP_AT(mode),
 	  .doc = "What the shim does: nothing at all (off), measure and count only (observe), "
 		 "or also hold traffic to the algorithm's rate (enforce)." },
-	{ .name = "cc", .type = CCS_OPT_STRING, .def = "timely", .check = ccs_check_cc, AT(cc),
+	{ .name = "cc", .type = CCS_OPT_STRING, .def = "timely", .check = ccs_check_cc, QP_AT(cc),
 	  .doc = "The algorithm and its parameters, as NAME[:PARAM=VALUE,...]. "
 		 "'ccshim info -a' lists them. A name with a / is the path of a plug-in." },
 	{ .name = "line_rate", .type = CCS_OPT_RATE, .def = "auto", .min = 1e3, .max = 1e15,
-	  AT(line_rate),
+	  QP_AT(line_rate),
 	  .doc = "The rate of the port, from which the algorithms derive their parameters. "
 		 "By itself it is taken from the port's attributes; give it where they are wrong, "
 		 "as on Soft-RoCE over a shaped or virtual link." },
 	{ .name = "max_rate", .type = CCS_OPT_RATE, .def = "inf", .min = 1e3, .max = INFINITY,
-	  AT(max_rate),
+	  QP_AT(max_rate),
 	  .doc = "The cap on the rate of each queue pair, whatever the algorithm says." },
 	{ .name = "base_rtt", .type = CCS_OPT_TIME, .def = "auto", .min = 1e-3, .max = 1e7,
-	  AT(base_rtt),
+	  QP_AT(base_rtt),
 	  .doc = "The round-trip time of a segment through the unloaded network. "
 		 "By itself it is measured." },
 	{ .name = "noise", .type = CCS_OPT_TIME, .def = "0", .min = 0, .max = 1e7,
-	  AT(noise),
+	  QP_AT(noise),
 	  .doc = "What the hosts themselves add to the round-trip time, 95th percentile: "
 		 "schedulers and interrupts. Delay within it is not taken for congestion. Give it "
 		 "where a quiet network shows a wide spread, as with software RDMA on few cores." },
 	{ .name = "segment", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = 0x1p30,
-	  AT(segment),
+	  QP_AT(segment),
 	  .doc = "The size of the pieces into which long WRITE and READ requests are split, "
 		 "so that there is a round trip to measure and a place to pause." },
 	{ .name = "cap", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = INFINITY,
-	  AT(cap),
+	  QP_AT(cap),
 	  .doc = "The most data that a queue pair may have outstanding in the network." },
-	{ .name = "split", .type = CCS_OPT_BOOL, .def = "y", AT(split),
+	{ .name = "split", .type = CCS_OPT_BOOL, .def = "y", QP_AT(split),
 	  .doc = "Whether WRITE and READ requests are split into segments at all." },
-	{ .name = "split_imm", .type = CCS_OPT_BOOL, .def = "n", AT(split_imm),
+	{ .name = "split_imm", .type = CCS_OPT_BOOL, .def = "n", QP_AT(split_imm),
 	  .doc = "Whether WRITE_WITH_IMM requests are split as well: the last segment then "
 		 "carries the immediate data, and the receiver's completion tells the length of "
 		 "that segment only. It needs split." },
@@ -98,12 +99,12 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "Whether a process that finds no host agent is one itself, in a thread, for all of "
 		 "the host. It takes the capability CAP_NET_RAW and a place for the socket." },
 	{ .name = "on_signal_loss", .type = CCS_OPT_ENUM, .def = "auto", .choices = losses,
-	  AT(on_signal_loss),
+	  QP_AT(on_signal_loss),
 	  .doc = "What controls a flow while the signals of its algorithm do not come: timely or "
 		 "swift with its defaults, the last rate as it stood (hold), or nothing (open). "
 		 "With auto that is swift for telemetry, timely for CNPs. When they come again, the "
 		 "algorithm goes on." },
-	{ .name = "dscp", .type = CCS_OPT_STRING, .def = "keep", .check = check_dscp, AT(dscp),
+	{ .name = "dscp", .type = CCS_OPT_STRING, .def = "keep", .check = check_dscp, QP_AT(dscp),
 	  .doc = "The DSCP of controlled queue pairs' packets, 0 to 63, where mode is enforce. By "
 		 "it switches choose a queue. With keep it stays what the application asked for." },
 	{ .name = "log_level", .type = CCS_OPT_ENUM, .def = "warn", .choices = levels,
@@ -236,6 +237,7 @@ static int parse_string(const struct ccs_opt *opt, const char *text, void *at, c
 		snprintf(err, len, "%s", why);
 		return -1;
 	}
+	memset(at, 0, opt->size); /* so that equal options are equal bytes */
 	strcpy(at, text);
 	return 0;
 }

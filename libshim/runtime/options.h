@@ -6,7 +6,8 @@
  * configuration file, `ccshim info -c` and `-f`, the man page's list and their
  * tests. An option `name` is CCSHIM_NAME in the environment.
  *
- * Precedence: built-in < $sysconfdir/ccshim.conf < user's file < environment.
+ * Precedence: built-in < $sysconfdir/ccshim.conf < user's file < environment;
+ * within a file by section, see rules.h.
  * The user's file is $CCSHIM_CONFIG (none if that is empty), else ccshim.conf
  * in $XDG_CONFIG_HOME or ~/.config.
  */
@@ -64,10 +65,15 @@ struct ccs_opt {
 	size_t size;                    /* of a string's array */
 	const char *const *choices;     /* enum names, NULL-terminated */
 	int (*check)(const char *text, char *err, size_t errlen); /* or NULL */
+	bool per_qp;                    /* queue pairs of one process may differ in it */
 	const char *doc;                /* whole sentences */
 };
 
-enum ccs_opt_origin { CCS_FROM_DEFAULT, CCS_FROM_SYSTEM_FILE, CCS_FROM_USER_FILE, CCS_FROM_ENV };
+/* Sources of a value; a later one wins. */
+enum ccs_opt_origin {
+	CCS_FROM_DEFAULT, CCS_FROM_SYSTEM_FILE, CCS_FROM_USER_FILE, CCS_FROM_ENV,
+	CCS_FROM_REQUEST                /* `ccshim set` */
+};
 
 extern const struct ccs_opt ccs_opt_table[];
 extern const size_t ccs_opt_count;
@@ -98,19 +104,15 @@ int ccs_opt_set(struct ccs_options *o, const struct ccs_opt *opt, const char *te
 const struct ccs_opt *ccs_options_conflict(const struct ccs_options *o, char *err, size_t errlen);
 
 /*
- * Defaults, files, environment, in that order, then conflicts. A refused value
+ * Defaults, files, environment, in that order, then conflicts, as the program of that base
+ * name sees them, whatever its queue pairs; rules.h has the rest. A refused value
  * keeps what was there, a conflicting one falls back to its default; both are
  * complained about, and so is an unknown CCSHIM_* variable, with the nearest name.
- * Returns the number of complaints. origin (ccs_opt_count long) may be NULL.
- * Under AT_SECURE nothing is read but the system's file. Reads environ: not at the
- * same time as somebody's setenv().
+ * Returns the number of complaints. Under AT_SECURE nothing is read but the
+ * system's file. Reads environ: not at the same time as somebody's setenv().
  */
-int ccs_options_load(struct ccs_options *o, enum ccs_opt_origin *origin,
-		     ccs_opt_complain *complain, void *arg);
-
-/* The same as the program of that base name would see it. */
-int ccs_options_load_as(const char *app, struct ccs_options *o, enum ccs_opt_origin *origin,
-			ccs_opt_complain *complain, void *arg);
+int ccs_options_load_as(const char *app, struct ccs_options *o, ccs_opt_complain *complain,
+			void *arg);
 
 /* The text of an option's value, in the form that the parser takes back. */
 char *ccs_options_format(const struct ccs_options *o, const struct ccs_opt *opt,

@@ -44,9 +44,9 @@ static void release(struct ccs_book *b, uint32_t slot, uint64_t now_ns)
 	put(b, &b->unused, slot);
 }
 
-int ccs_book_init(struct ccs_book *b, struct ccs_page *page, uint32_t wants)
+int ccs_book_init(struct ccs_book *b, struct ccs_page *page)
 {
-	*b = (struct ccs_book){ .page = page, .wants = wants };
+	*b = (struct ccs_book){ .page = page };
 	b->entry = calloc(CCS_PAGE_SLOTS, sizeof(*b->entry));
 	page->magic = CCS_PAGE_MAGIC;
 	page->version = CCS_PAGE_VERSION;
@@ -219,14 +219,15 @@ static enum ccs_verdict judge_peer(const struct ccs_book *b, uint32_t slot, bool
 				   uint64_t now_ns)
 {
 	const struct ccs_path *path = ccs_book_path(b->page, &b->page->slot[slot]);
+	const uint32_t wants = b->entry[slot].flow.wants;
 	const uint64_t heard = path ? atomic_load_explicit(&path->heard_ns, memory_order_acquire)
 				    : 0;
 
 	if (!heard || now_ns > heard + CCS_HEARD_LATE_NS)
 		return early ? CCS_SIGNAL_WAITING : CCS_SIGNAL_NO_PEER;
-	if (b->wants & ~atomic_load_explicit(&path->flags, memory_order_relaxed))
+	if (wants & ~atomic_load_explicit(&path->flags, memory_order_relaxed))
 		return CCS_SIGNAL_UNABLE;
-	if ((b->wants & CCS_PEER_TELEMETRY) && is_stale(&b->entry[slot], path, now_ns))
+	if ((wants & CCS_PEER_TELEMETRY) && is_stale(&b->entry[slot], path, now_ns))
 		return CCS_SIGNAL_STALE;
 	return CCS_SIGNAL_OK;
 }

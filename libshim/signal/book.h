@@ -18,6 +18,7 @@ struct ccs_signal_flow {
 	uint32_t port;
 	uint32_t local_qpn, peer_qpn;
 	uint8_t local_gid[16], peer_gid[16];
+	uint32_t wants;                  /* enum ccs_peer_flag that it lives on */
 	uint32_t period_us;              /* telemetry is wanted that often; 0: none is */
 };
 
@@ -53,7 +54,6 @@ struct ccs_book {
 	uint32_t top;                    /* slots that were ever used */
 	uint32_t flows;                  /* that have one */
 	struct ccs_slots unused, todo;
-	uint32_t wants;                  /* enum ccs_peer_flag */
 
 	/* The agent. */
 	bool sought;                     /* at least once */
@@ -64,7 +64,7 @@ struct ccs_book {
 };
 
 /* On a page that is all zeroes. 0, or -1 without memory. */
-int ccs_book_init(struct ccs_book *b, struct ccs_page *page, uint32_t wants);
+int ccs_book_init(struct ccs_book *b, struct ccs_page *page);
 void ccs_book_destroy(struct ccs_book *b);
 
 /* A slot for a flow; NULL: all are taken. */

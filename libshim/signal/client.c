@@ -271,7 +271,7 @@ static bool prepare(void)
 {
 	struct ccs_page *page = hide_descriptors() ? NULL : make_page(&client.page_fd);
 
-	return page && !ccs_book_init(&client.book, page, client.config.wants);
+	return page && !ccs_book_init(&client.book, page);
 }
 
 static void *run(void *arg)

@@ -14,7 +14,6 @@
 
 struct ccs_client_config {
 	char path[108];                  /* of the agent's socket */
-	uint32_t wants;                  /* enum ccs_peer_flag that flows live on */
 	/* Where nobody listens: be the agent. 0, or an errno; after EPERM it is not called
 	 * again. NULL: no. In the client's thread. */
 	int (*serve)(const char *path);

@@ -169,9 +169,8 @@ void ccs_context_put(struct ctx *ctx)
 		free(ctx);
 }
 
-double ccs_context_line_rate(const struct ctx *ctx, uint8_t port)
+double ccs_context_line_rate(const struct ctx *ctx, uint8_t port, double given)
 {
-	const double given = ccs_shim()->options.line_rate;
 	struct ibv_port_attr attr = { 0 };
 	double rate;
 

@@ -14,6 +14,7 @@
 #include "base/lock.h"
 #include "flow/flow.h"
 #include "flow/pacer.h"
+#include "runtime/match.h"
 #include "signal/hwclock.h"
 #include "signal/slot.h"
 
@@ -160,6 +161,7 @@ struct qp {
 	bool sq_sig_all;
 	bool broken;                     /* the device refused a WR that had waited */
 	bool nudged;                     /* then: an event is on its way */
+	bool split_imm;                  /* of its policy */
 	uint8_t port;
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 	enum ibv_qp_state state : 8;
@@ -171,6 +173,8 @@ struct qp {
 	struct ibv_sge *slot_sge;        /* cap.max_send_sge each */
 	unsigned char *slot_inline;      /* cap.max_inline_data each */
 	struct ibv_sge *scratch;         /* CCS_BATCH * cap.max_send_sge */
+	const struct ccs_policy *policy; /* what holds for it */
+	struct ccs_who who;              /* what is known of its connection */
 	struct qp *prev, *next;          /* of all live ones, for reports */
 	struct domain *domain;           /* of a thread, in which it only seems to be; or NULL */
 	struct shadow *shadow;

@@ -215,9 +215,9 @@ static void make_room(struct qp *qp, uint64_t n)
 }
 
 /* One WR; its CCS_WR_* flags. */
-static uint32_t accept_one(struct qp *qp, const struct ibv_send_wr *wr, bool split_imm)
+static uint32_t accept_one(struct qp *qp, const struct ibv_send_wr *wr)
 {
-	const uint32_t flags = ccs_wr_flags(qp, wr, split_imm);
+	const uint32_t flags = ccs_wr_flags(qp, wr, qp->split_imm);
 	const uint64_t number = ccs_flow_accept(&qp->flow, ccs_wr_len(qp, wr), flags);
 	struct ccs_wr *w = ccs_flow_wr(&qp->flow, number);
 
@@ -232,10 +232,8 @@ static uint32_t accept_one(struct qp *qp, const struct ibv_send_wr *wr, bool spl
  */
 static struct ibv_send_wr *accept_list(struct qp *qp, struct ibv_send_wr *wr, uint32_t *flags)
 {
-	const bool split_imm = ccs_shim()->options.split_imm;
-
 	for (*flags = 0; wr && !ccs_flow_full(&qp->flow); wr = wr->next)
-		*flags |= accept_one(qp, wr, split_imm);
+		*flags |= accept_one(qp, wr);
 	return wr;
 }
 
@@ -404,7 +402,6 @@ static int post_as_is(struct qp *qp, uint32_t n)
  */
 static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
 {
-	const bool split_imm = ccs_shim()->options.split_imm;
 	struct ccs_flow *f = &qp->flow;
 	const uint64_t first = f->wr_head;
 	uint32_t flags = 0;
@@ -412,7 +409,7 @@ static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
 	int rc;
 
 	for (uint32_t i = 0; i < n; i++)
-		flags |= accept_one(qp, ccs_slot(qp, f->wr_head), split_imm);
+		flags |= accept_one(qp, ccs_slot(qp, f->wr_head));
 	rc = qp->broken ? 0 : emit_posted(qp, flags, now_ns, &refused);
 	if (rc && refused == first && f->next_offset == 0 && !post_later(qp, rc, refused)) {
 		ccs_flow_unaccept(f, first);

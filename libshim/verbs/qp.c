@@ -147,12 +147,17 @@ static void trace(const struct ccs_flow *f, const struct ccs_told *told)
 	ccs_trace_put(qp->qp_num, f->cc.ops, told);
 }
 
-static void configure_flow(const struct qp *qp, struct ccs_flow_config *conf)
+static double line_rate_of(const struct qp *qp)
 {
-	const struct ccs_options *o = &ccs_shim()->options;
+	return ccs_context_line_rate(qp->ctx, qp->port, qp->policy->options.line_rate);
+}
+
+static void configure_flow(const struct qp *qp, double line_rate, struct ccs_flow_config *conf)
+{
+	const struct ccs_options *o = &qp->policy->options;
 
 	*conf = (struct ccs_flow_config){
-		.line_rate = ccs_context_line_rate(qp->ctx, qp->port),
+		.line_rate = line_rate,
 		.max_rate = o->max_rate,
 		.base_rtt_us = o->base_rtt,
 		.noise_us = o->noise,
@@ -163,6 +168,21 @@ static void configure_flow(const struct qp *qp, struct ccs_flow_config *conf)
 		.sink = ccs_trace_on ? trace : NULL,
 		.seed = 0x9e3779b97f4a7c15ull * (qp->real->qp_num + 1ull),
 	};
+}
+
+/* From now on that policy holds; qp->lock is held. The port's rate is asked for if it is not
+ * known from the flow. */
+static void adopt(struct qp *qp, const struct ccs_policy *policy, uint64_t now_ns)
+{
+	const double given = policy->options.line_rate;
+	const bool known = !given && !qp->policy->options.line_rate;
+	struct ccs_flow_config conf;
+
+	qp->policy = policy;
+	qp->split_imm = policy->options.split_imm;
+	configure_flow(qp, known ? qp->flow.cc.path.line_rate
+				 : ccs_context_line_rate(qp->ctx, qp->port, given), &conf);
+	ccs_flow_configure(&qp->flow, &conf, ccs_signals_choice(qp), now_ns);
 }
 
 /* Everything that may fail, before anybody can see the record. */
@@ -188,8 +208,10 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->state = IBV_QPS_RESET;
 	qp->cap = *cap;
 	qp->cap.max_send_wr = attr->cap.max_send_wr;
-	configure_flow(qp, &conf);
-	if (ccs_flow_init(&qp->flow, &conf, ccs_signals_first(), attr->cap.max_send_wr,
+	qp->policy = ccs_policy_general();
+	qp->split_imm = qp->policy->options.split_imm;
+	configure_flow(qp, line_rate_of(qp), &conf);
+	if (ccs_flow_init(&qp->flow, &conf, ccs_signals_choice(qp), attr->cap.max_send_wr,
 			  cap->max_send_wr, ccs_now_ns()) ||
 	    alloc_slots(qp) ||
 	    (has(rq->ex, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) && ccs_session_open(qp)) ||
@@ -323,8 +345,7 @@ static void learn_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	if ((mask & IBV_QP_PORT) && attr->port_num != qp->port) {
 		qp->port = attr->port_num;
-		ccs_flow_set_line(&qp->flow, ccs_context_line_rate(qp->ctx, qp->port),
-				  ccs_now_ns());
+		ccs_flow_set_line(&qp->flow, line_rate_of(qp), ccs_now_ns());
 	}
 	if (mask & IBV_QP_DEST_QPN)
 		qp->peer_qpn = attr->dest_qp_num;
@@ -412,11 +433,43 @@ static int reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	return rc;
 }
 
+/* What an application's attributes tell of the connection; without a GRH there is no address. */
+static struct ccs_who who_is(const struct qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	const struct ibv_ah_attr *ah = &attr->ah_attr;
+	struct ccs_who who = {
+		.known = CCS_MATCH_APP | CCS_MATCH_DEVICE | CCS_MATCH_PORT | CCS_MATCH_SL,
+		.app = program_invocation_short_name,
+		.device = qp->ctx->device,
+		.port = mask & IBV_QP_PORT ? attr->port_num : qp->port,
+		.sl = ah->sl,
+	};
+
+	if (ah->is_global) {
+		who.known |= CCS_MATCH_PEER | CCS_MATCH_DSCP;
+		memcpy(who.peer, ah->grh.dgid.raw, sizeof(who.peer));
+		who.dscp = ah->grh.traffic_class >> 2;
+	}
+	return who;
+}
+
+/* The device has taken the path to that peer. */
+static void connect_to(struct qp *qp, const struct ccs_who *who, const struct ccs_policy *policy)
+{
+	ccs_lock(&qp->lock);
+	qp->who = *who;
+	if (policy != qp->policy)
+		adopt(qp, policy, ccs_now_ns());
+	ccs_qp_leave(qp);
+}
+
 static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
+	const struct ccs_who who = who_is(qp, attr, mask & IBV_QP_AV ? mask : 0);
+	const struct ccs_policy *policy = mask & IBV_QP_AV ? ccs_policy_of(&who) : qp->policy;
 	/* What waits counts as not started, so stop before the device reports drained. */
 	const bool held = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_SQD && hold(qp);
-	const int rc = ccs_tclass_modify(qp, attr, mask);
+	const int rc = ccs_tclass_modify(qp, policy, attr, mask);
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
 
 	ccs_session_install(qp);
@@ -428,6 +481,8 @@ static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		errno = err;
 		return rc;
 	}
+	if (mask & IBV_QP_AV)
+		connect_to(qp, &who, policy);
 	ccs_signals_attach(qp, attr, mask);
 	ccs_lock(&qp->lock);
 	learn_attr(qp, attr, mask);

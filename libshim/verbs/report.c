@@ -207,7 +207,7 @@ static void write_undelivered(struct ccs_json *j)
 {
 	ccs_json_array(j, "undelivered");
 	for (const struct ccs_cc_signal *s = ccs_cc_signals; s->name; s++)
-		if (ccs_shim()->undelivered & s->bit)
+		if (ccs_policy_undelivered() & s->bit)
 			ccs_json_str(j, NULL, s->name);
 	ccs_json_end(j);
 }

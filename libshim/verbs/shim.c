@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/check_cc.h"
 #include "runtime/log.h"
 #include "runtime/stats.h"
 #include "runtime/trace.h"
@@ -34,46 +33,11 @@ uint64_t ccs_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static void complain(void *arg, const char *sentence)
-{
-	(void)arg;
-	ccs_log(CCS_LOG_WARN, "%s", sentence);
-}
-
 /* Locks may be held by threads that the child does not have: touch nothing there. */
 static void fork_child(void)
 {
 	atomic_store(&shim.forked, true);
 	ccs_trace_forget();
-}
-
-static void warn_of_needs(void)
-{
-	char names[128] = "";
-	size_t at = 0;
-
-	for (const struct ccs_cc_signal *s = ccs_cc_signals; s->name; s++)
-		if (shim.undelivered & s->bit)
-			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
-					       at ? " and " : "", s->name);
-	if (at)
-		ccs_log(CCS_LOG_WARN, "cc=%s needs %s, and nothing here delivers them: "
-			"its rate moves without", shim.cc.ops->name, names);
-}
-
-static void choose_algorithm(void)
-{
-	char err[1024];
-
-	if (ccs_spec_parse(&shim.cc, shim.options.cc, err, sizeof(err))) {
-		ccs_log(CCS_LOG_WARN, "cc: %s; traffic passes uncontrolled", err);
-		shim.off = true;
-		return;
-	}
-	ccs_signals_setup(&shim);
-	shim.undelivered = shim.cc.ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY) &
-			   ~shim.listens;
-	warn_of_needs();
 }
 
 static void begin_trace(void)
@@ -88,11 +52,9 @@ static void begin_trace(void)
 static void setup(void)
 {
 	in_setup = true;
-	ccs_options_load(&shim.options, NULL, complain, NULL);
-	ccs_log_setup((enum ccs_log_level)shim.options.log_level, shim.options.log_file);
-	shim.off = shim.options.mode == CCS_MODE_OFF;
+	shim.off = !ccs_policy_setup(&shim.options);
 	if (!shim.off)
-		choose_algorithm();
+		ccs_signals_setup(&shim.options);
 	if (!shim.off && shim.options.trace[0])
 		begin_trace();
 	if (pthread_atfork(NULL, NULL, fork_child)) {

@@ -2,17 +2,13 @@
 #ifndef CCS_SHIM_H
 #define CCS_SHIM_H
 /* The process: options, the registry of records, passes, life and death. */
+#include "runtime/match.h"
 #include "runtime/options.h"
 #include "verbs/objects.h"
 #include "verbs/ptrmap.h"
 
 struct ccs_shim {
-	struct ccs_options options;
-	struct ccs_cc_spec cc;           /* what the user chose */
-	struct ccs_cc_spec no_ports;     /* cc where only the receiver tells of its link */
-	struct ccs_cc_spec stand_in;     /* while signals that cc needs do not come */
-	unsigned listens;                /* to an agent, for these CCS_NEEDS_* of cc */
-	unsigned undelivered;            /* CCS_NEEDS_* of it that nothing here delivers */
+	struct ccs_options options;      /* of the process, whatever its QPs */
 	bool off;                        /* mode off, or refused configuration */
 	atomic_bool forked;              /* we are a child: verbs are the parent's */
 	struct ccs_ptrmap contexts, cqs, qps, parent_domains;
@@ -38,6 +34,24 @@ static inline bool ccs_forked(void)
 
 /* Whether anything is to be controlled here. Safe from a plug-in that ccs_shim() loads. */
 bool ccs_shim_on(void);
+
+/* policy.c: what holds for a QP. Read only, but for what makes it. */
+struct ccs_policy {
+	struct ccs_options options;      /* those of a QP; mode off: nothing is done */
+	struct ccs_options asked;        /* the same before it was seen that they cannot be */
+	struct ccs_cc_spec cc;           /* what the user chose */
+	struct ccs_cc_spec no_ports;     /* cc where only the receiver tells of its link */
+	struct ccs_cc_spec stand_in;     /* while signals that cc needs do not come */
+	unsigned listens;                /* to an agent, for these CCS_NEEDS_* of cc */
+	unsigned undelivered;            /* CCS_NEEDS_* of it that nothing here delivers */
+	struct ccs_policy *next;
+};
+
+/* Reads the configuration: the process's options, and whether any of its QPs is controlled. */
+bool ccs_policy_setup(struct ccs_options *options);
+const struct ccs_policy *ccs_policy_general(void);  /* while nothing is known of a QP's peer */
+const struct ccs_policy *ccs_policy_of(const struct ccs_who *who);
+unsigned ccs_policy_undelivered(void);              /* of all policies so far */
 
 /* What goes by uncontrolled and is no QP that we know. */
 void ccs_shim_count(enum ccs_pass reason);
@@ -72,7 +86,8 @@ void ccs_context_attach(struct ibv_context *context);
 void ccs_context_detach(struct ibv_context *context);
 struct ctx *ccs_context_find(struct ibv_context *context);
 void ccs_context_put(struct ctx *ctx);
-double ccs_context_line_rate(const struct ctx *ctx, uint8_t port);
+/* As its owner gives it, or 0: as the port says. */
+double ccs_context_line_rate(const struct ctx *ctx, uint8_t port, double given);
 
 /* domain.c: parent domains with a thread domain */
 struct domain;
@@ -157,9 +172,12 @@ static inline void ccs_qp_leave(struct qp *qp)
 void ccs_qp_abandon(struct qp *qp);
 
 /* signals.c: congestion signals of a host agent, by the QP's slot */
-void ccs_signals_setup(struct ccs_shim *shim);
-const struct ccs_cc_spec *ccs_signals_first(void); /* what a flow begins with */
-/* The path is known, by attributes that the device has taken; or is none any more. */
+void ccs_signals_setup(const struct ccs_options *o);
+void ccs_signals_prepare(struct ccs_policy *p);  /* what follows from its options and cc */
+/* The algorithm that a flow has now, by its policy and by what it hears. */
+const struct ccs_cc_spec *ccs_signals_choice(const struct qp *qp);
+/* The path is known, by attributes that the device has taken, and its policy is chosen; or it is
+ * none any more. */
 void ccs_signals_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask);
 void ccs_signals_detach(struct qp *qp);
 void ccs_signals_look(struct qp *qp, uint64_t *now_ns);
@@ -199,7 +217,8 @@ void ccs_serve_speak(void);
 
 /* tclass.c: ibv_modify_qp, with a traffic class by which the network can tell of
  * congestion; and the application's own again in what it queries. */
-int ccs_tclass_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask);
+int ccs_tclass_modify(struct qp *qp, const struct ccs_policy *policy, struct ibv_qp_attr *attr,
+		      int mask);
 void ccs_tclass_restore(struct qp *qp, struct ibv_qp_attr *attr);
 
 /* post.c */

@@ -28,14 +28,25 @@ static const struct { const char *state, *why; } verdicts[] = {
 enum { VERDICTS = sizeof(verdicts) / sizeof(*verdicts) };
 
 /* What the user leaves open is swift for what lives on telemetry, whose like it is. */
-static enum ccs_signal_loss on_loss(const struct ccs_shim *shim)
+static enum ccs_signal_loss on_loss(const struct ccs_policy *p)
 {
-	if (shim->options.on_signal_loss != CCS_LOSS_AUTO)
-		return (enum ccs_signal_loss)shim->options.on_signal_loss;
-	return shim->cc.ops->needs & CCS_NEEDS_TELEMETRY ? CCS_LOSS_SWIFT : CCS_LOSS_TIMELY;
+	if (p->options.on_signal_loss != CCS_LOSS_AUTO)
+		return (enum ccs_signal_loss)p->options.on_signal_loss;
+	return p->cc.ops->needs & CCS_NEEDS_TELEMETRY ? CCS_LOSS_SWIFT : CCS_LOSS_TIMELY;
 }
 
-void ccs_signals_setup(struct ccs_shim *shim)
+void ccs_signals_setup(const struct ccs_options *o)
+{
+	struct ccs_client_config config = {
+		.serve = o->agent_thread ? ccs_serve_start : NULL,
+		.end_serving = ccs_serve_stop,
+	};
+
+	snprintf(config.path, sizeof(config.path), "%s", o->agent);
+	ccs_client_setup(&config);
+}
+
+void ccs_signals_prepare(struct ccs_policy *p)
 {
 	static const struct ccs_cc_ops *const stand_in[] = {
 		[CCS_LOSS_TIMELY] = &ccs_cc_timely,
@@ -43,31 +54,13 @@ void ccs_signals_setup(struct ccs_shim *shim)
 		[CCS_LOSS_HOLD] = &ccs_cc_hold,
 		[CCS_LOSS_OPEN] = &ccs_cc_none,
 	};
-	struct ccs_client_config config = {
-		.serve = shim->options.agent_thread ? ccs_serve_start : NULL,
-		.end_serving = ccs_serve_stop,
-	};
 
-	if (strcmp(shim->options.agent, "off") != 0)
-		shim->listens = shim->cc.ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY);
-	if (!shim->listens)
-		return;
-	config.wants = (shim->listens & CCS_NEEDS_CNP ? CCS_PEER_NP : 0) |
-		       (shim->listens & CCS_NEEDS_TELEMETRY ? CCS_PEER_TELEMETRY : 0);
-	shim->no_ports = shim->cc;
-	if (shim->cc.ops == &ccs_cc_hpcc)
-		ccs_cc_give(&shim->no_ports, "variant", "echo");
-	shim->stand_in = ccs_cc_plain(stand_in[on_loss(shim)]);
-	snprintf(config.path, sizeof(config.path), "%s", shim->options.agent);
-	ccs_client_setup(&config);
-}
-
-/* Until telemetry comes: without, its like would begin at line rate and stay there. */
-const struct ccs_cc_spec *ccs_signals_first(void)
-{
-	const struct ccs_shim *shim = ccs_shim();
-
-	return shim->listens & CCS_NEEDS_TELEMETRY ? &shim->stand_in : &shim->cc;
+	if (strcmp(p->options.agent, "off") != 0)
+		p->listens = p->cc.ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY);
+	p->no_ports = p->cc;
+	if (p->cc.ops == &ccs_cc_hpcc)
+		ccs_cc_give(&p->no_ports, "variant", "echo");
+	p->stand_in = ccs_cc_plain(stand_in[on_loss(p)]);
 }
 
 static void say_lost(const struct qp *qp, enum ccs_verdict verdict)
@@ -79,13 +72,13 @@ static void say_lost(const struct qp *qp, enum ccs_verdict verdict)
 		[CCS_LOSS_OPEN] = "it goes uncontrolled",
 	};
 	static atomic_uint said;
-	const struct ccs_shim *shim = ccs_shim();
+	const struct ccs_policy *p = qp->policy;
 
-	if (atomic_fetch_or(&said, 1u << verdict) & 1u << verdict)
+	if (!p->listens || atomic_fetch_or(&said, 1u << verdict) & 1u << verdict)
 		return;
 	ccs_log(CCS_LOG_WARN, "QP %u gets no signals for %s: %s (agent=%s); %s until they come",
-		qp->qp_num, shim->cc.ops->name, verdicts[verdict].why, shim->options.agent,
-		instead[on_loss(shim)]);
+		qp->qp_num, p->cc.ops->name, verdicts[verdict].why, p->options.agent,
+		instead[on_loss(p)]);
 }
 
 static void say_found(const struct qp *qp)
@@ -103,30 +96,36 @@ static void say_found(const struct qp *qp)
 			     qp->qp_num, name, ccs_cc_variant(&qp->flow.cc));
 }
 
-/* The algorithm that the signals allow. */
-static const struct ccs_cc_spec *best(const struct hearing *h)
+/*
+ * Until telemetry comes another algorithm stands in: without, its like would begin at line rate
+ * and stay there.
+ */
+const struct ccs_cc_spec *ccs_signals_choice(const struct qp *qp)
 {
-	const struct ccs_shim *shim = ccs_shim();
+	const struct ccs_policy *p = qp->policy;
+	const struct hearing *h = &qp->hearing;
 
-	if (h->verdict != CCS_SIGNAL_OK)
-		return &shim->stand_in;
-	if (!(shim->listens & CCS_NEEDS_TELEMETRY))
-		return &shim->cc;
-	if (!h->links || !h->links->fresh)
-		return &shim->stand_in;
-	return h->links->ports ? &shim->cc : &shim->no_ports;
+	if (!p->listens)
+		return &p->cc;
+	if (h->verdict != CCS_SIGNAL_OK && h->verdict != CCS_SIGNAL_WAITING)
+		return &p->stand_in;
+	if (!(p->listens & CCS_NEEDS_TELEMETRY))
+		return &p->cc;
+	if (h->verdict == CCS_SIGNAL_WAITING || !h->links || !h->links->fresh)
+		return &p->stand_in;
+	return h->links->ports ? &p->cc : &p->no_ports;
 }
 
 /* Nothing changes while it waits: signals may come yet, or come again. */
 static void choose(struct qp *qp, uint64_t *now_ns)
 {
-	const struct ccs_cc_spec *spec = best(&qp->hearing);
+	const struct ccs_cc_spec *spec = ccs_signals_choice(qp);
 
 	if (qp->hearing.verdict == CCS_SIGNAL_WAITING || spec == qp->flow.cc.spec)
 		return;
 	qp->hearing.switches++;
 	ccs_flow_switch(&qp->flow, spec, ccs_now(now_ns));
-	if (spec != &ccs_shim()->stand_in)
+	if (spec != &qp->policy->stand_in)
 		say_found(qp);
 }
 
@@ -198,8 +197,11 @@ void ccs_signals_look(struct qp *qp, uint64_t *now_ns)
 
 static struct ccs_slot *attach(const struct qp *qp, const struct ibv_ah_attr *ah)
 {
+	const unsigned listens = qp->policy->listens;
 	struct ccs_signal_flow flow = {
 		.port = qp->port, .local_qpn = qp->qp_num, .peer_qpn = qp->hearing.peer_qpn,
+		.wants = (listens & CCS_NEEDS_CNP ? CCS_PEER_NP : 0) |
+			 (listens & CCS_NEEDS_TELEMETRY ? CCS_PEER_TELEMETRY : 0),
 		.period_us = qp->hearing.links ? ccs_links_period_us(&qp->flow) : 0,
 	};
 	union ibv_gid gid;
@@ -239,13 +241,15 @@ void ccs_signals_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
 	struct ccs_slot *slot;
 
-	if (!ccs_shim()->listens)
-		return;
 	if (mask & IBV_QP_DEST_QPN)
 		qp->hearing.peer_qpn = attr->dest_qp_num;
 	if (!(mask & IBV_QP_AV))
 		return;
-	if (ccs_shim()->listens & CCS_NEEDS_TELEMETRY && !qp->hearing.links)
+	if (!qp->policy->listens) {
+		ccs_signals_detach(qp);
+		return;
+	}
+	if (qp->policy->listens & CCS_NEEDS_TELEMETRY && !qp->hearing.links)
 		qp->hearing.links = ccs_links_new();
 	slot = attach(qp, &attr->ah_attr);
 	replace(qp, slot, slot ? atomic_load_explicit(&slot->verdict, memory_order_relaxed)
@@ -254,7 +258,7 @@ void ccs_signals_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 
 void ccs_signals_detach(struct qp *qp)
 {
-	if (ccs_shim()->listens)
+	if (qp->hearing.slot || qp->hearing.verdict != CCS_SIGNAL_WAITING)
 		replace(qp, NULL, CCS_SIGNAL_WAITING);
 }
 

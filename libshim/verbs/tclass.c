@@ -13,22 +13,22 @@
 enum { ECN_MASK = 3, ECT_0 = 2 };
 
 /* Marked packets of a flow that nobody slows down would only drive out the others. */
-static uint8_t class_of(uint8_t given)
+static uint8_t class_of(const struct ccs_policy *policy, uint8_t given)
 {
-	const struct ccs_shim *shim = ccs_shim();
-	const int dscp = ccs_dscp(shim->options.dscp);
+	const int dscp = ccs_dscp(policy->options.dscp);
 	unsigned class = given;
 
-	if (shim->options.mode != CCS_MODE_ENFORCE)
+	if (policy->options.mode != CCS_MODE_ENFORCE)
 		return given;
 	if (dscp >= 0)
 		class = (unsigned)dscp << 2 | (class & ECN_MASK);
-	if (shim->cc.ops->needs & CCS_NEEDS_ECT)
+	if (policy->cc.ops->needs & CCS_NEEDS_ECT)
 		class = (class & ~(unsigned)ECN_MASK) | ECT_0;
 	return (uint8_t)class;
 }
 
-int ccs_tclass_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
+int ccs_tclass_modify(struct qp *qp, const struct ccs_policy *policy, struct ibv_qp_attr *attr,
+		      int mask)
 {
 	struct ibv_qp_attr copy;
 	uint8_t given;
@@ -40,7 +40,7 @@ int ccs_tclass_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (mask & IBV_QP_RATE_LIMIT)
 		copy.rate_limit = attr->rate_limit;
 	given = attr->ah_attr.grh.traffic_class;
-	copy.ah_attr.grh.traffic_class = class_of(given);
+	copy.ah_attr.grh.traffic_class = class_of(policy, given);
 	rc = ccs_real()->ibv_modify_qp(qp->real, &copy, mask);
 	if (!rc) {
 		ccs_lock(&qp->lock);

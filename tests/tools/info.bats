@@ -44,6 +44,50 @@ load tools.bash
 	[[ $output =~ cc\ *=\ none\ *#\ user\ file ]]
 }
 
+@test "-c tells the line and the section, for a queue pair too" {
+	cat > x.conf <<-'END'
+		max_rate = 5g
+		[app "nvmf*" peer 10.1.0.0/16]
+		max_rate = 1g
+		[peer 10.0.0.0/8]
+		max_rate = 2g
+		cc = none
+		[device rxe* port 2]
+		[dscp 26 sl 3]
+		cc = dcqcn
+	END
+	export CCSHIM_CONFIG=x.conf
+	value() { sed -n "s/^$1 *= *\([^ ]*\) *# /\1 /p" <<< "$output"; }
+	run2 $ccshim info -c
+	[ "$status" -eq 0 ]
+	[ -z "$errors" ]
+	[ "$(value max_rate)" = "5g user file x.conf:1" ]
+	printed "# max_rate = 2g in [peer 10.0.0.0/8] at x.conf:5"
+	printed "# cc = dcqcn in [dscp 26 sl 3] at x.conf:9"
+	[ "$(grep -c nvmf <<< "$output")" = 0 ]
+	run2 $ccshim info -c --app nvmf_tgt --peer 10.1.2.3
+	[ "$(value max_rate)" = '1g user file x.conf:3 [app "nvmf*" peer 10.1.0.0/16]' ]
+	[ "$(value cc)" = "none user file x.conf:6 [peer 10.0.0.0/8]" ]
+	run2 $ccshim info -c --dscp 26 --sl 3 --peer fe80::1 --json
+	[ "$(jq -r '.options[] | select(.name == "cc") | .where + .section' <<< "$output")" = \
+		"x.conf:9[dscp 26 sl 3]" ]
+	[ "$(jq -r '.others[] | .name' <<< "$output")" = $'max_rate\ncc' ]
+	CCSHIM_MAX_RATE=7g run2 $ccshim info -c --peer 10.1.2.3
+	[ "$(value max_rate)" = "7g environment" ]
+	[ "$(grep -c "max_rate = 1g" <<< "$output")" = 0 ]
+	refused $ccshim info -c --peer 10.0.0.0/8
+	said "--peer takes the address of one peer"
+	refused $ccshim info -c --dscp 64
+	said "dscp: '64' is not a DSCP, 0 to 63"
+}
+
+@test "ccshim.conf(5) tells which options a queue pair has" {
+	$ccshim info -c --json | jq -r '.options[] | select(.per_qp) | .name' | sort > table
+	[ "$(wc -l < table)" -gt 8 ]
+	sed -n '/" per queue pair/,+1p' "$top_srcdir/docs/ccshim.conf.5" |
+		sed -n 's/^\.Ic \(.*\) \.$/\1/p' | tr -s ' ,' '\n' | sort | diff table -
+}
+
 @test "-c with a mistake tells it and fails" {
 	CCSHIM_MODE=of run2 $ccshim info -c
 	[ "$status" -eq 1 ]
@@ -218,7 +262,7 @@ algorithms_of_page() {
 	printed "timely: "
 	LD_PRELOAD=$standin run2 $ccshim info -vcad --json
 	[ "$(jq -c keys <<< "$output")" = \
-		'["algorithms","devices","libibverbs","options","path","preload","version"]' ]
+		'["algorithms","devices","libibverbs","options","others","path","preload","version"]' ]
 }
 
 @test "under AT_SECURE the environment is not read" {

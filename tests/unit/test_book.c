@@ -30,7 +30,7 @@ static int open_book(void **state)
 	x->page = calloc(1, sizeof(*x->page));
 	x->now = 1000 * S;
 	*state = x;
-	return ccs_book_init(&x->book, x->page, CCS_PEER_NP);
+	return ccs_book_init(&x->book, x->page);
 }
 
 static int close_book(void **state)
@@ -43,11 +43,17 @@ static int close_book(void **state)
 	return 0;
 }
 
-static struct ccs_slot *take(struct fixture *x, uint32_t qpn)
+static struct ccs_slot *take_wanting(struct fixture *x, uint32_t qpn, uint32_t wants)
 {
-	const struct ccs_signal_flow flow = { .device = "fake0", .port = 1, .local_qpn = qpn };
+	const struct ccs_signal_flow flow = { .device = "fake0", .port = 1, .local_qpn = qpn,
+					      .wants = wants };
 
 	return ccs_book_take(&x->book, &flow, x->now);
+}
+
+static struct ccs_slot *take(struct fixture *x, uint32_t qpn)
+{
+	return take_wanting(x, qpn, CCS_PEER_NP);
 }
 
 static uint32_t number(const struct fixture *x, const struct ccs_slot *s)
@@ -103,8 +109,7 @@ static struct ccs_slot *take_with_telemetry(struct fixture *x)
 {
 	struct ccs_slot *s;
 
-	x->book.wants = CCS_PEER_TELEMETRY;
-	s = take(x, 5);
+	s = take_wanting(x, 5, CCS_PEER_TELEMETRY);
 	ccs_book_open(&x->book, x->now);
 	expect_told(x, 1, 0);
 	assert_int_equal(ccs_book_answer(&x->book, number(x, s), 0, x->now), 0);

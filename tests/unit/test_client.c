@@ -28,7 +28,7 @@ static char path[100];
 
 static void setup_for(const char *where, int (*serve)(const char *))
 {
-	struct ccs_client_config config = { .wants = CCS_PEER_NP, .serve = serve };
+	struct ccs_client_config config = { .serve = serve };
 
 	snprintf(config.path, sizeof(config.path), "%s", where);
 	ccs_client_setup(&config);
@@ -38,7 +38,7 @@ static struct ccs_slot *attach(uint32_t qpn)
 {
 	const struct ccs_signal_flow flow = {
 		.device = "fake0", .port = 1, .local_qpn = qpn, .peer_qpn = qpn + 1,
-		.local_gid = { [15] = 1 }, .peer_gid = { [15] = 2 },
+		.local_gid = { [15] = 1 }, .peer_gid = { [15] = 2 }, .wants = CCS_PEER_NP,
 	};
 
 	return ccs_client_attach(&flow);

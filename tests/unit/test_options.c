@@ -16,7 +16,7 @@
 #include "seed.h"
 
 static char heard[8192]; /* complaints of the last load, a line each */
-static enum ccs_opt_origin origin[CCS_OPT_MAX];
+static struct ccs_rules rules; /* of the last load */
 
 static void hear(void *arg, const char *sentence)
 {
@@ -24,10 +24,17 @@ static void hear(void *arg, const char *sentence)
 	snprintf(heard + strlen(heard), sizeof(heard) - strlen(heard), "%s\n", sentence);
 }
 
+static const struct ccs_setting *from[CCS_OPT_MAX];
+
 static int load_as(const char *app, struct ccs_options *o)
 {
+	const struct ccs_who who = { .known = CCS_MATCH_APP, .app = app };
+	int complaints;
+
 	*heard = '\0';
-	return ccs_options_load_as(app, o, origin, hear, NULL);
+	ccs_rules_free(&rules);
+	complaints = ccs_rules_load(&rules, app, hear, NULL);
+	return complaints + ccs_rules_resolve(&rules, &who, o, from, hear, NULL);
 }
 
 static void write_file(const char *path, const char *text)
@@ -41,7 +48,9 @@ static void write_file(const char *path, const char *text)
 
 static enum ccs_opt_origin origin_of(const char *name)
 {
-	return origin[ccs_opt_find(name) - ccs_opt_table];
+	const struct ccs_setting *s = from[ccs_opt_find(name) - ccs_opt_table];
+
+	return s ? s->source : CCS_FROM_DEFAULT;
 }
 
 static int clean(void **state)
@@ -297,7 +306,7 @@ static void no_source_means_defaults(void **state)
 	assert_memory_equal(&o, &def, sizeof(o));
 	environ = NULL;
 	assert_int_equal(load_as("app", &o), 0);
-	assert_int_equal(ccs_options_load(&o, NULL, NULL, NULL), 0);
+	assert_int_equal(ccs_options_load_as("app", &o, NULL, NULL), 0);
 	environ = old;
 	assert_int_equal(origin_of("mode"), CCS_FROM_DEFAULT);
 }
@@ -408,10 +417,28 @@ static const struct { const char *file, *where, *part; } mistakes[] = {
 	{ "[app \"other\"]\nmax_rate = fast\n", ":2: ", "max_rate: 'fast' is not a rate" },
 	{ "mode = off\nmode = observe\n", ":2: ", "mode is set for the second time" },
 	{ "[app \"*\"]\nmode=off\nmode=off\n", ":3: ", "mode is set for the second time" },
-	{ "[app ib_*]\n", ":1: ", "[app \"glob\"]" },
-	{ "[app \"x\"\n", ":1: ", "[app \"glob\"]" },
-	{ "[peer 10.0.0.0/24]\n", ":1: ", "[app \"glob\"]" },
-	{ "[\n", ":1: ", "[app \"glob\"]" },
+	{ "[app \"x\"\n", ":1: ", "[app \"GLOB\"]" },
+	{ "[app \"x\" peer]\n", ":1: ", "[app \"GLOB\"]" },
+	{ "[app \"x\"peer ::]\n", ":1: ", "[app \"GLOB\"]" },
+	{ "[\n", ":1: ", "[app \"GLOB\"]" },
+	{ "[]\n", ":1: ", "[app \"GLOB\"]" },
+	{ "[app]\n", ":1: ", "[app \"GLOB\"]" },
+	{ "[app x] mode = off\n", ":1: ", "nothing may follow the ]" },
+	{ "[app x app y]\n", ":1: ", "'app' stands there twice" },
+	{ "[pear ::1]\n", ":1: ", "no sections by 'pear'; did you mean 'peer'?" },
+	{ "[nothing near]\n", ":1: ", "no sections by 'nothing'; a section is written" },
+	{ "[peer 10.0.0.0/33]\n", ":1: ", "'10.0.0.0/33' is not an address" },
+	{ "[peer 10.0.0.0/]\n", ":1: ", "is not an address such as" },
+	{ "[peer ::1/129]\n", ":1: ", "is not an address such as" },
+	{ "[peer storage]\n", ":1: ", "is not an address such as" },
+	{ "[dscp 64]\n", ":1: ", "'64' is not a DSCP" },
+	{ "[sl 16]\n", ":1: ", "'16' is not a service level" },
+	{ "[port 0]\n", ":1: ", "'0' is not a port" },
+	{ "[app \"\"]\n", ":1: ", "'' is not a pattern" },
+	{ "[peer ::/0]\nreport = x\n", ":2: ", "report is the whole process's" },
+	{ "[app other dscp 3]\n\nlog_level = info\n", ":3: ", "log_level is the whole process's" },
+	{ "[peer ::/0]\nmax_rat = 1g\n", ":2: ", "did you mean 'max_rate'?" },
+	{ "[peer ::/0]\ncap=1m\ncap=1m\n", ":3: ", "cap is set for the second time" },
 };
 
 static void mistakes_are_told_with_their_line(void **state)
@@ -523,6 +550,7 @@ static int leave_directory(void **state)
 	char dir[64];
 
 	(void)state;
+	ccs_rules_free(&rules);
 	unlink("etc/ccshim.conf");
 	unlink(".config/ccshim.conf");
 	unlink("user.conf");

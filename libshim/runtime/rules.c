@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "runtime/rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int ccs_rules_add(struct ccs_rules *r, const struct ccs_setting *s, bool front)
+{
+	const size_t value = strlen(s->value) + 1, where = strlen(s->where) + 1;
+	struct ccs_setting *copy = malloc(sizeof(*copy) + value + where), **at = &r->first;
+
+	if (!copy)
+		return -1;
+	while (!front && *at)
+		at = &(*at)->next;
+	*copy = *s;
+	copy->value = memcpy((char *)(copy + 1), s->value, value);
+	copy->where = memcpy((char *)(copy + 1) + value, s->where, where);
+	copy->next = *at;
+	*at = copy;
+	return 0;
+}
+
+void ccs_rules_free(struct ccs_rules *r)
+{
+	struct ccs_setting *s;
+
+	while ((s = r->first)) {
+		r->first = s->next;
+		free(s);
+	}
+}
+
+/* One that was read later, over the best before it. */
+static bool is_better(const struct ccs_setting *s, const struct ccs_setting *best)
+{
+	return !best || s->source > best->source ||
+	       (s->source == best->source && s->section && !best->section);
+}
+
+const struct ccs_setting *ccs_rules_find(const struct ccs_rules *r, const struct ccs_opt *opt,
+					 const struct ccs_who *who)
+{
+	const struct ccs_setting *best = NULL;
+
+	for (const struct ccs_setting *s = r->first; s; s = s->next)
+		if (s->opt == opt && is_better(s, best) && ccs_match_holds(&s->match, who))
+			best = s;
+	return best;
+}
+
+static int resolve_conflicts(struct ccs_options *o, const struct ccs_setting **from,
+			     ccs_opt_complain *complain, void *arg)
+{
+	const struct ccs_opt *opt;
+	char err[512], sentence[640];
+	int n = 0;
+
+	for (; (opt = ccs_options_conflict(o, err, sizeof(err))); n++) {
+		snprintf(sentence, sizeof(sentence), "%s: %s; it stays %s", opt->name, err,
+			 opt->def);
+		if (complain)
+			complain(arg, sentence);
+		ccs_opt_set(o, opt, opt->def, err, sizeof(err));
+		if (from)
+			from[opt - ccs_opt_table] = NULL;
+	}
+	return n;
+}
+
+int ccs_rules_resolve(const struct ccs_rules *r, const struct ccs_who *who, struct ccs_options *o,
+		      const struct ccs_setting **from, ccs_opt_complain *complain, void *arg)
+{
+	char err[512];
+
+	ccs_options_default(o);
+	for (size_t i = 0; i < ccs_opt_count; i++) {
+		const struct ccs_setting *s = ccs_rules_find(r, &ccs_opt_table[i], who);
+
+		if (s)
+			ccs_opt_set(o, s->opt, s->value, err, sizeof(err));
+		if (from)
+			from[i] = s;
+	}
+	return resolve_conflicts(o, from, complain, arg);
+}
+
+bool ccs_rules_by_qp(const struct ccs_rules *r)
+{
+	for (const struct ccs_setting *s = r->first; s; s = s->next)
+		if (s->match.keys & CCS_MATCH_QP)
+			return true;
+	return false;
+}
