@@ -18,7 +18,7 @@ static void name_undelivered(char *text, size_t len)
 	size_t at = 0;
 
 	for (const struct ccs_cc_signal *s = ccs_cc_signals; s->name; s++)
-		if (ccs_shim()->undelivered & s->bit)
+		if (ccs_policy_undelivered() & s->bit)
 			at += (size_t)snprintf(text + at, len - at, "%s%s", at ? " " : "", s->name);
 }
 
@@ -128,7 +128,7 @@ static void collect_flow(const struct ccs_flow *f, uint64_t now_ns, struct ccs_s
 void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_qp *out)
 {
 	const struct ccs_cc *cc = &qp->flow.cc;
-	const bool let_go = ccs_shim()->options.mode == CCS_MODE_ENFORCE && !qp->flow.enforce;
+	const bool let_go = qp->policy->options.mode == CCS_MODE_ENFORCE && !qp->flow.enforce;
 
 	*out = (struct ccs_stats_qp){
 		.generation = qp->stats ? qp->stats->qp.generation : 0,
