@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 EXTRA_DIST += .ci/run
-EXTRA_DIST += check
 EXTRA_DIST += demo
 EXTRA_DIST += ci/README.md
 EXTRA_DIST += ci/alone
@@ -22,3 +21,7 @@ EXTRA_DIST += docs/dcqcn.md docs/dcqcn.png docs/incast.png
 EXTRA_DIST += tests/README.md
 EXTRA_DIST += tests/lab/lab.bats
 EXTRA_DIST += tests/lab/qemu.bats
+
+# Not among EXTRA_DIST: there it would stand for the target of this name, and run.
+dist-hook:
+	cp -p $(srcdir)/check $(distdir)/check
