@@ -4,22 +4,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "incast.h"
+#include "bench.h"
+#include "scenario.h"
 #include "worker.h"
 
 static void usage(FILE *to)
 {
-	fputs("usage: ccbench SUBCOMMAND [OPTION]...\n"
-	      "  incast    N senders to one receiver, with a latency-sensitive victim\n"
-	      "ccbench SUBCOMMAND --help tells a subcommand's options.\n", to);
+	const struct scenario *s;
+
+	fputs("usage: ccbench SCENARIO [OPTION]...\n", to);
+	for (s = scenarios; s->name; s++)
+		fprintf(to, "  %-12s  %s\n", s->name, s->what);
+	fputs("ccbench SCENARIO --help tells the options.\n", to);
 }
 
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
-	if (!strcmp(what, "incast"))
-		return incast_main(argc - 1, argv + 1);
+	if (scenario_find(what))
+		return bench_main(argc - 1, argv + 1);
 	if (!strcmp(what, "worker")) /* for ccbench's own use */
 		return worker_main(argc - 1, argv + 1);
 	if (!strcmp(what, "-h") || !strcmp(what, "--help")) {

@@ -29,20 +29,15 @@ int endpoint_fail(struct endpoint *e, int exit_code, int err, const char *fmt, .
 	return -1;
 }
 
-uint64_t endpoint_size(const struct endpoint *e, uint32_t i)
+static bool receives(const struct proto_end *end)
 {
-	return e->cfg->small_last && i == e->cfg->nqps - 1 ? e->cfg->victim_size : e->cfg->size;
+	return !end->posts && end->spec.op == OP_SEND;
 }
 
-static size_t aligned(uint64_t size)
+/* Receives that stand ready: a second round while the first is taken. */
+static uint32_t receive_depth(const struct proto_end *end)
 {
-	return (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-}
-
-/* Where QP i's buffer starts: all but the last are of one size. */
-static size_t offset_of(const struct endpoint *e, uint32_t i)
-{
-	return i * aligned(e->cfg->size);
+	return receives(end) ? 2 * end->spec.depth : 0;
 }
 
 static int open_device(struct endpoint *e)
@@ -87,10 +82,14 @@ static int query(struct endpoint *e, union ibv_gid *gid, uint16_t *lid)
 
 static int make_memory(struct endpoint *e)
 {
-	const struct proto_config *cfg = e->cfg;
 	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+	uint32_t i;
 
-	e->length = offset_of(e, cfg->nqps - 1) + aligned(endpoint_size(e, cfg->nqps - 1));
+	e->length = CACHE_LINE; /* a host may have no flow at all */
+	for (i = 0; i < e->cfg->nqps; i++) {
+		e->offset[i] = e->length;
+		e->length += (e->end[i].spec.wr_size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+	}
 	e->buffer = mmap(NULL, e->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			 -1, 0);
 	if (e->buffer == MAP_FAILED) {
@@ -128,11 +127,11 @@ static struct ibv_cq *make_cq(struct endpoint *e, uint32_t entries,
 
 static int make_qp(struct endpoint *e, uint32_t i)
 {
-	const struct proto_config *cfg = e->cfg;
+	const struct proto_end *end = &e->end[i];
 	struct ibv_qp_init_attr attr = {
 		.send_cq = e->cq, .recv_cq = e->recv_cq, .qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = i < cfg->active ? cfg->depth : 1,
-			 .max_recv_wr = i < cfg->receives ? 2 * cfg->depth : 1,
+		.cap = { .max_send_wr = end->posts ? end->spec.depth : 1,
+			 .max_recv_wr = receives(end) ? receive_depth(end) : 1,
 			 .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 	struct ibv_qp_attr init = {
@@ -150,23 +149,29 @@ static int make_qp(struct endpoint *e, uint32_t i)
 	return 0;
 }
 
-int endpoint_open(struct endpoint *e, const struct proto_config *cfg, struct rng *rng)
+int endpoint_open(struct endpoint *e, const struct proto_config *cfg,
+		  const struct proto_end *end, struct rng *rng)
 {
+	uint32_t i, sends = 0, recvs = 0;
 	union ibv_gid gid;
 	uint16_t lid;
-	uint32_t i;
 
-	*e = (struct endpoint){ .cfg = cfg };
+	*e = (struct endpoint){ .cfg = cfg, .end = end };
 	e->qp = calloc(cfg->nqps, sizeof(*e->qp));
 	e->mine = calloc(cfg->nqps, sizeof(*e->mine));
-	if (!e->qp || !e->mine)
+	e->offset = calloc(cfg->nqps, sizeof(*e->offset));
+	if (!e->qp || !e->mine || !e->offset)
 		return endpoint_fail(e, 1, ENOMEM, "%u QPs", cfg->nqps);
+	for (i = 0; i < cfg->nqps; i++) {
+		sends += end[i].posts ? end[i].spec.depth : 0;
+		recvs += receive_depth(&end[i]);
+	}
 	if (open_device(e) || query(e, &gid, &lid) || make_memory(e))
 		return -1;
-	e->cq = make_cq(e, cfg->active * cfg->depth, &e->channel);
+	e->cq = make_cq(e, sends, &e->channel);
 	if (!e->cq)
 		return -1;
-	e->recv_cq = make_cq(e, cfg->receives * 2 * cfg->depth, &e->recv_channel);
+	e->recv_cq = make_cq(e, recvs, &e->recv_channel);
 	if (!e->recv_cq)
 		return -1;
 	for (i = 0; i < cfg->nqps; i++) {
@@ -174,7 +179,7 @@ int endpoint_open(struct endpoint *e, const struct proto_config *cfg, struct rng
 			return -1;
 		e->mine[i] = (struct proto_qp){
 			.qpn = e->qp[i]->qp_num, .psn = rng_next(rng) & 0xffffff,
-			.rkey = e->mr->rkey, .addr = (uintptr_t)e->buffer + offset_of(e, i),
+			.rkey = e->mr->rkey, .addr = (uintptr_t)e->buffer + e->offset[i],
 			.gid = gid, .lid = lid,
 		};
 	}
@@ -211,8 +216,7 @@ static int connect_qp(struct endpoint *e, uint32_t i, const struct proto_qp *pee
 int endpoint_receive(struct endpoint *e, uint32_t i)
 {
 	struct ibv_sge sge = {
-		.addr = (uintptr_t)e->buffer + offset_of(e, i),
-		.length = (uint32_t)endpoint_size(e, i), .lkey = e->mr->lkey,
+		.addr = e->mine[i].addr, .length = (uint32_t)e->end[i].spec.wr_size, .lkey = e->mr->lkey,
 	};
 	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
 	int err = ibv_post_recv(e->qp[i], &wr, &bad);
@@ -231,21 +235,19 @@ int endpoint_connect(struct endpoint *e, const struct proto_qp *peer, uint32_t m
 	for (i = 0; i < e->cfg->nqps; i++)
 		if (connect_qp(e, i, &peer[i], code))
 			return -1;
-	for (i = 0; i < e->cfg->receives; i++)
-		for (k = 0; k < 2 * e->cfg->depth; k++)
+	for (i = 0; i < e->cfg->nqps; i++)
+		for (k = 0; k < receive_depth(&e->end[i]); k++)
 			if (endpoint_receive(e, i))
 				return -1;
 	return 0;
 }
 
-int endpoint_wait(struct endpoint *e, bool receive)
+int endpoint_event(struct endpoint *e, bool receive)
 {
 	struct ibv_cq *cq = receive ? e->recv_cq : e->cq, *ready;
 	struct ibv_comp_channel *channel = receive ? e->recv_channel : e->channel;
 	void *context;
 
-	if (!channel)
-		return 0; /* spinning */
 	if (ibv_get_cq_event(channel, &ready, &context))
 		return endpoint_fail(e, 1, errno, "no event from the completion channel");
 	/* Acknowledging takes a lock: not for every event. */
@@ -287,5 +289,6 @@ void endpoint_close(struct endpoint *e)
 		munmap(e->buffer, e->length);
 	free(e->qp);
 	free(e->mine);
+	free(e->offset);
 	*e = (struct endpoint){ .cfg = e->cfg };
 }

@@ -11,12 +11,14 @@
 
 struct endpoint {
 	const struct proto_config *cfg;
+	const struct proto_end *end; /* cfg->nqps of them, and as many QPs */
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	struct ibv_comp_channel *channel, *recv_channel;
 	struct ibv_cq *cq, *recv_cq;
 	struct ibv_qp **qp;
+	uint64_t *offset;        /* of each QP's memory, which holds a WR of its flow */
 	char *buffer;
 	size_t length;
 	uint32_t unacked[2];     /* events not yet acknowledged: cq, recv_cq */
@@ -27,22 +29,20 @@ struct endpoint {
 };
 
 /* Open the device, make CQs and QPs, fill in local and mine. 0, or -1 with error set. */
-int endpoint_open(struct endpoint *e, const struct proto_config *cfg, struct rng *rng);
+int endpoint_open(struct endpoint *e, const struct proto_config *cfg,
+		  const struct proto_end *end, struct rng *rng);
 
 /* Bring all QPs to RTS towards peer[] (kept, not copied) and post the receives. */
 int endpoint_connect(struct endpoint *e, const struct proto_qp *peer, uint32_t mtu);
 
 void endpoint_close(struct endpoint *e);
 
-/* Sleep until a CQ has an event, and arm it for the next. Poll until empty after it.
+/* Take the event that a CQ's channel has, and arm it for the next. Poll until empty after it.
  * 0, or -1 with error set. */
-int endpoint_wait(struct endpoint *e, bool receive);
+int endpoint_event(struct endpoint *e, bool receive);
 
 /* Post one receive on QP i. */
 int endpoint_receive(struct endpoint *e, uint32_t i);
-
-/* Size of QP i's messages. */
-uint64_t endpoint_size(const struct endpoint *e, uint32_t i);
 
 /* Set error, with errno's text where err is not 0; -1. */
 int endpoint_fail(struct endpoint *e, int exit_code, int err, const char *fmt, ...)

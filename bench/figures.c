@@ -105,8 +105,8 @@ static double nearest_rank(const double *sorted, size_t n, double q)
 
 struct spread spread_of(double *v, size_t n)
 {
-	struct spread s = { .n = n, .mean = NAN, .p50 = NAN, .p90 = NAN, .p99 = NAN,
-			    .p999 = NAN, .max = NAN };
+	struct spread s = { .n = n, .mean = NAN, .p50 = NAN, .p90 = NAN, .p95 = NAN,
+			    .p99 = NAN, .p999 = NAN, .max = NAN };
 	double sum = 0;
 	size_t i;
 
@@ -118,6 +118,7 @@ struct spread spread_of(double *v, size_t n)
 	s.mean = sum / (double)n;
 	s.p50 = nearest_rank(v, n, 0.50);
 	s.p90 = nearest_rank(v, n, 0.90);
+	s.p95 = nearest_rank(v, n, 0.95);
 	s.p99 = nearest_rank(v, n, 0.99);
 	s.p999 = nearest_rank(v, n, 0.999);
 	s.max = v[n - 1];

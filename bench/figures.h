@@ -38,7 +38,7 @@ double jain_min_window(const struct curve *const *flow, size_t n, int64_t from, 
 
 struct spread {
 	size_t n;
-	double mean, p50, p90, p99, p999, max; /* NAN where n is 0 */
+	double mean, p50, p90, p95, p99, p999, max; /* NAN where n is 0 */
 };
 
 /* Sorts v. Percentiles by nearest rank: always a value that occurred. */

@@ -10,6 +10,8 @@
 #include "base/json.h"
 #include "jsoncopy.h"
 #include "report.h"
+#include "rows.h"
+#include "scenario.h"
 
 static void put_spread(struct ccs_json *j, const char *key, const struct spread *s)
 {
@@ -37,6 +39,7 @@ static void put_flow(struct ccs_json *j, const struct flow_report *f)
 {
 	ccs_json_object(j, NULL);
 	ccs_json_uint(j, "host", f->host);
+	ccs_json_uint(j, "peer", f->peer);
 	ccs_json_uint(j, "qp", f->qp);
 	ccs_json_uint(j, "lqpn", f->qpn);
 	ccs_json_num(j, "goodput_bps", f->goodput);
@@ -79,9 +82,13 @@ static void put_conditions(struct ccs_json *j, const struct run *r)
 
 	ccs_json_num(j, "duration_s", (double)(r->end - r->start) / 1e9);
 	ccs_json_num(j, "warmup_s", (double)(r->measure - r->start) / 1e9);
-	ccs_json_uint(j, "seed", o->seed);
+	ccs_json_uint(j, "seed", r->seed);
+	ccs_json_uint(j, "repeat", r->repeat);
 	ccs_json_str(j, "op", op_name(o->op));
+	ccs_json_uint(j, "hosts", r->hosts);
 	ccs_json_uint(j, "senders", o->senders);
+	ccs_json_str(j, "sizes", sizes_name(o->sizes));
+	ccs_json_num(j, "load", o->load > 0 ? o->load : NAN);
 	ccs_json_uint(j, "size", o->size);
 	ccs_json_uint(j, "depth", o->depth);
 	ccs_json_uint(j, "qps", o->qps);
@@ -112,6 +119,68 @@ static void put_shim(struct ccs_json *j, const struct run *r)
 	ccs_json_end(j);
 }
 
+/* Of each class of sizes in which there were messages. */
+static void put_slowdown(struct ccs_json *j, const struct report *p)
+{
+	unsigned class;
+
+	if (!p->slowed) {
+		ccs_json_str(j, "slowdown", NULL);
+		return;
+	}
+	ccs_json_array(j, "slowdown");
+	for (class = 0; class < SIZE_CLASSES; class++) {
+		const struct spread *s = &p->slowdown.spread[class];
+		uint64_t limit = size_class_limit(class);
+
+		if (!s->n)
+			continue;
+		ccs_json_object(j, NULL);
+		ccs_json_str(j, "class", size_class_name(class));
+		ccs_json_num(j, "max_bytes", limit ? (double)limit : NAN);
+		ccs_json_uint(j, "messages", s->n);
+		ccs_json_num(j, "p50", s->p50);
+		ccs_json_num(j, "p95", s->p95);
+		ccs_json_num(j, "p99", s->p99);
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+}
+
+static void put_convergence(struct ccs_json *j, const struct report *p)
+{
+	ccs_json_object(j, "convergence");
+	ccs_json_uint(j, "events", p->convergence.events);
+	ccs_json_uint(j, "reached", p->convergence.reached);
+	ccs_json_num(j, "worst_us", p->converged_us);
+	ccs_json_end(j);
+}
+
+/* How far the runs of each setting lie apart. */
+static void put_spreads(struct ccs_json *j, const struct report *p, unsigned n, unsigned repeats)
+{
+	const struct row *row;
+	struct repeats v;
+	unsigned i;
+
+	ccs_json_array(j, "spread");
+	for (i = 0; i < n; i++) {
+		ccs_json_object(j, NULL);
+		ccs_json_str(j, "cc", p[i].run->setting->name);
+		ccs_json_uint(j, "runs", repeats);
+		for (row = rows; row->title; row++) {
+			v = row_repeats(row, p, i, n, repeats);
+			ccs_json_object(j, row->key);
+			ccs_json_num(j, "median", v.median);
+			ccs_json_num(j, "min", v.min);
+			ccs_json_num(j, "max", v.max);
+			ccs_json_end(j);
+		}
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+}
+
 static void put_run(struct ccs_json *j, const struct report *p)
 {
 	const struct run *r = p->run;
@@ -132,13 +201,16 @@ static void put_run(struct ccs_json *j, const struct report *p)
 	ccs_json_num(j, "retransmitted_share", p->retransmitted);
 	put_spread(j, "queue_bytes", &p->queue);
 	put_spread(j, "victim_latency_us", &p->victim);
+	put_spread(j, "message_latency_us", &p->slow);
+	put_slowdown(j, p);
+	put_convergence(j, p);
 	ccs_json_uint(j, "victim_samples", p->victim.n);
 	ccs_json_uint(j, "victim_failed", p->victim_failed);
 	ccs_json_uint(j, "errors", p->errors);
 	put_sanity(j, p);
 	put_conditions(j, r);
 	ccs_json_array(j, "flows");
-	for (i = 0; i < r->nflows; i++)
+	for (i = 0; i < p->nflows; i++)
 		put_flow(j, &p->flow[i]);
 	ccs_json_end(j);
 	ccs_json_num(j, "bin_s", p->bin);
@@ -147,7 +219,34 @@ static void put_run(struct ccs_json *j, const struct report *p)
 	ccs_json_end(j);
 }
 
-int json_write(const char *file, const struct report *p, unsigned n)
+/* What the empty network took to each host, by size. */
+static void put_unloaded(struct ccs_json *j, const struct unloaded *u, unsigned hosts)
+{
+	unsigned host, step;
+
+	if (!u) {
+		ccs_json_str(j, "unloaded", NULL);
+		return;
+	}
+	ccs_json_array(j, "unloaded");
+	for (host = 0; host < hosts; host++) {
+		ccs_json_object(j, NULL);
+		ccs_json_uint(j, "host", host + 1);
+		ccs_json_array(j, "size");
+		for (step = 0; step < LADDER_STEPS; step++)
+			ccs_json_uint(j, NULL, sizes_ladder[step]);
+		ccs_json_end(j);
+		ccs_json_array(j, "us");
+		for (step = 0; step < LADDER_STEPS; step++)
+			ccs_json_num(j, NULL, u[host].us[step]);
+		ccs_json_end(j);
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+}
+
+int json_write(const char *file, const struct report *p, unsigned n, unsigned repeats,
+	       const struct unloaded *unloaded)
 {
 	const struct opts *o = p->run->o;
 	FILE *f = fopen(file, "we");
@@ -163,13 +262,16 @@ int json_write(const char *file, const struct report *p, unsigned n)
 	ccs_json_start(&j, f);
 	ccs_json_object(&j, NULL);
 	ccs_json_str(&j, "scenario", opts_title(o, title, sizeof(title)));
-	ccs_json_str(&j, "bench", "incast");
+	ccs_json_str(&j, "bench", o->kind->name);
 	ccs_json_str(&j, "version", PACKAGE_VERSION);
 	ccs_json_str(&j, "engine", o->engine);
 	ccs_json_str(&j, "time", o->time);
 	ccs_json_array(&j, "runs");
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n * repeats; i++)
 		put_run(&j, &p[i]);
+	ccs_json_end(&j);
+	put_spreads(&j, p, n, repeats);
+	put_unloaded(&j, unloaded, opts_hosts(o));
 	ok = ccs_json_finish(&j);
 	if (fclose(f) || !ok) {
 		fprintf(stderr, "ccbench: %s: cannot write: %s\n", file, strerror(errno));

@@ -2,33 +2,42 @@
 # libbench: what the bench's unit tests need as well.
 noinst_LTLIBRARIES += bench/libbench.la
 bench_libbench_la_SOURCES = \
+	bench/converge.c bench/converge.h \
 	bench/curve.c bench/curve.h \
 	bench/figures.c bench/figures.h \
 	bench/human.c bench/human.h \
 	bench/interrupt.c bench/interrupt.h \
 	bench/jsoncopy.c bench/jsoncopy.h \
+	bench/messages.c bench/messages.h \
 	bench/opts.c bench/opts.h bench/usage.c \
+	bench/progress.c bench/progress.h \
 	bench/qdisc.c bench/qdisc.h \
+	bench/repeats.c bench/repeats.h \
+	bench/scenario.c bench/scenario.h \
 	bench/settings.c bench/settings.h \
+	bench/sizes.c bench/sizes.h \
+	bench/slowdown.c bench/slowdown.h \
 	bench/slurp.c bench/slurp.h \
 	bench/spawn.c bench/spawn.h \
 	bench/xchg.c bench/xchg.h \
-	bench/clock.h bench/rng.h
+	bench/clock.h bench/flow.h bench/rng.h
 bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS)
 bench_libbench_la_LIBADD = libccs-core.la $(MNL_LIBS) -lm
 
 bin_PROGRAMS += bench/ccbench
-bench_ccbench_SOURCES = \
-	bench/ccbench.c \
+ccbench_sources = \
+	bench/bench.c bench/bench.h \
 	bench/endpoint.c bench/endpoint.h \
-	bench/incast.c bench/incast.h \
 	bench/jsonout.c bench/plot.c bench/table.c tools/gnuplot.c tools/gnuplot.h \
+	bench/local.c bench/place.h \
 	bench/proto.h \
 	bench/report.c bench/report.h \
+	bench/rows.c bench/rows.h \
 	bench/run.c bench/run.h \
 	bench/sampler.c bench/sampler.h \
-	bench/traffic.c bench/victim.c \
+	bench/traffic.c \
 	bench/worker.c bench/worker.h
+bench_ccbench_SOURCES = bench/ccbench.c $(ccbench_sources)
 bench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS) $(MNL_CFLAGS)
 bench_ccbench_CFLAGS = $(AM_CFLAGS) -pthread
 bench_ccbench_LDADD = bench/libbench.la $(VERBS_LIBS)

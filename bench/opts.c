@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "scenario.h"
 
 #define SECOND 1000000000ll
 
@@ -17,7 +18,8 @@
 enum {
 	O_SENDERS = 256, O_DEVICES, O_VICTIM, O_NO_VICTIM, O_VICTIM_SIZE, O_VICTIM_INTERVAL, O_OP,
 	O_WARMUP, O_SEED, O_START, O_POLL, O_CC, O_PRELOAD, O_RATE, O_SWITCH_NS, O_SWITCH_PORT,
-	O_OUT, O_OUT_JSON, O_PLOT, O_SCENARIO, O_TIMEOUT, O_TCLASS,
+	O_OUT, O_OUT_JSON, O_PLOT, O_SCENARIO, O_TIMEOUT, O_TCLASS, O_HOSTS, O_SIZES, O_LOAD,
+	O_REPEAT,
 };
 
 static const struct option options[] = {
@@ -34,7 +36,8 @@ static const struct option options[] = {
 	{ "switch-ns", 1, 0, O_SWITCH_NS }, { "switch-port", 1, 0, O_SWITCH_PORT },
 	{ "out", 1, 0, O_OUT }, { "out_json", 1, 0, O_OUT_JSON }, { "out-json", 1, 0, O_OUT_JSON },
 	{ "plot", 1, 0, O_PLOT }, { "scenario", 1, 0, O_SCENARIO }, { "timeout", 1, 0, O_TIMEOUT },
-	{ "tclass", 1, 0, O_TCLASS },
+	{ "tclass", 1, 0, O_TCLASS }, { "hosts", 1, 0, O_HOSTS }, { "sizes", 1, 0, O_SIZES },
+	{ "load", 1, 0, O_LOAD }, { "repeat", 1, 0, O_REPEAT },
 	{ 0 }
 };
 
@@ -139,6 +142,35 @@ static int take_op(struct parse *p, const char *text)
 	return bad(p, "--op %s: write, read or send", text);
 }
 
+static int take_sizes(struct parse *p, const char *text)
+{
+	enum sizes s;
+
+	for (s = SIZES_FIXED; sizes_name(s); s++) {
+		if (!strcmp(text, sizes_name(s))) {
+			p->o->sizes = s;
+			return 0;
+		}
+	}
+	return bad(p, "--sizes %s: fixed, websearch or hadoop", text);
+}
+
+/* 0.5 or 50% */
+static int take_load(struct parse *p, const char *text)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	if (end != text && !strcmp(end, "%")) {
+		v /= 100;
+		end++;
+	}
+	if (end == text || *end || !(v > 0 && v <= 2))
+		return bad(p, "--load %s: not a share of the link (as 0.5, 50%%) up to 2", text);
+	p->o->load = v;
+	return 0;
+}
+
 /* together | stagger | stagger:TIME */
 static int take_start(struct parse *p, const char *text)
 {
@@ -176,6 +208,10 @@ static int take_option(struct parse *p, int letter, const char *arg)
 	case 'F': return 0; /* perftest's: do not complain of the CPU's frequency */
 	case O_TCLASS: return take_unsigned(p, "--tclass", arg, 0, 255, &o->tclass);
 	case O_SENDERS: return take_unsigned(p, "--senders", arg, 1, MAX_HOSTS - 2, &o->senders);
+	case O_HOSTS: return take_unsigned(p, "--hosts", arg, 2, MAX_HOSTS, &o->hosts);
+	case O_SIZES: return take_sizes(p, arg);
+	case O_LOAD: return take_load(p, arg);
+	case O_REPEAT: return take_unsigned(p, "--repeat", arg, 1, MAX_REPEATS, &o->repeat);
 	case O_VICTIM: o->victim = true; return 0;
 	case O_NO_VICTIM: o->victim = false; return 0;
 	case O_VICTIM_SIZE: return take_bytes(p, "--victim-size", arg, 0x1p20, &o->victim_size);
@@ -219,8 +255,7 @@ static int split_devices(struct parse *p)
 		if (name_device(p, host, name, (size_t)(end - name)))
 			return -1;
 		if (!*end && host + 1 < hosts)
-			return bad(p, "--devices names %u devices, %u are needed (receiver, "
-				   "senders%s)", host + 1, hosts, p->o->victim ? ", victim" : "");
+			return bad(p, "--devices names %u devices, %u are needed", host + 1, hosts);
 	}
 	return 0;
 }
@@ -246,10 +281,26 @@ static int count_devices(struct parse *p)
 	return 0;
 }
 
-static void set_defaults(struct opts *o)
+/* Every rank of a job has the same name for its own. */
+static int same_device(struct parse *p)
+{
+	unsigned host;
+
+	for (host = 0; host < opts_hosts(p->o); host++)
+		if (name_device(p, host, p->dev, strlen(p->dev)))
+			return -1;
+	return 0;
+}
+
+static int name_devices(struct parse *p)
+{
+	return p->devices ? split_devices(p) : p->o->ranks ? same_device(p) : count_devices(p);
+}
+
+static void set_defaults(struct opts *o, const char *scenario, unsigned ranks)
 {
 	*o = (struct opts){
-		.gid_index = 1, .senders = 4, .qps = 1, .size = 65536, .victim = true,
+		.kind = scenario_find(scenario), .ranks = ranks, .repeat = 1, .gid_index = 1, .qps = 1, .size = 65536, .victim = true,
 		.victim_size = 64, .victim_interval = SECOND / 1000, .duration = 2 * SECOND,
 		.warmup = -1, .seed = 1, .queue_bytes = NAN, .out = ".",
 	};
@@ -261,6 +312,9 @@ static int take_lab(struct parse *p)
 	struct opts *o = p->o;
 	const char *s;
 
+	if ((s = getenv("LAB_HOSTS")) && !o->ranks &&
+	    take_unsigned(p, "LAB_HOSTS", s, 2, MAX_HOSTS, &o->hosts))
+		return -1;
 	if ((s = getenv("LAB_SEED")) && take_count(p, "LAB_SEED", s, 0, UINT64_MAX, &o->seed))
 		return -1;
 	if ((s = getenv("LAB_RATE_BPS")) && take_rate(p, "LAB_RATE_BPS", s, &o->rate_bps))
@@ -288,15 +342,25 @@ static unsigned default_depth(uint64_t size)
 	return depth < 2 ? 2 : depth > 128 ? 128 : (unsigned)depth;
 }
 
-static int complete(struct parse *p)
+/* As many as there are, where nobody says how many: all of a job, or a handful. */
+static int count_hosts(struct parse *p)
+{
+	struct opts *o = p->o;
+
+	if (!o->senders)
+		o->senders = !o->ranks ? 4 : o->ranks - o->victim > 1 ? o->ranks - o->victim - 1 : 1;
+	if (!o->hosts)
+		o->hosts = o->ranks ? o->ranks : 4;
+	if (o->ranks && opts_hosts(o) > o->ranks)
+		return bad(p, "%u hosts are needed, the job has %u ranks", opts_hosts(o), o->ranks);
+	return 0;
+}
+
+static int complete_times(struct parse *p)
 {
 	struct opts *o = p->o;
 	int64_t grace = 60 * SECOND;
 
-	if (!o->cc.n && take_cc(p, "none"))
-		return -1;
-	if (!o->depth)
-		o->depth = default_depth(o->size);
 	if (o->warmup < 0) {
 		o->warmup = o->rate_bps >= 10e9 ? SECOND / 50 : SECOND / 10;
 		if (o->warmup > o->duration / 4)
@@ -308,18 +372,43 @@ static int complete(struct parse *p)
 		return bad(p, "the duration is not longer than the warm-up");
 	if (!o->timeout)
 		o->timeout = grace + (o->iterations ? 9 * grace : o->duration);
+	return 0;
+}
+
+static int complete(struct parse *p)
+{
+	struct opts *o = p->o;
+
+	if (!o->cc.n && take_cc(p, "none"))
+		return -1;
+	if (o->kind->settle && !o->kind->settle(o))
+		return bad(p, "-n: %s lives on time", o->kind->name);
+	o->victim &= o->kind->has_victim;
+	if (o->sizes != SIZES_FIXED && !(o->load > 0))
+		o->load = 0.5;
+	if (o->load > 0 && !(o->rate_bps > 0))
+		return bad(p, "a load needs the link's --rate");
+	if (!o->depth)
+		o->depth = default_depth(o->size);
+	if (complete_times(p) || count_hosts(p))
+		return -1;
 	if ((uint64_t)o->senders * o->qps > MAX_FLOWS)
 		return bad(p, "%u senders of %u QPs are more than %d flows", o->senders, o->qps,
 			   MAX_FLOWS);
-	return p->devices ? split_devices(p) : count_devices(p);
+	return name_devices(p);
 }
 
-enum opts_result opts_parse(struct opts *o, int argc, char **argv, char *err, size_t errlen)
+unsigned opts_hosts(const struct opts *o)
+{
+	return o->kind->hosts(o);
+}
+
+enum opts_result opts_parse(struct opts *o, unsigned ranks, int argc, char **argv, char *err, size_t errlen)
 {
 	struct parse p = { .o = o, .err = err, .errlen = errlen, .dev = "rxe_1" };
 	int letter, at;
 
-	set_defaults(o);
+	set_defaults(o, argv[0], ranks);
 	if (take_lab(&p))
 		return OPTS_BAD;
 	optind = 0; /* start anew: a program may parse more than once */

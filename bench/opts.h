@@ -1,24 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef BENCH_OPTS_H
 #define BENCH_OPTS_H
-/* The command line of `ccbench incast`, with what the lab says of itself through LAB_*. */
+/* The command line of `ccbench SCENARIO`, with what the lab says of itself through LAB_*. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "figures.h"
+#include "sizes.h"
 #include "settings.h"
 
 #define MAX_HOSTS 256
 #define MAX_FLOWS 4096
+#define MAX_REPEATS 100
 #define DEVICE_LEN 64
 
+struct scenario;
+
 struct opts {
+	const struct scenario *kind;
+	unsigned ranks;                    /* of an MPI job; 0 without one */
+	unsigned hosts;                    /* where it is not for --senders to tell */
 	char device[MAX_HOSTS][DEVICE_LEN]; /* receiver, senders, victim */
 	unsigned gid_index, tclass;        /* tclass: DSCP and ECN bits of all packets */
 	unsigned senders, qps, depth, mtu; /* depth, mtu: 0 = by size, by port */
 	uint64_t size, iterations;         /* iterations: 0 = by time */
 	enum bench_op op;
+	enum sizes sizes;
+	double load;                       /* of the busiest link; 0: backlogged flows */
+	unsigned repeat;
 	bool poll, victim;
 	uint64_t victim_size;
 	int64_t duration, warmup, victim_interval, stagger, timeout; /* ns; warmup -1 = by rate */
@@ -37,16 +47,14 @@ struct opts {
 	const char *out_json, *plot;
 };
 
-/* Hosts that take part: receiver, senders, victim. */
-static inline unsigned opts_hosts(const struct opts *o)
-{
-	return 1 + o->senders + o->victim;
-}
+/* Hosts that take part. */
+unsigned opts_hosts(const struct opts *o);
 
 enum opts_result { OPTS_OK, OPTS_HELP, OPTS_BAD };
 
-/* argv[0] is the subcommand. Reads LAB_* with getenv(). With OPTS_BAD a sentence is in err. */
-enum opts_result opts_parse(struct opts *o, int argc, char **argv, char *err, size_t errlen);
+/* argv[0] is the scenario; ranks: see above. Reads LAB_* with getenv(). With OPTS_BAD a sentence
+ * is in err. */
+enum opts_result opts_parse(struct opts *o, unsigned ranks, int argc, char **argv, char *err, size_t errlen);
 
 void opts_usage(void);
 

@@ -26,7 +26,7 @@ static double top_rate(const struct report *p, unsigned n)
 
 	for (i = 0; i < n; i++)
 		for (bin = 0; bin < BINS; bin++) {
-			for (sum = 0, f = 0; f < p[i].run->nflows; f++)
+			for (sum = 0, f = 0; f < p[i].nflows; f++)
 				sum += p[i].flow[f].rate[bin];
 			/* One spike must not flatten the rest. */
 			top = fmax(top, fmin(sum, 2 * p[i].goodput));
@@ -63,7 +63,7 @@ static void put_data(FILE *f, const struct report *p, unsigned i)
 	fprintf(f, "EOD\n$RATE%u << EOD\n", i);
 	for (bin = 0; bin < BINS; bin++) {
 		fprintf(f, "%.6f", (bin + 0.5) * p->bin);
-		for (sum = 0, flow = 0; flow < r->nflows; flow++)
+		for (sum = 0, flow = 0; flow < p->nflows; flow++)
 			fprintf(f, " %.4f", (sum += p->flow[flow].rate[bin]) / 1e6);
 		fprintf(f, "\n");
 	}
@@ -136,9 +136,9 @@ static void put_rates(FILE *f, const struct report *p, unsigned i, double top)
 	if (r->o->rate_bps > 0)
 		put_level(f, r->o->rate_bps / 1e6, "bottleneck");
 	/* From the last sum to the first: each band covers what is below it. */
-	for (flow = r->nflows; flow-- > 0; )
+	for (flow = p->nflows; flow-- > 0; )
 		fprintf(f, "%s $RATE%u using 1:%u with filledcurves y1=0 lc rgb '%s' notitle%s",
-			flow + 1 == r->nflows ? "plot" : "", i, flow + 2, gnuplot_color(flow),
+			flow + 1 == p->nflows ? "plot" : "", i, flow + 2, gnuplot_color(flow),
 			flow ? ", \\\n" : "\n");
 }
 

@@ -2,20 +2,22 @@
 #ifndef BENCH_PROTO_H
 #define BENCH_PROTO_H
 /*
- * What the orchestrator and a worker say to each other, in this order:
+ * What the orchestrator and a worker, one for each host, say to each other, in this order:
  *
  *	orchestrator            worker
- *	CONFIG          ->              who you are
+ *	CONFIG          ->              who you are, the flows that you are an end of
  *	                <-  LOCAL       my QPs
  *	PEERS           ->              their other ends, the path MTU
  *	                <-  READY       connected, receives posted
  *	START           ->              the clock times of the run
- *	                <-  FLOW...     one for each QP that posted (senders; receiver of reads)
- *	                <-  SAMPLES     the victim's latencies
- *	                <-  DONE
- *	STOP            ->              nobody needs your memory any more; to the victim: enough
+ *	                <-  DONE        all of my flows that have an end are through
+ *	STOP            ->              the others end now
+ *	                <-  FLOW, SAMPLES...    of each flow that I posted
+ *	                <-  REPORTED
+ *	BYE             ->              nobody needs your memory any more
  *
- * or an ERROR with a sentence at any time. Both sides are the same program.
+ * or an ERROR with a sentence at any time. Both sides are the same program, on machines
+ * of one kind. All times are of the orchestrator's CLOCK_MONOTONIC, ns.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,36 +26,29 @@
 
 #include "base/hist.h"
 #include "curve.h"
-#include "figures.h"
+#include "flow.h"
 #include "opts.h"
 
 enum proto_type {
 	PROTO_ERROR = 1, PROTO_CONFIG, PROTO_LOCAL, PROTO_PEERS, PROTO_READY, PROTO_START,
-	PROTO_FLOW, PROTO_SAMPLES, PROTO_DONE, PROTO_STOP,
+	PROTO_DONE, PROTO_STOP, PROTO_FLOW, PROTO_SAMPLES, PROTO_REPORTED, PROTO_BYE,
 };
 
-enum role { ROLE_TRAFFIC, ROLE_VICTIM };
+/* A worker's end of a flow: one QP. */
+struct proto_end {
+	uint32_t flow;          /* its index in the run */
+	uint32_t posts;         /* else it holds memory, and receives of sends */
+	struct flow_spec spec;
+};
 
-/*
- * A worker owns nqps QPs. The first `active` post messages (all of them for a
- * sender, of a write; of a read the receiver posts and the senders hold the data);
- * the others only hold memory or receives. The victim's QP is the receiver's last.
- */
+/* CONFIG: this, then nqps times struct proto_end. */
 struct proto_config {
-	enum role role;
-	enum bench_op op;
 	char device[DEVICE_LEN];
 	uint32_t gid_index, tclass;
-	uint32_t rank, zero;
-	uint32_t nqps, active;
-	uint32_t receives;      /* the first so many QPs post receives: of a passive end of sends */
-	uint32_t depth;
-	uint32_t poll;          /* spin */
-	uint32_t small_last;    /* the last QP is the victim's */
-	uint64_t size, victim_size;
-	uint64_t iterations;
+	uint32_t rank, nqps;
+	uint32_t poll, zero;    /* poll: spin */
 	uint64_t seed;
-	int64_t interval;       /* victim: pause, ns */
+	int64_t offset;         /* of the orchestrator's clock to this host's */
 };
 
 /* One end of a connection. */
@@ -71,14 +66,14 @@ struct proto_local {
 };
 
 /* Messages have no padding, which would carry whatever was in memory, and arrays stand aligned. */
-_Static_assert(sizeof(struct proto_config) == 8 + DEVICE_LEN + 10 * 4 + 5 * 8, "padding");
+_Static_assert(sizeof(struct proto_config) == DEVICE_LEN + 6 * 4 + 2 * 8, "padding");
+_Static_assert(sizeof(struct proto_config) % _Alignof(struct proto_end) == 0, "alignment");
 _Static_assert(sizeof(struct proto_qp) == 40, "padding");
 _Static_assert(sizeof(struct proto_local) % _Alignof(struct proto_qp) == 0, "alignment");
 
 struct proto_start {
-	int64_t start, end;     /* CLOCK_MONOTONIC, ns; end: of posting, INT64_MAX by iterations */
-	int64_t measure;        /* latencies of messages posted before this do not count */
-	int64_t stagger;        /* start within so long after start */
+	int64_t start, end;     /* end: of all messages' arrival, FLOW_FOREVER if they are counted */
+	int64_t measure;        /* latencies of messages before this do not count */
 	int64_t resolution;     /* of the curves */
 };
 
@@ -89,17 +84,16 @@ struct proto_error {
 
 /* FLOW: as much of it as the curve holds. */
 struct proto_flow {
-	uint32_t index, qpn;    /* of the worker's QPs */
+	uint32_t flow, qpn;
 	uint64_t messages, errors;
 	char status[64];        /* of the first error */
 	struct ccs_hist latency; /* ns, of what was posted within the measured time */
 	struct curve curve;
 };
 
-/* SAMPLES: an array of these. */
-struct proto_sample {
-	int64_t posted;
-	int64_t latency;        /* ns; -1: failed */
+/* SAMPLES: this, then an array of struct flow_sample. */
+struct proto_samples {
+	uint32_t flow, zero;
 };
 
 #endif

@@ -18,15 +18,16 @@ static int64_t bin_start(const struct run *r, unsigned bin)
 	return r->start + (int64_t)((double)(r->end - r->start) * bin / BINS);
 }
 
-static void flow_figures(struct report *p, unsigned i)
+static void flow_figures(struct report *p, unsigned i, struct flow_report *to)
 {
 	const struct run *r = p->run;
+	const struct flow_spec *spec = &r->flows->v[i];
 	const struct proto_flow *f = r->flow[i];
-	struct flow_report *to = &p->flow[i];
 	unsigned bin;
 
-	to->host = 2 + i / r->o->qps;
-	to->qp = i % r->o->qps;
+	to->host = 1 + spec->src;
+	to->peer = 1 + spec->dst;
+	to->qp = spec->qp;
 	to->qpn = f->qpn;
 	to->goodput = curve_rate(&f->curve, r->measure, r->end);
 	to->messages = f->messages;
@@ -43,56 +44,164 @@ static void flow_figures(struct report *p, unsigned i)
 	p->errors += f->errors;
 }
 
+/* When a flow wants to send. */
+static struct sharer sharer_of(const struct run *r, unsigned i)
+{
+	const struct flow_spec *f = &r->flows->v[i];
+
+	return (struct sharer){
+		.curve = &r->flow[i]->curve, .from = r->start + f->start,
+		.to = f->stop == FLOW_FOREVER ? r->end : r->start + f->stop,
+	};
+}
+
+/* Fairness: of flows that want as much as they can get, all the time. */
+static void fairness(struct report *p, const struct sharer *v, const double *goodput, bool greedy)
+{
+	const struct run *r = p->run;
+	int64_t window = r->o->rate_bps >= 10e9 ? 100000000 : 1000000000;
+	const struct curve **curve = calloc(p->nflows, sizeof(*curve));
+	bool all_along = greedy && curve;
+	unsigned i;
+
+	if (window > r->end - r->measure)
+		window = r->end - r->measure;
+	p->jain_window = (double)window / 1e9;
+	for (i = 0; i < p->nflows && curve; i++) {
+		curve[i] = v[i].curve;
+		all_along &= v[i].from <= r->measure && v[i].to >= r->end;
+	}
+	if (all_along) {
+		p->jain = jain(goodput, p->nflows);
+		p->jain_min = jain_min_window(curve, p->nflows, r->measure, r->end, window);
+	}
+	free(curve);
+}
+
+/* Where all flows share one link, and want it: how fast they come to share it. */
+static void share_again(struct report *p, const struct sharer *v, bool greedy)
+{
+	const struct run *r = p->run;
+	struct wire wire = wire_of(r);
+
+	if (greedy && r->o->kind->to_one && !r->o->iterations)
+		p->convergence = converge(v, p->nflows, r->start, r->end,
+					  r->o->rate_bps > 0 ?
+					  wire_capacity(&wire, r->o->rate_bps) : NAN);
+	p->converged_us = p->convergence.events ? p->convergence.worst * 1e6 : NAN;
+	p->converged = p->convergence.events ?
+		       (double)p->convergence.reached / p->convergence.events : NAN;
+}
+
 static int flows_figures(struct report *p)
 {
 	const struct run *r = p->run;
-	const struct curve **curve = calloc(r->nflows, sizeof(*curve));
-	double *goodput = calloc(r->nflows, sizeof(*goodput));
-	int64_t window = r->o->rate_bps >= 10e9 ? 100000000 : 1000000000;
+	double *goodput = calloc(r->flows->n + 1, sizeof(*goodput));
+	struct sharer *sharer = calloc(r->flows->n + 1, sizeof(*sharer));
+	bool greedy = true;
 	unsigned i;
 
-	p->flow = calloc(r->nflows, sizeof(*p->flow));
-	if (!curve || !goodput || !p->flow) {
-		free(curve);
+	p->flow = calloc(r->flows->n + 1, sizeof(*p->flow));
+	if (!goodput || !sharer || !p->flow) {
 		free(goodput);
+		free(sharer);
 		return -1;
 	}
-	for (i = 0; i < r->nflows; i++) {
-		flow_figures(p, i);
-		goodput[i] = p->flow[i].goodput;
-		curve[i] = &r->flow[i]->curve;
+	for (i = 0; i < r->flows->n; i++) {
+		if (r->flows->v[i].class != CLASS_BULK)
+			continue;
+		greedy &= r->flows->v[i].arrival == ARRIVE_BACKLOGGED;
+		flow_figures(p, i, &p->flow[p->nflows]);
+		sharer[p->nflows] = sharer_of(r, i);
+		goodput[p->nflows] = p->flow[p->nflows].goodput;
+		p->nflows++;
 	}
-	for (i = 0; i < r->nflows; i++)
+	for (i = 0; i < p->nflows; i++)
 		p->flow[i].share = p->goodput > 0 ? goodput[i] / p->goodput : NAN;
-	if (window > r->end - r->measure)
-		window = r->end - r->measure;
-	p->jain = jain(goodput, r->nflows);
-	p->jain_min = jain_min_window(curve, r->nflows, r->measure, r->end, window);
-	p->jain_window = (double)window / 1e9;
-	free(curve);
+	fairness(p, sharer, goodput, greedy);
+	share_again(p, sharer, greedy);
+	free(sharer);
 	free(goodput);
 	return 0;
 }
 
-static int victim_figures(struct report *p)
+/* Times of the messages of one class, us. */
+static struct spread class_latency(struct report *p, enum flow_class class, double *us)
 {
 	const struct run *r = p->run;
-	double *us = calloc(r->nvictim + 1, sizeof(*us));
-	size_t i, n = 0;
+	size_t n = 0, k;
+	unsigned i;
+
+	for (i = 0; i < r->flows->n; i++) {
+		for (k = 0; k < r->samples[i].n && r->flows->v[i].class == class; k++) {
+			const struct flow_sample *s = &r->samples[i].v[k];
+
+			if (s->latency < 0)
+				p->victim_failed += class == CLASS_LATENCY;
+			else if (s->arrived >= r->measure && s->arrived < r->end)
+				us[n++] = (double)s->latency / 1e3;
+		}
+	}
+	return spread_of(us, n);
+}
+
+static size_t samples_of(const struct run *r)
+{
+	size_t n = 0;
+	unsigned i;
+
+	for (i = 0; i < r->flows->n; i++)
+		n += r->samples[i].n;
+	return n;
+}
+
+static int latency_figures(struct report *p)
+{
+	double *us = calloc(samples_of(p->run) + 1, sizeof(*us));
 
 	if (!us)
 		return -1;
-	for (i = 0; i < r->nvictim; i++) {
-		const struct proto_sample *s = &r->victim[i];
-
-		if (s->latency < 0)
-			p->victim_failed++;
-		else if (s->posted >= r->measure && s->posted < r->end)
-			us[n++] = (double)s->latency / 1e3;
-	}
-	p->victim = spread_of(us, n);
+	p->victim = class_latency(p, CLASS_LATENCY, us);
+	p->slow = class_latency(p, CLASS_BULK, us);
 	free(us);
 	return 0;
+}
+
+static int slowdown_figures(struct report *p, const struct unloaded *unloaded)
+{
+	const struct run *r = p->run;
+	struct slow *v = calloc(samples_of(r) + 1, sizeof(*v));
+	size_t n = 0, k;
+	unsigned i;
+	int ret;
+
+	if (!v)
+		return -1;
+	for (i = 0; i < r->flows->n; i++) {
+		for (k = 0; k < r->samples[i].n; k++) {
+			const struct flow_sample *s = &r->samples[i].v[k];
+
+			if (s->latency >= 0 && s->arrived >= r->measure && s->arrived < r->end)
+				v[n++] = (struct slow){
+					(double)s->latency / 1e3 /
+					unloaded_us(&unloaded[r->flows->v[i].dst], s->size),
+					s->size };
+		}
+	}
+	ret = slowdown_of(&p->slowdown, v, n);
+	p->slowed = n > 0;
+	free(v);
+	return ret;
+}
+
+void report_unloaded(struct unloaded *to, const struct run *r)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_HOSTS; i++)
+		unloaded_clear(&to[i]);
+	for (i = 0; i < r->flows->n; i++)
+		unloaded_add(&to[r->flows->v[i].dst], r->samples[i].v, r->samples[i].n);
 }
 
 /* Mean backlog by bin, for pictures; what no sample fell into repeats the bin before. */
@@ -129,6 +238,17 @@ static double useful_bps(const struct report *p, int64_t from, int64_t to)
 	       (double)p->victim.n * wire_bytes(&ping) * 8e9 / (double)(to - from);
 }
 
+/* Is all that goes through the bottleneck messages of one size, and the victim's? */
+static bool sizes_known(const struct run *r)
+{
+	unsigned i;
+
+	for (i = 0; i < r->flows->n; i++)
+		if (r->flows->v[i].sizes != SIZES_FIXED || r->flows->v[i].dst != 0)
+			return false;
+	return true;
+}
+
 static int queue_figures(struct report *p)
 {
 	const struct run *r = p->run;
@@ -156,7 +276,7 @@ static int queue_figures(struct report *p)
 	p->drops_after = (double)(last->s.drops - warm->s.drops);
 	p->marks = (double)(last->s.marks - first->s.marks);
 	p->wire_bps = (double)(last->s.bytes - warm->s.bytes) * 8e9 / (double)(last->t - warm->t);
-	if (p->wire_bps > 0)
+	if (p->wire_bps > 0 && sizes_known(r))
 		p->retransmitted = 1 - useful_bps(p, warm->t, last->t) / p->wire_bps;
 	return 0;
 }
@@ -166,32 +286,50 @@ static void sanity(struct report *p)
 	const struct run *r = p->run;
 	struct wire wire = wire_of(r);
 	struct backlog b = {
-		.flows = r->nflows, .depth = r->o->depth,
+		.flows = p->nflows, .depth = r->o->depth,
 		.max_packets = r->vendor_id == RXE_VENDOR ? RXE_UNACKED : 0,
 		.link_bps = r->o->rate_bps, .feed_bps = r->o->nic_bps * r->o->senders,
 		.queue_bytes = r->o->queue_bytes,
 	};
 
 	p->unshaped = !r->setting->preload || strcmp(r->setting->mode, "enforce") != 0;
-	p->predicted = predict_rtt(&b, &wire);
+	p->predicted.rtt_us = NAN;
+	if (!isnan(p->jain) && r->o->kind->to_one) /* all of it stands in one queue */
+		p->predicted = predict_rtt(&b, &wire);
 }
 
-int report_make(struct report *p, const struct run *r)
+/* The most that the hosts which are sent to can take; only the first has the bottleneck. */
+static double capacity(const struct run *r)
 {
+	double bps = r->o->rate_bps, sum = 0;
 	struct wire wire = wire_of(r);
+	bool seen[MAX_HOSTS] = { false };
+	unsigned i, host;
 
+	for (i = 0; i < r->flows->n; i++) {
+		host = r->flows->v[i].dst;
+		if (!seen[host])
+			sum += wire_capacity(&wire, host && r->o->nic_bps > 0 ? r->o->nic_bps : bps);
+		seen[host] = true;
+	}
+	return sum;
+}
+
+int report_make(struct report *p, const struct run *r, const struct unloaded *unloaded)
+{
 	*p = (struct report){
-		.run = r, .drops = NAN, .drops_after = NAN, .marks = NAN, .wire_bps = NAN,
+		.run = r, .jain = NAN, .jain_min = NAN, .drops = NAN, .drops_after = NAN, .marks = NAN, .wire_bps = NAN,
 		.retransmitted = NAN, .utilisation = NAN,
 		.bin = (double)(r->end - r->start) / 1e9 / BINS,
 	};
 	/* The queue after the flows and the victim: it takes their bytes off the wire's. */
-	if (flows_figures(p) || victim_figures(p) || queue_figures(p)) {
+	if (flows_figures(p) || latency_figures(p) || queue_figures(p) ||
+	    (unloaded && slowdown_figures(p, unloaded))) {
 		report_free(p);
 		return -1;
 	}
 	if (r->o->rate_bps > 0)
-		p->utilisation = p->goodput / wire_capacity(&wire, r->o->rate_bps);
+		p->utilisation = p->goodput / capacity(r);
 	queue_series(p);
 	sanity(p);
 	return 0;

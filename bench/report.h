@@ -2,12 +2,14 @@
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 /* What a run means: figures from its observations, and the three ways to show them. */
+#include "converge.h"
 #include "run.h"
+#include "slowdown.h"
 
 #define BINS 200 /* of the series over a run */
 
 struct flow_report {
-	unsigned host, qp;      /* sender's host number, QP of that sender */
+	unsigned host, peer, qp; /* numbers of sender and receiver, from 1; QP among theirs */
 	uint32_t qpn;
 	double goodput, share;  /* bit/s; of the total */
 	uint64_t messages, errors;
@@ -22,25 +24,39 @@ struct report {
 	double goodput, utilisation, jain, jain_min, jain_window; /* bit/s, -, -, -, s */
 	double drops, drops_after, marks;  /* of the whole run; after the warm-up; whole */
 	double wire_bps, retransmitted;    /* through the bottleneck; share not new payload */
-	struct spread queue, victim;       /* bytes, us; after the warm-up */
+	struct spread queue, victim;       /* bytes, us; after the warm-up; of the latency class */
+	struct spread slow;                /* us: messages of the bulk class that are timed */
+	struct slowdown slowdown;
+	bool slowed;                       /* whether there is one */
+	struct convergence convergence;
+	double converged_us, converged;    /* the worst; the share of events; NAN: not asked */
 	uint64_t victim_failed, errors;
 	struct prediction predicted;       /* only where nothing holds back */
 	bool unshaped;
 	double bin;                        /* s */
-	struct flow_report *flow;
+	struct flow_report *flow;          /* of the bulk class */
+	unsigned nflows;
 	double queue_bin[BINS];            /* mean backlog */
 };
 
-/* 0, or -1 where there is no memory. */
-int report_make(struct report *p, const struct run *r);
+/* What an empty network takes to each host, from a run of scenario_unloaded()'s flows. */
+void report_unloaded(struct unloaded *to, const struct run *r);
+
+/* unloaded: of each host, or NULL. 0, or -1 where there is no memory. */
+int report_make(struct report *p, const struct run *r, const struct unloaded *unloaded);
 void report_free(struct report *p);
 
-/* One run, a line per flow; then all side by side. */
+/* One run, a line per flow; then all n settings side by side, of each so many repeats:
+ * p[setting + n * repeat]. */
 void table_run(const struct report *p);
-void table_compare(const struct report *p, unsigned n);
+void table_compare(const struct report *p, unsigned n, unsigned repeats);
 
-/* 0, or -1 after a message on stderr. */
-int json_write(const char *file, const struct report *p, unsigned n);
+/* How slow messages were, by size: p50, p95 and p99 side by side. */
+void table_slowdown(const struct report *p, unsigned n);
+
+/* As table_compare(). 0, or -1 after a message on stderr. */
+int json_write(const char *file, const struct report *p, unsigned n, unsigned repeats,
+	       const struct unloaded *unloaded);
 
 /* 0, or -1 after a warning on stderr. gnuplot draws it. */
 int plot_write(const char *file, const struct report *p, unsigned n);

@@ -10,15 +10,8 @@
 
 #include "clock.h"
 #include "interrupt.h"
-#include "slurp.h"
 
-#define RECEIVER 0u
-#define LEAD 5000000 /* ns from START to the start: all have read it by then */
-
-static unsigned victim_rank(const struct run *r)
-{
-	return r->o->senders + 1;
-}
+#define TICK 100000000ll
 
 static int fail(struct run *r, int exit_code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -34,45 +27,85 @@ static int fail(struct run *r, int exit_code, const char *fmt, ...)
 	return -1;
 }
 
-static void describe(const struct run *r, unsigned rank, char *buf, size_t len)
+char *run_host(const struct run *r, unsigned host, char *buf, size_t len)
 {
-	if (rank == RECEIVER)
-		snprintf(buf, len, "receiver (%s)", r->o->device[rank]);
-	else if (r->o->victim && rank == victim_rank(r))
-		snprintf(buf, len, "victim (%s)", r->o->device[rank]);
+	const struct opts *o = r->o;
+	const char *device = o->device[host];
+
+	if (!o->kind->to_one)
+		snprintf(buf, len, "host %u (%s)", host + 1, device);
+	else if (host == 0)
+		snprintf(buf, len, "receiver (%s)", device);
+	else if (host > o->senders)
+		snprintf(buf, len, "victim (%s)", device);
 	else
-		snprintf(buf, len, "sender %u (%s)", rank, r->o->device[rank]);
+		snprintf(buf, len, "sender %u (%s)", host, device);
+	return buf;
 }
 
-static int say(struct run *r, unsigned rank, uint32_t type, const void *data, size_t len)
+static int fail_host(struct run *r, unsigned host, int exit_code, const char *why)
+{
+	char name[80];
+
+	return fail(r, exit_code, "%s: %s", run_host(r, host, name, sizeof(name)), why);
+}
+
+static int say(struct run *r, unsigned host, uint32_t type, const void *data, size_t len)
 {
 	/* If nobody listens, the reason comes out when we listen to it. */
-	if (xchg_send(&r->child[rank].x, type, data, len) && errno != EPIPE && errno != ECONNRESET)
-		return fail(r, 1, "%s: %s", r->child[rank].what, strerror(errno));
+	if (r->place->send(r->place, host, type, data, len) && errno != EPIPE &&
+	    errno != ECONNRESET)
+		return fail_host(r, host, 1, strerror(errno));
 	return 0;
 }
 
-static int keep_flow(struct run *r, unsigned rank, struct xchg_msg *m)
+static int say_all(struct run *r, uint32_t type, const void *data, size_t len)
+{
+	unsigned host;
+
+	for (host = 0; host < r->hosts; host++)
+		if (say(r, host, type, data, len))
+			return -1;
+	return 0;
+}
+
+static int keep_flow(struct run *r, unsigned host, struct xchg_msg *m)
 {
 	struct proto_flow *f = m->data;
-	unsigned i = f->index + (rank == RECEIVER ? 0 : (rank - 1) * r->o->qps);
 
-	if (i >= r->nflows || r->flow[i])
-		return fail(r, 1, "%s: a flow too many", r->child[rank].what);
-	r->flow[i] = f;
+	if (f->flow >= r->flows->n || r->flow[f->flow])
+		return fail_host(r, host, 1, "a flow too many");
+	r->flow[f->flow] = f;
 	m->data = NULL;
 	return 0;
 }
 
-static int keep_local(struct run *r, unsigned rank, struct xchg_msg *m)
+static int keep_samples(struct run *r, unsigned host, struct xchg_msg *m)
+{
+	struct proto_samples *head = m->data;
+	struct run_samples *to;
+
+	if (head->flow >= r->flows->n || r->samples[head->flow].head)
+		return fail_host(r, host, 1, "samples of no flow");
+	to = &r->samples[head->flow];
+	to->head = head;
+	to->v = (struct flow_sample *)(void *)(head + 1);
+	to->n = (m->len - sizeof(*head)) / sizeof(*to->v);
+	m->data = NULL;
+	return 0;
+}
+
+static int keep_local(struct run *r, unsigned host, struct xchg_msg *m)
 {
 	const struct proto_local *local = m->data;
-	size_t qps = m->len - sizeof(*local);
+	size_t qps = r->nqps[host] * sizeof(struct proto_qp);
 
-	r->qp[rank] = malloc(qps);
-	if (!r->qp[rank])
+	if (m->len < sizeof(*local) + qps)
+		return fail_host(r, host, 1, "too few QPs");
+	r->qp[host] = malloc(qps + 1);
+	if (!r->qp[host])
 		return fail(r, 1, "no memory");
-	memcpy(r->qp[rank], local + 1, qps);
+	memcpy(r->qp[host], local + 1, qps);
 	if (!r->mtu || local->mtu < r->mtu)
 		r->mtu = local->mtu;
 	r->ipv6 |= local->ipv6;
@@ -80,208 +113,227 @@ static int keep_local(struct run *r, unsigned rank, struct xchg_msg *m)
 	return 0;
 }
 
-static int take(struct run *r, unsigned rank, struct xchg_msg *m)
+static int take(struct run *r, unsigned host, struct xchg_msg *m)
 {
 	const struct proto_error *error = m->data;
 
 	switch (m->type) {
 	case PROTO_LOCAL:
-		return keep_local(r, rank, m);
+		return keep_local(r, host, m);
 	case PROTO_FLOW:
-		return keep_flow(r, rank, m);
+		return keep_flow(r, host, m);
 	case PROTO_SAMPLES:
-		r->victim = m->data;
-		r->nvictim = m->len / sizeof(*r->victim);
-		m->data = NULL;
-		return 0;
+		return keep_samples(r, host, m);
 	case PROTO_ERROR:
-		return fail(r, error->exit_code, "%s: %s", r->child[rank].what, error->text);
+		return fail_host(r, host, error->exit_code, error->text);
 	}
 	return 0;
 }
 
-/* Receive one message from whoever has one; its sender's rank and type. */
-static int listen_once(struct run *r, unsigned *rank, uint32_t *type)
+/* The host that has something to say, or -1. Who watches is shown that time goes on. */
+static int whose_turn(struct run *r)
 {
-	struct xchg x[MAX_HOSTS];
-	unsigned i, hosts = opts_hosts(r->o);
-	struct xchg_msg m;
-	int ready, ret;
+	int ready;
 
-	for (i = 0; i < hosts; i++)
-		x[i] = r->child[i].x;
-	do {
-		ready = xchg_wait_any(x, hosts, r->give_up - now_ns(), interrupt_mask());
+	for (;;) {
+		int64_t now = now_ns(), left = r->give_up - now;
+
+		if (r->tick && r->start)
+			r->tick(r, now - r->start);
+		ready = r->place->wait(r->place, r->hosts, r->tick && left > TICK ? TICK : left);
 		if (interrupted())
 			return fail(r, 128 + interrupted(), "interrupted");
-	} while (ready < 0 && errno == EINTR);
-	if (ready < 0 && errno == ETIMEDOUT)
-		return fail(r, 1, "no end within the --timeout of %.3g s",
-			    (double)r->o->timeout / 1e9);
-	if (ready < 0)
-		return fail(r, 1, "cannot wait: %s", strerror(errno));
-	*rank = (unsigned)ready;
-	if (xchg_recv(&x[ready], &m)) {
-		if (!spawn_reap(&r->child[ready], r->err, sizeof(r->err)))
-			return fail(r, 1, "%s: ended too early", r->child[ready].what);
-		r->exit_code = interrupted() ? 128 + interrupted() : 1;
-		return -1;
+		if (ready >= 0)
+			return ready;
+		if (errno == ETIMEDOUT && left <= TICK)
+			return fail(r, 1, "no end within the --timeout of %.3g s",
+				    (double)r->o->timeout / 1e9);
+		if (errno != EINTR && errno != ETIMEDOUT)
+			return fail(r, 1, "cannot wait: %s", strerror(errno));
 	}
+}
+
+/* How a worker that ought to be there has ended. */
+static int fail_ended(struct run *r, unsigned host)
+{
+	char how[256] = "ended too early";
+
+	r->place->end(r->place, host, how, sizeof(how));
+	r->started[host] = false;
+	return fail_host(r, host, interrupted() ? 128 + interrupted() : 1, how);
+}
+
+/* Receive one message from whoever has one; its sender and type. */
+static int listen_once(struct run *r, unsigned *host, uint32_t *type)
+{
+	struct xchg_msg m;
+	int ret = whose_turn(r);
+
+	if (ret < 0)
+		return -1;
+	*host = (unsigned)ret;
+	if (r->place->recv(r->place, *host, &m))
+		return fail_ended(r, *host);
 	*type = m.type;
-	ret = take(r, *rank, &m);
+	ret = take(r, *host, &m);
 	free(m.data);
 	return ret;
 }
 
-/* Listen until all of the ranks from..to have said that. */
-static int await(struct run *r, uint32_t what, unsigned from, unsigned to)
+/* Listen until all have said that. */
+static int await(struct run *r, uint32_t what)
 {
-	bool said[MAX_HOSTS] = { false };
-	unsigned rank, missing = 0;
+	unsigned host, missing = r->hosts;
 	uint32_t type = 0;
 
-	for (rank = from; rank <= to; rank++)
-		missing += !(what == PROTO_DONE && r->done[rank]);
 	while (missing) {
-		if (listen_once(r, &rank, &type))
+		if (listen_once(r, &host, &type))
 			return -1;
-		if (type == PROTO_DONE)
-			r->done[rank] = true;
-		if (type == what && rank >= from && rank <= to && !said[rank]) {
-			said[rank] = true;
-			missing--;
-		}
+		missing -= type == what;
 	}
 	return 0;
 }
 
-static int start_worker(struct run *r, unsigned rank)
+static uint32_t end_of(const struct flow_spec *f, unsigned host)
+{
+	return f->dst == host;
+}
+
+static bool takes_part(const struct flow_spec *f, unsigned host)
+{
+	return f->src == host || f->dst == host;
+}
+
+static int start_worker(struct run *r, unsigned host)
 {
 	const struct opts *o = r->o;
-	bool receiver = rank == RECEIVER, victim = o->victim && rank == victim_rank(r);
-	bool posts = victim || receiver == (o->op == OP_READ);
-	uint32_t flows = victim ? 1 : receiver ? r->nflows : o->qps;
-	char report[512];
 	struct proto_config cfg = {
-		.role = victim ? ROLE_VICTIM : ROLE_TRAFFIC, .op = o->op,
-		.gid_index = o->gid_index, .tclass = o->tclass,
-		.nqps = flows + (receiver && o->victim),
-		.active = posts ? flows : 0,
-		.receives = receiver && o->op == OP_SEND ? flows : 0,
-		.depth = victim ? 1 : o->depth, .poll = o->poll,
-		.small_last = victim || (receiver && o->victim),
-		.size = o->size, .victim_size = o->victim_size, .iterations = o->iterations,
-		.seed = o->seed, .rank = rank, .interval = o->victim_interval,
+		.gid_index = o->gid_index, .tclass = o->tclass, .rank = host,
+		.nqps = r->nqps[host], .poll = o->poll, .seed = r->seed,
 	};
+	size_t len = sizeof(cfg) + cfg.nqps * sizeof(struct proto_end);
+	struct proto_end *end;
+	char *buf;
+	unsigned i, k = 0;
+	int ret;
 
-	snprintf(cfg.device, sizeof(cfg.device), "%s", o->device[rank]);
-	snprintf(report, sizeof(report), "%s/%u.json", r->dir, rank);
-	describe(r, rank, r->child[rank].what, sizeof(r->child[rank].what));
-	if (spawn_worker(&r->child[rank], r->setting, r->preload, report))
-		return fail(r, 1, "%s: cannot start: %s", r->child[rank].what, strerror(errno));
-	return say(r, rank, PROTO_CONFIG, &cfg, sizeof(cfg));
+	snprintf(cfg.device, sizeof(cfg.device), "%s", o->device[host]);
+	if (r->place->start(r->place, host, r->setting))
+		return fail(r, 1, "cannot start a worker: %s", strerror(errno));
+	r->started[host] = true;
+	cfg.offset = r->place->offset(r->place, host);
+	buf = malloc(len);
+	if (!buf)
+		return fail(r, 1, "no memory");
+	memcpy(buf, &cfg, sizeof(cfg));
+	end = (struct proto_end *)(void *)(buf + sizeof(cfg));
+	for (i = 0; i < r->flows->n; i++)
+		if (takes_part(&r->flows->v[i], host))
+			end[k++] = (struct proto_end){ i, flow_poster(&r->flows->v[i]) == host,
+						       r->flows->v[i] };
+	ret = say(r, host, PROTO_CONFIG, buf, len);
+	free(buf);
+	return ret;
 }
 
 /* Tell a worker the other ends of its QPs. */
-static int introduce(struct run *r, unsigned rank)
+static int introduce(struct run *r, unsigned host)
 {
 	struct proto_local head = { .mtu = r->mtu, .vendor_id = r->vendor_id, .ipv6 = r->ipv6 };
-	const struct opts *o = r->o;
-	unsigned i, n = rank == RECEIVER ? r->nflows + o->victim : rank <= o->senders ? o->qps : 1;
-	char *buf = malloc(sizeof(head) + n * sizeof(struct proto_qp));
+	size_t len = sizeof(head) + r->nqps[host] * sizeof(struct proto_qp);
+	char *buf = malloc(len);
 	struct proto_qp *peer;
+	unsigned i;
 	int ret;
 
 	if (!buf)
 		return fail(r, 1, "no memory");
 	memcpy(buf, &head, sizeof(head));
 	peer = (struct proto_qp *)(void *)(buf + sizeof(head));
-	for (i = 0; i < n; i++)
-		peer[i] = rank == RECEIVER ? r->qp[1 + i / o->qps][i < r->nflows ? i % o->qps : 0]
-					   : r->qp[RECEIVER][(rank - 1) * o->qps + i];
-	ret = say(r, rank, PROTO_PEERS, buf, sizeof(head) + n * sizeof(*peer));
+	for (i = 0; i < r->flows->n; i++) {
+		const struct flow_spec *f = &r->flows->v[i];
+
+		if (takes_part(f, host))
+			*peer++ = r->qp[f->src == host ? f->dst : f->src]
+				       [r->end_at[i][!end_of(f, host)]];
+	}
+	ret = say(r, host, PROTO_PEERS, buf, len);
 	free(buf);
 	return ret;
 }
 
+static void count_ends(struct run *r)
+{
+	unsigned i;
+
+	for (i = 0; i < r->flows->n; i++) {
+		r->end_at[i][0] = r->nqps[r->flows->v[i].src]++;
+		r->end_at[i][1] = r->nqps[r->flows->v[i].dst]++;
+	}
+}
+
 static int set_up(struct run *r)
 {
-	unsigned rank, last = opts_hosts(r->o) - 1;
+	unsigned host;
 
-	for (rank = 0; rank <= last; rank++)
-		if (start_worker(r, rank))
+	count_ends(r);
+	for (host = 0; host < r->hosts; host++)
+		if (start_worker(r, host))
 			return -1;
-	if (await(r, PROTO_LOCAL, 0, last))
+	if (await(r, PROTO_LOCAL))
 		return -1;
 	if (r->o->mtu > r->mtu)
 		return fail(r, 2, "--mtu %u: the ports allow %u", r->o->mtu, r->mtu);
 	if (r->o->mtu)
 		r->mtu = r->o->mtu;
-	for (rank = 0; rank <= last; rank++)
-		if (introduce(r, rank))
+	for (host = 0; host < r->hosts; host++)
+		if (introduce(r, host))
 			return -1;
-	return await(r, PROTO_READY, 0, last);
+	return await(r, PROTO_READY);
 }
 
 /* From the common start to the last flow's last completion. */
 static int go(struct run *r)
 {
-	const struct opts *o = r->o;
-	unsigned rank, last = opts_hosts(o) - 1;
 	struct proto_start start;
 
-	r->start = now_ns() + LEAD;
-	r->measure = r->start + o->warmup;
-	r->end = o->iterations ? INT64_MAX : r->start + o->duration;
+	r->start = now_ns() + r->place->lead;
+	r->measure = r->start + r->warmup;
+	r->end = r->duration ? r->start + r->duration : FLOW_FOREVER;
 	start = (struct proto_start){ .start = r->start, .end = r->end, .measure = r->measure,
-				      .stagger = o->stagger, .resolution = o->duration / 2000 };
+				      .resolution = r->o->duration / 2000 };
 	if (r->sampled)
 		sampler_begin(&r->sampler, r->start, r->end);
-	for (rank = 0; rank <= last; rank++)
-		if (say(r, rank, PROTO_START, &start, sizeof(start)))
-			return -1;
-	return o->op == OP_READ ? await(r, PROTO_DONE, RECEIVER, RECEIVER)
-				: await(r, PROTO_DONE, 1, o->senders);
-}
-
-/* STOP a range of workers; the receiver goes last, for it holds the others' memory. */
-static int stop(struct run *r, unsigned from, unsigned to)
-{
-	unsigned rank;
-
-	for (rank = from; rank <= to; rank++)
-		if (say(r, rank, PROTO_STOP, NULL, 0))
-			return -1;
-	return 0;
+	return say_all(r, PROTO_START, &start, sizeof(start)) || await(r, PROTO_DONE);
 }
 
 static int finish(struct run *r)
 {
-	unsigned rank, last = opts_hosts(r->o) - 1;
+	char how[256];
+	unsigned host;
 
-	if (r->o->victim && (stop(r, last, last) || await(r, PROTO_DONE, last, last)))
-		return -1;
 	if (r->sampled && sampler_stop(&r->sampler))
 		return fail(r, 1, "%s", r->sampler.err);
-	if (stop(r, 0, r->o->senders))
+	if (say_all(r, PROTO_STOP, NULL, 0) || await(r, PROTO_REPORTED) ||
+	    say_all(r, PROTO_BYE, NULL, 0))
 		return -1;
-	for (rank = 0; rank <= last; rank++)
-		if (spawn_reap(&r->child[rank], r->err, sizeof(r->err))) {
-			r->exit_code = 1;
-			return -1;
-		}
+	for (host = 0; host < r->hosts; host++) {
+		r->started[host] = false;
+		if (r->place->end(r->place, host, how, sizeof(how)))
+			return fail_host(r, host, 1, how);
+	}
 	return 0;
 }
 
-/* A run by iterations ends, for the figures, when the first flow is through. */
+/* A run by iterations ends, for the figures, when the first of the counted flows is through. */
 static void settle_end(struct run *r)
 {
 	unsigned i;
 
-	for (i = 0; r->o->iterations && i < r->nflows; i++) {
+	for (i = 0; i < r->flows->n; i++) {
 		const struct curve *c = &r->flow[i]->curve;
 
-		if (c->p[c->n - 1].t < r->end)
+		if (r->flows->v[i].messages && c->p[c->n - 1].t < r->end)
 			r->end = c->p[c->n - 1].t;
 	}
 	if (r->measure >= r->end) /* too short a run for a warm-up */
@@ -290,15 +342,11 @@ static void settle_end(struct run *r)
 
 static void collect_reports(struct run *r)
 {
-	unsigned rank, hosts = opts_hosts(r->o);
-	char name[512];
+	unsigned host;
 
-	r->shim = calloc(hosts, sizeof(*r->shim));
-	for (rank = 0; r->shim && rank < hosts; rank++) {
-		snprintf(name, sizeof(name), "%s/%u.json", r->dir, rank);
-		r->shim[rank] = slurp(name);
-		remove(name);
-	}
+	r->shim = calloc(r->hosts, sizeof(*r->shim));
+	for (host = 0; r->shim && host < r->hosts; host++)
+		r->shim[host] = r->place->report(r->place, host);
 }
 
 static int open_sampler(struct run *r)
@@ -317,25 +365,38 @@ static int open_sampler(struct run *r)
 	return 0;
 }
 
+/* Each flow has been reported by its poster. */
+static int complete(struct run *r)
+{
+	unsigned i;
+
+	for (i = 0; i < r->flows->n; i++)
+		if (!r->flow[i])
+			return fail(r, 1, "flow %u was not reported", i);
+	settle_end(r);
+	return 0;
+}
+
 int run_execute(struct run *r)
 {
-	unsigned rank;
+	unsigned host;
 	int ret;
 
-	r->nflows = r->o->senders * r->o->qps;
+	r->hosts = opts_hosts(r->o);
 	r->give_up = now_ns() + r->o->timeout;
-	r->flow = calloc(r->nflows, sizeof(struct proto_flow *));
-	for (rank = 0; rank < MAX_HOSTS; rank++)
-		r->child[rank].x.fd = -1;
-	if (!r->flow)
+	r->flow = calloc(r->flows->n, sizeof(*r->flow));
+	r->samples = calloc(r->flows->n, sizeof(*r->samples));
+	r->end_at = calloc(r->flows->n, sizeof(*r->end_at));
+	if (!r->flow || !r->samples || !r->end_at)
 		return fail(r, 1, "no memory");
 	/* The sampler's thread must not be there yet when workers are forked. */
 	ret = set_up(r) || open_sampler(r) || go(r) || finish(r) ? -1 : 0;
 	sampler_stop(&r->sampler);
-	for (rank = 0; rank < opts_hosts(r->o); rank++)
-		spawn_kill(&r->child[rank]);
+	for (host = 0; host < r->hosts; host++)
+		if (r->started[host])
+			r->place->kill(r->place, host);
 	if (!ret)
-		settle_end(r);
+		ret = complete(r);
 	collect_reports(r);
 	return ret;
 }
@@ -344,14 +405,17 @@ void run_free(struct run *r)
 {
 	unsigned i;
 
-	for (i = 0; r->flow && i < r->nflows; i++)
+	for (i = 0; r->flow && i < r->flows->n; i++)
 		free(r->flow[i]);
-	for (i = 0; r->shim && i < opts_hosts(r->o); i++)
+	for (i = 0; r->samples && i < r->flows->n; i++)
+		free(r->samples[i].head);
+	for (i = 0; r->shim && i < r->hosts; i++)
 		free(r->shim[i]);
 	for (i = 0; i < MAX_HOSTS; i++)
 		free(r->qp[i]);
 	free(r->flow);
+	free(r->samples);
 	free(r->shim);
-	free(r->victim);
+	free(r->end_at);
 	sampler_free(&r->sampler);
 }

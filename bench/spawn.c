@@ -124,10 +124,10 @@ int spawn_reap(struct child *c, char *err, size_t errlen)
 		close(c->x.fd);
 	c->x.fd = -1;
 	if (WIFSIGNALED(status))
-		snprintf(err, errlen, "%s: killed by signal %d (%s)", c->what, WTERMSIG(status),
+		snprintf(err, errlen, "killed by signal %d (%s)", WTERMSIG(status),
 			 strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status))
-		snprintf(err, errlen, "%s: ended with status %d", c->what, WEXITSTATUS(status));
+		snprintf(err, errlen, "ended with status %d", WEXITSTATUS(status));
 	return status ? -1 : 0;
 }
 

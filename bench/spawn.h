@@ -11,7 +11,6 @@
 struct child {
 	pid_t pid;       /* 0: none, or reaped */
 	struct xchg x;
-	char what[80];   /* "sender 2 (rxe_3)" */
 };
 
 /*
@@ -22,7 +21,7 @@ struct child {
 int spawn_worker(struct child *c, const struct setting *s, const char *preload,
 		 const char *report);
 
-/* Wait for its end: 0 if it exited with 0, else what it died of in err. */
+/* Wait for its end: 0 if it exited with 0, else how it ended in err. */
 int spawn_reap(struct child *c, char *err, size_t errlen);
 
 /* Kill and reap without a word. */

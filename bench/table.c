@@ -6,52 +6,66 @@
 
 #include "human.h"
 #include "report.h"
+#include "rows.h"
 
 #define MOST_LINES 64 /* of flows */
-
-typedef char *formatter(double v, char *buf, size_t len);
 
 void table_run(const struct report *p)
 {
 	const struct run *r = p->run;
-	char rate[32], share[32], p50[32], p99[32];
+	char rate[32], share[32], p50[32], p99[32], name[32];
 	unsigned i;
 
 	printf("%s\n", r->setting->name);
 	printf("  %-14s %8s %12s %8s %10s %10s %10s\n", "flow", "QP", "goodput", "share",
 	       "messages", "p50", "p99");
-	for (i = 0; i < r->nflows && i < MOST_LINES; i++) {
+	for (i = 0; i < p->nflows && i < MOST_LINES; i++) {
 		const struct flow_report *f = &p->flow[i];
 
-		printf("  host %-3u qp %-3u %8u %12s %8s %10llu %10s %10s%s%s\n", f->host, f->qp,
-		       f->qpn, human_rate(f->goodput, rate, sizeof(rate)),
+		if (r->o->kind->to_one)
+			snprintf(name, sizeof(name), "host %-3u qp %-3u", f->host, f->qp);
+		else
+			snprintf(name, sizeof(name), "%3u -> %-3u %-3u", f->host, f->peer, f->qp);
+		printf("  %-14s %8u %12s %8s %10llu %10s %10s%s%s\n", name, f->qpn, human_rate(f->goodput, rate, sizeof(rate)),
 		       human_percent(f->share, share, sizeof(share)),
 		       (unsigned long long)f->messages,
 		       human_us(f->latency.p50, p50, sizeof(p50)),
 		       human_us(f->latency.p99, p99, sizeof(p99)),
 		       f->errors ? "  " : "", f->errors ? f->status : "");
 	}
-	if (i < r->nflows)
-		printf("  and %u flows more\n", r->nflows - i);
+	if (i < p->nflows)
+		printf("  and %u flows more\n", p->nflows - i);
 	printf("  %-23s %12s\n\n", "total", human_rate(p->goodput, rate, sizeof(rate)));
 }
 
-static void row(const char *name, const struct report *p, unsigned n, size_t offset,
-		formatter *format)
+/* Room for a range, where there are several runs. */
+static int column(unsigned repeats)
 {
-	char buf[32];
-	unsigned i;
-	double v;
+	return repeats > 1 ? 21 : 14;
+}
 
-	printf("  %-22s", name);
+/* A figure of every setting; of several runs the middle one, and below how far they go. */
+static void row(const struct row *to, const struct report *p, unsigned n, unsigned repeats)
+{
+	char a[32], b[32], both[80];
+	struct repeats v;
+	unsigned i;
+
+	printf("  %-22s", to->title);
 	for (i = 0; i < n; i++) {
-		memcpy(&v, (const char *)&p[i] + offset, sizeof(v));
-		printf(" %14s", format(v, buf, sizeof(buf)));
+		v = row_repeats(to, p, i, n, repeats);
+		printf(" %*s", column(repeats), to->format(v.median, a, sizeof(a)));
+	}
+	if (repeats > 1)
+		printf("\n  %-22s", "");
+	for (i = 0; repeats > 1 && i < n; i++) {
+		v = row_repeats(to, p, i, n, repeats);
+		snprintf(both, sizeof(both), "%s-%s", to->format(v.min, a, sizeof(a)),
+			 to->format(v.max, b, sizeof(b)));
+		printf(" %*s", column(repeats), both);
 	}
 	printf("\n");
 }
-
-#define ROW(name, field, format) row(name, p, n, offsetof(struct report, field), human_##format)
 
 /* What eRPC's arithmetic says of a run in which nobody holds back, and what was seen. */
 static void sanity_lines(const struct report *p)
@@ -62,48 +76,66 @@ static void sanity_lines(const struct report *p)
 	if (!p->unshaped || isnan(p->predicted.rtt_us))
 		return;
 	printf("sanity, %s: %u flows x %s outstanding (bound by %s) / rate = RTT %s; "
-	       "victim p50 %s, mean queue / rate %s\n", p->run->setting->name, p->run->nflows,
+	       "victim p50 %s, mean queue / rate %s\n", p->run->setting->name, p->nflows,
 	       human_bytes(p->predicted.outstanding, a, sizeof(a)), p->predicted.bound,
 	       human_us(p->predicted.rtt_us, b, sizeof(b)),
 	       human_us(p->victim.p50, c, sizeof(c)),
 	       human_us(p->queue.mean * 8e6 / o->rate_bps, d, sizeof(d)));
 }
 
-static void heading(const struct report *p, unsigned n)
+static void heading(const struct report *p, unsigned n, unsigned repeats)
 {
 	char title[256];
 	unsigned i;
 
-	printf("%s\n  %-22s", opts_title(p->run->o, title, sizeof(title)), "");
+	printf("%s", opts_title(p->run->o, title, sizeof(title)));
+	if (repeats > 1)
+		printf(": medians of %u runs, and from least to most", repeats);
+	printf("\n  %-22s", "");
 	for (i = 0; i < n; i++)
-		printf(" %14.14s", p[i].run->setting->name);
+		printf(" %*.*s", column(repeats), column(repeats), p[i].run->setting->name);
 	printf("\n");
 }
 
-void table_compare(const struct report *p, unsigned n)
+void table_compare(const struct report *p, unsigned n, unsigned repeats)
+{
+	const struct row *r;
+	unsigned i;
+
+	heading(p, n, repeats);
+	for (r = rows; r->title; r++)
+		if (row_known(r, p, n * repeats))
+			row(r, p, n, repeats);
+	for (i = 0; i < n; i++)
+		sanity_lines(&p[i]);
+}
+
+static void slowdown_row(const struct report *p, unsigned n, unsigned class)
 {
 	unsigned i;
 
-	heading(p, n);
-	ROW("goodput", goodput, rate);
-	ROW("utilisation", utilisation, percent);
-	ROW("Jain", jain, share);
-	ROW("Jain, worst window", jain_min, share);
-	ROW("drops", drops, count);
-	ROW("drops after warm-up", drops_after, count);
-	ROW("ECN marks", marks, count);
-	ROW("retransmitted", retransmitted, percent);
-	ROW("queue mean", queue.mean, bytes);
-	ROW("queue p50", queue.p50, bytes);
-	ROW("queue p99", queue.p99, bytes);
-	ROW("queue max", queue.max, bytes);
-	if (p->run->o->victim) {
-		ROW("victim p50", victim.p50, us);
-		ROW("victim p90", victim.p90, us);
-		ROW("victim p99", victim.p99, us);
-		ROW("victim p99.9", victim.p999, us);
-		ROW("victim max", victim.max, us);
+	printf("  %-12s %8zu", size_class_name(class), p->slowdown.spread[class].n);
+	for (i = 0; i < n; i++) {
+		const struct spread *s = &p[i].slowdown.spread[class];
+
+		printf("  %7.3g %7.3g %7.3g", s->p50, s->p95, s->p99);
 	}
+	printf("\n");
+}
+
+void table_slowdown(const struct report *p, unsigned n)
+{
+	unsigned class, i;
+
+	printf("slowdown: time of a message / that of one of its size in the empty network\n");
+	printf("  %-12s %8s", "size", "messages");
 	for (i = 0; i < n; i++)
-		sanity_lines(&p[i]);
+		printf("  %23.23s", p[i].run->setting->name);
+	printf("\n  %-12s %8s", "", "");
+	for (i = 0; i < n; i++)
+		printf("  %7s %7s %7s", "p50", "p95", "p99");
+	printf("\n");
+	for (class = 0; class < SIZE_CLASSES; class++)
+		if (p->slowdown.spread[class].n)
+			slowdown_row(p, n, class);
 }

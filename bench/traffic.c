@@ -1,70 +1,154 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The flows under test: each QP keeps `depth` messages outstanding until the end. */
+/*
+ * A worker at work: messages arrive at its flows, are posted, complete. One loop waits for
+ * completions, for the next arrival and for the orchestrator's word.
+ */
 #include <errno.h>
+#include <math.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "messages.h"
 #include "worker.h"
 
 #define BATCH 32
+#define MOST_SAMPLES (1u << 20) /* of a flow: then the series ends, not the flow */
+#define STREAM_FLOW 0x10000     /* of random numbers: hosts have those below */
 
 struct flow {
+	const struct flow_spec *spec;
 	struct proto_flow *report;
-	int64_t *posted_at;      /* ring of depth: messages of a QP complete in order */
-	uint64_t posted, done, bytes;
-	uint32_t fresh;          /* completed since the last settle() */
+	struct messages queue;   /* arrived, and not complete */
+	uint64_t arrived, bytes;
+	uint32_t outstanding;    /* WRs */
+	int64_t due, stop;       /* when the next message arrives, if before stop */
+	struct rng rng;
+	bool fresh;              /* completions since the last settle() */
 	bool broken, flushed;    /* flushed: no better reason is known */
+	bool open;               /* the run has to wait for it */
+	struct flow_sample *sample;
+	size_t nsamples, room;
 };
 
 struct traffic {
 	struct worker *w;
-	struct flow *flow;
-	uint64_t outstanding;
-	struct ibv_send_wr *wr;  /* depth of them, chained; all the same message */
-	struct ibv_sge sge;
+	struct flow *flow;       /* one per QP; those that this end does not post have no spec */
+	struct ibv_send_wr *wr;  /* chained, of one doorbell */
+	struct ibv_sge *sge;
 	uint32_t *touched, ntouched; /* flows with fresh completions */
+	uint32_t open;           /* flows that have an end, and have not come to it */
+	uint64_t outstanding;    /* WRs of all flows */
+	int64_t next;            /* nothing arrives by itself before this */
+	unsigned spins;
+	bool done, stopped, bye;
 };
 
 static const enum ibv_wr_opcode opcode[] = {
 	[OP_WRITE] = IBV_WR_RDMA_WRITE, [OP_READ] = IBV_WR_RDMA_READ, [OP_SEND] = IBV_WR_SEND,
 };
 
-/* Post up to n messages on flow i in one call: a batch costs one doorbell. */
-static int post(struct traffic *t, uint32_t i, uint64_t n, int64_t now)
+/* Will another message arrive, if nothing goes wrong? */
+static bool goes_on(const struct flow *f)
+{
+	const struct flow_spec *s = f->spec;
+
+	return !f->broken && f->due < f->stop && !(s->messages && f->arrived == s->messages);
+}
+
+/* Has it an end of its own? The others are ended by STOP. */
+static bool bounded(const struct flow *f)
+{
+	return f->stop != FLOW_FOREVER || f->spec->messages;
+}
+
+static bool idle(const struct flow *f)
+{
+	return f->broken ? !f->outstanding : !messages_count(&f->queue);
+}
+
+static int arrive(struct traffic *t, struct flow *f, int64_t at)
+{
+	const struct flow_spec *s = f->spec;
+	uint64_t size = sizes_next((enum sizes)s->sizes, s->size, f->arrived, &f->rng);
+
+	f->arrived++;
+	if (messages_push(&f->queue, at, size, s->wr_size))
+		return endpoint_fail(&t->w->e, 1, ENOMEM, "%llu messages of a flow",
+				     (unsigned long long)f->arrived);
+	return 0;
+}
+
+/* Let arrive what is due now, and find out when the next will be. */
+static int admit(struct traffic *t, struct flow *f, int64_t now)
+{
+	const struct flow_spec *s = f->spec;
+
+	while (goes_on(f) && f->due <= now) {
+		if (s->arrival != ARRIVE_POISSON &&
+		    messages_count(&f->queue) >= (s->arrival == ARRIVE_PINGPONG ? 1 : s->depth))
+			break;
+		if (arrive(t, f, s->arrival == ARRIVE_BACKLOGGED ? now : f->due))
+			return -1;
+		if (s->arrival == ARRIVE_POISSON)
+			f->due += (int64_t)(-log1p(-rng_unit(&f->rng)) * (double)s->interval);
+	}
+	return 0;
+}
+
+/* Post what has arrived and fits, in one call: a batch costs one doorbell. */
+static int post(struct traffic *t, uint32_t i)
 {
 	struct endpoint *e = &t->w->e;
 	struct flow *f = &t->flow[i];
 	struct ibv_send_wr *bad;
-	uint64_t k;
+	uint32_t n = 0, length;
 	int err;
 
-	if (e->cfg->iterations && n > e->cfg->iterations - f->posted)
-		n = e->cfg->iterations - f->posted;
-	if (n == 0 || f->broken || now >= t->w->start.end)
-		return 0;
-	t->sge = (struct ibv_sge){ .addr = e->mine[i].addr, .length = (uint32_t)e->cfg->size,
-				   .lkey = e->mr->lkey };
-	for (k = 0; k < n; k++) {
-		t->wr[k] = (struct ibv_send_wr){
-			.wr_id = i, .next = k + 1 < n ? &t->wr[k + 1] : NULL,
-			.sg_list = &t->sge, .num_sge = 1, .opcode = opcode[e->cfg->op],
-			.send_flags = IBV_SEND_SIGNALED,
+	while (!f->broken && f->outstanding + n < f->spec->depth &&
+	       (length = messages_next_wr(&f->queue))) {
+		t->sge[n] = (struct ibv_sge){ .addr = e->mine[i].addr, .length = length,
+					      .lkey = e->mr->lkey };
+		t->wr[n] = (struct ibv_send_wr){
+			.wr_id = i, .sg_list = &t->sge[n], .num_sge = 1,
+			.opcode = opcode[f->spec->op], .send_flags = IBV_SEND_SIGNALED,
 			.wr.rdma = { .remote_addr = e->peer[i].addr, .rkey = e->peer[i].rkey },
 		};
-		f->posted_at[(f->posted + k) % e->cfg->depth] = now;
+		if (n)
+			t->wr[n - 1].next = &t->wr[n];
+		n++;
 	}
+	if (!n)
+		return 0;
 	err = ibv_post_send(e->qp[i], t->wr, &bad);
 	if (err)
 		return endpoint_fail(e, 1, err, "cannot post");
-	f->posted += n;
+	f->outstanding += n;
 	t->outstanding += n;
 	return 0;
 }
 
+static int remember(struct traffic *t, struct flow *f, const struct message *m, int64_t latency)
+{
+	struct flow_sample *more;
+
+	if (!flow_sampled(f->spec) || f->nsamples == MOST_SAMPLES)
+		return 0;
+	if (f->nsamples == f->room) {
+		f->room = f->room ? 2 * f->room : 1024;
+		more = realloc(f->sample, f->room * sizeof(*more));
+		if (!more)
+			return endpoint_fail(&t->w->e, 1, ENOMEM, "%zu samples", f->room);
+		f->sample = more;
+	}
+	f->sample[f->nsamples++] = (struct flow_sample){ m->arrived, latency, m->size };
+	return 0;
+}
+
 /* What broke the QP, rather than what was flushed after it, if that is told at all. */
-static void note_error(struct flow *f, enum ibv_wc_status status)
+static int note_error(struct traffic *t, struct flow *f, enum ibv_wc_status status)
 {
 	if (!f->report->errors++ || (f->flushed && status != IBV_WC_WR_FLUSH_ERR)) {
 		snprintf(f->report->status, sizeof(f->report->status), "%s",
@@ -72,25 +156,53 @@ static void note_error(struct flow *f, enum ibv_wc_status status)
 		f->flushed = status == IBV_WC_WR_FLUSH_ERR;
 	}
 	f->broken = true;
+	return remember(t, f, messages_head(&f->queue), -1);
 }
 
-static void complete(struct traffic *t, const struct ibv_wc *wc, int64_t now)
+static int finish_message(struct traffic *t, struct flow *f, int64_t now)
 {
-	uint32_t i = (uint32_t)wc->wr_id;
-	struct flow *f = &t->flow[i];
-	int64_t posted = f->posted_at[f->done++ % t->w->cfg.depth];
+	struct message m = messages_pop(&f->queue);
 
-	t->outstanding--;
-	if (wc->status != IBV_WC_SUCCESS) {
-		note_error(f, wc->status);
-		return;
-	}
 	f->report->messages++;
-	f->bytes += t->w->cfg.size;
-	if (posted >= t->w->start.measure)
-		ccs_hist_record(&f->report->latency, (uint64_t)(now - posted));
-	if (!f->fresh++)
-		t->touched[t->ntouched++] = i;
+	if (m.arrived >= t->w->start.measure)
+		ccs_hist_record(&f->report->latency, (uint64_t)(now - m.arrived));
+	if (f->spec->arrival == ARRIVE_BACKLOGGED)
+		f->due = now;
+	else if (f->spec->arrival == ARRIVE_PINGPONG)
+		f->due = now + (int64_t)((double)f->spec->interval * (0.5 + rng_unit(&f->rng)));
+	return remember(t, f, &m, now - m.arrived);
+}
+
+static int complete(struct traffic *t, const struct ibv_wc *wc, int64_t now)
+{
+	struct flow *f = &t->flow[wc->wr_id];
+
+	f->outstanding--;
+	t->outstanding--;
+	if (!f->fresh)
+		t->touched[t->ntouched++] = (uint32_t)wc->wr_id;
+	f->fresh = true;
+	if (wc->status != IBV_WC_SUCCESS)
+		return note_error(t, f, wc->status);
+	f->bytes += messages_wr_done(&f->queue);
+	return messages_head(&f->queue)->left ? 0 : finish_message(t, f, now);
+}
+
+/* Let a flow go on: 0, or -1. Notes its next arrival, and its end. */
+static int serve(struct traffic *t, uint32_t i, int64_t now)
+{
+	struct flow *f = &t->flow[i];
+
+	if (admit(t, f, now) || post(t, i))
+		return -1;
+	if (goes_on(f) && (f->spec->arrival == ARRIVE_POISSON || idle(f))) {
+		if (f->due < t->next)
+			t->next = f->due;
+	} else if (f->open && idle(f)) {
+		f->open = false;
+		t->open--;
+	}
+	return 0;
 }
 
 /* Completions seen at one instant are one point of the flow's curve and one post. */
@@ -100,11 +212,10 @@ static int settle(struct traffic *t, int64_t now)
 
 	for (k = 0; k < t->ntouched; k++) {
 		struct flow *f = &t->flow[t->touched[k]];
-		uint32_t fresh = f->fresh;
 
-		f->fresh = 0;
+		f->fresh = false;
 		curve_add(&f->report->curve, now, f->bytes);
-		if (post(t, t->touched[k], fresh, now))
+		if (serve(t, t->touched[k], now))
 			return -1;
 	}
 	t->ntouched = 0;
@@ -120,80 +231,216 @@ static int drain_cq(struct traffic *t)
 
 	while ((n = ibv_poll_cq(e->cq, BATCH, wc)) > 0) {
 		if (!now)
-			now = now_ns();
+			now = worker_now(t->w);
 		for (i = 0; i < n; i++)
-			complete(t, &wc[i], now);
+			if (complete(t, &wc[i], now))
+				return -1;
 	}
 	if (n < 0)
 		return endpoint_fail(e, 1, 0, "cannot poll the CQ");
 	return settle(t, now);
 }
 
-static int begin(struct traffic *t)
+static int drain_receives(struct traffic *t)
 {
-	struct worker *w = t->w;
-	int64_t start = w->start.start, now;
-	uint32_t i;
+	struct endpoint *e = &t->w->e;
+	struct ibv_wc wc[BATCH];
+	int i, n;
 
-	if (w->start.stagger)
-		start += (int64_t)((double)w->start.stagger * rng_unit(&w->rng));
-	sleep_until(start);
-	now = now_ns();
-	for (i = 0; i < w->cfg.active; i++) {
-		curve_start(&t->flow[i].report->curve, now, w->start.resolution);
-		if (post(t, i, w->cfg.depth, now))
-			return -1;
-	}
+	while ((n = ibv_poll_cq(e->recv_cq, BATCH, wc)) > 0)
+		for (i = 0; i < n; i++)
+			if (wc[i].status == IBV_WC_SUCCESS &&
+			    endpoint_receive(e, (uint32_t)wc[i].wr_id))
+				return -1;
 	return 0;
 }
 
-static int report(struct traffic *t)
+/* Whatever has arrived by itself. */
+static int serve_due(struct traffic *t)
+{
+	int64_t now;
+	uint32_t i;
+
+	if (t->next == FLOW_FOREVER || (now = worker_now(t->w)) < t->next)
+		return 0;
+	t->next = FLOW_FOREVER;
+	for (i = 0; i < t->w->cfg.nqps; i++)
+		if (t->flow[i].spec && serve(t, i, now))
+			return -1;
+	return 0;
+}
+
+static int report(struct traffic *t, uint32_t i)
+{
+	struct flow *f = &t->flow[i];
+	size_t series = f->nsamples * sizeof(*f->sample);
+	struct proto_samples head = { .flow = t->w->end[i].flow };
+	char *buf;
+	int ret;
+
+	f->report->flow = head.flow;
+	f->report->qpn = t->w->e.mine[i].qpn;
+	if (worker_send(t->w, PROTO_FLOW, f->report, offsetof(struct proto_flow, curve.p) +
+			f->report->curve.n * sizeof(f->report->curve.p[0])))
+		return -1;
+	if (!flow_sampled(f->spec))
+		return 0;
+	buf = malloc(sizeof(head) + series);
+	if (!buf)
+		return endpoint_fail(&t->w->e, 1, ENOMEM, "%zu samples", f->nsamples);
+	memcpy(buf, &head, sizeof(head));
+	if (series)
+		memcpy(buf + sizeof(head), f->sample, series);
+	ret = worker_send(t->w, PROTO_SAMPLES, buf, sizeof(head) + series);
+	free(buf);
+	return ret;
+}
+
+static int report_all(struct traffic *t)
 {
 	uint32_t i;
 
-	for (i = 0; i < t->w->cfg.active; i++) {
-		struct proto_flow *r = t->flow[i].report;
-		size_t len = offsetof(struct proto_flow, curve.p) +
-			     r->curve.n * sizeof(r->curve.p[0]);
+	for (i = 0; i < t->w->cfg.nqps; i++)
+		if (t->flow[i].spec && report(t, i))
+			return -1;
+	return worker_send(t->w, PROTO_REPORTED, NULL, 0);
+}
 
-		r->index = i;
-		r->qpn = t->w->e.mine[i].qpn;
-		if (worker_send(t->w, PROTO_FLOW, r, len))
+/* STOP: flows that went on without an end have one now. */
+static void stop(struct traffic *t)
+{
+	uint32_t i;
+
+	t->stopped = true;
+	t->next = FLOW_FOREVER;
+	for (i = 0; i < t->w->cfg.nqps; i++)
+		t->flow[i].stop = INT64_MIN;
+}
+
+static int hear(struct traffic *t)
+{
+	struct xchg_msg m;
+
+	if (worker_expect(t->w, t->stopped ? PROTO_BYE : PROTO_STOP, 0, &m))
+		return -1;
+	free(m.data);
+	t->bye = t->stopped;
+	stop(t);
+	return 0;
+}
+
+/* Until a completion, the next arrival or a word from the orchestrator. */
+static int await(struct traffic *t)
+{
+	struct endpoint *e = &t->w->e;
+	struct pollfd p[3] = {
+		{ .fd = t->w->x.fd, .events = POLLIN },
+		{ .fd = e->channel ? e->channel->fd : -1, .events = POLLIN },
+		{ .fd = e->recv_channel ? e->recv_channel->fd : -1, .events = POLLIN },
+	};
+	int64_t wait = t->w->cfg.poll ? 0 : INT64_MAX;
+	struct timespec ts;
+
+	if (wait && t->next != FLOW_FOREVER) {
+		wait = t->next - worker_now(t->w);
+		wait = wait > 0 ? wait : 0;
+	}
+	ts = (struct timespec){ wait / 1000000000, wait % 1000000000 };
+	if (ppoll(p, 3, wait == INT64_MAX ? NULL : &ts, NULL) < 0 && errno != EINTR)
+		return endpoint_fail(e, 1, errno, "poll");
+	if (p[1].revents && endpoint_event(e, false))
+		return -1;
+	if (p[2].revents && endpoint_event(e, true))
+		return -1;
+	return p[0].revents ? hear(t) : 0;
+}
+
+/* One round: what came, what is due, what there is to say. */
+static int step(struct traffic *t)
+{
+	if (drain_cq(t) || drain_receives(t) || serve_due(t))
+		return -1;
+	if (!t->done && !t->open) {
+		t->done = true;
+		if (worker_send(t->w, PROTO_DONE, NULL, 0))
 			return -1;
 	}
-	return 0;
+	if (t->stopped && !t->outstanding && !t->bye) {
+		if (report_all(t))
+			return -1;
+		/* Nothing but BYE can come now, and receives of those who are still at it. */
+		while (!t->bye)
+			if (drain_receives(t) || await(t))
+				return -1;
+	}
+	/* Who spins looks up now and then. */
+	if (t->bye || (t->w->cfg.poll && t->outstanding && ++t->spins % 64))
+		return 0;
+	return await(t);
 }
 
 static int allocate(struct traffic *t)
 {
-	const struct proto_config *cfg = &t->w->cfg;
+	const struct worker *w = t->w;
+	uint32_t i, depth = 1, n = w->cfg.nqps;
+
+	t->flow = calloc(n, sizeof(*t->flow));
+	t->touched = calloc(n, sizeof(*t->touched));
+	for (i = 0; i < n; i++)
+		depth = w->end[i].spec.depth > depth ? w->end[i].spec.depth : depth;
+	t->wr = calloc(depth, sizeof(*t->wr));
+	t->sge = calloc(depth, sizeof(*t->sge));
+	for (i = 0; t->flow && i < n; i++)
+		if (w->end[i].posts && !(t->flow[i].report = calloc(1, sizeof(struct proto_flow))))
+			break;
+	if (!t->flow || !t->touched || !t->wr || !t->sge || i < n)
+		return endpoint_fail(&t->w->e, 1, ENOMEM, "%u flows", n);
+	return 0;
+}
+
+static int64_t after_start(const struct worker *w, int64_t t)
+{
+	return t == FLOW_FOREVER ? FLOW_FOREVER : w->start.start + t;
+}
+
+static void begin(struct traffic *t)
+{
+	struct worker *w = t->w;
 	uint32_t i;
 
-	t->flow = calloc(cfg->active, sizeof(*t->flow));
-	t->wr = calloc(cfg->depth, sizeof(*t->wr));
-	t->touched = calloc(cfg->active, sizeof(*t->touched));
-	for (i = 0; t->flow && i < cfg->active; i++) {
-		t->flow[i].report = calloc(1, sizeof(*t->flow[i].report));
-		t->flow[i].posted_at = calloc(cfg->depth, sizeof(*t->flow[i].posted_at));
-		if (!t->flow[i].report || !t->flow[i].posted_at)
-			break;
+	t->next = FLOW_FOREVER;
+	for (i = 0; i < w->cfg.nqps; i++) {
+		struct flow *f = &t->flow[i];
+
+		if (!f->report)
+			continue;
+		f->spec = &w->end[i].spec;
+		f->rng = rng_of(w->cfg.seed, STREAM_FLOW + w->end[i].flow);
+		f->due = after_start(w, f->spec->start);
+		f->stop = after_start(w, f->spec->stop);
+		if (f->stop > w->start.end)
+			f->stop = w->start.end;
+		f->open = bounded(f);
+		t->open += f->open;
+		if (f->due < t->next)
+			t->next = f->due;
+		curve_start(&f->report->curve, f->due, w->start.resolution);
 	}
-	if (!t->flow || !t->wr || !t->touched || i < cfg->active)
-		return endpoint_fail(&t->w->e, 1, ENOMEM, "%u flows", cfg->active);
-	return 0;
 }
 
 static void release(struct traffic *t)
 {
 	uint32_t i;
 
-	for (i = 0; t->flow && i < t->w->cfg.active; i++) {
+	for (i = 0; t->flow && i < t->w->cfg.nqps; i++) {
 		free(t->flow[i].report);
-		free(t->flow[i].posted_at);
+		free(t->flow[i].sample);
+		messages_free(&t->flow[i].queue);
 	}
 	free(t->flow);
-	free(t->wr);
 	free(t->touched);
+	free(t->wr);
+	free(t->sge);
 }
 
 int traffic_run(struct worker *w)
@@ -202,11 +449,9 @@ int traffic_run(struct worker *w)
 	int ret = allocate(&t);
 
 	if (!ret)
-		ret = begin(&t);
-	while (!ret && t.outstanding)
-		ret = endpoint_wait(&w->e, false) || drain_cq(&t) ? -1 : 0;
-	if (!ret)
-		ret = report(&t);
+		begin(&t);
+	while (!ret && !t.bye)
+		ret = step(&t);
 	release(&t);
 	return ret;
 }

@@ -5,6 +5,7 @@
 
 #include "human.h"
 #include "opts.h"
+#include "scenario.h"
 
 const char *op_name(enum bench_op op)
 {
@@ -15,19 +16,43 @@ const char *op_name(enum bench_op op)
 	return name[op];
 }
 
+/* "incast of 64 KB writes", "permutation, websearch sizes at load 50 %" */
+static int title_traffic(const struct opts *o, char *buf, size_t len)
+{
+	char size[32], load[32];
+	int n = 0;
+
+	if (o->sizes == SIZES_FIXED || o->kind->elephants)
+		n = snprintf(buf, len, " of %s %ss",
+			     human_bytes((double)o->size, size, sizeof(size)), op_name(o->op));
+	if (o->load > 0 && n < (int)len)
+		n += snprintf(buf + n, len - (size_t)n, ", %s sizes at load %s",
+			      sizes_name(o->sizes), human_percent(o->load, load, sizeof(load)));
+	return n;
+}
+
+static int title_hosts(const struct opts *o, char *buf, size_t len)
+{
+	char qps[24] = "";
+
+	if (o->qps > 1)
+		snprintf(qps, sizeof(qps), " x %u QPs", o->qps);
+	return o->kind->to_one ? snprintf(buf, len, "%u:1%s %s", o->senders, qps, o->kind->name)
+			       : snprintf(buf, len, "%u%s %s", o->hosts, qps, o->kind->name);
+}
+
 char *opts_title(const struct opts *o, char *buf, size_t len)
 {
-	char size[32], rate[32], qps[24] = "";
+	char size[32], rate[32];
 	int n;
 
 	if (o->scenario) {
 		snprintf(buf, len, "%s", o->scenario);
 		return buf;
 	}
-	if (o->qps > 1)
-		snprintf(qps, sizeof(qps), " x %u QPs", o->qps);
-	n = snprintf(buf, len, "%u:1%s incast of %s %ss", o->senders, qps,
-		     human_bytes((double)o->size, size, sizeof(size)), op_name(o->op));
+	n = title_hosts(o, buf, len);
+	if (n < (int)len)
+		n += title_traffic(o, buf + n, len - (size_t)n);
 	if (o->rate_bps > 0 && n < (int)len)
 		n += snprintf(buf + n, len - (size_t)n, " into %s",
 			      human_rate(o->rate_bps, rate, sizeof(rate)));
@@ -43,19 +68,22 @@ char *opts_title(const struct opts *o, char *buf, size_t len)
 void opts_usage(void)
 {
 	fputs(
-"usage: ccbench incast [OPTION]...\n"
-"N senders write to one receiver through one bottleneck while a victim sends small messages\n"
-"through it; every setting of --cc is run in turn and compared.\n"
+"usage: ccbench incast|readincast|victim|mice|joinleave|permutation|alltoall [OPTION]...\n"
+"Every setting of --cc is run in turn and compared.\n"
 "\n"
 "  --cc LIST              none (no preload), off, observe, NAME[:param=value,...]; may be\n"
 "                         repeated (default none)\n"
 "  --senders N            senders (4), on hosts 2..N+1; the receiver is host 1\n"
-"  -q, --qp N             QPs per sender (1)\n"
+"      --hosts N          hosts of permutation and alltoall (LAB_HOSTS, else 4)\n"
+"  -q, --qp N             QPs per sender and receiver (1)\n"
 "  -s, --size BYTES       message size (64k)\n"
 "  -t, --tx-depth N       outstanding messages per QP (about 1 MB worth, 2 to 128)\n"
 "  -D, --duration TIME    of a run, with the warm-up (2s)\n"
 "  -n, --iters N          messages per QP, instead of a duration\n"
 "      --warmup TIME      left out of the figures (100ms, 20ms from 10 Gb/s on)\n"
+"      --sizes NAME       fixed (--size), websearch or hadoop: published distributions (fixed)\n"
+"      --load F           Poisson arrivals, this share of the busiest link, as 0.5 or 50%\n"
+"      --repeat N         run all so often, each time with another seed (1)\n"
 "      --op OP            write, read or send (write)\n"
 "      --start HOW        together, stagger (over the warm-up) or stagger:TIME (together)\n"
 "      --poll             spin on the CQ instead of sleeping on its channel\n"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ccbench incast: its command line anywhere, its runs in ci/lab in virtual time.
+# ccbench's command line anywhere, its runs in ci/lab in virtual time.
 # make says where the trees are; by hand, run it in the build tree.
 
 bats_require_minimum_version 1.5.0
@@ -162,6 +162,14 @@ json() { jq -e "$1" out/incast.json; }
   [[ $status -eq 2 && $errors == *p_77* ]]
   incast --mtu 4096 --switch-port p_2
   [[ $status -eq 2 && $errors == *"no queueing discipline"* ]]
+}
+
+@test "mice take longer than in the empty network, and less so when elephants are held back" {
+  in_lab "$ccbench" mice --senders 2 -D 1 --load 30% --cc none,timely
+  [[ $status -eq 0 ]]
+  jq -e '[.runs[].slowdown[] | select(.class == "all") | .p50] | .[0] > 2 and .[1] < .[0]' \
+    out/mice.json
+  jq -e '.unloaded[0].us | all(. > 0) and . == sort' out/mice.json
 }
 
 # interfere WHAT: run ccbench, do that after 100 ms, report ccbench's status and what is left.

@@ -26,7 +26,7 @@ endif
 # The bench's pure parts.
 if HAVE_CMOCKA
 bench_unit_programs = tests/unit/test_bench_curve tests/unit/test_bench_figures \
-	tests/unit/test_bench_io tests/unit/test_bench_opts
+	tests/unit/test_bench_io tests/unit/test_bench_opts tests/unit/test_bench_scenario
 bench_unit_cppflags = $(AM_CPPFLAGS) $(MNL_CFLAGS) -I$(top_srcdir)/bench
 bench_unit_ldadd = bench/libbench.la $(CMOCKA_LIBS)
 check_PROGRAMS += $(bench_unit_programs)
@@ -40,6 +40,8 @@ tests_unit_test_bench_io_CPPFLAGS = $(bench_unit_cppflags)
 tests_unit_test_bench_io_LDADD = $(bench_unit_ldadd)
 tests_unit_test_bench_opts_CPPFLAGS = $(bench_unit_cppflags)
 tests_unit_test_bench_opts_LDADD = $(bench_unit_ldadd)
+tests_unit_test_bench_scenario_CPPFLAGS = $(bench_unit_cppflags)
+tests_unit_test_bench_scenario_LDADD = $(bench_unit_ldadd)
 endif
 
 # The controlled path: algorithms, flow, pacer, lookup.

@@ -24,14 +24,14 @@ static enum opts_result parse(const char **argv)
 	while (argv[argc])
 		argc++;
 	err[0] = '\0';
-	return opts_parse(&o, argc, (char **)(uintptr_t)argv, err, sizeof(err));
+	return opts_parse(&o, 0, argc, (char **)(uintptr_t)argv, err, sizeof(err));
 }
 
 static int no_lab(void **state)
 {
 	static const char *const names[] = {
 		"LAB_SEED", "LAB_RATE_BPS", "LAB_NIC_BPS", "LAB_QUEUE_BYTES", "LAB_SWITCH_NS",
-		"LAB_SWITCH_PORT", "LAB_ENGINE", "LAB_TIME", "LAB_OUT",
+		"LAB_SWITCH_PORT", "LAB_ENGINE", "LAB_TIME", "LAB_OUT", "LAB_HOSTS",
 	};
 
 	(void)state;

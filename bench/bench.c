@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A scenario, once or more often under every setting, compared. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "human.h"
+#include "interrupt.h"
+#include "progress.h"
+#include "report.h"
+#include "spawn.h"
+
+enum { FAILED = 1, USAGE = 2 }; /* exit statuses */
+
+struct bench {
+	const struct opts *o;
+	const char *dir;         /* of temporary files */
+	struct place *place;
+	unsigned nruns;          /* settings times repeats: all settings, then all again */
+	struct flow_list *flows; /* of each repeat: a seed of its own */
+	struct run *run;
+	struct report *report;
+	bool *reported;
+	struct unloaded unloaded[MAX_HOSTS];
+	bool calibrated;
+};
+
+static int complain(int status, const char *what, const char *why)
+{
+	fprintf(stderr, "ccbench: %s: %s\n", what, why);
+	return status;
+}
+
+static bool have_device(struct ibv_device **list, int n, const char *name)
+{
+	for (int i = 0; i < n; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			return true;
+	return false;
+}
+
+/* Before anything is started: each host has its device. */
+static int check_devices(const struct opts *o)
+{
+	const char *hosts = getenv("LAB_HOSTS");
+	struct ibv_device **list;
+	unsigned host;
+	int n = 0, status = 0;
+
+	list = ibv_get_device_list(&n);
+	for (host = 0; !status && host < opts_hosts(o); host++)
+		if (!have_device(list, n, o->device[host]))
+			status = complain(USAGE, o->device[host], "no such RDMA device");
+	if (status && hosts)
+		fprintf(stderr, "ccbench: %u hosts are needed, the lab has %s\n", opts_hosts(o),
+			hosts);
+	else if (status)
+		fprintf(stderr, "ccbench: there are %d devices; name them with -d or --devices\n",
+			n);
+	if (list)
+		ibv_free_device_list(list);
+	return status;
+}
+
+/* The shim must be there if any setting wants it. */
+int bench_preload(const struct opts *o, char *preload, size_t len)
+{
+	char *full;
+	unsigned i;
+
+	for (i = 0; i < o->cc.n && !o->cc.v[i].preload; i++)
+		;
+	if (i == o->cc.n)
+		return 0;
+	if (!o->preload)
+		return preload_find(preload, len) ?
+		       complain(USAGE, preload, "not there; name the shim with --preload") : 0;
+	/* The workers' loader must find it wherever they are. */
+	full = realpath(o->preload, NULL);
+	if (!full || access(full, R_OK)) {
+		free(full);
+		return complain(USAGE, o->preload, strerror(errno));
+	}
+	snprintf(preload, len, "%s", full);
+	free(full);
+	return 0;
+}
+
+/* A name without a slash goes into the results' directory. */
+static const char *place(const struct opts *o, const char *name, char *buf, size_t len)
+{
+	if (strchr(name, '/') || !strcmp(o->out, "."))
+		snprintf(buf, len, "%s", name);
+	else
+		snprintf(buf, len, "%s/%s", o->out, name);
+	return buf;
+}
+
+/* The file's name as given, else the scenario's if there is a directory for results. */
+static const char *file_name(const struct bench *b, const char *given, const char *suffix,
+			     char *buf, size_t len)
+{
+	if (given || !b->o->out_given)
+		return given;
+	snprintf(buf, len, "%s.%s", b->o->kind->name, suffix);
+	return buf;
+}
+
+static int write_results(struct bench *b)
+{
+	const struct opts *o = b->o;
+	char file[PATH_MAX], json_name[32], plot_name[32];
+	const char *json = file_name(b, o->out_json, "json", json_name, sizeof(json_name));
+	const char *plot = file_name(b, o->plot, "png", plot_name, sizeof(plot_name));
+	int status = 0;
+
+	if (o->out_given && mkdir(o->out, 0777) && errno != EEXIST)
+		return complain(USAGE, o->out, strerror(errno));
+	if (json || plot)
+		printf("\n");
+	if (json && json_write(place(o, json, file, sizeof(file)), b->report, o->cc.n,
+				o->repeat, b->calibrated ? b->unloaded : NULL))
+		status = FAILED;
+	else if (json)
+		printf("%s\n", file);
+	/* A picture is a convenience: its absence has been said and is no failure. */
+	if (plot && !plot_write(place(o, plot, file, sizeof(file)), b->report, o->cc.n))
+		printf("%s\n", file);
+	return status;
+}
+
+/* "timely", or "timely, 2nd time": of several. */
+static const char *name_of(const struct run *r, char *buf, size_t len)
+{
+	if (r->o->repeat > 1)
+		snprintf(buf, len, "%s, repeat %u", r->setting->name, r->repeat + 1);
+	else
+		snprintf(buf, len, "%s", r->setting->name);
+	return buf;
+}
+
+static void progress(const struct bench *b, unsigned i, const char *what)
+{
+	char name[SETTING_LEN + 32];
+
+	progress_clear();
+	if (b->nruns > 1 || progress_watched())
+		fprintf(stderr, "ccbench: run %u of %u, %s: %s\n", i + 1, b->nruns,
+			name_of(&b->run[i], name, sizeof(name)), what);
+}
+
+/* A bar of all runs, for who watches. */
+static void tick(const struct run *r, int64_t elapsed)
+{
+	const struct opts *o = r->o;
+	/* They run in turns: all settings, then all again. */
+	unsigned i = r->repeat * o->cc.n + (unsigned)(r->setting - o->cc.v);
+	char name[SETTING_LEN + 32];
+
+	if (elapsed > 0)
+		progress_bar(i, o->cc.n * o->repeat, name_of(r, name, sizeof(name)),
+			     r->duration ? (double)elapsed / (double)r->duration : 0);
+}
+
+/* A flow that failed is in the figures, and in the exit status. */
+static int flow_errors(const struct report *p)
+{
+	unsigned i;
+
+	for (i = 0; i < p->nflows; i++)
+		if (p->flow[i].errors)
+			fprintf(stderr, "ccbench: %s: host %u, QP %u: %s\n", p->run->setting->name,
+				p->flow[i].host, p->flow[i].qpn, p->flow[i].status);
+	if (p->victim_failed)
+		fprintf(stderr, "ccbench: %s: a QP of the latency class failed\n",
+			p->run->setting->name);
+	return p->errors || p->victim_failed;
+}
+
+static struct run plan(const struct bench *b, unsigned setting, unsigned repeat)
+{
+	const struct opts *o = b->o;
+
+	return (struct run){
+		.o = o, .setting = &o->cc.v[setting], .flows = &b->flows[repeat],
+		.place = b->place, .seed = o->seed + repeat, .repeat = repeat,
+		.duration = o->iterations ? 0 : o->duration, .warmup = o->warmup,
+		.tick = progress_watched() ? tick : NULL,
+	};
+}
+
+static int run_one(struct bench *b, unsigned setting, unsigned repeat)
+{
+	unsigned at = repeat * b->o->cc.n + setting;
+	struct run *r = &b->run[at];
+	char rate[32], done[64];
+	int failed;
+
+	*r = plan(b, setting, repeat);
+	progress(b, at, "started");
+	if (run_execute(r)) {
+		progress_clear();
+		fprintf(stderr, "ccbench: %s: %s\n", r->setting->name, r->err);
+		return r->exit_code;
+	}
+	if (report_make(&b->report[at], r, b->calibrated ? b->unloaded : NULL))
+		return complain(FAILED, r->setting->name, "no memory for the report");
+	b->reported[at] = true;
+	snprintf(done, sizeof(done), "done, %s",
+		 human_rate(b->report[at].goodput, rate, sizeof(rate)));
+	progress(b, at, done);
+	failed = flow_errors(&b->report[at]);
+	if (b->o->repeat == 1)
+		table_run(&b->report[at]);
+	fflush(stdout);
+	return failed;
+}
+
+static bool wants_unloaded(const struct bench *b)
+{
+	unsigned i;
+
+	for (i = 0; i < b->flows->n; i++)
+		if (b->flows->v[i].arrival == ARRIVE_POISSON)
+			return true;
+	return b->o->kind->slowdown;
+}
+
+/* What the empty network takes, bare: what slowdown is counted from. */
+static int calibrate(struct bench *b)
+{
+	static const struct setting bare = { .name = "none", .mode = "enforce" };
+	struct run r = plan(b, 0, 0);
+	struct flow_list flows;
+	int status = 0;
+
+	if (!wants_unloaded(b))
+		return 0;
+	if (scenario_unloaded(b->flows, &flows, &r.duration))
+		return complain(FAILED, "empty network", "no memory");
+	r.flows = &flows;
+	r.setting = &bare;
+	r.tick = NULL;
+	r.warmup = 0;
+	if (run_execute(&r)) {
+		fprintf(stderr, "ccbench: empty network: %s\n", r.err);
+		status = r.exit_code;
+	} else {
+		report_unloaded(b->unloaded, &r);
+		b->calibrated = true;
+	}
+	run_free(&r);
+	free(flows.v);
+	return status;
+}
+
+static int run_all(struct bench *b)
+{
+	const struct opts *o = b->o;
+	int status = calibrate(b), failed;
+	unsigned i;
+
+	if (status)
+		return status;
+	for (i = 0; i < b->nruns; i++) {
+		failed = run_one(b, i % o->cc.n, i / o->cc.n);
+		if (failed && !b->reported[i])
+			return failed; /* no figures: nothing to go on with */
+		status |= failed;
+	}
+	table_compare(b->report, o->cc.n, o->repeat);
+	if (b->calibrated)
+		table_slowdown(b->report, o->cc.n);
+	failed = write_results(b);
+	return failed ? failed : status;
+}
+
+/* The flows of each repeat, which has a seed of its own. */
+static int make_flows(struct bench *b)
+{
+	struct opts o = *b->o;
+	unsigned i;
+
+	for (i = 0; i < o.repeat; i++) {
+		o.seed = b->o->seed + i;
+		if (scenario_flows(&o, &b->flows[i]))
+			return complain(FAILED, o.kind->name, "no memory");
+		if (b->flows[i].n > MAX_FLOWS)
+			return complain(USAGE, o.kind->name, "more than 4096 flows");
+	}
+	return 0;
+}
+
+static int allocate(struct bench *b)
+{
+	b->nruns = b->o->cc.n * b->o->repeat;
+	b->flows = calloc(b->o->repeat, sizeof(*b->flows));
+	b->run = calloc(b->nruns, sizeof(*b->run));
+	b->report = calloc(b->nruns, sizeof(*b->report));
+	b->reported = calloc(b->nruns, sizeof(*b->reported));
+	if (!b->flows || !b->run || !b->report || !b->reported)
+		return complain(FAILED, b->o->kind->name, "no memory");
+	return make_flows(b);
+}
+
+static void release(struct bench *b)
+{
+	unsigned i;
+
+	for (i = 0; b->run && b->report && i < b->nruns; i++) {
+		report_free(&b->report[i]);
+		if (b->run[i].flows)
+			run_free(&b->run[i]);
+	}
+	for (i = 0; b->flows && i < b->o->repeat; i++)
+		free(b->flows[i].v);
+	free(b->flows);
+	free(b->run);
+	free(b->report);
+	free(b->reported);
+	free(b->place);
+}
+
+int bench_run(const struct opts *o, struct place *(*make)(const char *preload, const char *dir),
+	      const char *preload)
+{
+	struct bench b = { .o = o };
+	const char *tmp = getenv("TMPDIR");
+	char dir[PATH_MAX];
+	int status;
+
+	snprintf(dir, sizeof(dir), "%s/ccbench.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(dir))
+		return complain(FAILED, dir, strerror(errno));
+	b.place = make(preload, dir);
+	status = b.place ? allocate(&b) : complain(FAILED, dir, "no memory");
+	interrupt_setup();
+	if (!status)
+		status = run_all(&b);
+	release(&b);
+	rmdir(dir);
+	return status;
+}
+
+int bench_main(int argc, char **argv)
+{
+	static struct opts o;
+	char err[512], preload[PATH_MAX] = "";
+	int status;
+
+	switch (opts_parse(&o, 0, argc, argv, err, sizeof(err))) {
+	case OPTS_HELP:
+		opts_usage();
+		return 0;
+	case OPTS_BAD:
+		fprintf(stderr, "ccbench: %s (see ccbench %s --help)\n", err, argv[0]);
+		return USAGE;
+	case OPTS_OK:
+		break;
+	}
+	status = bench_preload(&o, preload, sizeof(preload));
+	if (status || (status = check_devices(&o)))
+		return status;
+	return bench_run(&o, place_local, preload);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_PLACE_H
+#define BENCH_PLACE_H
+/*
+ * Where the workers of a run are, one for each host, and how they are talked to: processes
+ * of this machine (local.c), or of the ranks of an MPI job (mpi.c).
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "settings.h"
+#include "xchg.h"
+
+struct place {
+	/* Start a worker under a setting: 0, or -1 with errno. */
+	int (*start)(struct place *p, unsigned host, const struct setting *s);
+	/* What to add to that host's clock to have this one's, ns. */
+	int64_t (*offset)(struct place *p, unsigned host);
+	/* As xchg_send(), xchg_wait_any() over the first so many hosts, xchg_recv(). */
+	int (*send)(struct place *p, unsigned host, uint32_t type, const void *data, size_t len);
+	int (*wait)(struct place *p, unsigned hosts, int64_t ns);
+	int (*recv)(struct place *p, unsigned host, struct xchg_msg *m);
+	/* Wait for a worker's end: 0 if it was a good one, else what it died of is in err. */
+	int (*end)(struct place *p, unsigned host, char *err, size_t errlen);
+	/* End it without a word, if it is there. */
+	void (*kill)(struct place *p, unsigned host);
+	/* What the shim said of itself in the worker that has ended, to be freed; or NULL. */
+	char *(*report)(struct place *p, unsigned host);
+	int64_t lead;    /* ns in which a word reaches everybody for certain */
+	const char *dir; /* of temporary files */
+};
+
+/* Processes of this machine. preload: the shim. free() it. NULL without memory. */
+struct place *place_local(const char *preload, const char *dir);
+
+#endif

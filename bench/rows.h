@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_ROWS_H
+#define BENCH_ROWS_H
+/* The figures of a run that are compared: for tables, and for the spread in JSON. */
+#include "repeats.h"
+#include "report.h"
+
+struct row {
+	const char *title, *key;
+	size_t offset;            /* of a double in struct report */
+	char *(*format)(double v, char *buf, size_t len);
+};
+
+/* All of them; one without a title ends the list. */
+extern const struct row rows[];
+
+/* Does any of the n know it? */
+bool row_known(const struct row *row, const struct report *p, unsigned n);
+
+/* A row's figure over the repeats of one setting: p[setting], p[setting + settings], ... */
+struct repeats row_repeats(const struct row *row, const struct report *p, unsigned setting,
+			   unsigned settings, unsigned repeats);
+
+#endif

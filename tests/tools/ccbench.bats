@@ -1,0 +1,104 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# ccbench's scenarios on the fake device, without a network: what is asked for is what is sent,
+# and the JSON says so. What traffic does to a network is for tests/lab/ccbench.bats.
+
+load tools.bash
+
+# Four hosts, whatever the caller has set. What is preloaded is for ccbench alone.
+setup_bench() {
+	local name
+	for name in ${!LAB_@} ${!CCSHIM_@}; do unset "$name"; done
+	[ -e "$top_builddir/.libs/libfakerdma.so" ] || skip "no fake device"
+	command -v jq > /dev/null || skip "no jq"
+	! grep -q fsanitize "$top_builddir/Makefile" || skip "a sanitizer's runtime has to come first"
+	export FAKERDMA_WIRE=$BATS_TEST_TMPDIR/wire FAKERDMA_DEVICES=4
+	fake=$top_builddir/.libs/libfakerdma.so
+	out=$BATS_TEST_TMPDIR/out.json
+}
+
+bench() {
+	setup_bench
+	LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench" "$@" -d fake0 --hosts 4 --senders 3 \
+		--no-victim --timeout 600 --out_json "$out"
+	[ "$status" -eq 0 ]
+}
+
+json() { jq -e "$1" "$out"; }
+
+@test "each scenario sends from whom to whom it says" {
+	bench incast -n 5 -s 4k
+	json '[.runs[0].flows[] | [.host, .peer]] == [[2,1],[3,1],[4,1]]'
+	bench readincast -n 5 -s 4k
+	json '.bench == "readincast" and .runs[0].op == "read" and
+		([.runs[0].flows[] | [.host, .peer]] == [[2,1],[3,1],[4,1]])'
+	bench permutation -n 5 -s 4k
+	json '.runs[0].flows | length == 4 and all(.host != .peer) and
+		(map(.host) | sort) == [1,2,3,4] and (map(.peer) | sort) == [1,2,3,4]'
+	bench alltoall -n 5 -s 4k -q 2
+	json '.runs[0].flows | length == 24 and (map([.host, .peer]) | unique | length) == 12 and
+		all(.messages == 5 and .errors == 0)'
+}
+
+@test "writes, reads and sends go both ways between the same hosts" {
+	for op in write read send; do
+		bench alltoall -n 7 -s 1k --op "$op"
+		json ".runs[0] | .op == \"$op\" and all(.flows[]; .messages == 7)"
+	done
+}
+
+@test "messages larger than a WR arrive whole, and are counted by size" {
+	bench permutation --sizes websearch --load 50% --rate 1g -n 20
+	json '.runs[0] | .sizes == "websearch" and .load == 0.5 and
+		all(.flows[]; .messages == 20 and .errors == 0)'
+	# What came before the first flow was through; all of it in some class of sizes.
+	json '.runs[0].slowdown | (.[:-1] | map(.messages) | add) == .[-1].messages and
+		.[-1].class == "all" and .[-1].messages > 0 and all(.p50 <= .p95 and .p95 <= .p99)'
+	json '.unloaded | length == 4 and all(.us[0] > 0)'
+}
+
+@test "a latency class goes beside the bulk class of the same host" {
+	bench victim -D 1 --victim-interval 1ms
+	json '.runs[0] | .victim_samples > 0 and .slowdown[-1].messages == .victim_samples and
+		(.flows | length) == 3'
+}
+
+@test "mice come between elephants" {
+	bench mice -D 1 --rate 100m --load 20%
+	json '.runs[0] | .sizes == "hadoop" and .load == 0.2 and .victim_samples > 0 and
+		(.flows | length) == 3 and all(.flows[]; .messages > 0)'
+}
+
+@test "senders come and go" {
+	bench joinleave -D 600ms
+	json '.runs[0] | .convergence.events == 5 and .jain == null and (.flows | length) == 3'
+}
+
+@test "repeats have seeds of their own, and a spread" {
+	bench alltoall -n 20 -s 4k --repeat 3 --seed 5 --cc none,observe
+	json '[.runs[] | [.cc, .seed, .repeat]] == [["none",5,0],["observe",5,0],["none",6,1],
+		["observe",6,1],["none",7,2],["observe",7,2]]'
+	json '.spread | map(.cc) == ["none","observe"] and
+		all(.runs == 3 and .goodput_bps.min <= .goodput_bps.median and
+		.goodput_bps.median <= .goodput_bps.max)'
+	printed "medians of 3 runs"
+}
+
+@test "every algorithm carries all that was sent" {
+	bench permutation -n 50 --cc timely,swift,dcqcn,hpcc
+	json '.runs | length == 4 and all(.flows | length == 4 and
+		all(.messages == 50 and .errors == 0))'
+}
+
+@test "completion knows scenarios, options and their values" {
+	source "$top_srcdir/completion/ccbench"
+	offered() {
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+		_ccbench
+		echo "${COMPREPLY[*]}"
+	}
+	[ "$(offered "$top_builddir/bench/ccbench" per)" = permutation ]
+	[ "$(offered "$top_builddir/bench/ccbench" incast --rep)" = --repeat ]
+	[ "$(offered "$top_builddir/bench/ccbench" incast --sizes w)" = websearch ]
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "converge.h"
+#include "messages.h"
+#include "opts.h"
+#include "progress.h"
+#include "repeats.h"
+#include "scenario.h"
+#include "seed.h"
+#include "slowdown.h"
+
+#define SECOND 1000000000ll
+
+static struct opts o;
+static struct flow_list flows;
+
+/* The flows of a command line, which is a good one. */
+static void make(const char *first, ...)
+{
+	char *argv[32] = { (char *)(uintptr_t)first }, err[512];
+	int argc = 1;
+	va_list ap;
+
+	va_start(ap, first);
+	while ((argv[argc] = va_arg(ap, char *)))
+		argc++;
+	va_end(ap);
+	free(flows.v);
+	flows.v = NULL;
+	if (opts_parse(&o, 0, argc, argv, err, sizeof(err)) != OPTS_OK)
+		fail_msg("%s: %s", first, err);
+	assert_int_equal(scenario_flows(&o, &flows), 0);
+}
+
+#define MAKE(...) make(__VA_ARGS__, NULL)
+
+static int release(void **state)
+{
+	(void)state;
+	free(flows.v);
+	flows.v = NULL;
+	return 0;
+}
+
+static void incast_is_senders_to_one_and_a_victim(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	MAKE("incast", "--senders", "3", "-q", "2", "-s", "4k");
+	assert_int_equal(flows.n, 7);
+	assert_int_equal(opts_hosts(&o), 5);
+	for (i = 0; i < 6; i++) {
+		assert_int_equal(flows.v[i].src, 1 + i / 2);
+		assert_int_equal(flows.v[i].dst, 0);
+		assert_int_equal(flows.v[i].qp, i % 2);
+		assert_int_equal(flows.v[i].size, 4096);
+		assert_int_equal(flows.v[i].arrival, ARRIVE_BACKLOGGED);
+		assert_int_equal(flow_poster(&flows.v[i]), flows.v[i].src);
+	}
+	assert_int_equal(flows.v[6].class, CLASS_LATENCY);
+	assert_int_equal(flows.v[6].src, 4);
+	MAKE("readincast", "--no-victim");
+	assert_int_equal(flows.n, 4);
+	assert_int_equal(flow_poster(&flows.v[0]), 0);
+}
+
+/* Everybody sends to one other, and hears from one. */
+static void a_permutation_is_one(void **state)
+{
+	unsigned hosts, i, from[16];
+	char n[8];
+
+	(void)state;
+	for (hosts = 2; hosts <= 16; hosts++) {
+		snprintf(n, sizeof(n), "%u", hosts);
+		MAKE("permutation", "--hosts", n, "--seed", n);
+		assert_int_equal(flows.n, hosts);
+		memset(from, 0, sizeof(from));
+		for (i = 0; i < hosts; i++) {
+			assert_int_equal(flows.v[i].src, i);
+			assert_int_not_equal(flows.v[i].dst, i);
+			assert_int_equal(from[flows.v[i].dst]++, 0);
+		}
+	}
+	MAKE("alltoall", "--hosts", "5");
+	assert_int_equal(flows.n, 20);
+}
+
+static void who_comes_last_goes_first(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	MAKE("joinleave", "--senders", "4", "-D", "8");
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(flows.v[i].start, i * SECOND);
+		assert_int_equal(flows.v[i].stop, (8 - i) * SECOND);
+	}
+}
+
+/* The busiest link has the load that was asked for, whoever it is. */
+static void load_is_of_the_busiest_link(void **state)
+{
+	static const char *const which[] = { "incast", "permutation", "alltoall", "mice" };
+	double in[8], out[8], most;
+	unsigned s, i;
+
+	(void)state;
+	for (s = 0; s < 4; s++) {
+		MAKE(which[s], "--senders", "4", "--hosts", "5", "--rate", "10g", "--load", "40%",
+		     "--sizes", "hadoop");
+		memset(in, 0, sizeof(in));
+		memset(out, 0, sizeof(out));
+		for (i = 0, most = 0; i < flows.n; i++) {
+			const struct flow_spec *f = &flows.v[i];
+			double bps = 8e9 * sizes_mean((enum sizes)f->sizes, f->size) /
+				     (double)f->interval;
+
+			if (f->arrival != ARRIVE_POISSON)
+				continue;
+			most = fmax(most, fmax(in[f->dst] += bps, out[f->src] += bps));
+		}
+		assert_float_equal(most / 4e9, 1, 1e-4);
+	}
+}
+
+static void every_path_is_looked_at_alone(void **state)
+{
+	struct flow_list empty;
+	int64_t length;
+	unsigned i;
+
+	(void)state;
+	MAKE("permutation", "--hosts", "6");
+	assert_int_equal(scenario_unloaded(&flows, &empty, &length), 0);
+	assert_int_equal(empty.n, 6);
+	for (i = 0; i < 6; i++) {
+		assert_int_equal(empty.v[i].sizes, SIZES_LADDER);
+		assert_true(empty.v[i].stop <= (i < 5 ? empty.v[i + 1].start : length));
+	}
+	free(empty.v);
+}
+
+/* Drawn often, they have the mean and the quantiles of their table. */
+static void distributions_are_what_they_say(void **state)
+{
+	static const struct { enum sizes s; double median, p90; } is[] = {
+		{ SIZES_WEBSEARCH, 73077, 5e6 }, { SIZES_HADOOP, 700, 120e3 },
+	};
+	unsigned k, i, most = 200000;
+	struct rng rng;
+	double sum, v;
+
+	(void)state;
+	seed_start("distributions_are_what_they_say");
+	rng = rng_of(seed_next(), 0);
+	for (k = 0; k < 2; k++) {
+		unsigned median = 0, p90 = 0;
+
+		for (i = 0, sum = 0; i < most; i++) {
+			v = (double)sizes_next(is[k].s, 0, i, &rng);
+			assert_true(v >= 1 && v <= (double)sizes_max(is[k].s, 0));
+			sum += v;
+			median += v <= is[k].median;
+			p90 += v <= is[k].p90;
+		}
+		assert_float_equal(sum / most / sizes_mean(is[k].s, 0), 1, 0.1);
+		assert_float_equal((double)median / most, 0.5, 0.01);
+		assert_float_equal((double)p90 / most, 0.9, 0.01);
+	}
+	assert_int_equal(sizes_next(SIZES_FIXED, 77, 5, &rng), 77);
+	assert_int_equal(sizes_next(SIZES_LADDER, 77, LADDER_STEPS + 1, &rng), sizes_ladder[1]);
+}
+
+/* Whatever comes and goes: bytes posted are bytes done, messages end in order. */
+static void messages_are_cut_and_put_together(void **state)
+{
+	struct messages q = { 0 };
+	uint64_t in = 0, posted = 0, done = 0, ended = 0, pushed = 0, wrs = 0;
+	unsigned i;
+
+	(void)state;
+	seed_start("messages_are_cut_and_put_together");
+	for (i = 0; i < 100000; i++) {
+		uint64_t size = 1 + seed_below(1000);
+
+		switch (seed_below(3)) {
+		case 0:
+			if (messages_count(&q) > 100)
+				break;
+			assert_int_equal(messages_push(&q, (int64_t)pushed++, size, 300), 0);
+			in += size;
+			break;
+		case 1:
+			size = messages_next_wr(&q);
+			assert_true(size <= 300 && (size || posted == in));
+			posted += size;
+			wrs += size > 0;
+			break;
+		default:
+			if (!wrs)
+				break;
+			wrs--;
+			done += messages_wr_done(&q);
+			assert_true(done <= posted);
+			if (!messages_head(&q)->left)
+				assert_int_equal(messages_pop(&q).arrived, ended++);
+		}
+	}
+	assert_true(ended > 1000);
+	messages_free(&q);
+}
+
+/* Two flows; the second comes at 1 s, takes 0.5 s to get its half, and goes at 3 s. */
+static void convergence_is_when_they_share(void **state)
+{
+	static struct curve a, b;
+	struct sharer v[] = { { &a, 0, 4 * SECOND }, { &b, SECOND, 3 * SECOND } };
+	struct convergence c;
+	uint64_t bytes_a = 0, bytes_b = 0;
+	int64_t t;
+
+	(void)state;
+	curve_start(&a, 0, 0);
+	curve_start(&b, SECOND, 0);
+	for (t = SECOND / 100; t <= 4 * SECOND; t += SECOND / 100) {
+		bool both = t > SECOND + SECOND / 2 && t <= 3 * SECOND;
+
+		bytes_a += both ? 500 : 1000;
+		bytes_b += both ? 500 : 0;
+		curve_add(&a, t, bytes_a);
+		if (t > SECOND)
+			curve_add(&b, t, bytes_b);
+	}
+	c = converge(v, 2, 0, 4 * SECOND, 800e3);
+	assert_int_equal(c.events, 3);
+	assert_int_equal(c.reached, 3);
+	assert_float_equal(c.worst, 0.5, 0.051);
+	/* More capacity than they ever use: never. */
+	c = converge(v, 2, 0, 4 * SECOND, 1e6);
+	assert_int_equal(c.reached, 0);
+	assert_true(isnan(c.worst));
+}
+
+/* Times of a straight line are told again, between its points and beyond them. */
+static void slowdown_is_counted_from_the_empty_network(void **state)
+{
+	struct flow_sample s[2 * LADDER_STEPS];
+	struct unloaded u;
+	struct slow v[] = { { 1, 64 }, { 3, 1024 }, { 10, 2048 }, { NAN, 64 } };
+	struct slowdown d;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 2 * LADDER_STEPS; i++) {
+		uint64_t size = sizes_ladder[i % LADDER_STEPS];
+
+		/* The second round takes longer: it does not count. */
+		s[i] = (struct flow_sample){ 0, (int64_t)(10000 + 2 * size) +
+						i / LADDER_STEPS * 500, size };
+	}
+	unloaded_clear(&u);
+	assert_true(isnan(unloaded_us(&u, 100)));
+	unloaded_add(&u, s, 2 * LADDER_STEPS);
+	assert_float_equal(unloaded_us(&u, 1), 10.128, 1e-6);
+	assert_float_equal(unloaded_us(&u, 3000), 16, 1e-6);
+	assert_float_equal(unloaded_us(&u, 10000000), 20010, 1e-6);
+	u.us[LADDER_STEPS - 1] = NAN; /* not reached in time */
+	assert_float_equal(unloaded_us(&u, 10000000), 20010, 1e-6);
+	assert_int_equal(slowdown_of(&d, v, 4), 0);
+	assert_int_equal(d.spread[0].n, 2);
+	assert_int_equal(d.spread[1].n, 1);
+	assert_float_equal(d.spread[1].p99, 10, 0);
+	assert_int_equal(d.spread[SIZE_CLASSES - 1].n, 3);
+	assert_float_equal(d.spread[SIZE_CLASSES - 1].p50, 3, 0);
+}
+
+static void repeats_have_a_middle(void **state)
+{
+	double odd[] = { 3, NAN, 1, 2 }, even[] = { 4, 1 }, none[] = { NAN };
+	struct repeats r = repeats_of(odd, 4);
+
+	(void)state;
+	assert_float_equal(r.median, 2, 0);
+	assert_float_equal(r.min, 1, 0);
+	assert_float_equal(r.max, 3, 0);
+	assert_float_equal(repeats_of(even, 2).median, 2.5, 0);
+	assert_true(isnan(repeats_of(none, 1).median));
+}
+
+static void a_bar_is_as_long_as_it_is_far(void **state)
+{
+	char buf[16];
+
+	(void)state;
+	assert_string_equal(progress_fill(buf, 4, 0.5), "[##..]");
+	assert_string_equal(progress_fill(buf, 4, -1), "[....]");
+	assert_string_equal(progress_fill(buf, 4, 7), "[####]");
+	assert_string_equal(progress_fill(buf, 4, NAN), "[....]");
+}
+
+static void what_a_scenario_cannot_do_is_refused(void **state)
+{
+	static const char *const wrong[][5] = {
+		{ "joinleave", "-n", "5" }, { "alltoall", "--sizes", "web" },
+		{ "alltoall", "--load", "3" }, { "alltoall", "--load", "50%" },
+		{ "incast", "--repeat", "0" }, { "permutation", "--hosts", "1" },
+	};
+	char err[512];
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(opts_parse(&o, 0, 3, (char **)(uintptr_t)wrong[i], err,
+					    sizeof(err)), OPTS_BAD);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(incast_is_senders_to_one_and_a_victim),
+		cmocka_unit_test(a_permutation_is_one),
+		cmocka_unit_test(who_comes_last_goes_first),
+		cmocka_unit_test(load_is_of_the_busiest_link),
+		cmocka_unit_test(every_path_is_looked_at_alone),
+		cmocka_unit_test(distributions_are_what_they_say),
+		cmocka_unit_test(messages_are_cut_and_put_together),
+		cmocka_unit_test(convergence_is_when_they_share),
+		cmocka_unit_test(slowdown_is_counted_from_the_empty_network),
+		cmocka_unit_test(repeats_have_a_middle),
+		cmocka_unit_test(a_bar_is_as_long_as_it_is_far),
+		cmocka_unit_test(what_a_scenario_cannot_do_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, release);
+}
