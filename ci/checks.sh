@@ -171,7 +171,7 @@ installed_files() {
     lib/ccshim/libccshim.so lib/pkgconfig/ccshim.pc \
     share/bash-completion/completions/ccbench \
     share/bash-completion/completions/ccshim.bash share/doc/ccshim/examples/aimd.c \
-    share/doc/ccshim/telemetry.md
+    share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt share/doc/ccshim/telemetry.md
   find "$top/docs" -name '*.[1-8]' |
     sed 's,.*/\(.*\)\.\([1-8]\)$,share/man/man\2/\1.\2,'
 }

@@ -12,6 +12,7 @@ ccs_core_sources = \
 	libshim/base/number.c libshim/base/number.h \
 	libshim/base/pool.c libshim/base/pool.h \
 	libshim/base/portrate.c libshim/base/portrate.h \
+	libshim/base/probe.h \
 	libshim/base/units.c libshim/base/units.h \
 	libshim/cc/cc.c libshim/cc/cc.h \
 	libshim/cc/dcqcn.c libshim/cc/dcqcn_np.c libshim/cc/dcqcn_np.h \
@@ -93,7 +94,7 @@ libccshim_la_SOURCES = $(ccs_core_sources) $(ccs_agent_sources) \
 libccshim_la_LDFLAGS = -module -avoid-version -shared -Wl,--no-as-needed -Wl,-z,nodelete \
 	$(CCS_LTO) -Wl,--version-script=$(top_srcdir)/libshim/libccshim.map -Wl,-z,defs
 libccshim_la_LIBADD = $(VERBS_LIBS) -lpthread -lm -ldl
-libccshim_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP) $(CCS_LTO) $(VERBS_CFLAGS)
+libccshim_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP) $(CCS_LTO) $(VERBS_CFLAGS) $(USDT_CFLAGS)
 libccshim_la_DEPENDENCIES = libshim/libccshim.map
 EXTRA_DIST += libshim/libccshim.map
 

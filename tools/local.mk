@@ -35,3 +35,7 @@ noinst_DATA = tools/ccshimd.service
 endif
 EXTRA_DIST += tools/ccshimd.service.in
 CLEANFILES += tools/ccshimd.service
+
+# What tracers see of the preload.
+bpftracedir = $(pkgdatadir)/bpftrace
+dist_bpftrace_SCRIPTS = tools/bpftrace/gated.bt tools/bpftrace/rate.bt tools/bpftrace/rtt-hist.bt

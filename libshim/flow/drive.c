@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/probe.h"
 #include "cc/minmax.h"
 #include "cc/told.h"
 #include "flow/flow.h"
@@ -211,6 +212,7 @@ void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double bytes, uint64_t now
 	ack.now_us = event_us(f, now_ns);
 	f->cc.ops->on_ack(&f->cc, &ack);
 	f->stats.samples++;
+	CCS_PROBE4(ack, f->stats.qp_num, (int64_t)(rtt_us * 1e3), (int64_t)bytes, f->inflight);
 	follow(f, now_ns);
 	if (f->sink)
 		show(f, CCS_TOLD_ACK, &ack, 0);
@@ -235,6 +237,7 @@ void ccs_flow_cnp(struct ccs_flow *f, uint64_t now_ns)
 	double now_us;
 
 	f->stats.cnps++;
+	CCS_PROBE2(cnp, f->stats.qp_num, f->stats.cnps);
 	if (!f->cc.ops->on_cnp)
 		return;
 	ccs_drive_advance(f, now_ns);

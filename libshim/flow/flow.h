@@ -80,6 +80,7 @@ struct ccs_flow_stats {
 	uint64_t gated_ns;               /* time with a WR waiting at the gate */
 	uint32_t cnps, losses;           /* heard of */
 	uint32_t unrecorded;             /* RTTs that there was no memory for a histogram of */
+	uint32_t qp_num;                 /* whose they are: the caller's, for probes */
 	double min_rate, max_rate;       /* bit/s */
 };
 

@@ -19,6 +19,7 @@
  */
 #include <math.h>
 
+#include "base/probe.h"
 #include "cc/minmax.h"
 #include "flow/flow.h"
 #include "flow/pacer.h"
@@ -66,6 +67,7 @@ void ccs_gate_follow(struct ccs_flow *f, uint64_t now_ns)
 	due = ccs_min(due_ns(f), (double)now_ns);
 	f->gate_rate = rate;
 	f->paced_at_ns += ccs_max(due - due_ns(f), 0);
+	CCS_PROBE2(rate, f->stats.qp_num, (int64_t)rate);
 }
 
 uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "base/probe.h"
 #include "flow/flow.h"
 
 enum { UNTIMED_MAX = 16 };
@@ -257,19 +258,32 @@ void ccs_flow_unaccept(struct ccs_flow *f, uint64_t from)
 	}
 }
 
+/* Nothing waits any more. */
+static void open_gate(struct ccs_flow *f, uint64_t now_ns)
+{
+	uint64_t gated_ns;
+
+	if (!f->gated_since_ns)
+		return;
+	gated_ns = now_ns > f->gated_since_ns ? now_ns - f->gated_since_ns : 0; /* of another thread */
+	f->stats.gated_ns += gated_ns;
+	f->gated_since_ns = 0;
+	CCS_PROBE2(gate__open, f->stats.qp_num, gated_ns);
+}
+
 uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 {
 	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
 	uint64_t due, timer;
 
 	if (f->wr_next == f->wr_head) {
-		if (f->gated_since_ns && now_ns > f->gated_since_ns) /* of another thread */
-			f->stats.gated_ns += now_ns - f->gated_since_ns;
-		f->gated_since_ns = 0;
+		open_gate(f, now_ns);
 		return 0;
 	}
-	if (!f->gated_since_ns)
+	if (!f->gated_since_ns) {
 		f->gated_since_ns = now_ns;
+		CCS_PROBE3(gate__close, f->stats.qp_num, f->wr_head - f->wr_next, f->inflight);
+	}
 	if (f->state == CCS_FLOW_HOLD || !room(f, wr))
 		return UINT64_MAX;
 	if (f->state == CCS_FLOW_FLUSH || !f->enforce)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From a completion of the device to the one that the application is owed. */
+#include "base/probe.h"
 #include "verbs/shim.h"
 #include "verbs/wr.h"
 
@@ -49,6 +50,7 @@ void ccs_complete(struct qp *qp, struct arrivals *a, int i)
 	ccs_links_look(qp);
 	if (ccs_flow_complete(&qp->flow, &done, &wr)) {
 		restore(qp, wr, len, wc);
+		CCS_PROBE4(complete, qp->qp_num, wc->wr_id, ccs_flow_wr(&qp->flow, wr)->len, wc->status);
 		ccs_cq_push(qp->cq, wc, &a->more[i]);
 	}
 }

@@ -2,6 +2,7 @@
 /* Posting: accept what the application hands over, emit what the gate lets through. */
 #include <errno.h>
 
+#include "base/probe.h"
 #include "runtime/log.h"
 #include "verbs/real.h"
 #include "verbs/shim.h"
@@ -359,6 +360,7 @@ static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	make_room(qp, list_length(wr, qp->flow.wr_limit));
 	ccs_signals_hear(qp, &now_ns);
 	rc = qp->broken ? post_broken(qp, wr, bad) : post_locked(qp, wr, bad, &now_ns);
+	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 	schedule(qp, &now_ns);
 	ccs_publish_due(qp, now_ns);
 	return rc;
@@ -434,6 +436,7 @@ int ccs_post_staged(struct qp *qp, uint32_t n)
 	if (qp->state >= IBV_QPS_RTS) {
 		ccs_signals_hear(qp, &now_ns);
 		rc = post_staged(qp, n, &now_ns);
+		CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 		schedule(qp, &now_ns);
 		ccs_publish_due(qp, now_ns);
 	}

@@ -198,6 +198,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	atomic_store(&qp->refs, 1);
 	qp->real = real;
 	qp->qp_num = real->qp_num;
+	qp->flow.stats.qp_num = real->qp_num;
 	qp->ctx = cq->ctx;
 	qp->cq = cq;
 	atomic_fetch_add(&cq->refs, 1);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/probe.h"
 #include "runtime/log.h"
 #include "runtime/stats.h"
 #include "runtime/trace.h"
@@ -95,13 +96,20 @@ const char *const ccs_pass_names[] = {
 #undef TEXT
 };
 
-void ccs_shim_count(enum ccs_pass reason)
+static void count(enum ccs_pass reason, uint32_t qp_num)
 {
 	struct ccs_stats_header *page = ccs_publish_page();
+	const char *text = ccs_pass_names[reason];
 
 	atomic_fetch_add_explicit(&shim.passes[reason], 1, memory_order_relaxed);
 	if (page)
 		__atomic_fetch_add(&page->pass[reason].count, 1, __ATOMIC_RELAXED);
+	CCS_PROBE2(pass, qp_num, text);
+}
+
+void ccs_shim_count(enum ccs_pass reason)
+{
+	count(reason, 0);
 }
 
 /* Nobody's choice: it could have been controlled. */
@@ -113,7 +121,7 @@ static bool is_failure(enum ccs_pass reason)
 
 void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp)
 {
-	ccs_shim_count(reason);
+	count(reason, qp ? qp->qp_num : 0);
 	if (is_failure(reason))
 		ccs_log_once(CCS_LOG_WARN, "QP %" PRIu32 " passes uncontrolled: %s",
 			     qp ? qp->qp_num : 0, ccs_pass_names[reason]);

@@ -12,9 +12,9 @@ verbs_programs = tests/verbs/test_alloc tests/verbs/test_clock tests/verbs/test_
 check_PROGRAMS += $(verbs_programs) tests/verbs/sections tests/verbs/traffic tests/verbs/tracing
 TESTS += $(verbs_programs)
 if HAVE_BATS
-TESTS += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/trace.bats
+TESTS += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/trace.bats
 endif
-EXTRA_DIST += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/trace.bats
+EXTRA_DIST += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/trace.bats
 rig = tests/verbs/rig.c tests/verbs/rig.h
 
 tests_verbs_test_alloc_SOURCES = tests/verbs/test_alloc.c $(rig)
