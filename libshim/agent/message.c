@@ -201,7 +201,8 @@ static void take_cnp(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_w
 	}
 }
 
-static void take_telemetry(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m)
+static void take_telemetry(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
+			   struct ccs_wire_message *m)
 {
 	const bool echo = m->header.type == CCS_WIRE_ECHO;
 
@@ -213,10 +214,12 @@ static void take_telemetry(struct ccs_agent *a, struct ccs_peer *p, struct ccs_w
 		refuse(a, CCS_REFUSED_REPLAYED);
 	} else {
 		a->totals.echoes_received++;
-		if (echo)
+		if (echo) {
 			ccs_echo_take(a, p, m);
-		else
+		} else {
 			ccs_heard_take(a, p, &m->records);
+			ccs_ports_heard(a, ends->arrived);
+		}
 	}
 }
 
@@ -314,5 +317,5 @@ void ccs_message_arrived(struct ccs_agent *a, const struct ccs_ends *ends, const
 	else if (m.header.type == CCS_WIRE_HELLO_ACK)
 		take_ack(a, p, &m);
 	else
-		take_telemetry(a, p, &m);
+		take_telemetry(a, p, ends, &m);
 }

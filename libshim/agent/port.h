@@ -32,6 +32,7 @@ struct ccs_port {
 	struct ccs_record record;        /* newest; ts_ns 0: none yet */
 	uint64_t taken_ns;               /* not before that, by this host's clock */
 	uint64_t next_ns;                /* sample */
+	uint64_t heard_ns;               /* records of switches on the way here; 0: none */
 	struct ccs_subscriber *sub;      /* nsubs of them in use */
 	unsigned nsubs, room;
 };

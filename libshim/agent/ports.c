@@ -302,6 +302,18 @@ uint32_t ccs_port_flows(const struct ccs_port *port)
 	return (uint32_t)(flows < UINT32_MAX ? flows : UINT32_MAX);
 }
 
+void ccs_ports_heard(struct ccs_agent *a, uint32_t ifindex)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+
+	for (struct ccs_port *port = a->port; port < a->port + CCS_AGENT_PORTS; port++)
+		if (ifindex && port->ifindex == ifindex && !port->publication) {
+			port->heard_ns = now_ns;
+			if (port->taken_ns + CCS_PERIOD_LEAST_NS <= now_ns)
+				port->next_ns = now_ns;
+		}
+}
+
 void ccs_port_marked(struct ccs_port *port)
 {
 	port->marked = true;

@@ -318,6 +318,8 @@ void ccs_port_marked(struct ccs_port *port);
 /* When the next sample is due; UINT64_MAX: nobody wants any. */
 uint64_t ccs_ports_due(const struct ccs_agent *a);
 void ccs_ports_run(struct ccs_agent *a);
+/* Records of switches came by that interface: its own is best of the same time. */
+void ccs_ports_heard(struct ccs_agent *a, uint32_t ifindex);
 
 /* heard.c: records of ports that are not this host's */
 int ccs_heard_open(struct ccs_agent *a, char *err, size_t len);

@@ -161,6 +161,9 @@ static void serve(struct ccs_agent *a, struct ccs_port *port, uint64_t now_ns)
 		tell(a, port, &port->sub[i], period_ns, flows);
 		shortest_ns = period_ns < shortest_ns ? period_ns : shortest_ns;
 	}
+	/* Records of switches set the time, while they come. */
+	if (port->heard_ns && now_ns - port->heard_ns < 2 * shortest_ns)
+		shortest_ns += shortest_ns / 2;
 	port->next_ns = now_ns + shortest_ns;
 }
 

@@ -34,8 +34,22 @@ static double utilisation(const struct ccs_cc_hop *old, const struct ccs_cc_hop 
 	return q / (B * T) + tx / B;
 }
 
+/*
+ * The same of what came to it rather than what it sent, and what waited by the next record. At
+ * least half of what it sent: while a queue drains, whoever has much in it sends nothing.
+ */
+static double demand(const struct ccs_cc_hop *old, const struct ccs_cc_hop *new, double tau)
+{
+	const double bytes = new->capacity / 8 * tau;
+	const double sent = (double)(new->tx_bytes - old->tx_bytes);
+	const double grown = (double)new->qlen_bytes - (double)old->qlen_bytes;
+	const double q = ccs_min((double)new->qlen_bytes, (double)old->qlen_bytes);
+
+	return (ccs_max(sent + grown, sent / 2) + q) / bytes;
+}
+
 bool ccs_hops_measure(const struct ccs_hops *last, const struct ccs_cc_ack *ack, double T,
-		      double *u, double *tau)
+		      bool spans, double *u, double *tau)
 {
 	bool any = false;
 
@@ -46,7 +60,7 @@ bool ccs_hops_measure(const struct ccs_hops *last, const struct ccs_cc_ack *ack,
 		if (new->ts_ns <= old->ts_ns || !(new->capacity >= 1))
 			continue;
 		dt = (double)(new->ts_ns - old->ts_ns) * 1e-9;
-		load = utilisation(old, new, dt, T);
+		load = spans && dt > T ? demand(old, new, dt) : utilisation(old, new, dt, T);
 		if (any && load <= *u)
 			continue;
 		*u = load;

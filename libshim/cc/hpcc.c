@@ -11,6 +11,10 @@
  * rate, increases that, and floors it; here that is the window W = rate*T all the same.
  * variant=echo (HPCC-E) needs no switch: the receiver's port stands for the busiest link,
  * and the queue is read off the round-trip time.
+ *
+ * Host agents measure links every few T, and count flows. The window then follows their
+ * records, in paper and echo (answer_agents): each one moves it from where it was on average
+ * meanwhile, and increases for each T.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -29,8 +33,10 @@ static const char *const variants[] = { "paper", "ns3", "echo", NULL };
 #define EXPECTED_FLOWS 16
 /* An echo reckons with as many: fewer cannot fill the line with whole segments. */
 #define FEW_FLOWS 4
-/* An echo makes up for so many T at most in which it completed nothing. */
+/* An echo makes up for so many T at most in which it completed nothing, */
 #define CATCH_UP 8
+/* and an answer to agents for so many: flows that are not held back here leave room then. */
+#define CATCH_UP_AGENTS 4
 
 static const struct ccs_cc_param params[NPARAMS] = {
 	[VARIANT] = { "variant", "", PAPER, 0, 0, variants,
@@ -56,6 +62,7 @@ struct hpcc {
 	uint64_t update_seq;             /* lastUpdateSeq */
 	double U;
 	double W, Wc;                    /* bytes */
+	double before;                   /* bytes; W before its last move */
 	double T;                        /* s; what W and Wc were computed for */
 	double tau;                      /* s; the last measurement's weight is tau/T */
 	double ack_us, rtt_us;           /* of the last acknowledgement; 0: no RTT */
@@ -167,7 +174,7 @@ static void set_rate(struct ccs_cc *cc, double rate)
 
 	rate = ccs_max(rate, cc->param[MIN_RATE]);
 	h->T = period(cc, h->flows);
-	h->W = h->Wc = clamp_window(cc, rate / 8 * h->T, h->T);
+	h->W = h->Wc = h->before = clamp_window(cc, rate / 8 * h->T, h->T);
 	h->stage = 0;
 	put_out(cc, h);
 }
@@ -192,6 +199,7 @@ static void follow_period(const struct ccs_cc *cc, struct hpcc *h)
 		return;
 	h->W = clamp_window(cc, h->W * (T / h->T), T);
 	h->Wc = clamp_window(cc, h->Wc * (T / h->T), T);
+	h->before = clamp_window(cc, h->before * (T / h->T), T);
 	h->T = T;
 }
 
@@ -200,51 +208,60 @@ static bool measured(const struct ccs_cc_ack *ack)
 	return ack->rtt_us > 0 && ack->rtt_us < INFINITY;
 }
 
+/* Records of agents, which count flows; they span T and more. */
+static bool by_agents(const struct ccs_cc *cc, const struct hpcc *h, const struct ccs_cc_ack *ack)
+{
+	return h->flows && ack->covers_us > 0 && variant_of(cc) != NS3;
+}
+
 /*
- * An echo's queue relative to C*T: what the RTT has beyond T, which holds the base RTT, its
- * noise and a segment of each flow. Of two samples the lesser: a late completion is no queue.
+ * An echo's queue relative to what the line carries in drain, s: what the RTT has beyond T, which
+ * holds the base RTT, its noise and a segment of each flow. Of two samples the lesser: a late
+ * completion is no queue.
  */
-static double queue_by_rtt(const struct hpcc *h, double rtt_us)
+static double queue_by_rtt(const struct hpcc *h, double rtt_us, double drain)
 {
 	const double least = h->rtt_us > 0 ? ccs_min(rtt_us, h->rtt_us) : rtt_us;
 
-	return ccs_max(0, least * 1e-6 - h->T) / h->T;
+	return ccs_max(0, least * 1e-6 - h->T) / drain;
 }
 
 /* MeasureInflight: U is the average of u over one T. false: nothing new was told. */
-static bool measure(struct hpcc *h, const struct ccs_cc_ack *ack, bool echo)
+static bool measure(struct hpcc *h, const struct ccs_cc_ack *ack, bool echo, bool agents)
 {
 	double u, tau;
 
-	if (!ccs_hops_measure(&h->last, ack, echo ? INFINITY : h->T, &u, &tau))
+	if (!ccs_hops_measure(&h->last, ack, echo ? INFINITY : h->T, agents, &u, &tau))
 		return false;
 	if (echo && measured(ack))
-		u += queue_by_rtt(h, ack->rtt_us);
+		u += queue_by_rtt(h, ack->rtt_us, agents ? ccs_max(h->T, tau) : h->T);
 	h->tau = ccs_min(tau, h->T);
 	h->U = (1 - h->tau / h->T) * h->U + (h->tau / h->T) * u;
 	return true;
 }
 
-/*
- * An echo, or one of counted flows, increases once per T even if it completes a segment in
- * several T only, and flows that were counted share the room that there is. Where an agent tells
- * of queues, also a reference that could not move for several T makes up for them; an echo sees no
- * queue below T, and would keep one.
- */
+/* That time in T, from 1 to most. */
+static double periods(const struct hpcc *h, double us, double most)
+{
+	return ccs_max(1, ccs_min(us * 1e-6 / h->T, most));
+}
+
+/* Counted flows share the room that there is. */
+static double counted_increase(const struct ccs_cc *cc, const struct hpcc *h)
+{
+	if (!h->flows || is_given(cc, W_AI))
+		return cc->param[W_AI];
+	return increase(&cc->path, h->T * 1e6, cc->param[ETA], at_least(h->flows, FEW_FLOWS));
+}
+
+/* An echo increases once per T even if it completes a segment in several T only. */
 static double additive(const struct ccs_cc *cc, const struct hpcc *h, double now_us)
 {
-	const double *p = cc->param;
-	const bool sees_queue = variant_of(cc) == PAPER && h->covers_us > 0;
-	const double gap_us = now_us - (sees_queue ? h->update_us : h->ack_us);
-	double w_ai = p[W_AI];
-
 	if (variant_of(cc) == NS3)
-		return p[RATE_AI] / 8 * h->T;
+		return cc->param[RATE_AI] / 8 * h->T;
 	if (variant_of(cc) == PAPER && !h->flows)
-		return w_ai;
-	if (h->flows && !is_given(cc, W_AI))
-		w_ai = increase(&cc->path, h->T * 1e6, p[ETA], at_least(h->flows, FEW_FLOWS));
-	return w_ai * ccs_max(1, ccs_min(gap_us * 1e-6 / h->T, CATCH_UP));
+		return cc->param[W_AI];
+	return counted_increase(cc, h) * periods(h, now_us - h->ack_us, CATCH_UP);
 }
 
 /*
@@ -271,6 +288,43 @@ static void compute_window(const struct ccs_cc *cc, struct hpcc *h, double now_u
 }
 
 /*
+ * Of the time that the records span, the share in which the link had what was sent since the
+ * last move; half of the base RTT is the way there.
+ */
+static double since_move(const struct ccs_cc *cc, const struct hpcc *h,
+			 const struct ccs_cc_ack *ack)
+{
+	const double span_us = ack->covers_us - h->covers_us;
+	const double arrived_us = h->update_us + cc->path.base_rtt_us / 2;
+
+	if (!(h->covers_us > 0) || !(span_us > 0))
+		return 0;
+	return ccs_max(0, ccs_min(1, (ack->covers_us - arrived_us) / span_us));
+}
+
+/*
+ * What a record tells came of the window as it was on average meanwhile, so the new one is a
+ * multiple of that; else what was answered already would be answered again. It stands for k T.
+ * To share evenly takes an increase in each of them, and, so that the line is as full in the end
+ * as with k = 1, a target that is as much lower. true: the last move had an effect.
+ */
+static bool answer_agents(const struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
+{
+	const double eta = cc->param[ETA], room = (1 - eta) / 2;
+	const double share = since_move(cc, h, ack);
+	const double meant = h->before + share * (h->W - h->before);
+	const double k = periods(h, ack->now_us - h->update_us, CATCH_UP_AGENTS);
+	const double target = eta * (1 - k * room) / (1 - room);
+
+	if (share > 0)
+		h->before = h->W;
+	h->W = clamp_window(cc, meant * target / h->U + k * counted_increase(cc, h), h->T);
+	h->Wc = h->W;
+	h->stage = 0;
+	return share > 0;
+}
+
+/*
  * The reference moves once per RTT, when data sent since its last move is acknowledged. A
  * record that did not come with that data may tell of an interval that began before: then
  * the next one decides.
@@ -294,14 +348,18 @@ static void await_effect(struct hpcc *h, const struct ccs_cc_ack *ack)
 
 static void take_records(struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
 {
-	const bool echo = variant_of(cc) == ECHO, commit = may_commit(h, ack, echo);
+	const bool echo = variant_of(cc) == ECHO, agents = by_agents(cc, h, ack);
+	bool commit = may_commit(h, ack, echo);
 
 	if (h->last.nhops == 0) {
 		await_effect(h, ack);
 	} else if (ccs_hops_continue(&h->last, ack)) {
-		if (!measure(h, ack, echo))
+		if (!measure(h, ack, echo, agents))
 			return;
-		compute_window(cc, h, ack->now_us, commit);
+		if (agents)
+			commit = answer_agents(cc, h, ack);
+		else
+			compute_window(cc, h, ack->now_us, commit);
 		if (commit)
 			await_effect(h, ack);
 		put_out(cc, h);

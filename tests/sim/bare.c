@@ -107,6 +107,7 @@ static void wake(struct sim *s, struct sim_flow *f)
 
 static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double noise_us)
 {
+	struct ccs_cc_hop hop;
 	const struct ccs_cc_ack a = {
 		.now_us = cc_us(s),
 		.rtt_us = fmax(1e-3, sim_us(s->now - seg->posted) + noise_us -
@@ -115,8 +116,8 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 		.inflight = (double)(f->sent - f->acked - seg->len),
 		.ack_seq = f->acked + seg->len,
 		.snd_nxt = f->sent,
-		.hops = &seg->hop,
-		.nhops = s->conf->telemetry != SIM_BLIND,
+		.hops = &hop,
+		.nhops = sim_telemetry(s, f, seg, &hop),
 		.path = 1,
 		.flows = s->conf->tell_flows ? s->live : 0,
 	};

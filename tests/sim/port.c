@@ -28,6 +28,36 @@ static void port_send(struct sim *s, struct port *port)
 	sim_at(s, s->now + sim_ser(port->sending.len, s->conf->rate), port_done, port, NULL);
 }
 
+static void tell(struct sim *s, const struct event *e)
+{
+	struct port *port = e->who;
+
+	(void)s;
+	port->told = port->read;
+}
+
+void sim_read_port(struct sim *s, const struct event *e)
+{
+	struct port *port = e->who;
+	const bool echo = s->conf->telemetry == SIM_ECHO;
+
+	port->read = (struct ccs_cc_hop){
+		.ts_ns = s->now / 1000 + 1,
+		.tx_bytes = port->tx_bytes,
+		.qlen_bytes = echo ? 0 : port->bytes,
+		.capacity = s->conf->rate,
+	};
+	sim_at(s, s->now + s->back, tell, port, NULL);
+	sim_at(s, s->now + sim_ps(s->conf->record_us), sim_read_port, port, NULL);
+}
+
+unsigned sim_telemetry(const struct sim *s, const struct sim_flow *f, const struct segment *seg,
+		       struct ccs_cc_hop *hop)
+{
+	*hop = s->conf->record_us > 0 ? f->port->told : seg->hop;
+	return s->conf->telemetry != SIM_BLIND && hop->capacity > 0;
+}
+
 static void stamp(struct sim *s, const struct port *port, const struct packet *p)
 {
 	const bool echo = s->conf->telemetry == SIM_ECHO;

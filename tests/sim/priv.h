@@ -49,6 +49,7 @@ struct port {
 	bool busy;
 	uint64_t tx_bytes;
 	uint64_t stamp_tx, stamp_ns, stamp_queue; /* INT of the packet being sent */
+	struct ccs_cc_hop read, told; /* by agents: newest, and newest that senders know of */
 };
 
 struct sim_flow {
@@ -139,6 +140,11 @@ static inline uint64_t sim_ser(uint64_t bytes, double rate)
 
 /* port.c */
 void sim_arrive(struct sim *s, const struct event *e);
+/* Every record_us from now on. */
+void sim_read_port(struct sim *s, const struct event *e);
+/* What a segment's acknowledgement, or an agent by then, tells; 0 links if nothing does. */
+unsigned sim_telemetry(const struct sim *s, const struct sim_flow *f, const struct segment *seg,
+		       struct ccs_cc_hop *hop);
 
 /* host.c */
 void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number);

@@ -37,6 +37,19 @@
 #define AT_100M .rate = 100e6, .base_us = 300, .segment = 4096, .start_spread_us = 1000
 #define PERIOD(us) .telemetry = SIM_ECHO, .cc = "hpcc:variant=echo,base_rtt=" #us "us"
 
+/*
+ * Telemetry as host agents have it, in the lab: 200 Mb/s, of which echoes may take 2 %, so
+ * that each of n flows gets a record every n*0.4 ms.
+ */
+#define LAB(n, tele) \
+	.driver = SIM_SHIM, .rate = 200e6, .base_us = 47, .segment = 4096, .start_spread_us = 1000, \
+	.telemetry = tele, .tell_flows = true, .record_us = (n) < 4 ? 1550 : (n) * 388.0
+#define AGENTS(v, tele, n) \
+	"hpcc " v ", agents, N=" #n, { LAB(n, tele), .cc = "hpcc:variant=" v, STEADY(n, 4e6) }
+#define AGENTS_JOIN(v, tele, n) \
+	"hpcc " v ", agents, N=" #n "+" #n, \
+	{ LAB(2 * n, tele), .cc = "hpcc:variant=" v, CHURN(n, 6e6) }
+
 static const struct row rows[] = {
 	{ "hpcc paper 16:1, W_AI 25", { INCAST(25, 1000) },
 	  { { Q_P95, 0, 4 }, { UTIL, 92, ALL }, { JAIN, 0.98, 1 } } },
@@ -101,6 +114,19 @@ static const struct row rows[] = {
 	  { { UTIL, 94, ALL }, { JAIN, 0.98, 1 }, { RTT_AVG, 0, 1100 } } },
 	{ "hpcc echo, soft, N=8+8, counted", { SOFT, CHURN(8, 6e6), COUNTED },
 	  { { UTIL, 93, ALL }, { JOIN_MS, 0, 700 }, { LEAVE_MS, 0, 500 } } },
+
+	{ AGENTS("paper", SIM_INT, 2), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS("paper", SIM_INT, 4), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS("paper", SIM_INT, 8), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS("paper", SIM_INT, 16), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS("paper", SIM_INT, 32), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS_JOIN("paper", SIM_INT, 4), { { UTIL, 93, ALL }, { JOIN_MS, 0, 400 }, { LEAVE_MS, 0, 400 } } },
+	{ AGENTS("echo", SIM_ECHO, 2), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS("echo", SIM_ECHO, 4), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS("echo", SIM_ECHO, 8), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS("echo", SIM_ECHO, 16), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS("echo", SIM_ECHO, 32), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS_JOIN("echo", SIM_ECHO, 4), { { UTIL, 93, ALL }, { JOIN_MS, 0, 400 }, { LEAVE_MS, 0, 400 } } },
 };
 
 const struct group sim_hpcc = { "hpcc", rows, sizeof(rows) / sizeof(rows[0]) };

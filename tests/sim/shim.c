@@ -97,11 +97,12 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 	uint64_t wr;
 
 	f->telemetry = (struct ccs_telemetry){
-		.hops = { seg->hop },
-		.nhops = s->conf->telemetry != SIM_BLIND,
 		.path = 1,
 		.flows = s->conf->tell_flows ? s->live : 0,
 	};
+	f->telemetry.nhops = sim_telemetry(s, f, seg, f->telemetry.hops);
+	if (s->conf->record_us > 0 && f->telemetry.nhops)
+		f->telemetry.covers_ns = f->telemetry.hops[0].ts_ns + 1000;
 	f->flow.telemetry = &f->telemetry;
 	ccs_flow_complete(&f->flow, &done, &wr);
 	pump(s, f);

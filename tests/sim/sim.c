@@ -111,6 +111,8 @@ static void set_up(struct sim *s, uint64_t seed)
 	ccs_pacer_init(s->wheel, 0);
 	for (unsigned i = 0; i < s->total; i++)
 		set_up_flow(s, i);
+	for (unsigned i = 0; c->record_us > 0 && i < (c->ports ? c->ports : 1); i++)
+		sim_at(s, sim_ps(c->record_us), sim_read_port, &s->port[i], NULL);
 	sim_measure_start(s);
 }
 

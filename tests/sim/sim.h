@@ -59,6 +59,8 @@ struct sim_conf {
 	uint32_t segment;        /* bytes */
 	double kmin, kmax, pmax; /* RED on the queue in bytes that a packet leaves */
 	uint64_t limit;          /* of the queue in bytes; 0: lossless */
+	double record_us;        /* host agents: the port is read so often, its record the newest
+				    that senders have; 0: each segment has its own */
 	double cnp_us;           /* notification point: least time between CNPs; 0: none */
 	struct sim_noise noise;
 

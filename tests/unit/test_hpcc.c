@@ -619,6 +619,121 @@ static void an_echo_follows_the_count_of_flows(void **state)
 	check_close("given", 0, seen(&cc, "period_us"), T_US);
 }
 
+/* Counted by agents: 300 us are T of test_path's 25 flows. The record of one of k T, taken now. */
+static void tell(struct ccs_cc *cc, struct wire *w, double k, double share, uint64_t q)
+{
+	const double us = k * 300;
+
+	w->ack.flows = 25;
+	w->ack.covers_us = w->ack.now_us + us;
+	pass(w, 0, us, share, q);
+	acknowledge(cc, w, us, 0);
+}
+
+static void start_told(struct ccs_cc *cc, struct wire *w, const char *variant)
+{
+	char spec[64];
+
+	snprintf(spec, sizeof(spec), "hpcc:variant=%s", variant);
+	start(cc, spec, &test_path);
+	open_wire(w, 1);
+	w->ack.now_us = 1000;
+	tell(cc, w, 1, 0.9, 0);
+	cc->ops->set_rate(cc, LINE / 25);
+	tell(cc, w, 1, 0.9, 0);
+}
+
+static const char *const told[] = { "paper", "echo" };
+
+/* What of a span of 600 us is before the last move, and 50 us to the link, is of the window then. */
+static void a_record_of_agents_moves_what_was_on_average(void **state)
+{
+	const double room = (1 - ETA) / 2, full = LINE / 8e6 * 300;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct ccs_cc cc;
+		struct wire w;
+		double before, now, meant;
+
+		start_told(&cc, &w, told[i]);
+		tell(&cc, &w, 2, 0.5, 0);
+		before = cc.out.window;
+		tell(&cc, &w, 2, 0.8, 0);
+		now = cc.out.window;
+		assert_true(now > before);
+		tell(&cc, &w, 2, 0.9, 0);
+		meant = before + (now - before) * (600 - 50) / 600;
+		check_close("window", (int)i, cc.out.window,
+			    meant * ETA * (1 - 2 * room) / (1 - room) / 0.9 + 2 * full * room / 25);
+	}
+}
+
+/* Of before the last move altogether: it is answered as if there had been none. */
+static void a_record_of_agents_of_before_a_move_is_answered_once(void **state)
+{
+	struct ccs_cc cc;
+	struct wire w;
+	double once;
+
+	(void)state;
+	start_told(&cc, &w, "paper");
+	tell(&cc, &w, 2, 1, 0);
+	once = cc.out.window;
+	pass(&w, 0, 10, 1, 0);
+	w.ack.covers_us = w.ack.now_us + 10; /* when it cannot have arrived yet */
+	acknowledge(&cc, &w, 20, 0);
+	assert_true(cc.out.window >= once);
+}
+
+/* However far apart records are, the line is as full in the end, and shares are even. */
+static void the_distance_of_agents_records_does_not_matter(void **state)
+{
+	(void)state;
+	for (double k = 1; k < 6; k++) {
+		struct ccs_cc cc[2];
+		struct wire w[2];
+		double sum = 0;
+
+		for (unsigned i = 0; i < 2; i++) {
+			start_told(&cc[i], &w[i], "paper");
+			cc[i].ops->set_rate(&cc[i], LINE / (i ? 100 : 10));
+		}
+		for (unsigned step = 0; step < 400; step++) {
+			sum = (cc[0].out.rate + cc[1].out.rate) * 25 / 2 / LINE;
+			for (unsigned i = 0; i < 2; i++)
+				tell(&cc[i], &w[i], k, fmin(sum, 1), 0);
+		}
+		assert_true(fabs(cc[0].out.rate / cc[1].out.rate - 1) < 0.01);
+		assert_true(fabs(sum - ETA / (1 - (1 - ETA) / 2)) < 0.005);
+	}
+}
+
+/* In spans longer than T a full link tells by its queue how much comes; draining, half at least. */
+static void a_growing_queue_is_demand(void **state)
+{
+	const double bytes = LINE / 8e6 * 600;
+	static const struct { double share, from, to, u; } cases[] = {
+		{ 1, 0, 0.2, 1.2 }, { 1, 0.1, 0.3, 1.3 }, { 1, 0.3, 0.3, 1.3 }, { 1, 0.3, 0.1, 0.9 },
+		{ 1, 0.8, 0, 0.5 }, { 0.5, 0, 0, 0.5 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct ccs_cc cc;
+		struct wire w;
+
+		start_told(&cc, &w, "paper");
+		tell(&cc, &w, 2, 0.9, (uint64_t)(cases[i].from * bytes));
+		tell(&cc, &w, 2, cases[i].share, (uint64_t)(cases[i].to * bytes));
+		assert_true(fabs(seen(&cc, "u") - cases[i].u) < 1e-3);
+		start_told(&cc, &w, "echo"); /* which has it from the RTT */
+		tell(&cc, &w, 2, 0.9, (uint64_t)(cases[i].from * bytes));
+		tell(&cc, &w, 2, cases[i].share, (uint64_t)(cases[i].to * bytes));
+		check_close("u", (int)i, seen(&cc, "u"), cases[i].share);
+	}
+}
+
 static struct ccs_cc_ack odd_ack(struct wire *w)
 {
 	static const double odd[] = { 0, -1, NAN, INFINITY, -INFINITY, 1e300, 1e-300, 1e9 };
@@ -642,6 +757,8 @@ static struct ccs_cc_ack odd_ack(struct wire *w)
 		.hops = w->hop,
 		.nhops = 1 + (unsigned)seed_below(seed_below(20) ? 1 : 6),
 		.flows = seed_below(4) ? 0 : (unsigned)counts[seed_below(5)],
+		.covers_us = seed_below(4) ? 0 : seed_below(4) ? (double)seed_below(1 << 20)
+							      : odd[seed_below(8)],
 	};
 }
 
@@ -792,6 +909,10 @@ int main(void)
 		cmocka_unit_test(counted_flows_lengthen_the_period),
 		cmocka_unit_test(an_echo_increases_once_per_T),
 		cmocka_unit_test(an_echo_follows_the_count_of_flows),
+		cmocka_unit_test(a_record_of_agents_moves_what_was_on_average),
+		cmocka_unit_test(a_record_of_agents_of_before_a_move_is_answered_once),
+		cmocka_unit_test(the_distance_of_agents_records_does_not_matter),
+		cmocka_unit_test(a_growing_queue_is_demand),
 		cmocka_unit_test(whatever_comes_stays_within_bounds),
 		cmocka_unit_test(more_congestion_gives_no_larger_window),
 		cmocka_unit_test(parameters_are_derived_from_the_path),
