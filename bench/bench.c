@@ -323,7 +323,8 @@ static void release(struct bench *b)
 	free(b->run);
 	free(b->report);
 	free(b->reported);
-	free(b->place);
+	if (b->place)
+		b->place->release(b->place);
 }
 
 int bench_run(const struct opts *o, struct place *(*make)(const char *preload, const char *dir),

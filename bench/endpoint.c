@@ -49,7 +49,7 @@ static int open_device(struct endpoint *e)
 	if (!list)
 		return endpoint_fail(e, 2, errno, "cannot list RDMA devices");
 	for (i = 0; i < n; i++)
-		if (!strcmp(ibv_get_device_name(list[i]), e->cfg->device))
+		if (!*e->cfg->device || !strcmp(ibv_get_device_name(list[i]), e->cfg->device))
 			break;
 	if (i < n)
 		e->ctx = ibv_open_device(list[i]);

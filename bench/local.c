@@ -82,6 +82,11 @@ static char *report(struct place *p, unsigned host)
 	return text;
 }
 
+static void release(struct place *p)
+{
+	free(p);
+}
+
 struct place *place_local(const char *preload, const char *dir)
 {
 	struct local *l = calloc(1, sizeof(*l));
@@ -91,7 +96,8 @@ struct place *place_local(const char *preload, const char *dir)
 		return NULL;
 	l->place = (struct place){
 		.start = start, .offset = offset, .send = say, .wait = await, .recv = hear,
-		.end = reap, .kill = end_now, .report = report, .lead = 5000000, .dir = dir,
+		.end = reap, .kill = end_now, .report = report, .release = release, .lead = 5000000,
+		.dir = dir,
 	};
 	l->preload = preload;
 	for (host = 0; host < MAX_HOSTS; host++)

@@ -42,6 +42,15 @@ bench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS) $(MNL_CF
 bench_ccbench_CFLAGS = $(AM_CFLAGS) -pthread
 bench_ccbench_LDADD = bench/libbench.la $(VERBS_LIBS)
 
+# The same, for the ranks of an MPI job.
+if HAVE_MPI
+bin_PROGRAMS += bench/ccbench-mpi
+endif
+bench_ccbench_mpi_SOURCES = bench/ccbench_mpi.c bench/place_mpi.c bench/place_mpi.h $(ccbench_sources)
+bench_ccbench_mpi_CPPFLAGS = $(bench_ccbench_CPPFLAGS) $(MPI_CFLAGS)
+bench_ccbench_mpi_CFLAGS = $(AM_CFLAGS) -pthread
+bench_ccbench_mpi_LDADD = bench/libbench.la $(VERBS_LIBS) $(MPI_LIBS)
+
 # What the engine costs per event; for developers, not installed.
 noinst_PROGRAMS += bench/engine
 bench_engine_SOURCES = bench/engine.c bench/clock.h bench/rng.h

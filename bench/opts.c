@@ -286,6 +286,8 @@ static int same_device(struct parse *p)
 {
 	unsigned host;
 
+	if (!*p->dev) /* the first there is */
+		return 0;
 	for (host = 0; host < opts_hosts(p->o); host++)
 		if (name_device(p, host, p->dev, strlen(p->dev)))
 			return -1;
@@ -405,7 +407,7 @@ unsigned opts_hosts(const struct opts *o)
 
 enum opts_result opts_parse(struct opts *o, unsigned ranks, int argc, char **argv, char *err, size_t errlen)
 {
-	struct parse p = { .o = o, .err = err, .errlen = errlen, .dev = "rxe_1" };
+	struct parse p = { .o = o, .err = err, .errlen = errlen, .dev = ranks ? "" : "rxe_1" };
 	int letter, at;
 
 	set_defaults(o, argv[0], ranks);

@@ -3,7 +3,7 @@
 #define BENCH_PLACE_H
 /*
  * Where the workers of a run are, one for each host, and how they are talked to: processes
- * of this machine (local.c), or of the ranks of an MPI job (mpi.c).
+ * of this machine (local.c), or of the ranks of an MPI job (place_mpi.c).
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -26,11 +26,13 @@ struct place {
 	void (*kill)(struct place *p, unsigned host);
 	/* What the shim said of itself in the worker that has ended, to be freed; or NULL. */
 	char *(*report)(struct place *p, unsigned host);
+	/* free() all of it. */
+	void (*release)(struct place *p);
 	int64_t lead;    /* ns in which a word reaches everybody for certain */
 	const char *dir; /* of temporary files */
 };
 
-/* Processes of this machine. preload: the shim. free() it. NULL without memory. */
+/* Processes of this machine. preload: the shim. NULL without memory. */
 struct place *place_local(const char *preload, const char *dir);
 
 #endif

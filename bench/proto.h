@@ -43,7 +43,7 @@ struct proto_end {
 
 /* CONFIG: this, then nqps times struct proto_end. */
 struct proto_config {
-	char device[DEVICE_LEN];
+	char device[DEVICE_LEN]; /* "": the first there is */
 	uint32_t gid_index, tclass;
 	uint32_t rank, nqps;
 	uint32_t poll, zero;    /* poll: spin */

@@ -30,7 +30,7 @@ static int fail(struct run *r, int exit_code, const char *fmt, ...)
 char *run_host(const struct run *r, unsigned host, char *buf, size_t len)
 {
 	const struct opts *o = r->o;
-	const char *device = o->device[host];
+	const char *device = *o->device[host] ? o->device[host] : "first device";
 
 	if (!o->kind->to_one)
 		snprintf(buf, len, "host %u (%s)", host + 1, device);

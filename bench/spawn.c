@@ -27,14 +27,18 @@ static bool is_shim(const char *entry, size_t len)
 
 void preload_value(const char *old, const char *lib, char *buf, size_t len)
 {
+	const char *entry;
 	size_t word, n = 0;
 
 	buf[0] = '\0';
 	for (; old && *old; old += word + strspn(old + word, ": ")) {
 		word = strcspn(old, ": ");
-		if (word && !is_shim(old, word) && n < len)
+		entry = is_shim(old, word) ? lib : old;
+		if (entry == lib)
+			lib = NULL;
+		if (word && entry && n < len)
 			n += (size_t)snprintf(buf + n, len - n, "%s%.*s", n ? ":" : "",
-					      (int)word, old);
+					      entry == old ? (int)word : (int)strlen(entry), entry);
 	}
 	if (lib && n < len)
 		snprintf(buf + n, len - n, "%s%s", n ? ":" : "", lib);

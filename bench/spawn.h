@@ -28,8 +28,8 @@ int spawn_reap(struct child *c, char *err, size_t errlen);
 void spawn_kill(struct child *c);
 
 /*
- * LD_PRELOAD from its old value (or NULL): every libccshim.so out, then lib (or
- * NULL: none) appended. Whatever else is preloaded stays and comes first.
+ * LD_PRELOAD from its old value (or NULL): lib (or NULL: none) instead of every libccshim.so,
+ * where the first of them was, else at the end. Whatever else is preloaded stays.
  */
 void preload_value(const char *old, const char *lib, char *buf, size_t len);
 

@@ -177,6 +177,7 @@ static void preload_is_appended_never_replaced(void **state)
 		{ "/a.so /b.so", "/l/libccshim.so", "/a.so:/b.so:/l/libccshim.so" },
 		{ "/a.so:/old/libccshim.so:/b.so", NULL, "/a.so:/b.so" },
 		{ "libccshim.so", "/l/libccshim.so", "/l/libccshim.so" },
+		{ "/o/libccshim.so /b.so libccshim.so", "/l/libccshim.so", "/l/libccshim.so:/b.so" },
 		{ "/x/mylibccshim.so", NULL, "/x/mylibccshim.so" },
 	};
 	char buf[128];

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccbench-mpi: ccbench, each host of a scenario being a rank of an MPI job. */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <mpi.h>
+
+#include "bench.h"
+#include "interrupt.h"
+#include "place_mpi.h"
+#include "scenario.h"
+#include "worker.h"
+
+static int usage(int rank, int status)
+{
+	if (!rank)
+		fputs("usage: mpirun [...] ccbench-mpi SCENARIO [OPTION]...\n"
+		      "One rank for each host; scenarios and options are those of ccbench(1).\n",
+		      status ? stderr : stdout);
+	return status;
+}
+
+/* Ranks other than the first: a directory for what the shim says, and work. */
+static int serve(const char *preload)
+{
+	const char *tmp = getenv("TMPDIR");
+	char dir[PATH_MAX];
+	struct place *local;
+
+	snprintf(dir, sizeof(dir), "%s/ccbench.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	local = mkdtemp(dir) ? place_local(preload, dir) : NULL;
+	if (!local) {
+		fprintf(stderr, "ccbench: %s: %s\n", dir, strerror(errno));
+		MPI_Abort(MPI_COMM_WORLD, 1);
+		return 1;
+	}
+	interrupt_setup(); /* rank 0 gets the signal as well, and ends all in order */
+	agent_mpi(local);
+	local->release(local);
+	rmdir(dir);
+	return 0;
+}
+
+/* All ranks read the same command line; the first one complains of it. */
+static int run(int rank, int ranks, int argc, char **argv)
+{
+	static struct opts o;
+	char err[512], preload[PATH_MAX] = "";
+	int status, worst;
+
+	if (argc < 2 || !scenario_find(argv[1]))
+		return usage(rank, argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) ?
+			     0 : 2);
+	switch (opts_parse(&o, (unsigned)ranks, argc - 1, argv + 1, err, sizeof(err))) {
+	case OPTS_HELP:
+		if (!rank)
+			opts_usage();
+		return 0;
+	case OPTS_BAD:
+		if (!rank)
+			fprintf(stderr, "ccbench: %s (see ccbench %s --help)\n", err, argv[1]);
+		return 2;
+	case OPTS_OK:
+		break;
+	}
+	status = bench_preload(&o, preload, sizeof(preload));
+	MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+	if (worst)
+		return worst;
+	if (rank)
+		return serve(preload);
+	status = bench_run(&o, place_mpi, preload);
+	place_mpi_end(ranks);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	int rank, ranks, status;
+
+	if (argc > 1 && !strcmp(argv[1], "worker")) /* for its own use */
+		return worker_main(argc - 1, argv + 1);
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	status = run(rank, ranks, argc, argv);
+	/* mpirun takes the first bad status for the job's: all have the same. */
+	MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	MPI_Finalize();
+	return status;
+}
