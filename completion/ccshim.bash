@@ -107,16 +107,34 @@ _ccshim_check() {
 	esac
 }
 
+# Options that queue pairs may differ in; a space behind their = is not wanted.
+_ccshim_set() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	-p) COMPREPLY=($(compgen -W "$(pgrep -u "$EUID" . 2> /dev/null)" -- "$word")); return ;;
+	--qp | --peer | --timeout) return ;;
+	esac
+	case $word in
+	-*) COMPREPLY=($(compgen -W "-p -h --qp --peer --new --show --timeout" -- "$word")) ;;
+	*)
+		COMPREPLY=($(compgen -W "mode= cc= line_rate= max_rate= base_rtt= noise= segment= cap=
+			split= split_imm= on_signal_loss= dscp=" -- "$word"))
+		compopt -o nospace
+		;;
+	esac
+}
+
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run check info replay plot -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run check info set replay plot -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
 	run) _ccshim_run ;;
 	check) _ccshim_check ;;
 	info) _ccshim_info ;;
+	set) _ccshim_set ;;
 	replay) _ccshim_replay ;;
 	plot) _ccshim_plot ;;
 	esac

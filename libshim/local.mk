@@ -23,7 +23,8 @@ ccs_core_sources = \
 	libshim/flow/pacer.c libshim/flow/pacer.h \
 	libshim/runtime/check_cc.c libshim/runtime/check_cc.h \
 	libshim/runtime/conf.c libshim/runtime/conf.h \
-	libshim/runtime/match.c libshim/runtime/match.h libshim/runtime/rules.c libshim/runtime/rules.h \
+	libshim/runtime/match.c libshim/runtime/match.h libshim/runtime/request.c libshim/runtime/request.h \
+	libshim/runtime/rules.c libshim/runtime/rules.h \
 	libshim/runtime/filename.c libshim/runtime/filename.h \
 	libshim/runtime/load.c libshim/runtime/log.c libshim/runtime/log.h \
 	libshim/runtime/options.c libshim/runtime/options.h \
@@ -79,7 +80,7 @@ dist_examples_DATA = libshim/examples/aimd.c
 pkglib_preloaddir = $(libdir)/ccshim
 pkglib_preload_LTLIBRARIES = libccshim.la
 libccshim_la_SOURCES = $(ccs_core_sources) $(ccs_agent_sources) \
-	libshim/verbs/complete.c libshim/verbs/context.c libshim/verbs/cq.c libshim/verbs/cqex.c libshim/verbs/domain.c \
+	libshim/verbs/complete.c libshim/verbs/context.c libshim/verbs/control.c libshim/verbs/cq.c libshim/verbs/cqex.c libshim/verbs/domain.c \
 	libshim/verbs/direct.c libshim/verbs/dlopen.c \
 	libshim/verbs/event.c libshim/verbs/helper.c libshim/verbs/hooks.c \
 	libshim/verbs/objects.h libshim/verbs/open.c libshim/verbs/policy.c libshim/verbs/post.c \

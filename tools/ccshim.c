@@ -18,6 +18,7 @@ static const struct command {
 	{ "check", cmd_check, "tell whether a command can be controlled here" },
 	{ "info", cmd_info, "show version, configuration, algorithms and devices" },
 	{ "replay", cmd_replay, "run an algorithm over a recorded trace" },
+	{ "set", cmd_set, "change settings of a running process" },
 	{ "plot", cmd_plot, "draw a picture of a recorded trace" },
 };
 

@@ -13,7 +13,7 @@ tools_ccshim_SOURCES = \
 	tools/gnuplot.c tools/gnuplot.h \
 	tools/plot.c tools/plot.h tools/plot_data.c tools/plot_draw.c tools/plot_trace.c \
 	tools/replay.c tools/replay.h tools/replay_csv.c \
-	tools/run.c
+	tools/run.c tools/set.c
 tools_ccshim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)
 tools_ccshim_LDADD = libccs-core.la $(VERBS_LIBS)
 

@@ -121,11 +121,17 @@ static bool wants_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 				   !ccs_gate_window_open(f, seg->len + f->segment));
 }
 
+/* Where no completion was asked for, as while the flow was only observed, none is waited for. */
+static bool read_room(const struct ccs_flow *f)
+{
+	return f->reads < f->max_reads || f->state == CCS_FLOW_FLUSH || !f->enforce ||
+	       f->unsignalled >= f->seg_head - f->seg_tail;
+}
+
 static bool room(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
 	return f->seg_head - f->seg_tail < f->seg_limit &&
-	       (!(wr->flags & CCS_WR_READ) || f->reads < f->max_reads ||
-		f->state == CCS_FLOW_FLUSH || !f->enforce) &&
+	       (!(wr->flags & CCS_WR_READ) || read_room(f)) &&
 	       (!splits(f, wr) || spare(f));
 }
 

@@ -21,14 +21,44 @@ int ccs_rules_add(struct ccs_rules *r, const struct ccs_setting *s, bool front)
 	return 0;
 }
 
+static void remove_at(struct ccs_setting **at)
+{
+	struct ccs_setting *s = *at;
+
+	*at = s->next;
+	free(s);
+}
+
 void ccs_rules_free(struct ccs_rules *r)
 {
-	struct ccs_setting *s;
+	while (r->first)
+		remove_at(&r->first);
+}
 
-	while ((s = r->first)) {
-		r->first = s->next;
-		free(s);
-	}
+void ccs_rules_drop(struct ccs_rules *r, unsigned n)
+{
+	while (n--)
+		remove_at(&r->first);
+}
+
+static bool replaces(const struct ccs_setting *s, const struct ccs_setting *old)
+{
+	return old->source == CCS_FROM_REQUEST && old->opt == s->opt &&
+	       (!s->match.keys || (old->match.keys == s->match.keys &&
+				   old->match.peer_bits == s->match.peer_bits &&
+				   memcmp(old->match.peer, s->match.peer, 16) == 0));
+}
+
+void ccs_rules_prune(struct ccs_rules *r, unsigned n)
+{
+	const struct ccs_setting *s = r->first;
+
+	for (; n--; s = s->next)
+		for (struct ccs_setting **at = &((struct ccs_setting *)s)->next; *at;)
+			if (replaces(s, *at))
+				remove_at(at);
+			else
+				at = &(*at)->next;
 }
 
 /* One that was read later, over the best before it. */

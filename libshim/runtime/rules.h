@@ -36,6 +36,11 @@ void ccs_rules_free(struct ccs_rules *r);
 /* A copy of s into the rules, behind all others, or (front) before them. 0; -1: no memory. */
 int ccs_rules_add(struct ccs_rules *r, const struct ccs_setting *s, bool front);
 
+/* Remove the first n again. */
+void ccs_rules_drop(struct ccs_rules *r, unsigned n);
+/* Remove what the first n, which are requests, have replaced: older ones for the same or fewer. */
+void ccs_rules_prune(struct ccs_rules *r, unsigned n);
+
 /* The setting that holds for who; NULL: the default does. */
 const struct ccs_setting *ccs_rules_find(const struct ccs_rules *r, const struct ccs_opt *opt,
 					 const struct ccs_who *who);

@@ -104,6 +104,7 @@ static void *run(void *arg)
 		pthread_mutex_unlock(&helper.lock);
 		progress(qp);
 		ccs_qp_put(qp);
+		ccs_control_look();
 		pthread_mutex_lock(&helper.lock);
 	}
 	return NULL;
@@ -189,6 +190,7 @@ void ccs_helper_polled(bool spinning)
 {
 	uint64_t now_ns;
 
+	ccs_control_look();
 	if (atomic_load_explicit(&helper.next, memory_order_relaxed) == UINT64_MAX)
 		return;
 	now_ns = ccs_now_ns();

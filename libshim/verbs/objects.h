@@ -143,6 +143,7 @@ struct hearing {
 	double rate;                     /* bit/s, as told there */
 	uint64_t sent;                   /* bytes, the same */
 	uint32_t peer_qpn;
+	unsigned listens;                /* CCS_NEEDS_* that it was connected for */
 	uint32_t switches;               /* to another algorithm and back */
 	enum ccs_verdict verdict;        /* the last one that was acted upon */
 };

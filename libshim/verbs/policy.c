@@ -13,11 +13,14 @@
 #include "runtime/rules.h"
 #include "verbs/shim.h"
 
+enum { POLICIES_MAX = 4096 };
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ccs_rules rules;
-static bool by_qp;                       /* the rules say more than one thing */
-static struct ccs_policy general;        /* whatever the QP */
-static struct ccs_policy *others;
+static struct ccs_policy *policies;
+static unsigned count;
+static _Atomic(const struct ccs_policy *) general; /* whatever the QP */
+static atomic_uint generation;           /* of the rules */
 static atomic_uint undelivered;
 
 static void complain(void *arg, const char *sentence)
@@ -26,18 +29,19 @@ static void complain(void *arg, const char *sentence)
 	ccs_log(CCS_LOG_WARN, "%s", sentence);
 }
 
-static void warn_of_needs(const struct ccs_policy *p)
+void ccs_policy_use(const struct ccs_policy *p)
 {
 	char names[128] = "";
 	size_t at = 0;
 
+	if (!p->undelivered || !(p->undelivered & ~atomic_fetch_or(&undelivered, p->undelivered)))
+		return;
 	for (const struct ccs_cc_signal *s = ccs_cc_signals; s->name; s++)
 		if (p->undelivered & s->bit)
 			at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
 					       at ? " and " : "", s->name);
-	if (at)
-		ccs_log(CCS_LOG_WARN, "cc=%s needs %s, and nothing here delivers them: "
-			"its rate moves without", p->cc.ops->name, names);
+	ccs_log(CCS_LOG_WARN, "cc=%s needs %s, and nothing here delivers them: "
+		"its rate moves without", p->cc.ops->name, names);
 }
 
 /* Under control as far as libibverbs is concerned, but nothing is done. */
@@ -53,7 +57,6 @@ static void prepare(struct ccs_policy *p)
 {
 	char err[1024];
 
-	p->asked = p->options;
 	if (p->options.mode == CCS_MODE_OFF) {
 		let_pass(p);
 		return;
@@ -65,8 +68,6 @@ static void prepare(struct ccs_policy *p)
 	}
 	ccs_signals_prepare(p);
 	p->undelivered = p->cc.ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY) & ~p->listens;
-	atomic_fetch_or(&undelivered, p->undelivered);
-	warn_of_needs(p);
 }
 
 /* What is of use to all of its QPs is done now: the application's thread does not wait for
@@ -82,19 +83,16 @@ static void load_plugins(void)
 			ccs_log(CCS_LOG_WARN, "%s: cc: %s", s->where, err);
 }
 
-/* Of the process, or one of its QPs. */
-static void resolve(const struct ccs_who *who, struct ccs_policy *p)
+static struct ccs_who process(void)
 {
-	*p = (struct ccs_policy){ 0 };
-	ccs_rules_resolve(&rules, who, &p->options, NULL, complain, NULL);
+	return (struct ccs_who){ .known = CCS_MATCH_APP, .app = program_invocation_short_name };
 }
 
 /* Whether a mode other than off may hold for some QP, though the process has off. */
 static bool may_control(void)
 {
 	const struct ccs_opt *mode = ccs_opt_find("mode");
-	const struct ccs_who who = { .known = CCS_MATCH_APP,
-				     .app = program_invocation_short_name };
+	const struct ccs_who who = process();
 	const struct ccs_setting *all = ccs_rules_find(&rules, mode, &who);
 
 	for (const struct ccs_setting *s = rules.first; s; s = s->next)
@@ -104,30 +102,67 @@ static bool may_control(void)
 	return false;
 }
 
+void ccs_policy_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void ccs_policy_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+const struct ccs_policy *ccs_policy_for(const struct ccs_options *o)
+{
+	struct ccs_policy *p;
+
+	for (p = policies; p; p = p->next)
+		if (memcmp(o, &p->asked, sizeof(p->asked)) == 0)
+			return p;
+	p = count < POLICIES_MAX ? calloc(1, sizeof(*p)) : NULL;
+	if (!p)
+		return NULL;
+	p->options = p->asked = *o;
+	prepare(p);
+	p->next = policies;
+	policies = p;
+	count++;
+	return p;
+}
+
+void ccs_policy_options(const struct ccs_who *who, struct ccs_options *o)
+{
+	const struct ccs_who all = process();
+
+	ccs_rules_resolve(&rules, who ? who : &all, o, NULL, complain, NULL);
+}
+
 bool ccs_policy_setup(struct ccs_options *options)
 {
-	const struct ccs_who who = { .known = CCS_MATCH_APP,
-				     .app = program_invocation_short_name };
-	const bool memory = ccs_rules_load(&rules, who.app, complain, NULL) >= 0;
+	const int complaints = ccs_rules_load(&rules, program_invocation_short_name, complain,
+					      NULL);
+	const struct ccs_policy *p = NULL;
 
-	resolve(&who, &general);
-	*options = general.options;
+	ccs_policy_options(NULL, options);
 	ccs_log_setup((enum ccs_log_level)options->log_level, options->log_file);
-	if (!memory) {
+	if (complaints >= 0) {
+		if (options->mode == CCS_MODE_OFF && !may_control())
+			return false;
+		p = ccs_policy_for(options);
+	}
+	if (!p) {
 		ccs_log(CCS_LOG_WARN, "no memory; traffic passes uncontrolled");
 		return false;
 	}
-	if (options->mode == CCS_MODE_OFF && !may_control())
-		return false;
-	by_qp = ccs_rules_by_qp(&rules);
-	prepare(&general);
+	atomic_store(&general, p);
+	ccs_policy_use(p);
 	load_plugins();
-	return by_qp || general.options.mode != CCS_MODE_OFF;
+	return p->options.mode != CCS_MODE_OFF || ccs_rules_by_qp(&rules);
 }
 
 const struct ccs_policy *ccs_policy_general(void)
 {
-	return &general;
+	return atomic_load_explicit(&general, memory_order_acquire);
 }
 
 unsigned ccs_policy_undelivered(void)
@@ -135,38 +170,45 @@ unsigned ccs_policy_undelivered(void)
 	return atomic_load(&undelivered);
 }
 
-/* The one with these options, made if there is none; with the lock. NULL: no memory. */
-static const struct ccs_policy *intern(const struct ccs_policy *wanted)
+unsigned ccs_policy_generation(void)
 {
-	struct ccs_policy *p;
-
-	if (memcmp(&wanted->options, &general.asked, sizeof(general.asked)) == 0)
-		return &general;
-	for (p = others; p; p = p->next)
-		if (memcmp(&wanted->options, &p->asked, sizeof(p->asked)) == 0)
-			return p;
-	p = malloc(sizeof(*p));
-	if (!p)
-		return NULL;
-	*p = *wanted;
-	prepare(p);
-	p->next = others;
-	others = p;
-	return p;
+	return atomic_load(&generation);
 }
 
 const struct ccs_policy *ccs_policy_of(const struct ccs_who *who)
 {
-	const struct ccs_policy *found;
-	struct ccs_policy wanted;
+	const struct ccs_policy *p = ccs_policy_general();
+	struct ccs_options o;
 
-	if (!by_qp)
-		return &general;
-	pthread_mutex_lock(&lock);
-	resolve(who, &wanted);
-	found = intern(&wanted);
-	pthread_mutex_unlock(&lock);
-	if (!found)
+	ccs_policy_lock();
+	if (ccs_rules_by_qp(&rules)) {
+		ccs_policy_options(who, &o);
+		p = ccs_policy_for(&o);
+	}
+	ccs_policy_unlock();
+	if (!p)
 		ccs_log_once(CCS_LOG_WARN, "no memory for a section's settings; those of all hold");
-	return found ? found : &general;
+	return p ? p : ccs_policy_general();
+}
+
+int ccs_policy_amend(const struct ccs_setting *settings, unsigned n)
+{
+	const struct ccs_policy *p = NULL;
+	struct ccs_options o;
+	unsigned added;
+
+	for (added = 0; added < n && !ccs_rules_add(&rules, &settings[added], true); added++)
+		;
+	if (added == n) {
+		ccs_policy_options(NULL, &o);
+		p = ccs_policy_for(&o);
+	}
+	if (!p) {
+		ccs_rules_drop(&rules, added);
+		return -1;
+	}
+	ccs_rules_prune(&rules, n);
+	atomic_store(&general, p);
+	atomic_fetch_add(&generation, 1);
+	return 0;
 }

@@ -178,11 +178,25 @@ static void adopt(struct qp *qp, const struct ccs_policy *policy, uint64_t now_n
 	const bool known = !given && !qp->policy->options.line_rate;
 	struct ccs_flow_config conf;
 
+	ccs_policy_use(policy);
 	qp->policy = policy;
 	qp->split_imm = policy->options.split_imm;
 	configure_flow(qp, known ? qp->flow.cc.path.line_rate
 				 : ccs_context_line_rate(qp->ctx, qp->port, given), &conf);
 	ccs_flow_configure(&qp->flow, &conf, ccs_signals_choice(qp), now_ns);
+}
+
+void ccs_qp_adopt(struct qp *qp, const struct ccs_policy *policy)
+{
+	uint64_t now_ns = ccs_now_ns();
+
+	ccs_lock(&qp->lock);
+	if (!qp->dead && policy != qp->policy) {
+		adopt(qp, policy, now_ns);
+		ccs_post_pump(qp, &now_ns);
+		ccs_publish(qp, now_ns);
+	}
+	ccs_qp_leave(qp);
 }
 
 /* Everything that may fail, before anybody can see the record. */
@@ -210,6 +224,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->cap = *cap;
 	qp->cap.max_send_wr = attr->cap.max_send_wr;
 	qp->policy = ccs_policy_general();
+	ccs_policy_use(qp->policy);
 	qp->split_imm = qp->policy->options.split_imm;
 	configure_flow(qp, line_rate_of(qp), &conf);
 	if (ccs_flow_init(&qp->flow, &conf, ccs_signals_choice(qp), attr->cap.max_send_wr,
@@ -327,6 +342,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 	qp->state = attr->qp_state;
 	switch (attr->qp_state) {
 	case IBV_QPS_RESET:
+		qp->who = (struct ccs_who){ 0 };
 		ccs_flow_reset(&qp->flow);
 		qp->broken = false;
 		break;
@@ -454,14 +470,23 @@ static struct ccs_who who_is(const struct qp *qp, const struct ibv_qp_attr *attr
 	return who;
 }
 
-/* The device has taken the path to that peer. */
-static void connect_to(struct qp *qp, const struct ccs_who *who, const struct ccs_policy *policy)
+/* The device has taken the path to that peer. Where a request changes the rules meanwhile, its
+ * own walk over the QPs may have been before that. */
+static void connect_to(struct qp *qp, const struct ccs_who *who)
 {
-	ccs_lock(&qp->lock);
-	qp->who = *who;
-	if (policy != qp->policy)
-		adopt(qp, policy, ccs_now_ns());
-	ccs_qp_leave(qp);
+	unsigned generation;
+
+	do {
+		const struct ccs_policy *policy;
+
+		generation = ccs_policy_generation();
+		policy = ccs_policy_of(who);
+		ccs_lock(&qp->lock);
+		qp->who = *who;
+		if (policy != qp->policy)
+			adopt(qp, policy, ccs_now_ns());
+		ccs_qp_leave(qp);
+	} while (generation != ccs_policy_generation());
 }
 
 static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
@@ -483,7 +508,7 @@ static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		return rc;
 	}
 	if (mask & IBV_QP_AV)
-		connect_to(qp, &who, policy);
+		connect_to(qp, &who);
 	ccs_signals_attach(qp, attr, mask);
 	ccs_lock(&qp->lock);
 	learn_attr(qp, attr, mask);

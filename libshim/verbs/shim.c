@@ -223,7 +223,7 @@ struct qp *ccs_registry_grab(const struct ctx *ctx, uint32_t *slot)
 		struct qp *qp = e ? atomic_load_explicit(&e->qp, memory_order_relaxed) : NULL;
 
 		*slot += e ? 1 : CHUNK;
-		if (qp && qp->ctx == ctx)
+		if (qp && (!ctx || qp->ctx == ctx))
 			found = qp;
 	}
 	if (found)

@@ -51,7 +51,22 @@ struct ccs_policy {
 bool ccs_policy_setup(struct ccs_options *options);
 const struct ccs_policy *ccs_policy_general(void);  /* while nothing is known of a QP's peer */
 const struct ccs_policy *ccs_policy_of(const struct ccs_who *who);
-unsigned ccs_policy_undelivered(void);              /* of all policies so far */
+unsigned ccs_policy_generation(void);               /* another one: they may be others */
+/* A QP has it from now on: says once what nothing here delivers to it. */
+void ccs_policy_use(const struct ccs_policy *p);
+unsigned ccs_policy_undelivered(void);              /* of all that were used */
+
+/* For requests. The lock is outside of a QP's; the others are called with it. */
+void ccs_policy_lock(void);
+void ccs_policy_unlock(void);
+void ccs_policy_options(const struct ccs_who *who, struct ccs_options *o); /* NULL: any QP's */
+const struct ccs_policy *ccs_policy_for(const struct ccs_options *o);      /* NULL: no memory */
+/* New rules before all others, or none: 0, or -1: no memory. */
+struct ccs_setting;
+int ccs_policy_amend(const struct ccs_setting *settings, unsigned n);
+
+/* control.c: what `ccshim set` asks for. No lock of ours is held. */
+void ccs_control_look(void);
 
 /* What goes by uncontrolled and is no QP that we know. */
 void ccs_shim_count(enum ccs_pass reason);
@@ -75,7 +90,7 @@ struct qp *ccs_registry_find(const struct cq *cq, uint32_t id);
 /* The first QP of that CQ in a slot >= *slot, which moves behind it; NULL at the end. */
 struct qp *ccs_registry_next(const struct cq *cq, uint32_t *slot);
 void ccs_registry_remove(struct qp *qp);
-/* The same for a device's QPs, without a lock, and with a reference to be put. */
+/* The same for a device's QPs (NULL: any's), without a lock, and with a reference to be put. */
 struct qp *ccs_registry_grab(const struct ctx *ctx, uint32_t *slot);
 
 /* open.c */
@@ -157,6 +172,8 @@ int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask);
 int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
 int ccs_qp_destroy(struct qp *qp);
 void ccs_qp_put(struct qp *qp);
+/* That policy holds from now on. */
+void ccs_qp_adopt(struct qp *qp, const struct ccs_policy *policy);
 
 /* Leave qp->lock after the flow was touched: polls look at the clock while it is of use. */
 static inline void ccs_qp_leave(struct qp *qp)

@@ -245,6 +245,7 @@ void ccs_signals_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 		qp->hearing.peer_qpn = attr->dest_qp_num;
 	if (!(mask & IBV_QP_AV))
 		return;
+	qp->hearing.listens = qp->policy->listens;
 	if (!qp->policy->listens) {
 		ccs_signals_detach(qp);
 		return;

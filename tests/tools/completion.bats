@@ -22,6 +22,8 @@ offered() {
 	[ "$(offered "$ccshim" run -m o)" = "off observe" ]
 	[ "$(offered "$ccshim" run -o max_)" = "max_rate=" ]
 	[ "$(offered "$ccshim" info -a fix)" = fixed ]
+	[ "$(offered "$ccshim" set --pe)" = --peer ]
+	[ "$(offered "$ccshim" set -p 1 max)" = max_rate= ]
 	[ "$(offered "$ccshim" replay -a tim)" = timely ]
 	[ "$(offered "$ccshim" replay --c)" = --check ]
 	[ "$(offered "$ccshim" plot --c)" = --cdf ]

@@ -81,11 +81,13 @@ load tools.bash
 	said "dscp: '64' is not a DSCP, 0 to 63"
 }
 
-@test "ccshim.conf(5) tells which options a queue pair has" {
+@test "the manual pages tell which options a queue pair has" {
 	$ccshim info -c --json | jq -r '.options[] | select(.per_qp) | .name' | sort > table
 	[ "$(wc -l < table)" -gt 8 ]
 	sed -n '/" per queue pair/,+1p' "$top_srcdir/docs/ccshim.conf.5" |
 		sed -n 's/^\.Ic \(.*\) \.$/\1/p' | tr -s ' ,' '\n' | sort | diff table -
+	sed -n 's/^\.Ic \(mode , cc , .*\) ,$/\1/p' "$top_srcdir/docs/ccshim-set.1" |
+		tr -s ' ,' '\n' | sort | diff table -
 }
 
 @test "-c with a mistake tells it and fails" {

@@ -6,7 +6,7 @@ EXTRA_DIST += tests/unit/run-tap.sh
 if HAVE_CMOCKA
 unit_ldadd = libccs-core.la $(CMOCKA_LIBS)
 unit_programs = tests/unit/test_elf tests/unit/test_hist tests/unit/test_json tests/unit/test_lock \
-	tests/unit/test_log tests/unit/test_options tests/unit/test_pool tests/unit/test_rules \
+	tests/unit/test_log tests/unit/test_options tests/unit/test_pool tests/unit/test_request tests/unit/test_rules \
 	tests/unit/test_units
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
@@ -19,6 +19,7 @@ tests_unit_test_lock_LDADD = $(unit_ldadd)
 tests_unit_test_log_LDADD = $(unit_ldadd)
 tests_unit_test_options_LDADD = $(unit_ldadd)
 tests_unit_test_pool_LDADD = $(unit_ldadd)
+tests_unit_test_request_LDADD = $(unit_ldadd)
 tests_unit_test_rules_LDADD = $(unit_ldadd)
 tests_unit_test_units_LDADD = $(unit_ldadd)
 endif

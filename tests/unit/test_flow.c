@@ -181,7 +181,7 @@ static void check_window(uint64_t len)
 	if (awaited_bytes() && (double)(in_flight() + len) > window)
 		fail_msg("%" PRIu64 " bytes join %" PRIu64 " in flight; the window is %g", len,
 			 in_flight(), window);
-	if (m.wr[waiting_from()].flags & CCS_WR_READ)
+	if ((m.wr[waiting_from()].flags & CCS_WR_READ) && signalled_in_flight())
 		assert_true(reads_in_flight() < f->max_reads);
 }
 
@@ -374,6 +374,46 @@ static void switch_algorithm(void)
 	m.switches++;
 }
 
+static struct ccs_flow_config random_config(void)
+{
+	static const double segments[] = { 256, 4096, 65536 };
+	const double segment = segments[seed_below(3)];
+
+	return (struct ccs_flow_config){
+		.line_rate = 10e9,
+		.max_rate = INFINITY,
+		.base_rtt_us = seed_below(2) ? 20 : 0,
+		.segment = segment,
+		.cap = segment * (double)(1 + seed_below(5)),
+		.split = seed_below(4),
+		.enforce = seed_below(4),
+		.seed = seed_next(),
+	};
+}
+
+/* Other settings in mid-traffic, and perhaps another algorithm. */
+static void configure(void)
+{
+	static const double rates[] = { INFINITY, 1e9, 1e8 };
+	static struct ccs_cc_spec spec;
+	struct ccs_flow_config conf = random_config();
+	const struct ccs_flow before = m.flow;
+
+	conf.max_rate = rates[seed_below(3)];
+	conf.noise_us = (double)seed_below(3);
+	conf.segment *= (double)seed_below(3) / 2;
+	conf.cap = conf.cap < conf.segment ? 0 : conf.cap;
+	spec = ccs_cc_plain(seed_below(2) ? &ccs_cc_timely : &ccs_cc_none);
+	ccs_flow_configure(&m.flow, &conf, seed_below(2) ? &spec : m.flow.cc.spec, m.now);
+	assert_true(ccs_flow_rate(&m.flow) <= conf.max_rate && ccs_flow_rate(&m.flow) > 0);
+	assert_true(m.flow.enforce == conf.enforce && m.flow.split == conf.split);
+	assert_true(conf.segment == 0 || m.flow.segment == conf.segment);
+	assert_true(conf.cap == 0 || (double)m.flow.cap == conf.cap);
+	assert_true(m.flow.wr_head == before.wr_head && m.flow.seg_head == before.seg_head);
+	assert_true(m.flow.inflight == before.inflight && m.flow.sent == before.sent);
+	m.switches++;
+}
+
 /*
  * What must hold at any time. Most of all: if something waits, then either the
  * time to try again is known and trying then works, or a completion that was
@@ -440,6 +480,8 @@ static void step(void)
 	case 23:
 		if (seed_below(4) == 0)
 			switch_algorithm();
+		else if (seed_below(4) == 0)
+			configure();
 		break;
 	default:
 		if (seed_below(40) == 0)
@@ -483,18 +525,8 @@ static void finish(void)
 
 static void open_random_flow(void)
 {
-	static const double segments[] = { 256, 4096, 65536 }, windows[] = { 0, 0, 1, 5000, 1e6 };
-	const double segment = segments[seed_below(3)];
-	const struct ccs_flow_config conf = {
-		.line_rate = 10e9,
-		.max_rate = INFINITY,
-		.base_rtt_us = seed_below(2) ? 20 : 0,
-		.segment = segment,
-		.cap = segment * (double)(1 + seed_below(5)),
-		.split = seed_below(4),
-		.enforce = seed_below(4),
-		.seed = seed_next(),
-	};
+	static const double windows[] = { 0, 0, 1, 5000, 1e6 };
+	const struct ccs_flow_config conf = random_config();
 
 	memset(&m, 0, sizeof(m));
 	m.now = 1 + seed_below(1ull << 40);
@@ -1147,6 +1179,110 @@ static void observe_lets_all_through_unsplit(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/* READs of a flow that was only observed are under way, and nothing will tell of their end. */
+static void unsignalled_reads_of_before_block_nothing(void **state)
+{
+	struct ccs_flow_config conf = quiet(4096);
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	conf.enforce = false;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 64, 128, 0);
+	f.max_reads = 2;
+	for (int i = 0; i < 4; i++) {
+		ccs_flow_accept(&f, 100, CCS_WR_SPLIT | CCS_WR_READ);
+		assert_non_null(ccs_flow_next(&f, 1000, &n));
+	}
+	conf.enforce = true;
+	ccs_flow_configure(&f, &conf, f.cc.spec, 1000);
+	for (int i = 0; i < 4; i++)
+		ccs_flow_accept(&f, 100, CCS_WR_SPLIT | CCS_WR_READ);
+	for (int i = 0; i < 4; i++) {
+		const struct ccs_seg *seg = ccs_flow_next(&f, 1000, &n);
+
+		if (!seg) { /* then something was asked for before, and comes */
+			assert_true(i > 0);
+			complete_all(&f, n, 1000);
+			seg = ccs_flow_next(&f, 1000, &n);
+		}
+		assert_non_null(seg);
+	}
+	ccs_flow_destroy(&f);
+}
+
+/* What was learnt of the path stays, but where it is another path or was given. */
+static void other_settings_keep_what_was_learnt(void **state)
+{
+	struct ccs_flow_config conf = quiet(4096);
+	uint64_t now = 1000000;
+	struct ccs_flow f;
+	double learnt;
+
+	(void)state;
+	conf.base_rtt_us = 0;
+	conf.cap = 65536;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 16, 144, 0);
+	for (int i = 0; i < 32 || (f.ramping && i < 10000); i++)
+		one_round_trip(&f, &now, 30);
+	learnt = f.cc.path.base_rtt_us;
+	assert_true(learnt > 25 && learnt < 35 && !f.ramping);
+	conf.max_rate = 1e9;
+	conf.noise_us = 3;
+	conf.segment = 8192;
+	ccs_flow_configure(&f, &conf, f.cc.spec, now);
+	assert_true(f.cc.path.base_rtt_us == learnt && f.cc.path.noise_us == 3 && !f.ramping);
+	assert_true(f.segment == 8192 && f.cc.path.segment == 8192 && ccs_flow_rate(&f) == 1e9);
+	assert_true(f.gate_rate == 1e9);
+	conf.max_rate = INFINITY;
+	ccs_flow_configure(&f, &conf, f.cc.spec, now);
+	assert_true(isinf(ccs_flow_rate(&f)) && f.gate_rate == 8e9);
+	conf.base_rtt_us = 50;
+	ccs_flow_configure(&f, &conf, f.cc.spec, now);
+	assert_true(f.cc.path.base_rtt_us == 50);
+	conf.base_rtt_us = 0;
+	ccs_flow_configure(&f, &conf, f.cc.spec, now);
+	assert_true(f.base_samples == 0 && f.ramping);
+	conf.line_rate = 25e9;
+	ccs_flow_configure(&f, &conf, f.cc.spec, now);
+	assert_true(f.cc.path.line_rate == 25e9 && f.ramping);
+	ccs_flow_destroy(&f);
+}
+
+/* A cap that is raised again binds no longer, even where the rate is the algorithm's state. */
+static void a_cap_binds_while_it_is_there(void **state)
+{
+	static struct ccs_cc_spec spec;
+	struct ccs_flow_config conf = quiet(4096);
+	uint64_t now = 1000000;
+	struct ccs_flow f = { 0 };
+
+	(void)state;
+	spec = ccs_cc_plain(&ccs_cc_timely);
+	conf.max_rate = 1e8;
+	assert_int_equal(ccs_flow_init(&f, &conf, &spec, 16, 144, now), 0);
+	for (int i = 0; i < 100; i++) {
+		now += 1000000;
+		one_round_trip(&f, &now, 3);
+	}
+	assert_true(ccs_flow_rate(&f) <= 1e8);
+	conf.max_rate = INFINITY;
+	ccs_flow_configure(&f, &conf, &spec, now);
+	for (int i = 0; i < 5000 && ccs_flow_rate(&f) < 1e9; i++) {
+		now += 1000000;
+		one_round_trip(&f, &now, 3);
+	}
+	assert_true(ccs_flow_rate(&f) >= 1e9);
+	conf.max_rate = 1e8;
+	ccs_flow_configure(&f, &conf, &spec, now);
+	assert_true(ccs_flow_rate(&f) <= 1e8 && f.gate_rate <= 1e8);
+	ccs_flow_destroy(&f);
+}
+
 static void success_is_counted(void **state)
 {
 	const struct ccs_flow_config conf = quiet(4096);
@@ -1196,6 +1332,9 @@ int main(void)
 		cmocka_unit_test(no_slip_of_an_algorithm_stops_a_flow),
 		cmocka_unit_test(gated_time_is_counted),
 		cmocka_unit_test(observe_lets_all_through_unsplit),
+		cmocka_unit_test(unsignalled_reads_of_before_block_nothing),
+		cmocka_unit_test(other_settings_keep_what_was_learnt),
+		cmocka_unit_test(a_cap_binds_while_it_is_there),
 		cmocka_unit_test(success_is_counted),
 	};
 

@@ -3,7 +3,7 @@
 # starts itself again with both preloaded (rig.c), so none needs a wrapper.
 if HAVE_CMOCKA
 verbs_ldadd = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
-verbs_programs = tests/verbs/test_alloc tests/verbs/test_clock tests/verbs/test_contexts \
+verbs_programs = tests/verbs/test_alloc tests/verbs/test_clock tests/verbs/test_contexts tests/verbs/test_control \
 	tests/verbs/test_cq_ex tests/verbs/test_error tests/verbs/test_event \
 	tests/verbs/test_faults tests/verbs/test_fork tests/verbs/test_no_thread tests/verbs/test_life tests/verbs/test_modes \
 	tests/verbs/test_post tests/verbs/test_split tests/verbs/test_split_imm \
@@ -12,9 +12,9 @@ verbs_programs = tests/verbs/test_alloc tests/verbs/test_clock tests/verbs/test_
 check_PROGRAMS += $(verbs_programs) tests/verbs/sections tests/verbs/traffic tests/verbs/tracing
 TESTS += $(verbs_programs)
 if HAVE_BATS
-TESTS += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/trace.bats
+TESTS += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/set.bats tests/verbs/trace.bats
 endif
-EXTRA_DIST += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/trace.bats
+EXTRA_DIST += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/set.bats tests/verbs/trace.bats
 rig = tests/verbs/rig.c tests/verbs/rig.h
 
 tests_verbs_test_alloc_SOURCES = tests/verbs/test_alloc.c $(rig)
@@ -23,6 +23,9 @@ tests_verbs_test_clock_SOURCES = tests/verbs/test_clock.c $(rig)
 tests_verbs_test_clock_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_contexts_SOURCES = tests/verbs/test_contexts.c $(rig)
 tests_verbs_test_contexts_LDADD = $(verbs_ldadd)
+tests_verbs_test_control_SOURCES = tests/verbs/test_control.c $(rig)
+tests_verbs_test_control_LDADD = $(verbs_ldadd) -ldl
+tests_verbs_test_control_LDFLAGS = -rdynamic
 tests_verbs_test_cq_ex_SOURCES = tests/verbs/test_cq_ex.c $(rig)
 tests_verbs_test_cq_ex_LDADD = $(verbs_ldadd)
 tests_verbs_test_error_SOURCES = tests/verbs/test_error.c $(rig)

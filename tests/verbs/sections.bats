@@ -9,7 +9,7 @@ setup() {
 
 # Each argument is a QP. What each got of it, by the report, is $got: a line for each.
 connect() {
-	out=$("$top_builddir/tests/verbs/sections" "$@" 2> "$BATS_TEST_TMPDIR/errors")
+	out=$("$top_builddir/tests/verbs/sections" "$@" < /dev/null 2> "$BATS_TEST_TMPDIR/errors")
 	errors=$(cat "$BATS_TEST_TMPDIR/errors")
 	got=$(while read -r qpn class; do
 		jq -r --arg qpn "$qpn" --arg class "$class" '.qps[] | select(.lqpn == ($qpn | tonumber)) |

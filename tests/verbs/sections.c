@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A QP for each argument PEER[,DSCP[,SL]], "-" for one without an address, that writes 40 KiB;
- * for sections.bats. Prints their numbers and traffic classes, and leaves all there.
+ * for sections.bats. Prints their numbers and traffic classes, and leaves all there. Then, for
+ * set.bats, it polls and does what its input says, a line each: "new PEER" for one more, "write",
+ * "sleep" until the next line. It says "done" of each.
  */
 #include "rig.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
+#include <sched.h>
+#include <unistd.h>
 
 enum { LEN = 40960 };
 
@@ -51,28 +56,76 @@ static void connect_to(struct rig *r, struct ibv_qp *qp, uint32_t dest, char *pe
 				       IBV_QP_MAX_QP_RD_ATOMIC), 0);
 }
 
+static void write_one(struct rig *r)
+{
+	struct ibv_wc wc;
+
+	assert_int_equal(rig_post(r, 0, IBV_WR_RDMA_WRITE, 0, LEN, IBV_SEND_SIGNALED), 0);
+	rig_poll(r->scq, 1, &wc);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+	assert_memory_equal(r->src, r->dst, LEN);
+}
+
+static void new_one(struct rig *r, const char *text)
+{
+	char peer[64];
+
+	r->a = rig_qp(r, r->scq, r->rcq);
+	r->b = rig_qp(r, r->scq, r->rcq);
+	rig_to_rts(r, r->b, r->a->qp_num);
+	snprintf(peer, sizeof(peer), "%s", text);
+	connect_to(r, r->a, r->b->qp_num, peer);
+	write_one(r);
+	printf("%u %u\n", r->a->qp_num, fake_tclass(r->a));
+	fflush(stdout);
+}
+
+/* Unbuffered, so that poll() tells the truth. false: the input has ended. */
+static bool read_line(char *line, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len - 1 && read(STDIN_FILENO, line + n, 1) == 1 && line[n] != '\n')
+		n++;
+	line[n] = '\0';
+	return n;
+}
+
+static void obey(struct rig *r)
+{
+	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+	bool asleep = false;
+	struct ibv_wc wc;
+	char line[64];
+
+	for (;;) {
+		if (poll(&in, 1, asleep ? -1 : 0) == 0) {
+			assert_int_equal(ibv_poll_cq(r->scq, 1, &wc), 0);
+			sched_yield();
+			continue;
+		}
+		if (!read_line(line, sizeof(line)))
+			return;
+		asleep = strcmp(line, "sleep") == 0;
+		if (strncmp(line, "new ", 4) == 0)
+			new_one(r, line + 4);
+		else if (strcmp(line, "write") == 0)
+			write_one(r);
+		printf("done\n");
+		fflush(stdout);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	char config[4096];
-	struct ibv_wc wc[1];
 	struct rig r;
 
 	snprintf(config, sizeof(config), "CCSHIM_CONFIG=%s", getenv("CCSHIM_CONFIG"));
 	rig_exec(argv, config, NULL);
 	rig_open(&r, (struct rig_conf){ 0 });
-	for (int i = 1; i < argc; i++) {
-		char peer[64];
-
-		r.a = rig_qp(&r, r.scq, r.rcq);
-		r.b = rig_qp(&r, r.scq, r.rcq);
-		rig_to_rts(&r, r.b, r.a->qp_num);
-		snprintf(peer, sizeof(peer), "%s", argv[i]);
-		connect_to(&r, r.a, r.b->qp_num, peer);
-		assert_int_equal(rig_post(&r, 0, IBV_WR_RDMA_WRITE, 0, LEN, IBV_SEND_SIGNALED), 0);
-		rig_poll(r.scq, 1, wc);
-		assert_int_equal(wc[0].status, IBV_WC_SUCCESS);
-		assert_memory_equal(r.src, r.dst, LEN);
-		printf("%u %u\n", r.a->qp_num, fake_tclass(r.a));
-	}
+	for (int i = 1; i < argc; i++)
+		new_one(&r, argv[i]);
+	obey(&r);
 	return 0;
 }

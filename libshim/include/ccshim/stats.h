@@ -52,8 +52,11 @@ struct ccs_stats_gone {
 
 /*
  * By which a tool asks something of the process, see `ccshim set`. One tool at a time: it
- * holds flock(LOCK_EX) on the file. It writes request, then request_gen + 1; the process
- * writes status (0 or an errno) and answer, then answer_gen = request_gen.
+ * holds flock(LOCK_EX) on the file. request_gen is even while nothing is asked. The tool
+ * writes request, then the next odd number. The process takes it by the next even one, does
+ * it, writes status (0 or an errno) and answer, then answer_gen = request_gen. Who does not
+ * want to wait any longer puts the even one there himself: each by compare-and-swap, so that a
+ * request is either done or not. A process that takes none has the highest answer_gen.
  */
 struct ccs_stats_mailbox {
 	uint64_t request_gen, answer_gen, status;

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a running process is asked for: as text, by whoever may write it, and what comes of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "runtime/request.h"
+#include "runtime/rules.h"
+#include "seed.h"
+
+static char err[512];
+
+static int parse(struct ccs_request *r, const char *text)
+{
+	char full[CCS_REQUEST_LEN] = "";
+
+	strncpy(full, text, sizeof(full) - 1);
+	*err = '\0';
+	return ccs_request_parse(r, full, err, sizeof(err));
+}
+
+/* The options, with that asked for, or the sentence why not. */
+static int apply(struct ccs_options *o, const char *text)
+{
+	struct ccs_request r;
+
+	assert_int_equal(parse(&r, text), 0);
+	return ccs_request_apply(&r, o, err, sizeof(err));
+}
+
+static void it_tells_for_whom(void **state)
+{
+	struct ccs_request r;
+
+	(void)state;
+	assert_int_equal(parse(&r, "all\n"), 0);
+	assert_true(!r.one && !r.only_new && !r.match.keys && !r.count);
+	assert_int_equal(parse(&r, "qp 17\ncap=1m"), 0);
+	assert_true(r.one && r.lqpn == 17 && r.count == 1);
+	assert_string_equal(r.setting[0].name, "cap");
+	assert_string_equal(r.setting[0].value, "1m");
+	assert_int_equal(parse(&r, "new\n"), 0);
+	assert_true(r.only_new);
+	assert_int_equal(parse(&r, "new peer 10.0.0.0/8\na=b=c\n\nd=\n"), 0);
+	assert_true(r.only_new && r.match.keys == CCS_MATCH_PEER && r.match.peer_bits == 104);
+	assert_string_equal(r.setting[0].value, "b=c");
+	assert_string_equal(r.setting[1].value, "");
+}
+
+static const struct { const char *text, *part; } unreadable[] = {
+	{ "", "cannot be read" },
+	{ "all of them\n", "cannot be read" },
+	{ "new all\n", "cannot be read" },
+	{ "new qp 3\n", "cannot be read" },
+	{ "qp\n", "cannot be read" },
+	{ "qp x\n", "cannot be read" },
+	{ "qp 0x11\n", "cannot be read" },
+	{ "qp 16777216\n", "cannot be read" },
+	{ "peer\n", "cannot be read" },
+	{ "peer 10.0.0\n", "is not an address" },
+	{ "all\ncap\n", "'cap' is not NAME=VALUE" },
+	{ "all\n=1m\n", "is not NAME=VALUE" },
+};
+
+static void what_cannot_be_read_is_told(void **state)
+{
+	char full[CCS_REQUEST_LEN], many[CCS_REQUEST_LEN] = "all\n";
+	struct ccs_request r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(unreadable) / sizeof(*unreadable); i++)
+		if (!parse(&r, unreadable[i].text) || !strstr(err, unreadable[i].part))
+			fail_msg("%s: %s", unreadable[i].text, err);
+	memset(full, 'a', sizeof(full));
+	assert_int_equal(ccs_request_parse(&r, full, err, sizeof(err)), -1);
+	assert_non_null(strstr(err, "longer than"));
+	for (int i = 0; i <= CCS_REQUEST_MAX; i++)
+		strcat(many, "cap=1m\n");
+	assert_int_equal(parse(&r, many), -1);
+	assert_non_null(strstr(err, "more than 32 settings"));
+}
+
+static const struct { const char *before, *asked, *after; } params[] = {
+	{ "timely", "beta=0.5", "timely:beta=0.5" },
+	{ "timely:beta=0.1", "beta=0.5", "timely:beta=0.5" },
+	{ "timely:beta=0.1,alpha=0.3", "beta=0.5", "timely:alpha=0.3,beta=0.5" },
+	{ "timely:alpha=0.3,beta=0.1", "beta=0.5", "timely:alpha=0.3,beta=0.5" },
+	{ "timely:t_low=9us,beta=0.1,alpha=0.3", "beta=0.5\nt_low=8us",
+	  "timely:alpha=0.3,beta=0.5,t_low=8us" },
+	{ "timely:beta=0.1", "cc=dcqcn\nrate_ai=40m", "dcqcn:rate_ai=40m" },
+	{ "timely", "cc=timely:beta=0.3\nalpha=0.4", "timely:beta=0.3,alpha=0.4" },
+};
+
+static void a_parameter_is_given_to_the_algorithm_in_force(void **state)
+{
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(params) / sizeof(*params); i++) {
+		struct ccs_options o;
+
+		ccs_options_default(&o);
+		strcpy(o.cc, params[i].before);
+		snprintf(text, sizeof(text), "all\n%s\n", params[i].asked);
+		if (apply(&o, text) || strcmp(o.cc, params[i].after) != 0)
+			fail_msg("%s, %s: %s %s", params[i].before, params[i].asked, o.cc, err);
+	}
+}
+
+static const struct { const char *asked, *part; } refused[] = {
+	{ "max_rate=fast", "max_rate: 'fast' is not a rate such as 10g" },
+	{ "mode=of", "did you mean 'off'?" },
+	{ "cc=timly", "cc: there is no algorithm 'timly'; did you mean 'timely'?" },
+	{ "cc=timely:betta=1", "did you mean 'beta'?" },
+	{ "betta=1", "'betta' is neither an option nor a parameter of timely; did you mean 'beta'?" },
+	{ "max_rat=1g", "neither an option nor a parameter of timely; did you mean 'max_rate'?" },
+	{ "beta=2000", "beta" },
+	{ "beta=0.1,alpha=1", "beta: '0.1,alpha=1' is no value" },
+	{ "report=/tmp/x", "report is the whole process's and stays as it began" },
+	{ "agent=/x", "agent is the whole process's" },
+	{ "segment=64k\ncap=4k", "cap: it is smaller than one segment of 64k" },
+	{ "split=n\nsplit_imm=y", "split_imm: y needs split=y" },
+	{ "cc=/tmp/mine.so", "a plug-in is loaded where a process begins only" },
+	{ "max_rate=1g\ncap=1", "cap: '1' is out of range" },
+};
+
+static void what_cannot_be_is_told(void **state)
+{
+	char text[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		struct ccs_options o;
+
+		ccs_options_default(&o);
+		snprintf(text, sizeof(text), "all\n%s\n", refused[i].asked);
+		if (!apply(&o, text) || !strstr(err, refused[i].part))
+			fail_msg("%s: %s", refused[i].asked, err);
+	}
+}
+
+static void it_knows_what_it_sets(void **state)
+{
+	struct ccs_request r;
+
+	(void)state;
+	assert_int_equal(parse(&r, "all\nbeta=0.5\ncap=1m"), 0);
+	assert_true(ccs_request_sets(&r, ccs_opt_find("cap")));
+	assert_true(ccs_request_sets(&r, ccs_opt_find("cc")));
+	assert_false(ccs_request_sets(&r, ccs_opt_find("mode")));
+}
+
+/* Anybody may have written it: it is refused, or it makes options that stand. */
+static void garbage_is_refused_or_sound(void **state)
+{
+	static const char letters[] = "all\nqp 17\nnew peer 10.0.0.0/8::\nmode=off\ncc=timely:beta=,"
+				      "max_rate=1g\nsegment=4k\n\n\n==";
+	static const char *const words[] = {
+		"all\n", "qp 3\n", "new peer ::/0\n", "mode=observe\n", "cc=", "timely", "dcqcn",
+		":beta=0.5", ",alpha=1", "\n", "beta=0.2\n", "cap=1m\n", "segment=", "64k", "/x.so",
+		"max_rate=1g\n", "=", "\xff", "a" };
+	unsigned good = 0;
+
+	(void)state;
+	seed_start("requests");
+	for (unsigned i = 0; i < 30000; i++) {
+		char text[CCS_REQUEST_LEN] = "all\n", again[512];
+		struct ccs_options o;
+		struct ccs_request r;
+		size_t at = 4;
+
+		if (i % 4 == 0)
+			for (size_t k = 0; k < sizeof(text); k++)
+				text[k] = (char)seed_next();
+		else if (i % 4 == 1)
+			seed_garbage(text, sizeof(text), letters, sizeof(letters) - 1);
+		for (unsigned n = i % 4 < 2 ? 0 : (unsigned)seed_below(20); n; n--)
+			at += (size_t)sprintf(text + at, "%s", words[seed_below(19)]);
+		ccs_options_default(&o);
+		*err = '\0';
+		if (ccs_request_parse(&r, text, err, sizeof(err)) ||
+		    ccs_request_apply(&r, &o, err, sizeof(err))) {
+			assert_true(*err);
+			continue;
+		}
+		good += r.count > 0;
+		assert_null(ccs_options_conflict(&o, err, sizeof(err)));
+		for (size_t k = 0; k < ccs_opt_count; k++) {
+			ccs_options_format(&o, &ccs_opt_table[k], again, sizeof(again));
+			assert_int_equal(ccs_opt_set(&o, &ccs_opt_table[k], again, err, sizeof(err)),
+					 0);
+		}
+	}
+	assert_true(good > 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_tells_for_whom),
+		cmocka_unit_test(what_cannot_be_read_is_told),
+		cmocka_unit_test(a_parameter_is_given_to_the_algorithm_in_force),
+		cmocka_unit_test(what_cannot_be_is_told),
+		cmocka_unit_test(it_knows_what_it_sets),
+		cmocka_unit_test(garbage_is_refused_or_sound),
+	};
+
+	return cmocka_run_group_tests_name("request", tests, NULL, NULL);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Requests by the mailbox of the process's own page: what they change on the wire, and what
+ * becomes of one that anybody might have written there. The process plays the tool, too.
+ */
+#include "rig.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <ccshim/stats.h>
+
+#include "../unit/seed.h"
+
+#define K4 4096u
+
+static struct ibv_wc wc[64];
+static struct ccs_stats_header *page;
+
+/* -- the tool's side --------------------------------------------------------------- */
+
+static void open_page(void)
+{
+	const char *dir = getenv("XDG_RUNTIME_DIR");
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/ccshim/%ld", dir, (long)getpid());
+	fd = open(path, O_RDWR);
+	if (fd < 0)
+		fail_msg("%s: %s", path, strerror(errno));
+	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(page != MAP_FAILED);
+	close(fd);
+}
+
+static uint64_t put(const void *text, size_t len)
+{
+	const uint64_t asked = page->mailbox.request_gen | 1;
+
+	memset(page->mailbox.request, 0, sizeof(page->mailbox.request));
+	memcpy(page->mailbox.request, text, len);
+	__atomic_store_n(&page->mailbox.request_gen, asked, __ATOMIC_RELEASE);
+	return asked + 1;
+}
+
+/* The status; the answer is in the page. */
+static uint64_t ask(struct rig *r, const char *text)
+{
+	const uint64_t taken = put(text, strlen(text));
+
+	assert_int_equal(ibv_poll_cq(r->scq, 0, wc), 0); /* no poll at all */
+	assert_int_equal(ibv_poll_cq(r->scq, 1, wc), 0);
+	assert_int_equal(page->mailbox.request_gen, taken);
+	assert_int_equal(page->mailbox.answer_gen, taken);
+	return page->mailbox.status;
+}
+
+static void asked(struct rig *r, const char *text)
+{
+	if (ask(r, text))
+		fail_msg("%s: %s", text, page->mailbox.answer);
+}
+
+static void refused(struct rig *r, const char *text, const char *part)
+{
+	if (!ask(r, text) || !strstr(page->mailbox.answer, part))
+		fail_msg("%s: %s", text, page->mailbox.answer);
+}
+
+static void shows(struct rig *r, const char *whom, const char *part)
+{
+	asked(r, whom);
+	if (!strstr(page->mailbox.answer, part))
+		fail_msg("%s: %s is not in %s", whom, part, page->mailbox.answer);
+}
+
+/* -- tests ------------------------------------------------------------------------- */
+
+/* How many WQEs a write of 20 segments became. */
+static size_t wqes_of_a_write(struct rig *r)
+{
+	fake_seen_clear();
+	assert_int_equal(rig_post(r, 7, IBV_WR_RDMA_WRITE, 0, 20 * K4, IBV_SEND_SIGNALED), 0);
+	rig_poll(r->scq, 1, wc);
+	assert_int_equal(wc[0].status, IBV_WC_SUCCESS);
+	assert_memory_equal(r->src, r->dst, 20 * K4);
+	return fake_seen_count();
+}
+
+static void open_rig(struct rig *r)
+{
+	rig_open(r, (struct rig_conf){ 0 });
+	open_page();
+}
+
+static void close_rig(struct rig *r)
+{
+	munmap(page, sizeof(*page));
+	rig_close(r);
+}
+
+static void a_mode_changes_what_the_device_sees(void **state)
+{
+	static const struct { const char *text; size_t wqes; } steps[] = {
+		{ "all\nmode=observe\n", 1 }, { "all\nmode=enforce\n", 20 },
+		{ "all\nmode=off\n", 1 }, { "all\nmode=enforce\n", 20 },
+		{ "all\nsegment=8k\ncap=16k\n", 10 }, { "all\nsplit=n\n", 1 },
+		{ "all\nsplit=y\nsegment=4k\n", 20 }, { "all\ncc=swift\n", 20 },
+		{ "all\ncc=none\n", 20 },
+	};
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	assert_int_equal(wqes_of_a_write(&r), 20);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		asked(&r, steps[i].text);
+		assert_int_equal(wqes_of_a_write(&r), steps[i].wqes);
+	}
+	close_rig(&r);
+	open_rig(&r); /* those to come have it, too */
+	assert_int_equal(wqes_of_a_write(&r), 20);
+	shows(&r, "all\n", "cc = none\n");
+	close_rig(&r);
+}
+
+/* What waits at a closed gate goes at once when nothing holds it back any more. */
+static void what_waits_is_let_go(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	fake_hold(true);
+	assert_int_equal(rig_post(&r, 7, IBV_WR_RDMA_WRITE, 0, 20 * K4, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(fake_seen_count(), 1);
+	asked(&r, "all\nmode=observe\n");
+	assert_int_equal(fake_seen_count(), 2);
+	assert_int_equal(fake_seen(1).length, 19 * K4);
+	rig_poll_stepping(r.scq, 1, wc);
+	assert_memory_equal(r.src, r.dst, 20 * K4);
+	asked(&r, "all\nmode=enforce\n");
+	close_rig(&r);
+}
+
+static void for_whom_it_is(void **state)
+{
+	char text[128], own[32];
+	union ibv_gid gid;
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	assert_int_equal(ibv_query_gid(r.ctx, 1, 1, &gid), 0);
+	snprintf(own, sizeof(own), "::ffff:%u.%u.%u.%u", gid.raw[12], gid.raw[13], gid.raw[14],
+		 gid.raw[15]);
+	snprintf(text, sizeof(text), "qp %u\nsegment=8k\ncap=16k\n", r.a->qp_num);
+	asked(&r, text);
+	assert_int_equal(wqes_of_a_write(&r), 10);
+	snprintf(text, sizeof(text), "qp %u\n", r.b->qp_num);
+	shows(&r, text, "segment = 4k\n");
+	shows(&r, "all\n", "segment = 4k\n");
+	asked(&r, "new\nsegment=16k\ncap=32k\n");
+	assert_int_equal(wqes_of_a_write(&r), 10);
+	shows(&r, "all\n", "segment = 16k\n");
+	asked(&r, "peer 192.0.2.0/24\nsegment=20k\ncap=40k\n");
+	assert_int_equal(wqes_of_a_write(&r), 10);
+	shows(&r, "peer 192.0.2.7\n", "segment = 20k\n");
+	snprintf(text, sizeof(text), "peer %s\nsegment=40k\ncap=40k\n", own);
+	asked(&r, text);
+	assert_int_equal(wqes_of_a_write(&r), 2);
+	asked(&r, "all\nsegment=4k\ncap=4k\n");
+	assert_int_equal(wqes_of_a_write(&r), 20);
+	close_rig(&r);
+}
+
+/* A QP that asks for what cannot be leaves all as it was, others too. */
+static void all_or_nothing(void **state)
+{
+	char text[128];
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	refused(&r, "all\nsegment=8k\ncap=1\n", "cap: '1' is out of range");
+	refused(&r, "all\nsegment=8k\nreport=/x\n", "report is the whole process's");
+	refused(&r, "all\nsegment=64k\n", "cap: it is smaller than one segment");
+	refused(&r, "all\nsegment=8k\ncap=16k\ndscp=5\n", "its packets keep theirs");
+	refused(&r, "all\nsegment=8k\ncap=16k\ncc=dcqcn\n", "packets that can be marked");
+	refused(&r, "all\nsegment=8k\ncap=16k\ncc=hpcc\n", "needs ");
+	refused(&r, "all\nsegment=8k\ncap=16k\ncc=/tmp/x.so\n", "a plug-in is loaded where");
+	refused(&r, "qp 4711\nsegment=8k\n", "no connected queue pair 4711");
+	shows(&r, "all\n", "segment = 4k\n");
+	assert_int_equal(wqes_of_a_write(&r), 20);
+
+	/* One QP has a segment that the cap for all would be too small for. */
+	snprintf(text, sizeof(text), "qp %u\nsegment=16k\ncap=32k\n", r.b->qp_num);
+	asked(&r, text);
+	refused(&r, "all\ncap=8k\n", "cap: it is smaller than one segment of 16k");
+	shows(&r, "all\n", "cap = 4k\n");
+	close_rig(&r);
+}
+
+/* Whatever stands there, traffic goes on, whole and in order. */
+static void garbage_hurts_nobody(void **state)
+{
+	static const char *const words[] = {
+		"all\n", "new\n", "qp 1\n", "peer ::/0\n", "mode=observe\n", "mode=off\n",
+		"mode=enforce\n", "cc=timely\n", "cc=swift\n", "cc=none\n", "cap=4k\n", "cap=auto\n",
+		"segment=", "4k\n", "64k\n", "beta=0.5\n", "max_rate=10g\n", "base_rtt=20us\n",
+		"base_rtt=auto\n", "noise=3us\n", "line_rate=25g\n", "=", "\n", "x", "split=n\n",
+		"split=y\n" };
+	char text[CCS_STATS_TEXT];
+	unsigned done = 0;
+	struct rig r;
+
+	(void)state;
+	seed_start("mailbox");
+	open_rig(&r);
+	for (unsigned i = 0; i < 2000; i++) {
+		size_t len = sizeof(text);
+
+		if (i % 8 == 0) {
+			for (size_t k = 0; k < len; k++)
+				text[k] = (char)seed_next();
+		} else {
+			len = (size_t)sprintf(text, "all\n");
+			for (unsigned n = (unsigned)seed_below(6); n; n--)
+				len += (size_t)sprintf(text + len, "%s", words[seed_below(26)]);
+		}
+		if (i % 16 == 3) { /* in mid-traffic */
+			rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 20 * K4, 0);
+			rig_post(&r, 2, IBV_WR_RDMA_READ, 0, 3 * K4, 0);
+		}
+		page->mailbox.answer_gen = seed_next();
+		page->mailbox.status = seed_next();
+		put(text, len);
+		if (i % 3 == 0)
+			page->mailbox.request_gen = seed_next();
+		ibv_poll_cq(r.scq, 1, wc);
+		done += !page->mailbox.status;
+		if (i % 16 == 5)
+			wqes_of_a_write(&r);
+	}
+	assert_true(done > 100);
+	asked(&r, "all\nmode=enforce\ncc=none\nsplit=y\nsegment=4k\ncap=4k\nmax_rate=inf\n"
+	      "base_rtt=20us\nline_rate=auto\nnoise=0\n");
+	assert_int_equal(wqes_of_a_write(&r), 20);
+	close_rig(&r);
+}
+
+static bool privileged;
+__attribute__((visibility("default"))) unsigned long getauxval(unsigned long type);
+
+/* The shim's own question of AT_SECURE, too. */
+unsigned long getauxval(unsigned long type)
+{
+	unsigned long (*real)(unsigned long) = dlsym(RTLD_NEXT, "getauxval");
+
+	return type == AT_SECURE ? privileged : real(type);
+}
+
+static void who_gained_privileges_takes_none(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	privileged = true;
+	put("all\nmode=off\n", 13);
+	ibv_poll_cq(r.scq, 1, wc);
+	assert_int_equal(page->mailbox.request_gen % 2, 1);
+	privileged = false;
+	assert_int_equal(ibv_poll_cq(r.scq, 1, wc), 0);
+	assert_int_equal(page->mailbox.request_gen % 2, 0);
+	assert_int_equal(wqes_of_a_write(&r), 1);
+	asked(&r, "all\nmode=enforce\n");
+	close_rig(&r);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct rig_mode modes[] = {
+		{ "gated", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+			     "CCSHIM_BASE_RTT=20us" } },
+	};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_mode_changes_what_the_device_sees),
+		cmocka_unit_test(for_whom_it_is),
+		cmocka_unit_test(all_or_nothing),
+		cmocka_unit_test(garbage_hurts_nobody),
+		cmocka_unit_test(what_waits_is_let_go),
+		cmocka_unit_test(who_gained_privileges_takes_none),
+	};
+	static char dir[] = "/tmp/ccs-control-XXXXXX";
+	char place[sizeof(dir) + 16];
+	int rc;
+
+	if (argc == 1 && (!mkdtemp(dir) || setenv("XDG_RUNTIME_DIR", dir, 1)))
+		return 2;
+	rc = rig_run_in(argc, argv, "control", modes, sizeof(modes) / sizeof(*modes), tests,
+			sizeof(tests) / sizeof(*tests));
+	snprintf(place, sizeof(place), "%s/ccshim", dir);
+	rmdir(place);
+	rmdir(dir);
+	return rc;
+}
