@@ -88,6 +88,18 @@ _ccshim_plot() {
 	esac
 }
 
+_ccshim_debug() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
+	-t) return ;;
+	esac
+	case $word in
+	-*) COMPREPLY=($(compgen -W "-o -t -h" -- "$word")) ;;
+	*) COMPREPLY=($(compgen -c -- "$word")) ;;
+	esac
+}
+
 _ccshim_check() {
 	local word=${COMP_WORDS[COMP_CWORD]} i
 	if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --root ]]; then
@@ -127,7 +139,7 @@ _ccshim_set() {
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run check info set replay plot -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run check info set replay plot debug -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -137,6 +149,7 @@ _ccshim() {
 	set) _ccshim_set ;;
 	replay) _ccshim_replay ;;
 	plot) _ccshim_plot ;;
+	debug) _ccshim_debug ;;
 	esac
 }
 

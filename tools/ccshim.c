@@ -20,6 +20,7 @@ static const struct command {
 	{ "replay", cmd_replay, "run an algorithm over a recorded trace" },
 	{ "set", cmd_set, "change settings of a running process" },
 	{ "plot", cmd_plot, "draw a picture of a recorded trace" },
+	{ "debug", cmd_debug, "gather what a bug report needs" },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(*commands))

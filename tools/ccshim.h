@@ -21,6 +21,7 @@ int cmd_info(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
+int cmd_debug(int argc, char **argv);
 
 /* "ccshim CMD: text" to stderr. */
 void tool_error(const char *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

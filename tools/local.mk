@@ -5,6 +5,7 @@ tools_ccshim_SOURCES = \
 	tools/ccshim.c tools/ccshim.h \
 	tools/ask_agent.c tools/ask_agent.h tools/capabilities.c tools/capabilities.h \
 	tools/check.c tools/check.h tools/check_agent.c tools/check_command.c tools/check_devices.c \
+	tools/debug.c \
 	tools/devices.c tools/devices.h \
 	tools/info.c tools/info.h tools/info_algorithms.c tools/info_devices.c \
 	tools/info_options.c tools/info_version.c \
@@ -39,3 +40,10 @@ CLEANFILES += tools/ccshimd.service
 # What tracers see of the preload.
 bpftracedir = $(pkgdatadir)/bpftrace
 dist_bpftrace_SCRIPTS = tools/bpftrace/gated.bt tools/bpftrace/rate.bt tools/bpftrace/rtt-hist.bt
+
+# What ccshim debug runs: beside ccshim in the build tree, too.
+pkglibexec_SCRIPTS = tools/ccshim-debug
+tools/ccshim-debug: $(top_srcdir)/tools/ccshim-debug.in
+	$(AM_V_GEN)$(MKDIR_P) tools && cp $(top_srcdir)/tools/ccshim-debug.in $@ && chmod 755 $@
+EXTRA_DIST += tools/ccshim-debug.in
+CLEANFILES += tools/ccshim-debug

@@ -14,8 +14,7 @@
 
 #define NAME "libccshim.so"
 
-/* The directory above tools/ (or tools/.libs/) that this program was built in, with a slash. */
-static bool build_dir(char *dir, size_t len)
+bool preload_build_dir(char *dir, size_t len)
 {
 	static const char *const tails[] = { "/tools/ccshim", "/tools/.libs/ccshim" };
 	ssize_t n = readlink("/proc/self/exe", dir, len - 1);
@@ -42,7 +41,7 @@ int preload_find(char *path, size_t len, char *err, size_t errlen)
 
 	if (given && *given) {
 		choice = given;
-	} else if (build_dir(dir, sizeof(dir))) {
+	} else if (preload_build_dir(dir, sizeof(dir))) {
 		snprintf(built, sizeof(built), "%s.libs/" NAME, dir);
 		if (access(built, R_OK) == 0)
 			choice = built;

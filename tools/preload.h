@@ -2,6 +2,7 @@
 #ifndef CCS_TOOLS_PRELOAD_H
 #define CCS_TOOLS_PRELOAD_H
 /* The library to preload, and whether a program will load it. */
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -9,6 +10,10 @@
  * else the installed one. 0, or -1 with a sentence in err.
  */
 int preload_find(char *path, size_t len, char *err, size_t errlen);
+
+/* The directory above tools/ (or tools/.libs/) that this program was built in, with a slash;
+ * false: it was installed. */
+bool preload_build_dir(char *dir, size_t len);
 
 /* The program that execvp(name) would take, or NULL; buf holds it. */
 const char *preload_which(const char *name, char *buf, size_t len);

@@ -26,6 +26,8 @@ offered() {
 	[ "$(offered "$ccshim" set -p 1 max)" = max_rate= ]
 	[ "$(offered "$ccshim" replay -a tim)" = timely ]
 	[ "$(offered "$ccshim" replay --c)" = --check ]
+	[ "$(offered "$ccshim" de)" = debug ]
+	[ "$(offered "$ccshim" debug -)" = "-o -t -h" ]
 	[ "$(offered "$ccshim" plot --c)" = --cdf ]
 	[ "$(offered "$ccshim" plot --cdf rt)" = rtt ]
 	export LD_PRELOAD=$standin

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The command lines. BATS is empty where bats is not installed.
 if HAVE_BATS
-TESTS += tests/tools/ccshimd.bats tests/tools/check.bats tests/tools/completion.bats tests/tools/info.bats tests/tools/plot.bats tests/tools/plugin.bats tests/tools/replay.bats \
+TESTS += tests/tools/ccshimd.bats tests/tools/check.bats tests/tools/completion.bats tests/tools/debug.bats tests/tools/info.bats tests/tools/plot.bats tests/tools/plugin.bats tests/tools/replay.bats \
 	tests/tools/run.bats
 TESTS += tests/tools/agent.bats tests/tools/ccbench.bats
 endif
 EXTRA_DIST += tests/tools/agent.bats tests/tools/ccbench.bats
-EXTRA_DIST += tests/tools/ccshimd.bats tests/tools/check.bats tests/tools/completion.bats tests/tools/info.bats tests/tools/plot.bats tests/tools/plugin.bats tests/tools/replay.bats \
+EXTRA_DIST += tests/tools/ccshimd.bats tests/tools/check.bats tests/tools/completion.bats tests/tools/debug.bats tests/tools/info.bats tests/tools/plot.bats tests/tools/plugin.bats tests/tools/replay.bats \
 	tests/tools/run.bats tests/tools/tools.bash
 
 # -rpath makes libtool build a shared object that is never installed. Without the

@@ -1,0 +1,164 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+
+load tools.bash
+
+secret=hunter2-the-secret
+
+debug() {
+	run2 "$ccshim" debug "$@"
+}
+
+# What is in the file, in ./ccshim-debug.
+unpack() {
+	[ "$status" -eq 0 ] || { echo "status $status: $errors"; return 1; }
+	rm -rf ccshim-debug
+	tar -xzf "$1"
+}
+
+manifest() {
+	grep -qE -- "$1" ccshim-debug/MANIFEST || { echo "no '$1' in:"; cat ccshim-debug/MANIFEST; return 1; }
+}
+
+# A command of that name, which does $2.
+stand_in() {
+	mkdir -p bin
+	printf '#!/bin/bash\nexec 3>&-\n%s\n' "$2" > "bin/$1"
+	chmod +x "bin/$1"
+	PATH=$PWD/bin:$PATH
+}
+
+@test "help and usage" {
+	debug -h
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	printed "usage: ccshim debug"
+	refused "$ccshim" debug
+	said "-o is missing"
+	refused "$ccshim" debug -o
+	refused "$ccshim" debug -x
+	said "there is no option -x"
+	refused "$ccshim" debug -o x.tgz -t soon
+	said "'soon' is no number of seconds"
+	[ "$(echo *)" = stderr ]
+}
+
+@test "one file, with a manifest of what was had and what not, and why" {
+	touch before
+	debug -o a.tgz
+	unpack a.tgz
+	[ "$(echo *)" = "a.tgz before ccshim-debug stderr" ]
+	[ "$(stat -c %a a.tgz)" = 600 ]
+	printed "a.tgz: "
+	manifest '^had +version '
+	manifest '^had +configuration '
+	manifest '^had +system/uname '
+	manifest '^(had|not had) +rdma/link '
+	grep -q 'timely' ccshim-debug/algorithms
+	grep -qE '^mode += enforce' ccshim-debug/configuration
+	# Each file is in the manifest, and each thing that was had is a file.
+	(cd ccshim-debug && find . -type f ! -name MANIFEST ! -name '*.stderr' -printf '%P\n' | sort) > files
+	sed -n 's/^had  *\([^ ]*\) .*/\1/p' ccshim-debug/MANIFEST | sort | diff files -
+	while read -r file; do [ -s "ccshim-debug/$file" ]; done < files
+}
+
+@test "an existing file is left as it is, whatever it is" {
+	echo precious > a.tgz
+	ln -s nowhere b.tgz
+	mkdir c.tgz
+	for file in a.tgz b.tgz c.tgz; do
+		debug -o $file
+		[ "$status" -eq 1 ]
+		said "$file is there already"
+	done
+	[ "$(cat a.tgz)" = precious ]
+	[ ! -e nowhere ]
+	debug -o no/such/a.tgz
+	[ "$status" -eq 1 ]
+	said "cannot write to no/such/"
+	# One that comes while it is at work.
+	stand_in uname 'echo precious > "$RACE"; echo Linux'
+	RACE=$PWD/d.tgz debug -o d.tgz
+	[ "$status" -eq 1 ]
+	[ "$(cat d.tgz)" = precious ]
+	[ -z "$(find . -name '.ccshim-debug*')" ]
+}
+
+@test "a command that hangs is ended, one that fails or is not there is told of" {
+	export HOME=$PWD
+	stand_in rdma 'trap "" TERM; echo $$ > "$HOME/hung"; sleep 1000; sleep 1000'
+	stand_in tc 'echo "this kernel cannot" >&2; exit 3'
+	stand_in lsmod 'sleep 20 & echo some modules'
+	debug -t 1 -o a.tgz
+	unpack a.tgz
+	manifest "^not had +rdma/link +'rdma .*did not end within 1 s"
+	manifest "^not had +net/qdisc .*status 3: this kernel cannot"
+	manifest '^had +system/modules '
+	[ ! -e ccshim-debug/rdma/link ]
+	# It is gone, or waits to be buried.
+	[ -s hung ]
+	[ -z "$(tr -d '\0' < "/proc/$(cat hung)/cmdline" 2> /dev/null || true)" ]
+	mkdir few
+	for command in bash env cat cp chmod cut date dirname grep head ln ls mkdir mktemp mv rm sed sleep \
+		sort tail tar gzip timeout tr uname; do
+		ln -s "$(command -v $command)" few/
+	done
+	sed 's,:/usr/sbin:/sbin:/usr/local/sbin,,' "$top_builddir/tools/ccshim-debug" > script
+	run2 env PATH="$PWD/few" bash script "$(realpath "$ccshim")" -o b.tgz
+	unpack b.tgz
+	manifest '^not had +rdma/link +rdma is not installed'
+	manifest '^had +system/uname '
+}
+
+@test "no secret is in it, wherever one may be" {
+	export PASSWORD=$secret CCSHIM_TOKEN=$secret CCSHIM_KEY_FILE=$PWD/key
+	echo $secret > key
+	# A configuration file with words that are none of ours, or a comment.
+	printf '# %s\npassword = %s\nmode = observe\n' $secret $secret > conf
+	export CCSHIM_CONFIG=$PWD/conf
+	# Options that lead to files which are not what they should be.
+	echo "$secret {}" > r-1.json
+	echo "$secret" > trace.csv
+	printf 'application: %s\nccshim: warn: something\n' $secret > log
+	export CCSHIM_REPORT=$PWD/r-%p.json CCSHIM_TRACE=$PWD/trace.csv CCSHIM_LOG_FILE=$PWD/log
+	# The kernel's log, with its command line and what is about others.
+	stand_in dmesg "echo 'Command line: root=/dev/vda rdma.key=$secret'; echo 'usb: $secret'; echo 'rxe0: added'"
+	stand_in journalctl "echo 'rdma: from the journal'"
+	# A program under the shim has arguments, an environment, and data.
+	mkfifo fifo
+	LD_PRELOAD=$top_builddir/.libs/libccshim.so bash -c 'read -r line' - --password=$secret <> fifo 3>&- &
+	victim=$!
+	debug -o a.tgz -- ls --password=$secret
+	kill $victim
+	unpack a.tgz
+	if grep -r "$secret" ccshim-debug; then return 1; fi
+	# And it is not empty for that.
+	grep -q 'CCSHIM_TOKEN is no option' ccshim-debug/environment
+	grep -qx "CCSHIM_TRACE=$PWD/trace.csv" ccshim-debug/environment
+	grep -q 'rxe0: added' ccshim-debug/log/kernel
+	grep -q 'something' ccshim-debug/log_file/1-log
+	grep -q "command" ccshim-debug/check
+	manifest "^not had +report +.*r-1.json is none of ccshim's"
+	manifest "^not had +trace +.*trace.csv is none of ccshim's"
+}
+
+@test "reports, traces and the program that is asked about" {
+	printf '{\n  "program": "p",\n  "qps": []\n}\n' > r-17.json
+	{ echo "# ccshim 0.1.0: p, process 17, cc=timely"; echo t_us,event; seq 1000; } > t.csv
+	stand_in a-program 'echo it ran > ran'
+	export CCSHIM_REPORT=$PWD/r-%p.json CCSHIM_TRACE=$PWD/t.csv
+	debug -o a.tgz -- a-program
+	unpack a.tgz
+	diff r-17.json ccshim-debug/report/1-r-17.json
+	[ "$(wc -l < ccshim-debug/trace/1-t.csv)" -eq 501 ]
+	grep -q 'a script' ccshim-debug/check
+	[ ! -e ran ]
+}
+
+@test "a full disk" {
+	# More than that many kilobytes in a file are refused.
+	run2 bash -c 'trap "" XFSZ; ulimit -f 2; exec "$@"' - "$ccshim" debug -o a.tgz
+	[ "$status" -eq 1 ]
+	said "cannot be written"
+	[ ! -e a.tgz ]
+	[ -z "$(find . -name '.ccshim-debug*')" ]
+}
