@@ -55,8 +55,8 @@ static int run(int rank, int ranks, int argc, char **argv)
 	int status, worst;
 
 	if (argc < 2 || !scenario_find(argv[1]))
-		return usage(rank, argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) ?
-			     0 : 2);
+		return usage(rank, argc > 1 && (!strcmp(argv[1], "--help") ||
+						!strcmp(argv[1], "-h")) ? 0 : 2);
 	switch (opts_parse(&o, (unsigned)ranks, argc - 1, argv + 1, err, sizeof(err))) {
 	case OPTS_HELP:
 		if (!rank)

@@ -216,7 +216,8 @@ static int connect_qp(struct endpoint *e, uint32_t i, const struct proto_qp *pee
 int endpoint_receive(struct endpoint *e, uint32_t i)
 {
 	struct ibv_sge sge = {
-		.addr = e->mine[i].addr, .length = (uint32_t)e->end[i].spec.wr_size, .lkey = e->mr->lkey,
+		.addr = e->mine[i].addr, .length = (uint32_t)e->end[i].spec.wr_size,
+		.lkey = e->mr->lkey,
 	};
 	struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
 	int err = ibv_post_recv(e->qp[i], &wr, &bad);

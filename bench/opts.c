@@ -302,7 +302,8 @@ static int name_devices(struct parse *p)
 static void set_defaults(struct opts *o, const char *scenario, unsigned ranks)
 {
 	*o = (struct opts){
-		.kind = scenario_find(scenario), .ranks = ranks, .repeat = 1, .gid_index = 1, .qps = 1, .size = 65536, .victim = true,
+		.kind = scenario_find(scenario), .ranks = ranks, .repeat = 1,
+		.gid_index = 1, .qps = 1, .size = 65536, .victim = true,
 		.victim_size = 64, .victim_interval = SECOND / 1000, .duration = 2 * SECOND,
 		.warmup = -1, .seed = 1, .queue_bytes = NAN, .out = ".",
 	};
@@ -349,8 +350,10 @@ static int count_hosts(struct parse *p)
 {
 	struct opts *o = p->o;
 
-	if (!o->senders)
-		o->senders = !o->ranks ? 4 : o->ranks - o->victim > 1 ? o->ranks - o->victim - 1 : 1;
+	if (!o->senders && !o->ranks)
+		o->senders = 4;
+	else if (!o->senders)
+		o->senders = o->ranks > 2u + o->victim ? o->ranks - 1 - o->victim : 1;
 	if (!o->hosts)
 		o->hosts = o->ranks ? o->ranks : 4;
 	if (o->ranks && opts_hosts(o) > o->ranks)
@@ -405,7 +408,8 @@ unsigned opts_hosts(const struct opts *o)
 	return o->kind->hosts(o);
 }
 
-enum opts_result opts_parse(struct opts *o, unsigned ranks, int argc, char **argv, char *err, size_t errlen)
+enum opts_result opts_parse(struct opts *o, unsigned ranks, int argc, char **argv,
+			    char *err, size_t errlen)
 {
 	struct parse p = { .o = o, .err = err, .errlen = errlen, .dev = ranks ? "" : "rxe_1" };
 	int letter, at;

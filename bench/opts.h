@@ -54,7 +54,8 @@ enum opts_result { OPTS_OK, OPTS_HELP, OPTS_BAD };
 
 /* argv[0] is the scenario; ranks: see above. Reads LAB_* with getenv(). With OPTS_BAD a sentence
  * is in err. */
-enum opts_result opts_parse(struct opts *o, unsigned ranks, int argc, char **argv, char *err, size_t errlen);
+enum opts_result opts_parse(struct opts *o, unsigned ranks, int argc, char **argv,
+			    char *err, size_t errlen);
 
 void opts_usage(void);
 

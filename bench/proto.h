@@ -72,7 +72,7 @@ _Static_assert(sizeof(struct proto_qp) == 40, "padding");
 _Static_assert(sizeof(struct proto_local) % _Alignof(struct proto_qp) == 0, "alignment");
 
 struct proto_start {
-	int64_t start, end;     /* end: of all messages' arrival, FLOW_FOREVER if they are counted */
+	int64_t start, end;     /* end: of messages' arrival; FLOW_FOREVER: they are counted */
 	int64_t measure;        /* latencies of messages before this do not count */
 	int64_t resolution;     /* of the curves */
 };

@@ -309,7 +309,8 @@ static double capacity(const struct run *r)
 	for (i = 0; i < r->flows->n; i++) {
 		host = r->flows->v[i].dst;
 		if (!seen[host])
-			sum += wire_capacity(&wire, host && r->o->nic_bps > 0 ? r->o->nic_bps : bps);
+			sum += wire_capacity(&wire, host && r->o->nic_bps > 0 ?
+					     r->o->nic_bps : bps);
 		seen[host] = true;
 	}
 	return sum;
@@ -318,7 +319,8 @@ static double capacity(const struct run *r)
 int report_make(struct report *p, const struct run *r, const struct unloaded *unloaded)
 {
 	*p = (struct report){
-		.run = r, .jain = NAN, .jain_min = NAN, .drops = NAN, .drops_after = NAN, .marks = NAN, .wire_bps = NAN,
+		.run = r, .jain = NAN, .jain_min = NAN, .drops = NAN,
+		.drops_after = NAN, .marks = NAN, .wire_bps = NAN,
 		.retransmitted = NAN, .utilisation = NAN,
 		.bin = (double)(r->end - r->start) / 1e9 / BINS,
 	};

@@ -26,7 +26,8 @@ void table_run(const struct report *p)
 			snprintf(name, sizeof(name), "host %-3u qp %-3u", f->host, f->qp);
 		else
 			snprintf(name, sizeof(name), "%3u -> %-3u %-3u", f->host, f->peer, f->qp);
-		printf("  %-14s %8u %12s %8s %10llu %10s %10s%s%s\n", name, f->qpn, human_rate(f->goodput, rate, sizeof(rate)),
+		printf("  %-14s %8u %12s %8s %10llu %10s %10s%s%s\n", name, f->qpn,
+		       human_rate(f->goodput, rate, sizeof(rate)),
 		       human_percent(f->share, share, sizeof(share)),
 		       (unsigned long long)f->messages,
 		       human_us(f->latency.p50, p50, sizeof(p50)),

@@ -38,7 +38,8 @@ static int title_hosts(const struct opts *o, char *buf, size_t len)
 	if (o->qps > 1)
 		snprintf(qps, sizeof(qps), " x %u QPs", o->qps);
 	return o->kind->to_one ? snprintf(buf, len, "%u:1%s %s", o->senders, qps, o->kind->name)
-			       : snprintf(buf, len, "%u%s %s", o->hosts, qps, o->kind->name);
+			       : snprintf(buf, len, "%s among %u hosts%s", o->kind->name,
+				      o->hosts, qps);
 }
 
 char *opts_title(const struct opts *o, char *buf, size_t len)

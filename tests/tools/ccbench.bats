@@ -94,6 +94,22 @@ json() { jq -e "$1" "$out"; }
 	json 'all(.runs[].shim[]; .report.mode == "enforce")'
 }
 
+# tabled NAME WORD: a table of bench/headlines has such a row.
+tabled() {
+	jq -r --arg table "$1" -f "$top_srcdir/bench/headlines.jq" "$out" | grep -F -- "| $2"
+}
+
+@test "the headlines' tables have a row for each setting" {
+	bench incast -n 20 --cc none,timely
+	tabled incast timely
+	tabled classes timely
+	tabled converge none
+	bench alltoall -n 20 --sizes hadoop --load 50% --rate 1g
+	tabled slowdown '<= 1 KB'
+	echo "[$(cat "$out")]" > "$out.all"
+	out=$out.all tabled law 3
+}
+
 @test "completion knows scenarios, options and their values" {
 	source "$top_srcdir/completion/ccbench"
 	offered() {

@@ -164,6 +164,12 @@ static void titles(void **state)
 	PARSE("--rate", "200mbit", "-q", "2");
 	assert_string_equal(opts_title(&o, buf, sizeof(buf)),
 			    "4:1 x 2 QPs incast of 64 KB writes into 200 Mb/s");
+	parse((const char *[]){ "permutation", "--hosts", "6", NULL });
+	assert_string_equal(opts_title(&o, buf, sizeof(buf)),
+			    "permutation among 6 hosts of 64 KB writes");
+	parse((const char *[]){ "mice", "--rate", "1g", NULL });
+	assert_string_equal(opts_title(&o, buf, sizeof(buf)),
+			    "4:1 mice of 64 KB writes, hadoop sizes at load 10.0 % into 1 Gb/s");
 	PARSE("--scenario", "my own");
 	assert_string_equal(opts_title(&o, buf, sizeof(buf)), "my own");
 }

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Tables of docs/results.md, from ccbench's JSON: --arg table NAME.
+
+def digits: if . == null then "–" elif . == 0 then "0" elif fabs >= 99.5 then round
+  elif fabs >= 9.95 then (. * 10 | round / 10) else (. * 100 | round / 100) end | tostring;
+def us: if . == null then "–" elif . >= 1000 then (. / 1000 | digits) + " ms" else digits + " us" end;
+def kb: if . == null then "–" elif . >= 1048576 then (. / 1048576 | digits) + " MB"
+  else (. / 1024 | digits) + " KB" end;
+def percent: if . == null then "–" else (. * 100 | digits) + " %" end;
+def share: if . == null then "–" else (. * 1e4 | round / 1e4 | tostring) end;
+def range(f): (.median | f) + if .min == .max then "" else " (\(.min | f)–\(.max | f))" end;
+def ratio($a; $b): if $a == null or $b == null then "–" else $a / $b | digits end;
+def times($base): ratio($base; .median) + "×";
+def row: "| " + join(" | ") + " |";
+def head: row, (map("---") | row);
+
+def incast: .spread as $s | $s[0] as $none |
+  (["", "goodput, of the link", "Jain", "drops", "queue p99", "victim p50", "victim p99", "p50 against none", "p99 against none"] | head),
+  ($s[] | [.cc, (.utilisation.median | percent), (.jain.median | share),
+    (.drops_after_warmup.median | digits), (.queue_p99_bytes.median | kb),
+    (.victim_p50_us.median | us), (.victim_p99_us | range(us)),
+    (.victim_p50_us | times($none.victim_p50_us.median)),
+    (.victim_p99_us | times($none.victim_p99_us.median))] | row);
+
+def classes: .spread as $s | $s[0] as $none |
+  (["", "goodput of bulk, of the link", "queue p99", "latency class p50", "latency class p99", "p50 against none", "p99 against none"] | head),
+  ($s[] | [.cc, (.utilisation.median | percent), (.queue_p99_bytes.median | kb),
+    (.victim_p50_us.median | us), (.victim_p99_us | range(us)),
+    (.victim_p50_us | times($none.victim_p50_us.median)),
+    (.victim_p99_us | times($none.victim_p99_us.median))] | row);
+
+# Sizes down, settings across.
+def slowdown: .runs as $r |
+  (["p50 / p95 / p99"] + ($r | map(.cc)) | head),
+  ($r[0].slowdown | keys[] as $k | [$r[0].slowdown[$k].class + ", \($r[0].slowdown[$k].messages)"] +
+    ($r | map(.slowdown[$k] | [.p50, .p95, .p99] | map(digits) | join(" / "))) | row),
+  (["goodput"] + ($r | map(.goodput_bps / 1e6 | digits + " Mb/s")) | row);
+
+def converge:
+  (["", "converged after", "longest time", "goodput, of the link", "queue p99", "drops after warm-up"] | head),
+  (.runs[] | [.cc, "\(.convergence.reached) of \(.convergence.events)", (.convergence.worst_us | us),
+    (.utilisation | percent), (.queue_bytes.p99 | kb), (.drops_after_warmup | digits)] | row);
+
+def law:
+  (["N", "outstanding each", "N·outstanding·8/C", "victim p50", "seen / computed"] | head),
+  (map(.runs[0]) | sort_by(.senders, .depth)[] | [(.senders | tostring), (.sanity.outstanding_bytes | kb),
+    (.sanity.predicted_rtt_us | us), (.sanity.victim_p50_us | us),
+    ratio(.sanity.victim_p50_us; .sanity.predicted_rtt_us)] | row);
+
+def overhead:
+  (["mode", "threads", "QPs", "list", "bare ns", "added ns"] | head),
+  (.rows[] | select(.mode == "enforce") | [.mode, .threads, .qps, .list, .bare_ns, .added_ns] |
+    map(if type == "number" then digits else . end) | row);
+
+if $table == "incast" then incast elif $table == "classes" then classes
+elif $table == "slowdown" then slowdown elif $table == "converge" then converge
+elif $table == "law" then law elif $table == "overhead" then overhead
+else error("no table \($table)") end
