@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #define PATIENCE_NS 1000000000ull        /* with an answer, or a new agent */
+#define HELD_UP_NS 500000000ull          /* of a second that an agent has */
 #define AGAIN_NS 5000000000ull           /* a flow that was refused is told anew */
 #define REST_NS 1000000000ull            /* a slot is not given away again before that */
 
@@ -266,6 +267,12 @@ static void watch(struct ccs_entry *e, const struct ccs_slot *slot, uint64_t now
 	else if (!e->busy_ns)
 		e->busy_ns = now_ns;
 	e->sent = sent;
+}
+
+bool ccs_book_held_up(struct ccs_book *b, uint64_t due_ns, uint64_t now_ns)
+{
+	b->held_up = !b->held_up && now_ns > due_ns && now_ns - due_ns > HELD_UP_NS;
+	return b->held_up;
 }
 
 uint32_t ccs_book_judge(struct ccs_book *b, uint32_t slot, uint32_t n, uint64_t now_ns)

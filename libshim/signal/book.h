@@ -61,6 +61,7 @@ struct ccs_book {
 	bool refuses;                    /* the last one turned the whole process away */
 	uint64_t open_ns;                /* since then, or it was lost then; 0: there was none */
 	uint32_t awaited;                /* answers to come */
+	bool held_up;                    /* the last look came late */
 };
 
 /* On a page that is all zeroes. 0, or -1 without memory. */
@@ -87,6 +88,13 @@ int ccs_book_answer(struct ccs_book *b, uint32_t slot, int error, uint64_t now_n
 
 /* The record of that slot's peer; NULL: there is none yet. */
 const struct ccs_path *ccs_book_path(const struct ccs_page *page, const struct ccs_slot *slot);
+
+/*
+ * A look that was due at due_ns (UINT64_MAX: none was) and comes so late that whoever is overdue
+ * now may have been held up as we were: by a host that stood still, or had no time for either.
+ * Judge at the next one. Two late ones in a row are no excuse.
+ */
+bool ccs_book_held_up(struct ccs_book *b, uint64_t due_ns, uint64_t now_ns);
 
 /* Sets the verdicts of n slots from that one on; the slot behind them, 0 at the end. */
 uint32_t ccs_book_judge(struct ccs_book *b, uint32_t slot, uint32_t n, uint64_t now_ns);

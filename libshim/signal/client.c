@@ -39,7 +39,7 @@ static struct {
 	pthread_t thread;
 	struct ccs_client_config config;
 	struct ccs_book book;
-	uint64_t judged_ns;
+	uint64_t judged_ns, due_ns;      /* the last judgement, the next turn */
 
 	/* The thread's own. */
 	int page_fd, fd;                 /* fd -1: no connection */
@@ -53,6 +53,7 @@ static struct {
 	.changed = PTHREAD_COND_INITIALIZER,
 	.fd = -1,
 	.backoff_ns = BACKOFF_MIN_NS,
+	.due_ns = UINT64_MAX,
 };
 
 static uint64_t clock_ns(void)
@@ -216,10 +217,24 @@ static void sleep_until(uint64_t when_ns)
 		.tv_nsec = (long)(when_ns % 1000000000u),
 	};
 
+	client.due_ns = when_ns;
 	if (when_ns == UINT64_MAX)
 		pthread_cond_wait(&client.wake, &client.lock);
 	else
 		pthread_cond_timedwait(&client.wake, &client.lock, &ts);
+}
+
+/* Nobody is given up on in a turn that comes late; the next one is soon. */
+static void look_after_agent(uint64_t now_ns)
+{
+	if (ccs_book_held_up(&client.book, client.due_ns, now_ns)) {
+		client.judged_ns = now_ns;
+		return;
+	}
+	if (client.fd >= 0 && !client.greeted && now_ns > client.opened_ns + GREETING_NS)
+		lose(now_ns);
+	if (now_ns >= client.judged_ns + JUDGE_NS)
+		judge_all(now_ns);
 }
 
 static void turn(void)
@@ -229,11 +244,8 @@ static void turn(void)
 	if (client.fd < 0 && client.book.flows && now_ns >= client.retry_ns)
 		now_ns = seek();
 	hear(now_ns);
-	if (client.fd >= 0 && !client.greeted && now_ns > client.opened_ns + GREETING_NS)
-		lose(now_ns);
 	tell(now_ns);
-	if (now_ns >= client.judged_ns + JUDGE_NS)
-		judge_all(now_ns);
+	look_after_agent(now_ns);
 	if (client.life == RUNNING)
 		sleep_until(next_look(now_ns));
 }

@@ -222,6 +222,21 @@ static void each_verdict_has_its_cause(void **state)
 	assert_int_equal(verdict(x, s), CCS_SIGNAL_OK);
 }
 
+/* A look that was due in time is one more thing that did not happen while a host stood still. */
+static void a_late_look_is_an_excuse_once(void **state)
+{
+	struct fixture *x = *state;
+	const uint64_t due = x->now;
+
+	assert_false(ccs_book_held_up(&x->book, UINT64_MAX, x->now)); /* none was due */
+	assert_false(ccs_book_held_up(&x->book, due, due));
+	assert_false(ccs_book_held_up(&x->book, due + S, due));
+	assert_false(ccs_book_held_up(&x->book, due, due + S / 2));
+	assert_true(ccs_book_held_up(&x->book, due, due + S / 2 + 1));
+	assert_false(ccs_book_held_up(&x->book, due, due + 3 * S));
+	assert_true(ccs_book_held_up(&x->book, due, due + 3 * S));
+}
+
 static void whoever_does_not_answer_is_not_there(void **state)
 {
 	struct fixture *x = *state;
@@ -421,6 +436,7 @@ int main(void)
 		with_book(one_flow_from_end_to_end),
 		with_book(telemetry_has_to_come_while_it_sends),
 		with_book(each_verdict_has_its_cause),
+		with_book(a_late_look_is_an_excuse_once),
 		with_book(whoever_does_not_answer_is_not_there),
 		with_book(what_is_refused_is_tried_again),
 		with_book(nonsense_is_told_from_answers),

@@ -394,7 +394,7 @@ static void in_its_own_process(void **state)
 {
 	char command[4096];
 
-	snprintf(command, sizeof(command), "'%s' %s >/dev/null", self, (const char *)*state);
+	snprintf(command, sizeof(command), "'%s' %s >&2", self, (const char *)*state);
 	if (system(command))
 		fail_msg("run %s %s", self, (const char *)*state);
 }

@@ -100,7 +100,7 @@ static void in_its_own_process(void **state)
 
 	assert_true(n > 0);
 	exe[n] = '\0';
-	snprintf(command, sizeof(command), "'%s' %s >/dev/null", exe, mode->name);
+	snprintf(command, sizeof(command), "'%s' %s >&2", exe, mode->name);
 	if (system(command))
 		fail_msg("mode %s failed: run %s %s", mode->name, exe, mode->name);
 }

@@ -332,7 +332,7 @@ static void in_its_own_process(void **state)
 
 	assert_true(n > 0 && mkdtemp(dir));
 	exe[n] = '\0';
-	snprintf(command, sizeof(command), "'%s' %s %s >/dev/null", exe, mode->name, dir);
+	snprintf(command, sizeof(command), "'%s' %s %s >&2", exe, mode->name, dir);
 	if (system(command))
 		fail_msg("mode %s failed: run %s %s %s", mode->name, exe, mode->name, dir);
 	snprintf(report, sizeof(report), "%s/report", dir);

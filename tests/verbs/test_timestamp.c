@@ -246,7 +246,7 @@ static void run_case(size_t i, const char *report)
 
 	assert_true(n > 0);
 	exe[n] = '\0';
-	snprintf(command, sizeof(command), "'%s' %s %s >/dev/null", exe, cases[i].name, report);
+	snprintf(command, sizeof(command), "'%s' %s %s >&2", exe, cases[i].name, report);
 	if (system(command))
 		fail_msg("case %s failed: run %s %s /dev/null", cases[i].name, exe, cases[i].name);
 	if (!cases[i].rtt)
