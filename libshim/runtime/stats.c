@@ -41,7 +41,8 @@ static struct {
 	ino_t inode;
 	struct part part[MAX_PARTS];
 	unsigned parts;
-	uint32_t *unused, unused_count;  /* their indices; room for all slots */
+	uint64_t slots;                  /* as the page says, which others may write to */
+	uint32_t *unused, unused_count;  /* indices; room for all slots */
 	bool full;
 } stats = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -227,21 +228,21 @@ static struct ccs_stats_slot *map_more(uint64_t have, uint64_t count)
 }
 
 /* As many slots again: whole pages of the machine. */
-static uint64_t step(const struct ccs_stats_header *h)
+static uint64_t step(void)
 {
 	const uint64_t first = FIRST_SLOTS * page_size() / 4096;
 
-	return h->slots < first ? first : h->slots < MORE_SLOTS ? h->slots : MORE_SLOTS;
+	return stats.slots < first ? first : stats.slots < MORE_SLOTS ? stats.slots : MORE_SLOTS;
 }
 
 static void grow(struct ccs_stats_header *h)
 {
-	const uint64_t count = step(h);
+	const uint64_t count = step();
 	struct ccs_stats_slot *slot;
 	struct ccs_shield shield;
 
 	ccs_shield_up(&shield);
-	slot = map_more(h->slots, count);
+	slot = map_more(stats.slots, count);
 	ccs_shield_down(&shield);
 	if (!slot) {
 		complain("not all queue pairs are shown", errno);
@@ -250,8 +251,9 @@ static void grow(struct ccs_stats_header *h)
 	}
 	stats.part[stats.parts++] = (struct part){ slot, (uint32_t)count };
 	for (uint64_t i = count; i--;)
-		stats.unused[stats.unused_count++] = (uint32_t)(h->slots + i);
-	__atomic_store_n(&h->slots, h->slots + count, __ATOMIC_RELEASE);
+		stats.unused[stats.unused_count++] = (uint32_t)(stats.slots + i);
+	stats.slots += count;
+	__atomic_store_n(&h->slots, stats.slots, __ATOMIC_RELEASE);
 }
 
 static struct ccs_stats_slot *slot_of(uint32_t index)
