@@ -142,13 +142,20 @@ static const struct ccs_policy *amended(struct work *w, struct ccs_options *o)
 
 static void find_policies(struct work *w)
 {
+	const struct ccs_policy *old = NULL, *new = NULL;
+
 	for (size_t i = 0; i < w->count && !w->rejected; i++) {
 		struct change *c = &w->change[i];
-		struct ccs_options o = c->policy->asked;
 
-		c->policy = amended(w, &o);
-		if (c->policy)
-			check_connection(w, c->qp, c->policy);
+		if (c->policy != old) { /* most have the same */
+			struct ccs_options o = c->policy->asked;
+
+			old = c->policy;
+			new = amended(w, &o);
+		}
+		c->policy = new;
+		if (new)
+			check_connection(w, c->qp, new);
 	}
 }
 

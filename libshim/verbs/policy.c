@@ -29,6 +29,13 @@ static void complain(void *arg, const char *sentence)
 	ccs_log(CCS_LOG_WARN, "%s", sentence);
 }
 
+/* Queue pairs come by the thousand. */
+static void complain_once(void *arg, const char *sentence)
+{
+	(void)arg;
+	ccs_log_once(CCS_LOG_WARN, "%s", sentence);
+}
+
 void ccs_policy_use(const struct ccs_policy *p)
 {
 	char names[128] = "";
@@ -134,7 +141,7 @@ void ccs_policy_options(const struct ccs_who *who, struct ccs_options *o)
 {
 	const struct ccs_who all = process();
 
-	ccs_rules_resolve(&rules, who ? who : &all, o, NULL, complain, NULL);
+	ccs_rules_resolve(&rules, who ? who : &all, o, NULL, who ? complain_once : complain, NULL);
 }
 
 bool ccs_policy_setup(struct ccs_options *options)

@@ -485,6 +485,7 @@ static void connect_to(struct qp *qp, const struct ccs_who *who)
 		qp->who = *who;
 		if (policy != qp->policy)
 			adopt(qp, policy, ccs_now_ns());
+		qp->hearing.listens = policy->listens;
 		ccs_qp_leave(qp);
 	} while (generation != ccs_policy_generation());
 }
@@ -492,7 +493,7 @@ static void connect_to(struct qp *qp, const struct ccs_who *who)
 static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	const struct ccs_who who = who_is(qp, attr, mask & IBV_QP_AV ? mask : 0);
-	const struct ccs_policy *policy = mask & IBV_QP_AV ? ccs_policy_of(&who) : qp->policy;
+	const struct ccs_policy *policy = mask & IBV_QP_AV ? ccs_policy_of(&who) : NULL;
 	/* What waits counts as not started, so stop before the device reports drained. */
 	const bool held = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_SQD && hold(qp);
 	const int rc = ccs_tclass_modify(qp, policy, attr, mask);

@@ -197,7 +197,7 @@ void ccs_signals_look(struct qp *qp, uint64_t *now_ns)
 
 static struct ccs_slot *attach(const struct qp *qp, const struct ibv_ah_attr *ah)
 {
-	const unsigned listens = qp->policy->listens;
+	const unsigned listens = qp->hearing.listens;
 	struct ccs_signal_flow flow = {
 		.port = qp->port, .local_qpn = qp->qp_num, .peer_qpn = qp->hearing.peer_qpn,
 		.wants = (listens & CCS_NEEDS_CNP ? CCS_PEER_NP : 0) |
@@ -237,21 +237,33 @@ static void replace(struct qp *qp, struct ccs_slot *slot, enum ccs_verdict verdi
 	ccs_client_detach(old);
 }
 
+/* A request's thread may look at them just now. */
+static void add_links(struct qp *qp)
+{
+	struct links *links = qp->hearing.links ? NULL : ccs_links_new();
+
+	if (!links)
+		return;
+	ccs_lock(&qp->lock);
+	qp->hearing.links = links;
+	ccs_unlock(&qp->lock);
+}
+
 void ccs_signals_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
+	const unsigned listens = qp->hearing.listens;
 	struct ccs_slot *slot;
 
 	if (mask & IBV_QP_DEST_QPN)
 		qp->hearing.peer_qpn = attr->dest_qp_num;
 	if (!(mask & IBV_QP_AV))
 		return;
-	qp->hearing.listens = qp->policy->listens;
-	if (!qp->policy->listens) {
+	if (!listens) {
 		ccs_signals_detach(qp);
 		return;
 	}
-	if (qp->policy->listens & CCS_NEEDS_TELEMETRY && !qp->hearing.links)
-		qp->hearing.links = ccs_links_new();
+	if (listens & CCS_NEEDS_TELEMETRY)
+		add_links(qp);
 	slot = attach(qp, &attr->ah_attr);
 	replace(qp, slot, slot ? atomic_load_explicit(&slot->verdict, memory_order_relaxed)
 			       : CCS_SIGNAL_NO_CLIENT);
@@ -259,7 +271,7 @@ void ccs_signals_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 
 void ccs_signals_detach(struct qp *qp)
 {
-	if (qp->hearing.slot || qp->hearing.verdict != CCS_SIGNAL_WAITING)
+	if (qp->hearing.slot || qp->hearing.listens)
 		replace(qp, NULL, CCS_SIGNAL_WAITING);
 }
 
