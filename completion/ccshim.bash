@@ -100,6 +100,18 @@ _ccshim_debug() {
 	esac
 }
 
+_ccshim_stat() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	-d) COMPREPLY=($(compgen -W "totals deltas" -- "$word")); return ;;
+	-p) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" stat 2> /dev/null |
+		sed -n 's/^\([0-9]*\) .*/\1/p')" -- "$word")); return ;;
+	-i | -n | --sort | --max-qps) return ;;
+	esac
+	COMPREPLY=($(compgen -W "-p -i -n -d -h --sort --json --openmetrics --max-qps --reset
+		--baseline" -- "$word"))
+}
+
 _ccshim_check() {
 	local word=${COMP_WORDS[COMP_CWORD]} i
 	if [[ ${COMP_WORDS[COMP_CWORD - 1]} == --root ]]; then
@@ -139,13 +151,14 @@ _ccshim_set() {
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run check info set replay plot debug -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run check info stat set replay plot debug -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
 	run) _ccshim_run ;;
 	check) _ccshim_check ;;
 	info) _ccshim_info ;;
+	stat) _ccshim_stat ;;
 	set) _ccshim_set ;;
 	replay) _ccshim_replay ;;
 	plot) _ccshim_plot ;;

@@ -31,6 +31,7 @@ ccs_core_sources = \
 	libshim/runtime/shield.c libshim/runtime/shield.h \
 	libshim/runtime/stats.c libshim/runtime/stats.h \
 	libshim/runtime/stats_dir.c libshim/runtime/stats_dir.h \
+	libshim/runtime/stats_fields.c libshim/runtime/stats_fields.h \
 	libshim/runtime/trace.c libshim/runtime/trace.h \
 	libshim/runtime/trace_row.c libshim/runtime/trace_row.h \
 	libshim/runtime/plugin.c libshim/runtime/plugin.h libshim/runtime/plugin_check.c \

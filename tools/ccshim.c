@@ -17,6 +17,7 @@ static const struct command {
 	{ "run", cmd_run, "run a command under congestion control" },
 	{ "check", cmd_check, "tell whether a command can be controlled here" },
 	{ "info", cmd_info, "show version, configuration, algorithms and devices" },
+	{ "stat", cmd_stat, "show what running processes do" },
 	{ "replay", cmd_replay, "run an algorithm over a recorded trace" },
 	{ "set", cmd_set, "change settings of a running process" },
 	{ "plot", cmd_plot, "draw a picture of a recorded trace" },

@@ -14,7 +14,9 @@ tools_ccshim_SOURCES = \
 	tools/gnuplot.c tools/gnuplot.h \
 	tools/plot.c tools/plot.h tools/plot_data.c tools/plot_draw.c tools/plot_trace.c \
 	tools/replay.c tools/replay.h tools/replay_csv.c \
-	tools/run.c tools/set.c
+	tools/run.c tools/set.c \
+	tools/stat.c tools/stat.h tools/stat_baseline.c tools/stat_delta.c tools/stat_json.c \
+	tools/stat_metrics.c tools/stat_pages.c tools/stat_table.c bench/human.c bench/human.h
 tools_ccshim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)
 tools_ccshim_LDADD = libccs-core.la $(VERBS_LIBS)
 
@@ -47,3 +49,8 @@ tools/ccshim-debug: $(top_srcdir)/tools/ccshim-debug.in
 	$(AM_V_GEN)$(MKDIR_P) tools && cp $(top_srcdir)/tools/ccshim-debug.in $@ && chmod 755 $@
 EXTRA_DIST += tools/ccshim-debug.in
 CLEANFILES += tools/ccshim-debug
+
+# Metrics of 'ccshim stat', for Prometheus and Grafana: docs/metrics.md.
+metricsdir = $(docdir)/metrics
+dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-metrics.service \
+	tools/metrics/ccshim-metrics.timer

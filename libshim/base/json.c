@@ -61,7 +61,8 @@ static uint64_t level_bit(const struct ccs_json *j)
 
 static void new_line(struct ccs_json *j)
 {
-	fprintf(j->f, "\n%*s", 2 * (int)j->depth, "");
+	if (!j->one_line)
+		fprintf(j->f, "\n%*s", 2 * (int)j->depth, "");
 }
 
 /* The comma, line break and key before a value; false if the value is too deep to write. */
@@ -99,6 +100,11 @@ static void open_level(struct ccs_json *j, const char *key, bool array)
 void ccs_json_start(struct ccs_json *j, FILE *f)
 {
 	*j = (struct ccs_json){ .f = f };
+}
+
+void ccs_json_start_line(struct ccs_json *j, FILE *f)
+{
+	*j = (struct ccs_json){ .f = f, .one_line = true };
 }
 
 void ccs_json_object(struct ccs_json *j, const char *key)

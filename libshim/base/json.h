@@ -22,9 +22,11 @@ struct ccs_json {
 	FILE *f;
 	unsigned depth, dropped;
 	uint64_t is_array, has_items; /* a bit per level */
+	bool one_line;
 };
 
 void ccs_json_start(struct ccs_json *j, FILE *f);
+void ccs_json_start_line(struct ccs_json *j, FILE *f); /* all of it in one line */
 void ccs_json_object(struct ccs_json *j, const char *key);
 void ccs_json_array(struct ccs_json *j, const char *key);
 void ccs_json_end(struct ccs_json *j); /* of the innermost object or array */

@@ -361,6 +361,10 @@ void ccs_stats_write(struct ccs_stats_slot *slot, const struct ccs_stats_qp *qp)
 	for (size_t i = 0; i < sizeof(word) / 8; i++)
 		__atomic_store_n(&to[i], word[i], __ATOMIC_RELEASE);
 	__atomic_store_n(&slot->version, version + 1, __ATOMIC_RELEASE);
+	ccs_stats_put_live(slot, &(struct ccs_stats_live){
+		.posts = qp->posts, .completions = qp->completions, .segments = qp->segments,
+		.bytes = qp->bytes, .sent = qp->sent, .hidden = qp->hidden, .gated_ns = qp->gated_ns,
+	});
 }
 
 void ccs_stats_close(void)

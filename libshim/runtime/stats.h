@@ -31,6 +31,16 @@ static inline void ccs_stats_set(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
+/* The counters that are right in between; the slot's writer only. */
+static inline void ccs_stats_put_live(struct ccs_stats_slot *slot, const struct ccs_stats_live *live)
+{
+	uint64_t word[sizeof(*live) / 8];
+
+	memcpy(word, live, sizeof(word));
+	for (unsigned i = 0; i < sizeof(word) / 8; i++)
+		ccs_stats_set((uint64_t *)(void *)&slot->live + i, word[i]);
+}
+
 /* At exit: the file goes, what is mapped stays. */
 void ccs_stats_close(void);
 

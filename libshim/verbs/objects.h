@@ -166,7 +166,8 @@ struct qp {
 	uint8_t port;
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 	enum ibv_qp_state state : 8;
-	uint64_t publish_ns;             /* its figures are due to be shown then; UINT64_MAX: never */
+	struct ccs_stats_slot *stats;    /* in which its figures are shown; NULL: nowhere */
+	uint64_t publish_ns;             /* they are due then; UINT64_MAX: never */
 	struct ibv_qp_cap cap;           /* as the application was told */
 	struct hearing hearing;
 	struct ccs_flow flow;
@@ -179,7 +180,6 @@ struct qp {
 	struct qp *prev, *next;          /* of all live ones, for reports */
 	struct domain *domain;           /* of a thread, in which it only seems to be; or NULL */
 	struct shadow *shadow;
-	struct ccs_stats_slot *stats;    /* in which they are; NULL: nowhere. Under lock, too */
 	uint64_t created_ns;
 	uint32_t peer_qpn;
 	uint8_t peer_gid[16];            /* zeroes: unknown */

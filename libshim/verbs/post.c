@@ -176,8 +176,10 @@ void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
 
 	ccs_signals_hear(qp, now_ns);
 	ccs_publish_due(qp, *now_ns);
-	if (is_idle(qp))
+	if (is_idle(qp)) {
+		ccs_publish_idle(qp);
 		return;
+	}
 	if (qp->dead || qp->broken || qp->state < IBV_QPS_RTS)
 		return;
 	rc = emit(qp, now_ns, &refused);
@@ -363,6 +365,8 @@ static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 	schedule(qp, &now_ns);
 	ccs_publish_due(qp, now_ns);
+	if (qp->stats)
+		__builtin_prefetch(&qp->stats->live, 1);
 	return rc;
 }
 

@@ -16,22 +16,16 @@
 #include "runtime/filename.h"
 #include "runtime/log.h"
 #include "runtime/shield.h"
+#include "runtime/stats_fields.h"
 #include "verbs/shim.h"
 
 enum { KEPT = 1024 };
 
 struct figures {
-	uint32_t qp_num;
-	uint8_t port;
-	char device[IBV_SYSFS_NAME_MAX];
-	struct ccs_flow_stats stats;
-	uint32_t cnps, switches;
-	const char *signals;
+	struct ccs_stats_qp shown;
+	uint64_t now_ns;
+	uint32_t unrecorded;
 	struct ccs_cc cc;
-	struct links links;
-	double links_age_us;             /* 0: there is nothing */
-	double rate;
-	uint64_t segment, cap;
 	double rtt_us[5];
 	struct figures *next;
 };
@@ -63,22 +57,11 @@ void ccs_report_add(struct qp *qp)
 static void collect(const struct qp *qp, struct figures *out)
 {
 	*out = (struct figures){
-		.qp_num = qp->qp_num,
-		.port = qp->port,
-		.stats = qp->flow.stats,
-		.cnps = ccs_signals_cnps(qp),
-		.switches = qp->hearing.switches,
-		.signals = ccs_signals_state(qp),
+		.now_ns = ccs_now_ns(),
+		.unrecorded = qp->flow.stats.unrecorded,
 		.cc = qp->flow.cc,
-		.rate = ccs_flow_rate(&qp->flow),
-		.segment = qp->flow.segment,
-		.cap = qp->flow.cap,
 	};
-	if (qp->hearing.links && qp->hearing.links->updated_ns) {
-		out->links = *qp->hearing.links;
-		out->links_age_us = (double)(int64_t)(ccs_now_ns() - out->links.updated_ns) / 1e3;
-	}
-	snprintf(out->device, sizeof(out->device), "%s", qp->ctx->device);
+	ccs_publish_collect(qp, out->now_ns, &out->shown);
 	for (unsigned i = 0; qp->flow.rtt && i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
 		out->rtt_us[i] = (double)ccs_hist_percentile(qp->flow.rtt, quantiles[i].q) / 1e3;
 }
@@ -114,7 +97,6 @@ static void write_algorithm(struct ccs_json *j, const struct ccs_cc *cc)
 	struct ccs_cc_obs obs[16];
 	const unsigned n = cc->ops->observe ? cc->ops->observe(cc, obs, 16) : 0;
 
-	ccs_json_str(j, "cc", cc->ops->name);
 	ccs_json_object(j, "parameters");
 	for (unsigned i = 0; i < cc->ops->nparams; i++) {
 		const struct ccs_cc_param *p = &cc->ops->params[i];
@@ -135,62 +117,16 @@ static void write_algorithm(struct ccs_json *j, const struct ccs_cc *cc)
 	ccs_json_end(j);
 }
 
-static void write_links(struct ccs_json *j, const struct figures *f)
-{
-	const struct ccs_telemetry *t = &f->links.now;
-
-	ccs_json_object(j, "telemetry");
-	ccs_json_num(j, "age_us", f->links_age_us);
-	ccs_json_uint(j, "flows", t->flows);
-	ccs_json_array(j, "hops");
-	for (unsigned i = 0; i < t->nhops; i++) {
-		ccs_json_object(j, NULL);
-		ccs_json_uint(j, "link", f->links.name[i]);
-		ccs_json_num(j, "capacity_bps", t->hops[i].capacity);
-		ccs_json_num(j, "rate_bps", f->links.rate[i]);
-		ccs_json_uint(j, "queue_bytes", t->hops[i].qlen_bytes);
-		ccs_json_end(j);
-	}
-	ccs_json_end(j);
-	ccs_json_end(j);
-}
-
 static void write_qp(struct ccs_json *j, const struct figures *f)
 {
-	const struct ccs_flow_stats *s = &f->stats;
-
 	ccs_json_object(j, NULL);
-	ccs_json_str(j, "ifname", f->device);
-	ccs_json_uint(j, "port", f->port);
-	ccs_json_uint(j, "lqpn", f->qp_num);
-	ccs_json_uint(j, "bytes", s->bytes);
-	ccs_json_uint(j, "wrs", s->wrs);
-	ccs_json_uint(j, "segments", s->segments);
-	ccs_json_uint(j, "wrs_deferred", s->deferred);
-	ccs_json_uint(j, "completions_hidden", s->hidden);
-	ccs_json_num(j, "gated_us", (double)s->gated_ns / 1e3);
-	ccs_json_uint(j, "rtt_samples", s->samples);
-	ccs_json_uint(j, "rtt_unrecorded", s->unrecorded);
-	ccs_json_str(j, "signals", f->signals);
-	ccs_json_uint(j, "cnps", f->cnps);
-	ccs_json_uint(j, "switches", f->switches);
-	ccs_json_uint(j, "losses", s->losses);
+	ccs_stats_json_qp(j, &f->shown, f->now_ns);
+	ccs_json_uint(j, "rtt_unrecorded", f->unrecorded);
 	ccs_json_object(j, "rtt_us");
 	for (unsigned i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
 		ccs_json_num(j, quantiles[i].name, f->rtt_us[i]);
 	ccs_json_end(j);
-	ccs_json_object(j, "rate_bps");
-	ccs_json_num(j, "now", f->rate);
-	ccs_json_num(j, "min", s->min_rate);
-	ccs_json_num(j, "max", s->max_rate);
-	ccs_json_end(j);
-	ccs_json_num(j, "line_rate_bps", f->cc.path.line_rate);
-	ccs_json_num(j, "base_rtt_us", f->cc.path.base_rtt_us);
-	ccs_json_uint(j, "segment_bytes", f->segment);
-	ccs_json_uint(j, "cap_bytes", f->cap);
 	write_algorithm(j, &f->cc);
-	if (f->links.updated_ns)
-		write_links(j, f);
 	ccs_json_end(j);
 }
 

@@ -4,6 +4,7 @@
 /* The process: options, the registry of records, passes, life and death. */
 #include "runtime/match.h"
 #include "runtime/options.h"
+#include "runtime/stats.h"
 #include "verbs/objects.h"
 #include "verbs/ptrmap.h"
 
@@ -284,6 +285,20 @@ static inline void ccs_publish_due(struct qp *qp, uint64_t now_ns)
 	_Static_assert(CCS_TIME_UNKNOWN + 1 == 0, "never due");
 	if (__builtin_expect(now_ns + 1 > qp->publish_ns, 0))
 		ccs_publish(qp, now_ns);
+}
+
+/* Nothing is outstanding: counters of which more may not come for long. A line of stores. */
+static inline void ccs_publish_idle(const struct qp *qp)
+{
+	const struct ccs_flow *f = &qp->flow;
+
+	if (!qp->stats || f->seg_tail != f->seg_head)
+		return;
+	ccs_stats_put_live(qp->stats, &(struct ccs_stats_live){
+		.idle = 1, .posts = f->wr_head, .completions = f->stats.wrs,
+		.segments = f->stats.segments, .bytes = f->stats.bytes, .sent = f->sent,
+		.hidden = f->stats.hidden, .gated_ns = f->stats.gated_ns,
+	});
 }
 
 /* report.c */

@@ -67,12 +67,12 @@ readonly qps='[.runs[0].shim[].report.qps[] | select(.bytes > 0)]'
   jq -e --slurpfile qdisc out/qdisc '.ce_packets + .messages_marked == ([$qdisc[0][].marked // 0] | add) and
     .ce_packets > 50 and .ce_dropped == 0 and .ce_unasked == 0' out/status
   jq -e --slurpfile run out/incast.json '.cnps_sent == .cnps_accepted and ([.refused[]] | add) == 0 and
-    .cnps_sent == ([$run[0].runs[0].shim[].report.qps[].cnps] | add)' out/status
+    .cnps_sent == ([$run[0].runs[0].shim[].report.qps[].rp_cnp_handled] | add)' out/status
 }
 
 @test "no agent runs: a process is one" {
   in_lab 2 'bench -D 700ms --warmup 400ms --cc dcqcn'
-  holds "$qps | length == 3 and all(.signals == \"ok\" and .switches == 0) and (map(.cnps) | add) > 20"
+  holds "$qps | length == 3 and all(.signals == \"ok\" and .switches == 0) and (map(.rp_cnp_handled) | add) > 20"
   holds '.runs[0] | .utilisation >= 0.97 and .drops_after_warmup == 0'
 }
 
@@ -100,7 +100,7 @@ readonly qps='[.runs[0].shim[].report.qps[] | select(.bytes > 0)]'
     agent --address 10.9.0.2 --address 10.9.0.3 --address 10.9.0.4
     bench -D 1.8 --warmup 1.4 --cc dcqcn
     kill $pid'
-  holds "$qps | length == 3 and all(.signals == \"no-peer\" and .switches == 1 and .cnps == 0 and
+  holds "$qps | length == 3 and all(.signals == \"no-peer\" and .switches == 1 and .rp_cnp_handled == 0 and
     .cc == \"timely\")"
   holds '.runs[0] | .utilisation >= 0.95 and .drops_after_warmup == 0'
 }

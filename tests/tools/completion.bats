@@ -28,6 +28,8 @@ offered() {
 	[ "$(offered "$ccshim" replay --c)" = --check ]
 	[ "$(offered "$ccshim" de)" = debug ]
 	[ "$(offered "$ccshim" debug -)" = "-o -t -h" ]
+	[ "$(offered "$ccshim" stat --o)" = --openmetrics ]
+	[ "$(offered "$ccshim" stat -d t)" = totals ]
 	[ "$(offered "$ccshim" plot --c)" = --cdf ]
 	[ "$(offered "$ccshim" plot --cdf rt)" = rtt ]
 	export LD_PRELOAD=$standin

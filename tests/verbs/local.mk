@@ -9,12 +9,12 @@ verbs_programs = tests/verbs/test_alloc tests/verbs/test_clock tests/verbs/test_
 	tests/verbs/test_post tests/verbs/test_split tests/verbs/test_split_imm \
 	tests/verbs/test_qp_ex tests/verbs/test_serve tests/verbs/test_signals tests/verbs/test_tclass tests/verbs/test_threads tests/verbs/test_timestamp \
 	tests/verbs/test_wr tests/verbs/test_xrc
-check_PROGRAMS += $(verbs_programs) tests/verbs/sections tests/verbs/traffic tests/verbs/tracing
+check_PROGRAMS += $(verbs_programs) tests/verbs/sections tests/verbs/shown tests/verbs/traffic tests/verbs/tracing
 TESTS += $(verbs_programs)
 if HAVE_BATS
-TESTS += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/set.bats tests/verbs/trace.bats
+TESTS += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/set.bats tests/verbs/stat.bats tests/verbs/trace.bats
 endif
-EXTRA_DIST += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/set.bats tests/verbs/trace.bats
+EXTRA_DIST += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/set.bats tests/verbs/stat.bats tests/verbs/trace.bats
 rig = tests/verbs/rig.c tests/verbs/rig.h
 
 tests_verbs_test_alloc_SOURCES = tests/verbs/test_alloc.c $(rig)
@@ -68,6 +68,8 @@ tests_verbs_sections_SOURCES = tests/verbs/sections.c $(rig)
 tests_verbs_sections_LDADD = $(verbs_ldadd)
 tests_verbs_tracing_SOURCES = tests/verbs/tracing.c $(rig)
 tests_verbs_tracing_LDADD = $(verbs_ldadd)
+tests_verbs_shown_SOURCES = tests/verbs/shown.c $(rig)
+tests_verbs_shown_LDADD = $(verbs_ldadd)
 tests_verbs_traffic_SOURCES = tests/verbs/traffic.c $(rig)
 tests_verbs_traffic_LDADD = $(verbs_ldadd)
 endif

@@ -36,7 +36,7 @@ check() {
 	check '.qps | length == 2'
 	check '.qps[] | .cc == "aimd" and .parameters.beta == 0.7'
 	check '.qps[] | select(.bytes == 8 * 3 * 4096) | .rtt_samples > 0 and .state.decreases > 0'
-	check '.qps[] | select(.bytes == 8 * 3 * 4096) | .rate_bps.min < .rate_bps.max'
+	check '.qps[] | select(.bytes == 8 * 3 * 4096) | .rate_min_bps < .rate_max_bps'
 	CCSHIM_CC=$aimd:target=1s traffic
 	check '.qps[] | select(.bytes == 8 * 3 * 4096) | .state.increases == .rtt_samples'
 }

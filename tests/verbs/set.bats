@@ -77,8 +77,8 @@ of() {
 	tell "new 10.0.0.2"
 	mapfile -t qpn < <(sed '/done/d; s/ .*//' "$BATS_TEST_TMPDIR/out")
 	end
-	[ "$(of "${qpn[0]}" .rate_bps.now)" = 1000000000 ]
-	[ "$(of "${qpn[1]}" .rate_bps.now)" = 1000000000 ]
+	[ "$(of "${qpn[0]}" .rate_bps)" = 1000000000 ]
+	[ "$(of "${qpn[1]}" .rate_bps)" = 1000000000 ]
 	[ "$(of "${qpn[1]}" '.gated_us > 0')" = true ]
 }
 
@@ -97,7 +97,7 @@ of() {
 	end
 	[ "$(of "${qpn[0]}" '"\(.cc) \(.parameters.beta) \(.parameters.alpha)"')" = "timely 0.25 0.5" ]
 	[ "$(of "${qpn[1]}" .cc)" = none ]
-	[ "$(of "${qpn[2]}" '"\(.cc) \(.rate_bps.now)"')" = "fixed 2000000000" ]
+	[ "$(of "${qpn[2]}" '"\(.cc) \(.rate_bps)"')" = "fixed 2000000000" ]
 }
 
 @test "what is refused is told, and changes nothing" {

@@ -19,8 +19,10 @@
  * readers map read-only. To read is to change nothing: who wants to begin at 0 subtracts.
  *
  * The process writes a queue pair's figures when something happens to it, at most once a
- * millisecond: updated_ns tells when. Of one that has gone idle the last are a millisecond
- * of its traffic behind at most, or sixteen small requests of one that nothing holds back.
+ * millisecond, and more rarely where there are hundreds: updated_ns tells when. The counters
+ * in `live` are also right whenever all that was posted is completed; the others then are of
+ * the last millisecond of its traffic, or the last sixteen small requests of one that nothing
+ * holds back.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -121,7 +123,7 @@ struct ccs_stats_qp {
 	uint64_t telemetry_ns;           /* when hops were told; 0: never */
 	uint64_t nhops;
 	struct ccs_stats_hop hop[CCS_STATS_MAX_HOPS];
-	uint64_t spare[43];
+	uint64_t spare[28];
 };
 
 /* RTTs, as measured, of the queue pair that has the slot: each word by itself, not under the
@@ -132,9 +134,17 @@ struct ccs_stats_rtt {
 	uint64_t bucket[CCS_STATS_RTT_BUCKETS];
 };
 
+/* Counters as of the last time that nothing was outstanding, or newer: each word by itself. */
+struct ccs_stats_live {
+	uint64_t idle;                   /* nothing has been since then; or 0 */
+	uint64_t posts, completions, segments, bytes, sent, hidden, gated_ns;
+};
+
 /* version is odd while qp is being written. */
 struct ccs_stats_slot {
 	uint64_t version;
+	uint64_t spare[7];
+	struct ccs_stats_live live;
 	struct ccs_stats_rtt rtt;
 	struct ccs_stats_qp qp;          /* the last: a newer minor version has more of it */
 };
@@ -172,6 +182,20 @@ static inline const struct ccs_stats_slot *ccs_stats_slot_at(const struct ccs_st
 		((const char *)h + h->header_size + i * h->slot_size);
 }
 
+/* Their newest state. */
+static inline void ccs_stats_take_live(const struct ccs_stats_live *live, struct ccs_stats_qp *out)
+{
+	out->posts = ccs_stats_load(&live->posts);
+	out->completions = ccs_stats_load(&live->completions);
+	out->segments = ccs_stats_load(&live->segments);
+	out->bytes = ccs_stats_load(&live->bytes);
+	out->sent = ccs_stats_load(&live->sent);
+	out->hidden = ccs_stats_load(&live->hidden);
+	out->gated_ns = ccs_stats_load(&live->gated_ns);
+	if (ccs_stats_load(&live->idle))
+		out->inflight = out->queued = out->queued_bytes = 0;
+}
+
 /*
  * The queue pair in a slot, whole; 0: it was being written all the while (its writer may have
  * died at it), and *out is of no use. What a page of an older minor version lacks is 0.
@@ -195,6 +219,7 @@ static inline int ccs_stats_read_qp(const struct ccs_stats_header *h, uint64_t i
 		if (ccs_stats_load(&slot->version) != version)
 			continue;
 		memcpy(out, word, sizeof(*out));
+		ccs_stats_take_live(&slot->live, out);
 		return 1;
 	}
 	return 0;

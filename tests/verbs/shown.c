@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program to be looked at while it runs; for stat.bats. It does what the lines of its
+ * stdin say, one after the other, tells "done" of each, and ends with them.
+ */
+#include "rig.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MORE = 1000, LEN = 12288 };
+
+static struct rig rig;
+static struct ibv_qp *more[MORE];
+static unsigned count;
+
+static void write_some(unsigned n)
+{
+	struct ibv_wc wc;
+
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(rig_post(&rig, i, IBV_WR_RDMA_WRITE, 0, LEN, IBV_SEND_SIGNALED), 0);
+		rig_poll(rig.scq, 1, &wc);
+	}
+}
+
+/* The child uses its parent's queue pairs, as it may not, and ends as a process does. */
+static void fork_one(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		ibv_modify_qp(rig.b, &attr, IBV_QP_STATE);
+		rig.conf.type = IBV_QPT_UC;
+		rig_qp(&rig, rig.scq, rig.rcq); /* passes */
+		exit(0);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void obey(const char *line, char **argv)
+{
+	unsigned n = 0;
+
+	if (sscanf(line, "write %u", &n) == 1)
+		write_some(n);
+	else if (sscanf(line, "create %u", &n) == 1)
+		for (; n; n--)
+			assert_non_null(more[count++] = rig_qp(&rig, rig.scq, rig.rcq));
+	else if (sscanf(line, "destroy %u", &n) == 1)
+		for (; n; n--)
+			assert_int_equal(ibv_destroy_qp(more[--count]), 0);
+	else if (strcmp(line, "fork\n") == 0)
+		fork_one();
+	else if (strcmp(line, "exec\n") == 0)
+		execlp("cat", "cat", NULL);
+	else
+		fail_msg("%s: what is '%s'?", argv[0], line);
+}
+
+int main(int argc, char **argv)
+{
+	char line[64];
+
+	(void)argc;
+	rig_exec(argv, NULL);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	rig_open(&rig, (struct rig_conf){ .cqe = 8 * MORE });
+	puts("ready");
+	while (fgets(line, sizeof(line), stdin)) {
+		obey(line, argv);
+		puts("done");
+	}
+	return 0;
+}

@@ -1,0 +1,308 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# ccshim stat, and the pages that it reads: of shown.c, which does what it is told.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	: "${top_builddir:=$PWD}" "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
+	export top_builddir
+	for name in ${!CCSHIM_@}; do unset "$name"; done
+	ccshim=$top_builddir/tools/ccshim
+	cd "$BATS_TEST_TMPDIR"
+	export XDG_RUNTIME_DIR=$PWD XDG_STATE_HOME=$PWD/state
+	export RIG_KEEP=1 CCSHIM_SEGMENT=4k CCSHIM_CAP=8k CCSHIM_BASE_RTT=20us
+	export ASAN_OPTIONS=detect_leaks=0 # shown.c leaves on purpose what it made
+}
+
+# Kept until it has ended: the tests' own descriptors end with it.
+teardown() {
+	[ -z "${app:-}" ] || { exec 8>&-; kill "$app" 2>/dev/null; wait "$app"; } || true
+}
+
+# begin [COMMAND...]: shown.c runs, and has set up what it has.
+begin() {
+	mkfifo in said
+	"$@" "$top_builddir/tests/verbs/shown" < in > said 2> stderr &
+	app=$!
+	exec 8> in 7< said
+	answer ready
+}
+
+answer() {
+	local line
+	read -r -t 300 line <&7 && [ "$line" = "$1" ] || { echo "$line"; cat stderr; return 1; }
+}
+
+tell() {
+	echo "$1" >&8
+	answer done
+}
+
+finish() {
+	exec 8>&-
+	wait "$app"
+	app=
+}
+
+# It has no page, or none that says that it is this process.
+unseen() {
+	run -1 $ccshim stat -p "$1"
+}
+
+# What its pages say: jq's filter, of the one process.
+seen() {
+	$ccshim stat -p "$app" --json > now # others may run beside it
+	jq -e ".processes[0] | $1" now > /dev/null || { echo "not so: $1"; cat now; return 1; }
+}
+
+quiet() {
+	[ ! -s stderr ] || { cat stderr; return 1; }
+}
+
+@test "a process and its queue pairs, exactly, as long as it runs" {
+	CCSHIM_CC=timely:variant=patched begin
+	tell 'write 100'
+	$ccshim stat --json | jq -e "[.processes[].pid] | index($app)"
+	seen ".pid == $app and .program == \"shown\" and .mode == \"enforce\" and .uid == $(id -u)"
+	seen '.cc == "timely:variant=patched" and .qps_controlled == 2 and .qps_unshown == 0'
+	seen '.totals | .qps == 2 and .bytes == 100 * 12288 and .wrs == 100 and .segments == 300'
+	seen '[.qps[] | select(.bytes == 1228800 and .wrs == 100 and .wrs_posted == 100)] | length == 1'
+	seen '.qps | all(.ifname == "fake0" and .port == 1 and .cc == "timely" and .enforced and
+		.variant == "patched" and .signals == "none" and .line_rate_bps == 1e10 and
+		.segment_bytes == 4096 and .cap_bytes == 8192 and .base_rtt_us == 20 and
+		.inflight_bytes == 0 and .wrs_queued == 0)'
+	seen '.qps | map(.lqpn) == (map(.rqpn) | reverse)'
+	seen '.qps[] | select(.bytes > 0) | .rtt_us | .count > 0 and .min <= .p50 and .p50 <= .p99 and
+		.p99 <= .max'
+	[ "$(stat -c %a:%a:%u ccshim | sed 's/:.*:/:/')" = "700:$(id -u)" ]
+	[ "$(stat -c %a "ccshim/$app")" = 600 ]
+	was=$app
+	finish
+	[ -z "$(ls ccshim)" ]
+	quiet
+	unseen "$was"
+}
+
+@test "queue pairs come and go, and the sums stay" {
+	begin
+	tell 'create 300'
+	seen '.qps_controlled == 302 and (.qps | length) == 302'
+	tell 'write 10'
+	tell 'destroy 300'
+	seen '.qps_controlled == 2 and (.qps | length) == 2 and .totals.qps == 302'
+	tell 'create 100'
+	seen '(.qps | length) == 102 and .totals.qps == 402 and .totals.bytes == 122880'
+	seen '[.qps[].rtt_us.count] | map(select(. > 0)) | length == 1' # no other's are in a used slot
+}
+
+@test "a child leaves its parent's page alone, and one that becomes another program none" {
+	begin
+	tell 'write 5'
+	tell fork
+	seen '.totals.wrs == 5 and .passes["not-rc"] == 0'
+	[ "$(ls ccshim)" = "$app" ]
+	echo exec >&8
+	while [ "$(cat "/proc/$app/comm")" != cat ]; do sleep 0.05; done
+	[ "$(ls ccshim)" = "$app" ]
+	unseen "$app"
+	[ -z "$(ls ccshim)" ]
+}
+
+@test "what a crashed process leaves is swept, by readers and by the next process" {
+	begin
+	kill -9 "$app"
+	wait "$app" || true
+	[ "$(ls ccshim)" = "$app" ]
+	cp "ccshim/$app" old
+	unseen "$app"
+	[ -z "$(ls ccshim)" ]
+	cp old "ccshim/$app"
+	echo nothing > ccshim/99999999 # is not known to be anybody's: too young to be given up
+	rm in said
+	begin
+	[ "$(ls ccshim | sort -n | tr '\n' ' ')" = "$app 99999999 " ]
+}
+
+@test "deltas, a baseline, an order" {
+	begin
+	tell 'write 10'
+	$ccshim stat --reset
+	tell 'write 7'
+	$ccshim stat -p "$app" --baseline --json | jq -e '.interval_s > 0 and (.processes[0].totals |
+		.wrs == 7 and .bytes == 7 * 12288) and ([.processes[0].qps[].wrs] | add) == 7'
+	seen '.totals.wrs == 17' # to read is to change nothing
+	$ccshim stat --reset --baseline=mine
+	tell 'create 1'
+	tell 'destroy 1'
+	$ccshim stat -p "$app" --baseline=mine --json | jq -e '.processes[0].totals | .wrs == 0 and .qps == 3'
+	$ccshim stat -p "$app" -d deltas -i 0.01 -n 3 --json > lines
+	[ "$(wc -l < lines)" -eq 3 ]
+	jq -se 'length == 3 and all(.interval_s >= 0.01 and .processes[0].totals.wrs == 0)' lines
+	$ccshim stat -p "$app" -d totals -i 0.01 -n 2 --json | jq -se 'all(.processes[0].totals.wrs == 17)'
+	$ccshim stat -p "$app" --sort bytes --json | jq -e '.processes[0].qps[0].bytes > 0'
+	echo rubbish > mine
+	run -1 $ccshim stat --baseline=mine
+	[[ $output == *"mine: this is no baseline"* ]]
+	XDG_STATE_HOME=$PWD/none run -1 $ccshim stat --baseline
+	[[ $output == *"No such file"*"--reset"* ]]
+}
+
+@test "one process, by -p; and why there is none" {
+	begin
+	$ccshim stat -p "$app" | grep "^$app shown: enforce, cc=timely, 2 queue pairs"
+	run -1 $ccshim stat -p $$
+	[[ $output == "ccshim stat: process $$ shows no figures: "* ]]
+	run -1 $ccshim stat -p 99999999
+	[[ $output == "ccshim stat: there is no process 99999999" ]]
+	$ccshim stat -p "$app" -i 0.05 > lines 7<&- 8>&- & # ends when the process does
+	while [ ! -s lines ]; do sleep 0.05; done
+	finish
+	wait $!
+}
+
+@test "what passes is shown with its reason, and nothing with stats=n or mode off" {
+	"$top_builddir/tests/verbs/traffic" live
+	CCSHIM_CC=none CCSHIM_LOG_LEVEL=error CCSHIM_MODE=observe begin
+	seen '.mode == "observe" and (.qps | all(.enforced | not))'
+	finish
+	rm in said
+	CCSHIM_STATS=n begin
+	tell 'write 1'
+	[ -z "$(ls ccshim)" ]
+	finish
+	rm in said
+	CCSHIM_MODE=off begin
+	[ -z "$(ls ccshim)" ]
+	finish
+	quiet
+}
+
+# Each time the program does what it should, and one line says why it is not seen, or not there.
+@test "no room, no right, or a trap: the program goes on, and one line says so" {
+	[ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null || skip "takes root"
+	cat > confined <<-'END'
+		set -e
+		mount -t tmpfs -o size=64k none "$XDG_RUNTIME_DIR"
+		mount -t tmpfs none /run
+		[ -z "$FILL" ] || head -c "$FILL" /dev/zero > "$XDG_RUNTIME_DIR/fill"
+		[ -z "$RO" ] || mount -o remount,ro "$XDG_RUNTIME_DIR"
+		exec "$@"
+	END
+	mkdir room
+	export XDG_RUNTIME_DIR=$PWD/room FILL RO
+	for FILL in 65536 61440 57344 ""; do
+		begin unshare -m bash confined
+		tell 'create 200'
+		tell 'write 20'
+		tell 'destroy 200'
+		finish
+		[ "$(grep -c 'warn: statistics page' stderr)" -eq 1 ] || { echo "$FILL"; cat stderr; false; }
+		[ "$(wc -l < stderr)" -eq 1 ]
+		rm in said
+	done
+	FILL= RO=y begin unshare -m bash confined # there is another place
+	tell 'write 20'
+	nsenter -t "$app" -m ls /run/ccshim/stats | grep -x "$app"
+	finish
+	quiet
+}
+
+@test "queue pairs without a slot are counted" {
+	[ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null || skip "takes root"
+	mkdir room
+	XDG_RUNTIME_DIR=$PWD/room begin unshare -m bash -c 'mount -t tmpfs -o size=64k none room; exec "$@"' -
+	tell 'create 200'
+	tell 'write 3'
+	XDG_RUNTIME_DIR=$PWD/room run nsenter -t "$app" -m "$ccshim" stat -p "$app" --json
+	jq -e '.processes[0] | .qps_controlled == 202 and .qps_unshown + (.qps | length) == 202 and
+		.qps_unshown > 0 and .totals.wrs == 3' <<< "$output"
+	tell 'destroy 200'
+	finish
+}
+
+@test "links and other people's directories are not followed" {
+	mkdir elsewhere
+	ln -s elsewhere ccshim
+	begin
+	[ -z "$(ls elsewhere)" ]
+	finish
+	rm ccshim in said
+	mkdir -m 755 ccshim
+	begin
+	[ -z "$(ls ccshim)" ]
+	finish
+	rmdir ccshim
+	rm in said
+	[ "$(id -u)" -eq 0 ] || skip "the rest takes root"
+	mkdir -m 700 ccshim
+	chown 65534 ccshim
+	begin
+	[ -z "$(ls ccshim)" ]
+	finish
+	rm -r ccshim in said
+	chown 65534 .
+	begin # in somebody's home, whose name was only inherited
+	[ ! -e ccshim ]
+}
+
+@test "pages of others: for root, and nobody else" {
+	[ "$(id -u)" -eq 0 ] || skip "takes root"
+	begin
+	chmod 755 .
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$ccshim" stat
+	[[ $output != *"shown: enforce"* ]]
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$ccshim" stat -p "$app"
+	[[ $output == *"process $app is another user's: that takes root"* ]]
+	cp "ccshim/$app" forged
+	cp forged ccshim/1 # says that it is another process's
+	ln -s "$PWD/forged" ccshim/2
+	head -c 100 forged > ccshim/3
+	head -c 5000 forged > ccshim/4
+	tr '\0' '\377' < forged > ccshim/5
+	run $ccshim stat
+	[ "$status" -eq 0 ]
+	[[ $output == *"3 pages are not understood"* ]]
+	[ "$(grep -c "^$app shown: enforce" <<< "$output")" -eq 1 ]
+	[[ $output != *"no process"* ]]
+}
+
+@test "options that cannot be are refused" {
+	for args in "-p x" "-p 0" "-i 0" "-i soon" "-n 0" "-d more" "--sort byte" "--max-qps -1" "more" \
+		"--openmetrics --baseline" "--openmetrics -d deltas" "--baseline -d deltas" "--no"; do
+		run -2 $ccshim stat $args
+	done
+	run -2 $ccshim stat --sort byte
+	[[ $output == *"there is no field 'byte'; did you mean 'bytes'?"* ]]
+}
+
+@test "metrics that Prometheus takes" {
+	begin
+	tell 'write 10'
+	tell 'create 5'
+	$ccshim stat -p "$app" --openmetrics > metrics
+	[ "$(grep -c '^ccshim_qp_info{' metrics)" -eq 7 ]
+	grep -P '^ccshim_process_completed_bytes_total\{program="shown",pid="\d+"\} 122880$' metrics
+	grep -P '^ccshim_qp_rtt_seconds_bucket\{.*,le="\+Inf"\} [1-9]' metrics
+	[ "$(tail -n 1 metrics)" = "# EOF" ]
+	# A name has one type and one text, before its first sample.
+	[ -z "$(grep '^# TYPE' metrics | sort | uniq -d)" ]
+	$ccshim stat -p "$app" --openmetrics --max-qps 3 > few 2> said-so
+	[ "$(grep -c '^ccshim_qp_info{' few)" -eq 3 ]
+	grep -P '^ccshim_process_qps_hidden\{.*\} 4$' few
+	grep '4 queue pairs are left out' said-so
+	[ "$(grep -c '^ccshim_process_completed_bytes' few)" -eq 1 ]
+	command -v promtool || skip "no promtool"
+	promtool check metrics < metrics
+}
+
+@test "the dashboard asks for metrics that there are" {
+	begin
+	$ccshim stat -p "$app" --openmetrics | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' > names
+	jq -r '.. | .expr? // empty' "$top_srcdir/tools/grafana/ccshim.json" > queries
+	[ "$(wc -l < queries)" -ge 5 ]
+	grep -oP '\bccshim_[a-z_]+' queries | sed 's/_seconds_\(bucket\|sum\|count\)$/_seconds/' |
+		sort -u > asked
+	grep -vxFf names asked && return 1
+	[ -s asked ]
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim stat: what processes under control do now. */
+#include "tools/stat.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "base/units.h"
+#include "tools/ccshim.h"
+
+enum { OPT_JSON = 256, OPT_METRICS, OPT_SORT, OPT_RESET, OPT_BASELINE, OPT_MAX_QPS };
+enum form { TABLE, JSON, METRICS };
+
+struct request {
+	pid_t pid;                       /* 0: all */
+	double interval_s;               /* 0: once */
+	unsigned long count;             /* 0: for ever */
+	int deltas;                      /* -1: as there is an interval */
+	enum form form;
+	const struct ccs_stats_field *sort;
+	unsigned long max_qps;
+	bool reset, baseline;
+	const char *file;                /* of the baseline; NULL: the usual one */
+};
+
+static int help(void)
+{
+	printf("usage: ccshim stat [OPTION...]\n\n"
+	       "Shows what processes under congestion control do: of each queue pair its algorithm,\n"
+	       "rate, window, round-trip times, time at the gate, CNPs, and the links on its path.\n\n"
+	       "  -p PID            of this process only\n"
+	       "  -i SECONDS        again and again; a terminal is redrawn\n"
+	       "  -n COUNT          that often\n"
+	       "  -d totals|deltas  since the queue pair began, or since the last time\n"
+	       "                                                  [deltas with -i]\n"
+	       "  --sort FIELD      queue pairs by a field of --json, largest first\n"
+	       "  --json            a JSON object, with -i one a line\n"
+	       "  --openmetrics     for Prometheus\n"
+	       "  --max-qps N       there: at most so many queue pairs        [100]\n"
+	       "  --reset           keep the figures as a baseline, in a file of yours\n"
+	       "  --baseline        show what happened since then\n"
+	       "  --baseline=FILE   the same, and --reset, by that file\n"
+	       "  -h                this text\n\n"
+	       "The status is 0, 1 if the process of -p shows no figures, 2 for a mistake in the\n"
+	       "options.\n");
+	return EXIT_OK;
+}
+
+/* -- the baseline ---------------------------------------------------------------- */
+
+/* ~/.local/state/ccshim/baseline, by its usual variable. */
+static bool usual_file(char *name, size_t len)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (state && *state == '/')
+		return (size_t)snprintf(name, len, "%s/ccshim/baseline", state) < len;
+	return home && *home == '/' &&
+	       (size_t)snprintf(name, len, "%s/.local/state/ccshim/baseline", home) < len;
+}
+
+static void make_parents(char *name)
+{
+	for (char *p = strchr(name + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		mkdir(name, 0700);
+		*p = '/';
+	}
+}
+
+static int baseline_file(const struct request *rq, char *name, size_t len)
+{
+	if (rq->file) {
+		if ((size_t)snprintf(name, len, "%s", rq->file) < len)
+			return 0;
+	} else if (usual_file(name, len)) {
+		return 0;
+	}
+	tool_error("stat", "where is the baseline? Give --baseline=FILE, or set HOME");
+	return EXIT_USAGE;
+}
+
+static int reset(const struct request *rq)
+{
+	struct stat_snapshot s;
+	char name[4000];
+	int error;
+
+	if (baseline_file(rq, name, sizeof(name)))
+		return EXIT_USAGE;
+	if (!rq->file)
+		make_parents(name);
+	stat_take(&s, 0);
+	error = stat_save(&s, name);
+	stat_free(&s);
+	if (error)
+		tool_error("stat", "%s: %s", name, strerror(error));
+	return error ? EXIT_FAILED : EXIT_OK;
+}
+
+static int load_baseline(const struct request *rq, struct stat_snapshot *base)
+{
+	char name[4000];
+	int error;
+
+	if (baseline_file(rq, name, sizeof(name)))
+		return EXIT_USAGE;
+	error = stat_load(base, name);
+	if (error == EBADMSG)
+		tool_error("stat", "%s: this is no baseline; 'ccshim stat --reset' writes one", name);
+	else if (error)
+		tool_error("stat", "%s: %s; 'ccshim stat --reset' writes one", name,
+			   strerror(error));
+	return error ? EXIT_FAILED : EXIT_OK;
+}
+
+/* -- looks ----------------------------------------------------------------------- */
+
+static void say_left_out(const struct stat_snapshot *s)
+{
+	static bool said;
+
+	if (said || !(s->denied + s->strange))
+		return;
+	said = true;
+	if (s->denied)
+		tool_error("stat", "processes of other users are not shown: that takes root");
+	if (s->strange)
+		tool_error("stat", "%u page%s not understood: of another version of ccshim, or damaged",
+			   s->strange, s->strange == 1 ? " is" : "s are");
+}
+
+/* Of a process that was asked for. */
+static int explain_absence(pid_t pid)
+{
+	if (kill(pid, 0) && errno == ESRCH)
+		tool_error("stat", "there is no process %ld", (long)pid);
+	else if (errno == EPERM && geteuid())
+		tool_error("stat", "process %ld is another user's: that takes root", (long)pid);
+	else
+		tool_error("stat", "process %ld shows no figures: it does not run under ccshim, uses no "
+			   "queue pairs yet, or runs with mode=off or stats=n", (long)pid);
+	return EXIT_FAILED;
+}
+
+static void put(const struct request *rq, const struct stat_snapshot *s)
+{
+	static const char clear[] = "\033[H\033[J";
+	size_t qps = 0;
+
+	switch (rq->form) {
+	case JSON:
+		stat_json(s, rq->interval_s > 0, stdout);
+		break;
+	case METRICS:
+		stat_metrics(s, (unsigned)rq->max_qps, stdout);
+		for (size_t i = 0; i < s->count; i++)
+			qps += s->process[i].count;
+		if (qps > rq->max_qps)
+			tool_error("stat", "%zu queue pairs are left out of the metrics; --max-qps "
+				   "allows more", qps - rq->max_qps);
+		break;
+	default:
+		if (rq->interval_s > 0 && isatty(1))
+			fputs(clear, stdout);
+		stat_table(s, stdout);
+		if (!s->count && !rq->pid)
+			puts("no process shows figures");
+	}
+	fflush(stdout);
+}
+
+/* What is shown of `now`, which stays as it is. */
+static int show(const struct request *rq, const struct stat_snapshot *now,
+		const struct stat_snapshot *base)
+{
+	struct stat_snapshot s;
+	const int rc = stat_copy(&s, now);
+
+	if (!rc && base)
+		stat_subtract(&s, base);
+	if (!rc && rq->sort)
+		stat_sort(&s, rq->sort);
+	if (!rc)
+		put(rq, &s);
+	stat_free(&s);
+	return rc || ferror(stdout) ? EXIT_FAILED : EXIT_OK;
+}
+
+static void rest(double seconds)
+{
+	struct timespec ts = { .tv_sec = (time_t)seconds };
+
+	ts.tv_nsec = (long)((seconds - (double)ts.tv_sec) * 1e9);
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+/* The process of -p may end meanwhile: then so does this, in peace. */
+static int look(const struct request *rq, const struct stat_snapshot *baseline)
+{
+	struct stat_snapshot before = { 0 }, now;
+	const bool deltas = rq->deltas < 0 ? rq->interval_s > 0 && !baseline : rq->deltas;
+	unsigned long shown = 0;
+	int status = EXIT_OK;
+
+	if (deltas && !baseline) {
+		stat_take(&before, rq->pid);
+		rest(rq->interval_s > 0 ? rq->interval_s : 1);
+	}
+	for (;;) {
+		stat_take(&now, rq->pid);
+		say_left_out(&now);
+		if (rq->pid && !now.count) {
+			status = shown ? EXIT_OK : explain_absence(rq->pid);
+			break;
+		}
+		status = show(rq, &now, baseline ? baseline : deltas ? &before : NULL);
+		shown++;
+		if (status || !(rq->interval_s > 0) || shown == rq->count)
+			break;
+		stat_free(&before);
+		before = now;
+		rest(rq->interval_s);
+	}
+	stat_free(&now);
+	stat_free(&before);
+	return status;
+}
+
+/* -- options --------------------------------------------------------------------- */
+
+static int take_number(const char *what, unsigned long least, unsigned long most,
+		       unsigned long *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoul(optarg, &end, 10);
+	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least && *value <= most)
+		return 0;
+	tool_error("stat", "%s: '%s' is no number from %lu to %lu", what, optarg, least, most);
+	return EXIT_USAGE;
+}
+
+static int take_interval(struct request *rq)
+{
+	char *end;
+
+	rq->interval_s = strtod(optarg, &end);
+	if (end != optarg && !*end && rq->interval_s >= 0.001 && rq->interval_s <= 1e6)
+		return 0;
+	tool_error("stat", "-i: '%s' is no number of seconds, 0.001 to 1e6", optarg);
+	return EXIT_USAGE;
+}
+
+static int take_sort(struct request *rq)
+{
+	struct ccs_nearest near = ccs_nearest_to(optarg);
+	char hint[96];
+
+	for (size_t i = 0; i < ccs_stats_field_count; i++) {
+		ccs_nearest_offer(&near, ccs_stats_fields[i].name);
+		if (strcmp(ccs_stats_fields[i].name, optarg) == 0)
+			rq->sort = &ccs_stats_fields[i];
+	}
+	if (rq->sort)
+		return 0;
+	tool_error("stat", "--sort: there is no field '%s'%s", optarg,
+		   ccs_nearest_hint(&near, hint, sizeof(hint)));
+	return EXIT_USAGE;
+}
+
+static int take_deltas(struct request *rq)
+{
+	rq->deltas = strcmp(optarg, "deltas") == 0;
+	if (rq->deltas || strcmp(optarg, "totals") == 0)
+		return 0;
+	tool_error("stat", "-d: '%s' is neither totals nor deltas", optarg);
+	return EXIT_USAGE;
+}
+
+/* 0, or a status to end with. */
+static int take_option(struct request *rq, int c)
+{
+	unsigned long pid;
+	int rc;
+
+	switch (c) {
+	case 'p':
+		rc = take_number("-p", 1, INT_MAX, &pid);
+		rq->pid = (pid_t)pid;
+		return rc;
+	case 'i': return take_interval(rq);
+	case 'n': return take_number("-n", 1, ULONG_MAX, &rq->count);
+	case 'd': return take_deltas(rq);
+	case OPT_SORT: return take_sort(rq);
+	case OPT_MAX_QPS: return take_number("--max-qps", 0, 1000000, &rq->max_qps);
+	case OPT_JSON: rq->form = JSON; return 0;
+	case OPT_METRICS: rq->form = METRICS; return 0;
+	case OPT_RESET: rq->reset = true; return 0;
+	case OPT_BASELINE:
+		rq->baseline = true;
+		rq->file = optarg;
+		return 0;
+	default: return tool_usage_error("stat");
+	}
+}
+
+/* What does not go together. */
+static int check(struct request *rq, char **rest_of_line)
+{
+	const char *why = NULL;
+
+	if (*rest_of_line) {
+		tool_error("stat", "'%s' is no option", *rest_of_line);
+		return tool_usage_error("stat");
+	}
+	if (rq->count && !(rq->interval_s > 0))
+		rq->interval_s = 1;
+	if (rq->form == METRICS && (rq->deltas == 1 || rq->baseline))
+		why = "--openmetrics are totals";
+	else if (rq->baseline && rq->deltas == 1)
+		why = "-d deltas and --baseline are two times to compare with";
+	if (!why)
+		return 0;
+	tool_error("stat", "%s", why);
+	return tool_usage_error("stat");
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "openmetrics", no_argument, NULL, OPT_METRICS },
+		{ "sort", required_argument, NULL, OPT_SORT },
+		{ "max-qps", required_argument, NULL, OPT_MAX_QPS },
+		{ "reset", no_argument, NULL, OPT_RESET },
+		{ "baseline", optional_argument, NULL, OPT_BASELINE },
+		{ 0 }
+	};
+	struct request rq = { .deltas = -1, .max_qps = 100 };
+	struct stat_snapshot base = { 0 };
+	int c, status = 0;
+
+	while (!status && (c = getopt_long(argc, argv, "p:i:n:d:h", options, NULL)) != -1) {
+		if (c == 'h')
+			return help();
+		status = take_option(&rq, c);
+	}
+	if (!status)
+		status = check(&rq, argv + optind);
+	if (status)
+		return status;
+	if (rq.form == METRICS && rq.deltas < 0)
+		rq.deltas = 0;
+	if (rq.reset)
+		return reset(&rq);
+	if (rq.baseline)
+		status = load_baseline(&rq, &base);
+	if (!status)
+		status = look(&rq, rq.baseline ? &base : NULL);
+	stat_free(&base);
+	return status;
+}

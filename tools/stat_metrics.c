@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Prometheus' text format, which readers of OpenMetrics take as well: a family's name is
+ * that of its samples, in base units; a counter's ends in _total.
+ */
+#include "tools/stat.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A series: a process's or, with qp, a queue pair's. */
+struct series {
+	const struct stat_process *p;
+	const struct stat_qp *qp;
+};
+
+struct writer {
+	FILE *f;
+	const struct stat_snapshot *s;
+	unsigned max_qps;
+};
+
+static void put_label(FILE *f, const char *name, const char *text)
+{
+	fprintf(f, "%s=\"", name);
+	for (; *text; text++)
+		if (*text == '\\' || *text == '"')
+			fprintf(f, "\\%c", *text);
+		else
+			putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, f);
+	putc('"', f);
+}
+
+static void put_number_label(FILE *f, const char *name, uint64_t value)
+{
+	fprintf(f, ",%s=\"%" PRIu64 "\"", name, value);
+}
+
+/* NAME{labels without the closing brace. */
+static void put_begin(FILE *f, const char *name, const struct series *of)
+{
+	fprintf(f, "%s{", name);
+	put_label(f, "program", of->p->h.program);
+	put_number_label(f, "pid", of->p->h.pid);
+	if (!of->qp)
+		return;
+	putc(',', f);
+	put_label(f, "device", of->qp->q.device);
+	put_number_label(f, "port", of->qp->q.port);
+	put_number_label(f, "lqpn", of->qp->q.lqpn);
+}
+
+static void put_sample(FILE *f, const char *name, const struct series *of, double value)
+{
+	put_begin(f, name, of);
+	fprintf(f, "} %.17g\n", value);
+}
+
+static void put_family(FILE *f, const char *name, const char *type, const char *doc)
+{
+	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, doc, name, type);
+}
+
+/* -- of queue pairs -------------------------------------------------------------- */
+
+static void for_each_qp(const struct writer *w, void (*put)(FILE *, const struct series *, void *),
+			void *arg)
+{
+	unsigned left = w->max_qps;
+
+	for (size_t i = 0; i < w->s->count; i++)
+		for (size_t k = 0; k < w->s->process[i].count && left; k++, left--) {
+			const struct stat_process *p = &w->s->process[i];
+
+			put(w->f, &(struct series){ p, &p->qp[k] }, arg);
+		}
+}
+
+static void put_qp_info(FILE *f, const struct series *of, void *name)
+{
+	const struct ccs_stats_qp *q = &of->qp->q;
+
+	put_begin(f, name, of);
+	put_number_label(f, "rqpn", q->peer_qpn);
+	putc(',', f), put_label(f, "cc", q->cc);
+	putc(',', f), put_label(f, "variant", q->variant);
+	putc(',', f), put_label(f, "signals", q->signals);
+	fprintf(f, ",enforced=\"%s\"} 1\n", q->enforced ? "y" : "n");
+}
+
+struct named_field {
+	char name[96];
+	const struct ccs_stats_field *field;
+};
+
+static void put_qp_field(FILE *f, const struct series *of, void *arg)
+{
+	const struct named_field *n = arg;
+
+	if (n->field->unit != CCS_FIELD_RATIO || of->qp->q.telemetry_ns)
+		put_sample(f, n->name, of, ccs_stats_field_metric(&of->qp->q, n->field));
+}
+
+/* By powers of two of it, each of which is eight of the page's buckets. */
+static void put_qp_rtt(FILE *f, const struct series *of, void *name)
+{
+	const struct ccs_stats_rtt *rtt = &of->qp->rtt;
+	const unsigned end = ccs_stats_bucket(UINT64_MAX);
+	char bucket[64], sum[64], count[64];
+	uint64_t seen = 0;
+
+	snprintf(bucket, sizeof(bucket), "%s_bucket", (char *)name);
+	snprintf(sum, sizeof(sum), "%s_sum", (char *)name);
+	snprintf(count, sizeof(count), "%s_count", (char *)name);
+	for (unsigned i = 0; i <= end; i++) {
+		seen += rtt->bucket[i];
+		if (i % 8 || i == end)
+			continue;
+		put_begin(f, bucket, of);
+		fprintf(f, ",le=\"%.9g\"} %" PRIu64 "\n",
+			(double)ccs_stats_bucket_ns(i + 1) / 1e9, seen);
+	}
+	put_begin(f, bucket, of);
+	fprintf(f, ",le=\"+Inf\"} %" PRIu64 "\n", seen);
+	put_sample(f, sum, of, (double)rtt->sum_ns / 1e9);
+	put_sample(f, count, of, (double)seen);
+}
+
+static void put_qps(const struct writer *w)
+{
+	char info[] = "ccshim_qp_info", rtt[] = "ccshim_qp_rtt_seconds";
+
+	put_family(w->f, info, "gauge", "A controlled queue pair, and what controls it.");
+	for_each_qp(w, put_qp_info, info);
+	for (size_t i = 0; i < ccs_stats_field_count; i++) {
+		struct named_field n = { .field = &ccs_stats_fields[i] };
+
+		snprintf(n.name, sizeof(n.name), "ccshim_qp_%s", n.field->metric);
+		put_family(w->f, n.name, n.field->counter ? "counter" : "gauge", n.field->doc);
+		for_each_qp(w, put_qp_field, &n);
+	}
+	put_family(w->f, rtt, "histogram", "Round-trip times, as measured.");
+	for_each_qp(w, put_qp_rtt, rtt);
+}
+
+/* -- of processes ---------------------------------------------------------------- */
+
+static void put_process_info(const struct writer *w, const char *name)
+{
+	put_family(w->f, name, "gauge", "A process with controlled queue pairs.");
+	for (size_t i = 0; i < w->s->count; i++) {
+		const struct ccs_stats_header *h = &w->s->process[i].h;
+
+		put_begin(w->f, name, &(struct series){ &w->s->process[i], NULL });
+		putc(',', w->f), put_label(w->f, "version", h->version);
+		putc(',', w->f), put_label(w->f, "mode", h->mode);
+		putc(',', w->f), put_label(w->f, "cc", h->cc);
+		fputs("} 1\n", w->f);
+	}
+}
+
+static void put_passes(const struct writer *w, const char *name)
+{
+	put_family(w->f, name, "counter", "Queue pairs left uncontrolled, by reason.");
+	for (size_t i = 0; i < w->s->count; i++) {
+		const struct ccs_stats_pass *pass = w->s->process[i].h.pass;
+
+		for (unsigned k = 0; k < CCS_STATS_MAX_PASSES && *pass[k].name; k++) {
+			put_begin(w->f, name, &(struct series){ &w->s->process[i], NULL });
+			putc(',', w->f), put_label(w->f, "reason", pass[k].name);
+			fprintf(w->f, "} %" PRIu64 "\n", pass[k].count);
+		}
+	}
+}
+
+/* What is in no queue pair's figures. */
+static uint64_t hidden(const struct writer *w, size_t process)
+{
+	const struct stat_process *p = &w->s->process[process];
+	unsigned left = w->max_qps;
+
+	for (size_t i = 0; i < process; i++)
+		left -= left < w->s->process[i].count ? left : (unsigned)w->s->process[i].count;
+	return p->h.qps_unshown + (p->count > left ? p->count - left : 0);
+}
+
+struct sum {
+	const char *name, *type, *doc;
+	size_t offset;                   /* in struct ccs_stats_gone */
+	double unit;
+};
+
+static void put_sum(const struct writer *w, const struct sum *sum)
+{
+	put_family(w->f, sum->name, sum->type, sum->doc);
+	for (size_t i = 0; i < w->s->count; i++) {
+		const struct ccs_stats_gone totals = stat_totals(&w->s->process[i]);
+		uint64_t value;
+
+		memcpy(&value, (const char *)&totals + sum->offset, sizeof(value));
+		put_sample(w->f, sum->name, &(struct series){ &w->s->process[i], NULL },
+			   (double)value / sum->unit);
+	}
+}
+
+static void put_processes(const struct writer *w)
+{
+#define SUM(what, member, unit, doc) \
+	{ "ccshim_process_" what "_total", "counter", doc " of all queue pairs, gone ones too.", \
+	  offsetof(struct ccs_stats_gone, member), unit }
+	static const struct sum sums[] = {
+		SUM("qps", qps, 1, "The number"),
+		SUM("completed_bytes", bytes, 1, "Payload bytes that completed with success,"),
+		SUM("completed_requests", completions, 1, "Work requests that did,"),
+		SUM("posted_requests", posts, 1, "Work requests posted,"),
+		SUM("gated_seconds", gated_ns, 1e9, "Time with a request waiting at the gate,"),
+		SUM("rp_cnp_handled", cnps, 1, "Congestion notification packets"),
+		SUM("losses", losses, 1, "Timeouts seen,"),
+	};
+#undef SUM
+
+	put_process_info(w, "ccshim_process_info");
+	put_passes(w, "ccshim_process_passes_total");
+	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++)
+		put_sum(w, &sums[i]);
+	put_family(w->f, "ccshim_process_qps_controlled", "gauge", "Controlled queue pairs.");
+	for (size_t i = 0; i < w->s->count; i++)
+		put_sample(w->f, "ccshim_process_qps_controlled",
+			   &(struct series){ &w->s->process[i], NULL },
+			   (double)w->s->process[i].h.qps);
+	put_family(w->f, "ccshim_process_qps_hidden", "gauge",
+		   "Those of them without series of their own.");
+	for (size_t i = 0; i < w->s->count; i++)
+		put_sample(w->f, "ccshim_process_qps_hidden",
+			   &(struct series){ &w->s->process[i], NULL }, (double)hidden(w, i));
+}
+
+void stat_metrics(const struct stat_snapshot *s, unsigned max_qps, FILE *out)
+{
+	const struct writer w = { out, s, max_qps };
+
+	put_processes(&w);
+	put_qps(&w);
+	put_family(out, "ccshim_pages_unreadable", "gauge", "Pages or directories left out.");
+	fprintf(out, "ccshim_pages_unreadable %u\n# EOF\n", s->denied + s->strange);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Find the pages, and copy what is in them. */
+#include "tools/stat.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/stats_dir.h"
+
+enum { TRIES = 10, DIRS_MAX = 4096 };
+
+/* -- one page ------------------------------------------------------------------ */
+
+static void end_text(char *text, size_t len)
+{
+	text[len - 1] = '\0';
+}
+
+#define END(text) end_text(text, sizeof(text))
+
+/* Anybody may have written it. */
+static bool take_header(const struct ccs_stats_header *page, size_t size,
+			struct ccs_stats_header *h)
+{
+	if (size < offsetof(struct ccs_stats_header, mailbox) ||
+	    ccs_stats_load(&page->magic) != CCS_STATS_MAGIC || page->major != CCS_STATS_MAJOR ||
+	    page->header_size < offsetof(struct ccs_stats_header, mailbox) ||
+	    page->header_size > size || page->header_size % 8 || page->slot_size % 8 ||
+	    page->slot_size < offsetof(struct ccs_stats_slot, qp.nhops) || page->slot_size > size)
+		return false;
+	*h = (struct ccs_stats_header){ 0 };
+	memcpy(h, page, page->header_size < sizeof(*h) ? page->header_size : sizeof(*h));
+	END(h->program), END(h->version), END(h->mode), END(h->cc), END(h->undelivered);
+	for (unsigned i = 0; i < CCS_STATS_MAX_PASSES; i++)
+		END(h->pass[i].name);
+	return (size - h->header_size) / h->slot_size >= h->slots;
+}
+
+static void take_rtt(const struct ccs_stats_rtt *from, struct ccs_stats_rtt *to)
+{
+	for (size_t i = 0; i < sizeof(*to) / 8; i++)
+		((uint64_t *)(void *)to)[i] =
+			ccs_stats_load((const uint64_t *)(const void *)from + i);
+}
+
+/* False: the slot is free, or becomes another one's just now. */
+static bool take_qp(const struct ccs_stats_header *page, uint64_t slot, struct stat_qp *qp)
+{
+	const struct ccs_stats_slot *at = ccs_stats_slot_at(page, slot);
+
+	if (!ccs_stats_read_qp(page, slot, &qp->q) || !qp->q.created_ns)
+		return false;
+	take_rtt(&at->rtt, &qp->rtt);
+	END(qp->q.device), END(qp->q.pass), END(qp->q.cc), END(qp->q.variant), END(qp->q.signals);
+	if (qp->q.nhops > CCS_STATS_MAX_HOPS)
+		qp->q.nhops = CCS_STATS_MAX_HOPS;
+	return ccs_stats_load(&at->qp.generation) == qp->q.generation;
+}
+
+static void take_slots(const struct ccs_stats_header *page, struct stat_process *p)
+{
+	p->count = 0;
+	for (uint64_t i = 0; i < p->h.slots; i++)
+		p->count += take_qp(page, i, &p->qp[p->count]);
+}
+
+/* Once more while queue pairs go: or they would be in their slots and in the sums. */
+bool stat_parse(const void *image, size_t size, struct stat_process *p)
+{
+	const struct ccs_stats_header *page = image;
+	uint64_t changes;
+
+	if (!take_header(page, size, &p->h))
+		return false;
+	p->qp = calloc(p->h.slots + 1, sizeof(*p->qp));
+	if (!p->qp)
+		return false;
+	for (unsigned tries = 0; tries < TRIES; tries++) {
+		changes = ccs_stats_load(&page->changes);
+		p->h.gone = page->gone;
+		take_slots(page, p);
+		if (!(changes & 1) && ccs_stats_load(&page->changes) == changes)
+			break;
+	}
+	return true;
+}
+
+/* -- in files ------------------------------------------------------------------ */
+
+static sigjmp_buf cut_off;
+
+static void on_bus(int sig)
+{
+	(void)sig;
+	siglongjmp(cut_off, 1);
+}
+
+/* Who cuts his file while it is read ends no reader. */
+static bool parse_mapped(const void *image, size_t size, struct stat_process *p)
+{
+	const struct sigaction bus = { .sa_handler = on_bus };
+	struct sigaction old;
+	volatile bool ok = false;
+
+	sigaction(SIGBUS, &bus, &old);
+	if (!sigsetjmp(cut_off, 1)) {
+		ok = stat_parse(image, size, p);
+	} else {
+		free(p->qp);
+	}
+	sigaction(SIGBUS, &old, NULL);
+	return ok;
+}
+
+/* As it is at that moment: its owner's process, and no other. */
+static bool is_its_process(const struct ccs_stats_header *h, pid_t pid, uid_t owner)
+{
+	char proc[32];
+	struct stat st;
+
+	if (h->pid != (uint64_t)pid || h->uid != owner ||
+	    h->pid_namespace != ccs_stats_pid_namespace() || ccs_stats_is_stale(h))
+		return false;
+	snprintf(proc, sizeof(proc), "/proc/%ld", (long)pid);
+	return stat(proc, &st) == 0 && (st.st_uid == owner || st.st_uid == 0);
+}
+
+static bool add(struct stat_snapshot *s, const struct stat_process *p)
+{
+	struct stat_process *more = realloc(s->process, (s->count + 1) * sizeof(*more));
+
+	if (!more)
+		return false;
+	s->process = more;
+	more[s->count++] = *p;
+	return true;
+}
+
+/* It is being made just now, and will be one. */
+static bool is_unfinished(const void *page, size_t size)
+{
+	return size < 8 || !ccs_stats_load(page);
+}
+
+static void take_mapped(struct stat_snapshot *s, const void *page, size_t size, pid_t pid,
+			uid_t owner)
+{
+	struct stat_process p = { 0 };
+
+	if (is_unfinished(page, size))
+		return;
+	if (!parse_mapped(page, size, &p)) {
+		s->strange++;
+		return;
+	}
+	if (!is_its_process(&p.h, pid, owner) || !add(s, &p))
+		free(p.qp);
+}
+
+static void take_file(struct stat_snapshot *s, int dir, const char *name, uid_t owner)
+{
+	const int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	void *page;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == owner && st.st_size > 0) {
+		page = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+		if (page != MAP_FAILED) {
+			take_mapped(s, page, (size_t)st.st_size, ccs_stats_pid_of(name), owner);
+			munmap(page, (size_t)st.st_size);
+		}
+	}
+	close(fd);
+}
+
+/* -- in directories ------------------------------------------------------------ */
+
+struct places {
+	struct { dev_t dev; ino_t ino; } seen[DIRS_MAX];
+	unsigned count;
+};
+
+static bool is_new(struct places *places, const struct stat *st)
+{
+	for (unsigned i = 0; i < places->count; i++)
+		if (places->seen[i].dev == st->st_dev && places->seen[i].ino == st->st_ino)
+			return false;
+	if (places->count == DIRS_MAX)
+		return false;
+	places->seen[places->count].dev = st->st_dev;
+	places->seen[places->count++].ino = st->st_ino;
+	return true;
+}
+
+static void take_entries(struct stat_snapshot *s, int dir, pid_t only, uid_t owner)
+{
+	DIR *d = fdopendir(dir);
+	const struct dirent *e;
+
+	if (!d) {
+		close(dir);
+		return;
+	}
+	while ((e = readdir(d))) {
+		const pid_t pid = ccs_stats_pid_of(e->d_name);
+
+		if (pid && (!only || pid == only))
+			take_file(s, dirfd(d), e->d_name, owner);
+	}
+	closedir(d);
+}
+
+static void take_dir(struct stat_snapshot *s, struct places *places, const char *name, pid_t only)
+{
+	const int dir = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (dir < 0) {
+		s->denied += errno == EACCES;
+		return;
+	}
+	if (fstat(dir, &st) || !is_new(places, &st) || (st.st_uid != geteuid() && geteuid())) {
+		close(dir);
+		return;
+	}
+	ccs_stats_sweep(dir);
+	take_entries(s, dir, only, st.st_uid);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const uint64_t x = ((const struct stat_process *)a)->h.pid;
+	const uint64_t y = ((const struct stat_process *)b)->h.pid;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void stat_take(struct stat_snapshot *s, pid_t only)
+{
+	static const char *const others[] = { "/run/ccshim/stats", "/run/user/*/ccshim",
+					      "/tmp/ccshim-[0-9]*" };
+	struct places *places = calloc(1, sizeof(*places));
+	char name[512];
+	glob_t found;
+
+	*s = (struct stat_snapshot){ .now_ns = clock_ns(CLOCK_MONOTONIC),
+				     .unix_ns = clock_ns(CLOCK_REALTIME) };
+	if (!places)
+		return;
+	for (unsigned n = 0; ccs_stats_dir_name(n, name, sizeof(name)); n++)
+		take_dir(s, places, name, only);
+	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		if (glob(others[i], GLOB_NOSORT | GLOB_NOMAGIC, NULL, &found) == 0)
+			for (size_t k = 0; k < found.gl_pathc; k++)
+				take_dir(s, places, found.gl_pathv[k], only);
+		globfree(&found);
+	}
+	free(places);
+	if (s->count)
+		qsort(s->process, s->count, sizeof(*s->process), by_pid);
+}
+
+void stat_free(struct stat_snapshot *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->process[i].qp);
+	free(s->process);
+	*s = (struct stat_snapshot){ 0 };
+}
