@@ -44,7 +44,6 @@ static struct {
 	uint64_t slots;                  /* as the page says, which others may write to */
 	uint32_t *unused, unused_count;  /* indices; room for all slots */
 	bool full;
-	uint64_t slots;                  /* of the page; what stands there is anybody's */
 } stats = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void complain(const char *what, int error)
