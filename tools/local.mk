@@ -12,7 +12,8 @@ tools_ccshim_SOURCES = \
 	tools/path.c tools/path.h \
 	tools/preload.c tools/preload.h \
 	tools/gnuplot.c tools/gnuplot.h \
-	tools/plot.c tools/plot.h tools/plot_data.c tools/plot_draw.c tools/plot_trace.c \
+	tools/plot.c tools/plot.h tools/plot_data.c tools/plot_draw.c tools/plot_stat.c \
+	tools/plot_trace.c tools/json_read.c tools/json_read.h \
 	tools/replay.c tools/replay.h tools/replay_csv.c \
 	tools/run.c tools/set.c \
 	tools/stat.c tools/stat.h tools/stat_baseline.c tools/stat_delta.c tools/stat_json.c \

@@ -18,8 +18,9 @@
 static int help(void)
 {
 	printf("usage: ccshim plot [OPTION...] FILE...\n\n"
-	       "Draws what traces (option trace) have of each flow over time, by gnuplot: rate, RTT,\n"
-	       "bytes in flight, the longest queue on its path, CNPs.\n\n"
+	       "Draws what traces (option trace) or recordings of 'ccshim stat -i SECONDS --json' have of\n"
+	       "each flow over time, by gnuplot: rate, RTT, bytes in flight, the longest queue on its\n"
+	       "path, CNPs.\n\n"
 	       "  -o FILE.png|.svg  the picture            [the first FILE's name with .png]\n"
 	       "  --cdf WHAT        how rtt, rate, inflight or queue are distributed instead\n"
 	       "  --flows N         at most so many flows: the busiest              [%d]\n"
@@ -132,9 +133,17 @@ static int check_file(const struct plot *p, const char *file)
 
 static int read_all(struct plot *p, char **files)
 {
-	for (unsigned i = 0; files[i]; i++)
-		if (plot_read_trace(p, i, files[i]))
+	const bool stat = plot_is_stat(files[0]);
+
+	for (unsigned i = 0; files[i]; i++) {
+		if (plot_is_stat(files[i]) != stat) {
+			tool_error("plot", "a trace and a recording of 'ccshim stat' have no time in "
+				   "common: draw them one by one");
 			return -1;
+		}
+		if ((stat ? plot_read_stat : plot_read_trace)(p, i, files[i]))
+			return -1;
+	}
 	return 0;
 }
 
@@ -145,8 +154,9 @@ static void name_flows(struct plot *p, char **files)
 		const char *base = strrchr(files[flow->source], '/');
 
 		base = base ? base + 1 : files[flow->source];
-		snprintf(flow->name, sizeof(flow->name), "%.40s%sQP %" PRIu64, files[1] ? base : "",
-			 files[1] ? " " : "", flow->id);
+		snprintf(flow->name, sizeof(flow->name), "%.40s%s%sQP %" PRIu32,
+			 files[1] ? base : "", files[1] ? " " : "", flow->owner,
+			 (uint32_t)flow->id);
 	}
 }
 
@@ -209,7 +219,7 @@ int cmd_plot(int argc, char **argv)
 			return EXIT_USAGE;
 	}
 	if (optind == argc) {
-		tool_error("plot", "a trace is missing");
+		tool_error("plot", "a trace or recording is missing");
 		return tool_usage_error("plot");
 	}
 	snprintf(p.title, sizeof(p.title), argc - optind > 1 ? "%.200s and %d more" : "%.200s",

@@ -26,7 +26,8 @@ struct plot_series {
 struct plot_flow {
 	unsigned source;         /* number of the file */
 	uint64_t id;             /* within it */
-	char name[64];
+	char owner[32];          /* whose, if the file tells */
+	char name[96];
 	double bytes;            /* acknowledged */
 	uint64_t rows;           /* where nothing tells of bytes */
 	bool shown;
@@ -62,6 +63,8 @@ void plot_free(struct plot *p);
 
 /* plot_trace.c, plot_stat.c: one pass over a file. 0, or -1 after a complaint. */
 int plot_read_trace(struct plot *p, unsigned source, const char *file);
+int plot_read_stat(struct plot *p, unsigned source, const char *file);
+bool plot_is_stat(const char *file);
 
 /* plot_draw.c. 0, or -1: there is nothing to be drawn. */
 int plot_draw(const struct plot *p, FILE *script);

@@ -141,7 +141,7 @@ unsigned plot_choose(struct plot *p)
 	}
 	for (unsigned i = 0; i < p->n; i++) { /* the readers begin again */
 		p->flow[i]->rows = 0;
-		p->flow[i]->cnps = 0;
+		p->flow[i]->bytes = p->flow[i]->cnps = 0;
 	}
 	p->latest = 0;
 	return shown;

@@ -94,7 +94,7 @@ int plot_read_trace(struct plot *p, unsigned source, const char *file)
 	f = (struct replay_file){ .cmd = "plot", .whole_lines = true };
 	rc = replay_open(&f, file);
 	if (rc)
-		tool_error("plot", "%s is no trace, see ccshim-replay(1)", file);
+		tool_error("plot", "%s is neither a trace nor a recording, see ccshim-plot(1)", file);
 	else
 		rc = read_rows(p, source, &f);
 	replay_close(&f);

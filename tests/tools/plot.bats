@@ -46,7 +46,7 @@ failed() {
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
 	printed "usage: ccshim plot"
 	refused $ccshim plot
-	said "a trace is missing"
+	said "a trace or recording is missing"
 	refused $ccshim plot -o x.pdf t.csv
 	said "'x.pdf' does not end in .png or .svg"
 	refused $ccshim plot --cdf rt t.csv
@@ -153,7 +153,7 @@ failed() {
 		[ ! -e x.png ]
 	done
 	run2 $ccshim plot -o x.png passwd
-	said "passwd is no trace"
+	said "passwd is neither a trace nor a recording"
 	run2 $ccshim plot -o x.png empty.csv
 	said "no events"
 	run2 $ccshim plot -o x.png .
@@ -223,4 +223,69 @@ failed() {
 	run2 $ccshim plot -o no/such/t.png t.csv
 	failed
 	said "no/such/t.png: No such file"
+}
+
+# Recordings of two processes with a queue pair each, a line each tenth of a second.
+recording() {
+	awk -v lines="$1" -v interval="$2" 'BEGIN {
+		for (i = 0; i < lines; i++) {
+			printf "{\"time\": %.1f, ", 1700000000 + i / 10
+			if (interval) printf "\"interval_s\": 0.1, "
+			printf "\"processes\": ["
+			for (pid = 7; pid <= 8; pid++)
+				printf "%s{\"pid\": %d, \"program\": \"a \\\"b\", \"new\": [{}, [true, null]], " \
+					"\"qps\": [{\"ifname\": \"rxe_1\", \"lqpn\": 17, \"rate_bps\": %d, " \
+					"\"bytes\": %d, \"inflight_bytes\": 4096, \"rp_cnp_handled\": %d, " \
+					"\"rtt_us\": {\"count\": 5, \"p50\": %d, \"p99\": 90.5}, " \
+					"\"telemetry\": {\"age_us\": 3, \"hops\": [{\"queue_bytes\": 10}, " \
+					"{\"queue_bytes\": 700}]}}]}", (pid > 7 ? ", " : ""), pid, 1e6 * i,
+					1000 * pid, (pid - 7) * (interval ? 1 : i + 1), 20 + i
+			print "]}"
+		}
+	}'
+}
+
+@test "recordings of ccshim stat" {
+	for interval in 1 0; do
+		recording 30 $interval > stat.json
+		jq -e . stat.json > /dev/null
+		run2 $ccshim plot -n stat.json
+		[ "$status" -eq 0 ] && [ -z "$errors" ]
+		[ "$(points F0W0 | wc -l)" -eq 30 ]
+		[ "$(points F0W1 | wc -l)" -eq 60 ]
+		[ "$(points F1W2 | awk '$2 == 4096' | wc -l)" -eq 30 ]
+		[ "$(points F1W3 | awk '$2 == 700' | wc -l)" -eq 30 ]
+		# Process 8 is the busier; its CNPs are one more each time, process 7 has none.
+		[ "$(points F0W4 | awk '{ printf "%.1f %d", $1, $2; exit }')" = "0.0 1" ]
+		[ "$(points F0W4 | tail -1 | awk '{ printf "%.1f %d", $1, $2 }')" = "2.9 30" ]
+		[ "$(points F1W4 | wc -l)" -eq 0 ]
+		printed "[8] QP 17"
+	done
+	run2 $ccshim plot -n --cdf rtt stat.json
+	[ "$status" -eq 0 ]
+	points F0W1 | tail -1 | grep -q ' 1.000000$'
+	needs_gnuplot
+	run2 $ccshim plot stat.json
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	is_png stat.png
+}
+
+@test "what is no recording" {
+	for text in '{' '{}' '{"time": 1, "processes": [{"qps": [{}]}]}' '{"time": "x"}' '{"time": 1} 2' \
+		'{"time": 1, "processes": [{"pid": -1}]}' "{\"time\": 1, \"x\": $(printf '[%.0s' {1..1000})" \
+		'{"time": 1, "x": "\'; do
+		echo "$text" > bad.json
+		run2 $ccshim plot -o x.png bad.json
+		failed || { echo "of $text: $status"; return 1; }
+		said "bad.json:1: not as 'ccshim stat"
+	done
+	recording 3 1 | head -c -30 > cut.json
+	run2 $ccshim plot -n cut.json
+	[ "$status" -eq 0 ]
+	said "ends in the middle of a line"
+	[ "$(points F0W0 | wc -l)" -eq 2 ]
+	trace 1 3 > t.csv
+	run2 $ccshim plot -n t.csv cut.json
+	failed
+	said "no time in common"
 }
