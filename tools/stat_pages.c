@@ -43,7 +43,9 @@ static bool take_header(const struct ccs_stats_header *page, size_t size,
 	END(h->program), END(h->version), END(h->mode), END(h->cc), END(h->undelivered);
 	for (unsigned i = 0; i < CCS_STATS_MAX_PASSES; i++)
 		END(h->pass[i].name);
-	return (size - h->header_size) / h->slot_size >= h->slots;
+	if (h->slots > (size - h->header_size) / h->slot_size)
+		h->slots = (size - h->header_size) / h->slot_size; /* it has grown since */
+	return true;
 }
 
 static void take_rtt(const struct ccs_stats_rtt *from, struct ccs_stats_rtt *to)

@@ -54,7 +54,7 @@ flow_unit_programs = tests/unit/test_dcqcn tests/unit/test_dcqcn_np tests/unit/t
 check_PROGRAMS += $(flow_unit_programs)
 TESTS += $(flow_unit_programs)
 EXTRA_DIST += tests/data/dcqcn_paper_single.csv tests/data/hpcc_paper_incast.csv \
-	tests/data/timely_params.csv tests/data/timely_snippet_P1_ramp.csv
+	tests/data/stats-1.0.page tests/data/timely_params.csv tests/data/timely_snippet_P1_ramp.csv
 
 tests_unit_test_dcqcn_LDADD = $(unit_ldadd)
 tests_unit_test_dcqcn_np_LDADD = $(unit_ldadd)
@@ -122,4 +122,13 @@ TESTS += tests/unit/test_book tests/unit/test_client
 tests_unit_test_book_LDADD = $(unit_ldadd)
 tests_unit_test_client_SOURCES = tests/unit/test_client.c tests/verbs/agent.c tests/verbs/agent.h
 tests_unit_test_client_LDADD = $(unit_ldadd) -lpthread
+endif
+
+# The statistics page, and what reads it.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_stats
+TESTS += tests/unit/test_stats
+tests_unit_test_stats_SOURCES = tests/unit/test_stats.c tools/stat.h tools/stat_delta.c tools/stat_pages.c
+tests_unit_test_stats_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_unit_test_stats_LDADD = $(unit_ldadd) -lpthread
 endif
