@@ -180,7 +180,7 @@ static void look_at_report(void **state)
 	if (geteuid())
 		skip();
 	run("cd \"$DIR\" && \"$SELF\" \"$DIR\" > out && if ! grep -q SKIPPED out; then "
-	    "grep -q '\"cnps\": [1-9]' report && [ ! -e agent.sock ]; fi");
+	    "grep -q '\"rp_cnp_handled\": [1-9]' report && [ ! -e agent.sock ]; fi");
 }
 
 static void what_it_has_to_say_is_said(void **state)

@@ -320,8 +320,8 @@ static void check_report(const struct rig_mode *mode, const char *report)
 		return;
 	}
 	assert_true(contains(report, "\"switches\": 2"));
-	assert_true(contains(report, "\"cnps\": 4"));  /* what_stands_in */
-	assert_true(contains(report, "\"cnps\": 1000003"));
+	assert_true(contains(report, "\"rp_cnp_handled\": 4"));  /* what_stands_in */
+	assert_true(contains(report, "\"rp_cnp_handled\": 1000003"));
 }
 
 static void in_its_own_process(void **state)
