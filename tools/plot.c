@@ -47,15 +47,17 @@ static int take_cdf(struct plot *p)
 	return EXIT_USAGE;
 }
 
-static int take_number(const char *what, unsigned long most, unsigned long *value)
+static int take_number(const char *what, unsigned long least, unsigned long most,
+		       unsigned long *value)
 {
 	char *end;
 
 	errno = 0;
 	*value = strtoul(optarg, &end, 10);
-	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value <= most)
+	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least &&
+	    *value <= most)
 		return 0;
-	tool_error("plot", "%s: '%s' is no number up to %lu", what, optarg, most);
+	tool_error("plot", "%s: '%s' is no number from %lu to %lu", what, optarg, least, most);
 	return EXIT_USAGE;
 }
 
@@ -87,12 +89,12 @@ static int take_option(struct plot *p, int letter)
 	case 'n': p->script = true; return 0;
 	case OPT_CDF: return take_cdf(p);
 	case OPT_FLOWS:
-		if (take_number("--flows", 64, &value))
+		if (take_number("--flows", 1, 64, &value))
 			return EXIT_USAGE;
 		p->most = (unsigned)value;
 		return 0;
 	case OPT_QP:
-		if (take_number("--qp", UINT32_MAX, &value))
+		if (take_number("--qp", 0, UINT32_MAX, &value))
 			return EXIT_USAGE;
 		p->has_qp = true;
 		p->qp = (uint32_t)value;

@@ -112,26 +112,32 @@ static double top_rate(const struct plot *p)
 	return top;
 }
 
-/* In the key of the first panel are all flows, whether it has something of them or not. */
-static void put_curves(FILE *f, const struct plot *p, unsigned what, bool key)
+/* At the right, in their colours: a key would not hold more than a panel's height. */
+static void put_names(FILE *f, const struct plot *p, unsigned height)
+{
+	const double step = fmin(18.0 / height, 0.9 / p->most);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->n; i++) {
+		if (!p->flow[i]->shown)
+			continue;
+		fprintf(f, "set label at screen 0.85,%.4f tc rgb '%s' front ", 0.94 - n++ * step,
+			gnuplot_color(i));
+		gnuplot_quote(f, p->flow[i]->name);
+		putc('\n', f);
+	}
+}
+
+static void put_curves(FILE *f, const struct plot *p, unsigned what)
 {
 	const char *style = p->cdf < 0 ? looks[what].style : "lines lw 1.5";
 	const char *before = "plot ";
 
 	for (unsigned i = 0; i < p->n; i++) {
-		const struct plot_flow *flow = p->flow[i];
-
-		if (!flow->shown)
+		if (!has(p, p->flow[i], what))
 			continue;
-		if (has(p, flow, what))
-			fprintf(f, "%s$F%uW%u using 1:2 with %s lc rgb '%s' notitle", before, i, what,
-				style, gnuplot_color(i));
-		if (has(p, flow, what))
-			before = ", \\\n";
-		if (!key)
-			continue;
-		fprintf(f, "%sNaN with lines lw 3 lc rgb '%s' title ", before, gnuplot_color(i));
-		gnuplot_quote(f, flow->name);
+		fprintf(f, "%s$F%uW%u using 1:2 with %s lc rgb '%s' notitle", before, i, what, style,
+			gnuplot_color(i));
 		before = ", \\\n";
 	}
 	fprintf(f, "\n");
@@ -151,10 +157,8 @@ static void put_axes(FILE *f, const struct plot *p, unsigned what, bool last)
 		fprintf(f, "set yrange [0:*]\n");
 }
 
-static void put_panel(FILE *f, const struct plot *p, unsigned what, bool first, bool last)
+static void put_panel(FILE *f, const struct plot *p, unsigned what, bool last)
 {
-	fprintf(f, "%s key%s\n", first ? "set" : "unset",
-		first ? " at screen 0.995,0.94 right top Left reverse samplen 1.5" : "");
 	if (p->cdf < 0)
 		put_axes(f, p, what, last);
 	else
@@ -162,7 +166,8 @@ static void put_panel(FILE *f, const struct plot *p, unsigned what, bool first, 
 			   "set xlabel '%s'; set format x '%s'\n%s",
 			looks[what].label, looks[what].format,
 			what == PLOT_RTT || what == PLOT_RATE ? "set logscale x\n" : "");
-	put_curves(f, p, what, first);
+	put_curves(f, p, what);
+	fprintf(f, "unset label\n");
 }
 
 int plot_draw(const struct plot *p, FILE *script)
@@ -181,11 +186,10 @@ int plot_draw(const struct plot *p, FILE *script)
 	gnuplot_quote(script, p->title);
 	fprintf(script, " font ',13' margins 0.105,0.84,%.4f,%.4f spacing 0,0.03\n",
 		62.0 / height, 1 - 35.0 / height);
+	put_names(script, p, height);
 	for (unsigned what = 0; what < PLOT_WHATS; what++)
-		if (any_has(p, what)) {
-			done++;
-			put_panel(script, p, what, done == 1, done == panels);
-		}
+		if (any_has(p, what))
+			put_panel(script, p, what, ++done == panels);
 	fprintf(script, "unset multiplot\n");
 	return 0;
 }

@@ -55,6 +55,9 @@ stand_in() {
 	manifest '^(had|not had) +rdma/link '
 	grep -q 'timely' ccshim-debug/algorithms
 	grep -qE '^mode += enforce' ccshim-debug/configuration
+	# Nothing of the gathering is in what was gathered.
+	manifest '^had +configuration .*, status 0$'
+	[ ! -e ccshim-debug/configuration.stderr ]
 	# Each file is in the manifest, and each thing that was had is a file.
 	(cd ccshim-debug && find . -type f ! -name MANIFEST ! -name '*.stderr' -printf '%P\n' | sort) > files
 	sed -n 's/^had  *\([^ ]*\) .*/\1/p' ccshim-debug/MANIFEST | sort | diff files -

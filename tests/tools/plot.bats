@@ -53,6 +53,7 @@ failed() {
 	said "did you mean 'rtt'?"
 	refused $ccshim plot --cdf cnps t.csv
 	refused $ccshim plot --flows many t.csv
+	refused $ccshim plot --flows 0 t.csv
 	refused $ccshim plot --qp -1 t.csv
 }
 
@@ -72,7 +73,7 @@ failed() {
 	[ "$(points F1W4 | wc -l)" -eq 0 ]
 	[ "$(points F1W1 | head -1)" = "0 2.1e-05" ]
 	[ "$(points F1W3 | tail -1 | cut -d' ' -f2)" = 15000 ]
-	printed 'title "QP 2"'
+	printed 'front "QP 2"'
 }
 
 @test "a flow without the host's clock begins where the trace is" {
@@ -127,14 +128,14 @@ failed() {
 	run2 $ccshim plot -n t.csv
 	[ "$status" -eq 0 ]
 	said "of 40 flows the 16 busiest are shown"
-	printed 'title "QP 40"'
-	printed 'title "QP 25"'
-	[[ $output != *'title "QP 24"'* ]]
+	printed 'front "QP 40"'
+	printed 'front "QP 25"'
+	[[ $output != *'front "QP 24"'* ]]
 	run2 $ccshim plot -n --flows 2 t.csv
 	said "of 40 flows the 2 busiest"
 	run2 $ccshim plot -n --qp 7 t.csv
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
-	printed 'title "QP 7"'
+	printed 'front "QP 7"'
 	[ "$(points F33W1 | wc -l)" -eq 3 ]
 	run2 $ccshim plot -n --qp 99 t.csv
 	failed
