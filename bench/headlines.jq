@@ -15,7 +15,7 @@ def row: "| " + join(" | ") + " |";
 def head: row, (map("---") | row);
 
 def incast: .spread as $s | $s[0] as $none |
-  (["", "goodput, of the link", "Jain", "drops", "queue p99", "victim p50", "victim p99", "p50 against none", "p99 against none"] | head),
+  (["", "goodput, of the link", "Jain", "drops after warm-up", "queue p99", "victim p50", "victim p99", "p50 against none", "p99 against none"] | head),
   ($s[] | [.cc, (.utilisation.median | percent), (.jain.median | share),
     (.drops_after_warmup.median | digits), (.queue_p99_bytes.median | kb),
     (.victim_p50_us.median | us), (.victim_p99_us | range(us)),

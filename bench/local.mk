@@ -77,7 +77,7 @@ bench_nullrdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere \
 bench_nullrdma_la_DEPENDENCIES = bench/nullrdma.map
 EXTRA_DIST += bench/nullrdma.map
 
-EXTRA_DIST += bench/headlines bench/headlines.jq bench/matrix bench/uncongested tests/lab/ccbench.bats
+EXTRA_DIST += bench/headlines bench/headlines.jq docs/results.md bench/matrix bench/uncongested tests/lab/ccbench.bats
 
 # What telemetry costs an agent.
 EXTRA_DIST += bench/echo-cost

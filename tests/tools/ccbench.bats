@@ -128,10 +128,10 @@ job() {
 	shift
 	setup_bench
 	[ -x "$top_builddir/bench/ccbench-mpi" ] || skip "built without MPI"
-	command -v mpirun > /dev/null || skip "no mpirun"
-	run2 mpirun -np "$ranks" --oversubscribe --allow-run-as-root --mca btl self,tcp \
-		--mca btl_tcp_if_include lo --mca plm isolated -x LD_PRELOAD="$fake" \
-		"$top_builddir/bench/ccbench-mpi" "$@" --timeout 600 --out_json "$out"
+	mpirun=(mpirun --oversubscribe --allow-run-as-root --mca btl self,tcp
+		--mca btl_tcp_if_include lo --mca plm isolated)
+	"${mpirun[@]}" -np 1 true || skip "no mpirun that works here"
+	run2 "${mpirun[@]}" -np "$ranks" -x LD_PRELOAD="$fake" "$top_builddir/bench/ccbench-mpi" "$@" --timeout 600 --out_json "$out"
 }
 
 readonly devices=fake0,fake1,fake2
