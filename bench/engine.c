@@ -14,6 +14,7 @@
 #include "flow/flow.h"
 #include "flow/pacer.h"
 #include "rng.h"
+#include "signal/path.h"
 
 enum { ACKS = 64, HOPS = 2, ROWS_MAX = 64 };
 
@@ -30,6 +31,7 @@ static const char usage[] =
 	"  pacer     the next flow taken from the timing wheel and set anew; 'scattered' are\n"
 	"            timers as far apart as an application's flows, whose memory their first\n"
 	"            touch brings in, for the wheel and for what is sent then\n"
+	"  record    an agent's telemetry in shared memory, as each completion looks at it\n"
 	"\n"
 	"Instructions are of user space, and n/a where the kernel does not let them be\n"
 	"counted (kernel.perf_event_paranoid > 2, or a machine without counters). There\n"
@@ -302,6 +304,40 @@ static void bench_wheel(unsigned flows, bool scattered)
 	free(timers);
 }
 
+/* A path's record in the page that an agent shares, as each completion looks at it. */
+struct record {
+	struct ccs_path path;
+	struct ccs_path_telemetry t;
+	uint32_t version;
+	unsigned news;
+};
+
+static void run_look(void *arg, unsigned n)
+{
+	struct record *r = arg;
+
+	for (; n; n--)
+		r->news += atomic_load_explicit(&r->path.version, memory_order_acquire) != r->version;
+}
+
+static void run_read(void *arg, unsigned n)
+{
+	struct record *r = arg;
+
+	for (; n; n--)
+		r->news += ccs_path_read(&r->path, &r->t);
+}
+
+static void bench_record(void)
+{
+	struct record r = { .t = { .nhops = 2, .hops = { { .capacity = 1e9 }, { .capacity = 1e9 } } } };
+
+	ccs_path_write(&r.path, &r.t);
+	r.version = r.path.version;
+	measure((struct row){ .kind = "record", .variant = "unchanged" }, run_look, &r, 1000000);
+	measure((struct row){ .kind = "record", .variant = "new" }, run_read, &r, 1000000);
+}
+
 static void print_number(double v)
 {
 	if (isnan(v))
@@ -323,7 +359,7 @@ static void print_table(void)
 				 r->scattered ? ", scattered" : "");
 		else
 			snprintf(what, sizeof(what), "%s %s%s%s", r->kind, r->name ? r->name : "",
-				 r->variant ? ":" : "", r->variant ? r->variant : "");
+				 r->name && r->variant ? ":" : "", r->variant ? r->variant : "");
 		printf("%-36s", what);
 		print_number(r->instructions);
 		print_number(r->ns);
@@ -384,6 +420,7 @@ int main(int argc, char **argv)
 	bench_wheel(1000, false);
 	bench_wheel(100000, false);
 	bench_wheel(100000, true);
+	bench_record();
 	if (json)
 		return !print_json();
 	print_table();

@@ -9,22 +9,14 @@ set -euo pipefail
 build=$1 ms=$2 senders=$3
 hosts=/run/hosts.sock switch=/run/switch.sock
 
-# ready SOCKET CMD…: an agent there, in the background.
-ready() {
-  local socket=$1
-  shift
-  "$@" --socket "$socket" --verify none &
-  until "$build/tools/ccshimd" --status --socket "$socket" >/dev/null 2>&1; do
-    kill -0 $!
-    sleep 0.01
-  done
-}
+# shellcheck source=guest.bash
+. "${BASH_SOURCE[0]%/*}/guest.bash"
 
-ready "$switch" ip netns exec "$LAB_SWITCH_NS" "$build/tools/ccshimd" --no-capture \
+ready "$switch" at "$LAB_SWITCH_NS" --no-capture \
   --publish "$LAB_SWITCH_PORT,to=10.9.0.1,from=10.9.0.0/24"
 capacity=(--no-capture --capacity "h_1=$LAB_RATE_BPS") tclass=0
 [[ -z $LAB_ECN ]] || capacity=(--capacity h_1=learn) tclass=2
-ready "$hosts" "$build/tools/ccshimd" --switch "$LAB_SWITCH_ADDRESS" "${capacity[@]}"
+ready "$hosts" --switch "$LAB_SWITCH_ADDRESS" "${capacity[@]}"
 flows=()
 for ((i = 2; i < senders + 2; i++)); do
   flows+=("10.9.0.$i" 10.9.0.1)
