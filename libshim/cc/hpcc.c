@@ -226,7 +226,10 @@ static double queue_by_rtt(const struct hpcc *h, double rtt_us, double drain)
 	return ccs_max(0, least * 1e-6 - h->T) / drain;
 }
 
-/* MeasureInflight: U is the average of u over one T. false: nothing new was told. */
+/*
+ * MeasureInflight: U is the average of u over one T; of what agents tell it is the last.
+ * false: nothing new was told.
+ */
 static bool measure(struct hpcc *h, const struct ccs_cc_ack *ack, bool echo, bool agents)
 {
 	double u, tau;
@@ -235,7 +238,7 @@ static bool measure(struct hpcc *h, const struct ccs_cc_ack *ack, bool echo, boo
 		return false;
 	if (echo && measured(ack))
 		u += queue_by_rtt(h, ack->rtt_us, agents ? ccs_max(h->T, tau) : h->T);
-	h->tau = ccs_min(tau, h->T);
+	h->tau = agents ? h->T : ccs_min(tau, h->T);
 	h->U = (1 - h->tau / h->T) * h->U + (h->tau / h->T) * u;
 	return true;
 }
@@ -306,7 +309,8 @@ static double since_move(const struct ccs_cc *cc, const struct hpcc *h,
  * What a record tells came of the window as it was on average meanwhile, so the new one is a
  * multiple of that; else what was answered already would be answered again. It stands for k T.
  * To share evenly takes an increase in each of them, and, so that the line is as full in the end
- * as with k = 1, a target that is as much lower. true: the last move had an effect.
+ * as with k = 1, a target that is as much lower. false: the last move had no effect yet, and so
+ * none is made; that one answered what is told.
  */
 static bool answer_agents(const struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
 {
@@ -316,12 +320,13 @@ static bool answer_agents(const struct ccs_cc *cc, struct hpcc *h, const struct 
 	const double k = periods(h, ack->now_us - h->update_us, CATCH_UP_AGENTS);
 	const double target = eta * (1 - k * room) / (1 - room);
 
-	if (share > 0)
-		h->before = h->W;
+	if (!(share > 0))
+		return false;
+	h->before = h->W;
 	h->W = clamp_window(cc, meant * target / h->U + k * counted_increase(cc, h), h->T);
 	h->Wc = h->W;
 	h->stage = 0;
-	return share > 0;
+	return true;
 }
 
 /*

@@ -50,6 +50,11 @@
 	"hpcc " v ", agents, N=" #n "+" #n, \
 	{ LAB(2 * n, tele), .cc = "hpcc:variant=" v, CHURN(n, 6e6) }
 
+/* The same, 20 ms away: every record is of long ago. */
+#define FAR(v, tele) \
+	"hpcc " v ", agents, far, N=4", \
+	{ LAB(4, tele), .base_us = 20e3, .record_us = 10e3, .cc = "hpcc:variant=" v, STEADY(4, 20e6) }
+
 static const struct row rows[] = {
 	{ "hpcc paper 16:1, W_AI 25", { INCAST(25, 1000) },
 	  { { Q_P95, 0, 4 }, { UTIL, 92, ALL }, { JAIN, 0.98, 1 } } },
@@ -127,6 +132,8 @@ static const struct row rows[] = {
 	{ AGENTS("echo", SIM_ECHO, 16), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 	{ AGENTS("echo", SIM_ECHO, 32), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 	{ AGENTS_JOIN("echo", SIM_ECHO, 4), { { UTIL, 93, ALL }, { JOIN_MS, 0, 400 }, { LEAVE_MS, 0, 400 } } },
+	{ FAR("paper", SIM_INT), { { UTIL, 90, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ FAR("echo", SIM_ECHO), { { UTIL, 90, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 };
 
 const struct group sim_hpcc = { "hpcc", rows, sizeof(rows) / sizeof(rows[0]) };
