@@ -11,7 +11,7 @@ shift 3
 hosts=/run/ccshim/agent.sock switch=/run/switch.sock
 agents=()
 
-# shellcheck source=guest.bash
+# shellcheck source=guest.bash source-path=SCRIPTDIR
 . "${BASH_SOURCE[0]%/*}/guest.bash"
 
 # switch_agent ARG…: more ports to publish.
@@ -46,12 +46,14 @@ any() {
   bench hpcc "$@"
 }
 
-# The way back of acknowledgements and echoes is full of what host 1 sends to host 6, bare.
+# reverse CC …: acknowledgements and echoes share their way with what host 1 sends to host 6 by CC.
 reverse() {
+  local cc=$1
+  shift
   switch_agent
   host_agent
   bench back incast --devices rxe_6,rxe_1 --senders 1 --no-victim -D 1.6 --switch-port '' \
-    --cc none >/dev/null &
+    --cc "$cc" >/dev/null &
   bench hpcc incast --senders 3 "$@"
   wait $!
 }

@@ -9,7 +9,7 @@ set -euo pipefail
 build=$1 ms=$2 senders=$3
 hosts=/run/hosts.sock switch=/run/switch.sock
 
-# shellcheck source=guest.bash
+# shellcheck source=guest.bash source-path=SCRIPTDIR
 . "${BASH_SOURCE[0]%/*}/guest.bash"
 
 ready "$switch" at "$LAB_SWITCH_NS" --no-capture \
