@@ -16,11 +16,17 @@ EXTRA_DIST += ci/lab.d/seed.c
 EXTRA_DIST += ci/lab.d/topology
 EXTRA_DIST += ci/lab.d/uml.config
 EXTRA_DIST += ci/lab.d/uml.sh
+EXTRA_DIST += ci/packages.sh
 EXTRA_DIST += ci/setup.sh
 EXTRA_DIST += docs/dcqcn.md docs/dcqcn.png docs/hpcc.md docs/hpcc.png docs/incast.png
 EXTRA_DIST += tests/README.md
 EXTRA_DIST += tests/lab/lab.bats
 EXTRA_DIST += tests/lab/qemu.bats
+
+EXTRA_DIST += debian/ccshim-bench.install debian/ccshim-utils.install debian/ccshimd.install \
+	debian/changelog debian/control debian/copyright debian/libccshim-dev.install \
+	debian/libccshim-hooks0.install debian/libccshim-hooks0.symbols debian/libccshim.install \
+	debian/rules debian/source/format debian/tests/control debian/tests/installed
 
 # Not among EXTRA_DIST: there it would stand for the target of this name, and run.
 dist-hook:

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# What ./check checks in other Debians than this one: its packages installed, and one
+# binary with older and newer libraries. They are fresh each time; what they begin with
+# comes from wherever this machine gets its own packages, and is kept in ~/.cache.
+
+# Variables of ./check and setup.sh, and the caller's set -e, shellcheck cannot see:
+# shellcheck disable=SC2154,SC2164
+
+readonly roots=${XDG_CACHE_HOME:-$HOME/.cache}/ccshim-roots
+
+mirror() {
+  # shellcheck disable=SC2016 # apt fills these in
+  apt-get indextargets --format '$(SITE) $(COMPONENT)' 'Created-By: Packages' |
+    awk '$2 == "main" && $1 ~ /debian\/?$/ { print $1; exit }'
+}
+
+# base SUITE PACKAGE…: the directory of a Debian with these packages. Not to be written to.
+base() {
+  local suite=$1 site dir proxy=()
+  shift
+  dir=$roots/$suite-$(echo "$@" | sha256sum | cut -c 1-12)
+  if [[ ! -d $dir ]]; then
+    site=$(mirror)
+    [[ -n $site ]] || skip "no source of Debian's packages here"
+    mkdir -p "$roots"
+    rm -rf "$dir.new"
+    mapfile -t proxy < <(apt-config dump | grep -iE '^Acquire::https?::Proxy ')
+    mmdebstrap --variant=minbase --include="$(IFS=,; echo "$*")" "${proxy[@]/#/--aptopt=}" \
+      "$suite" "$dir.new" "$site" >"$dir.log" 2>&1 || {
+      cat "$dir.log" >&2
+      # To be offline is no failure of what is checked; anything else is.
+      ! grep -qE '^E: .*(resolve|connect|fetch|Release file)' "$dir.log" ||
+        skip "Debian's packages ($suite) cannot be had"
+      return 1
+    }
+    mv -T "$dir.new" "$dir"
+  fi
+  echo "$dir"
+}
+
+# fresh DIR SUITE PACKAGE…: DIR becomes a Debian of its own.
+fresh() {
+  local dir=$1 from
+  shift
+  [[ $EUID -eq 0 ]] || skip "another Debian wants root"
+  have mmdebstrap || skip "no mmdebstrap"
+  unshare --mount --pid --fork true || skip "namespaces are not permitted here"
+  from=$(base "$@") || { local status=$?; echo "$from"; return "$status"; }
+  rm -rf "$dir"
+  cp -a --reflink=auto "$from" "$dir"
+  cp /etc/resolv.conf /etc/hosts "$dir/etc"
+}
+
+# inside DIR CMD…: as root in there, with nothing of the caller's environment but proxies.
+inside() {
+  local dir=$1
+  shift
+  env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+    ${http_proxy:+"http_proxy=$http_proxy"} ${https_proxy:+"https_proxy=$https_proxy"} \
+    unshare --mount --pid --fork --kill-child --mount-proc="$dir/proc" chroot "$dir" "$@"
+}
+
+install_inside() {
+  inside "$1" apt-get -qq -y --no-install-recommends -o Dpkg::Use-Pty=0 install "${@:2}"
+}
+
+# -- packages --------------------------------------------------------------------
+
+# debian_build DIR: from the release tarball, as anybody would; the tests have run already.
+debian_build() {
+  local version tarball
+  make -C "$builds/gcc" -s dist
+  tarball=$(echo "$builds"/gcc/ccshim-*.tar.xz)
+  version=${tarball##*/ccshim-}
+  version=${version%.tar.xz}
+  rm -rf "$1"
+  mkdir -p "$1"
+  cp "$tarball" "$1/ccshim_$version.orig.tar.xz"
+  tar -xf "$tarball" -C "$1"
+  cd "$1/ccshim-$version"
+  [[ $(dpkg-parsechangelog -S Version) == "$version"-* ]]
+  DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$jobs" dpkg-buildpackage -us -uc -F >"$1/build.log" 2>&1 ||
+    { tail -n 40 "$1/build.log"; return 1; }
+}
+
+# A verbs program of Debian's on a device of the fake provider, and what the report says.
+debian_traffic() {
+  local dir=$1
+  cp "$builds/gcc/.libs/libfakerdma.so" "$dir/tmp"
+  cat >"$dir/tmp/traffic" <<'SH'
+    export FAKERDMA_WIRE=/tmp/wire CCSHIM_REPORT=/tmp/%p.json
+    pingpong() {
+      timeout 200 ccshim run -a timely -- \
+        sh -c 'LD_PRELOAD="$LD_PRELOAD /tmp/libfakerdma.so" exec ibv_rc_pingpong -g 1 "$@"' - "$@"
+    }
+    mkdir /tmp/wire
+    pingpong -p "$1" -d fake0 &
+    tries=0
+    until pingpong -p "$1" -d fake1 127.0.0.1; do
+      kill -0 $! && [ $((tries += 1)) -lt 500 ]
+      sleep 0.1
+    done
+    wait $!
+SH
+  inside "$dir" sh -e /tmp/traffic $((20000 + RANDOM % 10000))
+  [[ $(cat "$dir"/tmp/*.json | jq -s '[.[].qps[] | select(.cc == "timely" and .wrs == 1000)] |
+    length') -eq 2 ]]
+}
+
+# Nothing of ours is left where it was installed.
+debian_purged() {
+  local left
+  inside "$1" apt-get -qq -y purge 'ccshim*' 'libccshim*'
+  left=$(find "$1" -xdev -path '*ccshim*' ! -path '*/tmp/*' ! -path '*/var/log/*')
+  [[ -z $left ]] || { printf 'left behind:\n%s\n' "$left"; return 1; }
+}
+
+check_debian() {
+  local work=$builds/debian root=$builds/debian/root suite
+  have lintian || skip "no lintian"
+  have dh || skip "no debhelper"
+  make -C "$builds/gcc" -s libfakerdma.la
+  debian_build "$work"
+  # The tarball has debian/ itself, and no bug of Debian's asks for it.
+  lintian --allow-root --fail-on error,warning \
+    --suppress-tags no-debian-changes,initial-upload-closes-no-bugs "$work"/*.changes
+  # shellcheck disable=SC1091
+  suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  fresh "$root" "$suite" bash-completion gcc libc6-dev man-db pkg-config systemd
+  cp "$work"/*.deb "$work"/ccshim-*/debian/tests/installed "$root/tmp"
+  inside "$root" apt-get -qq update
+  inside "$root" bash -ec 'apt-get -qq -y --no-install-recommends install /tmp/*.deb'
+  inside "$root" ccshim info -v
+  install_inside "$root" ibverbs-utils
+  inside "$root" /tmp/installed
+  debian_traffic "$root"
+  debian_purged "$root"
+  rm -rf "$root"
+}
