@@ -170,7 +170,7 @@ installed_files() {
   printf '%s\n' bin/ccbench bin/ccshim libexec/ccshim/ccshim-debug sbin/ccshimd include/ccshim/cc.h include/ccshim/hooks.h \
     lib/libccshim_hooks.so.0.0.0 lib/pkgconfig/ccshim_hooks.pc share/doc/ccshim/examples/cnp.c \
     lib/ccshim/libccshim.so lib/pkgconfig/ccshim.pc \
-    share/bash-completion/completions/ccbench \
+    share/bash-completion/completions/ccbench share/bash-completion/completions/ccshimd \
     share/bash-completion/completions/ccshim.bash share/doc/ccshim/examples/aimd.c \
     share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt share/doc/ccshim/telemetry.md
   find "$top/docs" -name '*.[1-8]' |

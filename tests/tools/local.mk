@@ -3,9 +3,9 @@
 if HAVE_BATS
 TESTS += tests/tools/ccshimd.bats tests/tools/check.bats tests/tools/completion.bats tests/tools/debug.bats tests/tools/info.bats tests/tools/plot.bats tests/tools/plugin.bats tests/tools/replay.bats \
 	tests/tools/run.bats
-TESTS += tests/tools/agent.bats tests/tools/ccbench.bats
+TESTS += tests/tools/agent.bats tests/tools/documented.bats tests/tools/ccbench.bats
 endif
-EXTRA_DIST += tests/tools/agent.bats tests/tools/ccbench.bats
+EXTRA_DIST += tests/tools/agent.bats tests/tools/documented.bats tests/tools/ccbench.bats
 EXTRA_DIST += tests/tools/ccshimd.bats tests/tools/check.bats tests/tools/completion.bats tests/tools/debug.bats tests/tools/info.bats tests/tools/plot.bats tests/tools/plugin.bats tests/tools/replay.bats \
 	tests/tools/run.bats tests/tools/tools.bash
 

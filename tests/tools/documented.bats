@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Whatever a command's help tells of has its manual page, its completion and an example,
+# and the other way round.
+
+load tools.bash
+
+subcommands() { "$ccshim" -h | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p'; }
+
+# The options that a help text lists: the left column of lines that begin with one.
+options() {
+	sed -nE 's/^ +(-.*)/\1/p' | sed 's/   *.*//' | grep -oE -- '(^|[ ,])--?[a-zA-Z][a-z_-]*' |
+		tr -d ' ,' | grep -vE '^-[a-z]{2}' | sort -u
+}
+
+# has_options PAGE: it describes the options on stdin, each -x as "Fl x", --xy as "Fl -xy".
+has_options() {
+	local option missing=0
+	while read -r option; do
+		grep -qE -- "^\.It (.* )?(Fl|,) ${option#-}( |$)" "$1" ||
+			{ echo "$1 has no ${option}"; missing=1; }
+	done
+	return "$missing"
+}
+
+has_example() { awk '/^\.Sh EXAMPLES/ { on = 1 } on && /^\.(Bd|Dl)/ { found = 1 } END { exit !found }' "$1"; }
+
+offered() {
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+	_ccshim 2>/dev/null || true # compopt complains outside of a completion
+	printf '%s\n' "${COMPREPLY[@]}"
+}
+
+@test "every subcommand has a manual page with its options, in the overview, too" {
+	[ "$(subcommands | wc -l)" -ge 4 ]
+	for sub in $(subcommands); do
+		page=$top_srcdir/docs/ccshim-$sub.1
+		[ -e "$page" ] || { echo "no $page"; false; }
+		[ "$("$ccshim" "$sub" -h | options | wc -l)" -ge 2 ]
+		"$ccshim" "$sub" -h | options | has_options "$page"
+		grep -qx ".It Ic $sub" "$top_srcdir/docs/ccshim.1" || { echo "ccshim.1: no $sub"; false; }
+		grep -qF "ccshim-$sub(1)" "$top_srcdir/README.md" || { echo "README: no $sub"; false; }
+	done
+}
+
+@test "so have the other programs" {
+	"$top_builddir/tools/ccshimd" --help | options | has_options "$top_srcdir/docs/ccshimd.8"
+	for scenario in $("$top_builddir/bench/ccbench" --help | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p'); do
+		"$top_builddir/bench/ccbench" "$scenario" --help | options |
+			has_options "$top_srcdir/docs/ccbench.1"
+	done
+}
+
+@test "completion of ccshimd offers its options" {
+	source "$top_srcdir/completion/ccshimd"
+	COMP_WORDS=("$top_builddir/tools/ccshimd" --) COMP_CWORD=1
+	_ccshimd
+	diff <("$top_builddir/tools/ccshimd" --help | options | grep ^--) \
+		<(printf '%s\n' "${COMPREPLY[@]}" | sort)
+}
+
+@test "every manual page has an example" {
+	for page in "$top_srcdir"/docs/*.[1-8]; do
+		has_example "$page" || { echo "no example in $page"; false; }
+	done
+}
+
+@test "completion offers every subcommand, and its options, and no others" {
+	source "$top_srcdir/completion/ccshim.bash"
+	diff <(subcommands | sort) <(offered ccshim '' | grep -v '^-' | sort)
+	for sub in $(subcommands); do
+		diff <("$ccshim" "$sub" -h | options) <(offered "$ccshim" "$sub" - | sort -u) ||
+			{ echo "in completion of $sub"; false; }
+	done
+}
