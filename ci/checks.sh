@@ -196,6 +196,13 @@ check_install() {
   [[ -z $said ]]
 }
 
+check_abi() {
+  have abidiff || skip "no abidiff"
+  [[ $(uname -m) == x86_64 ]] || skip "what is kept is x86-64's"
+  make -C "$builds/gcc" -s libccshim_hooks.la libshim/examples/aimd.la
+  top_builddir=$builds/gcc "$top/tests/abi"
+}
+
 # -- the lab -------------------------------------------------------------------
 
 check_kernel() {
