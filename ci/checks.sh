@@ -167,7 +167,7 @@ check_needed() {
 
 installed_files() {
   ! pkg-config --exists ompi-c && ! pkg-config --exists mpich || echo bin/ccbench-mpi
-  printf '%s\n' bin/ccbench bin/ccshim libexec/ccshim/ccshim-debug sbin/ccshimd include/ccshim/cc.h include/ccshim/hooks.h \
+  printf '%s\n' bin/ccbench bin/ccshim libexec/ccshim/ccshim-debug sbin/ccshimd include/ccshim/{cc,hooks,stats}.h \
     lib/libccshim_hooks.so.0.0.0 lib/pkgconfig/ccshim_hooks.pc share/doc/ccshim/examples/cnp.c \
     lib/ccshim/libccshim.so lib/pkgconfig/ccshim.pc \
     share/bash-completion/completions/ccbench share/bash-completion/completions/ccshimd \

@@ -23,7 +23,8 @@ EXTRA_DIST += tests/README.md
 EXTRA_DIST += tests/lab/lab.bats
 EXTRA_DIST += tests/lab/qemu.bats
 
-EXTRA_DIST += debian/ccshim-bench.install debian/ccshim-utils.install debian/ccshimd.install \
+EXTRA_DIST += debian/ccshim-bench-mpi.install debian/ccshim-bench.install debian/ccshim-utils.install \
+	debian/ccshim-utils.lintian-overrides debian/ccshimd.install \
 	debian/changelog debian/control debian/copyright debian/libccshim-dev.install \
 	debian/libccshim-hooks0.install debian/libccshim-hooks0.symbols debian/libccshim.install \
 	debian/rules debian/source/format debian/tests/control debian/tests/installed

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A device's clock, which stamps completions. */
+#include "config.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +50,9 @@ static int query_device_ex(struct ibv_context *context,
 		attr->completion_timestamp_mask = mask;
 		attr->hca_core_clock = khz;
 	}
+#ifdef HAVE_STRUCT_IBV_DEVICE_ATTR_EX_PHYS_PORT_CNT_EX
 	attr->phys_port_cnt_ex = 1;
+#endif
 	return ibv_query_device(context, &attr->orig_attr);
 }
 
