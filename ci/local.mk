@@ -16,14 +16,14 @@ EXTRA_DIST += ci/lab.d/seed.c
 EXTRA_DIST += ci/lab.d/topology
 EXTRA_DIST += ci/lab.d/uml.config
 EXTRA_DIST += ci/lab.d/uml.sh
-EXTRA_DIST += ci/packages.sh
+EXTRA_DIST += ccshim.spec ci/packages.sh
 EXTRA_DIST += ci/setup.sh
 EXTRA_DIST += docs/dcqcn.md docs/dcqcn.png docs/hpcc.md docs/hpcc.png docs/incast.png
 EXTRA_DIST += tests/README.md
 EXTRA_DIST += tests/lab/lab.bats
 EXTRA_DIST += tests/lab/qemu.bats
 
-EXTRA_DIST += debian/ccshim-bench-mpi.install debian/ccshim-bench.install debian/ccshim-utils.install \
+EXTRA_DIST += debian/ccshim-bench-mpi.install debian/ccshim-bench-mpi.links debian/ccshim-bench.install debian/ccshim-utils.install \
 	debian/ccshim-utils.lintian-overrides debian/ccshimd.install \
 	debian/changelog debian/control debian/copyright debian/libccshim-dev.install \
 	debian/libccshim-hooks0.install debian/libccshim-hooks0.symbols debian/libccshim.install \
