@@ -65,6 +65,7 @@ struct ccs_flow_config {
 	double max_rate;         /* bit/s, INFINITY: no cap of the rate */
 	double base_rtt_us;
 	double noise_us;                 /* p95 of what hosts add to the RTT */
+	double look_us;          /* what a look at the clock takes */
 	double segment;          /* bytes */
 	double cap;              /* bytes outstanding */
 	bool split, enforce;
@@ -123,11 +124,13 @@ struct ccs_flow {
 	bool split : 1, enforce : 1;
 	bool base_given : 1, segment_given : 1, cap_given : 1;
 	bool ramping : 1;                /* slow start */
+	bool late : 1;                   /* so was the last RTT */
 	bool followed : 1;               /* the algorithm or a sink wants to hear of each segment */
 	uint8_t draining;                /* samples left to wait for the queue of the start to go */
 	uint8_t base_samples;            /* of the first few */
 	uint8_t recv_count;              /* of recv_ns, modulo 256 */
 	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
+	uint16_t look_ns;                /* what one at the clock takes, up to 65 us */
 	double max_rate;                 /* bit/s, the user's cap */
 	struct ccs_flow_stats stats;
 	struct ccs_cc cc;                /* with the path, as far as it is known */
@@ -150,7 +153,8 @@ struct ccs_flow {
 	/* RTT. */
 	double base_min_us[2];           /* minimum of this and of the previous window */
 	uint64_t base_window_ns;
-	double loss_us;                  /* an RTT of this much holds a retransmission timeout */
+	float loss_us;                   /* an RTT of this much holds a retransmission timeout */
+	uint32_t late_next;              /* the next segment, when the first of late RTTs was seen */
 	uint64_t lost_ns;                /* when the last one was seen */
 	uint32_t recv_ns[4];             /* last RTTs of WRs that consume a receive */
 	uint64_t updated_ns;
@@ -240,6 +244,7 @@ struct ccs_done {
 	uint64_t number;                 /* of the segment */
 	bool ok;
 	bool lost;                       /* failed because the peer did not answer */
+	bool more;                       /* of a later timed one the same look has told */
 	uint64_t earliest_ns, latest_ns; /* not read if it is a success and not timed */
 };
 

@@ -11,7 +11,10 @@
 #define BASE_WINDOW_NS 10000000000ull /* a minimum older than two of these is forgotten */
 #define DEFAULT_BASE_RTT_US 50.0      /* until something was measured */
 #define SEGMENT_US 8.0
+#define SEGMENT_LOOKS 8      /* at the clock, in the time of a segment */
 #define DRAIN_SAMPLES 16 /* the longest wait for a queue to go */
+#define QUEUED_SEGMENTS 4 /* so many segments' times in an RTT are a queue */
+#define LATE_SEGMENTS 8   /* and so many want a witness: between TIMELY's thresholds */
 #define CAP_SEGMENTS_MAX 256
 #define SEGMENT_MIN 4096.0
 #define SEGMENT_MAX 65536.0
@@ -20,11 +23,16 @@
  * A power of two that the line sends in at most SEGMENT_US: long enough to be
  * worth a completion, short against the RTT that it measures. From the line
  * rate alone, so that flows that share a port have equal segments whatever each
- * has learnt of its path; unequal ones share unequally.
+ * has learnt of its path; unequal ones share unequally. And from the host: a segment takes
+ * a few looks at the clock. Where each is a system call (no vDSO: some virtual machines),
+ * of up to 20 us under User-Mode Linux, short segments would take more of the CPU than all
+ * else that is done for their bytes.
  */
-static double derive_segment(double line_rate)
+static double derive_segment(double line_rate, double look_us)
 {
-	return ccs_min(ccs_max(exp2(floor(log2(line_rate * SEGMENT_US / 8e6))), SEGMENT_MIN), SEGMENT_MAX);
+	const double us = ccs_max(SEGMENT_US, SEGMENT_LOOKS * look_us);
+
+	return ccs_min(ccs_max(exp2(floor(log2(line_rate * us / 8e6))), SEGMENT_MIN), SEGMENT_MAX);
 }
 
 /*
@@ -43,7 +51,7 @@ static double derive_cap(double line_rate, double rtt_us, double segment)
 static void fit(struct ccs_flow *f, struct ccs_cc_path *path)
 {
 	if (!f->segment_given)
-		path->segment = derive_segment(path->line_rate);
+		path->segment = derive_segment(path->line_rate, f->look_ns / 1e3);
 	f->segment = (uint32_t)path->segment;
 	if (!f->cap_given)
 		f->cap = (uint64_t)derive_cap(path->line_rate, path->base_rtt_us + path->noise_us,
@@ -62,6 +70,7 @@ static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs
 		path.base_rtt_us = DEFAULT_BASE_RTT_US;
 	f->ramping = f->enforce; /* what holds nothing back has nothing to learn */
 	f->draining = 0;
+	f->late = false;
 	f->start_rate = INFINITY;
 	f->window = 0;
 	fit(f, &path);
@@ -74,6 +83,7 @@ static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs
 static void take_settings(struct ccs_flow *f, const struct ccs_flow_config *conf,
 			  struct ccs_cc_path *path)
 {
+	f->look_ns = (uint16_t)ccs_min(1e3 * conf->look_us, UINT16_MAX);
 	f->max_rate = conf->max_rate;
 	f->split = conf->split;
 	f->enforce = conf->enforce;
@@ -209,14 +219,61 @@ static bool starts_here(const struct ccs_flow *f)
 	return (f->cc.ops->needs & CCS_NEEDS_RTT) && !(f->cc.out.window > 0);
 }
 
+static double idle_rtt(const struct ccs_flow *f, double rtt_us)
+{
+	return f->base_given ? f->cc.path.base_rtt_us : ccs_min(min_base(f), rtt_us);
+}
+
+static double segment_us(const struct ccs_flow *f)
+{
+	return 8e6 * f->segment / f->cc.path.line_rate;
+}
+
+/* Whether it is longer than an idle path's, and the noise, by so many segments' times. */
+static bool exceeds(const struct ccs_flow *f, double rtt_us, double segments)
+{
+	return rtt_us > idle_rtt(f, rtt_us) + f->cc.path.noise_us + segments * segment_us(f);
+}
+
+/* Nothing but RTTs tells of congestion, and each may take from the rate at once. */
+static bool lives_on_rtts(const struct ccs_flow *f)
+{
+	return f->cc.ops->needs == CCS_NEEDS_RTT && !(f->cc.out.window > 0);
+}
+
+/*
+ * Is it a queue, or was a host away: the peer, or whoever drives a software device? All
+ * that was in flight then comes late, and at once. A queue also holds up what is sent after
+ * it was first seen; a host that is back does not. So what is late counts from the first
+ * segment on that left after the first late one had come back, one RTT later; for as long
+ * as no other comes in time. The algorithm does not hear of the rest: a host that is away
+ * for 1 ms in every 20 would cost a lone flow half of its throughput, as each time takes
+ * half of the rate, and the steps up are small.
+ */
+static bool doubtful(struct ccs_flow *f, uint64_t number, double rtt_us)
+{
+	const bool late = exceeds(f, rtt_us, f->ramping ? QUEUED_SEGMENTS : LATE_SEGMENTS);
+
+	if (late && !f->late)
+		f->late_next = (uint32_t)f->seg_head;
+	f->late = late;
+	return late && (int32_t)((uint32_t)number - f->late_next) < 0;
+}
+
+static void grow(struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	if (f->ramping)
+		f->window += (double)seg->len / 2;
+}
+
 /*
  * Slow start: the window grows by half each RTT, from one segment to the cap, while
  * nothing queues, as far as can be told from the hosts' noise. The first queue ends it:
  * then the path is full, the least that came back in an RTT is what it gives this flow,
- * and half of it lets the queue drain, so that all that started together get to see the unloaded path. An incast
- * begins near its fair shares instead of in an overflow. The algorithm takes over
- * once the queue has gone (or will not go): an average that holds the fall of that
- * queue would favour those who saw more of it, for fifty samples.
+ * and half of it lets the queue drain, so that all that started together get to see the
+ * unloaded path. An incast begins near its fair shares instead of in an overflow. The
+ * algorithm takes over once the queue has gone (or will not go): an average that holds the
+ * fall of that queue would favour those who saw more of it, for fifty samples.
  *
  * That is for algorithms that turn RTTs into a rate. One that has a rule of its own
  * for the start, by a window or by CNPs, hears of every sample, and slow start only
@@ -224,24 +281,23 @@ static bool starts_here(const struct ccs_flow *f)
  *
  * true while the algorithm is not to hear of samples.
  */
-static bool slow_start(struct ccs_flow *f, double rtt_us, uint64_t len, uint64_t now_ns)
+static bool slow_start(struct ccs_flow *f, const struct ccs_seg *seg, double rtt_us,
+		       uint64_t now_ns)
 {
-	const double noise_us = f->cc.path.noise_us;
-	double ser_us, least;
 	bool queued;
+	double idle_us;
 
 	if (!f->ramping && !f->draining)
 		return false;
-	ser_us = 8e6 * f->segment / f->cc.path.line_rate;
-	least = f->base_given ? f->cc.path.base_rtt_us : ccs_min(min_base(f), rtt_us);
-	queued = rtt_us > least + noise_us + 4 * ser_us;
+	queued = exceeds(f, rtt_us, QUEUED_SEGMENTS);
 	if (!f->ramping) {
 		f->draining = queued && f->draining ? f->draining - 1 : 0;
 		return f->draining;
 	}
+	idle_us = idle_rtt(f, rtt_us);
 	f->start_rate = ccs_min(f->start_rate, 8e6 * f->window /
-				(ccs_max(rtt_us - noise_us, least) + ser_us));
-	f->window += (double)len / 2;
+				(ccs_max(rtt_us - f->cc.path.noise_us, idle_us) + segment_us(f)));
+	grow(f, seg);
 	f->ramping = !queued && f->window < (double)f->cap;
 	if (!f->ramping)
 		f->window = (double)f->cap;
@@ -348,16 +404,26 @@ static double measure(struct ccs_flow *f, const struct ccs_seg *seg, const struc
 	return rtt_us;
 }
 
+/*
+ * Of what one look finds the last is the sample: the others waited for whoever did not look,
+ * or did not acknowledge, longer than it did.
+ */
 void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done)
 {
 	const double rtt_us = measure(f, seg, done);
+	const bool counts = !lives_on_rtts(f) ||
+			    (!done->more && !doubtful(f, done->number, rtt_us));
 
 	look_for_loss(f, seg, rtt_us, done->latest_ns);
-	if (slow_start(f, rtt_us, seg->len, done->latest_ns))
+	if (counts && slow_start(f, seg, rtt_us, done->latest_ns))
 		return;
+	if (!counts && done->more)
+		grow(f, seg);
 
 	/* One update per segment's worth or per RTT: small messages are not segments. */
 	f->pending_bytes += (double)seg->len;
+	if (!counts)
+		return;
 	if (f->pending_bytes >= f->segment ||
 	    (double)(done->latest_ns - f->updated_ns) >= 1e3 * f->cc.path.base_rtt_us)
 		update(f, rtt_us, done->latest_ns);

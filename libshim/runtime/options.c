@@ -75,7 +75,8 @@ const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "segment", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = 0x1p30,
 	  QP_AT(segment),
 	  .doc = "The size of the pieces into which long WRITE and READ requests are split, "
-		 "so that there is a round trip to measure and a place to pause." },
+		 "so that there is a round trip to measure and a place to pause. By itself what "
+		 "the port sends in 8 us, and more where looking at the clock is slow." },
 	{ .name = "cap", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = INFINITY,
 	  QP_AT(cap),
 	  .doc = "The most data that a queue pair may have outstanding in the network." },

@@ -34,6 +34,16 @@ static void date(const struct qp *qp, const struct arrivals *a, int i, struct cc
 		done->earliest_ns = done->latest_ns;
 }
 
+/* Whether the same look has told of a later one of this QP whose time is wanted. */
+static bool more_timed(const struct qp *qp, const struct arrivals *a, int i)
+{
+	for (int j = i + 1; j < a->n && a->wc[j].wr_id >> 32 == qp->id; j++)
+		if (a->wc[j].status == IBV_WC_SUCCESS &&
+		    ccs_flow_is_timed(&qp->flow, ccs_token_segment(qp, a->wc[j].wr_id)))
+			return true;
+	return false;
+}
+
 void ccs_complete(struct qp *qp, struct arrivals *a, int i)
 {
 	struct ibv_wc *wc = &a->wc[i];
@@ -44,8 +54,10 @@ void ccs_complete(struct qp *qp, struct arrivals *a, int i)
 	uint64_t wr, len;
 
 	done.number = ccs_token_segment(qp, wc->wr_id);
-	if (!done.ok || ccs_flow_is_timed(&qp->flow, done.number))
+	if (!done.ok || ccs_flow_is_timed(&qp->flow, done.number)) {
 		date(qp, a, i, &done);
+		done.more = !a->stamped && more_timed(qp, a, i);
+	}
 	len = ccs_flow_seg(&qp->flow, done.number)->len;
 	ccs_links_look(qp);
 	if (ccs_flow_complete(&qp->flow, &done, &wr)) {

@@ -81,6 +81,7 @@ enum { CCS_BATCH = 16 };                 /* WQEs a doorbell, completions a poll 
 struct arrivals {
 	struct ibv_wc wc[CCS_BATCH];
 	struct wc_more more[CCS_BATCH];
+	int n;
 	bool stamped;                    /* by the device, in more */
 	uint64_t empty_ns;               /* when there was nothing before them */
 };

@@ -161,6 +161,7 @@ static void configure_flow(const struct qp *qp, double line_rate, struct ccs_flo
 		.max_rate = o->max_rate,
 		.base_rtt_us = o->base_rtt,
 		.noise_us = o->noise,
+		.look_us = ccs_shim()->look_us,
 		.segment = o->segment,
 		.cap = o->cap,
 		.split = o->split,
@@ -373,7 +374,7 @@ static void learn_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 		qp->flow.max_reads = attr->max_rd_atomic;
 	/* Half of the local ACK timeout, 4.096 us * 2^timeout (IBTA 9.7.6.1.3); 0 is none. */
 	if (mask & IBV_QP_TIMEOUT)
-		qp->flow.loss_us = attr->timeout ? 2.048 * (double)(1ull << (attr->timeout & 31)) : 0;
+		qp->flow.loss_us = attr->timeout ? 2.048f * (float)(1ull << (attr->timeout & 31)) : 0;
 }
 
 static bool hold(struct qp *qp)

@@ -222,6 +222,7 @@ int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct arrivals *a)
 
 	if (got < 0 && !s->errors++)
 		ccs_log(CCS_LOG_WARN, "polling a completion queue of ours failed (%d)", got);
+	a->n = got;
 	a->stamped = stamped(cq, s);
 	a->empty_ns = a->stamped ? s->empty_ns : cq->looked_ns;
 	if (got > 0 && timed && a->stamped)

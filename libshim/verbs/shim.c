@@ -34,6 +34,20 @@ uint64_t ccs_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* The least of a few: between the others this thread had lost the CPU. */
+static double time_look(void)
+{
+	uint64_t before = ccs_now_ns(), least = UINT64_MAX;
+
+	for (int i = 0; i < 8; i++) {
+		const uint64_t now = ccs_now_ns();
+
+		least = now - before < least ? now - before : least;
+		before = now;
+	}
+	return (double)least / 1e3;
+}
+
 /* Locks may be held by threads that the child does not have: touch nothing there. */
 static void fork_child(void)
 {
@@ -54,8 +68,10 @@ static void setup(void)
 {
 	in_setup = true;
 	shim.off = !ccs_policy_setup(&shim.options);
-	if (!shim.off)
+	if (!shim.off) {
+		shim.look_us = time_look();
 		ccs_signals_setup(&shim.options);
+	}
 	if (!shim.off && shim.options.trace[0])
 		begin_trace();
 	if (pthread_atfork(NULL, NULL, fork_child)) {

@@ -10,6 +10,7 @@
 
 struct ccs_shim {
 	struct ccs_options options;      /* of the process, whatever its QPs */
+	double look_us;                  /* what a look at the clock takes here */
 	bool off;                        /* mode off, or refused configuration */
 	atomic_bool forked;              /* we are a child: verbs are the parent's */
 	struct ccs_ptrmap contexts, cqs, qps, parent_domains;

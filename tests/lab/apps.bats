@@ -33,13 +33,14 @@ in_lab() {
   [[ $status -eq 0 ]] || { echo "the lab ended with $status"; cat stdout stderr; return 1; }
 }
 
-# four_ways PROGRAM [ARG…]: and what holds of any program.
+# four_ways PROGRAM [ARG…]: and what holds of any program. In here a look at the clock is
+# slow enough for segments of their own accord to be as long as these programs' requests.
 four_ways() {
   local mode side
   command -v "$1" >/dev/null || skip "no $1"
   # shellcheck disable=SC2016 # what expands, expands in the guest
-  in_lab --time real -- bash -c 'exec "$1" "$LAB_OUT" "${@:2}"' - "$pair" "$ccshim" \
-    "bare client enforce observe" "$@"
+  in_lab --time real -- bash -c 'CCSHIM_SEGMENT=8k exec "$1" "$LAB_OUT" "${@:2}"' - \
+    "$pair" "$ccshim" "bare client enforce observe" "$@"
   for side in server client; do
     [[ -e out/bare/clock || $(<out/bare/$side.status) -eq 0 ]] ||
       skip "$side fails bare: $(head -n 1 out/bare/$side.err)"

@@ -148,9 +148,19 @@ static void ack_arrives(struct sim *s, const struct event *e)
 	s->driver->ack(s, f, &seg, s->conf->noise.on_sample ? noise(s) : 0);
 }
 
+/* When the host has time for what comes to it then. */
+static uint64_t unstalled(const struct sim *s, uint64_t at)
+{
+	const uint64_t every = sim_ps(s->conf->stalls.every_us);
+	const uint64_t stall = sim_ps(s->conf->stalls.stall_us);
+	const uint64_t since = every ? at % every : stall;
+
+	return since < stall ? at + stall - since : at;
+}
+
 static void acknowledge(struct sim *s, struct sim_flow *f, uint64_t at)
 {
-	at += s->back + (s->conf->noise.on_sample ? 0 : sim_ps(noise(s)));
+	at = unstalled(s, at) + s->back + (s->conf->noise.on_sample ? 0 : sim_ps(noise(s)));
 	if (at < f->acked_at)
 		at = f->acked_at;
 	f->acked_at = at;

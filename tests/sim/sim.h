@@ -37,6 +37,14 @@ struct sim_noise {
 	bool on_sample;          /* falsifies the measurement only; else completions come later */
 };
 
+/*
+ * Every `every_us` the receivers' host has no time for `stall_us`: what it would have
+ * acknowledged meanwhile it acknowledges at once after that.
+ */
+struct sim_stalls {
+	double every_us, stall_us;
+};
+
 /* Zero means absent, or the default named. */
 struct sim_conf {
 	const char *cc;          /* "NAME[:param=value,...]" */
@@ -63,6 +71,7 @@ struct sim_conf {
 				    that senders have; 0: each segment has its own */
 	double cnp_us;           /* notification point: least time between CNPs; 0: none */
 	struct sim_noise noise;
+	struct sim_stalls stalls;
 
 	double path_base_us;     /* told to the algorithm; default: base_us (SIM_SHIM: it learns) */
 	double path_noise_us;

@@ -264,12 +264,12 @@ static void a_long_pause_is_no_time_for_the_algorithm(void **state)
 	ccs_flow_accept(&f, SEGMENT, CCS_WR_VISIBLE);
 	assert_non_null(ccs_flow_next(&f, day, &n));
 	assert_true(diary.timers > 1000 && diary.timers < 10000);
-	complete(&f, n, day + 60000);
+	complete(&f, n, day + 40000);
 	assert_true(diary.timers < 10002);
 	before = diary.ack.now_us;
 	ccs_flow_accept(&f, SEGMENT, CCS_WR_VISIBLE);
-	assert_non_null(ccs_flow_next(&f, day + 70000, &n));
-	complete(&f, n, day + 100000);
+	assert_non_null(ccs_flow_next(&f, day + 50000, &n));
+	complete(&f, n, day + 80000);
 	assert_true(fabs(diary.ack.now_us - before - 40) < 1e-6);
 	ccs_flow_destroy(&f);
 }
@@ -373,7 +373,7 @@ static void a_retransmission_is_one_loss(void **state)
 	for (int i = 0; i < 4; i++)
 		complete(&f, n[i], now + (uint64_t)i * 1000);
 	assert_int_equal(count('l'), 1);
-	assert_int_equal(count('a'), 5);
+	assert_int_equal(count('a'), 4); /* the first that is late may be a host's doing */
 	now += 10000;
 	assert_true(round_trip(&f, &now, 1500));
 	assert_int_equal(f.stats.losses, 2);
@@ -417,7 +417,11 @@ static void slow_start_leads_only_who_asks_for_it(void **state)
 		assert_true(round_trip(&f, &now, 20) && round_trip(&f, &now, 20));
 		assert_true(f.ramping && f.window == 2 * SEGMENT);
 		assert_int_equal(count('a'), rows[i].led ? 0 : 2);
-		assert_true(round_trip(&f, &now, 60)); /* a queue of ten segments */
+		assert_true(round_trip(&f, &now, 60)); /* a queue of ten segments, or a host's doing */
+		if (rows[i].led) {
+			assert_true(f.ramping && f.window == 2 * SEGMENT);
+			assert_true(round_trip(&f, &now, 60)); /* a queue */
+		}
 		assert_false(f.ramping);
 		assert_true(f.window == 100 * SEGMENT);
 		assert_int_equal(count('r'), rows[i].led);
@@ -467,8 +471,9 @@ static void timely_does_not_grow_beyond_the_users_cap(void **state)
 	}
 	assert_true(f.cc.path.base_rtt_us < 21 && f.cc.path.line_rate == 8e9);
 	assert_true(f.cc.out.rate == 1e9);
-	while (!round_trip(&f, &now, 5000))
-		now = ccs_flow_wait(&f, now);
+	for (unsigned k = 0; k < 2; k++)
+		while (!round_trip(&f, &now, 5000))
+			now = ccs_flow_wait(&f, now);
 	assert_true(ccs_flow_rate(&f) < 0.6e9);
 	ccs_flow_destroy(&f);
 }

@@ -713,6 +713,148 @@ static void rtt_is_positive(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/* Four segments that leave at once; *last is their last. */
+static void send_four(struct ccs_flow *f, uint64_t now, uint64_t *last)
+{
+	ccs_flow_accept(f, 4 * 4096, CCS_WR_VISIBLE | CCS_WR_SPLIT);
+	for (int i = 0; i < 4; i++)
+		assert_non_null(ccs_flow_next(f, now, last));
+}
+
+static void four_come_back(struct ccs_flow *f, uint64_t last, uint64_t now)
+{
+	for (uint64_t n = last - 3; n <= last; n++)
+		complete_all(f, n, now);
+}
+
+/*
+ * A host was away for 5 ms: all that was in flight is late, at once, and nothing else is.
+ * Where it had been a queue, what was sent after that is late too.
+ */
+static void a_hosts_absence_is_no_queue(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	const uint64_t trip = 4 * 4096 + 20000;
+	uint64_t now = 1000000, last;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_started(&f, &conf);
+	for (int i = 0; i < 3; i++) {
+		send_four(&f, now, &last);
+		four_come_back(&f, last, now += trip + 5000000);
+		assert_int_equal(heard_count, 4 * i);
+		send_four(&f, now, &last);
+		four_come_back(&f, last, now += trip);
+		assert_int_equal(heard_count, 4 * (i + 1));
+		assert_true(heard[4 * i].bytes == 5 * 4096 && heard[4 * i].rtt_us < 40);
+	}
+	send_four(&f, now, &last);
+	four_come_back(&f, last, now += trip + 1000000);
+	assert_int_equal(heard_count, 12);
+	send_four(&f, now, &last);
+	four_come_back(&f, last, now += trip + 1000000);
+	assert_int_equal(heard_count, 16);
+	assert_true(last_rtt() > 1000);
+	send_four(&f, now, &last); /* and it goes on for as long as it lasts */
+	four_come_back(&f, last, now += trip + 500000);
+	assert_int_equal(heard_count, 20);
+	ccs_flow_destroy(&f);
+}
+
+/* Nor does it end slow start, however often. */
+static void a_hosts_absence_does_not_end_slow_start(void **state)
+{
+	struct ccs_flow_config conf = quiet(4096);
+	uint64_t now = 1000000, n;
+	struct ccs_flow f;
+
+	(void)state;
+	conf.cap = 8 * 4096;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 16, 144, 0);
+	ccs_flow_accept(&f, 1 << 20, CCS_WR_VISIBLE | CCS_WR_SPLIT);
+	for (int i = 0; f.ramping; i++) {
+		const double before = f.window;
+
+		assert_true(i < 40);
+		assert_non_null(ccs_flow_next(&f, now, &n));
+		complete_all(&f, n, now += 4096 + 20000 + (i % 2 ? 3000000 : 0));
+		assert_true(i % 2 ? f.window == before : f.window > before);
+	}
+	assert_true(f.start_rate > 8e9 * 4096 / 40000 && f.window == 8 * 4096);
+	ccs_flow_destroy(&f);
+}
+
+/* Who lives on something else hears of each, for it may bring that. */
+static void who_does_not_live_on_rtts_alone_hears_all(void **state)
+{
+	struct ccs_cc_ops listening = spy;
+	const struct ccs_cc_spec spec = ccs_cc_plain(&listening);
+	const struct ccs_flow_config conf = quiet(4096);
+	struct ccs_flow f = { 0 };
+	uint64_t last;
+
+	(void)state;
+	listening.needs = CCS_NEEDS_TELEMETRY;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	heard_count = 0;
+	assert_int_equal(ccs_flow_init(&f, &conf, &spec, 16, 144, 0), 0);
+	f.ramping = false;
+	f.window = (double)f.cap;
+	send_four(&f, 1000000, &last);
+	four_come_back(&f, last, 9000000);
+	assert_int_equal(heard_count, 4);
+	ccs_flow_destroy(&f);
+}
+
+/* Of what one look finds the last counts, for all of their bytes. */
+static void one_look_is_one_sample(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	struct ccs_done done = { .ok = true, .earliest_ns = 1041000, .latest_ns = 1041000 };
+	struct ccs_flow f;
+	uint64_t last, wr;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_started(&f, &conf);
+	send_four(&f, 1000000, &last);
+	for (done.number = last - 3; done.number <= last; done.number++) {
+		done.more = done.number < last;
+		ccs_flow_complete(&f, &done, &wr);
+		assert_int_equal(heard_count, !done.more);
+	}
+	assert_true(heard[0].bytes == 4 * 4096);
+	assert_true(fabs(last_rtt() - (41 - 4 * 4.096)) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* Where a look at the clock is a slow system call, segments are worth it. */
+static void segments_are_worth_their_looks_at_the_clock(void **state)
+{
+	const struct { double line_rate, look_us, segment; } rows[] = {
+		{ 10e9, 0, 8192 }, { 10e9, 0.025, 8192 }, { 10e9, 1, 8192 }, { 10e9, 2, 16384 },
+		{ 10e9, 15, 65536 }, { 100e9, 0.025, 65536 }, { 1e9, 15, 8192 }, { 10e9, 1e9, 65536 },
+	};
+	struct ccs_flow_config conf = quiet(0);
+	struct ccs_flow f;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		conf.line_rate = rows[i].line_rate;
+		conf.look_us = rows[i].look_us;
+		open_flow(&f, &conf, 16, 144, 0);
+		assert_true(f.segment == rows[i].segment);
+		ccs_flow_destroy(&f);
+	}
+}
+
 /* An application that looked long ago cannot make a flow slow. */
 static void rtt_of_a_rarely_polling_application_is_the_early_end(void **state)
 {
@@ -1048,8 +1190,9 @@ static void spy_set_rate(struct ccs_cc *cc, double rate)
 }
 
 /*
- * The first queue ends slow start: half of the least that came back in an RTT is
- * the rate to go on from, the window is the cap, and what was sent before is not judged.
+ * The first queue ends slow start, once what was sent after it was seen is late, too: half
+ * of the least that came back in an RTT is the rate to go on from, the window is the cap,
+ * and what was sent before is not judged.
  */
 /* What hosts add to an RTT, up to their noise, is no queue. */
 static void first_queue_beyond(double noise_us)
@@ -1078,6 +1221,10 @@ static void first_queue_beyond(double noise_us)
 	assert_true(told_rate == 0 && f.ramping);
 	assert_non_null(ccs_flow_next(&f, now, &a));
 	now += 4096 + 20000 + noise_ns + 10 * 4096; /* ten segments of others */
+	complete_all(&f, a, now);
+	assert_true(told_rate == 0 && f.ramping && f.window == 2 * 4096);
+	assert_non_null(ccs_flow_next(&f, now, &a));
+	now += 4096 + 20000 + noise_ns + 10 * 4096;
 	complete_all(&f, a, now);
 	assert_false(f.ramping);
 	assert_true(f.window == 16 * 4096);
@@ -1317,6 +1464,11 @@ int main(void)
 		cmocka_unit_test(rtt_leaves_out_predecessors),
 		cmocka_unit_test(rtt_of_a_burst_leaves_out_its_draining),
 		cmocka_unit_test(rtt_is_positive),
+		cmocka_unit_test(a_hosts_absence_is_no_queue),
+		cmocka_unit_test(a_hosts_absence_does_not_end_slow_start),
+		cmocka_unit_test(who_does_not_live_on_rtts_alone_hears_all),
+		cmocka_unit_test(one_look_is_one_sample),
+		cmocka_unit_test(segments_are_worth_their_looks_at_the_clock),
 		cmocka_unit_test(rtt_of_a_rarely_polling_application_is_the_early_end),
 		cmocka_unit_test(rtt_of_sends_ignores_a_receiver_not_ready),
 		cmocka_unit_test(updates_come_per_segment_of_data),
