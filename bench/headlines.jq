@@ -11,13 +11,15 @@ def share: if . == null then "–" else (. * 1e4 | round / 1e4 | tostring) end;
 def range(f): (.median | f) + if .min == .max then "" else " (\(.min | f)–\(.max | f))" end;
 def ratio($a; $b): if $a == null or $b == null then "–" else $a / $b | digits end;
 def times($base): ratio($base; .median) + "×";
+# To within a bin, a fortieth of the run.
+def after: if .median == null then "not in the run" elif .median == 0 then "at once" else .median | us end;
 def row: "| " + join(" | ") + " |";
 def head: row, (map("---") | row);
 
 def incast: .spread as $s | $s[0] as $none |
-  (["", "goodput, of the link", "Jain", "drops after warm-up", "queue p99", "victim p50", "victim p99", "p50 against none", "p99 against none"] | head),
+  (["", "goodput, of the link", "Jain", "converged after", "drops after warm-up", "queue p99", "victim p50", "victim p99", "p50 against none", "p99 against none"] | head),
   ($s[] | [.cc, (.utilisation.median | percent), (.jain.median | share),
-    (.drops_after_warmup.median | digits), (.queue_p99_bytes.median | kb),
+    (.convergence_us | after), (.drops_after_warmup.median | digits), (.queue_p99_bytes.median | kb),
     (.victim_p50_us.median | us), (.victim_p99_us | range(us)),
     (.victim_p50_us | times($none.victim_p50_us.median)),
     (.victim_p99_us | times($none.victim_p99_us.median))] | row);
