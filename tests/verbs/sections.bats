@@ -102,6 +102,15 @@ none 1 0 0"
 	[[ $errors == *"x.conf:8: there is no option 'segmnt'; did you mean 'segment'?"* ]]
 }
 
+@test "what contradicts itself in a section is said once, and the default holds" {
+	printf 'cc = none\nsegment = 4k\n[peer 10.0.0.0/24]\ncap = 1k\n' > "$CCSHIM_CONFIG"
+	connect 10.0.0.1 10.0.0.2 10.0.1.1
+	is "none 10 0 0
+none 10 0 0
+none 10 0 0"
+	[ "$(grep -c "cap: it is smaller than one segment of 4k; it stays auto" <<< "$errors")" = 1 ]
+}
+
 @test "an algorithm that cannot be loaded leaves its queue pairs alone" {
 	printf 'cc = none\nsegment = 4k\n[peer 10.0.0.0/24]\ncc = /nowhere/x.so\n' > "$CCSHIM_CONFIG"
 	connect 10.0.0.1 10.0.1.1
