@@ -36,7 +36,7 @@ static const char *const variants[] = { "paper", "ns3", "echo", NULL };
 /* An echo makes up for so many T at most in which it completed nothing, */
 #define CATCH_UP 8
 /* and an answer to agents for so many: flows that are not held back here leave room then. */
-#define CATCH_UP_AGENTS 4
+#define CATCH_UP_AGENTS 2
 
 static const struct ccs_cc_param params[NPARAMS] = {
 	[VARIANT] = { "variant", "", PAPER, 0, 0, variants,

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# hpcc.sh BUILDDIR RECORDS SCENARIO [ARG…]: in the lab, hosts' agents, which know the rate of
-# host 1's link; if RECORDS is switch, not echo, an agent at the switch, too, which tells of its
-# queue; and a scenario. Figures are in $LAB_OUT, NAME.json.
+# hpcc.sh BUILDDIR RECORDS SCENARIO [ARG…]: in the lab, hosts' agents, which know the rates of
+# the links of hosts 1 and 6; if RECORDS is switch, not echo, an agent at the switch, too, which
+# tells of its queue; and a scenario. Figures are in $LAB_OUT, NAME.json.
 set -euo pipefail
 
 build=$1 records=$2 scenario=$3
@@ -26,7 +26,7 @@ host_agent() {
   local ask=()
   [[ $records != switch ]] || ask=(--switch "$LAB_SWITCH_ADDRESS")
   [[ -n $LAB_ECN ]] || ask+=(--no-capture)
-  ready "$hosts" --capacity "h_1=$LAB_RATE_BPS" "${ask[@]}"
+  ready "$hosts" --capacity "h_1=$LAB_RATE_BPS" --capacity "h_6=$LAB_NIC_BPS" "${ask[@]}"
   agents+=("$pid")
 }
 
