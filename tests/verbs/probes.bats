@@ -3,7 +3,11 @@
 # The preload's static probes: what the manual page tells of them, and what bpftrace sees.
 
 setup() {
-	lib=$top_builddir/.libs/libccshim.so
+	# A copy: a tracer sees all processes that have that file, other tests' too.
+	own=$BATS_TEST_TMPDIR/own lib=$BATS_TEST_TMPDIR/own/.libs/libccshim.so
+	mkdir -p "$own/.libs"
+	cp "$top_builddir/.libs/libccshim.so" "$lib"
+	ln -s "$top_builddir/.libs/libfakerdma.so" "$own/.libs"
 	scripts=$top_srcdir/tools/bpftrace
 	tracer=
 	for name in ${!CCSHIM_@}; do unset "$name"; done
@@ -60,7 +64,8 @@ trace() {
 # Both queue pairs of a program; its own trace goes to t.csv.
 traffic() {
 	RIG_KEEP=1 CCSHIM_CONFIG= CCSHIM_AGENT=off CCSHIM_SEGMENT=4k CCSHIM_CC=timely \
-		ASAN_OPTIONS=detect_leaks=0 CCSHIM_TRACE=$PWD/t.csv "$top_builddir/tests/verbs/tracing"
+		ASAN_OPTIONS=detect_leaks=0 CCSHIM_TRACE=$PWD/t.csv top_builddir=$own \
+		"$top_builddir/tests/verbs/tracing"
 	kill -INT "$tracer"
 	wait "$tracer" || true
 	tracer=
