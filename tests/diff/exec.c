@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "mailbox.h"
 #include "virtual.h"
 #include "world.h"
 
@@ -414,10 +415,40 @@ static void op_window(struct end *e, const struct step *s)
 	ibv_dealloc_mw(mw);
 }
 
+/* Other settings, for some or all: whoever polls next finds them, and without a shim nobody. */
+static void op_set(const struct end *e, const struct step *s)
+{
+	static const char *const settings[] = {
+		"mode=off", "mode=observe", "mode=enforce", "mode=enforce", "cc=timely", "cc=swift",
+		"cc=dcqcn", "cc=hpcc", "cc=none", "cc=fixed:rate=20m", "max_rate=10m", "max_rate=50m",
+		"max_rate=inf", "segment=256\ncap=256", "segment=1k\ncap=2k", "segment=auto\ncap=auto",
+		"split=n", "split=y", "base_rtt=20us", "base_rtt=auto", "line_rate=100m",
+		"line_rate=auto", "noise=1ms", "noise=0",
+	};
+	const unsigned modes = 4, all = sizeof(settings) / sizeof(*settings);
+	const char *first = settings[s->n % (s->how & 4 ? modes : all)];
+	const char *second = settings[s->seed % all];
+	char text[128], whom[32] = "all";
+
+	if (!mailbox_open())
+		return;
+	if (s->how & 1)
+		snprintf(whom, sizeof(whom), "qp %u", e->num);
+	else if (s->how & 2)
+		strcpy(whom, "new");
+	tell("for %s: %s, %s", whom, first, second);
+	snprintf(text, sizeof(text), "%s\n%s\n%s\n", whom, first, second);
+	mailbox_put(text);
+}
+
 static void run_step(const struct step *s)
 {
 	struct end *e = chosen(s->end);
 
+	if (s->op >= 248) {
+		op_set(e, s);
+		return;
+	}
 	switch (s->op % 28) {
 	case 8: case 9:
 		op_poll(s);
@@ -526,6 +557,8 @@ const struct text *run_program(const uint8_t *bytes, size_t len, FILE *trace)
 	hold(false);
 	for (unsigned i = 0; i < ENDS; i++)
 		settle(&w.end[i]);
+	if (!w.hung && !mailbox_reset(drain))
+		violation(NULL, "the settings are not as they were");
 	if (!w.hung)
 		world_close();
 	virtual_stop();

@@ -6,7 +6,8 @@ TESTS += tests/diff/test_diff tests/diff/test_stages
 tests_diff_test_stages_SOURCES = tests/diff/test_stages.c tests/diff/virtual.c \
 	tests/diff/virtual.h tests/verbs/rig.c tests/verbs/rig.h
 tests_diff_test_stages_LDADD = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread -ldl
-diff_executor = tests/diff/exec.c tests/diff/mutant.c tests/diff/server.c tests/diff/server.h \
+diff_executor = tests/diff/exec.c tests/diff/mailbox.c tests/diff/mailbox.h \
+	tests/diff/mutant.c tests/diff/server.c tests/diff/server.h \
 	tests/diff/virtual.c tests/diff/virtual.h tests/diff/world.c tests/diff/world.h \
 	tests/diff/wrs.c tests/verbs/rig.c tests/verbs/rig.h
 tests_diff_test_diff_SOURCES = tests/diff/test_diff.c $(diff_executor)

@@ -352,7 +352,7 @@ static void a_header_of_lies_hurts_nobody(void **state)
 	close_rig(&r);
 }
 
-static bool privileged;
+static atomic_bool privileged;
 __attribute__((visibility("default"))) unsigned long getauxval(unsigned long type);
 
 /* The shim's own question of AT_SECURE, too. */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "mailbox.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ccshim/stats.h>
+
+static struct ccs_stats_mailbox *box;
+static bool used;
+
+/* The shim's own mapping of its page, a file that is called after the process. */
+bool mailbox_open(void)
+{
+	FILE *maps = box ? NULL : fopen("/proc/self/maps", "r");
+	unsigned long at, offset;
+	char line[512], name[32];
+
+	snprintf(name, sizeof(name), "/%ld\n", (long)getpid());
+	while (maps && fgets(line, sizeof(line), maps)) {
+		const char *end = strrchr(line, '/');
+
+		if (end && strcmp(end, name) == 0 && strstr(line, "/ccshim") &&
+		    sscanf(line, "%lx-%*x %*s %lx", &at, &offset) == 2 && !offset)
+			box = &((struct ccs_stats_header *)at)->mailbox;
+	}
+	if (maps)
+		fclose(maps);
+	return box;
+}
+
+void mailbox_put(const char *text)
+{
+	snprintf(box->request, sizeof(box->request), "%s", text);
+	box->request_gen |= 1;
+	used = true;
+}
+
+/* What the process was given, or else the default. */
+static void add(char *text, size_t len, const char *name, const char *variable, const char *def)
+{
+	const char *value = getenv(variable);
+	const size_t at = strlen(text);
+
+	snprintf(text + at, len - at, "%s=%s\n", name, value ? value : def);
+}
+
+bool mailbox_reset(void (*poll)(void))
+{
+	char text[CCS_STATS_TEXT] = "new\n";
+
+	if (!used)
+		return true;
+	add(text, sizeof(text), "mode", "CCSHIM_MODE", "enforce");
+	add(text, sizeof(text), "cc", "CCSHIM_CC", "timely");
+	add(text, sizeof(text), "line_rate", "CCSHIM_LINE_RATE", "auto");
+	add(text, sizeof(text), "max_rate", "CCSHIM_MAX_RATE", "inf");
+	add(text, sizeof(text), "base_rtt", "CCSHIM_BASE_RTT", "auto");
+	add(text, sizeof(text), "noise", "CCSHIM_NOISE", "0");
+	add(text, sizeof(text), "segment", "CCSHIM_SEGMENT", "auto");
+	add(text, sizeof(text), "cap", "CCSHIM_CAP", "auto");
+	add(text, sizeof(text), "split", "CCSHIM_SPLIT", "y");
+	mailbox_put(text);
+	poll();
+	used = false;
+	return box->answer_gen == box->request_gen && !box->status;
+}
