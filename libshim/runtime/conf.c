@@ -137,6 +137,16 @@ static void read_section(struct file *f, const char *line)
 	f->reader->complain(f->reader->arg, f->item.where, sentence);
 }
 
+/* What it was to be is not known. After the head of a section what follows is for nobody. */
+static void skip_line(struct file *f, char *line, const char *why)
+{
+	f->reader->complain(f->reader->arg, f->item.where, why);
+	if (*trim(line) != '[')
+		return;
+	f->item.section++;
+	f->item.bad = true;
+}
+
 static void read_line(struct file *f, char *line)
 {
 	line = trim(line);
@@ -164,7 +174,7 @@ static int read_lines(struct input *in, const char *path, struct file *f)
 	for (unsigned n = 1; next_line(in, line, &bad); n++) {
 		snprintf(where, sizeof(where), "%s:%u", path, n);
 		if (bad)
-			f->reader->complain(f->reader->arg, where, bad);
+			skip_line(f, line, bad);
 		else
 			read_line(f, line);
 	}

@@ -96,9 +96,12 @@ static int create(int dir)
 /* len bytes of the file from at on, which there were none of; NULL and errno. */
 static void *map(int fd, size_t at, size_t len)
 {
-	const int error = posix_fallocate(fd, (off_t)at, (off_t)len);
 	void *p;
+	int error;
 
+	do /* the application has signals of its own */
+		error = posix_fallocate(fd, (off_t)at, (off_t)len);
+	while (error == EINTR);
 	if (error) {
 		errno = error;
 		return NULL;

@@ -476,6 +476,23 @@ static void what_is_not_refused_still_counts(void **state)
 	assert_non_null(strstr(heard, "user.conf:6: the line holds a zero byte"));
 }
 
+/* They would be for everybody. */
+static void settings_of_an_unreadable_head_are_nobodys(void **state)
+{
+	struct ccs_options o;
+	FILE *f;
+
+	(void)state;
+	f = fopen("user.conf", "w");
+	assert_non_null(f);
+	fprintf(f, "cc = none\n [app \"other\"%01500d]\nmode = off\n[app \"oth", 0);
+	fwrite("\0er\"]\nsplit = n\n[app app]\ncap = 1m\n", 1, 35, f);
+	fclose(f);
+	assert_int_equal(load_as("app", &o), 2);
+	assert_string_equal(o.cc, "none");
+	assert_true(o.mode == CCS_MODE_ENFORCE && o.split && o.cap == 1 << 20);
+}
+
 static void the_environment_is_checked(void **state)
 {
 	struct ccs_options o;
@@ -577,6 +594,7 @@ int main(void)
 		cmocka_unit_test_setup(sections_apply_by_program, clean),
 		cmocka_unit_test_setup(mistakes_are_told_with_their_line, clean),
 		cmocka_unit_test_setup(what_is_not_refused_still_counts, clean),
+		cmocka_unit_test_setup(settings_of_an_unreadable_head_are_nobodys, clean),
 		cmocka_unit_test_setup(the_environment_is_checked, clean),
 		cmocka_unit_test_setup(conflicts_fall_back, clean),
 		cmocka_unit_test_setup(garbage_never_hurts, clean),
