@@ -85,8 +85,8 @@ static int check_parent(const char *name)
 
 	snprintf(parent, sizeof(parent), "%s", name);
 	*strrchr(parent, '/') = '\0';
-	if (strcmp(parent, "/run/ccshim") == 0)
-		mkdir(parent, 0755);
+	if (strcmp(parent, "/run/ccshim") == 0 && mkdir(parent, 0755) == 0)
+		chmod(parent, 0755); /* whatever the umask is */
 	if (strcmp(parent, "/tmp") == 0)
 		return 0;
 	if (stat(parent, &st))
