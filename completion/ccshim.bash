@@ -108,7 +108,7 @@ _ccshim_stat() {
 		sed -n 's/^\([0-9]*\) .*/\1/p')" -- "$word")); return ;;
 	-i | -n | --sort | --max-qps) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-p -i -n -d -h --sort --json --openmetrics --max-qps --reset
+	COMPREPLY=($(compgen -W "-p -i -n -d -h --sort --json --openmetrics --prometheus --max-qps --reset
 		--baseline" -- "$word"))
 }
 

@@ -16,8 +16,8 @@
 #include "base/units.h"
 #include "tools/ccshim.h"
 
-enum { OPT_JSON = 256, OPT_METRICS, OPT_SORT, OPT_RESET, OPT_BASELINE, OPT_MAX_QPS };
-enum form { TABLE, JSON, METRICS };
+enum { OPT_JSON = 256, OPT_OPENMETRICS, OPT_PROMETHEUS, OPT_SORT, OPT_RESET, OPT_BASELINE, OPT_MAX_QPS };
+enum form { TABLE, JSON, OPENMETRICS, PROMETHEUS };
 
 struct request {
 	pid_t pid;                       /* 0: all */
@@ -43,8 +43,9 @@ static int help(void)
 	       "                                                  [deltas with -i]\n"
 	       "  --sort FIELD      queue pairs by a field of --json, largest first\n"
 	       "  --json            a JSON object, with -i one a line\n"
-	       "  --openmetrics     for Prometheus\n"
-	       "  --max-qps N       there: at most so many queue pairs        [100]\n"
+	       "  --prometheus      metrics in Prometheus' text format, for node_exporter\n"
+	       "  --openmetrics     metrics as OpenMetrics\n"
+	       "  --max-qps N       of metrics: at most so many queue pairs        [100]\n"
 	       "  --reset           keep the figures as a baseline, in a file of yours\n"
 	       "  --baseline        show what happened since then\n"
 	       "  --baseline=FILE   the same, and --reset, by that file\n"
@@ -160,8 +161,9 @@ static void put(const struct request *rq, const struct stat_snapshot *s)
 	case JSON:
 		stat_json(s, rq->interval_s > 0, stdout);
 		break;
-	case METRICS:
-		stat_metrics(s, (unsigned)rq->max_qps, stdout);
+	case OPENMETRICS:
+	case PROMETHEUS:
+		stat_metrics(s, (unsigned)rq->max_qps, rq->form == OPENMETRICS, stdout);
 		for (size_t i = 0; i < s->count; i++)
 			qps += s->process[i].count;
 		if (qps > rq->max_qps)
@@ -288,6 +290,21 @@ static int take_deltas(struct request *rq)
 	return EXIT_USAGE;
 }
 
+static int take_form(struct request *rq, enum form form)
+{
+	if (rq->form == TABLE || rq->form == form) {
+		rq->form = form;
+		return 0;
+	}
+	tool_error("stat", "--json, --prometheus and --openmetrics: only one of them");
+	return EXIT_USAGE;
+}
+
+static bool is_metrics(const struct request *rq)
+{
+	return rq->form == OPENMETRICS || rq->form == PROMETHEUS;
+}
+
 /* 0, or a status to end with. */
 static int take_option(struct request *rq, int c)
 {
@@ -304,8 +321,9 @@ static int take_option(struct request *rq, int c)
 	case 'd': return take_deltas(rq);
 	case OPT_SORT: return take_sort(rq);
 	case OPT_MAX_QPS: return take_number("--max-qps", 0, 1000000, &rq->max_qps);
-	case OPT_JSON: rq->form = JSON; return 0;
-	case OPT_METRICS: rq->form = METRICS; return 0;
+	case OPT_JSON: return take_form(rq, JSON);
+	case OPT_OPENMETRICS: return take_form(rq, OPENMETRICS);
+	case OPT_PROMETHEUS: return take_form(rq, PROMETHEUS);
 	case OPT_RESET: rq->reset = true; return 0;
 	case OPT_BASELINE:
 		rq->baseline = true;
@@ -326,8 +344,8 @@ static int check(struct request *rq, char **rest_of_line)
 	}
 	if (rq->count && !(rq->interval_s > 0))
 		rq->interval_s = 1;
-	if (rq->form == METRICS && (rq->deltas == 1 || rq->baseline))
-		why = "--openmetrics are totals";
+	if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
+		why = "metrics are totals";
 	else if (rq->baseline && rq->deltas == 1)
 		why = "-d deltas and --baseline are two times to compare with";
 	if (!why)
@@ -341,7 +359,8 @@ int cmd_stat(int argc, char **argv)
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
 		{ "json", no_argument, NULL, OPT_JSON },
-		{ "openmetrics", no_argument, NULL, OPT_METRICS },
+		{ "openmetrics", no_argument, NULL, OPT_OPENMETRICS },
+		{ "prometheus", no_argument, NULL, OPT_PROMETHEUS },
 		{ "sort", required_argument, NULL, OPT_SORT },
 		{ "max-qps", required_argument, NULL, OPT_MAX_QPS },
 		{ "reset", no_argument, NULL, OPT_RESET },
@@ -352,6 +371,7 @@ int cmd_stat(int argc, char **argv)
 	struct stat_snapshot base = { 0 };
 	int c, status = 0;
 
+	argv[0] = (char *)"ccshim stat";
 	while (!status && (c = getopt_long(argc, argv, "p:i:n:d:h", options, NULL)) != -1) {
 		if (c == 'h')
 			return help();
@@ -361,7 +381,7 @@ int cmd_stat(int argc, char **argv)
 		status = check(&rq, argv + optind);
 	if (status)
 		return status;
-	if (rq.form == METRICS && rq.deltas < 0)
+	if (is_metrics(&rq) && rq.deltas < 0)
 		rq.deltas = 0;
 	if (rq.reset)
 		return reset(&rq);

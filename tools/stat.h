@@ -55,6 +55,7 @@ int stat_load(struct stat_snapshot *s, const char *file);
 /* How it is shown. */
 void stat_table(const struct stat_snapshot *s, FILE *out);
 void stat_json(const struct stat_snapshot *s, bool one_line, FILE *out);
-void stat_metrics(const struct stat_snapshot *s, unsigned max_qps, FILE *out);
+/* As OpenMetrics, or Prometheus' older text format. */
+void stat_metrics(const struct stat_snapshot *s, unsigned max_qps, bool open, FILE *out);
 
 #endif

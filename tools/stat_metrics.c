@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prometheus' text format, which readers of OpenMetrics take as well: a family's name is
- * that of its samples, in base units; a counter's ends in _total.
+ * Prometheus' text format, or OpenMetrics 1.0: names are in base units, a counter's samples end
+ * in _total. In the one its family is called so too, in the other it must not be.
  */
 #include "tools/stat.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+#include "base/json.h"
 
 /* A series: a process's or, with qp, a queue pair's. */
 struct series {
@@ -18,16 +20,22 @@ struct writer {
 	FILE *f;
 	const struct stat_snapshot *s;
 	unsigned max_qps;
+	bool open;                       /* OpenMetrics */
 };
 
+/* Names of programs are cut off after so many bytes, in the middle of a character too. */
 static void put_label(FILE *f, const char *name, const char *text)
 {
+	unsigned len;
+
 	fprintf(f, "%s=\"", name);
-	for (; *text; text++)
-		if (*text == '\\' || *text == '"')
-			fprintf(f, "\\%c", *text);
+	for (; *text; text += len ? len : 1) {
+		len = ccs_utf8_len(text);
+		if (!len || (unsigned char)*text < ' ' || *text == 0x7f)
+			putc('?', f);
 		else
-			putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, f);
+			fprintf(f, "%s%.*s", *text == '\\' || *text == '"' ? "\\" : "", (int)len, text);
+	}
 	putc('"', f);
 }
 
@@ -56,9 +64,13 @@ static void put_sample(FILE *f, const char *name, const struct series *of, doubl
 	fprintf(f, "} %.17g\n", value);
 }
 
-static void put_family(FILE *f, const char *name, const char *type, const char *doc)
+static void put_family(const struct writer *w, const char *name, const char *type, const char *doc)
 {
-	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, doc, name, type);
+	int len = (int)strlen(name);
+
+	if (w->open && strcmp(type, "counter") == 0)
+		len -= (int)strlen("_total");
+	fprintf(w->f, "# HELP %.*s %s\n# TYPE %.*s %s\n", len, name, doc, len, name, type);
 }
 
 /* -- of queue pairs -------------------------------------------------------------- */
@@ -130,16 +142,16 @@ static void put_qps(const struct writer *w)
 {
 	char info[] = "ccshim_qp_info", rtt[] = "ccshim_qp_rtt_seconds";
 
-	put_family(w->f, info, "gauge", "A controlled queue pair, and what controls it.");
+	put_family(w, info, "gauge", "A controlled queue pair, and what controls it.");
 	for_each_qp(w, put_qp_info, info);
 	for (size_t i = 0; i < ccs_stats_field_count; i++) {
 		struct named_field n = { .field = &ccs_stats_fields[i] };
 
 		snprintf(n.name, sizeof(n.name), "ccshim_qp_%s", n.field->metric);
-		put_family(w->f, n.name, n.field->counter ? "counter" : "gauge", n.field->doc);
+		put_family(w, n.name, n.field->counter ? "counter" : "gauge", n.field->doc);
 		for_each_qp(w, put_qp_field, &n);
 	}
-	put_family(w->f, rtt, "histogram", "Round-trip times, as measured.");
+	put_family(w, rtt, "histogram", "Round-trip times, as measured.");
 	for_each_qp(w, put_qp_rtt, rtt);
 }
 
@@ -147,7 +159,7 @@ static void put_qps(const struct writer *w)
 
 static void put_process_info(const struct writer *w, const char *name)
 {
-	put_family(w->f, name, "gauge", "A process with controlled queue pairs.");
+	put_family(w, name, "gauge", "A process with controlled queue pairs.");
 	for (size_t i = 0; i < w->s->count; i++) {
 		const struct ccs_stats_header *h = &w->s->process[i].h;
 
@@ -161,7 +173,7 @@ static void put_process_info(const struct writer *w, const char *name)
 
 static void put_passes(const struct writer *w, const char *name)
 {
-	put_family(w->f, name, "counter", "Queue pairs left uncontrolled, by reason.");
+	put_family(w, name, "counter", "Queue pairs left uncontrolled, by reason.");
 	for (size_t i = 0; i < w->s->count; i++) {
 		const struct ccs_stats_pass *pass = w->s->process[i].h.pass;
 
@@ -192,7 +204,7 @@ struct sum {
 
 static void put_sum(const struct writer *w, const struct sum *sum)
 {
-	put_family(w->f, sum->name, sum->type, sum->doc);
+	put_family(w, sum->name, sum->type, sum->doc);
 	for (size_t i = 0; i < w->s->count; i++) {
 		const struct ccs_stats_gone totals = stat_totals(&w->s->process[i]);
 		uint64_t value;
@@ -223,24 +235,24 @@ static void put_processes(const struct writer *w)
 	put_passes(w, "ccshim_process_passes_total");
 	for (size_t i = 0; i < sizeof(sums) / sizeof(*sums); i++)
 		put_sum(w, &sums[i]);
-	put_family(w->f, "ccshim_process_qps_controlled", "gauge", "Controlled queue pairs.");
+	put_family(w, "ccshim_process_qps_controlled", "gauge", "Controlled queue pairs.");
 	for (size_t i = 0; i < w->s->count; i++)
 		put_sample(w->f, "ccshim_process_qps_controlled",
 			   &(struct series){ &w->s->process[i], NULL },
 			   (double)w->s->process[i].h.qps);
-	put_family(w->f, "ccshim_process_qps_hidden", "gauge",
+	put_family(w, "ccshim_process_qps_hidden", "gauge",
 		   "Those of them without series of their own.");
 	for (size_t i = 0; i < w->s->count; i++)
 		put_sample(w->f, "ccshim_process_qps_hidden",
 			   &(struct series){ &w->s->process[i], NULL }, (double)hidden(w, i));
 }
 
-void stat_metrics(const struct stat_snapshot *s, unsigned max_qps, FILE *out)
+void stat_metrics(const struct stat_snapshot *s, unsigned max_qps, bool open, FILE *out)
 {
-	const struct writer w = { out, s, max_qps };
+	const struct writer w = { out, s, max_qps, open };
 
 	put_processes(&w);
 	put_qps(&w);
-	put_family(out, "ccshim_pages_unreadable", "gauge", "Pages or directories left out.");
-	fprintf(out, "ccshim_pages_unreadable %u\n# EOF\n", s->denied + s->strange);
+	put_family(&w, "ccshim_pages_unreadable", "gauge", "Pages or directories left out.");
+	fprintf(out, "ccshim_pages_unreadable %u\n%s", s->denied + s->strange, open ? "# EOF\n" : "");
 }

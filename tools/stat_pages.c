@@ -137,10 +137,15 @@ static bool is_its_process(const struct ccs_stats_header *h, pid_t pid, uid_t ow
 	return stat(proc, &st) == 0 && (st.st_uid == owner || st.st_uid == 0);
 }
 
+/* Once only, however many pages say that they are its. */
 static bool add(struct stat_snapshot *s, const struct stat_process *p)
 {
-	struct stat_process *more = realloc(s->process, (s->count + 1) * sizeof(*more));
+	struct stat_process *more;
 
+	for (size_t i = 0; i < s->count; i++)
+		if (s->process[i].h.pid == p->h.pid)
+			return false;
+	more = realloc(s->process, (s->count + 1) * sizeof(*more));
 	if (!more)
 		return false;
 	s->process = more;

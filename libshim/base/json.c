@@ -6,9 +6,9 @@
 
 #include "base/number.h"
 
-/* Length of the well-formed UTF-8 sequence at s (RFC 3629), 0 if it is none. */
-static unsigned utf8_len(const unsigned char *s)
+unsigned ccs_utf8_len(const char *text)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	unsigned char low = 0x80, high = 0xbf;
 	unsigned len;
 
@@ -41,7 +41,7 @@ static void put_string(FILE *f, const char *text)
 
 	putc('"', f);
 	for (; *s; s += len ? len : 1) {
-		len = utf8_len(s);
+		len = ccs_utf8_len((const char *)s);
 		if (!len)
 			fputs("\\ufffd", f);
 		else if (*s < 0x20 || *s == 0x7f)

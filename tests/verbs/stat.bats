@@ -271,7 +271,7 @@ quiet() {
 
 @test "options that cannot be are refused" {
 	for args in "-p x" "-p 0" "-i 0" "-i soon" "-n 0" "-d more" "--sort byte" "--max-qps -1" "more" \
-		"--openmetrics --baseline" "--openmetrics -d deltas" "--baseline -d deltas" "--no"; do
+		"--openmetrics --baseline" "--prometheus -d deltas" "--json --prometheus" "--baseline -d deltas" "--no"; do
 		run -2 $ccshim stat $args
 	done
 	run -2 $ccshim stat --sort byte
@@ -282,14 +282,13 @@ quiet() {
 	begin
 	tell 'write 10'
 	tell 'create 5'
-	$ccshim stat -p "$app" --openmetrics > metrics
+	$ccshim stat -p "$app" --prometheus > metrics
 	[ "$(grep -c '^ccshim_qp_info{' metrics)" -eq 7 ]
 	grep -P '^ccshim_process_completed_bytes_total\{program="shown",pid="\d+"\} 122880$' metrics
 	grep -P '^ccshim_qp_rtt_seconds_bucket\{.*,le="\+Inf"\} [1-9]' metrics
-	[ "$(tail -n 1 metrics)" = "# EOF" ]
 	# A name has one type and one text, before its first sample.
 	[ -z "$(grep '^# TYPE' metrics | sort | uniq -d)" ]
-	$ccshim stat -p "$app" --openmetrics --max-qps 3 > few 2> said-so
+	$ccshim stat -p "$app" --prometheus --max-qps 3 > few 2> said-so
 	[ "$(grep -c '^ccshim_qp_info{' few)" -eq 3 ]
 	grep -P '^ccshim_process_qps_hidden\{.*\} 4$' few
 	grep '4 queue pairs are left out' said-so
@@ -298,9 +297,43 @@ quiet() {
 	promtool check metrics < metrics
 }
 
+@test "OpenMetrics has the same series, and ends as it should" {
+	begin
+	tell 'write 10'
+	$ccshim stat -p "$app" --prometheus > metrics
+	$ccshim stat -p "$app" --openmetrics > open
+	[ "$(tail -n 1 open)" = "# EOF" ]
+	diff <(grep -v '^#' metrics) <(grep -v '^#' open)
+	[ "$(grep -c '^# TYPE' metrics)" -eq "$(grep -c '^# TYPE' open)" ]
+	# A counter's family is called as its samples are without _total.
+	[ -z "$(grep -E '^# (TYPE|HELP) [^ ]*_total ' open)" ]
+	for family in $(sed -n 's/^# TYPE \(.*\) counter$/\1/p' open); do
+		grep -q "^${family}_total{" open || [ "$family" = ccshim_process_passes ]
+	done
+	/usr/bin/python3 -c 'import prometheus_client.openmetrics' || skip "no python3-prometheus-client"
+	/usr/bin/python3 -c 'from prometheus_client.openmetrics.parser import \
+		text_string_to_metric_families as parse; print(len(list(parse(open("open").read()))))'
+}
+
+@test "labels are UTF-8, whatever a program is called" {
+	begin bash -c 'exec -a "$(printf "caf\303\251\"\\\\\377\303")" "$0"'
+	$ccshim stat -p "$app" --prometheus > metrics
+	grep -F 'ccshim_process_info{program="café\"\\??"' metrics
+	$ccshim stat -p "$app" --json | jq -e '.processes[0].program == "café\"\\\ufffd\ufffd"'
+}
+
+@test "a process is shown once, though there are two pages of it" {
+	begin
+	mkdir -m 700 "/tmp/ccshim-$(id -u)" 2> /dev/null || [ -O "/tmp/ccshim-$(id -u)" ]
+	cp "ccshim/$app" "/tmp/ccshim-$(id -u)/$app"
+	[ "$($ccshim stat -p "$app" --json | jq '.processes | length')" -eq 1 ]
+	rm "/tmp/ccshim-$(id -u)/$app"
+	rmdir --ignore-fail-on-non-empty "/tmp/ccshim-$(id -u)"
+}
+
 @test "the dashboard asks for metrics that there are" {
 	begin
-	$ccshim stat -p "$app" --openmetrics | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' > names
+	$ccshim stat -p "$app" --prometheus | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' > names
 	jq -r '.. | .expr? // empty' "$top_srcdir/tools/grafana/ccshim.json" > queries
 	[ "$(wc -l < queries)" -ge 5 ]
 	grep -oP '\bccshim_[a-z_]+' queries | sed 's/_seconds_\(bucket\|sum\|count\)$/_seconds/' |
