@@ -111,6 +111,36 @@ static const char *file_name(const struct bench *b, const char *given, const cha
 	return buf;
 }
 
+/* 0, or why it could not be written. Nothing is opened: a FIFO's reader would see it end. */
+static int check_file(const char *file)
+{
+	char dir[PATH_MAX], *slash;
+	struct stat st;
+
+	if (stat(file, &st) == 0)
+		return S_ISDIR(st.st_mode) ? EISDIR : access(file, W_OK) ? errno : 0;
+	snprintf(dir, sizeof(dir), "%s", file);
+	slash = strrchr(dir, '/');
+	if (slash)
+		slash[1] = '\0';
+	return access(slash ? dir : ".", W_OK | X_OK) ? errno : 0;
+}
+
+/* Before hours are spent on figures that would go nowhere. */
+static int check_results(const struct bench *b)
+{
+	char file[PATH_MAX], name[32];
+	const char *json = file_name(b, b->o->out_json, "json", name, sizeof(name));
+	int error;
+
+	if (b->o->out_given && mkdir(b->o->out, 0777) && errno != EEXIST)
+		return complain(USAGE, b->o->out, strerror(errno));
+	if (!json)
+		return 0;
+	error = check_file(place(b->o, json, file, sizeof(file)));
+	return error ? complain(USAGE, file, strerror(error)) : 0;
+}
+
 static int write_results(struct bench *b)
 {
 	const struct opts *o = b->o;
@@ -119,8 +149,6 @@ static int write_results(struct bench *b)
 	const char *plot = file_name(b, o->plot, "png", plot_name, sizeof(plot_name));
 	int status = 0;
 
-	if (o->out_given && mkdir(o->out, 0777) && errno != EEXIST)
-		return complain(USAGE, o->out, strerror(errno));
 	if (json || plot)
 		printf("\n");
 	if (json && json_write(place(o, json, file, sizeof(file)), b->report, o->cc.n,
@@ -341,6 +369,8 @@ int bench_run(const struct opts *o, struct place *(*make)(const char *preload, c
 	b.place = make(preload, dir);
 	status = b.place ? allocate(&b) : complain(FAILED, dir, "no memory");
 	interrupt_setup();
+	if (!status)
+		status = check_results(&b);
 	if (!status)
 		status = run_all(&b);
 	release(&b);

@@ -34,6 +34,8 @@ int main(int argc, char **argv)
 		puts("ccbench " PACKAGE_VERSION);
 		return 0;
 	}
+	if (*what)
+		fprintf(stderr, "ccbench: there is no scenario '%s'\n", what);
 	usage(stderr);
 	return 2;
 }

@@ -122,6 +122,18 @@ tabled() {
 	[ "$(offered "$top_builddir/bench/ccbench" incast --sizes w)" = websearch ]
 }
 
+@test "what cannot be is told before anything runs" {
+	setup_bench
+	run2 "$top_builddir/bench/ccbench" inkast
+	[ "$status" -eq 2 ]
+	[[ $errors == *"there is no scenario 'inkast'"* ]]
+	LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench" incast -d fake0 --hosts 3 --senders 2 -n 3 \
+		--out_json "$BATS_TEST_TMPDIR/no/x.json"
+	[ "$status" -eq 2 ]
+	[ -z "$output" ]
+	[[ $errors == *"no/x.json: No such file or directory"* ]]
+}
+
 # job RANKS ARG…: ccbench-mpi on so many ranks of this machine, each with a device of its own.
 job() {
 	local ranks=$1
