@@ -17,7 +17,7 @@ static int parse(struct ccs_request *r, const char *text)
 {
 	char full[CCS_REQUEST_LEN] = "";
 
-	strncpy(full, text, sizeof(full) - 1);
+	snprintf(full, sizeof(full), "%s", text);
 	*err = '\0';
 	return ccs_request_parse(r, full, err, sizeof(err));
 }
