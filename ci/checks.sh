@@ -34,7 +34,8 @@ check_scripts() {
 
 check_headers() {
   local bad
-  bad=$(find "$top" \( -name .git -o -path "$out" \) -prune -o -type f \
+  bad=$(find "$top" \( -name .git -o -path "$out" -o -name autom4te.cache -o -path "$top/build-aux" \) \
+    -prune -o -type f \
     \( -name '*.[chS]' -o -name '*.mk' -o -name '*.am' -o -name '*.ac' -o -name '*.sh' -o \
     -name '*.bats' -o -name '*.bash' -o -name '*.map' -o -name '*.[1-8]' -o -name '*.md' \) \
     -exec grep -L 'SPDX-License-Identifier: BSD-2-Clause' {} +)
