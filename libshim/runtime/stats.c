@@ -42,6 +42,7 @@ static struct {
 	struct part part[MAX_PARTS];
 	unsigned parts;
 	uint64_t slots;                  /* as the page says, which others may write to */
+	_Atomic uint64_t qps;            /* the same; to be read without the lock */
 	uint32_t *unused, unused_count;  /* indices; room for all slots */
 	bool full;
 } stats = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -55,6 +56,11 @@ static void complain(const char *what, int error)
 struct ccs_stats_header *ccs_stats_page(void)
 {
 	return atomic_load_explicit(&stats.page, memory_order_acquire);
+}
+
+uint64_t ccs_stats_qps(void)
+{
+	return atomic_load_explicit(&stats.qps, memory_order_relaxed);
 }
 
 static uint64_t clock_ns(clockid_t clock)
@@ -305,7 +311,7 @@ struct ccs_stats_slot *ccs_stats_take(void)
 		clear(slot);
 	else
 		ccs_stats_set(&h->qps_unshown, h->qps_unshown + 1);
-	ccs_stats_set(&h->qps, h->qps + 1);
+	ccs_stats_set(&h->qps, ++stats.qps);
 	pthread_mutex_unlock(&stats.lock);
 	errno = saved;
 	return slot;
@@ -344,7 +350,7 @@ void ccs_stats_give(struct ccs_stats_slot *slot, const struct ccs_stats_qp *last
 		stats.unused[stats.unused_count++] = index_of(slot);
 	}
 	__atomic_store_n(&h->changes, h->changes + 1, __ATOMIC_RELEASE);
-	ccs_stats_set(&h->qps, h->qps - 1);
+	ccs_stats_set(&h->qps, --stats.qps);
 	pthread_mutex_unlock(&stats.lock);
 }
 

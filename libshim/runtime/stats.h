@@ -16,6 +16,9 @@ bool ccs_stats_open(const struct ccs_stats_header *about);
 /* The page; NULL: there is none. From any thread; not in a child. */
 struct ccs_stats_header *ccs_stats_page(void);
 
+/* How many queue pairs there are, with a slot or without. */
+uint64_t ccs_stats_qps(void);
+
 /* A slot, empty, for one writer at a time; NULL: no page, or no room in it, which is counted. */
 struct ccs_stats_slot *ccs_stats_take(void);
 

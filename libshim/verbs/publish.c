@@ -170,7 +170,7 @@ void ccs_publish(struct qp *qp, uint64_t now_ns)
 
 	if (!qp->stats)
 		return;
-	qp->publish_ns = now_ns + PERIOD_NS * (1 + ccs_stats_load(&ccs_stats_page()->qps) / OFTEN);
+	qp->publish_ns = now_ns + PERIOD_NS * (1 + ccs_stats_qps() / OFTEN);
 	ccs_publish_collect(qp, now_ns, &figures);
 	ccs_stats_write(qp->stats, &figures);
 }
