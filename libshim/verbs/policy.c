@@ -13,7 +13,7 @@
 #include "runtime/rules.h"
 #include "verbs/shim.h"
 
-enum { POLICIES_MAX = 4096 };
+enum { POLICIES_MAX = 4096 }; /* as docs/ccshim-set.1 says */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ccs_rules rules;

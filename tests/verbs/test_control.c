@@ -382,6 +382,32 @@ static void who_gained_privileges_takes_none(void **state)
 	close_rig(&r);
 }
 
+/* What there was stays, and may be asked for again. The last test: there are no more. */
+static void different_settings_run_out(void **state)
+{
+	char text[64];
+	struct rig r;
+	unsigned i;
+
+	(void)state;
+	open_rig(&r);
+	asked(&r, "all\nsegment=8k\ncap=16k\n");
+	for (i = 0; i < 4096; i++) {
+		snprintf(text, sizeof(text), "all\nsegment=4k\ncap=%u\n", 10000 + i);
+		if (ask(&r, text))
+			break;
+	}
+	assert_in_range(i, 3000, 4095); /* what went before had some */
+	assert_non_null(strstr(page->mailbox.answer, "too many different settings"));
+	assert_int_equal(wqes_of_a_write(&r), 20);
+	asked(&r, "all\nsegment=8k\ncap=16k\n");
+	assert_int_equal(wqes_of_a_write(&r), 10);
+	close_rig(&r);
+	open_rig(&r);
+	assert_int_equal(wqes_of_a_write(&r), 10);
+	close_rig(&r);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct rig_mode modes[] = {
@@ -397,6 +423,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(requests_among_threads),
 		cmocka_unit_test(a_header_of_lies_hurts_nobody),
 		cmocka_unit_test(who_gained_privileges_takes_none),
+		cmocka_unit_test(different_settings_run_out),
 	};
 	static char dir[] = "/tmp/ccs-control-XXXXXX";
 	char place[sizeof(dir) + 16];
