@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -148,6 +149,10 @@ static struct ccs_stats_header *open_page(const struct set *set)
 			tool_error("set", "%s: %s", path, strerror(errno));
 			return NULL;
 		}
+	}
+	if (fd < 0 && kill(set->pid, 0) && errno == ESRCH) {
+		tool_error("set", "there is no process %ld", (long)set->pid);
+		return NULL;
 	}
 	if (fd < 0) {
 		tool_error("set", "process %ld shows nothing of itself to you: it is not yours, not "

@@ -36,8 +36,12 @@ static int parse_whom(struct ccs_request *r, char *line, char *err, size_t errle
 		return 0;
 	if (strcmp(word, "peer") == 0 && value)
 		return ccs_match_give(&r->match, word, value, err, errlen);
-	if (strcmp(word, "qp") == 0 && value && !r->only_new && take_lqpn(r, value) == 0)
-		return 0;
+	if (strcmp(word, "qp") == 0 && value && !r->only_new) {
+		if (take_lqpn(r, value) == 0)
+			return 0;
+		snprintf(err, errlen, "qp: '%.32s' is not a queue pair's number", value);
+		return -1;
+	}
 	snprintf(err, errlen, "for whom the request is cannot be read");
 	return -1;
 }

@@ -176,4 +176,10 @@ of() {
 		# shellcheck disable=SC2086 # words
 		run -2 "$ccshim" set $words
 	done
+	run -2 "$ccshim" set -p 1 --qp x cap=1m
+	[[ $output == *"qp: 'x' is not a queue pair's number" ]]
+	sleep 0 & # a number that is free by the time
+	wait "$!"
+	run -1 "$ccshim" set -p "$!" cap=1m
+	[[ $output == *"there is no process $!" ]]
 }
