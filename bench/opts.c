@@ -365,14 +365,18 @@ static int complete_times(struct parse *p)
 {
 	struct opts *o = p->o;
 	int64_t grace = 60 * SECOND;
+	const bool given = o->warmup >= 0;
 
-	if (o->warmup < 0) {
+	if (!given) {
 		o->warmup = o->rate_bps >= 10e9 ? SECOND / 50 : SECOND / 10;
 		if (o->warmup > o->duration / 4)
 			o->warmup = o->duration / 4;
 	}
 	if (p->stagger)
 		o->stagger = o->warmup;
+	/* So many messages may take no longer than that, under one setting of several. */
+	if (!given && o->iterations)
+		o->warmup = 0;
 	if (!o->iterations && o->duration <= o->warmup)
 		return bad(p, "the duration is not longer than the warm-up");
 	if (!o->timeout)

@@ -81,7 +81,7 @@ void opts_usage(void)
 "  -t, --tx-depth N       outstanding messages per QP (about 1 MB worth, 2 to 128)\n"
 "  -D, --duration TIME    of a run, with the warm-up (2s)\n"
 "  -n, --iters N          messages per QP, instead of a duration\n"
-"      --warmup TIME      left out of the figures (100ms, 20ms from 10 Gb/s on)\n"
+"      --warmup TIME      left out of the figures (100ms, 20ms from 10 Gb/s on, -n: 0)\n"
 "      --sizes NAME       fixed (--size), websearch or hadoop: published distributions (fixed)\n"
 "      --load F           Poisson arrivals, this share of the busiest link, as 0.5 or 50%\n"
 "      --repeat N         run all so often, each time with another seed (1)\n"

@@ -78,6 +78,10 @@ static void units_and_letters(void **state)
 	assert_int_equal(o.depth, 128);
 	assert_int_equal(o.duration, SECOND / 4);
 	assert_int_equal(o.warmup, SECOND / 16); /* never most of a short run */
+	assert_int_equal(PARSE("-n", "5"), OPTS_OK);
+	assert_int_equal(o.warmup, 0); /* nobody knows how long it will be */
+	assert_int_equal(PARSE("-n", "5", "--start", "stagger", "--warmup", "10ms"), OPTS_OK);
+	assert_int_equal(o.warmup, SECOND / 100);
 }
 
 static void the_lab_speaks_first_and_the_user_last(void **state)
