@@ -140,7 +140,8 @@ struct ccs_flow {
 	double start_rate;               /* bit/s: the least delivered in an RTT of slow start */
 	double paced_at_ns, paced_bytes; /* logical release of the last segment, and its charge */
 	double gate_rate;                /* bit/s: what the charge is paid at */
-	double phase;                    /* bytes: what jitter has put releases off by */
+	float phase;                     /* bytes: what jitter has put releases off by */
+	float believed_us;               /* the last RTT that was no host's doing; 0: none */
 	uint64_t random;
 	uint64_t nic_free_ns;            /* when the modelled NIC is idle again */
 

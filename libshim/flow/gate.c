@@ -98,7 +98,7 @@ static double jitter_bytes(struct ccs_flow *f, double bytes)
 
 	if (fabs(f->phase + step) > 0.5 * ccs_max(f->segment, bytes))
 		step = -copysign(step, f->phase);
-	f->phase += step;
+	f->phase += (float)step;
 	return step;
 }
 

@@ -71,6 +71,7 @@ static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs
 	f->ramping = f->enforce; /* what holds nothing back has nothing to learn */
 	f->draining = 0;
 	f->late = false;
+	f->believed_us = 0;
 	f->start_rate = INFINITY;
 	f->window = 0;
 	fit(f, &path);
@@ -249,15 +250,25 @@ static bool lives_on_rtts(const struct ccs_flow *f)
  * as no other comes in time. The algorithm does not hear of the rest: a host that is away
  * for 1 ms in every 20 would cost a lone flow half of its throughput, as each time takes
  * half of the rate, and the steps up are small.
+ *
+ * Nor does a queue come all at once, as the absence does: what is later than the last that
+ * counted by no more than it may be without a witness needs none. To doubt that, too, is to
+ * hear of fewer late ones the more are in flight: among sixteen at a slow port who is fast
+ * would stay so.
  */
 static bool doubtful(struct ccs_flow *f, uint64_t number, double rtt_us)
 {
-	const bool late = exceeds(f, rtt_us, f->ramping ? QUEUED_SEGMENTS : LATE_SEGMENTS);
+	const unsigned segments = f->ramping ? QUEUED_SEGMENTS : LATE_SEGMENTS;
+	const bool late = exceeds(f, rtt_us, segments);
 
 	if (late && !f->late)
 		f->late_next = (uint32_t)f->seg_head;
 	f->late = late;
-	return late && (int32_t)((uint32_t)number - f->late_next) < 0;
+	if (late && rtt_us > f->believed_us + segments * segment_us(f) &&
+	    (int32_t)((uint32_t)number - f->late_next) < 0)
+		return true;
+	f->believed_us = (float)rtt_us;
+	return false;
 }
 
 static void grow(struct ccs_flow *f, const struct ccs_seg *seg)

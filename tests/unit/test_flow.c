@@ -764,7 +764,27 @@ static void a_hosts_absence_is_no_queue(void **state)
 	ccs_flow_destroy(&f);
 }
 
-/* Nor does it end slow start, however often. */
+/* But one that comes little by little is a queue from the first late one on. */
+static void a_queue_that_grows_is_no_absence(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	const uint64_t trip = 4 * 4096 + 20000;
+	uint64_t now = 1000000, last;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_started(&f, &conf);
+	for (uint64_t i = 0; i < 6; i++) {
+		send_four(&f, now, &last);
+		four_come_back(&f, last, now += trip + i * 4 * 4096);
+		assert_int_equal(heard_count, 4 * (i + 1));
+	}
+	ccs_flow_destroy(&f);
+}
+
+/* Nor does an absence end slow start, however often. */
 static void a_hosts_absence_does_not_end_slow_start(void **state)
 {
 	struct ccs_flow_config conf = quiet(4096);
@@ -1465,6 +1485,7 @@ int main(void)
 		cmocka_unit_test(rtt_of_a_burst_leaves_out_its_draining),
 		cmocka_unit_test(rtt_is_positive),
 		cmocka_unit_test(a_hosts_absence_is_no_queue),
+		cmocka_unit_test(a_queue_that_grows_is_no_absence),
 		cmocka_unit_test(a_hosts_absence_does_not_end_slow_start),
 		cmocka_unit_test(who_does_not_live_on_rtts_alone_hears_all),
 		cmocka_unit_test(one_look_is_one_sample),
