@@ -372,19 +372,24 @@ int ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *sp
 	return rc;
 }
 
-static int poll_locked(struct cq *cq, int n, struct ibv_wc *wc, bool *spinning)
+/* *now_ns: when the shadows were looked at; unknown if they were not, nor the clock. */
+static int poll_locked(struct cq *cq, int n, struct ibv_wc *wc, bool *spinning, uint64_t *now_ns)
 {
+	uint64_t before_ns;
 	int got;
 
 	ccs_lock(&cq->lock);
+	before_ns = cq->polled_ns;
 	got = merge(cq, n, wc);
 	*spinning = note_idle(cq, !got);
+	*now_ns = cq->polled_ns != before_ns ? cq->polled_ns : CCS_TIME_UNKNOWN;
 	ccs_unlock(&cq->lock);
 	return got;
 }
 
 int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 {
+	uint64_t now_ns;
 	bool spinning;
 	int got;
 
@@ -392,10 +397,10 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 		return cq->ctx->real.poll_cq(cq->app, n, wc);
 	if (cq->ex)
 		ccs_cqex_enter(cq->ex);
-	got = poll_locked(cq, n, wc, &spinning);
+	got = poll_locked(cq, n, wc, &spinning, &now_ns);
 	if (cq->ex)
 		ccs_cqex_leave(cq->ex);
-	ccs_helper_polled(spinning);
+	ccs_helper_polled(cq, now_ns, spinning);
 	return got;
 }
 

@@ -128,7 +128,7 @@ static void leave(struct cq *cq)
 	const bool spinning = cq->ex->spinning;
 
 	ccs_cqex_leave(cq->ex);
-	ccs_helper_polled(spinning);
+	ccs_helper_polled(cq, CCS_TIME_UNKNOWN, spinning);
 }
 
 static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)

@@ -31,21 +31,31 @@ static struct {
 
 #define qp_of(timer_) ((struct qp *)(void *)((char *)(timer_) - offsetof(struct qp, timer)))
 
-/* Drive one QP. Whoever holds its CQ drives it already. */
-static void progress(struct qp *qp)
+/* The time may be unknown. retry: somebody else is at its completions just now. */
+static void pump(struct qp *qp, uint64_t now_ns, bool retry)
 {
-	const bool alone = ccs_trylock(&qp->cq->lock);
-	uint64_t now_ns = CCS_TIME_UNKNOWN;
-
-	if (alone)
-		ccs_cq_drain(qp->cq);
 	ccs_lock(&qp->lock);
 	ccs_post_pump(qp, &now_ns);
-	if (!alone && !qp->dead && ccs_flow_waiting(&qp->flow))
-		ccs_helper_set(qp, ccs_now_ns() + BUSY_RETRY_NS);
+	if (retry && !qp->dead && ccs_flow_waiting(&qp->flow)) {
+		ccs_now(&now_ns);
+		ccs_helper_set(qp, now_ns + BUSY_RETRY_NS, now_ns);
+	}
 	ccs_qp_leave(qp);
-	if (alone)
-		ccs_unlock(&qp->cq->lock);
+}
+
+/*
+ * Drive one QP. Whoever holds its CQ drives it already. That there was a look at the clock
+ * when the CQ was drained shows in its time being later than this turn's.
+ */
+static void progress(struct qp *qp, uint64_t turn_ns)
+{
+	if (!ccs_trylock(&qp->cq->lock)) {
+		pump(qp, CCS_TIME_UNKNOWN, true);
+		return;
+	}
+	ccs_cq_drain(qp->cq);
+	pump(qp, qp->cq->polled_ns > turn_ns ? qp->cq->polled_ns : CCS_TIME_UNKNOWN, false);
+	ccs_unlock(&qp->cq->lock);
 }
 
 /* With helper.lock held: the next due QP with a reference taken, or NULL. */
@@ -61,13 +71,12 @@ static struct qp *pop(uint64_t now_ns)
 }
 
 /* With helper.lock held. A spinning application gets to its own work first. */
-static uint64_t wake_time(void)
+static uint64_t wake_time(uint64_t now_ns)
 {
 	const uint64_t next = ccs_pacer_next(&helper.pacer);
 	const uint64_t spun = atomic_load_explicit(&helper.spun_ns, memory_order_relaxed);
 
-	return next != UINT64_MAX && spun + SPIN_WINDOW_NS > ccs_now_ns() ? next + SPIN_GRACE_NS
-									  : next;
+	return next != UINT64_MAX && spun + SPIN_WINDOW_NS > now_ns ? next + SPIN_GRACE_NS : next;
 }
 
 static void sleep_until(uint64_t when)
@@ -92,8 +101,8 @@ static void *run(void *arg)
 	prctl(PR_SET_TIMERSLACK, 1ul); /* 50 us by default: longer than many a gap */
 	pthread_mutex_lock(&helper.lock);
 	for (;;) {
-		const uint64_t when = wake_time();
 		const uint64_t now = ccs_now_ns();
+		const uint64_t when = wake_time(now);
 		struct qp *qp = when <= now ? pop(now) : NULL;
 
 		if (!qp) {
@@ -102,7 +111,7 @@ static void *run(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&helper.lock);
-		progress(qp);
+		progress(qp, now);
 		ccs_qp_put(qp);
 		ccs_control_look();
 		pthread_mutex_lock(&helper.lock);
@@ -131,21 +140,21 @@ static void start(void)
 		"unshaped", strerror(rc));
 }
 
-bool ccs_helper_set(struct qp *qp, uint64_t due_ns)
+bool ccs_helper_set(struct qp *qp, uint64_t due_ns, uint64_t now_ns)
 {
 	uint64_t next;
 	bool failed;
 
 	pthread_mutex_lock(&helper.lock);
 	if (!helper.started)
-		ccs_pacer_init(&helper.pacer, ccs_now_ns());
+		ccs_pacer_init(&helper.pacer, now_ns);
 	ccs_pacer_set(&helper.pacer, &qp->timer, due_ns);
 	next = ccs_pacer_next(&helper.pacer);
 	atomic_store_explicit(&helper.next, next, memory_order_relaxed);
 	if (!helper.started)
 		start();
 	else if (helper.sleeping_until && next < helper.sleeping_until &&
-		 wake_time() < helper.sleeping_until)
+		 wake_time(now_ns) < helper.sleeping_until)
 		pthread_cond_signal(&helper.wake);
 	failed = helper.failed;
 	pthread_mutex_unlock(&helper.lock);
@@ -171,8 +180,13 @@ static void note_spinning(uint64_t now_ns)
 		atomic_store_explicit(&helper.spun_ns, now_ns, memory_order_relaxed);
 }
 
-static void run_due(uint64_t now_ns)
+/*
+ * `drained` was, at that time; which is good for one QP: what the next ones send leaves after
+ * what this one did, and an RTT must not hold that.
+ */
+static void run_due(const struct cq *drained, const uint64_t now_ns)
 {
+	uint64_t at_ns = now_ns;
 	struct qp *qp;
 
 	while (atomic_load_explicit(&helper.next, memory_order_relaxed) <= now_ns) {
@@ -181,20 +195,24 @@ static void run_due(uint64_t now_ns)
 		pthread_mutex_unlock(&helper.lock);
 		if (!qp)
 			return;
-		progress(qp);
+		if (qp->cq == drained)
+			pump(qp, at_ns, false);
+		else
+			progress(qp, now_ns);
+		at_ns = CCS_TIME_UNKNOWN;
 		ccs_qp_put(qp);
 	}
 }
 
-void ccs_helper_polled(bool spinning)
+void ccs_helper_polled(const struct cq *cq, uint64_t now_ns, bool spinning)
 {
-	uint64_t now_ns;
+	const bool drained = now_ns != CCS_TIME_UNKNOWN;
 
 	ccs_control_look();
 	if (atomic_load_explicit(&helper.next, memory_order_relaxed) == UINT64_MAX)
 		return;
-	now_ns = ccs_now_ns();
+	ccs_now(&now_ns);
 	if (spinning)
 		note_spinning(now_ns);
-	run_due(now_ns);
+	run_due(drained ? cq : NULL, now_ns);
 }

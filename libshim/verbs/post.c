@@ -161,7 +161,7 @@ static void schedule(struct qp *qp, uint64_t *now_ns)
 	if (qp->broken)
 		owe_broken(qp);
 	if (due && !qp->broken) {
-		if (!ccs_helper_set(qp, due == UINT64_MAX ? *now_ns + watch_ns(qp) : due))
+		if (!ccs_helper_set(qp, due == UINT64_MAX ? *now_ns + watch_ns(qp) : due, *now_ns))
 			let_go(qp, now_ns);
 	} else if (qp->scheduled) {
 		ccs_helper_cancel(qp);
@@ -185,7 +185,8 @@ void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
 	rc = emit(qp, now_ns, &refused);
 	if (try_later(qp, rc, refused)) {
 		qp->scheduled = true;
-		if (!ccs_helper_set(qp, ccs_now(now_ns) + watch_ns(qp)))
+		ccs_now(now_ns);
+		if (!ccs_helper_set(qp, *now_ns + watch_ns(qp), *now_ns))
 			let_go(qp, now_ns);
 		return;
 	}

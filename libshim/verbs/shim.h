@@ -267,10 +267,11 @@ void ccs_complete_broken(struct cq *cq);
 
 /* helper.c: the pacer and its thread */
 /* false: there is no thread, so that nothing may wait. */
-bool ccs_helper_set(struct qp *qp, uint64_t due_ns);
+bool ccs_helper_set(struct qp *qp, uint64_t due_ns, uint64_t now_ns);
 void ccs_helper_cancel(struct qp *qp);
-/* After a poll: whoever is due. spinning: the thread may take its time. */
-void ccs_helper_polled(bool spinning);
+/* After a poll: whoever is due. spinning: the thread may take its time. now_ns: when the CQ's
+ * shadows were looked at, or unknown. No lock of ours is held. */
+void ccs_helper_polled(const struct cq *cq, uint64_t now_ns, bool spinning);
 
 /* publish.c: the QP's figures, for other processes to see; its lock is held. */
 struct ccs_stats_header *ccs_publish_page(void); /* made when it is first wanted; or NULL */
