@@ -359,12 +359,10 @@ int bench_run(const struct opts *o, struct place *(*make)(const char *preload, c
 	      const char *preload)
 {
 	struct bench b = { .o = o };
-	const char *tmp = getenv("TMPDIR");
 	char dir[PATH_MAX];
 	int status;
 
-	snprintf(dir, sizeof(dir), "%s/ccbench.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(dir))
+	if (!place_scratch(dir, sizeof(dir)))
 		return complain(FAILED, dir, strerror(errno));
 	b.place = make(preload, dir);
 	status = b.place ? allocate(&b) : complain(FAILED, dir, "no memory");

@@ -29,12 +29,10 @@ static int usage(int rank, int status)
 /* Ranks other than the first: a directory for what the shim says, and work. */
 static int serve(const char *preload)
 {
-	const char *tmp = getenv("TMPDIR");
 	char dir[PATH_MAX];
 	struct place *local;
 
-	snprintf(dir, sizeof(dir), "%s/ccbench.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	local = mkdtemp(dir) ? place_local(preload, dir) : NULL;
+	local = place_scratch(dir, sizeof(dir)) ? place_local(preload, dir) : NULL;
 	if (!local) {
 		fprintf(stderr, "ccbench: %s: %s\n", dir, strerror(errno));
 		MPI_Abort(MPI_COMM_WORLD, 1);

@@ -87,6 +87,14 @@ static void release(struct place *p)
 	free(p);
 }
 
+char *place_scratch(char *dir, size_t len)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(dir, len, "%s/ccbench.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	return mkdtemp(dir);
+}
+
 struct place *place_local(const char *preload, const char *dir)
 {
 	struct local *l = calloc(1, sizeof(*l));

@@ -32,6 +32,9 @@ struct place {
 	const char *dir; /* of temporary files */
 };
 
+/* A new directory of temporary files; NULL and errno, with the name that was tried in dir. */
+char *place_scratch(char *dir, size_t len);
+
 /* Processes of this machine. preload: the shim. NULL without memory. */
 struct place *place_local(const char *preload, const char *dir);
 
