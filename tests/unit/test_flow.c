@@ -727,6 +727,15 @@ static void four_come_back(struct ccs_flow *f, uint64_t last, uint64_t now)
 		complete_all(f, n, now);
 }
 
+/* And so many ns of a round trip later they are back. */
+static void four_in(struct ccs_flow *f, uint64_t rtt, uint64_t *now)
+{
+	uint64_t last;
+
+	send_four(f, *now, &last);
+	four_come_back(f, last, *now += rtt);
+}
+
 /*
  * A host was away for 5 ms: all that was in flight is late, at once, and nothing else is.
  * Where it had been a queue, what was sent after that is late too.
@@ -735,7 +744,7 @@ static void a_hosts_absence_is_no_queue(void **state)
 {
 	const struct ccs_flow_config conf = quiet(4096);
 	const uint64_t trip = 4 * 4096 + 20000;
-	uint64_t now = 1000000, last;
+	uint64_t now = 1000000;
 	struct ccs_flow f;
 
 	(void)state;
@@ -743,23 +752,18 @@ static void a_hosts_absence_is_no_queue(void **state)
 	spy_window = 0;
 	open_started(&f, &conf);
 	for (int i = 0; i < 3; i++) {
-		send_four(&f, now, &last);
-		four_come_back(&f, last, now += trip + 5000000);
+		four_in(&f, trip + 5000000, &now);
 		assert_int_equal(heard_count, 4 * i);
-		send_four(&f, now, &last);
-		four_come_back(&f, last, now += trip);
+		four_in(&f, trip, &now);
 		assert_int_equal(heard_count, 4 * (i + 1));
 		assert_true(heard[4 * i].bytes == 5 * 4096 && heard[4 * i].rtt_us < 40);
 	}
-	send_four(&f, now, &last);
-	four_come_back(&f, last, now += trip + 1000000);
+	four_in(&f, trip + 1000000, &now);
 	assert_int_equal(heard_count, 12);
-	send_four(&f, now, &last);
-	four_come_back(&f, last, now += trip + 1000000);
+	four_in(&f, trip + 1000000, &now);
 	assert_int_equal(heard_count, 16);
 	assert_true(last_rtt() > 1000);
-	send_four(&f, now, &last); /* and it goes on for as long as it lasts */
-	four_come_back(&f, last, now += trip + 500000);
+	four_in(&f, trip + 500000, &now); /* and it goes on for as long as it lasts */
 	assert_int_equal(heard_count, 20);
 	ccs_flow_destroy(&f);
 }
@@ -769,7 +773,7 @@ static void a_queue_that_grows_is_no_absence(void **state)
 {
 	const struct ccs_flow_config conf = quiet(4096);
 	const uint64_t trip = 4 * 4096 + 20000;
-	uint64_t now = 1000000, last;
+	uint64_t now = 1000000;
 	struct ccs_flow f;
 
 	(void)state;
@@ -777,8 +781,7 @@ static void a_queue_that_grows_is_no_absence(void **state)
 	spy_window = 0;
 	open_started(&f, &conf);
 	for (uint64_t i = 0; i < 6; i++) {
-		send_four(&f, now, &last);
-		four_come_back(&f, last, now += trip + i * 4 * 4096);
+		four_in(&f, trip + i * 4 * 4096, &now);
 		assert_int_equal(heard_count, 4 * (i + 1));
 	}
 	ccs_flow_destroy(&f);
