@@ -26,7 +26,7 @@ EXTRA_DIST += tests/lab/qemu.bats
 EXTRA_DIST += debian/ccshim-bench-mpi.install debian/ccshim-bench-mpi.links debian/ccshim-bench.install debian/ccshim-utils.install \
 	debian/ccshim-utils.lintian-overrides debian/ccshimd.install \
 	debian/changelog debian/control debian/copyright debian/libccshim-dev.install \
-	debian/libccshim-hooks0.install debian/libccshim-hooks0.symbols debian/libccshim.install \
+	debian/libccshim-hooks0.install debian/libccshim-hooks0.symbols debian/libccshim.install debian/libccshim.postrm \
 	debian/rules debian/source/format debian/tests/control debian/tests/installed
 
 # Not among EXTRA_DIST: there it would stand for the target of this name, and run.

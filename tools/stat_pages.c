@@ -264,7 +264,7 @@ static uint64_t clock_ns(clockid_t clock)
 
 void stat_take(struct stat_snapshot *s, pid_t only)
 {
-	static const char *const others[] = { "/run/ccshim/stats", "/run/user/*/ccshim",
+	static const char *const others[] = { "/run/ccshim-stats", "/run/user/*/ccshim",
 					      "/tmp/ccshim-[0-9]*" };
 	struct places *places = calloc(1, sizeof(*places));
 	char name[512];

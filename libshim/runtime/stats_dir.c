@@ -68,7 +68,7 @@ bool ccs_stats_dir_name(unsigned n, char *name, size_t len)
 	case 0:
 		return (size_t)snprintf(name, len, "%s/ccshim", runtime) < len;
 	case 1:
-		return (size_t)snprintf(name, len, "/run/ccshim/stats") < len;
+		return (size_t)snprintf(name, len, "/run/ccshim-stats") < len;
 	case 2:
 		return (size_t)snprintf(name, len, "/tmp/ccshim-%ld", (long)geteuid()) < len;
 	default:
@@ -76,8 +76,7 @@ bool ccs_stats_dir_name(unsigned n, char *name, size_t len)
 	}
 }
 
-/* What is above it: of root's place also made, for everybody to pass (the agent's socket is
- * there, too). Nobody's home is taken over by who has only inherited its name. */
+/* What is above it: nobody's home is taken over by who has only inherited its name. */
 static int check_parent(const char *name)
 {
 	char parent[512];
@@ -85,8 +84,6 @@ static int check_parent(const char *name)
 
 	snprintf(parent, sizeof(parent), "%s", name);
 	*strrchr(parent, '/') = '\0';
-	if (strcmp(parent, "/run/ccshim") == 0 && mkdir(parent, 0755) == 0)
-		chmod(parent, 0755); /* whatever the umask is */
 	if (strcmp(parent, "/tmp") == 0)
 		return 0;
 	if (stat(parent, &st))

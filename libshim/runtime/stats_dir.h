@@ -3,8 +3,9 @@
 #define CCS_STATS_DIR_H
 /*
  * Where statistics pages are, a file PID for each process: $XDG_RUNTIME_DIR/ccshim, or for
- * root /run/ccshim/stats, or where neither can be used /tmp/ccshim-UID. Shared by who writes
- * them and who reads.
+ * root /run/ccshim-stats, or where neither can be used /tmp/ccshim-UID. Not in /run/ccshim:
+ * that is ccshimd's, whose unit gives it to a user of its own and removes it with all that
+ * is in it. Shared by who writes them and who reads.
  */
 #include <stdbool.h>
 #include <stddef.h>
