@@ -54,27 +54,34 @@ static int hook_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bi
 static struct ibv_qp *hook_create_qp_ex(struct ibv_context *context,
 					struct ibv_qp_init_attr_ex *attr)
 {
-	return ccs_qp_create_ex(context, attr);
+	const int saved = errno;
+
+	return ccs_made(saved, ccs_qp_create_ex(context, attr));
 }
 
 static struct ibv_pd *hook_alloc_parent_domain(struct ibv_context *context,
 					       struct ibv_parent_domain_init_attr *attr)
 {
-	return ccs_domain_alloc(ccs_context_find(context), attr);
+	const int saved = errno;
+
+	return ccs_made(saved, ccs_domain_alloc(ccs_context_find(context), attr));
 }
 
 static struct ibv_cq_ex *hook_create_cq_ex(struct ibv_context *context,
 					   struct ibv_cq_init_attr_ex *attr)
 {
-	return ccs_cqex_create(ccs_context_find(context), attr);
+	const int saved = errno;
+
+	return ccs_made(saved, ccs_cqex_create(ccs_context_find(context), attr));
 }
 
 static int hook_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 {
+	const int saved = errno;
 	struct cq *cq = ccs_cq_find(ibcq);
 
-	return cq ? ccs_cq_modify(cq, attr)
-		  : ccs_context_find(ibcq->context)->modify_cq(ibcq, attr);
+	return ccs_done(saved, cq ? ccs_cq_modify(cq, attr)
+				  : ccs_context_find(ibcq->context)->modify_cq(ibcq, attr));
 }
 
 /* Completion timestamps, if the device has them in a form that maps to time. */

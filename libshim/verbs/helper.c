@@ -122,6 +122,7 @@ static void *run(void *arg)
 /* All signals stay the application's. */
 static void start(void)
 {
+	const int saved = errno;
 	sigset_t all, old;
 	pthread_t thread;
 	int rc;
@@ -131,6 +132,7 @@ static void start(void)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = pthread_create(&thread, NULL, run, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = saved;
 	if (!rc) {
 		pthread_detach(thread);
 		return;

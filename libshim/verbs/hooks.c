@@ -9,54 +9,64 @@
 
 HOOK struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
-	return ccs_open_device(device);
+	const int saved = errno;
+
+	return ccs_made(saved, ccs_open_device(device));
 }
 
 HOOK struct ibv_context *ibv_import_device(int cmd_fd)
 {
+	const int saved = errno;
 	struct ibv_context *context = ccs_real()->ibv_import_device(cmd_fd);
 
 	if (context)
 		ccs_context_attach(context);
-	return context;
+	return ccs_made(saved, context);
 }
 
 HOOK int ibv_close_device(struct ibv_context *context)
 {
+	const int saved = errno;
+
 	ccs_context_detach(context);
-	return ccs_real()->ibv_close_device(context);
+	return ccs_done(saved, ccs_real()->ibv_close_device(context));
 }
 
 HOOK int ibv_dealloc_pd(struct ibv_pd *pd)
 {
-	return ccs_domain_dealloc(pd);
+	const int saved = errno;
+
+	return ccs_done(saved, ccs_domain_dealloc(pd));
 }
 
 /* The header's own macro of that name picks a variant by arguments; this is the symbol. */
 HOOK struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 				  struct ibv_comp_channel *channel, int comp_vector)
 {
+	const int saved = errno;
 	struct ibv_cq *cq = ccs_real()->ibv_create_cq(context, cqe, cq_context, channel,
 						      comp_vector);
 	struct cq *ours = cq ? ccs_cq_new(cq, channel, cq_context, comp_vector) : NULL;
 
 	if (ours)
 		ccs_cq_track(ours);
-	return cq;
+	return ccs_made(saved, cq);
 }
 
 HOOK int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
+	const int saved = errno;
 	struct cq *cq = ccs_cq_find(ibcq);
 
-	return cq ? ccs_cq_resize(cq, cqe) : ccs_real()->ibv_resize_cq(ibcq, cqe);
+	return ccs_done(saved, cq ? ccs_cq_resize(cq, cqe) : ccs_real()->ibv_resize_cq(ibcq, cqe));
 }
 
 HOOK int ibv_destroy_cq(struct ibv_cq *ibcq)
 {
+	const int saved = errno;
 	struct cq *cq = ccs_cq_find(ibcq);
 
-	return cq ? ccs_cq_destroy(cq) : ccs_real()->ibv_destroy_cq(ibcq);
+	return ccs_done(saved, cq ? ccs_cq_destroy(cq) : ccs_real()->ibv_destroy_cq(ibcq));
 }
 
 HOOK int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
@@ -86,7 +96,9 @@ HOOK void ibv_ack_async_event(struct ibv_async_event *event)
 
 HOOK struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	return ccs_qp_create(pd, attr);
+	const int saved = errno;
+
+	return ccs_made(saved, ccs_qp_create(pd, attr));
 }
 
 static struct qp *find_qp(struct ibv_qp *qp)
@@ -96,9 +108,11 @@ static struct qp *find_qp(struct ibv_qp *qp)
 
 HOOK int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
+	const int saved = errno;
 	struct qp *qp = find_qp(ibqp);
 
-	return qp ? ccs_qp_modify(qp, attr, mask) : ccs_real()->ibv_modify_qp(ibqp, attr, mask);
+	return ccs_done(saved, qp ? ccs_qp_modify(qp, attr, mask)
+				  : ccs_real()->ibv_modify_qp(ibqp, attr, mask));
 }
 
 HOOK int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
@@ -112,7 +126,8 @@ HOOK int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 
 HOOK int ibv_destroy_qp(struct ibv_qp *ibqp)
 {
+	const int saved = errno;
 	struct qp *qp = find_qp(ibqp);
 
-	return qp ? ccs_qp_destroy(qp) : ccs_real()->ibv_destroy_qp(ibqp);
+	return ccs_done(saved, qp ? ccs_qp_destroy(qp) : ccs_real()->ibv_destroy_qp(ibqp));
 }

@@ -77,6 +77,7 @@ static int emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 static void late_refusal(struct qp *qp, int rc)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	const int saved = errno;
 
 	if (qp->dead)
 		return; /* the application is resetting or destroying it */
@@ -86,6 +87,7 @@ static void late_refusal(struct qp *qp, int rc)
 	qp->broken = true;
 	qp->nudged = false;
 	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
+	errno = saved;
 }
 
 /* When nobody drives progress by polling, look after this long. */

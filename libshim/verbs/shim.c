@@ -66,6 +66,8 @@ static void begin_trace(void)
 
 static void setup(void)
 {
+	const int saved = errno;
+
 	in_setup = true;
 	shim.off = !ccs_policy_setup(&shim.options);
 	if (!shim.off) {
@@ -80,6 +82,7 @@ static void setup(void)
 	}
 	atomic_store_explicit(&ccs_shim_ready, &shim, memory_order_release);
 	in_setup = false;
+	errno = saved;
 }
 
 /* Not atexit: a process that never used verbs has nothing to say. */

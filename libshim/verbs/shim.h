@@ -2,6 +2,8 @@
 #ifndef CCS_SHIM_H
 #define CCS_SHIM_H
 /* The process: options, the registry of records, passes, life and death. */
+#include <errno.h>
+
 #include "runtime/match.h"
 #include "runtime/options.h"
 #include "runtime/stats.h"
@@ -76,6 +78,24 @@ void ccs_shim_count(enum ccs_pass reason);
 void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp);
 
 uint64_t ccs_now_ns(void);
+
+/*
+ * errno is the application's: a verb that succeeds leaves it as it was, whatever was tried on
+ * the way. One that fails leaves what the device did.
+ */
+static inline int ccs_done(int saved, int rc)
+{
+	if (!rc)
+		errno = saved;
+	return rc;
+}
+
+static inline void *ccs_made(int saved, void *object)
+{
+	if (object)
+		errno = saved;
+	return object;
+}
 
 /* The time of what is going on: looked up when it is first asked for. */
 static inline uint64_t ccs_now(uint64_t *now_ns)

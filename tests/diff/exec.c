@@ -4,7 +4,6 @@
  * so far, only by what it posted and waited for: so both runs are the same program. Any
  * bytes are one, and a program without one of its steps as well.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "mailbox.h"
@@ -199,7 +198,7 @@ static void op_destroy(struct end *e, const struct step *s)
 		return;
 	if (s->how & 2) {
 		fake_fail_destroy_qp(0, EBUSY);
-		say(&e->calls, "busy: %d\n", ibv_destroy_qp(e->qp));
+		say(&e->calls, "busy: %d\n", CALL(ibv_destroy_qp(e->qp)));
 	}
 	if ((s->how & 5) == 5 && e->posted) {
 		fake_stale_cqe(0);
@@ -209,7 +208,7 @@ static void op_destroy(struct end *e, const struct step *s)
 	take_events(s->how & 32);
 	if (s->how & 64)
 		late(1 + s->n % 4);
-	say(&e->calls, "destroy: %d\n", ibv_destroy_qp(e->qp));
+	say(&e->calls, "destroy: %d\n", CALL(ibv_destroy_qp(e->qp)));
 	drain();
 	if (s->how & 8)
 		fake_fail_create_cq(0, ENOMEM);
@@ -227,7 +226,7 @@ static void op_destroy(struct end *e, const struct step *s)
 
 static void arm(struct ibv_cq *cq, bool solicited)
 {
-	if (mutate_arm() && ibv_req_notify_cq(cq, solicited))
+	if (mutate_arm() && CALL(ibv_req_notify_cq(cq, solicited)))
 		violation(NULL, "a CQ cannot be armed");
 }
 
@@ -338,7 +337,7 @@ static void op_query(struct end *e)
 {
 	struct ibv_qp_attr attr;
 	struct ibv_qp_init_attr init;
-	const int rc = ibv_query_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_CAP, &init);
+	const int rc = CALL(ibv_query_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_CAP, &init));
 
 	if (e->posted != e->synced)
 		attr.qp_state = 0; /* it may have failed by now */
@@ -380,7 +379,7 @@ static void op_window(struct end *e, const struct step *s)
 		list_submit(e, &l, false);
 		list_plain(e, &l, 1, IBV_SEND_SIGNALED);
 		bind.wr_id = l.wr[0].wr_id;
-		rc = ibv_bind_mw(e->qp, mw, &bind);
+		rc = CALL(ibv_bind_mw(e->qp, mw, &bind));
 		say(&e->calls, "bind: %d, %s key\n", rc, mw->rkey != key ? "another" : "the same");
 		list_account(e, &l, !rc);
 	} else {

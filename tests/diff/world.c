@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "world.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -62,6 +61,13 @@ void violation(const struct end *e, const char *fmt, ...)
 	va_end(ap);
 	say(&w.violations, "VIOLATION at %c: %s\n", e ? 'A' + (int)e->place : '-', line);
 	tell("  VIOLATION at %c: %s", e ? 'A' + (int)e->place : '-', line);
+}
+
+int untouched(const char *call, int rc)
+{
+	if (errno != UNTOUCHED)
+		violation(NULL, "errno is %d after %s", errno, call);
+	return rc;
 }
 
 /* -- completions ------------------------------------------------------------- */
@@ -184,7 +190,7 @@ static struct ibv_wc read_ex(struct ibv_cq_ex *ex)
 static int poll_ex(struct ibv_cq_ex *ex, int n, struct ibv_wc *wc)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
-	int rc = ibv_start_poll(ex, &attr), got = 0;
+	int rc = CALL(ibv_start_poll(ex, &attr)), got = 0;
 
 	if (rc == ENOENT)
 		return 0;
@@ -192,7 +198,7 @@ static int poll_ex(struct ibv_cq_ex *ex, int n, struct ibv_wc *wc)
 		return -1;
 	do
 		wc[got++] = read_ex(ex);
-	while (got < n && !(rc = ibv_next_poll(ex)));
+	while (got < n && !(rc = CALL(ibv_next_poll(ex))));
 	ibv_end_poll(ex);
 	return rc && rc != ENOENT ? -1 : got;
 }
@@ -200,7 +206,7 @@ static int poll_ex(struct ibv_cq_ex *ex, int n, struct ibv_wc *wc)
 int poll_some(unsigned i, int n, bool classic)
 {
 	struct ibv_wc wc[LONGEST];
-	int got = w.cqx[i] && !classic ? poll_ex(w.cqx[i], n, wc) : ibv_poll_cq(w.cq[i], n, wc);
+	int got = w.cqx[i] && !classic ? poll_ex(w.cqx[i], n, wc) : CALL(ibv_poll_cq(w.cq[i], n, wc));
 
 	if (got < 0 || got > n) {
 		violation(NULL, "a poll for %d returned %d", n, got);
@@ -257,7 +263,7 @@ void take_events(bool ack)
 	while (w.channel && event_waits()) {
 		unsigned i = 0;
 
-		if (ibv_get_cq_event(w.channel, &cq, &context))
+		if (CALL(ibv_get_cq_event(w.channel, &cq, &context)))
 			break;
 		while (i < w.cqs && w.cq[i] != cq)
 			i++;
@@ -292,7 +298,7 @@ static void take_async(void)
 	struct pollfd p = { .fd = w.ctx->async_fd, .events = POLLIN };
 	struct ibv_async_event event;
 
-	while (poll(&p, 1, 0) == 1 && !ibv_get_async_event(w.ctx, &event)) {
+	while (poll(&p, 1, 0) == 1 && !CALL(ibv_get_async_event(w.ctx, &event))) {
 		struct end *e = w.end;
 
 		while (e < w.end + ENDS && (event.event_type != IBV_EVENT_SQ_DRAINED ||
@@ -338,7 +344,7 @@ int to_state(struct end *e, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
 
-	return ibv_modify_qp(e->qp, &attr, IBV_QP_STATE);
+	return CALL(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE));
 }
 
 /* Up to what the queue holds, as it was at the last sync: not as far as somebody has polled. */
@@ -372,7 +378,7 @@ static void fill(unsigned char *p, uint32_t x)
 
 static void modify(struct end *e, struct ibv_qp_attr attr, int mask)
 {
-	const int rc = ibv_modify_qp(e->qp, &attr, mask | IBV_QP_STATE);
+	const int rc = CALL(ibv_modify_qp(e->qp, &attr, mask | IBV_QP_STATE));
 
 	if (rc)
 		violation(e, "modify to %d is refused: %d", attr.qp_state, rc);
@@ -498,11 +504,13 @@ void end_create(struct end *e)
 		.cap = attr.cap, .qp_type = attr.qp_type, .sq_sig_all = attr.sq_sig_all,
 	};
 
+	errno = UNTOUCHED;
 	e->qp = w.new_posts ? ibv_create_qp_ex(w.ctx, &attr) : ibv_create_qp(w.pd, &plain);
 	if (!e->qp) {
 		violation(e, "no QP: %d", errno);
 		abort();
 	}
+	untouched("ibv_create_qp", 0);
 	e->ex = w.new_posts ? ibv_qp_to_qp_ex(e->qp) : NULL;
 	e->num = e->qp->qp_num;
 	say(&e->calls, "created: %u %u\n", plain.cap.max_send_wr, plain.cap.max_inline_data);
@@ -515,11 +523,13 @@ static void cq_create(unsigned i, int cqe, bool extended)
 		.wc_flags = IBV_WC_STANDARD_FLAGS,
 	};
 
+	errno = UNTOUCHED;
 	w.cqx[i] = extended ? ibv_create_cq_ex(w.ctx, &attr) : NULL;
 	w.cq[i] = extended ? ibv_cq_ex_to_cq(w.cqx[i])
 			   : ibv_create_cq(w.ctx, cqe, &w.cq[i], w.channel, 0);
 	if (!w.cq[i])
 		abort();
+	untouched("ibv_create_cq", 0);
 }
 
 static void device_open(bool channel)
@@ -600,17 +610,17 @@ void world_close(void)
 	take_async();
 	take_events(true);
 	for (unsigned i = 0; i < ENDS; i++)
-		if (ibv_destroy_qp(w.end[i].qp))
+		if (CALL(ibv_destroy_qp(w.end[i].qp)))
 			violation(&w.end[i], "it cannot be destroyed");
 	take_events(true);
 	for (unsigned i = 0; i < w.cqs; i++)
-		if (ibv_destroy_cq(w.cq[i]))
+		if (CALL(ibv_destroy_cq(w.cq[i])))
 			violation(NULL, "CQ %u cannot be destroyed", i);
 	if (w.channel && ibv_destroy_comp_channel(w.channel))
 		violation(NULL, "the channel cannot be destroyed");
 	ibv_dereg_mr(w.mr);
 	ibv_dealloc_pd(w.pd);
-	if (ibv_close_device(w.ctx))
+	if (CALL(ibv_close_device(w.ctx)))
 		violation(NULL, "the device cannot be closed");
 	if (fake_counts().overruns || fake_counts().cqs || fake_counts().qps)
 		violation(NULL, "%u overruns, %u CQs and %u QPs left", fake_counts().overruns,

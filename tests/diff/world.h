@@ -12,6 +12,7 @@
  * RESET or away), the stretch of the record since all was known to be done is cut, and
  * the judgement alone remains.
  */
+#include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -73,6 +74,11 @@ extern struct world w;
 void say(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void violation(const struct end *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A verb's code. The fake device leaves errno alone, whether it refuses or not: so do all. */
+enum { UNTOUCHED = 4711 };
+int untouched(const char *call, int rc);
+#define CALL(call) (errno = UNTOUCHED, untouched(#call, (call)))
 
 /* It has failed, or is about to. */
 static inline bool down(const struct end *e)

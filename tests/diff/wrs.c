@@ -168,7 +168,7 @@ static int post_built(struct end *e, const struct list *l, int *bad)
 		build(e->ex, &l->wr[i]);
 		attach(e->ex, &l->wr[i]);
 	}
-	rc = ibv_wr_complete(e->ex);
+	rc = CALL(ibv_wr_complete(e->ex));
 	*bad = rc ? 0 : -1;
 	return rc;
 }
@@ -180,7 +180,7 @@ int list_post(struct end *e, struct list *l, bool builders, int *bad)
 
 	if (builders && e->ex)
 		return post_built(e, l, bad);
-	rc = ibv_post_send(e->qp, l->wr, &refused);
+	rc = CALL(ibv_post_send(e->qp, l->wr, &refused));
 	*bad = mutate_bad(rc && refused ? (int)(refused - l->wr) : -1);
 	return rc;
 }

@@ -111,6 +111,7 @@ static int command_fd(const struct ibv_device *d)
 static struct ibv_context *open_context(struct ibv_device *d, int cmd_fd)
 {
 	struct fake_context *c = calloc(1, sizeof(*c));
+	int error;
 
 	if (!c || fake_queue_open(&c->async)) {
 		free(c);
@@ -123,8 +124,8 @@ static struct ibv_context *open_context(struct ibv_device *d, int cmd_fd)
 	c->v.context.num_comp_vectors = 4;
 	pthread_mutex_init(&c->v.context.mutex, NULL);
 	pthread_mutex_lock(&fake_lock);
-	errno = fake_remote_open();
-	if (!errno) {
+	error = fake_remote_open();
+	if (!error) {
 		fake_count.contexts++;
 		pthread_mutex_unlock(&fake_lock);
 		return &c->v.context;
@@ -132,6 +133,7 @@ static struct ibv_context *open_context(struct ibv_device *d, int cmd_fd)
 	fake_queue_close(&c->async);
 	pthread_mutex_unlock(&fake_lock);
 	free(c);
+	errno = error;
 	return NULL;
 }
 

@@ -96,6 +96,7 @@ static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *
 {
 	const uint32_t num = pick_num(), i = num - FIRST_NUM - fake_qp_base();
 	struct fake_qp *qp;
+	int error;
 
 	if (!num || !acceptable(attr)) {
 		errno = EINVAL;
@@ -114,9 +115,10 @@ static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *
 	qp->ib.qp_type = attr->qp_type;
 	qp->ib.qp_num = num;
 	qp->ib.state = IBV_QPS_RESET;
-	errno = send_ops ? fake_session_open(qp, *send_ops) : 0;
-	if (errno) {
+	error = send_ops ? fake_session_open(qp, *send_ops) : 0;
+	if (error) {
 		release(qp);
+		errno = error;
 		return NULL;
 	}
 	table[i] = qp;

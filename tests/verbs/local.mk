@@ -4,7 +4,7 @@
 if HAVE_CMOCKA
 verbs_ldadd = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
 verbs_programs = tests/verbs/test_alloc tests/verbs/test_clock tests/verbs/test_contexts tests/verbs/test_control \
-	tests/verbs/test_cq_ex tests/verbs/test_error tests/verbs/test_event \
+	tests/verbs/test_cq_ex tests/verbs/test_errno tests/verbs/test_error tests/verbs/test_event \
 	tests/verbs/test_faults tests/verbs/test_fork tests/verbs/test_no_thread tests/verbs/test_life tests/verbs/test_modes \
 	tests/verbs/test_post tests/verbs/test_split tests/verbs/test_split_imm \
 	tests/verbs/test_qp_ex tests/verbs/test_serve tests/verbs/test_signals tests/verbs/test_tclass tests/verbs/test_threads tests/verbs/test_timestamp \
@@ -28,6 +28,8 @@ tests_verbs_test_control_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_control_LDFLAGS = -rdynamic
 tests_verbs_test_cq_ex_SOURCES = tests/verbs/test_cq_ex.c $(rig)
 tests_verbs_test_cq_ex_LDADD = $(verbs_ldadd)
+tests_verbs_test_errno_SOURCES = tests/verbs/test_errno.c $(rig)
+tests_verbs_test_errno_LDADD = $(verbs_ldadd)
 tests_verbs_test_error_SOURCES = tests/verbs/test_error.c $(rig)
 tests_verbs_test_error_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_event_SOURCES = tests/verbs/test_event.c $(rig)
