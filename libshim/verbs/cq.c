@@ -415,26 +415,39 @@ int ccs_cq_notify(struct cq *cq, int solicited_only)
 	return rc;
 }
 
+/* Whether more is owed than it would hold. */
+static bool too_small(struct cq *cq, int cqe)
+{
+	bool small;
+
+	if (passes(cq) || cqe <= 0)
+		return false;
+	ccs_lock(&cq->lock);
+	ccs_cq_drain(cq);
+	small = (uint32_t)cqe < ready_count(cq);
+	ccs_unlock(&cq->lock);
+	return small;
+}
+
 /*
- * What is owed counts as if it were in the application's CQ, which must not get
- * smaller than that. Nor together with what is in there, but how much that is nobody
- * knows, and to find out by making it so small for a moment could lose some: granted, it
- * does no harm. Shadows keep what they promised to their QPs.
+ * What is owed counts as if it were in the application's CQ, which cannot get smaller than
+ * that: then the device is asked for the size that it has, and what a device that resizes
+ * none has to say is said.
+ *
+ * The one thing that differs: what is owed and what is in the CQ may be more than it will
+ * hold only if both are, for how much is in there can only be found out by taking it out, or
+ * by making the CQ so small that it overflows if it is more. So a size that a device would
+ * refuse may be granted. None is lost by that, nor comes otherwise: what is owed stays ours,
+ * and leaves more of the CQ to what is to come than there would be without us. Shadows keep
+ * what they promised to their QPs.
  */
 int ccs_cq_resize(struct cq *cq, int cqe)
 {
-	bool small = false;
-	int rc;
+	const bool small = too_small(cq, cqe);
+	const int rc = ccs_real()->ibv_resize_cq(cq->app, small ? cq->app->cqe : cqe);
 
-	if (!passes(cq)) {
-		ccs_lock(&cq->lock);
-		ccs_cq_drain(cq);
-		small = cqe > 0 && (uint32_t)cqe < ready_count(cq);
-		ccs_unlock(&cq->lock);
-	}
-	if (small)
+	if (small && !rc)
 		return EINVAL;
-	rc = ccs_real()->ibv_resize_cq(cq->app, cqe);
 	if (!rc && !passes(cq)) {
 		ccs_lock(&cq->lock);
 		make_ready_ring(cq); /* or they wait in the shadows */

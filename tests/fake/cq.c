@@ -77,11 +77,14 @@ int fake_modify_cq(struct ibv_cq *ib, struct ibv_modify_cq_attr *attr)
 EXPORT int ibv_resize_cq(struct ibv_cq *ib, int cqe)
 {
 	struct fake_cq *cq = cq_of(ib);
-	struct fake_cqe *ring = calloc((size_t)cqe, sizeof(*ring));
-	int rc = EINVAL;
+	struct fake_cqe *ring = cqe > 0 && cqe <= MAX_CQE ? calloc((size_t)cqe, sizeof(*ring)) : NULL;
+	int rc;
 
 	pthread_mutex_lock(&fake_lock);
-	if (ring && (uint32_t)cqe >= cq->used) {
+	rc = fake_fault(FAULT_RESIZE_CQ);
+	if (!rc && (!ring || (uint32_t)cqe < cq->used)) {
+		rc = EINVAL;
+	} else if (!rc) {
 		for (uint32_t i = 0; i < cq->used; i++)
 			ring[i] = cq->ring[(cq->head + i) % cq->size];
 		free(cq->ring);
@@ -90,7 +93,6 @@ EXPORT int ibv_resize_cq(struct ibv_cq *ib, int cqe)
 		cq->size = (uint32_t)cqe;
 		ib->cqe = cqe;
 		ring = NULL;
-		rc = 0;
 	}
 	pthread_mutex_unlock(&fake_lock);
 	free(ring);

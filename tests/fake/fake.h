@@ -79,6 +79,7 @@ enum fake_bad { FAKE_BAD_WR, FAKE_BAD_NULL }; /* NULL: the code is returned, the
 FAKE_API void fake_fail_post(unsigned skip, int code, enum fake_bad bad);
 FAKE_API void fake_fail_cqe(unsigned skip, enum ibv_wc_status status);
 FAKE_API void fake_fail_create_cq(unsigned skip, int code);
+FAKE_API void fake_fail_resize_cq(unsigned skip, int code);
 FAKE_API void fake_fail_modify_qp(unsigned skip, int code);
 FAKE_API void fake_fail_destroy_qp(unsigned skip, int code);
 /* The next ibv_destroy_qp, or ibv_modify_qp to RESET, comes a little late: that many WQEs
@@ -93,6 +94,8 @@ FAKE_API void fake_stale_cqe(unsigned skip);
 enum { FAKE_KEY_FAILS = 0x7a170000 };
 /* A message finds no receive, that many times, though there is one. */
 FAKE_API void fake_not_ready(unsigned skip, unsigned times);
+/* The next modify_qp takes its time: it calls this first, with nothing locked. */
+FAKE_API void fake_during_modify(void (*call)(void *arg), void *arg);
 /* Whether modify_qp to RESET and RTS writes ibv_qp_ex.wr_complete (mlx5 does; the default). */
 FAKE_API void fake_rewrite_wr_complete(bool yes);
 /* Not once but always: create_qp with a deeper send queue is refused. */

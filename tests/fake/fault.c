@@ -16,6 +16,8 @@ static struct {
 static enum fake_bad bad_style;
 static uint32_t depth_limit = UINT32_MAX, wanted_num;
 static bool rewrite = true;
+static void (*meanwhile)(void *arg);
+static void *meanwhile_arg;
 
 int fake_fault(enum fake_fault which)
 {
@@ -74,6 +76,11 @@ void fake_fail_create_cq(unsigned skip, int code)
 	set(FAULT_CREATE_CQ, skip, code);
 }
 
+void fake_fail_resize_cq(unsigned skip, int code)
+{
+	set(FAULT_RESIZE_CQ, skip, code);
+}
+
 void fake_fail_modify_qp(unsigned skip, int code)
 {
 	set(FAULT_MODIFY, skip, code);
@@ -104,6 +111,26 @@ void fake_not_ready(unsigned skip, unsigned times)
 	set(FAULT_NOT_READY, skip, (int)times);
 }
 
+void fake_during_modify(void (*call)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&fake_lock);
+	meanwhile = call;
+	meanwhile_arg = arg;
+	pthread_mutex_unlock(&fake_lock);
+}
+
+void fake_meanwhile(void)
+{
+	void (*call)(void *);
+
+	pthread_mutex_lock(&fake_lock);
+	call = meanwhile;
+	meanwhile = NULL;
+	pthread_mutex_unlock(&fake_lock);
+	if (call)
+		call(meanwhile_arg);
+}
+
 void fake_rewrite_wr_complete(bool yes)
 {
 	rewrite = yes;
@@ -130,6 +157,7 @@ void fake_faults_clear(void)
 		fault[i].set = false;
 	depth_limit = UINT32_MAX;
 	wanted_num = 0;
+	meanwhile = NULL;
 }
 
 /* A number, or the name of an errno or of a completion's status, negative too. */
@@ -171,6 +199,7 @@ static void set_named(const char *kind, unsigned skip, const char *code)
 		{ "notready", FAULT_NOT_READY, "1" },
 		{ "stale", FAULT_STALE, "1" },
 		{ "create_cq", FAULT_CREATE_CQ, "ENOMEM" },
+		{ "resize_cq", FAULT_RESIZE_CQ, "EOPNOTSUPP" },
 		{ "modify_qp", FAULT_MODIFY, "EINVAL" },
 		{ "destroy_qp", FAULT_DESTROY, "EBUSY" },
 	};

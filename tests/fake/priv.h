@@ -300,13 +300,14 @@ int fake_dealloc_mw(struct ibv_mw *mw);
 /* fault.c */
 enum fake_fault {
 	FAULT_POST, FAULT_CQE, FAULT_NOT_READY, FAULT_STALE,
-	FAULT_CREATE_CQ, FAULT_MODIFY, FAULT_DESTROY, FAULT_LATE, FAULT_PURGE, FAULTS
+	FAULT_CREATE_CQ, FAULT_RESIZE_CQ, FAULT_MODIFY, FAULT_DESTROY, FAULT_LATE, FAULT_PURGE, FAULTS
 };
 int fake_fault(enum fake_fault which); /* 0, or what to fail with now */
 enum fake_bad fake_fault_bad(void);
 uint32_t fake_depth_limit(void);
 uint32_t fake_wanted_qp_num(void);
 bool fake_rewrites_wr_complete(void);
+void fake_meanwhile(void);                  /* no lock is held */
 void fake_faults_clear(void);
 
 /* seen.c */

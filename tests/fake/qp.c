@@ -303,6 +303,7 @@ EXPORT int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 	struct fake_cq *cq = cq_of(ib->recv_cq);
 	int rc;
 
+	fake_meanwhile();
 	if (cleans)
 		pthread_mutex_lock(&cq->session);
 	rc = fake_modify_qp(ib, attr, mask);
