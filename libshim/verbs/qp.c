@@ -523,10 +523,12 @@ static int modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 }
 
 /*
- * A provider may write its own wr_complete on the way (mlx5, to RESET and to RTS): no
- * session may see that, so none is open meanwhile. A provider that locks the receive CQ
- * to reset (mlx5) can so wait for a thread that polls it in a session, and there begins to
- * post to the very QP that is being reset: nobody does.
+ * A provider may write its own wr_complete on the way (mlx5, to RESET and to RTS): a session that
+ * met it there would leave a lock that it never took. So none is open meanwhile, however long the
+ * provider takes: who posts to this very QP waits for that, and nobody else, neither polls nor the
+ * helper nor other QPs. The lock is recursive, for a provider that calls back. One that waits for
+ * a thread in a session of the receive CQ (mlx5, to RESET) can wait for one which there begins to
+ * post to the QP that is being reset: nobody does, for nobody could tell whether it is sent.
  */
 int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {

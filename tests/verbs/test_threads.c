@@ -179,6 +179,56 @@ static void lives_and_deaths(void **state)
 	rig_close(&rig);
 }
 
+/* As others do while one QP is on its way: on the same CQs, and with QPs of their own. */
+static void *live_on(void *arg)
+{
+	struct ibv_qp *other = arg, *another;
+	struct ibv_wc wc = { 0 };
+	unsigned spins = 0;
+
+	if (post(other, 77, 0))
+		return NULL;
+	while (!ibv_poll_cq(rig.scq, 1, &wc) || wc.qp_num != other->qp_num)
+		if (!rig_patience(&spins))
+			return NULL;
+	another = rig_qp(&rig, rig.scq, rig.rcq);
+	if (!another || rig_state(other, IBV_QPS_RESET) || ibv_destroy_qp(another))
+		return NULL;
+	return wc.wr_id == 77 && wc.status == IBV_WC_SUCCESS ? arg : NULL;
+}
+
+static void elsewhere(void *arg)
+{
+	pthread_t thread;
+	void *ok;
+
+	pthread_create(&thread, NULL, live_on, arg);
+	pthread_join(thread, &ok);
+	assert_non_null(ok);
+}
+
+/* While a device takes its time to reset a QP, even one with ibv_wr_*, or has it ready to send,
+ * none has to wait that does not post to that very QP. */
+static void a_slow_modify_stops_nobody_else(void **state)
+{
+	const enum ibv_qp_state states[] = { IBV_QPS_RTS, IBV_QPS_ERR, IBV_QPS_RESET };
+
+	(void)state;
+	rig_open(&rig, (struct rig_conf){ .ex = true });
+	for (unsigned i = 0; i < 3; i++) {
+		struct ibv_qp *other = new_qp(rig.scq);
+
+		if (states[i] == IBV_QPS_RTS)
+			assert_int_equal(rig_state(rig.a, IBV_QPS_SQD), 0);
+		else
+			assert_int_equal(post(rig.a, 1, 4), 0); /* and it waits, in part */
+		fake_during_modify(elsewhere, other);
+		assert_int_equal(rig_state(rig.a, states[i]), 0);
+		assert_int_equal(ibv_destroy_qp(other), 0);
+	}
+	rig_close(&rig);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +236,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_shared_cq),
 		cmocka_unit_test(a_shared_qp),
 		cmocka_unit_test(lives_and_deaths),
+		cmocka_unit_test(a_slow_modify_stops_nobody_else),
 	};
 
 	(void)argc;
