@@ -27,7 +27,8 @@ EXTRA_DIST += debian/ccshim-bench-mpi.install debian/ccshim-bench-mpi.links debi
 	debian/ccshim-utils.lintian-overrides debian/ccshimd.install \
 	debian/changelog debian/control debian/copyright debian/libccshim-dev.install \
 	debian/libccshim-hooks0.install debian/libccshim-hooks0.symbols debian/libccshim.install debian/libccshim.postrm \
-	debian/rules debian/source/format debian/tests/control debian/tests/installed
+	debian/rules debian/source/format debian/tests/control debian/tests/installed \
+	debian/tests/unit
 
 # Not among EXTRA_DIST: there it would stand for the target of this name, and run.
 dist-hook:

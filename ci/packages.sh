@@ -110,6 +110,27 @@ SH
     length') -eq 2 ]]
 }
 
+# booted DIR CMD: as root in there, when its systemd has started everything.
+booted() {
+  local dir=$1 machine=(systemd-nspawn -q -D "$1" --register=no --keep-unit --private-network)
+  "${machine[@]}" true || { echo "ok $2, booted # SKIP systemd-nspawn cannot run here"; return; }
+  cat >"$dir/root/booted" <<SH
+#!/bin/bash
+systemctl is-system-running --wait
+"$2" >/root/booted.log 2>&1; echo \$? >/root/booted.status
+systemctl poweroff
+SH
+  chmod +x "$dir/root/booted"
+  cat >"$dir/etc/systemd/system/booted.service" <<'UNIT'
+[Service]
+ExecStart=/root/booted
+UNIT
+  ln -s ../booted.service "$dir/etc/systemd/system/multi-user.target.wants/"
+  timeout 300 "${machine[@]}" --boot </dev/null >"$dir/root/boot.log" 2>&1 || true
+  cat "$dir/root/booted.log" || tail -n 40 "$dir/root/boot.log"
+  [[ $(<"$dir/root/booted.status") -eq 0 ]]
+}
+
 # Nothing of ours is left where it was installed. What man keeps is man's to tidy up.
 debian_purged() {
   local left
@@ -132,13 +153,15 @@ check_debian() {
   suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
   fresh "$root" "$suite" bash-completion gcc libc6-dev man-db pkg-config systemd
   rm "$work"/ccshim-bench-mpi_*.deb # all of MPI, for one program
-  cp "$work"/*.deb "$work"/ccshim-*/debian/tests/installed "$root/tmp"
+  cp "$work"/*.deb "$root/tmp"
+  cp "$work"/ccshim-*/debian/tests/{installed,unit} "$root/root"
   inside "$root" apt-get -qq update
   inside "$root" bash -ec 'apt-get -qq -y --no-install-recommends install /tmp/*.deb'
   inside "$root" ccshim info -v
   install_inside "$root" ibverbs-utils
-  inside "$root" /tmp/installed
+  inside "$root" /root/installed
   debian_traffic "$root"
+  booted "$root" /root/unit
   debian_purged "$root"
   rm -rf "$root"
 }
