@@ -38,7 +38,8 @@ readonly build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
 readonly lab_packages=(gcc libc6-dev make flex bison bc perl binutils xz-utils
   iproute2 procps kmod libelf-dev libssl-dev ibverbs-providers)
 readonly demo_packages=(gnuplot-nox jq)
-readonly conformance_packages=(ibverbs-utils rdmacm-utils perftest python3-pyverbs fio)
+readonly conformance_packages=(ibverbs-utils rdmacm-utils perftest python3-pyverbs fio
+  ucx-utils libfabric-bin)
 readonly debian_packages=(abigail-tools debhelper lintian mmdebstrap rpm rpmlint systemd-container)
 readonly check_packages=(clang g++ libcmocka-dev libopenmpi-dev openmpi-bin
   systemtap-sdt-dev bats jq shellcheck mandoc man-db

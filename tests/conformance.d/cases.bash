@@ -32,6 +32,8 @@ udaddy -c 2 -C 20 -S 1024
 rstream -S 65536 -I 10 -C 5 -T v
 rcopy 3000000
 rdma_client
+ucx_perftest -t put_bw -D zcopy -s 65536 -n 50 -w 5
+fi_pingpong -e msg -I 10
 pyverbs test_qp test_qpex test_cq test_cqex test_cq_events test_atomic test_mr
 TXT
 }
@@ -76,6 +78,9 @@ full_cases() {
   each 'rstream -S 65536 -I 10 -C 5' '-T a' '-T b' '-T n' '-T r' '-T f' '-k 1'
   each 'riostream -S 65536 -I 10 -C 5' '-T v' '-T a' '-T b' '-T n'
   each 'fio --verb=write' '' '--iodepth=1' '--bs=1m --iodepth=8'
+  each 'ucx_perftest -n 100 -w 10' '-t put_bw -D zcopy -s 65536' '-t put_lat -s 8' \
+    '-t am_bw -D bcopy -s 4096' '-t am_lat -s 8' '-t get -D zcopy -s 65536' '-t fadd -s 8'
+  each 'fi_pingpong -e msg -I 20' '' '-S 65536 -c'
   each 'rcopy' 1 100 30000000
   each 'rdma_client' ''
   each 'rdma_xclient' '-c r' '-c x'

@@ -36,6 +36,13 @@ endpoints() {
       at=(fio --name=t --ioengine=rdma --bs=64k --size=4m --iodepth=4 "$@" --port="$port")
       server=("${at[@]}" --rw=read)
       client=("${at[@]}" --rw=write --hostname="$server_ip") ;;
+    ucx_perftest)
+      # The client tells the server all but its port, the device, too.
+      server=(ucx_perftest -p "$port")
+      client=(ucx_perftest "$@" -d "${devices[2]}:1" -x rc_verbs -p "$port" "$server_ip") ;;
+    fi_pingpong)
+      server=(fi_pingpong -p verbs "$@" -B "$port")
+      client=(fi_pingpong -p verbs "$@" -P "$port" "$server_ip") ;;
     *)
       server=("$program" "$@" -b "$server_ip" -p "$port")
       client=("$program" "$@" -b "$client_ip" -s "$server_ip" -p "$port") ;;
@@ -48,7 +55,7 @@ ready() {
   local hex line
   case ${server[0]} in
     udaddy) rdma resource show cm_id | grep -q "LISTEN.*ps UDP" ;;
-    ib_* | ibv_*)
+    ib_* | ibv_* | ucx_* | fi_*)
       printf -v hex ':%04X 0[0:]* 0A ' "$port"
       line=$(</proc/net/tcp)$(</proc/net/tcp6)
       # shellcheck disable=SC2053 # a pattern
@@ -104,7 +111,7 @@ same() {
   [[ " $* " != *' -D '* ]] || number='[0-9]+[0-9.]*' # as much as there is time for
   case $1 in
     rcopy) from=(client.out) ;; # the server was ended
-    fio) from=(/dev/null) ;;    # figures without points
+    fio | ucx_* | fi_*) from=(/dev/null) ;; # figures without points
   esac
   sed -E 's/\<0x[0-9a-f]+|-?\<'"(inf|nan|$number(e[-+][0-9]+)?)"'/~/g; s/[ \t]+/ /g
     s/ $//; s,[^ ]*/received,~,' "${from[@]}" >said
