@@ -127,7 +127,8 @@ struct ccs_flow {
 	bool late : 1;                   /* so was the last RTT */
 	bool followed : 1;               /* the algorithm or a sink wants to hear of each segment */
 	uint8_t draining;                /* samples left to wait for the queue of the start to go */
-	uint8_t base_samples;            /* of the first few */
+	uint8_t base_samples : 4;        /* of the first few */
+	uint8_t vague : 4;               /* and of those first that told nothing of the path */
 	uint8_t recv_count;              /* of recv_ns, modulo 256 */
 	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
 	uint16_t look_ns;                /* what one at the clock takes, up to 65 us */
@@ -332,12 +333,13 @@ enum { CCS_RTT_BASE_SAMPLES = 8 };  /* of which the first base RTT is learnt */
 
 /*
  * Nothing holds the flow back or is to be learnt: a sample now and then will do. In slow
- * start, while it has little outstanding: the window is never less than a segment.
+ * start, while it has little outstanding: the window is never less than a segment. And of
+ * one whose owner looks too rarely to tell an RTT, more samples would not tell either.
  */
 static inline bool ccs_rtt_calm(const struct ccs_flow *f)
 {
 	return (!f->ramping || f->inflight < f->segment / 4) && !f->followed && !f->draining &&
-	       f->base_samples == CCS_RTT_BASE_SAMPLES && ccs_gate_unpaced(f) &&
+	       f->base_samples + f->vague >= CCS_RTT_BASE_SAMPLES && ccs_gate_unpaced(f) &&
 	       f->cc.out.timer_us == INFINITY;
 }
 void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done);

@@ -11,7 +11,7 @@
 #define BASE_WINDOW_NS 10000000000ull /* a minimum older than two of these is forgotten */
 #define DEFAULT_BASE_RTT_US 50.0      /* until something was measured */
 #define SEGMENT_US 8.0
-#define SEGMENT_LOOKS 8      /* at the clock, in the time of a segment */
+#define SEGMENT_LOOKS 32     /* at the clock, in the time of a segment */
 #define DRAIN_SAMPLES 16 /* the longest wait for a queue to go */
 #define QUEUED_SEGMENTS 4 /* so many segments' times in an RTT are a queue */
 #define LATE_SEGMENTS 8   /* and so many want a witness: between TIMELY's thresholds */
@@ -24,9 +24,9 @@
  * worth a completion, short against the RTT that it measures. From the line
  * rate alone, so that flows that share a port have equal segments whatever each
  * has learnt of its path; unequal ones share unequally. And from the host: a segment takes
- * a few looks at the clock. Where each is a system call (no vDSO: some virtual machines),
- * of up to 20 us under User-Mode Linux, short segments would take more of the CPU than all
- * else that is done for their bytes.
+ * a few looks at the clock, a WQE and an acknowledgement. Where a look is a system call (no
+ * vDSO: some virtual machines), of 10 us or more under User-Mode Linux, the rest is as dear,
+ * and short segments would take more of the CPU than all else that is done for their bytes.
  */
 static double derive_segment(double line_rate, double look_us)
 {
@@ -72,6 +72,7 @@ static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs
 	f->draining = 0;
 	f->late = false;
 	f->believed_us = 0;
+	f->vague = 0;
 	f->start_rate = INFINITY;
 	f->window = 0;
 	fit(f, &path);
@@ -411,6 +412,8 @@ static double measure(struct ccs_flow *f, const struct ccs_seg *seg, const struc
 	if (known) {
 		record(f, late_us);
 		learn_base(f, late_us, done->latest_ns);
+	} else if (f->vague < CCS_RTT_BASE_SAMPLES) {
+		f->vague++;
 	}
 	return rtt_us;
 }

@@ -862,8 +862,8 @@ static void one_look_is_one_sample(void **state)
 static void segments_are_worth_their_looks_at_the_clock(void **state)
 {
 	const struct { double line_rate, look_us, segment; } rows[] = {
-		{ 10e9, 0, 8192 }, { 10e9, 0.025, 8192 }, { 10e9, 1, 8192 }, { 10e9, 2, 16384 },
-		{ 10e9, 15, 65536 }, { 100e9, 0.025, 65536 }, { 1e9, 15, 8192 }, { 10e9, 1e9, 65536 },
+		{ 10e9, 0, 8192 }, { 10e9, 0.025, 8192 }, { 10e9, 0.256, 8192 }, { 10e9, 1, 32768 },
+		{ 10e9, 15, 65536 }, { 100e9, 0.025, 65536 }, { 1e9, 10, 32768 }, { 10e9, 1e9, 65536 },
 	};
 	struct ccs_flow_config conf = quiet(0);
 	struct ccs_flow f;
@@ -1049,6 +1049,35 @@ static void only_a_calm_flow_does_without_time(void **state)
 		assert_true(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000 + i));
 		complete_all(&f, i, 9000 + i);
 	}
+	assert_false(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000));
+	ccs_flow_destroy(&f);
+}
+
+static void complete_between(struct ccs_flow *f, uint64_t number, uint64_t earliest,
+			     uint64_t latest)
+{
+	const struct ccs_done done = { .number = number, .ok = true, .earliest_ns = earliest,
+				       .latest_ns = latest };
+	uint64_t wr;
+
+	ccs_flow_complete(f, &done, &wr);
+}
+
+/* Who always finds all done at the first look learns no more by timing each. */
+static void rare_looks_teach_nothing_more(void **state)
+{
+	struct ccs_flow_config conf = quiet(4096);
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	conf.base_rtt_us = 0;
+	open_started(&f, &conf);
+	for (unsigned i = 0; i < 8; i++) {
+		assert_true(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000));
+		complete_between(&f, i, 1000, 1000000);
+	}
+	assert_int_equal(f.base_samples, 0);
 	assert_false(asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000));
 	ccs_flow_destroy(&f);
 }
@@ -1499,6 +1528,7 @@ int main(void)
 		cmocka_unit_test(small_ones_are_timed_now_and_then),
 		cmocka_unit_test(unsignalled_ones_are_not_timed),
 		cmocka_unit_test(only_a_calm_flow_does_without_time),
+		cmocka_unit_test(rare_looks_teach_nothing_more),
 		cmocka_unit_test(base_rtt_is_learnt),
 		cmocka_unit_test(base_rtt_is_learnt_by_who_polls_rarely),
 		cmocka_unit_test(memory_runs_out),
