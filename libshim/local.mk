@@ -12,6 +12,7 @@ ccs_core_sources = \
 	libshim/base/number.c libshim/base/number.h \
 	libshim/base/pool.c libshim/base/pool.h \
 	libshim/base/portrate.c libshim/base/portrate.h \
+	libshim/base/sysfs.c libshim/base/sysfs.h \
 	libshim/base/probe.h \
 	libshim/base/units.c libshim/base/units.h \
 	libshim/cc/cc.c libshim/cc/cc.h \

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/sysfs.h"
 #include "tools/capabilities.h"
 #include "tools/check.h"
 
@@ -102,18 +103,30 @@ static void read_device(int dir, struct device *d)
 	read_kind(dir, d);
 }
 
+static bool rate_is_guess(const struct check *c, const struct device *d)
+{
+	char sysfs[PATH_MAX];
+
+	snprintf(sysfs, sizeof(sysfs), "%s/sys", c->root);
+	return strcmp(d->transport, "RoCE") == 0 &&
+	       ccs_sysfs_speed_is_guess(sysfs, d->name, d->port);
+}
+
 /* Whether queue pairs on it can be controlled. */
 static bool say_device(struct check *c, const struct device *d)
 {
 	const bool iwarp = strcmp(d->transport, "iWARP") == 0;
 	const bool active = strcmp(d->state, "active") == 0;
 	const char *remedy = iwarp ? "iWARP passes uncontrolled; use a RoCE or InfiniBand device"
-			   : active ? NULL : "bring its link up";
+			   : !active ? "bring its link up"
+			   : rate_is_guess(c, d)
+			   ? "its interface tells no speed, 10 Gb/s is taken for it; set line_rate"
+			   : NULL;
 
 	check_say(c, remedy ? CHECK_WARN : CHECK_OK, "device", remedy,
 		  "%s, %s, %s, port %u %s, %s", d->name, d->transport, d->kind, d->port,
 		  *d->state ? d->state : "unknown", *d->rate ? d->rate : "rate unknown");
-	return !remedy;
+	return !iwarp && active;
 }
 
 static int visible(const struct dirent *entry)

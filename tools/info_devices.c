@@ -4,15 +4,19 @@
 
 #include "base/nearest.h"
 #include "base/portrate.h"
+#include "base/sysfs.h"
 #include "base/units.h"
 #include "tools/ccshim.h"
 #include "tools/devices.h"
 #include "tools/info.h"
 
-static double port_rate(const struct ibv_port_attr *port)
+static double port_rate(const struct device *dev, unsigned i)
 {
-	return ccs_port_rate(port->active_speed, port->active_width,
-			     port->link_layer == IBV_LINK_LAYER_ETHERNET);
+	const struct ibv_port_attr *port = &dev->port[i];
+
+	return ccs_sysfs_rate("/sys", dev->name, i + 1,
+			      ccs_port_rate(port->active_speed, port->active_width,
+					    port->link_layer == IBV_LINK_LAYER_ETHERNET));
 }
 
 static const char *link_name(const struct ibv_port_attr *port)
@@ -47,7 +51,7 @@ static void put_text(const struct device *dev)
 		printf(", firmware %s", dev->firmware);
 	putchar('\n');
 	for (unsigned i = 0; i < dev->ports && !dev->error; i++) {
-		const double bps = port_rate(&dev->port[i]);
+		const double bps = port_rate(dev, i);
 
 		printf("  port %-9u %s, %s, %s\n", i + 1, state_name(&dev->port[i]),
 		       link_name(&dev->port[i]),
@@ -73,7 +77,7 @@ static void put_json(struct ccs_json *j, const struct device *dev)
 		ccs_json_uint(j, "port", i + 1);
 		ccs_json_str(j, "state", state_name(&dev->port[i]));
 		ccs_json_str(j, "link_layer", link_name(&dev->port[i]));
-		ccs_json_num(j, "rate_bps", port_rate(&dev->port[i]));
+		ccs_json_num(j, "rate_bps", port_rate(dev, i));
 		ccs_json_end(j);
 	}
 	ccs_json_end(j);

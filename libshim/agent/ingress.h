@@ -24,7 +24,4 @@ void ccs_ingress_close(struct ccs_ingress *in);
 /* Since whenever. False: the port is gone. */
 bool ccs_ingress_read(const struct ccs_ingress *in, uint64_t *bytes);
 
-/* Link speed, bit/s; 0: nobody knows. Blocks while the driver asks its hardware. */
-double ccs_ingress_speed(const char *sysfs, const char *interface);
-
 #endif

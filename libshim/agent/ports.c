@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "agent/port.h"
+#include "base/sysfs.h"
 
 static const char *sysfs_of(const struct ccs_agent *a)
 {
@@ -25,7 +26,7 @@ static void find_capacity(const struct ccs_agent *a, struct ccs_port *port)
 			port->learns = !(c[i].rate > 0);
 		}
 	if (!(port->told > 0))
-		port->told = ccs_ingress_speed(sysfs_of(a), port->name);
+		port->told = ccs_sysfs_speed(sysfs_of(a), port->name);
 }
 
 double ccs_port_capacity(const struct ccs_port *port)
@@ -96,7 +97,7 @@ static int open_egress(struct ccs_agent *a, struct ccs_port *port)
 		return err;
 	port->told = port->publication->rate > 0 ? port->publication->rate : e.rate;
 	if (!(port->told > 0))
-		port->told = ccs_ingress_speed(sysfs_of(a), port->name);
+		port->told = ccs_sysfs_speed(sysfs_of(a), port->name);
 	if (!(port->told > 0))
 		return ERANGE;
 	port->ifindex = ifindex;

@@ -58,8 +58,9 @@ const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "line_rate", .type = CCS_OPT_RATE, .def = "auto", .min = 1e3, .max = 1e15,
 	  QP_AT(line_rate),
 	  .doc = "The rate of the port, from which the algorithms derive their parameters. "
-		 "By itself it is taken from the port's attributes; give it where they are wrong, "
-		 "as on Soft-RoCE over a shaped or virtual link." },
+		 "By itself it is taken from the port's attributes, and is 10g where these or the "
+		 "interface tell none; give it where they are wrong, as on Soft-RoCE over a "
+		 "shaped or virtual link." },
 	{ .name = "max_rate", .type = CCS_OPT_RATE, .def = "inf", .min = 1e3, .max = INFINITY,
 	  QP_AT(max_rate),
 	  .doc = "The cap on the rate of each queue pair, whatever the algorithm says." },

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/portrate.h"
+#include "base/sysfs.h"
 #include "runtime/log.h"
 #include "verbs/real.h"
 #include "verbs/shim.h"
@@ -187,5 +188,6 @@ double ccs_context_line_rate(const struct ctx *ctx, uint8_t port, double given)
 		return UNKNOWN_LINE_RATE;
 	rate = ccs_port_rate(attr.active_speed, attr.active_width,
 			     attr.link_layer == IBV_LINK_LAYER_ETHERNET);
+	rate = ccs_sysfs_rate("/sys", ctx->device, port, rate);
 	return rate > 0 ? rate : UNKNOWN_LINE_RATE;
 }

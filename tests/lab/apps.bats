@@ -212,6 +212,29 @@ ponged() {
   ponged
 }
 
+# The kernel tells 1 Gbit/s for a bridge that has no speed; here its traffic is far faster.
+@test "where an interface tells no speed no rate is made up from what the kernel says" {
+  in_lab --time real -- bash -euc 'unset CCSHIM_LINE_RATE
+    ip link add br9 type bridge
+    ip link set br9 up
+    ip address add 10.99.0.1/24 dev br9
+    rdma link add rxe9 type rxe netdev br9
+    ibv_devinfo -v -d rxe9 >"$LAB_OUT/devinfo"
+    pingpong() { "$0" run -o report="$LAB_OUT/$1.json" -- ibv_rc_pingpong -g 1 -n 20 -d rxe9 "${@:2}"; }
+    pingpong server &
+    while ! ss -Hlt sport = :18515 | grep -q .; do kill -0 $!; sleep 0.01; done
+    pingpong client 10.99.0.1
+    wait $!
+    "$0" info -d rxe9 >"$LAB_OUT/info"
+    "$0" check >"$LAB_OUT/check" || true' "$ccshim"
+  grep -E 'active_width:.*1X' out/devinfo
+  grep -E 'active_speed:.*2.5 Gbps' out/devinfo
+  jq -e '.qps[0].line_rate_bps == 10e9' out/server.json
+  jq -e '.qps[0].line_rate_bps == 10e9' out/client.json
+  grep 'rate unknown' out/info
+  grep -E '^warn +device +rxe9.* 10 Gb/s is taken' out/check
+}
+
 @test "rping" {
   local run
   four_ways rping -V -v -C 20 -S 60000

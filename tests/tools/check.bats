@@ -100,6 +100,15 @@ no_line() {
 	echo "4: RNIC" > "$root/sys/class/infiniband/rxe0/node_type"
 	checks 0
 	line warn device "rxe0, iWARP"
+	make_root
+	mkdir -p "$root/sys/class/infiniband/rxe0/ports/1/gid_attrs/ndevs" "$root/sys/class/net/eth0"
+	echo eth0 > "$root/sys/class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0"
+	echo 10000 > "$root/sys/class/net/eth0/speed"
+	checks 0
+	line ok device "rxe0, RoCE"
+	echo -1 > "$root/sys/class/net/eth0/speed"
+	checks 0
+	line warn device "tells no speed, 10 Gb/s is taken for it; set line_rate"
 	rm -r "$root"/sys/class/infiniband/rxe0/*
 	checks 0
 	line warn device "rxe0, InfiniBand, software, port 1 unknown, rate unknown"

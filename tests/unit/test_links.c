@@ -19,6 +19,7 @@
 #include "agent/capacity.h"
 #include "agent/egress.h"
 #include "agent/ingress.h"
+#include "base/sysfs.h"
 #include "seed.h"
 #include "tree.h"
 
@@ -76,12 +77,19 @@ static void speed_may_be_unknown(void **state)
 {
 	(void)state;
 	put("class/net/eth0/speed", "100000\n");
-	assert_true(ccs_ingress_speed(root, "eth0") == 100e9);
+	assert_true(ccs_sysfs_speed(root, "eth0") == 100e9);
 	put("class/net/eth0/speed", "-1\n");
-	assert_true(ccs_ingress_speed(root, "eth0") == 0);
+	assert_true(ccs_sysfs_speed(root, "eth0") == 0);
 	put("class/net/eth0/speed", "4294967295\n"); /* as older kernels print it */
-	assert_true(ccs_ingress_speed(root, "eth0") == 0);
-	assert_true(ccs_ingress_speed(root, "eth9") == 0);
+	assert_true(ccs_sysfs_speed(root, "eth0") == 0);
+	assert_true(ccs_sysfs_speed(root, "eth9") == 0);
+	put(IB "gid_attrs/ndevs/0", "eth0\n");
+	assert_true(ccs_sysfs_speed_is_guess(root, "mlx5_0", 1));
+	assert_true(ccs_sysfs_rate(root, "mlx5_0", 1, 1e9) == 0);
+	assert_true(ccs_sysfs_rate(root, "mlx5_0", 1, 10e9) == 10e9);
+	assert_true(ccs_sysfs_rate(root, "mlx5_0", 2, 1e9) == 1e9); /* it has no interface */
+	put("class/net/eth0/speed", "1000\n");
+	assert_true(ccs_sysfs_rate(root, "mlx5_0", 1, 1e9) == 1e9);
 }
 
 /* The kernel's part is played by a socket's other end. */

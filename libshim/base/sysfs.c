@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/sysfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int ccs_sysfs_open(const char *sysfs, const char *fmt, ...)
+{
+	char file[PATH_MAX], name[PATH_MAX / 2];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	if (snprintf(file, sizeof(file), "%s/class/%s", sysfs, name) >= (int)sizeof(file)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return open(file, O_RDONLY | O_CLOEXEC);
+}
+
+/* The first line of what fd has, which is closed; false: there is none. */
+static bool take_line(int fd, char *line, size_t len)
+{
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, line, len - 1);
+	close(fd);
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return *line;
+}
+
+bool ccs_sysfs_netdev(const char *sysfs, const char *device, unsigned port,
+		      char name[IF_NAMESIZE + 1])
+{
+	return take_line(ccs_sysfs_open(sysfs, "infiniband/%s/ports/%u/gid_attrs/ndevs/0", device,
+					port), name, IF_NAMESIZE + 1);
+}
+
+double ccs_sysfs_speed(const char *sysfs, const char *interface)
+{
+	char line[32];
+	long mbit;
+
+	/* EINVAL while the link is down; -1, or that as an unsigned, where there is no speed. */
+	if (!take_line(ccs_sysfs_open(sysfs, "net/%s/speed", interface), line, sizeof(line)))
+		return 0;
+	mbit = strtol(line, NULL, 10);
+	return mbit > 0 && mbit <= 100000000 ? 1e6 * (double)mbit : 0;
+}
+
+bool ccs_sysfs_speed_is_guess(const char *sysfs, const char *device, unsigned port)
+{
+	char name[IF_NAMESIZE + 1];
+
+	return ccs_sysfs_netdev(sysfs, device, port, name) && ccs_sysfs_speed(sysfs, name) <= 0;
+}
+
+double ccs_sysfs_rate(const char *sysfs, const char *device, unsigned port, double rate)
+{
+	return rate == 1e9 && ccs_sysfs_speed_is_guess(sysfs, device, port) ? 0 : rate;
+}
