@@ -350,7 +350,8 @@ static bool note_idle(struct cq *cq, bool idle)
 	return cq->idle_polls >= SPINNING;
 }
 
-int ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning)
+int ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning,
+		uint64_t *empty_ns)
 {
 	uint32_t at;
 	int rc = 0;
@@ -368,6 +369,7 @@ int ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *sp
 		rc = cq->failed ? EINVAL : ENOENT;
 	}
 	*spinning = note_idle(cq, rc);
+	*empty_ns = rc ? cq->polled_ns : CCS_TIME_UNKNOWN;
 	ccs_unlock(&cq->lock);
 	return rc;
 }

@@ -48,6 +48,7 @@ struct cqex {
 	bool owed_turn;                  /* which source is asked first */
 	int run;                         /* completions from it since */
 	bool spinning;                   /* the application, by the last look at them */
+	uint64_t empty_ns;               /* which was just now and found none; or unknown */
 	bool ours;                       /* the current completion is, as follows */
 	struct ibv_wc wc;
 	struct wc_more more;
@@ -86,7 +87,7 @@ static int next_real(struct cqex *e, struct ibv_poll_cq_attr *attr)
 static int next_owed(struct cq *cq)
 {
 	struct cqex *e = cq->ex;
-	const int rc = ccs_cq_take(cq, &e->wc, &e->more, &e->spinning);
+	const int rc = ccs_cq_take(cq, &e->wc, &e->more, &e->spinning, &e->empty_ns);
 
 	if (rc)
 		return rc;
@@ -113,6 +114,7 @@ static int next(struct cq *cq, struct ibv_poll_cq_attr *attr)
 	struct cqex *e = cq->ex;
 	int rc;
 
+	e->empty_ns = CCS_TIME_UNKNOWN;
 	if (e->run++ == CCS_BATCH)
 		turn(e);
 	rc = next_of(cq, attr);
@@ -120,15 +122,18 @@ static int next(struct cq *cq, struct ibv_poll_cq_attr *attr)
 		turn(e);
 		rc = next_of(cq, attr);
 	}
+	if (!rc) /* there is no telling when the application goes on */
+		e->empty_ns = CCS_TIME_UNKNOWN;
 	return rc;
 }
 
 static void leave(struct cq *cq)
 {
 	const bool spinning = cq->ex->spinning;
+	const uint64_t now_ns = cq->ex->empty_ns;
 
 	ccs_cqex_leave(cq->ex);
-	ccs_helper_polled(cq, CCS_TIME_UNKNOWN, spinning);
+	ccs_helper_polled(cq, now_ns, spinning);
 }
 
 static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)

@@ -155,9 +155,10 @@ void ccs_cq_drain(struct cq *cq);
 /* Owe the application one more; cq->lock is held and there is room. */
 void ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more);
 uint32_t ccs_cq_room(const struct cq *cq);
-/* The oldest completion that is owed; whether the application is spinning. 0, ENOENT, or EINVAL:
- * the CQ has failed. */
-int ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning);
+/* The oldest completion that is owed; whether the application is spinning; when there was none,
+ * or unknown. 0, ENOENT, or EINVAL: the CQ has failed. */
+int ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning,
+		uint64_t *empty_ns);
 int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc);
 int ccs_cq_notify(struct cq *cq, int solicited_only);
 int ccs_cq_resize(struct cq *cq, int cqe);

@@ -3,6 +3,7 @@
 #include "rig.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -123,6 +124,45 @@ static void what_waits_costs_no_second_look(void **state)
 	rig_close(&r);
 }
 
+static unsigned looks_of_empty_sessions(struct ibv_cq_ex *cq)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+	const unsigned before = looks;
+
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(ibv_start_poll(cq, &attr), ENOENT);
+	return looks - before;
+}
+
+/* Nor does one of an extended CQ: an empty session looks once, one with a completion twice. */
+static void sessions_look_no_more_than_polls(void **state)
+{
+	struct ibv_cq_init_attr_ex attr = { .wc_flags = IBV_WC_STANDARD_FLAGS };
+	struct ibv_poll_cq_attr none = { 0 };
+	struct ibv_cq_ex *cq;
+	unsigned before;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .cq_ex = &attr });
+	fake_hold(true);
+	looks_of(&r, 4, LARGE);
+	cq = (struct ibv_cq_ex *)(void *)r.scq;
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, WINDOW, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(fake_pending(), 1);
+	assert_int_equal(looks_of_empty_sessions(cq), 100);
+	before = looks;
+	fake_step(1);
+	assert_int_equal(ibv_start_poll(cq, &none), 0);
+	assert_int_equal(ibv_next_poll(cq), ENOENT);
+	ibv_end_poll(cq);
+	assert_int_equal(looks - before, 2);
+	for (unsigned i = 0; i < 2; i++)
+		rig_poll_stepping(r.scq, 1, wc);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,6 +170,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(large_ones_are_timed),
 		cmocka_unit_test(empty_polls_look_while_it_is_of_use),
 		cmocka_unit_test(what_waits_costs_no_second_look),
+		cmocka_unit_test(sessions_look_no_more_than_polls),
 	};
 
 	(void)argc;
