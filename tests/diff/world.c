@@ -206,7 +206,8 @@ static int poll_ex(struct ibv_cq_ex *ex, int n, struct ibv_wc *wc)
 int poll_some(unsigned i, int n, bool classic)
 {
 	struct ibv_wc wc[LONGEST];
-	int got = w.cqx[i] && !classic ? poll_ex(w.cqx[i], n, wc) : CALL(ibv_poll_cq(w.cq[i], n, wc));
+	int got = w.cqx[i] && !classic ? poll_ex(w.cqx[i], n, wc)
+				       : CALL(ibv_poll_cq(w.cq[i], n, wc));
 
 	if (got < 0 || got > n) {
 		violation(NULL, "a poll for %d returned %d", n, got);

@@ -77,7 +77,8 @@ int fake_modify_cq(struct ibv_cq *ib, struct ibv_modify_cq_attr *attr)
 EXPORT int ibv_resize_cq(struct ibv_cq *ib, int cqe)
 {
 	struct fake_cq *cq = cq_of(ib);
-	struct fake_cqe *ring = cqe > 0 && cqe <= MAX_CQE ? calloc((size_t)cqe, sizeof(*ring)) : NULL;
+	const bool possible = cqe > 0 && cqe <= MAX_CQE;
+	struct fake_cqe *ring = possible ? calloc((size_t)cqe, sizeof(*ring)) : NULL;
 	int rc;
 
 	pthread_mutex_lock(&fake_lock);

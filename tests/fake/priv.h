@@ -300,7 +300,8 @@ int fake_dealloc_mw(struct ibv_mw *mw);
 /* fault.c */
 enum fake_fault {
 	FAULT_POST, FAULT_CQE, FAULT_NOT_READY, FAULT_STALE,
-	FAULT_CREATE_CQ, FAULT_RESIZE_CQ, FAULT_MODIFY, FAULT_DESTROY, FAULT_LATE, FAULT_PURGE, FAULTS
+	FAULT_CREATE_CQ, FAULT_RESIZE_CQ, FAULT_MODIFY, FAULT_DESTROY, FAULT_LATE, FAULT_PURGE,
+	FAULTS
 };
 int fake_fault(enum fake_fault which); /* 0, or what to fail with now */
 enum fake_bad fake_fault_bad(void);
