@@ -164,14 +164,15 @@ struct qp {
 	bool broken;                     /* the device refused a WR that had waited */
 	bool nudged;                     /* then: an event is on its way */
 	bool split_imm;                  /* of its policy */
+	bool hears;                      /* hearing.slot is set */
 	uint8_t port;
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 	enum ibv_qp_state state : 8;
 	struct ccs_stats_slot *stats;    /* in which its figures are shown; NULL: nowhere */
 	uint64_t publish_ns;             /* they are due then; UINT64_MAX: never */
 	struct ibv_qp_cap cap;           /* as the application was told */
-	struct hearing hearing;
 	struct ccs_flow flow;
+	struct hearing hearing;
 	struct ibv_send_wr *slot;        /* flow.wr_mask + 1: copies of WRs that wait */
 	struct ibv_sge *slot_sge;        /* cap.max_send_sge each */
 	unsigned char *slot_inline;      /* cap.max_inline_data each */

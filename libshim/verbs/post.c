@@ -26,7 +26,6 @@ static const struct ccs_seg *next_segment(struct qp *qp, uint64_t *now_ns, uint6
 
 static void fill(struct qp *qp, struct batch *b, uint64_t *now_ns)
 {
-	const uint32_t sges = qp->cap.max_send_sge ? qp->cap.max_send_sge : 1;
 	const struct ccs_seg *seg;
 	uint64_t number;
 
@@ -38,8 +37,7 @@ static void fill(struct qp *qp, struct batch *b, uint64_t *now_ns)
 			b->first = number;
 		else
 			b->wr[b->n - 1].next = &b->wr[b->n];
-		ccs_wr_build(qp, seg, ccs_token(qp, number), &b->wr[b->n],
-			     &qp->scratch[(uint32_t)b->n * sges]);
+		ccs_wr_build(qp, seg, ccs_token(qp, number), &b->wr[b->n], (uint32_t)b->n);
 	}
 }
 

@@ -227,7 +227,7 @@ const char *ccs_signals_state(const struct qp *qp);
 /* Before the gate is looked at; qp->lock is held. */
 static inline void ccs_signals_hear(struct qp *qp, uint64_t *now_ns)
 {
-	if (__builtin_expect(qp->hearing.slot != NULL, 0))
+	if (__builtin_expect(qp->hears, 0))
 		ccs_signals_look(qp, now_ns);
 }
 
@@ -245,7 +245,7 @@ static inline void ccs_links_look(struct qp *qp)
 {
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
 
-	if (__builtin_expect(qp->hearing.links && qp->hearing.slot, 0))
+	if (__builtin_expect(qp->hears && qp->hearing.links, 0))
 		ccs_links_read(qp, &now_ns);
 }
 

@@ -226,6 +226,7 @@ static void replace(struct qp *qp, struct ccs_slot *slot, enum ccs_verdict verdi
 	ccs_signals_hear(qp, &now_ns); /* the last of it */
 	old = h->slot;
 	h->slot = slot;
+	qp->hears = slot;
 	h->cnps = slot ? atomic_load_explicit(&slot->cnps, memory_order_relaxed) : 0;
 	h->rate = 0;
 	h->sent = UINT64_MAX;

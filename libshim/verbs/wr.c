@@ -80,9 +80,10 @@ static unsigned int flags_of(const struct ccs_seg *seg, unsigned int flags)
 }
 
 void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
-		  struct ibv_send_wr *out, struct ibv_sge *sge)
+		  struct ibv_send_wr *out, uint32_t n)
 {
 	const struct ibv_send_wr *src = ccs_flow_wr(&qp->flow, seg->wr)->source;
+	struct ibv_sge *sge;
 
 	*out = *src;
 	out->next = NULL;
@@ -90,6 +91,7 @@ void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token
 	out->send_flags = flags_of(seg, src->send_flags);
 	if (seg->first && seg->last)
 		return;
+	sge = &qp->scratch[n * ccs_max_sge(qp)];
 	out->num_sge = slice(src, seg->offset, seg->len, sge);
 	out->sg_list = sge;
 	out->wr.rdma.remote_addr = src->wr.rdma.remote_addr + seg->offset;

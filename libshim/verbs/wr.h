@@ -65,9 +65,9 @@ static inline uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_w
  * call. 0, or EINVAL if it does not fit what the QP was created for. */
 int ccs_wr_keep(struct qp *qp, uint64_t number);
 
-/* The WQE for a segment; sge holds cap.max_send_sge entries for it. */
+/* The WQE for a segment, the n-th of its doorbell; what scatter list it needs is in qp->scratch. */
 void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
-		  struct ibv_send_wr *out, struct ibv_sge *sge);
+		  struct ibv_send_wr *out, uint32_t n);
 
 static inline struct ibv_send_wr *ccs_slot(const struct qp *qp, uint64_t number)
 {
