@@ -135,12 +135,13 @@ static bool room(const struct ccs_flow *f, const struct ccs_wr *wr)
 	       (!splits(f, wr) || spare(f));
 }
 
-static bool gate_open(const struct ccs_flow *f, uint64_t len, uint64_t now_ns)
+/* A calm flow is not paced. */
+static bool gate_open(const struct ccs_flow *f, uint64_t len, bool calm, uint64_t now_ns)
 {
 	if (f->state == CCS_FLOW_FLUSH || !f->enforce)
 		return true;
 	return ccs_gate_window_open(f, len) &&
-	       (ccs_gate_unpaced(f) || ccs_gate_due(f, now_ns) <= now_ns);
+	       (calm || ccs_gate_unpaced(f) || ccs_gate_due(f, now_ns) <= now_ns);
 }
 
 const struct ccs_seg ccs_flow_time;
@@ -204,7 +205,7 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_
 	if (!calm)
 		ccs_drive_advance(f, now_ns);
 	len = next_len(f, wr);
-	if (!gate_open(f, len, now_ns))
+	if (!gate_open(f, len, calm, now_ns))
 		return NULL;
 
 	if (f->seg_head == f->seg_tail)

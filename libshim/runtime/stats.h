@@ -40,6 +40,7 @@ static inline void ccs_stats_put_live(struct ccs_stats_slot *slot, const struct 
 	uint64_t word[sizeof(*live) / 8];
 
 	memcpy(word, live, sizeof(word));
+#pragma GCC unroll 8
 	for (unsigned i = 0; i < sizeof(word) / 8; i++)
 		ccs_stats_set((uint64_t *)(void *)&slot->live + i, word[i]);
 }

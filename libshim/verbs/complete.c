@@ -5,14 +5,20 @@
 #include "verbs/wr.h"
 
 /*
- * The device's completion with the application's identity. A provider that
- * reports a WQE's length reports the segment's: the whole WR's is due.
+ * Owed: the device's completion with the application's identity. A provider that reports a
+ * WQE's length reports the segment's: the whole WR's is due. Changed only where it is copied
+ * to: a copy of what was written just now would wait for that.
  */
-static void restore(const struct qp *qp, uint64_t wr, uint64_t segment_len, struct ibv_wc *wc)
+static void owe(struct qp *qp, uint64_t number, uint64_t segment_len, const struct arrivals *a,
+		int i)
 {
-	wc->wr_id = ccs_flow_wr(&qp->flow, wr)->id;
+	const struct ccs_wr *wr = ccs_flow_wr(&qp->flow, number);
+	struct ibv_wc *wc = ccs_cq_push(qp->cq, &a->wc[i], &a->more[i]);
+
+	wc->wr_id = wr->id;
 	if (wc->status == IBV_WC_SUCCESS && wc->byte_len && wc->byte_len == segment_len)
-		wc->byte_len = (uint32_t)ccs_flow_wr(&qp->flow, wr)->len;
+		wc->byte_len = (uint32_t)wr->len;
+	CCS_PROBE4(complete, qp->qp_num, wc->wr_id, wr->len, wc->status);
 }
 
 /*
@@ -46,7 +52,7 @@ static bool more_timed(const struct qp *qp, const struct arrivals *a, int i)
 
 void ccs_complete(struct qp *qp, struct arrivals *a, int i)
 {
-	struct ibv_wc *wc = &a->wc[i];
+	const struct ibv_wc *wc = &a->wc[i];
 	struct ccs_done done = {
 		.ok = wc->status == IBV_WC_SUCCESS,
 		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
@@ -60,11 +66,8 @@ void ccs_complete(struct qp *qp, struct arrivals *a, int i)
 	}
 	len = ccs_flow_seg(&qp->flow, done.number)->len;
 	ccs_links_look(qp);
-	if (ccs_flow_complete(&qp->flow, &done, &wr)) {
-		restore(qp, wr, len, wc);
-		CCS_PROBE4(complete, qp->qp_num, wc->wr_id, ccs_flow_wr(&qp->flow, wr)->len, wc->status);
-		ccs_cq_push(qp->cq, wc, &a->more[i]);
-	}
+	if (ccs_flow_complete(&qp->flow, &done, &wr))
+		owe(qp, wr, len, a, i);
 }
 
 /*

@@ -291,14 +291,8 @@ static void take(struct ccs_stats_mailbox *box, uint64_t asked)
 	errno = saved;
 }
 
-void ccs_control_look(void)
+void ccs_control_take(struct ccs_stats_mailbox *box, uint64_t asked)
 {
-	struct ccs_stats_header *page = ccs_stats_page();
-	uint64_t asked;
-
-	if (!page)
-		return;
-	asked = __atomic_load_n(&page->mailbox.request_gen, __ATOMIC_RELAXED);
-	if (__builtin_expect(asked & 1, 0) && !getauxval(AT_SECURE) && !ccs_forked())
-		take(&page->mailbox, asked);
+	if (!getauxval(AT_SECURE) && !ccs_forked())
+		take(box, asked);
 }

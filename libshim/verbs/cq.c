@@ -13,11 +13,6 @@
 
 enum { READY_MIN = 64, SPINNING = 8, FAIR = 4 };
 
-struct cq *ccs_cq_find(struct ibv_cq *cq)
-{
-	return ccs_ptrmap_get(&ccs_shim()->cqs, cq);
-}
-
 void ccs_cq_not_followed(void)
 {
 	ccs_log_once(CCS_LOG_WARN, "no memory for a completion queue: what sends to it passes "
@@ -198,19 +193,20 @@ uint32_t ccs_cq_room(const struct cq *cq)
 	return cq->ready_mask + 1 - ready_count(cq);
 }
 
-void ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more)
+struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more)
 {
 	uint32_t at;
 
 	if (cq->out_room) {
 		cq->out_room--;
-		*cq->out++ = *wc;
-		return;
+		*cq->out = *wc;
+		return cq->out++;
 	}
 	at = cq->ready_head++ & cq->ready_mask;
 	cq->ready[at] = *wc;
 	if (cq->ready_more)
 		cq->ready_more[at] = *more;
+	return &cq->ready[at];
 }
 
 static int ready_pop(struct cq *cq, int n, struct ibv_wc *wc)

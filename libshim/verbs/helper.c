@@ -21,13 +21,12 @@ static struct {
 	bool started, failed;
 	uint64_t sleeping_until;         /* 0: awake */
 	struct ccs_pacer pacer;
-	_Atomic uint64_t next;           /* = ccs_pacer_next(), readable without the lock */
 	_Atomic uint64_t spun_ns;        /* last seen spinning */
 } helper = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.wake = PTHREAD_COND_INITIALIZER,
-	.next = UINT64_MAX,
 };
+_Atomic uint64_t ccs_helper_next = UINT64_MAX; /* = ccs_pacer_next(), readable without the lock */
 
 #define qp_of(timer_) ((struct qp *)(void *)((char *)(timer_) - offsetof(struct qp, timer)))
 
@@ -63,7 +62,7 @@ static struct qp *pop(uint64_t now_ns)
 {
 	struct ccs_timer *t = ccs_pacer_pop(&helper.pacer, now_ns);
 
-	atomic_store_explicit(&helper.next, ccs_pacer_next(&helper.pacer), memory_order_relaxed);
+	atomic_store_explicit(&ccs_helper_next, ccs_pacer_next(&helper.pacer), memory_order_relaxed);
 	if (!t)
 		return NULL;
 	atomic_fetch_add(&qp_of(t)->refs, 1);
@@ -152,7 +151,7 @@ bool ccs_helper_set(struct qp *qp, uint64_t due_ns, uint64_t now_ns)
 		ccs_pacer_init(&helper.pacer, now_ns);
 	ccs_pacer_set(&helper.pacer, &qp->timer, due_ns);
 	next = ccs_pacer_next(&helper.pacer);
-	atomic_store_explicit(&helper.next, next, memory_order_relaxed);
+	atomic_store_explicit(&ccs_helper_next, next, memory_order_relaxed);
 	if (!helper.started)
 		start();
 	else if (helper.sleeping_until && next < helper.sleeping_until &&
@@ -168,7 +167,7 @@ void ccs_helper_cancel(struct qp *qp)
 	pthread_mutex_lock(&helper.lock);
 	if (ccs_timer_is_set(&qp->timer)) {
 		ccs_pacer_cancel(&helper.pacer, &qp->timer);
-		atomic_store_explicit(&helper.next, ccs_pacer_next(&helper.pacer),
+		atomic_store_explicit(&ccs_helper_next, ccs_pacer_next(&helper.pacer),
 				      memory_order_relaxed);
 	}
 	pthread_mutex_unlock(&helper.lock);
@@ -191,7 +190,7 @@ static void run_due(const struct cq *drained, const uint64_t now_ns)
 	uint64_t at_ns = now_ns;
 	struct qp *qp;
 
-	while (atomic_load_explicit(&helper.next, memory_order_relaxed) <= now_ns) {
+	while (atomic_load_explicit(&ccs_helper_next, memory_order_relaxed) <= now_ns) {
 		pthread_mutex_lock(&helper.lock);
 		qp = pop(now_ns);
 		pthread_mutex_unlock(&helper.lock);
@@ -206,13 +205,10 @@ static void run_due(const struct cq *drained, const uint64_t now_ns)
 	}
 }
 
-void ccs_helper_polled(const struct cq *cq, uint64_t now_ns, bool spinning)
+void ccs_helper_drive(const struct cq *cq, uint64_t now_ns, bool spinning)
 {
 	const bool drained = now_ns != CCS_TIME_UNKNOWN;
 
-	ccs_control_look();
-	if (atomic_load_explicit(&helper.next, memory_order_relaxed) == UINT64_MAX)
-		return;
 	ccs_now(&now_ns);
 	if (spinning)
 		note_spinning(now_ns);

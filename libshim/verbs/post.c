@@ -149,13 +149,11 @@ static bool is_idle(const struct qp *qp)
 	return !ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns;
 }
 
-static void schedule(struct qp *qp, uint64_t *now_ns)
+/* Something waits, or the pacer has to hear that nothing does any more. */
+static void see_to_waiting(struct qp *qp, uint64_t *now_ns)
 {
-	uint64_t due;
+	uint64_t due = ccs_flow_wait(&qp->flow, ccs_now(now_ns));
 
-	if (is_idle(qp) && !qp->broken)
-		return;
-	due = ccs_flow_wait(&qp->flow, ccs_now(now_ns));
 	if (qp->flow.state == CCS_FLOW_HOLD)
 		due = 0; /* in SQD: it goes on when the application says so */
 	if (qp->broken)
@@ -167,6 +165,12 @@ static void schedule(struct qp *qp, uint64_t *now_ns)
 		ccs_helper_cancel(qp);
 	}
 	qp->scheduled = due && !qp->broken;
+}
+
+static inline void schedule(struct qp *qp, uint64_t *now_ns)
+{
+	if (!is_idle(qp) || qp->broken)
+		see_to_waiting(qp, now_ns);
 }
 
 void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
@@ -342,7 +346,8 @@ static void enter(struct qp *qp)
 #pragma GCC unroll 16
 	for (unsigned at = 0; at < offsetof(struct qp, flow.cc.param); at += 64)
 		__builtin_prefetch((char *)qp + at, 1);
-	ccs_session_lock(qp);
+	if (qp->session)
+		ccs_session_lock(qp);
 	ccs_lock(&qp->lock);
 }
 
@@ -350,7 +355,8 @@ static void leave(struct qp *qp)
 {
 	ccs_session_room(qp);
 	ccs_qp_leave(qp);
-	ccs_session_unlock(qp);
+	if (qp->session)
+		ccs_session_unlock(qp);
 }
 
 static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)

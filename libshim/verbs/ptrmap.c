@@ -1,58 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "verbs/ptrmap.h"
 
-#include <stdatomic.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-struct entry {
-	_Atomic(const void *) key;       /* NULL: never used, GONE: deleted */
-	_Atomic(void *) value;
-};
-
-struct ccs_ptrtable {
-	size_t mask, filled;             /* filled counts deleted entries too */
-	struct ccs_ptrtable *outgrown;   /* kept reachable, never freed */
-	struct entry entry[];
-};
 
 static const char gone;
 #define GONE ((const void *)&gone)
 
-/*
- * Objects that were made one after the other are near each other here, too, so that who
- * goes through them goes through the table; where they are far apart, anywhere.
- */
-static size_t hash(const void *key)
-{
-	const uint64_t x = (uintptr_t)key;
-
-	return (size_t)((x >> 6) + ((x >> 14) * 0x9e3779b97f4a7c15ull >> 32));
-}
-
-void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key)
-{
-	struct ccs_ptrtable *t = atomic_load_explicit(&m->table, memory_order_acquire);
-
-	if (!t)
-		return NULL;
-	for (size_t i = hash(key);; i++) {
-		struct entry *e = &t->entry[i & t->mask];
-		/* acquire: pairs with put(), which stores the value first */
-		const void *k = atomic_load_explicit(&e->key, memory_order_acquire);
-
-		if (k == key)
-			return atomic_load_explicit(&e->value, memory_order_acquire);
-		if (!k)
-			return NULL;
-	}
-}
-
 /* key is not in the table. A deleted entry is as good as an empty one. */
 static void insert(struct ccs_ptrtable *t, const void *key, void *value)
 {
-	for (size_t i = hash(key);; i++) {
-		struct entry *e = &t->entry[i & t->mask];
+	for (size_t i = ccs_ptrmap_hash(key);; i++) {
+		struct ccs_ptrentry *e = &t->entry[i & t->mask];
 		const void *k = atomic_load_explicit(&e->key, memory_order_relaxed);
 
 		if (k && k != GONE)
@@ -96,10 +54,10 @@ static struct ccs_ptrtable *rebuild(struct ccs_ptrtable *old)
 }
 
 /* With m->lock held. */
-static struct entry *find(struct ccs_ptrtable *t, const void *key)
+static struct ccs_ptrentry *find(struct ccs_ptrtable *t, const void *key)
 {
-	for (size_t i = hash(key); t; i++) {
-		struct entry *e = &t->entry[i & t->mask];
+	for (size_t i = ccs_ptrmap_hash(key); t; i++) {
+		struct ccs_ptrentry *e = &t->entry[i & t->mask];
 		const void *k = atomic_load_explicit(&e->key, memory_order_relaxed);
 
 		if (k == key)
@@ -113,7 +71,7 @@ static struct entry *find(struct ccs_ptrtable *t, const void *key)
 int ccs_ptrmap_put(struct ccs_ptrmap *m, const void *key, void *value)
 {
 	struct ccs_ptrtable *t;
-	struct entry *e;
+	struct ccs_ptrentry *e;
 	int rc = 0;
 
 	pthread_mutex_lock(&m->lock);
@@ -163,7 +121,7 @@ static void trim(struct ccs_ptrtable *t, size_t i)
 		last++;
 	for (size_t p = last; p >= first; p--) {
 		const void *k = key_at(t, p);
-		const size_t home = p - ((p - hash(k)) & t->mask);
+		const size_t home = p - ((p - ccs_ptrmap_hash(k)) & t->mask);
 
 		if (k != GONE && home < needed)
 			needed = home;
@@ -175,7 +133,7 @@ static void trim(struct ccs_ptrtable *t, size_t i)
 void ccs_ptrmap_del(struct ccs_ptrmap *m, const void *key, const void *value)
 {
 	struct ccs_ptrtable *t;
-	struct entry *e;
+	struct ccs_ptrentry *e;
 
 	pthread_mutex_lock(&m->lock);
 	t = atomic_load_explicit(&m->table, memory_order_relaxed);

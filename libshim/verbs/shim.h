@@ -69,8 +69,20 @@ const struct ccs_policy *ccs_policy_for(const struct ccs_options *o);      /* NU
 struct ccs_setting;
 int ccs_policy_amend(const struct ccs_setting *settings, unsigned n);
 
-/* control.c: what `ccshim set` asks for. No lock of ours is held. */
-void ccs_control_look(void);
+/* control.c: what `ccshim set` asks for, by an odd number. No lock of ours is held. */
+void ccs_control_take(struct ccs_stats_mailbox *box, uint64_t asked);
+
+static inline void ccs_control_look(void)
+{
+	struct ccs_stats_header *page = ccs_stats_page();
+	uint64_t asked;
+
+	if (!page)
+		return;
+	asked = __atomic_load_n(&page->mailbox.request_gen, __ATOMIC_RELAXED);
+	if (__builtin_expect(asked & 1, 0))
+		ccs_control_take(&page->mailbox, asked);
+}
 
 /* What goes by uncontrolled and is no QP that we know. */
 void ccs_shim_count(enum ccs_pass reason);
@@ -139,7 +151,11 @@ void ccs_domain_leave(const struct qp *qp);
 void ccs_domain_show(const struct qp *qp, bool parent);
 
 /* cq.c */
-struct cq *ccs_cq_find(struct ibv_cq *cq);
+static inline struct cq *ccs_cq_find(struct ibv_cq *cq)
+{
+	return ccs_ptrmap_get(&ccs_shim()->cqs, cq);
+}
+
 /* NULL without memory, or of a device that is not controlled. */
 struct cq *ccs_cq_new(struct ibv_cq *cq, struct ibv_comp_channel *channel, void *cq_context,
 		      int comp_vector);
@@ -152,8 +168,8 @@ struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries);
 void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries);
 /* Poll the shadows dry, deliver, emit what becomes due. cq->lock is held. */
 void ccs_cq_drain(struct cq *cq);
-/* Owe the application one more; cq->lock is held and there is room. */
-void ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more);
+/* Owe the application one more, a copy of *wc: where it is. cq->lock is held and there is room. */
+struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more);
 uint32_t ccs_cq_room(const struct cq *cq);
 /* The oldest completion that is owed; whether the application is spinning; when there was none,
  * or unknown. 0, ENOENT, or EINVAL: the CQ has failed. */
@@ -290,9 +306,17 @@ void ccs_complete_broken(struct cq *cq);
 /* false: there is no thread, so that nothing may wait. */
 bool ccs_helper_set(struct qp *qp, uint64_t due_ns, uint64_t now_ns);
 void ccs_helper_cancel(struct qp *qp);
+extern _Atomic uint64_t ccs_helper_next;  /* when somebody is due; UINT64_MAX: nobody */
+void ccs_helper_drive(const struct cq *cq, uint64_t now_ns, bool spinning);
+
 /* After a poll: whoever is due. spinning: the thread may take its time. now_ns: when the CQ's
  * shadows were looked at, or unknown. No lock of ours is held. */
-void ccs_helper_polled(const struct cq *cq, uint64_t now_ns, bool spinning);
+static inline void ccs_helper_polled(const struct cq *cq, uint64_t now_ns, bool spinning)
+{
+	ccs_control_look();
+	if (atomic_load_explicit(&ccs_helper_next, memory_order_relaxed) != UINT64_MAX)
+		ccs_helper_drive(cq, now_ns, spinning);
+}
 
 /* publish.c: the QP's figures, for other processes to see; its lock is held. */
 struct ccs_stats_header *ccs_publish_page(void); /* made when it is first wanted; or NULL */
