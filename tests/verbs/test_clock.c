@@ -157,7 +157,7 @@ static void sessions_look_no_more_than_polls(void **state)
 	assert_int_equal(ibv_start_poll(cq, &none), 0);
 	assert_int_equal(ibv_next_poll(cq), ENOENT);
 	ibv_end_poll(cq);
-	assert_int_equal(looks - before, 2);
+	assert_in_range(looks - before, 1, 2); /* 1: the helper came first */
 	for (unsigned i = 0; i < 2; i++)
 		rig_poll_stepping(r.scq, 1, wc);
 	rig_close(&r);
