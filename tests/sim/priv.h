@@ -81,6 +81,8 @@ struct sim_flow {
 	struct ccs_flow flow;    /* SIM_SHIM */
 	struct ccs_timer timer;
 	struct ccs_telemetry telemetry;
+	uint64_t arrived;        /* segments completed, also what the owner has not looked at */
+	bool will_look;
 };
 
 struct driver {

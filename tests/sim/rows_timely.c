@@ -54,6 +54,17 @@
 	.start_spread_us = 100, STEADY(n, 400e3), \
 	.stalls = { .every_us = 20e3, .stall_us = stalled_us }
 
+/*
+ * Owners that look for completions so rarely that no RTT can be told: then the cap alone keeps
+ * the queue within the switch's 4 MB, and a lone flow, which finds all done at each look, gets
+ * no more than a cap of it. A cap that grows by what such a flow missed, by half at most, and
+ * shrinks as soon as a look finds something still outstanding, gave that flow .84 of the line
+ * for .07, and left .31 to sixteen.
+ */
+#define RARE_LOOKS(n, every_us) \
+	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
+	.start_spread_us = 100, STEADY(n, 400e3), .limit = 4000000, .look_us = every_us
+
 #define GRID_FABRIC(v, n) \
 	"timely " v ", fabric, N=" #n, { FABRIC, STEADY(n, 300e3), .start_rate = 10e9 / ((n) + 1), \
 					 .cc = "timely:min_rate=10m,variant=" v }
@@ -104,6 +115,15 @@ static const struct row rows[] = {
 	  { { UTIL, 91, 95.5 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 150 } } },
 	{ "timely, hosts away 5 of 20 ms, N=8", { STALLS(8, 5e3) },
 	  { { UTIL, 66, 75.5 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 150 } } },
+
+	{ "timely, looked at every 200 us, N=1", { RARE_LOOKS(1, 200) }, { { UTIL, 35, ALL } } },
+	{ "timely, looked at every ms, N=1", { RARE_LOOKS(1, 1e3) }, { { UTIL, 7, ALL } } },
+	{ "timely, looked at every 200 us, N=4", { RARE_LOOKS(4, 200) },
+	  { { UTIL, 99, ALL }, { JAIN, 0.99, 1 }, { Q_P95, 0, 300 } } },
+	{ "timely, looked at every 200 us, N=16", { RARE_LOOKS(16, 200) },
+	  { { UTIL, 84, ALL }, { JAIN, 0.96, 1 }, { Q_P95, 0, 500 } } },
+	{ "timely, looked at every ms, N=16", { RARE_LOOKS(16, 1e3) },
+	  { { UTIL, 99, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 1400 } } },
 
 	{ GRID_FABRIC("snippet", 2), { { UTIL, 96, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 70 } } },
 	{ GRID_FABRIC("snippet", 8), { { UTIL, 95, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 165 } } },

@@ -89,6 +89,34 @@ static void wake(struct sim *s, struct sim_flow *f)
 	(void)f;
 }
 
+/* All that has come since the last look. */
+static void look(struct sim *s, const struct event *e)
+{
+	struct sim_flow *f = e->who;
+	struct ccs_done done = { .ok = true, .latest_ns = ns(s) };
+	uint64_t wr;
+
+	f->will_look = false;
+	done.earliest_ns = done.latest_ns - (uint64_t)(1e3 * s->conf->look_us);
+	for (done.number = f->flow.seg_tail; done.number < f->arrived; done.number++) {
+		done.more = done.number + 1 < f->arrived;
+		ccs_flow_complete(&f->flow, &done, &wr);
+	}
+	pump(s, f);
+}
+
+/* The next look; flows take turns. */
+static void arrive(struct sim *s, struct sim_flow *f, const struct segment *seg)
+{
+	const uint64_t every = sim_ps(s->conf->look_us);
+	const uint64_t phase = every * f->index / s->total;
+
+	f->arrived = seg->number + 1;
+	if (!f->will_look)
+		sim_at(s, s->now + every - (s->now + phase) % every, look, f, NULL);
+	f->will_look = true;
+}
+
 static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double noise_us)
 {
 	const uint64_t at = ns(s) + (uint64_t)(1e3 * noise_us);
@@ -104,6 +132,10 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 	if (s->conf->record_us > 0 && f->telemetry.nhops)
 		f->telemetry.covers_ns = f->telemetry.hops[0].ts_ns + 1000;
 	f->flow.telemetry = &f->telemetry;
+	if (s->conf->look_us > 0) {
+		arrive(s, f, seg);
+		return;
+	}
 	ccs_flow_complete(&f->flow, &done, &wr);
 	pump(s, f);
 }

@@ -72,6 +72,7 @@ struct sim_conf {
 	double cnp_us;           /* notification point: least time between CNPs; 0: none */
 	struct sim_noise noise;
 	struct sim_stalls stalls;
+	double look_us;          /* SIM_SHIM: owners look for completions so often; 0: at once */
 
 	double path_base_us;     /* told to the algorithm; default: base_us (SIM_SHIM: it learns) */
 	double path_noise_us;
