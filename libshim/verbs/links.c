@@ -10,6 +10,7 @@
 
 #include "cc/minmax.h"
 #include "signal/client.h"
+#include "signal/record.h"
 #include "verbs/shim.h"
 
 /* A record spans many packets then, and costs little; it takes longer to answer. */
@@ -32,17 +33,23 @@ uint32_t ccs_links_period_us(const struct ccs_flow *f)
 	return (uint32_t)ccs_min(ccs_max(us, PERIOD_LEAST_US), PERIOD_MOST_US);
 }
 
-/* Bits per second since the record before; what it was if there is no newer one. */
+/*
+ * Bits per second since the record before, no more than a link can have; what it was if there is
+ * no newer one.
+ */
 static double rate_of(const struct links *l, const struct ccs_path_telemetry *t, unsigned hop)
 {
 	const struct ccs_cc_hop *old = &l->now.hops[hop], *new = &t->hops[hop];
+	double bytes, ns;
 
 	if (hop >= l->now.nhops || l->name[hop] != t->link[hop] || new->ts_ns < old->ts_ns ||
 	    new->tx_bytes < old->tx_bytes)
 		return 0;
 	if (new->ts_ns == old->ts_ns)
 		return l->rate[hop];
-	return 8e9 * (double)(new->tx_bytes - old->tx_bytes) / (double)(new->ts_ns - old->ts_ns);
+	bytes = (double)(new->tx_bytes - old->tx_bytes);
+	ns = (double)(new->ts_ns - old->ts_ns);
+	return ccs_min(8e9 * bytes / ns, CCS_RECORD_CAPACITY_MOST);
 }
 
 static void take(struct links *l, const struct ccs_path_telemetry *t, uint64_t now_ns)

@@ -86,7 +86,8 @@ static void tell_telemetry(struct ccs_path *path)
 {
 	const struct ccs_path_telemetry t = {
 		.updated_ns = now_ns(), .path = 1, .flows = 3, .nhops = 1, .link = { 77 },
-		.hops = { { .ts_ns = 1, .tx_bytes = 1, .capacity = 10e9 } },
+		.hops = { { .ts_ns = agent.manner.leaps ? 2 : 1, .capacity = 10e9,
+			    .tx_bytes = agent.manner.leaps ? UINT64_MAX : 0 } },
 	};
 
 	ccs_path_write(path, &t);

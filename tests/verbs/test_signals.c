@@ -245,16 +245,17 @@ static void send_until(struct rig *r, struct ccs_slot *slot, enum ccs_verdict ve
 	send_one(r);
 }
 
-/* No record is newer than the first, so HPCC stays at what it began with. */
+/* No record is newer than the first, so HPCC stays at what it began with, but for the last. */
 static void a_new_flow_takes_its_share_and_survives_silence(void **state)
 {
 	const struct agent_manner telling = { .telemetry = true, .ports = rig_is("ports") };
-	struct agent_manner silent = telling;
+	struct agent_manner silent = telling, leaping = telling;
 	struct ccs_slot *slot;
 	struct rig r;
 
 	(void)state;
 	silent.telemetry = false;
+	leaping.leaps = true;
 	agent_start(agent_path, telling);
 	slot = open_heard(&r);
 	assert_true(atomic_load(&slot->period_us) >= 200);
@@ -266,7 +267,9 @@ static void a_new_flow_takes_its_share_and_survives_silence(void **state)
 	agent_manner(telling);
 	send_until(&r, slot, CCS_SIGNAL_OK);
 	nap();
-	send_one(&r);
+	agent_manner(leaping);
+	while (rate(&r, slot) > LINE / 10)
+		nap();
 	close_all(&r);
 }
 
@@ -317,6 +320,7 @@ static void check_report(const struct rig_mode *mode, const char *report)
 		assert_true(contains(report, strcmp(mode->name, "ports") == 0
 				     ? "\"variant\": \"paper\"" : "\"variant\": \"echo\""));
 		assert_true(contains(report, "\"link\": 77"));
+		assert_true(contains(report, "\"rate_bps\": 1000000000000000")); /* a leap, bounded */
 		return;
 	}
 	assert_true(contains(report, "\"switches\": 2"));
