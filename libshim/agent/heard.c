@@ -76,6 +76,11 @@ static bool is_same(const struct ccs_heard *h, const struct ccs_heard *new)
 	       ccs_address_equal(&h->from.address, &new->from.address);
 }
 
+static bool is_fresh(const struct ccs_heard *h, uint64_t now_ns)
+{
+	return h->record.link && now_ns - h->heard_ns < FRESH_NS;
+}
+
 /* In the place of an earlier one, or of the one that is not heard of for the longest time. */
 static void keep(struct ccs_agent *a, const struct ccs_heard *new)
 {
@@ -94,12 +99,23 @@ static void keep(struct ccs_agent *a, const struct ccs_heard *new)
 	*place = *new;
 }
 
-void ccs_heard_take(struct ccs_agent *a, const struct ccs_peer *p,
+/* Whether no switch tells of a port nearer to this host. */
+static bool is_nearest(const struct ccs_agent *a, const struct ccs_heard *new)
+{
+	for (const struct ccs_heard *h = a->heard; h < a->heard + CCS_AGENT_HEARD; h++)
+		if (h->serial && is_fresh(h, new->heard_ns) && ccs_address_equal(&h->to, &new->to) &&
+		    h->record.hop < new->record.hop)
+			return false;
+	return true;
+}
+
+bool ccs_heard_take(struct ccs_agent *a, const struct ccs_peer *p,
 		    const struct ccs_wire_records *m)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
 	struct ccs_heard h = { .from.bits = m->bits, .to = p->ends.local, .serial = p->serial,
 			       .heard_ns = now_ns };
+	bool nearest = false;
 
 	memcpy(h.from.address.b, m->prefix, sizeof(m->prefix));
 	for (unsigned i = 0; i < m->n; i++) {
@@ -107,7 +123,9 @@ void ccs_heard_take(struct ccs_agent *a, const struct ccs_peer *p,
 		if (h.record.covers_ns > now_ns)
 			h.record.covers_ns = 0;
 		keep(a, &h);
+		nearest |= is_nearest(a, &h);
 	}
+	return nearest;
 }
 
 /* It slows flows of other hosts, so not everybody may. */
@@ -140,7 +158,7 @@ static bool concerns(const struct ccs_heard *h, const struct ccs_peer *p, uint64
 {
 	static const struct ccs_address any;
 
-	return h->record.link && now_ns - h->heard_ns < FRESH_NS &&
+	return is_fresh(h, now_ns) &&
 	       (ccs_address_equal(&h->to, &any) || ccs_address_equal(&h->to, &p->ends.local)) &&
 	       ccs_prefix_covers(&h->from, &p->ends.remote);
 }

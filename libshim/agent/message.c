@@ -214,12 +214,10 @@ static void take_telemetry(struct ccs_agent *a, struct ccs_peer *p, const struct
 		refuse(a, CCS_REFUSED_REPLAYED);
 	} else {
 		a->totals.echoes_received++;
-		if (echo) {
+		if (echo)
 			ccs_echo_take(a, p, m);
-		} else {
-			ccs_heard_take(a, p, &m->records);
+		else if (ccs_heard_take(a, p, &m->records))
 			ccs_ports_heard(a, ends->arrived);
-		}
 	}
 }
 

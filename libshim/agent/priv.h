@@ -318,7 +318,7 @@ void ccs_port_marked(struct ccs_port *port);
 /* When the next sample is due; UINT64_MAX: nobody wants any. */
 uint64_t ccs_ports_due(const struct ccs_agent *a);
 void ccs_ports_run(struct ccs_agent *a);
-/* Records of switches came by that interface: its own is best of the same time. */
+/* The record of its link's other end came by that interface: its own is best of the same time. */
 void ccs_ports_heard(struct ccs_agent *a, uint32_t ifindex);
 
 /* heard.c: records of ports that are not this host's */
@@ -326,7 +326,8 @@ int ccs_heard_open(struct ccs_agent *a, char *err, size_t len);
 /* Asks the switches for what they know of links to that address. */
 void ccs_heard_ask(struct ccs_agent *a, const struct ccs_address *local, uint32_t flows,
 		   uint32_t period_us);
-void ccs_heard_take(struct ccs_agent *a, const struct ccs_peer *p,
+/* Whether there are records of the port that is nearest to this host, of those that tell. */
+bool ccs_heard_take(struct ccs_agent *a, const struct ccs_peer *p,
 		    const struct ccs_wire_records *m);
 int ccs_heard_hook(struct ccs_agent *a, const struct ccs_client *c,
 		   const struct ccs_local_record *m);

@@ -618,6 +618,31 @@ static void what_came_in_is_read_when_a_switch_tells(void **state)
 	end(&b);
 }
 
+/* A port further away, 1 ms before the other end of this host's link: it waits for that. */
+static void what_came_in_is_of_the_time_of_the_nearest_port(void **state)
+{
+	struct ccs_wire_message m;
+	struct bench b;
+
+	begin(&b, state, true);
+	b.c.page->slot[1].period_us = 8000;
+	run(&b, 46, 1 << 1, 100000);
+	assert_true(asked(&b, &m));
+	switch_answers(&b, &m);
+	for (unsigned i = 0; i < 6; i++) {
+		run(&b, 7, 1 << 1, 100000);
+		switch_tells(&b, 22, 2, 6666 + i, NULL);
+		run(&b, 1, 1 << 1, 100000);
+		switch_tells(&b, 21, 1, 5555 + i, NULL);
+		rig_settle(b.r); /* the port is read, */
+		rig_settle(b.r); /* and what was read is told */
+		assert_true(i < 2 || seen(&b).hops[0].tx_bytes == 6666 + i);
+		assert_true(i < 2 || seen(&b).hops[1].tx_bytes == 5555 + i);
+		assert_true(i < 2 || seen(&b).hops[2].tx_bytes == b.rx_bytes);
+	}
+	end(&b);
+}
+
 static void switches_are_asked_as_senders_want(void **state)
 {
 	struct ccs_wire_message m;
@@ -722,6 +747,7 @@ int main(void)
 		TEST(any_records_are_survived),
 		TEST(records_of_switches_go_on_to_senders),
 		TEST(what_came_in_is_read_when_a_switch_tells),
+		TEST(what_came_in_is_of_the_time_of_the_nearest_port),
 		TEST(switches_are_asked_as_senders_want),
 		TEST(a_silent_switch_is_left_out),
 		TEST(processes_may_tell_of_links),
