@@ -52,12 +52,18 @@ small_queue() {
   holds "$qps | all(.parameters.variant == \"paper\" and (.telemetry.hops | length) == 2)"
 }
 
-# Two hosts behind another link of 100 Mb/s: they nearly fill that, the other two have the rest,
-# which they share less evenly for some seeds: .95 to 1 was seen, and does not become better.
+# A fifth of the link is not the long flow's; its port sends all.
+@test "a long flow gives way to bursts, and comes back" {
+  in_lab switch bursts hpcc -D 1.2 --warmup 400ms
+  holds '.runs[0] | .wire_bps >= 0.92 * .bottleneck_bps and .drops_after_warmup == 0'
+  holds '.runs[0].queue_bytes.p99 < 22000 and .runs[0].victim_latency_us.p99 < 700'
+}
+
+# Two hosts behind another link of 100 Mb/s: they nearly fill that, the other two have the rest.
 @test "of two bottlenecks in series the record of the right one counts" {
   in_lab switch series 100mbit -D 1.2 --warmup 600ms --cc hpcc
   holds '.runs[0] | .goodput_bps > 75e6 and .goodput_bps < 98e6 and .jain >= 0.98'
-  holds '.runs[0] | .goodput_bps > 85e6 and .goodput_bps < 112e6 and .jain >= 0.9' near
+  holds '.runs[0] | .goodput_bps > 85e6 and .goodput_bps < 112e6 and .jain >= 0.98' near
   holds "$qps | length == 2 and all((.telemetry.hops | length) == 3 and
     .telemetry.hops[0].capacity_bps == 100000000)"
   holds '.runs[0].victim_latency_us.p99 < 500' near

@@ -91,6 +91,22 @@ restart() {
   wait $bench
 }
 
+# bursts CC,CC… ARG…: a long flow of host 2, and across it messages of 256 KB of hosts 3 to 5, a
+# fifth of the link. hpcc.json has the former, and what the port sent.
+bursts() {
+  local cc runs=()
+  switch_agent
+  host_agent
+  for cc in ${1//,/ }; do
+    bench "burst-$cc" incast --devices rxe_1,rxe_3,rxe_4,rxe_5 --senders 3 --no-victim \
+      --size 256k --load 0.2 --cc "$cc" "${@:2}" >/dev/null &
+    bench "long-$cc" incast --devices rxe_1,rxe_2,rxe_6 --senders 1 --cc "$cc" "${@:2}"
+    wait $!
+    runs+=("$LAB_OUT/long-$cc.json")
+  done
+  jq -s '.[0].runs = map(.runs[0]) | .[0]' "${runs[@]}" >"$LAB_OUT/hpcc.json"
+}
+
 # series RATE: hosts 2 and 3 are behind another switch, whose link here has that rate; hosts 4
 # and 5 are not. hpcc.json has the former, near.json the latter.
 series() {
