@@ -594,22 +594,35 @@ static void records_of_switches_go_on_to_senders(void **state)
 	end(&b);
 }
 
-/* Every 8 ms: each echo is of the time of the switch's record, once it has found into step. */
-static void what_came_in_is_read_when_a_switch_tells(void **state)
+/* A switch is asked for a record every 8 ms, and gives them: the next one is due in 8 ms. */
+static void begin_in_step(struct bench *b, void **state)
 {
 	struct ccs_wire_message m;
+
+	begin(b, state, true);
+	b->c.page->slot[1].period_us = 8000;
+	run(b, 46, 1 << 1, 100000);
+	assert_true(asked(b, &m));
+	switch_answers(b, &m);
+}
+
+/* It is read, and what was read is told. */
+static void settle_port(struct bench *b)
+{
+	rig_settle(b->r);
+	rig_settle(b->r);
+}
+
+/* Each echo is of the time of the switch's record, once it has found into step. */
+static void what_came_in_is_read_when_a_switch_tells(void **state)
+{
 	struct bench b;
 
-	begin(&b, state, true);
-	b.c.page->slot[1].period_us = 8000;
-	run(&b, 46, 1 << 1, 100000);
-	assert_true(asked(&b, &m));
-	switch_answers(&b, &m);
+	begin_in_step(&b, state);
 	for (unsigned i = 0; i < 6; i++) {
 		run(&b, 8, 1 << 1, 100000);
 		switch_tells(&b, 21, 1, 5555 + i, NULL);
-		rig_settle(b.r); /* the port is read, */
-		rig_settle(b.r); /* and what was read is told */
+		settle_port(&b);
 		assert_true(i < 2 || seen(&b).hops[0].tx_bytes == 5555 + i);
 		assert_true(i < 2 || seen(&b).hops[1].tx_bytes == b.rx_bytes);
 	}
@@ -621,21 +634,15 @@ static void what_came_in_is_read_when_a_switch_tells(void **state)
 /* A port further away, 1 ms before the other end of this host's link: it waits for that. */
 static void what_came_in_is_of_the_time_of_the_nearest_port(void **state)
 {
-	struct ccs_wire_message m;
 	struct bench b;
 
-	begin(&b, state, true);
-	b.c.page->slot[1].period_us = 8000;
-	run(&b, 46, 1 << 1, 100000);
-	assert_true(asked(&b, &m));
-	switch_answers(&b, &m);
+	begin_in_step(&b, state);
 	for (unsigned i = 0; i < 6; i++) {
 		run(&b, 7, 1 << 1, 100000);
 		switch_tells(&b, 22, 2, 6666 + i, NULL);
 		run(&b, 1, 1 << 1, 100000);
 		switch_tells(&b, 21, 1, 5555 + i, NULL);
-		rig_settle(b.r); /* the port is read, */
-		rig_settle(b.r); /* and what was read is told */
+		settle_port(&b);
 		assert_true(i < 2 || seen(&b).hops[0].tx_bytes == 6666 + i);
 		assert_true(i < 2 || seen(&b).hops[1].tx_bytes == 5555 + i);
 		assert_true(i < 2 || seen(&b).hops[2].tx_bytes == b.rx_bytes);
