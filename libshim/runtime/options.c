@@ -80,7 +80,11 @@ const struct ccs_opt ccs_opt_table[] = {
 		 "the port sends in 8 us, and more where looking at the clock is slow." },
 	{ .name = "cap", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = INFINITY,
 	  QP_AT(cap),
-	  .doc = "The most data that a queue pair may have outstanding in the network." },
+	  .doc = "The most data that a queue pair may have outstanding in the network. By itself "
+		 "what fills the path for an unloaded round-trip time and the noise, and three "
+		 "segments. Where the host is away for longer, as with software RDMA on few cores, "
+		 "the device runs dry meanwhile, and a megabyte or more helps; but that is also "
+		 "what each sender may leave in a switch's queue before a delay is noticed." },
 	{ .name = "split", .type = CCS_OPT_BOOL, .def = "y", QP_AT(split),
 	  .doc = "Whether WRITE and READ requests are split into segments at all." },
 	{ .name = "split_imm", .type = CCS_OPT_BOOL, .def = "n", QP_AT(split_imm),

@@ -244,7 +244,9 @@ int main(int argc, char **argv)
 		{ "open", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=1m", "CCSHIM_CAP=16m" } },
 		{ "gated", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
 			     "CCSHIM_BASE_RTT=20us" } },
+		/* Where no agent can make its directory: root's would, and leave it. */
 		{ "signals", { "CCSHIM_CC=dcqcn", "CCSHIM_AGENT_THREAD=y",
+			       "CCSHIM_AGENT=/dev/null/agent.sock",
 			       "CCSHIM_TRACE=/nowhere/trace", "CCSHIM_STATS=n" } },
 	};
 	const struct CMUnitTest tests[] = {
