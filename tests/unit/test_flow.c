@@ -736,21 +736,28 @@ static void four_in(struct ccs_flow *f, uint64_t rtt, uint64_t *now)
 	four_come_back(f, last, *now += rtt);
 }
 
+/* A flow of 4 KB segments that nothing holds back; gives the round trip of four of them. */
+static uint64_t open_heard(struct ccs_flow *f)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_started(f, &conf);
+	return 4 * 4096 + 20000;
+}
+
 /*
  * A host was away for 5 ms: all that was in flight is late, at once, and nothing else is.
  * Where it had been a queue, what was sent after that is late too.
  */
 static void a_hosts_absence_is_no_queue(void **state)
 {
-	const struct ccs_flow_config conf = quiet(4096);
-	const uint64_t trip = 4 * 4096 + 20000;
 	uint64_t now = 1000000;
 	struct ccs_flow f;
+	const uint64_t trip = open_heard(&f);
 
 	(void)state;
-	spy_rate = INFINITY;
-	spy_window = 0;
-	open_started(&f, &conf);
 	for (int i = 0; i < 3; i++) {
 		four_in(&f, trip + 5000000, &now);
 		assert_int_equal(heard_count, 4 * i);
@@ -771,15 +778,11 @@ static void a_hosts_absence_is_no_queue(void **state)
 /* But one that comes little by little is a queue from the first late one on. */
 static void a_queue_that_grows_is_no_absence(void **state)
 {
-	const struct ccs_flow_config conf = quiet(4096);
-	const uint64_t trip = 4 * 4096 + 20000;
 	uint64_t now = 1000000;
 	struct ccs_flow f;
+	const uint64_t trip = open_heard(&f);
 
 	(void)state;
-	spy_rate = INFINITY;
-	spy_window = 0;
-	open_started(&f, &conf);
 	for (uint64_t i = 0; i < 6; i++) {
 		four_in(&f, trip + i * 4 * 4096, &now);
 		assert_int_equal(heard_count, 4 * (i + 1));
