@@ -75,7 +75,6 @@ static int emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 static void late_refusal(struct qp *qp, int rc)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-	const int saved = errno;
 
 	if (qp->dead)
 		return; /* the application is resetting or destroying it */
@@ -85,7 +84,6 @@ static void late_refusal(struct qp *qp, int rc)
 	qp->broken = true;
 	qp->nudged = false;
 	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
-	errno = saved;
 }
 
 /* When nobody drives progress by polling, look after this long. */
@@ -173,20 +171,11 @@ static inline void schedule(struct qp *qp, uint64_t *now_ns)
 		see_to_waiting(qp, now_ns);
 }
 
-void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
+static void pump(struct qp *qp, uint64_t *now_ns)
 {
 	uint64_t refused;
-	int rc;
+	const int rc = emit(qp, now_ns, &refused);
 
-	ccs_signals_hear(qp, now_ns);
-	ccs_publish_due(qp, *now_ns);
-	if (is_idle(qp)) {
-		ccs_publish_idle(qp);
-		return;
-	}
-	if (qp->dead || qp->broken || qp->state < IBV_QPS_RTS)
-		return;
-	rc = emit(qp, now_ns, &refused);
 	if (try_later(qp, rc, refused)) {
 		qp->scheduled = true;
 		ccs_now(now_ns);
@@ -197,6 +186,22 @@ void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
 	if (rc)
 		late_refusal(qp, rc);
 	schedule(qp, now_ns);
+}
+
+void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
+{
+	const int saved = errno;
+
+	ccs_signals_hear(qp, now_ns);
+	ccs_publish_due(qp, *now_ns);
+	if (is_idle(qp)) {
+		ccs_publish_idle(qp);
+		return;
+	}
+	if (qp->dead || qp->broken || qp->state < IBV_QPS_RTS)
+		return;
+	pump(qp, now_ns);
+	errno = saved; /* nobody's call that a device refused */
 }
 
 static inline uint64_t list_length(const struct ibv_send_wr *wr, uint64_t most)
@@ -379,6 +384,7 @@ static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
+	const int saved = errno;
 	int rc;
 
 	if (ccs_forked())
@@ -386,7 +392,7 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	enter(qp);
 	rc = post(qp, wr, bad);
 	leave(qp);
-	return rc;
+	return ccs_done(saved, rc);
 }
 
 void ccs_post_make_room(struct qp *qp, uint32_t n)
@@ -438,6 +444,7 @@ static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
 
 int ccs_post_staged(struct qp *qp, uint32_t n)
 {
+	const int saved = errno;
 	int rc = EINVAL; /* before RTS, of mlx5, hns, ionic and the kernel alike */
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
 
@@ -453,7 +460,7 @@ int ccs_post_staged(struct qp *qp, uint32_t n)
 	}
 	ccs_session_room(qp);
 	ccs_qp_leave(qp);
-	return rc;
+	return ccs_done(saved, rc);
 }
 
 /* A slot for it; its number. */
@@ -518,6 +525,7 @@ static int post_bind(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 
 int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
+	const int saved = errno;
 	int rc;
 
 	if (ccs_forked())
@@ -527,5 +535,5 @@ int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	rc = qp->state < IBV_QPS_RTS ? qp->ctx->real.bind_mw(qp->real, mw, bind)
 				     : post_bind(qp, mw, bind);
 	leave(qp);
-	return rc;
+	return ccs_done(saved, rc);
 }

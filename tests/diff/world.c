@@ -65,7 +65,7 @@ void violation(const struct end *e, const char *fmt, ...)
 
 int untouched(const char *call, int rc)
 {
-	if (errno != UNTOUCHED)
+	if (errno != UNTOUCHED && !(rc && errno == abs(rc))) /* nor by a refusal that says why */
 		violation(NULL, "errno is %d after %s", errno, call);
 	return rc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Posting of sends: what a provider checks at once, then into the queue. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "priv.h"
@@ -131,5 +132,8 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 		*bad = NULL;
 	fake_posted(qp);
 	pthread_mutex_unlock(&fake_lock);
-	return rc ? rc : doorbell;
+	rc = rc ? rc : doorbell;
+	if (rc)
+		errno = abs(rc); /* as the doorbells of some, which are system calls */
+	return rc;
 }

@@ -210,7 +210,9 @@ static void a_late_refusal_is_a_failed_qp(void **state)
 		assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, K4, 0), 0);
 		assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
 		fake_fail_post(0, codes[c], FAKE_BAD_WR);
+		errno = 0;
 		rig_poll_stepping(r.scq, 3, wc);
+		assert_int_equal(errno, 0);
 		expect(&wc[0], 1, IBV_WC_SUCCESS);
 		expect(&wc[1], 2, IBV_WC_WR_FLUSH_ERR);
 		expect(&wc[2], 3, IBV_WC_WR_FLUSH_ERR);

@@ -373,9 +373,11 @@ static void a_refusal_in_mid_list(void **state)
 				wr[i].next = i < 5 ? &wr[i + 1] : NULL;
 			}
 			bad = NULL;
+			errno = 0;
 			fake_fail_post(at, codes[c], FAKE_BAD_WR);
 			assert_int_equal(ibv_post_send(r.a, wr, &bad), codes[c]);
 			assert_ptr_equal(bad, &wr[at]);
+			assert_int_equal(errno, abs(codes[c]));
 			rig_poll(r.scq, (int)at, wc);
 			for (unsigned i = 0; i < at; i++)
 				assert_int_equal(wc[i].wr_id, i);
