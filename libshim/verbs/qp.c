@@ -316,13 +316,34 @@ static struct ibv_qp *control(const struct request *rq)
 	return pass(rq, reason);
 }
 
+/* A CQ may be named by another QP's send_cq, which is one of ours. */
+static struct ibv_cq *apps_own(struct ibv_cq *ibcq)
+{
+	const struct cq *cq = ibcq ? ccs_cq_find(ibcq) : NULL;
+
+	return cq ? cq->app : ibcq;
+}
+
+static struct ibv_qp *create_named(const struct request *rq)
+{
+	struct ibv_cq *const send_cq = rq->attr->send_cq, *const recv_cq = rq->attr->recv_cq;
+	struct ibv_qp *qp;
+
+	rq->attr->send_cq = apps_own(send_cq);
+	rq->attr->recv_cq = apps_own(recv_cq);
+	qp = control(rq);
+	rq->attr->send_cq = send_cq;
+	rq->attr->recv_cq = recv_cq;
+	return qp;
+}
+
 struct ibv_qp *ccs_qp_create(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	const struct request rq = { ccs_context_find(pd->context), pd, attr, NULL };
 
 	if (ccs_shim()->off || ccs_forked() || !rq.ctx)
 		return ccs_real()->ibv_create_qp(pd, attr);
-	return control(&rq);
+	return create_named(&rq);
 }
 
 struct ibv_qp *ccs_qp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *ex)
@@ -334,7 +355,7 @@ struct ibv_qp *ccs_qp_create_ex(struct ibv_context *context, struct ibv_qp_init_
 		.ex = ex,
 	};
 
-	return ccs_forked() ? rq.ctx->create_qp_ex(context, ex) : control(&rq);
+	return ccs_forked() ? rq.ctx->create_qp_ex(context, ex) : create_named(&rq);
 }
 
 /* What the flow must know of the new state, after the device has taken it. */

@@ -155,6 +155,32 @@ static void without_a_shadow_cq_it_passes(void **state)
 	rig_close(&r);
 }
 
+/* That of a controlled QP is another than the application's, which it stands for nevertheless. */
+static void a_cq_may_be_named_by_a_qp(void **state)
+{
+	struct ibv_qp *qp;
+	struct rig r;
+
+	(void)state;
+	for (int uc = 0; uc < 2; uc++) {
+		rig_open(&r, (struct rig_conf){ .one_cq = true });
+		r.conf.type = uc ? IBV_QPT_UC : IBV_QPT_RC;
+		qp = rig_qp(&r, r.a->send_cq, r.a->send_cq);
+		assert_non_null(qp);
+		assert_int_equal(controlled(qp, r.scq), !uc);
+		rig_to_rts(&r, qp, qp->qp_num);
+		assert_int_equal(ibv_destroy_qp(r.a), 0);
+		assert_int_equal(ibv_destroy_qp(r.b), 0);
+		r.a = r.b = qp;
+		assert_int_equal(rig_recv(&r, 1, 0, K4), 0);
+		assert_int_equal(rig_post(&r, 2, IBV_WR_SEND, 0, K4, IBV_SEND_SIGNALED), 0);
+		rig_poll(r.scq, 2, wc);
+		assert_int_equal(wc[0].wr_id + wc[1].wr_id, 3);
+		r.b = NULL;
+		rig_close(&r);
+	}
+}
+
 static void cqs_with_qps_are_busy(void **state)
 {
 	struct rig r;
@@ -518,6 +544,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_the_device_refuses_altogether),
 		cmocka_unit_test(the_deepest_queue),
 		cmocka_unit_test(without_a_shadow_cq_it_passes),
+		cmocka_unit_test(a_cq_may_be_named_by_a_qp),
 		cmocka_unit_test(cqs_with_qps_are_busy),
 		cmocka_unit_test(a_refused_destroy_changes_nothing),
 		cmocka_unit_test(destroyed_with_work_left_and_its_number_reused),
