@@ -124,7 +124,10 @@ static uint32_t ready_count(const struct cq *cq)
 	return cq->ready_head - cq->ready_tail;
 }
 
-/* Room for as many as the application's own CQ has; cq->lock is held. */
+/*
+ * Room for more than the application's own CQ has: what it need not be told of gets by if that
+ * is full. cq->lock is held.
+ */
 static bool make_ready_ring(struct cq *cq)
 {
 	const uint32_t count = ready_count(cq);
@@ -132,7 +135,7 @@ static bool make_ready_ring(struct cq *cq)
 	uint32_t size = READY_MIN;
 	struct ibv_wc *ready;
 
-	while (size < (uint32_t)cq->app->cqe)
+	while (size <= (uint32_t)cq->app->cqe)
 		size *= 2;
 	if (cq->ready && size <= cq->ready_mask + 1)
 		return true;

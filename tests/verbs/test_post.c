@@ -141,6 +141,28 @@ static void a_cq_of_one_entry(void **state)
 	rig_close(&r);
 }
 
+/* The peer may wait for what comes after them, and the application for the peer. */
+static void completions_that_nobody_polls_hold_up_nothing(void **state)
+{
+	unsigned spins = 0;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .cqe = 64, .max_send_wr = 80 });
+	for (unsigned i = 0; i < 64; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED), 0);
+	for (unsigned i = 0; i < 16; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, i * 9 * K4, 9 * K4, 0), 0);
+	while (memcmp(r.dst, r.src, 16 * 9 * K4) != 0) {
+		assert_int_equal(ibv_poll_cq(r.rcq, 1, wc), 0);
+		assert_true(rig_patience(&spins));
+	}
+	rig_poll(r.scq, 64, wc);
+	for (unsigned i = 0; i < 64; i++)
+		assert_int_equal(wc[i].wr_id, i);
+	rig_close(&r);
+}
+
 /* Polling for many gets all that there are: fewer means empty (hazard 10). */
 static void poll_returns_all_there_is(void **state)
 {
@@ -472,6 +494,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(order_and_selective_signalling),
 		cmocka_unit_test(sig_all_signals_all),
 		cmocka_unit_test(a_cq_of_one_entry),
+		cmocka_unit_test(completions_that_nobody_polls_hold_up_nothing),
 		cmocka_unit_test(poll_returns_all_there_is),
 		cmocka_unit_test(nothing_of_the_list_is_kept),
 		cmocka_unit_test(inline_data_of_several_pieces),
