@@ -52,6 +52,7 @@ struct ctx {
 	struct ccs_hwclock clock;        /* what each CQ's starts as */
 	uint32_t max_qp_wr, max_cqe;
 	bool iwarp;
+	bool syscalls;                   /* to post to it is one: a software device */
 	char device[IBV_SYSFS_NAME_MAX];
 	atomic_int refs;                 /* its owner and each tracked CQ */
 };
@@ -168,6 +169,7 @@ struct qp {
 	uint8_t port;
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 	enum ibv_qp_state state : 8;
+	bool syscalls;                   /* of its device */
 	struct ccs_stats_slot *stats;    /* in which its figures are shown; NULL: nowhere */
 	uint64_t publish_ns;             /* they are due then; UINT64_MAX: never */
 	struct ibv_qp_cap cap;           /* as the application was told */

@@ -41,6 +41,38 @@ static void fill(struct qp *qp, struct batch *b, uint64_t *now_ns)
 	}
 }
 
+/* Where a doorbell is a system call, a thread may be cancelled in it: not with our locks. */
+static int cancel_off(const struct qp *qp)
+{
+	int state = PTHREAD_CANCEL_ENABLE;
+
+	if (__builtin_expect(qp->syscalls, 0))
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	return state;
+}
+
+static void cancel_back(const struct qp *qp, int state)
+{
+	if (__builtin_expect(qp->syscalls, 0))
+		pthread_setcancelstate(state, NULL);
+}
+
+static int real_post(const struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	const int state = cancel_off(qp), rc = qp->ctx->real.post_send(qp->real, wr, bad);
+
+	cancel_back(qp, state);
+	return rc;
+}
+
+static int real_bind(const struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	const int state = cancel_off(qp), rc = qp->ctx->real.bind_mw(qp->real, mw, bind);
+
+	cancel_back(qp, state);
+	return rc;
+}
+
 /*
  * Emit until the gate closes. On a refusal by the device its code is returned
  * and *refused is the WR that it did not take; that WR and all behind it are
@@ -56,7 +88,7 @@ static int emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 		int rc;
 
 		fill(qp, &b, now_ns);
-		rc = b.n ? qp->ctx->real.post_send(qp->real, b.wr, &bad) : 0;
+		rc = b.n ? real_post(qp, b.wr, &bad) : 0;
 		if (rc) {
 			if (bad)
 				ccs_flow_unsend(&qp->flow, b.first + (uint64_t)(bad - b.wr));
@@ -105,7 +137,7 @@ static void owe_broken(struct qp *qp)
 
 	atomic_store(&qp->cq->broken, true);
 	if (qp->cq->channel && !qp->nudged && ccs_flow_waiting(&qp->flow))
-		qp->nudged = !qp->ctx->real.post_send(qp->real, &wr, &bad);
+		qp->nudged = !real_post(qp, &wr, &bad);
 }
 
 /* The device counts its entries otherwise than we do: completions free some. */
@@ -370,7 +402,7 @@ static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	int rc;
 
 	if (qp->state < IBV_QPS_RTS)
-		return qp->ctx->real.post_send(qp->real, wr, bad);
+		return real_post(qp, wr, bad);
 	make_room(qp, list_length(wr, qp->flow.wr_limit));
 	ccs_signals_hear(qp, &now_ns);
 	rc = qp->broken ? post_broken(qp, wr, bad) : post_locked(qp, wr, bad, &now_ns);
@@ -384,6 +416,7 @@ static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
+	const bool syscalls = qp->syscalls;
 	const int saved = errno;
 	int rc;
 
@@ -392,6 +425,8 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	enter(qp);
 	rc = post(qp, wr, bad);
 	leave(qp);
+	if (__builtin_expect(syscalls, 0))
+		pthread_testcancel(); /* here it may be */
 	return ccs_done(saved, rc);
 }
 
@@ -488,7 +523,7 @@ static int emit_bind(struct qp *qp, struct ibv_mw *mw, const struct ibv_mw_bind 
 	}
 	copy.wr_id = ccs_token(qp, number);
 	copy.send_flags |= IBV_SEND_SIGNALED;
-	rc = qp->ctx->real.bind_mw(qp->real, mw, &copy);
+	rc = real_bind(qp, mw, &copy);
 	if (rc) {
 		ccs_flow_unsend(&qp->flow, number);
 		ccs_flow_unaccept(&qp->flow, wr);
@@ -532,8 +567,7 @@ int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 		return qp->ctx->real.bind_mw(qp->real, mw, bind);
 	enter(qp);
 	make_room(qp, 1);
-	rc = qp->state < IBV_QPS_RTS ? qp->ctx->real.bind_mw(qp->real, mw, bind)
-				     : post_bind(qp, mw, bind);
+	rc = qp->state < IBV_QPS_RTS ? real_bind(qp, mw, bind) : post_bind(qp, mw, bind);
 	leave(qp);
 	return ccs_done(saved, rc);
 }

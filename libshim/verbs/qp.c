@@ -215,6 +215,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->qp_num = real->qp_num;
 	qp->flow.stats.qp_num = real->qp_num;
 	qp->ctx = cq->ctx;
+	qp->syscalls = cq->ctx->syscalls;
 	qp->cq = cq;
 	atomic_fetch_add(&cq->refs, 1);
 	qp->shadow = s;

@@ -74,8 +74,11 @@ static int complete(struct ibv_qp_ex *ex)
 	struct qp *qp = qp_of(ex);
 	const int rc = qp->session->error ? qp->session->error
 					  : ccs_post_staged(qp, qp->session->staged);
+	const bool syscalls = qp->syscalls;
 
 	ccs_session_unlock(qp);
+	if (syscalls)
+		pthread_testcancel();
 	return rc;
 }
 

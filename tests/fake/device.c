@@ -186,6 +186,13 @@ static void pretend(struct ibv_device_attr *attr)
 	attr->vendor_part_id = (uint32_t)strtoul(part + 1, NULL, 0);
 }
 
+bool fake_is_rxe(void)
+{
+	const char *vendor = getenv("FAKERDMA_VENDOR");
+
+	return vendor && strncmp(vendor, "0xffffff:", 9) == 0;
+}
+
 EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	*attr = (struct ibv_device_attr){

@@ -205,6 +205,7 @@ uint64_t fake_cq_ex_flags(void); /* values that a completion can have */
 void fake_cq_ex_start(struct fake_cq *cq, uint64_t wc_flags);
 
 /* clock.c */
+bool fake_is_rxe(void);     /* by its vendor */
 bool fake_clock_runs(void); /* the device has one */
 uint64_t fake_clock_ticks(uint64_t ns);
 void fake_clock_table(struct fake_context *c);

@@ -229,6 +229,44 @@ static void a_slow_modify_stops_nobody_else(void **state)
 	rig_close(&rig);
 }
 
+static void *post_for_ever(void *arg)
+{
+	atomic_uint *posts = arg;
+
+	for (;;) {
+		if (!post(rig.a, 1, 0))
+			atomic_fetch_add(posts, 1);
+		poll_some(rig.scq);
+	}
+	return NULL;
+}
+
+/* In a call that may be cut short, as without us, and with nothing locked for ever. */
+static void a_thread_that_is_cancelled(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 20; round++) {
+		atomic_uint posts = 0;
+		unsigned spins = 0;
+		pthread_t thread;
+		struct ibv_wc wc;
+		void *result;
+
+		rig_open(&rig, (struct rig_conf){ 0 });
+		pthread_create(&thread, NULL, post_for_ever, &posts);
+		while (atomic_load(&posts) < 50)
+			assert_true(rig_patience(&spins));
+		pthread_cancel(thread);
+		pthread_join(thread, &result);
+		assert_ptr_equal(result, PTHREAD_CANCELED);
+		for (spins = 0; post(rig.a, 2, 0); poll_some(rig.scq))
+			assert_true(rig_patience(&spins));
+		for (spins = 0; !ibv_poll_cq(rig.scq, 1, &wc) || wc.wr_id != 2;)
+			assert_true(rig_patience(&spins));
+		rig_close(&rig);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -237,11 +275,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_shared_qp),
 		cmocka_unit_test(lives_and_deaths),
 		cmocka_unit_test(a_slow_modify_stops_nobody_else),
+		cmocka_unit_test(a_thread_that_is_cancelled),
 	};
 
 	(void)argc;
 	rig_exec(argv, "CCSHIM_CC=fixed:rate=5g", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=16k",
-		 "CCSHIM_BASE_RTT=20us", NULL);
+		 "CCSHIM_BASE_RTT=20us", "FAKERDMA_VENDOR=0xffffff:0", NULL);
 	alarm(250);
 	return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }
