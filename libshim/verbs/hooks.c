@@ -17,8 +17,10 @@ HOOK struct ibv_context *ibv_open_device(struct ibv_device *device)
 HOOK struct ibv_context *ibv_import_device(int cmd_fd)
 {
 	const int saved = errno;
-	struct ibv_context *context = ccs_real()->ibv_import_device(cmd_fd);
+	struct ibv_context *context;
 
+	ccs_open_begin();
+	context = ccs_real()->ibv_import_device(cmd_fd);
 	if (context)
 		ccs_context_attach(context);
 	return ccs_made(saved, context);

@@ -4,6 +4,8 @@
  * private verbs_open_device, and calls that through the dynamic linker: so it lands
  * here, too, whoever got to ibv_open_device past our hook of it.
  */
+#include <stdlib.h>
+
 #include "runtime/log.h"
 #include "verbs/real.h"
 #include "verbs/shim.h"
@@ -12,10 +14,25 @@ struct ibv_context *verbs_open_device(struct ibv_device *device, void *private_d
 
 static _Thread_local unsigned inside; /* our hook of ibv_open_device */
 
+/*
+ * A provider that was promised one thread takes no locks, and stops the process when it meets
+ * two (mlx5). Our helper is a second one. It asks while it opens a device.
+ */
+void ccs_open_begin(void)
+{
+	static const char *const promises[] = { "MLX4_SINGLE_THREADED", "MLX5_SINGLE_THREADED",
+						"BNXT_SINGLE_THREADED" };
+
+	for (size_t i = 0; ccs_shim_on() && i < sizeof(promises) / sizeof(*promises); i++)
+		if (getenv(promises[i]))
+			setenv(promises[i], "0", 1);
+}
+
 struct ibv_context *ccs_open_device(struct ibv_device *device)
 {
 	struct ibv_context *context;
 
+	ccs_open_begin();
 	inside++;
 	context = ccs_real()->ibv_open_device(device);
 	inside--;
@@ -40,6 +57,8 @@ HOOK struct ibv_context *verbs_open_device(struct ibv_device *device, void *priv
 		atomic_store_explicit(&found, symbol, memory_order_relaxed);
 	}
 	*(void **)&real = symbol;
+	if (!inside)
+		ccs_open_begin();
 	context = real(device, private_data);
 	if (!context || inside || !ccs_shim_on())
 		return context;

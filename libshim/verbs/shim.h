@@ -128,6 +128,7 @@ void ccs_registry_remove(struct qp *qp);
 struct qp *ccs_registry_grab(const struct ctx *ctx, uint32_t *slot);
 
 /* open.c */
+void ccs_open_begin(void);  /* before any device is opened */
 struct ibv_context *ccs_open_device(struct ibv_device *device);
 
 /* context.c */

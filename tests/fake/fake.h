@@ -64,7 +64,7 @@ struct fake_counts {
 	unsigned overruns;               /* of CQs */
 	unsigned stamped_cqs;            /* of cqs: with timestamps */
 	unsigned misread;                /* values that a completion does not have */
-	unsigned strangers;              /* posts in a thread domain by another thread */
+	unsigned strangers;              /* posts by another thread where one is all */
 };
 FAKE_API struct fake_counts fake_counts(void);
 /* Depth of the send queue that the device was asked for. */

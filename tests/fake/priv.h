@@ -30,8 +30,16 @@ struct fake_queue {
 	int fd;
 };
 
+struct fake_td {
+	struct ibv_td ib;
+	pthread_t thread;                /* that posted first */
+	bool used;
+};
+
 struct fake_context {
 	struct fake_queue async;
+	struct fake_td *alone;           /* of all its QPs: one thread uses them, says the environment */
+	struct fake_td only;
 	struct verbs_context v;
 };
 
@@ -122,12 +130,6 @@ struct fake_qp {
 	bool has_taken;
 	struct fake_td *td;              /* that it was made for */
 	unsigned place, async_given;
-};
-
-struct fake_td {
-	struct ibv_td ib;
-	pthread_t thread;                /* that posted first */
-	bool used;
 };
 
 struct fake_pd {

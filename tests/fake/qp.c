@@ -126,6 +126,8 @@ static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *
 	if (end < i + 1)
 		end = i + 1;
 	qp->td = container(pd, struct fake_pd, ib)->td;
+	if (!qp->td)
+		qp->td = container(pd->context, struct fake_context, v.context)->alone;
 	qp->rcq = attr->recv_cq ? cq_of(attr->recv_cq) : NULL;
 	use_objects(qp, 1);
 	return qp;

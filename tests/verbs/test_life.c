@@ -503,6 +503,26 @@ static void thread_domains_are_the_applications(void **state)
 }
 
 /* The memory of these is the application's business. */
+/* Of a provider that would take no lock then, or stop the process (mlx5). */
+static void a_promise_of_one_thread_is_not_passed_on(void **state)
+{
+	const unsigned strangers = fake_counts().strangers;
+	unsigned spins = 0;
+	struct rig r;
+
+	(void)state;
+	setenv("MLX5_SINGLE_THREADED", "1", 1);
+	rig_open(&r, (struct rig_conf){ 0 });
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 5 * K4, IBV_SEND_SIGNALED), 0);
+	while (fake_seen_count() < 40)
+		assert_true(rig_patience(&spins));
+	rig_poll(r.scq, 8, wc);
+	assert_int_equal(fake_counts().strangers, strangers);
+	rig_close(&r);
+	unsetenv("MLX5_SINGLE_THREADED");
+}
+
 static void thread_domains_with_allocators_pass(void **state)
 {
 	struct thread_domain d;
@@ -556,6 +576,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(extended_cqs_are_controlled),
 		cmocka_unit_test(thread_domains_are_the_applications),
 		cmocka_unit_test(thread_domains_with_allocators_pass),
+		cmocka_unit_test(a_promise_of_one_thread_is_not_passed_on),
 		cmocka_unit_test(devices_open_and_close),
 	};
 
