@@ -245,6 +245,9 @@ static void *post_for_ever(void *arg)
 static void a_thread_that_is_cancelled(void **state)
 {
 	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* what it has poisoned of the stack stays so, and the thread dies of it */
+#endif
 	for (unsigned round = 0; round < 20; round++) {
 		atomic_uint posts = 0;
 		unsigned spins = 0;
