@@ -13,7 +13,7 @@
 #include "runtime/log.h"
 #include "verbs/shim.h"
 
-enum { SPIN_WINDOW_NS = 200000, SPIN_GRACE_NS = 50000, BUSY_RETRY_NS = 20000 };
+enum { SPIN_WINDOW_NS = 200000, SPIN_GRACE_NS = 50000 };
 
 static struct {
 	pthread_mutex_t lock;
@@ -30,30 +30,27 @@ _Atomic uint64_t ccs_helper_next = UINT64_MAX; /* = ccs_pacer_next(), readable w
 
 #define qp_of(timer_) ((struct qp *)(void *)((char *)(timer_) - offsetof(struct qp, timer)))
 
-/* The time may be unknown. retry: somebody else is at its completions just now. */
-static void pump(struct qp *qp, uint64_t now_ns, bool retry)
+/* The time may be unknown. */
+static void pump(struct qp *qp, uint64_t now_ns)
 {
 	ccs_lock(&qp->lock);
 	ccs_post_pump(qp, &now_ns);
-	if (retry && !qp->dead && ccs_flow_waiting(&qp->flow)) {
-		ccs_now(&now_ns);
-		ccs_helper_set(qp, now_ns + BUSY_RETRY_NS, now_ns);
-	}
 	ccs_qp_leave(qp);
 }
 
 /*
- * Drive one QP. Whoever holds its CQ drives it already. That there was a look at the clock
- * when the CQ was drained shows in its time being later than this turn's.
+ * Drive one QP. Whoever holds its CQ drives it already, and is not asked again before what
+ * waits is due anyway: on one CPU that is who had to give way to this thread. That there was
+ * a look at the clock when the CQ was drained shows in its time being later than this turn's.
  */
 static void progress(struct qp *qp, uint64_t turn_ns)
 {
 	if (!ccs_trylock(&qp->cq->lock)) {
-		pump(qp, CCS_TIME_UNKNOWN, true);
+		pump(qp, CCS_TIME_UNKNOWN);
 		return;
 	}
 	ccs_cq_drain(qp->cq);
-	pump(qp, qp->cq->polled_ns > turn_ns ? qp->cq->polled_ns : CCS_TIME_UNKNOWN, false);
+	pump(qp, qp->cq->polled_ns > turn_ns ? qp->cq->polled_ns : CCS_TIME_UNKNOWN);
 	ccs_unlock(&qp->cq->lock);
 }
 
@@ -197,7 +194,7 @@ static void run_due(const struct cq *drained, const uint64_t now_ns)
 		if (!qp)
 			return;
 		if (qp->cq == drained)
-			pump(qp, at_ns, false);
+			pump(qp, at_ns);
 		else
 			progress(qp, now_ns);
 		at_ns = CCS_TIME_UNKNOWN;
