@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "signal/client.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <linux/close_range.h>
 #include <pthread.h>
 #include <signal.h>
@@ -251,6 +253,18 @@ static void turn(void)
 }
 
 /*
+ * Whether another preload takes the calls on sockets for itself, as librspreload does. It
+ * knows its sockets by their numbers, and would take those of another table for its own.
+ */
+static bool numbers_are_known(void)
+{
+	Dl_info libc, closes;
+
+	return dladdr((void *)(uintptr_t)gnu_get_libc_version, &libc) &&
+	       dladdr((void *)(uintptr_t)close, &closes) && closes.dli_fbase != libc.dli_fbase;
+}
+
+/*
  * A table of descriptors of our own, with nothing of the application's in it: what it
  * closes is closed. 0 to 2 are nobody's, so that nothing meant for them goes astray.
  */
@@ -259,6 +273,8 @@ static int hide_descriptors(void)
 #ifdef __SANITIZE_THREAD__
 	return 0; /* it takes two descriptors of one number for the same */
 #endif
+	if (numbers_are_known())
+		return 0;
 	if (syscall(__NR_close_range, (unsigned)FIRST_FD, ~0u, CLOSE_RANGE_UNSHARE))
 		return -1;
 	for (int fd = FIRST_FD; fd < 3; fd++)

@@ -5,7 +5,7 @@ if HAVE_CMOCKA
 verbs_ldadd = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
 verbs_programs = tests/verbs/test_alloc tests/verbs/test_clock tests/verbs/test_contexts tests/verbs/test_control \
 	tests/verbs/test_cq_ex tests/verbs/test_errno tests/verbs/test_error tests/verbs/test_event \
-	tests/verbs/test_faults tests/verbs/test_fork tests/verbs/test_no_thread tests/verbs/test_life tests/verbs/test_modes \
+	tests/verbs/test_faults tests/verbs/test_fork tests/verbs/test_no_thread tests/verbs/test_life tests/verbs/test_modes tests/verbs/test_numbers \
 	tests/verbs/test_post tests/verbs/test_split tests/verbs/test_split_imm \
 	tests/verbs/test_qp_ex tests/verbs/test_resize tests/verbs/test_serve tests/verbs/test_signals tests/verbs/test_tclass tests/verbs/test_threads tests/verbs/test_timestamp \
 	tests/verbs/test_wr tests/verbs/test_xrc
@@ -44,6 +44,9 @@ tests_verbs_test_life_SOURCES = tests/verbs/test_life.c $(rig)
 tests_verbs_test_life_LDADD = $(verbs_ldadd)
 tests_verbs_test_modes_SOURCES = tests/verbs/test_modes.c $(rig)
 tests_verbs_test_modes_LDADD = $(verbs_ldadd)
+tests_verbs_test_numbers_SOURCES = tests/verbs/test_numbers.c $(rig)
+tests_verbs_test_numbers_LDADD = $(verbs_ldadd) -ldl
+tests_verbs_test_numbers_LDFLAGS = -rdynamic
 tests_verbs_test_post_SOURCES = tests/verbs/test_post.c $(rig)
 tests_verbs_test_post_LDADD = $(verbs_ldadd)
 tests_verbs_test_qp_ex_SOURCES = tests/verbs/test_qp_ex.c $(rig)

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A preload that carries sockets itself, as librspreload does, knows them by their numbers:
+ * no call of the shim's may come to it with the number of one of the application's.
+ */
+#include "rig.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { HELD = 64 };
+
+static atomic_bool held[HELD];
+static atomic_uint closed, mistaken;     /* by threads of the shim's */
+static _Thread_local bool ours;
+
+/* The shim's calls come here, as to such a preload. */
+__attribute__((visibility("default"))) int close(int fd)
+{
+	Dl_info who;
+
+	if (!ours && dladdr(__builtin_return_address(0), &who) && strstr(who.dli_fname, "libccshim")) {
+		closed++;
+		mistaken += fd >= 0 && fd < HELD && held[fd];
+	}
+	return (int)syscall(SYS_close, fd);
+}
+
+/* There is no agent: its thread looks for one, and closes the socket. */
+static void descriptors_have_numbers_of_their_own(void **state)
+{
+	unsigned spins = 0;
+	struct rig r;
+	int fd;
+
+	(void)state;
+	ours = true;
+	do {
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		assert_in_range(fd, 0, HELD - 1);
+		held[fd] = true;
+	} while (fd < HELD / 2);
+	rig_open(&r, (struct rig_conf){ 0 });
+	while (closed < 3)
+		assert_true(rig_patience(&spins));
+	assert_int_equal(mistaken, 0);
+	rig_close(&r);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(descriptors_have_numbers_of_their_own),
+	};
+
+	(void)argc;
+	rig_exec(argv, "CCSHIM_CC=dcqcn", "CCSHIM_AGENT=/nonexistent/agent",
+		 "CCSHIM_AGENT_THREAD=n", "CCSHIM_LOG_LEVEL=error", NULL);
+	return cmocka_run_group_tests_name("numbers", tests, NULL, NULL);
+}
