@@ -44,7 +44,8 @@ readonly debian_packages=(abigail-tools debhelper lintian mmdebstrap rpm rpmlint
 readonly check_packages=(clang g++ libcmocka-dev libopenmpi-dev openmpi-bin
   systemtap-sdt-dev bats jq shellcheck mandoc man-db
   valgrind gnuplot-nox bpftrace python3 python3-prometheus-client iputils-ping file locales "${conformance_packages[@]}" "${debian_packages[@]}")
-readonly full_packages=(qemu-system-x86 busybox-static cpio)
+readonly full_packages=(qemu-system-x86 busybox-static cpio dapl2-utils iperf netpipe-openmpi
+  netpipe-tcp openmpi-bin sockperf)
 
 installed() { [[ $(dpkg-query -Wf '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 

@@ -55,16 +55,23 @@ full_cases() {
   local inline=('-s 1 -I 1' '-s 128 -I 128')
   local events=(-e '-e -b -q 4') srq=('--use-srq -q 4' '--recv_post_list 4 -q 2')
   local pong=('' -e '-s 1' '-s 65536' '-s 1000000 -r 20')
+  local transact='-i 30 -t 2 -w 2 -V'
 
   each 'ib_write_bw -n 104' "$uc" "$uc -b -q 4" "${bw[@]}" "${data[@]}" "${inline[@]}"
+  each 'ib_write_bw -n 104' "$uc -a" '-b -a' '-R -T 106' '-q 8 -l 4 -Q 4 -t 16 -b' '-q 64 -s 1' \
+    '-m 512 -s 1000001 -q 2'
   each 'ib_read_bw -n 104' "${bw[@]}" "${data[@]}" "${events[@]}" '-o 1'
   each 'ib_send_bw -n 104' "$uc" "$uc -e -q 4" "${bw[@]}" "${data[@]}" "${inline[@]}" "${events[@]}" "${srq[@]}"
+  each 'ib_send_bw -n 104' "$uc -b -l 4" '-r 64' '-R -e -b' '-R --use-srq -q 4' '--use-srq -b -r 64' \
+    '-l 8 --recv_post_list 8'
   # Without -b and -q: what then is lost is waited for, bare or not.
   each 'ib_send_bw -n 104 -c UD -s 1024' "${both[@]}" -e '-l 13' '-Q 1' '-Q 50' '-t 4' -N
-  each 'ib_atomic_bw -n 104' "${bw[@]}" "${events[@]}" '-A CMP_AND_SWAP' '-o 1'
+  each 'ib_atomic_bw -n 104' "${bw[@]}" "${events[@]}" '-A CMP_AND_SWAP' '-o 1' \
+    '-R -q 4 -b -A CMP_AND_SWAP'
   each 'ib_write_lat -n 50' "$uc" "${both[@]}" -a "${inline[@]}"
-  each 'ib_read_lat -n 50' "${both[@]}" -a -e
-  each 'ib_send_lat -n 50' "$uc" "${both[@]}" -a -e "${inline[@]}" '-c UD -s 1024' --use-srq
+  each 'ib_read_lat -n 50' "${both[@]}" -a -e '-o 1 -u 16'
+  each 'ib_send_lat -n 50' "$uc" "${both[@]}" -a -e "${inline[@]}" '-c UD -s 1024' --use-srq \
+    '-R -e' '-r 16 -t 8'
   each 'ib_atomic_lat -n 50' "${both[@]}" -e '-A CMP_AND_SWAP'
   each 'ibv_rc_pingpong -c -n 100' "${pong[@]}" -t -N '-e -N' -j
   each 'ibv_srq_pingpong -c -n 100' "${pong[@]}" '-q 1'
@@ -77,10 +84,21 @@ full_cases() {
   each 'rstream -T v' '-S 1 -I 20 -C 5' '-S 1048576 -I 3 -C 3' '-S 65536 -I 10 -C 5 -i 0'
   each 'rstream -S 65536 -I 10 -C 5' '-T a' '-T b' '-T n' '-T r' '-T f' '-k 1'
   each 'riostream -S 65536 -I 10 -C 5' '-T v' '-T a' '-T b' '-T n'
+  each 'rsocket' 'iperf -n 1M' 'NPtcp -u 20000 -n 5 -i' 'NPtcp -u 70000 -n 5' \
+    'sockperf pp -n 50 -t 1'
   each 'fio --verb=write' '' '--iodepth=1' '--bs=1m --iodepth=8'
+  each 'fio --verb=read' '' '--bs=1m --iodepth=8'
   each 'ucx_perftest -n 100 -w 10' '-t put_bw -D zcopy -s 65536' '-t put_lat -s 8' \
     '-t am_bw -D bcopy -s 4096' '-t am_lat -s 8' '-t get -D zcopy -s 65536' '-t fadd -s 8'
   each 'fi_pingpong -e msg -I 20' '' '-S 65536 -c'
+  each 'fi_pingpong -e rdm -I 20' '' '-S 65536 -c'
+  each 'mpi NPopenmpi -u 20000 -n 5' -i -a
+  each 'dapltest -T T' "$transact client SR 4096 server SR 4096" \
+    "$transact client RW 4096 1 server RW 2048 4 client SR 1024 3 -f server SR 2048 1 -f" \
+    "$transact -P client RR 65536 server RW 65536"
+  each 'dapltest -T P' '-i 100 RW 65536 1' '-i 100 -m p RR 65536 1' '-i 20 -p 4 RW 1048576 2'
+  each 'dtestcm -c 20' '' -w
+  each 'dtestsrq' '-c 4' '-c 8 -B 10 -t 5'
   each 'rcopy' 1 100 30000000
   each 'rdma_client' ''
   each 'rdma_xclient' '-c r' '-c x'

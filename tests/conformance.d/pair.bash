@@ -40,21 +40,69 @@ endpoints() {
       # The client tells the server all but its port, the device, too.
       server=(ucx_perftest -p "$port")
       client=(ucx_perftest "$@" -d "${devices[2]}:1" -x rc_verbs -p "$port" "$server_ip") ;;
+    dapltest | dtest*) dapl "$program" "$@" ;;
+    mpi) mpi "$@" ;;
+    rsocket) rsocket "$@" ;;
     fi_pingpong)
-      server=(fi_pingpong -p verbs "$@" -B "$port")
-      client=(fi_pingpong -p verbs "$@" -P "$port" "$server_ip") ;;
+      at=(fi_pingpong -p verbs "$@")
+      # Its queues for more than two would be longer than rxe's.
+      [[ " $* " != *' rdm '* ]] || at=(env FI_UNIVERSE_SIZE=2 fi_pingpong -p 'verbs;ofi_rxm' "$@")
+      server=("${at[@]}" -B "$port")
+      client=("${at[@]}" -P "$port" "$server_ip") ;;
     *)
       server=("$program" "$@" -b "$server_ip" -p "$port")
       client=("$program" "$@" -b "$client_ip" -s "$server_ip" -p "$port") ;;
   esac
 }
 
-# ready: the server can be connected to. One look takes no process for sockets, of
+# dapl PROGRAM OPTIONS…: uDAPL knows devices by the names in a file.
+dapl() {
+  local at=(env "DAT_OVERRIDE=$PWD/dat.conf" "$1") host
+  for host in 1 2; do
+    echo "host$host u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 \"h_$host 0\" \"\""
+  done >dat.conf
+  if [[ $1 == dapltest ]]; then
+    server=("${at[@]}" -T S -D host1 -n "$port")
+    client=("${at[@]}" "${@:2:2}" -s "$server_ip" -D host2 -n "$port" "${@:4}")
+  else
+    server=("${at[@]}" "${@:2}" -s -P host1)
+    client=("${at[@]}" "${@:2}" -P host2 -h "$server_ip")
+  fi
+}
+
+# mpi PROGRAM OPTIONS…: a rank on each host, over libfabric.
+mpi() {
+  local launch=(mpirun.openmpi --allow-run-as-root --oversubscribe
+    --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "verbs;ofi_rxm")
+  server=(true)
+  client=(env FI_UNIVERSE_SIZE=2 "${launch[@]}" -n 1 -x FI_VERBS_IFACE=h_1 "$@" :
+    -n 1 -x FI_VERBS_IFACE=h_2 "$@")
+}
+
+# rsocket PROGRAM OPTIONS…: one that knows TCP, not RDMA.
+rsocket() {
+  # shellcheck disable=SC2016 # the loader knows what LIB is
+  under=(env 'LD_PRELOAD=/usr/$LIB/rsocket/librspreload.so' "${under[@]}")
+  case $1 in
+    iperf)
+      server=(iperf -s -P 1 -p "$port")
+      client=("$@" -c "$server_ip" -p "$port") ;;
+    NPtcp)
+      server=("$@" -P "$port")
+      client=("$@" -P "$port" -h "$server_ip") ;;
+    sockperf)
+      server=(sockperf server --tcp -i "$server_ip" -p "$port")
+      client=("$@" --tcp -i "$server_ip" -p "$port") ;;
+  esac
+}
+
+# ready PROGRAM: the server can be connected to. One look takes no process for sockets, of
 # which the others' are not seen.
 ready() {
   local hex line
-  case ${server[0]} in
+  case $1 in
     udaddy) rdma resource show cm_id | grep -q "LISTEN.*ps UDP" ;;
+    dtest*) port=45248 rdma_listens ;; # always
     ib_* | ibv_* | ucx_* | fi_*)
       printf -v hex ':%04X 0[0:]* 0A ' "$port"
       line=$(</proc/net/tcp)$(</proc/net/tcp6)
@@ -71,11 +119,13 @@ side() {
   exec timeout --foreground -k 5 "$limit" "${under[@]}" "${@:2}" >"$1.out" 2>"$1.err"
 }
 
-# await PROGRAM: for both to end, and after a failure not for long. $status has both's.
+# serves_on CASE: the server does not end by itself.
+serves_on() { [[ $1 =~ ^(rcopy|dapltest|rsocket sockperf)\  ]]; }
+
+# await CASE…: for both to end, and after a failure not for long. $status has both's.
 await() {
   local first other nap
-  # rcopy's server serves on.
-  if [[ $1 == rcopy ]]; then
+  if serves_on "$*"; then
     wait "${pids[1]}"
     status=(0 $?)
     kill "${pids[0]}"
@@ -111,7 +161,7 @@ same() {
   [[ " $* " != *' -D '* ]] || number='[0-9]+[0-9.]*' # as much as there is time for
   case $1 in
     rcopy) from=(client.out) ;; # the server was ended
-    fio | ucx_* | fi_*) from=(/dev/null) ;; # figures without points
+    fio | ucx_* | fi_* | dtest* | mpi | rsocket) from=(/dev/null) ;; # figures without points
   esac
   sed -E 's/\<0x[0-9a-f]+|-?\<'"(inf|nan|$number(e[-+][0-9]+)?)"'/~/g; s/[ \t]+/ /g
     s/ $//; s,[^ ]*/received,~,' "${from[@]}" >said
@@ -126,7 +176,7 @@ pair() {
   endpoints "$@"
   side server "${server[@]}" &
   pids[0]=$!
-  while ((SECONDS < patience)) && ! ready && kill -0 "${pids[0]}" 2>/dev/null; do
+  while ((SECONDS < patience)) && ! ready "$1" && kill -0 "${pids[0]}" 2>/dev/null; do
     sleep 0.05
   done
   side client "${client[@]}" &
