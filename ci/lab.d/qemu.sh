@@ -100,6 +100,8 @@ qemu_modules() {
     }' "$1/modules.dep"
 }
 
+# The kernel holds emulated cycle counters to be out of step. Without them every look at the
+# clock is a system call to a device, for which all the CPUs take turns.
 engine_start() {
   local cpus
   need_root qemu
@@ -109,7 +111,7 @@ engine_start() {
     -smp $((cpus > 4 ? 4 : cpus)) -m 2048 -nodefaults -no-user-config \
     -display none -monitor none -no-reboot -serial "file:$work/console" \
     -kernel "$qemu_dir/vmlinuz" -initrd "$qemu_dir/initrd" \
-    -append "console=ttyS0 panic=-1 mitigations=off nokaslr quiet loglevel=4" \
+    -append "console=ttyS0 panic=-1 mitigations=off nokaslr tsc=reliable quiet loglevel=4" \
     -virtfs local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap \
     -virtfs "local,path=$qemu_dir/modules,mount_tag=modules,security_model=none,readonly=on" \
     -virtfs "local,path=$work,mount_tag=work,security_model=none" \
