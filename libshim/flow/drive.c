@@ -39,6 +39,7 @@ static void follow(struct ccs_flow *f, uint64_t now_ns)
 {
 	const double rate = ccs_flow_rate(f);
 
+	ccs_flow_revoke(f);
 	ccs_gate_follow(f, now_ns);
 	f->stats.min_rate = ccs_min(f->stats.min_rate, rate);
 	f->stats.max_rate = ccs_max(f->stats.max_rate, rate);
@@ -76,6 +77,7 @@ static void show_event(struct ccs_flow *f, enum ccs_told_kind kind, double now_u
 static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec,
 		  const struct ccs_cc_path *path)
 {
+	ccs_flow_revoke(f);
 	f->origin_ns = f->told_ns;
 	f->followed = f->sink || spec->ops->on_send || (spec->ops->needs & CCS_NEEDS_TELEMETRY);
 	ccs_cc_start(&f->cc, spec, path);
@@ -107,6 +109,7 @@ void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_
 
 void ccs_drive_repath(struct ccs_flow *f, const struct ccs_cc_path *path)
 {
+	ccs_flow_revoke(f);
 	ccs_cc_repath(&f->cc, path);
 	ccs_cc_limit(&f->cc, f->max_rate);
 	show_event(f, CCS_TOLD_PATH, us_of(f, f->told_ns), 0);

@@ -116,7 +116,9 @@ struct ccs_flow {
 	uint32_t timed;                  /* in flight, whose completion's time is wanted */
 	uint32_t timed_sent;             /* lower half of `sent` when one was timed last */
 	uint32_t segment;                /* bytes */
-	uint32_t reads, max_reads;       /* outstanding READs and atomics */
+	uint32_t reads;                  /* outstanding READs and atomics */
+	uint16_t max_reads;
+	uint16_t calm_bytes;             /* that may pass without another look at the flow, */
 	double window;                   /* bytes; the cap after slow start */
 	uint64_t gated_since_ns;         /* 0: nothing is waiting */
 	double pending_bytes;            /* acknowledged since the last update */
@@ -126,11 +128,12 @@ struct ccs_flow {
 	bool ramping : 1;                /* slow start */
 	bool late : 1;                   /* so was the last RTT */
 	bool followed : 1;               /* the algorithm or a sink wants to hear of each segment */
-	uint8_t draining;                /* samples left to wait for the queue of the start to go */
+	uint8_t draining : 5;            /* samples left to wait for the queue of the start to go */
+	uint8_t recv_count : 2;          /* of recv_ns, modulo 4 */
 	uint8_t base_samples : 4;        /* of the first few */
 	uint8_t vague : 4;               /* and of those first that told nothing of the path */
-	uint8_t recv_count;              /* of recv_ns, modulo 256 */
 	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
+	uint8_t calm_wrs;                /* as so many WRs */
 	uint16_t look_ns;                /* what one at the clock takes, up to 65 us */
 	double max_rate;                 /* bit/s, the user's cap */
 	struct ccs_flow_stats stats;
@@ -228,6 +231,12 @@ extern const struct ccs_seg ccs_flow_time; /* what ccs_flow_next says to ask for
  */
 const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_t *number);
 
+/*
+ * The same as accept and next at once, of one WR that meets nobody, is not split and needs no
+ * time: the last segment and the last WR are its. NULL: not so, and nothing has happened.
+ */
+const struct ccs_seg *ccs_flow_through(struct ccs_flow *f, uint64_t len, uint32_t flags);
+
 /* The device refused segment number `from` and all later ones: take them back. */
 void ccs_flow_unsend(struct ccs_flow *f, uint64_t from);
 
@@ -306,6 +315,14 @@ static inline bool ccs_gate_unpaced(const struct ccs_flow *f)
 	return ccs_flow_rate(f) >= f->cc.path.line_rate;
 }
 
+/* Bytes that may be outstanding. */
+static inline double ccs_gate_window(const struct ccs_flow *f)
+{
+	const double own = f->cc.out.window;
+
+	return own > 0 && own < f->window ? own : f->window;
+}
+
 /*
  * One segment may always be outstanding: pacing alone slows a flow below that.
  * Nor do bytes count that nobody asked a completion for, if there are no others:
@@ -313,10 +330,14 @@ static inline bool ccs_gate_unpaced(const struct ccs_flow *f)
  */
 static inline bool ccs_gate_window_open(const struct ccs_flow *f, uint64_t len)
 {
-	const double own = f->cc.out.window;
-	const double limit = own > 0 && own < f->window ? own : f->window;
+	return f->inflight <= f->unsignalled_bytes ||
+	       (double)(f->inflight + len) <= ccs_gate_window(f);
+}
 
-	return f->inflight <= f->unsignalled_bytes || (double)(f->inflight + len) <= limit;
+/* Something was learnt: who posts next has to look. */
+static inline void ccs_flow_revoke(struct ccs_flow *f)
+{
+	f->calm_wrs = 0;
 }
 
 void ccs_gate_init(struct ccs_flow *f, uint64_t now_ns);

@@ -5,9 +5,10 @@
 
 #include "base/pool.h"
 #include "base/probe.h"
+#include "cc/minmax.h"
 #include "flow/flow.h"
 
-enum { UNTIMED_MAX = 16 };
+enum { UNTIMED_MAX = 32 };
 
 static uint32_t pow2_at_least(uint32_t n)
 {
@@ -34,7 +35,7 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 	f->wr_mask = pow2_at_least(wr_limit) - 1;
 	f->seg_limit = seg_limit;
 	f->seg_mask = pow2_at_least(seg_limit) - 1;
-	f->max_reads = UINT32_MAX;
+	f->max_reads = UINT16_MAX;
 	f->random = conf->seed | 1;
 	wrs = ccs_pool_calloc(1, rings_size(f));
 	if (!wrs)
@@ -158,7 +159,7 @@ static bool wants_time(const struct ccs_flow *f, const struct ccs_seg *seg)
 }
 
 /* Into flight, with the time of its departure if that is known. */
-static void take_off(struct ccs_flow *f, const struct ccs_seg *seg)
+static inline void take_off(struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	const bool timed = seg->depart_ns && seg->signal;
 
@@ -190,6 +191,62 @@ static void land(struct ccs_flow *f, const struct ccs_seg *seg)
 	f->reads -= !!(seg->flags & CCS_WR_READ);
 }
 
+/* The next free entry of the ring. */
+static struct ccs_seg *next_seg(struct ccs_flow *f)
+{
+	if (f->seg_head == f->seg_tail)
+		f->seg_base = (uint32_t)f->seg_head;
+	return ccs_flow_seg(f, f->seg_head);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * What may pass a calm flow in which nothing waits before one is to be timed: until something
+ * is learnt (ccs_flow_revoke) nobody has to look again, for completions only make room.
+ */
+static void grant(struct ccs_flow *f)
+{
+	const uint64_t room = least(f->wr_limit - (f->wr_head - f->wr_tail),
+				    f->seg_limit - (f->seg_head - f->seg_tail));
+	const double quarter = f->segment / 4, inflight = (double)f->inflight;
+	double bytes = quarter - 1 - ((uint32_t)f->sent - f->timed_sent);
+
+	if (f->enforce)
+		bytes = ccs_min(bytes, ccs_gate_window(f) - inflight);
+	if (f->ramping)
+		bytes = ccs_min(bytes, quarter - inflight);
+	if (bytes < 0 || f->untimed + 1 >= UNTIMED_MAX)
+		return;
+	f->calm_wrs = (uint8_t)least(UNTIMED_MAX - 1 - f->untimed, room);
+	f->calm_bytes = (uint16_t)ccs_min(bytes, UINT16_MAX);
+}
+
+/* No copy of a whole one: it would wait for what was just written. */
+const struct ccs_seg *ccs_flow_through(struct ccs_flow *f, uint64_t len, uint32_t flags)
+{
+	struct ccs_seg *seg;
+
+	if (!f->calm_wrs || len > f->calm_bytes || f->wr_next != f->wr_head ||
+	    f->state != CCS_FLOW_RUN || (flags & (CCS_WR_READ | CCS_WR_URGENT)))
+		return NULL;
+	f->calm_wrs--;
+	f->calm_bytes -= (uint16_t)len;
+	seg = next_seg(f);
+	seg->wr = ccs_flow_accept(f, len, flags);
+	seg->offset = 0;
+	seg->len = len;
+	seg->depart_ns = 0;
+	seg->flags = flags;
+	seg->first = seg->last = true;
+	seg->signal = (flags & CCS_WR_VISIBLE) || wants_signal(f, seg);
+	take_off(f, seg);
+	return seg;
+}
+
 const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_t *number)
 {
 	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
@@ -208,9 +265,7 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_
 	if (!gate_open(f, len, calm, now_ns))
 		return NULL;
 
-	if (f->seg_head == f->seg_tail)
-		f->seg_base = (uint32_t)f->seg_head;
-	seg = ccs_flow_seg(f, f->seg_head);
+	seg = next_seg(f);
 	*seg = (struct ccs_seg){
 		.wr = f->wr_next,
 		.offset = f->next_offset,
@@ -229,6 +284,9 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_
 	}
 	*number = f->seg_head;
 	take_off(f, seg);
+	ccs_flow_revoke(f);
+	if (calm && f->wr_next == f->wr_head)
+		grant(f);
 	return seg;
 }
 

@@ -210,7 +210,7 @@ static double without_rnr(struct ccs_flow *f, double rtt_us)
 {
 	uint32_t least = (uint32_t)ccs_min(ceil(rtt_us * 1e3), UINT32_MAX);
 
-	f->recv_ns[f->recv_count++ % 4] = least;
+	f->recv_ns[f->recv_count++] = least;
 	for (unsigned i = 0; i < 4; i++)
 		least = f->recv_ns[i] < least ? f->recv_ns[i] : least;
 	return ccs_min(rtt_us, (double)least / 1e3);
@@ -428,6 +428,7 @@ void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct 
 	const bool counts = !lives_on_rtts(f) ||
 			    (!done->more && !doubtful(f, done->number, rtt_us));
 
+	ccs_flow_revoke(f);
 	look_for_loss(f, seg, rtt_us, done->latest_ns);
 	if (counts && slow_start(f, seg, rtt_us, done->latest_ns))
 		return;

@@ -74,11 +74,20 @@ static int real_bind(const struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind 
 }
 
 /*
- * Emit until the gate closes. On a refusal by the device its code is returned
- * and *refused is the WR that it did not take; that WR and all behind it are
- * waiting again. Without a bad_wr (rxe, when the doorbell fails) the device
- * has kept the WQEs, so they count as in flight and *refused is none of ours.
+ * The device refused that WQE of a doorbell whose first one is segment `first`: it and all
+ * behind it are waiting again. The number of its WR. Without a bad_wr (rxe, when the doorbell
+ * fails) the device has kept the WQEs, so they count as in flight, and it is none of ours.
  */
+static uint64_t take_back(struct qp *qp, uint64_t first, const struct ibv_send_wr *wqes,
+			  const struct ibv_send_wr *bad)
+{
+	if (!bad)
+		return UINT64_MAX;
+	ccs_flow_unsend(&qp->flow, first + (uint64_t)(bad - wqes));
+	return qp->flow.wr_next;
+}
+
+/* Emit until the gate closes. On a refusal by the device its code, and what it refused. */
 static int emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 {
 	struct batch b;
@@ -90,9 +99,7 @@ static int emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 		fill(qp, &b, now_ns);
 		rc = b.n ? real_post(qp, b.wr, &bad) : 0;
 		if (rc) {
-			if (bad)
-				ccs_flow_unsend(&qp->flow, b.first + (uint64_t)(bad - b.wr));
-			*refused = bad ? qp->flow.wr_next : UINT64_MAX;
+			*refused = take_back(qp, b.first, b.wr, bad);
 			return rc;
 		}
 	} while (b.n == CCS_BATCH);
@@ -222,7 +229,7 @@ static void pump(struct qp *qp, uint64_t *now_ns)
 
 void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
 {
-	const int saved = errno;
+	int saved;
 
 	ccs_signals_hear(qp, now_ns);
 	ccs_publish_due(qp, *now_ns);
@@ -232,6 +239,7 @@ void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
 	}
 	if (qp->dead || qp->broken || qp->state < IBV_QPS_RTS)
 		return;
+	saved = errno;
 	pump(qp, now_ns);
 	errno = saved; /* nobody's call that a device refused */
 }
@@ -259,15 +267,21 @@ static void make_room(struct qp *qp, uint64_t n)
 	ccs_lock(&qp->lock);
 }
 
-/* One WR; its CCS_WR_* flags. */
-static uint32_t accept_one(struct qp *qp, const struct ibv_send_wr *wr)
+/* The flow has a number for it. */
+static void identify(struct qp *qp, uint64_t number, const struct ibv_send_wr *wr)
 {
-	const uint32_t flags = ccs_wr_flags(qp, wr, qp->split_imm);
-	const uint64_t number = ccs_flow_accept(&qp->flow, ccs_wr_len(qp, wr), flags);
 	struct ccs_wr *w = ccs_flow_wr(&qp->flow, number);
 
 	w->source = wr;
 	w->id = wr->wr_id;
+}
+
+/* One WR; its CCS_WR_* flags. */
+static uint32_t accept_one(struct qp *qp, const struct ibv_send_wr *wr)
+{
+	const uint32_t flags = ccs_wr_flags(qp, wr, qp->split_imm);
+
+	identify(qp, ccs_flow_accept(&qp->flow, ccs_wr_len(qp, wr), flags), wr);
 	return flags;
 }
 
@@ -330,39 +344,79 @@ static int emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t
 	return rc;
 }
 
+/* What became of a call's WRs, of which the first has that number. */
+struct outcome {
+	uint64_t first, refused;         /* refused: if device is not 0, as emit tells */
+	struct ibv_send_wr *left;        /* the first that there was no room for; or NULL */
+	int device;                      /* its code */
+};
+
 /* Native codes where the device was asked, its usual ones where it could not be. */
-static int post_locked(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad,
-		       uint64_t *now_ns)
+static int settle(struct qp *qp, const struct outcome *o, struct ibv_send_wr *wr,
+		  struct ibv_send_wr **bad)
 {
 	struct ccs_flow *f = &qp->flow;
-	const uint64_t first = f->wr_head;
-	uint32_t flags;
-	struct ibv_send_wr *left = accept_list(qp, wr, &flags);
+	const bool kept = o->device && o->refused == UINT64_MAX; /* by the device, despite its code */
+	struct ibv_send_wr *left = o->left;
 	int rc = left ? ENOMEM : 0;
-	uint64_t refused;
-	const int device = emit_posted(qp, flags, now_ns, &refused);
-	const bool kept = device && refused == UINT64_MAX; /* by the device, despite its code */
+	uint64_t n;
 
-	if (device && !kept && refused >= first && f->next_offset == 0 &&
-	    !post_later(qp, device, refused)) {
-		left = nth(wr, refused - first);
-		rc = device;
-		ccs_flow_unaccept(f, refused);
-	} else if (device && !kept && !try_later(qp, device, refused)) {
-		late_refusal(qp, device);
+	if (o->device && !kept && o->refused >= o->first && f->next_offset == 0 &&
+	    !post_later(qp, o->device, o->refused)) {
+		left = nth(wr, o->refused - o->first);
+		rc = o->device;
+		ccs_flow_unaccept(f, o->refused);
+	} else if (o->device && !kept && !try_later(qp, o->device, o->refused)) {
+		late_refusal(qp, o->device);
 	}
-	refused = keep_waiting(qp, first, &rc);
-	if (refused < f->wr_head) {
-		left = nth(wr, refused - first);
-		ccs_flow_unaccept(f, refused);
+	n = keep_waiting(qp, o->first, &rc);
+	if (n < f->wr_head) {
+		left = nth(wr, n - o->first);
+		ccs_flow_unaccept(f, n);
 	}
 	if (kept) {
 		left = NULL;
-		rc = device;
+		rc = o->device;
 	}
 	if (rc)
 		*bad = left;
 	return rc;
+}
+
+static int post_list(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad,
+		     uint64_t *now_ns)
+{
+	struct outcome o = { .first = qp->flow.wr_head };
+	uint32_t flags;
+
+	o.left = accept_list(qp, wr, &flags);
+	o.device = emit_posted(qp, flags, now_ns, &o.refused);
+	return settle(qp, &o, wr, bad);
+}
+
+/* One WR that nothing holds back. False: it is for post_list, and nothing has happened. */
+static bool post_through(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad, int *rc)
+{
+	const struct ccs_seg *seg;
+	struct ibv_send_wr wqe, *refused = NULL;
+	uint64_t number;
+
+	if (!wr || wr->next)
+		return false;
+	seg = ccs_flow_through(&qp->flow, ccs_wr_len(qp, wr), ccs_wr_flags(qp, wr, qp->split_imm));
+	if (!seg)
+		return false;
+	number = qp->flow.seg_head - 1;
+	identify(qp, seg->wr, wr);
+	ccs_wr_build(qp, seg, ccs_token(qp, number), &wqe, 0);
+	*rc = real_post(qp, &wqe, &refused);
+	if (__builtin_expect(*rc, 0)) {
+		struct outcome o = { .first = seg->wr, .device = *rc };
+
+		o.refused = take_back(qp, number, &wqe, refused);
+		*rc = settle(qp, &o, wr, bad);
+	}
+	return true;
 }
 
 /* Into a QP that we had to fail: all is accepted and comes back flushed, by us. */
@@ -403,9 +457,11 @@ static int post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 
 	if (qp->state < IBV_QPS_RTS)
 		return real_post(qp, wr, bad);
-	make_room(qp, list_length(wr, qp->flow.wr_limit));
 	ccs_signals_hear(qp, &now_ns);
-	rc = qp->broken ? post_broken(qp, wr, bad) : post_locked(qp, wr, bad, &now_ns);
+	if (!post_through(qp, wr, bad, &rc)) {
+		make_room(qp, list_length(wr, qp->flow.wr_limit));
+		rc = qp->broken ? post_broken(qp, wr, bad) : post_list(qp, wr, bad, &now_ns);
+	}
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 	schedule(qp, &now_ns);
 	ccs_publish_due(qp, now_ns);

@@ -39,10 +39,11 @@ struct model {
 	struct mseg seg[MAX];            /* in flight: [done, sent) */
 	uint64_t done, sent;
 	uint64_t now;
+	bool calm;                       /* its WRs are small, and it is not held back */
 	bool failed;                     /* a completion was in error */
 	uint64_t failed_wr;
 	uint32_t wr_limit, seg_limit;
-	uint64_t delivered, programs_failed, switches;
+	uint64_t delivered, programs_failed, switches, through;
 };
 
 static struct model m;
@@ -81,10 +82,16 @@ static void spy_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 	heard[heard_count++ % 64] = *ack;
 }
 
+static void spy_cnp(struct ccs_cc *cc, double now_us)
+{
+	(void)now_us;
+	spy_init(cc);
+}
+
 static const struct ccs_cc_ops spy = {
 	.abi = CCS_CC_ABI, .name = "spy", .doc = "",
 	.needs = CCS_NEEDS_RTT, .derive = no_derive, .on_init = spy_init,
-	.on_ack = spy_ack,
+	.on_ack = spy_ack, .on_cnp = spy_cnp,
 };
 
 static void open_flow(struct ccs_flow *f, const struct ccs_flow_config *conf, uint32_t wr_limit,
@@ -147,7 +154,7 @@ static uint64_t waiting_from(void)
 	return i;
 }
 
-static void accept_one(void)
+static struct mwr random_wr(void)
 {
 	static const uint32_t kinds[] = {
 		CCS_WR_SPLIT, CCS_WR_SPLIT | CCS_WR_READ, CCS_WR_READ, CCS_WR_RECV, 0,
@@ -155,18 +162,30 @@ static void accept_one(void)
 	};
 	const uint64_t sizes[] = { 0, 1, 100, m.flow.segment - 1, m.flow.segment,
 				   m.flow.segment + 1, 10 * m.flow.segment, seed_below(100000) };
-	struct mwr *wr = &m.wr[m.kept];
-	uint64_t number;
+	struct mwr wr = { .len = sizes[seed_below(8)], .flags = kinds[seed_below(6)] };
 
-	if (ccs_flow_full(&m.flow) || m.kept == MAX)
-		return;
-	*wr = (struct mwr){ .len = sizes[seed_below(8)], .flags = kinds[seed_below(6)] };
 	if (seed_below(3) == 0)
-		wr->flags |= CCS_WR_VISIBLE;
-	number = ccs_flow_accept(&m.flow, wr->len, wr->flags);
+		wr.flags |= CCS_WR_VISIBLE;
+	if (m.calm)
+		wr.len %= 200;
+	return wr;
+}
+
+static void accept_this(const struct mwr *wr)
+{
+	const uint64_t number = ccs_flow_accept(&m.flow, wr->len, wr->flags);
+
 	assert_int_equal(number, m.first_number + m.kept);
-	m.kept++;
+	m.wr[m.kept++] = *wr;
 	m.accepted++;
+}
+
+static void accept_one(void)
+{
+	const struct mwr wr = random_wr();
+
+	if (!ccs_flow_full(&m.flow) && m.kept < MAX)
+		accept_this(&wr);
 }
 
 /* The window: never more outstanding than allowed, unless nobody could ever open it. */
@@ -194,7 +213,7 @@ static uint64_t timed_in_flight(void)
 	return n;
 }
 
-static bool next_one(void)
+static bool next_that(bool timeless)
 {
 	struct ccs_flow *f = &m.flow;
 	const uint64_t wr = waiting_from();
@@ -203,7 +222,8 @@ static bool next_one(void)
 	const struct ccs_seg *seg;
 
 	assert_int_equal(f->timed, timed_in_flight());
-	seg = ccs_flow_next(f, seed_below(2) ? m.now : CCS_TIME_UNKNOWN, &number);
+	seg = ccs_flow_next(f, timeless || seed_below(2) ? CCS_TIME_UNKNOWN : m.now, &number);
+	assert_true(!timeless || seg != &ccs_flow_time);
 	if (seg == &ccs_flow_time)
 		seg = ccs_flow_next(f, m.now, &number);
 	if (!seg)
@@ -292,6 +312,11 @@ static void complete_one(bool ok)
 }
 
 /* The device takes only part of what it was given just now. */
+static bool next_one(void)
+{
+	return next_that(false);
+}
+
 static void refuse_some(void)
 {
 	uint64_t got = 0, keep;
@@ -374,6 +399,46 @@ static void switch_algorithm(void)
 	m.switches++;
 }
 
+/* Of a CNP the spy makes the rate of now. */
+static void notify(void)
+{
+	const double before = spy_rate;
+
+	spy_rate = seed_below(2) ? INFINITY : 1e9;
+	ccs_flow_cnp(&m.flow, m.now);
+	spy_rate = before;
+}
+
+/*
+ * At once, if it may: all is as if it had been accepted and handed over, without a time. That
+ * is done, too, for the books.
+ */
+static bool through_one(void)
+{
+	const struct ccs_flow before = m.flow;
+	const struct mwr wr = random_wr();
+	const struct ccs_seg *seg = ccs_flow_through(&m.flow, wr.len, wr.flags);
+	struct ccs_flow after = m.flow;
+	struct ccs_seg got;
+
+	if (!seg) {
+		assert_memory_equal(&m.flow, &before, sizeof(before));
+		return false;
+	}
+	assert_ptr_equal(seg, ccs_flow_seg(&after, after.seg_head - 1));
+	got = *seg;
+	m.flow = before;
+	assert_false(ccs_flow_full(&m.flow));
+	accept_this(&wr);
+	assert_true(next_that(true));
+	assert_memory_equal(&got, ccs_flow_seg(&m.flow, m.flow.seg_head - 1), sizeof(got));
+	after.calm_wrs = m.flow.calm_wrs;
+	after.calm_bytes = m.flow.calm_bytes;
+	assert_memory_equal(&m.flow, &after, sizeof(after));
+	m.through++;
+	return true;
+}
+
 static struct ccs_flow_config random_config(void)
 {
 	static const double segments[] = { 256, 4096, 65536 };
@@ -448,12 +513,16 @@ static void check_books(void)
 static void step(void)
 {
 	m.now += seed_below(2) ? seed_below(3000) : 0;
-	switch (seed_below(25)) {
+	switch (seed_below(27)) {
 	case 0: case 1: case 2: case 3: case 4: case 5:
 		accept_one();
 		break;
 	case 6: case 7: case 8: case 9: case 10: case 11:
 		next_one();
+		break;
+	case 25: case 26:
+		while (through_one() && seed_below(4))
+			;
 		break;
 	case 12: case 13: case 14: case 15: case 16: case 17:
 		complete_one(true);
@@ -482,6 +551,8 @@ static void step(void)
 			switch_algorithm();
 		else if (seed_below(4) == 0)
 			configure();
+		else
+			notify();
 		break;
 	default:
 		if (seed_below(40) == 0)
@@ -526,21 +597,26 @@ static void finish(void)
 static void open_random_flow(void)
 {
 	static const double windows[] = { 0, 0, 1, 5000, 1e6 };
-	const struct ccs_flow_config conf = random_config();
+	struct ccs_flow_config conf = random_config();
 
 	memset(&m, 0, sizeof(m));
+	m.calm = seed_below(2);
+	if (m.calm) {
+		conf.base_rtt_us = 20;
+		conf.segment = conf.cap = 65536;
+	}
 	m.now = 1 + seed_below(1ull << 40);
 	m.wr_limit = 1 + (uint32_t)seed_below(seed_below(2) ? 4 : 200);
 	m.seg_limit = 1 + (uint32_t)seed_below(seed_below(2) ? 8 : 300);
-	spy_rate = seed_below(2) ? INFINITY : 1e9 * (double)(1 + seed_below(9));
+	spy_rate = m.calm || seed_below(2) ? INFINITY : 1e9 * (double)(1 + seed_below(9));
 	spy_window = windows[seed_below(5)];
 	open_flow(&m.flow, &conf, m.wr_limit, m.seg_limit, m.now);
-	m.flow.max_reads = seed_below(2) ? UINT32_MAX : 1 + (uint32_t)seed_below(4);
+	m.flow.max_reads = seed_below(2) ? UINT16_MAX : 1 + (uint16_t)seed_below(4);
 }
 
 static void random_programs(void **state)
 {
-	uint64_t delivered = 0, failures = 0, accepted = 0, switches = 0;
+	uint64_t delivered = 0, failures = 0, accepted = 0, switches = 0, through = 0;
 
 	(void)state;
 	seed_start("flow");
@@ -555,9 +631,11 @@ static void random_programs(void **state)
 		failures += m.programs_failed;
 		accepted += m.accepted;
 		switches += m.switches;
+		through += m.through;
 		ccs_flow_destroy(&m.flow);
 	}
 	assert_true(delivered > 1000 && failures > 10 && accepted > 10000 && switches > 100);
+	assert_true(through > 100);
 }
 
 /* Small unsignalled WRs before one that is as large as the window: the trap by itself. */
@@ -974,7 +1052,7 @@ static bool asks_for_time(struct ccs_flow *f, uint64_t len, uint32_t flags, uint
 	return asked;
 }
 
-/* One in sixteen, and one in a quarter of a segment's worth; of all, the bytes count. */
+/* One in thirty-two, and one in a quarter of a segment's worth; of all, the bytes count. */
 static void small_ones_are_timed_now_and_then(void **state)
 {
 	const struct ccs_flow_config conf = quiet(4096);
@@ -985,10 +1063,10 @@ static void small_ones_are_timed_now_and_then(void **state)
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
 	heard_count = 0;
-	for (unsigned i = 0; i < 64; i++) {
+	for (unsigned i = 0; i < 128; i++) {
 		const bool asked = asks_for_time(&f, 8, CCS_WR_VISIBLE, 1000);
 
-		assert_int_equal(asked, i % 16 == 15);
+		assert_int_equal(asked, i % 32 == 31);
 		assert_int_equal(ccs_flow_is_timed(&f, i), asked);
 		assert_int_equal(f.timed, asked);
 		/* The time of the others is not looked at. */
@@ -996,7 +1074,7 @@ static void small_ones_are_timed_now_and_then(void **state)
 		assert_int_equal(f.timed, 0);
 	}
 	assert_int_equal(heard_count, 1); /* of four in one base RTT */
-	assert_true(heard[0].bytes == 128 && fabs(heard[0].rtt_us - 30) < 0.2);
+	assert_true(heard[0].bytes == 256 && fabs(heard[0].rtt_us - 30) < 0.2);
 	for (unsigned i = 0; i < 8; i++)
 		timed += asks_for_time(&f, 512, CCS_WR_VISIBLE, 1000);
 	assert_int_equal(timed, 4);
@@ -1018,7 +1096,7 @@ static void unsignalled_ones_are_not_timed(void **state)
 	(void)state;
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
-	for (unsigned i = 0; i < 30; i++) {
+	for (unsigned i = 0; i < 34; i++) {
 		assert_false(asks_for_time(&f, 8, 0, 1000));
 		if (i % 8 == 7)
 			complete_all(&f, i, CCS_TIME_UNKNOWN);

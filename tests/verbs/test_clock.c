@@ -102,14 +102,14 @@ static void open_warm(struct rig *r)
 	looks_of(r, 4, LARGE);
 }
 
-/* One in sixteen, when it is posted and when it has come. */
+/* One in thirty-two, when it is posted and when it has come. */
 static void small_ones_go_without(void **state)
 {
 	struct rig r;
 
 	(void)state;
 	open_warm(&r);
-	assert_int_equal(looks_of(&r, WRS, SMALL), 2 * WRS / 16);
+	assert_int_equal(looks_of(&r, WRS, SMALL), 2 * WRS / 32);
 	rig_close(&r);
 }
 
