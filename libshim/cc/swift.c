@@ -14,7 +14,7 @@
 #include "cc/minmax.h"
 
 enum { BASE_TARGET, FS_RANGE, FS_MIN, FS_MAX, AI, BETA, MAX_MDF, INIT_WINDOW, SEGMENT, MIN_WINDOW,
-       NPARAMS };
+       MIN_RATE, NPARAMS };
 
 /* So many losses without an acknowledgement between them: the path is gone. */
 #define RESET_LOSSES 5
@@ -40,6 +40,8 @@ static const struct ccs_cc_param params[NPARAMS] = {
 		"unit of the window", "derived: what is acknowledged as a whole" },
 	[MIN_WINDOW] = { "min_window", "bytes", NAN, 1e-3, 1e12, NULL,
 		"floor of the window", "derived: a hundredth of a segment" },
+	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
+		"floor of the rate of a window below a segment", "derived: line rate / 1000" },
 };
 
 struct swift {
@@ -53,7 +55,8 @@ struct swift {
 /*
  * Defaults from the path, ser being a segment's time on the line: base_target is what an
  * unloaded path shows with its noise and one foreign segment, and at fs_min eight more.
- * At min_window a segment leaves in a hundred RTTs.
+ * At min_window a segment leaves in a hundred RTTs, but not below min_rate: an RTT that holds
+ * an absence of the host may be of any length, and no other comes before that segment.
  */
 static void derive(const struct ccs_cc_path *path, double *p)
 {
@@ -66,6 +69,7 @@ static void derive(const struct ccs_cc_path *path, double *p)
 		[INIT_WINDOW] = ccs_max(bdp / ccs_max(1, path->flows), segment),
 		[SEGMENT] = segment,
 		[MIN_WINDOW] = segment / 100,
+		[MIN_RATE] = path->line_rate / 1000,
 	};
 
 	for (unsigned i = 0; i < NPARAMS; i++)
@@ -105,7 +109,9 @@ static double rtt_of(const struct ccs_cc *cc, const struct swift *s)
 /* The rate at which the window goes out once per RTT. */
 static double paced(const struct ccs_cc *cc, const struct swift *s)
 {
-	return ccs_min(8e6 * cc->out.window / rtt_of(cc, s), cc->path.line_rate);
+	const double rate = 8e6 * cc->out.window / rtt_of(cc, s);
+
+	return ccs_min(ccs_max(rate, cc->param[MIN_RATE]), cc->path.line_rate);
 }
 
 /* The floor wins. From one segment on the window alone holds the flow. */

@@ -120,8 +120,8 @@ static void check_ref(const struct ccs_cc *cc, const struct ref *r, int step)
 {
 	check_close("window", step, cc->out.window, r->cwnd * SEGMENT);
 	check_close("target", step, target(cc), r->target);
-	check_close("rate", step, cc->out.rate,
-		    r->cwnd >= 1 ? LINE : fmin(LINE, 8 * r->cwnd * SEGMENT / r->rtt * 1e6));
+	check_close("rate", step, cc->out.rate, r->cwnd >= 1 ? LINE :
+		    fmax(fmin(LINE, 8 * r->cwnd * SEGMENT / r->rtt * 1e6), LINE / 1000));
 }
 
 /* Calm, crowded and lossy times, and idle ones. */
@@ -254,6 +254,21 @@ static void windows_below_a_segment_are_paced(void **state)
 	check_close("time of a segment", 0, 8e6 * SEGMENT / cc.out.rate, 180);
 	ack(&cc, 110, 60, SEGMENT);
 	assert_true(segments(&cc) > 1 && cc.out.rate == LINE);
+}
+
+/* Before a segment has gone no shorter RTT can be seen: one long absence is not to last. */
+static void a_long_rtt_stops_no_flow(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start_at(&cc, 1.0 / 3);
+	ack(&cc, 1e9, 540e3, 0);
+	assert_true(cc.out.window <= SEGMENT / 3);
+	check_close("rate", 0, cc.out.rate, LINE / 1000);
+	start(&cc, "swift:init_window=1,min_rate=1m", &test_path);
+	ack(&cc, 1e9, 540e3, 0);
+	check_close("rate", 1, cc.out.rate, 1e6);
 }
 
 static void odd_delays_are_ignored(void **state)
@@ -427,6 +442,7 @@ int main(void)
 		cmocka_unit_test(one_decrease_per_rtt),
 		cmocka_unit_test(losses),
 		cmocka_unit_test(windows_below_a_segment_are_paced),
+		cmocka_unit_test(a_long_rtt_stops_no_flow),
 		cmocka_unit_test(odd_delays_are_ignored),
 		cmocka_unit_test(whatever_comes_stays_within_bounds),
 		cmocka_unit_test(a_longer_delay_gives_no_larger_window),
