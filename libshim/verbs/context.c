@@ -15,7 +15,7 @@
 
 #define UNKNOWN_LINE_RATE 10e9 /* of a port that does not tell */
 
-enum { RXE_VENDOR = 0xffffff, RXE_VENDOR_OLD = 0 }; /* of older kernels */
+enum { RXE_VENDOR = 0xffffff };
 
 struct ctx *ccs_context_find(struct ibv_context *context)
 {
@@ -152,7 +152,7 @@ void ccs_context_attach(struct ibv_context *context)
 	snprintf(ctx->device, sizeof(ctx->device), "%s", context->device->name);
 	ctx->max_qp_wr = (uint32_t)attr.max_qp_wr;
 	ctx->max_cqe = (uint32_t)attr.max_cqe;
-	ctx->syscalls = attr.vendor_id == RXE_VENDOR || attr.vendor_id == RXE_VENDOR_OLD;
+	ctx->syscalls = attr.vendor_id == RXE_VENDOR;
 	ctx->iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
 	find_clock(ctx);
 	swap_tables(ctx);

@@ -42,34 +42,31 @@ static void fill(struct qp *qp, struct batch *b, uint64_t *now_ns)
 }
 
 /* Where a doorbell is a system call, a thread may be cancelled in it: not with our locks. */
-static int cancel_off(const struct qp *qp)
+static __attribute__((noinline)) int post_uncancelled(const struct qp *qp, struct ibv_send_wr *wr,
+						      struct ibv_send_wr **bad)
 {
-	int state = PTHREAD_CANCEL_ENABLE;
+	int state, rc;
 
-	if (__builtin_expect(qp->syscalls, 0))
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	return state;
-}
-
-static void cancel_back(const struct qp *qp, int state)
-{
-	if (__builtin_expect(qp->syscalls, 0))
-		pthread_setcancelstate(state, NULL);
-}
-
-static int real_post(const struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
-{
-	const int state = cancel_off(qp), rc = qp->ctx->real.post_send(qp->real, wr, bad);
-
-	cancel_back(qp, state);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	rc = qp->ctx->real.post_send(qp->real, wr, bad);
+	pthread_setcancelstate(state, NULL);
 	return rc;
+}
+
+static inline int real_post(const struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	if (__builtin_expect(qp->syscalls, 0))
+		return post_uncancelled(qp, wr, bad);
+	return qp->ctx->real.post_send(qp->real, wr, bad);
 }
 
 static int real_bind(const struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
-	const int state = cancel_off(qp), rc = qp->ctx->real.bind_mw(qp->real, mw, bind);
+	int state, rc;
 
-	cancel_back(qp, state);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	rc = qp->ctx->real.bind_mw(qp->real, mw, bind);
+	pthread_setcancelstate(state, NULL);
 	return rc;
 }
 
