@@ -58,7 +58,7 @@ full_cases() {
   local transact='-i 30 -t 2 -w 2 -V'
 
   each 'ib_write_bw -n 104' "$uc" "$uc -b -q 4" "${bw[@]}" "${data[@]}" "${inline[@]}"
-  each 'ib_write_bw -n 104' "$uc -a" '-b -a' '-R -T 106' '-q 8 -l 4 -Q 4 -t 16 -b' '-q 64 -s 1' \
+  each 'ib_write_bw -n 104' '-R -T 106' '-q 8 -l 4 -Q 4 -t 16 -b' '-q 64 -s 1' \
     '-m 512 -s 1000001 -q 2'
   each 'ib_read_bw -n 104' "${bw[@]}" "${data[@]}" "${events[@]}" '-o 1'
   each 'ib_send_bw -n 104' "$uc" "$uc -e -q 4" "${bw[@]}" "${data[@]}" "${inline[@]}" "${events[@]}" "${srq[@]}"
