@@ -105,8 +105,8 @@ int ccs_cq_destroy(struct cq *cq)
 
 	if (ccs_forked())
 		return ccs_real()->ibv_destroy_cq(cq->app);
-	if (!set_closing(cq, true))
-		return EBUSY; /* as the kernel would say of the QPs that it ties to the shadow */
+	if (!set_closing(cq, true)) /* as the kernel would say of the QPs that it ties to the shadow */
+		return errno = EBUSY;
 	rc = destroy_shadows(cq);
 	if (!rc)
 		rc = ccs_real()->ibv_destroy_cq(cq->app);

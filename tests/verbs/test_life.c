@@ -187,7 +187,9 @@ static void cqs_with_qps_are_busy(void **state)
 
 	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
+	errno = 0;
 	assert_int_equal(ibv_destroy_cq(r.scq), EBUSY);
+	assert_int_equal(errno, EBUSY);
 	assert_int_equal(ibv_destroy_cq(r.rcq), EBUSY);
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 9 * K4, IBV_SEND_SIGNALED), 0);
 	rig_poll(r.scq, 1, wc);
