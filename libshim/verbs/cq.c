@@ -312,28 +312,53 @@ static int take_app(struct cq *cq, int n, struct ibv_wc *wc)
 	return cq->ctx->real.poll_cq(cq->app, n, wc);
 }
 
+/* Behind all that is owed: there is room. */
+static void append(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more)
+{
+	const uint32_t at = cq->ready_head++ & cq->ready_mask;
+
+	cq->ready[at] = *wc;
+	if (cq->ready_more)
+		cq->ready_more[at] = *more;
+}
+
 /*
- * Fewer than n are returned only when both sources are empty, as the verb promises. The
- * one that gave last is asked first, for the other may not have to be then; and now and
- * then the other one, so that neither waits for the other to run dry.
+ * The application's CQ has told of `got` just now. What a receive brings may be the answer to
+ * a SEND that a shadow tells of: whatever those have told by now goes first. (What the
+ * other end had sent before it got that SEND may come after it: nobody can have waited for that.)
+ */
+static int behind_owed(struct cq *cq, int got, int n, struct ibv_wc *wc)
+{
+	const struct wc_more none = { 0 };
+
+	ccs_cq_drain(cq);
+	if (!ready_count(cq) || ccs_cq_room(cq) < (uint32_t)got ||
+	    (cq->ex && ready_count(cq) + (uint32_t)got > (uint32_t)n)) /* sessions read more */
+		return got;
+	for (int i = 0; i < got; i++)
+		append(cq, &wc[i], &none);
+	return ready_pop(cq, n, wc);
+}
+
+/*
+ * Fewer than n are returned only when both sources are empty, as the verb promises, and the
+ * application's own was asked last. Now and then it is first, so that it does not wait for the
+ * shadows to run dry.
  */
 static int merge(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	const bool shadow = cq->shadow_gave != (++cq->polls % FAIR == 0);
-	const int first = shadow ? take_shadow(cq, n, wc) : take_app(cq, n, wc);
+	const bool fair = ++cq->polls % FAIR == 0 && !ready_count(cq);
+	const int first = fair ? 0 : take_shadow(cq, n, wc);
 	int second;
 
-	if (first)
-		cq->shadow_gave = shadow;
 	if (first < 0 || first == n)
 		return first;
-	second = shadow ? take_app(cq, n - first, wc + first)
-			: take_shadow(cq, n - first, wc + first);
-	if (second && !first)
-		cq->shadow_gave = !shadow;
+	second = take_app(cq, n - first, wc + first);
+	if (second > 0)
+		return first + behind_owed(cq, second, n - first, wc + first);
 	if (second < 0)
 		return first ? first : second;
-	return first + second;
+	return fair ? take_shadow(cq, n, wc) : first;
 }
 
 static bool passes(struct cq *cq)
@@ -347,6 +372,35 @@ static bool note_idle(struct cq *cq, bool idle)
 {
 	cq->idle_polls = idle ? cq->idle_polls + 1 : 0;
 	return cq->idle_polls >= SPINNING;
+}
+
+bool ccs_cq_owes(struct cq *cq)
+{
+	bool owes;
+
+	ccs_lock(&cq->lock);
+	owes = ready_count(cq);
+	ccs_unlock(&cq->lock);
+	return owes;
+}
+
+bool ccs_cq_put_behind(struct cq *cq, struct ibv_cq_ex *ex)
+{
+	struct wc_more more;
+	struct ibv_wc wc;
+	bool owes;
+
+	if (passes(cq))
+		return false;
+	ccs_lock(&cq->lock);
+	ccs_cq_drain(cq);
+	owes = ready_count(cq) && ccs_cq_room(cq);
+	if (owes) {
+		ccs_shadow_read(ex, &wc, &more);
+		append(cq, &wc, &more);
+	}
+	ccs_unlock(&cq->lock);
+	return owes;
 }
 
 int ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning,

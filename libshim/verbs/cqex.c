@@ -97,9 +97,20 @@ static int next_owed(struct cq *cq)
 	return 0;
 }
 
+/* What the real CQ tells goes behind what the shadows have told by then, as in a poll. */
+static int next_behind_owed(struct cq *cq, struct ibv_poll_cq_attr *attr)
+{
+	int rc;
+
+	if (ccs_cq_owes(cq))
+		return next_owed(cq);
+	rc = next_real(cq->ex, attr);
+	return !rc && ccs_cq_put_behind(cq, cq->ex->app) ? next_owed(cq) : rc;
+}
+
 static int next_of(struct cq *cq, struct ibv_poll_cq_attr *attr)
 {
-	return cq->ex->owed_turn ? next_owed(cq) : next_real(cq->ex, attr);
+	return cq->ex->owed_turn ? next_owed(cq) : next_behind_owed(cq, attr);
 }
 
 static void turn(struct cqex *e)

@@ -120,7 +120,6 @@ struct cq {
 	struct ccs_hwclock clock;        /* of the shadows' timestamps */
 	unsigned idle_polls;             /* empty in a row: a spinning application */
 	bool woken;                      /* by an event, so completions are fresh */
-	bool shadow_gave;                /* what was polled last; else the application's own did */
 	unsigned polls;
 	int failed;                      /* what the last look into the shadows returned, if < 0 */
 };

@@ -155,6 +155,12 @@ static void read_more(struct ibv_cq_ex *ex, struct wc_more *more)
 		ibv_wc_read_tm_info(ex, &more->tm_info);
 }
 
+void ccs_shadow_read(struct ibv_cq_ex *ex, struct ibv_wc *wc, struct wc_more *more)
+{
+	read_wc(ex, wc);
+	read_more(ex, more);
+}
+
 /* EBUSY: the clock is being set, and nothing was taken. Between start and end providers hold the CQ's lock: nothing but reading in there. */
 static int poll_extended(struct shadow *s, int n, struct arrivals *a)
 {
@@ -163,8 +169,8 @@ static int poll_extended(struct shadow *s, int n, struct arrivals *a)
 
 	if (!rc) {
 		do {
-			read_wc(s->ex, &a->wc[got]);
-			read_more(s->ex, &a->more[got++]);
+			ccs_shadow_read(s->ex, &a->wc[got], &a->more[got]);
+			got++;
 		} while (got < n && !(rc = ibv_next_poll(s->ex)));
 		ibv_end_poll(s->ex);
 	}

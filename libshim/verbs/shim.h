@@ -176,6 +176,10 @@ uint32_t ccs_cq_room(const struct cq *cq);
  * or unknown. 0, ENOENT, or EINVAL: the CQ has failed. */
 int ccs_cq_take(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning,
 		uint64_t *empty_ns);
+bool ccs_cq_owes(struct cq *cq);
+/* The session's current completion is owed, too, behind what is owed after another look at the
+ * shadows; false: nothing is, or there is no room for it. */
+bool ccs_cq_put_behind(struct cq *cq, struct ibv_cq_ex *ex);
 int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc);
 int ccs_cq_notify(struct cq *cq, int solicited_only);
 int ccs_cq_resize(struct cq *cq, int cqe);
@@ -192,6 +196,8 @@ void ccs_cqex_free(struct cqex *e);
 struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries);
 /* At most n <= CCS_BATCH completions. < 0: an error. */
 int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct arrivals *a);
+/* The current completion of an open session. */
+void ccs_shadow_read(struct ibv_cq_ex *ex, struct ibv_wc *wc, struct wc_more *more);
 /* When the i-th of them was made, as far as can be told. */
 struct ccs_span ccs_shadow_date(struct cq *cq, const struct arrivals *a, int i);
 /* What an extended CQ tells of a completion that is made now, by us. */

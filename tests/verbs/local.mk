@@ -7,7 +7,7 @@ verbs_programs = tests/verbs/test_alloc tests/verbs/test_clock tests/verbs/test_
 	tests/verbs/test_cq_ex tests/verbs/test_errno tests/verbs/test_error tests/verbs/test_event \
 	tests/verbs/test_faults tests/verbs/test_fork tests/verbs/test_no_thread tests/verbs/test_life tests/verbs/test_modes tests/verbs/test_numbers \
 	tests/verbs/test_post tests/verbs/test_split tests/verbs/test_split_imm \
-	tests/verbs/test_qp_ex tests/verbs/test_resize tests/verbs/test_serve tests/verbs/test_signals tests/verbs/test_tclass tests/verbs/test_threads tests/verbs/test_timestamp \
+	tests/verbs/test_order tests/verbs/test_qp_ex tests/verbs/test_resize tests/verbs/test_serve tests/verbs/test_signals tests/verbs/test_tclass tests/verbs/test_threads tests/verbs/test_timestamp \
 	tests/verbs/test_wr tests/verbs/test_xrc
 check_PROGRAMS += $(verbs_programs) tests/verbs/sections tests/verbs/shown tests/verbs/traffic tests/verbs/tracing
 TESTS += $(verbs_programs)
@@ -55,6 +55,8 @@ tests_verbs_test_split_SOURCES = tests/verbs/test_split.c $(rig)
 tests_verbs_test_split_LDADD = $(verbs_ldadd)
 tests_verbs_test_split_imm_SOURCES = tests/verbs/test_split_imm.c $(rig)
 tests_verbs_test_split_imm_LDADD = $(verbs_ldadd)
+tests_verbs_test_order_SOURCES = tests/verbs/test_order.c $(rig)
+tests_verbs_test_order_LDADD = $(verbs_ldadd)
 tests_verbs_test_resize_SOURCES = tests/verbs/test_resize.c $(rig)
 tests_verbs_test_resize_LDADD = $(verbs_ldadd)
 tests_verbs_test_serve_SOURCES = tests/verbs/test_serve.c $(rig)

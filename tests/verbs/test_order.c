@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One CQ for both directions: that a SEND is done is told before the answer to it, as bare.
+ * Programs count on that: to a target a login is over once its last response was sent, and a
+ * command that comes before that is an error.
+ */
+#include "rig.h"
+
+enum { K4 = 4096, ROUNDS = 60, MOST = 16, REQUEST = 1, ANSWER = 2, ASKED = 100, ANSWERED = 200 };
+
+static struct ibv_cq_init_attr_ex extended = { .wc_flags = IBV_WC_STANDARD_FLAGS };
+static bool sessions;
+
+/* At most n by a poll, or a session; their wr_ids. */
+static int some(struct rig *r, int n, uint64_t *id)
+{
+	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)(void *)r->scq;
+	struct ibv_poll_cq_attr attr = { 0 };
+	struct ibv_wc wc[MOST];
+	int got = 0, rc;
+
+	if (!sessions) {
+		got = ibv_poll_cq(r->scq, n, wc);
+		for (int i = 0; i < got; i++) {
+			assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
+			id[i] = wc[i].wr_id;
+		}
+		return got;
+	}
+	for (rc = ibv_start_poll(ex, &attr); !rc; rc = ibv_next_poll(ex)) {
+		assert_int_equal(ex->status, IBV_WC_SUCCESS);
+		id[got++] = ex->wr_id;
+		if (got == n)
+			break;
+	}
+	assert_true(!rc || rc == ENOENT);
+	if (got)
+		ibv_end_poll(ex);
+	return got;
+}
+
+static void all_of(struct rig *r, int n, int most, uint64_t *id)
+{
+	unsigned spins = 0;
+
+	for (int got = 0; got < n && rig_patience(&spins);)
+		got += some(r, most < n - got ? most : n - got, id + got);
+}
+
+static int place(const uint64_t *id, int n, uint64_t wanted)
+{
+	for (int i = 0; i < n; i++)
+		if (id[i] == wanted)
+			return i;
+	fail_msg("WR %d is not told of", (int)wanted);
+	return -1;
+}
+
+static void carry_out(struct rig *r, struct ibv_qp *qp, uint64_t id, enum ibv_wr_opcode opcode,
+		      uint32_t len)
+{
+	struct ibv_qp *const a = r->a;
+
+	r->a = qp;
+	assert_int_equal(rig_post(r, id, opcode, 0, len, IBV_SEND_SIGNALED), 0);
+	r->a = a;
+	fake_step(1);
+}
+
+static void send(struct rig *r, struct ibv_qp *qp, uint64_t id, uint32_t len)
+{
+	carry_out(r, qp, id, IBV_WR_SEND, len);
+}
+
+static void receive(struct rig *r, struct ibv_qp *qp, uint64_t id)
+{
+	struct ibv_qp *const b = r->b;
+
+	r->b = qp;
+	assert_int_equal(rig_recv(r, id, 0, K4), 0);
+	r->b = b;
+}
+
+/* Whatever came last before that; nothing that is told is left out or told twice. */
+static void answers_follow(bool by_sessions)
+{
+	struct rig r;
+
+	sessions = by_sessions;
+	rig_open(&r, (struct rig_conf){ .one_cq = true, .cq_ex = sessions ? &extended : NULL });
+	fake_hold(true);
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		const int most = round % 3 ? (int)(round % 5) + 1 : MOST;
+		uint64_t id[4] = { 0 };
+
+		if (round & 4) {
+			receive(&r, r.b, 7);
+			send(&r, r.a, 8, 64);
+			all_of(&r, 2, 1 + (round & 1), id);
+		}
+		if (round & 2) {
+			carry_out(&r, r.a, 8, IBV_WR_RDMA_WRITE, 64);
+			all_of(&r, 1, 1, id);
+		}
+		receive(&r, r.b, ASKED);
+		receive(&r, r.a, ANSWERED);
+		send(&r, r.a, REQUEST, round & 8 ? K4 : 64);
+		send(&r, r.b, ANSWER, 64);
+		all_of(&r, 4, most, id);
+		assert_true(place(id, 4, REQUEST) < place(id, 4, ANSWERED));
+		place(id, 4, ASKED);
+		place(id, 4, ANSWER);
+		assert_int_equal(some(&r, 1, id), 0);
+	}
+	rig_close(&r);
+}
+
+static void answers_follow_in_polls(void **state)
+{
+	(void)state;
+	answers_follow(false);
+}
+
+static void answers_follow_in_sessions(void **state)
+{
+	(void)state;
+	answers_follow(true);
+}
+
+/* Many of both: all receives in their order, and all that was sent. */
+static void each_side_keeps_its_order(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	for (int most = 1; most <= MOST; most += 3) {
+		uint64_t id[64], sent = 0, got = 0;
+
+		sessions = most & 1;
+		rig_open(&r, (struct rig_conf){ .one_cq = true, .cqe = 64, .max_send_wr = 32,
+						.max_recv_wr = 32,
+						.cq_ex = sessions ? &extended : NULL });
+		fake_hold(true);
+		for (uint64_t i = 0; i < 30; i++) {
+			receive(&r, r.b, 1000 + i);
+			send(&r, r.a, i, 64);
+		}
+		all_of(&r, 60, most, id);
+		for (int i = 0; i < 60; i++)
+			assert_int_equal(id[i], id[i] < 1000 ? sent++ : 1000 + got++);
+		assert_true(sent == 30 && got == 30);
+		rig_close(&r);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answers_follow_in_polls),
+		cmocka_unit_test(answers_follow_in_sessions),
+		cmocka_unit_test(each_side_keeps_its_order),
+	};
+
+	return rig_run_modes(argc, argv, "order", tests, sizeof(tests) / sizeof(*tests));
+}
