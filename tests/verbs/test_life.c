@@ -462,12 +462,24 @@ static void dealloc_domain(const struct thread_domain *d)
 	assert_int_equal(ibv_dealloc_td(d->td), 0);
 }
 
+/* Much of eight WRITEs has to wait for our thread, which the device takes for no stranger. */
+static void helper_posts(struct rig *r, unsigned strangers)
+{
+	unsigned spins = 0;
+
+	for (unsigned i = 0; i < 8; i++)
+		assert_int_equal(rig_post(r, i, IBV_WR_RDMA_WRITE, 0, 5 * K4, IBV_SEND_SIGNALED), 0);
+	while (fake_seen_count() < 40)
+		assert_true(rig_patience(&spins));
+	rig_poll(r->scq, 8, wc);
+	assert_int_equal(fake_counts().strangers, strangers);
+}
+
 /* Only the application's own thread uses it, though ours posts what had to wait. */
 static void thread_domains_are_the_applications(void **state)
 {
 	const unsigned strangers = fake_counts().strangers;
 	struct thread_domain d;
-	unsigned spins = 0;
 	struct ibv_qp *uc, *keep;
 	struct rig r;
 
@@ -484,12 +496,7 @@ static void thread_domains_are_the_applications(void **state)
 	r.conf.type = IBV_QPT_RC;
 	rig_to_rts(&r, uc, r.b->qp_num);
 	fake_seen_clear();
-	for (unsigned i = 0; i < 8; i++)
-		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 5 * K4, IBV_SEND_SIGNALED), 0);
-	while (fake_seen_count() < 40)
-		assert_true(rig_patience(&spins));
-	rig_poll(r.scq, 8, wc);
-	assert_int_equal(fake_counts().strangers, strangers);
+	helper_posts(&r, strangers);
 
 	assert_int_equal(ibv_dealloc_pd(d.pd), EBUSY);
 	assert_int_equal(ibv_destroy_qp(uc), 0);
@@ -504,27 +511,21 @@ static void thread_domains_are_the_applications(void **state)
 	rig_close(&r);
 }
 
-/* The memory of these is the application's business. */
 /* Of a provider that would take no lock then, or stop the process (mlx5). */
 static void a_promise_of_one_thread_is_not_passed_on(void **state)
 {
 	const unsigned strangers = fake_counts().strangers;
-	unsigned spins = 0;
 	struct rig r;
 
 	(void)state;
 	setenv("MLX5_SINGLE_THREADED", "1", 1);
 	rig_open(&r, (struct rig_conf){ 0 });
-	for (unsigned i = 0; i < 8; i++)
-		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 5 * K4, IBV_SEND_SIGNALED), 0);
-	while (fake_seen_count() < 40)
-		assert_true(rig_patience(&spins));
-	rig_poll(r.scq, 8, wc);
-	assert_int_equal(fake_counts().strangers, strangers);
+	helper_posts(&r, strangers);
 	rig_close(&r);
 	unsetenv("MLX5_SINGLE_THREADED");
 }
 
+/* The memory of these is the application's business. */
 static void thread_domains_with_allocators_pass(void **state)
 {
 	struct thread_domain d;
