@@ -122,7 +122,10 @@ fail:
 	return NULL;
 }
 
-/* As the plain poll reads it; the opcode of a failure is undefined there and unread here. */
+/*
+ * As the plain poll reads it; the opcode of a failure is undefined there and unread here. Of an
+ * application's own only what it asked for can be read.
+ */
 static void read_wc(struct ibv_cq_ex *ex, struct ibv_wc *wc)
 {
 	*wc = (struct ibv_wc){
@@ -130,14 +133,14 @@ static void read_wc(struct ibv_cq_ex *ex, struct ibv_wc *wc)
 		.status = ex->status,
 		.opcode = ex->status == IBV_WC_SUCCESS ? ibv_wc_read_opcode(ex) : IBV_WC_SEND,
 		.vendor_err = ibv_wc_read_vendor_err(ex),
-		.byte_len = ibv_wc_read_byte_len(ex),
-		.imm_data = ibv_wc_read_imm_data(ex),
-		.qp_num = ibv_wc_read_qp_num(ex),
-		.src_qp = ibv_wc_read_src_qp(ex),
+		.byte_len = ex->read_byte_len ? ibv_wc_read_byte_len(ex) : 0,
+		.imm_data = ex->read_imm_data ? ibv_wc_read_imm_data(ex) : 0,
+		.qp_num = ex->read_qp_num ? ibv_wc_read_qp_num(ex) : 0,
+		.src_qp = ex->read_src_qp ? ibv_wc_read_src_qp(ex) : 0,
 		.wc_flags = ibv_wc_read_wc_flags(ex),
-		.slid = (uint16_t)ibv_wc_read_slid(ex),
-		.sl = ibv_wc_read_sl(ex),
-		.dlid_path_bits = ibv_wc_read_dlid_path_bits(ex),
+		.slid = (uint16_t)(ex->read_slid ? ibv_wc_read_slid(ex) : 0),
+		.sl = ex->read_sl ? ibv_wc_read_sl(ex) : 0,
+		.dlid_path_bits = ex->read_dlid_path_bits ? ibv_wc_read_dlid_path_bits(ex) : 0,
 	};
 }
 
