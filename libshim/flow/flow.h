@@ -118,7 +118,7 @@ struct ccs_flow {
 	uint32_t segment;                /* bytes */
 	uint32_t reads;                  /* outstanding READs and atomics */
 	uint16_t max_reads;
-	uint16_t calm_bytes;             /* that may pass without another look at the flow, */
+	uint16_t calm_bytes;             /* that may pass without another look at the flow */
 	double window;                   /* bytes; the cap after slow start */
 	uint64_t gated_since_ns;         /* 0: nothing is waiting */
 	double pending_bytes;            /* acknowledged since the last update */
@@ -133,7 +133,7 @@ struct ccs_flow {
 	uint8_t base_samples : 4;        /* of the first few */
 	uint8_t vague : 4;               /* and of those first that told nothing of the path */
 	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
-	uint8_t calm_wrs;                /* as so many WRs */
+	uint8_t calm_wrs;                /* the same, as so many WRs */
 	uint16_t look_ns;                /* what one at the clock takes, up to 65 us */
 	double max_rate;                 /* bit/s, the user's cap */
 	struct ccs_flow_stats stats;

@@ -312,16 +312,6 @@ static int take_app(struct cq *cq, int n, struct ibv_wc *wc)
 	return cq->ctx->real.poll_cq(cq->app, n, wc);
 }
 
-/* Behind all that is owed: there is room. */
-static void append(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more)
-{
-	const uint32_t at = cq->ready_head++ & cq->ready_mask;
-
-	cq->ready[at] = *wc;
-	if (cq->ready_more)
-		cq->ready_more[at] = *more;
-}
-
 /*
  * The application's CQ has told of `got` just now. What a receive brings may be the answer to
  * a SEND that a shadow tells of: whatever those have told by now goes first. (What the
@@ -336,23 +326,24 @@ static int behind_owed(struct cq *cq, int got, int n, struct ibv_wc *wc)
 	    (cq->ex && ready_count(cq) + (uint32_t)got > (uint32_t)n)) /* sessions read more */
 		return got;
 	for (int i = 0; i < got; i++)
-		append(cq, &wc[i], &none);
+		ccs_cq_push(cq, &wc[i], &none);
 	return ready_pop(cq, n, wc);
 }
 
 /*
  * Fewer than n are returned only when both sources are empty, as the verb promises, and the
- * application's own was asked last. Now and then it is first, so that it does not wait for the
- * shadows to run dry.
+ * application's own was asked last. Now and then it is first, when none of its own is owed, so
+ * that it does not wait for the shadows to run dry.
  */
 static int merge(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	const bool fair = ++cq->polls % FAIR == 0 && !ready_count(cq);
+	const bool fair = ++cq->polls >= FAIR && !ready_count(cq);
 	const int first = fair ? 0 : take_shadow(cq, n, wc);
 	int second;
 
 	if (first < 0 || first == n)
 		return first;
+	cq->polls = 0;
 	second = take_app(cq, n - first, wc + first);
 	if (second > 0)
 		return first + behind_owed(cq, second, n - first, wc + first);
@@ -397,7 +388,7 @@ bool ccs_cq_put_behind(struct cq *cq, struct ibv_cq_ex *ex)
 	owes = ready_count(cq) && ccs_cq_room(cq);
 	if (owes) {
 		ccs_shadow_read(ex, &wc, &more);
-		append(cq, &wc, &more);
+		ccs_cq_push(cq, &wc, &more);
 	}
 	ccs_unlock(&cq->lock);
 	return owes;

@@ -120,7 +120,7 @@ struct cq {
 	struct ccs_hwclock clock;        /* of the shadows' timestamps */
 	unsigned idle_polls;             /* empty in a row: a spinning application */
 	bool woken;                      /* by an event, so completions are fresh */
-	unsigned polls;
+	unsigned polls;                  /* since the application's own CQ was asked */
 	int failed;                      /* what the last look into the shadows returned, if < 0 */
 };
 

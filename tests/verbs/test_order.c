@@ -131,6 +131,35 @@ static void answers_follow_in_sessions(void **state)
 	}
 }
 
+/* Whoever polls one at a time, and posts one for each, is told of what the peer sent all the same. */
+static void receives_do_not_wait_for_sends_to_end(void **state)
+{
+	enum { BACKLOG = 32, SOON = 100 };
+	struct rig r;
+
+	(void)state;
+	sessions = false;
+	for (unsigned phase = 0; phase < 8; phase++) {
+		unsigned polls = 0;
+		uint64_t id = 0;
+
+		rig_open(&r, (struct rig_conf){ .one_cq = true, .cqe = 256, .max_send_wr = 128 });
+		for (unsigned i = 0; i < phase; i++)
+			assert_int_equal(some(&r, 1, &id), 0);
+		for (unsigned i = 0; i < BACKLOG; i++)
+			carry_out(&r, r.a, 8, IBV_WR_RDMA_WRITE, 64);
+		receive(&r, r.b, ASKED);
+		carry_out(&r, r.a, REQUEST, IBV_WR_SEND, 64);
+		for (id = 0; id != ASKED; polls++) {
+			all_of(&r, 1, 1, &id);
+			assert_true(polls < SOON);
+			if (id != ASKED)
+				carry_out(&r, r.a, 8, IBV_WR_RDMA_WRITE, 64);
+		}
+		rig_close(&r);
+	}
+}
+
 /* Many of both: all receives in their order, and all that was sent. */
 static void each_side_keeps_its_order(void **state)
 {
@@ -162,6 +191,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_follow_in_polls),
 		cmocka_unit_test(answers_follow_in_sessions),
+		cmocka_unit_test(receives_do_not_wait_for_sends_to_end),
 		cmocka_unit_test(each_side_keeps_its_order),
 	};
 
