@@ -82,6 +82,19 @@ const char *ccs_cc_variant(const struct ccs_cc *cc);
 void ccs_cc_switch(struct ccs_cc *cc, const struct ccs_cc_spec *spec,
 		   const struct ccs_cc_path *path);
 
+/* The slowest link that is known on the path, bit/s. */
+static inline double ccs_cc_bottleneck(const struct ccs_cc_path *path)
+{
+	return path->bottleneck_rate > 0 && path->bottleneck_rate < path->line_rate
+		? path->bottleneck_rate : path->line_rate;
+}
+
+/* The time of a segment on that link, us: the quantum in which its queue moves. */
+static inline double ccs_cc_segment_us(const struct ccs_cc_path *path, double segment)
+{
+	return 8e6 * segment / ccs_cc_bottleneck(path);
+}
+
 /* The end of an observe(): as many of all as there is room for. */
 static inline unsigned ccs_cc_observed(struct ccs_cc_obs *obs, unsigned max,
 				       const struct ccs_cc_obs *all, unsigned n)

@@ -38,6 +38,9 @@ static const char *const variants[] = { "paper", "ns3", "echo", NULL };
 /* and an answer to agents for so many: flows that are not held back here leave room then. */
 #define CATCH_UP_AGENTS 2
 
+/* Telemetry is wanted once in so many T. */
+#define TELEMETRY_PERIODS 4
+
 static const struct ccs_cc_param params[NPARAMS] = {
 	[VARIANT] = { "variant", "", PAPER, 0, 0, variants,
 		"the paper's algorithm, its simulation, or without switches", "HPCC 3.2" },
@@ -158,13 +161,14 @@ static double clamp_window(const struct ccs_cc *cc, double W, double T)
 	return ccs_min(ccs_max(W, floor), cc->path.line_rate / 8 * T);
 }
 
-/* W and R = W/T go out. */
+/* W and R = W/T go out. A record that spans many packets costs little, but it is of long ago. */
 static void put_out(struct ccs_cc *cc, const struct hpcc *h)
 {
 	const double R = ccs_max(h->W / h->T * 8, cc->param[MIN_RATE]);
 
 	cc->out.rate = ccs_min(R, cc->path.line_rate);
 	cc->out.window = h->W;
+	cc->out.telemetry_period_us = TELEMETRY_PERIODS * h->T * 1e6;
 }
 
 /* Go on from this rate; what was measured of the path stays. */

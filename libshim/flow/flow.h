@@ -167,7 +167,7 @@ struct ccs_flow {
 	struct ccs_stats_rtt *shown;     /* the same for others to look at; NULL: nobody can */
 };
 
-_Static_assert(sizeof(struct ccs_flow) <= 1024, "an idle flow is meant to fit 1 KB");
+_Static_assert(sizeof(struct ccs_flow) <= 1280, "an idle flow is meant to fit 20 cache lines");
 
 /*
  * Set up a zeroed flow for an application queue of wr_limit and a device queue

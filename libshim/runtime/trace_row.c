@@ -37,6 +37,15 @@ static void put_hops(struct row *r, const struct ccs_told *told, unsigned needs)
 	}
 }
 
+/* An empty column: it was not there. */
+static void put_if(struct row *r, double value)
+{
+	if (value > 0)
+		put(r, ",%.17g", value);
+	else
+		put(r, ",");
+}
+
 static void put_ack(struct row *r, const struct ccs_told *told, unsigned needs)
 {
 	const struct ccs_cc_ack *ack = &told->ack;
@@ -44,18 +53,19 @@ static void put_ack(struct row *r, const struct ccs_told *told, unsigned needs)
 	put(r, "%.17g,%.17g,%" PRIu64 ",%" PRIu64 ",%.17g,%" PRIu32 ",%u,", ack->rtt_us, ack->bytes,
 	    ack->ack_seq, ack->snd_nxt, ack->inflight, ack->path, ack->flows);
 	put_hops(r, told, needs);
-	if (ack->covers_us > 0)
-		put(r, ",%.17g,", ack->covers_us);
-	else
-		put(r, ",,");
+	put_if(r, ack->covers_us);
+	put_if(r, ack->advised_rate);
+	put(r, ",");
 }
 
 static void put_path(struct row *r, const struct ccs_told *told)
 {
 	const struct ccs_cc_path *path = &told->path;
 
-	put(r, ",,,,,,,,,line_rate=%.17g;base_rtt=%.17g;noise=%.17g;segment=%.17g;flows=%u",
+	put(r, ",,,,,,,,,,line_rate=%.17g;base_rtt=%.17g;noise=%.17g;segment=%.17g;flows=%u",
 	    path->line_rate, path->base_rtt_us, path->noise_us, path->segment, path->flows);
+	if (path->bottleneck_rate > 0)
+		put(r, ";bottleneck_rate=%.17g", path->bottleneck_rate);
 	if (isfinite(told->max_rate))
 		put(r, ";max_rate=%.17g", told->max_rate);
 }
@@ -68,16 +78,16 @@ static void put_facts(struct row *r, const struct ccs_told *told, unsigned needs
 		put_path(r, told);
 		break;
 	case CCS_TOLD_RATE:
-		put(r, ",,,,,,,,,rate=%.17g", told->rate);
+		put(r, ",,,,,,,,,,rate=%.17g", told->rate);
 		break;
 	case CCS_TOLD_ACK:
 		put_ack(r, told, needs);
 		break;
 	case CCS_TOLD_SEND:
-		put(r, ",%.17g,,,,,,,,", told->ack.bytes);
+		put(r, ",%.17g,,,,,,,,,", told->ack.bytes);
 		break;
 	default:
-		put(r, ",,,,,,,,,");
+		put(r, ",,,,,,,,,,");
 	}
 }
 

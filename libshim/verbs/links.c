@@ -13,8 +13,7 @@
 #include "signal/record.h"
 #include "verbs/shim.h"
 
-/* A record spans many packets then, and costs little; it takes longer to answer. */
-enum { PERIODS = 4, PERIOD_LEAST_US = 200, PERIOD_MOST_US = 10000 };
+enum { PERIOD_LEAST_US = 200, PERIOD_MOST_US = 10000 };
 
 struct links *ccs_links_new(void)
 {
@@ -23,13 +22,9 @@ struct links *ccs_links_new(void)
 
 uint32_t ccs_links_period_us(const struct ccs_flow *f)
 {
-	struct ccs_cc_obs obs[16];
-	const unsigned n = f->cc.ops->observe ? f->cc.ops->observe(&f->cc, obs, 16) : 0;
-	double us = f->cc.path.base_rtt_us + f->cc.path.noise_us;
+	const double wanted_us = f->cc.out.telemetry_period_us;
+	const double us = wanted_us > 0 ? wanted_us : f->cc.path.base_rtt_us + f->cc.path.noise_us;
 
-	for (unsigned i = 0; i < n; i++)
-		if (!obs[i].text && strcmp(obs[i].name, "period_us") == 0)
-			us = PERIODS * obs[i].value;
 	return (uint32_t)ccs_min(ccs_max(us, PERIOD_LEAST_US), PERIOD_MOST_US);
 }
 

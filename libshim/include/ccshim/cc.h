@@ -53,6 +53,8 @@ struct ccs_cc_path {
 	double noise_us;             /* p95 of the RTT noise at idle */
 	double segment;              /* bytes, > 0 */
 	unsigned flows;              /* flows of this host on the port, >= 1 */
+	double bottleneck_rate;      /* bit/s, capacity of the slowest link as far as it is known;
+				      * 0: unknown, then it is taken for line_rate */
 };
 
 /* One telemetry record of a link on the path (an INT record): counters as they stood at ts_ns. */
@@ -76,6 +78,7 @@ struct ccs_cc_ack {
 	uint32_t path;               /* names the path: records of two paths do not compare */
 	unsigned flows;              /* active ones at the bottleneck; 0: unknown */
 	double covers_us;            /* the telemetry is of then or later; 0: unknown */
+	double advised_rate;         /* bit/s, what the receiver advises each flow; 0: nothing */
 };
 
 /* What the algorithm wants. */
@@ -83,6 +86,7 @@ struct ccs_cc_out {
 	double rate;                 /* bit/s */
 	double window;               /* bytes outstanding; 0: no window of its own */
 	double timer_us;             /* when on_timer is to be called; INFINITY: never */
+	double telemetry_period_us;  /* how often telemetry is wanted; 0: the host decides */
 };
 
 /* A number for people: the algorithm's own state by name. */
@@ -135,8 +139,8 @@ struct ccs_cc_spec;
 struct ccs_cc {
 	const struct ccs_cc_ops *ops;
 	const struct ccs_cc_spec *spec;  /* the host's: what the user asked for */
-	struct ccs_cc_path path;         /* what param[] was last derived for */
 	struct ccs_cc_out out;
+	struct ccs_cc_path path;         /* what param[] was last derived for */
 	double param[CCS_CC_MAX_PARAMS]; /* in force */
 	unsigned char priv[CCS_CC_PRIV_BYTES] __attribute__((aligned(16)));
 };
