@@ -1,86 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hosts: a NIC that serves its queue pairs in turn, a packet each, and goes
- * back to what was lost (as RC does); receivers that acknowledge segments and
- * notify of marks.
+ * Queue pairs: what is posted goes to the NIC, and what was lost goes there again (as RC does
+ * it); receivers acknowledge segments and notify of marks.
  */
 #include <math.h>
 
 #include "priv.h"
 
-#define RTO_US 4000.0
-
-double sim_nic_rate(const struct sim *s)
-{
-	return s->conf->nic_rate > 0 ? s->conf->nic_rate : s->conf->rate;
-}
+#define RTO_US 4000.0       /* by default */
 
 static struct segment *seg_at(const struct sim_flow *f, uint64_t i)
 {
 	return &f->seg[i & f->mask];
 }
 
-static void nic_append(struct nic *nic, struct sim_flow *f)
+/*
+ * To the host that has the data, at that time: a packet, or where what goes back takes no
+ * room, after the time of the way.
+ */
+static void go_home(struct sim *s, struct sim_flow *f, enum kind kind, uint64_t segment,
+		    uint64_t at)
 {
-	f->nic_next = NULL;
-	f->on_nic = true;
-	if (nic->first)
-		nic->last->nic_next = f;
+	const struct packet p = { .flow = f, .kind = kind, .segment = segment,
+				  .len = s->conf->ack_bytes };
+
+	if (p.len)
+		sim_at(s, at, sim_leave, f->back_nic, &p);
 	else
-		nic->first = f;
-	nic->last = f;
-}
-
-/* The flow's next packet; its cursor moves on. */
-static struct packet take(const struct sim *s, struct sim_flow *f)
-{
-	const struct segment *seg = seg_at(f, f->tx_segment);
-	const uint32_t mtu = s->conf->mtu ? s->conf->mtu : seg->len;
-	const uint32_t left = seg->len - f->tx_packet * mtu;
-	const struct packet p = { .flow = f, .segment = f->tx_segment, .index = f->tx_packet,
-				  .len = left < mtu ? left : mtu };
-
-	if (++f->tx_packet == seg->packets) {
-		f->tx_packet = 0;
-		f->tx_segment++;
-	}
-	return p;
-}
-
-static void nic_done(struct sim *s, const struct event *e);
-
-static void nic_kick(struct sim *s, struct nic *nic)
-{
-	struct sim_flow *f = nic->first;
-	struct packet p;
-	uint64_t done;
-
-	if (nic->busy || !f)
-		return;
-	nic->first = f->nic_next;
-	f->on_nic = false;
-	p = take(s, f);
-	if (f->tx_segment != f->head)
-		nic_append(nic, f);
-	nic->busy = true;
-	done = s->now + sim_ser(p.len, sim_nic_rate(s));
-	sim_at(s, done + s->wire1, sim_arrive, NULL, &p);
-	sim_at(s, done, nic_done, nic, NULL);
-}
-
-static void nic_done(struct sim *s, const struct event *e)
-{
-	struct nic *nic = e->who;
-
-	nic->busy = false;
-	nic_kick(s, nic);
-}
-
-static void enlist(struct sim *s, struct sim_flow *f)
-{
-	if (!f->on_nic && f->tx_segment != f->head)
-		nic_append(f->nic, f);
-	nic_kick(s, f->nic);
+		sim_at(s, at + f->back, sim_return, f, &p);
 }
 
 void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number)
@@ -90,39 +37,75 @@ void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number)
 		.number = number, .posted = s->now, .len = len,
 		.packets = s->conf->mtu ? (len + s->conf->mtu - 1) / s->conf->mtu : 1,
 	};
-	enlist(s, f);
+	if (f->op == SIM_READ) {
+		go_home(s, f, REQUEST, f->head, s->now);
+		return;
+	}
+	f->ready = f->head;
+	sim_feed(s, f);
 }
 
-/* Send again from what the receiver waits for. */
+/* Send again from what the receiver waits for. A READ's requester has asked for all it wants. */
 static void go_back(struct sim *s, struct sim_flow *f)
 {
+	f->ready = f->head;
 	f->tx_segment = f->rx_segment;
 	f->tx_packet = f->rx_packet;
-	f->nak_sent = false;
-	enlist(s, f);
-	s->driver->loss(s, f);
+	sim_feed(s, f);
+	f->driver->loss(s, f);
 }
 
-static void nak_arrives(struct sim *s, const struct event *e)
-{
-	go_back(s, e->who);
-}
+static void ack_arrives(struct sim *s, struct sim_flow *f);
 
-static void look_for_loss(struct sim *s, const struct event *e)
+void sim_return(struct sim *s, const struct event *e)
 {
 	struct sim_flow *f = e->who;
 
-	if (f->tail != f->head && f->tail == f->rto_tail)
+	switch (e->packet.kind) {
+	case NAK:
 		go_back(s, f);
-	f->rto_tail = f->tail == f->head ? NEVER : f->tail;
-	sim_at(s, s->now + sim_ps(RTO_US), look_for_loss, f, NULL);
+		break;
+	case REQUEST:
+		if (f->ready < e->packet.segment)
+			f->ready = e->packet.segment;
+		sim_feed(s, f);
+		break;
+	default: /* it acknowledges all before it, too */
+		while (f->tail < e->packet.segment)
+			ack_arrives(s, f);
+	}
+}
+
+/* All that has arrived, and all of it that the sender knows of. */
+static uint64_t progress(const struct sim_flow *f)
+{
+	return f->delivered + f->tail;
+}
+
+static uint64_t rto(const struct sim *s)
+{
+	return sim_ps(s->conf->rto_us > 0 ? s->conf->rto_us : RTO_US);
+}
+
+/* A lost acknowledgement is sent again, as a receiver does for a packet that it has already. */
+static void look_for_loss(struct sim *s, const struct event *e)
+{
+	struct sim_flow *f = e->who;
+	const bool idle = f->tail == f->head, stuck = !idle && progress(f) == f->rto_seen;
+
+	if (stuck && f->tail < f->rx_segment)
+		go_home(s, f, ACK, f->rx_segment, s->now);
+	else if (stuck)
+		go_back(s, f);
+	f->rto_seen = idle ? NEVER : progress(f);
+	sim_at(s, s->now + rto(s), look_for_loss, f, NULL);
 }
 
 void sim_watch_losses(struct sim *s, struct sim_flow *f)
 {
-	f->rto_tail = NEVER;
-	if (s->conf->limit)
-		sim_at(s, s->now + sim_ps(RTO_US), look_for_loss, f, NULL);
+	f->rto_seen = NEVER;
+	if (s->conf->limit || s->conf->loss > 0)
+		sim_at(s, s->now + rto(s), look_for_loss, f, NULL);
 }
 
 static double noise(struct sim *s)
@@ -137,15 +120,14 @@ static double noise(struct sim *s)
 	return us;
 }
 
-static void ack_arrives(struct sim *s, const struct event *e)
+static void ack_arrives(struct sim *s, struct sim_flow *f)
 {
-	struct sim_flow *f = e->who;
 	const struct segment seg = *seg_at(f, f->tail++);
 	const double rtt_us = sim_us(s->now - s->now % 1000 - seg.posted) -
 			      sim_us(sim_ser(seg.len, sim_nic_rate(s)));
 
-	sim_measure_rtt(s, rtt_us);
-	s->driver->ack(s, f, &seg, s->conf->noise.on_sample ? noise(s) : 0);
+	sim_measure_rtt(s, f, rtt_us);
+	f->driver->ack(s, f, &seg, s->conf->noise.on_sample ? noise(s) : 0);
 }
 
 /* When the host has time for what comes to it then. */
@@ -158,18 +140,26 @@ static uint64_t unstalled(const struct sim *s, uint64_t at)
 	return since < stall ? at + stall - since : at;
 }
 
+/* A reader has all of it at that time, a writer's acknowledgement goes back first. */
 static void acknowledge(struct sim *s, struct sim_flow *f, uint64_t at)
 {
-	at = unstalled(s, at) + s->back + (s->conf->noise.on_sample ? 0 : sim_ps(noise(s)));
+	const struct packet all = { .kind = ACK, .segment = f->rx_segment };
+
+	at = unstalled(s, at) + (s->conf->noise.on_sample ? 0 : sim_ps(noise(s)));
 	if (at < f->acked_at)
 		at = f->acked_at;
 	f->acked_at = at;
-	sim_at(s, at, ack_arrives, f, NULL);
+	if (f->op == SIM_READ)
+		sim_at(s, at, sim_return, f, &all);
+	else
+		go_home(s, f, ACK, f->rx_segment, at);
 }
 
 static void cnp_arrives(struct sim *s, const struct event *e)
 {
-	s->driver->cnp(s, e->who);
+	struct sim_flow *f = e->who;
+
+	f->driver->cnp(s, f);
 }
 
 static void notify(struct sim *s, struct sim_flow *f, uint64_t at)
@@ -177,7 +167,8 @@ static void notify(struct sim *s, struct sim_flow *f, uint64_t at)
 	if (s->conf->cnp_us <= 0 || !ccs_dcqcn_np_ce(&f->np, sim_us(at)))
 		return;
 	s->result->cnps++;
-	sim_at(s, at + s->back, cnp_arrives, f, NULL);
+	/* Agents' messages pass data, and a reader is itself the notification point. */
+	sim_at(s, at + (f->op == SIM_READ ? 0 : f->back), cnp_arrives, f, NULL);
 }
 
 /* Out of order: dropped, and the first of a gap told of. */
@@ -189,7 +180,7 @@ static void refuse(struct sim *s, struct sim_flow *f, const struct packet *p, ui
 	if (!later || f->nak_sent)
 		return;
 	f->nak_sent = true;
-	sim_at(s, at + s->back, nak_arrives, f, NULL);
+	go_home(s, f, NAK, f->rx_segment, at);
 }
 
 void sim_receive(struct sim *s, const struct packet *p, uint64_t at)
@@ -202,6 +193,7 @@ void sim_receive(struct sim *s, const struct packet *p, uint64_t at)
 		refuse(s, f, p, at);
 		return;
 	}
+	f->nak_sent = false;
 	f->delivered += p->len;
 	if (++f->rx_packet < seg_at(f, p->segment)->packets)
 		return;

@@ -2,7 +2,8 @@
 
 # Closed loops in virtual time: the simulator, its rows, and the table of them.
 sim_sources = tests/sim/sim.c tests/sim/sim.h tests/sim/priv.h tests/sim/event.c \
-	tests/sim/port.c tests/sim/host.c tests/sim/bare.c tests/sim/shim.c tests/sim/measure.c
+	tests/sim/place.c tests/sim/nic.c tests/sim/port.c tests/sim/host.c tests/sim/bare.c \
+	tests/sim/shim.c tests/sim/plain.c tests/sim/measure.c
 check_LTLIBRARIES += tests/sim/libsim.la
 tests_sim_libsim_la_SOURCES = $(sim_sources) tests/sim/rows.c tests/sim/rows.h \
 	tests/sim/grid.h tests/sim/rows_dcqcn.c tests/sim/rows_hpcc.c tests/sim/rows_none.c \

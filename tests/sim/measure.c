@@ -11,30 +11,35 @@ static double bin_us(const struct sim_conf *c)
 	return c->bin_us > 0 ? c->bin_us : c->end_us / 100;
 }
 
-static double ports(const struct sim_conf *c)
+void sim_measure_rtt(struct sim *s, const struct sim_flow *f, double us)
 {
-	return c->ports ? c->ports : 1;
-}
+	const uint64_t ns = us > 0 ? (uint64_t)(us * 1e3) : 0;
 
-void sim_measure_rtt(struct sim *s, double us)
-{
-	if (sim_us(s->now) >= s->conf->warm_us)
-		ccs_hist_record(&s->rtt, us > 0 ? (uint64_t)(us * 1e3) : 0);
+	if (sim_us(s->now) < s->conf->warm_us)
+		return;
+	if (!f->apart)
+		ccs_hist_record(&s->rtt, ns);
+	else if (f->index == s->total)
+		ccs_hist_record(&s->victim, ns);
 }
 
 static double queue_of(const struct sim *s)
 {
 	double bytes = 0;
 
-	for (unsigned i = 0; i < ports(s->conf); i++)
+	for (unsigned i = 0; i < s->ports; i++)
 		bytes += (double)s->port[i].bytes;
-	return bytes / ports(s->conf);
+	return bytes / s->ports;
 }
 
 static void sample(struct sim *s, const struct event *e)
 {
 	(void)e;
-	ccs_hist_record(&s->queue, (uint64_t)queue_of(s));
+	if (s->conf->pattern == SIM_INCAST)
+		ccs_hist_record(&s->queue, (uint64_t)queue_of(s));
+	else
+		for (unsigned i = 0; i < s->ports; i++)
+			ccs_hist_record(&s->queue, s->port[i].bytes);
 	sim_at(s, s->now + sim_ps((s->conf->end_us - s->conf->warm_us) / QUEUE_SAMPLES), sample,
 	       NULL, NULL);
 }
@@ -76,12 +81,12 @@ static void bin(struct sim *s, const struct event *e)
 
 		f->at_bin = f->delivered;
 		bytes += got;
-		if (f->live)
+		if (f->live && !f->apart)
 			jain_add(&j, got);
 	}
 	if (r->bins < SIM_BINS)
 		r->bin[r->bins++] = (struct sim_bin){
-			.util = 8e6 * bytes / (bin_us(s->conf) * s->conf->rate * ports(s->conf)),
+			.util = 8e6 * bytes / (bin_us(s->conf) * s->conf->rate * s->ports),
 			.jain = jain_index(&j),
 			.queue = queue_of(s),
 		};
@@ -112,22 +117,45 @@ static double settled(const struct sim *s, double from_us, double until_us, bool
 	return INFINITY;
 }
 
+/* What the ports could have sent after warm_us, in bits. */
+static double capacity(const struct sim *s)
+{
+	const struct sim_conf *c = s->conf;
+	const double from = fmax(c->slow_us, c->warm_us), until = fmin(c->fast_us, c->end_us);
+	const double slow_us = c->slow_rate > 0 && until > from ? until - from : 0;
+
+	return 1e-6 * s->ports * ((c->end_us - c->warm_us) * c->rate - slow_us * (c->rate - c->slow_rate));
+}
+
+static void measure_flows(struct sim *s)
+{
+	struct sim_result *r = s->result;
+	struct jain j = { 0 };
+	double bytes = 0, apart = 0;
+
+	for (unsigned i = 0; i < s->total; i++) {
+		const struct sim_flow *f = &s->flow[i];
+		const double got = (double)(f->delivered - f->at_warm);
+
+		bytes += got;
+		apart += f->apart ? got : 0;
+		if (f->stays)
+			jain_add(&j, got);
+	}
+	r->util = 8 * bytes / capacity(s);
+	r->own_util = 8 * (bytes - apart) / capacity(s);
+	r->jain = jain_index(&j);
+}
+
 void sim_measure_end(struct sim *s)
 {
 	const struct sim_conf *c = s->conf;
 	struct sim_result *r = s->result;
-	struct jain j = { 0 };
-	double bytes = 0;
 
-	for (unsigned i = 0; i < s->total; i++) {
-		const double got = (double)(s->flow[i].delivered - s->flow[i].at_warm);
-
-		bytes += got;
-		if (s->flow[i].stays)
-			jain_add(&j, got);
-	}
-	r->util = 8e6 * bytes / ((c->end_us - c->warm_us) * c->rate * ports(c));
-	r->jain = jain_index(&j);
+	measure_flows(s);
+	r->victims = s->victim.count;
+	r->victim_p50 = (double)ccs_hist_percentile(&s->victim, 0.5) / 1e3;
+	r->victim_p99 = (double)ccs_hist_percentile(&s->victim, 0.99) / 1e3;
 	r->rtt_avg = ccs_hist_mean(&s->rtt) / 1e3;
 	r->rtt_p50 = (double)ccs_hist_percentile(&s->rtt, 0.5) / 1e3;
 	r->rtt_p99 = (double)ccs_hist_percentile(&s->rtt, 0.99) / 1e3;

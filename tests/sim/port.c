@@ -18,14 +18,14 @@ static void port_send(struct sim *s, struct port *port)
 {
 	port->sending = port->queue[port->tail++ & port->mask];
 	port->bytes -= port->sending.len;
-	port->sending.ce = marks(s, port->bytes);
+	port->sending.ce = port->sending.kind == DATA && marks(s, port->bytes);
 	s->result->marks += port->sending.ce;
 	port->stamp_ns = s->now / 1000;
 	port->stamp_tx = port->tx_bytes;
 	port->stamp_queue = port->bytes;
 	port->tx_bytes += port->sending.len;
 	port->busy = true;
-	sim_at(s, s->now + sim_ser(port->sending.len, s->conf->rate), port_done, port, NULL);
+	sim_at(s, s->now + sim_ser(port->sending.len, port->rate), port_done, port, NULL);
 }
 
 static void tell(struct sim *s, const struct event *e)
@@ -45,7 +45,7 @@ void sim_read_port(struct sim *s, const struct event *e)
 		.ts_ns = s->now / 1000 + 1,
 		.tx_bytes = port->tx_bytes,
 		.qlen_bytes = echo ? 0 : port->bytes,
-		.capacity = s->conf->rate,
+		.capacity = port->rate,
 	};
 	sim_at(s, s->now + s->back, tell, port, NULL);
 	sim_at(s, s->now + sim_ps(s->conf->record_us), sim_read_port, port, NULL);
@@ -62,11 +62,13 @@ static void stamp(struct sim *s, const struct port *port, const struct packet *p
 {
 	const bool echo = s->conf->telemetry == SIM_ECHO;
 
+	if (p->segment < p->flow->tail)
+		return; /* a retransmission of what is acknowledged: the entry is another segment's */
 	p->flow->seg[p->segment & p->flow->mask].hop = (struct ccs_cc_hop){
 		.ts_ns = echo ? (s->now + s->wire2) / 1000 : port->stamp_ns,
 		.tx_bytes = echo ? port->tx_bytes : port->stamp_tx,
 		.qlen_bytes = echo ? 0 : port->stamp_queue,
-		.capacity = s->conf->rate,
+		.capacity = port->rate,
 	};
 }
 
@@ -76,20 +78,34 @@ static void port_done(struct sim *s, const struct event *e)
 	const struct packet p = port->sending;
 
 	port->busy = false;
-	stamp(s, port, &p);
+	if (p.kind == DATA)
+		stamp(s, port, &p);
 	if (port->head != port->tail)
 		port_send(s, port);
-	sim_receive(s, &p, s->now + s->wire2);
+	if (p.kind == DATA)
+		sim_receive(s, &p, s->now + s->wire2);
+	else
+		sim_at(s, s->now + p.flow->wire, sim_return, p.flow, &p);
+}
+
+static bool lost(struct sim *s, const struct packet *p)
+{
+	return p->kind == DATA && s->conf->loss > 0 && sim_draw(s) < s->conf->loss;
 }
 
 void sim_arrive(struct sim *s, const struct event *e)
 {
-	struct port *port = e->packet.flow->port;
 	const struct packet p = e->packet;
+	struct port *port = p.kind == DATA ? p.flow->port : p.flow->back_port;
 
 	s->result->packets++;
+	if (lost(s, &p)) {
+		s->result->lost++;
+		return;
+	}
 	if (s->conf->limit && port->bytes + p.len > s->conf->limit) {
 		s->result->drops++;
+		s->result->late_drops += s->now >= sim_ps(s->conf->warm_us);
 		return;
 	}
 	port->queue = sim_grown(port->queue, port->tail, port->head, &port->mask, sizeof(p));

@@ -11,14 +11,19 @@
 
 #define PS_PER_US 1000000ull
 #define NEVER UINT64_MAX
+#define SIM_READS 16           /* rdma_cm's and ccbench's default */
 
 struct sim;
 struct sim_flow;
 
+/* What but data goes back from where the data arrive. */
+enum kind { DATA, ACK, NAK, REQUEST };
+
 struct packet {
 	struct sim_flow *flow;
-	uint64_t segment;        /* its index among the flow's */
+	uint64_t segment;        /* its index among the flow's; else the first that is not meant */
 	uint32_t index, len;     /* within the segment */
+	uint8_t kind;
 	bool ce;
 };
 
@@ -37,11 +42,14 @@ struct segment {
 };
 
 struct nic {
-	struct sim_flow *first, *last; /* that have something to send */
+	struct packet *queue;    /* ring: [tail, head) */
+	uint64_t tail, head, mask;
 	bool busy;
 };
 
 struct port {
+	double rate;
+	unsigned live;           /* flows */
 	struct packet *queue;    /* ring: [tail, head) */
 	uint64_t tail, head, mask;
 	uint64_t bytes;          /* waiting */
@@ -55,17 +63,21 @@ struct port {
 struct sim_flow {
 	unsigned index;
 	bool live, stays;        /* has data; was there from start to end */
-	struct nic *nic;
-	struct port *port;
-	struct sim_flow *nic_next;
-	bool on_nic;
+	bool apart;              /* a rival or the victim: its figures are not the others' */
+	const struct driver *driver;
+	enum sim_op op;
+	struct nic *nic, *back_nic;      /* of the host that has the data, and of the other */
+	struct port *port, *back_port;   /* towards the other, and back */
+	uint64_t wire, back;     /* of the data to the port; all the way back */
+	uint32_t in_nic;         /* packets in its FIFO */
 
 	struct segment *seg;     /* ring: [tail, head) unacknowledged */
 	uint64_t tail, head, mask;
+	uint64_t ready;          /* may be sent up to this one: a READ once it is asked for */
 	uint64_t tx_segment, rx_segment; /* next to send, next expected */
 	uint32_t tx_packet, rx_packet;
 	bool nak_sent;
-	uint64_t rto_tail;       /* tail at the last look */
+	uint64_t rto_seen;       /* progress at the last look */
 	uint64_t acked_at;       /* acks of a flow stay in order */
 	struct ccs_dcqcn_np np;
 
@@ -83,6 +95,9 @@ struct sim_flow {
 	struct ccs_telemetry telemetry;
 	uint64_t arrived;        /* segments completed, also what the owner has not looked at */
 	bool will_look;
+
+	uint32_t message;        /* SIM_PLAIN */
+	unsigned depth;
 };
 
 struct driver {
@@ -94,26 +109,26 @@ struct driver {
 	void (*stop)(struct sim_flow *f);
 };
 
-extern const struct driver sim_bare, sim_shim;
+extern const struct driver sim_bare, sim_shim, sim_plain;
 
 struct sim {
 	const struct sim_conf *conf;
-	const struct driver *driver;
 	struct ccs_cc_spec spec;
 	uint64_t now, order, random;
-	uint64_t wire1, wire2, back; /* NIC to port, port to receiver, receiver to sender */
+	uint64_t wire2, back;    /* port to receiver, receiver to sender */
 
 	struct event *heap;
 	unsigned events, heap_room;
 
-	unsigned total, live;
+	unsigned total;          /* flows, without the victim behind them */
+	unsigned sources, ports, ends; /* hosts that send; ports that are measured; all of either */
 	struct sim_flow *flow;
 	struct nic *nic;
 	struct port *port;
 	struct ccs_pacer *wheel;
 	uint64_t wheel_at;
 
-	struct ccs_hist rtt, queue;
+	struct ccs_hist rtt, queue, victim;
 	struct sim_result *result;
 };
 
@@ -140,6 +155,15 @@ static inline uint64_t sim_ser(uint64_t bytes, double rate)
 	return (uint64_t)(8e12 * (double)bytes / rate + 0.5);
 }
 
+/* place.c: where a flow's ends are. */
+void sim_place_all(struct sim *s);
+void sim_place(struct sim *s, struct sim_flow *f);
+
+/* nic.c */
+void sim_feed(struct sim *s, struct sim_flow *f);  /* it may have more to send */
+void sim_leave(struct sim *s, const struct event *e); /* the packet leaves by the NIC who */
+double sim_nic_rate(const struct sim *s);
+
 /* port.c */
 void sim_arrive(struct sim *s, const struct event *e);
 /* Every record_us from now on. */
@@ -151,13 +175,13 @@ unsigned sim_telemetry(const struct sim *s, const struct sim_flow *f, const stru
 /* host.c */
 void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number);
 void sim_receive(struct sim *s, const struct packet *p, uint64_t at);
+void sim_return(struct sim *s, const struct event *e); /* what went back has arrived */
 void sim_watch_losses(struct sim *s, struct sim_flow *f);
-double sim_nic_rate(const struct sim *s);
 
 /* measure.c */
 void sim_measure_start(struct sim *s);
 void sim_measure_end(struct sim *s);
-void sim_measure_rtt(struct sim *s, double us);
+void sim_measure_rtt(struct sim *s, const struct sim_flow *f, double us);
 
 /* driver helpers: one pending wake-up per flow */
 void sim_wake_at(struct sim *s, struct sim_flow *f, uint64_t at);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The flow layer as the preload drives it: an application with one large WRITE
+ * The flow layer as the preload drives it: an application with one message more
  * always waiting, segments by ccs_flow_next, and one timing wheel for all.
  */
 #include <math.h>
@@ -33,14 +33,26 @@ static void arm_wheel(struct sim *s)
 	sim_at(s, at, turn, NULL, NULL);
 }
 
+static const struct ccs_seg *next(const struct sim *s, struct sim_flow *f, uint64_t *number)
+{
+	static const uint32_t flags[] = {
+		[SIM_WRITE] = CCS_WR_SPLIT, [SIM_SEND] = CCS_WR_RECV,
+		[SIM_READ] = CCS_WR_SPLIT | CCS_WR_READ,
+	};
+	const struct sim_conf *c = s->conf;
+	const uint64_t len = c->message ? c->message : (uint64_t)WRITE_SEGMENTS * c->segment;
+
+	while (ccs_flow_waiting(&f->flow) < 2 && !ccs_flow_full(&f->flow))
+		ccs_flow_accept(&f->flow, len, flags[f->op]);
+	return ccs_flow_next(&f->flow, ns(s), number);
+}
+
 static void pump(struct sim *s, struct sim_flow *f)
 {
 	const struct ccs_seg *seg;
 	uint64_t number, due;
 
-	while (f->live && ccs_flow_waiting(&f->flow) < 2)
-		ccs_flow_accept(&f->flow, (uint64_t)WRITE_SEGMENTS * s->conf->segment, CCS_WR_SPLIT);
-	while (f->live && (seg = ccs_flow_next(&f->flow, ns(s), &number)))
+	while (f->live && (seg = next(s, f, &number)))
 		sim_post(s, f, (uint32_t)seg->len, number);
 	due = f->live ? ccs_flow_wait(&f->flow, ns(s)) : 0;
 	if (due && due != UINT64_MAX)
@@ -80,6 +92,7 @@ static void start(struct sim *s, struct sim_flow *f)
 		fputs("sim: out of memory\n", stderr);
 		abort();
 	}
+	f->flow.max_reads = s->conf->max_reads ? (uint16_t)s->conf->max_reads : SIM_READS;
 	pump(s, f);
 }
 
@@ -126,7 +139,7 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 
 	f->telemetry = (struct ccs_telemetry){
 		.path = 1,
-		.flows = s->conf->tell_flows ? s->live : 0,
+		.flows = s->conf->tell_flows ? f->port->live : 0,
 	};
 	f->telemetry.nhops = sim_telemetry(s, f, seg, f->telemetry.hops);
 	if (s->conf->record_us > 0 && f->telemetry.nhops)

@@ -25,7 +25,7 @@ static void wake(struct sim *s, const struct event *e)
 	if (e->at != f->wake_at)
 		return; /* overtaken by an earlier one */
 	f->wake_at = NEVER;
-	s->driver->wake(s, f);
+	f->driver->wake(s, f);
 }
 
 void sim_wake_at(struct sim *s, struct sim_flow *f, uint64_t at)
@@ -41,25 +41,52 @@ static void join(struct sim *s, const struct event *e)
 	struct sim_flow *f = e->who;
 
 	f->live = true;
-	s->live++;
+	f->port->live += f->index < s->total;
 	sim_watch_losses(s, f);
-	s->driver->start(s, f);
+	f->driver->start(s, f);
 }
 
 static void leave(struct sim *s, const struct event *e)
 {
 	struct sim_flow *f = e->who;
 
+	(void)s;
 	f->live = false;
-	s->live--;
+	f->port->live--;
+}
+
+static void change_rate(struct sim *s, double rate)
+{
+	for (unsigned i = 0; i < s->ports; i++)
+		s->port[i].rate = rate;
+}
+
+static void slow_down(struct sim *s, const struct event *e)
+{
+	(void)e;
+	change_rate(s, s->conf->slow_rate);
+}
+
+static void speed_up(struct sim *s, const struct event *e)
+{
+	(void)e;
+	change_rate(s, s->conf->rate);
 }
 
 static void check(const struct sim_conf *c)
 {
 	const char *wrong = NULL;
 
-	if (c->rate <= 0 || !c->segment || !c->flows)
-		wrong = "no rate, no segment or no flow";
+	if (c->rate <= 0 || !c->flows)
+		wrong = "no rate or no flow";
+	else if (!c->segment && (c->driver == SIM_BARE || (c->driver == SIM_SHIM && !c->message)))
+		wrong = "no segment";
+	else if (c->pattern != SIM_INCAST && (c->hosts < 2 || c->ports))
+		wrong = "a pattern wants hosts, two or more, and has a port for each";
+	else if (c->op == SIM_SEND && !c->message)
+		wrong = "a SEND without a size";
+	else if (c->slow_rate > 0 && c->slow_us >= c->fast_us)
+		wrong = "fast before it is slow";
 	else if (c->end_us <= c->warm_us)
 		wrong = "ends before it is warm";
 	else if (c->guests && !(c->join_us < c->leave_us && c->leave_us < c->end_us))
@@ -70,22 +97,62 @@ static void check(const struct sim_conf *c)
 	}
 }
 
+static const struct driver *driver(const struct sim_conf *c)
+{
+	return c->driver == SIM_BARE ? &sim_bare : c->driver == SIM_SHIM ? &sim_shim : &sim_plain;
+}
+
 static void set_up_flow(struct sim *s, unsigned i)
 {
 	const struct sim_conf *c = s->conf;
 	struct sim_flow *f = &s->flow[i];
-	const bool guest = i >= c->flows;
+	const bool guest = i >= c->flows && i < c->flows + c->guests;
 	const double at_us = c->start_spread_us * sim_draw(s) + (guest ? c->join_us : 0);
 
 	f->index = i;
-	f->stays = !guest;
-	f->nic = &s->nic[c->hosts ? i % c->hosts : i];
-	f->port = &s->port[c->ports ? i % c->ports : 0];
+	f->stays = i < c->flows;
+	f->apart = !f->stays && !guest;
+	f->driver = f->apart ? &sim_plain : driver(c);
+	f->op = c->op;
+	sim_place(s, f);
 	f->np = ccs_dcqcn_np_init(c->cnp_us);
 	f->wake_at = NEVER;
 	sim_at(s, sim_ps(at_us), join, f, NULL);
 	if (guest)
 		sim_at(s, sim_ps(c->leave_us), leave, f, NULL);
+}
+
+/* A write of 64 bytes after the other, from its own host. */
+static void set_up_victim(struct sim *s)
+{
+	struct sim_flow *f = &s->flow[s->total];
+
+	*f = (struct sim_flow){ .index = s->total, .apart = true, .driver = &sim_plain,
+				.message = 64, .depth = 1, .wake_at = NEVER,
+				.np = ccs_dcqcn_np_init(0) };
+	sim_place(s, f);
+	if (s->conf->victim)
+		sim_at(s, 0, join, f, NULL);
+}
+
+static void set_up_hosts(struct sim *s)
+{
+	const struct sim_conf *c = s->conf;
+
+	s->total = c->flows + c->guests + c->rivals;
+	sim_place_all(s);
+	s->flow = zeroed(s->total + 1, sizeof(*s->flow));
+	s->nic = zeroed(s->ends, sizeof(*s->nic));
+	s->port = zeroed(s->ends, sizeof(*s->port));
+	for (unsigned i = 0; i < s->ends; i++)
+		s->port[i].rate = i < s->ports ? c->rate : sim_nic_rate(s);
+	for (unsigned i = 0; i < s->total; i++)
+		set_up_flow(s, i);
+	set_up_victim(s);
+	if (c->slow_rate > 0) {
+		sim_at(s, sim_ps(c->slow_us), slow_down, NULL, NULL);
+		sim_at(s, sim_ps(c->fast_us), speed_up, NULL, NULL);
+	}
 }
 
 static void set_up(struct sim *s, uint64_t seed)
@@ -98,32 +165,28 @@ static void set_up(struct sim *s, uint64_t seed)
 		fprintf(stderr, "sim: %s\n", err);
 		abort();
 	}
-	s->driver = c->driver == SIM_BARE ? &sim_bare : &sim_shim;
 	s->random = seed;
-	s->wire1 = s->wire2 = sim_ps(c->base_us / 4);
+	s->wire2 = sim_ps(c->base_us / 4);
 	s->back = sim_ps(c->base_us / 2);
-	s->total = c->flows + c->guests;
-	s->flow = zeroed(s->total, sizeof(*s->flow));
-	s->nic = zeroed(s->total, sizeof(*s->nic));
-	s->port = zeroed(c->ports ? c->ports : 1, sizeof(*s->port));
 	s->wheel = zeroed(1, sizeof(*s->wheel));
 	s->wheel_at = NEVER;
 	ccs_pacer_init(s->wheel, 0);
-	for (unsigned i = 0; i < s->total; i++)
-		set_up_flow(s, i);
-	for (unsigned i = 0; c->record_us > 0 && i < (c->ports ? c->ports : 1); i++)
+	set_up_hosts(s);
+	for (unsigned i = 0; c->record_us > 0 && i < s->ports; i++)
 		sim_at(s, sim_ps(c->record_us), sim_read_port, &s->port[i], NULL);
 	sim_measure_start(s);
 }
 
 static void tear_down(struct sim *s)
 {
-	for (unsigned i = 0; i < s->total; i++) {
-		s->driver->stop(&s->flow[i]);
+	for (unsigned i = 0; i <= s->total; i++) {
+		s->flow[i].driver->stop(&s->flow[i]);
 		free(s->flow[i].seg);
 	}
-	for (unsigned i = 0; i < (s->conf->ports ? s->conf->ports : 1); i++)
+	for (unsigned i = 0; i < s->ends; i++) {
+		free(s->nic[i].queue);
 		free(s->port[i].queue);
+	}
 	free(s->flow);
 	free(s->nic);
 	free(s->port);

@@ -11,6 +11,11 @@
  *     ^                                                                      |
  *     +---------------- completion, CNP: half the base RTT ------------------+
  *
+ * With ack_bytes the way back is a link, too: an acknowledgement leaves by the receiver's NIC,
+ * behind the data that the receiver's own queue pairs have there, and by the sender's port. A
+ * READ is the same loop begun at the other end: its request takes the way back, the response
+ * the way of the data, and its last packet completes it.
+ *
  * Payload only: no headers, no time at the receiver. Rates in bit/s, times in us.
  */
 #include <stdbool.h>
@@ -20,6 +25,21 @@
 enum sim_driver {
 	SIM_BARE,                /* a pacer and a window, as in the papers' simulations */
 	SIM_SHIM,                /* libshim/flow and its timing wheel, as in the preload */
+	SIM_PLAIN,               /* no algorithm: messages go to the NIC as they are posted */
+};
+
+/* Who sends to whom. Each port of a host runs at `rate`; in an incast only the receivers' do. */
+enum sim_pattern {
+	SIM_INCAST,              /* all to the hosts behind `ports` */
+	SIM_RING,                /* host i to host i + 1 */
+	SIM_PERMUTATION,         /* host i to the one opposite: an even number sends in pairs */
+	SIM_ALL_TO_ALL,          /* flow by flow to the next host, the next but one... */
+};
+
+enum sim_op {
+	SIM_WRITE,               /* which the flow layer may split */
+	SIM_SEND,                /* which it may not: a message is one segment */
+	SIM_READ,                /* split as a WRITE is, its data go the flow's way */
 };
 
 enum sim_telemetry {
@@ -57,14 +77,29 @@ struct sim_conf {
 	double first_rate;       /* SIM_BARE: flow 0 starts at this rate, */
 	double start_rate;       /* and the others at this one; 0: as the algorithm likes */
 	double start_spread_us;  /* flows start uniformly within this */
+	unsigned rivals;         /* more flows, SIM_PLAIN all the time */
+	bool victim;             /* one more host writes 64 bytes at a time to the first receiver */
 
+	enum sim_op op;
+	uint32_t message;        /* bytes; SIM_SHIM: default 64 segments, SIM_PLAIN: 1 MB */
+	unsigned depth;          /* SIM_PLAIN: messages outstanding; default: of 1 MB, 2 to 128 */
+	unsigned max_reads;      /* outstanding; default 16 */
+
+	enum sim_pattern pattern;
 	double rate;             /* of a port */
-	unsigned ports;          /* default 1; flow i uses port i modulo this */
+	double slow_rate, slow_us, fast_us; /* the ports' from slow_us to fast_us; 0: as ever */
+	unsigned ports;          /* SIM_INCAST: default 1; flow i uses port i modulo this */
 	double nic_rate;         /* default: rate */
+	unsigned nic_depth;      /* packets of a queue pair in the NIC's FIFO; default 1: its QPs
+				    take turns. Soft-RoCE has up to 64 in the interface's queue */
 	unsigned hosts;          /* default: one per flow; flow i is on host i modulo this */
 	double base_us;          /* RTT without any serialisation */
+	double far_us;           /* the same of every second flow; default: base_us */
+	uint32_t ack_bytes;      /* acknowledgements, NAKs and READ requests; 0: take no room */
+	double loss;             /* share of data packets that the links lose */
+	double rto_us;           /* sent again after so long without progress; default 4 ms */
 	uint32_t mtu;            /* default: a segment is a packet */
-	uint32_t segment;        /* bytes */
+	uint32_t segment;        /* bytes; SIM_SHIM with a message: default as it likes */
 	double kmin, kmax, pmax; /* RED on the queue in bytes that a packet leaves */
 	uint64_t limit;          /* of the queue in bytes; 0: lossless */
 	double record_us;        /* host agents: the port is read so often, its record the newest
@@ -94,11 +129,16 @@ struct sim_bin {
 
 struct sim_result {
 	double util;             /* delivered payload by capacity */
+	double own_util;         /* the same without the rivals' */
 	double jain;             /* of what flows that were there throughout have got */
 	double rtt_avg, rtt_p50, rtt_p99; /* us, as flows measure it: without the own segment */
 	double q_avg, q_p50, q_p95, q_p99; /* bytes waiting, sampled in equal steps of time */
+	double victim_p50, victim_p99; /* us, from a write's post to its completion */
+	uint64_t victims;        /* writes of it */
 	double join_us, leave_us;  /* from there until Jain, utilisation are >= 0.9; INFINITY: never */
 	uint64_t packets, marks, drops, cnps;
+	uint64_t late_drops;     /* after warm_us */
+	uint64_t lost;           /* by the links */
 	unsigned bins;
 	struct sim_bin bin[SIM_BINS];
 };

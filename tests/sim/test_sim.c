@@ -102,6 +102,169 @@ static void both_drivers_pace(void **state)
 	assert_float_equal(again.util, 0.8, 0.01);
 }
 
+/* Two hosts send to each other all the time, as Soft-RoCE does, and a third writes to one. */
+#define BOTH_WAYS \
+	.cc = "none", .driver = SIM_PLAIN, .pattern = SIM_RING, .hosts = 2, .rate = 10e9, \
+	.nic_depth = 64, .base_us = 20, .mtu = 1000, .message = 10000, .warm_us = 10e3, .end_us = 60e3
+
+/* What is acknowledged takes of the way back what it is long. */
+static void acknowledgements_take_room(void **state)
+{
+	const struct sim_conf c = { BOTH_WAYS, .flows = 2, .ack_bytes = 100 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_float_equal(r.util, 1 / 1.01, 0.001);
+	assert_float_equal(r.jain, 1, 0.001);
+}
+
+/* 16 to 64 packets of 0.9 us; of a NIC whose queue pairs take turns, one. */
+static void acknowledgements_wait_behind_own_data(void **state)
+{
+	struct sim_conf c = { BOTH_WAYS, .flows = 2, .nic_rate = 9e9, .ack_bytes = 100,
+			      .victim = true };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_true(r.victims > 500);
+	assert_true(r.victim_p50 > 20 + 15 * 0.9 && r.victim_p99 < 20 + 66 * 0.9);
+	c.nic_depth = 1;
+	sim_run(&c, 1, &r);
+	assert_true(r.victim_p99 < 20 + 4 * 0.8);
+	c.nic_depth = 64;
+	c.ack_bytes = 0;
+	sim_run(&c, 1, &r);
+	assert_true(r.victim_p99 < 20 + 2 * 0.8);
+}
+
+/* A request, then the response, at each end one packet's serialisation more. */
+static void a_read_takes_both_ways(void **state)
+{
+	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .op = SIM_READ, .flows = 1,
+				    .rate = 10e9, .base_us = 20, .mtu = 1000, .message = 10000,
+				    .depth = 1, .ack_bytes = 125, .warm_us = 1e3, .end_us = 101e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_float_equal(r.util, 8 / (0.1 + 0.1 + 20 + 8 + 0.8), 0.001);
+}
+
+static void reads_outstanding_are_limited(void **state)
+{
+	struct sim_conf c = { .cc = "none", .driver = SIM_SHIM, .op = SIM_READ, .flows = 1,
+			      .rate = 10e9, .base_us = 92, .segment = 10000, .cap = 1 << 20,
+			      .max_reads = 2, .end_us = 100e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_float_equal(r.util, 2 * 8 / (92 + 8 + 8.0), 0.01);
+	c.max_reads = 16;
+	sim_run(&c, 1, &r);
+	assert_true(r.util > 0.98);
+}
+
+/* A message of ten segments is one work request, one acknowledgement, one RTT. */
+static void a_send_is_not_split(void **state)
+{
+	const struct sim_conf c = { .cc = "fixed:rate=1g", .driver = SIM_SHIM, .op = SIM_SEND, .flows = 1,
+			      .rate = 10e9, .base_us = 20, .mtu = 1000, .segment = 8000,
+			      .message = 80000, .cap = 1 << 20, .warm_us = 10e3, .end_us = 110e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_float_equal(r.util, 0.1, 0.005);
+	assert_float_equal(r.rtt_p99, 20.8, 0.5);
+}
+
+/* One message at a time: what each gets goes with its RTT, 20 and 60 us. */
+static void every_second_flow_is_far(void **state)
+{
+	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .rate = 100e9,
+				    .base_us = 20, .far_us = 60, .message = 1000, .depth = 1,
+				    .end_us = 100e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_float_equal(r.jain, 4 * 4 / (2 * (1 + 9.0)), 0.005);
+}
+
+static void a_port_slows_down_for_a_while(void **state)
+{
+	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .rate = 10e9,
+				    .slow_rate = 1e9, .slow_us = 30e3, .fast_us = 60e3, .mtu = 1000,
+				    .base_us = 20, .warm_us = 10e3, .end_us = 100e3, .bin_us = 10e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_float_equal(r.util, 1, 0.001);
+	assert_float_equal(r.bin[4].util, 0.1, 0.001);
+}
+
+/* And with it all that was sent behind it. */
+static void what_links_lose_comes_again(void **state)
+{
+	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 4, .rate = 10e9,
+				    .base_us = 20, .mtu = 1000, .message = 10000, .depth = 10, .loss = 0.001,
+				    .warm_us = 10e3, .end_us = 510e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_float_equal((double)r.lost / (double)r.packets, 0.001, 1e-4);
+	assert_int_equal(r.drops, 0);
+	assert_true(r.util > 0.8 && r.util < 1);
+}
+
+/* Acknowledgements are dropped, too. */
+static void both_ways_recover_from_drops(void **state)
+{
+	const struct sim_conf c = { BOTH_WAYS, .flows = 4, .nic_rate = 40e9, .limit = 20000,
+				    .depth = 3, .ack_bytes = 500 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_true(r.late_drops > 100 && r.late_drops <= r.drops);
+	assert_true(r.util > 0.3 && r.util < 1);
+}
+
+static void a_rival_counts_apart(void **state)
+{
+	const struct sim_conf c = { .cc = "fixed:rate=2g", .flows = 2, .rivals = 1, .rate = 10e9,
+				    .base_us = 20, .mtu = 1000, .segment = 8000, .message = 1000000,
+				    .cap = 1 << 20, .depth = 1, .warm_us = 10e3, .end_us = 110e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_float_equal(r.own_util, 0.4, 0.01);
+	assert_true(r.util > 0.95);
+	assert_float_equal(r.jain, 1, 0.01);
+}
+
+/* Each of six hosts sends to each of the other five, and gets as much. */
+static void all_to_all_fills_every_port(void **state)
+{
+	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .pattern = SIM_ALL_TO_ALL,
+				    .hosts = 6, .flows = 30, .rate = 10e9, .base_us = 20, .mtu = 1000,
+				    .message = 100000, .warm_us = 20e3, .end_us = 100e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_true(r.util > 0.99);
+	assert_true(r.jain > 0.99);
+}
+
+static void a_thousand_flows(void **state)
+{
+	const struct sim_conf c = { .cc = "fixed:rate=10m", .driver = SIM_SHIM, .flows = 1000,
+				    .hosts = 40, .rate = 25e9, .base_us = 20, .mtu = 4096,
+				    .segment = 16384, .start_spread_us = 10e3, .ack_bytes = 64,
+				    .warm_us = 20e3, .end_us = 120e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_float_equal(r.util, 0.4, 0.01);
+	assert_true(r.jain > 0.98);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +274,18 @@ int main(void)
 		cmocka_unit_test(losses_are_made_up_for),
 		cmocka_unit_test(marks_and_notifications),
 		cmocka_unit_test(both_drivers_pace),
+		cmocka_unit_test(acknowledgements_take_room),
+		cmocka_unit_test(acknowledgements_wait_behind_own_data),
+		cmocka_unit_test(a_read_takes_both_ways),
+		cmocka_unit_test(reads_outstanding_are_limited),
+		cmocka_unit_test(a_send_is_not_split),
+		cmocka_unit_test(every_second_flow_is_far),
+		cmocka_unit_test(a_port_slows_down_for_a_while),
+		cmocka_unit_test(what_links_lose_comes_again),
+		cmocka_unit_test(both_ways_recover_from_drops),
+		cmocka_unit_test(a_rival_counts_apart),
+		cmocka_unit_test(all_to_all_fills_every_port),
+		cmocka_unit_test(a_thousand_flows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

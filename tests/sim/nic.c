@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A host's NIC: one FIFO of packets. Each queue pair has up to nic_depth of its data
+ * there and brings more when a quarter is left, as Soft-RoCE does; with one packet each
+ * the queue pairs take turns. What goes back waits behind all that is there.
+ */
+#include "priv.h"
+
+double sim_nic_rate(const struct sim *s)
+{
+	return s->conf->nic_rate > 0 ? s->conf->nic_rate : s->conf->rate;
+}
+
+static void push(struct nic *nic, const struct packet *p)
+{
+	nic->queue = sim_grown(nic->queue, nic->tail, nic->head, &nic->mask, sizeof(*p));
+	nic->queue[nic->head++ & nic->mask] = *p;
+}
+
+/* The flow's next packet; its cursor moves on. */
+static struct packet take(const struct sim *s, struct sim_flow *f)
+{
+	const struct segment *seg = &f->seg[f->tx_segment & f->mask];
+	const uint32_t mtu = s->conf->mtu ? s->conf->mtu : seg->len;
+	const uint32_t left = seg->len - f->tx_packet * mtu;
+	const struct packet p = { .flow = f, .segment = f->tx_segment, .index = f->tx_packet,
+				  .len = left < mtu ? left : mtu };
+
+	if (++f->tx_packet == seg->packets) {
+		f->tx_packet = 0;
+		f->tx_segment++;
+	}
+	return p;
+}
+
+static void bring(struct sim *s, struct sim_flow *f)
+{
+	const uint32_t depth = s->conf->nic_depth ? s->conf->nic_depth : 1;
+
+	if (f->in_nic > depth / 4)
+		return;
+	for (; f->in_nic < depth && f->tx_segment < f->ready; f->in_nic++) {
+		const struct packet p = take(s, f);
+
+		push(f->nic, &p);
+	}
+}
+
+static void done(struct sim *s, const struct event *e);
+
+static void kick(struct sim *s, struct nic *nic)
+{
+	struct packet p;
+	uint64_t at;
+
+	if (nic->busy || nic->tail == nic->head)
+		return;
+	p = nic->queue[nic->tail++ & nic->mask];
+	if (p.kind == DATA) {
+		p.flow->in_nic--;
+		bring(s, p.flow);
+	}
+	nic->busy = true;
+	at = s->now + sim_ser(p.len, sim_nic_rate(s));
+	sim_at(s, at + (p.kind == DATA ? p.flow->wire : s->wire2), sim_arrive, NULL, &p);
+	sim_at(s, at, done, nic, NULL);
+}
+
+static void done(struct sim *s, const struct event *e)
+{
+	struct nic *nic = e->who;
+
+	nic->busy = false;
+	kick(s, nic);
+}
+
+void sim_feed(struct sim *s, struct sim_flow *f)
+{
+	bring(s, f);
+	kick(s, f->nic);
+}
+
+void sim_leave(struct sim *s, const struct event *e)
+{
+	push(e->who, &e->packet);
+	kick(s, e->who);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * No algorithm and no shim: an application posts whole messages to the NIC, so many
+ * at a time. The rival of those under test, and the victim of all.
+ */
+#include "priv.h"
+
+static void fill(struct sim *s, struct sim_flow *f)
+{
+	while (f->live && f->head - f->tail < f->depth)
+		sim_post(s, f, f->message, f->head);
+}
+
+static unsigned depth(const struct sim_conf *c, uint32_t message)
+{
+	const unsigned of_1mb = (1u << 20) / message;
+
+	if (c->depth)
+		return c->depth;
+	return of_1mb < 2 ? 2 : of_1mb > 128 ? 128 : of_1mb;
+}
+
+static void start(struct sim *s, struct sim_flow *f)
+{
+	const unsigned reads = s->conf->max_reads ? s->conf->max_reads : SIM_READS;
+
+	if (!f->message) {
+		f->message = s->conf->message ? s->conf->message : 1u << 20;
+		f->depth = depth(s->conf, f->message);
+	}
+	if (f->op == SIM_READ && f->depth > reads)
+		f->depth = reads;
+	fill(s, f);
+}
+
+static void wake(struct sim *s, struct sim_flow *f)
+{
+	fill(s, f);
+}
+
+static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double noise_us)
+{
+	(void)seg;
+	(void)noise_us;
+	fill(s, f);
+}
+
+static void ignore(struct sim *s, struct sim_flow *f)
+{
+	(void)s;
+	(void)f;
+}
+
+static void stop(struct sim_flow *f)
+{
+	(void)f;
+}
+
+const struct driver sim_plain = { start, wake, ack, ignore, ignore, stop };
