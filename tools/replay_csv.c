@@ -18,7 +18,8 @@ static const char *const columns[REPLAY_COLUMNS] = {
 	[COL_RTT_US] = "rtt_us", [COL_RTT_NS] = "rtt_ns", [COL_BYTES] = "bytes",
 	[COL_ACK_SEQ] = "ack_seq", [COL_SND_NXT] = "snd_nxt", [COL_INFLIGHT] = "inflight",
 	[COL_PATH] = "path", [COL_FLOWS] = "flows", [COL_HOPS] = "hops",
-	[COL_COVERS] = "covers_us", [COL_ADVISED] = "advised_bps", [COL_SET] = "set",
+	[COL_COVERS] = "covers_us", [COL_ADVISED] = "advised_bps",
+	[COL_NIC_WAIT] = "nic_wait_us", [COL_SET] = "set",
 	[COL_RATE] = "rate_bps", [COL_WINDOW] = "window_bytes", [COL_CLOCK] = "clock_us",
 };
 
@@ -335,7 +336,8 @@ static int take_ack(const struct replay_file *f, struct ccs_told *told)
 	    take_whole(f, COL_PATH, UINT32_MAX, &path) ||
 	    take_whole(f, COL_FLOWS, UINT32_MAX, &flows) || take_hops(f, told) ||
 	    take_known(f, COL_COVERS, &ack->covers_us) ||
-	    take_known(f, COL_ADVISED, &ack->advised_rate))
+	    take_known(f, COL_ADVISED, &ack->advised_rate) ||
+	    take_known(f, COL_NIC_WAIT, &ack->nic_wait_us))
 		return -1;
 	ack->path = (uint32_t)path;
 	ack->flows = (unsigned)flows;
@@ -347,7 +349,7 @@ static double *setting_named(struct ccs_told *told, const char *name)
 	const struct { const char *name; double *value; } all[] = {
 		{ "line_rate", &told->path.line_rate }, { "base_rtt", &told->path.base_rtt_us },
 		{ "noise", &told->path.noise_us }, { "segment", &told->path.segment },
-		{ "bottleneck_rate", &told->path.bottleneck_rate },
+		{ "epoch", &told->path.epoch_us }, { "bottleneck_rate", &told->path.bottleneck_rate },
 		{ "max_rate", &told->max_rate },
 	};
 

@@ -10,7 +10,7 @@
 #include "base/units.h"
 
 const struct ccs_cc_ops *const ccs_cc_all[] = {
-	&ccs_cc_timely, &ccs_cc_dcqcn, &ccs_cc_hpcc, &ccs_cc_swift, &ccs_cc_fixed, &ccs_cc_none, NULL
+	&ccs_cc_timely, &ccs_cc_dcqcn, &ccs_cc_hpcc, &ccs_cc_swift, &ccs_cc_copa, &ccs_cc_fixed, &ccs_cc_none, NULL
 };
 
 const struct ccs_cc_signal ccs_cc_signals[] = {

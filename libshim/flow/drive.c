@@ -13,6 +13,7 @@
 #include "cc/told.h"
 #include "flow/flow.h"
 
+#define EPOCH_US 0x1p40     /* the common time is modulo this, to be exact in a double */
 #define TIMERS_MAX 4096 /* that are made up for at once */
 
 /*
@@ -73,14 +74,22 @@ static void show_event(struct ccs_flow *f, enum ccs_told_kind kind, double now_u
 		show(f, kind, &ack, 0);
 }
 
+static double epoch_us(const struct ccs_flow *f)
+{
+	return fmod((double)((int64_t)f->origin_ns + f->epoch_ns) / 1e3, EPOCH_US);
+}
+
 /* A new instance, whose time begins where the algorithm was told of something last. */
 static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec,
 		  const struct ccs_cc_path *path)
 {
+	struct ccs_cc_path from_now = *path;
+
 	ccs_flow_revoke(f);
 	f->origin_ns = f->told_ns;
+	from_now.epoch_us = epoch_us(f);
 	f->followed = f->sink || spec->ops->on_send || (spec->ops->needs & CCS_NEEDS_TELEMETRY);
-	ccs_cc_start(&f->cc, spec, path);
+	ccs_cc_start(&f->cc, spec, &from_now);
 	ccs_cc_limit(&f->cc, f->max_rate);
 	show_event(f, CCS_TOLD_START, 0, 0);
 }
@@ -156,6 +165,7 @@ void ccs_drive_advance(struct ccs_flow *f, uint64_t now_ns)
 	}
 	if (cc->out.timer_us <= now_us)
 		f->origin_ns += (uint64_t)((now_us - ccs_max(cc->out.timer_us, 0)) * 1e3);
+	f->cc.path.epoch_us = epoch_us(f);
 	while (fired >= TIMERS_MAX && cc->out.timer_us <= us_of(f, now_ns) &&
 	       f->origin_ns < f->told_ns) /* rounding: now is before it */
 		f->origin_ns++;
@@ -193,11 +203,13 @@ static double covers_us(const struct ccs_flow *f, const struct ccs_telemetry *t)
 	return ccs_max(((double)t->covers_ns - (double)f->origin_ns) / 1e3, 1e-3);
 }
 
-void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double bytes, uint64_t now_ns)
+void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, double bytes,
+		   uint64_t now_ns)
 {
 	const struct ccs_telemetry *t = f->telemetry;
 	struct ccs_cc_ack ack = {
 		.rtt_us = rtt_us,
+		.nic_wait_us = nic_wait_us,
 		.bytes = bytes,
 		.inflight = (double)f->inflight,
 		.ack_seq = f->sent - f->inflight,

@@ -42,6 +42,7 @@ struct ccs_wr {
 struct ccs_seg {
 	uint64_t wr;             /* number of its WR */
 	uint64_t offset, len;    /* bytes within the WR */
+	uint64_t post_ns;        /* when it was handed over; of a timed one */
 	uint64_t depart_ns;      /* when a NIC at line rate has sent its last byte; 0: not timed */
 	uint32_t flags;          /* of its WR */
 	bool first, last;        /* of its WR */
@@ -66,6 +67,7 @@ struct ccs_flow_config {
 	double base_rtt_us;
 	double noise_us;                 /* p95 of what hosts add to the RTT */
 	double look_us;          /* what a look at the clock takes */
+	int64_t epoch_ns;        /* UTC less the flow's clock */
 	double segment;          /* bytes */
 	double cap;              /* bytes outstanding */
 	bool split, enforce;
@@ -151,11 +153,14 @@ struct ccs_flow {
 
 	/* The algorithm's ear. */
 	uint64_t origin_ns;              /* of its time */
+	int64_t epoch_ns;                /* UTC less the flow's clock */
 	uint64_t told_ns;                /* time of the last event that it heard of */
 	ccs_flow_sink *sink;             /* NULL: nobody looks on */
 	const struct ccs_telemetry *telemetry; /* the latest, its source's; NULL: none */
 
 	/* RTT. */
+	uint32_t message;                /* bytes: the longest unsplit one of the recent past */
+	uint32_t shorter, longest;       /* timed segments in a row that are shorter; of these */
 	double base_min_us[2];           /* minimum of this and of the previous window */
 	uint64_t base_window_ns;
 	float loss_us;                   /* an RTT of this much holds a retransmission timeout */
@@ -305,21 +310,24 @@ void ccs_drive_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns);
 void ccs_drive_advance(struct ccs_flow *f, uint64_t now_ns); /* fire the timers that are due */
 uint64_t ccs_drive_timer(const struct ccs_flow *f, uint64_t now_ns); /* the next; UINT64_MAX: none */
 void ccs_drive_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns);
-void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double bytes, uint64_t now_ns);
+void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, double bytes,
+		   uint64_t now_ns);
 void ccs_drive_loss(struct ccs_flow *f, uint64_t now_ns);
 
 /* gate.c; here is what a segment meets at an open gate. */
-/* A flow at full rate is not paced: the NIC does that. */
-static inline bool ccs_gate_unpaced(const struct ccs_flow *f)
+/* Nothing slows the flow but the line; see LINE_SHARE in gate.c. */
+static inline bool ccs_gate_at_line(const struct ccs_flow *f)
 {
 	return ccs_flow_rate(f) >= f->cc.path.line_rate;
 }
 
-/* Bytes that may be outstanding. */
+/* Bytes that may be outstanding. The derived cap is for algorithms without a window. */
 static inline double ccs_gate_window(const struct ccs_flow *f)
 {
 	const double own = f->cc.out.window;
 
+	if (own > 0 && !f->ramping && !f->cap_given)
+		return own;
 	return own > 0 && own < f->window ? own : f->window;
 }
 
@@ -360,7 +368,7 @@ enum { CCS_RTT_BASE_SAMPLES = 8 };  /* of which the first base RTT is learnt */
 static inline bool ccs_rtt_calm(const struct ccs_flow *f)
 {
 	return (!f->ramping || f->inflight < f->segment / 4) && !f->followed && !f->draining &&
-	       f->base_samples + f->vague >= CCS_RTT_BASE_SAMPLES && ccs_gate_unpaced(f) &&
+	       f->base_samples + f->vague >= CCS_RTT_BASE_SAMPLES && ccs_gate_at_line(f) &&
 	       f->cc.out.timer_us == INFINITY;
 }
 void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done);

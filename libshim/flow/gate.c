@@ -27,6 +27,14 @@
 /* Gaps vary by this share, so that flows of one host do not lock in phase. */
 #define JITTER 0.05
 
+/*
+ * A flow at line rate leaves the NIC this share of it: the rest is for acknowledgements, which
+ * else wait behind the flow's own data and come back in bunches, so that flows in opposite
+ * directions take each other's bursts for queues.
+ */
+#define LINE_SHARE 0.98
+#define KEPT_AT_LINE 16 /* segments that a flow may make up for there: its NIC bounds the burst */
+
 #define FAR_NS 0x1p63 /* what a double can tell of the clock, and nobody waits for */
 
 static double gap_ns(const struct ccs_flow *f, double bytes)
@@ -41,7 +49,7 @@ static double due_ns(const struct ccs_flow *f)
 
 static double paced_rate(const struct ccs_flow *f)
 {
-	return ccs_max(ccs_min(ccs_flow_rate(f), f->cc.path.line_rate), 1);
+	return ccs_max(ccs_min(ccs_flow_rate(f), LINE_SHARE * f->cc.path.line_rate), 1);
 }
 
 void ccs_gate_init(struct ccs_flow *f, uint64_t now_ns)
@@ -74,7 +82,7 @@ uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns)
 {
 	double due;
 
-	if (ccs_gate_unpaced(f))
+	if (ccs_flow_rate(f) == INFINITY)
 		return now_ns;
 	due = due_ns(f);
 	if (due <= (double)now_ns)
@@ -108,12 +116,9 @@ void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 	const double bytes = (double)len, now = (double)now_ns;
 	double kept;
 
-	if (ccs_gate_unpaced(f)) {
-		f->paced_at_ns = now;
-		f->paced_bytes = bytes;
-		return;
-	}
 	kept = ccs_max(gap_ns(f, ccs_max(f->segment, bytes)), CCS_PACER_TICK_NS);
+	if (ccs_gate_at_line(f))
+		kept *= KEPT_AT_LINE;
 	f->paced_at_ns = ccs_max(due_ns(f), now - kept);
 	f->paced_bytes = bytes + jitter_bytes(f, bytes);
 }

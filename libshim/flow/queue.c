@@ -10,6 +10,8 @@
 
 enum { UNTIMED_MAX = 32 };
 
+#define SMALL_BYTES 256      /* of a segment that measures the path: it adds no queue of its own */
+
 static uint32_t pow2_at_least(uint32_t n)
 {
 	uint32_t p = 1;
@@ -83,9 +85,17 @@ static bool splits(const struct ccs_flow *f, const struct ccs_wr *wr)
 	       f->enforce && f->state == CCS_FLOW_RUN;
 }
 
+/* The first segment of a flow, and where the algorithm asks for one. Nothing follows it at once. */
+static bool measures_path(const struct ccs_flow *f)
+{
+	return (!f->sent || f->cc.out.small_next) && !f->base_given;
+}
+
 static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
-	return splits(f, wr) ? f->segment : wr->len - f->next_offset;
+	if (!splits(f, wr))
+		return wr->len - f->next_offset;
+	return measures_path(f) && f->segment > SMALL_BYTES ? SMALL_BYTES : f->segment;
 }
 
 /*
@@ -113,6 +123,8 @@ static bool wants_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 		return true;
 	if (seg->last && (seg->flags & CCS_WR_VISIBLE))
 		return true;
+	if (!seg->last && seg->len < f->segment) /* it measures the path */
+		return true;
 	if (f->unsignalled + 1 >= (f->seg_limit + 3) / 4)
 		return true;
 	/* The next READ waits for this one: it must hear of it. */
@@ -136,13 +148,13 @@ static bool room(const struct ccs_flow *f, const struct ccs_wr *wr)
 	       (!splits(f, wr) || spare(f));
 }
 
-/* A calm flow is not paced. */
+/* Small WRs at line rate that are not timed are not paced. */
 static bool gate_open(const struct ccs_flow *f, uint64_t len, bool calm, uint64_t now_ns)
 {
 	if (f->state == CCS_FLOW_FLUSH || !f->enforce)
 		return true;
 	return ccs_gate_window_open(f, len) &&
-	       (calm || ccs_gate_unpaced(f) || ccs_gate_due(f, now_ns) <= now_ns);
+	       ((calm && now_ns == CCS_TIME_UNKNOWN) || ccs_gate_due(f, now_ns) <= now_ns);
 }
 
 const struct ccs_seg ccs_flow_time;
@@ -239,7 +251,7 @@ const struct ccs_seg *ccs_flow_through(struct ccs_flow *f, uint64_t len, uint32_
 	seg->wr = ccs_flow_accept(f, len, flags);
 	seg->offset = 0;
 	seg->len = len;
-	seg->depart_ns = 0;
+	seg->post_ns = seg->depart_ns = 0;
 	seg->flags = flags;
 	seg->first = seg->last = true;
 	seg->signal = (flags & CCS_WR_VISIBLE) || wants_signal(f, seg);
@@ -283,6 +295,8 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_
 		ccs_drive_send(f, len, now_ns);
 	}
 	*number = f->seg_head;
+	if (f->cc.out.small_next)
+		f->cc.out.small_next = false;
 	take_off(f, seg);
 	ccs_flow_revoke(f);
 	if (calm && f->wr_next == f->wr_head)

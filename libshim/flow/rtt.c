@@ -15,7 +15,8 @@
 #define DRAIN_SAMPLES 16 /* the longest wait for a queue to go */
 #define QUEUED_SEGMENTS 4 /* so many segments' times in an RTT are a queue */
 #define LATE_SEGMENTS 8   /* and so many want a witness: between TIMELY's thresholds */
-#define CAP_SEGMENTS_MAX 256
+#define CAP_SEGMENTS_MAX 1024
+#define MESSAGES 64       /* so many short ones, and the long ones before them are forgotten */
 #define SEGMENT_MIN 4096.0
 #define SEGMENT_MAX 65536.0
 
@@ -36,23 +37,23 @@ static double derive_segment(double line_rate, double look_us)
 }
 
 /*
- * A static worst case of outstanding data (TIMELY 3.3): what fills the pipe, host
- * noise included, and three segments. The queue that a lone flow makes of them
- * stays below TIMELY's t_low.
+ * A static worst case of outstanding data (TIMELY 3.3): twice what fills the pipe, host
+ * noise included, and eight segments. Where acknowledgements wait behind data of the other
+ * direction, a pipe and three segments left a fifth of the line unused.
  */
 static double derive_cap(double line_rate, double rtt_us, double segment)
 {
 	const double bdp = line_rate * rtt_us / 8e6;
 
-	return segment * ccs_min(ceil(bdp / segment) + 3, CAP_SEGMENTS_MAX);
+	return segment * ccs_min(ceil(2 * bdp / segment) + 8, CAP_SEGMENTS_MAX);
 }
 
 /* What the flow itself derives from the path. */
 static void fit(struct ccs_flow *f, struct ccs_cc_path *path)
 {
 	if (!f->segment_given)
-		path->segment = derive_segment(path->line_rate, f->look_ns / 1e3);
-	f->segment = (uint32_t)path->segment;
+		f->segment = (uint32_t)derive_segment(path->line_rate, f->look_ns / 1e3);
+	path->segment = ccs_max(f->segment, f->message);
 	if (!f->cap_given)
 		f->cap = (uint64_t)derive_cap(path->line_rate, path->base_rtt_us + path->noise_us,
 					      path->segment);
@@ -73,6 +74,7 @@ static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs
 	f->late = false;
 	f->believed_us = 0;
 	f->vague = 0;
+	f->message = f->longest = f->shorter = 0;
 	f->start_rate = INFINITY;
 	f->window = 0;
 	fit(f, &path);
@@ -85,6 +87,7 @@ static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs
 static void take_settings(struct ccs_flow *f, const struct ccs_flow_config *conf,
 			  struct ccs_cc_path *path)
 {
+	f->epoch_ns = conf->epoch_ns;
 	f->look_ns = (uint16_t)ccs_min(1e3 * conf->look_us, UINT16_MAX);
 	f->max_rate = conf->max_rate;
 	f->split = conf->split;
@@ -95,7 +98,7 @@ static void take_settings(struct ccs_flow *f, const struct ccs_flow_config *conf
 	if (f->base_given)
 		path->base_rtt_us = conf->base_rtt_us;
 	if (f->segment_given)
-		path->segment = ccs_min(conf->segment, UINT32_MAX);
+		f->segment = (uint32_t)ccs_min(conf->segment, UINT32_MAX);
 	if (f->cap_given)
 		f->cap = (uint64_t)conf->cap;
 	path->line_rate = conf->line_rate;
@@ -147,22 +150,38 @@ void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns)
 }
 
 /*
+ * What cannot be split leaves as a burst, so a queue moves by messages, not by segments. What
+ * algorithms and the cap derive from the path's segment follows the longest message of late.
+ */
+static void learn_message(struct ccs_flow *f, uint64_t len)
+{
+	struct ccs_cc_path path = f->cc.path;
+
+	if (len <= f->segment && !f->message)
+		return;
+	f->shorter = len < f->message ? f->shorter + 1 : 0;
+	f->longest = (uint32_t)ccs_min(ccs_max(f->shorter ? f->longest : 0, (double)len), 0x1p31);
+	if (f->longest == f->message || (f->shorter && f->shorter < MESSAGES))
+		return;
+	f->message = f->longest > f->segment ? f->longest : 0;
+	f->shorter = f->longest = 0;
+	fit(f, &path);
+	ccs_drive_repath(f, &path);
+}
+
+/*
  * TIMELY's RTT leaves out the segment's own serialisation at the NIC's line
  * rate (3.1). With several segments or a chain of small WRs handed over at once
  * each waits for its own predecessors too, so the reference is the moment at
- * which a NIC at line rate has sent the last byte. A WR that cannot be split
- * is a burst that the network drains at the flow's rate, not at line rate:
- * beyond one segment that is what it is allowed (TIMELY 5, paced bursts).
+ * which a NIC at line rate has sent the last byte; of a WR that cannot be split, too.
  */
 void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 {
 	const double line = f->cc.path.line_rate;
-	const double head = ccs_min((double)seg->len, f->segment);
-	double ns = 8e9 * head / line;
+	const double ns = 8e9 * (double)seg->len / line;
 
-	if (seg->len > f->segment)
-		ns += 8e9 * ((double)seg->len - head) / ccs_min(ccs_flow_rate(f), line);
-
+	learn_message(f, seg->len);
+	seg->post_ns = now_ns;
 	f->nic_free_ns = (f->nic_free_ns > now_ns ? f->nic_free_ns : now_ns) + (uint64_t)ns;
 	seg->depart_ns = f->nic_free_ns;
 }
@@ -228,7 +247,7 @@ static double idle_rtt(const struct ccs_flow *f, double rtt_us)
 
 static double segment_us(const struct ccs_flow *f)
 {
-	return 8e6 * f->segment / f->cc.path.line_rate;
+	return 8e6 * f->cc.path.segment / f->cc.path.line_rate;
 }
 
 /* Whether it is longer than an idle path's, and the noise, by so many segments' times. */
@@ -322,9 +341,18 @@ static bool slow_start(struct ccs_flow *f, const struct ccs_seg *seg, double rtt
 	return true;
 }
 
-static void update(struct ccs_flow *f, double rtt_us, uint64_t now_ns)
+/* What a whole segment takes longer than this one on the first link behind the NIC's. */
+static double rest_us(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
-	ccs_drive_ack(f, rtt_us, f->pending_bytes, now_ns);
+	return 8e6 * ccs_max(f->segment - (double)seg->len, 0) / f->cc.path.line_rate;
+}
+
+static void update(struct ccs_flow *f, const struct ccs_seg *seg, double rtt_us, uint64_t now_ns)
+{
+	const double own_us = 8e6 * (double)seg->len / f->cc.path.line_rate;
+	const double wait_us = ccs_max((double)(seg->depart_ns - seg->post_ns) / 1e3 - own_us, 0);
+
+	ccs_drive_ack(f, rtt_us, wait_us, f->pending_bytes, now_ns);
 	f->pending_bytes = 0;
 	f->updated_ns = now_ns;
 }
@@ -411,7 +439,7 @@ static double measure(struct ccs_flow *f, const struct ccs_seg *seg, const struc
 		rtt_us = ccs_min(late_us, ccs_max(since_us(seg, done->earliest_ns), base_us));
 	if (known) {
 		record(f, late_us);
-		learn_base(f, late_us, done->latest_ns);
+		learn_base(f, late_us + rest_us(f, seg), done->latest_ns);
 	} else if (f->vague < CCS_RTT_BASE_SAMPLES) {
 		f->vague++;
 	}
@@ -441,5 +469,5 @@ void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct 
 		return;
 	if (f->pending_bytes >= f->segment ||
 	    (double)(done->latest_ns - f->updated_ns) >= 1e3 * f->cc.path.base_rtt_us)
-		update(f, rtt_us, done->latest_ns);
+		update(f, seg, rtt_us, done->latest_ns);
 }

@@ -55,6 +55,7 @@ static void put_ack(struct row *r, const struct ccs_told *told, unsigned needs)
 	put_hops(r, told, needs);
 	put_if(r, ack->covers_us);
 	put_if(r, ack->advised_rate);
+	put_if(r, ack->nic_wait_us);
 	put(r, ",");
 }
 
@@ -62,10 +63,12 @@ static void put_path(struct row *r, const struct ccs_told *told)
 {
 	const struct ccs_cc_path *path = &told->path;
 
-	put(r, ",,,,,,,,,,line_rate=%.17g;base_rtt=%.17g;noise=%.17g;segment=%.17g;flows=%u",
+	put(r, ",,,,,,,,,,,line_rate=%.17g;base_rtt=%.17g;noise=%.17g;segment=%.17g;flows=%u",
 	    path->line_rate, path->base_rtt_us, path->noise_us, path->segment, path->flows);
 	if (path->bottleneck_rate > 0)
 		put(r, ";bottleneck_rate=%.17g", path->bottleneck_rate);
+	if (path->epoch_us != 0)
+		put(r, ";epoch=%.17g", path->epoch_us);
 	if (isfinite(told->max_rate))
 		put(r, ";max_rate=%.17g", told->max_rate);
 }
@@ -78,16 +81,16 @@ static void put_facts(struct row *r, const struct ccs_told *told, unsigned needs
 		put_path(r, told);
 		break;
 	case CCS_TOLD_RATE:
-		put(r, ",,,,,,,,,,rate=%.17g", told->rate);
+		put(r, ",,,,,,,,,,,rate=%.17g", told->rate);
 		break;
 	case CCS_TOLD_ACK:
 		put_ack(r, told, needs);
 		break;
 	case CCS_TOLD_SEND:
-		put(r, ",%.17g,,,,,,,,,", told->ack.bytes);
+		put(r, ",%.17g,,,,,,,,,,", told->ack.bytes);
 		break;
 	default:
-		put(r, ",,,,,,,,,,");
+		put(r, ",,,,,,,,,,,");
 	}
 }
 

@@ -5,7 +5,7 @@
 #include "cc/told.h"
 
 #define CCS_TRACE_HEADER "t_us,event,qp,rtt_us,bytes,ack_seq,snd_nxt,inflight,path,flows," \
-			 "hops,covers_us,advised_bps,set,rate_bps,window_bytes,clock_us\n"
+			 "hops,covers_us,advised_bps,nic_wait_us,set,rate_bps,window_bytes,clock_us\n"
 #define CCS_TRACE_ROW_MAX 1024 /* no line is longer */
 
 /* With its end of line, and without a terminating NUL. Returns its length. */

@@ -190,6 +190,6 @@ struct qp {
 	atomic_int refs;
 };
 
-_Static_assert(offsetof(struct qp, flow.cc.path.flows) <= 7 * 64, "seven cache lines, of thousands");
+_Static_assert(offsetof(struct qp, flow.cc.path.segment) <= 7 * 64, "seven cache lines, of thousands");
 
 #endif

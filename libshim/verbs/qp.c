@@ -162,6 +162,7 @@ static void configure_flow(const struct qp *qp, double line_rate, struct ccs_flo
 		.base_rtt_us = o->base_rtt,
 		.noise_us = o->noise,
 		.look_us = ccs_shim()->look_us,
+		.epoch_ns = ccs_epoch_ns(),
 		.segment = o->segment,
 		.cap = o->cap,
 		.split = o->split,

@@ -34,6 +34,14 @@ uint64_t ccs_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+int64_t ccs_epoch_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec - (int64_t)ccs_now_ns();
+}
+
 /* The least of a few: between the others this thread had lost the CPU. */
 static double time_look(void)
 {

@@ -90,6 +90,8 @@ void ccs_shim_count(enum ccs_pass reason);
 void ccs_shim_pass(enum ccs_pass reason, const struct ibv_qp *qp);
 
 uint64_t ccs_now_ns(void);
+/* UTC less that clock. Both follow NTP, so it changes only when UTC is stepped. */
+int64_t ccs_epoch_ns(void);
 
 /*
  * errno is the application's: a verb that succeeds leaves it as it was, whatever was tried on

@@ -7,7 +7,7 @@ sim_sources = tests/sim/sim.c tests/sim/sim.h tests/sim/priv.h tests/sim/event.c
 check_LTLIBRARIES += tests/sim/libsim.la
 tests_sim_libsim_la_SOURCES = $(sim_sources) tests/sim/rows.c tests/sim/rows.h \
 	tests/sim/grid.h tests/sim/rows_dcqcn.c tests/sim/rows_hpcc.c tests/sim/rows_none.c \
-	tests/sim/rows_swift.c tests/sim/rows_timely.c
+	tests/sim/rows_copa.c tests/sim/rows_swift.c tests/sim/rows_timely.c
 tests_sim_libsim_la_LIBADD = libccs-core.la
 # A row names its place first, then what is different there.
 tests_sim_libsim_la_CFLAGS = $(AM_CFLAGS) -Wno-override-init
@@ -22,13 +22,15 @@ sim-table: tests/sim/loop
 .PHONY: sim-table
 
 if HAVE_CMOCKA
-sim_programs = tests/sim/test_sim tests/sim/test_loop_dcqcn tests/sim/test_loop_hpcc \
+sim_programs = tests/sim/test_sim tests/sim/test_loop_copa tests/sim/test_loop_dcqcn tests/sim/test_loop_hpcc \
 	tests/sim/test_loop_none tests/sim/test_loop_swift tests/sim/test_loop_timely
 check_PROGRAMS += $(sim_programs)
 TESTS += $(sim_programs)
 sim_ldadd = tests/sim/libsim.la $(CMOCKA_LIBS)
 
 tests_sim_test_sim_LDADD = $(sim_ldadd)
+tests_sim_test_loop_copa_SOURCES = tests/sim/test_loop.c
+tests_sim_test_loop_copa_LDADD = $(sim_ldadd)
 tests_sim_test_loop_dcqcn_SOURCES = tests/sim/test_loop.c
 tests_sim_test_loop_dcqcn_LDADD = $(sim_ldadd)
 tests_sim_test_loop_hpcc_SOURCES = tests/sim/test_loop.c

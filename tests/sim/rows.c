@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-const struct group *const sim_groups[] = { &sim_timely, &sim_dcqcn, &sim_hpcc, &sim_swift, &sim_none, NULL };
+const struct group *const sim_groups[] = { &sim_timely, &sim_dcqcn, &sim_hpcc, &sim_swift, &sim_copa, &sim_none, NULL };
 
 static const struct {
 	const char *name;

@@ -28,7 +28,7 @@ struct group {
 	unsigned rows;
 };
 
-extern const struct group sim_timely, sim_dcqcn, sim_hpcc, sim_swift, sim_none;
+extern const struct group sim_timely, sim_dcqcn, sim_hpcc, sim_swift, sim_copa, sim_none;
 extern const struct group *const sim_groups[];  /* NULL-terminated */
 
 void row_figures(const struct row *row, uint64_t seed, double figure[FIGURES]);

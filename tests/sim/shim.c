@@ -9,7 +9,7 @@
 
 #include "priv.h"
 
-enum { QUEUE = 512, WRITE_SEGMENTS = 64 };
+enum { QUEUE = 2048, WRITE_SEGMENTS = 64 };
 
 /* The library's clock is never 0. */
 static uint64_t ns(const struct sim *s)

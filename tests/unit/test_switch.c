@@ -357,7 +357,7 @@ static void clock_derive(const struct ccs_cc_path *path, double *p)
 
 static void clock_init(struct ccs_cc *cc)
 {
-	cc->out = (struct ccs_cc_out){ 6e9, clock_window, 10 };
+	cc->out = (struct ccs_cc_out){ .rate = 6e9, .window = clock_window, .timer_us = 10 };
 }
 
 static void clock_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)

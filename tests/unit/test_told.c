@@ -155,7 +155,7 @@ static void something(struct ccs_flow *f, uint64_t now)
 		f->telemetry = seed_below(8) ? &t : NULL;
 		f->inflight -= f->inflight ? 4096 : 0;
 		/* a completion may be stamped before what was told already */
-		ccs_drive_ack(f, (double)seed_below(300000) / 1e3, 4096, now - seed_below(50000));
+		ccs_drive_ack(f, (double)seed_below(300000) / 1e3, seed_below(3), 4096, now - seed_below(50000));
 		f->telemetry = NULL;
 	}
 }

@@ -61,7 +61,7 @@ static void read_row(struct read *r, const char *line)
 		assert_string_equal(line, CCS_TRACE_HEADER);
 		r->heads++;
 	} else {
-		if (sscanf(line, "%lf,send,%u,,%lf,,,,,,,,,%lf,%lf,%lf\n", &t, &qp, &bytes,
+		if (sscanf(line, "%lf,send,%u,,%lf,,,,,,,,,,,%lf,%lf,%lf\n", &t, &qp, &bytes,
 			   &rate, &window, &clock) != 6)
 			fail_msg("no row: %s", line);
 		assert_in_range(qp, 1, WRITERS);
@@ -137,7 +137,7 @@ static void what_is_no_number_is_not_written(void **state)
 
 	(void)state;
 	row[len] = '\0';
-	assert_string_equal(row, "0,tick,5,,,,,,,,,,,,,0.000\n");
+	assert_string_equal(row, "0,tick,5,,,,,,,,,,,,,,,0.000\n");
 }
 
 int main(void)

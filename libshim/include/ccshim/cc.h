@@ -55,6 +55,8 @@ struct ccs_cc_path {
 	unsigned flows;              /* flows of this host on the port, >= 1 */
 	double bottleneck_rate;      /* bit/s, capacity of the slowest link as far as it is known;
 				      * 0: unknown, then it is taken for line_rate */
+	double epoch_us;             /* the hosts' common time at the algorithm's time 0: UTC,
+				      * modulo a power of two */
 };
 
 /* One telemetry record of a link on the path (an INT record): counters as they stood at ts_ns. */
@@ -69,6 +71,7 @@ struct ccs_cc_hop {
 struct ccs_cc_ack {
 	double now_us;               /* time of the completion */
 	double rtt_us;               /* t_completion - t_send - segment/line rate; 0: not measured */
+	double nic_wait_us;          /* how long it waited in the host's own NIC; not in rtt_us */
 	double bytes;                /* acknowledged by it */
 	double inflight;             /* bytes still outstanding */
 	uint64_t ack_seq;            /* bytes of the flow acknowledged so far */
@@ -86,6 +89,8 @@ struct ccs_cc_out {
 	double rate;                 /* bit/s */
 	double window;               /* bytes outstanding; 0: no window of its own */
 	double timer_us;             /* when on_timer is to be called; INFINITY: never */
+	int small_next;              /* the next segment is to be a small one, to measure the path
+				      * by; the host clears it */
 	double telemetry_period_us;  /* how often telemetry is wanted; 0: the host decides */
 };
 

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Copa (Arun and Balakrishnan, NSDI 2018): a flow keeps a few segments in the queue.
+ *
+ * The target rate is one segment per delta * dq, dq being the queueing delay. All flows of
+ * a bottleneck see the same dq, so their targets are equal, whatever their RTTs, their NICs'
+ * rates and the bottleneck's are, and the queue that results is 1/delta segments per flow.
+ * The window moves towards the target by 1/delta segments per RTT.
+ *
+ * Copa takes the least RTT of 10 s for the RTT of an empty path, and relies on an oscillation
+ * of the window that empties the queue every five RTTs. Flows of a data centre, with a
+ * segment or two outstanding each, do not oscillate in step: whoever joins a standing queue
+ * never sees the empty path and takes a multiple of its share. Here the queue is drained on
+ * purpose. At multiples of a power of two of the hosts' common time, some RTTs apart, each
+ * flow that sees a queue pauses for one RTT. The queue empties within that RTT, and the next
+ * segment, a small one, measures the path. Where hosts' clocks differ by more than an RTT, a
+ * drain reveals the flow's own share of the queue only; nothing else depends on it.
+ *
+ * What an emptied path adds to the least RTT is jitter of the hosts. Its average is taken off
+ * dq, but for an eighth of dq: a queue of others that does not drain would be taken for
+ * jitter, too.
+ *
+ * Other departures: pacing at the window per RTT, since what leaves as a burst waits in the
+ * NIC before the acknowledgements of the other direction; a flow with more than twice its
+ * target drops its share of the queue at once (as FAST TCP does); steps are shorter where a
+ * window is long, since they act one RTT late.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "cc/cc.h"
+#include "cc/minmax.h"
+
+enum { DELTA, DRAIN, MAX_JITTER, MIN_RATE, NPARAMS };
+
+static const struct ccs_cc_param params[NPARAMS] = {
+	[DELTA] = { "delta", "", 0.62, 0.01, 100, NULL,
+		"inverse of the segments that a flow keeps in the queue", "Copa 2.1; there 0.5" },
+	[DRAIN] = { "drain", "", 8, 0, 1e6, NULL,
+		"RTTs between two moments at which all flows let the queue drain; 0: none", "our own" },
+	[MAX_JITTER] = { "max_jitter", "us", 400, 0, 1e6, NULL,
+		"most that is taken for jitter of the hosts", "our own" },
+	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
+		"floor of the rate", "derived: line rate / 100000" },
+};
+
+/* A flow without competitors is to lose little by drains: they are so many base RTTs apart. */
+#define DRAIN_BASES 8
+#define LEAST_GAIN 0.15          /* of the steps of a long window */
+#define JITTER_SAMPLES 16        /* that its average is of */
+#define LOSS_SHARE 0.7           /* what a loss leaves of the share of the queue, */
+#define LOSS_RECOVERY 1.02       /* and what an RTT gives back */
+
+struct copa {
+	double cwnd;                 /* segments */
+	double velocity;             /* steps per RTT */
+	double share;                /* of 1/delta: less after losses */
+	double srtt_us;
+	double least_us[2];          /* RTT, of this half RTT and of the one before */
+	double half_us;              /* when this one began */
+	double base_us;              /* least RTT seen; INFINITY: none yet */
+	double queue_us;             /* dq */
+	double excess_us, jitter_us; /* its average, and as far as it is relied on */
+	double turn_us;              /* when the velocity was last judged */
+	double settle_us;            /* what was decided before shows by then */
+	double resume_us;            /* the last pause ended */
+	unsigned far, samples;       /* RTTs far below the target; of jitter */
+	bool startup;
+	bool paused, awaited;        /* a drain; its measurement is to come */
+	bool acked;                  /* since the last timer */
+};
+
+static struct copa *state(struct ccs_cc *cc)
+{
+	return CCS_CC_PRIV(struct copa, cc);
+}
+
+static void derive(const struct ccs_cc_path *path, double *p)
+{
+	if (isnan(p[MIN_RATE]))
+		p[MIN_RATE] = ccs_max(path->line_rate / 1e5, 1);
+}
+
+/* A segment's time at line rate: an RTT is without it, a window is with it. */
+static double line_us(const struct ccs_cc *cc)
+{
+	return 8e6 * cc->path.segment / cc->path.line_rate;
+}
+
+static double base_us(const struct ccs_cc *cc, const struct copa *c)
+{
+	return ccs_min(cc->path.base_rtt_us, c->base_us);
+}
+
+/* The least of the last half to whole RTT: what is late by acknowledgements' bunching is not. */
+static double standing_us(const struct ccs_cc *cc, const struct copa *c)
+{
+	const double us = ccs_min(c->least_us[0], c->least_us[1]);
+
+	return us < INFINITY ? us : cc->path.base_rtt_us;
+}
+
+static double jitter_us(const struct ccs_cc *cc, const struct copa *c)
+{
+	return ccs_max(cc->path.noise_us, c->jitter_us);
+}
+
+/* What fills the line, with acknowledgements that wait behind data, and jitter. */
+static double most_cwnd(const struct ccs_cc *cc, const struct copa *c)
+{
+	const double us = 2 * (cc->path.base_rtt_us + jitter_us(cc, c));
+
+	return cc->path.line_rate * us / 8e6 / cc->path.segment + 8;
+}
+
+/* In startup the window alone holds the flow. */
+static void put_out(struct ccs_cc *cc, struct copa *c)
+{
+	const double us = standing_us(cc, c) + line_us(cc);
+	const double rate = c->startup ? cc->path.line_rate : 8e6 * c->cwnd * cc->path.segment / us;
+
+	cc->out.window = (c->cwnd + 1) * cc->path.segment;
+	cc->out.rate = ccs_min(ccs_max(rate, cc->param[MIN_RATE]), cc->path.line_rate);
+	if (c->paused)
+		cc->out.rate = cc->param[MIN_RATE];
+}
+
+static void set_cwnd(struct ccs_cc *cc, struct copa *c, double cwnd)
+{
+	const double least = cc->param[MIN_RATE] * (standing_us(cc, c) + line_us(cc)) / 8e6;
+
+	c->cwnd = ccs_max(ccs_min(cwnd, most_cwnd(cc, c)), least / cc->path.segment);
+	put_out(cc, c);
+}
+
+static void on_init(struct ccs_cc *cc)
+{
+	struct copa *c = state(cc);
+
+	*c = (struct copa){
+		.velocity = 1, .share = 1, .startup = true, .base_us = INFINITY,
+		.least_us = { INFINITY, INFINITY },
+	};
+	cc->out.timer_us = INFINITY;
+	set_cwnd(cc, c, 1);
+}
+
+/* -- drains ---------------------------------------------------------------------------- */
+
+/* Whose dq is less than that has the path to himself, or nearly. */
+static bool queues(const struct ccs_cc *cc, const struct copa *c)
+{
+	return c->queue_us + jitter_us(cc, c) > 1.5 * line_us(cc);
+}
+
+static void arm(struct ccs_cc *cc, const struct copa *c, double now_us)
+{
+	const double apart = cc->param[DRAIN] * (c->srtt_us + DRAIN_BASES * base_us(cc, c));
+	const double period = exp2(ceil(log2(apart)));
+
+	cc->out.timer_us = INFINITY;
+	if (apart > 0 && period < INFINITY && queues(cc, c))
+		cc->out.timer_us = (floor((now_us + cc->path.epoch_us) / period) + 1) * period -
+				   cc->path.epoch_us;
+	if (cc->out.timer_us <= now_us) /* rounding */
+		cc->out.timer_us = now_us + period;
+}
+
+static void on_timer(struct ccs_cc *cc, double now_us)
+{
+	struct copa *c = state(cc);
+
+	if (!c->paused && !c->acked) {
+		cc->out.timer_us = INFINITY;
+		return;
+	}
+	c->acked = false;
+	c->paused = !c->paused;
+	put_out(cc, c);
+	if (c->paused) {
+		cc->out.timer_us = now_us + c->srtt_us;
+		return;
+	}
+	c->resume_us = now_us;
+	c->settle_us = now_us + c->srtt_us;
+	c->awaited = true;
+	cc->out.small_next = true;
+	arm(cc, c, now_us);
+}
+
+/* The first RTT of an emptied path. A segment is no jitter: one may have been left. */
+static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us)
+{
+	const double excess = ccs_max(rtt_us - base_us(cc, c) - line_us(cc), 0);
+
+	c->awaited = false;
+	c->samples += c->samples < JITTER_SAMPLES;
+	c->excess_us += (ccs_min(excess, cc->param[MAX_JITTER]) - c->excess_us) / c->samples;
+	if (c->samples >= JITTER_SAMPLES / 4)
+		c->jitter_us = c->excess_us;
+}
+
+/* -- the window ------------------------------------------------------------------------ */
+
+static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
+{
+	const double rtt = ack->rtt_us + ack->nic_wait_us, segment = cc->path.segment;
+	const double rest = ccs_max(1 - ack->bytes / segment, 0) * line_us(cc);
+	double dq;
+
+	c->srtt_us += c->srtt_us > 0 ? (rtt - c->srtt_us) / 8 : rtt;
+	if (ack->now_us - c->half_us >= c->srtt_us / 2) {
+		c->least_us[1] = c->least_us[0];
+		c->least_us[0] = INFINITY;
+		c->half_us = ack->now_us;
+	}
+	c->least_us[0] = ccs_min(c->least_us[0], rtt);
+	c->base_us = ccs_min(c->base_us, rtt + rest);
+	if (c->awaited && ack->now_us >= c->resume_us + base_us(cc, c))
+		learn_jitter(cc, c, rtt);
+	dq = ccs_max(standing_us(cc, c) - base_us(cc, c), 1e-3);
+	c->queue_us = ccs_max(dq - jitter_us(cc, c), dq / 8);
+	c->acked = true;
+}
+
+/* Segments that the flow is to have in the queue. */
+static double in_queue(const struct ccs_cc *cc, const struct copa *c)
+{
+	return c->share / cc->param[DELTA];
+}
+
+/*
+ * Once per RTT: whether the target is far. From below the velocity doubles with each such RTT
+ * but the first, to a quarter of the window. From above the window falls to what it has
+ * of the path, and its share of the queue; true: that is done.
+ */
+static bool judge(struct ccs_cc *cc, struct copa *c, double target, double now_us)
+{
+	if (now_us - c->turn_us < c->srtt_us)
+		return false;
+	c->turn_us = now_us;
+	c->share = ccs_min(c->share * LOSS_RECOVERY, 1);
+	if (c->cwnd > 2 * target) {
+		const double us = standing_us(cc, c);
+
+		c->settle_us = now_us + c->srtt_us;
+		c->velocity = 1;
+		c->far = 0;
+		set_cwnd(cc, c, ccs_min(c->cwnd, c->cwnd * base_us(cc, c) / us + in_queue(cc, c)));
+		return true;
+	}
+	c->far = target > 2 * c->cwnd ? c->far + 1 : 0;
+	c->velocity = c->far > 1 ? 2 * c->velocity : 1;
+	return false;
+}
+
+static void step(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack, double target)
+{
+	const double n = ack->bytes / cc->path.segment, most = 0.25 * c->cwnd;
+	const double gain = in_queue(cc, c) *
+			    ccs_max(LEAST_GAIN, ccs_min(1, 2 * in_queue(cc, c) / c->cwnd));
+	const bool up = c->cwnd <= target;
+	const double per_rtt = up ? ccs_max(gain, ccs_min(c->velocity * gain, most)) : gain;
+	const double by = ccs_min(per_rtt * n / c->cwnd, 0.5 * c->cwnd);
+	const bool limited = ack->inflight + 2 * ack->bytes >= 0.5 * c->cwnd * cc->path.segment;
+
+	if (!up)
+		set_cwnd(cc, c, c->cwnd - by);
+	else if (limited || !queues(cc, c)) /* else it is the application that holds it */
+		set_cwnd(cc, c, c->cwnd + by);
+	else
+		put_out(cc, c);
+}
+
+static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
+{
+	struct copa *c = state(cc);
+	double target;
+
+	if (!(ack->rtt_us > 0 && ack->rtt_us + ack->nic_wait_us < INFINITY))
+		return;
+	measure(cc, c, ack);
+	if (!c->paused && cc->out.timer_us == INFINITY)
+		arm(cc, c, ack->now_us);
+	target = (standing_us(cc, c) + line_us(cc)) * in_queue(cc, c) / c->queue_us;
+	if (c->startup && c->cwnd <= target) {
+		set_cwnd(cc, c, c->cwnd + ack->bytes / cc->path.segment);
+		return;
+	}
+	c->startup = false;
+	if (c->paused || ack->now_us < c->settle_us)
+		return;
+	if (!judge(cc, c, target, ack->now_us))
+		step(cc, c, ack, target);
+}
+
+/* The queue has no room for the share that each flow keeps in it. */
+static void on_loss(struct ccs_cc *cc, double now_us)
+{
+	struct copa *c = state(cc);
+
+	if (now_us < c->settle_us)
+		return;
+	c->settle_us = now_us + c->srtt_us;
+	c->startup = false;
+	c->velocity = 1;
+	c->share = ccs_max(c->share * LOSS_SHARE, 0.1);
+	set_cwnd(cc, c, c->cwnd / 2);
+}
+
+static void set_rate(struct ccs_cc *cc, double rate)
+{
+	struct copa *c = state(cc);
+	const double us = standing_us(cc, c) + line_us(cc);
+
+	c->startup = false;
+	set_cwnd(cc, c, ccs_min(rate, cc->path.line_rate) * us / 8e6 / cc->path.segment);
+}
+
+static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max)
+{
+	const struct copa *c = (const struct copa *)(const void *)cc->priv;
+	const struct ccs_cc_obs all[] = {
+		{ "cwnd_segments", c->cwnd, NULL },
+		{ "queue_us", c->queue_us, NULL },
+		{ "jitter_us", c->jitter_us, NULL },
+		{ "velocity", c->velocity, NULL },
+		{ "phase", 0, c->paused ? "drain" : c->startup ? "startup" : "steady" },
+	};
+
+	return ccs_cc_observed(obs, max, all, sizeof(all) / sizeof(*all));
+}
+
+const struct ccs_cc_ops ccs_cc_copa = {
+	.abi = CCS_CC_ABI,
+	.size = sizeof(struct ccs_cc_ops),
+	.name = "copa",
+	.doc = "a few segments of each flow in the queue; needs nothing of peer or switch",
+	.needs = CCS_NEEDS_RTT,
+	.params = params,
+	.nparams = NPARAMS,
+	.derive = derive,
+	.on_init = on_init,
+	.on_ack = on_ack,
+	.on_loss = on_loss,
+	.on_timer = on_timer,
+	.set_rate = set_rate,
+	.observe = observe,
+};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copa: one set of parameters from 1 to 256 flows, and what needs drains and pacing. */
+#include "grid.h"
+#include "rows.h"
+
+/* At a port, with NICs that are so many times as fast; segments are those of the NIC. */
+#define AT(n, port, nic, bytes) \
+	.cc = "copa", .driver = SIM_SHIM, .rate = port, .nic_rate = nic, .base_us = 50, .mtu = 4096, \
+	.segment = bytes, .start_spread_us = 20, .noise = { .exp_us = 1 }, .flows = n
+#define GIGABIT(n, us) AT(n, 1e9, 1e9, 4096), .warm_us = 0.4 * (us), .end_us = us
+#define TENTH(n, us) AT(n, 1e9, 10e9, 8192), .warm_us = 0.4 * (us), .end_us = us
+
+/* Both directions at once, as Soft-RoCE has them: acknowledgements wait behind data. */
+#define TWO_WAY(shape, port, bytes) \
+	AT(6, port, port, bytes), .hosts = 6, .pattern = shape, .ack_bytes = 80, .nic_depth = 64, \
+	.warm_us = 40e3, .end_us = 100e3
+
+#define SENDS(n, bytes, us) \
+	AT(n, 1e9, 1e9, 0), .op = SIM_SEND, .message = bytes, .warm_us = 0.4 * (us), .end_us = us
+
+static const struct row rows[] = {
+	{ "copa, 1 Gb/s, N=1", { GIGABIT(1, 100e3) }, { { UTIL, 96, ALL } } },
+	{ "copa, 1 Gb/s, N=2", { GIGABIT(2, 300e3) },
+	  { { UTIL, 96, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 42 } } },
+	{ "copa, 1 Gb/s, N=12", { GIGABIT(12, 300e3) },
+	  { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 197 } } },
+	{ "copa, 1 Gb/s, N=64", { GIGABIT(64, 900e3) },
+	  { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 1049 } } },
+	{ "copa, 1 Gb/s, N=256", { GIGABIT(256, 3e6) },
+	  { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 4195 } } },
+	{ "copa, 10 Gb/s into 1 Gb/s, N=2", { TENTH(2, 300e3) },
+	  { { UTIL, 96, ALL }, { JAIN, 0.96, 1 }, { Q_P95, 0, 82 } } },
+	{ "copa, 10 Gb/s into 1 Gb/s, N=31", { TENTH(31, 900e3) },
+	  { { UTIL, 97, ALL }, { JAIN, 0.96, 1 }, { Q_P95, 0, 1016 } } },
+	{ "copa, 10 Gb/s into 1 Gb/s, N=100", { TENTH(100, 2e6) },
+	  { { UTIL, 97, ALL }, { JAIN, 0.96, 1 }, { Q_P95, 0, 3277 } } },
+
+	/* a newcomer measures the path in a drain; without, it keeps several shares */
+	{ "copa, 1 Gb/s, N=30+30", { GIGABIT(30, 900e3), .guests = 30, .join_us = 300e3,
+	  .leave_us = 800e3, .bin_us = 10e3 },
+	  { { UTIL, 96, ALL }, { JOIN_MS, 0, 350 }, { LEAVE_MS, 0, 20 } } },
+	{ "copa, 1 ms of RTT, N=5", { GIGABIT(5, 900e3), .base_us = 1000 },
+	  { { UTIL, 95, ALL }, { JAIN, 0.96, 1 }, { Q_P95, 0, 98 } } },
+	{ "copa, 50 us and 1 ms of RTT, N=8", { GIGABIT(8, 900e3), .far_us = 1000 },
+	  { { UTIL, 95, ALL }, { JAIN, 0.9, 1 }, { Q_P95, 0, 164 } } },
+
+	{ "copa, permutation, 1 Gb/s", { TWO_WAY(SIM_PERMUTATION, 1e9, 4096) },
+	  { { UTIL, 94, ALL }, { JAIN, 0.99, 1 } } },
+	{ "copa, permutation, 10 Gb/s", { TWO_WAY(SIM_PERMUTATION, 10e9, 8192) },
+	  { { UTIL, 96, ALL }, { JAIN, 0.99, 1 } } },
+	{ "copa, ring, 10 Gb/s", { TWO_WAY(SIM_RING, 10e9, 8192) },
+	  { { UTIL, 96, ALL }, { JAIN, 0.99, 1 } } },
+
+	{ "copa, SENDs of 64 KB, N=12", { SENDS(12, 65536, 1500e3) },
+	  { { UTIL, 97, ALL }, { JAIN, 0.95, 1 } } },
+	{ "copa, SENDs of 256 KB, N=2", { SENDS(2, 262144, 1500e3) },
+	  { { UTIL, 97, ALL }, { JAIN, 0.95, 1 } } },
+	{ "copa, SENDs of 4 MB, N=2", { SENDS(2, 4194304, 8e6) },
+	  { { UTIL, 97, ALL }, { JAIN, 0.95, 1 } } },
+
+	/* jitter of 20 us on 1 Gb/s costs nothing; that on 10 Gb/s costs a lone flow a fifth */
+	{ "copa, jitter of 20 us, 1 Gb/s, N=2", { GIGABIT(2, 600e3), .noise = { .exp_us = 20 } },
+	  { { UTIL, 95, ALL }, { JAIN, 0.95, 1 } } },
+};
+
+const struct group sim_copa = { "copa", rows, sizeof(rows) / sizeof(rows[0]) };

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copa: the fixed point, drains at the hosts' common time, jitter, losses, bounds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "algorithm.h"
+#include "seed.h"
+
+#define SEGMENT 8192.0
+#define BASE 42.0
+#define LINE_US (8e6 * SEGMENT / 10e9)
+#define DELTA 0.62
+
+static const struct ccs_cc_path test_path = { .line_rate = 10e9, .base_rtt_us = BASE,
+					      .segment = SEGMENT, .flows = 1 };
+
+static void ack(struct ccs_cc *cc, double now_us, double rtt_us, double bytes)
+{
+	const struct ccs_cc_ack a = { .now_us = now_us, .rtt_us = rtt_us, .bytes = bytes,
+				      .inflight = cc->out.window };
+
+	ccs_cc_advance(cc, now_us);
+	cc->ops->on_ack(cc, &a);
+}
+
+/* Acknowledgements at the rate of the flow, each with that RTT, until then. */
+static double stream(struct ccs_cc *cc, double from_us, double until_us, double rtt_us)
+{
+	double now = from_us;
+
+	while (now < until_us) {
+		now += 8e6 * SEGMENT / cc->out.rate;
+		ack(cc, now, rtt_us, SEGMENT);
+	}
+	return now;
+}
+
+/* rate = 1 / (delta * dq), whatever it begins with: equal for all who see that queue. */
+static void the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay(void **state)
+{
+	const double queue_us = 100, target = 8e6 * SEGMENT / (DELTA * queue_us);
+
+	(void)state;
+	for (double first = 20e6; first < 10e9; first *= 3) {
+		struct ccs_cc cc;
+		double sum = 0, now;
+
+		start(&cc, "copa:drain=0", &test_path);
+		ack(&cc, 1, BASE, SEGMENT);
+		ccs_cc_set_rate(&cc, first);
+		now = stream(&cc, 1, 100e3, BASE + queue_us);
+		for (unsigned i = 0; i < 1000; i++) {
+			now = stream(&cc, now, now + 1, BASE + queue_us);
+			sum += cc.out.rate;
+		}
+		assert_true(fabs(sum / 1000 / target - 1) < 0.15);
+	}
+}
+
+/* One round trip long, at multiples of a power of two of the time that hosts have in common. */
+static void drains_are_at_the_hosts_common_time(void **state)
+{
+	double first[2] = { 0 };
+
+	(void)state;
+	for (unsigned host = 0; host < 2; host++) {
+		struct ccs_cc_path path = test_path;
+		struct ccs_cc cc;
+		double now = 0;
+
+		path.epoch_us = host ? 123456.75 : 7000000;
+		start(&cc, "copa", &path);
+		ack(&cc, 1, BASE, SEGMENT);
+		now = stream(&cc, 1, 2000, BASE + 150);
+		assert_true(cc.out.timer_us < INFINITY);
+		first[host] = cc.out.timer_us + path.epoch_us;
+		now = cc.out.timer_us;
+		ccs_cc_advance(&cc, now);
+		assert_string_equal(observed(&cc, "phase").text, "drain");
+		assert_true(cc.out.rate == param(&cc, "min_rate"));
+		assert_float_equal(cc.out.timer_us - now, BASE + 150, 5);
+		ccs_cc_advance(&cc, cc.out.timer_us);
+		assert_string_equal(observed(&cc, "phase").text, "steady");
+		assert_true(cc.out.small_next);
+	}
+	for (unsigned host = 0; host < 2; host++)
+		assert_true(fmod(first[host], 4096) == 0);
+}
+
+/* Nothing to drain: no pause and no timer, which would cost each small WR a clock reading. */
+static void an_uncongested_flow_has_no_timer(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "copa", &test_path);
+	stream(&cc, 1, 50e3, BASE);
+	assert_true(cc.out.timer_us == INFINITY);
+	assert_true(cc.out.rate == test_path.line_rate);
+	/* what an idle flow armed ends with it */
+	stream(&cc, 50e3, 52e3, BASE + 100);
+	assert_true(cc.out.timer_us < INFINITY);
+	ccs_cc_advance(&cc, 1e9);
+	assert_true(cc.out.timer_us == INFINITY);
+}
+
+/* What an emptied path shows above its least RTT is no queue. */
+static void jitter_after_drains_is_taken_off_the_queueing_delay(void **state)
+{
+	struct ccs_cc cc;
+	double now = 1;
+
+	(void)state;
+	start(&cc, "copa", &test_path);
+	ack(&cc, 1, BASE, SEGMENT);
+	for (unsigned i = 0; i < 200; i++) {
+		now = stream(&cc, now, now + 500, BASE + 60);
+	}
+	assert_true(observed(&cc, "jitter_us").value > 40);
+	assert_true(observed(&cc, "queue_us").value < 20);
+	assert_true(observed(&cc, "queue_us").value >= 60 / 8.0);
+}
+
+static void jitter_has_a_bound(void **state)
+{
+	struct ccs_cc cc;
+	double now = 1;
+
+	(void)state;
+	start(&cc, "copa:max_jitter=30us", &test_path);
+	ack(&cc, 1, BASE, SEGMENT);
+	for (unsigned i = 0; i < 200; i++)
+		now = stream(&cc, now, now + 2000, BASE + 500);
+	assert_true(observed(&cc, "jitter_us").value <= 30);
+}
+
+/* An NIC's own queue counts: else two flows in opposite directions would not share alike. */
+static void the_wait_in_the_own_nic_counts_as_queueing(void **state)
+{
+	struct ccs_cc cc;
+	struct ccs_cc_ack a = { .rtt_us = BASE, .nic_wait_us = 80, .bytes = SEGMENT };
+
+	(void)state;
+	start(&cc, "copa:drain=0", &test_path);
+	ack(&cc, 1, BASE, SEGMENT);
+	for (unsigned i = 1; i < 100; i++) {
+		a.now_us = 10.0 * i;
+		cc.ops->on_ack(&cc, &a);
+	}
+	assert_float_equal(observed(&cc, "queue_us").value, 80, 1e-6);
+}
+
+static void losses_shrink_what_is_kept_in_the_queue(void **state)
+{
+	const double queue_us = 100;
+	struct ccs_cc cc;
+	double before, now;
+
+	(void)state;
+	start(&cc, "copa:drain=0", &test_path);
+	ack(&cc, 1, BASE, SEGMENT);
+	now = stream(&cc, 1, 50e3, BASE + queue_us);
+	before = cc.out.rate;
+	for (unsigned i = 0; i < 3; i++) {
+		cc.ops->on_loss(&cc, now);
+		now = stream(&cc, now, now + 400, BASE + queue_us);
+	}
+	assert_true(cc.out.rate < 0.6 * before);
+	stream(&cc, now, now + 50e3, BASE + queue_us);
+	assert_true(cc.out.rate > 0.75 * before);
+}
+
+/* Whatever the RTTs are, rate and window are finite, and within their bounds. */
+static void rate_and_window_stay_within_bounds(void **state)
+{
+	(void)state;
+	seed_start("bounds");
+	for (unsigned run = 0; run < 50; run++) {
+		struct ccs_cc_path path = test_path;
+		struct ccs_cc cc;
+		double now = 0;
+
+		path.line_rate = 1e8 * (double)(1 + seed_below(4000));
+		start(&cc, "copa", &path);
+		for (unsigned i = 0; i < 2000; i++) {
+			now += (double)seed_below(1000) / 10;
+			if (seed_below(100) == 0)
+				cc.ops->on_loss(&cc, now);
+			ack(&cc, now, (double)seed_below(1 << seed_below(20)), (double)seed_below(1 << 17));
+			assert_true(cc.out.rate >= param(&cc, "min_rate"));
+			assert_true(cc.out.rate <= path.line_rate);
+			assert_true(cc.out.window > 0 && cc.out.window < 1e12);
+			assert_true(cc.out.timer_us > 0);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay),
+		cmocka_unit_test(drains_are_at_the_hosts_common_time),
+		cmocka_unit_test(an_uncongested_flow_has_no_timer),
+		cmocka_unit_test(jitter_after_drains_is_taken_off_the_queueing_delay),
+		cmocka_unit_test(jitter_has_a_bound),
+		cmocka_unit_test(the_wait_in_the_own_nic_counts_as_queueing),
+		cmocka_unit_test(losses_shrink_what_is_kept_in_the_queue),
+		cmocka_unit_test(rate_and_window_stay_within_bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
