@@ -146,6 +146,7 @@ struct hearing {
 	uint32_t peer_qpn;
 	unsigned listens;                /* CCS_NEEDS_* that it was connected for */
 	uint32_t switches;               /* to another algorithm and back */
+	uint64_t fallback, counted;      /* bytes that the fallback carried, of the first `counted` */
 	enum ccs_verdict verdict;        /* the last one that was acted upon */
 };
 

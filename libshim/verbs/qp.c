@@ -181,6 +181,7 @@ static void adopt(struct qp *qp, const struct ccs_policy *policy, uint64_t now_n
 	struct ccs_flow_config conf;
 
 	ccs_policy_use(policy);
+	ccs_signals_count(qp);
 	qp->policy = policy;
 	qp->split_imm = policy->options.split_imm;
 	configure_flow(qp, known ? qp->flow.cc.path.line_rate

@@ -26,6 +26,8 @@ struct figures {
 	uint64_t now_ns;
 	uint32_t unrecorded;
 	struct ccs_cc cc;
+	const struct ccs_policy *policy;
+	uint64_t fallback_bytes;
 	double rtt_us[5];
 	struct figures *next;
 };
@@ -34,6 +36,7 @@ static const struct { const char *name; double q; } quantiles[] = {
 	{ "min", 0 }, { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "max", 1 },
 };
 
+static const char *const modes[] = { "off", "observe", "enforce" };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct qp *live;
 static struct figures *gone, **gone_end = &gone;
@@ -60,6 +63,8 @@ static void collect(const struct qp *qp, struct figures *out)
 		.now_ns = ccs_now_ns(),
 		.unrecorded = qp->flow.stats.unrecorded,
 		.cc = qp->flow.cc,
+		.policy = qp->policy,
+		.fallback_bytes = ccs_signals_fallback(qp),
 	};
 	ccs_publish_collect(qp, out->now_ns, &out->shown);
 	for (unsigned i = 0; qp->flow.rtt && i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
@@ -117,10 +122,28 @@ static void write_algorithm(struct ccs_json *j, const struct ccs_cc *cc)
 	ccs_json_end(j);
 }
 
+/* What its configuration asks for, which need not be what was in force. */
+static void write_asked(struct ccs_json *j, const struct figures *f)
+{
+	const struct ccs_policy *p = f->policy;
+
+	ccs_json_object(j, "asked");
+	ccs_json_str(j, "mode", modes[p->asked.mode]);
+	ccs_json_str(j, "cc", p->asked.cc);
+	ccs_json_end(j);
+	if (!p->listens)
+		return;
+	ccs_json_object(j, "fallback");
+	ccs_json_str(j, "cc", p->stand_in.ops->name);
+	ccs_json_uint(j, "sent_bytes", f->fallback_bytes);
+	ccs_json_end(j);
+}
+
 static void write_qp(struct ccs_json *j, const struct figures *f)
 {
 	ccs_json_object(j, NULL);
 	ccs_stats_json_qp(j, &f->shown, f->now_ns);
+	write_asked(j, f);
 	ccs_json_uint(j, "rtt_unrecorded", f->unrecorded);
 	ccs_json_object(j, "rtt_us");
 	for (unsigned i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
@@ -150,7 +173,6 @@ static void write_undelivered(struct ccs_json *j)
 
 static bool write_all(FILE *file)
 {
-	static const char *const modes[] = { "off", "observe", "enforce" };
 	struct figures f;
 	struct ccs_json j;
 

@@ -248,6 +248,9 @@ void ccs_signals_detach(struct qp *qp);
 void ccs_signals_look(struct qp *qp, uint64_t *now_ns);
 uint32_t ccs_signals_cnps(const struct qp *qp); /* that came, heard or not */
 const char *ccs_signals_state(const struct qp *qp);
+/* Bytes handed over under the fallback; to be counted before the flow gets another algorithm. */
+uint64_t ccs_signals_fallback(const struct qp *qp);
+void ccs_signals_count(struct qp *qp);
 
 /* Before the gate is looked at; qp->lock is held. */
 static inline void ccs_signals_hear(struct qp *qp, uint64_t *now_ns)

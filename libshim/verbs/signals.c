@@ -116,6 +116,20 @@ const struct ccs_cc_spec *ccs_signals_choice(const struct qp *qp)
 	return h->links->ports ? &p->cc : &p->no_ports;
 }
 
+uint64_t ccs_signals_fallback(const struct qp *qp)
+{
+	const struct hearing *h = &qp->hearing;
+	const bool now = qp->flow.cc.spec == &qp->policy->stand_in;
+
+	return h->fallback + (now ? qp->flow.sent - h->counted : 0);
+}
+
+void ccs_signals_count(struct qp *qp)
+{
+	qp->hearing.fallback = ccs_signals_fallback(qp);
+	qp->hearing.counted = qp->flow.sent;
+}
+
 /* Nothing changes while it waits: signals may come yet, or come again. */
 static void choose(struct qp *qp, uint64_t *now_ns)
 {
@@ -124,6 +138,7 @@ static void choose(struct qp *qp, uint64_t *now_ns)
 	if (qp->hearing.verdict == CCS_SIGNAL_WAITING || spec == qp->flow.cc.spec)
 		return;
 	qp->hearing.switches++;
+	ccs_signals_count(qp);
 	ccs_flow_switch(&qp->flow, spec, ccs_now(now_ns));
 	if (spec != &qp->policy->stand_in)
 		say_found(qp);

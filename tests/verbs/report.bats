@@ -31,6 +31,7 @@ check_traffic() {
 	check '.qps[] | select(.wrs == 8) | .rtt_us | .min <= .p50 and .p50 <= .p90 and .p99 <= .max'
 	check '.qps[] | .rate_bps == .line_rate_bps' # by none
 	check '.qps_omitted == 0'
+	check '.qps[] | .asked == {"mode": "enforce", "cc": "none"} and .fallback == null'
 }
 
 @test "a report of QPs that still live" {
@@ -67,6 +68,15 @@ check_traffic() {
 	check '.qps[0].parameters.variant == "snippet"'
 	check '.qps[] | .rate_min_bps <= .rate_bps and .rate_bps <= .rate_max_bps'
 	check '.qps[0].state | has("avg_rtt_diff_us")'
+}
+
+@test "bytes that the fallback carried are counted" {
+	CCSHIM_CC=hpcc CCSHIM_AGENT=$BATS_TEST_TMPDIR/none.sock CCSHIM_AGENT_THREAD=n traffic live
+	check '.qps | all(.asked.cc == "hpcc" and .cc == .fallback.cc)'
+	check '[.qps[] | select(.sent_bytes > 0)] | length > 0 and
+		all(.fallback.sent_bytes == .sent_bytes)'
+	CCSHIM_CC=hpcc CCSHIM_AGENT=off traffic live
+	check '.qps | all(.cc == "hpcc" and .fallback == null)'
 }
 
 @test "mode off writes none" {
