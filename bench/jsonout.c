@@ -199,6 +199,8 @@ static void put_run(struct ccs_json *j, const struct report *p)
 	ccs_json_num(j, "marks", p->marks);
 	ccs_json_num(j, "wire_bps", p->wire_bps);
 	ccs_json_num(j, "retransmitted_share", p->retransmitted);
+	ccs_json_num(j, "fallback_share", p->fallback);
+	ccs_json_str(j, "fallback", *r->inforce.cc ? r->inforce.cc : NULL);
 	put_spread(j, "queue_bytes", &p->queue);
 	put_spread(j, "victim_latency_us", &p->victim);
 	put_spread(j, "message_latency_us", &p->slow);

@@ -7,6 +7,7 @@ bench_libbench_la_SOURCES = \
 	bench/figures.c bench/figures.h \
 	bench/human.c bench/human.h \
 	bench/interrupt.c bench/interrupt.h \
+	bench/inforce.c bench/inforce.h tools/json_read.c tools/json_read.h \
 	bench/jsoncopy.c bench/jsoncopy.h \
 	bench/messages.c bench/messages.h \
 	bench/opts.c bench/opts.h bench/usage.c \
@@ -21,7 +22,7 @@ bench_libbench_la_SOURCES = \
 	bench/spawn.c bench/spawn.h \
 	bench/xchg.c bench/xchg.h \
 	bench/clock.h bench/flow.h bench/rng.h
-bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) $(MNL_CFLAGS)
+bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(MNL_CFLAGS)
 bench_libbench_la_LIBADD = libccs-core.la $(MNL_LIBS) -lm
 
 bin_PROGRAMS += bench/ccbench

@@ -316,12 +316,21 @@ static double capacity(const struct run *r)
 	return sum;
 }
 
+/* NAN for algorithms that have none. */
+static double fallback(const struct run *r)
+{
+	const struct inforce *f = &r->inforce;
+
+	return f->qps && f->sent > 0 ? f->fallback / f->sent : NAN;
+}
+
 int report_make(struct report *p, const struct run *r, const struct unloaded *unloaded)
 {
 	*p = (struct report){
 		.run = r, .jain = NAN, .jain_min = NAN, .drops = NAN,
 		.drops_after = NAN, .marks = NAN, .wire_bps = NAN,
 		.retransmitted = NAN, .utilisation = NAN,
+		.fallback = fallback(r),
 		.bin = (double)(r->end - r->start) / 1e9 / BINS,
 	};
 	/* The queue after the flows and the victim: it takes their bytes off the wire's. */

@@ -24,6 +24,7 @@ struct report {
 	double goodput, utilisation, jain, jain_min, jain_window; /* bit/s, -, -, -, s */
 	double drops, drops_after, marks;  /* of the whole run; after the warm-up; whole */
 	double wire_bps, retransmitted;    /* through the bottleneck; share not new payload */
+	double fallback;                   /* share of the bytes under the algorithm's fallback */
 	struct spread queue, victim;       /* bytes, us; after the warm-up; of the latency class */
 	struct spread slow;                /* us: messages of the bulk class that are timed */
 	struct slowdown slowdown;

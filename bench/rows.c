@@ -19,6 +19,7 @@ const struct row rows[] = {
 	ROW("drops", "drops", drops, count),
 	ROW("drops after warm-up", "drops_after_warmup", drops_after, count),
 	ROW("ECN marks", "marks", marks, count),
+	ROW("under its fallback", "fallback_share", fallback, percent),
 	ROW("retransmitted", "retransmitted_share", retransmitted, percent),
 	ROW("queue mean", "queue_mean_bytes", queue.mean, bytes),
 	ROW("queue p50", "queue_p50_bytes", queue.p50, bytes),

@@ -349,6 +349,42 @@ static void collect_reports(struct run *r)
 		r->shim[host] = r->place->report(r->place, host);
 }
 
+/* The queue pairs that a host posts to, in v: how many. */
+static size_t posted_on(const struct run *r, unsigned host, struct inforce_qp *v)
+{
+	size_t n = 0;
+	unsigned i;
+
+	for (i = 0; i < r->flows->n; i++)
+		if (flow_poster(&r->flows->v[i]) == host)
+			v[n++] = (struct inforce_qp){ .qpn = r->flow[i]->qpn,
+						      .used = r->flow[i]->messages > 0 };
+	return n;
+}
+
+/* A column must not bear the name of a setting that was not in force. */
+static int verify(struct run *r)
+{
+	struct inforce_qp *v = calloc(r->flows->n + 1, sizeof(*v));
+	char why[SETTING_LEN + 128], text[2 * SETTING_LEN + 160];
+	unsigned host;
+	int ret = 0;
+	size_t n;
+
+	if (!v || !r->shim)
+		ret = fail(r, 1, "no memory");
+	for (host = 0; !ret && host < r->hosts; host++) {
+		n = posted_on(r, host, v);
+		if (!n || !inforce_check(&r->inforce, r->shim[host], r->setting, v, n, why,
+					 sizeof(why)))
+			continue;
+		snprintf(text, sizeof(text), "%s was not in force: %s", r->setting->name, why);
+		ret = fail_host(r, host, 1, text);
+	}
+	free(v);
+	return ret;
+}
+
 static int open_sampler(struct run *r)
 {
 	const struct opts *o = r->o;
@@ -398,6 +434,8 @@ int run_execute(struct run *r)
 	if (!ret)
 		ret = complete(r);
 	collect_reports(r);
+	if (!ret && r->setting->preload)
+		ret = verify(r);
 	return ret;
 }
 

@@ -2,6 +2,7 @@
 #ifndef BENCH_RUN_H
 #define BENCH_RUN_H
 /* One run of a list of flows under one setting: what was observed, not yet what it means. */
+#include "inforce.h"
 #include "opts.h"
 #include "place.h"
 #include "proto.h"
@@ -36,6 +37,7 @@ struct run {
 	struct sampler sampler;
 	bool sampled;
 	char **shim;                  /* the shim's report of each host, or NULL */
+	struct inforce inforce;       /* what all of them say */
 
 	/* While it runs. */
 	struct proto_qp *qp[MAX_HOSTS];
@@ -43,7 +45,7 @@ struct run {
 	uint32_t (*end_at)[2];        /* of each flow: its place among src's and among dst's QPs */
 	uint32_t nqps[MAX_HOSTS];
 	int64_t give_up;
-	char err[512];
+	char err[1536];
 	int exit_code;
 };
 

@@ -105,6 +105,22 @@ void table_compare(const struct report *p, unsigned n, unsigned repeats)
 
 	heading(p, n, repeats);
 	for (r = rows; r->title; r++)
+/* A column that is not what its name says. */
+static void fallback_line(const struct run *r)
+{
+	const struct inforce *f = &r->inforce;
+	char share[32];
+
+	if (f->fallback > 0)
+		printf("%s: its fallback %s carried %s of the bytes, on %u of %u queue pairs; "
+		       "signals at the end: %s\n", r->setting->name, f->cc,
+		       human_percent(f->fallback / f->sent, share, sizeof(share)), f->fallen, f->qps,
+		       f->signals);
+	if (*f->undelivered)
+		printf("%s: nothing delivered the %s that it needs\n", r->setting->name,
+		       f->undelivered);
+}
+
 		if (row_known(r, p, n * repeats))
 			row(r, p, n, repeats);
 	for (i = 0; i < n; i++)
@@ -128,6 +144,8 @@ void table_slowdown(const struct report *p, unsigned n)
 {
 	unsigned class, i;
 
+	for (i = 0; i < n * repeats; i++)
+		fallback_line(p[i].run);
 	printf("slowdown: time of a message / that of one of its size in the empty network\n");
 	printf("  %-12s %8s", "size", "messages");
 	for (i = 0; i < n; i++)

@@ -52,17 +52,19 @@ bool json_string(struct json_read *j, char *buf, size_t len)
 
 bool json_number(struct json_read *j, double *value)
 {
-	const char *end;
+	const char *end, *digits;
+	bool negative;
 
 	*value = NAN;
-	peek(j);
+	negative = peek(j) == '-';
 	if (take_word(j, "null"))
 		return true;
-	if (!strchr("-0123456789", *j->at) || !*j->at)
+	digits = j->at + negative;
+	if (*digits < '0' || *digits > '9')
 		return false;
-	*value = ccs_strtod(j->at, &end);
-	if (end == j->at)
-		return false;
+	*value = ccs_strtod(digits, &end);
+	if (negative)
+		*value = -*value;
 	j->at = end;
 	return true;
 }

@@ -20,6 +20,10 @@ setup_bench() {
 
 bench() {
 	setup_bench
+	bench_only "$@"
+}
+
+bench_only() {
 	LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench" "$@" -d fake0 --hosts 4 --senders 3 \
 		--no-victim --timeout 600 --out_json "$out"
 	[ "$status" -eq 0 ]
@@ -68,6 +72,26 @@ json() { jq -e "$1" "$out"; }
 	bench mice -D 1 --rate 100m --load 20%
 	json '.runs[0] | .sizes == "hadoop" and .load == 0.2 and .victim_samples > 0 and
 		(.flows | length) == 3 and all(.flows[]; .messages > 0)'
+}
+
+@test "a setting that was not in force is no column, but a failure" {
+	setup_bench
+	# The device answers before the shim, which is behind it in LD_PRELOAD, is asked.
+	LD_PRELOAD=$top_builddir/.libs/libfakerdma.so run2 "$top_builddir/bench/ccbench" permutation \
+		-d fake0 --hosts 4 -n 5 --cc none,timely --timeout 600 --out_json "$out"
+	[ "$status" -eq 1 ]
+	[[ $errors == *"timely: host 1 (fake0): timely was not in force: the shim was not called"* ]]
+	[ ! -e "$out" ]
+	[ "$(grep -c ^timely <<< "$output")" -eq 0 ]
+}
+
+@test "the share that an algorithm's fallback carried is in the table and in the JSON" {
+	setup_bench
+	export CCSHIM_AGENT=$BATS_TEST_TMPDIR/none.sock CCSHIM_AGENT_THREAD=n
+	bench_only permutation -n 20 -s 4k --cc hpcc,timely
+	json '.runs | .[0].fallback_share == 1 and .[0].fallback == .[0].shim[0].report.qps[0].cc and
+		.[1].fallback_share == null'
+	printed "carried 100.0 % of the bytes, on 4 of 4 queue pairs; signals at the end: no-agent"
 }
 
 @test "senders come and go" {

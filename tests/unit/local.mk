@@ -27,8 +27,9 @@ endif
 # The bench's pure parts.
 if HAVE_CMOCKA
 bench_unit_programs = tests/unit/test_bench_curve tests/unit/test_bench_figures \
-	tests/unit/test_bench_io tests/unit/test_bench_opts tests/unit/test_bench_scenario
-bench_unit_cppflags = $(AM_CPPFLAGS) $(MNL_CFLAGS) -I$(top_srcdir)/bench
+	tests/unit/test_bench_inforce tests/unit/test_bench_io tests/unit/test_bench_opts \
+	tests/unit/test_bench_scenario
+bench_unit_cppflags = $(AM_CPPFLAGS) $(MNL_CFLAGS) -I$(top_srcdir)/bench -I$(top_srcdir)
 bench_unit_ldadd = bench/libbench.la $(CMOCKA_LIBS)
 check_PROGRAMS += $(bench_unit_programs)
 TESTS += $(bench_unit_programs)
@@ -37,6 +38,8 @@ tests_unit_test_bench_curve_CPPFLAGS = $(bench_unit_cppflags)
 tests_unit_test_bench_curve_LDADD = $(bench_unit_ldadd)
 tests_unit_test_bench_figures_CPPFLAGS = $(bench_unit_cppflags)
 tests_unit_test_bench_figures_LDADD = $(bench_unit_ldadd)
+tests_unit_test_bench_inforce_CPPFLAGS = $(bench_unit_cppflags)
+tests_unit_test_bench_inforce_LDADD = $(bench_unit_ldadd)
 tests_unit_test_bench_io_CPPFLAGS = $(bench_unit_cppflags)
 tests_unit_test_bench_io_LDADD = $(bench_unit_ldadd)
 tests_unit_test_bench_opts_CPPFLAGS = $(bench_unit_cppflags)

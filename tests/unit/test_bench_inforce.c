@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whether a setting was in force, by what the shim reports of a worker. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "inforce.h"
+#include "tools/json_read.h"
+
+static struct inforce sum;
+static char why[256];
+
+static const struct setting timely = { .name = "timely", .preload = true, .mode = "enforce",
+				       .spec = "timely" };
+static const struct setting hpcc = { .name = "hpcc", .preload = true, .mode = "enforce",
+				     .spec = "hpcc" };
+static const struct setting off = { .name = "off", .preload = true, .mode = "off" };
+
+/* A report of one queue pair, number 17, with those members. */
+static const char *report(const char *qp)
+{
+	static char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "{\"mode\": \"enforce\", \"passes\": {\"no-memory\": 0, \"refused\": 2}, "
+		 "\"undelivered\": [], \"qps_omitted\": 0, \"qps\": [{\"lqpn\": 17%s, "
+		 "\"state\": {\"gradient\": -0.07}}]}", qp);
+	return text;
+}
+
+#define GOOD ", \"enforced\": true, \"wrs_posted\": 9, \"sent_bytes\": 100" \
+	     ", \"asked\": {\"mode\": \"enforce\", \"cc\": \"timely\"}"
+
+static int check_of(const struct setting *s, const char *text, uint32_t qpn)
+{
+	struct inforce_qp v = { .qpn = qpn, .used = true };
+
+	sum = (struct inforce){ 0 };
+	return inforce_check(&sum, text, s, &v, 1, why, sizeof(why));
+}
+
+static void refused(const struct setting *s, const char *text, uint32_t qpn, const char *word)
+{
+	assert_int_equal(check_of(s, text, qpn), -1);
+	if (!strstr(why, word))
+		fail_msg("'%s' is not in: %s", word, why);
+}
+
+static void a_controlled_queue_pair_is_in_force(void **state)
+{
+	(void)state;
+	assert_int_equal(check_of(&timely, report(GOOD), 17), 0);
+	assert_string_equal(why, "");
+	assert_int_equal(sum.qps, 0);
+	assert_int_equal(check_of(&off, "{\"mode\": \"off\", \"qps\": []}", 17), 0);
+}
+
+static void a_shim_that_was_not_called_is_not_in_force(void **state)
+{
+	(void)state;
+	refused(&timely, NULL, 17, "was not called");
+	refused(&off, NULL, 17, "was not called");
+	refused(&timely, "{\"mode\": ", 17, "cannot be read");
+	refused(&off, report(GOOD), 17, "mode enforce");
+}
+
+static void each_queue_pair_is_looked_for(void **state)
+{
+	(void)state;
+	refused(&timely, report(GOOD), 18, "queue pair 18 was not controlled (passed: refused 2)");
+	refused(&timely, report(", \"enforced\": false, \"pass\": \"no-thread\", \"asked\": "
+				"{\"mode\": \"enforce\", \"cc\": \"timely\"}"), 17, "no-thread");
+	refused(&timely, report(", \"enforced\": true, \"wrs_posted\": 0, \"asked\": "
+				"{\"mode\": \"enforce\", \"cc\": \"timely\"}"), 17, "past the shim");
+}
+
+/* A section of a configuration file may want something else of this peer. */
+static void what_the_configuration_asks_for_is_compared(void **state)
+{
+	(void)state;
+	refused(&timely, report(", \"enforced\": true, \"asked\": {\"mode\": \"enforce\", "
+				"\"cc\": \"swift\"}"), 17, "cc=swift");
+	refused(&timely, report(", \"enforced\": false, \"asked\": {\"mode\": \"observe\", "
+				"\"cc\": \"timely\"}"), 17, "mode observe");
+}
+
+static void the_fallback_is_counted_by_bytes(void **state)
+{
+	(void)state;
+	assert_int_equal(check_of(&hpcc, report(", \"enforced\": true, \"wrs_posted\": 9, "
+		"\"signals\": \"no-agent\", \"sent_bytes\": 200, \"asked\": {\"mode\": \"enforce\", "
+		"\"cc\": \"hpcc\"}, \"fallback\": {\"cc\": \"swift\", \"sent_bytes\": 50}"), 17), 0);
+	assert_float_equal(sum.fallback / sum.sent, 0.25, 1e-9);
+	assert_int_equal(sum.fallen, 1);
+	assert_int_equal(sum.qps, 1);
+	assert_string_equal(sum.cc, "swift");
+	assert_string_equal(sum.signals, "no-agent");
+}
+
+static void what_the_report_had_no_room_for_is_not_blamed(void **state)
+{
+	(void)state;
+	assert_int_equal(check_of(&timely, "{\"mode\": \"enforce\", \"qps_omitted\": 3, "
+				  "\"qps\": []}", 17), 0);
+}
+
+static void numbers_have_signs(void **state)
+{
+	static const struct { const char *text; double value; } good[] = {
+		{ "-0.5,", -0.5 }, { "12]", 12 }, { " -3e2 ", -300 },
+	};
+	double value;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct json_read j = { .text = good[i].text, .at = good[i].text };
+
+		assert_true(json_number(&j, &value));
+		assert_float_equal(value, good[i].value, 1e-12);
+	}
+	assert_false(json_number(&(struct json_read){ .at = "--1" }, &value));
+	assert_false(json_number(&(struct json_read){ .at = "-" }, &value));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_controlled_queue_pair_is_in_force),
+		cmocka_unit_test(a_shim_that_was_not_called_is_not_in_force),
+		cmocka_unit_test(each_queue_pair_is_looked_for),
+		cmocka_unit_test(what_the_configuration_asks_for_is_compared),
+		cmocka_unit_test(the_fallback_is_counted_by_bytes),
+		cmocka_unit_test(what_the_report_had_no_room_for_is_not_blamed),
+		cmocka_unit_test(numbers_have_signs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
