@@ -17,6 +17,19 @@
 #define COLUMN 560
 #define HEIGHT 760
 #define MOST_POINTS 4000 /* of the queue's line */
+#define MOST_BANDS 64    /* more can neither be seen, nor drawn in a reasonable time */
+
+/* A band is a flow, or of many some neighbours. */
+static unsigned bands(const struct report *p)
+{
+	return p->nflows < MOST_BANDS ? p->nflows : MOST_BANDS;
+}
+
+/* The first flow of a band. */
+static unsigned band_start(const struct report *p, unsigned band)
+{
+	return (unsigned)((uint64_t)band * p->nflows / bands(p));
+}
 
 /* Of the stacked rates: the bottleneck's and a little more, or what was reached. */
 static double top_rate(const struct report *p, unsigned n)
@@ -45,12 +58,12 @@ static double top_queue(const struct report *p, unsigned n)
 }
 
 /* Inline data of a run: $QUEUEi, the samples; $RATEi, time and the sums of the rates
- * of the first flow, the first two, .... */
+ * of the first band, the first two, .... */
 static void put_data(FILE *f, const struct report *p, unsigned i)
 {
 	const struct run *r = p->run;
 	size_t k, step = r->sampler.n / MOST_POINTS + 1;
-	unsigned bin, flow;
+	unsigned bin, band, flow;
 	double sum;
 
 	fprintf(f, "$QUEUE%u << EOD\n", i);
@@ -63,8 +76,11 @@ static void put_data(FILE *f, const struct report *p, unsigned i)
 	fprintf(f, "EOD\n$RATE%u << EOD\n", i);
 	for (bin = 0; bin < BINS; bin++) {
 		fprintf(f, "%.6f", (bin + 0.5) * p->bin);
-		for (sum = 0, flow = 0; flow < p->nflows; flow++)
-			fprintf(f, " %.4f", (sum += p->flow[flow].rate[bin]) / 1e6);
+		for (sum = 0, flow = 0, band = 0; band < bands(p); band++) {
+			for (; flow < band_start(p, band + 1); flow++)
+				sum += p->flow[flow].rate[bin];
+			fprintf(f, " %.4f", sum / 1e6);
+		}
 		fprintf(f, "\n");
 	}
 	fprintf(f, "EOD\n");
@@ -111,12 +127,12 @@ static void put_level(FILE *f, double y, const char *name)
 static void put_queue(FILE *f, const struct report *p, unsigned i, double top)
 {
 	const struct run *r = p->run;
-	char rate[32], p50[32], p99[32], drops[32];
+	char rate[32], index[32], p50[32], p99[32], drops[32];
 
 	put_axes(f, p, top, "queue of the bottleneck, KB", i == 0);
-	fprintf(f, "set title \"%s\\n%s, Jain %.3f, %s drops, victim p50 %s, p99 %s\"\n"
+	fprintf(f, "set title \"%s\\n%s, Jain %s, %s drops, victim p50 %s, p99 %s\"\n"
 		   "unset xlabel; set format x ''\n", r->setting->name,
-		human_rate(p->goodput, rate, sizeof(rate)), p->jain,
+		human_rate(p->goodput, rate, sizeof(rate)), human_share(p->jain, index, sizeof(index)),
 		human_count(p->drops, drops, sizeof(drops)),
 		human_us(p->victim.p50, p50, sizeof(p50)),
 		human_us(p->victim.p99, p99, sizeof(p99)));
@@ -129,17 +145,17 @@ static void put_queue(FILE *f, const struct report *p, unsigned i, double top)
 static void put_rates(FILE *f, const struct report *p, unsigned i, double top)
 {
 	const struct run *r = p->run;
-	unsigned flow;
+	unsigned band;
 
 	put_axes(f, p, top, "rates of the flows, stacked, Mb/s", i == 0);
 	fprintf(f, "unset title; set xlabel 'time, s' offset 0,0.5; set format x '%%g'\n");
 	if (r->o->rate_bps > 0)
 		put_level(f, r->o->rate_bps / 1e6, "bottleneck");
 	/* From the last sum to the first: each band covers what is below it. */
-	for (flow = p->nflows; flow-- > 0; )
+	for (band = bands(p); band-- > 0; )
 		fprintf(f, "%s $RATE%u using 1:%u with filledcurves y1=0 lc rgb '%s' notitle%s",
-			flow + 1 == p->nflows ? "plot" : "", i, flow + 2, gnuplot_color(flow),
-			flow ? ", \\\n" : "\n");
+			band + 1 == bands(p) ? "plot" : "", i, band + 2, gnuplot_color(band),
+			band ? ", \\\n" : "\n");
 }
 
 static void put_script(FILE *f, const char *file, const struct report *p, unsigned n)

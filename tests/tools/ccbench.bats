@@ -94,6 +94,18 @@ json() { jq -e "$1" "$out"; }
 	printed "carried 100.0 % of the bytes, on 4 of 4 queue pairs; signals at the end: no-agent"
 }
 
+@test "a picture of many flows has bands that can be drawn" {
+	setup_bench
+	mkdir bin
+	printf '#!/bin/sh\ncat\n' > bin/gnuplot
+	chmod +x bin/gnuplot
+	PATH=$PWD/bin:$PATH bench_only incast -q 40 -n 2 -s 64 --plot "$PWD/many.svg"
+	json '.runs[0].flows | length == 120'
+	[ "$(grep -c 'RATE0 using' many.svg)" -eq 64 ]
+	# The last band's top is the sum of all.
+	[ "$(sed -n '/^.RATE0 << EOD/,/^EOD/p' many.svg | awk 'NF > 1 { print NF }' | sort -u | tail -n 1)" -eq 65 ]
+}
+
 @test "senders come and go" {
 	bench joinleave -D 600ms
 	json '.runs[0] | .convergence.events == 5 and .jain == null and (.flows | length) == 3'
