@@ -43,50 +43,9 @@ double wire_capacity(const struct wire *w, double link_bps)
 	return link_bps * (double)w->size / wire_bytes(w);
 }
 
-/* (sum x)^2 / (n sum x^2) */
-static double jain_index(double sum, double squares, size_t n)
+double jain_index(double sum, double squares, size_t n)
 {
 	return squares > 0 ? sum * sum / ((double)n * squares) : NAN;
-}
-
-double jain(const double *x, size_t n)
-{
-	double sum = 0, squares = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		sum += x[i];
-		squares += x[i] * x[i];
-	}
-	return jain_index(sum, squares, n);
-}
-
-static double jain_between(const struct curve *const *flow, size_t n, int64_t from, int64_t to)
-{
-	double sum = 0, squares = 0;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		double x = curve_rate(flow[i], from, to);
-
-		sum += x;
-		squares += x * x;
-	}
-	return jain_index(sum, squares, n);
-}
-
-double jain_min_window(const struct curve *const *flow, size_t n, int64_t from, int64_t to,
-		       int64_t window)
-{
-	int64_t start;
-	double worst;
-
-	if (window <= 0 || to - from <= window)
-		return jain_between(flow, n, from, to);
-	worst = jain_between(flow, n, to - window, to);
-	for (start = from; start + window <= to; start += window)
-		worst = fmin(worst, jain_between(flow, n, start, start + window));
-	return worst;
 }
 
 static int by_value(const void *a, const void *b)

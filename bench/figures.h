@@ -6,8 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "curve.h"
-
 enum bench_op { OP_WRITE, OP_READ, OP_SEND };
 
 /* How a message looks on the wire. */
@@ -25,21 +23,19 @@ double wire_bytes(const struct wire *w);
 /* The most payload that a link of that many bit/s can carry, bit/s. */
 double wire_capacity(const struct wire *w, double link_bps);
 
-/* Jain's fairness index; NAN where nothing was sent. */
-double jain(const double *x, size_t n);
-
-/*
- * The worst Jain index of all consecutive windows in [from, to]; one window where
- * the time is no longer than that. The last window ends at `to`, so that every
- * moment counts. flow[i] is a curve.
- */
-double jain_min_window(const struct curve *const *flow, size_t n, int64_t from, int64_t to,
-		       int64_t window);
+/* Jain's fairness index, (sum x)^2 / (n sum x^2), from the sums; NAN where nothing was sent. */
+double jain_index(double sum, double squares, size_t n);
 
 struct spread {
 	size_t n;
 	double mean, p50, p90, p95, p99, p999, max; /* NAN where n is 0 */
 };
+
+/* So many samples have one above the percentile q; of fewer it is only the largest. */
+static inline size_t spread_needs(double q)
+{
+	return (size_t)(1 / (1 - q) + 0.5);
+}
 
 /* Sorts v. Percentiles by nearest rank: always a value that occurred. */
 struct spread spread_of(double *v, size_t n);

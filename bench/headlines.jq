@@ -17,7 +17,7 @@ def row: "| " + join(" | ") + " |";
 def head: row, (map("---") | row);
 
 def incast: .spread as $s | $s[0] as $none |
-  (["", "goodput, of the link", "Jain", "converged after", "drops after warm-up", "queue p99", "victim p50", "victim p99", "p50 against none", "p99 against none"] | head),
+  (["", "link used", "Jain", "converged after", "drops after warm-up", "queue p99", "victim p50", "victim p99", "p50 against none", "p99 against none"] | head),
   ($s[] | [.cc, (.utilisation.median | percent), (.jain.median | share),
     (.convergence_us | after), (.drops_after_warmup.median | digits), (.queue_p99_bytes.median | kb),
     (.victim_p50_us.median | us), (.victim_p99_us | range(us)),
@@ -25,21 +25,27 @@ def incast: .spread as $s | $s[0] as $none |
     (.victim_p99_us | times($none.victim_p99_us.median))] | row);
 
 def classes: .spread as $s | $s[0] as $none |
-  (["", "goodput of bulk, of the link", "queue p99", "latency class p50", "latency class p99", "p50 against none", "p99 against none"] | head),
+  (["", "link used", "queue p99", "latency class p50", "latency class p99", "p50 against none", "p99 against none"] | head),
   ($s[] | [.cc, (.utilisation.median | percent), (.queue_p99_bytes.median | kb),
     (.victim_p50_us.median | us), (.victim_p99_us | range(us)),
     (.victim_p50_us | times($none.victim_p50_us.median)),
     (.victim_p99_us | times($none.victim_p99_us.median))] | row);
 
+# Of few samples a percentile would be the largest.
+def enough($needs; $n): if $n < $needs then null else . end;
+
 # Sizes down, settings across.
 def slowdown: .runs as $r |
   (["p50 / p95 / p99"] + ($r | map(.cc)) | head),
   ($r[0].slowdown | keys[] as $k | [$r[0].slowdown[$k].class + ", \($r[0].slowdown[$k].messages)"] +
-    ($r | map(.slowdown[$k] | [.p50, .p95, .p99] | map(digits) | join(" / "))) | row),
-  (["goodput"] + ($r | map(.goodput_bps / 1e6 | digits + " Mb/s")) | row);
+    ($r | map(.slowdown[$k] | .messages as $n |
+      [.p50, (.p95 | enough(20; $n)), (.p99 | enough(100; $n))] | map(digits) | join(" / "))) | row),
+  (["link used"] + ($r | map(.utilisation | percent)) | row),
+  (if any($r[]; (.fallback_share // 0) > 0) then
+    ["under its fallback"] + ($r | map(.fallback_share | percent)) | row else empty end);
 
 def converge:
-  (["", "converged after", "longest time", "goodput, of the link", "queue p99", "drops after warm-up"] | head),
+  (["", "converged after", "longest time", "link used", "queue p99", "drops after warm-up"] | head),
   (.runs[] | [.cc, "\(.convergence.reached) of \(.convergence.events)", (.convergence.worst_us | us),
     (.utilisation | percent), (.queue_bytes.p99 | kb), (.drops_after_warmup | digits)] | row);
 

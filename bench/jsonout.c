@@ -16,6 +16,7 @@
 static void put_spread(struct ccs_json *j, const char *key, const struct spread *s)
 {
 	ccs_json_object(j, key);
+	ccs_json_uint(j, "samples", s->n);
 	ccs_json_num(j, "mean", s->mean);
 	ccs_json_num(j, "p50", s->p50);
 	ccs_json_num(j, "p90", s->p90);
@@ -49,6 +50,7 @@ static void put_flow(struct ccs_json *j, const struct flow_report *f)
 	if (f->errors)
 		ccs_json_str(j, "status", f->status);
 	ccs_json_object(j, "message_latency_us");
+	ccs_json_uint(j, "samples", f->timed);
 	ccs_json_num(j, "p50", f->latency.p50);
 	ccs_json_num(j, "p90", f->latency.p90);
 	ccs_json_num(j, "p99", f->latency.p99);

@@ -4,10 +4,11 @@ noinst_LTLIBRARIES += bench/libbench.la
 bench_libbench_la_SOURCES = \
 	bench/converge.c bench/converge.h \
 	bench/curve.c bench/curve.h \
+	bench/fairness.c bench/fairness.h \
 	bench/figures.c bench/figures.h \
 	bench/human.c bench/human.h \
-	bench/interrupt.c bench/interrupt.h \
 	bench/inforce.c bench/inforce.h tools/json_read.c tools/json_read.h \
+	bench/interrupt.c bench/interrupt.h \
 	bench/jsoncopy.c bench/jsoncopy.h \
 	bench/messages.c bench/messages.h \
 	bench/opts.c bench/opts.h bench/usage.c \
@@ -28,6 +29,7 @@ bench_libbench_la_LIBADD = libccs-core.la $(MNL_LIBS) -lm
 bin_PROGRAMS += bench/ccbench
 ccbench_sources = \
 	bench/bench.c bench/bench.h \
+	bench/carried.c bench/carried.h \
 	bench/endpoint.c bench/endpoint.h \
 	bench/jsonout.c bench/plot.c bench/table.c tools/gnuplot.c tools/gnuplot.h \
 	bench/local.c bench/place.h \

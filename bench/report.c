@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "carried.h"
+#include "fairness.h"
+
 #define RXE_VENDOR 0xffffff
 #define RXE_UNACKED 128 /* packets that rxe lets be unacknowledged per QP */
 
@@ -33,6 +36,7 @@ static void flow_figures(struct report *p, unsigned i, struct flow_report *to)
 	to->messages = f->messages;
 	to->errors = f->errors;
 	to->status = f->status;
+	to->timed = f->latency.count;
 	to->latency.p50 = (double)ccs_hist_percentile(&f->latency, 0.5) / 1e3;
 	to->latency.p90 = (double)ccs_hist_percentile(&f->latency, 0.9) / 1e3;
 	to->latency.p99 = (double)ccs_hist_percentile(&f->latency, 0.99) / 1e3;
@@ -55,27 +59,18 @@ static struct sharer sharer_of(const struct run *r, unsigned i)
 	};
 }
 
-/* Fairness: of flows that want as much as they can get, all the time. */
-static void fairness(struct report *p, const struct sharer *v, const double *goodput, bool greedy)
+/* Of flows that want as much as they can get. */
+static void fairness(struct report *p, const struct sharer *v, bool greedy)
 {
 	const struct run *r = p->run;
-	int64_t window = r->o->rate_bps >= 10e9 ? 100000000 : 1000000000;
-	const struct curve **curve = calloc(p->nflows, sizeof(*curve));
-	bool all_along = greedy && curve;
-	unsigned i;
+	const int64_t window = r->o->rate_bps >= 10e9 ? 100000000 : 1000000000;
+	struct fairness f = fairness_of(v, p->nflows, r->measure, r->end, window);
 
-	if (window > r->end - r->measure)
-		window = r->end - r->measure;
-	p->jain_window = (double)window / 1e9;
-	for (i = 0; i < p->nflows && curve; i++) {
-		curve[i] = v[i].curve;
-		all_along &= v[i].from <= r->measure && v[i].to >= r->end;
-	}
-	if (all_along) {
-		p->jain = jain(goodput, p->nflows);
-		p->jain_min = jain_min_window(curve, p->nflows, r->measure, r->end, window);
-	}
-	free(curve);
+	p->jain_window = f.window;
+	if (!greedy)
+		return;
+	p->jain = f.jain;
+	p->jain_min = f.worst;
 }
 
 /* Where all flows share one link, and want it: how fast they come to share it. */
@@ -118,7 +113,7 @@ static int flows_figures(struct report *p)
 	}
 	for (i = 0; i < p->nflows; i++)
 		p->flow[i].share = p->goodput > 0 ? goodput[i] / p->goodput : NAN;
-	fairness(p, sharer, goodput, greedy);
+	fairness(p, sharer, greedy);
 	share_again(p, sharer, greedy);
 	free(sharer);
 	free(goodput);
@@ -227,28 +222,6 @@ static void queue_series(struct report *p)
 			p->queue_bin[bin] = bin ? p->queue_bin[bin - 1] : NAN;
 }
 
-/* Bytes per second that were on the wire for a reason: payload as messages, and the victim's. */
-static double useful_bps(const struct report *p, int64_t from, int64_t to)
-{
-	struct wire wire = wire_of(p->run), ping = wire;
-
-	ping.op = OP_WRITE;
-	ping.size = p->run->o->victim_size;
-	return p->goodput * wire_bytes(&wire) / (double)wire.size +
-	       (double)p->victim.n * wire_bytes(&ping) * 8e9 / (double)(to - from);
-}
-
-/* Is all that goes through the bottleneck messages of one size, and the victim's? */
-static bool sizes_known(const struct run *r)
-{
-	unsigned i;
-
-	for (i = 0; i < r->flows->n; i++)
-		if (r->flows->v[i].sizes != SIZES_FIXED || r->flows->v[i].dst != 0)
-			return false;
-	return true;
-}
-
 static int queue_figures(struct report *p)
 {
 	const struct run *r = p->run;
@@ -276,8 +249,7 @@ static int queue_figures(struct report *p)
 	p->drops_after = (double)(last->s.drops - warm->s.drops);
 	p->marks = (double)(last->s.marks - first->s.marks);
 	p->wire_bps = (double)(last->s.bytes - warm->s.bytes) * 8e9 / (double)(last->t - warm->t);
-	if (p->wire_bps > 0 && sizes_known(r))
-		p->retransmitted = 1 - useful_bps(p, warm->t, last->t) / p->wire_bps;
+	p->retransmitted = carried_retransmitted(r);
 	return 0;
 }
 
@@ -298,22 +270,12 @@ static void sanity(struct report *p)
 		p->predicted = predict_rtt(&b, &wire);
 }
 
-/* The most that the hosts which are sent to can take; only the first has the bottleneck. */
-static double capacity(const struct run *r)
+/* What all flows carried, of what the links could. */
+static double utilisation(const struct run *r)
 {
-	double bps = r->o->rate_bps, sum = 0;
-	struct wire wire = wire_of(r);
-	bool seen[MAX_HOSTS] = { false };
-	unsigned i, host;
-
-	for (i = 0; i < r->flows->n; i++) {
-		host = r->flows->v[i].dst;
-		if (!seen[host])
-			sum += wire_capacity(&wire, host && r->o->nic_bps > 0 ?
-					     r->o->nic_bps : bps);
-		seen[host] = true;
-	}
-	return sum;
+	return r->o->rate_bps > 0 && r->end > r->measure ?
+	       carried_bytes(r, r->measure, r->end) * 8e9 / (double)(r->end - r->measure) /
+	       carried_most_bps(r) : NAN;
 }
 
 /* NAN for algorithms that have none. */
@@ -329,18 +291,15 @@ int report_make(struct report *p, const struct run *r, const struct unloaded *un
 	*p = (struct report){
 		.run = r, .jain = NAN, .jain_min = NAN, .drops = NAN,
 		.drops_after = NAN, .marks = NAN, .wire_bps = NAN,
-		.retransmitted = NAN, .utilisation = NAN,
+		.retransmitted = NAN, .utilisation = utilisation(r),
 		.fallback = fallback(r),
 		.bin = (double)(r->end - r->start) / 1e9 / BINS,
 	};
-	/* The queue after the flows and the victim: it takes their bytes off the wire's. */
 	if (flows_figures(p) || latency_figures(p) || queue_figures(p) ||
 	    (unloaded && slowdown_figures(p, unloaded))) {
 		report_free(p);
 		return -1;
 	}
-	if (r->o->rate_bps > 0)
-		p->utilisation = p->goodput / capacity(r);
 	queue_series(p);
 	sanity(p);
 	return 0;

@@ -13,6 +13,7 @@ struct flow_report {
 	uint32_t qpn;
 	double goodput, share;  /* bit/s; of the total */
 	uint64_t messages, errors;
+	uint64_t timed;         /* messages that latency is of */
 	const char *status;     /* of the first error */
 	struct { double p50, p90, p99, p999, max; } latency; /* of its messages, us */
 	double rate[BINS];      /* bit/s in each bin */
@@ -21,9 +22,11 @@ struct flow_report {
 /* NAN where it is not known. */
 struct report {
 	const struct run *run;
-	double goodput, utilisation, jain, jain_min, jain_window; /* bit/s, -, -, -, s */
+	double goodput;                    /* bit/s, of the bulk class */
+	double utilisation;                /* of all classes, with headers, of what the links carry */
+	double jain, jain_min, jain_window; /* -, -, s */
 	double drops, drops_after, marks;  /* of the whole run; after the warm-up; whole */
-	double wire_bps, retransmitted;    /* through the bottleneck; share not new payload */
+	double wire_bps, retransmitted;    /* through the bottleneck; see carried.h */
 	double fallback;                   /* share of the bytes under the algorithm's fallback */
 	struct spread queue, victim;       /* bytes, us; after the warm-up; of the latency class */
 	struct spread slow;                /* us: messages of the bulk class that are timed */

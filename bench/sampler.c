@@ -52,16 +52,24 @@ static int append(struct sampler *s, const struct sample *one)
 	return 0;
 }
 
-static int sample(struct sampler *s, struct qdisc *q, int64_t *t)
+static int read_queue(struct sampler *s, struct qdisc *q, struct sample *to)
 {
-	struct sample one = { .t = now_ns() };
-
-	*t = one.t;
-	if (!qdisc_read(q, &one.s))
-		return append(s, &one);
+	to->t = now_ns();
+	if (!qdisc_read(q, &to->s))
+		return 0;
 	snprintf(s->err, sizeof(s->err), "%s: cannot read its queue: %s", s->port,
 		 strerror(errno));
 	return -1;
+}
+
+static int sample(struct sampler *s, struct qdisc *q, int64_t *t)
+{
+	struct sample one;
+
+	if (read_queue(s, q, &one))
+		return -1;
+	*t = one.t;
+	return append(s, &one);
 }
 
 /* The first sample is of before the start: what the counters rise from. */
@@ -82,6 +90,17 @@ static void sample_all(struct sampler *s, struct qdisc *q)
 	}
 }
 
+/* What is still on its way at the end of the time comes through until it is stopped. */
+static void sample_last(struct sampler *s, struct qdisc *q)
+{
+	pthread_mutex_lock(&s->lock);
+	while (!atomic_load(&s->stop))
+		pthread_cond_wait(&s->told, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	if (!s->err[0])
+		read_queue(s, q, &s->final);
+}
+
 static void *sampler_main(void *arg)
 {
 	struct sampler *s = arg;
@@ -97,8 +116,10 @@ static void *sampler_main(void *arg)
 	while (ok && !s->begun && !atomic_load(&s->stop))
 		pthread_cond_wait(&s->told, &s->lock);
 	pthread_mutex_unlock(&s->lock);
-	if (ok)
+	if (ok) {
 		sample_all(s, &q);
+		sample_last(s, &q);
+	}
 	qdisc_close(&q);
 	return NULL;
 }

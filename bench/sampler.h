@@ -19,6 +19,7 @@ struct sampler {
 
 	struct sample *v;         /* after sampler_stop() */
 	size_t n, room;
+	struct sample final;      /* when it was stopped */
 	char kind[64];
 	char err[160];
 

@@ -74,6 +74,12 @@ json() { jq -e "$1" "$out"; }
 		(.flows | length) == 3 and all(.flows[]; .messages > 0)'
 }
 
+@test "a percentile of too few samples is not printed, and JSON has their number" {
+	bench victim -D 200ms --victim-interval 20ms
+	printed "of only"
+	json '.runs[0].victim_latency_us | .samples > 0 and .samples < 100 and .p99 > 0'
+}
+
 @test "a setting that was not in force is no column, but a failure" {
 	setup_bench
 	# The device answers before the shim, which is behind it in LD_PRELOAD, is asked.

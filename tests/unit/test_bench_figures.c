@@ -8,21 +8,77 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fairness.h"
 #include "figures.h"
 #include "seed.h"
 
 #define SECOND 1000000000ll
 
+/* Flows that completed so many bytes each in the first second, and were there all the time. */
+static struct sharer *sharers(const uint64_t *bytes, size_t n)
+{
+	static struct curve curve[4];
+	static struct sharer v[4];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		curve_start(&curve[i], 0, 1);
+		curve_add(&curve[i], SECOND, bytes[i]);
+		v[i] = (struct sharer){ &curve[i], 0, SECOND };
+	}
+	return v;
+}
+
+static double jain(const uint64_t *bytes, size_t n)
+{
+	return fairness_of(sharers(bytes, n), n, 0, SECOND, SECOND).jain;
+}
+
 static void jain_of_equals_is_one(void **state)
 {
-	double same[] = { 3, 3, 3, 3 }, one[] = { 5, 0, 0, 0 }, some[] = { 1, 2, 3 };
-	double nothing[] = { 0, 0 };
+	const uint64_t same[] = { 3, 3, 3, 3 }, one[] = { 5, 0, 0, 0 }, some[] = { 1, 2, 3 };
 
 	(void)state;
 	assert_float_equal(jain(same, 4), 1, 1e-12);
 	assert_float_equal(jain(one, 4), 0.25, 1e-12);
 	assert_float_equal(jain(some, 3), 36.0 / 42, 1e-12);
+	assert_float_equal(jain(one, 1), 1, 1e-12);
+}
+
+static void jain_of_nothing_is_unknown(void **state)
+{
+	const uint64_t nothing[] = { 0, 0 };
+
+	(void)state;
+	assert_true(isnan(jain(nothing, 0)));
 	assert_true(isnan(jain(nothing, 2)));
+	assert_true(isnan(fairness_of(sharers(nothing, 2), 2, 5, 5, SECOND).jain));
+}
+
+/* What a flow lacks for the time in which it did not want to send is no unfairness. */
+static void jain_is_of_flows_that_are_there_all_along(void **state)
+{
+	const uint64_t some[] = { 2, 1 };
+	struct sharer *v = sharers(some, 2);
+
+	(void)state;
+	v[1].from = SECOND / 2;
+	assert_true(isnan(fairness_of(v, 2, 0, SECOND, SECOND).jain));
+	assert_true(isnan(fairness_of(v, 2, 0, SECOND, SECOND / 4).worst));
+	assert_false(isnan(fairness_of(v, 2, SECOND / 2, SECOND, SECOND).jain));
+	v[0].to = SECOND - 1;
+	assert_true(isnan(fairness_of(v, 2, SECOND / 2, SECOND, SECOND).jain));
+}
+
+/* Nearest rank has no sample above the 99th percentile of 99. */
+static void a_percentile_needs_a_sample_above_it(void **state)
+{
+	(void)state;
+	assert_int_equal(spread_needs(0.5), 2);
+	assert_int_equal(spread_needs(0.9), 10);
+	assert_int_equal(spread_needs(0.95), 20);
+	assert_int_equal(spread_needs(0.99), 100);
+	assert_int_equal(spread_needs(0.999), 1000);
 }
 
 /* Bytes of a write on the wire at MTU 1024: 64 packets of 58 bytes of headers, one RETH. */
@@ -81,7 +137,7 @@ static void percentiles_are_values_that_occurred(void **state)
 static void windows_show_what_the_whole_hides(void **state)
 {
 	struct curve *c = calloc(2, sizeof(*c));
-	const struct curve *flow[] = { &c[0], &c[1] };
+	const struct sharer flow[] = { { &c[0], 0, 4 * SECOND }, { &c[1], 0, 4 * SECOND } };
 	uint64_t bytes[2] = { 0 };
 	unsigned k;
 
@@ -93,17 +149,17 @@ static void windows_show_what_the_whole_hides(void **state)
 		curve_add(&c[0], (k + 1) * SECOND, bytes[0]);
 		curve_add(&c[1], (k + 1) * SECOND, bytes[1]);
 	}
-	assert_float_equal(jain_min_window(flow, 2, 0, 4 * SECOND, 4 * SECOND), 1, 1e-9);
-	assert_float_equal(jain_min_window(flow, 2, 0, 4 * SECOND, SECOND), 0.5, 1e-9);
+	assert_float_equal(fairness_of(flow, 2, 0, 4 * SECOND, 4 * SECOND).worst, 1, 1e-9);
+	assert_float_equal(fairness_of(flow, 2, 0, 4 * SECOND, SECOND).worst, 0.5, 1e-9);
 	/* A window longer than the time is the time. */
-	assert_float_equal(jain_min_window(flow, 2, 0, 2 * SECOND, 9 * SECOND), 1, 1e-9);
+	assert_float_equal(fairness_of(flow, 2, 0, 2 * SECOND, 9 * SECOND).worst, 1, 1e-9);
 	/* The last part counts although no whole window starts in it: flow 1 stops at 2 s. */
 	curve_start(&c[0], 0, 1);
 	curve_start(&c[1], 0, 1);
 	curve_add(&c[0], 3 * SECOND, 3000);
 	curve_add(&c[1], 2 * SECOND, 2000);
-	assert_float_equal(jain_min_window(flow, 2, 0, 2 * SECOND, 2 * SECOND), 1, 1e-9);
-	assert_float_equal(jain_min_window(flow, 2, 0, 3 * SECOND, 2 * SECOND), 0.9, 1e-6);
+	assert_float_equal(fairness_of(flow, 2, 0, 2 * SECOND, 2 * SECOND).worst, 1, 1e-9);
+	assert_float_equal(fairness_of(flow, 2, 0, 3 * SECOND, 2 * SECOND).worst, 0.9, 1e-6);
 	free(c);
 }
 
@@ -137,6 +193,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jain_of_equals_is_one),
+		cmocka_unit_test(jain_of_nothing_is_unknown),
+		cmocka_unit_test(jain_is_of_flows_that_are_there_all_along),
+		cmocka_unit_test(a_percentile_needs_a_sample_above_it),
 		cmocka_unit_test(overhead_of_each_operation),
 		cmocka_unit_test(capacity_is_what_one_flow_reaches),
 		cmocka_unit_test(percentiles_are_values_that_occurred),
