@@ -319,7 +319,7 @@ static int make_flows(struct bench *b)
 		if (scenario_flows(&o, &b->flows[i]))
 			return complain(FAILED, o.kind->name, "no memory");
 		if (b->flows[i].n > MAX_FLOWS)
-			return complain(USAGE, o.kind->name, "more than 4096 flows");
+			return complain(USAGE, o.kind->name, "more than 4096 queue pairs");
 	}
 	return 0;
 }

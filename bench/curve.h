@@ -6,10 +6,11 @@
  * through one point per batch of completions, straight in between.
  *
  * The straight line is the interpolation. A QP's messages complete in order, so
- * the bytes of one were on their way between its predecessor's completion and
- * its own; counting them all at the completion instead would put an error of a
- * whole message on each flow at either end of a window, and 16 flows of 1 MB
- * messages at 200 Mb/s complete less than two messages each a second.
+ * the bytes of one were on their way between its predecessor's completion, or its
+ * posting if that was later, and its own completion; counting them all at the
+ * completion instead would put an error of a whole message on each flow at either
+ * end of a window, and 16 flows of 1 MB messages at 200 Mb/s complete less than two
+ * messages each a second.
  *
  * Memory is fixed: where points come too fast, every other one is dropped, which
  * moves no byte by more than the resolution. Pure.

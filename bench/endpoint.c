@@ -87,6 +87,10 @@ static int make_memory(struct endpoint *e)
 
 	e->length = CACHE_LINE; /* a host may have no flow at all */
 	for (i = 0; i < e->cfg->nqps; i++) {
+		if (!flow_has_arrivals(&e->end[i].spec)) {
+			e->offset[i] = e->offset[i - 1];
+			continue;
+		}
 		e->offset[i] = e->length;
 		e->length += (e->end[i].spec.wr_size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 	}

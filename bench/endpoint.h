@@ -18,7 +18,7 @@ struct endpoint {
 	struct ibv_comp_channel *channel, *recv_channel;
 	struct ibv_cq *cq, *recv_cq;
 	struct ibv_qp **qp;
-	uint64_t *offset;        /* of each QP's memory, which holds a WR of its flow */
+	uint64_t *offset;        /* of each QP's memory, which holds a WR; a pool's QPs share theirs */
 	char *buffer;
 	size_t length;
 	uint32_t unacked[2];     /* events not yet acknowledged: cq, recv_cq */

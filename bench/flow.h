@@ -27,6 +27,8 @@ struct flow_spec {
 	uint32_t op;           /* enum bench_op */
 	uint32_t class, arrival, sizes; /* the enums of these names */
 	uint32_t depth;        /* WRs outstanding at most */
+	uint32_t pool;         /* QPs that share its messages, qp numbers them; 0: no pool */
+	uint32_t stream;       /* of random numbers: the same with a pool and without */
 	uint64_t size;         /* of a message, if fixed */
 	uint64_t wr_size;      /* larger messages take several WRs */
 	uint64_t messages;     /* ends after so many; 0: by time */
@@ -34,7 +36,7 @@ struct flow_spec {
 	int64_t start, stop;   /* of messages' arrival; FLOW_FOREVER: as long as the run */
 };
 
-_Static_assert(sizeof(struct flow_spec) == 8 * 4 + 6 * 8, "padding");
+_Static_assert(sizeof(struct flow_spec) == 10 * 4 + 6 * 8, "padding");
 
 /* What became of one message. */
 struct flow_sample {
@@ -47,6 +49,15 @@ struct flow_sample {
 static inline uint32_t flow_poster(const struct flow_spec *f)
 {
 	return f->op == OP_READ ? f->dst : f->src;
+}
+
+/*
+ * Do messages arrive at it? Of a pool only at the first QP, which has the whole pool's; the
+ * others of the pool follow it in the list.
+ */
+static inline int flow_has_arrivals(const struct flow_spec *f)
+{
+	return !f->pool || f->qp == 0;
 }
 
 /* Are its messages' times kept one by one? Those of a backlogged flow say little. */

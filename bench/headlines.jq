@@ -41,6 +41,8 @@ def slowdown: .runs as $r |
     ($r | map(.slowdown[$k] | .messages as $n |
       [.p50, (.p95 | enough(20; $n)), (.p99 | enough(100; $n))] | map(digits) | join(" / "))) | row),
   (["link used"] + ($r | map(.utilisation | percent)) | row),
+  (if any($r[]; .waited_share != null) then
+    ["waited for a queue pair"] + ($r | map(.waited_share | percent)) | row else empty end),
   (if any($r[]; (.fallback_share // 0) > 0) then
     ["under its fallback"] + ($r | map(.fallback_share | percent)) | row else empty end);
 

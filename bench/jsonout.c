@@ -94,6 +94,7 @@ static void put_conditions(struct ccs_json *j, const struct run *r)
 	ccs_json_uint(j, "size", o->size);
 	ccs_json_uint(j, "depth", o->depth);
 	ccs_json_uint(j, "qps", o->qps);
+	ccs_json_uint(j, "qp_pool", o->qp_pool);
 	ccs_json_uint(j, "path_mtu", r->mtu);
 	ccs_json_uint(j, "tclass", o->tclass);
 	ccs_json_num(j, "queue_limit_bytes", o->queue_bytes);
@@ -201,6 +202,7 @@ static void put_run(struct ccs_json *j, const struct report *p)
 	ccs_json_num(j, "marks", p->marks);
 	ccs_json_num(j, "wire_bps", p->wire_bps);
 	ccs_json_num(j, "retransmitted_share", p->retransmitted);
+	ccs_json_num(j, "waited_share", p->waited);
 	ccs_json_num(j, "fallback_share", p->fallback);
 	ccs_json_str(j, "fallback", *r->inforce.cc ? r->inforce.cc : NULL);
 	put_spread(j, "queue_bytes", &p->queue);

@@ -19,7 +19,7 @@ enum {
 	O_SENDERS = 256, O_DEVICES, O_VICTIM, O_NO_VICTIM, O_VICTIM_SIZE, O_VICTIM_INTERVAL, O_OP,
 	O_WARMUP, O_SEED, O_START, O_POLL, O_CC, O_PRELOAD, O_RATE, O_SWITCH_NS, O_SWITCH_PORT,
 	O_OUT, O_OUT_JSON, O_PLOT, O_SCENARIO, O_TIMEOUT, O_TCLASS, O_HOSTS, O_SIZES, O_LOAD,
-	O_REPEAT,
+	O_REPEAT, O_QP_POOL,
 };
 
 static const struct option options[] = {
@@ -37,7 +37,7 @@ static const struct option options[] = {
 	{ "out", 1, 0, O_OUT }, { "out_json", 1, 0, O_OUT_JSON }, { "out-json", 1, 0, O_OUT_JSON },
 	{ "plot", 1, 0, O_PLOT }, { "scenario", 1, 0, O_SCENARIO }, { "timeout", 1, 0, O_TIMEOUT },
 	{ "tclass", 1, 0, O_TCLASS }, { "hosts", 1, 0, O_HOSTS }, { "sizes", 1, 0, O_SIZES },
-	{ "load", 1, 0, O_LOAD }, { "repeat", 1, 0, O_REPEAT },
+	{ "load", 1, 0, O_LOAD }, { "repeat", 1, 0, O_REPEAT }, { "qp-pool", 1, 0, O_QP_POOL },
 	{ 0 }
 };
 
@@ -203,6 +203,7 @@ static int take_option(struct parse *p, int letter, const char *arg)
 	case 'n': return take_count(p, "-n", arg, 1, 1ull << 40, &o->iterations);
 	case 'D': return take_time(p, "-D", arg, 1e6, &o->duration);
 	case 'q': return take_unsigned(p, "-q", arg, 1, 1024, &o->qps);
+	case O_QP_POOL: return take_unsigned(p, "--qp-pool", arg, 1, 1024, &o->qp_pool);
 	case 't': return take_unsigned(p, "-t", arg, 1, 16384, &o->depth);
 	case 'm': return take_mtu(p, arg);
 	case 'F': return 0; /* perftest's: do not complain of the CPU's frequency */
@@ -384,6 +385,22 @@ static int complete_times(struct parse *p)
 	return 0;
 }
 
+/* A pool is for messages that arrive on their own, and has all QPs of its two hosts. */
+static int check_pool(struct parse *p)
+{
+	const struct opts *o = p->o;
+
+	if (!o->qp_pool)
+		return 0;
+	if (!(o->load > 0))
+		return bad(p, "--qp-pool: messages have to arrive on their own (--load, --sizes)");
+	if (o->qps > 1 && !o->kind->elephants)
+		return bad(p, "--qp-pool and -q: the pool has all QPs of two hosts");
+	if (o->iterations)
+		return bad(p, "--qp-pool and -n: a pool's QPs take as many messages as come");
+	return 0;
+}
+
 static int complete(struct parse *p)
 {
 	struct opts *o = p->o;
@@ -399,11 +416,12 @@ static int complete(struct parse *p)
 		return bad(p, "a load needs the link's --rate");
 	if (!o->depth)
 		o->depth = default_depth(o->size);
-	if (complete_times(p) || count_hosts(p))
+	if (check_pool(p) || complete_times(p) || count_hosts(p))
 		return -1;
-	if ((uint64_t)o->senders * o->qps > MAX_FLOWS)
-		return bad(p, "%u senders of %u QPs are more than %d flows", o->senders, o->qps,
-			   MAX_FLOWS);
+	if ((uint64_t)o->senders * o->qps > MAX_FLOWS ||
+	    (uint64_t)o->senders * o->qp_pool > MAX_FLOWS)
+		return bad(p, "%u senders of %u QPs are more than %d flows", o->senders,
+			   o->qp_pool ? o->qp_pool : o->qps, MAX_FLOWS);
 	return name_devices(p);
 }
 

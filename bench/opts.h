@@ -24,6 +24,7 @@ struct opts {
 	char device[MAX_HOSTS][DEVICE_LEN]; /* receiver, senders, victim */
 	unsigned gid_index, tclass;        /* tclass: DSCP and ECN bits of all packets */
 	unsigned senders, qps, depth, mtu; /* depth, mtu: 0 = by size, by port */
+	unsigned qp_pool;                  /* QPs that two hosts' messages share; 0: no pool */
 	uint64_t size, iterations;         /* iterations: 0 = by time */
 	enum bench_op op;
 	enum sizes sizes;

@@ -86,6 +86,7 @@ struct proto_error {
 struct proto_flow {
 	uint32_t flow, qpn;
 	uint64_t messages, errors;
+	uint64_t waited;        /* messages that found no free QP in the pool */
 	char status[64];        /* of the first error */
 	struct ccs_hist latency; /* ns, of what was posted within the measured time */
 	struct curve curve;

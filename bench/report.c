@@ -278,6 +278,19 @@ static double utilisation(const struct run *r)
 	       carried_most_bps(r) : NAN;
 }
 
+/* Messages that found no free queue pair in their pool. */
+static double waited(const struct run *r)
+{
+	double messages = 0, waited = 0;
+	unsigned i;
+
+	for (i = 0; i < r->flows->n; i++) {
+		messages += r->flows->v[i].pool ? (double)r->flow[i]->messages : 0;
+		waited += (double)r->flow[i]->waited;
+	}
+	return messages > 0 ? waited / messages : NAN;
+}
+
 /* NAN for algorithms that have none. */
 static double fallback(const struct run *r)
 {
@@ -291,7 +304,7 @@ int report_make(struct report *p, const struct run *r, const struct unloaded *un
 	*p = (struct report){
 		.run = r, .jain = NAN, .jain_min = NAN, .drops = NAN,
 		.drops_after = NAN, .marks = NAN, .wire_bps = NAN,
-		.retransmitted = NAN, .utilisation = utilisation(r),
+		.retransmitted = NAN, .utilisation = utilisation(r), .waited = waited(r),
 		.fallback = fallback(r),
 		.bin = (double)(r->end - r->start) / 1e9 / BINS,
 	};

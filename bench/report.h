@@ -28,6 +28,7 @@ struct report {
 	double drops, drops_after, marks;  /* of the whole run; after the warm-up; whole */
 	double wire_bps, retransmitted;    /* through the bottleneck; see carried.h */
 	double fallback;                   /* share of the bytes under the algorithm's fallback */
+	double waited;                     /* share of messages that no QP of a pool was free for */
 	struct spread queue, victim;       /* bytes, us; after the warm-up; of the latency class */
 	struct spread slow;                /* us: messages of the bulk class that are timed */
 	struct slowdown slowdown;

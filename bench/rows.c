@@ -24,6 +24,7 @@ const struct row rows[] = {
 	ROW("drops after warm-up", "drops_after_warmup", drops_after, count),
 	ROW("ECN marks", "marks", marks, count),
 	ROW("under its fallback", "fallback_share", fallback, percent),
+	ROW("waited for a QP", "waited_share", waited, percent),
 	ROW("retransmitted", "retransmitted_share", retransmitted, percent),
 	ROW("queue mean", "queue_mean_bytes", queue.mean, bytes),
 	OF("queue p50", "queue_p50_bytes", queue, p50, 0, bytes),

@@ -24,20 +24,33 @@ static int add(struct flow_list *l, struct flow_spec f)
 			return -1;
 		l->v = more;
 	}
+	f.stream = l->streams;
+	l->streams += (unsigned)flow_has_arrivals(&f);
 	l->v[l->n++] = f;
 	return 0;
 }
 
 /* The flow that the options speak of. */
-static struct flow_spec traffic(const struct opts *o, unsigned src, unsigned dst, unsigned qp)
+static struct flow_spec traffic(const struct opts *o, unsigned src, unsigned dst)
 {
 	return (struct flow_spec){
-		.src = src, .dst = dst, .qp = qp, .op = o->op, .class = CLASS_BULK,
+		.src = src, .dst = dst, .op = o->op, .class = CLASS_BULK, .pool = o->qp_pool,
 		.arrival = o->load > 0 ? ARRIVE_POISSON : ARRIVE_BACKLOGGED,
 		.sizes = o->sizes, .depth = o->depth, .size = o->size,
 		.wr_size = o->sizes == SIZES_FIXED ? o->size : WR_SIZE,
 		.messages = o->iterations, .stop = FLOW_FOREVER,
 	};
+}
+
+/* That on each QP of its two hosts. */
+static int parallel(const struct opts *o, struct flow_list *l, struct flow_spec f)
+{
+	const unsigned qps = f.pool ? f.pool : o->qps;
+
+	for (f.qp = 0; f.qp < qps; f.qp++)
+		if (add(l, f))
+			return -1;
+	return 0;
 }
 
 /* One small write at a time. */
@@ -53,19 +66,16 @@ static struct flow_spec pinger(const struct opts *o, unsigned src, unsigned dst)
 
 static int senders(const struct opts *o, struct flow_list *l)
 {
-	unsigned host, qp;
 	struct flow_spec f;
 	struct rng rng;
+	unsigned host;
 
 	for (host = 1; host <= o->senders; host++) {
 		rng = rng_of(o->seed, STREAM_START + host);
-		f = traffic(o, host, 0, 0);
+		f = traffic(o, host, 0);
 		f.start = (int64_t)((double)o->stagger * rng_unit(&rng));
-		for (qp = 0; qp < o->qps; qp++) {
-			f.qp = qp;
-			if (add(l, f))
-				return -1;
-		}
+		if (parallel(o, l, f))
+			return -1;
 	}
 	return 0;
 }
@@ -98,13 +108,15 @@ static int mice(const struct opts *o, struct flow_list *l)
 
 	elephants.sizes = SIZES_FIXED;
 	elephants.load = 0;
+	elephants.qp_pool = 0;
 	if (senders(&elephants, l))
 		return -1;
+	elephants.qps = 1; /* what follows is mice */
 	for (host = 1; host <= o->senders; host++) {
-		f = traffic(o, host, 0, 0);
+		f = traffic(o, host, 0);
 		f.class = CLASS_LATENCY;
 		f.messages = 0;
-		if (add(l, f))
+		if (parallel(&elephants, l, f))
 			return -1;
 	}
 	return 0;
@@ -134,16 +146,6 @@ static int joinleave(const struct opts *o, struct flow_list *l)
 	return 0;
 }
 
-static int pair(const struct opts *o, struct flow_list *l, unsigned src, unsigned dst)
-{
-	unsigned qp;
-
-	for (qp = 0; qp < o->qps; qp++)
-		if (add(l, traffic(o, src, dst, qp)))
-			return -1;
-	return 0;
-}
-
 /* Sattolo's shuffle: one circle through all, so that nobody sends to himself. */
 static int permutation(const struct opts *o, struct flow_list *l)
 {
@@ -159,7 +161,7 @@ static int permutation(const struct opts *o, struct flow_list *l)
 		to[k] = swap;
 	}
 	for (i = 0; i < o->hosts; i++)
-		if (pair(o, l, i, to[i]))
+		if (parallel(o, l, traffic(o, i, to[i])))
 			return -1;
 	return 0;
 }
@@ -170,7 +172,7 @@ static int alltoall(const struct opts *o, struct flow_list *l)
 
 	for (i = 0; i < o->hosts; i++)
 		for (k = 0; k < o->hosts; k++)
-			if (i != k && pair(o, l, i, k))
+			if (i != k && parallel(o, l, traffic(o, i, k)))
 				return -1;
 	return 0;
 }
@@ -239,7 +241,7 @@ static void set_load(const struct opts *o, struct flow_list *l)
 	double bps;
 
 	for (i = 0; i < l->n; i++) {
-		if (l->v[i].arrival != ARRIVE_POISSON)
+		if (l->v[i].arrival != ARRIVE_POISSON || !flow_has_arrivals(&l->v[i]))
 			continue;
 		if (++in[l->v[i].dst] > busiest)
 			busiest = in[l->v[i].dst];
@@ -278,6 +280,7 @@ int scenario_unloaded(const struct flow_list *of, struct flow_list *l, int64_t *
 			continue;
 		seen[f.dst] = true;
 		f.qp = 0;
+		f.pool = 0;
 		f.class = CLASS_LATENCY;
 		f.arrival = ARRIVE_PINGPONG;
 		f.sizes = SIZES_LADDER;

@@ -9,6 +9,7 @@ struct opts;
 struct flow_list {
 	struct flow_spec *v;   /* free() it */
 	unsigned n, room;
+	unsigned streams;      /* of random numbers: of flows that messages arrive at */
 };
 
 struct scenario {

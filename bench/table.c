@@ -29,6 +29,8 @@ void table_run(const struct report *p)
 	for (i = 0; i < p->nflows && i < MOST_LINES; i++) {
 		const struct flow_report *f = &p->flow[i];
 
+		if (r->o->qp_pool && !f->messages && !f->errors)
+			continue; /* a queue pair that the pool did not need */
 		if (r->o->kind->to_one)
 			snprintf(name, sizeof(name), "host %-3u qp %-3u", f->host, f->qp);
 		else

@@ -22,7 +22,10 @@ struct flow {
 	const struct flow_spec *spec;
 	struct proto_flow *report;
 	struct messages queue;   /* arrived, and not complete */
+	struct flow *pool;       /* the first of its pool; NULL: none */
+	struct messages waiting; /* of the first of a pool: arrived, and on no QP yet */
 	uint64_t arrived, bytes;
+	uint64_t handed;         /* of arrived, those that a pool's QPs were looked over for */
 	uint32_t outstanding;    /* WRs */
 	int64_t due, stop;       /* when the next message arrives, if before stop */
 	struct rng rng;
@@ -55,7 +58,8 @@ static bool goes_on(const struct flow *f)
 {
 	const struct flow_spec *s = f->spec;
 
-	return !f->broken && f->due < f->stop && !(s->messages && f->arrived == s->messages);
+	return !f->broken && flow_has_arrivals(s) && f->due < f->stop &&
+	       !(s->messages && f->arrived == s->messages);
 }
 
 /* Has it an end of its own? The others are ended by STOP. */
@@ -64,9 +68,44 @@ static bool bounded(const struct flow *f)
 	return f->stop != FLOW_FOREVER || f->spec->messages;
 }
 
-static bool idle(const struct flow *f)
+static bool idle_qp(const struct flow *f)
 {
 	return f->broken ? !f->outstanding : !messages_count(&f->queue);
+}
+
+/* Has it, or the pool that begins with it, nothing to do? */
+static bool idle(const struct flow *f)
+{
+	const struct flow *end = f + (f->pool == f ? f->spec->pool : 1);
+	bool broken = true, waiting = messages_count(&f->waiting) > 0;
+
+	for (; f < end; f++) {
+		if (!idle_qp(f))
+			return false;
+		broken &= f->broken;
+	}
+	return !waiting || broken;
+}
+
+static int push(struct traffic *t, const struct flow *f, struct messages *to, int64_t at,
+		uint64_t size)
+{
+	if (messages_push(to, at, size, f->spec->wr_size))
+		return endpoint_fail(&t->w->e, 1, ENOMEM, "%llu messages that wait",
+				     (unsigned long long)messages_count(to));
+	return 0;
+}
+
+/* A message that waits for one of the pool's QPs takes this one, if it is free. */
+static int take_waiting(struct traffic *t, struct flow *f)
+{
+	struct message m;
+
+	if (!f->pool || f->broken || messages_count(&f->queue) ||
+	    !messages_count(&f->pool->waiting))
+		return 0;
+	m = messages_pop(&f->pool->waiting);
+	return push(t, f, &f->queue, m.arrived, m.size);
 }
 
 static int arrive(struct traffic *t, struct flow *f, int64_t at)
@@ -75,10 +114,7 @@ static int arrive(struct traffic *t, struct flow *f, int64_t at)
 	uint64_t size = sizes_next((enum sizes)s->sizes, s->size, f->arrived, &f->rng);
 
 	f->arrived++;
-	if (messages_push(&f->queue, at, size, s->wr_size))
-		return endpoint_fail(&t->w->e, 1, ENOMEM, "%llu messages of a flow",
-				     (unsigned long long)f->arrived);
-	return 0;
+	return push(t, f, f->pool ? &f->waiting : &f->queue, at, size);
 }
 
 /* Let arrive what is due now, and find out when the next will be. */
@@ -99,7 +135,7 @@ static int admit(struct traffic *t, struct flow *f, int64_t now)
 }
 
 /* Post what has arrived and fits, in one call: a batch costs one doorbell. */
-static int post(struct traffic *t, uint32_t i)
+static int post(struct traffic *t, uint32_t i, int64_t now)
 {
 	struct endpoint *e = &t->w->e;
 	struct flow *f = &t->flow[i];
@@ -122,6 +158,8 @@ static int post(struct traffic *t, uint32_t i)
 	}
 	if (!n)
 		return 0;
+	if (!f->outstanding) /* nothing was on its way until now */
+		curve_add(&f->report->curve, now, f->bytes);
 	err = ibv_post_send(e->qp[i], t->wr, &bad);
 	if (err)
 		return endpoint_fail(e, 1, err, "cannot post");
@@ -188,13 +226,33 @@ static int complete(struct traffic *t, const struct ibv_wc *wc, int64_t now)
 	return messages_head(&f->queue)->left ? 0 : finish_message(t, f, now);
 }
 
+/* What has arrived at a pool goes to its free QPs, in their order; what is left waits. */
+static int hand_out(struct traffic *t, uint32_t i, int64_t now)
+{
+	struct flow *f = &t->flow[i];
+	uint64_t fresh = f->arrived - f->handed, waiting;
+	uint32_t k;
+
+	if (f->pool != f)
+		return 0;
+	for (k = 0; k < f->spec->pool && messages_count(&f->waiting); k++)
+		if (take_waiting(t, f + k) || post(t, i + k, now))
+			return -1;
+	waiting = messages_count(&f->waiting);
+	f->report->waited += waiting < fresh ? waiting : fresh;
+	f->handed = f->arrived;
+	return 0;
+}
+
 /* Let a flow go on: 0, or -1. Notes its next arrival, and its end. */
 static int serve(struct traffic *t, uint32_t i, int64_t now)
 {
 	struct flow *f = &t->flow[i];
 
-	if (admit(t, f, now) || post(t, i))
+	if (admit(t, f, now) || take_waiting(t, f) || post(t, i, now) || hand_out(t, i, now))
 		return -1;
+	if (f->pool)
+		f = f->pool;
 	if (goes_on(f) && (f->spec->arrival == ARRIVE_POISSON || idle(f))) {
 		if (f->due < t->next)
 			t->next = f->due;
@@ -415,12 +473,13 @@ static void begin(struct traffic *t)
 		if (!f->report)
 			continue;
 		f->spec = &w->end[i].spec;
-		f->rng = rng_of(w->cfg.seed, STREAM_FLOW + w->end[i].flow);
+		f->rng = rng_of(w->cfg.seed, STREAM_FLOW + f->spec->stream);
 		f->due = after_start(w, f->spec->start);
 		f->stop = after_start(w, f->spec->stop);
 		if (f->stop > w->start.end)
 			f->stop = w->start.end;
-		f->open = bounded(f);
+		f->open = bounded(f) && flow_has_arrivals(f->spec);
+		f->pool = f->spec->pool ? f - f->spec->qp : NULL;
 		t->open += f->open;
 		if (f->due < t->next)
 			t->next = f->due;
@@ -436,6 +495,7 @@ static void release(struct traffic *t)
 		free(t->flow[i].report);
 		free(t->flow[i].sample);
 		messages_free(&t->flow[i].queue);
+		messages_free(&t->flow[i].waiting);
 	}
 	free(t->flow);
 	free(t->touched);

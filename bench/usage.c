@@ -28,6 +28,8 @@ static int title_traffic(const struct opts *o, char *buf, size_t len)
 	if (o->load > 0 && n < (int)len)
 		n += snprintf(buf + n, len - (size_t)n, ", %s sizes at load %s",
 			      sizes_name(o->sizes), human_percent(o->load, load, sizeof(load)));
+	if (o->qp_pool && n < (int)len)
+		n += snprintf(buf + n, len - (size_t)n, ", a pool of %u QPs", o->qp_pool);
 	return n;
 }
 
@@ -84,6 +86,7 @@ void opts_usage(void)
 "      --warmup TIME      left out of the figures (100ms, 20ms from 10 Gb/s on, -n: 0)\n"
 "      --sizes NAME       fixed (--size), websearch or hadoop: published distributions (fixed)\n"
 "      --load F           Poisson arrivals, this share of the busiest link, as 0.5 or 50%\n"
+"      --qp-pool N        each message takes a free one of N QPs of its hosts (one QP, in turn)\n"
 "      --repeat N         run all so often, each time with another seed (1)\n"
 "      --op OP            write, read or send (write)\n"
 "      --start HOW        together, stagger (over the warm-up) or stagger:TIME (together)\n"

@@ -131,6 +131,19 @@ json() { jq -e "$1" out/incast.json; }
     .goodput_bps < .utilisation * .bottleneck_bps * 0.9' out/mice.json
 }
 
+# slowdown ARG…: p95 of messages up to 1 KB between two hosts, under TIMELY.
+slowdown() {
+  in_lab "$ccbench" permutation --hosts 2 -D 2 --sizes hadoop --load 50% --cc timely "$@" >&2
+  jq -e '.runs[0].slowdown[] | select(.class == "<= 1 KB") | .p95' out/permutation.json
+}
+
+@test "with a pool a short message does not wait behind a long one of its pair" {
+  shared=$(slowdown)
+  pooled=$(slowdown --qp-pool 16)
+  jq -e '.runs[0] | .waited_share < 0.01 and .errors == 0' out/permutation.json
+  awk -v a="$shared" -v b="$pooled" 'BEGIN { exit !(b < a / 10) }'
+}
+
 @test "the same seed gives the same figures, another gives others" {
   incast
   mv out/incast.json first.json

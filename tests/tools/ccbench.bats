@@ -74,6 +74,18 @@ json() { jq -e "$1" "$out"; }
 		(.flows | length) == 3 and all(.flows[]; .messages > 0)'
 }
 
+@test "a pool's messages are carried by its queue pairs, each once" {
+	bench alltoall -D 1 --sizes hadoop --load 20% --rate 1g --qp-pool 4 --op send
+	json '.runs[0] | .qp_pool == 4 and (.flows | length) == 48 and all(.flows[]; .errors == 0) and
+		.waited_share >= 0 and .waited_share < 1'
+	# Those that arrived are all timed, warm-up left out, and no queue pair had them all.
+	json '.runs[0] | (.flows | map(.messages) | add) >= .message_latency_us.samples and
+		.message_latency_us.samples > 0 and ([.flows[] | select(.messages > 0)] | length) > 12'
+	printed "a pool of 4 QPs"
+	bench mice -D 1 --rate 100m --load 20% --qp-pool 3
+	json '.runs[0] | (.flows | length) == 3 and .victim_samples > 0 and .waited_share != null'
+}
+
 @test "a percentile of too few samples is not printed, and JSON has their number" {
 	bench victim -D 200ms --victim-interval 20ms
 	printed "of only"

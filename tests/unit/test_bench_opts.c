@@ -136,6 +136,24 @@ static void settings_may_have_parameters(void **state)
 	assert_string_equal(o.cc.v[4].spec, "timely");
 }
 
+static void a_pool_is_for_messages_that_arrive(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("--rate", "1g", "--load", "50%", "--qp-pool", "16"), OPTS_OK);
+	assert_int_equal(o.qp_pool, 16);
+	assert_int_equal(PARSE("--rate", "1g", "--qp-pool", "16"), OPTS_BAD);
+	assert_non_null(strstr(err, "--load"));
+	assert_int_equal(PARSE("--rate", "1g", "--load", "1", "--qp-pool", "2", "-q", "2"), OPTS_BAD);
+	assert_non_null(strstr(err, "-q"));
+	assert_int_equal(PARSE("--rate", "1g", "--load", "1", "--qp-pool", "2", "-n", "9"), OPTS_BAD);
+	assert_non_null(strstr(err, "-n"));
+	assert_int_equal(PARSE("--rate", "1g", "--load", "1", "--qp-pool", "1025"), OPTS_BAD);
+	assert_int_equal(PARSE("--rate", "1g", "--load", "1", "--qp-pool", "0"), OPTS_BAD);
+	assert_int_equal(PARSE("--rate", "1g", "--load", "1", "--qp-pool", "1024", "--senders", "5"),
+			 OPTS_BAD);
+	assert_non_null(strstr(err, "4096"));
+}
+
 static void wrong_ones_are_named(void **state)
 {
 	static const struct { const char *option, *value, *says; } wrong[] = {
@@ -207,6 +225,7 @@ int main(void)
 		cmocka_unit_test(the_lab_speaks_first_and_the_user_last),
 		cmocka_unit_test(devices_by_name_and_by_number),
 		cmocka_unit_test(settings_may_have_parameters),
+		cmocka_unit_test(a_pool_is_for_messages_that_arrive),
 		cmocka_unit_test(wrong_ones_are_named),
 		cmocka_unit_test(titles),
 		cmocka_unit_test(preload_is_appended_never_replaced),

@@ -134,6 +134,30 @@ static void load_is_of_the_busiest_link(void **state)
 	}
 }
 
+/* A pool's messages arrive at one of its QPs for all, so that its load is that of one flow. */
+static void a_pool_has_one_arrival_process(void **state)
+{
+	int64_t alone;
+	unsigned i;
+
+	(void)state;
+	MAKE("alltoall", "--hosts", "3", "--rate", "10g", "--load", "40%");
+	alone = flows.v[0].interval;
+	MAKE("alltoall", "--hosts", "3", "--rate", "10g", "--load", "40%", "--qp-pool", "5");
+	assert_int_equal(flows.n, 30);
+	for (i = 0; i < 30; i++) {
+		assert_int_equal(flows.v[i].pool, 5);
+		assert_int_equal(flows.v[i].qp, i % 5);
+		assert_int_equal(flow_has_arrivals(&flows.v[i]), i % 5 == 0);
+		assert_int_equal(flows.v[i].interval, alone);
+		assert_int_equal(flows.v[i].stream, i / 5 + (i % 5 != 0)); /* of a pool's first */
+	}
+	MAKE("mice", "--senders", "2", "--rate", "10g", "--qp-pool", "4", "-q", "3");
+	assert_int_equal(flows.n, 2 * 3 + 2 * 4);
+	assert_int_equal(flows.v[0].pool, 0);
+	assert_int_equal(flows.v[6].pool, 4);
+}
+
 static void every_path_is_looked_at_alone(void **state)
 {
 	struct flow_list empty;
@@ -332,6 +356,7 @@ int main(void)
 		cmocka_unit_test(a_permutation_is_one),
 		cmocka_unit_test(who_comes_last_goes_first),
 		cmocka_unit_test(load_is_of_the_busiest_link),
+		cmocka_unit_test(a_pool_has_one_arrival_process),
 		cmocka_unit_test(every_path_is_looked_at_alone),
 		cmocka_unit_test(distributions_are_what_they_say),
 		cmocka_unit_test(messages_are_cut_and_put_together),
