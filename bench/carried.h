@@ -15,10 +15,10 @@ double carried_most_bps(const struct run *r);
 
 /*
  * The share of the bytes through the bottleneck that were no message's: sent again, lost on the
- * way to a host or of another program. Of all of the run, its warm-up included and until the last
- * message was through: then both are whole, and what stands in queues at a window's edges does
- * not matter. NAN without a sampler, and where the first host sends, whose acknowledgements come
- * through the bottleneck as well.
+ * way to a host or of another program. Of the run from its start, when nothing is under way, to
+ * its end; or until the last message was through, if what is under way at the end blurs it more
+ * than the longer time does. NAN where both are more than a tenth, without a sampler, and where
+ * the first host sends, whose acknowledgements come through the bottleneck as well.
  */
 double carried_retransmitted(const struct run *r);
 

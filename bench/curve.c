@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "curve.h"
 
+#include <stdbool.h>
+
 void curve_start(struct curve *c, int64_t t, int64_t resolution)
 {
 	c->resolution = resolution;
@@ -35,16 +37,12 @@ void curve_add(struct curve *c, int64_t t, uint64_t bytes)
 	c->p[c->n++] = (struct curve_point){ t, bytes };
 }
 
-double curve_at(const struct curve *c, int64_t t)
+/* The point before t or at it; t is within the curve, before its last point. */
+static const struct curve_point *before(const struct curve *c, int64_t t)
 {
-	uint32_t lo = 0, hi;
-	const struct curve_point *a, *b;
+	uint32_t lo = 0, hi = c->n - 1;
 
-	if (c->n == 0 || t <= c->p[0].t)
-		return 0;
-	if (t >= c->p[c->n - 1].t)
-		return (double)c->p[c->n - 1].bytes;
-	for (hi = c->n - 1; hi - lo > 1; ) {
+	while (hi - lo > 1) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
 		if (c->p[mid].t <= t)
@@ -52,10 +50,35 @@ double curve_at(const struct curve *c, int64_t t)
 		else
 			hi = mid;
 	}
-	a = &c->p[lo];
-	b = &c->p[hi];
-	return (double)a->bytes + (double)(b->bytes - a->bytes) *
-	       (double)(t - a->t) / (double)(b->t - a->t);
+	return &c->p[lo];
+}
+
+static bool within(const struct curve *c, int64_t t)
+{
+	return c->n > 1 && t > c->p[0].t && t < c->p[c->n - 1].t;
+}
+
+double curve_at(const struct curve *c, int64_t t)
+{
+	const struct curve_point *a;
+
+	if (c->n == 0 || t <= c->p[0].t)
+		return 0;
+	if (!within(c, t))
+		return (double)c->p[c->n - 1].bytes;
+	a = before(c, t);
+	return (double)a->bytes + (double)(a[1].bytes - a->bytes) *
+	       (double)(t - a->t) / (double)(a[1].t - a->t);
+}
+
+double curve_piece(const struct curve *c, int64_t t)
+{
+	const struct curve_point *a;
+
+	if (!within(c, t))
+		return 0;
+	a = before(c, t);
+	return a->t == t ? 0 : (double)(a[1].bytes - a->bytes);
 }
 
 double curve_rate(const struct curve *c, int64_t from, int64_t to)
