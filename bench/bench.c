@@ -67,6 +67,23 @@ static int check_devices(const struct opts *o)
 	return status;
 }
 
+/* What `ccshim run -- ccbench` adds does not hold for none. */
+static void note_preload(const struct opts *o)
+{
+	const char *preload = getenv("LD_PRELOAD");
+	char without[PATH_MAX + 1024];
+	unsigned i;
+
+	if (!preload)
+		return;
+	preload_value(preload, NULL, without, sizeof(without));
+	for (i = 0; i < o->cc.n; i++)
+		if (!o->cc.v[i].preload && strlen(without) < strlen(preload))
+			fprintf(stderr, "ccbench: %s runs without the libccshim.so of LD_PRELOAD; "
+				"--cc off, observe or an algorithm runs with it\n",
+				o->cc.v[i].name);
+}
+
 /* The shim must be there if any setting wants it. */
 int bench_preload(const struct opts *o, char *preload, size_t len)
 {
@@ -395,5 +412,6 @@ int bench_main(int argc, char **argv)
 	status = bench_preload(&o, preload, sizeof(preload));
 	if (status || (status = check_devices(&o)))
 		return status;
+	note_preload(&o);
 	return bench_run(&o, place_local, preload);
 }

@@ -4,9 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "bench.h"
 #include "scenario.h"
 #include "worker.h"
+
+/* A mistyped name, and which one may be meant. */
+static void no_scenario(const char *what)
+{
+	struct ccs_nearest near = ccs_nearest_to(what);
+	const struct scenario *s;
+	char hint[80];
+
+	for (s = scenarios; s->name; s++)
+		ccs_nearest_offer(&near, s->name);
+	fprintf(stderr, "ccbench: there is no scenario '%s'%s\n", what,
+		ccs_nearest_hint(&near, hint, sizeof(hint)));
+}
 
 static void usage(FILE *to)
 {
@@ -35,7 +49,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (*what)
-		fprintf(stderr, "ccbench: there is no scenario '%s'\n", what);
+		no_scenario(what);
 	usage(stderr);
 	return 2;
 }

@@ -86,6 +86,14 @@ json() { jq -e "$1" "$out"; }
 	json '.runs[0] | (.flows | length) == 3 and .victim_samples > 0 and .waited_share != null'
 }
 
+@test "none runs without a preload of the shim, and says so" {
+	bench permutation -n 5 -s 4k --cc none,off
+	[ "$(grep -c "none runs without the libccshim.so of LD_PRELOAD" <<< "$errors")" -eq 1 ]
+	LD_PRELOAD=$top_builddir/.libs/libfakerdma.so run2 "$top_builddir/bench/ccbench" permutation \
+		-d fake0 --hosts 4 -n 5 --cc none
+	[[ $status -eq 0 && $errors != *LD_PRELOAD* ]]
+}
+
 @test "a percentile of too few samples is not printed, and JSON has their number" {
 	bench victim -D 200ms --victim-interval 20ms
 	printed "of only"
@@ -180,7 +188,7 @@ tabled() {
 	setup_bench
 	run2 "$top_builddir/bench/ccbench" inkast
 	[ "$status" -eq 2 ]
-	[[ $errors == *"there is no scenario 'inkast'"* ]]
+	[[ $errors == *"there is no scenario 'inkast'; did you mean 'incast'?"* ]]
 	LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench" incast -d fake0 --hosts 3 --senders 2 -n 3 \
 		--out_json "$BATS_TEST_TMPDIR/no/x.json"
 	[ "$status" -eq 2 ]
