@@ -182,6 +182,7 @@ tabled() {
 	[ "$(offered "$top_builddir/bench/ccbench" per)" = permutation ]
 	[ "$(offered "$top_builddir/bench/ccbench" incast --rep)" = --repeat ]
 	[ "$(offered "$top_builddir/bench/ccbench" incast --sizes w)" = websearch ]
+	[ "$(PATH=$top_builddir/tools:$PATH offered "$top_builddir/bench/ccbench" incast --cc tim)" = timely ]
 }
 
 @test "what cannot be is told before anything runs" {
@@ -205,7 +206,7 @@ job() {
 	mpirun=(mpirun --oversubscribe --allow-run-as-root --mca btl self,tcp
 		--mca btl_tcp_if_include lo --mca plm isolated)
 	"${mpirun[@]}" -np 1 true || skip "no mpirun that works here"
-	run2 "${mpirun[@]}" -np "$ranks" -x LD_PRELOAD="$fake" "$top_builddir/bench/ccbench-mpi" "$@" --timeout 600 --out_json "$out"
+	run2 "${mpirun[@]}" -np "$ranks" -x LD_PRELOAD="${preloaded:-$fake}" "$top_builddir/bench/ccbench-mpi" "$@" --timeout 600 --out_json "$out"
 }
 
 readonly devices=fake0,fake1,fake2
@@ -230,4 +231,8 @@ readonly devices=fake0,fake1,fake2
 	job 2 incast --senders 9 --devices $devices
 	[ "$status" -eq 2 ]
 	[ "$(grep -c "11 hosts are needed, the job has 2 ranks" <<< "$errors")" -eq 1 ]
+	# The shim is behind the device, which answers first.
+	preloaded=$top_builddir/.libs/libfakerdma.so job 3 incast --devices $devices -n 5 --cc timely
+	[ "$status" -eq 1 ]
+	[ "$(grep -c "timely was not in force: the shim was not called" <<< "$errors")" -eq 1 ]
 }
