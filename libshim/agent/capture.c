@@ -222,7 +222,8 @@ static void take(struct ccs_agent *a, const uint8_t *ip, size_t len, bool v6)
 	if (bth[0] == OPCODE_CNP)
 		a->totals.ce_cnps++;
 	else
-		ccs_np_mark(a, &ends, (uint32_t)bth[5] << 16 | (uint32_t)bth[6] << 8 | bth[7]);
+		ccs_np_mark(a, &ends, bth[0],
+			    (uint32_t)bth[5] << 16 | (uint32_t)bth[6] << 8 | bth[7]);
 }
 
 /* Until somebody takes the error from the socket, it is always ready. */

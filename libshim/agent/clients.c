@@ -110,7 +110,8 @@ int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 	if (a->closing)
 		a->closing->users = 1;
 	if (a->client && a->closing && !ccs_index_init(&a->flows, BUCKETS, a->salt) &&
-	    !ccs_index_init(&a->qps, BUCKETS, a->salt) && !listen_at(a))
+	    !ccs_index_init(&a->qps, BUCKETS, a->salt) &&
+	    !ccs_index_init(&a->inbound, BUCKETS, a->salt) && !listen_at(a))
 		return 0;
 	saved = errno;
 	snprintf(err, len, "socket %s: %s", a->config.socket,
@@ -140,6 +141,7 @@ void ccs_clients_close(struct ccs_agent *a)
 		close(a->lock);
 	free(a->flows.bucket);
 	free(a->qps.bucket);
+	free(a->inbound.bucket);
 	free(a->client);
 }
 

@@ -79,6 +79,7 @@ static void attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	ccs_index_add(&a->flows, &f->link, hash_of(a, f->peer, f->peer_qpn));
 	ccs_hook_attach(a, f);
 	ccs_nic_attach(a, f);
+	ccs_inbound_attach(a, f);
 	ccs_activity_join(a, f);
 	if (!c->paths[f->peer->index]++) {
 		tell_path(c, f->peer);
@@ -131,6 +132,7 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 	a->nflows--;
 	ccs_index_remove(&a->flows, &f->link);
 	ccs_hook_detach(a, f);
+	ccs_inbound_detach(a, f);
 	ccs_nic_detach(a, f);
 	free(f);
 }

@@ -95,6 +95,7 @@ struct ccs_peers {
 struct ccs_agent_flow {
 	struct ccs_link link;            /* in flows, by peer and peer_qpn */
 	struct ccs_link qp_link;         /* in qps, by device and local_qpn */
+	struct ccs_link inbound_link;    /* in inbound, by peer and local_qpn */
 	struct ccs_counter_flow counter;
 	struct ccs_client *client;
 	struct ccs_peer *peer;
@@ -117,7 +118,7 @@ struct ccs_client {
 
 /* One receiver's QP, of which CE marks came in. */
 struct ccs_np_flow {
-	uint64_t key;                    /* the peer's serial number, and the QPN; 0: unused */
+	uint64_t key;                    /* the peer's serial number, whose flow, QPN; 0: unused */
 	struct ccs_dcqcn_np np;
 	uint32_t marked;                 /* since its last CNP */
 };
@@ -137,10 +138,11 @@ enum ccs_refusal {
 
 struct ccs_agent_totals {
 	uint64_t ce, ce_dropped;         /* CE packets seen, and lost before they were */
-	uint64_t ce_unasked;             /* of senders that want no CNPs */
+	uint64_t ce_unasked;             /* of senders that want no CNPs, or of no data */
 	uint64_t ce_cnps;                /* were CNPs themselves */
 	uint64_t cnps_sent, cnps_received, cnps_accepted;
 	uint64_t cnps_hooked, cnps_counted;      /* by clients, by NICs */
+	uint64_t cnps_inbound;           /* for flows here, of data that they READ */
 	uint64_t hellos_sent, hellos_received;
 	uint64_t echoes_sent, echoes_received;   /* of both types */
 	uint64_t samples, samples_late;  /* of links; not taken because the clock was off */
@@ -189,7 +191,7 @@ struct ccs_agent {
 	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
 	unsigned nclients;
 	struct ccs_closing *closing;
-	struct ccs_index flows, qps;
+	struct ccs_index flows, qps, inbound;
 	uint32_t nflows;
 	struct ccs_counters counters;
 	uint64_t counters_ns;            /* the next poll */
@@ -284,6 +286,14 @@ bool ccs_hook_has_enough(const struct ccs_agent *a, const struct ccs_client *c,
 /* 0; ENOENT: no such flow; EPERM: its process is another user's, and c is not root; EINVAL */
 int ccs_hook_cnp(struct ccs_agent *a, const struct ccs_client *c, const struct ccs_local_cnp *m);
 
+/* inbound.c */
+void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
+void ccs_inbound_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
+/* Whether a flow here has that queue pair, connected to that peer. */
+bool ccs_inbound_has(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
+/* A CNP for its flows. */
+void ccs_inbound_cnp(struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
+
 /* nic.c */
 void ccs_nic_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_nic_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
@@ -353,7 +363,8 @@ void ccs_agent_page_unmap(struct ccs_page *page);
 
 /* np.c */
 int ccs_np_open(struct ccs_agent *a);
-void ccs_np_mark(struct ccs_agent *a, const struct ccs_ends *ends, uint32_t qpn);
+/* A CE mark on a packet of that opcode (InfiniBand, 9.2.1) to that QP of this host. */
+void ccs_np_mark(struct ccs_agent *a, const struct ccs_ends *ends, uint8_t opcode, uint32_t qpn);
 
 /* capture.c */
 int ccs_capture_open(struct ccs_agent *a, char *err, size_t len);

@@ -35,6 +35,7 @@ static void put_totals(struct ccs_json *j, const struct ccs_agent *a)
 	ccs_json_uint(j, "cnps_accepted", t->cnps_accepted);
 	ccs_json_uint(j, "cnps_hooked", t->cnps_hooked);
 	ccs_json_uint(j, "cnps_counted", t->cnps_counted);
+	ccs_json_uint(j, "cnps_inbound", t->cnps_inbound);
 	ccs_json_uint(j, "hellos_sent", t->hellos_sent);
 	ccs_json_uint(j, "hellos_received", t->hellos_received);
 	ccs_json_uint(j, "echoes_sent", t->echoes_sent);

@@ -157,6 +157,7 @@ struct ccs_flow {
 	uint64_t told_ns;                /* time of the last event that it heard of */
 	ccs_flow_sink *sink;             /* NULL: nobody looks on */
 	const struct ccs_telemetry *telemetry; /* the latest, its source's; NULL: none */
+	uint64_t read;                   /* bytes of `sent` that are READs: they come in */
 
 	/* RTT. */
 	uint32_t message;                /* bytes: the longest unsplit one of the recent past */

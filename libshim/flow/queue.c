@@ -186,7 +186,10 @@ static inline void take_off(struct ccs_flow *f, const struct ccs_seg *seg)
 		f->untimed++;
 	}
 	f->inflight += seg->len;
-	f->reads += !!(seg->flags & CCS_WR_READ);
+	if (seg->flags & CCS_WR_READ) {
+		f->reads++;
+		f->read += seg->len;
+	}
 	f->next_offset += seg->len;
 	if (seg->last) {
 		f->wr_next++;
@@ -322,6 +325,7 @@ void ccs_flow_unsend(struct ccs_flow *f, uint64_t from)
 
 		land(f, seg);
 		f->sent -= seg->len;
+		f->read -= seg->flags & CCS_WR_READ ? seg->len : 0;
 		f->wr_next = seg->wr;
 		f->next_offset = seg->offset;
 	}

@@ -78,7 +78,7 @@ static bool pick(struct ccs_book *b, uint64_t now_ns, uint32_t *slot)
 	return true;
 }
 
-static enum ccs_verdict judge(const struct ccs_book *b, uint32_t slot, uint64_t now_ns);
+static void judge(const struct ccs_book *b, uint32_t slot, uint64_t now_ns);
 
 struct ccs_slot *ccs_book_take(struct ccs_book *b, const struct ccs_signal_flow *flow,
 			       uint64_t now_ns)
@@ -91,13 +91,15 @@ struct ccs_slot *ccs_book_take(struct ccs_book *b, const struct ccs_signal_flow 
 	s = &b->page->slot[slot];
 	b->entry[slot].flow = *flow;
 	b->entry[slot].told = b->entry[slot].refused = false;
-	b->entry[slot].busy_ns = 0;
+	b->entry[slot].sends = b->entry[slot].reads = (struct ccs_progress){ 0 };
 	enter(&b->entry[slot], CCS_ENTRY_NEW, now_ns);
 	queue(b, slot);
 	b->flows++;
 	atomic_store_explicit(&s->rate, 0, memory_order_relaxed);
+	atomic_store_explicit(&s->sent, 0, memory_order_relaxed);
+	atomic_store_explicit(&s->read, 0, memory_order_relaxed);
 	atomic_store_explicit(&s->period_us, flow->period_us, memory_order_relaxed);
-	atomic_store_explicit(&s->verdict, judge(b, slot, now_ns), memory_order_relaxed);
+	judge(b, slot, now_ns);
 	return s;
 }
 
@@ -197,21 +199,31 @@ int ccs_book_answer(struct ccs_book *b, uint32_t slot, int error, uint64_t now_n
 	return 0;
 }
 
-const struct ccs_path *ccs_book_path(const struct ccs_page *page, const struct ccs_slot *slot)
+static const struct ccs_path *path_at(const struct ccs_page *page, const _Atomic uint32_t *index)
 {
-	const uint32_t at = atomic_load_explicit(&slot->path, memory_order_acquire);
+	const uint32_t at = atomic_load_explicit(index, memory_order_acquire);
 
 	return at && at <= CCS_PAGE_PATHS ? &page->path[at - 1] : NULL;
 }
 
-/* Telemetry comes while a flow sends, and a little later at first. */
-static bool is_stale(const struct ccs_entry *e, const struct ccs_path *path, uint64_t now_ns)
+const struct ccs_path *ccs_book_path(const struct ccs_page *page, const struct ccs_slot *slot)
+{
+	return path_at(page, &slot->path);
+}
+
+const struct ccs_path *ccs_book_inbound(const struct ccs_page *page, const struct ccs_slot *slot)
+{
+	return path_at(page, &slot->inbound);
+}
+
+/* Telemetry comes while a flow sends, or reads, and a little later at first. */
+static bool is_stale(const struct ccs_progress *p, const struct ccs_path *path, uint64_t now_ns)
 {
 	struct ccs_path_telemetry t;
 
-	if (!e->busy_ns || now_ns < e->busy_ns + CCS_TELEMETRY_LATE_NS)
+	if (!p->since_ns || now_ns < p->since_ns + CCS_TELEMETRY_LATE_NS)
 		return false;
-	return !ccs_path_read(path, &t) || !t.nhops ||
+	return !path || !ccs_path_read(path, &t) || !t.nhops ||
 	       now_ns > t.updated_ns + CCS_TELEMETRY_LATE_NS;
 }
 
@@ -228,15 +240,30 @@ static enum ccs_verdict judge_peer(const struct ccs_book *b, uint32_t slot, bool
 		return early ? CCS_SIGNAL_WAITING : CCS_SIGNAL_NO_PEER;
 	if (wants & ~atomic_load_explicit(&path->flags, memory_order_relaxed))
 		return CCS_SIGNAL_UNABLE;
-	if ((wants & CCS_PEER_TELEMETRY) && is_stale(&b->entry[slot], path, now_ns))
+	if ((wants & CCS_PEER_TELEMETRY) && is_stale(&b->entry[slot].sends, path, now_ns))
 		return CCS_SIGNAL_STALE;
 	return CCS_SIGNAL_OK;
 }
 
-static enum ccs_verdict judge(const struct ccs_book *b, uint32_t slot, uint64_t now_ns)
+/* The same of data that it READs: what this host's agent can report of them. */
+static enum ccs_verdict judge_inbound(const struct ccs_book *b, uint32_t slot, uint64_t now_ns)
+{
+	const struct ccs_slot *s = &b->page->slot[slot];
+	const uint32_t wants = b->entry[slot].flow.wants;
+
+	if (wants & ~atomic_load_explicit(&s->inbound_flags, memory_order_relaxed))
+		return CCS_SIGNAL_UNABLE;
+	if ((wants & CCS_PEER_TELEMETRY) &&
+	    is_stale(&b->entry[slot].reads, ccs_book_inbound(b->page, s), now_ns))
+		return CCS_SIGNAL_STALE;
+	return CCS_SIGNAL_OK;
+}
+
+/* Whether this host's agent serves the flow. */
+static enum ccs_verdict judge_agent(const struct ccs_book *b, uint32_t slot, bool early,
+				    uint64_t now_ns)
 {
 	const struct ccs_entry *e = &b->entry[slot];
-	const bool early = now_ns <= e->since_ns + PATIENCE_NS;
 	uint64_t alive = atomic_load_explicit(&b->page->beat_ns, memory_order_relaxed);
 
 	if (alive < b->open_ns)
@@ -254,19 +281,35 @@ static enum ccs_verdict judge(const struct ccs_book *b, uint32_t slot, uint64_t 
 		return CCS_SIGNAL_REFUSED;
 	if (e->state != CCS_ENTRY_TAKEN)
 		return early ? CCS_SIGNAL_WAITING : CCS_SIGNAL_NO_AGENT;
-	return judge_peer(b, slot, early, now_ns);
+	return CCS_SIGNAL_OK;
 }
 
-/* Whether it sends, from one judgement to the next. */
-static void watch(struct ccs_entry *e, const struct ccs_slot *slot, uint64_t now_ns)
+static void set(_Atomic uint32_t *verdict, enum ccs_verdict now)
 {
-	const uint64_t sent = atomic_load_explicit(&slot->sent, memory_order_relaxed);
+	if (atomic_load_explicit(verdict, memory_order_relaxed) != now)
+		atomic_store_explicit(verdict, now, memory_order_relaxed);
+}
 
-	if (sent == e->sent)
-		e->busy_ns = 0;
-	else if (!e->busy_ns)
-		e->busy_ns = now_ns;
-	e->sent = sent;
+static void judge(const struct ccs_book *b, uint32_t slot, uint64_t now_ns)
+{
+	const bool early = now_ns <= b->entry[slot].since_ns + PATIENCE_NS;
+	const enum ccs_verdict agent = judge_agent(b, slot, early, now_ns);
+	struct ccs_slot *s = &b->page->slot[slot];
+
+	set(&s->verdict, agent != CCS_SIGNAL_OK ? agent : judge_peer(b, slot, early, now_ns));
+	set(&s->inbound_verdict, agent != CCS_SIGNAL_OK ? agent : judge_inbound(b, slot, now_ns));
+}
+
+/* Whether its bytes change from one judgement to the next. */
+static void watch(struct ccs_progress *p, const _Atomic uint64_t *bytes, uint64_t now_ns)
+{
+	const uint64_t now = atomic_load_explicit(bytes, memory_order_relaxed);
+
+	if (now == p->bytes)
+		p->since_ns = 0;
+	else if (!p->since_ns)
+		p->since_ns = now_ns;
+	p->bytes = now;
 }
 
 bool ccs_book_held_up(struct ccs_book *b, uint64_t due_ns, uint64_t now_ns)
@@ -279,8 +322,6 @@ uint32_t ccs_book_judge(struct ccs_book *b, uint32_t slot, uint32_t n, uint64_t 
 {
 	for (; slot < b->top && n; slot++, n--) {
 		struct ccs_entry *e = &b->entry[slot];
-		_Atomic uint32_t *verdict = &b->page->slot[slot].verdict;
-		enum ccs_verdict now;
 
 		if (e->state == CCS_ENTRY_FREE || e->state == CCS_ENTRY_LEAVING)
 			continue;
@@ -288,10 +329,9 @@ uint32_t ccs_book_judge(struct ccs_book *b, uint32_t slot, uint32_t n, uint64_t 
 			enter(e, CCS_ENTRY_NEW, now_ns);
 			queue(b, slot);
 		}
-		watch(e, &b->page->slot[slot], now_ns);
-		now = judge(b, slot, now_ns);
-		if (atomic_load_explicit(verdict, memory_order_relaxed) != now)
-			atomic_store_explicit(verdict, now, memory_order_relaxed);
+		watch(&e->sends, &b->page->slot[slot].sent, now_ns);
+		watch(&e->reads, &b->page->slot[slot].read, now_ns);
+		judge(b, slot, now_ns);
 	}
 	return slot < b->top ? slot : 0;
 }

@@ -36,8 +36,10 @@ struct ccs_entry {
 	uint64_t since_ns;               /* in this state */
 	uint32_t next;                   /* in the list that it is in */
 	uint32_t awaited;                /* answers to come for this slot */
-	uint64_t sent;                   /* of its slot, when it was judged last */
-	uint64_t busy_ns;                /* it has sent ever since; 0: it does not */
+	struct ccs_progress {
+		uint64_t bytes;          /* of its slot, when it was judged last */
+		uint64_t since_ns;       /* they have changed ever since; 0: they do not */
+	} sends, reads;
 	uint8_t state;                   /* enum ccs_entry_state */
 	bool queued;
 	bool told;                       /* this agent has heard of the flow */
@@ -86,8 +88,9 @@ void ccs_book_told(struct ccs_book *b, bool came, uint64_t now_ns);
 /* It has answered: 0 or an errno. -1: nobody had asked. */
 int ccs_book_answer(struct ccs_book *b, uint32_t slot, int error, uint64_t now_ns);
 
-/* The record of that slot's peer; NULL: there is none yet. */
+/* The record of the path to that slot's peer, or of the one from there; NULL: there is none yet. */
 const struct ccs_path *ccs_book_path(const struct ccs_page *page, const struct ccs_slot *slot);
+const struct ccs_path *ccs_book_inbound(const struct ccs_page *page, const struct ccs_slot *slot);
 
 /*
  * A look that was due at due_ns (UINT64_MAX: none was) and comes so late that whoever is overdue
@@ -96,7 +99,7 @@ const struct ccs_path *ccs_book_path(const struct ccs_page *page, const struct c
  */
 bool ccs_book_held_up(struct ccs_book *b, uint64_t due_ns, uint64_t now_ns);
 
-/* Sets the verdicts of n slots from that one on; the slot behind them, 0 at the end. */
+/* Sets both verdicts of n slots from that one on; the slot behind them, 0 at the end. */
 uint32_t ccs_book_judge(struct ccs_book *b, uint32_t slot, uint32_t n, uint64_t now_ns);
 
 #endif

@@ -385,6 +385,11 @@ const struct ccs_path *ccs_client_path(const struct ccs_slot *slot)
 	return ccs_book_path(client.book.page, slot);
 }
 
+const struct ccs_path *ccs_client_inbound(const struct ccs_slot *slot)
+{
+	return ccs_book_inbound(client.book.page, slot);
+}
+
 void ccs_client_finish(void)
 {
 	struct timespec until;

@@ -28,8 +28,10 @@ struct ccs_slot *ccs_client_attach(const struct ccs_signal_flow *flow);
 /* From then on the slot is somebody else's. NULL: nothing. */
 void ccs_client_detach(struct ccs_slot *slot);
 
-/* The record of that slot's peer; NULL: there is none yet. It stays where it is. */
+/* The record of the path to that slot's peer, or of the one from there; NULL: there is none yet.
+ * It stays where it is. */
 const struct ccs_path *ccs_client_path(const struct ccs_slot *slot);
+const struct ccs_path *ccs_client_inbound(const struct ccs_slot *slot);
 
 /* The process ends, and the thread with it. */
 void ccs_client_finish(void);

@@ -3,10 +3,12 @@
 #define CCS_SLOT_H
 /*
  * The memory that a process with controlled QPs shares with the host agent: a slot a
- * flow, and a record for each peer host. The process makes it (a memfd, sealed against
- * shrinking and growing) and hands it to each agent that it connects to, so that it
- * survives all of them; the agent writes signals, the flow reads them without a lock or
- * a system call. Either side takes what the other one writes for untrusted.
+ * flow, and a record for each peer host and direction. A flow's bytes go to its peer, or
+ * come from there if they are READ: congestion of the way there is reported by the peer's
+ * agent, that of the way here ("inbound") by this host's. The process makes the page (a
+ * memfd, sealed against shrinking and growing) and hands it to each agent that it connects
+ * to, so that it survives all of them; the agent writes signals, the flow reads them without
+ * a lock or a system call. Either side takes what the other one writes for untrusted.
  *
  * Times are of CLOCK_MONOTONIC, in ns, which all processes of a host share.
  */
@@ -25,13 +27,17 @@ struct ccs_slot {
 	_Atomic uint64_t cnps;           /* for it so far; goes on from where it stood */
 	_Atomic uint64_t cnp_ns;         /* when the last one came */
 	_Atomic uint32_t path;           /* 1 + the index of its peer's record; 0: none yet */
-	uint8_t agent_spare[44];
+	_Atomic uint32_t inbound;        /* the same of the record for data that it READs */
+	_Atomic uint32_t inbound_flags;  /* enum ccs_peer_flag that this host has for these data */
+	uint8_t agent_spare[36];
 
 	_Atomic uint64_t rate;           /* bit/s in force, for signals that are a whole port's */
 	_Atomic uint32_t verdict;        /* enum ccs_verdict, of the process's signal thread */
 	_Atomic uint32_t period_us;      /* telemetry is wanted that often; 0: none is */
-	_Atomic uint64_t sent;           /* bytes handed to the device: whether it is active */
-	uint8_t process_spare[40];
+	_Atomic uint64_t sent;           /* bytes to the peer handed to the device */
+	_Atomic uint64_t read;           /* bytes requested by READs, which come from the peer */
+	_Atomic uint32_t inbound_verdict; /* as verdict, for the data that it READs */
+	uint8_t process_spare[28];
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct ccs_slot) == 128, "two lines, one for each writer");

@@ -83,7 +83,8 @@ void ccs_links_start(struct qp *qp, uint64_t *now_ns)
 void ccs_links_read(struct qp *qp, uint64_t *now_ns)
 {
 	struct ccs_slot *slot = qp->hearing.slot;
-	const struct ccs_path *path = ccs_client_path(slot);
+	const struct ccs_path *path = qp->hearing.inbound ? ccs_client_inbound(slot)
+							  : ccs_client_path(slot);
 	struct links *l = qp->hearing.links;
 	struct ccs_path_telemetry t;
 	uint32_t version;

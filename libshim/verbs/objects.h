@@ -143,6 +143,9 @@ struct hearing {
 	uint64_t cnps;                   /* of slot->cnps, heard already */
 	double rate;                     /* bit/s, as told there */
 	uint64_t sent;                   /* bytes, the same */
+	uint64_t way_sent, way_read;     /* the flow's, when its direction was looked at last */
+	bool way_known;                  /* it has sent or READ something */
+	bool inbound;                    /* most of its bytes are READ: they come from the peer */
 	uint32_t peer_qpn;
 	unsigned listens;                /* CCS_NEEDS_* that it was connected for */
 	uint32_t switches;               /* to another algorithm and back */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a QP makes of the host agent's signals: CNPs go to its algorithm. Where they cannot
- * be relied on, another algorithm stands in until they can.
+ * be relied on, another algorithm stands in until they can. Signals are of one direction, to
+ * the peer or, for READs, from there; those of the direction in which most bytes go count.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 
 /* One after the other they take any rate to its floor; a sender that slept had its reason. */
 enum { CNPS_AT_ONCE = 64 };
+
+enum { WAY_SEGMENTS = 16 };              /* the direction is looked at again after so many */
 
 static const struct { const char *state, *why; } verdicts[] = {
 	[CCS_SIGNAL_WAITING] = { "waiting", NULL },
@@ -71,14 +74,16 @@ static void say_lost(const struct qp *qp, enum ccs_verdict verdict)
 		[CCS_LOSS_HOLD] = "its rate stays as it is",
 		[CCS_LOSS_OPEN] = "it goes uncontrolled",
 	};
-	static atomic_uint said;
+	static atomic_uint said[2];
 	const struct ccs_policy *p = qp->policy;
+	const bool inbound = qp->hearing.inbound;
+	const char *why = inbound && verdict == CCS_SIGNAL_UNABLE
+		? "this host's agent has none to give of what it READs" : verdicts[verdict].why;
 
-	if (!p->listens || atomic_fetch_or(&said, 1u << verdict) & 1u << verdict)
+	if (!p->listens || atomic_fetch_or(&said[inbound], 1u << verdict) & 1u << verdict)
 		return;
 	ccs_log(CCS_LOG_WARN, "QP %u gets no signals for %s: %s (agent=%s); %s until they come",
-		qp->qp_num, p->cc.ops->name, verdicts[verdict].why, p->options.agent,
-		instead[on_loss(p)]);
+		qp->qp_num, p->cc.ops->name, why, p->options.agent, instead[on_loss(p)]);
 }
 
 static void say_found(const struct qp *qp)
@@ -160,6 +165,36 @@ static void follow(struct qp *qp, uint32_t verdict, uint64_t *now_ns)
 	choose(qp, now_ns);
 }
 
+static uint32_t verdict_of(const struct hearing *h)
+{
+	const struct ccs_slot *slot = h->slot;
+
+	return atomic_load_explicit(h->inbound ? &slot->inbound_verdict : &slot->verdict,
+				    memory_order_relaxed);
+}
+
+/*
+ * Whether the direction is another one now. A flow has one rate, and for that signals of one
+ * direction: of a flow with data in both the one stays that it has, unless the other one
+ * gets three quarters of the bytes.
+ */
+static bool turns(struct hearing *h, const struct ccs_flow *f)
+{
+	const uint64_t read = f->read - h->way_read;
+	const int64_t bytes = (int64_t)(f->sent - h->way_sent);
+	const uint64_t other = h->inbound ? (uint64_t)bytes - read : read;
+	bool turned;
+
+	if (bytes <= 0 || (h->way_known && bytes < WAY_SEGMENTS * (int64_t)f->segment))
+		return false;
+	turned = h->way_known ? 4 * other > 3 * (uint64_t)bytes : 2 * other > (uint64_t)bytes;
+	h->inbound ^= turned;
+	h->way_known = true;
+	h->way_sent = f->sent;
+	h->way_read = f->read;
+	return turned;
+}
+
 /* They do not go backwards, but an agent may be anybody. */
 static uint64_t unheard(const struct hearing *h)
 {
@@ -179,27 +214,33 @@ static void hear_cnps(struct qp *qp, uint64_t now_ns)
 	qp->hearing.cnps += n;
 }
 
-/* And tell whether it sends: only then does telemetry come. */
+/* And tell whether it sends or READs: only then does telemetry come. */
 static void look_at_links(struct qp *qp, uint64_t *now_ns)
 {
+	const struct ccs_flow *f = &qp->flow;
 	struct hearing *h = &qp->hearing;
 
 	ccs_links_read(qp, now_ns);
 	choose(qp, now_ns);
 	ccs_links_start(qp, now_ns);
-	if (h->sent != qp->flow.sent)
-		atomic_store_explicit(&h->slot->sent, qp->flow.sent, memory_order_relaxed);
-	h->sent = qp->flow.sent;
+	if (h->sent == f->sent)
+		return;
+	atomic_store_explicit(&h->slot->sent, f->sent - f->read, memory_order_relaxed);
+	atomic_store_explicit(&h->slot->read, f->read, memory_order_relaxed);
+	h->sent = f->sent;
 }
 
 void ccs_signals_look(struct qp *qp, uint64_t *now_ns)
 {
 	struct hearing *h = &qp->hearing;
-	const uint32_t verdict = atomic_load_explicit(&h->slot->verdict, memory_order_relaxed);
+	uint32_t verdict;
 	double rate;
 
 	if (atomic_load_explicit(&h->slot->cnps, memory_order_relaxed) != h->cnps)
 		hear_cnps(qp, ccs_now(now_ns));
+	if (turns(h, &qp->flow) && h->links)
+		*h->links = (struct links){ 0 };
+	verdict = verdict_of(h);
 	if (verdict != h->verdict)
 		follow(qp, verdict, now_ns);
 	if (h->links)
@@ -245,6 +286,9 @@ static void replace(struct qp *qp, struct ccs_slot *slot, enum ccs_verdict verdi
 	h->cnps = slot ? atomic_load_explicit(&slot->cnps, memory_order_relaxed) : 0;
 	h->rate = 0;
 	h->sent = UINT64_MAX;
+	h->way_sent = qp->flow.sent;
+	h->way_read = qp->flow.read;
+	h->way_known = h->inbound = false;
 	if (h->links)
 		*h->links = (struct links){ 0 };
 	qp->flow.telemetry = h->links ? &h->links->now : NULL;
@@ -304,6 +348,6 @@ const char *ccs_signals_state(const struct qp *qp)
 	if (!h->slot && !verdicts[verdict].why)
 		return "none";
 	if (h->slot)
-		verdict = atomic_load_explicit(&h->slot->verdict, memory_order_relaxed);
+		verdict = verdict_of(h);
 	return verdicts[verdict < VERDICTS ? verdict : CCS_SIGNAL_WAITING].state;
 }

@@ -440,7 +440,10 @@ static void mark(struct world *w, struct input *in)
 		.local = address(1), .remote = address(2 + take_below(in, 3)),
 	};
 
-	ccs_np_mark(w->agent, &ends, take_below(in, 8));
+	const unsigned which = take_below(in, 16);
+
+	/* A WRITE, or an answer to a READ. */
+	ccs_np_mark(w->agent, &ends, which & 8 ? 0x0e : 0x07, which & 7);
 	ccs_udp_flush(w->agent);
 }
 

@@ -70,6 +70,43 @@ readonly qps='[.runs[0].shim[].report.qps[] | select(.bytes > 0)]'
     .cnps_sent == ([$run[0].runs[0].shim[].report.qps[].rp_cnp_handled] | add)' out/status
 }
 
+# The reader's QPs: it is who has the rate of what the others answer.
+readonly readers='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
+
+@test "READs of four hosts share the line, in the marking band" {
+  # shellcheck disable=SC2016
+  in_lab 4 'agent
+    "$ccbench" readincast --senders 4 --tclass 2 -D 1.2 --warmup 500ms --cc dcqcn --out_json incast.json
+    "$0" --status >"$LAB_OUT/status"
+    kill $pid
+    wait $pid'
+  holds '.runs[0] | .utilisation >= 0.97 and .jain >= 0.95 and .drops_after_warmup == 0'
+  holds '.runs[0].queue_bytes | .mean > 10e3 and .mean < 45e3 and .p99 < 60e3'
+  holds "$readers | length == 4 and all(.signals == \"ok\" and .switches == 0 and .rp_cnp_handled > 20)"
+  jq -e --slurpfile run out/incast.json '.ce_unasked == 0 and .cnps_inbound > 100 and
+    .cnps_inbound + .cnps_accepted ==
+      ([$run[0].runs[0].shim[].report.qps[].rp_cnp_handled] | add)' out/status
+}
+
+@test "who is only READ from needs no agent" {
+  # shellcheck disable=SC2016
+  in_lab 2 'export CCSHIM_AGENT_THREAD=n
+    agent --address 10.9.0.1
+    "$ccbench" readincast --senders 2 --tclass 2 -D 700ms --warmup 400ms --cc dcqcn --out_json incast.json
+    kill $pid'
+  holds "$readers | length == 2 and all(.signals == \"ok\" and .switches == 0) and
+    (map(.rp_cnp_handled) | add) > 20"
+}
+
+@test "a reader whose agent does not watch for marks: timely stands in" {
+  # shellcheck disable=SC2016
+  in_lab 2 'export CCSHIM_AGENT_THREAD=n
+    agent --no-capture
+    "$ccbench" readincast --senders 2 --tclass 2 -D 700ms --warmup 400ms --cc dcqcn --out_json incast.json
+    kill $pid'
+  holds "$readers | length == 2 and all(.signals == \"unable\" and .cc == \"timely\")"
+}
+
 @test "no agent runs: a process is one" {
   in_lab 2 'bench -D 700ms --warmup 400ms --cc dcqcn'
   holds "$qps | length == 3 and all(.signals == \"ok\" and .switches == 0) and (map(.rp_cnp_handled) | add) > 20"

@@ -296,7 +296,17 @@ void rig_mark(struct rig *r, int host, unsigned n)
 		.local = address_of(r->address[host]), .remote = address_of(r->address[!host]),
 	};
 
-	ccs_np_mark(r->agent[host], &ends, 0x200 + n);
+	ccs_np_mark(r->agent[host], &ends, RIG_WRITE, 0x200 + n);
+	ccs_udp_flush(r->agent[host]);
+}
+
+void rig_mark_own(struct rig *r, int host, enum rig_opcode opcode, unsigned n)
+{
+	const struct ccs_ends ends = {
+		.local = address_of(r->address[host]), .remote = address_of(r->address[!host]),
+	};
+
+	ccs_np_mark(r->agent[host], &ends, (uint8_t)opcode, 0x100 + n);
 	ccs_udp_flush(r->agent[host]);
 }
 

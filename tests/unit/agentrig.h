@@ -61,8 +61,12 @@ int rig_ask(struct rig *r, int fd, const void *m, size_t len);
 struct ccs_local_add rig_flow(const struct rig *r, int from, unsigned n, uint32_t slot);
 int rig_add(struct rig *r, struct rig_client *c, int from, unsigned n, uint32_t slot);
 
-/* A CE mark at `host` on a packet from the other one to QP 0x200 + n. */
+enum rig_opcode { RIG_WRITE = 0x07, RIG_READ = 0x0c, RIG_ANSWER = 0x0e, RIG_ACK = 0x11 };
+
+/* A CE mark at `host` on a packet from the other one to QP 0x200 + n: on data of a WRITE. */
 void rig_mark(struct rig *r, int host, unsigned n);
+/* The same to QP 0x100 + n, which is at one end of a flow of `host`. */
+void rig_mark_own(struct rig *r, int host, enum rig_opcode opcode, unsigned n);
 
 uint64_t rig_cnps(const struct rig_client *c, uint32_t slot);
 const struct ccs_path *rig_path(const struct rig_client *c, uint32_t slot);

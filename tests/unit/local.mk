@@ -85,7 +85,8 @@ endif
 
 # The host agent, and its parts.
 if HAVE_CMOCKA
-agent_unit_programs = tests/unit/test_agent tests/unit/test_agent_telemetry tests/unit/test_capture \
+agent_unit_programs = tests/unit/test_agent tests/unit/test_agent_inbound \
+	tests/unit/test_agent_telemetry tests/unit/test_capture \
 	tests/unit/test_counters tests/unit/test_hooks tests/unit/test_links tests/unit/test_owner \
 	tests/unit/test_path tests/unit/test_record tests/unit/test_signal_wire
 check_PROGRAMS += $(agent_unit_programs)
@@ -94,6 +95,9 @@ tests_unit_test_agent_SOURCES = tests/unit/test_agent.c tests/unit/agentrig.c te
 tests_unit_test_capture_SOURCES = tests/unit/test_capture.c tests/unit/agentrig.c tests/unit/agentrig.h
 tests_unit_test_capture_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_agent_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_agent_inbound_SOURCES = tests/unit/test_agent_inbound.c \
+	tests/unit/agentrig.c tests/unit/agentrig.h
+tests_unit_test_agent_inbound_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_agent_telemetry_SOURCES = tests/unit/test_agent_telemetry.c \
 	tests/unit/agentrig.c tests/unit/agentrig.h
 tests_unit_test_agent_telemetry_LDADD = libccs-agent.la $(unit_ldadd)

@@ -154,6 +154,83 @@ static void telemetry_has_to_come_while_it_sends(void **state)
 	assert_int_equal(sends_for(x, s, 4, false), CCS_SIGNAL_OK);
 }
 
+static void taken(struct fixture *x, struct ccs_slot *s)
+{
+	ccs_book_open(&x->book, x->now);
+	expect_told(x, 1, 0);
+	assert_int_equal(ccs_book_answer(&x->book, number(x, s), 0, x->now), 0);
+}
+
+static enum ccs_verdict inbound_verdict(struct fixture *x, struct ccs_slot *s)
+{
+	verdict(x, s);
+	return atomic_load(&s->inbound_verdict);
+}
+
+/* Whatever the peer's agent is, or says: marks on what comes from there are seen here. */
+static void of_reads_this_hosts_agent_is_asked(void **state)
+{
+	struct fixture *x = *state;
+	struct ccs_slot *s = take(x, 5);
+
+	assert_int_equal(inbound_verdict(x, s), CCS_SIGNAL_WAITING);
+	taken(x, s);
+	assert_int_equal(inbound_verdict(x, s), CCS_SIGNAL_UNABLE); /* as an older agent is */
+	peer(x, s, CCS_PEER_NP);
+	assert_int_equal(inbound_verdict(x, s), CCS_SIGNAL_UNABLE);
+	assert_int_equal(atomic_load(&s->verdict), CCS_SIGNAL_OK);
+	peer(x, s, 0);
+	atomic_store(&s->inbound_flags, CCS_PEER_NP);
+	assert_int_equal(inbound_verdict(x, s), CCS_SIGNAL_OK);
+	assert_int_equal(atomic_load(&s->verdict), CCS_SIGNAL_UNABLE);
+	x->now += CCS_HEARD_LATE_NS + MS;
+	beat(x);
+	assert_int_equal(inbound_verdict(x, s), CCS_SIGNAL_OK);
+	assert_int_equal(atomic_load(&s->verdict), CCS_SIGNAL_NO_PEER);
+	x->now += CCS_BEAT_LATE_NS + MS;
+	assert_int_equal(inbound_verdict(x, s), CCS_SIGNAL_NO_AGENT);
+}
+
+/* Tenths of a second, in each of which it has READ; records are in another place than 6. */
+static enum ccs_verdict reads_for(struct fixture *x, struct ccs_slot *s, unsigned tenths, bool told)
+{
+	struct ccs_path_telemetry t = { .nhops = 1, .hops = { { .capacity = 1e9 } } };
+	enum ccs_verdict v = CCS_SIGNAL_WAITING;
+
+	while (tenths--) {
+		x->now += 100 * MS;
+		atomic_fetch_add(&s->read, 1000);
+		beat(x);
+		t.updated_ns = x->now;
+		if (told)
+			ccs_path_write(&x->page->path[8], &t);
+		v = inbound_verdict(x, s);
+	}
+	return v;
+}
+
+static void telemetry_of_reads_has_to_come_while_it_reads(void **state)
+{
+	struct fixture *x = *state;
+	struct ccs_slot *s = take_with_telemetry(x);
+
+	peer(x, s, CCS_PEER_TELEMETRY);
+	atomic_store(&s->inbound_flags, CCS_PEER_NP);
+	assert_int_equal(inbound_verdict(x, s), CCS_SIGNAL_UNABLE);
+	atomic_store(&s->inbound_flags, CCS_PEER_TELEMETRY);
+	assert_int_equal(sends_for(x, s, 7, true), CCS_SIGNAL_OK);
+	assert_int_equal(inbound_verdict(x, s), CCS_SIGNAL_OK); /* it has READ nothing */
+	assert_int_equal(reads_for(x, s, 5, false), CCS_SIGNAL_OK);
+	assert_int_equal(reads_for(x, s, 2, false), CCS_SIGNAL_STALE);
+	atomic_store(&s->inbound, 9);
+	assert_int_equal(reads_for(x, s, 1, false), CCS_SIGNAL_STALE);
+	assert_int_equal(reads_for(x, s, 1, true), CCS_SIGNAL_OK);
+	assert_int_equal(reads_for(x, s, 7, false), CCS_SIGNAL_STALE);
+	atomic_store(&s->inbound, CCS_PAGE_PATHS + 1);
+	assert_int_equal(reads_for(x, s, 1, true), CCS_SIGNAL_STALE);
+	assert_int_equal(sends_for(x, s, 1, true), CCS_SIGNAL_OK);
+}
+
 static void one_flow_from_end_to_end(void **state)
 {
 	struct fixture *x = *state;
@@ -173,13 +250,6 @@ static void one_flow_from_end_to_end(void **state)
 	expect_told(x, 0, 1);
 	expect_told(x, 0, 0);
 	assert_int_equal(x->book.flows, 0);
-}
-
-static void taken(struct fixture *x, struct ccs_slot *s)
-{
-	ccs_book_open(&x->book, x->now);
-	expect_told(x, 1, 0);
-	assert_int_equal(ccs_book_answer(&x->book, number(x, s), 0, x->now), 0);
 }
 
 static void each_verdict_has_its_cause(void **state)
@@ -435,6 +505,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		with_book(one_flow_from_end_to_end),
 		with_book(telemetry_has_to_come_while_it_sends),
+		with_book(of_reads_this_hosts_agent_is_asked),
+		with_book(telemetry_of_reads_has_to_come_while_it_reads),
 		with_book(each_verdict_has_its_cause),
 		with_book(a_late_look_is_an_excuse_once),
 		with_book(whoever_does_not_answer_is_not_there),

@@ -82,15 +82,24 @@ static uint32_t flags(void)
 	return CCS_PEER_NP | CCS_PEER_TELEMETRY | (agent.manner.ports ? CCS_PEER_PORTS : 0);
 }
 
-static void tell_telemetry(struct ccs_path *path)
+/* The first record is of the path to the peer, the second one of that from there. */
+static void tell_telemetry(struct ccs_path *path, uint32_t link)
 {
 	const struct ccs_path_telemetry t = {
-		.updated_ns = now_ns(), .path = 1, .flows = 3, .nhops = 1, .link = { 77 },
+		.updated_ns = now_ns(), .path = 1, .flows = 3, .nhops = 1, .link = { link },
 		.hops = { { .ts_ns = agent.manner.leaps ? 2 : 1, .capacity = 10e9,
 			    .tx_bytes = agent.manner.leaps ? UINT64_MAX : 0 } },
 	};
 
 	ccs_path_write(path, &t);
+}
+
+static void tell_inbound(struct ccs_slot *slot)
+{
+	const uint32_t flags = CCS_PEER_NP | CCS_PEER_TELEMETRY;
+
+	atomic_store(&slot->inbound_flags, agent.manner.inbound ? flags : 0);
+	atomic_store(&slot->inbound, agent.manner.inbound ? 2 : 0);
 }
 
 static void tell(struct client *c)
@@ -99,7 +108,12 @@ static void tell(struct client *c)
 
 	atomic_store(&path->flags, flags());
 	if (agent.manner.telemetry)
-		tell_telemetry(path);
+		tell_telemetry(path, 77);
+	if (agent.manner.telemetry && agent.manner.inbound)
+		tell_telemetry(path + 1, 78);
+	for (uint32_t i = 0; i < CCS_PAGE_SLOTS; i++)
+		if (c->flow[i].type)
+			tell_inbound(&c->page->slot[i]);
 	if (!agent.manner.lonely)
 		atomic_store(&path->heard_ns, now_ns());
 	if (!agent.manner.dead)

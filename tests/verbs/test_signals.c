@@ -158,6 +158,47 @@ static void what_stands_in(void **state)
 	close_all(&r);
 }
 
+static void read_one(struct rig *r)
+{
+	struct ibv_wc wc;
+
+	assert_int_equal(rig_post(r, 1, IBV_WR_RDMA_READ, 0, K4, IBV_SEND_SIGNALED), 0);
+	rig_poll(r->scq, 1, &wc);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+}
+
+static double rate_of_reads(struct rig *r, const struct ccs_slot *slot)
+{
+	read_one(r);
+	read_one(r);                             /* by then it is known that it reads */
+	return (double)atomic_load(&slot->rate);
+}
+
+/* What the peer's agent can give is of no use to a flow whose data come from there. */
+static void a_reader_needs_its_own_hosts_agent(void **state)
+{
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	slot = open_heard(&r);
+	wait_for(atomic_load(&slot->inbound_verdict) == CCS_SIGNAL_UNABLE);
+	read_one(&r);
+	rate_of_reads(&r, slot);
+	agent_cnp(r.a->qp_num, 1);
+	if (!rig_is("timely"))
+		assert_true(rate_of_reads(&r, slot) == LINE);
+	agent_manner((struct agent_manner){ .unable = true, .inbound = true });
+	wait_for(atomic_load(&slot->inbound_verdict) == CCS_SIGNAL_OK);
+	wait_for(atomic_load(&slot->verdict) == CCS_SIGNAL_UNABLE);
+	rate_of_reads(&r, slot);
+	agent_cnp(r.a->qp_num, 1);
+	if (!rig_is("timely"))
+		assert_true(rate_of_reads(&r, slot) == LINE / 2);
+	close_all(&r);
+}
+
 /* Whatever the agent does, or does not do, traffic flows. */
 static void no_agent_holds_anything_up(void **state)
 {
@@ -273,6 +314,29 @@ static void a_new_flow_takes_its_share_and_survives_silence(void **state)
 	close_all(&r);
 }
 
+/* Of the direction in which most bytes go: a few that go the other way change nothing. */
+static void records_are_of_the_direction_of_the_data(void **state)
+{
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ .telemetry = true, .inbound = true,
+						       .ports = rig_is("ports") });
+	slot = open_heard(&r);
+	send_until(&r, slot, CCS_SIGNAL_OK);
+	for (unsigned i = 0; i < 40; i++)
+		read_one(&r);
+	for (unsigned i = 0; i < 8; i++) {
+		send_one(&r);
+		read_one(&r);
+		read_one(&r);
+	}
+	assert_true(atomic_load(&slot->read) >= 50 * K4);
+	assert_true(atomic_load(&slot->sent) >= K4 && atomic_load(&slot->sent) < 20 * K4);
+	close_all(&r);
+}
+
 /* -- each mode in a process, with a report that is looked at --------------------------- */
 
 static const struct CMUnitTest tests[] = {
@@ -280,12 +344,14 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_cnp_cuts),
 	cmocka_unit_test(a_sleeper_hears_too),
 	cmocka_unit_test(what_stands_in),
+	cmocka_unit_test(a_reader_needs_its_own_hosts_agent),
 	cmocka_unit_test(no_agent_holds_anything_up),
 	cmocka_unit_test(a_reset_and_another_of_its_number),
 	cmocka_unit_test(a_fork_changes_nothing),
 };
 static const struct CMUnitTest telemetry_tests[] = {
 	cmocka_unit_test(a_new_flow_takes_its_share_and_survives_silence),
+	cmocka_unit_test(records_are_of_the_direction_of_the_data),
 };
 static const struct rig_mode modes[] = {
 	{ "ports", { "CCSHIM_CC=hpcc:base_rtt=100us" } },
@@ -320,6 +386,7 @@ static void check_report(const struct rig_mode *mode, const char *report)
 		assert_true(contains(report, strcmp(mode->name, "ports") == 0
 				     ? "\"variant\": \"paper\"" : "\"variant\": \"echo\""));
 		assert_true(contains(report, "\"link\": 77"));
+		assert_true(contains(report, "\"link\": 78")); /* of what was READ */
 		assert_true(contains(report, "\"rate_bps\": 1000000000000000")); /* a leap, bounded */
 		return;
 	}
