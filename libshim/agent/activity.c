@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which of the clients' flows want telemetry, and how many of them send: their slots are
+ * Which of the clients' flows want telemetry, and how many of them send or READ: their slots are
  * looked at every now and then, so that flows need not say it, and peers are told what is
  * new. However many flows there are, it takes about a hundredth of a CPU.
  */
@@ -25,6 +25,13 @@ static uint64_t sent_of(const struct ccs_agent_flow *f)
 	return atomic_load_explicit(&slot->sent, memory_order_relaxed);
 }
 
+static uint64_t read_of(const struct ccs_agent_flow *f)
+{
+	const struct ccs_slot *slot = &f->client->page->slot[f->slot];
+
+	return atomic_load_explicit(&slot->read, memory_order_relaxed);
+}
+
 static uint32_t shorter(uint32_t a_us, uint32_t b_us)
 {
 	return !a_us || b_us < a_us ? b_us : a_us;
@@ -35,6 +42,7 @@ void ccs_activity_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 	const uint32_t period_us = period_of(f);
 
 	f->sent = sent_of(f);
+	f->read = read_of(f);
 	if (!period_us)
 		return;
 	f->peer->period_us = shorter(f->peer->period_us, period_us);
@@ -42,21 +50,28 @@ void ccs_activity_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 	a->activity_ns = 0;
 }
 
+/* Whether these bytes, of which there are so many now, have changed lately. */
+static bool is_active(uint64_t *bytes, uint64_t *changed_ns, uint64_t now, uint64_t now_ns)
+{
+	if (now != *bytes) {
+		*bytes = now;
+		*changed_ns = now_ns;
+	}
+	return *changed_ns && now_ns - *changed_ns < IDLE_NS;
+}
+
 static void look_at(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t now_ns)
 {
 	const uint32_t period_us = period_of(f);
-	const uint64_t sent = sent_of(f);
 
 	if (!period_us)
 		return;
 	a->wanted = true;
 	f->peer->wanting_us = shorter(f->peer->wanting_us, period_us);
-	if (sent != f->sent) {
-		f->sent = sent;
-		f->sent_ns = now_ns;
-	}
-	if (f->sent_ns && now_ns - f->sent_ns < IDLE_NS)
+	if (is_active(&f->sent, &f->sent_ns, sent_of(f), now_ns))
 		f->peer->counting++;
+	if (is_active(&f->read, &f->read_ns, read_of(f), now_ns))
+		ccs_inbound_count(a, f, period_us);
 }
 
 static void look_at_client(struct ccs_agent *a, const struct ccs_client *c, uint64_t now_ns)
@@ -86,9 +101,14 @@ void ccs_activity_look(struct ccs_agent *a, uint64_t now_ns)
 	a->wanted = false;
 	for (unsigned i = 0; a->nflows && i < CCS_AGENT_CLIENTS; i++)
 		look_at_client(a, &a->client[i], now_ns);
-	for (uint32_t i = 0; i < a->peers.high; i++)
-		if (a->peers.peer[i].flows || a->peers.peer[i].active)
-			tell(a, &a->peers.peer[i]);
+	for (uint32_t i = 0; i < a->peers.high; i++) {
+		struct ccs_peer *p = &a->peers.peer[i];
+
+		if (p->flows || p->active)
+			tell(a, p);
+		if (p->inbound.counting || p->inbound.active)
+			ccs_inbound_update(a, p, now_ns);
+	}
 	pause_ns = pause_ns < LOOK_NS ? LOOK_NS : pause_ns;
 	a->activity_ns = now_ns + (a->wanted ? pause_ns : UNWANTED * pause_ns);
 }

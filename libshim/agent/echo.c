@@ -2,11 +2,21 @@
 /* Telemetry that a receiver's agent sends back: into the pages of those who send there. */
 #include "agent/priv.h"
 
+/* Places are given to clients from the end on. */
+void ccs_echo_publish(struct ccs_agent *a, uint32_t index, const struct ccs_path_telemetry *t)
+{
+	struct ccs_client *c = a->client + CCS_AGENT_CLIENTS;
+
+	for (unsigned n = a->nclients; n && c-- > a->client;) {
+		n -= c->source.fd >= 0;
+		if (c->page && c->paths[index])
+			ccs_path_write(&c->page->path[index], t);
+	}
+}
+
 static void publish(struct ccs_agent *a, const struct ccs_peer *p)
 {
-	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
-		if (c->page && c->paths[p->index])
-			ccs_path_write(&c->page->path[p->index], &p->telemetry);
+	ccs_echo_publish(a, p->index, &p->telemetry);
 }
 
 static uint16_t counted(uint32_t flows)
@@ -49,6 +59,15 @@ static bool has_port(const struct ccs_record *r, unsigned n)
 	return false;
 }
 
+void ccs_echo_convert(struct ccs_path_telemetry *t, struct ccs_record *r, unsigned n,
+		      uint32_t flows, uint64_t now_ns)
+{
+	*t = (struct ccs_path_telemetry){
+		.updated_ns = now_ns, .flows = counted(flows), .covers_ns = covered(r, n, now_ns),
+	};
+	take_records(t, r, n);
+}
+
 /* One that was overtaken by a later one is no news any more. */
 void ccs_echo_take(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m)
 {
@@ -58,11 +77,7 @@ void ccs_echo_take(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_mess
 	if (m->header.sequence <= p->told || !m->echo.n)
 		return;
 	p->told = m->header.sequence;
-	p->telemetry = (struct ccs_path_telemetry){
-		.updated_ns = now_ns, .flows = counted(m->echo.flows),
-		.covers_ns = covered(m->echo.record, m->echo.n, now_ns),
-	};
-	take_records(&p->telemetry, m->echo.record, m->echo.n);
+	ccs_echo_convert(&p->telemetry, m->echo.record, m->echo.n, m->echo.flows, now_ns);
 	publish(a, p);
 	if (ports == p->ports)
 		return;

@@ -70,6 +70,8 @@ void ccs_np_mark(struct ccs_agent *a, const struct ccs_ends *ends, uint8_t opcod
 
 	if (p && p->ingress)
 		ccs_port_marked(p->ingress);
+	if (p && p->inbound.port)
+		ccs_port_marked(p->inbound.port);
 	if (!p || !is_asked_for(a, p, whose, qpn, now_ns)) {
 		a->totals.ce_unasked++;
 		return;

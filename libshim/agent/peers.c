@@ -68,6 +68,8 @@ static void drop(struct ccs_agent *a, struct ccs_peer *p)
 	ccs_ports_forget(a, p);
 	ccs_index_remove(&ps->index, &p->link);
 	ps->unused[ps->nunused++] = p->index;
+	if (p->inbound.record)
+		ps->unused[ps->nunused++] = p->inbound.record - 1;
 	p->serial = 0;
 	while (ps->high && !ps->peer[ps->high - 1].serial)
 		ps->high--;
@@ -81,10 +83,17 @@ static void sweep(struct ccs_agent *a, uint64_t now_ns)
 	for (uint32_t i = ps->high; i-- > 0;) {
 		struct ccs_peer *p = &ps->peer[i];
 
-		if (p->serial && !p->active && !ccs_peer_wanted(p, now_ns) &&
-		    !ccs_peer_leased(p, now_ns))
+		if (p->serial && !p->active && !p->inbound.active &&
+		    !ccs_peer_wanted(p, now_ns) && !ccs_peer_leased(p, now_ns))
 			drop(a, p);
 	}
+}
+
+uint32_t ccs_peer_record(struct ccs_agent *a)
+{
+	struct ccs_peers *ps = &a->peers;
+
+	return ps->nunused ? 1 + ps->unused[--ps->nunused] : 0;
 }
 
 /* Its sequence numbers begin with the time: if it was dropped and is back, they go on. */

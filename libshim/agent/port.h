@@ -13,6 +13,7 @@
 
 struct ccs_subscriber {
 	struct ccs_peer *peer;
+	bool inbound;                    /* flows here READ from it; else it is sent messages */
 	uint64_t due_ns;
 	uint64_t bytes;                  /* as it was told last */
 };
@@ -35,12 +36,13 @@ struct ccs_port {
 	uint64_t heard_ns;               /* records of switches on the way here; 0: none */
 	struct ccs_subscriber *sub;      /* nsubs of them in use */
 	unsigned nsubs, room;
+	unsigned nreaders;               /* of nsubs: inbound */
 };
 
 /* bit/s; 0: unknown. */
 double ccs_port_capacity(const struct ccs_port *port);
 /* The port cannot be read any more. */
 void ccs_port_lose(struct ccs_agent *a, struct ccs_port *port, int error);
-void ccs_port_leave(struct ccs_port *port, const struct ccs_peer *p);
+void ccs_port_leave(struct ccs_port *port, const struct ccs_peer *p, bool inbound);
 
 #endif

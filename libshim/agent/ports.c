@@ -173,36 +173,44 @@ void ccs_port_lose(struct ccs_agent *a, struct ccs_port *port, int error)
 	if (!port->publication)
 		ccs_ingress_close(&port->ingress);
 	port->ifindex = 0;
-	for (unsigned i = 0; i < port->nsubs; i++)
-		if (port->sub[i].peer->ingress == port)
-			port->sub[i].peer->ingress = NULL;
-	port->nsubs = 0;
+	for (unsigned i = 0; i < port->nsubs; i++) {
+		struct ccs_peer *p = port->sub[i].peer;
+
+		if (p->ingress == port)
+			p->ingress = NULL;
+		if (p->inbound.port == port)
+			p->inbound.port = NULL;
+	}
+	port->nsubs = port->nreaders = 0;
 }
 
 /* -- subscribers ------------------------------------------------------------------- */
 
-static struct ccs_subscriber *find(const struct ccs_port *port, const struct ccs_peer *p)
+static struct ccs_subscriber *find(const struct ccs_port *port, const struct ccs_peer *p,
+				   bool inbound)
 {
 	for (unsigned i = 0; i < port->nsubs; i++)
-		if (port->sub[i].peer == p)
+		if (port->sub[i].peer == p && port->sub[i].inbound == inbound)
 			return &port->sub[i];
 	return NULL;
 }
 
-void ccs_port_leave(struct ccs_port *port, const struct ccs_peer *p)
+void ccs_port_leave(struct ccs_port *port, const struct ccs_peer *p, bool inbound)
 {
-	struct ccs_subscriber *s = find(port, p);
+	struct ccs_subscriber *s = find(port, p, inbound);
 
-	if (s)
-		*s = port->sub[--port->nsubs];
+	if (!s)
+		return;
+	*s = port->sub[--port->nsubs];
+	port->nreaders -= inbound;
 }
 
-static void join(struct ccs_port *port, struct ccs_peer *p)
+static void join(struct ccs_port *port, struct ccs_peer *p, bool inbound)
 {
 	const unsigned room = port->room ? 2 * port->room : 16;
 	struct ccs_subscriber *more;
 
-	if (find(port, p))
+	if (find(port, p, inbound))
 		return;
 	if (port->nsubs == port->room) {
 		more = reallocarray(port->sub, room, sizeof(*more));
@@ -211,16 +219,17 @@ static void join(struct ccs_port *port, struct ccs_peer *p)
 		port->sub = more;
 		port->room = room;
 	}
-	port->sub[port->nsubs++] = (struct ccs_subscriber){ .peer = p };
+	port->sub[port->nsubs++] = (struct ccs_subscriber){ .peer = p, .inbound = inbound };
+	port->nreaders += inbound;
 	port->next_ns = 0;
 }
 
 static void join_or_leave(struct ccs_port *port, struct ccs_peer *p, bool wanted)
 {
 	if (wanted)
-		join(port, p);
+		join(port, p, false);
 	else
-		ccs_port_leave(port, p);
+		ccs_port_leave(port, p, false);
 }
 
 static bool publishes_to(const struct ccs_port *port, const struct ccs_address *receiver)
@@ -228,12 +237,32 @@ static bool publishes_to(const struct ccs_port *port, const struct ccs_address *
 	return port->publication && ccs_prefix_covers(&port->to, receiver);
 }
 
+static bool is_measurable(const struct ccs_port *port)
+{
+	return port->learns || ccs_port_capacity(port) >= 1;
+}
+
+/* It may have changed while nothing was measured. */
+static void refresh_capacity(const struct ccs_agent *a, struct ccs_port *port)
+{
+	if (!port->nsubs || !is_measurable(port))
+		find_capacity(a, port);
+}
+
+static void complain_of_capacity(struct ccs_agent *a, const struct ccs_port *port)
+{
+	if (!is_measurable(port))
+		ccs_agent_say(a, CCS_TROUBLE_CAPACITY,
+			      "the speed of %s is unknown, so flows get no telemetry of it: "
+			      "see --capacity", port->name);
+}
+
 uint32_t ccs_ports_give(struct ccs_agent *a, const struct ccs_ends *ends)
 {
 	const struct ccs_port *port = ingress_of(a, ends->arrived);
 	uint32_t gives = 0;
 
-	if (port && (port->learns || ccs_port_capacity(port) >= 1))
+	if (port && is_measurable(port))
 		gives |= CCS_PEER_TELEMETRY;
 	for (unsigned i = 0; i < a->nports; i++)
 		if (publishes_to(&a->port[i], &ends->remote))
@@ -246,17 +275,38 @@ static void subscribe_ingress(struct ccs_agent *a, struct ccs_peer *p, uint32_t 
 	struct ccs_port *port = p->wants & CCS_PEER_TELEMETRY ? ingress_of(a, ifindex) : NULL;
 
 	if (p->ingress && p->ingress != port)
-		ccs_port_leave(p->ingress, p);
+		ccs_port_leave(p->ingress, p, false);
 	p->ingress = port;
 	if (!port)
 		return;
-	if (!port->nsubs && p->flows_there)
-		find_capacity(a, port); /* it may have changed meanwhile */
+	if (p->flows_there)
+		refresh_capacity(a, port);
 	join_or_leave(port, p, p->flows_there);
-	if (!port->learns && ccs_port_capacity(port) < 1)
-		ccs_agent_say(a, CCS_TROUBLE_CAPACITY,
-			      "the speed of %s is unknown, so senders get no telemetry of it: "
-			      "see --capacity", port->name);
+	complain_of_capacity(a, port);
+}
+
+bool ccs_ports_can_read(struct ccs_agent *a, uint32_t ifindex)
+{
+	const struct ccs_port *port = ingress_of(a, ifindex);
+
+	return port && is_measurable(port);
+}
+
+bool ccs_ports_read(struct ccs_agent *a, struct ccs_peer *p)
+{
+	struct ccs_inbound *in = &p->inbound;
+	struct ccs_port *port = in->active ? ingress_of(a, in->ifindex) : NULL;
+
+	if (in->port && in->port != port)
+		ccs_port_leave(in->port, p, true);
+	in->port = port;
+	if (!port)
+		return false;
+	refresh_capacity(a, port);
+	join(port, p, true);
+	complain_of_capacity(a, port);
+	ccs_heard_ask(a, &p->ends.local, ccs_port_flows(port), in->period_us);
+	return is_measurable(port);
 }
 
 static uint64_t period_ns(uint32_t wanted_us)
@@ -290,16 +340,20 @@ void ccs_ports_subscribe(struct ccs_agent *a, struct ccs_peer *p, const struct c
 void ccs_ports_forget(struct ccs_agent *a, struct ccs_peer *p)
 {
 	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
-		ccs_port_leave(&a->port[i], p);
-	p->ingress = NULL;
+		for (unsigned inbound = 0; inbound < 2; inbound++)
+			ccs_port_leave(&a->port[i], p, inbound);
+	p->ingress = p->inbound.port = NULL;
 }
 
 uint32_t ccs_port_flows(const struct ccs_port *port)
 {
 	uint64_t flows = 0;
 
-	for (unsigned i = 0; i < port->nsubs; i++)
-		flows += port->sub[i].peer->flows_there;
+	for (unsigned i = 0; i < port->nsubs; i++) {
+		const struct ccs_subscriber *s = &port->sub[i];
+
+		flows += s->inbound ? s->peer->inbound.active : s->peer->flows_there;
+	}
 	return (uint32_t)(flows < UINT32_MAX ? flows : UINT32_MAX);
 }
 

@@ -44,6 +44,19 @@ struct ccs_ends {
 
 struct ccs_port;
 
+/* Data that come from a peer because flows of this host READ them. */
+struct ccs_inbound {
+	uint32_t record;                 /* 1 + the index of theirs in each page; 0: none yet */
+	uint32_t ifindex;                /* by which they come in; 0: unknown */
+	struct ccs_port *port;           /* that is measured for them; NULL: none is */
+	uint32_t active, period_us;      /* flows, and how often they want telemetry */
+	uint32_t counting, wanting_us;   /* of the scan that is under way */
+	uint64_t renew_ns;               /* until then the port, and what switches know, is good */
+	bool able;                       /* they can be measured */
+	bool ports;                      /* there are records of switches */
+	struct ccs_path_telemetry telemetry;
+};
+
 /* Another agent: one that clients' flows go to, or one that asked for CNPs, or both. */
 struct ccs_peer {
 	struct ccs_link link;            /* in peers.index, by its ends */
@@ -70,6 +83,7 @@ struct ccs_peer {
 	bool ports;                      /* it had records of switches */
 	bool news;                       /* something to tell it at once */
 	struct ccs_path_telemetry telemetry;
+	struct ccs_inbound inbound;
 	uint64_t upstream_ns;            /* a switch's agent: until then its records are wanted, */
 	uint32_t up_active, up_period_us;        /* for so many flows to here, and so often */
 
@@ -101,6 +115,8 @@ struct ccs_agent_flow {
 	struct ccs_peer *peer;
 	uint32_t slot, port, local_qpn, peer_qpn;
 	uint64_t sent, sent_ns;          /* bytes when last looked at, and when they had changed */
+	uint64_t read, read_ns;          /* the same of READs */
+	bool reads;                      /* it has READ: its slot names the inbound record */
 	char device[64];
 };
 
@@ -253,6 +269,8 @@ struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends);
 /* Whether its agent is to be asked for anything. */
 bool ccs_peer_wanted(const struct ccs_peer *p, uint64_t now_ns);
 bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns);
+/* Another record of each page, for its inbound data: 1 + the index; 0: none is left. */
+uint32_t ccs_peer_record(struct ccs_agent *a);
 /* Takes the next session of the peer, whose messages so far are old. */
 void ccs_peer_adopt(struct ccs_peer *p, uint64_t session, uint64_t sequence);
 /* Whether that message of its session is new; notes it. */
@@ -293,6 +311,12 @@ void ccs_inbound_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
 bool ccs_inbound_has(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
 /* A CNP for its flows. */
 void ccs_inbound_cnp(struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
+/* A look at the clients' flows finds that this one READs, and at its end what all of a peer want. */
+void ccs_inbound_count(struct ccs_agent *a, struct ccs_agent_flow *f, uint32_t period_us);
+void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint64_t now_ns);
+/* The port by which that peer's data come in was measured: to the readers' pages. */
+void ccs_inbound_report(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p,
+			uint32_t flows);
 
 /* nic.c */
 void ccs_nic_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
@@ -311,6 +335,11 @@ void ccs_activity_look(struct ccs_agent *a, uint64_t now_ns);
 void ccs_echo_take(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m);
 /* How many flows its agent counts. */
 void ccs_echo_flows(struct ccs_agent *a, struct ccs_peer *p, uint32_t flows);
+/* What n records of a path, which get into order, are to flows; and that into each page that
+ * has flows on the path of that index. */
+void ccs_echo_convert(struct ccs_path_telemetry *t, struct ccs_record *r, unsigned n,
+		      uint32_t flows, uint64_t now_ns);
+void ccs_echo_publish(struct ccs_agent *a, uint32_t index, const struct ccs_path_telemetry *t);
 
 /* ports.c */
 int ccs_ports_open(struct ccs_agent *a, char *err, size_t len);
@@ -321,6 +350,11 @@ uint32_t ccs_ports_give(struct ccs_agent *a, const struct ccs_ends *ends);
 void ccs_ports_subscribe(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
 			 const struct ccs_wire_hello *m);
 void ccs_ports_forget(struct ccs_agent *a, struct ccs_peer *p);
+/* The port of an interface is measured, or no longer, for flows here that READ from that peer;
+ * whether it can be. */
+bool ccs_ports_read(struct ccs_agent *a, struct ccs_peer *p);
+/* Whether data that come in by that interface can be measured. */
+bool ccs_ports_can_read(struct ccs_agent *a, uint32_t ifindex);
 /* Active flows by the port of that peer; 0: unknown. */
 uint32_t ccs_port_flows(const struct ccs_port *port);
 /* A CE mark on a packet of that peer. */

@@ -113,18 +113,28 @@ static double longer(double a, double b)
 	return a > b ? a : b;
 }
 
+/* The same for flows here, which takes no message: ns. */
+static uint64_t inbound_period(const struct ccs_port *port, const struct ccs_peer *p)
+{
+	const double wanted_ns = 1e3 * p->inbound.period_us;
+
+	return (uint64_t)longer(longer(wanted_ns, CCS_PERIOD_LEAST_NS),
+				1e9 * port->nreaders / MESSAGES_MOST);
+}
+
 /* How often a peer is told, ns: as often as it wants, or as often as may be. */
 static uint64_t period_for(const struct ccs_agent *a, const struct ccs_port *port,
 			   const struct ccs_peer *p)
 {
+	const unsigned told = port->nsubs - port->nreaders;
 	const double bytes = AROUND + CCS_WIRE_HEADER + 24 + 2 * CCS_RECORD_BYTES +
 			     (a->config.auth ? CCS_WIRE_TAG : 0);
 	const double one_ns = 8e9 * bytes / (double)port->record.capacity;
 	double period_ns = (double)p->period_ns;
 
 	period_ns = longer(period_ns, one_ns / SHARE_EACH);
-	period_ns = longer(period_ns, one_ns * port->nsubs / SHARE_ALL);
-	period_ns = longer(period_ns, 1e9 * port->nsubs / MESSAGES_MOST);
+	period_ns = longer(period_ns, one_ns * told / SHARE_ALL);
+	period_ns = longer(period_ns, 1e9 * told / MESSAGES_MOST);
 	return (uint64_t)longer(period_ns, 1);
 }
 
@@ -137,10 +147,17 @@ static void tell(struct ccs_agent *a, const struct ccs_port *port, struct ccs_su
 		return;
 	s->due_ns = port->taken_ns + period_ns;
 	s->bytes = port->record.tx_bytes;
-	if (port->publication)
+	if (s->inbound)
+		ccs_inbound_report(a, port, s->peer, flows);
+	else if (port->publication)
 		tell_receiver(a, port, s->peer);
 	else
 		tell_sender(a, port, s->peer, flows);
+}
+
+static bool stays(const struct ccs_subscriber *s, uint64_t now_ns)
+{
+	return s->inbound ? s->peer->inbound.active : ccs_peer_leased(s->peer, now_ns);
 }
 
 static void serve(struct ccs_agent *a, struct ccs_port *port, uint64_t now_ns)
@@ -149,15 +166,16 @@ static void serve(struct ccs_agent *a, struct ccs_port *port, uint64_t now_ns)
 	uint32_t flows;
 
 	for (unsigned i = port->nsubs; i-- > 0;)
-		if (!ccs_peer_leased(port->sub[i].peer, now_ns))
-			ccs_port_leave(port, port->sub[i].peer);
+		if (!stays(&port->sub[i], now_ns))
+			ccs_port_leave(port, port->sub[i].peer, port->sub[i].inbound);
 	if (!port->nsubs || !measure(a, port)) {
 		port->next_ns = now_ns + CCS_PERIOD_LEAST_NS;
 		return;
 	}
 	flows = ccs_port_flows(port);
 	for (unsigned i = 0; i < port->nsubs; i++) {
-		period_ns = period_for(a, port, port->sub[i].peer);
+		period_ns = port->sub[i].inbound ? inbound_period(port, port->sub[i].peer)
+						 : period_for(a, port, port->sub[i].peer);
 		tell(a, port, &port->sub[i], period_ns, flows);
 		shortest_ns = period_ns < shortest_ns ? period_ns : shortest_ns;
 	}

@@ -52,6 +52,20 @@ small_queue() {
   holds "$qps | all(.parameters.variant == \"paper\" and (.telemetry.hops | length) == 2)"
 }
 
+# The data come to the reader, whose own agent measures its port.
+@test "READs on the record of the reader's own port: echo" {
+  in_lab echo any readincast --senders 4 -D 1.2 --warmup 600ms --cc hpcc
+  small_queue
+  holds "$qps | all(.parameters.variant == \"echo\" and (.telemetry.hops | length) == 1 and
+    .telemetry.hops[0].capacity_bps == 200000000)"
+}
+
+@test "READs with the switch's record: paper" {
+  in_lab switch any readincast --senders 4 -D 1.2 --warmup 600ms --cc hpcc
+  small_queue
+  holds "$qps | all(.parameters.variant == \"paper\" and (.telemetry.hops | length) == 2)"
+}
+
 # A fifth of the link is not the long flow's; its port sends all.
 @test "a long flow gives way to bursts, and comes back" {
   in_lab switch bursts hpcc -D 1.2 --warmup 400ms

@@ -3,9 +3,18 @@
  * Congestion on the way of data that a host's own flows READ: host READER has the flows, the
  * other one only answers.
  */
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "agent/port.h"
 #include "agentrig.h"
+#include "signal/book.h"
+#include "tree.h"
 
 enum { READER, RESPONDER };
+
+#define GBIT 1000000000ull
+#define MS 1000000ull
 
 /* The reader's agent watches for marks, as far as its clients can tell. */
 static struct rig_client open_reader(struct rig *r)
@@ -116,8 +125,8 @@ static void requests_and_acknowledgements_are_no_data(void **state)
 	close_reader(r, &c);
 }
 
-/* QPNs are a host's: those of another one, or of nobody, are no flow's of ours. */
-static void an_answer_to_nobody_is_no_cnp(void **state)
+/* The QP must be registered, and connected to the host that the packet is from. */
+static void answers_to_other_queue_pairs_are_no_cnps(void **state)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r);
@@ -142,8 +151,7 @@ static void an_answer_to_nobody_is_no_cnp(void **state)
 	close_reader(r, &c);
 }
 
-/* What is not watched for does not come. */
-static void who_does_not_watch_says_so(void **state)
+static void the_slot_says_whether_marks_are_seen(void **state)
 {
 	static const char *const other[] = { "eth9" };
 	struct rig *r = *state;
@@ -161,7 +169,223 @@ static void who_does_not_watch_says_so(void **state)
 	r->agent[READER]->config.ninterfaces = 0;
 }
 
+/* -- telemetry ---------------------------------------------------------------------- */
+
+static struct ccs_agent_capacity capacity;
+
+static void put_file(const struct rig *r, const char *name, const char *text)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/sys/class/%s", r->dir, name);
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0700);
+		*slash = '/';
+	}
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void put_bytes(const struct rig *r, uint64_t bytes)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)bytes);
+	put_file(r, "net/lo/statistics/rx_bytes", text);
+}
+
+/* The reader's data come in by an interface of that rate; 0: it is unknown. */
+static int setup_measured(void **state, double rate)
+{
+	static char sysfs[128];
+	struct rig *r;
+
+	if (rig_setup(state))
+		return -1;
+	r = *state;
+	snprintf(sysfs, sizeof(sysfs), "%s/sys", r->dir);
+	put_bytes(r, 0);
+	put_file(r, "infiniband/fake0/ports/1/gid_attrs/ndevs/0", "lo\n");
+	rig_stop(r, READER);
+	capacity = (struct ccs_agent_capacity){ "lo", rate };
+	r->config[READER].sysfs = sysfs;
+	r->config[READER].capacities = &capacity;
+	r->config[READER].ncapacities = rate > 0;
+	rig_start(r, READER);
+	return 0;
+}
+
+static int setup_gbit(void **state)
+{
+	return setup_measured(state, GBIT);
+}
+
+static int setup_unknown(void **state)
+{
+	return setup_measured(state, 0);
+}
+
+static int teardown_measured(void **state)
+{
+	const struct rig *r = *state;
+
+	if (tree_remove(r->config[READER].sysfs))
+		return -1;
+	return rig_teardown(state);
+}
+
+/* A client whose flows 1 to n, in slots of these numbers, want telemetry every ms. */
+static struct rig_client open_readers(struct rig *r, unsigned n)
+{
+	struct rig_client c = rig_client(r, READER);
+
+	for (unsigned i = 1; i <= n; i++) {
+		c.page->slot[i].period_us = 1000;
+		assert_int_equal(rig_add(r, &c, READER, i, i), 0);
+	}
+	return c;
+}
+
+/* Flows 1 to n READ for so many ms, in each of which so many bytes come in. */
+static void read_for(struct rig *r, const struct rig_client *c, unsigned n, unsigned ms,
+		     uint64_t *bytes, uint64_t more)
+{
+	while (ms--) {
+		r->now_ns += MS;
+		for (unsigned i = 1; i <= n; i++)
+			atomic_fetch_add(&c->page->slot[i].read, 4096);
+		*bytes += more;
+		put_bytes(r, *bytes);
+		rig_settle(r);
+	}
+}
+
+static struct ccs_path_telemetry seen(const struct rig_client *c, uint32_t slot)
+{
+	const struct ccs_path *path = ccs_book_inbound(c->page, &c->page->slot[slot]);
+	struct ccs_path_telemetry t;
+
+	assert_non_null(path);
+	assert_true(ccs_path_read(path, &t));
+	return t;
+}
+
+static void a_reader_has_the_record_of_its_own_port(void **state)
+{
+	struct ccs_path_telemetry first, t;
+	struct rig *r = *state;
+	struct rig_client c = open_readers(r, 2);
+	uint64_t bytes = 0;
+
+	rig_stop(r, RESPONDER);                  /* it needs no agent */
+	assert_int_equal(c.page->slot[1].inbound_flags, CCS_PEER_TELEMETRY);
+	assert_int_equal(c.page->slot[1].inbound, 0);
+	read_for(r, &c, 1, 120, &bytes, 100000);
+	first = seen(&c, 1);
+	read_for(r, &c, 1, 5, &bytes, 100000);
+	t = seen(&c, 1);
+	assert_int_equal(t.nhops, 1);
+	assert_int_equal(t.flows, 1);
+	assert_true(t.hops[0].capacity == 1e9);
+	assert_int_equal(t.hops[0].tx_bytes, bytes);
+	assert_int_equal(t.hops[0].ts_ns - first.hops[0].ts_ns, 5 * MS);
+	assert_int_equal(t.hops[0].tx_bytes - first.hops[0].tx_bytes, 5 * 100000);
+	assert_int_equal(t.covers_ns, r->now_ns);
+	assert_int_equal(c.page->slot[2].inbound, 0); /* it READs nothing */
+	assert_int_equal(r->agent[READER]->totals.echoes_sent, 0);
+	rig_hang_up(&c);
+}
+
+/* What comes to one port is shared by all whose data come in there. */
+static void flows_from_both_sides_share_a_port(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = open_readers(r, 3), writer = rig_client(r, RESPONDER);
+	uint64_t bytes = 0;
+
+	writer.page->slot[0].period_us = 1000;
+	assert_int_equal(rig_add(r, &writer, RESPONDER, 9, 0), 0);
+	for (unsigned i = 0; i < 150; i++) {
+		atomic_fetch_add(&writer.page->slot[0].sent, 4096);
+		read_for(r, &c, 3, 1, &bytes, 100000);
+	}
+	rig_settle(r);
+	assert_int_equal(seen(&c, 1).flows, 4);
+	assert_int_equal(seen(&c, 3).flows, 4);
+	assert_true(atomic_load(&c.page->slot[1].inbound) != atomic_load(&c.page->slot[1].path));
+	rig_hang_up(&writer);
+	rig_hang_up(&c);
+}
+
+static void a_port_is_measured_only_while_it_is_read_by(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = open_readers(r, 1);
+	const struct ccs_agent *a = r->agent[READER];
+	uint64_t bytes = 0, samples;
+
+	read_for(r, &c, 0, 150, &bytes, 1000);
+	assert_int_equal(a->totals.samples, 0);
+	read_for(r, &c, 1, 150, &bytes, 1000);
+	assert_true(a->totals.samples >= 20);
+	read_for(r, &c, 0, 150, &bytes, 1000);   /* idle is who READs nothing for 0.1 s */
+	samples = a->totals.samples;
+	read_for(r, &c, 0, 50, &bytes, 1000);
+	assert_int_equal(a->totals.samples, samples);
+	rig_hang_up(&c);
+	rig_pass(r, 4000);
+	assert_int_equal(a->peers.high, 0);
+	assert_int_equal(a->peers.nunused, CCS_PAGE_PATHS); /* its records are free again */
+}
+
+static void a_port_of_unknown_speed_gives_nothing(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = open_readers(r, 1);
+	uint64_t bytes = 0;
+
+	assert_int_equal(c.page->slot[1].inbound_flags, 0);
+	read_for(r, &c, 1, 150, &bytes, 1000);
+	assert_int_equal(seen(&c, 1).nhops, 0);
+	assert_non_null(strstr(r->said, "--capacity"));
+	put_file(r, "net/lo/speed", "1000\n");   /* now it is known */
+	read_for(r, &c, 1, 3000, &bytes, 1000);
+	assert_int_equal(c.page->slot[1].inbound_flags, CCS_PEER_TELEMETRY);
+	assert_int_equal(seen(&c, 1).nhops, 1);
+	rig_hang_up(&c);
+}
+
+/* Of a port that the data pass on their way here. */
+static void records_from_elsewhere_are_of_the_path(void **state)
+{
+	struct ccs_local_record m = { .type = CCS_LOCAL_RECORD, .link = 7, .hop = 1,
+				      .capacity = GBIT };
+	struct rig *r = *state;
+	struct rig_client c = open_readers(r, 1), hook = rig_client(r, READER);
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < 150; i++) {
+		m.ts_ns = r->now_ns;
+		m.covers_ns = r->now_ns;
+		assert_int_equal(rig_ask(r, hook.fd, &m, sizeof(m)), 0);
+		read_for(r, &c, 1, 1, &bytes, 1000);
+	}
+	assert_int_equal(seen(&c, 1).nhops, 2);
+	assert_int_equal(seen(&c, 1).link[0], 7);
+	assert_true(ccs_book_inbound(c.page, &c.page->slot[1])->flags & CCS_PEER_PORTS);
+	read_for(r, &c, 1, 300, &bytes, 1000);   /* it ceases */
+	assert_int_equal(seen(&c, 1).nhops, 1);
+	assert_false(ccs_book_inbound(c.page, &c.page->slot[1])->flags & CCS_PEER_PORTS);
+	rig_hang_up(&hook);
+	rig_hang_up(&c);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+#define MEASURED(name) cmocka_unit_test_setup_teardown(name, setup_gbit, teardown_measured)
 
 int main(void)
 {
@@ -171,8 +395,14 @@ int main(void)
 		TEST(a_reader_gets_one_cnp_an_interval),
 		TEST(one_qp_that_reads_and_is_written_to),
 		TEST(requests_and_acknowledgements_are_no_data),
-		TEST(an_answer_to_nobody_is_no_cnp),
-		TEST(who_does_not_watch_says_so),
+		TEST(answers_to_other_queue_pairs_are_no_cnps),
+		TEST(the_slot_says_whether_marks_are_seen),
+		MEASURED(a_reader_has_the_record_of_its_own_port),
+		MEASURED(flows_from_both_sides_share_a_port),
+		MEASURED(a_port_is_measured_only_while_it_is_read_by),
+		MEASURED(records_from_elsewhere_are_of_the_path),
+		cmocka_unit_test_setup_teardown(a_port_of_unknown_speed_gives_nothing,
+						setup_unknown, teardown_measured),
 	};
 
 	return cmocka_run_group_tests_name("inbound", tests, NULL, NULL);
