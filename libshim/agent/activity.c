@@ -7,8 +7,11 @@
 #include "agent/priv.h"
 
 #define IDLE_NS 100000000ull             /* a flow that sends nothing for that long */
-#define LOOK_NS 10000000ull              /* soonest */
+#define LOOK_NS 2000000ull               /* soonest */
 #define LOOK_FLOW_NS 10000ull            /* for each flow */
+#define NEW_NS 100000000ull              /* a flow that new is about to send */
+#define NEW_LOOK_NS 500000ull            /* soonest, and for each flow, while there is one */
+#define NEW_LOOK_FLOW_NS 2000ull
 #define UNWANTED 10u                     /* times as rarely while nobody wants telemetry */
 
 static uint32_t period_of(const struct ccs_agent_flow *f)
@@ -48,6 +51,7 @@ void ccs_activity_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 	f->peer->period_us = shorter(f->peer->period_us, period_us);
 	a->wanted = true;
 	a->activity_ns = 0;
+	a->new_ns = ccs_agent_now(a);
 }
 
 /* Whether these bytes, of which there are so many now, have changed lately. */
@@ -92,15 +96,40 @@ static void tell(struct ccs_agent *a, struct ccs_peer *p)
 		ccs_message_hello(a, p);
 }
 
+static uint64_t longer(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/* Whoever begins to send begins without telemetry, so that is noticed soon. */
+static uint64_t pause_of(const struct ccs_agent *a, uint64_t now_ns)
+{
+	const uint64_t pause_ns = longer(LOOK_NS, LOOK_FLOW_NS * a->nflows);
+
+	if (!a->wanted)
+		return UNWANTED * pause_ns;
+	if (a->new_ns && now_ns - a->new_ns < NEW_NS)
+		return longer(NEW_LOOK_NS, NEW_LOOK_FLOW_NS * a->nflows);
+	return pause_ns;
+}
+
+/* Places are given to clients from the end on. */
+static void look_at_clients(struct ccs_agent *a, uint64_t now_ns)
+{
+	const struct ccs_client *c = a->client + CCS_AGENT_CLIENTS;
+
+	for (unsigned n = a->nclients; n && c-- > a->client;) {
+		n -= c->source.fd >= 0;
+		look_at_client(a, c, now_ns);
+	}
+}
+
 void ccs_activity_look(struct ccs_agent *a, uint64_t now_ns)
 {
-	uint64_t pause_ns = LOOK_FLOW_NS * a->nflows;
-
 	if (now_ns < a->activity_ns)
 		return;
 	a->wanted = false;
-	for (unsigned i = 0; a->nflows && i < CCS_AGENT_CLIENTS; i++)
-		look_at_client(a, &a->client[i], now_ns);
+	look_at_clients(a, now_ns);
 	for (uint32_t i = 0; i < a->peers.high; i++) {
 		struct ccs_peer *p = &a->peers.peer[i];
 
@@ -109,6 +138,5 @@ void ccs_activity_look(struct ccs_agent *a, uint64_t now_ns)
 		if (p->inbound.counting || p->inbound.active)
 			ccs_inbound_update(a, p, now_ns);
 	}
-	pause_ns = pause_ns < LOOK_NS ? LOOK_NS : pause_ns;
-	a->activity_ns = now_ns + (a->wanted ? pause_ns : UNWANTED * pause_ns);
+	a->activity_ns = now_ns + pause_of(a, now_ns);
 }

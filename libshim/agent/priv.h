@@ -216,6 +216,7 @@ struct ccs_agent {
 
 	uint64_t activity_ns;            /* when clients' flows are looked at next */
 	bool wanted;                     /* one of them wants telemetry */
+	uint64_t new_ns;                 /* one that does was registered last */
 	struct ccs_port *port;           /* CCS_AGENT_PORTS */
 	unsigned nports;
 	struct ccs_netlink netlink;      /* asks for qdiscs; fd -1: none */

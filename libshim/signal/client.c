@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -17,7 +18,7 @@
 #include "signal/link.h"
 
 #define JUDGE_NS 100000000ull            /* between two judgements of a flow */
-#define LOOK_NS 2000000ull               /* for an answer that is due, for room to ask */
+#define LOOK_NS 2000000ull               /* the longest wait for the agent alone */
 #define GREETING_NS 1000000000ull        /* longer than that no agent takes to answer */
 #define BACKOFF_MIN_NS 100000000ull
 #define BACKOFF_MAX_NS 2000000000ull
@@ -198,18 +199,37 @@ static void tell(uint64_t now_ns)
 
 /* -- the thread ------------------------------------------------------------------ */
 
-static uint64_t next_look(uint64_t now_ns)
+static uint64_t next_look(void)
 {
 	uint64_t when = client.book.flows ? client.judged_ns + JUDGE_NS : UINT64_MAX;
-	const bool due = client.book.todo.count ||
-			 ((client.book.awaited || !client.greeted) &&
-			  now_ns < client.asked_ns + JUDGE_NS);
 
 	if (client.fd < 0 && client.book.flows && client.retry_ns < when)
 		when = client.retry_ns;
-	if (client.fd >= 0 && due && now_ns + LOOK_NS < when)
-		when = now_ns + LOOK_NS;
 	return when;
+}
+
+/* An answer is due, or there is no room to ask. */
+static bool agent_is_due(uint64_t now_ns)
+{
+	return client.fd >= 0 && (client.book.todo.count ||
+				  ((client.book.awaited || !client.greeted) &&
+				   now_ns < client.asked_ns + JUDGE_NS));
+}
+
+/* Who attaches cannot wake it meanwhile, but a descriptor cannot wake a condition either. */
+static void wait_for_agent(uint64_t when_ns, uint64_t now_ns)
+{
+	const uint64_t ns = when_ns > now_ns ? when_ns - now_ns : 0;
+	const struct timespec ts = { .tv_nsec = (long)(ns < LOOK_NS ? ns : LOOK_NS) };
+	struct pollfd p = {
+		.fd = client.fd,
+		.events = (short)(POLLIN | (client.greeted && client.book.todo.count ? POLLOUT : 0)),
+	};
+
+	client.due_ns = when_ns;
+	pthread_mutex_unlock(&client.lock);
+	ppoll(&p, 1, &ts, NULL);
+	pthread_mutex_lock(&client.lock);
 }
 
 static void sleep_until(uint64_t when_ns)
@@ -248,8 +268,10 @@ static void turn(void)
 	hear(now_ns);
 	tell(now_ns);
 	look_after_agent(now_ns);
-	if (client.life == RUNNING)
-		sleep_until(next_look(now_ns));
+	if (client.life == RUNNING && agent_is_due(now_ns))
+		wait_for_agent(next_look(), now_ns);
+	else if (client.life == RUNNING)
+		sleep_until(next_look());
 }
 
 /*

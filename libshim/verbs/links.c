@@ -80,6 +80,14 @@ void ccs_links_start(struct qp *qp, uint64_t *now_ns)
 		ccs_flow_set_rate(&qp->flow, capacity(qp) / (flows + 1), ccs_now(now_ns));
 }
 
+void ccs_links_share(struct qp *qp, uint64_t *now_ns)
+{
+	const unsigned flows = qp->hearing.links->now.flows;
+
+	if (qp->flow.sent && flows)
+		ccs_flow_set_rate(&qp->flow, capacity(qp) / flows, ccs_now(now_ns));
+}
+
 void ccs_links_read(struct qp *qp, uint64_t *now_ns)
 {
 	struct ccs_slot *slot = qp->hearing.slot;

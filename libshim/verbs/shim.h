@@ -265,6 +265,8 @@ struct links *ccs_links_new(void);  /* NULL: no memory */
 void ccs_links_read(struct qp *qp, uint64_t *now_ns);
 /* A flow that has sent nothing yet takes its share beside those that are there. */
 void ccs_links_start(struct qp *qp, uint64_t *now_ns);
+/* The same for one that has begun without telemetry, and is one of them. */
+void ccs_links_share(struct qp *qp, uint64_t *now_ns);
 /* How often telemetry is of use to the flow, us. */
 uint32_t ccs_links_period_us(const struct ccs_flow *f);
 

@@ -103,7 +103,8 @@ static void say_found(const struct qp *qp)
 
 /*
  * Until telemetry comes another algorithm stands in: without, its like would begin at line rate
- * and stay there.
+ * and stay there. A record that is fresh is evidence enough: the flow need not wait until the
+ * signal thread has judged.
  */
 const struct ccs_cc_spec *ccs_signals_choice(const struct qp *qp)
 {
@@ -116,7 +117,7 @@ const struct ccs_cc_spec *ccs_signals_choice(const struct qp *qp)
 		return &p->stand_in;
 	if (!(p->listens & CCS_NEEDS_TELEMETRY))
 		return &p->cc;
-	if (h->verdict == CCS_SIGNAL_WAITING || !h->links || !h->links->fresh)
+	if (!h->links || !h->links->fresh)
 		return &p->stand_in;
 	return h->links->ports ? &p->cc : &p->no_ports;
 }
@@ -135,18 +136,22 @@ void ccs_signals_count(struct qp *qp)
 	qp->hearing.counted = qp->flow.sent;
 }
 
-/* Nothing changes while it waits: signals may come yet, or come again. */
+/* Nothing is given up while it waits: signals may come yet, or come again. */
 static void choose(struct qp *qp, uint64_t *now_ns)
 {
-	const struct ccs_cc_spec *spec = ccs_signals_choice(qp);
+	const struct ccs_cc_spec *spec = ccs_signals_choice(qp), *fallback = &qp->policy->stand_in;
+	struct hearing *h = &qp->hearing;
 
-	if (qp->hearing.verdict == CCS_SIGNAL_WAITING || spec == qp->flow.cc.spec)
+	if (spec == qp->flow.cc.spec || (spec == fallback && h->verdict == CCS_SIGNAL_WAITING))
 		return;
-	qp->hearing.switches++;
+	h->switches++;
 	ccs_signals_count(qp);
 	ccs_flow_switch(&qp->flow, spec, ccs_now(now_ns));
-	if (spec != &qp->policy->stand_in)
-		say_found(qp);
+	if (spec == fallback)
+		return;
+	say_found(qp);
+	if (h->switches == 1 && h->links)
+		ccs_links_share(qp, now_ns);
 }
 
 static void follow(struct qp *qp, uint32_t verdict, uint64_t *now_ns)

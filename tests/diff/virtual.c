@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stddef.h>
@@ -120,8 +121,10 @@ static void give_signals(void)
 
 	for (int i = 0; i < SLOTS && x % 4 == 0; i++)
 		atomic_fetch_add(&page->slot[i].cnps, x / 4 % 4);
-	for (int i = 0; i < SLOTS && x % 16 == 1; i++)
+	for (int i = 0; i < SLOTS && x % 16 == 1; i++) {
 		atomic_store(&page->slot[i].verdict, (uint32_t)(x / 16 % 8));
+		atomic_store(&page->slot[i].inbound_verdict, (uint32_t)(x / 128 % 8));
+	}
 }
 
 void virtual_signals(void)
@@ -206,6 +209,19 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, 
 
 	return on ? wait_until(cond, mutex, (uint64_t)ts->tv_sec * ROUND + (uint64_t)ts->tv_nsec)
 		  : real(cond, mutex, clock, ts);
+}
+
+/* What another process sends takes all of the time that it is waited for. */
+EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *ts, const sigset_t *mask)
+{
+	int (*real)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *) =
+		(int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))
+		next("ppoll");
+
+	if (!on || !self)
+		return real(fds, n, ts, mask);
+	rest(self, NULL, now_ns + (uint64_t)ts->tv_sec * ROUND + (uint64_t)ts->tv_nsec);
+	return real(fds, n, &(struct timespec){ 0 }, mask);
 }
 
 static void wake(const pthread_cond_t *cond)

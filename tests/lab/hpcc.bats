@@ -11,10 +11,10 @@ bats_require_minimum_version 1.5.0
 
 load agents.bash
 
-# in_lab RECORDS SCENARIO ARG…: of hpcc.sh. Results are in out/.
+# in_lab RECORDS SCENARIO ARG…: of hpcc.sh. Results are in out/. $rate and $queue may be given.
 in_lab() {
   local status=0
-  "$lab" --engine uml --hosts 6 --rate 200mbit --queue 256kb --priority --seed "$seed" \
+  "$lab" --engine uml --hosts 6 --rate "${rate:-200mbit}" --queue "${queue:-256kb}" --priority --seed "$seed" \
     --timeout 900 --out out -- \
     "$BATS_TEST_DIRNAME/hpcc.sh" "$(realpath "$top_builddir")" "$@" >stdout 2>stderr || status=$?
   cat stdout stderr
@@ -64,6 +64,40 @@ small_queue() {
   in_lab switch any readincast --senders 4 -D 1.2 --warmup 600ms --cc hpcc
   small_queue
   holds "$qps | all(.parameters.variant == \"paper\" and (.telemetry.hops | length) == 2)"
+}
+
+# starts_within_ms: of each QP with data the traces, trace-PID, say how long after its first
+# acknowledgement HPCC began. Swift did until then.
+starts_within_ms() {
+  local file flows=0
+  for file in out/trace-*; do
+    [[ $(wc -l <"$file") -gt 500 ]] || continue # a victim's, or of who only answers
+    awk -F, '
+      /^# QP / { split($0, word, " "); runs[word[3]] = word[5] }
+      $2 == "start" { origin[$3] = $NF; if (runs[$3] == "hpcc") began[$3] = $NF }
+      $2 == "ack" && !($3 in first) { first[$3] = origin[$3] + $1 }
+      END {
+        for (qp in first) {
+          if (!(qp in began)) exit 1
+          printf "QP %s: %.0f us\n", qp, began[qp] - first[qp]
+          if (began[qp] - first[qp] > 1000) exit 1
+        }
+      }' "$file"
+    flows=$((flows + 1))
+  done
+  ((flows))
+}
+
+@test "at 10 Gb/s it runs within a millisecond, at its share, for WRITEs and READs" {
+  local scenario
+  export rate=10gbit queue=8mb
+  for scenario in incast readincast; do
+    rm -rf out
+    CCSHIM_TRACE=/run/lab/out/trace-%p in_lab echo any $scenario --senders 4 -D 40ms --warmup 5ms --cc hpcc
+    holds '.runs[0] | .utilisation >= 0.93 and .jain >= 0.995 and .drops_after_warmup == 0'
+    holds '.runs[0].queue_bytes.max < 50000'
+    starts_within_ms
+  done
 }
 
 # A fifth of the link is not the long flow's; its port sends all.

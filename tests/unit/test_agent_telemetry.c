@@ -160,6 +160,43 @@ static void what_came_in_is_in_the_page(void **state)
 	end(&b);
 }
 
+/* It is about to send, so it is looked at often: without telemetry it may begin too fast. */
+static void a_new_flow_has_telemetry_within_a_millisecond(void **state)
+{
+	struct bench b;
+
+	begin(&b, state, false);
+	run(&b, 3, 0, 100000);
+	assert_int_equal(b.r->agent[NP]->peers.peer[0].flows_there, 0);
+	atomic_fetch_add(&b.c.page->slot[1].sent, 4096);
+	b.r->now_ns += MS / 2;
+	rig_settle(b.r);
+	rig_settle(b.r);
+	assert_int_equal(b.r->agent[NP]->peers.peer[0].flows_there, 1);
+	assert_int_equal(seen(&b).nhops, 1);
+	assert_int_equal(seen(&b).flows, 1);
+	end(&b);
+}
+
+/* An idle flow does not cost much: it is looked at rarely once it is not new any more. */
+static void idle_flows_are_looked_at_rarely(void **state)
+{
+	const struct ccs_agent *a;
+	unsigned looks = 0;
+	struct bench b;
+
+	begin(&b, state, false);
+	a = b.r->agent[RP];
+	rig_pass(b.r, 200);
+	for (unsigned i = 0; i < 1000; i++) {
+		b.r->now_ns += MS / 10;
+		looks += a->activity_ns <= b.r->now_ns;
+		rig_settle(b.r);
+	}
+	assert_in_range(looks, 40, 51);
+	end(&b);
+}
+
 /* A HELLO that has waited in a queue makes nothing look older than it is. */
 static void a_late_hello_makes_no_record_older(void **state)
 {
@@ -738,6 +775,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_came_in_is_in_the_page),
+		TEST(a_new_flow_has_telemetry_within_a_millisecond),
+		TEST(idle_flows_are_looked_at_rarely),
 		TEST(a_late_hello_makes_no_record_older),
 		TEST(samples_of_an_uncertain_time_are_not_used),
 		TEST(silence_while_nothing_moves),

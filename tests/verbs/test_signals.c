@@ -314,6 +314,32 @@ static void a_new_flow_takes_its_share_and_survives_silence(void **state)
 	close_all(&r);
 }
 
+/*
+ * The signal thread judges ten times a second, which is long: here it has not judged yet that
+ * all is well, as no peer was heard. It is early for a second only; if that was too short for
+ * this machine, the same again.
+ */
+static void a_flow_starts_with_its_first_record(void **state)
+{
+	struct ccs_slot *slot;
+	bool early;
+	struct rig r;
+
+	(void)state;
+	do {
+		agent_start(agent_path, (struct agent_manner){ .lonely = true });
+		rig_open(&r, (struct rig_conf){ .max_send_wr = 64 });
+		wait_for(slot = agent_slot(r.a->qp_num));
+		send_one(&r);                    /* it has begun without */
+		agent_manner((struct agent_manner){ .lonely = true, .telemetry = true });
+		while (fabs(rate(&r, slot) / (LINE / 3) - 1) > 0.01 &&
+		       atomic_load(&slot->verdict) == CCS_SIGNAL_WAITING)
+			nap();
+		early = atomic_load(&slot->verdict) == CCS_SIGNAL_WAITING;
+		close_all(&r);
+	} while (!early);
+}
+
 /* Of the direction in which most bytes go: a few that go the other way change nothing. */
 static void records_are_of_the_direction_of_the_data(void **state)
 {
@@ -351,6 +377,7 @@ static const struct CMUnitTest tests[] = {
 };
 static const struct CMUnitTest telemetry_tests[] = {
 	cmocka_unit_test(a_new_flow_takes_its_share_and_survives_silence),
+	cmocka_unit_test(a_flow_starts_with_its_first_record),
 	cmocka_unit_test(records_are_of_the_direction_of_the_data),
 };
 static const struct rig_mode modes[] = {
