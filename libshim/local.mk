@@ -55,7 +55,8 @@ ccs_agent_sources = \
 	libshim/agent/capture.c libshim/agent/clients.c libshim/agent/counters.c \
 	libshim/agent/counters.h libshim/agent/echo.c libshim/agent/egress.c libshim/agent/egress.h \
 	libshim/agent/flows.c libshim/agent/heard.c libshim/agent/hook.c libshim/agent/inbound.c \
-	libshim/agent/index.h libshim/agent/ingress.c libshim/agent/ingress.h libshim/agent/local.c libshim/agent/loop.c \
+	libshim/agent/index.h libshim/agent/ingress.c libshim/agent/ingress.h \
+	libshim/agent/local.c libshim/agent/loop.c \
 	libshim/agent/message.c libshim/agent/netlink.c libshim/agent/netlink.h libshim/agent/nic.c \
 	libshim/agent/np.c libshim/agent/owner.c libshim/agent/owner.h libshim/agent/page.c \
 	libshim/agent/peers.c libshim/agent/port.h libshim/agent/ports.c libshim/agent/priv.h \

@@ -47,17 +47,18 @@ static void find_interface(const struct ccs_agent *a, const struct ccs_agent_flo
 		*name = '\0';
 }
 
+/* What an agent before this one has left in the slot is of its own records. */
 void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
-	const struct ccs_slot *slot = &f->client->page->slot[f->slot];
-	char name[IF_NAMESIZE + 1];
-	bool able = false;
+	struct ccs_slot *slot = &f->client->page->slot[f->slot];
+	const bool wants = atomic_load_explicit(&slot->period_us, memory_order_relaxed);
+	char name[IF_NAMESIZE + 1] = "";
 
 	ccs_index_add(&a->inbound, &f->inbound_link, hash_of(a, f->peer, f->local_qpn));
-	find_interface(a, f, name);
-	if (atomic_load_explicit(&slot->period_us, memory_order_relaxed))
-		able = ccs_ports_can_read(a, if_nametoindex(name));
-	set_flags(a, f, name, able);
+	atomic_store_explicit(&slot->inbound, 0, memory_order_relaxed);
+	if (wants || a->config.ninterfaces)
+		find_interface(a, f, name);
+	set_flags(a, f, name, wants && ccs_ports_can_read(a, if_nametoindex(name)));
 }
 
 void ccs_inbound_detach(struct ccs_agent *a, struct ccs_agent_flow *f)
@@ -158,6 +159,7 @@ void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint64_t now_ns
 {
 	struct ccs_inbound *in = &p->inbound;
 	const bool news = in->active != in->counting || in->period_us != in->wanting_us;
+	bool able;
 
 	in->active = in->counting;
 	in->period_us = in->wanting_us;
@@ -165,10 +167,9 @@ void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint64_t now_ns
 	if (!news && now_ns < in->renew_ns)
 		return;
 	in->renew_ns = now_ns + CCS_RENEW_NS;
+	able = ccs_ports_read(a, p);
 	if (in->active)
-		in->able = ccs_ports_read(a, p);
-	else
-		ccs_ports_read(a, p);
+		in->able = able;
 }
 
 static void note_ports(struct ccs_agent *a, struct ccs_inbound *in, bool ports)

@@ -312,7 +312,7 @@ void ccs_inbound_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
 bool ccs_inbound_has(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
 /* A CNP for its flows. */
 void ccs_inbound_cnp(struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
-/* A look at the clients' flows finds that this one READs, and at its end what all of a peer want. */
+/* A scan of the clients' flows finds that this one READs; at its end, what all of a peer want. */
 void ccs_inbound_count(struct ccs_agent *a, struct ccs_agent_flow *f, uint32_t period_us);
 void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint64_t now_ns);
 /* The port by which that peer's data come in was measured: to the readers' pages. */

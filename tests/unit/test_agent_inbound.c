@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/port.h"
 #include "agentrig.h"
@@ -300,6 +301,28 @@ static void a_reader_has_the_record_of_its_own_port(void **state)
 	rig_hang_up(&c);
 }
 
+/* Its records have other places: what is in the slots names those of the agent before. */
+static void another_agent_begins_with_no_record(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = open_readers(r, 1);
+	uint64_t bytes = 0;
+
+	read_for(r, &c, 1, 10, &bytes, 100000);
+	assert_int_equal(seen(&c, 1).nhops, 1);
+	close(c.fd);
+	rig_stop(r, READER);
+	atomic_store(&c.page->slot[1].inbound, 9); /* as if it had been killed */
+	rig_start(r, READER);
+	c.fd = rig_dial(r, READER);
+	assert_int_equal(rig_hello(r, c.fd, c.page_fd), 0);
+	assert_int_equal(rig_add(r, &c, READER, 1, 1), 0);
+	assert_int_equal(c.page->slot[1].inbound, 0);
+	read_for(r, &c, 1, 10, &bytes, 100000);
+	assert_int_equal(seen(&c, 1).hops[0].tx_bytes, bytes);
+	rig_hang_up(&c);
+}
+
 /* What comes to one port is shared by all whose data come in there. */
 static void flows_from_both_sides_share_a_port(void **state)
 {
@@ -398,6 +421,7 @@ int main(void)
 		TEST(answers_to_other_queue_pairs_are_no_cnps),
 		TEST(the_slot_says_whether_marks_are_seen),
 		MEASURED(a_reader_has_the_record_of_its_own_port),
+		MEASURED(another_agent_begins_with_no_record),
 		MEASURED(flows_from_both_sides_share_a_port),
 		MEASURED(a_port_is_measured_only_while_it_is_read_by),
 		MEASURED(records_from_elsewhere_are_of_the_path),
