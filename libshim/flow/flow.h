@@ -303,6 +303,12 @@ static inline double ccs_flow_rate(const struct ccs_flow *f)
 	return rate > 0 && rate < f->max_rate ? rate : f->max_rate;
 }
 
+/* Nothing but RTTs tells of congestion, and each may take from the rate at once. */
+static inline bool ccs_flow_lives_on_rtts(const struct ccs_flow *f)
+{
+	return f->cc.ops->needs == CCS_NEEDS_RTT && !(f->cc.out.window > 0);
+}
+
 /* Between the room's files. drive.c: what the algorithm is told. */
 void ccs_drive_start(struct ccs_flow *f, const struct ccs_cc_spec *spec,
 		     const struct ccs_cc_path *path, uint64_t now_ns);

@@ -15,7 +15,7 @@
  *
  * Of the three segments one is the release that the interval begins with, one what
  * a late or idle flow may make up for, one jitter. The fourth is the wait that a
- * rise cuts short.
+ * rise cuts short, where all of it follows the rate.
  */
 #include <math.h>
 
@@ -61,20 +61,45 @@ void ccs_gate_init(struct ccs_flow *f, uint64_t now_ns)
 }
 
 /*
- * A change of the rate moves what already waits, as if it had been the rate since
- * the last release. But nothing is late by a rise that was not late before: two
- * segments would go at once.
+ * As if it had been the rate since the last release. But nothing is late by a rise that
+ * was not late before: two segments would go at once.
+ */
+static void move_wait(struct ccs_flow *f, double rate, double now)
+{
+	const double due = ccs_min(due_ns(f), now);
+
+	f->gate_rate = rate;
+	f->paced_at_ns += ccs_max(due - due_ns(f), 0);
+}
+
+/* What of the wait has passed was at the old rate, only its rest is at the new one. */
+static void move_rest(struct ccs_flow *f, double rate, double now)
+{
+	const double due = due_ns(f), at = ccs_min(ccs_max(now, f->paced_at_ns), due);
+
+	f->paced_bytes = (due - at) * f->gate_rate / 8e9;
+	f->paced_at_ns = at;
+	f->gate_rate = rate;
+}
+
+/*
+ * A change of the rate moves what already waits. DCQCN and HPCC move all of the wait, as
+ * their authors' simulators do, and Swift's gap is what its newest window says. A rate that
+ * follows each RTT moves the rest only: where a flow has a segment or less in an RTT, the
+ * sample of each segment would else place the next one by itself, and the flows lock in
+ * phase. Then no RTT changes, the gradient is zero, and a queue of three times the size
+ * persists (TIMELY 5 fixes the release time when a segment is queued).
  */
 void ccs_gate_follow(struct ccs_flow *f, uint64_t now_ns)
 {
 	const double rate = paced_rate(f);
-	double due;
 
 	if (rate == f->gate_rate)
 		return;
-	due = ccs_min(due_ns(f), (double)now_ns);
-	f->gate_rate = rate;
-	f->paced_at_ns += ccs_max(due - due_ns(f), 0);
+	if (ccs_flow_lives_on_rtts(f))
+		move_rest(f, rate, (double)now_ns);
+	else
+		move_wait(f, rate, (double)now_ns);
 	CCS_PROBE2(rate, f->stats.qp_num, (int64_t)rate);
 }
 

@@ -256,12 +256,6 @@ static bool exceeds(const struct ccs_flow *f, double rtt_us, double segments)
 	return rtt_us > idle_rtt(f, rtt_us) + f->cc.path.noise_us + segments * segment_us(f);
 }
 
-/* Nothing but RTTs tells of congestion, and each may take from the rate at once. */
-static bool lives_on_rtts(const struct ccs_flow *f)
-{
-	return f->cc.ops->needs == CCS_NEEDS_RTT && !(f->cc.out.window > 0);
-}
-
 /*
  * Is it a queue, or was a host away: the peer, or whoever drives a software device? All
  * that was in flight then comes late, and at once. A queue also holds up what is sent after
@@ -453,7 +447,7 @@ static double measure(struct ccs_flow *f, const struct ccs_seg *seg, const struc
 void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done)
 {
 	const double rtt_us = measure(f, seg, done);
-	const bool counts = !lives_on_rtts(f) ||
+	const bool counts = !ccs_flow_lives_on_rtts(f) ||
 			    (!done->more && !doubtful(f, done->number, rtt_us));
 
 	ccs_flow_revoke(f);

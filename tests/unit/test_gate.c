@@ -46,8 +46,16 @@ static const struct ccs_cc_ops dial = {
 	.on_init = dial_init, .on_ack = dial_ack, .set_rate = dial_rate,
 };
 
-static void open_flow(struct ccs_flow *f, double line_rate, double segment, double rate,
-		      uint64_t now)
+/* The same, but that its rate is one of RTTs: then the gate moves only the rest of a wait. */
+static const struct ccs_cc_ops rtt_dial = {
+	.abi = CCS_CC_ABI, .name = "rtt_dial", .doc = "", .needs = CCS_NEEDS_RTT,
+	.derive = dial_derive, .on_init = dial_init, .on_ack = dial_ack, .set_rate = dial_rate,
+};
+
+static const struct ccs_cc_ops *const dials[] = { &dial, &rtt_dial };
+
+static void open_dialled(struct ccs_flow *f, const struct ccs_cc_ops *ops, double line_rate,
+			 double segment, double rate, uint64_t now)
 {
 	static struct ccs_cc_spec spec;
 	const struct ccs_flow_config conf = {
@@ -56,10 +64,16 @@ static void open_flow(struct ccs_flow *f, double line_rate, double segment, doub
 		.seed = seed_next(),
 	};
 
-	spec = ccs_cc_plain(&dial);
+	spec = ccs_cc_plain(ops);
 	memset(f, 0, sizeof(*f));
 	assert_int_equal(ccs_flow_init(f, &conf, &spec, 4, 16, now), 0);
 	ccs_drive_set_rate(f, rate, now);
+}
+
+static void open_flow(struct ccs_flow *f, double line_rate, double segment, double rate,
+		      uint64_t now)
+{
+	open_dialled(f, &dial, line_rate, segment, rate, now);
 }
 
 /* The length of what is released now, or -1. */
@@ -138,16 +152,17 @@ static void never_more_than_the_rate_allows(void **state)
 	(void)state;
 	seed_start("upper");
 	for (unsigned round = 0; round < 300; round++) {
+		const struct ccs_cc_ops *ops = dials[round % 2];
 		const struct range range = random_range();
 		const uint64_t whole = seed_below(2) ? 1 + seed_below(100000) : 0;
 		uint64_t now = 1 + seed_below(1ull << 45);
 		struct bounds b = { .segment = segment_at(&range, (double)whole), .at = now,
-				    .k = range.least < range.most ? 4 : 3 };
+				    .k = range.least < range.most && ops == &dial ? 4 : 3 };
 		double rate = random_rate(&range);
 		unsigned released = 0;
 		struct ccs_flow f;
 
-		open_flow(&f, 2 * range.most, 4096, rate, now);
+		open_dialled(&f, ops, 2 * range.most, 4096, rate, now);
 		for (unsigned step = 0; step < 2000; step++) {
 			int64_t len;
 
@@ -181,7 +196,7 @@ static void no_less_than_the_rate_allows(void **state)
 		double rate = random_rate(&range);
 		struct ccs_flow f;
 
-		open_flow(&f, 2 * range.most, 4096, rate, now);
+		open_dialled(&f, dials[round % 2], 2 * range.most, 4096, rate, now);
 		for (unsigned step = 0; step < 2000; step++) {
 			int64_t len;
 
@@ -297,6 +312,30 @@ static void a_rise_lets_one_segment_go(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/* Half of a gap has passed when the rate changes: the other half is at the new rate. */
+static void only_the_rest_of_a_wait_follows_a_rate_of_rtts(void **state)
+{
+	static const double factors[] = { 0.01, 0.25, 1, 4, 1000 };
+
+	(void)state;
+	seed_start("rest");
+	for (size_t i = 0; i < sizeof(factors) / sizeof(*factors); i++) {
+		uint64_t now = 1000000, half;
+		struct ccs_flow f;
+		double rest;
+
+		open_dialled(&f, &rtt_dial, 10e9, 4096, 1e6, now);
+		ccs_flow_accept(&f, 1 << 20, CCS_WR_SPLIT);
+		assert_int_equal(release(&f, now), 4096);
+		half = (ccs_flow_wait(&f, now) - now) / 2;
+		now += half;
+		ccs_drive_set_rate(&f, 1e6 * factors[i], now);
+		rest = (double)(ccs_flow_wait(&f, now) - now);
+		assert_true(fabs(rest * factors[i] - (double)half) <= 2 * fmax(factors[i], 1));
+		ccs_flow_destroy(&f);
+	}
+}
+
 /* Of what it missed meanwhile it makes up for sixteen segments at once, and goes on at .98. */
 static void a_flow_at_line_rate_leaves_a_fiftieth_of_the_line(void **state)
 {
@@ -375,6 +414,7 @@ int main(void)
 		cmocka_unit_test(no_less_than_the_rate_allows),
 		cmocka_unit_test(gate_and_wheel_meet_the_rate),
 		cmocka_unit_test(a_rise_lets_one_segment_go),
+		cmocka_unit_test(only_the_rest_of_a_wait_follows_a_rate_of_rtts),
 		cmocka_unit_test(a_flow_at_line_rate_leaves_a_fiftieth_of_the_line),
 		cmocka_unit_test(an_infinite_rate_is_not_paced),
 		cmocka_unit_test(the_users_cap_binds),
