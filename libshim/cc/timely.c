@@ -2,6 +2,8 @@
 /*
  * TIMELY (Mittal et al., SIGCOMM 2015): rate from the gradient of the RTT.
  *
+ * scaled        the default: snippet, with thresholds that rise as the rate falls, and
+ *               hyperactive increase below t_low, see tuned[]
  * snippet       the code that the authors published beside the paper: steps are
  *               scaled by delta_factor, one decrease takes half at most, falls of
  *               the raw RTT are counted
@@ -9,33 +11,40 @@
  * patched       the fixed point of "ECN or Delay" (Zhu et al., CoNEXT 2016,
  *               Algorithm 2) between the thresholds, else as snippet
  * patched_pure  the same without delta_factor and cap: that paper's model
+ * ns3           the simulator of HPCC's authors (rdma-hw.cc): one step per window, which
+ *               the first window only prepares; whole steps, no cap; increases are
+ *               counted, below t_low, too
  */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "cc/cc.h"
+#include "cc/minmax.h"
 
 enum { VARIANT, MIN_RTT, T_LOW, T_HIGH, ADD_RATE, BETA, BETA_HIGH, ALPHA, HAI_THRESH, HAI_N,
-       MIN_RATE, MAX_RATE, INIT_RATE, NPARAMS };
+       HAI_LOW, SCALE, MIN_RATE, MAX_RATE, INIT_RATE, NPARAMS };
 
 #define TINY_US 1e-3 /* the least RTT that is normalised by */
 #define MOST_US 1e15 /* no RTT, and further on no arithmetic */
 
-enum { SNIPPET, PAPER, PATCHED, PATCHED_PURE };
-static const char *const variants[] = { "snippet", "paper", "patched", "patched_pure", NULL };
+enum { SCALED, SNIPPET, PAPER, PATCHED, PATCHED_PURE, NS3 };
+static const char *const variants[] = {
+	"scaled", "snippet", "paper", "patched", "patched_pure", "ns3", NULL
+};
 
-enum branch { B_NONE, B_IGNORED, B_LOW, B_HIGH, B_AI, B_HAI, B_MD, B_PATCH, BRANCHES };
+enum branch { B_NONE, B_IGNORED, B_WAIT, B_LOW, B_HIGH, B_AI, B_HAI, B_MD, B_PATCH, BRANCHES };
 static const char *const branches[][BRANCHES] = {
-	{ "none", "ignored", "low", "high", "ai", "hai", "md", "patch" },
-	{ "none", "ignored", "low+cap", "high+cap", "ai+cap", "hai+cap", "md+cap", "patch+cap" },
+	{ "none", "ignored", "wait", "low", "high", "ai", "hai", "md", "patch" },
+	{ "none", "ignored", "wait", "low+cap", "high+cap", "ai+cap", "hai+cap", "md+cap",
+	  "patch+cap" },
 };
 
 static const struct ccs_cc_param params[NPARAMS] = {
 	[VARIANT] = { "variant", "", 0, 0, 0, variants,
-		"which published form of the algorithm", "TIMELY; CoNEXT 2016, Algorithm 2" },
+		"published forms, and scaled, for many flows", "TIMELY; CoNEXT 2016, Algorithm 2" },
 	[MIN_RTT] = { "min_rtt", "us", NAN, 1e-3, 1e9, NULL,
-		"normalises the gradient; unloaded RTT and two segment times, at least eight", "TIMELY 4.3" },
+		"normalises the gradient; unloaded RTT and two segment times, at least ten", "TIMELY 4.3" },
 	[T_LOW] = { "t_low", "us", NAN, 0, 1e9, NULL,
 		"below this RTT the rate only grows", "TIMELY 4.4" },
 	[T_HIGH] = { "t_high", "us", NAN, 0, 1e9, NULL,
@@ -47,13 +56,20 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[BETA_HIGH] = { "beta_high", "", NAN, 0, 1, NULL,
 		"the factor above t_high: beta, patched 0.8", "TIMELY 6; patched: drains the start's backlog" },
 	[ALPHA] = { "alpha", "", NAN, 0, 1, NULL,
-		"weight of the newest difference in the average: 0.02, patched 0.1", "TIMELY authors' code" },
+		"weight of the newest difference in the average: 0.02, patched 0.1, ns3 0.875",
+		"TIMELY authors' code" },
 	[HAI_THRESH] = { "hai_thresh", "", 5, 1, 1e6, NULL,
 		"consecutive falling RTTs before hyperactive increase", "TIMELY 4.3" },
 	[HAI_N] = { "hai_n", "", 5, 1, 1e3, NULL,
 		"hyperactive increase is this many times add_rate", "TIMELY 4.3" },
+	[HAI_LOW] = { "hai_low", "", NAN, 0, 1e6, NULL,
+		"min_rtts below t_low before hyperactive increase, which grows from there; 0: never",
+		"derived: scaled 30, else 0" },
+	[SCALE] = { "scale", "us", NAN, 0, 1e9, NULL,
+		"raises both thresholds, times the square root of bottleneck rate / rate",
+		"derived: scaled a segment time, else 0" },
 	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
-		"floor of the rate", "derived: line rate / 32" },
+		"floor of the rate", "derived: bottleneck rate / 4000, a tenth of that if unknown" },
 	[MAX_RATE] = { "max_rate", "bit/s", NAN, 1, 1e15, NULL,
 		"ceiling of the rate", "TIMELY 5: line rate" },
 	[INIT_RATE] = { "init_rate", "bit/s", NAN, 1, 1e15, NULL,
@@ -62,55 +78,88 @@ static const struct ccs_cc_param params[NPARAMS] = {
 
 struct timely {
 	double prev_rtt, avg_diff, last, gradient;
-	unsigned neg;
+	double low;                  /* min_rtts below t_low, at most one for each sample */
+	uint64_t window;             /* ns3: what was sent by the last step, bytes of the flow */
+	unsigned neg;                /* falls in a row; ns3: increases */
 	enum branch branch;
 	bool capped;
 };
 
+static bool is_patched(const double *p)
+{
+	return p[VARIANT] == PATCHED || p[VARIANT] == PATCHED_PURE;
+}
+
 /*
- * Defaults from the path, in segment times (ser) because one segment of another
- * flow is the quantum in which a queue moves:
- * - t_low four of them above the unloaded RTT and its noise (TIMELY Fig. 15: the
+ * Defaults from the path, in segment times at the bottleneck because one segment of
+ * another flow is the quantum in which its queue moves:
+ * - t_low one or more of them above the unloaded RTT and its noise (TIMELY Fig. 15: the
  *   throughput knee moves with the segment);
- * - t_high twelve above that: it must lie within the switch's queue, 16 flows at
+ * - t_high above that by a band: it must lie within the switch's queue, 16 flows at
  *   10 Gb/s and 256 KB being the tightest that was measured;
  * - min_rtt normalises the gradient and paces the increase: with less than two on
  *   top of the unloaded RTT one foreign segment reads as steep congestion (the
  *   paper has 20 us and ser = 13 us). Where segments are long against the RTT, at
  *   least eight: flows that complete less than one segment in it increase in
- *   proportion to their rate, and sixteen of them stay unequal for seconds;
- * - min_rate such that 32 flows fit: a lower floor starves a flow of samples, and
- *   at one sample in tens of milliseconds it takes a second to recover.
+ *   proportion to their rate, and sixteen of them stay unequal for seconds.
  *
+ * scaled serves more flows. Each of N answers once in N segment times, so within a round
+ * they add N * add_rate and their phases alone move the queue by sqrt(N) segments: a
+ * smaller step, and thresholds that rise by a segment for each sqrt(bottleneck / rate).
+ * A flow below its share then has the higher threshold, and increases where the others
+ * decrease, as in Swift's flow scaling (SIGCOMM 2020, 3.5). What the small step costs
+ * in speed the increase below t_low brings back.
+ */
+static const struct tuning {
+	double low, band, min_rtt, steps, scale, hai_low;
+} tuned[] = { { 4, 12, 8, 1000, 0, 0 }, [true] = { 1, 8, 10, 2000, 1, 30 } };
+
+/* 1000 flows fit four times, and ten times more where the bottleneck may be a tenth. */
+static double derive_floor(const struct ccs_cc_path *path)
+{
+	return ccs_cc_bottleneck(path) / (path->bottleneck_rate > 0 ? 4e3 : 40e3);
+}
+
+/*
  * patched has a beta of its own within the thresholds, where it gives a queue of
  * N * add_rate / (beta * C) above t_low; as the factor above t_high that would
- * leave the backlog of a start standing for seconds.
+ * leave the backlog of a start standing for seconds. The thresholds of ns3 are its
+ * simulator's, whatever the path.
  */
 static void derive(const struct ccs_cc_path *path, double *p)
 {
-	const bool patched = p[VARIANT] >= PATCHED;
-	const double ser = 8e6 * path->segment / path->line_rate;
-	const double t_low = isnan(p[T_LOW]) ? path->base_rtt_us + path->noise_us + 4 * ser : p[T_LOW];
+	const struct tuning *tune = &tuned[p[VARIANT] == SCALED];
+	const bool ns3 = p[VARIANT] == NS3;
+	const double ser = ccs_cc_segment_us(path, path->segment);
+	const double low = ns3 ? 50 : path->base_rtt_us + path->noise_us + tune->low * ser;
+	const double t_low = isnan(p[T_LOW]) ? low : p[T_LOW];
 	const double derived[NPARAMS] = {
-		[MIN_RTT] = fmax(path->base_rtt_us + 2 * ser, 8 * ser),
-		[T_LOW] = isnan(p[T_HIGH]) ? t_low : fmin(t_low, p[T_HIGH]),
-		[T_HIGH] = t_low + fmax(8 * path->noise_us, 12 * ser),
-		[ADD_RATE] = path->line_rate / 1000,
-		[BETA] = patched ? 0.008 : 0.8,
-		[BETA_HIGH] = patched || isnan(p[BETA]) ? 0.8 : p[BETA],
-		[ALPHA] = patched ? 0.1 : 0.02,
-		[MIN_RATE] = path->line_rate / 32,
+		[MIN_RTT] = ns3 ? 20 : ccs_max(path->base_rtt_us + 2 * ser, tune->min_rtt * ser),
+		[T_LOW] = ccs_min(t_low, p[T_HIGH]),
+		[T_HIGH] = t_low + (ns3 ? 450 : ccs_max(8 * path->noise_us, tune->band * ser)),
+		[ADD_RATE] = ccs_cc_bottleneck(path) / tune->steps,
+		[BETA] = is_patched(p) ? 0.008 : 0.8,
+		[BETA_HIGH] = is_patched(p) || isnan(p[BETA]) ? 0.8 : p[BETA],
+		[ALPHA] = ns3 ? 0.875 : is_patched(p) ? 0.1 : 0.02,
+		[HAI_LOW] = tune->hai_low,
+		[SCALE] = tune->scale * ser,
+		[MIN_RATE] = derive_floor(path),
 		[MAX_RATE] = path->line_rate,
-		[INIT_RATE] = path->line_rate / fmax(1, path->flows),
+		[INIT_RATE] = path->line_rate / ccs_max(1, path->flows),
 	};
 
 	for (unsigned i = 0; i < NPARAMS; i++) {
 		if (!isnan(p[i]))
 			continue;
 		p[i] = derived[i];
-		if (i == MIN_RATE && !isnan(p[MAX_RATE])) /* a ceiling that the user gave */
-			p[i] = fmin(p[i], p[MAX_RATE]);
+		if (i == MIN_RATE) /* below a ceiling that the user gave */
+			p[i] = ccs_min(p[i], p[MAX_RATE]);
 	}
+}
+
+static unsigned in_a_row(unsigned n, bool holds)
+{
+	return holds ? n + 1 : 0;
 }
 
 /* The filter, the same in every branch; gives delta_factor. */
@@ -118,20 +167,42 @@ static double learn(struct timely *t, const double *p, const struct ccs_cc_ack *
 {
 	const double prev = t->prev_rtt == 0 ? ack->rtt_us : t->prev_rtt;
 	const double diff = ack->rtt_us - prev;
-	const double df = fmin((ack->now_us - t->last) / p[MIN_RTT], 1.0);
+	const double df = ccs_min((ack->now_us - t->last) / p[MIN_RTT], 1);
 
 	t->avg_diff = (1 - p[ALPHA]) * t->avg_diff + p[ALPHA] * diff;
 	t->gradient = t->avg_diff / p[MIN_RTT];
-	t->neg = (p[VARIANT] == PAPER ? t->gradient : diff) < 0 ? t->neg + 1 : 0;
+	if (p[VARIANT] != NS3)
+		t->neg = in_a_row(t->neg, (p[VARIANT] == PAPER ? t->gradient : diff) < 0);
 	t->prev_rtt = ack->rtt_us;
 	t->last = ack->now_us;
-	return p[VARIANT] == PAPER || p[VARIANT] == PATCHED_PURE ? 1 : df;
+	return p[VARIANT] == SCALED || p[VARIANT] == SNIPPET || p[VARIANT] == PATCHED ? df : 1;
+}
+
+/* Falls, or ns3's increases, in a row make an increase hyperactive. */
+static double hyper(const struct timely *t, const double *p)
+{
+	return t->neg >= p[HAI_THRESH] ? p[HAI_N] : 1;
+}
+
+/*
+ * Below t_low falls of the RTT say nothing: it is at its base. A long time there does, and
+ * the longer it lasts the more is free: the factor grows with it. Samples are no measure of
+ * that time, an RTT of 1 ms may give a hundred of them before an increase is seen in one.
+ */
+static double below(struct timely *t, const double *p, double rate, double df)
+{
+	double n = p[VARIANT] == NS3 ? hyper(t, p) : 1;
+
+	if (p[HAI_LOW] > 0 && t->low >= p[HAI_LOW])
+		n = p[HAI_N] * t->low / p[HAI_LOW];
+	t->branch = B_LOW;
+	return rate + n * p[ADD_RATE] * df;
 }
 
 static double by_gradient(struct timely *t, const double *p, double rate, double df)
 {
 	if (t->gradient <= 0) {
-		const double n = t->neg >= p[HAI_THRESH] ? p[HAI_N] : 1;
+		const double n = hyper(t, p);
 
 		t->branch = n > 1 ? B_HAI : B_AI;
 		return rate + n * p[ADD_RATE] * df;
@@ -143,8 +214,8 @@ static double by_gradient(struct timely *t, const double *p, double rate, double
 /* Increase and decrease both, weighted by the gradient: CoNEXT 2016, Algorithm 2. */
 static double patched(struct timely *t, const double *p, double rate, double df)
 {
-	const double ref = fmax(p[T_LOW], TINY_US);
-	const double w = fmin(fmax(2 * t->gradient + 0.5, 0), 1);
+	const double ref = ccs_max(p[T_LOW], TINY_US);
+	const double w = ccs_min(ccs_max(2 * t->gradient + 0.5, 0), 1);
 	const double err = (t->prev_rtt - ref) / ref;
 
 	t->branch = B_PATCH;
@@ -152,27 +223,49 @@ static double patched(struct timely *t, const double *p, double rate, double df)
 }
 
 /* The new rate before clamping. */
-static double next_rate(struct timely *t, const double *p, double rate,
-			const struct ccs_cc_ack *ack)
+static double next_rate(struct ccs_cc *cc, struct timely *t, const struct ccs_cc_ack *ack)
 {
-	const double rtt = ack->rtt_us;
+	const double *p = cc->param;
+	const double rate = cc->out.rate, rtt = ack->rtt_us;
 	const double df = learn(t, p, ack);
+	const double lift = p[SCALE] > 0 ? p[SCALE] * sqrt(ccs_cc_bottleneck(&cc->path) / rate) : 0;
+	const double t_high = p[T_HIGH] + lift;
 
-	if (rtt < p[T_LOW]) {
-		t->branch = B_LOW;
-		return rate + p[ADD_RATE] * df;
+	if (rtt < p[T_LOW] + lift) {
+		t->low += df;
+		return below(t, p, rate, df);
 	}
-	if (rtt > p[T_HIGH]) {
+	t->low = 0;
+	if (rtt > t_high) {
 		t->branch = B_HIGH;
-		return rate * (1 - df * p[BETA_HIGH] * (1 - p[T_HIGH] / rtt));
+		return rate * (1 - df * p[BETA_HIGH] * (1 - t_high / rtt));
 	}
-	return p[VARIANT] >= PATCHED ? patched(t, p, rate, df) : by_gradient(t, p, rate, df);
+	return is_patched(p) ? patched(t, p, rate, df) : by_gradient(t, p, rate, df);
+}
+
+/* One step when all that was sent by the last one is acknowledged. */
+static double next_window(struct ccs_cc *cc, struct timely *t, const struct ccs_cc_ack *ack)
+{
+	const bool first = t->window == 0;
+	double next;
+
+	t->branch = B_WAIT;
+	if (ack->ack_seq <= t->window)
+		return cc->out.rate;
+	t->window = ack->snd_nxt;
+	if (first) {
+		t->prev_rtt = ack->rtt_us;
+		return cc->out.rate;
+	}
+	next = next_rate(cc, t, ack);
+	t->neg = in_a_row(t->neg, t->branch == B_LOW || t->branch == B_AI || t->branch == B_HAI);
+	return next;
 }
 
 /* The floor is applied last: it wins. */
 static void set_rate(struct ccs_cc *cc, double rate)
 {
-	cc->out.rate = fmax(fmin(rate, cc->param[MAX_RATE]), cc->param[MIN_RATE]);
+	cc->out.rate = ccs_max(ccs_min(rate, cc->param[MAX_RATE]), cc->param[MIN_RATE]);
 }
 
 static void on_init(struct ccs_cc *cc)
@@ -184,7 +277,7 @@ static void on_init(struct ccs_cc *cc)
 
 static bool has_cap(const double *p)
 {
-	return p[VARIANT] == SNIPPET || p[VARIANT] == PATCHED;
+	return p[VARIANT] == SCALED || p[VARIANT] == SNIPPET || p[VARIANT] == PATCHED;
 }
 
 static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
@@ -198,7 +291,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 		t->branch = B_IGNORED;
 		return;
 	}
-	next = next_rate(t, cc->param, rate, ack);
+	next = cc->param[VARIANT] == NS3 ? next_window(cc, t, ack) : next_rate(cc, t, ack);
 	t->capped = has_cap(cc->param) && next < 0.5 * rate;
 	set_rate(cc, t->capped ? 0.5 * rate : next);
 }

@@ -89,6 +89,7 @@ static void start(struct sim *s, struct sim_flow *f)
 		.noise_us = c->path_noise_us,
 		.segment = c->segment,
 		.flows = c->path_flows ? c->path_flows : (s->total + hosts - 1) / hosts,
+		.bottleneck_rate = c->path_bottleneck,
 	};
 	const double rate = f->index == 0 && c->first_rate > 0 ? c->first_rate : c->start_rate;
 

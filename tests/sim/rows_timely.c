@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* TIMELY: the paper's incast and its noise, the patch's fixed point, and the grid. */
+/* TIMELY: the paper's incast and its noise, the patch's fixed point, many flows, and the grid. */
 #include "grid.h"
 #include "rows.h"
 
@@ -20,8 +20,8 @@
  * us); sharing the NIC, the size of packets and jitter of the gaps hardly do.
  */
 #define INCAST(alpha) \
-	.cc = "timely:min_rtt=20us,t_low=50us,t_high=500us,add_rate=10m,beta=0.8,min_rate=10m," \
-	      "alpha=" alpha, \
+	.cc = "timely:variant=snippet,min_rtt=20us,t_low=50us,t_high=500us,add_rate=10m,beta=0.8," \
+	      "min_rate=10m,alpha=" alpha, \
 	.flows = 40, .hosts = 10, .rate = 20e9, .nic_rate = 10e9, .base_us = 4, .mtu = 1024, \
 	.segment = 16384, .start_spread_us = 1000, .warm_us = 250e3, .end_us = 1000e3, \
 	.lazy_pacer = true
@@ -59,11 +59,41 @@
  * the queue within the switch's 4 MB, and a lone flow, which finds all done at each look, gets
  * no more than a cap of it. A cap that grows by what such a flow missed, by half at most, and
  * shrinks as soon as a look finds something still outstanding, gave that flow .84 of the line
- * for .07, and left .31 to sixteen.
+ * for .07, and left .31 to sixteen. Sixteen flows that look every 200 us share unequally:
+ * most of their RTTs are the look, and some live on their caps. What made them equal was a
+ * floor of line rate / 32, half of their share.
  */
 #define RARE_LOOKS(n, every_us) \
 	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
 	.start_spread_us = 100, STEADY(n, 400e3), .limit = 4000000, .look_us = every_us
+
+/*
+ * N hosts with NICs of `ratio` times the port's 10 Gb/s, which the algorithm knows of or not
+ * (0). With a floor of line rate / 32 the flows rested on it as soon as N * ratio was above
+ * 32, and the queue was all that the caps allow: 8 MB of 64 flows.
+ */
+#define PORT(n, ratio, known) \
+	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .nic_rate = (ratio) * 10e9, .base_us = 20, \
+	.mtu = 4096, .segment = (ratio) > 4 ? 65536 : (ratio) * 8192, .path_bottleneck = known, \
+	.start_spread_us = 100, STEADY(n, 50.0 * (n) * (ratio) * 8 + 200e3)
+
+/* All but one leave; the last is back at 90 % of the port. It took 27 and 53 ms. */
+#define LAST_OF(n) \
+	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 42, .mtu = 4096, .segment = 8192, \
+	.start_spread_us = 20, .flows = 1, .guests = (n) - 1, .join_us = 25e3, .leave_us = 75e3, \
+	.warm_us = 50e3, .end_us = 150e3, .bin_us = 500
+
+/*
+ * The second flow of two comes after 2 ms and goes after 10, at 100 Gb/s and 4.16 us of RTT:
+ * packets of 1056 bytes, a floor of 1 Gb/s. In the simulator of HPCC's authors the two get
+ * 82 to 84 % of the port in payload, 86 to 89 % on the wire, equally, with 246 KB of queue
+ * on average, and the first is back at 90 % after 350 to 400 us. They are two for 7 ms of
+ * the 9 that are measured here, so that is 90 to 92 % and 191 KB.
+ */
+#define NS3 \
+	.cc = "timely:variant=ns3,min_rate=1g", .rate = 100e9, .base_us = 4, .mtu = 1056, \
+	.segment = 1056, .lazy_pacer = true, .flows = 1, .guests = 1, .join_us = 2e3, \
+	.leave_us = 10e3, .warm_us = 3e3, .end_us = 12e3, .bin_us = 100
 
 #define GRID_FABRIC(v, n) \
 	"timely " v ", fabric, N=" #n, { FABRIC, STEADY(n, 300e3), .start_rate = 10e9 / ((n) + 1), \
@@ -110,20 +140,44 @@ static const struct row rows[] = {
 	{ "timely, hosts away 1 of 20 ms, N=1", { STALLS(1, 1e3) }, { { UTIL, 94, 95.5 } } },
 	{ "timely, hosts away 5 of 20 ms, N=1", { STALLS(1, 5e3) }, { { UTIL, 74, 75.5 } } },
 	{ "timely, hosts always there, N=8", { STALLS(8, 0) },
-	  { { UTIL, 98, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 160 } } },
+	  { { UTIL, 98, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 130 } } },
 	{ "timely, hosts away 1 of 20 ms, N=8", { STALLS(8, 1e3) },
-	  { { UTIL, 91, 95.5 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 150 } } },
+	  { { UTIL, 91, 95.5 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 120 } } },
 	{ "timely, hosts away 5 of 20 ms, N=8", { STALLS(8, 5e3) },
-	  { { UTIL, 66, 75.5 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 150 } } },
+	  { { UTIL, 70, 75.5 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 120 } } },
 
 	{ "timely, looked at every 200 us, N=1", { RARE_LOOKS(1, 200) }, { { UTIL, 35, ALL } } },
 	{ "timely, looked at every ms, N=1", { RARE_LOOKS(1, 1e3) }, { { UTIL, 7, ALL } } },
 	{ "timely, looked at every 200 us, N=4", { RARE_LOOKS(4, 200) },
 	  { { UTIL, 99, ALL }, { JAIN, 0.99, 1 }, { Q_P95, 0, 300 } } },
 	{ "timely, looked at every 200 us, N=16", { RARE_LOOKS(16, 200) },
-	  { { UTIL, 84, ALL }, { JAIN, 0.96, 1 }, { Q_P95, 0, 500 } } },
+	  { { UTIL, 60, ALL }, { JAIN, 0.25, 1 }, { Q_P95, 0, 500 } } },
 	{ "timely, looked at every ms, N=16", { RARE_LOOKS(16, 1e3) },
-	  { { UTIL, 99, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 1400 } } },
+	  { { UTIL, 99, ALL }, { JAIN, 0.94, 1 }, { Q_P95, 0, 1400 } } },
+
+	{ "timely, 40:1", { PORT(40, 1, 0) },
+	  { { UTIL, 97, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 200 } } },
+	{ "timely, 64:1", { PORT(64, 1, 0) },
+	  { { UTIL, 97, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 230 } } },
+	{ "timely, 16:1, NIC 4 times the port", { PORT(16, 4, 0) },
+	  { { UTIL, 97, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 300 } } },
+	{ "timely, 16:1, NIC 4 times the port, known", { PORT(16, 4, 10e9) },
+	  { { UTIL, 98, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 600 } } },
+	{ "timely, 64:1, NIC 4 times the port", { PORT(64, 4, 0) },
+	  { { UTIL, 96, ALL }, { JAIN, 0.96, 1 }, { Q_P95, 0, 550 } } },
+	{ "timely, 8:1, NIC 10 times the port", { PORT(8, 10, 0) },
+	  { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 350 } } },
+	{ "timely, 32:1, NIC 10 times the port", { PORT(32, 10, 0) },
+	  { { UTIL, 91, ALL }, { JAIN, 0.96, 1 }, { Q_P95, 0, 600 } } },
+	{ "timely, 32:1, NIC 10 times the port, known", { PORT(32, 10, 10e9) },
+	  { { UTIL, 97, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 1400 } } },
+	{ "timely, 1000:1, NIC 10 times the port", { PORT(1000, 10, 0) },
+	  { { UTIL, 92, ALL }, { JAIN, 0.85, 1 }, { Q_P95, 0, 450e3 } } },
+	{ "timely ns3, as HPCC's simulator", { NS3 },
+	  { { UTIL, 88, 93 }, { Q_AVG, 175, 210 }, { JOIN_MS, 0, 0.5 }, { LEAVE_MS, 0, 0.5 } } },
+
+	{ "timely, last of 2", { LAST_OF(2) }, { { UTIL, 95, ALL }, { LEAVE_MS, 0, 8 } } },
+	{ "timely, last of 16", { LAST_OF(16) }, { { UTIL, 90, ALL }, { LEAVE_MS, 0, 15 } } },
 
 	{ GRID_FABRIC("snippet", 2), { { UTIL, 96, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 70 } } },
 	{ GRID_FABRIC("snippet", 8), { { UTIL, 95, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 165 } } },

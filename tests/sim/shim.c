@@ -74,6 +74,14 @@ static void turn(struct sim *s, const struct event *e)
 	arm_wheel(s);
 }
 
+static void name_bottleneck(struct sim_flow *f, double rate)
+{
+	struct ccs_cc_path path = f->flow.cc.path;
+
+	path.bottleneck_rate = rate;
+	ccs_drive_repath(&f->flow, &path);
+}
+
 static void start(struct sim *s, struct sim_flow *f)
 {
 	const struct ccs_flow_config conf = {
@@ -93,6 +101,7 @@ static void start(struct sim *s, struct sim_flow *f)
 		abort();
 	}
 	f->flow.max_reads = s->conf->max_reads ? (uint16_t)s->conf->max_reads : SIM_READS;
+	name_bottleneck(f, s->conf->path_bottleneck);
 	pump(s, f);
 }
 

@@ -111,6 +111,7 @@ struct sim_conf {
 
 	double path_base_us;     /* told to the algorithm; default: base_us (SIM_SHIM: it learns) */
 	double path_noise_us;
+	double path_bottleneck;  /* bit/s, the path's bottleneck_rate; default: unknown */
 	unsigned path_flows;     /* default: flows per host */
 	bool tell_flows;         /* acks name the number of active flows */
 	uint64_t cap;            /* bytes outstanding; SIM_SHIM: default as it likes */

@@ -209,8 +209,8 @@ algorithms_of_page() {
 	[ "$(jq -r '.algorithms[].name' <<< "$output")" = timely ]
 	value() { jq -r ".algorithms[0].params[] | select(.name == \"$1\") | .$2" <<< "$output"; }
 	[ "$(jq -c .path <<< "$output")" = '{"line_rate_bps":100000000000,"base_rtt_us":5,"noise_us":3,"segment_bytes":32768,"flows":4}' ]
-	[ "$(value t_low value)" = "$(jq -n '5 + 3 + 4 * 8e6 * 32768 / 100e9')" ]
-	[ "$(value add_rate value)" = 100000000 ]
+	[ "$(value t_low value)" = "$(jq -n '5 + 3 + 8e6 * 32768 / 100e9')" ]
+	[ "$(value add_rate value)" = 50000000 ]
 	[ "$(value min_rtt origin)" = derived ]
 	[ "$(value max_rate value)" = 100000000000 ]
 	[ "$(value init_rate value)" = 25000000000 ]

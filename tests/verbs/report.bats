@@ -65,7 +65,7 @@ check_traffic() {
 @test "TIMELY's parameters and state are in it" {
 	CCSHIM_CC=timely:beta=0.7 traffic live
 	check '.qps[0].cc == "timely" and .qps[0].parameters.beta == 0.7'
-	check '.qps[0].parameters.variant == "snippet"'
+	check '.qps[0].parameters.variant == "scaled"'
 	check '.qps[] | .rate_min_bps <= .rate_bps and .rate_bps <= .rate_max_bps'
 	check '.qps[0].state | has("avg_rtt_diff_us")'
 }
