@@ -54,7 +54,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[RATE_AI] = { "rate_ai", "bit/s", NAN, 0, 1e15, NULL,
 		"additive increase of the rate (ns3)", "derived: line rate / 2000" },
 	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
-		"floor of the rate", "derived: line rate / 1000" },
+		"floor of the rate", "derived: C/1000, C/(2*flows) at most" },
 	[BASE_RTT] = { "base_rtt", "us", NAN, 1e-3, 1e9, NULL,
 		"T: slightly above the largest unloaded round-trip time", "HPCC 3.2" },
 };
@@ -74,6 +74,7 @@ struct hpcc {
 	double acked_us;                 /* of data sent since the update; INFINITY: none yet */
 	unsigned stage;                  /* incStage */
 	unsigned flows;                  /* as telemetry counts them; 0: unknown. Not ns3 */
+	double capacity;                 /* bit/s, least of the links in the records; 0: none yet */
 };
 
 static enum variant variant_of(const struct ccs_cc *cc)
@@ -91,6 +92,19 @@ static double at_least(unsigned flows, unsigned least)
 	return flows > least ? flows : least;
 }
 
+/* The path with the slowest link known of it; told, bit/s: of the records, 0: of none. */
+static struct ccs_cc_path known_path(const struct ccs_cc_path *path, enum variant variant,
+				     double told)
+{
+	struct ccs_cc_path known = *path;
+
+	if (variant == NS3)
+		known.bottleneck_rate = 0;
+	else if (told > 0 && told < ccs_cc_bottleneck(path))
+		known.bottleneck_rate = told;
+	return known;
+}
+
 /* T as published, us: slightly above the largest unloaded round-trip time. */
 static double round_us(const struct ccs_cc_path *path)
 {
@@ -103,7 +117,7 @@ static double round_us(const struct ccs_cc_path *path)
  */
 static double period_us(const struct ccs_cc_path *path, unsigned flows)
 {
-	const double ser = 8e6 * path->segment / path->line_rate;
+	const double ser = ccs_cc_segment_us(path, path->segment);
 
 	return ccs_max(round_us(path) + ser, path->base_rtt_us + at_least(flows, FEW_FLOWS) * ser);
 }
@@ -114,25 +128,38 @@ static double period_us(const struct ccs_cc_path *path, unsigned flows)
  */
 static double increase(const struct ccs_cc_path *path, double T_us, double eta, double flows)
 {
-	return path->line_rate * T_us / 8e6 * (1 - eta) / (2 * flows);
+	return ccs_cc_bottleneck(path) * T_us / 8e6 * (1 - eta) / (2 * flows);
+}
+
+/* So that it is 100 Mb/s at 100 Gb/s; but all floors together leave half of the link free. */
+static double least_rate(const struct ccs_cc_path *path, unsigned flows)
+{
+	return ccs_cc_bottleneck(path) / at_least(2 * flows, 1000);
+}
+
+static double least_window(double min_rate, double T_us)
+{
+	return ccs_max(1, min_rate * T_us / 8e6);
 }
 
 /*
  * Defaults from the path: T (above); w_ai = C*T/8*(1-eta)/32 (HPCC 3.3); rate_ai and
  * min_rate so that they are 50 and 100 Mb/s at 100 Gb/s; min_window is min_rate's. It is
  * less than a segment because the pacer goes on where the window ends: with a floor of one
- * segment each, more flows than segments in C*T keep a queue of all their segments.
+ * segment each, more flows than segments in C*T keep a queue of all their segments. C is
+ * that of the slowest link known; ns3's is the NIC's, as published.
  */
 static void derive(const struct ccs_cc_path *path, double *p)
 {
 	const enum variant variant = (enum variant)p[VARIANT];
+	const struct ccs_cc_path known = known_path(path, variant, 0);
 	const double T = !isnan(p[BASE_RTT]) ? p[BASE_RTT] :
-			 variant == ECHO ? period_us(path, path->flows) : round_us(path);
-	const double min_rate = isnan(p[MIN_RATE]) ? path->line_rate / 1000 : p[MIN_RATE];
+			 variant == ECHO ? period_us(&known, path->flows) : round_us(path);
+	const double min_rate = isnan(p[MIN_RATE]) ? least_rate(&known, 0) : p[MIN_RATE];
 	const double derived[NPARAMS] = {
 		[MAX_STAGE] = variant == NS3 ? 0 : 5,
-		[W_AI] = increase(path, T, p[ETA], EXPECTED_FLOWS),
-		[MIN_WINDOW] = ccs_max(1, min_rate * T / 8e6),
+		[W_AI] = increase(&known, T, p[ETA], EXPECTED_FLOWS),
+		[MIN_WINDOW] = least_window(min_rate, T),
 		[RATE_AI] = path->line_rate / 2000,
 		[MIN_RATE] = min_rate,
 		[BASE_RTT] = T,
@@ -143,28 +170,52 @@ static void derive(const struct ccs_cc_path *path, double *p)
 			p[i] = derived[i];
 }
 
-/* T in force, s. A count of the flows moves it, but not what the user gave. */
+/* The path with what the records name. */
+static struct ccs_cc_path path_of(const struct ccs_cc *cc)
+{
+	const struct hpcc *h = (const struct hpcc *)(const void *)cc->priv;
+
+	return known_path(&cc->path, variant_of(cc), h->capacity);
+}
+
+/* T in force, s. A count of the flows moves it, and a slower link, but not what the user gave. */
 static double period(const struct ccs_cc *cc, unsigned flows)
 {
-	const double us = flows && !is_given(cc, BASE_RTT)
-			? period_us(&cc->path, flows) : cc->param[BASE_RTT];
+	const struct ccs_cc_path path = path_of(cc);
+	double us = cc->param[BASE_RTT];
 
+	if (!is_given(cc, BASE_RTT) && (flows || variant_of(cc) == ECHO))
+		us = period_us(&path, flows ? flows : path.flows);
 	return us * 1e3 * 1e-9; /* rounded as published traces are: their T is in ns */
 }
 
-/* Between the floor and W_init; the ceiling wins. */
-static double clamp_window(const struct ccs_cc *cc, double W, double T)
+static double min_rate(const struct ccs_cc *cc, const struct hpcc *h)
 {
-	const double floor = variant_of(cc) == NS3 ? cc->param[MIN_RATE] / 8 * T
-						   : cc->param[MIN_WINDOW];
+	const struct ccs_cc_path path = path_of(cc);
 
-	return ccs_min(ccs_max(W, floor), cc->path.line_rate / 8 * T);
+	return is_given(cc, MIN_RATE) ? cc->param[MIN_RATE] : least_rate(&path, h->flows);
+}
+
+static double min_window(const struct ccs_cc *cc, const struct hpcc *h, double T)
+{
+	if (variant_of(cc) == NS3)
+		return cc->param[MIN_RATE] / 8 * T;
+	return is_given(cc, MIN_WINDOW) ? cc->param[MIN_WINDOW]
+					: least_window(min_rate(cc, h), T * 1e6);
+}
+
+/* Between the floor and W_init; the ceiling wins. */
+static double clamp_window(const struct ccs_cc *cc, const struct hpcc *h, double W, double T)
+{
+	const struct ccs_cc_path path = path_of(cc);
+
+	return ccs_min(ccs_max(W, min_window(cc, h, T)), ccs_cc_bottleneck(&path) / 8 * T);
 }
 
 /* W and R = W/T go out. A record that spans many packets costs little, but it is of long ago. */
 static void put_out(struct ccs_cc *cc, const struct hpcc *h)
 {
-	const double R = ccs_max(h->W / h->T * 8, cc->param[MIN_RATE]);
+	const double R = ccs_max(h->W / h->T * 8, min_rate(cc, h));
 
 	cc->out.rate = ccs_min(R, cc->path.line_rate);
 	cc->out.window = h->W;
@@ -176,9 +227,9 @@ static void set_rate(struct ccs_cc *cc, double rate)
 {
 	struct hpcc *h = CCS_CC_PRIV(struct hpcc, cc);
 
-	rate = ccs_max(rate, cc->param[MIN_RATE]);
+	rate = ccs_max(rate, min_rate(cc, h));
 	h->T = period(cc, h->flows);
-	h->W = h->Wc = h->before = clamp_window(cc, rate / 8 * h->T, h->T);
+	h->W = h->Wc = h->before = clamp_window(cc, h, rate / 8 * h->T, h->T);
 	h->stage = 0;
 	put_out(cc, h);
 }
@@ -201,9 +252,9 @@ static void follow_period(const struct ccs_cc *cc, struct hpcc *h)
 
 	if (T == h->T)
 		return;
-	h->W = clamp_window(cc, h->W * (T / h->T), T);
-	h->Wc = clamp_window(cc, h->Wc * (T / h->T), T);
-	h->before = clamp_window(cc, h->before * (T / h->T), T);
+	h->W = clamp_window(cc, h, h->W * (T / h->T), T);
+	h->Wc = clamp_window(cc, h, h->Wc * (T / h->T), T);
+	h->before = clamp_window(cc, h, h->before * (T / h->T), T);
 	h->T = T;
 }
 
@@ -253,12 +304,15 @@ static double periods(const struct hpcc *h, double us, double most)
 	return ccs_max(1, ccs_min(us * 1e-6 / h->T, most));
 }
 
-/* Counted flows share the room that there is. */
-static double counted_increase(const struct ccs_cc *cc, const struct hpcc *h)
+/* Flows share the room that there is. */
+static double shared_increase(const struct ccs_cc *cc, const struct hpcc *h)
 {
-	if (!h->flows || is_given(cc, W_AI))
+	const struct ccs_cc_path path = path_of(cc);
+	const double flows = h->flows ? at_least(h->flows, FEW_FLOWS) : EXPECTED_FLOWS;
+
+	if (is_given(cc, W_AI))
 		return cc->param[W_AI];
-	return increase(&cc->path, h->T * 1e6, cc->param[ETA], at_least(h->flows, FEW_FLOWS));
+	return increase(&path, h->T * 1e6, cc->param[ETA], flows);
 }
 
 /* An echo increases once per T even if it completes a segment in several T only. */
@@ -267,8 +321,8 @@ static double additive(const struct ccs_cc *cc, const struct hpcc *h, double now
 	if (variant_of(cc) == NS3)
 		return cc->param[RATE_AI] / 8 * h->T;
 	if (variant_of(cc) == PAPER && !h->flows)
-		return cc->param[W_AI];
-	return counted_increase(cc, h) * periods(h, now_us - h->ack_us, CATCH_UP);
+		return shared_increase(cc, h);
+	return shared_increase(cc, h) * periods(h, now_us - h->ack_us, CATCH_UP);
 }
 
 /*
@@ -287,7 +341,7 @@ static void compute_window(const struct ccs_cc *cc, struct hpcc *h, double now_u
 	const double eta = cc->param[ETA], ai = additive(cc, h, now_us);
 	const bool scale = h->U >= eta || h->stage >= max_stage(cc, h);
 
-	h->W = clamp_window(cc, scale ? h->Wc / (h->U / eta) + ai : h->Wc + ai, h->T);
+	h->W = clamp_window(cc, h, scale ? h->Wc / (h->U / eta) + ai : h->Wc + ai, h->T);
 	if (!commit)
 		return;
 	h->stage = scale ? 0 : h->stage + 1;
@@ -313,21 +367,22 @@ static double since_move(const struct ccs_cc *cc, const struct hpcc *h,
  * What a record tells came of the window as it was on average meanwhile, so the new one is a
  * multiple of that; else what was answered already would be answered again. It stands for k T.
  * To share evenly takes an increase in each of them, and, so that the line is as full in the end
- * as with k = 1, a target that is as much lower. false: the last move had no effect yet, and so
- * none is made; that one answered what is told.
+ * as with k = 1 and many flows, a target that is lower by what all of them add. false: the last
+ * move had no effect yet, and so none is made; that one answered the same queue.
  */
 static bool answer_agents(const struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
 {
 	const double eta = cc->param[ETA], room = (1 - eta) / 2;
+	const double added = room * h->flows / at_least(h->flows, FEW_FLOWS);
 	const double share = since_move(cc, h, ack);
 	const double meant = h->before + share * (h->W - h->before);
 	const double k = periods(h, ack->now_us - h->update_us, CATCH_UP_AGENTS);
-	const double target = eta * (1 - k * room) / (1 - room);
+	const double target = eta * (1 - k * added) / (1 - room);
 
 	if (!(share > 0))
 		return false;
 	h->before = h->W;
-	h->W = clamp_window(cc, meant * target / h->U + k * counted_increase(cc, h), h->T);
+	h->W = clamp_window(cc, h, meant * target / h->U + k * shared_increase(cc, h), h->T);
 	h->Wc = h->W;
 	h->stage = 0;
 	return true;
@@ -355,12 +410,22 @@ static void await_effect(struct hpcc *h, const struct ccs_cc_ack *ack)
 	h->acked_us = INFINITY;
 }
 
+/* The rate that the first record finds is a guess; where flows are counted, the share is known. */
+static void begin_at_share(struct ccs_cc *cc, const struct hpcc *h)
+{
+	const struct ccs_cc_path path = path_of(cc);
+
+	if (h->flows)
+		set_rate(cc, ccs_cc_bottleneck(&path) / h->flows);
+}
+
 static void take_records(struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
 {
 	const bool echo = variant_of(cc) == ECHO, agents = by_agents(cc, h, ack);
 	bool commit = may_commit(h, ack, echo);
 
 	if (h->last.nhops == 0) {
+		begin_at_share(cc, h);
 		await_effect(h, ack);
 	} else if (ccs_hops_continue(&h->last, ack)) {
 		if (!measure(h, ack, echo, agents))
@@ -378,6 +443,19 @@ static void take_records(struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_
 	h->covers_us = ack->covers_us;
 }
 
+/* What the records name besides counters. */
+static void take_facts(const struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
+{
+	double least = INFINITY;
+
+	if (ack->flows && variant_of(cc) != NS3)
+		h->flows = ack->flows;
+	for (unsigned i = 0; i < ack->nhops; i++)
+		if (ack->hops[i].capacity >= 1)
+			least = ccs_min(least, ack->hops[i].capacity);
+	h->capacity = least < INFINITY ? least : 0;
+}
+
 /* Without telemetry nothing changes, but that an echo remembers time and RTT. */
 static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 {
@@ -386,8 +464,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 	if (h->acked_us == INFINITY && ack->ack_seq > h->update_seq)
 		h->acked_us = ack->now_us;
 	if (ack->nhops > 0 && ack->nhops <= CCS_CC_MAX_HOPS) {
-		if (ack->flows && variant_of(cc) != NS3)
-			h->flows = ack->flows;
+		take_facts(cc, h, ack);
 		follow_period(cc, h);
 		take_records(cc, h, ack);
 	}

@@ -50,6 +50,12 @@
 	"hpcc " v ", agents, N=" #n "+" #n, \
 	{ LAB(2 * n, tele), .cc = "hpcc:variant=" v, CHURN(n, 6e6) }
 
+/* The same, with network adapters that are faster than the port, for longer as flows are many. */
+#define SLOW_PORT(v, tele, times, n) \
+	"hpcc " v ", agents, NIC of " #times " ports, N=" #n, \
+	{ LAB(n, tele), .nic_rate = (times) * 200e6, .cc = "hpcc:variant=" v, \
+	  STEADY(n, (n) < 100 ? 4e6 : 20e6) }
+
 /* The same, 20 ms away: every record is of long ago. */
 #define FAR(v, tele) \
 	"hpcc " v ", agents, far, N=4", \
@@ -132,6 +138,26 @@ static const struct row rows[] = {
 	{ AGENTS("echo", SIM_ECHO, 16), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 	{ AGENTS("echo", SIM_ECHO, 32), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 	{ AGENTS_JOIN("echo", SIM_ECHO, 4), { { UTIL, 93, ALL }, { JOIN_MS, 0, 400 }, { LEAVE_MS, 0, 400 } } },
+	{ SLOW_PORT("paper", SIM_INT, 10, 1),
+	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 20 } } },
+	{ SLOW_PORT("paper", SIM_INT, 10, 8),
+	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ SLOW_PORT("paper", SIM_INT, 10, 31),
+	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 45 } } },
+	{ SLOW_PORT("paper", SIM_INT, 4, 128),
+	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 130 } } },
+	{ SLOW_PORT("paper", SIM_INT, 10, 128),
+	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 130 } } },
+	{ SLOW_PORT("echo", SIM_ECHO, 10, 1),
+	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 20 } } },
+	{ SLOW_PORT("echo", SIM_ECHO, 10, 8),
+	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ SLOW_PORT("echo", SIM_ECHO, 10, 31),
+	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 45 } } },
+	{ SLOW_PORT("echo", SIM_ECHO, 4, 128),
+	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 130 } } },
+	{ SLOW_PORT("echo", SIM_ECHO, 10, 128),
+	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 130 } } },
 	{ FAR("paper", SIM_INT), { { UTIL, 90, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 	{ FAR("echo", SIM_ECHO), { { UTIL, 90, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 };

@@ -645,6 +645,84 @@ static void start_told(struct ccs_cc *cc, struct wire *w, const char *variant)
 
 static const char *const told[] = { "paper", "echo" };
 
+/* So often a record of so many us, of flows that are as many as before. */
+static void repeat(struct ccs_cc *cc, struct wire *w, int times, double us, unsigned hop, double share)
+{
+	while (times-- > 0) {
+		w->ack.covers_us = w->ack.now_us + us;
+		pass(w, hop, us, share, 0);
+		acknowledge(cc, w, us, 0);
+	}
+}
+
+/* A NIC of ten times the slowest link's rate: window, increase, floor and T are that link's. */
+static void the_slowest_link_of_the_records_counts(void **state)
+{
+	const double ser_us = 8e6 * 1000 / (LINE / 10), T_us = 100 + 8 * ser_us;
+	struct ccs_cc cc;
+	struct wire w;
+
+	(void)state;
+	start(&cc, "hpcc", &test_path);
+	open_wire(&w, 3);
+	w.hop[1].capacity = LINE / 10;
+	w.hop[2].capacity = 0;                   /* names none */
+	w.ack.flows = 8;
+	w.ack.covers_us = 1;
+	acknowledge(&cc, &w, 1, 0);
+	check_close("period", 0, seen(&cc, "period_us"), T_us);
+	check_close("rate", 0, cc.out.rate, LINE / 10 / 8);
+	repeat(&cc, &w, 100, T_us, 1, 0.01);     /* idle: all that there is */
+	check_close("window", 0, cc.out.window, LINE / 10 * T_us / 8e6);
+	check_close("rate", 1, cc.out.rate, LINE / 10);
+	repeat(&cc, &w, 100, T_us, 1, 100);
+	assert_true(cc.out.rate < LINE / 10 / 8 && cc.out.rate >= LINE / 10 / 1000);
+	start(&cc, "hpcc:variant=ns3", &test_path);
+	acknowledge(&cc, &w, 1, 0);
+	check_close("rate of ns3", 2, cc.out.rate, LINE);
+}
+
+/* So it is if the path is known before any record; and what the user gave stays. */
+static void a_known_bottleneck_counts(void **state)
+{
+	struct ccs_cc_path path = test_path;
+	struct ccs_cc cc;
+
+	(void)state;
+	path.bottleneck_rate = LINE / 10;
+	start(&cc, "hpcc", &path);
+	check_close("rate", 0, cc.out.rate, LINE / 10);
+	check_close("w_ai", 0, param(&cc, "w_ai"), LINE / 10 * 100 / 8e6 * (1 - ETA) / 32);
+	check_close("min_rate", 0, param(&cc, "min_rate"), LINE / 10 / 1000);
+	start(&cc, "hpcc:variant=ns3", &path);
+	check_close("rate", 1, cc.out.rate, LINE);
+	start(&cc, "hpcc:w_ai=100,min_rate=1m", &path);
+	check_close("w_ai", 2, param(&cc, "w_ai"), 100);
+	check_close("min_rate", 2, param(&cc, "min_rate"), 1e6);
+}
+
+/* Alone or one of a thousand: a flow begins at its share, and floors do not add up to the link. */
+static void the_first_record_names_the_share(void **state)
+{
+	const double ser_us = 8e6 * 1000 / LINE;
+
+	(void)state;
+	for (unsigned flows = 1; flows <= 1000; flows *= 10) {
+		struct ccs_cc cc;
+		struct wire w;
+
+		start(&cc, "hpcc", &test_path);
+		cc.ops->set_rate(&cc, LINE / 50);
+		open_wire(&w, 1);
+		w.ack.flows = flows;
+		w.ack.covers_us = 1;
+		acknowledge(&cc, &w, 1, 0);
+		check_close("rate", (int)flows, cc.out.rate, LINE / flows);
+		repeat(&cc, &w, 200, 100 + flows * ser_us, 0, 100);
+		assert_true(cc.out.rate * flows <= LINE * 0.9);
+	}
+}
+
 /* What of a span of 600 us is before the last move, and 50 us to the link, is of the window then. */
 static void a_record_of_agents_moves_what_was_on_average(void **state)
 {
@@ -913,6 +991,9 @@ int main(void)
 		cmocka_unit_test(counted_flows_lengthen_the_period),
 		cmocka_unit_test(an_echo_increases_once_per_T),
 		cmocka_unit_test(an_echo_follows_the_count_of_flows),
+		cmocka_unit_test(the_slowest_link_of_the_records_counts),
+		cmocka_unit_test(a_known_bottleneck_counts),
+		cmocka_unit_test(the_first_record_names_the_share),
 		cmocka_unit_test(a_record_of_agents_moves_what_was_on_average),
 		cmocka_unit_test(a_record_of_agents_of_before_a_move_is_no_news),
 		cmocka_unit_test(the_distance_of_agents_records_does_not_matter),
