@@ -3,7 +3,9 @@
  * DCQCN's reaction point (Zhu et al., SIGCOMM 2015): a rate that CNPs cut and that
  * timers and sent bytes raise again. Rc of the paper is out.rate, Rt is target.
  *
- * paper    the paper, and QCN's hyper increase, to which it refers without a formula.
+ * paper    the paper, and QCN's hyper increase, to which it refers without a formula. A flow
+ *          that sends less than a segment in a period has a longer one; a cut is given an RTT
+ *          to show; where the RTT shows no queue, an increase grows with the period.
  * ns3rdma  the authors' simulator (bobzhuyb/ns3-rdma, qbb-net-device.cc): alpha moves
  *          before the cut; additive turns into hyper increase at an expiry of the
  *          timer only; hyper increase halves both periods; the target may exceed the line,
@@ -48,7 +50,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[RATE_HAI] = { "rate_hai", "bit/s", NAN, 1, 1e15, NULL,
 		"hyper increase of the target", "derived: 10 rate_ai; ns3rdma: 5" },
 	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
-		"floor of the rate", "derived: line rate / 1000; ns3rdma: 400; mlx: 250" },
+		"floor of the rate", "derived: line rate / 10000; ns3rdma: 400; mlx: 250" },
 	[INIT_RATE] = { "init_rate", "bit/s", NAN, 1, 1e15, NULL,
 		"rate of a new flow", "DCQCN 3.1: line rate / flows of this host" },
 	[CLAMP_TARGET] = { "clamp_target", "", NAN, 0, 0, no_yes,
@@ -59,6 +61,14 @@ static const struct ccs_cc_param params[NPARAMS] = {
 enum stage { IDLE, FAST_RECOVERY, ADDITIVE, HYPER };
 static const char *const stages[] = { "idle", "fr", "ai", "hai" };
 
+/* paper: a period has so much of the time between a flow's own segments at least, */
+#define OWN_SHARE 0.25
+/* and an increase adds so much of the target at most: to a queue, and to none. */
+#define QUEUED_MOST (1.0 / 32)
+#define UNQUEUED_MOST (1.0 / 16)
+/* So many segments' times in an RTT are no queue. */
+#define UNQUEUED_SEGMENTS 2
+
 /* In the order in which those fire that are due at the same time. */
 enum { T_ALPHA, T_RATE, T_DECREASE, NTIMERS };
 
@@ -68,6 +78,9 @@ struct dcqcn {
 	double time_count, byte_count; /* expiries since the last cut: T and BC */
 	double left;                 /* bytes until the byte counter expires */
 	enum stage stage;
+	double cut_us;               /* when the last cut was that may show; paper only, as are these: */
+	double rtt_us;               /* the last one measured; 0: none */
+	double ack_us, acked;        /* the last acknowledgement, and bytes since cut_us */
 	bool seen;                   /* a CNP, ever */
 	bool alpha_cnp, cut_cnp;     /* mlx: a CNP that this timer has not seen yet */
 };
@@ -86,7 +99,8 @@ struct dcqcn {
 /*
  * Published constants, the rates as shares of the line rate: DCQCN's were for 40
  * Gb/s. paper: DCQCN Fig. 14; min_rate our own: CNPs at alpha = 1 halve the rate
- * every 50 us, and nothing else would stop them. ns3rdma: mix/config.txt, alpha from
+ * every 50 us, and nothing else would stop them; a thousand flows whose hosts are ten times
+ * as fast as the bottleneck must fit it. ns3rdma: mix/config.txt, alpha from
  * the code, MinRate 100 Mb/s. mlx: run.py and mix/config.txt (5 and 50 Mb/s per 25 Gb/s;
  * 1, 4 and 300 us; f 1), MinRate 100 Mb/s.
  */
@@ -95,7 +109,7 @@ static const struct constants {
 	double alpha_timer, rate_timer, byte_counter;
 	double ai_share, hai_ais, min_share;
 } published[] = {
-	[PAPER] = { 1, 5, 1, 55, 55, 10e6, 1000, 10, 1000 },
+	[PAPER] = { 1, 5, 1, 55, 55, 10e6, 1000, 10, 10000 },
 	[NS3RDMA] = { 0.5, 5, 1, 55, 60, 300e6, 1000, 5, 400 },
 	[MLX] = { 1, 1, 0, 1, 300, 0, 5000, 10, 250 },
 };
@@ -105,20 +119,23 @@ static const struct constants {
  * delay, 1.5 RTT. And what five of them bring back, a CNP takes; so in equilibrium each
  * flow must get one in five periods, of its own segments, of which N flows send one each in
  * N ser: the share that is marked is N ser / (5 period). At 8 ser that is N/40: a tenth for 4
- * flows and a half for 20, where 4 ser would leave no room to mark more. With the paper's
- * segments of 0.2 us it is 55 us up to an RTT of 36 us. The byte counter stays as many
+ * flows, where 4 ser would leave no room to mark more. Beyond 20 flows the period
+ * grows with the time between own segments (period_us()), or no mark could hold the queue. ser is
+ * a segment's time on the slowest link known, and rates are shares of that one's. With
+ * the paper's segments of 0.2 us it is 55 us up to an RTT of 36 us. The byte counter stays as many
  * periods at line rate as there, 36; else flows at 200 Mb/s would see no hyper increase
- * within seconds. The simulators' constants stay as published.
+ * within seconds. The simulators' constants stay as published, and are the NIC's.
  */
 static void derive(const struct ccs_cc_path *path, double *p)
 {
 	const struct constants *c = &published[(unsigned)p[VARIANT]];
 	const bool paper = p[VARIANT] == PAPER;
-	const double ser = 8e6 * path->segment / path->line_rate;
+	const double line = paper ? ccs_cc_bottleneck(path) : path->line_rate;
+	const double ser = 8e6 * path->segment / line;
 	const double loop = paper ? ccs_max(1.5 * path->base_rtt_us, 8 * ser) : 0;
 	const double rate_timer = isnan(p[RATE_TIMER]) ? ccs_max(c->rate_timer, loop) : p[RATE_TIMER];
-	const double pace = paper ? rate_timer / c->rate_timer * path->line_rate / PAPER_RATE : 1;
-	const double ai = isnan(p[RATE_AI]) ? path->line_rate / c->ai_share : p[RATE_AI];
+	const double pace = paper ? rate_timer / c->rate_timer * line / PAPER_RATE : 1;
+	const double ai = isnan(p[RATE_AI]) ? line / c->ai_share : p[RATE_AI];
 	const double derived[NPARAMS] = {
 		[ALPHA_INIT] = c->alpha_init,
 		[ALPHA_TIMER] = ccs_max(c->alpha_timer, loop),
@@ -127,7 +144,7 @@ static void derive(const struct ccs_cc_path *path, double *p)
 		[F] = c->f,
 		[RATE_AI] = ai,
 		[RATE_HAI] = ai * c->hai_ais,
-		[MIN_RATE] = path->line_rate / c->min_share,
+		[MIN_RATE] = line / c->min_share,
 		[INIT_RATE] = path->line_rate / ccs_max(1, path->flows),
 		[CLAMP_TARGET] = c->clamp,
 	};
@@ -145,6 +162,27 @@ static struct dcqcn *state(struct ccs_cc *cc)
 static bool is(const struct ccs_cc *cc, unsigned variant)
 {
 	return cc->param[VARIANT] == variant;
+}
+
+static bool is_given(const struct ccs_cc *cc, unsigned param)
+{
+	return !isnan(cc->spec->given[param]);
+}
+
+/*
+ * The period of a timer from now on. paper's holds the RTT that there is, which a queue may have
+ * made longer, and half of the time between own segments: each of them may bring a CNP, and
+ * no more. What then comes back between two of them is 3/4 of a cut, however many flows
+ * there are, and however much faster than the bottleneck this host is.
+ */
+static double period_us(const struct ccs_cc *cc, unsigned timer)
+{
+	const struct dcqcn *d = (const struct dcqcn *)(const void *)cc->priv;
+	const double own = 8e6 * cc->path.segment / cc->out.rate;
+
+	if (!is(cc, PAPER) || is_given(cc, timer))
+		return cc->param[timer];
+	return ccs_max(ccs_max(cc->param[timer], d->rtt_us), OWN_SHARE * own);
 }
 
 static void put_rate(struct ccs_cc *cc, double rate)
@@ -192,6 +230,25 @@ static enum stage next_stage(const struct ccs_cc *cc, const struct dcqcn *d, boo
 	}
 }
 
+/*
+ * paper's step is for a period of 55 us. As long as the RTT shows no queue it is as large in
+ * longer ones, by time; at one, the slower loop makes the smaller steps. Nor does it outgrow
+ * the target: steps of hundreds of flows would exceed the link at once.
+ */
+static double additive(const struct ccs_cc *cc, const struct dcqcn *d)
+{
+	const double *p = cc->param;
+	const double idle_us = cc->path.base_rtt_us + cc->path.noise_us +
+			       UNQUEUED_SEGMENTS * ccs_cc_segment_us(&cc->path, cc->path.segment);
+	const double longer = period_us(cc, RATE_TIMER) / published[PAPER].rate_timer;
+
+	if (!is(cc, PAPER) || is_given(cc, RATE_AI) || !(d->rtt_us > 0))
+		return p[RATE_AI];
+	if (d->rtt_us < idle_us)
+		return ccs_min(p[RATE_AI] * longer, UNQUEUED_MOST * d->target);
+	return ccs_min(p[RATE_AI], QUEUED_MOST * d->target);
+}
+
 static double increment(const struct ccs_cc *cc, const struct dcqcn *d)
 {
 	const double *p = cc->param;
@@ -199,7 +256,7 @@ static double increment(const struct ccs_cc *cc, const struct dcqcn *d)
 	if (d->stage == FAST_RECOVERY)
 		return 0;
 	if (d->stage == ADDITIVE)
-		return p[RATE_AI];
+		return additive(cc, d);
 	return is(cc, MLX) ? p[RATE_HAI]
 			   : p[RATE_HAI] * (ccs_min(d->time_count, d->byte_count) - p[F] + 1);
 }
@@ -227,7 +284,7 @@ static bool clamps(const struct ccs_cc *cc, const struct dcqcn *d)
 }
 
 /* A floor that has risen above the rate with the path does not make a cut an increase. */
-static void cut(struct ccs_cc *cc)
+static void cut(struct ccs_cc *cc, double least)
 {
 	struct dcqcn *d = state(cc);
 	const double rate = cc->out.rate;
@@ -235,7 +292,7 @@ static void cut(struct ccs_cc *cc)
 
 	if (clamp)
 		d->target = rate;
-	put_rate(cc, ccs_max(ccs_min(cc->param[MIN_RATE], rate), rate * (1 - d->alpha / 2)));
+	put_rate(cc, ccs_max(least, rate * (1 - d->alpha / 2)));
 	if (clamp || !is(cc, NS3RDMA)) /* as published */
 		d->left = cc->param[BYTE_COUNTER];
 	d->time_count = d->byte_count = 0;
@@ -268,20 +325,54 @@ static void flag_cnp(struct ccs_cc *cc, double now_us)
 	d->cut_cnp = true;
 }
 
+/* What the network gave since the last cut, bit/s; 0: unknown. */
+static double delivered(const struct dcqcn *d)
+{
+	return d->ack_us > d->cut_us ? 8e6 * d->acked / (d->ack_us - d->cut_us) : 0;
+}
+
+/*
+ * paper: what is marked within an RTT of a cut was sent before it. In the paper, CNPs are farther
+ * apart than RTTs; here a queue of many segments of each flow would take every flow to its
+ * floor. So until that cut can show, the rate falls to what the network gives, and no further.
+ */
+static double least_rate(const struct ccs_cc *cc, const struct dcqcn *d, bool answered)
+{
+	const double least = ccs_min(cc->param[MIN_RATE], cc->out.rate);
+
+	if (!answered)
+		return least;
+	return ccs_min(ccs_max(delivered(d), least), cc->out.rate);
+}
+
+static void await_effect(struct dcqcn *d, double now_us)
+{
+	d->cut_us = now_us;
+	d->acked = 0;
+}
+
 static void on_cnp(struct ccs_cc *cc, double now_us)
 {
 	struct dcqcn *d = state(cc);
 
+	const bool answered = is(cc, PAPER) && now_us < d->cut_us + d->rtt_us;
+	const double least = least_rate(cc, d, answered);
+
+	if (answered && cc->out.rate <= least)
+		return;
 	if (is(cc, MLX)) {
 		flag_cnp(cc, now_us);
 	} else {
 		if (is(cc, NS3RDMA))
 			update_alpha(cc, true);
-		cut(cc);
-		if (is(cc, PAPER))
+		cut(cc, least);
+		if (is(cc, PAPER)) {
 			update_alpha(cc, true);
-		d->due[T_ALPHA] = now_us + cc->param[ALPHA_TIMER];
-		d->due[T_RATE] = now_us + cc->param[RATE_TIMER];
+			if (!answered)
+				await_effect(d, now_us);
+		}
+		d->due[T_ALPHA] = now_us + period_us(cc, ALPHA_TIMER);
+		d->due[T_RATE] = now_us + period_us(cc, RATE_TIMER);
 	}
 	d->seen = true;
 	arm(cc);
@@ -309,7 +400,7 @@ static void rest_if_recovered(struct ccs_cc *cc, double rate_before)
 static void rate_expired(struct ccs_cc *cc)
 {
 	struct dcqcn *d = state(cc);
-	const double period = cc->param[RATE_TIMER];
+	const double period = period_us(cc, RATE_TIMER);
 	const double before = cc->out.rate;
 
 	d->due[T_RATE] += is(cc, NS3RDMA) && d->stage == HYPER ? period / 2 : period;
@@ -327,7 +418,7 @@ static void decrease_expired(struct ccs_cc *cc)
 	struct dcqcn *d = state(cc);
 
 	if (d->cut_cnp) {
-		cut(cc);
+		cut(cc, ccs_min(cc->param[MIN_RATE], cc->out.rate));
 		d->cut_cnp = false;
 		d->due[T_RATE] = d->due[T_DECREASE] + cc->param[RATE_TIMER];
 	}
@@ -341,7 +432,7 @@ static void on_timer(struct ccs_cc *cc, double now_us)
 	const double until = now_us + SAME_TIME_US;
 
 	if (d->due[T_ALPHA] <= until) {
-		d->due[T_ALPHA] += cc->param[ALPHA_TIMER];
+		d->due[T_ALPHA] += period_us(cc, ALPHA_TIMER);
 		update_alpha(cc, d->alpha_cnp);
 		d->alpha_cnp = false;
 	} else if (d->due[T_RATE] <= until) {
@@ -362,7 +453,7 @@ static void start_below_line(struct ccs_cc *cc, double now_us)
 
 	if (cc->out.rate >= cc->path.line_rate || !isinf(d->due[T_RATE]))
 		return;
-	d->due[T_RATE] = now_us + cc->param[RATE_TIMER];
+	d->due[T_RATE] = now_us + period_us(cc, RATE_TIMER);
 	d->stage = FAST_RECOVERY;
 	arm(cc);
 }
@@ -408,6 +499,12 @@ static void on_send(struct ccs_cc *cc, double now_us, double bytes)
 
 static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 {
+	struct dcqcn *d = state(cc);
+
+	if (ack->rtt_us > 0 && ack->rtt_us < INFINITY)
+		d->rtt_us = ack->rtt_us;
+	d->ack_us = ack->now_us;
+	d->acked += ack->bytes;
 	start_below_line(cc, ack->now_us);
 }
 
@@ -427,7 +524,7 @@ static void on_init(struct ccs_cc *cc)
 {
 	struct dcqcn *d = state(cc);
 
-	*d = (struct dcqcn){ .alpha = cc->param[ALPHA_INIT], .stage = IDLE };
+	*d = (struct dcqcn){ .alpha = cc->param[ALPHA_INIT], .stage = IDLE, .cut_us = -INFINITY };
 	stop_timers(d);
 	arm(cc);
 	cc->out.window = 0;

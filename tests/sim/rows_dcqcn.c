@@ -33,6 +33,19 @@
 	  .kmin = 20480, .kmax = 81920, .pmax = 1, .noise = { .exp_us = 1 }, \
 	  .start_spread_us = 1000, .cc = "dcqcn", .flows = n, .warm_us = (t) / 3, .end_us = t }
 
+/* More flows than CNPs can tell of at the timers of a lone flow, at NICs of so many ports' rate. */
+#define MANY(n, times) \
+	"dcqcn many, NIC of " #times " ports, " #n ":1", \
+	{ .driver = SIM_SHIM, .rate = 1e9, .nic_rate = (times) * 1e9, .base_us = 50, .segment = 4096, \
+	  .cnp_us = 50, .kmin = 20480, .kmax = 81920, .pmax = 1, .noise = { .exp_us = 1 }, \
+	  .start_spread_us = 1000, .path_base_us = 50, .cc = "dcqcn", .flows = n, .warm_us = 1e6, \
+	  .end_us = 2e6 }
+#define FAR_SLOW(n) \
+	"dcqcn 100 Mb/s, 1 ms, " #n ":1", \
+	{ .driver = SIM_SHIM, .rate = 100e6, .base_us = 1000, .segment = 4096, .cnp_us = 50, \
+	  .kmin = 20480, .kmax = 81920, .pmax = 1, .start_spread_us = 1000, .cc = "dcqcn", .flows = n, \
+	  .warm_us = 300e3, .end_us = 1e6 }
+
 static const struct row rows[] = {
 	{ INCAST("paper", 2), { NINETY_SEVEN, { Q_P95, 0, 110 } } },
 	{ INCAST("paper", 4), { NINETY_SEVEN, { Q_P95, 0, 180 } } },
@@ -64,6 +77,14 @@ static const struct row rows[] = {
 	{ LAB(32, 0.2, 2e6), { { UTIL, 97, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 120 } } },
 	{ LAB(4, 1, 1e6), { { UTIL, 97, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 82 } } },
 	{ LAB(16, 1, 1e6), { { UTIL, 97, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 82 } } },
+	{ MANY(2, 10), { { UTIL, 95, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 82 } } },
+	{ MANY(8, 10), { { UTIL, 95, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 140 } } },
+	{ MANY(31, 4), { { UTIL, 95, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 82 } } },
+	{ MANY(31, 10), { { UTIL, 95, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 82 } } },
+	{ MANY(100, 1), { { UTIL, 95, ALL }, { JAIN, 0.6, 1 }, { Q_P95, 0, 180 } } },
+	{ MANY(100, 10), { { UTIL, 95, ALL }, { JAIN, 0.5, 1 }, { Q_P95, 0, 200 } } },
+	{ MANY(256, 1), { { UTIL, 95, ALL }, { JAIN, 0.3, 1 }, { Q_P95, 0, 230 } } },
+	{ FAR_SLOW(2), { { UTIL, 95, ALL }, { JAIN, 0.9, 1 }, { Q_P95, 0, 82 } } },
 };
 
 const struct group sim_dcqcn = { "dcqcn", rows, sizeof(rows) / sizeof(rows[0]) };

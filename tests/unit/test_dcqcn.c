@@ -340,6 +340,9 @@ static void ref_timer(struct ref *r)
 	}
 }
 
+/* What paper would stretch for a slow flow. */
+#define PUBLISHED ",alpha_timer=55us,rate_timer=55us,rate_ai=40m"
+
 static struct ref begin(struct ccs_cc *cc, unsigned variant, bool clamp)
 {
 	static const double counters[] = { 150e3, 1e6, 10e6 };
@@ -350,12 +353,12 @@ static struct ref begin(struct ccs_cc *cc, unsigned variant, bool clamp)
 	char more[256];
 
 	snprintf(more, sizeof(more), ",g=%.17g,byte_counter=%.17g,init_rate=%.17g,rate_hai=%.17g,"
-		 "clamp_target=%d", g, bytes, init, hai, clamp);
+		 "clamp_target=%d%s", g, bytes, init, hai, clamp, variant == PAPER ? PUBLISHED : "");
 	start_variant(cc, variant, more);
 	return (struct ref){
 		.variant = (int)variant, .line = 40e9, .g = g, .clamp = clamp,
 		.ai = variant == MLX ? 8e6 : 40e6, .f = variant == MLX ? 1 : 5,
-		.hai = hai, .min = (double[]){ 40e6, 100e6, 160e6 }[variant],
+		.hai = hai, .min = (double[]){ 4e6, 100e6, 160e6 }[variant],
 		.k_ns = variant == MLX ? 1000 : 55000, .dec_ns = 4000,
 		.t_ns = (long long[]){ 55000, 60000, 300000 }[variant],
 		.rc = init, .rt = init, .alpha = variant == NS3 ? 0.5 : 1,
@@ -451,11 +454,11 @@ static void consecutive_cnps_halve_down_to_the_floor(void **state)
 	(void)state;
 	start(&cc, "dcqcn:min_rate=1m", &path40g);
 	start(&floored, "dcqcn", &path40g);
-	for (int i = 0; i < 12; i++) {
+	for (int i = 0; i < 15; i++) {
 		cnp(&cc, 100 + 50 * i);
 		cnp(&floored, 100 + 50 * i);
 		check_close("rate", i, cc.out.rate, 40e9 / exp2(i + 1));
-		check_close("floored rate", i, floored.out.rate, fmax(40e9 / exp2(i + 1), 40e6));
+		check_close("floored rate", i, floored.out.rate, fmax(40e9 / exp2(i + 1), 4e6));
 	}
 }
 
@@ -678,16 +681,16 @@ static void bounds_that_move(void **state)
 
 	(void)state;
 	start(&cc, "dcqcn:clamp_target=0", &path);
-	for (int i = 0; i < 12; i++)
+	for (int i = 0; i < 14; i++)
 		cnp(&cc, 50 * i);
-	assert_true(cc.out.rate == 40e6 && target(&cc) == 40e9);
+	assert_true(cc.out.rate == 4e6 && target(&cc) == 40e9);
 	path.line_rate = 100e9;
 	ccs_cc_repath(&cc, &path);
-	cnp(&cc, 600);
-	assert_true(cc.out.rate == 40e6);
+	cnp(&cc, 700);
+	assert_true(cc.out.rate == 4e6);
 	path.line_rate = 1e9;
 	ccs_cc_repath(&cc, &path);
-	ccs_cc_advance(&cc, 20000);
+	ccs_cc_advance(&cc, 200000);
 	assert_true(cc.out.rate > 9e8 && cc.out.rate <= 1e9 && target(&cc) == 1e9);
 }
 
@@ -724,7 +727,7 @@ static void published_parameters_on_an_ordinary_path(void **state)
 		"byte_counter", "f", "rate_ai", "rate_hai", "min_rate", "init_rate", "clamp_target",
 		NULL };
 	static const double of[][11] = {
-		{ 1.0 / 256, 1, 55, 55, 10e6, 5, 40e6, 400e6, 40e6, 40e9, 1 },
+		{ 1.0 / 256, 1, 55, 55, 10e6, 5, 40e6, 400e6, 4e6, 40e9, 1 },
 		{ 1.0 / 256, 0.5, 55, 60, 300e6, 5, 40e6, 200e6, 100e6, 40e9, 1 },
 		{ 1.0 / 256, 1, 1, 300, 0, 1, 8e6, 80e6, 160e6, 40e9, 0 },
 	};
@@ -747,6 +750,100 @@ static void published_parameters_on_an_ordinary_path(void **state)
 	check_close("byte_counter", 0, param(&cc, "byte_counter"), 10e6 * 10 / 40);
 }
 
+/* Of a port behind a NIC of ten times its rate; the simulators' are the NIC's. */
+static void paper_takes_the_slowest_link(void **state)
+{
+	struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 50, .segment = 8192, .flows = 1,
+				    .bottleneck_rate = 1e9 };
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "dcqcn", &path);
+	check_close("rate_timer", 0, param(&cc, "rate_timer"), 8 * 65.536);
+	check_close("alpha_timer", 0, param(&cc, "alpha_timer"), 8 * 65.536);
+	check_close("rate_ai", 0, param(&cc, "rate_ai"), 1e6);
+	check_close("min_rate", 0, param(&cc, "min_rate"), 1e5);
+	check_close("byte_counter", 0, param(&cc, "byte_counter"), 10e6 * 8 * 65.536 / 55 / 40);
+	start(&cc, "dcqcn:variant=mlx", &path);
+	check_close("rate_timer", 1, param(&cc, "rate_timer"), 300);
+	check_close("rate_ai", 1, param(&cc, "rate_ai"), 2e6);
+}
+
+static void ack(struct ccs_cc *cc, double now_us, double rtt_us, double bytes)
+{
+	const struct ccs_cc_ack a = { .now_us = now_us, .rtt_us = rtt_us, .bytes = bytes };
+
+	ccs_cc_advance(cc, now_us);
+	cc->ops->on_ack(cc, &a);
+}
+
+/* One of hundreds of flows: a CNP comes with an own segment at most, and recovery waits for it. */
+static void a_period_holds_a_quarter_of_the_own_segments_time(void **state)
+{
+	static const struct { const char *spec; double period; } cases[] = {
+		{ "dcqcn", 0.25 * 8e6 * 32768 / 20e6 }, { "dcqcn:rate_timer=55us,alpha_timer=55us", 55 },
+		{ "dcqcn:variant=ns3rdma", 55 },
+	};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct ccs_cc cc;
+
+		start(&cc, cases[i].spec, &path40g);
+		cc.ops->set_rate(&cc, 40e6);
+		cnp(&cc, 1000);
+		if (i < 2)
+			check_close("rate", i, cc.out.rate, 20e6);
+		check_close("timer", i, cc.out.timer_us, 1000 + cases[i].period);
+	}
+}
+
+/* A queue of 400 us is full of what was sent before the first cut. */
+static void cuts_within_an_rtt_end_at_what_the_network_gives(void **state)
+{
+	const double given = 32768 / 50.0 * 8e6; /* a segment in 50 us */
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "dcqcn", &path40g);
+	ack(&cc, 950, 400, 32768);
+	cnp(&cc, 950);
+	check_close("rate", 0, cc.out.rate, 20e9);
+	for (int i = 1; i < 8; i++) {
+		ack(&cc, 950 + 50 * i, 400, 32768);
+		cnp(&cc, 950 + 50 * i);
+		check_close("rate", i, cc.out.rate, fmax(given, 40e9 / exp2(i + 1)));
+	}
+	ack(&cc, 1350, 400, 32768);
+	cnp(&cc, 1350);
+	assert_true(cc.out.rate < 0.6 * given);
+}
+
+/* As much by time as in the paper while the RTT is the base RTT; else as much by period. */
+static void steps_grow_with_the_period_where_nothing_queues(void **state)
+{
+	static const struct ccs_cc_path far = { .line_rate = 100e6, .base_rtt_us = 1000,
+						.segment = 4096, .flows = 1 };
+	const double period = 8 * 327.68;
+
+	(void)state;
+	for (int queued = 0; queued < 2; queued++) {
+		struct ccs_cc cc;
+		double before;
+
+		start(&cc, "dcqcn", &far);
+		cc.ops->set_rate(&cc, 40e6);
+		for (int i = 0; i < 5; i++)
+			ack(&cc, 1000 + i * period, queued ? 2000 : 1000, 4096);
+		assert_string_equal(stage(&cc), "fr");
+		before = target(&cc);
+		ack(&cc, 1000 + 5.5 * period, queued ? 2000 : 1000, 4096);
+		assert_string_equal(stage(&cc), "ai");
+		check_close("step", queued, target(&cc) - before,
+			    queued ? 100e3 : fmin(before / 16, 100e3 * period / 55));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -764,6 +861,10 @@ int main(void)
 		cmocka_unit_test(bounds_that_move),
 		cmocka_unit_test(a_send_takes_bounded_time),
 		cmocka_unit_test(published_parameters_on_an_ordinary_path),
+		cmocka_unit_test(paper_takes_the_slowest_link),
+		cmocka_unit_test(a_period_holds_a_quarter_of_the_own_segments_time),
+		cmocka_unit_test(cuts_within_an_rtt_end_at_what_the_network_gives),
+		cmocka_unit_test(steps_grow_with_the_period_where_nothing_queues),
 	};
 
 	return cmocka_run_group_tests_name("dcqcn", tests, NULL, NULL);
