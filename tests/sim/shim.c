@@ -40,9 +40,10 @@ static const struct ccs_seg *next(const struct sim *s, struct sim_flow *f, uint6
 		[SIM_READ] = CCS_WR_SPLIT | CCS_WR_READ,
 	};
 	const struct sim_conf *c = s->conf;
+	const unsigned depth = c->depth && c->depth < QUEUE ? c->depth : QUEUE;
 	const uint64_t len = c->message ? c->message : (uint64_t)WRITE_SEGMENTS * c->segment;
 
-	while (ccs_flow_waiting(&f->flow) < 2 && !ccs_flow_full(&f->flow))
+	while (ccs_flow_waiting(&f->flow) < 2 && f->flow.wr_head - f->flow.wr_tail < depth)
 		ccs_flow_accept(&f->flow, len, flags[f->op]);
 	return ccs_flow_next(&f->flow, ns(s), number);
 }

@@ -82,7 +82,7 @@ struct sim_conf {
 
 	enum sim_op op;
 	uint32_t message;        /* bytes; SIM_SHIM: default 64 segments, SIM_PLAIN: 1 MB */
-	unsigned depth;          /* SIM_PLAIN: messages outstanding; default: of 1 MB, 2 to 128 */
+	unsigned depth;          /* messages outstanding; SIM_PLAIN: by default of 1 MB, 2 to 128 */
 	unsigned max_reads;      /* outstanding; default 16 */
 
 	enum sim_pattern pattern;
