@@ -14,43 +14,60 @@
 enum { CONTENDERS_MAX = 16 };
 
 static const char usage[] =
-	"usage: grid [--sample] [--only REGEX] [--cc NAME[:PARAM=VALUE,...]]... [--as AIMS]\n"
-	"            [--seed N] [--jobs N] [--worst N] [--json FILE] [--bounds FILE] [--list]\n"
-	"Run every algorithm with default parameters in the simulator (tests/sim), over links of\n"
-	"100 Mb/s to 400 Gb/s, hosts as fast as the bottleneck and up to ten times faster, 1 to\n"
-	"1000 flows, one-way and two-way traffic, WRITE, SEND and READ of all sizes, shallow\n"
-	"queues, changes, loss, jitter and rivals, each beside no control at all (\"none\"), and\n"
-	"print how many rows miss what, and the worst of them.\n"
+	"usage: grid [--sample] [--only REGEX] [--cc CC]... [--as AIMS] [--seed N]\n"
+	"            [--jobs N] [--worst N] [--json FILE] [--bounds FILE] [--list]\n"
 	"\n"
-	"  --sample      a fixed part of the rows, well under a minute\n"
-	"  --only REGEX  rows whose name contains the extended regular expression\n"
-	"  --cc CC       this one; may be given more than once (default: each that controls)\n"
-	"  --as AIMS     judge by the aims with \"agents\", by \"rtt\" alone, or of those that are\n"
-	"                \"named\" (default: timely, dcqcn, hpcc and swift as named, what needs\n"
-	"                telemetry as agents, others as rtt)\n"
+	"Runs every algorithm with default parameters in the simulator (tests/sim): over\n"
+	"links of 100 Mb/s to 400 Gb/s, hosts up to ten times faster than the bottleneck,\n"
+	"1 to 1000 flows, traffic one way and both ways, WRITE, SEND and READ of all\n"
+	"sizes, shallow queues, changes, loss, jitter and rivals; each beside no control\n"
+	"at all (\"none\"). Prints how many rows miss what, and the worst of them.\n"
+	"\n"
+	"  --sample      a fixed part of the rows, some seconds\n"
+	"  --only REGEX  rows whose name contains this extended regular expression\n"
+	"  --cc CC       this algorithm, NAME[:PARAM=VALUE,...]; more than once for more\n"
+	"                (default: all that control, each with its defaults)\n"
+	"  --as AIMS     judge by the aims of \"agents\", of \"rtt\", or of those \"named\"\n"
+	"                (default: timely, dcqcn, hpcc and swift as named, others that\n"
+	"                need telemetry as agents, all else as rtt)\n"
 	"  --seed N      of all that is random (1)\n"
 	"  --jobs N      processes (one per CPU)\n"
-	"  --worst N     so many of the worst rows (20)\n"
-	"  --json FILE   all figures, {\"rows\": [...]}; - is standard output, without the table\n"
-	"  --bounds FILE status 1 if a line \"CC CRITERION MOST\" of it does not hold: so many rows\n"
-	"                may miss util95, util96, jain90, jain95, jain98, queue4, queue2, drops,\n"
-	"                victim, settle, or any of the algorithm's aims; what was not run holds\n"
-	"  --list        name the rows and run nothing\n"
+	"  --worst N     print so many of the worst rows (20)\n"
+	"  --json FILE   all figures, {\"rows\": [...]}; - is standard output, and then no\n"
+	"                table is printed\n"
+	"  --bounds FILE status 1 if one of its lines \"CC CRITERION MOST\" does not hold:\n"
+	"                at most so many rows miss util95, util96, jain90, jain95,\n"
+	"                jain98, queue4, queue2, drops, victim or settle, or \"any\" of\n"
+	"                the aims; what was not run holds\n"
+	"  --list        print the rows' names and run nothing\n"
 	"\n"
-	"A row is named by what is not default: pattern and hosts (x queue pairs of each), rate of\n"
-	"the bottleneck, \"nic\" rate of hosts (the same), \"rtt\" without queues (20 us from 5 Gb/s,\n"
-	"else 50), \"far\" that of every second flow, \"queue\" (nothing is dropped), operation and\n"
-	"size (write of 1m), \"jitter\" of completions, \"loss\" of data packets, \"slow\" rate in the\n"
-	"middle third, \"+N\" flows more in the middle third, \"rival\" flows without any control.\n"
+	"A row's name is what is not default: the pattern and its hosts (x queue pairs of\n"
+	"each), the bottleneck's rate, \"nic\" the hosts' rate (default: the same), \"rtt\"\n"
+	"without queues (20us from 5 Gb/s on, else 50us), \"far\" that of every second\n"
+	"flow, \"queue\" (default: so deep that nothing is dropped), operation and size\n"
+	"(write 1m), \"jitter\" of completions, \"loss\" of data packets, \"slow\" the rate in\n"
+	"the middle third, \"+N\" flows more in the middle third, \"rival\" flows without\n"
+	"control. Figures are of the time after the first third; flows start at once.\n"
 	"\n"
-	"Aims. named: utilisation .95 of none's, p99 of a 64-byte WRITE through the same port (the\n"
-	"victim's) no more than none's and 5 % and a packet's time. rtt: also Jain's index .90 and\n"
-	"a p99 queue of 4 segments a flow. agents: utilisation .96 of none's, of the line where\n"
-	"none drops, Jain .98, p99 queue of 2 segments a flow and two, no drop after the first\n"
-	"third, the victim as above, newcomers settled (Jain .9) in 40 times what a segment of\n"
-	"each and the RTT take. A segment is the largest power of two that the NIC sends in 8 us,\n"
-	"4k to 64k, or a whole SEND. Beside a rival, queue and drops are not judged. Where a path\n"
-	"MTU (4096) or a whole SEND of each flow exceeds the queue, nothing is.\n";
+	"Aims of those named:\n"
+	"  utilisation   .95 of none's\n"
+	"  victim        p99 of a 64-byte WRITE by another host through the port: none's,\n"
+	"                5 % and a packet's time\n"
+	"of rtt, in addition:\n"
+	"  Jain's index  .90 (and .95 in nine of ten rows)\n"
+	"  queue         its p99, 4 segments per flow\n"
+	"of agents, instead:\n"
+	"  utilisation   .96 of none's, of the line where none drops packets\n"
+	"  Jain's index  .98\n"
+	"  queue         2 segments per flow, and two\n"
+	"  drops         none after the first third\n"
+	"  settle        newcomers share with Jain's index .9 within 40 times what a\n"
+	"                segment of each flow and the RTT take\n"
+	"\n"
+	"A segment is the power of two that the NIC sends in 8 us, 4k to 64k, or a whole\n"
+	"SEND. Beside a rival, queue and drops are not judged, and utilisation only where\n"
+	"nothing is dropped. Where a packet (of the path MTU, 4096) or a whole SEND of\n"
+	"each flow exceeds the queue, nothing is.\n";
 
 struct options {
 	const char *only, *as, *json, *bounds, *cc[CONTENDERS_MAX];
@@ -147,8 +164,10 @@ static unsigned choose_scenarios(const struct options *o, const struct scenario 
 			chosen[n++] = &s[i];
 	if (o->only)
 		regfree(&only);
+	if (o->sample && !o->only && n != grid_sample_size())
+		die("%u of the sample's rows are not in the grid", grid_sample_size() - n);
 	if (!n)
-		die("--only %s: no row is named like that", o->only);
+		die("--only %s: no row has such a name", o->only);
 	return n;
 }
 

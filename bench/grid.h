@@ -35,8 +35,9 @@ struct scenario {
 /* The rows, built once; *n of them. */
 const struct scenario *grid_scenarios(unsigned *n);
 
-/* Whether the row belongs to the fixed sample. */
+/* The fixed sample: whether the row belongs to it, and how many do. */
 bool grid_in_sample(const struct scenario *s);
+unsigned grid_sample_size(void);
 
 /* Flows that share a port. */
 unsigned grid_per_port(const struct scenario *s);
@@ -108,7 +109,7 @@ bool grid_json(const struct grid *g, FILE *f);
 /* Rows by which each contender misses each; [MISSES]: any of its aims. */
 void grid_count(const struct grid *g, unsigned contender, unsigned count[MISSES + 1]);
 
-/* Compare with a file of lines "CC CRITERION MOST". How many are exceeded, or -1 after a sentence. */
+/* Lines "CC CRITERION MOST" of a file: how many do not hold, or -1 after a sentence. */
 int grid_bounds(const struct grid *g, const char *path);
 
 #endif

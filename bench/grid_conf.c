@@ -11,7 +11,7 @@
 #define NOISE_US 1.0            /* mean of what hosts always add */
 #define CNP_US 50.0
 #define ROUNDS 600              /* of the time that each flow's segment and the wire take */
-#define PACKETS_MOST 1.2e6      /* of a run, unless it would have no fourth of the rounds */
+#define PACKETS_MOST 1.2e6      /* of a run with at least a fourth of the rounds */
 #define WARM 3                  /* a third of the run */
 
 /* A record from a host agent, in bytes, and the shares of its port that agents may take. */
@@ -19,6 +19,8 @@
 #define SHARE_EACH 0.005
 #define SHARE_ALL 0.02
 #define RECORDS_MOST 50000.0    /* a second */
+#define RECORD_LEAST_US 200.0   /* from one to the next */
+#define RECORDS 60              /* of a run, at least */
 
 unsigned grid_flows(const struct scenario *s)
 {
@@ -49,7 +51,7 @@ const char *grid_forbidden(const struct scenario *s)
 	return NULL;
 }
 
-/* The time in which each flow can have heard of what all do. */
+/* The time in which what each flow does can reach all others. */
 static double round_us(const struct scenario *s)
 {
 	return ccs_max(s->rtt, s->far) + 8e6 * grid_per_port(s) * grid_segment(s) / s->rate;
@@ -68,16 +70,6 @@ static double fill_us(const struct scenario *s)
 	return 8e6 * (s->queue > 0 ? ccs_min(bytes, s->queue) : bytes) / s->rate;
 }
 
-static double length_us(const struct scenario *s, bool none)
-{
-	const double ports = s->pattern == SIM_INCAST ? 1 : s->hosts;
-	const double packet = ccs_min(s->message, GRID_MTU);
-	const double most_us = PACKETS_MOST * 8e6 * packet / (s->rate * ports);
-	const double us = ccs_max(ccs_min(ROUNDS * round_us(s), most_us), ROUNDS / 4 * round_us(s));
-
-	return none ? ccs_max(us, 2 * WARM * fill_us(s)) : us;
-}
-
 /* As libshim/agent/sample.c has it for peers of one flow or more each. */
 static double record_us(const struct scenario *s)
 {
@@ -86,7 +78,18 @@ static double record_us(const struct scenario *s)
 						      : ccs_min(s->hosts - 1, s->qps);
 
 	return ccs_max(ccs_max(one_us / SHARE_EACH, one_us * peers / SHARE_ALL),
-		       1e6 * peers / RECORDS_MOST);
+		       ccs_max(1e6 * peers / RECORDS_MOST, RECORD_LEAST_US));
+}
+
+static double length_us(const struct scenario *s, bool none)
+{
+	const double ports = s->pattern == SIM_INCAST ? 1 : s->hosts;
+	const double packet = ccs_min(s->message, GRID_MTU);
+	const double most_us = PACKETS_MOST * 8e6 * packet / (s->rate * ports);
+	const double least_us = ccs_max(ROUNDS / 4 * round_us(s), RECORDS * record_us(s));
+	const double us = ccs_max(ccs_min(ROUNDS * round_us(s), most_us), least_us);
+
+	return none ? ccs_max(us, 2 * WARM * fill_us(s)) : us;
 }
 
 /*

@@ -81,12 +81,16 @@ static double how_bad(const struct scenario *s, const struct outcome *o, const s
 	}
 }
 
-/* Beside a rival the queue is the rival's, and so is what is dropped. */
+/* Beside a rival the queue is the rival's, and so are drops and what they cost. */
 static unsigned not_judged(const struct scenario *s)
 {
+	unsigned set = 0;
+
 	if (s->rivals)
-		return 1 << QUEUE_4 | 1 << QUEUE_2 | 1 << DROPS;
-	return 0;
+		set |= 1 << QUEUE_4 | 1 << QUEUE_2 | 1 << DROPS;
+	if (s->rivals && s->queue > 0)
+		set |= 1 << UTIL_95 | 1 << UTIL_96;
+	return set;
 }
 
 unsigned grid_judge(const struct scenario *s, const struct outcome *o, const struct outcome *none,

@@ -129,7 +129,7 @@ static void distances(void)
 static void queues(void)
 {
 	EACH(double, queue, 32 << 10, 128 << 10, 1 << 20) {
-		EACH(double, rate, 100e6, 1e9, 10e9, 100e9)
+		EACH(double, rate, 100e6, 1e9, 10e9)
 			ROW(.hosts = 6, .rate = *rate, .queue = *queue);
 		ROW(.hosts = 5, .rate = 1e9, .nic = 4e9, .queue = *queue);
 		ROW(.hosts = 12, .rate = 1e9, .nic = 10e9, .queue = *queue);
@@ -141,6 +141,8 @@ static void queues(void)
 	ROW(.hosts = 39, .rate = 1e9, .queue = 1 << 20);
 	ROW(.hosts = 5, .rate = 500e6, .nic = 5e9, .queue = 512 << 10);
 	ROW(.hosts = 4, .qps = 16, .rate = 10e9, .queue = 4 << 20);
+	EACH(double, queue, 1 << 20, 4 << 20)
+		ROW(.hosts = 6, .rate = 100e9, .queue = *queue);
 }
 
 static void messages(void)
@@ -206,7 +208,7 @@ static void disturbances(void)
 			ROW(.hosts = 8, .rate = *rate, .jitter = *jitter);
 		}
 	EACH(double, rate, 1e9, 10e9)
-		EACH(double, queue, 1 << 20, 8 << 20)
+		EACH(double, queue, 0, 1 << 20)
 			ROW(.hosts = 4, .rivals = 1, .rate = *rate, .queue = *queue);
 }
 
@@ -241,9 +243,14 @@ static const char *const sample[] = {
 	"incast 4 1g queue 1m rival 1",
 };
 
+unsigned grid_sample_size(void)
+{
+	return sizeof(sample) / sizeof(*sample);
+}
+
 bool grid_in_sample(const struct scenario *s)
 {
-	for (unsigned i = 0; i < sizeof(sample) / sizeof(*sample); i++)
+	for (unsigned i = 0; i < grid_sample_size(); i++)
 		if (strcmp(sample[i], s->name) == 0)
 			return true;
 	return false;

@@ -100,6 +100,13 @@ check_differential() {
   return "$status"
 }
 
+# In how many rows an algorithm with defaults may miss its aims.
+check_grid() {
+  make -C "$builds/gcc" -s bench/grid
+  "$src/ci/alone" 290 "$builds/gcc/bench/grid" --sample --seed "$CCS_SEED" \
+    --bounds "$top/tests/sim/grid.bounds"
+}
+
 check_clang() {
   have clang || skip "no clang"
   check_build clang CC=clang

@@ -88,9 +88,11 @@ static void port_done(struct sim *s, const struct event *e)
 		sim_at(s, s->now + p.flow->wire, sim_return, p.flow, &p);
 }
 
+/* Not the victim's: its figures would be the retransmission timeout's. */
 static bool lost(struct sim *s, const struct packet *p)
 {
-	return p->kind == DATA && s->conf->loss > 0 && sim_draw(s) < s->conf->loss;
+	return p->kind == DATA && p->flow->index < s->total && s->conf->loss > 0 &&
+	       sim_draw(s) < s->conf->loss;
 }
 
 void sim_arrive(struct sim *s, const struct event *e)
