@@ -238,6 +238,19 @@ within_a_percent() {
   within_a_percent 10000000000
 }
 
+# A token bucket alone would let it pass at the rate of the hosts.
+@test "the bottleneck takes its time for a lone packet, too" {
+  local more rtt
+  for more in "" "--ecn 20kb:80kb:0.1 --priority"; do
+    # shellcheck disable=SC2086 # words are wanted
+    uml --rate 100mbit --nic 10gbit $more -- ping -q -c 3 -s 4000 -I 10.9.0.2 10.9.0.1
+    expect 0
+    rtt=$(stdout | sed -n 's|.*= [0-9.]*/\([0-9.]*\)/.*|\1|p')
+    # 4042 bytes at 100 Mb/s, twice at 10 Gb/s, and 20 us each way
+    awk -v got="$rtt" 'BEGIN { print got " ms"; exit !(got > 0.365 && got < 0.385) }'
+  done
+}
+
 # A busy machine may make it slower.
 @test "the bottleneck has no more than the rate asked for in real time" {
   write_rate_of
