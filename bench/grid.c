@@ -45,7 +45,7 @@ static const char usage[] =
 	"each), the bottleneck's rate, \"nic\" the hosts' rate (default: the same), \"rtt\"\n"
 	"without queues (20us from 5 Gb/s on, else 50us), \"far\" that of every second\n"
 	"flow, \"queue\" (default: so deep that nothing is dropped), operation and size\n"
-	"(write 1m), \"jitter\" of completions, \"loss\" of data packets, \"slow\" the rate in\n"
+	"(write 64k), \"jitter\" of completions, \"loss\" of data packets, \"slow\" the rate in\n"
 	"the middle third, \"+N\" flows more in the middle third, \"rival\" flows without\n"
 	"control. Figures are of the time after the first third; flows start at once.\n"
 	"\n"

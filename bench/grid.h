@@ -19,7 +19,7 @@ struct scenario {
 	char name[96];           /* all that is not by default; unique */
 	enum sim_pattern pattern;
 	enum sim_op op;
-	uint32_t message;        /* default 1 MB */
+	uint32_t message;        /* default 64 KB */
 	double rate;             /* of the ports that are measured */
 	double nic;              /* of the hosts; default: as the ports */
 	unsigned hosts, qps;     /* that send; flows of each, default 1 */

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "grid.h"
 
-enum { ROWS_MAX = 400 };
+enum { ROWS_MAX = 400, USUAL_MESSAGE = 64 << 10 };
 
 static struct scenario rows[ROWS_MAX];
 static unsigned count;
@@ -49,7 +49,7 @@ static void name(struct scenario *s, double usual_rtt)
 	append_unit(s, "rtt ", s->rtt != usual_rtt ? s->rtt : 0, CCS_UNIT_TIME);
 	append_unit(s, "far ", s->far, CCS_UNIT_TIME);
 	append_unit(s, "queue ", s->queue, CCS_UNIT_BYTES);
-	if (s->op != SIM_WRITE || s->message != 1 << 20)
+	if (s->op != SIM_WRITE || s->message != USUAL_MESSAGE)
 		append(s, "%s%s", op[s->op], ccs_format_unit(s->message, CCS_UNIT_BYTES, text,
 							     sizeof(text)));
 	append_unit(s, "jitter ", s->jitter, CCS_UNIT_TIME);
@@ -70,7 +70,7 @@ static void add(struct scenario s)
 		return;
 	s.nic = s.nic > 0 ? s.nic : s.rate;
 	s.qps = s.qps ? s.qps : 1;
-	s.message = s.message ? s.message : 1 << 20;
+	s.message = s.message ? s.message : USUAL_MESSAGE;
 	s.rtt = s.rtt > 0 ? s.rtt : usual_rtt;
 	name(&s, usual_rtt);
 	rows[count++] = s;
@@ -148,7 +148,7 @@ static void queues(void)
 static void messages(void)
 {
 	EACH(double, rate, 1e9, 10e9) {
-		EACH(uint32_t, size, 64, 1 << 10, 16 << 10, 4 << 20)
+		EACH(uint32_t, size, 64, 1 << 10, 16 << 10, 1 << 20, 4 << 20)
 			ROW(.hosts = 8, .rate = *rate, .message = *size);
 		EACH(uint32_t, size, 64, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 4 << 20) {
 			ROW(.hosts = 8, .rate = *rate, .op = SIM_SEND, .message = *size);
