@@ -15,7 +15,8 @@ enum { CONTENDERS_MAX = 16 };
 
 static const char usage[] =
 	"usage: grid [--sample] [--only REGEX] [--cc CC]... [--as AIMS] [--seed N]\n"
-	"            [--jobs N] [--worst N] [--json FILE] [--bounds FILE] [--list]\n"
+	"            [--jobs N] [--worst N] [--json FILE] [--bounds FILE]\n"
+	"            [--list | --commands | --figures FILE]\n"
 	"\n"
 	"Runs every algorithm with default parameters in the simulator (tests/sim): over\n"
 	"links of 100 Mb/s to 400 Gb/s, hosts up to ten times faster than the bottleneck,\n"
@@ -40,6 +41,8 @@ static const char usage[] =
 	"                jain98, queue4, queue2, drops, victim or settle, or \"any\" of\n"
 	"                the aims; what was not run holds\n"
 	"  --list        print the rows' names and run nothing\n"
+	"  --commands    print what bench/grid-lab is to run for them in the lab\n"
+	"  --figures FILE  its figures, instead of the simulator's\n"
 	"\n"
 	"A row's name is what is not default: the pattern and its hosts (x queue pairs of\n"
 	"each), the bottleneck's rate, \"nic\" the hosts' rate (default: the same), \"rtt\"\n"
@@ -70,10 +73,10 @@ static const char usage[] =
 	"each flow exceeds the queue, nothing is.\n";
 
 struct options {
-	const char *only, *as, *json, *bounds, *cc[CONTENDERS_MAX];
+	const char *only, *as, *json, *bounds, *figures, *cc[CONTENDERS_MAX];
 	unsigned ccs, jobs, worst;
 	uint64_t seed;
-	bool sample, list;
+	bool sample, list, commands;
 };
 
 static void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
@@ -123,6 +126,8 @@ static void take(struct options *o, int option)
 	case 'b': o->bounds = optarg; break;
 	case 'S': o->sample = true; break;
 	case 'l': o->list = true; break;
+	case 'C': o->commands = true; break;
+	case 'f': o->figures = optarg; break;
 	case 'h': fputs(usage, stdout); exit(0);
 	default: exit(2); /* getopt has said why */
 	}
@@ -134,7 +139,8 @@ static void parse(struct options *o, int argc, char **argv)
 		{ "sample", 0, 0, 'S' }, { "only", 1, 0, 'o' }, { "cc", 1, 0, 'c' },
 		{ "as", 1, 0, 'a' }, { "seed", 1, 0, 's' }, { "jobs", 1, 0, 'j' },
 		{ "worst", 1, 0, 'w' }, { "json", 1, 0, 'J' }, { "bounds", 1, 0, 'b' },
-		{ "list", 0, 0, 'l' }, { "help", 0, 0, 'h' }, { 0 }
+		{ "list", 0, 0, 'l' }, { "commands", 0, 0, 'C' }, { "figures", 1, 0, 'f' },
+		{ "help", 0, 0, 'h' }, { 0 }
 	};
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -196,22 +202,40 @@ static unsigned choose_contenders(struct options *o, struct contender *c)
 	return o->ccs + 1;
 }
 
-static void run_all(struct grid *g, const struct options *o)
+static void run_all(const struct grid *g, const struct options *o, struct outcome *out)
 {
 	const unsigned n = g->scenarios * g->contenders;
 	struct job *job = calloc(n, sizeof(*job));
-	struct outcome *out = mmap(NULL, n * sizeof(*out), PROT_READ | PROT_WRITE,
-				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	if (!job || out == MAP_FAILED)
+	if (!job)
 		die("out of memory");
-	g->outcome = out;
 	for (unsigned i = 0; i < n; i++)
 		job[i] = (struct job){ g->scenario[i / g->contenders],
 				       &g->contender[i % g->contenders], &out[i] };
 	if (grid_run(job, n, o->jobs, o->seed))
 		exit(1);
 	free(job);
+}
+
+static void get_outcomes(struct grid *g, const struct options *o)
+{
+	const size_t size = (size_t)g->scenarios * g->contenders * sizeof(struct outcome);
+	struct outcome *out = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				   -1, 0);
+
+	if (out == MAP_FAILED)
+		die("out of memory");
+	g->outcome = out;
+	if (!o->figures)
+		run_all(g, o, out);
+	else if (grid_figures(g, out, o->figures))
+		exit(2);
+}
+
+static void print_rows(const struct grid *g)
+{
+	for (unsigned i = 0; i < g->scenarios; i++)
+		puts(g->scenario[i]->name);
 }
 
 static void write_json(const struct grid *g, const char *path)
@@ -237,11 +261,11 @@ int main(int argc, char **argv)
 	g.seed = o.seed;
 	g.scenarios = choose_scenarios(&o, scenario);
 	g.contenders = choose_contenders(&o, contender);
-	for (unsigned i = 0; o.list && i < g.scenarios; i++)
-		puts(scenario[i]->name);
-	if (o.list)
+	if (o.list || o.commands) {
+		(o.list ? print_rows : grid_lab)(&g);
 		return 0;
-	run_all(&g, &o);
+	}
+	get_outcomes(&g, &o);
 	if (!o.json || strcmp(o.json, "-") != 0)
 		grid_print(&g, o.worst);
 	if (o.json)

@@ -106,6 +106,12 @@ struct grid {
 void grid_print(const struct grid *g, unsigned worst);
 bool grid_json(const struct grid *g, FILE *f);
 
+/* Each row that the lab can have: name, options of ci/lab, arguments of ccbench, commands first. */
+void grid_lab(const struct grid *g);
+
+/* Outcomes from a file of lines that bench/grid-lab wrote. 0, or -1 after a sentence. */
+int grid_figures(const struct grid *g, struct outcome *all, const char *path);
+
 /* Rows by which each contender misses each; [MISSES]: any of its aims. */
 void grid_count(const struct grid *g, unsigned contender, unsigned count[MISSES + 1]);
 

@@ -8,6 +8,7 @@
 
 #define ACK_BYTES 80            /* with its headers */
 #define NIC_DEPTH 64            /* Soft-RoCE's packets of a queue pair in its interface's queue */
+#define UNACKED 128             /* its packets on their way, at most */
 #define NOISE_US 1.0            /* mean of what hosts always add */
 #define CNP_US 50.0
 #define ROUNDS 600              /* of the time that each flow's segment and the wire take */
@@ -140,6 +141,7 @@ struct sim_conf grid_conf(const struct scenario *s, const struct contender *c)
 		.hosts = s->pattern == SIM_INCAST ? s->hosts + s->joins + s->rivals : s->hosts,
 		.pattern = s->pattern, .op = s->op, .message = s->message, .depth = depth(s),
 		.rate = s->rate, .nic_rate = s->nic, .nic_depth = NIC_DEPTH,
+		.unacked = UNACKED,
 		.base_us = s->rtt, .far_us = s->far, .ack_bytes = ACK_BYTES, .mtu = GRID_MTU,
 		.limit = (uint64_t)s->queue, .loss = s->loss,
 		.rto_us = ccs_max(4e3, 4 * (s->rtt + fill_us(s))),

@@ -175,6 +175,12 @@ static void two_ways(void)
 		ROW(.pattern = SIM_ALL_TO_ALL, .hosts = 6, .qps = 5, .rate = *rate);
 	}
 	ROW(.pattern = SIM_ALL_TO_ALL, .hosts = 16, .qps = 15, .rate = 10e9);
+	EACH(double, rate, 1e9, 10e9, 25e9)
+		EACH(double, jitter, 10, 50) {
+			ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .jitter = *jitter);
+			ROW(.pattern = SIM_ALL_TO_ALL, .hosts = 6, .qps = 5, .rate = *rate,
+			    .jitter = *jitter);
+		}
 	EACH(double, rate, 1e9, 10e9) {
 		ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .nic = 4 * *rate);
 		ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .op = SIM_SEND, .message = 64 << 10);
@@ -238,7 +244,7 @@ static const char *const sample[] = {
 	"incast 8 200m nic 1g queue 256k", "incast 31 2.5g nic 10g queue 1m",
 	"incast 8 1g write 1k", "incast 8 1g send 64k", "incast 8 10g send 256k",
 	"incast 8 1g read 64k", "ring 6 1g", "ring 6 10g", "permutation 8 10g",
-	"alltoall 6x5 10g", "ring 6 10g send 64k", "incast 1 10g +16",
+	"alltoall 6x5 10g", "ring 6 10g jitter 10us", "ring 6 10g send 64k", "incast 1 10g +16",
 	"incast 6 1g queue 4m slow 250m", "incast 4 500m loss 0.1%", "incast 8 10g jitter 20us",
 	"incast 4 1g queue 1m rival 1",
 };

@@ -61,10 +61,11 @@ bench_engine_LDADD = libccs-core.la
 
 # Control over all kinds of links and loads, in the simulator; for developers, not installed.
 check_PROGRAMS += bench/grid
-bench_grid_SOURCES = bench/grid.c bench/grid.h bench/grid_conf.c bench/grid_judge.c \
+bench_grid_SOURCES = bench/grid.c bench/grid.h bench/grid_conf.c bench/grid_judge.c bench/grid_lab.c \
 	bench/grid_print.c bench/grid_rows.c bench/grid_run.c
 bench_grid_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/sim
 bench_grid_LDADD = tests/sim/libsim.la bench/libbench.la
+EXTRA_DIST += bench/grid-lab
 
 # What host agents cost per mark and per CNP; for developers, not installed.
 noinst_PROGRAMS += bench/marks

@@ -22,7 +22,7 @@ static void go_home(struct sim *s, struct sim_flow *f, enum kind kind, uint64_t 
 		    uint64_t at)
 {
 	const struct packet p = { .flow = f, .kind = kind, .segment = segment,
-				  .len = s->conf->ack_bytes };
+				  .index = f->rx_packet, .len = s->conf->ack_bytes };
 
 	if (p.len)
 		sim_at(s, at, sim_leave, f->back_nic, &p);
@@ -34,14 +34,26 @@ void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number)
 {
 	f->seg = sim_grown(f->seg, f->tail, f->head, &f->mask, sizeof(*f->seg));
 	*seg_at(f, f->head++) = (struct segment){
-		.number = number, .posted = s->now, .len = len,
+		.number = number, .posted = s->now, .len = len, .first = f->posted_packets,
 		.packets = s->conf->mtu ? (len + s->conf->mtu - 1) / s->conf->mtu : 1,
 	};
+	f->posted_packets += seg_at(f, f->head - 1)->packets;
 	if (f->op == SIM_READ) {
 		go_home(s, f, REQUEST, f->head, s->now);
 		return;
 	}
 	f->ready = f->head;
+	sim_feed(s, f);
+}
+
+/* All before that packet has arrived; the window of unacknowledged ones moves on. */
+static void take_ack(struct sim *s, struct sim_flow *f, uint64_t segment, uint32_t index)
+{
+	const uint64_t first = segment == f->head ? f->posted_packets : seg_at(f, segment)->first;
+
+	if (!s->conf->unacked || segment < f->tail || first + index <= f->acked_packets)
+		return;
+	f->acked_packets = first + index;
 	sim_feed(s, f);
 }
 
@@ -51,6 +63,7 @@ static void go_back(struct sim *s, struct sim_flow *f)
 	f->ready = f->head;
 	f->tx_segment = f->rx_segment;
 	f->tx_packet = f->rx_packet;
+	take_ack(s, f, f->rx_segment, f->rx_packet);
 	sim_feed(s, f);
 	f->driver->loss(s, f);
 }
@@ -71,6 +84,7 @@ void sim_return(struct sim *s, const struct event *e)
 		sim_feed(s, f);
 		break;
 	default: /* it acknowledges all before it, too */
+		take_ack(s, f, e->packet.segment, e->packet.index);
 		while (f->tail < e->packet.segment)
 			ack_arrives(s, f);
 	}
@@ -195,8 +209,11 @@ void sim_receive(struct sim *s, const struct packet *p, uint64_t at)
 	}
 	f->nak_sent = false;
 	f->delivered += p->len;
-	if (++f->rx_packet < seg_at(f, p->segment)->packets)
+	if (++f->rx_packet < seg_at(f, p->segment)->packets) {
+		if (s->conf->unacked && f->rx_packet % (s->conf->unacked / 2) == 0)
+			go_home(s, f, ACK, f->rx_segment, at);
 		return;
+	}
 	f->rx_packet = 0;
 	f->rx_segment++;
 	acknowledge(s, f, at);

@@ -33,13 +33,22 @@ static struct packet take(const struct sim *s, struct sim_flow *f)
 	return p;
 }
 
+static bool may_send(const struct sim *s, const struct sim_flow *f)
+{
+	if (f->tx_segment >= f->ready)
+		return false;
+	return !s->conf->unacked || f->op == SIM_READ ||
+	       f->seg[f->tx_segment & f->mask].first + f->tx_packet <
+		       f->acked_packets + s->conf->unacked;
+}
+
 static void bring(struct sim *s, struct sim_flow *f)
 {
 	const uint32_t depth = s->conf->nic_depth ? s->conf->nic_depth : 1;
 
 	if (f->in_nic > depth / 4)
 		return;
-	for (; f->in_nic < depth && f->tx_segment < f->ready; f->in_nic++) {
+	for (; f->in_nic < depth && may_send(s, f); f->in_nic++) {
 		const struct packet p = take(s, f);
 
 		push(f->nic, &p);

@@ -22,7 +22,7 @@ enum kind { DATA, ACK, NAK, REQUEST };
 struct packet {
 	struct sim_flow *flow;
 	uint64_t segment;        /* its index among the flow's; else the first that is not meant */
-	uint32_t index, len;     /* within the segment */
+	uint32_t index, len;     /* within the segment; of what goes back, the first not meant */
 	uint8_t kind;
 	bool ce;
 };
@@ -37,6 +37,7 @@ struct event {
 struct segment {
 	uint64_t number;         /* the driver's name for it */
 	uint64_t posted;
+	uint64_t first;          /* of its packets, counted from the flow's first */
 	uint32_t len, packets;
 	struct ccs_cc_hop hop;
 };
@@ -70,6 +71,7 @@ struct sim_flow {
 	struct port *port, *back_port;   /* towards the other, and back */
 	uint64_t wire, back;     /* of the data to the port; all the way back */
 	uint32_t in_nic;         /* packets in its FIFO */
+	uint64_t posted_packets, acked_packets;
 
 	struct segment *seg;     /* ring: [tail, head) unacknowledged */
 	uint64_t tail, head, mask;

@@ -92,6 +92,9 @@ struct sim_conf {
 	double nic_rate;         /* default: rate */
 	unsigned nic_depth;      /* packets of a queue pair in the NIC's FIFO; default 1: its QPs
 				    take turns. Soft-RoCE has up to 64 in the interface's queue */
+	unsigned unacked;        /* packets of a queue pair that may be unacknowledged; long
+				    messages are acknowledged every half of it. Default: any;
+				    Soft-RoCE 128 */
 	unsigned hosts;          /* default: one per flow; flow i is on host i modulo this */
 	double base_us;          /* RTT without any serialisation */
 	double far_us;           /* the same of every second flow; default: base_us */

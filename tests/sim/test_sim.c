@@ -176,6 +176,25 @@ static void a_send_is_not_split(void **state)
 	assert_float_equal(r.rtt_p99, 20.8, 0.5);
 }
 
+/* As in Soft-RoCE: the queue pair's packets on their way, whatever is posted. */
+static void unacknowledged_packets_are_limited(void **state)
+{
+	struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 1, .rate = 1e9,
+			      .nic_rate = 10e9, .base_us = 20, .mtu = 1000, .message = 1000000,
+			      .depth = 4, .unacked = 128, .ack_bytes = 64, .end_us = 100e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_true(r.util > 0.99);
+	assert_true(r.q_p99 <= 128e3 && r.q_p99 > 96e3);
+	c.base_us = 8000; /* half of the packets that one round trip takes */
+	sim_run(&c, 1, &r);
+	assert_true(r.util < 0.2 && r.util > 0.05);
+	c.unacked = 0;
+	sim_run(&c, 1, &r);
+	assert_true(r.util > 0.8);
+}
+
 /* One message at a time: what each gets goes with its RTT, 20 and 60 us. */
 static void every_second_flow_is_far(void **state)
 {
@@ -279,6 +298,7 @@ int main(void)
 		cmocka_unit_test(a_read_takes_both_ways),
 		cmocka_unit_test(reads_outstanding_are_limited),
 		cmocka_unit_test(a_send_is_not_split),
+		cmocka_unit_test(unacknowledged_packets_are_limited),
 		cmocka_unit_test(every_second_flow_is_far),
 		cmocka_unit_test(a_port_slows_down_for_a_while),
 		cmocka_unit_test(what_links_lose_comes_again),
