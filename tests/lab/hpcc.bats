@@ -31,10 +31,11 @@ holds() {
 # The senders' QPs.
 readonly qps='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
 
-# 4 KB are a packet. The victim's RTT is 50 us without a queue, in which a packet takes 167.
+# 4 KB are a packet. The victim's RTT is 50 us without a queue, in which a packet takes 167,
+# and so does the one that the port is sending.
 small_queue() {
   holds '.runs[0] | .utilisation >= 0.93 and .jain >= 0.98 and .drops_after_warmup == 0'
-  holds '.runs[0].queue_bytes.p99 < 13000 and .runs[0].victim_latency_us.p99 < 500'
+  holds '.runs[0].queue_bytes.p99 < 13000 and .runs[0].victim_latency_us.p99 < 667'
   holds "$qps | length == 4 and all(.cc == \"hpcc\" and .signals == \"ok\" and
     .telemetry.flows >= 4)"
 }
@@ -104,7 +105,7 @@ starts_within_ms() {
 @test "a long flow gives way to bursts, and comes back" {
   in_lab switch bursts hpcc -D 1.2 --warmup 400ms
   holds '.runs[0] | .wire_bps >= 0.92 * .bottleneck_bps and .drops_after_warmup == 0'
-  holds '.runs[0].queue_bytes.p99 < 22000 and .runs[0].victim_latency_us.p99 < 700'
+  holds '.runs[0].queue_bytes.p99 < 22000 and .runs[0].victim_latency_us.p99 < 867'
 }
 
 # Two hosts behind another link of 100 Mb/s: they nearly fill that, the other two have the rest.
@@ -114,5 +115,5 @@ starts_within_ms() {
   holds '.runs[0] | .goodput_bps > 85e6 and .goodput_bps < 112e6 and .jain >= 0.98' near
   holds "$qps | length == 2 and all((.telemetry.hops | length) == 3 and
     .telemetry.hops[0].capacity_bps == 100000000)"
-  holds '.runs[0].victim_latency_us.p99 < 500' near
+  holds '.runs[0].victim_latency_us.p99 < 667' near
 }
