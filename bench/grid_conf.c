@@ -7,8 +7,9 @@
 #include "grid.h"
 
 #define ACK_BYTES 80            /* with its headers */
-#define NIC_DEPTH 64            /* Soft-RoCE's packets of a queue pair in its interface's queue */
-#define UNACKED 128             /* its packets on their way, at most */
+#define SOFT_RATE 25e9          /* of hosts with Soft-RoCE, and of the lab; others have hardware */
+#define SOFT_DEPTH 64           /* its packets of a queue pair in its interface's queue */
+#define SOFT_UNACKED 128        /* its packets on their way, at most */
 #define NOISE_US 1.0            /* mean of what hosts always add */
 #define CNP_US 50.0
 #define ROUNDS 600              /* of the time that each flow's segment and the wire take */
@@ -133,15 +134,15 @@ static void give_changes(struct sim_conf *conf, const struct scenario *s)
 
 struct sim_conf grid_conf(const struct scenario *s, const struct contender *c)
 {
-	const bool none = strcmp(c->cc, "none") == 0;
+	const bool none = strcmp(c->cc, "none") == 0, soft = s->nic <= SOFT_RATE;
 	const double end_us = length_us(s, none);
 	struct sim_conf conf = {
 		.cc = c->cc, .driver = none ? SIM_PLAIN : SIM_SHIM,
 		.flows = grid_flows(s), .rivals = s->rivals, .victim = true,
 		.hosts = s->pattern == SIM_INCAST ? s->hosts + s->joins + s->rivals : s->hosts,
 		.pattern = s->pattern, .op = s->op, .message = s->message, .depth = depth(s),
-		.rate = s->rate, .nic_rate = s->nic, .nic_depth = NIC_DEPTH,
-		.unacked = UNACKED,
+		.rate = s->rate, .nic_rate = s->nic, .nic_depth = soft ? SOFT_DEPTH : 1,
+		.unacked = soft ? SOFT_UNACKED : 0,
 		.base_us = s->rtt, .far_us = s->far, .ack_bytes = ACK_BYTES, .mtu = GRID_MTU,
 		.limit = (uint64_t)s->queue, .loss = s->loss,
 		.rto_us = ccs_max(4e3, 4 * (s->rtt + fill_us(s))),
