@@ -56,6 +56,9 @@ struct contender {
 	unsigned aims;           /* set of enum miss */
 };
 
+/* Whether the algorithm lives on what agents measure. */
+bool grid_needs_records(const struct ccs_cc_spec *spec);
+
 struct sim_conf grid_conf(const struct scenario *s, const struct contender *c);
 
 /* A run's figures; small, for thousands of them. */

@@ -34,13 +34,19 @@ unsigned grid_per_port(const struct scenario *s)
 	return (s->pattern == SIM_INCAST ? grid_flows(s) : s->qps) + s->joins + s->rivals;
 }
 
+/* More than a path shows: records of links, or what agents make of them. */
+bool grid_needs_records(const struct ccs_cc_spec *spec)
+{
+	return spec->ops->needs & ~(unsigned)(CCS_NEEDS_RTT | CCS_NEEDS_CNP | CCS_NEEDS_ECT);
+}
+
 /* As the flow layer derives it for the NIC (flow/rtt.c), or what cannot be split. */
 double grid_segment(const struct scenario *s)
 {
 	const double fit = exp2(floor(log2(s->nic * 8 / 8e6)));
 	const double segment = ccs_min(ccs_max(fit, 4096), 65536);
 
-	return s->op == SIM_SEND ? ccs_max(segment, s->message) : ccs_min(segment, s->message);
+	return s->op == SIM_SEND ? ccs_max(segment, s->message) : segment;
 }
 
 const char *grid_forbidden(const struct scenario *s)
@@ -64,7 +70,7 @@ static unsigned depth(const struct scenario *s)
 	return (unsigned)ccs_min(ccs_max((1u << 20) / s->message, 2), 128);
 }
 
-/* Without control a queue is as long as all that may be outstanding, and takes as long to come. */
+/* Without control the queue is all that may be outstanding; so long it takes to build up. */
 static double fill_us(const struct scenario *s)
 {
 	const double bytes = (double)grid_per_port(s) * depth(s) * s->message;
@@ -101,7 +107,7 @@ static double length_us(const struct scenario *s, bool none)
 static void give_signals(struct sim_conf *conf, const struct scenario *s, const struct contender *c)
 {
 	const unsigned needs = c->spec.ops->needs;
-	const double few = 5 * ccs_max(grid_segment(s), 4096);
+	const double few = 5 * grid_segment(s);
 
 	if (needs & CCS_NEEDS_CNP) {
 		conf->kmin = ccs_max(few, s->rate * s->rtt / 8e6);
@@ -109,7 +115,7 @@ static void give_signals(struct sim_conf *conf, const struct scenario *s, const 
 		conf->pmax = 1;
 		conf->cnp_us = CNP_US;
 	}
-	if (needs & CCS_NEEDS_TELEMETRY) {
+	if (grid_needs_records(&c->spec)) {
 		conf->telemetry = strstr(c->cc, "echo") ? SIM_ECHO : SIM_INT;
 		conf->record_us = record_us(s);
 		conf->tell_flows = true;

@@ -9,7 +9,7 @@
 
 #define ACKS 0.98            /* what they leave of a port */
 #define SETTLE_ROUNDS 40     /* 5 ms for 16 flows more at 10 Gb/s */
-#define VICTIM_ROOM 1.05     /* and a packet's time: two runs are never alike */
+#define VICTIM_MARGIN 1.05   /* and a packet's time: two runs are never alike */
 
 const struct criterion grid_criteria[MISSES] = {
 	[UTIL_95] = { "util95", "utilisation .95 of none's" },
@@ -38,10 +38,10 @@ unsigned grid_aims(const struct ccs_cc_spec *spec, const char *wanted)
 	for (unsigned i = 0; i < sizeof(named) / sizeof(*named); i++)
 		if (strcmp(spec->ops->name, named[i]) == 0)
 			return beside;
-	return spec->ops->needs & CCS_NEEDS_TELEMETRY ? agents : rtt;
+	return grid_needs_records(spec) ? agents : rtt;
 }
 
-/* How much worse than wanted, 1 on the edge: both are to be small, or both great. */
+/* How much worse than wanted, 1 on the edge. What is not known (NAN) misses nothing. */
 static double at_most(double value, double wanted)
 {
 	return wanted > 0 ? value / wanted : value > 0 ? INFINITY : 0;
@@ -49,10 +49,10 @@ static double at_most(double value, double wanted)
 
 static double at_least(double value, double wanted)
 {
-	return value > 0 ? wanted / value : INFINITY;
+	return value <= 0 ? INFINITY : wanted / value;
 }
 
-/* What packets none drops it could have sent; of two ways acknowledgements take a part. */
+/* Where none drops packets it could have sent more: the line, less acknowledgements. */
 static double reachable(const struct scenario *s, const struct outcome *none)
 {
 	const double line = s->pattern == SIM_INCAST ? 1 : ACKS;
@@ -75,7 +75,7 @@ static double how_bad(const struct scenario *s, const struct outcome *o, const s
 	case QUEUE_4: return at_most(o->queue_p99, 4 * n * segment);
 	case QUEUE_2: return at_most(o->queue_p99, 2 * (n + 1) * segment);
 	case DROPS: return at_most((double)o->late_drops, 0);
-	case VICTIM: return at_most(o->victim_p99, VICTIM_ROOM * none->victim_p99 +
+	case VICTIM: return at_most(o->victim_p99, VICTIM_MARGIN * none->victim_p99 +
 						   8e6 * GRID_MTU / s->rate);
 	default: return s->joins ? at_most(o->join_us, SETTLE_ROUNDS * round_us) : 0;
 	}

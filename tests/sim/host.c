@@ -15,11 +15,11 @@ static struct segment *seg_at(const struct sim_flow *f, uint64_t i)
 }
 
 /*
- * To the host that has the data, at that time: a packet, or where what goes back takes no
- * room, after the time of the way.
+ * To the host that has the data, at that time: a packet through NIC and port, or where such
+ * packets have no length, an event after the delay of the way back.
  */
-static void go_home(struct sim *s, struct sim_flow *f, enum kind kind, uint64_t segment,
-		    uint64_t at)
+static void send_back(struct sim *s, struct sim_flow *f, enum kind kind, uint64_t segment,
+		      uint64_t at)
 {
 	const struct packet p = { .flow = f, .kind = kind, .segment = segment,
 				  .index = f->rx_packet, .len = s->conf->ack_bytes };
@@ -39,7 +39,7 @@ void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number)
 	};
 	f->posted_packets += seg_at(f, f->head - 1)->packets;
 	if (f->op == SIM_READ) {
-		go_home(s, f, REQUEST, f->head, s->now);
+		send_back(s, f, REQUEST, f->head, s->now);
 		return;
 	}
 	f->ready = f->head;
@@ -108,7 +108,7 @@ static void look_for_loss(struct sim *s, const struct event *e)
 	const bool idle = f->tail == f->head, stuck = !idle && progress(f) == f->rto_seen;
 
 	if (stuck && f->tail < f->rx_segment)
-		go_home(s, f, ACK, f->rx_segment, s->now);
+		send_back(s, f, ACK, f->rx_segment, s->now);
 	else if (stuck)
 		go_back(s, f);
 	f->rto_seen = idle ? NEVER : progress(f);
@@ -166,7 +166,7 @@ static void acknowledge(struct sim *s, struct sim_flow *f, uint64_t at)
 	if (f->op == SIM_READ)
 		sim_at(s, at, sim_return, f, &all);
 	else
-		go_home(s, f, ACK, f->rx_segment, at);
+		send_back(s, f, ACK, f->rx_segment, at);
 }
 
 static void cnp_arrives(struct sim *s, const struct event *e)
@@ -194,7 +194,7 @@ static void refuse(struct sim *s, struct sim_flow *f, const struct packet *p, ui
 	if (!later || f->nak_sent)
 		return;
 	f->nak_sent = true;
-	go_home(s, f, NAK, f->rx_segment, at);
+	send_back(s, f, NAK, f->rx_segment, at);
 }
 
 void sim_receive(struct sim *s, const struct packet *p, uint64_t at)
@@ -211,7 +211,7 @@ void sim_receive(struct sim *s, const struct packet *p, uint64_t at)
 	f->delivered += p->len;
 	if (++f->rx_packet < seg_at(f, p->segment)->packets) {
 		if (s->conf->unacked && f->rx_packet % (s->conf->unacked / 2) == 0)
-			go_home(s, f, ACK, f->rx_segment, at);
+			send_back(s, f, ACK, f->rx_segment, at);
 		return;
 	}
 	f->rx_packet = 0;

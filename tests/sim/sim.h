@@ -98,7 +98,7 @@ struct sim_conf {
 	unsigned hosts;          /* default: one per flow; flow i is on host i modulo this */
 	double base_us;          /* RTT without any serialisation */
 	double far_us;           /* the same of every second flow; default: base_us */
-	uint32_t ack_bytes;      /* acknowledgements, NAKs and READ requests; 0: take no room */
+	uint32_t ack_bytes;      /* acknowledgements, NAKs and READ requests; 0: no length */
 	double loss;             /* share of data packets that the links lose */
 	double rto_us;           /* sent again after so long without progress; default 4 ms */
 	uint32_t mtu;            /* default: a segment is a packet */

@@ -108,7 +108,7 @@ static void both_drivers_pace(void **state)
 	.nic_depth = 64, .base_us = 20, .mtu = 1000, .message = 10000, .warm_us = 10e3, .end_us = 60e3
 
 /* What is acknowledged takes of the way back what it is long. */
-static void acknowledgements_take_room(void **state)
+static void acknowledgements_share_the_way_back(void **state)
 {
 	const struct sim_conf c = { BOTH_WAYS, .flows = 2, .ack_bytes = 100 };
 
@@ -293,7 +293,7 @@ int main(void)
 		cmocka_unit_test(losses_are_made_up_for),
 		cmocka_unit_test(marks_and_notifications),
 		cmocka_unit_test(both_drivers_pace),
-		cmocka_unit_test(acknowledgements_take_room),
+		cmocka_unit_test(acknowledgements_share_the_way_back),
 		cmocka_unit_test(acknowledgements_wait_behind_own_data),
 		cmocka_unit_test(a_read_takes_both_ways),
 		cmocka_unit_test(reads_outstanding_are_limited),
