@@ -10,7 +10,8 @@
 #include "base/units.h"
 
 const struct ccs_cc_ops *const ccs_cc_all[] = {
-	&ccs_cc_timely, &ccs_cc_dcqcn, &ccs_cc_hpcc, &ccs_cc_swift, &ccs_cc_copa, &ccs_cc_fixed, &ccs_cc_none, NULL
+	&ccs_cc_timely, &ccs_cc_dcqcn, &ccs_cc_hpcc, &ccs_cc_swift, &ccs_cc_copa, &ccs_cc_rcp,
+	&ccs_cc_fixed, &ccs_cc_none, NULL
 };
 
 const struct ccs_cc_signal ccs_cc_signals[] = {
@@ -18,6 +19,7 @@ const struct ccs_cc_signal ccs_cc_signals[] = {
 	{ CCS_NEEDS_CNP, "congestion notifications" },
 	{ CCS_NEEDS_TELEMETRY, "telemetry" },
 	{ CCS_NEEDS_ECT, "ECN-capable packets" },
+	{ CCS_NEEDS_ADVICE, "advised rates" },
 	{ 0 }
 };
 

@@ -10,6 +10,7 @@
 extern const struct ccs_cc_ops ccs_cc_none;
 extern const struct ccs_cc_ops ccs_cc_fixed;
 extern const struct ccs_cc_ops ccs_cc_hpcc;
+extern const struct ccs_cc_ops ccs_cc_rcp;
 extern const struct ccs_cc_ops ccs_cc_swift;
 extern const struct ccs_cc_ops ccs_cc_copa;
 extern const struct ccs_cc_ops ccs_cc_timely;

@@ -222,6 +222,7 @@ void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, double
 		ack.path = t->path;
 		ack.flows = t->flows;
 		ack.covers_us = covers_us(f, t);
+		ack.advised_rate = t->advised_rate;
 	}
 	ccs_drive_advance(f, now_ns);
 	ack.now_us = event_us(f, now_ns);
@@ -231,6 +232,20 @@ void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, double
 	follow(f, now_ns);
 	if (f->sink)
 		show(f, CCS_TOLD_ACK, &ack, 0);
+}
+
+/* Nothing was acknowledged, so there is no sample in it. Slow start has nothing left to find. */
+void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
+{
+	const uint64_t samples = f->stats.samples;
+
+	if (!(f->cc.ops->needs & CCS_NEEDS_ADVICE))
+		return;
+	if (f->ramping)
+		f->window = (double)f->cap;
+	f->ramping = false;
+	ccs_drive_ack(f, 0, 0, now_ns);
+	f->stats.samples = samples;
 }
 
 void ccs_drive_loss(struct ccs_flow *f, uint64_t now_ns)

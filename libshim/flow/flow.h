@@ -94,6 +94,7 @@ struct ccs_telemetry {
 	uint32_t path;                   /* names the path */
 	unsigned flows;                  /* active at the bottleneck; 0: unknown */
 	uint64_t covers_ns;              /* all of it is of then or later; 0: unknown */
+	double advised_rate;             /* bit/s, to each flow; 0: none is advised */
 };
 
 /*
@@ -290,6 +291,10 @@ void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_
 
 /* Go on from this rate, bit/s, learnt elsewhere, if the algorithm can. */
 void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns);
+
+/* f->telemetry advises another rate: it holds from now on, not with the next completion only.
+ * Call ccs_flow_next or ccs_flow_wait again: the gate may be another. */
+void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns);
 
 /* A congestion notification for this flow has come. */
 void ccs_flow_cnp(struct ccs_flow *f, uint64_t now_ns);

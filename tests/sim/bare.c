@@ -150,4 +150,4 @@ static void stop(struct sim_flow *f)
 	(void)f;
 }
 
-const struct driver sim_bare = { start, wake, ack, cnp, loss, stop };
+const struct driver sim_bare = { start, wake, ack, cnp, loss, stop, NULL };

@@ -2,12 +2,12 @@
 
 # Closed loops in virtual time: the simulator, its rows, and the table of them.
 sim_sources = tests/sim/sim.c tests/sim/sim.h tests/sim/priv.h tests/sim/event.c \
-	tests/sim/place.c tests/sim/nic.c tests/sim/port.c tests/sim/host.c tests/sim/bare.c \
+	tests/sim/advice.c tests/sim/place.c tests/sim/nic.c tests/sim/port.c tests/sim/host.c tests/sim/bare.c \
 	tests/sim/shim.c tests/sim/plain.c tests/sim/measure.c
 check_LTLIBRARIES += tests/sim/libsim.la
 tests_sim_libsim_la_SOURCES = $(sim_sources) tests/sim/rows.c tests/sim/rows.h \
 	tests/sim/grid.h tests/sim/rows_dcqcn.c tests/sim/rows_hpcc.c tests/sim/rows_none.c \
-	tests/sim/rows_copa.c tests/sim/rows_swift.c tests/sim/rows_timely.c
+	tests/sim/rows_copa.c tests/sim/rows_rcp.c tests/sim/rows_swift.c tests/sim/rows_timely.c
 tests_sim_libsim_la_LIBADD = libccs-core.la
 # A row names its place first, then what is different there.
 tests_sim_libsim_la_CFLAGS = $(AM_CFLAGS) -Wno-override-init
@@ -29,7 +29,7 @@ grid-sample: bench/grid
 
 if HAVE_CMOCKA
 sim_programs = tests/sim/test_sim tests/sim/test_loop_copa tests/sim/test_loop_dcqcn tests/sim/test_loop_hpcc \
-	tests/sim/test_loop_none tests/sim/test_loop_swift tests/sim/test_loop_timely
+	tests/sim/test_loop_none tests/sim/test_loop_rcp tests/sim/test_loop_swift tests/sim/test_loop_timely
 check_PROGRAMS += $(sim_programs)
 TESTS += $(sim_programs)
 sim_ldadd = tests/sim/libsim.la $(CMOCKA_LIBS)
@@ -43,6 +43,8 @@ tests_sim_test_loop_hpcc_SOURCES = tests/sim/test_loop.c
 tests_sim_test_loop_hpcc_LDADD = $(sim_ldadd)
 tests_sim_test_loop_none_SOURCES = tests/sim/test_loop.c
 tests_sim_test_loop_none_LDADD = $(sim_ldadd)
+tests_sim_test_loop_rcp_SOURCES = tests/sim/test_loop.c
+tests_sim_test_loop_rcp_LDADD = $(sim_ldadd)
 tests_sim_test_loop_swift_SOURCES = tests/sim/test_loop.c
 tests_sim_test_loop_swift_LDADD = $(sim_ldadd)
 tests_sim_test_loop_timely_SOURCES = tests/sim/test_loop.c

@@ -47,6 +47,8 @@ void sim_read_port(struct sim *s, const struct event *e)
 		.qlen_bytes = echo ? 0 : port->bytes,
 		.capacity = port->rate,
 	};
+	if (s->conf->advise)
+		sim_advise(s, port);
 	sim_at(s, s->now + s->back, tell, port, NULL);
 	sim_at(s, s->now + sim_ps(s->conf->record_us), sim_read_port, port, NULL);
 }
@@ -100,6 +102,7 @@ void sim_arrive(struct sim *s, const struct event *e)
 	const struct packet p = e->packet;
 	struct port *port = p.kind == DATA ? p.flow->port : p.flow->back_port;
 
+	p.flow->seen_at = s->now;
 	s->result->packets++;
 	if (lost(s, &p)) {
 		s->result->lost++;

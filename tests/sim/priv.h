@@ -3,6 +3,7 @@
 #define CCS_TESTS_SIM_PRIV_H
 /* Between the simulator's files. Time is in ps: at 100 Gb/s a byte takes 80. */
 #include "base/hist.h"
+#include "cc/advice.h"
 #include "cc/cc.h"
 #include "cc/dcqcn_np.h"
 #include "flow/flow.h"
@@ -59,6 +60,9 @@ struct port {
 	uint64_t tx_bytes;
 	uint64_t stamp_tx, stamp_ns, stamp_queue; /* INT of the packet being sent */
 	struct ccs_cc_hop read, told; /* by agents: newest, and newest that senders know of */
+	struct ccs_advice advice;
+	double advised;          /* bit/s, as senders were told last */
+	uint64_t advised_at;
 };
 
 struct sim_flow {
@@ -82,6 +86,9 @@ struct sim_flow {
 	uint64_t rto_seen;       /* progress at the last look */
 	uint64_t acked_at;       /* acks of a flow stay in order */
 	struct ccs_dcqcn_np np;
+
+	uint64_t seen_at;        /* its last packet at the port; 0: none yet */
+	double advised;          /* bit/s, by the newest message; 0: none yet */
 
 	uint64_t wake_at;        /* of the one event that counts */
 	uint64_t delivered;      /* bytes, in order */
@@ -109,6 +116,7 @@ struct driver {
 	void (*cnp)(struct sim *s, struct sim_flow *f);
 	void (*loss)(struct sim *s, struct sim_flow *f);
 	void (*stop)(struct sim_flow *f);
+	void (*advise)(struct sim *s, struct sim_flow *f); /* NULL: it cannot follow */
 };
 
 extern const struct driver sim_bare, sim_shim, sim_plain;
@@ -173,6 +181,11 @@ void sim_read_port(struct sim *s, const struct event *e);
 /* What a segment's acknowledgement, or an agent by then, tells; 0 links if nothing does. */
 unsigned sim_telemetry(const struct sim *s, const struct sim_flow *f, const struct segment *seg,
 		       struct ccs_cc_hop *hop);
+
+/* advice.c */
+/* A record of the port was taken. A flow asks before it sends. */
+void sim_advise(struct sim *s, struct port *port);
+void sim_advise_newcomer(struct sim *s, struct sim_flow *f);
 
 /* host.c */
 void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number);

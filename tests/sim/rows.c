@@ -4,7 +4,9 @@
 
 #include <inttypes.h>
 
-const struct group *const sim_groups[] = { &sim_timely, &sim_dcqcn, &sim_hpcc, &sim_swift, &sim_copa, &sim_none, NULL };
+const struct group *const sim_groups[] = {
+	&sim_timely, &sim_dcqcn, &sim_hpcc, &sim_swift, &sim_copa, &sim_rcp, &sim_none, NULL
+};
 
 static const struct {
 	const char *name;
@@ -13,6 +15,7 @@ static const struct {
 	[UTIL] = { "util/%", 6, 1 },     [JAIN] = { "Jain", 5, 3 },
 	[RTT_AVG] = { "RTT/us", 8, 1 },  [RTT_P99] = { "p99/us", 8, 1 },
 	[Q_AVG] = { "queue/KB", 8, 1 },  [Q_P95] = { "p95/KB", 7, 1 },
+	[Q_P99] = { "p99/KB", 7, 1 },
 	[JOIN_MS] = { "join/ms", 7, 1 }, [LEAVE_MS] = { "leave/ms", 8, 1 },
 };
 
@@ -27,6 +30,7 @@ void row_figures(const struct row *row, uint64_t seed, double figure[FIGURES])
 	figure[RTT_P99] = r.rtt_p99;
 	figure[Q_AVG] = r.q_avg / 1e3;
 	figure[Q_P95] = r.q_p95 / 1e3;
+	figure[Q_P99] = r.q_p99 / 1e3;
 	figure[JOIN_MS] = r.join_us / 1e3;
 	figure[LEAVE_MS] = r.leave_us / 1e3;
 }

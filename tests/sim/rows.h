@@ -6,7 +6,7 @@
 
 #include "sim.h"
 
-enum figure { UTIL, JAIN, RTT_AVG, RTT_P99, Q_AVG, Q_P95, JOIN_MS, LEAVE_MS, FIGURES };
+enum figure { UTIL, JAIN, RTT_AVG, RTT_P99, Q_AVG, Q_P95, Q_P99, JOIN_MS, LEAVE_MS, FIGURES };
 
 #define ALL 100.01           /* utilisation, with room for rounding */
 
@@ -28,7 +28,7 @@ struct group {
 	unsigned rows;
 };
 
-extern const struct group sim_timely, sim_dcqcn, sim_hpcc, sim_swift, sim_copa, sim_none;
+extern const struct group sim_timely, sim_dcqcn, sim_hpcc, sim_swift, sim_copa, sim_rcp, sim_none;
 extern const struct group *const sim_groups[];  /* NULL-terminated */
 
 void row_figures(const struct row *row, uint64_t seed, double figure[FIGURES]);

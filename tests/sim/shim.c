@@ -87,7 +87,7 @@ static void start(struct sim *s, struct sim_flow *f)
 {
 	const struct ccs_flow_config conf = {
 		.line_rate = sim_nic_rate(s),
-		.max_rate = INFINITY,
+		.max_rate = f->index < s->conf->limited ? s->conf->limit_rate : INFINITY,
 		.base_rtt_us = s->conf->path_base_us,
 		.noise_us = s->conf->path_noise_us,
 		.segment = s->conf->segment,
@@ -151,6 +151,7 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 		.path = 1,
 		.flows = s->conf->tell_flows ? f->port->live : 0,
 	};
+	f->telemetry.advised_rate = f->advised;
 	f->telemetry.nhops = sim_telemetry(s, f, seg, f->telemetry.hops);
 	if (s->conf->record_us > 0 && f->telemetry.nhops)
 		f->telemetry.covers_ns = f->telemetry.hops[0].ts_ns + 1000;
@@ -181,4 +182,13 @@ static void stop(struct sim_flow *f)
 	ccs_flow_destroy(&f->flow);
 }
 
-const struct driver sim_shim = { start, wake, ack, cnp, loss, stop };
+static void advise(struct sim *s, struct sim_flow *f)
+{
+	f->telemetry.advised_rate = f->advised;
+	f->telemetry.nhops = 0;
+	f->flow.telemetry = &f->telemetry;
+	ccs_flow_advise(&f->flow, ns(s));
+	pump(s, f);
+}
+
+const struct driver sim_shim = { start, wake, ack, cnp, loss, stop, advise };

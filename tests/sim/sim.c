@@ -44,6 +44,8 @@ static void join(struct sim *s, const struct event *e)
 	f->port->live += f->index < s->total;
 	sim_watch_losses(s, f);
 	f->driver->start(s, f);
+	if (s->conf->advise)
+		sim_advise_newcomer(s, f);
 }
 
 static void leave(struct sim *s, const struct event *e)

@@ -107,6 +107,12 @@ struct sim_conf {
 	uint64_t limit;          /* of the queue in bytes; 0: lossless */
 	double record_us;        /* host agents: the port is read so often, its record the newest
 				    that senders have; 0: each segment has its own */
+	bool advise;             /* the port's agent advises a rate at each of its records: */
+	double advice_loss;      /* share of its messages that are lost, */
+	double advice_us;        /* time that each takes in addition, */
+	double count_factor;     /* by which it is wrong about the number of flows; default 1 */
+	unsigned limited;        /* first flows, which SIM_SHIM holds down to */
+	double limit_rate;       /* this rate each */
 	double cnp_us;           /* notification point: least time between CNPs; 0: none */
 	struct sim_noise noise;
 	struct sim_stalls stalls;

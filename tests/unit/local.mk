@@ -50,8 +50,8 @@ endif
 
 # The controlled path: algorithms, flow, pacer, lookup.
 if HAVE_CMOCKA
-flow_unit_programs = tests/unit/test_dcqcn tests/unit/test_dcqcn_np tests/unit/test_hpcc \
-	tests/unit/test_copa tests/unit/test_swift tests/unit/test_timely \
+flow_unit_programs = tests/unit/test_advice tests/unit/test_dcqcn tests/unit/test_dcqcn_np tests/unit/test_hpcc \
+	tests/unit/test_copa tests/unit/test_rcp tests/unit/test_swift tests/unit/test_timely \
 	tests/unit/test_drive tests/unit/test_flow tests/unit/test_gate tests/unit/test_pacer \
 	tests/unit/test_hwclock tests/unit/test_ptrmap tests/unit/test_switch
 check_PROGRAMS += $(flow_unit_programs)
@@ -59,10 +59,12 @@ TESTS += $(flow_unit_programs)
 EXTRA_DIST += tests/data/dcqcn_paper_single.csv tests/data/hpcc_paper_incast.csv \
 	tests/data/stats-1.0.page tests/data/timely_params.csv tests/data/timely_snippet_P1_ramp.csv
 
+tests_unit_test_advice_LDADD = $(unit_ldadd)
 tests_unit_test_dcqcn_LDADD = $(unit_ldadd)
 tests_unit_test_dcqcn_np_LDADD = $(unit_ldadd)
 tests_unit_test_hpcc_LDADD = $(unit_ldadd)
 tests_unit_test_copa_LDADD = $(unit_ldadd)
+tests_unit_test_rcp_LDADD = $(unit_ldadd)
 tests_unit_test_swift_LDADD = $(unit_ldadd)
 tests_unit_test_timely_LDADD = $(unit_ldadd)
 tests_unit_test_drive_LDADD = $(unit_ldadd)

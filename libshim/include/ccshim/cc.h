@@ -31,6 +31,7 @@ enum ccs_cc_needs {
 	CCS_NEEDS_CNP = 1u << 1,
 	CCS_NEEDS_TELEMETRY = 1u << 2,
 	CCS_NEEDS_ECT = 1u << 3,
+	CCS_NEEDS_ADVICE = 1u << 4,  /* advised rates; a new one comes as an ack of 0 bytes */
 };
 
 /* One tunable. A parameter with `choices` is an enumeration: its value is the

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cc/advice.h"
+
+#include "cc/minmax.h"
+
+#define ETA 0.97             /* of the capacity, for all flows together */
+#define FULL 0.99            /* a load from which on there may be a queue that is not seen */
+#define FLOOR 0.45           /* of its share, which a flow may send at least */
+#define UNCOUNTED 1000       /* flows that the floor expects where none are counted */
+#define RISE 2.0             /* most that one record adds, as a factor */
+#define GRAIN 4096.0
+/* A load is measured over so many grains, so that one more or less is little of it, */
+#define SPAN_GRAINS 64
+/* and over so many of each flow: in less time not all of them have sent anything. */
+#define SPAN_EACH 4
+
+static const struct ccs_advice_record *record(const struct ccs_advice *a, unsigned age)
+{
+	return &a->record[(a->head + CCS_ADVICE_RECORDS - 1 - age) % CCS_ADVICE_RECORDS];
+}
+
+/* The integral of the rate, up to now. */
+static void allow(struct ccs_advice *a, uint64_t now_ns)
+{
+	if (a->allowed_ns && now_ns > a->allowed_ns)
+		a->allowed += a->rate * (double)(now_ns - a->allowed_ns) / 1e9;
+	a->allowed_ns = now_ns;
+}
+
+
+/* The integral of the rate at that time: between two records it is taken for constant. */
+static double allowed_at(const struct ccs_advice *a, double ns)
+{
+	const struct ccs_advice_record *new = record(a, 0), *old = new;
+
+	for (unsigned age = 1; age < a->n && (double)old->ns > ns; age++) {
+		new = old;
+		old = record(a, age);
+	}
+	if (new == old || (double)old->ns > ns)
+		return old->allowed - a->rate * ((double)old->ns - ns) / 1e9;
+	return old->allowed + (new->allowed - old->allowed) * (ns - (double)old->ns) /
+			      (double)(new->ns - old->ns);
+}
+
+static double grain(const struct ccs_advice_port *port)
+{
+	return port->grain > 0 ? port->grain : GRAIN;
+}
+
+static double span_ns(const struct ccs_advice_port *port)
+{
+	const double grains = ccs_max(SPAN_GRAINS, SPAN_EACH * (double)port->flows);
+
+	return ccs_max(8e9 * grain(port) * grains / port->capacity, 2e3 * port->rtt_us);
+}
+
+/* Records that come often are thinned out, so that those that are kept reach back far enough. */
+static void store(struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	const double apart = 2 * span_ns(port) / CCS_ADVICE_RECORDS;
+
+	if (a->n >= 2 && (double)(port->now_ns - record(a, 1)->ns) < apart) {
+		a->head = (a->head + CCS_ADVICE_RECORDS - 1) % CCS_ADVICE_RECORDS;
+		a->n--;
+	}
+	a->record[a->head] = (struct ccs_advice_record){
+		.ns = port->now_ns, .bytes = port->bytes, .queue = port->queue,
+		.allowed = a->allowed, .joined = a->joined,
+	};
+	a->head = (a->head + 1) % CCS_ADVICE_RECORDS;
+	a->n += a->n < CCS_ADVICE_RECORDS;
+}
+
+/* The newest record that is old enough to measure from, or the oldest one. */
+static const struct ccs_advice_record *since(const struct ccs_advice *a,
+					     const struct ccs_advice_port *port)
+{
+	const double span = span_ns(port);
+	unsigned age = 1;
+
+	while (age + 1 < a->n && (double)(port->now_ns - record(a, age)->ns) < span)
+		age++;
+	return record(a, age);
+}
+
+/*
+ * Bytes that came to the port since then. While a queue drains, a host that has much in it
+ * sends nothing, so at least half of what passed. What waited all the time is to be gone
+ * after another such span, except for one grain of each flow, which meet by chance.
+ */
+static double arrived(const struct ccs_advice *a, const struct ccs_advice_record *old,
+		      const struct ccs_advice_port *port)
+{
+	const double passed = (double)(port->bytes - old->bytes);
+	const double grown = (double)port->queue - (double)old->queue;
+	const double standing = (double)(port->queue < old->queue ? port->queue : old->queue);
+
+	return ccs_max(passed + grown, passed / 2) +
+	       ccs_max(standing - (a->flows + 1) * grain(port), 0);
+}
+
+static double lowest(const struct ccs_advice_port *port)
+{
+	return ETA * port->capacity * (port->flows ? FLOOR / port->flows : 1.0 / UNCOUNTED);
+}
+
+static double set(struct ccs_advice *a, const struct ccs_advice_port *port, double rate)
+{
+	a->rate = ccs_min(ccs_max(rate, lowest(port)), port->capacity);
+	return a->rate;
+}
+
+/*
+ * What flows that were announced since that record would have sent, bits, had they been there
+ * all the time: their bytes come an RTT after the announcement, at the advised rate.
+ */
+static double missing(const struct ccs_advice *a, double from_ns, double to_ns)
+{
+	const double from = allowed_at(a, from_ns), to = allowed_at(a, to_ns);
+	double joined = a->joined, bits = 0;
+
+	for (unsigned age = 0; age < a->n && (double)record(a, age)->ns > from_ns; age++) {
+		const double before = age + 1 < a->n ? record(a, age + 1)->joined : joined;
+		const double at = ccs_min(record(a, age)->allowed, to);
+
+		bits += (joined - before) * ccs_max(at - from, 0);
+		joined = before;
+	}
+	return bits;
+}
+
+/* The flows in effect since that record; 0 if none of them sent. */
+static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
+		    const struct ccs_advice_record *old)
+{
+	const double ns = (double)(port->now_ns - old->ns), delay_ns = 1e3 * port->rtt_us;
+	const double from_ns = (double)old->ns - delay_ns, to_ns = (double)port->now_ns - delay_ns;
+	const double meant = allowed_at(a, to_ns) - allowed_at(a, from_ns);
+	const double bits = 8 * arrived(a, old, port);
+
+	a->load = 1e9 * bits / (port->capacity * ns);
+	return meant > 0 ? (bits + missing(a, from_ns, to_ns)) / meant : 0;
+}
+
+/*
+ * Where the queue is not seen a full port may have been offered any load, so the rate falls
+ * faster with each full record.
+ */
+static double answer(struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	const double share = ETA * port->capacity / a->flows;
+	double cut = 1;
+
+	a->saturated = !port->sees_queue && a->load > FULL ? a->saturated + 1 : 0;
+	for (unsigned i = 0; i < a->saturated && i < 8; i++)
+		cut *= ETA;
+	if (a->saturated)
+		return ccs_min(a->rate * cut, share);
+	return a->flows > 0 ? ccs_min(share, RISE * a->rate) : RISE * a->rate;
+}
+
+double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	const struct ccs_advice_record *last = record(a, 0);
+
+	if (!(a->rate > 0))
+		a->rate = ETA * port->capacity / (port->flows ? port->flows : 1);
+	if (a->n && (port->now_ns <= last->ns || port->bytes < last->bytes))
+		a->n = 0;
+	allow(a, port->now_ns);
+	store(a, port);
+	if (a->n == 1)
+		return set(a, port, a->rate);
+	a->flows = count(a, port, since(a, port));
+	return set(a, port, answer(a, port));
+}
+
+double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port, unsigned more)
+{
+	const double most = ETA * port->capacity;
+
+	allow(a, port->now_ns);
+	a->joined += more;
+	a->flows += more;
+	return set(a, port, ccs_min(a->rate > 0 ? a->rate : most, most / ccs_max(a->flows, 1)));
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rcp: the rate that the receiver advises (cc/advice.h), which is the same for all flows.
+ *
+ * The window is what that rate has under way on an empty path, with a few segment times of
+ * the slowest link for the queue that segments meet by chance: it holds when advice ceases.
+ *
+ * A bottleneck that nobody measures is seen by the delay alone. While round-trip times stay
+ * above what the advised flows can have waiting, and no measured link is busy, a ceiling
+ * falls below the advised rate, and rises again when they do not.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cc/cc.h"
+#include "cc/hops.h"
+#include "cc/minmax.h"
+
+enum { ROOM, TARGET, PATIENCE, BETA, MIN_RATE, INIT_RATE, NPARAMS };
+
+#define BUSY 0.9                 /* a load from which on a measured link may be the bottleneck */
+#define RISE 1.1                 /* of the ceiling, per RTT */
+
+static const struct ccs_cc_param params[NPARAMS] = {
+	[ROOM] = { "room", "", 4, 0, 1e3, NULL,
+		"segment times of the slowest link that the window has above the base RTT", "ccshim" },
+	[TARGET] = { "target", "us", NAN, 1e-3, 1e9, NULL,
+		"RTT above which an unmeasured link is congested",
+		"derived: base RTT, noise and 8 segment times" },
+	[PATIENCE] = { "patience", "", 4, 0, 1e6, NULL,
+		"RTTs that are above the target before the ceiling falls", "ccshim" },
+	[BETA] = { "beta", "", 0.5, 0, 1, NULL,
+		"weight of the excess delay in a fall of the ceiling", "Swift 3.1" },
+	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
+		"floor of the ceiling", "derived: line rate / 1000" },
+	[INIT_RATE] = { "init_rate", "bit/s", NAN, 1, 1e15, NULL,
+		"rate until the first advice", "derived: line rate / flows of this host" },
+};
+
+struct rcp {
+	struct ccs_hops last;
+	double advised;                  /* bit/s; 0: none yet */
+	double ceiling;                  /* bit/s; INFINITY: none */
+	double load;                     /* of the busiest measured link; 0: unknown */
+	double own;                      /* bit/s, in force before any advice */
+	double least_us;                 /* of the RTTs so far; INFINITY: none yet */
+	double above_us;                 /* RTTs are above the target since then; 0: they are not */
+	double moved_us;                 /* the ceiling, last */
+	unsigned flows;
+};
+
+static void derive(const struct ccs_cc_path *path, double *p)
+{
+	const double ser = ccs_cc_segment_us(path, path->segment);
+	const double derived[NPARAMS] = {
+		[TARGET] = path->base_rtt_us + path->noise_us + 8 * ser,
+		[MIN_RATE] = path->line_rate / 1000,
+		[INIT_RATE] = path->line_rate / ccs_max(1, path->flows),
+	};
+
+	for (unsigned i = 0; i < NPARAMS; i++)
+		if (isnan(p[i]))
+			p[i] = derived[i];
+}
+
+/* At first the base RTT is not known: what no RTT was below counts then. */
+static double base_us(const struct ccs_cc *cc, const struct rcp *r)
+{
+	return r->least_us < INFINITY ? ccs_max(cc->path.base_rtt_us, r->least_us)
+				      : cc->path.base_rtt_us;
+}
+
+static void put_out(struct ccs_cc *cc, const struct rcp *r)
+{
+	const double advised = r->advised > 0 ? r->advised : r->own;
+	const double rate = ccs_min(ccs_min(advised, r->ceiling), cc->path.line_rate);
+	const double ser = ccs_cc_segment_us(&cc->path, cc->path.segment);
+	const double us = base_us(cc, r) + cc->path.noise_us + cc->param[ROOM] * ser;
+
+	cc->out.rate = rate;
+	cc->out.window = rate * us / 8e6 + cc->path.segment;
+	cc->out.telemetry_period_us = cc->path.base_rtt_us;
+}
+
+static void on_init(struct ccs_cc *cc)
+{
+	struct rcp *r = CCS_CC_PRIV(struct rcp, cc);
+
+	memset(r, 0, sizeof(*r));
+	r->ceiling = r->least_us = INFINITY;
+	r->own = cc->param[INIT_RATE];
+	put_out(cc, r);
+}
+
+/* Learnt elsewhere: without advice it goes on, and with advice it is for the time before. */
+static void set_rate(struct ccs_cc *cc, double rate)
+{
+	struct rcp *r = CCS_CC_PRIV(struct rcp, cc);
+
+	r->own = ccs_max(rate, cc->param[MIN_RATE]);
+	put_out(cc, r);
+}
+
+static void take_records(struct rcp *r, const struct ccs_cc_ack *ack)
+{
+	double tau;
+
+	if (ack->flows)
+		r->flows = ack->flows;
+	if (ccs_hops_continue(&r->last, ack) &&
+	    !ccs_hops_measure(&r->last, ack, INFINITY, false, &r->load, &tau))
+		return;
+	ccs_hops_store(&r->last, ack);
+}
+
+/* What flows of one rate have waiting by chance, on top. */
+static double target_us(const struct ccs_cc *cc, const struct rcp *r)
+{
+	return cc->param[TARGET] +
+	       2 * r->flows * ccs_cc_segment_us(&cc->path, cc->path.segment);
+}
+
+/* Once per RTT. */
+static void move_ceiling(struct ccs_cc *cc, struct rcp *r, double rtt_us, double target)
+{
+	const double excess = (rtt_us - target) / rtt_us;
+
+	if (excess > 0)
+		r->ceiling = ccs_max(cc->out.rate * (1 - cc->param[BETA] * excess),
+				     cc->param[MIN_RATE]);
+	else
+		r->ceiling *= RISE;
+	if (r->ceiling >= r->advised)
+		r->ceiling = INFINITY;
+}
+
+static void watch_delay(struct ccs_cc *cc, struct rcp *r, const struct ccs_cc_ack *ack)
+{
+	const double target = target_us(cc, r), now = ack->now_us, rtt = ack->rtt_us;
+	const bool above = rtt > target && r->load < BUSY;
+
+	if (!above)
+		r->above_us = 0;
+	else if (!(r->above_us > 0))
+		r->above_us = now;
+	if (now < r->moved_us + rtt)
+		return;
+	if (above ? now < r->above_us + cc->param[PATIENCE] * rtt : r->ceiling == INFINITY)
+		return;
+	r->moved_us = now;
+	move_ceiling(cc, r, above ? rtt : target, target);
+}
+
+static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
+{
+	struct rcp *r = CCS_CC_PRIV(struct rcp, cc);
+
+	if (ack->advised_rate > 0)
+		r->advised = ack->advised_rate;
+	if (ack->nhops > 0 && ack->nhops <= CCS_CC_MAX_HOPS)
+		take_records(r, ack);
+	if (ack->rtt_us > 0 && ack->rtt_us < INFINITY) {
+		r->least_us = ccs_min(r->least_us, ack->rtt_us);
+		if (r->advised > 0)
+			watch_delay(cc, r, ack);
+	}
+	put_out(cc, r);
+}
+
+static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max)
+{
+	const struct rcp *r = (const struct rcp *)(const void *)cc->priv;
+	const struct ccs_cc_obs all[] = {
+		{ "advised_rate", r->advised, NULL },
+		{ "ceiling", r->ceiling == INFINITY ? 0 : r->ceiling, NULL },
+		{ "load", r->load, NULL },
+		{ "flows", r->flows, NULL },
+	};
+
+	return ccs_cc_observed(obs, max, all, sizeof(all) / sizeof(*all));
+}
+
+const struct ccs_cc_ops ccs_cc_rcp = {
+	.abi = CCS_CC_ABI,
+	.size = sizeof(struct ccs_cc_ops),
+	.name = "rcp",
+	.doc = "the rate that the receiver advises to all flows alike; needs agents",
+	.needs = CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE,
+	.params = params,
+	.nparams = NPARAMS,
+	.derive = derive,
+	.on_init = on_init,
+	.on_ack = on_ack,
+	.set_rate = set_rate,
+	.observe = observe,
+};

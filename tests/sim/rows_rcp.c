@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rcp: agents that advise one rate, by the receiver's record alone (SIM_ECHO) and by a
+ * switch's (SIM_INT). The same bounds for all links, NICs, RTTs and numbers of flows: with
+ * 2 segments a flow and 2 the queue is what flows of one rate make by chance.
+ */
+#include "rows.h"
+
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+/* Messages of 98 bytes to each of n hosts take 2 % of the link. */
+#define RECORD(rate, n) MAX(200, 98 * 8e6 * (n) / (0.02 * (rate)))
+#define SEGMENTS_US(rate, n, segment) (8e6 * (n) * (segment) / (rate))
+#define ROUND(rate, n, hosts, segment, base) \
+	MAX(MAX(RECORD(rate, hosts), SEGMENTS_US(rate, n, segment)), base)
+
+#define PLACE(rate_, R, n, base, size, tele) \
+	.cc = "rcp", .driver = SIM_SHIM, .telemetry = tele, .advise = true, .tell_flows = true, \
+	.rate = rate_, .nic_rate = (R) * (rate_), .base_us = base, .mtu = 4096, .segment = size, \
+	.record_us = MAX(RECORD(rate_, n), base), .start_spread_us = 1000, .flows = n, \
+	.end_us = 60 * ROUND(rate_, n, n, size, base) + 20e3, \
+	.warm_us = 15 * ROUND(rate_, n, n, size, base) + 5e3
+
+#define BOUNDS(n, size) \
+	{ { UTIL, 95, ALL }, { JAIN, 0.98, 1 }, { Q_P99, 0, (2 * (n) + 2) * (size) / 1e3 } }
+
+#define ROW(label, rate, R, n, base, size) \
+	{ "rcp " label ", x" #R ", N=" #n ", " #base " us, receiver's", \
+	  { PLACE(rate, R, n, base, size, SIM_ECHO) }, BOUNDS(n, size) }, \
+	{ "rcp " label ", x" #R ", N=" #n ", " #base " us, switch's", \
+	  { PLACE(rate, R, n, base, size, SIM_INT) }, BOUNDS(n, size) }
+
+/* 12 flows at 50 us in a place that a row changes. */
+#define USUAL(rate, tele) PLACE(rate, 1, 12, 50, 4096, tele)
+#define ODD(label, ...) \
+	{ "rcp 1 Gb/s, N=12, " label ", receiver's", { USUAL(1e9, SIM_ECHO), __VA_ARGS__ }, \
+	  BOUNDS(12, 4096) }, \
+	{ "rcp 1 Gb/s, N=12, " label ", switch's", { USUAL(1e9, SIM_INT), __VA_ARGS__ }, \
+	  BOUNDS(12, 4096) }
+
+/* 16 hosts with many flows each. */
+#define MANY(label, rate, n) \
+	{ "rcp " label ", N=" #n ", receiver's", \
+	  { PLACE(rate, 1, n, 50, 4096, SIM_ECHO), .record_us = RECORD(rate, 16) }, BOUNDS(n, 4096) }
+
+#define JOINS(label, tele) \
+	{ "rcp 10 Gb/s, N=16+16, " label, \
+	  { PLACE(10e9, 1, 16, 50, 8192, tele), .guests = 16, .join_us = 20e3, .leave_us = 40e3, \
+	    .end_us = 60e3, .warm_us = 10e3, .bin_us = 1e3 }, \
+	  { { UTIL, 95, ALL }, { JOIN_MS, 0, 5 }, { LEAVE_MS, 0, 3 } } }
+
+static const struct row rows[] = {
+	ROW("100 Mb/s", 100e6, 1, 12, 10, 4096),
+	ROW("100 Mb/s", 100e6, 10, 4, 1000, 4096),
+	ROW("1 Gb/s", 1e9, 1, 4, 50, 4096),
+	ROW("1 Gb/s", 1e9, 4, 31, 10, 4096),
+	ROW("1 Gb/s", 1e9, 10, 12, 1000, 8192),
+	ROW("10 Gb/s", 10e9, 1, 1, 10, 8192),
+	ROW("10 Gb/s", 10e9, 1, 12, 1000, 8192),
+	ROW("10 Gb/s", 10e9, 4, 31, 50, 32768),
+	ROW("10 Gb/s", 10e9, 10, 100, 10, 65536),
+	ROW("100 Gb/s", 100e9, 1, 12, 50, 65536),
+	ROW("100 Gb/s", 100e9, 4, 100, 10, 65536),
+	MANY("1 Gb/s", 1e9, 256), MANY("10 Gb/s", 10e9, 1000),
+	ODD("half of them counted", .count_factor = 0.5),
+	ODD("too many counted", .count_factor = 1.5),
+	ODD("30 % of messages lost", .advice_loss = 0.3),
+	ODD("messages late by 4 RTT", .advice_us = 200),
+	ODD("messages late by 40 RTT", .advice_us = 2000),
+	{ "rcp 1 Gb/s, 4 of 12 limited, receiver's",
+	  { USUAL(1e9, SIM_ECHO), .limited = 4, .limit_rate = 10e6 },
+	  { { UTIL, 95, ALL }, { Q_P99, 0, 26 * 4.1 } } },
+	{ "rcp 1 Gb/s, 11 of 12 limited, switch's",
+	  { USUAL(1e9, SIM_INT), .limited = 11, .limit_rate = 10e6 },
+	  { { UTIL, 95, ALL }, { Q_P99, 0, 26 * 4.1 } } },
+	JOINS("receiver's", SIM_ECHO), JOINS("switch's", SIM_INT),
+};
+
+const struct group sim_rcp = { "rcp", rows, sizeof(rows) / sizeof(rows[0]) };

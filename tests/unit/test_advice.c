@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The advised rate: what it comes to rest at, its bounds, and who begins. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "cc/advice.h"
+
+#define C 1e9
+#define TAU_US 200
+
+/* A port with that many flows, which send at the rate advised one RTT ago. */
+struct loop {
+	struct ccs_advice a;
+	struct ccs_advice_port port;
+	double flows, others;            /* that follow, and bit/s that do not */
+	double late;                     /* the rate that is in force at the port */
+	double bits, waiting;
+};
+
+static struct loop begin(double flows, unsigned counted, bool sees_queue)
+{
+	return (struct loop){
+		.flows = flows,
+		.late = C,
+		.port = { .now_ns = 1000, .capacity = C, .flows = counted, .rtt_us = TAU_US,
+			  .sees_queue = sees_queue },
+	};
+}
+
+static double step(struct loop *l)
+{
+	const double offered = (l->flows * l->late + l->others) * TAU_US / 1e6;
+	const double room = C * TAU_US / 1e6, rate = ccs_advice_feed(&l->a, &l->port);
+	const double passed = fmin(room, offered + l->waiting);
+
+	l->waiting += offered - passed;
+	l->bits += passed;
+	l->late = rate;
+	l->port.now_ns += 1000 * TAU_US;
+	l->port.bytes = (uint64_t)(l->bits / 8);
+	l->port.queue = l->port.sees_queue ? (uint64_t)(l->waiting / 8) : 0;
+	return rate;
+}
+
+static double after(struct loop *l, unsigned steps)
+{
+	double rate = 0;
+
+	while (steps--)
+		rate = step(l);
+	return rate;
+}
+
+static void rests_at_97_percent_for_any_number_of_flows(void **state)
+{
+	(void)state;
+	for (unsigned n = 1; n <= 1000; n = 2 * n + 1)
+		for (int sees = 0; sees < 2; sees++) {
+			struct loop l = begin(n, n, sees);
+
+			assert_float_equal(after(&l, 3000) * n / C, 0.97, 0.01);
+		}
+}
+
+static void a_count_that_is_half_or_twice_the_flows_makes_no_difference(void **state)
+{
+	(void)state;
+	for (unsigned counted = 6; counted <= 24; counted += 6) {
+		struct loop l = begin(12, counted, false);
+
+		assert_float_equal(after(&l, 3000) * 12 / C, 0.97, 0.01);
+	}
+}
+
+static void what_limited_flows_leave_goes_to_the_others(void **state)
+{
+	struct loop l = begin(2, 12, false);
+
+	(void)state;
+	l.others = 0.5 * C;
+	assert_float_equal(after(&l, 3000) * 2 / C, 0.47, 0.01);
+}
+
+static void a_competitor_that_does_not_follow_leaves_a_floor(void **state)
+{
+	struct loop l = begin(4, 4, false);
+	double rate;
+
+	(void)state;
+	l.others = 2 * C;
+	rate = after(&l, 1000);
+	assert_true(rate > 0.1 * C && rate < C / 4);
+}
+
+static void a_lone_flow_gets_the_line_back_within_ten_records(void **state)
+{
+	struct loop l = begin(16, 16, false);
+
+	(void)state;
+	after(&l, 1000);
+	l.flows = l.port.flows = 1;
+	after(&l, 30);
+	assert_float_equal(step(&l) / C, 0.97, 0.01);
+}
+
+static void all_make_way_for_a_newcomer_before_it_sends(void **state)
+{
+	struct loop l = begin(4, 4, false);
+	const double rate = after(&l, 1000);
+
+	(void)state;
+	assert_float_equal(ccs_advice_join(&l.a, &l.port, 4) / rate, 0.5, 0.01);
+	l.port.flows = 8;
+	/* And its bytes are not missed until they are due. */
+	for (unsigned i = 0; i < 100; i++) {
+		l.flows = i < 1 ? 4 : 8;
+		assert_float_equal(step(&l) / rate, 0.5, 0.06);
+	}
+}
+
+static void a_newcomer_to_an_idle_port_begins_at_once(void **state)
+{
+	struct ccs_advice a = { 0 };
+	const struct ccs_advice_port port = { .now_ns = 1, .capacity = C };
+
+	(void)state;
+	assert_float_equal(ccs_advice_join(&a, &port, 1) / C, 0.97, 0.01);
+}
+
+static void a_counter_that_starts_over_changes_nothing(void **state)
+{
+	struct loop l = begin(4, 4, false);
+	const double rate = after(&l, 1000);
+
+	(void)state;
+	l.bits = 0;
+	l.port.bytes = 0;
+	for (unsigned i = 0; i < 100; i++)
+		assert_float_equal(step(&l) / rate, 1, 0.01);
+}
+
+static void nothing_makes_it_leave_its_bounds(void **state)
+{
+	struct ccs_advice a = { 0 };
+	struct ccs_advice_port port = { .now_ns = 1, .capacity = C };
+	uint64_t random = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < 20000; i++) {
+		double rate;
+
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		port.bytes += random >> 60 ? random >> 40 : -(random >> 45);
+		port.queue = random >> 61 == 3 ? random : random >> 50;
+		port.sees_queue = random >> 59 & 1;
+		port.now_ns += random >> 35 & 0xfffff;
+		port.flows = (unsigned)(random >> 32) >> (random >> 58);
+		port.rtt_us = (double)(random >> 40 & 0xffff);
+		rate = i % 7 ? ccs_advice_feed(&a, &port)
+			     : ccs_advice_join(&a, &port, (unsigned)(random >> 33));
+		assert_true(rate > 0 && rate <= C);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rests_at_97_percent_for_any_number_of_flows),
+		cmocka_unit_test(a_count_that_is_half_or_twice_the_flows_makes_no_difference),
+		cmocka_unit_test(what_limited_flows_leave_goes_to_the_others),
+		cmocka_unit_test(a_competitor_that_does_not_follow_leaves_a_floor),
+		cmocka_unit_test(a_lone_flow_gets_the_line_back_within_ten_records),
+		cmocka_unit_test(all_make_way_for_a_newcomer_before_it_sends),
+		cmocka_unit_test(a_newcomer_to_an_idle_port_begins_at_once),
+		cmocka_unit_test(a_counter_that_starts_over_changes_nothing),
+		cmocka_unit_test(nothing_makes_it_leave_its_bounds),
+	};
+
+	return cmocka_run_group_tests_name("advice", tests, NULL, NULL);
+}

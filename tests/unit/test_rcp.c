@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rcp: it follows the advice, its window, and links that nobody measures. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "algorithm.h"
+
+#define LINE 10e9
+#define RTT 50.0
+
+static const struct ccs_cc_path path = {
+	.line_rate = LINE, .base_rtt_us = RTT, .segment = 8192, .flows = 1, .bottleneck_rate = 1e9,
+};
+
+static void ack(struct ccs_cc *cc, double now_us, double rtt_us, double advised, double load)
+{
+	const struct ccs_cc_hop hop = {
+		.ts_ns = (uint64_t)(now_us * 1e3), .capacity = 1e9,
+		.tx_bytes = (uint64_t)(now_us * 125 * load),
+	};
+	const struct ccs_cc_ack a = {
+		.now_us = now_us, .rtt_us = rtt_us, .bytes = rtt_us > 0 ? 8192 : 0, .hops = &hop,
+		.nhops = 1, .path = 1, .flows = 2, .advised_rate = advised,
+	};
+
+	cc->ops->on_ack(cc, &a);
+}
+
+static void the_rate_is_what_is_advised(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "rcp", &path);
+	ack(&cc, 1, 0, 123e6, 0.97);
+	assert_float_equal(cc.out.rate, 123e6, 1);
+	ack(&cc, 100, RTT, 456e6, 0.97);
+	assert_float_equal(cc.out.rate, 456e6, 1);
+	ack(&cc, 200, RTT, 50e9, 0.97);
+	assert_float_equal(cc.out.rate, LINE, 1);
+}
+
+static void without_advice_the_rate_stays(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "rcp:init_rate=1g", &path);
+	ack(&cc, 1, RTT, 0, 0.97);
+	assert_float_equal(cc.out.rate, 1e9, 1);
+	ccs_cc_set_rate(&cc, 2e9);
+	assert_float_equal(cc.out.rate, 2e9, 1);
+	ack(&cc, 2, RTT, 300e6, 0.97);
+	ack(&cc, 3, RTT, 0, 0.97);
+	assert_float_equal(cc.out.rate, 300e6, 1);
+}
+
+static void the_window_is_the_rate_times_the_rtt_and_a_few_segments(void **state)
+{
+	const double ser_us = 8e6 * 8192 / 1e9;
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "rcp", &path);
+	ack(&cc, 1, RTT, 1e9, 0.97);
+	assert_float_equal(cc.out.window, 1e9 / 8e6 * (RTT + 4 * ser_us) + 8192, 1);
+}
+
+/* RTTs of ten times the base one for that long, in steps of an RTT, after one of the base's. */
+static void queue_for(struct ccs_cc *cc, double us, double load)
+{
+	const double rtt = 40 * RTT;
+
+	ack(cc, 1, RTT, 1e9, load);
+	for (double now = rtt; now < us; now += rtt)
+		ack(cc, now, rtt, 1e9, load);
+}
+
+static void an_unmeasured_bottleneck_lowers_a_ceiling(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "rcp", &path);
+	queue_for(&cc, 200e3, 0.5);
+	assert_true(cc.out.rate < 0.1e9);
+	assert_true(cc.out.rate >= LINE / 1000);
+	for (double now = 200e3; now < 210e3; now += RTT)
+		ack(&cc, now, RTT, 1e9, 0.5);
+	assert_float_equal(cc.out.rate, 1e9, 1);
+}
+
+static void a_queue_at_a_measured_link_is_the_advisers_to_remove(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "rcp", &path);
+	queue_for(&cc, 200e3, 0.97);
+	assert_float_equal(cc.out.rate, 1e9, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_rate_is_what_is_advised),
+		cmocka_unit_test(without_advice_the_rate_stays),
+		cmocka_unit_test(the_window_is_the_rate_times_the_rtt_and_a_few_segments),
+		cmocka_unit_test(an_unmeasured_bottleneck_lowers_a_ceiling),
+		cmocka_unit_test(a_queue_at_a_measured_link_is_the_advisers_to_remove),
+	};
+
+	return cmocka_run_group_tests_name("rcp", tests, NULL, NULL);
+}
