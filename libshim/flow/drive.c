@@ -244,7 +244,7 @@ void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 	if (f->ramping)
 		f->window = (double)f->cap;
 	f->ramping = false;
-	ccs_drive_ack(f, 0, 0, now_ns);
+	ccs_drive_ack(f, 0, 0, 0, now_ns);
 	f->stats.samples = samples;
 }
 
