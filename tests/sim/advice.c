@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The agent of a port, which advises a rate to all flows through it. A message goes to all of them when the rate has changed
- * by more than a twentieth, and every few records anyway.
+ * The agent of a port, which advises a rate to all flows through it. A message goes to all of
+ * them when the rate has changed by more than a twentieth, and every few records anyway.
  */
 #include "priv.h"
 
@@ -30,10 +30,10 @@ static struct ccs_advice_port reading(const struct sim *s, const struct port *po
 		.bytes = port->tx_bytes,
 		.queue = echo ? 0 : port->bytes,
 		.sees_queue = !echo,
-		.capacity = s->conf->rate,
+		.capacity = port->rate,
 		.flows = count(s, port),
 		.rtt_us = s->conf->base_us + s->conf->advice_us,
-		.grain = s->conf->segment,
+		.grain = s->conf->segment ? s->conf->segment : s->conf->message,
 	};
 }
 
@@ -43,8 +43,8 @@ static void arrive(struct sim *s, const struct event *e)
 	struct sim_flow *f = e->who;
 
 	f->advised = 1e3 * e->packet.len;
-	if (f->live && s->driver->advise)
-		s->driver->advise(s, f);
+	if (f->live && f->driver->advise)
+		f->driver->advise(s, f);
 }
 
 static void tell(struct sim *s, struct sim_flow *f, double rate)
@@ -53,7 +53,7 @@ static void tell(struct sim *s, struct sim_flow *f, double rate)
 
 	if (s->conf->advice_loss > 0 && sim_draw(s) < s->conf->advice_loss)
 		return;
-	sim_at(s, s->now + s->back + sim_ps(s->conf->advice_us), arrive, f, &message);
+	sim_at(s, s->now + f->back + sim_ps(s->conf->advice_us), arrive, f, &message);
 }
 
 static void tell_all(struct sim *s, struct port *port, double rate)
@@ -89,5 +89,5 @@ static void announced(struct sim *s, const struct event *e)
 
 void sim_advise_newcomer(struct sim *s, struct sim_flow *f)
 {
-	sim_at(s, s->now + s->wire1 + s->wire2, announced, f, NULL);
+	sim_at(s, s->now + f->wire + s->wire2, announced, f, NULL);
 }

@@ -56,4 +56,4 @@ static void stop(struct sim_flow *f)
 	(void)f;
 }
 
-const struct driver sim_plain = { start, wake, ack, ignore, ignore, stop };
+const struct driver sim_plain = { start, wake, ack, ignore, ignore, stop, NULL };
