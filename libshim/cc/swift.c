@@ -4,8 +4,11 @@
  *
  * The window grows by ai segments per RTT below the target and falls in proportion to
  * the excess above it, at most once per RTT. The target rises as the window falls, so
- * that many flows, whose queue varies more, do not starve each other. A window below one
- * segment is kept by pacing: a segment in more than one RTT.
+ * that many flows, whose queue varies more, do not starve each other. A window goes out evenly
+ * over the RTT; one below a segment is a segment in more than one RTT.
+ *
+ * The segment of these rules is what is acknowledged as a whole: a message that cannot be split
+ * counts as one, however long.
  */
 #include <math.h>
 #include <string.h>
@@ -18,6 +21,8 @@ enum { BASE_TARGET, FS_RANGE, FS_MIN, FS_MAX, AI, BETA, MAX_MDF, INIT_WINDOW, SE
 
 /* So many losses without an acknowledgement between them: the path is gone. */
 #define RESET_LOSSES 5
+/* So much faster than a window per RTT, so that the window fills the path, not the pacer. */
+#define PACE 1.2
 
 static const struct ccs_cc_param params[NPARAMS] = {
 	[BASE_TARGET] = { "base_target", "us", NAN, 1e-3, 1e9, NULL,
@@ -41,35 +46,37 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[MIN_WINDOW] = { "min_window", "bytes", NAN, 1e-3, 1e12, NULL,
 		"floor of the window", "derived: a hundredth of a segment" },
 	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
-		"floor of the rate of a window below a segment", "derived: line rate / 1000" },
+		"floor of the rate of a window below a segment", "derived: slowest link / 4000" },
 };
 
 struct swift {
 	double cwnd;                     /* segments */
 	double target_us;                /* of the last acknowledgement */
 	double rtt_us;                   /* its RTT; 0: none yet */
+	double whole;                    /* acknowledged by it, in segments, at least 1 */
 	double decrease_us;              /* when the window was last cut */
 	unsigned losses;                 /* since the last acknowledgement */
 };
 
 /*
- * Defaults from the path, ser being a segment's time on the line: base_target is what an
- * unloaded path shows with its noise and one foreign segment, and at fs_min eight more.
+ * Defaults from the path, ser being a segment's time on the slowest link known: base_target is
+ * what an unloaded path shows with its noise and one foreign segment, and at fs_min eight more.
  * At min_window a segment leaves in a hundred RTTs, but not below min_rate: an RTT that holds
  * an absence of the host may be of any length, and no other comes before that segment.
  */
 static void derive(const struct ccs_cc_path *path, double *p)
 {
 	const double segment = isnan(p[SEGMENT]) ? path->segment : p[SEGMENT];
-	const double ser = 8e6 * segment / path->line_rate;
-	const double bdp = path->line_rate * path->base_rtt_us / 8e6 + segment;
+	const double line = ccs_cc_bottleneck(path);
+	const double ser = ccs_cc_segment_us(path, segment);
+	const double bdp = line * path->base_rtt_us / 8e6 + segment;
 	const double derived[NPARAMS] = {
 		[BASE_TARGET] = path->base_rtt_us + path->noise_us + ser,
 		[FS_RANGE] = 8 * ser,
 		[INIT_WINDOW] = ccs_max(bdp / ccs_max(1, path->flows), segment),
 		[SEGMENT] = segment,
 		[MIN_WINDOW] = segment / 100,
-		[MIN_RATE] = path->line_rate / 1000,
+		[MIN_RATE] = line / 4000,
 	};
 
 	for (unsigned i = 0; i < NPARAMS; i++)
@@ -89,39 +96,60 @@ static double flow_scaling(const double *p, double cwnd)
 	return ccs_min(ccs_max(a / sqrt(cwnd) + b, 0), p[FS_RANGE]);
 }
 
+static double segment_us(const struct ccs_cc *cc)
+{
+	return ccs_cc_segment_us(&cc->path, cc->param[SEGMENT]);
+}
+
+/* In segments as long as what is acknowledged as a whole: a foreign one of them, and scaling. */
+static double target_us(const struct ccs_cc *cc, const struct swift *s)
+{
+	const double longer = (s->whole - 1) * segment_us(cc);
+
+	return cc->param[BASE_TARGET] + longer +
+	       s->whole * flow_scaling(cc->param, s->cwnd / s->whole);
+}
+
 /*
  * The ceiling: what alone would hold the highest target, and where flow scaling ends.
  * A flow whose application or cap holds it back goes on growing; it stops here.
  */
-static double max_cwnd(const struct ccs_cc *cc)
+static double max_cwnd(const struct ccs_cc *cc, const struct swift *s)
 {
 	const double *p = cc->param;
-	const double most = cc->path.line_rate * (p[BASE_TARGET] + p[FS_RANGE]) / 8e6;
+	const double most = cc->path.line_rate *
+			    (p[BASE_TARGET] + s->whole * (p[FS_RANGE] + segment_us(cc))) / 8e6;
 
-	return ccs_max(ccs_max(most, p[INIT_WINDOW]) / p[SEGMENT], p[FS_MAX]);
+	return ccs_max(ccs_max(most, p[INIT_WINDOW]) / p[SEGMENT], s->whole * p[FS_MAX]);
 }
 
+/* The RTT without what a long message itself takes to drain. */
 static double rtt_of(const struct ccs_cc *cc, const struct swift *s)
 {
-	return s->rtt_us > 0 ? s->rtt_us : cc->path.base_rtt_us;
+	const double own_us = (s->whole - 1) * segment_us(cc);
+
+	if (!(s->rtt_us > 0))
+		return cc->path.base_rtt_us;
+	return own_us > 0 ? ccs_max(s->rtt_us - own_us, ccs_min(s->rtt_us, cc->path.base_rtt_us))
+			  : s->rtt_us;
 }
 
-/* The rate at which the window goes out once per RTT. */
-static double paced(const struct ccs_cc *cc, const struct swift *s)
+/* The rate at which the window goes out so many times per RTT. */
+static double paced(const struct ccs_cc *cc, const struct swift *s, double times)
 {
-	const double rate = 8e6 * cc->out.window / rtt_of(cc, s);
+	const double rate = times * 8e6 * cc->out.window / rtt_of(cc, s);
 
 	return ccs_min(ccs_max(rate, cc->param[MIN_RATE]), cc->path.line_rate);
 }
 
-/* The floor wins. From one segment on the window alone holds the flow. */
+/* The floor wins. From one segment on the window holds the flow, and the pacer only spreads it. */
 static void set_cwnd(struct ccs_cc *cc, struct swift *s, double cwnd)
 {
 	const double *p = cc->param;
 
-	s->cwnd = ccs_max(ccs_min(cwnd, max_cwnd(cc)), p[MIN_WINDOW] / p[SEGMENT]);
+	s->cwnd = ccs_max(ccs_min(cwnd, max_cwnd(cc, s)), s->whole * p[MIN_WINDOW] / p[SEGMENT]);
 	cc->out.window = s->cwnd * p[SEGMENT];
-	cc->out.rate = s->cwnd < 1 ? paced(cc, s) : cc->path.line_rate;
+	cc->out.rate = paced(cc, s, s->cwnd < s->whole ? 1 : PACE);
 }
 
 static void on_init(struct ccs_cc *cc)
@@ -130,8 +158,9 @@ static void on_init(struct ccs_cc *cc)
 
 	memset(s, 0, sizeof(*s));
 	s->decrease_us = -INFINITY;
+	s->whole = 1;
 	set_cwnd(cc, s, cc->param[INIT_WINDOW] / cc->param[SEGMENT]);
-	s->target_us = cc->param[BASE_TARGET] + flow_scaling(cc->param, s->cwnd);
+	s->target_us = target_us(cc, s);
 }
 
 static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
@@ -144,9 +173,10 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 		return;
 	s->rtt_us = delay;
 	s->losses = 0;
-	s->target_us = p[BASE_TARGET] + flow_scaling(p, cwnd);
+	s->whole = ccs_max(n, 1);
+	s->target_us = target_us(cc, s);
 	if (delay < s->target_us) {
-		cwnd += cwnd >= 1 ? p[AI] * n / cwnd : p[AI] * n;
+		cwnd += p[AI] * n * (cwnd >= s->whole ? s->whole / cwnd : 1);
 	} else if (ack->now_us - s->decrease_us >= delay) {
 		cwnd *= ccs_max(1 - p[BETA] * (delay - s->target_us) / delay, 1 - p[MAX_MDF]);
 		s->decrease_us = ack->now_us;
@@ -173,7 +203,7 @@ static void set_rate(struct ccs_cc *cc, double rate)
 	const double window = ccs_min(rate, cc->path.line_rate) * rtt_of(cc, s) / 8e6;
 
 	set_cwnd(cc, s, window / cc->param[SEGMENT]);
-	cc->out.rate = paced(cc, s);
+	cc->out.rate = paced(cc, s, 1);
 }
 
 static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Swift: the grid, more flows than segments on the wire, and who knows the base RTT. */
+/* Swift: the grid, more flows than segments on the wire, who knows the base RTT, slow ports. */
 #include "grid.h"
 #include "rows.h"
 
@@ -11,6 +11,13 @@
  * path: its target is higher, and so is its share.
  */
 #define GRID_LEARNT(n) "swift, soft, N=" #n ", base learnt", { SOFT, STEADY(n, 8e6), .cc = "swift" }
+
+/* A port that serialises behind faster NICs; path and bottleneck are known. */
+#define SLOW_PORT(n, times) \
+	"swift, NIC of " #times " ports, N=" #n, \
+	{ .driver = SIM_SHIM, .rate = 1e9, .nic_rate = (times) * 1e9, .base_us = 50, .segment = 4096, \
+	  .noise = { .exp_us = 1 }, .start_spread_us = 100, .path_base_us = 50, \
+	  .path_bottleneck = 1e9, .cc = "swift", STEADY(n, (n) < 100 ? 400e3 : 1600e3) }
 
 static const struct row rows[] = {
 	{ GRID_FABRIC(2), { { UTIL, 98, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 60 } } },
@@ -32,6 +39,12 @@ static const struct row rows[] = {
 	  { SOFT, STEADY(8, 8e6), .driver = SIM_BARE, .rate = 100e6, .base_us = 300, .segment = 4096,
 	    .cc = "swift" },
 	  { { UTIL, 99, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 4000 } } },
+	{ SLOW_PORT(1, 10), { { UTIL, 97, ALL }, { JAIN, 0.99, 1 }, { Q_P95, 0, 13 } } },
+	{ SLOW_PORT(2, 4), { { UTIL, 97, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 17 } } },
+	{ SLOW_PORT(8, 10), { { UTIL, 97, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 33 } } },
+	{ SLOW_PORT(31, 10), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 63 } } },
+	{ SLOW_PORT(100, 10), { { UTIL, 97, ALL }, { JAIN, 0.85, 1 }, { Q_P95, 0, 100 } } },
+	{ SLOW_PORT(256, 10), { { UTIL, 97, ALL }, { JAIN, 0.75, 1 }, { Q_P95, 0, 150 } } },
 };
 
 const struct group sim_swift = { "swift", rows, sizeof(rows) / sizeof(rows[0]) };
