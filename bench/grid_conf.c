@@ -119,6 +119,7 @@ static void give_signals(struct sim_conf *conf, const struct scenario *s, const 
 		conf->telemetry = strstr(c->cc, "echo") ? SIM_ECHO : SIM_INT;
 		conf->record_us = record_us(s);
 		conf->tell_flows = true;
+		conf->advise = needs & CCS_NEEDS_ADVICE;
 	}
 }
 

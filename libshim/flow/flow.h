@@ -130,6 +130,7 @@ struct ccs_flow {
 	bool base_given : 1, segment_given : 1, cap_given : 1;
 	bool ramping : 1;                /* slow start */
 	bool late : 1;                   /* so was the last RTT */
+	bool imprecise : 1;              /* it was not known to within its half */
 	bool followed : 1;               /* the algorithm or a sink wants to hear of each segment */
 	uint8_t draining : 5;            /* samples left to wait for the queue of the start to go */
 	uint8_t recv_count : 2;          /* of recv_ns, modulo 4 */
@@ -164,6 +165,7 @@ struct ccs_flow {
 	uint32_t message;                /* bytes: the longest unsplit one of the recent past */
 	uint32_t shorter, longest;       /* timed segments in a row that are shorter; of these */
 	double base_min_us[2];           /* minimum of this and of the previous window */
+	float base_full_us[2];           /* the same of whole segments */
 	uint64_t base_window_ns;
 	float loss_us;                   /* an RTT of this much holds a retransmission timeout */
 	uint32_t late_next;              /* the next segment, when the first of late RTTs was seen */

@@ -16,6 +16,7 @@
 #define QUEUED_SEGMENTS 4 /* so many segments' times in an RTT are a queue */
 #define LATE_SEGMENTS 8   /* and so many want a witness: between TIMELY's thresholds */
 #define CAP_SEGMENTS_MAX 1024
+#define MOST_RATIO 10     /* of the NIC's rate and the bottleneck's */
 #define MESSAGES 64       /* so many short ones, and the long ones before them are forgotten */
 #define SEGMENT_MIN 4096.0
 #define SEGMENT_MAX 65536.0
@@ -39,13 +40,15 @@ static double derive_segment(double line_rate, double look_us)
 /*
  * A static worst case of outstanding data (TIMELY 3.3): twice what fills the pipe, host
  * noise included, and eight segments. Where acknowledgements wait behind data of the other
- * direction, a pipe and three segments left a fifth of the line unused.
+ * direction, a pipe and three segments left a fifth of the line unused. But they are enough
+ * where the cap is all that holds a flow, whose RTTs are not known.
  */
-static double derive_cap(double line_rate, double rtt_us, double segment)
+static double derive_cap(double line_rate, double rtt_us, double segment, bool imprecise)
 {
 	const double bdp = line_rate * rtt_us / 8e6;
+	const double segments = imprecise ? ceil(bdp / segment) + 3 : ceil(2 * bdp / segment) + 8;
 
-	return segment * ccs_min(ceil(2 * bdp / segment) + 8, CAP_SEGMENTS_MAX);
+	return segment * ccs_min(segments, CAP_SEGMENTS_MAX);
 }
 
 /* What the flow itself derives from the path. */
@@ -56,7 +59,7 @@ static void fit(struct ccs_flow *f, struct ccs_cc_path *path)
 	path->segment = ccs_max(f->segment, f->message);
 	if (!f->cap_given)
 		f->cap = (uint64_t)derive_cap(path->line_rate, path->base_rtt_us + path->noise_us,
-					      path->segment);
+					      path->segment, f->imprecise);
 	f->window = f->ramping ? ccs_max(f->window, path->segment) : (double)f->cap;
 }
 
@@ -65,13 +68,14 @@ static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs
 {
 	f->base_window_ns = now_ns;
 	f->base_min_us[0] = f->base_min_us[1] = INFINITY;
+	f->base_full_us[0] = f->base_full_us[1] = INFINITY;
 	f->base_samples = f->base_given ? CCS_RTT_BASE_SAMPLES : 0;
 	memset(f->recv_ns, 0xff, sizeof(f->recv_ns));
 	if (!f->base_given)
 		path.base_rtt_us = DEFAULT_BASE_RTT_US;
 	f->ramping = f->enforce; /* what holds nothing back has nothing to learn */
 	f->draining = 0;
-	f->late = false;
+	f->late = f->imprecise = false;
 	f->believed_us = 0;
 	f->vague = 0;
 	f->message = f->longest = f->shorter = 0;
@@ -186,9 +190,18 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 	seg->depart_ns = f->nic_free_ns;
 }
 
+/*
+ * The least RTT of a whole segment. It holds the segment's own time on the slowest link, and
+ * what is queued there all the time, too; so more than MOST_RATIO times its time on the line
+ * above what small segments measured is not believed.
+ */
 static double min_base(const struct ccs_flow *f)
 {
-	return ccs_min(f->base_min_us[0], f->base_min_us[1]);
+	const double any = ccs_min(f->base_min_us[0], f->base_min_us[1]);
+	const double full = ccs_min(f->base_full_us[0], f->base_full_us[1]);
+
+	return full < INFINITY
+		? ccs_min(full, any + 8e6 * MOST_RATIO * f->segment / f->cc.path.line_rate) : any;
 }
 
 static void roll_window(struct ccs_flow *f, uint64_t now_ns)
@@ -196,7 +209,8 @@ static void roll_window(struct ccs_flow *f, uint64_t now_ns)
 	if (now_ns - f->base_window_ns <= BASE_WINDOW_NS)
 		return;
 	f->base_min_us[1] = f->base_min_us[0];
-	f->base_min_us[0] = INFINITY;
+	f->base_full_us[1] = f->base_full_us[0];
+	f->base_min_us[0] = f->base_full_us[0] = INFINITY;
 	f->base_window_ns = now_ns;
 }
 
@@ -204,15 +218,20 @@ static void roll_window(struct ccs_flow *f, uint64_t now_ns)
  * The windowed minimum of the RTT; parameters follow it when it moves by a tenth.
  * An RTT that holds a retransmission timeout says nothing about the path.
  */
-static void learn_base(struct ccs_flow *f, double rtt_us, uint64_t now_ns)
+static void learn_base(struct ccs_flow *f, const struct ccs_seg *seg, double rtt_us,
+		       uint64_t now_ns)
 {
+	const double rest_us = 8e6 * ccs_max(f->segment - (double)seg->len, 0) /
+			       f->cc.path.line_rate; /* on the first link behind the NIC's */
 	struct ccs_cc_path path;
 	double base;
 
 	if (f->base_given || (f->loss_us > 0 && rtt_us >= f->loss_us))
 		return;
 	roll_window(f, now_ns);
-	f->base_min_us[0] = ccs_min(f->base_min_us[0], rtt_us);
+	f->base_min_us[0] = ccs_min(f->base_min_us[0], rtt_us + rest_us);
+	if (seg->len >= f->segment)
+		f->base_full_us[0] = (float)ccs_min(f->base_full_us[0], rtt_us);
 	base = ccs_max(min_base(f), 1);
 	if (f->base_samples < CCS_RTT_BASE_SAMPLES && ++f->base_samples < CCS_RTT_BASE_SAMPLES)
 		return;
@@ -335,12 +354,6 @@ static bool slow_start(struct ccs_flow *f, const struct ccs_seg *seg, double rtt
 	return true;
 }
 
-/* What a whole segment takes longer than this one on the first link behind the NIC's. */
-static double rest_us(const struct ccs_flow *f, const struct ccs_seg *seg)
-{
-	return 8e6 * ccs_max(f->segment - (double)seg->len, 0) / f->cc.path.line_rate;
-}
-
 static void update(struct ccs_flow *f, const struct ccs_seg *seg, double rtt_us, uint64_t now_ns)
 {
 	const double own_us = 8e6 * (double)seg->len / f->cc.path.line_rate;
@@ -401,6 +414,17 @@ static void record(struct ccs_flow *f, double rtt_us)
 		f->stats.unrecorded++;
 }
 
+/* An algorithm with a window of its own is not held by the cap. */
+static void judge_precision(struct ccs_flow *f, bool known)
+{
+	struct ccs_cc_path path = f->cc.path;
+
+	if (f->imprecise != known)
+		return;
+	f->imprecise = !known;
+	fit(f, &path);
+}
+
 /*
  * The completion lies between the last look at an empty queue and this one, and
  * behind its departure.
@@ -433,10 +457,11 @@ static double measure(struct ccs_flow *f, const struct ccs_seg *seg, const struc
 		rtt_us = ccs_min(late_us, ccs_max(since_us(seg, done->earliest_ns), base_us));
 	if (known) {
 		record(f, late_us);
-		learn_base(f, late_us + rest_us(f, seg), done->latest_ns);
+		learn_base(f, seg, late_us, done->latest_ns);
 	} else if (f->vague < CCS_RTT_BASE_SAMPLES) {
 		f->vague++;
 	}
+	judge_precision(f, known);
 	return rtt_us;
 }
 

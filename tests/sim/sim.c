@@ -44,7 +44,7 @@ static void join(struct sim *s, const struct event *e)
 	f->port->live += f->index < s->total;
 	sim_watch_losses(s, f);
 	f->driver->start(s, f);
-	if (s->conf->advise)
+	if (s->conf->advise && !f->apart)
 		sim_advise_newcomer(s, f);
 }
 

@@ -194,11 +194,13 @@ static bool keeps(const struct ccs_cc *cc, double before)
 	return cc->out.rate == fresh.out.rate;
 }
 
-/* A window that binds below the rate would be a decrease of its own. */
+/*
+ * A window that binds below the rate would be a decrease of its own. One below a segment does
+ * not: one segment may always be outstanding.
+ */
 static bool admits(const struct ccs_cc *cc)
 {
-	return cc->out.window == 0 ||
-	       cc->out.window >= cc->out.rate * cc->path.base_rtt_us / 8e6 * (1 - 1e-9);
+	return cc->out.window == 0 || fmax(cc->out.window, cc->path.segment) >= cc->out.rate * cc->path.base_rtt_us / 8e6 * (1 - 1e-9);
 }
 
 static void report(const struct live *l, unsigned from, unsigned to, double before, const char *what)
