@@ -58,7 +58,8 @@ static void take(struct links *l, const struct ccs_path_telemetry *t, uint64_t n
 	l->now.flows = t->flows;
 	l->now.covers_ns = t->covers_ns <= now_ns ? t->covers_ns : 0;
 	l->updated_ns = t->updated_ns;
-	l->fresh |= t->nhops && now_ns < t->updated_ns + CCS_TELEMETRY_LATE_NS;
+	/* Where no flow is active the record is of flows that were there before. */
+	l->fresh |= t->nhops && t->flows && now_ns < t->updated_ns + CCS_TELEMETRY_LATE_NS;
 }
 
 /* What the bottleneck carries, as far as is known. */

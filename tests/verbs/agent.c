@@ -86,7 +86,8 @@ static uint32_t flags(void)
 static void tell_telemetry(struct ccs_path *path, uint32_t link)
 {
 	const struct ccs_path_telemetry t = {
-		.updated_ns = now_ns(), .path = 1, .flows = 3, .nhops = 1, .link = { link },
+		.updated_ns = now_ns(), .path = 1, .nhops = 1, .link = { link },
+		.flows = agent.manner.idle ? 0 : 3,
 		.hops = { { .ts_ns = agent.manner.leaps ? 2 : 1, .capacity = 10e9,
 			    .tx_bytes = agent.manner.leaps ? UINT64_MAX : 0 } },
 	};

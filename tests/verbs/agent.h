@@ -20,6 +20,7 @@ struct agent_manner {
 	bool lonely;                     /* no peer is heard */
 	bool unable;                     /* peers watch for nothing */
 	bool telemetry;                  /* three flows are there; no record is newer than the first */
+	bool idle;                       /* no flow is there: it is of those that were */
 	bool ports;                      /* with records of switches */
 	bool inbound;                    /* marks on, and telemetry of, what comes in are seen here */
 	bool leaps;                      /* all that a counter can tell was sent in 1 ns */

@@ -314,6 +314,14 @@ static void a_new_flow_takes_its_share_and_survives_silence(void **state)
 	close_all(&r);
 }
 
+static void nap_and_send(struct rig *r)
+{
+	for (unsigned i = 0; i < 20; i++) {
+		nap();
+		send_one(r);
+	}
+}
+
 /*
  * The signal thread judges ten times a second, which is long: here it has not judged yet that
  * all is well, as no peer was heard. It is early for a second only; if that was too short for
@@ -331,6 +339,8 @@ static void a_flow_starts_with_its_first_record(void **state)
 		rig_open(&r, (struct rig_conf){ .max_send_wr = 64 });
 		wait_for(slot = agent_slot(r.a->qp_num));
 		send_one(&r);                    /* it has begun without */
+		agent_manner((struct agent_manner){ .lonely = true, .telemetry = true, .idle = true });
+		nap_and_send(&r);                /* and at line rate it would on a record of before */
 		agent_manner((struct agent_manner){ .lonely = true, .telemetry = true });
 		while (fabs(rate(&r, slot) / (LINE / 3) - 1) > 0.01 &&
 		       atomic_load(&slot->verdict) == CCS_SIGNAL_WAITING)
