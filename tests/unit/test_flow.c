@@ -38,6 +38,7 @@ struct model {
 	uint64_t told_up_to;             /* visible completions come in order */
 	struct mseg seg[MAX];            /* in flight: [done, sent) */
 	uint64_t done, sent;
+	uint64_t read;                   /* bytes that READs have requested */
 	uint64_t now;
 	bool calm;                       /* its WRs are small, and it is not held back */
 	bool failed;                     /* a completion was in error */
@@ -248,6 +249,8 @@ static bool next_that(bool timeless)
 	if ((flush || (seg->last && (seg->flags & CCS_WR_VISIBLE))) && !seg->signal)
 		fail_msg("a completion that is owed was not asked for");
 	m.wr[wr].handed += want;
+	m.read += m.wr[wr].flags & CCS_WR_READ ? want : 0;
+	assert_int_equal(f->read, m.read);
 	m.wr[wr].whole = want == left;
 	assert_true(m.sent < MAX);
 	m.seg[m.sent++] = (struct mseg){ wr, want, number, seg->last, seg->signal };
@@ -334,6 +337,7 @@ static void refuse_some(void)
 		const struct mseg *s = &m.seg[--m.sent];
 
 		m.wr[s->wr].handed -= s->len;
+		m.read -= m.wr[s->wr].flags & CCS_WR_READ ? s->len : 0;
 		m.wr[s->wr].whole = false;
 	}
 }
