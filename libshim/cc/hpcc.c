@@ -410,13 +410,17 @@ static void await_effect(struct hpcc *h, const struct ccs_cc_ack *ack)
 	h->acked_us = INFINITY;
 }
 
-/* The rate that the first record finds is a guess; where flows are counted, the share is known. */
+/*
+ * A rate above the share that the first record names is a guess: flows that begin together would
+ * fill the queue. Below it, this flow may not be counted yet.
+ */
 static void begin_at_share(struct ccs_cc *cc, const struct hpcc *h)
 {
 	const struct ccs_cc_path path = path_of(cc);
+	const double share = ccs_cc_bottleneck(&path) / ccs_max(1, h->flows);
 
-	if (h->flows)
-		set_rate(cc, ccs_cc_bottleneck(&path) / h->flows);
+	if (h->flows && cc->out.rate > share)
+		set_rate(cc, share);
 }
 
 static void take_records(struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
