@@ -320,6 +320,7 @@ static void recount_unsignalled(struct ccs_flow *f)
 
 void ccs_flow_unsend(struct ccs_flow *f, uint64_t from)
 {
+	ccs_flow_revoke(f);
 	while (f->seg_head > from) {
 		const struct ccs_seg *seg = ccs_flow_seg(f, --f->seg_head);
 

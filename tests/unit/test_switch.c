@@ -195,12 +195,14 @@ static bool keeps(const struct ccs_cc *cc, double before)
 }
 
 /*
- * A window that binds below the rate would be a decrease of its own. One below a segment does
- * not: one segment may always be outstanding.
+ * A window that binds below the rate would be a decrease of its own, unless that is a floor above
+ * the rate before. One below a segment does not bind: one segment may always be outstanding.
  */
-static bool admits(const struct ccs_cc *cc)
+static bool admits(const struct ccs_cc *cc, double before)
 {
-	return cc->out.window == 0 || fmax(cc->out.window, cc->path.segment) >= cc->out.rate * cc->path.base_rtt_us / 8e6 * (1 - 1e-9);
+	const double bytes = fmin(cc->out.rate, before) * cc->path.base_rtt_us / 8e6;
+
+	return cc->out.window == 0 || fmax(cc->out.window, cc->path.segment) >= bytes * (1 - 1e-9);
 }
 
 static void report(const struct live *l, unsigned from, unsigned to, double before, const char *what)
@@ -225,8 +227,8 @@ static void switch_once(unsigned from, unsigned to)
 	ccs_cc_switch(&l.cc, &specs[to], &l.path);
 	assert_ptr_equal(l.cc.ops, specs[to].ops);
 	what = wrong(&l.cc);
-	if (what || !keeps(&l.cc, before) || !admits(&l.cc))
-		report(&l, from, to, before, what ? what : admits(&l.cc) ? "another rate"
+	if (what || !keeps(&l.cc, before) || !admits(&l.cc, before))
+		report(&l, from, to, before, what ? what : admits(&l.cc, before) ? "another rate"
 						  : "the window is too small for the rate");
 	for (unsigned n = 0; n < 60; n++) {
 		random_event(&l);
