@@ -191,17 +191,18 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 }
 
 /*
- * The least RTT of a whole segment. It holds the segment's own time on the slowest link, and
- * what is queued there all the time, too; so more than MOST_RATIO times its time on the line
- * above what small segments measured is not believed.
+ * The least RTT of a whole segment. It holds the segment's own time on the slowest link, but
+ * also what is queued there all the time; so it is not believed beyond what small segments
+ * measured and that time, or MOST_RATIO times the segment's time on the line if it is unknown.
  */
 static double min_base(const struct ccs_flow *f)
 {
 	const double any = ccs_min(f->base_min_us[0], f->base_min_us[1]);
 	const double full = ccs_min(f->base_full_us[0], f->base_full_us[1]);
+	const double rate = f->cc.path.bottleneck_rate > 0 ? f->cc.path.bottleneck_rate
+							   : f->cc.path.line_rate / MOST_RATIO;
 
-	return full < INFINITY
-		? ccs_min(full, any + 8e6 * MOST_RATIO * f->segment / f->cc.path.line_rate) : any;
+	return full < INFINITY ? ccs_min(full, any + 8e6 * f->segment / rate) : any;
 }
 
 static void roll_window(struct ccs_flow *f, uint64_t now_ns)
