@@ -50,7 +50,7 @@ libccs_core_la_LIBADD = -lm -ldl
 
 # The host agent, for ccshimd and the preload.
 ccs_agent_sources = \
-	libshim/agent/activity.c libshim/agent/address.c libshim/agent/address.h \
+	libshim/agent/activity.c libshim/agent/advise.c libshim/agent/address.c libshim/agent/address.h \
 	libshim/agent/agent.h libshim/agent/capacity.c libshim/agent/capacity.h \
 	libshim/agent/capture.c libshim/agent/clients.c libshim/agent/counters.c \
 	libshim/agent/counters.h libshim/agent/echo.c libshim/agent/egress.c libshim/agent/egress.h \

@@ -21,6 +21,22 @@ static uint32_t period_of(const struct ccs_agent_flow *f)
 	return atomic_load_explicit(&slot->period_us, memory_order_relaxed);
 }
 
+/* Clients of before advice leave it open. */
+static uint32_t wants_of(const struct ccs_agent_flow *f)
+{
+	const struct ccs_slot *slot = &f->client->page->slot[f->slot];
+	const uint32_t wants = atomic_load_explicit(&slot->wants, memory_order_relaxed);
+
+	return wants ? wants & CCS_PEER_RECORDS : CCS_PEER_TELEMETRY;
+}
+
+static uint32_t segment_of(const struct ccs_agent_flow *f)
+{
+	const struct ccs_slot *slot = &f->client->page->slot[f->slot];
+
+	return atomic_load_explicit(&slot->segment, memory_order_relaxed);
+}
+
 static uint64_t sent_of(const struct ccs_agent_flow *f)
 {
 	const struct ccs_slot *slot = &f->client->page->slot[f->slot];
@@ -49,6 +65,9 @@ void ccs_activity_join(struct ccs_agent *a, struct ccs_agent_flow *f)
 	if (!period_us)
 		return;
 	f->peer->period_us = shorter(f->peer->period_us, period_us);
+	f->peer->asks |= wants_of(f);
+	if (wants_of(f) & CCS_PEER_ADVICE)
+		f->sent_ns = ccs_agent_now(a); /* it is about to */
 	a->wanted = true;
 	a->activity_ns = 0;
 	a->new_ns = ccs_agent_now(a);
@@ -72,10 +91,13 @@ static void look_at(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t now_
 		return;
 	a->wanted = true;
 	f->peer->wanting_us = shorter(f->peer->wanting_us, period_us);
+	f->peer->wanting |= wants_of(f);
+	if (segment_of(f) > f->peer->segment)
+		f->peer->segment = segment_of(f);
 	if (is_active(&f->sent, &f->sent_ns, sent_of(f), now_ns))
 		f->peer->counting++;
 	if (is_active(&f->read, &f->read_ns, read_of(f), now_ns))
-		ccs_inbound_count(a, f, period_us);
+		ccs_inbound_count(a, f, period_us, wants_of(f));
 }
 
 static void look_at_client(struct ccs_agent *a, const struct ccs_client *c, uint64_t now_ns)
@@ -88,10 +110,12 @@ static void look_at_client(struct ccs_agent *a, const struct ccs_client *c, uint
 /* What cannot be told at once, because an answer is awaited, comes with the next look. */
 static void tell(struct ccs_agent *a, struct ccs_peer *p)
 {
-	p->news |= p->active != p->counting || p->period_us != p->wanting_us;
+	p->news |= p->active != p->counting || p->period_us != p->wanting_us ||
+		   p->asks != p->wanting;
 	p->active = p->counting;
 	p->period_us = p->wanting_us;
-	p->counting = p->wanting_us = 0;
+	p->asks = p->wanting;
+	p->counting = p->wanting_us = p->wanting = 0;
 	if (p->news && !p->asked)
 		ccs_message_hello(a, p);
 }

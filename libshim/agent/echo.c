@@ -64,6 +64,7 @@ void ccs_echo_convert(struct ccs_path_telemetry *t, struct ccs_record *r, unsign
 {
 	*t = (struct ccs_path_telemetry){
 		.updated_ns = now_ns, .flows = counted(flows), .covers_ns = covered(r, n, now_ns),
+		.advised_rate = (double)ccs_record_advised(r, n),
 	};
 	take_records(t, r, n);
 }
@@ -85,10 +86,17 @@ void ccs_echo_take(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_mess
 	ccs_agent_flow_heard(a, p);
 }
 
-void ccs_echo_flows(struct ccs_agent *a, struct ccs_peer *p, uint32_t flows)
+void ccs_echo_advice(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_advice *m)
 {
-	if (p->telemetry.flows == counted(flows))
+	struct ccs_path_telemetry *t = &p->telemetry;
+	const double advised = m->advised <= CCS_RECORD_CAPACITY_MOST ? (double)m->advised : 0;
+
+	if (t->flows == counted(m->flows) && !(advised > 0))
 		return;
-	p->telemetry.flows = counted(flows);
+	t->flows = counted(m->flows);
+	if (advised > 0) {
+		t->advised_rate = advised;
+		t->updated_ns = ccs_agent_now(a);
+	}
 	publish(a, p);
 }

@@ -35,7 +35,7 @@ static void set_flags(const struct ccs_agent *a, const struct ccs_agent_flow *f,
 			   is_interface_watched(&a->config, name);
 
 	atomic_store_explicit(&f->client->page->slot[f->slot].inbound_flags,
-			      (marks ? CCS_PEER_NP : 0) | (able ? CCS_PEER_TELEMETRY : 0),
+			      (marks ? CCS_PEER_NP : 0) | (able ? CCS_PEER_RECORDS : 0),
 			      memory_order_relaxed);
 }
 
@@ -106,7 +106,7 @@ void ccs_inbound_cnp(struct ccs_agent *a, const struct ccs_peer *p, uint32_t loc
 static void show_ports(const struct ccs_client *c, const struct ccs_inbound *in)
 {
 	atomic_store_explicit(&c->page->path[in->record - 1].flags,
-			      CCS_PEER_TELEMETRY | (in->ports ? CCS_PEER_PORTS : 0),
+			      CCS_PEER_RECORDS | (in->ports ? CCS_PEER_PORTS : 0),
 			      memory_order_relaxed);
 }
 
@@ -137,13 +137,14 @@ static void show_able(const struct ccs_agent_flow *f, bool able)
 {
 	_Atomic uint32_t *flags = &f->client->page->slot[f->slot].inbound_flags;
 	const uint32_t old = atomic_load_explicit(flags, memory_order_relaxed);
-	const uint32_t new = (old & ~(uint32_t)CCS_PEER_TELEMETRY) | (able ? CCS_PEER_TELEMETRY : 0);
+	const uint32_t new = (old & ~(uint32_t)CCS_PEER_RECORDS) | (able ? CCS_PEER_RECORDS : 0);
 
 	if (new != old)
 		atomic_store_explicit(flags, new, memory_order_relaxed);
 }
 
-void ccs_inbound_count(struct ccs_agent *a, struct ccs_agent_flow *f, uint32_t period_us)
+void ccs_inbound_count(struct ccs_agent *a, struct ccs_agent_flow *f, uint32_t period_us,
+		       uint32_t wants)
 {
 	struct ccs_inbound *in = &f->peer->inbound;
 
@@ -151,6 +152,7 @@ void ccs_inbound_count(struct ccs_agent *a, struct ccs_agent_flow *f, uint32_t p
 		join(a, f);
 	show_able(f, in->able);
 	in->counting++;
+	in->wanting |= wants;
 	if (!in->wanting_us || period_us < in->wanting_us)
 		in->wanting_us = period_us;
 }
@@ -158,18 +160,23 @@ void ccs_inbound_count(struct ccs_agent *a, struct ccs_agent_flow *f, uint32_t p
 void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint64_t now_ns)
 {
 	struct ccs_inbound *in = &p->inbound;
-	const bool news = in->active != in->counting || in->period_us != in->wanting_us;
+	const bool news = in->active != in->counting || in->period_us != in->wanting_us ||
+			  in->asks != in->wanting;
+	const uint32_t more = in->counting > in->active ? in->counting - in->active : 0;
 	bool able;
 
 	in->active = in->counting;
 	in->period_us = in->wanting_us;
-	in->counting = in->wanting_us = 0;
+	in->asks = in->wanting;
+	in->counting = in->wanting_us = in->wanting = 0;
 	if (!news && now_ns < in->renew_ns)
 		return;
 	in->renew_ns = now_ns + CCS_RENEW_NS;
 	able = ccs_ports_read(a, p);
 	if (in->active)
 		in->able = able;
+	if (in->port && more && in->asks & CCS_PEER_ADVICE)
+		ccs_port_joined(a, in->port, more);
 }
 
 static void note_ports(struct ccs_agent *a, struct ccs_inbound *in, bool ports)

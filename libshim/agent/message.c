@@ -49,17 +49,20 @@ void ccs_message_hello(struct ccs_agent *a, struct ccs_peer *p)
 		.hello = {
 			.lease_ms = CCS_LEASE_MS,
 			.wants = (p->flows ? CCS_PEER_NP : 0) |
-				 (p->flows && p->period_us ? CCS_PEER_TELEMETRY : 0) |
+				 (p->flows && p->period_us ? p->asks : 0) |
 				 (upstream ? CCS_PEER_PORTS : 0),
 			.clock_ns = now_ns,
 			.period_us = least(p->period_us, upstream ? p->up_period_us : 0),
 			.flows = p->active + (upstream ? p->up_active : 0),
+			.rtt_us = (uint32_t)(p->rtt_ns / 1000),
+			.segment = p->segment,
 		},
 	};
 
 	send_to(a, p, &m);
 	a->totals.hellos_sent++;
 	p->asked = p->sequence;
+	p->asked_ns = now_ns;
 	p->news = false;
 	p->ask_ns = now_ns + next_try_ns(++p->tries);
 }
@@ -79,6 +82,17 @@ void ccs_message_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t qpn, uint
 void ccs_message_echo(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_echo *echo)
 {
 	struct ccs_wire_message m = { .header.type = CCS_WIRE_ECHO, .echo = *echo };
+
+	send_to(a, p, &m);
+	a->totals.echoes_sent++;
+}
+
+void ccs_message_advice(struct ccs_agent *a, struct ccs_peer *p, uint64_t advised, uint32_t flows)
+{
+	struct ccs_wire_message m = {
+		.header.type = CCS_WIRE_ADVICE,
+		.advice = { .advised = advised, .flows = flows },
+	};
 
 	send_to(a, p, &m);
 	a->totals.echoes_sent++;
@@ -109,6 +123,7 @@ static void answer(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_
 			.gives = gives(a, ends),
 			.lease_ms = lease_ms,
 			.flows = p && p->ingress ? ccs_port_flows(p->ingress) : 0,
+			.advised = p ? ccs_ports_advised(a, p) : 0,
 		},
 	};
 
@@ -159,6 +174,25 @@ static void take_hello(struct ccs_agent *a, const struct ccs_ends *ends,
 	answer(a, ends, p, m, lease_ms);
 }
 
+/* One that was overtaken by a later one is no news any more. */
+static void take_advice(struct ccs_agent *a, struct ccs_peer *p, uint64_t sequence,
+			const struct ccs_wire_advice *m)
+{
+	if (sequence <= p->told)
+		return;
+	p->told = sequence;
+	ccs_echo_advice(a, p, m);
+}
+
+/* The least, which has no queue or busy host in it, but a longer one counts in time. */
+static void take_rtt(struct ccs_peer *p, uint64_t rtt_ns)
+{
+	if (p->rtt_ns && rtt_ns > p->rtt_ns)
+		p->rtt_ns += (rtt_ns - p->rtt_ns) / 16;
+	else
+		p->rtt_ns = rtt_ns;
+}
+
 /* A lease, or the session with which to ask for it. */
 static void take_ack(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_message *m)
 {
@@ -169,6 +203,7 @@ static void take_ack(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_w
 		return;
 	}
 	p->asked = 0;
+	take_rtt(p, ccs_agent_now(a) - p->asked_ns);
 	if (known)
 		ccs_peer_fresh(p, m->header.sequence);
 	else
@@ -179,7 +214,8 @@ static void take_ack(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_w
 		p->gives = m->hello_ack.gives;
 		p->heard_ns = ccs_agent_now(a);
 		ccs_agent_flow_heard(a, p);
-		ccs_echo_flows(a, p, m->hello_ack.flows);
+		take_advice(a, p, m->header.sequence, &(struct ccs_wire_advice){
+			.advised = m->hello_ack.advised, .flows = m->hello_ack.flows });
 		if (p->news)
 			ccs_message_hello(a, p);
 	} else if (!known && ccs_peer_wanted(p, ccs_agent_now(a))) {
@@ -204,7 +240,7 @@ static void take_cnp(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_w
 static void take_telemetry(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
 			   struct ccs_wire_message *m)
 {
-	const bool echo = m->header.type == CCS_WIRE_ECHO;
+	const bool echo = m->header.type != CCS_WIRE_RECORDS;
 
 	if (m->header.session != p->session) {
 		refuse(a, CCS_REFUSED_SESSION);
@@ -214,8 +250,10 @@ static void take_telemetry(struct ccs_agent *a, struct ccs_peer *p, const struct
 		refuse(a, CCS_REFUSED_REPLAYED);
 	} else {
 		a->totals.echoes_received++;
-		if (echo)
+		if (m->header.type == CCS_WIRE_ECHO)
 			ccs_echo_take(a, p, m);
+		else if (echo)
+			take_advice(a, p, m->header.sequence, &m->advice);
 		else if (ccs_heard_take(a, p, &m->records))
 			ccs_ports_heard(a, ends->arrived);
 	}

@@ -6,6 +6,7 @@
 #include "agent/egress.h"
 #include "agent/ingress.h"
 #include "agent/priv.h"
+#include "cc/advice.h"
 
 /* What is wanted beyond these is not given. */
 #define CCS_PERIOD_LEAST_NS 200000ull
@@ -16,6 +17,7 @@ struct ccs_subscriber {
 	bool inbound;                    /* flows here READ from it; else it is sent messages */
 	uint64_t due_ns;
 	uint64_t bytes;                  /* as it was told last */
+	uint64_t advised;                /* the same */
 };
 
 struct ccs_port {
@@ -30,6 +32,7 @@ struct ccs_port {
 	struct ccs_capacity learnt;
 	bool marked;                     /* CE marks since the last sample */
 
+	struct ccs_advice advice;
 	struct ccs_record record;        /* newest; ts_ns 0: none yet */
 	uint64_t taken_ns;               /* not before that, by this host's clock */
 	uint64_t next_ns;                /* sample */
@@ -44,5 +47,14 @@ double ccs_port_capacity(const struct ccs_port *port);
 /* The port cannot be read any more. */
 void ccs_port_lose(struct ccs_agent *a, struct ccs_port *port, int error);
 void ccs_port_leave(struct ccs_port *port, const struct ccs_peer *p, bool inbound);
+
+/* advise.c */
+/* Takes the newest record, if somebody wants advice, and advises in it. */
+void ccs_port_advise(struct ccs_port *port);
+/* So many more flows of a subscriber, before their bytes. */
+void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more);
+/* The rate to advise to its flows, by all that is known of their path, bit/s; 0: none. */
+uint64_t ccs_port_advised(const struct ccs_agent *a, const struct ccs_port *port,
+			  const struct ccs_subscriber *s);
 
 #endif

@@ -12,6 +12,10 @@ static const char *sysfs_of(const struct ccs_agent *a)
 	return a->config.sysfs ? a->config.sysfs : "/sys";
 }
 
+/* What is believed of what a peer says. */
+#define CLAIM_MOST 4096                  /* flows */
+#define GRAIN_MOST (1u << 20)            /* bytes of a segment */
+
 /* -- capacity ---------------------------------------------------------------------- */
 
 static void find_capacity(const struct ccs_agent *a, struct ccs_port *port)
@@ -44,6 +48,7 @@ static void name_link(const struct ccs_agent *a, struct ccs_port *port)
 		uint32_t ifindex, number;
 	} what = { a->session, ccs_agent_now(a), port->ifindex, (uint32_t)(port - a->port) };
 
+	port->advice = (struct ccs_advice){ 0 };
 	port->record = (struct ccs_record){ .link = ccs_record_link(&what, sizeof(what)) };
 	if (port->publication) {
 		port->record.kind = CCS_RECORD_PORT;
@@ -263,7 +268,7 @@ uint32_t ccs_ports_give(struct ccs_agent *a, const struct ccs_ends *ends)
 	uint32_t gives = 0;
 
 	if (port && is_measurable(port))
-		gives |= CCS_PEER_TELEMETRY;
+		gives |= CCS_PEER_RECORDS;
 	for (unsigned i = 0; i < a->nports; i++)
 		if (publishes_to(&a->port[i], &ends->remote))
 			gives |= CCS_PEER_PORTS;
@@ -272,7 +277,7 @@ uint32_t ccs_ports_give(struct ccs_agent *a, const struct ccs_ends *ends)
 
 static void subscribe_ingress(struct ccs_agent *a, struct ccs_peer *p, uint32_t ifindex)
 {
-	struct ccs_port *port = p->wants & CCS_PEER_TELEMETRY ? ingress_of(a, ifindex) : NULL;
+	struct ccs_port *port = p->wants & CCS_PEER_RECORDS ? ingress_of(a, ifindex) : NULL;
 
 	if (p->ingress && p->ingress != port)
 		ccs_port_leave(p->ingress, p, false);
@@ -320,9 +325,14 @@ static uint64_t period_ns(uint32_t wanted_us)
 void ccs_ports_subscribe(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
 			 const struct ccs_wire_hello *m)
 {
+	const uint32_t flows = m->flows < CLAIM_MOST ? m->flows : CLAIM_MOST;
+	const uint32_t more = flows > p->flows_there ? flows - p->flows_there : 0;
+
 	p->wants = m->wants;
-	p->flows_there = m->flows;
+	p->flows_there = flows;
 	p->period_ns = period_ns(m->period_us);
+	p->grain = m->segment < GRAIN_MOST ? m->segment : GRAIN_MOST;
+	p->rtt_us = m->rtt_us ? m->rtt_us : m->period_us;
 	ccs_peer_hear_clock(p, m->clock_ns, ccs_agent_now(a));
 	subscribe_ingress(a, p, ends->arrived);
 	for (unsigned i = 0; i < a->nports; i++) {
@@ -333,6 +343,8 @@ void ccs_ports_subscribe(struct ccs_agent *a, struct ccs_peer *p, const struct c
 		if (!wanted || port->ifindex || open_egress(a, port) == 0)
 			join_or_leave(port, p, wanted);
 	}
+	if (p->ingress && more && p->wants & CCS_PEER_ADVICE)
+		ccs_port_joined(a, p->ingress, more);
 	if (p->ingress)
 		ccs_heard_ask(a, &ends->local, ccs_port_flows(p->ingress), m->period_us);
 }

@@ -50,7 +50,8 @@ struct ccs_inbound {
 	uint32_t ifindex;                /* by which they come in; 0: unknown */
 	struct ccs_port *port;           /* that is measured for them; NULL: none is */
 	uint32_t active, period_us;      /* flows, and how often they want telemetry */
-	uint32_t counting, wanting_us;   /* of the scan that is under way */
+	uint32_t asks;                   /* what of it: enum ccs_peer_flag */
+	uint32_t counting, wanting_us, wanting; /* of the scan that is under way */
 	uint64_t renew_ns;               /* until then the port, and what switches know, is good */
 	bool able;                       /* they can be measured */
 	bool ports;                      /* there are records of switches */
@@ -78,7 +79,11 @@ struct ccs_peer {
 
 	/* Telemetry from there: what our clients' flows want of it, and the newest. */
 	uint32_t active, period_us;      /* as it was last told */
-	uint32_t counting, wanting_us;   /* of the scan that is under way */
+	uint32_t asks;                   /* the same: enum ccs_peer_flag */
+	uint32_t segment;                /* the longest of its flows', bytes */
+	uint32_t counting, wanting_us, wanting; /* of the scan that is under way */
+	uint64_t asked_ns;               /* when the HELLO of `asked` was sent */
+	uint64_t rtt_ns;                 /* between the agents; 0: not measured yet */
 	uint64_t told;                   /* sequence number of the newest ECHO */
 	bool ports;                      /* it had records of switches */
 	bool news;                       /* something to tell it at once */
@@ -91,6 +96,8 @@ struct ccs_peer {
 	struct ccs_port *ingress;        /* by which its data come in; NULL: none is given */
 	uint32_t wants, flows_there;     /* of its newest HELLO */
 	uint64_t period_ns;
+	double rtt_us;                   /* as it measured it */
+	uint32_t grain;                  /* bytes that its flows send at once; 0: unknown */
 	uint64_t clock_ns, clock_at_ns;  /* its clock, not later than that by ours; 0: not told */
 
 	uint64_t lease_ns;               /* until then it gets CNPs */
@@ -258,6 +265,8 @@ void ccs_message_hello(struct ccs_agent *a, struct ccs_peer *p);
 void ccs_message_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t qpn, uint32_t marked);
 
 void ccs_message_echo(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_echo *m);
+void ccs_message_advice(struct ccs_agent *a, struct ccs_peer *p, uint64_t advised,
+			uint32_t flows);
 void ccs_message_records(struct ccs_agent *a, struct ccs_peer *p,
 			 const struct ccs_wire_records *m);
 
@@ -313,7 +322,8 @@ bool ccs_inbound_has(const struct ccs_agent *a, const struct ccs_peer *p, uint32
 /* A CNP for its flows. */
 void ccs_inbound_cnp(struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
 /* A scan of the clients' flows finds that this one READs; at its end, what all of a peer want. */
-void ccs_inbound_count(struct ccs_agent *a, struct ccs_agent_flow *f, uint32_t period_us);
+void ccs_inbound_count(struct ccs_agent *a, struct ccs_agent_flow *f, uint32_t period_us,
+		       uint32_t wants);
 void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint64_t now_ns);
 /* The port by which that peer's data come in was measured: to the readers' pages. */
 void ccs_inbound_report(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p,
@@ -334,13 +344,13 @@ void ccs_activity_look(struct ccs_agent *a, uint64_t now_ns);
 /* echo.c */
 /* What came for our clients' flows; its records get into order. */
 void ccs_echo_take(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m);
-/* How many flows its agent counts. */
-void ccs_echo_flows(struct ccs_agent *a, struct ccs_peer *p, uint32_t flows);
 /* What n records of a path, which get into order, are to flows; and that into each page that
  * has flows on the path of that index. */
 void ccs_echo_convert(struct ccs_path_telemetry *t, struct ccs_record *r, unsigned n,
 		      uint32_t flows, uint64_t now_ns);
 void ccs_echo_publish(struct ccs_agent *a, uint32_t index, const struct ccs_path_telemetry *t);
+/* How many flows its agent counts, and what it advises them now; 0: nothing new. */
+void ccs_echo_advice(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_advice *m);
 
 /* ports.c */
 int ccs_ports_open(struct ccs_agent *a, char *err, size_t len);
@@ -356,6 +366,8 @@ void ccs_ports_forget(struct ccs_agent *a, struct ccs_peer *p);
 bool ccs_ports_read(struct ccs_agent *a, struct ccs_peer *p);
 /* Whether data that come in by that interface can be measured. */
 bool ccs_ports_can_read(struct ccs_agent *a, uint32_t ifindex);
+/* The rate to advise to flows of that peer that send here, bit/s; 0: none. */
+uint64_t ccs_ports_advised(const struct ccs_agent *a, struct ccs_peer *p);
 /* Active flows by the port of that peer; 0: unknown. */
 uint32_t ccs_port_flows(const struct ccs_port *port);
 /* A CE mark on a packet of that peer. */

@@ -5,6 +5,7 @@
  * each peer a smaller one: with many of them, each is told less often.
  */
 #include <errno.h>
+#include <math.h>
 
 #include "agent/port.h"
 
@@ -13,6 +14,9 @@
 #define MESSAGES_MOST 50000.0            /* a second, for the sake of the CPU */
 #define STEADY 20                        /* times the error of its time: the least interval */
 #define AROUND 42                        /* Ethernet, IPv4, UDP */
+#define ADVICE_BYTES 16
+#define ECHO_EVERY 4                     /* periods, to a peer that wants advice alone */
+#define NEWS 0.05                        /* a change of the advised rate that cannot wait */
 
 /* -- samples ----------------------------------------------------------------------- */
 
@@ -79,21 +83,25 @@ static bool measure(struct ccs_agent *a, struct ccs_port *port)
 				  port->marked);
 	port->marked = false;
 	port->record.capacity = (uint64_t)ccs_port_capacity(port);
+	if (port->record.capacity > 0)
+		ccs_port_advise(port);
 	return port->record.capacity > 0;
 }
 
 /* -- messages ---------------------------------------------------------------------- */
 
-static void tell_sender(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p,
+static void tell_sender(struct ccs_agent *a, const struct ccs_port *port, struct ccs_subscriber *s,
 			uint32_t flows)
 {
 	struct ccs_wire_echo m = { .n = 1, .flows = flows, .record = { port->record } };
+	struct ccs_peer *p = s->peer;
 
 	m.record[0].covers_ns = port->taken_ns;
 	m.n = (uint16_t)(m.n + ccs_heard_for(a, p, port->taken_ns, m.record + 1, CCS_RECORDS - 1));
 	for (unsigned i = 0; i < m.n; i++)
 		m.record[i].covers_ns = ccs_peer_clock(p, m.record[i].covers_ns);
 	ccs_record_sort(m.record, m.n);
+	s->advised = ccs_record_advised(m.record, m.n);
 	ccs_message_echo(a, p, &m);
 }
 
@@ -122,14 +130,28 @@ static uint64_t inbound_period(const struct ccs_port *port, const struct ccs_pee
 				1e9 * port->nreaders / MESSAGES_MOST);
 }
 
+/* Of a peer that messages go to. */
+static bool wants_advice_alone(const struct ccs_port *port, const struct ccs_peer *p)
+{
+	return !port->publication && p->wants & CCS_PEER_ADVICE && !(p->wants & CCS_PEER_TELEMETRY);
+}
+
+/* What a period's messages to a peer take, on average. */
+static double bytes_for(const struct ccs_agent *a, const struct ccs_port *port,
+			const struct ccs_peer *p)
+{
+	const double head = AROUND + CCS_WIRE_HEADER + (a->config.auth ? CCS_WIRE_TAG : 0);
+	const double echo = head + 24 + 2 * CCS_RECORD_BYTES;
+
+	return wants_advice_alone(port, p) ? head + ADVICE_BYTES + echo / ECHO_EVERY : echo;
+}
+
 /* How often a peer is told, ns: as often as it wants, or as often as may be. */
 static uint64_t period_for(const struct ccs_agent *a, const struct ccs_port *port,
 			   const struct ccs_peer *p)
 {
 	const unsigned told = port->nsubs - port->nreaders;
-	const double bytes = AROUND + CCS_WIRE_HEADER + 24 + 2 * CCS_RECORD_BYTES +
-			     (a->config.auth ? CCS_WIRE_TAG : 0);
-	const double one_ns = 8e9 * bytes / (double)port->record.capacity;
+	const double one_ns = 8e9 * bytes_for(a, port, p) / (double)port->record.capacity;
 	double period_ns = (double)p->period_ns;
 
 	period_ns = longer(period_ns, one_ns / SHARE_EACH);
@@ -138,21 +160,50 @@ static uint64_t period_for(const struct ccs_agent *a, const struct ccs_port *por
 	return (uint64_t)longer(period_ns, 1);
 }
 
+static void tell_reader(struct ccs_agent *a, const struct ccs_port *port, struct ccs_subscriber *s,
+			uint32_t flows)
+{
+	ccs_inbound_report(a, port, s->peer, flows);
+	s->advised = (uint64_t)s->peer->inbound.telemetry.advised_rate;
+}
+
+/* Between two of its messages: the rate alone, if it is another one. Readers' take no message. */
+static void tell_news(struct ccs_agent *a, const struct ccs_port *port, struct ccs_subscriber *s,
+		      uint32_t flows)
+{
+	const uint64_t advised = ccs_port_advised(a, port, s);
+
+	if (!advised || fabs((double)advised - (double)s->advised) <= NEWS * (double)s->advised)
+		return;
+	if (s->inbound) {
+		tell_reader(a, port, s, flows);
+		return;
+	}
+	s->advised = advised;
+	ccs_message_advice(a, s->peer, advised, flows);
+}
+
 /* A peer whose time is nearly there is served with this sample, not with the next one. */
 static void tell(struct ccs_agent *a, const struct ccs_port *port, struct ccs_subscriber *s,
 		 uint64_t period_ns, uint32_t flows)
 {
-	if (s->due_ns > port->taken_ns + period_ns / 4 ||
-	    (s->bytes == port->record.tx_bytes && !port->record.qlen_bytes))
+	const bool idle = s->bytes == port->record.tx_bytes && !port->record.qlen_bytes;
+
+	if (idle || s->due_ns > port->taken_ns + period_ns / 4) {
+		if (!port->publication)
+			tell_news(a, port, s, flows);
 		return;
+	}
 	s->due_ns = port->taken_ns + period_ns;
+	if (!s->inbound && wants_advice_alone(port, s->peer))
+		s->due_ns += (ECHO_EVERY - 1) * period_ns;
 	s->bytes = port->record.tx_bytes;
 	if (s->inbound)
-		ccs_inbound_report(a, port, s->peer, flows);
+		tell_reader(a, port, s, flows);
 	else if (port->publication)
 		tell_receiver(a, port, s->peer);
 	else
-		tell_sender(a, port, s->peer, flows);
+		tell_sender(a, port, s, flows);
 }
 
 static bool stays(const struct ccs_subscriber *s, uint64_t now_ns)

@@ -3,11 +3,14 @@
 
 #include "cc/minmax.h"
 
-#define ETA 0.97             /* of the capacity, for all flows together */
+#define ETA 0.98             /* of the capacity, for all flows together */
 #define FULL 0.99            /* a load from which on there may be a queue that is not seen */
 #define FLOOR 0.45           /* of its share, which a flow may send at least */
 #define UNCOUNTED 1000       /* flows that the floor expects where none are counted */
 #define RISE 2.0             /* most that one record adds, as a factor */
+/* So few flows in effect do not need the rate that there is, so nobody may surprise with it. */
+#define UNUSED 0.5
+#define CUTS_MOST 8          /* in a row that accelerate */
 #define GRAIN 4096.0
 /* A load is measured over so many grains, so that one more or less is little of it, */
 #define SPAN_GRAINS 64
@@ -22,7 +25,9 @@ static const struct ccs_advice_record *record(const struct ccs_advice *a, unsign
 /* The integral of the rate, up to now. */
 static void allow(struct ccs_advice *a, uint64_t now_ns)
 {
-	if (a->allowed_ns && now_ns > a->allowed_ns)
+	if (now_ns <= a->allowed_ns)
+		return;
+	if (a->allowed_ns)
 		a->allowed += a->rate * (double)(now_ns - a->allowed_ns) / 1e9;
 	a->allowed_ns = now_ns;
 }
@@ -72,14 +77,24 @@ static void store(struct ccs_advice *a, const struct ccs_advice_port *port)
 	a->n += a->n < CCS_ADVICE_RECORDS;
 }
 
-/* The newest record that is old enough to measure from, or the oldest one. */
+/* A flow that sends rarely sends at another rate after half a gap, on average. */
+static double effect_ns(const struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	return 1e3 * port->rtt_us + 4e9 * grain(port) / a->rate;
+}
+
+/*
+ * Where to measure from: the newest record that is old enough, but none of before the last cut
+ * took effect. Bytes that a full port let pass tell of no more than its capacity.
+ */
 static const struct ccs_advice_record *since(const struct ccs_advice *a,
 					     const struct ccs_advice_port *port)
 {
-	const double span = span_ns(port);
+	const double least = ccs_max((double)port->now_ns - span_ns(port), a->cut_ns);
 	unsigned age = 1;
 
-	while (age + 1 < a->n && (double)(port->now_ns - record(a, age)->ns) < span)
+	while (age + 1 < a->n && (double)record(a, age)->ns > least &&
+	       (double)record(a, age + 1)->ns >= a->cut_ns)
 		age++;
 	return record(a, age);
 }
@@ -134,7 +149,7 @@ static double missing(const struct ccs_advice *a, double from_ns, double to_ns)
 static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
 		    const struct ccs_advice_record *old)
 {
-	const double ns = (double)(port->now_ns - old->ns), delay_ns = 1e3 * port->rtt_us;
+	const double ns = (double)(port->now_ns - old->ns), delay_ns = effect_ns(a, port);
 	const double from_ns = (double)old->ns - delay_ns, to_ns = (double)port->now_ns - delay_ns;
 	const double meant = allowed_at(a, to_ns) - allowed_at(a, from_ns);
 	const double bits = 8 * arrived(a, old, port);
@@ -145,24 +160,38 @@ static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
 
 /*
  * Where the queue is not seen a full port may have been offered any load, so the rate falls
- * faster with each full record.
+ * faster with each cut that did not help; each has its time to.
  */
-static double answer(struct ccs_advice *a, const struct ccs_advice_port *port)
+static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
+{
+	double rate = a->rate;
+
+	a->saturated += a->saturated < CUTS_MOST;
+	for (unsigned i = 0; i < a->saturated; i++)
+		rate *= ETA;
+	a->cut_ns = (double)port->now_ns + effect_ns(a, port);
+	return rate;
+}
+
+static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
+		     const struct ccs_advice_record *old)
 {
 	const double share = ETA * port->capacity / a->flows;
-	double cut = 1;
+	const double seen_ns = (double)port->now_ns - ccs_max((double)old->ns, a->cut_ns);
 
-	a->saturated = !port->sees_queue && a->load > FULL ? a->saturated + 1 : 0;
-	for (unsigned i = 0; i < a->saturated && i < 8; i++)
-		cut *= ETA;
-	if (a->saturated)
-		return ccs_min(a->rate * cut, share);
+	if (a->saturated && seen_ns < span_ns(port) / 4)
+		return ccs_min(a->rate, share);
+	if (!port->sees_queue && a->load > FULL)
+		return ccs_min(cut(a, port), share);
+	a->saturated = 0;
+	if (a->flows < UNUSED && port->flows)
+		return ccs_max(a->rate / RISE, ETA * port->capacity / port->flows);
 	return a->flows > 0 ? ccs_min(share, RISE * a->rate) : RISE * a->rate;
 }
 
 double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
-	const struct ccs_advice_record *last = record(a, 0);
+	const struct ccs_advice_record *last = record(a, 0), *old;
 
 	if (!(a->rate > 0))
 		a->rate = ETA * port->capacity / (port->flows ? port->flows : 1);
@@ -172,8 +201,9 @@ double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
 	store(a, port);
 	if (a->n == 1)
 		return set(a, port, a->rate);
-	a->flows = count(a, port, since(a, port));
-	return set(a, port, answer(a, port));
+	old = since(a, port);
+	a->flows = count(a, port, old);
+	return set(a, port, answer(a, port, old));
 }
 
 double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port, unsigned more)

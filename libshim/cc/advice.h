@@ -51,7 +51,8 @@ struct ccs_advice {
 	double joined;
 	double flows;                    /* in effect, those just announced included */
 	double load;                     /* arrivals in relation to the capacity, as fed last */
-	unsigned saturated;              /* records in a row in which the port was full */
+	unsigned saturated;              /* cuts in a row, since the port is full */
+	double cut_ns;                   /* when the last one takes effect */
 };
 
 /*
@@ -61,8 +62,8 @@ struct ccs_advice {
 double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port);
 
 /*
- * More flows are about to send: `more` beyond the `flows` known so far, before any byte of
- * them was seen. The rate to advise to them and to all others, bit/s: where the port was
+ * So many more flows are about to send, of which no byte was seen yet; port->flows has them
+ * already, its counters are not read. The rate to advise to them and to all others, bit/s: where the port was
  * full all flows make way for them at once.
  */
 double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port, unsigned more);

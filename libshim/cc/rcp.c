@@ -42,7 +42,7 @@ struct rcp {
 	double advised;                  /* bit/s; 0: none yet */
 	double ceiling;                  /* bit/s; INFINITY: none */
 	double load;                     /* of the busiest measured link; 0: unknown */
-	double own;                      /* bit/s, in force before any advice */
+	double own;                      /* bit/s, learnt elsewhere; INFINITY: advice came since */
 	double least_us;                 /* of the RTTs so far; INFINITY: none yet */
 	double above_us;                 /* RTTs are above the target since then; 0: they are not */
 	double moved_us;                 /* the ceiling, last */
@@ -72,7 +72,7 @@ static double base_us(const struct ccs_cc *cc, const struct rcp *r)
 
 static void put_out(struct ccs_cc *cc, const struct rcp *r)
 {
-	const double advised = r->advised > 0 ? r->advised : r->own;
+	const double advised = r->advised > 0 ? ccs_min(r->advised, r->own) : r->own;
 	const double rate = ccs_min(ccs_min(advised, r->ceiling), cc->path.line_rate);
 	const double ser = ccs_cc_segment_us(&cc->path, cc->path.segment);
 	const double us = base_us(cc, r) + cc->path.noise_us + cc->param[ROOM] * ser;
@@ -92,7 +92,7 @@ static void on_init(struct ccs_cc *cc)
 	put_out(cc, r);
 }
 
-/* Learnt elsewhere: without advice it goes on, and with advice it is for the time before. */
+/* Advice of before may be old: the flow goes on from the lower rate until there is another. */
 static void set_rate(struct ccs_cc *cc, double rate)
 {
 	struct rcp *r = CCS_CC_PRIV(struct rcp, cc);
@@ -155,8 +155,11 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 {
 	struct rcp *r = CCS_CC_PRIV(struct rcp, cc);
 
-	if (ack->advised_rate > 0)
+	if (ack->advised_rate > 0) {
+		if (ack->bytes == 0 || ack->advised_rate != r->advised)
+			r->own = INFINITY;
 		r->advised = ack->advised_rate;
+	}
 	if (ack->nhops > 0 && ack->nhops <= CCS_CC_MAX_HOPS)
 		take_records(r, ack);
 	if (ack->rtt_us > 0 && ack->rtt_us < INFINITY) {
@@ -185,7 +188,7 @@ const struct ccs_cc_ops ccs_cc_rcp = {
 	.size = sizeof(struct ccs_cc_ops),
 	.name = "rcp",
 	.doc = "the rate that the receiver advises to all flows alike; needs agents",
-	.needs = CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE,
+	.needs = CCS_NEEDS_ADVICE,
 	.params = params,
 	.nparams = NPARAMS,
 	.derive = derive,

@@ -249,16 +249,20 @@ void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, double
 		show(f, CCS_TOLD_ACK, &ack, 0);
 }
 
-/* Nothing was acknowledged, so there is no sample in it. Slow start has nothing left to find. */
+/*
+ * Nothing was acknowledged, so there is no sample in it. What slow start is to find is
+ * advised, once the adviser has seen that the flow sends.
+ */
 void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 {
 	const uint64_t samples = f->stats.samples;
 
 	if (!(f->cc.ops->needs & CCS_NEEDS_ADVICE))
 		return;
-	if (f->ramping)
+	if (f->ramping && f->sent) {
 		f->window = (double)f->cap;
-	f->ramping = false;
+		f->ramping = false;
+	}
 	ccs_drive_ack(f, 0, 0, 0, now_ns);
 	f->stats.samples = samples;
 }

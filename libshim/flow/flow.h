@@ -294,7 +294,7 @@ void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_
 /* Go on from this rate, bit/s, learnt elsewhere, if the algorithm can. */
 void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns);
 
-/* f->telemetry advises another rate: it holds from now on, not with the next completion only.
+/* f->telemetry is new, and advises a rate: it holds from now on, not with the next completion.
  * Call ccs_flow_next or ccs_flow_wait again: the gate may be another. */
 void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns);
 

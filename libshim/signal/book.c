@@ -98,6 +98,8 @@ struct ccs_slot *ccs_book_take(struct ccs_book *b, const struct ccs_signal_flow 
 	atomic_store_explicit(&s->rate, 0, memory_order_relaxed);
 	atomic_store_explicit(&s->sent, 0, memory_order_relaxed);
 	atomic_store_explicit(&s->read, 0, memory_order_relaxed);
+	atomic_store_explicit(&s->wants, flow->wants, memory_order_relaxed);
+	atomic_store_explicit(&s->segment, 0, memory_order_relaxed);
 	atomic_store_explicit(&s->period_us, flow->period_us, memory_order_relaxed);
 	judge(b, slot, now_ns);
 	return s;
@@ -223,7 +225,7 @@ static bool is_stale(const struct ccs_progress *p, const struct ccs_path *path, 
 
 	if (!p->since_ns || now_ns < p->since_ns + CCS_TELEMETRY_LATE_NS)
 		return false;
-	return !path || !ccs_path_read(path, &t) || !t.nhops ||
+	return !path || !ccs_path_read(path, &t) || (!t.nhops && !(t.advised_rate > 0)) ||
 	       now_ns > t.updated_ns + CCS_TELEMETRY_LATE_NS;
 }
 
@@ -240,7 +242,7 @@ static enum ccs_verdict judge_peer(const struct ccs_book *b, uint32_t slot, bool
 		return early ? CCS_SIGNAL_WAITING : CCS_SIGNAL_NO_PEER;
 	if (wants & ~atomic_load_explicit(&path->flags, memory_order_relaxed))
 		return CCS_SIGNAL_UNABLE;
-	if ((wants & CCS_PEER_TELEMETRY) && is_stale(&b->entry[slot].sends, path, now_ns))
+	if ((wants & CCS_PEER_RECORDS) && is_stale(&b->entry[slot].sends, path, now_ns))
 		return CCS_SIGNAL_STALE;
 	return CCS_SIGNAL_OK;
 }
@@ -253,7 +255,7 @@ static enum ccs_verdict judge_inbound(const struct ccs_book *b, uint32_t slot, u
 
 	if (wants & ~atomic_load_explicit(&s->inbound_flags, memory_order_relaxed))
 		return CCS_SIGNAL_UNABLE;
-	if ((wants & CCS_PEER_TELEMETRY) &&
+	if ((wants & CCS_PEER_RECORDS) &&
 	    is_stale(&b->entry[slot].reads, ccs_book_inbound(b->page, s), now_ns))
 		return CCS_SIGNAL_STALE;
 	return CCS_SIGNAL_OK;

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define CAPACITY_MOST 1e15               /* bit/s */
+#define CAPACITY_MOST 1e15               /* bit/s; of an advised rate, too */
 
 enum { TRIES = 3 };                      /* a writer that is at it may have died */
 
@@ -44,7 +44,8 @@ static bool copy(const struct ccs_path *p, struct ccs_path_telemetry *t)
 /* The writer may be anybody. */
 static bool makes_sense(const struct ccs_path_telemetry *t)
 {
-	if (t->nhops > CCS_CC_MAX_HOPS)
+	if (t->nhops > CCS_CC_MAX_HOPS ||
+	    !(t->advised_rate >= 0 && t->advised_rate <= CAPACITY_MOST))
 		return false;
 	for (unsigned i = 0; i < t->nhops; i++)
 		if (!(t->hops[i].capacity >= 1 && t->hops[i].capacity <= CAPACITY_MOST))

@@ -21,6 +21,7 @@ struct ccs_path_telemetry {
 	uint32_t link[CCS_CC_MAX_HOPS];  /* names each */
 	uint32_t spare;
 	struct ccs_cc_hop hops[CCS_CC_MAX_HOPS]; /* nearest to the sender first */
+	double advised_rate;             /* bit/s, to each flow on this path; 0: none is advised */
 };
 
 enum { CCS_TELEMETRY_WORDS = sizeof(struct ccs_path_telemetry) / sizeof(uint64_t) };
@@ -30,6 +31,8 @@ enum ccs_peer_flag {
 	CCS_PEER_NP = 1 << 0,            /* it watches for marked packets and sends CNPs */
 	CCS_PEER_TELEMETRY = 1 << 1,     /* it echoes telemetry */
 	CCS_PEER_PORTS = 1 << 2,         /* with records of switches' ports, or as one gives them */
+	CCS_PEER_ADVICE = 1 << 3,        /* it advises a rate */
+	CCS_PEER_RECORDS = CCS_PEER_TELEMETRY | CCS_PEER_ADVICE, /* what records of links have */
 };
 
 /* A peer host. version is odd while telemetry is being written. */
@@ -38,7 +41,7 @@ struct ccs_path {
 	_Atomic uint32_t flags;          /* enum ccs_peer_flag */
 	_Atomic uint64_t heard_ns;       /* its agent was last heard; 0: never */
 	_Atomic uint64_t telemetry[CCS_TELEMETRY_WORDS]; /* a struct ccs_path_telemetry */
-	uint8_t spare[32];
+	uint8_t spare[24];
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct ccs_path) == 256, "four lines");

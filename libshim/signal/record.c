@@ -13,6 +13,7 @@ void ccs_record_encode(const struct ccs_record *r, uint8_t out[CCS_RECORD_BYTES]
 	ccs_put64(&out, r->qlen_bytes);
 	ccs_put64(&out, r->capacity);
 	ccs_put64(&out, r->covers_ns);
+	ccs_put64(&out, r->advised);
 }
 
 bool ccs_record_decode(const uint8_t in[CCS_RECORD_BYTES], struct ccs_record *r)
@@ -25,7 +26,19 @@ bool ccs_record_decode(const uint8_t in[CCS_RECORD_BYTES], struct ccs_record *r)
 	r->qlen_bytes = ccs_get64(&in);
 	r->capacity = ccs_get64(&in);
 	r->covers_ns = ccs_get64(&in);
-	return r->link && r->capacity && r->capacity <= CCS_RECORD_CAPACITY_MOST;
+	r->advised = ccs_get64(&in);
+	return r->link && r->capacity && r->capacity <= CCS_RECORD_CAPACITY_MOST &&
+	       r->advised <= CCS_RECORD_CAPACITY_MOST;
+}
+
+uint64_t ccs_record_advised(const struct ccs_record *r, unsigned n)
+{
+	uint64_t least = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (r[i].advised && (!least || r[i].advised < least))
+			least = r[i].advised;
+	return least;
 }
 
 static bool is_before(const struct ccs_record *a, const struct ccs_record *b)

@@ -10,7 +10,8 @@
 
 #include "ccshim/cc.h"
 
-enum { CCS_RECORD_BYTES = 48, CCS_RECORDS = CCS_CC_MAX_HOPS };
+/* Agents that advise no rate have records of 48. */
+enum { CCS_RECORD_BYTES = 56, CCS_RECORD_LEAST = 48, CCS_RECORDS = CCS_CC_MAX_HOPS };
 
 #define CCS_RECORD_CAPACITY_MOST 1000000000000000ull
 
@@ -30,6 +31,7 @@ struct ccs_record {
 	uint64_t capacity;               /* bit/s; not 0 */
 	uint64_t covers_ns;              /* by the clock of whom it is sent to: not taken before
 	                                  * that; 0: unknown */
+	uint64_t advised;                /* bit/s, to each flow through the link; 0: no advice */
 };
 
 void ccs_record_encode(const struct ccs_record *r, uint8_t out[CCS_RECORD_BYTES]);
@@ -39,6 +41,9 @@ bool ccs_record_decode(const uint8_t in[CCS_RECORD_BYTES], struct ccs_record *r)
 
 /* The order in which all see the links of a path: nearest to the sender first. n is small. */
 void ccs_record_sort(struct ccs_record *r, unsigned n);
+
+/* The least rate that they advise, bit/s; 0: none does. */
+uint64_t ccs_record_advised(const struct ccs_record *r, unsigned n);
 
 /* Names the path of these links, in their order. Never 0. */
 uint32_t ccs_record_path(const struct ccs_record *r, unsigned n);

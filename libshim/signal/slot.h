@@ -37,7 +37,9 @@ struct ccs_slot {
 	_Atomic uint64_t sent;           /* bytes to the peer handed to the device */
 	_Atomic uint64_t read;           /* bytes requested by READs, which come from the peer */
 	_Atomic uint32_t inbound_verdict; /* as verdict, for the data that it READs */
-	uint8_t process_spare[28];
+	_Atomic uint32_t wants;          /* enum ccs_peer_flag; 0: TELEMETRY, if period_us is set */
+	_Atomic uint32_t segment;        /* bytes that it sends at once; 0: not told */
+	uint8_t process_spare[20];
 } __attribute__((aligned(64)));
 
 _Static_assert(sizeof(struct ccs_slot) == 128, "two lines, one for each writer");

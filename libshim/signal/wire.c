@@ -16,6 +16,7 @@ static size_t least_length(uint8_t type)
 	case CCS_WIRE_ECHO:
 		return 8;
 	case CCS_WIRE_HELLO_ACK:
+	case CCS_WIRE_ADVICE:
 		return 16;
 	case CCS_WIRE_RECORDS:
 		return 24;
@@ -37,6 +38,8 @@ static void put_hello(uint8_t **p, const struct ccs_wire_hello *m)
 	ccs_put64(p, m->clock_ns);
 	ccs_put32(p, m->period_us);
 	ccs_put32(p, m->flows);
+	ccs_put32(p, m->rtt_us);
+	ccs_put32(p, m->segment);
 }
 
 static void put_ack(uint8_t **p, const struct ccs_wire_hello_ack *m)
@@ -46,6 +49,7 @@ static void put_ack(uint8_t **p, const struct ccs_wire_hello_ack *m)
 	ccs_put32(p, m->lease_ms);
 	ccs_put32(p, m->flows);
 	ccs_put32(p, 0);
+	ccs_put64(p, m->advised);
 }
 
 static void put_cnp(uint8_t **p, const struct ccs_wire_cnp *m)
@@ -72,6 +76,13 @@ static void put_ports(uint8_t **p, const struct ccs_wire_records *m)
 	put_records(p, m->record, m->n);
 }
 
+static void put_advice(uint8_t **p, const struct ccs_wire_advice *m)
+{
+	ccs_put64(p, m->advised);
+	ccs_put32(p, m->flows);
+	ccs_put32(p, 0);
+}
+
 static void put_body(uint8_t **p, const struct ccs_wire_message *m)
 {
 	switch (m->header.type) {
@@ -89,6 +100,9 @@ static void put_body(uint8_t **p, const struct ccs_wire_message *m)
 		break;
 	case CCS_WIRE_RECORDS:
 		put_ports(p, &m->records);
+		break;
+	case CCS_WIRE_ADVICE:
+		put_advice(p, &m->advice);
 	}
 }
 
@@ -112,15 +126,20 @@ size_t ccs_wire_encode(struct ccs_wire_message *m, void *buf)
 	return h->length;
 }
 
-/* n of them, each of size bytes, in which a newer agent may have more; false: they cannot be. */
+/* n of them, each of size bytes, in which a newer agent may have more, and an older one less;
+ * false: they cannot be. */
 static bool get_records(const uint8_t *p, const uint8_t *end, size_t n, size_t size,
 			struct ccs_record *r)
 {
-	if (n > CCS_RECORDS || size < CCS_RECORD_BYTES || n * size > (size_t)(end - p))
+	uint8_t one[CCS_RECORD_BYTES] = { 0 };
+
+	if (n > CCS_RECORDS || size < CCS_RECORD_LEAST || n * size > (size_t)(end - p))
 		return false;
-	for (; n--; p += size)
-		if (!ccs_record_decode(p, r++))
+	for (; n--; p += size) {
+		memcpy(one, p, size < sizeof(one) ? size : sizeof(one));
+		if (!ccs_record_decode(one, r++))
 			return false;
+	}
 	return true;
 }
 
@@ -131,6 +150,8 @@ static void get_hello(const uint8_t *p, struct ccs_wire_hello *m)
 	m->clock_ns = ccs_get64(&p);
 	m->period_us = ccs_get32(&p);
 	m->flows = ccs_get32(&p);
+	m->rtt_us = ccs_get32(&p);
+	m->segment = ccs_get32(&p);
 }
 
 static void get_ack(const uint8_t *p, struct ccs_wire_hello_ack *m)
@@ -139,6 +160,15 @@ static void get_ack(const uint8_t *p, struct ccs_wire_hello_ack *m)
 	m->gives = ccs_get32(&p);
 	m->lease_ms = ccs_get32(&p);
 	m->flows = ccs_get32(&p);
+	p += 4;
+	m->advised = ccs_get64(&p);
+}
+
+static bool get_advice(const uint8_t *p, struct ccs_wire_advice *m)
+{
+	m->advised = ccs_get64(&p);
+	m->flows = ccs_get32(&p);
+	return m->advised && m->advised <= CCS_RECORD_CAPACITY_MOST;
 }
 
 static bool get_echo(const uint8_t *p, const uint8_t *end, struct ccs_wire_echo *m)
@@ -179,6 +209,8 @@ static bool get_body(const uint8_t *p, const uint8_t *end, struct ccs_wire_messa
 		return true;
 	case CCS_WIRE_ECHO:
 		return get_echo(p, end, &m->echo);
+	case CCS_WIRE_ADVICE:
+		return get_advice(p, &m->advice);
 	default:
 		return get_ports(p, end, &m->records);
 	}

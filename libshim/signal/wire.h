@@ -29,6 +29,7 @@
  *   NP to RP   HELLO_ACK             to each
  *   NP to RP   CNP                   while the lease lasts
  *   NP to RP   ECHO                  the same, while data comes in
+ *   NP to RP   ADVICE                the same, when the rate that is advised has changed
  *   NP to CP   HELLO, answered by HELLO_ACK and, while the lease lasts, RECORDS
  *
  * docs/telemetry.md has all of telemetry.
@@ -50,6 +51,7 @@ enum ccs_wire_type {
 	CCS_WIRE_CNP = 3,
 	CCS_WIRE_ECHO = 4,               /* telemetry of the path: receiver to sender */
 	CCS_WIRE_RECORDS = 5,            /* of ports: switch to receiver */
+	CCS_WIRE_ADVICE = 6,             /* a rate: receiver to sender */
 };
 
 struct ccs_wire_header {
@@ -64,6 +66,8 @@ struct ccs_wire_hello {
 	uint64_t clock_ns;               /* now, by the sender's clock; 0: it does not tell */
 	uint32_t period_us;              /* of telemetry */
 	uint32_t flows;                  /* active now; 0: no telemetry for now */
+	uint32_t rtt_us;                 /* between the agents; 0: unknown */
+	uint32_t segment;                /* bytes that a flow sends at once; 0: unknown */
 };
 
 struct ccs_wire_hello_ack {
@@ -71,7 +75,7 @@ struct ccs_wire_hello_ack {
 	uint32_t gives;                  /* enum ccs_peer_flag */
 	uint32_t lease_ms;               /* granted; 0: none, say it again with my session */
 	uint32_t flows;                  /* active ones that I hear of, of all senders */
-	uint32_t spare;
+	uint64_t advised;                /* bit/s, to each flow on the path; 0: no advice */
 };
 
 /* Marked packets came for this QP of mine. */
@@ -95,6 +99,12 @@ struct ccs_wire_records {
 	struct ccs_record record[CCS_RECORDS];
 };
 
+/* What ECHO's records advise, newly. */
+struct ccs_wire_advice {
+	uint64_t advised;                /* bit/s, to each flow on the path */
+	uint32_t flows;                  /* as of ECHO */
+};
+
 struct ccs_wire_message {
 	struct ccs_wire_header header;
 	union {
@@ -103,6 +113,7 @@ struct ccs_wire_message {
 		struct ccs_wire_cnp cnp;
 		struct ccs_wire_echo echo;
 		struct ccs_wire_records records;
+		struct ccs_wire_advice advice;
 	};
 };
 

@@ -58,8 +58,10 @@ static void take(struct links *l, const struct ccs_path_telemetry *t, uint64_t n
 	l->now.flows = t->flows;
 	l->now.covers_ns = t->covers_ns <= now_ns ? t->covers_ns : 0;
 	l->updated_ns = t->updated_ns;
+	l->now.advised_rate = t->advised_rate;
 	/* Where no flow is active the record is of flows that were there before. */
-	l->fresh |= t->nhops && t->flows && now_ns < t->updated_ns + CCS_TELEMETRY_LATE_NS;
+	l->fresh |= t->flows && (t->nhops || t->advised_rate > 0) &&
+		    now_ns < t->updated_ns + CCS_TELEMETRY_LATE_NS;
 }
 
 /* What the bottleneck carries, as far as is known. */
@@ -107,6 +109,9 @@ void ccs_links_read(struct qp *qp, uint64_t *now_ns)
 	l->version = version;
 	l->ports = atomic_load_explicit(&path->flags, memory_order_relaxed) & CCS_PEER_PORTS;
 	take(l, &t, ccs_now(now_ns));
+	if (l->now.advised_rate > 0)
+		ccs_flow_advise(&qp->flow, ccs_now(now_ns));
+	atomic_store_explicit(&slot->segment, qp->flow.segment, memory_order_relaxed);
 	atomic_store_explicit(&slot->period_us, ccs_links_period_us(&qp->flow),
 			      memory_order_relaxed);
 }

@@ -74,7 +74,8 @@ static void prepare(struct ccs_policy *p)
 		return;
 	}
 	ccs_signals_prepare(p);
-	p->undelivered = p->cc.ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY) & ~p->listens;
+	p->undelivered = p->cc.ops->needs & ~p->listens &
+			 (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE);
 }
 
 /* What is of use to all of its QPs is done now: the application's thread does not wait for

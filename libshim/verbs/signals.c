@@ -28,6 +28,9 @@ static const struct { const char *state, *why; } verdicts[] = {
 	[CCS_SIGNAL_STALE] = { "stale", "telemetry of its path has ceased" },
 };
 
+/* What comes with records of the path. */
+#define NEEDS_LINKS (CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE)
+
 enum { VERDICTS = sizeof(verdicts) / sizeof(*verdicts) };
 
 /* What the user leaves open is swift for what lives on telemetry, whose like it is. */
@@ -35,7 +38,7 @@ static enum ccs_signal_loss on_loss(const struct ccs_policy *p)
 {
 	if (p->options.on_signal_loss != CCS_LOSS_AUTO)
 		return (enum ccs_signal_loss)p->options.on_signal_loss;
-	return p->cc.ops->needs & CCS_NEEDS_TELEMETRY ? CCS_LOSS_SWIFT : CCS_LOSS_TIMELY;
+	return p->cc.ops->needs & NEEDS_LINKS ? CCS_LOSS_SWIFT : CCS_LOSS_TIMELY;
 }
 
 void ccs_signals_setup(const struct ccs_options *o)
@@ -59,7 +62,7 @@ void ccs_signals_prepare(struct ccs_policy *p)
 	};
 
 	if (strcmp(p->options.agent, "off") != 0)
-		p->listens = p->cc.ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY);
+		p->listens = p->cc.ops->needs & (CCS_NEEDS_CNP | NEEDS_LINKS);
 	p->no_ports = p->cc;
 	if (p->cc.ops == &ccs_cc_hpcc)
 		ccs_cc_give(&p->no_ports, "variant", "echo");
@@ -93,6 +96,9 @@ static void say_found(const struct qp *qp)
 
 	if (!l)
 		ccs_log_once(CCS_LOG_INFO, "QP %u gets its signals", qp->qp_num);
+	else if (qp->flow.cc.ops->needs & CCS_NEEDS_ADVICE)
+		ccs_log_once(CCS_LOG_INFO, "QP %u runs %s, on the advice of %s", qp->qp_num, name,
+			     l->ports ? "switches and its receiver" : "its receiver");
 	else if (l->ports)
 		ccs_log_once(CCS_LOG_INFO, "QP %u runs %s, variant %s, on records of switches",
 			     qp->qp_num, name, ccs_cc_variant(&qp->flow.cc));
@@ -115,10 +121,12 @@ const struct ccs_cc_spec *ccs_signals_choice(const struct qp *qp)
 		return &p->cc;
 	if (h->verdict != CCS_SIGNAL_OK && h->verdict != CCS_SIGNAL_WAITING)
 		return &p->stand_in;
-	if (!(p->listens & CCS_NEEDS_TELEMETRY))
+	if (!(p->listens & NEEDS_LINKS))
 		return &p->cc;
 	if (!h->links || !h->links->fresh)
 		return &p->stand_in;
+	if (p->listens & CCS_NEEDS_ADVICE)
+		return h->links->now.advised_rate > 0 ? &p->cc : &p->stand_in;
 	return h->links->ports ? &p->cc : &p->no_ports;
 }
 
@@ -152,6 +160,7 @@ static void choose(struct qp *qp, uint64_t *now_ns)
 	say_found(qp);
 	if (h->switches == 1 && h->links)
 		ccs_links_share(qp, now_ns);
+	ccs_flow_advise(&qp->flow, ccs_now(now_ns));
 }
 
 static void follow(struct qp *qp, uint32_t verdict, uint64_t *now_ns)
@@ -262,7 +271,8 @@ static struct ccs_slot *attach(const struct qp *qp, const struct ibv_ah_attr *ah
 	struct ccs_signal_flow flow = {
 		.port = qp->port, .local_qpn = qp->qp_num, .peer_qpn = qp->hearing.peer_qpn,
 		.wants = (listens & CCS_NEEDS_CNP ? CCS_PEER_NP : 0) |
-			 (listens & CCS_NEEDS_TELEMETRY ? CCS_PEER_TELEMETRY : 0),
+			 (listens & CCS_NEEDS_TELEMETRY ? CCS_PEER_TELEMETRY : 0) |
+			 (listens & CCS_NEEDS_ADVICE ? CCS_PEER_ADVICE : 0),
 		.period_us = qp->hearing.links ? ccs_links_period_us(&qp->flow) : 0,
 	};
 	union ibv_gid gid;
@@ -327,7 +337,7 @@ void ccs_signals_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 		ccs_signals_detach(qp);
 		return;
 	}
-	if (listens & CCS_NEEDS_TELEMETRY)
+	if (listens & NEEDS_LINKS)
 		add_links(qp);
 	slot = attach(qp, &attr->ah_attr);
 	replace(qp, slot, slot ? atomic_load_explicit(&slot->verdict, memory_order_relaxed)

@@ -185,7 +185,6 @@ static void stop(struct sim_flow *f)
 static void advise(struct sim *s, struct sim_flow *f)
 {
 	f->telemetry.advised_rate = f->advised;
-	f->telemetry.nhops = 0;
 	f->flow.telemetry = &f->telemetry;
 	ccs_flow_advise(&f->flow, ns(s));
 	pump(s, f);

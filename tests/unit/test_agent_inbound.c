@@ -283,7 +283,7 @@ static void a_reader_has_the_record_of_its_own_port(void **state)
 	uint64_t bytes = 0;
 
 	rig_stop(r, RESPONDER);                  /* it needs no agent */
-	assert_int_equal(c.page->slot[1].inbound_flags, CCS_PEER_TELEMETRY);
+	assert_int_equal(c.page->slot[1].inbound_flags, CCS_PEER_RECORDS);
 	assert_int_equal(c.page->slot[1].inbound, 0);
 	read_for(r, &c, 1, 120, &bytes, 100000);
 	first = seen(&c, 1);
@@ -377,7 +377,7 @@ static void a_port_of_unknown_speed_gives_nothing(void **state)
 	assert_non_null(strstr(r->said, "--capacity"));
 	put_file(r, "net/lo/speed", "1000\n");   /* now it is known */
 	read_for(r, &c, 1, 3000, &bytes, 1000);
-	assert_int_equal(c.page->slot[1].inbound_flags, CCS_PEER_TELEMETRY);
+	assert_int_equal(c.page->slot[1].inbound_flags, CCS_PEER_RECORDS);
 	assert_int_equal(seen(&c, 1).nhops, 1);
 	rig_hang_up(&c);
 }
@@ -407,6 +407,87 @@ static void records_from_elsewhere_are_of_the_path(void **state)
 	rig_hang_up(&c);
 }
 
+/* -- advice ---------------------------------------------------------------------------- */
+
+/* The same, but they want a rate, and telemetry every 10 ms at most. */
+static struct rig_client open_advised(struct rig *r, uint32_t agent, unsigned n)
+{
+	struct rig_client c = rig_client(r, agent);
+
+	for (unsigned i = 1; i <= n; i++) {
+		c.page->slot[i].wants = CCS_PEER_ADVICE;
+		c.page->slot[i].segment = 4096;
+		c.page->slot[i].period_us = 10000;
+		assert_int_equal(rig_add(r, &c, agent, i, i), 0);
+	}
+	return c;
+}
+
+static void a_reader_is_advised_the_rate_of_its_own_port(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = open_advised(r, READER, 1);
+	uint64_t bytes = 0;
+
+	rig_stop(r, RESPONDER);                  /* it needs no agent */
+	assert_true(c.page->slot[1].inbound_flags & CCS_PEER_ADVICE);
+	read_for(r, &c, 1, 200, &bytes, 122000);
+	assert_float_equal(seen(&c, 1).advised_rate / GBIT, 0.98, 0.02);
+	assert_true(ccs_book_inbound(c.page, &c.page->slot[1])->flags & CCS_PEER_ADVICE);
+	assert_int_equal(r->agent[READER]->totals.echoes_sent, 0);
+	rig_hang_up(&c);
+}
+
+static void readers_of_telemetry_alone_make_no_port_advise(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = open_readers(r, 1);
+	uint64_t bytes = 0;
+
+	read_for(r, &c, 1, 200, &bytes, 122000);
+	assert_true(seen(&c, 1).advised_rate == 0);
+	rig_hang_up(&c);
+}
+
+/* Each as soon as it is seen to READ, not only with the next record that is due. */
+static void readers_count_in_the_rate_of_their_port(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = open_advised(r, READER, 4);
+	uint64_t bytes = 0;
+	double alone;
+
+	read_for(r, &c, 1, 200, &bytes, 122000);
+	alone = seen(&c, 1).advised_rate;
+	read_for(r, &c, 2, 4, &bytes, 122000);
+	assert_float_equal(seen(&c, 1).advised_rate / alone, 0.5, 0.05);
+	assert_true(seen(&c, 2).advised_rate == seen(&c, 1).advised_rate);
+	read_for(r, &c, 4, 4, &bytes, 122000);
+	assert_float_equal(seen(&c, 1).advised_rate / alone, 0.25, 0.05);
+	assert_int_equal(seen(&c, 1).flows, 4);
+	rig_hang_up(&c);
+}
+
+static void a_reader_and_a_sender_share_the_rate_of_a_port(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = open_advised(r, READER, 1), writer;
+	struct ccs_path_telemetry there;
+	uint64_t bytes = 0;
+	double alone;
+
+	read_for(r, &c, 1, 200, &bytes, 122000);
+	alone = seen(&c, 1).advised_rate;
+	writer = open_advised(r, RESPONDER, 1);
+	rig_settle(r);
+	read_for(r, &c, 1, 2, &bytes, 122000);
+	assert_float_equal(seen(&c, 1).advised_rate / alone, 0.5, 0.05);
+	assert_true(ccs_path_read(ccs_book_path(writer.page, &writer.page->slot[1]), &there));
+	assert_float_equal(there.advised_rate / alone, 0.5, 0.05);
+	rig_hang_up(&writer);
+	rig_hang_up(&c);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 #define MEASURED(name) cmocka_unit_test_setup_teardown(name, setup_gbit, teardown_measured)
 
@@ -425,6 +506,10 @@ int main(void)
 		MEASURED(flows_from_both_sides_share_a_port),
 		MEASURED(a_port_is_measured_only_while_it_is_read_by),
 		MEASURED(records_from_elsewhere_are_of_the_path),
+		MEASURED(a_reader_is_advised_the_rate_of_its_own_port),
+		MEASURED(readers_of_telemetry_alone_make_no_port_advise),
+		MEASURED(readers_count_in_the_rate_of_their_port),
+		MEASURED(a_reader_and_a_sender_share_the_rate_of_a_port),
 		cmocka_unit_test_setup_teardown(a_port_of_unknown_speed_gives_nothing,
 						setup_unknown, teardown_measured),
 	};

@@ -155,7 +155,7 @@ static void what_came_in_is_in_the_page(void **state)
 	assert_int_equal(t.updated_ns, b.r->now_ns);
 	/* Its clock is ours here: the sample was taken now, and is said to be a little older. */
 	assert_in_range(b.r->now_ns - t.covers_ns, 0, MS);
-	assert_int_equal(rig_path(&b.c, 1)->flags, CCS_PEER_TELEMETRY);
+	assert_int_equal(rig_path(&b.c, 1)->flags, CCS_PEER_TELEMETRY | CCS_PEER_ADVICE);
 	assert_int_equal(b.r->nsaid, 0);
 	end(&b);
 }
@@ -769,6 +769,67 @@ static void processes_may_tell_of_links(void **state)
 	end(&b);
 }
 
+/* -- advice -------------------------------------------------------------------------- */
+
+/* The flow of slot 1 lives on advice alone. */
+static void begin_advised(struct bench *b, void **state, bool with_switch)
+{
+	begin(b, state, with_switch);
+	b->c.page->slot[1].wants = CCS_PEER_ADVICE;
+	b->c.page->slot[1].segment = 4096;
+}
+
+static void a_lone_flow_is_advised_nearly_the_line(void **state)
+{
+	struct bench b;
+
+	begin_advised(&b, state, false);
+	run(&b, 60, 1 << 1, 122000);
+	assert_float_equal(seen(&b).advised_rate / 1e9, 0.98, 0.02);
+	assert_true(rig_path(&b.c, 1)->flags & CCS_PEER_ADVICE);
+	end(&b);
+}
+
+static void what_comes_beside_the_flow_lowers_its_rate(void **state)
+{
+	struct bench b;
+	double alone;
+
+	begin_advised(&b, state, false);
+	run(&b, 60, 1 << 1, 122000);
+	alone = seen(&b).advised_rate;
+	run(&b, 60, 1 << 1, 125000); /* full, whatever the flow is advised */
+	assert_true(seen(&b).advised_rate < 0.6 * alone);
+	assert_true(seen(&b).advised_rate > 0.3 * alone); /* its floor: it is the only one counted */
+	end(&b);
+}
+
+static void a_newcomer_is_advised_with_the_first_answer(void **state)
+{
+	struct bench b;
+	double alone;
+
+	begin_advised(&b, state, false);
+	run(&b, 60, 1 << 1, 122000);
+	alone = seen(&b).advised_rate;
+	b.c.page->slot[2].wants = CCS_PEER_ADVICE;
+	b.c.page->slot[2].period_us = 1000;
+	assert_int_equal(rig_add(b.r, &b.c, RP, 2, 2), 0);
+	run(&b, 2, 1 << 1, 122000);
+	assert_float_equal(seen(&b).advised_rate / alone, 0.5, 0.05);
+	end(&b);
+}
+
+static void who_lives_on_telemetry_alone_gets_it_as_ever(void **state)
+{
+	struct bench b;
+
+	begin(&b, state, false);
+	run(&b, 60, 1 << 1, 122000);
+	assert_true(seen(&b).advised_rate == 0);
+	end(&b);
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, rig_setup, rig_teardown)
 
 int main(void)
@@ -777,6 +838,10 @@ int main(void)
 		TEST(what_came_in_is_in_the_page),
 		TEST(a_new_flow_has_telemetry_within_a_millisecond),
 		TEST(idle_flows_are_looked_at_rarely),
+		TEST(a_lone_flow_is_advised_nearly_the_line),
+		TEST(what_comes_beside_the_flow_lowers_its_rate),
+		TEST(a_newcomer_is_advised_with_the_first_answer),
+		TEST(who_lives_on_telemetry_alone_gets_it_as_ever),
 		TEST(a_late_hello_makes_no_record_older),
 		TEST(samples_of_an_uncertain_time_are_not_used),
 		TEST(silence_while_nothing_moves),

@@ -22,6 +22,7 @@ static void layout_is_the_specification(void **state)
 		0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31,
 		0x00, 0xca, 0x9a, 0x3b, 0x00, 0x00, 0x00, 0x00,
 		0x58, 0x57, 0x56, 0x55, 0x54, 0x53, 0x52, 0x51,
+		0x00, 0xf2, 0x05, 0x2a, 0x01, 0x00, 0x00, 0x00,
 	};
 	uint8_t out[CCS_RECORD_BYTES];
 	struct ccs_record r;
@@ -36,6 +37,7 @@ static void layout_is_the_specification(void **state)
 	assert_int_equal(r.qlen_bytes, 0x3132333435363738);
 	assert_int_equal(r.capacity, 1000000000);
 	assert_int_equal(r.covers_ns, 0x5152535455565758);
+	assert_int_equal(r.advised, 5000000000);
 	ccs_record_encode(&r, out);
 	assert_memory_equal(out, wire, sizeof(wire));
 }

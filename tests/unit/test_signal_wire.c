@@ -18,38 +18,48 @@ static const uint8_t golden_cnp[] = {
 };
 
 static const uint8_t golden_ack[] = {
-	'C', 'C', 'S', 'W', 1, 2, 56, 0,
+	'C', 'C', 'S', 'W', 1, 2, 64, 0,
 	1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
 	4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0xb8, 0x0b, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0,
+	6, 0, 0, 0, 0, 0, 0, 0,
 };
 
 static const uint8_t golden_hello[] = {
-	'C', 'C', 'S', 'W', 1, 1, 56, 0,
+	'C', 'C', 'S', 'W', 1, 1, 64, 0,
 	1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
 	0xb8, 0x0b, 0, 0, 1, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 8, 0, 0, 0,
+	9, 0, 0, 0, 10, 0, 0, 0,
+};
+
+static const uint8_t golden_advice[] = {
+	'C', 'C', 'S', 'W', 1, 6, 48, 0,
+	1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
+	4, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0,
 };
 
 /* A record, at the end of each of its two messages. */
 #define RECORD \
 	0x11, 0, 0, 0, 1, 0, 1, 0, 0x12, 0, 0, 0, 0, 0, 0, 0, 0x13, 0, 0, 0, 0, 0, 0, 0, \
-	0x14, 0, 0, 0, 0, 0, 0, 0, 0x15, 0, 0, 0, 0, 0, 0, 0, 0x16, 0, 0, 0, 0, 0, 0, 0
+	0x14, 0, 0, 0, 0, 0, 0, 0, 0x15, 0, 0, 0, 0, 0, 0, 0, 0x16, 0, 0, 0, 0, 0, 0, 0, \
+	0x17, 0, 0, 0, 0, 0, 0, 0
 
 static const uint8_t golden_echo[] = {
-	'C', 'C', 'S', 'W', 1, 4, 88, 0,
+	'C', 'C', 'S', 'W', 1, 4, 96, 0,
 	1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
-	1, 0, 48, 0, 9, 0, 0, 0, RECORD,
+	1, 0, 56, 0, 9, 0, 0, 0, RECORD,
 };
 
 static const uint8_t golden_records[] = {
-	'C', 'C', 'S', 'W', 1, 5, 104, 0,
+	'C', 'C', 'S', 'W', 1, 5, 112, 0,
 	1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
-	1, 0, 48, 0, 120, 0, 0, 0,
+	1, 0, 56, 0, 120, 0, 0, 0,
 	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 9, 0, 0, RECORD,
 };
 
 static const struct ccs_record record = {
 	.link = 0x11, .hop = 1, .kind = CCS_RECORD_PORT, .ts_ns = 0x12, .tx_bytes = 0x13,
 	.qlen_bytes = 0x14, .capacity = 0x15, .covers_ns = 0x16,
+	.advised = 0x17,
 };
 
 static void golden_bytes_of_telemetry(void **state)
@@ -81,11 +91,16 @@ static void golden_bytes(void **state)
 	};
 	struct ccs_wire_message ack = {
 		.header = { .type = CCS_WIRE_HELLO_ACK, .session = 1, .echo = 2, .sequence = 3 },
-		.hello_ack = { .of = 4, .gives = 1, .lease_ms = 3000, .flows = 5 },
+		.hello_ack = { .of = 4, .gives = 1, .lease_ms = 3000, .flows = 5, .advised = 6 },
 	};
 	struct ccs_wire_message hello = {
 		.header = { .type = CCS_WIRE_HELLO, .session = 1, .sequence = 3 },
-		.hello = { .lease_ms = 3000, .wants = 1, .clock_ns = 6, .period_us = 7, .flows = 8 },
+		.hello = { .lease_ms = 3000, .wants = 1, .clock_ns = 6, .period_us = 7, .flows = 8,
+			   .rtt_us = 9, .segment = 10 },
+	};
+	struct ccs_wire_message advice = {
+		.header = { .type = CCS_WIRE_ADVICE, .session = 1, .echo = 2, .sequence = 3 },
+		.advice = { .advised = 4, .flows = 5 },
 	};
 	uint8_t buf[CCS_WIRE_MAX];
 
@@ -97,6 +112,8 @@ static void golden_bytes(void **state)
 	assert_memory_equal(buf, golden_ack, sizeof(golden_ack));
 	assert_int_equal(ccs_wire_encode(&hello, buf), sizeof(golden_hello));
 	assert_memory_equal(buf, golden_hello, sizeof(golden_hello));
+	assert_int_equal(ccs_wire_encode(&advice, buf), sizeof(golden_advice));
+	assert_memory_equal(buf, golden_advice, sizeof(golden_advice));
 }
 
 static void any_records(uint16_t *n, struct ccs_record *r)
@@ -108,6 +125,7 @@ static void any_records(uint16_t *n, struct ccs_record *r)
 			.kind = (uint16_t)seed_next(), .ts_ns = seed_next(), .tx_bytes = seed_next(),
 			.qlen_bytes = seed_next(), .covers_ns = seed_next(),
 			.capacity = 1 + seed_below(CCS_RECORD_CAPACITY_MOST),
+			.advised = seed_below(CCS_RECORD_CAPACITY_MOST),
 		};
 }
 
@@ -116,7 +134,7 @@ static struct ccs_wire_message any_message(void)
 	struct ccs_wire_message m;
 
 	memset(&m, 0, sizeof(m));
-	m.header.type = (uint8_t)(1 + seed_below(5));
+	m.header.type = (uint8_t)(1 + seed_below(6));
 	m.header.session = seed_next() | 1;
 	m.header.echo = seed_next();
 	m.header.sequence = seed_next();
@@ -125,6 +143,8 @@ static struct ccs_wire_message any_message(void)
 		m.hello.clock_ns = seed_next();
 		m.hello.period_us = (uint32_t)seed_next();
 		m.hello.flows = (uint32_t)seed_next();
+		m.hello.rtt_us = (uint32_t)seed_next();
+		m.hello.segment = (uint32_t)seed_next();
 		/* fall through */
 	case CCS_WIRE_CNP:
 		m.cnp.qpn = (uint32_t)seed_next();
@@ -135,10 +155,15 @@ static struct ccs_wire_message any_message(void)
 		m.hello_ack.gives = (uint32_t)seed_next();
 		m.hello_ack.lease_ms = (uint32_t)seed_next();
 		m.hello_ack.flows = (uint32_t)seed_next();
+		m.hello_ack.advised = seed_next();
 		break;
 	case CCS_WIRE_ECHO:
 		m.echo.flows = (uint32_t)seed_next();
 		any_records(&m.echo.n, m.echo.record);
+		break;
+	case CCS_WIRE_ADVICE:
+		m.advice.advised = 1 + seed_below(CCS_RECORD_CAPACITY_MOST);
+		m.advice.flows = (uint32_t)seed_next();
 		break;
 	case CCS_WIRE_RECORDS:
 		m.records.bits = (uint8_t)seed_below(129);
@@ -208,7 +233,32 @@ static void a_shorter_body_lacks_telemetry(void **state)
 	ack[6] = sizeof(ack);
 	assert_int_equal(decode_exactly(ack, sizeof(ack), &m), CCS_WIRE_OK);
 	assert_int_equal(m.hello_ack.of, 4);
-	assert_int_equal(m.hello_ack.flows, 0);
+	assert_int_equal(m.hello_ack.flows + m.hello_ack.advised, 0);
+}
+
+/* The same, of before rates were advised: its records are shorter, too. */
+static void an_older_agent_advises_no_rate(void **state)
+{
+	uint8_t hello[56], ack[56], echo[88];
+	struct ccs_wire_message m;
+
+	(void)state;
+	memcpy(hello, golden_hello, sizeof(hello));
+	hello[6] = sizeof(hello);
+	assert_int_equal(decode_exactly(hello, sizeof(hello), &m), CCS_WIRE_OK);
+	assert_int_equal(m.hello.flows, 8);
+	assert_int_equal(m.hello.rtt_us, 0);
+	memcpy(ack, golden_ack, sizeof(ack));
+	ack[6] = sizeof(ack);
+	assert_int_equal(decode_exactly(ack, sizeof(ack), &m), CCS_WIRE_OK);
+	assert_int_equal(m.hello_ack.flows, 5);
+	assert_int_equal(m.hello_ack.advised, 0);
+	memcpy(echo, golden_echo, sizeof(echo));
+	echo[6] = sizeof(echo);
+	echo[CCS_WIRE_HEADER + 2] = 48;
+	assert_int_equal(decode_exactly(echo, sizeof(echo), &m), CCS_WIRE_OK);
+	assert_int_equal(m.echo.record[0].covers_ns, 0x16);
+	assert_int_equal(m.echo.record[0].advised, 0);
 }
 
 /* A newer agent's records are longer; impossible ones, or too many, spoil the message. */
@@ -221,14 +271,15 @@ static void records_are_checked(void **state)
 	(void)state;
 	memcpy(buf, golden_echo, sizeof(golden_echo));
 	buf[6] = sizeof(buf);
-	buf[body + 2] = 64;
+	buf[body + 2] = 72;
 	assert_int_equal(decode_exactly(buf, sizeof(buf), &m), CCS_WIRE_OK);
 	assert_int_equal(m.echo.record[0].covers_ns, 0x16);
-	buf[body + 2] = 65; /* longer than what there is */
+	assert_int_equal(m.echo.record[0].advised, 0x17);
+	buf[body + 2] = 73; /* longer than what there is */
 	assert_int_equal(decode_exactly(buf, sizeof(buf), &m), CCS_WIRE_GARBAGE);
 	buf[body + 2] = 47;
 	assert_int_equal(decode_exactly(buf, sizeof(buf), &m), CCS_WIRE_GARBAGE);
-	buf[body + 2] = 48;
+	buf[body + 2] = 56;
 	buf[body] = 2;
 	assert_int_equal(decode_exactly(buf, sizeof(buf), &m), CCS_WIRE_GARBAGE);
 	buf[body] = 6; /* more than a path has hops */
@@ -249,6 +300,7 @@ static void what_is_cut_is_refused(void **state)
 		{ golden_cnp, sizeof(golden_cnp) },
 		{ golden_ack, sizeof(golden_ack) },
 		{ golden_hello, sizeof(golden_hello) },
+		{ golden_advice, sizeof(golden_advice) },
 	};
 	struct ccs_wire_message m;
 
@@ -307,6 +359,7 @@ int main(void)
 		cmocka_unit_test(what_is_encoded_is_decoded),
 		cmocka_unit_test(a_longer_body_is_read_in_part),
 		cmocka_unit_test(a_shorter_body_lacks_telemetry),
+		cmocka_unit_test(an_older_agent_advises_no_rate),
 		cmocka_unit_test(records_are_checked),
 		cmocka_unit_test(what_is_cut_is_refused),
 		cmocka_unit_test(each_bit_of_the_preamble_counts),
