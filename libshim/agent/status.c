@@ -105,6 +105,7 @@ static void put_link(struct ccs_json *j, const struct ccs_port *port, uint64_t n
 	put_age(j, "sampled_s", now_ns, port->taken_ns);
 	ccs_json_uint(j, "peers", port->nsubs);
 	ccs_json_uint(j, "flows", ccs_port_flows(port));
+	ccs_json_uint(j, "advised_bps", port->record.advised);
 	ccs_json_end(j);
 }
 
