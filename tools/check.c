@@ -94,9 +94,11 @@ static void check_signals(struct check *c, const struct ccs_cc_ops *ops,
 	if (ops->needs & CCS_NEEDS_TELEMETRY)
 		check_say(c, CHECK_WARN, "agent", "take one that needs round trips or CNPs only",
 			  "%s needs telemetry, and nothing here delivers it yet", ops->name);
-	if (ops->needs & CCS_NEEDS_CNP)
+	if (ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_ADVICE) && !ccs_cc_is_auto(o->cc))
 		check_agent(c, o);
-	if (!(ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY)))
+	else if (ccs_cc_is_auto(o->cc))
+		check_say(c, CHECK_OK, "agent", NULL, "auto takes one where there is one");
+	if (!(ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE)))
 		check_say(c, CHECK_OK, "agent", NULL, "not needed for %s", ops->name);
 }
 

@@ -28,7 +28,13 @@ const struct ccs_cc_ops *ccs_cc_find(const char *name)
 	for (unsigned i = 0; ccs_cc_all[i]; i++)
 		if (strcmp(ccs_cc_all[i]->name, name) == 0)
 			return ccs_cc_all[i];
-	return NULL;
+	return strcmp(name, CCS_CC_AUTO) == 0 ? &ccs_cc_rcp : NULL;
+}
+
+bool ccs_cc_is_auto(const char *text)
+{
+	return strlen(CCS_CC_AUTO) == strcspn(text, ":") &&
+	       strncmp(text, CCS_CC_AUTO, strlen(CCS_CC_AUTO)) == 0;
 }
 
 static int __attribute__((format(printf, 3, 4))) fail(char *err, size_t len, const char *fmt, ...)

@@ -25,6 +25,16 @@ extern const struct ccs_cc_ops *const ccs_cc_all[];
 /* What CCS_NEEDS_* are called; the last one has no name. */
 extern const struct ccs_cc_signal { unsigned bit; const char *name; } ccs_cc_signals[];
 
+/*
+ * The default: rcp where agents advise a rate, CCS_CC_WITHOUT_ADVICE where they do not. It is
+ * found by this name as rcp, whose parameters it has; whose flows it is picks between the two.
+ */
+#define CCS_CC_AUTO "auto"
+#define CCS_CC_WITHOUT_ADVICE ccs_cc_copa
+
+/* Whether "NAME[:param=value,...]" names that. */
+bool ccs_cc_is_auto(const char *text);
+
 /* NULL if there is none of that name. */
 const struct ccs_cc_ops *ccs_cc_find(const char *name);
 

@@ -21,15 +21,16 @@ static void hint_algorithm(const char *word, char *hint, size_t len)
 
 	for (unsigned i = 0; ccs_cc_all[i]; i++)
 		ccs_nearest_offer(&near, ccs_cc_all[i]->name);
+	ccs_nearest_offer(&near, CCS_CC_AUTO);
 	if (near.best) {
 		ccs_nearest_hint(&near, hint, len);
 		return;
 	}
+	snprintf(hint, len, "; there are " CCS_CC_AUTO);
 	for (unsigned i = 0; ccs_cc_all[i]; i++) {
 		const size_t at = strlen(hint);
 
-		snprintf(hint + at, len - at, "%s%s", i ? ", " : "; there are ",
-			 ccs_cc_all[i]->name);
+		snprintf(hint + at, len - at, ", %s", ccs_cc_all[i]->name);
 	}
 }
 

@@ -52,7 +52,7 @@ const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "mode", .type = CCS_OPT_ENUM, .def = "enforce", .choices = modes, QP_AT(mode),
 	  .doc = "What the shim does: nothing at all (off), measure and count only (observe), "
 		 "or also hold traffic to the algorithm's rate (enforce)." },
-	{ .name = "cc", .type = CCS_OPT_STRING, .def = "timely", .check = ccs_check_cc, QP_AT(cc),
+	{ .name = "cc", .type = CCS_OPT_STRING, .def = CCS_CC_AUTO, .check = ccs_check_cc, QP_AT(cc),
 	  .doc = "The algorithm and its parameters, as NAME[:PARAM=VALUE,...]. "
 		 "'ccshim info -a' lists them. A name with a / is the path of a plug-in." },
 	{ .name = "line_rate", .type = CCS_OPT_RATE, .def = "auto", .min = 1e3, .max = 1e15,
@@ -103,13 +103,14 @@ const struct ccs_opt ccs_opt_table[] = {
 		 "without them." },
 	{ .name = "agent_thread", .type = CCS_OPT_BOOL, .def = "y", AT(agent_thread),
 	  .doc = "Whether a process that finds no host agent is one itself, in a thread, for all of "
-		 "the host. It takes the capability CAP_NET_RAW and a place for the socket." },
+		 "the host. It takes the capability CAP_NET_RAW and a place for the socket. None is "
+		 "for cc=auto, which does without." },
 	{ .name = "on_signal_loss", .type = CCS_OPT_ENUM, .def = "auto", .choices = losses,
 	  QP_AT(on_signal_loss),
 	  .doc = "What controls a flow while the signals of its algorithm do not come: timely or "
 		 "swift with its defaults, the last rate as it stood (hold), or nothing (open). "
-		 "With auto that is swift for telemetry, timely for CNPs. When they come again, the "
-		 "algorithm goes on." },
+		 "With auto that is swift for telemetry and advice, timely for CNPs, copa for "
+		 "cc=auto. When they come again, the algorithm goes on." },
 	{ .name = "dscp", .type = CCS_OPT_STRING, .def = "keep", .check = check_dscp, QP_AT(dscp),
 	  .doc = "The DSCP of controlled queue pairs' packets, 0 to 63, where mode is enforce. By "
 		 "it switches choose a queue. With keep it stays what the application asked for." },

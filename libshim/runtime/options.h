@@ -26,7 +26,7 @@ enum ccs_log_level { CCS_LOG_ERROR, CCS_LOG_WARN, CCS_LOG_INFO, CCS_LOG_DEBUG };
 /* Values in force. Numbers of type rate/bytes/time: bit/s, bytes, us; 0 = auto. */
 struct ccs_options {
 	int mode;               /* enum ccs_mode;    default enforce */
-	char cc[512];           /* algorithm spec;   default "timely" */
+	char cc[512];           /* algorithm spec;   default "auto" */
 	double line_rate;       /* of the port;      default auto (port attributes) */
 	double max_rate;        /* cap per QP;       default inf */
 	double base_rtt;        /* unloaded RTT;     default auto (measured) */

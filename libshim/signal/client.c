@@ -48,6 +48,7 @@ static struct {
 	int page_fd, fd;                 /* fd -1: no connection */
 	bool greeted;                    /* the agent has answered the HELLO */
 	bool cannot_serve;
+	atomic_bool demanded;            /* a flow cannot do without an agent; any thread sets it */
 	uint64_t retry_ns, backoff_ns, opened_ns;
 	uint64_t asked_ns;               /* the agent was told of something last */
 } client = {
@@ -100,7 +101,7 @@ static void lose(uint64_t now_ns)
 static bool may_serve(int error)
 {
 	return (error == ENOENT || error == ECONNREFUSED) && client.config.serve &&
-	       !client.cannot_serve;
+	       client.demanded && !client.cannot_serve;
 }
 
 /*
@@ -376,6 +377,16 @@ static bool running(void)
 	return client.life == RUNNING;
 }
 
+bool ccs_client_is_of_use(void)
+{
+	bool runs;
+
+	pthread_mutex_lock(&client.lock);
+	runs = client.life == STARTING || client.life == RUNNING;
+	pthread_mutex_unlock(&client.lock);
+	return runs || access(client.config.path, F_OK) == 0;
+}
+
 /* Nobody is cancelled while he waits for the thread, with the lock. */
 struct ccs_slot *ccs_client_attach(const struct ccs_signal_flow *flow)
 {
@@ -384,7 +395,9 @@ struct ccs_slot *ccs_client_attach(const struct ccs_signal_flow *flow)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&client.lock);
-	if (running())
+	if (running() && !flow->optional)
+		client.demanded = true;
+	if (client.life == RUNNING)
 		slot = ccs_book_take(&client.book, flow, clock_ns());
 	pthread_cond_signal(&client.wake);
 	pthread_mutex_unlock(&client.lock);

@@ -23,6 +23,9 @@ struct ccs_client_config {
 /* Before any attach, once. */
 void ccs_client_setup(const struct ccs_client_config *config);
 
+/* Whether an agent's socket is there, or the thread runs anyway: else it would wait for nothing. */
+bool ccs_client_is_of_use(void);
+
 /* NULL: no slot, thread or memory is left. Nothing is said of it here. */
 struct ccs_slot *ccs_client_attach(const struct ccs_signal_flow *flow);
 /* From then on the slot is somebody else's. NULL: nothing. */

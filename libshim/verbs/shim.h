@@ -46,6 +46,7 @@ struct ccs_policy {
 	struct ccs_cc_spec cc;           /* what the user chose */
 	struct ccs_cc_spec no_ports;     /* cc where only the receiver tells of its link */
 	struct ccs_cc_spec stand_in;     /* while signals that cc needs do not come */
+	bool automatic;                  /* cc is what he left open: no agent is no trouble */
 	unsigned listens;                /* to an agent, for these CCS_NEEDS_* of cc */
 	unsigned undelivered;            /* CCS_NEEDS_* of it that nothing here delivers */
 	struct ccs_policy *next;

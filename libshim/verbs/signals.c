@@ -67,6 +67,11 @@ void ccs_signals_prepare(struct ccs_policy *p)
 	if (p->cc.ops == &ccs_cc_hpcc)
 		ccs_cc_give(&p->no_ports, "variant", "echo");
 	p->stand_in = ccs_cc_plain(stand_in[on_loss(p)]);
+	p->automatic = ccs_cc_is_auto(p->options.cc);
+	if (p->automatic && p->options.on_signal_loss == CCS_LOSS_AUTO)
+		p->stand_in = ccs_cc_plain(&CCS_CC_WITHOUT_ADVICE);
+	if (p->automatic && !p->listens)
+		p->cc = p->no_ports = p->stand_in;
 }
 
 static void say_lost(const struct qp *qp, enum ccs_verdict verdict)
@@ -83,7 +88,11 @@ static void say_lost(const struct qp *qp, enum ccs_verdict verdict)
 	const char *why = inbound && verdict == CCS_SIGNAL_UNABLE
 		? "this host's agent has none to give of what it READs" : verdicts[verdict].why;
 
-	if (!p->listens || atomic_fetch_or(&said[inbound], 1u << verdict) & 1u << verdict)
+	if (p->automatic)
+		ccs_log_once(CCS_LOG_INFO, "QP %u runs %s: no rate is advised, as %s (agent=%s)",
+			     qp->qp_num, p->stand_in.ops->name, why, p->options.agent);
+	if (p->automatic || !p->listens ||
+	    atomic_fetch_or(&said[inbound], 1u << verdict) & 1u << verdict)
 		return;
 	ccs_log(CCS_LOG_WARN, "QP %u gets no signals for %s: %s (agent=%s); %s until they come",
 		qp->qp_num, p->cc.ops->name, why, p->options.agent, instead[on_loss(p)]);
@@ -277,6 +286,7 @@ static struct ccs_slot *attach(const struct qp *qp, const struct ibv_ah_attr *ah
 	};
 	union ibv_gid gid;
 
+	flow.optional = qp->policy->automatic;
 	if (!ah->is_global ||
 	    ibv_query_gid(qp->ctx->context, qp->port, ah->grh.sgid_index, &gid))
 		return NULL;
@@ -339,6 +349,10 @@ void ccs_signals_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 	}
 	if (listens & NEEDS_LINKS)
 		add_links(qp);
+	if (qp->policy->automatic && !ccs_client_is_of_use()) {
+		replace(qp, NULL, CCS_SIGNAL_NO_AGENT);
+		return;
+	}
 	slot = attach(qp, &attr->ah_attr);
 	replace(qp, slot, slot ? atomic_load_explicit(&slot->verdict, memory_order_relaxed)
 			       : CCS_SIGNAL_NO_CLIENT);

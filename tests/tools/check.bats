@@ -50,8 +50,8 @@ no_line() {
 	line ok device "mlx5_0, InfiniBand, driver mlx5_core, port 2 active, 100 Gb/sec (4X EDR)"
 	line ok device "rxe0, RoCE, software, on eth0, port 1 active, 10 Gb/sec (4X)"
 	line ok access "$root/dev/infiniband/uverbs1"
-	line ok config "mode=enforce, cc=timely"
-	line ok agent "not needed for timely"
+	line ok config "mode=enforce, cc=auto"
+	line ok agent "auto takes one where there is one"
 	no_line '(warn|fail)' device
 	no_line ok command
 }

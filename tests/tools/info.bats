@@ -39,7 +39,7 @@ load tools.bash
 	[ -z "$errors" ]
 	[[ $output =~ mode\ *=\ observe\ *#\ user\ file ]]
 	[[ $output =~ max_rate\ *=\ 2.5g\ *#\ environment ]]
-	[[ $output =~ cc\ *=\ timely\ *#\ default ]]
+	[[ $output =~ cc\ *=\ auto\ *#\ default ]]
 	run2 $ccshim info -c --app nccl-tests
 	[[ $output =~ cc\ *=\ none\ *#\ user\ file ]]
 }

@@ -98,7 +98,7 @@ static void defaults_are_the_headers(void **state)
 	(void)state;
 	ccs_options_default(&o);
 	assert_int_equal(o.mode, CCS_MODE_ENFORCE);
-	assert_string_equal(o.cc, "timely");
+	assert_string_equal(o.cc, "auto");
 	assert_true(o.line_rate == 0 && isinf(o.max_rate) && o.base_rtt == 0);
 	assert_true(o.segment == 0 && o.cap == 0 && o.split && !o.split_imm);
 	assert_int_equal(o.log_level, CCS_LOG_WARN);

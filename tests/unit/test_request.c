@@ -136,6 +136,7 @@ static void what_cannot_be_is_told(void **state)
 		struct ccs_options o;
 
 		ccs_options_default(&o);
+		snprintf(o.cc, sizeof(o.cc), "timely");
 		snprintf(text, sizeof(text), "all\n%s\n", refused[i].asked);
 		if (!apply(&o, text) || !strstr(err, refused[i].part))
 			fail_msg("%s: %s", refused[i].asked, err);

@@ -51,6 +51,7 @@ none 10 104 0"
 
 @test "the mode, and what a mark needs" {
 	cat > "$CCSHIM_CONFIG" <<-'END'
+		cc = timely
 		segment = 4k
 		base_rtt = 20us
 		[peer 10.0.0.0/24]

@@ -150,7 +150,7 @@ quiet() {
 
 @test "one process, by -p; and why there is none" {
 	begin
-	$ccshim stat -p "$app" | grep "^$app shown: enforce, cc=timely, 2 queue pairs"
+	$ccshim stat -p "$app" | grep "^$app shown: enforce, cc=auto, 2 queue pairs"
 	run -1 $ccshim stat -p $$
 	[[ $output == "ccshim stat: process $$ shows no figures: "* ]]
 	run -1 $ccshim stat -p 99999999
