@@ -32,7 +32,6 @@ static void allow(struct ccs_advice *a, uint64_t now_ns)
 	a->allowed_ns = now_ns;
 }
 
-
 /* The integral of the rate at that time: between two records it is taken for constant. */
 static double allowed_at(const struct ccs_advice *a, double ns)
 {

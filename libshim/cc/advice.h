@@ -63,8 +63,8 @@ double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
 
 /*
  * So many more flows are about to send, of which no byte was seen yet; port->flows has them
- * already, its counters are not read. The rate to advise to them and to all others, bit/s: where the port was
- * full all flows make way for them at once.
+ * already, its counters are not read. The rate to advise to them and to all others, bit/s:
+ * where the port was full all flows make way for them at once.
  */
 double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port, unsigned more);
 

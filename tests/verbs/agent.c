@@ -79,7 +79,7 @@ static uint32_t flags(void)
 {
 	if (agent.manner.unable)
 		return 0;
-	return CCS_PEER_NP | CCS_PEER_TELEMETRY | (agent.manner.ports ? CCS_PEER_PORTS : 0);
+	return CCS_PEER_NP | CCS_PEER_RECORDS | (agent.manner.ports ? CCS_PEER_PORTS : 0);
 }
 
 /* The first record is of the path to the peer, the second one of that from there. */
@@ -88,6 +88,7 @@ static void tell_telemetry(struct ccs_path *path, uint32_t link)
 	const struct ccs_path_telemetry t = {
 		.updated_ns = now_ns(), .path = 1, .nhops = 1, .link = { link },
 		.flows = agent.manner.idle ? 0 : 3,
+		.advised_rate = agent.manner.advised,
 		.hops = { { .ts_ns = agent.manner.leaps ? 2 : 1, .capacity = 10e9,
 			    .tx_bytes = agent.manner.leaps ? UINT64_MAX : 0 } },
 	};
@@ -97,7 +98,7 @@ static void tell_telemetry(struct ccs_path *path, uint32_t link)
 
 static void tell_inbound(struct ccs_slot *slot)
 {
-	const uint32_t flags = CCS_PEER_NP | CCS_PEER_TELEMETRY;
+	const uint32_t flags = CCS_PEER_NP | CCS_PEER_RECORDS;
 
 	atomic_store(&slot->inbound_flags, agent.manner.inbound ? flags : 0);
 	atomic_store(&slot->inbound, agent.manner.inbound ? 2 : 0);

@@ -23,6 +23,7 @@ struct agent_manner {
 	bool idle;                       /* no flow is there: it is of those that were */
 	bool ports;                      /* with records of switches */
 	bool inbound;                    /* marks on, and telemetry of, what comes in are seen here */
+	double advised;                  /* bit/s, with the telemetry */
 	bool leaps;                      /* all that a counter can tell was sent in 1 ns */
 };
 

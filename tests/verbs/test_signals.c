@@ -6,6 +6,7 @@
  */
 #include "rig.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -373,6 +374,73 @@ static void records_are_of_the_direction_of_the_data(void **state)
 	close_all(&r);
 }
 
+/* -- auto ------------------------------------------------------------------------------ */
+
+static void send_until_rate(struct rig *r, struct ccs_slot *slot, double expected)
+{
+	while (rate(r, slot) != expected)
+		nap();
+}
+
+static void advice_is_followed_and_its_end_survived(void **state)
+{
+	const struct agent_manner telling = { .telemetry = true, .advised = LINE / 4 };
+	struct agent_manner lower = telling, silent = telling;
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	lower.advised = LINE / 8;
+	silent.telemetry = false;
+	agent_start(agent_path, telling);
+	slot = open_heard(&r);
+	assert_int_equal(atomic_load(&slot->wants), CCS_PEER_ADVICE);
+	send_until_rate(&r, slot, LINE / 4);
+	agent_manner(lower);
+	send_until_rate(&r, slot, LINE / 8);
+	agent_manner(silent);
+	send_until(&r, slot, CCS_SIGNAL_STALE);
+	agent_manner(telling);
+	send_until_rate(&r, slot, LINE / 4);
+	close_all(&r);
+}
+
+/* Whether a thread of this process has that name. */
+static bool has_thread(const char *name)
+{
+	char path[300], line[64];
+	const struct dirent *e;
+	DIR *tasks = opendir("/proc/self/task");
+	bool found = false;
+
+	assert_non_null(tasks);
+	while (!found && (e = readdir(tasks))) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", e->d_name);
+		f = *e->d_name == '.' ? NULL : fopen(path, "r");
+		found = f && fgets(line, sizeof(line), f) &&
+			strncmp(line, name, strlen(name)) == 0;
+		if (f)
+			fclose(f);
+	}
+	closedir(tasks);
+	return found;
+}
+
+/* The default takes an agent where there is one, but does not wait for one to come. */
+static void no_socket_no_thread(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	assert_int_not_equal(access(agent_path, F_OK), 0);
+	rig_open(&r, (struct rig_conf){ 0 });
+	send_one(&r);
+	assert_false(has_thread("ccshim-signal"));
+	rig_close(&r);
+}
+
 /* -- each mode in a process, with a report that is looked at --------------------------- */
 
 static const struct CMUnitTest tests[] = {
@@ -390,9 +458,14 @@ static const struct CMUnitTest telemetry_tests[] = {
 	cmocka_unit_test(a_flow_starts_with_its_first_record),
 	cmocka_unit_test(records_are_of_the_direction_of_the_data),
 };
+static const struct CMUnitTest advice_tests[] = {
+	cmocka_unit_test(no_socket_no_thread),
+	cmocka_unit_test(advice_is_followed_and_its_end_survived),
+};
 static const struct rig_mode modes[] = {
 	{ "ports", { "CCSHIM_CC=hpcc:base_rtt=100us" } },
 	{ "receiver", { "CCSHIM_CC=hpcc:base_rtt=100us" } },
+	{ "auto", { "CCSHIM_CC=auto" } },
 	{ "timely", { "CCSHIM_ON_SIGNAL_LOSS=timely" } },
 	{ "hold", { "CCSHIM_ON_SIGNAL_LOSS=hold" } },
 	{ "open", { "CCSHIM_ON_SIGNAL_LOSS=open" } },
@@ -416,8 +489,20 @@ static bool on_telemetry(const struct rig_mode *mode)
 	return strstr(mode->settings[0], "hpcc") != NULL;
 }
 
+static bool on_advice(const struct rig_mode *mode)
+{
+	return strstr(mode->settings[0], "auto") != NULL;
+}
+
 static void check_report(const struct rig_mode *mode, const char *report)
 {
+	if (on_advice(mode)) {
+		assert_true(contains(report, "\"cc\": \"rcp\""));
+		assert_true(contains(report, "\"cc\": \"copa\""));
+		assert_true(contains(report, "\"signals\": \"no-agent\""));
+		assert_true(contains(report, "\"switches\": 3"));
+		return;
+	}
 	if (on_telemetry(mode)) {
 		assert_true(contains(report, "\"switches\": 3"));
 		assert_true(contains(report, strcmp(mode->name, "ports") == 0
@@ -458,13 +543,15 @@ static int run_mode(char **argv, const struct rig_mode *mode)
 	snprintf(report, sizeof(report), "CCSHIM_REPORT=%s/report", argv[2]);
 	rig_mode_now = mode;
 	rig_exec(argv, mode->settings[0], agent, report, "CCSHIM_LOG_LEVEL=error",
-		 on_telemetry(mode) ? mode->settings[0] :
+		 on_telemetry(mode) || on_advice(mode) ? mode->settings[0] :
 		 "CCSHIM_CC=dcqcn:rate_timer=1000s,alpha_timer=1000s,byte_counter=0",
 		 "CCSHIM_SEGMENT=4k", "CCSHIM_BASE_RTT=20us", NULL);
 	alarm(300);
 	agent_path = path;
 	if (on_telemetry(mode))
 		return cmocka_run_group_tests_name(mode->name, telemetry_tests, NULL, NULL);
+	if (on_advice(mode))
+		return cmocka_run_group_tests_name(mode->name, advice_tests, NULL, NULL);
 	return cmocka_run_group_tests_name(mode->name, tests, NULL, NULL);
 }
 
