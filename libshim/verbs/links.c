@@ -4,16 +4,21 @@
  * what the flow shows to its algorithm. No lock, and no system call but for the time of what
  * is new.
  */
+#include <arpa/inet.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cc/minmax.h"
+#include "runtime/log.h"
 #include "signal/client.h"
 #include "signal/record.h"
 #include "verbs/shim.h"
 
 enum { PERIOD_LEAST_US = 200, PERIOD_MOST_US = 10000 };
+
+#define OUTDONE 0.5                      /* of a share; the agent's floor is a little less */
+#define OUTDONE_NS 1000000000ull
 
 struct links *ccs_links_new(void)
 {
@@ -45,6 +50,37 @@ static double rate_of(const struct links *l, const struct ccs_path_telemetry *t,
 	bytes = (double)(new->tx_bytes - old->tx_bytes);
 	ns = (double)(new->ts_ns - old->ts_ns);
 	return ccs_min(8e9 * bytes / ns, CCS_RECORD_CAPACITY_MOST);
+}
+
+/*
+ * A rate that is less than half of what each of the counted flows could have is one that their
+ * receiver's agent would not advise, were they alone. With more links it may be another's.
+ */
+static bool is_outdone(const struct ccs_telemetry *t)
+{
+	return t->nhops == 1 && t->flows && t->advised_rate > 0 &&
+	       t->advised_rate < OUTDONE * t->hops[0].capacity / t->flows;
+}
+
+static void watch_share(struct links *l, uint64_t now_ns)
+{
+	if (!is_outdone(&l->now))
+		l->floor_ns = 0;
+	else if (!l->floor_ns)
+		l->floor_ns = now_ns;
+	l->outdone = l->floor_ns && now_ns > l->floor_ns + OUTDONE_NS;
+}
+
+static void say_outdone(const struct qp *qp)
+{
+	const struct ccs_telemetry *t = &qp->hearing.links->now;
+	char peer[INET6_ADDRSTRLEN];
+
+	inet_ntop(AF_INET6, qp->peer_gid, peer, sizeof(peer));
+	ccs_log_once(CCS_LOG_WARN, "QP %u towards %s has had less than half of a fair share for a "
+		     "second: its receiver's link of %g Mb/s carries traffic that does not follow; "
+		     "run its senders under ccshim, or see to 'ccshimd --capacity' there",
+		     qp->qp_num, peer, t->hops[0].capacity / 1e6);
 }
 
 static void take(struct links *l, const struct ccs_path_telemetry *t, uint64_t now_ns)
@@ -109,6 +145,9 @@ void ccs_links_read(struct qp *qp, uint64_t *now_ns)
 	l->version = version;
 	l->ports = atomic_load_explicit(&path->flags, memory_order_relaxed) & CCS_PEER_PORTS;
 	take(l, &t, ccs_now(now_ns));
+	watch_share(l, ccs_now(now_ns));
+	if (l->outdone)
+		say_outdone(qp);
 	if (l->now.advised_rate > 0)
 		ccs_flow_advise(&qp->flow, ccs_now(now_ns));
 	atomic_store_explicit(&slot->segment, qp->flow.segment, memory_order_relaxed);

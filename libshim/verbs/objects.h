@@ -132,6 +132,8 @@ struct links {
 	double rate[CCS_CC_MAX_HOPS];    /* bit/s, since the record before; 0: not known */
 	bool ports;                      /* with records of switches */
 	bool fresh;                      /* since signals were good for nothing last */
+	uint64_t floor_ns;               /* the advised rate is far below a fair share since; 0: no */
+	bool outdone;                    /* for long enough to be no accident */
 	const struct ccs_path *path;     /* read last, when it had that version */
 	uint32_t version;
 };

@@ -376,6 +376,8 @@ const char *ccs_signals_state(const struct qp *qp)
 
 	if (!h->slot && !verdicts[verdict].why)
 		return "none";
+	if (h->links && h->links->outdone && verdict == CCS_SIGNAL_OK)
+		return "outdone";
 	if (h->slot)
 		verdict = verdict_of(h);
 	return verdicts[verdict < VERDICTS ? verdict : CCS_SIGNAL_WAITING].state;

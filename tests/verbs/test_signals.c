@@ -405,6 +405,24 @@ static void advice_is_followed_and_its_end_survived(void **state)
 	close_all(&r);
 }
 
+/* Three flows, and a link of 10 Gb/s: that is far less than their share. */
+static void a_share_that_others_take_is_said(void **state)
+{
+	const struct agent_manner telling = { .telemetry = true, .advised = LINE / 8 };
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, telling);
+	slot = open_heard(&r);
+	for (unsigned ms = 0; ms < 1300; ms++) {
+		send_one(&r);
+		usleep(1000);
+	}
+	send_until_rate(&r, slot, LINE / 8);
+	close_all(&r);
+}
+
 /* Whether a thread of this process has that name. */
 static bool has_thread(const char *name)
 {
@@ -461,6 +479,7 @@ static const struct CMUnitTest telemetry_tests[] = {
 static const struct CMUnitTest advice_tests[] = {
 	cmocka_unit_test(no_socket_no_thread),
 	cmocka_unit_test(advice_is_followed_and_its_end_survived),
+	cmocka_unit_test(a_share_that_others_take_is_said),
 };
 static const struct rig_mode modes[] = {
 	{ "ports", { "CCSHIM_CC=hpcc:base_rtt=100us" } },
@@ -500,6 +519,7 @@ static void check_report(const struct rig_mode *mode, const char *report)
 		assert_true(contains(report, "\"cc\": \"rcp\""));
 		assert_true(contains(report, "\"cc\": \"copa\""));
 		assert_true(contains(report, "\"signals\": \"no-agent\""));
+		assert_true(contains(report, "\"signals\": \"outdone\""));
 		assert_true(contains(report, "\"switches\": 3"));
 		return;
 	}
