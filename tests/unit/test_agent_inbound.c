@@ -431,7 +431,7 @@ static void a_reader_is_advised_the_rate_of_its_own_port(void **state)
 
 	rig_stop(r, RESPONDER);                  /* it needs no agent */
 	assert_true(c.page->slot[1].inbound_flags & CCS_PEER_ADVICE);
-	read_for(r, &c, 1, 200, &bytes, 122000);
+	read_for(r, &c, 1, 200, &bytes, 121500);
 	assert_float_equal(seen(&c, 1).advised_rate / GBIT, 0.98, 0.02);
 	assert_true(ccs_book_inbound(c.page, &c.page->slot[1])->flags & CCS_PEER_ADVICE);
 	assert_int_equal(r->agent[READER]->totals.echoes_sent, 0);
@@ -444,7 +444,7 @@ static void readers_of_telemetry_alone_make_no_port_advise(void **state)
 	struct rig_client c = open_readers(r, 1);
 	uint64_t bytes = 0;
 
-	read_for(r, &c, 1, 200, &bytes, 122000);
+	read_for(r, &c, 1, 200, &bytes, 121500);
 	assert_true(seen(&c, 1).advised_rate == 0);
 	rig_hang_up(&c);
 }
@@ -457,12 +457,12 @@ static void readers_count_in_the_rate_of_their_port(void **state)
 	uint64_t bytes = 0;
 	double alone;
 
-	read_for(r, &c, 1, 200, &bytes, 122000);
+	read_for(r, &c, 1, 200, &bytes, 121500);
 	alone = seen(&c, 1).advised_rate;
-	read_for(r, &c, 2, 4, &bytes, 122000);
+	read_for(r, &c, 2, 4, &bytes, 121500);
 	assert_float_equal(seen(&c, 1).advised_rate / alone, 0.5, 0.05);
 	assert_true(seen(&c, 2).advised_rate == seen(&c, 1).advised_rate);
-	read_for(r, &c, 4, 4, &bytes, 122000);
+	read_for(r, &c, 4, 4, &bytes, 121500);
 	assert_float_equal(seen(&c, 1).advised_rate / alone, 0.25, 0.05);
 	assert_int_equal(seen(&c, 1).flows, 4);
 	rig_hang_up(&c);
@@ -476,11 +476,11 @@ static void a_reader_and_a_sender_share_the_rate_of_a_port(void **state)
 	uint64_t bytes = 0;
 	double alone;
 
-	read_for(r, &c, 1, 200, &bytes, 122000);
+	read_for(r, &c, 1, 200, &bytes, 121500);
 	alone = seen(&c, 1).advised_rate;
 	writer = open_advised(r, RESPONDER, 1);
 	rig_settle(r);
-	read_for(r, &c, 1, 2, &bytes, 122000);
+	read_for(r, &c, 1, 2, &bytes, 121500);
 	assert_float_equal(seen(&c, 1).advised_rate / alone, 0.5, 0.05);
 	assert_true(ccs_path_read(ccs_book_path(writer.page, &writer.page->slot[1]), &there));
 	assert_float_equal(there.advised_rate / alone, 0.5, 0.05);

@@ -784,8 +784,8 @@ static void a_lone_flow_is_advised_nearly_the_line(void **state)
 	struct bench b;
 
 	begin_advised(&b, state, false);
-	run(&b, 60, 1 << 1, 122000);
-	assert_float_equal(seen(&b).advised_rate / 1e9, 0.98, 0.02);
+	run(&b, 60, 1 << 1, 121500);
+	assert_float_equal(seen(&b).advised_rate / 1e9, 0.972, 0.02);
 	assert_true(rig_path(&b.c, 1)->flags & CCS_PEER_ADVICE);
 	end(&b);
 }
@@ -796,7 +796,7 @@ static void what_comes_beside_the_flow_lowers_its_rate(void **state)
 	double alone;
 
 	begin_advised(&b, state, false);
-	run(&b, 60, 1 << 1, 122000);
+	run(&b, 60, 1 << 1, 121500);
 	alone = seen(&b).advised_rate;
 	run(&b, 60, 1 << 1, 125000); /* full, whatever the flow is advised */
 	assert_true(seen(&b).advised_rate < 0.6 * alone);
@@ -810,12 +810,12 @@ static void a_newcomer_is_advised_with_the_first_answer(void **state)
 	double alone;
 
 	begin_advised(&b, state, false);
-	run(&b, 60, 1 << 1, 122000);
+	run(&b, 60, 1 << 1, 121500);
 	alone = seen(&b).advised_rate;
 	b.c.page->slot[2].wants = CCS_PEER_ADVICE;
 	b.c.page->slot[2].period_us = 1000;
 	assert_int_equal(rig_add(b.r, &b.c, RP, 2, 2), 0);
-	run(&b, 2, 1 << 1, 122000);
+	run(&b, 2, 1 << 1, 121500);
 	assert_float_equal(seen(&b).advised_rate / alone, 0.5, 0.05);
 	end(&b);
 }
@@ -825,7 +825,7 @@ static void who_lives_on_telemetry_alone_gets_it_as_ever(void **state)
 	struct bench b;
 
 	begin(&b, state, false);
-	run(&b, 60, 1 << 1, 122000);
+	run(&b, 60, 1 << 1, 121500);
 	assert_true(seen(&b).advised_rate == 0);
 	end(&b);
 }
