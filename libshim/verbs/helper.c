@@ -90,26 +90,37 @@ static void sleep_until(uint64_t when)
 	helper.sleeping_until = 0;
 }
 
+/*
+ * The clock is read once per wake-up and queue pair: where that is a system call it costs more
+ * than a segment. By an old time too little is due; then the sleep ends at once.
+ */
 static void *run(void *arg)
 {
+	uint64_t now = ccs_now_ns();
+	bool used = false; /* now is of before another queue pair's segments */
+
 	(void)arg;
 	prctl(PR_SET_NAME, "ccshim-pacer");
 	prctl(PR_SET_TIMERSLACK, 1ul); /* 50 us by default: longer than many a gap */
 	pthread_mutex_lock(&helper.lock);
 	for (;;) {
-		const uint64_t now = ccs_now_ns();
 		const uint64_t when = wake_time(now);
-		struct qp *qp = when <= now ? pop(now) : NULL;
+		struct qp *qp = NULL;
 
-		if (!qp) {
-			if (when > now)
-				sleep_until(when);
+		if (when > now)
+			sleep_until(when);
+		if (when > now || used)
+			now = ccs_now_ns();
+		used = false;
+		if (wake_time(now) <= now)
+			qp = pop(now);
+		if (!qp)
 			continue;
-		}
 		pthread_mutex_unlock(&helper.lock);
 		progress(qp, now);
 		ccs_qp_put(qp);
 		ccs_control_look();
+		used = true;
 		pthread_mutex_lock(&helper.lock);
 	}
 	return NULL;
