@@ -126,8 +126,8 @@ same() {
 	cc=swift:base_target=25,fs_range=0,ai=1,segment=4096,init_window=40960
 	replay t_us,event,rtt_us 100,ack,20
 	[ "$(tail -n 1 <<< "$output" | cut -d, -f7)" = 10.1 ]
-	replay t_us,event,rtt_us,bytes 100,ack,20,8192
-	[ "$(tail -n 1 <<< "$output" | cut -d, -f7)" = 10.199999999999999 ]
+	replay t_us,event,rtt_us,bytes 100,ack,20,2048
+	[ "$(tail -n 1 <<< "$output" | cut -d, -f7)" = 10.050000000000001 ]
 }
 
 @test "numbers have 17 digits" {

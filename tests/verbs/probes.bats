@@ -111,6 +111,6 @@ recorded() {
 	jq -r 'select(.type == "map") | .data["@rate_mbps"] // empty | to_entries[] |
 		"\(.key | split(",")[1]) \(.value)"' out | awk '{ v[$1] = $2 }
 		END { for (qp in v) print qp, v[qp] }' | sort > got
-	awk -F, '!/^#/ && $14 + 0 > 0 { v[$3] = int($14 / 1e6) } END { for (qp in v) print qp, v[qp] }' t.csv |
+	awk -F, '!/^#/ && $16 + 0 > 0 { v[$3] = int($16 / 1e6) } END { for (qp in v) print qp, v[qp] }' t.csv |
 		sort | diff - got
 }

@@ -27,7 +27,7 @@ loop_is_closed() {
 		"$ccshim" replay --check -a "$CCSHIM_CC" --qp "$qp" t.csv || return 1
 		# and not only to 1e-9
 		"$ccshim" replay -a "$CCSHIM_CC" --qp "$qp" t.csv | tail -n +2 | cut -d, -f4,5 > got
-		awk -F, -v qp="$qp" '!/^#/ && $3 == qp { print $14 "," $15 }' t.csv | diff - got
+		awk -F, -v qp="$qp" '!/^#/ && $3 == qp { print $16 "," $17 }' t.csv | diff - got
 	done
 }
 
