@@ -76,15 +76,17 @@ const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "segment", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = 0x1p30,
 	  QP_AT(segment),
 	  .doc = "The size of the pieces into which long WRITE and READ requests are split, "
-		 "so that there is a round trip to measure and a place to pause. By itself what "
-		 "the port sends in 8 us, and more where looking at the clock is slow." },
+		 "so that there is a round trip to measure and a place to pause. The default is what "
+		 "the port sends in 8 us, more where reading the clock is slow, and up to four times "
+		 "as much of a flow whose rate is near the port's." },
 	{ .name = "cap", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = INFINITY,
 	  QP_AT(cap),
-	  .doc = "The most data that a queue pair may have outstanding in the network. By itself "
-		 "what fills the path for an unloaded round-trip time and the noise, and three "
-		 "segments. Where the host is away for longer, as with software RDMA on few cores, "
-		 "the device runs dry meanwhile, and a megabyte or more helps; but that is also "
-		 "what each sender may leave in a switch's queue before a delay is noticed." },
+	  .doc = "The most data that a queue pair may have outstanding in the network. The default "
+		 "is twice what fills the path for an unloaded round-trip time and the noise, and "
+		 "eight segments, but no bound for algorithms that have a window of their own. Where "
+		 "the host is away for longer, as with software RDMA on few cores, the device runs "
+		 "dry meanwhile, and a megabyte or more helps; but that is also what each sender may "
+		 "leave in a switch's queue before a delay is noticed." },
 	{ .name = "split", .type = CCS_OPT_BOOL, .def = "y", QP_AT(split),
 	  .doc = "Whether WRITE and READ requests are split into segments at all." },
 	{ .name = "split_imm", .type = CCS_OPT_BOOL, .def = "n", QP_AT(split_imm),
