@@ -74,7 +74,7 @@ struct hpcc {
 	double acked_us;                 /* of data sent since the update; INFINITY: none yet */
 	unsigned stage;                  /* incStage */
 	unsigned flows;                  /* as telemetry counts them; 0: unknown. Not ns3 */
-	double capacity;                 /* bit/s, least of the links in the records; 0: none yet */
+	double capacity;                 /* bit/s, of the receiver's link by the records; 0: unknown */
 };
 
 static enum variant variant_of(const struct ccs_cc *cc)
@@ -92,7 +92,7 @@ static double at_least(unsigned flows, unsigned least)
 	return flows > least ? flows : least;
 }
 
-/* The path with the slowest link known of it; told, bit/s: of the records, 0: of none. */
+/* The path with the link whose flows are counted as its slowest; told: its bit/s, 0: unknown. */
 static struct ccs_cc_path known_path(const struct ccs_cc_path *path, enum variant variant,
 				     double told)
 {
@@ -100,7 +100,7 @@ static struct ccs_cc_path known_path(const struct ccs_cc_path *path, enum varian
 
 	if (variant == NS3)
 		known.bottleneck_rate = 0;
-	else if (told > 0 && told < ccs_cc_bottleneck(path))
+	else if (told > 0)
 		known.bottleneck_rate = told;
 	return known;
 }
@@ -447,17 +447,17 @@ static void take_records(struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_
 	h->covers_us = ack->covers_us;
 }
 
-/* What the records name besides counters. */
+/*
+ * What the records name besides counters. Flows are counted at the receiver's link, the last one:
+ * all of them must increase by as much, also those that have a slower link before it.
+ */
 static void take_facts(const struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
 {
-	double least = INFINITY;
-
 	if (ack->flows && variant_of(cc) != NS3)
 		h->flows = ack->flows;
 	for (unsigned i = 0; i < ack->nhops; i++)
 		if (ack->hops[i].capacity >= 1)
-			least = ccs_min(least, ack->hops[i].capacity);
-	h->capacity = least < INFINITY ? least : 0;
+			h->capacity = ack->hops[i].capacity;
 }
 
 /* Without telemetry nothing changes, but that an echo remembers time and RTT. */

@@ -203,20 +203,6 @@ static double covers_us(const struct ccs_flow *f, const struct ccs_telemetry *t)
 	return ccs_max(((double)t->covers_ns - (double)f->origin_ns) / 1e3, 1e-3);
 }
 
-/* The slowest of the links that the records are of. */
-static void follow_bottleneck(struct ccs_flow *f, const struct ccs_telemetry *t)
-{
-	struct ccs_cc_path path = f->cc.path;
-	double least = INFINITY;
-
-	for (unsigned i = 0; i < t->nhops; i++)
-		least = ccs_min(least, t->hops[i].capacity);
-	if (least == INFINITY || least == path.bottleneck_rate)
-		return;
-	path.bottleneck_rate = least;
-	ccs_drive_repath(f, &path);
-}
-
 void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, double bytes,
 		   uint64_t now_ns)
 {
@@ -231,7 +217,6 @@ void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, double
 	};
 
 	if (t) {
-		follow_bottleneck(f, t);
 		ack.hops = t->hops;
 		ack.nhops = t->nhops;
 		ack.path = t->path;

@@ -132,7 +132,6 @@ struct ccs_flow {
 	bool base_given : 1, segment_given : 1, cap_given : 1;
 	bool ramping : 1;                /* slow start */
 	bool late : 1;                   /* so was the last RTT */
-	bool imprecise : 1;              /* it was not known to within its half */
 	bool followed : 1;               /* the algorithm or a sink wants to hear of each segment */
 	uint8_t draining : 5;            /* samples left to wait for the queue of the start to go */
 	uint8_t recv_count : 2;          /* of recv_ns, modulo 4 */
@@ -337,12 +336,15 @@ static inline bool ccs_gate_at_line(const struct ccs_flow *f)
 	return ccs_flow_rate(f) >= f->cc.path.line_rate;
 }
 
-/* Bytes that may be outstanding. The derived cap is for algorithms without a window. */
+/*
+ * Bytes that may be outstanding. The derived cap does not hold a window that is made of RTTs: that
+ * knows better what the path takes, where acknowledgements wait behind data.
+ */
 static inline double ccs_gate_window(const struct ccs_flow *f)
 {
 	const double own = f->cc.out.window;
 
-	if (own > 0 && !f->ramping && !f->cap_given)
+	if (own > 0 && f->cc.ops->needs == CCS_NEEDS_RTT && !f->ramping && !f->cap_given)
 		return own;
 	return own > 0 && own < f->window ? own : f->window;
 }
@@ -368,6 +370,7 @@ void ccs_gate_init(struct ccs_flow *f, uint64_t now_ns);
 void ccs_gate_follow(struct ccs_flow *f, uint64_t now_ns); /* the rate may be another */
 uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns);
 void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns);
+void ccs_gate_charge_small(struct ccs_flow *f, uint64_t now_ns);
 
 /* rtt.c */
 void ccs_rtt_init(struct ccs_flow *f, const struct ccs_flow_config *conf,

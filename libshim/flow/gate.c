@@ -135,6 +135,15 @@ static double jitter_bytes(struct ccs_flow *f, double bytes)
 	return step;
 }
 
+/*
+ * A segment that measures the path is small, and a whole one follows its completion. Flows that
+ * begin or drain together would go on in phase; so it is charged as any part of a segment.
+ */
+void ccs_gate_charge_small(struct ccs_flow *f, uint64_t now_ns)
+{
+	ccs_gate_charge(f, (uint64_t)(draw(f) * f->segment), now_ns);
+}
+
 /* A release that comes late keeps its place in time, by one segment or tick at most. */
 void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 {

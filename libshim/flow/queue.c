@@ -312,7 +312,10 @@ const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_
 	if (!calm || wants_time(f, seg)) {
 		if (now_ns == CCS_TIME_UNKNOWN)
 			return &ccs_flow_time;
-		ccs_gate_charge(f, len, now_ns);
+		if (!seg->last && len < f->segment)
+			ccs_gate_charge_small(f, now_ns);
+		else
+			ccs_gate_charge(f, len, now_ns);
 		ccs_rtt_depart(f, seg, now_ns);
 		ccs_drive_send(f, len, now_ns);
 	}

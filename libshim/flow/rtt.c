@@ -37,17 +37,15 @@ static double derive_segment(double line_rate, double look_us)
 }
 
 /*
- * A static worst case of outstanding data (TIMELY 3.3): twice what fills the pipe, host
- * noise included, and eight segments. Where acknowledgements wait behind data of the other
- * direction, a pipe and three segments left a fifth of the line unused. But they are enough
- * where the cap is all that holds a flow, whose RTTs are not known.
+ * A static worst case of outstanding data (TIMELY 3.3): what fills the pipe, host
+ * noise included, and three segments. The queue that a lone flow makes of them
+ * stays below TIMELY's t_low.
  */
-static double derive_cap(double line_rate, double rtt_us, double segment, bool imprecise)
+static double derive_cap(double line_rate, double rtt_us, double segment)
 {
 	const double bdp = line_rate * rtt_us / 8e6;
-	const double segments = imprecise ? ceil(bdp / segment) + 3 : ceil(2 * bdp / segment) + 8;
 
-	return segment * ccs_min(segments, CAP_SEGMENTS_MAX);
+	return segment * ccs_min(ceil(bdp / segment) + 3, CAP_SEGMENTS_MAX);
 }
 
 /* What the flow itself derives from the path. */
@@ -58,7 +56,7 @@ static void fit(struct ccs_flow *f, struct ccs_cc_path *path)
 	path->segment = ccs_max(f->segment, f->message);
 	if (!f->cap_given)
 		f->cap = (uint64_t)derive_cap(path->line_rate, path->base_rtt_us + path->noise_us,
-					      path->segment, f->imprecise);
+					      path->segment);
 	f->window = f->ramping ? ccs_max(f->window, path->segment) : (double)f->cap;
 }
 
@@ -74,7 +72,7 @@ static void begin(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs
 		path.base_rtt_us = DEFAULT_BASE_RTT_US;
 	f->ramping = f->enforce; /* what holds nothing back has nothing to learn */
 	f->draining = 0;
-	f->late = f->imprecise = false;
+	f->late = false;
 	f->believed_us = 0;
 	f->vague = 0;
 	f->message = f->longest = f->shorter = 0;
@@ -415,17 +413,6 @@ static void record(struct ccs_flow *f, double rtt_us)
 		f->stats.unrecorded++;
 }
 
-/* An algorithm with a window of its own is not held by the cap. */
-static void judge_precision(struct ccs_flow *f, bool known)
-{
-	struct ccs_cc_path path = f->cc.path;
-
-	if (f->imprecise != known)
-		return;
-	f->imprecise = !known;
-	fit(f, &path);
-}
-
 /*
  * The completion lies between the last look at an empty queue and this one, and
  * behind its departure.
@@ -462,7 +449,6 @@ static double measure(struct ccs_flow *f, const struct ccs_seg *seg, const struc
 	} else if (f->vague < CCS_RTT_BASE_SAMPLES) {
 		f->vague++;
 	}
-	judge_precision(f, known);
 	return rtt_us;
 }
 

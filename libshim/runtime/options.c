@@ -82,9 +82,9 @@ const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "cap", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = INFINITY,
 	  QP_AT(cap),
 	  .doc = "The most data that a queue pair may have outstanding in the network. The default "
-		 "is twice what fills the path for an unloaded round-trip time and the noise, and "
-		 "eight segments, but no bound for algorithms that have a window of their own. Where "
-		 "the host is away for longer, as with software RDMA on few cores, the device runs "
+		 "is what fills the path for an unloaded round-trip time and the noise, and three "
+		 "segments, but no bound for a window that is made of round-trip times. Where the "
+		 "host is away for longer, as with software RDMA on few cores, the device runs "
 		 "dry meanwhile, and a megabyte or more helps; but that is also what each sender may "
 		 "leave in a switch's queue before a delay is noticed." },
 	{ .name = "split", .type = CCS_OPT_BOOL, .def = "y", QP_AT(split),

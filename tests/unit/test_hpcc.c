@@ -656,7 +656,7 @@ static void repeat(struct ccs_cc *cc, struct wire *w, int times, double us, unsi
 }
 
 /* A NIC of ten times the slowest link's rate: window, increase, floor and T are that link's. */
-static void the_slowest_link_of_the_records_counts(void **state)
+static void the_last_link_of_the_records_counts(void **state)
 {
 	const double ser_us = 8e6 * 1000 / (LINE / 10), T_us = 100 + 8 * ser_us;
 	struct ccs_cc cc;
@@ -990,7 +990,7 @@ int main(void)
 		cmocka_unit_test(counted_flows_lengthen_the_period),
 		cmocka_unit_test(an_echo_increases_once_per_T),
 		cmocka_unit_test(an_echo_follows_the_count_of_flows),
-		cmocka_unit_test(the_slowest_link_of_the_records_counts),
+		cmocka_unit_test(the_last_link_of_the_records_counts),
 		cmocka_unit_test(a_known_bottleneck_counts),
 		cmocka_unit_test(the_first_record_bounds_the_share),
 		cmocka_unit_test(a_record_of_agents_moves_what_was_on_average),
