@@ -49,8 +49,6 @@ struct ccs_seg {
 	bool signal;             /* ask the device for a completion */
 };
 
-enum { CCS_SEGMENT_MAX = 65536 }; /* bytes, of what is split */
-
 enum ccs_flow_state {
 	CCS_FLOW_RUN,
 	CCS_FLOW_HOLD,           /* send queue drained state: emit nothing */

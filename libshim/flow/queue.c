@@ -10,7 +10,6 @@
 
 enum { UNTIMED_MAX = 32 };
 
-#define LONGER 6             /* times as long as f->segment, at most */
 #define SMALL_BYTES 256      /* of a segment that measures the path: it adds no queue of its own */
 
 static uint32_t pow2_at_least(uint32_t n)
@@ -79,42 +78,28 @@ uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
 	return f->wr_head++;
 }
 
-/*
- * A flow whose rate is near the line's shares it with few, and pays for each segment: it has up
- * to LONGER times as long ones, no longer in time than that at line rate, of which the window
- * holds two. Among many flows, whose rates are lower, they are as short as ever.
- */
-static uint64_t segment_len(const struct ccs_flow *f)
-{
-	const double longest = f->segment * LONGER * ccs_min(ccs_flow_rate(f) / f->cc.path.line_rate, 1);
-	uint64_t len = f->segment;
-
-	if (f->segment_given || f->ramping || f->draining)
-		return len;
-	while (2 * len <= CCS_SEGMENT_MAX && (double)(2 * len) <= longest &&
-	       (double)(4 * len) <= ccs_gate_window(f))
-		len *= 2;
-	return len;
-}
-
 /* Whether more of the waiting WR remains behind the next segment. */
 static bool splits(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
-	return wr->len - f->next_offset > segment_len(f) && (wr->flags & CCS_WR_SPLIT) && f->split &&
+	return wr->len - f->next_offset > f->segment && (wr->flags & CCS_WR_SPLIT) && f->split &&
 	       f->enforce && f->state == CCS_FLOW_RUN;
 }
 
-/* The first segment of a flow, and where the algorithm asks for one. Nothing follows it at once. */
+/*
+ * The first segment of a flow that RTTs control, and where the algorithm asks for one. Nothing
+ * follows it at once.
+ */
 static bool measures_path(const struct ccs_flow *f)
 {
-	return (!f->sent || f->cc.out.small_next) && !f->base_given;
+	return ((!f->sent && (f->cc.ops->needs & CCS_NEEDS_RTT)) || f->cc.out.small_next) &&
+	       !f->base_given;
 }
 
 static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
 	if (!splits(f, wr))
 		return wr->len - f->next_offset;
-	return measures_path(f) && f->segment > SMALL_BYTES ? SMALL_BYTES : segment_len(f);
+	return measures_path(f) && f->segment > SMALL_BYTES ? SMALL_BYTES : f->segment;
 }
 
 /*

@@ -19,6 +19,7 @@
 #define MOST_RATIO 10     /* of the NIC's rate and the bottleneck's */
 #define MESSAGES 64       /* so many short ones, and the long ones before them are forgotten */
 #define SEGMENT_MIN 4096.0
+#define SEGMENT_MAX 65536.0
 
 /*
  * A power of two that the line sends in at most SEGMENT_US: long enough to be
@@ -33,7 +34,7 @@ static double derive_segment(double line_rate, double look_us)
 {
 	const double us = ccs_max(SEGMENT_US, SEGMENT_LOOKS * look_us);
 
-	return ccs_min(ccs_max(exp2(floor(log2(line_rate * us / 8e6))), SEGMENT_MIN), CCS_SEGMENT_MAX);
+	return ccs_min(ccs_max(exp2(floor(log2(line_rate * us / 8e6))), SEGMENT_MIN), SEGMENT_MAX);
 }
 
 /*
@@ -181,8 +182,7 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 	const double line = f->cc.path.line_rate;
 	const double ns = 8e9 * (double)seg->len / line;
 
-	if (seg->first && seg->last)
-		learn_message(f, seg->len);
+	learn_message(f, seg->len);
 	seg->post_ns = now_ns;
 	f->nic_free_ns = (f->nic_free_ns > now_ns ? f->nic_free_ns : now_ns) + (uint64_t)ns;
 	seg->depart_ns = f->nic_free_ns;

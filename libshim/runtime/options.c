@@ -77,8 +77,7 @@ const struct ccs_opt ccs_opt_table[] = {
 	  QP_AT(segment),
 	  .doc = "The size of the pieces into which long WRITE and READ requests are split, "
 		 "so that there is a round trip to measure and a place to pause. The default is what "
-		 "the port sends in 8 us, more where reading the clock is slow, and up to four times "
-		 "as much of a flow whose rate is near the port's." },
+		 "the port sends in 8 us, and more where reading the clock is slow." },
 	{ .name = "cap", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = INFINITY,
 	  QP_AT(cap),
 	  .doc = "The most data that a queue pair may have outstanding in the network. The default "

@@ -90,11 +90,11 @@ readonly readers='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
 
 @test "who is only READ from needs no agent" {
   # shellcheck disable=SC2016
-  in_lab 2 'export CCSHIM_AGENT_THREAD=n
+  in_lab 4 'export CCSHIM_AGENT_THREAD=n
     agent --address 10.9.0.1
-    "$ccbench" readincast --senders 2 --tclass 2 -D 700ms --warmup 400ms --cc dcqcn --out_json incast.json
+    "$ccbench" readincast --senders 4 --tclass 2 -D 700ms --warmup 400ms --cc dcqcn --out_json incast.json
     kill $pid'
-  holds "$readers | length == 2 and all(.signals == \"ok\" and .switches == 0) and
+  holds "$readers | length == 4 and all(.signals == \"ok\" and .switches == 0) and
     (map(.rp_cnp_handled) | add) > 20"
 }
 
