@@ -125,7 +125,7 @@ static uint64_t longer(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
-/* Whoever begins to send begins without telemetry, so that is noticed soon. */
+/* A flow that begins to send has no telemetry yet, so that is noticed soon. */
 static uint64_t pause_of(const struct ccs_agent *a, uint64_t now_ns)
 {
 	const uint64_t pause_ns = longer(LOOK_NS, LOOK_FLOW_NS * a->nflows);

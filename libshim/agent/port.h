@@ -49,7 +49,7 @@ void ccs_port_lose(struct ccs_agent *a, struct ccs_port *port, int error);
 void ccs_port_leave(struct ccs_port *port, const struct ccs_peer *p, bool inbound);
 
 /* advise.c */
-/* Takes the newest record, if somebody wants advice, and advises in it. */
+/* Takes the newest record, if a flow wants advice, and advises in it. */
 void ccs_port_advise(struct ccs_port *port);
 /* So many more flows of a subscriber, before their bytes. */
 void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more);

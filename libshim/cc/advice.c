@@ -8,7 +8,7 @@
 #define FLOOR 0.45           /* of its share, which a flow may send at least */
 #define UNCOUNTED 1000       /* flows that the floor expects where none are counted */
 #define RISE 2.0             /* most that one record adds, as a factor */
-/* So few flows in effect do not need the rate that there is, so nobody may surprise with it. */
+/* So few flows in effect do not need the rate that there is, so that no burst comes at it. */
 #define UNUSED 0.5
 #define CUTS_MOST 8          /* in a row that accelerate */
 #define GRAIN 4096.0

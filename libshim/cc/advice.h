@@ -4,7 +4,7 @@
 /*
  * One rate for all flows through a port, after the Rate Control Protocol (Dukkipati,
  * Kobayashi, Zhang-Shen, McKeown: Processor Sharing Flows in the Internet, IWQoS 2005).
- * Whoever reads the port's counters feeds them in and advises what comes out to all senders.
+ * The reader of the port's counters feeds them in and advises what comes out to all senders.
  *
  * The controller measures how many flows there are in effect: the bytes that arrived, divided
  * by what one flow may have sent meanwhile at the rates that were in force when those bytes

@@ -9,8 +9,8 @@
  *
  * Copa takes the least RTT of 10 s for the RTT of an empty path, and relies on an oscillation
  * of the window that empties the queue every five RTTs. Flows of a data centre, with a
- * segment or two outstanding each, do not oscillate in step: whoever joins a standing queue
- * never sees the empty path and takes a multiple of its share. Here the queue is drained on
+ * segment or two outstanding each, do not oscillate in step: a flow that joins a standing
+ * queue never sees the empty path and takes a multiple of its share. Here the queue is drained on
  * purpose. At multiples of a power of two of the hosts' common time, some RTTs apart, each
  * flow that sees a queue pauses for one RTT. The queue empties within that RTT, and the next
  * segment, a small one, measures the path. Where hosts' clocks differ by more than an RTT, a
@@ -148,7 +148,7 @@ static void on_init(struct ccs_cc *cc)
 
 /* -- drains ---------------------------------------------------------------------------- */
 
-/* Whose dq is less than that has the path to himself, or nearly. */
+/* With less than that the flow has the path for itself, or nearly. */
 static bool queues(const struct ccs_cc *cc, const struct copa *c)
 {
 	return c->queue_us + jitter_us(cc, c) > 1.5 * line_us(cc);

@@ -5,7 +5,7 @@
  * The window is what that rate has under way on an empty path, with a few segment times of
  * the slowest link for the queue that segments meet by chance: it holds when advice ceases.
  *
- * A bottleneck that nobody measures is seen by the delay alone. While round-trip times stay
+ * A bottleneck that no agent measures is seen by the delay alone. While round-trip times stay
  * above what the advised flows can have waiting, and no measured link is busy, a ceiling
  * falls below the advised rate, and rises again when they do not.
  */

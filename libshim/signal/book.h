@@ -20,7 +20,7 @@ struct ccs_signal_flow {
 	uint8_t local_gid[16], peer_gid[16];
 	uint32_t wants;                  /* enum ccs_peer_flag that it lives on */
 	uint32_t period_us;              /* telemetry is wanted that often; 0: none is */
-	bool optional;                   /* an agent is welcome; nobody is to become one for it */
+	bool optional;                   /* an agent is welcome; no process is to become one for it */
 };
 
 enum ccs_entry_state {

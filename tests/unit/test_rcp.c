@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rcp: it follows the advice, its window, and links that nobody measures. */
+/* rcp: it follows the advice, its window, and links that no agent measures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
