@@ -18,6 +18,7 @@ EXTRA_DIST += ci/lab.d/uml.config
 EXTRA_DIST += ci/lab.d/uml.sh
 EXTRA_DIST += ccshim.spec ci/packages.sh
 EXTRA_DIST += ci/setup.sh
+EXTRA_DIST += ci/with-agent
 EXTRA_DIST += docs/tutorial.md docs/dcqcn.md docs/dcqcn.png docs/hpcc.md docs/hpcc.png docs/rcp.md docs/incast.png
 EXTRA_DIST += tests/README.md
 EXTRA_DIST += tests/lab/lab.bats
