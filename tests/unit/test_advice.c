@@ -158,7 +158,7 @@ static void nothing_makes_it_leave_its_bounds(void **state)
 		port.queue = random >> 61 == 3 ? random : random >> 50;
 		port.sees_queue = random >> 59 & 1;
 		port.now_ns += random >> 35 & 0xfffff;
-		port.flows = (unsigned)(random >> 32) >> (random >> 58);
+		port.flows = (unsigned)(random >> 32 >> (random >> 58));
 		port.rtt_us = (double)(random >> 40 & 0xffff);
 		rate = i % 7 ? ccs_advice_feed(&a, &port)
 			     : ccs_advice_join(&a, &port, (unsigned)(random >> 33));
