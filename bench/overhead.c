@@ -90,7 +90,7 @@ static void become(const struct load *l, unsigned setting, bool under_valgrind)
 	setenv("LD_PRELOAD", preload, 1);
 	setenv("CCSHIM_CONFIG", "", 1);
 	setenv("CCSHIM_MODE", names[setting], 1);
-	/* With noise copa drains now and then: what waits then is no cost of the shim's. */
+	/* With noise copa drains now and then. The wait is no cost of the shim's. */
 	setenv("CCSHIM_NOISE", "0us", 0);
 	snprintf(self, sizeof(self), "%s/overhead", directory);
 	snprintf(what[0], sizeof(what[0]), "%u", l->threads);

@@ -76,7 +76,7 @@ void ccs_port_advise(struct ccs_port *port)
 		port->advice = (struct ccs_advice){ 0 };
 }
 
-/* The others are told as soon as may be. */
+/* The other senders receive the rate as soon as may be. */
 void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more)
 {
 	struct ccs_advice_port now;

@@ -98,7 +98,7 @@ struct ccs_peer {
 	uint64_t period_ns;
 	double rtt_us;                   /* as it measured it */
 	uint32_t grain;                  /* bytes that its flows send at once; 0: unknown */
-	uint64_t clock_ns, clock_at_ns;  /* its clock, not later than that by ours; 0: not told */
+	uint64_t clock_ns, clock_at_ns;  /* its clock, not later than that by ours; 0: unknown */
 
 	uint64_t lease_ns;               /* until then it gets CNPs */
 	uint64_t cnps_sent, cnps_received;

@@ -92,16 +92,16 @@ static double at_least(unsigned flows, unsigned least)
 	return flows > least ? flows : least;
 }
 
-/* The path with the link whose flows are counted as its slowest; told: its bit/s, 0: unknown. */
+/* The path with the link whose flows are counted as its slowest; rate: its bit/s, 0: unknown. */
 static struct ccs_cc_path known_path(const struct ccs_cc_path *path, enum variant variant,
-				     double told)
+				     double rate)
 {
 	struct ccs_cc_path known = *path;
 
 	if (variant == NS3)
 		known.bottleneck_rate = 0;
-	else if (told > 0)
-		known.bottleneck_rate = told;
+	else if (rate > 0)
+		known.bottleneck_rate = rate;
 	return known;
 }
 

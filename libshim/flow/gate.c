@@ -72,7 +72,7 @@ static void move_wait(struct ccs_flow *f, double rate, double now)
 	f->paced_at_ns += ccs_max(due - due_ns(f), 0);
 }
 
-/* What of the wait has passed was at the old rate, only its rest is at the new one. */
+/* The part of the wait that has passed was at the old rate; only the rest is at the new one. */
 static void move_rest(struct ccs_flow *f, double rate, double now)
 {
 	const double due = due_ns(f), at = ccs_min(ccs_max(now, f->paced_at_ns), due);
@@ -86,7 +86,7 @@ static void move_rest(struct ccs_flow *f, double rate, double now)
  * A change of the rate moves what already waits. DCQCN and HPCC move all of the wait, as
  * their authors' simulators do, and Swift's gap is what its newest window says. A rate that
  * follows each RTT moves the rest only: where a flow has a segment or less in an RTT, the
- * sample of each segment would else place the next one by itself, and the flows lock in
+ * sample of each segment alone would else place the next one, and the flows lock in
  * phase. Then no RTT changes, the gradient is zero, and a queue of three times the size
  * persists (TIMELY 5 fixes the release time when a segment is queued).
  */

@@ -38,7 +38,7 @@ struct ccs_slot {
 	_Atomic uint64_t read;           /* bytes requested by READs, which come from the peer */
 	_Atomic uint32_t inbound_verdict; /* as verdict, for the data that it READs */
 	_Atomic uint32_t wants;          /* enum ccs_peer_flag; 0: TELEMETRY, if period_us is set */
-	_Atomic uint32_t segment;        /* bytes that it sends at once; 0: not told */
+	_Atomic uint32_t segment;        /* bytes that it sends at once; 0: unknown */
 	uint8_t process_spare[20];
 } __attribute__((aligned(64)));
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a QP makes of the host agent's signals: CNPs go to its algorithm. Where they cannot
- * be relied on, another algorithm stands in until they can. Signals are of one direction, to
+ * be relied on, the fallback runs until they can. Signals are of one direction, to
  * the peer or, for READs, from there; those of the direction in which most bytes go count.
  */
 #include <stdio.h>

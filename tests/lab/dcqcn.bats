@@ -98,7 +98,7 @@ readonly readers='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
     (map(.rp_cnp_handled) | add) > 20"
 }
 
-@test "a reader whose agent does not watch for marks: timely stands in" {
+@test "a reader whose agent does not watch for marks: the fallback timely runs" {
   # shellcheck disable=SC2016
   in_lab 2 'export CCSHIM_AGENT_THREAD=n
     agent --no-capture

@@ -61,7 +61,7 @@ struct port {
 	uint64_t stamp_tx, stamp_ns, stamp_queue; /* INT of the packet being sent */
 	struct ccs_cc_hop read, told; /* by agents: newest, and newest that senders know of */
 	struct ccs_advice advice;
-	double advised;          /* bit/s, as senders were told last */
+	double advised;          /* bit/s, as it was last sent to the senders */
 	uint64_t advised_at;
 };
 

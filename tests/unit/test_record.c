@@ -95,6 +95,18 @@ static void order_makes_no_other_path(void **state)
 }
 
 /* Written down by hand: 100 Gb/s, 0x123456 ns, 0x789ab * 128 bytes, 0xcdef * 80 waiting. */
+/* Several bottlenecks: the slowest one's advice holds, whichever of the links it is. */
+static void the_least_advice_of_a_path_holds(void **state)
+{
+	struct ccs_record r[] = { { .advised = 3 }, { .advised = 0 }, { .advised = 2 }, { .advised = 7 } };
+
+	(void)state;
+	assert_int_equal(ccs_record_advised(r, 4), 2);
+	assert_int_equal(ccs_record_advised(r, 2), 3);
+	assert_int_equal(ccs_record_advised(r + 1, 1), 0);
+	assert_int_equal(ccs_record_advised(r, 0), 0);
+}
+
 static void int_words_are_the_papers(void **state)
 {
 	static const struct ccs_int_hop hop = { 2, 0x123456, 0x789ab, 0xcdef };
@@ -213,6 +225,7 @@ int main(void)
 		cmocka_unit_test(layout_is_the_specification),
 		cmocka_unit_test(impossible_ones_are_refused),
 		cmocka_unit_test(order_makes_no_other_path),
+		cmocka_unit_test(the_least_advice_of_a_path_holds),
 		cmocka_unit_test(int_words_are_the_papers),
 		cmocka_unit_test(int_records_do_not_wrap),
 		cmocka_unit_test(int_repeated_and_late_ones_tell_nothing),

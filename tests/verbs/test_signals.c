@@ -325,7 +325,7 @@ static void nap_and_send(struct rig *r)
 
 /*
  * The signal thread judges ten times a second, which is long: here it has not judged yet that
- * all is well, as no peer was heard. It is early for a second only; if that was too short for
+ * all is well, as no message of the peer has come. It is early for a second only; if that was too short for
  * this machine, the same again.
  */
 static void a_flow_starts_with_its_first_record(void **state)
