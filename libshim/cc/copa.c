@@ -18,12 +18,11 @@
  *
  * What an emptied path adds to the least RTT is jitter of the hosts. Its average is taken off
  * dq, but for an eighth of dq: a queue of others that does not drain would be taken for
- * jitter, too.
+ * jitter, too. So is a segment's time, for which acknowledgements wait in the other direction.
  *
  * Other departures: pacing at the window per RTT, since what leaves as a burst waits in the
  * NIC before the acknowledgements of the other direction; a flow with more than twice its
- * target drops its share of the queue at once (as FAST TCP does); steps are shorter where a
- * window is long, since they act one RTT late.
+ * target drops its share of the queue at once (as FAST TCP does); steps are a fifth of Copa's.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -35,9 +34,9 @@
 enum { DELTA, DRAIN, MAX_JITTER, MIN_RATE, NPARAMS };
 
 static const struct ccs_cc_param params[NPARAMS] = {
-	[DELTA] = { "delta", "", 0.62, 0.01, 100, NULL,
+	[DELTA] = { "delta", "", 0.9, 0.01, 100, NULL,
 		"inverse of the segments that a flow keeps in the queue", "Copa 2.1; there 0.5" },
-	[DRAIN] = { "drain", "", 8, 0, 1e6, NULL,
+	[DRAIN] = { "drain", "", 24, 0, 1e6, NULL,
 		"RTTs between two moments at which all flows let the queue drain; 0: none", "our own" },
 	[MAX_JITTER] = { "max_jitter", "us", 400, 0, 1e6, NULL,
 		"most that is taken for jitter of the hosts", "our own" },
@@ -47,7 +46,8 @@ static const struct ccs_cc_param params[NPARAMS] = {
 
 /* A flow without competitors is to lose little by drains: they are so many base RTTs apart. */
 #define DRAIN_BASES 8
-#define LEAST_GAIN 0.15          /* of the steps of a long window */
+/* Of Copa's steps: they act one RTT late, and flows of one NIC would take them together. */
+#define GAIN 0.2
 #define JITTER_SAMPLES 16        /* that its average is of */
 #define LOSS_SHARE 0.7           /* what a loss leaves of the share of the queue, */
 #define LOSS_RECOVERY 1.02       /* and what an RTT gives back */
@@ -148,6 +148,12 @@ static void on_init(struct ccs_cc *cc)
 
 /* -- drains ---------------------------------------------------------------------------- */
 
+/* Acknowledgements wait behind a segment of the other direction: that is no queue. */
+static double no_queue_us(const struct ccs_cc *cc, const struct copa *c)
+{
+	return ccs_max(jitter_us(cc, c), line_us(cc));
+}
+
 /* With less than that the flow has the path for itself, or nearly. */
 static bool queues(const struct ccs_cc *cc, const struct copa *c)
 {
@@ -220,7 +226,7 @@ static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *
 	if (c->awaited && ack->now_us >= c->resume_us + base_us(cc, c))
 		learn_jitter(cc, c, rtt);
 	dq = ccs_max(standing_us(cc, c) - base_us(cc, c), 1e-3);
-	c->queue_us = ccs_max(dq - jitter_us(cc, c), dq / 8);
+	c->queue_us = ccs_max(dq - no_queue_us(cc, c), dq / 8);
 	c->acked = true;
 }
 
@@ -258,8 +264,7 @@ static bool judge(struct ccs_cc *cc, struct copa *c, double target, double now_u
 static void step(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack, double target)
 {
 	const double n = ack->bytes / cc->path.segment, most = 0.25 * c->cwnd;
-	const double gain = in_queue(cc, c) *
-			    ccs_max(LEAST_GAIN, ccs_min(1, 2 * in_queue(cc, c) / c->cwnd));
+	const double gain = GAIN * in_queue(cc, c);
 	const bool up = c->cwnd <= target;
 	const double per_rtt = up ? ccs_max(gain, ccs_min(c->velocity * gain, most)) : gain;
 	const double by = ccs_min(per_rtt * n / c->cwnd, 0.5 * c->cwnd);

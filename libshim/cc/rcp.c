@@ -8,18 +8,33 @@
  * A bottleneck that no agent measures is seen by the delay alone. While round-trip times stay
  * above what the advised flows can have waiting, and no measured link is busy, a ceiling
  * falls below the advised rate, and rises again when they do not.
+ *
+ * Flows of one rate keep the phases that they happen to begin with, and those whose segments
+ * meet would meet for ever. So a flow whose segment found a queue is a little slower until
+ * the next, and one whose segment found none a little faster: segments spread over time.
+ *
+ * Jitter of the hosts is what RTTs vary by while no measured link is full. The window has it on
+ * top, or a host that is late would be held by it, and so has the RTT at which a link counts
+ * as congested.
  */
 #include <math.h>
 #include <string.h>
 
 #include "cc/cc.h"
 #include "cc/hops.h"
+#include "cc/jitter.h"
 #include "cc/minmax.h"
 
 enum { ROOM, TARGET, PATIENCE, BETA, MIN_RATE, INIT_RATE, NPARAMS };
 
 #define BUSY 0.9                 /* a load from which on a measured link may be the bottleneck */
 #define RISE 1.1                 /* of the ceiling, per RTT */
+#define SPREAD 0.01              /* of the rate: what a segment that met none or a whole one adds */
+#define EVIDENCE 32              /* RTTs in a row above the target before the ceiling falls */
+#define FULL 0.96                /* a load from which on RTTs vary for the measured link's queue */
+#define JITTER_SAMPLES 100       /* RTTs before the first, */
+#define LOSS_SAMPLES 1000        /* and after a loss */
+#define JITTER_DECAY (1 / 256.0) /* per RTT at a full link */
 
 static const struct ccs_cc_param params[NPARAMS] = {
 	[ROOM] = { "room", "", 4, 0, 1e3, NULL,
@@ -44,9 +59,15 @@ struct rcp {
 	double load;                     /* of the busiest measured link; 0: unknown */
 	double own;                      /* bit/s, learnt elsewhere; INFINITY: advice came since */
 	double least_us;                 /* of the RTTs so far; INFINITY: none yet */
-	double above_us;                 /* RTTs are above the target since then; 0: they are not */
+	struct ccs_jitter jitter;
+	double jitter_us;                /* the most that was seen while no measured link was full */
+	double lost_us;                  /* the last loss was learnt of */
+	double spread;                   /* of the rate, as a factor */
+	double above_us;                 /* RTTs are above the target since then, */
 	double moved_us;                 /* the ceiling, last */
 	unsigned flows;
+	unsigned above;                  /* so many; 0: they are not */
+	int settled;                     /* RTTs without a loss, up to 1; below that too few */
 };
 
 static void derive(const struct ccs_cc_path *path, double *p)
@@ -72,10 +93,11 @@ static double base_us(const struct ccs_cc *cc, const struct rcp *r)
 
 static void put_out(struct ccs_cc *cc, const struct rcp *r)
 {
-	const double advised = r->advised > 0 ? ccs_min(r->advised, r->own) : r->own;
+	const double advised = r->advised > 0 ? ccs_min(r->advised * r->spread, r->own) : r->own;
 	const double rate = ccs_min(ccs_min(advised, r->ceiling), cc->path.line_rate);
 	const double ser = ccs_cc_segment_us(&cc->path, cc->path.segment);
-	const double us = base_us(cc, r) + cc->path.noise_us + cc->param[ROOM] * ser;
+	const double late = ccs_max(cc->path.noise_us, r->jitter_us);
+	const double us = base_us(cc, r) + late + cc->param[ROOM] * ser;
 
 	cc->out.rate = rate;
 	cc->out.window = rate * us / 8e6 + cc->path.segment;
@@ -88,6 +110,8 @@ static void on_init(struct ccs_cc *cc)
 
 	memset(r, 0, sizeof(*r));
 	r->ceiling = r->least_us = INFINITY;
+	r->spread = 1;
+	r->settled = -JITTER_SAMPLES;
 	r->own = cc->param[INIT_RATE];
 	put_out(cc, r);
 }
@@ -113,10 +137,32 @@ static void take_records(struct rcp *r, const struct ccs_cc_ack *ack)
 	ccs_hops_store(&r->last, ack);
 }
 
+/* Slowest is a flow whose last segment waited for a whole one or more. */
+static void set_spread(const struct ccs_cc *cc, struct rcp *r, double rtt_us)
+{
+	const double waited = rtt_us - base_us(cc, r) - r->jitter_us;
+	const double segments = waited / ccs_cc_segment_us(&cc->path, cc->path.segment);
+
+	r->spread = 1 + SPREAD * (1 - 2 * ccs_min(ccs_max(segments, 0), 1));
+}
+
+/* An RTT that holds a retransmission is no jitter. */
+static void learn_jitter(struct rcp *r, const struct ccs_cc_ack *ack)
+{
+	if (ack->now_us - ack->rtt_us < r->lost_us)
+		return;
+	ccs_jitter_add(&r->jitter, ack->rtt_us);
+	r->settled += r->settled <= 0;
+	if (!(r->load > 0 && r->load < FULL))
+		r->jitter_us *= 1 - JITTER_DECAY;
+	else if (r->settled > 0)
+		r->jitter_us = ccs_max(r->jitter_us, ccs_jitter_us(&r->jitter));
+}
+
 /* What flows of one rate have waiting by chance, on top. */
 static double target_us(const struct ccs_cc *cc, const struct rcp *r)
 {
-	return cc->param[TARGET] +
+	return cc->param[TARGET] + r->jitter_us / 2 +
 	       2 * r->flows * ccs_cc_segment_us(&cc->path, cc->path.segment);
 }
 
@@ -139,13 +185,12 @@ static void watch_delay(struct ccs_cc *cc, struct rcp *r, const struct ccs_cc_ac
 	const double target = target_us(cc, r), now = ack->now_us, rtt = ack->rtt_us;
 	const bool above = rtt > target && r->load < BUSY;
 
-	if (!above)
-		r->above_us = 0;
-	else if (!(r->above_us > 0))
+	r->above = above ? r->above + 1 : 0;
+	if (r->above == 1)
 		r->above_us = now;
-	if (now < r->moved_us + rtt)
+	if (now < r->moved_us + rtt || (above ? r->above < EVIDENCE : r->ceiling == INFINITY))
 		return;
-	if (above ? now < r->above_us + cc->param[PATIENCE] * rtt : r->ceiling == INFINITY)
+	if (above && now < r->above_us + cc->param[PATIENCE] * rtt)
 		return;
 	r->moved_us = now;
 	move_ceiling(cc, r, above ? rtt : target, target);
@@ -164,9 +209,21 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 		take_records(r, ack);
 	if (ack->rtt_us > 0 && ack->rtt_us < INFINITY) {
 		r->least_us = ccs_min(r->least_us, ack->rtt_us);
+		learn_jitter(r, ack);
+		set_spread(cc, r, ack->rtt_us);
 		if (r->advised > 0)
 			watch_delay(cc, r, ack);
 	}
+	put_out(cc, r);
+}
+
+static void on_loss(struct ccs_cc *cc, double now_us)
+{
+	struct rcp *r = CCS_CC_PRIV(struct rcp, cc);
+
+	r->lost_us = now_us;
+	r->settled = -LOSS_SAMPLES;
+	r->jitter_us = 0;
 	put_out(cc, r);
 }
 
@@ -176,6 +233,7 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 	const struct ccs_cc_obs all[] = {
 		{ "advised_rate", r->advised, NULL },
 		{ "ceiling", r->ceiling == INFINITY ? 0 : r->ceiling, NULL },
+		{ "jitter_us", r->jitter_us, NULL },
 		{ "load", r->load, NULL },
 		{ "flows", r->flows, NULL },
 	};
@@ -194,6 +252,7 @@ const struct ccs_cc_ops ccs_cc_rcp = {
 	.derive = derive,
 	.on_init = on_init,
 	.on_ack = on_ack,
+	.on_loss = on_loss,
 	.set_rate = set_rate,
 	.observe = observe,
 };

@@ -130,6 +130,7 @@ struct ccs_flow {
 	bool base_given : 1, segment_given : 1, cap_given : 1;
 	bool ramping : 1;                /* slow start */
 	bool late : 1;                   /* so was the last RTT */
+	bool paced : 1;                  /* a segment waits for its time, and for nothing else */
 	bool followed : 1;               /* the algorithm or a sink wants to hear of each segment */
 	uint8_t draining : 5;            /* samples left to wait for the queue of the start to go */
 	uint8_t recv_count : 2;          /* of recv_ns, modulo 4 */
@@ -335,14 +336,14 @@ static inline bool ccs_gate_at_line(const struct ccs_flow *f)
 }
 
 /*
- * Bytes that may be outstanding. The derived cap does not hold a window that is made of RTTs: that
- * knows better what the path takes, where acknowledgements wait behind data.
+ * Bytes that may be outstanding. After slow start the derived cap holds only algorithms without a
+ * window: one of their own knows better what the path takes, where acknowledgements wait.
  */
 static inline double ccs_gate_window(const struct ccs_flow *f)
 {
 	const double own = f->cc.out.window;
 
-	if (own > 0 && f->cc.ops->needs == CCS_NEEDS_RTT && !f->ramping && !f->cap_given)
+	if (own > 0 && !f->ramping && !f->cap_given)
 		return own;
 	return own > 0 && own < f->window ? own : f->window;
 }

@@ -14,8 +14,9 @@
  *	bytes released >= r * interval - 3 segments
  *
  * Of the three segments one is the release that the interval begins with, one what
- * a late or idle flow may make up for, one jitter. The fourth is the wait that a
- * rise cuts short, where all of it follows the rate.
+ * an idle flow may make up for, one jitter. The fourth is the wait that a rise cuts
+ * short, where all of it follows the rate. A segment that waits for nothing but its time
+ * and is fetched late is the host's doing: of that KEPT_MOST segments are made up for.
  */
 #include <math.h>
 
@@ -33,7 +34,12 @@
  * directions take each other's bursts for queues.
  */
 #define LINE_SHARE 0.98
-#define KEPT_AT_LINE 16 /* segments that a flow may make up for there: its NIC bounds the burst */
+
+/*
+ * Segments that a flow may make up for at line rate, where its NIC bounds the burst, or where
+ * the host was late to fetch one that was due. The window bounds both.
+ */
+#define KEPT_MOST 16
 
 #define FAR_NS 0x1p63 /* what a double can tell of the clock, and nobody waits for */
 
@@ -144,15 +150,15 @@ void ccs_gate_charge_small(struct ccs_flow *f, uint64_t now_ns)
 	ccs_gate_charge(f, (uint64_t)(draw(f) * f->segment), now_ns);
 }
 
-/* A release that comes late keeps its place in time, by one segment or tick at most. */
+/* A release that comes late keeps its place in time, by that much at most. */
 void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns)
 {
 	const double bytes = (double)len, now = (double)now_ns;
 	double kept;
 
 	kept = ccs_max(gap_ns(f, ccs_max(f->segment, bytes)), CCS_PACER_TICK_NS);
-	if (ccs_gate_at_line(f))
-		kept *= KEPT_AT_LINE;
+	if (ccs_gate_at_line(f) || f->paced)
+		kept *= KEPT_MOST;
 	f->paced_at_ns = ccs_max(due_ns(f), now - kept);
 	f->paced_bytes = bytes + jitter_bytes(f, bytes);
 }

@@ -367,6 +367,7 @@ uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
 	uint64_t due, timer;
 
+	f->paced = false;
 	if (f->wr_next == f->wr_head) {
 		open_gate(f, now_ns);
 		return 0;
@@ -385,6 +386,7 @@ uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
 	due = ccs_gate_due(f, now_ns);
 	if (due <= now_ns)
 		return now_ns;
+	f->paced = true;
 	timer = ccs_drive_timer(f, now_ns); /* may raise the rate */
 	return due < timer ? due : timer;
 }

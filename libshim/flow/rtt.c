@@ -242,17 +242,6 @@ static void learn_base(struct ccs_flow *f, const struct ccs_seg *seg, double rtt
 	ccs_drive_repath(f, &path);
 }
 
-/* An RNR wait can only add: the least of the last few is the network's. */
-static double without_rnr(struct ccs_flow *f, double rtt_us)
-{
-	uint32_t least = (uint32_t)ccs_min(ceil(rtt_us * 1e3), UINT32_MAX);
-
-	f->recv_ns[f->recv_count++] = least;
-	for (unsigned i = 0; i < 4; i++)
-		least = f->recv_ns[i] < least ? f->recv_ns[i] : least;
-	return ccs_min(rtt_us, (double)least / 1e3);
-}
-
 static bool starts_here(const struct ccs_flow *f)
 {
 	return (f->cc.ops->needs & CCS_NEEDS_RTT) && !(f->cc.out.window > 0);
@@ -272,6 +261,22 @@ static double segment_us(const struct ccs_flow *f)
 static bool exceeds(const struct ccs_flow *f, double rtt_us, double segments)
 {
 	return rtt_us > idle_rtt(f, rtt_us) + f->cc.path.noise_us + segments * segment_us(f);
+}
+
+/*
+ * An RNR wait can only add: where an RTT is as long as that of a long queue, the least of the
+ * last few is the network's. A filter of all would hide from an algorithm how the RTT moves.
+ */
+static double without_rnr(struct ccs_flow *f, double rtt_us)
+{
+	uint32_t least = (uint32_t)ccs_min(ceil(rtt_us * 1e3), UINT32_MAX);
+
+	f->recv_ns[f->recv_count++] = least;
+	if (!exceeds(f, rtt_us, LATE_SEGMENTS))
+		return rtt_us;
+	for (unsigned i = 0; i < 4; i++)
+		least = f->recv_ns[i] < least ? f->recv_ns[i] : least;
+	return ccs_min(rtt_us, (double)least / 1e3);
 }
 
 /*

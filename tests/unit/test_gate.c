@@ -359,6 +359,37 @@ static void a_flow_at_line_rate_leaves_a_fiftieth_of_the_line(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/* Backlogged, and fetched up to so many gaps after it is due; the share of the rate that leaves. */
+static double share_of_rate(unsigned late_gaps)
+{
+	const double rate = 1e9, gap_ns = 8e9 * 4096 / rate;
+	uint64_t start = 1000000, now = start;
+	struct ccs_flow f;
+	double bytes = 0;
+
+	open_flow(&f, 10e9, 4096, rate, now);
+	while (now < start + 100000000) {
+		int64_t len;
+
+		if (!ccs_flow_waiting(&f))
+			ccs_flow_accept(&f, 1 << 30, CCS_WR_VISIBLE | CCS_WR_SPLIT);
+		while ((len = release(&f, now)) >= 0)
+			bytes += (double)len;
+		now = ccs_flow_wait(&f, now) + seed_below((uint64_t)(gap_ns * late_gaps) + 1);
+	}
+	ccs_flow_destroy(&f);
+	return 8e9 * bytes / (rate * (double)(now - start));
+}
+
+static void a_late_host_takes_nothing_from_a_flow_that_waits(void **state)
+{
+	(void)state;
+	seed_start("late");
+	for (unsigned gaps = 0; gaps <= 14; gaps += 2)
+		assert_true(fabs(share_of_rate(gaps) - 1) < 0.01);
+	assert_true(share_of_rate(200) < 0.5); /* a burst of all that would be a queue */
+}
+
 static void an_infinite_rate_is_not_paced(void **state)
 {
 	struct ccs_flow f;
@@ -416,6 +447,7 @@ int main(void)
 		cmocka_unit_test(a_rise_lets_one_segment_go),
 		cmocka_unit_test(only_the_rest_of_a_wait_follows_a_rate_of_rtts),
 		cmocka_unit_test(a_flow_at_line_rate_leaves_a_fiftieth_of_the_line),
+		cmocka_unit_test(a_late_host_takes_nothing_from_a_flow_that_waits),
 		cmocka_unit_test(an_infinite_rate_is_not_paced),
 		cmocka_unit_test(the_users_cap_binds),
 		cmocka_unit_test(the_longest_gap_is_a_time),

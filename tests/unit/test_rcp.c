@@ -9,6 +9,8 @@
 
 #define LINE 10e9
 #define RTT 50.0
+#define SER (8e6 * 8192 / 1e9)
+#define SPREAD 0.01 /* of the rate */
 
 static const struct ccs_cc_path path = {
 	.line_rate = LINE, .base_rtt_us = RTT, .segment = 8192, .flows = 1, .bottleneck_rate = 1e9,
@@ -28,6 +30,11 @@ static void ack(struct ccs_cc *cc, double now_us, double rtt_us, double advised,
 	cc->ops->on_ack(cc, &a);
 }
 
+static void assert_rate(const struct ccs_cc *cc, double rate)
+{
+	assert_float_equal(cc->out.rate, rate, SPREAD * rate + 1);
+}
+
 static void the_rate_is_what_is_advised(void **state)
 {
 	struct ccs_cc cc;
@@ -35,11 +42,11 @@ static void the_rate_is_what_is_advised(void **state)
 	(void)state;
 	start(&cc, "rcp", &path);
 	ack(&cc, 1, 0, 123e6, 0.97);
-	assert_float_equal(cc.out.rate, 123e6, 1);
+	assert_rate(&cc, 123e6);
 	ack(&cc, 100, RTT, 456e6, 0.97);
-	assert_float_equal(cc.out.rate, 456e6, 1);
+	assert_rate(&cc, 456e6);
 	ack(&cc, 200, RTT, 50e9, 0.97);
-	assert_float_equal(cc.out.rate, LINE, 1);
+	assert_rate(&cc, LINE);
 }
 
 static void without_advice_the_rate_stays(void **state)
@@ -54,18 +61,17 @@ static void without_advice_the_rate_stays(void **state)
 	assert_float_equal(cc.out.rate, 2e9, 1);
 	ack(&cc, 2, RTT, 300e6, 0.97);
 	ack(&cc, 3, RTT, 0, 0.97);
-	assert_float_equal(cc.out.rate, 300e6, 1);
+	assert_rate(&cc, 300e6);
 }
 
 static void the_window_is_the_rate_times_the_rtt_and_a_few_segments(void **state)
 {
-	const double ser_us = 8e6 * 8192 / 1e9;
 	struct ccs_cc cc;
 
 	(void)state;
 	start(&cc, "rcp", &path);
 	ack(&cc, 1, RTT, 1e9, 0.97);
-	assert_float_equal(cc.out.window, 1e9 / 8e6 * (RTT + 4 * ser_us) + 8192, 1);
+	assert_float_equal(cc.out.window, cc.out.rate / 8e6 * (RTT + 4 * SER) + 8192, 1);
 }
 
 /* RTTs of ten times the base one for that long, in steps of an RTT, after one of the base's. */
@@ -89,7 +95,7 @@ static void an_unmeasured_bottleneck_lowers_a_ceiling(void **state)
 	assert_true(cc.out.rate >= LINE / 1000);
 	for (double now = 200e3; now < 210e3; now += RTT)
 		ack(&cc, now, RTT, 1e9, 0.5);
-	assert_float_equal(cc.out.rate, 1e9, 1);
+	assert_rate(&cc, 1e9);
 }
 
 static void a_queue_at_a_measured_link_is_the_advisers_to_remove(void **state)
@@ -99,7 +105,92 @@ static void a_queue_at_a_measured_link_is_the_advisers_to_remove(void **state)
 	(void)state;
 	start(&cc, "rcp", &path);
 	queue_for(&cc, 200e3, 0.97);
+	assert_rate(&cc, 1e9);
+}
+
+/* Flows of one rate would else meet in the queue again and again. */
+static void a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "rcp", &path);
+	ack(&cc, 1, RTT, 1e9, 0.97);
+	assert_float_equal(cc.out.rate, 1.01e9, 1);
+	ack(&cc, 100, RTT + SER / 2, 1e9, 0.97);
 	assert_float_equal(cc.out.rate, 1e9, 1);
+	ack(&cc, 200, RTT + SER, 1e9, 0.97);
+	assert_float_equal(cc.out.rate, 0.99e9, 1);
+	ack(&cc, 300, RTT + 9 * SER, 1e9, 0.97);
+	assert_float_equal(cc.out.rate, 0.99e9, 1);
+}
+
+/* So many RTTs, every second one that much longer. */
+static double vary(struct ccs_cc *cc, double now, unsigned rtts, double us, double load)
+{
+	for (unsigned i = 0; i < rtts; i++)
+		ack(cc, now += RTT, i % 2 ? RTT : RTT + us, 1e9, load);
+	return now;
+}
+
+/* Below what would lower the ceiling. */
+static void jitter_widens_the_window_where_no_link_is_full(void **state)
+{
+	struct ccs_cc cc;
+	double empty, now;
+
+	(void)state;
+	start(&cc, "rcp", &path);
+	now = vary(&cc, 1, 90, 400, 0.5);
+	empty = cc.out.window;
+	now = vary(&cc, now, 200, 400, 0.5);
+	assert_in_range((unsigned)observed(&cc, "jitter_us").value, 200, 400);
+	assert_true(cc.out.window > empty + 1e9 / 8e6 * 200);
+	vary(&cc, now, 2000, 400, 0.97);
+	assert_true(observed(&cc, "jitter_us").value < 1);
+}
+
+static void a_queue_at_a_full_link_is_no_jitter(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "rcp", &path);
+	vary(&cc, 1, 1000, 400, 0.97);
+	assert_true(observed(&cc, "jitter_us").value == 0);
+}
+
+/* Retransmissions make RTTs vary, too, and a wider window loses more. */
+static void a_loss_forgets_the_jitter_for_a_thousand_rtts(void **state)
+{
+	struct ccs_cc cc;
+	double now;
+
+	(void)state;
+	start(&cc, "rcp", &path);
+	now = vary(&cc, 1, 300, 400, 0.5);
+	assert_true(observed(&cc, "jitter_us").value > 0);
+	cc.ops->on_loss(&cc, now);
+	now = vary(&cc, now, 900, 400, 0.5);
+	assert_true(observed(&cc, "jitter_us").value == 0);
+	vary(&cc, now, 300, 400, 0.5);
+	assert_true(observed(&cc, "jitter_us").value > 0);
+}
+
+/* Long RTTs of late acknowledgements have short ones between them. */
+static void a_few_long_rtts_lower_no_ceiling(void **state)
+{
+	struct ccs_cc cc;
+	double now = 1;
+
+	(void)state;
+	start(&cc, "rcp", &path);
+	for (unsigned i = 0; i < 100; i++) {
+		ack(&cc, now += RTT, RTT, 1e9, 0.5);
+		for (unsigned k = 0; k < 30; k++)
+			ack(&cc, now += 40 * RTT, 40 * RTT, 1e9, 0.5);
+		assert_rate(&cc, 1e9);
+	}
 }
 
 int main(void)
@@ -110,6 +201,11 @@ int main(void)
 		cmocka_unit_test(the_window_is_the_rate_times_the_rtt_and_a_few_segments),
 		cmocka_unit_test(an_unmeasured_bottleneck_lowers_a_ceiling),
 		cmocka_unit_test(a_queue_at_a_measured_link_is_the_advisers_to_remove),
+		cmocka_unit_test(a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth),
+		cmocka_unit_test(jitter_widens_the_window_where_no_link_is_full),
+		cmocka_unit_test(a_queue_at_a_full_link_is_no_jitter),
+		cmocka_unit_test(a_loss_forgets_the_jitter_for_a_thousand_rtts),
+		cmocka_unit_test(a_few_long_rtts_lower_no_ceiling),
 	};
 
 	return cmocka_run_group_tests_name("rcp", tests, NULL, NULL);

@@ -304,7 +304,7 @@ static void complete(struct ccs_flow *f, uint64_t number, uint64_t now)
 	ccs_flow_complete(f, &done, &wr);
 }
 
-/* One round trip of all that goes at once, then an idle while. */
+/* One round trip of all that goes at once, then an idle while; it may end in a drain of Copa's. */
 static void round_trip(struct ccs_flow *f, uint64_t *now)
 {
 	uint64_t number = 0;
@@ -312,6 +312,7 @@ static void round_trip(struct ccs_flow *f, uint64_t *now)
 	if (!ccs_flow_waiting(f))
 		ccs_flow_accept(f, 1 << 24, CCS_WR_SPLIT | CCS_WR_VISIBLE);
 	*now += 100 * RTT_NS;
+	*now = ccs_flow_wait(f, *now);
 	assert_non_null(ccs_flow_next(f, *now, &number));
 	while (ccs_flow_next(f, *now, &number))
 		;
