@@ -18,7 +18,7 @@ ccs_core_sources = \
 	libshim/cc/advice.c libshim/cc/advice.h libshim/cc/cc.c libshim/cc/cc.h \
 	libshim/cc/dcqcn.c libshim/cc/dcqcn_np.c libshim/cc/dcqcn_np.h \
 	libshim/cc/fixed.c libshim/cc/hops.c libshim/cc/hops.h libshim/cc/hpcc.c \
-	libshim/cc/copa.c libshim/cc/minmax.h libshim/cc/rcp.c libshim/cc/red.c libshim/cc/red.h libshim/cc/swift.c \
+	libshim/cc/copa.c libshim/cc/jitter.h libshim/cc/minmax.h libshim/cc/rcp.c libshim/cc/red.c libshim/cc/red.h libshim/cc/swift.c \
 	libshim/cc/timely.c libshim/cc/told.c libshim/cc/told.h \
 	libshim/flow/drive.c libshim/flow/flow.h libshim/flow/gate.c libshim/flow/queue.c libshim/flow/rtt.c \
 	libshim/flow/pacer.c libshim/flow/pacer.h \
