@@ -47,13 +47,12 @@ controlled() {
   holds "$qps | length == 8 and all(.cc == \"rcp\" and .signals == \"ok\" and .switches == 1)"
 }
 
-# 14 are wanted. What is reached depends on how the flows' segments of 164 us happen to be in
-# phase: 9 to 18 times were seen, and equal rates keep the phases that they began with.
-@test "8:1 from 1 Gb/s into 200 Mb/s, a shallow queue: 9 times" {
+# Segments of 164 us, spread over time: 18 to 28 times were seen with five seeds.
+@test "8:1 from 1 Gb/s into 200 Mb/s, a shallow queue: 14 times" {
   in_lab '--hosts 10 --rate 200mbit --nic 1gbit --queue 256kb' echo any incast --senders 8 \
     -D 0.6 --warmup 200ms --cc none,rcp
-  controlled 9
-  holds '.utilisation >= 0.95'
+  controlled 14
+  holds '.utilisation >= 0.96'
 }
 
 # The lesser of two rates, each of which varies a little.
@@ -61,14 +60,14 @@ controlled() {
   in_lab '--hosts 10 --rate 200mbit --nic 1gbit --queue 256kb' switch any incast --senders 8 \
     -D 0.6 --warmup 200ms --cc none,rcp
   controlled 14
-  holds '.utilisation >= 0.95'
+  holds '.utilisation >= 0.96'
   holds "$qps | all((.telemetry.hops | length) == 2)"
 }
 
-# A segment of each of them at once waits for 0.8 ms.
+# 12 are wanted: 9 to 18 times were seen with five seeds, as 31 flows take 0.1 s to spread out.
 @test "31:1 from 10 Gb/s into 2.5 Gb/s: no drop, and even shares" {
   in_lab '--hosts 33 --rate 2500mbit --nic 10gbit --queue 1mb' echo any incast --senders 31 \
     -D 0.16 --warmup 80ms --cc none,rcp
-  controlled 6
-  holds '.utilisation >= 0.95'
+  controlled 8
+  holds '.utilisation >= 0.96'
 }
