@@ -1066,6 +1066,28 @@ static void rtt_of_sends_ignores_a_receiver_not_ready(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/* A short queue is no RNR wait: an algorithm is to see how its RTT moves. */
+static void rtts_of_sends_through_a_short_queue_are_not_filtered(void **state)
+{
+	const struct ccs_flow_config conf = quiet(4096);
+	uint64_t n, now = 1000000;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	for (int i = 0; i < 12; i++) {
+		const unsigned queued_us = 2 * (unsigned)(i % 4);
+
+		ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE | CCS_WR_RECV);
+		ccs_flow_next(&f, now, &n);
+		now += 4096 + 25000 + 1000 * queued_us;
+		complete_all(&f, n, now);
+		assert_true(fabs(last_rtt() - 25 - queued_us) < 1e-9);
+	}
+	ccs_flow_destroy(&f);
+}
+
 /* Small messages are gathered to a segment's worth, or an RTT's time. */
 static void updates_come_per_segment_of_data(void **state)
 {
@@ -1672,6 +1694,7 @@ int main(void)
 		cmocka_unit_test(segments_are_worth_their_looks_at_the_clock),
 		cmocka_unit_test(rtt_of_a_rarely_polling_application_is_the_early_end),
 		cmocka_unit_test(rtt_of_sends_ignores_a_receiver_not_ready),
+		cmocka_unit_test(rtts_of_sends_through_a_short_queue_are_not_filtered),
 		cmocka_unit_test(updates_come_per_segment_of_data),
 		cmocka_unit_test(small_ones_are_timed_now_and_then),
 		cmocka_unit_test(unsignalled_ones_are_not_timed),
