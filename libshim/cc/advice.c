@@ -3,8 +3,8 @@
 
 #include "cc/minmax.h"
 
-#define ETA 0.98              /* of the capacity, for all flows together */
-#define FULL 0.99             /* a load from which on there may be a queue that is not seen */
+#define ETA 0.98             /* of the capacity, for all flows together */
+#define FULL 0.99            /* a load from which on there may be a queue that is not seen */
 #define FLOOR 0.45           /* of its share, which a flow may send at least */
 #define UNCOUNTED 1000       /* flows that the floor expects where none are counted */
 #define RISE 2.0             /* most that one record adds, as a factor */

@@ -18,7 +18,8 @@
  *
  * What an emptied path adds to the least RTT is jitter of the hosts. Its average is taken off
  * dq, but for an eighth of dq: a queue of others that does not drain would be taken for
- * jitter, too. So is a segment's time, for which acknowledgements wait in the other direction.
+ * jitter, too. At least a segment's time is taken off: acknowledgements may wait that long
+ * behind data of the other direction.
  *
  * Other departures: pacing at the window per RTT, since what leaves as a burst waits in the
  * NIC before the acknowledgements of the other direction; a flow with more than twice its
@@ -148,7 +149,7 @@ static void on_init(struct ccs_cc *cc)
 
 /* -- drains ---------------------------------------------------------------------------- */
 
-/* Acknowledgements wait behind a segment of the other direction: that is no queue. */
+/* The part of dq that is not congestion. */
 static double no_queue_us(const struct ccs_cc *cc, const struct copa *c)
 {
 	return ccs_max(jitter_us(cc, c), line_us(cc));

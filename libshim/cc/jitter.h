@@ -2,8 +2,8 @@
 #ifndef CCS_CC_JITTER_H
 #define CCS_CC_JITTER_H
 /*
- * By how much round-trip times vary: jitter of the hosts, or of a queue. What stands in a queue
- * all the time is in the average and in the least alike, and does not count.
+ * The variation of round-trip times, by the hosts or by a queue. A delay that all of them have,
+ * such as a standing queue's, raises the average and the least alike, and does not count.
  */
 #include <math.h>
 

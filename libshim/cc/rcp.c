@@ -9,13 +9,13 @@
  * above what the advised flows can have waiting, and no measured link is busy, a ceiling
  * falls below the advised rate, and rises again when they do not.
  *
- * Flows of one rate keep the phases that they happen to begin with, and those whose segments
- * meet would meet for ever. So a flow whose segment found a queue is a little slower until
- * the next, and one whose segment found none a little faster: segments spread over time.
+ * Flows of equal rates keep the phases that they begin with, so segments that meet in the queue
+ * would meet there in every round. A flow therefore sends a little slower after a segment that
+ * waited in the queue, and a little faster after one that did not: segments spread over time.
  *
- * Jitter of the hosts is what RTTs vary by while no measured link is full. The window has it on
- * top, or a host that is late would be held by it, and so has the RTT at which a link counts
- * as congested.
+ * While no measured link is full, variation of the RTT is taken for jitter of the hosts. It is
+ * added to the window, which would else limit a flow whose host acknowledges late, and half of
+ * it to the RTT above which a link counts as congested.
  */
 #include <math.h>
 #include <string.h>
@@ -29,7 +29,7 @@ enum { ROOM, TARGET, PATIENCE, BETA, MIN_RATE, INIT_RATE, NPARAMS };
 
 #define BUSY 0.9                 /* a load from which on a measured link may be the bottleneck */
 #define RISE 1.1                 /* of the ceiling, per RTT */
-#define SPREAD 0.01              /* of the rate: what a segment that met none or a whole one adds */
+#define SPREAD 0.01              /* most that the rate is above or below the advice, as a share */
 #define EVIDENCE 32              /* RTTs in a row above the target before the ceiling falls */
 #define FULL 0.96                /* a load from which on RTTs vary for the measured link's queue */
 #define JITTER_SAMPLES 100       /* RTTs before the first, */
@@ -137,7 +137,7 @@ static void take_records(struct rcp *r, const struct ccs_cc_ack *ack)
 	ccs_hops_store(&r->last, ack);
 }
 
-/* Slowest is a flow whose last segment waited for a whole one or more. */
+/* The flow is slowest if its last segment waited for a segment's time or longer. */
 static void set_spread(const struct ccs_cc *cc, struct rcp *r, double rtt_us)
 {
 	const double waited = rtt_us - base_us(cc, r) - r->jitter_us;
@@ -146,7 +146,7 @@ static void set_spread(const struct ccs_cc *cc, struct rcp *r, double rtt_us)
 	r->spread = 1 + SPREAD * (1 - 2 * ccs_min(ccs_max(segments, 0), 1));
 }
 
-/* An RTT that holds a retransmission is no jitter. */
+/* RTTs that contain a retransmission are left out. */
 static void learn_jitter(struct rcp *r, const struct ccs_cc_ack *ack)
 {
 	if (ack->now_us - ack->rtt_us < r->lost_us)

@@ -15,8 +15,8 @@
  *
  * Of the three segments one is the release that the interval begins with, one what
  * an idle flow may make up for, one jitter. The fourth is the wait that a rise cuts
- * short, where all of it follows the rate. A segment that waits for nothing but its time
- * and is fetched late is the host's doing: of that KEPT_MOST segments are made up for.
+ * short, where all of it follows the rate. If a segment waits for its release time alone
+ * and the host fetches it late, the flow may make up for KEPT_MOST segments instead of one.
  */
 #include <math.h>
 

@@ -264,8 +264,8 @@ static bool exceeds(const struct ccs_flow *f, double rtt_us, double segments)
 }
 
 /*
- * An RNR wait can only add: where an RTT is as long as that of a long queue, the least of the
- * last few is the network's. A filter of all would hide from an algorithm how the RTT moves.
+ * An RNR wait can only add to the RTT, so of RTTs as long as those of a long queue the least of
+ * the last few counts. Shorter ones are not filtered: the algorithm has to see how the RTT moves.
  */
 static double without_rnr(struct ccs_flow *f, double rtt_us)
 {

@@ -96,9 +96,9 @@ static uint64_t progress(const struct sim_flow *f)
 	return f->delivered + f->tail;
 }
 
-static uint64_t rto(const struct sim *s)
+double sim_rto_us(const struct sim *s)
 {
-	return sim_ps(s->conf->rto_us > 0 ? s->conf->rto_us : RTO_US);
+	return s->conf->rto_us > 0 ? s->conf->rto_us : RTO_US;
 }
 
 /* A lost acknowledgement is sent again, as a receiver does for a packet that it has already. */
@@ -112,14 +112,14 @@ static void look_for_loss(struct sim *s, const struct event *e)
 	else if (stuck)
 		go_back(s, f);
 	f->rto_seen = idle ? NEVER : progress(f);
-	sim_at(s, s->now + rto(s), look_for_loss, f, NULL);
+	sim_at(s, s->now + sim_ps(sim_rto_us(s)), look_for_loss, f, NULL);
 }
 
 void sim_watch_losses(struct sim *s, struct sim_flow *f)
 {
 	f->rto_seen = NEVER;
 	if (s->conf->limit || s->conf->loss > 0)
-		sim_at(s, s->now + rto(s), look_for_loss, f, NULL);
+		sim_at(s, s->now + sim_ps(sim_rto_us(s)), look_for_loss, f, NULL);
 }
 
 static double noise(struct sim *s)

@@ -173,6 +173,7 @@ void sim_place(struct sim *s, struct sim_flow *f);
 void sim_feed(struct sim *s, struct sim_flow *f);  /* it may have more to send */
 void sim_leave(struct sim *s, const struct event *e); /* the packet leaves by the NIC who */
 double sim_nic_rate(const struct sim *s);
+double sim_rto_us(const struct sim *s);
 
 /* port.c */
 void sim_arrive(struct sim *s, const struct event *e);

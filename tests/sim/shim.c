@@ -102,7 +102,7 @@ static void start(struct sim *s, struct sim_flow *f)
 		abort();
 	}
 	if (s->conf->limit || s->conf->loss > 0)
-		f->flow.loss_us = (float)(s->conf->rto_us > 0 ? s->conf->rto_us : 4000);
+		f->flow.loss_us = (float)sim_rto_us(s);
 	f->flow.max_reads = s->conf->max_reads ? (uint16_t)s->conf->max_reads : SIM_READS;
 	name_bottleneck(f, s->conf->path_bottleneck);
 	pump(s, f);

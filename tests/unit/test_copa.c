@@ -37,7 +37,7 @@ static double stream(struct ccs_cc *cc, double from_us, double until_us, double 
 	return now;
 }
 
-/* rate = 1 / (delta * dq), less one segment, whatever it begins with: equal for all of a queue. */
+/* rate = 1 / (delta * (dq - a segment's time)), whatever it begins with, so shares are equal. */
 static void the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay(void **state)
 {
 	const double queue_us = 100;

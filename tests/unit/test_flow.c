@@ -1044,47 +1044,45 @@ static void rtt_of_a_rarely_polling_application_is_the_early_end(void **state)
 	ccs_flow_destroy(&f);
 }
 
-/* Of WRs that consume a receive, an RNR wait is filtered out. */
+/* A SEND that takes so much longer than an empty path's 25 us; the RTT that the algorithm sees. */
+static double rtt_of_send(struct ccs_flow *f, uint64_t *now, unsigned longer_us)
+{
+	uint64_t n;
+
+	ccs_flow_accept(f, 4096, CCS_WR_VISIBLE | CCS_WR_RECV);
+	ccs_flow_next(f, *now, &n);
+	*now += 4096 + 25000 + 1000ull * longer_us;
+	complete_all(f, n, *now);
+	return last_rtt();
+}
+
+/* Of WRs that consume a receive, an RNR wait is filtered out, */
 static void rtt_of_sends_ignores_a_receiver_not_ready(void **state)
 {
 	const struct ccs_flow_config conf = quiet(4096);
-	uint64_t n, now = 1000000;
+	uint64_t now = 1000000;
 	struct ccs_flow f;
 
 	(void)state;
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
-	for (int i = 0; i < 12; i++) {
-		const uint64_t wait = i % 3 == 1 ? 5000000 : 0;
-
-		ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE | CCS_WR_RECV);
-		ccs_flow_next(&f, now, &n);
-		now += 4096 + 25000 + wait;
-		complete_all(&f, n, now);
-		assert_true(fabs(last_rtt() - 25) < 1e-9);
-	}
+	for (int i = 0; i < 12; i++)
+		assert_true(fabs(rtt_of_send(&f, &now, i % 3 == 1 ? 5000 : 0) - 25) < 1e-9);
 	ccs_flow_destroy(&f);
 }
 
-/* A short queue is no RNR wait: an algorithm is to see how its RTT moves. */
+/* but not a short queue. */
 static void rtts_of_sends_through_a_short_queue_are_not_filtered(void **state)
 {
 	const struct ccs_flow_config conf = quiet(4096);
-	uint64_t n, now = 1000000;
+	uint64_t now = 1000000;
 	struct ccs_flow f;
 
 	(void)state;
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
-	for (int i = 0; i < 12; i++) {
-		const unsigned queued_us = 2 * (unsigned)(i % 4);
-
-		ccs_flow_accept(&f, 4096, CCS_WR_VISIBLE | CCS_WR_RECV);
-		ccs_flow_next(&f, now, &n);
-		now += 4096 + 25000 + 1000 * queued_us;
-		complete_all(&f, n, now);
-		assert_true(fabs(last_rtt() - 25 - queued_us) < 1e-9);
-	}
+	for (unsigned i = 0; i < 12; i++)
+		assert_true(fabs(rtt_of_send(&f, &now, 2 * (i % 4)) - 25 - 2 * (i % 4)) < 1e-9);
 	ccs_flow_destroy(&f);
 }
 

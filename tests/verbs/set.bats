@@ -29,7 +29,7 @@ heard() {
 
 # A QP for each argument; $qpn has their numbers.
 begin() {
-	: > "$BATS_TEST_TMPDIR/out" # it is counted below, maybe before the shell opens it there
+	: > "$BATS_TEST_TMPDIR/out" # heard reads it, maybe before the shell below creates it
 	"$top_builddir/tests/verbs/sections" "$@" < "$BATS_TEST_TMPDIR/in" \
 		> "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/errors" 3>&- &
 	pid=$!
