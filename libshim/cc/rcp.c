@@ -16,6 +16,10 @@
  * While no measured link is full, variation of the RTT is taken for jitter of the hosts. It is
  * added to the window, which would else limit a flow whose host acknowledges late, and half of
  * it to the RTT above which a link counts as congested.
+ *
+ * A loss halves the jitter. Where the window overflows a queue that nobody measures losses go on,
+ * and soon nothing is left of it; a single one may be of a host that was away for longer than the
+ * queue pair's timeout.
  */
 #include <math.h>
 #include <string.h>
@@ -33,7 +37,8 @@ enum { ROOM, TARGET, PATIENCE, BETA, MIN_RATE, INIT_RATE, NPARAMS };
 #define EVIDENCE 32              /* RTTs in a row above the target before the ceiling falls */
 #define FULL 0.96                /* a load from which on RTTs vary for the measured link's queue */
 #define JITTER_SAMPLES 100       /* RTTs before the first, */
-#define LOSS_SAMPLES 1000        /* and after a loss */
+#define LOSS_SAMPLES 1000        /* and after a loss, which leaves */
+#define LOSS_SHARE 0.5           /* of what was learnt before */
 #define JITTER_DECAY (1 / 256.0) /* per RTT at a full link */
 
 static const struct ccs_cc_param params[NPARAMS] = {
@@ -223,7 +228,7 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 
 	r->lost_us = now_us;
 	r->settled = -LOSS_SAMPLES;
-	r->jitter_us = 0;
+	r->jitter_us *= LOSS_SHARE;
 	put_out(cc, r);
 }
 
