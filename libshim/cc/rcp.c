@@ -15,7 +15,9 @@
  *
  * While no measured link is full, variation of the RTT is taken for jitter of the hosts. It is
  * added to the window, which would else limit a flow whose host acknowledges late, and half of
- * it to the RTT above which a link counts as congested.
+ * it to the RTT above which a link counts as congested. Telemetry is wanted once per RTT, jitter
+ * included: more often it tells nothing that the flow could act on, and takes CPU time from hosts
+ * that are late for want of it.
  *
  * A loss halves the jitter. Where the window overflows a queue that nobody measures losses go on,
  * and soon nothing is left of it; a single one may be of a host that was away for longer than the
@@ -106,7 +108,7 @@ static void put_out(struct ccs_cc *cc, const struct rcp *r)
 
 	cc->out.rate = rate;
 	cc->out.window = rate * us / 8e6 + cc->path.segment;
-	cc->out.telemetry_period_us = cc->path.base_rtt_us;
+	cc->out.telemetry_period_us = cc->path.base_rtt_us + r->jitter_us;
 }
 
 static void on_init(struct ccs_cc *cc)
