@@ -21,14 +21,12 @@ enum { BASE_TARGET, FS_RANGE, FS_MIN, FS_MAX, AI, BETA, MAX_MDF, INIT_WINDOW, SE
 
 /* So many losses without an acknowledgement between them: the path is gone. */
 #define RESET_LOSSES 5
-/* So much faster than a window per RTT, so that the window fills the path, not the pacer. */
-#define PACE 1.2
 
 static const struct ccs_cc_param params[NPARAMS] = {
 	[BASE_TARGET] = { "base_target", "us", NAN, 1e-3, 1e9, NULL,
 		"delay that is no congestion: unloaded RTT, noise and a segment", "csg-htsim swift.cpp" },
 	[FS_RANGE] = { "fs_range", "us", NAN, 0, 1e9, NULL,
-		"most that flow scaling adds to the target", "derived: eight segment times" },
+		"most that flow scaling adds to the target", "derived: eleven segment times" },
 	[FS_MIN] = { "fs_min", "", 0.1, 1e-6, 1e6, NULL,
 		"window, in segments, at which flow scaling adds all of fs_range", "csg-htsim swift.cpp" },
 	[FS_MAX] = { "fs_max", "", 100, 1e-6, 1e6, NULL,
@@ -60,7 +58,7 @@ struct swift {
 
 /*
  * Defaults from the path, ser being a segment's time on the slowest link known: base_target is
- * what an unloaded path shows with its noise and one foreign segment, and at fs_min eight more.
+ * what an unloaded path shows with its noise and one foreign segment, and at fs_min eleven more.
  * At min_window a segment leaves in a hundred RTTs, but not below min_rate: an RTT that holds
  * an absence of the host may be of any length, and no other comes before that segment.
  */
@@ -72,7 +70,7 @@ static void derive(const struct ccs_cc_path *path, double *p)
 	const double bdp = line * path->base_rtt_us / 8e6 + segment;
 	const double derived[NPARAMS] = {
 		[BASE_TARGET] = path->base_rtt_us + path->noise_us + ser,
-		[FS_RANGE] = 8 * ser,
+		[FS_RANGE] = 11 * ser,
 		[INIT_WINDOW] = ccs_max(bdp / ccs_max(1, path->flows), segment),
 		[SEGMENT] = segment,
 		[MIN_WINDOW] = segment / 100,
@@ -134,22 +132,25 @@ static double rtt_of(const struct ccs_cc *cc, const struct swift *s)
 			  : s->rtt_us;
 }
 
-/* The rate at which the window goes out so many times per RTT. */
-static double paced(const struct ccs_cc *cc, const struct swift *s, double times)
+/*
+ * The rate at which the window goes out once per RTT. What is faster leaves as a burst, before
+ * which the acknowledgements of the other direction wait in the NIC.
+ */
+static double paced(const struct ccs_cc *cc, const struct swift *s)
 {
-	const double rate = times * 8e6 * cc->out.window / rtt_of(cc, s);
+	const double rate = 8e6 * cc->out.window / rtt_of(cc, s);
 
 	return ccs_min(ccs_max(rate, cc->param[MIN_RATE]), cc->path.line_rate);
 }
 
-/* The floor wins. From one segment on the window holds the flow, and the pacer only spreads it. */
+/* The floor wins. */
 static void set_cwnd(struct ccs_cc *cc, struct swift *s, double cwnd)
 {
 	const double *p = cc->param;
 
 	s->cwnd = ccs_max(ccs_min(cwnd, max_cwnd(cc, s)), s->whole * p[MIN_WINDOW] / p[SEGMENT]);
 	cc->out.window = s->cwnd * p[SEGMENT];
-	cc->out.rate = paced(cc, s, s->cwnd < s->whole ? 1 : PACE);
+	cc->out.rate = paced(cc, s);
 }
 
 static void on_init(struct ccs_cc *cc)
@@ -196,14 +197,13 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 	}
 }
 
-/* The window that brings this rate at the RTT there is; paced until the next tells more. */
+/* The window that brings this rate at the RTT there is. */
 static void set_rate(struct ccs_cc *cc, double rate)
 {
 	struct swift *s = CCS_CC_PRIV(struct swift, cc);
 	const double window = ccs_min(rate, cc->path.line_rate) * rtt_of(cc, s) / 8e6;
 
 	set_cwnd(cc, s, window / cc->param[SEGMENT]);
-	cc->out.rate = paced(cc, s, 1);
 }
 
 static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max)
