@@ -2,8 +2,9 @@
 /*
  * TIMELY (Mittal et al., SIGCOMM 2015): rate from the gradient of the RTT.
  *
- * scaled        the default: snippet, with thresholds that rise as the rate falls, and
- *               hyperactive increase below t_low, see tuned[]
+ * scaled        the default: snippet, with thresholds that rise as the rate falls,
+ *               hyperactive increase below t_low, see tuned[], and above t_high one
+ *               decrease per RTT while it does not fall
  * snippet       the code that the authors published beside the paper: steps are
  *               scaled by delta_factor, one decrease takes half at most, falls of
  *               the raw RTT are counted
@@ -79,6 +80,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 struct timely {
 	double prev_rtt, avg_diff, last, gradient;
 	double low;                  /* min_rtts below t_low, at most one for each sample */
+	double cut_us, cut_rtt;      /* above t_high: the last time to judge, and its RTT; 0: none */
 	uint64_t window;             /* ns3: what was sent by the last step, bytes of the flow */
 	unsigned neg;                /* falls in a row; ns3: increases */
 	enum branch branch;
@@ -222,6 +224,22 @@ static double patched(struct timely *t, const double *p, double rate, double df)
 	return p[ADD_RATE] * df * (1 - w) + rate * (1 - p[BETA] * df * w * err);
 }
 
+/*
+ * Above t_high a cut shows one RTT later. If each sample until then cuts, too, flows whose port
+ * slows down halve their rates ten times for one queue, and idle for long afterwards. A
+ * queue that has begun to fall needs no further cut.
+ */
+static bool cut_is_due(struct timely *t, const struct ccs_cc_ack *ack)
+{
+	const double before = t->cut_rtt;
+
+	if (ack->now_us - t->cut_us < ack->rtt_us)
+		return false;
+	t->cut_us = ack->now_us;
+	t->cut_rtt = ack->rtt_us;
+	return ack->rtt_us >= before;
+}
+
 /* The new rate before clamping. */
 static double next_rate(struct ccs_cc *cc, struct timely *t, const struct ccs_cc_ack *ack)
 {
@@ -231,12 +249,17 @@ static double next_rate(struct ccs_cc *cc, struct timely *t, const struct ccs_cc
 	const double lift = p[SCALE] > 0 ? p[SCALE] * sqrt(ccs_cc_bottleneck(&cc->path) / rate) : 0;
 	const double t_high = p[T_HIGH] + lift;
 
+	if (rtt <= t_high)
+		t->cut_rtt = 0;
 	if (rtt < p[T_LOW] + lift) {
 		t->low += df;
 		return below(t, p, rate, df);
 	}
 	t->low = 0;
 	if (rtt > t_high) {
+		t->branch = B_WAIT;
+		if (p[VARIANT] == SCALED && !cut_is_due(t, ack))
+			return rate;
 		t->branch = B_HIGH;
 		return rate * (1 - df * p[BETA_HIGH] * (1 - t_high / rtt));
 	}
@@ -270,7 +293,7 @@ static void set_rate(struct ccs_cc *cc, double rate)
 
 static void on_init(struct ccs_cc *cc)
 {
-	memset(CCS_CC_PRIV(struct timely, cc), 0, sizeof(struct timely));
+	*CCS_CC_PRIV(struct timely, cc) = (struct timely){ .cut_us = -INFINITY };
 	set_rate(cc, cc->param[INIT_RATE]);
 	cc->out.window = 0;
 }

@@ -84,6 +84,15 @@
 	.warm_us = 50e3, .end_us = 150e3, .bin_us = 500
 
 /*
+ * The port has a quarter of its rate in the middle third. As long as each sample above t_high
+ * halved the rate six flows got 3 % of the port from there on.
+ */
+#define SLOWED \
+	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
+	.start_spread_us = 20, .flows = 6, .slow_rate = 2.5e9, .slow_us = 20e3, .fast_us = 40e3, \
+	.warm_us = 20e3, .end_us = 60e3
+
+/*
  * The second flow of two comes after 2 ms and goes after 10, at 100 Gb/s and 4.16 us of RTT:
  * packets of 1056 bytes, a floor of 1 Gb/s. In the simulator of HPCC's authors the two get
  * 82 to 84 % of the port in payload, 86 to 89 % on the wire, equally, with 246 KB of queue
@@ -176,6 +185,7 @@ static const struct row rows[] = {
 	{ "timely ns3, as HPCC's simulator", { NS3 },
 	  { { UTIL, 88, 93 }, { Q_AVG, 175, 210 }, { JOIN_MS, 0, 0.5 }, { LEAVE_MS, 0, 0.5 } } },
 
+	{ "timely, a quarter of the port for a while", { SLOWED }, { { UTIL, 70, ALL } } },
 	{ "timely, last of 2", { LAST_OF(2) }, { { UTIL, 95, ALL }, { LEAVE_MS, 0, 8 } } },
 	{ "timely, last of 16", { LAST_OF(16) }, { { UTIL, 90, ALL }, { LEAVE_MS, 0, 15 } } },
 

@@ -11,7 +11,7 @@
 
 #include "rows.h"
 
-enum { ROWS_MAX = 64, SEEDS = 2 };
+enum { ROWS_MAX = 80, SEEDS = 2 };
 
 static void holds(void **state)
 {

@@ -110,9 +110,9 @@ static void golden_trace_ramp(void **state)
 
 /* The published texts once more, by hand, with a name for what happened. */
 struct ref {
-	double rate, prev, avg, last, lows;
+	double rate, prev, avg, last, lows, judged, judged_rtt;
 	unsigned neg;
-	bool low, high, ai, hai, md, patch, capped, floored, ceiled, grown;
+	bool low, high, wait, ai, hai, md, patch, capped, floored, ceiled, grown;
 };
 
 static bool is(const struct set *p, const char *variant)
@@ -132,6 +132,20 @@ static double ref_patch(const struct set *p, double old, double g, double rtt, d
 	else
 		w = 1;
 	return df * p->add * (1 - w) + old * (1 - df * p->beta * w * (rtt - p->t_low) / p->t_low);
+}
+
+/* One decrease above t_high per RTT, and none if it was less than the one before. */
+static bool ref_waits(struct ref *r, const struct set *p, double now, double rtt)
+{
+	const double before = r->judged_rtt;
+
+	if (!is(p, "scaled"))
+		return false;
+	if (now < r->judged + rtt)
+		return true;
+	r->judged = now;
+	r->judged_rtt = rtt;
+	return rtt < before;
 }
 
 static void ref_ack(struct ref *r, const struct set *p, double now, double rtt)
@@ -158,10 +172,15 @@ static void ref_ack(struct ref *r, const struct set *p, double now, double rtt)
 	r->prev = rtt;
 	r->last = now;
 	r->lows = rtt < p->t_low + lift ? r->lows + df : 0;
+	if (rtt <= p->t_high + lift)
+		r->judged_rtt = 0;
 	if (rtt < p->t_low + lift) {
 		r->low = true;
 		r->grown = p->hai_low > 0 && r->lows >= p->hai_low;
 		next = old + (r->grown ? p->n_hai * r->lows / p->hai_low : 1) * p->add * df;
+	} else if (rtt > p->t_high + lift && ref_waits(r, p, now, rtt)) {
+		r->wait = true;
+		next = old;
 	} else if (rtt > p->t_high + lift) {
 		r->high = true;
 		next = old * (1 - df * beta_high * (1 - (p->t_high + lift) / rtt));
@@ -203,7 +222,8 @@ static void follow(struct ccs_cc *cc, struct ref *r, const struct set *p, double
 	check_close("rate", step, cc->out.rate, r->rate);
 	check_close("average", step, observed(cc, "avg_rtt_diff_us").value, r->avg);
 	assert_true(observed(cc, "neg_count").value == r->neg);
-	snprintf(branch, sizeof(branch), "%s%s", r->low ? "low" : r->high ? "high" : r->ai ? "ai"
+	snprintf(branch, sizeof(branch), "%s%s", r->low ? "low" : r->high ? "high"
+		 : r->wait ? "wait" : r->ai ? "ai"
 		 : r->hai ? "hai" : r->md ? "md" : "patch", r->capped ? "+cap" : "");
 	assert_string_equal(observed(cc, "branch").text, branch);
 }
@@ -211,7 +231,7 @@ static void follow(struct ccs_cc *cc, struct ref *r, const struct set *p, double
 static struct ref begin(struct ccs_cc *cc, const struct set *p)
 {
 	start_set(cc, p);
-	return (struct ref){ .rate = p->init_rate };
+	return (struct ref){ .rate = p->init_rate, .judged = -INFINITY };
 }
 
 /* Up in a burst, down as the queue drains, and steps between. */
@@ -732,6 +752,27 @@ static void thresholds_rise_as_the_rate_falls(void **state)
 	assert_string_equal(observed(&slow, "branch").text, "md+cap");
 }
 
+/* What is in flight by then tells of the same queue; ten samples of it halved the rate ten times. */
+static void one_queue_is_cut_for_once(void **state)
+{
+	struct set p = read_set("P1");
+	const double rtt = 10 * p.t_high;
+	struct ccs_cc cc;
+
+	(void)state;
+	p.variant = "scaled";
+	p.init_rate = p.line;
+	start_set(&cc, &p);
+	for (int i = 1; i <= 10; i++)
+		ack(&cc, 100e3 + i * rtt / 20, rtt);
+	check_close("rate", 10, cc.out.rate, p.line / 2);
+	assert_string_equal(observed(&cc, "branch").text, "wait");
+	ack(&cc, 100e3 + 1.1 * rtt, rtt); /* it does not help */
+	check_close("rate", 11, cc.out.rate, p.line / 4);
+	ack(&cc, 100e3 + 2.2 * rtt, 0.9 * rtt); /* it does */
+	check_close("rate", 12, cc.out.rate, p.line / 4);
+}
+
 /* A threshold that is given moves the one that is not: there is always a band between them. */
 static void a_given_threshold_moves_the_other(void **state)
 {
@@ -1019,6 +1060,7 @@ int main(void)
 		cmocka_unit_test(parameters_follow_the_bottleneck),
 		cmocka_unit_test(below_t_low_the_increase_grows_with_time),
 		cmocka_unit_test(thresholds_rise_as_the_rate_falls),
+		cmocka_unit_test(one_queue_is_cut_for_once),
 		cmocka_unit_test(ns3_begins_with_the_second_window),
 		cmocka_unit_test(ns3_takes_one_step_per_window),
 		cmocka_unit_test(ns3_counts_increases_below_t_low_too),
