@@ -2,93 +2,149 @@
 # libbench: what the bench's unit tests need as well.
 noinst_LTLIBRARIES += bench/libbench.la
 bench_libbench_la_SOURCES = \
-	bench/converge.c bench/converge.h \
-	bench/curve.c bench/curve.h \
-	bench/fairness.c bench/fairness.h \
-	bench/figures.c bench/figures.h \
-	bench/human.c bench/human.h \
-	bench/inforce.c bench/inforce.h tools/json_read.c tools/json_read.h \
-	bench/interrupt.c bench/interrupt.h \
-	bench/jsoncopy.c bench/jsoncopy.h \
-	bench/messages.c bench/messages.h \
-	bench/opts.c bench/opts.h bench/usage.c \
-	bench/progress.c bench/progress.h \
-	bench/qdisc.c bench/qdisc.h \
-	bench/repeats.c bench/repeats.h \
-	bench/scenario.c bench/scenario.h \
-	bench/settings.c bench/settings.h \
-	bench/sizes.c bench/sizes.h \
-	bench/slowdown.c bench/slowdown.h \
-	bench/slurp.c bench/slurp.h \
-	bench/spawn.c bench/spawn.h \
-	bench/xchg.c bench/xchg.h \
-	bench/clock.h bench/flow.h bench/rng.h
+	bench/ccbench/inforce.c \
+	bench/ccbench/inforce.h \
+	bench/ccbench/interrupt.c \
+	bench/ccbench/interrupt.h \
+	bench/ccbench/opts.c \
+	bench/ccbench/opts.h \
+	bench/ccbench/place/spawn.c \
+	bench/ccbench/place/spawn.h \
+	bench/ccbench/place/xchg.c \
+	bench/ccbench/place/xchg.h \
+	bench/ccbench/progress.c \
+	bench/ccbench/progress.h \
+	bench/ccbench/repeats.c \
+	bench/ccbench/repeats.h \
+	bench/ccbench/result/converge.c \
+	bench/ccbench/result/converge.h \
+	bench/ccbench/result/curve.c \
+	bench/ccbench/result/curve.h \
+	bench/ccbench/result/fairness.c \
+	bench/ccbench/result/fairness.h \
+	bench/ccbench/result/figures.c \
+	bench/ccbench/result/figures.h \
+	bench/ccbench/result/jsoncopy.c \
+	bench/ccbench/result/jsoncopy.h \
+	bench/ccbench/result/slowdown.c \
+	bench/ccbench/result/slowdown.h \
+	bench/ccbench/result/slurp.c \
+	bench/ccbench/result/slurp.h \
+	bench/ccbench/scenario.c \
+	bench/ccbench/scenario.h \
+	bench/ccbench/settings.c \
+	bench/ccbench/settings.h \
+	bench/ccbench/traffic/flow.h \
+	bench/ccbench/traffic/messages.c \
+	bench/ccbench/traffic/messages.h \
+	bench/ccbench/traffic/qdisc.c \
+	bench/ccbench/traffic/qdisc.h \
+	bench/ccbench/traffic/sizes.c \
+	bench/ccbench/traffic/sizes.h \
+	bench/ccbench/usage.c \
+	bench/clock.h \
+	bench/rng.h \
+	tools/common/human.c \
+	tools/common/human.h \
+	tools/common/json_read.c \
+	tools/common/json_read.h
 bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(MNL_CFLAGS)
 bench_libbench_la_LIBADD = libccs-core.la $(MNL_LIBS) -lm
 
-bin_PROGRAMS += bench/ccbench
+bin_PROGRAMS += bench/ccbench/ccbench
 ccbench_sources = \
-	bench/bench.c bench/bench.h \
-	bench/carried.c bench/carried.h \
-	bench/endpoint.c bench/endpoint.h \
-	bench/jsonout.c bench/plot.c bench/table.c tools/gnuplot.c tools/gnuplot.h \
-	bench/local.c bench/place.h \
-	bench/proto.h \
-	bench/report.c bench/report.h \
-	bench/rows.c bench/rows.h \
-	bench/run.c bench/run.h \
-	bench/sampler.c bench/sampler.h \
-	bench/traffic.c \
-	bench/worker.c bench/worker.h
-bench_ccbench_SOURCES = bench/ccbench.c $(ccbench_sources)
-bench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS) $(MNL_CFLAGS)
-bench_ccbench_CFLAGS = $(AM_CFLAGS) -pthread
-bench_ccbench_LDADD = bench/libbench.la $(VERBS_LIBS)
+	bench/ccbench/bench.c \
+	bench/ccbench/bench.h \
+	bench/ccbench/place/local.c \
+	bench/ccbench/place/place.h \
+	bench/ccbench/place/proto.h \
+	bench/ccbench/place/worker.c \
+	bench/ccbench/place/worker.h \
+	bench/ccbench/result/jsonout.c \
+	bench/ccbench/result/plot.c \
+	bench/ccbench/result/report.c \
+	bench/ccbench/result/report.h \
+	bench/ccbench/result/rows.c \
+	bench/ccbench/result/rows.h \
+	bench/ccbench/result/table.c \
+	bench/ccbench/traffic/carried.c \
+	bench/ccbench/traffic/carried.h \
+	bench/ccbench/traffic/endpoint.c \
+	bench/ccbench/traffic/endpoint.h \
+	bench/ccbench/traffic/run.c \
+	bench/ccbench/traffic/run.h \
+	bench/ccbench/traffic/sampler.c \
+	bench/ccbench/traffic/sampler.h \
+	bench/ccbench/traffic/traffic.c \
+	tools/common/gnuplot.c \
+	tools/common/gnuplot.h
+bench_ccbench_ccbench_SOURCES = bench/ccbench/main.c $(ccbench_sources)
+bench_ccbench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS) $(MNL_CFLAGS)
+bench_ccbench_ccbench_CFLAGS = $(AM_CFLAGS) -pthread
+bench_ccbench_ccbench_LDADD = bench/libbench.la $(VERBS_LIBS)
 
 # The same, for the ranks of an MPI job.
 if HAVE_MPI
-bin_PROGRAMS += bench/ccbench-mpi
+bin_PROGRAMS += bench/ccbench/ccbench-mpi
 endif
-bench_ccbench_mpi_SOURCES = bench/ccbench_mpi.c bench/place_mpi.c bench/place_mpi.h $(ccbench_sources)
-bench_ccbench_mpi_CPPFLAGS = $(bench_ccbench_CPPFLAGS) $(MPI_CFLAGS)
-bench_ccbench_mpi_CFLAGS = $(AM_CFLAGS) -pthread
-bench_ccbench_mpi_LDADD = bench/libbench.la $(VERBS_LIBS) $(MPI_LIBS)
+bench_ccbench_ccbench_mpi_SOURCES = \
+	$(ccbench_sources) \
+	bench/ccbench/main_mpi.c \
+	bench/ccbench/place/place_mpi.c \
+	bench/ccbench/place/place_mpi.h
+bench_ccbench_ccbench_mpi_CPPFLAGS = $(bench_ccbench_ccbench_CPPFLAGS) $(MPI_CFLAGS)
+bench_ccbench_ccbench_mpi_CFLAGS = $(AM_CFLAGS) -pthread
+bench_ccbench_ccbench_mpi_LDADD = bench/libbench.la $(VERBS_LIBS) $(MPI_LIBS)
 
 # What the engine costs per event; for developers, not installed.
-noinst_PROGRAMS += bench/engine
-bench_engine_SOURCES = bench/engine.c bench/clock.h bench/rng.h
-bench_engine_LDADD = libccs-core.la
+noinst_PROGRAMS += bench/micro/engine
+bench_micro_engine_SOURCES = \
+	bench/clock.h \
+	bench/micro/engine.c \
+	bench/rng.h
+bench_micro_engine_LDADD = libccs-core.la
 
 # Control over all kinds of links and loads, in the simulator; for developers, not installed.
-check_PROGRAMS += bench/grid
-bench_grid_SOURCES = bench/grid.c bench/grid.h bench/grid_conf.c bench/grid_judge.c bench/grid_lab.c \
-	bench/grid_print.c bench/grid_rows.c bench/grid_run.c
-bench_grid_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/sim
-bench_grid_LDADD = tests/sim/libsim.la bench/libbench.la
-EXTRA_DIST += bench/grid-lab
+check_PROGRAMS += bench/grid/grid
+bench_grid_grid_SOURCES = \
+	bench/grid/grid.c \
+	bench/grid/grid.h \
+	bench/grid/grid_conf.c \
+	bench/grid/grid_judge.c \
+	bench/grid/grid_lab.c \
+	bench/grid/grid_print.c \
+	bench/grid/grid_rows.c \
+	bench/grid/grid_run.c
+bench_grid_grid_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/sim
+bench_grid_grid_LDADD = tests/sim/libsim.la bench/libbench.la
+EXTRA_DIST += bench/scripts/grid-lab
 
 # What host agents cost per mark and per CNP; for developers, not installed.
-noinst_PROGRAMS += bench/marks
-bench_marks_SOURCES = bench/marks.c
-bench_marks_LDADD = libccs-agent.la libccs-core.la -lpthread
+noinst_PROGRAMS += bench/micro/marks
+bench_micro_marks_SOURCES = bench/micro/marks.c
+bench_micro_marks_LDADD = libccs-agent.la libccs-core.la -lpthread
 
 # What the shim costs per work request, and the device for that; likewise.
-noinst_PROGRAMS += bench/overhead
-bench_overhead_SOURCES = bench/overhead.c bench/load.c bench/load.h bench/clock.h
-bench_overhead_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CFLAGS)
-bench_overhead_CFLAGS = $(AM_CFLAGS) -pthread
-bench_overhead_LDADD = bench/libbench.la $(VERBS_LIBS)
+noinst_PROGRAMS += bench/micro/overhead
+bench_micro_overhead_SOURCES = \
+	bench/clock.h \
+	bench/micro/load.c \
+	bench/micro/load.h \
+	bench/micro/overhead.c
+bench_micro_overhead_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CFLAGS)
+bench_micro_overhead_CFLAGS = $(AM_CFLAGS) -pthread
+bench_micro_overhead_LDADD = bench/libbench.la $(VERBS_LIBS)
 # -rpath makes libtool build a shared object that is never installed. Without sanitizers:
 # it is what a run is measured against.
-noinst_LTLIBRARIES += bench/nullrdma.la
-bench_nullrdma_la_SOURCES = bench/nullrdma.c
-bench_nullrdma_la_CFLAGS = -std=gnu11 -Wall -Wextra $(VERBS_CFLAGS)
-bench_nullrdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere \
-	-Wl,--version-script=$(top_srcdir)/bench/nullrdma.map
-bench_nullrdma_la_DEPENDENCIES = bench/nullrdma.map
-EXTRA_DIST += bench/nullrdma.map
+noinst_LTLIBRARIES += bench/micro/nullrdma.la
+bench_micro_nullrdma_la_SOURCES = bench/micro/nullrdma.c
+bench_micro_nullrdma_la_CFLAGS = -std=gnu11 -Wall -Wextra $(VERBS_CFLAGS)
+bench_micro_nullrdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere \
+	-Wl,--version-script=$(top_srcdir)/bench/micro/nullrdma.map
+bench_micro_nullrdma_la_DEPENDENCIES = bench/micro/nullrdma.map
+EXTRA_DIST += bench/micro/nullrdma.map
 
-EXTRA_DIST += bench/headlines bench/headlines.jq docs/results.md bench/matrix bench/uncongested tests/lab/ccbench.bats
+EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/results.md bench/scripts/matrix bench/scripts/uncongested tests/lab/ccbench.bats
 
 # What telemetry costs an agent.
-EXTRA_DIST += bench/echo-cost
+EXTRA_DIST += bench/scripts/echo-cost

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What ./check checks, a function each. They run with set -e, in a shell of
-# their own, with their output in a log; `skip` says that one cannot be made.
+# The checks of ./check, a function each. Each runs with set -e in a shell of its own, with its
+# output in a log, and calls `skip` if it cannot run.
 
 # Paths of setup.sh and the caller's set -e, which shellcheck cannot see from here:
 # shellcheck disable=SC2154,SC2164
@@ -42,6 +42,16 @@ check_headers() {
   [[ -z $bad ]] || { printf 'no licence in:\n%s\n' "$bad"; return 1; }
 }
 
+check_words() {
+  cd "$top"
+  ci/words
+}
+
+check_components() {
+  cd "$top"
+  ci/components "$builds/gcc"
+}
+
 check_manuals() {
   have mandoc || skip "no mandoc"
   mandoc -Tlint -W warning "$top"/docs/*.[1-8]
@@ -51,8 +61,8 @@ check_manuals() {
 
 check_build() { build "$builds/$1" --enable-werror "${@:2}"; }
 
-# A program that hangs fails alone, with all that it has forked.
-readonly patience="$src/ci/alone 200"
+# A program that hangs fails alone, with all processes that it has started.
+readonly time_limit="$src/ci/alone 200"
 
 # A locale with a decimal comma, as applications may have set one.
 german() {
@@ -63,12 +73,12 @@ german() {
   export LOCPATH=$dir
 }
 
-# make_check BUILD WRAPPER [ARG…]: WRAPPER goes in front of each program; what fails is
-# shown whole.
+# make_check BUILD WRAPPER [ARG…]: run make check with WRAPPER in front of each program. The
+# output of a failed one is shown in full.
 make_check() {
   german
   cd "$builds/$1"
-  make -j"$jobs" check VERBOSE=1 LOG_FLAGS="$patience $2" "${@:3}"
+  make -j"$jobs" check VERBOSE=1 LOG_FLAGS="$time_limit $2" "${@:3}"
 }
 
 # The programs of tests/unit, verbs and fake: NAME.c that defines tests.
@@ -82,7 +92,7 @@ test_programs() {
 
 check_unit() { make_check gcc ''; }
 
-# A million steps of programs behind the shim, half of them by each processor.
+# Run a million steps of random programs with the shim, half of them on each processor.
 check_differential() {
   local seed status=0 pids=()
   make -C "$builds/gcc" -s tests/diff/test_diff libfakerdma.la
@@ -100,10 +110,10 @@ check_differential() {
   return "$status"
 }
 
-# In how many rows an algorithm with defaults may miss its aims.
+# Check that algorithms with defaults miss their aims in no more rows than grid.bounds allows.
 check_grid() {
-  make -C "$builds/gcc" -s bench/grid
-  "$src/ci/alone" 290 "$builds/gcc/bench/grid" --sample --seed "$CCS_SEED" \
+  make -C "$builds/gcc" -s bench/grid/grid
+  "$src/ci/alone" 290 "$builds/gcc/bench/grid/grid" --sample --seed "$CCS_SEED" \
     --bounds "$top/tests/sim/grid.bounds"
 }
 
@@ -118,29 +128,29 @@ check_sanitized() {
   make_check asan '' TESTS="$(test_programs)"
 }
 
-# ThreadSanitizer wants its memory where address randomisation may put other things.
+# ThreadSanitizer needs fixed addresses, where address randomisation may place other mappings.
 check_threads() {
   check_build tsan --enable-sanitizer=thread
   make_check tsan 'setarch -R' TESTS="$(test_programs)"
 }
 
-# A few: what parses, keeps lists, or frees what others still hold. The stack of
-# a thread that lives to the end looks as if it was possibly lost.
+# A few tests: of parsers, lists and shared objects. The stack of a thread that runs until the
+# end is reported as possibly lost.
 check_valgrind() {
   local options=(-q --trace-children=yes --error-exitcode=99 --leak-check=full
     --show-leak-kinds=definite --errors-for-leak-kinds=definite)
   have valgrind || skip "no valgrind"
   make_check gcc "valgrind ${options[*]}" TESTS="$(
-    printf 'tests/%s ' unit/test_{flow,options,log,json,bench_io} verbs/test_{post,split,life,error})"
+    printf 'tests/%s ' unit/test_{send_queue,rtt,slow_start,options,log,json,bench_io} verbs/test_{post,split,life,error})"
 }
 
 check_dist() {
   cd "$builds/gcc"
-  VERBOSE=1 make -s -j"$jobs" distcheck LOG_FLAGS="$patience"
+  VERBOSE=1 make -s -j"$jobs" distcheck LOG_FLAGS="$time_limit"
   released
 }
 
-# What git has is in the tarball.
+# Check that all files of git are in the tarball.
 released() {
   local left
   git -C "$top" rev-parse >/dev/null 2>&1 || return 0
@@ -151,20 +161,20 @@ released() {
 
 # -- what is installed ---------------------------------------------------------
 
-# NODE SYMBOL, as the version script says it; two have no node.
+# Print NODE SYMBOL for each symbol of the version script; two have no node.
 mapped_symbols() {
   printf ' %s\n' dlopen verbs_open_device
   awk '/^[A-Z0-9_.]+ \{/ { node = $1 } /global:/ { on = 1; next } /local:|^}/ { on = 0 }
     on && /;/ { gsub(/[ \t;]/, ""); print node, $0 }' "$top/libshim/libccshim.map"
 }
 
-# The same, as the object has it.
+# Print the same for the symbols that the object exports.
 exported_symbols() {
   nm -D --defined-only --with-symbol-versions "$1" |
     awk '$2 != "A" && split($3, s, /@+/) { print s[2], s[1] }' | sort
 }
 
-# Nothing but what every RDMA application has loaded anyway.
+# Check that it needs only libraries that every RDMA application has loaded anyway.
 check_needed() {
   local bad
   bad=$(readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
@@ -175,8 +185,8 @@ check_needed() {
 
 installed_files() {
   ! pkg-config --exists ompi-c && ! pkg-config --exists mpich || echo bin/ccbench-mpi
-  printf '%s\n' bin/ccbench bin/ccshim libexec/ccshim/ccshim-debug sbin/ccshimd include/ccshim/{cc,hooks,stats}.h \
-    lib/libccshim_hooks.so.0.0.0 lib/pkgconfig/ccshim_hooks.pc share/doc/ccshim/examples/cnp.c \
+  printf '%s\n' bin/ccbench bin/ccshim libexec/ccshim/ccshim-debug sbin/ccshimd include/ccshim/{cc,feed,stats}.h \
+    lib/libccshim_feed.so.0.0.0 lib/pkgconfig/ccshim_feed.pc share/doc/ccshim/examples/cnp.c \
     lib/ccshim/libccshim.so lib/pkgconfig/ccshim.pc \
     share/bash-completion/completions/ccbench share/bash-completion/completions/ccshimd \
     share/bash-completion/completions/ccshim.bash share/doc/ccshim/examples/aimd.c \
@@ -200,7 +210,7 @@ check_install() {
   [[ $("$usr/bin/ccshim" -V) == *"$(sed -n 's/^AC_INIT(\[ccshim\], \[\(.*\)\])/\1/p' \
     "$top/configure.ac")"* ]]
   CCSHIM_CONFIG='' CCSHIM_LIB=$lib "$usr/bin/ccshim" run -n -a timely | grep -F "$lib"
-  # A program without verbs hears nothing of it.
+  # In a program without verbs it prints nothing.
   said=$(LD_PRELOAD=$lib true 2>&1)
   [[ -z $said ]]
 }
@@ -208,7 +218,7 @@ check_install() {
 check_abi() {
   have abidiff || skip "no abidiff"
   [[ $(uname -m) == x86_64 ]] || skip "what is kept is x86-64's"
-  make -C "$builds/gcc" -s libccshim_hooks.la libshim/examples/aimd.la
+  make -C "$builds/gcc" -s libccshim_feed.la libshim/examples/aimd.la
   top_builddir=$builds/gcc "$top/tests/abi"
 }
 
@@ -230,7 +240,7 @@ check_suite() {
   bats --timing --tap "${@/#/$top/}"
 }
 
-# What works without the shim works with it; where there is no lab, on the fake device.
+# Applications that work without the shim work with it; without a lab, on the fake device.
 check_conformance() {
   local engine=uml
   [[ $EUID -eq 0 ]] || engine=fake

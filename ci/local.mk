@@ -5,6 +5,7 @@ EXTRA_DIST += demo
 EXTRA_DIST += ci/README.md
 EXTRA_DIST += ci/alone
 EXTRA_DIST += ci/checks.sh
+EXTRA_DIST += ci/components
 EXTRA_DIST += ci/lab
 EXTRA_DIST += ci/lab.d/common.sh
 EXTRA_DIST += ci/lab.d/guest-init
@@ -19,6 +20,8 @@ EXTRA_DIST += ci/lab.d/uml.sh
 EXTRA_DIST += ccshim.spec ci/packages.sh
 EXTRA_DIST += ci/setup.sh
 EXTRA_DIST += ci/with-agent
+EXTRA_DIST += ci/words
+EXTRA_DIST += ci/words.budget
 EXTRA_DIST += docs/tutorial.md docs/dcqcn.md docs/dcqcn.png docs/hpcc.md docs/hpcc.png docs/rcp.md docs/incast.png
 EXTRA_DIST += tests/README.md
 EXTRA_DIST += tests/lab/lab.bats
@@ -27,7 +30,7 @@ EXTRA_DIST += tests/lab/qemu.bats
 EXTRA_DIST += debian/ccshim-bench-mpi.install debian/ccshim-bench-mpi.links debian/ccshim-bench.install debian/ccshim-utils.install \
 	debian/ccshim-utils.lintian-overrides debian/ccshimd.install \
 	debian/changelog debian/control debian/copyright debian/libccshim-dev.install \
-	debian/libccshim-hooks0.install debian/libccshim-hooks0.symbols debian/libccshim.install debian/libccshim.postrm \
+	debian/libccshim-feed0.install debian/libccshim-feed0.symbols debian/libccshim.install debian/libccshim.postrm \
 	debian/rules debian/source/format debian/tests/control debian/tests/installed \
 	debian/tests/unit
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What ./demo and ./check share: Debian packages, a build outside of the source
+# Functions that ./demo and ./check share: Debian packages, a build outside of the source
 # tree, and steps with a number, a clock and a log.
 #
 # Set before: top, the source tree; name, the program's; steps, how many.
@@ -11,13 +11,26 @@
 readonly out=$top/out src=$top/out/src
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH=$PATH:/usr/sbin:/sbin
 
-complain() { printf '%s: %s\n' "$name" "$*" >&2; }
+# Set width to the columns of the terminal on stdout; 80 if there is none.
+measure_width() {
+  { width=$(stty size <&3 2>/dev/null) || width=0; } 3>&1
+  width=${width#* }
+  ((width > 0)) || width=80
+}
+
+# wrap FD: a filter that breaks lines between words at 80 columns if FD is a terminal. In a
+# file each message stays one line.
+wrap() {
+  if [[ -t $1 ]]; then fold -s -w 80; else cat; fi
+}
+
+complain() { printf '%s: %s\n' "$name" "$*" | wrap 2 >&2; }
 
 fail() { complain "$*"; exit 1; }
 
 have() { command -v "$1" >/dev/null; }
 
-# A check that cannot be made here is not one that failed.
+# End a step that cannot run here, which is no failure.
 skip() { printf 'skipped: %s\n' "$*"; exit 77; }
 
 # One run at a time in a tree: they share out/.
@@ -33,8 +46,7 @@ begin() {
 
 readonly build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
   libibverbs-dev libmnl-dev libsodium-dev)
-# The lab's kernel is compiled, then rxe needs its provider and somebody has to
-# build the network.
+# To compile the lab's kernel, rxe's provider, and the programs that build the network.
 readonly lab_packages=(gcc libc6-dev make flex bison bc perl binutils xz-utils
   iproute2 procps kmod libelf-dev libssl-dev ibverbs-providers)
 readonly demo_packages=(gnuplot-nox jq)
@@ -70,8 +82,8 @@ missing() {
   done
 }
 
-# packages PACKAGE…: install what is missing. Without root it is only named:
-# the rest may do without.
+# packages PACKAGE…: install those that are missing. Without root they are only named:
+# other steps may not need them.
 packages() {
   local wanted source
   have apt-get || skip "no apt-get here; what Debian calls these is needed: $*"
@@ -123,12 +135,12 @@ kernel() { "$top/ci/lab" --prepare --engine uml; }
 
 # -- steps -------------------------------------------------------------------
 
-step=0 job='' log=''
+step=0 job='' log='' line=''
 readonly limit=1500   # seconds in which any step ought to be through
 
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
-# descendants PID: it and all that came of it, whatever process groups they made.
+# descendants PID: print it and all processes that descend from it, in any process group.
 descendants() {
   have ps || { echo "$1"; return; }
   ps -eo ppid=,pid= | awk -v root="$1" '
@@ -141,7 +153,7 @@ descendants() {
     }'
 }
 
-# end_job PID: with ten seconds for cleaning up.
+# end_job PID: end it, with ten seconds for its cleanup.
 end_job() {
   local all tries
   mapfile -t all < <(descendants "$1")
@@ -181,15 +193,35 @@ watch_signals() {
 background() {
   local log=$1
   shift
-  set -m
-  (set -e; "$@") >"$log" 2>&1 </dev/null 9>&- &
-  set +m
+  # bash announces a job that ends before set +m, on stderr.
+  {
+    set -m
+    (set -e; "$@") >"$log" 2>&1 </dev/null 9>&- &
+    set +m
+  } 2>/dev/null
 }
 
-# On a terminal the line tells how long it has been, and the log's last words.
+# draw LINE SECONDS: on a terminal, redraw the line of the current step, with its time and the
+# last line of its log. It is cut to the terminal's width: where a line wraps, \r returns to
+# the start of its last part only, and each redraw would leave a line behind.
 draw() {
+  local text width
   [[ -t 1 ]] || return 0
-  printf '\r%s %s  %.60s\e[K' "$1" "$(clock "$2")" "$(tail -n 1 "$log" | tr -cd '[:print:]')"
+  printf -v text '%s %s  %s' "$1" "$(clock "$2")" \
+    "$(tail -n 1 "$log" | tr -cd '[:print:]')"
+  measure_width
+  printf '\r%s\e[K' "${text:0:width - 1}"
+}
+
+# finish_line TEXT: complete the line that run_step left open, with TEXT on lines of its own
+# if the whole would be wider than 80 columns.
+finish_line() {
+  if ((${#line} + 1 + ${#1} <= 80)); then
+    printf ' %s\n' "$1"
+  else
+    echo
+    fold -s -w 76 <<<"$1" | sed 's/^/    /'
+  fi
 }
 
 give_up() {
@@ -197,17 +229,17 @@ give_up() {
   echo "gave up after $limit s" >>"$log"
 }
 
-# run_step TITLE CMD…: status (77 being a skip), log and seconds are set, and the
-# line is left open for what the caller has to say. Never call it in a condition:
-# there, set -e would not hold in CMD.
+# run_step TITLE CMD…: run CMD and set status (77 means skipped), log, line and seconds. The
+# line is left open for finish_line. Never call it in a condition: there, set -e would have
+# no effect in CMD.
 run_step() {
-  local title=$1 line slug begun=$SECONDS
+  local title=$1 slug begun=$SECONDS
   shift
   status=0
   ((++step))
   slug=${title//[^a-zA-Z0-9]/-}
   printf -v log '%s/%02d-%s.log' "$logs" "$step" "${slug,,}"
-  printf -v line '[%*d/%d] %5s  %-40s' ${#steps} "$step" "$steps" "$(clock "$SECONDS")" "$title"
+  printf -v line '[%*d/%d] %5s  %-38s' ${#steps} "$step" "$steps" "$(clock "$SECONDS")" "$title"
   printf '%s' "$line"
   background "$log" "$@"
   job=$!
@@ -221,8 +253,10 @@ run_step() {
   [[ ! -t 1 ]] || printf '\r%s\e[K' "$line"
 }
 
-# What a log ends with, where people look.
+# Filter: quoted lines of a log, long ones cut, and folded to 80 columns.
+quote() { cut -c 1-200 | fold -w 74 | sed 's/^/    | /'; }
+
+# show_tail LOG [LINES]: the end of a log, on the terminal.
 show_tail() {
-  printf '    | %s\n' "${1#"$top/"}:"
-  tail -n "${2:-15}" "$1" | cut -c 1-200 | sed 's/^/    | /'
+  { printf '%s\n' "${1#"$top/"}:"; tail -n "${2:-15}" "$1"; } | quote
 }

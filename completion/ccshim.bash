@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# bash completion for ccshim(1): algorithms, options and devices are asked of ccshim itself.
+# bash completion for ccshim(1): algorithms, options and devices are queried from ccshim.
 
 _ccshim_algorithms() {
 	"${COMP_WORDS[0]}" info -a 2> /dev/null | sed -n 's/^\([a-z][a-z0-9_]*\): .*/\1/p'
 }
 
-# A built-in one, or the file of a plug-in.
+# A built-in algorithm, or the file of a plug-in.
 _ccshim_algorithm() {
 	case $1 in
 	*/*) COMPREPLY=($(compgen -f -- "$1")) ;;
@@ -30,7 +30,7 @@ _ccshim_run() {
 	-c | -t | --trace) COMPREPLY=($(compgen -f -- "$word")); return ;;
 	-r) return ;;
 	esac
-	for ((i = 2; i < COMP_CWORD; i++)); do # the first word that is no option is the command
+	for ((i = 2; i < COMP_CWORD; i++)); do # the first word that is not an option is the command
 		case ${COMP_WORDS[i]} in
 		-[armotc] | --trace) ((i++)) ;;
 		-*) ;;
@@ -49,11 +49,11 @@ _ccshim_info() {
 	--app) COMPREPLY=($(compgen -c -- "$word")); return ;;
 	--device) COMPREPLY=($(compgen -W "$(_ccshim_devices)" -- "$word")); return ;;
 	--peer | --port | --dscp | --sl) return ;;
-	--line-rate | --base-rtt | --noise | --segment | --flows) return ;;
+	--line-rate | --base-rtt | --rtt-jitter | --segment | --flows) return ;;
 	esac
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-v -c -f -a -d -h --json --app --peer --device --port --dscp --sl --line-rate --base-rtt
-		--noise --segment --flows" -- "$word")) ;;
+		--rtt-jitter --segment --flows" -- "$word")) ;;
 	*)
 		case " ${COMP_WORDS[*]} " in
 		*" -d "*) COMPREPLY=($(compgen -W "$(_ccshim_devices)" -- "$word")) ;;
@@ -67,10 +67,10 @@ _ccshim_replay() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	-a) COMPREPLY=($(compgen -W "$(_ccshim_algorithms)" -- "$word")); return ;;
-	--line-rate | --base-rtt | --noise | --segment | --flows | --qp) return ;;
+	--line-rate | --base-rtt | --rtt-jitter | --segment | --flows | --qp) return ;;
 	esac
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-a -h --line-rate --base-rtt --noise --segment --flows --qp
+	-*) COMPREPLY=($(compgen -W "-a -h --line-rate --base-rtt --rtt-jitter --segment --flows --qp
 		--timers --check" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -f -- "$word")) ;;
 	esac
@@ -118,7 +118,7 @@ _ccshim_check() {
 		COMPREPLY=($(compgen -d -- "$word"))
 		return
 	fi
-	for ((i = 2; i < COMP_CWORD; i++)); do # what follows the command is the command's
+	for ((i = 2; i < COMP_CWORD; i++)); do # words after the command belong to it
 		case ${COMP_WORDS[i]} in
 		--root) ((i++)) ;;
 		-*) ;;
@@ -131,7 +131,7 @@ _ccshim_check() {
 	esac
 }
 
-# Options that queue pairs may differ in; a space behind their = is not wanted.
+# Options that may differ between queue pairs; no space is added after their =.
 _ccshim_set() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
@@ -141,8 +141,8 @@ _ccshim_set() {
 	case $word in
 	-*) COMPREPLY=($(compgen -W "-p -h --qp --peer --new --show --timeout" -- "$word")) ;;
 	*)
-		COMPREPLY=($(compgen -W "mode= cc= line_rate= max_rate= base_rtt= noise= segment= cap=
-			split= split_imm= on_signal_loss= dscp=" -- "$word"))
+		COMPREPLY=($(compgen -W "mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
+			split= split_imm= fallback= dscp=" -- "$word"))
 		compopt -o nospace
 		;;
 	esac

@@ -1,48 +1,124 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# libccs-core: the pure rooms and the runtime, linked into the tools and the tests alike.
-# libccshim: the preload itself, which has these files once more, optimised as a whole:
-# what happens between two rooms for each work request is then no call.
+# libccs-core: what the preload, the tools and the tests have in common.
+# libccshim: the preload itself. It compiles these files again and optimises them as a whole, so
+# that a work request crosses from one component to another without a call.
 ccs_core_sources = \
-	libshim/base/apart.h libshim/base/elf.c libshim/base/elf.h \
-	libshim/base/hist.c libshim/base/hist.h \
-	libshim/base/json.c libshim/base/json.h \
-	libshim/base/lock.c libshim/base/lock.h \
-	libshim/base/nearest.c libshim/base/nearest.h \
-	libshim/base/needed.c libshim/base/needed.h \
-	libshim/base/number.c libshim/base/number.h \
-	libshim/base/pool.c libshim/base/pool.h \
-	libshim/base/portrate.c libshim/base/portrate.h \
-	libshim/base/sysfs.c libshim/base/sysfs.h \
+	libshim/base/cacheline.h \
+	libshim/base/elf.c \
+	libshim/base/elf.h \
+	libshim/base/elf_needed.c \
+	libshim/base/elf_needed.h \
+	libshim/base/hist.c \
+	libshim/base/hist.h \
+	libshim/base/json.c \
+	libshim/base/json.h \
+	libshim/base/lock.c \
+	libshim/base/lock.h \
+	libshim/base/number.c \
+	libshim/base/number.h \
+	libshim/base/pool.c \
+	libshim/base/pool.h \
+	libshim/base/portrate.c \
+	libshim/base/portrate.h \
 	libshim/base/probe.h \
-	libshim/base/units.c libshim/base/units.h \
-	libshim/cc/advice.c libshim/cc/advice.h libshim/cc/cc.c libshim/cc/cc.h \
-	libshim/cc/dcqcn.c libshim/cc/dcqcn_np.c libshim/cc/dcqcn_np.h \
-	libshim/cc/fixed.c libshim/cc/hops.c libshim/cc/hops.h libshim/cc/hpcc.c \
-	libshim/cc/copa.c libshim/cc/jitter.h libshim/cc/minmax.h libshim/cc/rcp.c libshim/cc/red.c libshim/cc/red.h libshim/cc/swift.c \
-	libshim/cc/timely.c libshim/cc/told.c libshim/cc/told.h \
-	libshim/flow/drive.c libshim/flow/flow.h libshim/flow/gate.c libshim/flow/queue.c libshim/flow/rtt.c \
-	libshim/flow/pacer.c libshim/flow/pacer.h \
-	libshim/runtime/check_cc.c libshim/runtime/check_cc.h \
-	libshim/runtime/conf.c libshim/runtime/conf.h \
-	libshim/runtime/match.c libshim/runtime/match.h libshim/runtime/request.c libshim/runtime/request.h \
-	libshim/runtime/rules.c libshim/runtime/rules.h \
-	libshim/runtime/filename.c libshim/runtime/filename.h \
-	libshim/runtime/load.c libshim/runtime/log.c libshim/runtime/log.h \
-	libshim/runtime/options.c libshim/runtime/options.h \
-	libshim/runtime/shield.c libshim/runtime/shield.h \
-	libshim/runtime/stats.c libshim/runtime/stats.h \
-	libshim/runtime/stats_dir.c libshim/runtime/stats_dir.h \
-	libshim/runtime/stats_fields.c libshim/runtime/stats_fields.h \
-	libshim/runtime/trace.c libshim/runtime/trace.h \
-	libshim/runtime/trace_row.c libshim/runtime/trace_row.h \
-	libshim/runtime/plugin.c libshim/runtime/plugin.h libshim/runtime/plugin_check.c \
-	libshim/signal/book.c libshim/signal/book.h \
-	libshim/signal/client.c libshim/signal/client.h \
-	libshim/signal/hwclock.c libshim/signal/hwclock.h \
-	libshim/signal/int.c libshim/signal/int.h libshim/signal/le.h \
-	libshim/signal/link.c libshim/signal/link.h libshim/signal/path.c libshim/signal/path.h \
-	libshim/signal/record.c libshim/signal/record.h \
-	libshim/signal/local.h libshim/signal/slot.h libshim/signal/wire.c libshim/signal/wire.h
+	libshim/base/suggest.c \
+	libshim/base/suggest.h \
+	libshim/base/sysfs.c \
+	libshim/base/sysfs.h \
+	libshim/base/timer_wheel.c \
+	libshim/base/timer_wheel.h \
+	libshim/base/units.c \
+	libshim/base/units.h \
+	libshim/cc/advice.c \
+	libshim/cc/advice.h \
+	libshim/cc/cc.c \
+	libshim/cc/cc.h \
+	libshim/cc/copa.c \
+	libshim/cc/dcqcn.c \
+	libshim/cc/dcqcn_np.c \
+	libshim/cc/dcqcn_np.h \
+	libshim/cc/event.c \
+	libshim/cc/event.h \
+	libshim/cc/fixed.c \
+	libshim/cc/hops.c \
+	libshim/cc/hops.h \
+	libshim/cc/hpcc.c \
+	libshim/cc/jitter.h \
+	libshim/cc/minmax.h \
+	libshim/cc/rcp.c \
+	libshim/cc/red.c \
+	libshim/cc/red.h \
+	libshim/cc/swift.c \
+	libshim/cc/timely.c \
+	libshim/config/check_cc.c \
+	libshim/config/check_cc.h \
+	libshim/config/conf.c \
+	libshim/config/conf.h \
+	libshim/config/filename.c \
+	libshim/config/filename.h \
+	libshim/config/load.c \
+	libshim/config/match.c \
+	libshim/config/match.h \
+	libshim/config/options.c \
+	libshim/config/options.h \
+	libshim/config/plugin.c \
+	libshim/config/plugin.h \
+	libshim/config/plugin_check.c \
+	libshim/config/request.c \
+	libshim/config/request.h \
+	libshim/config/rules.c \
+	libshim/config/rules.h \
+	libshim/feedback/agent_client.c \
+	libshim/feedback/agent_client.h \
+	libshim/feedback/agent_conn.c \
+	libshim/feedback/agent_conn.h \
+	libshim/feedback/hwclock.c \
+	libshim/feedback/hwclock.h \
+	libshim/feedback/int_header.c \
+	libshim/feedback/int_header.h \
+	libshim/feedback/ipc.h \
+	libshim/feedback/le.h \
+	libshim/feedback/record.c \
+	libshim/feedback/record.h \
+	libshim/feedback/registrations.c \
+	libshim/feedback/registrations.h \
+	libshim/feedback/shm.h \
+	libshim/feedback/shm_path.c \
+	libshim/feedback/shm_path.h \
+	libshim/feedback/wire.c \
+	libshim/feedback/wire.h \
+	libshim/flow/base_rtt.c \
+	libshim/flow/base_rtt.h \
+	libshim/flow/cc_events.c \
+	libshim/flow/cc_events.h \
+	libshim/flow/configure.c \
+	libshim/flow/flow.h \
+	libshim/flow/limits.c \
+	libshim/flow/limits.h \
+	libshim/flow/pacing.c \
+	libshim/flow/pacing.h \
+	libshim/flow/rtt.c \
+	libshim/flow/rtt.h \
+	libshim/flow/rtt_outlier.c \
+	libshim/flow/rtt_outlier.h \
+	libshim/flow/send_queue.c \
+	libshim/flow/send_queue.h \
+	libshim/flow/slow_start.c \
+	libshim/flow/slow_start.h \
+	libshim/observe/log.c \
+	libshim/observe/log.h \
+	libshim/observe/stats.c \
+	libshim/observe/stats.h \
+	libshim/observe/stats_dir.c \
+	libshim/observe/stats_dir.h \
+	libshim/observe/stats_fields.c \
+	libshim/observe/stats_fields.h \
+	libshim/observe/trace.c \
+	libshim/observe/trace.h \
+	libshim/observe/trace_row.c \
+	libshim/observe/trace_row.h \
+	libshim/observe/write_guard.c \
+	libshim/observe/write_guard.h
 noinst_LTLIBRARIES += libccs-core.la
 libccs_core_la_SOURCES = $(ccs_core_sources)
 libccs_core_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP)
@@ -50,19 +126,74 @@ libccs_core_la_LIBADD = -lm -ldl
 
 # The host agent, for ccshimd and the preload.
 ccs_agent_sources = \
-	libshim/agent/activity.c libshim/agent/advise.c libshim/agent/address.c libshim/agent/address.h \
-	libshim/agent/agent.h libshim/agent/capacity.c libshim/agent/capacity.h \
-	libshim/agent/capture.c libshim/agent/clients.c libshim/agent/counters.c \
-	libshim/agent/counters.h libshim/agent/echo.c libshim/agent/egress.c libshim/agent/egress.h \
-	libshim/agent/flows.c libshim/agent/heard.c libshim/agent/hook.c libshim/agent/inbound.c \
-	libshim/agent/index.h libshim/agent/ingress.c libshim/agent/ingress.h \
-	libshim/agent/local.c libshim/agent/loop.c \
-	libshim/agent/message.c libshim/agent/netlink.c libshim/agent/netlink.h libshim/agent/nic.c \
-	libshim/agent/np.c libshim/agent/owner.c libshim/agent/owner.h libshim/agent/page.c \
-	libshim/agent/peers.c libshim/agent/port.h libshim/agent/ports.c libshim/agent/priv.h \
-	libshim/agent/sample.c libshim/agent/siphash.h libshim/agent/status.c \
+	libshim/agent/agent.h \
+	libshim/agent/cnp/capture.c \
+	libshim/agent/cnp/capture.h \
+	libshim/agent/cnp/cnp_feed.c \
+	libshim/agent/cnp/cnp_feed.h \
+	libshim/agent/cnp/deliver.c \
+	libshim/agent/cnp/deliver.h \
+	libshim/agent/cnp/flows.c \
+	libshim/agent/cnp/flows.h \
+	libshim/agent/cnp/nic_cnps.c \
+	libshim/agent/cnp/nic_cnps.h \
+	libshim/agent/cnp/nic_counters.c \
+	libshim/agent/cnp/nic_counters.h \
+	libshim/agent/cnp/notification_point.c \
+	libshim/agent/cnp/notification_point.h \
+	libshim/agent/core.c \
+	libshim/agent/core.h \
+	libshim/agent/hash_index.h \
+	libshim/agent/ipc/clients.c \
+	libshim/agent/ipc/clients.h \
+	libshim/agent/ipc/owner.c \
+	libshim/agent/ipc/owner.h \
+	libshim/agent/ipc/requests.c \
+	libshim/agent/ipc/requests.h \
+	libshim/agent/ipc/shm_map.c \
+	libshim/agent/ipc/shm_map.h \
+	libshim/agent/loop.c \
+	libshim/agent/loop.h \
+	libshim/agent/net/address.c \
+	libshim/agent/net/address.h \
+	libshim/agent/net/peers.c \
+	libshim/agent/net/peers.h \
+	libshim/agent/net/receive.c \
+	libshim/agent/net/receive.h \
+	libshim/agent/net/send.c \
+	libshim/agent/net/send.h \
+	libshim/agent/net/siphash.h \
+	libshim/agent/net/udp.c \
+	libshim/agent/net/udp.h \
+	libshim/agent/netlink.c \
+	libshim/agent/netlink.h \
+	libshim/agent/priv.h \
+	libshim/agent/status.c \
+	libshim/agent/status.h \
 	libshim/agent/sysfile.c \
-	libshim/agent/sysfile.h libshim/agent/udp.c
+	libshim/agent/sysfile.h \
+	libshim/agent/telemetry/advise.c \
+	libshim/agent/telemetry/advise.h \
+	libshim/agent/telemetry/capacity.c \
+	libshim/agent/telemetry/capacity.h \
+	libshim/agent/telemetry/demand.c \
+	libshim/agent/telemetry/demand.h \
+	libshim/agent/telemetry/echo.c \
+	libshim/agent/telemetry/echo.h \
+	libshim/agent/telemetry/egress.c \
+	libshim/agent/telemetry/egress.h \
+	libshim/agent/telemetry/inbound.c \
+	libshim/agent/telemetry/inbound.h \
+	libshim/agent/telemetry/ingress.c \
+	libshim/agent/telemetry/ingress.h \
+	libshim/agent/telemetry/ports.c \
+	libshim/agent/telemetry/ports.h \
+	libshim/agent/telemetry/relay.c \
+	libshim/agent/telemetry/relay.h \
+	libshim/agent/telemetry/sampler.c \
+	libshim/agent/telemetry/sampler.h \
+	libshim/agent/telemetry/subscribers.c \
+	libshim/agent/telemetry/subscribers.h
 noinst_LTLIBRARIES += libccs-agent.la
 libccs_agent_la_SOURCES = $(ccs_agent_sources)
 
@@ -82,16 +213,83 @@ dist_examples_DATA = libshim/examples/aimd.c
 
 pkglib_preloaddir = $(libdir)/ccshim
 pkglib_preload_LTLIBRARIES = libccshim.la
-libccshim_la_SOURCES = $(ccs_core_sources) $(ccs_agent_sources) \
-	libshim/verbs/complete.c libshim/verbs/context.c libshim/verbs/control.c libshim/verbs/cq.c libshim/verbs/cqex.c libshim/verbs/domain.c \
-	libshim/verbs/direct.c libshim/verbs/dlopen.c \
-	libshim/verbs/event.c libshim/verbs/helper.c libshim/verbs/hooks.c \
-	libshim/verbs/objects.h libshim/verbs/open.c libshim/verbs/policy.c libshim/verbs/post.c \
-	libshim/verbs/ptrmap.c libshim/verbs/ptrmap.h libshim/verbs/publish.c libshim/verbs/qp.c \
-	libshim/verbs/real.c libshim/verbs/real.h libshim/verbs/report.c libshim/verbs/session.c \
-	libshim/verbs/shadow.c libshim/verbs/shim.c libshim/verbs/shim.h \
-	libshim/verbs/links.c libshim/verbs/serve.c libshim/verbs/signals.c libshim/verbs/tclass.c \
-	libshim/verbs/wr.c libshim/verbs/wr.h
+libccshim_la_SOURCES = \
+	$(ccs_core_sources) \
+	$(ccs_agent_sources) \
+	libshim/preload/clock.c \
+	libshim/preload/clock.h \
+	libshim/preload/control/agent_thread.c \
+	libshim/preload/control/agent_thread.h \
+	libshim/preload/control/policy.c \
+	libshim/preload/control/policy.h \
+	libshim/preload/control/qp_feedback.c \
+	libshim/preload/control/qp_feedback.h \
+	libshim/preload/control/qp_telemetry.c \
+	libshim/preload/control/qp_telemetry.h \
+	libshim/preload/control/set_request.c \
+	libshim/preload/control/set_request.h \
+	libshim/preload/datapath/complete.c \
+	libshim/preload/datapath/complete.h \
+	libshim/preload/datapath/pacer_thread.c \
+	libshim/preload/datapath/pacer_thread.h \
+	libshim/preload/datapath/poll.c \
+	libshim/preload/datapath/poll.h \
+	libshim/preload/datapath/post.c \
+	libshim/preload/datapath/post.h \
+	libshim/preload/datapath/wr.c \
+	libshim/preload/datapath/wr.h \
+	libshim/preload/interpose/context_ops.c \
+	libshim/preload/interpose/context_ops.h \
+	libshim/preload/interpose/direct.c \
+	libshim/preload/interpose/dlopen.c \
+	libshim/preload/interpose/hooks.c \
+	libshim/preload/interpose/open.c \
+	libshim/preload/interpose/open.h \
+	libshim/preload/interpose/real.c \
+	libshim/preload/interpose/real.h \
+	libshim/preload/object/context.c \
+	libshim/preload/object/context.h \
+	libshim/preload/object/cq.c \
+	libshim/preload/object/cq.h \
+	libshim/preload/object/cq_ex.c \
+	libshim/preload/object/cq_ex.h \
+	libshim/preload/object/cq_verbs.c \
+	libshim/preload/object/cq_verbs.h \
+	libshim/preload/object/event.c \
+	libshim/preload/object/event.h \
+	libshim/preload/object/parent_domain.c \
+	libshim/preload/object/parent_domain.h \
+	libshim/preload/object/ptrmap.c \
+	libshim/preload/object/ptrmap.h \
+	libshim/preload/object/qp.c \
+	libshim/preload/object/qp.h \
+	libshim/preload/object/qp_config.c \
+	libshim/preload/object/qp_config.h \
+	libshim/preload/object/qp_create.c \
+	libshim/preload/object/qp_create.h \
+	libshim/preload/object/qp_ex.c \
+	libshim/preload/object/qp_ex.h \
+	libshim/preload/object/qp_verbs.c \
+	libshim/preload/object/qp_verbs.h \
+	libshim/preload/object/shadow_cq.c \
+	libshim/preload/object/shadow_cq.h \
+	libshim/preload/object/traffic_class.c \
+	libshim/preload/object/traffic_class.h \
+	libshim/preload/object/wr_batch.c \
+	libshim/preload/object/wr_batch.h \
+	libshim/preload/objects.h \
+	libshim/preload/registry.c \
+	libshim/preload/registry.h \
+	libshim/preload/report/publish.c \
+	libshim/preload/report/publish.h \
+	libshim/preload/report/report.c \
+	libshim/preload/report/report.h \
+	libshim/preload/report/uncontrolled.c \
+	libshim/preload/report/uncontrolled.h \
+	libshim/preload/setup.c \
+	libshim/preload/setup.h \
+	libshim/preload/shim.c \
+	libshim/preload/shim.h
 # libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
 # application only dlopens it. Nothing else is linked. It stays when an application
 # closes it that opened it: contexts point to it.
@@ -110,4 +308,4 @@ install-data-hook:
 uninstall-hook:
 	rm -f "$(DESTDIR)$(pkglib_preloaddir)/libibverbs-ccshim.so"
 
-include libshim/hooks/local.mk
+include libshim/feed/local.mk

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
 #
-# What the lab and its engines share: speech, and tc's units.
+# Functions that the lab and its engines share: messages, and tc's units.
 
 readonly LAB_USAGE=2 LAB_FAILED=125
 
-say() { printf 'lab: %s\n' "$*" >&2; }
+# Messages are broken at 80 columns on a terminal; in a file each is one line.
+say() {
+  if [[ -t 2 ]]; then
+    printf 'lab: %s\n' "$*" | fold -s -w 80 >&2
+  else
+    printf 'lab: %s\n' "$*" >&2
+  fi
+}
 
-# The lab itself could not do its work; CMD is not to blame.
+# The lab itself failed, not CMD.
 fail() { say "$*"; exit "$LAB_FAILED"; }
 
-# The caller asked for something that makes no sense.
+# An option is wrong.
 usage_error() { say "$* (see ci/lab --help)"; exit "$LAB_USAGE"; }
 
 # need PROGRAM PACKAGE: one line with the remedy instead of "command not found".
@@ -77,7 +84,7 @@ progress() {
   done
 }
 
-# What a healthy kernel never says. Written for grep -E.
+# Messages of the kernel that report an error, for grep -E.
 readonly KERNEL_TROUBLE='WARNING:|BUG:|kernel BUG at|Oops|Call Trace|general '\
 'protection|Kernel panic|Modules linked in:|refcount_t:|unregister_netdevice: '\
 'waiting|INFO: (task|possible|suspicious|trying)|possible recursive locking|'\

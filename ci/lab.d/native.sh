@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2034,SC2154 # it shares ci/lab's variables
 #
-# Engine native: the running kernel, where it has rdma_rxe. The topology stands
-# in the machine's own first network namespace while the run lasts; CMD and all
-# it starts live in a process namespace of their own, which ends with the run.
+# Engine native: the running kernel, if it has rdma_rxe. The topology is in the machine's
+# first network namespace during the run; CMD and all that it starts run in a PID namespace
+# of their own, which ends with the run.
 
 native_up=''
 
@@ -18,7 +18,7 @@ engine_prepare() {
 }
 
 # One at a time: the names and addresses are the same in every run. The lock is
-# on a directory that every machine has, so that no file stays behind.
+# on a directory that every machine has, so that no file is left.
 engine_start() {
   exec 9</run
   flock -n 9 || { say "waiting for another lab on this machine"; flock 9; }

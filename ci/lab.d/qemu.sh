@@ -38,7 +38,7 @@ qemu_fetch() {
   scratch+=("$build")
   say "fetching $1 into $qemu_dir (once)"
   mkdir "$build/deb"
-  # As root, or apt complains that its own user cannot write there.
+  # As root: apt's own user cannot write there.
   (cd "$build/deb" && apt-get -qq -o APT::Sandbox::User=root download "$1" >&2) ||
     fail "cannot download $1"
   dpkg-deb -x "$build"/deb/*.deb "$build/image" || fail "cannot unpack $1"
@@ -100,11 +100,10 @@ qemu_modules() {
     }' "$1/modules.dep"
 }
 
-# The kernel holds emulated cycle counters to be out of step. Without them every look at the
-# clock is a system call to a device, for which all the CPUs take turns.
+# By default the kernel rejects emulated cycle counters as not synchronised. Without them each
+# reading of the clock is a system call to a device, which serialises all CPUs.
 engine_start() {
   local cpus
-  need_root qemu
   write_command /run/lab/out
   cpus=$(nproc)
   session qemu-system-x86_64 -accel tcg,thread=multi -machine q35 -cpu max \

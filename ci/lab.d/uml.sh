@@ -26,7 +26,7 @@ uml_find_source() {
     uml_source=/usr/src/linux-source-$version.tar.xz
     [[ ! -e $uml_source ]] || return 0
   done
-  # A kernel built before needs its source no more.
+  # The cache of a kernel is found by its source.
   fail "no kernel source in /usr/src: apt-get install linux-source-6.12" \
     "(or linux-source on Debian 12 without the security suite)"
 }
@@ -71,7 +71,7 @@ uml_build_failed() {
   fail "the kernel did not build"
 }
 
-# Without other machines' device trees and one driver's gigabyte of registers.
+# Unpack the source without other machines' device trees and one driver's gigabyte of registers.
 uml_unpack() {
   mkdir "$1"
   say "  unpacking"
@@ -93,13 +93,13 @@ uml_compile() {
 }
 readonly UML_OBJECTS=1010
 
-# The kernel stirs who built it and when into its randomness: the same for all,
-# so that a seed means the same run on another machine.
+# The kernel mixes the name and time of its build into its random numbers: they are constant,
+# so that a seed gives the same run on another machine.
 readonly UML_BUILT=(KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 1970'
   KBUILD_BUILD_USER=ccshim KBUILD_BUILD_HOST=lab KBUILD_BUILD_VERSION=1)
 
 # Where the kernel keeps its virtual clock: the watchdog reads it from outside,
-# which costs the guest nothing and changes nothing in it.
+# which has no effect on the guest.
 uml_clock_address() {
   nm "$1" | awk '$3 == "time_travel_time" { print "0x" $1 }'
 }
@@ -119,12 +119,11 @@ uml_build_seed() {
 
 # The kernel's own randomness comes from the seed, its addresses and those of
 # the programs in it are fixed, and so is the date: the run is then a function
-# of CMD, the options and the seed. The kernel stirs its command line into its
-# randomness too, so nothing there may differ: the work directory goes in as
-# the process's own. In real time the date is the host's.
+# of CMD, the options and the seed. The kernel mixes its command line into its
+# random numbers too, so that must be constant: the work directory is passed as the
+# current directory of the process. In real time the date is the host's.
 engine_start() {
   local mode=()
-  need_root uml
   write_command /run/lab/out
   [[ $time == real ]] ||
     mode=(time-travel=inf-cpu time-travel-start=1700000000000000000)
@@ -145,9 +144,9 @@ engine_start() {
 uml_last_clock='' uml_cpu_then=0
 
 # A program that neither sleeps nor reads the clock stops virtual time for all.
-# Heavy traffic looks the same from outside but for the clock, so that is what
-# is compared, against CPU time rather than wall time: a machine that is busy
-# with other things must not fail the run.
+# From outside only the clock distinguishes it from heavy traffic, so the clock is
+# compared, with CPU time rather than wall time: other load of the machine must not
+# fail the run.
 engine_watch() {
   local clock burnt
   [[ $time == virtual && $spin -gt 0 ]] || return 0

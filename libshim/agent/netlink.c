@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PART = 16384 };                   /* a part of a dump is of 8 KB at most */
+enum { PART = 16384 };                   /* the kernel sends dumps in parts of at most 8 KB */
 
 int ccs_netlink_open(struct ccs_netlink *n, int protocol)
 {
@@ -16,7 +16,7 @@ int ccs_netlink_open(struct ccs_netlink *n, int protocol)
 	*n = (struct ccs_netlink){ .fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol) };
 	if (n->fd < 0)
 		return errno;
-	/* Nobody else is heard. */
+	/* Messages from other processes are not received. */
 	if (connect(n->fd, (const struct sockaddr *)&kernel, sizeof(kernel)) == 0)
 		return 0;
 	err = errno;
@@ -42,7 +42,7 @@ void ccs_netlink_begin(struct ccs_netlink *n, struct ccs_netlink_request *r, uns
 	} };
 }
 
-/* Room for that many bytes more. */
+/* Append len bytes; returns where. */
 static char *extend(struct ccs_netlink_request *r, size_t len)
 {
 	char *at = (char *)r + NLMSG_ALIGN(r->header.nlmsg_len);
@@ -73,7 +73,7 @@ static int error_in(const struct nlmsghdr *h)
 }
 
 int ccs_netlink_ask(struct ccs_netlink *n, const struct ccs_netlink_request *r,
-		    void (*take)(void *, const struct nlmsghdr *), void *arg)
+		    void (*handle)(void *, const struct nlmsghdr *), void *arg)
 {
 	char part[PART] __attribute__((aligned(NLMSG_ALIGNTO)));
 	const struct nlmsghdr *h;
@@ -87,11 +87,11 @@ int ccs_netlink_ask(struct ccs_netlink *n, const struct ccs_netlink_request *r,
 			return len < 0 && errno != EAGAIN ? errno : EIO;
 		for (h = (void *)part; NLMSG_OK(h, len); h = NLMSG_NEXT(h, len)) {
 			if (h->nlmsg_seq != n->sequence)
-				continue; /* of a request that was given up */
+				continue; /* a reply to an earlier, abandoned request */
 			if (h->nlmsg_type == NLMSG_ERROR)
 				return error_in(h);
 			if (h->nlmsg_type != NLMSG_DONE)
-				take(arg, h);
+				handle(arg, h);
 			if (h->nlmsg_type == NLMSG_DONE || !(h->nlmsg_flags & NLM_F_MULTI))
 				return 0;
 		}
@@ -125,7 +125,7 @@ bool ccs_netlink_next(struct ccs_netlink_attrs *in, struct ccs_netlink_attr *a)
 		return false;
 	*a = (struct ccs_netlink_attr){ head.nla_type & NLA_TYPE_MASK, in->at + NLA_HDRLEN,
 					head.nla_len - (size_t)NLA_HDRLEN };
-	whole = NLA_ALIGN(head.nla_len); /* but for the last one's padding */
+	whole = NLA_ALIGN(head.nla_len); /* the last one may lack its padding */
 	in->at += whole < (size_t)(in->end - in->at) ? whole : (size_t)(in->end - in->at);
 	return true;
 }

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the agent knows, as one JSON object: docs/ccshimd.8 explains its members. */
+/* docs/ccshimd.8 explains the members of the JSON object. */
+#include "agent/status.h"
+
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/port.h"
+#include "agent/cnp/capture.h"
+#include "agent/core.h"
+#include "agent/net/peers.h"
+#include "agent/net/udp.h"
+#include "agent/telemetry/ports.h"
 #include "base/json.h"
 
-/* The text has to fit into one packet. */
+/* The text must fit into one packet of the UNIX socket. */
 enum { MOST_PEERS = 256, MOST_CLIENTS = 256 };
 
 static const char *const refusals[CCS_REFUSALS] = {
@@ -14,11 +20,11 @@ static const char *const refusals[CCS_REFUSALS] = {
 	[CCS_REFUSED_VERSION] = "version",
 	[CCS_REFUSED_TYPE] = "type",
 	[CCS_REFUSED_AUTH] = "authentication",
-	[CCS_REFUSED_SESSION] = "session",
+	[CCS_REFUSED_INCARNATION] = "incarnation",
 	[CCS_REFUSED_REPLAYED] = "replayed",
 	[CCS_REFUSED_PEER] = "unknown_peer",
 	[CCS_REFUSED_FLOW] = "unknown_flow",
-	[CCS_REFUSED_CROWDED] = "crowded",
+	[CCS_REFUSED_LIMIT] = "crowded",
 };
 
 static void put_totals(struct ccs_json *j, const struct ccs_agent *a)
@@ -67,9 +73,9 @@ static void put_peer(struct ccs_json *j, const struct ccs_peer *p, uint64_t now_
 	ccs_json_str(j, "local", ccs_address_text(&p->ends.local, text));
 	ccs_json_str(j, "remote", ccs_address_text(&p->ends.remote, text));
 	ccs_json_uint(j, "flows", p->flows);
-	put_age(j, "heard_s", now_ns, p->heard_ns);
-	ccs_json_bool(j, "np", p->gives & CCS_PEER_NP);
-	ccs_json_bool(j, "telemetry", p->gives & CCS_PEER_TELEMETRY);
+	put_age(j, "heard_s", now_ns, p->last_seen_ns);
+	ccs_json_bool(j, "np", p->capabilities & CCS_PEER_NP);
+	ccs_json_bool(j, "telemetry", p->capabilities & CCS_PEER_TELEMETRY);
 	ccs_json_uint(j, "hops", p->telemetry.nhops);
 	ccs_json_uint(j, "hop_flows", p->telemetry.flows);
 	put_age(j, "hops_s", now_ns, p->telemetry.updated_ns);
@@ -102,7 +108,7 @@ static void put_link(struct ccs_json *j, const struct ccs_port *port, uint64_t n
 	ccs_json_num(j, "capacity", ccs_port_capacity(port));
 	ccs_json_uint(j, "bytes", port->record.tx_bytes);
 	ccs_json_uint(j, "queue_bytes", port->record.qlen_bytes);
-	put_age(j, "sampled_s", now_ns, port->taken_ns);
+	put_age(j, "sampled_s", now_ns, port->sampled_ns);
 	ccs_json_uint(j, "peers", port->nsubs);
 	ccs_json_uint(j, "flows", ccs_port_flows(port));
 	ccs_json_uint(j, "advised_bps", port->record.advised);
@@ -126,7 +132,7 @@ static void put_clients(struct ccs_json *j, const struct ccs_agent *a)
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++) {
 		const struct ccs_client *c = &a->client[i];
 
-		if (!c->page || n++ >= MOST_CLIENTS)
+		if (!c->shm || n++ >= MOST_CLIENTS)
 			continue;
 		ccs_json_object(j, NULL);
 		ccs_json_uint(j, "pid", (uint64_t)c->pid);

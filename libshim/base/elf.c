@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads ELF files of either class and byte order; see elf.h. */
 #include "base/elf.h"
 
 #include <errno.h>
@@ -15,23 +16,23 @@
 	((e)->wide ? sizeof(((Elf64_##type *)0)->member) : sizeof(((Elf32_##type *)0)->member))
 #define SIZE(e, type) ((e)->wide ? sizeof(Elf64_##type) : sizeof(Elf32_##type))
 #define GET(e, base, type, member) \
-	get(e, base, OFFSET(e, type, member), WIDTH(e, type, member))
+	read_number(e, base, OFFSET(e, type, member), WIDTH(e, type, member))
 
-/* Bounds on the time that a file made to take long can take. */
-enum { LONGEST = 1 << 16, TABLES = 4 };  /* of a string; of tables of symbols */
+/* Bounds on the time that a malicious file can cost. */
+enum { LONGEST = 1 << 16, TABLES = 4 };  /* bytes of a string; number of symbol tables */
 
-/* No sum of them overflows, since len is that of a file. */
-static bool inside(const struct ccs_elf *e, uint64_t offset, uint64_t size)
+/* No sum of these overflows, since len is the length of a file. */
+static bool is_in_file(const struct ccs_elf *e, uint64_t offset, uint64_t size)
 {
 	return offset <= e->len && size <= e->len - offset;
 }
 
 /* A number at base + offset, or 0 beyond the end. */
-static uint64_t get(const struct ccs_elf *e, uint64_t base, size_t offset, size_t size)
+static uint64_t read_number(const struct ccs_elf *e, uint64_t base, size_t offset, size_t size)
 {
 	uint64_t value = 0;
 
-	if (!inside(e, base, offset + size))
+	if (!is_in_file(e, base, offset + size))
 		return 0;
 	for (size_t i = 0; i < size; i++) {
 		const size_t at = e->big ? i : size - 1 - i;
@@ -41,11 +42,11 @@ static uint64_t get(const struct ccs_elf *e, uint64_t base, size_t offset, size_
 	return value;
 }
 
-static const char *text(const struct ccs_elf *e, uint64_t base, uint64_t offset)
+static const char *checked_string(const struct ccs_elf *e, uint64_t base, uint64_t offset)
 {
 	uint64_t left;
 
-	if (!inside(e, base, 0) || offset >= e->len - base)
+	if (!is_in_file(e, base, 0) || offset >= e->len - base)
 		return NULL;
 	left = e->len - base - offset;
 	if (!memchr(e->at + base + offset, '\0', left < LONGEST ? left : LONGEST))
@@ -98,15 +99,15 @@ bool ccs_elf_alike(const struct ccs_elf *a, const struct ccs_elf *b)
 	return a->wide == b->wide && a->big == b->big && a->machine == b->machine;
 }
 
-/* Where the next segment of that type begins in the table, from *i on; 0: none. */
-static uint64_t segment(const struct ccs_elf *e, uint64_t type, unsigned *i)
+/* The offset of the next program header of that type, from entry *i on; 0: none. */
+static uint64_t next_header(const struct ccs_elf *e, uint64_t type, unsigned *i)
 {
 	const uint64_t table = GET(e, 0, Ehdr, e_phoff), count = GET(e, 0, Ehdr, e_phnum);
 
 	for (; *i < count; ++*i) {
 		const uint64_t at = table + *i * SIZE(e, Phdr);
 
-		if (table && at > table - 1 && inside(e, at, SIZE(e, Phdr)) &&
+		if (table && at > table - 1 && is_in_file(e, at, SIZE(e, Phdr)) &&
 		    GET(e, at, Phdr, p_type) == type) {
 			++*i;
 			return at;
@@ -118,18 +119,18 @@ static uint64_t segment(const struct ccs_elf *e, uint64_t type, unsigned *i)
 const char *ccs_elf_interpreter(const struct ccs_elf *e)
 {
 	unsigned i = 0;
-	const uint64_t at = segment(e, PT_INTERP, &i);
+	const uint64_t at = next_header(e, PT_INTERP, &i);
 
-	return at ? text(e, GET(e, at, Phdr, p_offset), 0) : NULL;
+	return at ? checked_string(e, GET(e, at, Phdr, p_offset), 0) : NULL;
 }
 
-/* Where an address of the program stands in the file; beyond its end: nowhere. */
+/* The offset in the file of an address of the program; UINT64_MAX: none. */
 static uint64_t file_offset(const struct ccs_elf *e, uint64_t address)
 {
 	unsigned i = 0;
 	uint64_t at;
 
-	while ((at = segment(e, PT_LOAD, &i))) {
+	while ((at = next_header(e, PT_LOAD, &i))) {
 		const uint64_t start = GET(e, at, Phdr, p_vaddr);
 
 		if (address >= start && address - start < GET(e, at, Phdr, p_filesz))
@@ -138,16 +139,16 @@ static uint64_t file_offset(const struct ccs_elf *e, uint64_t address)
 	return UINT64_MAX;
 }
 
-/* The value of the nth entry of that tag. */
-static bool dynamic(const struct ccs_elf *e, uint64_t tag, unsigned nth, uint64_t *value)
+/* The value of the nth entry with that tag in the dynamic section. */
+static bool find_dynamic(const struct ccs_elf *e, uint64_t tag, unsigned nth, uint64_t *value)
 {
 	unsigned i = 0;
-	const uint64_t header = segment(e, PT_DYNAMIC, &i);
+	const uint64_t header = next_header(e, PT_DYNAMIC, &i);
 	uint64_t at = GET(e, header, Phdr, p_offset), found;
 
 	if (!header)
 		return false;
-	for (; inside(e, at, SIZE(e, Dyn)); at += SIZE(e, Dyn)) {
+	for (; is_in_file(e, at, SIZE(e, Dyn)); at += SIZE(e, Dyn)) {
 		found = GET(e, at, Dyn, d_tag);
 		if (found == DT_NULL)
 			return false;
@@ -163,21 +164,21 @@ const char *ccs_elf_dynamic(const struct ccs_elf *e, uint64_t tag, unsigned nth)
 {
 	uint64_t strings, offset;
 
-	if (!dynamic(e, DT_STRTAB, 0, &strings) || !dynamic(e, tag, nth, &offset))
+	if (!find_dynamic(e, DT_STRTAB, 0, &strings) || !find_dynamic(e, tag, nth, &offset))
 		return NULL;
-	return text(e, file_offset(e, strings), offset);
+	return checked_string(e, file_offset(e, strings), offset);
 }
 
-/* Looks through one table of symbols. */
-static const char *symbol_of(const struct ccs_elf *e, uint64_t table, uint64_t strings,
+/* Search one symbol table. */
+static const char *find_symbol_in(const struct ccs_elf *e, uint64_t table, uint64_t strings,
 			     const char *prefix, bool defined)
 {
 	const uint64_t base = GET(e, strings, Shdr, sh_offset);
 	uint64_t at = GET(e, table, Shdr, sh_offset), left = GET(e, table, Shdr, sh_size);
 
-	for (; left >= SIZE(e, Sym) && inside(e, at, SIZE(e, Sym));
+	for (; left >= SIZE(e, Sym) && is_in_file(e, at, SIZE(e, Sym));
 	     at += SIZE(e, Sym), left -= SIZE(e, Sym)) {
-		const char *name = text(e, base, GET(e, at, Sym, st_name));
+		const char *name = checked_string(e, base, GET(e, at, Sym, st_name));
 
 		if (name && strncmp(name, prefix, strlen(prefix)) == 0 &&
 		    (GET(e, at, Sym, st_shndx) != SHN_UNDEF) == defined)
@@ -200,7 +201,7 @@ const char *ccs_elf_symbol(const struct ccs_elf *e, const char *prefix, bool def
 		if ((type != SHT_DYNSYM && type != SHT_SYMTAB) || link >= count)
 			continue;
 		tables++;
-		name = symbol_of(e, at, table + link * SIZE(e, Shdr), prefix, defined);
+		name = find_symbol_in(e, at, table + link * SIZE(e, Shdr), prefix, defined);
 		if (name)
 			return name;
 	}

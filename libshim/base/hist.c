@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The log-linear histogram; see hist.h. */
 #include "base/hist.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 
 _Static_assert(sizeof(struct ccs_hist) <= 8192, "the histogram is meant to fit two pages");
 
-/* Values below 2*SUB have a bucket each; above, the top bits after the leading one choose. */
+/* Values below 2*SUB have a bucket each; above, the bits after the leading one select it. */
 static unsigned bucket_of(uint64_t value)
 {
 	unsigned shift;
@@ -30,7 +31,7 @@ static uint64_t value_of(unsigned bucket)
 	return ((uint64_t)(SUB + bucket % SUB) << shift) + (((uint64_t)1 << shift) >> 1);
 }
 
-/* The shape survives and rare values do not vanish. Rarer than one in 2^31 records. */
+/* Keeps the shape, and rare values stay counted. At most once in 2^31 records. */
 static void halve(struct ccs_hist *h)
 {
 	for (unsigned i = 0; i < CCS_HIST_BUCKETS; i++)
@@ -38,7 +39,7 @@ static void halve(struct ccs_hist *h)
 	h->halvings++;
 }
 
-static void take_extremes(struct ccs_hist *h, uint64_t min, uint64_t max)
+static void update_extremes(struct ccs_hist *h, uint64_t min, uint64_t max)
 {
 	if (!h->count || min < h->min)
 		h->min = min;
@@ -61,12 +62,12 @@ void ccs_hist_record(struct ccs_hist *h, uint64_t value)
 			halve(h);
 		++*bucket;
 	}
-	take_extremes(h, value, value);
+	update_extremes(h, value, value);
 	h->count++;
 	h->sum += (double)value;
 }
 
-static uint64_t weight(const struct ccs_hist *h)
+static uint64_t total_weight(const struct ccs_hist *h)
 {
 	uint64_t sum = 0;
 
@@ -77,7 +78,7 @@ static uint64_t weight(const struct ccs_hist *h)
 
 uint64_t ccs_hist_percentile(const struct ccs_hist *h, double q)
 {
-	double rank = ceil(fmin(fmax(q, 0), 1) * (double)weight(h));
+	double rank = ceil(fmin(fmax(q, 0), 1) * (double)total_weight(h));
 	uint64_t seen = 0, value;
 	unsigned i = 0;
 
@@ -98,8 +99,8 @@ double ccs_hist_mean(const struct ccs_hist *h)
 	return h->count ? h->sum / (double)h->count : 0;
 }
 
-/* A bucket of from in the scale of into. */
-static uint64_t scaled(uint32_t n, uint32_t halvings)
+/* A count, halved that often. */
+static uint64_t halved(uint32_t n, uint32_t halvings)
 {
 	for (; halvings && n > 1; halvings--)
 		n = n / 2 + n % 2;
@@ -113,13 +114,13 @@ void ccs_hist_merge(struct ccs_hist *into, const struct ccs_hist *from)
 	while (into->halvings < from->halvings)
 		halve(into);
 	for (unsigned i = 0; i < CCS_HIST_BUCKETS; i++)
-		while (into->bucket[i] + scaled(from->bucket[i], into->halvings - from->halvings) >
+		while (into->bucket[i] + halved(from->bucket[i], into->halvings - from->halvings) >
 		       UINT32_MAX)
 			halve(into);
 	for (unsigned i = 0; i < CCS_HIST_BUCKETS; i++)
-		into->bucket[i] += (uint32_t)scaled(from->bucket[i],
+		into->bucket[i] += (uint32_t)halved(from->bucket[i],
 						    into->halvings - from->halvings);
-	take_extremes(into, from->min, from->max);
+	update_extremes(into, from->min, from->max);
 	into->count += from->count;
 	into->sum += from->sum;
 }

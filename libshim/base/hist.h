@@ -4,7 +4,7 @@
 /*
  * A log-linear histogram of any uint64: exact up to 63, then 32 buckets per
  * doubling, so a percentile is within 1/64 (1.6 %) of a recorded value. Fixed
- * size, no allocation. All zero is the empty histogram. The caller serialises.
+ * size, no allocation. All zeroes is the empty histogram. The caller serialises.
  */
 #include <stdint.h>
 
@@ -26,7 +26,7 @@ uint64_t ccs_hist_percentile(const struct ccs_hist *h, double q);
 
 double ccs_hist_mean(const struct ccs_hist *h);
 
-/* Add what from holds. */
+/* Add all records of `from`. */
 void ccs_hist_merge(struct ccs_hist *into, const struct ccs_hist *from);
 
 #endif

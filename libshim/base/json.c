@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The JSON writer; see json.h. */
 #include "base/json.h"
 
 #include <inttypes.h>
@@ -17,7 +18,7 @@ unsigned ccs_utf8_len(const char *text)
 	if (s[0] < 0xc2 || s[0] > 0xf4)
 		return 0;
 	len = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-	/* The second byte is what rules out overlong forms, surrogates and > U+10FFFF. */
+	/* The second byte excludes overlong forms, surrogates and > U+10FFFF. */
 	if (s[0] == 0xe0)
 		low = 0xa0;
 	else if (s[0] == 0xed)
@@ -34,7 +35,7 @@ unsigned ccs_utf8_len(const char *text)
 	return len;
 }
 
-static void put_string(FILE *f, const char *text)
+static void write_string(FILE *f, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	unsigned len;
@@ -77,7 +78,7 @@ static bool begin_value(struct ccs_json *j, const char *key)
 	j->has_items |= level_bit(j);
 	new_line(j);
 	if (!(j->is_array & level_bit(j))) {
-		put_string(j->f, key ? key : "");
+		write_string(j->f, key ? key : "");
 		fputs(": ", j->f);
 	}
 	return true;
@@ -140,7 +141,7 @@ void ccs_json_str(struct ccs_json *j, const char *key, const char *s)
 	if (!begin_value(j, key))
 		return;
 	if (s)
-		put_string(j->f, s);
+		write_string(j->f, s);
 	else
 		fputs("null", j->f);
 }

@@ -2,9 +2,9 @@
 #ifndef CCS_BASE_JSON_H
 #define CCS_BASE_JSON_H
 /*
- * A JSON writer to a stdio stream. The key is for a member of an object and is
- * ignored in an array and at the top. Commas, line breaks and escapes are the
- * writer's; output is valid UTF-8 JSON whatever the strings hold.
+ * Writes JSON to a stdio stream. The key is for a member of an object and is ignored in an array
+ * and at the top. The writer adds commas, line breaks and escapes; its output is valid UTF-8 JSON
+ * whatever the strings contain.
  *
  *	struct ccs_json j;
  *	ccs_json_start(&j, stdout);
@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define CCS_JSON_DEPTH 64 /* what is nested deeper is left out */
+#define CCS_JSON_DEPTH 64 /* values nested deeper are left out */
 
 struct ccs_json {
 	FILE *f;
@@ -40,7 +40,7 @@ void ccs_json_bool(struct ccs_json *j, const char *key, bool v);
 /* Length of the well-formed UTF-8 sequence at text (RFC 3629), 0 if there is none. */
 unsigned ccs_utf8_len(const char *text);
 
-/* End everything still open, and the line. False if anything could not be written. */
+/* End all open objects and arrays, and the line. False if anything could not be written. */
 bool ccs_json_finish(struct ccs_json *j);
 
 #endif

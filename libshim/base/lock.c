@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The slow paths of the lock: waiting and waking; see lock.h. */
 #include "base/lock.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@ enum { SPINS = 64, SLEEP_NS = 1000000 };
 
 static void futex(struct ccs_lock *l, int op, uint32_t value, const struct timespec *timeout)
 {
-	const int saved = errno; /* the application's */
+	const int saved = errno; /* belongs to the application */
 
 	syscall(SYS_futex, &l->held, op | FUTEX_PRIVATE_FLAG, value, timeout, NULL, 0);
 	errno = saved;
@@ -26,7 +27,7 @@ static void pause_cpu(void)
 #endif
 }
 
-static bool spin(struct ccs_lock *l)
+static bool spin_for(struct ccs_lock *l)
 {
 	for (unsigned i = 0; i < SPINS; i++) {
 		if (!atomic_load_explicit(&l->held, memory_order_relaxed) && ccs_trylock(l))
@@ -40,7 +41,7 @@ void ccs_lock_wait(struct ccs_lock *l)
 {
 	static const struct timespec sleep = { .tv_nsec = SLEEP_NS };
 
-	if (spin(l))
+	if (spin_for(l))
 		return;
 	atomic_fetch_add(&l->sleepers, 1);
 	while (!ccs_trylock(l))

@@ -2,13 +2,12 @@
 #ifndef CCS_BASE_LOCK_H
 #define CCS_BASE_LOCK_H
 /*
- * A lock for what every post and poll takes: one atomic exchange to get it and a plain
- * store to leave it, a fraction of what pthread_mutex costs where nobody else wants it.
- * Whoever has to wait spins for a moment and then sleeps. Not recursive; all zeroes is
- * free; nothing to destroy.
+ * The lock that every post and poll acquires: one atomic exchange to lock and a plain store to
+ * unlock, a fraction of the cost of pthread_mutex without contention. A waiting thread spins for a
+ * moment and then sleeps. Not recursive; all zeroes is unlocked; nothing to destroy.
  *
- * That store may be seen later than the look for sleepers that follows it, so one who is
- * just going to sleep may be missed: nobody sleeps for longer than a millisecond at once.
+ * The store may become visible after the following check for sleepers, so a thread that is about
+ * to sleep may be missed: threads therefore sleep for at most a millisecond at a time.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,7 +18,7 @@ struct ccs_lock {
 	_Atomic uint32_t sleepers;
 };
 
-/* When somebody else has it; when somebody sleeps for it. */
+/* Called if another thread holds the lock; if a thread sleeps for it. */
 void ccs_lock_wait(struct ccs_lock *l);
 void ccs_lock_wake(struct ccs_lock *l);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Doubles as text in the C locale; see number.h. */
 #include "base/number.h"
 
 #include <locale.h>
@@ -6,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Both libcs answer "C" with a static object: nothing is allocated, nothing to free. */
-static locale_t to_c_locale(void)
+/* glibc and musl return a static object for "C": nothing is allocated, nothing to free. */
+static locale_t use_c_locale(void)
 {
 	return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
 }
@@ -19,7 +20,7 @@ static const char *skip_digits(const char *p)
 	return p;
 }
 
-/* The end of digits[.digits][e[+-]digits], or text if it is none. */
+/* The end of digits[.digits][e[+-]digits], or text if there is no number. */
 static const char *decimal_end(const char *text)
 {
 	const char *p = skip_digits(text), *exp;
@@ -48,8 +49,8 @@ double ccs_strtod(const char *text, const char **end)
 	if (*end == text)
 		return 0;
 	if (*text == '0' && (text[1] == 'x' || text[1] == 'X'))
-		return 0; /* strtod() would go on; for us the number ended at the 0 */
-	old = to_c_locale();
+		return 0; /* strtod() would read hexadecimal; here the number ends at the 0 */
+	old = use_c_locale();
 	value = strtod(text, NULL);
 	uselocale(old);
 	return value;
@@ -57,10 +58,10 @@ double ccs_strtod(const char *text, const char **end)
 
 char *ccs_number_text(double value, char *buf, size_t len)
 {
-	locale_t old = to_c_locale();
+	locale_t old = use_c_locale();
 	char best[CCS_NUMBER_LEN] = "", text[CCS_NUMBER_LEN];
 
-	/* %g of few digits may be the longer one: 1e+03 against 1000. */
+	/* %g with fewer digits may be longer: 1e+03 against 1000. */
 	for (int digits = 1; digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, value);
 		if (strtod(text, NULL) != value && value == value)

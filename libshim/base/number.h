@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_BASE_NUMBER_H
 #define CCS_BASE_NUMBER_H
-/* Doubles as text, whatever locale the application has chosen. */
+/* Doubles as text, independent of the locale that the application uses. */
 #include <stddef.h>
 
 #define CCS_NUMBER_LEN 32 /* holds the text of any double */
 
-/* As strtod() in the C locale, but decimal only: no sign, hex, inf, nan or leading space.
+/* Like strtod() in the C locale, but decimal only: no sign, hex, inf, nan or leading space.
  * *end == text if there is no number. */
 double ccs_strtod(const char *text, const char **end);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Pools of zeroed blocks; see pool.h. */
 #include "base/pool.h"
 
 #include <errno.h>
@@ -8,28 +9,28 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/apart.h"
+#include "base/cacheline.h"
 
 enum {
 	LINE = 64,
 	STEPS = 4,                       /* sizes between two powers of two */
-	LARGE = 1 << 16,                 /* what is larger is the C library's own */
-	POOLS = 1 + 8 * STEPS + STEPS,   /* up to it */
-	SMALL = 1 << 11,                 /* all of it is touched: worth large pages */
+	LARGE = 1 << 16,                 /* larger blocks are left to the C library */
+	POOLS = 1 + 8 * STEPS + STEPS,   /* for sizes up to LARGE */
+	SMALL = 1 << 11,                 /* blocks up to this are touched as a whole */
 	CHUNK_MIN = 1 << 16,
 	CHUNK_MAX = 1 << 21,             /* a large page */
 };
 
-/* A sanitizer wants to see each block by itself. */
+/* A sanitizer can check only blocks that are allocated one by one. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define EACH_BY_ITSELF 1
+#define NO_POOLS 1
 #endif
 #endif
-#if defined(__SANITIZE_ADDRESS__) && !defined(EACH_BY_ITSELF)
-#define EACH_BY_ITSELF 1
-#elif !defined(EACH_BY_ITSELF)
-#define EACH_BY_ITSELF 0
+#if defined(__SANITIZE_ADDRESS__) && !defined(NO_POOLS)
+#define NO_POOLS 1
+#elif !defined(NO_POOLS)
+#define NO_POOLS 0
 #endif
 
 struct block {
@@ -38,12 +39,12 @@ struct block {
 
 static struct pool {
 	struct block *free;
-	char *at, *end;                  /* of the newest chunk: never used yet */
+	char *at, *end;                  /* the unused part of the newest chunk */
 	size_t chunk;                    /* size of the newest one */
 } pools[POOLS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Up to the next size that there is; *pool is its number. */
+/* Round up to the next size that has a pool; *pool is its number. */
 static size_t round_up(size_t bytes, unsigned *pool)
 {
 	size_t step = LINE;
@@ -55,7 +56,7 @@ static size_t round_up(size_t bytes, unsigned *pool)
 	return bytes * step;
 }
 
-static bool grow(struct pool *p, size_t bytes)
+static bool add_chunk(struct pool *p, size_t bytes)
 {
 	const size_t twice = 2 * p->chunk, chunk = !p->chunk ? CHUNK_MIN :
 						   twice < CHUNK_MAX ? twice : CHUNK_MAX;
@@ -71,7 +72,7 @@ static bool grow(struct pool *p, size_t bytes)
 	return true;
 }
 
-static void *take(struct pool *p, size_t bytes)
+static void *pop_block(struct pool *p, size_t bytes)
 {
 	struct block *b = p->free;
 
@@ -79,15 +80,15 @@ static void *take(struct pool *p, size_t bytes)
 		p->free = b->next;
 		return memset(b, 0, bytes);
 	}
-	if ((size_t)(p->end - p->at) < bytes && !grow(p, bytes))
+	if ((size_t)(p->end - p->at) < bytes && !add_chunk(p, bytes))
 		return NULL;
 	p->at += bytes;
 	return p->at - bytes;
 }
 
-static bool pooled(size_t n, size_t size, size_t *bytes)
+static bool is_pooled(size_t n, size_t size, size_t *bytes)
 {
-	return !EACH_BY_ITSELF && !__builtin_mul_overflow(n, size, bytes) && *bytes <= LARGE;
+	return !NO_POOLS && !__builtin_mul_overflow(n, size, bytes) && *bytes <= LARGE;
 }
 
 void *ccs_pool_calloc(size_t n, size_t size)
@@ -97,11 +98,11 @@ void *ccs_pool_calloc(size_t n, size_t size)
 	size_t bytes;
 	void *p;
 
-	if (!pooled(n, size, &bytes))
-		return ccs_calloc_apart(n, size);
+	if (!is_pooled(n, size, &bytes))
+		return ccs_calloc_padded(n, size);
 	bytes = round_up(bytes ? bytes : 1, &pool);
 	pthread_mutex_lock(&lock);
-	p = take(&pools[pool], bytes);
+	p = pop_block(&pools[pool], bytes);
 	pthread_mutex_unlock(&lock);
 	if (p)
 		errno = saved;
@@ -114,7 +115,7 @@ void ccs_pool_free(void *p, size_t n, size_t size)
 	unsigned pool;
 	size_t bytes;
 
-	if (!p || !pooled(n, size, &bytes)) {
+	if (!p || !is_pooled(n, size, &bytes)) {
 		free(p);
 		return;
 	}

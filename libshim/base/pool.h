@@ -2,18 +2,18 @@
 #ifndef CCS_BASE_POOL_H
 #define CCS_BASE_POOL_H
 /*
- * Memory for what there may be thousands of. Blocks of about one size lie one after the
- * other, in whole cache lines, and not between the application's own: who goes through
- * its queue pairs finds them, its own and ours, as close together as without us.
+ * Memory for objects of which there may be thousands. Blocks of about one size are adjacent, in
+ * whole cache lines, and not between the application's own: an application that iterates over its
+ * queue pairs finds its memory and ours as close together as without the shim.
  *
- * What is freed is used again for blocks of that size, not given back. From any thread.
+ * Freed blocks are reused for blocks of that size, not returned to the system. Thread-safe.
  */
 #include <stddef.h>
 
-/* n of that size, zeroed; NULL: no memory. */
+/* n objects of that size, zeroed; NULL: no memory. */
 void *ccs_pool_calloc(size_t n, size_t size);
 
-/* The same n and size as it was asked for; p may be NULL. */
+/* n and size must be those of the allocation; p may be NULL. */
 void ccs_pool_free(void *p, size_t n, size_t size);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The data rate of an RDMA port from its speed and width codes. */
 #include "base/portrate.h"
 
 /* One lane's data rate. The codes are InfiniBand's (PortInfo LinkSpeedActive); drivers of
- * Ethernet ports borrow the nearest code, where 2.5 stands for 1 Gbit/s. */
+ * Ethernet ports use the nearest code, and 2.5 means 1 Gbit/s there. */
 static double lane_rate(unsigned code, bool ethernet)
 {
 	switch (code) {

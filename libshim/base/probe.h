@@ -2,10 +2,10 @@
 #ifndef CCS_BASE_PROBE_H
 #define CCS_BASE_PROBE_H
 /*
- * Static probes for bpftrace, perf and gdb: provider ccshim, the table in
- * docs/ccshim-probes.7. An instruction that does nothing and a note in the
- * object that tells where, and where the arguments are: whole numbers and pointers
- * that are at hand there anyway. Only in the preload, if it is built with them.
+ * Static probes for bpftrace, perf and gdb: provider ccshim, listed in docs/ccshim-probes.7. A
+ * probe is a nop and a note in the object with its address and the places of its arguments, which
+ * are integers and pointers that are computed there anyway. Only in the preload library, if it is
+ * built with them.
  */
 #ifdef CCS_USDT
 #include <sys/sdt.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads attributes of RDMA devices and network interfaces; see sysfs.h. */
 #include "base/sysfs.h"
 
 #include <errno.h>
@@ -25,8 +26,8 @@ int ccs_sysfs_open(const char *sysfs, const char *fmt, ...)
 	return open(file, O_RDONLY | O_CLOEXEC);
 }
 
-/* The first line of what fd has, which is closed; false: there is none. */
-static bool take_line(int fd, char *line, size_t len)
+/* Read the first line and close fd; false: there is none. */
+static bool read_line(int fd, char *line, size_t len)
 {
 	ssize_t n;
 
@@ -42,7 +43,7 @@ static bool take_line(int fd, char *line, size_t len)
 bool ccs_sysfs_netdev(const char *sysfs, const char *device, unsigned port,
 		      char name[IF_NAMESIZE + 1])
 {
-	return take_line(ccs_sysfs_open(sysfs, "infiniband/%s/ports/%u/gid_attrs/ndevs/0", device,
+	return read_line(ccs_sysfs_open(sysfs, "infiniband/%s/ports/%u/gid_attrs/ndevs/0", device,
 					port), name, IF_NAMESIZE + 1);
 }
 
@@ -51,8 +52,8 @@ double ccs_sysfs_speed(const char *sysfs, const char *interface)
 	char line[32];
 	long mbit;
 
-	/* EINVAL while the link is down; -1, or that as an unsigned, where there is no speed. */
-	if (!take_line(ccs_sysfs_open(sysfs, "net/%s/speed", interface), line, sizeof(line)))
+	/* EINVAL while the link is down; -1, or that as an unsigned, if there is no speed. */
+	if (!read_line(ccs_sysfs_open(sysfs, "net/%s/speed", interface), line, sizeof(line)))
 		return 0;
 	mbit = strtol(line, NULL, 10);
 	return mbit > 0 && mbit <= 100000000 ? 1e6 * (double)mbit : 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Parses and formats numbers with units; see units.h. */
 #include "base/units.h"
 
 #include <ctype.h>
@@ -109,7 +110,7 @@ static bool write_scaled(double value, const struct scale *scale, enum ccs_unit 
 	return ccs_parse_unit(buf, unit, &back) == 0 && back == value;
 }
 
-/* The largest scale not above the value: it reads best. */
+/* The largest scale not above the value is the most readable. */
 static const struct scale *usual_scale(double value, enum ccs_unit unit)
 {
 	const struct scale *usual = scales[unit];
@@ -130,7 +131,7 @@ char *ccs_format_unit(double value, enum ccs_unit unit, char *buf, size_t len)
 	}
 	if (write_scaled(value, usual_scale(value, unit), unit, text, sizeof(text)))
 		strcpy(best, text);
-	/* Another one only where it is much shorter: 65537, but not 3125m or 0.16k. */
+	/* Another scale only if it is much shorter: 65537, but not 3125m or 0.16k. */
 	for (const struct scale *s = scales[unit]; s->suffix; s++)
 		if (write_scaled(value, s, unit, text, sizeof(text)) &&
 		    (!*best || strlen(text) + 2 < strlen(best)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_BASE_UNITS_H
 #define CCS_BASE_UNITS_H
-/* Numbers with units, as people type them. Pure. */
+/* Numbers with units, as users type them. */
 #include <stddef.h>
 
 #define CCS_UNIT_LEN 40 /* holds any formatted value */

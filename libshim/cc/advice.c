@@ -84,7 +84,7 @@ static double effect_ns(const struct ccs_advice *a, const struct ccs_advice_port
 
 /*
  * Where to measure from: the newest record that is old enough, but none of before the last cut
- * took effect. Bytes that a full port let pass tell of no more than its capacity.
+ * took effect. The bytes that a full port sent show no more than its capacity.
  */
 static const struct ccs_advice_record *since(const struct ccs_advice *a,
 					     const struct ccs_advice_port *port)

@@ -13,8 +13,8 @@
  * that their application holds back count for the part that they use.
  *
  * A count of the flows by their senders is not needed for that. It bounds the rate from
- * below, so that a competitor that does not follow cannot take everything, and it tells of
- * flows that begin before their bytes do.
+ * below, so that a competitor that does not follow cannot take everything, and it announces
+ * flows before their first bytes arrive.
  *
  * Pure: no clock, no allocation. One instance per port, used by one thread at a time.
  */

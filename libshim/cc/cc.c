@@ -14,7 +14,7 @@ const struct ccs_cc_ops *const ccs_cc_all[] = {
 	&ccs_cc_fixed, &ccs_cc_none, NULL
 };
 
-const struct ccs_cc_signal ccs_cc_signals[] = {
+const struct ccs_cc_need_name ccs_cc_need_names[] = {
 	{ CCS_NEEDS_RTT, "round-trip times" },
 	{ CCS_NEEDS_CNP, "congestion notifications" },
 	{ CCS_NEEDS_TELEMETRY, "telemetry" },
@@ -29,6 +29,16 @@ const struct ccs_cc_ops *ccs_cc_find(const char *name)
 		if (strcmp(ccs_cc_all[i]->name, name) == 0)
 			return ccs_cc_all[i];
 	return strcmp(name, CCS_CC_AUTO) == 0 ? &ccs_cc_rcp : NULL;
+}
+
+const struct ccs_cc_ops *ccs_cc_fallback(const struct ccs_cc_ops *ops)
+{
+	const struct ccs_cc_ops *fallback = ops->fallback ? ccs_cc_find(ops->fallback) : NULL;
+
+	if (fallback)
+		return fallback;
+	return ops->needs & (CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE) ? &ccs_cc_swift
+								     : &ccs_cc_timely;
 }
 
 bool ccs_cc_is_auto(const char *text)
@@ -88,7 +98,7 @@ static int parse_param(const struct ccs_cc_ops *ops, char *item, double *given,
 	return fail(err, len, "algorithm %s has no parameter '%s'", ops->name, item);
 }
 
-struct ccs_cc_spec ccs_cc_plain(const struct ccs_cc_ops *ops)
+struct ccs_cc_spec ccs_cc_default_spec(const struct ccs_cc_ops *ops)
 {
 	struct ccs_cc_spec spec = { .ops = ops };
 
@@ -118,7 +128,7 @@ size_t ccs_cc_name_len(const char *text)
 int ccs_cc_parse_params(struct ccs_cc_spec *spec, const struct ccs_cc_ops *ops, const char *text,
 			char *err, size_t errlen)
 {
-	struct ccs_cc_spec new = ccs_cc_plain(ops);
+	struct ccs_cc_spec new = ccs_cc_default_spec(ops);
 	char copy[TEXT_LEN], *rest = *text ? copy : NULL, *item;
 
 	if (strlen(text) >= sizeof(copy))
@@ -146,7 +156,7 @@ int ccs_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t e
 	return ccs_cc_parse_params(spec, ops, text + len, err, errlen);
 }
 
-bool ccs_cc_give(struct ccs_cc_spec *spec, const char *param, const char *choice)
+bool ccs_cc_set_default_choice(struct ccs_cc_spec *spec, const char *param, const char *choice)
 {
 	char err[128];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_CC_CC_H
 #define CCS_CC_CC_H
-/* The room's own face to the rest of the library: registry and set-up. */
+/* The algorithms' interface to the rest of the library: registry and set-up. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ extern const struct ccs_cc_ops ccs_cc_hold;
 extern const struct ccs_cc_ops *const ccs_cc_all[];
 
 /* What CCS_NEEDS_* are called; the last one has no name. */
-extern const struct ccs_cc_signal { unsigned bit; const char *name; } ccs_cc_signals[];
+extern const struct ccs_cc_need_name { unsigned bit; const char *name; } ccs_cc_need_names[];
 
 /*
  * The default: rcp where agents advise a rate, CCS_CC_WITHOUT_ADVICE where they do not. It is
@@ -38,6 +38,9 @@ bool ccs_cc_is_auto(const char *text);
 /* NULL if there is none of that name. */
 const struct ccs_cc_ops *ccs_cc_find(const char *name);
 
+/* The algorithm that replaces this one while the feedback that it needs is missing. */
+const struct ccs_cc_ops *ccs_cc_fallback(const struct ccs_cc_ops *ops);
+
 /* An algorithm and what the user gave of its parameters. Outlives every ccs_cc started from it. */
 struct ccs_cc_spec {
 	const struct ccs_cc_ops *ops;
@@ -45,7 +48,7 @@ struct ccs_cc_spec {
 };
 
 /* Nothing given: defaults all over. */
-struct ccs_cc_spec ccs_cc_plain(const struct ccs_cc_ops *ops);
+struct ccs_cc_spec ccs_cc_default_spec(const struct ccs_cc_ops *ops);
 
 /* Whether "NAME[:param=value,...]" names a file instead of a built-in algorithm: a '/' before
  * any ':'. */
@@ -66,22 +69,22 @@ int ccs_cc_parse_params(struct ccs_cc_spec *spec, const struct ccs_cc_ops *ops, 
 
 /* Give an enumerated parameter that value unless the user gave one. false: he did, or there is no
  * such parameter or value. */
-bool ccs_cc_give(struct ccs_cc_spec *spec, const char *param, const char *choice);
+bool ccs_cc_set_default_choice(struct ccs_cc_spec *spec, const char *param, const char *choice);
 
 /* Put parameters in force for the path (given, else default, else derived) and reset the state. */
 void ccs_cc_start(struct ccs_cc *cc, const struct ccs_cc_spec *spec, const struct ccs_cc_path *path);
 
-/* Derive the parameters anew for a path that is now better known; state and rate stay. */
+/* Derive the parameters again for a path that is now better known; state and rate stay. */
 void ccs_cc_repath(struct ccs_cc *cc, const struct ccs_cc_path *path);
 
 /*
- * A cap of the user's, after start and repath. An algorithm whose rate is its state
- * grows on from it, so the cap must bind there too: it lowers a max_rate. All others
- * are capped where their rate is read.
+ * Apply the user's max_rate, after start and repath. An algorithm whose rate is its state
+ * increases from it, so the limit must hold there too: it lowers a parameter max_rate. All
+ * others are limited where their rate is read.
  */
 void ccs_cc_limit(struct ccs_cc *cc, double max_rate);
 
-/* Go on from this rate, if the algorithm can: after slow start, after a switch. */
+/* Continue from this rate, if the algorithm can: after slow start, after a switch. */
 void ccs_cc_set_rate(struct ccs_cc *cc, double rate);
 
 /* The most that it lets through, bit/s: a window is a rate, too. */
@@ -107,7 +110,7 @@ static inline double ccs_cc_segment_us(const struct ccs_cc_path *path, double se
 	return 8e6 * segment / ccs_cc_bottleneck(path);
 }
 
-/* The end of an observe(): as many of all as there is room for. */
+/* The end of an observe(): as many of all as fit into max. */
 static inline unsigned ccs_cc_observed(struct ccs_cc_obs *obs, unsigned max,
 				       const struct ccs_cc_obs *all, unsigned n)
 {

@@ -11,7 +11,7 @@
  * of the window that empties the queue every five RTTs. Flows of a data centre, with a
  * segment or two outstanding each, do not oscillate in step: a flow that joins a standing
  * queue never sees the empty path and takes a multiple of its share. Here the queue is drained on
- * purpose. At multiples of a power of two of the hosts' common time, some RTTs apart, each
+ * purpose. At multiples of a power of two of the hosts' common time, several RTTs long, each
  * flow that sees a queue pauses for one RTT. The queue empties within that RTT, and the next
  * segment, a small one, measures the path. Where hosts' clocks differ by more than an RTT, a
  * drain reveals the flow's own share of the queue only; nothing else depends on it.
@@ -45,7 +45,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 		"floor of the rate", "derived: line rate / 100000" },
 };
 
-/* A flow without competitors is to lose little by drains: they are so many base RTTs apart. */
+/* The drain period in base RTTs: a flow without competitors must lose little by drains. */
 #define DRAIN_BASES 8
 /* Of Copa's steps: they act one RTT late, and flows of one NIC would take them together. */
 #define GAIN 0.2
@@ -104,7 +104,7 @@ static double standing_us(const struct ccs_cc *cc, const struct copa *c)
 
 static double jitter_us(const struct ccs_cc *cc, const struct copa *c)
 {
-	return ccs_max(cc->path.noise_us, c->jitter_us);
+	return ccs_max(cc->path.rtt_jitter_us, c->jitter_us);
 }
 
 /* What fills the line, with acknowledgements that wait behind data, and jitter. */
@@ -301,7 +301,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 		step(cc, c, ack, target);
 }
 
-/* The queue has no room for the share that each flow keeps in it. */
+/* The queue is too short for the share that each flow keeps in it. */
 static void on_loss(struct ccs_cc *cc, double now_us)
 {
 	struct copa *c = state(cc);

@@ -119,7 +119,7 @@ static const struct constants {
  * delay, 1.5 RTT. And what five of them bring back, a CNP takes; so in equilibrium each
  * flow must get one in five periods, of its own segments, of which N flows send one each in
  * N ser: the share that is marked is N ser / (5 period). At 8 ser that is N/40: a tenth for 4
- * flows, where 4 ser would leave no room to mark more. Beyond 20 flows the period
+ * flows, where 4 ser would leave no reserve to mark more. Beyond 20 flows the period
  * grows with the time between own segments (period_us()), or no mark could hold the queue. ser is
  * a segment's time on the slowest link known, and rates are shares of that one's. With
  * the paper's segments of 0.2 us it is 55 us up to an RTT of 36 us. The byte counter stays as many
@@ -238,7 +238,7 @@ static enum stage next_stage(const struct ccs_cc *cc, const struct dcqcn *d, boo
 static double additive(const struct ccs_cc *cc, const struct dcqcn *d)
 {
 	const double *p = cc->param;
-	const double idle_us = cc->path.base_rtt_us + cc->path.noise_us +
+	const double idle_us = cc->path.base_rtt_us + cc->path.rtt_jitter_us +
 			       UNQUEUED_SEGMENTS * ccs_cc_segment_us(&cc->path, cc->path.segment);
 	const double longer = period_us(cc, RATE_TIMER) / published[PAPER].rate_timer;
 
@@ -332,8 +332,8 @@ static double delivered(const struct dcqcn *d)
 }
 
 /*
- * paper: what is marked within an RTT of a cut was sent before it. In the paper, CNPs are farther
- * apart than RTTs; here a queue of many segments of each flow would take every flow to its
+ * paper: what is marked within an RTT of a cut was sent before it. In the paper, the CNP interval
+ * exceeds the RTT; here a queue of many segments of each flow would take every flow to its
  * floor. So until that cut can show, the rate falls to what the network gives, and no further.
  */
 static double least_rate(const struct ccs_cc *cc, const struct dcqcn *d, bool answered)
@@ -412,7 +412,7 @@ static void rate_expired(struct ccs_cc *cc)
 	rest_if_recovered(cc, before);
 }
 
-/* mlx only: a cut starts the increase's timer anew. */
+/* mlx only: a cut restarts the increase's timer. */
 static void decrease_expired(struct ccs_cc *cc)
 {
 	struct dcqcn *d = state(cc);
@@ -508,7 +508,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 	start_below_line(cc, ack->now_us);
 }
 
-/* alpha and the timers speak of CNPs, and go on. */
+/* alpha and the timers depend on CNPs only, and continue. */
 static void set_rate(struct ccs_cc *cc, double rate)
 {
 	struct dcqcn *d = state(cc);

@@ -3,7 +3,13 @@
 
 #include <string.h>
 
+#include "cc/cc.h"
 #include "cc/minmax.h"
+
+double ccs_hops_start_rate(const struct ccs_cc_path *path, unsigned flows)
+{
+	return ccs_cc_bottleneck(path) / flows;
+}
 
 void ccs_hops_store(struct ccs_hops *last, const struct ccs_cc_ack *ack)
 {
@@ -36,7 +42,7 @@ static double utilisation(const struct ccs_cc_hop *old, const struct ccs_cc_hop 
 
 /*
  * The same of what came to it rather than what it sent, and what waited by the next record. At
- * least half of what it sent: while a queue drains, whoever has much in it sends nothing.
+ * least half of what it sent: while a queue drains, a flow with much data in it sends nothing.
  */
 static double demand(const struct ccs_cc_hop *old, const struct ccs_cc_hop *new, double tau)
 {

@@ -6,6 +6,9 @@
 
 #include <ccshim/cc.h>
 
+/* An op start_rate: an equal share of the slowest link. */
+double ccs_hops_start_rate(const struct ccs_cc_path *path, unsigned flows);
+
 struct ccs_hops {
 	struct ccs_cc_hop hop[CCS_CC_MAX_HOPS];
 	unsigned nhops;                  /* 0: none stored yet */
@@ -29,7 +32,7 @@ bool ccs_hops_continue(const struct ccs_hops *last, const struct ccs_cc_ack *ack
  * nothing written, if that leaves none.
  *
  * Where records may span more than T, u of such a one is of what came to the link, and what
- * waited all the while is to be gone by the next one: rates were in force for so long that
+ * waited all the while must be sent before the next one: rates were in force for so long that
  * their queue is no function of the windows any more, but grows with time.
  */
 bool ccs_hops_measure(const struct ccs_hops *last, const struct ccs_cc_ack *ack, double T,

@@ -29,13 +29,13 @@ enum variant { PAPER, NS3, ECHO };
 
 static const char *const variants[] = { "paper", "ns3", "echo", NULL };
 
-/* Concurrent flows that the increase is sized for while nobody has counted them. */
+/* Concurrent flows that the increase is sized for while their number is not known. */
 #define EXPECTED_FLOWS 16
 /* An echo reckons with as many: fewer cannot fill the line with whole segments. */
 #define FEW_FLOWS 4
 /* An echo makes up for so many T at most in which it completed nothing, */
 #define CATCH_UP 8
-/* and an answer to agents for so many: flows that are not held back here leave room then. */
+/* and an answer to agents for so many: flows that are not limited here leave capacity free then. */
 #define CATCH_UP_AGENTS 2
 
 /* Telemetry is wanted once in so many T. */
@@ -108,7 +108,7 @@ static struct ccs_cc_path known_path(const struct ccs_cc_path *path, enum varian
 /* T as published, us: slightly above the largest unloaded round-trip time. */
 static double round_us(const struct ccs_cc_path *path)
 {
-	return path->base_rtt_us + path->noise_us;
+	return path->base_rtt_us + path->rtt_jitter_us;
 }
 
 /*
@@ -123,7 +123,7 @@ static double period_us(const struct ccs_cc_path *path, unsigned flows)
 }
 
 /*
- * What each of n flows may add per T, bytes: half of the room that eta leaves. With all of
+ * What each of n flows may add per T, bytes: half of the capacity that eta leaves free. With all of
  * it they would come to rest at a full line, whatever queue it has.
  */
 static double increase(const struct ccs_cc_path *path, double T_us, double eta, double flows)
@@ -145,7 +145,7 @@ static double least_window(double min_rate, double T_us)
 /*
  * Defaults from the path: T (above); w_ai = C*T/8*(1-eta)/32 (HPCC 3.3); rate_ai and
  * min_rate so that they are 50 and 100 Mb/s at 100 Gb/s; min_window is min_rate's. It is
- * less than a segment because the pacer goes on where the window ends: with a floor of one
+ * less than a segment because pacing continues where the window ends: with a floor of one
  * segment each, more flows than segments in C*T keep a queue of all their segments. C is
  * that of the slowest link known; ns3's is the NIC's, as published.
  */
@@ -220,9 +220,10 @@ static void put_out(struct ccs_cc *cc, const struct hpcc *h)
 	cc->out.rate = ccs_min(R, cc->path.line_rate);
 	cc->out.window = h->W;
 	cc->out.telemetry_period_us = TELEMETRY_PERIODS * h->T * 1e6;
+	cc->out.utilisation = h->U;
 }
 
-/* Go on from this rate; what was measured of the path stays. */
+/* Continue from this rate; what was measured of the path stays. */
 static void set_rate(struct ccs_cc *cc, double rate)
 {
 	struct hpcc *h = CCS_CC_PRIV(struct hpcc, cc);
@@ -282,8 +283,8 @@ static double queue_by_rtt(const struct hpcc *h, double rtt_us, double drain)
 }
 
 /*
- * MeasureInflight: U is the average of u over one T; of what agents tell it is the last.
- * false: nothing new was told.
+ * MeasureInflight: U is the average of u over one T; of agents' records it is the last
+ * one. false: there is no new record.
  */
 static bool measure(struct hpcc *h, const struct ccs_cc_ack *ack, bool echo, bool agents)
 {
@@ -304,7 +305,7 @@ static double periods(const struct hpcc *h, double us, double most)
 	return ccs_max(1, ccs_min(us * 1e-6 / h->T, most));
 }
 
-/* Flows share the room that there is. */
+/* Flows share the free capacity. */
 static double shared_increase(const struct ccs_cc *cc, const struct hpcc *h)
 {
 	const struct ccs_cc_path path = path_of(cc);
@@ -326,9 +327,9 @@ static double additive(const struct ccs_cc *cc, const struct hpcc *h, double now
 }
 
 /*
- * Counted flows are told of by agents, whose records span a few packets each. To take what is
- * too much off at once, and give what is too little back by steps, would turn that noise into
- * an idle link; so either is done at once.
+ * Agents, which count the flows, send records that span a few packets each. To remove an excess
+ * at once but return a deficit in steps would turn that noise into an idle link; so both are
+ * done at once.
  */
 static double max_stage(const struct ccs_cc *cc, const struct hpcc *h)
 {
@@ -364,20 +365,20 @@ static double since_move(const struct ccs_cc *cc, const struct hpcc *h,
 }
 
 /*
- * What a record tells came of the window as it was on average meanwhile, so the new one is a
- * multiple of that; else what was answered already would be answered again. It stands for k T.
+ * A record shows the effect of the average window of its interval, so the new window is a
+ * multiple of that; else the same queue would be answered twice. The record stands for k T.
  * To share evenly takes an increase in each of them, and, so that the line is as full in the end
  * as with k = 1 and many flows, a target that is lower by what all of them add. false: the last
  * move had no effect yet, and so none is made; that one answered the same queue.
  */
 static bool answer_agents(const struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
 {
-	const double eta = cc->param[ETA], room = (1 - eta) / 2;
-	const double added = room * h->flows / at_least(h->flows, FEW_FLOWS);
+	const double eta = cc->param[ETA], reserve = (1 - eta) / 2;
+	const double added = reserve * h->flows / at_least(h->flows, FEW_FLOWS);
 	const double share = since_move(cc, h, ack);
 	const double meant = h->before + share * (h->W - h->before);
 	const double k = periods(h, ack->now_us - h->update_us, CATCH_UP_AGENTS);
-	const double target = eta * (1 - k * added) / (1 - room);
+	const double target = eta * (1 - k * added) / (1 - reserve);
 
 	if (!(share > 0))
 		return false;
@@ -390,7 +391,7 @@ static bool answer_agents(const struct ccs_cc *cc, struct hpcc *h, const struct 
 
 /*
  * The reference moves once per RTT, when data sent since its last move is acknowledged. A
- * record that did not come with that data may tell of an interval that began before: then
+ * record that did not come with that data may cover an interval that began before: then
  * the next one decides.
  */
 static bool may_commit(const struct hpcc *h, const struct ccs_cc_ack *ack, bool echo)
@@ -505,4 +506,7 @@ const struct ccs_cc_ops ccs_cc_hpcc = {
 	.on_ack = on_ack,
 	.set_rate = set_rate,
 	.observe = observe,
+	.start_rate = ccs_hops_start_rate,
+	.fallback = "swift",
+	.without_ports = "echo",
 };

@@ -15,12 +15,12 @@
  *
  * While no measured link is full, variation of the RTT is taken for jitter of the hosts. It is
  * added to the window, which would else limit a flow whose host acknowledges late, and half of
- * it to the RTT above which a link counts as congested. Telemetry is wanted once per RTT, jitter
- * included: more often it tells nothing that the flow could act on, and takes CPU time from hosts
- * that are late for want of it.
+ * it to the RTT above which a link counts as congested. While no measured link is busy,
+ * telemetry is wanted once per RTT, jitter included: the flow could not act on more frequent
+ * records, and they would take CPU time from hosts that are late for lack of it.
  *
- * A loss halves the jitter. Where the window overflows a queue that nobody measures losses go on,
- * and soon nothing is left of it; a single one may be of a host that was away for longer than the
+ * A loss halves the jitter. Where the window overflows an unmeasured queue, further losses soon
+ * reduce it to nothing; a single loss may come from a host that was stalled for longer than the
  * queue pair's timeout.
  */
 #include <math.h>
@@ -31,7 +31,7 @@
 #include "cc/jitter.h"
 #include "cc/minmax.h"
 
-enum { ROOM, TARGET, PATIENCE, BETA, MIN_RATE, INIT_RATE, NPARAMS };
+enum { QUEUE_ALLOWANCE, TARGET, DELAY_RTTS, BETA, MIN_RATE, INIT_RATE, NPARAMS };
 
 #define BUSY 0.9                 /* a load from which on a measured link may be the bottleneck */
 #define RISE 1.1                 /* of the ceiling, per RTT */
@@ -44,12 +44,12 @@ enum { ROOM, TARGET, PATIENCE, BETA, MIN_RATE, INIT_RATE, NPARAMS };
 #define JITTER_DECAY (1 / 256.0) /* per RTT at a full link */
 
 static const struct ccs_cc_param params[NPARAMS] = {
-	[ROOM] = { "room", "", 4, 0, 1e3, NULL,
+	[QUEUE_ALLOWANCE] = { "queue_allowance", "", 4, 0, 1e3, NULL,
 		"segment times of the slowest link that the window has above the base RTT", "ccshim" },
 	[TARGET] = { "target", "us", NAN, 1e-3, 1e9, NULL,
 		"RTT above which an unmeasured link is congested",
 		"derived: base RTT, noise and 8 segment times" },
-	[PATIENCE] = { "patience", "", 4, 0, 1e6, NULL,
+	[DELAY_RTTS] = { "delay_rtts", "", 4, 0, 1e6, NULL,
 		"RTTs that are above the target before the ceiling falls", "ccshim" },
 	[BETA] = { "beta", "", 0.5, 0, 1, NULL,
 		"weight of the excess delay in a fall of the ceiling", "Swift 3.1" },
@@ -81,7 +81,7 @@ static void derive(const struct ccs_cc_path *path, double *p)
 {
 	const double ser = ccs_cc_segment_us(path, path->segment);
 	const double derived[NPARAMS] = {
-		[TARGET] = path->base_rtt_us + path->noise_us + 8 * ser,
+		[TARGET] = path->base_rtt_us + path->rtt_jitter_us + 8 * ser,
 		[MIN_RATE] = path->line_rate / 1000,
 		[INIT_RATE] = path->line_rate / ccs_max(1, path->flows),
 	};
@@ -103,12 +103,13 @@ static void put_out(struct ccs_cc *cc, const struct rcp *r)
 	const double advised = r->advised > 0 ? ccs_min(r->advised * r->spread, r->own) : r->own;
 	const double rate = ccs_min(ccs_min(advised, r->ceiling), cc->path.line_rate);
 	const double ser = ccs_cc_segment_us(&cc->path, cc->path.segment);
-	const double late = ccs_max(cc->path.noise_us, r->jitter_us);
-	const double us = base_us(cc, r) + late + cc->param[ROOM] * ser;
+	const double late = ccs_max(cc->path.rtt_jitter_us, r->jitter_us);
+	const double us = base_us(cc, r) + late + cc->param[QUEUE_ALLOWANCE] * ser;
 
 	cc->out.rate = rate;
 	cc->out.window = rate * us / 8e6 + cc->path.segment;
-	cc->out.telemetry_period_us = cc->path.base_rtt_us + r->jitter_us;
+	cc->out.telemetry_period_us = cc->path.base_rtt_us + (r->load < BUSY ? r->jitter_us : 0);
+	cc->out.utilisation = r->load;
 }
 
 static void on_init(struct ccs_cc *cc)
@@ -123,7 +124,7 @@ static void on_init(struct ccs_cc *cc)
 	put_out(cc, r);
 }
 
-/* Advice of before may be old: the flow goes on from the lower rate until there is another. */
+/* Earlier advice may be out of date: use the lower rate until a new one arrives. */
 static void set_rate(struct ccs_cc *cc, double rate)
 {
 	struct rcp *r = CCS_CC_PRIV(struct rcp, cc);
@@ -197,7 +198,7 @@ static void watch_delay(struct ccs_cc *cc, struct rcp *r, const struct ccs_cc_ac
 		r->above_us = now;
 	if (now < r->moved_us + rtt || (above ? r->above < EVIDENCE : r->ceiling == INFINITY))
 		return;
-	if (above && now < r->above_us + cc->param[PATIENCE] * rtt)
+	if (above && now < r->above_us + cc->param[DELAY_RTTS] * rtt)
 		return;
 	r->moved_us = now;
 	move_ceiling(cc, r, above ? rtt : target, target);
@@ -262,4 +263,6 @@ const struct ccs_cc_ops ccs_cc_rcp = {
 	.on_loss = on_loss,
 	.set_rate = set_rate,
 	.observe = observe,
+	.start_rate = ccs_hops_start_rate,
+	.fallback = "swift",
 };

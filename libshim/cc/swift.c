@@ -69,7 +69,7 @@ static void derive(const struct ccs_cc_path *path, double *p)
 	const double ser = ccs_cc_segment_us(path, segment);
 	const double bdp = line * path->base_rtt_us / 8e6 + segment;
 	const double derived[NPARAMS] = {
-		[BASE_TARGET] = path->base_rtt_us + path->noise_us + ser,
+		[BASE_TARGET] = path->base_rtt_us + path->rtt_jitter_us + ser,
 		[FS_RANGE] = 11 * ser,
 		[INIT_WINDOW] = ccs_max(bdp / ccs_max(1, path->flows), segment),
 		[SEGMENT] = segment,
@@ -110,7 +110,7 @@ static double target_us(const struct ccs_cc *cc, const struct swift *s)
 
 /*
  * The ceiling: what alone would hold the highest target, and where flow scaling ends.
- * A flow whose application or cap holds it back goes on growing; it stops here.
+ * The window of a flow that its application or max_rate limits continues to grow; it stops here.
  */
 static double max_cwnd(const struct ccs_cc *cc, const struct swift *s)
 {

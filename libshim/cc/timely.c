@@ -133,12 +133,12 @@ static void derive(const struct ccs_cc_path *path, double *p)
 	const struct tuning *tune = &tuned[p[VARIANT] == SCALED];
 	const bool ns3 = p[VARIANT] == NS3;
 	const double ser = ccs_cc_segment_us(path, path->segment);
-	const double low = ns3 ? 50 : path->base_rtt_us + path->noise_us + tune->low * ser;
+	const double low = ns3 ? 50 : path->base_rtt_us + path->rtt_jitter_us + tune->low * ser;
 	const double t_low = isnan(p[T_LOW]) ? low : p[T_LOW];
 	const double derived[NPARAMS] = {
 		[MIN_RTT] = ns3 ? 20 : ccs_max(path->base_rtt_us + 2 * ser, tune->min_rtt * ser),
 		[T_LOW] = ccs_min(t_low, p[T_HIGH]),
-		[T_HIGH] = t_low + (ns3 ? 450 : ccs_max(8 * path->noise_us, tune->band * ser)),
+		[T_HIGH] = t_low + (ns3 ? 450 : ccs_max(8 * path->rtt_jitter_us, tune->band * ser)),
 		[ADD_RATE] = ccs_cc_bottleneck(path) / tune->steps,
 		[BETA] = is_patched(p) ? 0.008 : 0.8,
 		[BETA_HIGH] = is_patched(p) || isnan(p[BETA]) ? 0.8 : p[BETA],

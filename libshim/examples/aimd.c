@@ -3,7 +3,7 @@
  * A congestion-control plug-in for ccshim: additive increase while the RTT is
  * below a target, multiplicative decrease, at most once an RTT, while it is not.
  *
- * Build it, look at it, run a program under it:
+ * Build it, print its parameters, run a program under it:
  *
  *	cc -O2 -fPIC -shared $(pkg-config --cflags ccshim) -o libaimd.so aimd.c -lm
  *	ccshim info -a ./libaimd.so:beta=0.7 --line-rate 100g
@@ -20,7 +20,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[ADD_RATE] = { "add_rate", "bit/s", NAN, 0, 1e15, NULL,
 		"increase per RTT", "derived: line rate / 1000" },
 	[BETA] = { "beta", "", 0.5, 0.01, 0.99, NULL,
-		"what is left of the rate after a decrease", "Chiu and Jain 1989" },
+		"factor applied to the rate by a decrease", "Chiu and Jain 1989" },
 	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
 		"floor of the rate", "derived: line rate / 1000" },
 	[MAX_RATE] = { "max_rate", "bit/s", NAN, 1, 1e15, NULL,
@@ -37,7 +37,7 @@ static void derive(const struct ccs_cc_path *path, double *p)
 {
 	const double segment_us = 8e6 * path->segment / path->line_rate;
 	const double derived[NPARAMS] = {
-		[TARGET] = path->base_rtt_us + path->noise_us + 8 * segment_us,
+		[TARGET] = path->base_rtt_us + path->rtt_jitter_us + 8 * segment_us,
 		[ADD_RATE] = path->line_rate / 1000,
 		[MIN_RATE] = path->line_rate / 1000,
 		[MAX_RATE] = path->line_rate,
@@ -66,7 +66,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 	if (!(ack->rtt_us > 0))
 		return; /* not measured */
 	if (ack->rtt_us <= cc->param[TARGET]) {
-		/* An RTT at this rate acknowledges rate * rtt bits: this is their share of it. */
+		/* An RTT at this rate acknowledges rate * rtt bits; this ack covers a share of them. */
 		const double share = 8e6 * ack->bytes / (cc->out.rate * ack->rtt_us);
 
 		set_rate(cc, cc->out.rate + cc->param[ADD_RATE] * fmin(share, 1));

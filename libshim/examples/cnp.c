@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A hook for ccshim: delivers CNPs to a queue pair of this host, as a notification point
- * of one's own would for each congested interval that it sees.
+ * An example for libccshim_feed: it delivers CNPs to a queue pair of this host, as an external
+ * notification point would for each congested interval that it detects.
  *
- *	cc -O2 -o cnp cnp.c $(pkg-config --cflags --libs ccshim_hooks)
+ *	cc -O2 -o cnp cnp.c $(pkg-config --cflags --libs ccshim_feed)
  *	rdma res show qp                    # lqpn, in decimal
  *	./cnp mlx5_0 418
  */
-#include <ccshim/hooks.h>
+#include <ccshim/feed.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static uint32_t number(const char *text, unsigned long least)
 
 int main(int argc, char **argv)
 {
-	struct ccs_hooks *h;
+	struct ccs_feed *h;
 	uint32_t qpn, count;
 
 	if (argc < 3 || argc > 5) {
@@ -35,16 +35,16 @@ int main(int argc, char **argv)
 	}
 	qpn = number(argv[2], 0);
 	count = argc > 3 ? number(argv[3], 1) : 1;
-	h = ccs_hooks_open(argc > 4 ? argv[4] : NULL);
+	h = ccs_feed_open(argc > 4 ? argv[4] : NULL);
 	if (!h) {
 		perror("cnp: the host agent");
 		return 1;
 	}
-	if (ccs_hooks_cnp(h, argv[1], qpn, count)) {
+	if (ccs_feed_cnp(h, argv[1], qpn, count)) {
 		perror("cnp: not delivered");
-		ccs_hooks_close(h);
+		ccs_feed_close(h);
 		return 1;
 	}
-	ccs_hooks_close(h);
+	ccs_feed_close(h);
 	return 0;
 }

@@ -2,16 +2,17 @@
 #ifndef CCS_FLOW_H
 #define CCS_FLOW_H
 /*
- * One queue pair's send side under control, without verbs, clock or locks.
+ * A flow: the send side of one queue pair under congestion control, without verbs, clock or locks.
  *
- * The caller accepts work requests, asks which segment may be handed to the
- * device now, and reports completions; time comes in as an argument (ns, any
- * monotonic origin). All calls on one flow are serialised by the caller.
+ * The caller accepts work requests, asks which segment may be handed to the device now, and
+ * reports completions. Time is an argument (ns, any monotonic origin). The caller serialises all
+ * calls on one flow.
  *
  *   accept -> [send queue] -> next: gate open? -> [segments in flight] -> complete
  *
- * A WR is a work request of the application, a segment is one WQE handed to
- * the device. Both are numbered from 0 in order; slot = number modulo the ring.
+ * A WR is a work request of the application, a segment is one WQE handed to the device. Both are
+ * numbered from 0 in order; their entry in the ring is the number modulo the ring's size. The
+ * gate is the decision whether a segment may leave: the window and pacing.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -22,27 +23,31 @@
 
 #include "base/hist.h"
 #include "cc/cc.h"
+#include "flow/base_rtt.h"
+#include "flow/pacing.h"
+#include "flow/rtt_outlier.h"
+#include "flow/slow_start.h"
 
 enum ccs_wr_flag {
-	CCS_WR_SPLIT = 1 << 0,   /* may be handed over in segments */
-	CCS_WR_READ = 1 << 1,    /* occupies an outstanding-READ (or atomic) slot */
-	CCS_WR_VISIBLE = 1 << 2, /* its success is owed to the application */
-	CCS_WR_RECV = 1 << 3,    /* consumes a receive: an RNR wait may hide in its RTT */
-	CCS_WR_URGENT = 1 << 4,  /* for the caller: cannot be handed over later */
+	CCS_WR_SPLIT = 1 << 0,    /* may be handed over in segments */
+	CCS_WR_READ = 1 << 1,     /* counts as an outstanding READ (or atomic) */
+	CCS_WR_SIGNALED = 1 << 2, /* the application asked for a completion on success */
+	CCS_WR_RECV = 1 << 3,     /* consumes a receive: its RTT may include an RNR wait */
+	CCS_WR_NO_DEFER = 1 << 4, /* for the caller: it cannot be handed over later */
 };
 
 struct ccs_wr {
 	uint64_t len;
 	uint32_t flags;
 	bool reported;           /* a failure of it was delivered */
-	uint64_t id;             /* these two are the caller's own */
+	uint64_t id;             /* this and source belong to the caller */
 	const void *source;
 };
 
 struct ccs_seg {
 	uint64_t wr;             /* number of its WR */
 	uint64_t offset, len;    /* bytes within the WR */
-	uint64_t post_ns;        /* when it was handed over; of a timed one */
+	uint64_t post_ns;        /* when it was handed over; only if it is timed */
 	uint64_t depart_ns;      /* when a NIC at line rate has sent its last byte; 0: not timed */
 	uint32_t flags;          /* of its WR */
 	bool first, last;        /* of its WR */
@@ -51,137 +56,139 @@ struct ccs_seg {
 
 enum ccs_flow_state {
 	CCS_FLOW_RUN,
-	CCS_FLOW_HOLD,           /* send queue drained state: emit nothing */
+	CCS_FLOW_SQD,            /* send queue drained state: emit nothing */
 	CCS_FLOW_FLUSH,          /* the QP failed: emit all, the device flushes it */
 };
 
-/* Sees each thing that a flow's algorithm is told, within the call; keeps nothing of it. */
+/* Called with each event that the flow's algorithm gets; must not keep pointers into it. */
 struct ccs_flow;
-struct ccs_told;
-typedef void ccs_flow_sink(const struct ccs_flow *f, const struct ccs_told *told);
+struct ccs_cc_event;
+typedef void ccs_flow_sink(const struct ccs_flow *f, const struct ccs_cc_event *event);
 
-/* What the user gave; 0 = automatic. */
+/* The user's settings; 0: automatic. */
 struct ccs_flow_config {
 	double line_rate;        /* bit/s, never 0 */
-	double max_rate;         /* bit/s, INFINITY: no cap of the rate */
+	double max_rate;         /* bit/s, INFINITY: no limit */
 	double base_rtt_us;
-	double noise_us;                 /* p95 of what hosts add to the RTT */
-	double look_us;          /* what a look at the clock takes */
+	double rtt_jitter_us;    /* p95 of what hosts add to the RTT */
+	double clock_cost_us;    /* what reading the clock takes */
 	int64_t epoch_ns;        /* UTC less the flow's clock */
 	double segment;          /* bytes */
-	double cap;              /* bytes outstanding */
+	double max_inflight;     /* bytes outstanding */
 	bool split, enforce;
 	uint64_t seed;           /* of the pacing jitter */
-	ccs_flow_sink *sink;     /* NULL: nobody looks on */
+	ccs_flow_sink *sink;     /* NULL: none */
 };
 
 struct ccs_flow_stats {
 	uint64_t bytes, wrs, segments;   /* completed with success */
 	uint64_t samples;                /* RTT samples fed to the algorithm */
-	uint64_t hidden;                 /* completions the application did not ask for */
+	uint64_t internal_completions;   /* completions the application did not ask for */
 	uint64_t deferred;               /* WRs that had to wait */
 	uint64_t gated_ns;               /* time with a WR waiting at the gate */
-	uint32_t cnps, losses;           /* heard of */
-	uint32_t unrecorded;             /* RTTs that there was no memory for a histogram of */
-	uint32_t qp_num;                 /* whose they are: the caller's, for probes */
+	uint32_t cnps, losses;           /* received; detected */
+	uint32_t unrecorded;             /* RTTs lost for lack of memory for the histogram */
+	uint32_t qp_num;                 /* set by the caller, for probes */
 	double min_rate, max_rate;       /* bit/s */
 };
 
-/* What is known of the links on the path now. */
+/* The latest link telemetry of the flow's path. */
 struct ccs_telemetry {
 	struct ccs_cc_hop hops[CCS_CC_MAX_HOPS];
 	unsigned nhops;
-	uint32_t path;                   /* names the path */
+	uint32_t path;                   /* identifies the path */
 	unsigned flows;                  /* active at the bottleneck; 0: unknown */
-	uint64_t covers_ns;              /* all of it is of then or later; 0: unknown */
+	uint64_t covers_ns;              /* no part of it is older than this; 0: unknown */
 	double advised_rate;             /* bit/s, to each flow; 0: none is advised */
 };
 
 /*
- * A host may have 100 000 of these: what is only needed under way is allocated then. What
- * each segment meets at an open gate comes first, in few cache lines.
+ * A host may have 100 000 of these, so memory that only active flows need is allocated when they
+ * send. Members that every segment needs at an open gate come first, in few cache lines: keep
+ * their order, and add others behind `cc`.
  */
 struct ccs_flow {
-	/* Send queue: [wr_tail, wr_next) handed over, [wr_next, wr_head) waiting. */
+	/* Send queue (send_queue.c). WRs: [wr_tail, wr_next) handed over, [wr_next, wr_head)
+	 * waiting. */
 	uint64_t wr_tail, wr_next, wr_head;
 	uint64_t next_offset;            /* bytes of wr_next already handed over */
 	uint32_t wr_mask, wr_limit;      /* ring size - 1, entries used of it */
 
 	/* Segments in flight: [seg_tail, seg_head). */
 	uint64_t seg_tail, seg_head;
-	struct ccs_seg *seg;             /* the ring; that of the WRs is before it, backwards */
+	struct ccs_seg *seg;             /* the ring; the ring of WRs is before it, backwards */
 	uint32_t seg_mask, seg_limit;
-	uint32_t wr_base, seg_base;      /* the rings begin with it: where they were empty last */
+	uint32_t wr_base, seg_base;      /* numbers at which the rings were last empty */
 	uint64_t inflight;               /* bytes */
-	uint64_t sent;                   /* bytes handed over since ever */
+	uint64_t sent;                   /* bytes handed over in the flow's life */
 	uint64_t unsignalled_bytes;
 	uint32_t unsignalled;            /* segments since the last signalled one */
 	uint32_t timed;                  /* in flight, whose completion's time is wanted */
-	uint32_t timed_sent;             /* lower half of `sent` when one was timed last */
+	uint32_t timed_sent;             /* lower half of `sent` when one was last timed */
 	uint32_t segment;                /* bytes */
 	uint32_t reads;                  /* outstanding READs and atomics */
 	uint16_t max_reads;
-	uint16_t calm_bytes;             /* that may pass without another look at the flow */
-	double window;                   /* bytes; the cap after slow start */
-	uint64_t gated_since_ns;         /* 0: nothing is waiting */
-	double pending_bytes;            /* acknowledged since the last update */
+	uint16_t fastpath_bytes;         /* budget of ccs_flow_post_fast; with fastpath_wrs */
+
+	/* The gate, for each segment. `window`, `ramping` and `draining` are copies of what is
+	 * in slow_start, which is not in these cache lines. */
+	double window;                   /* bytes; max_inflight after slow start */
+	uint64_t gated_since_ns;         /* 0: no WR is waiting */
+	double pending_bytes;            /* acknowledged since the algorithm's last update */
 	enum ccs_flow_state state : 8;
-	bool split : 1, enforce : 1;
-	bool base_given : 1, segment_given : 1, cap_given : 1;
+	bool split : 1, enforce : 1;     /* the user's, as the next three */
+	bool base_given : 1, segment_given : 1, max_inflight_given : 1;
 	bool ramping : 1;                /* slow start */
-	bool late : 1;                   /* so was the last RTT */
-	bool paced : 1;                  /* a segment waits for its time, and for nothing else */
-	bool followed : 1;               /* the algorithm or a sink wants to hear of each segment */
-	uint8_t draining : 5;            /* samples left to wait for the queue of the start to go */
-	uint8_t recv_count : 2;          /* of recv_ns, modulo 4 */
-	uint8_t base_samples : 4;        /* of the first few */
-	uint8_t vague : 4;               /* and of those first that told nothing of the path */
+	bool draining : 1;               /* the queue that ended slow start drains */
+	bool paced : 1;                  /* a segment waits for its release time alone */
+	bool followed : 1;               /* the algorithm or a sink wants an event per segment */
+	uint8_t base_samples : 4;        /* of the first CCS_RTT_BASE_SAMPLES */
+	uint8_t imprecise_samples : 4;   /* of the first ones, those too imprecise to learn from */
 	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
-	uint8_t calm_wrs;                /* the same, as so many WRs */
-	uint16_t look_ns;                /* what one at the clock takes, up to 65 us */
-	double max_rate;                 /* bit/s, the user's cap */
+	uint8_t fastpath_wrs;
+	uint16_t clock_cost_ns;          /* the user's: what reading the clock takes, up to 65 us */
+	double max_rate;                 /* bit/s, the user's limit */
 	struct ccs_flow_stats stats;
-	struct ccs_cc cc;                /* with the path, as far as it is known */
 
-	/* Gate. */
-	uint64_t cap;                    /* bytes outstanding */
-	double start_rate;               /* bit/s: the least delivered in an RTT of slow start */
-	double paced_at_ns, paced_bytes; /* logical release of the last segment, and its charge */
-	double gate_rate;                /* bit/s: what the charge is paid at */
-	float phase;                     /* bytes: what jitter has put releases off by */
-	float believed_us;               /* the last RTT that was no host's doing; 0: none */
-	uint64_t random;
-	uint64_t nic_free_ns;            /* when the modelled NIC is idle again */
+	/* The algorithm, with what is known of the path; called by cc_events.c only. */
+	struct ccs_cc cc;
 
-	/* The algorithm's ear. */
-	uint64_t origin_ns;              /* of its time */
+	/* The gate (send_queue.c). */
+	uint64_t max_inflight;           /* bytes outstanding */
+	uint64_t nic_free_ns;            /* rtt.c: when the modelled NIC is idle again */
+	struct ccs_pacing pacing;
+
+	/* Events for the algorithm (cc_events.c). */
+	uint64_t origin_ns;              /* of the algorithm's time */
 	int64_t epoch_ns;                /* UTC less the flow's clock */
-	uint64_t told_ns;                /* time of the last event that it heard of */
-	ccs_flow_sink *sink;             /* NULL: nobody looks on */
-	const struct ccs_telemetry *telemetry; /* the latest, its source's; NULL: none */
-	uint64_t read;                   /* bytes of `sent` that are READs: they come in */
+	uint64_t last_event_ns;          /* time of the algorithm's last event */
+	ccs_flow_sink *sink;             /* NULL: none */
+	const struct ccs_telemetry *telemetry; /* the latest, owned by the caller; NULL: none */
+	uint64_t read;                   /* bytes of `sent` that are READs: they arrive here */
 
-	/* RTT. */
-	uint32_t message;                /* bytes: the longest unsplit one of the recent past */
-	uint32_t shorter, longest;       /* timed segments in a row that are shorter; of these */
-	double base_min_us[2];           /* minimum of this and of the previous window */
-	float base_full_us[2];           /* the same of whole segments */
-	uint64_t base_window_ns;
-	float loss_us;                   /* an RTT of this much holds a retransmission timeout */
-	uint32_t late_next;              /* the next segment, when the first of late RTTs was seen */
-	uint64_t lost_ns;                /* when the last one was seen */
-	uint32_t recv_ns[4];             /* last RTTs of WRs that consume a receive */
-	uint64_t updated_ns;
+	/* The longest unsplit message (configure.c). */
+	uint32_t message;                /* bytes: the longest one of the recent past */
+	uint32_t shorter, longest;       /* timed segments in a row that are shorter; the longest */
+
+	/* RTT samples (rtt.c). */
+	float loss_us;                   /* an RTT this long includes a retransmission timeout */
+	uint64_t lost_ns;                /* when the last loss was seen */
+	uint64_t updated_ns;             /* when the algorithm got its last sample */
+	struct ccs_slow_start slow_start;
+	struct ccs_base_rtt base_rtt;
+	struct ccs_rtt_outlier outlier;
+	struct ccs_rnr_filter rnr;
 	struct ccs_hist *rtt;            /* ns; NULL before the first sample */
-	struct ccs_stats_rtt *shown;     /* the same for others to look at; NULL: nobody can */
+	struct ccs_stats_rtt *shown;     /* a copy for other processes; NULL: none */
 };
 
 _Static_assert(sizeof(struct ccs_flow) <= 1280, "an idle flow is meant to fit 20 cache lines");
+_Static_assert(offsetof(struct ccs_flow, cc) <= 256, "the hot members are meant to fit 4 lines");
 
 /*
- * Set up a zeroed flow for an application queue of wr_limit and a device queue
- * of seg_limit entries. spec outlives it. Allocates the two rings: 0, or -1
- * without memory. Later on only the first RTT sample allocates, its histogram.
+ * Set up a zeroed flow for an application queue of wr_limit and a device queue of seg_limit
+ * entries. spec must outlive the flow. Allocates the two rings: 0, or -1 without memory. After
+ * this only the first RTT sample allocates memory, for the histogram.
  */
 int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		  const struct ccs_cc_spec *spec, uint32_t wr_limit, uint32_t seg_limit,
@@ -189,21 +196,22 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 void ccs_flow_destroy(struct ccs_flow *f);
 
 /*
- * Other settings and another algorithm from now on (seed and sink stay), at the rate that the
- * flow has as far as that is one for it; what is queued, in flight and paced stays, and what was
- * learnt of the path unless it is another's. A flow that has sent nothing begins anew. spec
- * outlives it. Call ccs_flow_next or ccs_flow_wait again: the gate may be another.
+ * Apply other settings and another algorithm from now on; the seed and the sink stay. The flow
+ * keeps its rate as far as the new algorithm can start from one, and all that is queued, in flight
+ * and paced. It keeps what it learned of the path unless the line rate changes or a given base
+ * RTT is withdrawn. A flow that has sent nothing starts again. spec must outlive the flow. Call
+ * ccs_flow_next or ccs_flow_wait afterwards: the gate may have opened.
  */
 void ccs_flow_configure(struct ccs_flow *f, const struct ccs_flow_config *conf,
 			const struct ccs_cc_spec *spec, uint64_t now_ns);
 
-/* It leaves by a port of that line rate, bit/s: all is learnt anew. */
+/* The flow uses a port of that line rate, bit/s, from now on: everything is learned again. */
 void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns);
 
 /* Forget everything queued and in flight (modify to RESET); the rate stays. */
 void ccs_flow_reset(struct ccs_flow *f);
 
-/* Wherever the queue was empty the rings begin anew: a shallow one stays in few lines. */
+/* The rings start at their beginning whenever they were empty: a shallow queue uses few lines. */
 static inline struct ccs_wr *ccs_flow_wr(const struct ccs_flow *f, uint64_t number)
 {
 	return (struct ccs_wr *)(void *)f->seg - 1 - (((uint32_t)number - f->wr_base) & f->wr_mask);
@@ -225,26 +233,37 @@ static inline uint64_t ccs_flow_waiting(const struct ccs_flow *f)
 	return f->wr_head - f->wr_next;
 }
 
-/* Queue a WR; its number. The flow must not be full. */
+/* The number of the segment that was handed over last. */
+static inline uint64_t ccs_flow_newest(const struct ccs_flow *f)
+{
+	return f->seg_head - 1;
+}
+
+/* Queue a WR and return its number. The flow must not be full. */
 uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags);
 
-/* A look at the clock may cost more than all else that a small WR meets here. */
+/* Reading the clock may cost more than everything else that a small WR needs here. */
 #define CCS_TIME_UNKNOWN UINT64_MAX
-extern const struct ccs_seg ccs_flow_time; /* what ccs_flow_next says to ask for it */
+
+enum ccs_next {
+	CCS_NEXT_NONE,           /* the gate is closed, or no WR is waiting */
+	CCS_NEXT_SEGMENT,        /* *seg is to be handed to the device now */
+	CCS_NEXT_NEED_TIME,      /* read the clock and call again; nothing has changed */
+};
 
 /*
- * The next segment that may go to the device now; it counts as in flight from
- * here on and *number names it. NULL: the gate is closed or nothing waits.
- * Where nothing holds the flow back, the time may be CCS_TIME_UNKNOWN: it is
- * &ccs_flow_time then if this segment needs it, and nothing has happened.
+ * Get the next segment that may go to the device now. It counts as in flight from here on; its
+ * number is ccs_flow_newest(). now_ns may be CCS_TIME_UNKNOWN: only then the result may be
+ * CCS_NEXT_NEED_TIME.
  */
-const struct ccs_seg *ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_t *number);
+enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct ccs_seg **seg);
 
 /*
- * The same as accept and next at once, of one WR that meets nobody, is not split and needs no
- * time: the last segment and the last WR are its. NULL: not so, and nothing has happened.
+ * Accept a WR and get its only segment in one step, without the time. Works while the flow has
+ * fast-path budget, no WR is waiting and this one needs no splitting; the segment and the WR are
+ * the newest ones then. NULL: the caller must use accept and next; nothing has changed.
  */
-const struct ccs_seg *ccs_flow_through(struct ccs_flow *f, uint64_t len, uint32_t flags);
+const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint32_t flags);
 
 /* The device refused segment number `from` and all later ones: take them back. */
 void ccs_flow_unsend(struct ccs_flow *f, uint64_t from);
@@ -253,31 +272,31 @@ void ccs_flow_unsend(struct ccs_flow *f, uint64_t from);
 void ccs_flow_unaccept(struct ccs_flow *f, uint64_t from);
 
 /*
- * When to call ccs_flow_next again: 0 if nothing waits, UINT64_MAX if only a
- * completion can open the gate, else a time: no later than the algorithm's next
- * timer, if that may open it. Also keeps the gated-time account.
+ * When to call ccs_flow_next again: 0 if no WR is waiting, UINT64_MAX if only a completion can
+ * open the gate, else a time, which is no later than the algorithm's next timer if that may open
+ * the gate. Also updates the gated time in the statistics.
  */
 uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns);
 
-/* A completion as it was seen: between earliest and latest, ns. */
+/* A completion, which occurred between earliest_ns and latest_ns. */
 struct ccs_done {
 	uint64_t number;                 /* of the segment */
 	bool ok;
 	bool lost;                       /* failed because the peer did not answer */
-	bool more;                       /* of a later timed one the same look has told */
+	bool more;                       /* the same poll also returned that of a later timed one */
 	uint64_t earliest_ns, latest_ns; /* not read if it is a success and not timed */
 };
 
-/* Whether the time of that segment's completion is wanted. */
+/* True if the time of that segment's completion is wanted. */
 static inline bool ccs_flow_is_timed(const struct ccs_flow *f, uint64_t number)
 {
 	return ccs_flow_seg(f, number)->depart_ns;
 }
 
 /*
- * Retire everything up to done->number. true if a completion of WR *wr is owed
- * to the application now (at most one per call). Numbers not in flight are
- * stale and ignored. A failure turns the flow to CCS_FLOW_FLUSH.
+ * Retire everything up to done->number. True if a completion of WR *wr is due to be delivered to
+ * the application now (at most one per call). Numbers not in flight are stale and ignored. A
+ * failure changes the flow's state to CCS_FLOW_FLUSH.
  */
 bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr);
 
@@ -285,24 +304,28 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 void ccs_flow_fail(struct ccs_flow *f);
 
 /*
- * Another algorithm from now on, at the rate that the flow has as far as that is one for it;
- * what is queued, in flight, paced and learnt of the path stays. spec outlives the flow.
- * Call ccs_flow_next or ccs_flow_wait again: the gate may be another.
+ * Use another algorithm from now on. The flow keeps its rate as far as the new algorithm can start
+ * from one, and all that is queued, in flight, paced and learned of the path. spec must outlive
+ * the flow. Call ccs_flow_next or ccs_flow_wait afterwards: the gate may have opened.
  */
 void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns);
 
-/* Go on from this rate, bit/s, learnt elsewhere, if the algorithm can. */
+/* Continue from this rate, bit/s, learned elsewhere, if the algorithm can. */
 void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns);
 
-/* f->telemetry is new, and advises a rate: it holds from now on, not with the next completion.
- * Call ccs_flow_next or ccs_flow_wait again: the gate may be another. */
+/*
+ * f->telemetry is new and advises a rate: it applies from now on, not with the next completion.
+ * Call ccs_flow_next or ccs_flow_wait afterwards: the gate may have opened.
+ */
 void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns);
 
-/* A congestion notification for this flow has come. */
+/* A congestion notification for this flow has arrived. */
 void ccs_flow_cnp(struct ccs_flow *f, uint64_t now_ns);
 
-/* The rate in force, bit/s: the algorithm's, and the user's cap. No slip of a plug-in stops a
- * flow: what is no rate is none of its own. */
+/*
+ * The rate in force, bit/s: the algorithm's, at most the user's limit. If a plug-in returns an
+ * invalid rate, the limit applies: a faulty plug-in must not stop a flow.
+ */
 static inline double ccs_flow_rate(const struct ccs_flow *f)
 {
 	const double rate = f->cc.out.rate;
@@ -310,85 +333,16 @@ static inline double ccs_flow_rate(const struct ccs_flow *f)
 	return rate > 0 && rate < f->max_rate ? rate : f->max_rate;
 }
 
-/* Nothing but RTTs tells of congestion, and each may take from the rate at once. */
-static inline bool ccs_flow_lives_on_rtts(const struct ccs_flow *f)
-{
-	return f->cc.ops->needs == CCS_NEEDS_RTT && !(f->cc.out.window > 0);
-}
-
-/* Between the room's files. drive.c: what the algorithm is told. */
-void ccs_drive_start(struct ccs_flow *f, const struct ccs_cc_spec *spec,
-		     const struct ccs_cc_path *path, uint64_t now_ns);
-void ccs_drive_repath(struct ccs_flow *f, const struct ccs_cc_path *path);
-void ccs_drive_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns);
-void ccs_drive_advance(struct ccs_flow *f, uint64_t now_ns); /* fire the timers that are due */
-uint64_t ccs_drive_timer(const struct ccs_flow *f, uint64_t now_ns); /* the next; UINT64_MAX: none */
-void ccs_drive_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns);
-void ccs_drive_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, double bytes,
-		   uint64_t now_ns);
-void ccs_drive_loss(struct ccs_flow *f, uint64_t now_ns);
-
-/* gate.c; here is what a segment meets at an open gate. */
-/* Nothing slows the flow but the line; see LINE_SHARE in gate.c. */
-static inline bool ccs_gate_at_line(const struct ccs_flow *f)
+/* True if nothing slows the flow but the line. */
+static inline bool ccs_flow_at_line_rate(const struct ccs_flow *f)
 {
 	return ccs_flow_rate(f) >= f->cc.path.line_rate;
 }
 
-/*
- * Bytes that may be outstanding. After slow start the derived cap holds only algorithms without a
- * window: one of their own knows better what the path takes, where acknowledgements wait.
- */
-static inline double ccs_gate_window(const struct ccs_flow *f)
+/* True if RTTs are the algorithm's only feedback, and each may reduce the rate at once. */
+static inline bool ccs_flow_uses_rtts_only(const struct ccs_flow *f)
 {
-	const double own = f->cc.out.window;
-
-	if (own > 0 && !f->ramping && !f->cap_given)
-		return own;
-	return own > 0 && own < f->window ? own : f->window;
+	return f->cc.ops->needs == CCS_NEEDS_RTT && !(f->cc.out.window > 0);
 }
-
-/*
- * One segment may always be outstanding: pacing alone slows a flow below that.
- * Nor do bytes count that nobody asked a completion for, if there are no others:
- * nothing would ever open the gate again.
- */
-static inline bool ccs_gate_window_open(const struct ccs_flow *f, uint64_t len)
-{
-	return f->inflight <= f->unsignalled_bytes ||
-	       (double)(f->inflight + len) <= ccs_gate_window(f);
-}
-
-/* Something was learnt: who posts next has to look. */
-static inline void ccs_flow_revoke(struct ccs_flow *f)
-{
-	f->calm_wrs = 0;
-}
-
-void ccs_gate_init(struct ccs_flow *f, uint64_t now_ns);
-void ccs_gate_follow(struct ccs_flow *f, uint64_t now_ns); /* the rate may be another */
-uint64_t ccs_gate_due(const struct ccs_flow *f, uint64_t now_ns);
-void ccs_gate_charge(struct ccs_flow *f, uint64_t len, uint64_t now_ns);
-void ccs_gate_charge_small(struct ccs_flow *f, uint64_t now_ns);
-
-/* rtt.c */
-void ccs_rtt_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
-		  const struct ccs_cc_spec *spec, uint64_t now_ns);
-void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns);
-
-enum { CCS_RTT_BASE_SAMPLES = 8 };  /* of which the first base RTT is learnt */
-
-/*
- * Nothing holds the flow back or is to be learnt: a sample now and then will do. In slow
- * start, while it has little outstanding: the window is never less than a segment. And of
- * one whose owner looks too rarely to tell an RTT, more samples would not tell either.
- */
-static inline bool ccs_rtt_calm(const struct ccs_flow *f)
-{
-	return (!f->ramping || f->inflight < f->segment / 4) && !f->followed && !f->draining &&
-	       f->base_samples + f->vague >= CCS_RTT_BASE_SAMPLES && ccs_gate_at_line(f) &&
-	       f->cc.out.timer_us == INFINITY;
-}
-void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done);
 
 #endif

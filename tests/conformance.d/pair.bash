@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash disable=SC2154 # it shares guest's variables
 #
-# A program's server and its client, and what they have to say.
+# Runs a program's server and its client, and compares their output.
 
 # endpoints CASE…: their command lines, in $server and $client.
 endpoints() {
@@ -37,7 +37,7 @@ endpoints() {
       server=("${at[@]}" --rw=read)
       client=("${at[@]}" --rw=write --hostname="$server_ip") ;;
     ucx_perftest)
-      # The client tells the server all but its port, the device, too.
+      # The client sends the server all options but its port, including the device.
       server=(ucx_perftest -p "$port")
       client=(ucx_perftest "$@" -d "${devices[2]}:1" -x rc_verbs -p "$port" "$server_ip") ;;
     dapltest | dtest*) dapl "$program" "$@" ;;
@@ -96,8 +96,8 @@ rsocket() {
   esac
 }
 
-# ready PROGRAM: the server can be connected to. One look takes no process for sockets, of
-# which the others' are not seen.
+# ready PROGRAM: the server can be connected to. A single check starts no process
+# to list sockets.
 ready() {
   local hex line
   case $1 in
@@ -119,7 +119,7 @@ side() {
   exec timeout --foreground -k 5 "$limit" "${under[@]}" "${@:2}" >"$1.out" 2>"$1.err"
 }
 
-# serves_on CASE: the server does not end by itself.
+# serves_on CASE: the server does not end when its client does.
 serves_on() { [[ $1 =~ ^(rcopy|dapltest|rsocket sockperf)\  ]]; }
 
 # await CASE…: for both to end, and after a failure not for long. $status has both's.
@@ -182,7 +182,7 @@ pair() {
   side client "${client[@]}" &
   pids[1]=$!
   await "$@"
-  # After a failure the other side's status is nobody's.
+  # After a failure the other side's status is meaningless.
   if ((status[1])); then
     why client "${status[1]}"
   elif ((status[0])); then

@@ -4,7 +4,7 @@
 # rdma-core's own tests, compared one by one. The tests are in PLAN's directory.
 
 # suite MODE NAME…: run them, or all; in `results` are lines of VERDICT NAME MILLISECONDS REASON.
-# The process is started anew behind a test that ended it.
+# The process is restarted after a test that ended it.
 suite() {
   local mode=$1 after='' started
   enter "$mode" "$again"

@@ -18,7 +18,7 @@ struct step {
 static void room_for(struct end *e, unsigned n)
 {
 	if (e->posted - e->synced + n + 1 > e->depth)
-		settle(e);
+		resolve_post_result(e);
 }
 
 static unsigned list_len(const struct end *e, uint8_t n)
@@ -26,7 +26,7 @@ static unsigned list_len(const struct end *e, uint8_t n)
 	return 1 + n % (e->depth - 1 < 8 ? e->depth - 1 : 8);
 }
 
-/* Who may post: while one end of a pair is failed, only that one. */
+/* Which end may post: while one end of a pair is failed, only that one. */
 static struct end *chosen(uint8_t end)
 {
 	struct end *e = &w.end[end % ENDS];
@@ -79,7 +79,7 @@ static void op_err(struct end *e, const struct step *s)
 {
 	alone(e);
 	if (s->how & 1)
-		settle(e);
+		resolve_post_result(e);
 	if (down(e))
 		return;
 	tell("%c to ERR", 'A' + (int)e->place);
@@ -99,7 +99,7 @@ static void op_pause(struct end *e)
 	say(&e->calls, "%d\n", to_state(e, e->paused ? IBV_QPS_SQD : IBV_QPS_RTS));
 }
 
-/* A WR in the middle of a list that fails by itself. */
+/* A WR in the middle of a list that fails alone. */
 static void op_fail(struct end *e, const struct step *s)
 {
 	static const uint8_t status[] = { IBV_WC_REM_ACCESS_ERR, IBV_WC_RETRY_EXC_ERR,
@@ -164,12 +164,12 @@ static void op_refused_modify(struct end *e, const struct step *s)
 	say(&e->calls, "refused modify: %d\n", to_state(e, states[s->how % 3]));
 }
 
-/* What is outstanding then is nobody's, unless all was done. */
+/* Outstanding WRs are then lost, unless all were done. */
 static bool leave(struct end *e, bool settled)
 {
 	alone(e);
 	if (settled)
-		settle(e);
+		resolve_post_result(e);
 	e->cut = !w.hung && e->posted != e->synced;
 	return !w.hung;
 }
@@ -216,7 +216,7 @@ static void op_destroy(struct end *e, const struct step *s)
 	if (e->tight)
 		fake_limit_depth(e->depth);
 	end_create(e);
-	/* whoever did not need a CQ just then still has the fault before it */
+	/* a run that needed no CQ here still has the fault pending */
 	dummy = ibv_create_cq(w.ctx, 1, NULL, NULL, 0);
 	if (dummy)
 		ibv_destroy_cq(dummy);
@@ -248,12 +248,12 @@ static void op_sleep(struct end *e, const struct step *s)
 	const bool solicited = s->how & 2;
 	struct list l;
 
-	settle(e);
+	resolve_post_result(e);
 	if (!w.channel || w.held || w.hung || e->depth < 5)
 		return;
 	take_events(s->how & 4);
 	post_receives(e->peer, 4);
-	fake_not_ready(0, 0); /* the fake looks again only when somebody calls it */
+	fake_not_ready(0, 0); /* the fake checks again only when it is called */
 	list_random(e, &l, 3, s->seed);
 	l.wr[2].send_flags |= IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
 	if (solicited && l.wr[2].opcode != IBV_WR_SEND) {
@@ -277,7 +277,7 @@ static void op_overfill(struct end *e, const struct step *s)
 	uint32_t last;
 
 	alone(e);
-	settle(e);
+	resolve_post_result(e);
 	if (w.hung)
 		return;
 	hold(true);
@@ -294,11 +294,11 @@ static void op_overfill(struct end *e, const struct step *s)
 	last = e->posted - 1;
 	hold(false);
 	if (wait_for(e, last))
-		settle(e);
+		resolve_post_result(e);
 }
 
 /*
- * The device refuses a WR that is fit. The shim tells so when it has asked the device in
+ * The device refuses a WR that is fit. The shim reports it when it has asked the device in
  * time, or fails the QP; the record has neither, the judgement remains.
  */
 static void op_fault(struct end *e, const struct step *s)
@@ -311,7 +311,7 @@ static void op_fault(struct end *e, const struct step *s)
 	int bad = -1, rc, later;
 
 	for (unsigned i = 0; i < ENDS; i++)
-		settle(&w.end[i]); /* a fault does not choose its QP */
+		resolve_post_result(&w.end[i]); /* a fault does not choose its QP */
 	if (w.hung || w.held)
 		return;
 	e->cut = true;
@@ -360,9 +360,9 @@ static void op_window(struct end *e, const struct step *s)
 	uint32_t key;
 	int rc;
 
-	settle(e);
-	settle(e->peer);
-	/* without room of its own the shim has to refuse what cannot wait */
+	resolve_post_result(e);
+	resolve_post_result(e->peer);
+	/* without a queue of its own the shim has to refuse what cannot wait */
 	if (w.hung || e->depth < 12 || e->tight)
 		return;
 	mw = ibv_alloc_mw(w.pd, s->how & 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
@@ -396,11 +396,11 @@ static void op_window(struct end *e, const struct step *s)
 	}
 	if (s->how & 4)
 		hold(false);
-	settle(e);
+	resolve_post_result(e);
 	list_plain(e->peer, &l, 2, IBV_SEND_SIGNALED);
 	l.wr[0].wr.rdma.rkey = mw->rkey;
 	list_submit(e->peer, &l, false);
-	settle(e->peer);
+	resolve_post_result(e->peer);
 	if (!(s->how & 1)) {
 		list_random(e, &l, 1 + s->n % 4, s->seed + 1);
 		memset(&l.wr[l.n - 1].opcode, 0, sizeof(l.wr[0].opcode));
@@ -410,19 +410,19 @@ static void op_window(struct end *e, const struct step *s)
 		l.wr[l.n - 1].invalidate_rkey = mw->rkey;
 		list_submit(e, &l, false);
 	}
-	settle(e);
+	resolve_post_result(e);
 	ibv_dealloc_mw(mw);
 }
 
-/* Other settings, for some or all: whoever polls next finds them, and without a shim nobody. */
+/* Other settings, for some or all: the next poll applies them; without a shim none does. */
 static void op_set(const struct end *e, const struct step *s)
 {
 	static const char *const settings[] = {
 		"mode=off", "mode=observe", "mode=enforce", "mode=enforce", "cc=timely", "cc=swift",
 		"cc=dcqcn", "cc=hpcc", "cc=none", "cc=fixed:rate=20m", "max_rate=10m", "max_rate=50m",
-		"max_rate=inf", "segment=256\ncap=256", "segment=1k\ncap=2k", "segment=auto\ncap=auto",
+		"max_rate=inf", "segment=256\nmax_inflight=256", "segment=1k\nmax_inflight=2k", "segment=auto\nmax_inflight=auto",
 		"split=n", "split=y", "base_rtt=20us", "base_rtt=auto", "line_rate=100m",
-		"line_rate=auto", "noise=1ms", "noise=0",
+		"line_rate=auto", "rtt_jitter=1ms", "rtt_jitter=0",
 	};
 	const unsigned modes = 4, all = sizeof(settings) / sizeof(*settings);
 	const char *first = settings[s->n % (s->how & 4 ? modes : all)];
@@ -460,7 +460,7 @@ static void run_step(const struct step *s)
 		break;
 	case 12:
 		tell("settle %c", 'A' + (int)e->place);
-		settle(e);
+		resolve_post_result(e);
 		break;
 	case 13:
 		op_hold(s);
@@ -555,7 +555,7 @@ const struct text *run_program(const uint8_t *bytes, size_t len, FILE *trace)
 	}
 	hold(false);
 	for (unsigned i = 0; i < ENDS; i++)
-		settle(&w.end[i]);
+		resolve_post_result(&w.end[i]);
 	if (!w.hung && !mailbox_reset(drain))
 		violation(NULL, "the settings are not as they were");
 	if (!w.hung)

@@ -3,8 +3,12 @@
 if HAVE_CMOCKA
 check_PROGRAMS += tests/diff/test_diff tests/diff/test_stages
 TESTS += tests/diff/test_diff tests/diff/test_stages
-tests_diff_test_stages_SOURCES = tests/diff/test_stages.c tests/diff/virtual.c \
-	tests/diff/virtual.h tests/verbs/rig.c tests/verbs/rig.h
+tests_diff_test_stages_SOURCES = \
+	tests/diff/test_stages.c \
+	tests/diff/virtual.c \
+	tests/diff/virtual.h \
+	tests/verbs/rig.c \
+	tests/verbs/rig.h
 tests_diff_test_stages_LDADD = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread -ldl
 diff_executor = tests/diff/exec.c tests/diff/mailbox.c tests/diff/mailbox.h \
 	tests/diff/mutant.c tests/diff/server.c tests/diff/server.h \

@@ -58,9 +58,9 @@ bool mailbox_reset(void (*poll)(void))
 	add(text, sizeof(text), "line_rate", "CCSHIM_LINE_RATE", "auto");
 	add(text, sizeof(text), "max_rate", "CCSHIM_MAX_RATE", "inf");
 	add(text, sizeof(text), "base_rtt", "CCSHIM_BASE_RTT", "auto");
-	add(text, sizeof(text), "noise", "CCSHIM_NOISE", "0");
+	add(text, sizeof(text), "rtt_jitter", "CCSHIM_RTT_JITTER", "0");
 	add(text, sizeof(text), "segment", "CCSHIM_SEGMENT", "auto");
-	add(text, sizeof(text), "cap", "CCSHIM_CAP", "auto");
+	add(text, sizeof(text), "max_inflight", "CCSHIM_MAX_INFLIGHT", "auto");
 	add(text, sizeof(text), "split", "CCSHIM_SPLIT", "y");
 	mailbox_put(text);
 	poll();

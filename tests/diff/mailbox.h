@@ -6,7 +6,7 @@
 
 /* Whether there is a shim that takes any. */
 bool mailbox_open(void);
-/* Whoever polls next does it, in place of one that nobody took yet. */
+/* The next poll applies it, in place of one that was not applied yet. */
 void mailbox_put(const char *text);
 /* As the process began, for what is connected from now on. false: it was refused. */
 bool mailbox_reset(void (*poll)(void));

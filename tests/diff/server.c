@@ -14,17 +14,17 @@
 
 enum { LONGEST_PROGRAM = 1 << 16, SECONDS = 60, TRACE = 1u << 31, LAST = TRACE };
 
-#define SLOW(algorithm) "CCSHIM_CC=" algorithm, "CCSHIM_SEGMENT=256", "CCSHIM_CAP=256", \
+#define SLOW(algorithm) "CCSHIM_CC=" algorithm, "CCSHIM_SEGMENT=256", "CCSHIM_MAX_INFLIGHT=256", \
 	"CCSHIM_BASE_RTT=20us"
 const struct setting settings[] = {
 	{ "bare", { NULL } },
 	{ "off", { "CCSHIM_MODE=off", NULL } },
 	{ "observe", { "CCSHIM_MODE=observe", "CCSHIM_CC=timely", "CCSHIM_SEGMENT=512", NULL } },
 	{ "none", { SLOW("none"), NULL } },
-	{ "fixed", { "CCSHIM_CC=fixed:rate=20m", "CCSHIM_SEGMENT=512", "CCSHIM_CAP=1k",
+	{ "fixed", { "CCSHIM_CC=fixed:rate=20m", "CCSHIM_SEGMENT=512", "CCSHIM_MAX_INFLIGHT=1k",
 		     "CCSHIM_BASE_RTT=20us", NULL } },
 	{ "timely", { SLOW("timely"), NULL } },
-	{ "dcqcn", { "CCSHIM_CC=dcqcn", "CCSHIM_SEGMENT=300", "CCSHIM_CAP=2k", NULL } },
+	{ "dcqcn", { "CCSHIM_CC=dcqcn", "CCSHIM_SEGMENT=300", "CCSHIM_MAX_INFLIGHT=2k", NULL } },
 	{ "hpcc", { "CCSHIM_CC=hpcc", "CCSHIM_SEGMENT=1k", "CCSHIM_MAX_RATE=50m", NULL } },
 	{ "swift", { SLOW("swift"), "CCSHIM_MAX_RATE=100m", NULL } },
 	{ "clock", { SLOW("timely"), "FAKERDMA_CLOCK=1000000", NULL } },

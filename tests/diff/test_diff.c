@@ -6,7 +6,7 @@
  *   CCS_SEED=N               those programs again
  *   CCS_STEPS=N              as many steps
  *   test_diff NAME          only this test
- *   CCS_PROGRAM=HEX [CCS_SETTING=NAME]   this program, told step by step
+ *   CCS_PROGRAM=HEX [CCS_SETTING=NAME]   this program, printed step by step
  */
 #include "../verbs/rig.h"
 
@@ -109,7 +109,7 @@ static void shrink(struct server *shim, struct program *p)
 	}
 }
 
-/* -- telling ------------------------------------------------------------------- */
+/* -- printing ------------------------------------------------------------------ */
 
 static void print_lines(const char *head, const char *text)
 {

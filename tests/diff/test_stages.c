@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "signal/slot.h"
+#include "feedback/shm.h"
 #include "virtual.h"
 
 #define LINE 10e9
@@ -68,7 +68,7 @@ static void send_one(struct rig *r)
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
 }
 
-/* CNPs for both QPs; the sender is the one that looks at its slot. */
+/* CNPs for both QPs; the sender is the one that reads its slot. */
 static void congest(void)
 {
 	for (unsigned i = 0; i < 2; i++)
@@ -90,7 +90,7 @@ static void expect_rate(const struct ccs_slot *slot, double rate)
 		fail_msg("%.0f bit/s, not %.0f", is, rate);
 }
 
-/* What the slot tells is from before the last WR: one more look is taken, and no byte sent. */
+/* The slot's values are from before the last WR: it is read once more, and no byte is sent. */
 static void look(struct rig *r)
 {
 	struct ibv_wc wc;

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "signal/slot.h"
+#include "feedback/shm.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -33,7 +33,7 @@ static sem_t back;
 static bool on;
 static uint64_t now_ns = 1000ull * ROUND;
 static _Thread_local struct task *self;
-static struct ccs_page *page;
+static struct ccs_shm *page;
 static bool signals;
 
 static void *next(const char *name)
@@ -41,7 +41,7 @@ static void *next(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
-/* A look at the clock takes time, too: a loop that waits for it ends. */
+/* Reading the clock takes time, too: a loop that waits for it ends. */
 EXPORT int clock_gettime(clockid_t id, struct timespec *ts)
 {
 	if (!on)
@@ -52,24 +52,24 @@ EXPORT int clock_gettime(clockid_t id, struct timespec *ts)
 	return 0;
 }
 
-/* The shim's we have a look at; its size comes after. */
+/* The shim's map is inspected; its size comes after. */
 EXPORT int memfd_create(const char *name, unsigned int flags)
 {
 	const int fd = (int)syscall(SYS_memfd_create, name, flags);
 
-	if (fd >= 0 && strcmp(name, "ccshim-signal") == 0)
+	if (fd >= 0 && strcmp(name, "ccshim-feedback") == 0)
 		page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		page = NULL;
 	return fd;
 }
 
-struct ccs_page *virtual_page(void)
+struct ccs_shm *virtual_page(void)
 {
 	return page;
 }
 
-/* Back to whoever let this thread run; returns when it may run again. */
+/* Return to the thread that let this one run; returns when it may run again. */
 static void rest(struct task *t, const pthread_cond_t *cond, uint64_t until)
 {
 	t->on = cond;
@@ -83,7 +83,7 @@ static void *begin(void *arg)
 	self = arg;
 	sem_wait(&self->go);
 	self->main(self->arg);
-	rest(self, NULL, UINT64_MAX); /* for ever */
+	rest(self, NULL, UINT64_MAX); /* forever */
 	return NULL;
 }
 
@@ -122,8 +122,8 @@ static void give_signals(void)
 	for (int i = 0; i < SLOTS && x % 4 == 0; i++)
 		atomic_fetch_add(&page->slot[i].cnps, x / 4 % 4);
 	for (int i = 0; i < SLOTS && x % 16 == 1; i++) {
-		atomic_store(&page->slot[i].verdict, (uint32_t)(x / 16 % 8));
-		atomic_store(&page->slot[i].inbound_verdict, (uint32_t)(x / 128 % 8));
+		atomic_store(&page->slot[i].status, (uint32_t)(x / 16 % 8));
+		atomic_store(&page->slot[i].inbound_status, (uint32_t)(x / 128 % 8));
 	}
 }
 
@@ -156,7 +156,7 @@ void virtual_stop(void)
 	on = false;
 }
 
-/* The program itself waits for a thread, or for ever. */
+/* The program itself waits for a thread, or forever. */
 static int wait_here(pthread_mutex_t *mutex)
 {
 	static unsigned spurious;

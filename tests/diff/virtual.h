@@ -2,7 +2,7 @@
 #ifndef CCS_TESTS_VIRTUAL_H
 #define CCS_TESTS_VIRTUAL_H
 /*
- * Virtual time, for the whole process: clock_gettime() tells it, and threads that
+ * Virtual time, for the whole process: clock_gettime() returns it, and threads that
  * are started meanwhile run only when virtual_pass() lets them, one at a time, until
  * they wait for a condition. So what the shim's helper thread does depends on nothing
  * but the program. Locks held while time passes must not be theirs.
@@ -13,7 +13,7 @@
 void virtual_start(void);
 void virtual_stop(void);
 /* The page of signals that the shim shares with an agent; NULL: there is none. */
-struct ccs_page *virtual_page(void);
+struct ccs_shm *virtual_page(void);
 /* From now on CNPs and verdicts come to all QPs, as if at random, while time passes. */
 void virtual_signals(void);
 /* Let that much time pass, and all threads run that it wakes. */

@@ -308,7 +308,7 @@ static void take_async(void)
 		if (e == w.end + ENDS || !e->pauses)
 			violation(NULL, "asynchronous event %d", event.event_type);
 		else
-			e->pauses--; /* when it drains, or if before it goes on, is open */
+			e->pauses--; /* whether it drains before it continues is undefined */
 		ibv_ack_async_event(&event);
 	}
 }
@@ -348,7 +348,7 @@ int to_state(struct end *e, enum ibv_qp_state state)
 	return CALL(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE));
 }
 
-/* Up to what the queue holds, as it was at the last sync: not as far as somebody has polled. */
+/* Up to what the queue holds, as it was at the last sync: not by what was polled. */
 void post_receives(struct end *e, uint32_t n)
 {
 	for (; n && e->receives - e->used < RECEIVES; n--) {
@@ -451,13 +451,13 @@ static void sync_end(struct end *e)
 	say(&e->calls, "memory %llx\n", (unsigned long long)h);
 }
 
-void settle(struct end *e)
+void resolve_post_result(struct end *e)
 {
 	struct list l;
 	uint32_t last;
 
 	if (!w.hung && down(e->peer))
-		settle(e->peer);
+		resolve_post_result(e->peer);
 	if (w.hung)
 		return;
 	if (e->paused && !down(e)) {
@@ -482,7 +482,7 @@ void settle(struct end *e)
 void alone(struct end *e)
 {
 	if (e->peer->posted != e->peer->synced || e->peer->paused)
-		settle(e->peer);
+		resolve_post_result(e->peer);
 }
 
 /* -- objects ----------------------------------------------------------------- */
@@ -573,7 +573,7 @@ static void end_open(unsigned i, unsigned layout, uint32_t depth)
 	end_create(e);
 }
 
-/* CQs have room for what the application may have outstanding, and no more. */
+/* CQs hold what the application may have outstanding, and no more. */
 void world_open(const uint8_t *head)
 {
 	static const uint32_t depths[] = { 24, 3, 12, 24 };

@@ -42,14 +42,14 @@ struct end {
 	unsigned char *local, *remote, *messages;
 	uint32_t depth, num;
 	uint32_t life;                   /* of a QP between two resets; in each wr_id */
-	uint32_t posted, told;           /* sends; told: the first not known to be done */
+	uint32_t posted, told;           /* sends; told: the first that is not reported yet */
 	uint32_t synced;                 /* all before were done, and their record compared */
 	uint32_t doomed;                 /* from here on all fail */
 	bool visible[KNOWN];
 	bool failed, unsure, paused, cut, held_since, stale;
 	bool tight;                      /* the device's queue is no deeper than ours */
 	uint32_t receives, needed, received, used; /* used: have come, at the last sync */
-	unsigned pauses;                 /* that may be told of yet */
+	unsigned pauses;                 /* that may still be reported */
 	struct text calls, sends, recvs;
 	size_t sends_mark, recvs_mark;
 };
@@ -92,11 +92,11 @@ void world_close(void);
 void end_create(struct end *e);
 
 int to_state(struct end *e, enum ibv_qp_state state);
-/* Both of the pair from RESET to RTS, with new memory: nothing of before is owed. */
+/* Both of the pair from RESET to RTS, with new memory: no earlier completion is pending. */
 void raise_pair(struct end *e);
-/* Wait until all that was posted is done and told; record the memory. A QP that failed
+/* Wait until all that was posted is done and reported; record the memory. A QP that failed
  * is raised again, with its peer. */
-void settle(struct end *e);
+void resolve_post_result(struct end *e);
 /* The other end is at rest, so that what this one does cannot change its fate. */
 void alone(struct end *e);
 /* No WQE is carried out but by a step. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * When WQEs are carried out: at once, by hand, or when a link of some latency
- * and rate would have done it. Then a thread sees to those that nobody polls for.
+ * and rate would have done it. Then a thread completes those that are not polled for.
  */
 #include <stdlib.h>
 #include <time.h>

@@ -7,7 +7,7 @@
  * version nodes with a table of its own, so it sees exactly what a device would.
  *
  * These functions let a test look inside and steer it. They are declared weak:
- * a program need not link the library, and fake_present() tells if it is there.
+ * a program need not link the library, and fake_present() returns whether it is there.
  *
  * It is as strict as any real device: send queue slots are free only when a CQE
  * behind them has been polled, a CQ holds no entry more than asked for and dies
@@ -64,7 +64,7 @@ struct fake_counts {
 	unsigned overruns;               /* of CQs */
 	unsigned stamped_cqs;            /* of cqs: with timestamps */
 	unsigned misread;                /* values that a completion does not have */
-	unsigned strangers;              /* posts by another thread where one is all */
+	unsigned foreign_posts;              /* posts by another thread where one is all */
 };
 FAKE_API struct fake_counts fake_counts(void);
 /* Depth of the send queue that the device was asked for. */

@@ -88,13 +88,13 @@ struct fake_wqe *fake_enqueue(struct fake_qp *qp, const struct ibv_send_wr *wr)
 	return wqe;
 }
 
-/* Who makes a thread domain promises that one thread uses it: here, that it stays the same. */
+/* A thread domain promises that one thread uses it: here, that it stays the same. */
 static void check_thread(struct fake_td *td)
 {
 	if (!td)
 		return;
 	if (td->used && !pthread_equal(td->thread, pthread_self()))
-		fake_count.strangers++;
+		fake_count.foreign_posts++;
 	td->used = true;
 	td->thread = pthread_self();
 }

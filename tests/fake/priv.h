@@ -107,7 +107,7 @@ struct fake_session {
 	pthread_mutex_t lock;            /* wr_start to wr_complete or wr_abort */
 	struct fake_wqe *wqe;            /* one more than the send queue has */
 	uint32_t used;
-	int error;                       /* the first one, told by wr_complete */
+	int error;                       /* the first one, returned by wr_complete */
 };
 
 struct fake_qp {
@@ -202,7 +202,7 @@ int fake_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 int fake_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 struct ibv_cq_ex *fake_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
 
-/* cqex.c */
+/* cq_ex.c */
 uint64_t fake_cq_ex_flags(void); /* values that a completion can have */
 void fake_cq_ex_start(struct fake_cq *cq, uint64_t wc_flags);
 

@@ -77,7 +77,7 @@ static struct fake_qp *allocate(const struct ibv_qp_init_attr *attr)
 	return NULL;
 }
 
-/* It, or one less, stands in the way of what it is made of. */
+/* It, or one less, keeps its parts from being destroyed. */
 static void use_objects(struct fake_qp *qp, int by)
 {
 	container(qp->ib.pd, struct fake_pd, ib)->qps += (unsigned)by;

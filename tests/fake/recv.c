@@ -58,7 +58,7 @@ int fake_post_srq_recv(struct ibv_srq *ib, struct ibv_recv_wr *wr, struct ibv_re
 	return rc;
 }
 
-/* An SRQ tells once when it falls below its limit. */
+/* An SRQ raises one event when it falls below its limit. */
 static void check_limit(struct fake_srq *srq)
 {
 	const struct ibv_async_event event = { .element.srq = &srq->ib,

@@ -11,7 +11,7 @@
 
 /* What we wait for; its block is ours again when the answer comes, or never will. */
 static struct flight {
-	bool busy, doubtful;
+	bool busy, is_rtt_outlier;
 	struct fake_qp *qp;              /* NULL: it has lost interest */
 	uint32_t slot, serial;
 	uint64_t id;                     /* of the process asked */
@@ -27,7 +27,7 @@ uint32_t fake_qp_base(void)
 	return wire_slot() << WIRE_SLOT_SHIFT;
 }
 
-/* Who polls in vain may well be in the way of the process that it waits for. */
+/* A thread that polls in vain may keep the process that it waits for from running. */
 void fake_idle(void)
 {
 	if (wire_on())
@@ -74,7 +74,7 @@ void fake_remote_forget(struct fake_qp *qp)
 			flight[i].qp = NULL;
 }
 
-static void land(struct flight *f, int answer)
+static void end_flight(struct flight *f, int answer)
 {
 	struct fake_qp *qp = f->qp;
 
@@ -141,7 +141,7 @@ void fake_remote_progress(void)
 		if (msg.kind == WIRE_REQUEST)
 			serve(&msg);
 		else if (f->busy && f->serial == msg.serial)
-			land(f, msg.answer);
+			end_flight(f, msg.answer);
 	}
 }
 
@@ -153,10 +153,10 @@ static void look_for_the_dead(void)
 
 		if (!f->busy || wire_id(wire_of(f->slot)) == f->id)
 			continue;
-		if (f->doubtful)
-			land(f, ANSWER_DEAD);
+		if (f->is_rtt_outlier)
+			end_flight(f, ANSWER_DEAD);
 		else
-			f->doubtful = true;
+			f->is_rtt_outlier = true;
 	}
 }
 

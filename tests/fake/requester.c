@@ -187,7 +187,7 @@ static void finish(struct fake_qp *qp, struct fake_wqe *wqe, int answer)
 	qp->retries = qp->rnr_retries = 0;
 	if (answer == ANSWER_NO_PEER || answer == ANSWER_DEAD)
 		answer = IBV_WC_RETRY_EXC_ERR;
-	/* nobody tells the sender on an unreliable QP what became of it */
+	/* an unreliable QP gets no acknowledgement */
 	if (!fake_reliable(qp->ib.qp_type) &&
 	    (answer == IBV_WC_RETRY_EXC_ERR || answer == ANSWER_NOT_READY))
 		answer = IBV_WC_SUCCESS;
@@ -267,7 +267,7 @@ bool fake_carry_out(struct fake_qp *qp, struct fake_wqe *wqe)
 	if (answer == ANSWER_NO_ROOM)
 		fake_put_off(wqe, NO_ROOM_NS);
 	else if (answer == ANSWER_NOT_READY && fake_reliable(qp->ib.qp_type))
-		return false; /* retried for ever */
+		return false; /* retried forever */
 	else if (answer != ANSWER_LATER)
 		finish(qp, wqe, answer);
 	return true;

@@ -141,7 +141,7 @@ static int send(struct fake_qp *qp, const struct fake_request *req, unsigned cha
 	return IBV_WC_SUCCESS;
 }
 
-/* What does not fit is dropped, and nobody is told. */
+/* What does not fit is dropped silently. */
 static void datagram(struct fake_qp *qp, const struct fake_request *req, unsigned char *data)
 {
 	struct ibv_grh grh = { .sgid = req->sgid };

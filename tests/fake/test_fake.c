@@ -42,7 +42,7 @@ static void write_8(struct rig *r, struct ibv_qp_ex *ex, uint64_t wr_id)
 	ibv_wr_set_sge(ex, r->smr->lkey, (uintptr_t)r->src + 8 * wr_id, 8);
 }
 
-static void sessions_are_all_or_nothing(void **state)
+static void batches_are_posted_completely_or_not_at_all(void **state)
 {
 	struct ibv_data_buf bufs[2];
 	struct ibv_qp_ex *ex;
@@ -86,7 +86,7 @@ static void sessions_are_all_or_nothing(void **state)
 	rig_close(&r);
 }
 
-static void what_a_setter_refuses_is_told_in_the_end(void **state)
+static void wr_complete_returns_what_a_setter_refused(void **state)
 {
 	struct ibv_sge sge[3] = { { 0 } };
 	unsigned char data[33] = { 0 };
@@ -148,7 +148,7 @@ static void modify_qp_installs_wr_complete(void **state)
 	rig_close(&r);
 }
 
-static void extended_cqs_poll_in_sessions(void **state)
+static void extended_cqs_are_polled_in_batches(void **state)
 {
 	struct ibv_cq_init_attr_ex attr = { .cqe = 16, .wc_flags = IBV_WC_STANDARD_FLAGS };
 	struct ibv_poll_cq_attr poll = { 0 };
@@ -243,7 +243,7 @@ static void shared_receives_and_their_limit(void **state)
 	rig_close(&r);
 }
 
-/* Through the window's key, and what comes of it. */
+/* Access by the window's key, and its effect. */
 static enum ibv_wc_status write_to(struct rig *r, uint32_t rkey)
 {
 	struct ibv_sge sge;
@@ -381,7 +381,7 @@ static void faults_come_when_they_should(void **state)
 	rig_close(&r);
 }
 
-static void drained_is_told_when_it_is(void **state)
+static void sq_drained_is_raised_after_the_last_completion(void **state)
 {
 	struct ibv_async_event event;
 	struct rig r;
@@ -430,15 +430,15 @@ static void a_context_is_imported_by_its_descriptor(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sessions_are_all_or_nothing),
-		cmocka_unit_test(what_a_setter_refuses_is_told_in_the_end),
+		cmocka_unit_test(batches_are_posted_completely_or_not_at_all),
+		cmocka_unit_test(wr_complete_returns_what_a_setter_refused),
 		cmocka_unit_test(modify_qp_installs_wr_complete),
-		cmocka_unit_test(extended_cqs_poll_in_sessions),
+		cmocka_unit_test(extended_cqs_are_polled_in_batches),
 		cmocka_unit_test(shared_receives_and_their_limit),
 		cmocka_unit_test(windows_open_and_close),
 		cmocka_unit_test(datagrams_arrive_or_are_lost),
 		cmocka_unit_test(faults_come_when_they_should),
-		cmocka_unit_test(drained_is_told_when_it_is),
+		cmocka_unit_test(sq_drained_is_raised_after_the_last_completion),
 		cmocka_unit_test(a_context_is_imported_by_its_descriptor),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The wire between processes, on the bare fake: this program and peers of it, which
- * do as they are told over a socket.
+ * execute commands from a socket.
  */
 #include "../verbs/rig.h"
 
@@ -32,11 +32,11 @@ struct end {
 	pid_t pid;
 };
 
-struct patience {
+struct retries {
 	uint8_t timeout, retry_cnt, rnr_retry;
 };
 
-static const struct patience usual = { .timeout = 14, .retry_cnt = 7, .rnr_retry = 7 };
+static const struct retries usual = { .timeout = 14, .retry_cnt = 7, .rnr_retry = 7 };
 static struct ibv_wc wc[16];
 
 static void end_open(struct end *e, int device)
@@ -75,7 +75,7 @@ static void hear(const struct end *e, void *what, size_t len)
 	assert_int_equal(recv(e->sock, what, len, MSG_WAITALL), (ssize_t)len);
 }
 
-static void end_connect(struct end *e, struct patience p)
+static void end_connect(struct end *e, struct retries p)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
 
@@ -209,7 +209,7 @@ static int peer(int device)
 
 /* -- this one --------------------------------------------------------------- */
 
-static void begin(struct end *e, int device, struct patience p)
+static void begin(struct end *e, int device, struct retries p)
 {
 	char number[2] = { (char)('0' + device) }, ready;
 	int pair[2];
@@ -300,7 +300,7 @@ static void data_is_moved(void **state)
 	finish(&e);
 }
 
-static void both_post_at_once(void **state)
+static void both_sides_can_read_at_once(void **state)
 {
 	const enum ibv_wc_status fine[8] = { IBV_WC_SUCCESS };
 	struct end e;
@@ -320,7 +320,7 @@ static void both_post_at_once(void **state)
 
 static void a_receiver_is_waited_for(void **state)
 {
-	struct patience p = usual;
+	struct retries p = usual;
 	struct end e;
 
 	(void)state;
@@ -343,7 +343,7 @@ static void a_receiver_is_waited_for(void **state)
 
 static void what_the_peer_refuses(void **state)
 {
-	struct patience p = { .timeout = 4, .retry_cnt = 2, .rnr_retry = 7 };
+	struct retries p = { .timeout = 4, .retry_cnt = 2, .rnr_retry = 7 };
 	struct end e;
 
 	(void)state;
@@ -412,7 +412,7 @@ static void a_peer_that_dies_with_a_request(void **state)
 	finish(&e);
 }
 
-/* Another takes its slot before it is missed, perhaps: that is somebody else. */
+/* Another takes its slot before it is missed, perhaps: that is another process. */
 static void a_peer_that_is_replaced(void **state)
 {
 	struct end old, new;
@@ -470,7 +470,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(data_is_moved),
-		cmocka_unit_test(both_post_at_once),
+		cmocka_unit_test(both_sides_can_read_at_once),
 		cmocka_unit_test(a_receiver_is_waited_for),
 		cmocka_unit_test(what_the_peer_refuses),
 		cmocka_unit_test(a_peer_that_dies),

@@ -22,8 +22,8 @@ enum { MAGIC = 0xfa4e0001, PORTS = 16, PATIENCE_NS = 10000000, NAME = 16 };
 struct wire_file {
 	_Atomic uint32_t magic;          /* last of all */
 	uint64_t id;                     /* of the process: slots are used again */
-	_Atomic uint32_t bell, asleep;   /* a futex, and whether somebody waits for it */
-	pthread_mutex_t lock;            /* of those who push */
+	_Atomic uint32_t bell, asleep;   /* a futex, and whether a thread waits for it */
+	pthread_mutex_t lock;            /* of the writers */
 	_Atomic uint64_t head, tail;
 	struct wire_msg ring[WIRE_RING];
 	unsigned char block[WIRE_BLOCKS][PIECE];
@@ -38,7 +38,7 @@ static struct {
 	int dir;
 	_Atomic bool on;
 	uint32_t slot;
-	pid_t pid;                       /* a child is somebody else */
+	pid_t pid;                       /* a child is another process */
 	struct ports *ports;
 	struct {
 		int fd;
@@ -66,7 +66,7 @@ static bool owned(int fd)
 	return lock(fd, F_GETLK, F_WRLCK) == 0;
 }
 
-/* Files of the dead; false if nobody lives. */
+/* Remove files of dead processes; false if none is alive. */
 static bool sweep(void)
 {
 	const int copy = openat(wire.dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -259,7 +259,7 @@ bool wire_push(struct wire_file *to, const struct wire_msg *msg)
 	uint64_t head;
 	bool ok;
 
-	/* One who died with the lock had not moved the head: his message never was. */
+	/* A process that died with the lock had not moved the head: its message does not exist. */
 	if (pthread_mutex_lock(&to->lock) == EOWNERDEAD)
 		pthread_mutex_consistent(&to->lock);
 	head = atomic_load(&to->head);
@@ -291,13 +291,13 @@ bool wire_pop(struct wire_msg *msg)
 
 void wire_wait(void)
 {
-	const struct timespec patience = { .tv_nsec = PATIENCE_NS };
+	const struct timespec timeout = { .tv_nsec = PATIENCE_NS };
 	struct wire_file *own = wire_own();
 	const uint32_t bell = atomic_load(&own->bell);
 
 	atomic_store(&own->asleep, 1);
 	if (atomic_load(&own->head) == atomic_load(&own->tail))
-		futex(&own->bell, FUTEX_WAIT, bell, &patience);
+		futex(&own->bell, FUTEX_WAIT, bell, &timeout);
 	atomic_store(&own->asleep, 0);
 }
 

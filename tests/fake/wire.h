@@ -38,11 +38,11 @@ uint32_t wire_slot(void);
 void wire_forked(void);
 /* NULL: it is dead, or never was. */
 struct wire_file *wire_of(uint32_t slot);
-/* 0: of nobody. The next process in a slot has another. */
+/* 0: unused. The next process in a slot has another. */
 uint64_t wire_id(const struct wire_file *file);
 unsigned char *wire_block(struct wire_file *file, uint32_t block);
 struct wire_file *wire_own(void);
-/* False: no room. For answers there always is: requests leave as much as can be owed. */
+/* False: full. Never for answers: requests leave space for all pending ones. */
 bool wire_push(struct wire_file *to, const struct wire_msg *msg);
 bool wire_pop(struct wire_msg *msg);
 /* Until there is a message, or for a while. */

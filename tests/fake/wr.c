@@ -27,7 +27,7 @@ static void leave(struct ibv_qp_ex *ex)
 	pthread_mutex_unlock(&qp_of(ex)->session->lock);
 }
 
-/* What a builder begins; one too many is written over, and told in the end. */
+/* What a builder begins; one too many is overwritten, and reported by wr_complete. */
 static struct ibv_send_wr *build(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode)
 {
 	const struct fake_qp *qp = qp_of(ex);
@@ -198,7 +198,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	wr_set_inline_data_list(ex, 1, &buf);
 }
 
-/* With fake_lock held: whether all of it can be posted, told by 0. */
+/* With fake_lock held: 0 if all of it can be posted. */
 static int acceptable(const struct fake_qp *qp, int *doorbell)
 {
 	const struct fake_session *s = qp->session;

@@ -24,7 +24,7 @@ static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_i
 {
 	struct fake_xrcd *x = calloc(1, sizeof(*x));
 
-	(void)attr; /* as if nobody shared it */
+	(void)attr; /* as if it was not shared */
 	if (!x)
 		return NULL;
 	x->ib.context = context;

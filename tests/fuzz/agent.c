@@ -10,7 +10,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent/port.h"
+#include "agent/cnp/capture.h"
+#include "agent/cnp/flows.h"
+#include "agent/core.h"
+#include "agent/ipc/requests.h"
+#include "agent/cnp/notification_point.h"
+#include "agent/net/peers.h"
+#include "agent/net/receive.h"
+#include "agent/net/udp.h"
+#include "agent/loop.h"
+#include "agent/telemetry/ports.h"
 
 enum { CLIENTS = 4, SLOTS = 70, STEPS = 400 };
 
@@ -72,13 +81,13 @@ static struct ccs_address address(unsigned last)
 	return ccs_address_of_v4(bytes);
 }
 
-static struct ccs_page *shared;
+static struct ccs_shm *shared;
 
 /* Made once: pages are large, and what is in them is no matter. */
 static int page(void)
 {
 	static int fd = -1;
-	struct ccs_page *p;
+	struct ccs_shm *p;
 
 	if (fd >= 0)
 		return fd;
@@ -86,10 +95,10 @@ static int page(void)
 	CHECK(ftruncate(fd, sizeof(*p)) == 0);
 	p = mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(p != MAP_FAILED);
-	p->magic = CCS_PAGE_MAGIC;
-	p->version = CCS_PAGE_VERSION;
-	p->slots = CCS_PAGE_SLOTS;
-	p->paths = CCS_PAGE_PATHS;
+	p->magic = CCS_SHM_MAGIC;
+	p->version = CCS_SHM_VERSION;
+	p->slots = CCS_SHM_SLOTS;
+	p->paths = CCS_SHM_PATHS;
 	shared = p;
 	CHECK(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
 	return fd;
@@ -158,7 +167,7 @@ static void open_world(struct world *w)
 	struct ccs_agent_config config = ccs_agent_defaults();
 	char err[512];
 
-	/* One that nobody else's test has: what it sends goes to hosts that are not there. */
+	/* One that no other test uses: its messages go to hosts that do not exist. */
 	*w = (struct world){ .now_ns = 1000000000000 };
 	snprintf(w->socket, sizeof(w->socket), "/tmp/ccshim-fuzz-%d", (int)getpid());
 	memset(w->client, -1, sizeof(w->client));
@@ -180,7 +189,7 @@ static void open_world(struct world *w)
 		w->agent = ccs_agent_open(&config, err, sizeof(err));
 		CHECK(w->agent || errno == EADDRINUSE);
 	}
-	w->agent->session = 77;
+	w->agent->incarnation = 77;
 	memset(w->agent->key, 0, sizeof(w->agent->key));
 }
 
@@ -203,22 +212,22 @@ static void check_client(const struct ccs_agent *a, const struct ccs_client *c)
 {
 	uint32_t flows = 0, paths = 0;
 
-	for (uint32_t i = 0; i < c->room; i++) {
+	for (uint32_t i = 0; i < c->nslots; i++) {
 		const struct ccs_agent_flow *f = c->flow[i];
 
 		if (!f)
 			continue;
 		flows++;
-		CHECK(f->client == c && f->slot == i && c->page && c->greeted);
+		CHECK(f->client == c && f->slot == i && c->shm && c->hello_done);
 		CHECK(f->peer->serial && f->peer == &a->peers.peer[f->peer->index]);
 	}
 	CHECK(flows == c->flows);
-	for (uint32_t i = 0; c->paths && i < CCS_PAGE_PATHS; i++)
+	for (uint32_t i = 0; c->paths && i < CCS_SHM_PATHS; i++)
 		paths += c->paths[i];
 	CHECK(paths == flows);
 }
 
-/* Whoever is told of a port is there, once. */
+/* Each subscriber of a port exists, once. */
 static void check_port(const struct ccs_agent *a, const struct ccs_port *port)
 {
 	for (unsigned i = 0; i < port->nsubs; i++) {
@@ -243,7 +252,7 @@ static void check_agent(const struct ccs_agent *a)
 		check_client(a, &a->client[i]);
 		flows += a->client[i].flows;
 	}
-	for (uint32_t i = 0; i < CCS_PAGE_PATHS; i++) {
+	for (uint32_t i = 0; i < CCS_SHM_PATHS; i++) {
 		const struct ccs_peer *p = &a->peers.peer[i];
 
 		if (!p->serial)
@@ -256,7 +265,7 @@ static void check_agent(const struct ccs_agent *a)
 		check_port(a, &a->port[i]);
 	CHECK(clients == a->nclients);
 	CHECK(flows == a->nflows && peers_flows == flows);
-	CHECK(peers + a->peers.nunused == CCS_PAGE_PATHS);
+	CHECK(peers + a->peers.nunused == CCS_SHM_PATHS);
 	CHECK(a->totals.cnps_accepted <= a->totals.cnps_received);
 }
 
@@ -272,7 +281,7 @@ static struct ccs_ends take_ends(struct input *in)
 
 static void arrive(struct world *w, const struct ccs_ends *ends, const void *data, size_t len)
 {
-	ccs_message_arrived(w->agent, ends, data, len);
+	ccs_receive_message(w->agent, ends, data, len);
 	ccs_udp_flush(w->agent);
 }
 
@@ -309,15 +318,15 @@ static void good_message(struct world *w, struct input *in)
 	take(in, &m, sizeof(m.header) + 96);
 	memset((uint8_t *)&m + sizeof(m.header) + 96, 0, sizeof(m) - sizeof(m.header) - 96);
 	m.header.type = (uint8_t)(1 + take_below(in, 5));
-	m.header.session = (1 + take_below(in, 3)) * (1ull << 32);
+	m.header.incarnation = (1 + take_below(in, 3)) * (1ull << 32);
 	heard = take_below(in, 8);
 	m.header.sequence = take_below(in, 128);
 	if (m.header.type == CCS_WIRE_CNP)
 		m.cnp.qpn %= 8;
 	if (m.header.type == CCS_WIRE_HELLO_ACK && take_below(in, 4))
-		m.hello_ack.of = w->agent->peers.peer[0].asked;
+		m.hello_ack.of = w->agent->peers.peer[0].hello_awaited;
 	if (m.header.type == CCS_WIRE_HELLO)
-		m.hello.wants %= 8;
+		m.hello.requested %= 8;
 	if (m.header.type == CCS_WIRE_ECHO)
 		possible(m.echo.record, &m.echo.n);
 	if (m.header.type == CCS_WIRE_RECORDS) {
@@ -326,7 +335,7 @@ static void good_message(struct world *w, struct input *in)
 	}
 	whole = take_below(in, 16);
 	ends = take_ends(in);
-	m.header.echo = heard ? ccs_agent_session(w->agent, &ends) : 0;
+	m.header.echo = heard ? ccs_agent_incarnation(w->agent, &ends) : 0;
 	len = ccs_wire_encode(&m, data);
 	arrive(w, &ends, data, whole ? len : len - len % 7);
 }
@@ -383,22 +392,22 @@ static void good_request(struct input *in, int fd)
 {
 	union {
 		uint32_t type;
-		struct ccs_local_hello hello;
-		struct ccs_local_add add;
-		struct ccs_local_remove remove;
-		struct ccs_local_cnp cnp;
-		struct ccs_local_record record;
+		struct ccs_ipc_hello hello;
+		struct ccs_ipc_add add;
+		struct ccs_ipc_remove remove;
+		struct ccs_ipc_cnp cnp;
+		struct ccs_ipc_record record;
 	} m = { 0 };
 	const struct ccs_address local = address(1), peer = address(2 + take_below(in, 3));
-	static const uint32_t types[] = { CCS_LOCAL_HELLO, CCS_LOCAL_ADD, CCS_LOCAL_ADD,
-		CCS_LOCAL_ADD, CCS_LOCAL_REMOVE, CCS_LOCAL_CNP, CCS_LOCAL_RECORD, CCS_LOCAL_STATUS };
+	static const uint32_t types[] = { CCS_IPC_HELLO, CCS_IPC_ADD, CCS_IPC_ADD,
+		CCS_IPC_ADD, CCS_IPC_REMOVE, CCS_IPC_CNP, CCS_IPC_RECORD, CCS_IPC_STATUS };
 
 	m.type = types[take_below(in, sizeof(types) / sizeof(*types))];
 	switch (m.type) {
-	case CCS_LOCAL_HELLO:
-		m.hello.version = CCS_LOCAL_VERSION;
+	case CCS_IPC_HELLO:
+		m.hello.version = CCS_IPC_VERSION;
 		break;
-	case CCS_LOCAL_ADD:
+	case CCS_IPC_ADD:
 		m.add.slot = take_below(in, SLOTS);
 		if (shared) {
 			shared->slot[m.add.slot].period_us = take_below(in, 4) * 1000;
@@ -410,20 +419,20 @@ static void good_request(struct input *in, int fd)
 		memcpy(m.add.local_gid, &local, sizeof(local));
 		memcpy(m.add.peer_gid, &peer, sizeof(peer));
 		break;
-	case CCS_LOCAL_REMOVE:
+	case CCS_IPC_REMOVE:
 		m.remove.slot = take_below(in, SLOTS);
 		break;
-	case CCS_LOCAL_CNP:
+	case CCS_IPC_CNP:
 		m.cnp.device[0] = (char)('a' + take_below(in, 2));
 		m.cnp.local_qpn = take_below(in, 8);
 		m.cnp.count = take_below(in, 3);
 		break;
-	case CCS_LOCAL_RECORD:
+	case CCS_IPC_RECORD:
 		take(in, &m.record, sizeof(m.record));
-		m.type = CCS_LOCAL_RECORD;
+		m.type = CCS_IPC_RECORD;
 		m.record.from_bits %= 130;
 	}
-	post(fd, &m, sizeof(m), m.type == CCS_LOCAL_HELLO ? some_page(in) : -1);
+	post(fd, &m, sizeof(m), m.type == CCS_IPC_HELLO ? some_page(in) : -1);
 }
 
 static void request(struct world *w, struct input *in, void (*what)(struct input *, int))
@@ -448,7 +457,7 @@ static void mark(struct world *w, struct input *in)
 }
 
 /* The agent takes what came, and answers are read or, where one is full, not. */
-static void settle(struct world *w)
+static void resolve_post_result(struct world *w)
 {
 	char answer[4096];
 
@@ -484,7 +493,7 @@ static void step(struct world *w, struct input *in)
 		w->bytes += take_below(in, 256) * 10000;
 		count(w, take_below(in, 16) ? w->bytes : 0);
 	}
-	settle(w);
+	resolve_post_result(w);
 }
 
 void fuzz_agent(const uint8_t *bytes, size_t len)
@@ -502,7 +511,7 @@ void fuzz_agent(const uint8_t *bytes, size_t len)
 		if (w.client[i] >= 0)
 			close(w.client[i]);
 	memset(w.client, -1, sizeof(w.client));
-	settle(&w);
+	resolve_post_result(&w);
 	check_agent(w.agent);
 	CHECK(!w.agent->nclients && !w.agent->nflows && !w.agent->counters.ports);
 	close_world(&w);

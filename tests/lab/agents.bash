@@ -6,7 +6,7 @@
 setup_file() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-  export ccshimd=$top_builddir/tools/ccshimd ccbench=$top_builddir/bench/ccbench
+  export ccshimd=$top_builddir/tools/ccshimd/ccshimd ccbench=$top_builddir/bench/ccbench/ccbench
   export lab=$top_srcdir/ci/lab top_builddir seed=${CCS_SEED:-3}
   echo "# CCS_SEED=$seed"
   [[ $EUID -eq 0 ]] || skip "the lab needs root"

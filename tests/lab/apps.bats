@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Programs that know nothing of the shim, on Soft-RoCE in ci/lab: each runs bare, with
+# Unmodified programs on Soft-RoCE in ci/lab: each runs bare, with
 # the shim on the client, and with it on both sides in both modes, and does the same
 # every time. What fails bare is skipped. No test passes or fails by time. make says
 # where the trees are; by hand, run it in the build tree.
@@ -12,7 +12,7 @@ setup_file() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
   export lab=$top_srcdir/ci/lab pair=$top_srcdir/tests/lab/pair.sh
-  export ccshim=$top_builddir/tools/ccshim verify=$top_builddir/tests/lab/verify
+  export ccshim=$top_builddir/tools/ccshim/ccshim verify=$top_builddir/tests/lab/verify
   export endure=$top_builddir/tests/lab/endure
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
   "$lab" --prepare --engine uml
@@ -33,8 +33,8 @@ in_lab() {
   [[ $status -eq 0 ]] || { echo "the lab ended with $status"; cat stdout stderr; return 1; }
 }
 
-# four_ways PROGRAM [ARG…]: and what holds of any program. In here a look at the clock is
-# slow enough for segments of their own accord to be as long as these programs' requests.
+# four_ways PROGRAM [ARG…]: and what holds of any program. In the lab reading the clock is
+# so slow that the default segment is as long as these programs' requests.
 four_ways() {
   local mode side
   command -v "$1" >/dev/null || skip "no $1"
@@ -82,7 +82,7 @@ everyone() {
 
 # Nothing passed by; N QPs were there, and each posted so many requests of SIZE bytes.
 controlled() {
-  "${1}s" "([.passes[]] | add) == 0 and .qps_omitted == 0 and (.qps | length) == $2 and
+  "${1}s" "([.uncontrolled[]] | add) == 0 and .qps_omitted == 0 and (.qps | length) == $2 and
     all(.qps[]; .wrs == $3 and .bytes == $3 * $4)"
 }
 
@@ -176,7 +176,7 @@ iterated() {
 
 # passed: there was one QP, and the shim has left it alone.
 passed() {
-  local filter='.passes["not-rc"] == 1 and ([.passes[]] | add) == 1 and .qps == []'
+  local filter='.uncontrolled["not-rc"] == 1 and ([.uncontrolled[]] | add) == 1 and .qps == []'
   clients "$filter"
   servers "$filter"
 }
@@ -193,7 +193,7 @@ passed() {
   counted $n 4
 }
 
-# -- others, which look at what they receive ---------------------------------
+# -- others, which verify what they receive ----------------------------------
 
 ponged() {
   iterated
@@ -212,8 +212,8 @@ ponged() {
   ponged
 }
 
-# The kernel tells 1 Gbit/s for a bridge that has no speed; here its traffic is far faster.
-@test "where an interface tells no speed no rate is made up from what the kernel says" {
+# The kernel reports 1 Gbit/s for a bridge, which has no speed; here its traffic is far faster.
+@test "an interface without a speed gets no rate from the kernel's default" {
   in_lab --time real -- bash -euc 'unset CCSHIM_LINE_RATE
     ip link add br9 type bridge
     ip link set br9 up
@@ -242,9 +242,9 @@ ponged() {
     [[ $(grep -c 'ping data: rdma-ping-' "$run/server.out") -eq 20 ]]
     [[ $(grep -c 'ping data: rdma-ping-' "$run/client.out") -eq 20 ]]
   done
-  clients '([.passes[]] | add) == 0'
+  clients '([.uncontrolled[]] | add) == 0'
   # Of each round, a READ and a WRITE of the whole, and two short SENDs to say so.
-  servers '([.passes[]] | add) == 0 and ([.qps[].wrs] | add) == 80 and
+  servers '([.uncontrolled[]] | add) == 0 and ([.qps[].wrs] | add) == 80 and
     ([.qps[].bytes] | add) > 40 * 60000'
   report observe server 'all(.qps[]; .segments == .wrs)'
   report enforce server 'all(.qps[]; .segments > .wrs)'
@@ -265,17 +265,17 @@ verified() {
   diff out/bare out/shim
   [[ $(<out/bare) == "$(jq -r '"\([.qps[].wrs] | add) requests, \([.qps[].bytes] | add) bytes"' \
     out/report.json)" ]]
-  jq -e '([.passes[]] | add) == 0 and (.qps | length) == 2' out/report.json
+  jq -e '([.uncontrolled[]] | add) == 0 and (.qps | length) == 2' out/report.json
 }
 
 @test "every byte is right when all is deferred and in segments of a few packets" {
   verified -a fixed:rate=100m -o segment=3000
-  jq -e 'all(.qps[]; .segments > 4 * .wrs and .completions_hidden > .wrs and
+  jq -e 'all(.qps[]; .segments > 4 * .wrs and .completions_internal > .wrs and
     .wrs_deferred > .wrs / 2)' out/report.json
 }
 
 @test "every byte is right with one segment at a time, shorter than a packet" {
-  verified -a fixed:rate=400m -o segment=512 -o cap=512 -o split_imm=y
+  verified -a fixed:rate=400m -o segment=512 -o max_inflight=512 -o split_imm=y
   jq -e 'all(.qps[]; .segments > 20 * .wrs)' out/report.json
 }
 

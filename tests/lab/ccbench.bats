@@ -9,7 +9,7 @@ bats_require_minimum_version 1.5.0
 setup_file() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-  export ccbench=$top_builddir/bench/ccbench lab=$top_srcdir/ci/lab seed=${CCS_SEED:-3}
+  export ccbench=$top_builddir/bench/ccbench/ccbench lab=$top_srcdir/ci/lab seed=${CCS_SEED:-3}
   echo "# CCS_SEED=$seed"
   [[ $EUID -ne 0 ]] || "$lab" --prepare --engine uml
 }
@@ -162,7 +162,7 @@ slowdown() {
     .victim_latency_us.p50 == null and all(.flows[]; .messages == 20)'
 }
 
-@test "without a switch to look at, its figures are null" {
+@test "without a switch, its values are null" {
   in_lab env -u LAB_SWITCH_PORT -u LAB_RATE_BPS "$ccbench" incast --senders 1 -D 200ms
   [[ $status -eq 0 ]]
   json '.runs[0] | .drops == null and .marks == null and .queue_bytes.max == null and

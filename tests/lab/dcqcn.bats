@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # DCQCN end to end on Soft-RoCE: a port that marks, agents that answer marks with CNPs, and
-# flows that live on these. In virtual time: what is bounded here is a function of the seed,
+# flows that depend on these. In virtual time: what is bounded here is a function of the seed,
 # and holds for each. make says where the trees are; by hand, run it in the build tree.
 
 # shellcheck disable=SC2154 # what agents.bash sets
@@ -70,7 +70,7 @@ readonly qps='[.runs[0].shim[].report.qps[] | select(.bytes > 0)]'
     .cnps_sent == ([$run[0].runs[0].shim[].report.qps[].rp_cnp_handled] | add)' out/status
 }
 
-# The reader's QPs: it is who has the rate of what the others answer.
+# The reader's QPs: the reader sets the rate of the responses.
 readonly readers='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
 
 @test "READs of four hosts share the line, in the marking band" {
@@ -82,19 +82,19 @@ readonly readers='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
     wait $pid'
   holds '.runs[0] | .utilisation >= 0.97 and .jain >= 0.95 and .drops_after_warmup == 0'
   holds '.runs[0].queue_bytes | .mean > 10e3 and .mean < 45e3 and .p99 < 60e3'
-  holds "$readers | length == 4 and all(.signals == \"ok\" and .switches == 0 and .rp_cnp_handled > 20)"
+  holds "$readers | length == 4 and all(.feedback == \"ok\" and .switches == 0 and .rp_cnp_handled > 20)"
   jq -e --slurpfile run out/incast.json '.ce_unasked == 0 and .cnps_inbound > 100 and
     .cnps_inbound + .cnps_accepted ==
       ([$run[0].runs[0].shim[].report.qps[].rp_cnp_handled] | add)' out/status
 }
 
-@test "who is only READ from needs no agent" {
+@test "a host that is only READ from needs no agent" {
   # shellcheck disable=SC2016
   in_lab 4 'export CCSHIM_AGENT_THREAD=n
     agent --address 10.9.0.1
     "$ccbench" readincast --senders 4 --tclass 2 -D 700ms --warmup 400ms --cc dcqcn --out_json incast.json
     kill $pid'
-  holds "$readers | length == 4 and all(.signals == \"ok\" and .switches == 0) and
+  holds "$readers | length == 4 and all(.feedback == \"ok\" and .switches == 0) and
     (map(.rp_cnp_handled) | add) > 20"
 }
 
@@ -104,17 +104,17 @@ readonly readers='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
     agent --no-capture
     "$ccbench" readincast --senders 2 --tclass 2 -D 700ms --warmup 400ms --cc dcqcn --out_json incast.json
     kill $pid'
-  holds "$readers | length == 2 and all(.signals == \"unable\" and .cc == \"timely\")"
+  holds "$readers | length == 2 and all(.feedback == \"unable\" and .cc == \"timely\")"
 }
 
 @test "no agent runs: a process is one" {
   in_lab 2 'bench -D 700ms --warmup 400ms --cc dcqcn'
-  holds "$qps | length == 3 and all(.signals == \"ok\" and .switches == 0) and (map(.rp_cnp_handled) | add) > 20"
+  holds "$qps | length == 3 and all(.feedback == \"ok\" and .switches == 0) and (map(.rp_cnp_handled) | add) > 20"
   holds '.runs[0] | .utilisation >= 0.97 and .drops_after_warmup == 0'
 }
 
 # One that is back within a second is not missed: agent.bats.
-@test "an agent that is killed and comes back: timely stands in meanwhile" {
+@test "an agent that is killed and restarted: timely is the fallback meanwhile" {
   # shellcheck disable=SC2016
   in_lab 2 'export CCSHIM_AGENT_THREAD=n
     agent
@@ -127,17 +127,17 @@ readonly readers='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
     agent
     wait $bench
     kill $pid'
-  holds "$qps | length == 3 and all(.signals == \"ok\" and .switches == 2 and .cc == \"dcqcn\")"
+  holds "$qps | length == 3 and all(.feedback == \"ok\" and .switches == 2 and .cc == \"dcqcn\")"
   holds '.runs[0] | .utilisation >= 0.95 and .drops_after_warmup == 0'
 }
 
-@test "a peer without an agent: timely stands in" {
+@test "a peer without an agent: timely is the fallback" {
   # shellcheck disable=SC2016
   in_lab 2 'export CCSHIM_AGENT_THREAD=n
     agent --address 10.9.0.2 --address 10.9.0.3 --address 10.9.0.4
     bench -D 1.8 --warmup 1.4 --cc dcqcn
     kill $pid'
-  holds "$qps | length == 3 and all(.signals == \"no-peer\" and .switches == 1 and .rp_cnp_handled == 0 and
+  holds "$qps | length == 3 and all(.feedback == \"no-peer\" and .switches == 1 and .rp_cnp_handled == 0 and
     .cc == \"timely\")"
   holds '.runs[0] | .utilisation >= 0.95 and .drops_after_warmup == 0'
 }

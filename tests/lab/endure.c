@@ -44,7 +44,7 @@ static long count_descriptors(void)
 	return n;
 }
 
-static struct holdings look(void)
+static struct holdings read_holdings(void)
 {
 	return (struct holdings){ status_of("VmRSS:"), status_of("Threads:"), count_descriptors() };
 }
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 	for (int hour = 1; hour <= hours; hour++) {
 		while (now() < start + (time_t)hour * HOUR)
 			session(argv + 1, &number, start, period);
-		h = look();
+		h = read_holdings();
 		printf("%d h: %u connections, %ld KB, %ld descriptors, %ld threads\n", hour, number,
 		       h.rss_kb, h.descriptors, h.threads);
 		if (hour == 1)

@@ -13,9 +13,9 @@ ready() {
     shift 2
   fi
   # shellcheck disable=SC2154 # $build
-  "${at[@]}" "$build/tools/ccshimd" "$@" --socket "$socket" --verify none &
+  "${at[@]}" "$build/tools/ccshimd/ccshimd" "$@" --socket "$socket" --verify none &
   pid=$!
-  until "$build/tools/ccshimd" --status --socket "$socket" >/dev/null 2>&1; do
+  until "$build/tools/ccshimd/ccshimd" --status --socket "$socket" >/dev/null 2>&1; do
     kill -0 "$pid"
     sleep 0.01
   done

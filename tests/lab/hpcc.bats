@@ -36,7 +36,7 @@ readonly qps='[.runs[0].shim[].report.qps[] | select(.bytes > 1000000)]'
 small_queue() {
   holds '.runs[0] | .utilisation >= 0.93 and .jain >= 0.98 and .drops_after_warmup == 0'
   holds '.runs[0].queue_bytes.p99 < 13000 and .runs[0].victim_latency_us.p99 < 667'
-  holds "$qps | length == 4 and all(.cc == \"hpcc\" and .signals == \"ok\" and
+  holds "$qps | length == 4 and all(.cc == \"hpcc\" and .feedback == \"ok\" and
     .telemetry.flows >= 4)"
 }
 
@@ -72,7 +72,7 @@ small_queue() {
 starts_within_ms() {
   local file flows=0
   for file in out/trace-*; do
-    [[ $(wc -l <"$file") -gt 500 ]] || continue # a victim's, or of who only answers
+    [[ $(wc -l <"$file") -gt 500 ]] || continue # a victim's, or a responder's
     awk -F, '
       /^# QP / { split($0, word, " "); runs[word[3]] = word[5] }
       $2 == "start" { origin[$3] = $NF; if (runs[$3] == "hpcc") began[$3] = $NF }
@@ -102,7 +102,7 @@ starts_within_ms() {
 }
 
 # A fifth of the link is not the long flow's; its port sends all.
-@test "a long flow gives way to bursts, and comes back" {
+@test "a long flow yields to bursts, and recovers" {
   in_lab switch bursts hpcc -D 1.2 --warmup 400ms
   holds '.runs[0] | .wire_bps >= 0.92 * .bottleneck_bps and .drops_after_warmup == 0'
   holds '.runs[0].queue_bytes.p99 < 22000 and .runs[0].victim_latency_us.p99 < 867'

@@ -3,7 +3,7 @@
 #
 # hpcc.sh BUILDDIR RECORDS SCENARIO [ARG…]: in the lab, hosts' agents, which know the rates of
 # the links of hosts 1 and 6; if RECORDS is switch, not echo, an agent at the switch, too, which
-# tells of its queue; and a scenario. Figures are in $LAB_OUT, NAME.json.
+# reports its queue; and a scenario. Results are in $LAB_OUT, NAME.json.
 set -euo pipefail
 
 build=$1 records=$2 scenario=$3
@@ -34,7 +34,7 @@ host_agent() {
 bench() {
   local name=$1
   shift
-  "$build/bench/ccbench" "$@" ${LAB_ECN:+--tclass 2} --out_json "$name.json" --plot "$name.png"
+  "$build/bench/ccbench/ccbench" "$@" ${LAB_ECN:+--tclass 2} --out_json "$name.json" --plot "$name.png"
 }
 
 # -- scenarios ----------------------------------------------------------------------
@@ -73,7 +73,7 @@ TC
   any "$@"
 }
 
-# Agents die while flows run, and come again: swift stands in meanwhile.
+# Agents are killed while flows run, and restarted: swift is the fallback meanwhile.
 restart() {
   export CCSHIM_AGENT_THREAD=n
   switch_agent

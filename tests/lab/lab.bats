@@ -19,8 +19,7 @@ setup() {
   cd "$scratch" || return
 }
 
-# uml ARG…: the lab with stdout, stderr and status apart, and whatever it left
-# of its own behind.
+# uml ARG…: run the lab, with stdout and stderr in files and its status in $status.
 uml() {
   status=0
   "$lab" --engine uml "$@" >"$scratch/stdout" 2>"$scratch/stderr" || status=$?
@@ -29,13 +28,13 @@ uml() {
 stdout() { cat "$scratch/stdout"; }
 stderr() { cat "$scratch/stderr"; }
 
-# expect STATUS: show what was said if it is another.
+# expect STATUS: show stderr if the status is another.
 expect() {
   [[ $status -eq $1 ]] || { echo "status $status, not $1"; stderr; return 1; }
 }
 
-# leftovers MARK: what there still is of the labs whose CMD has MARK in it. A
-# guest's processes are known by the work directory that they stand in.
+# leftovers MARK: print what is left of the labs whose CMD contains MARK. The processes of a
+# guest are found by their current directory, the work directory.
 leftovers() {
   local dir
   for dir in /tmp/ccshim-lab.*; do
@@ -48,7 +47,7 @@ leftovers() {
   grep -F ccshim-lab /proc/mounts || true
 }
 
-# -- what CMD meets ----------------------------------------------------------
+# -- the environment of CMD ----------------------------------------------------------
 
 @test "CMD's exit status is the lab's" {
   uml -- true
@@ -134,10 +133,67 @@ TXT
   [[ $(stdout) == "123000000 123000000" ]]
 }
 
-@test "the built tree's programs come first on PATH" {
-  uml -- sh -c 'echo "$PATH"'
+# build_tree DIR: a build tree with programs in DIR, as far as the lab can see.
+build_tree() {
+  mkdir -p "$1/tools/ccshim" "$1/tools/ccshimd" "$1/bench/ccbench"
+  printf '#!/bin/sh\necho "$0"\n' >"$1/bench/ccbench/ccbench"
+  cp "$1/bench/ccbench/ccbench" "$1/tools/ccshim/ccshim"
+  cp "$1/bench/ccbench/ccbench" "$1/tools/ccshimd/ccshimd"
+  chmod +x "$1"/{tools,bench}/*/cc*
+  touch "$1/config.status"
+}
+
+# runs DIR [OPTION…]: in this lab, CMD's programs are those of build tree DIR.
+runs() {
+  local dir=$1
+  shift
+  uml "$@" -- bash -c 'type -p ccbench ccshim ccshimd'
   expect 0
-  [[ $(stdout) == "${lab%/ci/lab}/tools:${lab%/ci/lab}/bench:"* ]]
+  diff - "$scratch/stdout" <<TXT
+$dir/bench/ccbench/ccbench
+$dir/tools/ccshim/ccshim
+$dir/tools/ccshimd/ccshimd
+TXT
+}
+
+@test "the programs of the build tree come first on PATH: --build, or the current directory" {
+  build_tree "$scratch/given"
+  build_tree "$scratch/current"
+  runs "$scratch/given" --build given
+  cd current
+  runs "$scratch/current"
+  runs "$scratch/given" --build ../given
+}
+
+@test "the default build tree is out/build of the source tree, or else out/mine" {
+  cp -r "${lab%/lab}" "$scratch/ci"
+  lab=$scratch/ci/lab
+  build_tree "$scratch/out/mine"
+  mkdir -p "$scratch/out/build/tools/ccshim"
+  runs "$scratch/out/mine"
+  build_tree "$scratch/out/build"
+  runs "$scratch/out/build"
+}
+
+@test "a build tree without programs is refused" {
+  mkdir given
+  touch given/config.status
+  uml --build given -- true
+  expect 2
+  stderr | grep -q -- '--build given: .*make'
+}
+
+@test "CMD's environment does not depend on the caller's" {
+  local long
+  printf -v long '/a/directory%.0s:' {1..50}
+  LEAK=yes LAB_LEAK=yes PATH=$long$PATH uml -- env
+  expect 0
+  cp "$scratch/stdout" first
+  PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C uml -- env
+  expect 0
+  diff first "$scratch/stdout"
+  grep -Eq '^PATH=(.*:)?/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin$' first
+  run ! grep LEAK first
 }
 
 @test "what is in LAB_OUT is copied to --out, whatever CMD's status" {
@@ -277,7 +333,7 @@ within_a_percent() {
   stdout | grep -qE 'marked [1-9][0-9]+ early 0 pdrop 0'
 }
 
-@test "--priority lets what agents say pass, and keeps the rest's queue and marks" {
+@test "--priority: packets of agents bypass the queue, others keep their queue and marks" {
   uml --queue 512kb --ecn 20kb:80kb:0.1 --priority -- sh -c '
     python3 -c "
 import socket
@@ -445,7 +501,7 @@ for _ in range(8):
   expect 0
 }
 
-@test "a program that spins is let alone in real time, up to --timeout" {
+@test "a program that spins is not ended in real time before --timeout" {
   uml --time real --spin 1 -- timeout 4 sh -c 'while :; do :; done'
   expect 124
   uml --time real --timeout 3 -- sh -c 'while :; do :; done'
@@ -453,7 +509,7 @@ for _ in range(8):
   grep -q 'gave up after 3 s' "$scratch/stderr"
 }
 
-@test "a program that waits for ever is given up after --timeout" {
+@test "a program that waits forever is given up after --timeout" {
   uml --timeout 3 -- sh -c 'read line </dev/zero & sleep infinity'
   expect 125
 }
@@ -463,12 +519,22 @@ for _ in range(8):
   expect 5
 }
 
-@test "a missing kernel source is told with the remedy" {
+@test "a missing kernel source is reported with the remedy" {
   # A cache that is empty, and a mount of nothing over the sources.
   CCSHIM_LAB_CACHE=$scratch/cache run unshare --mount sh -c \
     'mount -t tmpfs none /usr/src && exec "$1" --engine uml -- true' sh "$lab"
   [[ $status -eq 125 ]]
   [[ $output == *"apt-get install linux-source-6.12"* ]]
+}
+
+@test "without root no kernel is compiled" {
+  cp -r "${lab%/lab}" "$scratch/ci"
+  chmod -R a+rX "$BATS_RUN_TMPDIR"
+  mkdir -m 777 cache
+  CCSHIM_LAB_CACHE=$scratch/cache run setpriv --reuid 65534 --clear-groups \
+    "$scratch/ci/lab" --engine uml -- true
+  [[ $status -eq 125 && $output == *"needs root"* && ${#lines[@]} -eq 1 ]]
+  [[ -z $(ls cache) ]]
 }
 
 @test "without root the lab says so" {

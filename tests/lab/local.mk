@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Unmodified programs in the lab, one that verifies every byte, and one that goes on for days.
+# Programs for the lab: one that verifies every byte, and one that runs for days.
 check_PROGRAMS += tests/lab/endure tests/lab/verify
-tests_lab_endure_SOURCES = tests/lab/endure.c tests/lab/side.c tests/lab/side.h
+tests_lab_endure_SOURCES = \
+	tests/lab/endure.c \
+	tests/lab/side.c \
+	tests/lab/side.h
 tests_lab_endure_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 tests_lab_endure_LDADD = $(VERBS_LIBS)
-tests_lab_verify_SOURCES = tests/lab/side.c tests/lab/side.h tests/lab/verify.c
+tests_lab_verify_SOURCES = \
+	tests/lab/side.c \
+	tests/lab/side.h \
+	tests/lab/verify.c
 tests_lab_verify_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
 tests_lab_verify_LDADD = $(VERBS_LIBS)
 EXTRA_DIST += tests/lab/agent.bats tests/lab/agents.bash tests/lab/apps.bats tests/lab/dcqcn.bats \
 	tests/lab/guest.bash tests/lab/hpcc-proof tests/lab/hpcc.bats tests/lab/hpcc.sh \
-	tests/lab/pair.sh tests/lab/rcp.bats
+	tests/lab/pair.sh tests/lab/rcp.bats tests/lab/readme.bats
 EXTRA_DIST += tests/conformance tests/conformance.d/cases.bash tests/conformance.d/guest \
 	tests/conformance.d/pair.bash tests/conformance.d/suite.bash \
 	tests/conformance.d/suite.py tests/conformance.d/table.awk

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/owner.h"
+#include "agent/ipc/owner.h"
 
 static struct ccs_owner owner = CCS_OWNER_CLOSED;
 static struct ibv_context *context, *peer;
@@ -71,9 +71,10 @@ static void connect_to(struct ibv_qp *qp, uint32_t peer_qpn)
 		die("connection");
 }
 
-static void ask(const char *what, const char *name, uint32_t qpn, uint32_t peer_qpn, pid_t pid)
+static void ask_agent(const char *what, const char *name, uint32_t qpn, uint32_t peer_qpn,
+		      pid_t pid)
 {
-	struct ccs_local_add qp = { .port = 1, .local_qpn = qpn, .peer_qpn = peer_qpn };
+	struct ccs_ipc_add qp = { .port = 1, .local_qpn = qpn, .peer_qpn = peer_qpn };
 
 	snprintf(qp.device, sizeof(qp.device), "%s", name);
 	printf("%s: %d\n", what, ccs_owner_check(&owner, &qp, pid));
@@ -90,7 +91,7 @@ static void *make_qp_and_wait(void *qp)
 }
 
 /* The kernel knows a queue pair by the thread that made it. */
-static void ask_of_threads(void)
+static void ask_about_threads(void)
 {
 	struct ibv_qp *qp;
 	pthread_t thread;
@@ -100,11 +101,11 @@ static void ask_of_threads(void)
 	if (pthread_create(&thread, NULL, make_qp_and_wait, &qp))
 		die("thread");
 	pthread_barrier_wait(&made);
-	ask("a thread's", device, qp->qp_num, 7, getpid());
-	ask("a thread's, for another process", device, qp->qp_num, 7, getppid());
+	ask_agent("a thread's", device, qp->qp_num, 7, getpid());
+	ask_agent("a thread's, for another process", device, qp->qp_num, 7, getppid());
 	pthread_barrier_wait(&asked);
 	pthread_join(thread, NULL);
-	ask("an ended thread's", device, qp->qp_num, 7, getpid());
+	ask_agent("an ended thread's", device, qp->qp_num, 7, getpid());
 }
 
 int main(int argc, char **argv)
@@ -117,15 +118,15 @@ int main(int argc, char **argv)
 	context = open_device(device);
 	peer = open_device(argv[2]);
 	qp = make_qp(NULL);
-	ask("own", device, qp->qp_num, 7, getpid());
-	ask("for another process", device, qp->qp_num, 7, getppid());
+	ask_agent("own", device, qp->qp_num, 7, getpid());
+	ask_agent("for another process", device, qp->qp_num, 7, getppid());
 	connect_to(qp, 7);
-	ask("connected", device, qp->qp_num, 7, getpid());
-	ask("connected to another", device, qp->qp_num, 8, getpid());
-	ask("no queue pair", device, qp->qp_num + 1000, 7, getpid());
-	ask("no device", "mlx5_77", qp->qp_num, 7, getpid());
-	ask_of_threads();
+	ask_agent("connected", device, qp->qp_num, 7, getpid());
+	ask_agent("connected to another", device, qp->qp_num, 8, getpid());
+	ask_agent("no queue pair", device, qp->qp_num + 1000, 7, getpid());
+	ask_agent("no device", "mlx5_77", qp->qp_num, 7, getpid());
+	ask_about_threads();
 	ibv_destroy_qp(qp);
-	ask("destroyed", device, qp->qp_num, 7, getpid());
+	ask_agent("destroyed", device, qp->qp_num, 7, getpid());
 	return 0;
 }

@@ -35,9 +35,9 @@ once() {
   # A port in TIME_WAIT is no good.
   ((port += 1))
   case $mode in
-    client) client=("$ccshim" run -o noise=20ms) ;;
+    client) client=("$ccshim" run -o rtt_jitter=20ms) ;;
     enforce | observe | off)
-      client=("$ccshim" run -o noise=20ms -m "$mode")
+      client=("$ccshim" run -o rtt_jitter=20ms -m "$mode")
       server=("${client[@]}")
       ;;
   esac

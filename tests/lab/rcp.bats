@@ -44,7 +44,7 @@ controlled() {
     --warmup 100ms --cc none,rcp
   controlled 100
   holds '.utilisation >= 0.96'
-  holds "$qps | length == 8 and all(.cc == \"rcp\" and .signals == \"ok\" and .switches == 1)"
+  holds "$qps | length == 8 and all(.cc == \"rcp\" and .feedback == \"ok\" and .switches == 1)"
 }
 
 # Segments of 164 us, spread over time: 18 to 28 times were seen with five seeds.

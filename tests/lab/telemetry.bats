@@ -12,7 +12,7 @@ setup_file() {
   "$lab" --prepare --engine uml
 }
 
-@test "senders hear of the receiver's port and the switch's queue what tc says" {
+@test "senders receive for the receiver's port and the switch's queue the values of tc" {
   "$lab" --engine uml --timeout 300 --hosts 6 --rate 200mbit --queue 2mb --priority \
     --out "$BATS_TEST_TMPDIR" -- \
     "$top_srcdir/tests/lab/telemetry.sh" "$(realpath "$top_builddir")" 500 4
@@ -26,7 +26,7 @@ setup_file() {
 }
 
 # Once there was a queue for two spans of 50 ms; the interface itself claims 10 Gb/s.
-@test "a receiver finds out what a shaped link can carry" {
+@test "a receiver measures the capacity of a shaped link" {
   "$lab" --engine uml --timeout 300 --hosts 6 --rate 200mbit --queue 2mb --priority \
     --ecn 20kb:80kb:1 --out "$BATS_TEST_TMPDIR" -- \
     "$top_srcdir/tests/lab/telemetry.sh" "$(realpath "$top_builddir")" 500 4

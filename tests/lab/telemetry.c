@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A client of the host agent with flows that only pretend to send, so that it is told of
+ * A client of the host agent with flows that only pretend to send, so that it receives
  * their path: telemetry SOCKET MS PERIOD_US INTERFACE PORT LOCAL PEER... A line on stdout:
  *
  *   r NS FLOWS PATH COVERS_NS HOP...  each time that telemetry of the first flow is new;
  *                                     HOP: LINK:TS_NS:TX_BYTES:QLEN_BYTES:CAPACITY
  *   x NS BYTES                        came in by INTERFACE, every 20 ms
- *   t NS BYTES BACKLOG                of the switch's PORT as tc tells, at the same time
+ *   t NS BYTES BACKLOG                of the switch's PORT according to tc, at the same time
  *
  * With PORT - there are no lines x and t.
  */
@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "signal/link.h"
-#include "signal/slot.h"
+#include "feedback/agent_conn.h"
+#include "feedback/shm.h"
 
 enum { COMPARE_MS = 20 };
 
@@ -41,9 +41,9 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static struct ccs_page *make_page(int *fd)
+static struct ccs_shm *make_page(int *fd)
 {
-	struct ccs_page *page;
+	struct ccs_shm *page;
 
 	*fd = memfd_create("telemetry", MFD_ALLOW_SEALING);
 	if (*fd < 0 || ftruncate(*fd, sizeof(*page)) ||
@@ -52,25 +52,25 @@ static struct ccs_page *make_page(int *fd)
 	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 	if (page == MAP_FAILED)
 		die("page");
-	page->magic = CCS_PAGE_MAGIC;
-	page->version = CCS_PAGE_VERSION;
-	page->slots = CCS_PAGE_SLOTS;
-	page->paths = CCS_PAGE_PATHS;
+	page->magic = CCS_SHM_MAGIC;
+	page->version = CCS_SHM_VERSION;
+	page->slots = CCS_SHM_SLOTS;
+	page->paths = CCS_SHM_PATHS;
 	return page;
 }
 
 static void answered(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
-	struct ccs_local_result result;
+	struct ccs_ipc_result result;
 
-	while ((errno = ccs_link_answer(fd, &result)) == EAGAIN)
+	while ((errno = ccs_agent_conn_reply(fd, &result)) == EAGAIN)
 		poll(&p, 1, -1);
 	if (errno || (errno = result.error))
 		die("the agent's answer");
 }
 
-static void put_gid(uint8_t gid[16], const char *address)
+static void set_gid(uint8_t gid[16], const char *address)
 {
 	memset(gid, 0, 16);
 	gid[10] = gid[11] = 0xff;
@@ -80,24 +80,24 @@ static void put_gid(uint8_t gid[16], const char *address)
 
 static void add_flow(int fd, uint32_t slot, const char *local, const char *peer)
 {
-	struct ccs_signal_flow flow = {
+	struct ccs_feedback_flow flow = {
 		.device = "none", .port = 1, .local_qpn = 0x1000 + slot, .peer_qpn = 0x2000 + slot,
 	};
 
-	put_gid(flow.local_gid, local);
-	put_gid(flow.peer_gid, peer);
-	if (ccs_link_came(fd, slot, &flow))
+	set_gid(flow.local_gid, local);
+	set_gid(flow.peer_gid, peer);
+	if (ccs_agent_conn_add(fd, slot, &flow))
 		die("flow");
 	answered(fd);
 }
 
-static void show(const struct ccs_page *page)
+static void print_records(const struct ccs_shm *page)
 {
 	static uint64_t shown_ns;
 	const uint32_t path = atomic_load(&page->slot[0].path);
 	struct ccs_path_telemetry t;
 
-	if (!path || !ccs_path_read(&page->path[path - 1], &t) || t.updated_ns == shown_ns)
+	if (!path || !ccs_shm_path_read(&page->path[path - 1], &t) || t.updated_ns == shown_ns)
 		return;
 	shown_ns = t.updated_ns;
 	printf("r %" PRIu64 " %u %x %" PRIu64, t.updated_ns, t.flows, t.path, t.covers_ns);
@@ -120,7 +120,7 @@ static void compare(char mark, const char *command)
 	printf("%c %" PRIu64 " %s", mark, now_ns(), text);
 }
 
-static void watch(struct ccs_page *page, unsigned flows, int ms, const char *interface,
+static void watch_records(struct ccs_shm *page, unsigned flows, int ms, const char *interface,
 		  const char *port)
 {
 	const struct timespec step = { .tv_nsec = 100000 };
@@ -133,7 +133,7 @@ static void watch(struct ccs_page *page, unsigned flows, int ms, const char *int
 		nanosleep(&step, NULL);
 		for (unsigned slot = 0; slot < flows; slot++)
 			atomic_fetch_add(&page->slot[slot].sent, 1);
-		show(page);
+		print_records(page);
 		if (i % (10 * COMPARE_MS) || strcmp(port, "-") == 0)
 			continue;
 		compare('x', cat);
@@ -144,7 +144,7 @@ static void watch(struct ccs_page *page, unsigned flows, int ms, const char *int
 int main(int argc, char **argv)
 {
 	unsigned flows = 0;
-	struct ccs_page *page;
+	struct ccs_shm *page;
 	int fd, page_fd;
 
 	if (argc < 8) {
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	page = make_page(&page_fd);
-	fd = ccs_link_open(argv[1], page_fd);
+	fd = ccs_agent_conn_open(argv[1], page_fd);
 	if (fd < 0)
 		die(argv[1]);
 	answered(fd);
@@ -160,6 +160,6 @@ int main(int argc, char **argv)
 		page->slot[flows].period_us = (uint32_t)atoi(argv[3]);
 		add_flow(fd, flows, argv[i], argv[i + 1]);
 	}
-	watch(page, flows, atoi(argv[2]), argv[4], argv[5]);
+	watch_records(page, flows, atoi(argv[2]), argv[4], argv[5]);
 	return 0;
 }

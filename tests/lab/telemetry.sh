@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # telemetry.sh BUILDDIR MS SENDERS: in the lab, agents at the hosts and at the switch, an
-# incast towards host 1, and what senders are told of it: watch's lines, status.json and
+# incast towards host 1, and what senders receive about it: watch's lines, status.json and
 # switch.json in $LAB_OUT. With --ecn the receiver has to find out what its link can carry.
 set -euo pipefail
 
@@ -21,8 +21,8 @@ flows=()
 for ((i = 2; i < senders + 2; i++)); do
   flows+=("10.9.0.$i" 10.9.0.1)
 done
-"$build/bench/ccbench" incast --senders "$senders" --tclass "$tclass" -D 300ms >"$LAB_OUT/bench" 2>&1 &
+"$build/bench/ccbench/ccbench" incast --senders "$senders" --tclass "$tclass" -D 300ms >"$LAB_OUT/bench" 2>&1 &
 "$build/tests/lab/telemetry" "$hosts" "$ms" 1000 h_1 "$LAB_SWITCH_PORT" "${flows[@]}" \
   >"$LAB_OUT/watch"
-"$build/tools/ccshimd" --status --socket "$hosts" >"$LAB_OUT/status.json"
-"$build/tools/ccshimd" --status --socket "$switch" >"$LAB_OUT/switch.json"
+"$build/tools/ccshimd/ccshimd" --status --socket "$hosts" >"$LAB_OUT/status.json"
+"$build/tools/ccshimd/ccshimd" --status --socket "$switch" >"$LAB_OUT/switch.json"

@@ -9,7 +9,7 @@ enum { REPEAT = 8 };
 
 #define NEWS 0.05
 
-/* As their hosts' agents count: who has sent in the last 100 ms. */
+/* Count as the hosts' agents do: the flows that have sent in the last 100 ms. */
 static unsigned count(const struct sim *s, const struct port *port)
 {
 	const double factor = s->conf->count_factor > 0 ? s->conf->count_factor : 1;

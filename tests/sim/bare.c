@@ -7,7 +7,7 @@
 
 #include "priv.h"
 
-/* Algorithms count time from their own start; 1 us stands in for the first moment. */
+/* Algorithms count time from their own start; 1 us is used for the first moment. */
 static double cc_us(const struct sim *s)
 {
 	return sim_us(s->now) + 1;
@@ -47,7 +47,7 @@ static bool window_open(const struct sim *s, const struct sim_flow *f)
 {
 	const double inflight = (double)(f->sent - f->acked);
 	const double window = f->cc.out.window > 0 ? f->cc.out.window : INFINITY;
-	const double cap = s->conf->cap ? (double)s->conf->cap : INFINITY;
+	const double cap = s->conf->max_inflight ? (double)s->conf->max_inflight : INFINITY;
 
 	return inflight <= 0 || inflight + s->conf->segment <= fmin(window, cap);
 }
@@ -86,7 +86,7 @@ static void start(struct sim *s, struct sim_flow *f)
 	const struct ccs_cc_path path = {
 		.line_rate = sim_nic_rate(s),
 		.base_rtt_us = c->path_base_us > 0 ? c->path_base_us : c->base_us,
-		.noise_us = c->path_noise_us,
+		.rtt_jitter_us = c->path_noise_us,
 		.segment = c->segment,
 		.flows = c->path_flows ? c->path_flows : (s->total + hosts - 1) / hosts,
 		.bottleneck_rate = c->path_bottleneck,
@@ -106,12 +106,12 @@ static void wake(struct sim *s, struct sim_flow *f)
 	pump(s, f);
 }
 
-static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double noise_us)
+static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us)
 {
 	struct ccs_cc_hop hop;
 	const struct ccs_cc_ack a = {
 		.now_us = cc_us(s),
-		.rtt_us = fmax(1e-3, sim_us(s->now - seg->posted) + noise_us -
+		.rtt_us = fmax(1e-3, sim_us(s->now - seg->posted) + rtt_jitter_us -
 				     8e6 * seg->len / sim_nic_rate(s)),
 		.bytes = seg->len,
 		.inflight = (double)(f->sent - f->acked - seg->len),

@@ -68,7 +68,7 @@ double sim_draw(struct sim *s)
 	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-/* A ring with room for one more. */
+/* Make space in the ring for one more. */
 void *sim_grown(void *ring, uint64_t tail, uint64_t head, uint64_t *mask, size_t size)
 {
 	const uint64_t old = *mask, new = ring ? 2 * old + 1 : 63;

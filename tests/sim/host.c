@@ -90,7 +90,7 @@ void sim_return(struct sim *s, const struct event *e)
 	}
 }
 
-/* All that has arrived, and all of it that the sender knows of. */
+/* All that has arrived, and the part of it that the sender has learned. */
 static uint64_t progress(const struct sim_flow *f)
 {
 	return f->delivered + f->tail;
@@ -185,7 +185,7 @@ static void notify(struct sim *s, struct sim_flow *f, uint64_t at)
 	sim_at(s, at + (f->op == SIM_READ ? 0 : f->back), cnp_arrives, f, NULL);
 }
 
-/* Out of order: dropped, and the first of a gap told of. */
+/* Out of order: drop it, and send a NAK for the first packet of a gap. */
 static void refuse(struct sim *s, struct sim_flow *f, const struct packet *p, uint64_t at)
 {
 	const bool later = p->segment > f->rx_segment ||

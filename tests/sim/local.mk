@@ -1,13 +1,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 # Closed loops in virtual time: the simulator, its rows, and the table of them.
-sim_sources = tests/sim/sim.c tests/sim/sim.h tests/sim/priv.h tests/sim/event.c \
-	tests/sim/advice.c tests/sim/place.c tests/sim/nic.c tests/sim/port.c tests/sim/host.c tests/sim/bare.c \
-	tests/sim/shim.c tests/sim/plain.c tests/sim/measure.c
+sim_sources = \
+	tests/sim/advice.c \
+	tests/sim/bare.c \
+	tests/sim/event.c \
+	tests/sim/host.c \
+	tests/sim/measure.c \
+	tests/sim/nic.c \
+	tests/sim/place.c \
+	tests/sim/plain.c \
+	tests/sim/port.c \
+	tests/sim/priv.h \
+	tests/sim/shim.c \
+	tests/sim/sim.c \
+	tests/sim/sim.h
 check_LTLIBRARIES += tests/sim/libsim.la
-tests_sim_libsim_la_SOURCES = $(sim_sources) tests/sim/rows.c tests/sim/rows.h \
-	tests/sim/grid.h tests/sim/rows_dcqcn.c tests/sim/rows_hpcc.c tests/sim/rows_none.c \
-	tests/sim/rows_copa.c tests/sim/rows_rcp.c tests/sim/rows_swift.c tests/sim/rows_timely.c
+tests_sim_libsim_la_SOURCES = \
+	$(sim_sources) \
+	tests/sim/grid.h \
+	tests/sim/rows.c \
+	tests/sim/rows.h \
+	tests/sim/rows_copa.c \
+	tests/sim/rows_dcqcn.c \
+	tests/sim/rows_hpcc.c \
+	tests/sim/rows_none.c \
+	tests/sim/rows_rcp.c \
+	tests/sim/rows_swift.c \
+	tests/sim/rows_timely.c
 tests_sim_libsim_la_LIBADD = libccs-core.la
 # A row names its place first, then what is different there.
 tests_sim_libsim_la_CFLAGS = $(AM_CFLAGS) -Wno-override-init
@@ -21,15 +41,22 @@ sim-table: tests/sim/loop
 	$(builddir)/tests/sim/loop $(SIM_ARGS)
 .PHONY: sim-table
 
-# What bench/grid's sample may miss; grid-sample is what ./check runs.
+# What bench/grid/grid's sample may miss; grid-sample is what ./check runs.
 EXTRA_DIST += tests/sim/grid.bounds
-grid-sample: bench/grid
-	$(builddir)/bench/grid --sample --bounds $(srcdir)/tests/sim/grid.bounds
+grid-sample: bench/grid/grid
+	$(builddir)/bench/grid/grid --sample --bounds $(srcdir)/tests/sim/grid.bounds
 .PHONY: grid-sample
 
 if HAVE_CMOCKA
-sim_programs = tests/sim/test_sim tests/sim/test_loop_copa tests/sim/test_loop_dcqcn tests/sim/test_loop_hpcc \
-	tests/sim/test_loop_none tests/sim/test_loop_rcp tests/sim/test_loop_swift tests/sim/test_loop_timely
+sim_programs = \
+	tests/sim/test_loop_copa \
+	tests/sim/test_loop_dcqcn \
+	tests/sim/test_loop_hpcc \
+	tests/sim/test_loop_none \
+	tests/sim/test_loop_rcp \
+	tests/sim/test_loop_swift \
+	tests/sim/test_loop_timely \
+	tests/sim/test_sim
 check_PROGRAMS += $(sim_programs)
 TESTS += $(sim_programs)
 sim_ldadd = tests/sim/libsim.la $(CMOCKA_LIBS)

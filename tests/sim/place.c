@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Who sends to whom: for each flow the NIC and the port of its data, and those of
+ * Placement of flows on hosts: for each flow the NIC and the port of its data, and those of
  * what goes back. A host has a NIC and a port of the same number; in an incast the
  * senders have the NICs that come first, and the receivers the ports that do. The
  * victim's host is the last.

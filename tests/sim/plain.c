@@ -38,10 +38,10 @@ static void wake(struct sim *s, struct sim_flow *f)
 	fill(s, f);
 }
 
-static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double noise_us)
+static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us)
 {
 	(void)seg;
-	(void)noise_us;
+	(void)rtt_jitter_us;
 	fill(s, f);
 }
 

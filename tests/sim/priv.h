@@ -7,7 +7,7 @@
 #include "cc/cc.h"
 #include "cc/dcqcn_np.h"
 #include "flow/flow.h"
-#include "flow/pacer.h"
+#include "base/timer_wheel.h"
 #include "sim.h"
 
 #define PS_PER_US 1000000ull
@@ -59,7 +59,7 @@ struct port {
 	bool busy;
 	uint64_t tx_bytes;
 	uint64_t stamp_tx, stamp_ns, stamp_queue; /* INT of the packet being sent */
-	struct ccs_cc_hop read, told; /* by agents: newest, and newest that senders know of */
+	struct ccs_cc_hop read, told; /* by agents: newest, and newest that senders have received */
 	struct ccs_advice advice;
 	double advised;          /* bit/s, as it was last sent to the senders */
 	uint64_t advised_at;
@@ -83,7 +83,7 @@ struct sim_flow {
 	uint64_t tx_segment, rx_segment; /* next to send, next expected */
 	uint32_t tx_packet, rx_packet;
 	bool nak_sent;
-	uint64_t rto_seen;       /* progress at the last look */
+	uint64_t rto_seen;       /* progress at the last check */
 	uint64_t acked_at;       /* acks of a flow stay in order */
 	struct ccs_dcqcn_np np;
 
@@ -102,7 +102,7 @@ struct sim_flow {
 	struct ccs_flow flow;    /* SIM_SHIM */
 	struct ccs_timer timer;
 	struct ccs_telemetry telemetry;
-	uint64_t arrived;        /* segments completed, also what the owner has not looked at */
+	uint64_t arrived;        /* segments completed, including those that the owner has not polled */
 	bool will_look;
 
 	uint32_t message;        /* SIM_PLAIN */
@@ -112,7 +112,7 @@ struct sim_flow {
 struct driver {
 	void (*start)(struct sim *s, struct sim_flow *f);
 	void (*wake)(struct sim *s, struct sim_flow *f);
-	void (*ack)(struct sim *s, struct sim_flow *f, const struct segment *seg, double noise_us);
+	void (*ack)(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us);
 	void (*cnp)(struct sim *s, struct sim_flow *f);
 	void (*loss)(struct sim *s, struct sim_flow *f);
 	void (*stop)(struct sim_flow *f);
@@ -135,7 +135,7 @@ struct sim {
 	struct sim_flow *flow;
 	struct nic *nic;
 	struct port *port;
-	struct ccs_pacer *wheel;
+	struct ccs_timer_wheel *wheel;
 	uint64_t wheel_at;
 
 	struct ccs_hist rtt, queue, victim;
@@ -171,7 +171,7 @@ void sim_place(struct sim *s, struct sim_flow *f);
 
 /* nic.c */
 void sim_feed(struct sim *s, struct sim_flow *f);  /* it may have more to send */
-void sim_leave(struct sim *s, const struct event *e); /* the packet leaves by the NIC who */
+void sim_leave(struct sim *s, const struct event *e); /* the packet leaves by e's NIC */
 double sim_nic_rate(const struct sim *s);
 double sim_rto_us(const struct sim *s);
 
@@ -179,7 +179,7 @@ double sim_rto_us(const struct sim *s);
 void sim_arrive(struct sim *s, const struct event *e);
 /* Every record_us from now on. */
 void sim_read_port(struct sim *s, const struct event *e);
-/* What a segment's acknowledgement, or an agent by then, tells; 0 links if nothing does. */
+/* The telemetry in a segment's acknowledgement, or from an agent by then; 0 links if none. */
 unsigned sim_telemetry(const struct sim *s, const struct sim_flow *f, const struct segment *seg,
 		       struct ccs_cc_hop *hop);
 

@@ -8,7 +8,7 @@
 
 enum figure { UTIL, JAIN, RTT_AVG, RTT_P99, Q_AVG, Q_P95, Q_P99, JOIN_MS, LEAVE_MS, FIGURES };
 
-#define ALL 100.01           /* utilisation, with room for rounding */
+#define ALL 100.01           /* utilisation, allowing for rounding */
 
 /* Holds for each seed. */
 struct bound {

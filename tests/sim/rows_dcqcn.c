@@ -33,7 +33,7 @@
 	  .kmin = 20480, .kmax = 81920, .pmax = 1, .noise = { .exp_us = 1 }, \
 	  .start_spread_us = 1000, .cc = "dcqcn", .flows = n, .warm_us = (t) / 3, .end_us = t }
 
-/* More flows than CNPs can tell of at the timers of a lone flow, at NICs of so many ports' rate. */
+/* More flows than CNPs can serve at the timers of a lone flow, at NICs of so many ports' rate. */
 #define MANY(n, times) \
 	"dcqcn many, NIC of " #times " ports, " #n ":1", \
 	{ .driver = SIM_SHIM, .rate = 1e9, .nic_rate = (times) * 1e9, .base_us = 50, .segment = 4096, \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Swift: the grid, more flows than segments on the wire, who knows the base RTT, slow ports. */
+/* Swift: the grid, more flows than segments on the wire, known base RTTs, slow ports. */
 #include "grid.h"
 #include "rows.h"
 

@@ -55,20 +55,20 @@
 	.stalls = { .every_us = 20e3, .stall_us = stalled_us }
 
 /*
- * Owners that look for completions so rarely that no RTT can be told: then the cap alone keeps
- * the queue within the switch's 4 MB, and a lone flow, which finds all done at each look, gets
- * no more than a cap of it. A cap that grows by what such a flow missed, by half at most, and
- * shrinks as soon as a look finds something still outstanding, gave that flow .84 of the line
- * for .07, and left .31 to sixteen. Sixteen flows that look every 200 us share unequally:
- * most of their RTTs are the look, and some live on their caps. What made them equal was a
- * floor of line rate / 32, half of their share.
+ * Owners that poll for completions so rarely that no RTT can be measured: then max_inflight alone
+ * keeps the queue within the switch's 4 MB, and a lone flow, which finds all complete at each poll,
+ * gets no more than max_inflight per poll. A limit that grows by what such a flow missed, by half
+ * at most, and shrinks as soon as a poll finds something outstanding, gave that flow .84 of the
+ * line instead of .07, and left .31 to sixteen. Sixteen flows that poll every 200 us share
+ * unequally: most of their RTTs are the polling delay, and some are limited by max_inflight. What
+ * made them equal was a floor of line rate / 32, half of their share.
  */
 #define RARE_LOOKS(n, every_us) \
 	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
-	.start_spread_us = 100, STEADY(n, 400e3), .limit = 4000000, .look_us = every_us
+	.start_spread_us = 100, STEADY(n, 400e3), .limit = 4000000, .clock_cost_us = every_us
 
 /*
- * N hosts with NICs of `ratio` times the port's 10 Gb/s, which the algorithm knows of or not
+ * N hosts with NICs of `ratio` times the port's 10 Gb/s, which the algorithm knows or not
  * (0). With a floor of line rate / 32 the flows rested on it as soon as N * ratio was above
  * 32, and the queue was all that the caps allow: 8 MB of 64 flows.
  */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "flow/cc_events.h"
 #include "priv.h"
 
 enum { QUEUE = 2048, WRITE_SEGMENTS = 64 };
@@ -21,7 +22,7 @@ static void turn(struct sim *s, const struct event *e);
 
 static void arm_wheel(struct sim *s)
 {
-	const uint64_t next = ccs_pacer_next(s->wheel);
+	const uint64_t next = ccs_timer_wheel_next(s->wheel);
 	uint64_t at;
 
 	if (next == UINT64_MAX)
@@ -39,13 +40,17 @@ static const struct ccs_seg *next(const struct sim *s, struct sim_flow *f, uint6
 		[SIM_WRITE] = CCS_WR_SPLIT, [SIM_SEND] = CCS_WR_RECV,
 		[SIM_READ] = CCS_WR_SPLIT | CCS_WR_READ,
 	};
+	const struct ccs_seg *seg;
 	const struct sim_conf *c = s->conf;
 	const unsigned depth = c->depth && c->depth < QUEUE ? c->depth : QUEUE;
 	const uint64_t len = c->message ? c->message : (uint64_t)WRITE_SEGMENTS * c->segment;
 
 	while (ccs_flow_waiting(&f->flow) < 2 && f->flow.wr_head - f->flow.wr_tail < depth)
 		ccs_flow_accept(&f->flow, len, flags[f->op]);
-	return ccs_flow_next(&f->flow, ns(s), number);
+	if (ccs_flow_next(&f->flow, ns(s), &seg) != CCS_NEXT_SEGMENT)
+		return NULL;
+	*number = ccs_flow_newest(&f->flow);
+	return seg;
 }
 
 static void pump(struct sim *s, struct sim_flow *f)
@@ -57,9 +62,9 @@ static void pump(struct sim *s, struct sim_flow *f)
 		sim_post(s, f, (uint32_t)seg->len, number);
 	due = f->live ? ccs_flow_wait(&f->flow, ns(s)) : 0;
 	if (due && due != UINT64_MAX)
-		ccs_pacer_set(s->wheel, &f->timer, due);
+		ccs_timer_wheel_set(s->wheel, &f->timer, due);
 	else
-		ccs_pacer_cancel(s->wheel, &f->timer);
+		ccs_timer_wheel_cancel(s->wheel, &f->timer);
 	arm_wheel(s);
 }
 
@@ -70,7 +75,7 @@ static void turn(struct sim *s, const struct event *e)
 	if (e->at != s->wheel_at)
 		return;
 	s->wheel_at = NEVER;
-	while ((t = ccs_pacer_pop(s->wheel, ns(s))))
+	while ((t = ccs_timer_wheel_pop(s->wheel, ns(s))))
 		pump(s, (struct sim_flow *)(void *)((char *)t - offsetof(struct sim_flow, timer)));
 	arm_wheel(s);
 }
@@ -80,7 +85,7 @@ static void name_bottleneck(struct sim_flow *f, double rate)
 	struct ccs_cc_path path = f->flow.cc.path;
 
 	path.bottleneck_rate = rate;
-	ccs_drive_repath(&f->flow, &path);
+	ccs_flow_cc_repath(&f->flow, &path);
 }
 
 static void start(struct sim *s, struct sim_flow *f)
@@ -89,9 +94,9 @@ static void start(struct sim *s, struct sim_flow *f)
 		.line_rate = sim_nic_rate(s),
 		.max_rate = f->index < s->conf->limited ? s->conf->limit_rate : INFINITY,
 		.base_rtt_us = s->conf->path_base_us,
-		.noise_us = s->conf->path_noise_us,
+		.rtt_jitter_us = s->conf->path_noise_us,
 		.segment = s->conf->segment,
-		.cap = (double)s->conf->cap,
+		.max_inflight = (double)s->conf->max_inflight,
 		.split = true,
 		.enforce = true,
 		.seed = (uint64_t)(sim_draw(s) * 0x1p53),
@@ -114,7 +119,7 @@ static void wake(struct sim *s, struct sim_flow *f)
 	(void)f;
 }
 
-/* All that has come since the last look. */
+/* Handle all that has completed since the last poll. */
 static void look(struct sim *s, const struct event *e)
 {
 	struct sim_flow *f = e->who;
@@ -122,7 +127,7 @@ static void look(struct sim *s, const struct event *e)
 	uint64_t wr;
 
 	f->will_look = false;
-	done.earliest_ns = done.latest_ns - (uint64_t)(1e3 * s->conf->look_us);
+	done.earliest_ns = done.latest_ns - (uint64_t)(1e3 * s->conf->clock_cost_us);
 	for (done.number = f->flow.seg_tail; done.number < f->arrived; done.number++) {
 		done.more = done.number + 1 < f->arrived;
 		ccs_flow_complete(&f->flow, &done, &wr);
@@ -130,10 +135,10 @@ static void look(struct sim *s, const struct event *e)
 	pump(s, f);
 }
 
-/* The next look; flows take turns. */
+/* Schedule the next poll; flows take turns. */
 static void arrive(struct sim *s, struct sim_flow *f, const struct segment *seg)
 {
-	const uint64_t every = sim_ps(s->conf->look_us);
+	const uint64_t every = sim_ps(s->conf->clock_cost_us);
 	const uint64_t phase = every * f->index / s->total;
 
 	f->arrived = seg->number + 1;
@@ -142,9 +147,9 @@ static void arrive(struct sim *s, struct sim_flow *f, const struct segment *seg)
 	f->will_look = true;
 }
 
-static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double noise_us)
+static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us)
 {
-	const uint64_t at = ns(s) + (uint64_t)(1e3 * noise_us);
+	const uint64_t at = ns(s) + (uint64_t)(1e3 * rtt_jitter_us);
 	const struct ccs_done done = { .number = seg->number, .ok = true,
 				       .earliest_ns = at, .latest_ns = at };
 	uint64_t wr;
@@ -158,7 +163,7 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 	if (s->conf->record_us > 0 && f->telemetry.nhops)
 		f->telemetry.covers_ns = f->telemetry.hops[0].ts_ns + 1000;
 	f->flow.telemetry = &f->telemetry;
-	if (s->conf->look_us > 0) {
+	if (s->conf->clock_cost_us > 0) {
 		arrive(s, f, seg);
 		return;
 	}
@@ -172,7 +177,7 @@ static void cnp(struct sim *s, struct sim_flow *f)
 	pump(s, f);
 }
 
-/* The device retransmits by itself; the flow sees a long RTT. */
+/* The device retransmits; the flow only sees a long RTT. */
 static void loss(struct sim *s, struct sim_flow *f)
 {
 	(void)s;

@@ -172,7 +172,7 @@ static void set_up(struct sim *s, uint64_t seed)
 	s->back = sim_ps(c->base_us / 2);
 	s->wheel = zeroed(1, sizeof(*s->wheel));
 	s->wheel_at = NEVER;
-	ccs_pacer_init(s->wheel, 0);
+	ccs_timer_wheel_init(s->wheel, 0);
 	set_up_hosts(s);
 	for (unsigned i = 0; c->record_us > 0 && i < s->ports; i++)
 		sim_at(s, sim_ps(c->record_us), sim_read_port, &s->port[i], NULL);

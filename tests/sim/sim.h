@@ -28,7 +28,8 @@ enum sim_driver {
 	SIM_PLAIN,               /* no algorithm: messages go to the NIC as they are posted */
 };
 
-/* Who sends to whom. Each port of a host runs at `rate`; in an incast only the receivers' do. */
+/* The pattern of senders and receivers. Each port of a host runs at `rate`; in an incast only the
+ * receivers' do. */
 enum sim_pattern {
 	SIM_INCAST,              /* all to the hosts behind `ports` */
 	SIM_RING,                /* host i to host i + 1 */
@@ -116,14 +117,14 @@ struct sim_conf {
 	double cnp_us;           /* notification point: least time between CNPs; 0: none */
 	struct sim_noise noise;
 	struct sim_stalls stalls;
-	double look_us;          /* SIM_SHIM: owners look for completions so often; 0: at once */
+	double clock_cost_us;          /* SIM_SHIM: owners look for completions so often; 0: at once */
 
-	double path_base_us;     /* told to the algorithm; default: base_us (SIM_SHIM: it learns) */
+	double path_base_us;     /* given to the algorithm; default: base_us (SIM_SHIM: learned) */
 	double path_noise_us;
 	double path_bottleneck;  /* bit/s, the path's bottleneck_rate; default: unknown */
 	unsigned path_flows;     /* default: flows per host */
 	bool tell_flows;         /* acks name the number of active flows */
-	uint64_t cap;            /* bytes outstanding; SIM_SHIM: default as it likes */
+	uint64_t max_inflight;            /* bytes outstanding; SIM_SHIM: default as it likes */
 	bool lazy_pacer;         /* SIM_BARE: as in TIMELY, see bare.c */
 	double pace_jitter;      /* SIM_BARE: gaps vary by this share */
 

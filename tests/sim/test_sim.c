@@ -13,7 +13,7 @@
 static struct sim_result r, again;
 
 /* Without a queue the RTT is the wire and the port's serialisation of the last packet. */
-static void an_idle_path(void **state)
+static void an_idle_path_has_wire_rtt_and_no_queue(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=1g", .flows = 1, .rate = 10e9, .base_us = 20,
 				    .mtu = 1000, .segment = 16000, .warm_us = 1e3, .end_us = 50e3 };
@@ -29,7 +29,7 @@ static void an_idle_path(void **state)
 static void a_full_pipe(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .flows = 4, .rate = 10e9, .base_us = 20,
-				    .segment = 10000, .cap = 100000, .warm_us = 1e3, .end_us = 50e3 };
+				    .segment = 10000, .max_inflight = 100000, .warm_us = 1e3, .end_us = 50e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -59,7 +59,7 @@ static void one_seed_one_result(void **state)
 static void losses_are_made_up_for(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=6g", .flows = 2, .rate = 10e9, .base_us = 20,
-				    .mtu = 1000, .segment = 8000, .limit = 20000, .cap = 80000,
+				    .mtu = 1000, .segment = 8000, .limit = 20000, .max_inflight = 80000,
 				    .warm_us = 10e3, .end_us = 110e3 };
 
 	(void)state;
@@ -73,7 +73,7 @@ static void losses_are_made_up_for(void **state)
 static void marks_and_notifications(void **state)
 {
 	struct sim_conf c = { .cc = "none", .flows = 2, .rate = 10e9, .base_us = 20, .segment = 1000,
-			      .cap = 100000, .kmin = 0, .kmax = 2e6, .pmax = 1, .cnp_us = 50,
+			      .max_inflight = 100000, .kmin = 0, .kmax = 2e6, .pmax = 1, .cnp_us = 50,
 			      .warm_us = 1e3, .end_us = 101e3 };
 
 	(void)state;
@@ -92,7 +92,7 @@ static void marks_and_notifications(void **state)
 static void both_drivers_pace(void **state)
 {
 	struct sim_conf c = { .cc = "fixed:rate=2g", .flows = 4, .rate = 10e9, .base_us = 20,
-			      .mtu = 1024, .segment = 8192, .cap = 1 << 20, .warm_us = 5e3, .end_us = 105e3 };
+			      .mtu = 1024, .segment = 8192, .max_inflight = 1 << 20, .warm_us = 5e3, .end_us = 105e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -152,7 +152,7 @@ static void a_read_takes_both_ways(void **state)
 static void reads_outstanding_are_limited(void **state)
 {
 	struct sim_conf c = { .cc = "none", .driver = SIM_SHIM, .op = SIM_READ, .flows = 1,
-			      .rate = 10e9, .base_us = 92, .segment = 10000, .cap = 1 << 20,
+			      .rate = 10e9, .base_us = 92, .segment = 10000, .max_inflight = 1 << 20,
 			      .max_reads = 2, .end_us = 100e3 };
 
 	(void)state;
@@ -168,7 +168,7 @@ static void a_send_is_not_split(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=1g", .driver = SIM_SHIM, .op = SIM_SEND, .flows = 1,
 			      .rate = 10e9, .base_us = 20, .mtu = 1000, .segment = 8000,
-			      .message = 80000, .cap = 1 << 20, .warm_us = 10e3, .end_us = 110e3 };
+			      .message = 80000, .max_inflight = 1 << 20, .warm_us = 10e3, .end_us = 110e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -220,7 +220,7 @@ static void a_port_slows_down_for_a_while(void **state)
 }
 
 /* And with it all that was sent behind it. */
-static void what_links_lose_comes_again(void **state)
+static void packets_lost_on_links_are_retransmitted(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 4, .rate = 10e9,
 				    .base_us = 20, .mtu = 1000, .message = 10000, .depth = 10, .loss = 0.001,
@@ -245,11 +245,11 @@ static void both_ways_recover_from_drops(void **state)
 	assert_true(r.util > 0.3 && r.util < 1);
 }
 
-static void a_rival_counts_apart(void **state)
+static void a_competitor_is_counted_separately(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=2g", .flows = 2, .rivals = 1, .rate = 10e9,
 				    .base_us = 20, .mtu = 1000, .segment = 8000, .message = 1000000,
-				    .cap = 1 << 20, .depth = 1, .warm_us = 10e3, .end_us = 110e3 };
+				    .max_inflight = 1 << 20, .depth = 1, .warm_us = 10e3, .end_us = 110e3 };
 
 	(void)state;
 	sim_run(&c, 1, &r);
@@ -287,7 +287,7 @@ static void a_thousand_flows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_idle_path),
+		cmocka_unit_test(an_idle_path_has_wire_rtt_and_no_queue),
 		cmocka_unit_test(a_full_pipe),
 		cmocka_unit_test(one_seed_one_result),
 		cmocka_unit_test(losses_are_made_up_for),
@@ -301,9 +301,9 @@ int main(void)
 		cmocka_unit_test(unacknowledged_packets_are_limited),
 		cmocka_unit_test(every_second_flow_is_far),
 		cmocka_unit_test(a_port_slows_down_for_a_while),
-		cmocka_unit_test(what_links_lose_comes_again),
+		cmocka_unit_test(packets_lost_on_links_are_retransmitted),
 		cmocka_unit_test(both_ways_recover_from_drops),
-		cmocka_unit_test(a_rival_counts_apart),
+		cmocka_unit_test(a_competitor_is_counted_separately),
 		cmocka_unit_test(all_to_all_fills_every_port),
 		cmocka_unit_test(a_thousand_flows),
 	};

@@ -15,10 +15,10 @@ teardown() {
 # start ARG…: an agent, ready, as $agent; at $socket, with an address of its own.
 start() {
 	socket=$BATS_TEST_TMPDIR/agent.sock
-	"$top_builddir/tools/ccshimd" --no-capture --verify none --socket "$socket" \
+	"$top_builddir/tools/ccshimd/ccshimd" --no-capture --verify none --socket "$socket" \
 		--port $((20000 + RANDOM % 10000)) --address 127.0.0.78 "$@" 2> agent.err 3>&- &
 	agent=$!
-	until "$top_builddir/tools/ccshimd" --status --socket "$socket" > status 2> /dev/null; do
+	until "$top_builddir/tools/ccshimd/ccshimd" --status --socket "$socket" > status 2> /dev/null; do
 		kill -0 $agent || { cat agent.err; return 1; }
 		sleep 0.05
 	done
@@ -31,20 +31,20 @@ key() {
 }
 
 no_key() {
-	run2 "$top_builddir/tools/ccshimd" --no-capture --socket "$PWD/s" --key-file key
+	run2 "$top_builddir/tools/ccshimd/ccshimd" --no-capture --socket "$PWD/s" --key-file key
 	[ "$status" -eq 1 ] && [ "$(wc -l <<< "$errors")" -eq 1 ]
 	said "$1"
 }
 
 @test "a key is refused if others know it, or could guess it" {
-	run2 "$top_builddir/tools/ccshimd" --no-capture --socket "$PWD/s" --key-file none
+	run2 "$top_builddir/tools/ccshimd/ccshimd" --no-capture --socket "$PWD/s" --key-file none
 	[ "$status" -eq 1 ]
 	[[ $errors != *"without libsodium"* ]] || skip "built without libsodium"
 	said "none: No such file"
 	key 644 0123456789abcdef0123456789abcdef
 	no_key "chmod 600"
 	key 600 short
-	no_key "16 bytes at least"
+	no_key "at least 16 bytes"
 	key 600 0123456789abcdef0123456789abcdef
 	start --key-file key
 }
@@ -60,7 +60,7 @@ no_key() {
 @test "the unit is one, and leaves little" {
 	command -v systemd-analyze > /dev/null || skip "no systemd"
 	sed "s,^ExecStart=.*/ccshimd,ExecStart=$(type -P true)," \
-		"$top_builddir/tools/ccshimd.service" > ccshimd.service
+		"$top_builddir/tools/ccshimd/ccshimd.service" > ccshimd.service
 	grep -E '^ExecStart=/' ccshimd.service
 	run2 systemd-analyze verify --man=no ./ccshimd.service
 	[ -z "$errors$output" ]
@@ -74,7 +74,7 @@ no_key() {
 	for compiler in "cc -std=c99 -x c" "c++ -std=c++11 -x c++"; do
 		command -v "${compiler%% *}" > /dev/null || continue
 		$compiler -Wall -Wextra -Wpedantic -Werror -I"$include" -c -o /dev/null - \
-			<<< '#include <ccshim/hooks.h>'
+			<<< '#include <ccshim/feed.h>'
 	done
 }
 
@@ -100,7 +100,7 @@ line() {
 
 @test "check: an agent that is there, that only takes CNPs, and none" {
 	start
-	line warn "process $agent, version 1, takes CNPs and sends none"
+	line warn "process $agent, version 1, receives CNPs but sends none"
 	run2 env CCSHIM_CC=dcqcn CCSHIM_AGENT="$socket" "$ccshim" check --json
 	[ "$(jq -r '.checks[] | select(.check == "agent").status' <<< "$output")" = warn ]
 	kill $agent
@@ -114,7 +114,7 @@ line() {
 @test "check: an agent that watches, and a process that may be one" {
 	[ "$EUID" -eq 0 ] || skip "watching takes privileges"
 	socket=$PWD/agent.sock
-	line ok "there is none at $socket: the command's process may be one, and will"
+	line ok "there is none at $socket: the command's process will run one in a thread"
 	if setpriv --version > /dev/null 2>&1; then
 		setpriv --inh-caps=-all --bounding-set=-net_raw env CCSHIM_CC=dcqcn \
 			CCSHIM_AGENT="$socket" "$ccshim" check | grep -E "^warn +agent +there is none"

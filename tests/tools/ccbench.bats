@@ -24,14 +24,14 @@ bench() {
 }
 
 bench_only() {
-	LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench" "$@" -d fake0 --hosts 4 --senders 3 \
+	LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench/ccbench" "$@" -d fake0 --hosts 4 --senders 3 \
 		--no-victim --timeout 600 --out_json "$out"
 	[ "$status" -eq 0 ]
 }
 
 json() { jq -e "$1" "$out"; }
 
-@test "each scenario sends from whom to whom it says" {
+@test "each scenario sends between the hosts that it names" {
 	bench incast -n 5 -s 4k
 	json '[.runs[0].flows[] | [.host, .peer]] == [[2,1],[3,1],[4,1]]'
 	bench readincast -n 5 -s 4k
@@ -89,7 +89,7 @@ json() { jq -e "$1" "$out"; }
 @test "none runs without a preload of the shim, and says so" {
 	bench permutation -n 5 -s 4k --cc none,off
 	[ "$(grep -c "none runs without the libccshim.so of LD_PRELOAD" <<< "$errors")" -eq 1 ]
-	LD_PRELOAD=$top_builddir/.libs/libfakerdma.so run2 "$top_builddir/bench/ccbench" permutation \
+	LD_PRELOAD=$top_builddir/.libs/libfakerdma.so run2 "$top_builddir/bench/ccbench/ccbench" permutation \
 		-d fake0 --hosts 4 -n 5 --cc none
 	[[ $status -eq 0 && $errors != *LD_PRELOAD* ]]
 }
@@ -103,7 +103,7 @@ json() { jq -e "$1" "$out"; }
 @test "a setting that was not in force is no column, but a failure" {
 	setup_bench
 	# The device answers before the shim, which is behind it in LD_PRELOAD, is asked.
-	LD_PRELOAD=$top_builddir/.libs/libfakerdma.so run2 "$top_builddir/bench/ccbench" permutation \
+	LD_PRELOAD=$top_builddir/.libs/libfakerdma.so run2 "$top_builddir/bench/ccbench/ccbench" permutation \
 		-d fake0 --hosts 4 -n 5 --cc none,timely --timeout 600 --out_json "$out"
 	[ "$status" -eq 1 ]
 	[[ $errors == *"timely: host 1 (fake0): timely was not in force: the shim was not called"* ]]
@@ -117,10 +117,11 @@ json() { jq -e "$1" "$out"; }
 	bench_only permutation -n 20 -s 4k --cc hpcc,timely
 	json '.runs | .[0].fallback_share == 1 and .[0].fallback == .[0].shim[0].report.qps[0].cc and
 		.[1].fallback_share == null'
-	printed "carried 100.0 % of the bytes, on 4 of 4 queue pairs; signals at the end: no-agent"
+	output=$(tr -s '\n ' ' ' <<< "$output")
+	printed "carried 100.0 % of the bytes, on 4 of 4 queue pairs; feedback at the end: no-agent"
 }
 
-@test "a picture of many flows has bands that can be drawn" {
+@test "a picture of many flows has at most 64 bands" {
 	setup_bench
 	mkdir bin
 	printf '#!/bin/sh\ncat\n' > bin/gnuplot
@@ -151,14 +152,49 @@ json() { jq -e "$1" "$out"; }
 	bench permutation -n 50 --cc timely,swift,dcqcn,hpcc
 	json '.runs | length == 4 and all(.flows | length == 4 and
 		all(.messages == 50 and .errors == 0))'
-	# It was the algorithm that was asked for; where there are no signals, another stands in.
+	# It was the algorithm that was asked for; without feedback, its fallback.
 	json '.runs[:2] | all(.cc as $cc | .shim | length == 4 and all(.report.qps[0].cc == $cc))'
 	json 'all(.runs[].shim[]; .report.mode == "enforce")'
 }
 
-# tabled NAME WORD: a table of bench/headlines has such a row.
+# Every line of stdout is at most 80 columns wide.
+fits() {
+	awk 'length > 80 { print "too wide: " $0; bad = 1 } END { exit bad }' <<< "$output"
+}
+
+@test "tables fit into 80 columns, with the settings in blocks" {
+	bench incast -n 20 --cc none,off,observe,timely,swift
+	fits
+	[ "$(grep -c '^  goodput' <<< "$output")" -eq 2 ]
+	[ "$(grep -c '^  messages\|^  flow ' <<< "$output")" -eq 5 ]
+	bench incast -n 20 --repeat 2 --cc none,timely,swift
+	fits
+	bench alltoall -D 1 --sizes hadoop --load 20% --rate 1g --qp-pool 4 --cc none,timely,swift,dcqcn
+	fits
+	[ "$(grep -c 'p50 *p95 *p99' <<< "$output")" -eq 2 ]
+}
+
+@test "results are named as they are called outside of the lab" {
+	setup_bench
+	mkdir results
+	results() {
+		LAB_OUT=$PWD/results LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench/ccbench" \
+			incast -d fake0 --senders 1 -n 5 --no-victim --plot none.unknown
+	}
+	results
+	[[ $output == *$'\n'"$PWD/results/incast.json"* ]]
+	printf 'on/the/host' > results.name
+	results
+	[[ $output == *$'\n'"on/the/host/incast.json"* ]]
+	: > results.name
+	results
+	printed "incast.json is not kept: ci/lab was started without --out DIR"
+	[ -s results/incast.json ]
+}
+
+# tabled NAME WORD: a table of bench/scripts/headlines has such a row.
 tabled() {
-	jq -r --arg table "$1" -f "$top_srcdir/bench/headlines.jq" "$out" | grep -F -- "| $2"
+	jq -r --arg table "$1" -f "$top_srcdir/bench/scripts/headlines.jq" "$out" | grep -F -- "| $2"
 }
 
 @test "the headlines' tables have a row for each setting" {
@@ -179,18 +215,18 @@ tabled() {
 		_ccbench
 		echo "${COMPREPLY[*]}"
 	}
-	[ "$(offered "$top_builddir/bench/ccbench" per)" = permutation ]
-	[ "$(offered "$top_builddir/bench/ccbench" incast --rep)" = --repeat ]
-	[ "$(offered "$top_builddir/bench/ccbench" incast --sizes w)" = websearch ]
-	[ "$(PATH=$top_builddir/tools:$PATH offered "$top_builddir/bench/ccbench" incast --cc tim)" = timely ]
+	[ "$(offered "$top_builddir/bench/ccbench/ccbench" per)" = permutation ]
+	[ "$(offered "$top_builddir/bench/ccbench/ccbench" incast --rep)" = --repeat ]
+	[ "$(offered "$top_builddir/bench/ccbench/ccbench" incast --sizes w)" = websearch ]
+	[ "$(PATH=$top_builddir/tools/ccshim:$PATH offered "$top_builddir/bench/ccbench/ccbench" incast --cc tim)" = timely ]
 }
 
-@test "what cannot be is told before anything runs" {
+@test "wrong options are refused before anything runs" {
 	setup_bench
-	run2 "$top_builddir/bench/ccbench" inkast
+	run2 "$top_builddir/bench/ccbench/ccbench" inkast
 	[ "$status" -eq 2 ]
 	[[ $errors == *"there is no scenario 'inkast'; did you mean 'incast'?"* ]]
-	LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench" incast -d fake0 --hosts 3 --senders 2 -n 3 \
+	LD_PRELOAD=$fake run2 "$top_builddir/bench/ccbench/ccbench" incast -d fake0 --hosts 3 --senders 2 -n 3 \
 		--out_json "$BATS_TEST_TMPDIR/no/x.json"
 	[ "$status" -eq 2 ]
 	[ -z "$output" ]
@@ -202,11 +238,11 @@ job() {
 	local ranks=$1
 	shift
 	setup_bench
-	[ -x "$top_builddir/bench/ccbench-mpi" ] || skip "built without MPI"
+	[ -x "$top_builddir/bench/ccbench/ccbench-mpi" ] || skip "built without MPI"
 	mpirun=(mpirun --oversubscribe --allow-run-as-root --mca btl self,tcp
 		--mca btl_tcp_if_include lo --mca plm isolated)
 	"${mpirun[@]}" -np 1 true || skip "no mpirun that works here"
-	run2 "${mpirun[@]}" -np "$ranks" -x LD_PRELOAD="${preloaded:-$fake}" "$top_builddir/bench/ccbench-mpi" "$@" --timeout 600 --out_json "$out"
+	run2 "${mpirun[@]}" -np "$ranks" -x LD_PRELOAD="${preloaded:-$fake}" "$top_builddir/bench/ccbench/ccbench-mpi" "$@" --timeout 600 --out_json "$out"
 }
 
 readonly devices=fake0,fake1,fake2
@@ -224,7 +260,7 @@ readonly devices=fake0,fake1,fake2
 		.runs[0].slowdown[-1].messages > 0'
 }
 
-@test "what is wrong on one rank is told once, by all with one status" {
+@test "an error on one rank is reported once, and all ranks return one status" {
 	job 3 incast --devices fake0,fake1,nodev
 	[ "$status" -eq 2 ]
 	[ "$(grep -c "^ccbench: .*no such device" <<< "$errors")" -eq 1 ]

@@ -9,7 +9,7 @@ load tools.bash
 setup_file() { export BATS_TEST_TIMEOUT=120; }
 
 setup() {
-	ccshimd=$top_builddir/tools/ccshimd
+	ccshimd=$top_builddir/tools/ccshimd/ccshimd
 	cd "$BATS_TEST_TMPDIR" || return
 	socket=$BATS_TEST_TMPDIR/run/agent.sock
 	port=$((20000 + RANDOM % 10000))
@@ -58,21 +58,21 @@ stop() {
 	said "cannot publish port none0: No such device"
 	run2 "$ccshimd" --no-capture --socket "$socket" --port $port --publish lo,hop=2
 	[ "$status" -eq 1 ]
-	said "cannot publish port lo: it has no qdisc that counts"
+	said "cannot publish port lo: its qdisc has no counters"
 	run2 "$ccshimd" --no-capture --socket "$socket" --port $port --switch 10.0.0
 	[ "$status" -eq 1 ]
-	said "'10.0.0' is no switch's address"
+	said "'10.0.0' is not a valid address of a switch"
 }
 
 @test "wrong options are refused with status 2 and the remedy" {
 	refused "$ccshimd" --port 0
-	said "--port 0: a whole number from 1 to 65535 is wanted"
+	said "--port 0: expected a whole number from 1 to 65535"
 	refused "$ccshimd" --capacity eth0
-	said "--capacity eth0: something like eth0=25g or eth0=learn is wanted"
+	said "--capacity eth0: expected INTERFACE=RATE or INTERFACE=learn"
 	refused "$ccshimd" --capacity =25g
 	refused "$ccshimd" --capacity eth0=0
 	refused "$ccshimd" --publish ,to=10.0.0.0/8
-	said "--publish ,to=10.0.0.0/8: something like eth0,to="
+	said "--publish ,to=10.0.0.0/8: expected PORT"
 	refused "$ccshimd" --publish eth0,to=10.0.0.0/33
 	refused "$ccshimd" --publish eth0,from=
 	refused "$ccshimd" --publish eth0,hop=0
@@ -89,13 +89,13 @@ stop() {
 	said "kernel or none"
 	refused "$ccshimd" --frob
 	refused "$ccshimd" stray
-	said "'stray' is no option"
+	said "unexpected argument 'stray'"
 }
 
 @test "what cannot be had is said in one line, with status 1" {
 	run2 "$ccshimd" --no-capture --socket "$socket" --address localhorst
 	[ "$status" -eq 1 ]
-	said "'localhorst' is no host's address"
+	said "'localhorst' is not a unicast IP address"
 	run2 "$ccshimd" --no-capture --socket /proc/no/agent.sock --port $port --address 127.0.0.77
 	[ "$status" -eq 1 ] && [ "$(wc -l <<<"$errors")" -eq 1 ]
 	said "/proc/no/agent.sock"
@@ -127,7 +127,7 @@ stop() {
 	start
 	run2 "$ccshimd" --no-capture --socket "$socket" --port $((port + 1)) --address 127.0.0.77
 	[ "$status" -eq 1 ]
-	said "another agent has it"
+	said "another agent uses it"
 	run2 "$ccshimd" --no-capture --socket "$socket.2" --port $port --address 127.0.0.77
 	[ "$status" -eq 1 ]
 	said "is another agent running?"

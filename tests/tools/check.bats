@@ -25,7 +25,7 @@ make_root() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-# With the status of the whole that is meant.
+# The exit status must be as expected.
 checks() {
 	local want=$1
 	shift
@@ -43,7 +43,7 @@ no_line() {
 	! grep -E "^$1 +$2 " <<< "$output"
 }
 
-@test "a host without fault" {
+@test "a host without faults passes all checks" {
 	make_root
 	checks 0
 	line ok library "$(realpath "$CCSHIM_LIB"), before "
@@ -51,7 +51,7 @@ no_line() {
 	line ok device "rxe0, RoCE, software, on eth0, port 1 active, 10 Gb/sec (4X)"
 	line ok access "$root/dev/infiniband/uverbs1"
 	line ok config "mode=enforce, cc=auto"
-	line ok agent "auto takes one where there is one"
+	line ok agent "auto uses an agent if there is one"
 	no_line '(warn|fail)' device
 	no_line ok command
 }
@@ -65,7 +65,7 @@ no_line() {
 	printed "usage: ccshim check"
 }
 
-@test "nothing is run, and the command's options are its own" {
+@test "the command is not run, and its options are not parsed" {
 	make_root
 	printf '#!/bin/sh\ntouch ran\n' > script
 	chmod +x script
@@ -75,7 +75,7 @@ no_line() {
 	line ok command "a script, run by /bin/sh"
 }
 
-@test "JSON has the same" {
+@test "JSON has the same checks" {
 	make_root
 	rm "$root/dev/infiniband/uverbs1"
 	checks 1 --json true
@@ -85,17 +85,17 @@ no_line() {
 	jq -e 'all(.checks[]; (.status == "ok") == (.remedy == null))' <<< "$output"
 }
 
-@test "no device, none that is up, iWARP" {
+@test "missing, inactive and iWARP devices are reported" {
 	make_root
 	root=$BATS_TEST_TMPDIR/none
 	checks 1
-	line fail device "there is none; load the card's driver"
+	line fail device "there is no RDMA device; load the card's driver"
 	no_line '.*' access
 	make_root
 	echo "1: DOWN" | tee "$root"/sys/class/infiniband/*/ports/*/state > node
 	checks 1
 	line warn device "rxe0, RoCE, software, on eth0, port 1 down"
-	line fail device "none can be used now"
+	line fail device "no device is usable"
 	make_root
 	echo "4: RNIC" > "$root/sys/class/infiniband/rxe0/node_type"
 	checks 0
@@ -108,13 +108,13 @@ no_line() {
 	line ok device "rxe0, RoCE"
 	echo -1 > "$root/sys/class/net/eth0/speed"
 	checks 0
-	line warn device "tells no speed, 10 Gb/s is taken for it; set line_rate"
+	line warn device "reports no speed, 10 Gb/s is assumed; set line_rate"
 	rm -r "$root"/sys/class/infiniband/rxe0/*
 	checks 0
 	line warn device "rxe0, InfiniBand, software, port 1 unknown, rate unknown"
 }
 
-@test "device files that cannot be used" {
+@test "unusable device files are reported" {
 	make_root
 	rm -r "$root/sys/class/infiniband_verbs"
 	checks 1
@@ -123,10 +123,10 @@ no_line() {
 	make_root
 	chmod 0 "$root/dev/infiniband/uverbs0"
 	checks 1
-	line fail access "uverbs0 may not be read and written"
+	line fail access "no permission to read and write"
 }
 
-@test "little memory that may be locked" {
+@test "a low limit on locked memory is reported" {
 	make_root
 	local drop=()
 	[ "$(id -u)" != 0 ] || drop=(setpriv --bounding-set=-ipc_lock)
@@ -137,7 +137,7 @@ no_line() {
 	line warn memlock "64 KB of memory may be locked; ulimit -l unlimited"
 }
 
-@test "a library that cannot be loaded" {
+@test "a library that cannot be loaded is reported" {
 	make_root
 	echo garbage > x.so
 	CCSHIM_LIB=$PWD/x.so checks 1
@@ -146,14 +146,14 @@ no_line() {
 	line fail library "/nowhere/x.so cannot be read"
 }
 
-@test "the configuration as the command sees it" {
+@test "the configuration that applies to the command is checked" {
 	make_root
 	CCSHIM_MAX_RAT=1g checks 1
 	line fail config "no option CCSHIM_MAX_RAT; did you mean CCSHIM_MAX_RATE?"
 	CCSHIM_CC=timly checks 1
 	line fail config "no algorithm 'timly'"
 	CCSHIM_MODE=off checks 0
-	line warn config "mode=off: nothing is done"
+	line warn config "mode=off: no traffic is controlled"
 	printf '[app "true"]\nmode = of\n' > x.conf
 	CCSHIM_CONFIG=$PWD/x.conf checks 1 "$(type -P true)"
 	line fail config "mode: 'of'"
@@ -162,13 +162,13 @@ no_line() {
 	line ok config "mode=observe"
 }
 
-@test "signals that nothing delivers" {
+@test "missing feedback is reported" {
 	make_root
 	CCSHIM_CC=hpcc checks 0
 	line warn agent "hpcc needs telemetry"
 }
 
-@test "programs that are linked to libibverbs, or open it, or do neither" {
+@test "programs that link, open or do not use libibverbs are distinguished" {
 	make_root
 	checks 0 $ccshim
 	line ok command "$ccshim, dynamically linked"
@@ -176,13 +176,13 @@ no_line() {
 	no_line warn verbs
 	if [ -e "$top_builddir/tests/verbs/reach" ]; then
 		checks 0 "$top_builddir/tests/verbs/reach"
-		line ok verbs "reach names libibverbs.so: where it opens it"
+		line ok verbs "reach names libibverbs.so: if it opens it"
 	fi
 	checks 0 true
-	line warn verbs "nothing in true or its libraries leads to libibverbs"
+	line warn verbs "neither true nor its libraries refer to libibverbs"
 }
 
-@test "libraries that lead there, and that are missing" {
+@test "indirect and missing libraries are reported" {
 	command -v cc > /dev/null || skip "no compiler"
 	make_root
 	echo 'int ibv_fork_init(void); int f(void) { return ibv_fork_init(); }' > f.c
@@ -194,25 +194,25 @@ no_line() {
 	line ok verbs "m is linked to libibverbs.so.1, by libf.so"
 	mv lib elsewhere
 	checks 0 ./m
-	line warn verbs "a library of it is not found: libf.so; set LD_LIBRARY_PATH"
+	line warn verbs "a library that it needs is missing: libf.so; set LD_LIBRARY_PATH"
 	LD_LIBRARY_PATH=elsewhere checks 0 ./m
 	line ok verbs "by libf.so"
 }
 
-@test "a copy of libibverbs in the program" {
+@test "a copy of libibverbs in the program is reported" {
 	command -v cc > /dev/null || skip "no compiler"
 	make_root
 	echo 'const char *s = "libibverbs: Warning: x"; int main(void) { return !s; }' > m.c
 	cc m.c -o m
 	checks 1 ./m
-	line fail verbs "m contains a libibverbs of its own"
+	line fail verbs "m contains a copy of libibverbs"
 	printf 'int ibv_cmd_create_qp(void) { return 0; } int main(void) { return 0; }' > m.c
 	cc m.c -o m
 	checks 1 ./m
-	line fail verbs "m contains a libibverbs of its own"
+	line fail verbs "m contains a copy of libibverbs"
 }
 
-@test "direct verbs" {
+@test "direct verbs are reported" {
 	command -v cc > /dev/null || skip "no compiler"
 	make_root
 	echo 'int mlx5dv_init_obj(void) { return 0; }' > dv.c
@@ -220,10 +220,10 @@ no_line() {
 	cc -shared -fPIC dv.c -o libdv.so
 	cc m.c -o m -L. -ldv
 	LD_LIBRARY_PATH=. checks 0 ./m
-	line warn direct "m uses mlx5dv_init_obj: what it posts by direct verbs passes"
+	line warn direct "m uses mlx5dv_init_obj: requests posted through direct verbs are"
 }
 
-@test "what cannot be preloaded into" {
+@test "programs that ignore LD_PRELOAD are reported" {
 	make_root
 	{ head -c 56 /proc/self/exe; printf '\1\0\0\0\0\0\0\0\1'; head -c 55 /dev/zero; } > static
 	{ printf '\177ELF\1\2\1'; head -c 99 /dev/zero; } > foreign
@@ -231,7 +231,7 @@ no_line() {
 	checks 1 ./static
 	line fail command "./static: it is statically linked; link it dynamically"
 	checks 1 ./foreign
-	line fail command "./foreign: it is built for another machine"
+	line fail command "./foreign: it is built for another architecture"
 	checks 1 no-such-command
 	line fail command "no-such-command: not found, or not executable"
 	touch plain
@@ -240,7 +240,7 @@ no_line() {
 	checks 1 "$PWD"
 }
 
-@test "privileges" {
+@test "programs that gain privileges are reported" {
 	[ "$(id -u)" = 0 ] || skip "needs root"
 	make_root
 	cp "$(type -P true)" other
@@ -254,7 +254,7 @@ no_line() {
 	line fail command "./other: it is setgid"
 }
 
-@test "scripts are followed" {
+@test "interpreters of scripts are checked" {
 	make_root
 	printf '#!%s -e\n' "$PWD/one" > two
 	printf '#!/usr/bin/env -S A=1 true\n' > one
@@ -267,13 +267,13 @@ no_line() {
 	checks 0 ./none
 	line ok command "a script, run by /bin/sh"
 	checks 1 ./lost
-	line fail command "./lost: its interpreter is not found"
+	line fail command "./lost: its interpreter does not exist"
 	checks 1 ./loop
 	line fail command "./loop: "
 	checks 1 "$BATS_TEST_TMPDIR/root"
 }
 
-@test "garbage and cut files are no harm" {
+@test "random and truncated files are handled" {
 	make_root
 	local seed=${CCS_SEED:-$RANDOM} real size
 	echo "CCS_SEED=$seed"

@@ -3,7 +3,7 @@
 
 load tools.bash
 
-# What bash offers for these words; the last one is being typed.
+# The completions for these words, of which the last is incomplete.
 offered() {
 	COMP_WORDS=("$@")
 	COMP_CWORD=$(($# - 1))
@@ -20,10 +20,10 @@ offered() {
 	[ "$(offered "$ccshim" run -a ./lib)" = ./libmy.so ]
 	[ "$(offered "$ccshim" info -a ./lib)" = ./libmy.so ]
 	[ "$(offered "$ccshim" run -m o)" = "off observe" ]
-	[ "$(offered "$ccshim" run -o max_)" = "max_rate=" ]
+	[ "$(offered "$ccshim" run -o max_r)" = "max_rate=" ]
 	[ "$(offered "$ccshim" info -a fix)" = fixed ]
 	[ "$(offered "$ccshim" set --pe)" = --peer ]
-	[ "$(offered "$ccshim" set -p 1 max)" = max_rate= ]
+	[ "$(offered "$ccshim" set -p 1 max_r)" = max_rate= ]
 	[ "$(offered "$ccshim" replay -a tim)" = timely ]
 	[ "$(offered "$ccshim" replay --c)" = --check ]
 	[ "$(offered "$ccshim" de)" = debug ]
@@ -36,7 +36,7 @@ offered() {
 	[ "$(offered "$ccshim" info -d rxe)" = "rxe0 rxe1" ]
 }
 
-@test "behind the command's name come files" {
+@test "files are completed after the command's name" {
 	source "$top_srcdir/completion/ccshim.bash"
 	touch some-file
 	[ "$(offered ccshim run -a timely some-command so)" = some-file ]

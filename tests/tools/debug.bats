@@ -9,7 +9,7 @@ debug() {
 	run2 "$ccshim" debug "$@"
 }
 
-# What is in the file, in ./ccshim-debug.
+# Unpack the file to ./ccshim-debug.
 unpack() {
 	[ "$status" -eq 0 ] || { echo "status $status: $errors"; return 1; }
 	rm -rf ccshim-debug
@@ -38,47 +38,47 @@ stand_in() {
 	refused "$ccshim" debug -x
 	said "there is no option -x"
 	refused "$ccshim" debug -o x.tgz -t soon
-	said "'soon' is no number of seconds"
+	said "'soon' is not a number of seconds"
 	[ "$(echo *)" = stderr ]
 }
 
-@test "one file, with a manifest of what was had and what not, and why" {
+@test "one file, with a manifest of collected and missing items" {
 	touch before
 	debug -o a.tgz
 	unpack a.tgz
 	[ "$(echo *)" = "a.tgz before ccshim-debug stderr" ]
 	[ "$(stat -c %a a.tgz)" = 600 ]
 	printed "a.tgz: "
-	manifest '^had +version '
-	manifest '^had +configuration '
-	manifest '^had +system/uname '
-	manifest '^(had|not had) +rdma/link '
+	manifest '^ok +version '
+	manifest '^ok +configuration '
+	manifest '^ok +system/uname '
+	manifest '^(ok|missing) +rdma/link '
 	grep -q 'timely' ccshim-debug/algorithms
 	grep -qE '^mode += enforce' ccshim-debug/configuration
-	# Nothing of the gathering is in what was gathered.
-	manifest '^had +configuration .*, status 0$'
+	# The script itself leaves no traces in the items.
+	manifest '^ok +configuration .*, status 0$'
 	[ ! -e ccshim-debug/configuration.stderr ]
-	# Each file is in the manifest, and each thing that was had is a file.
+	# Each file is in the manifest, and each collected item is a file.
 	(cd ccshim-debug && find . -type f ! -name MANIFEST ! -name '*.stderr' -printf '%P\n' | sort) > files
-	sed -n 's/^had  *\([^ ]*\) .*/\1/p' ccshim-debug/MANIFEST | sort | diff files -
+	sed -n 's/^ok  *\([^ ]*\) .*/\1/p' ccshim-debug/MANIFEST | sort | diff files -
 	while read -r file; do [ -s "ccshim-debug/$file" ]; done < files
 }
 
-@test "an existing file is left as it is, whatever it is" {
+@test "an existing file is not overwritten" {
 	echo precious > a.tgz
 	ln -s nowhere b.tgz
 	mkdir c.tgz
 	for file in a.tgz b.tgz c.tgz; do
 		debug -o $file
 		[ "$status" -eq 1 ]
-		said "$file is there already"
+		said "$file exists and is not overwritten"
 	done
 	[ "$(cat a.tgz)" = precious ]
 	[ ! -e nowhere ]
 	debug -o no/such/a.tgz
 	[ "$status" -eq 1 ]
 	said "cannot write to no/such/"
-	# One that comes while it is at work.
+	# A file that is created meanwhile.
 	stand_in uname 'echo precious > "$RACE"; echo Linux'
 	RACE=$PWD/d.tgz debug -o d.tgz
 	[ "$status" -eq 1 ]
@@ -86,18 +86,18 @@ stand_in() {
 	[ -z "$(find . -name '.ccshim-debug*')" ]
 }
 
-@test "a command that hangs is ended, one that fails or is not there is told of" {
+@test "hanging commands are killed, failing and missing ones are noted" {
 	export HOME=$PWD
 	stand_in rdma 'trap "" TERM; echo $$ > "$HOME/hung"; sleep 1000; sleep 1000'
 	stand_in tc 'echo "this kernel cannot" >&2; exit 3'
 	stand_in lsmod 'sleep 20 & echo some modules'
 	debug -t 1 -o a.tgz
 	unpack a.tgz
-	manifest "^not had +rdma/link +'rdma .*did not end within 1 s"
-	manifest "^not had +net/qdisc .*status 3: this kernel cannot"
-	manifest '^had +system/modules '
+	manifest "^missing +rdma/link +'rdma .*did not end within 1 s"
+	manifest "^missing +net/qdisc .*status 3: this kernel cannot"
+	manifest '^ok +system/modules '
 	[ ! -e ccshim-debug/rdma/link ]
-	# It is gone, or waits to be buried.
+	# It has ended, or is a zombie.
 	[ -s hung ]
 	[ -z "$(tr -d '\0' < "/proc/$(cat hung)/cmdline" 2> /dev/null || true)" ]
 	mkdir few
@@ -105,25 +105,25 @@ stand_in() {
 		sort tail tar gzip timeout tr uname; do
 		ln -s "$(command -v $command)" few/
 	done
-	sed 's,:/usr/sbin:/sbin:/usr/local/sbin,,' "$top_builddir/tools/ccshim-debug" > script
+	sed 's,:/usr/sbin:/sbin:/usr/local/sbin,,' "$top_builddir/tools/ccshim/ccshim-debug" > script
 	run2 env PATH="$PWD/few" bash script "$(realpath "$ccshim")" -o b.tgz
 	unpack b.tgz
-	manifest '^not had +rdma/link +rdma is not installed'
-	manifest '^had +system/uname '
+	manifest '^missing +rdma/link +rdma is not installed'
+	manifest '^ok +system/uname '
 }
 
-@test "no secret is in it, wherever one may be" {
+@test "secrets are not collected" {
 	export PASSWORD=$secret CCSHIM_TOKEN=$secret CCSHIM_KEY_FILE=$PWD/key
 	echo $secret > key
-	# A configuration file with words that are none of ours, or a comment.
+	# A configuration file with unknown words, or a comment.
 	printf '# %s\npassword = %s\nmode = observe\n' $secret $secret > conf
 	export CCSHIM_CONFIG=$PWD/conf
-	# Options that lead to files which are not what they should be.
+	# Options that name files of other programs.
 	echo "$secret {}" > r-1.json
 	echo "$secret" > trace.csv
 	printf 'application: %s\nccshim: warn: something\n' $secret > log
 	export CCSHIM_REPORT=$PWD/r-%p.json CCSHIM_TRACE=$PWD/trace.csv CCSHIM_LOG_FILE=$PWD/log
-	# The kernel's log, with its command line and what is about others.
+	# The kernel's log, with its command line and unrelated lines.
 	stand_in dmesg "echo 'Command line: root=/dev/vda rdma.key=$secret'; echo 'usb: $secret'; echo 'rxe0: added'"
 	stand_in journalctl "echo 'rdma: from the journal'"
 	# A program under the shim has arguments, an environment, and data.
@@ -134,17 +134,17 @@ stand_in() {
 	kill $victim
 	unpack a.tgz
 	if grep -r "$secret" ccshim-debug; then return 1; fi
-	# And it is not empty for that.
-	grep -q 'CCSHIM_TOKEN is no option' ccshim-debug/environment
+	# The items are not empty either.
+	grep -q 'CCSHIM_TOKEN is not an option' ccshim-debug/environment
 	grep -qx "CCSHIM_TRACE=$PWD/trace.csv" ccshim-debug/environment
 	grep -q 'rxe0: added' ccshim-debug/log/kernel
 	grep -q 'something' ccshim-debug/log_file/1-log
 	grep -q "command" ccshim-debug/check
-	manifest "^not had +report +.*r-1.json is none of ccshim's"
-	manifest "^not had +trace +.*trace.csv is none of ccshim's"
+	manifest "^missing +report +.*r-1.json was not written by ccshim"
+	manifest "^missing +trace +.*trace.csv was not written by ccshim"
 }
 
-@test "reports, traces and the program that is asked about" {
+@test "reports, traces and checks of the command are collected" {
 	printf '{\n  "program": "p",\n  "qps": []\n}\n' > r-17.json
 	{ echo "# ccshim 0.1.0: p, process 17, cc=timely"; echo t_us,event; seq 1000; } > t.csv
 	stand_in a-program 'echo it ran > ran'
@@ -157,7 +157,7 @@ stand_in() {
 	[ ! -e ran ]
 }
 
-@test "a full disk" {
+@test "a full disk is reported" {
 	# More than that many kilobytes in a file are refused.
 	run2 bash -c 'trap "" XFSZ; ulimit -f 2; exec "$@"' - "$ccshim" debug -o a.tgz
 	[ "$status" -eq 1 ]

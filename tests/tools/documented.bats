@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Whatever a command's help tells of has its manual page, its completion and an example,
-# and the other way round.
+# The help of each command agrees with its manual page and its completion.
 
 load tools.bash
 
@@ -43,19 +42,19 @@ offered() {
 	done
 }
 
-@test "so have the other programs" {
-	"$top_builddir/tools/ccshimd" --help | options | has_options "$top_srcdir/docs/ccshimd.8"
-	for scenario in $("$top_builddir/bench/ccbench" --help | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p'); do
-		"$top_builddir/bench/ccbench" "$scenario" --help | options |
+@test "the other programs have manual pages with their options" {
+	"$top_builddir/tools/ccshimd/ccshimd" --help | options | has_options "$top_srcdir/docs/ccshimd.8"
+	for scenario in $("$top_builddir/bench/ccbench/ccbench" --help | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p'); do
+		"$top_builddir/bench/ccbench/ccbench" "$scenario" --help | options |
 			has_options "$top_srcdir/docs/ccbench.1"
 	done
 }
 
 @test "completion of ccshimd offers its options" {
 	source "$top_srcdir/completion/ccshimd"
-	COMP_WORDS=("$top_builddir/tools/ccshimd" --) COMP_CWORD=1
+	COMP_WORDS=("$top_builddir/tools/ccshimd/ccshimd" --) COMP_CWORD=1
 	_ccshimd
-	diff <("$top_builddir/tools/ccshimd" --help | options | grep ^--) \
+	diff <("$top_builddir/tools/ccshimd/ccshimd" --help | options | grep ^--) \
 		<(printf '%s\n' "${COMPREPLY[@]}" | sort)
 }
 

@@ -3,7 +3,7 @@
 
 load tools.bash
 
-grid=$top_builddir/bench/grid
+grid=$top_builddir/bench/grid/grid
 
 @test "options that make no sense are refused with a sentence" {
 	for wrong in --seed=-1 --seed=x --jobs=0 --jobs=65 '--only=(' --only=nothing --cc=vegas \
@@ -105,9 +105,9 @@ grid=$top_builddir/bench/grid
 	run2 "$grid" --only '^incast 2 1g$' --figures figures
 	[ "$status" -eq 2 ]
 	said 'figures:1'
-	run2 "$top_srcdir/bench/grid-lab" --build /nowhere
+	run2 "$top_srcdir/bench/scripts/grid-lab" --build /nowhere
 	[ "$status" -eq 2 ]
-	said 'no /nowhere/bench/grid'
-	run2 "$top_srcdir/bench/grid-lab" --unknown
+	said 'no /nowhere/bench/grid/grid'
+	run2 "$top_srcdir/bench/scripts/grid-lab" --unknown
 	[ "$status" -eq 2 ]
 }

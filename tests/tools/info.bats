@@ -9,21 +9,21 @@ load tools.bash
 	[ -z "$errors" ]
 	printed "usage: ccshim info"
 	refused $ccshim info
-	said "say what to show"
+	said "nothing selected: give -v"
 	refused $ccshim info -z
 	refused $ccshim info -a timly
 	said "did you mean 'timely'?"
 	refused $ccshim info -c timely
 	said "needs -a"
 	refused $ccshim info -a timely none
-	said "'none' is one name too many"
+	said "unexpected argument 'none'"
 	refused $ccshim info -a --line-rate fast
 	said "line_rate: 'fast' is not a rate"
 	refused $ccshim info -a --flows 0.5
 	said "flows: '0.5'"
 }
 
-@test "-v tells both versions" {
+@test "-v prints both versions" {
 	run2 $ccshim info -v
 	[ "$status" -eq 0 ]
 	[[ $output =~ ccshim\ [0-9] ]]
@@ -31,7 +31,7 @@ load tools.bash
 	printed "preload $standin"
 }
 
-@test "-c tells where each option comes from" {
+@test "-c prints the origin of each option" {
 	printf 'mode = observe\n[app "nccl*"]\ncc = none\n' > x.conf
 	export CCSHIM_CONFIG=x.conf CCSHIM_MAX_RATE=2500m
 	run2 $ccshim info -c
@@ -44,7 +44,7 @@ load tools.bash
 	[[ $output =~ cc\ *=\ none\ *#\ user\ file ]]
 }
 
-@test "-c tells the line and the section, for a queue pair too" {
+@test "-c prints line and section, also for a queue pair" {
 	cat > x.conf <<-'END'
 		max_rate = 5g
 		[app "nvmf*" peer 10.1.0.0/16]
@@ -76,12 +76,12 @@ load tools.bash
 	[ "$(value max_rate)" = "7g environment" ]
 	[ "$(grep -c "max_rate = 1g" <<< "$output")" = 0 ]
 	refused $ccshim info -c --peer 10.0.0.0/8
-	said "--peer takes the address of one peer"
+	said "--peer needs the address of one peer"
 	refused $ccshim info -c --dscp 64
 	said "dscp: '64' is not a DSCP, 0 to 63"
 }
 
-@test "the manual pages tell which options a queue pair has" {
+@test "the manual pages list the options per queue pair" {
 	$ccshim info -c --json | jq -r '.options[] | select(.per_qp) | .name' | sort > table
 	[ "$(wc -l < table)" -gt 8 ]
 	sed -n '/" per queue pair/,+1p' "$top_srcdir/docs/ccshim.conf.5" |
@@ -90,7 +90,7 @@ load tools.bash
 		tr -s ' ,' '\n' | sort | diff table -
 }
 
-@test "-c with a mistake tells it and fails" {
+@test "-c reports a mistake and fails" {
 	CCSHIM_MODE=of run2 $ccshim info -c
 	[ "$status" -eq 1 ]
 	said "CCSHIM_MODE: 'of'"
@@ -109,7 +109,7 @@ load tools.bash
 	[ "$(awk 'length > 90' all.conf)" = "" ]
 }
 
-@test "-cf and -c are configuration files of what is in force" {
+@test "-cf and -c are configuration files of the current values" {
 	export CCSHIM_CC=timely:beta=0.5,t_low=12.5us CCSHIM_SEGMENT=3000 CCSHIM_REPORT=' a "b" # c ' \
 		CCSHIM_LOG_FILE='#x' CCSHIM_SPLIT=no
 	$ccshim info -cf > full.conf
@@ -184,7 +184,7 @@ algorithms_of_page() {
 	for letter in v c f a d; do
 		grep -q "^\.It Fl $letter" ccshim-info.1
 	done
-	for option in line-rate base-rtt noise segment flows qp timers check; do
+	for option in line-rate base-rtt rtt-jitter segment flows qp timers check; do
 		grep -q "^\.It Fl .*-$option" ccshim-replay.1
 	done
 	command -v mandoc > /dev/null || skip "mandoc is not installed"
@@ -199,16 +199,16 @@ algorithms_of_page() {
 	printed "timely: "
 	printed "fixed: "
 	printed "none: "
-	printed "derived for line rate 10g, base RTT 10us, noise 0, segment 64k, 1 flow"
+	printed "derived for line rate 10g, base RTT 10us, RTT jitter 0, segment 64k, 1 flow"
 }
 
 @test "-a derives for the given path and takes given values" {
-	run2 $ccshim info -a --json timely:beta=0.5 --line-rate 100g --base-rtt 5us --noise 3us \
+	run2 $ccshim info -a --json timely:beta=0.5 --line-rate 100g --base-rtt 5us --rtt-jitter 3us \
 		--segment 32k --flows 4
 	[ "$status" -eq 0 ]
 	[ "$(jq -r '.algorithms[].name' <<< "$output")" = timely ]
 	value() { jq -r ".algorithms[0].params[] | select(.name == \"$1\") | .$2" <<< "$output"; }
-	[ "$(jq -c .path <<< "$output")" = '{"line_rate_bps":100000000000,"base_rtt_us":5,"noise_us":3,"segment_bytes":32768,"flows":4}' ]
+	[ "$(jq -c .path <<< "$output")" = '{"line_rate_bps":100000000000,"base_rtt_us":5,"rtt_jitter_us":3,"segment_bytes":32768,"flows":4}' ]
 	[ "$(value t_low value)" = "$(jq -n '5 + 3 + 8e6 * 32768 / 100e9')" ]
 	[ "$(value add_rate value)" = 50000000 ]
 	[ "$(value min_rtt origin)" = derived ]
@@ -221,7 +221,7 @@ algorithms_of_page() {
 	[ -n "$(value alpha source)" ]
 }
 
-@test "-d tells each kind of device apart" {
+@test "-d distinguishes kinds of devices" {
 	LD_PRELOAD=$standin run2 $ccshim info -d
 	[ "$status" -eq 0 ]
 	[ -z "$errors" ]
@@ -239,7 +239,7 @@ algorithms_of_page() {
 	[ "$(jq -r '.devices[0].ports[0].rate_bps' <<< "$output")" = 100000000000 ]
 }
 
-@test "-d of one device, and of one that is not there" {
+@test "-d of an existing and of an unknown device" {
 	LD_PRELOAD=$standin run2 $ccshim info -d rxe0
 	[ "$status" -eq 0 ]
 	printed "rxe0: RoCE"
@@ -256,7 +256,7 @@ algorithms_of_page() {
 	[ "$output" = "no RDMA devices" ]
 }
 
-@test "letters combine, as JSON too" {
+@test "options combine, also as JSON" {
 	run2 $ccshim info -vcfa
 	[ "$status" -eq 0 ]
 	printed "ccshim "

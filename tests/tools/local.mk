@@ -1,13 +1,40 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The command lines. BATS is empty where bats is not installed.
 if HAVE_BATS
-TESTS += tests/tools/ccshimd.bats tests/tools/check.bats tests/tools/completion.bats tests/tools/debug.bats tests/tools/info.bats tests/tools/plot.bats tests/tools/plugin.bats tests/tools/replay.bats \
-	tests/tools/run.bats tests/tools/grid.bats
-TESTS += tests/tools/agent.bats tests/tools/documented.bats tests/tools/ccbench.bats
+TESTS += \
+	tests/tools/agent.bats \
+	tests/tools/ccbench.bats \
+	tests/tools/ccshimd.bats \
+	tests/tools/check.bats \
+	tests/tools/completion.bats \
+	tests/tools/debug.bats \
+	tests/tools/documented.bats \
+	tests/tools/grid.bats \
+	tests/tools/info.bats \
+	tests/tools/plot.bats \
+	tests/tools/plugin.bats \
+	tests/tools/replay.bats \
+	tests/tools/run.bats \
+	tests/tools/terminal.bats \
+	tests/tools/width.bats
 endif
-EXTRA_DIST += tests/tools/agent.bats tests/tools/documented.bats tests/tools/ccbench.bats
-EXTRA_DIST += tests/tools/ccshimd.bats tests/tools/check.bats tests/tools/completion.bats tests/tools/debug.bats tests/tools/info.bats tests/tools/plot.bats tests/tools/plugin.bats tests/tools/replay.bats \
-	tests/tools/run.bats tests/tools/grid.bats tests/tools/tools.bash
+EXTRA_DIST += \
+	tests/tools/agent.bats \
+	tests/tools/ccbench.bats \
+	tests/tools/ccshimd.bats \
+	tests/tools/check.bats \
+	tests/tools/completion.bats \
+	tests/tools/debug.bats \
+	tests/tools/documented.bats \
+	tests/tools/grid.bats \
+	tests/tools/info.bats \
+	tests/tools/plot.bats \
+	tests/tools/plugin.bats \
+	tests/tools/replay.bats \
+	tests/tools/run.bats \
+	tests/tools/terminal.bats \
+	tests/tools/width.bats \
+	tests/tools/tools.bash
 
 # -rpath makes libtool build a shared object that is never installed. Without the
 # sanitizers: it is preloaded into programs that have none.

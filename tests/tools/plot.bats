@@ -32,7 +32,7 @@ is_png() {
 	[ "$(stat -c %s "$1")" -gt 5000 ]
 }
 
-# The picture and the parts that it was made of: nothing but $*.
+# The directory contains only $*.
 only() {
 	[ "$(echo *)" = "$*" ] || { ls -la; return 1; }
 }
@@ -46,7 +46,7 @@ failed() {
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
 	printed "usage: ccshim plot"
 	refused $ccshim plot
-	said "a trace or recording is missing"
+	said "FILE is missing"
 	refused $ccshim plot -o x.pdf t.csv
 	said "'x.pdf' does not end in .png or .svg"
 	refused $ccshim plot --cdf rt t.csv
@@ -76,7 +76,7 @@ failed() {
 	printed 'front "QP 2"'
 }
 
-@test "a flow without the host's clock begins where the trace is" {
+@test "a flow without the host's clock starts at the current time of the trace" {
 	printf '%s\n' t_us,event,qp,rtt_us 10,ack,1,20 5000000,ack,1,20 10,ack,2,20 20,ack,2,20 > t.csv
 	run2 $ccshim plot -n t.csv
 	[ "$status" -eq 0 ]
@@ -84,7 +84,7 @@ failed() {
 	[ "$(points F1W1 | awk '{ printf "%.5f ", $1 }')" = "4.99999 5.00000 " ]
 }
 
-@test "pictures, PNG and SVG, under the trace's name or another" {
+@test "PNG and SVG pictures get the trace's name or the given one" {
 	needs_gnuplot
 	trace 3 200 > t.csv
 	run2 $ccshim plot t.csv
@@ -123,11 +123,11 @@ failed() {
 	points F0W1 | awk '$1 < t { exit 1 } { t = $1 }'
 }
 
-@test "of too many flows the busiest are shown, and that is said" {
+@test "of too many flows the busiest are drawn, with a message" {
 	trace 40 3 > t.csv
 	run2 $ccshim plot -n t.csv
 	[ "$status" -eq 0 ]
-	said "of 40 flows the 16 busiest are shown"
+	said "of 40 flows the 16 busiest are drawn"
 	printed 'front "QP 40"'
 	printed 'front "QP 25"'
 	[[ $output != *'front "QP 24"'* ]]
@@ -142,7 +142,7 @@ failed() {
 	said "there is no QP 99"
 }
 
-@test "what is no trace" {
+@test "files that are not traces are refused" {
 	echo 'root:x:0:0' > passwd
 	head -c 1000 /dev/zero > zero
 	echo $header > empty.csv
@@ -169,7 +169,7 @@ failed() {
 	said "no values of that kind"
 }
 
-@test "a trace that was cut off is shown, and that is said" {
+@test "a truncated trace is drawn, with a message" {
 	trace 1 30 | head -c -20 > t.csv
 	run2 $ccshim plot -n t.csv
 	[ "$status" -eq 0 ]
@@ -178,7 +178,7 @@ failed() {
 	[ "$(points F0W1 | wc -l)" -eq 29 ]
 	{ trace 1 3; echo "# 17 events are lost near here"; echo "# 4 events are lost near here"; } > t.csv
 	run2 $ccshim plot -n t.csv
-	said "t.csv: 21 events were lost"
+	said "t.csv: 21 events were dropped"
 }
 
 @test "the picture never replaces a trace" {
@@ -192,7 +192,7 @@ failed() {
 	head -1 t.png | grep -q '^# ccshim'
 }
 
-@test "without gnuplot" {
+@test "a missing gnuplot is reported" {
 	trace 1 30 > t.csv
 	run2 env PATH=/nowhere "$(realpath "$ccshim")" plot t.csv
 	failed
@@ -200,7 +200,7 @@ failed() {
 	only stderr t.csv
 }
 
-@test "gnuplot that fails" {
+@test "a failure of gnuplot is reported" {
 	trace 1 30 > t.csv
 	mkdir bin
 	printf '#!/bin/sh\necho half a picture; exit 1\n' > bin/gnuplot
@@ -211,7 +211,7 @@ failed() {
 	[ ! -e t.png ]
 }
 
-@test "a full disk, a missing directory: nothing half-written, and what was there stays" {
+@test "after a failed write the old picture is unchanged" {
 	needs_gnuplot
 	trace 1 30 > t.csv
 	echo before > t.svg
@@ -246,7 +246,7 @@ recording() {
 	}'
 }
 
-@test "recordings of ccshim stat" {
+@test "recordings of ccshim stat are drawn" {
 	for interval in 1 0; do
 		recording 30 $interval > stat.json
 		jq -e . stat.json > /dev/null
@@ -271,14 +271,14 @@ recording() {
 	is_png stat.png
 }
 
-@test "what is no recording" {
+@test "files that are not recordings are refused" {
 	for text in '{' '{}' '{"time": 1, "processes": [{"qps": [{}]}]}' '{"time": "x"}' '{"time": 1} 2' \
 		'{"time": 1, "processes": [{"pid": -1}]}' "{\"time\": 1, \"x\": $(printf '[%.0s' {1..1000})" \
 		'{"time": 1, "x": "\'; do
 		echo "$text" > bad.json
 		run2 $ccshim plot -o x.png bad.json
 		failed || { echo "of $text: $status"; return 1; }
-		said "bad.json:1: not as 'ccshim stat"
+		said "bad.json:1: not a line of 'ccshim stat"
 	done
 	recording 3 1 | head -c -30 > cut.json
 	run2 $ccshim plot -n cut.json
@@ -288,5 +288,5 @@ recording() {
 	trace 1 3 > t.csv
 	run2 $ccshim plot -n t.csv cut.json
 	failed
-	said "no time in common"
+	said "no common time line"
 }

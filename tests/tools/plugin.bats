@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Plug-ins: the example as its own text says, and each way in which one can be wrong.
+# Plug-ins: building and running the example, and the checks of invalid plug-ins.
 
 load tools.bash
 
@@ -30,7 +30,7 @@ example() {
 
 @test "the example is built, shown and run by the lines in its comment" {
 	example
-	PATH=$top_builddir/tools:$PATH
+	PATH=$top_builddir/tools/ccshim:$PATH
 	run2 eval "$(example_says 'ccshim info')"
 	[ "$status" -eq 0 ]
 	[ -z "$errors" ]
@@ -45,7 +45,7 @@ example() {
 	[ "$(wc -l < aimd.c)" -lt 100 ]
 }
 
-@test "a plug-in is judged by a trace" {
+@test "a plug-in is replayed over a trace" {
 	example
 	printf 't_us,event,rtt_us,bytes\n10,ack,10,65536\n20,ack,1000,65536\n' > trace.csv
 	run2 $ccshim replay -a ./libaimd.so:target=50us,beta=0.25 --line-rate 8g --base-rtt 10us trace.csv
@@ -78,7 +78,8 @@ example() {
 		static void on_ack(ccs_cc *, const ccs_cc_ack *) { }
 		const ccs_cc_ops ccs_cc_plugin = {
 			CCS_CC_ABI, sizeof(ccs_cc_ops), "tiny", "a constant", 0, nullptr, 0, derive,
-			on_init, on_ack, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr
+			on_init, on_ack, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+			nullptr, nullptr, nullptr
 		};
 	TXT
 	for std in c++11 c++20; do
@@ -93,7 +94,7 @@ example() {
 	[ "ccshim $(pkg-config --modversion ccshim)" = "$($ccshim -V)" ]
 }
 
-# Right in every way, but for what a macro overrides.
+# A valid plug-in, of which macros override parts.
 template() {
 	cat <<'TXT'
 #include <ccshim/cc.h>
@@ -155,7 +156,7 @@ wrong() {
 	[ "$(wc -l <<< "$errors")" -eq 1 ]
 }
 
-@test "a plug-in that is right is taken" {
+@test "a valid plug-in is loaded" {
 	needs_compiler
 	build ./right.so
 	run2 $ccshim info -a ./right.so:y=b,x=2ns
@@ -167,7 +168,7 @@ wrong() {
 	[ "$status" -eq 0 ]
 }
 
-@test "a file that is no plug-in is named" {
+@test "files that are not plug-ins are reported" {
 	needs_compiler
 	refused $ccshim info -a ./nowhere.so
 	said "./nowhere.so: it cannot be loaded: cannot open shared object file: No such file"
@@ -183,8 +184,8 @@ wrong() {
 
 @test "a plug-in's head is checked" {
 	needs_compiler
-	wrong "it is built for version 7 of the interface, and this is 1" OPS=.abi=7
-	wrong "its ccs_cc_ops has 100 bytes, and here it has " OPS=.size=100
+	wrong "it is built for version 7 of the interface, but this is 1; rebuild it" OPS=.abi=7
+	wrong "its ccs_cc_ops has 100 bytes, but here it has " OPS=.size=100
 	wrong "it has no name of letters" OPS=.name=0
 	wrong "it has no name of letters" 'OPS=.name=""'
 	wrong "it has no name of letters" 'OPS=.name="Big Name"'
@@ -193,7 +194,10 @@ wrong() {
 	wrong "it has no derive" OPS=.derive=0
 	wrong "it has no on_init" OPS=.on_init=0
 	wrong "it has no on_ack" OPS=.on_ack=0
-	wrong "it has 25 parameters, and 24 are the most" OPS=.nparams=25
+	wrong "its fallback 'reno' is no built-in algorithm" 'OPS=.fallback="reno"'
+	wrong "its fallback 'hpcc' is no built-in algorithm that works without" 'OPS=.fallback="hpcc"'
+	wrong "its without_ports 'a' is no value of a parameter 'variant'" 'OPS=.without_ports="a"'
+	wrong "it has 25 parameters, but the maximum is 24" OPS=.nparams=25
 	wrong "it has 2 parameters, but no table" OPS=.params=0
 }
 
@@ -201,7 +205,7 @@ wrong() {
 	needs_compiler
 	wrong "parameter number 2 has no name of letters" PARAM=[1].name=0
 	wrong "parameter number 1 has no name of letters" 'PARAM=[0].name="a-b"'
-	wrong "parameter 'x' is there twice" 'PARAM=[1].name="x"'
+	wrong "parameter 'x' is defined twice" 'PARAM=[1].name="x"'
 	wrong "parameter 'x' has no unit of" PARAM=[0].unit=0
 	wrong "parameter 'x' has no unit of" 'PARAM=[0].unit="furlong"'
 	wrong "parameter 'x' has no doc" PARAM=[0].doc=0
@@ -210,22 +214,22 @@ wrong() {
 	wrong "parameter 'x' has a minimum above its maximum" PARAM=[0].max=NAN
 	wrong "the default of parameter 'x' is outside its range" PARAM=[0].def=-1
 	wrong "parameter 'y' has an empty list of choices" PARAM=[1].choices=no_words
-	wrong "the default of parameter 'y' is none of its choices" PARAM=[1].def=2
-	wrong "the default of parameter 'y' is none of its choices" PARAM=[1].def=0.5
+	wrong "the default of parameter 'y' is not one of its choices" PARAM=[1].def=2
+	wrong "the default of parameter 'y' is not one of its choices" PARAM=[1].def=0.5
 }
 
 @test "a plug-in is tried" {
 	needs_compiler
 	wrong "derive() leaves parameter 'x' without a value" 'DERIVE=(void)0'
-	wrong "derive() leaves parameter 'x' without a value" 'DERIVE=p[0]=path->noise_us?1:NAN'
-	wrong "derive() gives parameter 'y' none of its choices" 'DERIVE=p[0]=1,p[1]=7'
+	wrong "derive() leaves parameter 'x' without a value" 'DERIVE=p[0]=path->rtt_jitter_us?1:NAN'
+	wrong "derive() sets parameter 'y' to none of its choices" 'DERIVE=p[0]=1,p[1]=7'
 	wrong "on_init() gives a rate of 0 bit/s" 'INIT=(void)0'
 	wrong "on_init() gives a rate of inf bit/s" INIT=cc-\>out.rate=INFINITY
 	wrong "on_init() gives a rate of -1 bit/s" INIT=cc-\>out.rate=-1
 	wrong "on_init() gives a window of -2 bytes" 'INIT=cc->out.rate=1,cc->out.window=-2'
 	wrong "on_init() sets a timer, but there is no on_timer" 'INIT=cc->out.rate=1,cc->out.timer_us=0'
 	wrong "on_init() sets a timer that is not a number" 'INIT=cc->out.rate=1,cc->out.timer_us=NAN'
-	wrong "on_init() sets a timer to -1 us, before its time" OPS=.on_timer=on_timer \
+	wrong "on_init() sets a timer to -1 us, which is before the start" OPS=.on_timer=on_timer \
 		'INIT=cc->out.rate=1,cc->out.timer_us=-1'
 	wrong "on_timer() does not set a later time" OPS=.on_timer=on_timer \
 		'INIT=cc->out.rate=1,cc->out.timer_us=5' 'TIMER=(void)0'
@@ -233,7 +237,7 @@ wrong() {
 		'INIT=cc->out.rate=1,cc->out.timer_us=5' TIMER=cc-\>out.timer_us=NAN
 }
 
-@test "a plug-in's parameters are checked and hinted at as any" {
+@test "parameters given to a plug-in are checked, with hints" {
 	example
 	refused $ccshim info -a ./libaimd.so:bta=0.5
 	said "algorithm aimd has no parameter 'bta'; did you mean 'beta'?"
@@ -261,7 +265,7 @@ wrong() {
 	said "the algorithm's name is longer than 511 bytes"
 }
 
-@test "ccshim run and ccbench refuse one that is wrong, wherever it is named" {
+@test "ccshim run and ccbench refuse an invalid plug-in from any source" {
 	needs_compiler
 	build ./broken.so OPS=.abi=7
 	refused $ccshim run -a ./broken.so touch ran
@@ -275,7 +279,7 @@ wrong() {
 	CCSHIM_CC=./broken.so run2 $ccshim info -c
 	[ "$status" -eq 1 ]
 	said "cc: ./broken.so: it is built for version 7"
-	run2 "$top_builddir/bench/ccbench" incast --cc none,./broken.so:x=1,y=a
+	run2 "$top_builddir/bench/ccbench/ccbench" incast --cc none,./broken.so:x=1,y=a
 	[ "$status" -ne 0 ]
 	said "./broken.so: it is built for version 7"
 }

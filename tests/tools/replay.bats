@@ -8,7 +8,7 @@ p1=timely:variant=snippet,min_rtt=20,t_low=50,t_high=1000,add_rate=10m,beta=0.8,
 p1+=,min_rate=10m,init_rate=10g
 path=(--line-rate 10g --base-rtt 20us)
 
-# A trace from its lines, replayed under what stands in $cc.
+# Replay a trace of these lines with the algorithm $cc.
 cc=timely
 replay() {
 	printf '%s\n' "$@" > t.csv
@@ -42,11 +42,11 @@ same() {
 	[ -z "$errors" ]
 	printed "usage: ccshim replay"
 	refused $ccshim replay
-	said "-a is missing"
+	said "-a ALG is missing"
 	refused $ccshim replay -a timely
 	said "a trace is missing"
 	refused $ccshim replay -a timely a b
-	said "'b' is one name too many"
+	said "unexpected argument 'b'"
 	refused $ccshim replay -a timly x
 	said "did you mean 'timely'?"
 	refused $ccshim replay -a timely:bta=1 x
@@ -104,7 +104,7 @@ same() {
 	[ "$(wc -l <<< "$output")" -eq 3 ]
 }
 
-@test "a plug-in's timers without end are a mistake in the time" {
+@test "endless timers of a plug-in are reported as a mistake in the time" {
 	command -v cc > /dev/null || skip "no compiler"
 	cat > tick.c <<- 'END'
 		#include <ccshim/cc.h>
@@ -122,7 +122,7 @@ same() {
 	[ "$(wc -l <<< "$output")" -eq 2 ]
 }
 
-@test "a segment that is given is what an ack without bytes acknowledges" {
+@test "an ack without bytes acknowledges the given segment" {
 	cc=swift:base_target=25,fs_range=0,ai=1,segment=4096,init_window=40960
 	replay t_us,event,rtt_us 100,ack,20
 	[ "$(tail -n 1 <<< "$output" | cut -d, -f7)" = 10.1 ]
@@ -135,7 +135,7 @@ same() {
 	printed "0,0.10000000000000001,tick,300000000,0"
 }
 
-@test "whole numbers as floating point writes them" {
+@test "whole numbers may be in floating-point notation" {
 	cc=dcqcn replay t_us,event,bytes 1,cnp, 2,send,10000000 3,send,10000000
 	want=$output
 	cc=dcqcn replay t_us,event,bytes 1,cnp, 2,send,1e7 3,send,10000000.0
@@ -156,7 +156,7 @@ same() {
 	[ "$(cat got)" = "$want" ]
 }
 
-@test "events that an algorithm does not hear are rows all the same" {
+@test "events that an algorithm does not handle yield rows too" {
 	cc=fixed:rate=1g replay t_us,event,bytes 1,cnp, 2,send,4096 3,loss, 4,tick, 5,ack,
 	[ "$status" -eq 0 ]
 	[ "$(cut -d, -f1-5 <<< "$output" | tail -n +2 | tr '\n' ' ')" = \
@@ -173,19 +173,19 @@ same() {
 @test "each mistake in the header is named" {
 	: > t.csv
 	run2 $ccshim replay -a timely "${path[@]}" t.csv
-	fault "t.csv: " "there is nothing in it"
+	fault "t.csv: " "the file is empty"
 	replay '# only a comment'
-	fault "t.csv: " "there is nothing in it"
+	fault "t.csv: " "the file is empty"
 	replay time,event
 	fault "t.csv:1: column t_us: " "nor t_ns"
 	replay '#' t_us,rtt_us
-	fault "t.csv:2: column event: " "does not name it"
+	fault "t.csv:2: column event: " "has no such column"
 	replay t_us,event,t_us
 	fault "t.csv:1: column t_us: " "twice"
 	replay t_us,event,t_ns
-	fault "t.csv:1: column t_ns: " "there is t_us already"
+	fault "t.csv:1: column t_ns: " "the header has t_us as well"
 	replay t_us,event,rtt_ns,rtt_us
-	fault "t.csv:1: column rtt_ns: " "there is rtt_us already"
+	fault "t.csv:1: column rtt_ns: " "the header has rtt_us as well"
 	replay "t_us,event$(printf ',x%.0s' {1..200})"
 	fault "t.csv:1: " "more than 128 columns"
 	run2 $ccshim replay -a timely "${path[@]}" missing.csv
@@ -213,7 +213,7 @@ same() {
 		11,ac,20,,,,7|column event: |no event 'ac'; did you mean 'ack'?
 		11,timer,20,,,,7|column event: |no event 'timer'
 		11,,20,,,,7|column event: |no event ''
-		11,ack,,,,,7|column rtt_us: |it is empty, and ack needs it
+		11,ack,,,,,7|column rtt_us: |it is empty, but ack needs it
 		11,ack,-3,,,,7|column rtt_us: |'-3' is negative
 		11,ack,nan,,,,7|column rtt_us: |'nan' is not a number
 		11,ack,1e300,,,,7|column rtt_us: |'1e300' is above
@@ -222,34 +222,34 @@ same() {
 		11,ack,20,4096.0x,,,7|column bytes: |'4096.0x' is not a whole number
 		11,ack,20,1e300,,,7|column bytes: |'1e300' is not a whole number
 		11,ack,20,99999999999999999999999,,,7|column bytes: |is above
-		11,send,,,,,7|column bytes: |it is empty, and send needs it
+		11,send,,,,,7|column bytes: |it is empty, but send needs it
 		11,ack,20,1,x,,7|column path: |'x' is not a whole number
 		11,ack,20,1,4294967296,,7|column path: |is above 4294967295
 		11,ack,20,1,1,-2,7|column flows: |'-2' is negative
 		11,ack,20,1,1,1,|column qp: |it is empty
-		11,ack,20,1,1,1,8|column qp: |the trace holds QP 7 and QP 8: choose one with --qp
+		11,ack,20,1,1,1,8|column qp: |the trace contains QP 7 and QP 8: choose one with --qp
 		11,ack,20,1,1,1|column qp: |the line has 6 fields, the header 7
 		11,ack,20,1,1,1,7,|the line has 8 fields|the header 7
 		11|column event: |the line has 1 field, the header 7
 	END
 }
 
-@test "a column that an event needs and the header does not name" {
+@test "a column that an event needs and the header lacks is reported" {
 	replay t_us,event '10,tick' '11,ack'
-	fault "t.csv:3: column rtt_us: " "ack needs it, and the header does not name it"
+	fault "t.csv:3: column rtt_us: " "ack needs it, but the header has no such column"
 	cc=hpcc replay t_us,event,hops,ack_seq '10,ack,1:1:1:1,5'
-	fault "t.csv:2: column snd_nxt: " "ack needs it, and the header does not name it"
+	fault "t.csv:2: column snd_nxt: " "ack needs it, but the header has no such column"
 	cc=hpcc replay t_us,event,hops,ack_seq,snd_nxt '10,ack,,5,6'
-	fault "t.csv:2: column hops: " "it is empty, and ack needs it"
+	fault "t.csv:2: column hops: " "it is empty, but ack needs it"
 	cc=swift replay t_us,event,rtt_us '10,ack,'
-	fault "t.csv:2: column rtt_us: " "it is empty, and ack needs it"
+	fault "t.csv:2: column rtt_us: " "it is empty, but ack needs it"
 	replay t_us,event '10,tick' '11,send'
-	fault "t.csv:3: column bytes: " "send needs it, and the header does not name it"
+	fault "t.csv:3: column bytes: " "send needs it, but the header has no such column"
 	replay t_us,event '10,set'
 	fault "t.csv:2: column set: " "set needs it"
 }
 
-@test "records of links" {
+@test "telemetry records are parsed" {
 	while IFS='|' read -r hops says; do
 		cc=none replay t_us,event,hops "10,ack,$hops"
 		fault "t.csv:2: column hops: " "$says" || { echo "in: $hops"; return 1; }
@@ -269,7 +269,7 @@ same() {
 	[ "$status" -eq 0 ]
 }
 
-@test "text that is none, and a line without end" {
+@test "binary files and overlong lines are refused" {
 	printf 't_us,event\n1,ti\0ck\n' > t.csv
 	run2 $ccshim replay -a none "${path[@]}" t.csv
 	fault "t.csv:2: " "a NUL byte"
@@ -280,7 +280,7 @@ same() {
 	fault "t.csv:2: column event: " "'?[2J'"
 }
 
-@test "--qp chooses" {
+@test "--qp selects the rows of a queue pair" {
 	printf 't_us,qp,event,rtt_us\n10,7,ack,20\n5,8,ack,700\n12,7,ack,30\n6,8,ack,20\n' > t.csv
 	run2 $ccshim replay -a $p1 "${path[@]}" --qp 8 t.csv
 	[ "$status" -eq 0 ]
@@ -289,13 +289,13 @@ same() {
 	fault "t.csv: " "there is no row of QP 9"
 	printf 't_us,event,rtt_us\n10,ack,20\n' > t.csv
 	run2 $ccshim replay -a $p1 "${path[@]}" --qp 9 t.csv
-	fault "t.csv:2: column qp: " "the header does not name it"
+	fault "t.csv:2: column qp: " "the header has no such column"
 }
 
-@test "set and start: rate and path as they were recorded" {
-	local start='line_rate=1e10;base_rtt=20;noise=0;segment=16384;flows=2'
+@test "set and start apply the recorded rate and path" {
+	local start='line_rate=1e10;base_rtt=20;rtt_jitter=0;segment=16384;flows=2'
 	printf '%s\n' t_us,event,rtt_us,set "0,start,,$start" "5,ack,20," "6,set,,rate=2e9" \
-		"7,set,,line_rate=1e10;base_rtt=40;noise=1;segment=16384;flows=1;max_rate=3e9" \
+		"7,set,,line_rate=1e10;base_rtt=40;rtt_jitter=1;segment=16384;flows=1;max_rate=3e9" \
 		"100,ack,500," "0,start,,$start" "1,ack,20," > t.csv
 	run2 $ccshim replay -a timely t.csv
 	[ "$status" -eq 0 ]
@@ -313,15 +313,15 @@ same() {
 		speed=1|there is no setting 'speed'
 		speed|'speed' is not name=value
 		line_rate=1e9|a path is line_rate
-		line_rate=1e9;base_rtt=1;noise=0;segment=1;flows=0|a path is line_rate
-		line_rate=1e99;base_rtt=1;noise=0;segment=1;flows=1|is above
+		line_rate=1e9;base_rtt=1;rtt_jitter=0;segment=1;flows=0|a path is line_rate
+		line_rate=1e99;base_rtt=1;rtt_jitter=0;segment=1;flows=1|is above
 	END
 }
 
 replay_without_path() {
 	printf '%s\n' t_us,event,rtt_us "5,ack,20" > t.csv
 	run2 $ccshim replay -a timely t.csv
-	fault "t.csv:2: " "the path is not known: give --line-rate and --base-rtt"
+	fault "t.csv:2: " "the network path is unknown: give --line-rate and --base-rtt"
 }
 
 @test "--check finds the first difference" {
@@ -340,23 +340,23 @@ replay_without_path() {
 	run2 $ccshim replay --check -a fixed "${path[@]}" t.csv
 	fault "t.csv:2: column rate_bps: " "replayed 10000000000, recorded inf"
 	run2 $ccshim replay --check -a timely "${path[@]}" in.csv
-	fault "in.csv: " "nothing to check"
+	fault "in.csv: " "no recorded decisions to check"
 }
 
-@test "a full disk is no success" {
+@test "a full disk is a failure" {
 	printf '%s\n' t_us,event,rtt_us 100,ack,20 > t.csv
 	run2 sh -c "'$ccshim' replay -a timely --line-rate 10g --base-rtt 20us t.csv > /dev/full"
 	[ "$status" -eq 1 ]
 	said "standard output"
 }
 
-# Damaged copies of a good trace: an answer or a complaint, never a crash.
-@test "garbage never crashes it" {
+# Damaged copies of a valid trace: a result or an error, never a crash.
+@test "damaged traces never crash it" {
 	local seed=${CCS_SEED:-$RANDOM} i
 	echo "# CCS_SEED=$seed" >&3
 	export ASAN_OPTIONS=$ASAN_OPTIONS:exitcode=99 UBSAN_OPTIONS=halt_on_error=1:exitcode=99
 	printf '%s\n' 't_us,event,rtt_us,bytes,ack_seq,snd_nxt,path,flows,hops,set,rate_bps' \
-		'1,start,,,,,,,,line_rate=1e10;base_rtt=20;noise=0;segment=16384;flows=2,' \
+		'1,start,,,,,,,,line_rate=1e10;base_rtt=20;rtt_jitter=0;segment=16384;flows=2,' \
 		'2,ack,20,4096,4096,8192,1,2,1:2:3:1e9;4:5:6:1e9,,1e9' '3,send,,4096,,,,,,,' \
 		'4,cnp,,,,,,,,,' '5,loss,,,,,,,,,' '6,set,,,,,,,,rate=1e9,' '7,tick,,,,,,,,,' \
 		'8,ack,900,4096,8192,12288,1,0,9:9:9:1e9,,' > good.csv

@@ -53,7 +53,7 @@ load tools.bash
 	[ ! -e ran ]
 }
 
-@test "a mistake in the environment or in a file stops it too" {
+@test "a mistake in the environment or in a file prevents the run too" {
 	CCSHIM_MAX_RAT=10g refused $ccshim run touch ran
 	said "no option CCSHIM_MAX_RAT; did you mean CCSHIM_MAX_RATE?"
 	echo "mode = of" > x.conf
@@ -67,7 +67,7 @@ load tools.bash
 	[ ! -e ran ]
 }
 
-@test "the command sees what was asked for" {
+@test "the options reach the command" {
 	echo "mode = observe" > x.conf
 	run2 $ccshim run -a timely:beta=0.5 -r 10g -m off -o segment=64k -o report="a b" -c x.conf -v \
 		-- env
@@ -87,7 +87,7 @@ load tools.bash
 	printed "CCSHIM_LOG_LEVEL='debug'"
 }
 
-@test "options of the command are the command's" {
+@test "options after the command belong to it" {
 	run2 $ccshim run echo -a -h -x
 	[ "$status" -eq 0 ]
 	[ "$output" = "-a -h -x" ]
@@ -100,7 +100,7 @@ load tools.bash
 	printed "export LD_PRELOAD='$standin libm.so.6'"
 }
 
-@test "-n runs nothing, and its text sets the same" {
+@test "-n runs nothing and prints equivalent exports" {
 	run2 $ccshim run -n -o report="it's; \$x" -a none touch ran
 	[ "$status" -eq 0 ]
 	[ ! -e ran ]
@@ -121,7 +121,7 @@ load tools.bash
 	[ "$status" -eq 126 ]
 }
 
-@test "a library that is not there is told, with status 125" {
+@test "a missing library is reported with status 125" {
 	CCSHIM_LIB=/nowhere/x.so run2 $ccshim run touch ran
 	[ "$status" -eq 125 ]
 	[ ! -e ran ]
@@ -131,10 +131,10 @@ load tools.bash
 	CCSHIM_LIB="a b/x.so" run2 $ccshim run touch ran
 	[ "$status" -eq 125 ]
 	[ ! -e ran ]
-	said "a space or a colon"
+	said "spaces and colons separate"
 }
 
-@test "in the build tree it takes the library built there" {
+@test "in the build tree it uses the library built there" {
 	[ -e "$top_builddir/.libs/libccshim.so" ] || skip "the library is not built"
 	unset CCSHIM_LIB
 	run2 $ccshim run -n
@@ -171,7 +171,7 @@ load tools.bash
 	[ -z "$errors" ]
 }
 
-@test "the command need not be in the way of a lost stdout" {
+@test "a full stdout is reported" {
 	run bash -c "$ccshim run -n > /dev/full"
 	[ "$status" -eq 1 ]
 }

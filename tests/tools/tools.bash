@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Loaded by the tools' bats files. make says where the trees are; by hand, run them in the build tree.
 : "${top_builddir:=$PWD}" "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-ccshim=$top_builddir/tools/ccshim
+ccshim=$top_builddir/tools/ccshim/ccshim
 standin=$top_builddir/tests/tools/.libs/fakeverbs.so
 
 # No configuration but the test's own.

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "agentrig.h"
 
+#include "agent/cnp/notification_point.h"
+#include "agent/net/udp.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +31,7 @@ static void rig_say(void *arg, const char *sentence)
 /* A socket connected to itself, and this thread on one CPU. */
 static int open_fence(void)
 {
-	const struct timeval patience = { .tv_sec = 60 };
+	const struct timeval timeout = { .tv_sec = 60 };
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(in);
 	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -37,7 +40,7 @@ static int open_fence(void)
 	CPU_ZERO(&one);
 	CPU_SET((size_t)sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	assert_int_equal(bind(fd, (struct sockaddr *)&in, len), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &len), 0);
 	assert_int_equal(connect(fd, (struct sockaddr *)&in, len), 0);
@@ -45,8 +48,8 @@ static int open_fence(void)
 }
 
 /*
- * One that is free at both addresses, and stays so while no agent has it: the kernel gives
- * none of these to sockets that ask for any, and another process looks elsewhere first.
+ * A port that is free at both addresses, and stays free: the kernel assigns none of this range to
+ * sockets without a port, and another process starts its search elsewhere.
  */
 static uint16_t free_port(void)
 {
@@ -104,9 +107,9 @@ int rig_setup(void **state)
 		r->config[i].capture = false;
 		r->config[i].addresses = &r->address[i];
 		r->config[i].naddresses = 1;
-		r->config[i].say = rig_say;
+		r->config[i].warn = rig_say;
 		r->config[i].now = rig_now;
-		r->config[i].say_arg = r->config[i].now_arg = r;
+		r->config[i].warn_arg = r->config[i].now_arg = r;
 		rig_start(r, i);
 	}
 	return 0;
@@ -129,8 +132,8 @@ int rig_teardown(void **state)
 }
 
 /*
- * What was sent over loopback waits in a queue of the CPU, mostly for no time at all. When
- * a packet sent later on the same CPU is here, all of it is.
+ * Packets sent over loopback pass through a per-CPU queue. When a packet that is sent later on the
+ * same CPU has arrived, all earlier ones have.
  */
 static void wait_for_loopback(const struct rig *r)
 {
@@ -186,30 +189,30 @@ int rig_dial(struct rig *r, int host)
 	return fd;
 }
 
-int rig_page(struct ccs_page **page)
+int rig_region(struct ccs_shm **page)
 {
 	const int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	assert_int_equal(ftruncate(fd, sizeof(**page)), 0);
 	*page = mmap(NULL, sizeof(**page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	assert_ptr_not_equal(*page, MAP_FAILED);
-	(*page)->magic = CCS_PAGE_MAGIC;
-	(*page)->version = CCS_PAGE_VERSION;
-	(*page)->slots = CCS_PAGE_SLOTS;
-	(*page)->paths = CCS_PAGE_PATHS;
+	(*page)->magic = CCS_SHM_MAGIC;
+	(*page)->version = CCS_SHM_VERSION;
+	(*page)->slots = CCS_SHM_SLOTS;
+	(*page)->paths = CCS_SHM_PATHS;
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
 	return fd;
 }
 
 static int answer(struct rig *r, int fd)
 {
-	struct ccs_local_result result;
+	struct ccs_ipc_result result;
 
 	rig_settle(r);
 	if (recv(fd, &result, sizeof(result), MSG_DONTWAIT) != (ssize_t)sizeof(result))
 		return -1;
-	assert_int_equal(result.type, CCS_LOCAL_RESULT);
-	assert_int_equal(result.version, CCS_LOCAL_VERSION);
+	assert_int_equal(result.type, CCS_IPC_RESULT);
+	assert_int_equal(result.version, CCS_IPC_VERSION);
 	return result.error;
 }
 
@@ -219,9 +222,9 @@ int rig_ask(struct rig *r, int fd, const void *m, size_t len)
 	return answer(r, fd);
 }
 
-void rig_send_hello(int fd, int page_fd)
+void rig_send_hello(int fd, int shm_fd)
 {
-	struct ccs_local_hello m = { CCS_LOCAL_HELLO, CCS_LOCAL_VERSION };
+	struct ccs_ipc_hello m = { CCS_IPC_HELLO, CCS_IPC_VERSION };
 	struct iovec iov = { &m, sizeof(m) };
 	union {
 		struct cmsghdr head;
@@ -230,17 +233,17 @@ void rig_send_hello(int fd, int page_fd)
 				.cmsg_type = SCM_RIGHTS } };
 	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (page_fd >= 0) {
-		memcpy(CMSG_DATA(&control.head), &page_fd, sizeof(int));
+	if (shm_fd >= 0) {
+		memcpy(CMSG_DATA(&control.head), &shm_fd, sizeof(int));
 		h.msg_control = &control;
 		h.msg_controllen = sizeof(control);
 	}
 	assert_int_equal(sendmsg(fd, &h, MSG_NOSIGNAL), sizeof(m));
 }
 
-int rig_hello(struct rig *r, int fd, int page_fd)
+int rig_hello(struct rig *r, int fd, int shm_fd)
 {
-	rig_send_hello(fd, page_fd);
+	rig_send_hello(fd, shm_fd);
 	return answer(r, fd);
 }
 
@@ -248,17 +251,17 @@ struct rig_client rig_client(struct rig *r, int host)
 {
 	struct rig_client c;
 
-	c.page_fd = rig_page(&c.page);
+	c.shm_fd = rig_region(&c.shm);
 	c.fd = rig_dial(r, host);
-	assert_int_equal(rig_hello(r, c.fd, c.page_fd), 0);
+	assert_int_equal(rig_hello(r, c.fd, c.shm_fd), 0);
 	return c;
 }
 
 void rig_hang_up(struct rig_client *c)
 {
 	close(c->fd);
-	close(c->page_fd);
-	munmap(c->page, sizeof(*c->page));
+	close(c->shm_fd);
+	munmap(c->shm, sizeof(*c->shm));
 }
 
 static struct ccs_address address_of(const char *text)
@@ -269,12 +272,12 @@ static struct ccs_address address_of(const char *text)
 	return a;
 }
 
-struct ccs_local_add rig_flow(const struct rig *r, int from, unsigned n, uint32_t slot)
+struct ccs_ipc_add rig_flow(const struct rig *r, int from, unsigned n, uint32_t slot)
 {
 	const struct ccs_address local = address_of(r->address[from]);
 	const struct ccs_address peer = address_of(r->address[!from]);
-	struct ccs_local_add m = {
-		.type = CCS_LOCAL_ADD, .slot = slot, .device = "fake0", .port = 1,
+	struct ccs_ipc_add m = {
+		.type = CCS_IPC_ADD, .slot = slot, .device = "fake0", .port = 1,
 		.local_qpn = 0x100 + n, .peer_qpn = 0x200 + n,
 	};
 
@@ -285,7 +288,7 @@ struct ccs_local_add rig_flow(const struct rig *r, int from, unsigned n, uint32_
 
 int rig_add(struct rig *r, struct rig_client *c, int from, unsigned n, uint32_t slot)
 {
-	const struct ccs_local_add m = rig_flow(r, from, n, slot);
+	const struct ccs_ipc_add m = rig_flow(r, from, n, slot);
 
 	return rig_ask(r, c->fd, &m, sizeof(m));
 }
@@ -312,15 +315,15 @@ void rig_mark_own(struct rig *r, int host, enum rig_opcode opcode, unsigned n)
 
 uint64_t rig_cnps(const struct rig_client *c, uint32_t slot)
 {
-	return atomic_load(&c->page->slot[slot].cnps);
+	return atomic_load(&c->shm->slot[slot].cnps);
 }
 
-const struct ccs_path *rig_path(const struct rig_client *c, uint32_t slot)
+const struct ccs_shm_path *rig_path(const struct rig_client *c, uint32_t slot)
 {
-	const uint32_t path = atomic_load(&c->page->slot[slot].path);
+	const uint32_t path = atomic_load(&c->shm->slot[slot].path);
 
-	assert_in_range(path, 1, CCS_PAGE_PATHS);
-	return &c->page->path[path - 1];
+	assert_in_range(path, 1, CCS_SHM_PATHS);
+	return &c->shm->path[path - 1];
 }
 
 void rig_forge(struct rig *r, const char *from, int host, const void *data, size_t len)

@@ -2,23 +2,25 @@
 #ifndef CCS_TESTS_AGENTRIG_H
 #define CCS_TESTS_AGENTRIG_H
 /*
- * Two hosts, 127.0.0.1 and 127.0.0.2, with an agent each, in one thread and in a time that
- * only moves when the test says so; clients of theirs, and a stranger who can send from any
- * address. Nothing here takes a privilege.
+ * Two hosts, 127.0.0.1 and 127.0.0.2, with an agent each, in one thread and in virtual time that
+ * the test advances; clients of these agents, and forged messages from any address. Nothing here
+ * requires a privilege.
  */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "agent/core.h"
+#include "agent/loop.h"
 #include "agent/priv.h"
 
 enum { RIG_HOSTS = 2 };
 
 struct rig_client {
 	int fd;
-	int page_fd;
-	struct ccs_page *page;
+	int shm_fd;
+	struct ccs_shm *shm;
 };
 
 struct rig {
@@ -30,7 +32,7 @@ struct rig {
 	const char *address[RIG_HOSTS];
 	struct ccs_agent_config config[RIG_HOSTS];
 	struct ccs_agent *agent[RIG_HOSTS];
-	char said[512];                  /* by any of them, last */
+	char said[512];                  /* the last warning of any agent */
 	unsigned nsaid;
 };
 
@@ -41,24 +43,24 @@ int rig_teardown(void **state);
 void rig_start(struct rig *r, int host);
 void rig_stop(struct rig *r, int host);
 
-/* What is on its way arrives, and what is due happens. */
+/* Messages in flight arrive, and what is due runs. */
 void rig_settle(struct rig *r);
-/* Time passes, in steps of the agents' tick. */
+/* Advance the time in steps of the agents' tick. */
 void rig_pass(struct rig *r, unsigned ms);
 
-/* A connection that has said nothing yet; one with a page; and its end. */
+/* A connection without a HELLO; a client with a region; and its end. */
 int rig_dial(struct rig *r, int host);
 struct rig_client rig_client(struct rig *r, int host);
 void rig_hang_up(struct rig_client *c);
-/* A page as it should be, sealed. */
-int rig_page(struct ccs_page **page);
-/* Says hello with that page, or none (-1); and gives the answer's error. */
-void rig_send_hello(int fd, int page_fd);
-int rig_hello(struct rig *r, int fd, int page_fd);
-/* Sends, and gives the answer's error. */
+/* A valid, sealed region. */
+int rig_region(struct ccs_shm **page);
+/* Send a HELLO with that region, or none (-1); rig_hello() returns the error of the reply. */
+void rig_send_hello(int fd, int shm_fd);
+int rig_hello(struct rig *r, int fd, int shm_fd);
+/* Send a request; returns the error of the reply. */
 int rig_ask(struct rig *r, int fd, const void *m, size_t len);
 /* A flow of host `from` to the other one, QP 0x100 + n to QP 0x200 + n. */
-struct ccs_local_add rig_flow(const struct rig *r, int from, unsigned n, uint32_t slot);
+struct ccs_ipc_add rig_flow(const struct rig *r, int from, unsigned n, uint32_t slot);
 int rig_add(struct rig *r, struct rig_client *c, int from, unsigned n, uint32_t slot);
 
 enum rig_opcode { RIG_WRITE = 0x07, RIG_READ = 0x0c, RIG_ANSWER = 0x0e, RIG_ACK = 0x11 };
@@ -69,11 +71,11 @@ void rig_mark(struct rig *r, int host, unsigned n);
 void rig_mark_own(struct rig *r, int host, enum rig_opcode opcode, unsigned n);
 
 uint64_t rig_cnps(const struct rig_client *c, uint32_t slot);
-const struct ccs_path *rig_path(const struct rig_client *c, uint32_t slot);
+const struct ccs_shm_path *rig_path(const struct rig_client *c, uint32_t slot);
 
-/* Somebody at that address sends that to a host's agent. */
+/* Send data from that address to a host's agent. */
 void rig_forge(struct rig *r, const char *from, int host, const void *data, size_t len);
-/* The same with a message of ours, and it arrives. */
+/* The same with a message, and it arrives. */
 void rig_forge_message(struct rig *r, const char *from, int host, struct ccs_wire_message *m);
 
 #endif

@@ -1,16 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
-# A program per room's file: tests/unit/test_NAME.c, in TAP, against libccs-core.
+# A program per module: tests/unit/test_NAME.c, in TAP, linked with libccs-core.
 LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/unit/run-tap.sh
 EXTRA_DIST += tests/unit/run-tap.sh
 if HAVE_CMOCKA
 unit_ldadd = libccs-core.la $(CMOCKA_LIBS)
-unit_programs = tests/unit/test_elf tests/unit/test_hist tests/unit/test_json tests/unit/test_lock \
-	tests/unit/test_log tests/unit/test_options tests/unit/test_pool tests/unit/test_request tests/unit/test_rules \
+unit_programs = \
+	tests/unit/test_elf \
+	tests/unit/test_hist \
+	tests/unit/test_json \
+	tests/unit/test_lock \
+	tests/unit/test_log \
+	tests/unit/test_options \
+	tests/unit/test_pool \
+	tests/unit/test_request \
+	tests/unit/test_rules \
 	tests/unit/test_units
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
-noinst_HEADERS += tests/unit/algorithm.h tests/unit/seed.h tests/unit/tree.h
+noinst_HEADERS += \
+	tests/unit/algorithm.h \
+	tests/unit/flow_next.h \
+	tests/unit/seed.h \
+	tests/unit/tree.h
 
 tests_unit_test_elf_LDADD = $(unit_ldadd)
 tests_unit_test_hist_LDADD = $(unit_ldadd)
@@ -26,10 +38,14 @@ endif
 
 # The bench's pure parts.
 if HAVE_CMOCKA
-bench_unit_programs = tests/unit/test_bench_curve tests/unit/test_bench_figures \
-	tests/unit/test_bench_inforce tests/unit/test_bench_io tests/unit/test_bench_opts \
+bench_unit_programs = \
+	tests/unit/test_bench_curve \
+	tests/unit/test_bench_figures \
+	tests/unit/test_bench_inforce \
+	tests/unit/test_bench_io \
+	tests/unit/test_bench_opts \
 	tests/unit/test_bench_scenario
-bench_unit_cppflags = $(AM_CPPFLAGS) $(MNL_CFLAGS) -I$(top_srcdir)/bench -I$(top_srcdir)
+bench_unit_cppflags = $(AM_CPPFLAGS) $(MNL_CFLAGS) -I$(top_srcdir)
 bench_unit_ldadd = bench/libbench.la $(CMOCKA_LIBS)
 check_PROGRAMS += $(bench_unit_programs)
 TESTS += $(bench_unit_programs)
@@ -48,12 +64,30 @@ tests_unit_test_bench_scenario_CPPFLAGS = $(bench_unit_cppflags)
 tests_unit_test_bench_scenario_LDADD = $(bench_unit_ldadd)
 endif
 
-# The controlled path: algorithms, flow, pacer, lookup.
+# The controlled path: algorithms, flow, timer wheel, lookup.
 if HAVE_CMOCKA
-flow_unit_programs = tests/unit/test_advice tests/unit/test_dcqcn tests/unit/test_dcqcn_np tests/unit/test_hpcc \
-	tests/unit/test_copa tests/unit/test_rcp tests/unit/test_swift tests/unit/test_timely \
-	tests/unit/test_drive tests/unit/test_flow tests/unit/test_gate tests/unit/test_pacer \
-	tests/unit/test_hwclock tests/unit/test_ptrmap tests/unit/test_switch
+flow_unit_programs = \
+	tests/unit/test_advice \
+	tests/unit/test_base_rtt \
+	tests/unit/test_cc_events \
+	tests/unit/test_copa \
+	tests/unit/test_dcqcn \
+	tests/unit/test_dcqcn_np \
+	tests/unit/test_flow_configure \
+	tests/unit/test_hpcc \
+	tests/unit/test_hwclock \
+	tests/unit/test_pacing \
+	tests/unit/test_ptrmap \
+	tests/unit/test_rcp \
+	tests/unit/test_rtt \
+	tests/unit/test_rtt_outlier \
+	tests/unit/test_send_queue \
+	tests/unit/test_signalling \
+	tests/unit/test_slow_start \
+	tests/unit/test_swift \
+	tests/unit/test_switch \
+	tests/unit/test_timely \
+	tests/unit/test_timer_wheel
 check_PROGRAMS += $(flow_unit_programs)
 TESTS += $(flow_unit_programs)
 EXTRA_DIST += tests/data/dcqcn_paper_single.csv tests/data/hpcc_paper_incast.csv \
@@ -67,47 +101,117 @@ tests_unit_test_copa_LDADD = $(unit_ldadd)
 tests_unit_test_rcp_LDADD = $(unit_ldadd)
 tests_unit_test_swift_LDADD = $(unit_ldadd)
 tests_unit_test_timely_LDADD = $(unit_ldadd)
-tests_unit_test_drive_LDADD = $(unit_ldadd)
-tests_unit_test_flow_LDADD = $(unit_ldadd)
-tests_unit_test_flow_LDFLAGS = -Wl,--wrap=calloc
-tests_unit_test_gate_LDADD = $(unit_ldadd)
-tests_unit_test_pacer_LDADD = $(unit_ldadd)
+tests_unit_test_cc_events_LDADD = $(unit_ldadd)
+tests_unit_test_base_rtt_SOURCES = \
+	tests/unit/flow_fixture.c \
+	tests/unit/flow_fixture.h \
+	tests/unit/test_base_rtt.c
+tests_unit_test_base_rtt_LDADD = $(unit_ldadd)
+tests_unit_test_flow_configure_SOURCES = \
+	tests/unit/flow_fixture.c \
+	tests/unit/flow_fixture.h \
+	tests/unit/test_flow_configure.c
+tests_unit_test_flow_configure_LDADD = $(unit_ldadd)
+tests_unit_test_rtt_SOURCES = \
+	tests/unit/flow_fixture.c \
+	tests/unit/flow_fixture.h \
+	tests/unit/test_rtt.c
+tests_unit_test_rtt_LDADD = $(unit_ldadd)
+tests_unit_test_rtt_outlier_SOURCES = \
+	tests/unit/flow_fixture.c \
+	tests/unit/flow_fixture.h \
+	tests/unit/test_rtt_outlier.c
+tests_unit_test_rtt_outlier_LDADD = $(unit_ldadd)
+tests_unit_test_send_queue_SOURCES = \
+	tests/unit/flow_fixture.c \
+	tests/unit/flow_fixture.h \
+	tests/unit/test_send_queue.c
+tests_unit_test_send_queue_LDADD = $(unit_ldadd)
+tests_unit_test_signalling_SOURCES = \
+	tests/unit/flow_fixture.c \
+	tests/unit/flow_fixture.h \
+	tests/unit/test_signalling.c
+tests_unit_test_signalling_LDADD = $(unit_ldadd)
+tests_unit_test_slow_start_SOURCES = \
+	tests/unit/flow_fixture.c \
+	tests/unit/flow_fixture.h \
+	tests/unit/test_slow_start.c
+tests_unit_test_slow_start_LDADD = $(unit_ldadd)
+tests_unit_test_rtt_LDFLAGS = -Wl,--wrap=calloc
+tests_unit_test_pacing_LDADD = $(unit_ldadd)
+tests_unit_test_timer_wheel_LDADD = $(unit_ldadd)
 tests_unit_test_hwclock_LDADD = $(unit_ldadd)
 tests_unit_test_switch_LDADD = $(unit_ldadd)
-tests_unit_test_ptrmap_SOURCES = tests/unit/test_ptrmap.c libshim/verbs/ptrmap.c
+tests_unit_test_ptrmap_SOURCES = tests/unit/test_ptrmap.c libshim/preload/object/ptrmap.c
 tests_unit_test_ptrmap_LDADD = $(unit_ldadd) -lpthread
 endif
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_told tests/unit/test_trace
-TESTS += tests/unit/test_told tests/unit/test_trace
-tests_unit_test_told_LDADD = $(unit_ldadd)
+check_PROGRAMS += tests/unit/test_cc_event tests/unit/test_trace
+TESTS += tests/unit/test_cc_event tests/unit/test_trace
+tests_unit_test_cc_event_LDADD = $(unit_ldadd)
 tests_unit_test_trace_LDADD = $(unit_ldadd) -lpthread
 endif
 
 # The host agent, and its parts.
 if HAVE_CMOCKA
-agent_unit_programs = tests/unit/test_agent tests/unit/test_agent_inbound \
-	tests/unit/test_agent_telemetry tests/unit/test_capture \
-	tests/unit/test_counters tests/unit/test_hooks tests/unit/test_links tests/unit/test_owner \
-	tests/unit/test_path tests/unit/test_record tests/unit/test_signal_wire
+agent_unit_programs = \
+	tests/unit/test_agent_clients \
+	tests/unit/test_agent_cnps \
+	tests/unit/test_agent_inbound \
+	tests/unit/test_agent_limits \
+	tests/unit/test_agent_peers \
+	tests/unit/test_agent_telemetry \
+	tests/unit/test_capture \
+	tests/unit/test_ccshimd_links \
+	tests/unit/test_counters \
+	tests/unit/test_feed \
+	tests/unit/test_owner \
+	tests/unit/test_record \
+	tests/unit/test_shm_path \
+	tests/unit/test_signal_wire
 check_PROGRAMS += $(agent_unit_programs)
 TESTS += $(agent_unit_programs)
-tests_unit_test_agent_SOURCES = tests/unit/test_agent.c tests/unit/agentrig.c tests/unit/agentrig.h
-tests_unit_test_capture_SOURCES = tests/unit/test_capture.c tests/unit/agentrig.c tests/unit/agentrig.h
+tests_unit_test_agent_cnps_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/test_agent_cnps.c
+tests_unit_test_agent_cnps_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_agent_clients_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/test_agent_clients.c
+tests_unit_test_agent_clients_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_agent_peers_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/test_agent_peers.c
+tests_unit_test_agent_peers_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_agent_limits_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/test_agent_limits.c
+tests_unit_test_agent_limits_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_capture_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/test_capture.c
 tests_unit_test_capture_LDADD = libccs-agent.la $(unit_ldadd)
-tests_unit_test_agent_LDADD = libccs-agent.la $(unit_ldadd)
-tests_unit_test_agent_inbound_SOURCES = tests/unit/test_agent_inbound.c \
-	tests/unit/agentrig.c tests/unit/agentrig.h
+tests_unit_test_agent_inbound_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/test_agent_inbound.c
 tests_unit_test_agent_inbound_LDADD = libccs-agent.la $(unit_ldadd)
-tests_unit_test_agent_telemetry_SOURCES = tests/unit/test_agent_telemetry.c \
-	tests/unit/agentrig.c tests/unit/agentrig.h
+tests_unit_test_agent_telemetry_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/test_agent_telemetry.c
 tests_unit_test_agent_telemetry_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_counters_LDADD = libccs-agent.la $(unit_ldadd)
-tests_unit_test_hooks_LDADD = libccshim_hooks.la $(CMOCKA_LIBS) -lpthread
-tests_unit_test_links_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_feed_LDADD = libccshim_feed.la $(CMOCKA_LIBS) -lpthread
+tests_unit_test_ccshimd_links_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_owner_LDADD = libccs-agent.la $(unit_ldadd) -lpthread
-tests_unit_test_path_LDADD = $(unit_ldadd) -lpthread
+tests_unit_test_shm_path_LDADD = $(unit_ldadd) -lpthread
 tests_unit_test_record_LDADD = $(unit_ldadd)
 tests_unit_test_signal_wire_LDADD = $(unit_ldadd)
 endif
@@ -115,30 +219,42 @@ endif
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_auth
 TESTS += tests/unit/test_auth
-tests_unit_test_auth_SOURCES = tests/unit/test_auth.c tools/ccshimd_auth.c tools/ccshimd_auth.h
+tests_unit_test_auth_SOURCES = \
+	tests/unit/test_auth.c \
+	tools/ccshimd/auth.c \
+	tools/ccshimd/auth.h
 tests_unit_test_auth_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
 tests_unit_test_auth_LDADD = $(CMOCKA_LIBS) $(SODIUM_LIBS)
-check_PROGRAMS += tests/unit/test_agent_hook
-TESTS += tests/unit/test_agent_hook
-tests_unit_test_agent_hook_SOURCES = tests/unit/test_agent_hook.c tests/unit/agentrig.c \
-	tests/unit/agentrig.h
-tests_unit_test_agent_hook_LDADD = libccs-agent.la libccshim_hooks.la $(unit_ldadd) -lpthread
+check_PROGRAMS += tests/unit/test_agent_feed
+TESTS += tests/unit/test_agent_feed
+tests_unit_test_agent_feed_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/test_agent_feed.c
+tests_unit_test_agent_feed_LDADD = libccs-agent.la libccshim_feed.la $(unit_ldadd) -lpthread
 endif
 
 # Signals: the book of slots, and the thread that asks the agent.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/test_book tests/unit/test_client
-TESTS += tests/unit/test_book tests/unit/test_client
-tests_unit_test_book_LDADD = $(unit_ldadd)
-tests_unit_test_client_SOURCES = tests/unit/test_client.c tests/verbs/agent.c tests/verbs/agent.h
-tests_unit_test_client_LDADD = $(unit_ldadd) -lpthread
+check_PROGRAMS += tests/unit/test_registrations tests/unit/test_agent_client
+TESTS += tests/unit/test_registrations tests/unit/test_agent_client
+tests_unit_test_registrations_LDADD = $(unit_ldadd)
+tests_unit_test_agent_client_SOURCES = \
+	tests/unit/test_agent_client.c \
+	tests/verbs/agent.c \
+	tests/verbs/agent.h
+tests_unit_test_agent_client_LDADD = $(unit_ldadd) -lpthread
 endif
 
 # The statistics page, and what reads it.
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_stats
 TESTS += tests/unit/test_stats
-tests_unit_test_stats_SOURCES = tests/unit/test_stats.c tools/stat.h tools/stat_delta.c tools/stat_pages.c
+tests_unit_test_stats_SOURCES = \
+	tests/unit/test_stats.c \
+	tools/ccshim/stat/stat.h \
+	tools/ccshim/stat/stat_delta.c \
+	tools/ccshim/stat/stat_files.c
 tests_unit_test_stats_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_test_stats_LDADD = $(unit_ldadd) -lpthread
 endif

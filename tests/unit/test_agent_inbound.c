@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/port.h"
+#include "agent/telemetry/ports.h"
 #include "agentrig.h"
-#include "signal/book.h"
+#include "feedback/registrations.h"
 #include "tree.h"
 
 enum { READER, RESPONDER };
@@ -39,11 +39,11 @@ static void a_mark_on_an_answer_is_a_cnp_for_the_reader(void **state)
 
 	assert_int_equal(rig_add(r, &c, READER, 1, 7), 0);
 	assert_int_equal(rig_add(r, &c, READER, 2, 8), 0);
-	assert_int_equal(c.page->slot[7].inbound_flags, CCS_PEER_NP);
+	assert_int_equal(c.shm->slot[7].inbound_flags, CCS_PEER_NP);
 	rig_mark_own(r, READER, RIG_ANSWER, 1);
 	assert_int_equal(rig_cnps(&c, 7), 1);
 	assert_int_equal(rig_cnps(&c, 8), 0);
-	assert_int_equal(c.page->slot[7].cnp_ns, r->now_ns);
+	assert_int_equal(c.shm->slot[7].cnp_ns, r->now_ns);
 	rig_settle(r);
 	assert_int_equal(r->agent[READER]->totals.cnps_inbound, 1);
 	assert_int_equal(r->agent[READER]->totals.cnps_sent, 0);
@@ -87,7 +87,7 @@ static void one_qp_that_reads_and_is_written_to(void **state)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r), d = rig_client(r, RESPONDER);
-	struct ccs_local_add m = rig_flow(r, RESPONDER, 1, 0);
+	struct ccs_ipc_add m = rig_flow(r, RESPONDER, 1, 0);
 
 	rig_add(r, &c, READER, 1, 0);
 	m.local_qpn = 0x201;
@@ -110,7 +110,7 @@ static void requests_and_acknowledgements_are_no_data(void **state)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r), d = rig_client(r, RESPONDER);
-	struct ccs_local_add m = rig_flow(r, RESPONDER, 1, 0);
+	struct ccs_ipc_add m = rig_flow(r, RESPONDER, 1, 0);
 
 	rig_add(r, &c, READER, 1, 0);
 	m.local_qpn = 0x201;
@@ -131,7 +131,7 @@ static void answers_to_other_queue_pairs_are_no_cnps(void **state)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r);
-	struct ccs_local_add m = rig_flow(r, READER, 1, 0);
+	struct ccs_ipc_add m = rig_flow(r, READER, 1, 0);
 
 	m.peer_gid[15] = 9;                      /* connected to another host */
 	assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), 0);
@@ -143,12 +143,12 @@ static void answers_to_other_queue_pairs_are_no_cnps(void **state)
 	assert_int_equal(r->agent[READER]->totals.ce_unasked, 3);
 	rig_mark_own(r, READER, RIG_ANSWER, 2);
 	assert_int_equal(rig_cnps(&c, 1), 1);
-	assert_int_equal(send(c.fd, &(struct ccs_local_remove){ CCS_LOCAL_REMOVE, 1 }, 8, 0), 8);
+	assert_int_equal(send(c.fd, &(struct ccs_ipc_remove){ CCS_IPC_REMOVE, 1 }, 8, 0), 8);
 	rig_settle(r);
 	r->now_ns += 1000000;
 	rig_mark_own(r, READER, RIG_ANSWER, 2);
 	assert_int_equal(rig_cnps(&c, 1), 1);
-	assert_int_equal(c.page->slot[1].inbound_flags, 0);
+	assert_int_equal(c.shm->slot[1].inbound_flags, 0);
 	close_reader(r, &c);
 }
 
@@ -159,13 +159,13 @@ static void the_slot_says_whether_marks_are_seen(void **state)
 	struct rig_client c = rig_client(r, READER);
 
 	assert_int_equal(rig_add(r, &c, READER, 1, 0), 0);
-	assert_int_equal(c.page->slot[0].inbound_flags, 0);
+	assert_int_equal(c.shm->slot[0].inbound_flags, 0);
 	rig_hang_up(&c);
 	r->agent[READER]->config.interfaces = other;
 	r->agent[READER]->config.ninterfaces = 1;
 	c = open_reader(r);
 	assert_int_equal(rig_add(r, &c, READER, 1, 0), 0);
-	assert_int_equal(c.page->slot[0].inbound_flags, 0);
+	assert_int_equal(c.shm->slot[0].inbound_flags, 0);
 	close_reader(r, &c);
 	r->agent[READER]->config.ninterfaces = 0;
 }
@@ -245,7 +245,7 @@ static struct rig_client open_readers(struct rig *r, unsigned n)
 	struct rig_client c = rig_client(r, READER);
 
 	for (unsigned i = 1; i <= n; i++) {
-		c.page->slot[i].period_us = 1000;
+		c.shm->slot[i].period_us = 1000;
 		assert_int_equal(rig_add(r, &c, READER, i, i), 0);
 	}
 	return c;
@@ -258,7 +258,7 @@ static void read_for(struct rig *r, const struct rig_client *c, unsigned n, unsi
 	while (ms--) {
 		r->now_ns += MS;
 		for (unsigned i = 1; i <= n; i++)
-			atomic_fetch_add(&c->page->slot[i].read, 4096);
+			atomic_fetch_add(&c->shm->slot[i].read, 4096);
 		*bytes += more;
 		put_bytes(r, *bytes);
 		rig_settle(r);
@@ -267,11 +267,11 @@ static void read_for(struct rig *r, const struct rig_client *c, unsigned n, unsi
 
 static struct ccs_path_telemetry seen(const struct rig_client *c, uint32_t slot)
 {
-	const struct ccs_path *path = ccs_book_inbound(c->page, &c->page->slot[slot]);
+	const struct ccs_shm_path *path = ccs_reg_inbound_path(c->shm, &c->shm->slot[slot]);
 	struct ccs_path_telemetry t;
 
 	assert_non_null(path);
-	assert_true(ccs_path_read(path, &t));
+	assert_true(ccs_shm_path_read(path, &t));
 	return t;
 }
 
@@ -283,8 +283,8 @@ static void a_reader_has_the_record_of_its_own_port(void **state)
 	uint64_t bytes = 0;
 
 	rig_stop(r, RESPONDER);                  /* it needs no agent */
-	assert_int_equal(c.page->slot[1].inbound_flags, CCS_PEER_RECORDS);
-	assert_int_equal(c.page->slot[1].inbound, 0);
+	assert_int_equal(c.shm->slot[1].inbound_flags, CCS_PEER_RECORDS);
+	assert_int_equal(c.shm->slot[1].inbound, 0);
 	read_for(r, &c, 1, 120, &bytes, 100000);
 	first = seen(&c, 1);
 	read_for(r, &c, 1, 5, &bytes, 100000);
@@ -296,7 +296,7 @@ static void a_reader_has_the_record_of_its_own_port(void **state)
 	assert_int_equal(t.hops[0].ts_ns - first.hops[0].ts_ns, 5 * MS);
 	assert_int_equal(t.hops[0].tx_bytes - first.hops[0].tx_bytes, 5 * 100000);
 	assert_int_equal(t.covers_ns, r->now_ns);
-	assert_int_equal(c.page->slot[2].inbound, 0); /* it READs nothing */
+	assert_int_equal(c.shm->slot[2].inbound, 0); /* it READs nothing */
 	assert_int_equal(r->agent[READER]->totals.echoes_sent, 0);
 	rig_hang_up(&c);
 }
@@ -312,12 +312,12 @@ static void another_agent_begins_with_no_record(void **state)
 	assert_int_equal(seen(&c, 1).nhops, 1);
 	close(c.fd);
 	rig_stop(r, READER);
-	atomic_store(&c.page->slot[1].inbound, 9); /* as if it had been killed */
+	atomic_store(&c.shm->slot[1].inbound, 9); /* as if it had been killed */
 	rig_start(r, READER);
 	c.fd = rig_dial(r, READER);
-	assert_int_equal(rig_hello(r, c.fd, c.page_fd), 0);
+	assert_int_equal(rig_hello(r, c.fd, c.shm_fd), 0);
 	assert_int_equal(rig_add(r, &c, READER, 1, 1), 0);
-	assert_int_equal(c.page->slot[1].inbound, 0);
+	assert_int_equal(c.shm->slot[1].inbound, 0);
 	read_for(r, &c, 1, 10, &bytes, 100000);
 	assert_int_equal(seen(&c, 1).hops[0].tx_bytes, bytes);
 	rig_hang_up(&c);
@@ -330,16 +330,16 @@ static void flows_from_both_sides_share_a_port(void **state)
 	struct rig_client c = open_readers(r, 3), writer = rig_client(r, RESPONDER);
 	uint64_t bytes = 0;
 
-	writer.page->slot[0].period_us = 1000;
+	writer.shm->slot[0].period_us = 1000;
 	assert_int_equal(rig_add(r, &writer, RESPONDER, 9, 0), 0);
 	for (unsigned i = 0; i < 150; i++) {
-		atomic_fetch_add(&writer.page->slot[0].sent, 4096);
+		atomic_fetch_add(&writer.shm->slot[0].sent, 4096);
 		read_for(r, &c, 3, 1, &bytes, 100000);
 	}
 	rig_settle(r);
 	assert_int_equal(seen(&c, 1).flows, 4);
 	assert_int_equal(seen(&c, 3).flows, 4);
-	assert_true(atomic_load(&c.page->slot[1].inbound) != atomic_load(&c.page->slot[1].path));
+	assert_true(atomic_load(&c.shm->slot[1].inbound) != atomic_load(&c.shm->slot[1].path));
 	rig_hang_up(&writer);
 	rig_hang_up(&c);
 }
@@ -362,7 +362,7 @@ static void a_port_is_measured_only_while_it_is_read_by(void **state)
 	rig_hang_up(&c);
 	rig_pass(r, 4000);
 	assert_int_equal(a->peers.high, 0);
-	assert_int_equal(a->peers.nunused, CCS_PAGE_PATHS); /* its records are free again */
+	assert_int_equal(a->peers.nunused, CCS_SHM_PATHS); /* its records are free again */
 }
 
 static void a_port_of_unknown_speed_gives_nothing(void **state)
@@ -371,13 +371,13 @@ static void a_port_of_unknown_speed_gives_nothing(void **state)
 	struct rig_client c = open_readers(r, 1);
 	uint64_t bytes = 0;
 
-	assert_int_equal(c.page->slot[1].inbound_flags, 0);
+	assert_int_equal(c.shm->slot[1].inbound_flags, 0);
 	read_for(r, &c, 1, 150, &bytes, 1000);
 	assert_int_equal(seen(&c, 1).nhops, 0);
 	assert_non_null(strstr(r->said, "--capacity"));
 	put_file(r, "net/lo/speed", "1000\n");   /* now it is known */
 	read_for(r, &c, 1, 3000, &bytes, 1000);
-	assert_int_equal(c.page->slot[1].inbound_flags, CCS_PEER_RECORDS);
+	assert_int_equal(c.shm->slot[1].inbound_flags, CCS_PEER_RECORDS);
 	assert_int_equal(seen(&c, 1).nhops, 1);
 	rig_hang_up(&c);
 }
@@ -385,7 +385,7 @@ static void a_port_of_unknown_speed_gives_nothing(void **state)
 /* Of a port that the data pass on their way here. */
 static void records_from_elsewhere_are_of_the_path(void **state)
 {
-	struct ccs_local_record m = { .type = CCS_LOCAL_RECORD, .link = 7, .hop = 1,
+	struct ccs_ipc_record m = { .type = CCS_IPC_RECORD, .link = 7, .hop = 1,
 				      .capacity = GBIT };
 	struct rig *r = *state;
 	struct rig_client c = open_readers(r, 1), hook = rig_client(r, READER);
@@ -399,10 +399,10 @@ static void records_from_elsewhere_are_of_the_path(void **state)
 	}
 	assert_int_equal(seen(&c, 1).nhops, 2);
 	assert_int_equal(seen(&c, 1).link[0], 7);
-	assert_true(ccs_book_inbound(c.page, &c.page->slot[1])->flags & CCS_PEER_PORTS);
+	assert_true(ccs_reg_inbound_path(c.shm, &c.shm->slot[1])->flags & CCS_PEER_PORTS);
 	read_for(r, &c, 1, 300, &bytes, 1000);   /* it ceases */
 	assert_int_equal(seen(&c, 1).nhops, 1);
-	assert_false(ccs_book_inbound(c.page, &c.page->slot[1])->flags & CCS_PEER_PORTS);
+	assert_false(ccs_reg_inbound_path(c.shm, &c.shm->slot[1])->flags & CCS_PEER_PORTS);
 	rig_hang_up(&hook);
 	rig_hang_up(&c);
 }
@@ -415,9 +415,9 @@ static struct rig_client open_advised(struct rig *r, uint32_t agent, unsigned n)
 	struct rig_client c = rig_client(r, agent);
 
 	for (unsigned i = 1; i <= n; i++) {
-		c.page->slot[i].wants = CCS_PEER_ADVICE;
-		c.page->slot[i].segment = 4096;
-		c.page->slot[i].period_us = 10000;
+		c.shm->slot[i].requested = CCS_PEER_ADVICE;
+		c.shm->slot[i].segment = 4096;
+		c.shm->slot[i].period_us = 10000;
 		assert_int_equal(rig_add(r, &c, agent, i, i), 0);
 	}
 	return c;
@@ -430,10 +430,10 @@ static void a_reader_is_advised_the_rate_of_its_own_port(void **state)
 	uint64_t bytes = 0;
 
 	rig_stop(r, RESPONDER);                  /* it needs no agent */
-	assert_true(c.page->slot[1].inbound_flags & CCS_PEER_ADVICE);
+	assert_true(c.shm->slot[1].inbound_flags & CCS_PEER_ADVICE);
 	read_for(r, &c, 1, 200, &bytes, 121500);
 	assert_float_equal(seen(&c, 1).advised_rate / GBIT, 0.98, 0.02);
-	assert_true(ccs_book_inbound(c.page, &c.page->slot[1])->flags & CCS_PEER_ADVICE);
+	assert_true(ccs_reg_inbound_path(c.shm, &c.shm->slot[1])->flags & CCS_PEER_ADVICE);
 	assert_int_equal(r->agent[READER]->totals.echoes_sent, 0);
 	rig_hang_up(&c);
 }
@@ -482,7 +482,7 @@ static void a_reader_and_a_sender_share_the_rate_of_a_port(void **state)
 	rig_settle(r);
 	read_for(r, &c, 1, 2, &bytes, 121500);
 	assert_float_equal(seen(&c, 1).advised_rate / alone, 0.5, 0.05);
-	assert_true(ccs_path_read(ccs_book_path(writer.page, &writer.page->slot[1]), &there));
+	assert_true(ccs_shm_path_read(ccs_reg_path(writer.shm, &writer.shm->slot[1]), &there));
 	assert_float_equal(there.advised_rate / alone, 0.5, 0.05);
 	rig_hang_up(&writer);
 	rig_hang_up(&c);

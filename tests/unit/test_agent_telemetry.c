@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/port.h"
+#include "agent/telemetry/ports.h"
 #include "agentrig.h"
 #include "seed.h"
 
@@ -93,7 +93,7 @@ static void begin(struct bench *b, void **state, bool with_switch)
 	r->config[NP].nswitches = with_switch;
 	rig_start(r, NP);
 	b->c = rig_client(r, RP);
-	b->c.page->slot[1].period_us = 1000;
+	b->c.shm->slot[1].period_us = 1000;
 	assert_int_equal(rig_add(r, &b->c, RP, 1, 1), 0);
 }
 
@@ -112,7 +112,7 @@ static void run(struct bench *b, unsigned ms, unsigned slots, uint64_t bytes)
 		b->r->now_ns += MS;
 		for (unsigned slot = 1; slot < 32; slot++)
 			if (slots >> slot & 1)
-				atomic_fetch_add(&b->c.page->slot[slot].sent, 4096);
+				atomic_fetch_add(&b->c.shm->slot[slot].sent, 4096);
 		b->rx_bytes += bytes;
 		put_file(b, "statistics/rx_bytes", b->rx_bytes);
 		rig_settle(b->r); /* what is due is sent */
@@ -124,7 +124,7 @@ static struct ccs_path_telemetry seen(const struct bench *b)
 {
 	struct ccs_path_telemetry t;
 
-	assert_true(ccs_path_read(rig_path(&b->c, 1), &t));
+	assert_true(ccs_shm_path_read(rig_path(&b->c, 1), &t));
 	return t;
 }
 
@@ -135,7 +135,7 @@ static uint64_t echoes(const struct bench *b)
 
 /* -- the receiver's own record ------------------------------------------------------- */
 
-static void what_came_in_is_in_the_page(void **state)
+static void received_bytes_are_reported(void **state)
 {
 	struct ccs_path_telemetry first, t;
 	struct bench b;
@@ -167,12 +167,12 @@ static void a_new_flow_has_telemetry_within_a_millisecond(void **state)
 
 	begin(&b, state, false);
 	run(&b, 3, 0, 100000);
-	assert_int_equal(b.r->agent[NP]->peers.peer[0].flows_there, 0);
-	atomic_fetch_add(&b.c.page->slot[1].sent, 4096);
+	assert_int_equal(b.r->agent[NP]->peers.peer[0].peer_flows, 0);
+	atomic_fetch_add(&b.c.shm->slot[1].sent, 4096);
 	b.r->now_ns += MS / 2;
 	rig_settle(b.r);
 	rig_settle(b.r);
-	assert_int_equal(b.r->agent[NP]->peers.peer[0].flows_there, 1);
+	assert_int_equal(b.r->agent[NP]->peers.peer[0].peer_flows, 1);
 	assert_int_equal(seen(&b).nhops, 1);
 	assert_int_equal(seen(&b).flows, 1);
 	end(&b);
@@ -190,7 +190,7 @@ static void idle_flows_are_looked_at_rarely(void **state)
 	rig_pass(b.r, 200);
 	for (unsigned i = 0; i < 1000; i++) {
 		b.r->now_ns += MS / 10;
-		looks += a->activity_ns <= b.r->now_ns;
+		looks += a->demand_ns <= b.r->now_ns;
 		rig_settle(b.r);
 	}
 	assert_in_range(looks, 40, 51);
@@ -208,10 +208,10 @@ static void a_late_hello_makes_no_record_older(void **state)
 	run(&b, 30, 1 << 1, 100000);
 	rp = b.r->agent[RP];
 	np = b.r->agent[NP];
-	m.header.session = np->peers.peer[0].session;
-	m.header.echo = rp->peers.peer[0].session;
-	m.header.sequence = np->peers.peer[0].top + 1;
-	m.hello = (struct ccs_wire_hello){ .lease_ms = 3000, .wants = CCS_PEER_TELEMETRY, .flows = 1,
+	m.header.incarnation = np->peers.peer[0].incarnation;
+	m.header.echo = rp->peers.peer[0].incarnation;
+	m.header.sequence = np->peers.peer[0].highest_sequence + 1;
+	m.hello = (struct ccs_wire_hello){ .lease_ms = 3000, .requested = CCS_PEER_TELEMETRY, .flows = 1,
 					   .period_us = 1000, .clock_ns = b.r->now_ns - 16 * MS };
 	rig_forge_message(b.r, b.r->address[RP], NP, &m);
 	assert_int_equal(np->totals.refused[CCS_REFUSED_REPLAYED], 0);
@@ -291,7 +291,7 @@ static void period_and_share_of_the_link_are_kept(void **state)
 	uint64_t before;
 
 	begin(&b, state, false);
-	b.c.page->slot[1].period_us = 5000;
+	b.c.shm->slot[1].period_us = 5000;
 	run(&b, 30, 1 << 1, 1000);
 	before = echoes(&b);
 	run(&b, 50, 1 << 1, 1000);
@@ -315,14 +315,14 @@ static void all_senders_flows_are_counted(void **state)
 	begin(&b, state, false);
 	other = rig_client(b.r, RP);
 	for (unsigned n = 2; n <= 4; n++) {
-		b.c.page->slot[n].period_us = 1000;
+		b.c.shm->slot[n].period_us = 1000;
 		assert_int_equal(rig_add(b.r, &b.c, RP, n, n), 0);
 	}
-	other.page->slot[7].period_us = 1000;
+	other.shm->slot[7].period_us = 1000;
 	assert_int_equal(rig_add(b.r, &other, RP, 7, 7), 0);
 	run(&b, 40, 0x1e, 100000);
 	assert_int_equal(seen(&b).flows, 4);
-	atomic_fetch_add(&other.page->slot[7].sent, 1);
+	atomic_fetch_add(&other.shm->slot[7].sent, 1);
 	run(&b, 15, 0x1e, 100000);
 	assert_int_equal(seen(&b).flows, 5);
 	run(&b, 130, 0x06, 100000); /* three fall silent */
@@ -380,10 +380,10 @@ static void newcomers_hear_the_number_at_once(void **state)
 	begin(&b, state, false);
 	run(&b, 30, 1 << 1, 100000);
 	other = rig_client(b.r, RP);
-	other.page->slot[7].period_us = 1000;
+	other.shm->slot[7].period_us = 1000;
 	assert_int_equal(rig_add(b.r, &other, RP, 7, 7), 0);
 	rig_settle(b.r);
-	assert_true(ccs_path_read(rig_path(&other, 7), &t));
+	assert_true(ccs_shm_path_read(rig_path(&other, 7), &t));
 	assert_int_equal(t.flows, 1);
 	assert_int_equal(t.nhops, 1);
 	rig_hang_up(&other);
@@ -425,7 +425,7 @@ static void counters_that_start_over_are_another_link(void **state)
 	end(&b);
 }
 
-static void unknown_speed_is_said_once(void **state)
+static void unknown_speed_is_warned_about_once(void **state)
 {
 	struct bench b;
 
@@ -437,7 +437,7 @@ static void unknown_speed_is_said_once(void **state)
 	assert_int_equal(echoes(&b), 0);
 	assert_int_equal(rig_path(&b.c, 1)->flags, 0);
 	assert_int_equal(b.r->nsaid, 1);
-	assert_non_null(strstr(b.r->said, "speed of lo is unknown"));
+	assert_non_null(strstr(b.r->said, "no telemetry of lo, whose speed is unknown"));
 	put_file(&b, "speed", 100);
 	rig_stop(b.r, NP);
 	rig_start(b.r, NP);
@@ -454,15 +454,15 @@ static struct ccs_wire_message forged(const struct bench *b, uint64_t ahead)
 	const struct ccs_agent *np = b->r->agent[NP], *rp = b->r->agent[RP];
 
 	return (struct ccs_wire_message){
-		.header = { .type = CCS_WIRE_ECHO, .session = rp->peers.peer[0].session,
-			    .echo = np->peers.peer[0].session,
-			    .sequence = rp->peers.peer[0].top + ahead },
+		.header = { .type = CCS_WIRE_ECHO, .incarnation = rp->peers.peer[0].incarnation,
+			    .echo = np->peers.peer[0].incarnation,
+			    .sequence = rp->peers.peer[0].highest_sequence + ahead },
 		.echo = { .n = 1, .flows = 3, .record = { {
 			.link = 9, .kind = CCS_RECORD_RECEIVER, .ts_ns = ahead, .capacity = GBIT } } },
 	};
 }
 
-static void echoes_that_were_overtaken_change_nothing(void **state)
+static void late_echoes_are_ignored(void **state)
 {
 	struct ccs_wire_message m;
 	struct bench b;
@@ -491,7 +491,7 @@ static void only_the_peer_is_believed(void **state)
 	before = seen(&b);
 	m = forged(&b, 10);
 	rig_forge_message(b.r, "127.0.0.9", RP, &m); /* another host */
-	m.header.session--;
+	m.header.incarnation--;
 	rig_forge_message(b.r, b.r->address[NP], RP, &m); /* an earlier life */
 	m = forged(&b, 10);
 	m.header.echo--;
@@ -502,7 +502,7 @@ static void only_the_peer_is_believed(void **state)
 	rig_forge_message(b.r, b.r->address[NP], RP, &m);
 	assert_memory_equal(&before, &(struct ccs_path_telemetry[1]){ seen(&b) }, sizeof(before));
 	assert_int_equal(b.r->agent[RP]->totals.refused[CCS_REFUSED_PEER], 1);
-	assert_int_equal(b.r->agent[RP]->totals.refused[CCS_REFUSED_SESSION], 3);
+	assert_int_equal(b.r->agent[RP]->totals.refused[CCS_REFUSED_INCARNATION], 3);
 	end(&b);
 }
 
@@ -561,8 +561,8 @@ static void switch_sends(struct bench *b, struct ccs_wire_message *m)
 
 	ccs_address_parse(b->r->address[NP], &ends.local);
 	ccs_address_parse(SWITCH, &ends.remote);
-	m->header.session = 77;
-	m->header.echo = ccs_agent_session(b->r->agent[NP], &ends);
+	m->header.incarnation = 77;
+	m->header.echo = ccs_agent_incarnation(b->r->agent[NP], &ends);
 	m->header.sequence = ++b->sequence;
 	len = ccs_wire_encode(m, buf);
 	inet_pton(AF_INET, b->r->address[NP], &to.sin_addr);
@@ -575,7 +575,7 @@ static void switch_answers(struct bench *b, const struct ccs_wire_message *hello
 {
 	struct ccs_wire_message ack = {
 		.header.type = CCS_WIRE_HELLO_ACK,
-		.hello_ack = { .of = hello->header.sequence, .gives = CCS_PEER_PORTS,
+		.hello_ack = { .of = hello->header.sequence, .capabilities = CCS_PEER_PORTS,
 			       .lease_ms = 3000 },
 	};
 
@@ -637,7 +637,7 @@ static void begin_in_step(struct bench *b, void **state)
 	struct ccs_wire_message m;
 
 	begin(b, state, true);
-	b->c.page->slot[1].period_us = 8000;
+	b->c.shm->slot[1].period_us = 8000;
 	run(b, 46, 1 << 1, 100000);
 	assert_true(asked(b, &m));
 	switch_answers(b, &m);
@@ -703,7 +703,7 @@ static void switches_are_asked_as_senders_want(void **state)
 	run(&b, 1100, 1 << 1, 100000);
 	assert_true(asked(&b, &m));
 	assert_int_equal(m.header.type, CCS_WIRE_HELLO);
-	assert_int_equal(m.hello.wants, CCS_PEER_PORTS);
+	assert_int_equal(m.hello.requested, CCS_PEER_PORTS);
 	assert_int_equal(m.hello.flows, 1);
 	assert_int_equal(m.hello.period_us, 1000);
 	assert_int_not_equal(m.hello.clock_ns, 0);
@@ -744,7 +744,7 @@ static void a_silent_switch_is_left_out(void **state)
 
 static void processes_may_tell_of_links(void **state)
 {
-	struct ccs_local_record m = { .type = CCS_LOCAL_RECORD, .link = 31, .hop = 1, .ts_ns = 5,
+	struct ccs_ipc_record m = { .type = CCS_IPC_RECORD, .link = 31, .hop = 1, .ts_ns = 5,
 				      .tx_bytes = 6, .qlen_bytes = 7, .capacity = 8 };
 	struct rig_client hook;
 	struct ccs_path_telemetry t;
@@ -775,8 +775,8 @@ static void processes_may_tell_of_links(void **state)
 static void begin_advised(struct bench *b, void **state, bool with_switch)
 {
 	begin(b, state, with_switch);
-	b->c.page->slot[1].wants = CCS_PEER_ADVICE;
-	b->c.page->slot[1].segment = 4096;
+	b->c.shm->slot[1].requested = CCS_PEER_ADVICE;
+	b->c.shm->slot[1].segment = 4096;
 }
 
 static void a_lone_flow_is_advised_nearly_the_line(void **state)
@@ -812,8 +812,8 @@ static void a_newcomer_is_advised_with_the_first_answer(void **state)
 	begin_advised(&b, state, false);
 	run(&b, 60, 1 << 1, 121500);
 	alone = seen(&b).advised_rate;
-	b.c.page->slot[2].wants = CCS_PEER_ADVICE;
-	b.c.page->slot[2].period_us = 1000;
+	b.c.shm->slot[2].requested = CCS_PEER_ADVICE;
+	b.c.shm->slot[2].period_us = 1000;
 	assert_int_equal(rig_add(b.r, &b.c, RP, 2, 2), 0);
 	run(&b, 2, 1 << 1, 121500);
 	assert_float_equal(seen(&b).advised_rate / alone, 0.5, 0.05);
@@ -835,7 +835,7 @@ static void who_lives_on_telemetry_alone_gets_it_as_ever(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(what_came_in_is_in_the_page),
+		TEST(received_bytes_are_reported),
 		TEST(a_new_flow_has_telemetry_within_a_millisecond),
 		TEST(idle_flows_are_looked_at_rarely),
 		TEST(a_lone_flow_is_advised_nearly_the_line),
@@ -852,8 +852,8 @@ int main(void)
 		TEST(newcomers_hear_the_number_at_once),
 		TEST(a_restarted_receiver_has_another_link),
 		TEST(counters_that_start_over_are_another_link),
-		TEST(unknown_speed_is_said_once),
-		TEST(echoes_that_were_overtaken_change_nothing),
+		TEST(unknown_speed_is_warned_about_once),
+		TEST(late_echoes_are_ignored),
 		TEST(only_the_peer_is_believed),
 		TEST(any_records_are_survived),
 		TEST(records_of_switches_go_on_to_senders),

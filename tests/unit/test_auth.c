@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "seed.h"
-#include "tools/ccshimd_auth.h"
+#include "tools/ccshimd/auth.h"
 
 static char file[] = "/tmp/test_auth.XXXXXX";
 static struct ccs_agent_auth auth;
@@ -85,11 +85,11 @@ static void a_key_has_several_forms(void **state)
 static void wrong_files_are_refused(void **state)
 {
 	static const struct { const char *key; mode_t mode; const char *why; } wrong[] = {
-		{ "", 0600, "16 bytes at least" },
-		{ "fifteen letters\n", 0600, "16 bytes at least" },
-		{ "000102030405060708090a0b0c0d0e", 0600, "16 bytes at least" },
+		{ "", 0600, "at least 16 bytes" },
+		{ "fifteen letters\n", 0600, "at least 16 bytes" },
+		{ "000102030405060708090a0b0c0d0e", 0600, "at least 16 bytes" },
 		{ HEX "0", 0600, "in pairs" },
-		{ HEX HEX HEX HEX "00", 0600, "64 bytes at most" },
+		{ HEX HEX HEX HEX "00", 0600, "at most 64 bytes" },
 		{ HEX HEX HEX HEX "0", 0600, "in pairs" },
 		{ HEX, 0660, "chmod 600" },
 		{ HEX, 0604, "chmod 600" },

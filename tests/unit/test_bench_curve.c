@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "curve.h"
+#include "bench/ccbench/result/curve.h"
 #include "seed.h"
 
 static struct curve c; /* too big for a stack */

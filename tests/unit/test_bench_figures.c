@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fairness.h"
-#include "figures.h"
+#include "bench/ccbench/result/fairness.h"
+#include "bench/ccbench/result/figures.h"
 #include "seed.h"
 
 #define SECOND 1000000000ll

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inforce.h"
-#include "tools/json_read.h"
+#include "bench/ccbench/inforce.h"
+#include "tools/common/json_read.h"
 
 static struct inforce sum;
 static char why[256];
@@ -26,8 +26,8 @@ static const char *report(const char *qp)
 	static char text[1024];
 
 	snprintf(text, sizeof(text),
-		 "{\"mode\": \"enforce\", \"passes\": {\"no-memory\": 0, \"refused\": 2}, "
-		 "\"undelivered\": [], \"qps_omitted\": 0, \"qps\": [{\"lqpn\": 17%s, "
+		 "{\"mode\": \"enforce\", \"uncontrolled\": {\"no-memory\": 0, \"refused\": 2}, "
+		 "\"missing_feedback\": [], \"qps_omitted\": 0, \"qps\": [{\"lqpn\": 17%s, "
 		 "\"state\": {\"gradient\": -0.07}}]}", qp);
 	return text;
 }
@@ -92,13 +92,13 @@ static void the_fallback_is_counted_by_bytes(void **state)
 {
 	(void)state;
 	assert_int_equal(check_of(&hpcc, report(", \"enforced\": true, \"wrs_posted\": 9, "
-		"\"signals\": \"no-agent\", \"sent_bytes\": 200, \"asked\": {\"mode\": \"enforce\", "
+		"\"feedback\": \"no-agent\", \"sent_bytes\": 200, \"asked\": {\"mode\": \"enforce\", "
 		"\"cc\": \"hpcc\"}, \"fallback\": {\"cc\": \"swift\", \"sent_bytes\": 50}"), 17), 0);
 	assert_float_equal(sum.fallback / sum.sent, 0.25, 1e-9);
 	assert_int_equal(sum.fallen, 1);
 	assert_int_equal(sum.qps, 1);
 	assert_string_equal(sum.cc, "swift");
-	assert_string_equal(sum.signals, "no-agent");
+	assert_string_equal(sum.feedback, "no-agent");
 }
 
 static void what_the_report_had_no_room_for_is_not_blamed(void **state)

@@ -15,10 +15,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "jsoncopy.h"
-#include "qdisc.h"
+#include "bench/ccbench/result/jsoncopy.h"
+#include "bench/ccbench/traffic/qdisc.h"
 #include "seed.h"
-#include "xchg.h"
+#include "bench/ccbench/place/xchg.h"
 
 static char message[1024];
 
@@ -56,7 +56,7 @@ static void a_qdisc_chain_is_not_counted_twice(void **state)
 	assert_int_equal(s.drops, 7);
 	assert_int_equal(s.bytes, 90000);
 	assert_int_equal(s.marks, 11);
-	/* A marking root counts all by itself; an unknown kind or a short answer has no marks. */
+	/* A marking root counts all marks; an unknown kind or a short answer has none. */
 	s = (struct qdisc_stats){ 0 };
 	qdisc_count(qdisc_message("red", TC_H_ROOT, &queue, 1, &red, sizeof(red)), &s);
 	assert_int_equal(s.marks, 11);

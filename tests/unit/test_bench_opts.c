@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opts.h"
-#include "spawn.h"
+#include "bench/ccbench/opts.h"
+#include "bench/ccbench/place/spawn.h"
 
 #define SECOND 1000000000ll
 #define PARSE(...) parse((const char *[]){ "incast", __VA_ARGS__, NULL })
@@ -79,7 +79,7 @@ static void units_and_letters(void **state)
 	assert_int_equal(o.duration, SECOND / 4);
 	assert_int_equal(o.warmup, SECOND / 16); /* never most of a short run */
 	assert_int_equal(PARSE("-n", "5"), OPTS_OK);
-	assert_int_equal(o.warmup, 0); /* nobody knows how long it will be */
+	assert_int_equal(o.warmup, 0); /* the duration is unknown */
 	assert_int_equal(PARSE("-n", "5", "--start", "stagger", "--warmup", "10ms"), OPTS_OK);
 	assert_int_equal(o.warmup, SECOND / 100);
 }

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "converge.h"
-#include "messages.h"
-#include "opts.h"
-#include "progress.h"
-#include "repeats.h"
-#include "scenario.h"
+#include "bench/ccbench/result/converge.h"
+#include "bench/ccbench/traffic/messages.h"
+#include "bench/ccbench/opts.h"
+#include "bench/ccbench/progress.h"
+#include "bench/ccbench/repeats.h"
+#include "bench/ccbench/scenario.h"
 #include "seed.h"
-#include "slowdown.h"
+#include "bench/ccbench/result/slowdown.h"
 
 #define SECOND 1000000000ll
 
@@ -74,7 +74,7 @@ static void incast_is_senders_to_one_and_a_victim(void **state)
 	assert_int_equal(flow_poster(&flows.v[0]), 0);
 }
 
-/* Everybody sends to one other, and hears from one. */
+/* Every host sends to one other, and receives from one. */
 static void a_permutation_is_one(void **state)
 {
 	unsigned hosts, i, from[16];
@@ -108,7 +108,7 @@ static void who_comes_last_goes_first(void **state)
 	}
 }
 
-/* The busiest link has the load that was asked for, whoever it is. */
+/* The busiest link has the load that was requested, whichever link that is. */
 static void load_is_of_the_busiest_link(void **state)
 {
 	static const char *const which[] = { "incast", "permutation", "alltoall", "mice" };
@@ -276,7 +276,7 @@ static void convergence_is_when_they_share(void **state)
 	assert_true(isnan(c.worst));
 }
 
-/* Times of a straight line are told again, between its points and beyond them. */
+/* Times of a straight line are reproduced, between its points and beyond them. */
 static void slowdown_is_counted_from_the_empty_network(void **state)
 {
 	struct flow_sample s[2 * LADDER_STEPS];

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/cnp/capture.h"
 #include "agentrig.h"
 
 enum { RP, NP, ROCE = 4791, ECT = 2, CE = 3 };
@@ -172,7 +173,7 @@ static void a_burst_beyond_the_ring(void **state)
 	assert_int_equal(t->ce + t->ce_dropped, BURST);
 	assert_true(t->ce >= 8000);
 	assert_true(t->ce_dropped > 0);
-	assert_non_null(strstr(r->said, "more CE marks"));
+	assert_non_null(strstr(r->said, "CE-marked packets arrive faster"));
 }
 
 static void only_that_interface(void **state)
@@ -208,7 +209,7 @@ static void an_interface_that_goes_down_and_up(void **state)
 	set_loopback(0);
 	ccs_agent_turn(r->agent[NP], 0);
 	assert_int_equal(epoll_wait(r->agent[NP]->epoll, &e, 1, 0), 0);
-	assert_non_null(strstr(r->said, "lo until it is back"));
+	assert_non_null(strstr(r->said, "lo until it comes back"));
 	set_loopback(IFF_UP | IFF_RUNNING);
 	rig_pass(r, 200);
 	send_v4(r, NP, ROCE, CE, NULL, sizeof(write_to_201));

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "agent/counters.h"
+#include "agent/cnp/nic_counters.h"
 #include "seed.h"
 #include "tree.h"
 
@@ -22,8 +22,8 @@ enum { FLOWS = 16 };
 static char root[] = "/tmp/test_counters.XXXXXX";
 
 struct fixture {
-	struct ccs_counters c;
-	struct ccs_counter_flow flow[FLOWS];
+	struct ccs_nic_counters c;
+	struct ccs_nic_counter_flow flow[FLOWS];
 	_Atomic uint64_t rate[FLOWS];
 	uint64_t given[FLOWS];
 	uint64_t now;
@@ -67,7 +67,7 @@ static void take_away(const char *device, const char *name)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void give(void *arg, struct ccs_counter_flow *flow, uint32_t cnps)
+static void give(void *arg, struct ccs_nic_counter_flow *flow, uint32_t cnps)
 {
 	struct fixture *f = arg;
 
@@ -78,13 +78,13 @@ static void give(void *arg, struct ccs_counter_flow *flow, uint32_t cnps)
 static void poll_now(struct fixture *f)
 {
 	f->now += CCS_COUNTERS_PERIOD_NS;
-	ccs_counters_poll(&f->c, f->now, give, f);
+	ccs_nic_counters_poll(&f->c, f->now, give, f);
 }
 
 static int join(struct fixture *f, unsigned i, const char *device, uint64_t rate)
 {
 	f->rate[i] = rate;
-	return ccs_counters_join(&f->c, device, 1, &f->flow[i], &f->rate[i]);
+	return ccs_nic_counters_join(&f->c, device, 1, &f->flow[i], &f->rate[i]);
 }
 
 static uint64_t total(const struct fixture *f)
@@ -107,7 +107,7 @@ static struct fixture start(void)
 static void finish(struct fixture *f)
 {
 	for (unsigned i = 0; i < FLOWS; i++)
-		ccs_counters_leave(&f->c, &f->flow[i]);
+		ccs_nic_counters_leave(&f->c, &f->flow[i]);
 	assert_null(f->c.ports);
 }
 
@@ -117,7 +117,7 @@ static void new_events_go_to_the_flow(void **state)
 
 	(void)state;
 	assert_int_equal(join(&f, 0, "mlx5_0", 1), 0);
-	assert_true(ccs_counters_alive(&f.flow[0]));
+	assert_true(ccs_nic_counters_alive(&f.flow[0]));
 	poll_now(&f);
 	assert_int_equal(total(&f), 0);
 	put("mlx5_0", "rp_cnp_handled", "1003\n");
@@ -163,8 +163,8 @@ static void devices_without_counters_are_refused(void **state)
 	assert_int_equal(join(&f, 0, "mlx5_9", 1), ENOENT);
 	for (unsigned i = 0; i < sizeof(evil) / sizeof(*evil); i++)
 		assert_int_equal(join(&f, 0, evil[i], 1), EINVAL);
-	assert_int_equal(ccs_counters_join(&f.c, "mlx5_0", 2, &f.flow[0], &f.rate[0]), ENOENT);
-	assert_false(ccs_counters_alive(&f.flow[0]));
+	assert_int_equal(ccs_nic_counters_join(&f.c, "mlx5_0", 2, &f.flow[0], &f.rate[0]), ENOENT);
+	assert_false(ccs_nic_counters_alive(&f.flow[0]));
 	finish(&f);
 }
 
@@ -203,16 +203,16 @@ static void a_device_may_vanish_and_come_back(void **state)
 	put("mlx5_0", "rp_cnp_ignored", "");
 	take_away("mlx5_0", "rp_cnp_handled");
 	poll_now(&f);
-	assert_false(ccs_counters_alive(&f.flow[0]));
+	assert_false(ccs_nic_counters_alive(&f.flow[0]));
 	assert_int_equal(f.c.lost, 1);
 	assert_int_equal(join(&f, 1, "mlx5_0", 1), 0);
 	put("mlx5_0", "rp_cnp_handled", "500\n");
 	put("mlx5_0", "rp_cnp_ignored", "0\n");
 	poll_now(&f);
-	assert_false(ccs_counters_alive(&f.flow[0]));
+	assert_false(ccs_nic_counters_alive(&f.flow[0]));
 	f.now += S;
 	poll_now(&f);
-	assert_true(ccs_counters_alive(&f.flow[0]));
+	assert_true(ccs_nic_counters_alive(&f.flow[0]));
 	assert_int_equal(total(&f), 0);
 	put("mlx5_0", "rp_cnp_handled", "502\n");
 	poll_now(&f);
@@ -303,7 +303,7 @@ static void flows_come_and_go(void **state)
 		const unsigned i = (unsigned)seed_below(FLOWS);
 
 		if (f.flow[i].port)
-			ccs_counters_leave(&f.c, &f.flow[i]);
+			ccs_nic_counters_leave(&f.c, &f.flow[i]);
 		else
 			assert_int_equal(join(&f, i, "mlx5_0", seed_below(3)), 0);
 		joined = 0;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/elf.h"
-#include "base/needed.h"
+#include "base/elf_needed.h"
 #include "seed.h"
 
 /* -- a small file, made by hand ------------------------------------------------ */
@@ -93,7 +93,7 @@ static void make(bool is_wide, bool is_big)
 	PUT(SYMBOLS + 2 * STEP(Sym), Sym, st_shndx, 7);
 }
 
-static void test_reads(void **state)
+static void well_formed_files_are_read(void **state)
 {
 	struct ccs_elf e;
 
@@ -119,7 +119,7 @@ static void test_reads(void **state)
 	}
 }
 
-static void test_alike(void **state)
+static void only_files_of_one_machine_are_alike(void **state)
 {
 	struct ccs_elf a, b;
 	unsigned char other[SIZE];
@@ -138,7 +138,7 @@ static void test_alike(void **state)
 	assert_false(ccs_elf_alike(&a, &b));
 }
 
-static void test_is_no_elf(void **state)
+static void other_files_are_refused(void **state)
 {
 	struct ccs_elf e;
 
@@ -159,7 +159,7 @@ static void test_is_no_elf(void **state)
 
 /* -- broken files ------------------------------------------------------------------ */
 
-/* Whatever is told lies in the file, its end included. */
+/* All results lie in the file, their ends included. */
 static void check_string(const struct ccs_elf *e, const char *s)
 {
 	const char *start = (const char *)e->at;
@@ -170,7 +170,7 @@ static void check_string(const struct ccs_elf *e, const char *s)
 	}
 }
 
-/* In memory of just that size, so that a sanitizer sees each look beyond it. */
+/* In memory of exactly that size, so that a sanitizer detects each access beyond it. */
 static void ask_everything(const unsigned char *bytes, size_t len)
 {
 	unsigned char *copy = malloc(len ? len : 1);
@@ -189,7 +189,7 @@ static void ask_everything(const unsigned char *bytes, size_t len)
 	free(copy);
 }
 
-static void test_truncated(void **state)
+static void truncated_files_give_no_results_beyond_their_end(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 4; i++) {
@@ -199,7 +199,7 @@ static void test_truncated(void **state)
 	}
 }
 
-static void test_garbage(void **state)
+static void garbage_gives_no_results_outside_the_file(void **state)
 {
 	static const uint64_t extremes[] = { 0, 1, SIZE - 1, SIZE, 1u << 31, UINT32_MAX,
 					     1ull << 63, UINT64_MAX, UINT64_MAX - 63 };
@@ -227,7 +227,7 @@ struct seen {
 	char names[64][64], path[512], by[64];
 };
 
-static bool see(void *arg, const struct ccs_needed *lib)
+static bool see(void *arg, const struct ccs_elf_needed *lib)
 {
 	struct seen *s = arg;
 
@@ -244,19 +244,19 @@ static bool see(void *arg, const struct ccs_needed *lib)
 	return true;
 }
 
-static void test_libraries(void **state)
+static void libraries_of_this_program_are_found(void **state)
 {
 	struct seen all = { 0 }, libc = { .stop = "libc.so.6" };
 
 	(void)state;
-	assert_int_equal(ccs_needed_walk("/proc/self/exe", see, &all), 0);
+	assert_int_equal(ccs_elf_needed_walk("/proc/self/exe", see, &all), 0);
 	assert_string_equal(all.names[0], "/proc/self/exe");
 	assert_true(all.count > 1 && all.found == all.count);
-	assert_int_equal(ccs_needed_walk("/proc/self/exe", see, &libc), 0);
+	assert_int_equal(ccs_elf_needed_walk("/proc/self/exe", see, &libc), 0);
 	assert_int_equal(access(libc.path, R_OK), 0);
 	assert_string_not_equal(libc.by, "");
-	assert_int_equal(ccs_needed_walk("/etc/passwd", see, &(struct seen){ 0 }), ENOEXEC);
-	assert_int_equal(ccs_needed_walk("libno-such.so", see, &(struct seen){ 0 }), ENOEXEC);
+	assert_int_equal(ccs_elf_needed_walk("/etc/passwd", see, &(struct seen){ 0 }), ENOEXEC);
+	assert_int_equal(ccs_elf_needed_walk("libno-such.so", see, &(struct seen){ 0 }), ENOEXEC);
 }
 
 /* Files of these bytes in a directory of their own. */
@@ -284,7 +284,7 @@ static void clean(const char *dir)
 	rmdir(dir);
 }
 
-static void test_search(void **state)
+static void libraries_are_searched_in_the_order_of_ld_so(void **state)
 {
 	char dir[] = "/tmp/test_elf.XXXXXX", prog[64], want[64];
 	struct seen here = { .stop = "libb.so.1" }, all = { 0 };
@@ -298,10 +298,10 @@ static void test_search(void **state)
 	write_image(dir, "libb.so.1");
 	make(true, false);
 	write_image(dir, "liba.so"); /* for another machine: not found */
-	assert_int_equal(ccs_needed_walk(prog, see, &here), 0);
+	assert_int_equal(ccs_elf_needed_walk(prog, see, &here), 0);
 	assert_string_equal(here.path, want);
 	assert_string_equal(here.by, prog);
-	assert_int_equal(ccs_needed_walk(prog, see, &all), 0);
+	assert_int_equal(ccs_elf_needed_walk(prog, see, &all), 0);
 	assert_int_equal(all.count, 3);
 	assert_int_equal(all.found, 2);
 	clean(dir);
@@ -310,13 +310,13 @@ static void test_search(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reads),
-		cmocka_unit_test(test_alike),
-		cmocka_unit_test(test_is_no_elf),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_garbage),
-		cmocka_unit_test(test_libraries),
-		cmocka_unit_test(test_search),
+		cmocka_unit_test(well_formed_files_are_read),
+		cmocka_unit_test(only_files_of_one_machine_are_alike),
+		cmocka_unit_test(other_files_are_refused),
+		cmocka_unit_test(truncated_files_give_no_results_beyond_their_end),
+		cmocka_unit_test(garbage_gives_no_results_outside_the_file),
+		cmocka_unit_test(libraries_of_this_program_are_found),
+		cmocka_unit_test(libraries_are_searched_in_the_order_of_ld_so),
 	};
 
 	return cmocka_run_group_tests_name("elf", tests, NULL, NULL);

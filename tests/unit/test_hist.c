@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The histogram: its percentiles against sorted values, merging, and halving when full. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +45,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Against the sorted values themselves, over the whole range of uint64. */
+/* Compared with the sorted values, over the whole range of uint64. */
 static void percentiles_are_within_1_6_percent(void **state)
 {
 	enum { N = 5000 };
@@ -88,7 +89,7 @@ static void edges_of_the_range(void **state)
 		}
 }
 
-static void odd_quantiles_are_clamped(void **state)
+static void quantiles_out_of_range_are_clamped(void **state)
 {
 	struct ccs_hist h = { 0 };
 
@@ -100,7 +101,7 @@ static void odd_quantiles_are_clamped(void **state)
 	assert_int_equal(ccs_hist_percentile(&h, NAN), 1000);
 }
 
-static void merge_is_the_same_as_recording_all(void **state)
+static void merging_equals_recording_all(void **state)
 {
 	struct ccs_hist a = { 0 }, b = { 0 }, all = { 0 }, none = { 0 };
 
@@ -123,7 +124,7 @@ static void merge_is_the_same_as_recording_all(void **state)
 }
 
 /* A bucket at its end: the shape stays, nothing wraps, the count stays exact. */
-static void a_full_bucket_halves_all(void **state)
+static void a_full_bucket_halves_all_buckets(void **state)
 {
 	struct ccs_hist h = { 0 }, other = { 0 };
 
@@ -141,12 +142,12 @@ static void a_full_bucket_halves_all(void **state)
 	assert_int_equal(ccs_hist_percentile(&h, 0.7), 20);
 	assert_true(h.count == (uint64_t)UINT32_MAX + UINT32_MAX / 2 + 4);
 
-	/* What comes later weighs what the halved records weigh. */
+	/* Later records weigh as much as the halved ones. */
 	for (unsigned i = 0; i < 1000; i++)
 		ccs_hist_record(&h, 30);
 	assert_int_equal(h.bucket[30], 500);
 
-	/* The other way round too: into one that was never halved, then once more full. */
+	/* Also the other way round: into one that was never halved, and is then full again. */
 	ccs_hist_record(&other, 20);
 	ccs_hist_merge(&other, &h);
 	assert_int_equal(other.halvings, 1);
@@ -164,9 +165,9 @@ int main(void)
 		cmocka_unit_test(small_values_are_exact),
 		cmocka_unit_test(percentiles_are_within_1_6_percent),
 		cmocka_unit_test(edges_of_the_range),
-		cmocka_unit_test(odd_quantiles_are_clamped),
-		cmocka_unit_test(merge_is_the_same_as_recording_all),
-		cmocka_unit_test(a_full_bucket_halves_all),
+		cmocka_unit_test(quantiles_out_of_range_are_clamped),
+		cmocka_unit_test(merging_equals_recording_all),
+		cmocka_unit_test(a_full_bucket_halves_all_buckets),
 	};
 
 	return cmocka_run_group_tests_name("hist", tests, NULL, NULL);

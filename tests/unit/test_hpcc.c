@@ -354,7 +354,7 @@ static void the_first_record_only_baselines(void **state)
 }
 
 /* A flow that has measured for a while, at half of W_init. */
-static void settle(struct ccs_cc *cc, struct wire *w, unsigned variant, unsigned nhops)
+static void resolve_post_result(struct ccs_cc *cc, struct wire *w, unsigned variant, unsigned nhops)
 {
 	open_wire(w, nhops);
 	start_variant(cc, variant);
@@ -380,7 +380,7 @@ static void records_that_do_not_compare_decide_nothing(void **state)
 		struct ccs_cc cc, before;
 		struct wire w;
 
-		settle(&cc, &w, i / 4, 2);
+		resolve_post_result(&cc, &w, i / 4, 2);
 		before = cc;
 		w.ack.path += i % 4 == 0;
 		w.ack.nhops -= i % 4 == 1;
@@ -404,7 +404,7 @@ static void a_repeated_record_does_nothing(void **state)
 		struct ccs_cc cc, before;
 		struct wire w;
 
-		settle(&cc, &w, variant, 2);
+		resolve_post_result(&cc, &w, variant, 2);
 		before = cc;
 		for (int i = 0; i < 5; i++)
 			acknowledge(&cc, &w, 10, 0);
@@ -426,7 +426,7 @@ static void without_telemetry_nothing_changes(void **state)
 		struct ccs_cc cc, before;
 		struct wire w;
 
-		settle(&cc, &w, variant, 1);
+		resolve_post_result(&cc, &w, variant, 1);
 		before = cc;
 		w.ack.nhops = 0;
 		w.ack.flows = 40;
@@ -448,7 +448,7 @@ static void one_queue_is_answered_once(void **state)
 		struct wire w;
 		double once;
 
-		settle(&cc, &w, variant, 1);
+		resolve_post_result(&cc, &w, variant, 1);
 		step(&cc, &w, 0.95, 0, 10000);
 		step(&cc, &w, 1, 125000, 10000); /* of two queues the lesser counts */
 		check_close("u", 0, seen(&cc, "u"), 1);
@@ -481,7 +481,7 @@ static void an_echo_reads_the_queue_off_the_rtt(void **state)
 		struct ccs_cc cc;
 		struct wire w;
 
-		settle(&cc, &w, ECHO, 1);
+		resolve_post_result(&cc, &w, ECHO, 1);
 		w.ack.rtt_us = cases[i].before;
 		w.ack.nhops = 0; /* samples count that come without telemetry */
 		acknowledge(&cc, &w, 1, 0);
@@ -500,7 +500,7 @@ static void an_echo_commits_by_intervals_begun_since(void **state)
 	double reference;
 
 	(void)state;
-	settle(&cc, &w, ECHO, 1);
+	resolve_post_result(&cc, &w, ECHO, 1);
 	for (reference = seen(&cc, "wc_bytes"); seen(&cc, "wc_bytes") == reference;)
 		step(&cc, &w, 0.5, 0, 0);
 	reference = seen(&cc, "wc_bytes"); /* just moved; nothing is in flight */
@@ -520,7 +520,7 @@ static void records_of_before_an_update_commit_nothing(void **state)
 		struct wire w;
 		double reference, acked;
 
-		settle(&cc, &w, variant, 1);
+		resolve_post_result(&cc, &w, variant, 1);
 		for (reference = seen(&cc, "wc_bytes"); seen(&cc, "wc_bytes") == reference;) {
 			w.ack.covers_us = w.ack.now_us + T_US;
 			step(&cc, &w, 0.5, 0, 0);
@@ -573,7 +573,7 @@ static void an_echo_increases_once_per_T(void **state)
 		struct wire w;
 		double reference;
 
-		settle(&cc, &w, ECHO, 1);
+		resolve_post_result(&cc, &w, ECHO, 1);
 		step(&cc, &w, 0.95, 0, 1u << 20);
 		step(&cc, &w, 0.95, 0, 1u << 20);
 		step(&cc, &w, 0.95, 0, 1u << 20); /* no more commits */
@@ -901,7 +901,7 @@ static void more_congestion_gives_no_larger_window(void **state)
 
 static void parameters_are_derived_from_the_path(void **state)
 {
-	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .noise_us = 3,
+	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .rtt_jitter_us = 3,
 					  .segment = 4096, .flows = 8 };
 	const double ser = 8e6 * 4096 / 10e9;
 	struct ccs_cc cc;
@@ -966,7 +966,7 @@ static void a_rate_is_taken_up(void **state)
 		struct ccs_cc cc;
 		struct wire w;
 
-		settle(&cc, &w, variant, 1);
+		resolve_post_result(&cc, &w, variant, 1);
 		cc.ops->set_rate(&cc, rates[i % 6]);
 		check_close("rate", (int)i, cc.out.rate, want);
 		check_close("window", (int)i, cc.out.window, want * T_US / 8e6);

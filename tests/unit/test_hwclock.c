@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "seed.h"
-#include "signal/hwclock.h"
+#include "feedback/hwclock.h"
 
 #define US 1000ull
 #define MS 1000000ull

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the writer writes, exactly; and jq's opinion of it where jq is installed. */
+/* The exact output of the JSON writer; jq checks it, too, if it is installed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,7 +117,7 @@ static void numbers_read_back(void **state)
 	}
 }
 
-/* Ends that are missing or too many, and levels that are too deep, still give valid JSON. */
+/* Missing or surplus ends, and levels that are too deep, still give valid JSON. */
 static void misuse_is_harmless(void **state)
 {
 	char *nested;
@@ -137,7 +137,7 @@ static void misuse_is_harmless(void **state)
 	assert_int_equal(j.depth, 0);
 }
 
-static void a_write_error_is_told(void **state)
+static void a_write_error_is_reported(void **state)
 {
 	struct ccs_json full;
 
@@ -205,7 +205,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(strings_are_valid_utf8, open_stream, close_stream),
 		cmocka_unit_test_setup_teardown(numbers_read_back, open_stream, close_stream),
 		cmocka_unit_test_setup_teardown(misuse_is_harmless, open_stream, close_stream),
-		cmocka_unit_test(a_write_error_is_told),
+		cmocka_unit_test(a_write_error_is_reported),
 		cmocka_unit_test_setup_teardown(jq_accepts_it, open_stream, close_stream),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lock of posts and polls: one at a time, and whoever sleeps for it gets it. */
+/* The lock of posts and polls: one thread at a time holds it, and each sleeping thread gets it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,9 +14,9 @@
 enum { THREADS = 8, TURNS = 20000 };
 
 static struct ccs_lock lock;
-static unsigned long turns; /* plain: only the lock keeps it whole */
+static unsigned long turns; /* not atomic: only the lock protects it */
 
-static void one_at_a_time(void **state)
+static void one_thread_at_a_time(void **state)
 {
 	struct ccs_lock l = { 0 };
 
@@ -30,19 +30,19 @@ static void one_at_a_time(void **state)
 	assert_true(ccs_trylock(&l));
 }
 
-static void *take_turns(void *arg)
+static void *count_turns(void *arg)
 {
 	for (unsigned i = 0; i < *(const unsigned *)arg; i++) {
 		ccs_lock(&lock);
 		turns++;
 		if (i % 64 == 0)
-			sched_yield(); /* who comes now finds it held, for long */
+			sched_yield(); /* threads that come now find it held, for long */
 		ccs_unlock(&lock);
 	}
 	return NULL;
 }
 
-static void run(unsigned each, bool held)
+static void run_threads(unsigned each, bool held)
 {
 	pthread_t thread[THREADS];
 
@@ -50,7 +50,7 @@ static void run(unsigned each, bool held)
 	if (held)
 		ccs_lock(&lock);
 	for (unsigned i = 0; i < THREADS; i++)
-		assert_int_equal(pthread_create(&thread[i], NULL, take_turns, &each), 0);
+		assert_int_equal(pthread_create(&thread[i], NULL, count_turns, &each), 0);
 	if (held) {
 		while (atomic_load(&lock.sleepers) < THREADS)
 			sched_yield();
@@ -65,26 +65,26 @@ static void run(unsigned each, bool held)
 	ccs_unlock(&lock);
 }
 
-static void threads_lose_nothing(void **state)
+static void no_increment_is_lost(void **state)
 {
 	(void)state;
-	run(TURNS, false);
+	run_threads(TURNS, false);
 }
 
-static void all_that_sleep_wake_up(void **state)
+static void all_sleeping_threads_wake_up(void **state)
 {
 	(void)state;
-	run(1, true);
+	run_threads(1, true);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_at_a_time),
-		cmocka_unit_test(threads_lose_nothing),
-		cmocka_unit_test(all_that_sleep_wake_up),
+		cmocka_unit_test(one_thread_at_a_time),
+		cmocka_unit_test(no_increment_is_lost),
+		cmocka_unit_test(all_sleeping_threads_wake_up),
 	};
 
-	alarm(600); /* who is not woken sleeps for ever */
+	alarm(600); /* a thread that is not woken would sleep without end */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Log messages: levels, files, errno, threads, signals and the limit on warnings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,11 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/log.h"
+#include "observe/log.h"
 
 static int real_stderr, catcher[2];
 
-/* stderr into a pipe that holds a test's output. */
+/* Redirect stderr into a pipe that collects the output of a test. */
 static int catch_stderr(void **state)
 {
 	(void)state;
@@ -50,7 +51,7 @@ static const char *caught(void)
 	return text;
 }
 
-static void levels_filter(void **state)
+static void messages_below_the_level_are_dropped(void **state)
 {
 	(void)state;
 	ccs_log_setup(CCS_LOG_WARN, NULL);
@@ -66,7 +67,7 @@ static void levels_filter(void **state)
 	assert_string_equal(caught(), "ccshim: info: c\n");
 }
 
-static void debug_tells_who(void **state)
+static void debug_level_adds_host_pid_and_tid(void **state)
 {
 	char host[65] = "", want[256];
 
@@ -79,7 +80,7 @@ static void debug_tells_who(void **state)
 	assert_string_equal(caught(), want);
 }
 
-static void errno_is_kept_and_shown(void **state)
+static void errno_is_preserved_and_formatted(void **state)
 {
 	(void)state;
 	errno = ENOSPC;
@@ -109,20 +110,20 @@ static void one_message_is_one_line(void **state)
 	assert_string_equal(line + strlen(line) - 5, "x...\n");
 }
 
-static void say_once(void)
+static void log_once_here(void)
 {
 	ccs_log_once(CCS_LOG_WARN, "only once");
 }
 
-static void once_is_once(void **state)
+static void log_once_logs_once_per_call_site(void **state)
 {
 	(void)state;
-	say_once();
-	say_once();
+	log_once_here();
+	log_once_here();
 	assert_string_equal(caught(), "ccshim: warn: only once\n");
 }
 
-static void *chatter(void *arg)
+static void *log_many(void *arg)
 {
 	for (unsigned i = 0; i < 200; i++)
 		ccs_log(CCS_LOG_INFO, "thread %s says it", (const char *)arg);
@@ -138,7 +139,7 @@ static void threads_do_not_mix_lines(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 4; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, chatter, (void *)names[i]), 0);
+		assert_int_equal(pthread_create(&threads[i], NULL, log_many, (void *)names[i]), 0);
 	for (unsigned i = 0; i < 4; i++)
 		pthread_join(threads[i], NULL);
 	text = strdup(caught());
@@ -156,7 +157,7 @@ static void threads_do_not_mix_lines(void **state)
 	assert_int_equal(lines, 800);
 }
 
-static void the_file_takes_it(void **state)
+static void log_file_survives_chdir_and_closefrom(void **state)
 {
 	char dir[] = "/tmp/ccs-log-XXXXXX", text[128] = "", path[64];
 	FILE *f;
@@ -167,7 +168,7 @@ static void the_file_takes_it(void **state)
 	ccs_log_setup(CCS_LOG_INFO, "x.log");
 	assert_int_equal(chdir("/"), 0); /* the path was made absolute */
 	ccs_log(CCS_LOG_WARN, "one");
-	for (int fd = 3; fd < 64; fd++)  /* as a daemon does; the test's own go too */
+	for (int fd = 3; fd < 64; fd++)  /* as a daemon does */
 		if (fd != real_stderr && fd != catcher[0] && fd != catcher[1])
 			close(fd);
 	ccs_log(CCS_LOG_WARN, "two");
@@ -181,14 +182,14 @@ static void the_file_takes_it(void **state)
 	unlink(path);
 	rmdir(dir);
 
-	ccs_log(CCS_LOG_WARN, "three"); /* the directory is gone: better there than lost */
+	ccs_log(CCS_LOG_WARN, "three"); /* the directory is gone: fall back to stderr */
 	assert_string_equal(caught(), "ccshim: warn: three\n");
 	ccs_log_setup(CCS_LOG_INFO, "/nowhere/x.log");
 	assert_string_equal(caught(), "ccshim: warn: log_file /nowhere/x.log: "
 				      "No such file or directory; messages go to stderr\n");
 }
 
-/* Runs body in a child; gives its wait status. */
+/* Run body in a child; returns its wait status. */
 static int in_child(void (*body)(void))
 {
 	pid_t pid = fork();
@@ -211,7 +212,7 @@ static void write_to_closed_pipe(void)
 		_exit(1);
 	close(fds[0]);
 	close(fds[1]);
-	ccs_log(CCS_LOG_WARN, "nobody reads");
+	ccs_log(CCS_LOG_WARN, "not read");
 	sigpending(&pending);
 	_exit(sigismember(&pending, SIGPIPE) ? 2 : 0);
 }
@@ -244,7 +245,7 @@ static void write_beyond_the_limit(void)
 	unlink(path);
 }
 
-static void no_signal_reaches_the_application(void **state)
+static void no_signal_is_delivered_to_the_application(void **state)
 {
 	(void)state;
 	assert_int_equal(in_child(write_to_closed_pipe), 0);
@@ -252,8 +253,8 @@ static void no_signal_reaches_the_application(void **state)
 	assert_int_equal(in_child(write_beyond_the_limit), 0);
 }
 
-/* A daemon's connection that was given the number 2. */
-static void a_network_socket_is_not_stderr(void **state)
+/* A daemon's connection that got descriptor number 2. */
+static void network_socket_at_descriptor_2_is_not_written(void **state)
 {
 	struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof(any);
@@ -280,7 +281,7 @@ static void *cancelled(void *arg)
 	return NULL;
 }
 
-static void logging_is_no_cancellation_point(void **state)
+static void logging_is_not_a_cancellation_point(void **state)
 {
 	pthread_t thread;
 	bool survived = false;
@@ -292,8 +293,8 @@ static void logging_is_no_cancellation_point(void **state)
 	assert_string_equal(caught(), "ccshim: warn: survived\n");
 }
 
-/* Last: the count is the process's. */
-static void a_flood_is_cut(void **state)
+/* This must be the last test: warnings are counted per process. */
+static void number_of_warnings_is_limited(void **state)
 {
 	const char *text;
 	unsigned lines = 0;
@@ -303,7 +304,7 @@ static void a_flood_is_cut(void **state)
 	for (unsigned i = 0; i < 1000; i++)
 		ccs_log(CCS_LOG_WARN, "again");
 	text = caught();
-	assert_non_null(strstr(text, "no more warnings are shown"));
+	assert_non_null(strstr(text, "further ones are dropped"));
 	for (; (text = strchr(text, '\n')); text++)
 		lines++;
 	assert_true(lines > 50 && lines <= 101);
@@ -317,17 +318,17 @@ static void a_flood_is_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CAUGHT(levels_filter),
-		CAUGHT(debug_tells_who),
-		CAUGHT(errno_is_kept_and_shown),
+		CAUGHT(messages_below_the_level_are_dropped),
+		CAUGHT(debug_level_adds_host_pid_and_tid),
+		CAUGHT(errno_is_preserved_and_formatted),
 		CAUGHT(one_message_is_one_line),
-		CAUGHT(once_is_once),
+		CAUGHT(log_once_logs_once_per_call_site),
 		CAUGHT(threads_do_not_mix_lines),
-		CAUGHT(the_file_takes_it),
-		CAUGHT(no_signal_reaches_the_application),
-		CAUGHT(a_network_socket_is_not_stderr),
-		CAUGHT(logging_is_no_cancellation_point),
-		CAUGHT(a_flood_is_cut),
+		CAUGHT(log_file_survives_chdir_and_closefrom),
+		CAUGHT(no_signal_is_delivered_to_the_application),
+		CAUGHT(network_socket_at_descriptor_2_is_not_written),
+		CAUGHT(logging_is_not_a_cancellation_point),
+		CAUGHT(number_of_warnings_is_limited),
 	};
 
 	return cmocka_run_group_tests_name("log", tests, NULL, NULL);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The option table, its values and the loading of settings from files and environment. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,35 +7,35 @@
 
 #include <math.h>
 
-/* The loader again, with a system directory of the test's own below its working directory. */
+/* The loader, compiled with a system directory below the working directory of the test. */
 #undef CCS_SYSCONFDIR
 #define CCS_SYSCONFDIR "etc"
-#include "runtime/load.c"
+#include "config/load.c"
 
 #include <sys/stat.h>
 
 #include "seed.h"
 
-static char heard[8192]; /* complaints of the last load, a line each */
+static char reported[8192]; /* sentences of the last load, one per line */
 static struct ccs_rules rules; /* of the last load */
 
-static void hear(void *arg, const char *sentence)
+static void record_report(void *arg, const char *sentence)
 {
 	(void)arg;
-	snprintf(heard + strlen(heard), sizeof(heard) - strlen(heard), "%s\n", sentence);
+	snprintf(reported + strlen(reported), sizeof(reported) - strlen(reported), "%s\n", sentence);
 }
 
 static const struct ccs_setting *from[CCS_OPT_MAX];
 
 static int load_as(const char *app, struct ccs_options *o)
 {
-	const struct ccs_who who = { .known = CCS_MATCH_APP, .app = app };
+	const struct ccs_match_subject subject = { .known = CCS_MATCH_APP, .app = app };
 	int complaints;
 
-	*heard = '\0';
+	*reported = '\0';
 	ccs_rules_free(&rules);
-	complaints = ccs_rules_load(&rules, app, hear, NULL);
-	return complaints + ccs_rules_resolve(&rules, &who, o, from, hear, NULL);
+	complaints = ccs_rules_load(&rules, app, record_report, NULL);
+	return complaints + ccs_rules_resolve(&rules, &subject, o, from, record_report, NULL);
 }
 
 static void write_file(const char *path, const char *text)
@@ -53,7 +54,7 @@ static enum ccs_opt_origin origin_of(const char *name)
 	return s ? s->source : CCS_FROM_DEFAULT;
 }
 
-static int clean(void **state)
+static int reset_sources(void **state)
 {
 	(void)state;
 	for (char **e = environ; *e;)
@@ -73,7 +74,7 @@ static int clean(void **state)
 	return 0;
 }
 
-static void the_table_is_sound(void **state)
+static void option_table_is_consistent(void **state)
 {
 	struct ccs_options o;
 	char text[512], err[512];
@@ -91,7 +92,7 @@ static void the_table_is_sound(void **state)
 	}
 }
 
-static void defaults_are_the_headers(void **state)
+static void defaults_match_the_header(void **state)
 {
 	struct ccs_options o;
 
@@ -100,13 +101,13 @@ static void defaults_are_the_headers(void **state)
 	assert_int_equal(o.mode, CCS_MODE_ENFORCE);
 	assert_string_equal(o.cc, "auto");
 	assert_true(o.line_rate == 0 && isinf(o.max_rate) && o.base_rtt == 0);
-	assert_true(o.segment == 0 && o.cap == 0 && o.split && !o.split_imm);
+	assert_true(o.segment == 0 && o.max_inflight == 0 && o.split && !o.split_imm);
 	assert_int_equal(o.log_level, CCS_LOG_WARN);
 	assert_string_equal(o.log_file, "");
 	assert_string_equal(o.report, "");
 }
 
-static void a_dscp_is_a_small_number_or_keep(void **state)
+static void dscp_is_0_to_63_or_keep(void **state)
 {
 	static const char *const good[] = { "keep", "0", "46", "63" };
 	static const char *const bad[] = { "", "64", "-1", "4 6", "0x2e", "046", "ef", "Keep" };
@@ -126,7 +127,7 @@ static void a_dscp_is_a_small_number_or_keep(void **state)
 	assert_string_equal(o.dscp, "63");
 }
 
-/* Text of a value that the option must take. */
+/* Random text that is valid for the option. */
 static void random_text(const struct ccs_opt *opt, char *text, size_t len)
 {
 	static const char *const specs[] = { "none", "fixed:rate=10g", "timely:beta=0.5,t_low=50us" };
@@ -201,7 +202,7 @@ static void a_written_file_reads_back(void **state)
 							 sizeof(err)), 0);
 		}
 		a.split = true; /* never a conflict */
-		a.cap = 0;
+		a.max_inflight = 0;
 		for (size_t i = 0; i < ccs_opt_count; i++) {
 			ccs_options_format(&a, &ccs_opt_table[i], text, sizeof(text));
 			sprintf(file + strlen(file), "%s = %s\n", ccs_opt_table[i].name,
@@ -209,7 +210,7 @@ static void a_written_file_reads_back(void **state)
 		}
 		write_file("user.conf", file);
 		if (load_as("app", &b))
-			fail_msg("%s%s", file, heard);
+			fail_msg("%s%s", file, reported);
 		for (size_t i = 0; i < ccs_opt_count; i++)
 			assert_string_equal(ccs_options_format(&a, &ccs_opt_table[i], text, sizeof(text)),
 					    ccs_options_format(&b, &ccs_opt_table[i], err, sizeof(err)));
@@ -242,7 +243,7 @@ static const struct { const char *name, *text, *part; } refused[] = {
 	{ "base_rtt", "0", "auto" },
 	{ "segment", "100", "256" },
 	{ "segment", "2g", "1g" },
-	{ "cap", "64kbit", "64k" },
+	{ "max_inflight", "64kbit", "64k" },
 	{ "split", "maybe", "neither y nor n" },
 	{ "split", "", "neither y nor n" },
 	{ "split_imm", "2", "neither y nor n" },
@@ -252,11 +253,11 @@ static const struct { const char *name, *text, *part; } refused[] = {
 	{ "max_rat", "10g", "did you mean 'max_rate'" },
 	{ "MODE", "off", "did you mean 'mode'" },
 	{ "linerate", "10g", "did you mean 'line_rate'" },
-	{ "cpa", "1m", "did you mean 'cap'" },
+	{ "max_infligth", "1m", "did you mean 'max_inflight'" },
 	{ "", "10g", "no option" },
 };
 
-static void refusals_are_loud_and_change_nothing(void **state)
+static void invalid_values_are_reported_and_change_nothing(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
@@ -266,14 +267,14 @@ static void refusals_are_loud_and_change_nothing(void **state)
 		ccs_options_default(&before);
 		o = before;
 		if (!ccs_options_set(&o, refused[i].name, refused[i].text, err, sizeof(err)))
-			fail_msg("%s=%s was taken", refused[i].name, refused[i].text);
+			fail_msg("%s=%s was accepted", refused[i].name, refused[i].text);
 		assert_memory_equal(&o, &before, sizeof(o));
 		if (!strstr(err, refused[i].name) || !strstr(err, refused[i].part))
 			fail_msg("%s=%s: %s", refused[i].name, refused[i].text, err);
 	}
 }
 
-static void too_long_text_is_refused(void **state)
+static void text_that_is_too_long_is_refused(void **state)
 {
 	char text[4096], err[128];
 	struct ccs_options o;
@@ -293,7 +294,7 @@ static void too_long_text_is_refused(void **state)
 	assert_int_equal(ccs_options_set(&o, "report", text, err, sizeof(err)), 0);
 }
 
-static void no_source_means_defaults(void **state)
+static void defaults_apply_without_any_source(void **state)
 {
 	struct ccs_options o, def;
 	char **old = environ;
@@ -311,7 +312,7 @@ static void no_source_means_defaults(void **state)
 	assert_int_equal(origin_of("mode"), CCS_FROM_DEFAULT);
 }
 
-static void later_sources_win(void **state)
+static void later_sources_take_precedence(void **state)
 {
 	struct ccs_options o;
 
@@ -329,7 +330,7 @@ static void later_sources_win(void **state)
 	assert_int_equal(origin_of("split"), CCS_FROM_DEFAULT);
 }
 
-static void the_user_file_is_found(void **state)
+static void user_file_is_found_in_xdg_directories(void **state)
 {
 	struct ccs_options o;
 	char cwd[512];
@@ -362,10 +363,10 @@ static void a_named_file_must_be_readable(void **state)
 	(void)state;
 	setenv("CCSHIM_CONFIG", "nowhere.conf", 1);
 	assert_int_equal(load_as("app", &o), 1);
-	assert_non_null(strstr(heard, "nowhere.conf: cannot be read: No such file"));
+	assert_non_null(strstr(reported, "nowhere.conf: cannot be read: No such file"));
 	setenv("CCSHIM_CONFIG", "etc", 1);
 	assert_int_equal(load_as("app", &o), 1);
-	assert_non_null(strstr(heard, "etc: cannot be read: Is a directory"));
+	assert_non_null(strstr(reported, "etc: cannot be read: Is a directory"));
 	mkfifo("fifo", 0600);
 	setenv("CCSHIM_CONFIG", "fifo", 1);
 	load_as("app", &o); /* does not hang */
@@ -384,19 +385,19 @@ static void sections_apply_by_program(void **state)
 		   "\n"
 		   "[app \"ib_write*\"]\n"
 		   "log_level = debug\n"
-		   "[app \"ib_*\"]  # the second that matches\n"
+		   "[app \"ib_*\"]  # the second match\n"
 		   "log_level = error\n"
 		   "cc = none\n"
 		   "[app \"*\"]\n"
 		   "cc = fixed\n"
 		   "mode = observe\r\n");
 	assert_int_equal(load_as("ib_write_bw", &o), 0);
-	assert_int_equal(o.log_level, CCS_LOG_DEBUG); /* the first section that names it */
+	assert_int_equal(o.log_level, CCS_LOG_DEBUG); /* the first section that sets it */
 	assert_string_equal(o.cc, "none");
 	assert_string_equal(o.log_file, "a#b");
-	assert_false(o.split);                        /* no section names it */
+	assert_false(o.split);                        /* no section sets it */
 	assert_string_equal(o.report, "sys");
-	assert_int_equal(o.mode, CCS_MODE_OBSERVE);   /* a later file wins */
+	assert_int_equal(o.mode, CCS_MODE_OBSERVE);   /* a later file takes precedence */
 
 	assert_int_equal(load_as("ib_send_bw", &o), 0);
 	assert_int_equal(o.log_level, CCS_LOG_ERROR);
@@ -415,8 +416,8 @@ static const struct { const char *file, *where, *part; } mistakes[] = {
 	{ "\n\n# c\nmod = off\n", ":4: ", "did you mean 'mode'" },
 	{ "max_rate = fast", ":1: ", "max_rate: 'fast' is not a rate" },
 	{ "[app \"other\"]\nmax_rate = fast\n", ":2: ", "max_rate: 'fast' is not a rate" },
-	{ "mode = off\nmode = observe\n", ":2: ", "mode is set for the second time" },
-	{ "[app \"*\"]\nmode=off\nmode=off\n", ":3: ", "mode is set for the second time" },
+	{ "mode = off\nmode = observe\n", ":2: ", "mode is set twice" },
+	{ "[app \"*\"]\nmode=off\nmode=off\n", ":3: ", "mode is set twice" },
 	{ "[app \"x\"\n", ":1: ", "[app \"GLOB\"]" },
 	{ "[app \"x\" peer]\n", ":1: ", "[app \"GLOB\"]" },
 	{ "[app \"x\"peer ::]\n", ":1: ", "[app \"GLOB\"]" },
@@ -424,9 +425,9 @@ static const struct { const char *file, *where, *part; } mistakes[] = {
 	{ "[]\n", ":1: ", "[app \"GLOB\"]" },
 	{ "[app]\n", ":1: ", "[app \"GLOB\"]" },
 	{ "[app x] mode = off\n", ":1: ", "nothing may follow the ]" },
-	{ "[app x app y]\n", ":1: ", "'app' stands there twice" },
-	{ "[pear ::1]\n", ":1: ", "no sections by 'pear'; did you mean 'peer'?" },
-	{ "[nothing near]\n", ":1: ", "no sections by 'nothing'; a section is written" },
+	{ "[app x app y]\n", ":1: ", "'app' is given twice" },
+	{ "[pear ::1]\n", ":1: ", "unknown section key 'pear'; did you mean 'peer'?" },
+	{ "[nothing near]\n", ":1: ", "unknown section key 'nothing'; expected [app" },
 	{ "[peer 10.0.0.0/33]\n", ":1: ", "'10.0.0.0/33' is not an address" },
 	{ "[peer 10.0.0.0/]\n", ":1: ", "is not an address such as" },
 	{ "[peer ::1/129]\n", ":1: ", "is not an address such as" },
@@ -435,13 +436,13 @@ static const struct { const char *file, *where, *part; } mistakes[] = {
 	{ "[sl 16]\n", ":1: ", "'16' is not a service level" },
 	{ "[port 0]\n", ":1: ", "'0' is not a port" },
 	{ "[app \"\"]\n", ":1: ", "'' is not a pattern" },
-	{ "[peer ::/0]\nreport = x\n", ":2: ", "report is the whole process's" },
-	{ "[app other dscp 3]\n\nlog_level = info\n", ":3: ", "log_level is the whole process's" },
+	{ "[peer ::/0]\nreport = x\n", ":2: ", "report applies to the whole process" },
+	{ "[app other dscp 3]\n\nlog_level = info\n", ":3: ", "log_level applies to the whole process" },
 	{ "[peer ::/0]\nmax_rat = 1g\n", ":2: ", "did you mean 'max_rate'?" },
-	{ "[peer ::/0]\ncap=1m\ncap=1m\n", ":3: ", "cap is set for the second time" },
+	{ "[peer ::/0]\nmax_inflight=1m\nmax_inflight=1m\n", ":3: ", "max_inflight is set twice" },
 };
 
-static void mistakes_are_told_with_their_line(void **state)
+static void mistakes_are_reported_with_file_and_line(void **state)
 {
 	struct ccs_options o;
 	char where[64];
@@ -450,13 +451,13 @@ static void mistakes_are_told_with_their_line(void **state)
 	for (size_t i = 0; i < sizeof(mistakes) / sizeof(*mistakes); i++) {
 		write_file("user.conf", mistakes[i].file);
 		snprintf(where, sizeof(where), "user.conf%s", mistakes[i].where);
-		if (load_as("app", &o) != 1 || strncmp(heard, where, strlen(where)) != 0 ||
-		    !strstr(heard, mistakes[i].part))
-			fail_msg("%s: %s", mistakes[i].file, heard);
+		if (load_as("app", &o) != 1 || strncmp(reported, where, strlen(where)) != 0 ||
+		    !strstr(reported, mistakes[i].part))
+			fail_msg("%s: %s", mistakes[i].file, reported);
 	}
 }
 
-static void what_is_not_refused_still_counts(void **state)
+static void valid_lines_apply_beside_invalid_ones(void **state)
 {
 	struct ccs_options o;
 	FILE *f;
@@ -466,18 +467,18 @@ static void what_is_not_refused_still_counts(void **state)
 	f = fopen("user.conf", "w");
 	assert_non_null(f);
 	fprintf(f, "mode = of\n[app \"app\"]\nmode = onn\ncc = none\nsplit=%01500d\nsplit_imm = y", 0);
-	fwrite("\0\ncap = 1m", 1, 10, f);
+	fwrite("\0\nmax_inflight = 1m", 1, 19, f);
 	fclose(f);
 	assert_int_equal(load_as("app", &o), 4);
 	assert_int_equal(o.mode, CCS_MODE_OBSERVE);
 	assert_string_equal(o.cc, "none");
-	assert_true(o.split && !o.split_imm && o.cap == 1 << 20);
-	assert_non_null(strstr(heard, "user.conf:5: the line is too long"));
-	assert_non_null(strstr(heard, "user.conf:6: the line holds a zero byte"));
+	assert_true(o.split && !o.split_imm && o.max_inflight == 1 << 20);
+	assert_non_null(strstr(reported, "user.conf:5: the line is too long"));
+	assert_non_null(strstr(reported, "user.conf:6: the line holds a zero byte"));
 }
 
-/* They would be for everybody. */
-static void settings_of_an_unreadable_head_are_nobodys(void **state)
+/* Otherwise they would apply to every program. */
+static void settings_below_an_invalid_header_are_ignored(void **state)
 {
 	struct ccs_options o;
 	FILE *f;
@@ -486,11 +487,11 @@ static void settings_of_an_unreadable_head_are_nobodys(void **state)
 	f = fopen("user.conf", "w");
 	assert_non_null(f);
 	fprintf(f, "cc = none\n [app \"other\"%01500d]\nmode = off\n[app \"oth", 0);
-	fwrite("\0er\"]\nsplit = n\n[app app]\ncap = 1m\n", 1, 35, f);
+	fwrite("\0er\"]\nsplit = n\n[app app]\nmax_inflight = 1m\n", 1, 44, f);
 	fclose(f);
 	assert_int_equal(load_as("app", &o), 2);
 	assert_string_equal(o.cc, "none");
-	assert_true(o.mode == CCS_MODE_ENFORCE && o.split && o.cap == 1 << 20);
+	assert_true(o.mode == CCS_MODE_ENFORCE && o.split && o.max_inflight == 1 << 20);
 }
 
 static void the_environment_is_checked(void **state)
@@ -509,13 +510,13 @@ static void the_environment_is_checked(void **state)
 	setenv("CCSHIM_LAB_CACHE", "/x", 1);
 	assert_int_equal(load_as("app", &o), 5);
 	assert_true(o.line_rate == 25e9 && isinf(o.max_rate) && o.mode == CCS_MODE_ENFORCE);
-	assert_non_null(strstr(heard, "CCSHIM_MAX_RATE: '10x' is not a rate"));
-	assert_non_null(strstr(heard, "no option CCSHIM_MAX_RAT; did you mean CCSHIM_MAX_RATE?\n"));
-	assert_non_null(strstr(heard, "no option CCSHIM_mode; did you mean CCSHIM_MODE?\n"));
-	assert_non_null(strstr(heard, "no option CCSHIM_QQQQQQQ\n"));
+	assert_non_null(strstr(reported, "CCSHIM_MAX_RATE: '10x' is not a rate"));
+	assert_non_null(strstr(reported, "no option CCSHIM_MAX_RAT; did you mean CCSHIM_MAX_RATE?\n"));
+	assert_non_null(strstr(reported, "no option CCSHIM_mode; did you mean CCSHIM_MODE?\n"));
+	assert_non_null(strstr(reported, "no option CCSHIM_QQQQQQQ\n"));
 }
 
-static void conflicts_fall_back(void **state)
+static void conflicting_options_fall_back_to_defaults(void **state)
 {
 	struct ccs_options o;
 
@@ -523,15 +524,15 @@ static void conflicts_fall_back(void **state)
 	setenv("CCSHIM_SPLIT", "n", 1);
 	setenv("CCSHIM_SPLIT_IMM", "y", 1);
 	setenv("CCSHIM_SEGMENT", "64k", 1);
-	setenv("CCSHIM_CAP", "32k", 1);
+	setenv("CCSHIM_MAX_INFLIGHT", "32k", 1);
 	assert_int_equal(load_as("app", &o), 2);
-	assert_non_null(strstr(heard, "split_imm: y needs split=y; it stays n\n"));
-	assert_non_null(strstr(heard, "cap: it is smaller than one segment of 64k; it stays auto\n"));
-	assert_true(!o.split && !o.split_imm && o.segment == 65536 && o.cap == 0);
-	assert_int_equal(origin_of("cap"), CCS_FROM_DEFAULT);
+	assert_non_null(strstr(reported, "split_imm: y requires split=y; the default n is used\n"));
+	assert_non_null(strstr(reported, "one segment of 64k; raise it or lower segment; the default auto is used\n"));
+	assert_true(!o.split && !o.split_imm && o.segment == 65536 && o.max_inflight == 0);
+	assert_int_equal(origin_of("max_inflight"), CCS_FROM_DEFAULT);
 }
 
-static void garbage_never_hurts(void **state)
+static void random_files_and_variables_yield_valid_options(void **state)
 {
 	static const char letters[] = "=[]\"# \n\n\tappmodeccsplit_rt:*,?0123456789gkuynf";
 	char text[2000], value[512], err[512];
@@ -580,24 +581,24 @@ static int leave_directory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_table_is_sound),
-		cmocka_unit_test(defaults_are_the_headers),
-		cmocka_unit_test(a_dscp_is_a_small_number_or_keep),
+		cmocka_unit_test(option_table_is_consistent),
+		cmocka_unit_test(defaults_match_the_header),
+		cmocka_unit_test(dscp_is_0_to_63_or_keep),
 		cmocka_unit_test(every_option_round_trips),
-		cmocka_unit_test_setup(a_written_file_reads_back, clean),
-		cmocka_unit_test(refusals_are_loud_and_change_nothing),
-		cmocka_unit_test(too_long_text_is_refused),
-		cmocka_unit_test_setup(no_source_means_defaults, clean),
-		cmocka_unit_test_setup(later_sources_win, clean),
-		cmocka_unit_test_setup(the_user_file_is_found, clean),
-		cmocka_unit_test_setup(a_named_file_must_be_readable, clean),
-		cmocka_unit_test_setup(sections_apply_by_program, clean),
-		cmocka_unit_test_setup(mistakes_are_told_with_their_line, clean),
-		cmocka_unit_test_setup(what_is_not_refused_still_counts, clean),
-		cmocka_unit_test_setup(settings_of_an_unreadable_head_are_nobodys, clean),
-		cmocka_unit_test_setup(the_environment_is_checked, clean),
-		cmocka_unit_test_setup(conflicts_fall_back, clean),
-		cmocka_unit_test_setup(garbage_never_hurts, clean),
+		cmocka_unit_test_setup(a_written_file_reads_back, reset_sources),
+		cmocka_unit_test(invalid_values_are_reported_and_change_nothing),
+		cmocka_unit_test(text_that_is_too_long_is_refused),
+		cmocka_unit_test_setup(defaults_apply_without_any_source, reset_sources),
+		cmocka_unit_test_setup(later_sources_take_precedence, reset_sources),
+		cmocka_unit_test_setup(user_file_is_found_in_xdg_directories, reset_sources),
+		cmocka_unit_test_setup(a_named_file_must_be_readable, reset_sources),
+		cmocka_unit_test_setup(sections_apply_by_program, reset_sources),
+		cmocka_unit_test_setup(mistakes_are_reported_with_file_and_line, reset_sources),
+		cmocka_unit_test_setup(valid_lines_apply_beside_invalid_ones, reset_sources),
+		cmocka_unit_test_setup(settings_below_an_invalid_header_are_ignored, reset_sources),
+		cmocka_unit_test_setup(the_environment_is_checked, reset_sources),
+		cmocka_unit_test_setup(conflicting_options_fall_back_to_defaults, reset_sources),
+		cmocka_unit_test_setup(random_files_and_variables_yield_valid_options, reset_sources),
 	};
 
 	return cmocka_run_group_tests_name("options", tests, enter_directory, leave_directory);

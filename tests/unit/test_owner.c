@@ -14,7 +14,7 @@
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 
-#include "agent/owner.h"
+#include "agent/ipc/owner.h"
 #include "seed.h"
 
 enum { QPN = 0x11, PEER = 0x22, PORT = 1, INDEX = 3, OTHER = 4 };
@@ -134,7 +134,7 @@ static void answer_error(uint32_t seq, int error)
 
 static int check(const char *device)
 {
-	struct ccs_local_add qp = { .port = PORT, .local_qpn = QPN, .peer_qpn = PEER };
+	struct ccs_ipc_add qp = { .port = PORT, .local_qpn = QPN, .peer_qpn = PEER };
 
 	strcpy(qp.device, device);
 	return ccs_owner_check(&owner, &qp, getpid());

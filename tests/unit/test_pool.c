@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The pool: blocks are zeroed, whole lines apart from each other, and used again. */
+/* The pool: blocks are zeroed, share no cache lines, and are reused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@ struct held {
 
 static void take(struct held *h)
 {
-	/* small ones mostly, and some that are the C library's */
+	/* small ones mostly, and some that the C library allocates */
 	h->n = 1 + seed_below(seed_below(10) ? 8 : 64);
 	h->size = 1 + seed_below(seed_below(10) ? 300 : 3000);
 	h->at = ccs_pool_calloc(h->n, h->size);
@@ -41,7 +41,7 @@ static void give_back(struct held *h)
 	h->at = NULL;
 }
 
-static void random_programs(void **state)
+static void random_programs_get_zeroed_disjoint_blocks(void **state)
 {
 	static struct held held[BLOCKS];
 
@@ -60,7 +60,7 @@ static void random_programs(void **state)
 			give_back(&held[i]);
 }
 
-/* Each size there is, and one byte beside it: lines are not shared. */
+/* For each size, and one byte more or less, cache lines are not shared. */
 static void no_line_is_shared(void **state)
 {
 	(void)state;
@@ -76,7 +76,7 @@ static void no_line_is_shared(void **state)
 	}
 }
 
-static void nothing_is_nothing(void **state)
+static void empty_blocks_can_be_allocated_and_freed(void **state)
 {
 	(void)state;
 	ccs_pool_free(NULL, 1, 64);
@@ -98,7 +98,7 @@ static void *churn(void *arg)
 	return NULL;
 }
 
-static void threads_share_it(void **state)
+static void threads_can_use_it_at_once(void **state)
 {
 	pthread_t thread[THREADS];
 	void *wrong;
@@ -115,10 +115,10 @@ static void threads_share_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_programs),
+		cmocka_unit_test(random_programs_get_zeroed_disjoint_blocks),
 		cmocka_unit_test(no_line_is_shared),
-		cmocka_unit_test(nothing_is_nothing),
-		cmocka_unit_test(threads_share_it),
+		cmocka_unit_test(empty_blocks_can_be_allocated_and_freed),
+		cmocka_unit_test(threads_can_use_it_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

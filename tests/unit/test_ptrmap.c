@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The pointer map: against an array, under churn, and with readers beside a writer. */
+/* The pointer map: against an array, under churn, and with concurrent readers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,11 +11,11 @@
 #include <stdbool.h>
 
 #include "seed.h"
-#include "verbs/ptrmap.h"
+#include "preload/object/ptrmap.h"
 
 enum { KEYS = 3000 };
 
-/* Addresses as an allocator gives them: close together, and some far apart. */
+/* Addresses as an allocator returns them: close together, and some distant. */
 static const void *key_of(unsigned i)
 {
 	return (const void *)(uintptr_t)(i % 7 ? 0x7f0000001000ull + 16ull * i
@@ -39,7 +39,7 @@ static void an_empty_map_has_nothing(void **state)
 	assert_null(ccs_ptrmap_get(&m, key_of(1)));
 }
 
-static void random_programs(void **state)
+static void random_programs_match_an_array(void **state)
 {
 	static unsigned version[KEYS];
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
@@ -72,14 +72,14 @@ static void random_programs(void **state)
 }
 
 /* Objects that come and go, with a few that stay, do not make the map grow. */
-static void churn_does_not_grow(void **state)
+static void churn_does_not_grow_the_map(void **state)
 {
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 	size_t before;
 
 	(void)state;
 	if (!mallinfo2().uordblks)
-		skip(); /* a sanitizer's allocator does not tell */
+		skip(); /* a sanitizer's allocator does not report it */
 	for (unsigned i = 0; i < 20; i++)
 		ccs_ptrmap_put(&m, key_of(i), value_of(i, 0));
 	for (unsigned i = 100; i < 2000; i++) {
@@ -98,8 +98,8 @@ static void churn_does_not_grow(void **state)
 		assert_ptr_equal(ccs_ptrmap_get(&m, key_of(i)), value_of(i, 0));
 }
 
-/* An address that the allocator gives again must not show its former owner. */
-static void a_reused_key_shows_its_new_value(void **state)
+/* An address that the allocator returns again must not give its former owner. */
+static void a_reused_key_gives_its_new_value(void **state)
 {
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 
@@ -115,10 +115,10 @@ static void a_reused_key_shows_its_new_value(void **state)
 }
 
 /*
- * The allocator gives an address again before its former owner has been removed
- * from the map: the new owner is found from then on, and the removal misses.
+ * The allocator returns an address again before its former owner was removed from the map: the
+ * new owner is found from then on, and the removal has no effect.
  */
-static void a_successor_takes_over(void **state)
+static void a_new_owner_replaces_the_old_one(void **state)
 {
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 
@@ -132,7 +132,7 @@ static void a_successor_takes_over(void **state)
 	assert_null(ccs_ptrmap_get(&m, key_of(1)));
 }
 
-/* Readers see, for keys that stay, always their value, whatever comes and goes beside them. */
+/* For keys that stay, readers always see their value, whatever else is added and removed. */
 static struct ccs_ptrmap shared = CCS_PTRMAP_INIT;
 static atomic_bool stop;
 static atomic_uint wrong, looked;
@@ -153,7 +153,7 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-static void readers_beside_a_writer(void **state)
+static void readers_are_safe_beside_a_writer(void **state)
 {
 	pthread_t thread[3];
 	unsigned version = 0;
@@ -163,7 +163,7 @@ static void readers_beside_a_writer(void **state)
 		ccs_ptrmap_put(&shared, key_of(i), value_of(i, 0));
 	for (unsigned t = 0; t < 3; t++)
 		pthread_create(&thread[t], NULL, reader, (void *)(uintptr_t)(t * 100));
-	/* Until the readers have had a good look, whatever the machine's load. */
+	/* Until the readers have read often enough, whatever the load of the machine. */
 	while (atomic_load(&looked) < 200000 || version < 200) {
 		version++;
 		for (unsigned i = 100; i < 500; i++)
@@ -181,11 +181,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_map_has_nothing),
-		cmocka_unit_test(random_programs),
-		cmocka_unit_test(churn_does_not_grow),
-		cmocka_unit_test(a_reused_key_shows_its_new_value),
-		cmocka_unit_test(a_successor_takes_over),
-		cmocka_unit_test(readers_beside_a_writer),
+		cmocka_unit_test(random_programs_match_an_array),
+		cmocka_unit_test(churn_does_not_grow_the_map),
+		cmocka_unit_test(a_reused_key_gives_its_new_value),
+		cmocka_unit_test(a_new_owner_replaces_the_old_one),
+		cmocka_unit_test(readers_are_safe_beside_a_writer),
 	};
 
 	return cmocka_run_group_tests_name("ptrmap", tests, NULL, NULL);

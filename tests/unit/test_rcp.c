@@ -161,7 +161,7 @@ static void a_queue_at_a_full_link_is_no_jitter(void **state)
 }
 
 /* Beyond an RTT nothing can be done about what they tell, and hosts that are late lack the time. */
-static void jitter_makes_telemetry_rarer(void **state)
+static void jitter_makes_telemetry_rarer_while_no_link_is_busy(void **state)
 {
 	struct ccs_cc cc;
 
@@ -171,6 +171,8 @@ static void jitter_makes_telemetry_rarer(void **state)
 	vary(&cc, 1, 300, 400, 0.5);
 	assert_float_equal(cc.out.telemetry_period_us, RTT + observed(&cc, "jitter_us").value, 1e-6);
 	assert_true(cc.out.telemetry_period_us > RTT + 200);
+	vary(&cc, 1e6, 10, 400, 0.97);
+	assert_float_equal(cc.out.telemetry_period_us, RTT, 1e-6);
 }
 
 /* Retransmissions make RTTs vary, too, and a wider window loses more. */
@@ -233,7 +235,7 @@ int main(void)
 		cmocka_unit_test(a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth),
 		cmocka_unit_test(jitter_widens_the_window_where_no_link_is_full),
 		cmocka_unit_test(a_queue_at_a_full_link_is_no_jitter),
-		cmocka_unit_test(jitter_makes_telemetry_rarer),
+		cmocka_unit_test(jitter_makes_telemetry_rarer_while_no_link_is_busy),
 		cmocka_unit_test(a_loss_halves_the_jitter_which_does_not_grow_for_a_thousand_rtts),
 		cmocka_unit_test(losses_that_go_on_leave_no_jitter),
 		cmocka_unit_test(a_few_long_rtts_lower_no_ceiling),

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "seed.h"
-#include "signal/int.h"
-#include "signal/record.h"
+#include "feedback/int_header.h"
+#include "feedback/record.h"
 
 static void layout_is_the_specification(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a running process is asked for: as text, by whoever may write it, and what comes of it. */
+/* Requests of `ccshim set`: parsing of untrusted text, and applying the settings. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#include "runtime/request.h"
-#include "runtime/rules.h"
+#include "config/request.h"
+#include "config/rules.h"
 #include "seed.h"
 
 static char err[512];
@@ -22,7 +22,7 @@ static int parse(struct ccs_request *r, const char *text)
 	return ccs_request_parse(r, full, err, sizeof(err));
 }
 
-/* The options, with that asked for, or the sentence why not. */
+/* Apply the request to the options; on failure err has the reason. */
 static int apply(struct ccs_options *o, const char *text)
 {
 	struct ccs_request r;
@@ -31,16 +31,16 @@ static int apply(struct ccs_options *o, const char *text)
 	return ccs_request_apply(&r, o, err, sizeof(err));
 }
 
-static void it_tells_for_whom(void **state)
+static void first_line_selects_queue_pairs(void **state)
 {
 	struct ccs_request r;
 
 	(void)state;
 	assert_int_equal(parse(&r, "all\n"), 0);
 	assert_true(!r.one && !r.only_new && !r.match.keys && !r.count);
-	assert_int_equal(parse(&r, "qp 17\ncap=1m"), 0);
+	assert_int_equal(parse(&r, "qp 17\nmax_inflight=1m"), 0);
 	assert_true(r.one && r.lqpn == 17 && r.count == 1);
-	assert_string_equal(r.setting[0].name, "cap");
+	assert_string_equal(r.setting[0].name, "max_inflight");
 	assert_string_equal(r.setting[0].value, "1m");
 	assert_int_equal(parse(&r, "new\n"), 0);
 	assert_true(r.only_new);
@@ -51,21 +51,21 @@ static void it_tells_for_whom(void **state)
 }
 
 static const struct { const char *text, *part; } unreadable[] = {
-	{ "", "cannot be read" },
-	{ "all of them\n", "cannot be read" },
-	{ "new all\n", "cannot be read" },
-	{ "new qp 3\n", "cannot be read" },
-	{ "qp\n", "cannot be read" },
-	{ "qp x\n", "is not a queue pair's number" },
-	{ "qp 0x11\n", "is not a queue pair's number" },
-	{ "qp 16777216\n", "is not a queue pair's number" },
-	{ "peer\n", "cannot be read" },
+	{ "", "is not all, qp, peer or new" },
+	{ "all of them\n", "is not all, qp, peer or new" },
+	{ "new all\n", "is not all, qp, peer or new" },
+	{ "new qp 3\n", "is not all, qp, peer or new" },
+	{ "qp\n", "is not all, qp, peer or new" },
+	{ "qp x\n", "is not a queue pair number" },
+	{ "qp 0x11\n", "is not a queue pair number" },
+	{ "qp 16777216\n", "is not a queue pair number" },
+	{ "peer\n", "is not all, qp, peer or new" },
 	{ "peer 10.0.0\n", "is not an address" },
-	{ "all\ncap\n", "'cap' is not NAME=VALUE" },
+	{ "all\nmax_inflight\n", "'max_inflight' is not NAME=VALUE" },
 	{ "all\n=1m\n", "is not NAME=VALUE" },
 };
 
-static void what_cannot_be_read_is_told(void **state)
+static void malformed_requests_are_reported(void **state)
 {
 	char full[CCS_REQUEST_LEN], many[CCS_REQUEST_LEN] = "all\n";
 	struct ccs_request r;
@@ -78,7 +78,7 @@ static void what_cannot_be_read_is_told(void **state)
 	assert_int_equal(ccs_request_parse(&r, full, err, sizeof(err)), -1);
 	assert_non_null(strstr(err, "longer than"));
 	for (int i = 0; i <= CCS_REQUEST_MAX; i++)
-		strcat(many, "cap=1m\n");
+		strcat(many, "max_inflight=1m\n");
 	assert_int_equal(parse(&r, many), -1);
 	assert_non_null(strstr(err, "more than 32 settings"));
 }
@@ -94,7 +94,7 @@ static const struct { const char *before, *asked, *after; } params[] = {
 	{ "timely", "cc=timely:beta=0.3\nalpha=0.4", "timely:beta=0.3,alpha=0.4" },
 };
 
-static void a_parameter_is_given_to_the_algorithm_in_force(void **state)
+static void parameters_are_set_in_the_current_algorithm(void **state)
 {
 	char text[256];
 
@@ -118,16 +118,16 @@ static const struct { const char *asked, *part; } refused[] = {
 	{ "betta=1", "'betta' is neither an option nor a parameter of timely; did you mean 'beta'?" },
 	{ "max_rat=1g", "neither an option nor a parameter of timely; did you mean 'max_rate'?" },
 	{ "beta=2000", "beta" },
-	{ "beta=0.1,alpha=1", "beta: '0.1,alpha=1' is no value" },
-	{ "report=/tmp/x", "report is the whole process's and stays as it began" },
-	{ "agent=/x", "agent is the whole process's" },
-	{ "segment=64k\ncap=4k", "cap: it is smaller than one segment of 64k" },
-	{ "split=n\nsplit_imm=y", "split_imm: y needs split=y" },
-	{ "cc=/tmp/mine.so", "a plug-in is loaded where a process begins only" },
-	{ "max_rate=1g\ncap=1", "cap: '1' is out of range" },
+	{ "beta=0.1,alpha=1", "beta: '0.1,alpha=1' has a comma" },
+	{ "report=/tmp/x", "report applies to the whole process and cannot be changed while it runs" },
+	{ "agent=/x", "agent applies to the whole process" },
+	{ "segment=64k\nmax_inflight=4k", "max_inflight: it is smaller than one segment of 64k" },
+	{ "split=n\nsplit_imm=y", "split_imm: y requires split=y" },
+	{ "cc=/tmp/mine.so", "a plug-in is loaded only when a process starts" },
+	{ "max_rate=1g\nmax_inflight=1", "max_inflight: '1' is out of range" },
 };
 
-static void what_cannot_be_is_told(void **state)
+static void invalid_settings_are_reported(void **state)
 {
 	char text[256];
 
@@ -143,25 +143,25 @@ static void what_cannot_be_is_told(void **state)
 	}
 }
 
-static void it_knows_what_it_sets(void **state)
+static void request_knows_which_options_it_sets(void **state)
 {
 	struct ccs_request r;
 
 	(void)state;
-	assert_int_equal(parse(&r, "all\nbeta=0.5\ncap=1m"), 0);
-	assert_true(ccs_request_sets(&r, ccs_opt_find("cap")));
+	assert_int_equal(parse(&r, "all\nbeta=0.5\nmax_inflight=1m"), 0);
+	assert_true(ccs_request_sets(&r, ccs_opt_find("max_inflight")));
 	assert_true(ccs_request_sets(&r, ccs_opt_find("cc")));
 	assert_false(ccs_request_sets(&r, ccs_opt_find("mode")));
 }
 
-/* Anybody may have written it: it is refused, or it makes options that stand. */
-static void garbage_is_refused_or_sound(void **state)
+/* A request is untrusted: it is refused, or it yields valid options. */
+static void random_requests_are_refused_or_valid(void **state)
 {
 	static const char letters[] = "all\nqp 17\nnew peer 10.0.0.0/8::\nmode=off\ncc=timely:beta=,"
 				      "max_rate=1g\nsegment=4k\n\n\n==";
 	static const char *const words[] = {
 		"all\n", "qp 3\n", "new peer ::/0\n", "mode=observe\n", "cc=", "timely", "dcqcn",
-		":beta=0.5", ",alpha=1", "\n", "beta=0.2\n", "cap=1m\n", "segment=", "64k", "/x.so",
+		":beta=0.5", ",alpha=1", "\n", "beta=0.2\n", "max_inflight=1m\n", "segment=", "64k", "/x.so",
 		"max_rate=1g\n", "=", "\xff", "a" };
 	unsigned good = 0;
 
@@ -201,12 +201,12 @@ static void garbage_is_refused_or_sound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_tells_for_whom),
-		cmocka_unit_test(what_cannot_be_read_is_told),
-		cmocka_unit_test(a_parameter_is_given_to_the_algorithm_in_force),
-		cmocka_unit_test(what_cannot_be_is_told),
-		cmocka_unit_test(it_knows_what_it_sets),
-		cmocka_unit_test(garbage_is_refused_or_sound),
+		cmocka_unit_test(first_line_selects_queue_pairs),
+		cmocka_unit_test(malformed_requests_are_reported),
+		cmocka_unit_test(parameters_are_set_in_the_current_algorithm),
+		cmocka_unit_test(invalid_settings_are_reported),
+		cmocka_unit_test(request_knows_which_options_it_sets),
+		cmocka_unit_test(random_requests_are_refused_or_valid),
 	};
 
 	return cmocka_run_group_tests_name("request", tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sections: for whom each is, and which of all settings holds for a queue pair. */
+/* Sections: which subjects a header matches, and which setting applies to a queue pair. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,22 +9,22 @@
 #include <fnmatch.h>
 #include <string.h>
 
-#include "runtime/rules.h"
+#include "config/rules.h"
 #include "seed.h"
 
-static struct ccs_who somebody(const char *peer)
+static struct ccs_match_subject make_subject(const char *peer)
 {
-	struct ccs_who who = { .known = CCS_MATCH_APP | CCS_MATCH_QP, .app = "ib_write_bw",
+	struct ccs_match_subject subject = { .known = CCS_MATCH_APP | CCS_MATCH_QP, .app = "ib_write_bw",
 			       .device = "mlx5_1", .port = 2, .dscp = 26, .sl = 3 };
 
-	if (inet_pton(AF_INET, peer, who.peer + 12) == 1)
-		memset(who.peer + 10, 0xff, 2);
+	if (inet_pton(AF_INET, peer, subject.peer + 12) == 1)
+		memset(subject.peer + 10, 0xff, 2);
 	else
-		assert_int_equal(inet_pton(AF_INET6, peer, who.peer), 1);
-	return who;
+		assert_int_equal(inet_pton(AF_INET6, peer, subject.peer), 1);
+	return subject;
 }
 
-static const struct { const char *head, *peer; bool holds; } heads[] = {
+static const struct { const char *head, *peer; bool matches; } heads[] = {
 	{ "[app \"ib_*\"]", "::", true },
 	{ "[ app  ib_* ] # of perftest", "::", true },
 	{ "[app \"ib_read*\"]", "::", false },
@@ -55,42 +55,42 @@ static const struct { const char *head, *peer; bool holds; } heads[] = {
 	{ "[app \"x\" peer fe80::/10]", "fe80::1", false },
 };
 
-static void a_head_holds_for_whom_it_names(void **state)
+static void header_matches_the_subjects_it_names(void **state)
 {
 	struct ccs_match m;
 	char err[256];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
-		const struct ccs_who who = somebody(heads[i].peer);
+		const struct ccs_match_subject subject = make_subject(heads[i].peer);
 
 		if (ccs_match_parse(&m, heads[i].head, err, sizeof(err)))
 			fail_msg("%s: %s", heads[i].head, err);
-		if (ccs_match_holds(&m, &who) != heads[i].holds)
+		if (ccs_match_matches(&m, &subject) != heads[i].matches)
 			fail_msg("%s of %s", heads[i].head, heads[i].peer);
 	}
 	assert_int_equal(ccs_match_parse(&m, "[ app  ib_* ] # of perftest", err, sizeof(err)), 0);
 	assert_string_equal(m.text, "[ app  ib_* ]");
 }
 
-/* A process, and a queue pair without a GRH, are not those whose address is known. */
-static void what_is_not_known_does_not_match(void **state)
+/* The peer address of a process, or of a queue pair without a GRH, is unknown. */
+static void unknown_keys_do_not_match(void **state)
 {
-	struct ccs_who who = somebody("::");
+	struct ccs_match_subject subject = make_subject("::");
 	struct ccs_match m;
 	char err[256];
 
 	(void)state;
 	assert_int_equal(ccs_match_parse(&m, "[peer ::/0]", err, sizeof(err)), 0);
-	assert_true(ccs_match_holds(&m, &who));
-	who.known &= ~(unsigned)CCS_MATCH_PEER;
-	assert_false(ccs_match_holds(&m, &who));
+	assert_true(ccs_match_matches(&m, &subject));
+	subject.known &= ~(unsigned)CCS_MATCH_PEER;
+	assert_false(ccs_match_matches(&m, &subject));
 }
 
-static void garbage_is_refused_or_matched(void **state)
+static void random_headers_are_refused_or_matched(void **state)
 {
 	static const char letters[] = "[] \"#apperdvicotls0123456789/.:*";
-	const struct ccs_who who = somebody("10.0.0.1");
+	const struct ccs_match_subject subject = make_subject("10.0.0.1");
 	unsigned good = 0;
 	struct ccs_match m;
 	char text[200], err[256];
@@ -114,7 +114,7 @@ static void garbage_is_refused_or_matched(void **state)
 		}
 		good++;
 		assert_true(m.keys != 0 && m.text[0] == '[' && m.text[strlen(m.text) - 1] == ']');
-		ccs_match_holds(&m, &who);
+		ccs_match_matches(&m, &subject);
 	}
 	assert_true(good > 0);
 }
@@ -128,14 +128,14 @@ struct line {
 	unsigned section;
 	enum ccs_opt_origin source;
 	char value[8];
-	unsigned app, bits, dscp;        /* 0: the head does not name it; bits, dscp: less one */
+	unsigned app, bits, dscp;        /* 0: absent; bits, dscp: value + 1 */
 	uint32_t net;
 };
 
 static const char *const apps[] = { "ib_*", "rping" };
 
-/* A section of the same number and source has the same head. */
-static void draw_line(struct line *l, const struct line *before)
+/* A section with the same number and source has the same header. */
+static void random_line(struct line *l, const struct line *before)
 {
 	char address[INET_ADDRSTRLEN];
 	uint32_t net;
@@ -167,24 +167,24 @@ static void draw_line(struct line *l, const struct line *before)
 	strcat(l->head, "]");
 }
 
-static bool model_holds(const struct line *l, const struct ccs_who *who, uint32_t peer)
+static bool model_matches(const struct line *l, const struct ccs_match_subject *subject, uint32_t peer)
 {
 	const uint64_t size = l->bits ? 1ull << (32 - (l->bits - 1)) : 1;
 
-	if (l->app && fnmatch(apps[l->app - 1], who->app, 0))
+	if (l->app && fnmatch(apps[l->app - 1], subject->app, 0))
 		return false;
-	if (l->bits && (!(who->known & CCS_MATCH_PEER) || peer / size != l->net / size))
+	if (l->bits && (!(subject->known & CCS_MATCH_PEER) || peer / size != l->net / size))
 		return false;
-	return !l->dscp || ((who->known & CCS_MATCH_DSCP) && who->dscp == l->dscp - 1);
+	return !l->dscp || ((subject->known & CCS_MATCH_DSCP) && subject->dscp == l->dscp - 1);
 }
 
 /* Sources from the last to the first; in each the first section that matches, then no section. */
-static const char *model_find(const struct line *lines, const struct ccs_who *who, uint32_t peer)
+static const char *model_find(const struct line *lines, const struct ccs_match_subject *subject, uint32_t peer)
 {
 	for (int source = CCS_FROM_USER_FILE; source >= CCS_FROM_SYSTEM_FILE; source--) {
 		for (unsigned i = 0; i < MODEL; i++)
 			if ((int)lines[i].source == source && *lines[i].head &&
-			    model_holds(&lines[i], who, peer))
+			    model_matches(&lines[i], subject, peer))
 				return lines[i].value;
 		for (unsigned i = 0; i < MODEL; i++)
 			if ((int)lines[i].source == source && !*lines[i].head)
@@ -193,9 +193,9 @@ static const char *model_find(const struct line *lines, const struct ccs_who *wh
 	return NULL;
 }
 
-static void enter_line(struct ccs_rules *r, const struct line *l)
+static void add_line(struct ccs_rules *r, const struct line *l)
 {
-	struct ccs_setting s = { .opt = ccs_opt_find("cap"), .source = l->source, .where = "x:1",
+	struct ccs_setting s = { .opt = ccs_opt_find("max_inflight"), .source = l->source, .where = "x:1",
 				 .section = *l->head ? l->section : 0, .value = l->value };
 	char err[256];
 
@@ -204,27 +204,27 @@ static void enter_line(struct ccs_rules *r, const struct line *l)
 	assert_int_equal(ccs_rules_add(r, &s, false), 0);
 }
 
-static void ask(const struct ccs_rules *r, const struct line *lines)
+static void compare_with_model(const struct ccs_rules *r, const struct line *lines)
 {
 	const uint32_t peer = (uint32_t)(0x0a000000 | seed_below(4) << 22 | seed_below(8));
 	const uint32_t net = htonl(peer);
-	struct ccs_who who = { .known = CCS_MATCH_APP, .app = seed_below(2) ? "ib_x" : "rping",
+	struct ccs_match_subject subject = { .known = CCS_MATCH_APP, .app = seed_below(2) ? "ib_x" : "rping",
 			       .dscp = (unsigned)seed_below(3), .device = "d" };
 	const struct ccs_setting *found;
 	const char *wanted;
 
 	if (seed_below(4))
-		who.known |= CCS_MATCH_QP;
-	memset(who.peer + 10, 0xff, 2);
-	memcpy(who.peer + 12, &net, 4);
-	found = ccs_rules_find(r, ccs_opt_find("cap"), &who);
-	wanted = model_find(lines, &who, peer);
+		subject.known |= CCS_MATCH_QP;
+	memset(subject.peer + 10, 0xff, 2);
+	memcpy(subject.peer + 12, &net, 4);
+	found = ccs_rules_find(r, ccs_opt_find("max_inflight"), &subject);
+	wanted = model_find(lines, &subject, peer);
 	assert_true(!found == !wanted);
 	if (wanted)
 		assert_string_equal(found->value, wanted);
 }
 
-static void the_first_match_of_the_last_source_wins(void **state)
+static void first_match_of_the_last_source_is_used(void **state)
 {
 	(void)state;
 	seed_start("first match wins");
@@ -233,21 +233,21 @@ static void the_first_match_of_the_last_source_wins(void **state)
 		struct ccs_rules r = { 0 };
 
 		for (unsigned k = 0; k < MODEL; k++) {
-			draw_line(&lines[k], k ? &lines[k - 1] : &before);
-			enter_line(&r, &lines[k]);
+			random_line(&lines[k], k ? &lines[k - 1] : &before);
+			add_line(&r, &lines[k]);
 		}
 		for (unsigned k = 0; k < 20; k++)
-			ask(&r, lines);
+			compare_with_model(&r, lines);
 		ccs_rules_free(&r);
 		assert_null(r.first);
 	}
 }
 
-/* What was asked for last stands first, and wins over the environment. */
-static void requests_win_the_last_first(void **state)
+/* The latest request comes first, and requests take precedence over the environment. */
+static void requests_take_precedence_latest_first(void **state)
 {
-	const struct ccs_who who = somebody("10.0.0.1");
-	struct ccs_setting s = { .opt = ccs_opt_find("cap"), .where = "", .value = "1k" };
+	const struct ccs_match_subject subject = make_subject("10.0.0.1");
+	struct ccs_setting s = { .opt = ccs_opt_find("max_inflight"), .where = "", .value = "1k" };
 	struct ccs_rules r = { 0 };
 
 	(void)state;
@@ -256,20 +256,20 @@ static void requests_win_the_last_first(void **state)
 	s.source = CCS_FROM_REQUEST;
 	s.value = "2k";
 	assert_int_equal(ccs_rules_add(&r, &s, true), 0);
-	assert_string_equal(ccs_rules_find(&r, s.opt, &who)->value, "2k");
+	assert_string_equal(ccs_rules_find(&r, s.opt, &subject)->value, "2k");
 	s.value = "3k";
 	assert_int_equal(ccs_rules_add(&r, &s, true), 0);
-	assert_string_equal(ccs_rules_find(&r, s.opt, &who)->value, "3k");
+	assert_string_equal(ccs_rules_find(&r, s.opt, &subject)->value, "3k");
 	ccs_rules_free(&r);
 }
 
-/* What a section sets for one queue pair can contradict what another line says. */
-static void conflicts_are_those_of_the_queue_pair(void **state)
+/* A section can set a value for one queue pair that conflicts with another line. */
+static void conflicts_are_resolved_per_queue_pair(void **state)
 {
 	struct ccs_setting s = { .opt = ccs_opt_find("segment"), .where = "", .value = "64k",
 				 .source = CCS_FROM_USER_FILE };
-	const struct ccs_who process = { .known = CCS_MATCH_APP, .app = "x" };
-	const struct ccs_who qp = somebody("10.0.0.1");
+	const struct ccs_match_subject process = { .known = CCS_MATCH_APP, .app = "x" };
+	const struct ccs_match_subject qp = make_subject("10.0.0.1");
 	const struct ccs_setting *from[CCS_OPT_MAX];
 	struct ccs_rules r = { 0 };
 	struct ccs_options o;
@@ -278,16 +278,16 @@ static void conflicts_are_those_of_the_queue_pair(void **state)
 	(void)state;
 	assert_int_equal(ccs_rules_add(&r, &s, false), 0);
 	assert_false(ccs_rules_by_qp(&r));
-	s.opt = ccs_opt_find("cap");
+	s.opt = ccs_opt_find("max_inflight");
 	s.value = "4k";
 	s.section = 1;
 	assert_int_equal(ccs_match_parse(&s.match, "[dscp 26]", err, sizeof(err)), 0);
 	assert_int_equal(ccs_rules_add(&r, &s, false), 0);
 	assert_true(ccs_rules_by_qp(&r));
 	assert_int_equal(ccs_rules_resolve(&r, &process, &o, from, NULL, NULL), 0);
-	assert_true(o.segment == 65536 && o.cap == 0);
+	assert_true(o.segment == 65536 && o.max_inflight == 0);
 	assert_int_equal(ccs_rules_resolve(&r, &qp, &o, from, NULL, NULL), 1);
-	assert_true(o.segment == 65536 && o.cap == 0);
+	assert_true(o.segment == 65536 && o.max_inflight == 0);
 	assert_null(from[s.opt - ccs_opt_table]);
 	ccs_rules_free(&r);
 }
@@ -295,12 +295,12 @@ static void conflicts_are_those_of_the_queue_pair(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_head_holds_for_whom_it_names),
-		cmocka_unit_test(what_is_not_known_does_not_match),
-		cmocka_unit_test(garbage_is_refused_or_matched),
-		cmocka_unit_test(the_first_match_of_the_last_source_wins),
-		cmocka_unit_test(requests_win_the_last_first),
-		cmocka_unit_test(conflicts_are_those_of_the_queue_pair),
+		cmocka_unit_test(header_matches_the_subjects_it_names),
+		cmocka_unit_test(unknown_keys_do_not_match),
+		cmocka_unit_test(random_headers_are_refused_or_matched),
+		cmocka_unit_test(first_match_of_the_last_source_is_used),
+		cmocka_unit_test(requests_take_precedence_latest_first),
+		cmocka_unit_test(conflicts_are_resolved_per_queue_pair),
 	};
 
 	return cmocka_run_group_tests_name("rules", tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "seed.h"
-#include "signal/wire.h"
+#include "feedback/wire.h"
 
 static const uint8_t golden_cnp[] = {
 	'C', 'C', 'S', 'W', 1, 3, 40, 0,
@@ -65,11 +65,11 @@ static const struct ccs_record record = {
 static void golden_bytes_of_telemetry(void **state)
 {
 	struct ccs_wire_message echo = {
-		.header = { .type = CCS_WIRE_ECHO, .session = 1, .echo = 2, .sequence = 3 },
+		.header = { .type = CCS_WIRE_ECHO, .incarnation = 1, .echo = 2, .sequence = 3 },
 		.echo = { .n = 1, .flows = 9, .record = { record } },
 	};
 	struct ccs_wire_message records = {
-		.header = { .type = CCS_WIRE_RECORDS, .session = 1, .echo = 2, .sequence = 3 },
+		.header = { .type = CCS_WIRE_RECORDS, .incarnation = 1, .echo = 2, .sequence = 3 },
 		.records = { .n = 1, .bits = 120,
 			     .prefix = { [10] = 0xff, 0xff, 10, 9 }, .record = { record } },
 	};
@@ -85,21 +85,21 @@ static void golden_bytes_of_telemetry(void **state)
 static void golden_bytes(void **state)
 {
 	struct ccs_wire_message cnp = {
-		.header = { .type = CCS_WIRE_CNP, .session = 0x0102030405060708,
+		.header = { .type = CCS_WIRE_CNP, .incarnation = 0x0102030405060708,
 			    .echo = 0x1112131415161718, .sequence = 0x2122232425262728 },
 		.cnp = { .qpn = 0x123456, .marked = 0x89abcdef },
 	};
 	struct ccs_wire_message ack = {
-		.header = { .type = CCS_WIRE_HELLO_ACK, .session = 1, .echo = 2, .sequence = 3 },
-		.hello_ack = { .of = 4, .gives = 1, .lease_ms = 3000, .flows = 5, .advised = 6 },
+		.header = { .type = CCS_WIRE_HELLO_ACK, .incarnation = 1, .echo = 2, .sequence = 3 },
+		.hello_ack = { .of = 4, .capabilities = 1, .lease_ms = 3000, .flows = 5, .advised = 6 },
 	};
 	struct ccs_wire_message hello = {
-		.header = { .type = CCS_WIRE_HELLO, .session = 1, .sequence = 3 },
-		.hello = { .lease_ms = 3000, .wants = 1, .clock_ns = 6, .period_us = 7, .flows = 8,
+		.header = { .type = CCS_WIRE_HELLO, .incarnation = 1, .sequence = 3 },
+		.hello = { .lease_ms = 3000, .requested = 1, .clock_ns = 6, .period_us = 7, .flows = 8,
 			   .rtt_us = 9, .segment = 10 },
 	};
 	struct ccs_wire_message advice = {
-		.header = { .type = CCS_WIRE_ADVICE, .session = 1, .echo = 2, .sequence = 3 },
+		.header = { .type = CCS_WIRE_ADVICE, .incarnation = 1, .echo = 2, .sequence = 3 },
 		.advice = { .advised = 4, .flows = 5 },
 	};
 	uint8_t buf[CCS_WIRE_MAX];
@@ -135,7 +135,7 @@ static struct ccs_wire_message any_message(void)
 
 	memset(&m, 0, sizeof(m));
 	m.header.type = (uint8_t)(1 + seed_below(6));
-	m.header.session = seed_next() | 1;
+	m.header.incarnation = seed_next() | 1;
 	m.header.echo = seed_next();
 	m.header.sequence = seed_next();
 	switch (m.header.type) {
@@ -152,7 +152,7 @@ static struct ccs_wire_message any_message(void)
 		break;
 	case CCS_WIRE_HELLO_ACK:
 		m.hello_ack.of = seed_next();
-		m.hello_ack.gives = (uint32_t)seed_next();
+		m.hello_ack.capabilities = (uint32_t)seed_next();
 		m.hello_ack.lease_ms = (uint32_t)seed_next();
 		m.hello_ack.flows = (uint32_t)seed_next();
 		m.hello_ack.advised = seed_next();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The statistics page: its layout, who writes and who reads it. */
+/* The statistics file: its layout, writing and reading it, and percentiles of RTTs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,16 +15,16 @@
 
 #include <cmocka.h>
 
-#include "runtime/stats.h"
-#include "runtime/stats_dir.h"
+#include "observe/stats.h"
+#include "observe/stats_dir.h"
 #include "seed.h"
-#include "tools/stat.h"
+#include "tools/ccshim/stat/stat.h"
 
 enum { WRITES = 20000, SLOTS = 40, OLD_MISSING = 29 };
 
 static char dir[] = "/tmp/ccshim-test-stats.XXXXXX";
 
-/* Each time a signal comes first. */
+/* Every other call is interrupted by a signal. */
 int posix_fallocate(int fd, off_t offset, off_t len)
 {
 	static unsigned calls;
@@ -34,7 +34,7 @@ int posix_fallocate(int fd, off_t offset, off_t len)
 	return ftruncate(fd, offset + len) ? errno : 0;
 }
 
-/* -- the layout, which others have compiled in --------------------------------- */
+/* -- the layout, which other programs have compiled in -------------------------- */
 
 _Static_assert(sizeof(struct ccs_stats_slot) == 2560 && sizeof(struct ccs_stats_rtt) == 1600, "1.0");
 _Static_assert(offsetof(struct ccs_stats_slot, live) == 64, "1.0");
@@ -45,7 +45,7 @@ _Static_assert(offsetof(struct ccs_stats_qp, hop) == 448, "1.0");
 _Static_assert(offsetof(struct ccs_stats_header, program) == 104, "1.0");
 _Static_assert(offsetof(struct ccs_stats_header, mailbox) == 1776, "1.0");
 
-static void buckets_hold_what_they_say(void **state)
+static void bucket_bounds_match_bucket_numbers(void **state)
 {
 	(void)state;
 	seed_start("buckets");
@@ -94,9 +94,9 @@ static void percentiles_are_within_a_sixteenth(void **state)
 	assert_true(ccs_stats_percentile(&(struct ccs_stats_rtt){ 0 }, 0.5) == 0);
 }
 
-/* -- older and newer pages ------------------------------------------------------- */
+/* -- older and newer files ------------------------------------------------------- */
 
-static size_t read_stored(unsigned char **page)
+static size_t read_stored(unsigned char **image)
 {
 	const char *top = getenv("top_srcdir");
 	char name[1024];
@@ -106,8 +106,8 @@ static size_t read_stored(unsigned char **page)
 	snprintf(name, sizeof(name), "%s/tests/data/stats-1.0.page", top ? top : ".");
 	fd = open(name, O_RDONLY);
 	assert_true(fd >= 0 && fstat(fd, &st) == 0);
-	*page = malloc((size_t)st.st_size);
-	assert_int_equal(read(fd, *page, (size_t)st.st_size), st.st_size);
+	*image = malloc((size_t)st.st_size);
+	assert_int_equal(read(fd, *image, (size_t)st.st_size), st.st_size);
 	close(fd);
 	return (size_t)st.st_size;
 }
@@ -118,21 +118,21 @@ static const struct stat_qp *sender(const struct stat_process *p)
 	return &p->qp[p->qp[1].q.bytes > 0];
 }
 
-/* It was ten WRITEs of 12 KB. */
-static void a_page_of_version_1_0_is_read(void **state)
+/* The stored file is of a process that posted ten WRITEs of 12 KB. */
+static void file_of_version_1_0_is_read(void **state)
 {
 	struct stat_process p = { 0 };
 	const struct ccs_stats_qp *q;
-	unsigned char *page;
-	const size_t size = read_stored(&page);
+	unsigned char *image;
+	const size_t size = read_stored(&image);
 
 	(void)state;
-	assert_true(stat_parse(page, size, &p));
+	assert_true(stat_parse(image, size, &p));
 	assert_int_equal(p.h.minor, 0);
 	assert_string_equal(p.h.program, "shown");
 	assert_string_equal(p.h.mode, "enforce");
 	assert_string_equal(p.h.cc, "timely");
-	assert_string_equal(p.h.pass[0].name, "not-rc");
+	assert_string_equal(p.h.uncontrolled[0].name, "not-rc");
 	assert_int_equal(p.h.qps, 2);
 	q = &sender(&p)->q;
 	assert_string_equal(q->device, "fake0");
@@ -147,11 +147,11 @@ static void a_page_of_version_1_0_is_read(void **state)
 	assert_true(sender(&p)->rtt.count > 0);
 	assert_int_equal(stat_totals(&p).bytes, 122880);
 	free(p.qp);
-	free(page);
+	free(image);
 }
 
-/* The same page as of a version whose slots have `words` less or more at their ends. */
-static size_t with_slots_of(int words, unsigned char **page)
+/* The same file in a version whose slots have `words` words more (or fewer) at their ends. */
+static size_t resize_slots(int words, unsigned char **image)
 {
 	unsigned char *old, *new;
 	struct ccs_stats_header *h;
@@ -168,77 +168,77 @@ static size_t with_slots_of(int words, unsigned char **page)
 		       to < slot ? to : slot);
 	all = h->header_size + h->slots * to;
 	free(old);
-	*page = new;
+	*image = new;
 	return all;
 }
 
-static void pages_of_other_minor_versions_are_read(void **state)
+static void files_of_other_minor_versions_are_read(void **state)
 {
-	unsigned char *page;
+	unsigned char *image;
 	size_t size;
 
 	(void)state;
 	for (int words = -OLD_MISSING; words <= OLD_MISSING; words += OLD_MISSING) {
 		struct stat_process p = { 0 };
 
-		size = with_slots_of(words, &page);
-		assert_true(stat_parse(page, size, &p));
+		size = resize_slots(words, &image);
+		assert_true(stat_parse(image, size, &p));
 		assert_int_equal(sender(&p)->q.bytes, 122880);
 		assert_string_equal(sender(&p)->q.cc, "timely");
 		free(p.qp);
-		free(page);
+		free(image);
 	}
 }
 
-static void what_is_no_page_is_refused(void **state)
+static void other_files_are_refused(void **state)
 {
 	struct stat_process p = { 0 };
 	struct ccs_stats_header *h;
-	unsigned char *page;
-	const size_t size = read_stored(&page);
+	unsigned char *image;
+	const size_t size = read_stored(&image);
 
 	(void)state;
-	h = (struct ccs_stats_header *)(void *)page;
-	assert_false(stat_parse(page, 0, &p));
-	assert_false(stat_parse(page, 1000, &p));
+	h = (struct ccs_stats_header *)(void *)image;
+	assert_false(stat_parse(image, 0, &p));
+	assert_false(stat_parse(image, 1000, &p));
 	h->major = 2;
-	assert_false(stat_parse(page, size, &p));
+	assert_false(stat_parse(image, size, &p));
 	h->major = 1;
 	h->header_size = size + 8;
-	assert_false(stat_parse(page, size, &p));
+	assert_false(stat_parse(image, size, &p));
 	h->header_size = 4096;
 	h->slot_size = 8;
-	assert_false(stat_parse(page, size, &p));
-	seed_start("damaged pages");
+	assert_false(stat_parse(image, size, &p));
+	seed_start("damaged files");
 	for (unsigned i = 0; i < 2000; i++) {
-		page[seed_below(104)] = (unsigned char)seed_next();
+		image[seed_below(104)] = (unsigned char)seed_next();
 		p.qp = NULL;
-		if (stat_parse(page, size, &p))
+		if (stat_parse(image, size, &p))
 			free(p.qp);
 	}
-	free(page);
+	free(image);
 }
 
-/* -- a page of this process's ------------------------------------------------------ */
+/* -- a file of this process -------------------------------------------------------- */
 
 static const struct ccs_stats_header *map_own(void)
 {
 	char name[512];
 	struct stat st;
-	void *page;
+	void *image;
 	int fd;
 
 	snprintf(name, sizeof(name), "%s/ccshim/%ld", dir, (long)getpid());
 	fd = open(name, O_RDONLY);
 	assert_true(fd >= 0 && fstat(fd, &st) == 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
-	page = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	assert_true(page != MAP_FAILED);
+	image = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	assert_true(image != MAP_FAILED);
 	close(fd);
-	return page;
+	return image;
 }
 
-static struct ccs_stats_qp numbered(uint64_t n)
+static struct ccs_stats_qp make_qp(uint64_t n)
 {
 	struct ccs_stats_qp q;
 	uint64_t word[sizeof(q) / 8];
@@ -249,20 +249,20 @@ static struct ccs_stats_qp numbered(uint64_t n)
 	return q;
 }
 
-/* Those that do not wait for the version. */
-static void without_live(struct ccs_stats_qp *q)
+/* The counters that are written independently of the version. */
+static void clear_live_counters(struct ccs_stats_qp *q)
 {
-	q->posts = q->completions = q->segments = q->bytes = q->sent = q->hidden = 0;
+	q->posts = q->completions = q->segments = q->bytes = q->sent = q->internal_completions = 0;
 	q->gated_ns = q->inflight = q->queued = q->queued_bytes = 0;
 }
 
 static struct ccs_stats_slot *writing;
 static atomic_bool written;
 
-static void *write_on(void *arg)
+static void *keep_writing(void *arg)
 {
 	for (uint64_t n = 1; n <= WRITES; n++) {
-		const struct ccs_stats_qp q = numbered(n);
+		const struct ccs_stats_qp q = make_qp(n);
 
 		ccs_stats_write(writing, &q);
 	}
@@ -270,19 +270,19 @@ static void *write_on(void *arg)
 	return arg;
 }
 
-static void what_is_read_is_of_one_write(const struct ccs_stats_header *h)
+static void reads_are_consistent(const struct ccs_stats_header *h)
 {
 	struct ccs_stats_qp q, whole;
 	uint64_t last = 0;
 	pthread_t writer;
 
-	assert_int_equal(pthread_create(&writer, NULL, write_on, NULL), 0);
+	assert_int_equal(pthread_create(&writer, NULL, keep_writing, NULL), 0);
 	while (!atomic_load(&written)) {
 		if (!ccs_stats_read_qp(h, 0, &q) || !q.created_ns)
 			continue;
-		whole = numbered(q.created_ns);
-		without_live(&whole);
-		without_live(&q);
+		whole = make_qp(q.created_ns);
+		clear_live_counters(&whole);
+		clear_live_counters(&q);
 		assert_memory_equal(&q, &whole, sizeof(q));
 		assert_true(q.created_ns >= last);
 		last = q.created_ns;
@@ -293,7 +293,7 @@ static void what_is_read_is_of_one_write(const struct ccs_stats_header *h)
 	assert_int_equal(q.bytes, WRITES);
 }
 
-static void a_page_from_its_making_to_its_end(void **state)
+static void lifecycle_of_a_statistics_file(void **state)
 {
 	const struct ccs_stats_header about = { .mode = "observe", .cc = "none" };
 	struct ccs_stats_slot *slot[SLOTS];
@@ -301,11 +301,11 @@ static void a_page_from_its_making_to_its_end(void **state)
 	char name[512];
 
 	(void)state;
-	assert_null(ccs_stats_page());
-	assert_null(ccs_stats_take());
+	assert_null(ccs_stats_file());
+	assert_null(ccs_stats_claim_slot());
 	assert_true(ccs_stats_open(&about));
 	for (unsigned i = 0; i < SLOTS; i++) {
-		slot[i] = ccs_stats_take();
+		slot[i] = ccs_stats_claim_slot();
 		assert_non_null(slot[i]);
 		for (unsigned k = 0; k < i; k++)
 			assert_ptr_not_equal(slot[i], slot[k]);
@@ -315,17 +315,17 @@ static void a_page_from_its_making_to_its_end(void **state)
 	assert_int_equal(h->qps, SLOTS);
 	assert_true(h->slots >= SLOTS && !ccs_stats_is_stale(h));
 	writing = slot[0]; /* in the order of the file */
-	what_is_read_is_of_one_write(h);
+	reads_are_consistent(h);
 	for (unsigned i = 0; i < SLOTS; i++) {
 		const struct ccs_stats_qp last = { .bytes = i };
 
-		ccs_stats_give(slot[i], &last);
+		ccs_stats_release_slot(slot[i], &last);
 	}
 	assert_int_equal(h->qps, 0);
 	assert_int_equal(h->gone.qps, SLOTS);
 	assert_int_equal(h->gone.bytes, SLOTS * (SLOTS - 1) / 2);
 	assert_int_equal(h->changes % 2, 0);
-	assert_non_null(ccs_stats_take()); /* a used one, and empty again */
+	assert_non_null(ccs_stats_claim_slot()); /* a released slot, empty again */
 	ccs_stats_close();
 	snprintf(name, sizeof(name), "%s/ccshim/%ld", dir, (long)getpid());
 	assert_int_equal(access(name, F_OK), -1);
@@ -344,12 +344,12 @@ static int clean_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(buckets_hold_what_they_say),
+		cmocka_unit_test(bucket_bounds_match_bucket_numbers),
 		cmocka_unit_test(percentiles_are_within_a_sixteenth),
-		cmocka_unit_test(a_page_of_version_1_0_is_read),
-		cmocka_unit_test(pages_of_other_minor_versions_are_read),
-		cmocka_unit_test(what_is_no_page_is_refused),
-		cmocka_unit_test(a_page_from_its_making_to_its_end),
+		cmocka_unit_test(file_of_version_1_0_is_read),
+		cmocka_unit_test(files_of_other_minor_versions_are_read),
+		cmocka_unit_test(other_files_are_refused),
+		cmocka_unit_test(lifecycle_of_a_statistics_file),
 	};
 
 	if (!mkdtemp(dir))

@@ -409,7 +409,7 @@ static void flows_share_evenly_at_the_target(void **state)
 
 static void parameters_are_derived_from_the_path(void **state)
 {
-	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .noise_us = 3,
+	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .rtt_jitter_us = 3,
 					  .segment = 4096, .flows = 2 };
 	const double ser = 8e6 * 4096 / 10e9;
 	struct ccs_cc_path crowded = path;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A live instance turned into another algorithm: every ordered pair of the
- * built-in ones, in each of their variants, whichever there are.
+ * Switching a running flow to another algorithm: every ordered pair of the built-in algorithms, in
+ * each of their variants.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,8 +11,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "flow/flow.h"
-#include "runtime/plugin.h"
+#include "flow/cc_events.h"
+#include "config/plugin.h"
+#include "flow_next.h"
 #include "seed.h"
 
 enum { MAX_SPECS = 64, ROUNDS = 20 };
@@ -34,7 +35,7 @@ static void add_spec(const struct ccs_cc_ops *ops, int param, unsigned choice)
 	struct ccs_cc_spec *spec = &specs[spec_count];
 
 	assert_true(spec_count < MAX_SPECS);
-	*spec = ccs_cc_plain(ops);
+	*spec = ccs_cc_default_spec(ops);
 	if (param >= 0)
 		spec->given[param] = choice;
 	snprintf(spec_names[spec_count++], sizeof(*spec_names), "%s:%s", ops->name,
@@ -60,7 +61,7 @@ static double uniform(double low, double high)
 	return low + (high - low) * (double)(seed_next() >> 11) * 0x1p-53;
 }
 
-/* Of a size, not of an amount: each decade is as likely. */
+/* Random on a logarithmic scale: each decade is equally likely. */
 static double spread(double low, double high)
 {
 	return exp(uniform(log(low), log(high)));
@@ -71,13 +72,13 @@ static struct ccs_cc_path random_path(void)
 	return (struct ccs_cc_path){
 		.line_rate = spread(10e6, 400e9),
 		.base_rtt_us = spread(1, 10e3),
-		.noise_us = seed_below(2) ? 0 : spread(0.1, 1e3),
+		.rtt_jitter_us = seed_below(2) ? 0 : spread(0.1, 1e3),
 		.segment = exp2((double)(12 + seed_below(5))),
 		.flows = 1 + (unsigned)seed_below(64),
 	};
 }
 
-/* A flow as its algorithm sees it. */
+/* The flow's state that its algorithm gets. */
 struct live {
 	struct ccs_cc cc;
 	struct ccs_cc_path path;
@@ -91,7 +92,7 @@ static void acknowledge(struct live *l)
 	const struct ccs_cc_path *path = &l->path;
 	struct ccs_cc_ack ack = {
 		.now_us = l->now_us,
-		.rtt_us = path->base_rtt_us * spread(1, seed_below(4) ? 2 : 100) + path->noise_us,
+		.rtt_us = path->base_rtt_us * spread(1, seed_below(4) ? 2 : 100) + path->rtt_jitter_us,
 		.bytes = path->segment,
 		.path = seed_below(50) == 0,
 		.flows = (unsigned)seed_below(4),
@@ -141,7 +142,7 @@ static void random_event(struct live *l)
 	}
 }
 
-/* A parameter in force, or what stands for none. */
+/* A parameter in force; `none` if there is no such parameter. */
 static double param(const struct ccs_cc *cc, const char *name, double none)
 {
 	const int i = find(cc->ops, name);
@@ -153,7 +154,9 @@ static double floor_of(const struct ccs_cc *cc)
 {
 	const double window = param(cc, "min_window", 0);
 
-	return fmax(param(cc, "min_rate", 0), 8e6 * window / param(cc, "base_rtt", cc->path.base_rtt_us));
+	const double rtt_us = param(cc, "base_rtt", cc->path.base_rtt_us);
+
+	return fmax(param(cc, "min_rate", 0), 8e6 * window / rtt_us);
 }
 
 static double ceiling_of(const struct ccs_cc *cc)
@@ -166,7 +169,7 @@ static bool within(double value, double low, double high)
 	return value >= low * (1 - 1e-9) && value <= fmax(low, high) * (1 + 1e-9);
 }
 
-static const char *wrong(const struct ccs_cc *cc)
+static const char *find_fault(const struct ccs_cc *cc)
 {
 	const struct ccs_cc_out *out = &cc->out;
 
@@ -181,8 +184,8 @@ static const char *wrong(const struct ccs_cc *cc)
 	return NULL;
 }
 
-/* What the rate should be after the switch from that rate. */
-static bool keeps(const struct ccs_cc *cc, double before)
+/* True if the rate after the switch is as expected from the rate before. */
+static bool keeps_rate(const struct ccs_cc *cc, double before)
 {
 	struct ccs_cc fresh;
 
@@ -195,17 +198,19 @@ static bool keeps(const struct ccs_cc *cc, double before)
 }
 
 /*
- * A window that binds below the rate would be a decrease of its own, unless that is a floor above
- * the rate before. One below a segment does not bind: one segment may always be outstanding.
+ * A window that limits the flow below its rate would be a further decrease, unless the rate is a
+ * floor above the rate before. A window below a segment does not limit: one segment may always be
+ * outstanding.
  */
-static bool admits(const struct ccs_cc *cc, double before)
+static bool window_admits_rate(const struct ccs_cc *cc, double before)
 {
 	const double bytes = fmin(cc->out.rate, before) * cc->path.base_rtt_us / 8e6;
 
 	return cc->out.window == 0 || fmax(cc->out.window, cc->path.segment) >= bytes * (1 - 1e-9);
 }
 
-static void report(const struct live *l, unsigned from, unsigned to, double before, const char *what)
+static void report(const struct live *l, unsigned from, unsigned to, double before,
+		   const char *what)
 {
 	fail_msg("%s to %s, line %g bit/s, base RTT %g us, from %g to %g bit/s, window %g: %s",
 		 spec_names[from], spec_names[to], l->path.line_rate, l->path.base_rtt_us, before,
@@ -226,13 +231,14 @@ static void switch_once(unsigned from, unsigned to)
 		before = fmin(before, 8e6 * l.cc.out.window / l.path.base_rtt_us);
 	ccs_cc_switch(&l.cc, &specs[to], &l.path);
 	assert_ptr_equal(l.cc.ops, specs[to].ops);
-	what = wrong(&l.cc);
-	if (what || !keeps(&l.cc, before) || !admits(&l.cc, before))
-		report(&l, from, to, before, what ? what : admits(&l.cc, before) ? "another rate"
+	what = find_fault(&l.cc);
+	if (what || !keeps_rate(&l.cc, before) || !window_admits_rate(&l.cc, before))
+		report(&l, from, to, before, what ? what :
+		       window_admits_rate(&l.cc, before) ? "another rate"
 						  : "the window is too small for the rate");
 	for (unsigned n = 0; n < 60; n++) {
 		random_event(&l);
-		what = wrong(&l.cc);
+		what = find_fault(&l.cc);
 		if (what)
 			report(&l, from, to, before, what);
 	}
@@ -249,8 +255,8 @@ static void every_pair_keeps_a_sane_rate(void **state)
 				switch_once(from, to);
 }
 
-/* What is demanded of plug-ins holds for what is built in; but "none" has no finite rate. */
-static void all_keep_to_the_interface(void **state)
+/* The rules for plug-ins hold for built-in algorithms; but "none" has no finite rate. */
+static void all_follow_the_rules_of_plugins(void **state)
 {
 	char err[256] = "";
 
@@ -261,7 +267,7 @@ static void all_keep_to_the_interface(void **state)
 			fail_msg("%s: %s", ccs_cc_all[i]->name, err);
 }
 
-/* A parameter that was given holds in the algorithm that it was given to. */
+/* A given parameter applies in the algorithm that it was given for. */
 static void given_parameters_bind_after_a_switch(void **state)
 {
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 10, .segment = 4096,
@@ -281,14 +287,14 @@ static void given_parameters_bind_after_a_switch(void **state)
 	assert_ptr_equal(cc.spec, &fixed);
 }
 
-/* The flow around it: 8 Gbit/s are a byte in a nanosecond. */
+/* At 8 Gbit/s a byte takes a nanosecond. */
 enum { SEGMENT = 4096, RTT_NS = 20000 };
 
 static void open_flow(struct ccs_flow *f, const struct ccs_cc_spec *spec)
 {
 	const struct ccs_flow_config conf = {
 		.line_rate = 8e9, .max_rate = 6e9, .base_rtt_us = RTT_NS / 1e3,
-		.segment = SEGMENT, .cap = 16 * SEGMENT, .split = true, .enforce = true,
+		.segment = SEGMENT, .max_inflight = 16 * SEGMENT, .split = true, .enforce = true,
 	};
 
 	memset(f, 0, sizeof(*f));
@@ -304,24 +310,24 @@ static void complete(struct ccs_flow *f, uint64_t number, uint64_t now)
 	ccs_flow_complete(f, &done, &wr);
 }
 
-/* One round trip of all that goes at once, then an idle while; it may end in a drain of Copa's. */
+/* One round trip of all that may leave at once, then a pause; Copa may drain at its end. */
 static void round_trip(struct ccs_flow *f, uint64_t *now)
 {
 	uint64_t number = 0;
 
 	if (!ccs_flow_waiting(f))
-		ccs_flow_accept(f, 1 << 24, CCS_WR_SPLIT | CCS_WR_VISIBLE);
+		ccs_flow_accept(f, 1 << 24, CCS_WR_SPLIT | CCS_WR_SIGNALED);
 	*now += 100 * RTT_NS;
 	*now = ccs_flow_wait(f, *now);
-	assert_non_null(ccs_flow_next(f, *now, &number));
-	while (ccs_flow_next(f, *now, &number))
+	assert_non_null(flow_next(f, *now, &number));
+	while (flow_next(f, *now, &number))
 		;
 	*now += SEGMENT + RTT_NS;
 	complete(f, number, *now);
 	assert_int_equal(f->inflight, 0);
 }
 
-static void a_flow_goes_on_through_all_algorithms(void **state)
+static void a_flow_continues_through_all_algorithms(void **state)
 {
 	uint64_t now = 1000000, number;
 	struct ccs_flow f;
@@ -332,12 +338,12 @@ static void a_flow_goes_on_through_all_algorithms(void **state)
 		const struct ccs_flow before = f;
 		const struct ccs_cc_spec *spec = &specs[i % spec_count];
 
-		while (ccs_flow_next(&f, now, &number)) /* with data in flight */
+		while (flow_next(&f, now, &number)) /* with data in flight */
 			;
 		ccs_flow_switch(&f, spec, now);
-		assert_null(wrong(&f.cc));
+		assert_null(find_fault(&f.cc));
 		assert_true(ccs_flow_rate(&f) <= 6e9);
-		assert_true(ccs_drive_timer(&f, now) > now);
+		assert_true(ccs_flow_cc_next_timer(&f, now) > now);
 		assert_true(f.ramping == before.ramping);
 		assert_true(f.wr_head == before.wr_head && f.window == before.window);
 		complete(&f, f.seg_head - 1, now);
@@ -350,7 +356,7 @@ static void a_flow_goes_on_through_all_algorithms(void **state)
 	ccs_flow_destroy(&f);
 }
 
-/* An algorithm with a window and a timer of the test's. */
+/* An algorithm with a window and a timer that the test sets. */
 static double clock_window;
 static unsigned clock_fired;
 
@@ -382,9 +388,9 @@ static const struct ccs_cc_ops clock_ops = {
 	.derive = clock_derive, .on_init = clock_init, .on_ack = clock_ack, .on_timer = clock_timer,
 };
 
-static void timers_begin_anew(void **state)
+static void timers_of_the_new_algorithm_start_at_the_switch(void **state)
 {
-	const struct ccs_cc_spec spec = ccs_cc_plain(&clock_ops);
+	const struct ccs_cc_spec spec = ccs_cc_default_spec(&clock_ops);
 	struct ccs_flow f;
 
 	(void)state;
@@ -393,20 +399,20 @@ static void timers_begin_anew(void **state)
 	open_flow(&f, &spec);
 	ccs_flow_switch(&f, &spec, 30000); /* 30 us: three were due */
 	assert_int_equal(clock_fired, 3);
-	assert_int_equal(ccs_drive_timer(&f, 30000), 40000);
+	assert_int_equal(ccs_flow_cc_next_timer(&f, 30000), 40000);
 	ccs_flow_switch(&f, ccs_cc_all[0] == &ccs_cc_none ? &spec : &specs[spec_count - 1], 39999);
 	assert_int_equal(clock_fired, 3);
-	assert_int_equal(ccs_drive_timer(&f, 39999), UINT64_MAX);
-	ccs_drive_advance(&f, 1000000000);
+	assert_int_equal(ccs_flow_cc_next_timer(&f, 39999), UINT64_MAX);
+	ccs_flow_cc_fire_timers(&f, 1000000000);
 	assert_int_equal(clock_fired, 3);
 	ccs_flow_switch(&f, &spec, 39999); /* time does not go back */
-	assert_int_equal(ccs_drive_timer(&f, 39999), 49999);
+	assert_int_equal(ccs_flow_cc_next_timer(&f, 39999), 49999);
 	ccs_flow_destroy(&f);
 }
 
 static void a_smaller_window_waits_for_what_is_in_flight(void **state)
 {
-	const struct ccs_cc_spec spec = ccs_cc_plain(&clock_ops);
+	const struct ccs_cc_spec spec = ccs_cc_default_spec(&clock_ops);
 	uint64_t now = 1000000, number;
 	struct ccs_flow f;
 
@@ -416,26 +422,27 @@ static void a_smaller_window_waits_for_what_is_in_flight(void **state)
 	while (f.ramping)
 		round_trip(&f, &now);
 	for (unsigned i = 0; i < 8; i++, now += RTT_NS)
-		assert_non_null(ccs_flow_next(&f, now, &number));
+		assert_non_null(flow_next(&f, now, &number));
 	clock_window = 2 * SEGMENT;
 	ccs_flow_switch(&f, &spec, now);
 	now += RTT_NS;
-	assert_null(ccs_flow_next(&f, now, &number));
+	assert_null(flow_next(&f, now, &number));
 	complete(&f, f.seg_tail + 5, now); /* two are left */
-	assert_null(ccs_flow_next(&f, now, &number));
+	assert_null(flow_next(&f, now, &number));
 	complete(&f, f.seg_tail, now);
-	assert_non_null(ccs_flow_next(&f, now, &number));
+	assert_non_null(flow_next(&f, now, &number));
 	assert_int_equal(f.inflight, 2 * SEGMENT);
 	clock_window = 0;
-	ccs_flow_switch(&f, &spec, now); /* and a larger one opens at once, but for the pacer */
-	assert_non_null(ccs_flow_next(&f, now + RTT_NS, &number));
+	ccs_flow_switch(&f, &spec, now); /* and a larger one opens at once, except for pacing */
+	assert_non_null(flow_next(&f, now + RTT_NS, &number));
 	ccs_flow_destroy(&f);
 }
 
-/* What held a flow by its window hands on the rate that the window let through. */
-static void a_window_is_handed_on_as_a_rate(void **state)
+/* If a window limited the flow, the rate that it allowed is passed on. */
+static void a_window_is_passed_on_as_a_rate(void **state)
 {
-	const struct ccs_cc_spec spec = ccs_cc_plain(&clock_ops), timely = ccs_cc_plain(&ccs_cc_timely);
+	const struct ccs_cc_spec timely = ccs_cc_default_spec(&ccs_cc_timely);
+	const struct ccs_cc_spec spec = ccs_cc_default_spec(&clock_ops);
 	struct ccs_flow f;
 
 	(void)state;
@@ -449,13 +456,13 @@ static void a_window_is_handed_on_as_a_rate(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_keep_to_the_interface),
+		cmocka_unit_test(all_follow_the_rules_of_plugins),
 		cmocka_unit_test(every_pair_keeps_a_sane_rate),
 		cmocka_unit_test(given_parameters_bind_after_a_switch),
-		cmocka_unit_test(a_flow_goes_on_through_all_algorithms),
-		cmocka_unit_test(timers_begin_anew),
+		cmocka_unit_test(a_flow_continues_through_all_algorithms),
+		cmocka_unit_test(timers_of_the_new_algorithm_start_at_the_switch),
 		cmocka_unit_test(a_smaller_window_waits_for_what_is_in_flight),
-		cmocka_unit_test(a_window_is_handed_on_as_a_rate),
+		cmocka_unit_test(a_window_is_passed_on_as_a_rate),
 	};
 
 	return cmocka_run_group_tests_name("switch", tests, list_specs, NULL);

@@ -614,10 +614,10 @@ static void patched_has_one_fair_fixed_point(void **state)
 	}
 }
 
-static void start_at(struct ccs_cc *cc, double base_rtt_us, double noise_us, double segment)
+static void start_at(struct ccs_cc *cc, double base_rtt_us, double rtt_jitter_us, double segment)
 {
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = base_rtt_us,
-					  .noise_us = noise_us, .segment = segment, .flows = 4 };
+					  .rtt_jitter_us = rtt_jitter_us, .segment = segment, .flows = 4 };
 
 	start(cc, "timely", &path);
 }
@@ -776,7 +776,7 @@ static void one_queue_is_cut_for_once(void **state)
 /* A threshold that is given moves the one that is not: there is always a band between them. */
 static void a_given_threshold_moves_the_other(void **state)
 {
-	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .noise_us = 3,
+	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .rtt_jitter_us = 3,
 					  .segment = 16384, .flows = 1 };
 	struct ccs_cc cc;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The trace's ring and thread: whoever writes at once, each row is whole and in
- * its flow's order, and those that are not there are counted.
+ * The trace's ring and thread: with several writers each row is complete and in
+ * the order of its flow, and dropped rows are counted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,27 +15,27 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/trace.h"
-#include "runtime/trace_row.h"
+#include "observe/trace.h"
+#include "observe/trace_row.h"
 
 enum { WRITERS = 4, EACH = 20000 };
 
 static char path[] = "/tmp/ccshim-test-trace.XXXXXX";
 
-static void *write_some(void *arg)
+static void *write_events(void *arg)
 {
 	const uint32_t qp = (uint32_t)(size_t)arg;
 
 	for (unsigned i = 0; i < EACH; i++) {
-		const struct ccs_told told = {
-			.kind = CCS_TOLD_SEND,
+		const struct ccs_cc_event event = {
+			.kind = CCS_CC_EVENT_SEND,
 			.ack = { .now_us = i, .bytes = 1000 * qp + i % 7 },
 			.out = { .rate = 1e9 + i, .window = qp },
 			.origin_ns = 5000000000,
 		};
 
-		ccs_trace_put(qp, &ccs_cc_none, &told);
-		if (i % 500 == 0) /* now and then the thread keeps up */
+		ccs_trace_put(qp, &ccs_cc_none, &event);
+		if (i % 500 == 0) /* let the thread catch up */
 			usleep(200);
 	}
 	return NULL;
@@ -73,7 +73,7 @@ static void read_row(struct read *r, const char *line)
 	}
 }
 
-static void many_writers_at_once(void **state)
+static void rows_of_concurrent_writers_are_whole_and_ordered(void **state)
 {
 	struct read r = { .last = { -1, -1, -1, -1, -1 } };
 	pthread_t threads[WRITERS];
@@ -84,7 +84,7 @@ static void many_writers_at_once(void **state)
 	ccs_trace_setup(path, INFINITY, "a test");
 	assert_true(ccs_trace_on);
 	for (size_t i = 0; i < WRITERS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, write_some, (void *)(i + 1)), 0);
+		assert_int_equal(pthread_create(&threads[i], NULL, write_events, (void *)(i + 1)), 0);
 	for (unsigned i = 0; i < WRITERS; i++)
 		pthread_join(threads[i], NULL);
 	ccs_trace_finish();
@@ -98,30 +98,30 @@ static void many_writers_at_once(void **state)
 	assert_true(r.rows > 0 && r.rows + r.lost == WRITERS * EACH);
 }
 
-/* The longest line there can be, and a name of any length: nothing behind the row is written. */
-static void rows_have_a_bound(void **state)
+/* The longest possible line, and a name of any length: nothing is written beyond the row. */
+static void rows_have_a_maximum_length(void **state)
 {
-	struct ccs_told told = { .kind = CCS_TOLD_ACK, .ack = { .nhops = CCS_CC_MAX_HOPS } };
+	struct ccs_cc_event event = { .kind = CCS_CC_EVENT_ACK, .ack = { .nhops = CCS_CC_MAX_HOPS } };
 	struct ccs_cc_ops ops = { .name = "x" };
 	char row[4 * CCS_TRACE_ROW_MAX], name[2000];
 	size_t len;
 
 	(void)state;
-	told.ack.now_us = told.ack.rtt_us = told.ack.bytes = told.ack.inflight = 1.2345678901234567e-300;
-	told.ack.ack_seq = told.ack.snd_nxt = UINT64_MAX;
-	told.ack.path = told.ack.flows = UINT32_MAX;
-	told.out.rate = told.out.window = 1.2345678901234567e-300;
+	event.ack.now_us = event.ack.rtt_us = event.ack.bytes = event.ack.inflight = 1.2345678901234567e-300;
+	event.ack.ack_seq = event.ack.snd_nxt = UINT64_MAX;
+	event.ack.path = event.ack.flows = UINT32_MAX;
+	event.out.rate = event.out.window = 1.2345678901234567e-300;
 	for (unsigned i = 0; i < CCS_CC_MAX_HOPS; i++)
-		told.hop[i] = (struct ccs_cc_hop){ UINT64_MAX, UINT64_MAX, UINT64_MAX,
+		event.hop[i] = (struct ccs_cc_hop){ UINT64_MAX, UINT64_MAX, UINT64_MAX,
 						   1.2345678901234567e-300 };
-	len = ccs_trace_row(row, UINT32_MAX, &ops, &told);
+	len = ccs_trace_row(row, UINT32_MAX, &ops, &event);
 	assert_true(len < CCS_TRACE_ROW_MAX && row[len - 1] == '\n' && row[0] == '1');
 	memset(name, 'n', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	ops.name = name;
-	told.kind = CCS_TOLD_START;
+	event.kind = CCS_CC_EVENT_START;
 	memset(row, 0x5a, sizeof(row));
-	len = ccs_trace_row(row, 1, &ops, &told);
+	len = ccs_trace_row(row, 1, &ops, &event);
 	assert_true(len < CCS_TRACE_ROW_MAX && row[len - 1] == '\n' && row[0] == '#');
 	for (size_t i = CCS_TRACE_ROW_MAX; i < sizeof(row); i++)
 		assert_int_equal(row[i], 0x5a);
@@ -129,11 +129,11 @@ static void rows_have_a_bound(void **state)
 	assert_non_null(strstr(row, ",start,1,"));
 }
 
-static void what_is_no_number_is_not_written(void **state)
+static void nan_is_not_written(void **state)
 {
-	const struct ccs_told told = { .kind = CCS_TOLD_TICK, .out = { .rate = NAN, .window = -1 } };
+	const struct ccs_cc_event event = { .kind = CCS_CC_EVENT_TICK, .out = { .rate = NAN, .window = -1 } };
 	char row[CCS_TRACE_ROW_MAX];
-	const size_t len = ccs_trace_row(row, 5, &ccs_cc_none, &told);
+	const size_t len = ccs_trace_row(row, 5, &ccs_cc_none, &event);
 
 	(void)state;
 	row[len] = '\0';
@@ -143,9 +143,9 @@ static void what_is_no_number_is_not_written(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_have_a_bound),
-		cmocka_unit_test(what_is_no_number_is_not_written),
-		cmocka_unit_test(many_writers_at_once),
+		cmocka_unit_test(rows_have_a_maximum_length),
+		cmocka_unit_test(nan_is_not_written),
+		cmocka_unit_test(rows_of_concurrent_writers_are_whole_and_ordered),
 	};
 	const int fd = mkstemp(path);
 	int failed;

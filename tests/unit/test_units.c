@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Numbers with units: what is read, what is refused, and what is written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,7 +101,7 @@ static void the_usual_form_is_written(void **state)
 						    sizeof(text)), usual[i].text);
 }
 
-/* Any bit pattern, or a number that people would use. */
+/* Any bit pattern, or a number that users would write. */
 static double random_value(void)
 {
 	union { uint64_t u; double d; } any = { .u = seed_next() };
@@ -117,7 +118,7 @@ static double random_value(void)
 	}
 }
 
-static void what_is_written_reads_back(void **state)
+static void written_values_read_back(void **state)
 {
 	char text[CCS_UNIT_LEN];
 
@@ -156,7 +157,7 @@ static void garbage_is_refused_or_reads_back(void **state)
 	}
 }
 
-/* German, French and others write 0,8: an application's setlocale() must not reach us. */
+/* German, French and others write 0,8: an application's setlocale() must have no effect. */
 static void the_locale_does_not_matter(void **state)
 {
 	static const char *const commas[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", NULL };
@@ -202,7 +203,7 @@ int main(void)
 		cmocka_unit_test(known_values_are_read),
 		cmocka_unit_test(wrong_text_is_refused_and_writes_nothing),
 		cmocka_unit_test(the_usual_form_is_written),
-		cmocka_unit_test(what_is_written_reads_back),
+		cmocka_unit_test(written_values_read_back),
 		cmocka_unit_test(garbage_is_refused_or_reads_back),
 		cmocka_unit_test(the_locale_does_not_matter),
 		cmocka_unit_test(numbers_are_decimal_only),

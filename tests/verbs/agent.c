@@ -23,8 +23,8 @@ enum { CLIENTS = 16, TICK_MS = 5, LOOKS = 64 };
 
 struct client {
 	int fd;                          /* 0: none */
-	struct ccs_page *page;
-	struct ccs_local_add *flow;      /* CCS_PAGE_SLOTS; type 0: none */
+	struct ccs_shm *page;
+	struct ccs_ipc_add *flow;      /* CCS_SHM_SLOTS; type 0: none */
 };
 
 static struct {
@@ -45,11 +45,11 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static struct ccs_page *map_page(struct msghdr *msg)
+static struct ccs_shm *map_page(struct msghdr *msg)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
-	struct ccs_page *page;
+	struct ccs_shm *page;
 	int fd;
 
 	if (!c || c->cmsg_type != SCM_RIGHTS)
@@ -57,8 +57,8 @@ static struct ccs_page *map_page(struct msghdr *msg)
 	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED || fcntl(fd, F_GET_SEALS) != seals ||
-	    lseek(fd, 0, SEEK_END) != sizeof(*page) || page->magic != CCS_PAGE_MAGIC ||
-	    page->version != CCS_PAGE_VERSION)
+	    lseek(fd, 0, SEEK_END) != sizeof(*page) || page->magic != CCS_SHM_MAGIC ||
+	    page->version != CCS_SHM_VERSION)
 		page = NULL;
 	close(fd);
 	return page;
@@ -66,9 +66,9 @@ static struct ccs_page *map_page(struct msghdr *msg)
 
 static void answer(const struct client *c, uint32_t slot, int error)
 {
-	const struct ccs_local_result r = {
-		.type = CCS_LOCAL_RESULT, .error = error, .slot = slot,
-		.version = CCS_LOCAL_VERSION,
+	const struct ccs_ipc_result r = {
+		.type = CCS_IPC_RESULT, .error = error, .slot = slot,
+		.version = CCS_IPC_VERSION,
 	};
 
 	if (!agent.manner.silent && send(c->fd, &r, sizeof(r), MSG_NOSIGNAL) != sizeof(r))
@@ -83,7 +83,7 @@ static uint32_t flags(void)
 }
 
 /* The first record is of the path to the peer, the second one of that from there. */
-static void tell_telemetry(struct ccs_path *path, uint32_t link)
+static void tell_telemetry(struct ccs_shm_path *path, uint32_t link)
 {
 	const struct ccs_path_telemetry t = {
 		.updated_ns = now_ns(), .path = 1, .nhops = 1, .link = { link },
@@ -93,7 +93,7 @@ static void tell_telemetry(struct ccs_path *path, uint32_t link)
 			    .tx_bytes = agent.manner.leaps ? UINT64_MAX : 0 } },
 	};
 
-	ccs_path_write(path, &t);
+	ccs_shm_path_write(path, &t);
 }
 
 static void tell_inbound(struct ccs_slot *slot)
@@ -106,26 +106,26 @@ static void tell_inbound(struct ccs_slot *slot)
 
 static void tell(struct client *c)
 {
-	struct ccs_path *path = &c->page->path[0];
+	struct ccs_shm_path *path = &c->page->path[0];
 
 	atomic_store(&path->flags, flags());
 	if (agent.manner.telemetry)
 		tell_telemetry(path, 77);
 	if (agent.manner.telemetry && agent.manner.inbound)
 		tell_telemetry(path + 1, 78);
-	for (uint32_t i = 0; i < CCS_PAGE_SLOTS; i++)
+	for (uint32_t i = 0; i < CCS_SHM_SLOTS; i++)
 		if (c->flow[i].type)
 			tell_inbound(&c->page->slot[i]);
 	if (!agent.manner.lonely)
-		atomic_store(&path->heard_ns, now_ns());
+		atomic_store(&path->last_seen_ns, now_ns());
 	if (!agent.manner.dead)
-		atomic_store(&c->page->beat_ns, now_ns());
+		atomic_store(&c->page->heartbeat_ns, now_ns());
 }
 
-static void add(struct client *c, const struct ccs_local_add *m)
+static void add(struct client *c, const struct ccs_ipc_add *m)
 {
 	agent.counts.adds++;
-	if (m->slot >= CCS_PAGE_SLOTS || c->flow[m->slot].type) {
+	if (m->slot >= CCS_SHM_SLOTS || c->flow[m->slot].type) {
 		agent.counts.wrong++;
 		answer(c, m->slot, EEXIST);
 		return;
@@ -144,7 +144,7 @@ static void add(struct client *c, const struct ccs_local_add *m)
 static void take_away(struct client *c, uint32_t slot)
 {
 	agent.counts.removes++;
-	if (slot >= CCS_PAGE_SLOTS || !c->flow[slot].type) {
+	if (slot >= CCS_SHM_SLOTS || !c->flow[slot].type) {
 		agent.counts.wrong++;
 		return;
 	}
@@ -155,12 +155,12 @@ static void take_away(struct client *c, uint32_t slot)
 
 static void lose(struct client *c)
 {
-	for (uint32_t i = 0; c->flow && i < CCS_PAGE_SLOTS; i++)
+	for (uint32_t i = 0; c->flow && i < CCS_SHM_SLOTS; i++)
 		agent.counts.flows -= c->flow[i].type != 0;
 	close(c->fd);
 	free(c->flow);
 	c->flow = NULL;
-	c->fd = 0; /* the page stays: a test may look at it */
+	c->fd = 0; /* the shared region stays: a test may read it */
 }
 
 /* false: nothing there. */
@@ -168,9 +168,9 @@ static bool hear(struct client *c)
 {
 	union {
 		uint32_t type;
-		struct ccs_local_hello hello;
-		struct ccs_local_add add;
-		struct ccs_local_remove remove;
+		struct ccs_ipc_hello hello;
+		struct ccs_ipc_add add;
+		struct ccs_ipc_remove remove;
 	} m;
 	struct iovec iov = { &m, sizeof(m) };
 	_Alignas(struct cmsghdr) char control[64];
@@ -184,14 +184,14 @@ static bool hear(struct client *c)
 		lose(c);
 		return false;
 	}
-	if (m.type == CCS_LOCAL_HELLO && n == sizeof(m.hello)) {
+	if (m.type == CCS_IPC_HELLO && n == sizeof(m.hello)) {
 		agent.counts.hellos++;
 		c->page = map_page(&msg);
 		agent.counts.wrong += !c->page;
 		answer(c, 0, agent.manner.refuses_hello);
-	} else if (c->page && m.type == CCS_LOCAL_ADD && n == sizeof(m.add)) {
+	} else if (c->page && m.type == CCS_IPC_ADD && n == sizeof(m.add)) {
 		add(c, &m.add);
-	} else if (c->page && m.type == CCS_LOCAL_REMOVE && n == sizeof(m.remove)) {
+	} else if (c->page && m.type == CCS_IPC_REMOVE && n == sizeof(m.remove)) {
 		take_away(c, m.remove.slot);
 	} else {
 		agent.counts.wrong++;
@@ -206,7 +206,7 @@ static void accept_one(void)
 	for (unsigned i = 0; fd >= 0 && i < CLIENTS; i++)
 		if (!agent.client[i].fd) {
 			agent.client[i] = (struct client){
-				.fd = fd, .flow = calloc(CCS_PAGE_SLOTS, sizeof(struct ccs_local_add)),
+				.fd = fd, .flow = calloc(CCS_SHM_SLOTS, sizeof(struct ccs_ipc_add)),
 			};
 			return;
 		}
@@ -294,12 +294,12 @@ struct agent_counts agent_counts(void)
 }
 
 /* With the lock held. */
-static struct ccs_slot *find(uint32_t qpn, struct ccs_local_add *flow)
+static struct ccs_slot *find(uint32_t qpn, struct ccs_ipc_add *flow)
 {
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		struct client *c = &agent.client[i];
 
-		for (uint32_t slot = 0; c->fd && slot < CCS_PAGE_SLOTS; slot++) {
+		for (uint32_t slot = 0; c->fd && slot < CCS_SHM_SLOTS; slot++) {
 			if (!c->flow[slot].type || c->flow[slot].local_qpn != qpn)
 				continue;
 			*flow = c->flow[slot];
@@ -309,7 +309,7 @@ static struct ccs_slot *find(uint32_t qpn, struct ccs_local_add *flow)
 	return NULL;
 }
 
-bool agent_flow(uint32_t qpn, struct ccs_local_add *flow)
+bool agent_flow(uint32_t qpn, struct ccs_ipc_add *flow)
 {
 	bool found;
 
@@ -321,7 +321,7 @@ bool agent_flow(uint32_t qpn, struct ccs_local_add *flow)
 
 struct ccs_slot *agent_slot(uint32_t qpn)
 {
-	struct ccs_local_add flow;
+	struct ccs_ipc_add flow;
 	struct ccs_slot *slot;
 
 	pthread_mutex_lock(&agent.lock);

@@ -2,29 +2,29 @@
 #ifndef CCS_TESTS_AGENT_H
 #define CCS_TESTS_AGENT_H
 /*
- * A host agent as a test wants it: a thread that listens, and answers as it is told to. One
+ * A host agent for tests: a thread that listens and replies as the test configures it. One
  * at a time. Flows of all processes are found by the number of their QP.
  */
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "signal/local.h"
-#include "signal/slot.h"
+#include "feedback/ipc.h"
+#include "feedback/shm.h"
 
 struct agent_manner {
 	int refuses_hello, refuses_flows; /* an errno */
-	bool silent;                     /* hears, and does not answer */
+	bool silent;                     /* receives, and does not reply */
 	unsigned late_ms;                /* at first it is busy with itself for so long */
 	bool garbage;                    /* answers to an ADD are none */
 	bool dead;                       /* no beat */
-	bool lonely;                     /* no peer is heard */
+	bool lonely;                     /* no peer replies */
 	bool unable;                     /* peers watch for nothing */
 	bool telemetry;                  /* three flows are there; no record is newer than the first */
 	bool idle;                       /* no flow is there: it is of those that were */
 	bool ports;                      /* with records of switches */
 	bool inbound;                    /* marks on, and telemetry of, what comes in are seen here */
 	double advised;                  /* bit/s, with the telemetry */
-	bool leaps;                      /* all that a counter can tell was sent in 1 ns */
+	bool leaps;                      /* the counters' largest value was sent in 1 ns */
 };
 
 /* At that path; the test fails if it cannot. */
@@ -35,7 +35,7 @@ void agent_manner(struct agent_manner manner);
 struct agent_counts { unsigned hellos, adds, removes, flows, wrong; };
 struct agent_counts agent_counts(void);
 /* What was said of the flow of that QP; false: there is none. */
-bool agent_flow(uint32_t qpn, struct ccs_local_add *flow);
+bool agent_flow(uint32_t qpn, struct ccs_ipc_add *flow);
 /* Its slot; NULL. It stays mapped. */
 struct ccs_slot *agent_slot(uint32_t qpn);
 /* CNPs for it; the test fails if it is not there. */

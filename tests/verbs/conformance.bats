@@ -9,15 +9,15 @@ setup() {
 	command -v ibv_rc_pingpong >/dev/null || skip "no ibv_rc_pingpong"
 	unset LD_PRELOAD
 	cd "$BATS_TEST_TMPDIR"
-	mkdir tools
+	mkdir -p tools/ccshim
 	ln -s "$top_builddir/.libs" .libs
 	echo libfakerdma.la: >Makefile
 }
 
 # compared SCRIPT [ARG…]: SCRIPT is what `ccshim run -m observe "$@"` does.
 compared() {
-	printf '#!/bin/bash\nshift 3\n%s\n' "$1" >tools/ccshim
-	chmod +x tools/ccshim
+	printf '#!/bin/bash\nshift 3\n%s\n' "$1" >tools/ccshim/ccshim
+	chmod +x tools/ccshim/ccshim
 	status=0
 	top_builddir=$PWD "$top_srcdir/tests/conformance" --engine fake --modes observe \
 		--only '^ibv_rc_pingpong -c -n' --json all.json "${@:2}" >said || status=$?

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stands in for libmlx5.so.1: remembers how it was called. */
+/* A replacement of libmlx5.so.1 that records its calls. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>

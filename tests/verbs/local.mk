@@ -3,12 +3,34 @@
 # starts itself again with both preloaded (rig.c), so none needs a wrapper.
 if HAVE_CMOCKA
 verbs_ldadd = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
-verbs_programs = tests/verbs/test_alloc tests/verbs/test_clock tests/verbs/test_contexts tests/verbs/test_control \
-	tests/verbs/test_cq_ex tests/verbs/test_errno tests/verbs/test_error tests/verbs/test_event \
-	tests/verbs/test_faults tests/verbs/test_fork tests/verbs/test_no_thread tests/verbs/test_life tests/verbs/test_modes tests/verbs/test_numbers \
-	tests/verbs/test_post tests/verbs/test_split tests/verbs/test_split_imm \
-	tests/verbs/test_order tests/verbs/test_qp_ex tests/verbs/test_resize tests/verbs/test_serve tests/verbs/test_signals tests/verbs/test_tclass tests/verbs/test_threads tests/verbs/test_timestamp \
-	tests/verbs/test_wr tests/verbs/test_xrc
+verbs_programs = \
+	tests/verbs/test_agent_thread \
+	tests/verbs/test_alloc \
+	tests/verbs/test_clock \
+	tests/verbs/test_contexts \
+	tests/verbs/test_cq_ex \
+	tests/verbs/test_errno \
+	tests/verbs/test_error \
+	tests/verbs/test_event \
+	tests/verbs/test_faults \
+	tests/verbs/test_feedback \
+	tests/verbs/test_fork \
+	tests/verbs/test_life \
+	tests/verbs/test_modes \
+	tests/verbs/test_no_thread \
+	tests/verbs/test_numbers \
+	tests/verbs/test_order \
+	tests/verbs/test_post \
+	tests/verbs/test_qp_ex \
+	tests/verbs/test_resize \
+	tests/verbs/test_set_request \
+	tests/verbs/test_split \
+	tests/verbs/test_split_imm \
+	tests/verbs/test_threads \
+	tests/verbs/test_timestamp \
+	tests/verbs/test_traffic_class \
+	tests/verbs/test_wr \
+	tests/verbs/test_xrc
 check_PROGRAMS += $(verbs_programs) tests/verbs/sections tests/verbs/shown tests/verbs/traffic tests/verbs/tracing
 TESTS += $(verbs_programs)
 if HAVE_BATS
@@ -23,9 +45,9 @@ tests_verbs_test_clock_SOURCES = tests/verbs/test_clock.c $(rig)
 tests_verbs_test_clock_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_contexts_SOURCES = tests/verbs/test_contexts.c $(rig)
 tests_verbs_test_contexts_LDADD = $(verbs_ldadd)
-tests_verbs_test_control_SOURCES = tests/verbs/test_control.c $(rig)
-tests_verbs_test_control_LDADD = $(verbs_ldadd) -ldl
-tests_verbs_test_control_LDFLAGS = -rdynamic
+tests_verbs_test_set_request_SOURCES = tests/verbs/test_set_request.c $(rig)
+tests_verbs_test_set_request_LDADD = $(verbs_ldadd) -ldl
+tests_verbs_test_set_request_LDFLAGS = -rdynamic
 tests_verbs_test_cq_ex_SOURCES = tests/verbs/test_cq_ex.c $(rig)
 tests_verbs_test_cq_ex_LDADD = $(verbs_ldadd)
 tests_verbs_test_errno_SOURCES = tests/verbs/test_errno.c $(rig)
@@ -59,12 +81,16 @@ tests_verbs_test_order_SOURCES = tests/verbs/test_order.c $(rig)
 tests_verbs_test_order_LDADD = $(verbs_ldadd)
 tests_verbs_test_resize_SOURCES = tests/verbs/test_resize.c $(rig)
 tests_verbs_test_resize_LDADD = $(verbs_ldadd)
-tests_verbs_test_serve_SOURCES = tests/verbs/test_serve.c $(rig)
-tests_verbs_test_serve_LDADD = $(verbs_ldadd)
-tests_verbs_test_signals_SOURCES = tests/verbs/test_signals.c tests/verbs/agent.c tests/verbs/agent.h $(rig)
-tests_verbs_test_signals_LDADD = libccs-core.la $(verbs_ldadd) -lm
-tests_verbs_test_tclass_SOURCES = tests/verbs/test_tclass.c $(rig)
-tests_verbs_test_tclass_LDADD = $(verbs_ldadd)
+tests_verbs_test_agent_thread_SOURCES = tests/verbs/test_agent_thread.c $(rig)
+tests_verbs_test_agent_thread_LDADD = $(verbs_ldadd)
+tests_verbs_test_feedback_SOURCES = \
+	$(rig) \
+	tests/verbs/agent.c \
+	tests/verbs/agent.h \
+	tests/verbs/test_feedback.c
+tests_verbs_test_feedback_LDADD = libccs-core.la $(verbs_ldadd) -lm
+tests_verbs_test_traffic_class_SOURCES = tests/verbs/test_traffic_class.c $(rig)
+tests_verbs_test_traffic_class_LDADD = $(verbs_ldadd)
 tests_verbs_test_threads_SOURCES = tests/verbs/test_threads.c $(rig)
 tests_verbs_test_threads_LDADD = $(verbs_ldadd)
 tests_verbs_test_timestamp_SOURCES = tests/verbs/test_timestamp.c $(rig)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# bench/overhead runs, and its JSON is what it says. What it finds is nobody's failure.
+# bench/micro/overhead runs, and its JSON is what it says. What it finds is nobody's failure.
 
 overhead() {
-	timeout 300 "$top_builddir/bench/overhead" --quick -D 0.1ms "$@"
+	timeout 300 "$top_builddir/bench/micro/overhead" --quick -D 0.1ms "$@"
 }
 
 @test "every mode, number of threads, of queue pairs and of WRs a post" {

@@ -1,24 +1,24 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Traffic under a plug-in, and under ones that cannot be loaded; and what no signal reaches.
+# Traffic under a plug-in, under plug-ins that cannot be loaded, and without feedback.
 
 setup() {
 	report=$BATS_TEST_TMPDIR/report.json
 	aimd=$top_builddir/libshim/examples/.libs/aimd.so
-	# Two segments outstanding: slow start, of which an algorithm hears nothing, is short.
-	export RIG_KEEP=1 CCSHIM_SEGMENT=4k CCSHIM_CAP=8k CCSHIM_BASE_RTT=20us
+	# Two segments outstanding: slow start, which does not use the algorithm, is short.
+	export RIG_KEEP=1 CCSHIM_SEGMENT=4k CCSHIM_MAX_INFLIGHT=8k CCSHIM_BASE_RTT=20us
 	export CCSHIM_REPORT=$report
 	export ASAN_OPTIONS=detect_leaks=0 # traffic.c leaves on purpose what it made
 }
 
-# traffic, with what it says on stderr in $errors, but for the QP that it has pass.
+# Run traffic; $errors has its stderr, except for the QP that is uncontrolled on purpose.
 traffic() {
 	"$top_builddir/tests/verbs/traffic" live 2>&1 > /dev/null |
 		sed '/: no-shadow-cq$/d' > "$BATS_TEST_TMPDIR/errors"
 	errors=$(< "$BATS_TEST_TMPDIR/errors")
 }
 
-# traffic that lives until it has heard that no agent answers; that takes a moment.
+# Run traffic until it has found that no agent answers, which takes a moment.
 traffic_told() {
 	local try
 	for try in {1..50}; do
@@ -43,21 +43,21 @@ check() {
 	check '.qps[] | select(.bytes == 8 * 3 * 4096) | .state.increases == .rtt_samples'
 }
 
-@test "one that cannot be loaded leaves traffic alone, with one warning" {
+@test "traffic is uncontrolled if the plug-in cannot be loaded, with one warning" {
 	CCSHIM_CC=/nowhere/x.so traffic
-	[ "$errors" = "ccshim: warn: cc: /nowhere/x.so: it cannot be loaded: cannot open shared object file: No such file or directory; traffic passes uncontrolled" ]
+	[ "$errors" = "ccshim: warn: cc: /nowhere/x.so: it cannot be loaded: cannot open shared object file: No such file or directory; traffic is uncontrolled" ]
 	check '.qps == []'
 	CCSHIM_CC=$aimd:bta=1 traffic
-	[ "$errors" = "ccshim: warn: cc: algorithm aimd has no parameter 'bta'; did you mean 'beta'?; traffic passes uncontrolled" ]
+	[ "$errors" = "ccshim: warn: cc: algorithm aimd has no parameter 'bta'; did you mean 'beta'?; traffic is uncontrolled" ]
 	check '.qps == []'
 }
 
-@test "mode off loads none" {
+@test "mode off loads no plug-in" {
 	CCSHIM_MODE=off CCSHIM_CC=/nowhere/x.so traffic
 	[ -z "$errors" ]
 }
 
-@test "signals that do not come are told once, and traffic flows" {
+@test "missing feedback is reported once, and traffic continues" {
 	command -v cc > /dev/null || skip "no compiler"
 	cd "$BATS_TEST_TMPDIR"
 	sed 's/CCS_NEEDS_RTT/CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY/' \
@@ -65,18 +65,18 @@ check() {
 	cc -shared -fPIC -I"$top_srcdir/libshim/include" needy.c -o needy.so -lm
 	CCSHIM_AGENT=off CCSHIM_CC=./needy.so traffic
 	[ "$(grep -c . <<< "$errors")" -eq 1 ]
-	[[ $errors == *"cc=aimd needs congestion notifications and telemetry, and nothing here delivers"* ]]
-	check '.undelivered == ["congestion notifications", "telemetry"]'
+	[[ $errors == *"cc=aimd needs congestion notifications and telemetry, which nothing here provides"* ]]
+	check '.missing_feedback == ["congestion notifications", "telemetry"]'
 	check '.qps[] | select(.bytes == 8 * 3 * 4096) | .cc == "aimd"'
-	check '.qps[] | .signals == "none" and .switches == 0'
+	check '.qps[] | .feedback == "none" and .switches == 0'
 	CCSHIM_AGENT=$PWD/none.sock CCSHIM_CC=./needy.so traffic_told
 	[ "$(grep -c . <<< "$errors")" -eq 1 ]
-	[[ $errors == *"no host agent answers (agent=$PWD/none.sock); swift stands in"* ]]
-	check '.undelivered == []'
-	check '[.qps[].signals] == ["no-agent", "no-agent"]'
+	[[ $errors == *"(no host agent responds, agent=$PWD/none.sock); using the fallback swift"* ]]
+	check '.missing_feedback == []'
+	check '[.qps[].feedback] == ["no-agent", "no-agent"]'
 	check '.qps[] | select(.bytes > 0) | .switches == 0 and .cc == "swift"'
 	CCSHIM_CC=timely traffic
 	[ -z "$errors" ]
-	check '.undelivered == []'
-	check '.qps[] | .signals == "none"'
+	check '.missing_feedback == []'
+	check '.qps[] | .feedback == "none"'
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The preload's static probes: what the manual page tells of them, and what bpftrace sees.
+# The static probes of the library: the manual page's table, and tracing with bpftrace.
 
 setup() {
-	# A copy: a tracer sees all processes that have that file, other tests' too.
+	# A copy, because a tracer attaches to all processes that have loaded the file.
 	own=$BATS_TEST_TMPDIR/own lib=$BATS_TEST_TMPDIR/own/.libs/libccshim.so
 	mkdir -p "$own/.libs"
 	cp "$top_builddir/.libs/libccshim.so" "$lib"
@@ -38,12 +38,12 @@ built() {
 		}' | sort -u
 }
 
-@test "the manual page's table is the object's" {
+@test "the table of the manual page equals the probes of the library" {
 	[ "$(built | wc -l)" -eq 8 ]
 	diff <(documented) <(built)
 }
 
-@test "nothing that a tracer cannot read: registers, memory by register, constants" {
+@test "arguments are registers, memory or constants, which tracers can read" {
 	! readelf -n "$lib" | grep 'Arguments:.*rip' || return 1
 }
 
@@ -67,14 +67,14 @@ traffic() {
 		ASAN_OPTIONS=detect_leaks=0 CCSHIM_TRACE=$PWD/t.csv top_builddir=$own \
 		"$top_builddir/tests/verbs/tracing"
 	kill -INT "$tracer"
-	# Once may not do: if that is just before it sleeps until something comes, nothing does.
+	# Repeat the signal: the tracer may miss one that comes just before it sleeps.
 	(while sleep 1 && kill -INT "$tracer"; do :; done) 2> /dev/null 3>&- &
 	wait "$tracer" || true
 	tracer=
 	! grep "events are lost" t.csv || skip "the trace itself has lost some"
 }
 
-# MAP FILTER: what bpftrace has of each queue pair, as "QP value", sorted.
+# MAP FILTER: the values in a map of bpftrace for each queue pair, as "QP value", sorted.
 of_map() {
 	jq -r --arg map "$1" 'select(.type == "map" or .type == "hist") | .data[$map] // empty |
 		to_entries[] | "\(.key | split(",")[1]) \(.value | '"$2"')"' out | sort -u
@@ -104,7 +104,7 @@ recorded() {
 	of_map @gated_total_us . | awk '$2 <= 0 { exit 1 } END { exit NR != 2 }'
 }
 
-@test "rate.bt has the last rate that was decided" {
+@test "rate.bt prints the last decided rate" {
 	trace rate.bt
 	traffic
 	# What it printed each second, and at its end; the last of them.

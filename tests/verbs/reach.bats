@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# However a program gets to libibverbs, its traffic is controlled; or it is counted.
+# Traffic is controlled, or counted as uncontrolled, for every way to use libibverbs.
 # libibverbs.so.1 is the fake provider here, found by LD_LIBRARY_PATH.
 
 setup() {
@@ -37,15 +37,15 @@ controlled() {
 	[ ! -s "$here/errors" ]
 	check '[.qps[].bytes] | sort == [0, 8 * 3 * 4096]'
 	check '[.qps[].segments] | sort == [0, 24]'
-	check '.passes | add == 0'
+	check '.uncontrolled | add == 0'
 }
 
-@test "a program that looks up NCCL's table in libibverbs" {
+@test "a program that looks up libibverbs with dlvsym, as NCCL does, is controlled" {
 	reach nccl
 	controlled
 }
 
-@test "by any name that libibverbs has" {
+@test "every name of libibverbs is intercepted" {
 	cp "$here/libibverbs.so.1" "$here/libibverbs.so.1.14.44.0"
 	for name in libibverbs.so.1 libibverbs.so.1.14.44.0 "$here/libibverbs.so.1" "$here/libibverbs.so.1.14.44.0"; do
 		rm -f "$report"
@@ -54,7 +54,7 @@ controlled() {
 	done
 }
 
-@test "not by a name that it has not, and dlerror tells" {
+@test "unknown names are not found, and dlerror explains" {
 	for name in libibverbs.so.9 /nowhere/libibverbs.so.1 libibverbs.so.1x; do
 		! reach module local "$name"
 		[[ $(< "$here/errors") == "$name: cannot open shared object file"* ]]
@@ -66,14 +66,14 @@ controlled() {
 	reach module noload libibverbs.so.1
 }
 
-@test "what only bears the name is opened as it is" {
+@test "other files with the name of libibverbs are opened unchanged" {
 	mkdir "$here/other"
 	cp "$built/reach_linked.so" "$here/other/libibverbs.so"
 	reach module local "$here/other/libibverbs.so" reach_module
 	controlled
 }
 
-@test "modules that are linked to libibverbs" {
+@test "modules linked to libibverbs are controlled" {
 	for flags in local global; do
 		rm -f "$report"
 		reach module $flags "$built/reach_linked.so" reach_module
@@ -81,32 +81,32 @@ controlled() {
 	done
 }
 
-@test "modules with RTLD_DEEPBIND" {
+@test "modules opened with RTLD_DEEPBIND are controlled" {
 	deepbind_works
 	for module in reach_linked reach_opening; do
 		rm -f "$report"
 		reach module local,deepbind "$built/$module.so" reach_module
 		controlled
 	done
-	# As a library's name, found by the way that the linker goes.
+	# By the name of a library, which the linker searches for.
 	ln -s "$built/reach_linked.so" "$here/libreach.so"
 	rm "$report"
 	reach module local,deepbind libreach.so reach_module
 	controlled
 }
 
-@test "deepbind=keep lets such a module pass: counted, said once" {
+@test "deepbind=keep leaves such a module uncontrolled, counted and reported once" {
 	deepbind_works
 	for module in reach_linked reach_opening; do
 		rm -f "$report"
 		CCSHIM_DEEPBIND=keep reach module local,deepbind "$built/$module.so" reach_module
-		check '.qps == [] and .passes.bypassed == 1'
+		check '.qps == [] and .uncontrolled.bypassed == 1'
 		[ "$(grep -c . "$here/errors")" -eq 1 ]
 		grep -F "warn: fake0 was opened past the shim" "$here/errors"
 	done
 }
 
-@test "RTLD_DEEPBIND stays with modules that have nothing to do with libibverbs" {
+@test "RTLD_DEEPBIND is kept for modules that do not use libibverbs" {
 	deepbind_works
 	CCSHIM_LOG_LEVEL=info reach module local,deepbind libm.so.6
 	[ ! -s "$here/errors" ]
@@ -114,7 +114,7 @@ controlled() {
 	grep -F "reach_linked.so is opened without RTLD_DEEPBIND" "$here/errors"
 }
 
-@test "the real dlopen sees who calls: a module's RUNPATH holds" {
+@test "the real dlopen uses the RUNPATH of the calling module" {
 	[ -z "$sanitizer" ] || skip "a sanitizer's own dlopen hides who calls"
 	mkdir "$here/only-here"
 	cp "$built/reach_opening.so" "$here/"
@@ -123,7 +123,7 @@ controlled() {
 	reach module local "$here/reach_opening.so" reach_own
 }
 
-@test "without the preload, by a path to the library itself" {
+@test "a program that opens the library by its path is controlled" {
 	ln -s "$shim" "$here/libibverbs-ccshim.so"
 	for preload in '' "$top_builddir/.libs/libfakerdma.so" "$shim"; do
 		rm -f "$report"
@@ -132,25 +132,25 @@ controlled() {
 	done
 }
 
-@test "mode off leaves all that alone" {
+@test "mode off changes nothing" {
 	export CCSHIM_MODE=off
 	CCSHIM_LOG_LEVEL=info reach nccl libibverbs.so.1
 	[ ! -s "$here/errors" ]
-	check '.qps == [] and (.passes | add == 0)'
+	check '.qps == [] and (.uncontrolled | add == 0)'
 }
 
-@test "direct verbs are called as they are, counted, and said once" {
+@test "direct verbs are called unchanged, counted, and reported once" {
 	reach module local "$built/reach_direct.so" reach_module
-	check '.passes["direct-verbs"] == 5'
+	check '.uncontrolled["direct-verbs"] == 5'
 	check '.qps == []'
 	[ "$(grep -c . "$here/errors")" -eq 1 ]
-	grep -F "warn: mlx5dv_create_qp: what is posted by direct verbs passes" "$here/errors"
+	grep -F "warn: mlx5dv_create_qp: WRs posted by direct verbs are uncontrolled" "$here/errors"
 	preload='' reach module local "$built/reach_direct.so" reach_module
 	CCSHIM_MODE=off reach module local "$built/reach_direct.so" reach_module
 	[ ! -s "$here/errors" ]
 }
 
-@test "nobody is made to believe that there is a libmlx5" {
+@test "looking up direct verbs fails where there is no libmlx5" {
 	reach visible mlx5dv_create_qp mlx5dv_init_obj mlx5dv_devx_obj_create \
 		efadv_create_qp_ex efadv_create_driver_qp ibv_open_device > "$here/out"
 	[ "$(grep -c ' no$' "$here/out")" -eq 5 ]

@@ -52,7 +52,7 @@ static int module(char **words)
 	return function && function() == 0 ? 0 : 1;
 }
 
-/* Whether these can be looked up without a handle: one line each. */
+/* Whether dlsym() finds these without a handle: one line each. */
 static int visible(char **words)
 {
 	for (; *words; words++)

@@ -158,7 +158,7 @@ static inline int reach_close(const struct reach_verbs *v, struct reach_rig *r)
 	return 0;
 }
 
-/* handle is closed while there is traffic: who is in a context's table must stay. */
+/* handle is closed while there is traffic: the functions in a context's table must stay. */
 static inline int reach_traffic(const struct reach_verbs *v, void *handle)
 {
 	struct reach_rig r = { 0 };

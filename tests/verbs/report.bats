@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The report at exit: valid JSON that says what traffic.c did.
+# The report at exit: valid JSON with the statistics of traffic.c.
 
 setup() {
 	report=$BATS_TEST_TMPDIR/report.json
-	export RIG_KEEP=1 CCSHIM_CC=none CCSHIM_SEGMENT=4k CCSHIM_CAP=8k CCSHIM_BASE_RTT=20us
+	export RIG_KEEP=1 CCSHIM_CC=none CCSHIM_SEGMENT=4k CCSHIM_MAX_INFLIGHT=8k CCSHIM_BASE_RTT=20us
 	export CCSHIM_REPORT=$report CCSHIM_LOG_LEVEL=error
 	export ASAN_OPTIONS=detect_leaks=0 # traffic.c leaves on purpose what it made
 }
@@ -24,45 +24,45 @@ check_traffic() {
 	check '[.qps[] | select(.bytes == 0 and .segments == 0)] | length == 1'
 	check '[.qps[] | select(.wrs == 8 and .segments == 24 and .wrs_deferred > 0)] | length == 1'
 	check '.qps[] | .ifname == "fake0" and .port == 1 and .cc == "none"'
-	check '.qps[] | .segment_bytes == 4096 and .cap_bytes == 8192'
+	check '.qps[] | .segment_bytes == 4096 and .max_inflight_bytes == 8192'
 	check '.qps[] | .line_rate_bps == 10000000000 and .base_rtt_us == 20'
 	check '[.qps[].lqpn] | unique | length == 2'
-	check '.qps[] | select(.wrs == 8) | .completions_hidden >= 8 and .rtt_samples > 0'
+	check '.qps[] | select(.wrs == 8) | .completions_internal >= 8 and .rtt_samples > 0'
 	check '.qps[] | select(.wrs == 8) | .rtt_us | .min <= .p50 and .p50 <= .p90 and .p99 <= .max'
 	check '.qps[] | .rate_bps == .line_rate_bps' # by none
 	check '.qps_omitted == 0'
 	check '.qps[] | .asked == {"mode": "enforce", "cc": "none"} and .fallback == null'
 }
 
-@test "a report of QPs that still live" {
+@test "QPs that exist at exit are in the report" {
 	traffic live
 	check_traffic
 }
 
-@test "a report of QPs that are gone" {
+@test "destroyed QPs are in the report" {
 	traffic destroy
 	check_traffic
 }
 
-@test "what passed is counted by reason" {
+@test "uncontrolled QPs are counted by reason" {
 	traffic live
-	check '.passes["not-rc"] == 2'
-	check '.passes["no-send-queue"] == 1'
-	check '.passes["cq-features"] == 1 and .passes["unknown-cq"] == 0'
-	check '.passes["parent-domain"] == 1'
-	check '.passes["create-qp-ex"] == 1'
-	check '.passes["no-shadow-cq"] == 1'
-	check '.passes["iwarp"] == 0 and .passes["device-refused"] == 0'
+	check '.uncontrolled["not-rc"] == 2'
+	check '.uncontrolled["no-send-queue"] == 1'
+	check '.uncontrolled["cq-features"] == 1 and .uncontrolled["unknown-cq"] == 0'
+	check '.uncontrolled["parent-domain"] == 1'
+	check '.uncontrolled["create-qp-ex"] == 1'
+	check '.uncontrolled["no-shadow-cq"] == 1'
+	check '.uncontrolled["iwarp"] == 0 and .uncontrolled["device-refused"] == 0'
 }
 
-@test "%p becomes the process id" {
+@test "%p is replaced by the process ID" {
 	CCSHIM_REPORT=$BATS_TEST_TMPDIR/r-%p.json traffic live
 	set -- "$BATS_TEST_TMPDIR"/r-*.json
 	[ $# -eq 1 ]
 	[ "$1" = "$BATS_TEST_TMPDIR/r-$(jq .pid "$1").json" ]
 }
 
-@test "TIMELY's parameters and state are in it" {
+@test "parameters and state of TIMELY are in the report" {
 	CCSHIM_CC=timely:beta=0.7 traffic live
 	check '.qps[0].cc == "timely" and .qps[0].parameters.beta == 0.7'
 	check '.qps[0].parameters.variant == "scaled"'
@@ -70,7 +70,7 @@ check_traffic() {
 	check '.qps[0].state | has("avg_rtt_diff_us")'
 }
 
-@test "bytes that the fallback carried are counted" {
+@test "bytes sent under the fallback are counted" {
 	CCSHIM_CC=hpcc CCSHIM_AGENT=$BATS_TEST_TMPDIR/none.sock CCSHIM_AGENT_THREAD=n traffic live
 	check '.qps | all(.asked.cc == "hpcc" and .cc == .fallback.cc)'
 	check '[.qps[] | select(.sent_bytes > 0)] | length > 0 and
@@ -79,20 +79,20 @@ check_traffic() {
 	check '.qps | all(.cc == "hpcc" and .fallback == null)'
 }
 
-@test "mode off writes none" {
+@test "mode off writes no report" {
 	CCSHIM_MODE=off traffic live
 	[ ! -s "$report" ] || check '.qps == []'
 }
 
-# refused REPORT WORD [LIMIT]: the program ends well, one line says why there is none.
+# refused REPORT WORD [LIMIT]: the program succeeds, and one line explains the missing report.
 refused() {
 	CCSHIM_REPORT=$1 CCSHIM_LOG_LEVEL=warn run bash -c 'ulimit -f "$1"; "$2" live' - \
 		"${3:-unlimited}" "$top_builddir/tests/verbs/traffic"
 	[ "$status" -eq 0 ]
-	[ "$(grep -c "warn: report $1: .*$2" <<< "$output")" -eq 1 ] || { echo "$output"; return 1; }
+	[ "$(grep -c "warn: cannot write report $1: .*$2" <<< "$output")" -eq 1 ] || { echo "$output"; return 1; }
 }
 
-@test "a report that cannot be written is no failure of the program" {
+@test "a report that cannot be written does not fail the program" {
 	refused "$BATS_TEST_TMPDIR/no/such/dir.json" 'No such file'
 	refused "$BATS_TEST_TMPDIR" 'directory'
 	mkfifo "$BATS_TEST_TMPDIR/fifo"
@@ -101,25 +101,25 @@ refused() {
 	[ ! -e "$report" ]
 }
 
-# A device of our own, for root could replace the machine's.
-@test "a full disk, and a device that stays one" {
+# A device node of the test, because root could replace the one of the machine.
+@test "a full disk is reported, and a device node is not replaced" {
 	full=$BATS_TEST_TMPDIR/full
 	mknod "$full" c 1 7 2>/dev/null && : <"$full" || skip "no device nodes here"
 	refused "$full" 'No space'
 	[ -c "$full" ]
 }
 
-@test "what is no file gets the report and stays what it is" {
+@test "a symbolic link or a FIFO gets the report and is not replaced" {
 	ln -s target.json "$report"
 	traffic live
 	[ -L "$report" ]
 	check_traffic
 }
 
-@test "every reason to pass is in the manual page" {
-	grep -oP '^\tX\([A-Z_]+, "\K[a-z-]+' "$top_srcdir/libshim/verbs/objects.h" |
+@test "every reason for uncontrolled traffic is in the manual page" {
+	grep -oP '^\tX\([A-Z_]+, "\K[a-z-]+' "$top_srcdir/libshim/preload/objects.h" |
 		grep -vw "$(sed -n 's/^\.It Li //p' "$top_srcdir/docs/libccshim.7" |
 			sed 's/ , /\n/g')" > "$BATS_TEST_TMPDIR/missing" || true
 	[ ! -s "$BATS_TEST_TMPDIR/missing" ] || { cat "$BATS_TEST_TMPDIR/missing"; return 1; }
-	[ "$(grep -cP '^\tX\(' "$top_srcdir/libshim/verbs/objects.h")" -gt 10 ]
+	[ "$(grep -cP '^\tX\(' "$top_srcdir/libshim/preload/objects.h")" -gt 10 ]
 }

@@ -50,7 +50,7 @@ void rig_exec(char **argv, ...)
 
 	if (fake_present())
 		return;
-	if (getenv("RIG_AGAIN")) { /* and again, for ever */
+	if (getenv("RIG_AGAIN")) { /* repeat until killed */
 		fprintf(stderr, "Bail out! top_builddir has no libraries to preload\n");
 		exit(99);
 	}
@@ -86,8 +86,8 @@ void rig_exec(char **argv, ...)
 const struct rig_mode rig_modes[] = {
 	{ "bare", { "RIG_BARE=1" } },
 	{ "observe", { "CCSHIM_MODE=observe" } },
-	{ "open", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=1m", "CCSHIM_CAP=16m" } },
-	{ "gated", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+	{ "open", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=1m", "CCSHIM_MAX_INFLIGHT=16m" } },
+	{ "gated", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 		     "CCSHIM_BASE_RTT=20us" } },
 };
 const struct rig_mode *rig_mode_now;

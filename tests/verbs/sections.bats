@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# Sections of a configuration file, as queue pairs get them when they are connected.
+# Sections of a configuration file apply to queue pairs when they are connected.
 
 setup() {
 	export RIG_KEEP=1 CCSHIM_CONFIG=$BATS_TEST_TMPDIR/x.conf
 	export CCSHIM_REPORT=$BATS_TEST_TMPDIR/report.json ASAN_OPTIONS=detect_leaks=0
 }
 
-# Each argument is a QP. What each got of it, by the report, is $got: a line for each.
+# Each argument is a QP. $got has the settings of each from the report, one per line.
 connect() {
 	out=$("$top_builddir/tests/verbs/sections" "$@" < /dev/null 2> "$BATS_TEST_TMPDIR/errors")
 	errors=$(cat "$BATS_TEST_TMPDIR/errors")
@@ -21,7 +21,7 @@ is() {
 	[ "$got" = "$1" ] || { echo "expected: $1"; echo "got: $got"; echo "$errors"; return 1; }
 }
 
-@test "by peer, DSCP and service level; the first match wins" {
+@test "the first section that matches peer, DSCP and service level applies" {
 	cat > "$CCSHIM_CONFIG" <<-'END'
 		cc = none
 		segment = 4k
@@ -49,7 +49,7 @@ none 10 104 0"
 	[ -z "$errors" ]
 }
 
-@test "the mode, and what a mark needs" {
+@test "mode and ECN are set per section" {
 	cat > "$CCSHIM_CONFIG" <<-'END'
 		cc = timely
 		segment = 4k
@@ -69,7 +69,7 @@ dcqcn 10 122 0
 timely 10 0 0"
 }
 
-@test "a mode that only some have is on though the process has off" {
+@test "a section can enable control in a process with mode off" {
 	printf 'mode = off\nsegment = 4k\ncc = none\n[peer 10.0.0.0/24]\nmode = enforce\n' > "$CCSHIM_CONFIG"
 	connect 10.0.0.1 10.0.1.1
 	is "none 10 0 0
@@ -79,13 +79,13 @@ none 1 0 0"
 	[ ! -e "$CCSHIM_REPORT" ] || [ "$(jq '.qps | length' "$CCSHIM_REPORT")" = 0 ]
 }
 
-@test "the environment wins over every section" {
+@test "the environment takes precedence over every section" {
 	printf '[peer ::/0]\ncc = none\nsegment = 8k\n' > "$CCSHIM_CONFIG"
 	CCSHIM_CC=fixed:rate=5g connect fe80::1
 	is "fixed 5 0 5000000000"
 }
 
-@test "a section of another program, and a wrong one, hold for nobody" {
+@test "sections of other programs and invalid ones do not apply" {
 	cat > "$CCSHIM_CONFIG" <<-'END'
 		cc = none
 		segment = 4k
@@ -99,20 +99,20 @@ none 1 0 0"
 	END
 	connect 10.0.0.1
 	is "none 2 0 0"
-	[[ $errors == *"x.conf:5: there are no sections by 'pear'; did you mean 'peer'?; this one is ignored"* ]]
+	[[ $errors == *"x.conf:5: unknown section key 'pear'; did you mean 'peer'?; the section is ignored"* ]]
 	[[ $errors == *"x.conf:8: there is no option 'segmnt'; did you mean 'segment'?"* ]]
 }
 
-@test "what contradicts itself in a section is said once, and the default holds" {
-	printf 'cc = none\nsegment = 4k\n[peer 10.0.0.0/24]\ncap = 1k\n' > "$CCSHIM_CONFIG"
+@test "conflicting settings of a section are reported once, and the default applies" {
+	printf 'cc = none\nsegment = 4k\n[peer 10.0.0.0/24]\nmax_inflight = 1k\n' > "$CCSHIM_CONFIG"
 	connect 10.0.0.1 10.0.0.2 10.0.1.1
 	is "none 10 0 0
 none 10 0 0
 none 10 0 0"
-	[ "$(grep -c "cap: it is smaller than one segment of 4k; it stays auto" <<< "$errors")" = 1 ]
+	[ "$(grep -c "max_inflight: it is smaller than one segment of 4k; raise it or lower segment; the default auto is used" <<< "$errors")" = 1 ]
 }
 
-@test "an algorithm that cannot be loaded leaves its queue pairs alone" {
+@test "queue pairs are uncontrolled if their algorithm cannot be loaded" {
 	printf 'cc = none\nsegment = 4k\n[peer 10.0.0.0/24]\ncc = /nowhere/x.so\n' > "$CCSHIM_CONFIG"
 	connect 10.0.0.1 10.0.1.1
 	is "none 1 0 0

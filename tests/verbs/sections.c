@@ -80,7 +80,7 @@ static void new_one(struct rig *r, const char *text)
 	fflush(stdout);
 }
 
-/* Unbuffered, so that poll() tells the truth. false: the input has ended. */
+/* Unbuffered, so that poll() is accurate. false: the input has ended. */
 static bool read_line(char *line, size_t len)
 {
 	size_t n = 0;

@@ -6,7 +6,7 @@ setup() {
 	export RIG_KEEP=1 CCSHIM_CONFIG=$BATS_TEST_TMPDIR/x.conf CCSHIM_CC=none CCSHIM_AGENT=off
 	export CCSHIM_REPORT=$BATS_TEST_TMPDIR/report.json ASAN_OPTIONS=detect_leaks=0
 	export XDG_RUNTIME_DIR=$BATS_TEST_TMPDIR/run CCSHIM_BASE_RTT=20us CCSHIM_SEGMENT=4k
-	ccshim=$top_builddir/tools/ccshim
+	ccshim=$top_builddir/tools/ccshim/ccshim
 	mkdir -m 700 "$XDG_RUNTIME_DIR"
 	mkfifo "$BATS_TEST_TMPDIR/in"
 	: > "$CCSHIM_CONFIG"
@@ -17,13 +17,13 @@ teardown() {
 	[ -z "${pid:-}" ] || wait "$pid" || true
 }
 
-# Until the program has said as much as that; a minute is for the slowest machine.
+# Wait until the program has printed that many lines; a minute is for the slowest machine.
 heard() {
 	for ((i = 0; i < 600; i++)); do
 		[ "$(wc -l < "$BATS_TEST_TMPDIR/out")" -lt "$1" ] || return 0
 		sleep 0.1
 	done
-	echo "the program says nothing"
+	echo "the program printed nothing"
 	return 1
 }
 
@@ -38,7 +38,7 @@ begin() {
 	mapfile -t qpn < <(cut -d ' ' -f 1 "$BATS_TEST_TMPDIR/out")
 }
 
-# The program does one thing more, and has done it.
+# Send one more command and wait until it is executed.
 tell() {
 	local lines
 	lines=$(wc -l < "$BATS_TEST_TMPDIR/out")
@@ -62,16 +62,16 @@ refused() {
 	run -1 "$ccshim" set -p "$pid" --timeout 60s "$@"
 }
 
-# What the report says of a QP.
+# The value in the report of a QP.
 of() {
 	jq -r ".qps[] | select(.lqpn == $1) | $2" "$CCSHIM_REPORT"
 }
 
-@test "a cap for all, for those to come, and none again" {
+@test "max_rate for all, for new queue pairs, and removed again" {
 	bats_require_minimum_version 1.5.0
 	begin 10.0.0.1
 	asked max_rate=1g
-	[[ $output == *"connected queue pairs changed, and those to come" ]]
+	[[ $output == *"connected queue pairs changed, and future ones" ]]
 	asked --show
 	[[ $output == *"max_rate = 1g"* ]]
 	tell write
@@ -101,23 +101,23 @@ of() {
 	[ "$(of "${qpn[2]}" '"\(.cc) \(.rate_bps)"')" = "fixed 2000000000" ]
 }
 
-@test "what is refused is told, and changes nothing" {
+@test "refusals are reported and change nothing" {
 	bats_require_minimum_version 1.5.0
 	begin 10.0.0.1
 	refused max_rate=1g mode=of
 	[[ $output == *"refused: mode: 'of' is not one of off|observe|enforce; did you mean 'off'?" ]]
 	refused max_rate=1g report=/tmp/x
-	[[ $output == *"report is the whole process's and stays as it began" ]]
+	[[ $output == *"report applies to the whole process and cannot be changed while it runs" ]]
 	refused max_rate=1g dscp=5
-	[[ $output == *"is connected, and its packets keep theirs; '--new' is for those to come" ]]
+	[[ $output == *"is connected, and its packets keep their DSCP; use --new to change future connections only" ]]
 	refused cc=dcqcn
-	[[ $output == *"needs packets that can be marked"* ]]
+	[[ $output == *"needs ECN-capable packets"* ]]
 	refused --qp 1 max_rate=1g
-	[[ $output == *"there is no connected queue pair 1 under control" ]]
+	[[ $output == *"there is no connected and controlled queue pair 1" ]]
 	asked --show
 	[[ $output == *"max_rate = inf"* ]]
 	asked --new dscp=5 cc=dcqcn
-	[ "$output" = "0 connected queue pairs changed, and those to come" ]
+	[ "$output" = "0 connected queue pairs changed, and future ones" ]
 	tell "new 10.0.0.2"
 	grep -q " 22$" "$BATS_TEST_TMPDIR/out" # DSCP 5, ECT(0)
 	! end
@@ -125,34 +125,34 @@ of() {
 	[ "$(wc -l < "$BATS_TEST_TMPDIR/errors")" = 1 ]
 }
 
-@test "who is asleep has changed nothing when it wakes" {
+@test "a request that timed out is not applied later" {
 	bats_require_minimum_version 1.5.0
 	begin 10.0.0.1
 	tell sleep
 	run -3 "$ccshim" set -p "$pid" --timeout 100ms max_rate=1g
-	[[ $output == *"did not look within 100ms: it polls none of its completion queues just now; nothing is changed"* ]]
+	[[ $output == *"did not accept the request within 100ms: it is not polling its completion queues; no setting is changed"* ]]
 	tell write
 	asked --show
 	[[ $output == *"max_rate = inf"* ]]
 	end
 }
 
-@test "whose page is not there, not ours, or no page" {
+@test "statistics files that are missing, of others or damaged are refused" {
 	bats_require_minimum_version 1.5.0
 	pid=$$
-	refused cap=1m
-	[[ $output == *"process $$ shows nothing of itself to you"* ]]
+	refused max_inflight=1m
+	[[ $output == *"cannot find statistics of process $$"* ]]
 	mkdir -m 700 "$XDG_RUNTIME_DIR/ccshim"
 	head -c 8192 /dev/zero > "$XDG_RUNTIME_DIR/ccshim/$$"
-	refused cap=1m
-	[[ $output == *"it is no statistics page, or not yours alone" ]]
+	refused max_inflight=1m
+	[[ $output == *"not a statistics file, or accessible to other users" ]]
 	chmod 600 "$XDG_RUNTIME_DIR/ccshim/$$"
-	refused cap=1m
-	[[ $output == *"is no statistics page" ]]
+	refused max_inflight=1m
+	[[ $output == *"is not a statistics file" ]]
 	pid=
 }
 
-@test "a program that left a request behind is none the worse" {
+@test "a request left by a killed tool is withdrawn" {
 	bats_require_minimum_version 1.5.0
 	begin 10.0.0.1
 	tell sleep
@@ -160,10 +160,10 @@ of() {
 	sleep 0.2
 	kill -9 $killed
 	wait $killed || true
-	run -3 "$ccshim" set -p "$pid" --timeout 100ms cap=1m
+	run -3 "$ccshim" set -p "$pid" --timeout 100ms max_inflight=1m
 	tell write
 	asked --show
-	[[ $output == *"max_rate = inf"*"cap = auto"* ]]
+	[[ $output == *"max_rate = inf"*"max_inflight = auto"* ]]
 	end
 }
 
@@ -171,16 +171,16 @@ of() {
 	bats_require_minimum_version 1.5.0
 	run -0 "$ccshim" set -h
 	[[ $output == "usage: ccshim set -p PID"* ]]
-	for words in "" "cap=1m" "-p 1" "-p 0 cap=1m" "-p x cap=1m" "-p 1 cap" "-p 1 --show cap=1m" \
-		"-p 1 --qp 3 --peer ::1 cap=1m" "-p 1 --qp x cap=1m" "-p 1 --peer 10.0.0 cap=1m" \
-		"-p 1 --timeout soon cap=1m" "-p 1 --qp 3 --new cap=1m"; do
+	for words in "" "max_inflight=1m" "-p 1" "-p 0 max_inflight=1m" "-p x max_inflight=1m" "-p 1 max_inflight" "-p 1 --show max_inflight=1m" \
+		"-p 1 --qp 3 --peer ::1 max_inflight=1m" "-p 1 --qp x max_inflight=1m" "-p 1 --peer 10.0.0 max_inflight=1m" \
+		"-p 1 --timeout soon max_inflight=1m" "-p 1 --qp 3 --new max_inflight=1m"; do
 		# shellcheck disable=SC2086 # words
 		run -2 "$ccshim" set $words
 	done
-	run -2 "$ccshim" set -p 1 --qp x cap=1m
-	[[ $output == *"qp: 'x' is not a queue pair's number" ]]
+	run -2 "$ccshim" set -p 1 --qp x max_inflight=1m
+	[[ $output == *"qp: 'x' is not a queue pair number" ]]
 	sleep 0 & # a number that is free by the time
 	wait "$!"
-	run -1 "$ccshim" set -p "$!" cap=1m
+	run -1 "$ccshim" set -p "$!" max_inflight=1m
 	[[ $output == *"there is no process $!" ]]
 }

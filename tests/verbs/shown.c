@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program to be looked at while it runs; for stat.bats. It does what the lines of its
- * stdin say, one after the other, tells "done" of each, and ends with them.
+ * A program whose statistics stat.bats reads while it runs. It executes the lines of its
+ * stdin in order, prints "done" after each, and exits at the end of input.
  */
 #include "rig.h"
 

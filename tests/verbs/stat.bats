@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# ccshim stat, and the pages that it reads: of shown.c, which does what it is told.
+# ccshim stat and the statistics files that it reads, of shown.c, which executes commands.
 
 bats_require_minimum_version 1.5.0
 
@@ -8,19 +8,19 @@ setup() {
 	: "${top_builddir:=$PWD}" "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
 	export top_builddir
 	for name in ${!CCSHIM_@}; do unset "$name"; done
-	ccshim=$top_builddir/tools/ccshim
+	ccshim=$top_builddir/tools/ccshim/ccshim
 	cd "$BATS_TEST_TMPDIR"
 	export XDG_RUNTIME_DIR=$PWD XDG_STATE_HOME=$PWD/state
-	export RIG_KEEP=1 CCSHIM_SEGMENT=4k CCSHIM_CAP=8k CCSHIM_BASE_RTT=20us
+	export RIG_KEEP=1 CCSHIM_SEGMENT=4k CCSHIM_MAX_INFLIGHT=8k CCSHIM_BASE_RTT=20us
 	export ASAN_OPTIONS=detect_leaks=0 # shown.c leaves on purpose what it made
 }
 
-# Kept until it has ended: the tests' own descriptors end with it.
+# Wait until the program has ended.
 teardown() {
 	[ -z "${app:-}" ] || { exec 8>&-; kill "$app" 2>/dev/null; wait "$app"; } || true
 }
 
-# begin [COMMAND...]: shown.c runs, and has set up what it has.
+# begin [COMMAND...]: start shown.c, and wait until it is ready.
 begin() {
 	mkfifo in said
 	"$@" "$top_builddir/tests/verbs/shown" < in > said 2> stderr &
@@ -45,12 +45,12 @@ finish() {
 	app=
 }
 
-# It has no page, or none that says that it is this process.
+# The process has no statistics file, or none that identifies it.
 unseen() {
 	run -1 $ccshim stat -p "$1"
 }
 
-# What its pages say: jq's filter, of the one process.
+# The filter of jq holds for the process.
 seen() {
 	$ccshim stat -p "$app" --json > now # others may run beside it
 	jq -e ".processes[0] | $1" now > /dev/null || { echo "not so: $1"; cat now; return 1; }
@@ -60,7 +60,7 @@ quiet() {
 	[ ! -s stderr ] || { cat stderr; return 1; }
 }
 
-@test "a process and its queue pairs, exactly, as long as it runs" {
+@test "statistics of a process and its queue pairs are exact while it runs" {
 	CCSHIM_CC=timely:variant=patched begin
 	tell 'write 100'
 	$ccshim stat --json | jq -e "[.processes[].pid] | index($app)"
@@ -69,8 +69,8 @@ quiet() {
 	seen '.totals | .qps == 2 and .bytes == 100 * 12288 and .wrs == 100 and .segments == 300'
 	seen '[.qps[] | select(.bytes == 1228800 and .wrs == 100 and .wrs_posted == 100)] | length == 1'
 	seen '.qps | all(.ifname == "fake0" and .port == 1 and .cc == "timely" and .enforced and
-		.variant == "patched" and .signals == "none" and .line_rate_bps == 1e10 and
-		.segment_bytes == 4096 and .cap_bytes == 8192 and .base_rtt_us == 20 and
+		.variant == "patched" and .feedback == "none" and .line_rate_bps == 1e10 and
+		.segment_bytes == 4096 and .max_inflight_bytes == 8192 and .base_rtt_us == 20 and
 		.inflight_bytes == 0 and .wrs_queued == 0)'
 	seen '.qps | map(.lqpn) == (map(.rqpn) | reverse)'
 	seen '.qps[] | select(.bytes > 0) | .rtt_us | .count > 0 and .min <= .p50 and .p50 <= .p99 and
@@ -84,7 +84,7 @@ quiet() {
 	unseen "$was"
 }
 
-@test "queue pairs come and go, and the sums stay" {
+@test "sums include destroyed queue pairs" {
 	begin
 	tell 'create 300'
 	seen '.qps_controlled == 302 and (.qps | length) == 302'
@@ -96,11 +96,11 @@ quiet() {
 	seen '[.qps[].rtt_us.count] | map(select(. > 0)) | length == 1' # no other's are in a used slot
 }
 
-@test "a child leaves its parent's page alone, and one that becomes another program none" {
+@test "a child keeps its parent's file, and exec() removes it" {
 	begin
 	tell 'write 5'
 	tell fork
-	seen '.totals.wrs == 5 and .passes["not-rc"] == 0'
+	seen '.totals.wrs == 5 and .uncontrolled["not-rc"] == 0'
 	[ "$(ls ccshim)" = "$app" ]
 	echo exec >&8
 	while [ "$(cat "/proc/$app/comm")" != cat ]; do sleep 0.05; done
@@ -109,7 +109,7 @@ quiet() {
 	[ -z "$(ls ccshim)" ]
 }
 
-@test "what a crashed process leaves is swept, by readers and by the next process" {
+@test "files of crashed processes are removed by readers and by the next process" {
 	begin
 	kill -9 "$app"
 	wait "$app" || true
@@ -124,7 +124,7 @@ quiet() {
 	[ "$(ls ccshim | sort -n | tr '\n' ' ')" = "$app 99999999 " ]
 }
 
-@test "deltas, a baseline, an order" {
+@test "deltas, baselines and sorting" {
 	begin
 	tell 'write 10'
 	$ccshim stat --reset
@@ -143,16 +143,16 @@ quiet() {
 	$ccshim stat -p "$app" --sort bytes --json | jq -e '.processes[0].qps[0].bytes > 0'
 	echo rubbish > mine
 	run -1 $ccshim stat --baseline=mine
-	[[ $output == *"mine: this is no baseline"* ]]
+	[[ $output == *"mine: not a baseline"* ]]
 	XDG_STATE_HOME=$PWD/none run -1 $ccshim stat --baseline
 	[[ $output == *"No such file"*"--reset"* ]]
 }
 
-@test "one process, by -p; and why there is none" {
+@test "-p selects a process, or explains why it has no statistics" {
 	begin
 	$ccshim stat -p "$app" | grep "^$app shown: enforce, cc=auto, 2 queue pairs"
 	run -1 $ccshim stat -p $$
-	[[ $output == "ccshim stat: process $$ shows no figures: "* ]]
+	[[ $output == "ccshim stat: process $$ has no statistics: "* ]]
 	run -1 $ccshim stat -p 99999999
 	[[ $output == "ccshim stat: there is no process 99999999" ]]
 	$ccshim stat -p "$app" -i 0.05 > lines 7<&- 8>&- & # ends when the process does
@@ -161,7 +161,7 @@ quiet() {
 	wait $!
 }
 
-@test "what passes is shown with its reason, and nothing with stats=n or mode off" {
+@test "uncontrolled queue pairs are shown by reason, and none with stats=n or mode off" {
 	"$top_builddir/tests/verbs/traffic" live
 	CCSHIM_CC=none CCSHIM_LOG_LEVEL=error CCSHIM_MODE=observe begin
 	seen '.mode == "observe" and (.qps | all(.enforced | not))'
@@ -178,9 +178,9 @@ quiet() {
 	quiet
 }
 
-# Each time the program does what it should, and one line says why it is not seen, or not there.
-@test "no room, no right, or a trap: the program goes on, and one line says so" {
-	[ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null || skip "takes root"
+# The traffic is not affected, and one line explains why the statistics are missing.
+@test "full, read-only or unsafe directories cost the statistics only, with one warning" {
+	[ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null || skip "requires root"
 	cat > confined <<-'END'
 		set -e
 		mount -t tmpfs -o size=64k none "$XDG_RUNTIME_DIR"
@@ -198,7 +198,7 @@ quiet() {
 		tell 'write 20'
 		tell 'destroy 200'
 		finish
-		[ "$(grep -c 'warn: statistics page' stderr)" -eq 1 ] || { echo "$FILL"; cat stderr; false; }
+		[ "$(grep -c 'warn: statistics file' stderr)" -eq 1 ] || { echo "$FILL"; cat stderr; false; }
 		[ "$(wc -l < stderr)" -eq 1 ]
 		rm in said
 	done
@@ -211,7 +211,7 @@ quiet() {
 }
 
 @test "queue pairs without a slot are counted" {
-	[ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null || skip "takes root"
+	[ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null || skip "requires root"
 	mkdir room
 	XDG_RUNTIME_DIR=$PWD/room begin unshare -m bash -c 'mount -t tmpfs -o size=64k none room; exec "$@"' -
 	tell 'create 200'
@@ -223,7 +223,7 @@ quiet() {
 	finish
 }
 
-@test "links and other people's directories are not followed" {
+@test "symbolic links and directories of other users are not used" {
 	mkdir elsewhere
 	ln -s elsewhere ccshim
 	begin
@@ -236,7 +236,7 @@ quiet() {
 	finish
 	rmdir ccshim
 	rm in said
-	[ "$(id -u)" -eq 0 ] || skip "the rest takes root"
+	[ "$(id -u)" -eq 0 ] || skip "the rest requires root"
 	mkdir -m 700 ccshim
 	chown 65534 ccshim
 	begin
@@ -248,14 +248,14 @@ quiet() {
 	[ ! -e ccshim ]
 }
 
-@test "pages of others: for root, and nobody else" {
-	[ "$(id -u)" -eq 0 ] || skip "takes root"
+@test "only root reads statistics of other users" {
+	[ "$(id -u)" -eq 0 ] || skip "requires root"
 	begin
 	chmod 755 .
 	run setpriv --reuid 65534 --regid 65534 --clear-groups "$ccshim" stat
 	[[ $output != *"shown: enforce"* ]]
 	run setpriv --reuid 65534 --regid 65534 --clear-groups "$ccshim" stat -p "$app"
-	[[ $output == *"process $app is another user's: that takes root"* ]]
+	[[ $output == *"process $app belongs to another user; reading its statistics requires root"* ]]
 	cp "ccshim/$app" forged
 	cp forged ccshim/1 # says that it is another process's
 	ln -s "$PWD/forged" ccshim/2
@@ -263,12 +263,12 @@ quiet() {
 	tr '\0' '\377' < forged > ccshim/4
 	run $ccshim stat
 	[ "$status" -eq 0 ]
-	[[ $output == *"2 pages are not understood"* ]]
+	[[ $output == *"2 statistics files are skipped"* ]]
 	[ "$(grep -c "^$app shown: enforce" <<< "$output")" -eq 1 ]
 	[[ $output != *"no process"* ]]
 }
 
-@test "options that cannot be are refused" {
+@test "invalid options are refused" {
 	for args in "-p x" "-p 0" "-i 0" "-i soon" "-n 0" "-d more" "--sort byte" "--max-qps -1" "more" \
 		"--openmetrics --baseline" "--prometheus -d deltas" "--json --prometheus" "--baseline -d deltas" "--no"; do
 		run -2 $ccshim stat $args
@@ -277,7 +277,7 @@ quiet() {
 	[[ $output == *"there is no field 'byte'; did you mean 'bytes'?"* ]]
 }
 
-@test "metrics that Prometheus takes" {
+@test "metrics are valid for Prometheus" {
 	begin
 	tell 'write 10'
 	tell 'create 5'
@@ -296,7 +296,7 @@ quiet() {
 	promtool check metrics < metrics
 }
 
-@test "OpenMetrics has the same series, and ends as it should" {
+@test "OpenMetrics has the same series and its end marker" {
 	begin
 	tell 'write 10'
 	$ccshim stat -p "$app" --prometheus > metrics
@@ -304,7 +304,7 @@ quiet() {
 	[ "$(tail -n 1 open)" = "# EOF" ]
 	diff <(grep -v '^#' metrics) <(grep -v '^#' open)
 	[ "$(grep -c '^# TYPE' metrics)" -eq "$(grep -c '^# TYPE' open)" ]
-	# A counter's family is called as its samples are without _total.
+	# The family of a counter has the name of its samples without _total.
 	[ -z "$(grep -E '^# (TYPE|HELP) [^ ]*_total ' open)" ]
 	for family in $(sed -n 's/^# TYPE \(.*\) counter$/\1/p' open); do
 		grep -q "^${family}_total{" open || [ "$family" = ccshim_process_passes ]
@@ -314,14 +314,14 @@ quiet() {
 		text_string_to_metric_families as parse; print(len(list(parse(open("open").read()))))'
 }
 
-@test "labels are UTF-8, whatever a program is called" {
+@test "labels are UTF-8 for any program name" {
 	begin bash -c 'exec -a "$(printf "caf\303\251\"\\\\\377\303")" "$0"'
 	$ccshim stat -p "$app" --prometheus > metrics
 	grep -F 'ccshim_process_info{program="café\"\\??"' metrics
 	$ccshim stat -p "$app" --json | jq -e '.processes[0].program == "café\"\\\ufffd\ufffd"'
 }
 
-@test "a process is shown once, though there are two pages of it" {
+@test "a process with two files is shown once" {
 	begin
 	mkdir -m 700 "/tmp/ccshim-$(id -u)" 2> /dev/null || [ -O "/tmp/ccshim-$(id -u)" ]
 	cp "ccshim/$app" "/tmp/ccshim-$(id -u)/$app"
@@ -330,7 +330,7 @@ quiet() {
 	rmdir --ignore-fail-on-non-empty "/tmp/ccshim-$(id -u)"
 }
 
-@test "the dashboard asks for metrics that there are" {
+@test "the dashboard uses existing metrics only" {
 	begin
 	$ccshim stat -p "$app" --prometheus | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' > names
 	jq -r '.. | .expr? // empty' "$top_srcdir/tools/grafana/ccshim.json" > queries

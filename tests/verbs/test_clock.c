@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How often the shim looks at the clock: not for each WR of a flow that nothing holds back. */
+/* How often the shim reads the clock: not for each WR of a flow that is not limited. */
 #include "rig.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ enum { AWAY_NS = 100000000, WATCH_NS = 1000000 };
 static struct ibv_wc wc[1];
 static _Thread_local unsigned looks; /* not of the helper thread */
 
-static _Thread_local bool leaves;    /* this thread, at its next look, for AWAY_NS */
+static _Thread_local bool leaves;    /* this thread, at its next clock read, for AWAY_NS */
 static atomic_bool away;             /* it has */
 static _Atomic uint64_t skipped_ns;  /* by the helper's waits meanwhile, which take no time */
 static unsigned turns;               /* of the helper meanwhile */
@@ -103,7 +103,7 @@ static void open_warm(struct rig *r)
 }
 
 /* One in thirty-two, when it is posted and when it has come. */
-static void small_ones_go_without(void **state)
+static void small_wrs_are_timed_one_in_thirty_two(void **state)
 {
 	struct rig r;
 
@@ -113,7 +113,7 @@ static void small_ones_go_without(void **state)
 	rig_close(&r);
 }
 
-static void large_ones_are_timed(void **state)
+static void every_large_wr_is_timed(void **state)
 {
 	struct rig r;
 
@@ -132,8 +132,8 @@ static unsigned looks_of_empty_polls(struct rig *r)
 	return looks - before;
 }
 
-/* They tell when a completion had not come yet: while one is timed. */
-static void empty_polls_look_while_it_is_of_use(void **state)
+/* An empty poll bounds the time of the next completion: only while one is timed. */
+static void empty_polls_read_the_clock_only_while_a_segment_is_timed(void **state)
 {
 	struct rig r;
 
@@ -151,16 +151,16 @@ static void empty_polls_look_while_it_is_of_use(void **state)
 	assert_int_equal(ibv_destroy_qp(r.a), 0);
 	r.a = NULL;
 	while (ibv_poll_cq(r.scq, 1, wc) > 0)
-		; /* what the device told of it until then */
+		; /* what the device had completed by then */
 	assert_int_equal(looks_of_empty_polls(&r), 0);
 	rig_close(&r);
 }
 
 /*
- * Each poll once, also while a WR waits at a closed window and the helper is told of it,
+ * Each poll reads it once, also while a WR waits at a closed window and the pacer is notified,
  * and when a completion opens that for the next one.
  */
-static void what_waits_costs_no_second_look(void **state)
+static void a_poll_reads_the_clock_once_while_wrs_wait(void **state)
 {
 	unsigned before;
 	struct rig r;
@@ -183,10 +183,10 @@ static void what_waits_costs_no_second_look(void **state)
 }
 
 /*
- * A thread that polls loses its CPU to the helper, with its CQ's lock: on one CPU that is
- * whom the helper keeps from going on, so it asks no sooner than it would if nobody polled.
+ * The pacer thread preempts a polling thread that holds its CQ's lock. On one CPU a retry would
+ * only keep that thread from running, so the pacer waits as long as if no thread polled.
  */
-static void who_polls_is_not_asked_at_once_again(void **state)
+static void the_pacer_does_not_retry_a_contended_cq_at_once(void **state)
 {
 	struct rig r;
 
@@ -215,7 +215,7 @@ static unsigned looks_of_empty_sessions(struct ibv_cq_ex *cq)
 }
 
 /* Nor does one of an extended CQ: an empty session looks once, one with a completion twice. */
-static void sessions_look_no_more_than_polls(void **state)
+static void poll_batches_read_the_clock_no_more_than_polls(void **state)
 {
 	struct ibv_cq_init_attr_ex attr = { .wc_flags = IBV_WC_STANDARD_FLAGS };
 	struct ibv_poll_cq_attr none = { 0 };
@@ -246,17 +246,17 @@ static void sessions_look_no_more_than_polls(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(small_ones_go_without),
-		cmocka_unit_test(large_ones_are_timed),
-		cmocka_unit_test(empty_polls_look_while_it_is_of_use),
-		cmocka_unit_test(what_waits_costs_no_second_look),
-		cmocka_unit_test(who_polls_is_not_asked_at_once_again),
-		cmocka_unit_test(sessions_look_no_more_than_polls),
+		cmocka_unit_test(small_wrs_are_timed_one_in_thirty_two),
+		cmocka_unit_test(every_large_wr_is_timed),
+		cmocka_unit_test(empty_polls_read_the_clock_only_while_a_segment_is_timed),
+		cmocka_unit_test(a_poll_reads_the_clock_once_while_wrs_wait),
+		cmocka_unit_test(the_pacer_does_not_retry_a_contended_cq_at_once),
+		cmocka_unit_test(poll_batches_read_the_clock_no_more_than_polls),
 	};
 
 	(void)argc;
-	/* No RTT can end the calm; no window closes. */
+	/* No RTT revokes the fast path; no window closes. */
 	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_BASE_RTT=1s", "CCSHIM_SEGMENT=64k",
-		 "CCSHIM_CAP=64k", NULL);
+		 "CCSHIM_MAX_INFLIGHT=64k", NULL);
 	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
 }

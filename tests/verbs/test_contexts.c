@@ -65,7 +65,7 @@ static void poll_from(unsigned i)
 	ibv_end_poll(cq);
 }
 
-static void each_has_its_own(void **state)
+static void each_context_gets_its_own_completions(void **state)
 {
 	unsigned spins = 0;
 
@@ -87,8 +87,8 @@ static void each_has_its_own(void **state)
 		rig_close(&rig[i]);
 }
 
-/* The others go on, and nobody looks after the QPs of the one that is closed. */
-static void one_is_closed_while_all_wait(void **state)
+/* The others continue, and the QPs of the closed context are not touched. */
+static void closing_one_context_leaves_the_others_traffic(void **state)
 {
 	struct ibv_wc wc[EACH];
 
@@ -110,8 +110,8 @@ static void one_is_closed_while_all_wait(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_has_its_own),
-		cmocka_unit_test(one_is_closed_while_all_wait),
+		cmocka_unit_test(each_context_gets_its_own_completions),
+		cmocka_unit_test(closing_one_context_leaves_the_others_traffic),
 	};
 
 	return rig_run_modes(argc, argv, "contexts", tests, sizeof(tests) / sizeof(*tests));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Extended CQs. Each story is told by a process of its own, on the bare provider,
- * observed and enforced: what it prints, each QP by itself, must be the same.
+ * Extended CQs. Each scenario runs in processes of its own, on the bare provider, observed and
+ * enforced: what they print per QP must be the same.
  */
 #include "rig.h"
 
@@ -167,7 +167,7 @@ static void post_all_kinds(void)
 	}
 }
 
-/* 10 sends are told of, 3 receives. */
+/* 10 sends and 3 receives are reported. */
 static void every_field(void)
 {
 	begin((struct rig_conf){ 0 });
@@ -562,7 +562,7 @@ int main(int argc, char **argv)
 						.initial_state = (void *)(uintptr_t)stories[i].name };
 		if (argc < 2 || strcmp(argv[1], stories[i].name) != 0)
 			continue;
-		rig_exec(argv, mode_setting, cc_setting, "CCSHIM_SEGMENT=1k", "CCSHIM_CAP=2k",
+		rig_exec(argv, mode_setting, cc_setting, "CCSHIM_SEGMENT=1k", "CCSHIM_MAX_INFLIGHT=2k",
 			 "CCSHIM_BASE_RTT=20us", "FAKERDMA_CLOCK=156250", NULL);
 		alarm(200);
 		stories[i].tell();

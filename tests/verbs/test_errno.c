@@ -223,7 +223,7 @@ static void extended(void **state)
 	sweep(true);
 }
 
-/* With the larger queue it is refused, and the device says why: to nobody. */
+/* With the larger queue it is refused, and the device's errno is discarded. */
 static void the_second_attempt(void **state)
 {
 	struct rig r;
@@ -241,11 +241,11 @@ int main(int argc, char **argv)
 		{ "bare", { "RIG_BARE=1" } },
 		{ "off", { "CCSHIM_MODE=off", "CCSHIM_CONFIG=/dev/null" } },
 		{ "observe", { "CCSHIM_MODE=observe", "CCSHIM_LOG_FILE=/nowhere/log" } },
-		{ "open", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=1m", "CCSHIM_CAP=16m" } },
-		{ "gated", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+		{ "open", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=1m", "CCSHIM_MAX_INFLIGHT=16m" } },
+		{ "gated", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 			     "CCSHIM_BASE_RTT=20us" } },
 		/* Where no agent can make its directory: root's would, and leave it. */
-		{ "signals", { "CCSHIM_CC=dcqcn", "CCSHIM_AGENT_THREAD=y",
+		{ "feedback", { "CCSHIM_CC=dcqcn", "CCSHIM_AGENT_THREAD=y",
 			       "CCSHIM_AGENT=/dev/null/agent.sock",
 			       "CCSHIM_TRACE=/nowhere/trace", "CCSHIM_STATS=n" } },
 	};

@@ -42,7 +42,7 @@ static void again(struct rig *r)
 	rig_poll_nothing(r->scq);
 }
 
-/* The k-th segment fails: its WR is told once, the later ones flushed, earlier ones fine. */
+/* The k-th segment fails: its WR is reported once, later ones are flushed, earlier ones succeed. */
 static void failure_in_the_middle_of_a_split(void **state)
 {
 	(void)state;
@@ -132,7 +132,7 @@ static void modify_to_err_flushes_in_order(void **state)
 	rig_close(&r);
 }
 
-/* RESET: what waits is dropped without a word, what was completed before is still owed. */
+/* RESET: waiting WRs are dropped silently, earlier completions are still delivered. */
 static void reset_drops_what_waits(void **state)
 {
 	struct rig r;
@@ -144,7 +144,7 @@ static void reset_drops_what_waits(void **state)
 		for (unsigned i = 0; i < 8; i++)
 			assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, K4,
 						  IBV_SEND_SIGNALED), 0);
-		fake_step(done); /* completions that nobody has looked at, at the reset */
+		fake_step(done); /* completions that are not polled before the reset */
 		assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
 		while (ibv_poll_cq(r.scq, 1, wc) == 1)
 			assert_int_equal(wc->status, IBV_WC_SUCCESS);
@@ -155,7 +155,7 @@ static void reset_drops_what_waits(void **state)
 	}
 }
 
-/* SQD: nothing new begins, all is accepted, RTS goes on where it stopped. */
+/* SQD: nothing new starts, all is accepted, RTS continues where it stopped. */
 static void sqd_holds_and_rts_resumes(void **state)
 {
 	struct rig r;
@@ -245,8 +245,8 @@ static void a_late_refusal_within_a_split(void **state)
 	rig_close(&r);
 }
 
-/* Behind unsignalled WQEs of which nobody will ever hear. */
-static void a_late_refusal_behind_silent_wqes(void **state)
+/* Behind unsignalled WQEs, which never complete visibly. */
+static void a_late_refusal_behind_unsignalled_wqes_flushes_the_rest(void **state)
 {
 	struct rig r;
 
@@ -330,7 +330,7 @@ static void a_window_behind_a_late_refusal(void **state)
 	rig_close(&r);
 }
 
-/* The device has no room for it: nothing is lost of what waits, nor does it wait for a poll. */
+/* The device's queue is full: waiting WRs are not lost, and need no poll to be posted. */
 static void a_window_that_is_refused(void **state)
 {
 	struct ibv_mw *mw;
@@ -405,8 +405,8 @@ COUNTED(pthread_cond_wait, (pthread_cond_t *cond, pthread_mutex_t *mutex), (cond
 COUNTED(pthread_cond_clockwait, (pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
 				 const struct timespec *until), (cond, mutex, clock, until))
 
-/* It takes many looks at what waits for a completion, and none at what may not go out. */
-static void nobody_looks_while_drained(void **state)
+/* The pacer retries WRs that wait for a completion, and never those that SQD holds. */
+static void waiting_wrs_are_not_retried_in_sqd(void **state)
 {
 	const struct timespec patch = { .tv_nsec = 20000000 };
 	unsigned before, spins = 0;
@@ -435,7 +435,7 @@ static void nobody_looks_while_drained(void **state)
 	rig_close(&r);
 }
 
-/* As one of the application's own would: what was told before is there, then it is broken. */
+/* As the application's own CQ would: earlier completions are there, then it fails. */
 static void a_cq_of_ours_that_fails(void **state)
 {
 	static struct ibv_cq_init_attr_ex cq_ex;
@@ -470,17 +470,17 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_refused_modify_changes_nothing),
 		cmocka_unit_test(a_late_refusal_is_a_failed_qp),
 		cmocka_unit_test(a_late_refusal_within_a_split),
-		cmocka_unit_test(a_late_refusal_behind_silent_wqes),
+		cmocka_unit_test(a_late_refusal_behind_unsignalled_wqes_flushes_the_rest),
 		cmocka_unit_test(a_window_bound_while_drained),
 		cmocka_unit_test(a_window_behind_a_late_refusal),
 		cmocka_unit_test(a_window_that_is_refused),
 		cmocka_unit_test(receives_are_flushed_natively),
-		cmocka_unit_test(nobody_looks_while_drained),
+		cmocka_unit_test(waiting_wrs_are_not_retried_in_sqd),
 		cmocka_unit_test(a_cq_of_ours_that_fails),
 	};
 
 	(void)argc;
-	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 		 "CCSHIM_BASE_RTT=20us", "CCSHIM_LOG_LEVEL=error", NULL);
 	return cmocka_run_group_tests_name("error", tests, NULL, NULL);
 }

@@ -93,7 +93,7 @@ static void gather_sleeping(struct rig *r, int n)
 		ibv_ack_cq_events(r->scq, unacked % 3);
 }
 
-static void a_sleeper_with_deferred_wrs_is_served(void **state)
+static void event_driven_writes_with_deferred_wrs_complete(void **state)
 {
 	struct rig r;
 
@@ -128,7 +128,7 @@ static void a_device_closed_with_work_left(void **state)
 	fake_reset();
 }
 
-/* It is a member that anybody may write, and what an event tells is what it is then. */
+/* It is a member that anybody may write, and an event carries its value at that time. */
 static void a_context_that_was_changed(void **state)
 {
 	struct ibv_cq *cq;
@@ -148,7 +148,7 @@ static void a_context_that_was_changed(void **state)
 	rig_close(&r);
 }
 
-static void a_sleeper_on_a_slow_link(void **state)
+static void event_driven_reads_complete_on_a_slow_link(void **state)
 {
 	struct rig r;
 
@@ -243,7 +243,7 @@ static void acknowledged_in_bulk(void **state)
 		}
 	}
 	ibv_ack_cq_events(r.scq, events);
-	rig_close(&r); /* would wait for ever for an event that is not acknowledged */
+	rig_close(&r); /* would wait forever for an event that is not acknowledged */
 }
 
 static atomic_bool destroyed;
@@ -346,7 +346,7 @@ static void *destroy_qp(void *qp)
 }
 
 /* Destroying a QP waits for the acknowledgement of a thread that polls first. */
-static void polling_goes_on_while_a_qp_waits_to_go(void **state)
+static void polling_works_while_destroy_waits_for_an_acknowledgement(void **state)
 {
 	const struct timespec nap = { .tv_nsec = 3000000 };
 	struct ibv_async_event event;
@@ -414,17 +414,17 @@ static void paced_in_a_process_of_its_own(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest plain[] = {
-		cmocka_unit_test(a_sleeper_with_deferred_wrs_is_served),
+		cmocka_unit_test(event_driven_writes_with_deferred_wrs_complete),
 		cmocka_unit_test(a_context_that_was_changed),
 		cmocka_unit_test(a_device_closed_with_work_left),
-		cmocka_unit_test(a_sleeper_on_a_slow_link),
+		cmocka_unit_test(event_driven_reads_complete_on_a_slow_link),
 		cmocka_unit_test(armed_before_the_qp_exists),
 		cmocka_unit_test(work_goes_on_while_the_application_is_away),
 		cmocka_unit_test(acknowledged_in_bulk),
 		cmocka_unit_test(destruction_waits_for_the_acknowledgement),
 		cmocka_unit_test(solicited_only_is_passed_on),
 		cmocka_unit_test(async_errors_name_the_applications_cq),
-		cmocka_unit_test(polling_goes_on_while_a_qp_waits_to_go),
+		cmocka_unit_test(polling_works_while_destroy_waits_for_an_acknowledgement),
 		cmocka_unit_test(paced_in_a_process_of_its_own),
 	};
 
@@ -433,7 +433,7 @@ int main(int argc, char **argv)
 	char names[N][80];
 
 	if (argc > 1) {
-		rig_exec(argv, "CCSHIM_CC=fixed:rate=1m", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=1m",
+		rig_exec(argv, "CCSHIM_CC=fixed:rate=1m", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=1m",
 			 "CCSHIM_BASE_RTT=20us", "CCSHIM_LOG_LEVEL=error", NULL);
 		alarm(200);
 		a_late_refusal_wakes_the_sleeper();
@@ -446,7 +446,7 @@ int main(int argc, char **argv)
 		tests[N + i].setup_func = extended_cqs;
 		tests[N + i].name = names[i];
 	}
-	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 		 "CCSHIM_BASE_RTT=20us", NULL);
 	alarm(200);
 	return cmocka_run_group_tests_name("event", tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Each call that the shim makes of the C library fails once, in a process of its own, from
- * the configuration to the report at exit: the application's traffic goes on, a sleeper is
+ * the configuration to the report at exit: the application's traffic continues, a sleeper is
  * woken, the process ends well, and one line says what is missing.
  */
 #include "rig.h"
@@ -54,7 +54,7 @@ static int find_shim(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* FAULT=NAME:K:FD: the Kth call of NAME by the shim fails, which FD is told. */
+/* FAULT=NAME:K:FD: the Kth call of NAME by the shim fails, and is reported to FD. */
 static void arm(void)
 {
 	const char *text = getenv("FAULT");
@@ -78,7 +78,7 @@ static void *real(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
-/* A function that returns what tells of a failure. */
+/* A function that returns its failure value. */
 #define FAILING(type, name, failure, error, parameters, arguments) \
 	EXPORT type name parameters; \
 	EXPORT type name parameters \
@@ -147,7 +147,7 @@ EXPORT void *realloc(void *at, size_t size)
 }
 #endif
 
-/* Sleeps until the last one is done; what waits in the meantime goes out by itself. */
+/* Sleeps until the last one is done; waiting WRs are posted without a poll. */
 static void traffic(struct rig *r)
 {
 	struct ibv_wc wc;
@@ -178,7 +178,7 @@ static int find_libibverbs(struct dl_phdr_info *info, size_t size, void *path)
 }
 
 /*
- * What reaches verbs is looked into before it is opened: unread, it is opened as the
+ * What reaches verbs is inspected before it is opened: unread, it is opened as the
  * application asked. libibverbs by its path, and librdmacm, if there is one.
  */
 static void modules(void)
@@ -206,7 +206,7 @@ static int in_trouble(char **argv)
 	snprintf(log, sizeof(log), "CCSHIM_LOG_FILE=%s/log", dir);
 	snprintf(runtime, sizeof(runtime), "XDG_RUNTIME_DIR=%s", dir);
 	rig_exec(argv, config, trace, report, log, "CCSHIM_CC=fixed:rate=1g", "CCSHIM_SEGMENT=4k",
-		 "CCSHIM_CAP=4k", runtime, NULL);
+		 "CCSHIM_MAX_INFLIGHT=4k", runtime, NULL);
 	arm();
 	alarm(300); /* of what hangs */
 	if (strcmp(argv[1], "modules") == 0) {
@@ -311,7 +311,7 @@ static void one_by_one(void **state)
 }
 
 /* What would have to wait for a thread is not held back, which is said and counted. */
-static void without_a_helper(void **state)
+static void without_a_pacer_thread_nothing_is_deferred(void **state)
 {
 	const struct call c = { "traffic", "pthread_create", 2, 2, 0 };
 	char line[512], path[64];
@@ -320,7 +320,7 @@ static void without_a_helper(void **state)
 
 	(void)state;
 	assert_true(run(&c, 2, line)); /* the first is the trace's */
-	assert_non_null(strstr(line, "warn: no helper thread"));
+	assert_non_null(strstr(line, "warn: cannot start the pacer thread"));
 	path_of("report", path);
 	f = fopen(path, "r");
 	assert_non_null(f);
@@ -348,7 +348,7 @@ static int clean_up(void **state)
 int main(int argc, char **argv)
 {
 	static const struct call calls[] = {
-		/* A statistics page finds another place, or does not tell when it began */
+		/* A statistics file gets another place, or lacks the time when it began */
 		{ "traffic", "open", 8, 14, 3 },
 		{ "traffic", "fstat", 3, 5, 1 },
 		{ "traffic", "read", 1, 5, 1 },
@@ -373,7 +373,9 @@ int main(int argc, char **argv)
 		{ "modules", "realloc", 0, 40, 40 },
 	};
 	enum { N = sizeof(calls) / sizeof(*calls) };
-	struct CMUnitTest tests[N + 1] = { [N] = cmocka_unit_test(without_a_helper) };
+	struct CMUnitTest tests[N + 1] = {
+		[N] = cmocka_unit_test(without_a_pacer_thread_nothing_is_deferred),
+	};
 	char conf[64], name[N][64];
 	FILE *f;
 

@@ -57,7 +57,7 @@ static void parent_and_child(void **state)
 }
 
 /* Our thread is the parent's: what waits goes out, while the parent sleeps. */
-static void while_traffic_waits(void **state)
+static void a_fork_does_not_stop_the_parents_waiting_wrs(void **state)
 {
 	struct ibv_cq *cq;
 	void *context;
@@ -187,13 +187,13 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parent_and_child),
-		cmocka_unit_test(while_traffic_waits),
+		cmocka_unit_test(a_fork_does_not_stop_the_parents_waiting_wrs),
 		cmocka_unit_test(a_child_that_only_exits),
 		cmocka_unit_test(a_child_that_cleans_up),
 	};
 
 	(void)argc;
-	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 		 "CCSHIM_BASE_RTT=20us", NULL);
 	alarm(120);
 	return cmocka_run_group_tests_name("fork", tests, NULL, NULL);

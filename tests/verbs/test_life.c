@@ -12,7 +12,7 @@ static bool controlled(const struct ibv_qp *qp, const struct ibv_cq *scq)
 	return qp->send_cq != scq;
 }
 
-static void the_applications_own_values_are_told(void **state)
+static void queries_return_the_applications_capacities(void **state)
 {
 	struct ibv_qp_attr attr = { 0 };
 	struct ibv_qp_init_attr init = { 0 };
@@ -39,7 +39,7 @@ static void the_applications_own_values_are_told(void **state)
 	}
 }
 
-/* The init attributes are only told the capacities; all else stays as it was. */
+/* Only the capacities of the init attributes are updated; all else stays as it was. */
 static void init_attributes_are_left_alone(void **state)
 {
 	struct ibv_qp_init_attr attr, before;
@@ -64,7 +64,7 @@ static void init_attributes_are_left_alone(void **state)
 }
 
 /* Refused with the larger queue, the QP is created with the application's own. */
-static void a_device_without_room_for_more(void **state)
+static void a_qp_gets_the_applications_depth_where_the_larger_one_is_refused(void **state)
 {
 	struct rig_conf conf = { .max_send_wr = 8 };
 	struct ibv_qp *qp;
@@ -237,7 +237,7 @@ static void expect_left(struct rig *r, unsigned first, unsigned n)
 }
 
 /*
- * Deferred WRs go with their QP, and what the device has told does not, however late;
+ * Deferred WRs are dropped with their QP; what the device has completed is not, however late;
  * another of the same number is not mistaken for it.
  */
 static void destroyed_with_work_left_and_its_number_reused(void **state)
@@ -272,8 +272,8 @@ static void destroyed_with_work_left_and_its_number_reused(void **state)
 	rig_close(&r);
 }
 
-/* A device that purges the CQ has told before what it purges. */
-static void what_was_done_before_is_not_purged(void **state)
+/* A device that purges the CQ has completed before what it purges. */
+static void completions_from_before_destroy_survive_a_purge(void **state)
 {
 	struct rig r;
 
@@ -375,7 +375,7 @@ static void many_qps_on_one_cq(void **state)
 			assert_int_equal(ibv_destroy_qp(qp[i]), 0);
 		if (!cqs)
 			cqs = fake_counts().cqs;
-		assert_int_equal(fake_counts().cqs, cqs); /* their room is used again */
+		assert_int_equal(fake_counts().cqs, cqs); /* their entries are used again */
 	}
 	r.a = a;
 	rig_close(&r);
@@ -462,8 +462,8 @@ static void dealloc_domain(const struct thread_domain *d)
 	assert_int_equal(ibv_dealloc_td(d->td), 0);
 }
 
-/* Much of eight WRITEs has to wait for our thread, which the device takes for no stranger. */
-static void helper_posts(struct rig *r, unsigned strangers)
+/* Much of eight WRITEs waits for our thread, whose posts the device accepts. */
+static void helper_posts(struct rig *r, unsigned foreign_posts)
 {
 	unsigned spins = 0;
 
@@ -472,13 +472,13 @@ static void helper_posts(struct rig *r, unsigned strangers)
 	while (fake_seen_count() < 40)
 		assert_true(rig_patience(&spins));
 	rig_poll(r->scq, 8, wc);
-	assert_int_equal(fake_counts().strangers, strangers);
+	assert_int_equal(fake_counts().foreign_posts, foreign_posts);
 }
 
 /* Only the application's own thread uses it, though ours posts what had to wait. */
 static void thread_domains_are_the_applications(void **state)
 {
-	const unsigned strangers = fake_counts().strangers;
+	const unsigned foreign_posts = fake_counts().foreign_posts;
 	struct thread_domain d;
 	struct ibv_qp *uc, *keep;
 	struct rig r;
@@ -496,7 +496,7 @@ static void thread_domains_are_the_applications(void **state)
 	r.conf.type = IBV_QPT_RC;
 	rig_to_rts(&r, uc, r.b->qp_num);
 	fake_seen_clear();
-	helper_posts(&r, strangers);
+	helper_posts(&r, foreign_posts);
 
 	assert_int_equal(ibv_dealloc_pd(d.pd), EBUSY);
 	assert_int_equal(ibv_destroy_qp(uc), 0);
@@ -512,15 +512,15 @@ static void thread_domains_are_the_applications(void **state)
 }
 
 /* Of a provider that would take no lock then, or stop the process (mlx5). */
-static void a_promise_of_one_thread_is_not_passed_on(void **state)
+static void mlx5_single_threaded_is_not_passed_on(void **state)
 {
-	const unsigned strangers = fake_counts().strangers;
+	const unsigned foreign_posts = fake_counts().foreign_posts;
 	struct rig r;
 
 	(void)state;
 	setenv("MLX5_SINGLE_THREADED", "1", 1);
 	rig_open(&r, (struct rig_conf){ 0 });
-	helper_posts(&r, strangers);
+	helper_posts(&r, foreign_posts);
 	rig_close(&r);
 	unsetenv("MLX5_SINGLE_THREADED");
 }
@@ -561,9 +561,9 @@ static void devices_open_and_close(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_applications_own_values_are_told),
+		cmocka_unit_test(queries_return_the_applications_capacities),
 		cmocka_unit_test(init_attributes_are_left_alone),
-		cmocka_unit_test(a_device_without_room_for_more),
+		cmocka_unit_test(a_qp_gets_the_applications_depth_where_the_larger_one_is_refused),
 		cmocka_unit_test(what_the_device_refuses_altogether),
 		cmocka_unit_test(the_deepest_queue),
 		cmocka_unit_test(without_a_shadow_cq_it_passes),
@@ -571,7 +571,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(cqs_with_qps_are_busy),
 		cmocka_unit_test(a_refused_destroy_changes_nothing),
 		cmocka_unit_test(destroyed_with_work_left_and_its_number_reused),
-		cmocka_unit_test(what_was_done_before_is_not_purged),
+		cmocka_unit_test(completions_from_before_destroy_survive_a_purge),
 		cmocka_unit_test(reset_with_work_left),
 		cmocka_unit_test(a_storm_of_flushes_fits),
 		cmocka_unit_test(many_qps_on_one_cq),
@@ -579,12 +579,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(extended_cqs_are_controlled),
 		cmocka_unit_test(thread_domains_are_the_applications),
 		cmocka_unit_test(thread_domains_with_allocators_pass),
-		cmocka_unit_test(a_promise_of_one_thread_is_not_passed_on),
+		cmocka_unit_test(mlx5_single_threaded_is_not_passed_on),
 		cmocka_unit_test(devices_open_and_close),
 	};
 
 	(void)argc;
-	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 		 "CCSHIM_BASE_RTT=20us", NULL);
 	return cmocka_run_group_tests_name("life", tests, NULL, NULL);
 }

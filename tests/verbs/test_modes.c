@@ -77,7 +77,7 @@ static const struct {
 	{ "iwarp", "FAKERDMA_TRANSPORT=iwarp", iwarp_passes },
 };
 
-static void each_in_its_own_process(void **state)
+static void every_mode_passes_in_a_process_of_its_own(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
@@ -94,7 +94,7 @@ static void each_in_its_own_process(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest all[] = { cmocka_unit_test(each_in_its_own_process) };
+	const struct CMUnitTest all[] = { cmocka_unit_test(every_mode_passes_in_a_process_of_its_own) };
 
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(*modes); i++) {
 		const struct CMUnitTest one[] = { { .name = modes[i].name,
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 
 		if (strcmp(argv[1], modes[i].name) != 0)
 			continue;
-		rig_exec(argv, "CCSHIM_CC=timely", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+		rig_exec(argv, "CCSHIM_CC=timely", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 			 modes[i].setting, NULL);
 		return cmocka_run_group_tests_name(modes[i].name, one, NULL, NULL);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One CQ for both directions: that a SEND is done is told before the answer to it, as bare.
+ * One CQ for both directions: a SEND's completion is reported before the response to it, as bare.
  * Programs count on that: to a target a login is over once its last response was sent, and a
  * command that comes before that is an error.
  */
@@ -81,7 +81,7 @@ static void receive(struct rig *r, struct ibv_qp *qp, uint64_t id)
 	r->b = b;
 }
 
-/* Whatever came last before that; nothing that is told is left out or told twice. */
+/* Whatever came last before that; no completion is omitted or reported twice. */
 static void answers_follow(bool by_sessions)
 {
 	struct rig r;
@@ -115,14 +115,14 @@ static void answers_follow(bool by_sessions)
 	rig_close(&r);
 }
 
-static void answers_follow_in_polls(void **state)
+static void a_response_follows_its_send_in_polls(void **state)
 {
 	(void)state;
 	answers_follow(false);
 }
 
 /* Whatever else of a completion can be read. */
-static void answers_follow_in_sessions(void **state)
+static void a_response_follows_its_send_in_poll_batches(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 2; i++) {
@@ -131,7 +131,7 @@ static void answers_follow_in_sessions(void **state)
 	}
 }
 
-/* Whoever polls one at a time, and posts one for each, is told of what the peer sent all the same. */
+/* A thread that polls one at a time, and posts one for each, still gets its receives. */
 static void receives_do_not_wait_for_sends_to_end(void **state)
 {
 	enum { BACKLOG = 32, SOON = 100 };
@@ -189,8 +189,8 @@ static void each_side_keeps_its_order(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answers_follow_in_polls),
-		cmocka_unit_test(answers_follow_in_sessions),
+		cmocka_unit_test(a_response_follows_its_send_in_polls),
+		cmocka_unit_test(a_response_follows_its_send_in_poll_batches),
 		cmocka_unit_test(receives_do_not_wait_for_sends_to_end),
 		cmocka_unit_test(each_side_keeps_its_order),
 	};

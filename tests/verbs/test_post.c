@@ -141,7 +141,7 @@ static void a_cq_of_one_entry(void **state)
 	rig_close(&r);
 }
 
-/* Whether it has, while the device writes it: no lock tells. */
+/* Whether it has, while the device writes it: no lock protects it. */
 __attribute__((no_sanitize("thread")))
 static bool arrived(const struct rig *r, size_t len)
 {
@@ -154,7 +154,7 @@ static bool arrived(const struct rig *r, size_t len)
 }
 
 /* The peer may wait for what comes after them, and the application for the peer. */
-static void completions_that_nobody_polls_hold_up_nothing(void **state)
+static void unpolled_completions_block_no_later_write(void **state)
 {
 	unsigned spins = 0;
 	struct rig r;
@@ -296,7 +296,7 @@ static void unsignalled_forever_with_a_signal_now_and_then(void **state)
 
 		while ((rc = rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, i % 100,
 				      i % 3 == 2 ? IBV_SEND_SIGNALED : 0)) == ENOMEM) {
-			if (ibv_poll_cq(r.scq, 1, wc) == 1) /* what is owed comes in order */
+			if (ibv_poll_cq(r.scq, 1, wc) == 1) /* pending completions come in order */
 				assert_int_equal(wc->wr_id % 3, 2);
 			if (!rig_patience(&spins))
 				fail_msg("stuck at %u", i);
@@ -506,7 +506,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(order_and_selective_signalling),
 		cmocka_unit_test(sig_all_signals_all),
 		cmocka_unit_test(a_cq_of_one_entry),
-		cmocka_unit_test(completions_that_nobody_polls_hold_up_nothing),
+		cmocka_unit_test(unpolled_completions_block_no_later_write),
 		cmocka_unit_test(poll_returns_all_there_is),
 		cmocka_unit_test(nothing_of_the_list_is_kept),
 		cmocka_unit_test(inline_data_of_several_pieces),
@@ -522,7 +522,7 @@ int main(int argc, char **argv)
 	};
 
 	(void)argc;
-	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=4k",
+	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 		 "CCSHIM_BASE_RTT=20us", NULL);
 	return cmocka_run_group_tests_name("post", tests, NULL, NULL);
 }

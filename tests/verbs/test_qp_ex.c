@@ -81,8 +81,8 @@ static void attributes_are_left_alone(void **state)
 	}
 }
 
-/* More than the device has room for: with the application's own depth. */
-static void without_room_for_more(void **state)
+/* More than the device supports: the application's own depth is used. */
+static void a_qp_is_controlled_at_the_devices_own_depth(void **state)
 {
 	struct ibv_qp_init_attr_ex attr;
 	struct ibv_qp *qp;
@@ -128,7 +128,7 @@ static void what_passes_works_natively(void **state)
 }
 
 /* An older libibverbs has less of the structure: what lies there then is the provider's. */
-static void what_newer_headers_added_is_left_alone(void **state)
+static void members_beyond_an_older_qp_ex_are_not_written(void **state)
 {
 	const size_t old = offsetof(struct ibv_qp_ex, wr_abort) + sizeof(void (*)(void));
 	unsigned char sentinel[sizeof(struct ibv_qp_ex)];
@@ -212,9 +212,9 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(attributes_are_left_alone),
-		cmocka_unit_test(without_room_for_more),
+		cmocka_unit_test(a_qp_is_controlled_at_the_devices_own_depth),
 		cmocka_unit_test(what_passes_works_natively),
-		cmocka_unit_test(what_newer_headers_added_is_left_alone),
+		cmocka_unit_test(members_beyond_an_older_qp_ex_are_not_written),
 		cmocka_unit_test(what_the_device_refuses),
 		cmocka_unit_test(with_a_shared_receive_queue),
 	};

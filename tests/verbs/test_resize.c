@@ -23,7 +23,7 @@ static uint64_t bytes_seen(void)
 	return bytes;
 }
 
-/* n WRs are done, and nobody has polled. */
+/* n WRs are done, and not polled yet. */
 static void do_unseen(struct rig *r, enum ibv_wr_opcode opcode, unsigned n)
 {
 	unsigned spins = 0;
@@ -42,7 +42,7 @@ static void assert_all_come(struct rig *r, int n)
 	rig_poll_nothing(r->scq);
 }
 
-static void what_is_owed_needs_room(void **state)
+static void a_cq_cannot_shrink_below_its_pending_completions(void **state)
 {
 	struct rig r;
 
@@ -90,8 +90,8 @@ static void a_larger_one_holds_more(void **state)
 	rig_close(&r);
 }
 
-/* Owed and in the CQ are together more than the new size: at worst it is granted. */
-static void none_is_lost_by_a_size_that_is_granted(void **state)
+/* Pending completions and those in the CQ exceed the new size: at worst it is granted. */
+static void no_completion_is_lost_where_a_smaller_cq_is_granted(void **state)
 {
 	enum { EACH = 4, SIZE = EACH + 1 };
 	unsigned sends = 0, receives = 0;
@@ -105,7 +105,7 @@ static void none_is_lost_by_a_size_that_is_granted(void **state)
 	do_unseen(&r, IBV_WR_SEND, EACH);
 	rc = ibv_resize_cq(r.scq, SIZE);
 	assert_true(rc == EINVAL || (rc == 0 && !bare()));
-	if (!rc) /* the CQ itself has room for one more */
+	if (!rc) /* the CQ itself can hold one more */
 		assert_int_equal(rig_post(&r, EACH, IBV_WR_SEND, 0, 8, 0), 0);
 	rig_poll(r.scq, 2 * EACH + !rc, wc);
 	for (int i = 0; i < 2 * EACH + !rc; i++) {
@@ -122,10 +122,10 @@ static void none_is_lost_by_a_size_that_is_granted(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_owed_needs_room),
+		cmocka_unit_test(a_cq_cannot_shrink_below_its_pending_completions),
 		cmocka_unit_test(a_device_that_resizes_none_says_so),
 		cmocka_unit_test(a_larger_one_holds_more),
-		cmocka_unit_test(none_is_lost_by_a_size_that_is_granted),
+		cmocka_unit_test(no_completion_is_lost_where_a_smaller_cq_is_granted),
 	};
 
 	return rig_run_modes(argc, argv, "resize", tests, sizeof(tests) / sizeof(*tests));

@@ -199,7 +199,7 @@ static void reads_outstanding_are_bounded(void **state)
 }
 
 /* Small unsignalled READs and atomics with one allowed at a time do not lock each other out. */
-static void unsignalled_reads_go_on(void **state)
+static void unsignalled_reads_make_progress_at_max_rd_atomic_1(void **state)
 {
 	struct rig r;
 
@@ -237,8 +237,8 @@ static void post_8(struct rig *r, unsigned n, unsigned int flags)
 
 /*
  * Fewer than asked for means that the CQ is empty: an application that armed it sleeps
- * then. Of a queue of 384 each 96th WQE is signalled, so there is a hidden one, 63 that
- * are owed, one more hidden, and a last one that is owed.
+ * then. Of a queue of 384 each 96th WQE is signalled, so there is an internal one, 63 that
+ * are reported, one more internal, and a last one that is reported.
  */
 static void a_poll_does_not_stop_at_hidden_completions(void **state)
 {
@@ -260,10 +260,10 @@ static void a_poll_does_not_stop_at_hidden_completions(void **state)
 }
 
 /*
- * Full by the device's own count, with segments of ours in it: bare it would have had room
+ * Full by the device's own count, with segments of ours in it: bare it would have had space
  * for the next WR. What is not fit is refused all the same, in the device's words.
  */
-static void no_room_for_our_segments(void **state)
+static void a_queue_full_of_segments_defers_the_next_wr(void **state)
 {
 	struct ibv_sge sge[5];
 	struct ibv_send_wr wr, *bad;
@@ -309,12 +309,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(flags_of_the_segments),
 		cmocka_unit_test(what_is_never_split),
 		cmocka_unit_test(reads_outstanding_are_bounded),
-		cmocka_unit_test(unsignalled_reads_go_on),
-		cmocka_unit_test(no_room_for_our_segments),
+		cmocka_unit_test(unsignalled_reads_make_progress_at_max_rd_atomic_1),
+		cmocka_unit_test(a_queue_full_of_segments_defers_the_next_wr),
 	};
 
 	(void)argc;
-	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=64k",
+	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=64k",
 		 "CCSHIM_BASE_RTT=20us", NULL);
 	return cmocka_run_group_tests_name("split", tests, NULL, NULL);
 }

@@ -158,7 +158,7 @@ static void *churn(void *arg)
 	return arg;
 }
 
-static void lives_and_deaths(void **state)
+static void threads_create_and_destroy_qps_under_traffic(void **state)
 {
 	unsigned place[THREADS];
 	pthread_t thread[THREADS];
@@ -241,7 +241,7 @@ static void *post_for_ever(void *arg)
 	return NULL;
 }
 
-/* In a call that may be cut short, as without us, and with nothing locked for ever. */
+/* In a call that may be cut short, as without us, and with nothing locked forever. */
 static void a_thread_that_is_cancelled(void **state)
 {
 	(void)state;
@@ -276,13 +276,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_qp_and_a_cq_each),
 		cmocka_unit_test(a_shared_cq),
 		cmocka_unit_test(a_shared_qp),
-		cmocka_unit_test(lives_and_deaths),
+		cmocka_unit_test(threads_create_and_destroy_qps_under_traffic),
 		cmocka_unit_test(a_slow_modify_stops_nobody_else),
 		cmocka_unit_test(a_thread_that_is_cancelled),
 	};
 
 	(void)argc;
-	rig_exec(argv, "CCSHIM_CC=fixed:rate=5g", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=16k",
+	rig_exec(argv, "CCSHIM_CC=fixed:rate=5g", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=16k",
 		 "CCSHIM_BASE_RTT=20us", "FAKERDMA_VENDOR=0xffffff:0", NULL);
 	alarm(250);
 	return cmocka_run_group_tests_name("threads", tests, NULL, NULL);

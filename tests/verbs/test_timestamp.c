@@ -257,7 +257,7 @@ static void run_case(size_t i, const char *report)
 	assert_true(us > LATENCY_US - 20 && us < LATE_US / 2);
 }
 
-static void each_in_its_own_process(void **state)
+static void every_mode_passes_in_a_process_of_its_own(void **state)
 {
 	char report[] = "/tmp/test_timestamp.XXXXXX";
 	const int fd = mkstemp(report);
@@ -272,7 +272,7 @@ static void each_in_its_own_process(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest all[] = { cmocka_unit_test(each_in_its_own_process) };
+	const struct CMUnitTest all[] = { cmocka_unit_test(every_mode_passes_in_a_process_of_its_own) };
 	char report[300] = "";
 
 	if (argc > 2)
@@ -283,7 +283,7 @@ int main(int argc, char **argv)
 
 		if (strcmp(argv[1], cases[i].name) != 0)
 			continue;
-		rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_CAP=64k",
+		rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=64k",
 			 "CCSHIM_BASE_RTT=300us", "FAKERDMA_CLOCK=156250", report,
 			 cases[i].query, cases[i].stuck, NULL);
 		return cmocka_run_group_tests_name(cases[i].name, one, NULL, NULL);

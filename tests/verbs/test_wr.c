@@ -280,7 +280,7 @@ static void setters_copy(void **state)
 }
 
 /* One WR wrong: the code at the end, and nothing of the session is posted. */
-static void errors_are_told_in_the_end(void **state)
+static void wr_complete_returns_the_error_and_posts_nothing(void **state)
 {
 	static const struct ibv_sge many[6];
 	char data[65] = "";
@@ -318,7 +318,7 @@ static void errors_are_told_in_the_end(void **state)
 	rig_close(&r);
 }
 
-static void a_full_queue_takes_none_of_a_session(void **state)
+static void a_full_queue_refuses_the_whole_batch(void **state)
 {
 	struct ibv_qp_ex *ex;
 	struct rig r;
@@ -344,7 +344,7 @@ static void a_full_queue_takes_none_of_a_session(void **state)
 	rig_close(&r);
 }
 
-/* The device refuses a WR of a session: none is posted, and its code is told. */
+/* The device refuses a WR of a session: none is posted, and its code is returned. */
 static void what_the_device_refuses(void **state)
 {
 	static const int codes[] = { ENOMEM, EINVAL, -EINVAL };
@@ -378,7 +378,7 @@ static void what_the_device_refuses(void **state)
 }
 
 /* Full by the device's count, in the middle of a session that was taken: the rest waits. */
-static void a_device_with_less_room_than_it_said(void **state)
+static void wrs_of_a_batch_that_the_device_refuses_with_enomem_wait(void **state)
 {
 	struct ibv_qp_ex *ex;
 	struct rig r;
@@ -400,7 +400,7 @@ static void a_device_with_less_room_than_it_said(void **state)
 	rig_close(&r);
 }
 
-static void aborted_sessions_leave_nothing(void **state)
+static void aborted_batches_post_nothing(void **state)
 {
 	struct ibv_qp_ex *ex;
 	struct rig r;
@@ -502,7 +502,7 @@ static void both_ways_to_post_on_one_qp(void **state)
 }
 
 /* What an application may do in a session without waiting for itself. */
-static void polled_and_modified_within_a_session(void **state)
+static void poll_and_modify_work_within_a_batch(void **state)
 {
 	struct ibv_qp_ex *ex;
 	struct rig r;
@@ -568,7 +568,7 @@ static void *work(void *arg)
 }
 
 /* Threads on one QP keep out of each other's sessions, and lists out of them. */
-static void sessions_of_many_threads(void **state)
+static void batches_of_several_threads_do_not_mix(void **state)
 {
 	static struct fake_wqe_seen seen[THREADS * ROUNDS * EACH + 1];
 	struct job job[THREADS];
@@ -606,15 +606,15 @@ int main(int argc, char **argv)
 		cmocka_unit_test(messages),
 		cmocka_unit_test(windows_and_invalidation),
 		cmocka_unit_test(setters_copy),
-		cmocka_unit_test(errors_are_told_in_the_end),
-		cmocka_unit_test(a_full_queue_takes_none_of_a_session),
+		cmocka_unit_test(wr_complete_returns_the_error_and_posts_nothing),
+		cmocka_unit_test(a_full_queue_refuses_the_whole_batch),
 		cmocka_unit_test(what_the_device_refuses),
-		cmocka_unit_test(a_device_with_less_room_than_it_said),
-		cmocka_unit_test(aborted_sessions_leave_nothing),
+		cmocka_unit_test(wrs_of_a_batch_that_the_device_refuses_with_enomem_wait),
+		cmocka_unit_test(aborted_batches_post_nothing),
 		cmocka_unit_test(through_all_states),
 		cmocka_unit_test(both_ways_to_post_on_one_qp),
-		cmocka_unit_test(polled_and_modified_within_a_session),
-		cmocka_unit_test(sessions_of_many_threads),
+		cmocka_unit_test(poll_and_modify_work_within_a_batch),
+		cmocka_unit_test(batches_of_several_threads_do_not_mix),
 	};
 
 	return rig_run_modes(argc, argv, "wr", tests, sizeof(tests) / sizeof(*tests));

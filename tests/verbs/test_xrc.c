@@ -127,7 +127,7 @@ static void each_message_to_its_queue(void **state)
 	close_xrc(&x);
 }
 
-static void in_sessions(void **state)
+static void batches_reach_each_xrc_srq(void **state)
 {
 	struct ibv_qp_ex *ex;
 	struct xrc x;
@@ -173,7 +173,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_message_to_its_queue),
-		cmocka_unit_test(in_sessions),
+		cmocka_unit_test(batches_reach_each_xrc_srq),
 		cmocka_unit_test(a_queue_that_is_not_there),
 	};
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What a live flow was told, recorded and told again: the decisions are the same.
+# Events of a running flow, recorded and replayed: the decisions are the same.
 
 setup() {
-	ccshim=$top_builddir/tools/ccshim
+	ccshim=$top_builddir/tools/ccshim/ccshim
 	for name in ${!CCSHIM_@}; do unset "$name"; done
 	export RIG_KEEP=1 CCSHIM_CONFIG= CCSHIM_AGENT=off CCSHIM_SEGMENT=4k
 	export ASAN_OPTIONS=detect_leaks=0 # the program leaves on purpose what it made
@@ -31,19 +31,19 @@ loop_is_closed() {
 	done
 }
 
-@test "record and replay are the same, for every algorithm" {
+@test "replayed decisions equal recorded ones, for every algorithm" {
 	export CCSHIM_AGENT=off # so that nothing stands in
 	for CCSHIM_CC in $("$ccshim" info -a | sed -n 's/^\([a-z][a-z0-9_]*\): .*/\1/p'); do
 		export CCSHIM_CC
 		traffic
-		grep -v "nothing here delivers" err && return 1
+		grep -v "nothing here provides" err && return 1
 		[ "$(rows start)" -ge 2 ]
 		[ "$(rows ack)" -gt 100 ]
 		loop_is_closed || { echo "of $CCSHIM_CC"; return 1; }
 	done
 }
 
-@test "with a cap, variants and rates that are set" {
+@test "replay is exact with max_rate, variants and set rates" {
 	export CCSHIM_MAX_RATE=1g
 	for CCSHIM_CC in timely:variant=patched timely:variant=paper,min_rate=1m timely:beta=0.3; do
 		export CCSHIM_CC
@@ -54,7 +54,7 @@ loop_is_closed() {
 	done
 }
 
-@test "observing records too" {
+@test "mode observe records a trace too" {
 	export CCSHIM_MODE=observe CCSHIM_CC=timely
 	traffic
 	[ ! -s err ]
@@ -62,7 +62,7 @@ loop_is_closed() {
 	loop_is_closed
 }
 
-@test "the first line says what it is, %p becomes the process id" {
+@test "the first line describes the trace, %p is replaced by the process ID" {
 	export CCSHIM_TRACE=t-%p.csv CCSHIM_CC=timely:beta=0.3
 	traffic
 	set -- t-*.csv
@@ -72,7 +72,7 @@ loop_is_closed() {
 	[ "$(stat -c %a "$1")" = 600 ]
 }
 
-@test "another algorithm decides otherwise, and the first difference is named" {
+@test "with another algorithm the first difference is reported" {
 	export CCSHIM_CC=timely
 	traffic
 	run "$ccshim" replay --check -a timely:add_rate=1m,min_rate=1m --qp "${qps% *}" t.csv
@@ -80,7 +80,7 @@ loop_is_closed() {
 	[[ $output == *"t.csv:"*"column rate_bps: replayed "*", recorded "* ]]
 }
 
-@test "trace_size bounds it, said once; what is there holds" {
+@test "trace_size limits the file with one warning, and the recorded part is valid" {
 	export CCSHIM_CC=timely CCSHIM_TRACE_SIZE=8k
 	traffic
 	[ "$(stat -c %s t.csv)" -le 8192 ]
@@ -91,7 +91,7 @@ loop_is_closed() {
 	loop_is_closed
 }
 
-@test "a full disk, a missing directory: one warning, and the traffic goes on" {
+@test "a full disk or a missing directory costs the trace only, with one warning" {
 	for CCSHIM_TRACE in /dev/full "$PWD/no/such/t.csv" "$PWD"; do
 		export CCSHIM_TRACE
 		traffic
@@ -109,7 +109,7 @@ loop_is_closed() {
 	loop_is_closed
 }
 
-@test "mode off and no trace: no file" {
+@test "mode off without trace writes no file" {
 	CCSHIM_MODE=off traffic
 	[ ! -e t.csv ]
 	unset CCSHIM_TRACE
@@ -117,7 +117,7 @@ loop_is_closed() {
 	[ ! -e t.csv ]
 }
 
-@test "ccshim run -t sets it, absolute" {
+@test "ccshim run -t sets an absolute path" {
 	run "$ccshim" run -n -t x.csv
 	[[ $output == *"export CCSHIM_TRACE='$PWD/x.csv'"* ]]
 	run "$ccshim" run -n --trace /tmp/%p.csv

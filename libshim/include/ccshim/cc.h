@@ -51,7 +51,7 @@ struct ccs_cc_param {
 struct ccs_cc_path {
 	double line_rate;            /* bit/s, > 0 */
 	double base_rtt_us;          /* unloaded RTT of one segment, > 0 */
-	double noise_us;             /* p95 of the RTT noise at idle */
+	double rtt_jitter_us;             /* p95 of the RTT noise at idle */
 	double segment;              /* bytes, > 0 */
 	unsigned flows;              /* flows of this host on the port, >= 1 */
 	double bottleneck_rate;      /* bit/s, capacity of the slowest link as far as it is known;
@@ -93,6 +93,7 @@ struct ccs_cc_out {
 	int small_next;              /* the next segment is to be a small one, to measure the path
 				      * by; the host clears it */
 	double telemetry_period_us;  /* how often telemetry is wanted; 0: the host decides */
+	double utilisation;          /* of the busiest link as a ratio, for people; 0: not known */
 };
 
 /* A number for people: the algorithm's own state by name. */
@@ -137,6 +138,14 @@ struct ccs_cc_ops {
 	void (*set_rate)(struct ccs_cc *cc, double rate);
 	/* Optional: write at most max observations, return how many. */
 	unsigned (*observe)(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max);
+	/* Optional: the rate to begin at, bit/s, when the first telemetry shows that `flows` flows,
+	 * this one included, share the path's bottleneck_rate. Pure. Absent: on_init's rate. */
+	double (*start_rate)(const struct ccs_cc_path *path, unsigned flows);
+	/* Optional: the built-in algorithm to be used while feedback that this one needs from
+	 * agents is missing. NULL: swift if that is telemetry or advised rates, else timely. */
+	const char *fallback;
+	/* Optional: the value of parameter "variant" where telemetry has the receiver's link only. */
+	const char *without_ports;
 };
 
 struct ccs_cc_spec;

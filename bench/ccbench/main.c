@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "bench.h"
+#include "scenario.h"
+#include "bench/ccbench/place/worker.h"
+
+/* Report an unknown scenario, and suggest a similar name. */
+static void report_unknown_scenario(const char *what)
+{
+	struct ccs_suggestion near = ccs_suggest_for(what);
+	const struct scenario *s;
+	char hint[80];
+
+	for (s = scenarios; s->name; s++)
+		ccs_suggest_offer(&near, s->name);
+	fprintf(stderr, "ccbench: there is no scenario '%s'%s\n", what,
+		ccs_suggest_hint(&near, hint, sizeof(hint)));
+}
+
+static void usage(FILE *to)
+{
+	const struct scenario *s;
+
+	fputs("usage: ccbench SCENARIO [OPTION]...\n", to);
+	for (s = scenarios; s->name; s++)
+		fprintf(to, "  %-12s  %s\n", s->name, s->what);
+	fputs("Run ccbench SCENARIO --help for the options.\n", to);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (scenario_find(what))
+		return bench_main(argc - 1, argv + 1);
+	if (!strcmp(what, "worker")) /* for ccbench's own use */
+		return worker_main(argc - 1, argv + 1);
+	if (!strcmp(what, "-h") || !strcmp(what, "--help")) {
+		usage(stdout);
+		return 0;
+	}
+	if (!strcmp(what, "-V") || !strcmp(what, "--version")) {
+		puts("ccbench " PACKAGE_VERSION);
+		return 0;
+	}
+	if (*what)
+		report_unknown_scenario(what);
+	usage(stderr);
+	return 2;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_OPTS_H
+#define BENCH_OPTS_H
+/* The command line of `ccbench SCENARIO`, with defaults from the variables LAB_* of ci/lab. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/ccbench/result/figures.h"
+#include "bench/ccbench/traffic/sizes.h"
+#include "settings.h"
+
+#define MAX_HOSTS 256
+#define MAX_FLOWS 4096
+#define MAX_REPEATS 100
+#define DEVICE_LEN 64
+
+struct scenario;
+
+struct opts {
+	const struct scenario *kind;
+	unsigned ranks;                    /* of an MPI job; 0 without one */
+	unsigned hosts;                    /* of scenarios without --senders */
+	char device[MAX_HOSTS][DEVICE_LEN]; /* receiver, senders, victim */
+	unsigned gid_index, tclass;        /* tclass: DSCP and ECN bits of all packets */
+	unsigned senders, qps, depth, mtu; /* depth, mtu: 0 = by size, by port */
+	unsigned qp_pool;                  /* QPs that two hosts' messages share; 0: no pool */
+	uint64_t size, iterations;         /* iterations: 0 = by time */
+	enum bench_op op;
+	enum sizes sizes;
+	double load;                       /* of the busiest link; 0: backlogged flows */
+	unsigned repeat;
+	bool poll, victim;
+	uint64_t victim_size;
+	int64_t duration, warmup, victim_interval, stagger, timeout; /* ns; warmup -1 = by rate */
+	uint64_t seed;
+	struct settings cc;
+	const char *preload;               /* NULL: found beside the program or installed */
+
+	/* The bottleneck; what is not known is 0 or NULL. */
+	double rate_bps, nic_bps, queue_bytes;
+	const char *switch_ns, *switch_port;
+
+	const char *engine, *time;         /* of the lab, NULL outside */
+	const char *scenario;              /* title; NULL: made from the options */
+	const char *out;                   /* directory */
+	bool out_given;
+	const char *out_json, *plot;
+};
+
+/* The number of hosts that take part. */
+unsigned opts_hosts(const struct opts *o);
+
+enum opts_result { OPTS_OK, OPTS_HELP, OPTS_BAD };
+
+/* Parse the options; argv[0] is the scenario. Reads LAB_* with getenv(). After OPTS_BAD err has
+ * an error message. */
+enum opts_result opts_parse(struct opts *o, unsigned ranks, int argc, char **argv,
+			    char *err, size_t errlen);
+
+void opts_usage(void);
+
+/* "4:1 incast of 64 KB writes, 200 Mb/s, queue 256 KB" */
+char *opts_title(const struct opts *o, char *buf, size_t len);
+
+const char *op_name(enum bench_op op);
+
+#endif

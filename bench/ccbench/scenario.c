@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "scenario.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "opts.h"
+#include "bench/rng.h"
+
+#define WR_SIZE (256u << 10)   /* of what a distribution makes larger */
+#define SLICE 250000000ll      /* ns for which an empty path is measured */
+
+/* Streams of random numbers that no host and no flow has. */
+enum { STREAM_START = 1 << 20, STREAM_PERMUTATION = 1 << 21 };
+
+static int add(struct flow_list *l, struct flow_spec f)
+{
+	struct flow_spec *more;
+
+	if (l->n == l->room) {
+		l->room = l->room ? 2 * l->room : 64;
+		more = realloc(l->v, l->room * sizeof(*more));
+		if (!more)
+			return -1;
+		l->v = more;
+	}
+	f.stream = l->streams;
+	l->streams += (unsigned)flow_has_arrivals(&f);
+	l->v[l->n++] = f;
+	return 0;
+}
+
+/* The flow that the options speak of. */
+static struct flow_spec traffic(const struct opts *o, unsigned src, unsigned dst)
+{
+	return (struct flow_spec){
+		.src = src, .dst = dst, .op = o->op, .class = CLASS_BULK, .pool = o->qp_pool,
+		.arrival = o->load > 0 ? ARRIVE_POISSON : ARRIVE_BACKLOGGED,
+		.sizes = o->sizes, .depth = o->depth, .size = o->size,
+		.wr_size = o->sizes == SIZES_FIXED ? o->size : WR_SIZE,
+		.messages = o->iterations, .stop = FLOW_FOREVER,
+	};
+}
+
+/* That on each QP of its two hosts. */
+static int parallel(const struct opts *o, struct flow_list *l, struct flow_spec f)
+{
+	const unsigned qps = f.pool ? f.pool : o->qps;
+
+	for (f.qp = 0; f.qp < qps; f.qp++)
+		if (add(l, f))
+			return -1;
+	return 0;
+}
+
+/* One small write at a time. */
+static struct flow_spec pinger(const struct opts *o, unsigned src, unsigned dst)
+{
+	return (struct flow_spec){
+		.src = src, .dst = dst, .op = OP_WRITE, .class = CLASS_LATENCY,
+		.arrival = ARRIVE_PINGPONG, .sizes = SIZES_FIXED, .depth = 1,
+		.size = o->victim_size, .wr_size = o->victim_size,
+		.interval = o->victim_interval, .stop = FLOW_FOREVER,
+	};
+}
+
+static int senders(const struct opts *o, struct flow_list *l)
+{
+	struct flow_spec f;
+	struct rng rng;
+	unsigned host;
+
+	for (host = 1; host <= o->senders; host++) {
+		rng = rng_of(o->seed, STREAM_START + host);
+		f = traffic(o, host, 0);
+		f.start = (int64_t)((double)o->stagger * rng_unit(&rng));
+		if (parallel(o, l, f))
+			return -1;
+	}
+	return 0;
+}
+
+static int incast(const struct opts *o, struct flow_list *l)
+{
+	if (senders(o, l))
+		return -1;
+	return o->victim ? add(l, pinger(o, o->senders + 1, 0)) : 0;
+}
+
+/* The small messages' hosts are those of the large ones: they share the interface, too. */
+static int victim(const struct opts *o, struct flow_list *l)
+{
+	unsigned host;
+
+	if (senders(o, l))
+		return -1;
+	for (host = 1; host <= o->senders; host++)
+		if (add(l, pinger(o, host, 0)))
+			return -1;
+	return 0;
+}
+
+static int mice(const struct opts *o, struct flow_list *l)
+{
+	struct opts elephants = *o;
+	struct flow_spec f;
+	unsigned host;
+
+	elephants.sizes = SIZES_FIXED;
+	elephants.load = 0;
+	elephants.qp_pool = 0;
+	if (senders(&elephants, l))
+		return -1;
+	elephants.qps = 1; /* what follows is mice */
+	for (host = 1; host <= o->senders; host++) {
+		f = traffic(o, host, 0);
+		f.class = CLASS_LATENCY;
+		f.messages = 0;
+		if (parallel(&elephants, l, f))
+			return -1;
+	}
+	return 0;
+}
+
+static bool mice_defaults(struct opts *o)
+{
+	if (!(o->load > 0))
+		o->load = 0.1;
+	if (o->sizes == SIZES_FIXED)
+		o->sizes = SIZES_HADOOP;
+	return true;
+}
+
+/* One after the other comes, and goes: the first to come is the last to go. */
+static int joinleave(const struct opts *o, struct flow_list *l)
+{
+	int64_t step = o->duration / (2 * (int64_t)o->senders);
+	unsigned i;
+
+	if (senders(o, l))
+		return -1;
+	for (i = 0; i < l->n; i++) {
+		l->v[i].start = (l->v[i].src - 1) * step;
+		l->v[i].stop = o->duration - l->v[i].start;
+	}
+	return 0;
+}
+
+/* Sattolo's shuffle: one cycle through all hosts, so that none sends to itself. */
+static int permutation(const struct opts *o, struct flow_list *l)
+{
+	struct rng rng = rng_of(o->seed, STREAM_PERMUTATION);
+	unsigned to[MAX_HOSTS], i, k, swap;
+
+	for (i = 0; i < o->hosts; i++)
+		to[i] = i;
+	for (i = o->hosts - 1; i > 0; i--) {
+		k = (unsigned)(rng_next(&rng) % i);
+		swap = to[i];
+		to[i] = to[k];
+		to[k] = swap;
+	}
+	for (i = 0; i < o->hosts; i++)
+		if (parallel(o, l, traffic(o, i, to[i])))
+			return -1;
+	return 0;
+}
+
+static int alltoall(const struct opts *o, struct flow_list *l)
+{
+	unsigned i, k;
+
+	for (i = 0; i < o->hosts; i++)
+		for (k = 0; k < o->hosts; k++)
+			if (i != k && parallel(o, l, traffic(o, i, k)))
+				return -1;
+	return 0;
+}
+
+static unsigned to_one_hosts(const struct opts *o)
+{
+	return 1 + o->senders;
+}
+
+static unsigned incast_hosts(const struct opts *o)
+{
+	return 1 + o->senders + o->victim;
+}
+
+static unsigned all_hosts(const struct opts *o)
+{
+	return o->hosts;
+}
+
+static bool reads(struct opts *o)
+{
+	o->op = OP_READ;
+	return true;
+}
+
+/* The scenario needs a duration. */
+static bool by_time(struct opts *o)
+{
+	return !o->iterations;
+}
+
+const struct scenario scenarios[] = {
+	{ .name = "incast", .what = "N senders to one receiver, with a latency-sensitive victim",
+	  .hosts = incast_hosts, .make = incast, .has_victim = true, .to_one = true },
+	{ .name = "readincast", .what = "the same, the receiver reading from all",
+	  .hosts = incast_hosts, .make = incast, .apply_defaults = reads, .has_victim = true,
+	  .to_one = true },
+	{ .name = "victim", .what = "a latency class beside a bulk class on every sender",
+	  .hosts = to_one_hosts, .make = victim, .to_one = true, .slowdown = true },
+	{ .name = "mice", .what = "elephants of every sender, and mice between them",
+	  .hosts = to_one_hosts, .make = mice, .apply_defaults = mice_defaults,
+	  .elephants = true, .to_one = true, .slowdown = true },
+	{ .name = "joinleave", .what = "senders come one by one, and go one by one",
+	  .hosts = to_one_hosts, .make = joinleave, .apply_defaults = by_time, .to_one = true },
+	{ .name = "permutation", .what = "every host sends to one and receives from one",
+	  .hosts = all_hosts, .make = permutation },
+	{ .name = "alltoall", .what = "every host sends to every other",
+	  .hosts = all_hosts, .make = alltoall },
+	{ .name = NULL },
+};
+
+const struct scenario *scenario_find(const char *name)
+{
+	const struct scenario *s;
+
+	for (s = scenarios; s->name; s++)
+		if (!strcmp(s->name, name))
+			return s;
+	return NULL;
+}
+
+/* Arrivals so often that the busiest end of a link is loaded as asked for, by payload. */
+static void set_load(const struct opts *o, struct flow_list *l)
+{
+	unsigned in[MAX_HOSTS] = { 0 }, out[MAX_HOSTS] = { 0 }, busiest = 1, i;
+	double bps;
+
+	for (i = 0; i < l->n; i++) {
+		if (l->v[i].arrival != ARRIVE_POISSON || !flow_has_arrivals(&l->v[i]))
+			continue;
+		if (++in[l->v[i].dst] > busiest)
+			busiest = in[l->v[i].dst];
+		if (++out[l->v[i].src] > busiest)
+			busiest = out[l->v[i].src];
+	}
+	bps = o->load * o->rate_bps / busiest;
+	for (i = 0; i < l->n; i++)
+		if (l->v[i].arrival == ARRIVE_POISSON)
+			l->v[i].interval = (int64_t)(8e9 * sizes_mean(l->v[i].sizes, l->v[i].size) /
+						     bps);
+}
+
+int scenario_flows(const struct opts *o, struct flow_list *l)
+{
+	*l = (struct flow_list){ 0 };
+	if (o->kind->make(o, l)) {
+		free(l->v);
+		return -1;
+	}
+	set_load(o, l);
+	return 0;
+}
+
+int scenario_unloaded(const struct flow_list *of, struct flow_list *l, int64_t *length)
+{
+	bool seen[MAX_HOSTS] = { false };
+	struct flow_spec f;
+	unsigned i;
+
+	*l = (struct flow_list){ 0 };
+	*length = 0;
+	for (i = 0; i < of->n; i++) {
+		f = of->v[i];
+		if (seen[f.dst])
+			continue;
+		seen[f.dst] = true;
+		f.qp = 0;
+		f.pool = 0;
+		f.class = CLASS_LATENCY;
+		f.arrival = ARRIVE_PINGPONG;
+		f.sizes = SIZES_LADDER;
+		f.wr_size = WR_SIZE;
+		f.depth = 4;
+		f.messages = 0;
+		f.interval = 0;
+		f.start = *length;
+		*length += SLICE;
+		f.stop = *length - SLICE / 5; /* the last one is through before the next begin */
+		if (add(l, f)) {
+			free(l->v);
+			return -1;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_SCENARIO_H
+#define BENCH_SCENARIO_H
+/* The scenarios: from options to a list of flows. Pure but for the list's memory. */
+#include "bench/ccbench/traffic/flow.h"
+
+struct opts;
+
+struct flow_list {
+	struct flow_spec *v;   /* free() it */
+	unsigned n, room;
+	unsigned streams;      /* of random numbers: of flows that messages arrive at */
+};
+
+struct scenario {
+	const char *name, *what;
+	unsigned (*hosts)(const struct opts *o);
+	int (*make)(const struct opts *o, struct flow_list *l);
+	bool (*apply_defaults)(struct opts *o); /* its own defaults; may be NULL. False: not with -n */
+	bool has_victim;       /* a host of its own for a small flow, if wanted */
+	bool elephants;        /* backlogged flows of --size, whatever the --sizes of others */
+	bool to_one;           /* many senders, one receiver: --senders counts; else --hosts */
+	bool slowdown;         /* compare each message's time with an empty network's */
+};
+
+/* NULL if there is none of that name. */
+const struct scenario *scenario_find(const char *name);
+
+/* All of them; one without a name ends the list. */
+extern const struct scenario scenarios[];
+
+/* The flows of the options' scenario: 0, or -1 without memory. */
+int scenario_flows(const struct opts *o, struct flow_list *l);
+
+/*
+ * What an empty network takes: to each host that the flows of `of` send to, one message
+ * at a time, of every size of the ladder, one host after the other. *length: how long, ns.
+ */
+int scenario_unloaded(const struct flow_list *of, struct flow_list *l, int64_t *length);
+
+#endif

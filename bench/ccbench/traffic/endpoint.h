@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_ENDPOINT_H
+#define BENCH_ENDPOINT_H
+/*
+ * A worker's end of its connections: one device, one CQ for what it posts and one
+ * for what it receives, RC QPs with a buffer each. An ordinary verbs program: what
+ * it calls is what applications call, and it knows nothing of the shim.
+ */
+#include "bench/ccbench/place/proto.h"
+#include "bench/rng.h"
+
+struct endpoint {
+	const struct proto_config *cfg;
+	const struct proto_end *end; /* cfg->nqps of them, and as many QPs */
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+	struct ibv_comp_channel *channel, *recv_channel;
+	struct ibv_cq *cq, *recv_cq;
+	struct ibv_qp **qp;
+	uint64_t *offset;        /* of each QP's memory, which holds a WR; a pool's QPs share theirs */
+	char *buffer;
+	size_t length;
+	uint32_t unacked[2];     /* events not yet acknowledged: cq, recv_cq */
+	struct proto_local local;
+	struct proto_qp *mine;   /* cfg->nqps of them */
+	const struct proto_qp *peer;
+	struct proto_error error;
+};
+
+/* Open the device, make CQs and QPs, fill in local and mine. 0, or -1 with error set. */
+int endpoint_open(struct endpoint *e, const struct proto_config *cfg,
+		  const struct proto_end *end, struct rng *rng);
+
+/* Bring all QPs to RTS towards peer[] (kept, not copied) and post the receives. */
+int endpoint_connect(struct endpoint *e, const struct proto_qp *peer, uint32_t mtu);
+
+void endpoint_close(struct endpoint *e);
+
+/* Take the event that a CQ's channel has, and arm it for the next. Poll until empty after it.
+ * 0, or -1 with error set. */
+int endpoint_event(struct endpoint *e, bool receive);
+
+/* Post one receive on QP i. */
+int endpoint_receive(struct endpoint *e, uint32_t i);
+
+/* Set error, with errno's text where err is not 0; -1. */
+int endpoint_fail(struct endpoint *e, int exit_code, int err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+#endif

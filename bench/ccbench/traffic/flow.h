@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_FLOW_H
+#define BENCH_FLOW_H
+/*
+ * The traffic of one QP. A scenario is a list of these; the code that runs it needs to
+ * know no more.
+ */
+#include <stdint.h>
+
+#include "bench/ccbench/result/figures.h"
+#include "sizes.h"
+
+enum flow_class { CLASS_BULK, CLASS_LATENCY };
+
+enum arrival {
+	ARRIVE_BACKLOGGED,  /* `depth` messages outstanding all the time */
+	ARRIVE_PINGPONG,    /* one at a time, then a pause of interval, half of it more or less */
+	ARRIVE_POISSON,     /* interval on the average, whatever became of those before */
+};
+
+#define FLOW_FOREVER INT64_MAX
+
+/* Times in ns after the start of the run. No padding: it goes from process to process. */
+struct flow_spec {
+	uint32_t src, dst;     /* hosts: data goes from src to dst, so a READ is posted by dst */
+	uint32_t qp;           /* among those of the same two hosts and class */
+	uint32_t op;           /* enum bench_op */
+	uint32_t class, arrival, sizes; /* the enums of these names */
+	uint32_t depth;        /* WRs outstanding at most */
+	uint32_t pool;         /* QPs that share its messages, qp numbers them; 0: no pool */
+	uint32_t stream;       /* of random numbers: the same with a pool and without */
+	uint64_t size;         /* of a message, if fixed */
+	uint64_t wr_size;      /* larger messages take several WRs */
+	uint64_t messages;     /* ends after so many; 0: by time */
+	int64_t interval;
+	int64_t start, stop;   /* of messages' arrival; FLOW_FOREVER: as long as the run */
+};
+
+_Static_assert(sizeof(struct flow_spec) == 10 * 4 + 6 * 8, "padding");
+
+/* What became of one message. */
+struct flow_sample {
+	int64_t arrived;       /* before it was posted, if others were in front of it */
+	int64_t latency;       /* from then to the completion; -1: failed */
+	uint64_t size;
+};
+
+/* The host that posts. */
+static inline uint32_t flow_poster(const struct flow_spec *f)
+{
+	return f->op == OP_READ ? f->dst : f->src;
+}
+
+/*
+ * Do messages arrive at it? Of a pool only at the first QP, which has the whole pool's; the
+ * others of the pool follow it in the list.
+ */
+static inline int flow_has_arrivals(const struct flow_spec *f)
+{
+	return !f->pool || f->qp == 0;
+}
+
+/* Are its messages' times kept one by one? Those of a backlogged flow say little. */
+static inline int flow_sampled(const struct flow_spec *f)
+{
+	return f->arrival != ARRIVE_BACKLOGGED;
+}
+
+#endif

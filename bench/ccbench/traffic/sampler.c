@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "bench/clock.h"
+
+#define MOST_SAMPLES (1u << 22)
+
+/* setns() moves only the calling thread: the rest of the program stays where it is. */
+static int enter(struct sampler *s)
+{
+	char path[128];
+	int fd, ret;
+
+	if (!s->ns || !*s->ns)
+		return 0;
+	snprintf(path, sizeof(path), "/run/netns/%s", s->ns);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ret = fd < 0 ? -1 : setns(fd, CLONE_NEWNET);
+	if (ret)
+		snprintf(s->err, sizeof(s->err), "network namespace %s: %s", s->ns,
+			 strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+static int append(struct sampler *s, const struct sample *one)
+{
+	struct sample *more;
+
+	if (s->n == MOST_SAMPLES)
+		return 0;
+	if (s->n == s->room) {
+		s->room = s->room ? 2 * s->room : 4096;
+		more = realloc(s->v, s->room * sizeof(*s->v));
+		if (!more) {
+			snprintf(s->err, sizeof(s->err), "no memory for %zu samples", s->room);
+			return -1;
+		}
+		s->v = more;
+	}
+	s->v[s->n++] = *one;
+	return 0;
+}
+
+static int read_queue(struct sampler *s, struct qdisc *q, struct sample *to)
+{
+	to->t = now_ns();
+	if (!qdisc_read(q, &to->s))
+		return 0;
+	snprintf(s->err, sizeof(s->err), "%s: cannot read its queue: %s", s->port,
+		 strerror(errno));
+	return -1;
+}
+
+static int sample(struct sampler *s, struct qdisc *q, int64_t *t)
+{
+	struct sample one;
+
+	if (read_queue(s, q, &one))
+		return -1;
+	*t = one.t;
+	return append(s, &one);
+}
+
+/* The first sample is of before the start: what the counters rise from. */
+static void sample_all(struct sampler *s, struct qdisc *q)
+{
+	int64_t due = s->start, t;
+
+	if (sample(s, q, &t))
+		return;
+	while (!atomic_load(&s->stop)) {
+		sleep_until(due);
+		if (sample(s, q, &t) || due == s->end)
+			return;
+		/* Late by more than a period: continue from here rather than in a burst. */
+		due = due + s->period > t ? due + s->period : t + s->period;
+		if (due > s->end)
+			due = s->end;
+	}
+}
+
+/* What is still on its way at the end of the time comes through until it is stopped. */
+static void sample_last(struct sampler *s, struct qdisc *q)
+{
+	pthread_mutex_lock(&s->lock);
+	while (!atomic_load(&s->stop))
+		pthread_cond_wait(&s->told, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	if (!s->err[0])
+		read_queue(s, q, &s->final);
+}
+
+static void *sampler_main(void *arg)
+{
+	struct sampler *s = arg;
+	struct qdisc q = { 0 };
+	bool ok;
+
+	prctl(PR_SET_TIMERSLACK, 1);
+	ok = !enter(s) && !qdisc_open(&q, s->port, s->err, sizeof(s->err));
+	snprintf(s->kind, sizeof(s->kind), "%s", q.kind);
+	pthread_mutex_lock(&s->lock);
+	s->opened = true;
+	pthread_cond_broadcast(&s->told);
+	while (ok && !s->begun && !atomic_load(&s->stop))
+		pthread_cond_wait(&s->told, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	if (ok) {
+		sample_all(s, &q);
+		sample_last(s, &q);
+	}
+	qdisc_close(&q);
+	return NULL;
+}
+
+int sampler_open(struct sampler *s)
+{
+	int err;
+
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->told, NULL);
+	err = pthread_create(&s->thread, NULL, sampler_main, s);
+	if (err) {
+		snprintf(s->err, sizeof(s->err), "cannot start a thread: %s", strerror(err));
+		return -1;
+	}
+	s->running = true;
+	pthread_mutex_lock(&s->lock);
+	while (!s->opened)
+		pthread_cond_wait(&s->told, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	return s->err[0] ? sampler_stop(s) : 0;
+}
+
+void sampler_begin(struct sampler *s, int64_t start, int64_t end)
+{
+	pthread_mutex_lock(&s->lock);
+	s->start = start;
+	s->end = end;
+	s->begun = true;
+	pthread_cond_broadcast(&s->told);
+	pthread_mutex_unlock(&s->lock);
+}
+
+int sampler_stop(struct sampler *s)
+{
+	if (s->running) {
+		pthread_mutex_lock(&s->lock);
+		atomic_store(&s->stop, true);
+		pthread_cond_broadcast(&s->told);
+		pthread_mutex_unlock(&s->lock);
+		pthread_join(s->thread, NULL);
+		s->running = false;
+	}
+	return s->err[0] ? -1 : 0;
+}
+
+void sampler_free(struct sampler *s)
+{
+	free(s->v);
+	s->v = NULL;
+	s->n = s->room = 0;
+}

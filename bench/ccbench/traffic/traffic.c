@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The data path of a worker: messages arrive at its flows, are posted and complete. One loop
+ * waits for completions, for the next arrival and for messages of the orchestrator.
+ */
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "messages.h"
+#include "bench/ccbench/place/worker.h"
+
+#define BATCH 32
+#define MOST_SAMPLES (1u << 20) /* of a flow: then the series ends, not the flow */
+#define STREAM_FLOW 0x10000     /* of random numbers: hosts have those below */
+
+struct flow {
+	const struct flow_spec *spec;
+	struct proto_flow *report;
+	struct messages queue;   /* arrived, and not complete */
+	struct flow *pool;       /* the first of its pool; NULL: none */
+	struct messages waiting; /* of the first of a pool: arrived, and on no QP yet */
+	uint64_t arrived, bytes;
+	uint64_t handed;         /* of arrived, those for which a free QP was searched */
+	uint32_t outstanding;    /* WRs */
+	int64_t due, stop;       /* when the next message arrives, if before stop */
+	struct rng rng;
+	bool fresh;              /* completions since the last record_completions() */
+	bool broken, flushed;    /* flushed: no better reason is known */
+	bool open;               /* the run has to wait for it */
+	struct flow_sample *sample;
+	size_t nsamples, room;
+};
+
+struct traffic {
+	struct worker *w;
+	struct flow *flow;       /* one per QP; those that this end does not post have no spec */
+	struct ibv_send_wr *wr;  /* chained, of one doorbell */
+	struct ibv_sge *sge;
+	uint32_t *touched, ntouched; /* flows with fresh completions */
+	uint32_t open;           /* flows that have an end, and have not come to it */
+	uint64_t outstanding;    /* WRs of all flows */
+	int64_t next;            /* no message arrives before this time */
+	unsigned spins;
+	bool done, stopped, bye;
+};
+
+static const enum ibv_wr_opcode opcode[] = {
+	[OP_WRITE] = IBV_WR_RDMA_WRITE, [OP_READ] = IBV_WR_RDMA_READ, [OP_SEND] = IBV_WR_SEND,
+};
+
+/* Will another message arrive, if nothing goes wrong? */
+static bool goes_on(const struct flow *f)
+{
+	const struct flow_spec *s = f->spec;
+
+	return !f->broken && flow_has_arrivals(s) && f->due < f->stop &&
+	       !(s->messages && f->arrived == s->messages);
+}
+
+/* Has it an end of its own? The others are ended by STOP. */
+static bool bounded(const struct flow *f)
+{
+	return f->stop != FLOW_FOREVER || f->spec->messages;
+}
+
+static bool idle_qp(const struct flow *f)
+{
+	return f->broken ? !f->outstanding : !messages_count(&f->queue);
+}
+
+/* Has it, or the pool that begins with it, nothing to do? */
+static bool idle(const struct flow *f)
+{
+	const struct flow *end = f + (f->pool == f ? f->spec->pool : 1);
+	bool broken = true, waiting = messages_count(&f->waiting) > 0;
+
+	for (; f < end; f++) {
+		if (!idle_qp(f))
+			return false;
+		broken &= f->broken;
+	}
+	return !waiting || broken;
+}
+
+static int push(struct traffic *t, const struct flow *f, struct messages *to, int64_t at,
+		uint64_t size)
+{
+	if (messages_push(to, at, size, f->spec->wr_size))
+		return endpoint_fail(&t->w->e, 1, ENOMEM, "%llu messages that wait",
+				     (unsigned long long)messages_count(to));
+	return 0;
+}
+
+/* Post a message that waits for a QP of the pool on this one, if it is free. */
+static int claim_waiting(struct traffic *t, struct flow *f)
+{
+	struct message m;
+
+	if (!f->pool || f->broken || messages_count(&f->queue) ||
+	    !messages_count(&f->pool->waiting))
+		return 0;
+	m = messages_pop(&f->pool->waiting);
+	return push(t, f, &f->queue, m.arrived, m.size);
+}
+
+static int arrive(struct traffic *t, struct flow *f, int64_t at)
+{
+	const struct flow_spec *s = f->spec;
+	uint64_t size = sizes_next((enum sizes)s->sizes, s->size, f->arrived, &f->rng);
+
+	f->arrived++;
+	return push(t, f, f->pool ? &f->waiting : &f->queue, at, size);
+}
+
+/* Add the messages that have arrived by now, and compute the next arrival. */
+static int admit(struct traffic *t, struct flow *f, int64_t now)
+{
+	const struct flow_spec *s = f->spec;
+
+	while (goes_on(f) && f->due <= now) {
+		if (s->arrival != ARRIVE_POISSON &&
+		    messages_count(&f->queue) >= (s->arrival == ARRIVE_PINGPONG ? 1 : s->depth))
+			break;
+		if (arrive(t, f, s->arrival == ARRIVE_BACKLOGGED ? now : f->due))
+			return -1;
+		if (s->arrival == ARRIVE_POISSON)
+			f->due += (int64_t)(-log1p(-rng_unit(&f->rng)) * (double)s->interval);
+	}
+	return 0;
+}
+
+/* Post what has arrived and fits, in one call: a batch costs one doorbell. */
+static int post(struct traffic *t, uint32_t i, int64_t now)
+{
+	struct endpoint *e = &t->w->e;
+	struct flow *f = &t->flow[i];
+	struct ibv_send_wr *bad;
+	uint32_t n = 0, length;
+	int err;
+
+	while (!f->broken && f->outstanding + n < f->spec->depth &&
+	       (length = messages_next_wr(&f->queue))) {
+		t->sge[n] = (struct ibv_sge){ .addr = e->mine[i].addr, .length = length,
+					      .lkey = e->mr->lkey };
+		t->wr[n] = (struct ibv_send_wr){
+			.wr_id = i, .sg_list = &t->sge[n], .num_sge = 1,
+			.opcode = opcode[f->spec->op], .send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma = { .remote_addr = e->peer[i].addr, .rkey = e->peer[i].rkey },
+		};
+		if (n)
+			t->wr[n - 1].next = &t->wr[n];
+		n++;
+	}
+	if (!n)
+		return 0;
+	if (!f->outstanding) /* nothing was on its way until now */
+		curve_add(&f->report->curve, now, f->bytes);
+	err = ibv_post_send(e->qp[i], t->wr, &bad);
+	if (err)
+		return endpoint_fail(e, 1, err, "cannot post");
+	f->outstanding += n;
+	t->outstanding += n;
+	return 0;
+}
+
+static int remember(struct traffic *t, struct flow *f, const struct message *m, int64_t latency)
+{
+	struct flow_sample *more;
+
+	if (!flow_sampled(f->spec) || f->nsamples == MOST_SAMPLES)
+		return 0;
+	if (f->nsamples == f->room) {
+		f->room = f->room ? 2 * f->room : 1024;
+		more = realloc(f->sample, f->room * sizeof(*more));
+		if (!more)
+			return endpoint_fail(&t->w->e, 1, ENOMEM, "%zu samples", f->room);
+		f->sample = more;
+	}
+	f->sample[f->nsamples++] = (struct flow_sample){ m->arrived, latency, m->size };
+	return 0;
+}
+
+/* Keep the error that broke the QP, not the flush errors after it, if it is known. */
+static int note_error(struct traffic *t, struct flow *f, enum ibv_wc_status status)
+{
+	if (!f->report->errors++ || (f->flushed && status != IBV_WC_WR_FLUSH_ERR)) {
+		snprintf(f->report->status, sizeof(f->report->status), "%s",
+			 ibv_wc_status_str(status));
+		f->flushed = status == IBV_WC_WR_FLUSH_ERR;
+	}
+	f->broken = true;
+	return remember(t, f, messages_head(&f->queue), -1);
+}
+
+static int finish_message(struct traffic *t, struct flow *f, int64_t now)
+{
+	struct message m = messages_pop(&f->queue);
+
+	f->report->messages++;
+	if (m.arrived >= t->w->start.measure)
+		ccs_hist_record(&f->report->latency, (uint64_t)(now - m.arrived));
+	if (f->spec->arrival == ARRIVE_BACKLOGGED)
+		f->due = now;
+	else if (f->spec->arrival == ARRIVE_PINGPONG)
+		f->due = now + (int64_t)((double)f->spec->interval * (0.5 + rng_unit(&f->rng)));
+	return remember(t, f, &m, now - m.arrived);
+}
+
+static int complete(struct traffic *t, const struct ibv_wc *wc, int64_t now)
+{
+	struct flow *f = &t->flow[wc->wr_id];
+
+	f->outstanding--;
+	t->outstanding--;
+	if (!f->fresh)
+		t->touched[t->ntouched++] = (uint32_t)wc->wr_id;
+	f->fresh = true;
+	if (wc->status != IBV_WC_SUCCESS)
+		return note_error(t, f, wc->status);
+	f->bytes += messages_wr_done(&f->queue);
+	return messages_head(&f->queue)->left ? 0 : finish_message(t, f, now);
+}
+
+/* What has arrived at a pool goes to its free QPs, in their order; what is left waits. */
+static int hand_out(struct traffic *t, uint32_t i, int64_t now)
+{
+	struct flow *f = &t->flow[i];
+	uint64_t fresh = f->arrived - f->handed, waiting;
+	uint32_t k;
+
+	if (f->pool != f)
+		return 0;
+	for (k = 0; k < f->spec->pool && messages_count(&f->waiting); k++)
+		if (claim_waiting(t, f + k) || post(t, i + k, now))
+			return -1;
+	waiting = messages_count(&f->waiting);
+	f->report->waited += waiting < fresh ? waiting : fresh;
+	f->handed = f->arrived;
+	return 0;
+}
+
+/* Post what a flow can post now: 0, or -1. Updates its next arrival, and its end. */
+static int advance_flow(struct traffic *t, uint32_t i, int64_t now)
+{
+	struct flow *f = &t->flow[i];
+
+	if (admit(t, f, now) || claim_waiting(t, f) || post(t, i, now) || hand_out(t, i, now))
+		return -1;
+	if (f->pool)
+		f = f->pool;
+	if (goes_on(f) && (f->spec->arrival == ARRIVE_POISSON || idle(f))) {
+		if (f->due < t->next)
+			t->next = f->due;
+	} else if (f->open && idle(f)) {
+		f->open = false;
+		t->open--;
+	}
+	return 0;
+}
+
+/* Completions seen at one instant are one point of the flow's curve and one post. */
+static int record_completions(struct traffic *t, int64_t now)
+{
+	uint32_t k;
+
+	for (k = 0; k < t->ntouched; k++) {
+		struct flow *f = &t->flow[t->touched[k]];
+
+		f->fresh = false;
+		curve_add(&f->report->curve, now, f->bytes);
+		if (advance_flow(t, t->touched[k], now))
+			return -1;
+	}
+	t->ntouched = 0;
+	return 0;
+}
+
+static int drain_cq(struct traffic *t)
+{
+	struct endpoint *e = &t->w->e;
+	struct ibv_wc wc[BATCH];
+	int64_t now = 0;
+	int i, n;
+
+	while ((n = ibv_poll_cq(e->cq, BATCH, wc)) > 0) {
+		if (!now)
+			now = worker_now(t->w);
+		for (i = 0; i < n; i++)
+			if (complete(t, &wc[i], now))
+				return -1;
+	}
+	if (n < 0)
+		return endpoint_fail(e, 1, 0, "cannot poll the CQ");
+	return record_completions(t, now);
+}
+
+static int drain_receives(struct traffic *t)
+{
+	struct endpoint *e = &t->w->e;
+	struct ibv_wc wc[BATCH];
+	int i, n;
+
+	while ((n = ibv_poll_cq(e->recv_cq, BATCH, wc)) > 0)
+		for (i = 0; i < n; i++)
+			if (wc[i].status == IBV_WC_SUCCESS &&
+			    endpoint_receive(e, (uint32_t)wc[i].wr_id))
+				return -1;
+	return 0;
+}
+
+/* Advance the flows at which messages have arrived by now. */
+static int advance_due_flows(struct traffic *t)
+{
+	int64_t now;
+	uint32_t i;
+
+	if (t->next == FLOW_FOREVER || (now = worker_now(t->w)) < t->next)
+		return 0;
+	t->next = FLOW_FOREVER;
+	for (i = 0; i < t->w->cfg.nqps; i++)
+		if (t->flow[i].spec && advance_flow(t, i, now))
+			return -1;
+	return 0;
+}
+
+static int report(struct traffic *t, uint32_t i)
+{
+	struct flow *f = &t->flow[i];
+	size_t series = f->nsamples * sizeof(*f->sample);
+	struct proto_samples head = { .flow = t->w->end[i].flow };
+	char *buf;
+	int ret;
+
+	f->report->flow = head.flow;
+	f->report->qpn = t->w->e.mine[i].qpn;
+	if (worker_send(t->w, PROTO_FLOW, f->report, offsetof(struct proto_flow, curve.p) +
+			f->report->curve.n * sizeof(f->report->curve.p[0])))
+		return -1;
+	if (!flow_sampled(f->spec))
+		return 0;
+	buf = malloc(sizeof(head) + series);
+	if (!buf)
+		return endpoint_fail(&t->w->e, 1, ENOMEM, "%zu samples", f->nsamples);
+	memcpy(buf, &head, sizeof(head));
+	if (series)
+		memcpy(buf + sizeof(head), f->sample, series);
+	ret = worker_send(t->w, PROTO_SAMPLES, buf, sizeof(head) + series);
+	free(buf);
+	return ret;
+}
+
+static int report_all(struct traffic *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->w->cfg.nqps; i++)
+		if (t->flow[i].spec && report(t, i))
+			return -1;
+	return worker_send(t->w, PROTO_REPORTED, NULL, 0);
+}
+
+/* STOP: flows that went on without an end have one now. */
+static void stop(struct traffic *t)
+{
+	uint32_t i;
+
+	t->stopped = true;
+	t->next = FLOW_FOREVER;
+	for (i = 0; i < t->w->cfg.nqps; i++)
+		t->flow[i].stop = INT64_MIN;
+}
+
+static int receive_orders(struct traffic *t)
+{
+	struct xchg_msg m;
+
+	if (worker_expect(t->w, t->stopped ? PROTO_BYE : PROTO_STOP, 0, &m))
+		return -1;
+	free(m.data);
+	t->bye = t->stopped;
+	stop(t);
+	return 0;
+}
+
+/* Wait for a completion, the next arrival or a message of the orchestrator. */
+static int await(struct traffic *t)
+{
+	struct endpoint *e = &t->w->e;
+	struct pollfd p[3] = {
+		{ .fd = t->w->x.fd, .events = POLLIN },
+		{ .fd = e->channel ? e->channel->fd : -1, .events = POLLIN },
+		{ .fd = e->recv_channel ? e->recv_channel->fd : -1, .events = POLLIN },
+	};
+	int64_t wait = t->w->cfg.poll ? 0 : INT64_MAX;
+	struct timespec ts;
+
+	if (wait && t->next != FLOW_FOREVER) {
+		wait = t->next - worker_now(t->w);
+		wait = wait > 0 ? wait : 0;
+	}
+	ts = (struct timespec){ wait / 1000000000, wait % 1000000000 };
+	if (ppoll(p, 3, wait == INT64_MAX ? NULL : &ts, NULL) < 0 && errno != EINTR)
+		return endpoint_fail(e, 1, errno, "poll");
+	if (p[1].revents && endpoint_event(e, false))
+		return -1;
+	if (p[2].revents && endpoint_event(e, true))
+		return -1;
+	return p[0].revents ? receive_orders(t) : 0;
+}
+
+/* One iteration: handle completions, arrivals and messages. */
+static int step(struct traffic *t)
+{
+	if (drain_cq(t) || drain_receives(t) || advance_due_flows(t))
+		return -1;
+	if (!t->done && !t->open) {
+		t->done = true;
+		if (worker_send(t->w, PROTO_DONE, NULL, 0))
+			return -1;
+	}
+	if (t->stopped && !t->outstanding && !t->bye) {
+		if (report_all(t))
+			return -1;
+		/* Only BYE can come now, and SENDs of flows that still run. */
+		while (!t->bye)
+			if (drain_receives(t) || await(t))
+				return -1;
+	}
+	/* With --poll, check for messages now and then. */
+	if (t->bye || (t->w->cfg.poll && t->outstanding && ++t->spins % 64))
+		return 0;
+	return await(t);
+}
+
+static int allocate(struct traffic *t)
+{
+	const struct worker *w = t->w;
+	uint32_t i, depth = 1, n = w->cfg.nqps;
+
+	t->flow = calloc(n, sizeof(*t->flow));
+	t->touched = calloc(n, sizeof(*t->touched));
+	for (i = 0; i < n; i++)
+		depth = w->end[i].spec.depth > depth ? w->end[i].spec.depth : depth;
+	t->wr = calloc(depth, sizeof(*t->wr));
+	t->sge = calloc(depth, sizeof(*t->sge));
+	for (i = 0; t->flow && i < n; i++)
+		if (w->end[i].posts && !(t->flow[i].report = calloc(1, sizeof(struct proto_flow))))
+			break;
+	if (!t->flow || !t->touched || !t->wr || !t->sge || i < n)
+		return endpoint_fail(&t->w->e, 1, ENOMEM, "%u flows", n);
+	return 0;
+}
+
+static int64_t after_start(const struct worker *w, int64_t t)
+{
+	return t == FLOW_FOREVER ? FLOW_FOREVER : w->start.start + t;
+}
+
+static void begin(struct traffic *t)
+{
+	struct worker *w = t->w;
+	uint32_t i;
+
+	t->next = FLOW_FOREVER;
+	for (i = 0; i < w->cfg.nqps; i++) {
+		struct flow *f = &t->flow[i];
+
+		if (!f->report)
+			continue;
+		f->spec = &w->end[i].spec;
+		f->rng = rng_of(w->cfg.seed, STREAM_FLOW + f->spec->stream);
+		f->due = after_start(w, f->spec->start);
+		f->stop = after_start(w, f->spec->stop);
+		if (f->stop > w->start.end)
+			f->stop = w->start.end;
+		f->open = bounded(f) && flow_has_arrivals(f->spec);
+		f->pool = f->spec->pool ? f - f->spec->qp : NULL;
+		t->open += f->open;
+		if (f->due < t->next)
+			t->next = f->due;
+		curve_start(&f->report->curve, f->due, w->start.resolution);
+	}
+}
+
+static void release(struct traffic *t)
+{
+	uint32_t i;
+
+	for (i = 0; t->flow && i < t->w->cfg.nqps; i++) {
+		free(t->flow[i].report);
+		free(t->flow[i].sample);
+		messages_free(&t->flow[i].queue);
+		messages_free(&t->flow[i].waiting);
+	}
+	free(t->flow);
+	free(t->touched);
+	free(t->wr);
+	free(t->sge);
+}
+
+int traffic_run(struct worker *w)
+{
+	struct traffic t = { .w = w };
+	int ret = allocate(&t);
+
+	if (!ret)
+		begin(&t);
+	while (!ret && !t.bye)
+		ret = step(&t);
+	release(&t);
+	return ret;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_GRID_H
+#define BENCH_GRID_H
+/*
+ * The grid: control with default parameters over all kinds of links, loads and messages,
+ * each beside no control at all. Rates in bit/s, times in us, sizes in bytes.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cc/cc.h"
+#include "sim.h"
+
+#define GRID_MTU 4096u       /* RoCE path MTU */
+
+/* A network and a load, as an operator describes them. 0: absent, or the named default. */
+struct scenario {
+	char name[96];           /* all values that are not defaults; unique */
+	enum sim_pattern pattern;
+	enum sim_op op;
+	uint32_t message;        /* default 64 KB */
+	double rate;             /* of the ports that are measured */
+	double nic;              /* of the hosts; default: as the ports */
+	unsigned hosts, qps;     /* that send; flows of each, default 1 */
+	double rtt, far;         /* base RTT, by default by the rate; that of every second flow */
+	double queue;            /* of a port; 0: no packet is ever dropped */
+	double jitter;           /* of completions: uniform, up to this */
+	double loss;             /* of data packets on the links */
+	double slow;             /* the port's rate in the middle third of the run */
+	unsigned joins;          /* flows more in the middle third of the run */
+	unsigned rivals;         /* flows more without any control */
+};
+
+/* The rows, built once; *n of them. */
+const struct scenario *grid_scenarios(unsigned *n);
+
+/* The fixed sample: whether the row belongs to it, and how many do. */
+bool grid_in_sample(const struct scenario *s);
+unsigned grid_sample_size(void);
+
+/* Flows that share a port. */
+unsigned grid_per_port(const struct scenario *s);
+unsigned grid_flows(const struct scenario *s);
+
+/* What a queue is counted in: what one flow sends without a break. */
+double grid_segment(const struct scenario *s);
+
+/* The rule by which no algorithm can hold the row's aims, or NULL. */
+const char *grid_forbidden(const struct scenario *s);
+
+/* What is tried in a scenario. */
+struct contender {
+	const char *cc;          /* "NAME[:param=value,...]"; "none": no shim at all */
+	struct ccs_cc_spec spec;
+	unsigned aims;           /* set of enum miss */
+};
+
+/* Whether the algorithm needs feedback from agents. */
+bool grid_needs_records(const struct ccs_cc_spec *spec);
+
+struct sim_conf grid_conf(const struct scenario *s, const struct contender *c);
+
+/* A run's figures; small, for thousands of them. */
+struct outcome {
+	bool begun, done;
+	double util, own_util, jain, queue_p99, victim_p50, victim_p99, rtt_p99;
+	double join_us, leave_us;
+	uint64_t drops, late_drops, lost, victims;
+};
+
+/* Of one contender in one scenario. */
+struct job {
+	const struct scenario *scenario;
+	const struct contender *contender;
+	struct outcome *out;     /* in memory that processes share */
+};
+
+/* All jobs, by so many processes. The number that did not end, each of which was named. */
+unsigned grid_run(const struct job *job, unsigned n, unsigned processes, uint64_t seed);
+
+/* What a row may miss. */
+enum miss {
+	UTIL_95, UTIL_96, JAIN_90, JAIN_95, JAIN_98, QUEUE_4, QUEUE_2, DROPS, VICTIM, SETTLE, MISSES
+};
+
+struct criterion {
+	const char *name;        /* in bounds and JSON */
+	const char *aim;         /* a sentence's object */
+};
+extern const struct criterion grid_criteria[MISSES];
+
+/* The set of those that do not hold, and how badly: 1 is on the edge. */
+unsigned grid_judge(const struct scenario *s, const struct outcome *o, const struct outcome *none,
+		    double *badness);
+
+/* By what an algorithm is judged: with agents, by RTTs alone, or by name beside others. */
+unsigned grid_aims(const struct ccs_cc_spec *spec, const char *wanted);
+
+/* The whole: scenarios x contenders, none first. */
+struct grid {
+	const struct scenario *const *scenario;
+	const struct contender *contender; /* [0] is none */
+	unsigned scenarios, contenders;
+	const struct outcome *outcome;   /* [scenario * contenders + contender] */
+	uint64_t seed;
+};
+
+void grid_print(const struct grid *g, unsigned worst);
+bool grid_json(const struct grid *g, FILE *f);
+
+/* Each row that the lab can have: name, options of ci/lab, arguments of ccbench, commands first. */
+void grid_lab(const struct grid *g);
+
+/* Outcomes from a file of lines that bench/scripts/grid-lab wrote. 0, or -1 after a sentence. */
+int grid_figures(const struct grid *g, struct outcome *all, const char *path);
+
+/* Rows by which each contender misses each; [MISSES]: any of its aims. */
+void grid_count(const struct grid *g, unsigned contender, unsigned count[MISSES + 1]);
+
+/* Lines "CC CRITERION MOST" of a file: how many do not hold, or -1 after a sentence. */
+int grid_bounds(const struct grid *g, const char *path);
+
+#endif

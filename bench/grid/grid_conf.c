@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a scenario means to the simulator: hosts as Soft-RoCE's, agents as ours, and how long. */
+#include <math.h>
+#include <string.h>
+
+#include "cc/minmax.h"
+#include "grid.h"
+
+#define ACK_BYTES 80            /* with its headers */
+#define SOFT_RATE 25e9          /* of hosts with Soft-RoCE, and of the lab; others have hardware */
+#define SOFT_DEPTH 64           /* its packets of a queue pair in its interface's queue */
+#define SOFT_UNACKED 128        /* its packets on their way, at most */
+#define NOISE_US 1.0            /* mean of what hosts always add */
+#define CNP_US 50.0
+#define ROUNDS 600              /* of the time that each flow's segment and the wire take */
+#define PACKETS_MOST 1.2e6      /* of a run with at least a fourth of the rounds */
+#define WARM 3                  /* a third of the run */
+
+/* A record from a host agent, in bytes, and the shares of its port that agents may take. */
+#define RECORD_BYTES 190.0
+#define SHARE_EACH 0.005
+#define SHARE_ALL 0.02
+#define RECORDS_MOST 50000.0    /* a second */
+#define RECORD_LEAST_US 200.0   /* from one to the next */
+#define RECORDS 60              /* of a run, at least */
+
+unsigned grid_flows(const struct scenario *s)
+{
+	return s->hosts * s->qps;
+}
+
+unsigned grid_per_port(const struct scenario *s)
+{
+	return (s->pattern == SIM_INCAST ? grid_flows(s) : s->qps) + s->joins + s->rivals;
+}
+
+/* More than a path shows: records of links, or what agents make of them. */
+bool grid_needs_records(const struct ccs_cc_spec *spec)
+{
+	return spec->ops->needs & ~(unsigned)(CCS_NEEDS_RTT | CCS_NEEDS_CNP | CCS_NEEDS_ECT);
+}
+
+/* As the flow layer derives it for the NIC (flow/limits.c), or what cannot be split. */
+double grid_segment(const struct scenario *s)
+{
+	const double fit = exp2(floor(log2(s->nic * 8 / 8e6)));
+	const double segment = ccs_min(ccs_max(fit, 4096), 65536);
+
+	return s->op == SIM_SEND ? ccs_max(segment, s->message) : segment;
+}
+
+const char *grid_forbidden(const struct scenario *s)
+{
+	const double least = s->op == SIM_SEND ? s->message : ccs_min(s->message, GRID_MTU);
+
+	if (s->queue > 0 && grid_per_port(s) * least > s->queue)
+		return s->op == SIM_SEND ? "a message of each flow exceeds the queue"
+					 : "a packet of each flow exceeds the queue";
+	return NULL;
+}
+
+/* The time in which what each flow does can reach all others. */
+static double round_us(const struct scenario *s)
+{
+	return ccs_max(s->rtt, s->far) + 8e6 * grid_per_port(s) * grid_segment(s) / s->rate;
+}
+
+static unsigned depth(const struct scenario *s)
+{
+	return (unsigned)ccs_min(ccs_max((1u << 20) / s->message, 2), 128);
+}
+
+/* Without control the queue is all that may be outstanding; so long it takes to build up. */
+static double fill_us(const struct scenario *s)
+{
+	const double bytes = (double)grid_per_port(s) * depth(s) * s->message;
+
+	return 8e6 * (s->queue > 0 ? ccs_min(bytes, s->queue) : bytes) / s->rate;
+}
+
+/* As libshim/agent/telemetry/sampler.c has it for peers of one flow or more each. */
+static double record_us(const struct scenario *s)
+{
+	const double one_us = 8e6 * RECORD_BYTES / s->rate;
+	const double peers = s->pattern == SIM_INCAST ? s->hosts + s->joins
+						      : ccs_min(s->hosts - 1, s->qps);
+
+	return ccs_max(ccs_max(one_us / SHARE_EACH, one_us * peers / SHARE_ALL),
+		       ccs_max(1e6 * peers / RECORDS_MOST, RECORD_LEAST_US));
+}
+
+static double length_us(const struct scenario *s, bool none)
+{
+	const double ports = s->pattern == SIM_INCAST ? 1 : s->hosts;
+	const double packet = ccs_min(s->message, GRID_MTU);
+	const double most_us = PACKETS_MOST * 8e6 * packet / (s->rate * ports);
+	const double least_us = ccs_max(ROUNDS / 4 * round_us(s), RECORDS * record_us(s));
+	const double us = ccs_max(ccs_min(ROUNDS * round_us(s), most_us), least_us);
+
+	return none ? ccs_max(us, 2 * WARM * fill_us(s)) : us;
+}
+
+/*
+ * What agents provide to those that ask for it: marks in a band above what one segment of
+ * each of a few flows makes, and the records of a switch, or of receivers.
+ */
+static void give_signals(struct sim_conf *conf, const struct scenario *s, const struct contender *c)
+{
+	const unsigned needs = c->spec.ops->needs;
+	const double few = 5 * grid_segment(s);
+
+	if (needs & CCS_NEEDS_CNP) {
+		conf->kmin = ccs_max(few, s->rate * s->rtt / 8e6);
+		conf->kmax = 4 * conf->kmin;
+		conf->pmax = 1;
+		conf->cnp_us = CNP_US;
+	}
+	if (grid_needs_records(&c->spec)) {
+		conf->telemetry = strstr(c->cc, "echo") ? SIM_ECHO : SIM_INT;
+		conf->record_us = record_us(s);
+		conf->tell_flows = true;
+		conf->advise = needs & CCS_NEEDS_ADVICE;
+	}
+}
+
+static void give_changes(struct sim_conf *conf, const struct scenario *s)
+{
+	conf->guests = s->joins;
+	if (s->joins) {
+		conf->join_us = conf->end_us / 3;
+		conf->leave_us = 2 * conf->end_us / 3;
+		conf->warm_us = conf->end_us / 6;
+	}
+	if (s->slow > 0) {
+		conf->slow_rate = s->slow;
+		conf->slow_us = conf->end_us / 3;
+		conf->fast_us = 2 * conf->end_us / 3;
+		conf->warm_us = conf->end_us / 6;
+	}
+}
+
+struct sim_conf grid_conf(const struct scenario *s, const struct contender *c)
+{
+	const bool none = strcmp(c->cc, "none") == 0, soft = s->nic <= SOFT_RATE;
+	const double end_us = length_us(s, none);
+	struct sim_conf conf = {
+		.cc = c->cc, .driver = none ? SIM_PLAIN : SIM_SHIM,
+		.flows = grid_flows(s), .rivals = s->rivals, .victim = true,
+		.hosts = s->pattern == SIM_INCAST ? s->hosts + s->joins + s->rivals : s->hosts,
+		.pattern = s->pattern, .op = s->op, .message = s->message, .depth = depth(s),
+		.rate = s->rate, .nic_rate = s->nic, .nic_depth = soft ? SOFT_DEPTH : 1,
+		.unacked = soft ? SOFT_UNACKED : 0,
+		.base_us = s->rtt, .far_us = s->far, .ack_bytes = ACK_BYTES, .mtu = GRID_MTU,
+		.limit = (uint64_t)s->queue, .loss = s->loss,
+		.rto_us = ccs_max(4e3, 4 * (s->rtt + fill_us(s))),
+		.noise = { .exp_us = NOISE_US, .uniform_us = s->jitter },
+		.start_spread_us = round_us(s) / 4,
+		.end_us = end_us, .warm_us = end_us / WARM,
+	};
+
+	give_signals(&conf, s, c);
+	give_changes(&conf, s);
+	return conf;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_LOAD_H
+#define BENCH_LOAD_H
+/* What bench/micro/overhead measures, in a process of its own. */
+#include <stdint.h>
+
+struct load {
+	unsigned threads;                /* each with QPs and a CQ of its own */
+	unsigned qps;                    /* in all, but one a thread at least */
+	unsigned list;                   /* WRs a post */
+	int64_t ns;                      /* how long; 0: one batch a thread, to be counted */
+};
+
+enum {
+	LOAD_BATCH = 8192,               /* WRs between two readings of the clock */
+	LOAD_SERIOUS_NS = 10000000,      /* shorter loads are not warmed up for */
+};
+
+struct cost {
+	double ns, instructions;         /* of a WR posted and polled; NAN: not counted */
+};
+
+/* On the first device. Ends the process where something fails. */
+struct cost load_run(const struct load *l);
+
+#endif

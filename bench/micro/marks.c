@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What host agents cost: CPU time of the notification point for each marked packet and for
+ * each CNP that it sends, of the reaction point for each CNP that it takes, of both when
+ * nothing happens; and what is lost. Two agents, each in a thread, in a network namespace
+ * of this process; packets that look like RoCEv2 go over its loopback.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/cnp/capture.h"
+
+enum { RP, NP, AGENTS, BATCH = 20, ROCE = 4791 };
+
+static const char usage[] =
+	"usage: marks [SECONDS [FLOWS [RATE]]]\n"
+	"Prints CPU time of the host agents for each marked packet and each CNP, with FLOWS (10000)\n"
+	"marked RATE times a second (100000) altogether for SECONDS (5) a row, and what is lost.\n"
+	"Needs root, or a system that lets users make network namespaces.\n";
+
+static const char *const address[AGENTS] = { "127.0.0.1", "127.0.0.2" };
+static char directory[] = "/tmp/ccshim-marks-XXXXXX", path[AGENTS][64];
+static struct ccs_agent_config config[AGENTS];
+static struct ccs_agent *agent[AGENTS];
+static pthread_t thread[AGENTS];
+static struct ccs_shm *page;
+static uint32_t flows;
+
+static _Noreturn void fail(const char *what)
+{
+	fprintf(stderr, "marks: %s\n", what);
+	exit(1);
+}
+
+static void check(int ok, const char *what)
+{
+	if (ok)
+		return;
+	perror(what);
+	exit(1);
+}
+
+static double seconds_of(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double cpu_of(int i)
+{
+	clockid_t clock;
+
+	check(pthread_getcpuclockid(thread[i], &clock) == 0, "pthread_getcpuclockid");
+	return seconds_of(clock);
+}
+
+static void sleep_seconds(double s)
+{
+	const struct timespec t = { (time_t)s, (long)((s - (double)(time_t)s) * 1e9) };
+
+	nanosleep(&t, NULL);
+}
+
+/* -- agents, and a client ----------------------------------------------------------- */
+
+static void *run(void *a)
+{
+	ccs_agent_run(a);
+	return NULL;
+}
+
+static void start(int i, uint64_t interval_ns)
+{
+	char err[512];
+
+	snprintf(path[i], sizeof(path[i]), "%s/%d", directory, i);
+	config[i] = ccs_agent_defaults();
+	config[i].socket = path[i];
+	config[i].addresses = &address[i];
+	config[i].naddresses = 1;
+	config[i].capture = i == NP;
+	config[i].interval_ns = interval_ns;
+	agent[i] = ccs_agent_open(&config[i], err, sizeof(err));
+	if (!agent[i])
+		fail(err);
+	check(pthread_create(&thread[i], NULL, run, agent[i]) == 0, "pthread_create");
+}
+
+static void finish(int i)
+{
+	char lock[80];
+
+	ccs_agent_stop(agent[i]);
+	pthread_join(thread[i], NULL);
+	ccs_agent_close(agent[i]);
+	snprintf(lock, sizeof(lock), "%s.lock", path[i]);
+	unlink(lock);
+}
+
+static void await_result(int fd)
+{
+	struct ccs_ipc_result r;
+
+	check(recv(fd, &r, sizeof(r), 0) == (ssize_t)sizeof(r), "recv");
+	if (r.error)
+		fail(strerror(r.error));
+}
+
+static void hello(int fd)
+{
+	struct ccs_ipc_hello m = { CCS_IPC_HELLO, CCS_IPC_VERSION };
+	struct iovec iov = { &m, sizeof(m) };
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	const int memory = memfd_create("marks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	check(ftruncate(memory, sizeof(*page)) == 0, "ftruncate");
+	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+	check(page != MAP_FAILED, "mmap");
+	page->magic = CCS_SHM_MAGIC;
+	page->version = CCS_SHM_VERSION;
+	page->slots = CCS_SHM_SLOTS;
+	page->paths = CCS_SHM_PATHS;
+	check(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0, "fcntl");
+	CMSG_FIRSTHDR(&h)->cmsg_level = SOL_SOCKET;
+	CMSG_FIRSTHDR(&h)->cmsg_type = SCM_RIGHTS;
+	CMSG_FIRSTHDR(&h)->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&h)), &memory, sizeof(memory));
+	check(sendmsg(fd, &h, 0) == (ssize_t)sizeof(m), "sendmsg");
+	close(memory);
+	await_result(fd);
+}
+
+/* Flow i's packets go from RP's address to QP i + 1 at NP's. */
+static int connect_client(void)
+{
+	struct ccs_ipc_add m = { .type = CCS_IPC_ADD, .device = "marks0", .port = 1 };
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	struct ccs_address local, peer;
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	strcpy(to.sun_path, path[RP]);
+	check(connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0, "connect");
+	hello(fd);
+	ccs_address_parse(address[RP], &local);
+	ccs_address_parse(address[NP], &peer);
+	memcpy(m.local_gid, local.b, 16);
+	memcpy(m.peer_gid, peer.b, 16);
+	for (m.slot = 0; m.slot < flows; m.slot++) {
+		m.local_qpn = m.peer_qpn = m.slot + 1;
+		check(send(fd, &m, sizeof(m), 0) == (ssize_t)sizeof(m), "send");
+		await_result(fd);
+	}
+	while (!page->path[atomic_load(&page->slot[0].path) - 1].last_seen_ns)
+		sleep_seconds(0.01);
+	return fd;
+}
+
+/* -- packets ---------------------------------------------------------------------------- */
+
+static int bound_socket(const char *text, uint16_t port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
+	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ce = 3;
+
+	inet_pton(AF_INET, text, &in.sin_addr);
+	setsockopt(fd, IPPROTO_IP, IP_TOS, &ce, sizeof(ce));
+	check(bind(fd, (struct sockaddr *)&in, sizeof(in)) == 0, "bind");
+	return fd;
+}
+
+/* In bursts, as switches make them, of one flow after the other. */
+static uint64_t send_marks(double seconds, double rate)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(ROCE) };
+	const int sink = bound_socket(address[NP], ROCE), fd = bound_socket(address[RP], 0);
+	const double since = seconds_of(CLOCK_MONOTONIC);
+	uint8_t packet[BATCH][24] = { 0 };
+	struct mmsghdr h[BATCH] = { 0 };
+	struct iovec iov[BATCH];
+	double due = since;
+	uint64_t sent = 0;
+
+	inet_pton(AF_INET, address[NP], &to.sin_addr);
+	check(connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0, "connect");
+	while (due < since + seconds) {
+		for (unsigned i = 0; i < BATCH; i++) {
+			const uint32_t qpn = (uint32_t)((sent + i) % flows + 1);
+
+			packet[i][5] = (uint8_t)(qpn >> 16);
+			packet[i][6] = (uint8_t)(qpn >> 8);
+			packet[i][7] = (uint8_t)qpn;
+			iov[i] = (struct iovec){ packet[i], sizeof(packet[i]) };
+			h[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[i], .msg_iovlen = 1 };
+		}
+		check(sendmmsg(fd, h, BATCH, 0) == BATCH, "sendmmsg");
+		sent += BATCH;
+		due += BATCH / rate;
+		if (due > seconds_of(CLOCK_MONOTONIC))
+			sleep_seconds(due - seconds_of(CLOCK_MONOTONIC));
+	}
+	close(fd);
+	close(sink);
+	return sent;
+}
+
+/* -- rows ------------------------------------------------------------------------------- */
+
+static uint64_t delivered(void)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < flows; i++)
+		sum += atomic_load(&page->slot[i].cnps);
+	return sum;
+}
+
+/* CPU seconds of both agents for that many marks, or none at all, and the totals of NP. */
+static struct ccs_agent_totals measure(uint64_t interval_ns, double seconds, double rate,
+				       double cpu[AGENTS], uint64_t *sent, uint64_t *reached)
+{
+	struct ccs_agent_totals totals;
+	int client;
+
+	start(RP, interval_ns);
+	start(NP, interval_ns);
+	client = connect_client();
+	for (int i = 0; i < AGENTS; i++)
+		cpu[i] = -cpu_of(i);
+	*sent = rate > 0 ? send_marks(seconds, rate) : 0;
+	sleep_seconds(rate > 0 ? 0.3 : seconds); /* what is on its way arrives */
+	for (int i = 0; i < AGENTS; i++)
+		cpu[i] += cpu_of(i);
+	*reached = delivered();
+	close(client);
+	finish(RP);
+	ccs_agent_stop(agent[NP]);
+	pthread_join(thread[NP], NULL);
+	ccs_capture_count(agent[NP]);
+	totals = agent[NP]->totals;
+	ccs_agent_close(agent[NP]);
+	return totals;
+}
+
+static void own_network(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	int fd;
+
+	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		fail("no network namespace may be made here: run it as root");
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	check(ioctl(fd, SIOCSIFFLAGS, &lo) == 0, "lo");
+	close(fd);
+}
+
+static void row(const char *name, const struct ccs_agent_totals *t, uint64_t sent,
+		uint64_t reached, const double cpu[AGENTS], double seconds)
+{
+	printf("%-22s %9llu %8llu %9llu %9llu %7.2f %7.2f\n", name, (unsigned long long)sent,
+	       (unsigned long long)(sent - t->ce), (unsigned long long)t->cnps_sent,
+	       (unsigned long long)reached, 100 * cpu[NP] / seconds, 100 * cpu[RP] / seconds);
+}
+
+static void measure_all(double seconds, double rate)
+{
+	double idle[AGENTS], few[AGENTS], many[AGENTS], mark;
+	uint64_t sent, reached;
+	struct ccs_agent_totals t;
+
+	printf("%-22s %9s %8s %9s %9s %7s %7s\n", "", "CE sent", "CE lost", "CNPs sent", "reached",
+	       "NP %", "RP %");
+	t = measure(CCS_AGENT_INTERVAL_NS, seconds, 0, idle, &sent, &reached);
+	row("nothing", &t, sent, reached, idle, seconds);
+	t = measure(3600000000000, seconds, rate, few, &sent, &reached);
+	row("marks, a CNP a flow", &t, sent, reached, few, seconds);
+	mark = (few[NP] - idle[NP]) / (double)sent;
+	t = measure(CCS_AGENT_INTERVAL_NS, seconds, rate, many, &sent, &reached);
+	row("marks, interval 50 us", &t, sent, reached, many, seconds);
+	printf("\nCPU time: %.2f us for a marked packet at NP, %.2f us more for a CNP, %.2f us at RP\n",
+	       mark * 1e6, ((many[NP] - idle[NP]) / (double)t.ce - mark) * (double)t.ce /
+	       (double)(t.cnps_sent + !t.cnps_sent) * 1e6,
+	       (many[RP] - idle[RP]) / (double)(reached + !reached) * 1e6);
+}
+
+int main(int argc, char **argv)
+{
+	const double seconds = argc > 1 ? atof(argv[1]) : 5, rate = argc > 3 ? atof(argv[3]) : 1e5;
+
+	flows = argc > 2 ? (uint32_t)atoi(argv[2]) : 10000;
+	if (argc > 4 || seconds <= 0 || rate <= 0 || !flows || flows > CCS_SHM_SLOTS) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	check(mkdtemp(directory) != NULL, directory);
+	own_network();
+	measure_all(seconds, rate);
+	rmdir(directory);
+	return 0;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the shim adds to a WR that is posted and polled. Each case runs in a process of
+ * its own, bare and in every mode by turns, on a device that does nothing.
+ */
+#include <ctype.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/units.h"
+#include "load.h"
+#include "bench/ccbench/place/spawn.h"
+
+enum { CASES = 8, ROUNDS_MAX = 9 };
+enum { BARE, OFF, OBSERVE, ENFORCE, SETTINGS };
+
+static const char *const names[SETTINGS] = { "bare", "off", "observe", "enforce" };
+
+static const char usage[] =
+	"usage: overhead [--json] [--quick] [--count] [--modes LIST] [-D TIME]\n"
+	"Measure what the shim adds to a work request: CPU time and instructions in user space,\n"
+	"to post it by ibv_post_send and to get its completion by ibv_poll_cq, on a device that\n"
+	"does nothing else (LD_PRELOAD=nullrdma.so), against the same without the shim.\n"
+	"\n"
+	"  --modes LIST  of off,observe,enforce: all by default\n"
+	"  -D TIME       of one run; 200ms, and 1ms with --quick. A bare number is seconds\n"
+	"  --quick       one round instead of nine: whether it works\n"
+	"  --count       count instructions under valgrind, where the kernel or the machine does\n"
+	"                not let them be counted; exact, some seconds a run, and by default with\n"
+	"                cc=none, for time passes fast there: bench/micro/engine counts algorithms\n"
+	"  --json        {\"rows\": [...]} on standard output\n"
+	"\n"
+	"A row: threads, each with queue pairs and a completion queue of its own; queue pairs in\n"
+	"all, used in turn; WRs a post, all signalled, 64 bytes. Rounds go through all settings by\n"
+	"turns; added is the median over them, with its quartiles. The gate is open, as the path\n"
+	"is empty: CCSHIM_RTT_JITTER=0us, since with noise copa would drain. CCSHIM_CC and other\n"
+	"options apply (ccshim.conf(5)); no file of them does.\n";
+
+static struct load cases[CASES];
+static struct cost costs[CASES][SETTINGS][ROUNDS_MAX];
+static double counted[CASES][SETTINGS]; /* instructions */
+static bool wanted[SETTINGS] = { true, true, true, true };
+static unsigned rounds = ROUNDS_MAX;
+static bool valgrind;
+static char directory[PATH_MAX];        /* of this program */
+static char shim[PATH_MAX + 64];
+
+static _Noreturn void fail(const char *what)
+{
+	fprintf(stderr, "overhead: %s\n", what);
+	exit(1);
+}
+
+static void make_cases(int64_t ns)
+{
+	static const unsigned threads[] = { 1, 8 }, qps[] = { 1, 10000 }, list[] = { 1, 32 };
+
+	for (unsigned i = 0; i < CASES; i++)
+		cases[i] = (struct load){ threads[i / 4], qps[i / 2 % 2], list[i % 2], ns };
+}
+
+static void find_files(void)
+{
+	ssize_t n = readlink("/proc/self/exe", directory, sizeof(directory) - 1);
+	char *slash;
+
+	directory[n > 0 ? n : 0] = '\0';
+	slash = strrchr(directory, '/');
+	if (slash)
+		*slash = '\0';
+	if (preload_find(shim, sizeof(shim)))
+		fail("no libccshim.so: not built, not installed");
+}
+
+/* In a child: become the measuring process. Its figures go to descriptor 1. */
+static void become(const struct load *l, unsigned setting, bool under_valgrind)
+{
+	char preload[3 * PATH_MAX], self[PATH_MAX + 16], what[4][24];
+	const char *args[12], **arg = args;
+
+	snprintf(preload, sizeof(preload), "%s %s/.libs/nullrdma.so", setting == BARE ? "" : shim,
+		 directory);
+	setenv("LD_PRELOAD", preload, 1);
+	setenv("CCSHIM_CONFIG", "", 1);
+	setenv("CCSHIM_MODE", names[setting], 1);
+	/* With noise copa drains now and then. The wait is no cost of the shim's. */
+	setenv("CCSHIM_RTT_JITTER", "0us", 0);
+	snprintf(self, sizeof(self), "%s/overhead", directory);
+	snprintf(what[0], sizeof(what[0]), "%u", l->threads);
+	snprintf(what[1], sizeof(what[1]), "%u", l->qps);
+	snprintf(what[2], sizeof(what[2]), "%u", l->list);
+	snprintf(what[3], sizeof(what[3]), "%lld", under_valgrind ? 0ll : (long long)l->ns);
+	if (under_valgrind) {
+		/* There time passes fifty times as fast, and the gate would close. */
+		setenv("CCSHIM_CC", "none", 0);
+		setenv("CCSHIM_BASE_RTT", "20us", 0);
+		*arg++ = "valgrind";
+		*arg++ = "--tool=callgrind";
+		*arg++ = "--toggle-collect=load_measured";
+		*arg++ = "--callgrind-out-file=/dev/null";
+		*arg++ = "--log-fd=1";
+	}
+	*arg++ = self;
+	*arg++ = "run";
+	for (unsigned i = 0; i < 4; i++)
+		*arg++ = what[i];
+	*arg = NULL;
+	execvp(args[0], (char *const *)(const void *)args);
+	perror("overhead: cannot start a run");
+	_exit(127);
+}
+
+/* What such a process prints, from where the key stands; NULL: it is not there. */
+static const char *output_of(const struct load *l, unsigned setting, bool under_valgrind,
+			     const char *key)
+{
+	static char text[8192];
+	size_t n = 0;
+	ssize_t got;
+	int out[2], status;
+	char *found;
+	pid_t pid;
+
+	if (pipe(out) || (pid = fork()) < 0)
+		fail("no process");
+	if (pid == 0) {
+		dup2(out[1], STDOUT_FILENO);
+		close(out[0]);
+		close(out[1]);
+		become(l, setting, under_valgrind);
+	}
+	close(out[1]);
+	while (n < sizeof(text) - 1 && (got = read(out[0], text + n, sizeof(text) - 1 - n)) > 0)
+		n += (size_t)got;
+	text[n] = '\0';
+	close(out[0]);
+	if (waitpid(pid, &status, 0) < 0 || status)
+		fail("a run failed");
+	found = strstr(text, key);
+	return found ? found + strlen(key) : NULL;
+}
+
+static void measure(unsigned c, unsigned setting, unsigned round)
+{
+	const char *text = output_of(&cases[c], setting, false, "cost ");
+	struct cost *cost = &costs[c][setting][round];
+
+	if (!text || sscanf(text, "%lf %lf", &cost->ns, &cost->instructions) != 2)
+		fail("a run did not say what it found");
+}
+
+static void count(unsigned c, unsigned setting)
+{
+	const char *text = output_of(&cases[c], setting, true, "Collected :");
+	double n;
+
+	if (!text || sscanf(text, "%lf", &n) != 1)
+		fail("valgrind did not say what it counted");
+	counted[c][setting] = n / ((double)LOAD_BATCH * cases[c].threads);
+}
+
+static void progress(const char *what, unsigned round, unsigned c, unsigned setting)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K%s %u: %u threads, %u QPs, lists of %u, %s", what, round + 1,
+			cases[c].threads, cases[c].qps, cases[c].list, names[setting]);
+}
+
+static void measure_all(void)
+{
+	for (unsigned i = 0; i < (rounds + valgrind) * CASES * SETTINGS; i++) {
+		const unsigned setting = i % SETTINGS, c = i / SETTINGS % CASES;
+		const unsigned round = i / SETTINGS / CASES;
+
+		if (!wanted[setting])
+			continue;
+		progress(round < rounds ? "round" : "count", round, c, setting);
+		if (round < rounds)
+			measure(c, setting, round);
+		else
+			count(c, setting);
+	}
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+struct row {
+	double bare_ns, added_ns, quartile[2], added_instructions;
+};
+
+/* Against the bare run of the same round: what slows the machine slows both. */
+static struct row row_of(unsigned c, unsigned setting)
+{
+	double bare[ROUNDS_MAX], added[ROUNDS_MAX], instructions[ROUNDS_MAX];
+
+	for (unsigned r = 0; r < rounds; r++) {
+		bare[r] = costs[c][BARE][r].ns;
+		added[r] = costs[c][setting][r].ns - bare[r];
+		instructions[r] = costs[c][setting][r].instructions -
+				  costs[c][BARE][r].instructions;
+	}
+	qsort(bare, rounds, sizeof(*bare), compare);
+	qsort(added, rounds, sizeof(*added), compare);
+	qsort(instructions, rounds, sizeof(*instructions), compare);
+	return (struct row){
+		bare[rounds / 2], added[rounds / 2],
+		{ added[rounds / 4], added[rounds - 1 - rounds / 4] },
+		valgrind ? counted[c][setting] - counted[c][BARE] : instructions[rounds / 2],
+	};
+}
+
+static void print_table(void)
+{
+	puts("per WR posted and polled");
+	printf("%-8s %7s %6s %5s %9s %9s %17s %13s\n", "mode", "threads", "QPs", "list", "bare ns",
+	       "added ns", "quartiles", "instructions");
+	for (unsigned i = 0; i < CASES * (SETTINGS - 1); i++) {
+		const unsigned setting = 1 + i / CASES, c = i % CASES;
+		const struct row r = row_of(c, setting);
+
+		if (!wanted[setting])
+			continue;
+		printf("%-8s %7u %6u %5u %9.1f %9.1f %8.1f..%7.1f", names[setting],
+		       cases[c].threads, cases[c].qps, cases[c].list, r.bare_ns, r.added_ns,
+		       r.quartile[0], r.quartile[1]);
+		if (isnan(r.added_instructions))
+			printf(" %13s\n", "n/a");
+		else
+			printf(" %13.1f\n", r.added_instructions);
+	}
+}
+
+static bool print_json(void)
+{
+	struct ccs_json j;
+
+	ccs_json_start(&j, stdout);
+	ccs_json_object(&j, NULL);
+	ccs_json_array(&j, "rows");
+	for (unsigned i = 0; i < CASES * (SETTINGS - 1); i++) {
+		const unsigned setting = 1 + i / CASES, c = i % CASES;
+		const struct row r = row_of(c, setting);
+
+		if (!wanted[setting])
+			continue;
+		ccs_json_object(&j, NULL);
+		ccs_json_str(&j, "mode", names[setting]);
+		ccs_json_uint(&j, "threads", cases[c].threads);
+		ccs_json_uint(&j, "qps", cases[c].qps);
+		ccs_json_uint(&j, "list", cases[c].list);
+		ccs_json_num(&j, "bare_ns", r.bare_ns);
+		ccs_json_num(&j, "added_ns", r.added_ns);
+		ccs_json_num(&j, "added_ns_q1", r.quartile[0]);
+		ccs_json_num(&j, "added_ns_q3", r.quartile[1]);
+		ccs_json_num(&j, "added_instructions", r.added_instructions);
+		ccs_json_end(&j);
+	}
+	return ccs_json_finish(&j);
+}
+
+static _Noreturn void refuse(const char *what, const char *text)
+{
+	fprintf(stderr, "overhead: %s: '%s'\n%s", what, text, usage);
+	exit(2);
+}
+
+static void choose_modes(const char *list)
+{
+	const char *end;
+	unsigned i;
+
+	for (i = OFF; i < SETTINGS; i++)
+		wanted[i] = false;
+	for (;; list = end + 1) {
+		end = strchrnul(list, ',');
+		for (i = OFF; i < SETTINGS; i++)
+			if (strlen(names[i]) == (size_t)(end - list) &&
+			    !strncmp(names[i], list, (size_t)(end - list)))
+				break;
+		if (i == SETTINGS)
+			refuse("not a mode", list);
+		wanted[i] = true;
+		if (!*end)
+			return;
+	}
+}
+
+static int64_t duration(const char *text)
+{
+	const bool unit = *text && isalpha((unsigned char)text[strlen(text) - 1]);
+	double us;
+
+	if (ccs_parse_unit(text, CCS_UNIT_TIME, &us) || !(us > 0 && us * (unit ? 1 : 1e6) <= 60e6))
+		refuse("-D is no time up to a minute", text);
+	return (int64_t)(1e3 * us * (unit ? 1 : 1e6));
+}
+
+/* overhead run THREADS QPS LIST NS, as become() starts it */
+static int run(char **argv)
+{
+	const struct load l = { (unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]),
+				(unsigned)atoi(argv[4]), atoll(argv[5]) };
+	const struct cost c = load_run(&l);
+
+	printf("cost %.17g %.17g\n", c.ns, c.instructions);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' }, { "quick", no_argument, NULL, 'q' },
+		{ "count", no_argument, NULL, 'c' }, { "modes", required_argument, NULL, 'm' },
+		{ "duration", required_argument, NULL, 'D' }, { "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	bool json = false;
+	int64_t ns = 0;
+
+	if (argc == 6 && !strcmp(argv[1], "run"))
+		return run(argv);
+	for (int opt; (opt = getopt_long(argc, argv, "D:h", options, NULL)) != -1;) {
+		switch (opt) {
+		case 'j': json = true; break;
+		case 'q': rounds = 1; break;
+		case 'c': valgrind = true; break;
+		case 'm': choose_modes(optarg); break;
+		case 'D': ns = duration(optarg); break;
+		case 'h': fputs(usage, stdout); return 0;
+		default: fputs(usage, stderr); return 2;
+		}
+	}
+	if (optind < argc)
+		refuse("no such argument", argv[optind]);
+	make_cases(ns ? ns : rounds == 1 ? 1000000 : 200000000);
+	find_files();
+	measure_all();
+	if (json)
+		return !print_json();
+	print_table();
+	return 0;
+}

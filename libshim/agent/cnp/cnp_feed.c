@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim/feed.h is the public interface. Flows are found by device and QPN. */
+#include "agent/cnp/cnp_feed.h"
+
+#include <errno.h>
+
+#include "agent/cnp/deliver.h"
+#include "agent/core.h"
+
+static uint64_t hash_of(const struct ccs_agent *a, const char *device, uint32_t qpn)
+{
+	uint64_t hash = a->qps.salt ^ qpn;
+
+	while (*device)
+		hash = ccs_mix(hash ^ (uint8_t)*device++);
+	return hash;
+}
+
+static struct ccs_agent_flow *flow_of(struct ccs_hash_node *l)
+{
+	return (struct ccs_agent_flow *)((char *)l - offsetof(struct ccs_agent_flow, qp_link));
+}
+
+void ccs_cnp_feed_attach(struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	ccs_index_add(&a->qps, &f->qp_link, hash_of(a, f->device, f->local_qpn));
+}
+
+void ccs_cnp_feed_detach(struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	ccs_index_remove(&a->qps, &f->qp_link);
+}
+
+bool ccs_cnp_feed_slots_used_up(const struct ccs_agent *a, const struct ccs_client *c,
+				const struct ccs_ipc_add *m)
+{
+	const uint64_t hash = hash_of(a, m->device, m->local_qpn);
+	struct ccs_hash_node *l = NULL;
+	unsigned n = 0;
+
+	while ((l = ccs_index_next(&a->qps, l, hash)))
+		n += flow_of(l)->client == c && flow_of(l)->local_qpn == m->local_qpn;
+	return n >= CCS_AGENT_SAME_QP;
+}
+
+int ccs_cnp_feed_deliver(struct ccs_agent *a, const struct ccs_client *c,
+			 const struct ccs_ipc_cnp *m)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+	struct ccs_hash_node *l = NULL;
+	int error = ENOENT;
+	uint64_t hash;
+
+	if (!m->count || memchr(m->device, '\0', sizeof(m->device)) == NULL)
+		return EINVAL;
+	hash = hash_of(a, m->device, m->local_qpn);
+	while ((l = ccs_index_next(&a->qps, l, hash))) {
+		struct ccs_agent_flow *f = flow_of(l);
+
+		if (f->local_qpn != m->local_qpn || strcmp(f->device, m->device) != 0)
+			continue;
+		if (c->uid != 0 && c->uid != f->client->uid) {
+			error = error ? EPERM : 0;
+			continue;
+		}
+		ccs_deliver_cnps(f, m->count, now_ns);
+		error = 0;
+	}
+	a->totals.cnps_hooked += error ? 0 : m->count;
+	return error;
+}

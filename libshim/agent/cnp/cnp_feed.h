@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_CNP_FEED_H
+#define CCS_AGENT_CNP_FEED_H
+/* CNPs that clients feed through libccshim_feed. */
+#include "agent/priv.h"
+
+void ccs_cnp_feed_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
+void ccs_cnp_feed_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
+/* Whether the client already has CCS_AGENT_SAME_QP slots for that QP. */
+bool ccs_cnp_feed_slots_used_up(const struct ccs_agent *a, const struct ccs_client *c,
+				const struct ccs_ipc_add *m);
+/* 0; ENOENT: no such flow; EPERM: it belongs to another user, and c is not root; EINVAL. */
+int ccs_cnp_feed_deliver(struct ccs_agent *a, const struct ccs_client *c,
+			 const struct ccs_ipc_cnp *m);
+
+#endif

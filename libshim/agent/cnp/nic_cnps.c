@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/cnp/nic_cnps.h"
+
+#include "agent/cnp/deliver.h"
+#include "agent/core.h"
+
+static struct ccs_agent_flow *flow_of(struct ccs_nic_counter_flow *c)
+{
+	return (struct ccs_agent_flow *)((char *)c - offsetof(struct ccs_agent_flow, counter));
+}
+
+struct delivery {
+	struct ccs_agent *agent;
+	uint64_t now_ns;
+};
+
+static void deliver(void *arg, struct ccs_nic_counter_flow *flow, uint32_t cnps)
+{
+	const struct delivery *d = arg;
+
+	ccs_deliver_cnps(flow_of(flow), cnps, d->now_ns);
+	d->agent->totals.cnps_counted += cnps;
+}
+
+void ccs_nic_cnps_poll(struct ccs_agent *a, uint64_t now_ns)
+{
+	struct delivery d = { a, now_ns };
+
+	ccs_nic_counters_poll(&a->counters, now_ns, deliver, &d);
+}
+
+/* These flows need no agent at the peer, only readable counters. */
+static void update_peer(void *arg, struct ccs_nic_counter_flow *flow)
+{
+	const uint64_t *now_ns = arg;
+	struct ccs_agent_flow *f = flow_of(flow);
+
+	f->peer->nic_counts_cnps = ccs_nic_counters_alive(flow);
+	if (!f->peer->nic_counts_cnps)
+		return;
+	f->peer->last_seen_ns = *now_ns;
+	ccs_deliver_peer(f->client, f->peer);
+}
+
+/* Most devices have no such counters. */
+void ccs_nic_cnps_attach(struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
+	uint64_t now_ns = ccs_agent_now(a);
+
+	if (ccs_nic_counters_join(&a->counters, f->device, f->port, &f->counter, &slot->rate) == 0)
+		update_peer(&now_ns, &f->counter);
+}
+
+void ccs_nic_cnps_detach(struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	ccs_nic_counters_leave(&a->counters, &f->counter);
+	if (!f->peer->flows)
+		f->peer->nic_counts_cnps = false;
+}
+
+void ccs_nic_cnps_tick(struct ccs_agent *a, uint64_t now_ns)
+{
+	ccs_nic_counters_each(&a->counters, update_peer, &now_ns);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_INDEX_H
+#define CCS_AGENT_INDEX_H
+/* A hash table whose entries embed the chain's node. The caller compares keys. */
+#include <stdint.h>
+#include <stdlib.h>
+
+struct ccs_hash_node {
+	struct ccs_hash_node *next;
+	uint64_t hash;
+};
+
+struct ccs_index {
+	struct ccs_hash_node **bucket;
+	uint64_t mask;
+	uint64_t salt;                   /* random: other hosts cannot cause collisions */
+};
+
+/* The finaliser of splitmix64: every bit of x affects every bit of the result. */
+static inline uint64_t ccs_mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+	return x ^ (x >> 31);
+}
+
+/* buckets: a power of two. 0, or -1 if out of memory. */
+static inline int ccs_index_init(struct ccs_index *x, uint64_t buckets, uint64_t salt)
+{
+	x->bucket = calloc(buckets, sizeof(*x->bucket));
+	x->mask = buckets - 1;
+	x->salt = salt;
+	return x->bucket ? 0 : -1;
+}
+
+static inline void ccs_index_add(struct ccs_index *x, struct ccs_hash_node *e, uint64_t hash)
+{
+	struct ccs_hash_node **at = &x->bucket[hash & x->mask];
+
+	e->hash = hash;
+	e->next = *at;
+	*at = e;
+}
+
+/* e must be in the table. */
+static inline void ccs_index_remove(struct ccs_index *x, struct ccs_hash_node *e)
+{
+	struct ccs_hash_node **at = &x->bucket[e->hash & x->mask];
+
+	while (*at != e)
+		at = &(*at)->next;
+	*at = e->next;
+}
+
+/* The next entry with that hash after e; e NULL: the first one. */
+static inline struct ccs_hash_node *ccs_index_next(const struct ccs_index *x,
+						   const struct ccs_hash_node *e, uint64_t hash)
+{
+	struct ccs_hash_node *l = e ? e->next : x->bucket[hash & x->mask];
+
+	while (l && l->hash != hash)
+		l = l->next;
+	return l;
+}
+
+#endif

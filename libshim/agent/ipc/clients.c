@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/ipc/clients.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/cnp/flows.h"
+#include "agent/core.h"
+#include "agent/ipc/requests.h"
+#include "agent/ipc/shm_map.h"
+
+enum {
+	BUCKETS = 16384, MESSAGE_MAX = 512, MESSAGES_A_TURN = 256,
+	PASSED_MAX = 253,                /* the kernel's SCM_MAX_FD */
+};
+
+/* Descriptors that a message carried: at most one, unless the client is malicious. */
+struct passed {
+	unsigned n;
+	int fd[PASSED_MAX];
+};
+
+/* -- the listening socket -------------------------------------------------------- */
+
+static void make_directory(const char *path)
+{
+	char dir[PATH_MAX];
+	char *slash;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash && slash != dir) {
+		*slash = '\0';
+		if (mkdir(dir, 0755) == 0)
+			chmod(dir, 0755); /* independent of the umask */
+	}
+}
+
+/*
+ * The holder of the lock may remove the socket of an agent that has died. The lock belongs to the
+ * process: a forked child that outlives it does not hold it.
+ */
+static int claim_lock(struct ccs_agent *a)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s.lock", a->config.socket);
+	a->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (a->lock < 0)
+		return -1;
+	if (fcntl(a->lock, F_SETLK, &whole) == 0)
+		return 0;
+	close(a->lock);
+	a->lock = -1;
+	errno = EADDRINUSE;
+	return -1;
+}
+
+/* Remove the socket of an agent that has died; no other kind of file, in case the path is wrong. */
+static int remove_socket(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return 0;
+	if (S_ISSOCK(st.st_mode))
+		return unlink(path);
+	errno = ENOTSOCK;
+	return -1;
+}
+
+static void listener_ready(struct ccs_agent *a, struct ccs_source *s);
+
+static int listen_at(struct ccs_agent *a)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	const char *path = a->config.socket;
+
+	if (strlen(path) >= sizeof(at.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(at.sun_path, path, strlen(path));
+	make_directory(path);
+	if (claim_lock(a) || remove_socket(path))
+		return -1;
+	a->listener = (struct ccs_source){
+		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), listener_ready,
+	};
+	if (a->listener.fd < 0 || bind(a->listener.fd, (struct sockaddr *)&at, sizeof(at)) ||
+	    chmod(path, 0666) || listen(a->listener.fd, SOMAXCONN))
+		return -1;
+	a->listening = true;
+	return ccs_agent_watch(a, &a->listener);
+}
+
+int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
+{
+	int saved;
+
+	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
+	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
+		a->client[i].source.fd = -1;
+	a->closing = calloc(1, sizeof(*a->closing));
+	if (a->closing)
+		a->closing->users = 1;
+	if (a->client && a->closing && !ccs_index_init(&a->flows, BUCKETS, a->salt) &&
+	    !ccs_index_init(&a->qps, BUCKETS, a->salt) &&
+	    !ccs_index_init(&a->inbound, BUCKETS, a->salt) && !listen_at(a))
+		return 0;
+	saved = errno;
+	snprintf(err, len, "cannot listen on socket %s: %s", a->config.socket,
+		 saved == EADDRINUSE ? "another agent uses it" : strerror(saved));
+	errno = saved;
+	return -1;
+}
+
+static void release_closing(struct ccs_closing *c)
+{
+	if (atomic_fetch_sub(&c->users, 1) == 1)
+		free(c);
+}
+
+void ccs_clients_close(struct ccs_agent *a)
+{
+	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
+		if (a->client[i].source.fd >= 0)
+			ccs_client_close(a, &a->client[i]);
+	if (a->closing)
+		release_closing(a->closing);
+	if (a->listener.fd >= 0) {
+		unlink(a->config.socket);
+		close(a->listener.fd);
+	}
+	if (a->lock >= 0)
+		close(a->lock);
+	free(a->flows.bucket);
+	free(a->qps.bucket);
+	free(a->inbound.bucket);
+	free(a->client);
+}
+
+/* -- connections ----------------------------------------------------------------- */
+
+/*
+ * close() of a descriptor that a process passed, or left in its socket, can block for hours: a
+ * file on a server that the process runs, or a lingering connection. A thread therefore closes
+ * them; until it is done, they count against the user's limit of connections. If the thread
+ * cannot be created, the descriptors stay open.
+ */
+struct remains {
+	struct ccs_closing *closing;
+	unsigned entry, n;
+	int fd[PASSED_MAX + 1];
+};
+
+static void *close_all(void *arg)
+{
+	struct remains *r = arg;
+
+	while (r->n)
+		close(r->fd[--r->n]);
+	atomic_store(&r->closing->entry[r->entry], false);
+	release_closing(r->closing);
+	free(r);
+	return NULL;
+}
+
+static void close_in_thread(struct ccs_agent *a, unsigned entry, int socket, const struct passed *p)
+{
+	struct remains *r = malloc(sizeof(*r));
+	pthread_t thread;
+
+	atomic_store(&a->closing->entry[entry], true);
+	shutdown(socket, SHUT_RDWR);
+	if (!r)
+		return;
+	*r = (struct remains){ .closing = a->closing, .entry = entry, .n = p->n };
+	memcpy(r->fd, p->fd, p->n * sizeof(*p->fd));
+	r->fd[r->n++] = socket;
+	atomic_fetch_add(&a->closing->users, 1);
+	if (pthread_create(&thread, NULL, close_all, r) == 0) {
+		pthread_detach(thread);
+	} else {
+		release_closing(a->closing);
+		free(r);
+	}
+}
+
+static void end_client(struct ccs_agent *a, struct ccs_client *c, const struct passed *p)
+{
+	const int fd = c->source.fd;
+	const uid_t uid = c->uid;
+
+	for (uint32_t i = 0; i < c->nslots; i++)
+		if (c->flow[i])
+			ccs_agent_flow_remove(a, c->flow[i]);
+	ccs_shm_unmap(c->shm);
+	free(c->flow);
+	free(c->paths);
+	epoll_ctl(a->epoll, EPOLL_CTL_DEL, fd, NULL);
+	*c = (struct ccs_client){ .source.fd = -1, .uid = uid };
+	close_in_thread(a, (unsigned)(c - a->client), fd, p);
+	a->nclients--;
+}
+
+void ccs_client_close(struct ccs_agent *a, struct ccs_client *c)
+{
+	end_client(a, c, &(const struct passed){ 0 });
+}
+
+static void read_passed(struct msghdr *h, struct passed *p)
+{
+	p->n = 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		p->n = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(*p->fd));
+		memcpy(p->fd, CMSG_DATA(c), p->n * sizeof(*p->fd));
+	}
+}
+
+/* Receive one message. Returns its length; 0: end of connection, or too long; -1: none yet. */
+static ssize_t receive_request(int socket, void *data, size_t len, struct passed *p)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_LEN(PASSED_MAX * sizeof(int))];
+	} control;
+	struct iovec iov = { data, len };
+	struct msghdr h = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = &control, .msg_controllen = sizeof(control),
+	};
+	ssize_t n;
+
+	do
+		n = recvmsg(socket, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return errno == EAGAIN ? -1 : 0;
+	read_passed(&h, p);
+	return h.msg_flags & MSG_TRUNC ? 0 : n;
+}
+
+static void client_ready(struct ccs_agent *a, struct ccs_source *s)
+{
+	struct ccs_client *c = (struct ccs_client *)s;
+	uint64_t data[MESSAGE_MAX / 8];
+
+	for (int i = 0; i < MESSAGES_A_TURN; i++) {
+		struct passed p = { 0 };
+		const ssize_t n = receive_request(s->fd, data, sizeof(data), &p);
+		bool stays;
+
+		if (n < 0)
+			return;
+		stays = n && ccs_ipc_handle(a, c, data, (size_t)n, p.n == 1 ? p.fd[0] : -1);
+		if (p.n == 1 && ccs_shm_is_memory_file(p.fd[0]))
+			close(p.fd[--p.n]);
+		if (!stays || p.n) {
+			end_client(a, c, &p);
+			return;
+		}
+	}
+}
+
+/* An unused entry; NULL if there is none, or the user has too many. */
+static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid)
+{
+	struct ccs_client *unused = NULL;
+	unsigned same = 0;
+
+	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++) {
+		const bool used = c->source.fd >= 0 || atomic_load(&a->closing->entry[c - a->client]);
+
+		if (!used)
+			unused = c;
+		same += used && c->uid == uid;
+	}
+	return uid && same >= CCS_AGENT_CLIENTS_PER_UID ? NULL : unused;
+}
+
+static void add_client(struct ccs_agent *a, int fd)
+{
+	struct ucred peer = { .uid = (uid_t)-1 };
+	socklen_t len = sizeof(peer);
+	struct ccs_client *c;
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+	c = find_unused(a, peer.uid);
+	if (!c) {
+		ccs_agent_warn_once(a, CCS_AGENT_WARN_CLIENTS,
+				    "too many connections: further processes get no feedback");
+		close(fd);
+		return;
+	}
+	*c = (struct ccs_client){
+		.source = { fd, client_ready }, .pid = peer.pid, .uid = peer.uid,
+	};
+	a->nclients++;
+	if (ccs_agent_watch(a, &c->source))
+		ccs_client_close(a, c);
+}
+
+/* While no descriptor is free, pending connections would wake the loop in vain: stop listening
+ * until the next tick. */
+static void listener_ready(struct ccs_agent *a, struct ccs_source *s)
+{
+	const int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd >= 0) {
+		add_client(a, fd);
+	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+		ccs_agent_warn_once(a, CCS_AGENT_WARN_ACCEPT, "cannot accept a connection: %s",
+				    strerror(errno));
+		epoll_ctl(a->epoll, EPOLL_CTL_DEL, s->fd, NULL);
+		a->listening = false;
+	}
+}
+
+void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
+{
+	if (!a->listening)
+		a->listening = ccs_agent_watch(a, &a->listener) == 0;
+	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
+		if (c->shm)
+			atomic_store_explicit(&c->shm->heartbeat_ns, now_ns, memory_order_release);
+}

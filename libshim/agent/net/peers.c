@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/net/peers.h"
+
+#include "agent/core.h"
+#include "agent/net/send.h"
+
+enum { BUCKETS = 4096, WINDOW = 64 };
+
+int ccs_peers_open(struct ccs_agent *a,
+		   void (*evicted)(struct ccs_agent *a, struct ccs_peer *p))
+{
+	struct ccs_peers *ps = &a->peers;
+
+	ps->evicted = evicted;
+	ps->peer = calloc(CCS_SHM_PATHS, sizeof(*ps->peer));
+	ps->unused = calloc(CCS_SHM_PATHS, sizeof(*ps->unused));
+	if (!ps->peer || !ps->unused || ccs_index_init(&ps->index, BUCKETS, a->salt))
+		return -1;
+	while (ps->nunused < CCS_SHM_PATHS) {
+		ps->unused[ps->nunused] = CCS_SHM_PATHS - 1 - ps->nunused;
+		ps->nunused++;
+	}
+	return 0;
+}
+
+void ccs_peers_close(struct ccs_agent *a)
+{
+	free(a->peers.index.bucket);
+	free(a->peers.peer);
+	free(a->peers.unused);
+}
+
+static uint64_t hash_of(const struct ccs_peers *ps, const struct ccs_ends *ends)
+{
+	uint64_t w[4], hash = ps->index.salt;
+
+	memcpy(w, &ends->local, sizeof(ends->local));
+	memcpy(w + 2, &ends->remote, sizeof(ends->remote));
+	for (unsigned i = 0; i < 4; i++)
+		hash = ccs_mix(hash ^ w[i]);
+	return hash;
+}
+
+struct ccs_peer *ccs_peer_find(const struct ccs_agent *a, const struct ccs_ends *ends)
+{
+	const uint64_t hash = hash_of(&a->peers, ends);
+	struct ccs_hash_node *l = NULL;
+
+	while ((l = ccs_index_next(&a->peers.index, l, hash))) {
+		struct ccs_peer *p = (struct ccs_peer *)l;
+
+		if (ccs_address_equal(&p->ends.local, &ends->local) &&
+		    ccs_address_equal(&p->ends.remote, &ends->remote))
+			return p;
+	}
+	return NULL;
+}
+
+bool ccs_peer_wanted(const struct ccs_peer *p, uint64_t now_ns)
+{
+	return p->flows || now_ns < p->switch_until_ns;
+}
+
+bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns)
+{
+	return now_ns < p->lease_ns;
+}
+
+static void evict(struct ccs_agent *a, struct ccs_peer *p)
+{
+	struct ccs_peers *ps = &a->peers;
+
+	ps->evicted(a, p);
+	ccs_index_remove(&ps->index, &p->link);
+	ps->unused[ps->nunused++] = p->index;
+	if (p->inbound.path)
+		ps->unused[ps->nunused++] = p->inbound.path - 1;
+	p->serial = 0;
+	while (ps->high && !ps->peer[ps->high - 1].serial)
+		ps->high--;
+}
+
+/* Evict the peers that neither serve this host nor are served by it. */
+static void evict_unused(struct ccs_agent *a, uint64_t now_ns)
+{
+	struct ccs_peers *ps = &a->peers;
+
+	for (uint32_t i = ps->high; i-- > 0;) {
+		struct ccs_peer *p = &ps->peer[i];
+
+		if (p->serial && !p->active && !p->inbound.active &&
+		    !ccs_peer_wanted(p, now_ns) && !ccs_peer_leased(p, now_ns))
+			evict(a, p);
+	}
+}
+
+uint32_t ccs_peer_record(struct ccs_agent *a)
+{
+	struct ccs_peers *ps = &a->peers;
+
+	return ps->nunused ? 1 + ps->unused[--ps->nunused] : 0;
+}
+
+/* Sequence numbers start at the time, so that they continue to rise if an evicted peer returns. */
+struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends)
+{
+	struct ccs_peer *p = ccs_peer_find(a, ends);
+	struct ccs_peers *ps = &a->peers;
+	const uint64_t now_ns = ccs_agent_now(a);
+
+	if (p)
+		return p;
+	if (!ps->nunused)
+		evict_unused(a, now_ns);
+	if (!ps->nunused) {
+		ccs_agent_warn_once(a, CCS_AGENT_WARN_PEERS,
+			      "more than %d peers: flows to further ones get no feedback",
+			      CCS_SHM_PATHS);
+		return NULL;
+	}
+	p = &ps->peer[ps->unused[--ps->nunused]];
+	*p = (struct ccs_peer){
+		.ends = *ends, .serial = ++ps->serial, .sequence = now_ns,
+		.index = (uint32_t)(p - ps->peer),
+	};
+	if (ps->high <= p->index)
+		ps->high = p->index + 1;
+	ccs_index_add(&ps->index, &p->link, hash_of(ps, ends));
+	return p;
+}
+
+uint64_t ccs_peer_clock(const struct ccs_peer *p, uint64_t now_ns)
+{
+	const int64_t since = (int64_t)(now_ns - p->clock_at_ns);
+	const int64_t drift = (since < 0 ? -since : since) >> 13;
+
+	return p->clock_ns && now_ns ? p->clock_ns + (uint64_t)(since - drift) : 0;
+}
+
+void ccs_peer_update_clock(struct ccs_peer *p, uint64_t clock_ns, uint64_t now_ns)
+{
+	if (clock_ns && clock_ns <= ccs_peer_clock(p, now_ns))
+		return;
+	p->clock_ns = clock_ns;
+	p->clock_at_ns = now_ns;
+}
+
+void ccs_peer_adopt(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence)
+{
+	p->incarnation = incarnation;
+	p->highest_sequence = sequence;
+	p->received_mask = UINT64_MAX;
+	p->telemetry_sequence = p->clock_ns = 0;
+}
+
+bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence)
+{
+	uint64_t behind;
+
+	if (sequence > p->highest_sequence) {
+		const uint64_t ahead = sequence - p->highest_sequence;
+
+		p->received_mask = ahead < WINDOW ? p->received_mask << ahead : 0;
+		p->received_mask |= 1;
+		p->highest_sequence = sequence;
+		return true;
+	}
+	behind = p->highest_sequence - sequence;
+	if (behind >= WINDOW || p->received_mask >> behind & 1)
+		return false;
+	p->received_mask |= 1ull << behind;
+	return true;
+}
+
+void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns)
+{
+	struct ccs_peers *ps = &a->peers;
+
+	for (uint32_t i = 0; i < ps->high; i++)
+		if (ps->peer[i].serial && ccs_peer_wanted(&ps->peer[i], now_ns) &&
+		    ps->peer[i].hello_due_ns <= now_ns)
+			ccs_send_hello(a, &ps->peer[i]);
+	evict_unused(a, now_ns);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_PEERS_H
+#define CCS_AGENT_PEERS_H
+/* The table of other hosts' agents: lookup, eviction, replay window, clock, HELLO renewal. */
+#include "agent/priv.h"
+
+/* evicted is called before an entry is freed. 0, or -1: out of memory. */
+int ccs_peers_open(struct ccs_agent *a,
+		   void (*evicted)(struct ccs_agent *a, struct ccs_peer *p));
+void ccs_peers_close(struct ccs_agent *a);
+
+struct ccs_peer *ccs_peer_find(const struct ccs_agent *a, const struct ccs_ends *ends);
+/* Creates the entry if necessary; NULL: the table is full. */
+struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends);
+/* Whether this host requests anything from that agent. */
+bool ccs_peer_wanted(const struct ccs_peer *p, uint64_t now_ns);
+/* Whether that agent has a valid lease for CNPs and telemetry of this host. */
+bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns);
+/* Allocates another record of each region, for inbound data: 1 + its index; 0: none is left. */
+uint32_t ccs_peer_record(struct ccs_agent *a);
+
+/* Start a new incarnation of the peer; earlier messages become invalid. */
+void ccs_peer_adopt(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence);
+/* Whether a message of the current incarnation has not been received before; records it. */
+bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence);
+
+/*
+ * The peer's clock at now_ns of ours, or a little earlier; 0: unknown. A HELLO states the time
+ * when it left, and the peer's clock may run slower than ours by up to 122 ppm. Of several
+ * HELLOs the one with the latest estimate is used: it had the shortest delay.
+ */
+uint64_t ccs_peer_clock(const struct ccs_peer *p, uint64_t now_ns);
+void ccs_peer_update_clock(struct ccs_peer *p, uint64_t clock_ns, uint64_t now_ns);
+
+/* Send the HELLOs that are due, and evict unused peers. */
+void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/net/receive.h"
+
+#include "agent/cnp/deliver.h"
+#include "agent/cnp/flows.h"
+#include "agent/core.h"
+#include "agent/net/peers.h"
+#include "agent/net/send.h"
+#include "agent/telemetry/advise.h"
+#include "agent/telemetry/echo.h"
+#include "agent/telemetry/ports.h"
+#include "agent/telemetry/relay.h"
+#include "agent/telemetry/subscribers.h"
+
+/* HELLOs handled per second from hosts whose address is not verified yet. */
+#define UNVERIFIED_RATE 2000.0
+#define UNVERIFIED_BURST 500.0
+
+static void count_refusal(struct ccs_agent *a, enum ccs_refusal why)
+{
+	a->totals.refused[why]++;
+}
+
+static void answer_hello(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_peer *p,
+			 const struct ccs_wire_message *hello, uint32_t lease_ms)
+{
+	const uint32_t np = a->config.capture ? CCS_PEER_NP : 0;
+
+	ccs_send_hello_ack(a, ends, p, &hello->header, &(const struct ccs_wire_hello_ack){
+		.capabilities = np | ccs_ports_capabilities(a, ends),
+		.lease_ms = lease_ms,
+		.flows = p && p->ingress ? ccs_port_flows(p->ingress) : 0,
+		.advised = p ? ccs_ports_advised(a, p) : 0,
+	});
+}
+
+/* Whether the HELLO is new. An agent that restarts has a later incarnation (upper half). */
+static bool is_hello_fresh(struct ccs_agent *a, struct ccs_peer *p,
+			   const struct ccs_wire_header *h)
+{
+	if (h->incarnation == p->incarnation) {
+		if (ccs_peer_fresh(p, h->sequence))
+			return true;
+		count_refusal(a, CCS_REFUSED_REPLAYED);
+		return false;
+	}
+	if (h->incarnation >> 32 < p->incarnation >> 32 && ccs_peer_leased(p, ccs_agent_now(a))) {
+		count_refusal(a, CCS_REFUSED_INCARNATION);
+		return false;
+	}
+	ccs_peer_adopt(p, h->incarnation, h->sequence);
+	return true;
+}
+
+static void handle_hello(struct ccs_agent *a, const struct ccs_ends *ends,
+			 const struct ccs_wire_message *m)
+{
+	uint32_t lease_ms = m->hello.lease_ms;
+	struct ccs_peer *p;
+
+	a->totals.hellos_received++;
+	if (m->header.echo != ccs_agent_incarnation(a, ends)) {
+		answer_hello(a, ends, ccs_peer_find(a, ends), m, 0);
+		return;
+	}
+	p = ccs_peer_get(a, ends);
+	if (!p) {
+		count_refusal(a, CCS_REFUSED_LIMIT);
+		return;
+	}
+	if (!is_hello_fresh(a, p, &m->header))
+		return;
+	if (lease_ms > CCS_LEASE_MAX_MS)
+		lease_ms = CCS_LEASE_MAX_MS;
+	p->lease_ns = ccs_agent_now(a) + lease_ms * 1000000ull;
+	ccs_subscribers_update(a, p, ends, &m->hello);
+	answer_hello(a, ends, p, m, lease_ms);
+}
+
+/* Advice that arrives after newer telemetry is ignored. */
+static void handle_advice(struct ccs_agent *a, struct ccs_peer *p, uint64_t sequence,
+			  const struct ccs_wire_advice *m)
+{
+	if (sequence <= p->telemetry_sequence)
+		return;
+	p->telemetry_sequence = sequence;
+	ccs_echo_advice(a, p, m);
+}
+
+/* Track the minimum, which contains no queuing or host delay; follow increases slowly. */
+static void update_rtt(struct ccs_peer *p, uint64_t rtt_ns)
+{
+	if (p->rtt_ns && rtt_ns > p->rtt_ns)
+		p->rtt_ns += (rtt_ns - p->rtt_ns) / 16;
+	else
+		p->rtt_ns = rtt_ns;
+}
+
+/* The reply grants a lease, or states the incarnation with which to repeat the HELLO. */
+static void handle_hello_ack(struct ccs_agent *a, struct ccs_peer *p,
+			     const struct ccs_wire_message *m)
+{
+	const bool known = m->header.incarnation == p->incarnation;
+
+	if (!p->hello_awaited || m->hello_ack.of != p->hello_awaited) {
+		count_refusal(a, CCS_REFUSED_REPLAYED);
+		return;
+	}
+	p->hello_awaited = 0;
+	update_rtt(p, ccs_agent_now(a) - p->hello_sent_ns);
+	if (known)
+		ccs_peer_fresh(p, m->header.sequence);
+	else
+		ccs_peer_adopt(p, m->header.incarnation, m->header.sequence);
+	if (m->hello_ack.lease_ms) {
+		p->hello_attempts = 0;
+		p->hello_due_ns = ccs_agent_now(a) + CCS_RENEW_NS;
+		p->capabilities = m->hello_ack.capabilities;
+		p->last_seen_ns = ccs_agent_now(a);
+		ccs_deliver_peer_to_all(a, p);
+		handle_advice(a, p, m->header.sequence, &(struct ccs_wire_advice){
+			.advised = m->hello_ack.advised, .flows = m->hello_ack.flows });
+		if (p->hello_pending)
+			ccs_send_hello(a, p);
+	} else if (!known && ccs_peer_wanted(p, ccs_agent_now(a))) {
+		ccs_send_hello(a, p);
+	}
+}
+
+static void handle_cnp(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_message *m)
+{
+	if (m->header.incarnation != p->incarnation) {
+		count_refusal(a, CCS_REFUSED_INCARNATION);
+	} else if (!ccs_peer_fresh(p, m->header.sequence)) {
+		count_refusal(a, CCS_REFUSED_REPLAYED);
+	} else if (!ccs_agent_flow_cnp(a, p, m->cnp.qpn)) {
+		count_refusal(a, CCS_REFUSED_FLOW);
+	} else {
+		p->cnps_received++;
+		a->totals.cnps_accepted++;
+	}
+}
+
+static void handle_telemetry(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
+			     struct ccs_wire_message *m)
+{
+	const bool echo = m->header.type != CCS_WIRE_RECORDS;
+
+	if (m->header.incarnation != p->incarnation) {
+		count_refusal(a, CCS_REFUSED_INCARNATION);
+	} else if (!(echo ? p->flows != 0 : ccs_agent_now(a) < p->switch_until_ns)) {
+		count_refusal(a, CCS_REFUSED_PEER);
+	} else if (!ccs_peer_fresh(p, m->header.sequence)) {
+		count_refusal(a, CCS_REFUSED_REPLAYED);
+	} else {
+		a->totals.echoes_received++;
+		if (m->header.type == CCS_WIRE_ECHO)
+			ccs_echo_receive(a, p, m);
+		else if (echo)
+			handle_advice(a, p, m->header.sequence, &m->advice);
+		else if (ccs_relay_receive(a, p, &m->records))
+			ccs_ports_switch_record(a, ends->arrived);
+	}
+}
+
+/* A token bucket limits the work for hosts whose source address may be forged. */
+static bool claim_unverified_hello(struct ccs_agent *a)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+
+	a->unverified_hellos += (double)(now_ns - a->unverified_hellos_ns) / 1e9 * UNVERIFIED_RATE;
+	if (a->unverified_hellos > UNVERIFIED_BURST)
+		a->unverified_hellos = UNVERIFIED_BURST;
+	a->unverified_hellos_ns = now_ns;
+	if (a->unverified_hellos < 1)
+		return false;
+	a->unverified_hellos -= 1;
+	return true;
+}
+
+/* A cheap check of the echo precedes the authentication. */
+static bool is_verified(struct ccs_agent *a, const struct ccs_ends *ends,
+			const struct ccs_wire_message *m)
+{
+	if (m->header.echo == ccs_agent_incarnation(a, ends))
+		return true;
+	if (m->header.type != CCS_WIRE_HELLO)
+		count_refusal(a, CCS_REFUSED_INCARNATION);
+	else if (claim_unverified_hello(a))
+		return true;
+	else
+		count_refusal(a, CCS_REFUSED_LIMIT);
+	return false;
+}
+
+static bool is_authentic(struct ccs_agent *a, const struct ccs_ends *ends,
+			 const struct ccs_wire_header *h, const void *data, size_t len)
+{
+	const struct ccs_agent_auth *auth = a->config.auth;
+	const uint8_t *tag = (const uint8_t *)data + h->length;
+	char text[INET6_ADDRSTRLEN];
+
+	if (!auth || (len >= (size_t)h->length + CCS_WIRE_TAG &&
+		      auth->check(auth->arg, data, h->length, tag)))
+		return true;
+	count_refusal(a, CCS_REFUSED_AUTH);
+	ccs_agent_warn_once(a, CCS_AGENT_WARN_AUTH,
+		      "ignored a message from %s that is not authenticated with this host's key",
+		      ccs_address_text(&ends->remote, text));
+	return false;
+}
+
+static bool decode_message(struct ccs_agent *a, const struct ccs_ends *ends, const void *data,
+			   size_t len, struct ccs_wire_message *m)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	switch (ccs_wire_decode(data, len, m)) {
+	case CCS_WIRE_OK:
+		return true;
+	case CCS_WIRE_OTHER_VERSION:
+		count_refusal(a, CCS_REFUSED_VERSION);
+		ccs_agent_warn_once(a, CCS_AGENT_WARN_VERSION,
+			      "ignored the agent at %s: it uses protocol version %u, this one %u",
+			      ccs_address_text(&ends->remote, text), ((const uint8_t *)data)[4],
+			      CCS_WIRE_VERSION);
+		break;
+	case CCS_WIRE_OTHER_TYPE:
+		count_refusal(a, CCS_REFUSED_TYPE);
+		break;
+	case CCS_WIRE_GARBAGE:
+		count_refusal(a, CCS_REFUSED_GARBAGE);
+	}
+	return false;
+}
+
+void ccs_receive_message(struct ccs_agent *a, const struct ccs_ends *ends, const void *data,
+			 size_t len)
+{
+	struct ccs_wire_message m;
+	struct ccs_peer *p;
+
+	if (!decode_message(a, ends, data, len, &m))
+		return;
+	a->totals.cnps_received += m.header.type == CCS_WIRE_CNP;
+	if (!is_verified(a, ends, &m) || !is_authentic(a, ends, &m.header, data, len))
+		return;
+	if (m.header.type == CCS_WIRE_HELLO) {
+		handle_hello(a, ends, &m);
+		return;
+	}
+	p = ccs_peer_find(a, ends);
+	if (!p)
+		count_refusal(a, CCS_REFUSED_PEER);
+	else if (m.header.type == CCS_WIRE_CNP)
+		handle_cnp(a, p, &m);
+	else if (m.header.type == CCS_WIRE_HELLO_ACK)
+		handle_hello_ack(a, p, &m);
+	else
+		handle_telemetry(a, p, ends, &m);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/net/send.h"
+
+#include "agent/core.h"
+#include "agent/net/udp.h"
+
+static void send_to_peer(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m)
+{
+	m->header.incarnation = ccs_agent_incarnation(a, &p->ends);
+	m->header.echo = p->incarnation;
+	m->header.sequence = ++p->sequence;
+	ccs_udp_send(a, &p->ends, m);
+}
+
+/* The first retries come soon, in case a message was lost; later ones, to hosts without an agent,
+ * at increasing intervals. */
+static uint64_t retry_interval_ns(unsigned attempts)
+{
+	if (attempts <= 2)
+		return attempts * 100000000ull;
+	return CCS_RENEW_NS << (attempts < 6 ? attempts - 3 : 3);
+}
+
+/* The shorter of two periods; 0 is none. */
+static uint32_t shorter_period(uint32_t a_us, uint32_t b_us)
+{
+	return a_us && (!b_us || a_us < b_us) ? a_us : b_us;
+}
+
+void ccs_send_hello(struct ccs_agent *a, struct ccs_peer *p)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+	const bool is_switch = now_ns < p->switch_until_ns;
+	struct ccs_wire_message m = {
+		.header.type = CCS_WIRE_HELLO,
+		.hello = {
+			.lease_ms = CCS_LEASE_MS,
+			.requested = (p->flows ? CCS_PEER_NP : 0) |
+				     (p->flows && p->period_us ? p->requested : 0) |
+				     (is_switch ? CCS_PEER_PORTS : 0),
+			.clock_ns = now_ns,
+			.period_us = shorter_period(p->period_us,
+						    is_switch ? p->switch_period_us : 0),
+			.flows = p->active + (is_switch ? p->switch_flows : 0),
+			.rtt_us = (uint32_t)(p->rtt_ns / 1000),
+			.segment = p->segment,
+		},
+	};
+
+	send_to_peer(a, p, &m);
+	a->totals.hellos_sent++;
+	p->hello_awaited = p->sequence;
+	p->hello_sent_ns = now_ns;
+	p->hello_pending = false;
+	p->hello_due_ns = now_ns + retry_interval_ns(++p->hello_attempts);
+}
+
+/* Without a peer entry the sequence number is the time, at which a new entry's numbers start. */
+void ccs_send_hello_ack(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_peer *p,
+			const struct ccs_wire_header *hello,
+			const struct ccs_wire_hello_ack *ack)
+{
+	struct ccs_wire_message m = {
+		.header = {
+			.type = CCS_WIRE_HELLO_ACK,
+			.incarnation = ccs_agent_incarnation(a, ends),
+			.echo = hello->incarnation,
+			.sequence = p ? ++p->sequence : ccs_agent_now(a),
+		},
+		.hello_ack = *ack,
+	};
+
+	m.hello_ack.of = hello->sequence;
+	ccs_udp_send(a, ends, &m);
+}
+
+void ccs_send_cnp(struct ccs_agent *a, struct ccs_peer *p, uint32_t qpn, uint32_t marked)
+{
+	struct ccs_wire_message m = {
+		.header.type = CCS_WIRE_CNP,
+		.cnp = { .qpn = qpn, .marked = marked },
+	};
+
+	send_to_peer(a, p, &m);
+	a->totals.cnps_sent++;
+	p->cnps_sent++;
+}
+
+void ccs_send_echo(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_echo *echo)
+{
+	struct ccs_wire_message m = { .header.type = CCS_WIRE_ECHO, .echo = *echo };
+
+	send_to_peer(a, p, &m);
+	a->totals.echoes_sent++;
+}
+
+void ccs_send_advice(struct ccs_agent *a, struct ccs_peer *p, uint64_t advised, uint32_t flows)
+{
+	struct ccs_wire_message m = {
+		.header.type = CCS_WIRE_ADVICE,
+		.advice = { .advised = advised, .flows = flows },
+	};
+
+	send_to_peer(a, p, &m);
+	a->totals.echoes_sent++;
+}
+
+void ccs_send_records(struct ccs_agent *a, struct ccs_peer *p,
+		      const struct ccs_wire_records *records)
+{
+	struct ccs_wire_message m = { .header.type = CCS_WIRE_RECORDS, .records = *records };
+
+	send_to_peer(a, p, &m);
+	a->totals.echoes_sent++;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_STATUS_H
+#define CCS_AGENT_STATUS_H
+/* The agent's state as text, for `ccshimd --status`. */
+#include "agent/priv.h"
+
+/* One JSON object, allocated by malloc(). NULL: out of memory. */
+char *ccs_status_text(struct ccs_agent *a, size_t *len);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One controller per port computes the rate that is advised to all flows through it. */
+#include "agent/telemetry/advise.h"
+
+#include "agent/core.h"
+#include "agent/telemetry/relay.h"
+#include "cc/minmax.h"
+
+#define RTT_MOST_US 100e3                /* limit on RTTs that peers state */
+
+/* Time from an advice until data sent at that rate arrive; for READs, until the responses do. */
+static double rtt_us_of(const struct ccs_subscriber *s)
+{
+	const struct ccs_peer *p = s->peer;
+
+	if (!s->inbound)
+		return p->rtt_us;
+	return p->rtt_ns ? (double)p->rtt_ns / 1e3 : p->inbound.period_us;
+}
+
+/* The largest RTT known: a controller that assumes too long an RTT reacts more slowly. */
+static double longest_rtt_us(const struct ccs_port *port)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < port->nsubs; i++)
+		most = ccs_max(most, rtt_us_of(&port->sub[i]));
+	return ccs_min(most, RTT_MOST_US);
+}
+
+static double largest_segment(const struct ccs_port *port)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < port->nsubs; i++) {
+		const struct ccs_subscriber *s = &port->sub[i];
+
+		most = ccs_max(most, s->inbound ? s->peer->segment : s->peer->peer_segment);
+	}
+	return most;
+}
+
+/* A switch does not know the number of flows on its port: some may not be subscribed. */
+static struct ccs_advice_port controller_input(const struct ccs_port *port)
+{
+	return (struct ccs_advice_port){
+		.now_ns = port->record.ts_ns,
+		.bytes = port->record.tx_bytes,
+		.queue = port->record.qlen_bytes,
+		.sees_queue = port->publication,
+		.capacity = (double)port->record.capacity,
+		.flows = port->publication ? 0 : ccs_port_flows(port),
+		.rtt_us = longest_rtt_us(port),
+		.grain = largest_segment(port),
+	};
+}
+
+static bool requests_advice(const struct ccs_subscriber *s)
+{
+	return (s->inbound ? s->peer->inbound.requested : s->peer->peer_requests) & CCS_PEER_ADVICE;
+}
+
+static bool is_requested(const struct ccs_port *port)
+{
+	for (unsigned i = 0; i < port->nsubs; i++)
+		if (port->publication || requests_advice(&port->sub[i]))
+			return true;
+	return false;
+}
+
+void ccs_port_advise(struct ccs_port *port)
+{
+	const struct ccs_advice_port now = controller_input(port);
+
+	port->record.advised = 0;
+	if (is_requested(port))
+		port->record.advised = (uint64_t)ccs_advice_feed(&port->advice, &now);
+	else
+		port->advice = (struct ccs_advice){ 0 };
+}
+
+/* The next sample is brought forward, so that the other senders receive the new rate soon. */
+void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more)
+{
+	struct ccs_advice_port now;
+
+	if (!(ccs_port_capacity(port) >= 1))
+		return;
+	port->record.capacity = (uint64_t)ccs_port_capacity(port);
+	now = controller_input(port);
+	now.now_ns = ccs_agent_now(a);
+	port->record.advised = (uint64_t)ccs_advice_join(&port->advice, &now, more);
+	if (port->sampled_ns + CCS_PERIOD_LEAST_NS < port->next_ns)
+		port->next_ns = port->sampled_ns + CCS_PERIOD_LEAST_NS;
+}
+
+uint64_t ccs_port_advised(const struct ccs_agent *a, const struct ccs_port *port,
+			  const struct ccs_subscriber *s)
+{
+	struct ccs_record r[CCS_RECORDS] = { port->record };
+	unsigned n = 1;
+
+	if (!requests_advice(s))
+		return 0;
+	n += ccs_relay_records_for(a, s->peer, ccs_agent_now(a), r + n, CCS_RECORDS - n);
+	return ccs_record_advised(r, n);
+}
+
+uint64_t ccs_ports_advised(const struct ccs_agent *a, struct ccs_peer *p)
+{
+	const struct ccs_subscriber sender = { .peer = p };
+
+	return p->ingress ? ccs_port_advised(a, p->ingress, &sender) : 0;
+}

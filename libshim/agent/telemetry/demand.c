@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A periodic scan of the slots finds which flows request telemetry and how many of them send or
+ * READ, without action by the flows. Changes are sent to peers in HELLOs. The scan takes about 1 %
+ * of a CPU, independent of the number of flows.
+ */
+#include "agent/telemetry/demand.h"
+
+#include "agent/core.h"
+#include "agent/net/send.h"
+#include "agent/telemetry/inbound.h"
+
+#define IDLE_NS 100000000ull             /* a flow without traffic for this long is idle */
+#define SCAN_NS 2000000ull               /* shortest scan interval, */
+#define SCAN_FLOW_NS 10000ull            /* and per flow */
+#define NEW_NS 100000000ull              /* a flow is new for this long, and about to send: */
+#define NEW_SCAN_NS 500000ull            /* shortest scan interval meanwhile, */
+#define NEW_SCAN_FLOW_NS 2000ull         /* and per flow */
+#define UNREQUESTED 10u                  /* factor on the interval if no flow requests telemetry */
+
+static uint32_t period_of(const struct ccs_agent_flow *f)
+{
+	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
+
+	return atomic_load_explicit(&slot->period_us, memory_order_relaxed);
+}
+
+/* Clients older than advice leave the field 0. */
+static uint32_t requested_of(const struct ccs_agent_flow *f)
+{
+	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
+	const uint32_t requested = atomic_load_explicit(&slot->requested, memory_order_relaxed);
+
+	return requested ? requested & CCS_PEER_RECORDS : CCS_PEER_TELEMETRY;
+}
+
+static uint32_t segment_of(const struct ccs_agent_flow *f)
+{
+	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
+
+	return atomic_load_explicit(&slot->segment, memory_order_relaxed);
+}
+
+static uint64_t sent_of(const struct ccs_agent_flow *f)
+{
+	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
+
+	return atomic_load_explicit(&slot->sent, memory_order_relaxed);
+}
+
+static uint64_t read_of(const struct ccs_agent_flow *f)
+{
+	const struct ccs_slot *slot = &f->client->shm->slot[f->slot];
+
+	return atomic_load_explicit(&slot->read, memory_order_relaxed);
+}
+
+static uint32_t shorter(uint32_t a_us, uint32_t b_us)
+{
+	return !a_us || b_us < a_us ? b_us : a_us;
+}
+
+void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	const uint32_t period_us = period_of(f);
+
+	f->sent = sent_of(f);
+	f->read = read_of(f);
+	if (!period_us)
+		return;
+	f->peer->period_us = shorter(f->peer->period_us, period_us);
+	f->peer->requested |= requested_of(f);
+	if (requested_of(f) & CCS_PEER_ADVICE)
+		f->sent_ns = ccs_agent_now(a); /* it is about to send */
+	a->telemetry_wanted = true;
+	a->demand_ns = 0;
+	a->newest_demand_ns = ccs_agent_now(a);
+}
+
+/* Whether the counter, whose value is now `now`, has changed recently. */
+static bool is_active(uint64_t *bytes, uint64_t *changed_ns, uint64_t now, uint64_t now_ns)
+{
+	if (now != *bytes) {
+		*bytes = now;
+		*changed_ns = now_ns;
+	}
+	return *changed_ns && now_ns - *changed_ns < IDLE_NS;
+}
+
+static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t now_ns)
+{
+	const uint32_t period_us = period_of(f);
+
+	if (!period_us)
+		return;
+	a->telemetry_wanted = true;
+	f->peer->scan_period_us = shorter(f->peer->scan_period_us, period_us);
+	f->peer->scan_requested |= requested_of(f);
+	if (segment_of(f) > f->peer->segment)
+		f->peer->segment = segment_of(f);
+	if (is_active(&f->sent, &f->sent_ns, sent_of(f), now_ns))
+		f->peer->scan_active++;
+	if (is_active(&f->read, &f->read_ns, read_of(f), now_ns))
+		ccs_inbound_count(a, f, period_us, requested_of(f));
+}
+
+static void scan_client(struct ccs_agent *a, const struct ccs_client *c, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < c->nslots; i++)
+		if (c->flow[i])
+			scan_flow(a, c->flow[i], now_ns);
+}
+
+/* While a HELLO is unanswered, a change is sent at a later scan. */
+static void update_request(struct ccs_agent *a, struct ccs_peer *p)
+{
+	p->hello_pending |= p->active != p->scan_active || p->period_us != p->scan_period_us ||
+		   p->requested != p->scan_requested;
+	p->active = p->scan_active;
+	p->period_us = p->scan_period_us;
+	p->requested = p->scan_requested;
+	p->scan_active = p->scan_period_us = p->scan_requested = 0;
+	if (p->hello_pending && !p->hello_awaited)
+		ccs_send_hello(a, p);
+}
+
+static uint64_t longer(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/* A flow that starts to send has no telemetry yet: scan more often, to find it soon. */
+static uint64_t scan_interval_ns(const struct ccs_agent *a, uint64_t now_ns)
+{
+	const uint64_t interval_ns = longer(SCAN_NS, SCAN_FLOW_NS * a->nflows);
+
+	if (!a->telemetry_wanted)
+		return UNREQUESTED * interval_ns;
+	if (a->newest_demand_ns && now_ns - a->newest_demand_ns < NEW_NS)
+		return longer(NEW_SCAN_NS, NEW_SCAN_FLOW_NS * a->nflows);
+	return interval_ns;
+}
+
+/* Client entries are allocated from the end of the table. */
+static void scan_clients(struct ccs_agent *a, uint64_t now_ns)
+{
+	const struct ccs_client *c = a->client + CCS_AGENT_CLIENTS;
+
+	for (unsigned n = a->nclients; n && c-- > a->client;) {
+		n -= c->source.fd >= 0;
+		scan_client(a, c, now_ns);
+	}
+}
+
+void ccs_demand_update(struct ccs_agent *a, uint64_t now_ns)
+{
+	if (now_ns < a->demand_ns)
+		return;
+	a->telemetry_wanted = false;
+	scan_clients(a, now_ns);
+	for (uint32_t i = 0; i < a->peers.high; i++) {
+		struct ccs_peer *p = &a->peers.peer[i];
+
+		if (p->flows || p->active)
+			update_request(a, p);
+		if (p->inbound.scan_active || p->inbound.active)
+			ccs_inbound_update(a, p, now_ns);
+	}
+	a->demand_ns = now_ns + scan_interval_ns(a, now_ns);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_DEMAND_H
+#define CCS_AGENT_DEMAND_H
+/* Scan of clients' slots for flows that request telemetry. */
+#include "agent/priv.h"
+
+/* Register a new flow, which may be the first one to request telemetry of its peer. */
+void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f);
+/* Scan the slots if it is due, and send changed requests to peers. */
+void ccs_demand_update(struct ccs_agent *a, uint64_t now_ns);
+
+#endif

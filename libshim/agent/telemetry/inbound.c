@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The host that sends these data only answers READ requests; the reader determines the rate.
+ * Congestion on the inbound path is therefore reported to the reader: a mark on a READ response
+ * is a CNP for the reading flow, which needs no agent at the peer.
+ */
+#include "agent/telemetry/inbound.h"
+
+#include "agent/cnp/deliver.h"
+#include "agent/core.h"
+#include "agent/net/peers.h"
+#include "agent/telemetry/advise.h"
+#include "agent/telemetry/echo.h"
+#include "agent/telemetry/relay.h"
+#include "agent/telemetry/subscribers.h"
+#include "base/sysfs.h"
+
+static struct ccs_agent_flow *flow_of(struct ccs_hash_node *l)
+{
+	return (struct ccs_agent_flow *)((char *)l - offsetof(struct ccs_agent_flow, inbound_link));
+}
+
+static uint64_t hash_of(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn)
+{
+	return ccs_mix(a->inbound.salt ^ ((uint64_t)p->serial << 24 | local_qpn));
+}
+
+/* -- available feedback ------------------------------------------------------------- */
+
+static bool is_interface_watched(const struct ccs_agent_config *c, const char *name)
+{
+	for (unsigned i = 0; i < c->ninterfaces; i++)
+		if (strcmp(c->interfaces[i], name) == 0)
+			return true;
+	return !c->ninterfaces;
+}
+
+/* A NIC that counts CNPs is a notification point in hardware, and sends CNPs to the peer. */
+static void set_flags(const struct ccs_agent *a, const struct ccs_agent_flow *f, const char *name,
+		      bool measurable)
+{
+	const bool marks = a->config.capture && !ccs_nic_counters_alive(&f->counter) &&
+			   is_interface_watched(&a->config, name);
+
+	atomic_store_explicit(&f->client->shm->slot[f->slot].inbound_flags,
+			      (marks ? CCS_PEER_NP : 0) | (measurable ? CCS_PEER_RECORDS : 0),
+			      memory_order_relaxed);
+}
+
+/* The interface on which the flow's data arrive; "": unknown. */
+static void find_interface(const struct ccs_agent *a, const struct ccs_agent_flow *f,
+			   char name[IF_NAMESIZE + 1])
+{
+	if (!ccs_sysfs_netdev(a->counters.sysfs, f->device, f->port, name))
+		*name = '\0';
+}
+
+/* The slot may hold the inbound record of an earlier agent, which is cleared. */
+void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	struct ccs_slot *slot = &f->client->shm->slot[f->slot];
+	const bool requested = atomic_load_explicit(&slot->period_us, memory_order_relaxed);
+	char name[IF_NAMESIZE + 1] = "";
+
+	ccs_index_add(&a->inbound, &f->inbound_link, hash_of(a, f->peer, f->local_qpn));
+	atomic_store_explicit(&slot->inbound, 0, memory_order_relaxed);
+	if (requested || a->config.ninterfaces)
+		find_interface(a, f, name);
+	set_flags(a, f, name, requested && ccs_ports_can_measure(a, if_nametoindex(name)));
+}
+
+void ccs_inbound_detach(struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	struct ccs_slot *slot = &f->client->shm->slot[f->slot];
+
+	ccs_index_remove(&a->inbound, &f->inbound_link);
+	atomic_store_explicit(&slot->inbound_flags, 0, memory_order_relaxed);
+	if (!f->reads)
+		return;
+	atomic_store_explicit(&slot->inbound, 0, memory_order_release);
+	f->client->paths[f->peer->inbound.path - 1]--;
+}
+
+/* -- marks -------------------------------------------------------------------------- */
+
+static struct ccs_agent_flow *next_flow(const struct ccs_agent *a, const struct ccs_peer *p,
+					uint32_t local_qpn, struct ccs_agent_flow *f)
+{
+	struct ccs_hash_node *l = f ? &f->inbound_link : NULL;
+
+	while ((l = ccs_index_next(&a->inbound, l, hash_of(a, p, local_qpn))))
+		if (flow_of(l)->peer == p && flow_of(l)->local_qpn == local_qpn)
+			return flow_of(l);
+	return NULL;
+}
+
+bool ccs_inbound_has(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn)
+{
+	return next_flow(a, p, local_qpn, NULL);
+}
+
+void ccs_inbound_cnp(struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+	struct ccs_agent_flow *f = NULL;
+
+	while ((f = next_flow(a, p, local_qpn, f)))
+		ccs_deliver_cnps(f, 1, now_ns);
+	a->totals.cnps_inbound++;
+}
+
+/* -- telemetry ---------------------------------------------------------------------- */
+
+static void write_flags(const struct ccs_client *c, const struct ccs_inbound *in)
+{
+	atomic_store_explicit(&c->shm->path[in->path - 1].flags,
+			      CCS_PEER_RECORDS | (in->switch_records ? CCS_PEER_PORTS : 0),
+			      memory_order_relaxed);
+}
+
+/* At the flow's first READ its slot gets an inbound record. */
+static void start_reading(struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	struct ccs_inbound *in = &f->peer->inbound;
+	struct ccs_client *c = f->client;
+	char name[IF_NAMESIZE + 1];
+
+	if (!in->path)
+		in->path = ccs_peer_record(a);
+	if (!in->path)
+		return;
+	f->reads = true;
+	find_interface(a, f, name);
+	in->ifindex = if_nametoindex(name);
+	in->measurable = ccs_ports_can_measure(a, in->ifindex);
+	if (!c->paths[in->path - 1]++) {
+		write_flags(c, in);
+		ccs_shm_path_write(&c->shm->path[in->path - 1], &in->telemetry);
+	}
+	atomic_store_explicit(&c->shm->slot[f->slot].inbound, in->path, memory_order_release);
+}
+
+/* An interface may vanish, appear, or change its speed. */
+static void write_measurable(const struct ccs_agent_flow *f, bool measurable)
+{
+	_Atomic uint32_t *flags = &f->client->shm->slot[f->slot].inbound_flags;
+	const uint32_t old = atomic_load_explicit(flags, memory_order_relaxed);
+	const uint32_t new = (old & ~(uint32_t)CCS_PEER_RECORDS) |
+			     (measurable ? CCS_PEER_RECORDS : 0);
+
+	if (new != old)
+		atomic_store_explicit(flags, new, memory_order_relaxed);
+}
+
+void ccs_inbound_count(struct ccs_agent *a, struct ccs_agent_flow *f, uint32_t period_us,
+		       uint32_t requested)
+{
+	struct ccs_inbound *in = &f->peer->inbound;
+
+	if (!f->reads)
+		start_reading(a, f);
+	write_measurable(f, in->measurable);
+	in->scan_active++;
+	in->scan_requested |= requested;
+	if (!in->scan_period_us || period_us < in->scan_period_us)
+		in->scan_period_us = period_us;
+}
+
+void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint64_t now_ns)
+{
+	struct ccs_inbound *in = &p->inbound;
+	const bool changed = in->active != in->scan_active || in->period_us != in->scan_period_us ||
+			  in->requested != in->scan_requested;
+	const uint32_t more = in->scan_active > in->active ? in->scan_active - in->active : 0;
+	bool measurable;
+
+	in->active = in->scan_active;
+	in->period_us = in->scan_period_us;
+	in->requested = in->scan_requested;
+	in->scan_active = in->scan_period_us = in->scan_requested = 0;
+	if (!changed && now_ns < in->renew_ns)
+		return;
+	in->renew_ns = now_ns + CCS_RENEW_NS;
+	measurable = ccs_subscribers_update_inbound(a, p);
+	if (in->active)
+		in->measurable = measurable;
+	if (in->port && more && in->requested & CCS_PEER_ADVICE)
+		ccs_port_joined(a, in->port, more);
+}
+
+static void set_switch_records(struct ccs_agent *a, struct ccs_inbound *in, bool switch_records)
+{
+	if (in->switch_records == switch_records)
+		return;
+	in->switch_records = switch_records;
+	for (const struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
+		if (c->shm && c->paths[in->path - 1])
+			write_flags(c, in);
+}
+
+void ccs_inbound_report(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p,
+			uint32_t flows)
+{
+	struct ccs_record r[CCS_RECORDS] = { port->record };
+	struct ccs_inbound *in = &p->inbound;
+	unsigned n = 1;
+
+	if (!in->path)
+		return;
+	r[0].covers_ns = port->sampled_ns;
+	n += ccs_relay_records_for(a, p, port->sampled_ns, r + 1, CCS_RECORDS - 1);
+	set_switch_records(a, in, n > 1);
+	ccs_echo_convert(&in->telemetry, r, n, flows, ccs_agent_now(a));
+	ccs_echo_publish(a, in->path - 1, &in->telemetry);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_INBOUND_H
+#define CCS_AGENT_INBOUND_H
+/* Feedback for data that arrive because flows of this host READ them. */
+#include "agent/priv.h"
+
+void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
+void ccs_inbound_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
+/* Whether a flow of this host has that queue pair, connected to that peer. */
+bool ccs_inbound_has(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
+/* Deliver a CNP to the flows of that queue pair. */
+void ccs_inbound_cnp(struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
+/* The running scan found that this flow READs; _update ends the scan for a peer. */
+void ccs_inbound_count(struct ccs_agent *a, struct ccs_agent_flow *f, uint32_t period_us,
+		       uint32_t requested);
+void ccs_inbound_update(struct ccs_agent *a, struct ccs_peer *p, uint64_t now_ns);
+/* Write a new sample of the peer's inbound port to the clients whose flows READ from it. */
+void ccs_inbound_report(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p,
+			uint32_t flows);
+
+#endif

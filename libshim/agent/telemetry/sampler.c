@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The messages about a port are limited to a share of its capacity, in total and per peer: with
+ * many subscribers, each is sent reports less often.
+ */
+#include "agent/telemetry/sampler.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "agent/core.h"
+#include "agent/net/peers.h"
+#include "agent/net/send.h"
+#include "agent/telemetry/advise.h"
+#include "agent/telemetry/inbound.h"
+#include "agent/telemetry/ports.h"
+#include "agent/telemetry/relay.h"
+#include "agent/telemetry/subscribers.h"
+
+#define SHARE_EACH 0.005
+#define SHARE_ALL 0.02
+#define MESSAGES_MOST 50000.0            /* per second, to limit CPU time */
+#define LEAST_INTERVAL 20                /* shortest interval, in multiples of the time's error */
+#define PACKET_HEADERS 42                /* Ethernet, IPv4, UDP */
+#define ADVICE_BYTES 16
+#define ECHO_EVERY 4                     /* periods, to a peer that requests advice only */
+#define ADVICE_CHANGE 0.05               /* a larger change of the rate is sent at once */
+
+/* -- samples ----------------------------------------------------------------------- */
+
+static int read_port(struct ccs_agent *a, struct ccs_port *port, struct ccs_record *r)
+{
+	struct ccs_egress e;
+	int error;
+
+	if (!port->publication)
+		return ccs_ingress_read(&port->ingress, &r->tx_bytes) ? 0 : ENODEV;
+	error = ccs_egress_read(&a->netlink, port->ifindex, &e);
+	if (error)
+		return error;
+	if (e.rate > 0 && !(port->publication->rate > 0))
+		port->nominal_capacity = e.rate;
+	r->tx_bytes = e.sent_bytes;
+	r->qlen_bytes = e.backlog_bytes;
+	return 0;
+}
+
+/*
+ * The time of a sample is known to within half the duration of its read. The relative error of a
+ * rate is that uncertainty divided by the interval. A sample that is too uncertain, because the
+ * thread was preempted, is discarded; the next one then has a longer interval.
+ */
+static bool take_sample(struct ccs_agent *a, struct ccs_port *port)
+{
+	struct ccs_record r = port->record;
+	uint64_t before_ns, after_ns;
+	int error;
+
+	for (unsigned tries = 0; tries < 2; tries++) {
+		before_ns = ccs_agent_now(a);
+		error = read_port(a, port, &r);
+		after_ns = ccs_agent_now(a);
+		if (error) {
+			ccs_port_lose(a, port, error);
+			return false;
+		}
+		r.ts_ns = before_ns + (after_ns - before_ns) / 2;
+		if (port->record.ts_ns &&
+		    LEAST_INTERVAL * (after_ns - before_ns) / 2 > r.ts_ns - port->record.ts_ns)
+			continue;
+		port->record = r;
+		port->sampled_ns = before_ns;
+		a->totals.samples++;
+		return true;
+	}
+	a->totals.samples_late++;
+	return false;
+}
+
+/* After a reset of its counter the link gets a new identifier. */
+static bool update_record(struct ccs_agent *a, struct ccs_port *port)
+{
+	const uint64_t bytes = port->record.tx_bytes;
+
+	if (!take_sample(a, port))
+		return false;
+	if (port->record.tx_bytes < bytes)
+		port->record.link = ccs_record_link(&port->record, sizeof(port->record));
+	if (port->learns_capacity)
+		ccs_capacity_feed(&port->learnt, port->record.ts_ns, port->record.tx_bytes,
+				  port->marked);
+	port->marked = false;
+	port->record.capacity = (uint64_t)ccs_port_capacity(port);
+	if (port->record.capacity > 0)
+		ccs_port_advise(port);
+	return port->record.capacity > 0;
+}
+
+/* -- messages ---------------------------------------------------------------------- */
+
+static void report_to_sender(struct ccs_agent *a, const struct ccs_port *port,
+			     struct ccs_subscriber *s, uint32_t flows)
+{
+	struct ccs_wire_echo m = { .n = 1, .flows = flows, .record = { port->record } };
+	struct ccs_peer *p = s->peer;
+
+	m.record[0].covers_ns = port->sampled_ns;
+	m.n = (uint16_t)(m.n + ccs_relay_records_for(a, p, port->sampled_ns, m.record + 1,
+						     CCS_RECORDS - 1));
+	for (unsigned i = 0; i < m.n; i++)
+		m.record[i].covers_ns = ccs_peer_clock(p, m.record[i].covers_ns);
+	ccs_record_sort(m.record, m.n);
+	s->reported_advised = ccs_record_advised(m.record, m.n);
+	ccs_send_echo(a, p, &m);
+}
+
+static void report_to_receiver(struct ccs_agent *a, const struct ccs_port *port, struct ccs_peer *p)
+{
+	struct ccs_wire_records m = {
+		.n = 1, .bits = (uint8_t)port->from.bits, .record = { port->record },
+	};
+
+	memcpy(m.prefix, port->from.address.b, sizeof(m.prefix));
+	m.record[0].covers_ns = ccs_peer_clock(p, port->sampled_ns);
+	ccs_send_records(a, p, &m);
+}
+
+static double longer(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* Reporting period for READing flows of this host, which need no message, ns. */
+static uint64_t reader_period_ns(const struct ccs_port *port, const struct ccs_peer *p)
+{
+	const double requested_ns = 1e3 * p->inbound.period_us;
+
+	return (uint64_t)longer(longer(requested_ns, CCS_PERIOD_LEAST_NS),
+				1e9 * port->nreaders / MESSAGES_MOST);
+}
+
+static bool requests_only_advice(const struct ccs_port *port, const struct ccs_peer *p)
+{
+	return !port->publication && p->peer_requests & CCS_PEER_ADVICE &&
+	       !(p->peer_requests & CCS_PEER_TELEMETRY);
+}
+
+/* Average bytes of the messages to a peer per period. */
+static double bytes_per_period(const struct ccs_agent *a, const struct ccs_port *port,
+			       const struct ccs_peer *p)
+{
+	const double head = PACKET_HEADERS + CCS_WIRE_HEADER + (a->config.auth ? CCS_WIRE_TAG : 0);
+	const double echo = head + 24 + 2 * CCS_RECORD_BYTES;
+
+	return requests_only_advice(port, p) ? head + ADVICE_BYTES + echo / ECHO_EVERY : echo;
+}
+
+/* Reporting period of a peer: as requested, or as the limits allow. */
+static uint64_t peer_period_ns(const struct ccs_agent *a, const struct ccs_port *port,
+			       const struct ccs_peer *p)
+{
+	const unsigned peers = port->nsubs - port->nreaders;
+	const double one_ns = 8e9 * bytes_per_period(a, port, p) / (double)port->record.capacity;
+	double period_ns = (double)p->period_ns;
+
+	period_ns = longer(period_ns, one_ns / SHARE_EACH);
+	period_ns = longer(period_ns, one_ns * peers / SHARE_ALL);
+	period_ns = longer(period_ns, 1e9 * peers / MESSAGES_MOST);
+	return (uint64_t)longer(period_ns, 1);
+}
+
+static void report_to_reader(struct ccs_agent *a, const struct ccs_port *port,
+			     struct ccs_subscriber *s, uint32_t flows)
+{
+	ccs_inbound_report(a, port, s->peer, flows);
+	s->reported_advised = (uint64_t)s->peer->inbound.telemetry.advised_rate;
+}
+
+/* Between two reports: send the advised rate alone, if it has changed much. */
+static void report_change(struct ccs_agent *a, const struct ccs_port *port,
+			  struct ccs_subscriber *s, uint32_t flows)
+{
+	const uint64_t advised = ccs_port_advised(a, port, s);
+	const double reported = (double)s->reported_advised;
+
+	if (!advised || fabs((double)advised - reported) <= ADVICE_CHANGE * reported)
+		return;
+	if (s->inbound) {
+		report_to_reader(a, port, s, flows);
+		return;
+	}
+	s->reported_advised = advised;
+	ccs_send_advice(a, s->peer, advised, flows);
+}
+
+/* A report that is nearly due uses this sample, not the next one. */
+static void report_if_due(struct ccs_agent *a, const struct ccs_port *port,
+			  struct ccs_subscriber *s, uint64_t period_ns, uint32_t flows)
+{
+	const bool idle = s->reported_bytes == port->record.tx_bytes && !port->record.qlen_bytes;
+
+	if (idle || s->due_ns > port->sampled_ns + period_ns / 4) {
+		if (!port->publication)
+			report_change(a, port, s, flows);
+		return;
+	}
+	s->due_ns = port->sampled_ns + period_ns;
+	if (!s->inbound && requests_only_advice(port, s->peer))
+		s->due_ns += (ECHO_EVERY - 1) * period_ns;
+	s->reported_bytes = port->record.tx_bytes;
+	if (s->inbound)
+		report_to_reader(a, port, s, flows);
+	else if (port->publication)
+		report_to_receiver(a, port, s->peer);
+	else
+		report_to_sender(a, port, s, flows);
+}
+
+static bool is_current(const struct ccs_subscriber *s, uint64_t now_ns)
+{
+	return s->inbound ? s->peer->inbound.active : ccs_peer_leased(s->peer, now_ns);
+}
+
+static void sample_and_report(struct ccs_agent *a, struct ccs_port *port, uint64_t now_ns)
+{
+	uint64_t period_ns, shortest_ns = CCS_PERIOD_MOST_NS;
+	uint32_t flows;
+
+	for (unsigned i = port->nsubs; i-- > 0;)
+		if (!is_current(&port->sub[i], now_ns))
+			ccs_subscriber_remove(port, port->sub[i].peer, port->sub[i].inbound);
+	if (!port->nsubs || !update_record(a, port)) {
+		port->next_ns = now_ns + CCS_PERIOD_LEAST_NS;
+		return;
+	}
+	flows = ccs_port_flows(port);
+	for (unsigned i = 0; i < port->nsubs; i++) {
+		period_ns = port->sub[i].inbound ? reader_period_ns(port, port->sub[i].peer)
+						 : peer_period_ns(a, port, port->sub[i].peer);
+		report_if_due(a, port, &port->sub[i], period_ns, flows);
+		shortest_ns = period_ns < shortest_ns ? period_ns : shortest_ns;
+	}
+	/* While records of switches arrive, they trigger the samples. */
+	if (port->switch_record_ns && now_ns - port->switch_record_ns < 2 * shortest_ns)
+		shortest_ns += shortest_ns / 2;
+	port->next_ns = now_ns + shortest_ns;
+}
+
+uint64_t ccs_sampler_due(const struct ccs_agent *a)
+{
+	uint64_t due_ns = UINT64_MAX;
+
+	for (const struct ccs_port *port = a->port; port < a->port + CCS_AGENT_PORTS; port++)
+		if (port->nsubs && port->next_ns < due_ns)
+			due_ns = port->next_ns;
+	return due_ns;
+}
+
+void ccs_sampler_run(struct ccs_agent *a)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+
+	for (struct ccs_port *port = a->port; port < a->port + CCS_AGENT_PORTS; port++)
+		if (port->nsubs && port->next_ns <= now_ns)
+			sample_and_report(a, port, now_ns);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/telemetry/subscribers.h"
+
+#include "agent/core.h"
+#include "agent/net/peers.h"
+#include "agent/telemetry/advise.h"
+#include "agent/telemetry/relay.h"
+
+/* Limits on what a HELLO may state. */
+#define FLOWS_MOST 4096
+#define SEGMENT_MOST (1u << 20)          /* bytes */
+
+static struct ccs_subscriber *find_subscriber(const struct ccs_port *port, const struct ccs_peer *p,
+					      bool inbound)
+{
+	for (unsigned i = 0; i < port->nsubs; i++)
+		if (port->sub[i].peer == p && port->sub[i].inbound == inbound)
+			return &port->sub[i];
+	return NULL;
+}
+
+void ccs_subscriber_remove(struct ccs_port *port, const struct ccs_peer *p, bool inbound)
+{
+	struct ccs_subscriber *s = find_subscriber(port, p, inbound);
+
+	if (!s)
+		return;
+	*s = port->sub[--port->nsubs];
+	port->nreaders -= inbound;
+}
+
+static void add_subscriber(struct ccs_port *port, struct ccs_peer *p, bool inbound)
+{
+	const unsigned max = port->max_subs ? 2 * port->max_subs : 16;
+	struct ccs_subscriber *more;
+
+	if (find_subscriber(port, p, inbound))
+		return;
+	if (port->nsubs == port->max_subs) {
+		more = reallocarray(port->sub, max, sizeof(*more));
+		if (!more)
+			return;
+		port->sub = more;
+		port->max_subs = max;
+	}
+	port->sub[port->nsubs++] = (struct ccs_subscriber){ .peer = p, .inbound = inbound };
+	port->nreaders += inbound;
+	port->next_ns = 0;
+}
+
+static void set_subscribed(struct ccs_port *port, struct ccs_peer *p, bool subscribed)
+{
+	if (subscribed)
+		add_subscriber(port, p, false);
+	else
+		ccs_subscriber_remove(port, p, false);
+}
+
+static void subscribe_ingress(struct ccs_agent *a, struct ccs_peer *p, uint32_t ifindex)
+{
+	struct ccs_port *port = p->peer_requests & CCS_PEER_RECORDS
+				? ccs_ports_find_ingress(a, ifindex) : NULL;
+
+	if (p->ingress && p->ingress != port)
+		ccs_subscriber_remove(p->ingress, p, false);
+	p->ingress = port;
+	if (!port)
+		return;
+	if (p->peer_flows)
+		ccs_port_refresh_capacity(a, port);
+	set_subscribed(port, p, p->peer_flows);
+	ccs_port_check_capacity(a, port);
+}
+
+bool ccs_subscribers_update_inbound(struct ccs_agent *a, struct ccs_peer *p)
+{
+	struct ccs_inbound *in = &p->inbound;
+	struct ccs_port *port = in->active ? ccs_ports_find_ingress(a, in->ifindex) : NULL;
+
+	if (in->port && in->port != port)
+		ccs_subscriber_remove(in->port, p, true);
+	in->port = port;
+	if (!port)
+		return false;
+	ccs_port_refresh_capacity(a, port);
+	add_subscriber(port, p, true);
+	ccs_port_check_capacity(a, port);
+	ccs_relay_ask(a, &p->ends.local, ccs_port_flows(port), in->period_us);
+	return ccs_port_is_measurable(port);
+}
+
+static uint64_t clamp_period_ns(uint32_t requested_us)
+{
+	const uint64_t requested_ns = requested_us * 1000ull;
+
+	return requested_ns < CCS_PERIOD_LEAST_NS ? CCS_PERIOD_LEAST_NS :
+	       requested_ns > CCS_PERIOD_MOST_NS ? CCS_PERIOD_MOST_NS : requested_ns;
+}
+
+void ccs_subscribers_update(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
+			    const struct ccs_wire_hello *m)
+{
+	const uint32_t flows = m->flows < FLOWS_MOST ? m->flows : FLOWS_MOST;
+	const uint32_t more = flows > p->peer_flows ? flows - p->peer_flows : 0;
+
+	p->peer_requests = m->requested;
+	p->peer_flows = flows;
+	p->period_ns = clamp_period_ns(m->period_us);
+	p->peer_segment = m->segment < SEGMENT_MOST ? m->segment : SEGMENT_MOST;
+	p->rtt_us = m->rtt_us ? m->rtt_us : m->period_us;
+	ccs_peer_update_clock(p, m->clock_ns, ccs_agent_now(a));
+	subscribe_ingress(a, p, ends->arrived);
+	for (unsigned i = 0; i < a->nports; i++) {
+		struct ccs_port *port = &a->port[i];
+		const bool wanted = p->peer_requests & CCS_PEER_PORTS && p->peer_flows &&
+				    ccs_port_publishes_to(port, &ends->remote);
+
+		if (!wanted || port->ifindex || ccs_port_open_egress(a, port) == 0)
+			set_subscribed(port, p, wanted);
+	}
+	if (p->ingress && more && p->peer_requests & CCS_PEER_ADVICE)
+		ccs_port_joined(a, p->ingress, more);
+	if (p->ingress)
+		ccs_relay_ask(a, &ends->local, ccs_port_flows(p->ingress), m->period_us);
+}
+
+void ccs_subscribers_remove_peer(struct ccs_agent *a, struct ccs_peer *p)
+{
+	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
+		for (unsigned inbound = 0; inbound < 2; inbound++)
+			ccs_subscriber_remove(&a->port[i], p, inbound);
+	p->ingress = p->inbound.port = NULL;
+}

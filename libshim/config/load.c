@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Loads settings from the system's file, the user's file and the environment. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/suggest.h"
+#include "config/conf.h"
+#include "config/options.h"
+#include "config/rules.h"
+
+#define SYSTEM_FILE CCS_SYSCONFDIR "/ccshim.conf"
+#define PREFIX "CCSHIM_"
+
+struct load {
+	struct ccs_rules *rules;
+	const struct ccs_match_subject *subject;
+	enum ccs_opt_origin source;      /* being read */
+	ccs_opt_complain *complain;      /* may be NULL */
+	void *arg;
+	int complaints;
+	bool no_memory;
+};
+
+static void __attribute__((format(printf, 2, 3))) complain(struct load *l, const char *fmt, ...)
+{
+	char sentence[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, ap);
+	va_end(ap);
+	l->complaints++;
+	if (l->complain)
+		l->complain(l->arg, sentence);
+}
+
+static void add(struct load *l, const struct ccs_setting *s)
+{
+	if (ccs_rules_add(l->rules, s, false))
+		l->no_memory = true;
+}
+
+/* True if the same section has set the option already. */
+static bool is_repeated(const struct load *l, const struct ccs_setting *s)
+{
+	for (const struct ccs_setting *t = l->rules->first; t; t = t->next)
+		if (t->opt == s->opt && t->source == s->source && t->section == s->section)
+			return true;
+	return false;
+}
+
+/* True if the section applies to other programs only. */
+static bool is_for_other_program(const struct load *l, struct ccs_match match)
+{
+	match.keys &= CCS_MATCH_APP;
+	return !ccs_match_matches(&match, l->subject);
+}
+
+/* A value is checked even where it does not apply, so that mistakes are found early. */
+static void handle_item(void *arg, const struct ccs_conf_item *item)
+{
+	struct load *l = arg;
+	const struct ccs_setting s = {
+		.opt = ccs_opt_find(item->name),
+		.source = l->source,
+		.section = item->section,
+		.match = item->match,
+		.where = item->where,
+		.value = item->value,
+	};
+	struct ccs_options scratch;
+	char err[512];
+
+	if (ccs_options_set(&scratch, item->name, item->value, err, sizeof(err)))
+		complain(l, "%s: %s", item->where, err);
+	else if ((item->match.keys & CCS_MATCH_QP) && !s.opt->per_qp)
+		complain(l, "%s: %s applies to the whole process; set it before all sections or "
+			 "in one with the key app only", item->where, item->name);
+	else if (item->bad || is_for_other_program(l, item->match))
+		return;
+	else if (is_repeated(l, &s))
+		complain(l, "%s: %s is set twice in this section; the first value is used",
+			 item->where, item->name);
+	else
+		add(l, &s);
+}
+
+static void complain_line(void *arg, const char *where, const char *sentence)
+{
+	complain(arg, "%s: %s", where, sentence);
+}
+
+/* A default file need not exist, and the home may belong to another user (su). */
+static bool may_be_missing(const struct load *l, int error)
+{
+	return error == ENOENT || error == ENOTDIR ||
+	       (error == EACCES && l->source == CCS_FROM_USER_FILE);
+}
+
+static void read_file(struct load *l, const char *path, bool is_named)
+{
+	const struct ccs_conf_reader reader = { handle_item, complain_line, l };
+	int error;
+
+	error = ccs_conf_read(path, &reader);
+	if (error && (is_named || !may_be_missing(l, error)))
+		complain(l, "%s: cannot be read: %s", path, strerror(error));
+}
+
+static void read_user_file(struct load *l)
+{
+	const char *named = secure_getenv(PREFIX "CONFIG");
+	const char *dir = secure_getenv("XDG_CONFIG_HOME"), *below = "";
+	char path[1024];
+
+	if (named) {
+		if (*named)
+			read_file(l, named, true);
+		return;
+	}
+	if (!dir || *dir != '/') { /* the XDG specification says to ignore a relative path */
+		dir = secure_getenv("HOME");
+		below = "/.config";
+	}
+	if (dir && *dir &&
+	    snprintf(path, sizeof(path), "%s%s/ccshim.conf", dir, below) < (int)sizeof(path))
+		read_file(l, path, false);
+}
+
+/* True for a variable with our prefix that is not an option. */
+static bool is_other_variable(const char *name, size_t len)
+{
+	static const char *const exact[] = { "CONFIG", "LIB" };
+
+	for (unsigned i = 0; i < sizeof(exact) / sizeof(*exact); i++)
+		if (len == strlen(exact[i]) && memcmp(name, exact[i], len) == 0)
+			return true;
+	return len > 4 && memcmp(name, "LAB_", 4) == 0;
+}
+
+/* The environment variable of an option, without the prefix. */
+static void to_upper(const char *name, char *buf, size_t len)
+{
+	size_t i = 0;
+
+	for (; name[i] && i < len - 1; i++)
+		buf[i] = name[i] >= 'a' && name[i] <= 'z' ? (char)(name[i] - 'a' + 'A') : name[i];
+	buf[i] = '\0';
+}
+
+static const struct ccs_opt *option_of_variable(const char *name, size_t len)
+{
+	char variable[64];
+
+	for (size_t i = 0; i < ccs_opt_count; i++) {
+		to_upper(ccs_opt_table[i].name, variable, sizeof(variable));
+		if (strlen(variable) == len && memcmp(variable, name, len) == 0)
+			return &ccs_opt_table[i];
+	}
+	return NULL;
+}
+
+static void complain_unknown(struct load *l, const char *name, size_t len)
+{
+	char word[64], best[64] = "";
+	struct ccs_suggestion near;
+
+	snprintf(word, sizeof(word), "%.*s", (int)len, name);
+	near = ccs_suggest_for(word);
+	for (size_t i = 0; i < ccs_opt_count; i++)
+		ccs_suggest_offer(&near, ccs_opt_table[i].name);
+	if (near.best)
+		to_upper(near.best, best, sizeof(best));
+	complain(l, "there is no option " PREFIX "%s%s%s%s", word,
+		 near.best ? "; did you mean " PREFIX : "", best, near.best ? "?" : "");
+}
+
+/* setting is the text after the prefix: NAME=value. */
+static void parse_variable(struct load *l, const char *setting)
+{
+	const size_t len = strcspn(setting, "=");
+	const struct ccs_opt *opt = option_of_variable(setting, len);
+	struct ccs_options scratch;
+	char err[512];
+
+	if (setting[len] != '=' || is_other_variable(setting, len))
+		return;
+	if (!opt)
+		complain_unknown(l, setting, len);
+	else if (ccs_opt_set(&scratch, opt, setting + len + 1, err, sizeof(err)))
+		complain(l, PREFIX "%.*s: %s", (int)len, setting, err);
+	else
+		add(l, &(struct ccs_setting){ .opt = opt, .source = CCS_FROM_ENV, .where = "",
+					      .value = setting + len + 1 });
+}
+
+int ccs_rules_load(struct ccs_rules *r, const char *app, ccs_opt_complain *complain_to, void *arg)
+{
+	const struct ccs_match_subject subject = { .known = CCS_MATCH_APP, .app = app };
+	struct load l = { .rules = r, .subject = &subject, .complain = complain_to, .arg = arg };
+
+	*r = (struct ccs_rules){ 0 };
+	l.source = CCS_FROM_SYSTEM_FILE;
+	read_file(&l, SYSTEM_FILE, false);
+	if (!getauxval(AT_SECURE)) {
+		l.source = CCS_FROM_USER_FILE;
+		read_user_file(&l);
+		for (char **e = environ; e && *e; e++)
+			if (strncmp(*e, PREFIX, sizeof(PREFIX) - 1) == 0)
+				parse_variable(&l, *e + sizeof(PREFIX) - 1);
+	}
+	if (!l.no_memory)
+		return l.complaints;
+	ccs_rules_free(r);
+	return -1;
+}
+
+int ccs_options_load_as(const char *app, struct ccs_options *o, ccs_opt_complain *complain_to,
+			void *arg)
+{
+	const struct ccs_match_subject subject = { .known = CCS_MATCH_APP, .app = app };
+	struct ccs_rules rules;
+	int complaints = ccs_rules_load(&rules, app, complain_to, arg);
+
+	complaints += ccs_rules_resolve(&rules, &subject, o, NULL, complain_to, arg);
+	ccs_rules_free(&rules);
+	return complaints;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parses the header of a section and matches queue pairs against it. */
+#include "config/match.h"
+
+#include <arpa/inet.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+
+#define SYNTAX "expected [app \"GLOB\"], [peer ADDRESS/BITS], [device GLOB], [port N], " \
+	       "[dscp N], [sl N], or several of these in one section"
+
+/* Parse decimal digits only; -1: other characters, or the number is too high. */
+static int parse_small_number(const char *text, int max)
+{
+	const size_t len = strlen(text);
+
+	if (!len || len > 3 || strspn(text, "0123456789") != len || atoi(text) > max)
+		return -1;
+	return atoi(text);
+}
+
+/* Parse ADDRESS[/BITS], IPv4 or IPv6. */
+static int parse_peer(struct ccs_match *m, const char *value)
+{
+	const size_t len = strcspn(value, "/");
+	char address[INET6_ADDRSTRLEN];
+	int bits, max = 128;
+
+	if (len >= sizeof(address))
+		return -1;
+	memcpy(address, value, len);
+	address[len] = '\0';
+	if (inet_pton(AF_INET, address, m->peer + 12) == 1) {
+		memset(m->peer, 0, 10);
+		memset(m->peer + 10, 0xff, 2);
+		max = 32;
+	} else if (inet_pton(AF_INET6, address, m->peer) != 1) {
+		return -1;
+	}
+	bits = value[len] ? parse_small_number(value + len + 1, max) : max;
+	m->peer_bits = (unsigned)(bits + 128 - max);
+	return bits < 0 ? -1 : 0;
+}
+
+static int parse_glob(char glob[64], const char *value)
+{
+	if (!*value || strlen(value) >= 64)
+		return -1;
+	strcpy(glob, value);
+	return 0;
+}
+
+static int parse_number(unsigned *number, const char *value, int max)
+{
+	const int n = parse_small_number(value, max);
+
+	if (n >= 0)
+		*number = (unsigned)n;
+	return n < 0 ? -1 : 0;
+}
+
+static const struct key {
+	const char *name;
+	enum ccs_match_key key;
+	const char *what;
+} keys[] = {
+	{ "app", CCS_MATCH_APP, "a pattern of up to 63 bytes for a program's name" },
+	{ "peer", CCS_MATCH_PEER, "an address such as 10.0.0.0/24 or fe80::/10" },
+	{ "device", CCS_MATCH_DEVICE, "a pattern of up to 63 bytes for a device's name" },
+	{ "port", CCS_MATCH_PORT, "a port, 1 to 255" },
+	{ "dscp", CCS_MATCH_DSCP, "a DSCP, 0 to 63" },
+	{ "sl", CCS_MATCH_SL, "a service level, 0 to 15" },
+};
+enum { KEYS = sizeof(keys) / sizeof(*keys) };
+
+static const struct key *find_key(const char *name, char *err, size_t errlen)
+{
+	struct ccs_suggestion near = ccs_suggest_for(name);
+	char hint[96];
+
+	for (unsigned i = 0; i < KEYS; i++) {
+		if (strcmp(keys[i].name, name) == 0)
+			return &keys[i];
+		ccs_suggest_offer(&near, keys[i].name);
+	}
+	snprintf(err, errlen, "unknown section key '%s'%s%s", name,
+		 ccs_suggest_hint(&near, hint, sizeof(hint)), near.best ? "" : "; " SYNTAX);
+	return NULL;
+}
+
+static int parse_value(struct ccs_match *m, enum ccs_match_key key, const char *value)
+{
+	switch (key) {
+	case CCS_MATCH_APP: return parse_glob(m->app, value);
+	case CCS_MATCH_PEER: return parse_peer(m, value);
+	case CCS_MATCH_DEVICE: return parse_glob(m->device, value);
+	case CCS_MATCH_PORT: return parse_number(&m->port, value, 255) || !m->port ? -1 : 0;
+	case CCS_MATCH_DSCP: return parse_number(&m->dscp, value, 63);
+	default: return parse_number(&m->sl, value, 15);
+	}
+}
+
+int ccs_match_add_key(struct ccs_match *m, const char *name, const char *value, char *err,
+		   size_t errlen)
+{
+	const struct key *key = find_key(name, err, errlen);
+
+	if (!key)
+		return -1;
+	if (m->keys & key->key) {
+		snprintf(err, errlen, "'%s' is given twice; a section may have each key only once", name);
+		return -1;
+	}
+	if (parse_value(m, key->key, value)) {
+		snprintf(err, errlen, "%s: '%.64s' is not %s", name, value, key->what);
+		return -1;
+	}
+	m->keys |= key->key;
+	return 0;
+}
+
+/* Not isspace(), which depends on the application's locale. */
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static const char *skip_blanks(const char *p)
+{
+	while (is_blank(*p))
+		p++;
+	return p;
+}
+
+/* Copy the word at *p, perhaps in quotes, and advance *p. False: no word, no closing quote, or
+ * too long. */
+static bool read_word(const char **p, char *word, size_t len)
+{
+	const bool quoted = **p == '"';
+	const char *from = *p + quoted;
+	const size_t n = quoted ? strcspn(from, "\"") : strcspn(from, " \t\r]\"#");
+
+	*p = from + n + quoted;
+	if ((quoted && !from[n]) || (!quoted && !n) || n >= len)
+		return false;
+	memcpy(word, from, n);
+	word[n] = '\0';
+	return true;
+}
+
+/* Parse the pairs of words up to the ]; *end points after it. */
+static int parse_words(struct ccs_match *m, const char *line, const char **end, char *err,
+		       size_t errlen)
+{
+	char name[32], value[128];
+	const char *p = skip_blanks(line + 1);
+
+	snprintf(err, errlen, SYNTAX);
+	while (*p != ']') {
+		if (*p == '"' || !read_word(&p, name, sizeof(name)) || !is_blank(*p))
+			return -1;
+		p = skip_blanks(p);
+		if (!read_word(&p, value, sizeof(value)))
+			return -1;
+		if (ccs_match_add_key(m, name, value, err, errlen))
+			return -1;
+		if (!is_blank(*p) && *p != ']') {
+			snprintf(err, errlen, SYNTAX);
+			return -1;
+		}
+		p = skip_blanks(p);
+		snprintf(err, errlen, SYNTAX);
+	}
+	*end = p + 1;
+	return m->keys ? 0 : -1;
+}
+
+int ccs_match_parse(struct ccs_match *m, const char *line, char *err, size_t errlen)
+{
+	const char *end;
+
+	*m = (struct ccs_match){ 0 };
+	if (parse_words(m, line, &end, err, errlen))
+		return -1;
+	if (snprintf(m->text, sizeof(m->text), "%.*s", (int)(end - line), line) >=
+	    (int)sizeof(m->text)) {
+		snprintf(err, errlen, "the section's header is longer than %zu bytes",
+			 sizeof(m->text) - 1);
+		return -1;
+	}
+	end = skip_blanks(end);
+	if (*end && *end != '#') {
+		snprintf(err, errlen, "nothing may follow the ] of a section");
+		return -1;
+	}
+	return 0;
+}
+
+static bool has_same_prefix(const uint8_t *a, const uint8_t *b, unsigned bits)
+{
+	const unsigned rest = bits % 8;
+
+	if (memcmp(a, b, bits / 8))
+		return false;
+	return !rest || !((a[bits / 8] ^ b[bits / 8]) >> (8 - rest));
+}
+
+bool ccs_match_matches(const struct ccs_match *m, const struct ccs_match_subject *subject)
+{
+	if (m->keys & ~subject->known)
+		return false;
+	return (!(m->keys & CCS_MATCH_APP) || fnmatch(m->app, subject->app, 0) == 0) &&
+	       (!(m->keys & CCS_MATCH_PEER) || has_same_prefix(m->peer, subject->peer, m->peer_bits)) &&
+	       (!(m->keys & CCS_MATCH_DEVICE) || fnmatch(m->device, subject->device, 0) == 0) &&
+	       (!(m->keys & CCS_MATCH_PORT) || m->port == subject->port) &&
+	       (!(m->keys & CCS_MATCH_DSCP) || m->dscp == subject->dscp) &&
+	       (!(m->keys & CCS_MATCH_SL) || m->sl == subject->sl);
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The option table, and conversion of option values from and to text. */
+#include "config/options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/suggest.h"
+#include "base/units.h"
+#include "config/check_cc.h"
+#include "feedback/ipc.h"
+
+static const char *const modes[] = { "off", "observe", "enforce", NULL };
+static const char *const deepbinds[] = { "clear", "keep", NULL };
+static const char *const fallbacks[] = { "auto", "timely", "swift", "hold", "open", NULL };
+static const char *const levels[] = { "error", "warn", "info", "debug", NULL };
+
+int ccs_dscp(const char *text)
+{
+	const size_t len = strlen(text);
+
+	if (!len || len > 2 || strspn(text, "0123456789") != len)
+		return -1;
+	return strtol(text, NULL, 10) < 64 ? (int)strtol(text, NULL, 10) : -1;
+}
+
+static int check_dscp(const char *text, char *err, size_t errlen)
+{
+	if (ccs_dscp(text) >= 0 || strcmp(text, "keep") == 0)
+		return 0;
+	snprintf(err, errlen, "'%s' is neither keep nor a number from 0 to 63", text);
+	return -1;
+}
+
+static int check_agent(const char *text, char *err, size_t errlen)
+{
+	if (*text == '/' || strcmp(text, "off") == 0)
+		return 0;
+	snprintf(err, errlen, "'%s' is neither off nor a path that begins with /", text);
+	return -1;
+}
+
+/* The member of struct ccs_options and its size. */
+#define AT(member) \
+	.offset = offsetof(struct ccs_options, member), \
+	.size = sizeof(((struct ccs_options *)0)->member)
+#define QP_AT(member) AT(member), .per_qp = true
+
+const struct ccs_opt ccs_opt_table[] = {
+	{ .name = "mode", .type = CCS_OPT_ENUM, .def = "enforce", .choices = modes, QP_AT(mode),
+	  .doc = "What the shim does: nothing (off), measure and count only (observe), or "
+		 "also pace traffic to the algorithm's rate (enforce). Use observe to see "
+		 "what would be measured without changing the traffic." },
+	{ .name = "cc", .type = CCS_OPT_STRING, .def = CCS_CC_AUTO, .check = ccs_check_cc, QP_AT(cc),
+	  .doc = "Congestion-control algorithm and its parameters, as "
+		 "NAME[:PARAM=VALUE,...]. 'ccshim info -a' lists them. A name that "
+		 "contains a / is the path of a plug-in." },
+	{ .name = "line_rate", .type = CCS_OPT_RATE, .def = "auto", .min = 1e3, .max = 1e15,
+	  QP_AT(line_rate),
+	  .doc = "Line rate of the port, from which algorithm parameters are derived. "
+		 "Default: read from the port attributes or the network interface, or 10g "
+		 "if neither is available. Set it where they are wrong, e.g. Soft-RoCE "
+		 "over a shaped or virtual link." },
+	{ .name = "max_rate", .type = CCS_OPT_RATE, .def = "inf", .min = 1e3, .max = INFINITY,
+	  QP_AT(max_rate),
+	  .doc = "Upper limit on the rate of each queue pair, whatever the algorithm "
+		 "decides. Default: no limit." },
+	{ .name = "base_rtt", .type = CCS_OPT_TIME, .def = "auto", .min = 1e-3, .max = 1e7,
+	  QP_AT(base_rtt),
+	  .doc = "Round-trip time of a segment through the unloaded network. Default: "
+		 "measured. Set it if queue pairs never see the network unloaded." },
+	{ .name = "rtt_jitter", .type = CCS_OPT_TIME, .def = "0", .min = 0, .max = 1e7,
+	  QP_AT(rtt_jitter),
+	  .doc = "Delay added by the end hosts (scheduling, interrupts), 95th percentile. "
+		 "Delay up to this value is not treated as congestion. Set it if RTTs vary "
+		 "widely on an idle network, as with software RDMA on few cores." },
+	{ .name = "segment", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = 0x1p30,
+	  QP_AT(segment),
+	  .doc = "Segment size for splitting long WRITE and READ requests, so that RTT can "
+		 "be sampled and pacing applied within a request. Default: the amount of "
+		 "data the port transmits in 8 us; more on systems where reading the clock "
+		 "is slow." },
+	{ .name = "max_inflight", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = INFINITY,
+	  QP_AT(max_inflight),
+	  .doc = "Maximum bytes in flight per queue pair. Default: one bandwidth-delay "
+		 "product (base RTT plus rtt_jitter) and three segments; no limit for "
+		 "algorithms that compute their window from RTTs. Set a megabyte or more "
+		 "if the host is delayed for longer than that, as with software RDMA on "
+		 "few cores, so that the device does not run idle; each sender may then "
+		 "fill a switch's queue by as much before it notices a delay." },
+	{ .name = "split", .type = CCS_OPT_BOOL, .def = "y", QP_AT(split),
+	  .doc = "Whether WRITE and READ requests are split into segments. With n, each "
+		 "request is paced and timed as a whole." },
+	{ .name = "split_imm", .type = CCS_OPT_BOOL, .def = "n", QP_AT(split_imm),
+	  .doc = "Whether WRITE_WITH_IMM requests are split as well. The last segment then "
+		 "carries the immediate data, and the receiver's completion reports the "
+		 "length of that segment only. Requires split=y." },
+	{ .name = "deepbind", .type = CCS_OPT_ENUM, .def = "clear", .choices = deepbinds,
+	  AT(deepbind),
+	  .doc = "What is done with RTLD_DEEPBIND when the application opens a module that "
+		 "uses libibverbs with this flag. clear: the flag is removed, so that the "
+		 "module's traffic is controlled. keep: for a module that needs the flag; "
+		 "its traffic is uncontrolled." },
+	{ .name = "agent", .type = CCS_OPT_STRING, .def = CCS_IPC_SOCKET, .check = check_agent,
+	  AT(agent),
+	  .doc = "Socket of the host agent, which provides the feedback other than RTTs "
+		 "that an algorithm needs (CNPs, telemetry, advised rates). With off no "
+		 "agent is contacted, and such an algorithm runs without this feedback." },
+	{ .name = "agent_thread", .type = CCS_OPT_BOOL, .def = "y", AT(agent_thread),
+	  .doc = "Whether a process that finds no host agent runs one in a thread, for the "
+		 "whole host. This requires the capability CAP_NET_RAW and a directory in "
+		 "which the socket can be created. None is started for cc=auto, which "
+		 "works without an agent." },
+	{ .name = "fallback", .type = CCS_OPT_ENUM, .def = "auto", .choices = fallbacks,
+	  QP_AT(fallback),
+	  .doc = "Algorithm used while the feedback that cc needs is unavailable: timely "
+		 "or swift with default parameters, hold (keep the last rate) or open (no "
+		 "control). auto: swift for telemetry and advised rates, timely for CNPs, "
+		 "copa for cc=auto. cc is used again once feedback arrives." },
+	{ .name = "dscp", .type = CCS_OPT_STRING, .def = "keep", .check = check_dscp, QP_AT(dscp),
+	  .doc = "DSCP of the packets of controlled queue pairs, 0 to 63, where mode is "
+		 "enforce. Switches select a queue by it. Default: keep, the value that "
+		 "the application asked for." },
+	{ .name = "log_level", .type = CCS_OPT_ENUM, .def = "warn", .choices = levels,
+	  AT(log_level),
+	  .doc = "Least severe level of messages that are logged." },
+	{ .name = "log_file", .type = CCS_OPT_STRING, .def = "", AT(log_file),
+	  .doc = "File to which messages are appended. Empty: stderr." },
+	{ .name = "report", .type = CCS_OPT_STRING, .def = "", AT(report),
+	  .doc = "File to which a summary is written as JSON when the process ends. %p is "
+		 "replaced by the process ID. Empty: none." },
+	{ .name = "stats", .type = CCS_OPT_BOOL, .def = "y", AT(stats),
+	  .doc = "Whether the process publishes its statistics for 'ccshim stat', in a "
+		 "file in shared memory that is removed when the process ends." },
+	{ .name = "trace", .type = CCS_OPT_STRING, .def = "", AT(trace),
+	  .doc = "File in which the events that the algorithm of each queue pair receives "
+		 "and its decisions are recorded, as CSV for 'ccshim replay'. %p is "
+		 "replaced by the process ID. Empty: none." },
+	{ .name = "trace_size", .type = CCS_OPT_BYTES, .def = "64m", .min = 4096, .max = INFINITY,
+	  AT(trace_size),
+	  .doc = "Maximum size of the trace file; later events are not recorded." },
+};
+
+const size_t ccs_opt_count = sizeof(ccs_opt_table) / sizeof(*ccs_opt_table);
+_Static_assert(sizeof(ccs_opt_table) / sizeof(*ccs_opt_table) <= CCS_OPT_MAX, "raise CCS_OPT_MAX");
+
+static const struct number_type {
+	enum ccs_unit unit;
+	const char *name, *example;
+} numbers[] = {
+	[CCS_OPT_RATE] = { CCS_UNIT_RATE, "rate", "10g or 400mbit" },
+	[CCS_OPT_BYTES] = { CCS_UNIT_BYTES, "size", "64k or 1m" },
+	[CCS_OPT_TIME] = { CCS_UNIT_TIME, "time", "50us or 1ms" },
+};
+
+static bool takes_auto(const struct ccs_opt *opt)
+{
+	return strcmp(opt->def, "auto") == 0;
+}
+
+const struct ccs_opt *ccs_opt_find(const char *name)
+{
+	for (size_t i = 0; i < ccs_opt_count; i++)
+		if (strcmp(ccs_opt_table[i].name, name) == 0)
+			return &ccs_opt_table[i];
+	return NULL;
+}
+
+static char *join(const char *const *words, char *buf, size_t len)
+{
+	size_t at = 0;
+
+	buf[0] = '\0';
+	for (; *words && at < len; words++)
+		at += (size_t)snprintf(buf + at, len - at, "%s%s", at ? "|" : "", *words);
+	return buf;
+}
+
+char *ccs_opt_values(const struct ccs_opt *opt, char *buf, size_t len)
+{
+	char min[CCS_UNIT_LEN], max[CCS_UNIT_LEN];
+	const struct number_type *number;
+
+	switch (opt->type) {
+	case CCS_OPT_BOOL:
+		snprintf(buf, len, "y|n");
+		return buf;
+	case CCS_OPT_ENUM:
+		return join(opt->choices, buf, len);
+	case CCS_OPT_STRING:
+		snprintf(buf, len, "text");
+		return buf;
+	default:
+		number = &numbers[opt->type];
+		snprintf(buf, len, "%s, %s to %s%s", number->name,
+			 ccs_format_unit(opt->min, number->unit, min, sizeof(min)),
+			 ccs_format_unit(opt->max, number->unit, max, sizeof(max)),
+			 takes_auto(opt) ? ", or auto" : "");
+		return buf;
+	}
+}
+
+static int parse_bool(const char *text, void *at)
+{
+	static const char *const words[] = { "n", "y", "no", "yes", "off", "on", "false", "true",
+					     "0", "1" };
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcasecmp(text, words[i]) == 0) {
+			*(bool *)at = i % 2;
+			return 0;
+		}
+	return -1;
+}
+
+static int parse_enum(const struct ccs_opt *opt, const char *text, void *at, char *err, size_t len)
+{
+	struct ccs_suggestion near = ccs_suggest_for(text);
+	char choices[128], hint[96];
+
+	for (int i = 0; opt->choices[i]; i++) {
+		if (strcasecmp(text, opt->choices[i]) == 0) {
+			*(int *)at = i;
+			return 0;
+		}
+		ccs_suggest_offer(&near, opt->choices[i]);
+	}
+	snprintf(err, len, "'%s' is not one of %s%s", text,
+		 join(opt->choices, choices, sizeof(choices)),
+		 ccs_suggest_hint(&near, hint, sizeof(hint)));
+	return -1;
+}
+
+static int parse_string(const struct ccs_opt *opt, const char *text, void *at, char *err,
+			size_t len)
+{
+	char why[256];
+
+	if (strlen(text) >= opt->size) {
+		snprintf(err, len, "'%.32s...' is longer than %zu bytes", text, opt->size - 1);
+		return -1;
+	}
+	/* A control character could neither be logged nor written to a configuration file. */
+	for (const char *p = text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f) {
+			snprintf(err, len, "'%.*s' is followed by a control character; remove it",
+				 (int)(p - text), text);
+			return -1;
+		}
+	if (opt->check && opt->check(text, why, sizeof(why))) {
+		snprintf(err, len, "%s", why);
+		return -1;
+	}
+	memset(at, 0, opt->size); /* so that equal options are equal bytes */
+	strcpy(at, text);
+	return 0;
+}
+
+static int parse_number(const struct ccs_opt *opt, const char *text, void *at, char *err,
+			size_t len)
+{
+	const struct number_type *type = &numbers[opt->type];
+	char range[128];
+	double value;
+
+	if (takes_auto(opt) && strcasecmp(text, "auto") == 0) {
+		*(double *)at = 0;
+		return 0;
+	}
+	if (ccs_parse_unit(text, type->unit, &value)) {
+		snprintf(err, len, "'%s' is not a %s such as %s; allowed: %s", text, type->name,
+			 type->example, ccs_opt_values(opt, range, sizeof(range)));
+		return -1;
+	}
+	if (value < opt->min || value > opt->max) {
+		snprintf(err, len, "'%s' is out of range; allowed: %s", text,
+			 ccs_opt_values(opt, range, sizeof(range)));
+		return -1;
+	}
+	*(double *)at = value;
+	return 0;
+}
+
+int ccs_opt_set(struct ccs_options *o, const struct ccs_opt *opt, const char *text, char *err,
+		size_t errlen)
+{
+	void *at = (char *)o + opt->offset;
+
+	switch (opt->type) {
+	case CCS_OPT_BOOL:
+		if (parse_bool(text, at) == 0)
+			return 0;
+		snprintf(err, errlen, "'%s' is neither y nor n", text);
+		return -1;
+	case CCS_OPT_ENUM:
+		return parse_enum(opt, text, at, err, errlen);
+	case CCS_OPT_STRING:
+		return parse_string(opt, text, at, err, errlen);
+	default:
+		return parse_number(opt, text, at, err, errlen);
+	}
+}
+
+int ccs_options_set(struct ccs_options *o, const char *name, const char *text, char *err,
+		    size_t errlen)
+{
+	const struct ccs_opt *opt = ccs_opt_find(name);
+	struct ccs_suggestion near = ccs_suggest_for(name);
+	char why[512], hint[96];
+
+	if (opt) {
+		if (ccs_opt_set(o, opt, text, why, sizeof(why)) == 0)
+			return 0;
+		snprintf(err, errlen, "%s: %s", name, why);
+		return -1;
+	}
+	for (size_t i = 0; i < ccs_opt_count; i++)
+		ccs_suggest_offer(&near, ccs_opt_table[i].name);
+	snprintf(err, errlen, "there is no option '%s'%s", name,
+		 ccs_suggest_hint(&near, hint, sizeof(hint)));
+	return -1;
+}
+
+void ccs_options_default(struct ccs_options *o)
+{
+	char err[8];
+
+	memset(o, 0, sizeof(*o));
+	for (size_t i = 0; i < ccs_opt_count; i++)
+		ccs_opt_set(o, &ccs_opt_table[i], ccs_opt_table[i].def, err, sizeof(err));
+}
+
+const struct ccs_opt *ccs_options_conflict(const struct ccs_options *o, char *err, size_t errlen)
+{
+	char segment[CCS_UNIT_LEN];
+
+	if (o->split_imm && !o->split) {
+		snprintf(err, errlen, "y requires split=y");
+		return ccs_opt_find("split_imm");
+	}
+	if (o->max_inflight > 0 && o->max_inflight < o->segment) {
+		snprintf(err, errlen, "it is smaller than one segment of %s; raise it or lower segment",
+			 ccs_format_unit(o->segment, CCS_UNIT_BYTES, segment, sizeof(segment)));
+		return ccs_opt_find("max_inflight");
+	}
+	return NULL;
+}
+
+char *ccs_options_format(const struct ccs_options *o, const struct ccs_opt *opt, char *buf,
+			 size_t len)
+{
+	const void *at = (const char *)o + opt->offset;
+
+	switch (opt->type) {
+	case CCS_OPT_BOOL:
+		snprintf(buf, len, "%s", *(const bool *)at ? "y" : "n");
+		return buf;
+	case CCS_OPT_ENUM:
+		snprintf(buf, len, "%s", opt->choices[*(const int *)at]);
+		return buf;
+	case CCS_OPT_STRING:
+		snprintf(buf, len, "%s", (const char *)at);
+		return buf;
+	default:
+		if (takes_auto(opt) && *(const double *)at == 0)
+			snprintf(buf, len, "auto");
+		else
+			ccs_format_unit(*(const double *)at, numbers[opt->type].unit, buf, len);
+		return buf;
+	}
+}

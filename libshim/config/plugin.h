@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_PLUGIN_H
+#define CCS_PLUGIN_H
+/* Plug-ins: shared objects that define an algorithm as ccs_cc_plugin, see ccshim_cc(3). */
+#include "cc/cc.h"
+
+/*
+ * Load and check the algorithm in that file; it stays loaded until the process ends. NULL with
+ * a sentence in err that begins with the file's name. Under AT_SECURE nothing is loaded.
+ */
+const struct ccs_cc_ops *ccs_plugin_load(const char *path, char *err, size_t errlen);
+
+/* Check that ops can be run: its tables, and its results for a few network paths. 0, or -1 with
+ * a sentence in err. */
+int ccs_plugin_check(const struct ccs_cc_ops *ops, char *err, size_t errlen);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parses and applies a request of `ccshim set`. */
+#include "config/request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "config/check_cc.h"
+
+/* Parse LQPN, in decimal as the tools print it. */
+static int parse_lqpn(struct ccs_request *r, const char *text)
+{
+	const size_t len = strlen(text);
+
+	if (!len || len > 8 || strspn(text, "0123456789") != len)
+		return -1;
+	r->lqpn = (uint32_t)strtoul(text, NULL, 10);
+	r->one = true;
+	return r->lqpn >> 24 ? -1 : 0;
+}
+
+/* Parse the first line: the queue pairs that the request applies to. */
+static int parse_subject(struct ccs_request *r, char *line, char *err, size_t errlen)
+{
+	char *word = strsep(&line, " "), *value;
+
+	if (strcmp(word, "new") == 0) {
+		r->only_new = true;
+		if (!line)
+			return 0;
+		word = strsep(&line, " ");
+	}
+	value = line;
+	if (strcmp(word, "all") == 0 && !value && !r->only_new)
+		return 0;
+	if (strcmp(word, "peer") == 0 && value)
+		return ccs_match_add_key(&r->match, word, value, err, errlen);
+	if (strcmp(word, "qp") == 0 && value && !r->only_new) {
+		if (parse_lqpn(r, value) == 0)
+			return 0;
+		snprintf(err, errlen, "qp: '%.32s' is not a queue pair number", value);
+		return -1;
+	}
+	snprintf(err, errlen, "the first line of the request is not all, qp, peer or new");
+	return -1;
+}
+
+static int parse_setting(struct ccs_request *r, char *line, char *err, size_t errlen)
+{
+	char *value = strchr(line, '=');
+
+	if (!value || value == line) {
+		snprintf(err, errlen, "'%.64s' is not NAME=VALUE", line);
+		return -1;
+	}
+	if (r->count == CCS_REQUEST_MAX) {
+		snprintf(err, errlen, "there are more than %d settings", CCS_REQUEST_MAX);
+		return -1;
+	}
+	*value++ = '\0';
+	r->setting[r->count].name = line;
+	r->setting[r->count++].value = value;
+	return 0;
+}
+
+int ccs_request_parse(struct ccs_request *r, const char text[CCS_REQUEST_LEN], char *err,
+		      size_t errlen)
+{
+	char *rest = r->text, *line;
+
+	memset(r, 0, sizeof(*r));
+	if (!memchr(text, '\0', CCS_REQUEST_LEN)) {
+		snprintf(err, errlen, "the request is longer than %d bytes", CCS_REQUEST_LEN - 1);
+		return -1;
+	}
+	memcpy(r->text, text, CCS_REQUEST_LEN);
+	if (parse_subject(r, strsep(&rest, "\n"), err, errlen))
+		return -1;
+	while ((line = strsep(&rest, "\n")))
+		if (*line && parse_setting(r, line, err, errlen))
+			return -1;
+	return 0;
+}
+
+/* The comma-separated item that sets that parameter, and its length; NULL: there is none. */
+static char *find_item(char *items, const char *name, size_t *len)
+{
+	const size_t n = strlen(name);
+
+	for (; *items; items += *items == ',') {
+		*len = strcspn(items, ",");
+		if (strncmp(items, name, n) == 0 && items[n] == '=')
+			return items;
+		items += *len;
+	}
+	return NULL;
+}
+
+/* Set that parameter in cc; an earlier item for it is removed. */
+static int set_param(char *cc, size_t size, const char *name, const char *value)
+{
+	char *end = cc + ccs_cc_name_len(cc), *item;
+	size_t len, had;
+
+	item = *end ? find_item(end + 1, name, &len) : NULL;
+	if (item) /* with the comma after it, or else the comma or colon before it */
+		memmove(item - !item[len], item + len + !!item[len],
+			strlen(item + len + !!item[len]) + 1);
+	had = strlen(cc);
+	return snprintf(cc + had, size - had, "%c%s=%s", *end ? ',' : ':', name, value) <
+	       (int)(size - had) ? 0 : -1;
+}
+
+/* Explain that name is neither an option nor a parameter. */
+static void explain_unknown(const struct ccs_cc_ops *ops, const char *name, char *err,
+			    size_t errlen)
+{
+	struct ccs_suggestion near = ccs_suggest_for(name);
+	char hint[96];
+
+	for (size_t i = 0; i < ccs_opt_count; i++)
+		if (ccs_opt_table[i].per_qp)
+			ccs_suggest_offer(&near, ccs_opt_table[i].name);
+	for (unsigned i = 0; i < ops->nparams; i++)
+		ccs_suggest_offer(&near, ops->params[i].name);
+	snprintf(err, errlen, "'%.64s' is neither an option nor a parameter of %s%s", name,
+		 ops->name, ccs_suggest_hint(&near, hint, sizeof(hint)));
+}
+
+static int apply_param(struct ccs_options *o, const char *name, const char *value, char *err,
+		       size_t errlen)
+{
+	struct ccs_cc_spec spec;
+	char cc[2 * sizeof(o->cc)];
+	unsigned i;
+
+	if (ccs_spec_parse(&spec, o->cc, err, errlen))
+		return -1;
+	for (i = 0; i < spec.ops->nparams; i++)
+		if (strcmp(spec.ops->params[i].name, name) == 0)
+			break;
+	if (i == spec.ops->nparams) {
+		explain_unknown(spec.ops, name, err, errlen);
+		return -1;
+	}
+	snprintf(cc, sizeof(cc), "%s", o->cc);
+	if (strchr(value, ',') || set_param(cc, sizeof(o->cc), name, value)) {
+		snprintf(err, errlen, "%s: '%.32s' has a comma, or makes cc longer than %zu bytes",
+			 name, value, sizeof(o->cc) - 1);
+		return -1;
+	}
+	return ccs_options_set(o, "cc", cc, err, errlen);
+}
+
+/* A request must not load code into the process. */
+static bool is_other_plugin(const char *cc, const char *now)
+{
+	const size_t len = ccs_cc_name_len(cc);
+
+	return ccs_cc_is_path(cc) && (ccs_cc_name_len(now) != len || strncmp(cc, now, len) != 0);
+}
+
+static int apply_one(struct ccs_options *o, const char *name, const char *value, char *err,
+		     size_t errlen)
+{
+	const struct ccs_opt *opt = ccs_opt_find(name);
+
+	if (!opt)
+		return apply_param(o, name, value, err, errlen);
+	if (!opt->per_qp) {
+		snprintf(err, errlen, "%s applies to the whole process and cannot be changed while it runs", name);
+		return -1;
+	}
+	if (strcmp(name, "cc") == 0 && is_other_plugin(value, o->cc)) {
+		snprintf(err, errlen, "cc: a plug-in is loaded only when a process starts, and "
+			 "'%.128s' is not the one in use", value);
+		return -1;
+	}
+	return ccs_options_set(o, name, value, err, errlen);
+}
+
+int ccs_request_apply(const struct ccs_request *r, struct ccs_options *o, char *err,
+		      size_t errlen)
+{
+	const struct ccs_opt *opt;
+	struct ccs_cc_spec spec;
+	char why[512];
+
+	for (unsigned i = 0; i < r->count; i++)
+		if (apply_one(o, r->setting[i].name, r->setting[i].value, err, errlen))
+			return -1;
+	opt = ccs_options_conflict(o, why, sizeof(why));
+	if (opt) {
+		snprintf(err, errlen, "%s: %s", opt->name, why);
+		return -1;
+	}
+	if (ccs_spec_parse(&spec, o->cc, why, sizeof(why)) == 0)
+		return 0;
+	snprintf(err, errlen, "cc: %s", why);
+	return -1;
+}
+
+bool ccs_request_sets(const struct ccs_request *r, const struct ccs_opt *opt)
+{
+	const bool is_cc = strcmp(opt->name, "cc") == 0;
+
+	for (unsigned i = 0; i < r->count; i++)
+		if (strcmp(r->setting[i].name, opt->name) == 0 ||
+		    (is_cc && !ccs_opt_find(r->setting[i].name)))
+			return true;
+	return false;
+}

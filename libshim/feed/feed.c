@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ccshim/feed.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "feedback/int_header.h"
+#include "feedback/ipc.h"
+
+#define API __attribute__((visibility("default")))
+
+struct ccs_feed {
+	int fd;                          /* -1: not connected */
+	struct sockaddr_un agent;
+};
+
+static void disconnect(struct ccs_feed *h)
+{
+	const int err = errno;
+
+	if (h->fd >= 0)
+		close(h->fd);
+	h->fd = -1;
+	errno = err;
+}
+
+/* Returns 0, or -1 with errno after closing the connection, so that a late reply cannot be taken
+ * for the reply to the next request. */
+static int failed(struct ccs_feed *h, int err)
+{
+	errno = err == EAGAIN ? ETIMEDOUT : err;
+	disconnect(h);
+	return -1;
+}
+
+static int send_request(struct ccs_feed *h, const void *request, size_t len)
+{
+	const ssize_t n = TEMP_FAILURE_RETRY(send(h->fd, request, len, MSG_NOSIGNAL));
+
+	return n < 0 ? failed(h, errno == EPIPE ? ECONNRESET : errno) : 0;
+}
+
+static int hear(struct ccs_feed *h, struct ccs_ipc_result *answer)
+{
+	const ssize_t n = TEMP_FAILURE_RETRY(recv(h->fd, answer, sizeof(*answer), 0));
+
+	if (n <= 0)
+		return failed(h, n < 0 ? errno : ECONNRESET);
+	if ((size_t)n < sizeof(*answer) || answer->type != CCS_IPC_RESULT || answer->error < 0)
+		return failed(h, EPROTO);
+	return 0;
+}
+
+static int greet(struct ccs_feed *h)
+{
+	const struct ccs_ipc_hello hello = {
+		.type = CCS_IPC_HELLO, .version = CCS_IPC_VERSION,
+	};
+	struct ccs_ipc_result answer;
+
+	if (send_request(h, &hello, sizeof(hello)) || hear(h, &answer))
+		return -1;
+	return answer.error ? failed(h, answer.error) : 0;
+}
+
+static int reach(struct ccs_feed *h)
+{
+	static const struct timeval timeout = { .tv_sec = 3 };
+
+	h->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (h->fd < 0)
+		return -1;
+	setsockopt(h->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+	setsockopt(h->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	if (TEMP_FAILURE_RETRY(connect(h->fd, (void *)&h->agent, sizeof(h->agent))))
+		return failed(h, errno == ENOENT ? ECONNREFUSED : errno);
+	return greet(h);
+}
+
+API struct ccs_feed *ccs_feed_open(const char *path)
+{
+	struct ccs_feed *h;
+
+	path = path ? path : CCS_IPC_SOCKET;
+	if (strlen(path) >= sizeof(h->agent.sun_path)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return NULL;
+	h->fd = -1;
+	h->agent.sun_family = AF_UNIX;
+	strcpy(h->agent.sun_path, path);
+	if (reach(h) == 0)
+		return h;
+	ccs_feed_close(h);
+	return NULL;
+}
+
+/* An agent that was restarted closed the connection and has not received the request: send it again
+ * on a new connection. */
+static int send_with_reconnect(struct ccs_feed *h, const void *request, size_t len)
+{
+	if (h->fd >= 0 && send_request(h, request, len) == 0)
+		return 0;
+	return reach(h) ? -1 : send_request(h, request, len);
+}
+
+static int ask(struct ccs_feed *h, const void *request, size_t len)
+{
+	struct ccs_ipc_result answer;
+
+	if (send_with_reconnect(h, request, len) || hear(h, &answer))
+		return -1;
+	errno = answer.error ? answer.error : errno;
+	return answer.error ? -1 : 0;
+}
+
+API int ccs_feed_cnp(struct ccs_feed *h, const char *device, uint32_t qpn, uint32_t count)
+{
+	struct ccs_ipc_cnp cnp = { .type = CCS_IPC_CNP, .local_qpn = qpn, .count = count };
+
+	if (!count || !*device || strlen(device) >= sizeof(cnp.device)) {
+		errno = EINVAL;
+		return -1;
+	}
+	strcpy(cnp.device, device);
+	return ask(h, &cnp, sizeof(cnp));
+}
+
+/* The agent validates the record. */
+API int ccs_feed_link(struct ccs_feed *h, const struct ccs_feed_link *link)
+{
+	struct ccs_ipc_record m = {
+		.type = CCS_IPC_RECORD, .from_bits = link->from_bits,
+		.link = link->link, .hop = link->hop, .ts_ns = link->ts_ns,
+		.tx_bytes = link->tx_bytes, .qlen_bytes = link->qlen_bytes,
+		.capacity = link->capacity, .covers_ns = link->covers_ns,
+	};
+
+	memcpy(m.from, link->from, sizeof(m.from));
+	memcpy(m.to, link->to, sizeof(m.to));
+	return ask(h, &m, sizeof(m));
+}
+
+_Static_assert(sizeof(struct ccs_int_link) <= 8 * sizeof(uint64_t), "it fits the caller's state");
+
+API int ccs_feed_int(uint64_t state[8], uint32_t name, const uint64_t rates[16], uint64_t word,
+		      uint64_t arrived_ns, struct ccs_feed_link *link)
+{
+	const struct ccs_int_format format = { CCS_INT_PAPER, 1, rates, 16 };
+	struct ccs_int_link l;
+	struct ccs_record r;
+
+	memcpy(&l, state, sizeof(l));
+	l.name = name;
+	if (!rates[word >> 60]) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (!ccs_int_follow(&l, &format, word, arrived_ns, &r)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	memcpy(state, &l, sizeof(l));
+	link->link = r.link;
+	link->ts_ns = r.ts_ns;
+	link->tx_bytes = r.tx_bytes;
+	link->qlen_bytes = r.qlen_bytes;
+	link->capacity = r.capacity;
+	link->covers_ns = 0;
+	return 0;
+}
+
+API void ccs_feed_close(struct ccs_feed *h)
+{
+	if (!h)
+		return;
+	disconnect(h);
+	free(h);
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "feedback/agent_client.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "feedback/agent_conn.h"
+
+#define UPDATE_NS 100000000ull           /* between two updates of a flow's status */
+#define POLL_NS 2000000ull               /* longest wait for the agent's socket alone */
+#define HELLO_TIMEOUT_NS 1000000000ull   /* for the reply to the HELLO */
+#define BACKOFF_MIN_NS 100000000ull
+#define BACKOFF_MAX_NS 2000000000ull
+#define FINISH_S 5
+
+enum { CHUNK = 1024 };                   /* flows updated while the lock is held */
+enum { CONNECT_ATTEMPTS = 50 };          /* while another process becomes the agent */
+
+#ifdef __SANITIZE_ADDRESS__
+enum { FIRST_FD = 3 };                   /* the sanitizer writes its reports to stderr */
+#else
+enum { FIRST_FD = 0 };
+#endif
+
+enum life { NOT_STARTED, STARTING, RUNNING, FAILED, STOPPING };
+
+static struct {
+	pthread_mutex_t lock;            /* protects all that follows; innermost */
+	pthread_cond_t wake, changed;    /* for the thread; for changes of life */
+	enum life life;
+	pthread_t thread;
+	struct ccs_agent_client_config config;
+	struct ccs_registrations reg;
+	uint64_t updated_ns, due_ns;     /* the last status update, the next turn */
+
+	/* Used by the thread only. */
+	int shm_fd, fd;                  /* fd -1: no connection */
+	bool hello_done;                 /* the agent has replied to the HELLO */
+	bool cannot_serve;
+	atomic_bool demanded;            /* a flow requires an agent; set by any thread */
+	uint64_t retry_ns, backoff_ns, opened_ns;
+	uint64_t sent_ns;                /* when the last request was sent */
+} client = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.wake = PTHREAD_COND_INITIALIZER,
+	.changed = PTHREAD_COND_INITIALIZER,
+	.fd = -1,
+	.backoff_ns = BACKOFF_MIN_NS,
+	.due_ns = UINT64_MAX,
+};
+
+static uint64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* -- the connection; the lock is held, except across system calls ------------------- */
+
+static void update_all(uint64_t now_ns)
+{
+	uint32_t slot = 0;
+
+	client.updated_ns = now_ns;
+	while ((slot = ccs_reg_update_status(&client.reg, slot, CHUNK, now_ns))) {
+		pthread_mutex_unlock(&client.lock);
+		pthread_mutex_lock(&client.lock);
+	}
+}
+
+/* The back-off also applies to an agent that dies repeatedly. */
+static void lose_agent(uint64_t now_ns)
+{
+	if (client.fd >= 0)
+		close(client.fd);
+	client.fd = -1;
+	if (client.hello_done && now_ns > client.opened_ns + BACKOFF_MAX_NS)
+		client.backoff_ns = BACKOFF_MIN_NS;
+	client.retry_ns = now_ns + client.backoff_ns;
+	client.backoff_ns *= 2;
+	if (client.backoff_ns > BACKOFF_MAX_NS)
+		client.backoff_ns = BACKOFF_MAX_NS;
+	client.hello_done = false;
+	ccs_reg_agent_lost(&client.reg, now_ns);
+	update_all(now_ns);
+}
+
+static bool may_serve(int error)
+{
+	return (error == ENOENT || error == ECONNREFUSED) && client.config.serve &&
+	       client.demanded && !client.cannot_serve;
+}
+
+/*
+ * If no agent listens, this process becomes the agent. Of several processes that start together
+ * one succeeds, and the others wait until it listens; if it ends before that, another one does.
+ */
+static int connect_or_serve(void)
+{
+	const struct timespec pause = { .tv_nsec = POLL_NS };
+	int error, fd = ccs_agent_conn_open(client.config.path, client.shm_fd);
+
+	for (unsigned i = 0; fd < 0 && may_serve(errno) && i < CONNECT_ATTEMPTS; i++) {
+		error = client.config.serve(client.config.path);
+		client.cannot_serve = error == EPERM;
+		if (error && error != EADDRINUSE)
+			break;
+		if (error)
+			nanosleep(&pause, NULL);
+		fd = ccs_agent_conn_open(client.config.path, client.shm_fd);
+	}
+	return fd;
+}
+
+/* Returns the time afterwards: starting an agent may take long, which must not count as a late
+ * reply. */
+static uint64_t connect_agent(void)
+{
+	uint64_t now_ns;
+	int fd;
+
+	pthread_mutex_unlock(&client.lock);
+	fd = connect_or_serve();
+	now_ns = clock_ns();
+	pthread_mutex_lock(&client.lock);
+	client.fd = fd;
+	client.opened_ns = client.sent_ns = now_ns;
+	if (fd < 0)
+		lose_agent(now_ns);
+	return now_ns;
+}
+
+/* With its reply to the HELLO the agent accepts or refuses the shared region. */
+static void handle_hello_reply(const struct ccs_ipc_result *result, uint64_t now_ns)
+{
+	client.reg.process_refused = result->error;
+	if (result->error) {
+		lose_agent(now_ns);
+		return;
+	}
+	client.hello_done = true;
+	ccs_reg_agent_connected(&client.reg, now_ns);
+	update_all(now_ns);
+}
+
+static void handle_replies(uint64_t now_ns)
+{
+	struct ccs_ipc_result result;
+	int error;
+
+	while (client.fd >= 0) {
+		pthread_mutex_unlock(&client.lock);
+		error = ccs_agent_conn_reply(client.fd, &result);
+		pthread_mutex_lock(&client.lock);
+		if (error == EAGAIN)
+			return;
+		if (!error && !client.hello_done)
+			handle_hello_reply(&result, now_ns);
+		else if (error || ccs_reg_reply(&client.reg, result.slot, result.error, now_ns))
+			lose_agent(now_ns);
+	}
+}
+
+/* Only this thread removes requests: the request is still the first one after the call. */
+static void send_requests(uint64_t now_ns)
+{
+	struct ccs_feedback_flow flow;
+	uint32_t slot;
+	bool add;
+	int error;
+
+	while (client.hello_done && ccs_reg_next_request(&client.reg, &slot, &add)) {
+		flow = client.reg.entry[slot].flow;
+		pthread_mutex_unlock(&client.lock);
+		error = add ? ccs_agent_conn_add(client.fd, slot, &flow)
+			    : ccs_agent_conn_remove(client.fd, slot);
+		pthread_mutex_lock(&client.lock);
+		if (error == EAGAIN)
+			return;
+		if (error) {
+			lose_agent(now_ns);
+			return;
+		}
+		ccs_reg_request_sent(&client.reg, add, now_ns);
+		client.sent_ns = now_ns;
+	}
+}
+
+/* -- the thread ------------------------------------------------------------------ */
+
+static uint64_t next_turn_ns(void)
+{
+	uint64_t when = client.reg.flows ? client.updated_ns + UPDATE_NS : UINT64_MAX;
+
+	if (client.fd < 0 && client.reg.flows && client.retry_ns < when)
+		when = client.retry_ns;
+	return when;
+}
+
+/* A reply is outstanding, or the socket is full. */
+static bool is_agent_due(uint64_t now_ns)
+{
+	return client.fd >= 0 && (client.reg.todo.count ||
+				  ((client.reg.replies_due || !client.hello_done) &&
+				   now_ns < client.sent_ns + UPDATE_NS));
+}
+
+/* A thread that attaches cannot wake ppoll(), and a descriptor cannot wake a condition variable:
+ * the wait for the descriptor is therefore short. */
+static void wait_for_agent(uint64_t when_ns, uint64_t now_ns)
+{
+	const uint64_t ns = when_ns > now_ns ? when_ns - now_ns : 0;
+	const struct timespec ts = { .tv_nsec = (long)(ns < POLL_NS ? ns : POLL_NS) };
+	struct pollfd p = {
+		.fd = client.fd,
+		.events = (short)(POLLIN | (client.hello_done && client.reg.todo.count ? POLLOUT : 0)),
+	};
+
+	client.due_ns = when_ns;
+	pthread_mutex_unlock(&client.lock);
+	ppoll(&p, 1, &ts, NULL);
+	pthread_mutex_lock(&client.lock);
+}
+
+static void sleep_until(uint64_t when_ns)
+{
+	const struct timespec ts = {
+		.tv_sec = (time_t)(when_ns / 1000000000u),
+		.tv_nsec = (long)(when_ns % 1000000000u),
+	};
+
+	client.due_ns = when_ns;
+	if (when_ns == UINT64_MAX)
+		pthread_cond_wait(&client.wake, &client.lock);
+	else
+		pthread_cond_timedwait(&client.wake, &client.lock, &ts);
+}
+
+/* A turn that runs late does not evaluate timeouts; the next one follows soon. */
+static void check_timeouts(uint64_t now_ns)
+{
+	if (ccs_reg_update_late(&client.reg, client.due_ns, now_ns)) {
+		client.updated_ns = now_ns;
+		return;
+	}
+	if (client.fd >= 0 && !client.hello_done && now_ns > client.opened_ns + HELLO_TIMEOUT_NS)
+		lose_agent(now_ns);
+	if (now_ns >= client.updated_ns + UPDATE_NS)
+		update_all(now_ns);
+}
+
+static void run_turn(void)
+{
+	uint64_t now_ns = clock_ns();
+
+	if (client.fd < 0 && client.reg.flows && now_ns >= client.retry_ns)
+		now_ns = connect_agent();
+	handle_replies(now_ns);
+	send_requests(now_ns);
+	check_timeouts(now_ns);
+	if (client.life == RUNNING && is_agent_due(now_ns))
+		wait_for_agent(next_turn_ns(), now_ns);
+	else if (client.life == RUNNING)
+		sleep_until(next_turn_ns());
+}
+
+/*
+ * Whether another preload interposes socket calls, as librspreload does. It identifies its sockets
+ * by their numbers, and would mistake descriptors of another table for its own.
+ */
+static bool are_sockets_interposed(void)
+{
+	Dl_info libc, closes;
+
+	return dladdr((void *)(uintptr_t)gnu_get_libc_version, &libc) &&
+	       dladdr((void *)(uintptr_t)close, &closes) && closes.dli_fbase != libc.dli_fbase;
+}
+
+/*
+ * Give the thread its own descriptor table without the application's descriptors, so that a file
+ * that the application closes is really closed. 0 to 2 are /dev/null, so that output for them
+ * does not reach another file.
+ */
+static int unshare_descriptors(void)
+{
+#ifdef __SANITIZE_THREAD__
+	return 0; /* the sanitizer would confuse equal numbers in two tables */
+#endif
+	if (are_sockets_interposed())
+		return 0;
+	if (syscall(__NR_close_range, (unsigned)FIRST_FD, ~0u, CLOSE_RANGE_UNSHARE))
+		return -1;
+	for (int fd = FIRST_FD; fd < 3; fd++)
+		if (open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+			return -1;
+	return 0;
+}
+
+static struct ccs_shm *create_region(int *fd)
+{
+	struct ccs_shm *shm;
+
+	*fd = memfd_create("ccshim-feedback", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*fd < 0 || ftruncate(*fd, sizeof(*shm)) ||
+	    fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return NULL;
+	shm = mmap(NULL, sizeof(*shm), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	return shm == MAP_FAILED ? NULL : shm;
+}
+
+static bool prepare_thread(void)
+{
+	struct ccs_shm *shm = unshare_descriptors() ? NULL : create_region(&client.shm_fd);
+
+	return shm && !ccs_reg_init(&client.reg, shm);
+}
+
+static void *client_thread(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_NAME, "ccshim-feedback");
+	pthread_mutex_lock(&client.lock);
+	client.life = prepare_thread() ? RUNNING : FAILED;
+	pthread_cond_broadcast(&client.changed);
+	while (client.life == RUNNING)
+		run_turn();
+	pthread_mutex_unlock(&client.lock);
+	if (client.fd >= 0)
+		close(client.fd);
+	if (client.config.end_serving)
+		client.config.end_serving();
+	return NULL;
+}
+
+/* The thread blocks all signals: they remain the application's. */
+static void start_thread(void)
+{
+	pthread_condattr_t attr;
+	sigset_t all, old;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&client.wake, &attr);
+	pthread_condattr_destroy(&attr);
+	client.life = STARTING;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (pthread_create(&client.thread, NULL, client_thread, NULL))
+		client.life = FAILED;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+/* -- the application's side ------------------------------------------------------- */
+
+void ccs_agent_client_setup(const struct ccs_agent_client_config *config)
+{
+	client.config = *config;
+}
+
+/* Start the thread if necessary; wait only until it has created the region. */
+static bool ensure_running(void)
+{
+	if (client.life == NOT_STARTED)
+		start_thread();
+	while (client.life == STARTING)
+		pthread_cond_wait(&client.changed, &client.lock);
+	return client.life == RUNNING;
+}
+
+bool ccs_agent_client_is_useful(void)
+{
+	bool runs;
+
+	pthread_mutex_lock(&client.lock);
+	runs = client.life == STARTING || client.life == RUNNING;
+	pthread_mutex_unlock(&client.lock);
+	return runs || access(client.config.path, F_OK) == 0;
+}
+
+/* Cancellation is disabled while the caller waits for the thread with the lock held. */
+struct ccs_slot *ccs_agent_client_attach(const struct ccs_feedback_flow *flow)
+{
+	struct ccs_slot *slot = NULL;
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_mutex_lock(&client.lock);
+	if (ensure_running() && !flow->optional)
+		client.demanded = true;
+	if (client.life == RUNNING)
+		slot = ccs_reg_add(&client.reg, flow, clock_ns());
+	pthread_cond_signal(&client.wake);
+	pthread_mutex_unlock(&client.lock);
+	pthread_setcancelstate(cancel, NULL);
+	return slot;
+}
+
+void ccs_agent_client_detach(struct ccs_slot *slot)
+{
+	if (!slot)
+		return;
+	pthread_mutex_lock(&client.lock);
+	ccs_reg_remove(&client.reg, slot, clock_ns());
+	pthread_cond_signal(&client.wake);
+	pthread_mutex_unlock(&client.lock);
+}
+
+const struct ccs_shm_path *ccs_agent_client_path(const struct ccs_slot *slot)
+{
+	return ccs_reg_path(client.reg.shm, slot);
+}
+
+const struct ccs_shm_path *ccs_agent_client_inbound_path(const struct ccs_slot *slot)
+{
+	return ccs_reg_inbound_path(client.reg.shm, slot);
+}
+
+void ccs_agent_client_finish(void)
+{
+	struct timespec until;
+	bool was;
+
+	pthread_mutex_lock(&client.lock);
+	was = client.life == RUNNING;
+	if (was)
+		client.life = STOPPING;
+	pthread_cond_signal(&client.wake);
+	pthread_mutex_unlock(&client.lock);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += FINISH_S;
+	if (was)
+		pthread_timedjoin_np(client.thread, NULL, &until);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_RECORD_H
+#define CCS_RECORD_H
+/*
+ * A telemetry record: the counters of one link at one moment. docs/telemetry.md is the
+ * specification, with the layout on the wire. Pure functions.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ccshim/cc.h"
+
+/* Records of agents that do not support advice have 48 bytes. */
+enum { CCS_RECORD_BYTES = 56, CCS_RECORD_LEAST = 48, CCS_RECORDS = CCS_CC_MAX_HOPS };
+
+#define CCS_RECORD_CAPACITY_MOST 1000000000000000ull
+
+/* The producer of a record. Unknown kinds are treated as CCS_RECORD_PORT. */
+enum ccs_record_kind {
+	CCS_RECORD_PORT = 1,             /* port of a switch or router: bytes sent, and its queue */
+	CCS_RECORD_RECEIVER,             /* a receiver's port: bytes received; no queue visible */
+};
+
+struct ccs_record {
+	uint32_t link;                   /* identifies it; changes when its counter resets; not 0 */
+	uint16_t hop;                    /* links to the receiver; its own is 0 */
+	uint16_t kind;                   /* enum ccs_record_kind */
+	uint64_t ts_ns;                  /* when it was taken, by the producer's clock */
+	uint64_t tx_bytes;               /* sent, from an arbitrary start; never wraps */
+	uint64_t qlen_bytes;             /* queued */
+	uint64_t capacity;               /* bit/s; not 0 */
+	uint64_t covers_ns;              /* by the addressee's clock: it was not taken earlier;
+	                                  * 0: unknown */
+	uint64_t advised;                /* bit/s, for each flow through the link; 0: no advice */
+};
+
+void ccs_record_encode(const struct ccs_record *r, uint8_t out[CCS_RECORD_BYTES]);
+
+/* False if it is not a valid record. */
+bool ccs_record_decode(const uint8_t in[CCS_RECORD_BYTES], struct ccs_record *r);
+
+/* Sort into the canonical order of a path's links: nearest to the sender first. n is small. */
+void ccs_record_sort(struct ccs_record *r, unsigned n);
+
+/* The lowest advised rate, bit/s; 0: no record has one. */
+uint64_t ccs_record_advised(const struct ccs_record *r, unsigned n);
+
+/* An identifier of the path of these links, in their order. Never 0. */
+uint32_t ccs_record_path(const struct ccs_record *r, unsigned n);
+
+/* An identifier of a link: a hash of a key that is unique to it. Never 0. */
+uint32_t ccs_record_link(const void *key, unsigned len);
+
+#endif

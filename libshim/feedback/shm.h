@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_SHM_H
+#define CCS_SHM_H
+/*
+ * The region that a process with controlled QPs shares with the host agent: one slot per flow, and
+ * one record per peer host and direction. A flow's data go to its peer, or come from there if it
+ * READs: congestion in the outbound direction is reported by the peer's agent, in the inbound
+ * direction by this host's. The process creates the region (a memfd, sealed against shrinking and
+ * growing) and passes it to each agent that it connects to, so that it survives agents. The agent
+ * writes feedback; the flow reads it without a lock or a system call. Neither side trusts what the
+ * other writes.
+ *
+ * Times are of CLOCK_MONOTONIC, in ns, which all processes of a host share.
+ */
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "feedback/shm_path.h"
+
+#define CCS_SHM_MAGIC 0x47505343u       /* "CSPG" */
+#define CCS_SHM_VERSION 1u
+
+enum { CCS_SHM_SLOTS = 65536, CCS_SHM_PATHS = 4096 };
+
+/* A flow's slot. The agent writes the first cache line, the process the second one. */
+struct ccs_slot {
+	_Atomic uint64_t cnps;           /* received; not reset when the slot is reused */
+	_Atomic uint64_t cnp_ns;         /* when the last one was received */
+	_Atomic uint32_t path;           /* 1 + the index of its peer's record; 0: none yet */
+	_Atomic uint32_t inbound;        /* the same for the record of data that it READs */
+	_Atomic uint32_t inbound_flags;  /* enum ccs_peer_flag: feedback available for these data */
+	uint8_t agent_spare[36];
+
+	_Atomic uint64_t rate;           /* bit/s in force, to share CNPs counted per port */
+	_Atomic uint32_t status;        /* enum ccs_feedback_status, of the process's signal thread */
+	_Atomic uint32_t period_us;      /* telemetry is wanted that often; 0: none is */
+	_Atomic uint64_t sent;           /* bytes to the peer handed to the device */
+	_Atomic uint64_t read;           /* bytes requested by READs, which come from the peer */
+	_Atomic uint32_t inbound_status; /* as verdict, for the data that it READs */
+	_Atomic uint32_t requested;        /* enum ccs_peer_flag; 0: TELEMETRY, if period_us is set */
+	_Atomic uint32_t segment;        /* bytes that it sends at once; 0: unknown */
+	uint8_t process_spare[20];
+} __attribute__((aligned(64)));
+
+_Static_assert(sizeof(struct ccs_slot) == 128, "two lines, one for each writer");
+
+struct ccs_shm {
+	uint32_t magic, version;         /* CCS_SHM_MAGIC, CCS_SHM_VERSION */
+	uint32_t slots, paths;           /* CCS_SHM_SLOTS, CCS_SHM_PATHS */
+	uint8_t spare[48];
+	_Atomic uint64_t heartbeat_ns;        /* of the agent: it lives */
+	uint8_t reserved[4096 - 72];
+	struct ccs_shm_path path[CCS_SHM_PATHS];
+	struct ccs_slot slot[CCS_SHM_SLOTS];
+};
+
+/* Period of heartbeat_ns; an agent whose heartbeat is late by CCS_HEARTBEAT_LATE_NS is dead. */
+#define CCS_HEARTBEAT_NS 100000000ull
+#define CCS_HEARTBEAT_LATE_NS 1000000000ull
+
+/* A peer's agent that has not replied for this long, three lease renewals, is not responding. */
+#define CCS_PEER_SILENT_NS 3000000000ull
+
+/* Telemetry of a path in use arrives much more often than this. */
+#define CCS_TELEMETRY_LATE_NS 500000000ull
+
+/* Whether the feedback of a flow is available, and if not, why. */
+enum ccs_feedback_status {
+	CCS_FEEDBACK_WAITING,            /* no reply yet, within the timeout */
+	CCS_FEEDBACK_OK,
+	CCS_FEEDBACK_NO_AGENT,           /* none on this host, or it died */
+	CCS_FEEDBACK_REFUSED,            /* the agent refused this flow */
+	CCS_FEEDBACK_NO_PEER,            /* the peer's agent does not respond */
+	CCS_FEEDBACK_UNABLE,             /* it responds, but lacks a required capability */
+	CCS_FEEDBACK_NO_CLIENT,          /* this process cannot run a client of the agent */
+	CCS_FEEDBACK_STALE,              /* the flow sends, but no telemetry arrives */
+};
+
+#endif

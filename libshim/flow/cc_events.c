@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Events for a flow's algorithm: every call into the algorithm is made in this file. The rest of
+ * the library reports events here and reads the results by ccs_flow_rate() and cc.out.window.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/probe.h"
+#include "cc/minmax.h"
+#include "cc/event.h"
+#include "flow/cc_events.h"
+#include "flow/rtt.h"
+#include "flow/send_queue.h"
+
+#define EPOCH_US 0x1p40 /* the common time is modulo this, to be exact in a double */
+#define TIMERS_MAX 4096 /* missed timers that are fired at once */
+
+/*
+ * The algorithm's time. It does not go back, though a completion may have an earlier timestamp
+ * than the algorithm's last event.
+ */
+static double us_of(const struct ccs_flow *f, uint64_t now_ns)
+{
+	const uint64_t ns = now_ns > f->last_event_ns ? now_ns : f->last_event_ns;
+
+	return (double)(ns - f->origin_ns) / 1e3;
+}
+
+/* The time of an event that the algorithm gets now. */
+static double start_event_us(struct ccs_flow *f, uint64_t now_ns)
+{
+	const double us = us_of(f, now_ns);
+
+	if (now_ns > f->last_event_ns)
+		f->last_event_ns = now_ns;
+	return us;
+}
+
+/*
+ * A change of the rate moves a segment that is already waiting. DCQCN and HPCC move all of the
+ * wait, as their authors' simulators do, and Swift's gap is what its newest window requires. A
+ * rate that follows each RTT moves only the rest of the wait. Otherwise, where a flow has a segment
+ * or less per RTT, the sample of each segment alone would place the next one, and the flows would
+ * lock in phase: then no RTT changes, the gradient is zero, and a queue of three times the size
+ * persists (TIMELY 5 fixes the release time when a segment is queued).
+ */
+void ccs_flow_cc_pace(struct ccs_flow *f, uint64_t now_ns)
+{
+	const double rate = ccs_pacing_rate(ccs_flow_rate(f), f->cc.path.line_rate);
+
+	if (rate == f->pacing.rate)
+		return;
+	ccs_pacing_change_rate(&f->pacing, rate,
+			       ccs_flow_uses_rtts_only(f) ? CCS_PACING_REST_OF_WAIT
+							  : CCS_PACING_WHOLE_WAIT, now_ns);
+	CCS_PROBE2(rate, f->stats.qp_num, (int64_t)rate);
+}
+
+/* After every event: the rate may have changed. */
+static void apply_rate(struct ccs_flow *f, uint64_t now_ns)
+{
+	const double rate = ccs_flow_rate(f);
+
+	ccs_flow_fastpath_revoke(f);
+	ccs_flow_cc_pace(f, now_ns);
+	f->stats.min_rate = ccs_min(f->stats.min_rate, rate);
+	f->stats.max_rate = ccs_max(f->stats.max_rate, rate);
+}
+
+/* Pass to the sink what the algorithm got and what it decided. */
+static void pass_to_sink(struct ccs_flow *f, enum ccs_cc_event_kind kind,
+			 const struct ccs_cc_ack *ack, double rate)
+{
+	struct ccs_cc_event event = {
+		.kind = kind,
+		.ack = *ack,
+		.path = f->cc.path,
+		.max_rate = f->max_rate,
+		.rate = rate,
+		.out = f->cc.out,
+		.origin_ns = f->origin_ns,
+	};
+
+	if (ack->nhops)
+		memcpy(event.hop, ack->hops, ack->nhops * sizeof(*ack->hops));
+	event.ack.hops = NULL;
+	f->sink(f, &event);
+}
+
+static void report_event(struct ccs_flow *f, enum ccs_cc_event_kind kind, double now_us,
+			 double bytes)
+{
+	const struct ccs_cc_ack ack = { .now_us = now_us, .bytes = bytes };
+
+	if (f->sink)
+		pass_to_sink(f, kind, &ack, 0);
+}
+
+static double epoch_us(const struct ccs_flow *f)
+{
+	return fmod((double)((int64_t)f->origin_ns + f->epoch_ns) / 1e3, EPOCH_US);
+}
+
+/* A new instance of an algorithm; its time begins with the last event of the previous one. */
+static void start_instance(struct ccs_flow *f, const struct ccs_cc_spec *spec,
+			   const struct ccs_cc_path *path)
+{
+	struct ccs_cc_path from_now = *path;
+
+	ccs_flow_fastpath_revoke(f);
+	f->origin_ns = f->last_event_ns;
+	from_now.epoch_us = epoch_us(f);
+	f->followed = f->sink || spec->ops->on_send || (spec->ops->needs & CCS_NEEDS_TELEMETRY);
+	ccs_cc_start(&f->cc, spec, &from_now);
+	ccs_cc_limit(&f->cc, f->max_rate);
+	report_event(f, CCS_CC_EVENT_START, 0, 0);
+}
+
+void ccs_flow_cc_start(struct ccs_flow *f, const struct ccs_cc_spec *spec,
+		       const struct ccs_cc_path *path, uint64_t now_ns)
+{
+	f->last_event_ns = now_ns;
+	start_instance(f, spec, path);
+	f->stats.min_rate = f->stats.max_rate = ccs_flow_rate(f);
+	ccs_pacing_start(&f->pacing, ccs_flow_rate(f), f->cc.path.line_rate, now_ns);
+}
+
+/* Like ccs_cc_switch(), but the sink gets every step. */
+void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns)
+{
+	const struct ccs_cc_path path = f->cc.path;
+	double rate;
+
+	ccs_flow_cc_fire_timers(f, now_ns);
+	start_event_us(f, now_ns);
+	rate = ccs_min(ccs_cc_throughput(&f->cc), f->max_rate);
+	start_instance(f, spec, &path);
+	ccs_flow_cc_set_rate(f, rate, now_ns);
+}
+
+void ccs_flow_cc_repath(struct ccs_flow *f, const struct ccs_cc_path *path)
+{
+	ccs_flow_fastpath_revoke(f);
+	ccs_cc_repath(&f->cc, path);
+	ccs_cc_limit(&f->cc, f->max_rate);
+	report_event(f, CCS_CC_EVENT_PATH, us_of(f, f->last_event_ns), 0);
+}
+
+void ccs_flow_cc_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
+{
+	ccs_cc_set_rate(&f->cc, rate);
+	apply_rate(f, now_ns);
+	if (f->sink)
+		pass_to_sink(f, CCS_CC_EVENT_RATE,
+			     &(struct ccs_cc_ack){ .now_us = us_of(f, f->last_event_ns) }, rate);
+}
+
+void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
+{
+	ccs_flow_cc_fire_timers(f, now_ns);
+	start_event_us(f, now_ns);
+	ccs_flow_cc_set_rate(f, rate, now_ns);
+}
+
+/*
+ * A flow that was idle for a day has missed a million timers, which would all fire under its lock.
+ * The first few thousand have all the effect there is; the rest of such a pause is skipped by
+ * moving the origin of the algorithm's time.
+ */
+void ccs_flow_cc_fire_timers(struct ccs_flow *f, uint64_t now_ns)
+{
+	struct ccs_cc *cc = &f->cc;
+	double now_us;
+	double last = -1;
+	unsigned fired = 0;
+
+	if (cc->out.timer_us == INFINITY || !cc->ops->on_timer)
+		return;
+	now_us = us_of(f, now_ns);
+	if (cc->out.timer_us > now_us)
+		return;
+	start_event_us(f, now_ns);
+	/* Do not stop between two timers of the same time: the next event would precede them. */
+	for (; cc->out.timer_us <= now_us &&
+	       (fired < TIMERS_MAX || (cc->out.timer_us <= last && fired < 2 * TIMERS_MAX));
+	     fired++) {
+		last = cc->out.timer_us;
+		cc->ops->on_timer(cc, last);
+	}
+	if (cc->out.timer_us <= now_us)
+		f->origin_ns += (uint64_t)((now_us - ccs_max(cc->out.timer_us, 0)) * 1e3);
+	f->cc.path.epoch_us = epoch_us(f);
+	while (fired >= TIMERS_MAX && cc->out.timer_us <= us_of(f, now_ns) &&
+	       f->origin_ns < f->last_event_ns) /* rounding: now is before the origin */
+		f->origin_ns++;
+	apply_rate(f, now_ns);
+}
+
+uint64_t ccs_flow_cc_next_timer(const struct ccs_flow *f, uint64_t now_ns)
+{
+	const double ns = ceil(f->cc.out.timer_us * 1e3);
+
+	if (!(ns < 0x1p63) || !f->cc.ops->on_timer)
+		return UINT64_MAX;
+	/* All timers up to now have fired: one that rounding puts there is still to come. */
+	return f->origin_ns + (uint64_t)ns > now_ns ? f->origin_ns + (uint64_t)ns : now_ns + 1;
+}
+
+void ccs_flow_cc_on_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns)
+{
+	double now_us;
+
+	if (!f->cc.ops->on_send)
+		return;
+	ccs_flow_cc_fire_timers(f, now_ns);
+	now_us = start_event_us(f, now_ns);
+	f->cc.ops->on_send(&f->cc, now_us, (double)bytes);
+	apply_rate(f, now_ns);
+	report_event(f, CCS_CC_EVENT_SEND, now_us, (double)bytes);
+}
+
+/* In the algorithm's time, in which everything before its origin is equally old. */
+static double covers_us(const struct ccs_flow *f, const struct ccs_telemetry *t)
+{
+	if (!t->covers_ns)
+		return 0;
+	return ccs_max(((double)t->covers_ns - (double)f->origin_ns) / 1e3, 1e-3);
+}
+
+void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, double bytes,
+			uint64_t now_ns)
+{
+	const struct ccs_telemetry *t = f->telemetry;
+	struct ccs_cc_ack ack = {
+		.rtt_us = rtt_us,
+		.nic_wait_us = nic_wait_us,
+		.bytes = bytes,
+		.inflight = (double)f->inflight,
+		.ack_seq = f->sent - f->inflight,
+		.snd_nxt = f->sent,
+	};
+
+	if (t) {
+		ack.hops = t->hops;
+		ack.nhops = t->nhops;
+		ack.path = t->path;
+		ack.flows = t->flows;
+		ack.covers_us = covers_us(f, t);
+		ack.advised_rate = t->advised_rate;
+	}
+	ccs_flow_cc_fire_timers(f, now_ns);
+	ack.now_us = start_event_us(f, now_ns);
+	f->cc.ops->on_ack(&f->cc, &ack);
+	f->stats.samples++;
+	CCS_PROBE4(ack, f->stats.qp_num, (int64_t)(rtt_us * 1e3), (int64_t)bytes, f->inflight);
+	apply_rate(f, now_ns);
+	if (f->sink)
+		pass_to_sink(f, CCS_CC_EVENT_ACK, &ack, 0);
+}
+
+/*
+ * Advice acknowledges nothing, so it is not counted as a sample. It gives the rate that slow start
+ * searches for, once the adviser has seen that the flow sends.
+ */
+void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
+{
+	const uint64_t samples = f->stats.samples;
+
+	if (!(f->cc.ops->needs & CCS_NEEDS_ADVICE))
+		return;
+	if (f->ramping && f->sent) {
+		ccs_slow_start_end(&f->slow_start, (double)f->max_inflight);
+		ccs_rtt_copy_slow_start(f);
+	}
+	ccs_flow_cc_on_ack(f, 0, 0, 0, now_ns);
+	f->stats.samples = samples;
+}
+
+void ccs_flow_cc_on_loss(struct ccs_flow *f, uint64_t now_ns)
+{
+	double now_us;
+
+	f->stats.losses++;
+	if (!f->cc.ops->on_loss)
+		return;
+	ccs_flow_cc_fire_timers(f, now_ns);
+	now_us = start_event_us(f, now_ns);
+	f->cc.ops->on_loss(&f->cc, now_us);
+	apply_rate(f, now_ns);
+	report_event(f, CCS_CC_EVENT_LOSS, now_us, 0);
+}
+
+void ccs_flow_cnp(struct ccs_flow *f, uint64_t now_ns)
+{
+	double now_us;
+
+	f->stats.cnps++;
+	CCS_PROBE2(cnp, f->stats.qp_num, f->stats.cnps);
+	if (!f->cc.ops->on_cnp)
+		return;
+	ccs_flow_cc_fire_timers(f, now_ns);
+	now_us = start_event_us(f, now_ns);
+	f->cc.ops->on_cnp(&f->cc, now_us);
+	apply_rate(f, now_ns);
+	report_event(f, CCS_CC_EVENT_CNP, now_us, 0);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The segment size and the limit of outstanding data, as derived from a flow's path. */
+#include <math.h>
+
+#include "cc/minmax.h"
+#include "flow/cc_events.h"
+#include "flow/limits.h"
+#include "flow/rtt.h"
+
+#define SEGMENT_US 8.0
+#define SEGMENT_CLOCK_READS 32   /* that many clock reads take at most a segment's time */
+#define SEGMENT_MIN 4096.0
+#define SEGMENT_MAX 65536.0
+#define INFLIGHT_SEGMENTS_MAX 1024
+#define MESSAGES 64 /* that many shorter messages, and the longer ones before them are forgotten */
+
+/*
+ * A power of two that the line sends in at most SEGMENT_US: long enough to be worth a completion,
+ * short against the RTT that it measures. It depends on the line rate but not on what the flow has
+ * learned of its path, so that flows that share a port have equal segments; unequal ones would
+ * share unequally. It also depends on the host: a segment costs a few clock reads, a WQE and an
+ * acknowledgement. Where reading the clock is a system call (no vDSO: some virtual machines; 10 us
+ * or more under User-Mode Linux), the rest is as expensive, and short segments would use more CPU
+ * than everything else that is done for their bytes.
+ */
+static double derive_segment(double line_rate, double clock_cost_us)
+{
+	const double us = ccs_max(SEGMENT_US, SEGMENT_CLOCK_READS * clock_cost_us);
+
+	return ccs_min(ccs_max(exp2(floor(log2(line_rate * us / 8e6))), SEGMENT_MIN), SEGMENT_MAX);
+}
+
+/*
+ * A static worst case of outstanding data (TIMELY 3.3): the bandwidth-delay product, the hosts'
+ * jitter included, and three segments. The queue that a lone flow builds from these stays below
+ * TIMELY's t_low.
+ */
+static double derive_max_inflight(double line_rate, double rtt_us, double segment)
+{
+	const double bdp = line_rate * rtt_us / 8e6;
+
+	return segment * ccs_min(ceil(bdp / segment) + 3, INFLIGHT_SEGMENTS_MAX);
+}
+
+void ccs_flow_fit(struct ccs_flow *f, struct ccs_cc_path *path)
+{
+	if (!f->segment_given)
+		f->segment = (uint32_t)derive_segment(path->line_rate, f->clock_cost_ns / 1e3);
+	path->segment = ccs_max(f->segment, f->message);
+	if (!f->max_inflight_given)
+		f->max_inflight = (uint64_t)derive_max_inflight(
+			path->line_rate, path->base_rtt_us + path->rtt_jitter_us, path->segment);
+	ccs_slow_start_fit(&f->slow_start, path->segment, (double)f->max_inflight);
+	ccs_rtt_copy_slow_start(f);
+}
+
+/*
+ * What cannot be split leaves as a burst, so a queue grows by messages, not by segments. What
+ * algorithms and the limit derive from the path's segment follows the longest recent message.
+ */
+void ccs_flow_learn_message(struct ccs_flow *f, uint64_t len)
+{
+	struct ccs_cc_path path = f->cc.path;
+
+	if (len <= f->segment && !f->message)
+		return;
+	f->shorter = len < f->message ? f->shorter + 1 : 0;
+	f->longest = (uint32_t)ccs_min(ccs_max(f->shorter ? f->longest : 0, (double)len), 0x1p31);
+	if (f->longest == f->message || (f->shorter && f->shorter < MESSAGES))
+		return;
+	f->message = f->longest > f->segment ? f->longest : 0;
+	f->shorter = f->longest = 0;
+	ccs_flow_fit(f, &path);
+	ccs_flow_cc_repath(f, &path);
+}

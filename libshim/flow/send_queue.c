@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The software send queue of a flow: accepts WRs, segments them, asks for completions, retires. */
+#include <string.h>
+
+#include "base/pool.h"
+#include "base/probe.h"
+#include "cc/minmax.h"
+#include "flow/cc_events.h"
+#include "flow/rtt.h"
+#include "flow/send_queue.h"
+
+enum { UNTIMED_MAX = 32 };
+
+#define SMALL_BYTES 256 /* of a segment that measures the path; too small to build a queue */
+
+static uint32_t pow2_at_least(uint32_t n)
+{
+	uint32_t p = 1;
+
+	while (p < n)
+		p <<= 1;
+	return p;
+}
+
+static size_t rings_size(const struct ccs_flow *f)
+{
+	return ((size_t)f->wr_mask + 1) * sizeof(struct ccs_wr) +
+	       ((size_t)f->seg_mask + 1) * sizeof(struct ccs_seg);
+}
+
+int ccs_send_queue_init(struct ccs_flow *f, uint32_t wr_limit, uint32_t seg_limit)
+{
+	struct ccs_wr *wrs;
+
+	f->wr_limit = wr_limit;
+	f->wr_mask = pow2_at_least(wr_limit) - 1;
+	f->seg_limit = seg_limit;
+	f->seg_mask = pow2_at_least(seg_limit) - 1;
+	f->max_reads = UINT16_MAX;
+	wrs = ccs_pool_calloc(1, rings_size(f));
+	if (!wrs)
+		return -1;
+	f->seg = (struct ccs_seg *)(void *)(wrs + f->wr_mask + 1);
+	return 0;
+}
+
+void ccs_send_queue_destroy(struct ccs_flow *f)
+{
+	if (f->seg)
+		ccs_pool_free((struct ccs_wr *)(void *)f->seg - (f->wr_mask + 1), 1, rings_size(f));
+	f->seg = NULL;
+}
+
+void ccs_flow_reset(struct ccs_flow *f)
+{
+	f->wr_tail = f->wr_next = f->wr_head;
+	f->seg_tail = f->seg_head;
+	f->next_offset = 0;
+	f->inflight = 0;
+	f->reads = 0;
+	f->timed = 0;
+	f->unsignalled = 0;
+	f->unsignalled_bytes = 0;
+	f->gated_since_ns = 0;
+	f->state = CCS_FLOW_RUN;
+}
+
+uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
+{
+	if (f->wr_head == f->wr_tail)
+		f->wr_base = (uint32_t)f->wr_head;
+	*ccs_flow_wr(f, f->wr_head) = (struct ccs_wr){ .len = len, .flags = flags };
+	return f->wr_head++;
+}
+
+/* True if the next segment does not take all that is left of the waiting WR. */
+static bool is_split(const struct ccs_flow *f, const struct ccs_wr *wr)
+{
+	return wr->len - f->next_offset > f->segment && (wr->flags & CCS_WR_SPLIT) && f->split &&
+	       f->enforce && f->state == CCS_FLOW_RUN;
+}
+
+/*
+ * The first segment of a flow that RTTs control measures the path, and so does one that the
+ * algorithm asks for. No segment follows it at once.
+ */
+static bool measures_path(const struct ccs_flow *f)
+{
+	return ((!f->sent && (f->cc.ops->needs & CCS_NEEDS_RTT)) || f->cc.out.small_next) &&
+	       !f->base_given;
+}
+
+static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr)
+{
+	if (!is_split(f, wr))
+		return wr->len - f->next_offset;
+	return measures_path(f) && f->segment > SMALL_BYTES ? SMALL_BYTES : f->segment;
+}
+
+/*
+ * A WR that cannot wait may be posted behind a full queue: splitting leaves an entry of the
+ * device's queue for each WR that would be waiting then. If the device's queue is no deeper than
+ * the application's, that is impossible with splitting, and no entries are kept.
+ */
+static bool has_spare_entry(const struct ccs_flow *f)
+{
+	const uint64_t used = f->seg_head + 1 - f->seg_tail, handed_over = f->wr_next - f->wr_tail;
+
+	return f->seg_limit <= f->wr_limit ||
+	       used + f->wr_limit <= f->seg_limit + handed_over;
+}
+
+/*
+ * A completion is asked for if the application asked for one, for the RTT of every segment's worth
+ * of data, often enough to free entries, and always before the window closes: the completion that
+ * opens it again must be on its way. While the flow is only observed, the device must not do
+ * anything else than without the shim: then only the application's wish and free entries count.
+ */
+static bool needs_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	if (f->state == CCS_FLOW_FLUSH)
+		return true;
+	if (seg->last && (seg->flags & CCS_WR_SIGNALED))
+		return true;
+	if (!seg->last && seg->len < f->segment) /* it measures the path */
+		return true;
+	if (f->unsignalled + 1 >= (f->seg_limit + 3) / 4)
+		return true;
+	/* The next READ waits for the completion of this one. */
+	if (f->enforce && (seg->flags & CCS_WR_READ) && f->reads + 1 >= f->max_reads)
+		return true;
+	return f->enforce && (f->unsignalled_bytes + seg->len >= f->segment ||
+				   !ccs_flow_window_open(f, seg->len + f->segment));
+}
+
+/* Without a signalled segment in flight, as after observing, no completion can be waited for. */
+static bool may_read(const struct ccs_flow *f)
+{
+	return f->reads < f->max_reads || f->state == CCS_FLOW_FLUSH || !f->enforce ||
+	       f->unsignalled >= f->seg_head - f->seg_tail;
+}
+
+static bool has_entry(const struct ccs_flow *f, const struct ccs_wr *wr)
+{
+	return f->seg_head - f->seg_tail < f->seg_limit &&
+	       (!(wr->flags & CCS_WR_READ) || may_read(f)) &&
+	       (!is_split(f, wr) || has_spare_entry(f));
+}
+
+static uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
+{
+	return ccs_flow_rate(f) == INFINITY ? now_ns : ccs_pacing_due_ns(&f->pacing, now_ns);
+}
+
+/* Sparsely timed WRs at line rate are paced only if the time is known anyway. */
+static bool is_gate_open(const struct ccs_flow *f, uint64_t len, bool sparse, uint64_t now_ns)
+{
+	if (f->state == CCS_FLOW_FLUSH || !f->enforce)
+		return true;
+	return ccs_flow_window_open(f, len) &&
+	       ((sparse && now_ns == CCS_TIME_UNKNOWN) || release_due_ns(f, now_ns) <= now_ns);
+}
+
+/*
+ * Of the small segments of a flow that is sampled sparsely, one in UNTIMED_MAX is timed, and one
+ * per quarter of a segment's worth: more than its algorithm gets. The time for which the others
+ * occupy the NIC counts as part of its RTT.
+ */
+static bool needs_time(const struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	return seg->signal && (f->untimed + 1 >= UNTIMED_MAX ||
+			       (uint32_t)f->sent - f->timed_sent + seg->len >= f->segment / 4);
+}
+
+/* The segment is in flight now. */
+static inline void account_sent(struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	const bool timed = seg->depart_ns && seg->signal;
+
+	f->unsignalled = seg->signal ? 0 : f->unsignalled + 1;
+	f->unsignalled_bytes = seg->signal ? 0 : f->unsignalled_bytes + seg->len;
+	f->sent += seg->len;
+	if (timed) {
+		f->timed++;
+		f->untimed = 0;
+		f->timed_sent = (uint32_t)f->sent;
+	} else if (f->untimed < UNTIMED_MAX) {
+		f->untimed++;
+	}
+	f->inflight += seg->len;
+	if (seg->flags & CCS_WR_READ) {
+		f->reads++;
+		f->read += seg->len;
+	}
+	f->next_offset += seg->len;
+	if (seg->last) {
+		f->wr_next++;
+		f->next_offset = 0;
+	}
+	f->seg_head++;
+}
+
+/* The segment is no longer in flight. */
+static void account_done(struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	f->timed -= seg->depart_ns && seg->signal;
+	f->inflight -= seg->len;
+	f->reads -= !!(seg->flags & CCS_WR_READ);
+}
+
+/* The next free entry of the ring. */
+static struct ccs_seg *next_entry(struct ccs_flow *f)
+{
+	if (f->seg_head == f->seg_tail)
+		f->seg_base = (uint32_t)f->seg_head;
+	return ccs_flow_seg(f, f->seg_head);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Grant the WRs and bytes that may take the fast path before the next one is timed, in a flow
+ * that is sampled sparsely and in which no WR is waiting. The budget holds until feedback revokes
+ * it (ccs_flow_fastpath_revoke): completions only free entries.
+ */
+static void fastpath_grant(struct ccs_flow *f)
+{
+	const uint64_t entries = least(f->wr_limit - (f->wr_head - f->wr_tail),
+				       f->seg_limit - (f->seg_head - f->seg_tail));
+	const double quarter = f->segment / 4, inflight = (double)f->inflight;
+	double bytes = quarter - 1 - ((uint32_t)f->sent - f->timed_sent);
+
+	if (f->enforce)
+		bytes = ccs_min(bytes, ccs_flow_window(f) - inflight);
+	if (f->ramping)
+		bytes = ccs_min(bytes, quarter - inflight);
+	if (bytes < 0 || f->untimed + 1 >= UNTIMED_MAX)
+		return;
+	f->fastpath_wrs = (uint8_t)least(UNTIMED_MAX - 1 - f->untimed, entries);
+	f->fastpath_bytes = (uint16_t)ccs_min(bytes, UINT16_MAX);
+}
+
+/* Members are set one by one: copying a whole struct would stall on the stores before it. */
+const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint32_t flags)
+{
+	struct ccs_seg *seg;
+
+	if (!f->fastpath_wrs || len > f->fastpath_bytes || f->wr_next != f->wr_head ||
+	    f->state != CCS_FLOW_RUN || (flags & (CCS_WR_READ | CCS_WR_NO_DEFER)))
+		return NULL;
+	f->fastpath_wrs--;
+	f->fastpath_bytes -= (uint16_t)len;
+	seg = next_entry(f);
+	seg->wr = ccs_flow_accept(f, len, flags);
+	seg->offset = 0;
+	seg->len = len;
+	seg->post_ns = seg->depart_ns = 0;
+	seg->flags = flags;
+	seg->first = seg->last = true;
+	seg->signal = (flags & CCS_WR_SIGNALED) || needs_signal(f, seg);
+	account_sent(f, seg);
+	return seg;
+}
+
+/*
+ * The segment is timed: charge it to pacing, and report it to the algorithm. A flow may make up for
+ * a burst at line rate, where its NIC bounds the burst, and where the host was late to release a
+ * segment that waited for its release time alone. The window bounds both.
+ */
+static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
+{
+	const bool burst = ccs_flow_at_line_rate(f) || f->paced;
+
+	if (!seg->last && seg->len < f->segment)
+		ccs_pacing_charge_random(&f->pacing, f->segment, burst, now_ns);
+	else
+		ccs_pacing_charge(&f->pacing, seg->len, f->segment, burst, now_ns);
+	ccs_rtt_depart(f, seg, now_ns);
+	ccs_flow_cc_on_send(f, seg->len, now_ns);
+}
+
+enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct ccs_seg **next)
+{
+	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
+	struct ccs_seg *seg;
+	uint64_t len;
+	bool sparse;
+
+	if (f->wr_next == f->wr_head || f->state == CCS_FLOW_SQD || !has_entry(f, wr))
+		return CCS_NEXT_NONE;
+	sparse = ccs_rtt_sample_sparsely(f);
+	if (!sparse && now_ns == CCS_TIME_UNKNOWN)
+		return CCS_NEXT_NEED_TIME;
+	if (!sparse)
+		ccs_flow_cc_fire_timers(f, now_ns);
+	len = next_len(f, wr);
+	if (!is_gate_open(f, len, sparse, now_ns))
+		return CCS_NEXT_NONE;
+
+	seg = next_entry(f);
+	*seg = (struct ccs_seg){
+		.wr = f->wr_next,
+		.offset = f->next_offset,
+		.len = len,
+		.flags = wr->flags,
+		.first = f->next_offset == 0,
+		.last = f->next_offset + len == wr->len,
+	};
+	seg->signal = needs_signal(f, seg);
+	if (!sparse || needs_time(f, seg)) {
+		if (now_ns == CCS_TIME_UNKNOWN)
+			return CCS_NEXT_NEED_TIME;
+		time_segment(f, seg, now_ns);
+	}
+	if (f->cc.out.small_next)
+		f->cc.out.small_next = false;
+	account_sent(f, seg);
+	ccs_flow_fastpath_revoke(f);
+	if (sparse && f->wr_next == f->wr_head)
+		fastpath_grant(f);
+	*next = seg;
+	return CCS_NEXT_SEGMENT;
+}
+
+/* Count again after the newest segments were taken back. */
+static void recount_unsignalled(struct ccs_flow *f)
+{
+	f->unsignalled = 0;
+	f->unsignalled_bytes = 0;
+	for (uint64_t n = f->seg_head; n > f->seg_tail && !ccs_flow_seg(f, n - 1)->signal; n--) {
+		f->unsignalled++;
+		f->unsignalled_bytes += ccs_flow_seg(f, n - 1)->len;
+	}
+}
+
+void ccs_flow_unsend(struct ccs_flow *f, uint64_t from)
+{
+	ccs_flow_fastpath_revoke(f);
+	while (f->seg_head > from) {
+		const struct ccs_seg *seg = ccs_flow_seg(f, --f->seg_head);
+
+		account_done(f, seg);
+		f->sent -= seg->len;
+		f->read -= seg->flags & CCS_WR_READ ? seg->len : 0;
+		f->wr_next = seg->wr;
+		f->next_offset = seg->offset;
+	}
+	recount_unsignalled(f);
+}
+
+void ccs_flow_unaccept(struct ccs_flow *f, uint64_t from)
+{
+	f->wr_head = from;
+	if (f->wr_next > from) {
+		f->wr_next = from;
+		f->next_offset = 0;
+	}
+}
+
+/* No WR is waiting any more. */
+static void end_gated_time(struct ccs_flow *f, uint64_t now_ns)
+{
+	uint64_t gated_ns;
+
+	if (!f->gated_since_ns)
+		return;
+	/* Another thread may have read the clock before. */
+	gated_ns = now_ns > f->gated_since_ns ? now_ns - f->gated_since_ns : 0;
+	f->stats.gated_ns += gated_ns;
+	f->gated_since_ns = 0;
+	CCS_PROBE2(gate__open, f->stats.qp_num, gated_ns);
+}
+
+uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns)
+{
+	const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_next);
+	uint64_t due, timer;
+
+	f->paced = false;
+	if (f->wr_next == f->wr_head) {
+		end_gated_time(f, now_ns);
+		return 0;
+	}
+	if (!f->gated_since_ns) {
+		f->gated_since_ns = now_ns;
+		CCS_PROBE3(gate__close, f->stats.qp_num, f->wr_head - f->wr_next, f->inflight);
+	}
+	if (f->state == CCS_FLOW_SQD || !has_entry(f, wr))
+		return UINT64_MAX;
+	if (f->state == CCS_FLOW_FLUSH || !f->enforce)
+		return now_ns;
+	ccs_flow_cc_fire_timers(f, now_ns);
+	if (!ccs_flow_window_open(f, next_len(f, wr)))
+		return f->cc.out.window > 0 ? ccs_flow_cc_next_timer(f, now_ns) : UINT64_MAX;
+	due = release_due_ns(f, now_ns);
+	if (due <= now_ns)
+		return now_ns;
+	f->paced = true;
+	timer = ccs_flow_cc_next_timer(f, now_ns); /* it may raise the rate */
+	return due < timer ? due : timer;
+}
+
+/* The device has finished the oldest segment, with success or not. */
+static void retire(struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	f->seg_tail++;
+	account_done(f, seg);
+	f->wr_tail = seg->wr + seg->last;
+}
+
+static void count_success(struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	f->stats.segments++;
+	f->stats.bytes += seg->len;
+	f->stats.wrs += seg->last;
+}
+
+/*
+ * The rest of a failed WR is never handed over, so its newest segment in flight, if there is one,
+ * becomes its last: its entry is free when that segment has completed.
+ */
+static void truncate_failed(struct ccs_flow *f, uint64_t wr)
+{
+	if (f->wr_next != wr || wr == f->wr_head || f->next_offset == 0)
+		return;
+	f->wr_next++;
+	f->next_offset = 0;
+	if (f->seg_head > f->seg_tail)
+		ccs_flow_seg(f, f->seg_head - 1)->last = true;
+	else
+		f->wr_tail = f->wr_next;
+}
+
+void ccs_flow_fail(struct ccs_flow *f)
+{
+	f->state = CCS_FLOW_FLUSH;
+}
+
+bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr)
+{
+	const struct ccs_seg *seg = ccs_flow_seg(f, done->number);
+	struct ccs_wr *owner;
+
+	if (done->number < f->seg_tail || done->number >= f->seg_head)
+		return false;
+	/* A completion implies that all earlier WQEs of its queue succeeded. */
+	while (f->seg_tail < done->number) {
+		const struct ccs_seg *old = ccs_flow_seg(f, f->seg_tail);
+
+		count_success(f, old);
+		retire(f, old);
+	}
+	owner = ccs_flow_wr(f, seg->wr);
+	retire(f, seg);
+	*wr = seg->wr;
+	if (done->ok) {
+		count_success(f, seg);
+		if (seg->depart_ns)
+			ccs_rtt_sample(f, seg, done);
+		else
+			f->pending_bytes += (double)seg->len;
+		if (seg->last && (seg->flags & CCS_WR_SIGNALED) && !owner->reported)
+			return true;
+		f->stats.internal_completions++;
+		return false;
+	}
+	if (done->lost)
+		ccs_flow_cc_on_loss(f, done->latest_ns);
+	ccs_flow_fail(f);
+	truncate_failed(f, seg->wr);
+	if (owner->reported)
+		return false;
+	owner->reported = true;
+	return true;
+}

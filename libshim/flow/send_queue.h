@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_SEND_QUEUE_H
+#define CCS_SEND_QUEUE_H
+/* The send queue of a flow, private to flow/: its rings, the window and the fast-path budget. */
+#include "flow/flow.h"
+
+/* Allocate the rings: 0, or -1 without memory. */
+int ccs_send_queue_init(struct ccs_flow *f, uint32_t wr_limit, uint32_t seg_limit);
+void ccs_send_queue_destroy(struct ccs_flow *f);
+
+/*
+ * Bytes that may be outstanding. After slow start the derived limit holds only for algorithms
+ * without a window: an algorithm with one knows better how much the path needs where
+ * acknowledgements are delayed.
+ */
+static inline double ccs_flow_window(const struct ccs_flow *f)
+{
+	const double own = f->cc.out.window;
+
+	if (own > 0 && !f->ramping && !f->max_inflight_given)
+		return own;
+	return own > 0 && own < f->window ? own : f->window;
+}
+
+/*
+ * One segment may always be outstanding: only pacing slows a flow below that. If no completion
+ * was asked for any of the bytes in flight, they do not count: nothing would ever open the gate.
+ */
+static inline bool ccs_flow_window_open(const struct ccs_flow *f, uint64_t len)
+{
+	return f->inflight <= f->unsignalled_bytes ||
+	       (double)(f->inflight + len) <= ccs_flow_window(f);
+}
+
+/* Feedback has arrived: the next WR must go through the gate. */
+static inline void ccs_flow_fastpath_revoke(struct ccs_flow *f)
+{
+	f->fastpath_wrs = 0;
+}
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Formats log messages and writes each with one write(2). */
+#include "observe/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "config/filename.h"
+#include "observe/write_guard.h"
+
+#define LINE_LEN 1024
+#define MAX_WARNINGS 100 /* per process, unless the level is info or debug */
+
+static _Atomic int level_now = CCS_LOG_WARN;
+static atomic_uint warnings;
+static char log_path[sizeof(((struct ccs_options *)0)->log_file)];
+static _Atomic bool to_file;
+
+/* A daemon that closed stderr may have a network connection as descriptor 2: do not write there. */
+static bool stderr_is_ours(void)
+{
+	int domain = AF_UNIX; /* allowed: the journal, or a shell's socket pair */
+	socklen_t len = sizeof(domain);
+
+	return getsockopt(STDERR_FILENO, SOL_SOCKET, SO_DOMAIN, &domain, &len) != 0 ||
+	       domain == AF_UNIX;
+}
+
+/* The file is opened for each line: the application's closefrom() would close a descriptor that
+ * was kept open, and its number would be reused. */
+static int open_file(void)
+{
+	return open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+		    0600);
+}
+
+static void write_line(const char *line, size_t len)
+{
+	struct ccs_write_guard guard;
+	int fd = -1;
+
+	ccs_write_guard_begin(&guard);
+	if (atomic_load_explicit(&to_file, memory_order_acquire))
+		fd = open_file();
+	if (fd >= 0 || stderr_is_ours())
+		while (write(fd >= 0 ? fd : STDERR_FILENO, line, len) < 0 && errno == EINTR)
+			;
+	if (fd >= 0)
+		close(fd);
+	ccs_write_guard_end(&guard);
+}
+
+void ccs_log_setup(enum ccs_log_level level, const char *file)
+{
+	const int saved = errno;
+	int fd;
+
+	atomic_store_explicit(&level_now, (int)level, memory_order_relaxed);
+	atomic_store_explicit(&to_file, false, memory_order_relaxed);
+	if (file && *file) {
+		ccs_filename_absolute(file, log_path, sizeof(log_path));
+		fd = open_file();
+		if (fd < 0)
+			ccs_log(CCS_LOG_WARN, "log_file %s: %m; messages go to stderr", log_path);
+		else
+			close(fd);
+		atomic_store_explicit(&to_file, fd >= 0, memory_order_release);
+	}
+	errno = saved;
+}
+
+bool ccs_log_on(enum ccs_log_level level)
+{
+	return (int)level <= atomic_load_explicit(&level_now, memory_order_relaxed);
+}
+
+static size_t format_prefix(char *line, enum ccs_log_level level)
+{
+	static const char *const names[] = { "error", "warn", "info", "debug" };
+	int n = snprintf(line, LINE_LEN, "ccshim: %s: ", names[level]);
+
+	if (ccs_log_on(CCS_LOG_DEBUG)) {
+		char host[65] = "";
+
+		gethostname(host, sizeof(host) - 1);
+		n += snprintf(line + n, LINE_LEN - (size_t)n, "%s:%d:%d: ", host, (int)getpid(),
+			      (int)gettid());
+	}
+	return (size_t)n;
+}
+
+/* Replace control characters, which may come from an environment variable, and end the line. */
+static size_t end_line(char *line, size_t len)
+{
+	if (len > LINE_LEN - 2) {
+		len = LINE_LEN - 2;
+		memcpy(line + len - 3, "...", 3);
+	}
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
+	line[len] = '\n';
+	return len + 1;
+}
+
+/* Limits the number of warnings on an application's terminal; level info shows all. */
+static bool is_suppressed(enum ccs_log_level level)
+{
+	static const char last[] = "ccshim: warn: too many warnings; further ones are dropped, "
+				   "set log_level=info to see all\n";
+	unsigned logged;
+
+	if (level > CCS_LOG_WARN || ccs_log_on(CCS_LOG_INFO))
+		return false;
+	logged = atomic_fetch_add_explicit(&warnings, 1, memory_order_relaxed);
+	if (logged == MAX_WARNINGS)
+		write_line(last, sizeof(last) - 1);
+	return logged >= MAX_WARNINGS;
+}
+
+void ccs_log(enum ccs_log_level level, const char *fmt, ...)
+{
+	const int saved = errno;
+	char line[LINE_LEN];
+	va_list ap;
+	size_t len;
+	int n;
+
+	if (!ccs_log_on(level))
+		return;
+	if (!is_suppressed(level)) {
+		len = format_prefix(line, level);
+		va_start(ap, fmt);
+		errno = saved; /* for %m */
+		n = vsnprintf(line + len, sizeof(line) - len, fmt, ap);
+		va_end(ap);
+		len = end_line(line, len + (n > 0 ? (size_t)n : 0));
+		write_line(line, len);
+	}
+	errno = saved;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_STATS_FILE_H
+#define CCS_STATS_FILE_H
+/*
+ * The writer of this process's statistics file (<ccshim/stats.h>), which has a slot per queue
+ * pair. A failure costs the file or a slot and is logged once; traffic is not affected.
+ */
+#include <stdbool.h>
+
+#include <ccshim/stats.h>
+
+/* Create the file. *about gives mode, cc, missing_feedback and the names in uncontrolled; the
+ * rest is filled in. Call it once; false: there is no file. */
+bool ccs_stats_open(const struct ccs_stats_header *about);
+
+/* The mapped file; NULL: there is none. From any thread; not in a forked child. */
+struct ccs_stats_header *ccs_stats_file(void);
+
+/* The number of queue pairs, with a slot or without. */
+uint64_t ccs_stats_qps(void);
+
+/* Claim an empty slot, for one writer at a time; NULL: there is no file, or it is full, which is
+ * counted. */
+struct ccs_stats_slot *ccs_stats_claim_slot(void);
+
+/* Release the slot of a destroyed queue pair and add its last statistics to the sums in the
+ * header. slot may be NULL. */
+void ccs_stats_release_slot(struct ccs_stats_slot *slot, const struct ccs_stats_qp *last);
+
+/* Write all fields. Only the slot's writer calls this, with the slot's qp->generation. */
+void ccs_stats_write(struct ccs_stats_slot *slot, const struct ccs_stats_qp *qp);
+
+/* Store one word of the file, which readers may load at the same time. */
+static inline void ccs_stats_set(uint64_t *word, uint64_t value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELAXED);
+}
+
+/* Write only the live counters. Only the slot's writer calls this. */
+static inline void ccs_stats_put_live(struct ccs_stats_slot *slot, const struct ccs_stats_live *live)
+{
+	uint64_t word[sizeof(*live) / 8];
+
+	memcpy(word, live, sizeof(word));
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < sizeof(word) / 8; i++)
+		ccs_stats_set((uint64_t *)(void *)&slot->live + i, word[i]);
+}
+
+/* At exit: remove the file; the mapping stays. */
+void ccs_stats_close(void);
+
+#endif

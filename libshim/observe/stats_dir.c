@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the directory of statistics files and removes stale ones. */
+#include "observe/stats_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ccshim/stats.h>
+
+enum { STAT_MAX = 1024, FIELD_START = 22, FIELD_STACK = 28, UNFINISHED_S = 60 };
+
+/* Field n, counted from 1, of /proc/PID/stat; field 2 may contain spaces and parentheses. */
+static uint64_t parse_field(const char *line, unsigned n)
+{
+	const char *p = strrchr(line, ')');
+
+	for (unsigned i = 2; p && i < n; i++)
+		p = strchr(p + 1, ' ');
+	return p ? strtoull(p + 1, NULL, 10) : 0;
+}
+
+int ccs_stats_identify(pid_t pid, struct ccs_stats_identity *id)
+{
+	char name[64], line[STAT_MAX];
+	ssize_t n;
+	int fd, error;
+
+	*id = (struct ccs_stats_identity){ 0 };
+	snprintf(name, sizeof(name), "/proc/%ld/stat", (long)pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	n = read(fd, line, sizeof(line) - 1);
+	error = n < 0 ? errno : 0;
+	close(fd);
+	if (error)
+		return error == ESRCH ? ENOENT : error;
+	line[n] = '\0';
+	id->start_ticks = parse_field(line, FIELD_START);
+	id->exec_mark = parse_field(line, FIELD_STACK);
+	return 0;
+}
+
+uint64_t ccs_stats_pid_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
+}
+
+bool ccs_stats_dir_name(unsigned n, char *name, size_t len)
+{
+	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+
+	if (!(runtime && *runtime == '/'))
+		n++;
+	if (geteuid() && n)
+		n++;
+	switch (n) {
+	case 0:
+		return (size_t)snprintf(name, len, "%s/ccshim", runtime) < len;
+	case 1:
+		return (size_t)snprintf(name, len, "/run/ccshim-stats") < len;
+	case 2:
+		return (size_t)snprintf(name, len, "/tmp/ccshim-%ld", (long)geteuid()) < len;
+	default:
+		return false;
+	}
+}
+
+/* The parent must belong to this user: the name may be inherited from another one (su). */
+static int check_parent(const char *name)
+{
+	char parent[512];
+	struct stat st;
+
+	snprintf(parent, sizeof(parent), "%s", name);
+	*strrchr(parent, '/') = '\0';
+	if (strcmp(parent, "/tmp") == 0)
+		return 0;
+	if (stat(parent, &st))
+		return -1;
+	if (st.st_uid == geteuid())
+		return 0;
+	errno = EPERM;
+	return -1;
+}
+
+static int open_private_dir(const char *name)
+{
+	struct stat st;
+	int fd;
+
+	if (check_parent(name) || (mkdir(name, 0700) && errno != EEXIST))
+		return -1;
+	fd = open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 077))
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+int ccs_stats_dir_open(char *name, size_t len)
+{
+	int fd = -1;
+
+	errno = ENAMETOOLONG;
+	for (unsigned n = 0; fd < 0 && ccs_stats_dir_name(n, name, len); n++)
+		fd = open_private_dir(name);
+	return fd;
+}
+
+pid_t ccs_stats_pid_of(const char *name)
+{
+	const size_t len = strspn(name, "0123456789");
+
+	return len && len < 10 && !name[len] ? (pid_t)strtol(name, NULL, 10) : 0;
+}
+
+bool ccs_stats_is_stale(const struct ccs_stats_header *h)
+{
+	struct ccs_stats_identity id;
+	const int error = ccs_stats_identify((pid_t)h->pid, &id);
+
+	if (h->pid_namespace != ccs_stats_pid_namespace())
+		return false;
+	if (error)
+		return error == ENOENT && kill((pid_t)h->pid, 0) && errno == ESRCH;
+	return (id.start_ticks && h->start_ticks && id.start_ticks != h->start_ticks) ||
+	       (id.exec_mark && h->exec_mark && id.exec_mark != h->exec_mark);
+}
+
+/* True for a file whose process ended before it wrote the header, which would identify it. */
+static bool is_abandoned(int fd, pid_t pid)
+{
+	struct timespec now;
+	struct stat st;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return !fstat(fd, &st) && st.st_ctim.tv_sec + UNFINISHED_S < now.tv_sec &&
+	       kill(pid, 0) && errno == ESRCH;
+}
+
+static bool is_stale_file(int dir, const char *name)
+{
+	const pid_t pid = ccs_stats_pid_of(name);
+	struct ccs_stats_header h = { 0 };
+	bool stale = false;
+	int fd;
+
+	if (!pid)
+		return false;
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	if (read(fd, &h, offsetof(struct ccs_stats_header, uid)) > 0 && h.magic == CCS_STATS_MAGIC)
+		stale = ccs_stats_is_stale(&h);
+	else
+		stale = is_abandoned(fd, pid);
+	close(fd);
+	return stale;
+}
+
+unsigned ccs_stats_sweep(int dir)
+{
+	const int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy >= 0 ? fdopendir(copy) : NULL;
+	const struct dirent *e;
+	unsigned swept = 0;
+
+	if (!d) {
+		if (copy >= 0)
+			close(copy);
+		return 0;
+	}
+	while ((e = readdir(d)))
+		if (is_stale_file(dir, e->d_name) && unlinkat(dir, e->d_name, 0) == 0)
+			swept++;
+	closedir(d);
+	return swept;
+}

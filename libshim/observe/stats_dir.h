@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_STATS_DIR_H
+#define CCS_STATS_DIR_H
+/*
+ * The directory of statistics files, one file named PID per process: $XDG_RUNTIME_DIR/ccshim,
+ * or for root /run/ccshim-stats, or where neither can be used /tmp/ccshim-UID. It is not
+ * /run/ccshim, which belongs to ccshimd: its unit assigns that directory to a separate user and
+ * removes it with all its files. Used by writers and readers.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Identifies a process as long as it runs the same program. 0: unknown. */
+struct ccs_stats_identity {
+	uint64_t start_ticks, exec_mark;
+};
+
+/* 0, or an errno; ENOENT: there is no such process. */
+int ccs_stats_identify(pid_t pid, struct ccs_stats_identity *id);
+
+/* The inode of this process's PID namespace; 0: unknown. */
+uint64_t ccs_stats_pid_namespace(void);
+
+/*
+ * Open the directory for this process's file; create it if necessary. A descriptor, and the
+ * name of the directory; or -1 and the errno of the last candidate.
+ */
+int ccs_stats_dir_open(char *name, size_t len);
+
+/* The n-th candidate for the caller's directory, counted from 0; false: there are no more. */
+bool ccs_stats_dir_name(unsigned n, char *name, size_t len);
+
+/* The process ID in a file name; 0: it is not the name of a statistics file. */
+pid_t ccs_stats_pid_of(const char *name);
+
+/*
+ * Whether the process of that file has certainly ended; false if it is in another PID namespace
+ * than the caller.
+ */
+struct ccs_stats_header;
+bool ccs_stats_is_stale(const struct ccs_stats_header *h);
+
+/* Remove the files of ended processes, and files without a header that are older than a minute.
+ * Returns their number. */
+unsigned ccs_stats_sweep(int dir);
+
+#endif

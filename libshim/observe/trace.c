@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The ring of trace events and the thread that writes them. */
+#include "observe/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config/filename.h"
+#include "observe/log.h"
+#include "observe/trace_row.h"
+
+enum {
+	RING = 8192,             /* events */
+	CHUNK = 65536,           /* bytes per write(2) */
+	BATCH_NS = 2000000,      /* between two reads of a busy ring */
+	PIPE_TIMEOUT_MS = 1000,  /* for a pipe whose reader is slow */
+	FINISH_S = 5,
+};
+
+/*
+ * A bounded queue with many writers and one reader (Vyukov). At a position, a cell whose seq
+ * equals the position is free; one whose seq equals the position + 1 holds an event.
+ */
+struct cell {
+	atomic_size_t seq;
+	uint32_t qp;
+	const struct ccs_cc_ops *ops;
+	struct ccs_cc_event event;
+};
+
+bool ccs_trace_on;
+
+static struct {
+	struct cell *ring;
+	atomic_size_t head;              /* the next position to write */
+	size_t tail;                     /* the next position to read; used by the thread only */
+	atomic_bool on, stop, asleep;
+	atomic_ulong lost;               /* events dropped because the ring was full */
+	unsigned long lost_reported;
+	sem_t wake;
+	pthread_t thread;
+	char path[512];
+	double bytes_left;               /* of trace_size */
+	char out[CHUNK];
+	size_t out_len;
+} trace;
+
+static void wake_thread(void)
+{
+	if (atomic_load(&trace.asleep) && atomic_exchange(&trace.asleep, false))
+		sem_post(&trace.wake);
+}
+
+/* Claim a cell and its position; NULL: the ring is full. */
+static struct cell *claim_cell(size_t *at)
+{
+	*at = atomic_load_explicit(&trace.head, memory_order_relaxed);
+	for (;;) {
+		struct cell *cell = &trace.ring[*at % RING];
+		const size_t seq = atomic_load_explicit(&cell->seq, memory_order_acquire);
+
+		if (seq != *at && (ptrdiff_t)(seq - *at) < 0)
+			return NULL;
+		if (seq != *at)
+			*at = atomic_load_explicit(&trace.head, memory_order_relaxed);
+		else if (atomic_compare_exchange_weak(&trace.head, at, *at + 1))
+			return cell;
+	}
+}
+
+void ccs_trace_put(uint32_t qp, const struct ccs_cc_ops *ops, const struct ccs_cc_event *event)
+{
+	struct cell *cell;
+	size_t at;
+
+	if (!atomic_load_explicit(&trace.on, memory_order_relaxed))
+		return;
+	cell = claim_cell(&at);
+	if (!cell) {
+		atomic_fetch_add_explicit(&trace.lost, 1, memory_order_relaxed);
+		return;
+	}
+	cell->qp = qp;
+	cell->ops = ops;
+	cell->event = *event;
+	atomic_store(&cell->seq, at + 1);
+	wake_thread();
+}
+
+static bool is_empty(void)
+{
+	return atomic_load(&trace.ring[trace.tail % RING].seq) != trace.tail + 1;
+}
+
+/* The file is opened for each write: the application's closefrom() would close a descriptor that
+ * was kept open, and its number would be reused. */
+static int open_file(int flags)
+{
+	return open(trace.path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0600);
+}
+
+static int write_all(int fd, const char *buf, size_t len)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLOUT };
+
+	while (len) {
+		const ssize_t n = write(fd, buf, len);
+
+		if (n > 0) {
+			buf += n;
+			len -= (size_t)n;
+		} else if (n == 0 || (errno != EINTR && (errno != EAGAIN ||
+							 poll(&pfd, 1, PIPE_TIMEOUT_MS) <= 0))) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static void flush_chunk(void)
+{
+	const int fd = trace.out_len ? open_file(0) : -1;
+
+	if (trace.out_len && (fd < 0 || write_all(fd, trace.out, trace.out_len))) {
+		ccs_log(CCS_LOG_WARN, "trace %s: %m; later events are not recorded", trace.path);
+		atomic_store(&trace.on, false);
+	}
+	if (fd >= 0)
+		close(fd);
+	trace.out_len = 0;
+}
+
+static void append_text(const char *text, size_t len)
+{
+	const bool fits = (double)len <= trace.bytes_left;
+
+	if (!fits || trace.out_len + len > CHUNK)
+		flush_chunk();
+	if (!fits && atomic_exchange(&trace.on, false))
+		ccs_log(CCS_LOG_WARN, "trace %s: trace_size is reached; later events are not "
+			"recorded", trace.path);
+	if (!atomic_load_explicit(&trace.on, memory_order_relaxed))
+		return;
+	memcpy(trace.out + trace.out_len, text, len);
+	trace.out_len += len;
+	trace.bytes_left -= (double)len;
+}
+
+static void append_lost(void)
+{
+	const unsigned long lost = atomic_load_explicit(&trace.lost, memory_order_relaxed);
+	char text[80];
+
+	if (lost == trace.lost_reported)
+		return;
+	if (!trace.lost_reported)
+		ccs_log(CCS_LOG_WARN, "trace %s: events arrive faster than they can be written; "
+			"some are missing from the trace", trace.path);
+	append_text(text, (size_t)snprintf(text, sizeof(text), "# %lu events are lost near here\n",
+					   lost - trace.lost_reported));
+	trace.lost_reported = lost;
+}
+
+static void write_events(void)
+{
+	char row[CCS_TRACE_ROW_MAX];
+
+	while (!is_empty()) {
+		struct cell *cell = &trace.ring[trace.tail % RING];
+
+		append_text(row, ccs_trace_row(row, cell->qp, cell->ops, &cell->event));
+		atomic_store_explicit(&cell->seq, trace.tail + RING, memory_order_release);
+		trace.tail++;
+	}
+	append_lost();
+	flush_chunk();
+}
+
+/* Sleep until there is an event, then a little longer, so that several are written at once. */
+static void wait_for_events(void)
+{
+	const struct timespec batch = { .tv_nsec = BATCH_NS };
+
+	atomic_store(&trace.asleep, true);
+	if (is_empty() && !atomic_load(&trace.stop))
+		while (sem_wait(&trace.wake) && errno == EINTR)
+			;
+	atomic_store(&trace.asleep, false);
+	if (!atomic_load(&trace.stop))
+		nanosleep(&batch, NULL);
+}
+
+static void *trace_thread(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_NAME, "ccshim-trace");
+	uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+	while (!atomic_load(&trace.stop)) {
+		wait_for_events();
+		write_events();
+	}
+	write_events();
+	return NULL;
+}
+
+/* The thread blocks all signals, which belong to the application. */
+static int start_thread(void)
+{
+	sigset_t all, old;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&trace.thread, NULL, trace_thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return rc;
+}
+
+static int create_file_and_ring(void)
+{
+	const int fd = open_file(O_CREAT | O_TRUNC);
+
+	if (fd < 0)
+		return errno;
+	close(fd);
+	trace.ring = calloc(RING, sizeof(*trace.ring));
+	if (!trace.ring || sem_init(&trace.wake, 0, 0))
+		return errno;
+	for (size_t i = 0; i < RING; i++)
+		atomic_init(&trace.ring[i].seq, i);
+	return 0;
+}
+
+void ccs_trace_setup(const char *file, double max_bytes, const char *head)
+{
+	char name[300], line[700];
+	int error;
+
+	ccs_filename_expand(file, name, sizeof(name));
+	ccs_filename_absolute(name, trace.path, sizeof(trace.path));
+	trace.bytes_left = max_bytes;
+	error = create_file_and_ring();
+	if (!error) {
+		atomic_store(&trace.on, true);
+		append_text(line, (size_t)snprintf(line, sizeof(line), "# %.600s\n", head));
+		append_text(CCS_TRACE_HEADER, strlen(CCS_TRACE_HEADER));
+		error = start_thread();
+	}
+	ccs_trace_on = !error;
+	if (error)
+		ccs_log(CCS_LOG_WARN, "trace %s: %s; nothing is recorded", trace.path,
+			strerror(error));
+}
+
+void ccs_trace_finish(void)
+{
+	struct timespec until;
+
+	if (!ccs_trace_on)
+		return;
+	atomic_store(&trace.stop, true);
+	sem_post(&trace.wake);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += FINISH_S;
+	pthread_timedjoin_np(trace.thread, NULL, &until);
+}
+
+void ccs_trace_forget(void)
+{
+	atomic_store(&trace.on, false);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TRACE_H
+#define CCS_TRACE_H
+/*
+ * The trace (options trace and trace_size): the events that running algorithms receive
+ * and their decisions, in the format of ccshim-replay(1).
+ *
+ * Events go into a ring, and a separate thread writes them to the file. Traffic never
+ * waits for it: events that find the ring full are dropped, and their number is written
+ * to the file. All functions except setup and finish may be called from any thread,
+ * under any lock.
+ */
+#include <stdbool.h>
+
+#include "cc/event.h"
+
+/* Open the file and start the thread, once per process; logs a failure. head becomes the first
+ * line, as a comment. */
+void ccs_trace_setup(const char *file, double max_bytes, const char *head);
+
+extern bool ccs_trace_on; /* a trace is being written; set by setup only */
+
+void ccs_trace_put(uint32_t qp, const struct ccs_cc_ops *ops, const struct ccs_cc_event *event);
+
+/* Write the remaining events and stop the thread. */
+void ccs_trace_finish(void);
+
+/* Stop tracing in a child after fork(). */
+void ccs_trace_forget(void);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The host agent as a thread, ccshim-agent, if none runs and this process has the rights to be
+ * one. Other processes of the host connect to it by the same path. The client's thread and the
+ * agent's share a descriptor table that is not the application's and has no stderr, so their
+ * messages are queued until one of the application's threads logs them.
+ */
+#include "preload/control/agent_thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/ipc/owner.h"
+#include "base/lock.h"
+#include "observe/log.h"
+
+static struct {
+	struct ccs_agent *agent;         /* NULL: not in this process */
+	pthread_t thread;
+	struct ccs_owner owner;
+} serving = { .owner = CCS_OWNER_CLOSED };
+
+static struct {
+	struct ccs_lock lock;
+	atomic_bool any;
+	char text[4096];                 /* lines; what does not fit is dropped */
+} pending_log;
+
+static void queue_message(void *arg, const char *sentence)
+{
+	size_t len;
+
+	(void)arg;
+	ccs_lock(&pending_log.lock);
+	len = strlen(pending_log.text);
+	snprintf(pending_log.text + len, sizeof(pending_log.text) - len, "%s\n", sentence);
+	atomic_store(&pending_log.any, true);
+	ccs_unlock(&pending_log.lock);
+}
+
+void ccs_agent_thread_flush_log(void)
+{
+	char text[sizeof(pending_log.text)], *rest = NULL;
+
+	if (!atomic_load(&pending_log.any))
+		return;
+	ccs_lock(&pending_log.lock);
+	memcpy(text, pending_log.text, sizeof(text));
+	*pending_log.text = '\0';
+	atomic_store(&pending_log.any, false);
+	ccs_unlock(&pending_log.lock);
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		ccs_log(CCS_LOG_INFO, "agent: %s", line);
+}
+
+/* Called each time that the client finds no agent; reported once. */
+static void report_refusal(const char *why)
+{
+	static bool said;
+	char text[600];
+
+	if (said)
+		return;
+	said = true;
+	snprintf(text, sizeof(text), "cannot run in this process: %s", why);
+	queue_message(NULL, text);
+}
+
+/* Our own client needs no check. */
+static int check_owner(void *arg, const struct ccs_ipc_add *qp, pid_t pid)
+{
+	return pid == getpid() ? 0 : ccs_owner_check(arg, qp, pid);
+}
+
+static void *run_agent(void *arg)
+{
+	prctl(PR_SET_NAME, "ccshim-agent");
+	ccs_agent_run(serving.agent);
+	return arg;
+}
+
+int ccs_agent_thread_start(const char *path)
+{
+	struct ccs_agent_config config = ccs_agent_defaults();
+	char err[512] = "";
+	int error;
+
+	if (serving.agent)
+		return EALREADY;
+	config.socket = path;
+	config.capture = true;
+	config.check_owner = check_owner;
+	config.check_owner_arg = &serving.owner;
+	config.warn = queue_message;
+	serving.agent = ccs_agent_open(&config, err, sizeof(err));
+	error = serving.agent ? 0 : errno;
+	if (error)
+		report_refusal(err);
+	else
+		error = pthread_create(&serving.thread, NULL, run_agent, NULL);
+	if (error && serving.agent) {
+		ccs_agent_close(serving.agent);
+		serving.agent = NULL;
+	}
+	return error == EACCES ? EPERM : error;
+}
+
+void ccs_agent_thread_stop(void)
+{
+	if (!serving.agent)
+		return;
+	ccs_agent_stop(serving.agent);
+	pthread_join(serving.thread, NULL);
+	ccs_agent_close(serving.agent);
+	ccs_owner_close(&serving.owner);
+	serving.agent = NULL;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_POLICY_H
+#define CCS_POLICY_H
+/* Policies: the settings of a QP, ready for use. QPs with equal settings share one. */
+#include "cc/cc.h"
+#include "config/match.h"
+#include "config/options.h"
+
+struct ccs_setting;
+
+/* Constant once it is made. */
+struct ccs_policy {
+	struct ccs_options options;      /* in force; mode off: nothing is controlled */
+	struct ccs_options asked;        /* as configured */
+	struct ccs_cc_spec cc;           /* as configured */
+	struct ccs_cc_spec no_ports;     /* cc where only the receiver reports its link */
+	struct ccs_cc_spec fallback;     /* used while feedback that cc needs is missing */
+	bool automatic;                  /* cc=auto: a missing agent is not worth a warning */
+	unsigned feedback_needs;         /* CCS_NEEDS_* of cc that an agent provides */
+	unsigned missing_feedback;       /* CCS_NEEDS_* of cc that nothing here provides */
+	struct ccs_policy *next;
+};
+
+/* Read the configuration and the process's options. Returns whether any QP is controlled. */
+bool ccs_policy_setup(struct ccs_options *options);
+const struct ccs_policy *ccs_policy_default(void);  /* for a QP whose peer is not known yet */
+const struct ccs_policy *ccs_policy_of(const struct ccs_match_subject *who);
+unsigned ccs_policy_generation(void);               /* changes whenever the rules change */
+/* To be called when a QP gets this policy: warns once of feedback that nothing here provides. */
+void ccs_policy_warn_missing_feedback(const struct ccs_policy *p);
+unsigned ccs_policy_missing_feedback(void);         /* of all policies in use so far */
+
+/* For requests. This lock is taken before a QP's; the functions below need it. */
+void ccs_policy_lock(void);
+void ccs_policy_unlock(void);
+/* The options of a QP; who is NULL: those of the process. */
+void ccs_policy_options(const struct ccs_match_subject *who, struct ccs_options *o);
+const struct ccs_policy *ccs_policy_for(const struct ccs_options *o);      /* NULL: no memory */
+/* Put new rules before all others, or none of them. 0, or -1: no memory. */
+int ccs_policy_add_rules(const struct ccs_setting *settings, unsigned n);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_QP_FEEDBACK_H
+#define CCS_QP_FEEDBACK_H
+/* Congestion feedback of the host agent for a QP. */
+#include "preload/objects.h"
+
+struct ccs_options;
+struct ccs_policy;
+
+void ccs_qp_feedback_setup(const struct ccs_options *o);
+/* Derive the policy's feedback_needs, fallback and no_ports from its options and cc. */
+void ccs_qp_feedback_prepare(struct ccs_policy *p);
+/* The algorithm that the QP must use now, by its policy and the feedback that it gets. */
+const struct ccs_cc_spec *ccs_qp_feedback_algorithm(const struct qp *qp);
+/* The device has accepted these attributes, and the policy is chosen: register with the agent if
+ * they name the path. */
+void ccs_qp_feedback_attach(struct qp *qp, const struct ibv_qp_attr *attr, int mask);
+void ccs_qp_feedback_detach(struct qp *qp);
+void ccs_qp_feedback_update(struct qp *qp, uint64_t *now_ns);
+uint32_t ccs_qp_feedback_cnps(const struct qp *qp); /* that arrived, processed or not */
+const char *ccs_qp_feedback_state(const struct qp *qp);
+/* Bytes sent under the fallback. To be accounted before the flow gets another algorithm. */
+uint64_t ccs_qp_feedback_fallback_bytes(const struct qp *qp);
+void ccs_qp_feedback_account(struct qp *qp);
+
+/* Process new feedback before the gate is checked; qp->lock is held. */
+static inline void ccs_qp_feedback_poll(struct qp *qp, uint64_t *now_ns)
+{
+	if (__builtin_expect(qp->has_feedback, 0))
+		ccs_qp_feedback_update(qp, now_ns);
+}
+
+#endif

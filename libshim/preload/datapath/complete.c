@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From completions of the device's WQEs to those of the application's WRs. */
+#include "preload/datapath/complete.h"
+
+#include "base/probe.h"
+#include "preload/control/qp_telemetry.h"
+#include "preload/datapath/wr.h"
+#include "preload/object/cq.h"
+#include "preload/object/qp.h"
+#include "preload/object/shadow_cq.h"
+#include "preload/registry.h"
+#include "preload/shim.h"
+
+/*
+ * Queue the device's completion under the application's wr_id. A provider that reports the
+ * length reports the segment's, and the application expects that of the WR. The copy is
+ * modified, not the original: copying what was just written would stall.
+ */
+static void push_completion(struct qp *qp, uint64_t number, uint64_t segment_len,
+			    const struct shadow_batch *a, int i)
+{
+	const struct ccs_wr *wr = ccs_flow_wr(&qp->flow, number);
+	struct ibv_wc *wc = ccs_cq_push(qp->cq, &a->wc[i], &a->more[i]);
+
+	wc->wr_id = wr->id;
+	if (wc->status == IBV_WC_SUCCESS && wc->byte_len && wc->byte_len == segment_len)
+		wc->byte_len = (uint32_t)wr->len;
+	CCS_PROBE4(complete, qp->qp_num, wc->wr_id, wr->len, wc->status);
+}
+
+/*
+ * A flow's time must not go back, but the mapping of the device's clock may improve between two
+ * completions, by a few us.
+ */
+static void set_time(const struct qp *qp, const struct shadow_batch *a, int i,
+		     struct ccs_done *done)
+{
+	const struct ccs_span when = ccs_shadow_completion_time(qp->cq, a, i);
+	const struct ccs_flow *f = &qp->flow;
+
+	done->earliest_ns = when.earliest_ns;
+	done->latest_ns = when.latest_ns;
+	if (done->latest_ns < f->base_rtt.window_ns)
+		done->latest_ns = f->base_rtt.window_ns;
+	if (done->latest_ns < f->updated_ns)
+		done->latest_ns = f->updated_ns;
+	if (done->earliest_ns > done->latest_ns)
+		done->earliest_ns = done->latest_ns;
+}
+
+/* Whether the same poll returned a later completion of this QP whose time is needed. */
+static bool has_later_timed(const struct qp *qp, const struct shadow_batch *a, int i)
+{
+	for (int j = i + 1; j < a->n && a->wc[j].wr_id >> 32 == qp->id; j++)
+		if (a->wc[j].status == IBV_WC_SUCCESS &&
+		    ccs_flow_is_timed(&qp->flow, ccs_token_segment(qp, a->wc[j].wr_id)))
+			return true;
+	return false;
+}
+
+void ccs_complete(struct qp *qp, struct shadow_batch *a, int i)
+{
+	const struct ibv_wc *wc = &a->wc[i];
+	struct ccs_done done = {
+		.ok = wc->status == IBV_WC_SUCCESS,
+		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
+	};
+	uint64_t wr, len;
+
+	done.number = ccs_token_segment(qp, wc->wr_id);
+	if (!done.ok || ccs_flow_is_timed(&qp->flow, done.number)) {
+		set_time(qp, a, i, &done);
+		done.more = !a->has_timestamps && has_later_timed(qp, a, i);
+	}
+	len = ccs_flow_seg(&qp->flow, done.number)->len;
+	ccs_qp_telemetry_poll(qp);
+	if (ccs_flow_complete(&qp->flow, &done, &wr))
+		push_completion(qp, wr, len, a, i);
+}
+
+/*
+ * To keep the order, wait until the device has completed all signalled WQEs. Unsignalled ones
+ * after the last of these may have succeeded without a completion; they count as flushed too,
+ * because that cannot be found out. Returns whether WRs are left.
+ */
+static bool complete_refused(struct cq *cq, struct qp *qp)
+{
+	struct wc_more more;
+	struct ibv_wc wc = { .qp_num = qp->qp_num, .status = IBV_WC_WR_FLUSH_ERR };
+	struct ccs_flow *f = &qp->flow;
+
+	if (f->seg_tail + f->unsignalled < f->seg_head)
+		return true;
+	f->seg_tail = f->seg_head;
+	f->inflight = 0;
+	f->timed = 0;
+	qp->flush_posted = false;
+	ccs_shadow_now(cq, &more);
+	for (; f->wr_tail < f->wr_head && ccs_cq_ready_space(cq); f->wr_tail++) {
+		if (ccs_flow_wr(f, f->wr_tail)->reported)
+			continue;
+		wc.wr_id = ccs_flow_wr(f, f->wr_tail)->id;
+		ccs_cq_push(cq, &wc, &more);
+	}
+	f->wr_next = f->wr_tail;
+	f->next_offset = 0;
+	return f->wr_tail < f->wr_head;
+}
+
+/* A thread that adds WRs to such a QP sets cq->broken after that, under the QP's lock. */
+void ccs_complete_broken(struct cq *cq)
+{
+	bool more = false;
+	struct qp *qp;
+
+	if (!atomic_load_explicit(&cq->broken, memory_order_relaxed))
+		return;
+	atomic_store(&cq->broken, false);
+	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
+		ccs_lock(&qp->lock);
+		if (qp->broken && complete_refused(cq, qp))
+			more = true;
+		ccs_qp_leave(qp);
+	}
+	if (more)
+		atomic_store(&cq->broken, true);
+}

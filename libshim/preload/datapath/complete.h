@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_COMPLETE_H
+#define CCS_COMPLETE_H
+/* From completions of the device to those of the application. */
+#include "preload/objects.h"
+
+/* Process the i-th completion of a shadow CQ's batch. The locks of qp and its CQ are held. */
+void ccs_complete(struct qp *qp, struct shadow_batch *a, int i);
+/* Create flush completions for WRs of failed QPs, as far as there is space. cq->lock is held. */
+void ccs_complete_broken(struct cq *cq);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The process's timer wheel of QPs with deferred WRs, and its thread. The thread starts with the
+ * first deferred WR, and sleeps until one is due. An application that spins on its CQ serves the
+ * wheel from its polls; the thread then wakes up a little late on purpose. This file is part of
+ * a call circle: see poll.c.
+ */
+#include "preload/datapath/pacer_thread.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "observe/log.h"
+#include "preload/clock.h"
+#include "preload/control/set_request.h"
+#include "preload/datapath/poll.h"
+#include "preload/datapath/post.h"
+#include "preload/object/qp.h"
+
+enum { SPIN_WINDOW_NS = 200000, SPIN_GRACE_NS = 50000 };
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool started, failed;
+	uint64_t sleeping_until;         /* 0: awake */
+	struct ccs_timer_wheel wheel;
+	_Atomic uint64_t spun_ns;        /* an application was last seen spinning */
+} pacer = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.wake = PTHREAD_COND_INITIALIZER,
+};
+/* ccs_timer_wheel_next(), readable without the lock. */
+_Atomic uint64_t ccs_pacer_thread_next_ns = UINT64_MAX;
+
+#define qp_of_timer(timer_) ((struct qp *)(void *)((char *)(timer_) - offsetof(struct qp, timer)))
+
+/* The time may be unknown. */
+static void pump_qp(struct qp *qp, uint64_t now_ns)
+{
+	ccs_lock(&qp->lock);
+	ccs_post_pump(qp, &now_ns);
+	ccs_qp_leave(qp);
+}
+
+/*
+ * Poll and emit for one QP. If the CQ's lock is taken, its holder is already doing that: do not
+ * retry before the next due time, because on a single CPU the holder is the thread that this one
+ * preempted. If the CQ's time is later than this turn's, draining it has read the clock.
+ */
+static void drive_qp(struct qp *qp, uint64_t turn_ns)
+{
+	if (!ccs_trylock(&qp->cq->lock)) {
+		pump_qp(qp, CCS_TIME_UNKNOWN);
+		return;
+	}
+	ccs_cq_drain(qp->cq);
+	pump_qp(qp, qp->cq->polled_ns > turn_ns ? qp->cq->polled_ns : CCS_TIME_UNKNOWN);
+	ccs_unlock(&qp->cq->lock);
+}
+
+/* The next due QP, with a reference, or NULL. pacer.lock is held. */
+static struct qp *pop_due(uint64_t now_ns)
+{
+	struct ccs_timer *t = ccs_timer_wheel_pop(&pacer.wheel, now_ns);
+
+	atomic_store_explicit(&ccs_pacer_thread_next_ns, ccs_timer_wheel_next(&pacer.wheel),
+			      memory_order_relaxed);
+	if (!t)
+		return NULL;
+	atomic_fetch_add(&qp_of_timer(t)->refs, 1);
+	return qp_of_timer(t);
+}
+
+/* A spinning application is given time to serve its QPs. pacer.lock is held. */
+static uint64_t wake_time(uint64_t now_ns)
+{
+	const uint64_t next = ccs_timer_wheel_next(&pacer.wheel);
+	const uint64_t spun = atomic_load_explicit(&pacer.spun_ns, memory_order_relaxed);
+
+	return next != UINT64_MAX && spun + SPIN_WINDOW_NS > now_ns ? next + SPIN_GRACE_NS : next;
+}
+
+static void sleep_until(uint64_t when)
+{
+	const struct timespec ts = {
+		.tv_sec = (time_t)(when / 1000000000u),
+		.tv_nsec = (long)(when % 1000000000u),
+	};
+
+	pacer.sleeping_until = when;
+	if (when == UINT64_MAX)
+		pthread_cond_wait(&pacer.wake, &pacer.lock);
+	else
+		pthread_cond_clockwait(&pacer.wake, &pacer.lock, CLOCK_MONOTONIC, &ts);
+	pacer.sleeping_until = 0;
+}
+
+/*
+ * The clock is read once per wake-up and QP: where that is a system call it costs more than a
+ * segment. With an outdated time fewer QPs are due, but then the sleep ends at once.
+ */
+static void *serve_timers(void *arg)
+{
+	uint64_t now = ccs_now_ns();
+	bool used = false; /* `now` is from before another QP's segments */
+
+	(void)arg;
+	prctl(PR_SET_NAME, "ccshim-pacer");
+	prctl(PR_SET_TIMERSLACK, 1ul); /* the default of 50 us is longer than many gaps */
+	pthread_mutex_lock(&pacer.lock);
+	for (;;) {
+		const uint64_t when = wake_time(now);
+		struct qp *qp = NULL;
+
+		if (when > now)
+			sleep_until(when);
+		if (when > now || used)
+			now = ccs_now_ns();
+		used = false;
+		if (wake_time(now) <= now)
+			qp = pop_due(now);
+		if (!qp)
+			continue;
+		pthread_mutex_unlock(&pacer.lock);
+		drive_qp(qp, now);
+		ccs_qp_put(qp);
+		ccs_set_request_poll();
+		used = true;
+		pthread_mutex_lock(&pacer.lock);
+	}
+	return NULL;
+}
+
+/* The thread blocks all signals, which are meant for the application's. */
+static void start_thread(void)
+{
+	const int saved = errno;
+	sigset_t all, old;
+	pthread_t thread;
+	int rc;
+
+	pacer.started = true;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	rc = pthread_create(&thread, NULL, serve_timers, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = saved;
+	if (!rc) {
+		pthread_detach(thread);
+		return;
+	}
+	pacer.failed = true;
+	ccs_log(CCS_LOG_WARN, "cannot start the pacer thread (%s): WRs that would have to "
+		"wait for it are sent at once, unpaced", strerror(rc));
+}
+
+bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns)
+{
+	uint64_t next;
+	bool failed;
+
+	pthread_mutex_lock(&pacer.lock);
+	if (!pacer.started)
+		ccs_timer_wheel_init(&pacer.wheel, now_ns);
+	ccs_timer_wheel_set(&pacer.wheel, &qp->timer, due_ns);
+	next = ccs_timer_wheel_next(&pacer.wheel);
+	atomic_store_explicit(&ccs_pacer_thread_next_ns, next, memory_order_relaxed);
+	if (!pacer.started)
+		start_thread();
+	else if (pacer.sleeping_until && next < pacer.sleeping_until &&
+		 wake_time(now_ns) < pacer.sleeping_until)
+		pthread_cond_signal(&pacer.wake);
+	failed = pacer.failed;
+	pthread_mutex_unlock(&pacer.lock);
+	return !failed;
+}
+
+void ccs_pacer_thread_cancel(struct qp *qp)
+{
+	pthread_mutex_lock(&pacer.lock);
+	if (ccs_timer_is_set(&qp->timer)) {
+		ccs_timer_wheel_cancel(&pacer.wheel, &qp->timer);
+		atomic_store_explicit(&ccs_pacer_thread_next_ns, ccs_timer_wheel_next(&pacer.wheel),
+				      memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&pacer.lock);
+}
+
+static void note_spinning(uint64_t now_ns)
+{
+	/* Not at every poll: all spinning threads share it. */
+	if (now_ns > atomic_load_explicit(&pacer.spun_ns, memory_order_relaxed) +
+		     SPIN_WINDOW_NS / 8)
+		atomic_store_explicit(&pacer.spun_ns, now_ns, memory_order_relaxed);
+}
+
+/*
+ * CQ `drained` was drained at now_ns. That time may be used for one QP only: segments of the next
+ * ones leave after those of the first, and their RTTs must not include that delay.
+ */
+static void serve_due(const struct cq *drained, const uint64_t now_ns)
+{
+	uint64_t at_ns = now_ns;
+	struct qp *qp;
+
+	while (atomic_load_explicit(&ccs_pacer_thread_next_ns, memory_order_relaxed) <= now_ns) {
+		pthread_mutex_lock(&pacer.lock);
+		qp = pop_due(now_ns);
+		pthread_mutex_unlock(&pacer.lock);
+		if (!qp)
+			return;
+		if (qp->cq == drained)
+			pump_qp(qp, at_ns);
+		else
+			drive_qp(qp, now_ns);
+		at_ns = CCS_TIME_UNKNOWN;
+		ccs_qp_put(qp);
+	}
+}
+
+void ccs_pacer_thread_run_due(const struct cq *cq, uint64_t now_ns, bool spinning)
+{
+	const bool drained = now_ns != CCS_TIME_UNKNOWN;
+
+	ccs_now(&now_ns);
+	if (spinning)
+		note_spinning(now_ns);
+	serve_due(drained ? cq : NULL, now_ns);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_PACER_THREAD_H
+#define CCS_PACER_THREAD_H
+/* The timer wheel of QPs with deferred WRs, and the thread that serves it. */
+#include "preload/control/set_request.h"
+
+/* Call ccs_post_pump() for the QP at due_ns. False: there is no thread, so nothing may wait. */
+bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns);
+void ccs_pacer_thread_cancel(struct qp *qp);
+extern _Atomic uint64_t ccs_pacer_thread_next_ns;  /* the next QP's time; UINT64_MAX: none */
+void ccs_pacer_thread_run_due(const struct cq *cq, uint64_t now_ns, bool spinning);
+
+/*
+ * After a poll: serve the QPs that are due. spinning: the application polls in a loop, so the
+ * thread may come later. now_ns: when the shadow CQs were polled, or unknown. No lock is held.
+ */
+static inline void ccs_pacer_thread_after_poll(const struct cq *cq, uint64_t now_ns, bool spinning)
+{
+	ccs_set_request_poll();
+	if (atomic_load_explicit(&ccs_pacer_thread_next_ns, memory_order_relaxed) != UINT64_MAX)
+		ccs_pacer_thread_run_due(cq, now_ns, spinning);
+}
+
+#endif

@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Posting: accept the application's WRs into the flow's send queue, and emit the segments that
+ * the gate allows. This file is part of a call circle: see poll.c.
+ */
+#include "preload/datapath/post.h"
+
+#include <errno.h>
+
+#include "base/probe.h"
+#include "observe/log.h"
+#include "preload/clock.h"
+#include "preload/control/qp_feedback.h"
+#include "preload/datapath/pacer_thread.h"
+#include "preload/datapath/poll.h"
+#include "preload/datapath/wr.h"
+#include "preload/interpose/real.h"
+#include "preload/object/qp.h"
+#include "preload/object/wr_batch.h"
+#include "preload/report/publish.h"
+#include "preload/report/uncontrolled.h"
+#include "preload/shim.h"
+
+enum { WATCH_MIN_NS = 50000, WATCH_MAX_NS = 1000000 };
+
+/* One doorbell's worth of segments. */
+struct batch {
+	struct ibv_send_wr wr[CCS_BATCH];
+	uint64_t first;                  /* number of its first segment */
+	int n;
+};
+
+static enum ccs_next next_segment(struct qp *qp, uint64_t *now_ns, const struct ccs_seg **seg)
+{
+	const enum ccs_next next = ccs_flow_next(&qp->flow, *now_ns, seg);
+
+	return next == CCS_NEXT_NEED_TIME ? ccs_flow_next(&qp->flow, ccs_now(now_ns), seg) : next;
+}
+
+static void fill_batch(struct qp *qp, struct batch *b, uint64_t *now_ns)
+{
+	const struct ccs_seg *seg;
+	uint64_t number;
+
+	for (b->n = 0; b->n < CCS_BATCH && ccs_flow_waiting(&qp->flow); b->n++) {
+		if (next_segment(qp, now_ns, &seg) != CCS_NEXT_SEGMENT)
+			break;
+		number = ccs_flow_newest(&qp->flow);
+		if (!b->n)
+			b->first = number;
+		else
+			b->wr[b->n - 1].next = &b->wr[b->n];
+		ccs_wr_build(qp, seg, ccs_token(qp, number), &b->wr[b->n], (uint32_t)b->n);
+	}
+}
+
+/* Where a doorbell is a system call, a thread could be cancelled in it, with our locks held. */
+static __attribute__((noinline)) int post_uncancelled(const struct qp *qp, struct ibv_send_wr *wr,
+						      struct ibv_send_wr **bad)
+{
+	int state, rc;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	rc = qp->ctx->real.post_send(qp->real, wr, bad);
+	pthread_setcancelstate(state, NULL);
+	return rc;
+}
+
+static inline int post_to_device(const struct qp *qp, struct ibv_send_wr *wr,
+				 struct ibv_send_wr **bad)
+{
+	if (__builtin_expect(qp->syscalls, 0))
+		return post_uncancelled(qp, wr, bad);
+	return qp->ctx->real.post_send(qp->real, wr, bad);
+}
+
+static int bind_on_device(const struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	int state, rc;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	rc = qp->ctx->real.bind_mw(qp->real, mw, bind);
+	pthread_setcancelstate(state, NULL);
+	return rc;
+}
+
+/*
+ * The device refused WQE `bad` of a doorbell whose first one is segment `first`: return it and
+ * those behind it to the queue. Returns the number of its WR. Without a bad_wr (rxe, when the
+ * doorbell fails) the device has kept the WQEs, so they count as in flight, and no WR is refused.
+ */
+static uint64_t return_refused(struct qp *qp, uint64_t first, const struct ibv_send_wr *wqes,
+			       const struct ibv_send_wr *bad)
+{
+	if (!bad)
+		return UINT64_MAX;
+	ccs_flow_unsend(&qp->flow, first + (uint64_t)(bad - wqes));
+	return qp->flow.wr_next;
+}
+
+/* Emit until the gate closes. Returns the device's error code, and in *refused the WR. */
+static int emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
+{
+	struct batch b;
+
+	do {
+		struct ibv_send_wr *bad = NULL;
+		int rc;
+
+		fill_batch(qp, &b, now_ns);
+		rc = b.n ? post_to_device(qp, b.wr, &bad) : 0;
+		if (rc) {
+			*refused = return_refused(qp, b.first, b.wr, bad);
+			return rc;
+		}
+	} while (b.n == CCS_BATCH);
+	return 0;
+}
+
+/*
+ * The device refused a WR that had been accepted, which cannot be reported as a refusal any more.
+ * Validation makes this unlikely; if it happens, the QP is failed as the device would have done,
+ * and the shim completes the WRs that the device did not accept.
+ */
+static void fail_qp(struct qp *qp, int rc)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (qp->dead)
+		return; /* the application is resetting or destroying it */
+	ccs_log_once(CCS_LOG_WARN, "QP %u: the device refused a deferred WR (error %d); the QP is "
+		     "set to the error state",
+		     qp->real->qp_num, rc);
+	ccs_flow_fail(&qp->flow);
+	qp->broken = true;
+	qp->flush_posted = false;
+	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
+}
+
+/* If the application does not poll, try again after this long. */
+static uint64_t retry_ns(const struct qp *qp)
+{
+	const double ns = 1e3 * qp->flow.cc.path.base_rtt_us;
+
+	return ns < WATCH_MIN_NS ? WATCH_MIN_NS : ns > WATCH_MAX_NS ? WATCH_MAX_NS : (uint64_t)ns;
+}
+
+/*
+ * The application's next poll completes the WRs of a QP that the shim has failed. If it sleeps
+ * until then, a WQE that the device flushes wakes it; no WR has that WQE's token.
+ */
+static void push_flushed(struct qp *qp)
+{
+	struct ibv_send_wr wr = { .wr_id = UINT64_MAX, .opcode = IBV_WR_RDMA_WRITE,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+
+	atomic_store(&qp->cq->broken, true);
+	if (qp->cq->channel && !qp->flush_posted && ccs_flow_waiting(&qp->flow))
+		qp->flush_posted = !post_to_device(qp, &wr, &bad);
+}
+
+/* The device counts its entries in another way than we do: completions will free some. */
+static bool is_queue_full(const struct qp *qp, int rc, uint64_t refused)
+{
+	return rc == ENOMEM && refused != UINT64_MAX && qp->flow.seg_tail != qp->flow.seg_head;
+}
+
+/*
+ * The same for one that is just being posted: it waits if what fills the device's queue
+ * are segments of ours, and it is fit. Else the device would have refused it without us.
+ */
+static bool can_defer(struct qp *qp, int rc, uint64_t refused)
+{
+	const struct ccs_flow *f = &qp->flow;
+
+	return is_queue_full(qp, rc, refused) &&
+	       f->seg_head - f->seg_tail > f->wr_next - f->wr_tail &&
+	       !(ccs_flow_wr(f, refused)->flags & CCS_WR_NO_DEFER) && !ccs_wr_keep(qp, refused);
+}
+
+/* Without a thread, WRs of an application that sleeps would stay deferred: defer none any more. */
+static void disable_enforcement(struct qp *qp, uint64_t *now_ns)
+{
+	uint64_t refused;
+	int rc;
+
+	if (!qp->flow.enforce)
+		return;
+	qp->flow.enforce = false;
+	ccs_uncontrolled_qp(CCS_PASS_NO_THREAD, qp->real);
+	rc = emit(qp, now_ns, &refused);
+	if (rc && !is_queue_full(qp, rc, refused))
+		fail_qp(qp, rc);
+}
+
+/* No WR is deferred, nor was any at the last schedule_deferred(). */
+static bool is_idle(const struct qp *qp)
+{
+	return !ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns;
+}
+
+/* WRs are deferred, or none is any more and the timer must be cancelled. */
+static void schedule_deferred(struct qp *qp, uint64_t *now_ns)
+{
+	uint64_t due = ccs_flow_wait(&qp->flow, ccs_now(now_ns));
+
+	if (qp->flow.state == CCS_FLOW_SQD)
+		due = 0; /* in SQD: emission continues when the application leaves that state */
+	if (qp->broken)
+		push_flushed(qp);
+	if (due && !qp->broken) {
+		if (due == UINT64_MAX)
+			due = *now_ns + retry_ns(qp);
+		if (!ccs_pacer_thread_schedule(qp, due, *now_ns))
+			disable_enforcement(qp, now_ns);
+	} else if (qp->scheduled) {
+		ccs_pacer_thread_cancel(qp);
+	}
+	qp->scheduled = due && !qp->broken;
+}
+
+static inline void schedule(struct qp *qp, uint64_t *now_ns)
+{
+	if (!is_idle(qp) || qp->broken)
+		schedule_deferred(qp, now_ns);
+}
+
+static void emit_and_schedule(struct qp *qp, uint64_t *now_ns)
+{
+	uint64_t refused;
+	const int rc = emit(qp, now_ns, &refused);
+
+	if (is_queue_full(qp, rc, refused)) {
+		qp->scheduled = true;
+		ccs_now(now_ns);
+		if (!ccs_pacer_thread_schedule(qp, *now_ns + retry_ns(qp), *now_ns))
+			disable_enforcement(qp, now_ns);
+		return;
+	}
+	if (rc)
+		fail_qp(qp, rc);
+	schedule(qp, now_ns);
+}
+
+void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
+{
+	int saved;
+
+	ccs_qp_feedback_poll(qp, now_ns);
+	ccs_publish_due(qp, *now_ns);
+	if (is_idle(qp)) {
+		ccs_publish_idle(qp);
+		return;
+	}
+	if (qp->dead || qp->broken || qp->state < IBV_QPS_RTS)
+		return;
+	saved = errno;
+	emit_and_schedule(qp, now_ns);
+	errno = saved; /* no call of the application was refused */
+}
+
+static inline uint64_t list_length(const struct ibv_send_wr *wr, uint64_t most)
+{
+	uint64_t n = 0;
+
+	for (; wr && n < most; wr = wr->next)
+		n++;
+	return n;
+}
+
+/* Completions that are not polled yet occupy entries: poll them before refusing a WR. */
+static void reclaim(struct qp *qp, uint64_t n)
+{
+	const struct ccs_flow *f = &qp->flow;
+
+	if (f->wr_head - f->wr_tail + n <= f->wr_limit)
+		return;
+	ccs_unlock(&qp->lock);
+	ccs_lock(&qp->cq->lock);
+	ccs_cq_drain(qp->cq);
+	ccs_unlock(&qp->cq->lock);
+	ccs_lock(&qp->lock);
+}
+
+/* The flow has assigned a number to this WR. */
+static void set_source(struct qp *qp, uint64_t number, const struct ibv_send_wr *wr)
+{
+	struct ccs_wr *w = ccs_flow_wr(&qp->flow, number);
+
+	w->source = wr;
+	w->id = wr->wr_id;
+}
+
+/* Accept one WR; returns its CCS_WR_* flags. */
+static uint32_t accept_one(struct qp *qp, const struct ibv_send_wr *wr)
+{
+	const uint32_t flags = ccs_wr_flags(qp, wr, qp->split_imm);
+
+	set_source(qp, ccs_flow_accept(&qp->flow, ccs_wr_len(qp, wr), flags), wr);
+	return flags;
+}
+
+/* Accept WRs while there is space; returns the first one left. *flags has the flags of all. */
+static struct ibv_send_wr *accept_list(struct qp *qp, struct ibv_send_wr *wr, uint32_t *flags)
+{
+	for (*flags = 0; wr && !ccs_flow_full(&qp->flow); wr = wr->next)
+		*flags |= accept_one(qp, wr);
+	return wr;
+}
+
+/* The n-th WR of a list. */
+static struct ibv_send_wr *nth_wr(struct ibv_send_wr *wr, uint64_t n)
+{
+	while (n--)
+		wr = wr->next;
+	return wr;
+}
+
+/*
+ * Copy the WRs that are deferred, as they must outlive the call. Returns the first that cannot
+ * be, and why in *rc; or wr_head.
+ */
+static uint64_t copy_deferred(struct qp *qp, uint64_t first, int *rc)
+{
+	struct ccs_flow *f = &qp->flow;
+	uint64_t n = first > f->wr_next ? first : f->wr_next;
+
+	for (; n < f->wr_head; n++) {
+		const int refusal = ccs_flow_wr(f, n)->flags & CCS_WR_NO_DEFER ? ENOMEM
+									     : ccs_wr_keep(qp, n);
+
+		if (refusal) {
+			*rc = refusal;
+			return n;
+		}
+		f->stats.deferred++;
+	}
+	return n;
+}
+
+/*
+ * Emit; if one of the WRs just posted must not be deferred, regardless of the gate: WRs queued
+ * before it are emitted too, as far as the device has space. Also in SQD: the device accepts WQEs
+ * then, and begins none.
+ */
+static int emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *refused)
+{
+	struct ccs_flow *f = &qp->flow;
+	const enum ccs_flow_state state = f->state;
+	int rc;
+
+	if (flags & CCS_WR_NO_DEFER)
+		f->state = CCS_FLOW_FLUSH;
+	rc = emit(qp, now_ns, refused);
+	f->state = state;
+	return rc;
+}
+
+/* The outcome of a call whose first WR has the number `first`. */
+struct outcome {
+	uint64_t first, refused;         /* refused: if device is not 0, by emit() */
+	struct ibv_send_wr *left;        /* the first that there was no space for; or NULL */
+	int device;                      /* its error code */
+};
+
+/* The device's error codes, or its usual ones where the WR did not get there. */
+static int resolve_post_result(struct qp *qp, const struct outcome *o, struct ibv_send_wr *wr,
+			       struct ibv_send_wr **bad)
+{
+	struct ccs_flow *f = &qp->flow;
+	/* The device has the WRs despite its error. */
+	const bool kept = o->device && o->refused == UINT64_MAX;
+	struct ibv_send_wr *left = o->left;
+	int rc = left ? ENOMEM : 0;
+	uint64_t n;
+
+	if (o->device && !kept && o->refused >= o->first && f->next_offset == 0 &&
+	    !can_defer(qp, o->device, o->refused)) {
+		left = nth_wr(wr, o->refused - o->first);
+		rc = o->device;
+		ccs_flow_unaccept(f, o->refused);
+	} else if (o->device && !kept && !is_queue_full(qp, o->device, o->refused)) {
+		fail_qp(qp, o->device);
+	}
+	n = copy_deferred(qp, o->first, &rc);
+	if (n < f->wr_head) {
+		left = nth_wr(wr, n - o->first);
+		ccs_flow_unaccept(f, n);
+	}
+	if (kept) {
+		left = NULL;
+		rc = o->device;
+	}
+	if (rc)
+		*bad = left;
+	return rc;
+}
+
+static int post_list(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad,
+		     uint64_t *now_ns)
+{
+	struct outcome o = { .first = qp->flow.wr_head };
+	uint32_t flags;
+
+	o.left = accept_list(qp, wr, &flags);
+	o.device = emit_posted(qp, flags, now_ns, &o.refused);
+	return resolve_post_result(qp, &o, wr, bad);
+}
+
+/* Post one WR without queueing, if the flow allows it. False: nothing was done; use post_list(). */
+static bool post_fast(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad, int *rc)
+{
+	const struct ccs_seg *seg;
+	struct ibv_send_wr wqe, *refused = NULL;
+	uint64_t number;
+
+	if (!wr || wr->next)
+		return false;
+	seg = ccs_flow_post_fast(&qp->flow, ccs_wr_len(qp, wr),
+				 ccs_wr_flags(qp, wr, qp->split_imm));
+	if (!seg)
+		return false;
+	number = ccs_flow_newest(&qp->flow);
+	set_source(qp, seg->wr, wr);
+	ccs_wr_build(qp, seg, ccs_token(qp, number), &wqe, 0);
+	*rc = post_to_device(qp, &wqe, &refused);
+	if (__builtin_expect(*rc, 0)) {
+		struct outcome o = { .first = seg->wr, .device = *rc };
+
+		o.refused = return_refused(qp, number, &wqe, refused);
+		*rc = resolve_post_result(qp, &o, wr, bad);
+	}
+	return true;
+}
+
+/* To a QP that the shim has failed: all WRs are accepted, and completed by us as flushed. */
+static int post_broken(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	uint32_t flags;
+	struct ibv_send_wr *left = accept_list(qp, wr, &flags);
+
+	if (left)
+		*bad = left;
+	return left ? ENOMEM : 0;
+}
+
+/* Take the locks for posting. */
+static void lock_for_post(struct qp *qp)
+{
+	/* With thousands of QPs none of this is cached: fetch all lines at once, not one by one. */
+#pragma GCC unroll 16
+	for (unsigned at = 0; at < offsetof(struct qp, flow.cc.param); at += 64)
+		__builtin_prefetch((char *)qp + at, 1);
+	if (qp->wr_batch)
+		ccs_wr_batch_lock(qp);
+	ccs_lock(&qp->lock);
+}
+
+static void unlock_after_post(struct qp *qp)
+{
+	ccs_wr_batch_update_space(qp);
+	ccs_qp_leave(qp);
+	if (qp->wr_batch)
+		ccs_wr_batch_unlock(qp);
+}
+
+static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
+	int rc;
+
+	if (qp->state < IBV_QPS_RTS)
+		return post_to_device(qp, wr, bad);
+	ccs_qp_feedback_poll(qp, &now_ns);
+	if (!post_fast(qp, wr, bad, &rc)) {
+		reclaim(qp, list_length(wr, qp->flow.wr_limit));
+		rc = qp->broken ? post_broken(qp, wr, bad) : post_list(qp, wr, bad, &now_ns);
+	}
+	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
+	schedule(qp, &now_ns);
+	ccs_publish_due(qp, now_ns);
+	if (qp->stats)
+		__builtin_prefetch(&qp->stats->live, 1);
+	return rc;
+}
+
+int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	const bool syscalls = qp->syscalls;
+	const int saved = errno;
+	int rc;
+
+	if (ccs_forked())
+		return qp->ctx->real.post_send(qp->real, wr, bad);
+	lock_for_post(qp);
+	rc = post_wrs(qp, wr, bad);
+	unlock_after_post(qp);
+	if (__builtin_expect(syscalls, 0))
+		pthread_testcancel(); /* no lock is held here */
+	return ccs_done(saved, rc);
+}
+
+void ccs_post_reclaim(struct qp *qp, uint32_t n)
+{
+	if (ccs_forked())
+		return;
+	ccs_lock(&qp->lock);
+	reclaim(qp, n);
+	ccs_wr_batch_update_space(qp);
+	ccs_qp_leave(qp);
+}
+
+/* In a child: pass the staged WRs to the device unchanged. */
+static int post_staged_uncontrolled(struct qp *qp, uint32_t n)
+{
+	struct ibv_send_wr *bad;
+
+	for (uint32_t i = 0; i + 1 < n; i++)
+		ccs_wr_copy(qp, qp->flow.wr_head + i)->next =
+			ccs_wr_copy(qp, qp->flow.wr_head + i + 1);
+	return n ? qp->ctx->real.post_send(qp->real, ccs_wr_copy(qp, qp->flow.wr_head), &bad) : 0;
+}
+
+/*
+ * All or none: if the device refuses the first one that it gets, none is posted. One in the middle
+ * was accepted with those before it: it is deferred, or the QP is failed.
+ */
+static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
+{
+	struct ccs_flow *f = &qp->flow;
+	const uint64_t first = f->wr_head;
+	uint32_t flags = 0;
+	uint64_t refused;
+	int rc;
+
+	for (uint32_t i = 0; i < n; i++)
+		flags |= accept_one(qp, ccs_wr_copy(qp, f->wr_head));
+	rc = qp->broken ? 0 : emit_posted(qp, flags, now_ns, &refused);
+	if (rc && refused == first && f->next_offset == 0 && !can_defer(qp, rc, refused)) {
+		ccs_flow_unaccept(f, first);
+		return rc;
+	}
+	f->stats.deferred += f->wr_head - (first > f->wr_next ? first : f->wr_next);
+	if (rc && refused == UINT64_MAX)
+		return rc; /* the device has them nevertheless */
+	if (rc && !is_queue_full(qp, rc, refused))
+		fail_qp(qp, rc);
+	return 0;
+}
+
+int ccs_post_staged(struct qp *qp, uint32_t n)
+{
+	const int saved = errno;
+	int rc = EINVAL; /* before RTS, of mlx5, hns, ionic and the kernel alike */
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
+
+	if (ccs_forked())
+		return post_staged_uncontrolled(qp, n);
+	ccs_lock(&qp->lock);
+	if (qp->state >= IBV_QPS_RTS) {
+		ccs_qp_feedback_poll(qp, &now_ns);
+		rc = post_staged(qp, n, &now_ns);
+		CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
+		schedule(qp, &now_ns);
+		ccs_publish_due(qp, now_ns);
+	}
+	ccs_wr_batch_update_space(qp);
+	ccs_qp_leave(qp);
+	return ccs_done(saved, rc);
+}
+
+/* Accept a bind; returns its number. */
+static uint64_t accept_bind(struct qp *qp, const struct ibv_mw_bind *bind)
+{
+	const bool visible = qp->sq_sig_all || (bind->send_flags & IBV_SEND_SIGNALED);
+	const uint64_t wr = ccs_flow_accept(&qp->flow, 0, visible ? CCS_WR_SIGNALED : 0);
+
+	ccs_flow_wr(&qp->flow, wr)->id = bind->wr_id;
+	return wr;
+}
+
+/* The queue is empty: pass the bind to the device. */
+static int emit_bind(struct qp *qp, struct ibv_mw *mw, const struct ibv_mw_bind *bind,
+		     uint64_t *now_ns)
+{
+	const uint64_t wr = accept_bind(qp, bind);
+	struct ibv_mw_bind copy = *bind;
+	const struct ccs_seg *seg;
+	uint64_t number;
+	int rc;
+
+	if (next_segment(qp, now_ns, &seg) != CCS_NEXT_SEGMENT) {
+		ccs_flow_unaccept(&qp->flow, wr);
+		return ENOMEM;
+	}
+	number = ccs_flow_newest(&qp->flow);
+	copy.wr_id = ccs_token(qp, number);
+	copy.send_flags |= IBV_SEND_SIGNALED;
+	rc = bind_on_device(qp, mw, &copy);
+	if (rc) {
+		ccs_flow_unsend(&qp->flow, number);
+		ccs_flow_unaccept(&qp->flow, wr);
+	}
+	return rc;
+}
+
+/*
+ * ibv_bind_mw changes mw->rkey before it returns, so it cannot be deferred: all WRs queued before
+ * it are emitted first, regardless of the gate. Also in the SQD state, where the device holds
+ * them back.
+ */
+static int post_bind(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	const enum ccs_flow_state state = qp->flow.state;
+	uint64_t now_ns = CCS_TIME_UNKNOWN, refused;
+	int rc = ENOMEM, device = 0;
+
+	qp->flow.state = CCS_FLOW_FLUSH;
+	if (!qp->broken)
+		device = emit(qp, &now_ns, &refused);
+	if (!device && !qp->broken && !ccs_flow_waiting(&qp->flow) && !ccs_flow_full(&qp->flow))
+		rc = emit_bind(qp, mw, bind, &now_ns);
+	qp->flow.state = state;
+	if (device && !is_queue_full(qp, device, refused))
+		fail_qp(qp, device);
+	if (qp->broken && !ccs_flow_full(&qp->flow)) {
+		accept_bind(qp, bind); /* completed by us as flushed */
+		rc = 0;
+	}
+	schedule(qp, &now_ns);
+	return rc;
+}
+
+int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	const int saved = errno;
+	int rc;
+
+	if (ccs_forked())
+		return qp->ctx->real.bind_mw(qp->real, mw, bind);
+	lock_for_post(qp);
+	reclaim(qp, 1);
+	rc = qp->state < IBV_QPS_RTS ? bind_on_device(qp, mw, bind) : post_bind(qp, mw, bind);
+	unlock_after_post(qp);
+	return ccs_done(saved, rc);
+}

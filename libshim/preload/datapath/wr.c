@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Copies of deferred WRs, and the WQEs of segments. */
+#include "preload/datapath/wr.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* The application may reuse inline data once the call returns, so they are copied too. */
+static int keep_inline(struct qp *qp, struct ibv_send_wr *copy, const struct ibv_send_wr *src,
+			unsigned char *data, struct ibv_sge *sge)
+{
+	const uint64_t len = ccs_wr_len(qp, src);
+	unsigned char *to = data;
+
+	if (len > qp->cap.max_inline_data)
+		return EINVAL;
+	for (int i = 0; i < src->num_sge; i++) {
+		memcpy(to, (const void *)(uintptr_t)src->sg_list[i].addr, src->sg_list[i].length);
+		to += src->sg_list[i].length;
+	}
+	*sge = (struct ibv_sge){ .addr = (uintptr_t)data, .length = (uint32_t)len };
+	copy->num_sge = src->num_sge ? 1 : 0;
+	return 0;
+}
+
+int ccs_wr_keep(struct qp *qp, uint64_t number)
+{
+	struct ccs_wr *wr = ccs_flow_wr(&qp->flow, number);
+	struct ibv_send_wr *copy = ccs_wr_copy(qp, number);
+	struct ibv_sge *sge = ccs_wr_copy_sge(qp, number);
+	const struct ibv_send_wr *src = wr->source;
+
+	if (src == copy)
+		return 0;
+	*copy = *src;
+	copy->sg_list = sge;
+	wr->source = copy;
+	if (!ccs_wr_has_payload(src)) {
+		copy->num_sge = 0;
+		return 0;
+	}
+	if (!ccs_wr_sge_fit(qp, src))
+		return EINVAL;
+	if (src->send_flags & IBV_SEND_INLINE)
+		return keep_inline(qp, copy, src, ccs_wr_copy_inline(qp, number), sge);
+	if (src->num_sge)
+		memcpy(sge, src->sg_list, (size_t)src->num_sge * sizeof(*sge));
+	return 0;
+}
+
+/* Bytes [offset, offset + len) of a scatter list; returns the number of entries. */
+static int slice_sges(const struct ibv_send_wr *src, uint64_t offset, uint64_t len,
+		      struct ibv_sge *out)
+{
+	int n = 0;
+
+	for (int i = 0; i < src->num_sge && len; i++) {
+		const struct ibv_sge *in = &src->sg_list[i];
+		uint64_t some;
+
+		if (offset >= in->length) {
+			offset -= in->length;
+			continue;
+		}
+		some = in->length - offset < len ? in->length - offset : len;
+		out[n++] = (struct ibv_sge){ .addr = in->addr + offset, .length = (uint32_t)some,
+					     .lkey = in->lkey };
+		offset = 0;
+		len -= some;
+	}
+	return n;
+}
+
+/* A fence applies to the first segment, a solicited event to the last. */
+static unsigned int flags_of(const struct ccs_seg *seg, unsigned int flags)
+{
+	if (!seg->first)
+		flags &= ~(unsigned int)IBV_SEND_FENCE;
+	if (!seg->last)
+		flags &= ~(unsigned int)IBV_SEND_SOLICITED;
+	return seg->signal ? flags | IBV_SEND_SIGNALED : flags & ~(unsigned int)IBV_SEND_SIGNALED;
+}
+
+void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
+		  struct ibv_send_wr *out, uint32_t n)
+{
+	const struct ibv_send_wr *src = ccs_flow_wr(&qp->flow, seg->wr)->source;
+	struct ibv_sge *sge;
+
+	*out = *src;
+	out->next = NULL;
+	out->wr_id = token;
+	out->send_flags = flags_of(seg, src->send_flags);
+	if (seg->first && seg->last)
+		return;
+	sge = &qp->scratch[n * ccs_max_sge(qp)];
+	out->num_sge = slice_sges(src, seg->offset, seg->len, sge);
+	out->sg_list = sge;
+	out->wr.rdma.remote_addr = src->wr.rdma.remote_addr + seg->offset;
+	if (src->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && !seg->last)
+		out->opcode = IBV_WR_RDMA_WRITE;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_WR_H
+#define CCS_WR_H
+/* Properties of a work request, its deep copy, and its WQEs. */
+#include "preload/objects.h"
+
+/* At least one, so that each copy has an entry for inline data. */
+static inline uint32_t ccs_max_sge(const struct qp *qp)
+{
+	return qp->cap.max_send_sge ? qp->cap.max_send_sge : 1;
+}
+
+static inline bool ccs_wr_has_payload(const struct ibv_send_wr *wr)
+{
+	return wr->opcode != IBV_WR_LOCAL_INV && wr->opcode != IBV_WR_BIND_MW;
+}
+
+static inline bool ccs_wr_sge_fit(const struct qp *qp, const struct ibv_send_wr *wr)
+{
+	return wr->num_sge >= 0 && (uint32_t)wr->num_sge <= ccs_max_sge(qp);
+}
+
+/* Payload bytes. Reads only fields that the opcode defines, and no scatter list that is longer
+ * than the QP's: the device refuses that without reading it. */
+static inline uint64_t ccs_wr_len(const struct qp *qp, const struct ibv_send_wr *wr)
+{
+	const bool counts = ccs_wr_has_payload(wr) && ccs_wr_sge_fit(qp, wr);
+	uint64_t len = 0;
+
+	for (int i = 0; counts && i < wr->num_sge; i++)
+		len += wr->sg_list[i].length;
+	return len;
+}
+
+/* CCS_WR_* of a WR posted to qp. */
+static inline uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr,
+				    bool split_imm)
+{
+	const uint32_t visible = qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED)
+		? CCS_WR_SIGNALED : 0;
+	/* A list that is too long must reach the device unsplit, to be refused. */
+	const uint32_t split = (wr->send_flags & IBV_SEND_INLINE) || !ccs_wr_sge_fit(qp, wr)
+		? 0 : CCS_WR_SPLIT;
+
+	switch (wr->opcode) {
+	case IBV_WR_RDMA_WRITE:
+		return visible | split;
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return visible | CCS_WR_RECV | (split_imm ? split : 0);
+	case IBV_WR_RDMA_READ:
+		return visible | split | CCS_WR_READ;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		return visible | CCS_WR_READ;
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+	case IBV_WR_SEND_WITH_INV:
+		return visible | CCS_WR_RECV;
+	default: /* changes keys at once, or is unknown: only the device can validate it */
+		return visible | CCS_WR_NO_DEFER;
+	}
+}
+
+/* Copy the source of that WR, because the caller may reuse its list after the call. 0, or EINVAL
+ * if it exceeds what the QP was created for. */
+int ccs_wr_keep(struct qp *qp, uint64_t number);
+
+/* Build the WQE of a segment, the n-th of its doorbell; its scatter list may be in qp->scratch. */
+void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
+		  struct ibv_send_wr *out, uint32_t n);
+
+static inline struct ibv_send_wr *ccs_wr_copy(const struct qp *qp, uint64_t number)
+{
+	return &qp->copy[number & qp->flow.wr_mask];
+}
+
+static inline struct ibv_sge *ccs_wr_copy_sge(const struct qp *qp, uint64_t number)
+{
+	return &qp->copy_sge[(number & qp->flow.wr_mask) * ccs_max_sge(qp)];
+}
+
+static inline unsigned char *ccs_wr_copy_inline(const struct qp *qp, uint64_t number)
+{
+	return &qp->copy_inline[(number & qp->flow.wr_mask) * qp->cap.max_inline_data];
+}
+
+/* Token of a WQE: the QP's id in the upper half, the segment's number in the lower. */
+static inline uint64_t ccs_token(const struct qp *qp, uint64_t segment)
+{
+	return (uint64_t)qp->id << 32 | (uint32_t)segment;
+}
+
+/* The segment's full number: less than 2^32 are in flight at a time. */
+static inline uint64_t ccs_token_segment(const struct qp *qp, uint64_t token)
+{
+	const uint64_t tail = qp->flow.seg_tail;
+
+	return tail + (uint32_t)((uint32_t)token - (uint32_t)tail);
+}
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The functions that the preload exports, under rdma-core's version nodes. Each hook looks up the
+ * object's record and calls the function that handles it. Objects without a record, such as a
+ * provider's own, go to the real function.
+ */
+#include "preload/interpose/context_ops.h"
+#include "preload/interpose/open.h"
+#include "preload/interpose/real.h"
+#include "preload/object/cq.h"
+#include "preload/object/cq_verbs.h"
+#include "preload/object/event.h"
+#include "preload/object/parent_domain.h"
+#include "preload/object/qp.h"
+#include "preload/object/qp_create.h"
+#include "preload/object/qp_verbs.h"
+#include "preload/shim.h"
+
+HOOK struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	const int saved = errno;
+
+	return ccs_made(saved, ccs_open_device(device));
+}
+
+HOOK struct ibv_context *ibv_import_device(int cmd_fd)
+{
+	const int saved = errno;
+	struct ibv_context *context;
+
+	ccs_open_begin();
+	context = ccs_real()->ibv_import_device(cmd_fd);
+	if (context)
+		ccs_context_attach(context);
+	return ccs_made(saved, context);
+}
+
+HOOK int ibv_close_device(struct ibv_context *context)
+{
+	const int saved = errno;
+
+	ccs_context_detach(context);
+	return ccs_done(saved, ccs_real()->ibv_close_device(context));
+}
+
+HOOK int ibv_dealloc_pd(struct ibv_pd *pd)
+{
+	const int saved = errno;
+
+	return ccs_done(saved, ccs_parent_domain_dealloc(pd));
+}
+
+/* The header's macro of this name chooses a variant by arguments; this is the symbol. */
+HOOK struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+				  struct ibv_comp_channel *channel, int comp_vector)
+{
+	const int saved = errno;
+	struct ibv_cq *cq = ccs_real()->ibv_create_cq(context, cqe, cq_context, channel,
+						      comp_vector);
+	struct cq *ours = cq ? ccs_cq_new(cq, channel, cq_context, comp_vector) : NULL;
+
+	if (ours)
+		ccs_cq_track(ours);
+	return ccs_made(saved, cq);
+}
+
+HOOK int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	const int saved = errno;
+	struct cq *cq = ccs_cq_find(ibcq);
+
+	return ccs_done(saved, cq ? ccs_cq_resize(cq, cqe) : ccs_real()->ibv_resize_cq(ibcq, cqe));
+}
+
+HOOK int ibv_destroy_cq(struct ibv_cq *ibcq)
+{
+	const int saved = errno;
+	struct cq *cq = ccs_cq_find(ibcq);
+
+	return ccs_done(saved, cq ? ccs_cq_destroy(cq) : ccs_real()->ibv_destroy_cq(ibcq));
+}
+
+HOOK int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)
+{
+	return ccs_event_get(channel, cq, cq_context);
+}
+
+HOOK void ibv_ack_cq_events(struct ibv_cq *cq, unsigned int nevents)
+{
+	ccs_event_ack(cq, nevents);
+}
+
+HOOK int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	const int rc = ccs_real()->ibv_get_async_event(context, event);
+
+	if (!rc)
+		ccs_event_map_async(event);
+	return rc;
+}
+
+HOOK void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	if (!ccs_event_unmap_async(event))
+		ccs_real()->ibv_ack_async_event(event);
+}
+
+HOOK struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	const int saved = errno;
+
+	return ccs_made(saved, ccs_qp_create(pd, attr));
+}
+
+HOOK int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
+{
+	const int saved = errno;
+	struct qp *qp = ccs_qp_find(ibqp);
+
+	return ccs_done(saved, qp ? ccs_qp_modify(qp, attr, mask)
+				  : ccs_real()->ibv_modify_qp(ibqp, attr, mask));
+}
+
+HOOK int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
+		      struct ibv_qp_init_attr *init)
+{
+	struct qp *qp = ccs_qp_find(ibqp);
+
+	return qp ? ccs_qp_query(qp, attr, mask, init)
+		  : ccs_real()->ibv_query_qp(ibqp, attr, mask, init);
+}
+
+HOOK int ibv_destroy_qp(struct ibv_qp *ibqp)
+{
+	const int saved = errno;
+	struct qp *qp = ccs_qp_find(ibqp);
+
+	return ccs_done(saved, qp ? ccs_qp_destroy(qp) : ccs_real()->ibv_destroy_qp(ibqp));
+}

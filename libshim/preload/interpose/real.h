@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_REAL_H
+#define CCS_REAL_H
+/*
+ * The interposed verbs: name, rdma-core's version node, result, arguments. The table of real
+ * functions and its resolver are generated from this list. libccshim.map repeats the nodes for the
+ * linker, and a test compares the two.
+ */
+#include <infiniband/verbs.h>
+
+/* Marks a definition that is exported. */
+#define HOOK __attribute__((visibility("default")))
+
+#define CCS_HOOKS(X) \
+	X(ibv_open_device, "IBVERBS_1.1", struct ibv_context *, (struct ibv_device *)) \
+	X(ibv_import_device, "IBVERBS_1.10", struct ibv_context *, (int)) \
+	X(ibv_close_device, "IBVERBS_1.1", int, (struct ibv_context *)) \
+	X(ibv_dealloc_pd, "IBVERBS_1.1", int, (struct ibv_pd *)) \
+	X(ibv_create_cq, "IBVERBS_1.1", struct ibv_cq *, \
+	  (struct ibv_context *, int, void *, struct ibv_comp_channel *, int)) \
+	X(ibv_resize_cq, "IBVERBS_1.1", int, (struct ibv_cq *, int)) \
+	X(ibv_destroy_cq, "IBVERBS_1.1", int, (struct ibv_cq *)) \
+	X(ibv_get_cq_event, "IBVERBS_1.1", int, \
+	  (struct ibv_comp_channel *, struct ibv_cq **, void **)) \
+	X(ibv_ack_cq_events, "IBVERBS_1.1", void, (struct ibv_cq *, unsigned int)) \
+	X(ibv_get_async_event, "IBVERBS_1.1", int, \
+	  (struct ibv_context *, struct ibv_async_event *)) \
+	X(ibv_ack_async_event, "IBVERBS_1.1", void, (struct ibv_async_event *)) \
+	X(ibv_create_qp, "IBVERBS_1.1", struct ibv_qp *, \
+	  (struct ibv_pd *, struct ibv_qp_init_attr *)) \
+	X(ibv_modify_qp, "IBVERBS_1.1", int, (struct ibv_qp *, struct ibv_qp_attr *, int)) \
+	X(ibv_query_qp, "IBVERBS_1.1", int, \
+	  (struct ibv_qp *, struct ibv_qp_attr *, int, struct ibv_qp_init_attr *)) \
+	X(ibv_destroy_qp, "IBVERBS_1.1", int, (struct ibv_qp *))
+
+#define CCS_REAL_MEMBER(name, version, result, args) result (*name) args;
+struct ccs_real {
+	CCS_HOOKS(CCS_REAL_MEMBER)
+};
+#undef CCS_REAL_MEMBER
+
+/* Resolved on first use; a function that this libibverbs lacks stays NULL. */
+const struct ccs_real *ccs_real(void);
+
+/* The real dlopen(), not our hook. */
+typedef void *ccs_dlopen(const char *file, int mode);
+ccs_dlopen *ccs_real_dlopen(void);
+
+/*
+ * The function that the process would call without the shim: the next definition after ours, else
+ * that of the library, if it is loaded. NULL: there is none. version may be NULL.
+ */
+void *ccs_real_find(const char *library, const char *name, const char *version);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records of completion queues. Send completions of controlled QPs arrive in shadow CQs; those
+ * that the application is to get are kept in `ready` until it polls.
+ */
+#include "preload/object/cq.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cacheline.h"
+#include "observe/log.h"
+#include "preload/object/context.h"
+#include "preload/object/ptrmap.h"
+#include "preload/object/shadow_cq.h"
+#include "preload/shim.h"
+
+enum { READY_MIN = 64 };
+
+void ccs_cq_warn_untracked(void)
+{
+	ccs_log_once(CCS_LOG_WARN, "no memory to track a completion queue: QPs that send to it are "
+		     "uncontrolled");
+}
+
+struct cq *ccs_cq_new(struct ibv_cq *ibcq, struct ibv_comp_channel *channel, void *cq_context,
+		      int comp_vector)
+{
+	struct ctx *ctx = ccs_forked() ? NULL : ccs_context_find(ibcq->context);
+	struct cq *cq = ctx ? ccs_calloc_padded(1, sizeof(*cq)) : NULL;
+
+	if (ctx && !cq)
+		ccs_cq_warn_untracked();
+	if (!cq)
+		return NULL;
+	cq->app = ibcq;
+	cq->ctx = ctx;
+	atomic_fetch_add(&ctx->refs, 1);
+	cq->channel = channel;
+	cq->cq_context = cq_context;
+	cq->comp_vector = comp_vector;
+	cq->clock = ctx->clock;
+	cq->batch_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	atomic_store(&cq->refs, 1);
+	return cq;
+}
+
+bool ccs_cq_track(struct cq *cq)
+{
+	if (!ccs_ptrmap_put(&ccs_shim()->cqs, cq->app, cq))
+		return true;
+	ccs_cq_put(cq);
+	ccs_cq_warn_untracked();
+	return false;
+}
+
+void ccs_cq_put(struct cq *cq)
+{
+	struct shadow *s, *next;
+
+	if (atomic_fetch_sub(&cq->refs, 1) != 1)
+		return;
+	for (s = atomic_load(&cq->shadows); s; s = next) {
+		next = s->next;
+		free(s);
+	}
+	ccs_context_put(cq->ctx);
+	pthread_mutex_destroy(&cq->batch_lock);
+	free(cq->ex);
+	free(cq->ready);
+	free(cq->ready_more);
+	free(cq);
+}
+
+/*
+ * Larger than the application's own CQ: completions that are not reported to it must get through
+ * when that is full.
+ */
+bool ccs_cq_resize_ready(struct cq *cq)
+{
+	const uint32_t count = ccs_cq_ready_count(cq);
+	struct wc_more *more = NULL;
+	uint32_t size = READY_MIN;
+	struct ibv_wc *ready;
+
+	while (size <= (uint32_t)cq->app->cqe)
+		size *= 2;
+	if (cq->ready && size <= cq->ready_mask + 1)
+		return true;
+	ready = ccs_calloc_padded(size, sizeof(*ready));
+	if (cq->ex)
+		more = ccs_calloc_padded(size, sizeof(*more));
+	if (!ready || (cq->ex && !more)) {
+		free(ready);
+		free(more);
+		return false;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		ready[i] = cq->ready[(cq->ready_tail + i) & cq->ready_mask];
+		if (more)
+			more[i] = cq->ready_more[(cq->ready_tail + i) & cq->ready_mask];
+	}
+	free(cq->ready);
+	free(cq->ready_more);
+	cq->ready = ready;
+	cq->ready_more = more;
+	cq->ready_tail = 0;
+	cq->ready_head = count;
+	cq->ready_mask = size - 1;
+	return true;
+}
+
+/* Every WQE may yield a completion, so an entry is reserved for each. */
+struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries)
+{
+	struct shadow *s;
+
+	ccs_lock(&cq->lock);
+	for (s = atomic_load(&cq->shadows); s; s = s->next)
+		if (s->size - s->used >= entries)
+			break;
+	if (!ccs_cq_resize_ready(cq))
+		s = NULL;
+	else if (!s)
+		s = ccs_shadow_new(cq, entries);
+	if (s) {
+		s->used += entries;
+		cq->qps++;
+	}
+	ccs_unlock(&cq->lock);
+	return s;
+}
+
+void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries)
+{
+	ccs_lock(&cq->lock);
+	s->used -= entries;
+	cq->qps--;
+	ccs_unlock(&cq->lock);
+}
+
+struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more)
+{
+	uint32_t at;
+
+	if (cq->out_space) {
+		cq->out_space--;
+		*cq->out = *wc;
+		return cq->out++;
+	}
+	at = cq->ready_head++ & cq->ready_mask;
+	cq->ready[at] = *wc;
+	if (cq->ready_more)
+		cq->ready_more[at] = *more;
+	return &cq->ready[at];
+}

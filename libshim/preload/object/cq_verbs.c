@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Verbs on a CQ other than polling. */
+#include "preload/object/cq_verbs.h"
+
+#include <errno.h>
+
+#include "preload/datapath/poll.h"
+#include "preload/interpose/real.h"
+#include "preload/object/cq.h"
+#include "preload/object/ptrmap.h"
+#include "preload/object/shadow_cq.h"
+#include "preload/shim.h"
+
+/*
+ * Shadow CQs must be destroyed first, because they hold the channel; without QPs the application
+ * does not need them. The real call waits for acknowledgements, which are mapped by our records:
+ * those are kept, and no lock is held.
+ */
+static int destroy_shadows(struct cq *cq)
+{
+	for (struct shadow *s = atomic_load(&cq->shadows); s; s = s->next) {
+		const int rc = s->cq ? ccs_real()->ibv_destroy_cq(s->cq) : 0;
+
+		if (rc)
+			return rc;
+		if (s->cq)
+			ccs_ptrmap_del(&ccs_shim()->cqs, s->cq, cq);
+		s->cq = NULL;
+		s->ex = NULL;
+		s->size = 0;
+	}
+	return 0;
+}
+
+/* From then on neither polls nor the pacer thread use the shadow CQs. */
+static bool set_closing(struct cq *cq, bool closing)
+{
+	bool busy;
+
+	ccs_lock(&cq->lock);
+	busy = cq->qps;
+	cq->closing = closing && !busy;
+	ccs_unlock(&cq->lock);
+	return !busy;
+}
+
+int ccs_cq_destroy(struct cq *cq)
+{
+	int rc;
+
+	if (ccs_forked())
+		return ccs_real()->ibv_destroy_cq(cq->app);
+	if (!set_closing(cq, true)) /* as the kernel would, which ties these QPs to the shadow CQ */
+		return errno = EBUSY;
+	rc = destroy_shadows(cq);
+	if (!rc)
+		rc = ccs_real()->ibv_destroy_cq(cq->app);
+	if (rc) {
+		set_closing(cq, false);
+		return rc;
+	}
+	ccs_ptrmap_del(&ccs_shim()->cqs, cq->app, cq);
+	ccs_cq_put(cq);
+	return 0;
+}
+
+int ccs_cq_notify(struct cq *cq, int solicited_only)
+{
+	int rc = cq->ctx->real.req_notify_cq(cq->app, solicited_only);
+
+	atomic_store(&cq->armed, 1 + !!solicited_only);
+	for (struct shadow *s = atomic_load(&cq->shadows); s && !rc; s = s->next)
+		if (s->cq)
+			rc = cq->ctx->real.req_notify_cq(s->cq, solicited_only);
+	return rc;
+}
+
+/* Whether more completions are ready than it would hold. */
+static bool is_too_small(struct cq *cq, int cqe)
+{
+	bool small;
+
+	if (ccs_cq_is_plain(cq) || cqe <= 0)
+		return false;
+	ccs_lock(&cq->lock);
+	ccs_cq_drain(cq);
+	small = (uint32_t)cqe < ccs_cq_ready_count(cq);
+	ccs_unlock(&cq->lock);
+	return small;
+}
+
+/*
+ * Ready completions count as if they were in the application's CQ, so it cannot become smaller
+ * than their number. The device is then asked for the current size, so that the error of a
+ * device that cannot resize at all is returned.
+ *
+ * One thing differs: the ready completions and those in the CQ together may exceed the new size.
+ * How many are in the CQ can only be found out by polling them, or by making it so small that it
+ * overflows. So a size that a device would refuse may be granted. No completion is lost or
+ * reordered by that: the ready ones stay in our ring, and leave more of the CQ to new ones than
+ * there would be without the shim. Shadow CQs keep what they have reserved for their QPs.
+ */
+int ccs_cq_resize(struct cq *cq, int cqe)
+{
+	const bool small = is_too_small(cq, cqe);
+	const int rc = ccs_real()->ibv_resize_cq(cq->app, small ? cq->app->cqe : cqe);
+
+	if (small && !rc)
+		return EINVAL;
+	if (!rc && !ccs_cq_is_plain(cq)) {
+		ccs_lock(&cq->lock);
+		ccs_cq_resize_ready(cq); /* without memory, completions stay in the shadow CQs */
+		ccs_unlock(&cq->lock);
+	}
+	return rc;
+}
+
+int ccs_cq_modify(struct cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	const int rc = cq->ctx->modify_cq(cq->app, attr);
+
+	if (rc || !(attr->attr_mask & IBV_CQ_ATTR_MODERATE) ||
+	    ccs_forked())
+		return rc;
+	ccs_lock(&cq->lock);
+	cq->moderation = *attr;
+	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next)
+		ccs_shadow_moderate(cq, s->cq);
+	if (atomic_load(&cq->shadows))
+		ccs_shadow_moderate(cq, cq->app);
+	ccs_unlock(&cq->lock);
+	return 0;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Parent domains with a thread domain. The application promises that one thread at a time uses
+ * the objects created in it, and the provider takes no locks, not even around the doorbell that
+ * all of them share. The pacer thread is another thread, and so may be the one that polls. A
+ * controlled QP is therefore created in the plain domain below, where keys are the same and locks
+ * are taken. The application still sees its own domain in the QP.
+ */
+#include "preload/object/parent_domain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "preload/interpose/real.h"
+#include "preload/object/ptrmap.h"
+#include "preload/shim.h"
+
+struct parent_domain {
+	struct ibv_pd *parent, *plain;
+	bool allocates;                  /* by the application's functions: not replaceable */
+	atomic_uint qps;                 /* created in plain instead */
+};
+
+struct ibv_pd *ccs_parent_domain_alloc(struct ctx *ctx, struct ibv_parent_domain_init_attr *attr)
+{
+	struct ibv_pd *pd = ctx->alloc_parent_domain(ctx->context, attr);
+	struct parent_domain *d = pd && attr->td && !ccs_forked() ? calloc(1, sizeof(*d)) : NULL;
+
+	if (!d)
+		return pd;
+	d->parent = pd;
+	d->plain = attr->pd;
+	d->allocates = attr->comp_mask;
+	if (ccs_ptrmap_put(&ccs_shim()->parent_domains, pd, d))
+		free(d);
+	return pd;
+}
+
+/* The record goes first: the address may be given to a plain domain next. */
+int ccs_parent_domain_dealloc(struct ibv_pd *pd)
+{
+	struct ccs_ptrmap *parents = &ccs_shim()->parent_domains;
+	struct parent_domain *d = ccs_parent_domain_find(pd);
+	int rc;
+
+	if (ccs_forked())
+		return ccs_real()->ibv_dealloc_pd(pd);
+	if (d && atomic_load(&d->qps))
+		return EBUSY;
+	if (d)
+		ccs_ptrmap_del(parents, pd, d);
+	rc = ccs_real()->ibv_dealloc_pd(pd);
+	if (d && (!rc || ccs_ptrmap_put(parents, pd, d)))
+		free(d);
+	return rc;
+}
+
+struct parent_domain *ccs_parent_domain_find(const struct ibv_pd *pd)
+{
+	return ccs_ptrmap_get(&ccs_shim()->parent_domains, pd);
+}
+
+bool ccs_parent_domain_avoidable(const struct parent_domain *d)
+{
+	return !d->allocates;
+}
+
+struct ibv_pd *ccs_parent_domain_plain(struct ibv_pd *pd)
+{
+	const struct parent_domain *d = ccs_parent_domain_find(pd);
+
+	return d ? d->plain : pd;
+}
+
+void ccs_parent_domain_enter(struct qp *qp, const struct ibv_pd *pd)
+{
+	qp->domain = ccs_parent_domain_find(pd);
+	if (!qp->domain)
+		return;
+	atomic_fetch_add(&qp->domain->qps, 1);
+	ccs_parent_domain_set_pd(qp, true);
+}
+
+void ccs_parent_domain_leave(const struct qp *qp)
+{
+	if (qp->domain)
+		atomic_fetch_sub(&qp->domain->qps, 1);
+}
+
+void ccs_parent_domain_set_pd(const struct qp *qp, bool parent)
+{
+	if (qp->domain)
+		qp->real->pd = parent ? qp->domain->parent : qp->domain->plain;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_PTRMAP_H
+#define CCS_PTRMAP_H
+/*
+ * A hash map from a libibverbs object to its record. Readers take no lock: a post finds its QP in
+ * one or two cache lines. Writers take the lock. Outgrown tables are kept, because a reader may
+ * be in one; their sizes add up to less than that of the current table.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ccs_ptrentry {
+	_Atomic(const void *) key;       /* NULL: never used; or a mark: deleted */
+	_Atomic(void *) value;
+};
+
+struct ccs_ptrtable {
+	size_t mask, filled;             /* filled counts deleted entries too */
+	struct ccs_ptrtable *outgrown;   /* kept reachable, never freed */
+	struct ccs_ptrentry entry[];
+};
+
+struct ccs_ptrmap {
+	_Atomic(struct ccs_ptrtable *) table;
+	pthread_mutex_t lock;
+};
+
+#define CCS_PTRMAP_INIT { .lock = PTHREAD_MUTEX_INITIALIZER }
+
+/*
+ * Objects at neighbouring addresses get neighbouring entries, so that a caller that goes through
+ * its objects goes through the table in order; distant addresses are scattered.
+ */
+static inline size_t ccs_ptrmap_hash(const void *key)
+{
+	const uint64_t x = (uintptr_t)key;
+
+	return (size_t)((x >> 6) + ((x >> 14) * 0x9e3779b97f4a7c15ull >> 32));
+}
+
+/* NULL: not found. */
+static inline void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key)
+{
+	struct ccs_ptrtable *t = atomic_load_explicit(&m->table, memory_order_acquire);
+
+	if (!t)
+		return NULL;
+	for (size_t i = ccs_ptrmap_hash(key);; i++) {
+		struct ccs_ptrentry *e = &t->entry[i & t->mask];
+		/* acquire: pairs with put(), which stores the value first */
+		const void *k = atomic_load_explicit(&e->key, memory_order_acquire);
+
+		if (k == key)
+			return atomic_load_explicit(&e->value, memory_order_acquire);
+		if (!k)
+			return NULL;
+	}
+}
+
+/* Replaces an existing value. 0, or -1: no memory. */
+int ccs_ptrmap_put(struct ccs_ptrmap *m, const void *key, void *value);
+/* Only if it still has that value: a new object may have got the address since. */
+void ccs_ptrmap_del(struct ccs_ptrmap *m, const void *key, const void *value);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Records of queue pairs. */
+#include "preload/object/qp.h"
+
+#include <stdlib.h>
+
+#include "base/pool.h"
+#include "preload/datapath/wr.h"
+#include "preload/object/cq.h"
+#include "preload/object/wr_batch.h"
+
+enum { EXTRA_SEGMENTS = 128 };   /* of the device's queue, for splitting */
+
+int ccs_qp_alloc_copies(struct qp *qp)
+{
+	const size_t n = (size_t)qp->flow.wr_mask + 1, sges = ccs_max_sge(qp);
+
+	qp->copy = ccs_pool_calloc(n, sizeof(*qp->copy));
+	qp->copy_sge = ccs_pool_calloc(n * sges, sizeof(*qp->copy_sge));
+	qp->copy_inline = ccs_pool_calloc(n, qp->cap.max_inline_data);
+	qp->scratch = ccs_pool_calloc(CCS_BATCH * sges, sizeof(*qp->scratch));
+	return qp->copy && qp->copy_sge && qp->copy_inline && qp->scratch ? 0 : -1;
+}
+
+static void free_copies(struct qp *qp)
+{
+	const size_t n = (size_t)qp->flow.wr_mask + 1, sges = ccs_max_sge(qp);
+
+	ccs_pool_free(qp->copy, n, sizeof(*qp->copy));
+	ccs_pool_free(qp->copy_sge, n * sges, sizeof(*qp->copy_sge));
+	ccs_pool_free(qp->copy_inline, n, qp->cap.max_inline_data);
+	ccs_pool_free(qp->scratch, CCS_BATCH * sges, sizeof(*qp->scratch));
+}
+
+void ccs_qp_put(struct qp *qp)
+{
+	if (atomic_fetch_sub(&qp->refs, 1) != 1)
+		return;
+	if (qp->cq)
+		ccs_cq_put(qp->cq);
+	ccs_flow_destroy(&qp->flow);
+	ccs_wr_batch_free(qp);
+	free_copies(qp);
+	free(qp->feedback.telemetry);
+	ccs_pool_free(qp, 1, sizeof(*qp));
+}
+
+uint32_t ccs_qp_device_depth(const struct ctx *ctx, uint32_t wanted)
+{
+	/* Above its limit let the device refuse with its own error; near it, use what is left. */
+	if (wanted > ctx->max_qp_wr)
+		return wanted;
+	return ctx->max_qp_wr - wanted < EXTRA_SEGMENTS ? ctx->max_qp_wr : wanted + EXTRA_SEGMENTS;
+}

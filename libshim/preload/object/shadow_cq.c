@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shadow CQs: their creation, and reading completions from them. Where the device timestamps
+ * completions, the time of each is that of its creation, not that at which the application got
+ * to polling; elsewhere the time of the poll is used.
+ */
+#include "preload/object/shadow_cq.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/cacheline.h"
+#include "observe/log.h"
+#include "preload/clock.h"
+#include "preload/interpose/real.h"
+#include "preload/object/ptrmap.h"
+#include "preload/shim.h"
+
+enum { SHADOW_MIN = 1024, MODERATION_US = 100 };
+
+#define TIMESTAMP ((uint64_t)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+#define BEYOND(flags) ((flags) & ~(uint64_t)IBV_WC_STANDARD_FLAGS)
+
+static struct ibv_cq_ex *create_extended(struct cq *cq, uint32_t size, uint64_t wc_flags)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = size,
+		.cq_context = cq->cq_context,
+		.channel = cq->channel,
+		.comp_vector = (uint32_t)cq->comp_vector,
+		.wc_flags = IBV_WC_STANDARD_FLAGS | wc_flags,
+	};
+
+	return cq->ctx->create_cq_ex(cq->ctx->context, &attr);
+}
+
+/*
+ * The CQ gets the extended fields that the application reads, and timestamps for our own use.
+ * Without the latter a refusal is not an error, so errno is kept. It is never created for a
+ * single thread or in a parent domain, because the pacer thread polls it too.
+ */
+static bool create_cq(struct cq *cq, struct shadow *s, uint32_t size)
+{
+	const uint64_t needed = BEYOND(cq->wc_flags);
+	const uint64_t all = needed | (cq->ctx->has_timestamps ? TIMESTAMP : 0);
+	const int saved = errno;
+
+	if (all)
+		s->ex = create_extended(cq, size, all);
+	if (!s->ex && needed && needed != all)
+		s->ex = create_extended(cq, size, needed);
+	if (s->ex || needed) {
+		s->cq = s->ex ? ibv_cq_ex_to_cq(s->ex) : NULL;
+		errno = saved;
+		return s->cq;
+	}
+	errno = saved;
+	s->cq = ccs_real()->ibv_create_cq(cq->ctx->context, (int)size, cq->cq_context,
+					  cq->channel, cq->comp_vector);
+	return s->cq;
+}
+
+/*
+ * An event may be early, but not late. Some of the completions that the application counts arrive
+ * here and some in its own CQ, so with a count and no period an event might never be raised.
+ */
+int ccs_shadow_moderate(const struct cq *cq, struct ibv_cq *ibcq)
+{
+	struct ibv_modify_cq_attr attr = cq->moderation;
+
+	if (!ibcq || !attr.attr_mask)
+		return 0;
+	if (attr.moderate.cq_count > 1 && !attr.moderate.cq_period)
+		attr.moderate.cq_period = MODERATION_US;
+	return cq->ctx->modify_cq(ibcq, &attr);
+}
+
+static bool has_timestamps(const struct cq *cq, const struct shadow *s)
+{
+	return s->ex && cq->ctx->has_timestamps && s->ex->read_completion_ts;
+}
+
+/* Each is twice as large as the one before: every poll polls all of them, so they must be few. */
+static bool create_grown(struct cq *cq, struct shadow *s, uint32_t entries)
+{
+	const struct shadow *before = atomic_load(&cq->shadows);
+	const uint32_t most = cq->ctx->max_cqe;
+	uint32_t least = 4 * entries > SHADOW_MIN ? 4 * entries : SHADOW_MIN;
+
+	least = least < most ? least : most;
+	s->size = before && before->size > least / 2 ? 2 * before->size : least;
+	s->size = s->size < most ? s->size : most;
+	if (s->size < entries)
+		return false;
+	if (create_cq(cq, s, s->size))
+		return true;
+	if (s->size == least)
+		return false;
+	s->size = least;
+	return create_cq(cq, s, least);
+}
+
+struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries)
+{
+	struct shadow *s = ccs_calloc_padded(1, sizeof(*s));
+
+	if (!s || !create_grown(cq, s, entries))
+		goto fail;
+	if (ccs_ptrmap_put(&ccs_shim()->cqs, s->cq, cq)) {
+		ccs_real()->ibv_destroy_cq(s->cq);
+		goto fail;
+	}
+	s->empty_ns = ccs_now_ns();
+	s->next = atomic_load(&cq->shadows);
+	atomic_store(&cq->shadows, s);
+	if (cq->moderation.attr_mask) {
+		ccs_shadow_moderate(cq, s->cq);
+		ccs_shadow_moderate(cq, cq->app);
+	}
+	/* The application may have requested an event before it had a QP, or may do so now. */
+	if (atomic_load(&cq->armed))
+		cq->ctx->real.req_notify_cq(s->cq, atomic_load(&cq->armed) - 1);
+	return s;
+fail:
+	free(s);
+	return NULL;
+}
+
+/*
+ * As ibv_poll_cq() returns it; the opcode of a failure is undefined there and not read here. Of
+ * an application's own CQ only the fields that it requested can be read.
+ */
+static void read_wc(struct ibv_cq_ex *ex, struct ibv_wc *wc)
+{
+	*wc = (struct ibv_wc){
+		.wr_id = ex->wr_id,
+		.status = ex->status,
+		.opcode = ex->status == IBV_WC_SUCCESS ? ibv_wc_read_opcode(ex) : IBV_WC_SEND,
+		.vendor_err = ibv_wc_read_vendor_err(ex),
+		.byte_len = ex->read_byte_len ? ibv_wc_read_byte_len(ex) : 0,
+		.imm_data = ex->read_imm_data ? ibv_wc_read_imm_data(ex) : 0,
+		.qp_num = ex->read_qp_num ? ibv_wc_read_qp_num(ex) : 0,
+		.src_qp = ex->read_src_qp ? ibv_wc_read_src_qp(ex) : 0,
+		.wc_flags = ibv_wc_read_wc_flags(ex),
+		.slid = (uint16_t)(ex->read_slid ? ibv_wc_read_slid(ex) : 0),
+		.sl = ex->read_sl ? ibv_wc_read_sl(ex) : 0,
+		.dlid_path_bits = ex->read_dlid_path_bits ? ibv_wc_read_dlid_path_bits(ex) : 0,
+	};
+}
+
+/* Only requested fields can be read, and only during the poll batch. */
+static void read_more(struct ibv_cq_ex *ex, struct wc_more *more)
+{
+	*more = (struct wc_more){
+		.completion_ts = ex->read_completion_ts ? ibv_wc_read_completion_ts(ex) : 0,
+		.completion_wallclock_ns = ex->read_completion_wallclock_ns
+			? ibv_wc_read_completion_wallclock_ns(ex) : 0,
+		.flow_tag = ex->read_flow_tag ? ibv_wc_read_flow_tag(ex) : 0,
+		.cvlan = ex->read_cvlan ? ibv_wc_read_cvlan(ex) : 0,
+	};
+	if (ex->read_tm_info)
+		ibv_wc_read_tm_info(ex, &more->tm_info);
+}
+
+void ccs_shadow_read(struct ibv_cq_ex *ex, struct ibv_wc *wc, struct wc_more *more)
+{
+	read_wc(ex, wc);
+	read_more(ex, more);
+}
+
+/*
+ * EBUSY: the clock is being set, and no completion was polled. Providers hold the CQ's lock from
+ * start to end, so nothing but reading is done meanwhile.
+ */
+static int poll_extended(struct shadow *s, int n, struct shadow_batch *a)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+	int rc = ibv_start_poll(s->ex, &attr), got = 0;
+
+	if (!rc) {
+		do {
+			ccs_shadow_read(s->ex, &a->wc[got], &a->more[got]);
+			got++;
+		} while (got < n && !(rc = ibv_next_poll(s->ex)));
+		ibv_end_poll(s->ex);
+	}
+	return got || rc == ENOENT || rc == EBUSY ? got : -rc;
+}
+
+/* Where the device's clock can be queried, it is known even if polls are always late. */
+static void query_clock(struct cq *cq)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	struct ccs_span span = { .earliest_ns = ccs_now_ns() };
+
+	if (!cq->ctx->query_rt_values || !ccs_hwclock_wants(&cq->clock, span.earliest_ns) ||
+	    cq->ctx->query_rt_values(cq->ctx->context, &values) ||
+	    !(values.comp_mask & IBV_VALUES_MASK_RAW_CLOCK))
+		return;
+	span.latest_ns = ccs_now_ns();
+	/* The seconds are 0: both providers that have this function return plain ticks. */
+	ccs_hwclock_learn(&cq->clock, (uint64_t)values.raw_clock.tv_nsec, &span);
+}
+
+void ccs_shadow_now(struct cq *cq, struct wc_more *more)
+{
+	struct timespec ts;
+
+	*more = (struct wc_more){ 0 };
+	if (!cq->ex)
+		return;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	more->completion_wallclock_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	if (cq->ctx->has_timestamps) {
+		query_clock(cq);
+		more->completion_ts = ccs_hwclock_ticks(&cq->clock, ccs_now_ns());
+	}
+}
+
+struct ccs_span ccs_shadow_completion_time(struct cq *cq, const struct shadow_batch *a, int i)
+{
+	struct ccs_span when = { a->empty_ns, ccs_now(&cq->polled_ns) };
+
+	if (a->has_timestamps)
+		ccs_hwclock_map(&cq->clock, a->more[i].completion_ts, &when);
+	if (cq->woken || !when.earliest_ns)
+		when.earliest_ns = when.latest_ns;
+	return when;
+}
+
+/* The clock is read only while a segment is in flight whose RTT is measured. */
+int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct shadow_batch *a)
+{
+	const bool timed = atomic_load_explicit(&cq->timed, memory_order_relaxed) > 0;
+	const uint64_t before = s->ex && timed ? ccs_now_ns() : 0;
+	const int got = s->ex ? poll_extended(s, n, a)
+			      : cq->ctx->real.poll_cq(s->cq, n, a->wc);
+
+	if (got < 0 && !s->errors++)
+		ccs_log(CCS_LOG_WARN, "polling a shadow completion queue failed (%d): its QPs get "
+			"no send completions", got);
+	a->n = got;
+	a->has_timestamps = has_timestamps(cq, s);
+	a->empty_ns = a->has_timestamps ? s->empty_ns : cq->empty_ns;
+	if (got > 0 && timed && a->has_timestamps)
+		query_clock(cq);
+	cq->polled_ns = timed ? ccs_now_ns() : CCS_TIME_UNKNOWN;
+	if (before && got < n)
+		s->empty_ns = before;
+	return got;
+}

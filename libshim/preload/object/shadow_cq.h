@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_SHADOW_CQ_H
+#define CCS_SHADOW_CQ_H
+/* Shadow CQs. cq->lock is held in all of these functions. */
+#include "preload/objects.h"
+
+/* Create one and add it to the CQ's list. NULL: the device refused. */
+struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries);
+/* Poll at most n <= CCS_BATCH completions. < 0: an error. */
+int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct shadow_batch *a);
+/* Read the current completion of an open poll batch. */
+void ccs_shadow_read(struct ibv_cq_ex *ex, struct ibv_wc *wc, struct wc_more *more);
+/* When the i-th of them was created, as precisely as is known. */
+struct ccs_span ccs_shadow_completion_time(struct cq *cq, const struct shadow_batch *a, int i);
+/* The extended fields of a completion that the shim creates now. */
+void ccs_shadow_now(struct cq *cq, struct wc_more *more);
+/* Apply the application's moderation to that CQ. */
+int ccs_shadow_moderate(const struct cq *cq, struct ibv_cq *ibcq);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_OBJECTS_H
+#define CCS_OBJECTS_H
+/*
+ * Records of libibverbs objects. Lock order: cq.lock, then qp.lock; the pacer thread's lock is
+ * innermost. A QP's record lives while references to it exist: the application's until
+ * ibv_destroy_qp, and the pacer thread's while it processes the QP.
+ */
+#include <infiniband/verbs.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/lock.h"
+#include "base/timer_wheel.h"
+#include "config/match.h"
+#include "feedback/hwclock.h"
+#include "feedback/shm.h"
+#include "flow/flow.h"
+
+/* Why a QP is left uncontrolled, as reports name it. */
+#define CCS_PASS_REASONS(X) \
+	X(NOT_RC, "not-rc") \
+	X(IWARP, "iwarp") \
+	X(NO_SEND_QUEUE, "no-send-queue") \
+	X(CREATE_QP_EX, "create-qp-ex") \
+	X(SEND_OPS, "send-ops") \
+	X(PARENT_DOMAIN, "parent-domain") \
+	X(UNKNOWN_CQ, "unknown-cq") \
+	X(CQ_FEATURES, "cq-features") \
+	X(SHADOW_CQ, "no-shadow-cq") \
+	X(NO_MEMORY, "no-memory") \
+	X(NO_THREAD, "no-thread") \
+	X(REFUSED, "device-refused") \
+	X(DIRECT, "direct-verbs") \
+	X(BYPASS, "bypassed")
+#define CCS_PASS_MEMBER(id, text) CCS_PASS_##id,
+enum ccs_pass { CCS_PASS_REASONS(CCS_PASS_MEMBER) CCS_PASS_COUNT };
+#undef CCS_PASS_MEMBER
+extern const char *const ccs_pass_names[];
+
+struct ctx {
+	struct ibv_context *context;
+	struct ibv_context_ops real;     /* the provider's */
+	struct ibv_qp *(*create_qp_ex)(struct ibv_context *, struct ibv_qp_init_attr_ex *);
+	struct ibv_pd *(*alloc_parent_domain)(struct ibv_context *,
+					      struct ibv_parent_domain_init_attr *);
+	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *, struct ibv_cq_init_attr_ex *);
+	int (*query_rt_values)(struct ibv_context *, struct ibv_values_ex *);
+	int (*modify_cq)(struct ibv_cq *, struct ibv_modify_cq_attr *);
+	bool has_timestamps;             /* the device timestamps completions, by this clock */
+	struct ccs_hwclock clock;        /* initial value of each CQ's clock */
+	uint32_t max_qp_wr, max_cqe;
+	bool iwarp;
+	bool syscalls;                   /* posting is a system call: a software device */
+	char device[IBV_SYSFS_NAME_MAX];
+	atomic_int refs;                 /* its owner and each tracked CQ */
+};
+
+/* A shadow CQ: our send CQ for QPs that the application created on one of its own. */
+struct shadow {
+	struct ibv_cq *cq;
+	struct ibv_cq_ex *ex;            /* the same, if it is an extended one */
+	uint64_t empty_ns;               /* with timestamps: it was seen empty after this time */
+	unsigned errors;                 /* failed polls */
+	uint32_t size, used;             /* entries; used: reserved for QPs */
+	atomic_uint unacked;             /* events returned and not acknowledged yet */
+	struct shadow *next;
+};
+
+/* The fields of an extended CQ's completion that struct ibv_wc does not have. */
+struct wc_more {
+	uint64_t completion_ts, completion_wallclock_ns;
+	struct ibv_wc_tm_info tm_info;
+	uint32_t flow_tag;
+	uint16_t cvlan;
+};
+
+enum { CCS_BATCH = 16 };                 /* WQEs per doorbell, completions per poll */
+
+/* The completions of one poll of a shadow CQ. */
+struct shadow_batch {
+	struct ibv_wc wc[CCS_BATCH];
+	struct wc_more more[CCS_BATCH];
+	int n;
+	bool has_timestamps;             /* of the device, in more */
+	uint64_t empty_ns;               /* the CQ was empty after this time */
+};
+
+struct cq_ex; /* the application's side of an extended CQ; cq_ex.c */
+
+struct cq {
+	struct ibv_cq *app;
+	struct cq_ex *ex;                /* NULL: a plain CQ */
+	uint64_t wc_flags;               /* that it was created with */
+	bool unsupported;                /* created with features that we do not know */
+	bool one_thread;                 /* only one thread polls it, as the application promised */
+	struct ctx *ctx;
+	struct ibv_comp_channel *channel;
+	void *cq_context;
+	int comp_vector;
+	atomic_int refs;                 /* its owner and each controlled QP */
+	atomic_bool broken;              /* one of its QPs has failed, and has WRs to complete */
+	atomic_bool direct;              /* direct verbs read its ring */
+	atomic_int armed;                /* 1 + solicited_only of a request without an event yet */
+	atomic_uint unacked;             /* events of the application's own CQ */
+	atomic_int timed;                /* QPs with segments in flight whose RTT is measured */
+	atomic_uint async_acked;         /* errors of a shadow CQ, already acknowledged to it */
+	_Atomic(struct shadow *) shadows;
+	struct ccs_lock lock;            /* guards what follows, up to batch_lock */
+	bool closing;                    /* shadow CQs are being destroyed */
+	unsigned qps;
+	struct ibv_modify_cq_attr moderation; /* attr_mask 0: none */
+	struct ibv_wc *ready;            /* completions to be delivered, oldest first */
+	struct wc_more *ready_more;      /* of each; NULL: a plain CQ */
+	uint32_t ready_head, ready_tail, ready_mask;
+	struct ibv_wc *out;              /* array of the current poll: filled before the ring */
+	int out_space;
+	uint64_t polled_ns;              /* time of the last poll of a shadow CQ; or unknown */
+	uint64_t empty_ns;               /* the shadow CQs were seen empty after this time */
+	struct ccs_hwclock clock;        /* of the shadow CQs' timestamps */
+	unsigned idle_polls;             /* consecutive empty polls: the application spins */
+	bool woken;                      /* by an event, so completions are recent */
+	unsigned polls;                  /* since the application's own CQ was polled */
+	int failed;                      /* result of the last poll of a shadow CQ, if < 0 */
+	pthread_mutex_t batch_lock;      /* of an extended CQ: one poll batch at a time */
+};
+
+/* Telemetry of the links on a QP's path. */
+struct qp_telemetry {
+	struct ccs_telemetry now;        /* as the flow's algorithm gets it */
+	uint64_t updated_ns;             /* arrival of the last record; 0: none yet */
+	uint32_t name[CCS_CC_MAX_HOPS];
+	double rate[CCS_CC_MAX_HOPS];    /* bit/s since the record before; 0: not known */
+	bool ports;                      /* records of switches are included */
+	bool fresh;                      /* a record arrived since feedback was last missing */
+	uint64_t floor_ns;               /* advised far below a fair share since; 0: it is not */
+	bool outdone;                    /* for long enough to be reported */
+	const struct ccs_shm_path *path; /* read last, at this version */
+	uint32_t version;
+};
+
+/* A QP's congestion feedback from the host agent. */
+struct feedback {
+	struct ccs_slot *slot;           /* NULL: none */
+	struct qp_telemetry *telemetry;  /* NULL: not needed */
+	uint64_t cnps;                   /* of slot->cnps, processed */
+	double rate;                     /* bit/s, last stored in the slot */
+	uint64_t sent;                   /* bytes, last stored in the slot */
+	uint64_t direction_sent, direction_read; /* the flow's at the last check of its direction */
+	bool direction_known;            /* it has sent or READ data */
+	bool inbound;                    /* most of its data are READ: they come from the peer */
+	uint32_t peer_qpn;
+	unsigned feedback_needs;         /* CCS_NEEDS_* that it was connected for */
+	uint32_t switches;               /* changes between the algorithm and its fallback */
+	uint64_t fallback, accounted;    /* bytes sent under the fallback, of `accounted` */
+	enum ccs_feedback_status status; /* the last one that was processed */
+};
+
+/* What posting and completing access comes first, up to the middle of the flow. */
+struct qp {
+	struct ibv_qp *real;
+	struct ctx *ctx;
+	struct cq *cq;
+	struct wr_batch *wr_batch;       /* NULL: created without ibv_wr_*. Not under the lock */
+	uint32_t id;                     /* registry entry and generation, for tokens */
+	uint32_t qp_num;                 /* for the last report, when `real` is gone */
+	struct ccs_lock lock;            /* guards what follows, up to prev */
+	bool dead, scheduled;            /* scheduled: timer may be set */
+	bool timed;                      /* counted in cq->timed */
+	bool sq_sig_all;
+	bool broken;                     /* failed, because the device refused a deferred WR */
+	bool flush_posted;               /* then: a WQE will raise an event */
+	bool split_imm;                  /* of its policy */
+	bool has_feedback;               /* feedback.slot is set */
+	uint8_t port;
+	enum ibv_qp_state state : 8;
+	bool syscalls;                   /* of its device */
+	struct ibv_qp_cap cap;           /* as returned to the application */
+	struct ccs_stats_slot *stats;    /* its entry of the statistics file; NULL: none */
+	uint64_t publish_ns;             /* when to update it; UINT64_MAX: never */
+	struct ccs_flow flow;
+	struct feedback feedback;
+	struct ibv_send_wr *copy;        /* flow.wr_mask + 1: deferred WRs */
+	struct ibv_sge *copy_sge;        /* cap.max_send_sge each */
+	unsigned char *copy_inline;      /* cap.max_inline_data each */
+	struct ibv_sge *scratch;         /* CCS_BATCH * cap.max_send_sge */
+	const struct ccs_policy *policy; /* in force */
+	struct ccs_match_subject who;    /* what is known of its connection */
+	struct qp *prev, *next;          /* list of all live QPs, for reports */
+	struct parent_domain *domain;    /* that the application created it in; NULL: none */
+	struct shadow *shadow;
+	uint64_t created_ns;
+	uint32_t peer_qpn;
+	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
+	uint8_t peer_gid[16];            /* zeroes: unknown */
+	struct ccs_timer timer;          /* in the pacer thread's wheel */
+	atomic_int refs;
+};
+
+_Static_assert(offsetof(struct qp, flow.cc.path.segment) <= 7 * 64,
+	       "a post touches seven cache lines, with thousands of QPs");
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The statistics file of the running process (<ccshim/stats.h>): writes each QP's entry when the
+ * time is known anyway. No system call, and no lock except the QP's own, which is held.
+ */
+#include "preload/report/publish.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "cc/minmax.h"
+#include "observe/stats.h"
+#include "preload/clock.h"
+#include "preload/control/policy.h"
+#include "preload/control/qp_feedback.h"
+#include "preload/shim.h"
+
+enum {
+	PERIOD_NS = 1000000,
+	OFTEN = 64,                      /* QPs; with more of them, each is published less often */
+	QUEUED_EXACT = 256,
+};
+
+static void name_missing_feedback(char *text, size_t len)
+{
+	size_t at = 0;
+
+	for (const struct ccs_cc_need_name *s = ccs_cc_need_names; s->name; s++)
+		if (ccs_policy_missing_feedback() & s->bit)
+			at += (size_t)snprintf(text + at, len - at, "%s%s", at ? " " : "", s->name);
+}
+
+static void open_file(void)
+{
+	static const char *const modes[] = { "off", "observe", "enforce" };
+	const struct ccs_shim *shim = ccs_shim();
+	struct ccs_stats_header h = { 0 };
+
+	if (shim->off || !shim->options.stats)
+		return;
+	snprintf(h.mode, sizeof(h.mode), "%s", modes[shim->options.mode]);
+	snprintf(h.cc, sizeof(h.cc), "%.*s", (int)sizeof(h.cc) - 1, shim->options.cc);
+	name_missing_feedback(h.missing_feedback, sizeof(h.missing_feedback));
+	for (unsigned i = 0; i < CCS_PASS_COUNT; i++) {
+		snprintf(h.uncontrolled[i].name, sizeof(h.uncontrolled[i].name), "%s",
+			 ccs_pass_names[i]);
+		h.uncontrolled[i].count = atomic_load(&shim->uncontrolled[i]);
+	}
+	if (getauxval(AT_SECURE))
+		h.mailbox.answer_gen = UINT64_MAX; /* processes with fewer rights may write to it */
+	ccs_stats_open(&h);
+}
+
+_Static_assert(CCS_PASS_COUNT <= CCS_STATS_MAX_UNCONTROLLED, "a reason for each");
+
+struct ccs_stats_header *ccs_publish_file(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	if (!atomic_load(&ccs_shim()->ready) || ccs_forked())
+		return NULL;
+	pthread_once(&once, open_file);
+	return ccs_stats_file();
+}
+
+/* Bytes of deferred WRs; an estimate if there are many. */
+static uint64_t queued_bytes(const struct ccs_flow *f)
+{
+	const uint64_t n = ccs_flow_waiting(f), counted = n < QUEUED_EXACT ? n : QUEUED_EXACT;
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < counted; i++)
+		sum += ccs_flow_wr(f, f->wr_next + i)->len;
+	if (n > counted)
+		sum = (uint64_t)((double)sum * (double)n / (double)counted);
+	return sum > f->next_offset ? sum - f->next_offset : 0;
+}
+
+static void collect_telemetry(const struct qp_telemetry *tm, struct ccs_stats_qp *out)
+{
+	if (!tm || !tm->updated_ns)
+		return;
+	out->flows = tm->now.flows;
+	out->telemetry_ns = tm->updated_ns;
+	out->nhops = tm->now.nhops;
+	for (unsigned i = 0; i < tm->now.nhops && i < CCS_STATS_MAX_HOPS; i++)
+		out->hop[i] = (struct ccs_stats_hop){
+			.link = tm->name[i],
+			.rate = (uint64_t)tm->rate[i],
+			.queue_bytes = tm->now.hops[i].qlen_bytes,
+			.capacity = (uint64_t)tm->now.hops[i].capacity,
+		};
+}
+
+static void collect_flow(const struct ccs_flow *f, uint64_t now_ns, struct ccs_stats_qp *out)
+{
+	const double line = f->cc.path.line_rate, own = f->cc.out.window;
+
+	out->enforced = f->enforce;
+	out->rate = (uint64_t)ccs_min(ccs_flow_rate(f), line);
+	out->min_rate = (uint64_t)ccs_min(f->stats.min_rate, line);
+	out->max_rate = (uint64_t)ccs_min(f->stats.max_rate, line);
+	out->line_rate = (uint64_t)line;
+	out->window = (uint64_t)(own > 0 && own < f->window ? own : f->window);
+	out->max_inflight = f->max_inflight;
+	out->segment = f->segment;
+	out->inflight = f->inflight;
+	out->queued = ccs_flow_waiting(f);
+	out->queued_bytes = queued_bytes(f);
+	out->base_rtt_ns = (uint64_t)(f->cc.path.base_rtt_us * 1e3);
+	out->gated_ns = f->stats.gated_ns;
+	if (f->gated_since_ns && now_ns > f->gated_since_ns)
+		out->gated_ns += now_ns - f->gated_since_ns;
+	out->posts = f->wr_head;
+	out->completions = f->stats.wrs;
+	out->segments = f->stats.segments;
+	out->bytes = f->stats.bytes;
+	out->sent = f->sent;
+	out->deferred = f->stats.deferred;
+	out->internal_completions = f->stats.internal_completions;
+	out->losses = f->stats.losses;
+	out->samples = f->stats.samples;
+	out->utilisation = f->cc.out.utilisation;
+}
+
+/* Costs a fraction of snprintf(); *to is all zeroes. */
+#define TEXT(to, from) memccpy(to, from, '\0', sizeof(to) - 1)
+
+void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_qp *out)
+{
+	const struct ccs_cc *cc = &qp->flow.cc;
+	const bool is_enforcement_off = qp->policy->options.mode == CCS_MODE_ENFORCE &&
+					!qp->flow.enforce;
+
+	*out = (struct ccs_stats_qp){
+		.generation = qp->stats ? qp->stats->qp.generation : 0,
+		.created_ns = qp->created_ns,
+		.updated_ns = now_ns,
+		.lqpn = qp->qp_num,
+		.port = qp->port,
+		.peer_qpn = qp->peer_qpn,
+		.state = qp->state,
+		.cnps = ccs_qp_feedback_cnps(qp),
+		.switches = qp->feedback.switches,
+	};
+	memcpy(out->device, qp->ctx->device, sizeof(out->device));
+	memcpy(out->peer_gid, qp->peer_gid, sizeof(out->peer_gid));
+	TEXT(out->uncontrolled, is_enforcement_off ? ccs_pass_names[CCS_PASS_NO_THREAD] : "");
+	TEXT(out->cc, cc->ops->name);
+	TEXT(out->variant, ccs_cc_variant(cc));
+	TEXT(out->feedback, ccs_qp_feedback_state(qp));
+	collect_flow(&qp->flow, now_ns, out);
+	collect_telemetry(qp->feedback.telemetry, out);
+}
+
+_Static_assert(sizeof(((struct ctx *)0)->device) == sizeof(((struct ccs_stats_qp *)0)->device),
+	       "copied with memcpy");
+
+void ccs_publish(struct qp *qp, uint64_t now_ns)
+{
+	struct ccs_stats_qp statistics;
+
+	if (!qp->stats)
+		return;
+	qp->publish_ns = now_ns + PERIOD_NS * (1 + ccs_stats_qps() / OFTEN);
+	ccs_publish_collect(qp, now_ns, &statistics);
+	ccs_stats_write(qp->stats, &statistics);
+}
+
+void ccs_publish_begin(struct qp *qp)
+{
+	ccs_lock(&qp->lock);
+	qp->created_ns = ccs_now_ns();
+	qp->stats = ccs_publish_file() ? ccs_stats_claim_slot() : NULL;
+	qp->flow.shown = qp->stats ? &qp->stats->rtt : NULL;
+	ccs_publish(qp, qp->created_ns);
+	ccs_unlock(&qp->lock);
+}
+
+void ccs_publish_end(struct qp *qp)
+{
+	struct ccs_stats_qp last;
+
+	if (!ccs_stats_file())
+		return;
+	ccs_publish_collect(qp, ccs_now_ns(), &last);
+	ccs_stats_release_slot(qp->stats, &last);
+	qp->flow.shown = NULL;
+	qp->stats = NULL;
+	qp->publish_ns = UINT64_MAX;
+}

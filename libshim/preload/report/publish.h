@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_PUBLISH_H
+#define CCS_PUBLISH_H
+/* The QPs' entries of the statistics file. The QP's lock is held unless noted. */
+#include "preload/objects.h"
+#include "observe/stats.h"
+
+struct ccs_stats_header *ccs_publish_file(void); /* created on first use; NULL: none. No lock */
+void ccs_publish_begin(struct qp *qp);           /* takes the lock */
+void ccs_publish_end(struct qp *qp);
+void ccs_publish(struct qp *qp, uint64_t now_ns);
+/* Fill *out with the QP's statistics, for the report too. */
+void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_qp *out);
+
+/* Publish if it is due. Never due while the time is unknown. */
+static inline void ccs_publish_due(struct qp *qp, uint64_t now_ns)
+{
+	_Static_assert(CCS_TIME_UNKNOWN + 1 == 0, "never due");
+	if (__builtin_expect(now_ns + 1 > qp->publish_ns, 0))
+		ccs_publish(qp, now_ns);
+}
+
+/* Nothing is outstanding, so no event may follow for long: store the counters. One cache line. */
+static inline void ccs_publish_idle(const struct qp *qp)
+{
+	const struct ccs_flow *f = &qp->flow;
+
+	if (!qp->stats || f->seg_tail != f->seg_head)
+		return;
+	ccs_stats_put_live(qp->stats, &(struct ccs_stats_live){
+		.idle = 1, .posts = f->wr_head, .completions = f->stats.wrs,
+		.segments = f->stats.segments, .bytes = f->stats.bytes, .sent = f->sent,
+		.internal_completions = f->stats.internal_completions,
+		.gated_ns = f->stats.gated_ns,
+	});
+}
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The JSON report at exit (option report): the statistics of each QP, live or destroyed. Those of
+ * destroyed QPs are kept, up to KEPT; of more QPs only the number.
+ */
+#include "preload/report/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "config/filename.h"
+#include "observe/log.h"
+#include "observe/stats.h"
+#include "observe/stats_fields.h"
+#include "observe/write_guard.h"
+#include "preload/clock.h"
+#include "preload/control/policy.h"
+#include "preload/control/qp_feedback.h"
+#include "preload/object/qp_config.h"
+#include "preload/report/publish.h"
+#include "preload/shim.h"
+
+enum { KEPT = 1024 };
+
+struct qp_record {
+	struct ccs_stats_qp shown;
+	uint64_t now_ns;
+	uint32_t unrecorded;
+	struct ccs_cc cc;
+	const struct ccs_policy *policy;
+	uint64_t fallback_bytes;
+	double rtt_us[5];
+	struct qp_record *next;
+};
+
+static const struct { const char *name; double q; } quantiles[] = {
+	{ "min", 0 }, { "p50", 0.5 }, { "p90", 0.9 }, { "p99", 0.99 }, { "max", 1 },
+};
+
+static const char *const modes[] = { "off", "observe", "enforce" };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct qp *live;
+static struct qp_record *gone, **gone_end = &gone;
+static unsigned gone_count, omitted;
+
+static bool is_enabled(void)
+{
+	return ccs_shim()->options.report[0];
+}
+
+void ccs_report_add(struct qp *qp)
+{
+	pthread_mutex_lock(&lock);
+	qp->next = live;
+	if (live)
+		live->prev = qp;
+	live = qp;
+	pthread_mutex_unlock(&lock);
+}
+
+static void collect(const struct qp *qp, struct qp_record *out)
+{
+	*out = (struct qp_record){
+		.now_ns = ccs_now_ns(),
+		.unrecorded = qp->flow.stats.unrecorded,
+		.cc = qp->flow.cc,
+		.policy = qp->policy,
+		.fallback_bytes = ccs_qp_feedback_fallback_bytes(qp),
+	};
+	ccs_publish_collect(qp, out->now_ns, &out->shown);
+	for (unsigned i = 0; qp->flow.rtt && i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
+		out->rtt_us[i] = (double)ccs_hist_percentile(qp->flow.rtt, quantiles[i].q) / 1e3;
+}
+
+/* Called before the QP's statistics are freed. */
+void ccs_report_remove(struct qp *qp)
+{
+	struct qp_record *f = is_enabled() ? malloc(sizeof(*f)) : NULL;
+
+	if (f)
+		collect(qp, f);
+	pthread_mutex_lock(&lock);
+	if (qp->prev)
+		qp->prev->next = qp->next;
+	else
+		live = qp->next;
+	if (qp->next)
+		qp->next->prev = qp->prev;
+	if (f && gone_count < KEPT) {
+		*gone_end = f;
+		gone_end = &f->next;
+		gone_count++;
+		f = NULL;
+	} else if (is_enabled()) {
+		omitted++;
+	}
+	pthread_mutex_unlock(&lock);
+	free(f);
+}
+
+static void write_algorithm(struct ccs_json *j, const struct ccs_cc *cc)
+{
+	struct ccs_cc_obs obs[16];
+	const unsigned n = cc->ops->observe ? cc->ops->observe(cc, obs, 16) : 0;
+
+	ccs_json_object(j, "parameters");
+	for (unsigned i = 0; i < cc->ops->nparams; i++) {
+		const struct ccs_cc_param *p = &cc->ops->params[i];
+
+		if (p->choices)
+			ccs_json_str(j, p->name, p->choices[(unsigned)cc->param[i]]);
+		else
+			ccs_json_num(j, p->name, cc->param[i]);
+	}
+	ccs_json_end(j);
+	ccs_json_object(j, "state");
+	for (unsigned i = 0; i < n; i++) {
+		if (obs[i].text)
+			ccs_json_str(j, obs[i].name, obs[i].text);
+		else
+			ccs_json_num(j, obs[i].name, obs[i].value);
+	}
+	ccs_json_end(j);
+}
+
+/* The configured values, which may differ from those in force. */
+static void write_configured(struct ccs_json *j, const struct qp_record *f)
+{
+	const struct ccs_policy *p = f->policy;
+
+	ccs_json_object(j, "asked");
+	ccs_json_str(j, "mode", modes[p->asked.mode]);
+	ccs_json_str(j, "cc", p->asked.cc);
+	ccs_json_end(j);
+	if (!p->feedback_needs)
+		return;
+	ccs_json_object(j, "fallback");
+	ccs_json_str(j, "cc", p->fallback.ops->name);
+	ccs_json_uint(j, "sent_bytes", f->fallback_bytes);
+	ccs_json_end(j);
+}
+
+static void write_qp(struct ccs_json *j, const struct qp_record *f)
+{
+	ccs_json_object(j, NULL);
+	ccs_stats_json_qp(j, &f->shown, f->now_ns);
+	write_configured(j, f);
+	ccs_json_uint(j, "rtt_unrecorded", f->unrecorded);
+	ccs_json_object(j, "rtt_us");
+	for (unsigned i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
+		ccs_json_num(j, quantiles[i].name, f->rtt_us[i]);
+	ccs_json_end(j);
+	write_algorithm(j, &f->cc);
+	ccs_json_end(j);
+}
+
+static void write_uncontrolled(struct ccs_json *j)
+{
+	ccs_json_object(j, "uncontrolled");
+	for (unsigned i = 0; i < CCS_PASS_COUNT; i++)
+		ccs_json_uint(j, ccs_pass_names[i], atomic_load(&ccs_shim()->uncontrolled[i]));
+	ccs_json_end(j);
+}
+
+/* Feedback that the algorithm needs and did not get. */
+static void write_missing_feedback(struct ccs_json *j)
+{
+	ccs_json_array(j, "missing_feedback");
+	for (const struct ccs_cc_need_name *s = ccs_cc_need_names; s->name; s++)
+		if (ccs_policy_missing_feedback() & s->bit)
+			ccs_json_str(j, NULL, s->name);
+	ccs_json_end(j);
+}
+
+static bool write_all(FILE *file)
+{
+	struct qp_record f;
+	struct ccs_json j;
+
+	ccs_json_start(&j, file);
+	ccs_json_object(&j, NULL);
+	ccs_json_str(&j, "program", program_invocation_short_name);
+	ccs_json_int(&j, "pid", getpid());
+	ccs_json_str(&j, "mode", modes[ccs_shim()->options.mode]);
+	write_uncontrolled(&j);
+	write_missing_feedback(&j);
+	ccs_json_uint(&j, "qps_omitted", omitted);
+	ccs_json_array(&j, "qps");
+	for (const struct qp_record *g = gone; g; g = g->next)
+		write_qp(&j, g);
+	for (const struct qp *qp = live; qp; qp = qp->next) {
+		collect(qp, &f);
+		write_qp(&j, &f);
+	}
+	return ccs_json_finish(&j);
+}
+
+/* With a pipe without a reader open() fails, instead of waiting for one. */
+static FILE *open_file(const char *name)
+{
+	const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+			    0666);
+	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+	if (!file && fd >= 0)
+		close(fd);
+	return file;
+}
+
+static bool write_file(const char *name)
+{
+	FILE *file = open_file(name);
+	bool ok;
+
+	if (!file)
+		return false;
+	pthread_mutex_lock(&lock);
+	ok = write_all(file);
+	pthread_mutex_unlock(&lock);
+	return fclose(file) == 0 && ok;
+}
+
+/*
+ * A regular file is replaced by rename(), so that a reader never sees a partial report. Another
+ * kind of file (/dev/null, /dev/stderr, a pipe) must not be replaced.
+ */
+static bool write_report(const char *name)
+{
+	struct stat st;
+	char temp[320];
+	int error;
+
+	if (lstat(name, &st) == 0 && !S_ISREG(st.st_mode))
+		return write_file(name);
+	snprintf(temp, sizeof(temp), "%s.%ld", name, (long)getpid());
+	if (write_file(temp) && rename(temp, name) == 0)
+		return true;
+	error = errno;
+	unlink(temp);
+	errno = error;
+	return false;
+}
+
+void ccs_report_write(void)
+{
+	struct ccs_write_guard guard;
+	char name[300];
+
+	ccs_filename_expand(ccs_shim()->options.report, name, sizeof(name));
+	ccs_write_guard_begin(&guard);
+	if (!write_report(name))
+		ccs_log(CCS_LOG_WARN, "cannot write report %s: %s", name, strerror(errno));
+	ccs_write_guard_end(&guard);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_REPORT_H
+#define CCS_REPORT_H
+/* The JSON report at exit. */
+#include "preload/objects.h"
+
+void ccs_report_add(struct qp *qp);
+void ccs_report_remove(struct qp *qp);  /* qp->lock is held */
+void ccs_report_write(void);
+
+#endif

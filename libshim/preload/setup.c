@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Set-up of the process on first use: configuration, clock, feedback, trace; and what is written
+ * at its end.
+ */
+#include "config.h"
+#include "preload/setup.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "feedback/agent_client.h"
+#include "observe/log.h"
+#include "observe/stats.h"
+#include "observe/trace.h"
+#include "preload/clock.h"
+#include "preload/control/agent_thread.h"
+#include "preload/control/policy.h"
+#include "preload/control/qp_feedback.h"
+#include "preload/control/set_request.h"
+#include "preload/report/report.h"
+#include "preload/shim.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Thread_local bool in_setup;
+
+/* Threads that the child does not have may hold locks: the child uses no record of ours. */
+static void mark_forked(void)
+{
+	atomic_store(&ccs_shim()->forked, true);
+	ccs_trace_forget();
+}
+
+static void begin_trace(void)
+{
+	const struct ccs_options *o = &ccs_shim()->options;
+	char head[600];
+
+	snprintf(head, sizeof(head), "ccshim %s: %s, process %ld, cc=%s", PACKAGE_VERSION,
+		 program_invocation_short_name, (long)getpid(), o->cc);
+	ccs_trace_setup(o->trace, o->trace_size, head);
+}
+
+static void set_up(void)
+{
+	struct ccs_shim *shim = ccs_shim();
+	const int saved = errno;
+
+	in_setup = true;
+	shim->handle_request = ccs_set_request_handle;
+	shim->off = !ccs_policy_setup(&shim->options);
+	if (!shim->off) {
+		shim->clock_cost_us = ccs_clock_cost_us();
+		ccs_qp_feedback_setup(&shim->options);
+	}
+	if (!shim->off && shim->options.trace[0])
+		begin_trace();
+	if (pthread_atfork(NULL, NULL, mark_forked)) {
+		ccs_log(CCS_LOG_WARN, "no memory; all traffic is uncontrolled");
+		shim->off = true;
+	}
+	atomic_store_explicit(&shim->ready, true, memory_order_release);
+	in_setup = false;
+	errno = saved;
+}
+
+/* A process that never used verbs has no output. */
+static void __attribute__((destructor)) finish(void)
+{
+	const struct ccs_shim *shim = ccs_shim();
+
+	if (!atomic_load(&shim->ready) || atomic_load(&shim->forked))
+		return;
+	ccs_agent_client_finish();
+	ccs_agent_thread_flush_log();
+	ccs_trace_finish();
+	if (shim->options.report[0])
+		ccs_report_write();
+	ccs_stats_close();
+}
+
+bool ccs_shim_on(void)
+{
+	if (in_setup)
+		return false;
+	pthread_once(&once, set_up);
+	return !ccs_shim()->off && !ccs_forked();
+}

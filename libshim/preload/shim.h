@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_SHIM_H
+#define CCS_SHIM_H
+/*
+ * The state of the process. Before its set-up (preload/setup.h) the maps are empty, so that
+ * every interposed function finds no record and calls the real one.
+ */
+#include <errno.h>
+
+#include "config/options.h"
+#include "observe/stats.h"
+#include "preload/object/ptrmap.h"
+#include "preload/objects.h"
+
+struct ccs_shim {
+	struct ccs_options options;      /* the process's; a QP's are in its policy */
+	double clock_cost_us;            /* one reading of the clock */
+	bool off;                        /* mode=off, or the configuration was refused */
+	atomic_bool ready;               /* set-up is complete */
+	atomic_bool forked;              /* this is a child: all records are the parent's */
+	struct ccs_ptrmap contexts, cqs, qps, parent_domains;
+	atomic_uint_fast64_t uncontrolled[CCS_PASS_COUNT];
+	/* Handles a request of `ccshim set`. A pointer, as set_request.c calls the data path. */
+	void (*handle_request)(struct ccs_stats_mailbox *box, uint64_t request);
+};
+
+extern struct ccs_shim ccs_shim_state;
+
+static inline struct ccs_shim *ccs_shim(void)
+{
+	return &ccs_shim_state;
+}
+
+/* A child may not take any lock of ours: a thread that it does not have may hold it. */
+static inline bool ccs_forked(void)
+{
+	return atomic_load_explicit(&ccs_shim()->forked, memory_order_relaxed);
+}
+
+/*
+ * errno belongs to the application: a verb that succeeds leaves it unchanged, whatever was
+ * tried meanwhile. A verb that fails leaves the device's errno.
+ */
+static inline int ccs_done(int saved, int rc)
+{
+	if (!rc)
+		errno = saved;
+	return rc;
+}
+
+static inline void *ccs_made(int saved, void *object)
+{
+	if (object)
+		errno = saved;
+	return object;
+}
+
+#endif

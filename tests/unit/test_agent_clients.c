@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Clients of a host agent: connections, requests, their limits, and status. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agentrig.h"
+#include "seed.h"
+
+enum { RP, NP };
+
+/* -- clients -------------------------------------------------------------------------- */
+
+/* Whatever its starter's umask is: in a process that it serves it is not its to change. */
+static void other_users_can_connect_to_the_socket(void **state)
+{
+	struct rig *r = *state;
+	const mode_t old = umask(077);
+	char dir[96], path[112];
+	struct stat st;
+
+	snprintf(dir, sizeof(dir), "%s/run", r->dir);
+	snprintf(path, sizeof(path), "%s/agent", dir);
+	rig_stop(r, RP);
+	r->config[RP].socket = path;
+	rig_start(r, RP);
+	umask(old);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0666);
+	assert_int_equal(stat(dir, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0755);
+	rig_stop(r, RP);
+	strcat(path, ".lock");
+	unlink(path);
+	rmdir(dir);
+}
+
+/* A path that was mistaken costs nobody a file. */
+static void only_a_stale_socket_is_replaced(void **state)
+{
+	struct rig *r = *state;
+	char err[512] = "";
+	struct stat st;
+
+	rig_stop(r, RP);
+	close(open(r->socket[RP], O_CREAT | O_WRONLY, 0600));
+	assert_null(ccs_agent_open(&r->config[RP], err, sizeof(err)));
+	assert_int_equal(errno, ENOTSOCK);
+	assert_int_equal(stat(r->socket[RP], &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	unlink(r->socket[RP]);
+}
+
+static void invalid_regions_are_refused(void **state)
+{
+	struct rig *r = *state;
+	const uint32_t head[4] = { CCS_SHM_MAGIC, CCS_SHM_VERSION, CCS_SHM_SLOTS, CCS_SHM_PATHS };
+	struct ccs_shm *shm;
+	int fd, conn;
+
+	fd = memfd_create("test", MFD_ALLOW_SEALING);           /* not sealed */
+	assert_int_equal(ftruncate(fd, sizeof(*shm)), 0);
+	conn = rig_dial(r, RP);
+	assert_int_equal(rig_hello(r, conn, fd), EINVAL);
+	assert_non_null(strstr(r->said, "not sealed"));
+	close(fd);
+
+	fd = memfd_create("test", MFD_ALLOW_SEALING);           /* short */
+	assert_int_equal(write(fd, head, sizeof(head)), sizeof(head));
+	fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	assert_int_equal(rig_hello(r, conn, fd), EINVAL);
+	close(fd);
+
+	fd = rig_region(&shm);                                   /* of another version */
+	shm->version++;
+	assert_int_equal(rig_hello(r, conn, fd), EINVAL);
+	shm->version--;
+	shm->magic++;
+	assert_int_equal(rig_hello(r, conn, fd), EINVAL);
+	shm->magic--;
+
+	assert_int_equal(rig_hello(r, conn, fd), 0);            /* and it may try again */
+	assert_int_equal(rig_hello(r, conn, fd), EALREADY);
+	munmap(shm, sizeof(*shm));
+	close(fd);
+	close(conn);
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->nclients, 0);
+}
+
+/* A connection whose other end reads nothing: to close it takes that many seconds. */
+static int lingering(int seconds, int *reader)
+{
+	const struct linger linger = { .l_onoff = 1, .l_linger = seconds };
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(in);
+	const int listener = socket(AF_INET, SOCK_STREAM, 0);
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+	static const char bytes[1 << 20];
+
+	assert_int_equal(bind(listener, (struct sockaddr *)&in, len), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	getsockname(listener, (struct sockaddr *)&in, &len);
+	assert_int_equal(connect(fd, (struct sockaddr *)&in, len), 0);
+	*reader = accept(listener, NULL, NULL);
+	close(listener);
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	while (write(fd, bytes, sizeof(bytes)) > 0)
+		;
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	return fd;
+}
+
+/* Nobody makes the loop wait by what he passes. */
+static void slow_close_does_not_block_the_agent(void **state)
+{
+	struct rig *r = *state;
+	const int conn = rig_dial(r, RP);
+	const _Atomic bool *closing;
+	const struct ccs_client *c;
+	int reader, fd = lingering(30, &reader);
+	char bytes[65536];
+
+	rig_settle(r);
+	for (c = r->agent[RP]->client; c->source.fd < 0; c++)
+		;
+	closing = &r->agent[RP]->closing->entry[c - r->agent[RP]->client];
+	rig_send_hello(conn, fd);
+	close(fd);
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->nclients, 0);
+	assert_true(*closing);
+	while (read(reader, bytes, sizeof(bytes)) > 0)
+		;
+	close(reader);
+	close(conn);
+	while (*closing)
+		usleep(1000); /* it is closed now, whenever that thread runs */
+}
+
+static void other_ipc_versions_are_refused(void **state)
+{
+	struct rig *r = *state;
+	struct ccs_ipc_hello m = { CCS_IPC_HELLO, CCS_IPC_VERSION + 1 };
+	const struct ccs_ipc_add add = rig_flow(r, RP, 1, 0);
+	const uint32_t unknown = 99;
+	const int fd = rig_dial(r, RP);
+
+	assert_int_equal(rig_ask(r, fd, &m, sizeof(m)), EPROTONOSUPPORT);
+	assert_non_null(strstr(r->said, "version 2"));
+	assert_int_equal(rig_ask(r, fd, &add, sizeof(add)), EPROTO);
+	assert_int_equal(rig_ask(r, fd, &unknown, sizeof(unknown)), EOPNOTSUPP);
+	close(fd);
+}
+
+static int refused_flow(void *arg, const struct ccs_ipc_add *qp, pid_t pid)
+{
+	(void)arg;
+	assert_int_equal(pid, getpid());
+	return qp->local_qpn == 0x109 ? EPERM : 0;
+}
+
+static void invalid_flows_are_refused(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	struct ccs_ipc_add m;
+
+#define REFUSED(error, change) do { \
+		m = rig_flow(r, RP, 1, 1); \
+		change; \
+		assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), error); \
+	} while (0)
+
+	REFUSED(EINVAL, m.slot = CCS_SHM_SLOTS);
+	REFUSED(EINVAL, m.local_qpn = 0);
+	REFUSED(EINVAL, m.peer_qpn = 1 << 24);
+	REFUSED(EINVAL, memset(m.device, 'x', sizeof(m.device)));
+	REFUSED(EINVAL, memset(m.peer_gid, 0, 16));
+	REFUSED(EINVAL, m.peer_gid[0] = 0xfe);
+	REFUSED(EINVAL, m.peer_gid[12] = 239);
+	REFUSED(EADDRNOTAVAIL, m.local_gid[15] = 9);
+	REFUSED(0, (void)m);
+	REFUSED(EEXIST, (void)m);
+	r->agent[RP]->config.check_owner = refused_flow;
+	REFUSED(EPERM, m.local_qpn = 0x109; m.slot = 2);
+	REFUSED(0, m.slot = 3);
+	r->agent[RP]->nflows += CCS_AGENT_FLOWS;
+	REFUSED(ENOSPC, m.slot = 4);
+	r->agent[RP]->nflows -= CCS_AGENT_FLOWS;
+	assert_int_equal(r->agent[RP]->nflows, 2);
+	rig_hang_up(&c);
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->nflows, 0);
+}
+
+/* Slots for one QP without end would make each of its CNPs take as long. */
+static void slots_per_queue_pair_are_limited(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP), d = rig_client(r, RP);
+
+	for (uint32_t slot = 0; slot < CCS_AGENT_SAME_QP; slot++)
+		assert_int_equal(rig_add(r, &c, RP, 1, slot), 0);
+	assert_int_equal(rig_add(r, &c, RP, 1, CCS_AGENT_SAME_QP), EBUSY);
+	assert_int_equal(rig_add(r, &c, RP, 2, CCS_AGENT_SAME_QP), 0);
+	assert_int_equal(rig_add(r, &d, RP, 1, 0), 0);
+	rig_hang_up(&c);
+	rig_hang_up(&d);
+}
+
+static void removed_flow_receives_no_cnps(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	const struct ccs_ipc_remove m = { CCS_IPC_REMOVE, 2 }, none = { CCS_IPC_REMOVE, 9 };
+
+	rig_add(r, &c, RP, 1, 1);
+	rig_add(r, &c, RP, 2, 2);
+	assert_int_equal(send(c.fd, &none, sizeof(none), 0), sizeof(none));
+	assert_int_equal(send(c.fd, &m, sizeof(m), 0), sizeof(m));
+	rig_settle(r);
+	rig_mark(r, NP, 2);
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 2), 0);
+	assert_int_equal(rig_cnps(&c, 1), 1);
+	assert_int_equal(r->agent[RP]->totals.refused[CCS_REFUSED_FLOW], 1);
+	assert_int_equal(rig_add(r, &c, RP, 3, 2), 0);
+	rig_mark(r, NP, 3);
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 2), 1);
+	rig_hang_up(&c);
+}
+
+/* Who asks and never reads is dropped, and nobody waits for him. */
+static void client_that_reads_no_replies_is_disconnected(void **state)
+{
+	struct rig *r = *state;
+	const uint32_t status = CCS_IPC_STATUS;
+	const int fd = rig_dial(r, RP);
+	int sent = 0;
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	for (int i = 0; i < 100000; i++) {
+		if (send(fd, &status, sizeof(status), MSG_NOSIGNAL) < 0 && errno == EPIPE)
+			break;
+		sent++;
+		ccs_agent_turn(r->agent[RP], 0);
+	}
+	assert_in_range(sent, 1, 99999);
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->nclients, 0);
+	close(fd);
+}
+
+static void number_of_clients_is_limited(void **state)
+{
+	struct rig *r = *state;
+	int fd[CCS_AGENT_CLIENTS + 1], n = 0;
+	char end;
+
+	while (n <= CCS_AGENT_CLIENTS && r->agent[RP]->nclients == (unsigned)n) {
+		fd[n++] = rig_dial(r, RP);
+		ccs_agent_turn(r->agent[RP], 1000);
+		if (r->agent[RP]->warned & 1u << CCS_AGENT_WARN_ACCEPT)
+			break; /* no descriptors here for so many: then it waits for one */
+	}
+	if (!(r->agent[RP]->warned & 1u << CCS_AGENT_WARN_ACCEPT)) {
+		assert_int_equal(recv(fd[n - 1], &end, 1, 0), 0);
+		assert_non_null(strstr(r->said, "too many"));
+		assert_int_equal(n - 1, getuid() ? CCS_AGENT_CLIENTS_PER_UID : CCS_AGENT_CLIENTS);
+	} else {
+		assert_false(r->agent[RP]->listening);
+	}
+	while (n)
+		close(fd[--n]);
+	rig_pass(r, 200);
+	rig_pass(r, 200);
+	assert_true(r->agent[RP]->listening);
+	assert_int_equal(r->agent[RP]->nclients, 0);
+}
+
+/* -- an agent in a process of its own, in its own time ------------------------------- */
+
+static void write_to_parent(void *arg, const char *sentence)
+{
+	ssize_t n = write(*(int *)arg, sentence, strlen(sentence));
+
+	(void)n;
+}
+
+static void run_agent_in_child(const struct rig *r, int say)
+{
+	struct ccs_agent_config config = r->config[RP];
+	struct ccs_agent *a;
+	struct rlimit none;
+	char err[512];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails must not leave it behind */
+	config.now = NULL;
+	config.warn = write_to_parent;
+	config.warn_arg = &say;
+	a = ccs_agent_open(&config, err, sizeof(err));
+	getrlimit(RLIMIT_NOFILE, &none);
+	none.rlim_cur = 3; /* what is open stays so */
+	setrlimit(RLIMIT_NOFILE, &none);
+	write_to_parent(&say, a ? "open" : err);
+	if (a)
+		ccs_agent_run(a);
+	_exit(1);
+}
+
+/* Who finds no descriptor for its only client takes it as soon as there is one. */
+static void connections_are_accepted_once_descriptors_are_free(void **state)
+{
+	const struct timeval timeout = { .tv_sec = 120 };
+	struct rig *r = *state;
+	struct ccs_ipc_hello m = { CCS_IPC_HELLO, CCS_IPC_VERSION };
+	struct ccs_ipc_result result;
+	struct rlimit enough;
+	char said[512] = "";
+	int fd, end[2];
+	pid_t child;
+
+	rig_stop(r, RP);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, end), 0);
+	getrlimit(RLIMIT_NOFILE, &enough);
+	child = fork();
+	if (!child)
+		run_agent_in_child(r, end[0]);
+	assert_true(recv(end[1], said, sizeof(said) - 1, 0) > 0);
+	assert_string_equal(said, "open");
+	fd = rig_dial(r, RP);
+	assert_true(recv(end[1], said, sizeof(said) - 1, 0) > 0);
+	assert_non_null(strstr(said, "cannot accept a connection"));
+	assert_int_equal(prlimit(child, RLIMIT_NOFILE, &enough, NULL), 0);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	send(fd, &m, sizeof(m), MSG_NOSIGNAL);
+	result.error = recv(fd, &result, sizeof(result), 0) < 0 ? errno : result.error;
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	unlink(r->socket[RP]);
+	assert_int_equal(result.error, 0);
+	close(fd);
+	close(end[0]);
+	close(end[1]);
+}
+
+/* Longer than any message of ours or of a newer client's. */
+static void oversized_request_ends_the_connection(void **state)
+{
+	struct rig *r = *state;
+	uint32_t m[1000] = { CCS_IPC_STATUS };
+	const int fd = rig_dial(r, RP);
+
+	assert_int_equal(send(fd, m, sizeof(m), 0), sizeof(m));
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->nclients, 0);
+	close(fd);
+}
+
+static void random_requests_are_harmless(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client good = rig_client(r, RP);
+
+	rig_add(r, &good, RP, 1, 0);
+	seed_start("random_requests_are_harmless");
+	for (int i = 0; i < 300; i++) {
+		const int fd = rig_dial(r, RP);
+		uint32_t m[160];
+
+		if (seed_below(2))
+			rig_hello(r, fd, -1);
+		for (unsigned j = 0; j < 160; j++)
+			m[j] = (uint32_t)seed_next();
+		if (seed_below(4))
+			m[0] = (uint32_t)seed_below(8);
+		send(fd, m, seed_below(sizeof(m)), MSG_NOSIGNAL);
+		rig_settle(r);
+		close(fd);
+	}
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->nclients, 1);
+	assert_int_equal(r->agent[RP]->nflows, 1);
+	rig_hang_up(&good);
+}
+
+static void status_reports_all_counters(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	const uint32_t status = CCS_IPC_STATUS;
+	char text[65536];
+	ssize_t n;
+
+	rig_add(r, &c, RP, 1, 0);
+	rig_settle(r);
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(send(c.fd, &status, sizeof(status), 0), sizeof(status));
+	rig_settle(r);
+	n = recv(c.fd, text, sizeof(text) - 1, 0);
+	assert_in_range(n, 1, sizeof(text) - 1);
+	text[n] = '\0';
+	assert_non_null(strstr(text, "\"cnps_accepted\": 1"));
+	assert_non_null(strstr(text, "\"remote\": \"127.0.0.2\""));
+	assert_non_null(strstr(text, "\"flows\": 1"));
+	rig_hang_up(&c);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(other_users_can_connect_to_the_socket),
+		TEST(only_a_stale_socket_is_replaced),
+		TEST(invalid_regions_are_refused),
+		TEST(slow_close_does_not_block_the_agent),
+		TEST(other_ipc_versions_are_refused),
+		TEST(invalid_flows_are_refused),
+		TEST(slots_per_queue_pair_are_limited),
+		TEST(removed_flow_receives_no_cnps),
+		TEST(client_that_reads_no_replies_is_disconnected),
+		TEST(number_of_clients_is_limited),
+		TEST(connections_are_accepted_once_descriptors_are_free),
+		TEST(oversized_request_ends_the_connection),
+		TEST(random_requests_are_harmless),
+		TEST(status_reports_all_counters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* CNPs between agents: leases, renewals, restarts of either side. */
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agentrig.h"
+#include "seed.h"
+
+enum { RP, NP };
+
+/* -- what they are for ---------------------------------------------------------- */
+
+static void ce_mark_causes_a_cnp_in_the_slot(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+
+	assert_int_equal(rig_add(r, &c, RP, 1, 7), 0);
+	rig_settle(r);
+	assert_int_equal(rig_path(&c, 7)->last_seen_ns, r->now_ns);
+	assert_int_equal(rig_cnps(&c, 7), 0);
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 7), 1);
+	assert_int_equal(c.shm->slot[7].cnp_ns, r->now_ns);
+	assert_int_equal(r->agent[NP]->totals.cnps_sent, 1);
+	assert_int_equal(r->agent[RP]->totals.cnps_accepted, 1);
+	assert_int_equal(r->nsaid, 0);
+	rig_hang_up(&c);
+}
+
+static void at_most_one_cnp_per_flow_and_interval(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+
+	rig_add(r, &c, RP, 1, 1);
+	rig_add(r, &c, RP, 2, 2);
+	rig_settle(r);
+	for (int us = 0; us < 200; us++) {
+		rig_mark(r, NP, 1);
+		rig_mark(r, NP, 1);
+		if (us == 10)
+			rig_mark(r, NP, 2);
+		r->now_ns += 1000;
+	}
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 1), 4);
+	assert_int_equal(rig_cnps(&c, 2), 1);
+	rig_hang_up(&c);
+}
+
+
+/* -- leases and restarts ------------------------------------------------------------ */
+
+static void no_cnp_is_sent_without_a_lease(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c;
+
+	rig_mark(r, NP, 1);
+	assert_int_equal(r->agent[NP]->totals.ce_unasked, 1);
+	c = rig_client(r, RP);
+	rig_add(r, &c, RP, 1, 0);
+	rig_settle(r);
+	rig_hang_up(&c);
+	rig_pass(r, 2900);
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(r->agent[NP]->totals.cnps_sent, 1);
+	assert_int_equal(r->agent[RP]->totals.refused[CCS_REFUSED_PEER], 1);
+	rig_pass(r, 200);
+	rig_mark(r, NP, 1);
+	assert_int_equal(r->agent[NP]->totals.cnps_sent, 1);
+	assert_int_equal(r->agent[NP]->totals.ce_unasked, 2);
+	assert_int_equal(r->agent[NP]->peers.high, 0);
+	assert_int_equal(r->agent[RP]->peers.high, 0);
+}
+
+/* One that is known for another reason, too. */
+static void lease_expires(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP), d = rig_client(r, NP);
+
+	rig_add(r, &c, RP, 1, 0);
+	rig_add(r, &d, NP, 1, 0);
+	rig_pass(r, 500);
+	rig_hang_up(&c);
+	rig_pass(r, 3500);
+	rig_mark(r, NP, 1);
+	assert_int_equal(r->agent[NP]->peers.high, 1);
+	assert_int_equal(r->agent[NP]->totals.ce_unasked, 1);
+	assert_int_equal(r->agent[NP]->totals.cnps_sent, 0);
+	rig_hang_up(&d);
+}
+
+static void lease_is_renewed_while_flows_exist(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+
+	rig_add(r, &c, RP, 1, 0);
+	rig_pass(r, 20000);
+	assert_in_range(r->now_ns - rig_path(&c, 0)->last_seen_ns, 0, 1100000000);
+	/* One for the incarnation, then one a second. */
+	assert_in_range(r->agent[RP]->totals.hellos_sent, 19, 23);
+	assert_int_equal(c.shm->heartbeat_ns, r->now_ns);
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 0), 1);
+	rig_hang_up(&c);
+}
+
+static void cnps_resume_after_the_np_agent_restarts(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	uint64_t hellos;
+
+	rig_add(r, &c, RP, 1, 0);
+	rig_mark(r, NP, 1);
+	rig_pass(r, 5000);
+	rig_stop(r, NP);
+	hellos = r->agent[RP]->totals.hellos_sent;
+	rig_pass(r, 1500);
+	assert_in_range(r->agent[RP]->totals.hellos_sent - hellos, 3, 4); /* soon again at first */
+	rig_pass(r, 3500);
+	assert_true(r->now_ns - rig_path(&c, 0)->last_seen_ns > 4000000000);
+	rig_start(r, NP);
+	rig_pass(r, 8000);
+	assert_in_range(r->now_ns - rig_path(&c, 0)->last_seen_ns, 0, 1100000000);
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 0), 2);
+	rig_hang_up(&c);
+}
+
+/* The page outlives the agent, and its counts go on. */
+static void cnps_resume_after_the_rp_agent_restarts(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	char end;
+
+	rig_add(r, &c, RP, 1, 3);
+	rig_settle(r);
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	rig_stop(r, RP);
+	assert_int_equal(recv(c.fd, &end, 1, 0), 0);
+	rig_pass(r, 300);
+	rig_start(r, RP);
+	close(c.fd);
+	c.fd = rig_dial(r, RP);
+	assert_int_equal(rig_hello(r, c.fd, c.shm_fd), 0);
+	assert_int_equal(rig_add(r, &c, RP, 1, 3), 0);
+	rig_settle(r);
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 3), 2);
+	rig_hang_up(&c);
+}
+
+static void hellos_to_a_silent_peer_back_off(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+
+	rig_stop(r, NP);
+	rig_add(r, &c, RP, 1, 0);
+	rig_pass(r, 300);
+	assert_int_equal(r->agent[RP]->totals.hellos_sent, 3);
+	rig_pass(r, 60000);
+	assert_in_range(r->agent[RP]->totals.hellos_sent, 8, 14);
+	assert_int_equal(rig_path(&c, 0)->last_seen_ns, 0);
+	rig_hang_up(&c);
+}
+
+static void np_flag_tells_whether_marks_are_captured(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+
+	rig_add(r, &c, RP, 1, 0);
+	rig_settle(r);
+	assert_int_equal(rig_path(&c, 0)->flags, 0);
+	r->agent[NP]->config.capture = true;
+	rig_pass(r, 1200);
+	assert_int_equal(rig_path(&c, 0)->flags, CCS_PEER_NP);
+	r->agent[NP]->config.capture = false;
+	rig_hang_up(&c);
+}
+
+static void both_directions_work_at_once(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, 0), d = rig_client(r, 1);
+
+	rig_add(r, &c, 0, 1, 0);
+	rig_add(r, &d, 1, 1, 0);
+	rig_pass(r, 3000);
+	for (int i = 0; i < 100; i++) {
+		rig_mark(r, 1, 1);
+		rig_mark(r, 0, 1);
+		r->now_ns += 60000;
+	}
+	rig_pass(r, 1000);
+	assert_int_equal(rig_cnps(&c, 0), 100);
+	assert_int_equal(rig_cnps(&d, 0), 100);
+	for (int i = 0; i < CCS_REFUSALS; i++)
+		assert_int_equal(r->agent[0]->totals.refused[i] + r->agent[1]->totals.refused[i], 0);
+	rig_hang_up(&c);
+	rig_hang_up(&d);
+}
+
+/* Marks come and go with flows, agents and time; each CNP that is sent is received. */
+static void no_cnp_is_lost_or_duplicated(void **state)
+{
+	enum { FLOWS = 200 };
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	uint64_t sum = 0;
+
+	seed_start("no_cnp_is_lost_or_duplicated");
+	for (unsigned i = 0; i < FLOWS; i++)
+		assert_int_equal(rig_add(r, &c, RP, i, i), 0);
+	rig_settle(r);
+	for (int i = 0; i < 5000; i++) {
+		rig_mark(r, NP, (unsigned)seed_below(FLOWS));
+		r->now_ns += seed_below(10000);
+		if (i % 100 == 0)
+			rig_settle(r);
+	}
+	rig_settle(r);
+	for (unsigned i = 0; i < FLOWS; i++)
+		sum += rig_cnps(&c, i);
+	assert_true(sum > 1000);
+	assert_int_equal(sum, r->agent[NP]->totals.cnps_sent);
+	assert_int_equal(sum, r->agent[RP]->totals.cnps_accepted);
+	rig_hang_up(&c);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(ce_mark_causes_a_cnp_in_the_slot),
+		TEST(at_most_one_cnp_per_flow_and_interval),
+		TEST(no_cnp_is_sent_without_a_lease),
+		TEST(lease_expires),
+		TEST(lease_is_renewed_while_flows_exist),
+		TEST(cnps_resume_after_the_np_agent_restarts),
+		TEST(cnps_resume_after_the_rp_agent_restarts),
+		TEST(hellos_to_a_silent_peer_back_off),
+		TEST(np_flag_tells_whether_marks_are_captured),
+		TEST(both_directions_work_at_once),
+		TEST(no_cnp_is_lost_or_duplicated),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

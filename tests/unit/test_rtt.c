@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The RTT samples that a flow's algorithm gets: what they include, when they come, what is kept. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "flow_fixture.h"
+
+static bool no_memory;
+
+/* The linker's --wrap: calls of calloc() in the library arrive here. */
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return no_memory ? NULL : __real_calloc(n, size);
+}
+
+/* RTT = completion - posting - serialisation at line rate (8 Gbit/s: 1 ns a byte). */
+static void rtt_leaves_out_serialisation(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
+	flow_next(&f, 1000000, &n);
+	complete_up_to(&f, n, 1000000 + 4096 + 23000);
+	assert_int_equal(ack_count, 1);
+	assert_true(fabs(last_rtt() - 23) < 1e-9);
+	assert_true(acks[0].bytes == 4096);
+	assert_true(acks[0].inflight == 0);
+	assert_true(fabs(acks[0].now_us - 1027.096) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* Two at once: the RTT of the second does not include the first one's serialisation. */
+static void rtt_leaves_out_predecessors(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_flow f;
+	uint64_t a, b;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
+	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
+	assert_non_null(flow_next(&f, 1000000, &a));
+	assert_non_null(flow_next(&f, 1000000, &b));
+	complete_up_to(&f, a, 1000000 + 4096 + 20000);
+	assert_true(fabs(last_rtt() - 20) < 1e-9);
+	assert_true(acks[0].inflight == 4096);
+	complete_up_to(&f, b, 1000000 + 2 * 4096 + 20000);
+	assert_true(fabs(last_rtt() - 20) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* It departs at line rate, whatever the flow's rate is: the RTT is what the path adds. */
+static void an_unsplit_message_departs_at_line_rate(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = 1e9; /* 8 ns a byte */
+	spy_window = 0;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 10 * 4096, CCS_WR_SIGNALED);
+	assert_non_null(flow_next(&f, 1000000, &n));
+	complete_up_to(&f, n, 1000000 + 10 * 4096 + 20000);
+	assert_true(fabs(last_rtt() - 20) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* The first segment of a flow is small, and no segment follows it before its completion. */
+static void the_first_segment_measures_the_path(void **state)
+{
+	struct ccs_flow_config conf = flow_config(4096);
+	const struct ccs_seg *seg;
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	conf.base_rtt_us = 0;
+	open_flow(&f, &conf, 16, 144, 0);
+	ccs_flow_accept(&f, 65536, CCS_WR_SIGNALED | CCS_WR_SPLIT);
+	seg = flow_next(&f, 1000000, &n);
+	assert_non_null(seg);
+	assert_true(seg->len == 256 && seg->signal);
+	assert_null(flow_next(&f, 1000000, &n));
+	complete_up_to(&f, n, 1000000 + 256 + 20000);
+	seg = flow_next(&f, 1021000, &n);
+	assert_non_null(seg);
+	assert_int_equal(seg->len, 4096);
+	f.cc.out.small_next = true;
+	complete_up_to(&f, n, 1021000 + 4096 + 20000);
+	seg = flow_next(&f, 1050000, &n);
+	assert_non_null(seg);
+	assert_true(seg->len == 256 && !f.cc.out.small_next);
+	ccs_flow_destroy(&f);
+}
+
+/* A completion before the modelled departure does not give a negative RTT. */
+static void rtt_is_positive(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
+	flow_next(&f, 1000000, &n);
+	complete_up_to(&f, n, 1000001);
+	assert_true(last_rtt() > 0 && last_rtt() < 1);
+	ccs_flow_destroy(&f);
+}
+
+/* Of the completions that one poll returns, the last counts, for the bytes of all. */
+static void completions_of_one_poll_are_one_sample(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_done done = { .ok = true, .earliest_ns = 1041000, .latest_ns = 1041000 };
+	struct ccs_flow f;
+	uint64_t last, wr;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_started(&f, &conf);
+	send_four(&f, 1000000, &last);
+	for (done.number = last - 3; done.number <= last; done.number++) {
+		done.more = done.number < last;
+		ccs_flow_complete(&f, &done, &wr);
+		assert_int_equal(ack_count, !done.more);
+	}
+	assert_true(acks[0].bytes == 4 * 4096);
+	assert_true(fabs(last_rtt() - (41 - 4 * 4.096)) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* An application that has not polled for long does not slow the flow. */
+static void rtt_of_a_rarely_polling_application_is_the_early_end(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_done done = { .ok = true };
+	struct ccs_flow f;
+	uint64_t wr;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
+	flow_next(&f, 1000000, &done.number);
+	done.earliest_ns = 1000000 + 4096 + 30000;
+	done.latest_ns = 1000000 + 3000000000ull;
+	assert_true(ccs_flow_complete(&f, &done, &wr));
+	assert_true(fabs(last_rtt() - 30) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* A SEND takes longer_us more than the 25 us of an idle path; returns the algorithm's RTT. */
+static double rtt_of_send(struct ccs_flow *f, uint64_t *now, unsigned longer_us)
+{
+	uint64_t n;
+
+	ccs_flow_accept(f, 4096, CCS_WR_SIGNALED | CCS_WR_RECV);
+	flow_next(f, *now, &n);
+	*now += 4096 + 25000 + 1000ull * longer_us;
+	complete_up_to(f, n, *now);
+	return last_rtt();
+}
+
+/* An RNR wait of WRs that consume a receive is filtered out, */
+static void rtt_of_sends_ignores_rnr_waits(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	uint64_t now = 1000000;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	for (int i = 0; i < 12; i++)
+		assert_true(fabs(rtt_of_send(&f, &now, i % 3 == 1 ? 5000 : 0) - 25) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* but not a short queue. */
+static void rtts_of_sends_through_a_short_queue_are_not_filtered(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	uint64_t now = 1000000;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	for (unsigned i = 0; i < 12; i++)
+		assert_true(fabs(rtt_of_send(&f, &now, 2 * (i % 4)) - 25 - 2 * (i % 4)) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
+/* Small messages are gathered until they make a segment, or for an RTT. */
+static void updates_come_per_segment_of_data(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	uint64_t n, now = 1000000;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED); /* sets the time of the last update */
+	flow_next(&f, now, &n);
+	complete_up_to(&f, n, now);
+	ack_count = 0;
+	for (int i = 0; i < 8; i++) {
+		ccs_flow_accept(&f, 512, CCS_WR_SIGNALED);
+		flow_next(&f, now, &n);
+		now += 100;
+		complete_up_to(&f, n, now);
+		assert_int_equal(ack_count, i == 7);
+	}
+	assert_true(acks[0].bytes == 4096);
+	ccs_flow_accept(&f, 1024, CCS_WR_SIGNALED);
+	flow_next(&f, now, &n);
+	complete_up_to(&f, n, now + 21000);
+	assert_int_equal(ack_count, 2);
+	assert_true(acks[1].bytes == 1024);
+	ccs_flow_destroy(&f);
+}
+
+/* A segment completed between two polls, at these times after its departure. */
+static void poll_between(struct ccs_flow *f, uint64_t *now, uint64_t earliest_ns,
+			 uint64_t latest_ns)
+{
+	struct ccs_done done = { .ok = true };
+	uint64_t wr;
+
+	ccs_flow_accept(f, f->segment, CCS_WR_SIGNALED);
+	assert_non_null(flow_next(f, *now, &done.number));
+	done.earliest_ns = *now + f->segment + earliest_ns;
+	done.latest_ns = *now + f->segment + latest_ns;
+	ccs_flow_complete(f, &done, &wr);
+	*now = done.latest_ns;
+}
+
+/*
+ * With a poll every 60 us, an RTT of 150 us is known to within half of itself, though not to within
+ * half of what is assumed of an unknown path. An application's pause teaches nothing.
+ */
+static void base_rtt_is_learned_despite_rare_polling(void **state)
+{
+	struct ccs_flow_config conf = flow_config(0);
+	uint64_t now = 1000000;
+	struct ccs_flow f;
+
+	(void)state;
+	conf.base_rtt_us = conf.max_inflight = 0;
+	spy_rate = INFINITY;
+	open_flow(&f, &conf, 16, 144, 0);
+	for (int i = 0; i < 32; i++)
+		poll_between(&f, &now, 10000, 3000000);
+	assert_true(f.cc.path.base_rtt_us == 50);
+	assert_null(f.rtt);
+	for (unsigned i = 0; i < 32; i++)
+		poll_between(&f, &now, 90000 + i % 6 * 10000, 150000 + i % 6 * 10000);
+	assert_true(fabs(f.cc.path.base_rtt_us - 150) < 1e-9);
+	assert_int_equal(f.rtt->count, 32);
+	ccs_flow_destroy(&f);
+}
+
+/* No memory for the rings: no flow. None for the histogram: only counted. */
+static void without_memory_init_fails_and_rtts_go_unrecorded(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	const struct ccs_cc_spec spec = ccs_cc_default_spec(&spy);
+	struct ccs_flow f = { 0 };
+	uint64_t now = 1000000;
+
+	(void)state;
+	spy_rate = INFINITY;
+	no_memory = true;
+	assert_int_equal(ccs_flow_init(&f, &conf, &spec, 16, 4096, 0), -1); /* not of a pool */
+	no_memory = false;
+	open_flow(&f, &conf, 16, 144, 0);
+	no_memory = true;
+	one_round_trip(&f, &now, 20);
+	one_round_trip(&f, &now, 20);
+	no_memory = false;
+	assert_null(f.rtt);
+	assert_int_equal(f.stats.unrecorded, 2);
+	one_round_trip(&f, &now, 20);
+	assert_int_equal(f.rtt->count, 1);
+	ccs_flow_destroy(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rtt_leaves_out_serialisation),
+		cmocka_unit_test(rtt_leaves_out_predecessors),
+		cmocka_unit_test(an_unsplit_message_departs_at_line_rate),
+		cmocka_unit_test(the_first_segment_measures_the_path),
+		cmocka_unit_test(rtt_is_positive),
+		cmocka_unit_test(completions_of_one_poll_are_one_sample),
+		cmocka_unit_test(rtt_of_a_rarely_polling_application_is_the_early_end),
+		cmocka_unit_test(rtt_of_sends_ignores_rnr_waits),
+		cmocka_unit_test(rtts_of_sends_through_a_short_queue_are_not_filtered),
+		cmocka_unit_test(updates_come_per_segment_of_data),
+		cmocka_unit_test(base_rtt_is_learned_despite_rare_polling),
+		cmocka_unit_test(without_memory_init_fails_and_rtts_go_unrecorded),
+	};
+
+	return cmocka_run_group_tests_name("rtt", tests, NULL, NULL);
+}

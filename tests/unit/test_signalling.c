@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which segments ask for a completion, which are timed, and what is counted: unsignalled segments
+ * never block a flow, and small ones need no time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "flow_fixture.h"
+
+/* Small unsignalled WRs precede one that is as large as the window. */
+static void unsignalled_bytes_never_block_the_window(void **state)
+{
+	const struct ccs_flow_config conf = {
+		.line_rate = 10e9, .max_rate = INFINITY, .base_rtt_us = 20,
+		.segment = 4096, .max_inflight = 4096, .split = true, .enforce = true,
+	};
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 16, 144, 1000);
+	ccs_flow_accept(&f, 100, CCS_WR_SPLIT);
+	ccs_flow_accept(&f, 4096, CCS_WR_SPLIT | CCS_WR_SIGNALED);
+	assert_non_null(flow_next(&f, 1000, &n));
+	if (!f.seg[0].signal)
+		assert_non_null(flow_next(&f, 1000, &n));
+	ccs_flow_destroy(&f);
+}
+
+static void unsignalled_reads_never_block_reads(void **state)
+{
+	const struct ccs_flow_config conf = {
+		.line_rate = 10e9, .max_rate = INFINITY, .base_rtt_us = 20,
+		.segment = 4096, .max_inflight = 65536, .split = true, .enforce = true,
+	};
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 16, 144, 1000);
+	f.max_reads = 2;
+	for (int i = 0; i < 3; i++)
+		ccs_flow_accept(&f, 8, CCS_WR_READ);
+	assert_non_null(flow_next(&f, 1000, &n));
+	assert_non_null(flow_next(&f, 1000, &n));
+	assert_null(flow_next(&f, 1000, &n));
+	assert_true(f.seg[0].signal || f.seg[1].signal);
+	ccs_flow_destroy(&f);
+}
+
+/* All WRs go to the device unsplit, at once and without added completions. */
+static void observing_does_not_change_what_the_device_gets(void **state)
+{
+	struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_flow f;
+	uint64_t n, signals = 0;
+
+	(void)state;
+	conf.enforce = false;
+	spy_rate = 1e3;
+	spy_window = 1;
+	open_flow(&f, &conf, 128, 256, 0);
+	f.max_reads = 1;
+	for (int i = 0; i < 50; i++) {
+		const uint32_t read = i % 2 ? CCS_WR_READ : 0;
+		const struct ccs_seg *seg;
+
+		ccs_flow_accept(&f, 100000, CCS_WR_SPLIT | read);
+		seg = flow_next(&f, 1000, &n);
+		assert_true(seg && seg->len == 100000 && seg->first && seg->last);
+		signals += seg->signal;
+	}
+	assert_int_equal(signals, 0);
+	ccs_flow_destroy(&f);
+}
+
+/* READs of a flow that was only observed are in flight, and no completion reports their end. */
+static void unsignalled_reads_of_observe_mode_block_nothing(void **state)
+{
+	struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	conf.enforce = false;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 64, 128, 0);
+	f.max_reads = 2;
+	for (int i = 0; i < 4; i++) {
+		ccs_flow_accept(&f, 100, CCS_WR_SPLIT | CCS_WR_READ);
+		assert_non_null(flow_next(&f, 1000, &n));
+	}
+	conf.enforce = true;
+	ccs_flow_configure(&f, &conf, f.cc.spec, 1000);
+	for (int i = 0; i < 4; i++)
+		ccs_flow_accept(&f, 100, CCS_WR_SPLIT | CCS_WR_READ);
+	for (int i = 0; i < 4; i++) {
+		const struct ccs_seg *seg = flow_next(&f, 1000, &n);
+
+		if (!seg) { /* then a completion was asked for before, and comes */
+			assert_true(i > 0);
+			complete_up_to(&f, n, 1000);
+			seg = flow_next(&f, 1000, &n);
+		}
+		assert_non_null(seg);
+	}
+	ccs_flow_destroy(&f);
+}
+
+/* One in 32 is timed, or one per quarter of a segment's worth; the bytes of all count. */
+static void one_small_wr_in_32_is_timed(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	unsigned timed = 0;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	ack_count = 0;
+	for (unsigned i = 0; i < 128; i++) {
+		const bool asked = asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000);
+
+		assert_int_equal(asked, i % 32 == 31);
+		assert_int_equal(ccs_flow_is_timed(&f, i), asked);
+		assert_int_equal(f.timed, asked);
+		/* The time of the others is not read. */
+		complete_up_to(&f, i, asked ? 31000 + i : CCS_TIME_UNKNOWN);
+		assert_int_equal(f.timed, 0);
+	}
+	assert_int_equal(ack_count, 1); /* of four in one base RTT */
+	assert_true(acks[0].bytes == 256 && fabs(acks[0].rtt_us - 30) < 0.2);
+	for (unsigned i = 0; i < 8; i++)
+		timed += asks_for_time(&f, 512, CCS_WR_SIGNALED, 1000);
+	assert_int_equal(timed, 4);
+	assert_true(asks_for_time(&f, 1024, CCS_WR_SIGNALED, 1000));
+	assert_int_equal(f.timed, 5);
+	ccs_flow_unsend(&f, f.seg_head - 1);
+	assert_int_equal(f.timed, 4);
+	ccs_flow_reset(&f);
+	assert_int_equal(f.timed, 0);
+	ccs_flow_destroy(&f);
+}
+
+/* The device does not complete these visibly: the next signalled one is timed. */
+static void unsignalled_wrs_are_not_timed(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	for (unsigned i = 0; i < 34; i++) {
+		assert_false(asks_for_time(&f, 8, 0, 1000));
+		if (i % 8 == 7)
+			complete_up_to(&f, i, CCS_TIME_UNKNOWN);
+	}
+	assert_int_equal(f.timed, 0);
+	assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000));
+	assert_int_equal(f.timed, 1);
+	ccs_flow_destroy(&f);
+}
+
+/* A flow that is limited or still learns its path needs the time of each WR. */
+static void only_an_unpaced_flow_that_knows_its_path_needs_no_time(void **state)
+{
+	struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = 7e9;
+	open_started(&f, &conf);
+	assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000)); /* paced */
+	ccs_flow_destroy(&f);
+	spy_rate = INFINITY;
+	open_flow(&f, &conf, 16, 144, 0);
+	assert_false(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000)); /* slow start */
+	assert_true(asks_for_time(&f, 1024, CCS_WR_SIGNALED, 1000));
+	assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000)); /* with much outstanding */
+	ccs_flow_destroy(&f);
+	conf.base_rtt_us = 0;
+	open_started(&f, &conf);
+	for (unsigned i = 0; i < 8; i++) { /* to learn the base RTT */
+		assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000 + i));
+		complete_up_to(&f, i, 9000 + i);
+	}
+	assert_false(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000));
+	ccs_flow_destroy(&f);
+}
+
+static void complete_between(struct ccs_flow *f, uint64_t number, uint64_t earliest,
+			     uint64_t latest)
+{
+	const struct ccs_done done = { .number = number, .ok = true, .earliest_ns = earliest,
+				       .latest_ns = latest };
+	uint64_t wr;
+
+	ccs_flow_complete(f, &done, &wr);
+}
+
+/* If every poll finds everything complete, timing each WR would teach no more. */
+static void rare_polling_does_not_time_every_wr(void **state)
+{
+	struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	conf.base_rtt_us = 0;
+	open_started(&f, &conf);
+	for (unsigned i = 0; i < 8; i++) {
+		assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000));
+		complete_between(&f, i, 1000, 1000000);
+	}
+	assert_int_equal(f.base_samples, 0);
+	assert_false(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000));
+	ccs_flow_destroy(&f);
+}
+
+/* The time for which a WR waited at the gate, no more and no less. */
+static void gated_time_is_counted(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	uint64_t n, now = 1000000, due;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = 1e9;
+	spy_window = 0;
+	open_flow(&f, &conf, 16, 144, now);
+	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
+	assert_non_null(flow_next(&f, now, &n));
+	complete_up_to(&f, n, now);
+	assert_int_equal(ccs_flow_wait(&f, now), 0);
+	assert_int_equal(f.stats.gated_ns, 0);
+	now += 5; /* no WR is waiting: not counted */
+	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
+	assert_null(flow_next(&f, now, &n));
+	due = ccs_flow_wait(&f, now);
+	assert_true(due > now + 25000 && due < now + 40000);
+	assert_non_null(flow_next(&f, due, &n));
+	assert_int_equal(ccs_flow_wait(&f, due), 0);
+	assert_int_equal(f.stats.gated_ns, due - now);
+
+	/* A thread that read the clock before another one had to wait. */
+	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
+	assert_true(ccs_flow_wait(&f, due) > due);
+	ccs_flow_unaccept(&f, f.wr_next);
+	assert_int_equal(ccs_flow_wait(&f, due - 1), 0);
+	assert_int_equal(f.stats.gated_ns, due - now);
+	ccs_flow_destroy(&f);
+}
+
+static void completed_work_is_counted(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	uint64_t now = 1000000, n;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 16, 144, 0);
+	ccs_flow_accept(&f, 3 * 4096 + 1024, CCS_WR_SPLIT | CCS_WR_SIGNALED);
+	for (int i = 0; i < 4; i++) {
+		assert_non_null(flow_next(&f, now, &n));
+		now += 25000;
+		complete_up_to(&f, n, now);
+	}
+	assert_int_equal(f.stats.bytes, 3 * 4096 + 1024);
+	assert_int_equal(f.stats.segments, 4);
+	assert_int_equal(f.stats.wrs, 1);
+	assert_int_equal(f.stats.internal_completions, 3);
+	assert_int_equal(f.rtt->count, 4);
+	ccs_flow_destroy(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(unsignalled_bytes_never_block_the_window),
+		cmocka_unit_test(unsignalled_reads_never_block_reads),
+		cmocka_unit_test(observing_does_not_change_what_the_device_gets),
+		cmocka_unit_test(unsignalled_reads_of_observe_mode_block_nothing),
+		cmocka_unit_test(one_small_wr_in_32_is_timed),
+		cmocka_unit_test(unsignalled_wrs_are_not_timed),
+		cmocka_unit_test(only_an_unpaced_flow_that_knows_its_path_needs_no_time),
+		cmocka_unit_test(rare_polling_does_not_time_every_wr),
+		cmocka_unit_test(gated_time_is_counted),
+		cmocka_unit_test(completed_work_is_counted),
+	};
+
+	return cmocka_run_group_tests_name("signalling", tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Slow start: struct ccs_slow_start alone, by tables, and as part of a flow. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "flow/slow_start.h"
+#include "flow_fixture.h"
+
+enum { SEGMENT = 1000, LIMIT = 3000 };
+
+static struct ccs_slow_start begin_slow_start(void)
+{
+	struct ccs_slow_start s;
+
+	ccs_slow_start_begin(&s, true);
+	ccs_slow_start_fit(&s, SEGMENT, LIMIT);
+	return s;
+}
+
+static void window_grows_by_half_of_what_is_acknowledged_up_to_the_limit(void **state)
+{
+	static const struct { uint64_t acknowledged; double window; bool ramping; } rows[] = {
+		{ 1000, 1500, true },  /* half of the first window */
+		{ 500, 1750, true },
+		{ 1000, 2250, true },
+		{ 1400, 2950, true },
+		{ 1000, 3000, false }, /* the limit, not 3450 */
+	};
+	struct ccs_slow_start s = begin_slow_start();
+
+	(void)state;
+	assert_true(s.window == SEGMENT && s.ramping);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		ccs_slow_start_sample(&s, rows[i].acknowledged, 10, false, LIMIT);
+		assert_true(s.window == rows[i].window && s.ramping == rows[i].ramping);
+	}
+	assert_int_equal(s.drain_samples, 0);
+}
+
+/* Windows of 1000, 1500 and 2000 bytes; one byte per us is 8e6 bit/s. */
+static void first_queue_ends_the_ramp_at_half_of_the_lowest_rate(void **state)
+{
+	static const struct { double delivery_us; bool queued; double lowest_rate; } rows[] = {
+		{ 10, false, 8e6 * 100 },
+		{ 10, false, 8e6 * 100 },  /* 150 bytes per us: not lower */
+		{ 40, true, 8e6 * 50 },
+	};
+	struct ccs_slow_start s = begin_slow_start();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_true(s.ramping);
+		ccs_slow_start_sample(&s, 1000, rows[i].delivery_us, rows[i].queued, LIMIT);
+		assert_true(s.lowest_rate == rows[i].lowest_rate);
+	}
+	assert_true(!s.ramping && s.window == LIMIT);
+	assert_true(ccs_slow_start_drain(&s) == 8e6 * 25);
+}
+
+/* Of the samples after the ramp, those before the queue has drained are withheld. */
+static void draining_ends_with_the_queue_or_after_16_samples(void **state)
+{
+	static const struct { unsigned queued_samples, withheld; } rows[] = {
+		{ 0, 0 }, { 1, 1 }, { 5, 5 }, { 15, 15 }, { 16, 15 }, { 100, 15 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct ccs_slow_start s = begin_slow_start();
+		unsigned n = 0;
+
+		ccs_slow_start_sample(&s, 1000, 10, true, LIMIT);
+		ccs_slow_start_drain(&s);
+		while (ccs_slow_start_is_draining(&s, n < rows[i].queued_samples))
+			n++;
+		assert_int_equal(n, rows[i].withheld);
+	}
+}
+
+static void new_limit_applies_at_once_after_the_ramp(void **state)
+{
+	struct ccs_slow_start s = begin_slow_start();
+
+	(void)state;
+	ccs_slow_start_fit(&s, 2 * SEGMENT, 10 * LIMIT);
+	assert_true(s.window == 2 * SEGMENT && s.ramping); /* never less than a segment */
+	ccs_slow_start_end(&s, LIMIT);
+	assert_true(s.window == LIMIT && !s.ramping);
+	ccs_slow_start_grow(&s, 1000);
+	assert_true(s.window == LIMIT);
+	ccs_slow_start_fit(&s, SEGMENT, 10 * LIMIT);
+	assert_true(s.window == 10 * LIMIT);
+}
+
+static void without_enforcement_there_is_no_ramp(void **state)
+{
+	struct ccs_slow_start s;
+
+	(void)state;
+	ccs_slow_start_begin(&s, false);
+	ccs_slow_start_fit(&s, SEGMENT, LIMIT);
+	assert_true(s.window == LIMIT && !s.ramping && !s.drain_samples);
+}
+
+/* However often the host pauses. */
+static void a_host_pause_does_not_end_slow_start(void **state)
+{
+	struct ccs_flow_config conf = flow_config(4096);
+	uint64_t now = 1000000, n;
+	struct ccs_flow f;
+
+	(void)state;
+	conf.max_inflight = 8 * 4096;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 16, 144, 0);
+	ccs_flow_accept(&f, 1 << 20, CCS_WR_SIGNALED | CCS_WR_SPLIT);
+	for (int i = 0; f.ramping; i++) {
+		const double before = f.window;
+
+		assert_true(i < 40);
+		assert_non_null(flow_next(&f, now, &n));
+		complete_up_to(&f, n, now += 4096 + 20000 + (i % 2 ? 3000000 : 0));
+		assert_true(i % 2 ? f.window == before : f.window > before);
+	}
+	assert_true(f.slow_start.lowest_rate > 8e9 * 4096 / 40000 && f.window == 8 * 4096);
+	ccs_flow_destroy(&f);
+}
+
+/* A new flow begins with one segment and reaches max_inflight after some idle round trips. */
+static void a_flow_ramps_up_while_the_path_is_idle(void **state)
+{
+	struct ccs_flow_config conf = flow_config(4096);
+	uint64_t now = 1000000, n, most = 0;
+	struct ccs_flow f;
+
+	(void)state;
+	conf.max_inflight = 8 * 4096;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_flow(&f, &conf, 64, 256, 0);
+	ccs_flow_accept(&f, 1 << 20, CCS_WR_SPLIT | CCS_WR_SIGNALED);
+	assert_non_null(flow_next(&f, now, &n));
+	assert_null(flow_next(&f, now, &n));
+	for (int trip = 0; trip < 20; trip++) {
+		now += 25000;
+		complete_up_to(&f, f.seg_head - 1, now);
+		while (flow_next(&f, now, &n))
+			;
+		assert_true(f.inflight <= 8 * 4096);
+		assert_true(f.inflight >= most);
+		most = f.inflight;
+	}
+	assert_int_equal(most, 8 * 4096);
+	ccs_flow_destroy(&f);
+}
+
+static double rate_set;
+
+static void spy_set_rate(struct ccs_cc *cc, double rate)
+{
+	(void)cc;
+	rate_set = rate;
+}
+
+/*
+ * The first queue ends slow start, once a segment that was sent after the queue was seen is late,
+ * too. The flow continues at half of the lowest rate delivered; the window is max_inflight. What
+ * hosts add to an RTT, up to rtt_jitter_us, is not a queue.
+ */
+static void check_first_queue_beyond(double rtt_jitter_us)
+{
+	struct ccs_cc_ops settable = spy;
+	const struct ccs_cc_spec spec = ccs_cc_default_spec(&settable);
+	struct ccs_flow_config conf = flow_config(4096);
+	const uint64_t jitter_ns = (uint64_t)(1e3 * rtt_jitter_us);
+	uint64_t a, b, now = 1000000;
+	struct ccs_flow f = { 0 };
+
+	conf.rtt_jitter_us = rtt_jitter_us;
+	settable.set_rate = spy_set_rate;
+	conf.max_inflight = 16 * 4096;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	ack_count = 0;
+	rate_set = 0;
+	assert_int_equal(ccs_flow_init(&f, &conf, &spec, 16, 144, 0), 0);
+	ccs_flow_accept(&f, 1 << 20, CCS_WR_SPLIT | CCS_WR_SIGNALED);
+	assert_non_null(flow_next(&f, now, &a));
+	complete_up_to(&f, a, now += 4096 + 20000); /* the unloaded path */
+	assert_true(rate_set == 0 && f.ramping);
+	assert_non_null(flow_next(&f, now, &a));
+	complete_up_to(&f, a, now += 4096 + 20000 + jitter_ns);
+	assert_true(rate_set == 0 && f.ramping);
+	assert_non_null(flow_next(&f, now, &a));
+	now += 4096 + 20000 + jitter_ns + 10 * 4096; /* ten segments of others */
+	complete_up_to(&f, a, now);
+	assert_true(rate_set == 0 && f.ramping && f.window == 2 * 4096);
+	assert_non_null(flow_next(&f, now, &a));
+	now += 4096 + 20000 + jitter_ns + 10 * 4096;
+	complete_up_to(&f, a, now);
+	assert_false(f.ramping);
+	assert_true(f.window == 16 * 4096);
+	assert_true(fabs(rate_set / (0.5 * 8e9 * 2 * 4096 / (20000 + 11 * 4096)) - 1) < 1e-9);
+	assert_int_equal(ack_count, 0);
+	assert_non_null(flow_next(&f, now, &b));
+	complete_up_to(&f, b, now + 4096 + 20000);
+	assert_int_equal(ack_count, 1);
+	ccs_flow_destroy(&f);
+}
+
+static void the_first_queue_ends_slow_start(void **state)
+{
+	(void)state;
+	check_first_queue_beyond(0);
+	check_first_queue_beyond(100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(window_grows_by_half_of_what_is_acknowledged_up_to_the_limit),
+		cmocka_unit_test(first_queue_ends_the_ramp_at_half_of_the_lowest_rate),
+		cmocka_unit_test(draining_ends_with_the_queue_or_after_16_samples),
+		cmocka_unit_test(new_limit_applies_at_once_after_the_ramp),
+		cmocka_unit_test(without_enforcement_there_is_no_ramp),
+		cmocka_unit_test(a_host_pause_does_not_end_slow_start),
+		cmocka_unit_test(a_flow_ramps_up_while_the_path_is_idle),
+		cmocka_unit_test(the_first_queue_ends_slow_start),
+	};
+
+	return cmocka_run_group_tests_name("slow start", tests, NULL, NULL);
+}

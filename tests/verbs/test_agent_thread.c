@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * No host agent, but a process that may be one: from a marked packet to the CNP that slows
+ * the QP whose packet it was, in a network of its own. It takes root.
+ */
+#include "rig.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "feedback/ipc.h"
+
+#define HOST "10.250.0.1" /* fake0's */
+
+enum { ROCE_PORT = 4791, CE = 3, BTH = 12 };
+
+static const char *path;
+
+static void nap(void)
+{
+	const struct timespec ts = { .tv_nsec = 5000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+static struct sockaddr_in at(uint16_t port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port) };
+
+	inet_pton(AF_INET, HOST, &a.sin_addr);
+	return a;
+}
+
+/* false: this process may not have one. */
+static bool own_network(void)
+{
+	struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	struct ifreq address = { .ifr_name = "lo:1" };
+	const struct sockaddr_in a = at(0);
+	int fd;
+
+	if (unshare(CLONE_NEWNET))
+		return false;
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	memcpy(&address.ifr_addr, &a, sizeof(a));
+	assert_int_equal(ioctl(fd, SIOCSIFFLAGS, &up), 0);
+	assert_int_equal(ioctl(fd, SIOCSIFADDR, &address), 0);
+	close(fd);
+	return true;
+}
+
+/* A packet of that QP's sender, which a switch has marked. */
+static void marked_packet(uint32_t qpn)
+{
+	const uint8_t bth[BTH] = { 0x0a, 0, 0xff, 0xff, 0, (uint8_t)(qpn >> 16),
+				   (uint8_t)(qpn >> 8), (uint8_t)qpn };
+	const struct sockaddr_in from = at(0), to = at(ROCE_PORT);
+	const int fd = socket(AF_INET, SOCK_DGRAM, 0), tos = CE;
+
+	assert_int_equal(setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)), 0);
+	assert_int_equal(bind(fd, (const struct sockaddr *)&from, sizeof(from)), 0);
+	sendto(fd, bth, sizeof(bth), 0, (const struct sockaddr *)&to, sizeof(to));
+	close(fd);
+}
+
+/* What the agent says of itself; "" if there is none. */
+static const char *status(void)
+{
+	static char text[65536];
+	const uint32_t ask = CCS_IPC_STATUS;
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	ssize_t n = -1;
+
+	snprintf(to.sun_path, sizeof(to.sun_path), "%s", path);
+	if (!connect(fd, (const struct sockaddr *)&to, sizeof(to)) &&
+	    send(fd, &ask, sizeof(ask), MSG_NOSIGNAL) == sizeof(ask))
+		n = recv(fd, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	close(fd);
+	return text;
+}
+
+/* The rig's first path is of IPv6; here one of RoCE v2 over IPv4. */
+static void move_path(struct rig *r)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
+
+	assert_int_equal(rig_state(r->a, IBV_QPS_SQD), 0);
+	attr.ah_attr.is_global = 1;
+	attr.ah_attr.port_num = 1;
+	attr.ah_attr.grh.sgid_index = 1;
+	assert_int_equal(ibv_query_gid(r->ctx, 1, 1, &attr.ah_attr.grh.dgid), 0);
+	assert_int_equal(ibv_modify_qp(r->a, &attr, IBV_QP_STATE | IBV_QP_AV), 0);
+	assert_int_equal(rig_state(r->a, IBV_QPS_RTS), 0);
+}
+
+static void send_one(struct rig *r)
+{
+	struct ibv_wc wc;
+
+	assert_int_equal(rig_post(r, 1, IBV_WR_RDMA_WRITE, 0, 4096, IBV_SEND_SIGNALED), 0);
+	rig_poll(r->scq, 1, &wc);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+}
+
+static void from_a_mark_to_a_cnp(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	if (geteuid() || !own_network())
+		skip();
+	rig_open(&r, (struct rig_conf){ 0 });
+	move_path(&r);
+	while (!strstr(status(), "\"capturing\": true"))
+		nap();
+	while (strstr(status(), "\"cnps_accepted\": 0")) {
+		marked_packet(r.b->qp_num);
+		send_one(&r);
+		nap();
+	}
+	send_one(&r);
+	rig_close(&r);
+}
+
+static bool holds(const char *file, const char *text)
+{
+	static char all[65536];
+	FILE *f = fopen(file, "r");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(all, 1, sizeof(all) - 1, f);
+	fclose(f);
+	all[n] = '\0';
+	return strstr(all, text);
+}
+
+/* The socket's directory does not exist. The thread has no stderr; the application's reports it. */
+static void the_log_says_why_there_is_no_agent_thread(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	while (!holds(path, "info: agent: cannot run in this process: ")) {
+		send_one(&r);
+		nap();
+	}
+	rig_close(&r);
+}
+
+/* $SELF is this program, $DIR a directory. */
+static void run(const char *script)
+{
+	char exe[1024], dir[] = "/tmp/test_serve.XXXXXX";
+	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	assert_true(n > 0 && mkdtemp(dir));
+	exe[n] = '\0';
+	setenv("SELF", exe, 1);
+	setenv("DIR", dir, 1);
+	if (system(script))
+		fail_msg("not so in %s: %s", dir, script);
+	assert_int_equal(system("rm -r \"$DIR\""), 0);
+}
+
+/* Of the process that has ended. */
+static void look_at_report(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	run("cd \"$DIR\" && \"$SELF\" \"$DIR\" > out && if ! grep -q SKIPPED out; then "
+	    "grep -q '\"rp_cnp_handled\": [1-9]' report && [ ! -e agent.sock ]; fi");
+}
+
+static void the_agent_threads_messages_reach_the_applications_stderr(void **state)
+{
+	(void)state;
+	run("\"$SELF\" \"$DIR/no/where\" \"$DIR/err\" > \"$DIR/out\" 2> \"$DIR/err\"");
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest outer[] = { cmocka_unit_test(look_at_report),
+					    cmocka_unit_test(the_agent_threads_messages_reach_the_applications_stderr) };
+	const struct CMUnitTest inner[] = { cmocka_unit_test(from_a_mark_to_a_cnp) };
+	const struct CMUnitTest none[] = { cmocka_unit_test(the_log_says_why_there_is_no_agent_thread) };
+	char agent[300], report[300], socket[256];
+
+	if (argc < 2)
+		return cmocka_run_group_tests_name("serve", outer, NULL, NULL);
+	snprintf(socket, sizeof(socket), "%.200s/agent.sock", argv[1]);
+	snprintf(agent, sizeof(agent), "CCSHIM_AGENT=%s", socket);
+	snprintf(report, sizeof(report), "CCSHIM_REPORT=%.200s/report", argv[1]);
+	rig_exec(argv, agent, report, "CCSHIM_CC=dcqcn", "CCSHIM_AGENT_THREAD=y",
+		 "CCSHIM_LOG_LEVEL=info", NULL);
+	alarm(120);
+	path = argc > 2 ? argv[2] : socket;
+	if (argc > 2)
+		return cmocka_run_group_tests_name("no agent", none, NULL, NULL);
+	return cmocka_run_group_tests_name("serve in a process", inner, NULL, NULL);
+}

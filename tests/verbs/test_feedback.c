@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A QP under dcqcn or hpcc and its host agent: CNPs cut the rate wherever the sender is, and where
+ * feedback is not reliable the fallback runs. The timers of the algorithm are
+ * so long that a rate follows from the CNPs alone. Each mode is a process.
+ */
+#include "rig.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent.h"
+
+#define K4 4096u
+#define LINE 10e9
+
+static const char *agent_path;
+
+static void nap(void)
+{
+	const struct timespec ts = { .tv_nsec = 1000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+#define wait_for(condition_) do { \
+	while (!(condition_)) \
+		nap(); \
+} while (0)
+
+/* A WR from post to completion: the flow reads its feedback. */
+static void send_one(struct rig *r)
+{
+	struct ibv_wc wc;
+
+	assert_int_equal(rig_post(r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+	rig_poll(r->scq, 1, &wc);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+}
+
+static double rate(struct rig *r, const struct ccs_slot *slot)
+{
+	send_one(r);
+	return (double)atomic_load(&slot->rate);
+}
+
+/* A rig whose QP a is known to the agent, and its slot. */
+static struct ccs_slot *open_heard(struct rig *r)
+{
+	struct ccs_slot *slot;
+
+	rig_open(r, (struct rig_conf){ .max_send_wr = 64 });
+	wait_for(slot = agent_slot(r->a->qp_num));
+	wait_for(atomic_load(&slot->status) == CCS_FEEDBACK_OK);
+	return slot;
+}
+
+static void close_all(struct rig *r)
+{
+	rig_close(r);
+	wait_for(!agent_counts().flows);
+	assert_int_equal(agent_counts().wrong, 0);
+	agent_stop();
+}
+
+static void the_agent_gets_device_port_qpns_and_gids(void **state)
+{
+	struct ccs_ipc_add flow;
+	union ibv_gid gid;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	open_heard(&r);
+	assert_true(agent_flow(r.a->qp_num, &flow));
+	assert_string_equal(flow.device, "fake0");
+	assert_int_equal(flow.port, 1);
+	assert_int_equal(flow.peer_qpn, r.b->qp_num);
+	assert_int_equal(ibv_query_gid(r.ctx, 1, 0, &gid), 0); /* index 0 is what rig_to_rts has */
+	assert_memory_equal(flow.local_gid, gid.raw, 16);
+	assert_int_equal(ibv_query_gid(r.ctx, 1, 1, &gid), 0);
+	assert_memory_equal(flow.peer_gid, gid.raw, 16);
+	close_all(&r);
+}
+
+static void each_cnp_cuts(void **state)
+{
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	slot = open_heard(&r);
+	assert_true(rate(&r, slot) == LINE);
+	agent_cnp(r.a->qp_num, 1);
+	assert_true(rate(&r, slot) == LINE / 2);
+	agent_cnp(r.a->qp_num, 2);
+	assert_true(rate(&r, slot) == LINE / 8);
+	agent_cnp(r.b->qp_num, 5);
+	assert_true(rate(&r, slot) == LINE / 8);
+	agent_cnp(r.a->qp_num, 1000000);         /* no more than the floor, at once */
+	assert_true(rate(&r, slot) > 0 && rate(&r, slot) < LINE / 500);
+	atomic_store(&slot->cnps, 0);            /* nonsense is none */
+	assert_true(rate(&r, slot) < LINE / 500);
+	close_all(&r);
+}
+
+/* No post and no poll: the pacer thread reads the feedback. */
+static void a_cnp_takes_effect_without_post_or_poll(void **state)
+{
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	slot = open_heard(&r);
+	agent_cnp(r.a->qp_num, 7);
+	assert_true(rate(&r, slot) == LINE / 128);
+	for (unsigned i = 0; i < 60; i++)        /* some seconds of it */
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, RIG_BUF, 0), 0);
+	agent_cnp(r.a->qp_num, 1);
+	wait_for(atomic_load(&slot->rate) == (uint64_t)(LINE / 256));
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	close_all(&r);
+}
+
+static void the_fallback_runs_without_an_agent(void **state)
+{
+	const double expected = rig_is("open") ? LINE : LINE / 8;
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	slot = open_heard(&r);
+	agent_cnp(r.a->qp_num, 3);
+	assert_true(rate(&r, slot) == LINE / 8);
+	agent_stop();
+	send_one(&r);                            /* as it was, while there may be another soon */
+	wait_for(atomic_load(&slot->status) == CCS_FEEDBACK_NO_AGENT);
+	send_one(&r);
+	send_one(&r);
+	if (!rig_is("timely"))
+		assert_true(rate(&r, slot) == expected);
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	wait_for(atomic_load(&slot->status) == CCS_FEEDBACK_OK);
+	send_one(&r);
+	if (!rig_is("timely"))
+		assert_true(rate(&r, slot) == expected);
+	agent_cnp(r.a->qp_num, 1);
+	if (!rig_is("timely"))
+		assert_true(rate(&r, slot) == expected / 2);
+	send_one(&r);
+	close_all(&r);
+}
+
+static void read_one(struct rig *r)
+{
+	struct ibv_wc wc;
+
+	assert_int_equal(rig_post(r, 1, IBV_WR_RDMA_READ, 0, K4, IBV_SEND_SIGNALED), 0);
+	rig_poll(r->scq, 1, &wc);
+	assert_int_equal(wc.status, IBV_WC_SUCCESS);
+}
+
+static double rate_of_reads(struct rig *r, const struct ccs_slot *slot)
+{
+	read_one(r);
+	read_one(r);                             /* by then it is known that it reads */
+	return (double)atomic_load(&slot->rate);
+}
+
+/* What the peer's agent can give is of no use to a flow whose data come from there. */
+static void a_reader_needs_its_own_hosts_agent(void **state)
+{
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	slot = open_heard(&r);
+	wait_for(atomic_load(&slot->inbound_status) == CCS_FEEDBACK_UNABLE);
+	read_one(&r);
+	rate_of_reads(&r, slot);
+	agent_cnp(r.a->qp_num, 1);
+	if (!rig_is("timely"))
+		assert_true(rate_of_reads(&r, slot) == LINE);
+	agent_manner((struct agent_manner){ .unable = true, .inbound = true });
+	wait_for(atomic_load(&slot->inbound_status) == CCS_FEEDBACK_OK);
+	wait_for(atomic_load(&slot->status) == CCS_FEEDBACK_UNABLE);
+	rate_of_reads(&r, slot);
+	agent_cnp(r.a->qp_num, 1);
+	if (!rig_is("timely"))
+		assert_true(rate_of_reads(&r, slot) == LINE / 2);
+	close_all(&r);
+}
+
+/* Whatever the agent does, or does not do, traffic flows. */
+static void no_agent_failure_stops_traffic(void **state)
+{
+	static const struct agent_manner manners[] = {
+		{ .silent = true, .dead = true }, { .garbage = true }, { .refuses_flows = EPERM },
+		{ .refuses_hello = EPROTO }, { .lonely = true }, { .unable = true },
+	};
+	struct rig r;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(manners) / sizeof(*manners); i++) {
+		agent_start(agent_path, manners[i]);
+		rig_open(&r, (struct rig_conf){ 0 });
+		for (unsigned k = 0; k < 20; k++)
+			send_one(&r);
+		rig_close(&r);
+		agent_stop();
+	}
+}
+
+static void a_reset_and_another_of_its_number(void **state)
+{
+	struct ccs_slot *first, *again;
+	uint32_t num, peer;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	first = open_heard(&r);
+	num = r.a->qp_num;
+	peer = r.b->qp_num;
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	wait_for(!agent_slot(num));
+	rig_to_rts(&r, r.a, peer);
+	wait_for(again = agent_slot(num));
+	assert_ptr_not_equal(first, again);
+	atomic_fetch_add(&first->cnps, 3);       /* for the QP that used the slot before */
+	assert_true(rate(&r, again) == LINE);
+	assert_int_equal(ibv_destroy_qp(r.a), 0);
+	fake_next_qp_num(num);
+	r.a = rig_qp(&r, r.scq, r.rcq);
+	assert_int_equal(r.a->qp_num, num);
+	rig_to_rts(&r, r.a, peer);
+	wait_for(agent_slot(num) && agent_slot(num) != again);
+	atomic_fetch_add(&again->cnps, 3);
+	assert_true(rate(&r, agent_slot(num)) == LINE);
+	agent_cnp(num, 1);
+	assert_true(rate(&r, agent_slot(num)) == LINE / 2);
+	close_all(&r);
+}
+
+static void a_fork_changes_nothing(void **state)
+{
+	struct ccs_slot *slot;
+	struct rig r;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ 0 });
+	slot = open_heard(&r);
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		rig_state(r.a, IBV_QPS_RESET);
+		exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	agent_cnp(r.a->qp_num, 1);
+	assert_true(rate(&r, slot) == LINE / 2);
+	assert_int_equal(agent_counts().hellos, 1);
+	close_all(&r);
+}
+
+/* -- hpcc ------------------------------------------------------------------------------ */
+
+static void send_until(struct rig *r, struct ccs_slot *slot, enum ccs_feedback_status status)
+{
+	while (atomic_load(&slot->status) != status) {
+		send_one(r);
+		nap();
+	}
+	send_one(r);
+}
+
+/* No record is newer than the first, so HPCC stays at what it began with, but for the last. */
+static void a_new_flow_starts_at_its_share_and_telemetry_may_stop(void **state)
+{
+	const struct agent_manner telling = { .telemetry = true, .ports = rig_is("ports") };
+	struct agent_manner silent = telling, leaping = telling;
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	silent.telemetry = false;
+	leaping.leaps = true;
+	agent_start(agent_path, telling);
+	slot = open_heard(&r);
+	assert_true(atomic_load(&slot->period_us) >= 200);
+	assert_true(fabs(rate(&r, slot) / (LINE / 4) - 1) < 0.01);
+	send_until(&r, slot, CCS_FEEDBACK_OK);
+	assert_true(atomic_load(&slot->sent) >= K4);
+	agent_manner(silent);
+	send_until(&r, slot, CCS_FEEDBACK_STALE);
+	agent_manner(telling);
+	send_until(&r, slot, CCS_FEEDBACK_OK);
+	nap();
+	agent_manner(leaping);
+	while (rate(&r, slot) > LINE / 10)
+		nap();
+	close_all(&r);
+}
+
+static void nap_and_send(struct rig *r)
+{
+	for (unsigned i = 0; i < 20; i++) {
+		nap();
+		send_one(r);
+	}
+}
+
+/*
+ * The signal thread judges ten times a second, which is long: here it has not judged yet that
+ * all is well, as no message of the peer has come. It is early for a second only; if that was too short for
+ * this machine, the same again.
+ */
+static void a_flow_starts_with_its_first_record(void **state)
+{
+	struct ccs_slot *slot;
+	bool early;
+	struct rig r;
+
+	(void)state;
+	do {
+		agent_start(agent_path, (struct agent_manner){ .lonely = true });
+		rig_open(&r, (struct rig_conf){ .max_send_wr = 64 });
+		wait_for(slot = agent_slot(r.a->qp_num));
+		send_one(&r);                    /* it has begun without */
+		agent_manner((struct agent_manner){ .lonely = true, .telemetry = true, .idle = true });
+		nap_and_send(&r);                /* and at line rate it would on a record of before */
+		agent_manner((struct agent_manner){ .lonely = true, .telemetry = true });
+		while (fabs(rate(&r, slot) / (LINE / 3) - 1) > 0.01 &&
+		       atomic_load(&slot->status) == CCS_FEEDBACK_WAITING)
+			nap();
+		early = atomic_load(&slot->status) == CCS_FEEDBACK_WAITING;
+		close_all(&r);
+	} while (!early);
+}
+
+/* Of the direction in which most bytes go: a few that go the other way change nothing. */
+static void records_are_of_the_direction_of_the_data(void **state)
+{
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_manner){ .telemetry = true, .inbound = true,
+						       .ports = rig_is("ports") });
+	slot = open_heard(&r);
+	send_until(&r, slot, CCS_FEEDBACK_OK);
+	for (unsigned i = 0; i < 40; i++)
+		read_one(&r);
+	for (unsigned i = 0; i < 8; i++) {
+		send_one(&r);
+		read_one(&r);
+		read_one(&r);
+	}
+	assert_true(atomic_load(&slot->read) >= 50 * K4);
+	assert_true(atomic_load(&slot->sent) >= K4 && atomic_load(&slot->sent) < 20 * K4);
+	close_all(&r);
+}
+
+/* -- auto ------------------------------------------------------------------------------ */
+
+/* rcp sends at up to a hundredth more or less than is advised. */
+static void send_until_rate(struct rig *r, struct ccs_slot *slot, double expected)
+{
+	while (fabs(rate(r, slot) / expected - 1) > 0.011)
+		nap();
+}
+
+static void advised_rates_are_followed_until_they_stop(void **state)
+{
+	const struct agent_manner telling = { .telemetry = true, .advised = LINE / 4 };
+	struct agent_manner lower = telling, silent = telling;
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	lower.advised = LINE / 8;
+	silent.telemetry = false;
+	agent_start(agent_path, telling);
+	slot = open_heard(&r);
+	assert_int_equal(atomic_load(&slot->requested), CCS_PEER_ADVICE);
+	send_until_rate(&r, slot, LINE / 4);
+	agent_manner(lower);
+	send_until_rate(&r, slot, LINE / 8);
+	agent_manner(silent);
+	send_until(&r, slot, CCS_FEEDBACK_STALE);
+	agent_manner(telling);
+	send_until_rate(&r, slot, LINE / 4);
+	close_all(&r);
+}
+
+/* Three flows, and a link of 10 Gb/s: that is far less than their share. */
+static void a_rate_far_below_the_share_is_warned_about(void **state)
+{
+	const struct agent_manner telling = { .telemetry = true, .advised = LINE / 8 };
+	struct ccs_slot *slot;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, telling);
+	slot = open_heard(&r);
+	for (unsigned ms = 0; ms < 1300; ms++) {
+		send_one(&r);
+		usleep(1000);
+	}
+	send_until_rate(&r, slot, LINE / 8);
+	close_all(&r);
+}
+
+/* Whether a thread of this process has that name. */
+static bool has_thread(const char *name)
+{
+	char path[300], line[64];
+	const struct dirent *e;
+	DIR *tasks = opendir("/proc/self/task");
+	bool found = false;
+
+	assert_non_null(tasks);
+	while (!found && (e = readdir(tasks))) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", e->d_name);
+		f = *e->d_name == '.' ? NULL : fopen(path, "r");
+		found = f && fgets(line, sizeof(line), f) &&
+			strncmp(line, name, strlen(name)) == 0;
+		if (f)
+			fclose(f);
+	}
+	closedir(tasks);
+	return found;
+}
+
+/* The default takes an agent where there is one, but does not wait for one to come. */
+static void no_socket_no_thread(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	assert_int_not_equal(access(agent_path, F_OK), 0);
+	rig_open(&r, (struct rig_conf){ 0 });
+	send_one(&r);
+	assert_false(has_thread("ccshim-feedback"));
+	rig_close(&r);
+}
+
+/* -- each mode in a process, with a report that is checked ------------------------- */
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(the_agent_gets_device_port_qpns_and_gids),
+	cmocka_unit_test(each_cnp_cuts),
+	cmocka_unit_test(a_cnp_takes_effect_without_post_or_poll),
+	cmocka_unit_test(the_fallback_runs_without_an_agent),
+	cmocka_unit_test(a_reader_needs_its_own_hosts_agent),
+	cmocka_unit_test(no_agent_failure_stops_traffic),
+	cmocka_unit_test(a_reset_and_another_of_its_number),
+	cmocka_unit_test(a_fork_changes_nothing),
+};
+static const struct CMUnitTest telemetry_tests[] = {
+	cmocka_unit_test(a_new_flow_starts_at_its_share_and_telemetry_may_stop),
+	cmocka_unit_test(a_flow_starts_with_its_first_record),
+	cmocka_unit_test(records_are_of_the_direction_of_the_data),
+};
+static const struct CMUnitTest advice_tests[] = {
+	cmocka_unit_test(no_socket_no_thread),
+	cmocka_unit_test(advised_rates_are_followed_until_they_stop),
+	cmocka_unit_test(a_rate_far_below_the_share_is_warned_about),
+};
+static const struct rig_mode modes[] = {
+	{ "ports", { "CCSHIM_CC=hpcc:base_rtt=100us" } },
+	{ "receiver", { "CCSHIM_CC=hpcc:base_rtt=100us" } },
+	{ "auto", { "CCSHIM_CC=auto" } },
+	{ "timely", { "CCSHIM_FALLBACK=timely" } },
+	{ "hold", { "CCSHIM_FALLBACK=hold" } },
+	{ "open", { "CCSHIM_FALLBACK=open" } },
+};
+
+static bool contains(const char *file, const char *text)
+{
+	FILE *f = fopen(file, "r");
+	char line[4096];
+	bool found = false;
+
+	while (f && fgets(line, sizeof(line), f))
+		found |= strstr(line, text) != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool on_telemetry(const struct rig_mode *mode)
+{
+	return strstr(mode->settings[0], "hpcc") != NULL;
+}
+
+static bool on_advice(const struct rig_mode *mode)
+{
+	return strstr(mode->settings[0], "auto") != NULL;
+}
+
+static void check_report(const struct rig_mode *mode, const char *report)
+{
+	if (on_advice(mode)) {
+		assert_true(contains(report, "\"cc\": \"rcp\""));
+		assert_true(contains(report, "\"cc\": \"copa\""));
+		assert_true(contains(report, "\"feedback\": \"no-agent\""));
+		assert_true(contains(report, "\"feedback\": \"outdone\""));
+		assert_true(contains(report, "\"switches\": 3"));
+		return;
+	}
+	if (on_telemetry(mode)) {
+		assert_true(contains(report, "\"switches\": 3"));
+		assert_true(contains(report, strcmp(mode->name, "ports") == 0
+				     ? "\"variant\": \"paper\"" : "\"variant\": \"echo\""));
+		assert_true(contains(report, "\"link\": 77"));
+		assert_true(contains(report, "\"link\": 78")); /* of what was READ */
+		assert_true(contains(report, "\"rate_bps\": 1000000000000000")); /* a leap, bounded */
+		return;
+	}
+	assert_true(contains(report, "\"switches\": 2"));
+	assert_true(contains(report, "\"rp_cnp_handled\": 4"));  /* the_fallback_runs_without_an_agent */
+	assert_true(contains(report, "\"rp_cnp_handled\": 1000003"));
+}
+
+static void in_its_own_process(void **state)
+{
+	const struct rig_mode *mode = *state;
+	char dir[] = "/tmp/test_signals.XXXXXX", exe[2048], command[4096], report[100];
+	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	assert_true(n > 0 && mkdtemp(dir));
+	exe[n] = '\0';
+	snprintf(command, sizeof(command), "'%s' %s %s >&2", exe, mode->name, dir);
+	if (system(command))
+		fail_msg("mode %s failed: run %s %s %s", mode->name, exe, mode->name, dir);
+	snprintf(report, sizeof(report), "%s/report", dir);
+	check_report(mode, report);
+	snprintf(command, sizeof(command), "rm -r '%s'", dir);
+	assert_int_equal(system(command), 0);
+}
+
+static int run_mode(char **argv, const struct rig_mode *mode)
+{
+	char path[200], agent[300], report[300];
+
+	snprintf(path, sizeof(path), "%s/agent.sock", argv[2]);
+	snprintf(agent, sizeof(agent), "CCSHIM_AGENT=%s", path);
+	snprintf(report, sizeof(report), "CCSHIM_REPORT=%s/report", argv[2]);
+	rig_mode_now = mode;
+	rig_exec(argv, mode->settings[0], agent, report, "CCSHIM_LOG_LEVEL=error",
+		 on_telemetry(mode) || on_advice(mode) ? mode->settings[0] :
+		 "CCSHIM_CC=dcqcn:rate_timer=1000s,alpha_timer=1000s,byte_counter=0",
+		 "CCSHIM_SEGMENT=4k", "CCSHIM_BASE_RTT=20us", NULL);
+	alarm(300);
+	agent_path = path;
+	if (on_telemetry(mode))
+		return cmocka_run_group_tests_name(mode->name, telemetry_tests, NULL, NULL);
+	if (on_advice(mode))
+		return cmocka_run_group_tests_name(mode->name, advice_tests, NULL, NULL);
+	return cmocka_run_group_tests_name(mode->name, tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	enum { MODES = sizeof(modes) / sizeof(*modes) };
+	struct CMUnitTest all[MODES];
+
+	for (size_t i = 0; i < MODES; i++) {
+		if (argc > 2 && strcmp(argv[1], modes[i].name) == 0)
+			return run_mode(argv, &modes[i]);
+		all[i] = (struct CMUnitTest){ .name = modes[i].name,
+					      .test_func = in_its_own_process,
+					      .initial_state = (void *)(uintptr_t)&modes[i] };
+	}
+	return _cmocka_run_group_tests("feedback", all, MODES, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ccshim check: finds what would prevent a command from being controlled on this host.
+ * Prints a line for each check; nothing is run or changed.
+ */
+#include "check.h"
+
+#include <dlfcn.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "cc/cc.h"
+#include "config/check_cc.h"
+#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/preload.h"
+#include "tools/ccshim/terminal.h"
+
+static const char *const verdicts[] = { "ok", "warn", "fail" };
+
+static int print_help(void)
+{
+	printf("usage: ccshim check [--json] [--root DIR] [--] [COMMAND [ARG...]]\n\n"
+	       "Checks whether COMMAND can be run under congestion control here, and prints\n"
+	       "what to do if not. COMMAND is only read, never run.\n\n"
+	       "  --json      JSON\n"
+	       "  --root DIR  check the devices in DIR/sys and DIR/dev\n"
+	       "  -h          this text\n\n"
+	       "The status is 0 if no check failed, 1 if one did, 2 for a usage error.\n");
+	return EXIT_OK;
+}
+
+void check_report(struct check *c, enum verdict v, const char *what, const char *remedy,
+	       const char *fmt, ...)
+{
+	char text[2 * PATH_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (v > c->worst)
+		c->worst = v;
+	if (!c->json) {
+		terminal_print(stdout, "                ", "%-4s  %-8s  %s%s%s", verdicts[v], what,
+			       text, remedy ? "; " : "", remedy ? remedy : "");
+		return;
+	}
+	ccs_json_object(c->json, NULL);
+	ccs_json_str(c->json, "check", what);
+	ccs_json_str(c->json, "status", verdicts[v]);
+	ccs_json_str(c->json, "text", text);
+	ccs_json_str(c->json, "remedy", remedy);
+	ccs_json_end(c->json);
+}
+
+/* The file that defines a symbol. */
+static const char *file_of(void *symbol)
+{
+	Dl_info where;
+
+	return symbol && dladdr(symbol, &where) ? where.dli_fname : "?";
+}
+
+static void check_library(struct check *c)
+{
+	char path[PATH_MAX], err[PATH_MAX + 128];
+	void *handle, *hook;
+
+	if (preload_find(path, sizeof(path), err, sizeof(err))) {
+		check_report(c, CHECK_FAIL, "library", "install it, or set CCSHIM_LIB to its path",
+			  "%s", err);
+		return;
+	}
+	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	hook = handle ? dlvsym(handle, "ibv_open_device", "IBVERBS_1.1") : NULL;
+	if (!hook)
+		check_report(c, CHECK_FAIL, "library", "build it against the libibverbs of this host",
+			  "%s cannot be loaded: %s", path, dlerror());
+	else
+		check_report(c, CHECK_OK, "library", NULL, "%s, before %s", path,
+			  file_of(dlvsym(handle, "ibv_get_device_list", "IBVERBS_1.1")));
+}
+
+static void report_mistake(void *arg, const char *sentence)
+{
+	check_report(arg, CHECK_FAIL, "config", NULL, "%s", sentence);
+}
+
+/* Whether the feedback that the algorithm requires is available. */
+static void check_feedback(struct check *c, const struct ccs_cc_ops *ops,
+			  const struct ccs_options *o)
+{
+	if (ops->needs & CCS_NEEDS_TELEMETRY)
+		check_report(c, CHECK_WARN, "agent", "use an algorithm that needs only RTTs or CNPs",
+			  "%s needs telemetry, which this check cannot find here", ops->name);
+	if (ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_ADVICE) && !ccs_cc_is_auto(o->cc))
+		check_agent(c, o);
+	else if (ccs_cc_is_auto(o->cc))
+		check_report(c, CHECK_OK, "agent", NULL, "auto uses an agent if there is one");
+	if (!(ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE)))
+		check_report(c, CHECK_OK, "agent", NULL, "not needed for %s", ops->name);
+}
+
+/* Check the configuration that applies to the command. */
+static void check_configuration(struct check *c, const char *command)
+{
+	const char *slash = strrchr(command, '/');
+	struct ccs_options o;
+	struct ccs_cc_spec spec;
+	char err[1024];
+	int wrong;
+
+	wrong = ccs_options_load_as(slash ? slash + 1 : command, &o, report_mistake, c);
+	if (ccs_spec_parse(&spec, o.cc, err, sizeof(err))) {
+		check_report(c, CHECK_FAIL, "config", "'ccshim info -a' lists the algorithms",
+			  "cc: %s", err);
+		return;
+	}
+	if (o.mode == CCS_MODE_OFF)
+		check_report(c, CHECK_WARN, "config", "set mode=enforce", "mode=off: no traffic is controlled");
+	else if (!wrong)
+		check_report(c, CHECK_OK, "config", NULL, "mode=%s, cc=%s",
+			  o.mode == CCS_MODE_OBSERVE ? "observe" : "enforce", o.cc);
+	check_feedback(c, spec.ops, &o);
+}
+
+static void check_all(struct check *c, const char *command)
+{
+	check_library(c);
+	if (command)
+		check_command(c, command);
+	check_devices(c);
+	check_configuration(c, command ? command : "ccshim");
+}
+
+static int run_checks(struct check *c, const char *command)
+{
+	check_all(c, command);
+	return c->worst == CHECK_FAIL ? EXIT_FAILED : EXIT_OK;
+}
+
+static int run_checks_json(struct check *c, const char *command)
+{
+	struct ccs_json j;
+	int status;
+
+	c->json = &j;
+	ccs_json_start(&j, stdout);
+	ccs_json_object(&j, NULL);
+	ccs_json_str(&j, "command", command);
+	ccs_json_array(&j, "checks");
+	status = run_checks(c, command);
+	ccs_json_end(&j);
+	ccs_json_str(&j, "status", verdicts[c->worst]);
+	return ccs_json_finish(&j) ? status : EXIT_FAILED;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	enum { OPT_JSON = 256, OPT_ROOT };
+	static const struct option long_options[] = {
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "root", required_argument, NULL, OPT_ROOT },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
+	struct check c = { .root = "" };
+	bool json = false;
+	int letter;
+
+	argv[0] = (char *)"ccshim check"; /* the prefix of getopt's messages */
+	while ((letter = getopt_long(argc, argv, "+h", long_options, NULL)) != -1) {
+		if (letter == 'h')
+			return print_help();
+		if (letter == OPT_JSON)
+			json = true;
+		else if (letter == OPT_ROOT)
+			c.root = optarg;
+		else
+			return tool_usage_error("check");
+	}
+	return json ? run_checks_json(&c, argv[optind]) : run_checks(&c, argv[optind]);
+}

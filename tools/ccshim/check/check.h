@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_CHECK_H
+#define CCS_TOOLS_CHECK_H
+/* The parts of ccshim check. Each checks one aspect and reports one or more lines. */
+#include <stdbool.h>
+
+#include "base/json.h"
+#include "config/options.h"
+
+enum verdict { CHECK_OK, CHECK_WARN, CHECK_FAIL };
+
+struct check {
+	struct ccs_json *json;          /* NULL: text to stdout */
+	const char *root;               /* before /sys, /dev and /run; "" */
+	enum verdict worst;
+};
+
+/* Report one line: what was checked, what was found, and what to do about it (or NULL). */
+void check_report(struct check *c, enum verdict v, const char *what, const char *remedy,
+		  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+
+/* The command as execvp(3) would find it; it is not run. */
+void check_command(struct check *c, const char *name);
+
+/* RDMA devices in sysfs, their device files, and the limit on locked memory. */
+void check_devices(struct check *c);
+
+/* The host agent named by the options. */
+void check_agent(struct check *c, const struct ccs_options *o);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Checks that the host agent runs and works, if the algorithm needs one. */
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/common/ask_agent.h"
+#include "tools/common/capabilities.h"
+#include "check.h"
+
+/* The value of a member of the outermost object of the status: the text after "key": */
+static const char *find_member(const char *status, const char *key)
+{
+	char line[64];
+	const char *at;
+	const int n = snprintf(line, sizeof(line), "\n  \"%s\": ", key);
+
+	at = strstr(status, line);
+	return at ? at + n : "";
+}
+
+static void report_status(struct check *c, const char *socket, const char *status)
+{
+	const char *capturing = find_member(status, "capturing");
+	const unsigned long long pid = strtoull(find_member(status, "pid"), NULL, 10);
+	const unsigned long long seen = strtoull(find_member(status, "ce_packets"), NULL, 10);
+	const unsigned long long lost = strtoull(find_member(status, "ce_dropped"), NULL, 10);
+	const unsigned long version = strtoul(find_member(status, "version"), NULL, 10);
+
+	if (!*capturing)
+		check_report(c, CHECK_WARN, "agent", "install ccshimd and ccshim of one version",
+			  "the reply from %s is not understood", socket);
+	else if (*capturing != 't')
+		check_report(c, CHECK_WARN, "agent", "start ccshimd without --no-capture if this host "
+			  "also receives", "%s, process %llu, version %lu, receives CNPs but sends none",
+			  socket, pid, version);
+	else if (lost)
+		check_report(c, CHECK_WARN, "agent", "name the interfaces with ccshimd --interface, or "
+			  "give it more CPU time", "%s, process %llu, version %lu, has lost %llu marked "
+			  "packets and captured %llu", socket, pid, version, lost, seen);
+	else
+		check_report(c, CHECK_OK, "agent", NULL, "%s, process %llu, version %lu, sends and "
+			  "receives CNPs; %llu marked packets captured, none lost", socket, pid, version,
+			  seen);
+}
+
+/* Whether a process of this user may run the agent in a thread. */
+static bool may_run_agent(const char *socket)
+{
+	char path[PATH_MAX], *dir;
+
+	snprintf(path, sizeof(path), "%s", socket);
+	dir = dirname(path);
+	if (access(dir, F_OK) != 0)
+		dir = dirname(dir); /* it would be created */
+	return has_capability(CAP_NET_RAW) && access(dir, W_OK) == 0;
+}
+
+static void report_missing(struct check *c, const char *socket, bool thread, int error)
+{
+	const bool absent = error == ENOENT || error == ECONNREFUSED;
+
+	if (absent && thread && may_run_agent(socket))
+		check_report(c, CHECK_OK, "agent", NULL, "there is none at %s: the command's process "
+			  "will run one in a thread", socket);
+	else if (absent)
+		check_report(c, CHECK_WARN, "agent", "start ccshimd here and on the peers; until then "
+			  "the algorithm of option fallback is used", "there is none at %s", socket);
+	else
+		check_report(c, CHECK_WARN, "agent", error == EPROTONOSUPPORT
+			  ? "install ccshimd and ccshim of one version"
+			  : "restart it, or check the permissions of its socket",
+			  "no reply from %s: %s", socket, strerror(error));
+}
+
+void check_agent(struct check *c, const struct ccs_options *o)
+{
+	char path[PATH_MAX], *status;
+
+	if (strcmp(o->agent, "off") == 0) {
+		check_report(c, CHECK_WARN, "agent", "set agent to the path of its socket",
+			  "agent=off: the algorithm gets no feedback from an agent");
+		return;
+	}
+	snprintf(path, sizeof(path), "%s%s", c->root, o->agent);
+	status = ask_agent(path);
+	if (status)
+		report_status(c, path, status);
+	else
+		report_missing(c, path, o->agent_thread, errno);
+	free(status);
+}

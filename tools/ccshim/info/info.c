@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim info: its command line, and the choice of what is printed. */
+#include "info.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "config/check_cc.h"
+#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/path_options.h"
+
+struct info {
+	bool version, config, file, algorithms, devices, json;
+	struct ccs_match qp;            /* the given properties of a queue pair */
+	const char *operand;            /* an algorithm or a device */
+	struct ccs_cc_path path;
+	struct ccs_cc_spec cc;          /* the operand parsed, if it is an algorithm */
+	struct info_options options;
+};
+
+static int help(void)
+{
+	printf("usage: ccshim info [-vcfad] [OPTION...] [ALG[:PARAM=VALUE,...] | DEVICE]\n\n"
+	       "  -v              version of ccshim and of libibverbs\n"
+	       "  -c              the current value and origin of each option\n"
+	       "  -f              every option documented, as a valid configuration file\n"
+	       "                  with the defaults, or with -c the current values\n"
+	       "  -a              the algorithms, or ALG, with every parameter\n"
+	       "  -d              the devices, or DEVICE, and whether they can be controlled\n"
+	       "  --app NAME      options as the program of that name sees them\n"
+	       "  --peer ADDR, --device NAME, --port N, --dscp N, --sl N\n"
+	       "                  ... and its queue pairs to that peer, on that device and port,\n"
+	       "                  with that DSCP and service level\n"
+	       "  --line-rate R   derive parameters for a port of that rate      [10g]\n"
+	       "  --base-rtt T    ... for that unloaded round-trip time          [10us]\n"
+	       "  --rtt-jitter T  ... for that much delay added by the hosts (p95) [0]\n"
+	       "  --segment S     ... for segments of that size                  [64k]\n"
+	       "  --flows N       ... for that many flows of this host           [1]\n"
+	       "  --json          JSON\n"
+	       "  -h              this text\n");
+	return EXIT_OK;
+}
+
+enum { OPT_MATCH = 256, OPT_JSON };
+
+static const struct option long_options[] = {
+	{ "app", required_argument, NULL, OPT_MATCH },
+	{ "peer", required_argument, NULL, OPT_MATCH },
+	{ "device", required_argument, NULL, OPT_MATCH },
+	{ "port", required_argument, NULL, OPT_MATCH },
+	{ "dscp", required_argument, NULL, OPT_MATCH },
+	{ "sl", required_argument, NULL, OPT_MATCH },
+	{ "json", no_argument, NULL, OPT_JSON },
+	PATH_LONG_OPTIONS,
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 }
+};
+
+/* Parse a key and its value, as in the header of a section. */
+static int parse_match(struct info *info, const char *key)
+{
+	const bool is_net = strcmp(key, "peer") == 0 && strchr(optarg, '/');
+	char err[256];
+
+	if (!is_net && ccs_match_add_key(&info->qp, key, optarg, err, sizeof(err)) == 0)
+		return 0;
+	tool_error("info", "%s", is_net ? "--peer needs the address of one peer, not of a network" : err);
+	return EXIT_USAGE;
+}
+
+static int parse_option(struct info *info, int letter, const char *name)
+{
+	switch (letter) {
+	case 'v': info->version = true; return 0;
+	case 'c': info->config = true; return 0;
+	case 'f': info->file = true; return 0;
+	case 'a': info->algorithms = true; return 0;
+	case 'd': info->devices = true; return 0;
+	case OPT_MATCH: return parse_match(info, name);
+	case OPT_JSON: info->json = true; return 0;
+	default: return path_parse("info", letter, &info->path);
+	}
+}
+
+static int parse_operand(struct info *info, char **operands)
+{
+	char err[1024];
+
+	info->operand = operands[0];
+	if (!operands[0])
+		return 0;
+	if (operands[1] || info->algorithms == info->devices) {
+		tool_error("info", operands[1] ? "unexpected argument '%s'"
+					       : "'%s' needs -a (an algorithm) or -d (a device)",
+			   operands[1] ? operands[1] : operands[0]);
+		return tool_usage_error("info");
+	}
+	if (!info->algorithms || ccs_spec_parse(&info->cc, info->operand, err, sizeof(err)) == 0)
+		return 0;
+	tool_error("info", "%s", err);
+	return EXIT_USAGE;
+}
+
+static struct ccs_match_subject make_subject(const struct ccs_match *m)
+{
+	struct ccs_match_subject subject = {
+		.known = m->keys | CCS_MATCH_APP,
+		.app = m->keys & CCS_MATCH_APP ? m->app : program_invocation_short_name,
+		.device = m->device,
+		.port = m->port, .dscp = m->dscp, .sl = m->sl,
+	};
+
+	memcpy(subject.peer, m->peer, sizeof(subject.peer));
+	return subject;
+}
+
+/* -f alone documents the defaults. Returns the number of mistakes in the configuration. */
+static int load_options(struct info *info)
+{
+	struct info_options *o = &info->options;
+	int mistakes;
+
+	ccs_options_default(&o->values);
+	if (!info->config)
+		return 0;
+	o->subject = make_subject(&info->qp);
+	mistakes = ccs_rules_load(&o->rules, o->subject.app, tool_complain, (void *)"info");
+	if (mistakes < 0) {
+		tool_error("info", "%s", strerror(ENOMEM));
+		return 1;
+	}
+	return mistakes + ccs_rules_resolve(&o->rules, &o->subject, &o->values, o->from,
+					    tool_complain, (void *)"info") +
+	       tool_check_cc("info", &o->values);
+}
+
+static const struct ccs_cc_spec *chosen(const struct info *info)
+{
+	return info->operand ? &info->cc : NULL;
+}
+
+static int print_text(struct info *info)
+{
+	if (info->version)
+		info_version_text();
+	if (info->file)
+		info_options_file(&info->options);
+	else if (info->config)
+		info_options_text(&info->options);
+	if (info->algorithms)
+		info_algorithms_text(chosen(info), &info->path);
+	return info->devices ? info_devices(NULL, info->operand) : EXIT_OK;
+}
+
+static int print_json(struct info *info)
+{
+	struct ccs_json j;
+	int status = EXIT_OK;
+
+	ccs_json_start(&j, stdout);
+	ccs_json_object(&j, NULL);
+	if (info->version)
+		info_version_json(&j);
+	if (info->config || info->file)
+		info_options_json(&j, &info->options);
+	if (info->algorithms)
+		info_algorithms_json(&j, chosen(info), &info->path);
+	if (info->devices)
+		status = info_devices(&j, info->operand);
+	return ccs_json_finish(&j) ? status : EXIT_FAILED;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	struct info info = {
+		.path = { .line_rate = 10e9, .base_rtt_us = 10, .segment = 65536, .flows = 1 },
+	};
+	int letter, mistakes, status, which = 0;
+
+	argv[0] = (char *)"ccshim info"; /* the prefix of getopt's messages */
+	while ((letter = getopt_long(argc, argv, "vcfadh", long_options, &which)) != -1) {
+		if (letter == 'h')
+			return help();
+		if (parse_option(&info, letter, long_options[which].name))
+			return EXIT_USAGE;
+	}
+	if (parse_operand(&info, argv + optind))
+		return EXIT_USAGE;
+	if (!(info.version || info.config || info.file || info.algorithms || info.devices)) {
+		tool_error("info", "nothing selected: give -v, -c, -f, -a or -d");
+		return tool_usage_error("info");
+	}
+	mistakes = load_options(&info);
+	status = info.json ? print_json(&info) : print_text(&info);
+	ccs_rules_free(&info.options.rules);
+	return status == EXIT_OK && mistakes ? EXIT_FAILED : status;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim SUBCOMMAND: dispatch. */
+#include "config.h"
+#include "ccshim.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "config/check_cc.h"
+#include "terminal.h"
+
+static const struct command {
+	const char *name;
+	int (*main)(int argc, char **argv);
+	const char *doc;
+} commands[] = {
+	{ "run", cmd_run, "run a command under congestion control" },
+	{ "check", cmd_check, "check whether a command can be controlled here" },
+	{ "info", cmd_info, "show version, configuration, algorithms and devices" },
+	{ "stat", cmd_stat, "show statistics of running processes" },
+	{ "replay", cmd_replay, "run an algorithm over a recorded trace" },
+	{ "set", cmd_set, "change settings of a running process" },
+	{ "plot", cmd_plot, "draw a picture of a recorded trace" },
+	{ "debug", cmd_debug, "collect information for a bug report" },
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(*commands))
+#define FOR_EACH_COMMAND(c) \
+	for (const struct command *c = commands; c < commands + COMMANDS; c++)
+
+void tool_error(const char *cmd, const char *fmt, ...)
+{
+	char text[8192];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	terminal_print(stderr, "  ", "ccshim%s%s: %s", *cmd ? " " : "", cmd, text);
+}
+
+int tool_usage_error(const char *cmd)
+{
+	fprintf(stderr, "Try 'ccshim%s%s -h'.\n", *cmd ? " " : "", cmd);
+	return EXIT_USAGE;
+}
+
+void tool_complain(void *arg, const char *sentence)
+{
+	tool_error(arg, "%s", sentence);
+}
+
+int tool_check_cc(const char *cmd, const struct ccs_options *o)
+{
+	struct ccs_cc_spec spec;
+	char err[1024];
+
+	if (ccs_spec_parse(&spec, o->cc, err, sizeof(err)) == 0)
+		return 0;
+	tool_error(cmd, "cc: %s", err);
+	return 1;
+}
+
+static int print_help(void)
+{
+	printf("usage: ccshim SUBCOMMAND [OPTION...]\n\n");
+	FOR_EACH_COMMAND(c)
+		printf("  %-8s %s\n", c->name, c->doc);
+	printf("\n  -h, --help     this text; 'ccshim SUBCOMMAND -h' for more\n"
+	       "  -V, --version  the version\n");
+	return EXIT_OK;
+}
+
+static int refuse_unknown(const char *word)
+{
+	struct ccs_suggestion near = ccs_suggest_for(word);
+	char hint[96];
+
+	FOR_EACH_COMMAND(c)
+		ccs_suggest_offer(&near, c->name);
+	tool_error("", "there is no %s '%s'%s", *word == '-' ? "option" : "subcommand", word,
+		   ccs_suggest_hint(&near, hint, sizeof(hint)));
+	return tool_usage_error("");
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+
+	if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+		return print_help();
+	if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0) {
+		printf("ccshim %s\n", PACKAGE_VERSION);
+		return EXIT_OK;
+	}
+	FOR_EACH_COMMAND(c)
+		if (strcmp(word, c->name) == 0)
+			return c->main(argc - 1, argv + 1);
+	if (*word)
+		return refuse_unknown(word);
+	tool_error("", "a subcommand is missing");
+	return tool_usage_error("");
+}
+
+int main(int argc, char **argv)
+{
+	int status = dispatch(argc, argv);
+
+	if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK) {
+		tool_error("", "standard output: %m");
+		status = EXIT_FAILED;
+	}
+	return status;
+}

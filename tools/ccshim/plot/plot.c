@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim plot: draws a picture of recorded flows. */
+#include "plot.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/suggest.h"
+#include "tools/ccshim/ccshim.h"
+#include "tools/common/gnuplot.h"
+
+static int print_help(void)
+{
+	printf("usage: ccshim plot [OPTION...] FILE...\n\n"
+	       "Draws with gnuplot, for each flow in traces (option trace) or in recordings of\n"
+	       "'ccshim stat -i SECONDS --json', over time: rate, RTT, bytes in flight, the\n"
+	       "longest queue on its path, CNPs.\n\n"
+	       "  -o FILE.png|.svg  the picture            [the first FILE's name with .png]\n"
+	       "  --cdf WHAT        the distribution of rtt, rate, inflight or queue instead\n"
+	       "  --flows N         maximum number of flows, the busiest ones       [%d]\n"
+	       "  --qp N            only this queue pair\n"
+	       "  -n                print the commands for gnuplot, and draw nothing\n"
+	       "  -h                this text\n", GNUPLOT_COLORS);
+	return EXIT_OK;
+}
+
+static int parse_cdf(struct plot *p)
+{
+	struct ccs_suggestion near = ccs_suggest_for(optarg);
+	char hint[96];
+
+	for (unsigned i = 0; i < PLOT_CNPS; i++) { /* a count has no distribution */
+		ccs_suggest_offer(&near, plot_words[i]);
+		if (strcmp(plot_words[i], optarg) == 0)
+			p->cdf = (int)i;
+	}
+	if (p->cdf >= 0)
+		return 0;
+	tool_error("plot", "--cdf: there is no '%s'%s", optarg,
+		   ccs_suggest_hint(&near, hint, sizeof(hint)));
+	return EXIT_USAGE;
+}
+
+static int parse_number(const char *what, unsigned long least, unsigned long most,
+		       unsigned long *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoul(optarg, &end, 10);
+	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least &&
+	    *value <= most)
+		return 0;
+	tool_error("plot", "%s: '%s' is not a number from %lu to %lu", what, optarg, least, most);
+	return EXIT_USAGE;
+}
+
+static int parse_out(struct plot *p)
+{
+	p->out = optarg;
+	if (gnuplot_can_write(optarg))
+		return 0;
+	tool_error("plot", "-o: '%s' does not end in .png or .svg", optarg);
+	return EXIT_USAGE;
+}
+
+enum { OPT_CDF = 256, OPT_FLOWS, OPT_QP };
+
+static const struct option long_options[] = {
+	{ "cdf", required_argument, NULL, OPT_CDF },
+	{ "flows", required_argument, NULL, OPT_FLOWS },
+	{ "qp", required_argument, NULL, OPT_QP },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 }
+};
+
+static int parse_option(struct plot *p, int letter)
+{
+	unsigned long value;
+
+	switch (letter) {
+	case 'o': return parse_out(p);
+	case 'n': p->script = true; return 0;
+	case OPT_CDF: return parse_cdf(p);
+	case OPT_FLOWS:
+		if (parse_number("--flows", 1, 64, &value))
+			return EXIT_USAGE;
+		p->most = (unsigned)value;
+		return 0;
+	case OPT_QP:
+		if (parse_number("--qp", 0, UINT32_MAX, &value))
+			return EXIT_USAGE;
+		p->has_qp = true;
+		p->qp = (uint32_t)value;
+		return 0;
+	default: return tool_usage_error("plot");
+	}
+}
+
+/* trace.csv becomes trace.png. */
+static void name_picture(struct plot *p, const char *first)
+{
+	static char name[PATH_MAX];
+	const char *base = strrchr(first, '/'), *dot = strrchr(base ? base : first, '.');
+	const size_t len = dot && dot > (base ? base + 1 : first) ? (size_t)(dot - first)
+								  : strlen(first);
+
+	snprintf(name, sizeof(name), "%.*s.png", (int)len, first);
+	p->out = name;
+}
+
+/* Files are read twice, so must be regular, and must not be the picture. */
+static int check_file(const struct plot *p, const char *file)
+{
+	struct stat st, out;
+
+	if (stat(file, &st)) {
+		tool_error("plot", "%s: %m", file);
+	} else if (!S_ISREG(st.st_mode)) {
+		tool_error("plot", "%s: not a regular file, which is needed since it is read twice", file);
+	} else if (!p->script && stat(p->out, &out) == 0 && out.st_dev == st.st_dev &&
+		   out.st_ino == st.st_ino) {
+		tool_error("plot", "the picture would replace %s: name another one with -o", file);
+	} else {
+		return 0;
+	}
+	return -1;
+}
+
+static int read_all(struct plot *p, char **files)
+{
+	const bool stat = plot_is_stat(files[0]);
+
+	for (unsigned i = 0; files[i]; i++) {
+		if (plot_is_stat(files[i]) != stat) {
+			tool_error("plot", "a trace and a recording of 'ccshim stat' have no common "
+				   "time line: draw them separately");
+			return -1;
+		}
+		if ((stat ? plot_read_stat : plot_read_trace)(p, i, files[i]))
+			return -1;
+	}
+	return 0;
+}
+
+static void name_flows(struct plot *p, char **files)
+{
+	for (unsigned i = 0; i < p->n; i++) {
+		struct plot_flow *flow = p->flow[i];
+		const char *base = strrchr(files[flow->source], '/');
+
+		base = base ? base + 1 : files[flow->source];
+		snprintf(flow->name, sizeof(flow->name), "%.40s%s%sQP %" PRIu32,
+			 files[1] ? base : "", files[1] ? " " : "", flow->owner,
+			 (uint32_t)flow->id);
+	}
+}
+
+static int select_flows(struct plot *p)
+{
+	const unsigned shown = plot_choose(p);
+
+	if (!p->n)
+		tool_error("plot", "there are no events to draw");
+	else if (!shown)
+		tool_error("plot", "there is no QP %" PRIu32, p->qp);
+	else if (shown < p->n && !p->has_qp)
+		tool_error("plot", "of %u flows the %u busiest are drawn; --flows and --qp select others",
+			   p->n, shown);
+	return shown ? 0 : -1;
+}
+
+static int draw_picture(const struct plot *p)
+{
+	FILE *script = p->script ? stdout : gnuplot_script();
+	char err[PATH_MAX + 256];
+	int rc;
+
+	if (!script) {
+		tool_error("plot", "%m");
+		return -1;
+	}
+	rc = plot_draw(p, script);
+	if (rc)
+		tool_error("plot", "there are no values of that kind");
+	if (!rc && !p->script && (rc = gnuplot_draw(script, p->out, err, sizeof(err))))
+		tool_error("plot", "no picture: %s", err);
+	if (!p->script)
+		fclose(script);
+	return rc;
+}
+
+static int plot(struct plot *p, char **files)
+{
+	for (unsigned i = 0; files[i]; i++)
+		if (check_file(p, files[i]))
+			return -1;
+	if (read_all(p, files) || select_flows(p))
+		return -1;
+	name_flows(p, files);
+	p->values = true;
+	return read_all(p, files) || draw_picture(p) ? -1 : 0;
+}
+
+int cmd_plot(int argc, char **argv)
+{
+	struct plot p = { .most = GNUPLOT_COLORS, .cdf = -1, .t0 = INFINITY };
+	int letter, rc;
+
+	argv[0] = (char *)"ccshim plot"; /* the prefix of getopt's messages */
+	while ((letter = getopt_long(argc, argv, "o:nh", long_options, NULL)) != -1) {
+		if (letter == 'h')
+			return print_help();
+		if (parse_option(&p, letter))
+			return EXIT_USAGE;
+	}
+	if (optind == argc) {
+		tool_error("plot", "FILE is missing: give a trace or a recording");
+		return tool_usage_error("plot");
+	}
+	snprintf(p.title, sizeof(p.title), argc - optind > 1 ? "%.200s and %d more" : "%.200s",
+		 argv[optind], argc - optind - 1);
+	if (!p.out)
+		name_picture(&p, argv[optind]);
+	rc = plot(&p, argv + optind);
+	plot_free(&p);
+	return rc ? EXIT_FAILED : EXIT_OK;
+}

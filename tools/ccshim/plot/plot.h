@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_PLOT_H
+#define CCS_TOOLS_PLOT_H
+/*
+ * ccshim plot. Files are read twice: first to find the flows and how busy they are, then
+ * the values of those that are drawn. So memory is bounded, however long a trace is.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct ccs_hist;
+
+enum plot_what { PLOT_RATE, PLOT_RTT, PLOT_INFLIGHT, PLOT_QUEUE, PLOT_CNPS, PLOT_WHATS };
+
+struct plot_point {
+	double t, v;             /* s, the same time line for all files; bit/s, s, bytes or a number */
+};
+
+/* At most a few thousand points: of more points, the minima and maxima are kept. */
+struct plot_series {
+	struct plot_point *at;
+	size_t n, capacity;
+};
+
+struct plot_flow {
+	unsigned source;         /* number of the file */
+	uint64_t id;             /* within it */
+	char owner[32];          /* the process, if the file names it */
+	char name[96];
+	double bytes;            /* acknowledged */
+	uint64_t rows;           /* used instead of bytes if the file has none */
+	bool shown;
+	struct plot_series of[PLOT_WHATS];
+	struct ccs_hist *hist;   /* of plot.cdf; NULL: no value yet */
+	double cnps, origin;     /* used by the reader */
+};
+
+struct plot {
+	const char *out;         /* the picture's name */
+	char title[256];
+	bool script;             /* print the commands for gnuplot instead */
+	unsigned most;           /* flows */
+	bool has_qp;
+	uint32_t qp;             /* only this one */
+	int cdf;                 /* enum plot_what; -1: all, over time */
+	bool values;             /* the second pass */
+	struct plot_flow **flow; /* in the order of their first rows */
+	unsigned n;
+	void *tree;              /* the same flows, for searching */
+	double latest, t0;       /* last and first point of the time line, s */
+};
+
+extern const char *const plot_words[PLOT_WHATS]; /* as --cdf names them */
+
+/* plot_data.c. Find or create a flow; NULL: no memory, after printing an error. */
+struct plot_flow *plot_flow(struct plot *p, unsigned source, uint64_t id);
+/* Add a value of a flow that is drawn, in the second pass. NAN and infinity are ignored. */
+int plot_add(struct plot *p, struct plot_flow *flow, enum plot_what what, double t, double v);
+/* Between the passes: mark the busiest flows. Returns the number that is drawn. */
+unsigned plot_choose(struct plot *p);
+void plot_free(struct plot *p);
+
+/* plot_trace.c, plot_stat.c: one pass over a file. 0, or -1 after printing an error. */
+int plot_read_trace(struct plot *p, unsigned source, const char *file);
+int plot_read_stat(struct plot *p, unsigned source, const char *file);
+bool plot_is_stat(const char *file);
+
+/* plot_draw.c. 0, or -1: there is nothing to draw. */
+int plot_draw(const struct plot *p, FILE *script);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The picture: a panel per kind of value that there is, one above the other with
+ * the same time and the same colours, or one panel of CDFs.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/hist.h"
+#include "tools/common/gnuplot.h"
+#include "plot.h"
+
+#define WIDTH 1200
+#define PANEL 230                /* pixels of height */
+#define MARGINS 100              /* above and below all of them */
+#define STEPS 1000               /* of a CDF */
+
+static const struct {
+	const char *label, *format, *style;
+} styles[PLOT_WHATS] = {
+	[PLOT_RATE] = { "rate", "%.1s %cb/s", "steps lw 1.5" },
+	[PLOT_RTT] = { "RTT", "%.1s %cs", "points pt 7 ps 0.25" },
+	[PLOT_INFLIGHT] = { "in flight", "%.1s %cB", "lines" },
+	[PLOT_QUEUE] = { "longest queue on the path", "%.1s %cB", "lines" },
+	[PLOT_CNPS] = { "CNPs", "%g", "steps lw 1.5" },
+};
+
+static bool has(const struct plot *p, const struct plot_flow *flow, unsigned what)
+{
+	return p->cdf < 0 ? flow->of[what].n > 0 : flow->hist && (int)what == p->cdf;
+}
+
+static bool any_has(const struct plot *p, unsigned what)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (has(p, p->flow[i], what))
+			return true;
+	return false;
+}
+
+/* Sampled such that the tail, where delay matters, has several steps. */
+static void put_cdf(FILE *f, const struct ccs_hist *h, bool times)
+{
+	for (unsigned i = 0; i <= STEPS; i++) {
+		const double q = i < STEPS ? 1 - pow(1e-4, (double)i / STEPS) : 1;
+		const double v = (double)ccs_hist_percentile(h, q);
+
+		fprintf(f, "%.9g %.6f\n", times ? v / 1e9 : v, q);
+	}
+}
+
+static void put_points(FILE *f, const struct plot_series *s, double t0)
+{
+	for (size_t i = 0; i < s->n; i++)
+		fprintf(f, "%.9g %.9g\n", s->at[i].t - t0, s->at[i].v);
+}
+
+/* $F3W1: the fourth flow's RTTs. */
+static void put_data(FILE *f, const struct plot *p, unsigned what)
+{
+	for (unsigned i = 0; i < p->n; i++) {
+		if (!has(p, p->flow[i], what))
+			continue;
+		fprintf(f, "$F%uW%u << EOD\n", i, what);
+		if (p->cdf < 0)
+			put_points(f, &p->flow[i]->of[what], p->t0);
+		else
+			put_cdf(f, p->flow[i]->hist, what == PLOT_RTT);
+		fprintf(f, "EOD\n");
+	}
+}
+
+static double last_time(const struct plot *p)
+{
+	double most = p->t0;
+
+	for (unsigned i = 0; i < p->n; i++)
+		for (unsigned what = 0; what < PLOT_WHATS; what++) {
+			const struct plot_series *s = &p->flow[i]->of[what];
+
+			if (s->n)
+				most = fmax(most, s->at[s->n - 1].t);
+		}
+	return most > p->t0 ? most - p->t0 : 1;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Flows start at line rate, which must not flatten the rest: a fiftieth may be above the panel.
+ * 0: without memory for that, all is in sight. */
+static double top_rate(const struct plot *p)
+{
+	size_t n = 0, k = 0;
+	double *v, top;
+
+	for (unsigned i = 0; i < p->n; i++)
+		n += p->flow[i]->of[PLOT_RATE].n;
+	v = n ? calloc(n, sizeof(*v)) : NULL;
+	if (!v)
+		return 0;
+	for (unsigned i = 0; i < p->n; i++)
+		for (size_t at = 0; at < p->flow[i]->of[PLOT_RATE].n; at++)
+			v[k++] = p->flow[i]->of[PLOT_RATE].at[at].v;
+	qsort(v, n, sizeof(*v), compare);
+	top = 1.15 * v[n - 1 - n / 50];
+	free(v);
+	return top;
+}
+
+/* Names at the right, in the colours of the curves: a gnuplot key is limited to one panel. */
+static void put_names(FILE *f, const struct plot *p, unsigned height)
+{
+	const double step = fmin(18.0 / height, 0.9 / p->most);
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->n; i++) {
+		if (!p->flow[i]->shown)
+			continue;
+		fprintf(f, "set label at screen 0.85,%.4f tc rgb '%s' front ", 0.94 - n++ * step,
+			gnuplot_color(i));
+		gnuplot_quote(f, p->flow[i]->name);
+		putc('\n', f);
+	}
+}
+
+static void put_curves(FILE *f, const struct plot *p, unsigned what)
+{
+	const char *style = p->cdf < 0 ? styles[what].style : "lines lw 1.5";
+	const char *before = "plot ";
+
+	for (unsigned i = 0; i < p->n; i++) {
+		if (!has(p, p->flow[i], what))
+			continue;
+		fprintf(f, "%s$F%uW%u using 1:2 with %s lc rgb '%s' notitle", before, i, what, style,
+			gnuplot_color(i));
+		before = ", \\\n";
+	}
+	fprintf(f, "\n");
+}
+
+static void put_axes(FILE *f, const struct plot *p, unsigned what, bool last)
+{
+	const double top = what == PLOT_RATE ? top_rate(p) : 0;
+
+	fprintf(f, "set ylabel '%s'; set format y '%s'; set format x '%s'\n",
+		styles[what].label, styles[what].format, last ? "%g" : "");
+	fprintf(f, "%s\nset xrange [0:%.9g]\n", last ? "set xlabel 'time, s'" : "unset xlabel",
+		last_time(p));
+	if (top > 0)
+		fprintf(f, "set yrange [0:%.9g]\n", top);
+	else
+		fprintf(f, "set yrange [0:*]\n");
+}
+
+static void put_panel(FILE *f, const struct plot *p, unsigned what, bool last)
+{
+	if (p->cdf < 0)
+		put_axes(f, p, what, last);
+	else
+		fprintf(f, "set yrange [0:1]; set ylabel 'share of samples'; set format y '%%g'\n"
+			   "set xlabel '%s'; set format x '%s'\n%s",
+			styles[what].label, styles[what].format,
+			what == PLOT_RTT || what == PLOT_RATE ? "set logscale x\n" : "");
+	put_curves(f, p, what);
+	fprintf(f, "unset label\n");
+}
+
+int plot_draw(const struct plot *p, FILE *script)
+{
+	unsigned panels = 0, done = 0, height;
+
+	for (unsigned what = 0; what < PLOT_WHATS; what++)
+		panels += any_has(p, what);
+	if (!panels)
+		return -1;
+	height = (p->cdf < 0 ? panels : 2) * PANEL + MARGINS;
+	for (unsigned what = 0; what < PLOT_WHATS; what++)
+		put_data(script, p, what);
+	gnuplot_begin(script, p->out, WIDTH, height);
+	fprintf(script, "set multiplot layout %u,1 title ", panels);
+	gnuplot_quote(script, p->title);
+	fprintf(script, " font ',13' margins 0.105,0.84,%.4f,%.4f spacing 0,0.03\n",
+		62.0 / height, 1 - 35.0 / height);
+	put_names(script, p, height);
+	for (unsigned what = 0; what < PLOT_WHATS; what++)
+		if (any_has(p, what))
+			put_panel(script, p, what, ++done == panels);
+	fprintf(script, "unset multiplot\n");
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads the flows of a trace. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "tools/ccshim/ccshim.h"
+#include "plot.h"
+#include "tools/ccshim/replay/replay.h"
+
+/* On the time line of all. Where the host's clock was not recorded, a flow that begins does
+ * so when the event before it was. */
+static double time_of(struct plot *p, struct plot_flow *flow, const struct replay_row *row)
+{
+	const double t = row->told.ack.now_us / 1e6;
+
+	if (!isnan(row->clock_us))
+		return row->clock_us / 1e6;
+	if (row->told.kind == CCS_CC_EVENT_START || !flow->rows)
+		flow->origin = p->latest - t;
+	p->latest = fmax(p->latest, flow->origin + t);
+	return flow->origin + t;
+}
+
+static double longest_queue(const struct ccs_cc_event *told)
+{
+	double most = NAN;
+
+	for (unsigned i = 0; i < told->ack.nhops; i++)
+		most = fmax(most, (double)told->hop[i].qlen_bytes);
+	return most;
+}
+
+static int add_ack(struct plot *p, struct plot_flow *flow, double t, const struct replay_row *row,
+		   bool inflight)
+{
+	const struct ccs_cc_ack *ack = &row->told.ack;
+
+	flow->bytes += ack->bytes;
+	return plot_add(p, flow, PLOT_RTT, t, ack->rtt_us > 0 ? ack->rtt_us / 1e6 : NAN) ||
+	       plot_add(p, flow, PLOT_INFLIGHT, t, inflight ? ack->inflight : NAN) ||
+	       plot_add(p, flow, PLOT_QUEUE, t, longest_queue(&row->told)) ? -1 : 0;
+}
+
+static int add_row(struct plot *p, struct plot_flow *flow, const struct replay_file *f,
+		   const struct replay_row *row)
+{
+	const double t = time_of(p, flow, row);
+
+	flow->rows++;
+	if (plot_add(p, flow, PLOT_RATE, t, row->told.out.rate))
+		return -1;
+	switch (row->told.kind) {
+	case CCS_CC_EVENT_ACK:
+		return add_ack(p, flow, t, row, f->has[COL_INFLIGHT]);
+	case CCS_CC_EVENT_CNP:
+		return plot_add(p, flow, PLOT_CNPS, t, ++flow->cnps);
+	default:
+		return 0;
+	}
+}
+
+/* Report an incomplete trace, once per file. */
+static void report_incomplete(const struct plot *p, const struct replay_file *f)
+{
+	if (!p->values && f->cut)
+		tool_error("plot", "%s ends in the middle of a line, which is ignored; its process "
+			   "was probably killed", f->name);
+	if (!p->values && f->lost)
+		tool_error("plot", "%s: %" PRIu64 " events were dropped when it was recorded", f->name,
+			   f->lost);
+}
+
+static int read_rows(struct plot *p, unsigned source, struct replay_file *f)
+{
+	struct replay_row row;
+	struct plot_flow *flow;
+	int rc;
+
+	while ((rc = replay_next(f, &row)) == 1) {
+		flow = plot_flow(p, source, row.has_qp ? row.qp : 0);
+		if (!flow || add_row(p, flow, f, &row))
+			return -1;
+	}
+	report_incomplete(p, f);
+	return rc;
+}
+
+int plot_read_trace(struct plot *p, unsigned source, const char *file)
+{
+	static struct replay_file f;
+	int rc;
+
+	f = (struct replay_file){ .cmd = "plot", .whole_lines = true };
+	rc = replay_open(&f, file);
+	if (rc)
+		tool_error("plot", "%s is neither a trace nor a recording, see ccshim-plot(1)", file);
+	else
+		rc = read_rows(p, source, &f);
+	replay_close(&f);
+	return rc;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the library to preload, and the obstacles in a program's file. */
+#include "preload.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/elf.h"
+
+#define NAME "libccshim.so"
+
+bool preload_build_dir(char *dir, size_t len)
+{
+	static const char *const tails[] = { "/tools/ccshim/ccshim", "/tools/ccshim/.libs/ccshim" };
+	ssize_t n = readlink("/proc/self/exe", dir, len - 1);
+
+	if (n <= 0)
+		return false;
+	dir[n] = '\0';
+	for (unsigned i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
+		const size_t tail = strlen(tails[i]);
+
+		if ((size_t)n > tail && strcmp(dir + n - tail, tails[i]) == 0) {
+			dir[(size_t)n - tail + 1] = '\0';
+			return true;
+		}
+	}
+	return false;
+}
+
+int preload_find(char *path, size_t len, char *err, size_t errlen)
+{
+	const char *given = getenv("CCSHIM_LIB");
+	char dir[PATH_MAX], built[PATH_MAX + sizeof("libs/" NAME)], real[PATH_MAX];
+	const char *choice = CCS_PKGLIBDIR "/" NAME;
+
+	if (given && *given) {
+		choice = given;
+	} else if (preload_build_dir(dir, sizeof(dir))) {
+		snprintf(built, sizeof(built), "%s.libs/" NAME, dir);
+		if (access(built, R_OK) == 0)
+			choice = built;
+	}
+	if (!realpath(choice, real) || access(real, R_OK) != 0) {
+		snprintf(err, errlen, "the library %s cannot be read: %m", choice);
+		return -1;
+	}
+	if (strpbrk(real, " :") || strlen(real) >= len) {
+		snprintf(err, errlen,
+			 "LD_PRELOAD cannot hold '%s': spaces and colons separate its names; "
+			 "install ccshim elsewhere", real);
+		return -1;
+	}
+	strcpy(path, real);
+	return 0;
+}
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+const char *preload_which(const char *name, char *buf, size_t len)
+{
+	const char *dir = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return is_program(name) ? name : NULL;
+	if (!dir)
+		dir = "/bin:/usr/bin"; /* as execvp(3) */
+	for (;; dir++) {
+		const size_t n = strcspn(dir, ":");
+
+		snprintf(buf, len, "%.*s%s%s", (int)n, dir, n ? "/" : "", name);
+		if (*name && is_program(buf))
+			return buf;
+		dir += n;
+		if (!*dir)
+			return NULL;
+	}
+}
+
+/* The kernel sets AT_SECURE if running the file changes the user, group or capabilities. */
+static enum preload_obstacle find_privilege(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return PRELOAD_FREE;
+	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
+		return PRELOAD_SETUID;
+	if ((st.st_mode & S_ISGID) && st.st_gid != getgid())
+		return PRELOAD_SETGID;
+	if (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
+		return PRELOAD_CAPABILITIES;
+	return PRELOAD_FREE;
+}
+
+static bool is_for_us(const struct ccs_elf *e)
+{
+	struct ccs_elf own;
+	bool alike;
+
+	if (ccs_elf_open(&own, "/proc/self/exe"))
+		return true; /* it cannot be checked */
+	alike = ccs_elf_alike(e, &own);
+	ccs_elf_close(&own);
+	return alike;
+}
+
+enum preload_obstacle preload_obstacle(const char *path)
+{
+	enum preload_obstacle obstacle;
+	struct ccs_elf e;
+
+	if (ccs_elf_open(&e, path))
+		return PRELOAD_FREE; /* a script: the interpreter's file matters */
+	if (!is_for_us(&e))
+		obstacle = PRELOAD_FOREIGN;
+	else if (!ccs_elf_interpreter(&e))
+		obstacle = PRELOAD_STATIC;
+	else
+		obstacle = find_privilege(path);
+	ccs_elf_close(&e);
+	return obstacle;
+}
+
+const char *preload_obstacle_text(enum preload_obstacle obstacle)
+{
+	static const char *const texts[] = {
+		[PRELOAD_FOREIGN] = "it is built for another architecture",
+		[PRELOAD_STATIC] = "it is statically linked",
+		[PRELOAD_SETUID] = "it is setuid",
+		[PRELOAD_SETGID] = "it is setgid",
+		[PRELOAD_CAPABILITIES] = "it has file capabilities",
+	};
+
+	return texts[obstacle];
+}

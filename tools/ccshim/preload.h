@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_PRELOAD_H
+#define CCS_TOOLS_PRELOAD_H
+/* Finds the library to preload, and checks whether a program will load it. */
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * The library: $CCSHIM_LIB, else the one in the build tree if this program runs from
+ * there, else the installed one. 0, or -1 with a sentence in err.
+ */
+int preload_find(char *path, size_t len, char *err, size_t errlen);
+
+/* The build tree that contains this program, with a slash at its end; false: it is installed. */
+bool preload_build_dir(char *dir, size_t len);
+
+/* The path of the program that execvp(name) would run, perhaps in buf, or NULL. */
+const char *preload_which(const char *name, char *buf, size_t len);
+
+/* Why the dynamic linker will not preload a library into that file. */
+enum preload_obstacle {
+	PRELOAD_FREE, PRELOAD_FOREIGN, PRELOAD_STATIC,
+	PRELOAD_SETUID, PRELOAD_SETGID, PRELOAD_CAPABILITIES,
+};
+
+enum preload_obstacle preload_obstacle(const char *path);
+/* "it is setuid"; NULL for PRELOAD_FREE. */
+const char *preload_obstacle_text(enum preload_obstacle obstacle);
+
+#endif

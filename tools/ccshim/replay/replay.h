@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_REPLAY_H
+#define CCS_TOOLS_REPLAY_H
+/* Reads the events of a trace, line by line; ccshim-replay(1) documents the format. */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cc/event.h"
+
+#define REPLAY_FIELDS_MAX 128 /* of a line */
+
+enum replay_column {
+	COL_T_US, COL_T_NS, COL_EVENT, COL_QP, COL_RTT_US, COL_RTT_NS, COL_BYTES, COL_ACK_SEQ,
+	COL_SND_NXT, COL_INFLIGHT, COL_PATH, COL_FLOWS, COL_HOPS, COL_COVERS, COL_ADVISED, COL_NIC_WAIT,
+	COL_SET,
+	COL_RATE, COL_WINDOW, COL_CLOCK,
+	REPLAY_COLUMNS
+};
+
+struct replay_row {
+	struct ccs_cc_event told; /* out: the recorded decision, NAN where none was recorded */
+	const char *event;       /* its name */
+	double clock_us;         /* the host's clock; NAN: not recorded */
+	bool has_qp;
+	uint32_t qp;
+};
+
+struct replay_file {
+	FILE *file;
+	const char *cmd;         /* the subcommand that reads it */
+	const char *name;        /* for messages */
+	unsigned long line;      /* number of the current one */
+	unsigned needs;          /* of the algorithm, CCS_NEEDS_* */
+	double segment;          /* bytes acknowledged by an ack without a number */
+	unsigned fields;
+	unsigned char column[REPLAY_FIELDS_MAX]; /* of each field; REPLAY_COLUMNS: ignored */
+	bool has[REPLAY_COLUMNS];
+	bool whole_lines;        /* ignore a last line without a newline, and set cut */
+	bool cut;
+	uint64_t lost;           /* events so far that the recorder dropped */
+	char *text[REPLAY_COLUMNS]; /* of the current line; NULL: no such column */
+	char buf[65536];
+};
+
+/* Open a trace, "-" for standard input, and read the header. 0, or -1 after printing an error. */
+int replay_open(struct replay_file *f, const char *path);
+void replay_close(struct replay_file *f);
+
+/* Read the next event: 1, 0 at the end, -1 after printing an error with line and column. */
+int replay_next(struct replay_file *f, struct replay_row *row);
+
+/* Print "FILE:LINE: column NAME: text" to stderr; returns -1. REPLAY_COLUMNS: without a column. */
+int replay_fault(const struct replay_file *f, enum replay_column column, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parses CSV into events. Nothing is guessed: any mistake ends the replay. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "base/number.h"
+#include "tools/ccshim/ccshim.h"
+#include "replay.h"
+
+#define MOST 0x1p53 /* beyond, a double skips whole numbers */
+
+static const char *const columns[REPLAY_COLUMNS] = {
+	[COL_T_US] = "t_us", [COL_T_NS] = "t_ns", [COL_EVENT] = "event", [COL_QP] = "qp",
+	[COL_RTT_US] = "rtt_us", [COL_RTT_NS] = "rtt_ns", [COL_BYTES] = "bytes",
+	[COL_ACK_SEQ] = "ack_seq", [COL_SND_NXT] = "snd_nxt", [COL_INFLIGHT] = "inflight",
+	[COL_PATH] = "path", [COL_FLOWS] = "flows", [COL_HOPS] = "hops",
+	[COL_COVERS] = "covers_us", [COL_ADVISED] = "advised_bps",
+	[COL_NIC_WAIT] = "nic_wait_us", [COL_SET] = "set",
+	[COL_RATE] = "rate_bps", [COL_WINDOW] = "window_bytes", [COL_CLOCK] = "clock_us",
+};
+
+int replay_fault(const struct replay_file *f, enum replay_column column, const char *fmt, ...)
+{
+	const bool named = column < REPLAY_COLUMNS;
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (char *p = text; *p; p++) /* a trace may contain control sequences of terminals */
+		if ((unsigned char)*p < ' ' || (unsigned char)*p >= 0x7f)
+			*p = '?';
+	tool_error(f->cmd, "%s:%lu: %s%s%s%s", f->name, f->line, named ? "column " : "",
+		   named ? columns[column] : "", named ? ": " : "", text);
+	return -1;
+}
+
+/* Read a line without its newline. 1, 0 at the end of the file, -1 after printing an error. */
+static int read_line(struct replay_file *f)
+{
+	size_t len = 0;
+	int c;
+
+	f->line++;
+	while ((c = getc_unlocked(f->file)) != EOF && c != '\n') {
+		if (!c)
+			return replay_fault(f, REPLAY_COLUMNS, "a NUL byte: this is not a text file");
+		if (len == sizeof(f->buf) - 1)
+			return replay_fault(f, REPLAY_COLUMNS, "the line is longer than %zu bytes",
+					    sizeof(f->buf) - 1);
+		f->buf[len++] = (char)c;
+	}
+	if (ferror(f->file))
+		return replay_fault(f, REPLAY_COLUMNS, "cannot be read: %m");
+	f->cut = len && c == EOF && f->whole_lines;
+	if (f->cut)
+		return 0;
+	if (len && f->buf[len - 1] == '\r')
+		len--;
+	f->buf[len] = '\0';
+	return len || c != EOF;
+}
+
+static char *trim(char *text)
+{
+	size_t len;
+
+	text += strspn(text, " \t");
+	for (len = strlen(text); len && strchr(" \t", text[len - 1]); len--)
+		;
+	text[len] = '\0';
+	return text;
+}
+
+/* Read the next line that is neither empty nor a comment; comments count lost events. */
+static int read_content(struct replay_file *f, char **text)
+{
+	unsigned long lost;
+	int rc;
+
+	do {
+		rc = read_line(f);
+		if (rc <= 0)
+			return rc;
+		*text = trim(f->buf);
+		if (f->line == 1 && strncmp(*text, "\xef\xbb\xbf", 3) == 0)
+			*text += 3; /* the byte order mark that some spreadsheets write */
+		if (sscanf(*text, "# %lu events are lost", &lost) == 1)
+			f->lost += lost;
+	} while (**text == '#' || !**text);
+	return 1;
+}
+
+static enum replay_column column_named(const char *name)
+{
+	for (unsigned i = 0; i < REPLAY_COLUMNS; i++)
+		if (strcmp(columns[i], name) == 0)
+			return i;
+	return REPLAY_COLUMNS;
+}
+
+static int check_header(const struct replay_file *f)
+{
+	if (f->has[COL_T_US] && f->has[COL_T_NS])
+		return replay_fault(f, COL_T_NS, "the header has t_us as well; remove one");
+	if (f->has[COL_RTT_US] && f->has[COL_RTT_NS])
+		return replay_fault(f, COL_RTT_NS, "the header has rtt_us as well; remove one");
+	if (!f->has[COL_T_US] && !f->has[COL_T_NS])
+		return replay_fault(f, COL_T_US, "the header has neither this column nor t_ns");
+	if (!f->has[COL_EVENT])
+		return replay_fault(f, COL_EVENT, "the header has no such column");
+	return 0;
+}
+
+static int read_header(struct replay_file *f)
+{
+	char *rest, *name;
+	const int rc = read_content(f, &rest);
+
+	if (rc < 0)
+		return -1;
+	if (!rc) {
+		tool_error(f->cmd, "%s: the file is empty, without a header", f->name);
+		return -1;
+	}
+	while ((name = strsep(&rest, ","))) {
+		const enum replay_column column = column_named(trim(name));
+
+		if (f->fields == REPLAY_FIELDS_MAX)
+			return replay_fault(f, REPLAY_COLUMNS, "there are more than %d columns",
+					    REPLAY_FIELDS_MAX);
+		if (column < REPLAY_COLUMNS && f->has[column])
+			return replay_fault(f, column, "the header names it twice");
+		if (column < REPLAY_COLUMNS)
+			f->has[column] = true;
+		f->column[f->fields++] = (unsigned char)column;
+	}
+	return check_header(f);
+}
+
+int replay_open(struct replay_file *f, const char *path)
+{
+	const bool standard = strcmp(path, "-") == 0;
+
+	f->name = standard ? "standard input" : path;
+	f->file = standard ? stdin : fopen(path, "re");
+	if (f->file)
+		return read_header(f);
+	tool_error(f->cmd, "%s: %m", path);
+	return -1;
+}
+
+void replay_close(struct replay_file *f)
+{
+	if (f->file && f->file != stdin)
+		fclose(f->file);
+}
+
+/* Parse a number of digits, point and exponent only. */
+static int parse_double(const struct replay_file *f, enum replay_column column, const char *text,
+			double most, double *value)
+{
+	const char *end;
+
+	*value = ccs_strtod(text, &end);
+	if (*text == '-')
+		return replay_fault(f, column, "'%.40s' is negative", text);
+	if (end == text || *end)
+		return replay_fault(f, column, "'%.40s' is not a number", text);
+	if (*value > most)
+		return replay_fault(f, column, "'%.40s' is above %.17g", text, most);
+	return 0;
+}
+
+/* Parse a whole number in floating-point notation, as some programs write it: 4096.0, 1e7. */
+static bool parse_whole_double(const char *text, uint64_t *value)
+{
+	const char *end;
+	const double number = ccs_strtod(text, &end);
+
+	*value = number < MOST ? (uint64_t)number : 0;
+	return !*end && (double)*value == number;
+}
+
+static int parse_whole(const struct replay_file *f, enum replay_column column, const char *text,
+		       uint64_t most, uint64_t *value)
+{
+	char *end;
+
+	if (*text == '-')
+		return replay_fault(f, column, "'%.40s' is negative", text);
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || (*end && !parse_whole_double(text, value)))
+		return replay_fault(f, column, "'%.40s' is not a whole number", text);
+	if (errno || *value > most)
+		return replay_fault(f, column, "'%.40s' is above %llu", text,
+				    (unsigned long long)most);
+	return 0;
+}
+
+/* Parse a field that may be empty or have no column; *value keeps its default then. */
+static int parse_optional_whole(const struct replay_file *f, enum replay_column column, uint64_t most,
+		      uint64_t *value)
+{
+	const char *text = f->text[column];
+
+	return text && *text ? parse_whole(f, column, text, most, value) : 0;
+}
+
+static int parse_bytes(const struct replay_file *f, enum replay_column column, double *value)
+{
+	uint64_t whole = (uint64_t)*value;
+
+	if (parse_optional_whole(f, column, (uint64_t)MOST, &whole))
+		return -1;
+	*value = (double)whole;
+	return 0;
+}
+
+static int require(const struct replay_file *f, enum replay_column column, const char *event)
+{
+	if (!f->text[column])
+		return replay_fault(f, column, "%s needs it, but the header has no such column", event);
+	if (!*f->text[column])
+		return replay_fault(f, column, "it is empty, but %s needs it", event);
+	return 0;
+}
+
+static int parse_clock(const struct replay_file *f, double *clock_us)
+{
+	const char *text = f->text[COL_CLOCK];
+
+	*clock_us = NAN;
+	return text && *text ? parse_double(f, COL_CLOCK, text, MOST, clock_us) : 0;
+}
+
+/* Parse a time in us or whole ns, whichever column the header has. */
+static int parse_time(const struct replay_file *f, enum replay_column us, enum replay_column ns,
+		     const char *event, double *value)
+{
+	uint64_t whole;
+
+	if (!f->has[ns])
+		return require(f, us, event) || parse_double(f, us, f->text[us], MOST, value) ? -1 : 0;
+	if (require(f, ns, event) || parse_whole(f, ns, f->text[ns], UINT64_MAX, &whole))
+		return -1;
+	*value = (double)whole / 1e3;
+	return 0;
+}
+
+/* ts_ns:tx_bytes:qlen_bytes:capacity_bps */
+static int parse_hop(const struct replay_file *f, char *text, struct ccs_cc_hop *hop)
+{
+	char *part[4];
+	unsigned n = 0;
+
+	for (char *p = text; (p = strchr(p, ':')); p++)
+		n++;
+	if (n != 3)
+		return replay_fault(f, COL_HOPS, "'%.40s' is not ts_ns:tx_bytes:qlen_bytes:"
+				    "capacity_bps", text);
+	for (n = 0; n < 4; n++)
+		part[n] = strsep(&text, ":");
+	if (parse_whole(f, COL_HOPS, part[0], UINT64_MAX, &hop->ts_ns) ||
+	    parse_whole(f, COL_HOPS, part[1], UINT64_MAX, &hop->tx_bytes) ||
+	    parse_whole(f, COL_HOPS, part[2], UINT64_MAX, &hop->qlen_bytes) ||
+	    parse_double(f, COL_HOPS, part[3], MOST, &hop->capacity))
+		return -1;
+	return hop->capacity > 0 ? 0 : replay_fault(f, COL_HOPS, "a link without capacity");
+}
+
+/* "-": no telemetry. */
+static int parse_hops(const struct replay_file *f, struct ccs_cc_event *told)
+{
+	char *rest = f->text[COL_HOPS], *text;
+
+	if (!rest || !*rest || strcmp(rest, "-") == 0)
+		return 0;
+	while ((text = strsep(&rest, ";"))) {
+		if (told->ack.nhops == CCS_CC_MAX_HOPS)
+			return replay_fault(f, COL_HOPS, "there are more than %d records",
+					    CCS_CC_MAX_HOPS);
+		if (parse_hop(f, text, &told->hop[told->ack.nhops++]))
+			return -1;
+	}
+	return 0;
+}
+
+/* An empty field means unknown. */
+static int parse_optional(const struct replay_file *f, enum replay_column column, double *value)
+{
+	const char *text = f->text[column];
+
+	return text && *text ? parse_double(f, column, text, MOST, value) : 0;
+}
+
+/* The recorded decision; a rate may be infinite. */
+static int parse_decision(const struct replay_file *f, enum replay_column column, double *value)
+{
+	const char *text = f->text[column];
+
+	*value = NAN;
+	if (!text || !*text)
+		return 0;
+	if (strcmp(text, "inf") == 0) {
+		*value = INFINITY;
+		return 0;
+	}
+	return parse_double(f, column, text, INFINITY, value);
+}
+
+static int parse_ack(const struct replay_file *f, struct ccs_cc_event *told)
+{
+	struct ccs_cc_ack *ack = &told->ack;
+	const bool telemetry = f->needs & CCS_NEEDS_TELEMETRY;
+	const bool rtt = (f->has[COL_RTT_US] && *f->text[COL_RTT_US]) ||
+			 (f->has[COL_RTT_NS] && *f->text[COL_RTT_NS]);
+	uint64_t path = 0, flows = 0;
+
+	ack->bytes = f->segment;
+	if (telemetry && (require(f, COL_ACK_SEQ, "ack") || require(f, COL_SND_NXT, "ack") ||
+			  require(f, COL_HOPS, "ack")))
+		return -1;
+	if ((rtt || ((f->needs & CCS_NEEDS_RTT) && !telemetry)) &&
+	    parse_time(f, COL_RTT_US, COL_RTT_NS, "ack", &ack->rtt_us))
+		return -1;
+	if (parse_bytes(f, COL_BYTES, &ack->bytes) || parse_bytes(f, COL_INFLIGHT, &ack->inflight) ||
+	    parse_optional_whole(f, COL_ACK_SEQ, UINT64_MAX, &ack->ack_seq) ||
+	    parse_optional_whole(f, COL_SND_NXT, UINT64_MAX, &ack->snd_nxt) ||
+	    parse_optional_whole(f, COL_PATH, UINT32_MAX, &path) ||
+	    parse_optional_whole(f, COL_FLOWS, UINT32_MAX, &flows) || parse_hops(f, told) ||
+	    parse_optional(f, COL_COVERS, &ack->covers_us) ||
+	    parse_optional(f, COL_ADVISED, &ack->advised_rate) ||
+	    parse_optional(f, COL_NIC_WAIT, &ack->nic_wait_us))
+		return -1;
+	ack->path = (uint32_t)path;
+	ack->flows = (unsigned)flows;
+	return 0;
+}
+
+static double *find_setting(struct ccs_cc_event *told, const char *name)
+{
+	const struct { const char *name; double *value; } all[] = {
+		{ "line_rate", &told->path.line_rate }, { "base_rtt", &told->path.base_rtt_us },
+		{ "rtt_jitter", &told->path.rtt_jitter_us }, { "segment", &told->path.segment },
+		{ "epoch", &told->path.epoch_us }, { "bottleneck_rate", &told->path.bottleneck_rate },
+		{ "max_rate", &told->max_rate },
+	};
+
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (strcmp(all[i].name, name) == 0)
+			return all[i].value;
+	return NULL;
+}
+
+static int parse_setting(const struct replay_file *f, struct ccs_cc_event *told, const char *name,
+			const char *value)
+{
+	double *number = find_setting(told, name);
+	uint64_t flows;
+
+	if (number)
+		return parse_double(f, COL_SET, value, 1e15, number);
+	if (strcmp(name, "flows") != 0)
+		return replay_fault(f, COL_SET, "there is no setting '%.40s'", name);
+	if (parse_whole(f, COL_SET, value, 1000000, &flows))
+		return -1;
+	told->path.flows = (unsigned)flows;
+	return 0;
+}
+
+/* Parse a complete network path, with an optional max_rate. */
+static int parse_path(const struct replay_file *f, struct ccs_cc_event *told)
+{
+	char *rest = f->text[COL_SET], *item;
+
+	told->max_rate = INFINITY;
+	told->path = (struct ccs_cc_path){ .rtt_jitter_us = NAN };
+	while ((item = strsep(&rest, ";"))) {
+		char *value = strchr(item, '=');
+
+		if (!value)
+			return replay_fault(f, COL_SET, "'%.40s' is not name=value", item);
+		*value++ = '\0';
+		if (parse_setting(f, told, item, value))
+			return -1;
+	}
+	if (told->path.line_rate > 0 && told->path.base_rtt_us > 0 && told->path.rtt_jitter_us >= 0 &&
+	    told->path.segment > 0 && told->path.flows && told->max_rate > 0)
+		return 0;
+	return replay_fault(f, COL_SET, "a path is line_rate, base_rtt, segment, flows, all above 0, "
+			    "and rtt_jitter");
+}
+
+static int parse_set(const struct replay_file *f, struct ccs_cc_event *told)
+{
+	if (require(f, COL_SET, ccs_cc_event_names[told->kind]))
+		return -1;
+	if (told->kind == CCS_CC_EVENT_START || strncmp(f->text[COL_SET], "rate=", 5) != 0)
+		return parse_path(f, told);
+	told->kind = CCS_CC_EVENT_RATE;
+	if (parse_double(f, COL_SET, f->text[COL_SET] + 5, 1e15, &told->rate))
+		return -1;
+	return told->rate > 0 ? 0 : replay_fault(f, COL_SET, "the rate is 0");
+}
+
+static int parse_event(const struct replay_file *f, struct replay_row *row)
+{
+	struct ccs_suggestion near = ccs_suggest_for(f->text[COL_EVENT]);
+	char hint[96];
+
+	for (unsigned i = 0; i < CCS_CC_EVENT_KINDS; i++) {
+		ccs_suggest_offer(&near, ccs_cc_event_names[i]);
+		if (strcmp(ccs_cc_event_names[i], f->text[COL_EVENT]) != 0)
+			continue;
+		row->told.kind = i;
+		row->event = ccs_cc_event_names[i];
+		return 0;
+	}
+	return replay_fault(f, COL_EVENT, "there is no event '%.40s'%s", f->text[COL_EVENT],
+			    ccs_suggest_hint(&near, hint, sizeof(hint)));
+}
+
+static int parse_input(const struct replay_file *f, struct ccs_cc_event *told)
+{
+	switch (told->kind) {
+	case CCS_CC_EVENT_START:
+	case CCS_CC_EVENT_PATH:
+		return parse_set(f, told);
+	case CCS_CC_EVENT_ACK:
+		return parse_ack(f, told);
+	case CCS_CC_EVENT_SEND:
+		return require(f, COL_BYTES, "send") || parse_bytes(f, COL_BYTES, &told->ack.bytes);
+	default:
+		return 0;
+	}
+}
+
+static int split_fields(struct replay_file *f, char *rest)
+{
+	unsigned n = 0;
+	char *field;
+
+	while ((field = strsep(&rest, ","))) {
+		if (n < f->fields && f->column[n] < REPLAY_COLUMNS)
+			f->text[f->column[n]] = trim(field);
+		n++;
+	}
+	if (n == f->fields)
+		return 0;
+	return replay_fault(f, n < f->fields ? f->column[n] : REPLAY_COLUMNS,
+			    "the line has %u field%s, the header %u", n, n == 1 ? "" : "s",
+			    f->fields);
+}
+
+int replay_next(struct replay_file *f, struct replay_row *row)
+{
+	uint64_t qp = 0;
+	char *rest;
+	const int rc = read_content(f, &rest);
+
+	if (rc <= 0)
+		return rc;
+	*row = (struct replay_row){ .has_qp = f->has[COL_QP] };
+	if (split_fields(f, rest) || parse_event(f, row) ||
+	    parse_time(f, COL_T_US, COL_T_NS, "every event", &row->told.ack.now_us) ||
+	    (row->has_qp && (require(f, COL_QP, "every event") ||
+			     parse_whole(f, COL_QP, f->text[COL_QP], UINT32_MAX, &qp))) ||
+	    parse_clock(f, &row->clock_us) || parse_input(f, &row->told) || parse_decision(f, COL_RATE, &row->told.out.rate) ||
+	    parse_decision(f, COL_WINDOW, &row->told.out.window))
+		return -1;
+	row->qp = (uint32_t)qp;
+	return 1;
+}

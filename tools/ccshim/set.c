@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim set: changes settings of a running process, through the mailbox of its statistics file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ccshim/stats.h>
+
+#include "base/units.h"
+#include "config/request.h"
+#include "observe/stats_dir.h"
+#include "ccshim.h"
+#include "terminal.h"
+
+enum { EXIT_TIMEOUT = 3, POLL_NS = 2000000 };
+
+struct set {
+	pid_t pid;
+	const char *lqpn, *peer;
+	bool only_new, show;
+	double timeout_us;
+	char **settings;
+	int count;
+};
+
+static int print_help(void)
+{
+	printf("usage: ccshim set -p PID [--qp LQPN | --peer ADDR[/BITS]] [--new] NAME=VALUE...\n"
+	       "       ccshim set -p PID [--qp LQPN | --peer ADDR[/BITS]] --show\n\n"
+	       "Changes settings of a running process of yours, for all its current and future\n"
+	       "queue pairs or for some. NAME is an option that may differ between queue pairs,\n"
+	       "or a parameter of their algorithm. Either all settings are applied or none.\n\n"
+	       "  -p PID          the process\n"
+	       "  --qp LQPN       only that connected queue pair\n"
+	       "  --peer ADDR     only queue pairs to that peer or network\n"
+	       "  --new           only queue pairs that are connected from now on\n"
+	       "  --show          print the current settings\n"
+	       "  --timeout T     how long to wait for the process to accept       [2s]\n"
+	       "  -h              this text\n\n"
+	       "The status is 0 if the settings are applied, 1 if the process refuses or does\n"
+	       "not exist, 2 for a usage error, 3 if the process did not accept the request in\n"
+	       "time: then no setting is changed.\n");
+	return EXIT_OK;
+}
+
+/* -- the request ------------------------------------------------------------------- */
+
+static int add_line(char *text, const char *line)
+{
+	const size_t had = strlen(text);
+
+	if (strchr(line, '\n') || had + strlen(line) + 1 >= CCS_REQUEST_LEN) {
+		tool_error("set", "'%.32s' %s", line,
+			   strchr(line, '\n') ? "contains a line break; remove it"
+					      : "makes the request too long; set fewer options at once");
+		return EXIT_USAGE;
+	}
+	sprintf(text + had, "%s\n", line);
+	return 0;
+}
+
+static int write_request(const struct set *set, char text[CCS_REQUEST_LEN])
+{
+	char subject[128];
+
+	memset(text, 0, CCS_REQUEST_LEN);
+	if (set->lqpn)
+		snprintf(subject, sizeof(subject), "qp %s", set->lqpn);
+	else if (set->peer)
+		snprintf(subject, sizeof(subject), "%speer %s", set->only_new ? "new " : "", set->peer);
+	else
+		snprintf(subject, sizeof(subject), "%s", set->only_new ? "new" : "all");
+	if (add_line(text, subject))
+		return EXIT_USAGE;
+	for (int i = 0; i < set->count; i++)
+		if (add_line(text, set->settings[i]))
+			return EXIT_USAGE;
+	return 0;
+}
+
+/* Check the syntax here; the process checks the values. */
+static int check_request(const char *text)
+{
+	struct ccs_request request;
+	char err[512];
+
+	if (ccs_request_parse(&request, text, err, sizeof(err)) == 0)
+		return 0;
+	tool_error("set", "%s", err);
+	return EXIT_USAGE;
+}
+
+/* -- the statistics file ----------------------------------------------------------- */
+
+/* Why the file cannot be that of the process; NULL: it is. */
+static const char *find_mismatch(const struct ccs_stats_header *h, const struct set *set)
+{
+	if (h->magic != CCS_STATS_MAGIC)
+		return "is not a statistics file";
+	if (h->major != CCS_STATS_MAJOR)
+		return "was written by another version of ccshim";
+	if (h->pid != (uint64_t)set->pid || ccs_stats_is_stale(h))
+		return "belongs to a process that has ended";
+	return NULL;
+}
+
+/* Map the file for writing and lock it against other tools; NULL, with errno, or with errno 0
+ * after the error was printed. */
+static struct ccs_stats_header *map_file(int fd, const char *path, const struct set *set)
+{
+	struct ccs_stats_header *h;
+	struct stat st;
+	const char *why;
+
+	if (fstat(fd, &st))
+		return NULL;
+	errno = 0;
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) ||
+	    st.st_size < (off_t)sizeof(*h)) {
+		tool_error("set", "%s: not a statistics file, or accessible to other users", path);
+		return NULL;
+	}
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return NULL;
+	h = mmap(NULL, sizeof(*h), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (h == MAP_FAILED)
+		return NULL;
+	why = find_mismatch(h, set);
+	if (!why)
+		return h;
+	tool_error("set", "%s %s", path, why);
+	munmap(h, sizeof(*h));
+	return NULL;
+}
+
+static struct ccs_stats_header *open_file(const struct set *set)
+{
+	char dir[300], path[340];
+	struct ccs_stats_header *h;
+	int fd = -1;
+
+	for (unsigned n = 0; fd < 0 && ccs_stats_dir_name(n, dir, sizeof(dir)); n++) {
+		snprintf(path, sizeof(path), "%s/%ld", dir, (long)set->pid);
+		fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0 && errno != ENOENT && errno != ENOTDIR) {
+			tool_error("set", "%s: %s", path, strerror(errno));
+			return NULL;
+		}
+	}
+	if (fd < 0 && kill(set->pid, 0) && errno == ESRCH) {
+		tool_error("set", "there is no process %ld", (long)set->pid);
+		return NULL;
+	}
+	if (fd < 0) {
+		tool_error("set", "cannot find statistics of process %ld: it is not owned by you, not "
+			   "running under ccshim, has mode=off or stats=n, or no queue pair yet",
+			   (long)set->pid);
+		return NULL;
+	}
+	h = map_file(fd, path, set); /* the descriptor stays open, with the lock */
+	if (!h && errno)
+		tool_error("set", "%s: %s", path, errno == EWOULDBLOCK
+			   ? "another 'ccshim set' is in progress; try again" : strerror(errno));
+	return h;
+}
+
+/* -- the request and its answer ---------------------------------------------------- */
+
+static double now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
+}
+
+static bool is_answered(const struct ccs_stats_mailbox *box, uint64_t accepted)
+{
+	return __atomic_load_n(&box->answer_gen, __ATOMIC_ACQUIRE) == accepted;
+}
+
+static bool wait_answer(const struct ccs_stats_mailbox *box, uint64_t accepted, double timeout_us)
+{
+	const struct timespec interval = { .tv_nsec = POLL_NS };
+	const double end = now_us() + timeout_us;
+
+	while (!is_answered(box, accepted)) {
+		if (now_us() > end)
+			return false;
+		nanosleep(&interval, NULL);
+	}
+	return true;
+}
+
+static int print_answer(const struct ccs_stats_mailbox *box)
+{
+	char text[CCS_STATS_TEXT];
+
+	memcpy(text, box->answer, sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	if (box->status) {
+		tool_error("set", "refused: %s", text);
+		return EXIT_FAILED;
+	}
+	for (char *rest = text, *line; (line = strsep(&rest, "\n"));)
+		if (*line || rest)
+			terminal_print(stdout, "  ", "%s", line);
+	return EXIT_OK;
+}
+
+static int report_timeout(const struct ccs_stats_header *h, const struct set *set)
+{
+	char timeout[CCS_UNIT_LEN];
+
+	tool_error("set", "process %ld did not accept the request within %s: %s; no setting is changed",
+		   (long)set->pid,
+		   ccs_format_unit(set->timeout_us, CCS_UNIT_TIME, timeout, sizeof(timeout)),
+		   h->qps ? "it is not polling its completion queues"
+			  : "it has no controlled queue pair");
+	return EXIT_TIMEOUT;
+}
+
+/* The next odd number. A request that a killed tool has left is withdrawn first. */
+static uint64_t next_request_gen(struct ccs_stats_mailbox *box)
+{
+	uint64_t gen = __atomic_load_n(&box->request_gen, __ATOMIC_ACQUIRE);
+
+	if ((gen & 1) && __atomic_compare_exchange_n(&box->request_gen, &gen, gen + 1, false,
+						     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		gen++;
+	return gen + 1;
+}
+
+static int send_request(struct ccs_stats_header *h, const struct set *set,
+	       const char request[CCS_REQUEST_LEN])
+{
+	struct ccs_stats_mailbox *box = &h->mailbox;
+	uint64_t asked = next_request_gen(box);
+	const uint64_t accepted = asked + 1;
+
+	if (box->answer_gen == UINT64_MAX) {
+		tool_error("set", "process %ld gained privileges when it was executed and accepts no requests",
+			   (long)set->pid);
+		return EXIT_FAILED;
+	}
+	memcpy(box->request, request, CCS_REQUEST_LEN);
+	__atomic_store_n(&box->request_gen, asked, __ATOMIC_RELEASE);
+	if (wait_answer(box, accepted, set->timeout_us))
+		return print_answer(box);
+	if (__atomic_compare_exchange_n(&box->request_gen, &asked, accepted, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return report_timeout(h, set);
+	/* The process accepted the request at this moment. */
+	if (wait_answer(box, accepted, 1e9))
+		return print_answer(box);
+	tool_error("set", "process %ld accepted the request but does not answer; --show prints its settings", (long)set->pid);
+	return EXIT_FAILED;
+}
+
+/* -- the command line -------------------------------------------------------------- */
+
+enum { OPT_QP = 256, OPT_PEER, OPT_NEW, OPT_SHOW, OPT_TIMEOUT };
+
+static int parse_pid(struct set *set)
+{
+	set->pid = ccs_stats_pid_of(optarg);
+	if (set->pid)
+		return 0;
+	tool_error("set", "-p: '%s' is not a process ID", optarg);
+	return EXIT_USAGE;
+}
+
+static int parse_timeout(struct set *set)
+{
+	if (ccs_parse_unit(optarg, CCS_UNIT_TIME, &set->timeout_us) == 0 &&
+	    set->timeout_us >= 0 && set->timeout_us <= 3.6e9)
+		return 0;
+	tool_error("set", "--timeout: '%s' is not a time such as 500ms or 10s", optarg);
+	return EXIT_USAGE;
+}
+
+static int parse_option(struct set *set, int letter)
+{
+	switch (letter) {
+	case 'p': return parse_pid(set);
+	case OPT_QP: set->lqpn = optarg; return 0;
+	case OPT_PEER: set->peer = optarg; return 0;
+	case OPT_NEW: set->only_new = true; return 0;
+	case OPT_SHOW: set->show = true; return 0;
+	case OPT_TIMEOUT: return parse_timeout(set);
+	default: return tool_usage_error("set");
+	}
+}
+
+static int check_usage(const struct set *set)
+{
+	const char *what = !set->pid ? "-p PID is missing"
+		: set->lqpn && (set->peer || set->only_new)
+			? "--qp names one connected queue pair and excludes --peer and --new"
+		: set->show && set->count ? "--show takes no settings"
+		: !set->show && !set->count ? "nothing to set: give NAME=VALUE, or --show" : NULL;
+
+	if (!what)
+		return 0;
+	tool_error("set", "%s", what);
+	return tool_usage_error("set");
+}
+
+int cmd_set(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		{ "qp", required_argument, NULL, OPT_QP },
+		{ "peer", required_argument, NULL, OPT_PEER },
+		{ "new", no_argument, NULL, OPT_NEW },
+		{ "show", no_argument, NULL, OPT_SHOW },
+		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 }
+	};
+	struct set set = { .timeout_us = 2e6 };
+	char request[CCS_REQUEST_LEN];
+	struct ccs_stats_header *file;
+	int letter;
+
+	argv[0] = (char *)"ccshim set";
+	while ((letter = getopt_long(argc, argv, "p:h", long_options, NULL)) != -1) {
+		if (letter == 'h')
+			return print_help();
+		if (parse_option(&set, letter))
+			return EXIT_USAGE;
+	}
+	set.settings = argv + optind;
+	set.count = argc - optind;
+	if (check_usage(&set) || write_request(&set, request) || check_request(request))
+		return EXIT_USAGE;
+	file = open_file(&set);
+	return file ? send_request(file, &set, request) : EXIT_FAILED;
+}

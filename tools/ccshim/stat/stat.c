@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim stat: its command line, and reading and printing statistics repeatedly. */
+#include "stat.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/suggest.h"
+#include "base/units.h"
+#include "tools/ccshim/ccshim.h"
+
+enum { OPT_JSON = 256, OPT_OPENMETRICS, OPT_PROMETHEUS, OPT_SORT, OPT_RESET, OPT_BASELINE, OPT_MAX_QPS };
+enum form { TABLE, JSON, OPENMETRICS, PROMETHEUS };
+
+struct request {
+	pid_t pid;                       /* 0: all */
+	double interval_s;               /* 0: once */
+	unsigned long count;             /* 0: unlimited */
+	int deltas;                      /* -1: not given, on with an interval */
+	enum form form;
+	const struct ccs_stats_field *sort;
+	unsigned long max_qps;
+	bool reset, baseline;
+	const char *file;                /* of the baseline; NULL: the default one */
+};
+
+static int print_help(void)
+{
+	printf("usage: ccshim stat [OPTION...]\n\n"
+	       "Shows statistics of processes under congestion control: for each queue pair its\n"
+	       "algorithm, rate, window, round-trip times, time at the gate, CNPs, and the links\n"
+	       "on its path.\n\n"
+	       "  -p PID            this process only\n"
+	       "  -i SECONDS        repeat at this interval; a terminal is redrawn\n"
+	       "  -n COUNT          number of repetitions\n"
+	       "  -d totals|deltas  since the queue pair was created, or since the last time\n"
+	       "                                                  [deltas with -i]\n"
+	       "  --sort FIELD      sort queue pairs by a field of --json, largest first\n"
+	       "  --json            a JSON object, with -i one per line\n"
+	       "  --prometheus      metrics in Prometheus' text format, for node_exporter\n"
+	       "  --openmetrics     metrics as OpenMetrics\n"
+	       "  --max-qps N       maximum number of queue pairs in metrics       [100]\n"
+	       "  --reset           save the statistics as a baseline, in a file of yours\n"
+	       "  --baseline        show statistics since the baseline\n"
+	       "  --baseline=FILE   the file of the baseline, with --reset too\n"
+	       "  -h                this text\n\n"
+	       "The status is 0; 1 if the process of -p has no statistics; 2 for a mistake in\n"
+	       "the options.\n");
+	return EXIT_OK;
+}
+
+/* -- the baseline ---------------------------------------------------------------- */
+
+/* ~/.local/state/ccshim/baseline, or below XDG_STATE_HOME. */
+static bool default_baseline(char *name, size_t len)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (state && *state == '/')
+		return (size_t)snprintf(name, len, "%s/ccshim/baseline", state) < len;
+	return home && *home == '/' &&
+	       (size_t)snprintf(name, len, "%s/.local/state/ccshim/baseline", home) < len;
+}
+
+static void make_parents(char *name)
+{
+	for (char *p = strchr(name + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		mkdir(name, 0700);
+		*p = '/';
+	}
+}
+
+static int baseline_file(const struct request *rq, char *name, size_t len)
+{
+	if (rq->file) {
+		if ((size_t)snprintf(name, len, "%s", rq->file) < len)
+			return 0;
+	} else if (default_baseline(name, len)) {
+		return 0;
+	}
+	tool_error("stat", "there is no default file for the baseline: give --baseline=FILE, or set HOME");
+	return EXIT_USAGE;
+}
+
+static int save_baseline(const struct request *rq)
+{
+	struct stat_snapshot s;
+	char name[4000];
+	int error;
+
+	if (baseline_file(rq, name, sizeof(name)))
+		return EXIT_USAGE;
+	if (!rq->file)
+		make_parents(name);
+	stat_read(&s, 0);
+	error = stat_save(&s, name);
+	stat_free(&s);
+	if (error)
+		tool_error("stat", "%s: %s", name, strerror(error));
+	return error ? EXIT_FAILED : EXIT_OK;
+}
+
+static int load_baseline(const struct request *rq, struct stat_snapshot *base)
+{
+	char name[4000];
+	int error;
+
+	if (baseline_file(rq, name, sizeof(name)))
+		return EXIT_USAGE;
+	error = stat_load(base, name);
+	if (error == EBADMSG)
+		tool_error("stat", "%s: not a baseline; 'ccshim stat --reset' writes one", name);
+	else if (error)
+		tool_error("stat", "%s: %s; 'ccshim stat --reset' writes one", name,
+			   strerror(error));
+	return error ? EXIT_FAILED : EXIT_OK;
+}
+
+/* -- reading and printing -------------------------------------------------------- */
+
+static void warn_about_omissions(const struct stat_snapshot *s)
+{
+	static bool warned;
+
+	if (warned || !(s->denied + s->unreadable))
+		return;
+	warned = true;
+	if (s->denied)
+		tool_error("stat", "processes of other users are not shown; this requires root");
+	if (s->unreadable)
+		tool_error("stat", "%u statistics file%s skipped: damaged, or of another version of "
+			   "ccshim", s->unreadable, s->unreadable == 1 ? " is" : "s are");
+}
+
+/* Explain why the process of -p has no statistics. */
+static int explain_absence(pid_t pid)
+{
+	if (kill(pid, 0) && errno == ESRCH)
+		tool_error("stat", "there is no process %ld", (long)pid);
+	else if (errno == EPERM && geteuid())
+		tool_error("stat", "process %ld belongs to another user; reading its statistics requires root", (long)pid);
+	else
+		tool_error("stat", "process %ld has no statistics: it does not run under ccshim, has "
+			   "no queue pairs yet, or runs with mode=off or stats=n", (long)pid);
+	return EXIT_FAILED;
+}
+
+static void print_snapshot(const struct request *rq, const struct stat_snapshot *s)
+{
+	static const char clear[] = "\033[H\033[J";
+	size_t qps = 0;
+
+	switch (rq->form) {
+	case JSON:
+		stat_json(s, rq->interval_s > 0, stdout);
+		break;
+	case OPENMETRICS:
+	case PROMETHEUS:
+		stat_metrics(s, (unsigned)rq->max_qps, rq->form == OPENMETRICS, stdout);
+		for (size_t i = 0; i < s->count; i++)
+			qps += s->process[i].count;
+		if (qps > rq->max_qps)
+			tool_error("stat", "%zu queue pairs are left out of the metrics; --max-qps "
+				   "allows more", qps - rq->max_qps);
+		break;
+	default:
+		if (rq->interval_s > 0 && isatty(1))
+			fputs(clear, stdout);
+		stat_table(s, stdout);
+		if (!s->count && !rq->pid)
+			puts("no process has statistics");
+	}
+	fflush(stdout);
+}
+
+/* Print a copy of `now`, with base subtracted and sorted. */
+static int print_copy(const struct request *rq, const struct stat_snapshot *now,
+		const struct stat_snapshot *base)
+{
+	struct stat_snapshot s;
+	const int rc = stat_copy(&s, now);
+
+	if (!rc && base)
+		stat_subtract(&s, base);
+	if (!rc && rq->sort)
+		stat_sort(&s, rq->sort);
+	if (!rc)
+		print_snapshot(rq, &s);
+	stat_free(&s);
+	return rc || ferror(stdout) ? EXIT_FAILED : EXIT_OK;
+}
+
+static void sleep_for(double seconds)
+{
+	struct timespec ts = { .tv_sec = (time_t)seconds };
+
+	ts.tv_nsec = (long)((seconds - (double)ts.tv_sec) * 1e9);
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+/* Print once or repeatedly. If the process of -p ends in between, this is no error. */
+static int monitor(const struct request *rq, const struct stat_snapshot *baseline)
+{
+	struct stat_snapshot before = { 0 }, now;
+	const bool deltas = rq->deltas < 0 ? rq->interval_s > 0 && !baseline : rq->deltas;
+	unsigned long shown = 0;
+	int status = EXIT_OK;
+
+	if (deltas && !baseline) {
+		stat_read(&before, rq->pid);
+		sleep_for(rq->interval_s > 0 ? rq->interval_s : 1);
+	}
+	for (;;) {
+		stat_read(&now, rq->pid);
+		warn_about_omissions(&now);
+		if (rq->pid && !now.count) {
+			status = shown ? EXIT_OK : explain_absence(rq->pid);
+			break;
+		}
+		status = print_copy(rq, &now, baseline ? baseline : deltas ? &before : NULL);
+		shown++;
+		if (status || !(rq->interval_s > 0) || shown == rq->count)
+			break;
+		stat_free(&before);
+		before = now;
+		sleep_for(rq->interval_s);
+	}
+	stat_free(&now);
+	stat_free(&before);
+	return status;
+}
+
+/* -- options --------------------------------------------------------------------- */
+
+static int parse_number(const char *what, unsigned long least, unsigned long most,
+		       unsigned long *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoul(optarg, &end, 10);
+	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= least && *value <= most)
+		return 0;
+	tool_error("stat", "%s: '%s' is not a number from %lu to %lu", what, optarg, least, most);
+	return EXIT_USAGE;
+}
+
+static int parse_interval(struct request *rq)
+{
+	char *end;
+
+	rq->interval_s = strtod(optarg, &end);
+	if (end != optarg && !*end && rq->interval_s >= 0.001 && rq->interval_s <= 1e6)
+		return 0;
+	tool_error("stat", "-i: '%s' is not a number of seconds, 0.001 to 1e6", optarg);
+	return EXIT_USAGE;
+}
+
+static int parse_sort(struct request *rq)
+{
+	struct ccs_suggestion near = ccs_suggest_for(optarg);
+	char hint[96];
+
+	for (size_t i = 0; i < ccs_stats_field_count; i++) {
+		ccs_suggest_offer(&near, ccs_stats_fields[i].name);
+		if (strcmp(ccs_stats_fields[i].name, optarg) == 0)
+			rq->sort = &ccs_stats_fields[i];
+	}
+	if (rq->sort)
+		return 0;
+	tool_error("stat", "--sort: there is no field '%s'%s", optarg,
+		   ccs_suggest_hint(&near, hint, sizeof(hint)));
+	return EXIT_USAGE;
+}
+
+static int parse_deltas(struct request *rq)
+{
+	rq->deltas = strcmp(optarg, "deltas") == 0;
+	if (rq->deltas || strcmp(optarg, "totals") == 0)
+		return 0;
+	tool_error("stat", "-d: '%s' is neither totals nor deltas", optarg);
+	return EXIT_USAGE;
+}
+
+static int parse_form(struct request *rq, enum form form)
+{
+	if (rq->form == TABLE || rq->form == form) {
+		rq->form = form;
+		return 0;
+	}
+	tool_error("stat", "--json, --prometheus and --openmetrics exclude each other; give one of them");
+	return EXIT_USAGE;
+}
+
+static bool is_metrics(const struct request *rq)
+{
+	return rq->form == OPENMETRICS || rq->form == PROMETHEUS;
+}
+
+/* 0, or the exit status. */
+static int parse_option(struct request *rq, int c)
+{
+	unsigned long pid;
+	int rc;
+
+	switch (c) {
+	case 'p':
+		rc = parse_number("-p", 1, INT_MAX, &pid);
+		rq->pid = (pid_t)pid;
+		return rc;
+	case 'i': return parse_interval(rq);
+	case 'n': return parse_number("-n", 1, ULONG_MAX, &rq->count);
+	case 'd': return parse_deltas(rq);
+	case OPT_SORT: return parse_sort(rq);
+	case OPT_MAX_QPS: return parse_number("--max-qps", 0, 1000000, &rq->max_qps);
+	case OPT_JSON: return parse_form(rq, JSON);
+	case OPT_OPENMETRICS: return parse_form(rq, OPENMETRICS);
+	case OPT_PROMETHEUS: return parse_form(rq, PROMETHEUS);
+	case OPT_RESET: rq->reset = true; return 0;
+	case OPT_BASELINE:
+		rq->baseline = true;
+		rq->file = optarg;
+		return 0;
+	default: return tool_usage_error("stat");
+	}
+}
+
+/* Check the combination of options. */
+static int check_options(struct request *rq, char **operands)
+{
+	const char *why = NULL;
+
+	if (*operands) {
+		tool_error("stat", "unexpected argument '%s'", *operands);
+		return tool_usage_error("stat");
+	}
+	if (rq->count && !(rq->interval_s > 0))
+		rq->interval_s = 1;
+	if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
+		why = "metrics are totals: -d deltas and --baseline do not apply to them";
+	else if (rq->baseline && rq->deltas == 1)
+		why = "-d deltas and --baseline exclude each other";
+	if (!why)
+		return 0;
+	tool_error("stat", "%s", why);
+	return tool_usage_error("stat");
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "openmetrics", no_argument, NULL, OPT_OPENMETRICS },
+		{ "prometheus", no_argument, NULL, OPT_PROMETHEUS },
+		{ "sort", required_argument, NULL, OPT_SORT },
+		{ "max-qps", required_argument, NULL, OPT_MAX_QPS },
+		{ "reset", no_argument, NULL, OPT_RESET },
+		{ "baseline", optional_argument, NULL, OPT_BASELINE },
+		{ 0 }
+	};
+	struct request rq = { .deltas = -1, .max_qps = 100 };
+	struct stat_snapshot base = { 0 };
+	int c, status = 0;
+
+	argv[0] = (char *)"ccshim stat";
+	while (!status && (c = getopt_long(argc, argv, "p:i:n:d:h", options, NULL)) != -1) {
+		if (c == 'h')
+			return print_help();
+		status = parse_option(&rq, c);
+	}
+	if (!status)
+		status = check_options(&rq, argv + optind);
+	if (status)
+		return status;
+	if (is_metrics(&rq) && rq.deltas < 0)
+		rq.deltas = 0;
+	if (rq.reset)
+		return save_baseline(&rq);
+	if (rq.baseline)
+		status = load_baseline(&rq, &base);
+	if (!status)
+		status = monitor(&rq, rq.baseline ? &base : NULL);
+	stat_free(&base);
+	return status;
+}

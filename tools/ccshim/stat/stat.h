@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_STAT_H
+#define CCS_TOOLS_STAT_H
+/* ccshim stat: reads the statistics files of running processes and prints them. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include <ccshim/stats.h>
+
+#include "observe/stats_fields.h"
+
+struct stat_qp {
+	struct ccs_stats_qp q;
+	struct ccs_stats_rtt rtt;
+};
+
+struct stat_process {
+	struct ccs_stats_header h;       /* missing fields of an older file are 0; text ends in NUL */
+	struct stat_qp *qp;              /* the queue pairs with a slot */
+	size_t count;
+};
+
+/* The statistics of all processes at one time, or their increase since an earlier snapshot. */
+struct stat_snapshot {
+	uint64_t now_ns, unix_ns;
+	double since_s;                  /* deltas: length of the interval; 0: totals */
+	struct stat_process *process;
+	size_t count;
+	unsigned denied;                 /* directories of other users that may not be read */
+	unsigned unreadable;             /* files that are damaged or of another version */
+};
+
+/* stat_files.c. Read the files of that process, or of all (0) that the caller may read, and remove
+ * those of ended processes. Free the snapshot with stat_free(). */
+void stat_read(struct stat_snapshot *s, pid_t only);
+void stat_free(struct stat_snapshot *s);
+/* Parse a statistics file of a known version; false: it is none. */
+bool stat_parse(const void *image, size_t size, struct stat_process *p);
+
+/* stat_delta.c. *to must be freed in any case; -1: no memory. */
+int stat_copy(struct stat_snapshot *to, const struct stat_snapshot *s);
+/* Subtract the counters of base; queue pairs created since then keep their totals. */
+void stat_subtract(struct stat_snapshot *s, const struct stat_snapshot *base);
+/* Sort queue pairs by a field, largest first. */
+void stat_sort(struct stat_snapshot *s, const struct ccs_stats_field *field);
+/* Sums over a process's queue pairs, including destroyed ones. */
+struct ccs_stats_gone stat_totals(const struct stat_process *p);
+
+/* stat_baseline.c: a snapshot in a file, as a sequence of statistics files. 0 or an errno. */
+int stat_save(const struct stat_snapshot *s, const char *file);
+int stat_load(struct stat_snapshot *s, const char *file);
+
+/* The output formats. */
+void stat_table(const struct stat_snapshot *s, FILE *out);
+void stat_json(const struct stat_snapshot *s, bool one_line, FILE *out);
+/* OpenMetrics, or the older text format of Prometheus. */
+void stat_metrics(const struct stat_snapshot *s, unsigned max_qps, bool open, FILE *out);
+
+#endif

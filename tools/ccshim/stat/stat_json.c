@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Statistics as JSON. */
+#include "stat.h"
+
+#include "base/json.h"
+
+static void write_rtt(struct ccs_json *j, const struct ccs_stats_rtt *rtt)
+{
+	ccs_json_object(j, "rtt_us");
+	ccs_json_uint(j, "count", rtt->count);
+	if (rtt->count) {
+		ccs_json_num(j, "last", (double)rtt->last_ns / 1e3);
+		ccs_json_num(j, "mean", (double)rtt->sum_ns / 1e3 / (double)rtt->count);
+		ccs_json_num(j, "p50", ccs_stats_percentile(rtt, 0.5) / 1e3);
+		ccs_json_num(j, "p99", ccs_stats_percentile(rtt, 0.99) / 1e3);
+	}
+	if (rtt->max_ns) {
+		ccs_json_num(j, "min", (double)rtt->min_ns / 1e3);
+		ccs_json_num(j, "max", (double)rtt->max_ns / 1e3);
+	}
+	ccs_json_end(j);
+}
+
+static void write_uncontrolled(struct ccs_json *j, const struct ccs_stats_header *h)
+{
+	ccs_json_object(j, "uncontrolled");
+	for (unsigned i = 0; i < CCS_STATS_MAX_UNCONTROLLED && *h->uncontrolled[i].name; i++)
+		ccs_json_uint(j, h->uncontrolled[i].name, h->uncontrolled[i].count);
+	ccs_json_end(j);
+}
+
+static void write_totals(struct ccs_json *j, const struct stat_process *p)
+{
+	const struct ccs_stats_gone t = stat_totals(p);
+
+	ccs_json_object(j, "totals"); /* of all its queue pairs, including destroyed ones */
+	ccs_json_uint(j, "qps", t.qps);
+	ccs_json_uint(j, "bytes", t.bytes);
+	ccs_json_uint(j, "wrs", t.completions);
+	ccs_json_uint(j, "segments", t.segments);
+	ccs_json_uint(j, "wrs_posted", t.posts);
+	ccs_json_num(j, "gated_us", (double)t.gated_ns / 1e3);
+	ccs_json_uint(j, "rtt_samples", t.samples);
+	ccs_json_uint(j, "rp_cnp_handled", t.cnps);
+	ccs_json_uint(j, "losses", t.losses);
+	ccs_json_end(j);
+}
+
+static double age_us(const struct stat_snapshot *s, uint64_t then_ns)
+{
+	return s->now_ns > then_ns ? (double)(s->now_ns - then_ns) / 1e3 : 0;
+}
+
+static void write_process(struct ccs_json *j, const struct stat_snapshot *s,
+			  const struct stat_process *p)
+{
+	ccs_json_object(j, NULL);
+	ccs_json_uint(j, "pid", p->h.pid);
+	ccs_json_str(j, "program", p->h.program);
+	ccs_json_str(j, "version", p->h.version);
+	ccs_json_uint(j, "uid", p->h.uid);
+	ccs_json_str(j, "mode", p->h.mode);
+	ccs_json_str(j, "cc", p->h.cc);
+	if (*p->h.missing_feedback)
+		ccs_json_str(j, "missing_feedback", p->h.missing_feedback);
+	ccs_json_num(j, "age_us", age_us(s, p->h.created_ns));
+	ccs_json_uint(j, "qps_controlled", p->h.qps);
+	ccs_json_uint(j, "qps_unshown", p->h.qps_unshown);
+	write_uncontrolled(j, &p->h);
+	write_totals(j, p);
+	ccs_json_array(j, "qps");
+	for (size_t i = 0; i < p->count; i++) {
+		ccs_json_object(j, NULL);
+		ccs_stats_json_qp(j, &p->qp[i].q, s->now_ns);
+		write_rtt(j, &p->qp[i].rtt);
+		ccs_json_num(j, "age_us", age_us(s, p->qp[i].q.created_ns));
+		ccs_json_num(j, "idle_us", age_us(s, p->qp[i].q.updated_ns));
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+	ccs_json_end(j);
+}
+
+void stat_json(const struct stat_snapshot *s, bool one_line, FILE *out)
+{
+	struct ccs_json j;
+
+	(one_line ? ccs_json_start_line : ccs_json_start)(&j, out);
+	ccs_json_object(&j, NULL);
+	ccs_json_num(&j, "time", (double)(s->unix_ns / 1000) / 1e6);
+	if (s->since_s > 0)
+		ccs_json_num(&j, "interval_s", s->since_s);
+	ccs_json_array(&j, "processes");
+	for (size_t i = 0; i < s->count; i++)
+		write_process(&j, s, &s->process[i]);
+	ccs_json_finish(&j);
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The table of ccshim stat: a line for each process, and below it one for each queue pair. */
+#include "stat.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/ccshim/terminal.h"
+#include "tools/common/human.h"
+
+enum { CELL = 24, INDENT = 2, WIDE = 256, LINE = 2048 };
+
+enum column {
+	DEVICE, LQPN, ALGORITHM, FEEDBACK, RATE, DONE, WINDOW, RTT_P50, RTT_P99, GATED, CNPS,
+	UTILISATION, HOPS, COLUMNS
+};
+
+static const struct {
+	const char *title, *deltas_title; /* deltas_title NULL: the same */
+	int width;                        /* minimum; negative: left-aligned, as printf() has it */
+	unsigned rank;                    /* the column of the highest rank is left out first; 0: never */
+} columns[COLUMNS] = {
+	[DEVICE] = { "DEVICE/PORT", NULL, -12, 0 },
+	[LQPN] = { "LQPN", NULL, 8, 0 },
+	[ALGORITHM] = { "ALGORITHM", NULL, -18, 0 },
+	[FEEDBACK] = { "FEEDBACK", NULL, -9, 1 },
+	[RATE] = { "RATE", NULL, 9, 0 },
+	[DONE] = { "DONE", "GOODPUT", 9, 0 },
+	[WINDOW] = { "WINDOW", NULL, 7, 4 },
+	[RTT_P50] = { "RTT P50", NULL, 7, 5 },
+	[RTT_P99] = { "RTT P99", NULL, 7, 3 },
+	[GATED] = { "GATED", NULL, 8, 2 },
+	[CNPS] = { "CNPS", NULL, 6, 6 },
+	[UTILISATION] = { "U", NULL, 5, 7 },
+	[HOPS] = { "HOPS", NULL, -4, 8 },
+};
+
+struct row {
+	char cell[COLUMNS][WIDE];
+};
+
+/* The printf() widths of the columns of one process's table; 0: the column is left out. */
+struct layout {
+	int width[COLUMNS];
+};
+
+/* The text may contain anything: it was read from a file that another process wrote. */
+static const char *clean(char *text)
+{
+	for (char *p = text; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			*p = '?';
+	return text;
+}
+
+static size_t __attribute__((format(printf, 3, 4)))
+append(char *line, size_t at, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = at < LINE ? vsnprintf(line + at, LINE - at, fmt, ap) : 0;
+	va_end(ap);
+	return at + (n > 0 ? (size_t)n : 0);
+}
+
+static void append_uncontrolled(char *line, size_t at, const struct ccs_stats_header *h)
+{
+	const char *before = "; uncontrolled: ";
+	char name[sizeof(h->uncontrolled[0].name)];
+
+	for (unsigned i = 0; i < CCS_STATS_MAX_UNCONTROLLED && *h->uncontrolled[i].name; i++) {
+		if (!h->uncontrolled[i].count)
+			continue;
+		strcpy(name, h->uncontrolled[i].name);
+		at = append(line, at, "%s%" PRIu64 " %s", before, h->uncontrolled[i].count,
+			    clean(name));
+		before = ", ";
+	}
+}
+
+static void print_process(const struct stat_process *p, FILE *out)
+{
+	struct ccs_stats_header h = p->h;
+	char line[LINE];
+	size_t at;
+
+	at = append(line, 0, "%" PRIu64 " %s: %s, cc=%s, %" PRIu64 " queue pair%s", h.pid,
+		    clean(h.program), clean(h.mode), clean(h.cc), h.qps, h.qps == 1 ? "" : "s");
+	if (h.gone.qps)
+		at = append(line, at, ", %" PRIu64 " gone", h.gone.qps);
+	if (h.qps_unshown)
+		at = append(line, at, ", %" PRIu64 " without statistics", h.qps_unshown);
+	if (*h.missing_feedback)
+		at = append(line, at, ", without %s", clean(h.missing_feedback));
+	append_uncontrolled(line, at, &h);
+	terminal_print(out, "    ", "%s", line);
+}
+
+/* For deltas the share of the time; for totals the time. */
+static void format_gated(char *cell, const struct stat_snapshot *s, const struct ccs_stats_qp *q)
+{
+	if (s->since_s > 0)
+		human_percent(fmin((double)q->gated_ns / 1e9 / s->since_s, 1), cell, CELL);
+	else
+		human_us((double)(q->gated_ns / 1000), cell, CELL);
+}
+
+static void format_done(char *cell, const struct stat_snapshot *s, const struct ccs_stats_qp *q)
+{
+	if (s->since_s > 0)
+		human_rate(8 * (double)q->bytes / s->since_s, cell, CELL);
+	else
+		human_bytes((double)q->bytes, cell, CELL);
+}
+
+static void format_rtt(char *cell, const struct stat_qp *qp, double q)
+{
+	const double ns = ccs_stats_percentile(&qp->rtt, q);
+
+	human_us(ns > 0 ? ns / 1e3 : NAN, cell, CELL);
+}
+
+static void format_hops(char cell[WIDE], const struct stat_snapshot *s,
+			const struct ccs_stats_qp *q)
+{
+	char queue[CELL], age[CELL];
+	const uint64_t age_ns = s->now_ns > q->telemetry_ns ? s->now_ns - q->telemetry_ns : 0;
+	size_t at = 0;
+
+	for (uint64_t i = 0; i < q->nhops; i++) {
+		const struct ccs_stats_hop *hop = &q->hop[i];
+
+		at += (size_t)snprintf(cell + at, WIDE - at, "%s%" PRIu64 ":%.0f%%,%s",
+				       i ? " " : "", hop->link,
+				       hop->capacity ? 100 * (double)hop->rate / (double)hop->capacity : 0,
+				       human_bytes((double)hop->queue_bytes, queue, sizeof(queue)));
+		if (at >= WIDE)
+			return;
+	}
+	if (q->nhops)
+		snprintf(cell + at, WIDE - at, " (%s old)",
+			 human_us((double)(age_ns / 1000), age, sizeof(age)));
+}
+
+static void format_row(struct row *row, const struct stat_snapshot *s, struct stat_qp qp)
+{
+	struct ccs_stats_qp *q = &qp.q;
+
+	*row = (struct row){ 0 };
+	snprintf(row->cell[DEVICE], WIDE, "%s/%" PRIu64, clean(q->device), q->port);
+	snprintf(row->cell[LQPN], WIDE, "%" PRIu64, q->lqpn);
+	snprintf(row->cell[ALGORITHM], WIDE, "%s%s%s", clean(q->cc), *q->variant ? ":" : "",
+		 clean(q->variant));
+	snprintf(row->cell[FEEDBACK], WIDE, "%s",
+		 *q->uncontrolled ? clean(q->uncontrolled) : clean(q->feedback));
+	human_rate((double)q->rate, row->cell[RATE], CELL);
+	format_done(row->cell[DONE], s, q);
+	human_bytes((double)q->window, row->cell[WINDOW], CELL);
+	format_rtt(row->cell[RTT_P50], &qp, 0.5);
+	format_rtt(row->cell[RTT_P99], &qp, 0.99);
+	format_gated(row->cell[GATED], s, q);
+	snprintf(row->cell[CNPS], WIDE, "%" PRIu64, q->cnps);
+	if (q->telemetry_ns)
+		human_percent(q->utilisation, row->cell[UTILISATION], CELL);
+	else
+		strcpy(row->cell[UTILISATION], "-");
+	format_hops(row->cell[HOPS], s, q);
+}
+
+static const char *title_of(const struct stat_snapshot *s, unsigned i)
+{
+	return s->since_s > 0 && columns[i].deltas_title ? columns[i].deltas_title : columns[i].title;
+}
+
+/* The columns that the longest line takes. */
+static size_t total_width(const struct layout *l)
+{
+	size_t sum = INDENT - 1;
+
+	for (unsigned i = 0; i < COLUMNS; i++)
+		if (l->width[i])
+			sum += 1 + (size_t)abs(l->width[i]);
+	return sum;
+}
+
+/* The width of each column's longest cell; numbers have at least their usual width. */
+static void measure(struct layout *l, const struct stat_snapshot *s, const struct stat_process *p)
+{
+	struct row row;
+
+	for (unsigned i = 0; i < COLUMNS; i++)
+		l->width[i] = columns[i].width > 0 && i != LQPN ? columns[i].width
+								: (int)strlen(title_of(s, i));
+	for (size_t k = 0; k < p->count; k++) {
+		format_row(&row, s, p->qp[k]);
+		for (unsigned i = 0; i < COLUMNS; i++)
+			if ((int)strlen(row.cell[i]) > l->width[i])
+				l->width[i] = (int)strlen(row.cell[i]);
+	}
+	for (unsigned i = 0; i < COLUMNS; i++)
+		if (columns[i].width < 0)
+			l->width[i] = -l->width[i];
+}
+
+static bool drop_column(struct layout *l)
+{
+	unsigned least = COLUMNS;
+
+	for (unsigned i = 0; i < COLUMNS; i++)
+		if (l->width[i] && columns[i].rank &&
+		    (least == COLUMNS || columns[i].rank > columns[least].rank))
+			least = i;
+	if (least == COLUMNS)
+		return false;
+	l->width[least] = 0;
+	return true;
+}
+
+/* All columns at their usual widths where there is space, else as many as fit. */
+static struct layout choose_layout(const struct stat_snapshot *s, const struct stat_process *p,
+				   size_t width)
+{
+	struct layout l, usual;
+
+	measure(&l, s, p);
+	for (unsigned i = 0; i < COLUMNS; i++)
+		usual.width[i] = abs(l.width[i]) > abs(columns[i].width) ? l.width[i] : columns[i].width;
+	if (!width || total_width(&usual) <= width) {
+		for (unsigned i = 0; i < COLUMNS; i++)
+			usual.width[i] = columns[i].width;
+		return usual;
+	}
+	while (total_width(&l) > width && drop_column(&l))
+		;
+	return l;
+}
+
+static void print_row(const struct layout *l, const struct row *row, FILE *out)
+{
+	unsigned last = COLUMNS - 1;
+
+	while (last && !l->width[last])
+		last--;
+	fprintf(out, "%*s", INDENT - 1, "");
+	for (unsigned i = 0; i <= last; i++)
+		if (l->width[i])
+			fprintf(out, " %*s", i == HOPS ? 0 : l->width[i], row->cell[i]);
+	putc('\n', out);
+}
+
+static void print_qps(const struct stat_snapshot *s, const struct stat_process *p, FILE *out)
+{
+	const struct layout l = choose_layout(s, p, terminal_width(out));
+	struct row row;
+
+	for (unsigned i = 0; i < COLUMNS; i++)
+		snprintf(row.cell[i], WIDE, "%s", title_of(s, i));
+	print_row(&l, &row, out);
+	for (size_t k = 0; k < p->count; k++) {
+		format_row(&row, s, p->qp[k]);
+		print_row(&l, &row, out);
+	}
+}
+
+void stat_table(const struct stat_snapshot *s, FILE *out)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		print_process(&s->process[i], out);
+		if (s->process[i].count)
+			print_qps(s, &s->process[i], out);
+	}
+}

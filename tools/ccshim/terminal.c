@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Breaks lines at the width of the terminal. */
+#include "terminal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { MIN_WIDTH = 20, MAX_WIDTH = 10000 };
+
+size_t terminal_width(FILE *out)
+{
+	const char *columns = getenv("COLUMNS");
+	const long given = columns ? strtol(columns, NULL, 10) : 0;
+	struct winsize size;
+
+	if (!isatty(fileno(out)))
+		return 0;
+	if (given >= MIN_WIDTH && given <= MAX_WIDTH)
+		return (size_t)given;
+	return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col >= MIN_WIDTH ? size.ws_col : 0;
+}
+
+/* Where to break a line that is longer than width: at a space after column `from`, the last that
+ * fits, else the first. NULL: there is none. */
+static char *find_break(char *line, size_t from, size_t width)
+{
+	char *best = NULL;
+
+	for (char *p = line + from; (p = strchr(p, ' ')); p++) {
+		if (best && (size_t)(p - line) > width)
+			break;
+		if (p > line + from && p[-1] != ' ')
+			best = p;
+	}
+	return best;
+}
+
+static void print_line(FILE *out, const char *lead, char *line, size_t width)
+{
+	const size_t indent = strlen(lead);
+	size_t from = strspn(line, " "), used = 0;
+	char *end;
+
+	while (width && used + strlen(line) > width &&
+	       (end = find_break(line, from, width > used ? width - used : 0))) {
+		fprintf(out, "%.*s\n%s", (int)(end - line), line, lead);
+		line = end + strspn(end, " ");
+		used = indent;
+		from = 0;
+	}
+	fprintf(out, "%s\n", line);
+}
+
+void terminal_vprint(FILE *out, const char *lead, const char *fmt, va_list ap)
+{
+	const int saved = errno; /* isatty(3) sets it */
+	char *line;
+
+	if (vasprintf(&line, fmt, ap) < 0)
+		return;
+	print_line(out, lead, line, terminal_width(out));
+	free(line);
+	errno = saved;
+}
+
+void terminal_print(FILE *out, const char *lead, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	terminal_vprint(out, lead, fmt, ap);
+	va_end(ap);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_TERMINAL_H
+#define CCS_TOOLS_TERMINAL_H
+/* Output that fits the width of the terminal. */
+#include <stdarg.h>
+#include <stdio.h>
+
+/* The columns of the terminal that the stream writes to: COLUMNS, else the terminal's own number.
+ * 0: it is no terminal, so lines may have any length. */
+size_t terminal_width(FILE *out);
+
+/*
+ * Print one line and its newline. On a terminal a line that is too long is broken at spaces, and
+ * each further line begins with `lead`. Words are never broken. errno is preserved.
+ */
+void terminal_print(FILE *out, const char *lead, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+void terminal_vprint(FILE *out, const char *lead, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_CCSHIMD_H
+#define CCS_TOOLS_CCSHIMD_H
+
+/* "ccshimd: text" to stderr. */
+void daemon_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Print the state of the agent at that socket. Returns an exit status. */
+int daemon_status(const char *socket);
+
+#endif

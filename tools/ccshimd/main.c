@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshimd: the host agent as a daemon. */
+#include "config.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/agent.h"
+#include "agent/ipc/owner.h"
+#include "base/units.h"
+#include "tools/common/capabilities.h"
+#include "ccshimd.h"
+#include "auth.h"
+#include "links.h"
+
+enum { LIST = 64 };
+
+struct daemon {
+	struct ccs_agent_config config;
+	const char *interface[LIST], *address[LIST], *switches[LIST];
+	struct ccs_agent_capacity capacity[LIST];
+	struct ccs_agent_publication publication[LIST];
+	const char *key_file;
+	struct ccs_agent_auth auth;
+	struct ccs_owner owner;
+	bool status;
+};
+
+static struct ccs_agent *running;
+
+void daemon_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("ccshimd: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	putc('\n', stderr);
+}
+
+static void help(void)
+{
+	printf("usage: ccshimd [OPTION...]\n\n"
+	       "The host agent: sends CNPs for congestion marks that arrive, and delivers CNPs of\n"
+	       "other agents to the processes that run under ccshim. Measures links for senders\n"
+	       "that request telemetry.\n\n"
+	       "  --socket PATH      socket for processes of this host (%s)\n"
+	       "  --port N           UDP port of all agents (%d)\n"
+	       "  --interval TIME    least time between CNPs for a flow (50us)\n"
+	       "  --dscp N           DSCP of messages to other agents, 0 to 63 (%d)\n"
+	       "  --interface NAME   capture only on this one; may be repeated (all)\n"
+	       "  --address ADDRESS  serve only this address; may be repeated (all)\n"
+	       "  --no-capture       send no CNPs, only receive them; needs no privilege\n"
+	       "  --key-file FILE    accept only agents that have the same key\n"
+	       "  --verify HOW       kernel: a process may register only queue pairs that it\n"
+	       "                     owns; none: any (kernel)\n"
+	       "  --no-telemetry     do not measure links on which data arrive\n"
+	       "  --capacity I=RATE  capacity of interface I (its speed); I=learn: measure it\n"
+	       "  --switch ADDRESS   request this switch's records; may be repeated\n"
+	       "  --publish PORT[,to=PREFIX][,from=PREFIX][,hop=N][,rate=RATE]\n"
+	       "                     report this port's queue to receivers, as a switch\n"
+	       "  --status           print the running agent's state as JSON\n"
+	       "  -h, --help         print this text\n"
+	       "  -V, --version      print the version\n",
+	       CCS_IPC_SOCKET, CCS_WIRE_PORT, CCS_AGENT_DSCP);
+}
+
+static int wrong(const char *option, const char *value, const char *wanted)
+{
+	daemon_error("--%s %s: expected %s", option, value, wanted);
+	return -1;
+}
+
+static int set_number(const char *option, const char *text, long least, long most, long *value)
+{
+	char *end, wanted[64];
+
+	*value = strtol(text, &end, 10);
+	if (*text >= '0' && *text <= '9' && !*end && *value >= least && *value <= most)
+		return 0;
+	snprintf(wanted, sizeof(wanted), "a whole number from %ld to %ld", least, most);
+	return wrong(option, text, wanted);
+}
+
+static int set_port(struct daemon *d, const char *text)
+{
+	long value;
+
+	if (set_number("port", text, 1, 65535, &value))
+		return -1;
+	d->config.port = (uint16_t)value;
+	return 0;
+}
+
+static int set_dscp(struct daemon *d, const char *text)
+{
+	long value;
+
+	if (set_number("dscp", text, 0, 63, &value))
+		return -1;
+	d->config.dscp = (uint8_t)value;
+	return 0;
+}
+
+static int set_interval(struct daemon *d, const char *text)
+{
+	double us;
+
+	if (ccs_parse_unit(text, CCS_UNIT_TIME, &us) || us > 1e6)
+		return wrong("interval", text, "a time up to 1s, like 50us");
+	d->config.interval_ns = (uint64_t)(us * 1e3);
+	return 0;
+}
+
+static bool is_full(const char *option, const char *text, unsigned n)
+{
+	if (n == LIST)
+		daemon_error("--%s %s: there may be %d of them", option, text, LIST);
+	return n == LIST;
+}
+
+static int append(const char *option, const char **list, unsigned *n, const char *text)
+{
+	if (is_full(option, text, *n))
+		return -1;
+	list[(*n)++] = text;
+	return 0;
+}
+
+static int append_capacity(struct daemon *d, const char *text)
+{
+	const unsigned n = d->config.ncapacities;
+
+	if (is_full("capacity", text, n) || daemon_capacity(text, &d->capacity[n]))
+		return -1;
+	d->config.ncapacities++;
+	return 0;
+}
+
+static int append_publication(struct daemon *d, const char *text)
+{
+	const unsigned n = d->config.npublications;
+
+	if (is_full("publish", text, n) || daemon_publish(text, &d->publication[n]))
+		return -1;
+	d->config.npublications++;
+	return 0;
+}
+
+static int set_verify(struct daemon *d, const char *text)
+{
+	if (strcmp(text, "kernel") != 0 && strcmp(text, "none") != 0)
+		return wrong("verify", text, "kernel or none");
+	d->config.check_owner = strcmp(text, "kernel") == 0 ? ccs_owner_check : NULL;
+	return 0;
+}
+
+enum { OPT_SOCKET = 256, OPT_PORT, OPT_INTERVAL, OPT_DSCP, OPT_INTERFACE, OPT_ADDRESS,
+       OPT_NO_CAPTURE, OPT_KEY_FILE, OPT_VERIFY, OPT_NO_TELEMETRY, OPT_CAPACITY, OPT_SWITCH,
+       OPT_PUBLISH, OPT_STATUS };
+
+static const struct option options[] = {
+	{ "socket", required_argument, NULL, OPT_SOCKET },
+	{ "port", required_argument, NULL, OPT_PORT },
+	{ "interval", required_argument, NULL, OPT_INTERVAL },
+	{ "dscp", required_argument, NULL, OPT_DSCP },
+	{ "interface", required_argument, NULL, OPT_INTERFACE },
+	{ "address", required_argument, NULL, OPT_ADDRESS },
+	{ "no-capture", no_argument, NULL, OPT_NO_CAPTURE },
+	{ "key-file", required_argument, NULL, OPT_KEY_FILE },
+	{ "verify", required_argument, NULL, OPT_VERIFY },
+	{ "no-telemetry", no_argument, NULL, OPT_NO_TELEMETRY },
+	{ "capacity", required_argument, NULL, OPT_CAPACITY },
+	{ "switch", required_argument, NULL, OPT_SWITCH },
+	{ "publish", required_argument, NULL, OPT_PUBLISH },
+	{ "status", no_argument, NULL, OPT_STATUS },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ 0 },
+};
+
+static int take_option(struct daemon *d, int option)
+{
+	switch (option) {
+	case OPT_SOCKET:
+		d->config.socket = optarg;
+		return 0;
+	case OPT_PORT:
+		return set_port(d, optarg);
+	case OPT_INTERVAL:
+		return set_interval(d, optarg);
+	case OPT_DSCP:
+		return set_dscp(d, optarg);
+	case OPT_INTERFACE:
+		return append("interface", d->interface, &d->config.ninterfaces, optarg);
+	case OPT_ADDRESS:
+		return append("address", d->address, &d->config.naddresses, optarg);
+	case OPT_NO_CAPTURE:
+		d->config.capture = false;
+		return 0;
+	case OPT_KEY_FILE:
+		d->key_file = optarg;
+		return 0;
+	case OPT_VERIFY:
+		return set_verify(d, optarg);
+	case OPT_NO_TELEMETRY:
+		d->config.telemetry = false;
+		return 0;
+	case OPT_CAPACITY:
+		return append_capacity(d, optarg);
+	case OPT_SWITCH:
+		return append("switch", d->switches, &d->config.nswitches, optarg);
+	case OPT_PUBLISH:
+		return append_publication(d, optarg);
+	case OPT_STATUS:
+		d->status = true;
+		return 0;
+	case 'h':
+		help();
+		exit(EXIT_SUCCESS);
+	case 'V':
+		printf("ccshimd %s\n", PACKAGE_VERSION);
+		exit(EXIT_SUCCESS);
+	default:
+		return -1;
+	}
+}
+
+static int take_options(struct daemon *d, int argc, char **argv)
+{
+	int option;
+
+	while ((option = getopt_long(argc, argv, "hV", options, NULL)) >= 0)
+		if (take_option(d, option))
+			return -1;
+	if (optind == argc)
+		return 0;
+	daemon_error("unexpected argument '%s'", argv[optind]);
+	return -1;
+}
+
+/* -- the process ------------------------------------------------------------------- */
+
+static void say(void *arg, const char *sentence)
+{
+	(void)arg;
+	daemon_error("%s", sentence);
+}
+
+static void stop(int sig)
+{
+	(void)sig;
+	ccs_agent_stop(running);
+}
+
+static void handle_signals(void)
+{
+	const struct sigaction end = { .sa_handler = stop };
+
+	sigaction(SIGTERM, &end, NULL);
+	sigaction(SIGINT, &end, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Each client needs a descriptor. */
+static void allow_descriptors(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r))
+		return;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
+/* Notify the service manager by the protocol of sd_notify(3): one datagram. */
+static void tell_ready(void)
+{
+	static const char ready[] = "READY=1";
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd;
+
+	if (!path || strlen(path) >= sizeof(to.sun_path))
+		return;
+	memcpy(to.sun_path, path, strlen(path));
+	if (*path == '@')
+		to.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	sendto(fd, ready, sizeof(ready) - 1, MSG_NOSIGNAL, (struct sockaddr *)&to,
+	       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
+	close(fd);
+}
+
+/* Called when the sockets are open and the key is read: nothing later needs a privilege. */
+static void run(void)
+{
+	int error;
+
+	handle_signals();
+	error = drop_capabilities();
+	if (error)
+		daemon_error("cannot drop privileges, continuing with them: %s",
+			     strerror(error));
+	tell_ready();
+	ccs_agent_run(running);
+}
+
+static int serve(struct daemon *d)
+{
+	char err[512];
+
+	allow_descriptors();
+	if (d->key_file && auth_open(&d->auth, d->key_file, err, sizeof(err))) {
+		daemon_error("%s", err);
+		return EXIT_FAILURE;
+	}
+	d->config.auth = d->key_file ? &d->auth : NULL;
+	running = ccs_agent_open(&d->config, err, sizeof(err));
+	if (!running) {
+		daemon_error("%s", err);
+		auth_close(&d->auth);
+		return EXIT_FAILURE;
+	}
+	run();
+	ccs_agent_close(running);
+	ccs_owner_close(&d->owner);
+	auth_close(&d->auth);
+	return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+	struct daemon d = { .config = ccs_agent_defaults(), .owner = CCS_OWNER_CLOSED };
+
+	d.config.warn = say;
+	d.config.interfaces = d.interface;
+	d.config.addresses = d.address;
+	d.config.capacities = d.capacity;
+	d.config.publications = d.publication;
+	d.config.switches = d.switches;
+	d.config.check_owner = ccs_owner_check;
+	d.config.check_owner_arg = &d.owner;
+	if (take_options(&d, argc, argv)) {
+		fputs("Try 'ccshimd -h'.\n", stderr);
+		return 2;
+	}
+	return d.status ? daemon_status(d.config.socket) : serve(&d);
+}

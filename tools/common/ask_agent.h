@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_ASK_AGENT_H
+#define CCS_TOOLS_ASK_AGENT_H
+
+/* The status of the agent at that socket: a JSON object, malloc()ed. NULL and errno:
+ * ECONNREFUSED or ENOENT if there is no agent; EPROTONOSUPPORT if it has another version. */
+char *ask_agent(const char *socket);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Runs gnuplot(1) on a script and stores its picture. */
+#include "gnuplot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static bool ends_in(const char *file, const char *suffix)
+{
+	const size_t len = strlen(file), n = strlen(suffix);
+
+	return len > n && strcmp(file + len - n, suffix) == 0;
+}
+
+bool gnuplot_can_write(const char *file)
+{
+	return ends_in(file, ".png") || ends_in(file, ".svg");
+}
+
+void gnuplot_begin(FILE *script, const char *file, unsigned width, unsigned height)
+{
+	fprintf(script, "set terminal %s size %u,%u font 'Sans,11' noenhanced background '#ffffff'\n",
+		ends_in(file, ".svg") ? "svg" : "pngcairo", width, height);
+	fprintf(script, "set border 3 lc '#666666'; set tics nomirror out tc '#444444'\n"
+			"set grid ytics lc '#e4e4e4' lt 1; set style fill solid 0.9 noborder\n");
+}
+
+void gnuplot_quote(FILE *script, const char *text)
+{
+	putc('"', script);
+	for (; *text; text++) {
+		const unsigned char c = (unsigned char)*text;
+
+		putc(c == '"' || c == '\\' || c == '`' ? '\'' : c < ' ' || c == 0x7f ? '?' : c, script);
+	}
+	putc('"', script);
+}
+
+const char *gnuplot_color(unsigned i)
+{
+	static const char *const color[GNUPLOT_COLORS] = {
+		"#3b6fb6", "#f0a23b", "#58a66b", "#d3605c", "#7fb7d8", "#8a6bb1", "#c9b458",
+		"#4b9c9c", "#e39bb0", "#8c7a66", "#2f4f7f", "#b5762a", "#2f7a4a", "#9c3a3a",
+		"#5a93b8", "#5f4589",
+	};
+
+	return color[i % GNUPLOT_COLORS];
+}
+
+FILE *gnuplot_script(void)
+{
+	const int fd = memfd_create("script", MFD_CLOEXEC);
+	FILE *script = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (fd >= 0 && !script)
+		close(fd);
+	return script;
+}
+
+static int spawn_gnuplot(int in, int out, pid_t *pid)
+{
+	char *argv[] = { (char *)"gnuplot", (char *)"-d", (char *)"-", NULL };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int rc;
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+	rc = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return rc;
+}
+
+/* gnuplot writes the picture to a pipe, so that a file size limit is noticed. */
+static int run_gnuplot(FILE *script, FILE *picture, char *err, size_t errlen)
+{
+	int out[2], status, rc;
+	char buf[65536];
+	ssize_t got;
+	pid_t pid;
+
+	if (fflush(script) || ferror(script) || lseek(fileno(script), 0, SEEK_SET) < 0 ||
+	    pipe2(out, O_CLOEXEC)) {
+		snprintf(err, errlen, "the script: %s", strerror(errno));
+		return -1;
+	}
+	rc = spawn_gnuplot(fileno(script), out[1], &pid);
+	close(out[1]);
+	while (!rc && ((got = read(out[0], buf, sizeof(buf))) > 0 || (got < 0 && errno == EINTR)))
+		if (got > 0)
+			fwrite(buf, 1, (size_t)got, picture);
+	close(out[0]);
+	if (rc) {
+		snprintf(err, errlen, rc == ENOENT ? "gnuplot is not installed" : "gnuplot: %s",
+			 strerror(rc));
+		return -1;
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (status || fflush(picture) || ftell(picture) <= 0) {
+		snprintf(err, errlen, "gnuplot failed");
+		return -1;
+	}
+	return 0;
+}
+
+static int write_all(int fd, const char *buf, size_t len)
+{
+	while (len) {
+		const ssize_t n = write(fd, buf, len);
+
+		if (n < 0 && errno != EINTR)
+			return -1;
+		buf += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+/* Write a temporary file in the same directory and rename it. 0 or an errno. */
+static int store_picture(const char *picture, size_t len, const char *file)
+{
+	const mode_t mask = umask(0);
+	char part[PATH_MAX];
+	int fd, error = 0;
+
+	umask(mask);
+	if ((size_t)snprintf(part, sizeof(part), "%s.XXXXXX", file) >= sizeof(part))
+		return ENAMETOOLONG;
+	fd = mkostemp(part, O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	if (write_all(fd, picture, len) || fchmod(fd, 0666 & ~mask))
+		error = errno;
+	if (close(fd) && !error)
+		error = errno;
+	if (!error && rename(part, file))
+		error = errno;
+	if (error)
+		unlink(part);
+	return error;
+}
+
+int gnuplot_draw(FILE *script, const char *file, char *err, size_t errlen)
+{
+	char *buf = NULL;
+	size_t len;
+	FILE *picture = open_memstream(&buf, &len);
+	int error, rc = -1;
+
+	if (!picture) {
+		snprintf(err, errlen, "%s", strerror(errno));
+		return -1;
+	}
+	if (run_gnuplot(script, picture, err, errlen) == 0) {
+		error = store_picture(buf, len, file);
+		rc = error ? -1 : 0;
+		if (error)
+			snprintf(err, errlen, "%s: %s", file, strerror(error));
+	}
+	fclose(picture);
+	free(buf);
+	return rc;
+}
