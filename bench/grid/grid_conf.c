@@ -118,7 +118,7 @@ static void give_signals(struct sim_conf *conf, const struct scenario *s, const 
 	if (grid_needs_records(&c->spec)) {
 		conf->telemetry = strstr(c->cc, "echo") ? SIM_ECHO : SIM_INT;
 		conf->record_us = record_us(s);
-		conf->tell_flows = true;
+		conf->report_flows = true;
 		conf->advise = needs & CCS_NEEDS_ADVICE;
 	}
 }

@@ -15,10 +15,10 @@ struct step {
 	uint32_t seed;
 };
 
-static void room_for(struct end *e, unsigned n)
+static void ensure_queue_space(struct end *e, unsigned n)
 {
 	if (e->posted - e->synced + n + 1 > e->depth)
-		resolve_post_result(e);
+		quiesce(e);
 }
 
 static unsigned list_len(const struct end *e, uint8_t n)
@@ -39,7 +39,7 @@ static void op_post(struct end *e, const struct step *s)
 	const unsigned n = list_len(e, s->n);
 	struct list l;
 
-	room_for(e, n);
+	ensure_queue_space(e, n);
 	list_random(e, &l, n, s->seed);
 	list_submit(e, &l, s->how & 1);
 }
@@ -50,7 +50,7 @@ static void op_poll(const struct step *s)
 	const unsigned cq = s->end % w.cqs;
 	const int got = poll_some(cq, n, s->how & 1);
 
-	tell("poll %d of CQ %u: %d", n, cq, got);
+	trace_step("poll %d of CQ %u: %d", n, cq, got);
 	for (unsigned i = 0; i < ENDS; i++)
 		if (down(&w.end[i]))
 			return; /* flushed is what was posted, held or not */
@@ -60,7 +60,7 @@ static void op_poll(const struct step *s)
 
 static void op_pass(const struct step *s)
 {
-	tell("%llu ns pass", 1ull << s->n % 21);
+	trace_step("%llu ns pass", 1ull << s->n % 21);
 	virtual_pass(1ull << s->n % 21);
 }
 
@@ -68,7 +68,7 @@ static void op_hold(const struct step *s)
 {
 	if (s->how & 3 || !w.held) {
 		hold(!w.held);
-		tell(w.held ? "hold" : "go on");
+		trace_step(w.held ? "hold" : "go on");
 		return;
 	}
 	step(1 + s->n % 8);
@@ -77,14 +77,14 @@ static void op_hold(const struct step *s)
 /* From here on all fail. Nothing was begun of what is outstanding, or its fate is open. */
 static void op_err(struct end *e, const struct step *s)
 {
-	alone(e);
+	quiesce_peer(e);
 	if (s->how & 1)
-		resolve_post_result(e);
+		quiesce(e);
 	if (down(e))
 		return;
-	tell("%c to ERR", 'A' + (int)e->place);
+	trace_step("%c to ERR", 'A' + (int)e->place);
 	e->cut = e->posted != e->synced && !e->held_since;
-	say(&e->calls, "err: %d\n", to_state(e, IBV_QPS_ERR));
+	append(&e->calls, "err: %d\n", to_state(e, IBV_QPS_ERR));
 	e->doomed = e->held_since ? e->synced : e->posted;
 	e->paused = false;
 }
@@ -95,8 +95,8 @@ static void op_pause(struct end *e)
 		return;
 	e->paused = !e->paused;
 	e->pauses += e->paused;
-	tell("%c to %s", 'A' + (int)e->place, e->paused ? "SQD" : "RTS");
-	say(&e->calls, "%d\n", to_state(e, e->paused ? IBV_QPS_SQD : IBV_QPS_RTS));
+	trace_step("%c to %s", 'A' + (int)e->place, e->paused ? "SQD" : "RTS");
+	append(&e->calls, "%d\n", to_state(e, e->paused ? IBV_QPS_SQD : IBV_QPS_RTS));
 }
 
 /* A WR in the middle of a list that fails alone. */
@@ -109,8 +109,8 @@ static void op_fail(struct end *e, const struct step *s)
 	const unsigned n = list_len(e, s->n), k = s->seed % n;
 	struct list l;
 
-	alone(e);
-	room_for(e, n);
+	quiesce_peer(e);
+	ensure_queue_space(e, n);
 	if (e->paused || down(e))
 		return;
 	list_random(e, &l, n, s->seed);
@@ -127,7 +127,7 @@ static void op_fail(struct end *e, const struct step *s)
 		l.wr[k].wr.atomic.rkey = key;
 	else
 		l.wr[k].wr.rdma.rkey = key;
-	tell("%c's WR %u will fail with %u", 'A' + (int)e->place, e->posted + k, key & 0xff);
+	trace_step("%c's WR %u will fail with %u", 'A' + (int)e->place, e->posted + k, key & 0xff);
 	list_submit(e, &l, s->how & 1);
 	e->doomed = e->posted;
 }
@@ -136,7 +136,7 @@ static void op_refused(struct end *e, const struct step *s)
 {
 	struct list l;
 
-	room_for(e, 3);
+	ensure_queue_space(e, 3);
 	if (e->depth < 4)
 		return;
 	list_plain(e, &l, 3, s->n & 1 ? IBV_SEND_SIGNALED : 0);
@@ -160,16 +160,16 @@ static void op_refused_modify(struct end *e, const struct step *s)
 	static const enum ibv_qp_state states[] = { IBV_QPS_SQD, IBV_QPS_ERR, IBV_QPS_RESET };
 
 	fake_fail_modify_qp(0, EPERM);
-	tell("%c: modify to %d is refused", 'A' + (int)e->place, states[s->how % 3]);
-	say(&e->calls, "refused modify: %d\n", to_state(e, states[s->how % 3]));
+	trace_step("%c: modify to %d is refused", 'A' + (int)e->place, states[s->how % 3]);
+	append(&e->calls, "refused modify: %d\n", to_state(e, states[s->how % 3]));
 }
 
 /* Outstanding WRs are then lost, unless all were done. */
 static bool leave(struct end *e, bool settled)
 {
-	alone(e);
+	quiesce_peer(e);
 	if (settled)
-		resolve_post_result(e);
+		quiesce(e);
 	e->cut = !w.hung && e->posted != e->synced;
 	return !w.hung;
 }
@@ -182,8 +182,8 @@ static void op_reset(struct end *e, const struct step *s)
 		return;
 	if (s->how & 2)
 		late(1 + s->n % 4);
-	tell("%c to RESET", 'A' + (int)e->place);
-	say(&e->calls, "reset: %d\n", to_state(e, IBV_QPS_RESET));
+	trace_step("%c to RESET", 'A' + (int)e->place);
+	append(&e->calls, "reset: %d\n", to_state(e, IBV_QPS_RESET));
 	drain();
 	list_plain(e, &l, 2, 0);
 	list_submit(e, &l, false);
@@ -198,17 +198,17 @@ static void op_destroy(struct end *e, const struct step *s)
 		return;
 	if (s->how & 2) {
 		fake_fail_destroy_qp(0, EBUSY);
-		say(&e->calls, "busy: %d\n", CALL(ibv_destroy_qp(e->qp)));
+		append(&e->calls, "busy: %d\n", CALL(ibv_destroy_qp(e->qp)));
 	}
 	if ((s->how & 5) == 5 && e->posted) {
 		fake_stale_cqe(0);
 		e->stale = true;
 	}
-	tell("%c is destroyed%s", 'A' + (int)e->place, e->stale ? ", but for a completion" : "");
+	trace_step("%c is destroyed%s", 'A' + (int)e->place, e->stale ? ", but for a completion" : "");
 	take_events(s->how & 32);
 	if (s->how & 64)
 		late(1 + s->n % 4);
-	say(&e->calls, "destroy: %d\n", CALL(ibv_destroy_qp(e->qp)));
+	append(&e->calls, "destroy: %d\n", CALL(ibv_destroy_qp(e->qp)));
 	drain();
 	if (s->how & 8)
 		fake_fail_create_cq(0, ENOMEM);
@@ -248,7 +248,7 @@ static void op_sleep(struct end *e, const struct step *s)
 	const bool solicited = s->how & 2;
 	struct list l;
 
-	resolve_post_result(e);
+	quiesce(e);
 	if (!w.channel || w.held || w.hung || e->depth < 5)
 		return;
 	take_events(s->how & 4);
@@ -260,14 +260,14 @@ static void op_sleep(struct end *e, const struct step *s)
 		list_plain(e, &l, 1, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED);
 		l.wr[0].opcode = IBV_WR_SEND;
 	}
-	tell("%c sleeps", 'A' + (int)(solicited ? e->peer : e)->place);
+	trace_step("%c sleeps", 'A' + (int)(solicited ? e->peer : e)->place);
 	if (solicited)
 		arm(e->peer->rcq, true);
 	list_submit(e, &l, s->how & 1);
 	if (solicited)
 		sleep_until_done(e->peer->rcq, &e->peer->received, e->peer->needed, true);
 	else
-		sleep_until_done(e->scq, &e->told, e->posted, false);
+		sleep_until_done(e->scq, &e->reported, e->posted, false);
 }
 
 /* A queue is exactly as deep as it was said to be. */
@@ -276,12 +276,12 @@ static void op_overfill(struct end *e, const struct step *s)
 	struct list l;
 	uint32_t last;
 
-	alone(e);
-	resolve_post_result(e);
+	quiesce_peer(e);
+	quiesce(e);
 	if (w.hung)
 		return;
 	hold(true);
-	tell("%c is filled", 'A' + (int)e->place);
+	trace_step("%c is filled", 'A' + (int)e->place);
 	list_plain(e, &l, e->depth + s->n % 4, IBV_SEND_SIGNALED);
 	list_submit(e, &l, false);
 	if (e->posted - e->synced < e->depth) {
@@ -294,7 +294,7 @@ static void op_overfill(struct end *e, const struct step *s)
 	last = e->posted - 1;
 	hold(false);
 	if (wait_for(e, last))
-		resolve_post_result(e);
+		quiesce(e);
 }
 
 /*
@@ -311,14 +311,14 @@ static void op_fault(struct end *e, const struct step *s)
 	int bad = -1, rc, later;
 
 	for (unsigned i = 0; i < ENDS; i++)
-		resolve_post_result(&w.end[i]); /* a fault does not choose its QP */
+		quiesce(&w.end[i]); /* a fault does not choose its QP */
 	if (w.hung || w.held)
 		return;
 	e->cut = true;
 	list_plain(e, &l, n, IBV_SEND_SIGNALED);
 	fake_fail_post(k, code, silent ? FAKE_BAD_NULL : FAKE_BAD_WR);
 	rc = list_post(e, &l, false, &bad);
-	tell("%c posts %u, %s refused with %d at %u: %d, %d", 'A' + (int)e->place, n,
+	trace_step("%c posts %u, %s refused with %d at %u: %d, %d", 'A' + (int)e->place, n,
 	     silent ? "silently" : "and is", code, k, rc, bad);
 	if (rc && (rc != code || bad != (silent ? -1 : (int)k)))
 		violation(e, "refused with %d at %d, the device said %d at %u", rc, bad, code, k);
@@ -341,7 +341,7 @@ static void op_query(struct end *e)
 
 	if (e->posted != e->synced)
 		attr.qp_state = 0; /* it may have failed by now */
-	say(&e->calls, "query: %d, state %d, caps %u %u %u %u, %d %d %d\n", rc, attr.qp_state,
+	append(&e->calls, "query: %d, state %d, caps %u %u %u %u, %d %d %d\n", rc, attr.qp_state,
 	    attr.cap.max_send_wr, attr.cap.max_send_sge, attr.cap.max_inline_data,
 	    init.cap.max_send_wr, init.send_cq == e->scq, init.recv_cq == e->rcq,
 	    init.sq_sig_all);
@@ -360,8 +360,8 @@ static void op_window(struct end *e, const struct step *s)
 	uint32_t key;
 	int rc;
 
-	resolve_post_result(e);
-	resolve_post_result(e->peer);
+	quiesce(e);
+	quiesce(e->peer);
 	/* without a queue of its own the shim has to refuse what cannot wait */
 	if (w.hung || e->depth < 12 || e->tight)
 		return;
@@ -369,7 +369,7 @@ static void op_window(struct end *e, const struct step *s)
 	if (!mw)
 		return;
 	key = mw->rkey;
-	tell("%c opens a window", 'A' + (int)e->place);
+	trace_step("%c opens a window", 'A' + (int)e->place);
 	if (s->how & 4)
 		hold(true); /* what goes before it fills the device's queue */
 	list_random(e, &l, 3, ~s->seed);
@@ -380,7 +380,7 @@ static void op_window(struct end *e, const struct step *s)
 		list_plain(e, &l, 1, IBV_SEND_SIGNALED);
 		bind.wr_id = l.wr[0].wr_id;
 		rc = CALL(ibv_bind_mw(e->qp, mw, &bind));
-		say(&e->calls, "bind: %d, %s key\n", rc, mw->rkey != key ? "another" : "the same");
+		append(&e->calls, "bind: %d, %s key\n", rc, mw->rkey != key ? "another" : "the same");
 		list_account(e, &l, !rc);
 	} else {
 		struct ibv_send_wr *wr = &l.wr[l.n - 1];
@@ -396,11 +396,11 @@ static void op_window(struct end *e, const struct step *s)
 	}
 	if (s->how & 4)
 		hold(false);
-	resolve_post_result(e);
+	quiesce(e);
 	list_plain(e->peer, &l, 2, IBV_SEND_SIGNALED);
 	l.wr[0].wr.rdma.rkey = mw->rkey;
 	list_submit(e->peer, &l, false);
-	resolve_post_result(e->peer);
+	quiesce(e->peer);
 	if (!(s->how & 1)) {
 		list_random(e, &l, 1 + s->n % 4, s->seed + 1);
 		memset(&l.wr[l.n - 1].opcode, 0, sizeof(l.wr[0].opcode));
@@ -410,7 +410,7 @@ static void op_window(struct end *e, const struct step *s)
 		l.wr[l.n - 1].invalidate_rkey = mw->rkey;
 		list_submit(e, &l, false);
 	}
-	resolve_post_result(e);
+	quiesce(e);
 	ibv_dealloc_mw(mw);
 }
 
@@ -435,7 +435,7 @@ static void op_set(const struct end *e, const struct step *s)
 		snprintf(whom, sizeof(whom), "qp %u", e->num);
 	else if (s->how & 2)
 		strcpy(whom, "new");
-	tell("for %s: %s, %s", whom, first, second);
+	trace_step("for %s: %s, %s", whom, first, second);
 	snprintf(text, sizeof(text), "%s\n%s\n%s\n", whom, first, second);
 	mailbox_put(text);
 }
@@ -459,8 +459,8 @@ static void run_step(const struct step *s)
 		post_receives(e, s->n % 8);
 		break;
 	case 12:
-		tell("settle %c", 'A' + (int)e->place);
-		resolve_post_result(e);
+		trace_step("settle %c", 'A' + (int)e->place);
+		quiesce(e);
 		break;
 	case 13:
 		op_hold(s);
@@ -499,7 +499,7 @@ static void run_step(const struct step *s)
 		op_query(e);
 		break;
 	case 25:
-		tell("a message will find no receive, %u times", 1 + s->n % 3);
+		trace_step("a message will find no receive, %u times", 1 + s->n % 3);
 		fake_not_ready(s->how % 4, 1 + s->n % 3);
 		break;
 	case 26:
@@ -523,18 +523,18 @@ static const struct text *record(void)
 	for (unsigned i = 0; i < ENDS; i++) {
 		const struct end *e = &w.end[i];
 
-		say(&all, "== %c\n", 'A' + (int)i);
+		append(&all, "== %c\n", 'A' + (int)i);
 		for (int k = 0; k < 3; k++) {
 			const struct text *t = k == 0 ? &e->calls : k == 1 ? &e->sends : &e->recvs;
 
 			for (size_t at = 0; at < t->len; at += 128)
-				say(&all, "%.*s", t->len - at < 128 ? (int)(t->len - at) : 128,
+				append(&all, "%.*s", t->len - at < 128 ? (int)(t->len - at) : 128,
 				    t->at + at);
-			say(&all, "--\n");
+			append(&all, "--\n");
 		}
 	}
 	for (size_t at = 0; at < w.violations.len; at += 128)
-		say(&all, "%.*s", w.violations.len - at < 128 ? (int)(w.violations.len - at) : 128,
+		append(&all, "%.*s", w.violations.len - at < 128 ? (int)(w.violations.len - at) : 128,
 		    w.violations.at + at);
 	return &all;
 }
@@ -555,7 +555,7 @@ const struct text *run_program(const uint8_t *bytes, size_t len, FILE *trace)
 	}
 	hold(false);
 	for (unsigned i = 0; i < ENDS; i++)
-		resolve_post_result(&w.end[i]);
+		quiesce(&w.end[i]);
 	if (!w.hung && !mailbox_reset(drain))
 		violation(NULL, "the settings are not as they were");
 	if (!w.hung)

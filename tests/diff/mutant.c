@@ -37,7 +37,7 @@ static void change(struct ibv_wc *wc)
 		wc->wr_id ^= 1ull << 40;
 }
 
-int mutate(struct ibv_wc *wc, int n, int room)
+int mutate(struct ibv_wc *wc, int n, int max)
 {
 	struct ibv_wc one;
 
@@ -50,10 +50,10 @@ int mutate(struct ibv_wc *wc, int n, int room)
 		} else if (kind == DROP && hit(&wc[i])) {
 			memmove(&wc[i], &wc[i + 1], (size_t)(--n - i) * sizeof(*wc));
 			i--;
-		} else if (kind == TWICE && hit(&wc[i]) && n < room) {
+		} else if (kind == TWICE && hit(&wc[i]) && n < max) {
 			memmove(&wc[i + 1], &wc[i], (size_t)(n++ - i) * sizeof(*wc));
 			i++;
-		} else if (kind == UNASKED && hit(&wc[i]) && n < room && i) {
+		} else if (kind == UNASKED && hit(&wc[i]) && n < max && i) {
 			wc[i - 1].wr_id++;
 		}
 	}

@@ -128,9 +128,9 @@ static bool exchange(struct server *s, const uint8_t *program, size_t len, bool 
 		return false;
 	last = back & LAST;
 	back &= ~LAST;
-	if (back + 1 > s->room) {
-		s->room = 2 * back + 1024;
-		s->text = realloc(s->text, s->room);
+	if (back + 1 > s->size) {
+		s->size = 2 * back + 1024;
+		s->text = realloc(s->text, s->size);
 		if (!s->text)
 			abort();
 	}
@@ -188,7 +188,7 @@ int server_main(char **argv)
 	uint32_t head;
 
 	rig_exec(argv, NULL);
-	virtual_signals();
+	virtual_feedback();
 	mutant_choose(argv[2] ? argv[2] : "");
 	while (full_read(0, &head, sizeof(head)) && (head & ~TRACE) <= sizeof(program) &&
 	       full_read(0, program, head & ~TRACE) && answer(program, head))

@@ -18,7 +18,7 @@ struct server {
 	pid_t pid;                       /* 0: to be started */
 	int to, from;
 	char *text;                      /* the last answer */
-	size_t room;
+	size_t size;
 };
 
 extern const struct setting settings[]; /* the first without a shim; ends in a NULL name */

@@ -173,7 +173,7 @@ static void generate(struct program *p)
 }
 
 /* Each program behind one setting, each setting in its turn. */
-static void random_programs(void **state)
+static void random_programs_look_the_same(void **state)
 {
 	const char *steps = getenv("CCS_STEPS");
 	const unsigned long want = steps ? strtoul(steps, NULL, 0) : SHARE;
@@ -195,7 +195,7 @@ static void random_programs(void **state)
 }
 
 /* What coverage-guided runs have found worth keeping. */
-static void corpus(void **state)
+static void corpus_programs_look_the_same(void **state)
 {
 	const char *src = getenv("top_srcdir");
 	char path[1024];
@@ -231,7 +231,7 @@ static void corpus(void **state)
 }
 
 /* Each way to be broken is found, and shrunk to a program that fits a few lines. */
-static void mutants_are_found(void **state)
+static void every_mutant_is_found_and_shrunk(void **state)
 {
 	static const char *const names[] = { "drop", "twice", "swap", "status", "length", "opcode",
 					     "wr_id", "vendor", "unasked", "bad_wr", "unarmed" };
@@ -280,9 +280,9 @@ static int again(const char *hex)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(corpus),
-		cmocka_unit_test(mutants_are_found),
-		cmocka_unit_test(random_programs),
+		cmocka_unit_test(corpus_programs_look_the_same),
+		cmocka_unit_test(every_mutant_is_found_and_shrunk),
+		cmocka_unit_test(random_programs_look_the_same),
 	};
 	int rc;
 

@@ -72,12 +72,12 @@ static void send_one(struct rig *r)
 static void congest(void)
 {
 	for (unsigned i = 0; i < 2; i++)
-		atomic_fetch_add(&virtual_page()->slot[i].cnps, CNPS);
+		atomic_fetch_add(&virtual_region()->slot[i].cnps, CNPS);
 }
 
 static const struct ccs_slot *slot_of_sender(void)
 {
-	const struct ccs_slot *slot = virtual_page()->slot;
+	const struct ccs_slot *slot = virtual_region()->slot;
 
 	return slot + (atomic_load(&slot->rate) == (uint64_t)LINE);
 }
@@ -91,7 +91,7 @@ static void expect_rate(const struct ccs_slot *slot, double rate)
 }
 
 /* The slot's values are from before the last WR: it is read once more, and no byte is sent. */
-static void look(struct rig *r)
+static void poll_feedback(struct rig *r)
 {
 	struct ibv_wc wc;
 
@@ -99,7 +99,7 @@ static void look(struct rig *r)
 	assert_int_equal(ibv_poll_cq(r->scq, 1, &wc), 1);
 }
 
-static void back_to_line_rate(void **state)
+static void rate_recovers_by_the_papers_stages_at_their_times(void **state)
 {
 	struct rp rp = { .rate = LINE };
 	unsigned additive = 0, hyper = 0, k;
@@ -111,30 +111,30 @@ static void back_to_line_rate(void **state)
 	virtual_start();
 	rig_open(&r, (struct rig_conf){ 0 });
 	send_one(&r);
-	look(&r);
-	expect_rate(&virtual_page()->slot[0], LINE);
+	poll_feedback(&r);
+	expect_rate(&virtual_region()->slot[0], LINE);
 	congest();
 	for (k = 0; k < CNPS; k++)
 		cut(&rp);
 	cut_ns = now_ns();
-	look(&r);
+	poll_feedback(&r);
 	slot = slot_of_sender();
 	expect_rate(slot, rp.rate);
 	for (k = 1; rp.rate < LINE - 1; k++) {
 		assert_true(k < 1000);
 		pass_until(cut_ns + (2 * k - 1) * PERIOD_NS / 2);
-		look(&r);
+		poll_feedback(&r);
 		expect_rate(slot, rp.rate); /* nothing happens in between */
 		pass_until(cut_ns + (4 * k + 1) * PERIOD_NS / 4);
 		rp.t++;
 		increase(&rp);
-		look(&r);
-		look(&r);
+		poll_feedback(&r);
+		poll_feedback(&r);
 		expect_rate(slot, rp.rate);
 		send_one(&r);
 		rp.bc++;
 		increase(&rp);
-		look(&r);
+		poll_feedback(&r);
 		expect_rate(slot, rp.rate);
 		additive += rp.t >= F && rp.bc <= F;
 		hyper += rp.bc > F;
@@ -161,7 +161,9 @@ static int listen_silently(const char *path)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(back_to_line_rate) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rate_recovers_by_the_papers_stages_at_their_times),
+	};
 	static char path[100], agent[120];
 	int rc;
 

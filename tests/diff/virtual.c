@@ -33,8 +33,8 @@ static sem_t back;
 static bool on;
 static uint64_t now_ns = 1000ull * ROUND;
 static _Thread_local struct task *self;
-static struct ccs_shm *page;
-static bool signals;
+static struct ccs_shm *region;
+static bool with_feedback;
 
 static void *next(const char *name)
 {
@@ -58,15 +58,15 @@ EXPORT int memfd_create(const char *name, unsigned int flags)
 	const int fd = (int)syscall(SYS_memfd_create, name, flags);
 
 	if (fd >= 0 && strcmp(name, "ccshim-feedback") == 0)
-		page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (page == MAP_FAILED)
-		page = NULL;
+		region = mmap(NULL, sizeof(*region), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (region == MAP_FAILED)
+		region = NULL;
 	return fd;
 }
 
-struct ccs_shm *virtual_page(void)
+struct ccs_shm *virtual_region(void)
 {
-	return page;
+	return region;
 }
 
 /* Return to the thread that let this one run; returns when it may run again. */
@@ -115,28 +115,28 @@ static void run_woken(void)
 }
 
 /* The same for the same time within a program, and for all QPs, whichever slot each has. */
-static void give_signals(void)
+static void change_feedback(void)
 {
 	const uint64_t x = now_ns % ROUND * 0x9e3779b97f4a7c15ull >> 32;
 
 	for (int i = 0; i < SLOTS && x % 4 == 0; i++)
-		atomic_fetch_add(&page->slot[i].cnps, x / 4 % 4);
+		atomic_fetch_add(&region->slot[i].cnps, x / 4 % 4);
 	for (int i = 0; i < SLOTS && x % 16 == 1; i++) {
-		atomic_store(&page->slot[i].status, (uint32_t)(x / 16 % 8));
-		atomic_store(&page->slot[i].inbound_status, (uint32_t)(x / 128 % 8));
+		atomic_store(&region->slot[i].status, (uint32_t)(x / 16 % 8));
+		atomic_store(&region->slot[i].inbound_status, (uint32_t)(x / 128 % 8));
 	}
 }
 
-void virtual_signals(void)
+void virtual_feedback(void)
 {
-	signals = true;
+	with_feedback = true;
 }
 
 void virtual_pass(uint64_t ns)
 {
 	now_ns += ns;
-	if (page && signals)
-		give_signals();
+	if (region && with_feedback)
+		change_feedback();
 	run_woken();
 }
 

@@ -13,9 +13,9 @@
 void virtual_start(void);
 void virtual_stop(void);
 /* The page of signals that the shim shares with an agent; NULL: there is none. */
-struct ccs_shm *virtual_page(void);
+struct ccs_shm *virtual_region(void);
 /* From now on CNPs and verdicts come to all QPs, as if at random, while time passes. */
-void virtual_signals(void);
+void virtual_feedback(void);
 /* Let that much time pass, and all threads run that it wakes. */
 void virtual_pass(uint64_t ns);
 

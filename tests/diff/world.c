@@ -13,16 +13,16 @@ enum { PATIENCE = 20000, PATCH_NS = 2000, LONG_PATCH_NS = 1000000 };
 struct world w;
 static unsigned char memory[ENDS][3][AREA * 2];
 
-static void __attribute__((format(printf, 2, 0))) vsay(struct text *t, const char *fmt,
+static void __attribute__((format(printf, 2, 0))) append_va(struct text *t, const char *fmt,
 							va_list ap)
 {
 	char line[256];
 	const int n = vsnprintf(line, sizeof(line), fmt, ap);
 	const size_t len = n < (int)sizeof(line) ? (size_t)n : sizeof(line) - 1;
 
-	if (t->len + len + 1 > t->room) {
-		t->room = 2 * (t->len + len) + 1024;
-		t->at = realloc(t->at, t->room);
+	if (t->len + len + 1 > t->size) {
+		t->size = 2 * (t->len + len) + 1024;
+		t->at = realloc(t->at, t->size);
 		if (!t->at)
 			abort();
 	}
@@ -30,16 +30,16 @@ static void __attribute__((format(printf, 2, 0))) vsay(struct text *t, const cha
 	t->len += len;
 }
 
-void say(struct text *t, const char *fmt, ...)
+void append(struct text *t, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsay(t, fmt, ap);
+	append_va(t, fmt, ap);
 	va_end(ap);
 }
 
-void tell(const char *fmt, ...)
+void trace_step(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -59,8 +59,8 @@ void violation(const struct end *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	say(&w.violations, "VIOLATION at %c: %s\n", e ? 'A' + (int)e->place : '-', line);
-	tell("  VIOLATION at %c: %s", e ? 'A' + (int)e->place : '-', line);
+	append(&w.violations, "VIOLATION at %c: %s\n", e ? 'A' + (int)e->place : '-', line);
+	trace_step("  VIOLATION at %c: %s", e ? 'A' + (int)e->place : '-', line);
 }
 
 int untouched(const char *call, int rc)
@@ -102,9 +102,9 @@ static bool plausible(struct end *e, uint32_t n, enum ibv_wc_status status)
 {
 	if (n >= e->posted)
 		violation(e, "WR %u completed, %u were posted", n, e->posted);
-	else if (n < e->told && e->stale)
+	else if (n < e->reported && e->stale)
 		return false; /* a device may be late with it: of a QP that is going */
-	else if (n < e->told)
+	else if (n < e->reported)
 		violation(e, "WR %u completed again, or too late", n);
 	else if (e->failed && status != IBV_WC_WR_FLUSH_ERR)
 		violation(e, "WR %u behind a failed one: status %d", n, status);
@@ -121,15 +121,15 @@ static void on_send(struct end *e, uint32_t n, const struct ibv_wc *wc)
 {
 	if (!plausible(e, n, wc->status))
 		return;
-	for (; e->told < n; e->told++)
-		if ((e->failed || e->visible[e->told % KNOWN]) && !e->unsure)
-			violation(e, "WR %u completed before %u", n, e->told);
-	e->told = n + 1;
+	for (; e->reported < n; e->reported++)
+		if ((e->failed || e->visible[e->reported % KNOWN]) && !e->unsure)
+			violation(e, "WR %u completed before %u", n, e->reported);
+	e->reported = n + 1;
 	e->failed |= wc->status != IBV_WC_SUCCESS;
 	if (wc->status)
-		say(&e->sends, "%u: %s, %#x\n", n, ibv_wc_status_str(wc->status), wc->vendor_err);
+		append(&e->sends, "%u: %s, %#x\n", n, ibv_wc_status_str(wc->status), wc->vendor_err);
 	else
-		say(&e->sends, "%u: opcode %d, %u bytes, flags %#x\n", n, wc->opcode, wc->byte_len,
+		append(&e->sends, "%u: opcode %d, %u bytes, flags %#x\n", n, wc->opcode, wc->byte_len,
 		    wc->wc_flags);
 }
 
@@ -141,9 +141,9 @@ static void on_recv(struct end *e, uint32_t n, const struct ibv_wc *wc)
 		violation(e, "receive %u completed, not %u", n, e->received);
 	e->received = n + 1;
 	if (wc->status)
-		say(&e->recvs, "receive %u: %s\n", n, ibv_wc_status_str(wc->status));
+		append(&e->recvs, "receive %u: %s\n", n, ibv_wc_status_str(wc->status));
 	else
-		say(&e->recvs, "receive %u: opcode %d, %u bytes, flags %#x, imm %#x, %llx\n", n,
+		append(&e->recvs, "receive %u: opcode %d, %u bytes, flags %#x, imm %#x, %llx\n", n,
 		    wc->opcode, wc->byte_len, wc->wc_flags,
 		    wc->wc_flags & (IBV_WC_WITH_IMM | IBV_WC_WITH_INV) ? wc->imm_data : 0,
 		    wc->opcode == IBV_WC_RECV && wc->byte_len <= SLOT
@@ -156,7 +156,7 @@ static void on_completion(const struct ibv_wc *wc)
 	const bool receive = wc->wr_id >> 56 & 1;
 	const uint32_t n = (uint32_t)wc->wr_id;
 
-	tell("  %c %s %u: status %d", 'A' + (int)e->place, receive ? "receive" : "WR", n,
+	trace_step("  %c %s %u: status %d", 'A' + (int)e->place, receive ? "receive" : "WR", n,
 	     wc->status);
 	if (wc->wr_id != wr_id_of(e, n, receive))
 		violation(NULL, "wr_id %#llx: nothing of that name is left",
@@ -232,7 +232,7 @@ bool wait_for(struct end *e, uint32_t number)
 {
 	uint64_t patch = PATCH_NS;
 
-	for (unsigned spins = 0; e->told <= number && !w.hung; spins++) {
+	for (unsigned spins = 0; e->reported <= number && !w.hung; spins++) {
 		for (unsigned i = 0; i < w.cqs; i++)
 			poll_some(i, 7, false);
 		if (w.held)
@@ -409,12 +409,12 @@ static void begin_life(struct end *e)
 		e->sends.len = e->sends_mark;
 		e->peer->recvs.len = e->peer->recvs_mark;
 		e->recvs.len = e->recvs_mark; /* flushed, or dropped */
-		say(&e->sends, "cut\n");
+		append(&e->sends, "cut\n");
 	}
 	e->sends_mark = e->sends.len;
 	e->peer->recvs_mark = e->peer->recvs.len;
 	e->life = (e->life + 1) & 0xffffff;
-	e->posted = e->told = e->synced = 0;
+	e->posted = e->reported = e->synced = 0;
 	e->doomed = UINT32_MAX;
 	e->failed = e->unsure = e->paused = e->cut = e->stale = false;
 	e->held_since = w.held;
@@ -448,21 +448,21 @@ static void sync_end(struct end *e)
 	if (e->peer->received < e->peer->needed)
 		violation(e->peer, "%u messages came, not %u", e->peer->received,
 			  e->peer->needed);
-	say(&e->calls, "memory %llx\n", (unsigned long long)h);
+	append(&e->calls, "memory %llx\n", (unsigned long long)h);
 }
 
-void resolve_post_result(struct end *e)
+void quiesce(struct end *e)
 {
 	struct list l;
 	uint32_t last;
 
 	if (!w.hung && down(e->peer))
-		resolve_post_result(e->peer);
+		quiesce(e->peer);
 	if (w.hung)
 		return;
 	if (e->paused && !down(e)) {
 		e->paused = false;
-		say(&e->calls, "resume: %d\n", to_state(e, IBV_QPS_RTS));
+		append(&e->calls, "resume: %d\n", to_state(e, IBV_QPS_RTS));
 	}
 	if (e->peer->needed > e->peer->receives)
 		post_receives(e->peer, e->peer->needed - e->peer->receives);
@@ -479,10 +479,10 @@ void resolve_post_result(struct end *e)
 		sync_end(e);
 }
 
-void alone(struct end *e)
+void quiesce_peer(struct end *e)
 {
 	if (e->peer->posted != e->peer->synced || e->peer->paused)
-		resolve_post_result(e->peer);
+		quiesce(e->peer);
 }
 
 /* -- objects ----------------------------------------------------------------- */
@@ -514,7 +514,7 @@ void end_create(struct end *e)
 	untouched("ibv_create_qp", 0);
 	e->ex = w.new_posts ? ibv_qp_to_qp_ex(e->qp) : NULL;
 	e->num = e->qp->qp_num;
-	say(&e->calls, "created: %u %u\n", plain.cap.max_send_wr, plain.cap.max_inline_data);
+	append(&e->calls, "created: %u %u\n", plain.cap.max_send_wr, plain.cap.max_inline_data);
 }
 
 static void cq_create(unsigned i, int cqe, bool extended)
@@ -600,7 +600,7 @@ void world_open(const uint8_t *head)
 	raise_pair(&w.end[0]);
 	raise_pair(&w.end[2]);
 	fake_link(latency[link], rate[link]);
-	tell("layout %u, depth %u, %s%s%s%s%u READs, link %u", layout, depth,
+	trace_step("layout %u, depth %u, %s%s%s%s%u READs, link %u", layout, depth,
 	     w.sig_all ? "all signalled, " : "", w.new_posts ? "ibv_wr_*, " : "",
 	     w.channel ? "events, " : "", w.cqx[0] ? "start_poll, " : "", w.reads, link);
 }

@@ -29,7 +29,7 @@ enum {
 
 struct text {
 	char *at;
-	size_t len, room;
+	size_t len, size;
 };
 
 /* One QP. Its sends go to the other end's `remote`, its receives to slots of `messages`. */
@@ -42,7 +42,7 @@ struct end {
 	unsigned char *local, *remote, *messages;
 	uint32_t depth, num;
 	uint32_t life;                   /* of a QP between two resets; in each wr_id */
-	uint32_t posted, told;           /* sends; told: the first that is not reported yet */
+	uint32_t posted, reported;           /* sends; reported: the first that is not reported yet */
 	uint32_t synced;                 /* all before were done, and their record compared */
 	uint32_t doomed;                 /* from here on all fail */
 	bool visible[KNOWN];
@@ -71,8 +71,8 @@ struct world {
 
 extern struct world w;
 
-void say(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void append(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void trace_step(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void violation(const struct end *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* A verb's code. The fake device leaves errno alone, whether it refuses or not: so do all. */
@@ -96,9 +96,9 @@ int to_state(struct end *e, enum ibv_qp_state state);
 void raise_pair(struct end *e);
 /* Wait until all that was posted is done and reported; record the memory. A QP that failed
  * is raised again, with its peer. */
-void resolve_post_result(struct end *e);
+void quiesce(struct end *e);
 /* The other end is at rest, so that what this one does cannot change its fate. */
-void alone(struct end *e);
+void quiesce_peer(struct end *e);
 /* No WQE is carried out but by a step. */
 void hold(bool held);
 void step(unsigned n);
@@ -136,7 +136,7 @@ const struct text *run_program(const uint8_t *bytes, size_t len, FILE *trace);
 
 /* mutant.c: what a broken shim would do to what a poll returns. */
 void mutant_choose(const char *name);
-int mutate(struct ibv_wc *wc, int n, int room);
+int mutate(struct ibv_wc *wc, int n, int size);
 int mutate_bad(int bad);
 bool mutate_arm(void);
 

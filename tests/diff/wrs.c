@@ -205,7 +205,7 @@ static void explain(const struct end *e, const struct list *l, bool builders)
 
 		for (int k = 0; k < wr->num_sge && k <= SGES; k++)
 			len += wr->sg_list[k].length;
-		tell("  %c posts %u: %s, %llu bytes in %d pieces%s%s%s%s%s", 'A' + (int)e->place,
+		trace_step("  %c posts %u: %s, %llu bytes in %d pieces%s%s%s%s%s", 'A' + (int)e->place,
 		     e->posted + i, wr->opcode < 7 ? names[wr->opcode] : "another",
 		     (unsigned long long)len, wr->num_sge,
 		     wr->send_flags & IBV_SEND_SIGNALED ? ", signalled" : "",
@@ -222,8 +222,8 @@ void list_submit(struct end *e, struct list *l, bool builders)
 
 	explain(e, l, builders);
 	rc = list_post(e, l, builders, &bad);
-	tell("  -> %d, %d", rc, bad);
-	say(&e->calls, "post %u: %d %d\n", l->n, rc, bad);
+	trace_step("  -> %d, %d", rc, bad);
+	append(&e->calls, "post %u: %d %d\n", l->n, rc, bad);
 	list_account(e, l, rc ? bad < 0 ? 0 : (unsigned)bad : l->n);
 	memset(l, 0xa5, sizeof(*l)); /* nothing of it may be kept */
 }

@@ -34,7 +34,7 @@ static struct fake_cq *create(struct ibv_context *context, int cqe, void *cq_con
 	cq->ib.channel = channel;
 	cq->ib.cq_context = cq_context;
 	cq->ib.cqe = cqe;
-	pthread_mutex_init(&cq->session, NULL);
+	pthread_mutex_init(&cq->batch, NULL);
 	pthread_mutex_lock(&fake_lock);
 	if (channel)
 		channel->refcnt++;
@@ -120,7 +120,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *ib)
 	fake_count.cqs--;
 	fake_count.stamped_cqs -= cq->stamped;
 	pthread_mutex_unlock(&fake_lock);
-	pthread_mutex_destroy(&cq->session);
+	pthread_mutex_destroy(&cq->batch);
 	free(cq->ring);
 	free(cq);
 	return 0;
@@ -197,7 +197,7 @@ int fake_poll_cq(struct ibv_cq *ib, int n, struct ibv_wc *wc)
 	struct fake_cqe cqe;
 	int got = 0;
 
-	pthread_mutex_lock(&cq->session);
+	pthread_mutex_lock(&cq->batch);
 	pthread_mutex_lock(&fake_lock);
 	fake_run();
 	while (got < n && fake_cq_take(cq, &cqe))
@@ -205,7 +205,7 @@ int fake_poll_cq(struct ibv_cq *ib, int n, struct ibv_wc *wc)
 	if (cq->overrun && !got)
 		got = -1;
 	pthread_mutex_unlock(&fake_lock);
-	pthread_mutex_unlock(&cq->session);
+	pthread_mutex_unlock(&cq->batch);
 	if (!got)
 		fake_idle();
 	return got;

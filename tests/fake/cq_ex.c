@@ -33,10 +33,10 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 
 	if (attr->comp_mask)
 		return EINVAL;
-	pthread_mutex_lock(&cq_of(ex)->session);
+	pthread_mutex_lock(&cq_of(ex)->batch);
 	rc = next_poll(ex);
 	if (rc) {
-		pthread_mutex_unlock(&cq_of(ex)->session);
+		pthread_mutex_unlock(&cq_of(ex)->batch);
 		fake_idle();
 	}
 	return rc;
@@ -44,7 +44,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 
 static void end_poll(struct ibv_cq_ex *ex)
 {
-	pthread_mutex_unlock(&cq_of(ex)->session);
+	pthread_mutex_unlock(&cq_of(ex)->batch);
 }
 
 /* Undefined values are recognisably wrong. */

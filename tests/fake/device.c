@@ -111,7 +111,7 @@ static int command_fd(const struct ibv_device *d)
 static struct ibv_context *open_context(struct ibv_device *d, int cmd_fd)
 {
 	struct fake_context *c = calloc(1, sizeof(*c));
-	const char *alone = getenv("MLX5_SINGLE_THREADED");
+	const char *setting = getenv("MLX5_SINGLE_THREADED");
 	int error;
 
 	if (!c || fake_queue_open(&c->async)) {
@@ -119,7 +119,7 @@ static struct ibv_context *open_context(struct ibv_device *d, int cmd_fd)
 		return NULL;
 	}
 	fill_tables(c);
-	c->alone = alone && strcmp(alone, "1") == 0 ? &c->only : NULL;
+	c->single_thread = setting && strcmp(setting, "1") == 0 ? &c->only : NULL;
 	c->v.context.device = d;
 	c->v.context.cmd_fd = cmd_fd;
 	c->v.context.async_fd = c->async.fd;

@@ -38,7 +38,7 @@ struct fake_td {
 
 struct fake_context {
 	struct fake_queue async;
-	struct fake_td *alone;           /* of all its QPs: one thread uses them, says the environment */
+	struct fake_td *single_thread;           /* of all its QPs: one thread uses them, says the environment */
 	struct fake_td only;
 	struct verbs_context v;
 };
@@ -65,7 +65,7 @@ struct fake_cq {
 	enum { NOT_ARMED, ARMED_SOLICITED, ARMED } armed;
 	bool overrun;
 	bool stamped;
-	pthread_mutex_t session;         /* start_poll to end_poll; before fake_lock */
+	pthread_mutex_t batch;         /* start_poll to end_poll; before fake_lock */
 	struct fake_cqe current;         /* in a session */
 	unsigned qps;
 	unsigned comp_given, async_given;
@@ -103,7 +103,7 @@ struct fake_srq {
 };
 
 /* A session of the newer posting interface; wr.c. */
-struct fake_session {
+struct fake_batch {
 	pthread_mutex_t lock;            /* wr_start to wr_complete or wr_abort */
 	struct fake_wqe *wqe;            /* one more than the send queue has */
 	uint32_t used;
@@ -115,7 +115,7 @@ struct fake_qp {
 		struct ibv_qp ib;
 		struct ibv_qp_ex ex;
 	};
-	struct fake_session *session;    /* NULL: without that interface */
+	struct fake_batch *batch;    /* NULL: without that interface */
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 	struct fake_wqe *sq;             /* [tail, next) carried out, [next, head) pending */
@@ -230,9 +230,9 @@ void fake_posted(struct fake_qp *qp); /* after the last one */
 int fake_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 
 /* wr.c */
-int fake_session_open(struct fake_qp *qp, uint64_t send_ops);
-void fake_session_close(struct fake_qp *qp);
-void fake_session_state(struct fake_qp *qp); /* the QP came into its state */
+int fake_batch_open(struct fake_qp *qp, uint64_t send_ops);
+void fake_batch_close(struct fake_qp *qp);
+void fake_batch_state(struct fake_qp *qp); /* the QP came into its state */
 
 /* recv.c */
 int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);

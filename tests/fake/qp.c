@@ -55,7 +55,7 @@ static bool acceptable(const struct ibv_qp_init_attr *attr)
 
 static void release(struct fake_qp *qp)
 {
-	fake_session_close(qp);
+	fake_batch_close(qp);
 	free(qp->sq);
 	free(qp->own.ring);
 	free(qp);
@@ -115,7 +115,7 @@ static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *
 	qp->ib.qp_type = attr->qp_type;
 	qp->ib.qp_num = num;
 	qp->ib.state = IBV_QPS_RESET;
-	error = send_ops ? fake_session_open(qp, *send_ops) : 0;
+	error = send_ops ? fake_batch_open(qp, *send_ops) : 0;
 	if (error) {
 		release(qp);
 		errno = error;
@@ -127,7 +127,7 @@ static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *
 		end = i + 1;
 	qp->td = container(pd, struct fake_pd, ib)->td;
 	if (!qp->td)
-		qp->td = container(pd->context, struct fake_context, v.context)->alone;
+		qp->td = container(pd->context, struct fake_context, v.context)->single_thread;
 	qp->rcq = attr->recv_cq ? cq_of(attr->recv_cq) : NULL;
 	use_objects(qp, 1);
 	return qp;
@@ -177,7 +177,7 @@ EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ib)
 {
 	struct fake_qp *qp = qp_of(ib);
 
-	return qp->session ? &qp->ex : NULL;
+	return qp->batch ? &qp->ex : NULL;
 }
 
 static bool may_go(enum ibv_qp_state from, enum ibv_qp_state to)
@@ -261,7 +261,7 @@ static void enter(struct fake_qp *qp, enum ibv_qp_state state)
 	const enum ibv_qp_state old = qp->ib.state;
 
 	qp->ib.state = state;
-	fake_session_state(qp);
+	fake_batch_state(qp);
 	if (state == IBV_QPS_RESET) {
 		qp->sq_tail = qp->sq_next = qp->sq_head;
 		qp->own.tail = qp->own.head;
@@ -307,10 +307,10 @@ EXPORT int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 
 	fake_meanwhile();
 	if (cleans)
-		pthread_mutex_lock(&cq->session);
+		pthread_mutex_lock(&cq->batch);
 	rc = fake_modify_qp(ib, attr, mask);
 	if (cleans)
-		pthread_mutex_unlock(&cq->session);
+		pthread_mutex_unlock(&cq->batch);
 	return rc;
 }
 

@@ -146,7 +146,7 @@ void fake_remote_progress(void)
 }
 
 /* The dead answer no more. What they had answered is here before the second look. */
-static void look_for_the_dead(void)
+static void find_dead_peers(void)
 {
 	for (int i = 0; i < WIRE_BLOCKS; i++) {
 		struct flight *f = &flight[i];
@@ -171,7 +171,7 @@ static void *work(void *arg)
 		fake_run();
 		if (fake_now_ns() - looked > 5000000) {
 			looked = fake_now_ns();
-			look_for_the_dead();
+			find_dead_peers();
 		}
 		pthread_mutex_unlock(&fake_lock);
 	}

@@ -112,7 +112,7 @@ static int atomic(const struct fake_request *req, unsigned char *data)
 	return IBV_WC_SUCCESS;
 }
 
-static uint64_t room(const struct fake_rqe *rqe)
+static uint64_t receive_space(const struct fake_rqe *rqe)
 {
 	uint64_t n = 0;
 
@@ -125,7 +125,7 @@ static int send(struct fake_qp *qp, const struct fake_request *req, unsigned cha
 {
 	const struct fake_rqe *rqe = &qp->taken;
 
-	if (req->length > room(rqe)) {
+	if (req->length > receive_space(rqe)) {
 		complete_recv(qp, req, 0, IBV_WC_LOC_LEN_ERR);
 		return IBV_WC_REM_INV_REQ_ERR;
 	}
@@ -149,7 +149,7 @@ static void datagram(struct fake_qp *qp, const struct fake_request *req, unsigne
 
 	if (req->qkey != qp->attr.qkey || !fake_recv_take(qp))
 		return;
-	if (req->length + GRH > room(rqe) ||
+	if (req->length + GRH > receive_space(rqe) ||
 	    !fake_move(rqe->sge, rqe->num_sge, NULL, 0, (unsigned char *)&grh, GRH, false) ||
 	    !fake_move(rqe->sge, rqe->num_sge, NULL, GRH, data, req->length, false))
 		return;

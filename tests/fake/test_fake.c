@@ -118,7 +118,7 @@ static void wr_complete_returns_what_a_setter_refused(void **state)
 	rig_close(&r);
 }
 
-static int hooked(struct ibv_qp_ex *ex)
+static int replaced_complete(struct ibv_qp_ex *ex)
 {
 	(void)ex;
 	return 0;
@@ -131,19 +131,19 @@ static void modify_qp_installs_wr_complete(void **state)
 
 	(void)state;
 	ex = open_ex(&r);
-	ex->wr_complete = hooked;
+	ex->wr_complete = replaced_complete;
 	assert_int_equal(rig_state(r.a, IBV_QPS_RTS), 0);
-	assert_ptr_not_equal(ex->wr_complete, hooked);
-	ex->wr_complete = hooked;
+	assert_ptr_not_equal(ex->wr_complete, replaced_complete);
+	ex->wr_complete = replaced_complete;
 	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
-	assert_ptr_not_equal(ex->wr_complete, hooked);
+	assert_ptr_not_equal(ex->wr_complete, replaced_complete);
 	ibv_wr_start(ex);
 	write_8(&r, ex, 1);
 	assert_int_equal(ibv_wr_complete(ex), EINVAL);
 	fake_rewrite_wr_complete(false);
-	ex->wr_complete = hooked;
+	ex->wr_complete = replaced_complete;
 	rig_to_rts(&r, r.a, r.b->qp_num);
-	assert_ptr_equal(ex->wr_complete, hooked);
+	assert_ptr_equal(ex->wr_complete, replaced_complete);
 	fake_rewrite_wr_complete(true);
 	rig_close(&r);
 }
@@ -189,7 +189,7 @@ static void extended_cqs_are_polled_in_batches(void **state)
 	rig_close(&r);
 }
 
-static void shared_receives_and_their_limit(void **state)
+static void an_srq_is_shared_and_raises_its_limit_event(void **state)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
 	struct ibv_srq_attr limit = { .srq_limit = 2 };
@@ -260,7 +260,7 @@ static enum ibv_wc_status write_to(struct rig *r, uint32_t rkey)
 	return wc->status;
 }
 
-static void windows_open_and_close(void **state)
+static void windows_give_access_from_bind_to_invalidation(void **state)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW }, *bad;
 	struct ibv_mw *mw;
@@ -302,7 +302,7 @@ static void datagram_state(struct rig *r, struct ibv_qp *qp)
 	assert_int_equal(rig_state(qp, IBV_QPS_RTS), 0);
 }
 
-static void datagrams_arrive_or_are_lost(void **state)
+static void datagrams_without_receive_or_qkey_are_lost(void **state)
 {
 	struct ibv_ah_attr where = { .is_global = 1, .port_num = 1, .grh.sgid_index = 1 };
 	struct ibv_send_wr wr, *bad;
@@ -353,7 +353,7 @@ static void datagrams_arrive_or_are_lost(void **state)
 	rig_close(&r);
 }
 
-static void faults_come_when_they_should(void **state)
+static void faults_apply_to_the_chosen_event(void **state)
 {
 	struct rig r;
 
@@ -434,10 +434,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(wr_complete_returns_what_a_setter_refused),
 		cmocka_unit_test(modify_qp_installs_wr_complete),
 		cmocka_unit_test(extended_cqs_are_polled_in_batches),
-		cmocka_unit_test(shared_receives_and_their_limit),
-		cmocka_unit_test(windows_open_and_close),
-		cmocka_unit_test(datagrams_arrive_or_are_lost),
-		cmocka_unit_test(faults_come_when_they_should),
+		cmocka_unit_test(an_srq_is_shared_and_raises_its_limit_event),
+		cmocka_unit_test(windows_give_access_from_bind_to_invalidation),
+		cmocka_unit_test(datagrams_without_receive_or_qkey_are_lost),
+		cmocka_unit_test(faults_apply_to_the_chosen_event),
 		cmocka_unit_test(sq_drained_is_raised_after_the_last_completion),
 		cmocka_unit_test(a_context_is_imported_by_its_descriptor),
 	};

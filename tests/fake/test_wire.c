@@ -65,12 +65,12 @@ static void end_open(struct end *e, int device)
 	ibv_query_gid(e->ctx, 1, 1, &e->own.gid);
 }
 
-static void tell(const struct end *e, const void *what, size_t len)
+static void send_all(const struct end *e, const void *what, size_t len)
 {
 	assert_int_equal(send(e->sock, what, len, MSG_NOSIGNAL), (ssize_t)len);
 }
 
-static void hear(const struct end *e, void *what, size_t len)
+static void receive_all(const struct end *e, void *what, size_t len)
 {
 	assert_int_equal(recv(e->sock, what, len, MSG_WAITALL), (ssize_t)len);
 }
@@ -195,13 +195,13 @@ static int peer(int device)
 	char command, answer = 'y';
 
 	end_open(&e, device);
-	tell(&e, &e.own, sizeof(e.own));
-	hear(&e, &e.far, sizeof(e.far));
+	send_all(&e, &e.own, sizeof(e.own));
+	receive_all(&e, &e.far, sizeof(e.far));
 	end_connect(&e, usual);
-	tell(&e, &answer, 1);
+	send_all(&e, &answer, 1);
 	while (recv(e.sock, &command, 1, 0) == 1) {
 		answer = obey(&e, command);
-		tell(&e, &answer, 1);
+		send_all(&e, &answer, 1);
 	}
 	end_close(&e);
 	return 0;
@@ -225,29 +225,29 @@ static void begin(struct end *e, int device, struct retries p)
 		_exit(99);
 	}
 	close(pair[1]);
-	hear(e, &e->far, sizeof(e->far));
-	tell(e, &e->own, sizeof(e->own));
+	receive_all(e, &e->far, sizeof(e->far));
+	send_all(e, &e->own, sizeof(e->own));
 	end_connect(e, p);
-	hear(e, &ready, 1);
+	receive_all(e, &ready, 1);
 }
 
-static void say(struct end *e, char command)
+static void send_command(struct end *e, char command)
 {
-	tell(e, &command, 1);
+	send_all(e, &command, 1);
 }
 
-static void is_done(struct end *e)
+static void expect_done(struct end *e)
 {
 	char answer;
 
-	hear(e, &answer, 1);
+	receive_all(e, &answer, 1);
 	assert_int_equal(answer, 'y');
 }
 
-static void have(struct end *e, char command)
+static void run_command(struct end *e, char command)
 {
-	say(e, command);
-	is_done(e);
+	send_command(e, command);
+	expect_done(e);
 }
 
 static void finish(struct end *e)
@@ -269,7 +269,7 @@ static void expect(struct end *e, int n, const enum ibv_wc_status *status)
 	}
 }
 
-static void data_is_moved(void **state)
+static void every_opcode_works_between_processes(void **state)
 {
 	const enum ibv_wc_status fine[8] = { IBV_WC_SUCCESS };
 	uint64_t *word;
@@ -277,12 +277,12 @@ static void data_is_moved(void **state)
 
 	(void)state;
 	begin(&e, 1, usual);
-	have(&e, 'f');
+	run_command(&e, 'f');
 	word = (uint64_t *)(void *)e.buf;
 	post(&e, IBV_WR_RDMA_READ, 0, 0, LONG);
 	expect(&e, 1, fine);
 	assert_true(filled(&e, 0, LONG));
-	have(&e, 'r');
+	run_command(&e, 'r');
 	word[1] = word[0];
 	post(&e, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 0, 8);
 	post(&e, IBV_WR_RDMA_READ, 1, 0, 8);
@@ -293,8 +293,8 @@ static void data_is_moved(void **state)
 		post(&e, IBV_WR_RDMA_WRITE, i, 8 * i, 8);
 	post(&e, IBV_WR_SEND_WITH_IMM, 4, 0, LONG);
 	expect(&e, 5, fine);
-	have(&e, 'R');
-	have(&e, 'r');
+	run_command(&e, 'R');
+	run_command(&e, 'r');
 	post(&e, IBV_WR_RDMA_WRITE_WITH_IMM, 0, 0, 0);
 	expect(&e, 1, fine);
 	finish(&e);
@@ -307,18 +307,18 @@ static void both_sides_can_read_at_once(void **state)
 
 	(void)state;
 	begin(&e, 1, usual);
-	say(&e, 'w');
+	send_command(&e, 'w');
 	for (unsigned round = 0; round < 3; round++) {
 		for (unsigned i = 0; i < 8; i++)
 			post(&e, IBV_WR_RDMA_READ, i, 200000, LONG / 2);
 		expect(&e, 8, fine);
 	}
-	is_done(&e);
+	expect_done(&e);
 	assert_true(filled(&e, 0, 100000));
 	finish(&e);
 }
 
-static void a_receiver_is_waited_for(void **state)
+static void a_send_is_retried_until_a_receive_is_posted(void **state)
 {
 	struct retries p = usual;
 	struct end e;
@@ -329,7 +329,7 @@ static void a_receiver_is_waited_for(void **state)
 	post(&e, IBV_WR_RDMA_WRITE, 1, 0, 8);
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(ibv_poll_cq(e.scq, 1, wc), 0);
-	have(&e, 'r');
+	run_command(&e, 'r');
 	expect(&e, 2, (enum ibv_wc_status[]){ IBV_WC_SUCCESS, IBV_WC_SUCCESS });
 	finish(&e);
 
@@ -341,7 +341,7 @@ static void a_receiver_is_waited_for(void **state)
 	finish(&e);
 }
 
-static void what_the_peer_refuses(void **state)
+static void a_refusal_of_the_peer_fails_the_wr(void **state)
 {
 	struct retries p = { .timeout = 4, .retry_cnt = 2, .rnr_retry = 7 };
 	struct end e;
@@ -355,7 +355,7 @@ static void what_the_peer_refuses(void **state)
 	finish(&e);
 
 	begin(&e, 1, p);
-	have(&e, 'e');
+	run_command(&e, 'e');
 	post(&e, IBV_WR_RDMA_WRITE, 0, 0, 8);
 	expect(&e, 1, (enum ibv_wc_status[]){ IBV_WC_RETRY_EXC_ERR });
 	finish(&e);
@@ -374,7 +374,7 @@ static unsigned files(void)
 	return n;
 }
 
-static void a_peer_that_dies(void **state)
+static void wrs_to_a_dead_peer_fail_and_its_file_is_reused(void **state)
 {
 	struct end e;
 
@@ -383,7 +383,7 @@ static void a_peer_that_dies(void **state)
 	assert_int_equal(files(), 2);
 	post(&e, IBV_WR_SEND, 0, 0, 8); /* tried again and again */
 	post(&e, IBV_WR_RDMA_WRITE, 1, 0, 8);
-	say(&e, 'k');
+	send_command(&e, 'k');
 	expect(&e, 2, (enum ibv_wc_status[]){ IBV_WC_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR });
 	assert_int_equal(files(), 2);
 	finish(&e);
@@ -396,7 +396,7 @@ static void a_peer_that_dies(void **state)
 }
 
 /* Stopped, it cannot answer, and is killed then. */
-static void a_peer_that_dies_with_a_request(void **state)
+static void requests_that_a_dead_peer_left_unanswered_fail(void **state)
 {
 	struct end e;
 
@@ -413,7 +413,7 @@ static void a_peer_that_dies_with_a_request(void **state)
 }
 
 /* Another takes its slot before it is missed, perhaps: that is another process. */
-static void a_peer_that_is_replaced(void **state)
+static void a_process_in_a_dead_peers_place_gets_none_of_its_requests(void **state)
 {
 	struct end old, new;
 
@@ -435,7 +435,7 @@ static void a_peer_that_is_replaced(void **state)
 }
 
 /* Two senders at other ports: together not faster than the port that they send to. */
-static void a_port_is_shared(void **state)
+static void two_senders_share_the_receivers_port(void **state)
 {
 	struct timespec before, after;
 	struct end e[2];
@@ -446,9 +446,9 @@ static void a_port_is_shared(void **state)
 		begin(&e[i], 1 + i, usual);
 	clock_gettime(CLOCK_MONOTONIC, &before);
 	for (int i = 0; i < 2; i++)
-		say(&e[i], 'W');
+		send_command(&e[i], 'W');
 	for (int i = 0; i < 2; i++)
-		is_done(&e[i]);
+		expect_done(&e[i]);
 	clock_gettime(CLOCK_MONOTONIC, &after);
 	ns = 1e9 * (double)(after.tv_sec - before.tv_sec) +
 	     (double)(after.tv_nsec - before.tv_nsec);
@@ -469,14 +469,14 @@ static int clean_up(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(data_is_moved),
+		cmocka_unit_test(every_opcode_works_between_processes),
 		cmocka_unit_test(both_sides_can_read_at_once),
-		cmocka_unit_test(a_receiver_is_waited_for),
-		cmocka_unit_test(what_the_peer_refuses),
-		cmocka_unit_test(a_peer_that_dies),
-		cmocka_unit_test(a_peer_that_dies_with_a_request),
-		cmocka_unit_test(a_peer_that_is_replaced),
-		cmocka_unit_test(a_port_is_shared),
+		cmocka_unit_test(a_send_is_retried_until_a_receive_is_posted),
+		cmocka_unit_test(a_refusal_of_the_peer_fails_the_wr),
+		cmocka_unit_test(wrs_to_a_dead_peer_fail_and_its_file_is_reused),
+		cmocka_unit_test(requests_that_a_dead_peer_left_unanswered_fail),
+		cmocka_unit_test(a_process_in_a_dead_peers_place_gets_none_of_its_requests),
+		cmocka_unit_test(two_senders_share_the_receivers_port),
 	};
 	char wire[64] = "FAKERDMA_WIRE=";
 

@@ -255,7 +255,7 @@ static void futex(_Atomic uint32_t *word, int op, uint32_t value, const struct t
 
 bool wire_push(struct wire_file *to, const struct wire_msg *msg)
 {
-	const unsigned room = msg->kind == WIRE_ANSWER ? WIRE_RING : WIRE_RING - WIRE_BLOCKS;
+	const unsigned limit = msg->kind == WIRE_ANSWER ? WIRE_RING : WIRE_RING - WIRE_BLOCKS;
 	uint64_t head;
 	bool ok;
 
@@ -263,7 +263,7 @@ bool wire_push(struct wire_file *to, const struct wire_msg *msg)
 	if (pthread_mutex_lock(&to->lock) == EOWNERDEAD)
 		pthread_mutex_consistent(&to->lock);
 	head = atomic_load(&to->head);
-	ok = head - atomic_load(&to->tail) < room;
+	ok = head - atomic_load(&to->tail) < limit;
 	if (ok) {
 		to->ring[head % WIRE_RING] = *msg;
 		atomic_store(&to->head, head + 1);

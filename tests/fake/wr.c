@@ -15,7 +15,7 @@
 
 static void start(struct ibv_qp_ex *ex)
 {
-	struct fake_session *s = qp_of(ex)->session;
+	struct fake_batch *s = qp_of(ex)->batch;
 
 	pthread_mutex_lock(&s->lock);
 	s->used = 0;
@@ -24,14 +24,14 @@ static void start(struct ibv_qp_ex *ex)
 
 static void leave(struct ibv_qp_ex *ex)
 {
-	pthread_mutex_unlock(&qp_of(ex)->session->lock);
+	pthread_mutex_unlock(&qp_of(ex)->batch->lock);
 }
 
 /* What a builder begins; one too many is overwritten, and reported by wr_complete. */
 static struct ibv_send_wr *build(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode)
 {
 	const struct fake_qp *qp = qp_of(ex);
-	struct fake_session *s = qp->session;
+	struct fake_batch *s = qp->batch;
 	struct fake_wqe *wqe;
 
 	if (s->used >= qp->init.cap.max_send_wr) {
@@ -49,7 +49,7 @@ static struct ibv_send_wr *build(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode
 
 static struct fake_wqe *last(struct ibv_qp_ex *ex)
 {
-	struct fake_session *s = qp_of(ex)->session;
+	struct fake_batch *s = qp_of(ex)->batch;
 
 	return s->used ? &s->wqe[s->used - 1] : NULL;
 }
@@ -157,7 +157,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge
 	if (!wqe)
 		return;
 	if (n > qp_of(ex)->init.cap.max_send_sge) {
-		qp_of(ex)->session->error = ENOMEM;
+		qp_of(ex)->batch->error = ENOMEM;
 		return;
 	}
 	memcpy(wqe->sge, list, n * sizeof(*list));
@@ -180,7 +180,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct
 		return;
 	for (size_t i = 0; i < n; i++) {
 		if (buf[i].length > qp_of(ex)->init.cap.max_inline_data - len) {
-			qp_of(ex)->session->error = ENOMEM;
+			qp_of(ex)->batch->error = ENOMEM;
 			return;
 		}
 		memcpy(wqe->data + len, buf[i].addr, buf[i].length);
@@ -201,7 +201,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 /* With fake_lock held: 0 if all of it can be posted. */
 static int acceptable(const struct fake_qp *qp, int *doorbell)
 {
-	const struct fake_session *s = qp->session;
+	const struct fake_batch *s = qp->batch;
 	int rc = s->error;
 
 	if (!rc && qp->sq_head - qp->sq_tail + s->used > qp->init.cap.max_send_wr)
@@ -221,7 +221,7 @@ static int acceptable(const struct fake_qp *qp, int *doorbell)
 static int complete(struct ibv_qp_ex *ex)
 {
 	struct fake_qp *qp = qp_of(ex);
-	struct fake_session *s = qp->session;
+	struct fake_batch *s = qp->batch;
 	int doorbell = 0, rc;
 
 	pthread_mutex_lock(&fake_lock);
@@ -242,9 +242,9 @@ static int complete_error(struct ibv_qp_ex *ex)
 	return EINVAL;
 }
 
-void fake_session_state(struct fake_qp *qp)
+void fake_batch_state(struct fake_qp *qp)
 {
-	if (!qp->session || !fake_rewrites_wr_complete())
+	if (!qp->batch || !fake_rewrites_wr_complete())
 		return;
 	if (qp->ib.state == IBV_QPS_RESET)
 		qp->ex.wr_complete = complete_error;
@@ -298,10 +298,10 @@ static void install(struct ibv_qp_ex *ex, uint64_t ops)
 	ex->wr_abort = leave;
 }
 
-int fake_session_open(struct fake_qp *qp, uint64_t send_ops)
+int fake_batch_open(struct fake_qp *qp, uint64_t send_ops)
 {
 	const uint64_t ops = known(qp->ib.qp_type);
-	struct fake_session *s;
+	struct fake_batch *s;
 
 	if (send_ops & ~ops)
 		return EOPNOTSUPP;
@@ -313,7 +313,7 @@ int fake_session_open(struct fake_qp *qp, uint64_t send_ops)
 		return ENOMEM;
 	}
 	pthread_mutex_init(&s->lock, NULL);
-	qp->session = s;
+	qp->batch = s;
 	install(&qp->ex, ops);
 	if (qp->ib.qp_type == IBV_QPT_UD)
 		qp->ex.wr_set_ud_addr = wr_set_ud_addr;
@@ -324,11 +324,11 @@ int fake_session_open(struct fake_qp *qp, uint64_t send_ops)
 	return 0;
 }
 
-void fake_session_close(struct fake_qp *qp)
+void fake_batch_close(struct fake_qp *qp)
 {
-	if (!qp->session)
+	if (!qp->batch)
 		return;
-	pthread_mutex_destroy(&qp->session->lock);
-	free(qp->session->wqe);
-	free(qp->session);
+	pthread_mutex_destroy(&qp->batch->lock);
+	free(qp->batch->wqe);
+	free(qp->batch);
 }

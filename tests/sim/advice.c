@@ -47,7 +47,7 @@ static void arrive(struct sim *s, const struct event *e)
 		f->driver->advise(s, f);
 }
 
-static void tell(struct sim *s, struct sim_flow *f, double rate)
+static void send_rate(struct sim *s, struct sim_flow *f, double rate)
 {
 	const struct packet message = { .flow = f, .len = (uint32_t)(rate / 1e3) };
 
@@ -56,11 +56,11 @@ static void tell(struct sim *s, struct sim_flow *f, double rate)
 	sim_at(s, s->now + f->back + sim_ps(s->conf->advice_us), arrive, f, &message);
 }
 
-static void tell_all(struct sim *s, struct port *port, double rate)
+static void send_to_all(struct sim *s, struct port *port, double rate)
 {
 	for (unsigned i = 0; i < s->total; i++)
 		if (s->flow[i].port == port && s->flow[i].live)
-			tell(s, &s->flow[i], rate);
+			send_rate(s, &s->flow[i], rate);
 	port->advised = rate;
 	port->advised_at = s->now;
 }
@@ -72,7 +72,7 @@ void sim_advise(struct sim *s, struct port *port)
 
 	if (rate > port->advised * (1 + NEWS) || rate < port->advised * (1 - NEWS) ||
 	    s->now >= port->advised_at + REPEAT * sim_ps(s->conf->record_us))
-		tell_all(s, port, rate);
+		send_to_all(s, port, rate);
 }
 
 static void announced(struct sim *s, const struct event *e)
@@ -82,9 +82,9 @@ static void announced(struct sim *s, const struct event *e)
 	const double rate = ccs_advice_join(&f->port->advice, &now, 1);
 
 	f->seen_at = s->now;
-	tell(s, f, rate);
+	send_rate(s, f, rate);
 	if (rate < f->port->advised * (1 - NEWS))
-		tell_all(s, f->port, rate);
+		send_to_all(s, f->port, rate);
 }
 
 void sim_advise_newcomer(struct sim *s, struct sim_flow *f)

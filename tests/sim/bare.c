@@ -120,7 +120,7 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 		.hops = &hop,
 		.nhops = sim_telemetry(s, f, seg, &hop),
 		.path = 1,
-		.flows = s->conf->tell_flows ? f->port->live : 0,
+		.flows = s->conf->report_flows ? f->port->live : 0,
 	};
 
 	f->acked += seg->len;

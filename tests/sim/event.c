@@ -6,7 +6,7 @@
 
 #include "priv.h"
 
-static void *must(void *p)
+static void *checked_alloc(void *p)
 {
 	if (!p) {
 		fputs("sim: out of memory\n", stderr);
@@ -28,9 +28,9 @@ void sim_at(struct sim *s, uint64_t at, void (*fire)(struct sim *, const struct 
 
 	if (p)
 		e.packet = *p;
-	if (s->events > s->heap_room) {
-		s->heap_room = 2 * s->heap_room + 64;
-		s->heap = must(realloc(s->heap, s->heap_room * sizeof(*s->heap)));
+	if (s->events > s->heap_size) {
+		s->heap_size = 2 * s->heap_size + 64;
+		s->heap = checked_alloc(realloc(s->heap, s->heap_size * sizeof(*s->heap)));
 	}
 	for (; i && before(&e, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		s->heap[i] = s->heap[(i - 1) / 2];
@@ -76,7 +76,7 @@ void *sim_grown(void *ring, uint64_t tail, uint64_t head, uint64_t *mask, size_t
 
 	if (ring && head - tail <= old)
 		return ring;
-	bigger = must(calloc((size_t)new + 1, size));
+	bigger = checked_alloc(calloc((size_t)new + 1, size));
 	for (uint64_t i = tail; i != head; i++)
 		memcpy(bigger + (i & new) * size, (char *)ring + (i & old) * size, size);
 	free(ring);

@@ -102,7 +102,7 @@ double sim_rto_us(const struct sim *s)
 }
 
 /* A lost acknowledgement is sent again, as a receiver does for a packet that it has already. */
-static void look_for_loss(struct sim *s, const struct event *e)
+static void check_for_loss(struct sim *s, const struct event *e)
 {
 	struct sim_flow *f = e->who;
 	const bool idle = f->tail == f->head, stuck = !idle && progress(f) == f->rto_seen;
@@ -112,14 +112,14 @@ static void look_for_loss(struct sim *s, const struct event *e)
 	else if (stuck)
 		go_back(s, f);
 	f->rto_seen = idle ? NEVER : progress(f);
-	sim_at(s, s->now + sim_ps(sim_rto_us(s)), look_for_loss, f, NULL);
+	sim_at(s, s->now + sim_ps(sim_rto_us(s)), check_for_loss, f, NULL);
 }
 
 void sim_watch_losses(struct sim *s, struct sim_flow *f)
 {
 	f->rto_seen = NEVER;
 	if (s->conf->limit || s->conf->loss > 0)
-		sim_at(s, s->now + sim_ps(sim_rto_us(s)), look_for_loss, f, NULL);
+		sim_at(s, s->now + sim_ps(sim_rto_us(s)), check_for_loss, f, NULL);
 }
 
 static double noise(struct sim *s)

@@ -28,12 +28,12 @@ static void port_send(struct sim *s, struct port *port)
 	sim_at(s, s->now + sim_ser(port->sending.len, port->rate), port_done, port, NULL);
 }
 
-static void tell(struct sim *s, const struct event *e)
+static void send_record(struct sim *s, const struct event *e)
 {
 	struct port *port = e->who;
 
 	(void)s;
-	port->told = port->read;
+	port->sent = port->read;
 }
 
 void sim_read_port(struct sim *s, const struct event *e)
@@ -49,14 +49,14 @@ void sim_read_port(struct sim *s, const struct event *e)
 	};
 	if (s->conf->advise)
 		sim_advise(s, port);
-	sim_at(s, s->now + s->back, tell, port, NULL);
+	sim_at(s, s->now + s->back, send_record, port, NULL);
 	sim_at(s, s->now + sim_ps(s->conf->record_us), sim_read_port, port, NULL);
 }
 
 unsigned sim_telemetry(const struct sim *s, const struct sim_flow *f, const struct segment *seg,
 		       struct ccs_cc_hop *hop)
 {
-	*hop = s->conf->record_us > 0 ? f->port->told : seg->hop;
+	*hop = s->conf->record_us > 0 ? f->port->sent : seg->hop;
 	return s->conf->telemetry != SIM_BLIND && hop->capacity > 0;
 }
 

@@ -59,7 +59,7 @@ struct port {
 	bool busy;
 	uint64_t tx_bytes;
 	uint64_t stamp_tx, stamp_ns, stamp_queue; /* INT of the packet being sent */
-	struct ccs_cc_hop read, told; /* by agents: newest, and newest that senders have received */
+	struct ccs_cc_hop read, sent; /* by agents: newest, and newest that senders have received */
 	struct ccs_advice advice;
 	double advised;          /* bit/s, as it was last sent to the senders */
 	uint64_t advised_at;
@@ -103,7 +103,7 @@ struct sim_flow {
 	struct ccs_timer timer;
 	struct ccs_telemetry telemetry;
 	uint64_t arrived;        /* segments completed, including those that the owner has not polled */
-	bool will_look;
+	bool poll_due;
 
 	uint32_t message;        /* SIM_PLAIN */
 	unsigned depth;
@@ -128,7 +128,7 @@ struct sim {
 	uint64_t wire2, back;    /* port to receiver, receiver to sender */
 
 	struct event *heap;
-	unsigned events, heap_room;
+	unsigned events, heap_size;
 
 	unsigned total;          /* flows, without the victim behind them */
 	unsigned sources, ports, ends; /* hosts that send; ports that are measured; all of either */

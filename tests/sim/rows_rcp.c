@@ -14,7 +14,7 @@
 	MAX(MAX(RECORD(rate, hosts), SEGMENTS_US(rate, n, segment)), base)
 
 #define PLACE(rate_, R, n, base, size, tele) \
-	.cc = "rcp", .driver = SIM_SHIM, .telemetry = tele, .advise = true, .tell_flows = true, \
+	.cc = "rcp", .driver = SIM_SHIM, .telemetry = tele, .advise = true, .report_flows = true, \
 	.rate = rate_, .nic_rate = (R) * (rate_), .base_us = base, .mtu = 4096, .segment = size, \
 	.record_us = MAX(RECORD(rate_, n), base), .start_spread_us = 1000, .flows = n, \
 	.end_us = 60 * ROUND(rate_, n, n, size, base) + 20e3, \

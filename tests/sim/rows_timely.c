@@ -65,7 +65,7 @@
  */
 #define RARE_LOOKS(n, every_us) \
 	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
-	.start_spread_us = 100, STEADY(n, 400e3), .limit = 4000000, .clock_cost_us = every_us
+	.start_spread_us = 100, STEADY(n, 400e3), .limit = 4000000, .poll_us = every_us
 
 /*
  * N hosts with NICs of `ratio` times the port's 10 Gb/s, which the algorithm knows or not

@@ -120,14 +120,14 @@ static void wake(struct sim *s, struct sim_flow *f)
 }
 
 /* Handle all that has completed since the last poll. */
-static void look(struct sim *s, const struct event *e)
+static void poll_completions(struct sim *s, const struct event *e)
 {
 	struct sim_flow *f = e->who;
 	struct ccs_done done = { .ok = true, .latest_ns = ns(s) };
 	uint64_t wr;
 
-	f->will_look = false;
-	done.earliest_ns = done.latest_ns - (uint64_t)(1e3 * s->conf->clock_cost_us);
+	f->poll_due = false;
+	done.earliest_ns = done.latest_ns - (uint64_t)(1e3 * s->conf->poll_us);
 	for (done.number = f->flow.seg_tail; done.number < f->arrived; done.number++) {
 		done.more = done.number + 1 < f->arrived;
 		ccs_flow_complete(&f->flow, &done, &wr);
@@ -138,13 +138,13 @@ static void look(struct sim *s, const struct event *e)
 /* Schedule the next poll; flows take turns. */
 static void arrive(struct sim *s, struct sim_flow *f, const struct segment *seg)
 {
-	const uint64_t every = sim_ps(s->conf->clock_cost_us);
+	const uint64_t every = sim_ps(s->conf->poll_us);
 	const uint64_t phase = every * f->index / s->total;
 
 	f->arrived = seg->number + 1;
-	if (!f->will_look)
-		sim_at(s, s->now + every - (s->now + phase) % every, look, f, NULL);
-	f->will_look = true;
+	if (!f->poll_due)
+		sim_at(s, s->now + every - (s->now + phase) % every, poll_completions, f, NULL);
+	f->poll_due = true;
 }
 
 static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, double rtt_jitter_us)
@@ -156,14 +156,14 @@ static void ack(struct sim *s, struct sim_flow *f, const struct segment *seg, do
 
 	f->telemetry = (struct ccs_telemetry){
 		.path = 1,
-		.flows = s->conf->tell_flows ? f->port->live : 0,
+		.flows = s->conf->report_flows ? f->port->live : 0,
 	};
 	f->telemetry.advised_rate = f->advised;
 	f->telemetry.nhops = sim_telemetry(s, f, seg, f->telemetry.hops);
 	if (s->conf->record_us > 0 && f->telemetry.nhops)
 		f->telemetry.covers_ns = f->telemetry.hops[0].ts_ns + 1000;
 	f->flow.telemetry = &f->telemetry;
-	if (s->conf->clock_cost_us > 0) {
+	if (s->conf->poll_us > 0) {
 		arrive(s, f, seg);
 		return;
 	}

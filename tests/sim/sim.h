@@ -117,13 +117,13 @@ struct sim_conf {
 	double cnp_us;           /* notification point: least time between CNPs; 0: none */
 	struct sim_noise noise;
 	struct sim_stalls stalls;
-	double clock_cost_us;          /* SIM_SHIM: owners look for completions so often; 0: at once */
+	double poll_us;          /* SIM_SHIM: owners look for completions so often; 0: at once */
 
 	double path_base_us;     /* given to the algorithm; default: base_us (SIM_SHIM: learned) */
 	double path_noise_us;
 	double path_bottleneck;  /* bit/s, the path's bottleneck_rate; default: unknown */
 	unsigned path_flows;     /* default: flows per host */
-	bool tell_flows;         /* acks name the number of active flows */
+	bool report_flows;         /* acks name the number of active flows */
 	uint64_t max_inflight;            /* bytes outstanding; SIM_SHIM: default as it likes */
 	bool lazy_pacer;         /* SIM_BARE: as in TIMELY, see bare.c */
 	double pace_jitter;      /* SIM_BARE: gaps vary by this share */

@@ -26,7 +26,7 @@ static void an_idle_path_has_wire_rtt_and_no_queue(void **state)
 }
 
 /* N flows, a window each: the queue holds what the wire does not. */
-static void a_full_pipe(void **state)
+static void queue_of_windows_follows_littles_law(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .flows = 4, .rate = 10e9, .base_us = 20,
 				    .segment = 10000, .max_inflight = 100000, .warm_us = 1e3, .end_us = 50e3 };
@@ -39,7 +39,7 @@ static void a_full_pipe(void **state)
 	assert_float_equal(r.rtt_avg, 4 * 80 - 8, 0.5);
 }
 
-static void one_seed_one_result(void **state)
+static void equal_seeds_give_equal_results(void **state)
 {
 	const struct sim_conf c = { .cc = "timely", .flows = 8, .guests = 8, .join_us = 2e3,
 				    .leave_us = 6e3, .rate = 10e9, .base_us = 20, .mtu = 1000,
@@ -56,7 +56,7 @@ static void one_seed_one_result(void **state)
 }
 
 /* Twice the packets that fit: what is dropped is sent again, in order, and all of it counts once. */
-static void losses_are_made_up_for(void **state)
+static void dropped_packets_are_retransmitted(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=6g", .flows = 2, .rate = 10e9, .base_us = 20,
 				    .mtu = 1000, .segment = 8000, .limit = 20000, .max_inflight = 80000,
@@ -70,7 +70,7 @@ static void losses_are_made_up_for(void **state)
 }
 
 /* RED between its thresholds marks its share; the notification point thins CNPs out. */
-static void marks_and_notifications(void **state)
+static void red_marks_by_queue_and_cnps_are_limited(void **state)
 {
 	struct sim_conf c = { .cc = "none", .flows = 2, .rate = 10e9, .base_us = 20, .segment = 1000,
 			      .max_inflight = 100000, .kmin = 0, .kmax = 2e6, .pmax = 1, .cnp_us = 50,
@@ -89,7 +89,7 @@ static void marks_and_notifications(void **state)
 }
 
 /* The flow layer and the bare pacer give one rate where nothing is to be learnt. */
-static void both_drivers_pace(void **state)
+static void both_drivers_pace_at_the_same_rate(void **state)
 {
 	struct sim_conf c = { .cc = "fixed:rate=2g", .flows = 4, .rate = 10e9, .base_us = 20,
 			      .mtu = 1024, .segment = 8192, .max_inflight = 1 << 20, .warm_us = 5e3, .end_us = 105e3 };
@@ -108,7 +108,7 @@ static void both_drivers_pace(void **state)
 	.nic_depth = 64, .base_us = 20, .mtu = 1000, .message = 10000, .warm_us = 10e3, .end_us = 60e3
 
 /* What is acknowledged takes of the way back what it is long. */
-static void acknowledgements_share_the_way_back(void **state)
+static void acknowledgements_use_the_return_path(void **state)
 {
 	const struct sim_conf c = { BOTH_WAYS, .flows = 2, .ack_bytes = 100 };
 
@@ -138,7 +138,7 @@ static void acknowledgements_wait_behind_own_data(void **state)
 }
 
 /* A request, then the response, at each end one packet's serialisation more. */
-static void a_read_takes_both_ways(void **state)
+static void a_read_request_uses_the_return_path(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .op = SIM_READ, .flows = 1,
 				    .rate = 10e9, .base_us = 20, .mtu = 1000, .message = 10000,
@@ -196,7 +196,7 @@ static void unacknowledged_packets_are_limited(void **state)
 }
 
 /* One message at a time: what each gets goes with its RTT, 20 and 60 us. */
-static void every_second_flow_is_far(void **state)
+static void shares_depend_on_the_rtt_with_one_message_outstanding(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .rate = 100e9,
 				    .base_us = 20, .far_us = 60, .message = 1000, .depth = 1,
@@ -234,7 +234,7 @@ static void packets_lost_on_links_are_retransmitted(void **state)
 }
 
 /* Acknowledgements are dropped, too. */
-static void both_ways_recover_from_drops(void **state)
+static void drops_in_both_directions_are_recovered(void **state)
 {
 	const struct sim_conf c = { BOTH_WAYS, .flows = 4, .nic_rate = 40e9, .limit = 20000,
 				    .depth = 3, .ack_bytes = 500 };
@@ -271,7 +271,7 @@ static void all_to_all_fills_every_port(void **state)
 	assert_true(r.jain > 0.99);
 }
 
-static void a_thousand_flows(void **state)
+static void a_thousand_flows_get_their_fixed_rates(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=10m", .driver = SIM_SHIM, .flows = 1000,
 				    .hosts = 40, .rate = 25e9, .base_us = 20, .mtu = 4096,
@@ -288,24 +288,24 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_idle_path_has_wire_rtt_and_no_queue),
-		cmocka_unit_test(a_full_pipe),
-		cmocka_unit_test(one_seed_one_result),
-		cmocka_unit_test(losses_are_made_up_for),
-		cmocka_unit_test(marks_and_notifications),
-		cmocka_unit_test(both_drivers_pace),
-		cmocka_unit_test(acknowledgements_share_the_way_back),
+		cmocka_unit_test(queue_of_windows_follows_littles_law),
+		cmocka_unit_test(equal_seeds_give_equal_results),
+		cmocka_unit_test(dropped_packets_are_retransmitted),
+		cmocka_unit_test(red_marks_by_queue_and_cnps_are_limited),
+		cmocka_unit_test(both_drivers_pace_at_the_same_rate),
+		cmocka_unit_test(acknowledgements_use_the_return_path),
 		cmocka_unit_test(acknowledgements_wait_behind_own_data),
-		cmocka_unit_test(a_read_takes_both_ways),
+		cmocka_unit_test(a_read_request_uses_the_return_path),
 		cmocka_unit_test(reads_outstanding_are_limited),
 		cmocka_unit_test(a_send_is_not_split),
 		cmocka_unit_test(unacknowledged_packets_are_limited),
-		cmocka_unit_test(every_second_flow_is_far),
+		cmocka_unit_test(shares_depend_on_the_rtt_with_one_message_outstanding),
 		cmocka_unit_test(a_port_slows_down_for_a_while),
 		cmocka_unit_test(packets_lost_on_links_are_retransmitted),
-		cmocka_unit_test(both_ways_recover_from_drops),
+		cmocka_unit_test(drops_in_both_directions_are_recovered),
 		cmocka_unit_test(a_competitor_is_counted_separately),
 		cmocka_unit_test(all_to_all_fills_every_port),
-		cmocka_unit_test(a_thousand_flows),
+		cmocka_unit_test(a_thousand_flows_get_their_fixed_rates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,8 +34,8 @@ static struct loop begin(double flows, unsigned counted, bool sees_queue)
 static double step(struct loop *l)
 {
 	const double offered = (l->flows * l->late + l->others) * TAU_US / 1e6;
-	const double room = C * TAU_US / 1e6, rate = ccs_advice_feed(&l->a, &l->port);
-	const double passed = fmin(room, offered + l->waiting);
+	const double capacity_bytes = C * TAU_US / 1e6, rate = ccs_advice_feed(&l->a, &l->port);
+	const double passed = fmin(capacity_bytes, offered + l->waiting);
 
 	l->waiting += offered - passed;
 	l->bits += passed;
@@ -55,7 +55,7 @@ static double after(struct loop *l, unsigned steps)
 	return rate;
 }
 
-static void rests_at_97_percent_for_any_number_of_flows(void **state)
+static void utilisation_settles_at_97_percent_for_any_number_of_flows(void **state)
 {
 	(void)state;
 	for (unsigned n = 1; n <= 1000; n = 2 * n + 1)
@@ -76,7 +76,7 @@ static void a_count_that_is_half_or_twice_the_flows_makes_no_difference(void **s
 	}
 }
 
-static void what_limited_flows_leave_goes_to_the_others(void **state)
+static void capacity_unused_by_limited_flows_goes_to_the_others(void **state)
 {
 	struct loop l = begin(2, 12, false);
 
@@ -107,7 +107,7 @@ static void a_lone_flow_gets_the_line_back_within_ten_records(void **state)
 	assert_float_equal(step(&l) / C, 0.972, 0.011);
 }
 
-static void all_make_way_for_a_newcomer_before_it_sends(void **state)
+static void all_slow_down_for_a_newcomer_before_it_sends(void **state)
 {
 	struct loop l = begin(4, 4, false);
 	const double rate = after(&l, 1000);
@@ -143,7 +143,7 @@ static void a_counter_that_starts_over_changes_nothing(void **state)
 		assert_float_equal(step(&l) / rate, 1, 0.01);
 }
 
-static void nothing_makes_it_leave_its_bounds(void **state)
+static void random_input_keeps_the_advice_within_bounds(void **state)
 {
 	struct ccs_advice a = { 0 };
 	struct ccs_advice_port port = { .now_ns = 1, .capacity = C };
@@ -169,15 +169,15 @@ static void nothing_makes_it_leave_its_bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rests_at_97_percent_for_any_number_of_flows),
+		cmocka_unit_test(utilisation_settles_at_97_percent_for_any_number_of_flows),
 		cmocka_unit_test(a_count_that_is_half_or_twice_the_flows_makes_no_difference),
-		cmocka_unit_test(what_limited_flows_leave_goes_to_the_others),
+		cmocka_unit_test(capacity_unused_by_limited_flows_goes_to_the_others),
 		cmocka_unit_test(a_competitor_that_does_not_follow_leaves_a_floor),
 		cmocka_unit_test(a_lone_flow_gets_the_line_back_within_ten_records),
-		cmocka_unit_test(all_make_way_for_a_newcomer_before_it_sends),
+		cmocka_unit_test(all_slow_down_for_a_newcomer_before_it_sends),
 		cmocka_unit_test(a_newcomer_to_an_idle_port_begins_at_once),
 		cmocka_unit_test(a_counter_that_starts_over_changes_nothing),
-		cmocka_unit_test(nothing_makes_it_leave_its_bounds),
+		cmocka_unit_test(random_input_keeps_the_advice_within_bounds),
 	};
 
 	return cmocka_run_group_tests_name("advice", tests, NULL, NULL);

@@ -68,7 +68,7 @@ static void an_agent_takes_flows_and_gives_signals(void)
 	struct ccs_ipc_add flow;
 	struct ccs_slot *s;
 
-	agent_start(path, (struct agent_manner){ 0 });
+	agent_start(path, (struct agent_config){ 0 });
 	s = attach(5);
 	wait_verdict(s, CCS_FEEDBACK_OK);
 	assert_true(agent_flow(5, &flow));
@@ -90,7 +90,7 @@ static void without_an_agent(void)
 
 	wait_verdict(s, CCS_FEEDBACK_NO_AGENT);
 	assert_int_equal(atomic_load(&attach(6)->status), CCS_FEEDBACK_NO_AGENT);
-	agent_start(path, (struct agent_manner){ 0 });
+	agent_start(path, (struct agent_config){ 0 });
 	wait_verdict(s, CCS_FEEDBACK_OK);
 }
 
@@ -98,7 +98,7 @@ static void an_agent_that_dies_and_comes_back(void)
 {
 	struct ccs_slot *s[50];
 
-	agent_start(path, (struct agent_manner){ 0 });
+	agent_start(path, (struct agent_config){ 0 });
 	for (uint32_t i = 0; i < 50; i++)
 		s[i] = attach(100 + i);
 	wait_verdict(s[49], CCS_FEEDBACK_OK);
@@ -108,7 +108,7 @@ static void an_agent_that_dies_and_comes_back(void)
 		wait_verdict(s[0], CCS_FEEDBACK_NO_AGENT);
 		ccs_agent_client_detach(s[round]);
 		s[round] = attach(200 + round);
-		agent_start(path, (struct agent_manner){ 0 });
+		agent_start(path, (struct agent_config){ 0 });
 		for (uint32_t i = 0; i < 50; i++)
 			wait_verdict(s[i], CCS_FEEDBACK_OK);
 		assert_int_equal(agent_counts().flows, 50);
@@ -122,15 +122,15 @@ static void an_agent_that_refuses(void)
 {
 	struct ccs_slot *s;
 
-	agent_start(path, (struct agent_manner){ .refuses_flows = EPERM });
+	agent_start(path, (struct agent_config){ .refuses_flows = EPERM });
 	s = attach(5);
 	wait_verdict(s, CCS_FEEDBACK_REFUSED);
-	agent_manner((struct agent_manner){ 0 });
+	agent_configure((struct agent_config){ 0 });
 	wait_verdict(s, CCS_FEEDBACK_OK);          /* it asks again */
 	agent_stop();
-	agent_start(path, (struct agent_manner){ .refuses_hello = EPROTO });
+	agent_start(path, (struct agent_config){ .refuses_hello = EPROTO });
 	wait_verdict(s, CCS_FEEDBACK_REFUSED);
-	agent_manner((struct agent_manner){ 0 });
+	agent_configure((struct agent_config){ 0 });
 	wait_verdict(s, CCS_FEEDBACK_OK);
 }
 
@@ -138,14 +138,14 @@ static void peers_that_are_silent_or_unable(void)
 {
 	struct ccs_slot *s;
 
-	agent_start(path, (struct agent_manner){ .lonely = true });
+	agent_start(path, (struct agent_config){ .peer_silent = true });
 	s = attach(5);
 	wait_verdict(s, CCS_FEEDBACK_NO_PEER);
-	agent_manner((struct agent_manner){ .unable = true });
+	agent_configure((struct agent_config){ .no_feedback = true });
 	wait_verdict(s, CCS_FEEDBACK_UNABLE);
-	agent_manner((struct agent_manner){ 0 });
+	agent_configure((struct agent_config){ 0 });
 	wait_verdict(s, CCS_FEEDBACK_OK);
-	agent_manner((struct agent_manner){ .lonely = true });
+	agent_configure((struct agent_config){ .peer_silent = true });
 	wait_verdict(s, CCS_FEEDBACK_NO_PEER);
 }
 
@@ -153,12 +153,12 @@ static void an_agent_that_hangs(void)
 {
 	struct ccs_slot *s;
 
-	agent_start(path, (struct agent_manner){ .silent = true, .dead = true });
+	agent_start(path, (struct agent_config){ .silent = true, .no_heartbeat = true });
 	s = attach(5);
 	wait_verdict(s, CCS_FEEDBACK_NO_AGENT);
-	agent_manner((struct agent_manner){ 0 });
+	agent_configure((struct agent_config){ 0 });
 	wait_verdict(s, CCS_FEEDBACK_OK);
-	agent_manner((struct agent_manner){ .dead = true });
+	agent_configure((struct agent_config){ .no_heartbeat = true });
 	wait_verdict(s, CCS_FEEDBACK_NO_AGENT);
 }
 
@@ -166,10 +166,10 @@ static void an_agent_that_talks_nonsense(void)
 {
 	struct ccs_slot *s;
 
-	agent_start(path, (struct agent_manner){ .garbage = true });
+	agent_start(path, (struct agent_config){ .malformed = true });
 	s = attach(5);
 	wait_for(agent_counts().hellos >= 3);    /* it is left, and met again */
-	agent_manner((struct agent_manner){ 0 });
+	agent_configure((struct agent_config){ 0 });
 	wait_verdict(s, CCS_FEEDBACK_OK);
 }
 
@@ -178,7 +178,7 @@ static void ten_thousand_flows(void)
 	enum { N = 10000 };
 	static struct ccs_slot *s[N];
 
-	agent_start(path, (struct agent_manner){ 0 });
+	agent_start(path, (struct agent_config){ 0 });
 	for (uint32_t i = 0; i < N; i++)
 		assert_non_null(s[i] = attach(1000 + i));
 	for (uint32_t i = 0; i < N; i++)
@@ -212,14 +212,14 @@ static void flows_that_come_and_go_while_agents_do(void)
 	uint32_t first[2] = { 1, 1u << 20 };
 	pthread_t thread[2];
 
-	agent_start(path, (struct agent_manner){ 0 });
+	agent_start(path, (struct agent_config){ 0 });
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, churn, &first[i]), 0);
 	for (unsigned round = 0; round < 4; round++) {
 		wait_for(agent_counts().adds > 100);
 		assert_int_equal(agent_counts().wrong, 0);
 		agent_stop();
-		agent_start(path, (struct agent_manner){ 0 });
+		agent_start(path, (struct agent_config){ 0 });
 	}
 	__atomic_store_n(&stop_churn, true, __ATOMIC_RELAXED);
 	for (unsigned i = 0; i < 2; i++)
@@ -236,7 +236,7 @@ static int serve(const char *where)
 	assert_string_equal(where, path);
 	if (__atomic_add_fetch(&served, 1, __ATOMIC_RELAXED) == 1)
 		return EADDRINUSE;               /* somebody else was faster, and is gone again */
-	agent_start(where, (struct agent_manner){ 0 });
+	agent_start(where, (struct agent_config){ 0 });
 	return 0;
 }
 
@@ -256,7 +256,7 @@ static void a_process_that_is_its_own_agent(void)
 static int serve_slowly(const char *where)
 {
 	usleep(1100000);                         /* longer than an answer may take */
-	agent_start(where, (struct agent_manner){ .late_ms = 50 });
+	agent_start(where, (struct agent_config){ .late_ms = 50 });
 	return 0;
 }
 
@@ -281,7 +281,7 @@ static void one_that_may_not_asks_once(void)
 	setup_for(path, serve_not);
 	s = attach(5);
 	wait_verdict(s, CCS_FEEDBACK_NO_AGENT);
-	agent_start(path, (struct agent_manner){ 0 });
+	agent_start(path, (struct agent_config){ 0 });
 	wait_verdict(s, CCS_FEEDBACK_OK);
 	agent_stop();
 	wait_verdict(s, CCS_FEEDBACK_NO_AGENT);
@@ -307,7 +307,7 @@ static void descriptors_are_not_the_applications(void)
 	unsigned before;
 	struct ccs_slot *s;
 
-	agent_start(path, (struct agent_manner){ 0 });
+	agent_start(path, (struct agent_config){ 0 });
 	wait_for(agent_counts().hellos == 0);
 	before = descriptors();
 	s = attach(5);
@@ -322,7 +322,7 @@ static void a_child_leaves_it_alone(void)
 	int status;
 	pid_t pid;
 
-	agent_start(path, (struct agent_manner){ 0 });
+	agent_start(path, (struct agent_config){ 0 });
 	s = attach(5);
 	wait_verdict(s, CCS_FEEDBACK_OK);
 	pid = fork();
@@ -347,7 +347,7 @@ static void a_thread_that_is_being_cancelled(void)
 	struct ccs_ipc_add flow;
 	pthread_t thread;
 
-	agent_start(path, (struct agent_manner){ 0 });
+	agent_start(path, (struct agent_config){ 0 });
 	assert_int_equal(pthread_create(&thread, NULL, attach_at_the_end, NULL), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	wait_verdict(attach(6), CCS_FEEDBACK_OK);  /* the lock is free */
@@ -356,7 +356,7 @@ static void a_thread_that_is_being_cancelled(void)
 
 static void it_ends_with_the_process(void)
 {
-	agent_start(path, (struct agent_manner){ 0 });
+	agent_start(path, (struct agent_config){ 0 });
 	wait_verdict(attach(5), CCS_FEEDBACK_OK);
 	ccs_agent_client_finish();
 	wait_for(!agent_counts().flows);

@@ -138,7 +138,7 @@ static void jitter_has_a_bound(void **state)
 }
 
 /* An NIC's own queue counts: else two flows in opposite directions would not share alike. */
-static void the_wait_in_the_own_nic_counts_as_queueing(void **state)
+static void waiting_in_the_local_nic_counts_as_queueing(void **state)
 {
 	struct ccs_cc cc;
 	struct ccs_cc_ack a = { .rtt_us = BASE, .nic_wait_us = 80, .bytes = SEGMENT };
@@ -153,7 +153,7 @@ static void the_wait_in_the_own_nic_counts_as_queueing(void **state)
 	assert_float_equal(observed(&cc, "queue_us").value, 80 - LINE_US, 1e-6);
 }
 
-static void losses_shrink_what_is_kept_in_the_queue(void **state)
+static void losses_reduce_the_flows_share_of_the_queue(void **state)
 {
 	const double queue_us = 100;
 	struct ccs_cc cc;
@@ -206,8 +206,8 @@ int main(void)
 		cmocka_unit_test(an_uncongested_flow_has_no_timer),
 		cmocka_unit_test(jitter_after_drains_is_taken_off_the_queueing_delay),
 		cmocka_unit_test(jitter_has_a_bound),
-		cmocka_unit_test(the_wait_in_the_own_nic_counts_as_queueing),
-		cmocka_unit_test(losses_shrink_what_is_kept_in_the_queue),
+		cmocka_unit_test(waiting_in_the_local_nic_counts_as_queueing),
+		cmocka_unit_test(losses_reduce_the_flows_share_of_the_queue),
 		cmocka_unit_test(rate_and_window_stay_within_bounds),
 	};
 

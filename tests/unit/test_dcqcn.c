@@ -56,7 +56,7 @@ static void start_variant(struct ccs_cc *cc, unsigned variant, const char *more)
 	start(cc, text, &path40g);
 }
 
-static void golden_trace_single(void **state)
+static void paper_matches_the_golden_trace(void **state)
 {
 	FILE *f = data("dcqcn_paper_single.csv");
 	char line[512], event[16], action[32];
@@ -463,7 +463,7 @@ static void consecutive_cnps_halve_down_to_the_floor(void **state)
 }
 
 /* ns3rdma: alpha first, from a half. */
-static void the_first_cut(void **state)
+static void the_first_cut_is_by_each_variants_initial_alpha(void **state)
 {
 	static const double share[] = { 0.5, 1 - (0.5 * 255 / 256 + 1.0 / 256) / 2, 1 };
 	struct ccs_cc cc;
@@ -508,7 +508,7 @@ static void mlx_increases_before_it_cuts(void **state)
 }
 
 /* paper: at the byte counter; ns3rdma: above it. */
-static void a_byte_counter_expires(void **state)
+static void the_byte_counter_expires_at_its_limit(void **state)
 {
 	struct ccs_cc cc;
 
@@ -627,7 +627,7 @@ static void without_cnps_it_climbs_by_the_papers_stages(void **state)
 }
 
 /* Nobody sends a CNP to a flow that is slow for other reasons. */
-static void a_flow_that_begins_below_line_gets_there(void **state)
+static void a_flow_that_begins_below_line_rate_reaches_it(void **state)
 {
 	static const struct ccs_cc_ack ack = { .now_us = 100, .bytes = 1000 };
 
@@ -674,7 +674,7 @@ static void set_rate_moves_rate_and_target_only(void **state)
 }
 
 /* A slower line binds at once; a floor above a rate that was legal does not raise it. */
-static void bounds_that_move(void **state)
+static void a_lower_line_rate_binds_and_a_higher_floor_does_not_raise(void **state)
 {
 	struct ccs_cc_path path = path40g;
 	struct ccs_cc cc;
@@ -799,7 +799,7 @@ static void a_period_holds_a_quarter_of_the_own_segments_time(void **state)
 }
 
 /* A queue of 400 us is full of what was sent before the first cut. */
-static void cuts_within_an_rtt_end_at_what_the_network_gives(void **state)
+static void cuts_within_an_rtt_end_at_the_delivered_rate(void **state)
 {
 	const double given = 32768 / 50.0 * 8e6; /* a segment in 50 us */
 	struct ccs_cc cc;
@@ -847,23 +847,23 @@ static void steps_grow_with_the_period_where_nothing_queues(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden_trace_single),
+		cmocka_unit_test(paper_matches_the_golden_trace),
 		cmocka_unit_test(random_walks_equal_the_reference),
 		cmocka_unit_test(consecutive_cnps_halve_down_to_the_floor),
-		cmocka_unit_test(the_first_cut),
+		cmocka_unit_test(the_first_cut_is_by_each_variants_initial_alpha),
 		cmocka_unit_test(mlx_increases_before_it_cuts),
-		cmocka_unit_test(a_byte_counter_expires),
+		cmocka_unit_test(the_byte_counter_expires_at_its_limit),
 		cmocka_unit_test(a_flow_recovers_and_rests),
 		cmocka_unit_test(a_rested_flow_starts_again),
 		cmocka_unit_test(without_cnps_it_climbs_by_the_papers_stages),
-		cmocka_unit_test(a_flow_that_begins_below_line_gets_there),
+		cmocka_unit_test(a_flow_that_begins_below_line_rate_reaches_it),
 		cmocka_unit_test(set_rate_moves_rate_and_target_only),
-		cmocka_unit_test(bounds_that_move),
+		cmocka_unit_test(a_lower_line_rate_binds_and_a_higher_floor_does_not_raise),
 		cmocka_unit_test(a_send_takes_bounded_time),
 		cmocka_unit_test(published_parameters_on_an_ordinary_path),
 		cmocka_unit_test(paper_takes_the_slowest_link),
 		cmocka_unit_test(a_period_holds_a_quarter_of_the_own_segments_time),
-		cmocka_unit_test(cuts_within_an_rtt_end_at_what_the_network_gives),
+		cmocka_unit_test(cuts_within_an_rtt_end_at_the_delivered_rate),
 		cmocka_unit_test(steps_grow_with_the_period_where_nothing_queues),
 	};
 

@@ -55,7 +55,7 @@ static void red_marks_more_of_a_longer_queue(void **state)
 	}
 }
 
-static void one_mark_is_answered_at_once(void **state)
+static void the_first_mark_causes_a_cnp_at_once(void **state)
 {
 	struct ccs_dcqcn_np np = ccs_dcqcn_np_init(CCS_DCQCN_NP_INTERVAL_US);
 
@@ -102,7 +102,7 @@ int main(void)
 		cmocka_unit_test(red_corners),
 		cmocka_unit_test(red_with_one_threshold_is_dctcp),
 		cmocka_unit_test(red_marks_more_of_a_longer_queue),
-		cmocka_unit_test(one_mark_is_answered_at_once),
+		cmocka_unit_test(the_first_mark_causes_a_cnp_at_once),
 		cmocka_unit_test(coalescing_equals_brute_force),
 	};
 

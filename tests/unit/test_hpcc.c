@@ -95,7 +95,7 @@ static void read_hops(struct wire *w, const char *text)
 	w->ack.hops = w->hop;
 }
 
-static void golden_incast(void **state)
+static void paper_matches_the_golden_incast(void **state)
 {
 	const struct ccs_cc_path path = { .line_rate = 100e9, .base_rtt_us = 4, .segment = 1000,
 					  .flows = 1 };
@@ -354,7 +354,7 @@ static void the_first_record_only_baselines(void **state)
 }
 
 /* A flow that has measured for a while, at half of W_init. */
-static void resolve_post_result(struct ccs_cc *cc, struct wire *w, unsigned variant, unsigned nhops)
+static void start_with_steady_flow(struct ccs_cc *cc, struct wire *w, unsigned variant, unsigned nhops)
 {
 	open_wire(w, nhops);
 	start_variant(cc, variant);
@@ -380,7 +380,7 @@ static void records_that_do_not_compare_decide_nothing(void **state)
 		struct ccs_cc cc, before;
 		struct wire w;
 
-		resolve_post_result(&cc, &w, i / 4, 2);
+		start_with_steady_flow(&cc, &w, i / 4, 2);
 		before = cc;
 		w.ack.path += i % 4 == 0;
 		w.ack.nhops -= i % 4 == 1;
@@ -404,7 +404,7 @@ static void a_repeated_record_does_nothing(void **state)
 		struct ccs_cc cc, before;
 		struct wire w;
 
-		resolve_post_result(&cc, &w, variant, 2);
+		start_with_steady_flow(&cc, &w, variant, 2);
 		before = cc;
 		for (int i = 0; i < 5; i++)
 			acknowledge(&cc, &w, 10, 0);
@@ -426,7 +426,7 @@ static void without_telemetry_nothing_changes(void **state)
 		struct ccs_cc cc, before;
 		struct wire w;
 
-		resolve_post_result(&cc, &w, variant, 1);
+		start_with_steady_flow(&cc, &w, variant, 1);
 		before = cc;
 		w.ack.nhops = 0;
 		w.ack.flows = 40;
@@ -440,7 +440,7 @@ static void without_telemetry_nothing_changes(void **state)
 }
 
 /* Ten acknowledgements of one queue are one decrease, the next RTT's is another. */
-static void one_queue_is_answered_once(void **state)
+static void one_queue_causes_one_decrease_per_rtt(void **state)
 {
 	(void)state;
 	for (unsigned variant = 0; variant < NS3 + 1; variant++) {
@@ -448,7 +448,7 @@ static void one_queue_is_answered_once(void **state)
 		struct wire w;
 		double once;
 
-		resolve_post_result(&cc, &w, variant, 1);
+		start_with_steady_flow(&cc, &w, variant, 1);
 		step(&cc, &w, 0.95, 0, 10000);
 		step(&cc, &w, 1, 125000, 10000); /* of two queues the lesser counts */
 		check_close("u", 0, seen(&cc, "u"), 1);
@@ -468,7 +468,7 @@ static void one_queue_is_answered_once(void **state)
 }
 
 /* An echo takes the queue from the RTT: beyond T, of two samples the lesser. */
-static void an_echo_reads_the_queue_off_the_rtt(void **state)
+static void an_echo_derives_the_queue_from_the_rtt(void **state)
 {
 	static const struct { double before, rtt, u; } cases[] = {
 		{ 500, 900, 0.9 }, { 1500, 1000, 0.9 }, { 3000, 2000, 1.9 }, { 2000, 3000, 1.9 },
@@ -481,7 +481,7 @@ static void an_echo_reads_the_queue_off_the_rtt(void **state)
 		struct ccs_cc cc;
 		struct wire w;
 
-		resolve_post_result(&cc, &w, ECHO, 1);
+		start_with_steady_flow(&cc, &w, ECHO, 1);
 		w.ack.rtt_us = cases[i].before;
 		w.ack.nhops = 0; /* samples count that come without telemetry */
 		acknowledge(&cc, &w, 1, 0);
@@ -493,14 +493,14 @@ static void an_echo_reads_the_queue_off_the_rtt(void **state)
 }
 
 /* A record of an interval that began before the last move must not move Wc again. */
-static void an_echo_commits_by_intervals_begun_since(void **state)
+static void an_echo_commits_only_by_intervals_begun_since(void **state)
 {
 	struct ccs_cc cc;
 	struct wire w;
 	double reference;
 
 	(void)state;
-	resolve_post_result(&cc, &w, ECHO, 1);
+	start_with_steady_flow(&cc, &w, ECHO, 1);
 	for (reference = seen(&cc, "wc_bytes"); seen(&cc, "wc_bytes") == reference;)
 		step(&cc, &w, 0.5, 0, 0);
 	reference = seen(&cc, "wc_bytes"); /* just moved; nothing is in flight */
@@ -512,7 +512,7 @@ static void an_echo_commits_by_intervals_begun_since(void **state)
 }
 
 /* The same for records that say when they were taken, whenever they come, and of any variant. */
-static void records_of_before_an_update_commit_nothing(void **state)
+static void records_from_before_an_update_commit_nothing(void **state)
 {
 	(void)state;
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
@@ -520,7 +520,7 @@ static void records_of_before_an_update_commit_nothing(void **state)
 		struct wire w;
 		double reference, acked;
 
-		resolve_post_result(&cc, &w, variant, 1);
+		start_with_steady_flow(&cc, &w, variant, 1);
 		for (reference = seen(&cc, "wc_bytes"); seen(&cc, "wc_bytes") == reference;) {
 			w.ack.covers_us = w.ack.now_us + T_US;
 			step(&cc, &w, 0.5, 0, 0);
@@ -573,7 +573,7 @@ static void an_echo_increases_once_per_T(void **state)
 		struct wire w;
 		double reference;
 
-		resolve_post_result(&cc, &w, ECHO, 1);
+		start_with_steady_flow(&cc, &w, ECHO, 1);
 		step(&cc, &w, 0.95, 0, 1u << 20);
 		step(&cc, &w, 0.95, 0, 1u << 20);
 		step(&cc, &w, 0.95, 0, 1u << 20); /* no more commits */
@@ -620,7 +620,7 @@ static void an_echo_follows_the_count_of_flows(void **state)
 }
 
 /* Counted by agents: 300 us are T of test_path's 25 flows. The record of one of k T, taken now. */
-static void tell(struct ccs_cc *cc, struct wire *w, double k, double share, uint64_t q)
+static void agent_record(struct ccs_cc *cc, struct wire *w, double k, double share, uint64_t q)
 {
 	const double us = k * 300;
 
@@ -630,7 +630,7 @@ static void tell(struct ccs_cc *cc, struct wire *w, double k, double share, uint
 	acknowledge(cc, w, us, 0);
 }
 
-static void start_told(struct ccs_cc *cc, struct wire *w, const char *variant)
+static void start_with_agent_records(struct ccs_cc *cc, struct wire *w, const char *variant)
 {
 	char spec[64];
 
@@ -638,12 +638,12 @@ static void start_told(struct ccs_cc *cc, struct wire *w, const char *variant)
 	start(cc, spec, &test_path);
 	open_wire(w, 1);
 	w->ack.now_us = 1000;
-	tell(cc, w, 1, 0.9, 0);
+	agent_record(cc, w, 1, 0.9, 0);
 	cc->ops->set_rate(cc, LINE / 25);
-	tell(cc, w, 1, 0.9, 0);
+	agent_record(cc, w, 1, 0.9, 0);
 }
 
-static const char *const told[] = { "paper", "echo" };
+static const char *const record_variants[] = { "paper", "echo" };
 
 /* So often a record of so many us, of flows that are as many as before. */
 static void repeat(struct ccs_cc *cc, struct wire *w, int times, double us, unsigned hop, double share)
@@ -656,7 +656,7 @@ static void repeat(struct ccs_cc *cc, struct wire *w, int times, double us, unsi
 }
 
 /* A NIC of ten times the slowest link's rate: window, increase, floor and T are that link's. */
-static void the_last_link_of_the_records_counts(void **state)
+static void parameters_follow_the_slowest_link_of_the_records(void **state)
 {
 	const double ser_us = 8e6 * 1000 / (LINE / 10), T_us = 100 + 8 * ser_us;
 	struct ccs_cc cc;
@@ -683,7 +683,7 @@ static void the_last_link_of_the_records_counts(void **state)
 }
 
 /* So it is if the path is known before any record; and what the user gave stays. */
-static void a_known_bottleneck_counts(void **state)
+static void parameters_follow_a_known_bottleneck(void **state)
 {
 	struct ccs_cc_path path = test_path;
 	struct ccs_cc cc;
@@ -723,39 +723,39 @@ static void the_first_record_bounds_the_share(void **state)
 }
 
 /* What of a span of 600 us is before the last move, and 50 us to the link, is of the window then. */
-static void a_record_of_agents_moves_what_was_on_average(void **state)
+static void an_agent_record_updates_the_average_window_of_its_span(void **state)
 {
-	const double room = (1 - ETA) / 2, full = LINE / 8e6 * 300;
+	const double headroom = (1 - ETA) / 2, full = LINE / 8e6 * 300;
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct ccs_cc cc;
 		struct wire w;
-		double before, now, meant;
+		double before, now, average;
 
-		start_told(&cc, &w, told[i]);
-		tell(&cc, &w, 2, 0.5, 0);
+		start_with_agent_records(&cc, &w, record_variants[i]);
+		agent_record(&cc, &w, 2, 0.5, 0);
 		before = cc.out.window;
-		tell(&cc, &w, 2, 0.8, 0);
+		agent_record(&cc, &w, 2, 0.8, 0);
 		now = cc.out.window;
 		assert_true(now > before);
-		tell(&cc, &w, 2, 0.9, 0);
-		meant = before + (now - before) * (600 - 50) / 600;
+		agent_record(&cc, &w, 2, 0.9, 0);
+		average = before + (now - before) * (600 - 50) / 600;
 		check_close("window", (int)i, cc.out.window,
-			    meant * ETA * (1 - 2 * room) / (1 - room) / 0.9 + 2 * full * room / 25);
+			    average * ETA * (1 - 2 * headroom) / (1 - headroom) / 0.9 + 2 * full * headroom / 25);
 	}
 }
 
 /* Of before the last move altogether, it tells what that one has answered. */
-static void a_record_of_agents_of_before_a_move_is_no_news(void **state)
+static void an_agent_record_from_before_an_update_changes_nothing(void **state)
 {
 	struct ccs_cc cc;
 	struct wire w;
 	double once;
 
 	(void)state;
-	start_told(&cc, &w, "paper");
-	tell(&cc, &w, 2, 1, 0);
+	start_with_agent_records(&cc, &w, "paper");
+	agent_record(&cc, &w, 2, 1, 0);
 	once = cc.out.window;
 	for (unsigned i = 0; i < 4; i++) {
 		pass(&w, 0, 12, 1, i * 10000); /* 50 us are the way to the link */
@@ -763,12 +763,12 @@ static void a_record_of_agents_of_before_a_move_is_no_news(void **state)
 		acknowledge(&cc, &w, 12, 0);
 		assert_true(cc.out.window == once);
 	}
-	tell(&cc, &w, 2, 1, 40000);
+	agent_record(&cc, &w, 2, 1, 40000);
 	assert_true(cc.out.window < once);
 }
 
 /* However far apart records are, the line is as full in the end, and shares are even. */
-static void the_distance_of_agents_records_does_not_matter(void **state)
+static void the_interval_of_agent_records_does_not_change_the_result(void **state)
 {
 	(void)state;
 	for (double k = 1; k < 6; k++) {
@@ -777,13 +777,13 @@ static void the_distance_of_agents_records_does_not_matter(void **state)
 		double sum = 0;
 
 		for (unsigned i = 0; i < 2; i++) {
-			start_told(&cc[i], &w[i], "paper");
+			start_with_agent_records(&cc[i], &w[i], "paper");
 			cc[i].ops->set_rate(&cc[i], LINE / (i ? 100 : 10));
 		}
 		for (unsigned step = 0; step < 400; step++) {
 			sum = (cc[0].out.rate + cc[1].out.rate) * 25 / 2 / LINE;
 			for (unsigned i = 0; i < 2; i++)
-				tell(&cc[i], &w[i], k, fmin(sum, 1), 0);
+				agent_record(&cc[i], &w[i], k, fmin(sum, 1), 0);
 		}
 		assert_true(fabs(cc[0].out.rate / cc[1].out.rate - 1) < 0.01);
 		assert_true(fabs(sum - ETA / (1 - (1 - ETA) / 2)) < 0.005);
@@ -791,7 +791,7 @@ static void the_distance_of_agents_records_does_not_matter(void **state)
 }
 
 /* In spans longer than T a full link tells by its queue how much comes; draining, half at least. */
-static void a_growing_queue_is_demand(void **state)
+static void a_growing_queue_counts_as_utilisation_above_one(void **state)
 {
 	const double bytes = LINE / 8e6 * 600;
 	static const struct { double share, from, to, u; } cases[] = {
@@ -804,13 +804,13 @@ static void a_growing_queue_is_demand(void **state)
 		struct ccs_cc cc;
 		struct wire w;
 
-		start_told(&cc, &w, "paper");
-		tell(&cc, &w, 2, 0.9, (uint64_t)(cases[i].from * bytes));
-		tell(&cc, &w, 2, cases[i].share, (uint64_t)(cases[i].to * bytes));
+		start_with_agent_records(&cc, &w, "paper");
+		agent_record(&cc, &w, 2, 0.9, (uint64_t)(cases[i].from * bytes));
+		agent_record(&cc, &w, 2, cases[i].share, (uint64_t)(cases[i].to * bytes));
 		assert_true(fabs(seen(&cc, "u") - cases[i].u) < 1e-3);
-		start_told(&cc, &w, "echo"); /* which has it from the RTT */
-		tell(&cc, &w, 2, 0.9, (uint64_t)(cases[i].from * bytes));
-		tell(&cc, &w, 2, cases[i].share, (uint64_t)(cases[i].to * bytes));
+		start_with_agent_records(&cc, &w, "echo"); /* which has it from the RTT */
+		agent_record(&cc, &w, 2, 0.9, (uint64_t)(cases[i].from * bytes));
+		agent_record(&cc, &w, 2, cases[i].share, (uint64_t)(cases[i].to * bytes));
 		check_close("u", (int)i, seen(&cc, "u"), cases[i].share);
 	}
 }
@@ -843,7 +843,7 @@ static struct ccs_cc_ack odd_ack(struct wire *w)
 	};
 }
 
-static void whatever_comes_stays_within_bounds(void **state)
+static void random_input_keeps_rate_and_window_within_bounds(void **state)
 {
 	(void)state;
 	seed_start("bounds");
@@ -954,7 +954,7 @@ static void a_better_known_path_keeps_the_rate(void **state)
 	}
 }
 
-static void a_rate_is_taken_up(void **state)
+static void set_rate_sets_rate_and_windows(void **state)
 {
 	static const double rates[] = { 1, 33e6, 1e8, 1e9, 1e12, INFINITY };
 
@@ -966,7 +966,7 @@ static void a_rate_is_taken_up(void **state)
 		struct ccs_cc cc;
 		struct wire w;
 
-		resolve_post_result(&cc, &w, variant, 1);
+		start_with_steady_flow(&cc, &w, variant, 1);
 		cc.ops->set_rate(&cc, rates[i % 6]);
 		check_close("rate", (int)i, cc.out.rate, want);
 		check_close("window", (int)i, cc.out.window, want * T_US / 8e6);
@@ -977,31 +977,31 @@ static void a_rate_is_taken_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden_incast),
+		cmocka_unit_test(paper_matches_the_golden_incast),
 		cmocka_unit_test(random_sequences_equal_the_reference),
 		cmocka_unit_test(the_first_record_only_baselines),
 		cmocka_unit_test(records_that_do_not_compare_decide_nothing),
 		cmocka_unit_test(a_repeated_record_does_nothing),
 		cmocka_unit_test(without_telemetry_nothing_changes),
-		cmocka_unit_test(one_queue_is_answered_once),
-		cmocka_unit_test(an_echo_reads_the_queue_off_the_rtt),
-		cmocka_unit_test(an_echo_commits_by_intervals_begun_since),
-		cmocka_unit_test(records_of_before_an_update_commit_nothing),
+		cmocka_unit_test(one_queue_causes_one_decrease_per_rtt),
+		cmocka_unit_test(an_echo_derives_the_queue_from_the_rtt),
+		cmocka_unit_test(an_echo_commits_only_by_intervals_begun_since),
+		cmocka_unit_test(records_from_before_an_update_commit_nothing),
 		cmocka_unit_test(counted_flows_lengthen_the_period),
 		cmocka_unit_test(an_echo_increases_once_per_T),
 		cmocka_unit_test(an_echo_follows_the_count_of_flows),
-		cmocka_unit_test(the_last_link_of_the_records_counts),
-		cmocka_unit_test(a_known_bottleneck_counts),
+		cmocka_unit_test(parameters_follow_the_slowest_link_of_the_records),
+		cmocka_unit_test(parameters_follow_a_known_bottleneck),
 		cmocka_unit_test(the_first_record_bounds_the_share),
-		cmocka_unit_test(a_record_of_agents_moves_what_was_on_average),
-		cmocka_unit_test(a_record_of_agents_of_before_a_move_is_no_news),
-		cmocka_unit_test(the_distance_of_agents_records_does_not_matter),
-		cmocka_unit_test(a_growing_queue_is_demand),
-		cmocka_unit_test(whatever_comes_stays_within_bounds),
+		cmocka_unit_test(an_agent_record_updates_the_average_window_of_its_span),
+		cmocka_unit_test(an_agent_record_from_before_an_update_changes_nothing),
+		cmocka_unit_test(the_interval_of_agent_records_does_not_change_the_result),
+		cmocka_unit_test(a_growing_queue_counts_as_utilisation_above_one),
+		cmocka_unit_test(random_input_keeps_rate_and_window_within_bounds),
 		cmocka_unit_test(more_congestion_gives_no_larger_window),
 		cmocka_unit_test(parameters_are_derived_from_the_path),
 		cmocka_unit_test(a_better_known_path_keeps_the_rate),
-		cmocka_unit_test(a_rate_is_taken_up),
+		cmocka_unit_test(set_rate_sets_rate_and_windows),
 	};
 
 	return cmocka_run_group_tests_name("hpcc", tests, NULL, NULL);

@@ -27,7 +27,7 @@ static void *value_of(unsigned i, unsigned version)
 	return (void *)(uintptr_t)(((uintptr_t)i << 20 | version) * 8 + 8);
 }
 
-static void an_empty_map_has_nothing(void **state)
+static void an_empty_map_finds_nothing(void **state)
 {
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 
@@ -153,7 +153,7 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-static void readers_are_safe_beside_a_writer(void **state)
+static void readers_are_safe_during_writes(void **state)
 {
 	pthread_t thread[3];
 	unsigned version = 0;
@@ -180,12 +180,12 @@ static void readers_are_safe_beside_a_writer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_empty_map_has_nothing),
+		cmocka_unit_test(an_empty_map_finds_nothing),
 		cmocka_unit_test(random_programs_match_an_array),
 		cmocka_unit_test(churn_does_not_grow_the_map),
 		cmocka_unit_test(a_reused_key_gives_its_new_value),
 		cmocka_unit_test(a_new_owner_replaces_the_old_one),
-		cmocka_unit_test(readers_are_safe_beside_a_writer),
+		cmocka_unit_test(readers_are_safe_during_writes),
 	};
 
 	return cmocka_run_group_tests_name("ptrmap", tests, NULL, NULL);

@@ -35,7 +35,7 @@ static void assert_rate(const struct ccs_cc *cc, double rate)
 	assert_float_equal(cc->out.rate, rate, SPREAD * rate + 1);
 }
 
-static void the_rate_is_what_is_advised(void **state)
+static void the_rate_is_the_advised_rate(void **state)
 {
 	struct ccs_cc cc;
 
@@ -98,7 +98,7 @@ static void an_unmeasured_bottleneck_lowers_a_ceiling(void **state)
 	assert_rate(&cc, 1e9);
 }
 
-static void a_queue_at_a_measured_link_is_the_advisers_to_remove(void **state)
+static void a_queue_at_a_measured_link_does_not_lower_the_rate(void **state)
 {
 	struct ccs_cc cc;
 
@@ -193,7 +193,7 @@ static void a_loss_halves_the_jitter_which_does_not_grow_for_a_thousand_rtts(voi
 	assert_float_equal(observed(&cc, "jitter_us").value, jitter, 1);
 }
 
-static void losses_that_go_on_leave_no_jitter(void **state)
+static void repeated_losses_reduce_jitter_to_zero(void **state)
 {
 	struct ccs_cc cc;
 	double now;
@@ -227,17 +227,17 @@ static void a_few_long_rtts_lower_no_ceiling(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_rate_is_what_is_advised),
+		cmocka_unit_test(the_rate_is_the_advised_rate),
 		cmocka_unit_test(without_advice_the_rate_stays),
 		cmocka_unit_test(the_window_is_the_rate_times_the_rtt_and_a_few_segments),
 		cmocka_unit_test(an_unmeasured_bottleneck_lowers_a_ceiling),
-		cmocka_unit_test(a_queue_at_a_measured_link_is_the_advisers_to_remove),
+		cmocka_unit_test(a_queue_at_a_measured_link_does_not_lower_the_rate),
 		cmocka_unit_test(a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth),
 		cmocka_unit_test(jitter_widens_the_window_where_no_link_is_full),
 		cmocka_unit_test(a_queue_at_a_full_link_is_no_jitter),
 		cmocka_unit_test(jitter_makes_telemetry_rarer_while_no_link_is_busy),
 		cmocka_unit_test(a_loss_halves_the_jitter_which_does_not_grow_for_a_thousand_rtts),
-		cmocka_unit_test(losses_that_go_on_leave_no_jitter),
+		cmocka_unit_test(repeated_losses_reduce_jitter_to_zero),
 		cmocka_unit_test(a_few_long_rtts_lower_no_ceiling),
 	};
 

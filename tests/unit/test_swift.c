@@ -143,19 +143,19 @@ static void follow_ref(struct ref *r, int steps)
 
 	start_at(&cc, r->cwnd);
 	for (int i = 0; i < steps; i++) {
-		const int weather = i / 40 % 3;
-		const double delay = (double)(1 + seed_below(weather ? 400 : 60)) / (weather == 2 ? 0.5 : 1);
+		const int load = i / 40 % 3;
+		const double delay = (double)(1 + seed_below(load ? 400 : 60)) / (load == 2 ? 0.5 : 1);
 
 		now += (double)seed_below(seed_below(10) ? 60 : 2000);
-		if (weather && seed_below(weather == 2 ? 2 : 30) == 0) {
+		if (load && seed_below(load == 2 ? 2 : 30) == 0) {
 			cc.ops->on_loss(&cc, now);
 			ref_loss(r, now);
 			assert_true(cc.out.window > 0);
 			check_close("window", i, cc.out.window, r->cwnd * SEGMENT);
 			continue;
 		}
-		ack(&cc, now, delay, SEGMENT * (weather ? 1 : i % 7 ? 1.5 : 100));
-		ref_ack(r, now, delay, SEGMENT * (weather ? 1 : i % 7 ? 1.5 : 100));
+		ack(&cc, now, delay, SEGMENT * (load ? 1 : i % 7 ? 1.5 : 100));
+		ref_ack(r, now, delay, SEGMENT * (load ? 1 : i % 7 ? 1.5 : 100));
 		check_ref(&cc, r, i);
 	}
 }
@@ -179,7 +179,7 @@ static void random_sequences_equal_the_reference(void **state)
 }
 
 /* The figures of one step each, by hand. */
-static void single_steps(void **state)
+static void increases_decreases_and_targets_match_hand_computed_values(void **state)
 {
 	struct ccs_cc cc;
 
@@ -238,7 +238,7 @@ static void one_decrease_per_rtt(void **state)
 	assert_true(segments(&cc) < 32);
 }
 
-static void losses(void **state)
+static void repeated_losses_halve_and_then_reach_the_minimum_window(void **state)
 {
 	struct ccs_cc cc;
 
@@ -258,7 +258,7 @@ static void losses(void **state)
 }
 
 /* A third of a segment in flight is a segment in three RTTs; more goes out in one, and evenly. */
-static void windows_are_paced(void **state)
+static void windows_below_one_segment_are_paced(void **state)
 {
 	struct ccs_cc cc;
 
@@ -273,7 +273,7 @@ static void windows_are_paced(void **state)
 }
 
 /* Before a segment has gone no shorter RTT can be seen: one long absence is not to last. */
-static void a_long_rtt_stops_no_flow(void **state)
+static void a_long_rtt_leaves_at_least_min_rate(void **state)
 {
 	struct ccs_cc cc;
 
@@ -304,7 +304,7 @@ static void odd_delays_are_ignored(void **state)
 	}
 }
 
-static void whatever_comes_stays_within_bounds(void **state)
+static void random_input_keeps_rate_and_window_within_bounds(void **state)
 {
 	static const double odd[] = { 1e-300, 1e300, 1e9, 1e-9, NAN, INFINITY };
 	static const char *const specs[] = {
@@ -432,7 +432,7 @@ static void parameters_are_derived_from_the_path(void **state)
 }
 
 /* At a port of a tenth of the NIC's rate a segment of room is one of the port. */
-static void the_target_is_of_the_slowest_link(void **state)
+static void the_target_is_derived_from_the_slowest_link(void **state)
 {
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 50, .segment = 8192,
 					  .flows = 1, .bottleneck_rate = 1e9 };
@@ -466,7 +466,7 @@ static void messages_of_many_segments_do_not_stall(void **state)
 		}
 }
 
-static void a_rate_is_taken_up(void **state)
+static void set_rate_sets_rate_and_window(void **state)
 {
 	struct ccs_cc cc;
 
@@ -490,21 +490,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_sequences_equal_the_reference),
-		cmocka_unit_test(single_steps),
+		cmocka_unit_test(increases_decreases_and_targets_match_hand_computed_values),
 		cmocka_unit_test(the_target_is_strict),
 		cmocka_unit_test(one_decrease_per_rtt),
-		cmocka_unit_test(losses),
-		cmocka_unit_test(windows_are_paced),
-		cmocka_unit_test(a_long_rtt_stops_no_flow),
+		cmocka_unit_test(repeated_losses_halve_and_then_reach_the_minimum_window),
+		cmocka_unit_test(windows_below_one_segment_are_paced),
+		cmocka_unit_test(a_long_rtt_leaves_at_least_min_rate),
 		cmocka_unit_test(odd_delays_are_ignored),
-		cmocka_unit_test(whatever_comes_stays_within_bounds),
+		cmocka_unit_test(random_input_keeps_rate_and_window_within_bounds),
 		cmocka_unit_test(a_longer_delay_gives_no_larger_window),
 		cmocka_unit_test(the_target_falls_with_the_window),
 		cmocka_unit_test(flows_share_evenly_at_the_target),
 		cmocka_unit_test(parameters_are_derived_from_the_path),
-		cmocka_unit_test(the_target_is_of_the_slowest_link),
+		cmocka_unit_test(the_target_is_derived_from_the_slowest_link),
 		cmocka_unit_test(messages_of_many_segments_do_not_stall),
-		cmocka_unit_test(a_rate_is_taken_up),
+		cmocka_unit_test(set_rate_sets_rate_and_window),
 	};
 
 	return cmocka_run_group_tests_name("swift", tests, NULL, NULL);

@@ -80,7 +80,7 @@ static void ack(struct ccs_cc *cc, double now_us, double rtt_us)
 	ack_window(cc, now_us, rtt_us, sent, sent);
 }
 
-static void golden_trace_ramp(void **state)
+static void snippet_matches_the_golden_ramp(void **state)
 {
 	const struct set p1 = read_set("P1");
 	FILE *f = data("timely_snippet_P1_ramp.csv");
@@ -347,7 +347,7 @@ static void b_state_is_kept_in_every_branch(void **state)
 }
 
 /* (c) The first acknowledgement has a whole delta_factor; the next has its share. */
-static void c_delta_factor(void **state)
+static void c_steps_are_scaled_by_the_time_since_the_last_ack(void **state)
 {
 	const struct set p = read_set("P1");
 	struct set small = p;
@@ -368,7 +368,7 @@ static void c_delta_factor(void **state)
 }
 
 /* (d) The floor is applied last, so it wins over a lower ceiling. */
-static void d_the_floor_wins(void **state)
+static void d_min_rate_wins_over_a_lower_ceiling(void **state)
 {
 	struct set p = read_set("P1");
 	struct ccs_cc cc;
@@ -402,7 +402,7 @@ static void e_raw_differences_are_counted(void **state)
 }
 
 /* (f) One decrease takes at most half, whatever the gradient. */
-static void f_half_at_most(void **state)
+static void f_one_decrease_is_at_most_half(void **state)
 {
 	struct set p = read_set("P1");
 	struct ccs_cc cc;
@@ -464,7 +464,7 @@ static void paper_has_neither_delta_factor_nor_cap(void **state)
 }
 
 /* Above t_high: beta's share for those with one beta, else beta_high's. */
-static void beta_high(void **state)
+static void beta_high_is_used_above_t_high_where_the_variant_has_it(void **state)
 {
 	static const struct { const char *spec; double beta; } cases[] = {
 		{ "timely:variant=snippet", 0.8 }, { "timely:variant=snippet,beta=0.5", 0.5 },
@@ -753,7 +753,7 @@ static void thresholds_rise_as_the_rate_falls(void **state)
 }
 
 /* What is in flight by then tells of the same queue; ten samples of it halved the rate ten times. */
-static void one_queue_is_cut_for_once(void **state)
+static void one_queue_causes_one_decrease_per_rtt(void **state)
 {
 	struct set p = read_set("P1");
 	const double rtt = 10 * p.t_high;
@@ -885,7 +885,7 @@ static void ns3_counts_increases_below_t_low_too(void **state)
 }
 
 /* diff 135, average 118.125, gradient 5.9: no cap of a half. */
-static void ns3_falls_to_the_floor_at_once(void **state)
+static void ns3_has_no_limit_of_a_half(void **state)
 {
 	struct ccs_cc cc;
 
@@ -1041,17 +1041,17 @@ static void units_and_choices_are_understood(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden_trace_ramp),
+		cmocka_unit_test(snippet_matches_the_golden_ramp),
 		cmocka_unit_test(random_walks_equal_the_reference),
 		cmocka_unit_test(a_thresholds_are_strict),
 		cmocka_unit_test(b_state_is_kept_in_every_branch),
-		cmocka_unit_test(c_delta_factor),
-		cmocka_unit_test(d_the_floor_wins),
+		cmocka_unit_test(c_steps_are_scaled_by_the_time_since_the_last_ack),
+		cmocka_unit_test(d_min_rate_wins_over_a_lower_ceiling),
 		cmocka_unit_test(e_raw_differences_are_counted),
-		cmocka_unit_test(f_half_at_most),
+		cmocka_unit_test(f_one_decrease_is_at_most_half),
 		cmocka_unit_test(g_gradient_decrease_is_not_scaled),
 		cmocka_unit_test(paper_has_neither_delta_factor_nor_cap),
-		cmocka_unit_test(beta_high),
+		cmocka_unit_test(beta_high_is_used_above_t_high_where_the_variant_has_it),
 		cmocka_unit_test(rates_stay_within_bounds),
 		cmocka_unit_test(a_longer_rtt_gives_no_higher_rate),
 		cmocka_unit_test(patched_has_one_fair_fixed_point),
@@ -1060,11 +1060,11 @@ int main(void)
 		cmocka_unit_test(parameters_follow_the_bottleneck),
 		cmocka_unit_test(below_t_low_the_increase_grows_with_time),
 		cmocka_unit_test(thresholds_rise_as_the_rate_falls),
-		cmocka_unit_test(one_queue_is_cut_for_once),
+		cmocka_unit_test(one_queue_causes_one_decrease_per_rtt),
 		cmocka_unit_test(ns3_begins_with_the_second_window),
 		cmocka_unit_test(ns3_takes_one_step_per_window),
 		cmocka_unit_test(ns3_counts_increases_below_t_low_too),
-		cmocka_unit_test(ns3_falls_to_the_floor_at_once),
+		cmocka_unit_test(ns3_has_no_limit_of_a_half),
 		cmocka_unit_test(ns3_equals_the_simulator_over_random_walks),
 		cmocka_unit_test(a_given_threshold_moves_the_other),
 		cmocka_unit_test(a_better_known_path_moves_only_derived_values),

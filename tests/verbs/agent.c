@@ -19,18 +19,18 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CLIENTS = 16, TICK_MS = 5, LOOKS = 64 };
+enum { CLIENTS = 16, TICK_MS = 5, MESSAGES = 64 };
 
 struct client {
 	int fd;                          /* 0: none */
-	struct ccs_shm *page;
+	struct ccs_shm *region;
 	struct ccs_ipc_add *flow;      /* CCS_SHM_SLOTS; type 0: none */
 };
 
 static struct {
 	pthread_mutex_t lock;
 	pthread_t thread;
-	struct agent_manner manner;
+	struct agent_config config;
 	struct agent_counts counts;
 	int fd;
 	bool stop;
@@ -45,103 +45,103 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static struct ccs_shm *map_page(struct msghdr *msg)
+static struct ccs_shm *map_region(struct msghdr *msg)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
-	struct ccs_shm *page;
+	struct ccs_shm *region;
 	int fd;
 
 	if (!c || c->cmsg_type != SCM_RIGHTS)
 		return NULL;
 	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (page == MAP_FAILED || fcntl(fd, F_GET_SEALS) != seals ||
-	    lseek(fd, 0, SEEK_END) != sizeof(*page) || page->magic != CCS_SHM_MAGIC ||
-	    page->version != CCS_SHM_VERSION)
-		page = NULL;
+	region = mmap(NULL, sizeof(*region), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (region == MAP_FAILED || fcntl(fd, F_GET_SEALS) != seals ||
+	    lseek(fd, 0, SEEK_END) != sizeof(*region) || region->magic != CCS_SHM_MAGIC ||
+	    region->version != CCS_SHM_VERSION)
+		region = NULL;
 	close(fd);
-	return page;
+	return region;
 }
 
-static void answer(const struct client *c, uint32_t slot, int error)
+static void send_result(const struct client *c, uint32_t slot, int error)
 {
 	const struct ccs_ipc_result r = {
 		.type = CCS_IPC_RESULT, .error = error, .slot = slot,
 		.version = CCS_IPC_VERSION,
 	};
 
-	if (!agent.manner.silent && send(c->fd, &r, sizeof(r), MSG_NOSIGNAL) != sizeof(r))
+	if (!agent.config.silent && send(c->fd, &r, sizeof(r), MSG_NOSIGNAL) != sizeof(r))
 		agent.counts.wrong += errno != EPIPE; /* it has not waited */
 }
 
-static uint32_t flags(void)
+static uint32_t peer_flags(void)
 {
-	if (agent.manner.unable)
+	if (agent.config.no_feedback)
 		return 0;
-	return CCS_PEER_NP | CCS_PEER_RECORDS | (agent.manner.ports ? CCS_PEER_PORTS : 0);
+	return CCS_PEER_NP | CCS_PEER_RECORDS | (agent.config.ports ? CCS_PEER_PORTS : 0);
 }
 
 /* The first record is of the path to the peer, the second one of that from there. */
-static void tell_telemetry(struct ccs_shm_path *path, uint32_t link)
+static void write_telemetry(struct ccs_shm_path *path, uint32_t link)
 {
 	const struct ccs_path_telemetry t = {
 		.updated_ns = now_ns(), .path = 1, .nhops = 1, .link = { link },
-		.flows = agent.manner.idle ? 0 : 3,
-		.advised_rate = agent.manner.advised,
-		.hops = { { .ts_ns = agent.manner.leaps ? 2 : 1, .capacity = 10e9,
-			    .tx_bytes = agent.manner.leaps ? UINT64_MAX : 0 } },
+		.flows = agent.config.idle ? 0 : 3,
+		.advised_rate = agent.config.advised,
+		.hops = { { .ts_ns = agent.config.huge_step ? 2 : 1, .capacity = 10e9,
+			    .tx_bytes = agent.config.huge_step ? UINT64_MAX : 0 } },
 	};
 
 	ccs_shm_path_write(path, &t);
 }
 
-static void tell_inbound(struct ccs_slot *slot)
+static void write_inbound(struct ccs_slot *slot)
 {
 	const uint32_t flags = CCS_PEER_NP | CCS_PEER_RECORDS;
 
-	atomic_store(&slot->inbound_flags, agent.manner.inbound ? flags : 0);
-	atomic_store(&slot->inbound, agent.manner.inbound ? 2 : 0);
+	atomic_store(&slot->inbound_flags, agent.config.inbound ? flags : 0);
+	atomic_store(&slot->inbound, agent.config.inbound ? 2 : 0);
 }
 
-static void tell(struct client *c)
+static void update_region(struct client *c)
 {
-	struct ccs_shm_path *path = &c->page->path[0];
+	struct ccs_shm_path *path = &c->region->path[0];
 
-	atomic_store(&path->flags, flags());
-	if (agent.manner.telemetry)
-		tell_telemetry(path, 77);
-	if (agent.manner.telemetry && agent.manner.inbound)
-		tell_telemetry(path + 1, 78);
+	atomic_store(&path->flags, peer_flags());
+	if (agent.config.telemetry)
+		write_telemetry(path, 77);
+	if (agent.config.telemetry && agent.config.inbound)
+		write_telemetry(path + 1, 78);
 	for (uint32_t i = 0; i < CCS_SHM_SLOTS; i++)
 		if (c->flow[i].type)
-			tell_inbound(&c->page->slot[i]);
-	if (!agent.manner.lonely)
+			write_inbound(&c->region->slot[i]);
+	if (!agent.config.peer_silent)
 		atomic_store(&path->last_seen_ns, now_ns());
-	if (!agent.manner.dead)
-		atomic_store(&c->page->heartbeat_ns, now_ns());
+	if (!agent.config.no_heartbeat)
+		atomic_store(&c->region->heartbeat_ns, now_ns());
 }
 
-static void add(struct client *c, const struct ccs_ipc_add *m)
+static void add_flow(struct client *c, const struct ccs_ipc_add *m)
 {
 	agent.counts.adds++;
 	if (m->slot >= CCS_SHM_SLOTS || c->flow[m->slot].type) {
 		agent.counts.wrong++;
-		answer(c, m->slot, EEXIST);
+		send_result(c, m->slot, EEXIST);
 		return;
 	}
-	if (!agent.manner.refuses_flows) {
+	if (!agent.config.refuses_flows) {
 		c->flow[m->slot] = *m;
 		agent.counts.flows++;
-		atomic_store(&c->page->slot[m->slot].path, 1);
+		atomic_store(&c->region->slot[m->slot].path, 1);
 	}
-	if (agent.manner.garbage)
+	if (agent.config.malformed)
 		send(c->fd, "what?", 5, MSG_NOSIGNAL);
 	else
-		answer(c, m->slot, agent.manner.refuses_flows);
+		send_result(c, m->slot, agent.config.refuses_flows);
 }
 
-static void take_away(struct client *c, uint32_t slot)
+static void remove_flow(struct client *c, uint32_t slot)
 {
 	agent.counts.removes++;
 	if (slot >= CCS_SHM_SLOTS || !c->flow[slot].type) {
@@ -150,10 +150,10 @@ static void take_away(struct client *c, uint32_t slot)
 	}
 	c->flow[slot].type = 0;
 	agent.counts.flows--;
-	atomic_store(&c->page->slot[slot].path, 0);
+	atomic_store(&c->region->slot[slot].path, 0);
 }
 
-static void lose(struct client *c)
+static void drop_client(struct client *c)
 {
 	for (uint32_t i = 0; c->flow && i < CCS_SHM_SLOTS; i++)
 		agent.counts.flows -= c->flow[i].type != 0;
@@ -164,7 +164,7 @@ static void lose(struct client *c)
 }
 
 /* false: nothing there. */
-static bool hear(struct client *c)
+static bool handle_message(struct client *c)
 {
 	union {
 		uint32_t type;
@@ -181,18 +181,18 @@ static bool hear(struct client *c)
 	if (n < 0 && errno == EAGAIN)
 		return false;
 	if (n <= 0) {
-		lose(c);
+		drop_client(c);
 		return false;
 	}
 	if (m.type == CCS_IPC_HELLO && n == sizeof(m.hello)) {
 		agent.counts.hellos++;
-		c->page = map_page(&msg);
-		agent.counts.wrong += !c->page;
-		answer(c, 0, agent.manner.refuses_hello);
-	} else if (c->page && m.type == CCS_IPC_ADD && n == sizeof(m.add)) {
-		add(c, &m.add);
-	} else if (c->page && m.type == CCS_IPC_REMOVE && n == sizeof(m.remove)) {
-		take_away(c, m.remove.slot);
+		c->region = map_region(&msg);
+		agent.counts.wrong += !c->region;
+		send_result(c, 0, agent.config.refuses_hello);
+	} else if (c->region && m.type == CCS_IPC_ADD && n == sizeof(m.add)) {
+		add_flow(c, &m.add);
+	} else if (c->region && m.type == CCS_IPC_REMOVE && n == sizeof(m.remove)) {
+		remove_flow(c, m.remove.slot);
 	} else {
 		agent.counts.wrong++;
 	}
@@ -213,17 +213,17 @@ static void accept_one(void)
 	close(fd);
 }
 
-static void turn(void)
+static void serve_once(void)
 {
 	bool more = false;
 
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		struct client *c = &agent.client[i];
 
-		for (unsigned k = 0; c->fd && k < LOOKS; k++)
-			more = hear(c);
-		if (c->fd && c->page)
-			tell(c);
+		for (unsigned k = 0; c->fd && k < MESSAGES; k++)
+			more = handle_message(c);
+		if (c->fd && c->region)
+			update_region(c);
 	}
 	pthread_mutex_unlock(&agent.lock);
 	if (!more) {
@@ -238,30 +238,30 @@ static void turn(void)
 	pthread_mutex_lock(&agent.lock);
 }
 
-static void *run(void *arg)
+static void *agent_main(void *arg)
 {
-	usleep(1000 * agent.manner.late_ms);
+	usleep(1000 * agent.config.late_ms);
 	pthread_mutex_lock(&agent.lock);
 	while (!agent.stop)
-		turn();
+		serve_once();
 	pthread_mutex_unlock(&agent.lock);
 	return arg;
 }
 
-void agent_start(const char *path, struct agent_manner manner)
+void agent_start(const char *path, struct agent_config config)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	unlink(path);
-	agent.manner = manner;
+	agent.config = config;
 	agent.counts = (struct agent_counts){ 0 };
 	agent.stop = false;
 	agent.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	assert_true(agent.fd >= 0);
 	assert_int_equal(bind(agent.fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(agent.fd, 8), 0);
-	assert_int_equal(pthread_create(&agent.thread, NULL, run, NULL), 0);
+	assert_int_equal(pthread_create(&agent.thread, NULL, agent_main, NULL), 0);
 }
 
 void agent_stop(void)
@@ -272,14 +272,14 @@ void agent_stop(void)
 	pthread_join(agent.thread, NULL);
 	for (unsigned i = 0; i < CLIENTS; i++)
 		if (agent.client[i].fd)
-			lose(&agent.client[i]);
+			drop_client(&agent.client[i]);
 	close(agent.fd);
 }
 
-void agent_manner(struct agent_manner manner)
+void agent_configure(struct agent_config config)
 {
 	pthread_mutex_lock(&agent.lock);
-	agent.manner = manner;
+	agent.config = config;
 	pthread_mutex_unlock(&agent.lock);
 }
 
@@ -294,7 +294,7 @@ struct agent_counts agent_counts(void)
 }
 
 /* With the lock held. */
-static struct ccs_slot *find(uint32_t qpn, struct ccs_ipc_add *flow)
+static struct ccs_slot *find_slot(uint32_t qpn, struct ccs_ipc_add *flow)
 {
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		struct client *c = &agent.client[i];
@@ -303,7 +303,7 @@ static struct ccs_slot *find(uint32_t qpn, struct ccs_ipc_add *flow)
 			if (!c->flow[slot].type || c->flow[slot].local_qpn != qpn)
 				continue;
 			*flow = c->flow[slot];
-			return &c->page->slot[slot];
+			return &c->region->slot[slot];
 		}
 	}
 	return NULL;
@@ -314,7 +314,7 @@ bool agent_flow(uint32_t qpn, struct ccs_ipc_add *flow)
 	bool found;
 
 	pthread_mutex_lock(&agent.lock);
-	found = find(qpn, flow);
+	found = find_slot(qpn, flow);
 	pthread_mutex_unlock(&agent.lock);
 	return found;
 }
@@ -325,7 +325,7 @@ struct ccs_slot *agent_slot(uint32_t qpn)
 	struct ccs_slot *slot;
 
 	pthread_mutex_lock(&agent.lock);
-	slot = find(qpn, &flow);
+	slot = find_slot(qpn, &flow);
 	pthread_mutex_unlock(&agent.lock);
 	return slot;
 }

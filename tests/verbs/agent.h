@@ -11,26 +11,26 @@
 #include "feedback/ipc.h"
 #include "feedback/shm.h"
 
-struct agent_manner {
+struct agent_config {
 	int refuses_hello, refuses_flows; /* an errno */
 	bool silent;                     /* receives, and does not reply */
 	unsigned late_ms;                /* at first it is busy with itself for so long */
-	bool garbage;                    /* answers to an ADD are none */
-	bool dead;                       /* no beat */
-	bool lonely;                     /* no peer replies */
-	bool unable;                     /* peers watch for nothing */
+	bool malformed;                    /* answers to an ADD are none */
+	bool no_heartbeat;                       /* no beat */
+	bool peer_silent;                     /* no peer replies */
+	bool no_feedback;                     /* peers watch for nothing */
 	bool telemetry;                  /* three flows are there; no record is newer than the first */
 	bool idle;                       /* no flow is there: it is of those that were */
 	bool ports;                      /* with records of switches */
 	bool inbound;                    /* marks on, and telemetry of, what comes in are seen here */
 	double advised;                  /* bit/s, with the telemetry */
-	bool leaps;                      /* the counters' largest value was sent in 1 ns */
+	bool huge_step;                      /* the counters' largest value was sent in 1 ns */
 };
 
 /* At that path; the test fails if it cannot. */
-void agent_start(const char *path, struct agent_manner manner);
+void agent_start(const char *path, struct agent_config config);
 void agent_stop(void);                   /* as if killed: the socket's name stays */
-void agent_manner(struct agent_manner manner);
+void agent_configure(struct agent_config config);
 
 struct agent_counts { unsigned hellos, adds, removes, flows, wrong; };
 struct agent_counts agent_counts(void);

@@ -331,7 +331,7 @@ int rig_recv(struct rig *r, uint64_t wr_id, uint64_t offset, uint32_t len)
 }
 
 /* No test passes or fails by time; this only ends one that would never end. */
-bool rig_patience(unsigned *spins)
+bool rig_keep_waiting(unsigned *spins)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };
 
@@ -353,7 +353,7 @@ static void poll_for(struct ibv_cq *cq, int n, struct ibv_wc *wc, bool stepping)
 		got += some;
 		if (stepping)
 			fake_step(1);
-		if (!some && !rig_patience(&spins))
+		if (!some && !rig_keep_waiting(&spins))
 			fail_msg("%d of %d completions came", got, n);
 	}
 }

@@ -99,7 +99,7 @@ void rig_poll_stepping(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 /* Polls for a while; the test fails if anything comes. */
 void rig_poll_nothing(struct ibv_cq *cq);
 void rig_fill(struct rig *r);
-bool rig_patience(unsigned *spins); /* false: hang, after much of it */
+bool rig_keep_waiting(unsigned *spins); /* false: hang, after much of it */
 
 /* WQEs that the device saw of a QP. */
 size_t rig_seen_of(const struct ibv_qp *qp, struct fake_wqe_seen *out, size_t max);

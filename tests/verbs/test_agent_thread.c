@@ -111,7 +111,7 @@ static void send_one(struct rig *r)
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
 }
 
-static void from_a_mark_to_a_cnp(void **state)
+static void a_marked_packet_causes_a_cnp_for_its_qp(void **state)
 {
 	struct rig r;
 
@@ -174,7 +174,7 @@ static void run(const char *script)
 }
 
 /* Of the process that has ended. */
-static void look_at_report(void **state)
+static void the_report_counts_the_cnp_of_a_marked_packet(void **state)
 {
 	(void)state;
 	if (geteuid())
@@ -191,10 +191,16 @@ static void the_agent_threads_messages_reach_the_applications_stderr(void **stat
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest outer[] = { cmocka_unit_test(look_at_report),
-					    cmocka_unit_test(the_agent_threads_messages_reach_the_applications_stderr) };
-	const struct CMUnitTest inner[] = { cmocka_unit_test(from_a_mark_to_a_cnp) };
-	const struct CMUnitTest none[] = { cmocka_unit_test(the_log_says_why_there_is_no_agent_thread) };
+	const struct CMUnitTest outer[] = {
+		cmocka_unit_test(the_report_counts_the_cnp_of_a_marked_packet),
+		cmocka_unit_test(the_agent_threads_messages_reach_the_applications_stderr),
+	};
+	const struct CMUnitTest inner[] = {
+		cmocka_unit_test(a_marked_packet_causes_a_cnp_for_its_qp),
+	};
+	const struct CMUnitTest none[] = {
+		cmocka_unit_test(the_log_says_why_there_is_no_agent_thread),
+	};
 	char agent[300], report[300], socket[256];
 
 	if (argc < 2)

@@ -56,7 +56,7 @@ static void use(struct rig *r, struct ibv_qp *qp, struct ibv_cq *cq)
 	r->a = a;
 }
 
-static void create_qp(void **state)
+static void each_failed_allocation_leaves_a_working_qp(void **state)
 {
 	unsigned controlled = 0, passed = 0;
 	bool reached = true;
@@ -86,7 +86,7 @@ static void create_qp(void **state)
 	rig_close(&r);
 }
 
-static void create_cq(void **state)
+static void each_failed_allocation_leaves_a_working_cq(void **state)
 {
 	bool reached = true;
 	unsigned refused = 0;
@@ -118,7 +118,7 @@ static void create_cq(void **state)
 	rig_close(&r);
 }
 
-static void open_device(void **state)
+static void each_failed_allocation_leaves_a_working_context(void **state)
 {
 	struct ibv_device **list;
 	bool reached = true;
@@ -151,9 +151,9 @@ static void open_device(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(create_qp),
-		cmocka_unit_test(create_cq),
-		cmocka_unit_test(open_device),
+		cmocka_unit_test(each_failed_allocation_leaves_a_working_qp),
+		cmocka_unit_test(each_failed_allocation_leaves_a_working_cq),
+		cmocka_unit_test(each_failed_allocation_leaves_a_working_context),
 	};
 
 	(void)argc;

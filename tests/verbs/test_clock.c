@@ -14,14 +14,14 @@ enum { SMALL = 64, LARGE = 16384, WINDOW = 65536, WRS = 160 };
 enum { AWAY_NS = 100000000, WATCH_NS = 1000000 };
 
 static struct ibv_wc wc[1];
-static _Thread_local unsigned looks; /* not of the helper thread */
+static _Thread_local unsigned clock_reads; /* not of the helper thread */
 
 static _Thread_local bool leaves;    /* this thread, at its next clock read, for AWAY_NS */
 static atomic_bool away;             /* it has */
 static _Atomic uint64_t skipped_ns;  /* by the helper's waits meanwhile, which take no time */
 static unsigned turns;               /* of the helper meanwhile */
 
-static struct timespec plus(struct timespec ts, uint64_t ns)
+static struct timespec add_ns(struct timespec ts, uint64_t ns)
 {
 	ns += (uint64_t)ts.tv_nsec;
 	return (struct timespec){ .tv_sec = ts.tv_sec + (time_t)(ns / 1000000000u),
@@ -33,13 +33,13 @@ static uint64_t ns_of(const struct timespec *ts)
 	return (uint64_t)ts->tv_sec * 1000000000u + (uint64_t)ts->tv_nsec;
 }
 
-static void be_away(void)
+static void sleep_for(void)
 {
 	unsigned spins = 0;
 
 	leaves = false;
 	atomic_store(&away, true);
-	while (atomic_load(&away) && rig_patience(&spins))
+	while (atomic_load(&away) && rig_keep_waiting(&spins))
 		;
 }
 
@@ -50,12 +50,12 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct ti
 	int rc;
 
 	if (dladdr(__builtin_return_address(0), &who) && strstr(who.dli_fname, "libccshim")) {
-		looks++;
+		clock_reads++;
 		if (leaves)
-			be_away();
+			sleep_for();
 	}
 	rc = (int)syscall(SYS_clock_gettime, id, ts);
-	*ts = plus(*ts, atomic_load(&skipped_ns));
+	*ts = add_ns(*ts, atomic_load(&skipped_ns));
 	return rc;
 }
 
@@ -77,13 +77,13 @@ __attribute__((visibility("default"))) int pthread_cond_clockwait(pthread_cond_t
 		return ETIMEDOUT;
 	}
 	*(void **)&real = dlsym(RTLD_NEXT, "pthread_cond_clockwait");
-	ts = plus((struct timespec){ 0 }, ns_of(until) - atomic_load(&skipped_ns));
+	ts = add_ns((struct timespec){ 0 }, ns_of(until) - atomic_load(&skipped_ns));
 	return real(cond, mutex, id, &ts);
 }
 
-static unsigned looks_of(struct rig *r, unsigned n, uint32_t len)
+static unsigned clock_reads_of(struct rig *r, unsigned n, uint32_t len)
 {
-	const unsigned before = looks;
+	const unsigned before = clock_reads;
 
 	for (unsigned i = 0; i < n; i++) {
 		assert_int_equal(rig_post(r, i, IBV_WR_RDMA_WRITE, 0, len, IBV_SEND_SIGNALED), 0);
@@ -91,7 +91,7 @@ static unsigned looks_of(struct rig *r, unsigned n, uint32_t len)
 		assert_int_equal(ibv_poll_cq(r->scq, 1, wc), 1);
 		assert_int_equal(wc[0].wr_id, i);
 	}
-	return looks - before;
+	return clock_reads - before;
 }
 
 /* What ends slow start, and the shim's set-up. */
@@ -99,7 +99,7 @@ static void open_warm(struct rig *r)
 {
 	rig_open(r, (struct rig_conf){ 0 });
 	fake_hold(true);
-	looks_of(r, 4, LARGE);
+	clock_reads_of(r, 4, LARGE);
 }
 
 /* One in thirty-two, when it is posted and when it has come. */
@@ -109,7 +109,7 @@ static void small_wrs_are_timed_one_in_thirty_two(void **state)
 
 	(void)state;
 	open_warm(&r);
-	assert_int_equal(looks_of(&r, WRS, SMALL), 2 * WRS / 32);
+	assert_int_equal(clock_reads_of(&r, WRS, SMALL), 2 * WRS / 32);
 	rig_close(&r);
 }
 
@@ -119,17 +119,17 @@ static void every_large_wr_is_timed(void **state)
 
 	(void)state;
 	open_warm(&r);
-	assert_in_range(looks_of(&r, WRS, LARGE), 2 * WRS, 4 * WRS);
+	assert_in_range(clock_reads_of(&r, WRS, LARGE), 2 * WRS, 4 * WRS);
 	rig_close(&r);
 }
 
-static unsigned looks_of_empty_polls(struct rig *r)
+static unsigned clock_reads_of_empty_polls(struct rig *r)
 {
-	const unsigned before = looks;
+	const unsigned before = clock_reads;
 
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(ibv_poll_cq(r->scq, 1, wc), 0);
-	return looks - before;
+	return clock_reads - before;
 }
 
 /* An empty poll bounds the time of the next completion: only while one is timed. */
@@ -139,20 +139,20 @@ static void empty_polls_read_the_clock_only_while_a_segment_is_timed(void **stat
 
 	(void)state;
 	open_warm(&r);
-	assert_int_equal(looks_of_empty_polls(&r), 0);
+	assert_int_equal(clock_reads_of_empty_polls(&r), 0);
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, SMALL, IBV_SEND_SIGNALED), 0);
-	assert_int_equal(looks_of_empty_polls(&r), 0);
+	assert_int_equal(clock_reads_of_empty_polls(&r), 0);
 	assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, LARGE, IBV_SEND_SIGNALED), 0);
-	assert_in_range(looks_of_empty_polls(&r), 100, 300);
+	assert_in_range(clock_reads_of_empty_polls(&r), 100, 300);
 	rig_poll_stepping(r.scq, 1, wc);
 	rig_poll_stepping(r.scq, 1, wc);
-	assert_int_equal(looks_of_empty_polls(&r), 0);
+	assert_int_equal(clock_reads_of_empty_polls(&r), 0);
 	assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, LARGE, IBV_SEND_SIGNALED), 0);
 	assert_int_equal(ibv_destroy_qp(r.a), 0);
 	r.a = NULL;
 	while (ibv_poll_cq(r.scq, 1, wc) > 0)
 		; /* what the device had completed by then */
-	assert_int_equal(looks_of_empty_polls(&r), 0);
+	assert_int_equal(clock_reads_of_empty_polls(&r), 0);
 	rig_close(&r);
 }
 
@@ -170,12 +170,12 @@ static void a_poll_reads_the_clock_once_while_wrs_wait(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, WINDOW, IBV_SEND_SIGNALED), 0);
 	assert_int_equal(fake_pending(), 1);
-	assert_int_equal(looks_of_empty_polls(&r), 100);
+	assert_int_equal(clock_reads_of_empty_polls(&r), 100);
 	for (unsigned i = 0; i < 2; i++) {
-		before = looks;
+		before = clock_reads;
 		fake_step(1);
 		assert_int_equal(ibv_poll_cq(r.scq, 1, wc), 1);
-		assert_int_equal(looks - before, 1);
+		assert_int_equal(clock_reads - before, 1);
 		assert_int_equal(fake_pending(), 1);
 	}
 	rig_poll_stepping(r.scq, 1, wc);
@@ -204,14 +204,14 @@ static void the_pacer_does_not_retry_a_contended_cq_at_once(void **state)
 	rig_close(&r);
 }
 
-static unsigned looks_of_empty_sessions(struct ibv_cq_ex *cq)
+static unsigned clock_reads_of_empty_batches(struct ibv_cq_ex *cq)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
-	const unsigned before = looks;
+	const unsigned before = clock_reads;
 
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(ibv_start_poll(cq, &attr), ENOENT);
-	return looks - before;
+	return clock_reads - before;
 }
 
 /* Nor does one of an extended CQ: an empty session looks once, one with a completion twice. */
@@ -226,18 +226,18 @@ static void poll_batches_read_the_clock_no_more_than_polls(void **state)
 	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = &attr });
 	fake_hold(true);
-	looks_of(&r, 4, LARGE);
+	clock_reads_of(&r, 4, LARGE);
 	cq = (struct ibv_cq_ex *)(void *)r.scq;
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, WINDOW, IBV_SEND_SIGNALED), 0);
 	assert_int_equal(fake_pending(), 1);
-	assert_int_equal(looks_of_empty_sessions(cq), 100);
-	before = looks;
+	assert_int_equal(clock_reads_of_empty_batches(cq), 100);
+	before = clock_reads;
 	fake_step(1);
 	assert_int_equal(ibv_start_poll(cq, &none), 0);
 	assert_int_equal(ibv_next_poll(cq), ENOENT);
 	ibv_end_poll(cq);
-	assert_in_range(looks - before, 1, 2); /* 1: the helper came first */
+	assert_in_range(clock_reads - before, 1, 2); /* 1: the helper came first */
 	for (unsigned i = 0; i < 2; i++)
 		rig_poll_stepping(r.scq, 1, wc);
 	rig_close(&r);

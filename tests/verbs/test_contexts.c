@@ -77,7 +77,7 @@ static void each_context_gets_its_own_completions(void **state)
 	for (unsigned done = 0; done < CONTEXTS * EACH;) {
 		poll_from(0);
 		done = seen[0] + seen[1] + seen[2] + seen[3];
-		assert_true(done == CONTEXTS * EACH || rig_patience(&spins));
+		assert_true(done == CONTEXTS * EACH || rig_keep_waiting(&spins));
 	}
 	for (unsigned i = 0; i < CONTEXTS; i++) {
 		assert_int_equal(seen[i], EACH);

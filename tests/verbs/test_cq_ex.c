@@ -27,7 +27,7 @@ static struct lane {
 	uint64_t ts;
 } lane[QPS];
 
-static bool shimmed(void)
+static bool is_behind_shim(void)
 {
 	return !getenv("RIG_BARE");
 }
@@ -36,7 +36,7 @@ static void begin(struct rig_conf conf)
 {
 	conf.cq_ex = &cq_attr;
 	rig_open(&rig, conf);
-	assert_true((rig.a->send_cq != rig.scq) == shimmed());
+	assert_true((rig.a->send_cq != rig.scq) == is_behind_shim());
 	memset(lane, 0, sizeof(lane));
 	lane[0].qp_num = rig.a->qp_num;
 	lane[1].qp_num = rig.b->qp_num;
@@ -55,7 +55,7 @@ static struct lane *lane_of(uint32_t qp_num)
 	return NULL;
 }
 
-static void tell(void)
+static void print_lanes(void)
 {
 	for (int i = 0; i < QPS; i++) {
 		if (!lane[i].file)
@@ -69,7 +69,7 @@ static void tell(void)
 
 static void end(void)
 {
-	tell();
+	print_lanes();
 	printf("misread %u, overruns %u\n", fake_counts().misread, fake_counts().overruns);
 	rig_close(&rig);
 }
@@ -85,7 +85,7 @@ static struct ibv_cq_ex *rcq(void)
 }
 
 /* Everything that the current completion may be asked for. */
-static void see(struct ibv_cq_ex *cq)
+static void print_completion(struct ibv_cq_ex *cq)
 {
 	struct lane *l = lane_of(ibv_wc_read_qp_num(cq));
 
@@ -110,7 +110,7 @@ static void see(struct ibv_cq_ex *cq)
 }
 
 /* One session, of at most so many completions. */
-static int session(struct ibv_cq_ex *cq, int most)
+static int poll_batch(struct ibv_cq_ex *cq, int most)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
 	int n = 0, rc = ibv_start_poll(cq, &attr);
@@ -120,7 +120,7 @@ static int session(struct ibv_cq_ex *cq, int most)
 		return 0;
 	}
 	do {
-		see(cq);
+		print_completion(cq);
 		n++;
 	} while (n < most && !(rc = ibv_next_poll(cq)));
 	if (rc)
@@ -134,10 +134,10 @@ static void gather(struct ibv_cq_ex *cq, int n, int most)
 	unsigned spins = 0;
 
 	while (n > 0) {
-		const int some = session(cq, most);
+		const int some = poll_batch(cq, most);
 
 		n -= some;
-		if (!some && !rig_patience(&spins))
+		if (!some && !rig_keep_waiting(&spins))
 			fail_msg("%d completions are missing", n);
 	}
 }
@@ -183,7 +183,7 @@ static void both_sides_on_one_cq(void)
 		begin((struct rig_conf){ .one_cq = true });
 		post_all_kinds();
 		gather(scq(), 13, most);
-		assert_int_equal(session(scq(), 1), 0);
+		assert_int_equal(poll_batch(scq(), 1), 0);
 		end();
 	}
 }
@@ -271,14 +271,14 @@ static void codes_of_the_calls(void)
 	printf("empty: %d %d\n", ibv_start_poll(scq(), &attr), ibv_start_poll(scq(), &attr));
 	rig_post(&rig, 4, IBV_WR_RDMA_WRITE, 0, 100, IBV_SEND_SIGNALED);
 	assert_int_equal(ibv_start_poll(scq(), &attr), 0);
-	see(scq());
+	print_completion(scq());
 	printf("next: %d\n", ibv_next_poll(scq()));
 	ibv_end_poll(scq());
 	end();
 }
 
 /* A closed loop: each completion posts the next request, in the session. */
-static void posting_in_a_session(void)
+static void posting_in_a_batch(void)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
 	unsigned posted = 0, spins = 0;
@@ -288,12 +288,12 @@ static void posting_in_a_session(void)
 		rig_post(&rig, posted, IBV_WR_RDMA_WRITE, 0, 2 * K4, IBV_SEND_SIGNALED);
 	for (unsigned got = 0; got < 200;) {
 		if (ibv_start_poll(scq(), &attr)) {
-			assert_true(rig_patience(&spins));
+			assert_true(rig_keep_waiting(&spins));
 			continue;
 		}
 		spins = 0;
 		do {
-			see(scq());
+			print_completion(scq());
 			got++;
 			if (posted < 200)
 				assert_int_equal(rig_post(&rig, posted++, IBV_WR_RDMA_READ, 0,
@@ -345,7 +345,7 @@ static void everything_at_once(void)
 	}
 	for (int left = 40 + 40 + 26, turn = 0; left; turn++) {
 		struct ibv_wc wc[5];
-		const int n = turn % 2 ? session(scq(), 3) : ibv_poll_cq(rig.scq, 5, wc);
+		const int n = turn % 2 ? poll_batch(scq(), 3) : ibv_poll_cq(rig.scq, 5, wc);
 
 		for (int i = 0; i < n && !(turn % 2); i++)
 			fprintf(lane_of(wc[i].qp_num)->file,
@@ -357,7 +357,7 @@ static void everything_at_once(void)
 				wc[i].dlid_path_bits);
 		left -= n;
 		if (!n)
-			assert_true(rig_patience(&spins));
+			assert_true(rig_keep_waiting(&spins));
 	}
 	assert_int_equal(ibv_destroy_qp(sender), 0);
 	assert_int_equal(ibv_destroy_qp(peer), 0);
@@ -371,7 +371,7 @@ static void single_threaded(void)
 	cq_attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
 	cq_attr.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
 	both_sides_on_one_cq();
-	posting_in_a_session();
+	posting_in_a_batch();
 	cq_attr.comp_mask = 0;
 }
 
@@ -384,7 +384,7 @@ static void a_number_used_again(void)
 		for (unsigned k = 0; k < 6; k++)
 			rig_post(&rig, 10 * i + k, IBV_WR_RDMA_WRITE, 0, 2 * K4, IBV_SEND_SIGNALED);
 		gather(scq(), 6, 4);
-		if (shimmed())
+		if (is_behind_shim())
 			fake_stale_cqe(0); /* of which the shim makes nothing, as mlx5 */
 		assert_int_equal(ibv_destroy_qp(rig.a), 0);
 		fake_next_qp_num(number);
@@ -435,10 +435,10 @@ static void several_threads(void)
 		unsigned spins = 0;
 
 		while (i % 2 && rig_recv(&rig, i, 0, K4))
-			assert_true(rig_patience(&spins));
+			assert_true(rig_keep_waiting(&spins));
 		while (i % 2 ? rig_post(&rig, i, IBV_WR_SEND, 0, 64, 0)
 			     : rig_post(&rig, i, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED))
-			assert_true(rig_patience(&spins));
+			assert_true(rig_keep_waiting(&spins));
 	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
@@ -458,7 +458,7 @@ static void *to_reset(void *arg)
 }
 
 /* More than a session takes from one source at a time, so that it is open on both. */
-static void a_reset_waits_for_a_session(void)
+static void a_reset_waits_for_a_batch(void)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
 	unsigned spins = 0;
@@ -470,18 +470,18 @@ static void a_reset_waits_for_a_session(void)
 		assert_int_equal(rig_post(&rig, i, IBV_WR_SEND, 0, 64, 0), 0);
 	}
 	while (fake_seen_count() < 20 || fake_pending())
-		assert_true(rig_patience(&spins));
+		assert_true(rig_keep_waiting(&spins));
 	fake_hold(true);
 	assert_int_equal(rig_post(&rig, 100, IBV_WR_RDMA_WRITE, 0, 64, IBV_SEND_SIGNALED), 0);
 	while (!fake_pending())
-		assert_true(rig_patience(&spins));
+		assert_true(rig_keep_waiting(&spins));
 	alarm(60); /* what this is about is a deadlock */
 	assert_int_equal(ibv_start_poll(scq(), &attr), 0);
 	pthread_create(&thread, NULL, to_reset, NULL);
 	usleep(50000);
 	fake_step(1);
 	do {
-		see(scq());
+		print_completion(scq());
 	} while (!ibv_next_poll(scq()));
 	ibv_end_poll(scq());
 	pthread_join(thread, NULL);
@@ -492,18 +492,18 @@ static void a_reset_waits_for_a_session(void)
 
 static const struct {
 	const char *name;
-	void (*tell)(void);
-} stories[] = {
+	void (*run)(void);
+} scenarios[] = {
 #define STORY(name) { #name, name }
 	STORY(every_field), STORY(both_sides_on_one_cq), STORY(failures_and_what_they_flush),
-	STORY(what_is_there_to_read), STORY(codes_of_the_calls), STORY(posting_in_a_session),
+	STORY(what_is_there_to_read), STORY(codes_of_the_calls), STORY(posting_in_a_batch),
 	STORY(everything_at_once), STORY(single_threaded), STORY(a_number_used_again),
-	STORY(a_reset_waits_for_a_session),
+	STORY(a_reset_waits_for_a_batch),
 	STORY(several_threads),
 #undef STORY
 };
 
-static char *output_of(const char *how, const char *story)
+static char *output_of(const char *how, const char *scenario)
 {
 	char command[4096], exe[2048], *text = NULL;
 	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -513,7 +513,7 @@ static char *output_of(const char *how, const char *story)
 
 	assert_true(n > 0);
 	exe[n] = '\0';
-	snprintf(command, sizeof(command), "%s '%s' %s", how, exe, story);
+	snprintf(command, sizeof(command), "%s '%s' %s", how, exe, scenario);
 	out = open_memstream(&text, &size);
 	p = popen(command, "r");
 	assert_true(out && p);
@@ -549,7 +549,7 @@ static void seen_as_without(void **state)
 
 int main(int argc, char **argv)
 {
-	enum { N = sizeof(stories) / sizeof(*stories) };
+	enum { N = sizeof(scenarios) / sizeof(*scenarios) };
 	const char *mode = getenv("RIG_MODE"), *cc = getenv("RIG_CC");
 	char mode_setting[64], cc_setting[64];
 	struct CMUnitTest tests[N];
@@ -557,15 +557,15 @@ int main(int argc, char **argv)
 	snprintf(mode_setting, sizeof(mode_setting), "CCSHIM_MODE=%s", mode ? mode : "enforce");
 	snprintf(cc_setting, sizeof(cc_setting), "CCSHIM_CC=%s", cc ? cc : "none");
 	for (unsigned i = 0; i < N; i++) {
-		tests[i] = (struct CMUnitTest){ .name = stories[i].name,
+		tests[i] = (struct CMUnitTest){ .name = scenarios[i].name,
 						.test_func = seen_as_without,
-						.initial_state = (void *)(uintptr_t)stories[i].name };
-		if (argc < 2 || strcmp(argv[1], stories[i].name) != 0)
+						.initial_state = (void *)(uintptr_t)scenarios[i].name };
+		if (argc < 2 || strcmp(argv[1], scenarios[i].name) != 0)
 			continue;
 		rig_exec(argv, mode_setting, cc_setting, "CCSHIM_SEGMENT=1k", "CCSHIM_MAX_INFLIGHT=2k",
 			 "CCSHIM_BASE_RTT=20us", "FAKERDMA_CLOCK=156250", NULL);
 		alarm(200);
-		stories[i].tell();
+		scenarios[i].run();
 		return 0;
 	}
 	return cmocka_run_group_tests_name("cq_ex", tests, NULL, NULL);

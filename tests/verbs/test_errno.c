@@ -127,7 +127,7 @@ static void gather(struct rig *r, bool ex, int n)
 			assert_int_equal(errno, MARK);
 		}
 		got += some;
-		if (!some && !rig_patience(&spins))
+		if (!some && !rig_keep_waiting(&spins))
 			fail_msg("%d of %d completions came", got, n);
 	}
 }
@@ -211,20 +211,20 @@ static void sweep(bool ex)
 	close_all(&r);
 }
 
-static void plain(void **state)
+static void successful_verbs_leave_errno_unchanged(void **state)
 {
 	(void)state;
 	sweep(false);
 }
 
-static void extended(void **state)
+static void successful_extended_verbs_leave_errno_unchanged(void **state)
 {
 	(void)state;
 	sweep(true);
 }
 
 /* With the larger queue it is refused, and the device's errno is discarded. */
-static void the_second_attempt(void **state)
+static void a_second_attempt_to_create_a_qp_leaves_errno_unchanged(void **state)
 {
 	struct rig r;
 
@@ -250,9 +250,9 @@ int main(int argc, char **argv)
 			       "CCSHIM_TRACE=/nowhere/trace", "CCSHIM_STATS=n" } },
 	};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain),
-		cmocka_unit_test(extended),
-		cmocka_unit_test(the_second_attempt),
+		cmocka_unit_test(successful_verbs_leave_errno_unchanged),
+		cmocka_unit_test(successful_extended_verbs_leave_errno_unchanged),
+		cmocka_unit_test(a_second_attempt_to_create_a_qp_leaves_errno_unchanged),
 	};
 
 	return rig_run_in(argc, argv, "errno", modes, sizeof(modes) / sizeof(*modes), tests,

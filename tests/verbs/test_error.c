@@ -43,7 +43,7 @@ static void again(struct rig *r)
 }
 
 /* The k-th segment fails: its WR is reported once, later ones are flushed, earlier ones succeed. */
-static void failure_in_the_middle_of_a_split(void **state)
+static void a_failed_segment_is_reported_once_and_flushes_later_wrs(void **state)
 {
 	(void)state;
 	for (unsigned k = 0; k < 8; k++) {
@@ -68,7 +68,7 @@ static void failure_in_the_middle_of_a_split(void **state)
 }
 
 /* With the siblings of the failing segment in flight already. */
-static void failure_with_siblings_in_flight(void **state)
+static void segments_in_flight_behind_a_failed_one_are_not_reported(void **state)
 {
 	struct rig r;
 
@@ -93,7 +93,7 @@ static void failure_with_siblings_in_flight(void **state)
 }
 
 /* A real protection error, half of a WR beyond the registered memory. */
-static void memory_errors_are_the_devices_own(void **state)
+static void memory_errors_keep_the_devices_status(void **state)
 {
 	struct rig r;
 
@@ -110,7 +110,7 @@ static void memory_errors_are_the_devices_own(void **state)
 	rig_close(&r);
 }
 
-static void modify_to_err_flushes_in_order(void **state)
+static void modify_to_err_flushes_waiting_wrs_in_order(void **state)
 {
 	struct rig r;
 
@@ -133,7 +133,7 @@ static void modify_to_err_flushes_in_order(void **state)
 }
 
 /* RESET: waiting WRs are dropped silently, earlier completions are still delivered. */
-static void reset_drops_what_waits(void **state)
+static void reset_drops_waiting_wrs_and_keeps_earlier_completions(void **state)
 {
 	struct rig r;
 
@@ -156,7 +156,7 @@ static void reset_drops_what_waits(void **state)
 }
 
 /* SQD: nothing new starts, all is accepted, RTS continues where it stopped. */
-static void sqd_holds_and_rts_resumes(void **state)
+static void sqd_holds_waiting_wrs_and_rts_resumes_them(void **state)
 {
 	struct rig r;
 
@@ -196,7 +196,7 @@ static void a_refused_modify_changes_nothing(void **state)
 }
 
 /* An accepted WR that the device will not take after all fails as if the device had. */
-static void a_late_refusal_is_a_failed_qp(void **state)
+static void a_late_refusal_fails_the_qp(void **state)
 {
 	static const int codes[] = { ENOMEM, EINVAL, -EINVAL };
 
@@ -228,7 +228,7 @@ static void a_late_refusal_is_a_failed_qp(void **state)
 }
 
 /* The same in the middle of a split WR: its first segment is gone already. */
-static void a_late_refusal_within_a_split(void **state)
+static void a_late_refusal_of_a_second_segment_flushes_its_wr(void **state)
 {
 	struct rig r;
 
@@ -278,7 +278,7 @@ static int bind(struct rig *r, struct ibv_mw *mw, uint64_t wr_id)
 }
 
 /* Its key changes at once, so it goes to the device, which holds it and all before it. */
-static void a_window_bound_while_drained(void **state)
+static void bind_mw_in_sqd_waits_in_the_device(void **state)
 {
 	struct ibv_mw *mw;
 	struct rig r;
@@ -307,7 +307,7 @@ static void a_window_bound_while_drained(void **state)
 }
 
 /* What waits before it is refused now: both come back flushed, and so does the next one. */
-static void a_window_behind_a_late_refusal(void **state)
+static void bind_mw_behind_a_late_refusal_is_flushed(void **state)
 {
 	struct ibv_mw *mw;
 	struct rig r;
@@ -331,7 +331,7 @@ static void a_window_behind_a_late_refusal(void **state)
 }
 
 /* The device's queue is full: waiting WRs are not lost, and need no poll to be posted. */
-static void a_window_that_is_refused(void **state)
+static void a_refused_bind_mw_loses_no_waiting_wr(void **state)
 {
 	struct ibv_mw *mw;
 	struct rig r;
@@ -361,7 +361,7 @@ static void a_window_that_is_refused(void **state)
 }
 
 /* The receive side of a controlled QP is the device's own business. */
-static void receives_are_flushed_natively(void **state)
+static void the_device_flushes_receives(void **state)
 {
 	struct rig r;
 
@@ -418,7 +418,7 @@ static void waiting_wrs_are_not_retried_in_sqd(void **state)
 	post_many(&r, 0, 5);
 	before = atomic_load(&naps);
 	while (atomic_load(&naps) < before + 5)
-		assert_true(rig_patience(&spins));
+		assert_true(rig_keep_waiting(&spins));
 	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
 	post_many(&r, 5, 2);
 	spins = 0;
@@ -436,7 +436,7 @@ static void waiting_wrs_are_not_retried_in_sqd(void **state)
 }
 
 /* As the application's own CQ would: earlier completions are there, then it fails. */
-static void a_cq_of_ours_that_fails(void **state)
+static void a_failed_shadow_cq_fails_the_applications_cq(void **state)
 {
 	static struct ibv_cq_init_attr_ex cq_ex;
 	struct ibv_poll_cq_attr attr = { 0 };
@@ -461,22 +461,22 @@ static void a_cq_of_ours_that_fails(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(failure_in_the_middle_of_a_split),
-		cmocka_unit_test(failure_with_siblings_in_flight),
-		cmocka_unit_test(memory_errors_are_the_devices_own),
-		cmocka_unit_test(modify_to_err_flushes_in_order),
-		cmocka_unit_test(reset_drops_what_waits),
-		cmocka_unit_test(sqd_holds_and_rts_resumes),
+		cmocka_unit_test(a_failed_segment_is_reported_once_and_flushes_later_wrs),
+		cmocka_unit_test(segments_in_flight_behind_a_failed_one_are_not_reported),
+		cmocka_unit_test(memory_errors_keep_the_devices_status),
+		cmocka_unit_test(modify_to_err_flushes_waiting_wrs_in_order),
+		cmocka_unit_test(reset_drops_waiting_wrs_and_keeps_earlier_completions),
+		cmocka_unit_test(sqd_holds_waiting_wrs_and_rts_resumes_them),
 		cmocka_unit_test(a_refused_modify_changes_nothing),
-		cmocka_unit_test(a_late_refusal_is_a_failed_qp),
-		cmocka_unit_test(a_late_refusal_within_a_split),
+		cmocka_unit_test(a_late_refusal_fails_the_qp),
+		cmocka_unit_test(a_late_refusal_of_a_second_segment_flushes_its_wr),
 		cmocka_unit_test(a_late_refusal_behind_unsignalled_wqes_flushes_the_rest),
-		cmocka_unit_test(a_window_bound_while_drained),
-		cmocka_unit_test(a_window_behind_a_late_refusal),
-		cmocka_unit_test(a_window_that_is_refused),
-		cmocka_unit_test(receives_are_flushed_natively),
+		cmocka_unit_test(bind_mw_in_sqd_waits_in_the_device),
+		cmocka_unit_test(bind_mw_behind_a_late_refusal_is_flushed),
+		cmocka_unit_test(a_refused_bind_mw_loses_no_waiting_wr),
+		cmocka_unit_test(the_device_flushes_receives),
 		cmocka_unit_test(waiting_wrs_are_not_retried_in_sqd),
-		cmocka_unit_test(a_cq_of_ours_that_fails),
+		cmocka_unit_test(a_failed_shadow_cq_fails_the_applications_cq),
 	};
 
 	(void)argc;

@@ -109,7 +109,7 @@ static void event_driven_writes_with_deferred_wrs_complete(void **state)
 }
 
 /* As programs do that are about to exit: the helper must not touch what they left behind. */
-static void a_device_closed_with_work_left(void **state)
+static void nothing_is_posted_after_its_device_is_closed(void **state)
 {
 	static struct rig r;
 	uint64_t doorbells;
@@ -129,7 +129,7 @@ static void a_device_closed_with_work_left(void **state)
 }
 
 /* It is a member that anybody may write, and an event carries its value at that time. */
-static void a_context_that_was_changed(void **state)
+static void an_event_carries_the_current_cq_context(void **state)
 {
 	struct ibv_cq *cq;
 	struct rig r;
@@ -165,7 +165,7 @@ static void event_driven_reads_complete_on_a_slow_link(void **state)
 }
 
 /* rping's order: the notification is asked for when there is no QP yet. */
-static void armed_before_the_qp_exists(void **state)
+static void a_cq_armed_before_its_qp_exists_raises_its_event(void **state)
 {
 	struct ibv_qp *qp;
 	struct ibv_cq *cq, *keep;
@@ -199,7 +199,7 @@ static void armed_before_the_qp_exists(void **state)
 }
 
 /* Without arming and without a call: what was posted still goes out. */
-static void work_goes_on_while_the_application_is_away(void **state)
+static void waiting_segments_are_posted_without_a_call_of_the_application(void **state)
 {
 	unsigned spins = 0;
 	struct rig r;
@@ -210,7 +210,7 @@ static void work_goes_on_while_the_application_is_away(void **state)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, i * 8 * K4, 8 * K4,
 					  IBV_SEND_SIGNALED), 0);
 	while (fake_seen_count() < 80)
-		if (!rig_patience(&spins))
+		if (!rig_keep_waiting(&spins))
 			fail_msg("only %zu of 80 segments went out", fake_seen_count());
 	rig_poll(r.scq, 10, wc);
 	assert_int_equal(wc[9].wr_id, 9);
@@ -219,7 +219,7 @@ static void work_goes_on_while_the_application_is_away(void **state)
 }
 
 /* One acknowledgement for all, at the end, for events of both sorts of CQ. */
-static void acknowledged_in_bulk(void **state)
+static void events_may_be_acknowledged_all_at_once(void **state)
 {
 	unsigned events = 0;
 	struct rig r;
@@ -256,7 +256,7 @@ static void *destroy_cq(void *cq)
 }
 
 /* A CQ goes only after its events were acknowledged, from whichever thread. */
-static void destruction_waits_for_the_acknowledgement(void **state)
+static void destroy_cq_waits_for_the_acknowledgement_of_its_events(void **state)
 {
 	const struct timespec nap = { .tv_nsec = 3000000 };
 	struct ibv_cq *cq;
@@ -291,7 +291,7 @@ static void destruction_waits_for_the_acknowledgement(void **state)
 	rig_close(&r);
 }
 
-static void solicited_only_is_passed_on(void **state)
+static void solicited_only_reaches_the_device(void **state)
 {
 	struct rig r;
 
@@ -369,7 +369,7 @@ static void polling_works_while_destroy_waits_for_an_acknowledgement(void **stat
 }
 
 /* A WR that is refused when its time has come, while the application sleeps. */
-static void a_late_refusal_wakes_the_sleeper(void)
+static void late_refusal_while_sleeping(void)
 {
 	struct rig r;
 
@@ -399,7 +399,7 @@ static void a_late_refusal_wakes_the_sleeper(void)
 	rig_close(&r);
 }
 
-static void paced_in_a_process_of_its_own(void **state)
+static void a_late_refusal_wakes_a_sleeping_application(void **state)
 {
 	char command[4096], exe[2048];
 	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -415,17 +415,17 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest plain[] = {
 		cmocka_unit_test(event_driven_writes_with_deferred_wrs_complete),
-		cmocka_unit_test(a_context_that_was_changed),
-		cmocka_unit_test(a_device_closed_with_work_left),
+		cmocka_unit_test(an_event_carries_the_current_cq_context),
+		cmocka_unit_test(nothing_is_posted_after_its_device_is_closed),
 		cmocka_unit_test(event_driven_reads_complete_on_a_slow_link),
-		cmocka_unit_test(armed_before_the_qp_exists),
-		cmocka_unit_test(work_goes_on_while_the_application_is_away),
-		cmocka_unit_test(acknowledged_in_bulk),
-		cmocka_unit_test(destruction_waits_for_the_acknowledgement),
-		cmocka_unit_test(solicited_only_is_passed_on),
+		cmocka_unit_test(a_cq_armed_before_its_qp_exists_raises_its_event),
+		cmocka_unit_test(waiting_segments_are_posted_without_a_call_of_the_application),
+		cmocka_unit_test(events_may_be_acknowledged_all_at_once),
+		cmocka_unit_test(destroy_cq_waits_for_the_acknowledgement_of_its_events),
+		cmocka_unit_test(solicited_only_reaches_the_device),
 		cmocka_unit_test(async_errors_name_the_applications_cq),
 		cmocka_unit_test(polling_works_while_destroy_waits_for_an_acknowledgement),
-		cmocka_unit_test(paced_in_a_process_of_its_own),
+		cmocka_unit_test(a_late_refusal_wakes_a_sleeping_application),
 	};
 
 	enum { N = sizeof(plain) / sizeof(*plain) };
@@ -436,7 +436,7 @@ int main(int argc, char **argv)
 		rig_exec(argv, "CCSHIM_CC=fixed:rate=1m", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=1m",
 			 "CCSHIM_BASE_RTT=20us", "CCSHIM_LOG_LEVEL=error", NULL);
 		alarm(200);
-		a_late_refusal_wakes_the_sleeper();
+		late_refusal_while_sleeping();
 		return 0;
 	}
 	for (unsigned i = 0; i < N; i++) {

@@ -34,7 +34,7 @@ int main(void)
 static struct {
 	char name[32];                   /* of the function; empty: none fails */
 	unsigned left;                   /* calls to the one that does */
-	int told;                        /* a byte goes there when it has */
+	int report_fd;                        /* a byte goes there when it has */
 	uintptr_t from, to;              /* the shim's code */
 } fault;
 
@@ -60,7 +60,7 @@ static void arm(void)
 	const char *text = getenv("FAULT");
 
 	assert_int_equal(dl_iterate_phdr(find_shim, NULL), 1);
-	if (sscanf(text, "%31[a-z_]:%u:%d", fault.name, &fault.left, &fault.told) != 3)
+	if (sscanf(text, "%31[a-z_]:%u:%d", fault.name, &fault.left, &fault.report_fd) != 3)
 		exit(2);
 }
 
@@ -69,7 +69,7 @@ static bool fails(const char *name, const void *caller)
 	if ((uintptr_t)caller - fault.from >= fault.to - fault.from ||
 	    strcmp(name, fault.name) != 0 || !fault.left || --fault.left)
 		return false;
-	syscall(SYS_write, fault.told, "x", 1);
+	syscall(SYS_write, fault.report_fd, "x", 1);
 	return true;
 }
 
@@ -193,7 +193,7 @@ static void modules(void)
 		dlopen("librdmacm.so.1", RTLD_NOW | RTLD_DEEPBIND);
 }
 
-static int in_trouble(char **argv)
+static int run_with_fault(char **argv)
 {
 	struct ibv_cq_init_attr_ex cq_ex = { .wc_flags = IBV_WC_STANDARD_FLAGS };
 	const char *dir = getenv("FAULT_DIR");
@@ -234,13 +234,13 @@ static void path_of(const char *name, char path[64])
 	snprintf(path, 64, "%s/%s", dir, name);
 }
 
-static void start(const struct call *c, unsigned k, int told)
+static void start(const struct call *c, unsigned k, int report_fd)
 {
 	char text[64], err[64], exe[1024];
 	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	int fd;
 
-	snprintf(text, sizeof(text), "%s:%u:%d", c->name, k, told);
+	snprintf(text, sizeof(text), "%s:%u:%d", c->name, k, report_fd);
 	path_of("err", err);
 	fd = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (n < 0 || fd < 0 || dup2(fd, 2) < 0 || setenv("FAULT", text, 1) ||
@@ -380,7 +380,7 @@ int main(int argc, char **argv)
 	FILE *f;
 
 	if (argc > 1)
-		return in_trouble(argv);
+		return run_with_fault(argv);
 	if (!mkdtemp(dir))
 		return 99;
 	path_of("conf", conf);

@@ -50,7 +50,7 @@ static double rate(struct rig *r, const struct ccs_slot *slot)
 }
 
 /* A rig whose QP a is known to the agent, and its slot. */
-static struct ccs_slot *open_heard(struct rig *r)
+static struct ccs_slot *open_with_slot(struct rig *r)
 {
 	struct ccs_slot *slot;
 
@@ -75,8 +75,8 @@ static void the_agent_gets_device_port_qpns_and_gids(void **state)
 	struct rig r;
 
 	(void)state;
-	agent_start(agent_path, (struct agent_manner){ 0 });
-	open_heard(&r);
+	agent_start(agent_path, (struct agent_config){ 0 });
+	open_with_slot(&r);
 	assert_true(agent_flow(r.a->qp_num, &flow));
 	assert_string_equal(flow.device, "fake0");
 	assert_int_equal(flow.port, 1);
@@ -94,8 +94,8 @@ static void each_cnp_cuts(void **state)
 	struct rig r;
 
 	(void)state;
-	agent_start(agent_path, (struct agent_manner){ 0 });
-	slot = open_heard(&r);
+	agent_start(agent_path, (struct agent_config){ 0 });
+	slot = open_with_slot(&r);
 	assert_true(rate(&r, slot) == LINE);
 	agent_cnp(r.a->qp_num, 1);
 	assert_true(rate(&r, slot) == LINE / 2);
@@ -117,8 +117,8 @@ static void a_cnp_takes_effect_without_post_or_poll(void **state)
 	struct rig r;
 
 	(void)state;
-	agent_start(agent_path, (struct agent_manner){ 0 });
-	slot = open_heard(&r);
+	agent_start(agent_path, (struct agent_config){ 0 });
+	slot = open_with_slot(&r);
 	agent_cnp(r.a->qp_num, 7);
 	assert_true(rate(&r, slot) == LINE / 128);
 	for (unsigned i = 0; i < 60; i++)        /* some seconds of it */
@@ -136,8 +136,8 @@ static void the_fallback_runs_without_an_agent(void **state)
 	struct rig r;
 
 	(void)state;
-	agent_start(agent_path, (struct agent_manner){ 0 });
-	slot = open_heard(&r);
+	agent_start(agent_path, (struct agent_config){ 0 });
+	slot = open_with_slot(&r);
 	agent_cnp(r.a->qp_num, 3);
 	assert_true(rate(&r, slot) == LINE / 8);
 	agent_stop();
@@ -147,7 +147,7 @@ static void the_fallback_runs_without_an_agent(void **state)
 	send_one(&r);
 	if (!rig_is("timely"))
 		assert_true(rate(&r, slot) == expected);
-	agent_start(agent_path, (struct agent_manner){ 0 });
+	agent_start(agent_path, (struct agent_config){ 0 });
 	wait_for(atomic_load(&slot->status) == CCS_FEEDBACK_OK);
 	send_one(&r);
 	if (!rig_is("timely"))
@@ -176,21 +176,21 @@ static double rate_of_reads(struct rig *r, const struct ccs_slot *slot)
 }
 
 /* What the peer's agent can give is of no use to a flow whose data come from there. */
-static void a_reader_needs_its_own_hosts_agent(void **state)
+static void reads_need_inbound_feedback_of_their_own_host(void **state)
 {
 	struct ccs_slot *slot;
 	struct rig r;
 
 	(void)state;
-	agent_start(agent_path, (struct agent_manner){ 0 });
-	slot = open_heard(&r);
+	agent_start(agent_path, (struct agent_config){ 0 });
+	slot = open_with_slot(&r);
 	wait_for(atomic_load(&slot->inbound_status) == CCS_FEEDBACK_UNABLE);
 	read_one(&r);
 	rate_of_reads(&r, slot);
 	agent_cnp(r.a->qp_num, 1);
 	if (!rig_is("timely"))
 		assert_true(rate_of_reads(&r, slot) == LINE);
-	agent_manner((struct agent_manner){ .unable = true, .inbound = true });
+	agent_configure((struct agent_config){ .no_feedback = true, .inbound = true });
 	wait_for(atomic_load(&slot->inbound_status) == CCS_FEEDBACK_OK);
 	wait_for(atomic_load(&slot->status) == CCS_FEEDBACK_UNABLE);
 	rate_of_reads(&r, slot);
@@ -203,15 +203,15 @@ static void a_reader_needs_its_own_hosts_agent(void **state)
 /* Whatever the agent does, or does not do, traffic flows. */
 static void no_agent_failure_stops_traffic(void **state)
 {
-	static const struct agent_manner manners[] = {
-		{ .silent = true, .dead = true }, { .garbage = true }, { .refuses_flows = EPERM },
-		{ .refuses_hello = EPROTO }, { .lonely = true }, { .unable = true },
+	static const struct agent_config configs[] = {
+		{ .silent = true, .no_heartbeat = true }, { .malformed = true }, { .refuses_flows = EPERM },
+		{ .refuses_hello = EPROTO }, { .peer_silent = true }, { .no_feedback = true },
 	};
 	struct rig r;
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(manners) / sizeof(*manners); i++) {
-		agent_start(agent_path, manners[i]);
+	for (unsigned i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+		agent_start(agent_path, configs[i]);
 		rig_open(&r, (struct rig_conf){ 0 });
 		for (unsigned k = 0; k < 20; k++)
 			send_one(&r);
@@ -220,15 +220,15 @@ static void no_agent_failure_stops_traffic(void **state)
 	}
 }
 
-static void a_reset_and_another_of_its_number(void **state)
+static void a_reset_or_new_qp_of_the_same_number_gets_a_new_slot(void **state)
 {
 	struct ccs_slot *first, *again;
 	uint32_t num, peer;
 	struct rig r;
 
 	(void)state;
-	agent_start(agent_path, (struct agent_manner){ 0 });
-	first = open_heard(&r);
+	agent_start(agent_path, (struct agent_config){ 0 });
+	first = open_with_slot(&r);
 	num = r.a->qp_num;
 	peer = r.b->qp_num;
 	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
@@ -251,7 +251,7 @@ static void a_reset_and_another_of_its_number(void **state)
 	close_all(&r);
 }
 
-static void a_fork_changes_nothing(void **state)
+static void a_forked_child_leaves_the_parents_feedback_alone(void **state)
 {
 	struct ccs_slot *slot;
 	struct rig r;
@@ -259,8 +259,8 @@ static void a_fork_changes_nothing(void **state)
 	pid_t pid;
 
 	(void)state;
-	agent_start(agent_path, (struct agent_manner){ 0 });
-	slot = open_heard(&r);
+	agent_start(agent_path, (struct agent_config){ 0 });
+	slot = open_with_slot(&r);
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
@@ -290,26 +290,26 @@ static void send_until(struct rig *r, struct ccs_slot *slot, enum ccs_feedback_s
 /* No record is newer than the first, so HPCC stays at what it began with, but for the last. */
 static void a_new_flow_starts_at_its_share_and_telemetry_may_stop(void **state)
 {
-	const struct agent_manner telling = { .telemetry = true, .ports = rig_is("ports") };
-	struct agent_manner silent = telling, leaping = telling;
+	const struct agent_config telling = { .telemetry = true, .ports = rig_is("ports") };
+	struct agent_config silent = telling, leaping = telling;
 	struct ccs_slot *slot;
 	struct rig r;
 
 	(void)state;
 	silent.telemetry = false;
-	leaping.leaps = true;
+	leaping.huge_step = true;
 	agent_start(agent_path, telling);
-	slot = open_heard(&r);
+	slot = open_with_slot(&r);
 	assert_true(atomic_load(&slot->period_us) >= 200);
 	assert_true(fabs(rate(&r, slot) / (LINE / 4) - 1) < 0.01);
 	send_until(&r, slot, CCS_FEEDBACK_OK);
 	assert_true(atomic_load(&slot->sent) >= K4);
-	agent_manner(silent);
+	agent_configure(silent);
 	send_until(&r, slot, CCS_FEEDBACK_STALE);
-	agent_manner(telling);
+	agent_configure(telling);
 	send_until(&r, slot, CCS_FEEDBACK_OK);
 	nap();
-	agent_manner(leaping);
+	agent_configure(leaping);
 	while (rate(&r, slot) > LINE / 10)
 		nap();
 	close_all(&r);
@@ -336,13 +336,13 @@ static void a_flow_starts_with_its_first_record(void **state)
 
 	(void)state;
 	do {
-		agent_start(agent_path, (struct agent_manner){ .lonely = true });
+		agent_start(agent_path, (struct agent_config){ .peer_silent = true });
 		rig_open(&r, (struct rig_conf){ .max_send_wr = 64 });
 		wait_for(slot = agent_slot(r.a->qp_num));
 		send_one(&r);                    /* it has begun without */
-		agent_manner((struct agent_manner){ .lonely = true, .telemetry = true, .idle = true });
+		agent_configure((struct agent_config){ .peer_silent = true, .telemetry = true, .idle = true });
 		nap_and_send(&r);                /* and at line rate it would on a record of before */
-		agent_manner((struct agent_manner){ .lonely = true, .telemetry = true });
+		agent_configure((struct agent_config){ .peer_silent = true, .telemetry = true });
 		while (fabs(rate(&r, slot) / (LINE / 3) - 1) > 0.01 &&
 		       atomic_load(&slot->status) == CCS_FEEDBACK_WAITING)
 			nap();
@@ -352,15 +352,15 @@ static void a_flow_starts_with_its_first_record(void **state)
 }
 
 /* Of the direction in which most bytes go: a few that go the other way change nothing. */
-static void records_are_of_the_direction_of_the_data(void **state)
+static void slots_count_sent_and_read_bytes_separately(void **state)
 {
 	struct ccs_slot *slot;
 	struct rig r;
 
 	(void)state;
-	agent_start(agent_path, (struct agent_manner){ .telemetry = true, .inbound = true,
+	agent_start(agent_path, (struct agent_config){ .telemetry = true, .inbound = true,
 						       .ports = rig_is("ports") });
-	slot = open_heard(&r);
+	slot = open_with_slot(&r);
 	send_until(&r, slot, CCS_FEEDBACK_OK);
 	for (unsigned i = 0; i < 40; i++)
 		read_one(&r);
@@ -385,8 +385,8 @@ static void send_until_rate(struct rig *r, struct ccs_slot *slot, double expecte
 
 static void advised_rates_are_followed_until_they_stop(void **state)
 {
-	const struct agent_manner telling = { .telemetry = true, .advised = LINE / 4 };
-	struct agent_manner lower = telling, silent = telling;
+	const struct agent_config telling = { .telemetry = true, .advised = LINE / 4 };
+	struct agent_config lower = telling, silent = telling;
 	struct ccs_slot *slot;
 	struct rig r;
 
@@ -394,14 +394,14 @@ static void advised_rates_are_followed_until_they_stop(void **state)
 	lower.advised = LINE / 8;
 	silent.telemetry = false;
 	agent_start(agent_path, telling);
-	slot = open_heard(&r);
+	slot = open_with_slot(&r);
 	assert_int_equal(atomic_load(&slot->requested), CCS_PEER_ADVICE);
 	send_until_rate(&r, slot, LINE / 4);
-	agent_manner(lower);
+	agent_configure(lower);
 	send_until_rate(&r, slot, LINE / 8);
-	agent_manner(silent);
+	agent_configure(silent);
 	send_until(&r, slot, CCS_FEEDBACK_STALE);
-	agent_manner(telling);
+	agent_configure(telling);
 	send_until_rate(&r, slot, LINE / 4);
 	close_all(&r);
 }
@@ -409,13 +409,13 @@ static void advised_rates_are_followed_until_they_stop(void **state)
 /* Three flows, and a link of 10 Gb/s: that is far less than their share. */
 static void a_rate_far_below_the_share_is_warned_about(void **state)
 {
-	const struct agent_manner telling = { .telemetry = true, .advised = LINE / 8 };
+	const struct agent_config telling = { .telemetry = true, .advised = LINE / 8 };
 	struct ccs_slot *slot;
 	struct rig r;
 
 	(void)state;
 	agent_start(agent_path, telling);
-	slot = open_heard(&r);
+	slot = open_with_slot(&r);
 	for (unsigned ms = 0; ms < 1300; ms++) {
 		send_one(&r);
 		usleep(1000);
@@ -448,7 +448,7 @@ static bool has_thread(const char *name)
 }
 
 /* The default takes an agent where there is one, but does not wait for one to come. */
-static void no_socket_no_thread(void **state)
+static void without_an_agent_socket_there_is_no_feedback_thread(void **state)
 {
 	struct rig r;
 
@@ -467,18 +467,18 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(each_cnp_cuts),
 	cmocka_unit_test(a_cnp_takes_effect_without_post_or_poll),
 	cmocka_unit_test(the_fallback_runs_without_an_agent),
-	cmocka_unit_test(a_reader_needs_its_own_hosts_agent),
+	cmocka_unit_test(reads_need_inbound_feedback_of_their_own_host),
 	cmocka_unit_test(no_agent_failure_stops_traffic),
-	cmocka_unit_test(a_reset_and_another_of_its_number),
-	cmocka_unit_test(a_fork_changes_nothing),
+	cmocka_unit_test(a_reset_or_new_qp_of_the_same_number_gets_a_new_slot),
+	cmocka_unit_test(a_forked_child_leaves_the_parents_feedback_alone),
 };
 static const struct CMUnitTest telemetry_tests[] = {
 	cmocka_unit_test(a_new_flow_starts_at_its_share_and_telemetry_may_stop),
 	cmocka_unit_test(a_flow_starts_with_its_first_record),
-	cmocka_unit_test(records_are_of_the_direction_of_the_data),
+	cmocka_unit_test(slots_count_sent_and_read_bytes_separately),
 };
 static const struct CMUnitTest advice_tests[] = {
-	cmocka_unit_test(no_socket_no_thread),
+	cmocka_unit_test(without_an_agent_socket_there_is_no_feedback_thread),
 	cmocka_unit_test(advised_rates_are_followed_until_they_stop),
 	cmocka_unit_test(a_rate_far_below_the_share_is_warned_about),
 };

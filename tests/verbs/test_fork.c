@@ -37,7 +37,7 @@ static int child_with_its_own_device(void)
 	return wc->wr_id == 3 ? 0 : 3;
 }
 
-static void parent_and_child(void **state)
+static void a_child_can_open_its_own_device(void **state)
 {
 	struct rig r;
 	pid_t pid;
@@ -88,7 +88,7 @@ static void a_fork_does_not_stop_the_parents_waiting_wrs(void **state)
 }
 
 /* One that ends by exit() writes no report over the parent's and does not hang. */
-static void a_child_that_only_exits(void **state)
+static void a_child_that_exits_does_not_disturb_its_parent(void **state)
 {
 	struct rig r;
 	pid_t pid;
@@ -165,7 +165,7 @@ static int child_that_cleans_up(struct rig *r)
 	return ibv_destroy_cq(r->scq) || ibv_destroy_cq(r->rcq) ? 3 : 0;
 }
 
-static void a_child_that_cleans_up(void **state)
+static void a_child_can_destroy_inherited_objects(void **state)
 {
 	pthread_t thread;
 	struct rig r;
@@ -186,10 +186,10 @@ static void a_child_that_cleans_up(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parent_and_child),
+		cmocka_unit_test(a_child_can_open_its_own_device),
 		cmocka_unit_test(a_fork_does_not_stop_the_parents_waiting_wrs),
-		cmocka_unit_test(a_child_that_only_exits),
-		cmocka_unit_test(a_child_that_cleans_up),
+		cmocka_unit_test(a_child_that_exits_does_not_disturb_its_parent),
+		cmocka_unit_test(a_child_can_destroy_inherited_objects),
 	};
 
 	(void)argc;

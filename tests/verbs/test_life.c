@@ -12,7 +12,7 @@ static bool controlled(const struct ibv_qp *qp, const struct ibv_cq *scq)
 	return qp->send_cq != scq;
 }
 
-static void queries_return_the_applications_capacities(void **state)
+static void queries_return_the_applications_attributes(void **state)
 {
 	struct ibv_qp_attr attr = { 0 };
 	struct ibv_qp_init_attr init = { 0 };
@@ -40,7 +40,7 @@ static void queries_return_the_applications_capacities(void **state)
 }
 
 /* Only the capacities of the init attributes are updated; all else stays as it was. */
-static void init_attributes_are_left_alone(void **state)
+static void create_qp_leaves_the_init_attributes_unchanged(void **state)
 {
 	struct ibv_qp_init_attr attr, before;
 	struct ibv_qp *qp;
@@ -90,7 +90,7 @@ static void a_qp_gets_the_applications_depth_where_the_larger_one_is_refused(voi
 	rig_close(&r);
 }
 
-static void what_the_device_refuses_altogether(void **state)
+static void depths_that_the_device_refuses_are_refused_with_einval(void **state)
 {
 	static const uint32_t depths[] = { 9, (1u << 14) + 1, UINT32_MAX - 100, UINT32_MAX };
 	struct rig r;
@@ -109,7 +109,7 @@ static void what_the_device_refuses_altogether(void **state)
 }
 
 /* As many as the device has, with nothing left for splitting. */
-static void the_deepest_queue(void **state)
+static void a_qp_can_have_the_devices_full_depth(void **state)
 {
 	struct ibv_device_attr attr;
 	struct ibv_qp *qp;
@@ -127,7 +127,7 @@ static void the_deepest_queue(void **state)
 }
 
 /* Without a CQ of its own the shim lets the QP pass, and traffic flows as the device does it. */
-static void without_a_shadow_cq_it_passes(void **state)
+static void a_qp_without_a_shadow_cq_is_uncontrolled(void **state)
 {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
@@ -156,7 +156,7 @@ static void without_a_shadow_cq_it_passes(void **state)
 }
 
 /* That of a controlled QP is another than the application's, which it stands for nevertheless. */
-static void a_cq_may_be_named_by_a_qp(void **state)
+static void the_shadow_cq_of_a_qp_can_be_used_to_create_another(void **state)
 {
 	struct ibv_qp *qp;
 	struct rig r;
@@ -181,7 +181,7 @@ static void a_cq_may_be_named_by_a_qp(void **state)
 	}
 }
 
-static void cqs_with_qps_are_busy(void **state)
+static void a_cq_with_qps_is_busy(void **state)
 {
 	struct rig r;
 
@@ -240,7 +240,7 @@ static void expect_left(struct rig *r, unsigned first, unsigned n)
  * Deferred WRs are dropped with their QP; what the device has completed is not, however late;
  * another of the same number is not mistaken for it.
  */
-static void destroyed_with_work_left_and_its_number_reused(void **state)
+static void a_qp_with_a_reused_number_gets_no_old_completions(void **state)
 {
 	struct rig r;
 
@@ -289,7 +289,7 @@ static void completions_from_before_destroy_survive_a_purge(void **state)
 	rig_close(&r);
 }
 
-static void reset_with_work_left(void **state)
+static void reset_drops_deferred_wrs_and_keeps_completions(void **state)
 {
 	struct rig r;
 
@@ -308,11 +308,11 @@ static void reset_with_work_left(void **state)
 }
 
 /* Every WQE, signalled or not, may come back: there is an entry for each of them. */
-static void a_storm_of_flushes_fits(void **state)
+static void shadow_cqs_hold_a_completion_for_every_wqe(void **state)
 {
 	enum { N = 40, EACH = 100 };
 	static struct ibv_qp *qp[N];
-	unsigned told[N] = { 0 };
+	unsigned flushed[N] = { 0 };
 	struct ibv_qp *a;
 	struct rig r;
 
@@ -332,10 +332,10 @@ static void a_storm_of_flushes_fits(void **state)
 	for (int i = 0; i < N * EACH; i++) {
 		rig_poll(r.scq, 1, wc);
 		assert_int_equal(wc->status, IBV_WC_WR_FLUSH_ERR);
-		told[wc->wr_id]++;
+		flushed[wc->wr_id]++;
 	}
 	for (int i = 0; i < N; i++) {
-		assert_int_equal(told[i], EACH);
+		assert_int_equal(flushed[i], EACH);
 		assert_int_equal(ibv_destroy_qp(qp[i]), 0);
 	}
 	r.a = a;
@@ -343,7 +343,7 @@ static void a_storm_of_flushes_fits(void **state)
 }
 
 /* Many, so that shadow CQs fill and further ones are made. */
-static void many_qps_on_one_cq(void **state)
+static void shadow_cqs_are_shared_and_reused_by_many_qps(void **state)
 {
 	enum { N = 120 };
 	static struct ibv_qp *qp[N];
@@ -381,7 +381,7 @@ static void many_qps_on_one_cq(void **state)
 	rig_close(&r);
 }
 
-static void uc_and_ud_pass(void **state)
+static void uc_and_ud_are_uncontrolled(void **state)
 {
 	struct ibv_qp *ud;
 	struct rig r;
@@ -470,13 +470,13 @@ static void helper_posts(struct rig *r, unsigned foreign_posts)
 	for (unsigned i = 0; i < 8; i++)
 		assert_int_equal(rig_post(r, i, IBV_WR_RDMA_WRITE, 0, 5 * K4, IBV_SEND_SIGNALED), 0);
 	while (fake_seen_count() < 40)
-		assert_true(rig_patience(&spins));
+		assert_true(rig_keep_waiting(&spins));
 	rig_poll(r->scq, 8, wc);
 	assert_int_equal(fake_counts().foreign_posts, foreign_posts);
 }
 
 /* Only the application's own thread uses it, though ours posts what had to wait. */
-static void thread_domains_are_the_applications(void **state)
+static void thread_domains_are_used_by_the_applications_thread_only(void **state)
 {
 	const unsigned foreign_posts = fake_counts().foreign_posts;
 	struct thread_domain d;
@@ -512,7 +512,7 @@ static void thread_domains_are_the_applications(void **state)
 }
 
 /* Of a provider that would take no lock then, or stop the process (mlx5). */
-static void mlx5_single_threaded_is_not_passed_on(void **state)
+static void mlx5_single_threaded_is_hidden_from_the_provider(void **state)
 {
 	const unsigned foreign_posts = fake_counts().foreign_posts;
 	struct rig r;
@@ -526,7 +526,7 @@ static void mlx5_single_threaded_is_not_passed_on(void **state)
 }
 
 /* The memory of these is the application's business. */
-static void thread_domains_with_allocators_pass(void **state)
+static void qps_in_thread_domains_with_allocators_are_uncontrolled(void **state)
 {
 	struct thread_domain d;
 	struct ibv_qp *qp;
@@ -544,7 +544,7 @@ static void thread_domains_with_allocators_pass(void **state)
 }
 
 /* The library's record of a closed device does not confuse the next at that address. */
-static void devices_open_and_close(void **state)
+static void a_reopened_device_is_controlled_again(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 50; i++) {
@@ -561,26 +561,26 @@ static void devices_open_and_close(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(queries_return_the_applications_capacities),
-		cmocka_unit_test(init_attributes_are_left_alone),
+		cmocka_unit_test(queries_return_the_applications_attributes),
+		cmocka_unit_test(create_qp_leaves_the_init_attributes_unchanged),
 		cmocka_unit_test(a_qp_gets_the_applications_depth_where_the_larger_one_is_refused),
-		cmocka_unit_test(what_the_device_refuses_altogether),
-		cmocka_unit_test(the_deepest_queue),
-		cmocka_unit_test(without_a_shadow_cq_it_passes),
-		cmocka_unit_test(a_cq_may_be_named_by_a_qp),
-		cmocka_unit_test(cqs_with_qps_are_busy),
+		cmocka_unit_test(depths_that_the_device_refuses_are_refused_with_einval),
+		cmocka_unit_test(a_qp_can_have_the_devices_full_depth),
+		cmocka_unit_test(a_qp_without_a_shadow_cq_is_uncontrolled),
+		cmocka_unit_test(the_shadow_cq_of_a_qp_can_be_used_to_create_another),
+		cmocka_unit_test(a_cq_with_qps_is_busy),
 		cmocka_unit_test(a_refused_destroy_changes_nothing),
-		cmocka_unit_test(destroyed_with_work_left_and_its_number_reused),
+		cmocka_unit_test(a_qp_with_a_reused_number_gets_no_old_completions),
 		cmocka_unit_test(completions_from_before_destroy_survive_a_purge),
-		cmocka_unit_test(reset_with_work_left),
-		cmocka_unit_test(a_storm_of_flushes_fits),
-		cmocka_unit_test(many_qps_on_one_cq),
-		cmocka_unit_test(uc_and_ud_pass),
+		cmocka_unit_test(reset_drops_deferred_wrs_and_keeps_completions),
+		cmocka_unit_test(shadow_cqs_hold_a_completion_for_every_wqe),
+		cmocka_unit_test(shadow_cqs_are_shared_and_reused_by_many_qps),
+		cmocka_unit_test(uc_and_ud_are_uncontrolled),
 		cmocka_unit_test(extended_cqs_are_controlled),
-		cmocka_unit_test(thread_domains_are_the_applications),
-		cmocka_unit_test(thread_domains_with_allocators_pass),
-		cmocka_unit_test(mlx5_single_threaded_is_not_passed_on),
-		cmocka_unit_test(devices_open_and_close),
+		cmocka_unit_test(thread_domains_are_used_by_the_applications_thread_only),
+		cmocka_unit_test(qps_in_thread_domains_with_allocators_are_uncontrolled),
+		cmocka_unit_test(mlx5_single_threaded_is_hidden_from_the_provider),
+		cmocka_unit_test(a_reopened_device_is_controlled_again),
 	};
 
 	(void)argc;

@@ -12,7 +12,7 @@
 
 static struct ibv_wc wc[64];
 
-static void observe_changes_nothing_on_the_wire(void **state)
+static void mode_observe_leaves_wrs_unchanged(void **state)
 {
 	struct ibv_sge sge[10];
 	struct ibv_send_wr wr[10], *bad;
@@ -39,7 +39,7 @@ static void observe_changes_nothing_on_the_wire(void **state)
 	rig_close(&r);
 }
 
-static void off_is_off(void **state)
+static void mode_off_leaves_qps_and_wrs_unchanged(void **state)
 {
 	struct rig r;
 
@@ -56,7 +56,7 @@ static void off_is_off(void **state)
 }
 
 /* There a completion says nothing about the network. */
-static void iwarp_passes(void **state)
+static void iwarp_is_uncontrolled(void **state)
 {
 	struct rig r;
 
@@ -72,12 +72,12 @@ static const struct {
 	const char *name, *setting;
 	void (*test)(void **state);
 } modes[] = {
-	{ "observe", "CCSHIM_MODE=observe", observe_changes_nothing_on_the_wire },
-	{ "off", "CCSHIM_MODE=off", off_is_off },
-	{ "iwarp", "FAKERDMA_TRANSPORT=iwarp", iwarp_passes },
+	{ "observe", "CCSHIM_MODE=observe", mode_observe_leaves_wrs_unchanged },
+	{ "off", "CCSHIM_MODE=off", mode_off_leaves_qps_and_wrs_unchanged },
+	{ "iwarp", "FAKERDMA_TRANSPORT=iwarp", iwarp_is_uncontrolled },
 };
 
-static void every_mode_passes_in_a_process_of_its_own(void **state)
+static void each_mode_passes_in_a_separate_process(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
@@ -94,7 +94,9 @@ static void every_mode_passes_in_a_process_of_its_own(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest all[] = { cmocka_unit_test(every_mode_passes_in_a_process_of_its_own) };
+	const struct CMUnitTest all[] = {
+		cmocka_unit_test(each_mode_passes_in_a_separate_process),
+	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(*modes); i++) {
 		const struct CMUnitTest one[] = { { .name = modes[i].name,

@@ -30,7 +30,7 @@ __attribute__((visibility("default"))) int close(int fd)
 }
 
 /* There is no agent: its thread looks for one, and closes the socket. */
-static void descriptors_have_numbers_of_their_own(void **state)
+static void the_shim_closes_no_number_of_an_open_application_descriptor(void **state)
 {
 	unsigned spins = 0;
 	struct rig r;
@@ -45,7 +45,7 @@ static void descriptors_have_numbers_of_their_own(void **state)
 	} while (fd < HELD / 2);
 	rig_open(&r, (struct rig_conf){ 0 });
 	while (closed < 3)
-		assert_true(rig_patience(&spins));
+		assert_true(rig_keep_waiting(&spins));
 	assert_int_equal(mistaken, 0);
 	rig_close(&r);
 }
@@ -53,7 +53,7 @@ static void descriptors_have_numbers_of_their_own(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(descriptors_have_numbers_of_their_own),
+		cmocka_unit_test(the_shim_closes_no_number_of_an_open_application_descriptor),
 	};
 
 	(void)argc;

@@ -9,7 +9,7 @@
 enum { K4 = 4096, ROUNDS = 60, MOST = 16, REQUEST = 1, ANSWER = 2, ASKED = 100, ANSWERED = 200 };
 
 static struct ibv_cq_init_attr_ex extended;
-static bool sessions;
+static bool batches;
 
 /* At most n by a poll, or a session; their wr_ids. */
 static int some(struct rig *r, int n, uint64_t *id)
@@ -19,7 +19,7 @@ static int some(struct rig *r, int n, uint64_t *id)
 	struct ibv_wc wc[MOST];
 	int got = 0, rc;
 
-	if (!sessions) {
+	if (!batches) {
 		got = ibv_poll_cq(r->scq, n, wc);
 		for (int i = 0; i < got; i++) {
 			assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
@@ -43,7 +43,7 @@ static void all_of(struct rig *r, int n, int most, uint64_t *id)
 {
 	unsigned spins = 0;
 
-	for (int got = 0; got < n && rig_patience(&spins);)
+	for (int got = 0; got < n && rig_keep_waiting(&spins);)
 		got += some(r, most < n - got ? most : n - got, id + got);
 }
 
@@ -52,7 +52,7 @@ static int place(const uint64_t *id, int n, uint64_t wanted)
 	for (int i = 0; i < n; i++)
 		if (id[i] == wanted)
 			return i;
-	fail_msg("WR %d is not told of", (int)wanted);
+	fail_msg("WR %d is not reported", (int)wanted);
 	return -1;
 }
 
@@ -82,12 +82,12 @@ static void receive(struct rig *r, struct ibv_qp *qp, uint64_t id)
 }
 
 /* Whatever came last before that; no completion is omitted or reported twice. */
-static void answers_follow(bool by_sessions)
+static void answers_follow(bool by_batches)
 {
 	struct rig r;
 
-	sessions = by_sessions;
-	rig_open(&r, (struct rig_conf){ .one_cq = true, .cq_ex = sessions ? &extended : NULL });
+	batches = by_batches;
+	rig_open(&r, (struct rig_conf){ .one_cq = true, .cq_ex = batches ? &extended : NULL });
 	fake_hold(true);
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		const int most = round % 3 ? (int)(round % 5) + 1 : MOST;
@@ -132,13 +132,13 @@ static void a_response_follows_its_send_in_poll_batches(void **state)
 }
 
 /* A thread that polls one at a time, and posts one for each, still gets its receives. */
-static void receives_do_not_wait_for_sends_to_end(void **state)
+static void receives_are_reported_while_sends_continue(void **state)
 {
 	enum { BACKLOG = 32, SOON = 100 };
 	struct rig r;
 
 	(void)state;
-	sessions = false;
+	batches = false;
 	for (unsigned phase = 0; phase < 8; phase++) {
 		unsigned polls = 0;
 		uint64_t id = 0;
@@ -161,7 +161,7 @@ static void receives_do_not_wait_for_sends_to_end(void **state)
 }
 
 /* Many of both: all receives in their order, and all that was sent. */
-static void each_side_keeps_its_order(void **state)
+static void sends_and_receives_each_keep_their_order(void **state)
 {
 	struct rig r;
 
@@ -169,10 +169,10 @@ static void each_side_keeps_its_order(void **state)
 	for (int most = 1; most <= MOST; most += 3) {
 		uint64_t id[64], sent = 0, got = 0;
 
-		sessions = most & 1;
+		batches = most & 1;
 		rig_open(&r, (struct rig_conf){ .one_cq = true, .cqe = 64, .max_send_wr = 32,
 						.max_recv_wr = 32,
-						.cq_ex = sessions ? &extended : NULL });
+						.cq_ex = batches ? &extended : NULL });
 		fake_hold(true);
 		for (uint64_t i = 0; i < 30; i++) {
 			receive(&r, r.b, 1000 + i);
@@ -191,8 +191,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_response_follows_its_send_in_polls),
 		cmocka_unit_test(a_response_follows_its_send_in_poll_batches),
-		cmocka_unit_test(receives_do_not_wait_for_sends_to_end),
-		cmocka_unit_test(each_side_keeps_its_order),
+		cmocka_unit_test(receives_are_reported_while_sends_continue),
+		cmocka_unit_test(sends_and_receives_each_keep_their_order),
 	};
 
 	return rig_run_modes(argc, argv, "order", tests, sizeof(tests) / sizeof(*tests));

@@ -16,7 +16,7 @@ static void open_held(struct rig *r, struct rig_conf conf)
 	fake_hold(true);
 }
 
-static void every_field_of_a_completion(void **state)
+static void completions_have_all_fields_of_the_applications_wr(void **state)
 {
 	struct rig r;
 
@@ -51,7 +51,7 @@ static void every_field_of_a_completion(void **state)
 	rig_close(&r);
 }
 
-static void send_and_receive(void **state)
+static void sends_arrive_whole_and_with_immediate_data(void **state)
 {
 	struct ibv_sge sge;
 	struct ibv_send_wr wr, *bad;
@@ -87,7 +87,7 @@ static void send_and_receive(void **state)
 }
 
 /* Completions in posting order, whatever their sizes; only what was asked for. */
-static void order_and_selective_signalling(void **state)
+static void signalled_wrs_complete_in_posting_order(void **state)
 {
 	static const uint32_t sizes[] = { 1, K4, 10 * K4, 0, 64, 3 * K4 + 1, 8, 2 * K4 };
 	struct rig r;
@@ -110,7 +110,7 @@ static void order_and_selective_signalling(void **state)
 	rig_close(&r);
 }
 
-static void sig_all_signals_all(void **state)
+static void sq_sig_all_completes_every_wr(void **state)
 {
 	struct rig r;
 
@@ -125,7 +125,7 @@ static void sig_all_signals_all(void **state)
 }
 
 /* The application's CQ of one entry sees one completion, however many segments there were. */
-static void a_cq_of_one_entry(void **state)
+static void a_cq_of_one_entry_is_enough_for_a_split_wr(void **state)
 {
 	struct rig r;
 
@@ -167,7 +167,7 @@ static void unpolled_completions_block_no_later_write(void **state)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, i * 9 * K4, 9 * K4, 0), 0);
 	while (!arrived(&r, 16 * 9 * K4)) {
 		assert_int_equal(ibv_poll_cq(r.rcq, 1, wc), 0);
-		assert_true(rig_patience(&spins));
+		assert_true(rig_keep_waiting(&spins));
 	}
 	rig_poll(r.scq, 64, wc);
 	for (unsigned i = 0; i < 64; i++)
@@ -176,7 +176,7 @@ static void unpolled_completions_block_no_later_write(void **state)
 }
 
 /* Polling for many gets all that there are: fewer means empty (hazard 10). */
-static void poll_returns_all_there_is(void **state)
+static void a_poll_returns_all_available_completions(void **state)
 {
 	struct rig r;
 
@@ -192,7 +192,7 @@ static void poll_returns_all_there_is(void **state)
 }
 
 /* The list, the scatter entries and inline data are the application's again at once. */
-static void nothing_of_the_list_is_kept(void **state)
+static void the_wr_list_may_be_overwritten_after_posting(void **state)
 {
 	struct ibv_sge sge[4];
 	struct ibv_send_wr wr[4], *bad;
@@ -225,7 +225,7 @@ static void nothing_of_the_list_is_kept(void **state)
 }
 
 /* Inline data in several pieces, without a key, deferred. */
-static void inline_data_of_several_pieces(void **state)
+static void deferred_inline_data_is_copied_from_all_its_sges(void **state)
 {
 	struct fake_wqe_seen seen[8];
 	struct ibv_sge sge[3];
@@ -253,7 +253,7 @@ static void inline_data_of_several_pieces(void **state)
 }
 
 /* ENOMEM at exactly max_send_wr, bad_wr the first left out, all before it accepted. */
-static void capacity_is_what_was_reported(void **state)
+static void a_qp_accepts_exactly_max_send_wr(void **state)
 {
 	struct ibv_sge sge[24];
 	struct ibv_send_wr wr[24], *bad = NULL;
@@ -284,7 +284,7 @@ static void capacity_is_what_was_reported(void **state)
 }
 
 /* An application that never polls but signals can post on: its slots come free inside. */
-static void unsignalled_forever_with_a_signal_now_and_then(void **state)
+static void posting_continues_without_polling_while_some_wrs_are_signalled(void **state)
 {
 	struct rig r;
 	unsigned spins = 0;
@@ -298,7 +298,7 @@ static void unsignalled_forever_with_a_signal_now_and_then(void **state)
 				      i % 3 == 2 ? IBV_SEND_SIGNALED : 0)) == ENOMEM) {
 			if (ibv_poll_cq(r.scq, 1, wc) == 1) /* pending completions come in order */
 				assert_int_equal(wc->wr_id % 3, 2);
-			if (!rig_patience(&spins))
+			if (!rig_keep_waiting(&spins))
 				fail_msg("stuck at %u", i);
 		}
 		assert_int_equal(rc, 0);
@@ -306,7 +306,7 @@ static void unsignalled_forever_with_a_signal_now_and_then(void **state)
 	rig_close(&r);
 }
 
-static void native_codes_for_what_the_device_refuses(void **state)
+static void refused_wrs_return_the_devices_code(void **state)
 {
 	struct ibv_sge sge[6], *many = sge;
 	struct ibv_send_wr wr[3], *bad = NULL;
@@ -346,7 +346,7 @@ static void native_codes_for_what_the_device_refuses(void **state)
 }
 
 /* The same while something waits, so that the device is not asked at once. */
-static void refusals_of_what_would_wait(void **state)
+static void malformed_wrs_are_refused_while_others_wait(void **state)
 {
 	struct ibv_sge sge[6];
 	struct ibv_send_wr wr, *bad = NULL;
@@ -373,7 +373,7 @@ static void refusals_of_what_would_wait(void **state)
 	rig_close(&r);
 }
 
-static void before_rts_the_device_answers(void **state)
+static void posting_before_rts_returns_the_devices_code(void **state)
 {
 	struct ibv_sge sge;
 	struct ibv_send_wr wr, *bad = NULL;
@@ -390,7 +390,7 @@ static void before_rts_the_device_answers(void **state)
 }
 
 /* A refusal by the device in the middle of a list reaches the application as it is. */
-static void a_refusal_in_mid_list(void **state)
+static void a_refusal_within_a_list_returns_its_code_and_bad_wr(void **state)
 {
 	static const int codes[] = { ENOMEM, EINVAL, -EINVAL, -ENOMEM };
 	struct ibv_sge sge[6];
@@ -423,7 +423,7 @@ static void a_refusal_in_mid_list(void **state)
 }
 
 /* rxe's way: an error without bad_wr, but the WQEs are in the ring (and complete). */
-static void a_refusal_without_bad_wr(void **state)
+static void wrs_refused_without_bad_wr_complete_as_on_rxe(void **state)
 {
 	static struct ibv_sge sge[40];
 	static struct ibv_send_wr wr[40], *bad;
@@ -448,7 +448,7 @@ static void a_refusal_without_bad_wr(void **state)
 }
 
 /* One call, one doorbell, as long as nothing has to wait. */
-static void one_doorbell_for_a_list(void **state)
+static void a_list_needs_one_doorbell(void **state)
 {
 	struct ibv_sge sge[12];
 	struct ibv_send_wr wr[12], *bad;
@@ -471,7 +471,7 @@ static void one_doorbell_for_a_list(void **state)
 }
 
 /* ibv_bind_mw's key is valid on return, after all that was queued before it. */
-static void bind_mw_does_not_wait(void **state)
+static void bind_mw_is_posted_at_once_after_all_waiting_wrs(void **state)
 {
 	struct fake_wqe_seen seen[8];
 	struct ibv_mw_bind bind = { .wr_id = 77, .send_flags = IBV_SEND_SIGNALED };
@@ -501,24 +501,24 @@ static void bind_mw_does_not_wait(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_field_of_a_completion),
-		cmocka_unit_test(send_and_receive),
-		cmocka_unit_test(order_and_selective_signalling),
-		cmocka_unit_test(sig_all_signals_all),
-		cmocka_unit_test(a_cq_of_one_entry),
+		cmocka_unit_test(completions_have_all_fields_of_the_applications_wr),
+		cmocka_unit_test(sends_arrive_whole_and_with_immediate_data),
+		cmocka_unit_test(signalled_wrs_complete_in_posting_order),
+		cmocka_unit_test(sq_sig_all_completes_every_wr),
+		cmocka_unit_test(a_cq_of_one_entry_is_enough_for_a_split_wr),
 		cmocka_unit_test(unpolled_completions_block_no_later_write),
-		cmocka_unit_test(poll_returns_all_there_is),
-		cmocka_unit_test(nothing_of_the_list_is_kept),
-		cmocka_unit_test(inline_data_of_several_pieces),
-		cmocka_unit_test(capacity_is_what_was_reported),
-		cmocka_unit_test(unsignalled_forever_with_a_signal_now_and_then),
-		cmocka_unit_test(native_codes_for_what_the_device_refuses),
-		cmocka_unit_test(refusals_of_what_would_wait),
-		cmocka_unit_test(before_rts_the_device_answers),
-		cmocka_unit_test(a_refusal_in_mid_list),
-		cmocka_unit_test(a_refusal_without_bad_wr),
-		cmocka_unit_test(one_doorbell_for_a_list),
-		cmocka_unit_test(bind_mw_does_not_wait),
+		cmocka_unit_test(a_poll_returns_all_available_completions),
+		cmocka_unit_test(the_wr_list_may_be_overwritten_after_posting),
+		cmocka_unit_test(deferred_inline_data_is_copied_from_all_its_sges),
+		cmocka_unit_test(a_qp_accepts_exactly_max_send_wr),
+		cmocka_unit_test(posting_continues_without_polling_while_some_wrs_are_signalled),
+		cmocka_unit_test(refused_wrs_return_the_devices_code),
+		cmocka_unit_test(malformed_wrs_are_refused_while_others_wait),
+		cmocka_unit_test(posting_before_rts_returns_the_devices_code),
+		cmocka_unit_test(a_refusal_within_a_list_returns_its_code_and_bad_wr),
+		cmocka_unit_test(wrs_refused_without_bad_wr_complete_as_on_rxe),
+		cmocka_unit_test(a_list_needs_one_doorbell),
+		cmocka_unit_test(bind_mw_is_posted_at_once_after_all_waiting_wrs),
 	};
 
 	(void)argc;

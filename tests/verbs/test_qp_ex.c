@@ -50,7 +50,7 @@ static void try_out(struct rig *r, struct ibv_qp *qp)
 	assert_memory_equal(r->src, r->dst, 100);
 }
 
-static void attributes_are_left_alone(void **state)
+static void create_qp_ex_leaves_its_attributes_unchanged(void **state)
 {
 	struct ibv_qp_init_attr_ex attr, before;
 	struct ibv_qp_init_attr init = { 0 };
@@ -100,7 +100,7 @@ static void a_qp_is_controlled_at_the_devices_own_depth(void **state)
 	rig_close(&r);
 }
 
-static void what_passes_works_natively(void **state)
+static void uncontrolled_qps_work_natively(void **state)
 {
 	struct ibv_qp_init_attr_ex attr;
 	struct ibv_qp *qp;
@@ -149,7 +149,7 @@ static void members_beyond_an_older_qp_ex_are_not_written(void **state)
 	rig_close(&r);
 }
 
-static void what_the_device_refuses(void **state)
+static void refused_attributes_return_the_devices_errno(void **state)
 {
 	struct ibv_qp_init_attr_ex attr;
 	struct rig r;
@@ -174,7 +174,7 @@ static void what_the_device_refuses(void **state)
 }
 
 /* The receive side stays the device's, an SRQ too. */
-static void with_a_shared_receive_queue(void **state)
+static void a_controlled_qp_receives_from_an_srq(void **state)
 {
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct ibv_qp_init_attr_ex attr;
@@ -211,12 +211,12 @@ static void with_a_shared_receive_queue(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(attributes_are_left_alone),
+		cmocka_unit_test(create_qp_ex_leaves_its_attributes_unchanged),
 		cmocka_unit_test(a_qp_is_controlled_at_the_devices_own_depth),
-		cmocka_unit_test(what_passes_works_natively),
+		cmocka_unit_test(uncontrolled_qps_work_natively),
 		cmocka_unit_test(members_beyond_an_older_qp_ex_are_not_written),
-		cmocka_unit_test(what_the_device_refuses),
-		cmocka_unit_test(with_a_shared_receive_queue),
+		cmocka_unit_test(refused_attributes_return_the_devices_errno),
+		cmocka_unit_test(a_controlled_qp_receives_from_an_srq),
 	};
 
 	return rig_run_modes(argc, argv, "qp_ex", tests, sizeof(tests) / sizeof(*tests));

@@ -31,7 +31,7 @@ static void do_unseen(struct rig *r, enum ibv_wr_opcode opcode, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		assert_int_equal(rig_post(r, i, opcode, 2 * i * K4, 2 * K4, IBV_SEND_SIGNALED), 0);
 	while (bytes_seen() < 2 * n * K4 || fake_pending())
-		assert_true(rig_patience(&spins));
+		assert_true(rig_keep_waiting(&spins));
 }
 
 static void assert_all_come(struct rig *r, int n)
@@ -58,7 +58,7 @@ static void a_cq_cannot_shrink_below_its_pending_completions(void **state)
 	rig_close(&r);
 }
 
-static void a_device_that_resizes_none_says_so(void **state)
+static void a_device_without_resize_returns_eopnotsupp(void **state)
 {
 	struct rig r;
 
@@ -77,7 +77,7 @@ static void a_device_that_resizes_none_says_so(void **state)
 	rig_close(&r);
 }
 
-static void a_larger_one_holds_more(void **state)
+static void an_enlarged_cq_holds_more_completions(void **state)
 {
 	struct rig r;
 
@@ -123,8 +123,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cq_cannot_shrink_below_its_pending_completions),
-		cmocka_unit_test(a_device_that_resizes_none_says_so),
-		cmocka_unit_test(a_larger_one_holds_more),
+		cmocka_unit_test(a_device_without_resize_returns_eopnotsupp),
+		cmocka_unit_test(an_enlarged_cq_holds_more_completions),
 		cmocka_unit_test(no_completion_is_lost_where_a_smaller_cq_is_granted),
 	};
 

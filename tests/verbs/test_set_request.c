@@ -58,7 +58,7 @@ static uint64_t ask(struct rig *r, const char *text)
 	do /* once, but where the helper has found it first */
 		assert_int_equal(ibv_poll_cq(r->scq, 1, wc), 0);
 	while (__atomic_load_n(&page->mailbox.answer_gen, __ATOMIC_ACQUIRE) != taken &&
-	       rig_patience(&spins));
+	       rig_keep_waiting(&spins));
 	assert_int_equal(page->mailbox.answer_gen, taken);
 	return page->mailbox.status;
 }
@@ -190,7 +190,7 @@ static void a_request_applies_only_to_its_queue_pairs(void **state)
 }
 
 /* A QP that asks for what cannot be leaves all as it was, others too. */
-static void all_or_nothing(void **state)
+static void a_refused_request_changes_nothing(void **state)
 {
 	char text[128];
 	struct rig r;
@@ -286,7 +286,7 @@ static void *use_qps(void *arg)
 		for (unsigned i = 0; i < 5; i++) {
 			if (ibv_post_send(qp, &wr, &bad))
 				atomic_fetch_add(&lost, 1);
-			while (!(n = ibv_poll_cq(cq, 1, &own)) && rig_patience(&spins))
+			while (!(n = ibv_poll_cq(cq, 1, &own)) && rig_keep_waiting(&spins))
 				;
 			if (n != 1 || own.status != IBV_WC_SUCCESS)
 				atomic_fetch_add(&lost, 1);
@@ -297,7 +297,7 @@ static void *use_qps(void *arg)
 	return NULL;
 }
 
-static void requests_among_threads(void **state)
+static void requests_amid_traffic_of_threads_lose_nothing(void **state)
 {
 	static const char *const texts[] = {
 		"all\nmode=observe\n", "all\nmode=enforce\n", "all\ncc=swift\n", "new\ncc=timely\n",
@@ -318,7 +318,7 @@ static void requests_among_threads(void **state)
 		unsigned spins = 0;
 
 		while (__atomic_load_n(&page->mailbox.answer_gen, __ATOMIC_ACQUIRE) != taken)
-			assert_true(rig_patience(&spins));
+			assert_true(rig_keep_waiting(&spins));
 		refusals += page->mailbox.status != 0;
 	}
 	atomic_store(&ended, true);
@@ -383,7 +383,7 @@ static void a_process_that_gained_privileges_ignores_requests(void **state)
 }
 
 /* What there was stays, and may be asked for again. The last test: there are no more. */
-static void different_settings_run_out(void **state)
+static void a_request_beyond_the_last_free_setting_is_refused(void **state)
 {
 	char text[64];
 	struct rig r;
@@ -417,13 +417,13 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mode_changes_what_the_device_sees),
 		cmocka_unit_test(a_request_applies_only_to_its_queue_pairs),
-		cmocka_unit_test(all_or_nothing),
+		cmocka_unit_test(a_refused_request_changes_nothing),
 		cmocka_unit_test(random_requests_leave_traffic_complete_and_in_order),
 		cmocka_unit_test(mode_observe_posts_waiting_segments),
-		cmocka_unit_test(requests_among_threads),
+		cmocka_unit_test(requests_amid_traffic_of_threads_lose_nothing),
 		cmocka_unit_test(the_process_does_not_trust_sizes_in_its_statistics_file),
 		cmocka_unit_test(a_process_that_gained_privileges_ignores_requests),
-		cmocka_unit_test(different_settings_run_out),
+		cmocka_unit_test(a_request_beyond_the_last_free_setting_is_refused),
 	};
 	static char dir[] = "/tmp/ccs-control-XXXXXX";
 	char place[sizeof(dir) + 16];

@@ -35,7 +35,7 @@ static void scatter(struct rig *r, struct ibv_sge *sge, const uint32_t *len, con
 
 static const uint32_t lens[] = { 5000, 1, 9000, 4095 }, places[] = { 300000, 77, 100001, 50000 };
 
-static void a_write_of_several_pieces(void **state)
+static void a_split_write_gathers_from_all_its_sges(void **state)
 {
 	const uint32_t total = 5000 + 1 + 9000 + 4095;
 	struct ibv_sge sge[4];
@@ -59,7 +59,7 @@ static void a_write_of_several_pieces(void **state)
 	rig_close(&r);
 }
 
-static void a_read_into_several_pieces(void **state)
+static void a_split_read_scatters_to_all_its_sges(void **state)
 {
 	const uint32_t total = 5000 + 1 + 9000 + 4095;
 	struct ibv_sge sge[4];
@@ -84,7 +84,7 @@ static void a_read_into_several_pieces(void **state)
 }
 
 /* Every way of cutting, every way of scattering. */
-static void random_scatter_lists(void **state)
+static void random_sge_lists_arrive_whole(void **state)
 {
 	uint32_t x = 99;
 	struct rig r;
@@ -122,7 +122,7 @@ static void random_scatter_lists(void **state)
 }
 
 /* FENCE before the first segment, SOLICITED after the last, SIGNALED enough to see the end. */
-static void flags_of_the_segments(void **state)
+static void fence_is_on_the_first_segment_and_solicited_on_the_last(void **state)
 {
 	size_t n;
 	struct rig r;
@@ -142,7 +142,7 @@ static void flags_of_the_segments(void **state)
 	rig_close(&r);
 }
 
-static void what_is_never_split(void **state)
+static void sends_immediates_inline_data_and_atomics_are_not_split(void **state)
 {
 	struct ibv_sge sge;
 	struct ibv_send_wr wr, *bad;
@@ -191,7 +191,7 @@ static void reads_outstanding_are_bounded(void **state)
 		assert_true(pending <= 3);
 		most = pending > most ? pending : most;
 		fake_step(1);
-		if (!rig_patience(&spins))
+		if (!rig_keep_waiting(&spins))
 			fail_msg("stuck");
 	}
 	assert_int_equal(most, 3);
@@ -216,7 +216,7 @@ static void unsignalled_reads_make_progress_at_max_rd_atomic_1(void **state)
 }
 
 /* A small unsignalled WR in front of a large one, as an application's first words. */
-static void a_small_one_before_a_large_one(void **state)
+static void a_large_wr_behind_a_small_unsignalled_one_completes(void **state)
 {
 	struct rig r;
 
@@ -302,12 +302,12 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_poll_does_not_stop_at_hidden_completions),
-		cmocka_unit_test(a_small_one_before_a_large_one),
-		cmocka_unit_test(a_write_of_several_pieces),
-		cmocka_unit_test(a_read_into_several_pieces),
-		cmocka_unit_test(random_scatter_lists),
-		cmocka_unit_test(flags_of_the_segments),
-		cmocka_unit_test(what_is_never_split),
+		cmocka_unit_test(a_large_wr_behind_a_small_unsignalled_one_completes),
+		cmocka_unit_test(a_split_write_gathers_from_all_its_sges),
+		cmocka_unit_test(a_split_read_scatters_to_all_its_sges),
+		cmocka_unit_test(random_sge_lists_arrive_whole),
+		cmocka_unit_test(fence_is_on_the_first_segment_and_solicited_on_the_last),
+		cmocka_unit_test(sends_immediates_inline_data_and_atomics_are_not_split),
 		cmocka_unit_test(reads_outstanding_are_bounded),
 		cmocka_unit_test(unsignalled_reads_make_progress_at_max_rd_atomic_1),
 		cmocka_unit_test(a_queue_full_of_segments_defers_the_next_wr),

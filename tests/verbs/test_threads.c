@@ -50,7 +50,7 @@ static void work(struct ibv_qp *qp, struct ibv_cq *cq, unsigned place)
 
 		while (post(qp, i, place)) {
 			poll_some(cq);
-			if (!rig_patience(&spins))
+			if (!rig_keep_waiting(&spins))
 				return;
 		}
 		if (i % 7 == 0)
@@ -82,13 +82,13 @@ static void run(struct job *jobs)
 		pthread_create(&thread[t], NULL, worker, &jobs[t]);
 	for (unsigned t = 0; t < THREADS; t++)
 		pthread_join(thread[t], NULL);
-	while (atomic_load(&completed) < THREADS * ROUNDS && rig_patience(&spins))
+	while (atomic_load(&completed) < THREADS * ROUNDS && rig_keep_waiting(&spins))
 		for (unsigned t = 0; t < THREADS; t++)
 			poll_some(jobs[t].cq);
 	assert_int_equal(atomic_load(&completed), THREADS * ROUNDS);
 }
 
-static void a_qp_and_a_cq_each(void **state)
+static void threads_with_separate_qps_and_cqs_complete(void **state)
 {
 	struct job jobs[THREADS];
 
@@ -109,7 +109,7 @@ static void a_qp_and_a_cq_each(void **state)
 	rig_close(&rig);
 }
 
-static void a_shared_cq(void **state)
+static void threads_on_a_shared_cq_complete(void **state)
 {
 	struct job jobs[THREADS];
 
@@ -124,7 +124,7 @@ static void a_shared_cq(void **state)
 	rig_close(&rig);
 }
 
-static void a_shared_qp(void **state)
+static void threads_on_a_shared_qp_complete(void **state)
 {
 	struct job jobs[THREADS];
 
@@ -180,7 +180,7 @@ static void threads_create_and_destroy_qps_under_traffic(void **state)
 }
 
 /* As others do while one QP is on its way: on the same CQs, and with QPs of their own. */
-static void *live_on(void *arg)
+static void *use_other_qps(void *arg)
 {
 	struct ibv_qp *other = arg, *another;
 	struct ibv_wc wc = { 0 };
@@ -189,7 +189,7 @@ static void *live_on(void *arg)
 	if (post(other, 77, 0))
 		return NULL;
 	while (!ibv_poll_cq(rig.scq, 1, &wc) || wc.qp_num != other->qp_num)
-		if (!rig_patience(&spins))
+		if (!rig_keep_waiting(&spins))
 			return NULL;
 	another = rig_qp(&rig, rig.scq, rig.rcq);
 	if (!another || rig_state(other, IBV_QPS_RESET) || ibv_destroy_qp(another))
@@ -197,19 +197,19 @@ static void *live_on(void *arg)
 	return wc.wr_id == 77 && wc.status == IBV_WC_SUCCESS ? arg : NULL;
 }
 
-static void elsewhere(void *arg)
+static void use_other_qps_in_a_thread(void *arg)
 {
 	pthread_t thread;
 	void *ok;
 
-	pthread_create(&thread, NULL, live_on, arg);
+	pthread_create(&thread, NULL, use_other_qps, arg);
 	pthread_join(thread, &ok);
 	assert_non_null(ok);
 }
 
 /* While a device takes its time to reset a QP, even one with ibv_wr_*, or has it ready to send,
  * none has to wait that does not post to that very QP. */
-static void a_slow_modify_stops_nobody_else(void **state)
+static void a_slow_modify_blocks_no_other_qp(void **state)
 {
 	const enum ibv_qp_state states[] = { IBV_QPS_RTS, IBV_QPS_ERR, IBV_QPS_RESET };
 
@@ -222,14 +222,14 @@ static void a_slow_modify_stops_nobody_else(void **state)
 			assert_int_equal(rig_state(rig.a, IBV_QPS_SQD), 0);
 		else
 			assert_int_equal(post(rig.a, 1, 4), 0); /* and it waits, in part */
-		fake_during_modify(elsewhere, other);
+		fake_during_modify(use_other_qps_in_a_thread, other);
 		assert_int_equal(rig_state(rig.a, states[i]), 0);
 		assert_int_equal(ibv_destroy_qp(other), 0);
 	}
 	rig_close(&rig);
 }
 
-static void *post_for_ever(void *arg)
+static void *post_forever(void *arg)
 {
 	atomic_uint *posts = arg;
 
@@ -242,7 +242,7 @@ static void *post_for_ever(void *arg)
 }
 
 /* In a call that may be cut short, as without us, and with nothing locked forever. */
-static void a_thread_that_is_cancelled(void **state)
+static void a_cancelled_thread_leaves_nothing_locked(void **state)
 {
 	(void)state;
 #ifdef __SANITIZE_ADDRESS__
@@ -256,16 +256,16 @@ static void a_thread_that_is_cancelled(void **state)
 		void *result;
 
 		rig_open(&rig, (struct rig_conf){ 0 });
-		pthread_create(&thread, NULL, post_for_ever, &posts);
+		pthread_create(&thread, NULL, post_forever, &posts);
 		while (atomic_load(&posts) < 50)
-			assert_true(rig_patience(&spins));
+			assert_true(rig_keep_waiting(&spins));
 		pthread_cancel(thread);
 		pthread_join(thread, &result);
 		assert_ptr_equal(result, PTHREAD_CANCELED);
 		for (spins = 0; post(rig.a, 2, 0); poll_some(rig.scq))
-			assert_true(rig_patience(&spins));
+			assert_true(rig_keep_waiting(&spins));
 		for (spins = 0; !ibv_poll_cq(rig.scq, 1, &wc) || wc.wr_id != 2;)
-			assert_true(rig_patience(&spins));
+			assert_true(rig_keep_waiting(&spins));
 		rig_close(&rig);
 	}
 }
@@ -273,12 +273,12 @@ static void a_thread_that_is_cancelled(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_qp_and_a_cq_each),
-		cmocka_unit_test(a_shared_cq),
-		cmocka_unit_test(a_shared_qp),
+		cmocka_unit_test(threads_with_separate_qps_and_cqs_complete),
+		cmocka_unit_test(threads_on_a_shared_cq_complete),
+		cmocka_unit_test(threads_on_a_shared_qp_complete),
 		cmocka_unit_test(threads_create_and_destroy_qps_under_traffic),
-		cmocka_unit_test(a_slow_modify_stops_nobody_else),
-		cmocka_unit_test(a_thread_that_is_cancelled),
+		cmocka_unit_test(a_slow_modify_blocks_no_other_qp),
+		cmocka_unit_test(a_cancelled_thread_leaves_nothing_locked),
 	};
 
 	(void)argc;

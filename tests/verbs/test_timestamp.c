@@ -257,7 +257,7 @@ static void run_case(size_t i, const char *report)
 	assert_true(us > LATENCY_US - 20 && us < LATE_US / 2);
 }
 
-static void every_mode_passes_in_a_process_of_its_own(void **state)
+static void each_case_passes_in_a_separate_process(void **state)
 {
 	char report[] = "/tmp/test_timestamp.XXXXXX";
 	const int fd = mkstemp(report);
@@ -272,7 +272,9 @@ static void every_mode_passes_in_a_process_of_its_own(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest all[] = { cmocka_unit_test(every_mode_passes_in_a_process_of_its_own) };
+	const struct CMUnitTest all[] = {
+		cmocka_unit_test(each_case_passes_in_a_separate_process),
+	};
 	char report[300] = "";
 
 	if (argc > 2)

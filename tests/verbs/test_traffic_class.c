@@ -52,7 +52,7 @@ static struct ibv_qp *new_qp(struct rig *r)
 	return qp;
 }
 
-static void the_device_gets_it_and_the_application_its_own(void **state)
+static void the_device_gets_dscp_and_ect_and_queries_return_the_applications(void **state)
 {
 	static const uint8_t classes[] = { 0, 26 << 2, 26 << 2 | ECT_1, DSCP_46 | ECT_0, 255 };
 	struct rig r;
@@ -95,7 +95,7 @@ static void the_traffic_class_follows_a_new_path_in_sqd(void **state)
 }
 
 /* Without a GRH there is no traffic class; those bytes are undefined. */
-static void nothing_without_a_global_route(void **state)
+static void no_traffic_class_is_set_without_a_grh(void **state)
 {
 	struct ibv_qp_attr attr;
 	struct ibv_qp *qp;
@@ -123,9 +123,9 @@ int main(int argc, char **argv)
 		{ "dscp", { "CCSHIM_CC=timely", "CCSHIM_DSCP=46" } },
 	};
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_device_gets_it_and_the_application_its_own),
+		cmocka_unit_test(the_device_gets_dscp_and_ect_and_queries_return_the_applications),
 		cmocka_unit_test(the_traffic_class_follows_a_new_path_in_sqd),
-		cmocka_unit_test(nothing_without_a_global_route),
+		cmocka_unit_test(no_traffic_class_is_set_without_a_grh),
 	};
 
 	return rig_run_in(argc, argv, "traffic class", modes, sizeof(modes) / sizeof(*modes),

@@ -80,7 +80,7 @@ static void expect_rdma(const struct rig *r, const struct fake_wqe_seen *s,
 	assert_int_equal(s->sge[0].lkey, r->smr->lkey);
 }
 
-static void every_rdma_builder(void **state)
+static void rdma_builders_post_what_they_are_given(void **state)
 {
 	struct fake_wqe_seen seen[16];
 	struct ibv_qp_ex *ex;
@@ -118,7 +118,7 @@ static void every_rdma_builder(void **state)
 	rig_close(&r);
 }
 
-static void atomics(void **state)
+static void atomic_builders_post_what_they_are_given(void **state)
 {
 	struct fake_wqe_seen seen[16];
 	struct ibv_qp_ex *ex;
@@ -151,7 +151,7 @@ static void atomics(void **state)
 	rig_close(&r);
 }
 
-static void messages(void **state)
+static void send_builders_post_what_they_are_given(void **state)
 {
 	struct fake_wqe_seen seen[16];
 	struct ibv_qp_ex *ex;
@@ -190,7 +190,7 @@ static void messages(void **state)
 }
 
 /* A window made, used and revoked within one session: in order, though nothing waits for it. */
-static void windows_and_invalidation(void **state)
+static void a_window_can_be_bound_used_and_invalidated_in_one_batch(void **state)
 {
 	struct fake_wqe_seen seen[16];
 	struct ibv_mw_bind_info info;
@@ -234,7 +234,7 @@ static void windows_and_invalidation(void **state)
 }
 
 /* Scatter lists and inline data are the application's again as soon as they were set. */
-static void setters_copy(void **state)
+static void setters_copy_lists_and_inline_data(void **state)
 {
 	struct fake_wqe_seen seen[16];
 	char one[] = "con", two[] = "gest", three[] = "ion";
@@ -345,7 +345,7 @@ static void a_full_queue_refuses_the_whole_batch(void **state)
 }
 
 /* The device refuses a WR of a session: none is posted, and its code is returned. */
-static void what_the_device_refuses(void **state)
+static void a_batch_that_the_device_refuses_returns_its_code(void **state)
 {
 	static const int codes[] = { ENOMEM, EINVAL, -EINVAL };
 	struct ibv_qp_ex *ex;
@@ -426,7 +426,7 @@ static void aborted_batches_post_nothing(void **state)
 }
 
 /* Before RTS the provider's complete refuses; modify_qp writes another, which must not show. */
-static void through_all_states(void **state)
+static void ibv_wr_complete_follows_the_qps_state(void **state)
 {
 	struct ibv_qp_ex *ex;
 	struct rig r;
@@ -470,7 +470,7 @@ static void through_all_states(void **state)
 	rig_close(&r);
 }
 
-static void both_ways_to_post_on_one_qp(void **state)
+static void post_send_and_ibv_wr_keep_their_order_on_one_qp(void **state)
 {
 	struct ibv_mw_bind bind = { .wr_id = 2, .send_flags = IBV_SEND_SIGNALED };
 	struct ibv_qp_ex *ex;
@@ -588,7 +588,7 @@ static void batches_of_several_threads_do_not_mix(void **state)
 		pthread_join(thread[t], &ok);
 		assert_non_null(ok);
 	}
-	while (atomic_load(&completed) < THREADS * ROUNDS * EACH && rig_patience(&spins))
+	while (atomic_load(&completed) < THREADS * ROUNDS * EACH && rig_keep_waiting(&spins))
 		if (ibv_poll_cq(r.scq, 1, wc) == 1)
 			atomic_fetch_add(&completed, 1);
 	assert_int_equal(rig_seen_of(r.a, seen, THREADS * ROUNDS * EACH + 1),
@@ -601,18 +601,18 @@ static void batches_of_several_threads_do_not_mix(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_rdma_builder),
-		cmocka_unit_test(atomics),
-		cmocka_unit_test(messages),
-		cmocka_unit_test(windows_and_invalidation),
-		cmocka_unit_test(setters_copy),
+		cmocka_unit_test(rdma_builders_post_what_they_are_given),
+		cmocka_unit_test(atomic_builders_post_what_they_are_given),
+		cmocka_unit_test(send_builders_post_what_they_are_given),
+		cmocka_unit_test(a_window_can_be_bound_used_and_invalidated_in_one_batch),
+		cmocka_unit_test(setters_copy_lists_and_inline_data),
 		cmocka_unit_test(wr_complete_returns_the_error_and_posts_nothing),
 		cmocka_unit_test(a_full_queue_refuses_the_whole_batch),
-		cmocka_unit_test(what_the_device_refuses),
+		cmocka_unit_test(a_batch_that_the_device_refuses_returns_its_code),
 		cmocka_unit_test(wrs_of_a_batch_that_the_device_refuses_with_enomem_wait),
 		cmocka_unit_test(aborted_batches_post_nothing),
-		cmocka_unit_test(through_all_states),
-		cmocka_unit_test(both_ways_to_post_on_one_qp),
+		cmocka_unit_test(ibv_wr_complete_follows_the_qps_state),
+		cmocka_unit_test(post_send_and_ibv_wr_keep_their_order_on_one_qp),
 		cmocka_unit_test(poll_and_modify_work_within_a_batch),
 		cmocka_unit_test(batches_of_several_threads_do_not_mix),
 	};

@@ -112,7 +112,7 @@ static void post(struct xrc *x, uint64_t wr_id, enum ibv_wr_opcode opcode, uint6
 	memset(&sge, 0x5a, sizeof(sge));
 }
 
-static void each_message_to_its_queue(void **state)
+static void each_message_reaches_its_srq(void **state)
 {
 	struct xrc x;
 
@@ -154,7 +154,7 @@ static void batches_reach_each_xrc_srq(void **state)
 	close_xrc(&x);
 }
 
-static void a_queue_that_is_not_there(void **state)
+static void a_message_to_an_unknown_srq_fails(void **state)
 {
 	struct xrc x;
 
@@ -172,9 +172,9 @@ static void a_queue_that_is_not_there(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_message_to_its_queue),
+		cmocka_unit_test(each_message_reaches_its_srq),
 		cmocka_unit_test(batches_reach_each_xrc_srq),
-		cmocka_unit_test(a_queue_that_is_not_there),
+		cmocka_unit_test(a_message_to_an_unknown_srq_fails),
 	};
 
 	return rig_run_modes(argc, argv, "xrc", tests, sizeof(tests) / sizeof(*tests));
