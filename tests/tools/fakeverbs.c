@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Five devices that do not exist, preloaded before libibverbs: one of each kind
- * that `ccshim info -d` tells apart. Also the stand-in for libccshim.so where a
- * test runs a command.
+ * Five devices that do not exist, preloaded before libibverbs: one of each kind that `ccshim
+ * info -d` distinguishes. It also replaces libccshim.so where a test runs a command.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -28,7 +27,7 @@ static const struct ibv_port_attr ports[COUNT] = {
 	{ .state = IBV_PORT_ACTIVE, .link_layer = IBV_LINK_LAYER_ETHERNET },
 };
 
-/* The linker binds ccshim's references to these. */
+/* The linker resolves ccshim's references to these. */
 struct ibv_device **ibv_get_device_list(int *num)
 {
 	struct ibv_device **list = calloc(COUNT + 1, sizeof(*list));

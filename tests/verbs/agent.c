@@ -72,7 +72,7 @@ static void send_result(const struct client *c, uint32_t slot, int error)
 	};
 
 	if (!agent.config.silent && send(c->fd, &r, sizeof(r), MSG_NOSIGNAL) != sizeof(r))
-		agent.counts.wrong += errno != EPIPE; /* it has not waited */
+		agent.counts.wrong += errno != EPIPE; /* the client closed the connection */
 }
 
 static uint32_t peer_flags(void)
@@ -82,7 +82,7 @@ static uint32_t peer_flags(void)
 	return CCS_PEER_NP | CCS_PEER_RECORDS | (agent.config.ports ? CCS_PEER_PORTS : 0);
 }
 
-/* The first record is of the path to the peer, the second one of that from there. */
+/* The first record describes the path to the peer, the second the path from it. */
 static void write_telemetry(struct ccs_shm_path *path, uint32_t link)
 {
 	const struct ccs_path_telemetry t = {
@@ -163,7 +163,7 @@ static void drop_client(struct client *c)
 	c->fd = 0; /* the shared region stays: a test may read it */
 }
 
-/* false: nothing there. */
+/* Returns false if no message is available. */
 static bool handle_message(struct client *c)
 {
 	union {
@@ -293,7 +293,7 @@ struct agent_counts agent_counts(void)
 	return c;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static struct ccs_slot *find_slot(uint32_t qpn, struct ccs_ipc_add *flow)
 {
 	for (unsigned i = 0; i < CLIENTS; i++) {

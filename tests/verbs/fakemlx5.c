@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A replacement of libmlx5.so.1 that records its calls. */
+/* A replacement for libmlx5.so.1 that records the calls it receives. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program that is not linked to libibverbs, and gets to it all the same. See reach.bats. */
+/* A program that uses libibverbs without being linked to it. See reach.bats. */
 #include "reach.h"
 
 #include <string.h>
 
-/* Status 1: something went wrong, and stderr has it. */
+/* Exits with status 1 on an error, which is printed on stderr. */
 static int nccl(char **words)
 {
 	struct reach_verbs verbs;
@@ -30,7 +30,7 @@ static int flags_of(const char *words)
 	return flags;
 }
 
-/* FLAGS FILE [FUNCTION]: open it, and call that in it. */
+/* FLAGS FILE [FUNCTION]: open FILE with these flags and call FUNCTION in it. */
 static int module(char **words)
 {
 	void *handle = dlopen(words[1], flags_of(words[0]));
@@ -52,7 +52,7 @@ static int module(char **words)
 	return function && function() == 0 ? 0 : 1;
 }
 
-/* Whether dlsym() finds these without a handle: one line each. */
+/* Print, one per line, whether dlsym() finds these symbols without a handle. */
 static int visible(char **words)
 {
 	for (; *words; words++)

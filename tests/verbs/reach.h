@@ -2,8 +2,8 @@
 #ifndef CCS_TESTS_REACH_H
 #define CCS_TESTS_REACH_H
 /*
- * The ways by which programs reach libibverbs, and the same traffic by each of them:
- * eight WRITEs of 12 KB on one of two connected QPs. For reach.bats.
+ * The ways in which programs reach libibverbs, each with the same traffic: eight WRITEs of 12
+ * KB on one of two connected QPs. For reach.bats.
  */
 #include <dlfcn.h>
 #include <infiniband/verbs.h>
@@ -13,7 +13,7 @@
 #undef ibv_query_port
 #undef ibv_reg_mr
 
-/* NCCL's table: what it cannot do without, in its order, under these versions. */
+/* The functions that NCCL requires, in its order, with these versions. */
 #define REACH_VERBS(X) \
 	X(ibv_get_device_list, "IBVERBS_1.1") X(ibv_free_device_list, "IBVERBS_1.1") \
 	X(ibv_get_device_name, "IBVERBS_1.1") X(ibv_open_device, "IBVERBS_1.1") \
@@ -26,7 +26,7 @@
 	X(ibv_destroy_cq, "IBVERBS_1.1") X(ibv_create_qp, "IBVERBS_1.1") \
 	X(ibv_modify_qp, "IBVERBS_1.1") X(ibv_destroy_qp, "IBVERBS_1.1") \
 	X(ibv_fork_init, "IBVERBS_1.1") X(ibv_event_type_str, "IBVERBS_1.1")
-/* And what it can. */
+/* The functions that are optional for NCCL. */
 #define REACH_LATER_VERBS(X) \
 	X(ibv_reg_mr_iova2, "IBVERBS_1.8") X(ibv_query_ece, "IBVERBS_1.10") \
 	X(ibv_set_ece, "IBVERBS_1.10") X(ibv_reg_dmabuf_mr, "IBVERBS_1.12")
@@ -42,7 +42,7 @@ struct reach_verbs { REACH_VERBS(REACH_MEMBER) REACH_LATER_VERBS(REACH_MEMBER) }
 	} \
 } while (0)
 
-/* 0, or -1; then a handle that is set lacks something. */
+/* Returns 0, or -1 if a handle that is set lacks a function. */
 static inline int reach_look_up(struct reach_verbs *v, const char *file, void **handle)
 {
 	*handle = dlopen(file, RTLD_NOW);
@@ -59,7 +59,7 @@ static inline int reach_look_up(struct reach_verbs *v, const char *file, void **
 	return 0;
 }
 
-/* One after the other, as the first that opens serves. */
+/* In this order; the first library that opens is used. */
 static inline int reach_as_nccl(struct reach_verbs *v, void **handle)
 {
 	if (reach_look_up(v, "libibverbs.so", handle) == 0)
@@ -158,7 +158,7 @@ static inline int reach_close(const struct reach_verbs *v, struct reach_rig *r)
 	return 0;
 }
 
-/* handle is closed while there is traffic: the functions in a context's table must stay. */
+/* The handle is closed during traffic: the functions in a context's table must stay valid. */
 static inline int reach_traffic(const struct reach_verbs *v, void *handle)
 {
 	struct reach_rig r = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A module that is linked to (a stand-in for) libmlx5 and uses direct verbs of it. */
+/* A module that is linked to (a replacement for) libmlx5 and calls its direct verbs. */
 #include "reach.h"
 
 #include <endian.h>
@@ -16,7 +16,7 @@ int older_init_obj(struct mlx5dv_obj *obj, uint64_t type);
 __asm__(".symver older_init_obj, mlx5dv_init_obj@MLX5_1.0");
 int reach_module(void);
 
-/* What the stand-in saw last. */
+/* The last call that the replacement received. */
 extern struct fakemlx5 { const char *function; const void *arg[5]; } fakemlx5_seen;
 
 static int saw(const char *function, const void *a, const void *b)
@@ -34,7 +34,7 @@ static int devx(struct ibv_context *context, uint16_t opcode)
 	return 0;
 }
 
-/* In this order the report counts: a QP; a CQ, twice; a QP on it; a DevX QP. */
+/* The report counts in this order: a QP; a CQ, twice; a QP on it; a DevX QP. */
 int __attribute__((visibility("default"))) reach_module(void)
 {
 #define LINKED(name, version) .name = name,

@@ -13,7 +13,7 @@ int __attribute__((visibility("default"))) reach_module(void)
 	return reach_as_nccl(&verbs, &handle) ? -1 : reach_traffic(&verbs, handle);
 }
 
-/* By this module's RUNPATH only. */
+/* Found through this module's RUNPATH only. */
 int __attribute__((visibility("default"))) reach_own(void)
 {
 	return dlopen("libonlyhere.so", RTLD_NOW) ? 0 : -1;

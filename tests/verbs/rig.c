@@ -23,7 +23,7 @@ static void forget_settings(void)
 	}
 }
 
-/* A sanitizer's runtime has to come first. */
+/* A sanitizer's runtime must be the first library in LD_PRELOAD. */
 static void add_sanitizer(char *preload, size_t len)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -58,7 +58,8 @@ void rig_exec(char **argv, ...)
 	if (!getenv("RIG_KEEP"))
 		forget_settings();
 	setenv("CCSHIM_CONFIG", "", 1);
-	setenv("CCSHIM_AGENT", "/nowhere/agent.sock", 0); /* not this host's */
+	/* the settings of this host must not apply */
+	setenv("CCSHIM_AGENT", "/nowhere/agent.sock", 0);
 	setenv("CCSHIM_AGENT_THREAD", "n", 0);
 	va_start(ap, argv);
 	while ((setting = va_arg(ap, const char *))) {
@@ -330,7 +331,7 @@ int rig_recv(struct rig *r, uint64_t wr_id, uint64_t offset, uint32_t len)
 	return ibv_post_recv(r->b, &wr, &bad);
 }
 
-/* No test passes or fails by time; this only ends one that would never end. */
+/* Timing decides no test; this only ends a test that would hang. */
 bool rig_keep_waiting(unsigned *spins)
 {
 	const struct timespec nap = { .tv_nsec = 100000 };

@@ -18,26 +18,29 @@
 #include "../fake/fake.h"
 
 /*
- * Start the program once more with the shim and the fake preloaded, and these
- * variables ("CCSHIM_CC=none") set, ending in NULL. Returns in that process.
+ * Restart the program with the shim and the fake provider preloaded and these variables
+ * ("CCSHIM_CC=none") set, ending in NULL. Returns in the restarted process.
  */
 void rig_exec(char **argv, ...);
 
-/* A process of the same program, by its settings; "RIG_BARE=1" leaves the shim out. */
+/* A mode: a process of the same program with its settings; "RIG_BARE=1" omits the shim. */
 struct rig_mode {
 	const char *name, *settings[6];
 };
 
-/* Bare, mode observe, enforce with an open gate, and with one of a 4 KiB segment. */
+/*
+ * The bare device, mode observe, mode enforce with an open gate, and with a gate of one 4 KiB
+ * segment.
+ */
 extern const struct rig_mode rig_modes[4];
 
 /*
- * For main: the group of n tests in each of rig_modes, as a test; one by its name as argument.
- * rig_mode_now is that mode there.
+ * For main: run the group of n tests in each of rig_modes as one test, or in the mode that is
+ * named by the first argument. rig_mode_now is the current mode.
  */
 int rig_run_modes(int argc, char **argv, const char *group, const struct CMUnitTest *tests,
 		  size_t n);
-/* The same in modes of the program's own, at most 8. */
+/* As rig_run_modes(), in modes of the program, at most 8. */
 int rig_run_in(int argc, char **argv, const char *group, const struct rig_mode *modes,
 	       size_t nmodes, const struct CMUnitTest *tests, size_t n);
 extern const struct rig_mode *rig_mode_now;
@@ -47,12 +50,12 @@ static inline bool rig_is(const char *mode)
 }
 
 struct rig_conf {
-	struct ibv_context *ctx;         /* NULL: fake0, opened; else taken over */
+	struct ibv_context *ctx;         /* NULL: open fake0; else use this one */
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_inline;
 	int cqe;
 	bool sig_all, channel, one_cq;
-	bool ex;                         /* by ibv_create_qp_ex, with ibv_wr_* */
-	struct ibv_cq_init_attr_ex *cq_ex; /* CQs are made so, but for cqe and channel */
+	bool ex;                         /* created by ibv_create_qp_ex, with ibv_wr_* */
+	struct ibv_cq_init_attr_ex *cq_ex; /* attributes of CQs, except cqe and channel */
 	uint8_t max_rd_atomic;
 	enum ibv_qp_type type;
 };
@@ -71,37 +74,38 @@ struct rig {
 
 enum { RIG_BUF = 1 << 20 };
 
-/* Zeros in conf are replaced by something usual. */
+/* Zeros in conf are replaced by defaults. */
 void rig_open(struct rig *r, struct rig_conf conf);
 void rig_close(struct rig *r);
 struct ibv_context *rig_device(void);
-/* The capacities of the QP that this thread made last, as they were reported. */
+/* The capacities that were reported for the last QP that this thread created. */
 extern _Thread_local struct ibv_qp_cap rig_cap;
-struct ibv_cq *rig_cq(struct rig *r, int cqe); /* as conf says, with the rig as its context */
+struct ibv_cq *rig_cq(struct rig *r, int cqe); /* as conf says, with the rig as its qp_context */
 struct ibv_qp *rig_qp(struct rig *r, struct ibv_cq *scq, struct ibv_cq *rcq);
 void rig_connect(struct rig *r, struct ibv_qp *qp, uint32_t dest);
 int rig_state(struct ibv_qp *qp, enum ibv_qp_state state);
 void rig_to_rts(struct rig *r, struct ibv_qp *qp, uint32_t dest);
 
-/* A WR from src + offset to dst + offset. sge must live as long as it. */
+/* Build a WR from src + offset to dst + offset. sge must live as long as the WR. */
 struct ibv_send_wr rig_wr(const struct rig *r, struct ibv_sge *sge, uint64_t wr_id,
 			  enum ibv_wr_opcode opcode, uint64_t offset, uint32_t len,
 			  unsigned int flags);
-/* Post one; 0 or the code. */
+/* Post one WR; returns 0 or the error code. */
 int rig_post(struct rig *r, uint64_t wr_id, enum ibv_wr_opcode opcode, uint64_t offset,
 	     uint32_t len, unsigned int flags);
 int rig_recv(struct rig *r, uint64_t wr_id, uint64_t offset, uint32_t len);
 
-/* Poll until n have come; fails the test when nothing comes any more. */
+/* Poll until n completions have arrived; the test fails if no more arrive. */
 void rig_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
-/* The same, with the held device stepped meanwhile. */
+/* As rig_poll(), but step the held device meanwhile. */
 void rig_poll_stepping(struct ibv_cq *cq, int n, struct ibv_wc *wc);
-/* Polls for a while; the test fails if anything comes. */
+/* Poll for a while; the test fails if a completion arrives. */
 void rig_poll_nothing(struct ibv_cq *cq);
 void rig_fill(struct rig *r);
-bool rig_keep_waiting(unsigned *spins); /* false: hang, after much of it */
+/* Wait a little; returns false after so long that the test must be hanging. */
+bool rig_keep_waiting(unsigned *spins);
 
-/* WQEs that the device saw of a QP. */
+/* The WQEs of one QP that the device received. */
 size_t rig_seen_of(const struct ibv_qp *qp, struct fake_wqe_seen *out, size_t max);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A QP for each argument PEER[,DSCP[,SL]], "-" for one without an address, that writes 40 KiB;
- * for sections.bats. Prints their numbers and traffic classes, and leaves all there. Then, for
- * set.bats, it polls and does what its input says, a line each: "new PEER" for one more, "write",
- * "sleep" until the next line. It says "done" of each.
+ * Program for sections.bats: creates a QP for each argument PEER[,DSCP[,SL]] ("-": no address)
+ * and writes 40 KiB on it. It prints the QP numbers and traffic classes and keeps the QPs. For
+ * set.bats it then polls and executes the lines of its input: "new PEER" creates another QP,
+ * "write" writes, "sleep" stops polling until the next line. It prints "done" after each.
  */
 #include "rig.h"
 
@@ -14,7 +14,7 @@
 
 enum { LEN = 40960 };
 
-/* The fake knows a peer by the last byte of its address. */
+/* The fake provider identifies a peer by the last byte of its address. */
 static void name_peer(struct ibv_ah_attr *ah, char *text)
 {
 	char *dscp = strchr(text, ','), *sl = dscp ? strchr(dscp + 1, ',') : NULL;
@@ -80,7 +80,7 @@ static void new_one(struct rig *r, const char *text)
 	fflush(stdout);
 }
 
-/* Unbuffered, so that poll() is accurate. false: the input has ended. */
+/* The input is unbuffered, so that poll() is accurate. Returns false at its end. */
 static bool read_line(char *line, size_t len)
 {
 	size_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program whose statistics stat.bats reads while it runs. It executes the lines of its
+ * Program for stat.bats, which reads its statistics while it runs. It executes the lines of its
  * stdin in order, prints "done" after each, and exits at the end of input.
  */
 #include "rig.h"
@@ -24,7 +24,7 @@ static void write_some(unsigned n)
 	}
 }
 
-/* The child uses its parent's queue pairs, as it may not, and ends as a process does. */
+/* The child uses its parent's queue pairs, which verbs forbid, and then exits. */
 static void fork_one(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -35,7 +35,7 @@ static void fork_one(void)
 	if (!pid) {
 		ibv_modify_qp(rig.b, &attr, IBV_QP_STATE);
 		rig.conf.type = IBV_QPT_UC;
-		rig_qp(&rig, rig.scq, rig.rcq); /* passes */
+		rig_qp(&rig, rig.scq, rig.rcq); /* uncontrolled */
 		exit(0);
 	}
 	assert_int_equal(waitpid(pid, NULL, 0), pid);

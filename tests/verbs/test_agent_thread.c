@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No host agent, but a process that may be one: from a marked packet to the CNP that slows
- * the QP whose packet it was, in a network of its own. It takes root.
+ * Tests the agent thread where no host agent runs: a marked packet leads to a CNP that slows
+ * the QP that sent it. The test uses its own network namespace and requires root.
  */
 #include "rig.h"
 
@@ -17,7 +17,7 @@
 
 #include "feedback/ipc.h"
 
-#define HOST "10.250.0.1" /* fake0's */
+#define HOST "10.250.0.1" /* address of fake0 */
 
 enum { ROCE_PORT = 4791, CE = 3, BTH = 12 };
 
@@ -38,7 +38,7 @@ static struct sockaddr_in at(uint16_t port)
 	return a;
 }
 
-/* false: this process may not have one. */
+/* Returns false if this process may not create a network namespace. */
 static bool own_network(void)
 {
 	struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
@@ -56,7 +56,7 @@ static bool own_network(void)
 	return true;
 }
 
-/* A packet of that QP's sender, which a switch has marked. */
+/* A packet from that QP's sender that a switch has marked. */
 static void marked_packet(uint32_t qpn)
 {
 	const uint8_t bth[BTH] = { 0x0a, 0, 0xff, 0xff, 0, (uint8_t)(qpn >> 16),
@@ -70,7 +70,7 @@ static void marked_packet(uint32_t qpn)
 	close(fd);
 }
 
-/* What the agent says of itself; "" if there is none. */
+/* The agent's status; "" if there is no agent. */
 static const char *status(void)
 {
 	static char text[65536];
@@ -88,7 +88,7 @@ static const char *status(void)
 	return text;
 }
 
-/* The rig's first path is of IPv6; here one of RoCE v2 over IPv4. */
+/* The test rig's first path is IPv6; this one is RoCE v2 over IPv4. */
 static void move_path(struct rig *r)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
@@ -144,7 +144,10 @@ static bool holds(const char *file, const char *text)
 	return strstr(all, text);
 }
 
-/* The socket's directory does not exist. The thread has no stderr; the application's reports it. */
+/*
+ * The socket's directory does not exist. The agent thread has no stderr; the application's
+ * stderr shows the error.
+ */
 static void the_log_says_why_there_is_no_agent_thread(void **state)
 {
 	struct rig r;
@@ -173,7 +176,7 @@ static void run(const char *script)
 	assert_int_equal(system("rm -r \"$DIR\""), 0);
 }
 
-/* Of the process that has ended. */
+/* The report is of the process that has ended. */
 static void the_report_counts_the_cnp_of_a_marked_packet(void **state)
 {
 	(void)state;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every single allocation of the shim fails once: what the application asked
- * for is created all the same, and works, controlled or not.
+ * Tests that the shim survives a failure of each of its allocations: the object that the
+ * application asked for is created and works, controlled or not.
  */
 #include "rig.h"
 
 #define K4 4096u
 
-/* The program's own allocator goes before the C library's, for preloaded objects too. */
+/* The program's allocator takes precedence over the C library's, also for preloaded objects. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
 #define CAN_FAIL true
 
@@ -16,7 +16,7 @@ extern void *__libc_calloc(size_t n, size_t size);
 __attribute__((visibility("default"))) void *malloc(size_t size);
 __attribute__((visibility("default"))) void *calloc(size_t n, size_t size);
 
-static _Thread_local int countdown; /* to the one that fails; 0: none does */
+static _Thread_local int countdown; /* allocations until one fails; 0: none fails */
 
 static bool fails(void)
 {
@@ -104,7 +104,7 @@ static void each_failed_allocation_leaves_a_working_cq(void **state)
 		cq = ibv_create_cq(r.ctx, 64, NULL, NULL, 0);
 		reached = !countdown;
 		countdown = 0;
-		if (!cq) { /* the device itself has no memory */
+		if (!cq) { /* the device could not allocate memory */
 			refused++;
 			continue;
 		}
@@ -114,7 +114,7 @@ static void each_failed_allocation_leaves_a_working_cq(void **state)
 		assert_int_equal(ibv_destroy_qp(qp), 0);
 		assert_int_equal(ibv_destroy_cq(cq), 0);
 	}
-	assert_true(refused <= 2); /* the fake's own two */
+	assert_true(refused <= 2); /* the two allocations of the fake provider */
 	rig_close(&r);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How often the shim reads the clock: not for each WR of a flow that is not limited. */
+/*
+ * Tests how often the shim reads the clock: less than once per WR for a flow that is not
+ * limited.
+ */
 #include "rig.h"
 
 #include <dlfcn.h>
@@ -14,12 +17,12 @@ enum { SMALL = 64, LARGE = 16384, WINDOW = 65536, WRS = 160 };
 enum { AWAY_NS = 100000000, WATCH_NS = 1000000 };
 
 static struct ibv_wc wc[1];
-static _Thread_local unsigned clock_reads; /* not of the helper thread */
+static _Thread_local unsigned clock_reads; /* this thread's reads, not the pacer thread's */
 
-static _Thread_local bool leaves;    /* this thread, at its next clock read, for AWAY_NS */
-static atomic_bool away;             /* it has */
-static _Atomic uint64_t skipped_ns;  /* by the helper's waits meanwhile, which take no time */
-static unsigned turns;               /* of the helper meanwhile */
+static _Thread_local bool leaves;    /* sleep in this thread at its next clock read, for AWAY_NS */
+static atomic_bool away;             /* that sleep has ended */
+static _Atomic uint64_t skipped_ns;  /* waits of the pacer thread meanwhile, which take no time */
+static unsigned turns;               /* clock reads of the pacer thread meanwhile */
 
 static struct timespec add_ns(struct timespec ts, uint64_t ns)
 {
@@ -43,7 +46,7 @@ static void sleep_for(void)
 		;
 }
 
-/* The shim's calls come here, the device's and the test's too. */
+/* Receives the calls of the shim, the device and the test. */
 __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *ts)
 {
 	Dl_info who;
@@ -59,7 +62,7 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct ti
 	return rc;
 }
 
-/* Only the helper waits like that. */
+/* Only the pacer thread waits with this function. */
 __attribute__((visibility("default"))) int pthread_cond_clockwait(pthread_cond_t *cond,
 								  pthread_mutex_t *mutex,
 								  clockid_t id,
@@ -94,7 +97,7 @@ static unsigned clock_reads_of(struct rig *r, unsigned n, uint32_t len)
 	return clock_reads - before;
 }
 
-/* What ends slow start, and the shim's set-up. */
+/* Send enough to complete slow start and the set-up of the shim. */
 static void open_warm(struct rig *r)
 {
 	rig_open(r, (struct rig_conf){ 0 });
@@ -102,7 +105,7 @@ static void open_warm(struct rig *r)
 	clock_reads_of(r, 4, LARGE);
 }
 
-/* One in thirty-two, when it is posted and when it has come. */
+/* One WR in thirty-two reads the clock when it is posted and when it has completed. */
 static void small_wrs_are_timed_one_in_thirty_two(void **state)
 {
 	struct rig r;
@@ -132,7 +135,10 @@ static unsigned clock_reads_of_empty_polls(struct rig *r)
 	return clock_reads - before;
 }
 
-/* An empty poll bounds the time of the next completion: only while one is timed. */
+/*
+ * An empty poll limits when the next completion can have arrived, which matters only while a
+ * segment is timed.
+ */
 static void empty_polls_read_the_clock_only_while_a_segment_is_timed(void **state)
 {
 	struct rig r;
@@ -151,14 +157,14 @@ static void empty_polls_read_the_clock_only_while_a_segment_is_timed(void **stat
 	assert_int_equal(ibv_destroy_qp(r.a), 0);
 	r.a = NULL;
 	while (ibv_poll_cq(r.scq, 1, wc) > 0)
-		; /* what the device had completed by then */
+		; /* remove what the device has already completed */
 	assert_int_equal(clock_reads_of_empty_polls(&r), 0);
 	rig_close(&r);
 }
 
 /*
- * Each poll reads it once, also while a WR waits at a closed window and the pacer is notified,
- * and when a completion opens that for the next one.
+ * Each poll reads the clock once, also while a WR waits at a closed window with the pacer
+ * notified, and when a completion opens the window for the next WR.
  */
 static void a_poll_reads_the_clock_once_while_wrs_wait(void **state)
 {
@@ -214,7 +220,7 @@ static unsigned clock_reads_of_empty_batches(struct ibv_cq_ex *cq)
 	return clock_reads - before;
 }
 
-/* Nor does one of an extended CQ: an empty session looks once, one with a completion twice. */
+/* An empty batch of an extended CQ reads the clock once, one with a completion twice. */
 static void poll_batches_read_the_clock_no_more_than_polls(void **state)
 {
 	struct ibv_cq_init_attr_ex attr = { .wc_flags = IBV_WC_STANDARD_FLAGS };
@@ -237,7 +243,7 @@ static void poll_batches_read_the_clock_no_more_than_polls(void **state)
 	assert_int_equal(ibv_start_poll(cq, &none), 0);
 	assert_int_equal(ibv_next_poll(cq), ENOENT);
 	ibv_end_poll(cq);
-	assert_in_range(clock_reads - before, 1, 2); /* 1: the helper came first */
+	assert_in_range(clock_reads - before, 1, 2); /* 1: the pacer thread polled first */
 	for (unsigned i = 0; i < 2; i++)
 		rig_poll_stepping(r.scq, 1, wc);
 	rig_close(&r);
@@ -255,7 +261,7 @@ int main(int argc, char **argv)
 	};
 
 	(void)argc;
-	/* No RTT revokes the fast path; no window closes. */
+	/* With these settings no RTT revokes the fast path and no window closes. */
 	rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_BASE_RTT=1s", "CCSHIM_SEGMENT=64k",
 		 "CCSHIM_MAX_INFLIGHT=64k", NULL);
 	return cmocka_run_group_tests_name("clock", tests, NULL, NULL);

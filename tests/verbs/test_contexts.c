@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One process with several contexts: two of a device, one of another, and one that was
- * imported. Each has extended CQs of its own, and all of them traffic that waits.
+ * Tests one process with several contexts: two of one device, one of another, and one that was
+ * imported. Each has its own extended CQs, and all of them have waiting WRs.
  */
 #include "rig.h"
 
@@ -43,7 +43,7 @@ static void post_all(void)
 						  LEN, IBV_SEND_SIGNALED), 0);
 }
 
-/* All that there is, with a session of each CQ within one of the CQ before. */
+/* Poll all available completions, with the batch of each CQ inside that of the previous CQ. */
 static void poll_from(unsigned i)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
@@ -87,7 +87,7 @@ static void each_context_gets_its_own_completions(void **state)
 		rig_close(&rig[i]);
 }
 
-/* The others continue, and the QPs of the closed context are not touched. */
+/* The other contexts continue, and the QPs of the closed context are not accessed. */
 static void closing_one_context_leaves_the_others_traffic(void **state)
 {
 	struct ibv_wc wc[EACH];
@@ -96,7 +96,7 @@ static void closing_one_context_leaves_the_others_traffic(void **state)
 	open_all();
 	fake_hold(true);
 	post_all();
-	rig_close(&rig[3]); /* of the same device as two of the others */
+	rig_close(&rig[3]); /* the same device as two of the others */
 	fake_hold(false);
 	for (unsigned i = 0; i < 3; i++) {
 		rig_poll(rig[i].scq, EACH, wc);

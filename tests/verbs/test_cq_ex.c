@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Extended CQs. Each scenario runs in processes of its own, on the bare provider, observed and
- * enforced: what they print per QP must be the same.
+ * Tests extended CQs. Each scenario runs in separate processes: on the bare provider, in mode
+ * observe and in mode enforce. What they print per QP must be equal.
  */
 #include "rig.h"
 
@@ -18,7 +18,7 @@ enum { QPS = 4 };
 static struct rig rig;
 static struct ibv_cq_init_attr_ex cq_attr = { .wc_flags = EVERYTHING };
 
-/* What was seen of each QP, in order. */
+/* The completions of each QP, in order. */
 static struct lane {
 	uint32_t qp_num;
 	FILE *file;
@@ -84,7 +84,7 @@ static struct ibv_cq_ex *rcq(void)
 	return (struct ibv_cq_ex *)(void *)rig.rcq;
 }
 
-/* Everything that the current completion may be asked for. */
+/* Print every field of the current completion. */
 static void print_completion(struct ibv_cq_ex *cq)
 {
 	struct lane *l = lane_of(ibv_wc_read_qp_num(cq));
@@ -109,7 +109,7 @@ static void print_completion(struct ibv_cq_ex *cq)
 	fprintf(l->file, "\n");
 }
 
-/* One session, of at most so many completions. */
+/* Poll one batch of at most `most` completions. */
 static int poll_batch(struct ibv_cq_ex *cq, int most)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
@@ -241,7 +241,7 @@ static void what_is_there_to_read(void)
 		THERE(tm_info);
 		THERE(completion_wallclock_ns);
 #undef THERE
-		/* and the usual way is open to all of them */
+		/* ibv_poll_cq returns all of them, too */
 		rig_post(&rig, 7, IBV_WR_RDMA_READ, 0, 3 * K4, IBV_SEND_SIGNALED);
 		rig_poll(rig.scq, 1, wc);
 		printf("\n%llu %d %u %d\n", (unsigned long long)wc->wr_id, wc->opcode, wc->byte_len,
@@ -277,7 +277,7 @@ static void codes_of_the_calls(void)
 	end();
 }
 
-/* A closed loop: each completion posts the next request, in the session. */
+/* A closed loop: each completion posts the next request within the batch. */
 static void posting_in_a_batch(void)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
@@ -365,7 +365,7 @@ static void everything_at_once(void)
 	end();
 }
 
-/* A thread's own CQ. */
+/* A CQ that a single thread uses. */
 static void single_threaded(void)
 {
 	cq_attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
@@ -385,7 +385,7 @@ static void a_number_used_again(void)
 			rig_post(&rig, 10 * i + k, IBV_WR_RDMA_WRITE, 0, 2 * K4, IBV_SEND_SIGNALED);
 		gather(scq(), 6, 4);
 		if (is_behind_shim())
-			fake_stale_cqe(0); /* of which the shim makes nothing, as mlx5 */
+			fake_stale_cqe(0); /* the shim discards it, as mlx5 does */
 		assert_int_equal(ibv_destroy_qp(rig.a), 0);
 		fake_next_qp_num(number);
 		rig.a = rig_qp(&rig, rig.scq, rig.rcq);
@@ -395,7 +395,7 @@ static void a_number_used_again(void)
 	end();
 }
 
-/* Sessions of several threads exclude each other, and nothing is seen twice. */
+/* Batches of several threads exclude each other, and no completion is read twice. */
 enum { THREADS = 4, TOTAL = 2000 };
 static atomic_uint seen[TOTAL], gathered;
 
@@ -457,7 +457,10 @@ static void *to_reset(void *arg)
 	return NULL;
 }
 
-/* More than a session takes from one source at a time, so that it is open on both. */
+/*
+ * More completions than a batch reads from one source at a time, so that the source stays open
+ * while this one is polled.
+ */
 static void a_reset_waits_for_a_batch(void)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
@@ -475,7 +478,7 @@ static void a_reset_waits_for_a_batch(void)
 	assert_int_equal(rig_post(&rig, 100, IBV_WR_RDMA_WRITE, 0, 64, IBV_SEND_SIGNALED), 0);
 	while (!fake_pending())
 		assert_true(rig_keep_waiting(&spins));
-	alarm(60); /* what this is about is a deadlock */
+	alarm(60); /* the error under test is a deadlock */
 	assert_int_equal(ibv_start_poll(scq(), &attr), 0);
 	pthread_create(&thread, NULL, to_reset, NULL);
 	usleep(50000);

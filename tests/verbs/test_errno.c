@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Errno, which is the application's: no verb that succeeds changes it, the first of a process
- * (which read the configuration), one that had to wait or one that was tried in another way first
- * included. The same program bare says that the device does not, either.
+ * Tests that no verb that succeeds changes errno, including the first verb of a process (which
+ * reads the configuration), one that had to wait and one that needed a second attempt. The same
+ * program on the bare device shows that the device does not change it either.
  */
 #include "rig.h"
 
@@ -10,7 +10,7 @@
 
 enum { MARK = 4711 };
 
-/* A call of which it is left alone; its result. */
+/* Make a call, check that errno is unchanged, and return the call's result. */
 #define QUIET(call) \
 	__extension__({ \
 		errno = MARK; \
@@ -105,7 +105,7 @@ static void close_all(struct rig *r)
 	free(r->dst);
 }
 
-/* Polled as the CQ was made, until that many have come. */
+/* Poll through the CQ's interface until that many completions have arrived. */
 static void gather(struct rig *r, bool ex, int n)
 {
 	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)(void *)r->scq;
@@ -132,7 +132,7 @@ static void gather(struct rig *r, bool ex, int n)
 	}
 }
 
-/* Some have to wait where there is a gate: for the pacer's thread, at first. */
+/* With a gate some WRs wait, at first for the pacer thread. */
 static void post(struct rig *r)
 {
 	struct ibv_mw_bind bind = { .send_flags = IBV_SEND_SIGNALED,
@@ -223,7 +223,7 @@ static void successful_extended_verbs_leave_errno_unchanged(void **state)
 	sweep(true);
 }
 
-/* With the larger queue it is refused, and the device's errno is discarded. */
+/* The device refuses the larger queue, and its errno is discarded. */
 static void a_second_attempt_to_create_a_qp_leaves_errno_unchanged(void **state)
 {
 	struct rig r;
@@ -244,7 +244,10 @@ int main(int argc, char **argv)
 		{ "open", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=1m", "CCSHIM_MAX_INFLIGHT=16m" } },
 		{ "gated", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
 			     "CCSHIM_BASE_RTT=20us" } },
-		/* Where no agent can make its directory: root's would, and leave it. */
+		/*
+		 * In this directory no agent can create its socket; as root it would, and leave
+		 * it there.
+		 */
 		{ "feedback", { "CCSHIM_CC=dcqcn", "CCSHIM_AGENT_THREAD=y",
 			       "CCSHIM_AGENT=/dev/null/agent.sock",
 			       "CCSHIM_TRACE=/nowhere/trace", "CCSHIM_STATS=n" } },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Failures and state changes while WRs wait in the shim (hazards 9, 11): one
- * segment of 4 KiB is in flight, the rest is deferred.
+ * Tests failures and state changes while WRs wait in the shim (hazards 9, 11): one segment of 4
+ * KiB is in flight, the rest is deferred.
  */
 #include "rig.h"
 
@@ -23,7 +23,7 @@ static void expect(const struct ibv_wc *w, uint64_t wr_id, enum ibv_wc_status st
 			 status);
 }
 
-/* n WRs of two segments each, each third one signalled. */
+/* Post n WRs of two segments each; every third is signalled. */
 static void post_many(struct rig *r, unsigned first, unsigned n)
 {
 	for (unsigned i = first; i < first + n; i++)
@@ -42,7 +42,10 @@ static void again(struct rig *r)
 	rig_poll_nothing(r->scq);
 }
 
-/* The k-th segment fails: its WR is reported once, later ones are flushed, earlier ones succeed. */
+/*
+ * If the k-th segment fails, its WR is reported once, later WRs are flushed, and earlier ones
+ * succeed.
+ */
 static void a_failed_segment_is_reported_once_and_flushes_later_wrs(void **state)
 {
 	(void)state;
@@ -67,7 +70,7 @@ static void a_failed_segment_is_reported_once_and_flushes_later_wrs(void **state
 	}
 }
 
-/* With the siblings of the failing segment in flight already. */
+/* Later segments of the failing WR are already in flight. */
 static void segments_in_flight_behind_a_failed_one_are_not_reported(void **state)
 {
 	struct rig r;
@@ -75,7 +78,7 @@ static void segments_in_flight_behind_a_failed_one_are_not_reported(void **state
 	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 8 });
 	fake_hold(false);
-	/* warm up, so that the window is the whole cap */
+	/* warm up, so that the window reaches max_inflight */
 	for (int i = 0; i < 20; i++) {
 		rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8 * K4, IBV_SEND_SIGNALED);
 		rig_poll(r.scq, 1, wc);
@@ -92,7 +95,7 @@ static void segments_in_flight_behind_a_failed_one_are_not_reported(void **state
 	rig_close(&r);
 }
 
-/* A real protection error, half of a WR beyond the registered memory. */
+/* A real protection error: half of the WR lies beyond the registered memory. */
 static void memory_errors_keep_the_devices_status(void **state)
 {
 	struct rig r;
@@ -122,7 +125,7 @@ static void modify_to_err_flushes_waiting_wrs_in_order(void **state)
 	rig_poll(r.scq, 12, wc);
 	for (unsigned i = 0; i < 12; i++)
 		expect(&wc[i], i, IBV_WC_WR_FLUSH_ERR);
-	/* and what is posted to a failed QP is flushed as well */
+	/* WRs posted to a failed QP are flushed as well */
 	post_many(&r, 20, 16);
 	rig_poll(r.scq, 16, wc);
 	for (unsigned i = 0; i < 16; i++)
@@ -155,7 +158,7 @@ static void reset_drops_waiting_wrs_and_keeps_earlier_completions(void **state)
 	}
 }
 
-/* SQD: nothing new starts, all is accepted, RTS continues where it stopped. */
+/* In SQD no new WR starts and posts are accepted; RTS continues where SQD stopped. */
 static void sqd_holds_waiting_wrs_and_rts_resumes_them(void **state)
 {
 	struct rig r;
@@ -165,7 +168,7 @@ static void sqd_holds_waiting_wrs_and_rts_resumes_them(void **state)
 	fake_hold(true);
 	post_many(&r, 0, 3);
 	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
-	assert_int_equal(fake_step(100), 1); /* the one that had begun */
+	assert_int_equal(fake_step(100), 1); /* the WR that had begun */
 	post_many(&r, 3, 3);
 	rig_poll_nothing(r.scq);
 	assert_int_equal(fake_pending(), 0);
@@ -195,7 +198,10 @@ static void a_refused_modify_changes_nothing(void **state)
 	rig_close(&r);
 }
 
-/* An accepted WR that the device will not take after all fails as if the device had. */
+/*
+ * If the device refuses a WR that the shim has accepted, the QP fails as if the device had
+ * failed it.
+ */
 static void a_late_refusal_fails_the_qp(void **state)
 {
 	static const int codes[] = { ENOMEM, EINVAL, -EINVAL };
@@ -227,7 +233,7 @@ static void a_late_refusal_fails_the_qp(void **state)
 	}
 }
 
-/* The same in the middle of a split WR: its first segment is gone already. */
+/* The WR is split, and its first segment has already been posted. */
 static void a_late_refusal_of_a_second_segment_flushes_its_wr(void **state)
 {
 	struct rig r;
@@ -245,7 +251,7 @@ static void a_late_refusal_of_a_second_segment_flushes_its_wr(void **state)
 	rig_close(&r);
 }
 
-/* Behind unsignalled WQEs, which never complete visibly. */
+/* The WRs before it are unsignalled and produce no completion. */
 static void a_late_refusal_behind_unsignalled_wqes_flushes_the_rest(void **state)
 {
 	struct rig r;
@@ -277,7 +283,10 @@ static int bind(struct rig *r, struct ibv_mw *mw, uint64_t wr_id)
 	return ibv_bind_mw(r->a, mw, &b);
 }
 
-/* Its key changes at once, so it goes to the device, which holds it and all before it. */
+/*
+ * The window's key changes when ibv_bind_mw returns, so the WR goes to the device, which holds
+ * it and all WRs before it.
+ */
 static void bind_mw_in_sqd_waits_in_the_device(void **state)
 {
 	struct ibv_mw *mw;
@@ -306,7 +315,7 @@ static void bind_mw_in_sqd_waits_in_the_device(void **state)
 	rig_close(&r);
 }
 
-/* What waits before it is refused now: both come back flushed, and so does the next one. */
+/* The device refuses the waiting WR: it, the bind and the next bind are flushed. */
 static void bind_mw_behind_a_late_refusal_is_flushed(void **state)
 {
 	struct ibv_mw *mw;
@@ -330,7 +339,7 @@ static void bind_mw_behind_a_late_refusal_is_flushed(void **state)
 	rig_close(&r);
 }
 
-/* The device's queue is full: waiting WRs are not lost, and need no poll to be posted. */
+/* The device's queue is full: waiting WRs are not lost, and are posted without a poll. */
 static void a_refused_bind_mw_loses_no_waiting_wr(void **state)
 {
 	struct ibv_mw *mw;
@@ -360,7 +369,7 @@ static void a_refused_bind_mw_loses_no_waiting_wr(void **state)
 	rig_close(&r);
 }
 
-/* The receive side of a controlled QP is the device's own business. */
+/* The device alone handles the receive side of a controlled QP. */
 static void the_device_flushes_receives(void **state)
 {
 	struct rig r;
@@ -373,7 +382,7 @@ static void the_device_flushes_receives(void **state)
 	rig_poll(r.rcq, 2, wc);
 	expect(&wc[0], 31, IBV_WC_WR_FLUSH_ERR);
 	expect(&wc[1], 32, IBV_WC_WR_FLUSH_ERR);
-	/* and the sender learns of it */
+	/* the sender gets an error */
 	rig_post(&r, 5, IBV_WR_RDMA_WRITE, 0, 20 * K4, 0);
 	rig_poll(r.scq, 1, wc);
 	expect(wc, 5, IBV_WC_RETRY_EXC_ERR);
@@ -381,7 +390,7 @@ static void the_device_flushes_receives(void **state)
 	rig_close(&r);
 }
 
-/* Each time that our thread goes to sleep. */
+/* Called each time the pacer thread sleeps. */
 static atomic_uint naps;
 
 static void count_nap(void)
@@ -405,7 +414,7 @@ COUNTED(pthread_cond_wait, (pthread_cond_t *cond, pthread_mutex_t *mutex), (cond
 COUNTED(pthread_cond_clockwait, (pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
 				 const struct timespec *until), (cond, mutex, clock, until))
 
-/* The pacer retries WRs that wait for a completion, and never those that SQD holds. */
+/* The pacer retries WRs that wait for a completion, but not those that SQD holds. */
 static void waiting_wrs_are_not_retried_in_sqd(void **state)
 {
 	const struct timespec patch = { .tv_nsec = 20000000 };
@@ -435,7 +444,7 @@ static void waiting_wrs_are_not_retried_in_sqd(void **state)
 	rig_close(&r);
 }
 
-/* As the application's own CQ would: earlier completions are there, then it fails. */
+/* As with a native CQ, earlier completions are returned before the error. */
 static void a_failed_shadow_cq_fails_the_applications_cq(void **state)
 {
 	static struct ibv_cq_init_attr_ex cq_ex;

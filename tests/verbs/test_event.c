@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Completion channels, sleeping applications and the helper thread (hazard 13). */
+/* Tests completion channels, applications that sleep on them, and the pacer thread (hazard 13). */
 #include "rig.h"
 
 #include <poll.h>
@@ -11,7 +11,7 @@
 #define K4 4096u
 
 static struct ibv_wc wc[64];
-static struct ibv_cq_init_attr_ex *cq_ex; /* what kind of CQ */
+static struct ibv_cq_init_attr_ex *cq_ex; /* the kind of CQ */
 
 static int plain_cqs(void **state)
 {
@@ -50,7 +50,7 @@ static bool event_is_there(struct rig *r)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* As ibv_poll_cq, by a session where there is such a thing. */
+/* Poll with a batch if the CQ is extended, else with ibv_poll_cq. */
 static int poll_some(struct rig *r, int n)
 {
 	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)(void *)r->scq;
@@ -69,7 +69,7 @@ static int poll_some(struct rig *r, int n)
 	return got;
 }
 
-/* Arm, poll until empty, sleep; acknowledge now and then. Gathers n completions. */
+/* Arm, poll until empty, sleep; acknowledge now and then. Collects n completions. */
 static void gather_sleeping(struct rig *r, int n)
 {
 	unsigned unacked = 0;
@@ -108,7 +108,10 @@ static void event_driven_writes_with_deferred_wrs_complete(void **state)
 	rig_close(&r);
 }
 
-/* As programs do that are about to exit: the helper must not touch what they left behind. */
+/*
+ * Programs that are about to exit do this: the pacer thread must not access what they left
+ * behind.
+ */
 static void nothing_is_posted_after_its_device_is_closed(void **state)
 {
 	static struct rig r;
@@ -128,7 +131,7 @@ static void nothing_is_posted_after_its_device_is_closed(void **state)
 	fake_reset();
 }
 
-/* It is a member that anybody may write, and an event carries its value at that time. */
+/* The application may write cq_context, and an event carries its value at that time. */
 static void an_event_carries_the_current_cq_context(void **state)
 {
 	struct ibv_cq *cq;
@@ -164,7 +167,7 @@ static void event_driven_reads_complete_on_a_slow_link(void **state)
 	rig_close(&r);
 }
 
-/* rping's order: the notification is asked for when there is no QP yet. */
+/* rping's order: the CQ is armed before there is a QP. */
 static void a_cq_armed_before_its_qp_exists_raises_its_event(void **state)
 {
 	struct ibv_qp *qp;
@@ -198,7 +201,7 @@ static void a_cq_armed_before_its_qp_exists_raises_its_event(void **state)
 	rig_close(&r);
 }
 
-/* Without arming and without a call: what was posted still goes out. */
+/* The CQ is not armed and no verb is called: posted WRs still go out. */
 static void waiting_segments_are_posted_without_a_call_of_the_application(void **state)
 {
 	unsigned spins = 0;
@@ -218,7 +221,7 @@ static void waiting_segments_are_posted_without_a_call_of_the_application(void *
 	rig_close(&r);
 }
 
-/* One acknowledgement for all, at the end, for events of both sorts of CQ. */
+/* One acknowledgement at the end covers events of both the application's and the shadow CQ. */
 static void events_may_be_acknowledged_all_at_once(void **state)
 {
 	unsigned events = 0;
@@ -255,7 +258,7 @@ static void *destroy_cq(void *cq)
 	return NULL;
 }
 
-/* A CQ goes only after its events were acknowledged, from whichever thread. */
+/* A CQ is destroyed only after its events were acknowledged, by any thread. */
 static void destroy_cq_waits_for_the_acknowledgement_of_its_events(void **state)
 {
 	const struct timespec nap = { .tv_nsec = 3000000 };
@@ -300,7 +303,7 @@ static void solicited_only_reaches_the_device(void **state)
 	ibv_req_notify_cq(r.scq, 1);
 	rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED);
 	rig_poll(r.scq, 1, wc);
-	assert_false(event_is_there(&r)); /* a send's success is never solicited */
+	assert_false(event_is_there(&r)); /* the success of a send is not a solicited event */
 	rig_recv(&r, 7, 0, 100);
 	rig_post(&r, 1, IBV_WR_SEND, 0, 8, IBV_SEND_SOLICITED);
 	sleep_for_event(&r);
@@ -309,14 +312,14 @@ static void solicited_only_reaches_the_device(void **state)
 	ibv_req_notify_cq(r.scq, 1);
 	fake_fail_cqe(0, IBV_WC_RETRY_EXC_ERR);
 	rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, 8, 0);
-	sleep_for_event(&r); /* but its failure is */
+	sleep_for_event(&r); /* its failure is one */
 	ibv_ack_cq_events(r.scq, 1);
 	rig_poll(r.scq, 1, wc);
 	assert_int_equal(wc->status, IBV_WC_RETRY_EXC_ERR);
 	rig_close(&r);
 }
 
-/* An error of the CQ behind the application's is one of the application's. */
+/* An asynchronous error of the shadow CQ is reported for the application's CQ. */
 static void async_errors_name_the_applications_cq(void **state)
 {
 	struct ibv_async_event event;
@@ -335,7 +338,7 @@ static void async_errors_name_the_applications_cq(void **state)
 	assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
 	assert_ptr_equal(event.element.qp, r.a);
 	ibv_ack_async_event(&event);
-	rig_close(&r); /* hangs if an acknowledgement went astray */
+	rig_close(&r); /* hangs if an acknowledgement was lost */
 }
 
 static void *destroy_qp(void *qp)
@@ -345,7 +348,7 @@ static void *destroy_qp(void *qp)
 	return NULL;
 }
 
-/* Destroying a QP waits for the acknowledgement of a thread that polls first. */
+/* ibv_destroy_qp waits for the acknowledgement of a thread that polls first. */
 static void polling_works_while_destroy_waits_for_an_acknowledgement(void **state)
 {
 	const struct timespec nap = { .tv_nsec = 3000000 };
@@ -368,7 +371,7 @@ static void polling_works_while_destroy_waits_for_an_acknowledgement(void **stat
 	rig_close(&r);
 }
 
-/* A WR that is refused when its time has come, while the application sleeps. */
+/* The device refuses a paced WR while the application sleeps. */
 static void late_refusal_while_sleeping(void)
 {
 	struct rig r;
@@ -387,7 +390,7 @@ static void late_refusal_while_sleeping(void)
 			assert_int_equal(wc->status, got ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS);
 		}
 	}
-	/* and so does what is posted then */
+	/* WRs posted afterwards are flushed, too */
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, K4, 0), 0);
 		sleep_for_event(&r);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Each call that the shim makes of the C library fails once, in a process of its own, from
- * the configuration to the report at exit: the application's traffic continues, a sleeper is
- * woken, the process ends well, and one line says what is missing.
+ * Tests that each C library call of the shim may fail once. Each failure runs in a separate
+ * process, from the configuration to the report at exit: the application's traffic continues, a
+ * sleeping application is woken, the process exits normally, and one log line names what is
+ * missing.
  */
 #include "rig.h"
 
@@ -20,7 +21,7 @@
 #define K4 4096u
 #define EXPORT __attribute__((visibility("default")))
 
-/* TSan's runtime calls these itself, too early for any of it. */
+/* TSan's runtime calls these itself, before anything of the test is initialised. */
 #ifdef __SANITIZE_THREAD__
 int main(void)
 {
@@ -32,10 +33,10 @@ int main(void)
 /* -- the process in which something fails ------------------------------------ */
 
 static struct {
-	char name[32];                   /* of the function; empty: none fails */
-	unsigned left;                   /* calls to the one that does */
-	int report_fd;                        /* a byte goes there when it has */
-	uintptr_t from, to;              /* the shim's code */
+	char name[32];                   /* name of the function; empty: none fails */
+	unsigned left;                   /* calls until the one that fails */
+	int report_fd;                        /* receives a byte when the call has failed */
+	uintptr_t from, to;              /* address range of the shim's code */
 } fault;
 
 static int find_shim(struct dl_phdr_info *info, size_t size, void *arg)
@@ -78,7 +79,7 @@ static void *real(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
-/* A function that returns its failure value. */
+/* Wraps a function so that it can return its failure value. */
 #define FAILING(type, name, failure, error, parameters, arguments) \
 	EXPORT type name parameters; \
 	EXPORT type name parameters \
@@ -112,7 +113,7 @@ FAILING(int, __register_atfork, ENOMEM, ENOMEM,
 	(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *object),
 	(prepare, parent, child, object))
 
-/* The program's own allocator goes before the C library's, for preloaded objects too. */
+/* The program's allocator takes precedence over the C library's, also for preloaded objects. */
 #if defined(__SANITIZE_ADDRESS__) || !defined(__GLIBC__)
 #define SANITIZED true
 #else
@@ -147,7 +148,7 @@ EXPORT void *realloc(void *at, size_t size)
 }
 #endif
 
-/* Sleeps until the last one is done; waiting WRs are posted without a poll. */
+/* Sleeps until the last WR is done; waiting WRs are posted without a poll. */
 static void traffic(struct rig *r)
 {
 	struct ibv_wc wc;
@@ -178,8 +179,9 @@ static int find_libibverbs(struct dl_phdr_info *info, size_t size, void *path)
 }
 
 /*
- * What reaches verbs is inspected before it is opened: unread, it is opened as the
- * application asked. libibverbs by its path, and librdmacm, if there is one.
+ * A library that uses verbs is inspected before it is opened; if it cannot be read, it is
+ * opened as the application asked. Opens libibverbs by its path, and librdmacm if it is
+ * installed.
  */
 static void modules(void)
 {
@@ -189,7 +191,7 @@ static void modules(void)
 	assert_int_equal(dl_iterate_phdr(find_libibverbs, path), 1);
 	handle = dlopen(path, RTLD_NOW);
 	assert_true(handle && dlsym(handle, "ibv_open_device"));
-	if (!SANITIZED) /* which cannot have that */
+	if (!SANITIZED) /* the sanitizers do not support RTLD_DEEPBIND */
 		dlopen("librdmacm.so.1", RTLD_NOW | RTLD_DEEPBIND);
 }
 
@@ -208,7 +210,7 @@ static int run_with_fault(char **argv)
 	rig_exec(argv, config, trace, report, log, "CCSHIM_CC=fixed:rate=1g", "CCSHIM_SEGMENT=4k",
 		 "CCSHIM_MAX_INFLIGHT=4k", runtime, NULL);
 	arm();
-	alarm(300); /* of what hangs */
+	alarm(300); /* ends a test that hangs */
 	if (strcmp(argv[1], "modules") == 0) {
 		modules();
 		return 0;
@@ -225,8 +227,8 @@ static char dir[] = "/tmp/ccshim-test-faults.XXXXXX";
 
 struct call {
 	const char *what, *name;
-	unsigned least, most;            /* so often the shim calls it; no more is tried */
-	unsigned quiet;                  /* so many of them need not be spoken of */
+	unsigned least, most;            /* calls by the shim; no more are tried */
+	unsigned quiet;                  /* failures that need no log line */
 };
 
 static void path_of(const char *name, char path[64])
@@ -251,7 +253,7 @@ static void start(const struct call *c, unsigned k, int report_fd)
 	_exit(98);
 }
 
-/* How many more lines there are, the last of them in *line. */
+/* Returns the number of lines of the file; *line is the last one. */
 static unsigned lines_of(const char *name, char line[512])
 {
 	char path[64];
@@ -268,7 +270,7 @@ static unsigned lines_of(const char *name, char line[512])
 	return n;
 }
 
-/* False: the shim has not called it that often. *line is what it said. */
+/* Returns false if the shim did not call it that often. *line is the log message. */
 static bool run(const struct call *c, unsigned k, char line[512])
 {
 	int fds[2], status;
@@ -310,7 +312,7 @@ static void one_by_one(void **state)
 		fail_msg("%s is called %u times, not %u", c->name, k - 1, c->least);
 }
 
-/* What would have to wait for a thread is not held back, which is said and counted. */
+/* Without the thread no WR is held back, which is logged and counted. */
 static void without_a_pacer_thread_nothing_is_deferred(void **state)
 {
 	const struct call c = { "traffic", "pthread_create", 2, 2, 0 };
@@ -319,7 +321,7 @@ static void without_a_pacer_thread_nothing_is_deferred(void **state)
 	FILE *f;
 
 	(void)state;
-	assert_true(run(&c, 2, line)); /* the first is the trace's */
+	assert_true(run(&c, 2, line)); /* the first is of the trace thread */
 	assert_non_null(strstr(line, "warn: cannot start the pacer thread"));
 	path_of("report", path);
 	f = fopen(path, "r");
@@ -348,7 +350,7 @@ static int clean_up(void **state)
 int main(int argc, char **argv)
 {
 	static const struct call calls[] = {
-		/* A statistics file gets another place, or lacks the time when it began */
+		/* A statistics file is created elsewhere, or lacks its start time. */
 		{ "traffic", "open", 8, 14, 3 },
 		{ "traffic", "fstat", 3, 5, 1 },
 		{ "traffic", "read", 1, 5, 1 },
@@ -364,7 +366,7 @@ int main(int argc, char **argv)
 		{ "modules", "fstat", 1, 20, 20 },
 		{ "modules", "mmap", 1, 20, 20 },
 		{ "modules", "fopen", SANITIZED ? 0 : 1, 20, 20 },
-		/* QPs' reports and histograms that are not there are counted in the report */
+		/* the report counts missing QP reports and histograms */
 		{ "traffic", "malloc", SANITIZED ? 0 : 1, 40, 2 },
 		{ "traffic", "calloc", SANITIZED ? 0 : 10, 80, 1 },
 		{ "traffic", "mmap", SANITIZED ? 0 : 3, 40, 0 },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A QP under dcqcn or hpcc and its host agent: CNPs cut the rate wherever the sender is, and where
- * feedback is not reliable the fallback runs. The timers of the algorithm are
- * so long that a rate follows from the CNPs alone. Each mode is a process.
+ * Tests QPs under dcqcn, hpcc and auto with a host agent: CNPs cut the rate wherever the sender
+ * is, and the fallback runs where feedback is not reliable. The algorithm's timers are so long
+ * that the rate follows from the CNPs alone. Each mode runs in a separate process.
  */
 #include "rig.h"
 
@@ -33,7 +33,7 @@ static void nap(void)
 		nap(); \
 } while (0)
 
-/* A WR from post to completion: the flow reads its feedback. */
+/* Post one WR and wait for its completion, so that the flow reads its feedback. */
 static void send_one(struct rig *r)
 {
 	struct ibv_wc wc;
@@ -49,7 +49,7 @@ static double rate(struct rig *r, const struct ccs_slot *slot)
 	return (double)atomic_load(&slot->rate);
 }
 
-/* A rig whose QP a is known to the agent, and its slot. */
+/* Open a test rig whose QP a is registered with the agent; returns its slot. */
 static struct ccs_slot *open_with_slot(struct rig *r)
 {
 	struct ccs_slot *slot;
@@ -81,7 +81,7 @@ static void the_agent_gets_device_port_qpns_and_gids(void **state)
 	assert_string_equal(flow.device, "fake0");
 	assert_int_equal(flow.port, 1);
 	assert_int_equal(flow.peer_qpn, r.b->qp_num);
-	assert_int_equal(ibv_query_gid(r.ctx, 1, 0, &gid), 0); /* index 0 is what rig_to_rts has */
+	assert_int_equal(ibv_query_gid(r.ctx, 1, 0, &gid), 0); /* rig_to_rts uses index 0 */
 	assert_memory_equal(flow.local_gid, gid.raw, 16);
 	assert_int_equal(ibv_query_gid(r.ctx, 1, 1, &gid), 0);
 	assert_memory_equal(flow.peer_gid, gid.raw, 16);
@@ -103,9 +103,9 @@ static void each_cnp_cuts(void **state)
 	assert_true(rate(&r, slot) == LINE / 8);
 	agent_cnp(r.b->qp_num, 5);
 	assert_true(rate(&r, slot) == LINE / 8);
-	agent_cnp(r.a->qp_num, 1000000);         /* no more than the floor, at once */
+	agent_cnp(r.a->qp_num, 1000000);         /* the rate falls to the floor at once */
 	assert_true(rate(&r, slot) > 0 && rate(&r, slot) < LINE / 500);
-	atomic_store(&slot->cnps, 0);            /* nonsense is none */
+	atomic_store(&slot->cnps, 0);            /* a counter that runs backwards has no effect */
 	assert_true(rate(&r, slot) < LINE / 500);
 	close_all(&r);
 }
@@ -121,7 +121,7 @@ static void a_cnp_takes_effect_without_post_or_poll(void **state)
 	slot = open_with_slot(&r);
 	agent_cnp(r.a->qp_num, 7);
 	assert_true(rate(&r, slot) == LINE / 128);
-	for (unsigned i = 0; i < 60; i++)        /* some seconds of it */
+	for (unsigned i = 0; i < 60; i++)        /* several seconds of traffic */
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, RIG_BUF, 0), 0);
 	agent_cnp(r.a->qp_num, 1);
 	wait_for(atomic_load(&slot->rate) == (uint64_t)(LINE / 256));
@@ -141,7 +141,7 @@ static void the_fallback_runs_without_an_agent(void **state)
 	agent_cnp(r.a->qp_num, 3);
 	assert_true(rate(&r, slot) == LINE / 8);
 	agent_stop();
-	send_one(&r);                            /* as it was, while there may be another soon */
+	send_one(&r);                            /* unchanged, as another agent may start soon */
 	wait_for(atomic_load(&slot->status) == CCS_FEEDBACK_NO_AGENT);
 	send_one(&r);
 	send_one(&r);
@@ -171,11 +171,11 @@ static void read_one(struct rig *r)
 static double rate_of_reads(struct rig *r, const struct ccs_slot *slot)
 {
 	read_one(r);
-	read_one(r);                             /* by then it is known that it reads */
+	read_one(r);                             /* by then the flow knows that it reads */
 	return (double)atomic_load(&slot->rate);
 }
 
-/* What the peer's agent can give is of no use to a flow whose data come from there. */
+/* Feedback through the peer's agent is of no use to a flow whose data come from the peer. */
 static void reads_need_inbound_feedback_of_their_own_host(void **state)
 {
 	struct ccs_slot *slot;
@@ -200,7 +200,7 @@ static void reads_need_inbound_feedback_of_their_own_host(void **state)
 	close_all(&r);
 }
 
-/* Whatever the agent does, or does not do, traffic flows. */
+/* Traffic flows whatever the agent does or fails to do. */
 static void no_agent_failure_stops_traffic(void **state)
 {
 	static const struct agent_config configs[] = {
@@ -287,18 +287,21 @@ static void send_until(struct rig *r, struct ccs_slot *slot, enum ccs_feedback_s
 	send_one(r);
 }
 
-/* No record is newer than the first, so HPCC stays at what it began with, but for the last. */
+/*
+ * No record is newer than the first, except the last one, so HPCC keeps its initial rate until
+ * then.
+ */
 static void a_new_flow_starts_at_its_share_and_telemetry_may_stop(void **state)
 {
-	const struct agent_config telling = { .telemetry = true, .ports = rig_is("ports") };
-	struct agent_config silent = telling, leaping = telling;
+	const struct agent_config sending = { .telemetry = true, .ports = rig_is("ports") };
+	struct agent_config silent = sending, stepping = sending;
 	struct ccs_slot *slot;
 	struct rig r;
 
 	(void)state;
 	silent.telemetry = false;
-	leaping.huge_step = true;
-	agent_start(agent_path, telling);
+	stepping.huge_step = true;
+	agent_start(agent_path, sending);
 	slot = open_with_slot(&r);
 	assert_true(atomic_load(&slot->period_us) >= 200);
 	assert_true(fabs(rate(&r, slot) / (LINE / 4) - 1) < 0.01);
@@ -306,10 +309,10 @@ static void a_new_flow_starts_at_its_share_and_telemetry_may_stop(void **state)
 	assert_true(atomic_load(&slot->sent) >= K4);
 	agent_configure(silent);
 	send_until(&r, slot, CCS_FEEDBACK_STALE);
-	agent_configure(telling);
+	agent_configure(sending);
 	send_until(&r, slot, CCS_FEEDBACK_OK);
 	nap();
-	agent_configure(leaping);
+	agent_configure(stepping);
 	while (rate(&r, slot) > LINE / 10)
 		nap();
 	close_all(&r);
@@ -324,9 +327,9 @@ static void nap_and_send(struct rig *r)
 }
 
 /*
- * The signal thread judges ten times a second, which is long: here it has not judged yet that
- * all is well, as no message of the peer has come. It is early for a second only; if that was too short for
- * this machine, the same again.
+ * The feedback thread updates the status ten times a second. The flow must start before that:
+ * the status is still WAITING, as no message of the peer has arrived. This lasts for one second
+ * only; repeat if this machine was too slow.
  */
 static void a_flow_starts_with_its_first_record(void **state)
 {
@@ -339,9 +342,9 @@ static void a_flow_starts_with_its_first_record(void **state)
 		agent_start(agent_path, (struct agent_config){ .peer_silent = true });
 		rig_open(&r, (struct rig_conf){ .max_send_wr = 64 });
 		wait_for(slot = agent_slot(r.a->qp_num));
-		send_one(&r);                    /* it has begun without */
+		send_one(&r);                    /* the flow has started without telemetry */
 		agent_configure((struct agent_config){ .peer_silent = true, .telemetry = true, .idle = true });
-		nap_and_send(&r);                /* and at line rate it would on a record of before */
+		nap_and_send(&r);                /* a record without flows would allow line rate */
 		agent_configure((struct agent_config){ .peer_silent = true, .telemetry = true });
 		while (fabs(rate(&r, slot) / (LINE / 3) - 1) > 0.01 &&
 		       atomic_load(&slot->status) == CCS_FEEDBACK_WAITING)
@@ -351,7 +354,10 @@ static void a_flow_starts_with_its_first_record(void **state)
 	} while (!early);
 }
 
-/* Of the direction in which most bytes go: a few that go the other way change nothing. */
+/*
+ * The telemetry of the direction with most bytes is used; a few bytes in the other direction do
+ * not change it.
+ */
 static void slots_count_sent_and_read_bytes_separately(void **state)
 {
 	struct ccs_slot *slot;
@@ -376,7 +382,7 @@ static void slots_count_sent_and_read_bytes_separately(void **state)
 
 /* -- auto ------------------------------------------------------------------------------ */
 
-/* rcp sends at up to a hundredth more or less than is advised. */
+/* rcp sends at up to 1 % more or less than the advised rate. */
 static void send_until_rate(struct rig *r, struct ccs_slot *slot, double expected)
 {
 	while (fabs(rate(r, slot) / expected - 1) > 0.011)
@@ -385,15 +391,15 @@ static void send_until_rate(struct rig *r, struct ccs_slot *slot, double expecte
 
 static void advised_rates_are_followed_until_they_stop(void **state)
 {
-	const struct agent_config telling = { .telemetry = true, .advised = LINE / 4 };
-	struct agent_config lower = telling, silent = telling;
+	const struct agent_config sending = { .telemetry = true, .advised = LINE / 4 };
+	struct agent_config lower = sending, silent = sending;
 	struct ccs_slot *slot;
 	struct rig r;
 
 	(void)state;
 	lower.advised = LINE / 8;
 	silent.telemetry = false;
-	agent_start(agent_path, telling);
+	agent_start(agent_path, sending);
 	slot = open_with_slot(&r);
 	assert_int_equal(atomic_load(&slot->requested), CCS_PEER_ADVICE);
 	send_until_rate(&r, slot, LINE / 4);
@@ -401,20 +407,20 @@ static void advised_rates_are_followed_until_they_stop(void **state)
 	send_until_rate(&r, slot, LINE / 8);
 	agent_configure(silent);
 	send_until(&r, slot, CCS_FEEDBACK_STALE);
-	agent_configure(telling);
+	agent_configure(sending);
 	send_until_rate(&r, slot, LINE / 4);
 	close_all(&r);
 }
 
-/* Three flows, and a link of 10 Gb/s: that is far less than their share. */
+/* With three flows on a link of 10 Gb/s the advised rate is far below their share. */
 static void a_rate_far_below_the_share_is_warned_about(void **state)
 {
-	const struct agent_config telling = { .telemetry = true, .advised = LINE / 8 };
+	const struct agent_config sending = { .telemetry = true, .advised = LINE / 8 };
 	struct ccs_slot *slot;
 	struct rig r;
 
 	(void)state;
-	agent_start(agent_path, telling);
+	agent_start(agent_path, sending);
 	slot = open_with_slot(&r);
 	for (unsigned ms = 0; ms < 1300; ms++) {
 		send_one(&r);
@@ -424,7 +430,7 @@ static void a_rate_far_below_the_share_is_warned_about(void **state)
 	close_all(&r);
 }
 
-/* Whether a thread of this process has that name. */
+/* Returns whether this process has a thread of that name. */
 static bool has_thread(const char *name)
 {
 	char path[300], line[64];
@@ -447,7 +453,7 @@ static bool has_thread(const char *name)
 	return found;
 }
 
-/* The default takes an agent where there is one, but does not wait for one to come. */
+/* The default uses an agent if there is one, but does not wait for one to start. */
 static void without_an_agent_socket_there_is_no_feedback_thread(void **state)
 {
 	struct rig r;
@@ -529,8 +535,8 @@ static void check_report(const struct rig_mode *mode, const char *report)
 		assert_true(contains(report, strcmp(mode->name, "ports") == 0
 				     ? "\"variant\": \"paper\"" : "\"variant\": \"echo\""));
 		assert_true(contains(report, "\"link\": 77"));
-		assert_true(contains(report, "\"link\": 78")); /* of what was READ */
-		assert_true(contains(report, "\"rate_bps\": 1000000000000000")); /* a leap, bounded */
+		assert_true(contains(report, "\"link\": 78")); /* of the data read */
+		assert_true(contains(report, "\"rate_bps\": 1000000000000000")); /* limited */
 		return;
 	}
 	assert_true(contains(report, "\"switches\": 2"));

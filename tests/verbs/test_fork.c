@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A child of a process with controlled QPs (hazard 17): it is left alone, and so is the parent. */
+/*
+ * Tests fork in a process with controlled QPs (hazard 17): parent and child work as without the
+ * shim.
+ */
 #include "rig.h"
 
 #include <pthread.h>
@@ -22,7 +25,7 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* The child's own device: its completions arrive, natively. */
+/* The child opens its own device, whose completions arrive natively. */
 static int child_with_its_own_device(void)
 {
 	struct rig r;
@@ -44,7 +47,7 @@ static void a_child_can_open_its_own_device(void **state)
 
 	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
-	for (unsigned i = 0; i < 10; i++) /* so that the helper thread exists and has work */
+	for (unsigned i = 0; i < 10; i++) /* start the pacer thread and give it work */
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 10 * K4,
 					  IBV_SEND_SIGNALED), 0);
 	pid = fork();
@@ -56,7 +59,7 @@ static void a_child_can_open_its_own_device(void **state)
 	rig_close(&r);
 }
 
-/* Our thread is the parent's: what waits goes out, while the parent sleeps. */
+/* The pacer thread stays in the parent: waiting WRs go out while the parent sleeps. */
 static void a_fork_does_not_stop_the_parents_waiting_wrs(void **state)
 {
 	struct ibv_cq *cq;
@@ -71,10 +74,10 @@ static void a_fork_does_not_stop_the_parents_waiting_wrs(void **state)
 	for (unsigned i = 0; i < 10; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, i * 10 * K4, 10 * K4,
 					  i == 9 ? IBV_SEND_SIGNALED : 0), 0);
-	assert_int_equal(fake_pending(), 1); /* the rest waits */
+	assert_int_equal(fake_pending(), 1); /* the other segments wait */
 	pid = fork();
 	if (pid == 0)
-		_exit(ibv_poll_cq(r.scq, 1, wc)); /* as other children do, it just looks */
+		_exit(ibv_poll_cq(r.scq, 1, wc)); /* the child only polls */
 	assert_int_equal(wait_for(pid), 0);
 	fake_hold(false);
 	while (!ibv_poll_cq(r.scq, 1, wc)) {
@@ -87,7 +90,7 @@ static void a_fork_does_not_stop_the_parents_waiting_wrs(void **state)
 	rig_close(&r);
 }
 
-/* One that ends by exit() writes no report over the parent's and does not hang. */
+/* A child that ends by exit() does not overwrite the parent's report and does not hang. */
 static void a_child_that_exits_does_not_disturb_its_parent(void **state)
 {
 	struct rig r;
@@ -105,7 +108,7 @@ static void a_child_that_exits_does_not_disturb_its_parent(void **state)
 	rig_close(&r);
 }
 
-/* A thread that posts is stopped where it reads the WR, by a page that it may not read. */
+/* A posting thread is stopped while it reads the WR, which lies in a page without read access. */
 static struct ibv_sge *unreadable;
 static atomic_int stopped, go_on;
 
@@ -154,7 +157,10 @@ static void end_to_post(pthread_t thread)
 	munmap(unreadable, 4096);
 }
 
-/* As destructors do at its exit, with the parent's threads in the midst of something. */
+/*
+ * The child destroys objects, as destructors do at exit, while threads of the parent were
+ * inside verbs.
+ */
 static int child_that_cleans_up(struct rig *r)
 {
 	alarm(60);

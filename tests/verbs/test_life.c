@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Creation, refusal, queries, destruction, and what passes (hazards 5, 8, 12, 21, 24). */
+/*
+ * Tests creation, refusal, queries and destruction of objects, and which QPs are uncontrolled
+ * (hazards 5, 8, 12, 21, 24).
+ */
 #include "rig.h"
 
 #define K4 4096u
 
 static struct ibv_wc wc[64];
 
-/* Controlled QPs have another send CQ behind the application's. */
+/* A controlled QP has a shadow CQ as its send CQ. */
 static bool controlled(const struct ibv_qp *qp, const struct ibv_cq *scq)
 {
 	return qp->send_cq != scq;
@@ -63,7 +66,7 @@ static void create_qp_leaves_the_init_attributes_unchanged(void **state)
 	rig_close(&r);
 }
 
-/* Refused with the larger queue, the QP is created with the application's own. */
+/* If the device refuses the larger queue, the QP is created with the application's depth. */
 static void a_qp_gets_the_applications_depth_where_the_larger_one_is_refused(void **state)
 {
 	struct rig_conf conf = { .max_send_wr = 8 };
@@ -108,7 +111,7 @@ static void depths_that_the_device_refuses_are_refused_with_einval(void **state)
 	rig_close(&r);
 }
 
-/* As many as the device has, with nothing left for splitting. */
+/* The QP uses the device's full depth, which leaves no entries for splitting. */
 static void a_qp_can_have_the_devices_full_depth(void **state)
 {
 	struct ibv_device_attr attr;
@@ -126,7 +129,10 @@ static void a_qp_can_have_the_devices_full_depth(void **state)
 	rig_close(&r);
 }
 
-/* Without a CQ of its own the shim lets the QP pass, and traffic flows as the device does it. */
+/*
+ * If the shim cannot create a shadow CQ the QP is uncontrolled, and traffic flows as the device
+ * carries it.
+ */
 static void a_qp_without_a_shadow_cq_is_uncontrolled(void **state)
 {
 	struct ibv_cq *cq;
@@ -155,7 +161,10 @@ static void a_qp_without_a_shadow_cq_is_uncontrolled(void **state)
 	rig_close(&r);
 }
 
-/* That of a controlled QP is another than the application's, which it stands for nevertheless. */
+/*
+ * The shadow CQ of a controlled QP stands for the application's CQ when another QP is created
+ * with it.
+ */
 static void the_shadow_cq_of_a_qp_can_be_used_to_create_another(void **state)
 {
 	struct ibv_qp *qp;
@@ -193,7 +202,7 @@ static void a_cq_with_qps_is_busy(void **state)
 	assert_int_equal(ibv_destroy_cq(r.rcq), EBUSY);
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 9 * K4, IBV_SEND_SIGNALED), 0);
 	rig_poll(r.scq, 1, wc);
-	rig_close(&r); /* and the shadow CQs go with them: it counts */
+	rig_close(&r); /* the shadow CQs are destroyed too: rig_close counts CQs */
 }
 
 static void a_refused_destroy_changes_nothing(void **state)
@@ -211,7 +220,7 @@ static void a_refused_destroy_changes_nothing(void **state)
 	rig_close(&r);
 }
 
-/* Ten WRITEs to a held device that carries out `done` of them; one at a time is in its queue. */
+/* Post ten WRITEs to a held device, which carries out `done` of them; it holds one at a time. */
 static void leave_work(struct rig *r, unsigned done)
 {
 	fake_hold(true);
@@ -225,7 +234,7 @@ static void leave_work(struct rig *r, unsigned done)
 	}
 }
 
-/* What is left of leave_work(): n that were carried out, and then only flushed ones. */
+/* Expect the completions left by leave_work(): n successes, and then only flushes. */
 static void expect_left(struct rig *r, unsigned first, unsigned n)
 {
 	for (unsigned i = first; i < first + n; i++) {
@@ -237,8 +246,8 @@ static void expect_left(struct rig *r, unsigned first, unsigned n)
 }
 
 /*
- * Deferred WRs are dropped with their QP; what the device has completed is not, however late;
- * another of the same number is not mistaken for it.
+ * Deferred WRs are dropped with their QP. Completions of the device are not, however late they
+ * are, and a new QP of the same number does not get them.
  */
 static void a_qp_with_a_reused_number_gets_no_old_completions(void **state)
 {
@@ -272,7 +281,7 @@ static void a_qp_with_a_reused_number_gets_no_old_completions(void **state)
 	rig_close(&r);
 }
 
-/* A device that purges the CQ has completed before what it purges. */
+/* A device that purges the CQ has completed some WQEs before. */
 static void completions_from_before_destroy_survive_a_purge(void **state)
 {
 	struct rig r;
@@ -307,7 +316,7 @@ static void reset_drops_deferred_wrs_and_keeps_completions(void **state)
 	rig_close(&r);
 }
 
-/* Every WQE, signalled or not, may come back: there is an entry for each of them. */
+/* Every WQE, signalled or not, may be flushed: the shadow CQ needs an entry for each. */
 static void shadow_cqs_hold_a_completion_for_every_wqe(void **state)
 {
 	enum { N = 40, EACH = 100 };
@@ -342,7 +351,7 @@ static void shadow_cqs_hold_a_completion_for_every_wqe(void **state)
 	rig_close(&r);
 }
 
-/* Many, so that shadow CQs fill and further ones are made. */
+/* There are so many QPs that shadow CQs fill and further ones are created. */
 static void shadow_cqs_are_shared_and_reused_by_many_qps(void **state)
 {
 	enum { N = 120 };
@@ -375,7 +384,7 @@ static void shadow_cqs_are_shared_and_reused_by_many_qps(void **state)
 			assert_int_equal(ibv_destroy_qp(qp[i]), 0);
 		if (!cqs)
 			cqs = fake_counts().cqs;
-		assert_int_equal(fake_counts().cqs, cqs); /* their entries are used again */
+		assert_int_equal(fake_counts().cqs, cqs); /* entries of destroyed QPs are reused */
 	}
 	r.a = a;
 	rig_close(&r);
@@ -462,7 +471,7 @@ static void dealloc_domain(const struct thread_domain *d)
 	assert_int_equal(ibv_dealloc_td(d->td), 0);
 }
 
-/* Much of eight WRITEs waits for our thread, whose posts the device accepts. */
+/* Most of eight WRITEs wait for the pacer thread, whose posts the device accepts. */
 static void helper_posts(struct rig *r, unsigned foreign_posts)
 {
 	unsigned spins = 0;
@@ -475,7 +484,10 @@ static void helper_posts(struct rig *r, unsigned foreign_posts)
 	assert_int_equal(fake_counts().foreign_posts, foreign_posts);
 }
 
-/* Only the application's own thread uses it, though ours posts what had to wait. */
+/*
+ * Only the application's thread uses the thread domain, although the pacer thread posts waiting
+ * WRs.
+ */
 static void thread_domains_are_used_by_the_applications_thread_only(void **state)
 {
 	const unsigned foreign_posts = fake_counts().foreign_posts;
@@ -492,7 +504,7 @@ static void thread_domains_are_used_by_the_applications_thread_only(void **state
 	assert_ptr_equal(r.a->pd, d.pd);
 	rig_to_rts(&r, r.a, r.b->qp_num);
 	r.conf.type = IBV_QPT_UC;
-	uc = qp_in(&r, &d); /* of which we know nothing, in the same domain */
+	uc = qp_in(&r, &d); /* uncontrolled, in the same domain */
 	r.conf.type = IBV_QPT_RC;
 	rig_to_rts(&r, uc, r.b->qp_num);
 	fake_seen_clear();
@@ -511,7 +523,7 @@ static void thread_domains_are_used_by_the_applications_thread_only(void **state
 	rig_close(&r);
 }
 
-/* Of a provider that would take no lock then, or stop the process (mlx5). */
+/* A provider (mlx5) would then take no lock, or abort the process. */
 static void mlx5_single_threaded_is_hidden_from_the_provider(void **state)
 {
 	const unsigned foreign_posts = fake_counts().foreign_posts;
@@ -525,7 +537,7 @@ static void mlx5_single_threaded_is_hidden_from_the_provider(void **state)
 	unsetenv("MLX5_SINGLE_THREADED");
 }
 
-/* The memory of these is the application's business. */
+/* The application manages the memory of these QPs. */
 static void qps_in_thread_domains_with_allocators_are_uncontrolled(void **state)
 {
 	struct thread_domain d;
@@ -543,7 +555,7 @@ static void qps_in_thread_domains_with_allocators_are_uncontrolled(void **state)
 	rig_close(&r);
 }
 
-/* The library's record of a closed device does not confuse the next at that address. */
+/* The shim's record of a closed device does not affect the next device at that address. */
 static void a_reopened_device_is_controlled_again(void **state)
 {
 	(void)state;

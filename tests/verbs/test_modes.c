@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * mode=observe: the device sees what the application posted, only on a CQ of
- * ours. mode=off: nothing is touched. Each mode is a process of its own.
+ * Tests the modes. With mode=observe the device receives what the application posted, on a
+ * shadow CQ. With mode=off nothing is changed. Each mode runs in a separate process.
  */
 #include "rig.h"
 
@@ -55,7 +55,7 @@ static void mode_off_leaves_qps_and_wrs_unchanged(void **state)
 	rig_close(&r);
 }
 
-/* There a completion says nothing about the network. */
+/* With iWARP a completion contains no information about the network. */
 static void iwarp_is_uncontrolled(void **state)
 {
 	struct rig r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No thread can be created: what would have to wait goes out unshaped, so that an
- * application that sleeps on events still gets all of its completions.
+ * Tests a process that cannot create threads: WRs that would have to wait are posted unpaced,
+ * so that an application that sleeps on events still gets all of its completions.
  */
 #include "rig.h"
 
@@ -20,7 +20,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(
 	return EAGAIN;
 }
 
-/* Without a poll in between: the event of the last one arrives. */
+/* The event of the last WR arrives without a poll before it. */
 static void traffic(struct rig *r, struct ibv_qp *qp)
 {
 	struct ibv_wc wc[1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A preload that carries sockets itself, as librspreload does, knows them by their numbers:
- * no call of the shim's may come to it with the number of one of the application's.
+ * Tests that the shim passes no descriptor number of the application to another preload. A
+ * preload that emulates sockets, like librspreload, identifies them by number.
  */
 #include "rig.h"
 
@@ -14,10 +14,10 @@
 enum { HELD = 64 };
 
 static atomic_bool held[HELD];
-static atomic_uint closed, mistaken;     /* by threads of the shim's */
+static atomic_uint closed, mistaken;     /* by the shim's threads */
 static _Thread_local bool ours;
 
-/* The shim's calls come here, as to such a preload. */
+/* Receives the shim's calls, as such a preload would. */
 __attribute__((visibility("default"))) int close(int fd)
 {
 	Dl_info who;
@@ -29,7 +29,7 @@ __attribute__((visibility("default"))) int close(int fd)
 	return (int)syscall(SYS_close, fd);
 }
 
-/* There is no agent: its thread looks for one, and closes the socket. */
+/* There is no agent: the feedback thread tries to connect and closes its socket. */
 static void the_shim_closes_no_number_of_an_open_application_descriptor(void **state)
 {
 	unsigned spins = 0;

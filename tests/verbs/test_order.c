@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One CQ for both directions: a SEND's completion is reported before the response to it, as bare.
- * Programs count on that: to a target a login is over once its last response was sent, and a
- * command that comes before that is an error.
+ * Tests that a SEND's completion is reported before the response to it when one CQ serves both
+ * directions, as on the bare device. Programs depend on this: a target considers a login
+ * complete once the last response was sent, and rejects a command that it receives earlier.
  */
 #include "rig.h"
 
@@ -11,7 +11,7 @@ enum { K4 = 4096, ROUNDS = 60, MOST = 16, REQUEST = 1, ANSWER = 2, ASKED = 100, 
 static struct ibv_cq_init_attr_ex extended;
 static bool batches;
 
-/* At most n by a poll, or a session; their wr_ids. */
+/* Poll once, or one batch, for at most n completions, and store their wr_ids. */
 static int some(struct rig *r, int n, uint64_t *id)
 {
 	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)(void *)r->scq;
@@ -81,7 +81,7 @@ static void receive(struct rig *r, struct ibv_qp *qp, uint64_t id)
 	r->b = b;
 }
 
-/* Whatever came last before that; no completion is omitted or reported twice. */
+/* Try every kind of WR before the SEND; no completion is omitted or reported twice. */
 static void answers_follow(bool by_batches)
 {
 	struct rig r;
@@ -121,7 +121,7 @@ static void a_response_follows_its_send_in_polls(void **state)
 	answers_follow(false);
 }
 
-/* Whatever else of a completion can be read. */
+/* Read all other fields of a completion. */
 static void a_response_follows_its_send_in_poll_batches(void **state)
 {
 	(void)state;
@@ -131,7 +131,10 @@ static void a_response_follows_its_send_in_poll_batches(void **state)
 	}
 }
 
-/* A thread that polls one at a time, and posts one for each, still gets its receives. */
+/*
+ * A thread that polls one completion at a time and posts one WR for each still gets its
+ * receives.
+ */
 static void receives_are_reported_while_sends_continue(void **state)
 {
 	enum { BACKLOG = 32, SOON = 100 };
@@ -160,7 +163,7 @@ static void receives_are_reported_while_sends_continue(void **state)
 	}
 }
 
-/* Many of both: all receives in their order, and all that was sent. */
+/* With many of both, all receives and all sends are reported, each in their order. */
 static void sends_and_receives_each_keep_their_order(void **state)
 {
 	struct rig r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Posting and polling as the application sees it, while everything beyond one
- * segment of 4 KiB waits in the shim (hazards 1-3, 5-10 of the design).
+ * Tests posting and polling as the application sees it, while everything beyond one segment of
+ * 4 KiB waits in the shim (hazards 1-3, 5-10 of the design).
  */
 #include "rig.h"
 
@@ -9,7 +9,7 @@
 
 static struct ibv_wc wc[256];
 
-/* One segment in flight and nothing else: later WRs wait until it is carried out. */
+/* Only one segment is in flight: later WRs wait until it has been carried out. */
 static void open_held(struct rig *r, struct rig_conf conf)
 {
 	rig_open(r, conf);
@@ -86,7 +86,7 @@ static void sends_arrive_whole_and_with_immediate_data(void **state)
 	rig_close(&r);
 }
 
-/* Completions in posting order, whatever their sizes; only what was asked for. */
+/* WRs of any size complete in posting order, and only the signalled ones. */
 static void signalled_wrs_complete_in_posting_order(void **state)
 {
 	static const uint32_t sizes[] = { 1, K4, 10 * K4, 0, 64, 3 * K4 + 1, 8, 2 * K4 };
@@ -124,7 +124,7 @@ static void sq_sig_all_completes_every_wr(void **state)
 	rig_close(&r);
 }
 
-/* The application's CQ of one entry sees one completion, however many segments there were. */
+/* The application's CQ of one entry receives one completion for any number of segments. */
 static void a_cq_of_one_entry_is_enough_for_a_split_wr(void **state)
 {
 	struct rig r;
@@ -141,7 +141,7 @@ static void a_cq_of_one_entry_is_enough_for_a_split_wr(void **state)
 	rig_close(&r);
 }
 
-/* Whether it has, while the device writes it: no lock protects it. */
+/* Returns whether the device has written the data. No lock protects it. */
 __attribute__((no_sanitize("thread")))
 static bool arrived(const struct rig *r, size_t len)
 {
@@ -153,7 +153,7 @@ static bool arrived(const struct rig *r, size_t len)
 	return true;
 }
 
-/* The peer may wait for what comes after them, and the application for the peer. */
+/* The peer may wait for later WRs, and the application for the peer. */
 static void unpolled_completions_block_no_later_write(void **state)
 {
 	unsigned spins = 0;
@@ -175,7 +175,10 @@ static void unpolled_completions_block_no_later_write(void **state)
 	rig_close(&r);
 }
 
-/* Polling for many gets all that there are: fewer means empty (hazard 10). */
+/*
+ * A poll for many returns all completions: fewer than asked for means that the CQ is empty
+ * (hazard 10).
+ */
 static void a_poll_returns_all_available_completions(void **state)
 {
 	struct rig r;
@@ -191,7 +194,7 @@ static void a_poll_returns_all_available_completions(void **state)
 	rig_close(&r);
 }
 
-/* The list, the scatter entries and inline data are the application's again at once. */
+/* The application may reuse the list, the SGEs and inline data as soon as the call returns. */
 static void the_wr_list_may_be_overwritten_after_posting(void **state)
 {
 	struct ibv_sge sge[4];
@@ -224,7 +227,7 @@ static void the_wr_list_may_be_overwritten_after_posting(void **state)
 	rig_close(&r);
 }
 
-/* Inline data in several pieces, without a key, deferred. */
+/* The inline data is in several SGEs, without a key, and is deferred. */
 static void deferred_inline_data_is_copied_from_all_its_sges(void **state)
 {
 	struct fake_wqe_seen seen[8];
@@ -252,7 +255,7 @@ static void deferred_inline_data_is_copied_from_all_its_sges(void **state)
 	rig_close(&r);
 }
 
-/* ENOMEM at exactly max_send_wr, bad_wr the first left out, all before it accepted. */
+/* Posting fails with ENOMEM at exactly max_send_wr; bad_wr is the first WR not accepted. */
 static void a_qp_accepts_exactly_max_send_wr(void **state)
 {
 	struct ibv_sge sge[24];
@@ -283,7 +286,10 @@ static void a_qp_accepts_exactly_max_send_wr(void **state)
 	rig_close(&r);
 }
 
-/* An application that never polls but signals can post on: its slots come free inside. */
+/*
+ * An application that signals some WRs but does not poll in between can continue to post: the
+ * shim frees the slots.
+ */
 static void posting_continues_without_polling_while_some_wrs_are_signalled(void **state)
 {
 	struct rig r;
@@ -325,7 +331,7 @@ static void refused_wrs_return_the_devices_code(void **state)
 	assert_int_equal(wc->wr_id, 0);
 	rig_poll_nothing(r.scq);
 
-	/* more scatter entries, long enough to be split, than the QP has */
+	/* more SGEs than the QP supports, long enough to be split */
 	for (unsigned i = 0; i < 6; i++)
 		sge[i] = (struct ibv_sge){ .addr = (uintptr_t)r.src, .length = 700,
 					   .lkey = r.smr->lkey };
@@ -345,7 +351,7 @@ static void refused_wrs_return_the_devices_code(void **state)
 	rig_close(&r);
 }
 
-/* The same while something waits, so that the device is not asked at once. */
+/* Other WRs wait, so that the shim does not ask the device at once. */
 static void malformed_wrs_are_refused_while_others_wait(void **state)
 {
 	struct ibv_sge sge[6];
@@ -389,7 +395,7 @@ static void posting_before_rts_returns_the_devices_code(void **state)
 	rig_close(&r);
 }
 
-/* A refusal by the device in the middle of a list reaches the application as it is. */
+/* The application gets the device's refusal of a WR in the middle of a list unchanged. */
 static void a_refusal_within_a_list_returns_its_code_and_bad_wr(void **state)
 {
 	static const int codes[] = { ENOMEM, EINVAL, -EINVAL, -ENOMEM };
@@ -422,7 +428,7 @@ static void a_refusal_within_a_list_returns_its_code_and_bad_wr(void **state)
 	rig_close(&r);
 }
 
-/* rxe's way: an error without bad_wr, but the WQEs are in the ring (and complete). */
+/* rxe returns an error without bad_wr, although the WQEs are in the ring and complete. */
 static void wrs_refused_without_bad_wr_complete_as_on_rxe(void **state)
 {
 	static struct ibv_sge sge[40];
@@ -447,7 +453,7 @@ static void wrs_refused_without_bad_wr_complete_as_on_rxe(void **state)
 	rig_close(&r);
 }
 
-/* One call, one doorbell, as long as nothing has to wait. */
+/* One call rings one doorbell if no WR has to wait. */
 static void a_list_needs_one_doorbell(void **state)
 {
 	struct ibv_sge sge[12];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ibv_create_qp_ex: what is controlled, what passes, and that the application cannot
- * tell: the same expectations bare and behind the shim.
+ * Tests ibv_create_qp_ex: which QPs are controlled and which are not. The same expectations
+ * hold on the bare device and behind the shim.
  */
 #include "rig.h"
 
@@ -24,7 +24,7 @@ static bool controlled(const struct ibv_qp *qp, const struct rig *r)
 	return qp->send_cq != r->scq;
 }
 
-/* It replaces r->a and does its work, by ibv_wr_* if it has that. */
+/* The QP replaces r->a and is used as r->a, with ibv_wr_* if it has that interface. */
 static void try_out(struct rig *r, struct ibv_qp *qp)
 {
 	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
@@ -45,7 +45,7 @@ static void try_out(struct rig *r, struct ibv_qp *qp)
 	rig_poll(r->scq, ex ? 2 : 1, wc);
 	for (unsigned i = 0; i < (ex ? 2 : 1); i++)
 		assert_true(wc[i].wr_id == i + 1 && wc[i].status == IBV_WC_SUCCESS);
-	/* Tokens of the shim are no numbers of an application. */
+	/* Internal wr_ids of the shim never reach the application. */
 	assert_int_equal(fake_seen(0).wr_id != 1, controlled(qp, r));
 	assert_memory_equal(r->src, r->dst, 100);
 }
@@ -81,7 +81,7 @@ static void create_qp_ex_leaves_its_attributes_unchanged(void **state)
 	}
 }
 
-/* More than the device supports: the application's own depth is used. */
+/* The larger depth exceeds the device's limit: the application's own depth is used. */
 static void a_qp_is_controlled_at_the_devices_own_depth(void **state)
 {
 	struct ibv_qp_init_attr_ex attr;
@@ -127,7 +127,7 @@ static void uncontrolled_qps_work_natively(void **state)
 	}
 }
 
-/* An older libibverbs has less of the structure: what lies there then is the provider's. */
+/* In an older libibverbs the structure is shorter, and the memory behind it is the provider's. */
 static void members_beyond_an_older_qp_ex_are_not_written(void **state)
 {
 	const size_t old = offsetof(struct ibv_qp_ex, wr_abort) + sizeof(void (*)(void));
@@ -173,7 +173,7 @@ static void refused_attributes_return_the_devices_errno(void **state)
 	rig_close(&r);
 }
 
-/* The receive side stays the device's, an SRQ too. */
+/* The device handles the receive side, including an SRQ. */
 static void a_controlled_qp_receives_from_an_srq(void **state)
 {
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ibv_resize_cq, where completions wait outside of the application's CQ. */
+/* Tests ibv_resize_cq while completions wait outside the application's CQ. */
 #include "rig.h"
 
 #define K4 4096u
@@ -13,7 +13,7 @@ static bool bare(void)
 	return rig_is("bare");
 }
 
-/* What the device was given, whole or in segments. */
+/* The bytes posted to the device, whole or in segments. */
 static uint64_t bytes_seen(void)
 {
 	uint64_t bytes = 0;
@@ -23,7 +23,7 @@ static uint64_t bytes_seen(void)
 	return bytes;
 }
 
-/* n WRs are done, and not polled yet. */
+/* Complete n WRs without polling them. */
 static void do_unseen(struct rig *r, enum ibv_wr_opcode opcode, unsigned n)
 {
 	unsigned spins = 0;
@@ -90,7 +90,10 @@ static void an_enlarged_cq_holds_more_completions(void **state)
 	rig_close(&r);
 }
 
-/* Pending completions and those in the CQ exceed the new size: at worst it is granted. */
+/*
+ * Pending completions and those in the CQ together exceed the new size: the worst case is that
+ * the device grants it.
+ */
 static void no_completion_is_lost_where_a_smaller_cq_is_granted(void **state)
 {
 	enum { EACH = 4, SIZE = EACH + 1 };

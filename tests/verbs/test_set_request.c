@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests by the mailbox of the process's own page: what they change on the wire, and what
- * becomes of one that anybody might have written there. The process plays the tool, too.
+ * Tests requests through the mailbox of the process's statistics file: their effect on the
+ * wire, and the handling of arbitrary content that any process could have written. The process
+ * also acts as the tool.
  */
 #include "rig.h"
 
@@ -20,11 +21,11 @@
 #define K4 4096u
 
 static struct ibv_wc wc[64];
-static struct ccs_stats_header *page;
+static struct ccs_stats_header *stats;
 
 /* -- the tool's side --------------------------------------------------------------- */
 
-static void open_page(void)
+static void map_statistics_file(void)
 {
 	const char *dir = getenv("XDG_RUNTIME_DIR");
 	char path[512];
@@ -34,64 +35,64 @@ static void open_page(void)
 	fd = open(path, O_RDWR);
 	if (fd < 0)
 		fail_msg("%s: %s", path, strerror(errno));
-	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	assert_true(page != MAP_FAILED);
+	stats = mmap(NULL, sizeof(*stats), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(stats != MAP_FAILED);
 	close(fd);
 }
 
-static uint64_t put(const void *text, size_t len)
+static uint64_t put_request(const void *text, size_t len)
 {
-	const uint64_t asked = page->mailbox.request_gen | 1;
+	const uint64_t gen = stats->mailbox.request_gen | 1;
 
-	memset(page->mailbox.request, 0, sizeof(page->mailbox.request));
-	memcpy(page->mailbox.request, text, len);
-	__atomic_store_n(&page->mailbox.request_gen, asked, __ATOMIC_RELEASE);
-	return asked + 1;
+	memset(stats->mailbox.request, 0, sizeof(stats->mailbox.request));
+	memcpy(stats->mailbox.request, text, len);
+	__atomic_store_n(&stats->mailbox.request_gen, gen, __ATOMIC_RELEASE);
+	return gen + 1;
 }
 
-/* The status; the answer is in the page. */
-static uint64_t ask(struct rig *r, const char *text)
+/* Returns the status; the answer is in the mailbox. */
+static uint64_t send_request(struct rig *r, const char *text)
 {
-	const uint64_t taken = put(text, strlen(text));
+	const uint64_t answer_gen = put_request(text, strlen(text));
 	unsigned spins = 0;
 
-	do /* once, but where the helper has found it first */
+	do /* once, unless the pacer thread has found the request first */
 		assert_int_equal(ibv_poll_cq(r->scq, 1, wc), 0);
-	while (__atomic_load_n(&page->mailbox.answer_gen, __ATOMIC_ACQUIRE) != taken &&
+	while (__atomic_load_n(&stats->mailbox.answer_gen, __ATOMIC_ACQUIRE) != answer_gen &&
 	       rig_keep_waiting(&spins));
-	assert_int_equal(page->mailbox.answer_gen, taken);
-	return page->mailbox.status;
+	assert_int_equal(stats->mailbox.answer_gen, answer_gen);
+	return stats->mailbox.status;
 }
 
-static void asked(struct rig *r, const char *text)
+static void assert_accepted(struct rig *r, const char *text)
 {
-	if (ask(r, text))
-		fail_msg("%s: %s", text, page->mailbox.answer);
+	if (send_request(r, text))
+		fail_msg("%s: %s", text, stats->mailbox.answer);
 }
 
-static void refused(struct rig *r, const char *text, const char *part)
+static void assert_refused(struct rig *r, const char *text, const char *part)
 {
-	if (!ask(r, text) || !strstr(page->mailbox.answer, part))
-		fail_msg("%s: %s", text, page->mailbox.answer);
+	if (!send_request(r, text) || !strstr(stats->mailbox.answer, part))
+		fail_msg("%s: %s", text, stats->mailbox.answer);
 }
 
-static void shows(struct rig *r, const char *whom, const char *part)
+static void assert_shows(struct rig *r, const char *whom, const char *part)
 {
-	asked(r, whom);
-	if (!strstr(page->mailbox.answer, part))
-		fail_msg("%s: %s is not in %s", whom, part, page->mailbox.answer);
+	assert_accepted(r, whom);
+	if (!strstr(stats->mailbox.answer, part))
+		fail_msg("%s: %s is not in %s", whom, part, stats->mailbox.answer);
 }
 
-/* As the process began, but for what belongs to the rules. */
-static void reset(struct rig *r)
+/* The initial settings, except those that come from rules. */
+static void reset_settings(struct rig *r)
 {
-	asked(r, "all\nmode=enforce\ncc=none\nsplit=y\nsegment=4k\nmax_inflight=4k\nmax_rate=inf\n"
+	assert_accepted(r, "all\nmode=enforce\ncc=none\nsplit=y\nsegment=4k\nmax_inflight=4k\nmax_rate=inf\n"
 	      "base_rtt=20us\nline_rate=auto\nrtt_jitter=0\n");
 }
 
 /* -- tests ------------------------------------------------------------------------- */
 
-/* How many WQEs a write of 20 segments became. */
+/* Returns the number of WQEs that a write of 20 segments became. */
 static size_t wqes_of_a_write(struct rig *r)
 {
 	fake_seen_clear();
@@ -105,12 +106,12 @@ static size_t wqes_of_a_write(struct rig *r)
 static void open_rig(struct rig *r)
 {
 	rig_open(r, (struct rig_conf){ 0 });
-	open_page();
+	map_statistics_file();
 }
 
 static void close_rig(struct rig *r)
 {
-	munmap(page, sizeof(*page));
+	munmap(stats, sizeof(*stats));
 	rig_close(r);
 }
 
@@ -129,17 +130,17 @@ static void a_mode_changes_what_the_device_sees(void **state)
 	open_rig(&r);
 	assert_int_equal(wqes_of_a_write(&r), 20);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
-		asked(&r, steps[i].text);
+		assert_accepted(&r, steps[i].text);
 		assert_int_equal(wqes_of_a_write(&r), steps[i].wqes);
 	}
 	close_rig(&r);
-	open_rig(&r); /* those to come have it, too */
+	open_rig(&r); /* new QPs have it, too */
 	assert_int_equal(wqes_of_a_write(&r), 20);
-	shows(&r, "all\n", "cc = none\n");
+	assert_shows(&r, "all\n", "cc = none\n");
 	close_rig(&r);
 }
 
-/* What waits at a closed gate goes at once when nothing holds it back any more. */
+/* Segments that wait at a closed gate go out at once when the mode stops holding them. */
 static void mode_observe_posts_waiting_segments(void **state)
 {
 	struct rig r;
@@ -149,12 +150,12 @@ static void mode_observe_posts_waiting_segments(void **state)
 	fake_hold(true);
 	assert_int_equal(rig_post(&r, 7, IBV_WR_RDMA_WRITE, 0, 20 * K4, IBV_SEND_SIGNALED), 0);
 	assert_int_equal(fake_seen_count(), 1);
-	asked(&r, "all\nmode=observe\n");
+	assert_accepted(&r, "all\nmode=observe\n");
 	assert_int_equal(fake_seen_count(), 2);
 	assert_int_equal(fake_seen(1).length, 19 * K4);
 	rig_poll_stepping(r.scq, 1, wc);
 	assert_memory_equal(r.src, r.dst, 20 * K4);
-	asked(&r, "all\nmode=enforce\n");
+	assert_accepted(&r, "all\nmode=enforce\n");
 	close_rig(&r);
 }
 
@@ -170,26 +171,26 @@ static void a_request_applies_only_to_its_queue_pairs(void **state)
 	snprintf(own, sizeof(own), "::ffff:%u.%u.%u.%u", gid.raw[12], gid.raw[13], gid.raw[14],
 		 gid.raw[15]);
 	snprintf(text, sizeof(text), "qp %u\nsegment=8k\nmax_inflight=16k\n", r.a->qp_num);
-	asked(&r, text);
+	assert_accepted(&r, text);
 	assert_int_equal(wqes_of_a_write(&r), 10);
 	snprintf(text, sizeof(text), "qp %u\n", r.b->qp_num);
-	shows(&r, text, "segment = 4k\n");
-	shows(&r, "all\n", "segment = 4k\n");
-	asked(&r, "new\nsegment=16k\nmax_inflight=32k\n");
+	assert_shows(&r, text, "segment = 4k\n");
+	assert_shows(&r, "all\n", "segment = 4k\n");
+	assert_accepted(&r, "new\nsegment=16k\nmax_inflight=32k\n");
 	assert_int_equal(wqes_of_a_write(&r), 10);
-	shows(&r, "all\n", "segment = 16k\n");
-	asked(&r, "peer 192.0.2.0/24\nsegment=20k\nmax_inflight=40k\n");
+	assert_shows(&r, "all\n", "segment = 16k\n");
+	assert_accepted(&r, "peer 192.0.2.0/24\nsegment=20k\nmax_inflight=40k\n");
 	assert_int_equal(wqes_of_a_write(&r), 10);
-	shows(&r, "peer 192.0.2.7\n", "segment = 20k\n");
+	assert_shows(&r, "peer 192.0.2.7\n", "segment = 20k\n");
 	snprintf(text, sizeof(text), "peer %s\nsegment=40k\nmax_inflight=40k\n", own);
-	asked(&r, text);
+	assert_accepted(&r, text);
 	assert_int_equal(wqes_of_a_write(&r), 2);
-	asked(&r, "all\nsegment=4k\nmax_inflight=4k\n");
+	assert_accepted(&r, "all\nsegment=4k\nmax_inflight=4k\n");
 	assert_int_equal(wqes_of_a_write(&r), 20);
 	close_rig(&r);
 }
 
-/* A QP that asks for what cannot be leaves all as it was, others too. */
+/* A request that cannot be met for one QP changes nothing, for any QP. */
 static void a_refused_request_changes_nothing(void **state)
 {
 	char text[128];
@@ -197,26 +198,26 @@ static void a_refused_request_changes_nothing(void **state)
 
 	(void)state;
 	open_rig(&r);
-	refused(&r, "all\nsegment=8k\nmax_inflight=1\n", "max_inflight: '1' is out of range");
-	refused(&r, "all\nsegment=8k\nreport=/x\n", "report applies to the whole process");
-	refused(&r, "all\nsegment=64k\n", "max_inflight: it is smaller than one segment");
-	refused(&r, "all\nsegment=8k\nmax_inflight=16k\ndscp=5\n", "its packets keep their DSCP");
-	refused(&r, "all\nsegment=8k\nmax_inflight=16k\ncc=dcqcn\n", "ECN-capable packets");
-	refused(&r, "all\nsegment=8k\nmax_inflight=16k\ncc=hpcc\n", "needs ");
-	refused(&r, "all\nsegment=8k\nmax_inflight=16k\ncc=/tmp/x.so\n", "a plug-in is loaded only when");
-	refused(&r, "qp 4711\nsegment=8k\n", "no connected and controlled queue pair 4711");
-	shows(&r, "all\n", "segment = 4k\n");
+	assert_refused(&r, "all\nsegment=8k\nmax_inflight=1\n", "max_inflight: '1' is out of range");
+	assert_refused(&r, "all\nsegment=8k\nreport=/x\n", "report applies to the whole process");
+	assert_refused(&r, "all\nsegment=64k\n", "max_inflight: it is smaller than one segment");
+	assert_refused(&r, "all\nsegment=8k\nmax_inflight=16k\ndscp=5\n", "its packets keep their DSCP");
+	assert_refused(&r, "all\nsegment=8k\nmax_inflight=16k\ncc=dcqcn\n", "ECN-capable packets");
+	assert_refused(&r, "all\nsegment=8k\nmax_inflight=16k\ncc=hpcc\n", "needs ");
+	assert_refused(&r, "all\nsegment=8k\nmax_inflight=16k\ncc=/tmp/x.so\n", "a plug-in is loaded only when");
+	assert_refused(&r, "qp 4711\nsegment=8k\n", "no connected and controlled queue pair 4711");
+	assert_shows(&r, "all\n", "segment = 4k\n");
 	assert_int_equal(wqes_of_a_write(&r), 20);
 
-	/* One QP has a segment that the cap for all would be too small for. */
+	/* The segment of one QP is larger than the requested max_inflight for all. */
 	snprintf(text, sizeof(text), "qp %u\nsegment=16k\nmax_inflight=32k\n", r.b->qp_num);
-	asked(&r, text);
-	refused(&r, "all\nmax_inflight=8k\n", "max_inflight: it is smaller than one segment of 16k");
-	shows(&r, "all\n", "max_inflight = 4k\n");
+	assert_accepted(&r, text);
+	assert_refused(&r, "all\nmax_inflight=8k\n", "max_inflight: it is smaller than one segment of 16k");
+	assert_shows(&r, "all\n", "max_inflight = 4k\n");
 	close_rig(&r);
 }
 
-/* Whatever the mailbox contains, traffic continues, complete and in order. */
+/* Traffic continues, complete and in order, whatever the mailbox contains. */
 static void random_requests_leave_traffic_complete_and_in_order(void **state)
 {
 	static const char *const words[] = {
@@ -243,22 +244,22 @@ static void random_requests_leave_traffic_complete_and_in_order(void **state)
 			for (unsigned n = (unsigned)seed_below(6); n; n--)
 				len += (size_t)sprintf(text + len, "%s", words[seed_below(26)]);
 		}
-		if (i % 16 == 3) { /* in mid-traffic */
+		if (i % 16 == 3) { /* during traffic */
 			rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 20 * K4, 0);
 			rig_post(&r, 2, IBV_WR_RDMA_READ, 0, 3 * K4, 0);
 		}
-		page->mailbox.answer_gen = seed_next();
-		page->mailbox.status = seed_next();
-		put(text, len);
+		stats->mailbox.answer_gen = seed_next();
+		stats->mailbox.status = seed_next();
+		put_request(text, len);
 		if (i % 3 == 0)
-			page->mailbox.request_gen = seed_next();
+			stats->mailbox.request_gen = seed_next();
 		ibv_poll_cq(r.scq, 1, wc);
-		done += !page->mailbox.status;
+		done += !stats->mailbox.status;
 		if (i % 16 == 5)
 			wqes_of_a_write(&r);
 	}
 	assert_true(done > 100);
-	reset(&r);
+	reset_settings(&r);
 	assert_int_equal(wqes_of_a_write(&r), 20);
 	close_rig(&r);
 }
@@ -267,7 +268,7 @@ enum { THREADS = 3, REQUESTS = 300 };
 static atomic_bool ended;
 static atomic_uint lost;
 
-/* Queue pairs come, write and go, while others do and requests come. */
+/* Create, use and destroy queue pairs while requests arrive. */
 static void *use_qps(void *arg)
 {
 	struct rig *r = arg;
@@ -314,23 +315,23 @@ static void requests_amid_traffic_of_threads_lose_nothing(void **state)
 		assert_int_equal(pthread_create(&thread[t], NULL, use_qps, &r), 0);
 	for (unsigned i = 0; i < REQUESTS; i++) {
 		const char *text = texts[seed_below(sizeof(texts) / sizeof(*texts))];
-		const uint64_t taken = put(text, strlen(text));
+		const uint64_t answer_gen = put_request(text, strlen(text));
 		unsigned spins = 0;
 
-		while (__atomic_load_n(&page->mailbox.answer_gen, __ATOMIC_ACQUIRE) != taken)
+		while (__atomic_load_n(&stats->mailbox.answer_gen, __ATOMIC_ACQUIRE) != answer_gen)
 			assert_true(rig_keep_waiting(&spins));
-		refusals += page->mailbox.status != 0;
+		refusals += stats->mailbox.status != 0;
 	}
 	atomic_store(&ended, true);
 	for (unsigned t = 0; t < THREADS; t++)
 		pthread_join(thread[t], NULL);
-	reset(&r);
+	reset_settings(&r);
 	assert_int_equal(refusals, 0);
 	assert_int_equal(atomic_load(&lost), 0);
 	close_rig(&r);
 }
 
-/* The process does not believe what its page says of its own size. */
+/* The process does not rely on the sizes that its statistics file states. */
 static void the_process_does_not_trust_sizes_in_its_statistics_file(void **state)
 {
 	struct ibv_qp *more[12];
@@ -338,17 +339,18 @@ static void the_process_does_not_trust_sizes_in_its_statistics_file(void **state
 
 	(void)state;
 	open_rig(&r);
-	if (page->slots >= 14) { /* pages of more than 4 KB */
+	if (stats->slots >= 14) { /* the system's memory pages are larger than 4 KB */
 		close_rig(&r);
 		skip();
 	}
-	page->slots = page->header_size = page->slot_size = page->qps = page->changes = 0;
+	stats->slots = stats->header_size = stats->slot_size = stats->qps = stats->changes = 0;
 	for (unsigned i = 0; i < 12; i++)
 		more[i] = rig_qp(&r, r.scq, r.rcq);
-	assert_true(page->slots >= 14);
+	assert_true(stats->slots >= 14);
 	for (unsigned i = 0; i < 12; i++)
 		assert_int_equal(ibv_destroy_qp(more[i]), 0);
-	assert_int_equal(page->qps, 2); /* by it the process decides how often it shows them */
+	/* this count determines how often the process publishes its QPs */
+	assert_int_equal(stats->qps, 2);
 	assert_int_equal(wqes_of_a_write(&r), 20);
 	close_rig(&r);
 }
@@ -356,7 +358,7 @@ static void the_process_does_not_trust_sizes_in_its_statistics_file(void **state
 static atomic_bool privileged;
 __attribute__((visibility("default"))) unsigned long getauxval(unsigned long type);
 
-/* The shim's own question of AT_SECURE, too. */
+/* Also answers the shim's query of AT_SECURE. */
 unsigned long getauxval(unsigned long type)
 {
 	unsigned long (*real)(unsigned long) = dlsym(RTLD_NEXT, "getauxval");
@@ -371,18 +373,21 @@ static void a_process_that_gained_privileges_ignores_requests(void **state)
 	(void)state;
 	open_rig(&r);
 	privileged = true;
-	put("all\nmode=off\n", 13);
+	put_request("all\nmode=off\n", 13);
 	ibv_poll_cq(r.scq, 1, wc);
-	assert_int_equal(page->mailbox.request_gen % 2, 1);
+	assert_int_equal(stats->mailbox.request_gen % 2, 1);
 	assert_int_equal(wqes_of_a_write(&r), 20);
 	privileged = false;
-	asked(&r, "all\nmode=off\n");
+	assert_accepted(&r, "all\nmode=off\n");
 	assert_int_equal(wqes_of_a_write(&r), 1);
-	asked(&r, "all\nmode=enforce\n");
+	assert_accepted(&r, "all\nmode=enforce\n");
 	close_rig(&r);
 }
 
-/* What there was stays, and may be asked for again. The last test: there are no more. */
+/*
+ * Existing settings stay and may be requested again. This must be the last test, as it leaves
+ * no free setting.
+ */
 static void a_request_beyond_the_last_free_setting_is_refused(void **state)
 {
 	char text[64];
@@ -391,16 +396,16 @@ static void a_request_beyond_the_last_free_setting_is_refused(void **state)
 
 	(void)state;
 	open_rig(&r);
-	asked(&r, "all\nsegment=8k\nmax_inflight=16k\n");
+	assert_accepted(&r, "all\nsegment=8k\nmax_inflight=16k\n");
 	for (i = 0; i < 4096; i++) {
 		snprintf(text, sizeof(text), "all\nsegment=4k\nmax_inflight=%u\n", 10000 + i);
-		if (ask(&r, text))
+		if (send_request(&r, text))
 			break;
 	}
-	assert_in_range(i, 3000, 4095); /* what went before had some */
-	assert_non_null(strstr(page->mailbox.answer, "too many different settings"));
+	assert_in_range(i, 3000, 4095); /* earlier tests used some */
+	assert_non_null(strstr(stats->mailbox.answer, "too many different settings"));
 	assert_int_equal(wqes_of_a_write(&r), 20);
-	asked(&r, "all\nsegment=8k\nmax_inflight=16k\n");
+	assert_accepted(&r, "all\nsegment=8k\nmax_inflight=16k\n");
 	assert_int_equal(wqes_of_a_write(&r), 10);
 	close_rig(&r);
 	open_rig(&r);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the device receives of a WR that is split, and what is never split (hazards 3, 18, 19). */
+/*
+ * Tests what the device receives of a WR that is split, and which WRs are never split (hazards
+ * 3, 18, 19).
+ */
 #include "rig.h"
 
 #define K4 4096u
@@ -7,7 +10,10 @@
 static struct ibv_wc wc[16];
 static struct fake_wqe_seen seen[512];
 
-/* Segments of one WR: in order, without gap, none too long. Returns how many. */
+/*
+ * Check that the segments of one WR are in order, without gaps, and not too long. Returns their
+ * number.
+ */
 static size_t check_segments(const struct rig *r, size_t first, enum ibv_wr_opcode opcode,
 			     uint64_t remote, uint64_t len)
 {
@@ -83,7 +89,7 @@ static void a_split_read_scatters_to_all_its_sges(void **state)
 	rig_close(&r);
 }
 
-/* Every way of cutting, every way of scattering. */
+/* Combine many segment boundaries with many SGE boundaries. */
 static void random_sge_lists_arrive_whole(void **state)
 {
 	uint32_t x = 99;
@@ -121,7 +127,10 @@ static void random_sge_lists_arrive_whole(void **state)
 	rig_close(&r);
 }
 
-/* FENCE before the first segment, SOLICITED after the last, SIGNALED enough to see the end. */
+/*
+ * FENCE belongs to the first segment, SOLICITED to the last; SIGNALED is set often enough to
+ * notice the end.
+ */
 static void fence_is_on_the_first_segment_and_solicited_on_the_last(void **state)
 {
 	size_t n;
@@ -175,7 +184,7 @@ static void sends_immediates_inline_data_and_atomics_are_not_split(void **state)
 	rig_close(&r);
 }
 
-/* READ requests beyond what the peer takes would stall the queue behind them. */
+/* More outstanding READs than the peer supports would stall the queue behind them. */
 static void reads_outstanding_are_bounded(void **state)
 {
 	struct rig r;
@@ -198,7 +207,7 @@ static void reads_outstanding_are_bounded(void **state)
 	rig_close(&r);
 }
 
-/* Small unsignalled READs and atomics with one allowed at a time do not lock each other out. */
+/* Small unsignalled READs and atomics do not block each other when only one may be outstanding. */
 static void unsignalled_reads_make_progress_at_max_rd_atomic_1(void **state)
 {
 	struct rig r;
@@ -215,7 +224,7 @@ static void unsignalled_reads_make_progress_at_max_rd_atomic_1(void **state)
 	rig_close(&r);
 }
 
-/* A small unsignalled WR in front of a large one, as an application's first words. */
+/* An application's first WRs are often a small unsignalled one and a large one. */
 static void a_large_wr_behind_a_small_unsignalled_one_completes(void **state)
 {
 	struct rig r;
@@ -236,9 +245,9 @@ static void post_8(struct rig *r, unsigned n, unsigned int flags)
 }
 
 /*
- * Fewer than asked for means that the CQ is empty: an application that armed it sleeps
- * then. Of a queue of 384 each 96th WQE is signalled, so there is an internal one, 63 that
- * are reported, one more internal, and a last one that is reported.
+ * Fewer completions than asked for mean that the CQ is empty: an application that armed it
+ * sleeps then. Of a queue of 384 each 96th WQE is signalled, so there is one internal
+ * completion, 63 that are reported, another internal one, and a last one that is reported.
  */
 static void a_poll_does_not_stop_at_hidden_completions(void **state)
 {
@@ -260,8 +269,8 @@ static void a_poll_does_not_stop_at_hidden_completions(void **state)
 }
 
 /*
- * Full by the device's own count, with segments of ours in it: bare it would have had space
- * for the next WR. What is not fit is refused all the same, in the device's words.
+ * The device's queue is full because it holds segments of the shim; on the bare device the next
+ * WR would have fitted. A malformed WR is still refused with the device's code.
  */
 static void a_queue_full_of_segments_defers_the_next_wr(void **state)
 {
@@ -271,7 +280,7 @@ static void a_queue_full_of_segments_defers_the_next_wr(void **state)
 
 	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
-	for (unsigned i = 0; i < 20; i++) { /* the window opens */
+	for (unsigned i = 0; i < 20; i++) { /* let the window open */
 		rig_post(&r, 0, IBV_WR_RDMA_WRITE, 0, 3 * K4, IBV_SEND_SIGNALED);
 		rig_poll(r.scq, 1, wc);
 	}
@@ -281,7 +290,7 @@ static void a_queue_full_of_segments_defers_the_next_wr(void **state)
 	fake_fail_post(0, ENOMEM, FAKE_BAD_WR);
 	errno = 0;
 	assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 3 * K4, 8, IBV_SEND_SIGNALED), 0);
-	assert_int_equal(errno, 0); /* the device's word is not for the application */
+	assert_int_equal(errno, 0); /* the device's errno is hidden */
 	fake_hold(false);
 	rig_poll(r.scq, 2, wc);
 	assert_true(wc[0].wr_id == 1 && wc[1].wr_id == 2 && !wc[0].status && !wc[1].status);
@@ -289,7 +298,7 @@ static void a_queue_full_of_segments_defers_the_next_wr(void **state)
 	assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, 3 * K4, IBV_SEND_SIGNALED), 0);
 	wr = rig_wr(&r, sge, 4, IBV_WR_RDMA_WRITE, 64, 8, IBV_SEND_SIGNALED);
 	wr.num_sge = 5;
-	fake_fail_post(0, ENOMEM, FAKE_BAD_WR); /* as mlx5 has it */
+	fake_fail_post(0, ENOMEM, FAKE_BAD_WR); /* as mlx5 reports it */
 	assert_int_equal(ibv_post_send(r.a, &wr, &bad), ENOMEM);
 	assert_ptr_equal(bad, &wr);
 	fake_hold(false);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* split_imm=y: WRITE_WITH_IMM as WRITEs, the last of which carries the immediate data. */
+/*
+ * Tests split_imm=y: WRITE_WITH_IMM becomes WRITEs, and the last segment carries the immediate
+ * data.
+ */
 #include "rig.h"
 
 static void the_last_segment_carries_the_immediate(void **state)

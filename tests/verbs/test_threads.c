@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads on separate and on shared QPs and CQs, with the helper thread among
- * them. Mostly for the thread sanitizer; the counts hold without it too.
+ * Tests threads on separate and on shared QPs and CQs, together with the pacer thread. Mainly
+ * for the thread sanitizer; the counts also hold without it.
  */
 #include "rig.h"
 
@@ -42,7 +42,7 @@ static void poll_some(struct ibv_cq *cq)
 			atomic_fetch_add(&completed, 1);
 }
 
-/* Post until accepted, polling when the queue is full, then everything in. */
+/* Post until the WR is accepted, polling when the queue is full, then wait for all completions. */
 static void work(struct ibv_qp *qp, struct ibv_cq *cq, unsigned place)
 {
 	for (unsigned i = 0; i < ROUNDS; i++) {
@@ -136,7 +136,7 @@ static void threads_on_a_shared_qp_complete(void **state)
 	rig_close(&rig);
 }
 
-/* QPs and CQs that come and go while the helper drives them. */
+/* QPs and CQs are created and destroyed while the pacer thread drives them. */
 static void *churn(void *arg)
 {
 	const unsigned place = *(unsigned *)arg;
@@ -179,7 +179,7 @@ static void threads_create_and_destroy_qps_under_traffic(void **state)
 	rig_close(&rig);
 }
 
-/* As others do while one QP is on its way: on the same CQs, and with QPs of their own. */
+/* Use the same CQs and create other QPs, as other threads do during a modify of one QP. */
 static void *use_other_qps(void *arg)
 {
 	struct ibv_qp *other = arg, *another;
@@ -207,8 +207,10 @@ static void use_other_qps_in_a_thread(void *arg)
 	assert_non_null(ok);
 }
 
-/* While a device takes its time to reset a QP, even one with ibv_wr_*, or has it ready to send,
- * none has to wait that does not post to that very QP. */
+/*
+ * While the device slowly resets a QP, also one with ibv_wr_*, or moves it to RTS, only threads
+ * that post to that QP wait.
+ */
 static void a_slow_modify_blocks_no_other_qp(void **state)
 {
 	const enum ibv_qp_state states[] = { IBV_QPS_RTS, IBV_QPS_ERR, IBV_QPS_RESET };
@@ -221,7 +223,7 @@ static void a_slow_modify_blocks_no_other_qp(void **state)
 		if (states[i] == IBV_QPS_RTS)
 			assert_int_equal(rig_state(rig.a, IBV_QPS_SQD), 0);
 		else
-			assert_int_equal(post(rig.a, 1, 4), 0); /* and it waits, in part */
+			assert_int_equal(post(rig.a, 1, 4), 0); /* some of it waits */
 		fake_during_modify(use_other_qps_in_a_thread, other);
 		assert_int_equal(rig_state(rig.a, states[i]), 0);
 		assert_int_equal(ibv_destroy_qp(other), 0);
@@ -241,12 +243,12 @@ static void *post_forever(void *arg)
 	return NULL;
 }
 
-/* In a call that may be cut short, as without us, and with nothing locked forever. */
+/* The call is a cancellation point with and without the shim, and must leave nothing locked. */
 static void a_cancelled_thread_leaves_nothing_locked(void **state)
 {
 	(void)state;
 #ifdef __SANITIZE_ADDRESS__
-	skip(); /* what it has poisoned of the stack stays so, and the thread dies of it */
+	skip(); /* the sanitizer's poisoned stack stays so, and the thread would abort */
 #endif
 	for (unsigned round = 0; round < 20; round++) {
 		atomic_uint posts = 0;

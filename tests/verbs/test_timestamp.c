@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A device that stamps completions: the RTT is the network's however late the
- * application polls, and nothing else is different. Each case is a process.
+ * Tests a device that stamps completions: the RTT is the network's however late the application
+ * polls, and nothing else differs. Each case runs in a separate process.
  */
 #include "rig.h"
 
@@ -20,7 +20,7 @@ static void nap(long us)
 	nanosleep(&ts, NULL);
 }
 
-/* One WR at a time; of each five, so many are polled for without delay. */
+/* One WR at a time; the first `n` of each five are polled without delay. */
 static void traffic(unsigned prompt)
 {
 	struct ibv_wc wc;
@@ -62,7 +62,7 @@ static void never_late(void **state)
 	traffic(5);
 }
 
-/* Successes of all kinds, then a failure and what it flushes. */
+/* Completions of all opcodes, then a failure and the flushes after it. */
 static unsigned all_kinds(struct rig *r, struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
@@ -112,7 +112,7 @@ static void assert_same(const struct ibv_wc *a, const struct ibv_wc *b)
 	assert_int_equal(a->dlid_path_bits, b->dlid_path_bits);
 }
 
-/* Of two QPs, one got a plain shadow CQ for the other kind was refused. */
+/* Of two QPs, one got a plain shadow CQ because the device refused the other kind. */
 static void same_as_plain(void **state)
 {
 	struct ibv_wc stamped[16], plain[16];
@@ -165,7 +165,10 @@ static uint64_t wallclock(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* The next one of a session is that WR's, made between these times of both clocks. */
+/*
+ * The next completion of a batch is that WR's, and its time lies between these times of both
+ * clocks.
+ */
 static void expect_stamps(struct ibv_cq_ex *cq, uint64_t wr_id, const uint64_t since[2],
 			  const uint64_t until[2])
 {
@@ -174,7 +177,7 @@ static void expect_stamps(struct ibv_cq_ex *cq, uint64_t wr_id, const uint64_t s
 	assert_in_range(ibv_wc_read_completion_wallclock_ns(cq), since[1], until[1]);
 }
 
-/* Completions that the shim makes itself, for a QP that it had to fail. */
+/* Completions that the shim creates, for a QP that it had to fail. */
 static void made_here(void **state)
 {
 	static struct ibv_cq_init_attr_ex cq_ex = {
@@ -219,7 +222,7 @@ static const struct {
 	{ "made-here", "FAKERDMA_CLOCK_QUERY=1", "FAKERDMA_CLOCK_STUCK=0", made_here, false },
 };
 
-/* The sender's; of a QP that sent nothing it is 0. */
+/* The median RTT of the sender; it is 0 for a QP that sent nothing. */
 static double median_rtt(const char *report)
 {
 	FILE *file = fopen(report, "r");
@@ -253,7 +256,7 @@ static void run_case(size_t i, const char *report)
 		return;
 	us = median_rtt(report);
 	printf("# %s: %.0f us\n", cases[i].name, us);
-	/* Half of what a late poll would say is far from what a busy host adds. */
+	/* Half of the RTT that a late poll would give is far above what a busy host adds. */
 	assert_true(us > LATENCY_US - 20 && us < LATE_US / 2);
 }
 

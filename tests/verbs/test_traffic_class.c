@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The traffic class at the device, which lets switches mark the QP's packets, and what the
- * application sees of it: its own.
+ * Tests the traffic class: the device gets one that lets switches mark the QP's packets, and
+ * the application's queries return its own.
  */
 #include "rig.h"
 
 enum { DSCP_46 = 46 << 2, ECT_0 = 2, ECT_1 = 1, AV_BITS = IBV_QP_AV | IBV_QP_PATH_MTU |
        IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER };
 
-/* What reaches the device, of what the application asks for. */
+/* The traffic class that the device gets for the one that the application asks for. */
 static uint8_t expected(uint8_t given)
 {
 	if (rig_is("ect"))
@@ -73,7 +73,7 @@ static void the_device_gets_dscp_and_ect_and_queries_return_the_applications(voi
 	rig_close(&r);
 }
 
-/* A path that is changed while the send queue is drained, and one that is refused. */
+/* A path is changed while the send queue is drained, and a change is refused. */
 static void the_traffic_class_follows_a_new_path_in_sqd(void **state)
 {
 	struct ibv_qp_attr attr;
@@ -94,7 +94,7 @@ static void the_traffic_class_follows_a_new_path_in_sqd(void **state)
 	rig_close(&r);
 }
 
-/* Without a GRH there is no traffic class; those bytes are undefined. */
+/* Without a GRH there is no traffic class, and these bytes are undefined. */
 static void no_traffic_class_is_set_without_a_grh(void **state)
 {
 	struct ibv_qp_attr attr;

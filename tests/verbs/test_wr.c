@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ibv_wr_*: what the device gets and the application sees, the same bare as behind the
- * shim, whether the gate is open or everything beyond 4 KiB waits.
+ * Tests ibv_wr_*: what the device receives and the application sees is the same on the bare
+ * device and behind the shim, whether the gate is open or everything beyond 4 KiB waits.
  */
 #include "rig.h"
 
@@ -60,7 +60,7 @@ static void expect(const struct ibv_wc *w, uint64_t wr_id, enum ibv_wc_opcode op
 	assert_int_equal(w->opcode, opcode);
 }
 
-/* Complete the session, all of whose n WRs are signalled, and what the device got of it. */
+/* Complete the batch, all of whose n WRs are signalled, and collect what the device received. */
 static void finish(struct rig *r, struct ibv_qp_ex *ex, int n, struct fake_wqe_seen *seen)
 {
 	assert_int_equal(ibv_wr_complete(ex), 0);
@@ -189,7 +189,10 @@ static void send_builders_post_what_they_are_given(void **state)
 	rig_close(&r);
 }
 
-/* A window made, used and revoked within one session: in order, though nothing waits for it. */
+/*
+ * A window is bound, used and invalidated within one batch, in order although none of these WRs
+ * waits.
+ */
 static void a_window_can_be_bound_used_and_invalidated_in_one_batch(void **state)
 {
 	struct fake_wqe_seen seen[16];
@@ -207,7 +210,7 @@ static void a_window_can_be_bound_used_and_invalidated_in_one_batch(void **state
 					  .mw_access_flags = IBV_ACCESS_REMOTE_WRITE };
 	ibv_wr_start(ex);
 	write_len(&r, ex, 1, 0, 0, 3000);
-	write_len(&r, ex, 2, 0, 3000, 3000); /* gated, this waits */
+	write_len(&r, ex, 2, 0, 3000, 3000); /* with a gate this WR waits */
 	label(ex, 3, IBV_SEND_SIGNALED);
 	ibv_wr_bind_mw(ex, mw, key, &info);
 	memset(&info, 0xff, sizeof(info));
@@ -233,7 +236,7 @@ static void a_window_can_be_bound_used_and_invalidated_in_one_batch(void **state
 	rig_close(&r);
 }
 
-/* Scatter lists and inline data are the application's again as soon as they were set. */
+/* The application may reuse SGE lists and inline data as soon as they were set. */
 static void setters_copy_lists_and_inline_data(void **state)
 {
 	struct fake_wqe_seen seen[16];
@@ -246,7 +249,7 @@ static void setters_copy_lists_and_inline_data(void **state)
 	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ 0 });
 	ibv_wr_start(ex);
-	write_len(&r, ex, 1, IBV_SEND_SIGNALED, 8192, 4000); /* gated, the others wait */
+	write_len(&r, ex, 1, IBV_SEND_SIGNALED, 8192, 4000); /* with a gate the others wait */
 	label(ex, 2, IBV_SEND_SIGNALED);
 	ibv_wr_rdma_write(ex, r.dmr->rkey, remote(&r, 0));
 	for (unsigned i = 0; i < 3; i++)
@@ -279,7 +282,7 @@ static void setters_copy_lists_and_inline_data(void **state)
 	rig_close(&r);
 }
 
-/* One WR wrong: the code at the end, and nothing of the session is posted. */
+/* One WR is wrong: ibv_wr_complete returns its code, and nothing of the batch is posted. */
 static void wr_complete_returns_the_error_and_posts_nothing(void **state)
 {
 	static const struct ibv_sge many[6];
@@ -344,7 +347,7 @@ static void a_full_queue_refuses_the_whole_batch(void **state)
 	rig_close(&r);
 }
 
-/* The device refuses a WR of a session: none is posted, and its code is returned. */
+/* The device refuses a WR of a batch: none is posted, and its code is returned. */
 static void a_batch_that_the_device_refuses_returns_its_code(void **state)
 {
 	static const int codes[] = { ENOMEM, EINVAL, -EINVAL };
@@ -377,7 +380,7 @@ static void a_batch_that_the_device_refuses_returns_its_code(void **state)
 	rig_close(&r);
 }
 
-/* Full by the device's count, in the middle of a session that was taken: the rest waits. */
+/* The device's queue becomes full within a batch that the shim has accepted: the other WRs wait. */
 static void wrs_of_a_batch_that_the_device_refuses_with_enomem_wait(void **state)
 {
 	struct ibv_qp_ex *ex;
@@ -425,7 +428,10 @@ static void aborted_batches_post_nothing(void **state)
 	rig_close(&r);
 }
 
-/* Before RTS the provider's complete refuses; modify_qp writes another, which must not show. */
+/*
+ * Before RTS the provider's wr_complete refuses. modify_qp installs another one, which the
+ * application must not see.
+ */
 static void ibv_wr_complete_follows_the_qps_state(void **state)
 {
 	struct ibv_qp_ex *ex;
@@ -501,7 +507,7 @@ static void post_send_and_ibv_wr_keep_their_order_on_one_qp(void **state)
 	rig_close(&r);
 }
 
-/* What an application may do in a session without waiting for itself. */
+/* Calls that an application may make within a batch do not deadlock. */
 static void poll_and_modify_work_within_a_batch(void **state)
 {
 	struct ibv_qp_ex *ex;
@@ -528,7 +534,7 @@ enum { THREADS = 4, ROUNDS = 100, EACH = 3 };
 struct job {
 	struct rig *r;
 	unsigned place;
-	bool plain;                      /* by ibv_post_send */
+	bool plain;                      /* with ibv_post_send */
 };
 
 static atomic_uint completed;
@@ -567,7 +573,7 @@ static void *work(void *arg)
 	return arg;
 }
 
-/* Threads on one QP keep out of each other's sessions, and lists out of them. */
+/* Batches of several threads on one QP, and lists, do not interleave. */
 static void batches_of_several_threads_do_not_mix(void **state)
 {
 	static struct fake_wqe_seen seen[THREADS * ROUNDS * EACH + 1];

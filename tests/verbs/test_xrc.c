@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XRC: the sending QP is controlled as one of RC, each message comes to the SRQ that it
- * names, and the receiving end is the device's.
+ * Tests XRC: the sending QP is controlled like an RC QP, each message reaches the SRQ that it
+ * names, and the device handles the receiving end.
  */
 #include "rig.h"
 
@@ -67,7 +67,7 @@ static void close_xrc(struct xrc *x)
 	rig_close(&x->r);
 }
 
-/* A receive of SRQ i, named by it, for each of the N messages. */
+/* Post receives to SRQ i for each of the N messages. */
 static void post_receives(struct xrc *x)
 {
 	for (unsigned k = 0; k < N; k++) {
@@ -98,7 +98,7 @@ static void expect_all(struct xrc *x)
 		assert_int_equal(fake_seen_count(), 2 * N);
 }
 
-/* Its list is gone when it goes out. */
+/* The WR's list is overwritten before the WR goes out. */
 static void post(struct xrc *x, uint64_t wr_id, enum ibv_wr_opcode opcode, uint64_t offset,
 		 uint32_t len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Both QPs send, through a queue that one of them could fill; for trace.bats. */
+/* Program for trace.bats: both QPs send, through a send queue that one of them could fill. */
 #include "rig.h"
 
 #include <sys/wait.h>
@@ -34,7 +34,7 @@ static void traffic(struct rig *r)
 	}
 }
 
-/* A child that ends as children do, with a QP made and its exit handlers run. */
+/* The child creates a QP, ends and runs its exit handlers. */
 static void child(struct rig *r)
 {
 	const pid_t pid = fork();

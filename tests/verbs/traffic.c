@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Some traffic of known size, and QPs that pass for each reason; for report.bats. */
+/* Program for report.bats: traffic of known size, and QPs that are uncontrolled for each reason. */
 #include "rig.h"
 
 #define K4 4096u
@@ -58,5 +58,5 @@ int main(int argc, char **argv)
 		assert_int_equal(ibv_destroy_qp(r.a), 0);
 		assert_int_equal(ibv_destroy_qp(r.b), 0);
 	}
-	return 0; /* with everything else still there */
+	return 0; /* the other objects still exist */
 }
