@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program of eight bytes a step, carried out. It never decides by what it has polled
- * so far, only by what it posted and waited for: so both runs are the same program. Any
- * bytes are one, and a program without one of its steps as well.
+ * Executes a program of eight bytes per step. A step depends only on what was posted and waited
+ * for, never on what was polled so far: so both runs execute the same program. Any bytes are a
+ * program, also a program with steps removed.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ static unsigned list_len(const struct end *e, uint8_t n)
 	return 1 + n % (e->depth - 1 < 8 ? e->depth - 1 : 8);
 }
 
-/* Which end may post: while one end of a pair is failed, only that one. */
+/* The end that may post: while one end of a pair has failed, only that one. */
 static struct end *chosen(uint8_t end)
 {
 	struct end *e = &w.end[end % ENDS];
@@ -53,7 +53,7 @@ static void op_poll(const struct step *s)
 	trace_step("poll %d of CQ %u: %d", n, cq, got);
 	for (unsigned i = 0; i < ENDS; i++)
 		if (down(&w.end[i]))
-			return; /* flushed is what was posted, held or not */
+			return; /* posted WRs are flushed, held or not */
 	if (got < n && w.held && poll_some(cq, 1, s->how & 1))
 		violation(NULL, "a poll left something behind");
 }
@@ -74,7 +74,7 @@ static void op_hold(const struct step *s)
 	step(1 + s->n % 8);
 }
 
-/* From here on all fail. Nothing was begun of what is outstanding, or its fate is open. */
+/* All WRs from here on fail. No outstanding WR has begun, or its result is undefined. */
 static void op_err(struct end *e, const struct step *s)
 {
 	quiesce_peer(e);
@@ -99,7 +99,7 @@ static void op_pause(struct end *e)
 	append(&e->calls, "%d\n", to_state(e, e->paused ? IBV_QPS_SQD : IBV_QPS_RTS));
 }
 
-/* A WR in the middle of a list that fails alone. */
+/* One WR in the middle of a list fails. */
 static void op_fail(struct end *e, const struct step *s)
 {
 	static const uint8_t status[] = { IBV_WC_REM_ACCESS_ERR, IBV_WC_RETRY_EXC_ERR,
@@ -164,7 +164,7 @@ static void op_refused_modify(struct end *e, const struct step *s)
 	append(&e->calls, "refused modify: %d\n", to_state(e, states[s->how % 3]));
 }
 
-/* Outstanding WRs are then lost, unless all were done. */
+/* Outstanding WRs are then lost, unless all have completed. */
 static bool leave(struct end *e, bool settled)
 {
 	quiesce_peer(e);
@@ -230,7 +230,7 @@ static void arm(struct ibv_cq *cq, bool solicited)
 		violation(NULL, "a CQ cannot be armed");
 }
 
-/* Arm, look once more, sleep; as often as there are events for nothing. */
+/* Arm, poll once more, sleep; repeat for each event without a completion. */
 static void sleep_until_done(struct ibv_cq *cq, uint32_t *counter, uint32_t end, bool solicited)
 {
 	while (!w.hung) {
@@ -242,7 +242,7 @@ static void sleep_until_done(struct ibv_cq *cq, uint32_t *counter, uint32_t end,
 	}
 }
 
-/* The sender sleeps until its last WR is done, or the receiver until the message came. */
+/* The sender sleeps until its last WR is done, or the receiver until the message has arrived. */
 static void op_sleep(struct end *e, const struct step *s)
 {
 	const bool solicited = s->how & 2;
@@ -253,7 +253,7 @@ static void op_sleep(struct end *e, const struct step *s)
 		return;
 	take_events(s->how & 4);
 	post_receives(e->peer, 4);
-	fake_not_ready(0, 0); /* the fake checks again only when it is called */
+	fake_not_ready(0, 0); /* the fake provider retries only when it is called */
 	list_random(e, &l, 3, s->seed);
 	l.wr[2].send_flags |= IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
 	if (solicited && l.wr[2].opcode != IBV_WR_SEND) {
@@ -270,7 +270,7 @@ static void op_sleep(struct end *e, const struct step *s)
 		sleep_until_done(e->scq, &e->reported, e->posted, false);
 }
 
-/* A queue is exactly as deep as it was said to be. */
+/* A queue is exactly as deep as it was reported to be. */
 static void op_overfill(struct end *e, const struct step *s)
 {
 	struct list l;
@@ -298,8 +298,8 @@ static void op_overfill(struct end *e, const struct step *s)
 }
 
 /*
- * The device refuses a WR that is fit. The shim reports it when it has asked the device in
- * time, or fails the QP; the record has neither, the judgement remains.
+ * The device refuses a valid WR. The shim reports the refusal if it has asked the device in
+ * time, or fails the QP; the record contains neither, and only the checks remain.
  */
 static void op_fault(struct end *e, const struct step *s)
 {
@@ -311,7 +311,7 @@ static void op_fault(struct end *e, const struct step *s)
 	int bad = -1, rc, later;
 
 	for (unsigned i = 0; i < ENDS; i++)
-		quiesce(&w.end[i]); /* a fault does not choose its QP */
+		quiesce(&w.end[i]); /* a fault may hit any QP */
 	if (w.hung || w.held)
 		return;
 	e->cut = true;
@@ -325,7 +325,7 @@ static void op_fault(struct end *e, const struct step *s)
 	list_account(e, &l, bad >= 0 ? (unsigned)bad : n);
 	list_plain(e, &l, 1, IBV_SEND_SIGNALED);
 	later = list_post(e, &l, false, &bad);
-	/* the WR may have waited, and gone out with this one */
+	/* the WR may have waited, and been posted with this one */
 	if (later && (rc || later != code || bad != (silent ? -1 : 0)))
 		violation(e, "and behind that with %d at %d", later, bad);
 	list_account(e, &l, !later || silent);
@@ -347,7 +347,7 @@ static void op_query(struct end *e)
 	    init.sq_sig_all);
 }
 
-/* A window over the remote half, used by the peer, and closed again. */
+/* A window over the remote half is bound, used by the peer, and unbound. */
 static void op_window(struct end *e, const struct step *s)
 {
 	struct ibv_mw *mw;
@@ -362,7 +362,7 @@ static void op_window(struct end *e, const struct step *s)
 
 	quiesce(e);
 	quiesce(e->peer);
-	/* without a queue of its own the shim has to refuse what cannot wait */
+	/* without a deeper queue the shim must refuse WRs that cannot wait */
 	if (w.hung || e->depth < 12 || e->tight)
 		return;
 	mw = ibv_alloc_mw(w.pd, s->how & 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
@@ -371,7 +371,7 @@ static void op_window(struct end *e, const struct step *s)
 	key = mw->rkey;
 	trace_step("%c opens a window", 'A' + (int)e->place);
 	if (s->how & 4)
-		hold(true); /* what goes before it fills the device's queue */
+		hold(true); /* earlier WRs fill the device's queue */
 	list_random(e, &l, 3, ~s->seed);
 	list_submit(e, &l, false);
 	list_random(e, &l, 1 + s->n % 6, s->seed);
@@ -414,7 +414,10 @@ static void op_window(struct end *e, const struct step *s)
 	ibv_dealloc_mw(mw);
 }
 
-/* Other settings, for some or all: the next poll applies them; without a shim none does. */
+/*
+ * Change settings for some or all QPs: the next poll applies them; without the shim nothing
+ * does.
+ */
 static void op_set(const struct end *e, const struct step *s)
 {
 	static const char *const settings[] = {
@@ -514,7 +517,7 @@ static void run_step(const struct step *s)
 	}
 }
 
-/* All of each QP, one stream behind the other. */
+/* All streams of each QP, one after the other. */
 static const struct text *record(void)
 {
 	static struct text all;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The same programs, chosen by libFuzzer for the shim's branches that they reach; see
+ * Runs the same programs, chosen by libFuzzer for the branches of the shim that they reach; see
  * the script `fuzz`. The bare device is in another process, CCS_DIFF_SERVER.
  */
 #include <stdio.h>
@@ -15,7 +15,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
-/* Only here is the shim preloaded: a shell has no coverage to count. */
+/* The shim is preloaded only here: a shell has no coverage counters. */
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	const char *preload = getenv("CCS_PRELOAD");

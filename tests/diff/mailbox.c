@@ -11,7 +11,7 @@
 static struct ccs_stats_mailbox *box;
 static bool used;
 
-/* The shim's own mapping of its page, a file that is called after the process. */
+/* Finds the shim's mapping of its statistics file, which is named after the process. */
 bool mailbox_open(void)
 {
 	FILE *maps = box ? NULL : fopen("/proc/self/maps", "r");
@@ -38,7 +38,7 @@ void mailbox_put(const char *text)
 	used = true;
 }
 
-/* What the process was given, or else the default. */
+/* The setting of the process, or else the default. */
 static void add(char *text, size_t len, const char *name, const char *variable, const char *def)
 {
 	const char *value = getenv(variable);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A shim that were broken, each in one way: what the driver must find and shrink. */
+/* Imitates a shim with one defect each: what the driver must find and shrink. */
 #include <string.h>
 
 #include "world.h"
@@ -17,7 +17,7 @@ void mutant_choose(const char *name)
 		;
 }
 
-/* One of many completions, and one that a program may do without. */
+/* Affects one of many completions, of a WR that shrinking may remove. */
 static bool hit(const struct ibv_wc *wc)
 {
 	return !(wc->wr_id >> 56 & 1) && wc->opcode == IBV_WC_FETCH_ADD;

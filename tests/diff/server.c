@@ -175,7 +175,8 @@ static bool answer(const uint8_t *program, uint32_t head)
 	alarm(0);
 	if (trace)
 		fclose(trace);
-	back = (uint32_t)(nsteps + t->len) | (w.hung ? LAST : 0); /* behind a hang nothing is certain */
+	/* after a hang the result is undefined */
+	back = (uint32_t)(nsteps + t->len) | (w.hung ? LAST : 0);
 	ok = full_write(1, &back, sizeof(back)) && full_write(1, steps, nsteps) &&
 	     full_write(1, t->at, t->len);
 	free(steps);

@@ -20,7 +20,7 @@ enum { HEAD = 8, STEP = 8, STEPS_A_PROGRAM = 60 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SHARE 20000
-#define CORPUS_STRIDE (nservers - 1) /* each program behind one setting */
+#define CORPUS_STRIDE (nservers - 1) /* each program with one setting */
 #else
 #define SHARE 300000
 #define CORPUS_STRIDE 1
@@ -143,7 +143,7 @@ static void explain(struct server *shim, const struct program *p)
 	printf("\n");
 }
 
-/* Alone, in new processes, it may not fail: then what went before matters. */
+/* In new processes the program may not fail: then earlier programs matter. */
 static void report(struct server *shim, struct program *p, uint64_t seed)
 {
 	const struct program whole = *p;
@@ -172,7 +172,7 @@ static void generate(struct program *p)
 		p->bytes[i] = (uint8_t)seed_next();
 }
 
-/* Each program behind one setting, each setting in its turn. */
+/* Run each program with one setting, and use all settings in turn. */
 static void random_programs_look_the_same(void **state)
 {
 	const char *steps = getenv("CCS_STEPS");
@@ -194,7 +194,7 @@ static void random_programs_look_the_same(void **state)
 	printf("# %lu steps of %lu programs, %u settings\n", done, programs, nservers - 1);
 }
 
-/* What coverage-guided runs have found worth keeping. */
+/* Programs that coverage-guided runs have found. */
 static void corpus_programs_look_the_same(void **state)
 {
 	const char *src = getenv("top_srcdir");
@@ -230,7 +230,7 @@ static void corpus_programs_look_the_same(void **state)
 	assert_true(n > 10);
 }
 
-/* Each way to be broken is found, and shrunk to a program that fits a few lines. */
+/* Each kind of defect is found, and shrunk to a program of a few lines. */
 static void every_mutant_is_found_and_shrunk(void **state)
 {
 	static const char *const names[] = { "drop", "twice", "swap", "status", "length", "opcode",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A QP whose peer sends no more CNPs climbs back to the line rate by DCQCN's stages, at the
- * times that the paper's equations give (3.1, Fig. 7): from the slot's count to the rate in
- * force, in virtual time.
+ * Tests that a QP whose peer sends no more CNPs returns to the line rate by DCQCN's stages, at
+ * the times that the paper's equations give (3.1, Fig. 7): from the slot's counter to the rate
+ * in force, in virtual time.
  */
 #include "../verbs/rig.h"
 
@@ -20,7 +20,7 @@
 
 enum { PERIOD_NS = 55000, F = 5, BYTES = 256, CNPS = 6 };
 
-/* The reaction point, as the paper has it; alpha stays 1. */
+/* The paper's reaction point; alpha stays 1. */
 struct rp {
 	double rate, target;
 	unsigned t, bc;                  /* expiries of the timer and of the byte counter */
@@ -58,7 +58,7 @@ static void pass_until(uint64_t when)
 	virtual_pass(when - now);
 }
 
-/* One expiry of the byte counter, if that is on: its WR is sent within the call. */
+/* The byte counter expires once, if it is on: its WR is sent within the call. */
 static void send_one(struct rig *r)
 {
 	struct ibv_wc wc;
@@ -90,7 +90,7 @@ static void expect_rate(const struct ccs_slot *slot, double rate)
 		fail_msg("%.0f bit/s, not %.0f", is, rate);
 }
 
-/* The slot's values are from before the last WR: it is read once more, and no byte is sent. */
+/* The slot's values are from before the last WR: publish them again without sending a byte. */
 static void poll_feedback(struct rig *r)
 {
 	struct ibv_wc wc;
@@ -149,7 +149,7 @@ static void rate_recovers_by_the_papers_stages_at_their_times(void **state)
 	virtual_stop();
 }
 
-/* An agent that has not answered yet: the algorithm runs on what is in the slots. */
+/* The agent does not answer: the algorithm uses what is in the slots. */
 static int listen_silently(const char *path)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };

@@ -25,7 +25,7 @@ static struct task {
 	void *(*main)(void *);
 	void *arg;
 	sem_t go;
-	const pthread_cond_t *on;        /* waits for it, or until then */
+	const pthread_cond_t *on;        /* the thread waits for it, or until then */
 	uint64_t until;
 } tasks[TASKS];
 static int ntasks;
@@ -41,7 +41,7 @@ static void *next(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
-/* Reading the clock takes time, too: a loop that waits for it ends. */
+/* Reading the clock takes time, so that a loop that waits for the time ends. */
 EXPORT int clock_gettime(clockid_t id, struct timespec *ts)
 {
 	if (!on)
@@ -52,7 +52,7 @@ EXPORT int clock_gettime(clockid_t id, struct timespec *ts)
 	return 0;
 }
 
-/* The shim's map is inspected; its size comes after. */
+/* Finds the shim's shared region when it is created; its size is set afterwards. */
 EXPORT int memfd_create(const char *name, unsigned int flags)
 {
 	const int fd = (int)syscall(SYS_memfd_create, name, flags);
@@ -69,7 +69,7 @@ struct ccs_shm *virtual_region(void)
 	return region;
 }
 
-/* Return to the thread that let this one run; returns when it may run again. */
+/* Return to the thread that let this one run. Returns when this thread may run again. */
 static void rest(struct task *t, const pthread_cond_t *cond, uint64_t until)
 {
 	t->on = cond;
@@ -114,7 +114,7 @@ static void run_woken(void)
 		}
 }
 
-/* The same for the same time within a program, and for all QPs, whichever slot each has. */
+/* Equal for equal times within a program, and for all QPs, whichever slot each has. */
 static void change_feedback(void)
 {
 	const uint64_t x = now_ns % ROUND * 0x9e3779b97f4a7c15ull >> 32;
@@ -140,7 +140,7 @@ void virtual_pass(uint64_t ns)
 	run_woken();
 }
 
-/* A multiple of a second, so that a program finds the same phase of any wheel each time. */
+/* A multiple of a second, so that a program finds the same phase of any timer wheel each time. */
 void virtual_start(void)
 {
 	static bool again;
@@ -156,7 +156,7 @@ void virtual_stop(void)
 	on = false;
 }
 
-/* The program itself waits for a thread, or forever. */
+/* The program waits for a thread, possibly without a timeout. */
 static int wait_here(pthread_mutex_t *mutex)
 {
 	static unsigned spurious;
@@ -211,7 +211,7 @@ EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, 
 		  : real(cond, mutex, clock, ts);
 }
 
-/* What another process sends takes all of the time that it is waited for. */
+/* A message from another process arrives after the whole timeout has passed. */
 EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *ts, const sigset_t *mask)
 {
 	int (*real)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *) =

@@ -65,7 +65,8 @@ void violation(const struct end *e, const char *fmt, ...)
 
 int untouched(const char *call, int rc)
 {
-	if (errno != UNTOUCHED && !(rc && errno == abs(rc))) /* nor by a refusal that says why */
+	/* a refusal may set errno to the code that it returns */
+	if (errno != UNTOUCHED && !(rc && errno == abs(rc)))
 		violation(NULL, "errno is %d after %s", errno, call);
 	return rc;
 }
@@ -94,16 +95,16 @@ static uint64_t digest(uint64_t h, const void *data, size_t len)
 }
 
 /*
- * What verbs promise of a send queue: completions come in the order of the posts, each at
- * most once, of each signalled WR and of each that fails; before the first failure all
- * are successes, behind it all are flushed.
+ * Check what verbs promise of a send queue: completions are in the order of the posts, at most
+ * one per WR, one for each signalled WR and for each that fails; before the first failure all
+ * are successes, after it all are flushed.
  */
 static bool plausible(struct end *e, uint32_t n, enum ibv_wc_status status)
 {
 	if (n >= e->posted)
 		violation(e, "WR %u completed, %u were posted", n, e->posted);
 	else if (n < e->reported && e->stale)
-		return false; /* a device may be late with it: of a QP that is going */
+		return false; /* a device may report it late, for a QP that is destroyed */
 	else if (n < e->reported)
 		violation(e, "WR %u completed again, or too late", n);
 	else if (e->failed && status != IBV_WC_WR_FLUSH_ERR)
@@ -227,7 +228,7 @@ void drain(void)
 			;
 }
 
-/* Time passes in growing steps: queues that are throttled take long. */
+/* Let time pass in growing steps, as throttled queues are slow. */
 bool wait_for(struct end *e, uint32_t number)
 {
 	uint64_t patch = PATCH_NS;
@@ -308,7 +309,7 @@ static void take_async(void)
 		if (e == w.end + ENDS || !e->pauses)
 			violation(NULL, "asynchronous event %d", event.event_type);
 		else
-			e->pauses--; /* whether it drains before it continues is undefined */
+			e->pauses--; /* it is undefined whether it drains before it continues */
 		ibv_ack_async_event(&event);
 	}
 }
@@ -348,7 +349,7 @@ int to_state(struct end *e, enum ibv_qp_state state)
 	return CALL(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE));
 }
 
-/* Up to what the queue holds, as it was at the last sync: not by what was polled. */
+/* Fill the queue to its depth, counted at the last sync and not by what was polled. */
 void post_receives(struct end *e, uint32_t n)
 {
 	for (; n && e->receives - e->used < RECEIVES; n--) {
@@ -402,13 +403,13 @@ static void connect_end(struct end *e)
 	       IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-/* Of what a life left open, nothing is compared. */
+/* Results that are undefined at the end of a life are not compared. */
 static void begin_life(struct end *e)
 {
 	if (e->cut) {
 		e->sends.len = e->sends_mark;
 		e->peer->recvs.len = e->peer->recvs_mark;
-		e->recvs.len = e->recvs_mark; /* flushed, or dropped */
+		e->recvs.len = e->recvs_mark; /* flushed or dropped */
 		append(&e->sends, "cut\n");
 	}
 	e->sends_mark = e->sends.len;
@@ -435,7 +436,7 @@ void raise_pair(struct end *e)
 	connect_end(e->peer);
 }
 
-/* All but the peer's receives of this life is known now. */
+/* Everything is known now except the peer's receives of this life. */
 static void sync_end(struct end *e)
 {
 	const uint64_t h = digest(digest(1, e->local, AREA), e->peer->remote, AREA);
@@ -573,7 +574,7 @@ static void end_open(unsigned i, unsigned layout, uint32_t depth)
 	end_create(e);
 }
 
-/* CQs hold what the application may have outstanding, and no more. */
+/* A CQ has space for exactly what the application may have outstanding. */
 void world_open(const uint8_t *head)
 {
 	static const uint32_t depths[] = { 24, 3, 12, 24 };

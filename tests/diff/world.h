@@ -32,24 +32,24 @@ struct text {
 	size_t len, size;
 };
 
-/* One QP. Its sends go to the other end's `remote`, its receives to slots of `messages`. */
+/* One QP. Its sends go to the other end's `remote`, its receives to entries of `messages`. */
 struct end {
 	unsigned place;
 	struct end *peer;
 	struct ibv_qp *qp;
-	struct ibv_qp_ex *ex;            /* NULL: classic posts only */
+	struct ibv_qp_ex *ex;            /* NULL: ibv_post_send only */
 	struct ibv_cq *scq, *rcq;
 	unsigned char *local, *remote, *messages;
 	uint32_t depth, num;
-	uint32_t life;                   /* of a QP between two resets; in each wr_id */
-	uint32_t posted, reported;           /* sends; reported: the first that is not reported yet */
-	uint32_t synced;                 /* all before were done, and their record compared */
-	uint32_t doomed;                 /* from here on all fail */
+	uint32_t life;                   /* counts the periods between resets; part of each wr_id */
+	uint32_t posted, reported; /* sends; reported: the first that is not yet reported */
+	uint32_t synced; /* all before have completed, and their record was compared */
+	uint32_t doomed;                 /* all from here on fail */
 	bool visible[KNOWN];
 	bool failed, unsure, paused, cut, held_since, stale;
-	bool tight;                      /* the device's queue is no deeper than ours */
-	uint32_t receives, needed, received, used; /* used: have come, at the last sync */
-	unsigned pauses;                 /* that may still be reported */
+	bool tight; /* the device's queue is no deeper than the application's */
+	uint32_t receives, needed, received, used; /* used: arrived by the last sync */
+	unsigned pauses;                 /* completions that may still be reported */
 	struct text calls, sends, recvs;
 	size_t sends_mark, recvs_mark;
 };
@@ -60,13 +60,13 @@ struct world {
 	struct ibv_mr *mr;
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq[ENDS];
-	struct ibv_cq_ex *cqx[ENDS];     /* NULL: classic ones */
+	struct ibv_cq_ex *cqx[ENDS];     /* NULL: ordinary CQs */
 	unsigned cqs, unacked[ENDS];
 	struct end end[ENDS];
 	bool held, sig_all, new_posts, hung;
 	uint8_t reads;
 	struct text violations;
-	FILE *trace;                     /* of the steps, to be read; NULL: none */
+	FILE *trace;                     /* readable trace of the steps; NULL: none */
 };
 
 extern struct world w;
@@ -75,34 +75,39 @@ void append(struct text *t, const char *fmt, ...) __attribute__((format(printf, 
 void trace_step(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void violation(const struct end *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A verb's code. The fake device leaves errno alone, whether it refuses or not: so do all. */
+/* A verb's return code. The fake device never changes errno, so nothing else may. */
 enum { UNTOUCHED = 4711 };
 int untouched(const char *call, int rc);
 #define CALL(call) (errno = UNTOUCHED, untouched(#call, (call)))
 
-/* It has failed, or is about to. */
+/* The end has failed, or will. */
 static inline bool down(const struct end *e)
 {
 	return e->failed || e->doomed != UINT32_MAX;
 }
 
-/* By a program's first eight bytes. */
+/* Set up the world by a program's first eight bytes. */
 void world_open(const uint8_t *head);
 void world_close(void);
 void end_create(struct end *e);
 
 int to_state(struct end *e, enum ibv_qp_state state);
-/* Both of the pair from RESET to RTS, with new memory: no earlier completion is pending. */
+/*
+ * Move both ends of the pair from RESET to RTS, with new memory: no earlier completion is
+ * pending.
+ */
 void raise_pair(struct end *e);
-/* Wait until all that was posted is done and reported; record the memory. A QP that failed
- * is raised again, with its peer. */
+/*
+ * Wait until all posted WRs are done and reported, and record the memory. A QP that failed is
+ * brought up again, with its peer.
+ */
 void quiesce(struct end *e);
-/* The other end is at rest, so that what this one does cannot change its fate. */
+/* Quiesce the other end, so that a failure of this one cannot change its results. */
 void quiesce_peer(struct end *e);
-/* No WQE is carried out but by a step. */
+/* While held, WQEs are carried out only by a step. */
 void hold(bool held);
 void step(unsigned n);
-/* The destruction or reset that follows comes when n more are carried out. */
+/* The destruction or reset that follows is executed when n more WQEs are carried out. */
 void late(unsigned n);
 
 uint64_t wr_id_of(const struct end *e, uint32_t number, bool receive);
@@ -110,7 +115,7 @@ int poll_some(unsigned cq, int n, bool classic);
 void drain(void);
 bool wait_for(struct end *e, uint32_t number);
 void post_receives(struct end *e, uint32_t n);
-/* As an application does that has armed a CQ and found it empty. */
+/* As an application that has armed a CQ and found it empty. */
 bool sleep_for_event(void);
 void take_events(bool ack);
 
@@ -123,18 +128,21 @@ struct list {
 
 void list_random(struct end *e, struct list *l, unsigned n, uint64_t seed);
 void list_plain(struct end *e, struct list *l, unsigned n, unsigned flags);
-/* Post it, by either interface; the code, and in *bad the index of the first refused. */
+/*
+ * Post the list through either interface; returns the code, and in *bad the index of the first
+ * refused WR.
+ */
 int list_post(struct end *e, struct list *l, bool builders, int *bad);
-/* The same, recorded, and its WRs accounted for. */
+/* As list_post(), but record it and account for its WRs. */
 void list_submit(struct end *e, struct list *l, bool builders);
-/* The first n of them are the QP's now. */
+/* Account for the first n WRs of the list. */
 void list_account(struct end *e, const struct list *l, unsigned n);
 
 /* exec.c */
-/* The record, valid until the next program. */
+/* Returns the record, which is valid until the next program. */
 const struct text *run_program(const uint8_t *bytes, size_t len, FILE *trace);
 
-/* mutant.c: what a broken shim would do to what a poll returns. */
+/* mutant.c: change what a poll returns, as a broken shim would. */
 void mutant_choose(const char *name);
 int mutate(struct ibv_wc *wc, int n, int size);
 int mutate_bad(int bad);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Work requests, and the two ways to post them. */
+/* Random work requests, and the two interfaces to post them. */
 #include <string.h>
 
 #include "world.h"
@@ -51,8 +51,8 @@ static uint32_t length(enum ibv_wr_opcode op, uint64_t *s)
 }
 
 /*
- * What inline data is taken from is never written by READs, for it is taken when it
- * is posted. The fields that an opcode does not use are garbage.
+ * Memory that inline data is copied from is never written by READs, as the copy is made when
+ * the WR is posted. Fields that an opcode does not use are random.
  */
 static void random_wr(struct end *e, struct ibv_send_wr *wr, struct ibv_sge *sge, uint64_t *s)
 {
@@ -158,7 +158,7 @@ static void attach(struct ibv_qp_ex *ex, const struct ibv_send_wr *wr)
 		ibv_wr_set_sge_list(ex, (size_t)wr->num_sge, s);
 }
 
-/* All or nothing, so that no WR is the first refused. */
+/* A batch is posted completely or not at all, so no WR is the first refused. */
 static int post_built(struct end *e, const struct list *l, int *bad)
 {
 	int rc;
@@ -225,5 +225,5 @@ void list_submit(struct end *e, struct list *l, bool builders)
 	trace_step("  -> %d, %d", rc, bad);
 	append(&e->calls, "post %u: %d %d\n", l->n, rc, bad);
 	list_account(e, l, rc ? bad < 0 ? 0 : (unsigned)bad : l->n);
-	memset(l, 0xa5, sizeof(*l)); /* nothing of it may be kept */
+	memset(l, 0xa5, sizeof(*l)); /* overwrite the list: nothing may depend on it */
 }

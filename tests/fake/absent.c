@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the device does not have. Were these not here, libibverbs would be called, with
- * objects that are none of its own.
+ * Verbs that the device does not support. Without these, libibverbs would be called with
+ * objects that it did not create.
  */
 #include <endian.h>
 #include <errno.h>

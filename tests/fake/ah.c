@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Address handles, for UD. Multicast is not there. */
+/* Address handles, for UD. Multicast is not supported. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "priv.h"
 
-#define FIRST_NS 3000000000ull /* the device is that much younger than the host */
+#define FIRST_NS 3000000000ull /* the device's clock started that much later than the host's */
 
 static uint64_t khz, mask;
 static bool query, stuck;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Completion queues: exactly as deep as asked for, and dead once they overran. */
+/* Completion queues: exactly as deep as asked for, and unusable after an overrun. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *
 	return cq ? &cq->ib : NULL;
 }
 
-/* A parent domain and the flags (one thread, no overrun) are taken for granted. */
+/* A parent domain and the flags (single-threaded, ignore overrun) are accepted without a check. */
 struct ibv_cq_ex *fake_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
 {
 	const uint32_t known = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
@@ -100,7 +100,7 @@ EXPORT int ibv_resize_cq(struct ibv_cq *ib, int cqe)
 	return rc;
 }
 
-/* As libibverbs: not before every event that was given out is acknowledged. */
+/* As in libibverbs, wait until every event that was read is acknowledged. */
 EXPORT int ibv_destroy_cq(struct ibv_cq *ib)
 {
 	struct fake_cq *cq = cq_of(ib);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The newer way to poll. As providers do, a session holds a lock from its start to
- * its end, so that a poll of the same CQ within one hangs; posting is allowed.
+ * The extended polling interface. As in other providers, a batch holds a lock from its start to
+ * its end, so that a poll of the same CQ within one deadlocks; posting is allowed.
  */
 #include <errno.h>
 #include <time.h>
@@ -47,7 +47,7 @@ static void end_poll(struct ibv_cq_ex *ex)
 	pthread_mutex_unlock(&cq_of(ex)->batch);
 }
 
-/* Undefined values are recognisably wrong. */
+/* Undefined values are recognizably wrong. */
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex)
 {
 	if (ex->status == IBV_WC_SUCCESS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Devices fake0..fakeN, their contexts and what can be asked of them. */
+/* Devices fake0..fakeN, their contexts and their queries. */
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
@@ -100,7 +100,7 @@ static void fill_tables(struct fake_context *c)
 	c->v.context.ops.req_notify_cq = fake_req_notify_cq;
 }
 
-/* By the descriptor, which holds the device's index, another process may import it. */
+/* The descriptor holds the device's index, so that another process can import the context. */
 static int command_fd(const struct ibv_device *d)
 {
 	const int fd = memfd_create("fakerdma", MFD_CLOEXEC), index = index_of(d);
@@ -139,7 +139,7 @@ static struct ibv_context *open_context(struct ibv_device *d, int cmd_fd)
 	return NULL;
 }
 
-/* What ibv_open_device comes to, as in libibverbs. */
+/* ibv_open_device calls this, as in libibverbs. */
 EXPORT struct ibv_context *verbs_open_device(struct ibv_device *d, void *private_data)
 {
 	const int fd = command_fd(d);
@@ -177,7 +177,7 @@ EXPORT int ibv_close_device(struct ibv_context *context)
 	return 0;
 }
 
-/* FAKERDMA_VENDOR=ID:PART: programs choose their way to post by that. */
+/* FAKERDMA_VENDOR=ID:PART: some programs choose how they post by the vendor and part. */
 static void pretend(struct ibv_device_attr *attr)
 {
 	const char *vendor = getenv("FAKERDMA_VENDOR"), *part = vendor ? strchr(vendor, ':') : NULL;
@@ -232,7 +232,10 @@ EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
 	return 0;
 }
 
-/* The macro of that name zeroes and calls this with what the caller's header knows. */
+/*
+ * The macro of that name clears the structure and calls this with the size that the caller's
+ * header knows.
+ */
 #undef ibv_query_port
 EXPORT int ibv_query_port(struct ibv_context *context, uint8_t port,
 			  struct _compat_ibv_port_attr *compat)

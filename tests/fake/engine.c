@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When WQEs are carried out: at once, by hand, or when a link of some latency
- * and rate would have done it. Then a thread completes those that are not polled for.
+ * The engine that carries out WQEs: at once, step by step, or when a link of some latency and
+ * rate would have done so. In that case a thread completes WQEs of CQs that are not polled.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -30,13 +30,13 @@ static unsigned far_port(const struct fake_qp *qp, const struct fake_wqe *wqe)
 	return (unsigned)(av->grh.dgid.raw[15] - 1);
 }
 
-/* When the last byte is through. */
+/* The time when the last byte has passed the link. */
 static uint64_t sent_ns(const struct fake_qp *qp, const struct fake_wqe *wqe)
 {
 	union ibv_gid own;
 	unsigned near, far;
 
-	if (!fake_qp_base()) { /* no wire: one link for all */
+	if (!fake_qp_base()) { /* without a wire all QPs share one link */
 		if (link_free_ns < fake_now_ns())
 			link_free_ns = fake_now_ns();
 		return link_free_ns += (uint64_t)(8e9 * (double)wqe->length / rate);
@@ -76,7 +76,10 @@ static struct fake_wqe *head_of(struct fake_qp *qp)
 	return &qp->sq[qp->sq_next % qp->init.cap.max_send_wr];
 }
 
-/* The oldest that is due and not in `stalled`; *due is then or of the first to come. */
+/*
+ * The oldest WQE that is due and not in `stalled`; *due is its time, or that of the first one
+ * to become due.
+ */
 static struct fake_qp *pick(const bool *stalled, uint64_t now, uint64_t *due)
 {
 	struct fake_qp *best = NULL;
@@ -99,7 +102,7 @@ static struct fake_qp *pick(const bool *stalled, uint64_t now, uint64_t *due)
 	return best;
 }
 
-/* At most n; how many were. *due: when there is more to do. */
+/* Carry out at most n; returns how many. *due: the time of the next. */
 static unsigned run(unsigned n, bool at_once, uint64_t *due)
 {
 	bool stalled[MAX_QPS] = { false };
@@ -126,7 +129,7 @@ void fake_run(void)
 		run(UINT32_MAX, false, &due);
 }
 
-/* Until something is due, or for a millisecond: more may have come. */
+/* Wait until a WQE is due, or for a millisecond, as there may be new ones. */
 static void nap(uint64_t due)
 {
 	const uint64_t now = fake_now_ns(), most = 1000000, least = 20000;
@@ -187,7 +190,7 @@ static void unlock(void)
 	pthread_mutex_unlock(&fake_lock);
 }
 
-/* A child has none of our threads, and is another process on the wire. */
+/* A child has none of these threads, and is another process on the wire. */
 static void forked(void)
 {
 	started = false;
@@ -199,7 +202,7 @@ static void __attribute__((constructor)) from_environment(void)
 {
 	const char *latency = getenv("FAKERDMA_LATENCY_US"), *bits = getenv("FAKERDMA_RATE");
 
-	/* The thread may hold the lock at a fork, and the child has no thread to give it back. */
+	/* The thread may hold the lock at a fork, and the child has no thread to release it. */
 	pthread_atfork(lock, unlock, forked);
 	if (latency || bits)
 		fake_link(latency ? atof(latency) : 0, bits ? atof(bits) : 0);

@@ -50,7 +50,7 @@ static bool is_about(const struct fake_event *e, const void *object)
 	return e->cq == object || (const void *)e->async.element.qp == object;
 }
 
-/* What is destroyed takes its unread events along, as in the kernel. */
+/* Destroying an object removes its unread events, as in the kernel. */
 void fake_queue_drop(struct fake_queue *q, const void *object)
 {
 	const int flags = fcntl(q->fd, F_GETFL);
@@ -71,7 +71,7 @@ void fake_queue_drop(struct fake_queue *q, const void *object)
 	fcntl(q->fd, F_SETFL, flags);
 }
 
-/* Wait as the descriptor's flags say; with fake_lock held on success. */
+/* Wait according to the descriptor's flags; on success the caller holds fake_lock. */
 static int take(struct fake_queue *q, struct fake_event *event)
 {
 	struct fake_event *e;
@@ -84,7 +84,7 @@ static int take(struct fake_queue *q, struct fake_event *event)
 		e = q->first;
 		if (e)
 			break;
-		pthread_mutex_unlock(&fake_lock); /* it was dropped meanwhile */
+		pthread_mutex_unlock(&fake_lock); /* the event was removed meanwhile */
 	}
 	q->first = e->next;
 	if (!q->first)

@@ -35,16 +35,16 @@ struct fake_wqe_seen {
 	uint32_t rkey;
 	uint64_t compare_add, swap;      /* atomics */
 	uint32_t imm;                    /* *_WITH_IMM, as posted; *_INV: the key */
-	struct ibv_sge sge[4];           /* the first ones; inline: their lengths only */
+	struct ibv_sge sge[4];           /* the first SGEs; inline: their lengths only */
 	unsigned char inlined[64];       /* the first bytes */
 	uint64_t doorbell;               /* number of the post_send call */
 };
 
 /* Time and order */
 
-/* While held no WQE is carried out but by fake_step(). */
+/* While held, WQEs are carried out only by fake_step(). */
 FAKE_API void fake_hold(bool hold);
-/* Carry out the oldest WQEs, at most n; how many there were. */
+/* Carry out at most n of the oldest WQEs; returns how many. */
 FAKE_API unsigned fake_step(unsigned n);
 /* Each WQE completes this long after its last byte left at that rate (0: no limit). */
 FAKE_API void fake_link(double latency_us, double bits_per_second);
@@ -55,22 +55,22 @@ FAKE_API size_t fake_seen_count(void);
 FAKE_API struct fake_wqe_seen fake_seen(size_t i);
 FAKE_API void fake_seen_clear(void);
 FAKE_API uint64_t fake_doorbells(void);
-/* WQEs received and not carried out. */
+/* WQEs that were received and not yet carried out. */
 FAKE_API unsigned fake_pending(void);
 
-/* What exists, and what went wrong. */
+/* Objects that exist, and errors */
 struct fake_counts {
 	unsigned contexts, cqs, qps;
 	unsigned overruns;               /* of CQs */
-	unsigned stamped_cqs;            /* of cqs: with timestamps */
-	unsigned misread;                /* values that a completion does not have */
-	unsigned foreign_posts;              /* posts by another thread where one is all */
+	unsigned stamped_cqs;            /* of these CQs: with timestamps */
+	unsigned misread;                /* reads of values that a completion does not have */
+	unsigned foreign_posts;              /* posts by a second thread where only one may post */
 };
 FAKE_API struct fake_counts fake_counts(void);
-/* Depth of the send queue that the device was asked for. */
+/* The depth of the send queue that was asked of the device. */
 FAKE_API uint32_t fake_depth(const struct ibv_qp *qp);
 
-/* The traffic class that the device was given for a QP. */
+/* The traffic class of a QP, as the device received it. */
 FAKE_API uint8_t fake_tclass(const struct ibv_qp *qp);
 
 /* Faults. Each applies once, after `skip` more events of its kind. */
@@ -82,31 +82,35 @@ FAKE_API void fake_fail_create_cq(unsigned skip, int code);
 FAKE_API void fake_fail_resize_cq(unsigned skip, int code);
 FAKE_API void fake_fail_modify_qp(unsigned skip, int code);
 FAKE_API void fake_fail_destroy_qp(unsigned skip, int code);
-/* The next ibv_destroy_qp, or ibv_modify_qp to RESET, comes a little late: that many WQEs
- * are carried out first, held or not. */
+/*
+ * The next ibv_destroy_qp, or ibv_modify_qp to RESET, is late: that many WQEs are carried out
+ * first, held or not.
+ */
 FAKE_API void fake_late(unsigned wqes);
-/* The next QP destroyed takes its CQEs along, as mlx5's do. */
+/* Destroying the next QP removes its CQEs, as on mlx5. */
 FAKE_API void fake_purge(void);
-/* The next QP destroyed leaves one more CQE, of its last WQE. */
+/* Destroying the next QP adds one more CQE, of its last WQE. */
 FAKE_API void fake_stale_cqe(unsigned skip);
-/* Not once but always: a WQE that carries this key plus a status, for local or remote
- * memory, fails with it. */
+/*
+ * Permanently: a WQE with this key plus a status, for local or remote memory, fails with that
+ * status.
+ */
 enum { FAKE_KEY_FAILS = 0x7a170000 };
-/* A message finds no receive, that many times, though there is one. */
+/* A message finds no receive that many times, although there is one. */
 FAKE_API void fake_not_ready(unsigned skip, unsigned times);
-/* The next modify_qp takes its time: it calls this first, with nothing locked. */
+/* The next modify_qp is slow: it calls this first, with nothing locked. */
 FAKE_API void fake_during_modify(void (*call)(void *arg), void *arg);
 /* Whether modify_qp to RESET and RTS writes ibv_qp_ex.wr_complete (mlx5 does; the default). */
 FAKE_API void fake_rewrite_wr_complete(bool yes);
-/* Not once but always: create_qp with a deeper send queue is refused. */
+/* Permanently: create_qp with a deeper send queue is refused. */
 FAKE_API void fake_limit_depth(uint32_t max_send_wr);
-/* A QP of that number is given to the next create_qp, if it is free. */
+/* The next create_qp uses that number, if it is free. */
 FAKE_API void fake_next_qp_num(uint32_t qp_num);
 FAKE_API void fake_async_event(struct ibv_qp *qp, enum ibv_event_type type);
 FAKE_API void fake_async_cq_err(struct ibv_cq *cq);
-/* From now on it is as if it had overrun, but for the event. */
+/* Put the CQ into the state after an overrun, without the event. */
 FAKE_API void fake_break_cq(struct ibv_cq *cq);
-/* No hold, no link, no faults, nothing seen. */
+/* Clear hold, link, faults and the record of WQEs. */
 FAKE_API void fake_reset(void);
 
 static inline bool fake_present(void)

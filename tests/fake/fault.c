@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a test wants to go wrong, and when. */
+/* Faults that a test requests, and when they apply. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,7 +189,7 @@ static void set_named(const char *kind, unsigned skip, const char *code)
 	static const struct {
 		const char *kind;
 		enum fake_fault which;
-		const char *code;        /* if none is given */
+		const char *code;        /* the default */
 	} kinds[] = {
 		{ "post", FAULT_POST, "ENOMEM" },
 		{ "doorbell", FAULT_POST, "EINVAL" },

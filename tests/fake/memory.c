@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Protection domains, memory regions with their keys checked. */
+/* Protection domains, and memory regions whose keys are checked. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -113,7 +113,7 @@ EXPORT int ibv_dereg_mr(struct ibv_mr *ib)
 	return 0;
 }
 
-/* Where the bytes are, or NULL if the key does not cover them or not for that. */
+/* The address of the bytes, or NULL if the key does not cover them or does not allow the access. */
 void *fake_translate(uint32_t key, uint64_t addr, uint64_t len, int access)
 {
 	for (const struct fake_mr *mr = regions; mr; mr = mr->next)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* As in libibverbs, ibv_open_device calls verbs_open_device where a preload may stand. */
+/* As in libibverbs, ibv_open_device calls verbs_open_device, which a preload may interpose. */
 #include "priv.h"
 
 EXPORT struct ibv_context *ibv_open_device(struct ibv_device *d)

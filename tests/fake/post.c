@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Posting of sends: what a provider checks at once, then into the queue. */
+/* Posting of sends: the checks that a provider makes at once, and the queue. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +88,7 @@ struct fake_wqe *fake_enqueue(struct fake_qp *qp, const struct ibv_send_wr *wr)
 	return wqe;
 }
 
-/* A thread domain promises that one thread uses it: here, that it stays the same. */
+/* A thread domain promises that only one thread uses it; here that thread must not change. */
 static void check_thread(struct fake_td *td)
 {
 	if (!td)
@@ -117,7 +117,7 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 	for (; wr; wr = wr->next) {
 		rc = fake_fault(FAULT_POST);
 		if (rc && fake_fault_bad() == FAKE_BAD_NULL) {
-			doorbell = rc; /* noticed only when all are in the ring */
+			doorbell = rc; /* detected only when all are in the ring */
 			rc = 0;
 		}
 		if (!rc)
@@ -133,9 +133,9 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 	fake_posted(qp);
 	pthread_mutex_unlock(&fake_lock);
 	if (fake_is_rxe())
-		pthread_testcancel(); /* its doorbell is a system call */
+		pthread_testcancel(); /* the doorbell is a system call on this device */
 	rc = rc ? rc : doorbell;
 	if (rc)
-		errno = abs(rc); /* as the doorbells of some, which are system calls */
+		errno = abs(rc); /* some devices' doorbells are system calls */
 	return rc;
 }

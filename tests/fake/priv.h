@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef FAKERDMA_PRIV_H
 #define FAKERDMA_PRIV_H
-/* The provider's own records. One lock guards everything: it is a test's device. */
+/*
+ * The provider's internal structures and functions. One lock protects everything: this is a
+ * device for tests.
+ */
 #include <pthread.h>
 
 #include "fake.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* As libibverbs has it, for itself and its providers. */
+/* As libibverbs declares it for itself and its providers. */
 struct ibv_context *verbs_open_device(struct ibv_device *device, void *private_data);
 #define container(ptr, type, member) \
 	((type *)(void *)((char *)(void *)(ptr) - offsetof(type, member)))
@@ -32,13 +35,14 @@ struct fake_queue {
 
 struct fake_td {
 	struct ibv_td ib;
-	pthread_t thread;                /* that posted first */
+	pthread_t thread;                /* the thread that posted first */
 	bool used;
 };
 
 struct fake_context {
 	struct fake_queue async;
-	struct fake_td *single_thread;           /* of all its QPs: one thread uses them, says the environment */
+	/* of all its QPs: the environment promises a single thread */
+	struct fake_td *single_thread;
 	struct fake_td only;
 	struct verbs_context v;
 };
@@ -50,9 +54,9 @@ struct fake_channel {
 
 struct fake_cqe {
 	struct ibv_wc wc;
-	uint64_t made_ns;                /* by the link's model */
+	uint64_t made_ns;                /* due time by the link's model */
 	struct fake_qp *qp;              /* NULL: receive, or the QP is gone */
-	uint64_t wqe;                    /* slots up to here are free once it was polled */
+	uint64_t wqe;                    /* slots up to here become free once it was polled */
 };
 
 struct fake_cq {
@@ -66,7 +70,7 @@ struct fake_cq {
 	bool overrun;
 	bool stamped;
 	pthread_mutex_t batch;         /* start_poll to end_poll; before fake_lock */
-	struct fake_cqe current;         /* in a session */
+	struct fake_cqe current;         /* in a batch */
 	unsigned qps;
 	unsigned comp_given, async_given;
 };
@@ -75,9 +79,9 @@ struct fake_wqe {
 	struct ibv_send_wr wr;           /* sg_list is sge below */
 	struct ibv_sge sge[MAX_SGE];
 	unsigned char data[MAX_INLINE];
-	struct ibv_ah_attr av;           /* UD: of the address handle, which may go */
+	struct ibv_ah_attr av; /* UD: copied from the address handle, which may be destroyed */
 	uint64_t length, order, due_ns;
-	bool begun;                      /* faults have had their chance */
+	bool begun;                      /* faults have been applied */
 };
 
 struct fake_rqe {
@@ -96,16 +100,16 @@ struct fake_srq {
 	struct ibv_srq ib;
 	struct fake_rq rq;
 	uint32_t num, max_sge, limit;
-	struct fake_xrcd *xrcd;          /* NULL: any QP's, else by its number */
-	struct fake_cq *cq;              /* then: where its receives complete */
-	struct fake_srq *next;           /* of those */
+	struct fake_xrcd *xrcd; /* NULL: completions of any QP, else of the QP with its number */
+	struct fake_cq *cq;              /* then: the CQ of its receives */
+	struct fake_srq *next;           /* of those completions */
 	unsigned qps, async_given;
 };
 
-/* A session of the newer posting interface; wr.c. */
+/* A batch of the extended posting interface; see wr.c. */
 struct fake_batch {
 	pthread_mutex_t lock;            /* wr_start to wr_complete or wr_abort */
-	struct fake_wqe *wqe;            /* one more than the send queue has */
+	struct fake_wqe *wqe;            /* one more entry than the send queue */
 	uint32_t used;
 	int error;                       /* the first one, returned by wr_complete */
 };
@@ -120,15 +124,15 @@ struct fake_qp {
 	struct ibv_qp_attr attr;
 	struct fake_wqe *sq;             /* [tail, next) carried out, [next, head) pending */
 	uint64_t sq_tail, sq_next, sq_head;
-	uint64_t sq_stop;                /* SQD: nothing from here on */
+	uint64_t sq_stop;                /* SQD: WQEs from here on wait */
 	uint64_t offset;                 /* of sq_next's next piece */
 	bool in_flight;                  /* and it is on the wire */
 	uint8_t retries, rnr_retries;    /* of it, so far */
 	struct fake_rq own, *rq;         /* rq: own, or an SRQ's */
-	struct fake_cq *rcq;             /* NULL: init.recv_cq is not there */
-	struct fake_rqe taken;           /* of rq, for the message that is coming in */
+	struct fake_cq *rcq;             /* NULL: init.recv_cq was destroyed */
+	struct fake_rqe taken;           /* of rq, for the message being received */
 	bool has_taken;
-	struct fake_td *td;              /* that it was made for */
+	struct fake_td *td;              /* number of the QP that it was created for */
 	unsigned place, async_given;
 };
 
@@ -140,7 +144,7 @@ struct fake_pd {
 
 struct fake_xrcd {
 	struct ibv_xrcd ib;
-	struct fake_pd pd;               /* of the QPs that receive for it */
+	struct fake_pd pd;               /* of the QPs that receive from it */
 	unsigned srqs;
 };
 
@@ -153,7 +157,7 @@ struct fake_mr {
 
 struct fake_mw {
 	struct ibv_mw ib;
-	uint32_t key;                    /* that is bound now, 0: none */
+	uint32_t key;                    /* key that is bound now, 0: none */
 	struct ibv_mw_bind_info bound;
 	struct fake_mw *next;
 };
@@ -163,7 +167,7 @@ struct fake_ah {
 	struct ibv_ah_attr attr;
 };
 
-/* What a requester asks of a responder: a message, or a piece of a long one. */
+/* A request to a responder: a message, or a piece of a long one. */
 struct fake_request {
 	uint32_t src_qp, dst_qp;
 	enum ibv_wr_opcode opcode;
@@ -181,7 +185,7 @@ struct fake_request {
 
 enum { PIECE = 1 << 18, MAX_DATAGRAM = 4096, GRH = 40 };
 
-/* Besides the status of a completion, what a responder may answer. */
+/* Answers of a responder besides the status of a completion. */
 enum { ANSWER_NOT_READY = 0x100, ANSWER_NO_PEER, ANSWER_DEAD, ANSWER_NO_ROOM, ANSWER_LATER };
 
 /* event.c */
@@ -195,7 +199,7 @@ void fake_raise(struct ibv_context *context, const struct ibv_async_event *event
 void fake_cq_add(struct fake_cq *cq, const struct fake_cqe *cqe, bool solicited);
 void fake_cq_forget(const struct fake_qp *qp);
 void fake_cq_purge(const struct fake_qp *qp); /* and its CQEs */
-/* The oldest entry, which is gone then; fake_lock is held. */
+/* Remove the oldest entry; the caller holds fake_lock. */
 bool fake_cq_take(struct fake_cq *cq, struct fake_cqe *out);
 int fake_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 int fake_req_notify_cq(struct ibv_cq *cq, int solicited_only);
@@ -207,15 +211,15 @@ uint64_t fake_cq_ex_flags(void); /* values that a completion can have */
 void fake_cq_ex_start(struct fake_cq *cq, uint64_t wc_flags);
 
 /* clock.c */
-bool fake_is_rxe(void);     /* by its vendor */
+bool fake_is_rxe(void);     /* depends on its vendor */
 bool fake_clock_runs(void); /* the device has one */
 uint64_t fake_clock_ticks(uint64_t ns);
 void fake_clock_table(struct fake_context *c);
 
 /* qp.c */
 struct fake_qp *fake_qp_by_num(uint32_t num);
-struct fake_qp *fake_qp_at(unsigned i); /* NULL: that place is free */
-unsigned fake_qp_end(void);             /* all places from here on are */
+struct fake_qp *fake_qp_at(unsigned i); /* NULL: that entry is free */
+unsigned fake_qp_end(void);             /* all entries from here on are free */
 int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 void fake_check_drained(struct fake_qp *qp); /* a WQE before SQD was carried out */
 void fake_qp_to_err(struct fake_qp *qp);
@@ -223,21 +227,21 @@ struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 
 /* post.c */
 int fake_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
-/* With fake_lock held: 0, or why this cannot be posted. */
+/* The caller holds fake_lock. Returns 0, or the errno with which this is refused. */
 int fake_check_send(const struct fake_qp *qp, const struct ibv_send_wr *wr);
 struct fake_wqe *fake_enqueue(struct fake_qp *qp, const struct ibv_send_wr *wr);
-void fake_posted(struct fake_qp *qp); /* after the last one */
+void fake_posted(struct fake_qp *qp); /* call after the last one */
 int fake_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 
 /* wr.c */
 int fake_batch_open(struct fake_qp *qp, uint64_t send_ops);
 void fake_batch_close(struct fake_qp *qp);
-void fake_batch_state(struct fake_qp *qp); /* the QP came into its state */
+void fake_batch_state(struct fake_qp *qp); /* the QP has entered its state */
 
 /* recv.c */
 int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int fake_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-bool fake_recv_take(struct fake_qp *qp); /* into qp->taken, false: there is none */
+bool fake_recv_take(struct fake_qp *qp); /* stores it in qp->taken; false: there is none */
 struct ibv_srq *fake_srq_create(struct ibv_context *context, struct ibv_pd *pd, void *srq_context,
 				const struct ibv_srq_attr *attr);
 void fake_srq_table(struct fake_context *c);
@@ -255,36 +259,36 @@ uint64_t fake_now_ns(void);
 void fake_due(struct fake_qp *qp, struct fake_wqe *wqe);
 void fake_put_off(struct fake_wqe *wqe, uint64_t ns);
 void fake_run(void);
-unsigned fake_carry_out_now(unsigned n); /* the oldest, due or not; how many there were */
+unsigned fake_carry_out_now(unsigned n); /* carry out the oldest, due or not; returns how many */
 void fake_engine_start(void);
 
 /* remote.c, wire.c: other processes. */
-int fake_remote_open(void); /* with fake_lock held, as all of these */
+int fake_remote_open(void); /* the caller of all of these holds fake_lock */
 bool fake_is_remote(uint32_t qp_num);
 uint32_t fake_qp_base(void);
-/* ANSWER_LATER: it comes by fake_answered(). */
+/* ANSWER_LATER: the answer arrives in fake_answered(). */
 int fake_remote_ask(struct fake_qp *qp, struct fake_wqe *wqe, const struct fake_request *req);
 void fake_remote_forget(struct fake_qp *qp);
 void fake_remote_progress(void);
 void fake_remote_forked(void);
-void fake_idle(void); /* without the lock: a poll found nothing */
+void fake_idle(void); /* called without the lock when a poll found nothing */
 uint64_t wire_reserve(unsigned from, unsigned to, uint64_t bytes, double rate);
 int fake_thread(void *(*main)(void *)); /* detached, signals blocked */
 
 /* requester.c */
 void fake_answered(struct fake_qp *qp, int answer, unsigned char *data);
 void fake_move_out(struct fake_wqe *wqe, const struct fake_request *req, unsigned char *data);
-/* False: the peer is not ready to receive. */
+/* Returns false if the peer is not ready to receive. */
 bool fake_carry_out(struct fake_qp *qp, struct fake_wqe *wqe);
 void fake_complete_send(struct fake_qp *qp, const struct fake_wqe *wqe, enum ibv_wc_status status);
 void fake_flush(struct fake_qp *qp);
 
 /* responder.c */
 bool fake_consumes_receive(enum ibv_wr_opcode op);
-/* Status or ANSWER_*; data comes in, or goes out. */
+/* Returns a status or ANSWER_*; data is received or sent. */
 int fake_respond(const struct fake_request *req, unsigned char *data);
 void fake_flush_receives(struct fake_qp *qp);
-/* Between a scatter list (or inline data) from `skip` on, and one place. */
+/* Copy between an SGE list (or inline data), from `skip` on, and a buffer. */
 bool fake_move(const struct ibv_sge *sge, int n, const unsigned char *inlined, uint64_t skip,
 	       unsigned char *place, uint64_t len, bool gather);
 
@@ -296,7 +300,7 @@ void fake_domain_table(struct fake_context *c);
 void *fake_translate_window(uint32_t key, uint64_t addr, uint64_t len, int access);
 void fake_window_bind(const struct fake_wqe *wqe);
 void fake_window_invalidate(uint32_t key);
-uint32_t fake_new_key(void); /* with fake_lock held; memory.c */
+uint32_t fake_new_key(void); /* the caller holds fake_lock; memory.c */
 struct ibv_mw *fake_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int fake_dealloc_mw(struct ibv_mw *mw);
 
@@ -306,7 +310,7 @@ enum fake_fault {
 	FAULT_CREATE_CQ, FAULT_RESIZE_CQ, FAULT_MODIFY, FAULT_DESTROY, FAULT_LATE, FAULT_PURGE,
 	FAULTS
 };
-int fake_fault(enum fake_fault which); /* 0, or what to fail with now */
+int fake_fault(enum fake_fault which); /* 0, or the errno to fail with */
 enum fake_bad fake_fault_bad(void);
 uint32_t fake_depth_limit(void);
 uint32_t fake_wanted_qp_num(void);

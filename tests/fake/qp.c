@@ -12,7 +12,7 @@
 enum { FIRST_NUM = 0x11 };
 
 static struct fake_qp *table[MAX_QPS];
-static unsigned end;                     /* all places from here on are free */
+static unsigned end;                     /* all entries from here on are free */
 
 unsigned fake_qp_end(void)
 {
@@ -29,7 +29,7 @@ struct fake_qp *fake_qp_by_num(uint32_t num)
 	return fake_qp_at(num - FIRST_NUM - fake_qp_base());
 }
 
-/* The lowest free number, so that numbers are used again at once. */
+/* Choose the lowest free number, so that numbers are reused at once. */
 static uint32_t pick_num(void)
 {
 	const uint32_t first = fake_qp_base() + FIRST_NUM, wanted = fake_wanted_qp_num();
@@ -77,7 +77,7 @@ static struct fake_qp *allocate(const struct ibv_qp_init_attr *attr)
 	return NULL;
 }
 
-/* It, or one less, keeps its parts from being destroyed. */
+/* Add or remove a use of each part, which keeps them from being destroyed. */
 static void use_objects(struct fake_qp *qp, int by)
 {
 	container(qp->ib.pd, struct fake_pd, ib)->qps += (unsigned)by;
@@ -90,7 +90,7 @@ static void use_objects(struct fake_qp *qp, int by)
 	fake_count.qps += (unsigned)by;
 }
 
-/* With fake_lock held. */
+/* The caller holds fake_lock. */
 static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
 			      const uint64_t *send_ops)
 {
@@ -168,7 +168,7 @@ struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	return create_locked(attr->pd, &plain, /* not by the symbol: that is interposed */
+	return create_locked(attr->pd, &plain, /* not by the symbol, which is interposed */
 			     attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS
 			     ? &attr->send_ops_flags : NULL);
 }
@@ -297,7 +297,7 @@ int fake_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 	return rc;
 }
 
-/* A reset cleans the receive CQ under the lock that sessions of it hold, as mlx5's does. */
+/* A reset removes receives from the CQ under the lock that batches hold, as on mlx5. */
 EXPORT int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 {
 	const bool cleans = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET &&
@@ -329,7 +329,7 @@ EXPORT int ibv_query_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask,
 	return 0;
 }
 
-/* As if the device had been late with a completion of the last WQE it had. */
+/* Simulate a late completion of the last WQE. */
 static void leave_stale(const struct fake_qp *qp)
 {
 	const uint32_t depth = qp->init.cap.max_send_wr;
@@ -356,7 +356,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 	while (qp->async_given != ib->events_completed)
 		pthread_cond_wait(&fake_changed, &fake_lock);
 	fake_carry_out_now((unsigned)fake_fault(FAULT_LATE));
-	fake_flush(qp); /* into CQs that may well outlive it, as rxe does */
+	fake_flush(qp); /* into CQs that may outlive the QP, as on rxe */
 	fake_queue_drop(&container(ib->context, struct fake_context, v.context)->async, ib);
 	leave_stale(qp);
 	if (fake_fault(FAULT_PURGE))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Receive queues, a QP's own and shared ones. */
+/* Receive queues, of a QP and shared. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests to QPs of other processes, and theirs to ours. A QP has one piece of one
- * message on its way, so its order is plain; QPs do not wait for each other.
+ * Requests to QPs of other processes, and theirs to this one. A QP has one piece of one message
+ * in flight, which keeps its order; QPs do not wait for each other.
  */
 #include <sched.h>
 #include <signal.h>
@@ -9,12 +9,12 @@
 
 #include "wire.h"
 
-/* What we wait for; its block is ours again when the answer comes, or never will. */
+/* A request without an answer; its block is free again once the answer arrives or cannot arrive. */
 static struct flight {
 	bool busy, is_rtt_outlier;
-	struct fake_qp *qp;              /* NULL: it has lost interest */
+	struct fake_qp *qp;              /* NULL: the QP no longer waits */
 	uint32_t slot, serial;
-	uint64_t id;                     /* of the process asked */
+	uint64_t id;                     /* id of the process that was asked */
 } flight[WIRE_BLOCKS];
 
 bool fake_is_remote(uint32_t qp_num)
@@ -27,7 +27,7 @@ uint32_t fake_qp_base(void)
 	return wire_slot() << WIRE_SLOT_SHIFT;
 }
 
-/* A thread that polls in vain may keep the process that it waits for from running. */
+/* A thread that polls without result may keep the process that it waits for from running. */
 void fake_idle(void)
 {
 	if (wire_on())
@@ -87,8 +87,8 @@ static void end_flight(struct flight *f, int answer)
 }
 
 /*
- * ThreadSanitizer's own, where it is. Programs order what a device does to their memory
- * with what they do by means that it cannot see: it happens in another process.
+ * Annotations of ThreadSanitizer, if it is present. Programs synchronise with what a device
+ * does to their memory by means that it cannot see, as the copy happens in another process.
  */
 void AnnotateIgnoreReadsBegin(const char *, int) __attribute__((weak));
 void AnnotateIgnoreReadsEnd(const char *, int) __attribute__((weak));
@@ -109,7 +109,7 @@ static int respond(const struct fake_request *req, unsigned char *data)
 	return answer;
 }
 
-/* Ours must be connected to the asking one, as its number may be another's by now. */
+/* This QP must be connected to the QP that asks, as its number may have been reused. */
 static int answer_to(const struct fake_request *req, unsigned char *data)
 {
 	const struct fake_qp *qp = fake_qp_by_num(req->dst_qp);
@@ -145,7 +145,7 @@ void fake_remote_progress(void)
 	}
 }
 
-/* The dead answer no more. What they had answered is here before the second look. */
+/* Dead processes do not answer. What they had answered is received before the second check. */
 static void find_dead_peers(void)
 {
 	for (int i = 0; i < WIRE_BLOCKS; i++) {
@@ -178,7 +178,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* A child is not its parent, and may join for itself. */
+/* A child is a new process, and may join itself. */
 void fake_remote_forked(void)
 {
 	memset(flight, 0, sizeof(flight));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a WQE does: a piece at a time is gathered, brought to the peer, and answered. */
+/* Carrying out a WQE: one piece at a time is gathered, sent to the peer, and answered. */
 #include <string.h>
 
 #include "priv.h"
@@ -51,7 +51,7 @@ void fake_complete_send(struct fake_qp *qp, const struct fake_wqe *wqe, enum ibv
 	fake_check_drained(qp);
 }
 
-/* Everything that has not been carried out comes back, asked for or not. */
+/* Every WQE that has not been carried out is flushed, signalled or not. */
 void fake_flush(struct fake_qp *qp)
 {
 	fake_remote_forget(qp);
@@ -196,7 +196,7 @@ static void finish(struct fake_qp *qp, struct fake_wqe *wqe, int answer)
 		fake_qp_to_err(qp);
 }
 
-/* Another process had no receive, or no such QP in the right state: again, perhaps. */
+/* The other process had no receive, or no such QP in the right state: retry if allowed. */
 static bool put_off(struct fake_qp *qp, struct fake_wqe *wqe, int answer)
 {
 	const struct ibv_qp_attr *a = &qp->attr;
@@ -232,7 +232,7 @@ void fake_answered(struct fake_qp *qp, int answer, unsigned char *data)
 		finish(qp, wqe, answer);
 }
 
-/* The status that a key stands for, or success. */
+/* The status that a key was set to fail with, or success. */
 static int key_fault(uint32_t key)
 {
 	return (key & ~0xffu) == FAKE_KEY_FAILS ? (int)(key & 0xff) : 0;

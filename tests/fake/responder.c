@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The far end of a request: keys are checked and data is moved where they belong. */
+/* The remote end of a request: checks keys and moves data. */
 #include <string.h>
 
 #include "priv.h"
@@ -37,7 +37,7 @@ bool fake_move(const struct ibv_sge *sge, int n, const unsigned char *inlined, u
 	return true;
 }
 
-/* The receive that was taken; req is NULL when it is flushed. */
+/* Complete the receive in qp->taken; req is NULL when it is flushed. */
 static void complete_recv(struct fake_qp *qp, const struct fake_request *req, uint64_t len,
 			  enum ibv_wc_status status)
 {
@@ -66,7 +66,7 @@ static void complete_recv(struct fake_qp *qp, const struct fake_request *req, ui
 	fake_cq_add(qp->rcq, &cqe, ok && req->solicited);
 }
 
-/* What an SRQ holds stays there. */
+/* Receives in an SRQ stay there. */
 void fake_flush_receives(struct fake_qp *qp)
 {
 	while (qp->has_taken || (qp->rq == &qp->own && fake_recv_take(qp)))
@@ -141,7 +141,7 @@ static int send(struct fake_qp *qp, const struct fake_request *req, unsigned cha
 	return IBV_WC_SUCCESS;
 }
 
-/* What does not fit is dropped silently. */
+/* A datagram that does not fit is dropped silently. */
 static void datagram(struct fake_qp *qp, const struct fake_request *req, unsigned char *data)
 {
 	struct ibv_grh grh = { .sgid = req->sgid };

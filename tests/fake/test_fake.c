@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fake provider itself, without the shim: what tests of the shim take for granted. */
+/* Tests the fake provider without the shim: the properties that tests of the shim rely on. */
 #include "../verbs/rig.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static struct ibv_qp *qp_ex(struct rig *r, enum ibv_qp_type type, struct ibv_srq
 	return ibv_create_qp_ex(r->ctx, &attr);
 }
 
-/* a is replaced by a QP with the newer posting interface. */
+/* Replace QP a by one with the extended posting interface. */
 static struct ibv_qp_ex *open_ex(struct rig *r)
 {
 	struct ibv_qp *qp;
@@ -53,7 +53,7 @@ static void batches_are_posted_completely_or_not_at_all(void **state)
 	ex = open_ex(&r);
 	assert_non_null(ex);
 	assert_null(ibv_qp_to_qp_ex(r.b));
-	assert_non_null(ex->wr_rdma_write); /* whatever was asked for */
+	assert_non_null(ex->wr_rdma_write); /* whichever were asked for */
 	fake_hold(true);
 	ibv_wr_start(ex);
 	write_8(&r, ex, 1);
@@ -70,7 +70,7 @@ static void batches_are_posted_completely_or_not_at_all(void **state)
 	ibv_wr_start(ex);
 	for (unsigned i = 3; i < 6; i++)
 		write_8(&r, ex, i);
-	assert_int_equal(ibv_wr_complete(ex), ENOMEM); /* of four, two are taken */
+	assert_int_equal(ibv_wr_complete(ex), ENOMEM); /* two of four entries are in use */
 	ibv_wr_start(ex);
 	write_8(&r, ex, 3);
 	write_8(&r, ex, 4);
@@ -114,7 +114,7 @@ static void wr_complete_returns_what_a_setter_refused(void **state)
 	ibv_wr_start(ex);
 	write_8(&r, ex, 1);
 	assert_int_equal(ibv_wr_complete(ex), EIO);
-	rig_poll(r.scq, 1, wc); /* and yet it was sent */
+	rig_poll(r.scq, 1, wc); /* it was sent nevertheless */
 	rig_close(&r);
 }
 
@@ -158,7 +158,7 @@ static void extended_cqs_are_polled_in_batches(void **state)
 
 	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
-	attr.wc_flags |= IBV_WC_EX_WITH_COMPLETION_TIMESTAMP; /* there is no clock */
+	attr.wc_flags |= IBV_WC_EX_WITH_COMPLETION_TIMESTAMP; /* the device has no clock */
 	assert_null(ibv_create_cq_ex(r.ctx, &attr));
 	attr.wc_flags = IBV_WC_STANDARD_FLAGS;
 	cq = ibv_create_cq_ex(r.ctx, &attr);
@@ -220,7 +220,7 @@ static void an_srq_is_shared_and_raises_its_limit_event(void **state)
 	assert_int_equal(ibv_post_recv(two[0], &wr, &bad), EINVAL);
 	assert_int_equal(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), 0);
 	b = r.b;
-	for (unsigned i = 0; i < 3; i++) { /* to one and the other */
+	for (unsigned i = 0; i < 3; i++) { /* to each in turn */
 		assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
 		rig_to_rts(&r, r.a, two[i % 2]->qp_num);
 		assert_int_equal(rig_post(&r, 9, IBV_WR_SEND, 64 * i, 64, IBV_SEND_SIGNALED), 0);
@@ -243,7 +243,7 @@ static void an_srq_is_shared_and_raises_its_limit_event(void **state)
 	rig_close(&r);
 }
 
-/* Access by the window's key, and its effect. */
+/* Write with the window's key; returns the status. */
 static enum ibv_wc_status write_to(struct rig *r, uint32_t rkey)
 {
 	struct ibv_sge sge;
@@ -278,7 +278,7 @@ static void windows_give_access_from_bind_to_invalidation(void **state)
 	assert_int_equal(ibv_post_send(r.b, &wr, &bad), 0);
 	assert_int_equal(write_to(&r, wr.bind_mw.rkey), IBV_WC_SUCCESS);
 	assert_memory_equal(r.dst + 128, r.src + 128, 64);
-	/* the other side closes it by a SEND */
+	/* the other side invalidates it by a SEND */
 	assert_int_equal(rig_recv(&r, 5, 0, 64), 0);
 	wr = (struct ibv_send_wr){ .opcode = IBV_WR_SEND_WITH_INV,
 				   .invalidate_rkey = wr.bind_mw.rkey };
@@ -327,12 +327,13 @@ static void datagrams_without_receive_or_qkey_are_lost(void **state)
 	wr.wr.ud.ah = ah;
 	wr.wr.ud.remote_qpn = qp[1]->qp_num;
 	wr.wr.ud.remote_qkey = 0x1234;
-	assert_int_equal(ibv_post_send(qp[0], &wr, &bad), 0); /* no receive: lost */
+	assert_int_equal(ibv_post_send(qp[0], &wr, &bad), 0); /* no receive: the datagram is lost */
 	rig_poll(r.scq, 1, wc);
 	assert_int_equal(wc->status, IBV_WC_SUCCESS);
 	assert_int_equal(rig_recv(&r, 4, 0, 104), 0);
 	wr.wr.ud.remote_qkey = 0x4321;
-	assert_int_equal(ibv_post_send(qp[0], &wr, &bad), 0); /* the wrong key: lost */
+	/* the wrong key: the datagram is lost */
+	assert_int_equal(ibv_post_send(qp[0], &wr, &bad), 0);
 	rig_poll(r.scq, 1, wc);
 	assert_int_equal(ibv_poll_cq(r.rcq, 1, wc), 0);
 	wr.wr.ud.remote_qkey = 0x1234;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The wire between processes, on the bare fake: this program and peers of it, which
- * execute commands from a socket.
+ * Tests communication between processes on the bare fake provider: this program and its peers,
+ * which execute commands from a socket.
  */
 #include "../verbs/rig.h"
 
@@ -161,14 +161,14 @@ static char obey(struct end *e, char command)
 	case 'r': /* a receive */
 		post_recv(e, 0, LONG);
 		return 'y';
-	case 'R': /* its completion: with the right data? */
+	case 'R': /* wait for its completion and check the data */
 		rig_poll(e->rcq, 1, wc);
 		return wc->status == IBV_WC_SUCCESS && wc->byte_len == LONG && wc->wc_flags &&
 		       wc->imm_data == 4 && filled(e, 0, LONG) ? 'y' : 'n';
-	case 'f': /* something to read */
+	case 'f': /* prepare data to read */
 		fill(e, 0, LONG);
 		return 'y';
-	case 'w': /* eight WRITEs of our own, and their completions in order */
+	case 'w': /* post eight WRITEs and wait for their completions in order */
 	case 'W':
 		fill(e, 0, LONG);
 		fake_link(0, command == 'W' ? 1e9 : 0);
@@ -179,7 +179,7 @@ static char obey(struct end *e, char command)
 			if (wc[i].status || wc[i].wr_id != i)
 				return 'n';
 		return 'y';
-	case 'e': /* our QP is of no use any more */
+	case 'e': /* fail the QP */
 		return rig_state(e->qp, IBV_QPS_ERR) ? 'n' : 'y';
 	case 'k':
 		raise(SIGKILL);
@@ -289,7 +289,7 @@ static void every_opcode_works_between_processes(void **state)
 	expect(&e, 2, fine);
 	assert_int_equal(word[0], word[1] + 5);
 	fill(&e, 0, LONG);
-	for (unsigned i = 0; i < 4; i++) /* in order: the last one is seen to be last */
+	for (unsigned i = 0; i < 4; i++) /* in order: the last one arrives last */
 		post(&e, IBV_WR_RDMA_WRITE, i, 8 * i, 8);
 	post(&e, IBV_WR_SEND_WITH_IMM, 4, 0, LONG);
 	expect(&e, 5, fine);
@@ -381,13 +381,13 @@ static void wrs_to_a_dead_peer_fail_and_its_file_is_reused(void **state)
 	(void)state;
 	begin(&e, 1, usual);
 	assert_int_equal(files(), 2);
-	post(&e, IBV_WR_SEND, 0, 0, 8); /* tried again and again */
+	post(&e, IBV_WR_SEND, 0, 0, 8); /* retried */
 	post(&e, IBV_WR_RDMA_WRITE, 1, 0, 8);
 	send_command(&e, 'k');
 	expect(&e, 2, (enum ibv_wc_status[]){ IBV_WC_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR });
 	assert_int_equal(files(), 2);
 	finish(&e);
-	begin(&e, 1, usual); /* takes its place */
+	begin(&e, 1, usual); /* takes the dead process's slot */
 	assert_int_equal(files(), 2);
 	post(&e, IBV_WR_RDMA_WRITE, 0, 0, LONG);
 	expect(&e, 1, (enum ibv_wc_status[]){ IBV_WC_SUCCESS });
@@ -395,7 +395,7 @@ static void wrs_to_a_dead_peer_fail_and_its_file_is_reused(void **state)
 	assert_int_equal(files(), 1);
 }
 
-/* Stopped, it cannot answer, and is killed then. */
+/* The peer is stopped, so it cannot answer, and then killed. */
 static void requests_that_a_dead_peer_left_unanswered_fail(void **state)
 {
 	struct end e;
@@ -412,7 +412,7 @@ static void requests_that_a_dead_peer_left_unanswered_fail(void **state)
 	finish(&e);
 }
 
-/* Another takes its slot before it is missed, perhaps: that is another process. */
+/* Another process may take its slot before its death is noticed; it must not be mistaken for it. */
 static void a_process_in_a_dead_peers_place_gets_none_of_its_requests(void **state)
 {
 	struct end old, new;
@@ -434,7 +434,7 @@ static void a_process_in_a_dead_peers_place_gets_none_of_its_requests(void **sta
 	end_close(&old);
 }
 
-/* Two senders at other ports: together not faster than the port that they send to. */
+/* Two senders at different ports are together not faster than the port that they send to. */
 static void two_senders_share_the_receivers_port(void **state)
 {
 	struct timespec before, after;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory windows: keys to a part of a region, bound by a WQE, revoked by another. */
+/* Memory windows: keys to a part of a region, bound by one WQE and invalidated by another. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ void *fake_translate_window(uint32_t key, uint64_t addr, uint64_t len, int acces
 	return fake_translate(b->mr->lkey, addr, len, 0);
 }
 
-/* Of length 0 it is unbound. */
+/* A bind of length 0 unbinds the window. */
 void fake_window_bind(const struct fake_wqe *wqe)
 {
 	struct fake_mw *mw = mw_of(wqe->wr.bind_mw.mw);
@@ -77,7 +77,7 @@ int fake_dealloc_mw(struct ibv_mw *ib)
 	return 0;
 }
 
-/* The new key is the caller's at once. */
+/* The caller gets the new key at once. */
 int fake_bind_mw(struct ibv_qp *ib, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
 	struct fake_qp *qp = container(ib, struct fake_qp, ib);

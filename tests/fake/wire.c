@@ -20,16 +20,16 @@
 enum { MAGIC = 0xfa4e0001, PORTS = 16, PATIENCE_NS = 10000000, NAME = 16 };
 
 struct wire_file {
-	_Atomic uint32_t magic;          /* last of all */
-	uint64_t id;                     /* of the process: slots are used again */
+	_Atomic uint32_t magic;          /* initialised last */
+	uint64_t id;                     /* identifies the process, as slots are reused */
 	_Atomic uint32_t bell, asleep;   /* a futex, and whether a thread waits for it */
-	pthread_mutex_t lock;            /* of the writers */
+	pthread_mutex_t lock;            /* held by writers */
 	_Atomic uint64_t head, tail;
 	struct wire_msg ring[WIRE_RING];
 	unsigned char block[WIRE_BLOCKS][PIECE];
 };
 
-/* Until when each port's two directions are taken. */
+/* The times until which each port's two directions are busy. */
 struct ports {
 	_Atomic uint64_t out[PORTS], in[PORTS];
 };
@@ -66,7 +66,7 @@ static bool owned(int fd)
 	return lock(fd, F_GETLK, F_WRLCK) == 0;
 }
 
-/* Remove files of dead processes; false if none is alive. */
+/* Remove files of dead processes; returns false if no process is alive. */
 static bool sweep(void)
 {
 	const int copy = openat(wire.dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -129,7 +129,10 @@ static int make_file(void)
 	return 0;
 }
 
-/* One joins at a time, so that a file is not swept before its owner has locked it. */
+/*
+ * Only one process joins at a time, so that a file is not removed before its owner has locked
+ * it.
+ */
 static int join_locked(int ports)
 {
 	if (!sweep() && ftruncate(ports, 0))
@@ -155,7 +158,7 @@ int wire_join(void)
 	if (!rc)
 		rc = join_locked(ports);
 	if (ports >= 0) {
-		flock(ports, LOCK_UN); /* the mapping would keep it */
+		flock(ports, LOCK_UN); /* the mapping would keep the lock */
 		close(ports);
 	}
 	if (rc) {
@@ -259,7 +262,10 @@ bool wire_push(struct wire_file *to, const struct wire_msg *msg)
 	uint64_t head;
 	bool ok;
 
-	/* A process that died with the lock had not moved the head: its message does not exist. */
+	/*
+	 * A process that died while it held the lock had not moved the head: its message does
+	 * not exist.
+	 */
 	if (pthread_mutex_lock(&to->lock) == EOWNERDEAD)
 		pthread_mutex_consistent(&to->lock);
 	head = atomic_load(&to->head);
@@ -301,7 +307,7 @@ void wire_wait(void)
 	atomic_store(&own->asleep, 0);
 }
 
-/* A direction is taken for `ns` more, from `from` on at the earliest; until when. */
+/* Occupy a direction for `ns`, starting at `from` or later; returns the time of the end. */
 static uint64_t take(_Atomic uint64_t *until, uint64_t from, uint64_t ns)
 {
 	uint64_t old = atomic_load(until), end;

@@ -2,12 +2,9 @@
 #ifndef FAKERDMA_WIRE_H
 #define FAKERDMA_WIRE_H
 /*
- * Between processes: each has a file in the directory FAKERDMA_WIRE with a ring of
- * messages for it, and blocks for the data of the requests that it made itself. A
- * responder copies from there, or to there, so no process needs a right on another.
- *
- * A file's owner holds a lock on it, which the kernel drops when it dies. All
- * functions but wire_wait() are called with fake_lock held.
+ * Communication between processes: each has a file in the directory FAKERDMA_WIRE with a ring
+ * of messages for it, and blocks for the data of its own requests. A responder copies from or
+ * to these blocks, so no process needs access to the memory of another.
  */
 #include "priv.h"
 
@@ -20,32 +17,35 @@ enum {
 
 struct wire_msg {
 	enum { WIRE_REQUEST, WIRE_ANSWER } kind;
-	uint32_t from;                   /* slot */
-	uint64_t id;                     /* of the process that was there */
-	uint32_t block, serial;          /* of the requester; an answer repeats them */
+	uint32_t from;                   /* slot of the requester */
+	uint64_t id;                     /* id of the process in that slot */
+	uint32_t block, serial;          /* set by the requester; an answer repeats them */
 	int answer;
 	struct fake_request req;
 };
 
 struct wire_file;
 
-/* 0, or an errno. Without FAKERDMA_WIRE there is nothing to join. */
+/* Returns 0 or an errno. Without FAKERDMA_WIRE there is nothing to join. */
 int wire_join(void);
-bool wire_on(void); /* without the lock: joined */
-/* Our own, 0: not joined. */
+bool wire_on(void); /* whether this process has joined; needs no lock */
+/* This process's slot; 0: not joined. */
 uint32_t wire_slot(void);
-/* After a fork, in the child: not joined. */
+/* Called in the child after a fork: the child has not joined. */
 void wire_forked(void);
-/* NULL: it is dead, or never was. */
+/* NULL: the process is dead or never existed. */
 struct wire_file *wire_of(uint32_t slot);
-/* 0: unused. The next process in a slot has another. */
+/* 0: unused. The next process in a slot has another id. */
 uint64_t wire_id(const struct wire_file *file);
 unsigned char *wire_block(struct wire_file *file, uint32_t block);
 struct wire_file *wire_own(void);
-/* False: full. Never for answers: requests leave space for all pending ones. */
+/*
+ * Returns false if the ring is full. It never is for answers: requests leave space for all
+ * pending ones.
+ */
 bool wire_push(struct wire_file *to, const struct wire_msg *msg);
 bool wire_pop(struct wire_msg *msg);
-/* Until there is a message, or for a while. */
+/* Wait for a message, or until a short timeout. */
 void wire_wait(void);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The newer way to post: wr_start, builders and setters, wr_complete. Sessions are
- * all or nothing. As on mlx5, all builders that the QP's type has are there,
- * whatever was asked for, and modify_qp to RESET and to RTS installs another
- * wr_complete, unless that is turned off.
+ * The extended posting interface: wr_start, builders and setters, wr_complete. A batch is
+ * posted completely or not at all. As on mlx5, a QP has all builders of its type, whichever
+ * were asked for, and modify_qp to RESET and to RTS installs another wr_complete, unless that
+ * is turned off.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static void leave(struct ibv_qp_ex *ex)
 	pthread_mutex_unlock(&qp_of(ex)->batch->lock);
 }
 
-/* What a builder begins; one too many is overwritten, and reported by wr_complete. */
+/* Begin a WQE. One WQE too many is overwritten, and wr_complete reports it. */
 static struct ibv_send_wr *build(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode)
 {
 	const struct fake_qp *qp = qp_of(ex);
@@ -198,7 +198,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 	wr_set_inline_data_list(ex, 1, &buf);
 }
 
-/* With fake_lock held: 0 if all of it can be posted. */
+/* The caller holds fake_lock. Returns 0 if the whole batch can be posted. */
 static int acceptable(const struct fake_qp *qp, int *doorbell)
 {
 	const struct fake_batch *s = qp->batch;
@@ -235,7 +235,7 @@ static int complete(struct ibv_qp_ex *ex)
 	return rc ? rc : doorbell;
 }
 
-/* Before RTS. */
+/* Installed before RTS. */
 static int complete_error(struct ibv_qp_ex *ex)
 {
 	leave(ex);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Extended reliable connections: a send queue names the SRQ of each message, and the QP at
- * the far end, which has no queues of its own, only brings it there.
+ * Extended reliable connections: a send WQE names the SRQ of its message, and the remote QP,
+ * which has no receive queue, delivers it there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_i
 {
 	struct fake_xrcd *x = calloc(1, sizeof(*x));
 
-	(void)attr; /* as if it was not shared */
+	(void)attr; /* as if it were not shared */
 	if (!x)
 		return NULL;
 	x->ib.context = context;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The agent of a port, which advises a rate to all flows through it. A message goes to all of
- * them when the rate has changed by more than a twentieth, and every few records anyway.
+ * The agent of a port advises a rate to all flows through it. It sends a message to all of them
+ * when the rate has changed by more than a twentieth, and every few records in any case.
  */
 #include "priv.h"
 
@@ -9,7 +9,7 @@ enum { REPEAT = 8 };
 
 #define NEWS 0.05
 
-/* Count as the hosts' agents do: the flows that have sent in the last 100 ms. */
+/* Count flows as the hosts' agents do: those that have sent in the last 100 ms. */
 static unsigned count(const struct sim *s, const struct port *port)
 {
 	const double factor = s->conf->count_factor > 0 ? s->conf->count_factor : 1;
@@ -37,7 +37,7 @@ static struct ccs_advice_port reading(const struct sim *s, const struct port *po
 	};
 }
 
-/* The message's length stands for its content: the rate in kbit/s. */
+/* The segment field of the message carries its content: the rate in kbit/s. */
 static void arrive(struct sim *s, const struct event *e)
 {
 	struct sim_flow *f = e->who;

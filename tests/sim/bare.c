@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The algorithm alone: each flow paced at its rate, within its window. No slow
- * start, no credit for the past, one segment always allowed.
+ * The driver with the algorithm alone: each flow is paced at its rate, within its window. There
+ * is no slow start and no credit for the past, and one segment is always allowed.
  */
 #include <math.h>
 
 #include "priv.h"
 
-/* Algorithms count time from their own start; 1 us is used for the first moment. */
+/* Algorithms measure time from their own start; the first moment is 1 us. */
 static double cc_us(const struct sim *s)
 {
 	return sim_us(s->now) + 1;
 }
 
-/* Advanced to now already: what rounding puts there is still to come. */
+/* Already advanced to now: an event that rounding puts there is still to come. */
 static uint64_t timer(const struct sim *s, const struct sim_flow *f)
 {
 	const double us = f->cc.out.timer_us - 1;
@@ -24,10 +24,10 @@ static uint64_t timer(const struct sim *s, const struct sim_flow *f)
 }
 
 /*
- * What of a gap is still to wait shrinks and grows with the rate. TIMELY's own
- * engine instead fixes the release when it queues a segment, and looks again only
- * then: a rate that has fallen meanwhile puts it off, one that has risen does not
- * bring it forward (TIMELY 5; Carousel does the same).
+ * The rest of a gap shrinks and grows with the rate. TIMELY's own engine instead fixes the
+ * release time when it queues a segment, and checks again only then: if the rate has fallen
+ * meanwhile the release is deferred, if it has risen the release is not brought forward (TIMELY
+ * 5; Carousel does the same).
  */
 static uint64_t due(const struct sim *s, struct sim_flow *f)
 {
@@ -66,7 +66,7 @@ static void send_segment(struct sim *s, struct sim_flow *f)
 	sim_post(s, f, len, f->head);
 }
 
-/* A NIC takes no more than it can send: what is due at line rate waits for it. */
+/* A NIC accepts no more than it can send: a segment due at line rate waits for it. */
 static void pump(struct sim *s, struct sim_flow *f)
 {
 	uint64_t at = timer(s, f);

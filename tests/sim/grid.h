@@ -2,9 +2,9 @@
 #ifndef CCS_TESTS_SIM_GRID_H
 #define CCS_TESTS_SIM_GRID_H
 /*
- * Two places at which every algorithm has to do, for the initialisers of a row's
- * conf: a fabric port with the bare algorithm, and a shaped Soft-RoCE path with
- * the flow layer and the noise that hosts of a laboratory have.
+ * Two environments in which every algorithm must work, for the initialisers of a row's conf: a
+ * fabric port with the bare algorithm, and a shaped Soft-RoCE path with the flow layer and the
+ * jitter of laboratory hosts.
  */
 #define FABRIC \
 	.rate = 10e9, .base_us = 20, .mtu = 1024, .segment = 8192, .noise = { .exp_us = 1 }, \
@@ -14,10 +14,10 @@
 	.driver = SIM_SHIM, .rate = 1e9, .base_us = 200, .segment = 16384, .path_noise_us = 300, \
 	.noise = { .exp_us = 100, .burst_share = 0.01, .burst_us = 5000 }, .start_spread_us = 1000
 
-/* n flows all the time; figures without the first quarter. */
+/* n flows all the time; results exclude the first quarter. */
 #define STEADY(n, us) .flows = n, .end_us = us, .warm_us = (us) / 4
 
-/* n flows stay, as many join after a third of the time and leave after two. */
+/* n flows stay, and n more join after a third of the time and leave after two thirds. */
 #define CHURN(n, us) \
 	.flows = n, .guests = n, .join_us = (us) / 3, .leave_us = 2 * (us) / 3, .end_us = us, \
 	.warm_us = (us) / 6, .bin_us = (us) / 60

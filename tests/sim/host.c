@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Queue pairs: what is posted goes to the NIC, and what was lost goes there again (as RC does
- * it); receivers acknowledge segments and notify of marks.
+ * Queue pairs: posted segments go to the NIC, and lost ones go there again (as RC does it);
+ * receivers acknowledge segments and send CNPs for marks.
  */
 #include <math.h>
 
 #include "priv.h"
 
-#define RTO_US 4000.0       /* by default */
+#define RTO_US 4000.0       /* default */
 
 static struct segment *seg_at(const struct sim_flow *f, uint64_t i)
 {
@@ -15,8 +15,8 @@ static struct segment *seg_at(const struct sim_flow *f, uint64_t i)
 }
 
 /*
- * To the host that has the data, at that time: a packet through NIC and port, or where such
- * packets have no length, an event after the delay of the way back.
+ * Send a packet back to the host that has the data, through NIC and port, or, if such packets
+ * have no length, as an event after the delay of the return path.
  */
 static void send_back(struct sim *s, struct sim_flow *f, enum kind kind, uint64_t segment,
 		      uint64_t at)
@@ -46,7 +46,7 @@ void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number)
 	sim_feed(s, f);
 }
 
-/* All before that packet has arrived; the window of unacknowledged ones moves on. */
+/* All packets before this one have arrived; move the window of unacknowledged packets. */
 static void take_ack(struct sim *s, struct sim_flow *f, uint64_t segment, uint32_t index)
 {
 	const uint64_t first = segment == f->head ? f->posted_packets : seg_at(f, segment)->first;
@@ -57,7 +57,10 @@ static void take_ack(struct sim *s, struct sim_flow *f, uint64_t segment, uint32
 	sim_feed(s, f);
 }
 
-/* Send again from what the receiver waits for. A READ's requester has asked for all it wants. */
+/*
+ * Send again from the packet that the receiver expects. A READ's requester has requested all of
+ * it.
+ */
 static void go_back(struct sim *s, struct sim_flow *f)
 {
 	f->ready = f->head;
@@ -83,14 +86,14 @@ void sim_return(struct sim *s, const struct event *e)
 			f->ready = e->packet.segment;
 		sim_feed(s, f);
 		break;
-	default: /* it acknowledges all before it, too */
+	default: /* it acknowledges all earlier ones, too */
 		take_ack(s, f, e->packet.segment, e->packet.index);
 		while (f->tail < e->packet.segment)
 			ack_arrives(s, f);
 	}
 }
 
-/* All that has arrived, and the part of it that the sender has learned. */
+/* Count what has arrived, and the part of it that the sender has learned about. */
 static uint64_t progress(const struct sim_flow *f)
 {
 	return f->delivered + f->tail;
@@ -101,7 +104,7 @@ double sim_rto_us(const struct sim *s)
 	return s->conf->rto_us > 0 ? s->conf->rto_us : RTO_US;
 }
 
-/* A lost acknowledgement is sent again, as a receiver does for a packet that it has already. */
+/* A lost acknowledgement is sent again, as a receiver does for a duplicate packet. */
 static void check_for_loss(struct sim *s, const struct event *e)
 {
 	struct sim_flow *f = e->who;
@@ -144,7 +147,7 @@ static void ack_arrives(struct sim *s, struct sim_flow *f)
 	f->driver->ack(s, f, &seg, s->conf->noise.on_sample ? noise(s) : 0);
 }
 
-/* When the host has time for what comes to it then. */
+/* Returns when the host handles what arrives at that time. */
 static uint64_t unstalled(const struct sim *s, uint64_t at)
 {
 	const uint64_t every = sim_ps(s->conf->stalls.every_us);
@@ -154,7 +157,7 @@ static uint64_t unstalled(const struct sim *s, uint64_t at)
 	return since < stall ? at + stall - since : at;
 }
 
-/* A reader has all of it at that time, a writer's acknowledgement goes back first. */
+/* A reader is done at that time; a writer still needs the acknowledgement. */
 static void acknowledge(struct sim *s, struct sim_flow *f, uint64_t at)
 {
 	const struct packet all = { .kind = ACK, .segment = f->rx_segment };
@@ -181,7 +184,7 @@ static void notify(struct sim *s, struct sim_flow *f, uint64_t at)
 	if (s->conf->cnp_us <= 0 || !ccs_dcqcn_np_ce(&f->np, sim_us(at)))
 		return;
 	s->result->cnps++;
-	/* Agents' messages pass data, and a reader is itself the notification point. */
+	/* Agents' messages overtake data, and a reader is itself the notification point. */
 	sim_at(s, at + (f->op == SIM_READ ? 0 : f->back), cnp_arrives, f, NULL);
 }
 

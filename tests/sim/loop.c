@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of all closed-loop set-ups, for people: loop [-n SEEDS] [-b] [TEXT]. */
+/* Prints the table of all closed-loop rows: loop [-n SEEDS] [-b] [TEXT]. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What comes out: histograms of RTT and queue, a series of bins, and their summary. */
+/* The results: histograms of RTT and queue, a series of bins, and their summary. */
 #include <math.h>
 
 #include "priv.h"
@@ -117,7 +117,7 @@ static double settled(const struct sim *s, double from_us, double until_us, bool
 	return INFINITY;
 }
 
-/* What the ports could have sent after warm_us, in bits. */
+/* The bits that the ports could have sent after warm_us. */
 static double capacity(const struct sim *s)
 {
 	const struct sim_conf *c = s->conf;
@@ -147,7 +147,7 @@ static void measure_flows(struct sim *s)
 	r->jain = jain_index(&j);
 }
 
-/* One that has not ended has taken as long as it has: the port may be blocked. */
+/* A write that has not ended counts with its time so far: the port may be blocked. */
 static void measure_victim(struct sim *s)
 {
 	const struct sim_flow *f = &s->flow[s->total];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A host's NIC: one FIFO of packets. Each queue pair has up to nic_depth of its data
- * there and brings more when a quarter is left, as Soft-RoCE does; with one packet each
- * the queue pairs take turns. What goes back waits behind all that is there.
+ * A host's NIC: one FIFO of packets. Each queue pair has up to nic_depth of its packets there
+ * and adds more when a quarter is left, as Soft-RoCE does; with one packet each the queue pairs
+ * take turns. Returned packets wait behind all packets in the FIFO.
  */
 #include "priv.h"
 
@@ -17,7 +17,7 @@ static void push(struct nic *nic, const struct packet *p)
 	nic->queue[nic->head++ & nic->mask] = *p;
 }
 
-/* The flow's next packet; its cursor moves on. */
+/* Returns the flow's next packet and advances its cursor. */
 static struct packet take(const struct sim *s, struct sim_flow *f)
 {
 	const struct segment *seg = &f->seg[f->tx_segment & f->mask];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Placement of flows on hosts: for each flow the NIC and the port of its data, and those of
- * what goes back. A host has a NIC and a port of the same number; in an incast the
- * senders have the NICs that come first, and the receivers the ports that do. The
- * victim's host is the last.
+ * Placement of flows on hosts: the NIC and the port of each flow's data, and those of the
+ * packets returned. A host has a NIC and a port of the same number; in an incast the first NICs
+ * belong to the senders and the first ports to the receivers. The victim's host is the last.
  */
 #include "priv.h"
 
@@ -67,7 +66,7 @@ void sim_place(struct sim *s, struct sim_flow *f)
 		incast(s, f);
 	else
 		between_hosts(s, f);
-	/* What is farther is so on its own link. */
+	/* A longer distance is on the flow's own link. */
 	f->wire = sim_ps(base_us / 2 - c->base_us / 4);
 	f->back = sim_ps(base_us / 2);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * No algorithm and no shim: an application posts whole messages to the NIC, so many
- * at a time. The rival of those under test, and the victim of all.
+ * The driver without algorithm and shim: an application posts whole messages to the NIC, a
+ * fixed number at a time. It is the rival of the flows under test, and the victim.
  */
 #include "priv.h"
 

@@ -3,7 +3,7 @@
 #include "cc/red.h"
 #include "priv.h"
 
-/* On the queue that a packet leaves behind, as in HPCC's ns-3: what arrives later counts. */
+/* Marking uses the queue that a packet leaves behind, as in HPCC's ns-3: later arrivals count. */
 static bool marks(struct sim *s, uint64_t queue)
 {
 	const struct ccs_red red = { s->conf->kmin, s->conf->kmax, s->conf->pmax };
@@ -13,7 +13,7 @@ static bool marks(struct sim *s, uint64_t queue)
 
 static void port_done(struct sim *s, const struct event *e);
 
-/* As a switch does it: the record leaves its own packet out. */
+/* As in a switch, the record excludes its own packet. */
 static void port_send(struct sim *s, struct port *port)
 {
 	port->sending = port->queue[port->tail++ & port->mask];
@@ -65,7 +65,8 @@ static void stamp(struct sim *s, const struct port *port, const struct packet *p
 	const bool echo = s->conf->telemetry == SIM_ECHO;
 
 	if (p->segment < p->flow->tail)
-		return; /* a retransmission of what is acknowledged: the entry is another segment's */
+		/* a retransmission of an acknowledged segment: the entry is another segment's */
+		return;
 	p->flow->seg[p->segment & p->flow->mask].hop = (struct ccs_cc_hop){
 		.ts_ns = echo ? (s->now + s->wire2) / 1000 : port->stamp_ns,
 		.tx_bytes = echo ? port->tx_bytes : port->stamp_tx,
@@ -90,7 +91,7 @@ static void port_done(struct sim *s, const struct event *e)
 		sim_at(s, s->now + p.flow->wire, sim_return, p.flow, &p);
 }
 
-/* Not the victim's: its figures would be the retransmission timeout's. */
+/* The victim's packets are not dropped: its latency would be the retransmission timeout. */
 static bool lost(struct sim *s, const struct packet *p)
 {
 	return p->kind == DATA && p->flow->index < s->total && s->conf->loss > 0 &&

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_TESTS_SIM_PRIV_H
 #define CCS_TESTS_SIM_PRIV_H
-/* Between the simulator's files. Time is in ps: at 100 Gb/s a byte takes 80. */
+/*
+ * Internal structures and functions of the simulator. Time is in ps: at 100 Gb/s a byte takes
+ * 80.
+ */
 #include "base/hist.h"
 #include "cc/advice.h"
 #include "cc/cc.h"
@@ -17,19 +20,20 @@
 struct sim;
 struct sim_flow;
 
-/* What but data goes back from where the data arrive. */
+/* Kinds of packets other than data from the receiver of the data. */
 enum kind { DATA, ACK, NAK, REQUEST };
 
 struct packet {
 	struct sim_flow *flow;
-	uint64_t segment;        /* its index among the flow's; else the first that is not meant */
-	uint32_t index, len;     /* within the segment; of what goes back, the first not meant */
+	uint64_t segment; /* index within the flow; else the first segment not acknowledged */
+	/* within the segment; of returned packets, the first not acknowledged */
+	uint32_t index, len;
 	uint8_t kind;
 	bool ce;
 };
 
 struct event {
-	uint64_t at, order;      /* events of one time fire in the order they were set */
+	uint64_t at, order;      /* events of equal time fire in the order in which they were set */
 	void (*fire)(struct sim *s, const struct event *e);
 	void *who;
 	struct packet packet;
@@ -67,19 +71,19 @@ struct port {
 
 struct sim_flow {
 	unsigned index;
-	bool live, stays;        /* has data; was there from start to end */
-	bool apart;              /* a rival or the victim: its figures are not the others' */
+	bool live, stays;        /* has data; was active from start to end */
+	bool apart;              /* a rival or the victim, whose statistics are separate */
 	const struct driver *driver;
 	enum sim_op op;
-	struct nic *nic, *back_nic;      /* of the host that has the data, and of the other */
-	struct port *port, *back_port;   /* towards the other, and back */
-	uint64_t wire, back;     /* of the data to the port; all the way back */
+	struct nic *nic, *back_nic;      /* of the host that has the data, and of the other host */
+	struct port *port, *back_port;   /* to the other host, and back */
+	uint64_t wire, back;     /* of the data to the port; of all returned packets */
 	uint32_t in_nic;         /* packets in its FIFO */
 	uint64_t posted_packets, acked_packets;
 
 	struct segment *seg;     /* ring: [tail, head) unacknowledged */
 	uint64_t tail, head, mask;
-	uint64_t ready;          /* may be sent up to this one: a READ once it is asked for */
+	uint64_t ready;          /* may be sent up to this one: of a READ once it is requested */
 	uint64_t tx_segment, rx_segment; /* next to send, next expected */
 	uint32_t tx_packet, rx_packet;
 	bool nak_sent;
@@ -88,21 +92,21 @@ struct sim_flow {
 	struct ccs_dcqcn_np np;
 
 	uint64_t seen_at;        /* its last packet at the port; 0: none yet */
-	double advised;          /* bit/s, by the newest message; 0: none yet */
+	double advised;          /* bit/s, in the newest message; 0: none yet */
 
-	uint64_t wake_at;        /* of the one event that counts */
+	uint64_t wake_at;        /* sequence number of the valid event */
 	uint64_t delivered;      /* bytes, in order */
 	uint64_t at_warm, at_bin;
 
 	struct ccs_cc cc;        /* SIM_BARE */
 	uint64_t sent, acked;
 	uint64_t paced_at, due_at; /* last release, next one */
-	double due_rate;         /* that due_at was computed for */
+	double due_rate;         /* the rate that due_at was computed for */
 
 	struct ccs_flow flow;    /* SIM_SHIM */
 	struct ccs_timer timer;
 	struct ccs_telemetry telemetry;
-	uint64_t arrived;        /* segments completed, including those that the owner has not polled */
+	uint64_t arrived;        /* segments completed, including those not polled yet */
 	bool poll_due;
 
 	uint32_t message;        /* SIM_PLAIN */
@@ -116,7 +120,8 @@ struct driver {
 	void (*cnp)(struct sim *s, struct sim_flow *f);
 	void (*loss)(struct sim *s, struct sim_flow *f);
 	void (*stop)(struct sim_flow *f);
-	void (*advise)(struct sim *s, struct sim_flow *f); /* NULL: it cannot follow */
+	/* NULL: the driver cannot follow advice */
+	void (*advise)(struct sim *s, struct sim_flow *f);
 };
 
 extern const struct driver sim_bare, sim_shim, sim_plain;
@@ -131,7 +136,8 @@ struct sim {
 	unsigned events, heap_size;
 
 	unsigned total;          /* flows, without the victim behind them */
-	unsigned sources, ports, ends; /* hosts that send; ports that are measured; all of either */
+	/* hosts that send; ports that are measured; all hosts or ports */
+	unsigned sources, ports, ends;
 	struct sim_flow *flow;
 	struct nic *nic;
 	struct port *port;
@@ -165,33 +171,36 @@ static inline uint64_t sim_ser(uint64_t bytes, double rate)
 	return (uint64_t)(8e12 * (double)bytes / rate + 0.5);
 }
 
-/* place.c: where a flow's ends are. */
+/* place.c: the hosts of a flow's ends */
 void sim_place_all(struct sim *s);
 void sim_place(struct sim *s, struct sim_flow *f);
 
 /* nic.c */
-void sim_feed(struct sim *s, struct sim_flow *f);  /* it may have more to send */
-void sim_leave(struct sim *s, const struct event *e); /* the packet leaves by e's NIC */
+void sim_feed(struct sim *s, struct sim_flow *f);  /* the flow may have more to send */
+void sim_leave(struct sim *s, const struct event *e); /* the packet leaves through e's NIC */
 double sim_nic_rate(const struct sim *s);
 double sim_rto_us(const struct sim *s);
 
 /* port.c */
 void sim_arrive(struct sim *s, const struct event *e);
-/* Every record_us from now on. */
+/* Take a record every record_us from now on. */
 void sim_read_port(struct sim *s, const struct event *e);
-/* The telemetry in a segment's acknowledgement, or from an agent by then; 0 links if none. */
+/*
+ * The telemetry in a segment's acknowledgement, or the newest from an agent; 0 links if there
+ * is none.
+ */
 unsigned sim_telemetry(const struct sim *s, const struct sim_flow *f, const struct segment *seg,
 		       struct ccs_cc_hop *hop);
 
 /* advice.c */
-/* A record of the port was taken. A flow asks before it sends. */
+/* Called when a record of the port was taken. A flow requests advice before it sends. */
 void sim_advise(struct sim *s, struct port *port);
 void sim_advise_newcomer(struct sim *s, struct sim_flow *f);
 
 /* host.c */
 void sim_post(struct sim *s, struct sim_flow *f, uint32_t len, uint64_t number);
 void sim_receive(struct sim *s, const struct packet *p, uint64_t at);
-void sim_return(struct sim *s, const struct event *e); /* what went back has arrived */
+void sim_return(struct sim *s, const struct event *e); /* a returned packet has arrived */
 void sim_watch_losses(struct sim *s, struct sim_flow *f);
 
 /* measure.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Running a row, and printing what came of it. */
+/* Running a row and printing its result. */
 #include "rows.h"
 
 #include <inttypes.h>

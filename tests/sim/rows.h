@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_TESTS_SIM_ROWS_H
 #define CCS_TESTS_SIM_ROWS_H
-/* The set-ups that are tested and tabulated, with the bounds of their figures. */
+/* The rows that are tested and tabulated, with the bounds of their results. */
 #include <stdio.h>
 
 #include "sim.h"
@@ -10,7 +10,7 @@ enum figure { UTIL, JAIN, RTT_AVG, RTT_P99, Q_AVG, Q_P95, Q_P99, JOIN_MS, LEAVE_
 
 #define ALL 100.01           /* utilisation, allowing for rounding */
 
-/* Holds for each seed. */
+/* A bound holds for each seed. */
 struct bound {
 	enum figure figure;
 	double least, most;
@@ -19,7 +19,7 @@ struct bound {
 struct row {
 	const char *name;
 	struct sim_conf conf;
-	struct bound bound[6];   /* up to the first whose most is 0 */
+	struct bound bound[6];   /* ends at the first whose `most` is 0 */
 };
 
 struct group {
@@ -33,7 +33,10 @@ extern const struct group *const sim_groups[];  /* NULL-terminated */
 
 void row_figures(const struct row *row, uint64_t seed, double figure[FIGURES]);
 
-/* One line of figures, after `lead`; how many bounds do not hold, each named on a line of its own. */
+/*
+ * Print one line of results after `lead`; returns the number of bounds that do not hold, each
+ * printed on its own line.
+ */
 void row_heading(FILE *out, const char *lead);
 unsigned row_print(FILE *out, const char *lead, const struct row *row, uint64_t seed,
 		   const double figure[FIGURES]);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copa: one set of parameters from 1 to 256 flows, and what needs drains and pacing. */
+/*
+ * Rows of Copa: one set of parameters from 1 to 256 flows, and the conditions in which drains
+ * and pacing matter.
+ */
 #include "grid.h"
 #include "rows.h"
 
-/* At a port, with NICs that are so many times as fast; segments are those of the NIC. */
+/* At one port, with NICs of a multiple of its rate; segments are sized for the NIC. */
 #define AT(n, port, nic, bytes) \
 	.cc = "copa", .driver = SIM_SHIM, .rate = port, .nic_rate = nic, .base_us = 50, .mtu = 4096, \
 	.segment = bytes, .start_spread_us = 20, .noise = { .exp_us = 1 }, .flows = n
 #define GIGABIT(n, us) AT(n, 1e9, 1e9, 4096), .warm_us = 0.4 * (us), .end_us = us
 #define TENTH(n, us) AT(n, 1e9, 10e9, 8192), .warm_us = 0.4 * (us), .end_us = us
 
-/* Both directions at once, as Soft-RoCE has them: acknowledgements wait behind data. */
+/* Data in both directions, as with Soft-RoCE: acknowledgements wait behind data. */
 #define TWO_WAY(shape, port, bytes) \
 	AT(6, port, port, bytes), .hosts = 6, .pattern = shape, .ack_bytes = 80, .nic_depth = 64, \
 	.warm_us = 40e3, .end_us = 100e3
@@ -35,7 +38,7 @@ static const struct row rows[] = {
 	{ "copa, 10 Gb/s into 1 Gb/s, N=100", { TENTH(100, 2e6) },
 	  { { UTIL, 97, ALL }, { JAIN, 0.96, 1 }, { Q_P95, 0, 3277 } } },
 
-	/* a newcomer measures the path in a drain; without, it keeps several shares */
+	/* a new flow measures the path in a drain; without drains it keeps several shares */
 	{ "copa, 1 Gb/s, N=30+30", { GIGABIT(30, 900e3), .guests = 30, .join_us = 300e3,
 	  .leave_us = 800e3, .bin_us = 10e3 },
 	  { { UTIL, 96, ALL }, { JOIN_MS, 0, 350 }, { LEAVE_MS, 0, 20 } } },
@@ -58,7 +61,7 @@ static const struct row rows[] = {
 	{ "copa, SENDs of 4 MB, N=2", { SENDS(2, 4194304, 8e6) },
 	  { { UTIL, 97, ALL }, { JAIN, 0.95, 1 } } },
 
-	/* jitter of 20 us on 1 Gb/s costs nothing; that on 10 Gb/s costs a lone flow a fifth */
+	/* a jitter of 20 us costs nothing at 1 Gb/s, and a lone flow a fifth at 10 Gb/s */
 	{ "copa, jitter of 20 us, 1 Gb/s, N=2", { GIGABIT(2, 600e3), .noise = { .exp_us = 20 } },
 	  { { UTIL, 95, ALL }, { JAIN, 0.95, 1 } } },
 };

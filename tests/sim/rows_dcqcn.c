@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DCQCN: the paper's incast and the grid. Where packets are marked decides: on the
- * queue that they leave behind, as here, 20 flows hold the line at Kmax; on the one
- * that they find, a whole Kmax of marked packets is on its way when it is under
- * Kmax again, all flows cut once more, and 94 % is left.
+ * Rows of DCQCN: the paper's incast and the grid. The result depends on where packets are
+ * marked. If marking uses the queue that a packet leaves behind, as here, 20 flows hold the
+ * queue at Kmax. If it uses the queue that the packet finds, a whole Kmax of marked packets is
+ * in flight when the queue is under Kmax again, all flows cut once more, and 94 % is left.
  */
 #include "grid.h"
 #include "rows.h"
@@ -33,7 +33,10 @@
 	  .kmin = 20480, .kmax = 81920, .pmax = 1, .noise = { .exp_us = 1 }, \
 	  .start_spread_us = 1000, .cc = "dcqcn", .flows = n, .warm_us = (t) / 3, .end_us = t }
 
-/* More flows than CNPs can serve at the timers of a lone flow, at NICs of so many ports' rate. */
+/*
+ * More flows than CNPs can control with the timers of a lone flow, with NICs of that multiple
+ * of the port's rate.
+ */
 #define MANY(n, times) \
 	"dcqcn many, NIC of " #times " ports, " #n ":1", \
 	{ .driver = SIM_SHIM, .rate = 1e9, .nic_rate = (times) * 1e9, .base_us = 50, .segment = 4096, \

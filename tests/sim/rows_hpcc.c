@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* HPCC: the paper's incast by W_AI, the grid, and the echo without switches. */
+/* Rows of HPCC: the paper's incast by W_AI, the grid, and the echo variant without switches. */
 #include "grid.h"
 #include "rows.h"
 
@@ -12,7 +12,7 @@
 	.flows = 16, .rate = 100e9, .base_us = 3.6, .segment = packet, .start_spread_us = 4, \
 	.warm_us = 5e3, .end_us = 15e3
 
-/* T above the RTT that noise makes: where the window binds, flows of few packets share badly. */
+/* T exceeds the RTT with noise: where the window limits, flows of few packets share unequally. */
 #define PACKETS(v, tele) \
 	FABRIC, .segment = 1024, .telemetry = tele, .path_base_us = 24, .path_noise_us = 6, \
 	.cc = "hpcc:variant=" v
@@ -20,17 +20,17 @@
 #define GRID_JOIN(v, tele) "hpcc " v ", fabric, N=8+8", { PACKETS(v, tele), CHURN(8, 100e3) }
 
 /*
- * An increase that is small against what flows differ in measuring leaves them unequal:
- * Jain's index is 0.75 for N=8 at 5 Mb/s, as with the paper's W_AI of the same size. 20
- * Mb/s is the paper's rule, C*(1-eta)/N, for 25 flows.
+ * An increase that is small compared with the differences in what flows measure leaves them
+ * unequal: Jain's index is 0.75 for N=8 at 5 Mb/s, as with the paper's W_AI of the same size.
+ * 20 Mb/s is the paper's rule, C*(1-eta)/N, for 25 flows.
  */
 #define NS3 "ns3,rate_ai=20m"
 
-/* The receiver's port instead of the switch; it counts the flows, or does not. */
+/* The receiver's port is measured instead of the switch; it reports the number of flows, or not. */
 #define ECHO .telemetry = SIM_ECHO, .cc = "hpcc:variant=echo"
 #define COUNTED ECHO, .report_flows = true
 
-/* Bare, as the derivation was simulated: 1 Gb/s with 16 KB and 100 Mb/s with 4 KB. */
+/* SIM_BARE, as in the simulation of the derivation: 1 Gb/s with 16 KB and 100 Mb/s with 4 KB. */
 #define AT_1G \
 	.rate = 1e9, .base_us = 200, .segment = 16384, .start_spread_us = 1000, \
 	.noise = { .burst_share = 0.01, .burst_us = 5000 }
@@ -38,8 +38,8 @@
 #define PERIOD(us) .telemetry = SIM_ECHO, .cc = "hpcc:variant=echo,base_rtt=" #us "us"
 
 /*
- * Telemetry as host agents have it, in the lab: 200 Mb/s, of which echoes may take 2 %, so
- * that each of n flows gets a record every n*0.4 ms.
+ * Telemetry of host agents, as in the lab: 200 Mb/s, of which echoes may use 2 %, so that each
+ * of n flows gets a record every n*0.4 ms.
  */
 #define LAB(n, tele) \
 	.driver = SIM_SHIM, .rate = 200e6, .base_us = 47, .segment = 4096, .start_spread_us = 1000, \
@@ -50,13 +50,13 @@
 	"hpcc " v ", agents, N=" #n "+" #n, \
 	{ LAB(2 * n, tele), .cc = "hpcc:variant=" v, CHURN(n, 6e6) }
 
-/* The same, with network adapters that are faster than the port, for longer as flows are many. */
+/* As above, with NICs faster than the port, and longer runs for more flows. */
 #define SLOW_PORT(v, tele, times, n) \
 	"hpcc " v ", agents, NIC of " #times " ports, N=" #n, \
 	{ LAB(n, tele), .nic_rate = (times) * 200e6, .cc = "hpcc:variant=" v, \
 	  STEADY(n, (n) < 100 ? 4e6 : 20e6) }
 
-/* The same, 20 ms away: every record is of long ago. */
+/* As above, 20 ms away: every record is old. */
 #define FAR(v, tele) \
 	"hpcc " v ", agents, far, N=4", \
 	{ LAB(4, tele), .base_us = 20e3, .record_us = 10e3, .cc = "hpcc:variant=" v, STEADY(4, 20e6) }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What no control costs, as a check of everything else: N flows with a cap of
- * bytes outstanding wait for each other, RTT = N * cap * 8 / C (eRPC 6.5, Table 5,
- * gives 202, 524 and 1056 us), less the own segment.
+ * Rows without control, as a check of everything else: N flows with a max_inflight each wait
+ * for each other, RTT = N * max_inflight * 8 / C (eRPC 6.5, Table 5, gives 202, 524 and 1056
+ * us), less the own segment.
  */
 #include "grid.h"
 #include "rows.h"

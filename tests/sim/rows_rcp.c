@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rcp: agents that advise one rate, by the receiver's record alone (SIM_ECHO) and by a
- * switch's (SIM_INT). The same bounds for all links, NICs, RTTs and numbers of flows: with
- * 2 segments a flow and 2 the queue is what flows of one rate make by chance.
+ * Rows of rcp: agents advise one rate, from the receiver's record alone (SIM_ECHO) or from a
+ * switch's (SIM_INT). The same bounds apply to all links, NICs, RTTs and numbers of flows: with
+ * 2 segments a flow and 2 more, the queue is what flows of one rate produce by chance.
  */
 #include "rows.h"
 
@@ -24,7 +24,7 @@
 	{ { UTIL, 93, 100.1 }, { JAIN, jain, 1 }, { Q_P99, 0, (2 * (n) + 2) * (size) / 1e3 } }
 #define BOUNDS(n, size) FAIR(n, size, 0.98)
 
-/* Where few segments leave in an RTT, shares of a short run vary by more. */
+/* Where few segments leave in an RTT, the shares of a short run vary more. */
 #define ROW_FAIR(label, rate, R, n, base, size, jain) \
 	{ "rcp " label ", x" #R ", N=" #n ", " #base " us, receiver's", \
 	  { PLACE(rate, R, n, base, size, SIM_ECHO) }, FAIR(n, size, jain) }, \
@@ -32,7 +32,7 @@
 	  { PLACE(rate, R, n, base, size, SIM_INT) }, FAIR(n, size, jain) }
 #define ROW(label, rate, R, n, base, size) ROW_FAIR(label, rate, R, n, base, size, 0.98)
 
-/* 12 flows at 50 us in a place that a row changes. */
+/* 12 flows at 50 us, with settings that a row changes. */
 #define USUAL(rate, tele) PLACE(rate, 1, 12, 50, 4096, tele)
 #define ODD(label, ...) \
 	{ "rcp 1 Gb/s, N=12, " label ", receiver's", { USUAL(1e9, SIM_ECHO), __VA_ARGS__ }, \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Swift: the grid, more flows than segments on the wire, known base RTTs, slow ports. */
+/* Rows of Swift: the grid, more flows than segments on the wire, known base RTTs, slow ports. */
 #include "grid.h"
 #include "rows.h"
 
@@ -7,8 +7,8 @@
 #define GRID_BASE(n) \
 	"swift, soft, N=" #n, { SOFT, STEADY(n, 8e6), .path_base_us = 200, .cc = "swift" }
 /*
- * A flow that has to learn the base RTT and joins a standing queue takes that for the
- * path: its target is higher, and so is its share.
+ * A flow that learns the base RTT and joins a standing queue mistakes the queue for the path:
+ * its target is higher, and so is its share.
  */
 #define GRID_LEARNT(n) "swift, soft, N=" #n ", base learnt", { SOFT, STEADY(n, 8e6), .cc = "swift" }
 
@@ -20,8 +20,8 @@
 	  .path_bottleneck = 1e9, .cc = "swift", STEADY(n, (n) < 100 ? 400e3 : 1600e3) }
 
 /*
- * Six hosts that each send to the next, as Soft-RoCE does: acknowledgements wait in the NIC behind
- * the host's own data. Paced at 1.2 windows in an RTT they left as bursts: 68 % of the ports.
+ * Six hosts each send to the next, as Soft-RoCE does: acknowledgements wait in the NIC behind
+ * the host's data. Paced at 1.2 windows per RTT they left in bursts: 68 % of the ports.
  */
 #define RING \
 	.driver = SIM_SHIM, .pattern = SIM_RING, .hosts = 6, .flows = 6, .rate = 10e9, .nic_rate = 10e9, \

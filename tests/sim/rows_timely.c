@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* TIMELY: the paper's incast and its noise, the patch's fixed point, many flows, and the grid. */
+/*
+ * Rows of TIMELY: the paper's incast and its noise, the patch's fixed point, many flows, and
+ * the grid.
+ */
 #include "grid.h"
 #include "rows.h"
 
 /*
- * Ten clients of one rack, four connections each, 16 KB segments, one server
- * behind 20 Gb/s (TIMELY 6, Table 1: 19.4 Gb/s, RTT 61 us on average, p99 116).
- * alpha .02 is that of the authors' code, 4 us of wire that of a rack.
- *
- * What decides is when a change of the rate reaches a segment that waits already.
- * The paper's engine fixes the release, and only puts it off; it gives the paper's
- * figures. A pacer that moves the whole gap since the last release with the rate locks
- * the flows in phase: no RTT changes, the gradient is zero, and the queue stays at 190
- * us. Where only the rest of a gap changes with the rate, as in the flow layer's gate, it
- * is 65 and 124 us.
- *
- * After that alpha matters (.03: 48 and 91 us; .46: 90 % of the capacity), the wire
- * (16 us: 84 and 152 us), and two ports of 10 Gb/s in place of one of 20 (79 and 145
- * us); sharing the NIC, the size of packets and jitter of the gaps hardly do.
+ * Ten clients of one rack, four connections each, 16 KB segments, one server behind 20 Gb/s
+ * (TIMELY 6, Table 1: 19.4 Gb/s, RTT 61 us on average, p99 116). alpha .02 is that of the
+ * authors' code, 4 us of wire that of a rack. The decisive detail is when a change of the rate
+ * reaches a segment that waits already. The paper's engine fixes the release time and only
+ * defers it; it reproduces the paper's values. A pacer that scales the whole gap since the last
+ * release with the rate locks the flows in phase: no RTT changes, the gradient is zero, and the
+ * queue stays at 190 us. If only the rest of a gap changes with the rate, as in the flow
+ * layer's pacing, the RTT is 65 and 124 us. Next in effect are alpha (.03: 48 and 91 us; .46:
+ * 90 % of the capacity), the wire (16 us: 84 and 152 us), and two ports of 10 Gb/s instead of
+ * one of 20 (79 and 145 us); sharing the NIC, the packet size and jitter of the gaps have
+ * little effect.
  */
 #define INCAST(alpha) \
 	.cc = "timely:variant=snippet,min_rtt=20us,t_low=50us,t_high=500us,add_rate=10m,beta=0.8," \
@@ -28,12 +28,12 @@
 #define WITHIN_15(x) 0.85 * (x), 1.15 * (x)
 #define TABLE_1 { UTIL, WITHIN_15(97) }, { RTT_AVG, WITHIN_15(61) }, { RTT_P99, WITHIN_15(116) }
 
-/* TIMELY, Fig. 12: measurements falsified by up to so much. */
+/* TIMELY, Fig. 12: each measurement is falsified by up to so much. */
 #define NOISY(us) INCAST("0.02"), .noise = { .uniform_us = us, .on_sample = true }
 
 /*
- * CoNEXT 2016's model: N flows that begin at C/(N+1) come to rest at an RTT of
- * t_low * (1 + N * add_rate / (beta * C)), and share equally.
+ * CoNEXT 2016's model: N flows that begin at C/(N+1) settle at an RTT of t_low * (1 + N *
+ * add_rate / (beta * C)), with equal shares.
  */
 #define MODEL(variant, alpha, n) \
 	.cc = "timely:variant=" variant ",min_rtt=20us,t_low=50us,t_high=500us,add_rate=10m," \
@@ -45,9 +45,9 @@
 		    { UTIL, 99, ALL }
 
 /*
- * Receivers that are away for a part of each 20 ms, and a flow whose window is an RTT's
- * worth: what is left of the capacity is what they are there for. As long as each absence
- * counted as a queue a lone flow got 52 and 33 %.
+ * Receivers are absent for a part of each 20 ms, and a flow's window is one RTT's worth: what
+ * is left of the capacity is the share of time that they are present. When each absence counted
+ * as a queue, a lone flow got 52 and 33 %.
  */
 #define STALLS(n, stalled_us) \
 	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
@@ -55,22 +55,22 @@
 	.stalls = { .every_us = 20e3, .stall_us = stalled_us }
 
 /*
- * Owners that poll for completions so rarely that no RTT can be measured: then max_inflight alone
- * keeps the queue within the switch's 4 MB, and a lone flow, which finds all complete at each poll,
- * gets no more than max_inflight per poll. A limit that grows by what such a flow missed, by half
- * at most, and shrinks as soon as a poll finds something outstanding, gave that flow .84 of the
- * line instead of .07, and left .31 to sixteen. Sixteen flows that poll every 200 us share
- * unequally: most of their RTTs are the polling delay, and some are limited by max_inflight. What
- * made them equal was a floor of line rate / 32, half of their share.
+ * Owners poll for completions so rarely that no RTT can be measured. Then max_inflight alone
+ * keeps the queue within the switch's 4 MB, and a lone flow, for which each poll finds all
+ * segments complete, gets no more than max_inflight per poll. A limit that grew by what such a
+ * flow missed, by half at most, and shrank as soon as a poll found outstanding segments, gave
+ * that flow .84 of the line instead of .07, and left .31 to sixteen. Sixteen flows that poll
+ * every 200 us share unequally: most of their RTTs are the polling delay, and some are limited
+ * by max_inflight. With a floor of line rate / 32, half of their share, they were equal.
  */
 #define RARE_LOOKS(n, every_us) \
 	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
 	.start_spread_us = 100, STEADY(n, 400e3), .limit = 4000000, .poll_us = every_us
 
 /*
- * N hosts with NICs of `ratio` times the port's 10 Gb/s, which the algorithm knows or not
- * (0). With a floor of line rate / 32 the flows rested on it as soon as N * ratio was above
- * 32, and the queue was all that the caps allow: 8 MB of 64 flows.
+ * N hosts with NICs of `ratio` times the port's 10 Gb/s, a ratio that the algorithm knows, or
+ * not (0). With a floor of line rate / 32 the flows rested on the floor when N * ratio was
+ * above 32, and the queue grew to what max_inflight allows: 8 MB of 64 flows.
  */
 #define PORT(n, ratio, known) \
 	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .nic_rate = (ratio) * 10e9, .base_us = 20, \
@@ -84,8 +84,8 @@
 	.warm_us = 50e3, .end_us = 150e3, .bin_us = 500
 
 /*
- * The port has a quarter of its rate in the middle third. As long as each sample above t_high
- * halved the rate six flows got 3 % of the port from there on.
+ * The port has a quarter of its rate in the middle third. When each sample above t_high halved
+ * the rate, six flows got 3 % of the port from then on.
  */
 #define SLOWED \
 	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
@@ -93,11 +93,11 @@
 	.warm_us = 20e3, .end_us = 60e3
 
 /*
- * The second flow of two comes after 2 ms and goes after 10, at 100 Gb/s and 4.16 us of RTT:
- * packets of 1056 bytes, a floor of 1 Gb/s. In the simulator of HPCC's authors the two get
- * 82 to 84 % of the port in payload, 86 to 89 % on the wire, equally, with 246 KB of queue
- * on average, and the first is back at 90 % after 350 to 400 us. They are two for 7 ms of
- * the 9 that are measured here, so that is 90 to 92 % and 191 KB.
+ * The second flow of two joins after 2 ms and leaves after 10, at 100 Gb/s and 4.16 us of RTT:
+ * packets of 1056 bytes, a floor of 1 Gb/s. In the simulator of HPCC's authors the two get 82
+ * to 84 % of the port in payload, 86 to 89 % on the wire, equally, with 246 KB of queue on
+ * average, and the first is back at 90 % after 350 to 400 us. Both are active for 7 ms of the 9
+ * that are measured here, which gives 90 to 92 % and 191 KB.
  */
 #define NS3 \
 	.cc = "timely:variant=ns3,min_rate=1g", .rate = 100e9, .base_us = 4, .mtu = 1056, \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The flow layer as the preload drives it: an application with one message more
- * always waiting, segments by ccs_flow_next, and one timing wheel for all.
+ * The driver with the flow layer, used as in the preload: an application with one more message
+ * always waiting, segments from ccs_flow_next, and one timer wheel for all.
  */
 #include <math.h>
 #include <stdio.h>
@@ -177,7 +177,7 @@ static void cnp(struct sim *s, struct sim_flow *f)
 	pump(s, f);
 }
 
-/* The device retransmits; the flow only sees a long RTT. */
+/* The device retransmits; the flow sees only a long RTT. */
 static void loss(struct sim *s, struct sim_flow *f)
 {
 	(void)s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Set-up, comings and goings, and the main loop. */
+/* Set-up of a simulation, flows that join and leave, and the main loop. */
 #include "sim.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void wake(struct sim *s, const struct event *e)
 	struct sim_flow *f = e->who;
 
 	if (e->at != f->wake_at)
-		return; /* overtaken by an earlier one */
+		return; /* superseded by an earlier one */
 	f->wake_at = NEVER;
 	f->driver->wake(s, f);
 }
@@ -31,7 +31,7 @@ static void wake(struct sim *s, const struct event *e)
 void sim_wake_at(struct sim *s, struct sim_flow *f, uint64_t at)
 {
 	if (at >= f->wake_at)
-		return; /* woken before that anyway, and then it looks again */
+		return; /* it is woken earlier in any case, and then checks again */
 	f->wake_at = at;
 	sim_at(s, at, wake, f, NULL);
 }
@@ -124,7 +124,7 @@ static void set_up_flow(struct sim *s, unsigned i)
 		sim_at(s, sim_ps(c->leave_us), leave, f, NULL);
 }
 
-/* A write of 64 bytes after the other, from its own host. */
+/* Writes of 64 bytes, one after the other, from a separate host. */
 static void set_up_victim(struct sim *s)
 {
 	struct sim_flow *f = &s->flow[s->total];

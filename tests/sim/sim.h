@@ -21,31 +21,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What stands between the algorithm and the NIC. */
+/* The driver between the algorithm and the NIC. */
 enum sim_driver {
 	SIM_BARE,                /* a pacer and a window, as in the papers' simulations */
 	SIM_SHIM,                /* libshim/flow and its timing wheel, as in the preload */
-	SIM_PLAIN,               /* no algorithm: messages go to the NIC as they are posted */
+	SIM_PLAIN,               /* no algorithm: messages go to the NIC when they are posted */
 };
 
-/* The pattern of senders and receivers. Each port of a host runs at `rate`; in an incast only the
- * receivers' do. */
+/*
+ * The pattern of senders and receivers. Each port of a host runs at `rate`; in an incast only
+ * the receivers' do.
+ */
 enum sim_pattern {
 	SIM_INCAST,              /* all to the hosts behind `ports` */
 	SIM_RING,                /* host i to host i + 1 */
-	SIM_PERMUTATION,         /* host i to the one opposite: an even number sends in pairs */
+	SIM_PERMUTATION,         /* host i to the opposite host: an even number sends in pairs */
 	SIM_ALL_TO_ALL,          /* flow by flow to the next host, the next but one... */
 };
 
 enum sim_op {
-	SIM_WRITE,               /* which the flow layer may split */
-	SIM_SEND,                /* which it may not: a message is one segment */
-	SIM_READ,                /* split as a WRITE is, its data go the flow's way */
+	SIM_WRITE,               /* may be split by the flow layer */
+	SIM_SEND,                /* may not be split: a message is one segment */
+	SIM_READ,                /* split like a WRITE; its data take the flow's direction */
 };
 
 enum sim_telemetry {
 	SIM_BLIND,
-	SIM_INT,                 /* the port's record, taken as the segment's last packet leaves */
+	SIM_INT, /* the port's record, taken when the segment's last packet leaves */
 	SIM_ECHO,                /* the receiver's byte counter and clock; no queue length */
 };
 
@@ -53,14 +55,14 @@ enum sim_telemetry {
 struct sim_noise {
 	double uniform_us;       /* uniform from 0 to this */
 	double exp_us;           /* exponential with this mean */
-	double burst_share;      /* of segments that in addition get uniform 0 to burst_us */
+	double burst_share;      /* share of segments that also get uniform 0 to burst_us */
 	double burst_us;
-	bool on_sample;          /* falsifies the measurement only; else completions come later */
+	bool on_sample;          /* changes the measurement only; else completions arrive later */
 };
 
 /*
- * Every `every_us` the receivers' host has no time for `stall_us`: what it would have
- * acknowledged meanwhile it acknowledges at once after that.
+ * Every `every_us` the receivers' host stalls for `stall_us`: acknowledgements that fall into a
+ * stall are sent together after it.
  */
 struct sim_stalls {
 	double every_us, stall_us;
@@ -76,7 +78,7 @@ struct sim_conf {
 	unsigned guests;         /* more of them, from join_us to leave_us */
 	double join_us, leave_us;
 	double first_rate;       /* SIM_BARE: flow 0 starts at this rate, */
-	double start_rate;       /* and the others at this one; 0: as the algorithm likes */
+	double start_rate;       /* and the others at this one; 0: the algorithm's choice */
 	double start_spread_us;  /* flows start uniformly within this */
 	unsigned rivals;         /* more flows, SIM_PLAIN all the time */
 	bool victim;             /* one more host writes 64 bytes at a time to the first receiver */
@@ -87,37 +89,43 @@ struct sim_conf {
 	unsigned max_reads;      /* outstanding; default 16 */
 
 	enum sim_pattern pattern;
-	double rate;             /* of a port */
-	double slow_rate, slow_us, fast_us; /* the ports' from slow_us to fast_us; 0: as ever */
+	double rate;             /* rate of a port */
+	double slow_rate, slow_us, fast_us; /* of the ports from slow_us to fast_us; 0: unchanged */
 	unsigned ports;          /* SIM_INCAST: default 1; flow i uses port i modulo this */
 	double nic_rate;         /* default: rate */
-	unsigned nic_depth;      /* packets of a queue pair in the NIC's FIFO; default 1: its QPs
-				    take turns. Soft-RoCE has up to 64 in the interface's queue */
+	/*
+	 * packets of a queue pair in the NIC's FIFO; default 1: its QPs take turns. Soft-RoCE
+	 * has up to 64 in the interface's queue
+	 */
+	unsigned nic_depth;
 	unsigned unacked;        /* packets of a queue pair that may be unacknowledged; long
 				    messages are acknowledged every half of it. Default: any;
 				    Soft-RoCE 128 */
 	unsigned hosts;          /* default: one per flow; flow i is on host i modulo this */
 	double base_us;          /* RTT without any serialisation */
-	double far_us;           /* the same of every second flow; default: base_us */
+	double far_us;           /* of every second flow; default: base_us */
 	uint32_t ack_bytes;      /* acknowledgements, NAKs and READ requests; 0: no length */
 	double loss;             /* share of data packets that the links lose */
-	double rto_us;           /* sent again after so long without progress; default 4 ms */
+	double rto_us;           /* retransmission timeout without progress; default 4 ms */
 	uint32_t mtu;            /* default: a segment is a packet */
-	uint32_t segment;        /* bytes; SIM_SHIM with a message: default as it likes */
+	uint32_t segment;        /* bytes; SIM_SHIM with a message: default of the flow layer */
 	double kmin, kmax, pmax; /* RED on the queue in bytes that a packet leaves */
 	uint64_t limit;          /* of the queue in bytes; 0: lossless */
-	double record_us;        /* host agents: the port is read so often, its record the newest
-				    that senders have; 0: each segment has its own */
+	/*
+	 * host agents: interval at which the port is read; senders have the newest record; 0:
+	 * each segment has its own
+	 */
+	double record_us;
 	bool advise;             /* the port's agent advises a rate at each of its records: */
 	double advice_loss;      /* share of its messages that are lost, */
 	double advice_us;        /* time that each takes in addition, */
-	double count_factor;     /* by which it is wrong about the number of flows; default 1 */
+	double count_factor;     /* factor of the error in the number of flows; default 1 */
 	unsigned limited;        /* first flows, which SIM_SHIM holds down to */
 	double limit_rate;       /* this rate each */
 	double cnp_us;           /* notification point: least time between CNPs; 0: none */
 	struct sim_noise noise;
 	struct sim_stalls stalls;
-	double poll_us;          /* SIM_SHIM: owners look for completions so often; 0: at once */
+	double poll_us;          /* SIM_SHIM: interval at which owners poll; 0: at once */
 
 	double path_base_us;     /* given to the algorithm; default: base_us (SIM_SHIM: learned) */
 	double path_noise_us;
@@ -128,7 +136,7 @@ struct sim_conf {
 	bool lazy_pacer;         /* SIM_BARE: as in TIMELY, see bare.c */
 	double pace_jitter;      /* SIM_BARE: gaps vary by this share */
 
-	double warm_us, end_us;  /* figures are of the time between */
+	double warm_us, end_us;  /* results are of the time between */
 	double bin_us;           /* series; default: a hundredth of end_us */
 };
 
@@ -141,12 +149,12 @@ struct sim_bin {
 struct sim_result {
 	double util;             /* delivered payload by capacity */
 	double own_util;         /* the same without the rivals' */
-	double jain;             /* of what flows that were there throughout have got */
-	double rtt_avg, rtt_p50, rtt_p99; /* us, as flows measure it: without the own segment */
+	double jain;             /* of the goodput of flows that were active throughout */
+	double rtt_avg, rtt_p50, rtt_p99; /* us, as measured by flows: without the own segment */
 	double q_avg, q_p50, q_p95, q_p99; /* bytes waiting, sampled in equal steps of time */
 	double victim_p50, victim_p99; /* us, from a write's post to its completion */
 	uint64_t victims;        /* writes of it */
-	double join_us, leave_us;  /* from there until Jain, utilisation are >= 0.9; INFINITY: never */
+	double join_us, leave_us;  /* until Jain and utilisation are >= 0.9; INFINITY: never */
 	uint64_t packets, marks, drops, cnps;
 	uint64_t late_drops;     /* after warm_us */
 	uint64_t lost;           /* by the links */
@@ -154,7 +162,7 @@ struct sim_result {
 	struct sim_bin bin[SIM_BINS];
 };
 
-/* Aborts with a sentence on a configuration that makes no sense. */
+/* Aborts with a message if a configuration makes no sense. */
 void sim_run(const struct sim_conf *conf, uint64_t seed, struct sim_result *result);
 
 #endif

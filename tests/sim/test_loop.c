@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rows of one group as tests; the group is the part of the program's name after test_loop_. */
+/* Tests the rows of one group; the group is the part of the program's name after test_loop_. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

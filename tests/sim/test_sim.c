@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The simulator itself, where pencil and paper know the answer. */
+/* Tests the simulator with configurations whose results can be computed by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void an_idle_path_has_wire_rtt_and_no_queue(void **state)
 	assert_true(r.q_p99 <= 1);
 }
 
-/* N flows, a window each: the queue holds what the wire does not. */
+/* The queue holds what N windows exceed the wire by. */
 static void queue_of_windows_follows_littles_law(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .flows = 4, .rate = 10e9, .base_us = 20,
@@ -35,7 +35,7 @@ static void queue_of_windows_follows_littles_law(void **state)
 	sim_run(&c, 1, &r);
 	assert_float_equal(r.util, 1, 0.001);
 	assert_float_equal(r.jain, 1, 0.001);
-	/* by Little: RTT and own segment is what is outstanding by what passes */
+	/* Little's law: RTT plus own segment is outstanding bytes by throughput */
 	assert_float_equal(r.rtt_avg, 4 * 80 - 8, 0.5);
 }
 
@@ -55,7 +55,10 @@ static void equal_seeds_give_equal_results(void **state)
 	assert_true(r.marks > 0);
 }
 
-/* Twice the packets that fit: what is dropped is sent again, in order, and all of it counts once. */
+/*
+ * Twice as many packets are sent as fit: dropped packets are sent again, in order, and each
+ * counts once.
+ */
 static void dropped_packets_are_retransmitted(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=6g", .flows = 2, .rate = 10e9, .base_us = 20,
@@ -69,7 +72,7 @@ static void dropped_packets_are_retransmitted(void **state)
 	assert_true(r.q_p99 <= 20000 * 1.02);
 }
 
-/* RED between its thresholds marks its share; the notification point thins CNPs out. */
+/* RED marks its share between its thresholds; the notification point limits CNPs. */
 static void red_marks_by_queue_and_cnps_are_limited(void **state)
 {
 	struct sim_conf c = { .cc = "none", .flows = 2, .rate = 10e9, .base_us = 20, .segment = 1000,
@@ -88,7 +91,7 @@ static void red_marks_by_queue_and_cnps_are_limited(void **state)
 	assert_int_equal(r.cnps, 0);
 }
 
-/* The flow layer and the bare pacer give one rate where nothing is to be learnt. */
+/* The flow layer and the bare pacer give the same rate to an algorithm with a fixed rate. */
 static void both_drivers_pace_at_the_same_rate(void **state)
 {
 	struct sim_conf c = { .cc = "fixed:rate=2g", .flows = 4, .rate = 10e9, .base_us = 20,
@@ -102,12 +105,15 @@ static void both_drivers_pace_at_the_same_rate(void **state)
 	assert_float_equal(again.util, 0.8, 0.01);
 }
 
-/* Two hosts send to each other all the time, as Soft-RoCE does, and a third writes to one. */
+/*
+ * Two hosts send to each other all the time, as with Soft-RoCE, and a third writes to one of
+ * them.
+ */
 #define BOTH_WAYS \
 	.cc = "none", .driver = SIM_PLAIN, .pattern = SIM_RING, .hosts = 2, .rate = 10e9, \
 	.nic_depth = 64, .base_us = 20, .mtu = 1000, .message = 10000, .warm_us = 10e3, .end_us = 60e3
 
-/* What is acknowledged takes of the way back what it is long. */
+/* Acknowledgements take their length of the return path. */
 static void acknowledgements_use_the_return_path(void **state)
 {
 	const struct sim_conf c = { BOTH_WAYS, .flows = 2, .ack_bytes = 100 };
@@ -118,7 +124,7 @@ static void acknowledgements_use_the_return_path(void **state)
 	assert_float_equal(r.jain, 1, 0.001);
 }
 
-/* 16 to 64 packets of 0.9 us; of a NIC whose queue pairs take turns, one. */
+/* A wait behind 16 to 64 packets of 0.9 us; one packet if the queue pairs take turns. */
 static void acknowledgements_wait_behind_own_data(void **state)
 {
 	struct sim_conf c = { BOTH_WAYS, .flows = 2, .nic_rate = 9e9, .ack_bytes = 100,
@@ -137,7 +143,7 @@ static void acknowledgements_wait_behind_own_data(void **state)
 	assert_true(r.victim_p99 < 20 + 2 * 0.8);
 }
 
-/* A request, then the response, at each end one packet's serialisation more. */
+/* A request and the response, with one more packet's serialisation at each end. */
 static void a_read_request_uses_the_return_path(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .op = SIM_READ, .flows = 1,
@@ -176,7 +182,7 @@ static void a_send_is_not_split(void **state)
 	assert_float_equal(r.rtt_p99, 20.8, 0.5);
 }
 
-/* As in Soft-RoCE: the queue pair's packets on their way, whatever is posted. */
+/* As in Soft-RoCE, the packets of a queue pair in flight are limited, whatever is posted. */
 static void unacknowledged_packets_are_limited(void **state)
 {
 	struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 1, .rate = 1e9,
@@ -187,7 +193,7 @@ static void unacknowledged_packets_are_limited(void **state)
 	sim_run(&c, 1, &r);
 	assert_true(r.util > 0.99);
 	assert_true(r.q_p99 <= 128e3 && r.q_p99 > 96e3);
-	c.base_us = 8000; /* half of the packets that one round trip takes */
+	c.base_us = 8000; /* half of the packets that fill one round trip */
 	sim_run(&c, 1, &r);
 	assert_true(r.util < 0.2 && r.util > 0.05);
 	c.unacked = 0;
@@ -195,7 +201,7 @@ static void unacknowledged_packets_are_limited(void **state)
 	assert_true(r.util > 0.8);
 }
 
-/* One message at a time: what each gets goes with its RTT, 20 and 60 us. */
+/* With one message at a time a share depends on the RTT, 20 or 60 us. */
 static void shares_depend_on_the_rtt_with_one_message_outstanding(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .rate = 100e9,
@@ -219,7 +225,7 @@ static void a_port_slows_down_for_a_while(void **state)
 	assert_float_equal(r.bin[4].util, 0.1, 0.001);
 }
 
-/* And with it all that was sent behind it. */
+/* All later packets of the window are sent again, too. */
 static void packets_lost_on_links_are_retransmitted(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 4, .rate = 10e9,
@@ -233,7 +239,7 @@ static void packets_lost_on_links_are_retransmitted(void **state)
 	assert_true(r.util > 0.8 && r.util < 1);
 }
 
-/* Acknowledgements are dropped, too. */
+/* Acknowledgements are also dropped. */
 static void drops_in_both_directions_are_recovered(void **state)
 {
 	const struct sim_conf c = { BOTH_WAYS, .flows = 4, .nic_rate = 40e9, .limit = 20000,
@@ -258,7 +264,7 @@ static void a_competitor_is_counted_separately(void **state)
 	assert_float_equal(r.jain, 1, 0.01);
 }
 
-/* Each of six hosts sends to each of the other five, and gets as much. */
+/* Each of six hosts sends to each of the other five, and receives as much. */
 static void all_to_all_fills_every_port(void **state)
 {
 	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .pattern = SIM_ALL_TO_ALL,

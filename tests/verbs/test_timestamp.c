@@ -20,7 +20,7 @@ static void nap(long us)
 	nanosleep(&ts, NULL);
 }
 
-/* One WR at a time; the first `n` of each five are polled without delay. */
+/* One WR at a time; the first `prompt` of each five are polled without delay. */
 static void traffic(unsigned prompt)
 {
 	struct ibv_wc wc;
