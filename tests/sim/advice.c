@@ -37,7 +37,7 @@ static struct ccs_advice_port reading(const struct sim *s, const struct port *po
 	};
 }
 
-/* The segment field of the message carries its content: the rate in kbit/s. */
+/* The `len` of the message is its content: the rate in kbit/s. */
 static void arrive(struct sim *s, const struct event *e)
 {
 	struct sim_flow *f = e->who;

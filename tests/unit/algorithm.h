@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_TESTS_ALGORITHM_H
 #define CCS_TESTS_ALGORITHM_H
-/* What the tests of algorithms share. Include cmocka.h first. */
+/* Helpers of the tests of algorithms. Include cmocka.h first. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 
 #include "cc/cc.h"
 
-#define RELATIVE 1e-9 /* what published traces are held to */
+#define RELATIVE 1e-9 /* tolerance for published traces */
 
-/* A file of tests/data. */
+/* Opens a file of tests/data. */
 static inline FILE *data(const char *name)
 {
 	char path[512];
@@ -34,7 +34,7 @@ static inline struct ccs_cc_spec parse(const char *text)
 	return spec;
 }
 
-/* One at a time: the spec is that of the latest. */
+/* Only one at a time: the spec is that of the latest. */
 static inline void start(struct ccs_cc *cc, const char *text, const struct ccs_cc_path *path)
 {
 	static struct ccs_cc_spec spec;

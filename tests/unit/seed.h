@@ -34,7 +34,7 @@ static inline uint64_t seed_below(uint64_t n)
 	return seed_next() % n;
 }
 
-/* Printable garbage that looks a little like the real thing, at most len - 1 long. */
+/* Random printable text similar to valid input, at most len - 1 long. */
 static inline void seed_garbage(char *text, size_t len, const char *alphabet, size_t letters)
 {
 	size_t n = seed_below(len);

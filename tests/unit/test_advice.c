@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The advised rate: what it comes to rest at, its bounds, and who begins. */
+/* Tests the advised rate: where it settles, its bounds, and flows that start. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +16,8 @@
 struct loop {
 	struct ccs_advice a;
 	struct ccs_advice_port port;
-	double flows, others;            /* that follow, and bit/s that do not */
-	double late;                     /* the rate that is in force at the port */
+	double flows, others;            /* flows that follow, and bit/s that do not */
+	double late;                     /* the rate in force at the port */
 	double bits, waiting;
 };
 
@@ -115,7 +115,7 @@ static void all_slow_down_for_a_newcomer_before_it_sends(void **state)
 	(void)state;
 	assert_float_equal(ccs_advice_join(&l.a, &l.port, 4) / rate, 0.5, 0.01);
 	l.port.flows = 8;
-	/* And its bytes are not missed until they are due. */
+	/* Bytes that are not due yet do not count as missing. */
 	for (unsigned i = 0; i < 100; i++) {
 		l.flows = i < 1 ? 4 : 8;
 		assert_float_equal(step(&l) / rate, 0.5, 0.06);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copa: the fixed point, drains at the hosts' common time, jitter, losses, bounds. */
+/* Tests Copa: the fixed point, drains at the hosts' common time, jitter, losses, bounds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static void ack(struct ccs_cc *cc, double now_us, double rtt_us, double bytes)
 	cc->ops->on_ack(cc, &a);
 }
 
-/* Acknowledgements at the rate of the flow, each with that RTT, until then. */
+/* Acknowledge at the flow's rate, each with that RTT, until that time. */
 static double stream(struct ccs_cc *cc, double from_us, double until_us, double rtt_us)
 {
 	double now = from_us;
@@ -37,7 +37,7 @@ static double stream(struct ccs_cc *cc, double from_us, double until_us, double 
 	return now;
 }
 
-/* rate = 1 / (delta * (dq - a segment's time)), whatever it begins with, so shares are equal. */
+/* rate = 1 / (delta * (dq - a segment's time)) for any initial rate, so shares are equal. */
 static void the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay(void **state)
 {
 	const double queue_us = 100;
@@ -60,7 +60,10 @@ static void the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay(void *
 	}
 }
 
-/* One round trip long, at multiples of a power of two of the time that hosts have in common. */
+/*
+ * A drain lasts one round trip and begins at multiples of a power of two of the hosts' common
+ * time.
+ */
 static void drains_are_at_the_hosts_common_time(void **state)
 {
 	double first[2] = { 0 };
@@ -90,7 +93,10 @@ static void drains_are_at_the_hosts_common_time(void **state)
 		assert_true(fmod(first[host], 4096) == 0);
 }
 
-/* Nothing to drain: no pause and no timer, which would cost each small WR a clock reading. */
+/*
+ * With nothing to drain there is no pause and no timer, which would cost each small WR a clock
+ * reading.
+ */
 static void an_uncongested_flow_has_no_timer(void **state)
 {
 	struct ccs_cc cc;
@@ -100,14 +106,14 @@ static void an_uncongested_flow_has_no_timer(void **state)
 	stream(&cc, 1, 50e3, BASE);
 	assert_true(cc.out.timer_us == INFINITY);
 	assert_true(cc.out.rate == test_path.line_rate);
-	/* what an idle flow armed ends with it */
+	/* a timer armed by an idle flow ends with the drain */
 	stream(&cc, 50e3, 52e3, BASE + 100);
 	assert_true(cc.out.timer_us < INFINITY);
 	ccs_cc_advance(&cc, 1e9);
 	assert_true(cc.out.timer_us == INFINITY);
 }
 
-/* What an emptied path shows above its least RTT is no queue. */
+/* RTT above the minimum on an emptied path is jitter, not queueing. */
 static void jitter_after_drains_is_taken_off_the_queueing_delay(void **state)
 {
 	struct ccs_cc cc;
@@ -137,7 +143,10 @@ static void jitter_has_a_bound(void **state)
 	assert_true(observed(&cc, "jitter_us").value <= 30);
 }
 
-/* An NIC's own queue counts: else two flows in opposite directions would not share alike. */
+/*
+ * The queue in the local NIC counts: otherwise two flows in opposite directions would have
+ * unequal shares.
+ */
 static void waiting_in_the_local_nic_counts_as_queueing(void **state)
 {
 	struct ccs_cc cc;
@@ -173,7 +182,7 @@ static void losses_reduce_the_flows_share_of_the_queue(void **state)
 	assert_true(cc.out.rate > 0.75 * before);
 }
 
-/* Whatever the RTTs are, rate and window are finite, and within their bounds. */
+/* Rate and window are finite and within their bounds for any RTTs. */
 static void rate_and_window_stay_within_bounds(void **state)
 {
 	(void)state;

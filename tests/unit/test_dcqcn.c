@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * DCQCN's reaction point: against a golden trace made by somebody else, and against
- * a second implementation below, straight from the published texts and in whole ns.
+ * Tests DCQCN's reaction point against a golden trace from another implementation, and against
+ * a second implementation below, written directly from the published texts and in whole ns.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static const struct ccs_cc_path path40g = { .line_rate = 40e9, .base_rtt_us = 20
 static const char *const variants[] = { "paper", "ns3rdma", "mlx" };
 enum { PAPER, NS3, MLX };
 
-/* As a caller does it: what is due first. */
+/* Call in the order of a caller: what is due first comes first. */
 static void cnp(struct ccs_cc *cc, double now_us)
 {
 	ccs_cc_advance(cc, now_us);
@@ -89,7 +89,7 @@ static void paper_matches_the_golden_trace(void **state)
 	assert_int_equal(rows, 12);
 }
 
-/* The published texts once more, by hand, on a clock of whole ns. */
+/* A second implementation of the published texts, on a clock of whole ns. */
 struct ref {
 	int variant;
 	double line, g, ai, hai, min, bytes;
@@ -100,10 +100,10 @@ struct ref {
 	long long alpha_at, rate_at, dec_at;     /* LLONG_MAX: off */
 	int t, bc;
 	double sent;                             /* since the byte counter's last expiry */
-	double limit;                            /* at which it expires */
+	double limit;                            /* count at which it expires */
 	const char *stage;
 	bool had_cnp, flag_alpha, flag_dec;
-	bool fr, ai_seen, hai_seen, floored, ceiled, eighth, kept; /* what happened, ever */
+	bool fr, ai_seen, hai_seen, floored, ceiled, eighth, kept; /* counts of what has happened */
 };
 
 #define OFF INT64_MAX
@@ -295,7 +295,7 @@ static void ref_cnp(struct ref *r, long long now)
 
 static void ref_send(struct ref *r, long long now, double n)
 {
-	if (r->rc < r->line && r->rate_at == OFF) { /* ours: see start_below_line */
+	if (r->rc < r->line && r->rate_at == OFF) { /* of ccshim: see start_below_line */
 		r->rate_at = now + r->t_ns;
 		r->stage = "fr";
 	}
@@ -340,7 +340,7 @@ static void ref_timer(struct ref *r)
 	}
 }
 
-/* What paper would stretch for a slow flow. */
+/* Parameters that the paper variant would stretch for a slow flow. */
 #define PUBLISHED ",alpha_timer=55us,rate_timer=55us,rate_ai=40m"
 
 static struct ref begin(struct ccs_cc *cc, unsigned variant, bool clamp)
@@ -407,7 +407,7 @@ static void follow_random_event(struct ccs_cc *cc, struct ref *r, long long now,
 	compare(cc, r, step);
 }
 
-/* Storms of CNPs and quiet times in turn, so that each stage and bound is reached. */
+/* Bursts of CNPs alternate with quiet periods, so that each stage and bound is reached. */
 static void random_walk(unsigned variant, bool clamp, struct ref *seen)
 {
 	const uint64_t dense_ns = seed_below(2) ? 100000 : 2000; /* mlx cuts every 4 us */
@@ -446,7 +446,7 @@ static void random_walks_equal_the_reference(void **state)
 		}
 }
 
-/* DCQCN 3.1: alpha hardly falls within 50 us, so each CNP halves. */
+/* DCQCN 3.1: alpha falls little within 50 us, so each CNP halves. */
 static void consecutive_cnps_halve_down_to_the_floor(void **state)
 {
 	struct ccs_cc cc, floored;
@@ -462,7 +462,7 @@ static void consecutive_cnps_halve_down_to_the_floor(void **state)
 	}
 }
 
-/* ns3rdma: alpha first, from a half. */
+/* ns3rdma updates alpha first, from a half. */
 static void the_first_cut_is_by_each_variants_initial_alpha(void **state)
 {
 	static const double share[] = { 0.5, 1 - (0.5 * 255 / 256 + 1.0 / 256) / 2, 1 };
@@ -476,15 +476,15 @@ static void the_first_cut_is_by_each_variants_initial_alpha(void **state)
 		check_close("rate", 0, cc.out.rate, 40e9 * share[variant]);
 		assert_true(target(&cc) == 40e9);
 	}
-	ccs_cc_advance(&cc, 11); /* mlx: alpha has fallen four times before, none of the CNP's */
+	ccs_cc_advance(&cc, 11); /* mlx: alpha has fallen four times before, not since the CNP */
 	assert_true(cc.out.rate == 40e9);
 	ccs_cc_advance(&cc, 11.0011);
 	check_close("rate", 1, cc.out.rate, 40e9 * (1 - pow(255.0 / 256, 4) / 2));
 }
 
 /*
- * mlx, where a CNP comes right before the increase that is due with a cut: the increase
- * comes first, whatever the sums of their periods are rounded to.
+ * In mlx a CNP arrives right before the increase that is due with a cut: the increase comes
+ * first, however the sums of their periods are rounded.
  */
 static void mlx_increases_before_it_cuts(void **state)
 {
@@ -501,13 +501,13 @@ static void mlx_increases_before_it_cuts(void **state)
 		cnp(&cc, t + 302);
 		assert_true(cc.out.rate == after_cut);
 		ccs_cc_advance(&cc, t + 305);
-		/* fast recovery to the middle became the target, in spite of clamp_target=0 */
+		/* fast recovery set the middle as the target, in spite of clamp_target=0 */
 		check_close("target", i, target(&cc), (40e9 + after_cut) / 2);
 		assert_true(cc.out.rate < target(&cc));
 	}
 }
 
-/* paper: at the byte counter; ns3rdma: above it. */
+/* The counter expires at its limit in paper, above it in ns3rdma. */
 static void the_byte_counter_expires_at_its_limit(void **state)
 {
 	struct ccs_cc cc;
@@ -529,7 +529,10 @@ static void the_byte_counter_expires_at_its_limit(void **state)
 	}
 }
 
-/* Every variant without CNPs; on a line to which halving, in doubles, does not get. */
+/*
+ * Every variant recovers without CNPs; halving, in doubles, does not reach this line rate
+ * exactly.
+ */
 static void a_flow_recovers_and_rests(void **state)
 {
 	struct ccs_cc_path path = path40g;
@@ -545,7 +548,7 @@ static void a_flow_recovers_and_rests(void **state)
 		ccs_cc_start(&cc, cc.spec, &path);
 		for (int i = 0; i < 100; i++)
 			cnp(&cc, 50 * i);
-		ccs_cc_advance(&cc, 5000); /* mlx still had a cut to do */
+		ccs_cc_advance(&cc, 5000); /* mlx still had a cut due */
 		last = cc.out.rate;
 		assert_true(last < 1e9);
 		for (; cc.out.timer_us < INFINITY && timers < 1000000; timers++) {
@@ -558,7 +561,7 @@ static void a_flow_recovers_and_rests(void **state)
 	}
 }
 
-/* What alpha had become counts, not alpha_init. */
+/* The current alpha counts, not alpha_init. */
 static void a_rested_flow_starts_again(void **state)
 {
 	static const double alpha_at_cut[] = { 0, 1.0 / 256,
@@ -626,7 +629,7 @@ static void without_cnps_it_climbs_by_the_papers_stages(void **state)
 	assert_true(cc.out.rate == 200e6);
 }
 
-/* Nobody sends a CNP to a flow that is slow for other reasons. */
+/* A flow that is slow for other reasons gets no CNP. */
 static void a_flow_that_begins_below_line_rate_reaches_it(void **state)
 {
 	static const struct ccs_cc_ack ack = { .now_us = 100, .bytes = 1000 };
@@ -673,7 +676,10 @@ static void set_rate_moves_rate_and_target_only(void **state)
 	}
 }
 
-/* A slower line binds at once; a floor above a rate that was legal does not raise it. */
+/*
+ * A lower line rate applies at once; a higher floor does not raise a rate that was allowed
+ * before.
+ */
 static void a_lower_line_rate_binds_and_a_higher_floor_does_not_raise(void **state)
 {
 	struct ccs_cc_path path = path40g;
@@ -694,7 +700,7 @@ static void a_lower_line_rate_binds_and_a_higher_floor_does_not_raise(void **sta
 	assert_true(cc.out.rate > 9e8 && cc.out.rate <= 1e9 && target(&cc) == 1e9);
 }
 
-/* However much at once, and however large against the counter. */
+/* This holds for any size, also many times the byte counter. */
 static void a_send_takes_bounded_time(void **state)
 {
 	struct ccs_cc cc;
@@ -720,7 +726,7 @@ static void check_params(unsigned variant, const char *const *names, const doubl
 		check_close(names[i], (int)variant, param(&cc, names[i]), values[i]);
 }
 
-/* At 40 Gb/s and 20 us what is published for it; mlx's was for 25 Gb/s. */
+/* At 40 Gb/s and 20 us the published parameters apply; mlx's are for 25 Gb/s. */
 static void published_parameters_on_an_ordinary_path(void **state)
 {
 	static const char *const names[] = { "g", "alpha_init", "alpha_timer", "rate_timer",
@@ -750,7 +756,7 @@ static void published_parameters_on_an_ordinary_path(void **state)
 	check_close("byte_counter", 0, param(&cc, "byte_counter"), 10e6 * 10 / 40);
 }
 
-/* Of a port behind a NIC of ten times its rate; the simulators' are the NIC's. */
+/* The port behind a NIC of ten times its rate counts; the simulators' variants use the NIC's. */
 static void paper_takes_the_slowest_link(void **state)
 {
 	struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 50, .segment = 8192, .flows = 1,
@@ -777,7 +783,7 @@ static void ack(struct ccs_cc *cc, double now_us, double rtt_us, double bytes)
 	cc->ops->on_ack(cc, &a);
 }
 
-/* One of hundreds of flows: a CNP comes with an own segment at most, and recovery waits for it. */
+/* One of hundreds of flows gets at most one CNP per own segment, and recovery waits for it. */
 static void a_period_holds_a_quarter_of_the_own_segments_time(void **state)
 {
 	static const struct { const char *spec; double period; } cases[] = {
@@ -798,7 +804,7 @@ static void a_period_holds_a_quarter_of_the_own_segments_time(void **state)
 	}
 }
 
-/* A queue of 400 us is full of what was sent before the first cut. */
+/* A queue of 400 us consists of data sent before the first cut. */
 static void cuts_within_an_rtt_end_at_the_delivered_rate(void **state)
 {
 	const double given = 32768 / 50.0 * 8e6; /* a segment in 50 us */
@@ -819,7 +825,10 @@ static void cuts_within_an_rtt_end_at_the_delivered_rate(void **state)
 	assert_true(cc.out.rate < 0.6 * given);
 }
 
-/* As much by time as in the paper while the RTT is the base RTT; else as much by period. */
+/*
+ * The increase per time is the paper's while the RTT is the base RTT; otherwise the increase
+ * per period is.
+ */
 static void steps_grow_with_the_period_where_nothing_queues(void **state)
 {
 	static const struct ccs_cc_path far = { .line_rate = 100e6, .base_rtt_us = 1000,

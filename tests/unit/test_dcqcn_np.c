@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* DCQCN's other two points: RED marks at the switch, and which of them become CNPs. */
+/* Tests DCQCN's other two points: RED marks at the switch, and which marks become CNPs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,11 +65,11 @@ static void the_first_mark_causes_a_cnp_at_once(void **state)
 	assert_false(ccs_dcqcn_np_ce(&np, 49.999));
 	assert_true(ccs_dcqcn_np_ce(&np, 50));
 	assert_false(ccs_dcqcn_np_ce(&np, 99));
-	assert_true(ccs_dcqcn_np_ce(&np, 1e6)); /* a pause is not made up for */
+	assert_true(ccs_dcqcn_np_ce(&np, 1e6)); /* intervals without a mark are not made up for */
 	assert_false(ccs_dcqcn_np_ce(&np, 1e6 + 49));
 }
 
-/* Marked times against all CNP times so far, in whole us. */
+/* Compare marked times with all CNP times so far, in whole us. */
 static void coalescing_equals_brute_force(void **state)
 {
 	enum { MARKS = 300 };

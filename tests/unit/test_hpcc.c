@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * HPCC's variants: against a golden trace made by somebody else, against a second
- * implementation below, and what must hold of telemetry that is old, odd or missing.
+ * Tests HPCC's variants against a golden trace from another implementation, against a second
+ * implementation below, and with telemetry that is old, odd or missing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +39,7 @@ static void start_variant(struct ccs_cc *cc, unsigned variant)
 	start(cc, spec, &test_path);
 }
 
-/* A flow's telemetry in the making. */
+/* The state of a flow's links, from which its telemetry is taken. */
 struct wire {
 	struct ccs_cc_hop hop[CCS_CC_MAX_HOPS];
 	struct ccs_cc_ack ack;
@@ -52,7 +52,7 @@ static void open_wire(struct wire *w, unsigned nhops)
 		w->hop[i] = (struct ccs_cc_hop){ .ts_ns = 5000, .tx_bytes = 100, .capacity = LINE };
 }
 
-/* us later the link has sent that share of its capacity, and q bytes wait. */
+/* `us` later the link has sent that share of its capacity, and q bytes wait. */
 static void pass(struct wire *w, unsigned hop, double us, double share, uint64_t q)
 {
 	w->hop[hop].ts_ns += (uint64_t)(us * 1e3);
@@ -60,7 +60,7 @@ static void pass(struct wire *w, unsigned hop, double us, double share, uint64_t
 	w->hop[hop].qlen_bytes = q;
 }
 
-/* The next acknowledgement, us later, with that much still in flight. */
+/* The next acknowledgement, `us` later, with that much still in flight. */
 static void acknowledge(struct ccs_cc *cc, struct wire *w, double us, uint64_t inflight)
 {
 	w->ack.now_us += us;
@@ -71,7 +71,7 @@ static void acknowledge(struct ccs_cc *cc, struct wire *w, double us, uint64_t i
 	cc->ops->on_ack(cc, &w->ack);
 }
 
-/* One link, T later: U becomes share + q/W_INIT, without memory. */
+/* One link, T later: U becomes share + q/W_INIT, without averaging. */
 static void step(struct ccs_cc *cc, struct wire *w, double share, uint64_t q, uint64_t inflight)
 {
 	pass(w, 0, T_US, share, q);
@@ -127,8 +127,8 @@ static void paper_matches_the_golden_incast(void **state)
 }
 
 /*
- * Algorithm 1 once more, by hand, and ns-3's in its own terms, which are rates. Each
- * branch leaves a mark.
+ * A second implementation of Algorithm 1, and of ns-3's in its own terms, which are rates. Each
+ * branch sets a flag.
  */
 struct ref {
 	unsigned variant;
@@ -264,7 +264,7 @@ static void check_ref(const struct ccs_cc *cc, const struct ref *r, int step)
 	assert_true(seen(cc, "inc_stage") == r->stage);
 }
 
-/* What a network does to telemetry, and now and then a switch or its agent. */
+/* Random telemetry as a network delivers it, with occasional changes of a switch or its agent. */
 static void random_step(struct ccs_cc *cc, struct wire *w, bool congested)
 {
 	const double us = (double)(1 + seed_below(seed_below(8) ? congested ? 2000 : 400 : 12000));
@@ -304,7 +304,7 @@ static void follow_ref(unsigned variant, struct ref *marks)
 		random_step(&cc, &w, i / 40 % 2);
 		ref_ack(&r, &w.ack);
 		if (fabs(r.U / ETA - 1) < 1e-12)
-			break; /* which side of eta is a matter of rounding */
+			break; /* rounding decides the side of eta */
 		check_ref(&cc, &r, i);
 		w.ack.nhops = w.ack.nhops ? w.ack.nhops : nhops;
 	}
@@ -344,7 +344,8 @@ static void the_first_record_only_baselines(void **state)
 		check_close("window", 0, cc.out.window, W_INIT);
 		check_close("rate", 0, cc.out.rate, LINE);
 		assert_true(seen(&cc, "u") == 1);
-		step(&cc, &w, 0.5, 0, 2000); /* of data that was sent before: no commit */
+		/* of data that was sent before the update: no commit */
+		step(&cc, &w, 0.5, 0, 2000);
 		step(&cc, &w, 0.5, 0, 2000);
 		assert_true(seen(&cc, "inc_stage") == 0);
 		step(&cc, &w, 0.5, 0, 2000);
@@ -391,7 +392,8 @@ static void records_that_do_not_compare_decide_nothing(void **state)
 		step(&cc, &w, 1, 1u << 30, 0);
 		assert_true(same_decision(&cc, &before));
 		pass(&w, 1, T_US, 0.1, 0);
-		step(&cc, &w, 0.5, 0, 0); /* from the new records on it goes on, and may commit */
+		/* measurement continues from the new records, and may commit */
+		step(&cc, &w, 0.5, 0, 0);
 		check_close("u", (int)i, seen(&cc, "u"), 0.5);
 		assert_true(seen(&cc, "wc_bytes") != seen(&before, "wc_bytes"));
 	}
@@ -408,11 +410,11 @@ static void a_repeated_record_does_nothing(void **state)
 		before = cc;
 		for (int i = 0; i < 5; i++)
 			acknowledge(&cc, &w, 10, 0);
-		w.hop[0].ts_ns -= 10; /* nor does an older one */
+		w.hop[0].ts_ns -= 10; /* an older record has no effect either */
 		acknowledge(&cc, &w, 10, 0);
 		assert_true(same_decision(&cc, &before));
 		w.hop[0].ts_ns += 10;
-		pass(&w, 1, T_US, 2, 0); /* the other link is heard alone */
+		pass(&w, 1, T_US, 2, 0); /* only the other link has a new record */
 		acknowledge(&cc, &w, 10, 0);
 		check_close("u", 0, seen(&cc, "u"), 2);
 		assert_true(cc.out.window < before.out.window);
@@ -433,13 +435,13 @@ static void without_telemetry_nothing_changes(void **state)
 		w.ack.rtt_us = 1e6;
 		for (int i = 0; i < 10; i++)
 			acknowledge(&cc, &w, T_US, 0);
-		w.ack.nhops = CCS_CC_MAX_HOPS + 1; /* against the contract */
+		w.ack.nhops = CCS_CC_MAX_HOPS + 1; /* a violation of the interface */
 		acknowledge(&cc, &w, T_US, 0);
 		assert_true(same_decision(&cc, &before));
 	}
 }
 
-/* Ten acknowledgements of one queue are one decrease, the next RTT's is another. */
+/* Ten acknowledgements of one queue cause one decrease, the next RTT's cause another. */
 static void one_queue_causes_one_decrease_per_rtt(void **state)
 {
 	(void)state;
@@ -450,7 +452,7 @@ static void one_queue_causes_one_decrease_per_rtt(void **state)
 
 		start_with_steady_flow(&cc, &w, variant, 1);
 		step(&cc, &w, 0.95, 0, 10000);
-		step(&cc, &w, 1, 125000, 10000); /* of two queues the lesser counts */
+		step(&cc, &w, 1, 125000, 10000); /* the smaller of two queue lengths counts */
 		check_close("u", 0, seen(&cc, "u"), 1);
 		step(&cc, &w, 1, 125000, 10000);
 		check_close("u", 0, seen(&cc, "u"), 2);
@@ -458,7 +460,7 @@ static void one_queue_causes_one_decrease_per_rtt(void **state)
 		for (int i = 0; i < 8; i++)
 			step(&cc, &w, 1, 125000, 10000);
 		check_close("window", 0, cc.out.window, once);
-		step(&cc, &w, 1, 125000, 10000); /* commits the same */
+		step(&cc, &w, 1, 125000, 10000); /* commits the same window */
 		check_close("window", 0, cc.out.window, once);
 		check_close("wc_bytes", 0, seen(&cc, "wc_bytes"), once);
 		step(&cc, &w, 1, 125000, 10000);
@@ -467,7 +469,7 @@ static void one_queue_causes_one_decrease_per_rtt(void **state)
 	}
 }
 
-/* An echo takes the queue from the RTT: beyond T, of two samples the lesser. */
+/* An echo derives the queue from the RTT beyond T, using the shorter of two samples. */
 static void an_echo_derives_the_queue_from_the_rtt(void **state)
 {
 	static const struct { double before, rtt, u; } cases[] = {
@@ -483,16 +485,16 @@ static void an_echo_derives_the_queue_from_the_rtt(void **state)
 
 		start_with_steady_flow(&cc, &w, ECHO, 1);
 		w.ack.rtt_us = cases[i].before;
-		w.ack.nhops = 0; /* samples count that come without telemetry */
+		w.ack.nhops = 0; /* RTT samples without telemetry count */
 		acknowledge(&cc, &w, 1, 0);
 		w.ack.nhops = 1;
 		w.ack.rtt_us = cases[i].rtt;
-		step(&cc, &w, 0.9, 1u << 30, 0); /* what a record says of queues does not count */
+		step(&cc, &w, 0.9, 1u << 30, 0); /* the queue length of a record is ignored */
 		check_close("u", (int)i, seen(&cc, "u"), cases[i].u);
 	}
 }
 
-/* A record of an interval that began before the last move must not move Wc again. */
+/* A record of an interval that began before the last update must not change Wc again. */
 static void an_echo_commits_only_by_intervals_begun_since(void **state)
 {
 	struct ccs_cc cc;
@@ -503,15 +505,18 @@ static void an_echo_commits_only_by_intervals_begun_since(void **state)
 	start_with_steady_flow(&cc, &w, ECHO, 1);
 	for (reference = seen(&cc, "wc_bytes"); seen(&cc, "wc_bytes") == reference;)
 		step(&cc, &w, 0.5, 0, 0);
-	reference = seen(&cc, "wc_bytes"); /* just moved; nothing is in flight */
+	reference = seen(&cc, "wc_bytes"); /* just updated; nothing is in flight */
 	step(&cc, &w, 0.5, 0, 0);
 	assert_true(seen(&cc, "wc_bytes") == reference);
-	assert_true(cc.out.window > reference); /* but the window answers at once */
+	assert_true(cc.out.window > reference); /* the window still responds at once */
 	step(&cc, &w, 0.5, 0, 0);
 	assert_true(seen(&cc, "wc_bytes") > reference);
 }
 
-/* The same for records that say when they were taken, whenever they come, and of any variant. */
+/*
+ * This also holds for records with the time at which they were taken, whenever they arrive, in
+ * any variant.
+ */
 static void records_from_before_an_update_commit_nothing(void **state)
 {
 	(void)state;
@@ -526,7 +531,7 @@ static void records_from_before_an_update_commit_nothing(void **state)
 			step(&cc, &w, 0.5, 0, 0);
 		}
 		reference = seen(&cc, "wc_bytes");
-		acked = w.ack.now_us + T_US;     /* the first acknowledgement since */
+		acked = w.ack.now_us + T_US;     /* the first acknowledgement after it */
 		w.ack.covers_us = acked - 1;
 		for (int i = 0; i < 5; i++)
 			step(&cc, &w, 0.5, 0, 0);
@@ -539,7 +544,7 @@ static void records_from_before_an_update_commit_nothing(void **state)
 	}
 }
 
-/* With a count of flows the paper's T has a segment of each, and W_AI is its share. */
+/* With a count of flows T is the paper's plus one segment of each, and W_AI is the flow's share. */
 static void counted_flows_lengthen_the_period(void **state)
 {
 	const double ser_us = 8e6 * 1000 / LINE;
@@ -551,7 +556,7 @@ static void counted_flows_lengthen_the_period(void **state)
 	open_wire(&w, 1);
 	acknowledge(&cc, &w, 1, 0);
 	check_close("period", 0, seen(&cc, "period_us"), 100);
-	w.ack.flows = 1;                         /* as few as that cannot fill the line */
+	w.ack.flows = 1;                         /* so few flows cannot fill the line */
 	acknowledge(&cc, &w, 1, 0);
 	check_close("period", 1, seen(&cc, "period_us"), 100 + 4 * ser_us);
 	w.ack.flows = 40;
@@ -562,7 +567,7 @@ static void counted_flows_lengthen_the_period(void **state)
 	check_close("period", 3, seen(&cc, "period_us"), 100);
 }
 
-/* A segment in several T is worth as many increases, up to eight. */
+/* If a segment takes several T, it counts as so many increases, up to eight. */
 static void an_echo_increases_once_per_T(void **state)
 {
 	static const double gaps[] = { 0.1, 1, 3, 8, 100 }, worth[] = { 1, 1, 3, 8, 8 };
@@ -599,7 +604,7 @@ static void an_echo_follows_the_count_of_flows(void **state)
 	acknowledge(&cc, &w, 1, 0);
 	rate = cc.out.rate;
 	w.ack.flows = 25;
-	acknowledge(&cc, &w, 1, 0); /* a repeated record, but news of the flows */
+	acknowledge(&cc, &w, 1, 0); /* a repeated record with a new number of flows */
 	check_close("period_us", 0, seen(&cc, "period_us"), 100 + 25 * ser);
 	assert_true(seen(&cc, "flows") == 25);
 	check_close("R", 0, rate, LINE / 5);
@@ -609,7 +614,7 @@ static void an_echo_follows_the_count_of_flows(void **state)
 	w.ack.flows = 1;
 	step(&cc, &w, 0.95, 0, 0);
 	check_close("period_us", 0, seen(&cc, "period_us"), 100 + 4 * ser);
-	w.ack.flows = 0; /* unknown: as before */
+	w.ack.flows = 0; /* unknown: keep the last number */
 	step(&cc, &w, 0.95, 0, 0);
 	assert_true(seen(&cc, "flows") == 1);
 	start_variant(&cc, ECHO);
@@ -619,7 +624,10 @@ static void an_echo_follows_the_count_of_flows(void **state)
 	check_close("given", 0, seen(&cc, "period_us"), T_US);
 }
 
-/* Counted by agents: 300 us are T of test_path's 25 flows. The record of one of k T, taken now. */
+/*
+ * Agents count the flows: 300 us are T of test_path's 25 flows. The record covers k T and is
+ * taken now.
+ */
 static void agent_record(struct ccs_cc *cc, struct wire *w, double k, double share, uint64_t q)
 {
 	const double us = k * 300;
@@ -645,7 +653,7 @@ static void start_with_agent_records(struct ccs_cc *cc, struct wire *w, const ch
 
 static const char *const record_variants[] = { "paper", "echo" };
 
-/* So often a record of so many us, of flows that are as many as before. */
+/* Deliver `times` records of `us` each, with the same number of flows. */
 static void repeat(struct ccs_cc *cc, struct wire *w, int times, double us, unsigned hop, double share)
 {
 	while (times-- > 0) {
@@ -655,7 +663,10 @@ static void repeat(struct ccs_cc *cc, struct wire *w, int times, double us, unsi
 	}
 }
 
-/* A NIC of ten times the slowest link's rate: window, increase, floor and T are that link's. */
+/*
+ * With a NIC of ten times the slowest link's rate, window, increase, floor and T are that
+ * link's.
+ */
 static void parameters_follow_the_slowest_link_of_the_records(void **state)
 {
 	const double ser_us = 8e6 * 1000 / (LINE / 10), T_us = 100 + 8 * ser_us;
@@ -666,13 +677,13 @@ static void parameters_follow_the_slowest_link_of_the_records(void **state)
 	start(&cc, "hpcc", &test_path);
 	open_wire(&w, 3);
 	w.hop[1].capacity = LINE / 10;
-	w.hop[2].capacity = 0;                   /* names none */
+	w.hop[2].capacity = 0;                   /* states no capacity */
 	w.ack.flows = 8;
 	w.ack.covers_us = 1;
 	acknowledge(&cc, &w, 1, 0);
 	check_close("period", 0, seen(&cc, "period_us"), T_us);
 	check_close("rate", 0, cc.out.rate, LINE / 10 / 8);
-	repeat(&cc, &w, 100, T_us, 1, 0.01);     /* idle: all that there is */
+	repeat(&cc, &w, 100, T_us, 1, 0.01);     /* idle: the whole link */
 	check_close("window", 0, cc.out.window, LINE / 10 * T_us / 8e6);
 	check_close("rate", 1, cc.out.rate, LINE / 10);
 	repeat(&cc, &w, 100, T_us, 1, 100);
@@ -682,7 +693,7 @@ static void parameters_follow_the_slowest_link_of_the_records(void **state)
 	check_close("rate of ns3", 2, cc.out.rate, LINE);
 }
 
-/* So it is if the path is known before any record; and what the user gave stays. */
+/* The same holds if the path is known before any record; values that the user gave stay. */
 static void parameters_follow_a_known_bottleneck(void **state)
 {
 	struct ccs_cc_path path = test_path;
@@ -701,7 +712,10 @@ static void parameters_follow_a_known_bottleneck(void **state)
 	check_close("min_rate", 2, param(&cc, "min_rate"), 1e6);
 }
 
-/* Alone or one of a thousand: a flow begins at its share at most; floors do not fill the link. */
+/*
+ * A flow begins at its share at most, alone or as one of a thousand; floors do not fill the
+ * link.
+ */
 static void the_first_record_bounds_the_share(void **state)
 {
 	const double ser_us = 8e6 * 1000 / LINE;
@@ -722,7 +736,10 @@ static void the_first_record_bounds_the_share(void **state)
 	}
 }
 
-/* What of a span of 600 us is before the last move, and 50 us to the link, is of the window then. */
+/*
+ * The part of a span of 600 us before the last update, and 50 us to the link, belong to the
+ * earlier window.
+ */
 static void an_agent_record_updates_the_average_window_of_its_span(void **state)
 {
 	const double headroom = (1 - ETA) / 2, full = LINE / 8e6 * 300;
@@ -746,7 +763,7 @@ static void an_agent_record_updates_the_average_window_of_its_span(void **state)
 	}
 }
 
-/* Of before the last move altogether, it tells what that one has answered. */
+/* A record from before the last update shows what that update has answered. */
 static void an_agent_record_from_before_an_update_changes_nothing(void **state)
 {
 	struct ccs_cc cc;
@@ -758,7 +775,7 @@ static void an_agent_record_from_before_an_update_changes_nothing(void **state)
 	agent_record(&cc, &w, 2, 1, 0);
 	once = cc.out.window;
 	for (unsigned i = 0; i < 4; i++) {
-		pass(&w, 0, 12, 1, i * 10000); /* 50 us are the way to the link */
+		pass(&w, 0, 12, 1, i * 10000); /* 50 us are the delay to the link */
 		w.ack.covers_us = w.ack.now_us + 10;
 		acknowledge(&cc, &w, 12, 0);
 		assert_true(cc.out.window == once);
@@ -767,7 +784,7 @@ static void an_agent_record_from_before_an_update_changes_nothing(void **state)
 	assert_true(cc.out.window < once);
 }
 
-/* However far apart records are, the line is as full in the end, and shares are even. */
+/* With any interval between records the line is equally full in the end, and shares are equal. */
 static void the_interval_of_agent_records_does_not_change_the_result(void **state)
 {
 	(void)state;
@@ -790,7 +807,10 @@ static void the_interval_of_agent_records_does_not_change_the_result(void **stat
 	}
 }
 
-/* In spans longer than T a full link tells by its queue how much comes; draining, half at least. */
+/*
+ * In spans longer than T the queue of a full link shows the demand; a draining link counts as
+ * half at least.
+ */
 static void a_growing_queue_counts_as_utilisation_above_one(void **state)
 {
 	const double bytes = LINE / 8e6 * 600;
@@ -808,7 +828,8 @@ static void a_growing_queue_counts_as_utilisation_above_one(void **state)
 		agent_record(&cc, &w, 2, 0.9, (uint64_t)(cases[i].from * bytes));
 		agent_record(&cc, &w, 2, cases[i].share, (uint64_t)(cases[i].to * bytes));
 		assert_true(fabs(seen(&cc, "u") - cases[i].u) < 1e-3);
-		start_with_agent_records(&cc, &w, "echo"); /* which has it from the RTT */
+		/* which derives the queue from the RTT */
+		start_with_agent_records(&cc, &w, "echo");
 		agent_record(&cc, &w, 2, 0.9, (uint64_t)(cases[i].from * bytes));
 		agent_record(&cc, &w, 2, cases[i].share, (uint64_t)(cases[i].to * bytes));
 		check_close("u", (int)i, seen(&cc, "u"), cases[i].share);
@@ -868,7 +889,10 @@ static void random_input_keeps_rate_and_window_within_bounds(void **state)
 	}
 }
 
-/* The same history, then more sent, more waiting or a longer RTT: never a larger window. */
+/*
+ * After equal histories more bytes sent, more bytes waiting or a longer RTT never give a larger
+ * window.
+ */
 static void more_congestion_gives_no_larger_window(void **state)
 {
 	(void)state;
@@ -890,7 +914,8 @@ static void more_congestion_gives_no_larger_window(void **state)
 		x.hop[0] = w.hop[0];
 		x.hop[0].tx_bytes += seed_below(2) * seed_below(100000);
 		x.hop[0].qlen_bytes += seed_below(2) * seed_below(1 << 18);
-		w.ack.nhops = x.ack.nhops = 1; /* tau follows the busiest link, and more of them */
+		/* tau is the busiest link's, and there are more of them */
+		w.ack.nhops = x.ack.nhops = 1;
 		acknowledge(&cc, &w, us, 0);
 		acknowledge(&worse, &x, us, 0);
 		if (worse.out.window > cc.out.window * (1 + 1e-12))
@@ -928,7 +953,7 @@ static void parameters_are_derived_from_the_path(void **state)
 	check_close("base_rtt", 2, param(&cc, "base_rtt"), 100 + 4 * 8);
 }
 
-/* A path that is better known moves T; the rate stays, and W with it in proportion. */
+/* New facts about the path change T; the rate stays, and W changes in proportion. */
 static void a_better_known_path_keeps_the_rate(void **state)
 {
 	(void)state;
@@ -947,7 +972,8 @@ static void a_better_known_path_keeps_the_rate(void **state)
 		path.base_rtt_us = 400;
 		ccs_cc_repath(&cc, &path);
 		check_close("rate", 1, cc.out.rate, LINE / 4);
-		step(&cc, &w, 0.95, 0, 1000); /* U = eta < 1: by hardly more than the increase */
+		/* U = eta < 1: changes by little more than the increase */
+		step(&cc, &w, 0.95, 0, 1000);
 		assert_true(fabs(cc.out.rate / (LINE / 4) - 1) < 0.1);
 		check_close("window", 2, cc.out.window,
 			    cc.out.rate * param(&cc, "base_rtt") / 8e6);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The pointer map: against an array, under churn, and with concurrent readers. */
+/* Tests the pointer map against an array, under churn, and with concurrent readers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 enum { KEYS = 3000 };
 
-/* Addresses as an allocator returns them: close together, and some distant. */
+/* Addresses like those of an allocator: most are close together, some distant. */
 static const void *key_of(unsigned i)
 {
 	return (const void *)(uintptr_t)(i % 7 ? 0x7f0000001000ull + 16ull * i
@@ -48,7 +48,10 @@ static void random_programs_match_an_array(void **state)
 	(void)state;
 	seed_start("ptrmap");
 	for (unsigned step = 1; step < 400000; step++) {
-		/* the population grows and shrinks, so that tables are outgrown and trimmed */
+		/*
+		 * the number of keys grows and shrinks, so that tables are replaced by larger
+		 * and smaller ones
+		 */
 		const unsigned keys = step / 50000 % 2 ? 40 : KEYS;
 		const unsigned i = (unsigned)seed_below(keys);
 		void *want = version[i] ? value_of(i, version[i]) : NULL;
@@ -71,7 +74,7 @@ static void random_programs_match_an_array(void **state)
 				 version[i] ? value_of(i, version[i]) : NULL);
 }
 
-/* Objects that come and go, with a few that stay, do not make the map grow. */
+/* Objects that are added and removed, while a few stay, do not make the map grow. */
 static void churn_does_not_grow_the_map(void **state)
 {
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
@@ -92,7 +95,7 @@ static void churn_does_not_grow_the_map(void **state)
 			ccs_ptrmap_put(&m, key_of(i), value_of(i, 0));
 			ccs_ptrmap_del(&m, key_of(i), value_of(i, 0));
 		}
-	/* Outgrown tables are kept, so a handful of rebuilds would show. */
+	/* Replaced tables are kept, so a few rebuilds would be visible. */
 	assert_true(mallinfo2().uordblks <= before + 16384);
 	for (unsigned i = 0; i < 20; i++)
 		assert_ptr_equal(ccs_ptrmap_get(&m, key_of(i)), value_of(i, 0));
@@ -132,7 +135,7 @@ static void a_new_owner_replaces_the_old_one(void **state)
 	assert_null(ccs_ptrmap_get(&m, key_of(1)));
 }
 
-/* For keys that stay, readers always see their value, whatever else is added and removed. */
+/* For keys that stay, readers always get their value, whatever else is added and removed. */
 static struct ccs_ptrmap shared = CCS_PTRMAP_INIT;
 static atomic_bool stop;
 static atomic_uint wrong, looked;
@@ -163,7 +166,7 @@ static void readers_are_safe_during_writes(void **state)
 		ccs_ptrmap_put(&shared, key_of(i), value_of(i, 0));
 	for (unsigned t = 0; t < 3; t++)
 		pthread_create(&thread[t], NULL, reader, (void *)(uintptr_t)(t * 100));
-	/* Until the readers have read often enough, whatever the load of the machine. */
+	/* Run until the readers have read often enough, whatever the load of the machine. */
 	while (atomic_load(&looked) < 200000 || version < 200) {
 		version++;
 		for (unsigned i = 100; i < 500; i++)

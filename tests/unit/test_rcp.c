@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rcp: it follows the advice, its window, and links that no agent measures. */
+/* Tests rcp: how it follows advice, its window, and links that no agent measures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,7 @@ static void the_window_is_the_rate_times_the_rtt_and_a_few_segments(void **state
 	assert_float_equal(cc.out.window, cc.out.rate / 8e6 * (RTT + 4 * SER) + 8192, 1);
 }
 
-/* RTTs of ten times the base one for that long, in steps of an RTT, after one of the base's. */
+/* RTTs of ten times the base RTT for that long, in steps of an RTT, after one base RTT. */
 static void queue_for(struct ccs_cc *cc, double us, double load)
 {
 	const double rtt = 40 * RTT;
@@ -108,7 +108,7 @@ static void a_queue_at_a_measured_link_does_not_lower_the_rate(void **state)
 	assert_rate(&cc, 1e9);
 }
 
-/* Flows of one rate would else meet in the queue again and again. */
+/* Without this, flows of equal rate would meet in the queue again and again. */
 static void a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth(void **state)
 {
 	struct ccs_cc cc;
@@ -125,7 +125,7 @@ static void a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth(void **st
 	assert_float_equal(cc.out.rate, 0.99e9, 1);
 }
 
-/* So many RTTs, every second one that much longer. */
+/* Acknowledge with so many RTTs, every second one longer by `us`. */
 static double vary(struct ccs_cc *cc, double now, unsigned rtts, double us, double load)
 {
 	for (unsigned i = 0; i < rtts; i++)
@@ -133,7 +133,7 @@ static double vary(struct ccs_cc *cc, double now, unsigned rtts, double us, doub
 	return now;
 }
 
-/* Below what would lower the ceiling. */
+/* The RTTs stay below the length that would lower the ceiling. */
 static void jitter_widens_the_window_where_no_link_is_full(void **state)
 {
 	struct ccs_cc cc;
@@ -160,7 +160,7 @@ static void a_queue_at_a_full_link_is_no_jitter(void **state)
 	assert_true(observed(&cc, "jitter_us").value == 0);
 }
 
-/* Beyond an RTT nothing can be done about what they tell, and hosts that are late lack the time. */
+/* Records more frequent than one per RTT are of no use, and late hosts have no time for them. */
 static void jitter_makes_telemetry_rarer_while_no_link_is_busy(void **state)
 {
 	struct ccs_cc cc;
@@ -175,7 +175,7 @@ static void jitter_makes_telemetry_rarer_while_no_link_is_busy(void **state)
 	assert_float_equal(cc.out.telemetry_period_us, RTT, 1e-6);
 }
 
-/* Retransmissions make RTTs vary, too, and a wider window loses more. */
+/* Retransmissions also make RTTs vary, and a wider window loses more. */
 static void a_loss_halves_the_jitter_which_does_not_grow_for_a_thousand_rtts(void **state)
 {
 	struct ccs_cc cc;
@@ -208,7 +208,7 @@ static void repeated_losses_reduce_jitter_to_zero(void **state)
 	assert_true(observed(&cc, "jitter_us").value < 1);
 }
 
-/* Long RTTs of late acknowledgements have short ones between them. */
+/* Late acknowledgements give long RTTs with short ones between them. */
 static void a_few_long_rtts_lower_no_ceiling(void **state)
 {
 	struct ccs_cc cc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Swift: against a second implementation below, and what must hold of any window. */
+/* Tests Swift against a second implementation below, and properties of any window. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 static const struct ccs_cc_path test_path = { .line_rate = LINE, .base_rtt_us = 20,
 					      .segment = SEGMENT, .flows = 1 };
 
-/* With so many segments as first window. */
+/* Start with that many segments as the first window. */
 static void start_at(struct ccs_cc *cc, double segments)
 {
 	char spec[256];
@@ -47,7 +47,7 @@ static double target(const struct ccs_cc *cc)
 	return observed(cc, "target_us").value;
 }
 
-/* The published equations once more; each branch leaves a mark. */
+/* A second implementation of the published equations; each branch sets a flag. */
 struct ref {
 	double cwnd, target, rtt, last_decrease, whole;
 	int losses;
@@ -135,7 +135,7 @@ static void check_ref(const struct ccs_cc *cc, const struct ref *r, int step)
 	check_close("rate", step, cc->out.rate, ref_rate(r));
 }
 
-/* Calm, crowded and lossy times, and idle ones. */
+/* Idle, uncongested, congested and lossy periods. */
 static void follow_ref(struct ref *r, int steps)
 {
 	struct ccs_cc cc;
@@ -178,7 +178,7 @@ static void random_sequences_equal_the_reference(void **state)
 	assert_true(m.scaled && m.at_range && m.floored && m.ceiled && m.reset && m.halved);
 }
 
-/* The figures of one step each, by hand. */
+/* Results of single steps, computed by hand. */
 static void increases_decreases_and_targets_match_hand_computed_values(void **state)
 {
 	struct ccs_cc cc;
@@ -188,7 +188,8 @@ static void increases_decreases_and_targets_match_hand_computed_values(void **st
 	ack(&cc, 100, 20, SEGMENT);
 	check_close("increase", 0, segments(&cc), 10.1);
 	start_at(&cc, 10);
-	ack(&cc, 100, 20, 2 * SEGMENT);          /* a message of two: in units of that */
+	/* a message of two segments counts in units of the message */
+	ack(&cc, 100, 20, 2 * SEGMENT);
 	check_close("increase", 1, segments(&cc), 10 + 2 * 2 / 10.0);
 	start_at(&cc, 0.5);
 	ack(&cc, 100, 20, SEGMENT);
@@ -205,7 +206,7 @@ static void increases_decreases_and_targets_match_hand_computed_values(void **st
 	check_close("target", 1, target(&cc), BASE + RANGE);
 }
 
-/* At the target itself there is nothing to gain; the decrease is void, but it is one. */
+/* At exactly the target the window does not grow; this counts as a decrease by nothing. */
 static void the_target_is_strict(void **state)
 {
 	struct ccs_cc cc;
@@ -249,7 +250,7 @@ static void repeated_losses_halve_and_then_reach_the_minimum_window(void **state
 		cc.ops->on_loss(&cc, 1000 + 100 * i);
 		check_close("window", i, segments(&cc), 64 / exp2(i));
 	}
-	ack(&cc, 1401, 10, 0); /* it goes on: the count begins anew */
+	ack(&cc, 1401, 10, 0); /* an acknowledgement arrives: the count restarts */
 	cc.ops->on_loss(&cc, 1500);
 	check_close("window", 5, segments(&cc), 2);
 	for (int i = 2; i <= 5; i++)
@@ -257,7 +258,10 @@ static void repeated_losses_halve_and_then_reach_the_minimum_window(void **state
 	check_close("window", 6, cc.out.window, MIN_WINDOW);
 }
 
-/* A third of a segment in flight is a segment in three RTTs; more goes out in one, and evenly. */
+/*
+ * A third of a segment in flight means a segment in three RTTs; larger windows are paced evenly
+ * over one RTT.
+ */
 static void windows_below_one_segment_are_paced(void **state)
 {
 	struct ccs_cc cc;
@@ -272,7 +276,10 @@ static void windows_below_one_segment_are_paced(void **state)
 	check_close("rate", 0, cc.out.rate, 8e6 * cc.out.window / 60);
 }
 
-/* Before a segment has gone no shorter RTT can be seen: one long absence is not to last. */
+/*
+ * Until a segment is sent no shorter RTT can be measured: one long absence must not stop the
+ * flow.
+ */
 static void a_long_rtt_leaves_at_least_min_rate(void **state)
 {
 	struct ccs_cc cc;
@@ -338,7 +345,10 @@ static void random_input_keeps_rate_and_window_within_bounds(void **state)
 	}
 }
 
-/* The same history and as long a time since the last decrease: never a larger window. */
+/*
+ * After equal histories and times since the last decrease, a longer delay never gives a larger
+ * window.
+ */
 static void a_longer_delay_gives_no_larger_window(void **state)
 {
 	(void)state;
@@ -359,7 +369,7 @@ static void a_longer_delay_gives_no_larger_window(void **state)
 	}
 }
 
-/* The smaller the window, the higher the target: that is what makes shares even. */
+/* The smaller the window the higher the target, which makes shares equal. */
 static void the_target_falls_with_the_window(void **state)
 {
 	double last = INFINITY;
@@ -375,7 +385,7 @@ static void the_target_falls_with_the_window(void **state)
 	}
 }
 
-/* N windows and one queue; in the long run shares are even and the RTT at the target. */
+/* N windows share one queue; in the long run shares are equal and the RTT is at the target. */
 static void flows_share_evenly_at_the_target(void **state)
 {
 	enum { N = 8, ROUNDS = 20000 };
@@ -431,7 +441,7 @@ static void parameters_are_derived_from_the_path(void **state)
 	check_close("fs_range", 2, param(&cc, "fs_range"), 22 * ser);
 }
 
-/* At a port of a tenth of the NIC's rate a segment of room is one of the port. */
+/* At a port of a tenth of the NIC's rate the parameters are in segment times of the port. */
 static void the_target_is_derived_from_the_slowest_link(void **state)
 {
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 50, .segment = 8192,
@@ -446,7 +456,10 @@ static void the_target_is_derived_from_the_slowest_link(void **state)
 	check_close("min_rate", 0, param(&cc, "min_rate"), 1e9 / 4000);
 }
 
-/* One message after another, of an RTT that holds its own drain: a flow alone keeps the link. */
+/*
+ * Messages of one flow follow each other, with an RTT that includes their own serialisation:
+ * the flow keeps the whole link.
+ */
 static void messages_of_many_segments_do_not_stall(void **state)
 {
 	const struct ccs_cc_path path = { .line_rate = 1e9, .base_rtt_us = 50, .segment = 4096,
@@ -474,7 +487,7 @@ static void set_rate_sets_rate_and_window(void **state)
 	start_at(&cc, 10);
 	cc.ops->set_rate(&cc, 5e9);
 	check_close("window", 0, cc.out.window, 5e9 * 20 / 8e6);
-	check_close("rate", 0, cc.out.rate, 5e9); /* until the network says more */
+	check_close("rate", 0, cc.out.rate, 5e9); /* until the next acknowledgement */
 	ack(&cc, 100, 50, SEGMENT);
 	check_close("rate", 3, cc.out.rate, 8e6 * cc.out.window / 50);
 	cc.ops->set_rate(&cc, 100e6);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * TIMELY's variants: against a golden trace made by somebody else, and against a
- * second implementation below, straight from the published texts.
+ * Tests TIMELY's variants against a golden trace from another implementation, and against a
+ * second implementation below, written directly from the published texts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ struct set {
 	double beta_high;                /* 0: not given */
 	double line, min_rtt, t_low, t_high, add, beta, alpha, min_rate, hai_thresh, n_hai, cap,
 		init_rate;
-	double scale, hai_low;           /* not of the publications: 0 */
+	double scale, hai_low;           /* not in the publications: 0 */
 };
 
 static struct set read_set(const char *wanted)
@@ -108,7 +108,7 @@ static void snippet_matches_the_golden_ramp(void **state)
 	assert_int_equal(rows, 12);
 }
 
-/* The published texts once more, by hand, with a name for what happened. */
+/* A second implementation of the published texts; the members name what happened. */
 struct ref {
 	double rate, prev, avg, last, lows, judged, judged_rtt;
 	unsigned neg;
@@ -234,7 +234,7 @@ static struct ref begin(struct ccs_cc *cc, const struct set *p)
 	return (struct ref){ .rate = p->init_rate, .judged = -INFINITY };
 }
 
-/* Up in a burst, down as the queue drains, and steps between. */
+/* RTTs rise in bursts, fall as the queue drains, and step in between. */
 static double next_rtt(const struct set *p, double rtt, int step)
 {
 	const double pull = (double)seed_below(1000) / 1000;
@@ -281,7 +281,7 @@ static void walk(const char *variant, unsigned number, struct ref *seen)
 	}
 }
 
-/* Random walks long enough that each branch and clamp of the variant is taken. */
+/* Random walks that are long enough to take each branch and clamp of the variant. */
 static void random_walks_equal_the_reference(void **state)
 {
 	static const struct { const char *name; bool patched, cap; } variants[] = {
@@ -323,7 +323,7 @@ static void a_thresholds_are_strict(void **state)
 	assert_true(r.low);
 }
 
-/* (b) The gradient's memory goes on where it is not used. */
+/* (b) The averaged gradient is updated also where it is not used. */
 static void b_state_is_kept_in_every_branch(void **state)
 {
 	const struct set p = read_set("P1");
@@ -346,7 +346,7 @@ static void b_state_is_kept_in_every_branch(void **state)
 	assert_true(observed(&cc, "neg_count").value == 4);
 }
 
-/* (c) The first acknowledgement has a whole delta_factor; the next has its share. */
+/* (c) The first acknowledgement has a delta_factor of 1; the next one its share. */
 static void c_steps_are_scaled_by_the_time_since_the_last_ack(void **state)
 {
 	const struct set p = read_set("P1");
@@ -367,7 +367,7 @@ static void c_steps_are_scaled_by_the_time_since_the_last_ack(void **state)
 	check_close("rate", 3, cc.out.rate, (1e9 + 2.25 * p.add) * 0.9);
 }
 
-/* (d) The floor is applied last, so it wins over a lower ceiling. */
+/* (d) The floor is applied last, so it takes precedence over a lower ceiling. */
 static void d_min_rate_wins_over_a_lower_ceiling(void **state)
 {
 	struct set p = read_set("P1");
@@ -381,7 +381,7 @@ static void d_min_rate_wins_over_a_lower_ceiling(void **state)
 	assert_true(cc.out.rate == 2e9);
 }
 
-/* (e) neg counts raw differences: a fall of the average is neither needed nor enough. */
+/* (e) neg counts falls of the raw RTT: a fall of the average is neither required nor sufficient. */
 static void e_raw_differences_are_counted(void **state)
 {
 	struct set p = read_set("P1");
@@ -397,7 +397,7 @@ static void e_raw_differences_are_counted(void **state)
 		follow(&cc, &r, &p, 100 + 100 * i, 500 - 10 * i, i);
 		assert_true(i < 5 ? r.ai : r.hai);
 	}
-	follow(&cc, &r, &p, 1000, 440, 7); /* no change: the count starts over, the average falls */
+	follow(&cc, &r, &p, 1000, 440, 7); /* no change: the count restarts, the average falls */
 	assert_true(r.ai && r.neg == 0 && r.avg < 0);
 }
 
@@ -415,7 +415,7 @@ static void f_one_decrease_is_at_most_half(void **state)
 	follow(&cc, &r, &p, 200, 900, 1);
 	assert_true(r.capped);
 	assert_true(cc.out.rate == 5e9);
-	p.min_rate = 4e9; /* and the floor still wins over the cap */
+	p.min_rate = 4e9; /* the floor still takes precedence over the cap */
 	r = begin(&cc, &p);
 	follow(&cc, &r, &p, 100, 60, 0);
 	follow(&cc, &r, &p, 200, 500, 1);
@@ -454,7 +454,8 @@ static void paper_has_neither_delta_factor_nor_cap(void **state)
 	follow(&cc, &r, &p, 1, 20, 0);
 	follow(&cc, &r, &p, 1.5, 20, 1);
 	check_close("rate", 1, cc.out.rate, 1e9 + 2 * p.add);
-	follow(&cc, &r, &p, 2, 400, 2); /* beta * gradient > 1: there is only the floor */
+	/* beta * gradient > 1: only the floor limits the decrease */
+	follow(&cc, &r, &p, 2, 400, 2);
 	assert_true(r.md && r.floored && cc.out.rate == p.min_rate);
 	for (int i = 0; i < 10; i++)
 		follow(&cc, &r, &p, 3 + i, 390 - 10 * i, 3 + i);
@@ -463,7 +464,7 @@ static void paper_has_neither_delta_factor_nor_cap(void **state)
 	assert_true(r.hai && r.neg >= 6);
 }
 
-/* Above t_high: beta's share for those with one beta, else beta_high's. */
+/* Above t_high the decrease uses beta in variants with one beta, and beta_high in the others. */
 static void beta_high_is_used_above_t_high_where_the_variant_has_it(void **state)
 {
 	static const struct { const char *spec; double beta; } cases[] = {
@@ -496,7 +497,7 @@ static void beta_high_is_used_above_t_high_where_the_variant_has_it(void **state
 static const char *const all_variants[] = { "snippet", "paper", "patched", "patched_pure",
 					    "scaled", "ns3" };
 
-/* Whatever the RTT claims to be: a rate within bounds, and no word of it where it is none. */
+/* The rate stays within bounds for any RTT, and an invalid RTT has no effect. */
 static void rates_stay_within_bounds(void **state)
 {
 	static const double odd[] = { 0, -1, NAN, INFINITY, -INFINITY, 1e300, 1e14, 1e-300 };
@@ -531,7 +532,7 @@ static void rates_stay_within_bounds(void **state)
 	}
 }
 
-/* The same history, then a longer RTT in the same band: never a higher rate. */
+/* After equal histories a longer RTT in the same band never gives a higher rate. */
 static void a_longer_rtt_gives_no_higher_rate(void **state)
 {
 	(void)state;
@@ -563,7 +564,7 @@ static void a_longer_rtt_gives_no_higher_rate(void **state)
 
 enum { MOST_FLOWS = 20 };
 
-/* N flows and one queue, a step of the model per min_rtt; the RTT in the end. */
+/* N flows and one queue, one step of the model per min_rtt; returns the final RTT. */
 static double converge(struct ccs_cc *cc, unsigned n, const struct set *p)
 {
 	double bits = 0, rtt = 0;
@@ -581,7 +582,7 @@ static double converge(struct ccs_cc *cc, unsigned n, const struct set *p)
 	return rtt;
 }
 
-/* What CoNEXT 2016 proves of the patch: RTT* = T_low (1 + N delta / (beta C)), equal shares. */
+/* CoNEXT 2016 proves for the patch: RTT* = T_low (1 + N delta / (beta C)), equal shares. */
 static void check_fixed_point(struct set p, unsigned n)
 {
 	const double want = p.t_low * (1 + n * p.add / (p.beta * p.line));
@@ -622,7 +623,7 @@ static void start_at(struct ccs_cc *cc, double base_rtt_us, double rtt_jitter_us
 	start(cc, "timely", &path);
 }
 
-/* Not the factors, which are a matter of tuning, but what must hold with any. */
+/* The factors are a matter of tuning; these relations must hold with any. */
 static void parameters_are_derived_from_the_path(void **state)
 {
 	const double ser = 8e6 * 16384 / 10e9;
@@ -635,7 +636,8 @@ static void parameters_are_derived_from_the_path(void **state)
 	for (unsigned i = 0; i < cc.ops->nparams; i++)
 		assert_true(isfinite(cc.param[i]));
 	assert_true(param(&cc, "min_rtt") >= 20);
-	assert_true(param(&cc, "t_low") >= 20 + 3 + ser); /* else an idle path reads as loaded */
+	/* otherwise an idle path would appear loaded */
+	assert_true(param(&cc, "t_low") >= 20 + 3 + ser);
 	assert_true(param(&cc, "t_high") >= param(&cc, "t_low") + ser);
 	assert_true(param(&noisy, "t_low") > param(&cc, "t_low"));
 	assert_true(param(&noisy, "t_high") > param(&cc, "t_high"));
@@ -649,7 +651,7 @@ static void parameters_are_derived_from_the_path(void **state)
 	assert_true(cc.out.window == 0);
 }
 
-/* Though nothing is known of a bottleneck that is a tenth of the line, or it is known. */
+/* Whether a bottleneck of a tenth of the line rate is known or not. */
 static void rate_floor_lets_1000_flows_share_a_port(void **state)
 {
 	(void)state;
@@ -669,7 +671,7 @@ static void rate_floor_lets_1000_flows_share_a_port(void **state)
 		}
 }
 
-/* What is in segment times is in those of the slowest link; the NIC's is the ceiling. */
+/* Parameters in segment times use those of the slowest link; the ceiling is the NIC's. */
 static void parameters_follow_the_bottleneck(void **state)
 {
 	static const char *const specs[] = { "timely", "timely:variant=snippet" };
@@ -698,7 +700,7 @@ static void parameters_follow_the_bottleneck(void **state)
 	}
 }
 
-/* A time below t_low, however many samples it has, makes the increase grow. */
+/* The increase grows with the time below t_low, not with the number of samples. */
 static void below_t_low_the_increase_grows_with_time(void **state)
 {
 	struct set p = read_set("P1");
@@ -722,13 +724,13 @@ static void below_t_low_the_increase_grows_with_time(void **state)
 	for (int i = 1; i <= 90; i++)
 		ack(&often, i * p.min_rtt / 10, 20);
 	check_close("rate", 90, often.out.rate, 1e9 + 9 * p.add);
-	ack(&cc, 12 * p.min_rtt, p.t_low + 1); /* the queue is back: it begins again */
+	ack(&cc, 12 * p.min_rtt, p.t_low + 1); /* the queue is back: the increase restarts */
 	before = cc.out.rate;
 	ack(&cc, 13 * p.min_rtt, 20);
 	check_close("rate", 13, cc.out.rate, before + p.add);
 }
 
-/* Of two flows that see one queue the slower one may still increase. */
+/* Of two flows with the same queue the slower one may still increase. */
 static void thresholds_rise_as_the_rate_falls(void **state)
 {
 	struct set p = read_set("P1");
@@ -752,7 +754,10 @@ static void thresholds_rise_as_the_rate_falls(void **state)
 	assert_string_equal(observed(&slow, "branch").text, "md+cap");
 }
 
-/* What is in flight by then tells of the same queue; ten samples of it halved the rate ten times. */
+/*
+ * Samples of data in flight at a decrease are of the same queue; ten of them once halved the
+ * rate ten times.
+ */
 static void one_queue_causes_one_decrease_per_rtt(void **state)
 {
 	struct set p = read_set("P1");
@@ -767,13 +772,13 @@ static void one_queue_causes_one_decrease_per_rtt(void **state)
 		ack(&cc, 100e3 + i * rtt / 20, rtt);
 	check_close("rate", 10, cc.out.rate, p.line / 2);
 	assert_string_equal(observed(&cc, "branch").text, "wait");
-	ack(&cc, 100e3 + 1.1 * rtt, rtt); /* it does not help */
+	ack(&cc, 100e3 + 1.1 * rtt, rtt); /* the queue has not shrunk */
 	check_close("rate", 11, cc.out.rate, p.line / 4);
-	ack(&cc, 100e3 + 2.2 * rtt, 0.9 * rtt); /* it does */
+	ack(&cc, 100e3 + 2.2 * rtt, 0.9 * rtt); /* the queue has shrunk */
 	check_close("rate", 12, cc.out.rate, p.line / 4);
 }
 
-/* A threshold that is given moves the one that is not: there is always a band between them. */
+/* Giving one threshold moves the other: there is always a band between them. */
 static void a_given_threshold_moves_the_other(void **state)
 {
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .rtt_jitter_us = 3,
@@ -789,7 +794,7 @@ static void a_given_threshold_moves_the_other(void **state)
 	check_close("t_low", 2, param(&cc, "t_low"), 23 + 8 * 16384 / 10e3);
 }
 
-/* What the user gave stays; what was derived follows the path; the rate does neither. */
+/* User's values stay; derived values follow the path; the rate does neither. */
 static void a_better_known_path_moves_only_derived_values(void **state)
 {
 	struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .segment = 16384,
@@ -814,8 +819,9 @@ static void a_better_known_path_moves_only_derived_values(void **state)
 }
 
 /*
- * HPCC's authors' simulator at 100 Gb/s with its run.py's settings: the thresholds are its
- * own, 100 and 500 Mb/s the steps, 1 Gb/s the floor. The steps below are worked out by hand.
+ * The simulator of HPCC's authors at 100 Gb/s with the settings of its run.py: its own
+ * thresholds, steps of 100 and 500 Mb/s, a floor of 1 Gb/s. The steps below are computed by
+ * hand.
  */
 static void start_ns3(struct ccs_cc *cc)
 {
@@ -836,7 +842,7 @@ static void ns3_begins_with_the_second_window(void **state)
 
 	(void)state;
 	start_ns3(&cc);
-	ack_window(&cc, 65, 65, 1000, 800000); /* whatever it is, it is only recorded */
+	ack_window(&cc, 65, 65, 1000, 800000); /* any first RTT is only recorded */
 	assert_true(cc.out.rate == 100e9);
 	assert_true(observed(&cc, "avg_rtt_diff_us").value == 0);
 	ack_window(&cc, 130, 69, 801000, 1600000);
@@ -857,7 +863,7 @@ static void ns3_takes_one_step_per_window(void **state)
 		assert_string_equal(observed(&cc, "branch").text, "wait");
 	}
 	assert_true(cc.out.rate == 100e9);
-	/* those in between are not part of the difference: 69 - 65 */
+	/* samples in between are not part of the difference: 69 - 65 */
 	ack_window(&cc, 130, 69, 801000, 1600000);
 	check_close("rate", 1, cc.out.rate, 86e9);
 }
@@ -877,14 +883,14 @@ static void ns3_counts_increases_below_t_low_too(void **state)
 		ack_window(&cc, 2 + i, i % 2 ? 20 : 30, seq + 1000, seq + 1000);
 		check_close("rate", i, cc.out.rate, want);
 	}
-	/* 1 - .8 * (1 - 500/1000) = .6, whole however soon, and the count begins again */
+	/* 1 - .8 * (1 - 500/1000) = .6, at any time, and the count restarts */
 	ack_window(&cc, 22, 1000, seq + 1000, seq + 1000);
 	check_close("rate", 20, cc.out.rate, want *= 0.6);
 	ack_window(&cc, 23, 20, seq + 2000, seq + 2000);
 	check_close("rate", 21, cc.out.rate, want + 100e6);
 }
 
-/* diff 135, average 118.125, gradient 5.9: no cap of a half. */
+/* diff 135, average 118.125, gradient 5.9: the decrease is not limited to a half. */
 static void ns3_has_no_limit_of_a_half(void **state)
 {
 	struct ccs_cc cc;
@@ -896,7 +902,7 @@ static void ns3_has_no_limit_of_a_half(void **state)
 	assert_true(cc.out.rate == 1e9);
 }
 
-/* Its rule once more, from rdma-hw.cc's text. */
+/* A second implementation of its rule, from the text of rdma-hw.cc. */
 struct ns3 {
 	double rate, diff, last;
 	uint64_t update;

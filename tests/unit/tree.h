@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_TESTS_TREE_H
 #define CCS_TESTS_TREE_H
-/* Directories that stand for sysfs, and go when the test is over. */
+/* Temporary directories that replace sysfs and are removed after the test. */
 #include <ftw.h>
 #include <stdio.h>
 
@@ -11,7 +11,7 @@ static inline int tree_remove_one(const char *path, const struct stat *s, int fl
 	return remove(path);
 }
 
-/* With all that is below. 0, or -1 and errno. */
+/* Remove a directory with all its contents. Returns 0, or -1 and errno. */
 static inline int tree_remove(const char *path)
 {
 	return nftw(path, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
