@@ -68,7 +68,7 @@ static void op_hold(const struct step *s)
 {
 	if (s->how & 3 || !w.held) {
 		hold(!w.held);
-		trace_step(w.held ? "hold" : "go on");
+		trace_step(w.held ? "hold" : "release");
 		return;
 	}
 	step(1 + s->n % 8);
@@ -462,7 +462,7 @@ static void run_step(const struct step *s)
 		post_receives(e, s->n % 8);
 		break;
 	case 12:
-		trace_step("settle %c", 'A' + (int)e->place);
+		trace_step("quiesce %c", 'A' + (int)e->place);
 		quiesce(e);
 		break;
 	case 13:

@@ -43,6 +43,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	expected = server_ask(&bare, bytes, len, false);
 	if (strlen(expected) == shim->len && memcmp(expected, shim->at, shim->len) == 0)
 		return 0;
-	fprintf(stderr, "it looks different\n");
+	fprintf(stderr, "the records differ\n");
 	abort();
 }

@@ -153,11 +153,11 @@ static void report(struct server *shim, struct program *p, uint64_t seed)
 	if (differs(shim, p)) {
 		shrink(shim, p);
 	} else {
-		printf("# only behind the programs before it\n");
+		printf("# only after the earlier programs\n");
 		*p = whole;
 	}
 	explain(shim, p);
-	fail_msg("behind the shim, setting %s, seed %llu, a program looks different",
+	fail_msg("behind the shim, setting %s, seed %llu, the record of a program differs",
 		 shim->setting->name, (unsigned long long)seed);
 }
 
@@ -173,7 +173,7 @@ static void generate(struct program *p)
 }
 
 /* Run each program with one setting, and use all settings in turn. */
-static void random_programs_look_the_same(void **state)
+static void random_programs_have_equal_records(void **state)
 {
 	const char *steps = getenv("CCS_STEPS");
 	const unsigned long want = steps ? strtoul(steps, NULL, 0) : SHARE;
@@ -195,7 +195,7 @@ static void random_programs_look_the_same(void **state)
 }
 
 /* Programs that coverage-guided runs have found. */
-static void corpus_programs_look_the_same(void **state)
+static void corpus_programs_have_equal_records(void **state)
 {
 	const char *src = getenv("top_srcdir");
 	char path[1024];
@@ -249,7 +249,7 @@ static void every_mutant_is_found_and_shrunk(void **state)
 			generate(&p);
 		while (!differs(&mutant, &p) && ++tried < 500);
 		if (tried == 500)
-			fail_msg("nothing seen of the mutant %s", names[i]);
+			fail_msg("mutant %s was not detected", names[i]);
 		was = (p.len - HEAD) / STEP;
 		shrink(&mutant, &p);
 		printf("# %s: %zu steps of %zu, program %u\n", names[i], (p.len - HEAD) / STEP, was,
@@ -280,9 +280,9 @@ static int again(const char *hex)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(corpus_programs_look_the_same),
+		cmocka_unit_test(corpus_programs_have_equal_records),
 		cmocka_unit_test(every_mutant_is_found_and_shrunk),
-		cmocka_unit_test(random_programs_look_the_same),
+		cmocka_unit_test(random_programs_have_equal_records),
 	};
 	int rc;
 

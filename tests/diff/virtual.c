@@ -162,7 +162,7 @@ static int wait_here(pthread_mutex_t *mutex)
 	static unsigned spurious;
 
 	if (++spurious > SPURIOUS) {
-		fprintf(stderr, "the program waits for ever\n");
+		fprintf(stderr, "the program waits forever\n");
 		abort();
 	}
 	pthread_mutex_unlock(mutex);

@@ -287,7 +287,7 @@ bool sleep_for_event(void)
 	for (unsigned naps = 0; !event_waits(); naps++) {
 		virtual_pass(LONG_PATCH_NS);
 		if (naps > PATIENCE) {
-			violation(NULL, "an event that is owed never comes");
+			violation(NULL, "a pending event was not delivered");
 			w.hung = true;
 			return false;
 		}

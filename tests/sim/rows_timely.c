@@ -63,7 +63,7 @@
  * every 200 us share unequally: most of their RTTs are the polling delay, and some are limited
  * by max_inflight. With a floor of line rate / 32, half of their share, they were equal.
  */
-#define RARE_LOOKS(n, every_us) \
+#define RARE_POLLS(n, every_us) \
 	.cc = "timely", .driver = SIM_SHIM, .rate = 10e9, .base_us = 20, .mtu = 4096, .segment = 8192, \
 	.start_spread_us = 100, STEADY(n, 400e3), .limit = 4000000, .poll_us = every_us
 
@@ -155,13 +155,13 @@ static const struct row rows[] = {
 	{ "timely, hosts away 5 of 20 ms, N=8", { STALLS(8, 5e3) },
 	  { { UTIL, 70, 76 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 120 } } },
 
-	{ "timely, looked at every 200 us, N=1", { RARE_LOOKS(1, 200) }, { { UTIL, 35, ALL } } },
-	{ "timely, looked at every ms, N=1", { RARE_LOOKS(1, 1e3) }, { { UTIL, 7, ALL } } },
-	{ "timely, looked at every 200 us, N=4", { RARE_LOOKS(4, 200) },
+	{ "timely, polled every 200 us, N=1", { RARE_POLLS(1, 200) }, { { UTIL, 35, ALL } } },
+	{ "timely, polled every ms, N=1", { RARE_POLLS(1, 1e3) }, { { UTIL, 7, ALL } } },
+	{ "timely, polled every 200 us, N=4", { RARE_POLLS(4, 200) },
 	  { { UTIL, 99, ALL }, { JAIN, 0.99, 1 }, { Q_P95, 0, 300 } } },
-	{ "timely, looked at every 200 us, N=16", { RARE_LOOKS(16, 200) },
+	{ "timely, polled every 200 us, N=16", { RARE_POLLS(16, 200) },
 	  { { UTIL, 60, ALL }, { JAIN, 0.15, 1 }, { Q_P95, 0, 500 } } },
-	{ "timely, looked at every ms, N=16", { RARE_LOOKS(16, 1e3) },
+	{ "timely, polled every ms, N=16", { RARE_POLLS(16, 1e3) },
 	  { { UTIL, 99, ALL }, { JAIN, 0.94, 1 }, { Q_P95, 0, 1400 } } },
 
 	{ "timely, 40:1", { PORT(40, 1, 0) },

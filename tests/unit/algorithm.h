@@ -51,7 +51,7 @@ static inline struct ccs_cc_obs observed(const struct ccs_cc *cc, const char *na
 	for (unsigned i = 0; i < n; i++)
 		if (strcmp(obs[i].name, name) == 0)
 			return obs[i];
-	fail_msg("nothing is observed under the name %s", name);
+	fail_msg("no observed value %s", name);
 	return obs[0];
 }
 
@@ -60,7 +60,7 @@ static inline double param(const struct ccs_cc *cc, const char *name)
 	for (unsigned i = 0; i < cc->ops->nparams; i++)
 		if (strcmp(cc->ops->params[i].name, name) == 0)
 			return cc->param[i];
-	fail_msg("there is no parameter %s", name);
+	fail_msg("no parameter %s", name);
 	return 0;
 }
 

@@ -40,7 +40,7 @@ static struct set read_set(const char *wanted)
 			return s;
 		}
 	fclose(f);
-	fail_msg("there is no set %s", wanted);
+	fail_msg("no parameter set %s", wanted);
 	return s;
 }
 
@@ -982,7 +982,7 @@ static void wrong_specs_are_refused_and_change_nothing(void **state)
 		char err[256] = "";
 
 		if (!ccs_cc_parse(&cc, wrong[i].spec, err, sizeof(err)))
-			fail_msg("'%s' was taken", wrong[i].spec);
+			fail_msg("'%s' was accepted", wrong[i].spec);
 		if (!strstr(err, wrong[i].says))
 			fail_msg("'%s' says \"%s\", not \"%s\"", wrong[i].spec, err, wrong[i].says);
 		assert_memory_equal(&cc, &before, sizeof(cc));

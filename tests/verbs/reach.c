@@ -43,7 +43,7 @@ static int module(char **words)
 		return 1;
 	}
 	if (dlerror()) {
-		fprintf(stderr, "an error is left\n");
+		fprintf(stderr, "dlerror() still has an error\n");
 		return 1;
 	}
 	if (!words[2])

@@ -58,7 +58,7 @@ static void obey(const char *line, char **argv)
 	else if (strcmp(line, "exec\n") == 0)
 		execlp("cat", "cat", NULL);
 	else
-		fail_msg("%s: what is '%s'?", argv[0], line);
+		fail_msg("%s: unknown command '%s'", argv[0], line);
 }
 
 int main(int argc, char **argv)

@@ -172,7 +172,7 @@ static void run(const char *script)
 	setenv("SELF", exe, 1);
 	setenv("DIR", dir, 1);
 	if (system(script))
-		fail_msg("not so in %s: %s", dir, script);
+		fail_msg("the script failed in %s: %s", dir, script);
 	assert_int_equal(system("rm -r \"$DIR\""), 0);
 }
 
@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 	char agent[300], report[300], socket[256];
 
 	if (argc < 2)
-		return cmocka_run_group_tests_name("serve", outer, NULL, NULL);
+		return cmocka_run_group_tests_name("agent thread", outer, NULL, NULL);
 	snprintf(socket, sizeof(socket), "%.200s/agent.sock", argv[1]);
 	snprintf(agent, sizeof(agent), "CCSHIM_AGENT=%s", socket);
 	snprintf(report, sizeof(report), "CCSHIM_REPORT=%.200s/report", argv[1]);
@@ -217,5 +217,5 @@ int main(int argc, char **argv)
 	path = argc > 2 ? argv[2] : socket;
 	if (argc > 2)
 		return cmocka_run_group_tests_name("no agent", none, NULL, NULL);
-	return cmocka_run_group_tests_name("serve in a process", inner, NULL, NULL);
+	return cmocka_run_group_tests_name("agent thread in a process", inner, NULL, NULL);
 }

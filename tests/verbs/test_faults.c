@@ -307,7 +307,7 @@ static void one_by_one(void **state)
 	for (; k <= c->most && run(c, k, line); k++)
 		quiet += *line == '\n';
 	if (quiet > c->quiet)
-		fail_msg("nothing is said of %u failures of %s", quiet, c->name);
+		fail_msg("%u failures of %s were not logged", quiet, c->name);
 	if (k <= c->least)
 		fail_msg("%s is called %u times, not %u", c->name, k - 1, c->least);
 }
