@@ -31,7 +31,7 @@ static struct end *chosen(uint8_t end)
 {
 	struct end *e = &w.end[end % ENDS];
 
-	return down(e->peer) ? e->peer : e;
+	return is_down(e->peer) ? e->peer : e;
 }
 
 static void op_post(struct end *e, const struct step *s)
@@ -52,7 +52,7 @@ static void op_poll(const struct step *s)
 
 	trace_step("poll %d of CQ %u: %d", n, cq, got);
 	for (unsigned i = 0; i < ENDS; i++)
-		if (down(&w.end[i]))
+		if (is_down(&w.end[i]))
 			return; /* posted WRs are flushed, held or not */
 	if (got < n && w.held && poll_some(cq, 1, s->how & 1))
 		violation(NULL, "a poll left something behind");
@@ -80,7 +80,7 @@ static void op_err(struct end *e, const struct step *s)
 	quiesce_peer(e);
 	if (s->how & 1)
 		quiesce(e);
-	if (down(e))
+	if (is_down(e))
 		return;
 	trace_step("%c to ERR", 'A' + (int)e->place);
 	e->cut = e->posted != e->synced && !e->held_since;
@@ -91,7 +91,7 @@ static void op_err(struct end *e, const struct step *s)
 
 static void op_pause(struct end *e)
 {
-	if (down(e))
+	if (is_down(e))
 		return;
 	e->paused = !e->paused;
 	e->pauses += e->paused;
@@ -111,7 +111,7 @@ static void op_fail(struct end *e, const struct step *s)
 
 	quiesce_peer(e);
 	ensure_queue_space(e, n);
-	if (e->paused || down(e))
+	if (e->paused || is_down(e))
 		return;
 	list_random(e, &l, n, s->seed);
 	if (l.wr[k].opcode == IBV_WR_SEND || l.wr[k].opcode == IBV_WR_SEND_WITH_IMM) {
@@ -205,7 +205,7 @@ static void op_destroy(struct end *e, const struct step *s)
 		e->stale = true;
 	}
 	trace_step("%c is destroyed%s", 'A' + (int)e->place, e->stale ? ", but for a completion" : "");
-	take_events(s->how & 32);
+	read_cq_events(s->how & 32);
 	if (s->how & 64)
 		late(1 + s->n % 4);
 	append(&e->calls, "destroy: %d\n", CALL(ibv_destroy_qp(e->qp)));
@@ -238,7 +238,7 @@ static void sleep_until_done(struct ibv_cq *cq, uint32_t *counter, uint32_t end,
 		drain();
 		if ((int32_t)(*counter - end) >= 0 || !sleep_for_event())
 			return;
-		take_events(false);
+		read_cq_events(false);
 	}
 }
 
@@ -251,7 +251,7 @@ static void op_sleep(struct end *e, const struct step *s)
 	quiesce(e);
 	if (!w.channel || w.held || w.hung || e->depth < 5)
 		return;
-	take_events(s->how & 4);
+	read_cq_events(s->how & 4);
 	post_receives(e->peer, 4);
 	fake_not_ready(0, 0); /* the fake provider retries only when it is called */
 	list_random(e, &l, 3, s->seed);
@@ -509,7 +509,7 @@ static void run_step(const struct step *s)
 		op_reset(e, s);
 		break;
 	case 27:
-		take_events(s->how & 1);
+		read_cq_events(s->how & 1);
 		break;
 	default:
 		op_post(e, s);

@@ -257,7 +257,7 @@ static bool event_waits(void)
 	return poll(&p, 1, 0) == 1;
 }
 
-void take_events(bool ack)
+void read_cq_events(bool ack)
 {
 	struct ibv_cq *cq;
 	void *context;
@@ -295,7 +295,7 @@ bool sleep_for_event(void)
 	return true;
 }
 
-static void take_async(void)
+static void read_async_events(void)
 {
 	struct pollfd p = { .fd = w.ctx->async_fd, .events = POLLIN };
 	struct ibv_async_event event;
@@ -316,7 +316,7 @@ static void take_async(void)
 
 /* -- states ------------------------------------------------------------------ */
 
-static void something_begins(void)
+static void mark_begun(void)
 {
 	for (unsigned i = 0; i < ENDS; i++)
 		w.end[i].held_since = false;
@@ -326,19 +326,19 @@ void hold(bool held)
 {
 	w.held = held;
 	if (!held)
-		something_begins();
+		mark_begun();
 	fake_hold(held);
 }
 
 void step(unsigned n)
 {
-	something_begins();
+	mark_begun();
 	fake_step(n);
 }
 
 void late(unsigned n)
 {
-	something_begins();
+	mark_begun();
 	fake_late(n);
 }
 
@@ -457,11 +457,11 @@ void quiesce(struct end *e)
 	struct list l;
 	uint32_t last;
 
-	if (!w.hung && down(e->peer))
+	if (!w.hung && is_down(e->peer))
 		quiesce(e->peer);
 	if (w.hung)
 		return;
-	if (e->paused && !down(e)) {
+	if (e->paused && !is_down(e)) {
 		e->paused = false;
 		append(&e->calls, "resume: %d\n", to_state(e, IBV_QPS_RTS));
 	}
@@ -473,7 +473,7 @@ void quiesce(struct end *e)
 	if (!wait_for(e, last))
 		return;
 	drain();
-	take_async();
+	read_async_events();
 	if (e->failed)
 		raise_pair(e);
 	else if (!w.hung)
@@ -609,12 +609,12 @@ void world_open(const uint8_t *head)
 void world_close(void)
 {
 	fake_hold(false);
-	take_async();
-	take_events(true);
+	read_async_events();
+	read_cq_events(true);
 	for (unsigned i = 0; i < ENDS; i++)
 		if (CALL(ibv_destroy_qp(w.end[i].qp)))
 			violation(&w.end[i], "it cannot be destroyed");
-	take_events(true);
+	read_cq_events(true);
 	for (unsigned i = 0; i < w.cqs; i++)
 		if (CALL(ibv_destroy_cq(w.cq[i])))
 			violation(NULL, "CQ %u cannot be destroyed", i);

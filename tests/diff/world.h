@@ -81,7 +81,7 @@ int untouched(const char *call, int rc);
 #define CALL(call) (errno = UNTOUCHED, untouched(#call, (call)))
 
 /* The end has failed, or will. */
-static inline bool down(const struct end *e)
+static inline bool is_down(const struct end *e)
 {
 	return e->failed || e->doomed != UINT32_MAX;
 }
@@ -117,7 +117,7 @@ bool wait_for(struct end *e, uint32_t number);
 void post_receives(struct end *e, uint32_t n);
 /* As an application that has armed a CQ and found it empty. */
 bool sleep_for_event(void);
-void take_events(bool ack);
+void read_cq_events(bool ack);
 
 /* wrs.c */
 struct list {

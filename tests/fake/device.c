@@ -178,7 +178,7 @@ EXPORT int ibv_close_device(struct ibv_context *context)
 }
 
 /* FAKERDMA_VENDOR=ID:PART: some programs choose how they post by the vendor and part. */
-static void pretend(struct ibv_device_attr *attr)
+static void set_vendor(struct ibv_device_attr *attr)
 {
 	const char *vendor = getenv("FAKERDMA_VENDOR"), *part = vendor ? strchr(vendor, ':') : NULL;
 
@@ -228,7 +228,7 @@ EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
 		.local_ca_ack_delay = 15,
 		.phys_port_cnt = 1,
 	};
-	pretend(attr);
+	set_vendor(attr);
 	return 0;
 }
 

@@ -103,7 +103,7 @@ static struct fake_qp *pick(const bool *stalled, uint64_t now, uint64_t *due)
 }
 
 /* Carry out at most n; returns how many. *due: the time of the next. */
-static unsigned run(unsigned n, bool at_once, uint64_t *due)
+static unsigned carry_out_due(unsigned n, bool at_once, uint64_t *due)
 {
 	bool stalled[MAX_QPS] = { false };
 	const uint64_t now = at_once ? UINT64_MAX : fake_now_ns();
@@ -126,7 +126,7 @@ void fake_run(void)
 
 	fake_remote_progress();
 	if (!held)
-		run(UINT32_MAX, false, &due);
+		carry_out_due(UINT32_MAX, false, &due);
 }
 
 /* Wait until a WQE is due, or for a millisecond, as there may be new ones. */
@@ -155,7 +155,7 @@ static void *work(void *arg)
 		due = UINT64_MAX;
 		fake_remote_progress();
 		if (!held)
-			run(UINT32_MAX, false, &due);
+			carry_out_due(UINT32_MAX, false, &due);
 		if (due == UINT64_MAX)
 			pthread_cond_wait(&fake_changed, &fake_lock);
 		else
@@ -220,7 +220,7 @@ unsigned fake_carry_out_now(unsigned n)
 {
 	uint64_t due;
 
-	return run(n, true, &due);
+	return carry_out_due(n, true, &due);
 }
 
 unsigned fake_step(unsigned n)

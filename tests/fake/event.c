@@ -72,7 +72,7 @@ void fake_queue_drop(struct fake_queue *q, const void *object)
 }
 
 /* Wait according to the descriptor's flags; on success the caller holds fake_lock. */
-static int take(struct fake_queue *q, struct fake_event *event)
+static int pop_event(struct fake_queue *q, struct fake_event *event)
 {
 	struct fake_event *e;
 	eventfd_t one;
@@ -126,7 +126,7 @@ EXPORT int ibv_get_cq_event(struct ibv_comp_channel *ib, struct ibv_cq **cq, voi
 {
 	struct fake_event e;
 
-	if (take(&container(ib, struct fake_channel, ib)->events, &e))
+	if (pop_event(&container(ib, struct fake_channel, ib)->events, &e))
 		return -1;
 	e.cq->comp_given++;
 	*cq = &e.cq->ib;
@@ -182,7 +182,7 @@ EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_eve
 	struct fake_context *c = container(context, struct fake_context, v.context);
 	struct fake_event e;
 
-	if (take(&c->async, &e))
+	if (pop_event(&c->async, &e))
 		return -1;
 	*event = e.async;
 	if (is_of_cq(event))

@@ -308,7 +308,7 @@ void wire_wait(void)
 }
 
 /* Occupy a direction for `ns`, starting at `from` or later; returns the time of the end. */
-static uint64_t take(_Atomic uint64_t *until, uint64_t from, uint64_t ns)
+static uint64_t occupy(_Atomic uint64_t *until, uint64_t from, uint64_t ns)
 {
 	uint64_t old = atomic_load(until), end;
 
@@ -321,7 +321,7 @@ static uint64_t take(_Atomic uint64_t *until, uint64_t from, uint64_t ns)
 uint64_t wire_reserve(unsigned from, unsigned to, uint64_t bytes, double rate)
 {
 	const uint64_t ns = (uint64_t)(8e9 * (double)bytes / rate);
-	const uint64_t sent = take(&wire.ports->out[from % PORTS], fake_now_ns(), ns);
+	const uint64_t sent = occupy(&wire.ports->out[from % PORTS], fake_now_ns(), ns);
 
-	return take(&wire.ports->in[to % PORTS], sent - ns, ns);
+	return occupy(&wire.ports->in[to % PORTS], sent - ns, ns);
 }

@@ -24,7 +24,7 @@ static void print_bins(const struct row *row, uint64_t seed)
 		       r.bin[i].util, r.bin[i].jain, r.bin[i].queue / 1e3);
 }
 
-static unsigned run(const struct row *row, uint64_t first, uint64_t last, bool bins)
+static unsigned run_row(const struct row *row, uint64_t first, uint64_t last, bool bins)
 {
 	double figure[FIGURES];
 	unsigned broken = 0;
@@ -64,6 +64,6 @@ int main(int argc, char **argv)
 	for (const struct group *const *g = sim_groups; *g; g++)
 		for (unsigned i = 0; i < (*g)->rows; i++)
 			if (strstr((*g)->row[i].name, text))
-				broken += run(&(*g)->row[i], first, last, bins);
+				broken += run_row(&(*g)->row[i], first, last, bins);
 	return broken != 0;
 }

@@ -18,7 +18,7 @@ static void push(struct nic *nic, const struct packet *p)
 }
 
 /* Returns the flow's next packet and advances its cursor. */
-static struct packet take(const struct sim *s, struct sim_flow *f)
+static struct packet take_packet(const struct sim *s, struct sim_flow *f)
 {
 	const struct segment *seg = &f->seg[f->tx_segment & f->mask];
 	const uint32_t mtu = s->conf->mtu ? s->conf->mtu : seg->len;
@@ -49,7 +49,7 @@ static void bring(struct sim *s, struct sim_flow *f)
 	if (f->in_nic > depth / 4)
 		return;
 	for (; f->in_nic < depth && may_send(s, f); f->in_nic++) {
-		const struct packet p = take(s, f);
+		const struct packet p = take_packet(s, f);
 
 		push(f->nic, &p);
 	}

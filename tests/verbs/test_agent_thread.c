@@ -30,7 +30,7 @@ static void nap(void)
 	nanosleep(&ts, NULL);
 }
 
-static struct sockaddr_in at(uint16_t port)
+static struct sockaddr_in local_address(uint16_t port)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port) };
 
@@ -43,7 +43,7 @@ static bool own_network(void)
 {
 	struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
 	struct ifreq address = { .ifr_name = "lo:1" };
-	const struct sockaddr_in a = at(0);
+	const struct sockaddr_in a = local_address(0);
 	int fd;
 
 	if (unshare(CLONE_NEWNET))
@@ -61,7 +61,7 @@ static void marked_packet(uint32_t qpn)
 {
 	const uint8_t bth[BTH] = { 0x0a, 0, 0xff, 0xff, 0, (uint8_t)(qpn >> 16),
 				   (uint8_t)(qpn >> 8), (uint8_t)qpn };
-	const struct sockaddr_in from = at(0), to = at(ROCE_PORT);
+	const struct sockaddr_in from = local_address(0), to = local_address(ROCE_PORT);
 	const int fd = socket(AF_INET, SOCK_DGRAM, 0), tos = CE;
 
 	assert_int_equal(setsockopt(fd, IPPROTO_IP, IP_TOS, &tos, sizeof(tos)), 0);
@@ -131,7 +131,7 @@ static void a_marked_packet_causes_a_cnp_for_its_qp(void **state)
 	rig_close(&r);
 }
 
-static bool holds(const char *file, const char *text)
+static bool file_contains(const char *file, const char *text)
 {
 	static char all[65536];
 	FILE *f = fopen(file, "r");
@@ -154,7 +154,7 @@ static void the_log_says_why_there_is_no_agent_thread(void **state)
 
 	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
-	while (!holds(path, "info: agent: cannot run in this process: ")) {
+	while (!file_contains(path, "info: agent: cannot run in this process: ")) {
 		send_one(&r);
 		nap();
 	}
@@ -162,7 +162,7 @@ static void the_log_says_why_there_is_no_agent_thread(void **state)
 }
 
 /* $SELF is this program, $DIR a directory. */
-static void run(const char *script)
+static void run_script(const char *script)
 {
 	char exe[1024], dir[] = "/tmp/test_serve.XXXXXX";
 	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -182,14 +182,14 @@ static void the_report_counts_the_cnp_of_a_marked_packet(void **state)
 	(void)state;
 	if (geteuid())
 		skip();
-	run("cd \"$DIR\" && \"$SELF\" \"$DIR\" > out && if ! grep -q SKIPPED out; then "
+	run_script("cd \"$DIR\" && \"$SELF\" \"$DIR\" > out && if ! grep -q SKIPPED out; then "
 	    "grep -q '\"rp_cnp_handled\": [1-9]' report && [ ! -e agent.sock ]; fi");
 }
 
 static void the_agent_threads_messages_reach_the_applications_stderr(void **state)
 {
 	(void)state;
-	run("\"$SELF\" \"$DIR/no/where\" \"$DIR/err\" > \"$DIR/out\" 2> \"$DIR/err\"");
+	run_script("\"$SELF\" \"$DIR/no/where\" \"$DIR/err\" > \"$DIR/out\" 2> \"$DIR/err\"");
 }
 
 int main(int argc, char **argv)

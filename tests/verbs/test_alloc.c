@@ -39,7 +39,7 @@ static int countdown;
 
 static struct ibv_wc wc[64];
 
-static void use(struct rig *r, struct ibv_qp *qp, struct ibv_cq *cq)
+static void use_qp(struct rig *r, struct ibv_qp *qp, struct ibv_cq *cq)
 {
 	struct ibv_qp *a = r->a;
 
@@ -78,7 +78,7 @@ static void each_failed_allocation_leaves_a_working_qp(void **state)
 			fail_msg("no QP when allocation %d fails", k);
 		controlled += qp->send_cq != cq;
 		passed += qp->send_cq == cq;
-		use(&r, qp, cq);
+		use_qp(&r, qp, cq);
 		assert_int_equal(ibv_destroy_qp(qp), 0);
 		assert_int_equal(ibv_destroy_cq(cq), 0);
 	}
@@ -110,7 +110,7 @@ static void each_failed_allocation_leaves_a_working_cq(void **state)
 		}
 		qp = rig_qp(&r, cq, cq);
 		assert_non_null(qp);
-		use(&r, qp, cq);
+		use_qp(&r, qp, cq);
 		assert_int_equal(ibv_destroy_qp(qp), 0);
 		assert_int_equal(ibv_destroy_cq(cq), 0);
 	}

@@ -31,7 +31,7 @@ static void post_many(struct rig *r, unsigned first, unsigned n)
 					  i % 3 == 2 ? IBV_SEND_SIGNALED : 0), 0);
 }
 
-static void again(struct rig *r)
+static void check_qp_works_after_reset(struct rig *r)
 {
 	assert_int_equal(rig_state(r->a, IBV_QPS_RESET), 0);
 	rig_to_rts(r, r->a, r->b->qp_num);
@@ -65,7 +65,7 @@ static void a_failed_segment_is_reported_once_and_flushes_later_wrs(void **state
 		for (unsigned i = failing + 1; i < 4; i++)
 			expect(&wc[n++], i, IBV_WC_WR_FLUSH_ERR);
 		rig_poll_nothing(r.scq);
-		again(&r);
+		check_qp_works_after_reset(&r);
 		rig_close(&r);
 	}
 }
@@ -91,7 +91,7 @@ static void segments_in_flight_behind_a_failed_one_are_not_reported(void **state
 	expect(&wc[0], 7, IBV_WC_REM_ACCESS_ERR);
 	expect(&wc[1], 8, IBV_WC_WR_FLUSH_ERR);
 	rig_poll_nothing(r.scq);
-	again(&r);
+	check_qp_works_after_reset(&r);
 	rig_close(&r);
 }
 
@@ -109,7 +109,7 @@ static void memory_errors_keep_the_devices_status(void **state)
 					 wc[0].status == IBV_WC_LOC_PROT_ERR));
 	expect(&wc[1], 2, IBV_WC_WR_FLUSH_ERR);
 	rig_poll_nothing(r.scq);
-	again(&r);
+	check_qp_works_after_reset(&r);
 	rig_close(&r);
 }
 
@@ -131,7 +131,7 @@ static void modify_to_err_flushes_waiting_wrs_in_order(void **state)
 	for (unsigned i = 0; i < 16; i++)
 		expect(&wc[i], 20 + i, IBV_WC_WR_FLUSH_ERR);
 	rig_poll_nothing(r.scq);
-	again(&r);
+	check_qp_works_after_reset(&r);
 	rig_close(&r);
 }
 
@@ -153,7 +153,7 @@ static void reset_drops_waiting_wrs_and_keeps_earlier_completions(void **state)
 			assert_int_equal(wc->status, IBV_WC_SUCCESS);
 		assert_int_equal(fake_pending(), 0);
 		rig_poll_nothing(r.scq);
-		again(&r);
+		check_qp_works_after_reset(&r);
 		rig_close(&r);
 	}
 }
@@ -228,7 +228,7 @@ static void a_late_refusal_fails_the_qp(void **state)
 		for (unsigned i = 0; i < 16; i++)
 			expect(&wc[i], 10 + i, IBV_WC_WR_FLUSH_ERR);
 		rig_poll_nothing(r.scq);
-		again(&r);
+		check_qp_works_after_reset(&r);
 		rig_close(&r);
 	}
 }
@@ -247,7 +247,7 @@ static void a_late_refusal_of_a_second_segment_flushes_its_wr(void **state)
 	expect(&wc[0], 2, IBV_WC_WR_FLUSH_ERR);
 	expect(&wc[1], 3, IBV_WC_WR_FLUSH_ERR);
 	rig_poll_nothing(r.scq);
-	again(&r);
+	check_qp_works_after_reset(&r);
 	rig_close(&r);
 }
 
@@ -272,7 +272,7 @@ static void a_late_refusal_behind_unsignalled_wqes_flushes_the_rest(void **state
 		last = wc->wr_id;
 	}
 	rig_poll_nothing(r.scq);
-	again(&r);
+	check_qp_works_after_reset(&r);
 	rig_close(&r);
 }
 
@@ -334,7 +334,7 @@ static void bind_mw_behind_a_late_refusal_is_flushed(void **state)
 	for (unsigned i = 0; i < 4; i++)
 		expect(&wc[i], i + 1, IBV_WC_WR_FLUSH_ERR);
 	rig_poll_nothing(r.scq);
-	again(&r);
+	check_qp_works_after_reset(&r);
 	ibv_dealloc_mw(mw);
 	rig_close(&r);
 }

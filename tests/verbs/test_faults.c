@@ -236,7 +236,7 @@ static void path_of(const char *name, char path[64])
 	snprintf(path, 64, "%s/%s", dir, name);
 }
 
-static void start(const struct call *c, unsigned k, int report_fd)
+static void exec_failing(const struct call *c, unsigned k, int report_fd)
 {
 	char text[64], err[64], exe[1024];
 	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
@@ -271,7 +271,7 @@ static unsigned lines_of(const char *name, char line[512])
 }
 
 /* Returns false if the shim did not call it that often. *line is the log message. */
-static bool run(const struct call *c, unsigned k, char line[512])
+static bool run_failing(const struct call *c, unsigned k, char line[512])
 {
 	int fds[2], status;
 	char byte;
@@ -282,7 +282,7 @@ static bool run(const struct call *c, unsigned k, char line[512])
 	assert_int_equal(pipe(fds), 0);
 	pid = fork();
 	if (!pid)
-		start(c, k, fds[1]);
+		exec_failing(c, k, fds[1]);
 	close(fds[1]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	reached = read(fds[0], &byte, 1) == 1;
@@ -304,7 +304,7 @@ static void one_by_one(void **state)
 	unsigned k = 1, quiet = 0;
 	char line[512];
 
-	for (; k <= c->most && run(c, k, line); k++)
+	for (; k <= c->most && run_failing(c, k, line); k++)
 		quiet += *line == '\n';
 	if (quiet > c->quiet)
 		fail_msg("%u failures of %s were not logged", quiet, c->name);
@@ -321,7 +321,7 @@ static void without_a_pacer_thread_nothing_is_deferred(void **state)
 	FILE *f;
 
 	(void)state;
-	assert_true(run(&c, 2, line)); /* the first is of the trace thread */
+	assert_true(run_failing(&c, 2, line)); /* the first is of the trace thread */
 	assert_non_null(strstr(line, "warn: cannot start the pacer thread"));
 	path_of("report", path);
 	f = fopen(path, "r");

@@ -12,7 +12,7 @@ static struct ibv_cq_init_attr_ex extended;
 static bool batches;
 
 /* Poll once, or one batch, for at most n completions, and store their wr_ids. */
-static int some(struct rig *r, int n, uint64_t *id)
+static int poll_some(struct rig *r, int n, uint64_t *id)
 {
 	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)(void *)r->scq;
 	struct ibv_poll_cq_attr attr = { 0 };
@@ -39,15 +39,15 @@ static int some(struct rig *r, int n, uint64_t *id)
 	return got;
 }
 
-static void all_of(struct rig *r, int n, int most, uint64_t *id)
+static void poll_all(struct rig *r, int n, int most, uint64_t *id)
 {
 	unsigned spins = 0;
 
 	for (int got = 0; got < n && rig_keep_waiting(&spins);)
-		got += some(r, most < n - got ? most : n - got, id + got);
+		got += poll_some(r, most < n - got ? most : n - got, id + got);
 }
 
-static int place(const uint64_t *id, int n, uint64_t wanted)
+static int index_of(const uint64_t *id, int n, uint64_t wanted)
 {
 	for (int i = 0; i < n; i++)
 		if (id[i] == wanted)
@@ -96,21 +96,21 @@ static void answers_follow(bool by_batches)
 		if (round & 4) {
 			receive(&r, r.b, 7);
 			send(&r, r.a, 8, 64);
-			all_of(&r, 2, 1 + (round & 1), id);
+			poll_all(&r, 2, 1 + (round & 1), id);
 		}
 		if (round & 2) {
 			carry_out(&r, r.a, 8, IBV_WR_RDMA_WRITE, 64);
-			all_of(&r, 1, 1, id);
+			poll_all(&r, 1, 1, id);
 		}
 		receive(&r, r.b, ASKED);
 		receive(&r, r.a, ANSWERED);
 		send(&r, r.a, REQUEST, round & 8 ? K4 : 64);
 		send(&r, r.b, ANSWER, 64);
-		all_of(&r, 4, most, id);
-		assert_true(place(id, 4, REQUEST) < place(id, 4, ANSWERED));
-		place(id, 4, ASKED);
-		place(id, 4, ANSWER);
-		assert_int_equal(some(&r, 1, id), 0);
+		poll_all(&r, 4, most, id);
+		assert_true(index_of(id, 4, REQUEST) < index_of(id, 4, ANSWERED));
+		index_of(id, 4, ASKED);
+		index_of(id, 4, ANSWER);
+		assert_int_equal(poll_some(&r, 1, id), 0);
 	}
 	rig_close(&r);
 }
@@ -148,13 +148,13 @@ static void receives_are_reported_while_sends_continue(void **state)
 
 		rig_open(&r, (struct rig_conf){ .one_cq = true, .cqe = 256, .max_send_wr = 128 });
 		for (unsigned i = 0; i < phase; i++)
-			assert_int_equal(some(&r, 1, &id), 0);
+			assert_int_equal(poll_some(&r, 1, &id), 0);
 		for (unsigned i = 0; i < BACKLOG; i++)
 			carry_out(&r, r.a, 8, IBV_WR_RDMA_WRITE, 64);
 		receive(&r, r.b, ASKED);
 		carry_out(&r, r.a, REQUEST, IBV_WR_SEND, 64);
 		for (id = 0; id != ASKED; polls++) {
-			all_of(&r, 1, 1, &id);
+			poll_all(&r, 1, 1, &id);
 			assert_true(polls < SOON);
 			if (id != ASKED)
 				carry_out(&r, r.a, 8, IBV_WR_RDMA_WRITE, 64);
@@ -181,7 +181,7 @@ static void sends_and_receives_each_keep_their_order(void **state)
 			receive(&r, r.b, 1000 + i);
 			send(&r, r.a, i, 64);
 		}
-		all_of(&r, 60, most, id);
+		poll_all(&r, 60, most, id);
 		for (int i = 0; i < 60; i++)
 			assert_int_equal(id[i], id[i] < 1000 ? sent++ : 1000 + got++);
 		assert_true(sent == 30 && got == 30);

@@ -72,7 +72,7 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-static void run(struct job *jobs)
+static void run_workers(struct job *jobs)
 {
 	pthread_t thread[THREADS];
 	unsigned spins = 0;
@@ -100,7 +100,7 @@ static void threads_with_separate_qps_and_cqs_complete(void **state)
 		jobs[t].qp = new_qp(jobs[t].cq);
 		jobs[t].place = t;
 	}
-	run(jobs);
+	run_workers(jobs);
 	for (unsigned t = 0; t < THREADS; t++) {
 		assert_int_equal(ibv_destroy_qp(jobs[t].qp), 0);
 		assert_int_equal(ibv_destroy_cq(jobs[t].cq), 0);
@@ -118,7 +118,7 @@ static void threads_on_a_shared_cq_complete(void **state)
 	fake_link(20, 10e9);
 	for (unsigned t = 0; t < THREADS; t++)
 		jobs[t] = (struct job){ new_qp(rig.scq), rig.scq, t };
-	run(jobs);
+	run_workers(jobs);
 	for (unsigned t = 0; t < THREADS; t++)
 		assert_int_equal(ibv_destroy_qp(jobs[t].qp), 0);
 	rig_close(&rig);
@@ -132,7 +132,7 @@ static void threads_on_a_shared_qp_complete(void **state)
 	rig_open(&rig, (struct rig_conf){ .cqe = 256 });
 	for (unsigned t = 0; t < THREADS; t++)
 		jobs[t] = (struct job){ rig.a, rig.scq, t };
-	run(jobs);
+	run_workers(jobs);
 	rig_close(&rig);
 }
 

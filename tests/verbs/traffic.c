@@ -4,7 +4,7 @@
 
 #define K4 4096u
 
-static void passes(struct rig *r)
+static void create_uncontrolled(struct rig *r)
 {
 	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 16, .flags = 1u << 31,
 					       .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS };
@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 3 * K4,
 					  i % 2 ? IBV_SEND_SIGNALED : 0), 0);
 	rig_poll(r.scq, 4, wc);
-	passes(&r);
+	create_uncontrolled(&r);
 	if (strcmp(argv[1], "destroy") == 0) {
 		assert_int_equal(ibv_destroy_qp(r.a), 0);
 		assert_int_equal(ibv_destroy_qp(r.b), 0);
