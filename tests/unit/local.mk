@@ -20,6 +20,9 @@ check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
 noinst_HEADERS += \
 	tests/unit/algorithm.h \
+	tests/unit/dcqcn.h \
+	tests/unit/hpcc.h \
+	tests/unit/timely.h \
 	tests/unit/flow_next.h \
 	tests/unit/seed.h \
 	tests/unit/tree.h
@@ -70,11 +73,16 @@ flow_unit_programs = \
 	tests/unit/test_advice \
 	tests/unit/test_base_rtt \
 	tests/unit/test_cc_events \
+	tests/unit/test_cc_spec \
 	tests/unit/test_copa \
 	tests/unit/test_dcqcn \
 	tests/unit/test_dcqcn_np \
+	tests/unit/test_dcqcn_path \
+	tests/unit/test_dcqcn_stages \
 	tests/unit/test_flow_configure \
 	tests/unit/test_hpcc \
+	tests/unit/test_hpcc_agents \
+	tests/unit/test_hpcc_records \
 	tests/unit/test_hwclock \
 	tests/unit/test_pacing \
 	tests/unit/test_ptrmap \
@@ -87,6 +95,8 @@ flow_unit_programs = \
 	tests/unit/test_swift \
 	tests/unit/test_switch \
 	tests/unit/test_timely \
+	tests/unit/test_timely_ns3 \
+	tests/unit/test_timely_path \
 	tests/unit/test_timer_wheel
 check_PROGRAMS += $(flow_unit_programs)
 TESTS += $(flow_unit_programs)
@@ -96,12 +106,19 @@ EXTRA_DIST += tests/data/dcqcn_paper_single.csv tests/data/hpcc_paper_incast.csv
 tests_unit_test_advice_LDADD = $(unit_ldadd)
 tests_unit_test_dcqcn_LDADD = $(unit_ldadd)
 tests_unit_test_dcqcn_np_LDADD = $(unit_ldadd)
+tests_unit_test_dcqcn_path_LDADD = $(unit_ldadd)
+tests_unit_test_dcqcn_stages_LDADD = $(unit_ldadd)
 tests_unit_test_hpcc_LDADD = $(unit_ldadd)
+tests_unit_test_hpcc_agents_LDADD = $(unit_ldadd)
+tests_unit_test_hpcc_records_LDADD = $(unit_ldadd)
 tests_unit_test_copa_LDADD = $(unit_ldadd)
 tests_unit_test_rcp_LDADD = $(unit_ldadd)
 tests_unit_test_swift_LDADD = $(unit_ldadd)
 tests_unit_test_timely_LDADD = $(unit_ldadd)
+tests_unit_test_timely_ns3_LDADD = $(unit_ldadd)
+tests_unit_test_timely_path_LDADD = $(unit_ldadd)
 tests_unit_test_cc_events_LDADD = $(unit_ldadd)
+tests_unit_test_cc_spec_LDADD = $(unit_ldadd)
 tests_unit_test_base_rtt_SOURCES = \
 	tests/unit/flow_fixture.c \
 	tests/unit/flow_fixture.h \

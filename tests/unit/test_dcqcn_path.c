@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests how DCQCN's parameters and periods follow from the path and the measured RTT. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "dcqcn.h"
+
+static void check_params(unsigned variant, const char *const *names, const double *values)
+{
+	struct ccs_cc cc;
+
+	start_variant(&cc, variant, "");
+	for (unsigned i = 0; names[i]; i++)
+		check_close(names[i], (int)variant, param(&cc, names[i]), values[i]);
+}
+
+/* At 40 Gb/s and 20 us the published parameters apply; mlx's are for 25 Gb/s. */
+static void published_parameters_on_an_ordinary_path(void **state)
+{
+	static const char *const names[] = { "g", "alpha_init", "alpha_timer", "rate_timer",
+		"byte_counter", "f", "rate_ai", "rate_hai", "min_rate", "init_rate", "clamp_target",
+		NULL };
+	static const double of[][11] = {
+		{ 1.0 / 256, 1, 55, 55, 10e6, 5, 40e6, 400e6, 4e6, 40e9, 1 },
+		{ 1.0 / 256, 0.5, 55, 60, 300e6, 5, 40e6, 200e6, 100e6, 40e9, 1 },
+		{ 1.0 / 256, 1, 1, 300, 0, 1, 8e6, 80e6, 160e6, 40e9, 0 },
+	};
+	struct ccs_cc_path slow = { .line_rate = 1e9, .base_rtt_us = 200, .segment = 16384,
+				    .flows = 4 };
+	struct ccs_cc cc;
+
+	(void)state;
+	for (unsigned variant = PAPER; variant <= MLX; variant++)
+		check_params(variant, names, of[variant]);
+	start(&cc, "dcqcn:rate_ai=2m", &slow);
+	check_close("rate_hai", 0, param(&cc, "rate_hai"), 20e6);
+	check_close("init_rate", 0, cc.out.rate, 250e6);
+	check_close("alpha_timer", 0, param(&cc, "alpha_timer"), 8 * 131.072);
+	slow.base_rtt_us = 1000;
+	start(&cc, "dcqcn", &slow);
+	check_close("rate_timer", 0, param(&cc, "rate_timer"), 1500);
+	check_close("byte_counter", 0, param(&cc, "byte_counter"), 10e6 * 1500 / 55 / 40);
+	start(&cc, "dcqcn:rate_timer=550us", &slow);
+	check_close("byte_counter", 0, param(&cc, "byte_counter"), 10e6 * 10 / 40);
+}
+
+/* The port behind a NIC of ten times its rate counts; the simulators' variants use the NIC's. */
+static void paper_takes_the_slowest_link(void **state)
+{
+	struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 50, .segment = 8192, .flows = 1,
+				    .bottleneck_rate = 1e9 };
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "dcqcn", &path);
+	check_close("rate_timer", 0, param(&cc, "rate_timer"), 8 * 65.536);
+	check_close("alpha_timer", 0, param(&cc, "alpha_timer"), 8 * 65.536);
+	check_close("rate_ai", 0, param(&cc, "rate_ai"), 1e6);
+	check_close("min_rate", 0, param(&cc, "min_rate"), 1e5);
+	check_close("byte_counter", 0, param(&cc, "byte_counter"), 10e6 * 8 * 65.536 / 55 / 40);
+	start(&cc, "dcqcn:variant=mlx", &path);
+	check_close("rate_timer", 1, param(&cc, "rate_timer"), 300);
+	check_close("rate_ai", 1, param(&cc, "rate_ai"), 2e6);
+}
+
+static void ack(struct ccs_cc *cc, double now_us, double rtt_us, double bytes)
+{
+	const struct ccs_cc_ack a = { .now_us = now_us, .rtt_us = rtt_us, .bytes = bytes };
+
+	ccs_cc_advance(cc, now_us);
+	cc->ops->on_ack(cc, &a);
+}
+
+/* One of hundreds of flows gets at most one CNP per own segment, and recovery waits for it. */
+static void a_period_holds_a_quarter_of_the_own_segments_time(void **state)
+{
+	static const struct { const char *spec; double period; } cases[] = {
+		{ "dcqcn", 0.25 * 8e6 * 32768 / 20e6 }, { "dcqcn:rate_timer=55us,alpha_timer=55us", 55 },
+		{ "dcqcn:variant=ns3rdma", 55 },
+	};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct ccs_cc cc;
+
+		start(&cc, cases[i].spec, &path40g);
+		cc.ops->set_rate(&cc, 40e6);
+		cnp(&cc, 1000);
+		if (i < 2)
+			check_close("rate", i, cc.out.rate, 20e6);
+		check_close("timer", i, cc.out.timer_us, 1000 + cases[i].period);
+	}
+}
+
+/* A queue of 400 us consists of data sent before the first cut. */
+static void cuts_within_an_rtt_end_at_the_delivered_rate(void **state)
+{
+	const double given = 32768 / 50.0 * 8e6; /* a segment in 50 us */
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "dcqcn", &path40g);
+	ack(&cc, 950, 400, 32768);
+	cnp(&cc, 950);
+	check_close("rate", 0, cc.out.rate, 20e9);
+	for (int i = 1; i < 8; i++) {
+		ack(&cc, 950 + 50 * i, 400, 32768);
+		cnp(&cc, 950 + 50 * i);
+		check_close("rate", i, cc.out.rate, fmax(given, 40e9 / exp2(i + 1)));
+	}
+	ack(&cc, 1350, 400, 32768);
+	cnp(&cc, 1350);
+	assert_true(cc.out.rate < 0.6 * given);
+}
+
+/*
+ * The increase per time is the paper's while the RTT is the base RTT; otherwise the increase
+ * per period is.
+ */
+static void steps_grow_with_the_period_where_nothing_queues(void **state)
+{
+	static const struct ccs_cc_path far = { .line_rate = 100e6, .base_rtt_us = 1000,
+						.segment = 4096, .flows = 1 };
+	const double period = 8 * 327.68;
+
+	(void)state;
+	for (int queued = 0; queued < 2; queued++) {
+		struct ccs_cc cc;
+		double before;
+
+		start(&cc, "dcqcn", &far);
+		cc.ops->set_rate(&cc, 40e6);
+		for (int i = 0; i < 5; i++)
+			ack(&cc, 1000 + i * period, queued ? 2000 : 1000, 4096);
+		assert_string_equal(stage(&cc), "fr");
+		before = target(&cc);
+		ack(&cc, 1000 + 5.5 * period, queued ? 2000 : 1000, 4096);
+		assert_string_equal(stage(&cc), "ai");
+		check_close("step", queued, target(&cc) - before,
+			    queued ? 100e3 : fmin(before / 16, 100e3 * period / 55));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(published_parameters_on_an_ordinary_path),
+		cmocka_unit_test(paper_takes_the_slowest_link),
+		cmocka_unit_test(a_period_holds_a_quarter_of_the_own_segments_time),
+		cmocka_unit_test(cuts_within_an_rtt_end_at_the_delivered_rate),
+		cmocka_unit_test(steps_grow_with_the_period_where_nothing_queues),
+	};
+
+	return cmocka_run_group_tests_name("dcqcn_path", tests, NULL, NULL);
+}
