@@ -204,7 +204,8 @@ static void op_destroy(struct end *e, const struct step *s)
 		fake_stale_cqe(0);
 		e->stale = true;
 	}
-	trace_step("%c is destroyed%s", 'A' + (int)e->place, e->stale ? ", but for a completion" : "");
+	trace_step("%c is destroyed%s", 'A' + (int)e->place,
+		   e->stale ? ", but for a completion" : "");
 	read_cq_events(s->how & 32);
 	if (s->how & 64)
 		late(1 + s->n % 4);
@@ -380,7 +381,8 @@ static void op_window(struct end *e, const struct step *s)
 		list_plain(e, &l, 1, IBV_SEND_SIGNALED);
 		bind.wr_id = l.wr[0].wr_id;
 		rc = CALL(ibv_bind_mw(e->qp, mw, &bind));
-		append(&e->calls, "bind: %d, %s key\n", rc, mw->rkey != key ? "another" : "the same");
+		append(&e->calls, "bind: %d, %s key\n", rc,
+		       mw->rkey != key ? "another" : "the same");
 		list_account(e, &l, !rc);
 	} else {
 		struct ibv_send_wr *wr = &l.wr[l.n - 1];

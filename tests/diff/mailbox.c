@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Requests to the shim through its mailbox; see mailbox.h. */
 #include "mailbox.h"
 
 #include <stdio.h>

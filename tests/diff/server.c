@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Processes that run programs behind one shim or none; see server.h. */
 #include "server.h"
 
 #include <signal.h>

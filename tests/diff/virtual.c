@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Virtual time for a whole process; see virtual.h. */
 #include "virtual.h"
 
 #include <dlfcn.h>

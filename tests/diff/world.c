@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The objects that a program uses, and the record and checks of what it sees; see world.h. */
 #include "world.h"
 
 #include <fcntl.h>
@@ -128,7 +129,8 @@ static void on_send(struct end *e, uint32_t n, const struct ibv_wc *wc)
 	e->reported = n + 1;
 	e->failed |= wc->status != IBV_WC_SUCCESS;
 	if (wc->status)
-		append(&e->sends, "%u: %s, %#x\n", n, ibv_wc_status_str(wc->status), wc->vendor_err);
+		append(&e->sends, "%u: %s, %#x\n", n, ibv_wc_status_str(wc->status),
+		       wc->vendor_err);
 	else
 		append(&e->sends, "%u: opcode %d, %u bytes, flags %#x\n", n, wc->opcode, wc->byte_len,
 		    wc->wc_flags);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Communication between processes through files of shared memory; see wire.h. */
 #include "wire.h"
 
 #include <dirent.h>

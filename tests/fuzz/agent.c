@@ -456,8 +456,8 @@ static void mark(struct world *w, struct input *in)
 	ccs_udp_flush(w->agent);
 }
 
-/* The agent takes what came, and answers are read or, where one is full, not. */
-static void resolve_post_result(struct world *w)
+/* The agent handles its messages; answers are read from every connected client. */
+static void process_messages(struct world *w)
 {
 	char answer[4096];
 
@@ -493,7 +493,7 @@ static void step(struct world *w, struct input *in)
 		w->bytes += take_below(in, 256) * 10000;
 		count(w, take_below(in, 16) ? w->bytes : 0);
 	}
-	resolve_post_result(w);
+	process_messages(w);
 }
 
 void fuzz_agent(const uint8_t *bytes, size_t len)
@@ -511,7 +511,7 @@ void fuzz_agent(const uint8_t *bytes, size_t len)
 		if (w.client[i] >= 0)
 			close(w.client[i]);
 	memset(w.client, -1, sizeof(w.client));
-	resolve_post_result(&w);
+	process_messages(&w);
 	check_agent(w.agent);
 	CHECK(!w.agent->nclients && !w.agent->nflows && !w.agent->counters.ports);
 	close_world(&w);

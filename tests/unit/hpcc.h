@@ -28,8 +28,10 @@ static inline void start_variant(struct ccs_cc *cc, unsigned variant)
 {
 	char spec[256];
 
-	snprintf(spec, sizeof(spec), "hpcc:variant=%s,max_stage=2,base_rtt=%gus,w_ai=%g,min_window=%g,"
-		 "rate_ai=%g,min_rate=%g", variants[variant], T_US, W_AI, MIN_WINDOW, RATE_AI, MIN_RATE);
+	snprintf(spec, sizeof(spec),
+		 "hpcc:variant=%s,max_stage=2,base_rtt=%gus,w_ai=%g,min_window=%g,"
+		 "rate_ai=%g,min_rate=%g", variants[variant], T_US, W_AI, MIN_WINDOW,
+		 RATE_AI, MIN_RATE);
 	start(cc, spec, &test_path);
 }
 
@@ -66,7 +68,8 @@ static inline void acknowledge(struct ccs_cc *cc, struct wire *w, double us, uin
 }
 
 /* One link, T later: U becomes share + q/W_INIT, without averaging. */
-static inline void step(struct ccs_cc *cc, struct wire *w, double share, uint64_t q, uint64_t inflight)
+static inline void step(struct ccs_cc *cc, struct wire *w, double share, uint64_t q,
+			uint64_t inflight)
 {
 	pass(w, 0, T_US, share, q);
 	acknowledge(cc, w, T_US, inflight);
@@ -78,7 +81,8 @@ static inline double seen(const struct ccs_cc *cc, const char *name)
 }
 
 /* A flow that has measured for a while, at half of W_init. */
-static inline void start_with_steady_flow(struct ccs_cc *cc, struct wire *w, unsigned variant, unsigned nhops)
+static inline void start_with_steady_flow(struct ccs_cc *cc, struct wire *w, unsigned variant,
+					  unsigned nhops)
 {
 	open_wire(w, nhops);
 	start_variant(cc, variant);

@@ -167,7 +167,8 @@ static void start_with_agent_records(struct ccs_cc *cc, struct wire *w, const ch
 static const char *const record_variants[] = { "paper", "echo" };
 
 /* Deliver `times` records of `us` each, with the same number of flows. */
-static void repeat(struct ccs_cc *cc, struct wire *w, int times, double us, unsigned hop, double share)
+static void repeat(struct ccs_cc *cc, struct wire *w, int times, double us, unsigned hop,
+		   double share)
 {
 	while (times-- > 0) {
 		w->ack.covers_us = w->ack.now_us + us;
@@ -272,7 +273,8 @@ static void an_agent_record_updates_the_average_window_of_its_span(void **state)
 		agent_record(&cc, &w, 2, 0.9, 0);
 		average = before + (now - before) * (600 - 50) / 600;
 		check_close("window", (int)i, cc.out.window,
-			    average * ETA * (1 - 2 * headroom) / (1 - headroom) / 0.9 + 2 * full * headroom / 25);
+			    average * ETA * (1 - 2 * headroom) / (1 - headroom) / 0.9 +
+			    2 * full * headroom / 25);
 	}
 }
 

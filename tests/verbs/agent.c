@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* A host agent for tests; see agent.h. */
 #include "agent.h"
 
 #include <setjmp.h>

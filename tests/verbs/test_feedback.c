@@ -204,7 +204,8 @@ static void reads_need_inbound_feedback_of_their_own_host(void **state)
 static void no_agent_failure_stops_traffic(void **state)
 {
 	static const struct agent_config configs[] = {
-		{ .silent = true, .no_heartbeat = true }, { .malformed = true }, { .refuses_flows = EPERM },
+		{ .silent = true, .no_heartbeat = true }, { .malformed = true },
+		{ .refuses_flows = EPERM },
 		{ .refuses_hello = EPROTO }, { .peer_silent = true }, { .no_feedback = true },
 	};
 	struct rig r;
@@ -343,7 +344,8 @@ static void a_flow_starts_with_its_first_record(void **state)
 		rig_open(&r, (struct rig_conf){ .max_send_wr = 64 });
 		wait_for(slot = agent_slot(r.a->qp_num));
 		send_one(&r);                    /* the flow has started without telemetry */
-		agent_configure((struct agent_config){ .peer_silent = true, .telemetry = true, .idle = true });
+		agent_configure((struct agent_config){ .peer_silent = true, .telemetry = true,
+						       .idle = true });
 		nap_and_send(&r);                /* a record without flows would allow line rate */
 		agent_configure((struct agent_config){ .peer_silent = true, .telemetry = true });
 		while (fabs(rate(&r, slot) / (LINE / 3) - 1) > 0.01 &&

@@ -86,8 +86,8 @@ static void assert_shows(struct rig *r, const char *whom, const char *part)
 /* The initial settings, except those that come from rules. */
 static void reset_settings(struct rig *r)
 {
-	assert_accepted(r, "all\nmode=enforce\ncc=none\nsplit=y\nsegment=4k\nmax_inflight=4k\nmax_rate=inf\n"
-	      "base_rtt=20us\nline_rate=auto\nrtt_jitter=0\n");
+	assert_accepted(r, "all\nmode=enforce\ncc=none\nsplit=y\nsegment=4k\nmax_inflight=4k\n"
+			"max_rate=inf\nbase_rtt=20us\nline_rate=auto\nrtt_jitter=0\n");
 }
 
 /* -- tests ------------------------------------------------------------------------- */
@@ -198,13 +198,16 @@ static void a_refused_request_changes_nothing(void **state)
 
 	(void)state;
 	open_rig(&r);
-	assert_refused(&r, "all\nsegment=8k\nmax_inflight=1\n", "max_inflight: '1' is out of range");
+	assert_refused(&r, "all\nsegment=8k\nmax_inflight=1\n",
+		       "max_inflight: '1' is out of range");
 	assert_refused(&r, "all\nsegment=8k\nreport=/x\n", "report applies to the whole process");
 	assert_refused(&r, "all\nsegment=64k\n", "max_inflight: it is smaller than one segment");
-	assert_refused(&r, "all\nsegment=8k\nmax_inflight=16k\ndscp=5\n", "its packets keep their DSCP");
+	assert_refused(&r, "all\nsegment=8k\nmax_inflight=16k\ndscp=5\n",
+		       "its packets keep their DSCP");
 	assert_refused(&r, "all\nsegment=8k\nmax_inflight=16k\ncc=dcqcn\n", "ECN-capable packets");
 	assert_refused(&r, "all\nsegment=8k\nmax_inflight=16k\ncc=hpcc\n", "needs ");
-	assert_refused(&r, "all\nsegment=8k\nmax_inflight=16k\ncc=/tmp/x.so\n", "a plug-in is loaded only when");
+	assert_refused(&r, "all\nsegment=8k\nmax_inflight=16k\ncc=/tmp/x.so\n",
+		       "a plug-in is loaded only when");
 	assert_refused(&r, "qp 4711\nsegment=8k\n", "no connected and controlled queue pair 4711");
 	assert_shows(&r, "all\n", "segment = 4k\n");
 	assert_int_equal(wqes_of_a_write(&r), 20);
@@ -212,7 +215,8 @@ static void a_refused_request_changes_nothing(void **state)
 	/* The segment of one QP is larger than the requested max_inflight for all. */
 	snprintf(text, sizeof(text), "qp %u\nsegment=16k\nmax_inflight=32k\n", r.b->qp_num);
 	assert_accepted(&r, text);
-	assert_refused(&r, "all\nmax_inflight=8k\n", "max_inflight: it is smaller than one segment of 16k");
+	assert_refused(&r, "all\nmax_inflight=8k\n",
+		       "max_inflight: it is smaller than one segment of 16k");
 	assert_shows(&r, "all\n", "max_inflight = 4k\n");
 	close_rig(&r);
 }
