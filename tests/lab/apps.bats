@@ -232,7 +232,7 @@ ponged() {
   jq -e '.qps[0].line_rate_bps == 10e9' out/server.json
   jq -e '.qps[0].line_rate_bps == 10e9' out/client.json
   grep 'rate unknown' out/info
-  grep -E '^warn +device +rxe9.* 10 Gb/s is taken' out/check
+  grep -E '^warn +device +rxe9.* 10 Gb/s is assumed' out/check
 }
 
 @test "rping" {
