@@ -12,9 +12,13 @@ engine_prepare() {
   local hash
   need gcc gcc
   uml_find_source
-  hash=$({ stat -Lc '%n %s %Y' "$uml_source"; echo "${UML_BUILT[@]}"; cat "$parts/uml.config"; } | sha256sum)
+  hash=$({ stat -Lc '%n %s %Y' "$uml_source"; echo "${UML_BUILT[@]}"
+    cat "$parts/uml.config" "$parts"/kernel/*; } | sha256sum)
   uml_dir=$cache/$(uml_version)-${hash:0:12}
   once "$uml_dir" uml_build
+  [[ -e $uml_dir/$provider ]] ||
+    fail "--provider $provider: the kernel in $uml_source has another rxe" \
+      "than 6.12; apt-get install linux-source-6.12"
   hash=$(sha256sum <"$parts/seed.c")
   seed_dir=$cache/seed-${hash:0:12}
   once "$seed_dir" uml_build_seed
@@ -47,7 +51,9 @@ uml_build() {
   mkdir "$done_dir"
   say "building the User-Mode Linux kernel into $uml_dir (once, some minutes)"
   uml_unpack "$build/src" || fail "cannot unpack $uml_source"
-  uml_configure "$build/src" >"$log" 2>&1 || uml_build_failed "$log"
+  uml_add_providers "$build/src/drivers/infiniband/sw" "$done_dir" >"$log" 2>&1 ||
+    say "  this kernel's rxe gets no other user ABI"
+  uml_configure "$build/src" >>"$log" 2>&1 || uml_build_failed "$log"
   uml_compile "$build/src" "$log" || uml_build_failed "$log"
   uml_clock_address "$build/src/linux" >"$done_dir/clock"
   cp "$build/src/.config" "$done_dir/config"
@@ -62,6 +68,7 @@ uml_build_needs() {
   need bison bison
   need bc bc
   need xz xz-utils
+  need patch patch
   need nm binutils
   need perl perl
 }
@@ -77,6 +84,20 @@ uml_unpack() {
   say "  unpacking"
   tar -xf "$uml_source" -C "$1" --strip-components=1 \
     --exclude='*/drivers/gpu/drm/amd/include' --exclude='*/arch/*/boot/dts'
+}
+
+# Give rxe the user ABIs of other providers, each of which is noted as a file in $2. The
+# patch is for 6.12; in a kernel where it does not fit there is only rxe's own.
+uml_add_providers() {
+  local file
+  : >"$2/rxe"
+  patch -d "$1" -p0 --dry-run <"$parts/kernel/rxe.patch" || return
+  patch -d "$1" -p0 <"$parts/kernel/rxe.patch"
+  cp "$parts"/kernel/*.[ch] "$1/rxe"
+  for file in "$parts"/kernel/rxe_*_queue.c; do
+    file=${file##*/rxe_}
+    : >"$2/${file%_queue.c}"
+  done
 }
 
 uml_configure() {
