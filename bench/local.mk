@@ -77,7 +77,9 @@ ccbench_sources = \
 	bench/ccbench/traffic/sampler.h \
 	bench/ccbench/traffic/traffic.c \
 	tools/common/gnuplot.c \
-	tools/common/gnuplot.h
+	tools/common/gnuplot.h \
+	tools/common/provider.c \
+	tools/common/provider.h
 bench_ccbench_ccbench_SOURCES = bench/ccbench/main.c $(ccbench_sources)
 bench_ccbench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS) $(MNL_CFLAGS)
 bench_ccbench_ccbench_CFLAGS = $(AM_CFLAGS) -pthread

@@ -52,7 +52,9 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/human.c \
 	tools/common/human.h \
 	tools/common/json_read.c \
-	tools/common/json_read.h
+	tools/common/json_read.h \
+	tools/common/provider.c \
+	tools/common/provider.h
 tools_ccshim_ccshim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)
 tools_ccshim_ccshim_LDADD = libccs-core.la $(VERBS_LIBS)
 

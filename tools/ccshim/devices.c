@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/common/provider.h"
+
 static const char *transport_name(const struct ibv_device *ibdev, const struct device *dev)
 {
 	switch (ibdev->transport_type) {
@@ -59,6 +61,7 @@ void device_query(struct ibv_device *ibdev, struct device *dev)
 	} else {
 		dev->error = query_ports(context, dev);
 		dev->hw_timestamps = has_timestamps(context);
+		provider_name(context, dev->provider, sizeof(dev->provider));
 		ibv_close_device(context);
 	}
 	dev->transport = transport_name(ibdev, dev);

@@ -63,6 +63,7 @@ struct proto_local {
 	uint32_t mtu;           /* the port's active MTU, bytes */
 	uint32_t vendor_id;
 	uint32_t ipv6, zero;
+	char provider[32];      /* "libmlx5" */
 };
 
 /* Messages have no padding, which would carry whatever was in memory, and arrays stand aligned. */

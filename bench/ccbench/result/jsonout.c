@@ -88,6 +88,7 @@ static void write_conditions(struct ccs_json *j, const struct run *r)
 	ccs_json_uint(j, "repeat", r->repeat);
 	ccs_json_str(j, "op", op_name(o->op));
 	ccs_json_uint(j, "hosts", r->hosts);
+	ccs_json_str(j, "provider", *r->provider ? r->provider : NULL);
 	ccs_json_uint(j, "senders", o->senders);
 	ccs_json_str(j, "sizes", sizes_name(o->sizes));
 	ccs_json_num(j, "load", o->load > 0 ? o->load : NAN);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "tools/common/provider.h"
+
 #define PORT 1
 #define CACHE_LINE 64
 
@@ -74,6 +76,7 @@ static int query(struct endpoint *e, union ibv_gid *gid, uint16_t *lid)
 		return endpoint_fail(e, 2, 0, "no GID at index %u (-x)", e->cfg->gid_index);
 	e->local.mtu = 128u << port.active_mtu;
 	e->local.vendor_id = dev.vendor_id;
+	provider_name(e->ctx, e->local.provider, sizeof(e->local.provider));
 	/* An IPv4 address is mapped: ::ffff:a.b.c.d */
 	e->local.ipv6 = memcmp(gid->raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12) != 0;
 	*lid = port.lid;

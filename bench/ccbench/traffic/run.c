@@ -110,6 +110,10 @@ static int keep_local(struct run *r, unsigned host, struct xchg_msg *m)
 		r->mtu = local->mtu;
 	r->ipv6 |= local->ipv6;
 	r->vendor_id = local->vendor_id;
+	if (!*r->provider)
+		snprintf(r->provider, sizeof(r->provider), "%.31s", local->provider);
+	else if (strncmp(r->provider, local->provider, sizeof(r->provider)) != 0)
+		strcpy(r->provider, "mixed");
 	return 0;
 }
 

@@ -30,6 +30,7 @@ struct run {
 	/* Times of the run: of its start, of the end of warm-up, of its end. ns. */
 	int64_t start, measure, end;
 	uint32_t mtu, vendor_id;
+	char provider[32];       /* of the hosts, "libmlx5"; "mixed" */
 	bool ipv6;
 	unsigned hosts;
 	struct proto_flow **flow;     /* of flows->n */

@@ -12,6 +12,7 @@
 
 #include "base/sysfs.h"
 #include "tools/common/capabilities.h"
+#include "tools/common/provider.h"
 #include "check.h"
 
 #define ENOUGH_MEMLOCK (64ull << 20)     /* bytes of locked memory, for a program's regions */
@@ -20,7 +21,7 @@ enum { LINE = 128 };
 
 struct device {
 	char name[NAME_MAX + 1];
-	char transport[16], state[LINE], rate[LINE], kind[LINE + 32];
+	char transport[16], state[LINE], rate[LINE], kind[LINE + 32], provider[32];
 	unsigned port;
 };
 
@@ -93,6 +94,24 @@ static void read_kind(int dir, struct device *d)
 	snprintf(d->kind, sizeof(d->kind), *parent ? "software, on %s" : "software", parent);
 }
 
+/* The library that drives it, which only an open device shows. */
+static void read_provider(struct device *d)
+{
+	int n = 0;
+	struct ibv_device **list = ibv_get_device_list(&n);
+	struct ibv_context *context = NULL;
+
+	for (int i = 0; i < n && !context; i++)
+		if (strcmp(ibv_get_device_name(list[i]), d->name) == 0)
+			context = ibv_open_device(list[i]);
+	if (context) {
+		provider_name(context, d->provider, sizeof(d->provider));
+		ibv_close_device(context);
+	}
+	if (list)
+		ibv_free_device_list(list);
+}
+
 static void read_device(int dir, struct device *d)
 {
 	char type[LINE];
@@ -124,7 +143,8 @@ static bool report_device(struct check *c, const struct device *d)
 			   : NULL;
 
 	check_report(c, remedy ? CHECK_WARN : CHECK_OK, "device", remedy,
-		  "%s, %s, %s, port %u %s, %s", d->name, d->transport, d->kind, d->port,
+		  "%s, %s, %s%s%s, port %u %s, %s", d->name, d->transport, d->kind,
+		  *d->provider ? ", " : "", d->provider, d->port,
 		  *d->state ? d->state : "unknown", *d->rate ? d->rate : "rate unknown");
 	return !iwarp && active;
 }
@@ -169,6 +189,8 @@ static int check_sysfs(struct check *c)
 		snprintf(d.name, sizeof(d.name), "%s", list[i]->d_name);
 		fd = openat(dir, d.name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		read_device(fd, &d);
+		if (!*c->root)
+			read_provider(&d);
 		if (fd >= 0)
 			close(fd);
 		usable += report_device(c, &d);

@@ -48,7 +48,8 @@ static void print_device(const struct device *dev)
 	char rate[CCS_UNIT_LEN], buf[128];
 	const char *why = device_obstacle(dev, buf, sizeof(buf));
 
-	terminal_print(stdout, "  ", "%s: %s%s%s", dev->name, dev->transport,
+	terminal_print(stdout, "  ", "%s: %s%s%s%s%s", dev->name, dev->transport,
+		       *dev->provider ? ", " : "", dev->provider,
 		       *dev->firmware ? ", firmware " : "", dev->firmware);
 	for (unsigned i = 0; i < dev->ports && !dev->error; i++) {
 		const double bps = port_rate(dev, i);
@@ -71,6 +72,7 @@ static void write_device(struct ccs_json *j, const struct device *dev)
 	ccs_json_object(j, NULL);
 	ccs_json_str(j, "name", dev->name);
 	ccs_json_str(j, "transport", dev->transport);
+	ccs_json_str(j, "provider", *dev->provider ? dev->provider : NULL);
 	ccs_json_str(j, "firmware", dev->firmware);
 	ccs_json_array(j, "ports");
 	for (unsigned i = 0; i < dev->ports && !dev->error; i++) {
