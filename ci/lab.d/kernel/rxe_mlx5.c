@@ -155,7 +155,7 @@ static int UVERBS_HANDLER(MLX5_IB_METHOD_UAR_OBJ_ALLOC)(struct uverbs_attr_bundl
 	pgoff = abi_page_entry(p)->start_pgoff;
 	index = pgoff & 0xffff;
 	offset = (u64)(index >> 8 << 16 | pgoff >> 16 << 8 | (index & 0xff)) << PAGE_SHIFT;
-	id = pgoff;
+	id = pgoff - (MMAP_OBJECTS << 16);	/* newer libraries want less than 1 << 16 */
 	return uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET,
 			      &offset, sizeof(offset)) ?:
 		uverbs_copy_to(attrs, MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, &id, sizeof(id)) ?:

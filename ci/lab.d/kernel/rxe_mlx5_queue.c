@@ -479,6 +479,7 @@ int mlx5_abi_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	err = ib_copy_from_udata(&cmd, udata, min(sizeof(cmd), udata->inlen));
 	if (err)
 		return err;
+	abi_trace("create CQ: %d CQEs of %u bytes, flags %x\n", attr->cqe, cmd.cqe_size, cmd.flags);
 	if ((cmd.cqe_size != 64 && cmd.cqe_size != 128) || cmd.cqe_comp_en ||
 	    attr->cqe < 1 || attr->cqe >= MLX5_ABI_MAX_CQES)
 		return -EINVAL;
