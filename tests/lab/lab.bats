@@ -436,6 +436,11 @@ SH
 --time imaginary -- true
 --engine qemu --time virtual -- true
 --engine native --time virtual -- true
+--provider mlx6 -- true
+--engine qemu --provider mlx5 -- true
+--engine native --provider mlx5 -- true
+--root /nonexistent -- true
+--engine qemu --root / -- true
 --colour -- true
 --prepare=no -- true
 true

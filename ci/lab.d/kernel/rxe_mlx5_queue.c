@@ -123,7 +123,7 @@ static struct mlx5_cqe64 *cqe_of(struct abi_cq *c, u32 index)
 	return c->buf.va + (index & (c->entries - 1)) * size + size - 64;
 }
 
-/* Hand the CQE over: its owner bit tells the library that it is complete. */
+/* Hand the CQE over: its owner bit says it is complete. */
 static void cqe_complete(struct abi_cq *c, struct mlx5_cqe64 *cqe, u8 type, u8 format)
 {
 	smp_store_release(&cqe->op_own, type << 4 | format | !!(c->produced & c->entries));

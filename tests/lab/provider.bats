@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Other providers than rxe's in the lab: unmodified libmlx5 on devices that have its user ABI.
+# make says where the trees are; by hand, run it in the build tree.
+
+setup_file() {
+  bats_require_minimum_version 1.5.0
+  : "${top_builddir:=$PWD}"
+  : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
+  export top_builddir top_srcdir lab=$top_srcdir/ci/lab
+  [[ $EUID -eq 0 ]] || skip "the lab needs root"
+  "$lab" --prepare --engine uml
+}
+
+setup() {
+  [[ $EUID -eq 0 ]] || skip "the lab needs root"
+  cd "$BATS_TEST_TMPDIR" || return
+}
+
+# on PROVIDER ARG…: run the lab in virtual time, with stdout in $output.
+on() {
+  run --separate-stderr "$lab" --provider "$1" --build "$top_builddir" "${@:2}"
+  # shellcheck disable=SC2154 # bats sets it
+  [[ $status -eq 0 ]] || { echo "the lab ended with $status"; echo "$output$stderr"; return 1; }
+}
+
+# incast PROVIDER DIR ARG…: of four hosts; what it gives is in DIR/incast.json.
+incast() {
+  on "$1" --hosts 6 --rate 200mbit --nic 1gbit --out "$2" -- \
+    ccbench incast --senders 4 -D 100ms "${@:3}"
+}
+
+@test "libmlx5 binds to its devices, and ccshim info, check and ccbench name it" {
+  on mlx5 --out out -- bash -c 'ccshim info -d rxe_1 && ccshim check | grep device &&
+    ccbench incast --senders 1 --no-victim --cc timely -D 20ms >/dev/null'
+  [[ $output == *"rxe_1: RoCE, libmlx5, firmware "*"hw timestamps  yes"*"control        yes"* ]]
+  [[ $output == *"rxe_2, RoCE, software, on h_2, libmlx5, "* ]]
+  jq -e 'all(.runs[]; .provider == "libmlx5")' out/incast.json
+}
+
+@test "unshaped traffic gives the same results on rxe and mlx5" {
+  incast rxe rxe --cc off
+  incast mlx5 mlx5 --cc off
+  # It starts some microseconds later, for another number of system calls: not the same bytes.
+  jq -es 'def near(f): (.[0] | f) as $a | (.[1] | f) as $b | ($a - $b | fabs) <= $a / 100;
+    map(.runs[0]) | near(.goodput_bps) and near(.drops) and near(.queue_bytes.p99) and
+      near(.victim_latency_us.max)' {rxe,mlx5}/incast.json
+}
+
+@test "the same seed gives the same run on mlx5, with the shim" {
+  incast mlx5 first --cc timely
+  incast mlx5 second --cc timely
+  cmp {first,second}/incast.json
+}
+
+@test "with each injected fault a program ends as without the shim" {
+  local rule mode result bare=''
+  on mlx5 --rate 10gbit --out out -- "$top_srcdir/tests/lab/faults.sh" "$top_builddir"
+  while IFS='|' read -r rule mode result; do
+    echo "$rule|$mode|$result"
+    [[ $mode != ' bare ' ]] || bare=$result
+    [[ $result == "$bare" ]]
+  done <<<"$output"
+  grep -q '^none | bare | completes' <<<"$output"
+  grep -q '^drop .* | bare | hangs' <<<"$output"
+  grep -qE '^error .*status=12 | bare | .*[Ww][Cc]' <<<"$output"
+}
+
+@test "rules that the fault injection does not know are refused" {
+  on mlx5 -- bash -c 'cd /sys/module/rdma_rxe/parameters
+    for rule in nonsense "drop at" "drop at=x" "drop colour=1" "fatal dev=rxe_9" \
+        "cq-error dev=rxe_1 cq=4711" "drop $(printf %0200d 1)"; do
+      ! echo "$rule" >abi_fault || exit 1
+    done 2>/dev/null'
+}
+
+@test "pollers on 16 queue pairs do not exhaust the guest's memory" {
+  # shellcheck disable=SC2016 # expands in the guest
+  on mlx5 --time real --rate 200mbit -- bash -c '
+    pair() { timeout 15 ib_send_bw -q 16 -s 65536 -n 100 -x 1 -F "$@" >/dev/null 2>&1; }
+    pair -d rxe_1 & sleep 1; pair -d rxe_2 127.0.0.1
+    awk "/MemAvailable/ { exit \$2 < 500000 }" /proc/meminfo'
+}
