@@ -9,7 +9,7 @@
 
 static char abi_name[16] = "rxe";
 module_param_string(abi, abi_name, sizeof(abi_name), 0644);
-MODULE_PARM_DESC(abi, "user ABI of the devices that are added next: rxe or mlx5");
+MODULE_PARM_DESC(abi, "user ABI of the devices that are added next: rxe, mlx5 or irdma");
 
 bool rxe_abi_trace;
 module_param_named(abi_trace, rxe_abi_trace, bool, 0644);
@@ -17,7 +17,7 @@ MODULE_PARM_DESC(abi_trace, "log doorbells, WQEs and CQEs");
 
 struct ib_device_ops rxe_abi_ops;	/* what rxe had before it was overlaid */
 
-static const struct abi_ops *const abis[] = { &rxe_mlx5_abi };
+static const struct abi_ops *const abis[] = { &rxe_mlx5_abi, &rxe_irdma_abi };
 
 /* -- user memory ---------------------------------------------------------- */
 
@@ -87,6 +87,10 @@ int abi_deliver(struct abi_cq *c, struct rxe_cqe *cqe, bool solicited)
 	bool broken;
 
 	spin_lock_irqsave(&c->cq->cq_lock, flags);
+	if (c->ops->has_cqe && !c->ops->has_cqe(c, wc)) {
+		spin_unlock_irqrestore(&c->cq->cq_lock, flags);
+		return 0;
+	}
 	broken = c->broken;
 	if (broken || c->ops->cq_used(c) >= c->entries) {
 		c->broken = true;
@@ -407,6 +411,8 @@ void abi_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
 	struct abi_ctx *ctx = to_ruc(ibuc)->abi;
 
+	if (ctx->doorbell)
+		rdma_user_mmap_entry_remove(abi_page_entry(ctx->doorbell));
 	rxe_abi_ops.dealloc_ucontext(ibuc);
 	abi_pages_flush();
 	kfree(ctx);

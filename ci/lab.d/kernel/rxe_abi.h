@@ -36,6 +36,7 @@ struct abi_ctx {
 	struct list_head	qps;
 	struct list_head	cqs;
 	u32			bfregs;	/* static doorbell registers, see rxe_mlx5.c */
+	struct abi_page		*doorbell;	/* the context's own, or NULL, see rxe_irdma.c */
 };
 
 struct abi_cq {
@@ -44,7 +45,7 @@ struct abi_cq {
 	struct abi_ctx		*ctx;
 	struct list_head	list;
 	struct abi_mem		buf, shadow;	/* CQEs; what else the library writes */
-	u32			entries;	/* a power of two */
+	u32			entries;	/* that may wait to be consumed; mlx5: a power of two */
 	u32			produced;	/* CQEs ever; not wrapped */
 	u32			solicited;	/* value of produced after the last that was */
 	bool			any_solicited;
@@ -94,6 +95,8 @@ struct abi_ops {
 	bool (*recv_waits)(struct abi_qp *q);
 	/* How many entries of the CQ the library has not consumed. */
 	u32 (*cq_used)(struct abi_cq *c);
+	/* Whether this completion gets a CQE; NULL: all do. Called with the CQ's lock. */
+	bool (*has_cqe)(struct abi_cq *c, const struct ib_wc *wc);
 	/* Write CQE number c->produced. Called with the CQ's lock. */
 	void (*write_cqe)(struct abi_cq *c, struct ib_wc *wc);
 	/* Whether the library asked for an event that is due; disarms the CQ then. */
@@ -101,6 +104,7 @@ struct abi_ops {
 };
 
 extern const struct abi_ops rxe_mlx5_abi;
+extern const struct abi_ops rxe_irdma_abi;
 extern struct ib_device_ops rxe_abi_ops;
 
 extern bool rxe_abi_trace;
