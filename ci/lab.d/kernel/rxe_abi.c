@@ -422,12 +422,14 @@ void abi_dealloc_ucontext(struct ib_ucontext *ibuc)
 int rxe_abi_setup(struct ib_device *dev)
 {
 	size_t i;
+	int err;
 
 	for (i = 0; i < ARRAY_SIZE(abis); i++) {
 		if (!sysfs_streq(abi_name, abis[i]->name))
 			continue;
-		if (abi_pages_init())
-			return -ENOMEM;
+		err = abi_pages_init();
+		if (err)
+			return err;
 		rxe_abi_ops = dev->ops;
 		dev->ops.alloc_mw = NULL;
 		dev->ops.dealloc_mw = NULL;

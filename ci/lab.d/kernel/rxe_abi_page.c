@@ -9,7 +9,9 @@
  * posted meanwhile is processed then. Nothing polls: an idle device costs
  * nothing, and virtual time can pass.
  */
+#include <linux/kthread.h>
 #include <linux/sched/mm.h>
+#include <uapi/linux/sched/types.h>
 
 #ifdef CONFIG_UML_TIME_TRAVEL_SUPPORT
 #include <linux/time-internal.h>
@@ -30,11 +32,11 @@ struct abi_page {
 	struct vm_area_struct	*vma;
 	struct mm_struct	*mm;
 	struct hrtimer		timer;
-	struct work_struct	work;
+	struct kthread_work	work;
 	unsigned int		waits;	/* for the store, since the fault */
 };
 
-static struct workqueue_struct *abi_wq;
+static struct kthread_worker *abi_worker;
 
 static void abi_page_free(struct kref *ref)
 {
@@ -54,8 +56,17 @@ static enum hrtimer_restart abi_page_timer(struct hrtimer *timer)
 {
 	struct abi_page *p = container_of(timer, struct abi_page, timer);
 
-	queue_work(abi_wq, &p->work);
+	kthread_queue_work(abi_worker, &p->work);
 	return HRTIMER_NORESTART;
+}
+
+static bool abi_virtual_time(void)
+{
+#ifdef CONFIG_UML_TIME_TRAVEL_SUPPORT
+	return time_travel_mode != TT_MODE_OFF;
+#else
+	return false;
+#endif
 }
 
 /*
@@ -63,21 +74,23 @@ static enum hrtimer_restart abi_page_timer(struct hrtimer *timer)
  * a microsecond has passed, because CPU costs no time. In real time the return
  * to the program alone takes longer.
  */
-static u64 abi_clock_page_ns(void)
+static u64 abi_page_mapped_ns(const struct abi_page *p)
 {
-#ifdef CONFIG_UML_TIME_TRAVEL_SUPPORT
-	if (time_travel_mode != TT_MODE_OFF)
-		return NSEC_PER_USEC;
-#endif
-	return NSEC_PER_MSEC;
+	if (p->kind == ABI_CLOCK)
+		return abi_virtual_time() ? NSEC_PER_USEC : NSEC_PER_MSEC;
+	return (u64)NSEC_PER_USEC << min(p->waits, 14u);
 }
 
+/*
+ * In virtual time the thread that unmaps runs when all others wait, before time
+ * passes: what is posted while the page is mapped is not seen late.
+ */
 static void abi_page_unmap_later(struct abi_page *p)
 {
-	u64 ns = p->kind == ABI_CLOCK ? abi_clock_page_ns() :
-		(u64)NSEC_PER_USEC << min(p->waits, 14u);
-
-	hrtimer_start(&p->timer, ns_to_ktime(ns), HRTIMER_MODE_REL);
+	if (abi_virtual_time() && p->kind == ABI_DOORBELL && !p->waits)
+		kthread_queue_work(abi_worker, &p->work);
+	else
+		hrtimer_start(&p->timer, ns_to_ktime(abi_page_mapped_ns(p)), HRTIMER_MODE_REL);
 }
 
 static struct mm_struct *abi_page_mm(struct abi_page *p)
@@ -92,7 +105,7 @@ static struct mm_struct *abi_page_mm(struct abi_page *p)
 	return mm;
 }
 
-static void abi_page_unmap(struct work_struct *work)
+static void abi_page_unmap(struct kthread_work *work)
 {
 	struct abi_page *p = container_of(work, struct abi_page, work);
 	struct mm_struct *mm = abi_page_mm(p);
@@ -132,7 +145,7 @@ static vm_fault_t abi_page_fault(struct vm_fault *vmf)
 		p->show(page_address(p->page));
 	ret = vmf_insert_pfn(vmf->vma, vmf->address, page_to_pfn(p->page));
 	p->waits = 0;
-	if (!hrtimer_active(&p->timer) && !work_pending(&p->work)) {
+	if (!hrtimer_active(&p->timer) && list_empty(&p->work.node)) {
 		kref_get(&p->ref);
 		abi_page_unmap_later(p);
 	}
@@ -175,7 +188,7 @@ struct abi_page *abi_page_create(struct abi_ctx *ctx, enum abi_page_kind kind,
 	p->show = show;
 	kref_init(&p->ref);
 	mutex_init(&p->lock);
-	INIT_WORK(&p->work, abi_page_unmap);
+	kthread_init_work(&p->work, abi_page_unmap);
 	hrtimer_init(&p->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	p->timer.function = abi_page_timer;
 	return p;
@@ -223,12 +236,21 @@ void abi_mmap_free(struct rdma_user_mmap_entry *entry)
 
 void abi_pages_flush(void)
 {
-	flush_workqueue(abi_wq);
+	kthread_flush_worker(abi_worker);
 }
 
 int abi_pages_init(void)
 {
-	if (!abi_wq)
-		abi_wq = alloc_workqueue("rxe_abi", WQ_HIGHPRI, 0);
-	return abi_wq ? 0 : -ENOMEM;
+	static const struct sched_param none;
+	struct kthread_worker *worker;
+
+	if (abi_worker)
+		return 0;
+	worker = kthread_create_worker(0, "rxe_abi");
+	if (IS_ERR(worker))
+		return PTR_ERR(worker);
+	if (abi_virtual_time())
+		sched_setscheduler_nocheck(worker->task, SCHED_IDLE, &none);
+	abi_worker = worker;
+	return 0;
 }
