@@ -19,7 +19,7 @@ enum {
 	O_SENDERS = 256, O_DEVICES, O_VICTIM, O_NO_VICTIM, O_VICTIM_SIZE, O_VICTIM_INTERVAL, O_OP,
 	O_WARMUP, O_SEED, O_START, O_POLL, O_CC, O_PRELOAD, O_RATE, O_SWITCH_NS, O_SWITCH_PORT,
 	O_OUT, O_OUT_JSON, O_PLOT, O_SCENARIO, O_TIMEOUT, O_TCLASS, O_HOSTS, O_SIZES, O_LOAD,
-	O_REPEAT, O_QP_POOL,
+	O_REPEAT, O_QP_POOL, O_LATE,
 };
 
 static const struct option options[] = {
@@ -31,13 +31,14 @@ static const struct option options[] = {
 	{ "victim", 0, 0, O_VICTIM }, { "no-victim", 0, 0, O_NO_VICTIM },
 	{ "victim-size", 1, 0, O_VICTIM_SIZE }, { "victim-interval", 1, 0, O_VICTIM_INTERVAL },
 	{ "op", 1, 0, O_OP }, { "warmup", 1, 0, O_WARMUP }, { "seed", 1, 0, O_SEED },
-	{ "start", 1, 0, O_START }, { "poll", 0, 0, O_POLL }, { "cc", 1, 0, O_CC },
+	{ "start", 1, 0, O_START }, { "poll", 2, 0, O_POLL }, { "cc", 1, 0, O_CC },
 	{ "preload", 1, 0, O_PRELOAD }, { "rate", 1, 0, O_RATE },
 	{ "switch-ns", 1, 0, O_SWITCH_NS }, { "switch-port", 1, 0, O_SWITCH_PORT },
 	{ "out", 1, 0, O_OUT }, { "out_json", 1, 0, O_OUT_JSON }, { "out-json", 1, 0, O_OUT_JSON },
 	{ "plot", 1, 0, O_PLOT }, { "scenario", 1, 0, O_SCENARIO }, { "timeout", 1, 0, O_TIMEOUT },
 	{ "tclass", 1, 0, O_TCLASS }, { "hosts", 1, 0, O_HOSTS }, { "sizes", 1, 0, O_SIZES },
 	{ "load", 1, 0, O_LOAD }, { "repeat", 1, 0, O_REPEAT }, { "qp-pool", 1, 0, O_QP_POOL },
+	{ "late", 1, 0, O_LATE },
 	{ 0 }
 };
 
@@ -155,20 +156,50 @@ static int parse_sizes(struct parse *p, const char *text)
 	return set_error(p, "--sizes %s: fixed, websearch or hadoop", text);
 }
 
-/* 0.5 or 50% */
+/* 0.5 or 50%: NAN if it is neither; *end is set to what follows. */
+static double parse_share(const char *text, char **end)
+{
+	double v = strtod(text, end);
+
+	if (*end == text)
+		return NAN;
+	if (**end == '%') {
+		v /= 100;
+		++*end;
+	}
+	return v;
+}
+
 static int parse_load(struct parse *p, const char *text)
 {
 	char *end;
-	double v = strtod(text, &end);
+	double v = parse_share(text, &end);
 
-	if (end != text && !strcmp(end, "%")) {
-		v /= 100;
-		end++;
-	}
-	if (end == text || *end || !(v > 0 && v <= 2))
+	if (*end || !(v > 0 && v <= 2))
 		return set_error(p, "--load %s: not a share of the link (as 0.5, 50%%) up to 2", text);
 	p->o->load = v;
 	return 0;
+}
+
+/* Without a time: all the time. */
+static int parse_poll(struct parse *p, const char *text)
+{
+	p->o->poll = true;
+	p->o->poll_interval = 0;
+	return text ? parse_time(p, "--poll", text, 1, &p->o->poll_interval) : 0;
+}
+
+/* SHARE:TIME */
+static int parse_late(struct parse *p, const char *text)
+{
+	char *end;
+	double share = parse_share(text, &end);
+
+	if (*end != ':' || !(share > 0 && share <= 1))
+		return set_error(p, "--late %s: not a share of the polls and a time (as 1%%:200us)",
+				 text);
+	p->o->late_share = share;
+	return parse_time(p, "--late", end + 1, 1, &p->o->late);
 }
 
 /* together | stagger | stagger:TIME */
@@ -222,7 +253,8 @@ static int parse_option(struct parse *p, int letter, const char *arg)
 	case O_WARMUP: return parse_time(p, "--warmup", arg, 1, &o->warmup);
 	case O_SEED: return parse_count(p, "--seed", arg, 0, UINT64_MAX, &o->seed);
 	case O_START: return parse_start(p, arg);
-	case O_POLL: o->poll = true; return 0;
+	case O_POLL: return parse_poll(p, arg);
+	case O_LATE: return parse_late(p, arg);
 	case O_CC: return parse_cc(p, arg);
 	case O_PRELOAD: o->preload = arg; return 0;
 	case O_RATE: return parse_rate(p, "--rate", arg, &o->rate_bps);

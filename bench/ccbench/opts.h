@@ -31,6 +31,8 @@ struct opts {
 	double load;                       /* of the busiest link; 0: backlogged flows */
 	unsigned repeat;
 	bool poll, victim;
+	double late_share;                 /* of the polls that come late, by `late` */
+	int64_t poll_interval, late;       /* ns; poll_interval 0: all the time */
 	uint64_t victim_size;
 	int64_t duration, warmup, victim_interval, stagger, timeout; /* ns; warmup -1 = by rate */
 	uint64_t seed;

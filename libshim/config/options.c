@@ -97,6 +97,10 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "Whether WRITE_WITH_IMM requests are split as well. The last segment then "
 		 "carries the immediate data, and the receiver's completion reports the "
 		 "length of that segment only. Requires split=y." },
+	{ .name = "hw_timestamps", .type = CCS_OPT_BOOL, .def = "y", AT(hw_timestamps),
+	  .doc = "Whether RTTs are measured with the completion timestamps of devices that "
+		 "have them. Set n to compare, or if a device's clock is faulty; completions "
+		 "then occur when the application polls them." },
 	{ .name = "deepbind", .type = CCS_OPT_ENUM, .def = "clear", .choices = deepbinds,
 	  AT(deepbind),
 	  .doc = "What is done with RTLD_DEEPBIND when the application opens a module that "

@@ -37,6 +37,7 @@ struct ccs_options {
 	bool split_imm;         /* also WRITE_WITH_IMM; default n */
 	int deepbind;           /* enum ccs_deepbind; default clear */
 	char agent[108];        /* socket of the host agent; default CCS_IPC_SOCKET; or "off" */
+	bool hw_timestamps;     /* use those of completions; default y */
 	bool agent_thread;      /* run an agent if none answers and it is permitted; default y */
 	int fallback;           /* enum ccs_fallback; default auto */
 	char dscp[8];           /* of packets; default "keep": as the application requests */

@@ -84,6 +84,18 @@ static void units_and_letters(void **state)
 	assert_int_equal(o.warmup, SECOND / 100);
 }
 
+static void polls_are_events_or_prompt_or_late(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-s", "64"), OPTS_OK);
+	assert_true(!o.poll && o.late_share == 0);
+	assert_int_equal(PARSE("--poll"), OPTS_OK);
+	assert_true(o.poll && o.poll_interval == 0);
+	assert_int_equal(PARSE("--poll=2us", "--late", "1%:1ms"), OPTS_OK);
+	assert_true(o.poll && o.poll_interval == 2000 && o.late == 1000000);
+	assert_float_equal(o.late_share, 0.01, 1e-9);
+}
+
 static void the_lab_speaks_first_and_the_user_last(void **state)
 {
 	(void)state;
@@ -162,7 +174,9 @@ static void wrong_ones_are_named(void **state)
 		{ "-q", "-2", "-q -2" }, { "-m", "1000", "path MTU" }, { "--op", "atomic", "--op" },
 		{ "--cc", "timly", "timly" }, { "--cc", "none,,off", "empty" },
 		{ "--cc", "none,none", "twice" }, { "--cc", "beta=1", "beta=1" },
-		{ "--start", "soon", "soon" }, { "--rate", "5", "--rate" },
+		{ "--start", "soon", "soon" }, { "--late", "1%", "--late" },
+		{ "--late", "2:1ms", "--late" }, { "--late", "1%:soon", "soon" },
+		{ "--poll=often", NULL, "often" }, { "--rate", "5", "--rate" },
 		{ "--rate", "inf", "--rate" }, { "--warmup", "3s", "warm-up" },
 		{ "--senders", "0", "--senders" }, { "--frob", "1", "--frob" },
 	};
@@ -222,6 +236,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(defaults),
 		cmocka_unit_test(units_and_letters),
+		cmocka_unit_test(polls_are_events_or_prompt_or_late),
 		cmocka_unit_test(the_lab_speaks_first_and_the_user_last),
 		cmocka_unit_test(devices_by_name_and_by_number),
 		cmocka_unit_test(settings_may_have_parameters),

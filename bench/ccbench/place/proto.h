@@ -46,7 +46,9 @@ struct proto_config {
 	char device[DEVICE_LEN]; /* "": the first one */
 	uint32_t gid_index, tclass;
 	uint32_t rank, nqps;
-	uint32_t poll, zero;    /* poll: spin */
+	uint32_t poll, zero;    /* poll: no events */
+	int64_t poll_interval, late; /* ns; poll_interval 0: spin */
+	double late_share;      /* of the polls after a completion, that are late by `late` */
 	uint64_t seed;
 	int64_t offset;         /* of the orchestrator's clock to this host's */
 };
@@ -67,7 +69,7 @@ struct proto_local {
 };
 
 /* Messages have no padding, which would carry whatever was in memory, and arrays stand aligned. */
-_Static_assert(sizeof(struct proto_config) == DEVICE_LEN + 6 * 4 + 2 * 8, "padding");
+_Static_assert(sizeof(struct proto_config) == DEVICE_LEN + 6 * 4 + 5 * 8, "padding");
 _Static_assert(sizeof(struct proto_config) % _Alignof(struct proto_end) == 0, "alignment");
 _Static_assert(sizeof(struct proto_qp) == 40, "padding");
 _Static_assert(sizeof(struct proto_local) % _Alignof(struct proto_qp) == 0, "alignment");

@@ -17,6 +17,7 @@
 #define BATCH 32
 #define MOST_SAMPLES (1u << 20) /* of a flow: then the series ends, not the flow */
 #define STREAM_FLOW 0x10000     /* of random numbers: hosts have those below */
+#define STREAM_LATE 0x40000000
 
 struct flow {
 	const struct flow_spec *spec;
@@ -45,7 +46,10 @@ struct traffic {
 	uint32_t open;           /* flows that have an end, and have not come to it */
 	uint64_t outstanding;    /* WRs of all flows */
 	int64_t next;            /* no message arrives before this time */
+	bool spinning;           /* polls all the time */
 	unsigned spins;
+	struct rng rng;          /* of late polls */
+	bool active;             /* an event or a completion was seen since the last poll */
 	bool done, stopped, bye;
 };
 
@@ -290,6 +294,7 @@ static int drain_cq(struct traffic *t)
 	while ((n = ibv_poll_cq(e->cq, BATCH, wc)) > 0) {
 		if (!now)
 			now = worker_now(t->w);
+		t->active = t->w->cfg.poll;
 		for (i = 0; i < n; i++)
 			if (complete(t, &wc[i], now))
 				return -1;
@@ -396,16 +401,19 @@ static int await(struct traffic *t)
 		{ .fd = e->channel ? e->channel->fd : -1, .events = POLLIN },
 		{ .fd = e->recv_channel ? e->recv_channel->fd : -1, .events = POLLIN },
 	};
-	int64_t wait = t->w->cfg.poll ? 0 : INT64_MAX;
+	int64_t wait = t->w->cfg.poll ? t->w->cfg.poll_interval : INT64_MAX;
 	struct timespec ts;
 
 	if (wait && t->next != FLOW_FOREVER) {
-		wait = t->next - worker_now(t->w);
+		const int64_t left = t->next - worker_now(t->w);
+
+		wait = left < wait ? left : wait;
 		wait = wait > 0 ? wait : 0;
 	}
 	ts = (struct timespec){ wait / 1000000000, wait % 1000000000 };
 	if (ppoll(p, 3, wait == INT64_MAX ? NULL : &ts, NULL) < 0 && errno != EINTR)
 		return endpoint_fail(e, 1, errno, "poll");
+	t->active |= p[1].revents;
 	if (p[1].revents && endpoint_event(e, false))
 		return -1;
 	if (p[2].revents && endpoint_event(e, true))
@@ -413,9 +421,21 @@ static int await(struct traffic *t)
 	return p[0].revents ? receive_orders(t) : 0;
 }
 
+/* Do something else instead of polling, if --late says so. */
+static void be_late(struct traffic *t)
+{
+	const struct proto_config *cfg = &t->w->cfg;
+	const struct timespec ts = { cfg->late / 1000000000, cfg->late % 1000000000 };
+
+	if (t->active && cfg->late_share > 0 && rng_unit(&t->rng) < cfg->late_share)
+		nanosleep(&ts, NULL);
+	t->active = false;
+}
+
 /* One iteration: handle completions, arrivals and messages. */
 static int step(struct traffic *t)
 {
+	be_late(t);
 	if (drain_cq(t) || drain_receives(t) || advance_due_flows(t))
 		return -1;
 	if (!t->done && !t->open) {
@@ -432,7 +452,7 @@ static int step(struct traffic *t)
 				return -1;
 	}
 	/* With --poll, check for messages now and then. */
-	if (t->bye || (t->w->cfg.poll && t->outstanding && ++t->spins % 64))
+	if (t->bye || (t->spinning && t->outstanding && ++t->spins % 64))
 		return 0;
 	return await(t);
 }
@@ -467,6 +487,8 @@ static void begin(struct traffic *t)
 	uint32_t i;
 
 	t->next = FLOW_FOREVER;
+	t->spinning = w->cfg.poll && !w->cfg.poll_interval;
+	t->rng = rng_of(w->cfg.seed, STREAM_LATE + w->cfg.rank);
 	for (i = 0; i < w->cfg.nqps; i++) {
 		struct flow *f = &t->flow[i];
 
