@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "feedback/hwclock.h"
 
-/* Tolerated contradiction of bounds: drift, and a CQE's delay to memory. */
-#define SLACK_NS 100000
-#define CONFLICTS_MAX 4
-
-static void forget(struct ccs_hwclock *c, unsigned window)
-{
-	c->least[window] = INT64_MAX;
-	c->most[window] = INT64_MIN;
-}
+#define DRIFT_STEP_NS 5000    /* per ns of drift: 200 ppm */
+#define SLACK_NS 10000        /* tolerated contradiction of bounds */
+#define CONFLICTS_MAX 4       /* larger ones, less than CONFLICT_NS apart */
+#define CONFLICT_NS 1000000000ull
+#define EXACT_NS 2000         /* bounds that need no query */
 
 bool ccs_hwclock_init(struct ccs_hwclock *c, uint64_t khz, uint64_t mask)
 {
-	*c = (struct ccs_hwclock){ .khz = khz, .mask = mask & (UINT64_MAX >> 2) };
-	forget(c, 0);
-	forget(c, 1);
+	*c = (struct ccs_hwclock){ .khz = khz, .mask = mask & (UINT64_MAX >> 2),
+				   .least = INT64_MAX, .most = INT64_MIN };
 	return khz && mask && !(mask & (mask + 1));
 }
 
@@ -57,109 +52,116 @@ static int64_t unwrap(struct ccs_hwclock *c, uint64_t raw, uint64_t now_ns)
 	return c->ticks;
 }
 
-static void roll(struct ccs_hwclock *c, uint64_t now_ns)
+/* Host and device may drift apart: bounds become looser with time. */
+static void age(struct ccs_hwclock *c, uint64_t now_ns)
 {
-	const uint64_t age = now_ns > c->since_ns ? now_ns - c->since_ns : 0;
+	const uint64_t steps = now_ns > c->aged_ns ? (now_ns - c->aged_ns) / DRIFT_STEP_NS : 0;
 
-	if (age < CCS_HWCLOCK_WINDOW_NS)
-		return;
-	c->least[1] = c->least[0];
-	c->most[1] = c->most[0];
-	forget(c, 0);
-	if (age >= 2 * CCS_HWCLOCK_WINDOW_NS)
-		forget(c, 1);
-	c->since_ns = now_ns;
-	c->conflicts = 0;
-}
-
-static int64_t least(const struct ccs_hwclock *c)
-{
-	return c->least[0] < c->least[1] ? c->least[0] : c->least[1];
-}
-
-static int64_t most(const struct ccs_hwclock *c)
-{
-	return c->most[0] > c->most[1] ? c->most[0] : c->most[1];
-}
-
-static void add(struct ccs_hwclock *c, uint64_t device_ns, const struct ccs_span *span)
-{
-	const int64_t high = (int64_t)(span->latest_ns - device_ns);
-	const int64_t low = (int64_t)(span->earliest_ns - device_ns);
-
-	if (high < c->least[0])
-		c->least[0] = high;
-	if (span->earliest_ns && low > c->most[0])
-		c->most[0] = low;
+	if (c->most != INT64_MIN)
+		c->most -= (int64_t)steps;
+	if (c->least != INT64_MAX)
+		c->least += (int64_t)steps;
+	c->aged_ns += steps * DRIFT_STEP_NS;
 }
 
 /*
- * Some devices count in another unit than they state, or report something else instead of ticks.
- * The bounds then soon contradict each other. They also do for a moment if the host was suspended,
- * or a thread was preempted between a poll and reading its time.
+ * How far an event's bounds are outside of the known ones; 0: they agree. A CQE that takes a
+ * while to reach memory contradicts by as much, and drift beyond the allowed by a little.
  */
-static void check_bounds(struct ccs_hwclock *c, uint64_t device_ns, const struct ccs_span *span)
+static int64_t contradiction(const struct ccs_hwclock *c, int64_t low, int64_t high)
 {
-	if (most(c) == INT64_MIN || least(c) >= most(c) || most(c) - SLACK_NS <= least(c))
-		return;
-	forget(c, 0);
-	forget(c, 1);
-	add(c, device_ns, span);
-	c->broken = ++c->conflicts >= CONFLICTS_MAX;
+	if (low != INT64_MIN && low > c->least)
+		return low - c->least;
+	return high < c->most ? c->most - high : 0;
 }
 
-static uint64_t add_event(struct ccs_hwclock *c, uint64_t ticks, const struct ccs_span *span)
+/*
+ * The clock was set, or it stopped, or the host was suspended: forget what was known. If that goes
+ * on, it counts in another unit than stated, or it is no clock.
+ */
+static void restart(struct ccs_hwclock *c, int64_t low, int64_t high, uint64_t now_ns)
 {
-	const uint64_t device_ns = to_ns(c, unwrap(c, ticks, span->latest_ns));
+	c->most = low;
+	c->least = high;
+	c->conflicts = now_ns - c->conflict_ns < CONFLICT_NS ? c->conflicts + 1 : 1;
+	c->conflict_ns = now_ns;
+	c->broken = c->conflicts >= CONFLICTS_MAX;
+}
 
-	roll(c, span->latest_ns);
-	add(c, device_ns, span);
-	check_bounds(c, device_ns, span);
-	return device_ns;
+/* The lower bound of an event is as old as the span's beginning. */
+static uint64_t drift_ns(const struct ccs_span *span)
+{
+	return (span->latest_ns - span->earliest_ns) / DRIFT_STEP_NS;
+}
+
+/*
+ * Returns whether the event agrees with what is known. Of two bounds that contradict each other a
+ * little, the more recent one counts if it is precise.
+ */
+static bool add_event(struct ccs_hwclock *c, uint64_t ticks, const struct ccs_span *span,
+		      uint64_t *device_ns)
+{
+	int64_t low, high, excess;
+
+	*device_ns = to_ns(c, unwrap(c, ticks, span->latest_ns));
+	high = (int64_t)(span->latest_ns - *device_ns);
+	low = span->earliest_ns ? (int64_t)(span->earliest_ns - *device_ns - drift_ns(span))
+				: INT64_MIN;
+	age(c, span->latest_ns);
+	excess = contradiction(c, low, high);
+	c->doubtful |= excess > 0;
+	if (excess > SLACK_NS) {
+		restart(c, low, high, span->latest_ns);
+	} else if (excess && low != INT64_MIN && high - low < EXACT_NS) {
+		c->most = low;
+		c->least = high;
+	} else if (!excess) {
+		c->most = low > c->most ? low : c->most;
+		c->least = high < c->least ? high : c->least;
+	}
+	return !excess;
 }
 
 bool ccs_hwclock_wants(const struct ccs_hwclock *c, uint64_t now_ns)
 {
-	return !c->broken && now_ns - c->since_ns >= CCS_HWCLOCK_WINDOW_NS;
+	return !c->broken && now_ns - c->queried_ns >= CCS_HWCLOCK_QUERY_NS &&
+	       (c->doubtful || c->most == INT64_MIN || c->least - c->most > EXACT_NS);
 }
 
 void ccs_hwclock_learn(struct ccs_hwclock *c, uint64_t ticks, const struct ccs_span *span)
 {
-	if (!c->broken)
-		add_event(c, ticks, span);
-}
-
-void ccs_hwclock_map(struct ccs_hwclock *c, uint64_t ticks, struct ccs_span *span)
-{
-	const struct ccs_span given = *span;
 	uint64_t device_ns;
 
+	c->queried_ns = span->latest_ns;
 	if (c->broken)
 		return;
-	device_ns = add_event(c, ticks, span);
-	if (c->broken)
+	add_event(c, ticks, span, &device_ns);
+	c->doubtful = false;
+}
+
+/* Between the event and its poll the clocks may have drifted, too. */
+void ccs_hwclock_map(struct ccs_hwclock *c, uint64_t ticks, struct ccs_span *span)
+{
+	uint64_t device_ns, earliest, latest, drift;
+
+	if (c->broken || !add_event(c, ticks, span, &device_ns))
 		return;
-	span->latest_ns = device_ns + (uint64_t)least(c);
-	if (span->latest_ns > given.latest_ns)
-		span->latest_ns = given.latest_ns;
-	if (span->latest_ns < given.earliest_ns)
-		span->latest_ns = given.earliest_ns;
-	if (most(c) == INT64_MIN)
-		return;
-	span->earliest_ns = device_ns + (uint64_t)most(c);
-	if (span->earliest_ns < given.earliest_ns)
-		span->earliest_ns = given.earliest_ns;
-	if (span->earliest_ns > span->latest_ns)
-		span->earliest_ns = span->latest_ns;
+	latest = device_ns + (uint64_t)c->least;
+	drift = (span->latest_ns - latest) / DRIFT_STEP_NS;
+	if (latest + drift < span->latest_ns)
+		span->latest_ns = latest + drift;
+	earliest = device_ns + (uint64_t)c->most - drift;
+	if (c->most != INT64_MIN && earliest > span->earliest_ns)
+		span->earliest_ns = earliest;
 }
 
 uint64_t ccs_hwclock_ticks(const struct ccs_hwclock *c, uint64_t now_ns)
 {
 	int64_t passed, ticks;
 
-	if (!c->running || c->broken || least(c) == INT64_MAX)
+	if (!c->running || c->broken || c->least == INT64_MAX)
 		return 0;
-	passed = (int64_t)now_ns - least(c);
+	passed = (int64_t)now_ns - c->least;
 	ticks = passed > 0 ? (int64_t)to_ticks(c, (uint64_t)passed) : 0;
 	if (ticks < c->ticks)
 		ticks = c->ticks;

@@ -35,8 +35,9 @@ static void push_completion(struct qp *qp, uint64_t number, uint64_t segment_len
 static void set_time(const struct qp *qp, const struct shadow_batch *a, int i,
 		     struct ccs_done *done)
 {
-	const struct ccs_span when = ccs_shadow_completion_time(qp->cq, a, i);
 	const struct ccs_flow *f = &qp->flow;
+	const struct ccs_span when = ccs_shadow_completion_time(
+		qp->cq, a, i, ccs_flow_seg(f, done->number)->post_ns);
 
 	done->earliest_ns = when.earliest_ns;
 	done->latest_ns = when.latest_ns;

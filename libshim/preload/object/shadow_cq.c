@@ -188,6 +188,13 @@ static int poll_extended(struct shadow *s, int n, struct shadow_batch *a)
 	return got || rc == ENOENT || rc == EBUSY ? got : -rc;
 }
 
+static void report_clock(const struct cq *cq)
+{
+	if (cq->clock.broken)
+		ccs_log_once(CCS_LOG_WARN, "%s: completion timestamps contradict the host's clock; "
+			     "RTTs end when the application polls, from now on", cq->ctx->device);
+}
+
 /* Where the device's clock can be queried, it is known even if polls are always late. */
 static void query_clock(struct cq *cq)
 {
@@ -201,6 +208,7 @@ static void query_clock(struct cq *cq)
 	span.latest_ns = ccs_now_ns();
 	/* The seconds are 0: both providers that have this function return plain ticks. */
 	ccs_hwclock_learn(&cq->clock, (uint64_t)values.raw_clock.tv_nsec, &span);
+	report_clock(cq);
 }
 
 void ccs_shadow_now(struct cq *cq, struct wc_more *more)
@@ -218,12 +226,17 @@ void ccs_shadow_now(struct cq *cq, struct wc_more *more)
 	}
 }
 
-struct ccs_span ccs_shadow_completion_time(struct cq *cq, const struct shadow_batch *a, int i)
+struct ccs_span ccs_shadow_completion_time(struct cq *cq, const struct shadow_batch *a, int i,
+					   uint64_t post_ns)
 {
 	struct ccs_span when = { a->empty_ns, ccs_now(&cq->polled_ns) };
 
-	if (a->has_timestamps)
+	if (a->has_timestamps && !cq->clock.broken) {
+		if (post_ns > when.earliest_ns)
+			when.earliest_ns = post_ns;
 		ccs_hwclock_map(&cq->clock, a->more[i].completion_ts, &when);
+		report_clock(cq);
+	}
 	if (cq->woken || !when.earliest_ns)
 		when.earliest_ns = when.latest_ns;
 	return when;

@@ -10,8 +10,10 @@ struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries);
 int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct shadow_batch *a);
 /* Read the current completion of an open poll batch. */
 void ccs_shadow_read(struct ibv_cq_ex *ex, struct ibv_wc *wc, struct wc_more *more);
-/* When the i-th of them was created, as precisely as is known. */
-struct ccs_span ccs_shadow_completion_time(struct cq *cq, const struct shadow_batch *a, int i);
+/* When the i-th of them was created, as precisely as is known. Its segment was posted at post_ns; 0:
+ * unknown. */
+struct ccs_span ccs_shadow_completion_time(struct cq *cq, const struct shadow_batch *a, int i,
+					   uint64_t post_ns);
 /* The extended fields of a completion that the shim creates now. */
 void ccs_shadow_now(struct cq *cq, struct wc_more *more);
 /* Apply the application's moderation to that CQ. */
