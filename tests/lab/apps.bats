@@ -21,7 +21,7 @@ setup_file() {
 setup() {
   local name
   for name in ${!LAB_@} ${!CCSHIM_@}; do
-    [[ $name == CCSHIM_LAB_CACHE ]] || unset "$name"
+    [[ $name == CCSHIM_LAB_* ]] || unset "$name"
   done
   cd "$BATS_TEST_TMPDIR" || return
 }
