@@ -31,3 +31,32 @@ check_PROGRAMS += tests/lab/telemetry
 tests_lab_telemetry_SOURCES = tests/lab/telemetry.c
 tests_lab_telemetry_LDADD = libccs-core.la
 EXTRA_DIST += tests/lab/telemetry.awk tests/lab/telemetry.bats tests/lab/telemetry.sh
+
+check_PROGRAMS += tests/lab/suite/suite
+tests_lab_suite_suite_SOURCES = \
+	tests/lab/suite/attr.c \
+	tests/lab/suite/child.c \
+	tests/lab/suite/child.h \
+	tests/lab/suite/cq.c \
+	tests/lab/suite/datagram.c \
+	tests/lab/suite/end.c \
+	tests/lab/suite/errors.c \
+	tests/lab/suite/events.c \
+	tests/lab/suite/flush.c \
+	tests/lab/suite/host.c \
+	tests/lab/suite/life.c \
+	tests/lab/suite/limit.c \
+	tests/lab/suite/main.c \
+	tests/lab/suite/process.c \
+	tests/lab/suite/purge.c \
+	tests/lab/suite/rc.c \
+	tests/lab/suite/ring.c \
+	tests/lab/suite/srq.c \
+	tests/lab/suite/suite.h \
+	tests/lab/suite/timestamps.c \
+	tests/lab/suite/window.c \
+	tests/lab/suite/work.c \
+	tests/lab/suite/wr.c
+tests_lab_suite_suite_CFLAGS = $(AM_CFLAGS) $(VERBS_CFLAGS)
+tests_lab_suite_suite_LDADD = $(VERBS_LIBS) -lpthread
+EXTRA_DIST += tests/lab/suite.bats tests/lab/suite.known tests/lab/suite.sh
