@@ -18,8 +18,8 @@ setup_file() {
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
   "$lab" --prepare --engine uml
   # Both at once: one uses one CPU.
-  in_lab rxe "$BATS_FILE_TMPDIR/rxe" &
-  in_lab mlx5 "$BATS_FILE_TMPDIR/mlx5"
+  in_both rxe &
+  in_both mlx5
   wait
 }
 
@@ -29,6 +29,12 @@ setup() {
     [[ $name == CCSHIM_LAB_CACHE ]] || unset "$name"
   done
   cd "$BATS_TEST_TMPDIR" || return
+}
+
+# in_both PROVIDER: in virtual and in real time.
+in_both() {
+  in_lab "$1" "$BATS_FILE_TMPDIR/$1"
+  in_lab "$1" "$BATS_FILE_TMPDIR/$1/real" --time real
 }
 
 # in_lab PROVIDER OUT [OPTION…] [-- PREFIX…]: the suite in all modes. Results are in OUT.
@@ -120,6 +126,19 @@ of_provider() { same_as_bare "$BATS_FILE_TMPDIR/$1" "$1" "$2"; }
 @test "libmlx5: mode off is as bare" { of_provider mlx5 off; }
 @test "libmlx5: mode observe is as bare" { of_provider mlx5 observe; }
 @test "libmlx5: mode enforce is as bare" { of_provider mlx5 enforce; }
+
+# threads_of PROVIDER
+threads_of() {
+  local mode out=$BATS_FILE_TMPDIR/$1/real
+  for mode in bare off observe enforce; do
+    finished "$out" $mode
+    # Also "close", which all end with.
+    [[ $(results "$out/$mode.tap" | grep -c '=ok$') -eq 6 ]] || { cat "$out/$mode.tap"; return 1; }
+  done
+}
+
+@test "librxe: threads in real time" { threads_of rxe; }
+@test "libmlx5: threads in real time" { threads_of mlx5; }
 
 @test "under enforce most requests had to wait" {
   local provider

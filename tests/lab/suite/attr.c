@@ -127,6 +127,21 @@ static void posting_before_rts(void)
 	end_drop(&b);
 }
 
+/* ccshim limits rates; an application may ask the device to. */
+static void rate_limit(void)
+{
+	struct ibv_qp_rate_limit_attr attr = { .rate_limit = 1000000 };
+	struct pair p;
+	int error;
+
+	PAIR(&p);
+	error = ibv_modify_qp_rate_limit(p.a.qp, &attr);
+	fact("error", "%s", strerror(error));
+	POST(&p, .id = 1, .opcode = IBV_WR_RDMA_WRITE, .len = 100, SIGNALED);
+	done(&p.a, 1, IBV_WC_RDMA_WRITE);
+	pair_drop(&p);
+}
+
 static void device_attributes(void)
 {
 	const struct ibv_device_attr *d = &hosts[0].attr;
@@ -159,6 +174,7 @@ const struct check attr_checks[] = {
 	  refused_modify_leaves_traffic },
 	{ "attr_early", "requests posted before RTS are refused or dropped by RESET",
 	  posting_before_rts },
+	{ "attr_rate_limit", "ibv_modify_qp_rate_limit does not disturb traffic", rate_limit },
 	{ "attr_device", "the device and its port can be queried", device_attributes },
 	{},
 };

@@ -135,6 +135,35 @@ static void requests_posted_in_a_batch(void)
 	pair_drop(&p);
 }
 
+/* The application has promised to use one thread. */
+static void single_threaded_cq(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 10, .wc_flags = WC_FLAGS, .comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(hosts[0].ctx, &attr);
+	struct pair p;
+
+	fact("supported", "%d", !!cq);
+	if (!cq)
+		skip("no single-threaded CQs: %s", strerror(errno));
+	require(!ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), "destroying");
+	PAIR(&p, .wc_flags = WC_FLAGS, .single_threaded = true);
+	for (unsigned i = 0; i < 200; i++) {
+		POST(&p, .id = i, .opcode = IBV_WR_RDMA_WRITE, .len = 9000, SIGNALED);
+		if (i < 16)
+			continue;
+		start_poll(&p.a);
+		require(p.a.cqx->wr_id == i - 16 && !p.a.cqx->status, "WR %lu",
+			(unsigned long)p.a.cqx->wr_id);
+		ibv_end_poll(p.a.cqx);
+	}
+	for (unsigned i = 184; i < 200; i++)
+		done(&p.a, i, IBV_WC_RDMA_WRITE);
+	pair_drop(&p);
+}
+
 static void separate_cqs(void)
 {
 	struct ibv_cq *send_cq = ibv_create_cq(hosts[0].ctx, 64, NULL, NULL, 0);
@@ -328,6 +357,7 @@ const struct check cq_checks[] = {
 	{ "cq_batch_rest", "an ended batch leaves the rest to later batches and ibv_poll_cq",
 	  ended_batch_leaves_the_rest },
 	{ "cq_batch_post", "requests posted in a batch complete", requests_posted_in_a_batch },
+	{ "cq_single", "a single-threaded CQ delivers every completion", single_threaded_cq },
 	{ "cq_separate", "sends and receives complete on CQs of their own", separate_cqs },
 	{ "cq_poll_n", "ibv_poll_cq returns at most n completions, in order",
 	  poll_returns_at_most_n },

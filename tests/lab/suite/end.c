@@ -38,10 +38,14 @@ void end_make_cq(struct end *e, struct host *h, const struct shape *shape)
 	}
 	e->channel = ibv_create_comp_channel(h->ctx);
 	require(e->channel, "no completion channel");
-	if (shape->wc_flags) {
+	if (shape->wc_flags || shape->single_threaded) {
 		attr.cqe = (uint32_t)e->shape.cqe;
 		attr.channel = e->channel;
 		attr.wc_flags = shape->wc_flags;
+		if (shape->single_threaded) {
+			attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+			attr.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+		}
 		e->cqx = ibv_create_cq_ex(h->ctx, &attr);
 		e->cq = e->cqx ? ibv_cq_ex_to_cq(e->cqx) : NULL;
 	} else {
@@ -62,17 +66,18 @@ static void make_qp(struct end *e)
 			.max_inline_data = s->inline_len,
 		},
 	};
+	struct ibv_pd *pd = s->pd ? s->pd : e->host->pd;
 	struct ibv_qp_init_attr_ex ex;
 
 	if (!s->ops) {
-		e->qp = ibv_create_qp(e->host->pd, &attr);
+		e->qp = ibv_create_qp(pd, &attr);
 		e->cap = attr.cap;
 		return;
 	}
 	memset(&ex, 0, sizeof(ex));
 	memcpy(&ex, &attr, sizeof(attr)); /* ex begins with the same members */
 	ex.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-	ex.pd = e->host->pd;
+	ex.pd = pd;
 	ex.send_ops_flags = s->ops;
 	e->qp = ibv_create_qp_ex(e->host->ctx, &ex);
 	e->qpx = e->qp ? ibv_qp_to_qp_ex(e->qp) : NULL;

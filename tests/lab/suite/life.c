@@ -96,6 +96,32 @@ static void drained_send_queue(void)
 	pair_drop(&p);
 }
 
+/*
+ * SQD with requests outstanding. After the return to RTS rxe sends nothing before the next request
+ * is posted.
+ */
+static void busy_send_queue_is_drained(void)
+{
+	struct pair p;
+	int error, n;
+
+	PAIR(&p);
+	for (unsigned i = 0; i < 20; i++)
+		POST(&p, .id = i, .opcode = IBV_WR_RDMA_WRITE, .len = 20000, SIGNALED);
+	error = end_modify(&p.a, IBV_QPS_SQD);
+	if (error)
+		skip("no SQD: %s", strerror(error));
+	nap_us(50000);
+	require(!end_modify(&p.a, IBV_QPS_RTS), "to RTS");
+	n = count_wcs(&p.a, 500);
+	fact("resumes", "%d", n == 20);
+	POST(&p, .id = 20, .opcode = IBV_WR_RDMA_WRITE, .len = 100, SIGNALED);
+	n += count_wcs(&p.a, 500);
+	require(n <= 21, "%d completions of 21 WRs", n);
+	fact("completions", "%d", n);
+	pair_drop(&p);
+}
+
 static void post_some(struct pair *p, unsigned round)
 {
 	static const enum ibv_wr_opcode opcodes[] = {
@@ -182,6 +208,56 @@ static void many_qps(void)
 		pair_drop(&p[i]);
 }
 
+static void parent_domain(void)
+{
+	struct ibv_td_init_attr td_attr = { 0 };
+	struct ibv_parent_domain_init_attr attr = { .pd = hosts[0].pd };
+	struct ibv_pd *pd;
+	struct pair p;
+
+	attr.td = ibv_alloc_td(hosts[0].ctx, &td_attr);
+	fact("supported", "%d", !!attr.td);
+	if (!attr.td)
+		skip("no thread domains: %s", strerror(errno));
+	pd = ibv_alloc_parent_domain(hosts[0].ctx, &attr);
+	require(pd, "no parent domain: %s", strerror(errno));
+	end_make(&p.a, &hosts[0], &(struct shape){ .pd = pd });
+	end_make(&p.b, &hosts[1], &(struct shape){ 0 });
+	pair_connect(&p);
+	require(p.a.qp->pd == pd, "the QP's PD is another one");
+	for (unsigned i = 0; i < 20; i++)
+		exchange(&p, i);
+	pair_drop(&p);
+	require(!ibv_dealloc_pd(pd) && !ibv_dealloc_td(attr.td), "deallocating");
+}
+
+/* A device that is opened a second time, used and closed. */
+static void second_context(void)
+{
+	struct host second = hosts[0];
+	struct pair p, other;
+
+	PAIR(&other);
+	for (unsigned round = 0; round < 3; round++) {
+		second.ctx = ibv_open_device(hosts[0].ctx->device);
+		require(second.ctx && second.ctx != hosts[0].ctx, "opening: %s", strerror(errno));
+		second.pd = ibv_alloc_pd(second.ctx);
+		second.mr = ibv_reg_mr(second.pd, second.mem, MEMORY, IBV_ACCESS_LOCAL_WRITE);
+		require(second.pd && second.mr, "registering");
+		end_make(&p.a, &second, &(struct shape){ 0 });
+		end_make(&p.b, &hosts[1], &(struct shape){ 0 });
+		pair_connect(&p);
+		exchange(&p, round);
+		exchange(&other, round);
+		POST(&p, .id = 1, .opcode = IBV_WR_RDMA_WRITE, .len = 60000);
+		pair_drop(&p);
+		require(!ibv_dereg_mr(second.mr) && !ibv_dealloc_pd(second.pd) &&
+			!ibv_close_device(second.ctx), "closing");
+		exchange(&other, round);
+	}
+	pair_drop(&other);
+}
+
 static void busy_objects_are_not_destroyed(void)
 {
 	struct ibv_srq *srq;
@@ -210,11 +286,15 @@ const struct check life_checks[] = {
 	{ "life_reset_drops", "RESET drops what is outstanding, without completions",
 	  reset_drops_what_is_outstanding },
 	{ "life_sqd", "requests posted in SQD wait for RTS", drained_send_queue },
+	{ "life_sqd_busy", "requests outstanding in SQD complete at most once",
+	  busy_send_queue_is_drained },
 	{ "life_teardown", "QPs with traffic in flight can be destroyed, and others continue",
 	  teardown_in_flight },
 	{ "life_teardown_cq", "destroying a QP with traffic leaves others on its CQ undisturbed",
 	  teardown_on_a_shared_cq },
 	{ "life_many", "many QPs share a CQ", many_qps },
+	{ "life_parent_domain", "a QP in a parent domain works", parent_domain },
+	{ "life_context", "a device can be opened again, used and closed", second_context },
 	{ "life_busy", "objects in use are not destroyed", busy_objects_are_not_destroyed },
 	{},
 };

@@ -45,6 +45,56 @@ static void *poll_until_all(void *arg)
 	return NULL;
 }
 
+/* The same by ibv_start_poll. Of one completion each, because cq_batch_end fails on librxe. */
+static void *poll_batches_until_all(void *arg)
+{
+	uint64_t until = now_ns() + UINT64_C(20000000000);
+	struct poller *p = arg;
+	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)p->cq;
+	struct ibv_poll_cq_attr attr = { 0 };
+
+	while (__atomic_load_n(p->total, __ATOMIC_RELAXED) < WRS && now_ns() < until) {
+		if (ibv_start_poll(cq, &attr)) {
+			nap_us(200);
+			continue;
+		}
+		p->got++;
+		if (cq->status || cq->wr_id >= WRS)
+			p->wrong++;
+		else
+			__atomic_add_fetch(&p->seen[cq->wr_id], 1, __ATOMIC_RELAXED);
+		__atomic_add_fetch(p->total, 1, __ATOMIC_RELAXED);
+		ibv_end_poll(cq);
+	}
+	return NULL;
+}
+
+/* By events: arm, poll, sleep. */
+static void *sleep_until_all(void *arg)
+{
+	struct poller *p = arg;
+	struct ibv_cq *cq;
+	void *context;
+	struct ibv_wc wc;
+
+	while (*p->total < WRS) {
+		if (ibv_poll_cq(p->cq, 1, &wc) != 1) {
+			p->wrong += !!ibv_req_notify_cq(p->cq, 0);
+			if (ibv_poll_cq(p->cq, 1, &wc) != 1) {
+				if (ibv_get_cq_event(p->cq->channel, &cq, &context))
+					break;
+				ibv_ack_cq_events(cq, 1);
+				continue;
+			}
+		}
+		p->got++;
+		p->wrong += wc.status || wc.wr_id != *p->total;
+		p->seen[wc.wr_id % WRS]++;
+		++*p->total;
+	}
+	return NULL;
+}
+
 /* Posts of one thread, tried again while the queue is full. */
 static void post_patiently(struct end *from, const struct end *to, unsigned id)
 {
@@ -59,26 +109,43 @@ static void post_patiently(struct end *from, const struct end *to, unsigned id)
 	require(!error, "posting: %s", strerror(error));
 }
 
-static void two_threads_poll_one_cq(void)
+static void poll_by_threads(unsigned n, void *(*poll)(void *), uint64_t wc_flags)
 {
 	unsigned total = 0, seen[WRS] = { 0 };
 	struct poller poller[2];
 	pthread_t thread[2];
 	struct pair p;
 
-	PAIR(&p);
-	for (unsigned i = 0; i < 2; i++) {
+	PAIR(&p, .wc_flags = wc_flags);
+	for (unsigned i = 0; i < n; i++) {
 		poller[i] = (struct poller){ p.a.cq, &total, seen, 0, 0 };
-		require(!pthread_create(&thread[i], NULL, poll_until_all, &poller[i]), "thread");
+		require(!pthread_create(&thread[i], NULL, poll, &poller[i]), "thread");
 	}
 	for (unsigned i = 0; i < WRS; i++)
 		post_patiently(&p.a, &p.b, i);
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < n; i++) {
 		pthread_join(thread[i], NULL);
-	require(total == WRS && !poller[0].wrong && !poller[1].wrong, "%u completions", total);
+		require(!poller[i].wrong, "thread %u", i);
+	}
+	require(total == WRS, "%u completions", total);
 	for (unsigned i = 0; i < WRS; i++)
 		require(seen[i] == 1, "WR %u completed %u times", i, seen[i]);
 	pair_drop(&p);
+}
+
+static void two_threads_poll_one_cq(void)
+{
+	poll_by_threads(2, poll_until_all, 0);
+}
+
+static void two_threads_poll_batches(void)
+{
+	poll_by_threads(2, poll_batches_until_all, IBV_WC_STANDARD_FLAGS);
+}
+
+static void one_thread_sleeps(void)
+{
+	poll_by_threads(1, sleep_until_all, 0);
 }
 
 struct poster {
@@ -129,7 +196,7 @@ static void two_threads_post_to_one_qp(void)
 }
 
 /* One thread polls while the main thread creates, uses and destroys QPs on the CQ. */
-static void qps_come_and_go_beside_a_poller(void)
+static void qps_are_created_beside_a_poller(void)
 {
 	unsigned total = 0, seen[WRS] = { 0 };
 	struct poller poller;
@@ -275,10 +342,13 @@ static void killed_peer(void)
 const struct check process_checks[] = {
 	{ "thread_poll", "two threads that poll one CQ get each completion once",
 	  two_threads_poll_one_cq },
+	{ "thread_batch", "so do two threads with ibv_start_poll", two_threads_poll_batches },
+	{ "thread_sleep", "a thread that sleeps gets the completions of another one's requests",
+	  one_thread_sleeps },
 	{ "thread_post", "two threads post to one QP, each in its order",
 	  two_threads_post_to_one_qp },
-	{ "thread_life", "QPs come and go on a CQ that another thread polls",
-	  qps_come_and_go_beside_a_poller },
+	{ "thread_life", "QPs are created and destroyed on a CQ that another thread polls",
+	  qps_are_created_beside_a_poller },
 	{ "fork", "a child does not disturb the traffic of its parent",
 	  fork_leaves_the_parents_memory },
 	{ "kill", "a peer that is killed ends in RETRY_EXC_ERR, and others continue", killed_peer },

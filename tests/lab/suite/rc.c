@@ -37,6 +37,27 @@ static void write_of_a_megabyte(void)
 	pair_drop(&p);
 }
 
+/* Pieces of which none ends where a segment may end. */
+static void long_requests_of_several_pieces(void)
+{
+	enum { LEN = 100001 };
+	struct pair p;
+
+	PAIR(&p);
+	for (unsigned n = 1; n <= 4; n++) {
+		memset(target(), 0, LEN + 64);
+		memset(local(), 0, LEN + 64);
+		fill(source(), LEN, n);
+		POST(&p, .id = 1, .opcode = IBV_WR_RDMA_WRITE, .len = LEN, .pieces = n);
+		POST(&p, .id = 2, .opcode = IBV_WR_RDMA_READ, .len = LEN, .pieces = n, SIGNALED);
+		done(&p.a, 2, IBV_WC_RDMA_READ);
+		require(is_filled(target(), LEN, n) && is_zero(target() + LEN, 64), "WRITE");
+		require(is_filled(local(), LEN, n) && is_zero(local() + LEN, 64), "READ");
+	}
+	require(!count_wcs(&p.a, 5), "a completion of an unsignaled WRITE");
+	pair_drop(&p);
+}
+
 static void write_imm_consumes_a_receive(void)
 {
 	struct ibv_wc wc;
@@ -279,6 +300,8 @@ const struct check rc_checks[] = {
 	{ "rc_write", "a WRITE places its bytes and none beside them", write_places_its_bytes },
 	{ "rc_megabyte", "a WRITE and a READ of a megabyte complete once each",
 	  write_of_a_megabyte },
+	{ "rc_pieces", "long WRITEs and READs of several SGEs place their bytes",
+	  long_requests_of_several_pieces },
 	{ "rc_write_imm", "WRITE_WITH_IMM consumes a receive and delivers the immediate",
 	  write_imm_consumes_a_receive },
 	{ "rc_send", "a SEND arrives whole, with its length", send_arrives_whole },

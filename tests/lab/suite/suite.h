@@ -92,10 +92,12 @@ struct shape {
 	uint32_t sends, recvs, sges, inline_len; /* 32, 32, 4, 64 */
 	int cqe;                                 /* 512 */
 	bool sig_all;
+	bool single_threaded;                    /* the CQ, which is extended */
 	uint64_t ops;                            /* of ibv_wr_*: none, ibv_create_qp is used */
 	uint64_t wc_flags;                       /* none, ibv_create_cq is used */
 	struct ibv_cq *cq;                       /* one of its own */
 	struct ibv_cq *send_cq;                  /* cq */
+	struct ibv_pd *pd;                       /* that of the host */
 	struct ibv_srq *srq;
 	unsigned rnr_retry;                      /* 7; NO_RNR_RETRY is none */
 	unsigned rd_atomic;                      /* 8 */

@@ -144,6 +144,7 @@ static void wr_bind_and_invalidate(void)
 		ibv_wr_bind_mw(qp, mw, rkey, &info);
 		require(!ibv_wr_complete(qp), "binding");
 		done(&p.b, 5, IBV_WC_BIND_MW);
+		mw->rkey = rkey; /* which ibv_bind_mw would do */
 		recv_ok(&p.b, 9, 0, 4096);
 		qp = i ? p.b.qpx : p.a.qpx;
 		ibv_wr_start(qp);

@@ -91,11 +91,13 @@ void recv_ok(struct end *e, uint64_t id, uint32_t at, uint32_t len)
 
 void next_wc(struct end *e, struct ibv_wc *wc)
 {
-	uint64_t until = now_ns() + WAIT_MS * UINT64_C(1000000);
+	uint64_t start = now_ns(), waited = 0;
 	int n;
 
-	while (!(n = ibv_poll_cq(e->cq, 1, wc)) && now_ns() < until)
-		nap_us(POLL_US);
+	while (!(n = ibv_poll_cq(e->cq, 1, wc)) && waited < WAIT_MS * UINT64_C(1000000)) {
+		nap_us(POLL_US + (unsigned)(waited / 50000)); /* a fiftieth of the time waited */
+		waited = now_ns() - start;
+	}
 	require(n == 1, "no completion: %d", n);
 }
 

@@ -244,6 +244,7 @@ static void batch_with_inline_data(void)
 	mixed_batch(true);
 }
 
+/* Also while earlier WRs are outstanding. */
 static void abort_leaves_nothing(void)
 {
 	struct ibv_qp_ex *qp;
@@ -264,8 +265,11 @@ static void abort_leaves_nothing(void)
 		ibv_wr_rdma_write(begin(qp, round, IBV_SEND_SIGNALED), rkey(), at(1000));
 		set_source(qp, 100);
 		complete_ok(qp);
-		done(&p.a, round, IBV_WC_RDMA_WRITE);
+		if (round >= 8)
+			done(&p.a, round - 8, IBV_WC_RDMA_WRITE);
 	}
+	for (unsigned i = 32; i < 40; i++)
+		done(&p.a, i, IBV_WC_RDMA_WRITE);
 	require(!count_wcs(&p.a, 5), "completions of aborted WRs");
 	require(is_zero(target(), 100), "an aborted WRITE was carried out");
 	require(is_filled(target() + 1000, 100, 1), "the WRITE after an abort");
