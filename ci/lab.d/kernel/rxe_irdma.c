@@ -22,7 +22,7 @@
  *    driver makes of all errors that it does not list.
  *  - The library of rdma-core 44.0 reports a write with immediate data as
  *    IBV_WC_RECV.
- *  - A CQ is armed by a count in its shadow area. While it is armed the library
+ *  - A CQ is armed in its shadow area. While it is armed the library
  *    does not arm it again, until ibv_get_cq_event of that CQ, which must not be
  *    left out therefore. CQEs that are there already raise no event.
  *  - At ibv_destroy_qp the library blanks that QP's CQEs in its CQs.

@@ -30,8 +30,7 @@ struct irdma_abi_cq {
 	bool		pass;		/* the valid bit of that one */
 	u32		written;	/* entries ever; not wrapped */
 	u16		resizes;
-	u8		arm_count;	/* as last seen in the shadow area */
-	u64		armed;
+	u64		armed;		/* for what, as in the shadow area */
 	u32		armed_at;	/* value of base.produced then */
 };
 
@@ -129,16 +128,23 @@ static bool irdma_has_cqe(struct abi_cq *c, const struct ib_wc *wc)
 	return !end->flushed && !(wc->wr_id & IRDMA_ABI_LATE);
 }
 
-/* Note whether the library armed the CQ, before a CQE is written that could be due. */
+/*
+ * Note whether the library armed the CQ, before a CQE is written that could be
+ * due. Hardware sees each doorbell, and so a new number of two bits in the shadow
+ * area. We may see only the last of four; but each sets a bit that we clear.
+ */
 static void see_arm(struct irdma_abi_cq *c)
 {
-	u64 arm = load((__le64 *)c->base.shadow.va + IRDMA_ABI_ARM);
-	u8 count = FIELD_GET(IRDMA_CQ_DBSA_ARM_SEQ_NUM, arm);
+	const u64 bits = IRDMA_CQ_DBSA_ARM_NEXT | IRDMA_CQ_DBSA_ARM_NEXT_SE;
+	__le64 *word = (__le64 *)c->base.shadow.va + IRDMA_ABI_ARM;
+	__le64 arm;
 
-	if (count == c->arm_count)
-		return;
-	c->arm_count = count;
-	c->armed = arm & (IRDMA_CQ_DBSA_ARM_NEXT | IRDMA_CQ_DBSA_ARM_NEXT_SE);
+	do {
+		arm = READ_ONCE(*word);
+		if (!(le64_to_cpu(arm) & IRDMA_CQ_DBSA_ARM_NEXT_SE))
+			return;
+	} while (cmpxchg(word, arm, arm & ~cpu_to_le64(bits)) != arm);
+	c->armed = le64_to_cpu(arm) & bits;
 	c->armed_at = c->base.produced;
 }
 
@@ -732,6 +738,8 @@ int irdma_abi_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	if (q && mask & IB_QP_STATE && (to_qp(q)->dead || qp_state(q->qp) == IB_QPS_ERR))
 		return modify_dead_qp(ibqp, attr->qp_state, udata);
+	if (q)
+		abi_fetch_send(q);	/* what was posted before is not late */
 	err = rxe_abi_ops.modify_qp(ibqp, attr, mask, NULL);
 	if (err || !q || !(mask & IB_QP_STATE))
 		return err;

@@ -231,7 +231,8 @@ struct ccs_span ccs_shadow_completion_time(struct cq *cq, const struct shadow_ba
 {
 	struct ccs_span when = { a->empty_ns, ccs_now(&cq->polled_ns) };
 
-	if (a->has_timestamps && !cq->clock.broken) {
+	/* A failed completion has no timestamp: libmlx5 returns what is in the CQE there. */
+	if (a->has_timestamps && !cq->clock.broken && !a->wc[i].status) {
 		if (post_ns > when.earliest_ns)
 			when.earliest_ns = post_ns;
 		ccs_hwclock_map(&cq->clock, a->more[i].completion_ts, &when);
