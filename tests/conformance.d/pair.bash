@@ -10,13 +10,13 @@ endpoints() {
   ((port += 1)) # one in TIME_WAIT is no good
   case $program in
     ib_*)
-      at=("$program" "$@" -F -x 1 -p "$port" -d)
+      at=("$program" "$@" -F -x "$gid_index" -p "$port" -d)
       server=("${at[@]}" "${devices[1]}")
       client=("${at[@]}" "${devices[2]}" 127.0.0.1)
       # With rdma_cm it is addresses that choose the devices.
       [[ " $* " != *' -'[Rz]' '* ]] || client[-1]="$server_ip" ;;
     ibv_*)
-      at=("$program" "$@" -g 1 -p "$port" -d)
+      at=("$program" "$@" -g "$gid_index" -p "$port" -d)
       server=("${at[@]}" "${devices[1]}")
       client=("${at[@]}" "${devices[2]}" 127.0.0.1) ;;
     rping)
