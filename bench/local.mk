@@ -146,7 +146,7 @@ bench_micro_nullrdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 bench_micro_nullrdma_la_DEPENDENCIES = bench/micro/nullrdma.map
 EXTRA_DIST += bench/micro/nullrdma.map
 
-EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/results.md bench/scripts/matrix bench/scripts/uncongested tests/lab/ccbench.bats
+EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/results.md bench/scripts/matrix bench/scripts/timestamps bench/scripts/uncongested docs/hardware.md tests/lab/ccbench.bats
 
 # What telemetry costs an agent.
 EXTRA_DIST += bench/scripts/echo-cost

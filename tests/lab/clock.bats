@@ -9,7 +9,7 @@
 
 bats_require_minimum_version 1.5.0
 
-# case NAME PPM FAULT…: run ccbench; after 40 ms the faults occur, in turn, 20 ms apart.
+# case NAME PPM FAULT…: run ccbench; after 40 ms the faults occur, one each 20 ms.
 readonly guest='
   parameters=/sys/module/rdma_rxe/parameters
   inject() {
