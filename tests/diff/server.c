@@ -59,6 +59,7 @@ static void child(const struct server *s, int in, int out)
 		putenv((char *)(uintptr_t)s->setting->env[i]);
 	setenv("RIG_KEEP", "1", 1);
 	setenv("CCSHIM_LOG_LEVEL", "error", 1);
+	setenv("FAKERDMA_PROFILE", "rxe", 1);
 	if (!s->setting->env[0])
 		setenv("RIG_BARE", "1", 1);
 	execv(exe ? exe : "/proc/self/exe", argv);

@@ -126,13 +126,13 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *ib)
 	return 0;
 }
 
-static void notify(struct fake_cq *cq, const struct ibv_wc *wc, bool solicited)
+static void notify(struct fake_cq *cq, const struct fake_cqe *cqe)
 {
 	const struct fake_event e = { .cq = cq };
 
 	if (cq->armed == NOT_ARMED)
 		return;
-	if (cq->armed == ARMED_SOLICITED && !solicited && wc->status == IBV_WC_SUCCESS)
+	if (cq->armed == ARMED_SOLICITED && !cqe->solicited)
 		return;
 	cq->armed = NOT_ARMED;
 	if (cq->ib.channel)
@@ -142,6 +142,7 @@ static void notify(struct fake_cq *cq, const struct ibv_wc *wc, bool solicited)
 void fake_cq_add(struct fake_cq *cq, const struct fake_cqe *cqe, bool solicited)
 {
 	struct ibv_async_event event = { .element.cq = &cq->ib, .event_type = IBV_EVENT_CQ_ERR };
+	struct fake_cqe *at;
 
 	if (cq->overrun)
 		return;
@@ -151,8 +152,10 @@ void fake_cq_add(struct fake_cq *cq, const struct fake_cqe *cqe, bool solicited)
 		fake_raise(cq->ib.context, &event);
 		return;
 	}
-	cq->ring[(cq->head + cq->used++) % cq->size] = *cqe;
-	notify(cq, &cqe->wc, solicited);
+	at = &cq->ring[(cq->head + cq->used++) % cq->size];
+	*at = *cqe;
+	at->solicited = solicited || cqe->wc.status != IBV_WC_SUCCESS;
+	notify(cq, at);
 }
 
 /* A CQE outlives its QP. */
@@ -165,18 +168,25 @@ void fake_cq_forget(const struct fake_qp *qp)
 			cq->ring[(cq->head + i) % cq->size].qp = NULL;
 }
 
-void fake_cq_purge(const struct fake_qp *qp)
+static void clean(struct fake_cq *cq, uint32_t qp_num)
 {
-	struct fake_cq *cq = cq_of(qp->init.send_cq);
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < cq->used; i++) {
 		const struct fake_cqe *cqe = &cq->ring[(cq->head + i) % cq->size];
 
-		if (cqe->qp != qp)
+		if (cqe->wc.qp_num != qp_num)
 			cq->ring[(cq->head + kept++) % cq->size] = *cqe;
 	}
 	cq->used = kept;
+}
+
+void fake_cq_clean(const struct fake_qp *qp)
+{
+	if (qp->init.send_cq)
+		clean(cq_of(qp->init.send_cq), qp->ib.qp_num);
+	if (qp->rcq)
+		clean(qp->rcq, qp->ib.qp_num);
 }
 
 bool fake_cq_take(struct fake_cq *cq, struct fake_cqe *out)
@@ -220,6 +230,9 @@ int fake_req_notify_cq(struct ibv_cq *ib, int solicited_only)
 		cq->armed = ARMED;
 	else if (cq->armed == NOT_ARMED)
 		cq->armed = ARMED_SOLICITED;
+	/* The first one disarms it. */
+	for (uint32_t i = 0; fake_profile()->arms_by_index && i < cq->used; i++)
+		notify(cq, &cq->ring[(cq->head + i) % cq->size]);
 	pthread_mutex_unlock(&fake_lock);
 	return 0;
 }

@@ -114,7 +114,7 @@ static struct ibv_context *open_context(struct ibv_device *d, int cmd_fd)
 	const char *setting = getenv("MLX5_SINGLE_THREADED");
 	int error;
 
-	if (!c || fake_queue_open(&c->async)) {
+	if (!c || !fake_choose_profile() || fake_queue_open(&c->async)) {
 		free(c);
 		return NULL;
 	}
@@ -215,7 +215,7 @@ EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
 		.max_qp_rd_atom = 16,
 		.max_qp_init_rd_atom = 16,
 		.max_res_rd_atom = 16 * MAX_QPS,
-		.atomic_cap = IBV_ATOMIC_HCA,
+		.atomic_cap = fake_has_atomics() ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE,
 		.max_mw = 65536,
 		.max_ah = 65536,
 		.max_srq = 65536,
@@ -249,7 +249,7 @@ EXPORT int ibv_query_port(struct ibv_context *context, uint8_t port,
 	attr->max_mtu = attr->active_mtu = IBV_MTU_4096;
 	attr->gid_tbl_len = 2;
 	attr->pkey_tbl_len = 1;
-	attr->max_msg_sz = 1u << 30;
+	attr->max_msg_sz = MAX_MESSAGE;
 	attr->active_width = 1;
 	attr->active_speed = 4; /* 10 Gbit/s on one lane */
 	attr->phys_state = 5;

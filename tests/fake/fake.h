@@ -12,7 +12,8 @@
  * It is as strict as any real device: send queue slots are free only when a CQE
  * behind them has been polled, a CQ holds no entry more than asked for and dies
  * of an overrun, unsignalled WQEs are silent unless they fail, keys and bounds
- * of memory are checked, CQEs of a destroyed QP stay where they are.
+ * of memory are checked. Where real providers differ, it behaves as its profile
+ * says: see FAKERDMA_PROFILE in README.md.
  *
  * The environment is described in README.md.
  */
@@ -58,6 +59,20 @@ FAKE_API uint64_t fake_doorbells(void);
 /* WQEs that were received and not yet carried out. */
 FAKE_API unsigned fake_pending(void);
 
+/* What differs between real providers: see FAKERDMA_PROFILE in README.md. */
+struct fake_profile {
+	const char *name;
+	bool cleans_cqs;                 /* a destroyed or reset QP loses its completions */
+	bool arms_by_index;              /* arming counts completions that were not polled */
+	bool rounds_up;                  /* capabilities of a QP */
+	bool sets_wr_complete;           /* modify_qp to RESET and to RTS writes it */
+	int not_rts;                     /* error of ibv_post_send before RTS; 0: WRs are queued */
+	int too_large;                   /* too many SGEs, or too much inline data */
+	int batch_too_large;             /* the same with ibv_wr_*, and too many WRs */
+};
+/* The one that was chosen when a device was opened. */
+FAKE_API const struct fake_profile *fake_profile(void);
+
 /* Objects that exist, and errors */
 struct fake_counts {
 	unsigned contexts, cqs, qps;
@@ -87,8 +102,6 @@ FAKE_API void fake_fail_destroy_qp(unsigned skip, int code);
  * first, held or not.
  */
 FAKE_API void fake_late(unsigned wqes);
-/* Destroying the next QP removes its CQEs, as on mlx5. */
-FAKE_API void fake_purge(void);
 /* Destroying the next QP adds one more CQE, of its last WQE. */
 FAKE_API void fake_stale_cqe(unsigned skip);
 /*
@@ -100,8 +113,10 @@ enum { FAKE_KEY_FAILS = 0x7a170000 };
 FAKE_API void fake_not_ready(unsigned skip, unsigned times);
 /* The next modify_qp is slow: it calls this first, with nothing locked. */
 FAKE_API void fake_during_modify(void (*call)(void *arg), void *arg);
-/* Whether modify_qp to RESET and RTS writes ibv_qp_ex.wr_complete (mlx5 does; the default). */
+/* Whether modify_qp to RESET and RTS writes ibv_qp_ex.wr_complete, where the profile does. */
 FAKE_API void fake_rewrite_wr_complete(bool yes);
+/* Whether QPs have atomics; if not, posting one fails with EOPNOTSUPP. */
+FAKE_API void fake_atomics(bool yes);
 /* Permanently: create_qp with a deeper send queue is refused. */
 FAKE_API void fake_limit_depth(uint32_t max_send_wr);
 /* The next create_qp uses that number, if it is free. */

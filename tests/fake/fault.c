@@ -15,7 +15,7 @@ static struct {
 
 static enum fake_bad bad_style;
 static uint32_t depth_limit = UINT32_MAX, wanted_num;
-static bool rewrite = true;
+static bool rewrite = true, atomics = true;
 static void (*meanwhile)(void *arg);
 static void *meanwhile_arg;
 
@@ -96,11 +96,6 @@ void fake_late(unsigned wqes)
 	set(FAULT_LATE, 0, (int)wqes);
 }
 
-void fake_purge(void)
-{
-	set(FAULT_PURGE, 0, 1);
-}
-
 void fake_stale_cqe(unsigned skip)
 {
 	set(FAULT_STALE, skip, 1);
@@ -138,7 +133,17 @@ void fake_rewrite_wr_complete(bool yes)
 
 bool fake_rewrites_wr_complete(void)
 {
-	return rewrite;
+	return rewrite && fake_profile()->sets_wr_complete;
+}
+
+void fake_atomics(bool yes)
+{
+	atomics = yes;
+}
+
+bool fake_has_atomics(void)
+{
+	return atomics;
 }
 
 void fake_limit_depth(uint32_t max_send_wr)
@@ -158,6 +163,7 @@ void fake_faults_clear(void)
 	depth_limit = UINT32_MAX;
 	wanted_num = 0;
 	meanwhile = NULL;
+	atomics = true;
 }
 
 /* A number, or the name of an errno or of a completion's status, negative too. */

@@ -16,6 +16,7 @@ libfakerdma_la_SOURCES = \
 	tests/fake/open.c \
 	tests/fake/post.c \
 	tests/fake/priv.h \
+	tests/fake/profile.c \
 	tests/fake/qp.c \
 	tests/fake/recv.c \
 	tests/fake/remote.c \
@@ -35,13 +36,18 @@ libfakerdma_la_DEPENDENCIES = tests/fake/fake.map
 EXTRA_DIST += tests/fake/README.md tests/fake/fake.map
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/fake/test_fake tests/fake/test_wire
-TESTS += tests/fake/test_fake tests/fake/test_wire
+check_PROGRAMS += tests/fake/test_fake tests/fake/test_profile tests/fake/test_wire
+TESTS += tests/fake/test_fake tests/fake/test_profile tests/fake/test_wire
 tests_fake_test_fake_SOURCES = \
 	tests/fake/test_fake.c \
 	tests/verbs/rig.c \
 	tests/verbs/rig.h
 tests_fake_test_fake_LDADD = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
+tests_fake_test_profile_SOURCES = \
+	tests/fake/test_profile.c \
+	tests/verbs/rig.c \
+	tests/verbs/rig.h
+tests_fake_test_profile_LDADD = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
 tests_fake_test_wire_SOURCES = \
 	tests/fake/test_wire.c \
 	tests/verbs/rig.c \

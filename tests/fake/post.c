@@ -40,16 +40,31 @@ static uint64_t length_of(const struct ibv_send_wr *wr)
 	return len;
 }
 
+static bool is_atomic(enum ibv_wr_opcode op)
+{
+	return op == IBV_WR_ATOMIC_CMP_AND_SWP || op == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* libmlx5 remembers transitions to RTS and RESET, and ignores those to other states. */
+static bool may_send(const struct fake_qp *qp)
+{
+	return fake_profile()->sets_wr_complete ? qp->was_rts : qp->ib.state >= IBV_QPS_RTS;
+}
+
 int fake_check_send(const struct fake_qp *qp, const struct ibv_send_wr *wr)
 {
-	if (qp->ib.state < IBV_QPS_RTS || !known(qp->ib.qp_type, wr->opcode))
+	const struct fake_profile *p = fake_profile();
+
+	if (!known(qp->ib.qp_type, wr->opcode))
 		return EINVAL;
+	if (p->not_rts && !may_send(qp))
+		return p->not_rts;
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->init.cap.max_send_sge)
-		return EINVAL;
+		return p->too_large;
+	if (is_atomic(wr->opcode) && !fake_has_atomics())
+		return EOPNOTSUPP;
 	if ((wr->send_flags & IBV_SEND_INLINE) && length_of(wr) > qp->init.cap.max_inline_data)
-		return EINVAL;
-	if (length_of(wr) > 1u << 30)
-		return EINVAL;
+		return p->too_large;
 	return qp->sq_head - qp->sq_tail >= qp->init.cap.max_send_wr ? ENOMEM : 0;
 }
 

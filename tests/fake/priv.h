@@ -16,7 +16,10 @@ struct ibv_context *verbs_open_device(struct ibv_device *device, void *private_d
 #define container(ptr, type, member) \
 	((type *)(void *)((char *)(void *)(ptr) - offsetof(type, member)))
 
-enum { MAX_SGE = 16, MAX_INLINE = 256, MAX_WR = 1 << 14, MAX_CQE = 1 << 15, MAX_QPS = 4096 };
+enum {
+	MAX_SGE = 16, MAX_INLINE = 256, INLINE_SPACE = 512, MAX_WR = 1 << 14, MAX_CQE = 1 << 15,
+	MAX_QPS = 4096
+};
 
 extern pthread_mutex_t fake_lock;
 extern pthread_cond_t fake_changed;      /* an acknowledgement or a new due time */
@@ -57,6 +60,7 @@ struct fake_cqe {
 	uint64_t made_ns;                /* due time by the link's model */
 	struct fake_qp *qp;              /* NULL: receive, or the QP is gone */
 	uint64_t wqe;                    /* slots up to here become free once it was polled */
+	bool solicited;
 };
 
 struct fake_cq {
@@ -78,7 +82,7 @@ struct fake_cq {
 struct fake_wqe {
 	struct ibv_send_wr wr;           /* sg_list is sge below */
 	struct ibv_sge sge[MAX_SGE];
-	unsigned char data[MAX_INLINE];
+	unsigned char data[INLINE_SPACE]; /* more than the rounded capability */
 	struct ibv_ah_attr av; /* UD: copied from the address handle, which may be destroyed */
 	uint64_t length, order, due_ns;
 	bool begun;                      /* faults have been applied */
@@ -120,13 +124,15 @@ struct fake_qp {
 		struct ibv_qp_ex ex;
 	};
 	struct fake_batch *batch;    /* NULL: without that interface */
-	struct ibv_qp_init_attr init;
+	struct ibv_qp_init_attr init;    /* its cap: as reported */
+	uint32_t depth;                  /* max_send_wr that was asked for */
 	struct ibv_qp_attr attr;
 	struct fake_wqe *sq;             /* [tail, next) carried out, [next, head) pending */
 	uint64_t sq_tail, sq_next, sq_head;
 	uint64_t sq_stop;                /* SQD: WQEs from here on wait */
 	uint64_t offset;                 /* of sq_next's next piece */
 	bool in_flight;                  /* and it is on the wire */
+	bool was_rts;                    /* since the last RESET */
 	uint8_t retries, rnr_retries;    /* of it, so far */
 	struct fake_rq own, *rq;         /* rq: own, or an SRQ's */
 	struct fake_cq *rcq;             /* NULL: init.recv_cq was destroyed */
@@ -183,10 +189,15 @@ struct fake_request {
 	union ibv_gid sgid;              /* UD */
 };
 
-enum { PIECE = 1 << 18, MAX_DATAGRAM = 4096, GRH = 40 };
+enum { PIECE = 1 << 18, MAX_MESSAGE = 1 << 30, MAX_DATAGRAM = 4096, GRH = 40 };
 
 /* Answers of a responder besides the status of a completion. */
 enum { ANSWER_NOT_READY = 0x100, ANSWER_NO_PEER, ANSWER_DEAD, ANSWER_NO_ROOM, ANSWER_LATER };
+
+/* profile.c */
+bool fake_choose_profile(void); /* by the environment; false: unknown */
+/* The capabilities that are granted to a QP, instead of those requested. */
+void fake_round_up(struct ibv_qp_cap *cap, enum ibv_qp_type type, const uint64_t *ops);
 
 /* event.c */
 int fake_queue_open(struct fake_queue *q);
@@ -198,7 +209,7 @@ void fake_raise(struct ibv_context *context, const struct ibv_async_event *event
 /* cq.c */
 void fake_cq_add(struct fake_cq *cq, const struct fake_cqe *cqe, bool solicited);
 void fake_cq_forget(const struct fake_qp *qp);
-void fake_cq_purge(const struct fake_qp *qp); /* and its CQEs */
+void fake_cq_clean(const struct fake_qp *qp); /* remove its CQEs, of sends and receives */
 /* Remove the oldest entry; the caller holds fake_lock. */
 bool fake_cq_take(struct fake_cq *cq, struct fake_cqe *out);
 int fake_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
@@ -307,7 +318,7 @@ int fake_dealloc_mw(struct ibv_mw *mw);
 /* fault.c */
 enum fake_fault {
 	FAULT_POST, FAULT_CQE, FAULT_NOT_READY, FAULT_STALE,
-	FAULT_CREATE_CQ, FAULT_RESIZE_CQ, FAULT_MODIFY, FAULT_DESTROY, FAULT_LATE, FAULT_PURGE,
+	FAULT_CREATE_CQ, FAULT_RESIZE_CQ, FAULT_MODIFY, FAULT_DESTROY, FAULT_LATE,
 	FAULTS
 };
 int fake_fault(enum fake_fault which); /* 0, or the errno to fail with */
@@ -315,6 +326,7 @@ enum fake_bad fake_fault_bad(void);
 uint32_t fake_depth_limit(void);
 uint32_t fake_wanted_qp_num(void);
 bool fake_rewrites_wr_complete(void);
+bool fake_has_atomics(void);
 void fake_meanwhile(void);                  /* no lock is held */
 void fake_faults_clear(void);
 

@@ -61,15 +61,20 @@ static void release(struct fake_qp *qp)
 	free(qp);
 }
 
-static struct fake_qp *allocate(const struct ibv_qp_init_attr *attr)
+static struct fake_qp *allocate(const struct ibv_qp_init_attr *attr, const uint64_t *send_ops)
 {
 	struct fake_qp *qp = calloc(1, sizeof(*qp));
+	struct ibv_qp_cap cap = attr->cap;
 
 	if (!qp)
 		return NULL;
-	qp->sq = calloc(attr->cap.max_send_wr + 1, sizeof(*qp->sq));
-	qp->own.ring = calloc(attr->cap.max_recv_wr + 1, sizeof(*qp->own.ring));
-	qp->own.size = attr->cap.max_recv_wr;
+	fake_round_up(&cap, attr->qp_type, send_ops);
+	qp->init = *attr;
+	qp->init.cap = cap;
+	qp->depth = attr->cap.max_send_wr;
+	qp->sq = calloc(cap.max_send_wr + 1, sizeof(*qp->sq));
+	qp->own.ring = calloc(cap.max_recv_wr + 1, sizeof(*qp->own.ring));
+	qp->own.size = cap.max_recv_wr;
 	qp->rq = attr->srq ? &srq_of(attr->srq)->rq : &qp->own;
 	if (qp->sq && qp->own.ring)
 		return qp;
@@ -102,10 +107,9 @@ static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *
 		errno = EINVAL;
 		return NULL;
 	}
-	qp = allocate(attr);
+	qp = allocate(attr, send_ops);
 	if (!qp)
 		return NULL;
-	qp->init = *attr;
 	qp->ib.context = pd->context;
 	qp->ib.qp_context = attr->qp_context;
 	qp->ib.pd = pd;
@@ -133,13 +137,16 @@ static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *
 	return qp;
 }
 
-static struct ibv_qp *create_locked(struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
+/* The capabilities in *attr become those that are granted. */
+static struct ibv_qp *create_locked(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
 				    const uint64_t *send_ops)
 {
 	struct fake_qp *qp;
 
 	pthread_mutex_lock(&fake_lock);
 	qp = create(pd, attr, send_ops);
+	if (qp)
+		attr->cap = qp->init.cap;
 	pthread_mutex_unlock(&fake_lock);
 	return qp ? &qp->ib : NULL;
 }
@@ -151,13 +158,14 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 
 struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
-	const struct ibv_qp_init_attr plain = {
+	struct ibv_qp_init_attr plain = {
 		.qp_context = attr->qp_context, .send_cq = attr->send_cq,
 		.recv_cq = attr->recv_cq, .srq = attr->srq, .cap = attr->cap,
 		.qp_type = attr->qp_type, .sq_sig_all = attr->sq_sig_all,
 	};
 	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
 			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	struct ibv_qp *qp;
 
 	(void)context;
 	if (attr->comp_mask == IBV_QP_INIT_ATTR_XRCD && attr->qp_type == IBV_QPT_XRC_RECV)
@@ -168,9 +176,11 @@ struct ibv_qp *fake_create_qp_ex(struct ibv_context *context, struct ibv_qp_init
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	return create_locked(attr->pd, &plain, /* not by the symbol, which is interposed */
-			     attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS
-			     ? &attr->send_ops_flags : NULL);
+	qp = create_locked(attr->pd, &plain, /* not by the symbol, which is interposed */
+			   attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS
+			   ? &attr->send_ops_flags : NULL);
+	attr->cap = plain.cap;
+	return qp;
 }
 
 EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *ib)
@@ -261,12 +271,15 @@ static void enter(struct fake_qp *qp, enum ibv_qp_state state)
 	const enum ibv_qp_state old = qp->ib.state;
 
 	qp->ib.state = state;
+	qp->was_rts = state == IBV_QPS_RTS || (qp->was_rts && state != IBV_QPS_RESET);
 	fake_batch_state(qp);
 	if (state == IBV_QPS_RESET) {
 		qp->sq_tail = qp->sq_next = qp->sq_head;
 		qp->own.tail = qp->own.head;
 		qp->has_taken = false;
 		fake_remote_forget(qp);
+		if (fake_profile()->cleans_cqs)
+			fake_cq_clean(qp);
 		fake_cq_forget(qp);
 	} else if (state == IBV_QPS_ERR && old != IBV_QPS_ERR) {
 		fake_qp_to_err(qp);
@@ -356,11 +369,13 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 	while (qp->async_given != ib->events_completed)
 		pthread_cond_wait(&fake_changed, &fake_lock);
 	fake_carry_out_now((unsigned)fake_fault(FAULT_LATE));
-	fake_flush(qp); /* into CQs that may outlive the QP, as on rxe */
+	if (fake_profile()->cleans_cqs)
+		fake_cq_clean(qp);
+	else
+		fake_flush(qp); /* into CQs that may outlive the QP */
+	fake_remote_forget(qp);
 	fake_queue_drop(&container(ib->context, struct fake_context, v.context)->async, ib);
 	leave_stale(qp);
-	if (fake_fault(FAULT_PURGE))
-		fake_cq_purge(qp);
 	fake_cq_forget(qp);
 	use_objects(qp, -1);
 	table[qp->place] = NULL;
@@ -373,7 +388,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 
 uint32_t fake_depth(const struct ibv_qp *ib)
 {
-	return container(ib, const struct fake_qp, ib)->init.cap.max_send_wr;
+	return container(ib, const struct fake_qp, ib)->depth;
 }
 
 uint8_t fake_tclass(const struct ibv_qp *ib)

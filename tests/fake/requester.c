@@ -174,6 +174,8 @@ static int perform(struct fake_qp *qp, struct fake_wqe *wqe)
 	default:
 		break;
 	}
+	if (wqe->length > MAX_MESSAGE) /* IBTA 11.6.2: a local length error */
+		return IBV_WC_LOC_LEN_ERR;
 	if (!local_ok(wqe))
 		return IBV_WC_LOC_PROT_ERR;
 	if (qp->ib.qp_type == IBV_QPT_UD && wqe->length > MAX_DATAGRAM)

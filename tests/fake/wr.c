@@ -35,7 +35,7 @@ static struct ibv_send_wr *build(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode
 	struct fake_wqe *wqe;
 
 	if (s->used >= qp->init.cap.max_send_wr) {
-		s->error = ENOMEM;
+		s->error = fake_profile()->batch_too_large;
 		s->used = qp->init.cap.max_send_wr;
 	}
 	wqe = &s->wqe[s->used++];
@@ -157,7 +157,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge
 	if (!wqe)
 		return;
 	if (n > qp_of(ex)->init.cap.max_send_sge) {
-		qp_of(ex)->batch->error = ENOMEM;
+		qp_of(ex)->batch->error = fake_profile()->batch_too_large;
 		return;
 	}
 	memcpy(wqe->sge, list, n * sizeof(*list));
@@ -180,7 +180,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct
 		return;
 	for (size_t i = 0; i < n; i++) {
 		if (buf[i].length > qp_of(ex)->init.cap.max_inline_data - len) {
-			qp_of(ex)->batch->error = ENOMEM;
+			qp_of(ex)->batch->error = fake_profile()->batch_too_large;
 			return;
 		}
 		memcpy(wqe->data + len, buf[i].addr, buf[i].length);
@@ -202,10 +202,10 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 static int acceptable(const struct fake_qp *qp, int *doorbell)
 {
 	const struct fake_batch *s = qp->batch;
-	int rc = s->error;
+	int rc = qp->ib.state < IBV_QPS_RTS ? EINVAL : s->error;
 
 	if (!rc && qp->sq_head - qp->sq_tail + s->used > qp->init.cap.max_send_wr)
-		rc = ENOMEM;
+		rc = fake_profile()->batch_too_large;
 	for (uint32_t i = 0; i < s->used && !rc; i++) {
 		rc = fake_fault(FAULT_POST);
 		if (rc && fake_fault_bad() == FAKE_BAD_NULL) {

@@ -25,7 +25,7 @@ void rig_exec(char **argv, ...);
 
 /* A mode: a process of the same program with its settings; "RIG_BARE=1" omits the shim. */
 struct rig_mode {
-	const char *name, *settings[6];
+	const char *name, *settings[6]; /* the first one is not NULL */
 };
 
 /*

@@ -286,7 +286,7 @@ static void setters_copy_lists_and_inline_data(void **state)
 static void wr_complete_returns_the_error_and_posts_nothing(void **state)
 {
 	static const struct ibv_sge many[6];
-	char data[65] = "";
+	char data[512] = "";
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
@@ -300,10 +300,11 @@ static void wr_complete_returns_the_error_and_posts_nothing(void **state)
 		if (wrong == 0)
 			ibv_wr_set_sge_list(ex, 6, many);
 		else if (wrong == 1)
-			ibv_wr_set_inline_data(ex, data, sizeof(data));
+			ibv_wr_set_inline_data(ex, data, rig_cap.max_inline_data + 1);
 		else if (wrong == 2)
 			ibv_wr_set_inline_data_list(ex, 2, (struct ibv_data_buf[]){
-							   { data, 60 }, { data, 5 } });
+							   { data, rig_cap.max_inline_data },
+							   { data, 5 } });
 		else
 			local(&r, ex, 0, 8);
 		for (unsigned i = 3; i < (wrong == 3 ? 10 : 5); i++)
