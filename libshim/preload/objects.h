@@ -53,6 +53,9 @@ struct ctx {
 	uint32_t max_qp_wr, max_cqe;
 	bool iwarp;
 	bool syscalls;                   /* posting is a system call: a software device */
+	bool atomics;                    /* the device has them */
+	int too_large;                   /* its error for too many SGEs or too much inline data */
+	int batch_too_large;             /* the same with ibv_wr_*, and for too many WRs */
 	char device[IBV_SYSFS_NAME_MAX];
 	atomic_int refs;                 /* its owner and each tracked CQ */
 };

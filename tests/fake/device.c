@@ -182,6 +182,7 @@ static void set_vendor(struct ibv_device_attr *attr)
 {
 	const char *vendor = getenv("FAKERDMA_VENDOR"), *part = vendor ? strchr(vendor, ':') : NULL;
 
+	attr->vendor_id = fake_profile()->vendor;
 	if (!part)
 		return;
 	attr->vendor_id = (uint32_t)strtoul(vendor, NULL, 0);
@@ -192,7 +193,7 @@ bool fake_is_rxe(void)
 {
 	const char *vendor = getenv("FAKERDMA_VENDOR");
 
-	return vendor && strncmp(vendor, "0xffffff:", 9) == 0;
+	return (vendor ? strtoul(vendor, NULL, 0) : fake_profile()->vendor) == FAKE_RXE_VENDOR;
 }
 
 EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
@@ -203,7 +204,6 @@ EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr 
 		.sys_image_guid = ibv_get_device_guid(context->device),
 		.max_mr_size = UINT64_MAX,
 		.page_size_cap = 4096,
-		.vendor_id = 0xfa4e,
 		.max_qp = MAX_QPS,
 		.max_qp_wr = MAX_WR,
 		.max_sge = MAX_SGE,

@@ -62,6 +62,7 @@ FAKE_API unsigned fake_pending(void);
 /* What differs between real providers: see FAKERDMA_PROFILE in README.md. */
 struct fake_profile {
 	const char *name;
+	uint32_t vendor;                 /* unless FAKERDMA_VENDOR is set */
 	bool cleans_cqs;                 /* a destroyed or reset QP loses its completions */
 	bool arms_by_index;              /* arming counts completions that were not polled */
 	bool rounds_up;                  /* capabilities of a QP */

@@ -352,7 +352,7 @@ static void refused_wrs_return_the_devices_code(void **state)
 	rig_close(&r);
 }
 
-/* Other WRs wait, so the shim does not ask the device: the code is its own. */
+/* Other WRs wait, so that the shim does not ask the device at once. */
 static void malformed_wrs_are_refused_while_others_wait(void **state)
 {
 	struct ibv_sge sge[6];
@@ -366,10 +366,10 @@ static void malformed_wrs_are_refused_while_others_wait(void **state)
 	wr.num_sge = 6;
 	for (unsigned i = 0; i < 6; i++)
 		sge[i] = sge[0];
-	assert_int_equal(ibv_post_send(r.a, &wr, &bad), EINVAL);
+	assert_int_equal(ibv_post_send(r.a, &wr, &bad), fake_profile()->too_large);
 	assert_ptr_equal(bad, &wr);
 	assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, rig_cap.max_inline_data + 1,
-				  IBV_SEND_INLINE), EINVAL);
+				  IBV_SEND_INLINE), fake_profile()->too_large);
 	wr.num_sge = 1;
 	wr.opcode = IBV_WR_TSO;
 	assert_int_equal(ibv_post_send(r.a, &wr, &bad), EINVAL);
@@ -378,6 +378,26 @@ static void malformed_wrs_are_refused_while_others_wait(void **state)
 	assert_int_equal(wc[0].wr_id, 1);
 	assert_int_equal(wc[1].wr_id, 4);
 	assert_int_equal(wc[1].status, IBV_WC_SUCCESS);
+	rig_close(&r);
+}
+
+/* The device must be asked at once, as it may refuse them; a late refusal would fail the QP. */
+static void atomics_are_refused_while_others_wait_where_the_device_has_none(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	fake_atomics(false);
+	rig_open(&r, (struct rig_conf){ .ctx = rig_device() });
+	fake_atomics(false); /* rig_open() has reset it */
+	fake_hold(true);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 4 * K4, IBV_SEND_SIGNALED), 0);
+	assert_int_equal(rig_post(&r, 2, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8, IBV_SEND_SIGNALED),
+			 EOPNOTSUPP);
+	assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED), 0);
+	rig_poll_stepping(r.scq, 2, wc);
+	assert_true(wc[0].wr_id == 1 && wc[0].status == IBV_WC_SUCCESS);
+	assert_true(wc[1].wr_id == 3 && wc[1].status == IBV_WC_SUCCESS);
 	rig_close(&r);
 }
 
@@ -522,6 +542,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(posting_continues_without_polling_while_some_wrs_are_signalled),
 		cmocka_unit_test(refused_wrs_return_the_devices_code),
 		cmocka_unit_test(malformed_wrs_are_refused_while_others_wait),
+		cmocka_unit_test(
+			atomics_are_refused_while_others_wait_where_the_device_has_none),
 		cmocka_unit_test(posting_before_rts_returns_the_devices_code),
 		cmocka_unit_test(a_refusal_within_a_list_returns_its_code_and_bad_wr),
 		cmocka_unit_test(wrs_refused_without_bad_wr_complete_as_on_rxe),

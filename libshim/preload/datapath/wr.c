@@ -13,7 +13,7 @@ static int keep_inline(struct qp *qp, struct ibv_send_wr *copy, const struct ibv
 	unsigned char *to = data;
 
 	if (len > qp->cap.max_inline_data)
-		return EINVAL;
+		return qp->ctx->too_large;
 	for (int i = 0; i < src->num_sge; i++) {
 		memcpy(to, (const void *)(uintptr_t)src->sg_list[i].addr, src->sg_list[i].length);
 		to += src->sg_list[i].length;
@@ -40,7 +40,7 @@ int ccs_wr_keep(struct qp *qp, uint64_t number)
 		return 0;
 	}
 	if (!ccs_wr_sge_fit(qp, src))
-		return EINVAL;
+		return qp->ctx->too_large;
 	if (src->send_flags & IBV_SEND_INLINE)
 		return keep_inline(qp, copy, src, ccs_wr_copy_inline(qp, number), sge);
 	if (src->num_sge)

@@ -50,8 +50,8 @@ static inline uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_w
 	case IBV_WR_RDMA_READ:
 		return visible | split | CCS_WR_READ;
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
-	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-		return visible | CCS_WR_READ;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD: /* a device without atomics refuses them */
+		return visible | CCS_WR_READ | (qp->ctx->atomics ? 0 : CCS_WR_NO_DEFER);
 	case IBV_WR_SEND:
 	case IBV_WR_SEND_WITH_IMM:
 	case IBV_WR_SEND_WITH_INV:
@@ -61,8 +61,8 @@ static inline uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_w
 	}
 }
 
-/* Copy the source of that WR, because the caller may reuse its list after the call. 0, or EINVAL
- * if it exceeds what the QP was created for. */
+/* Copy the source of that WR, because the caller may reuse its list after the call. 0, or the
+ * device's usual error if it exceeds what the QP was created for. */
 int ccs_wr_keep(struct qp *qp, uint64_t number);
 
 /* Build the WQE of a segment, the n-th of its doorbell; its scatter list may be in qp->scratch. */

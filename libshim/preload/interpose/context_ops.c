@@ -6,6 +6,7 @@
  */
 #include "preload/interpose/context_ops.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,7 +26,7 @@
 #include "preload/setup.h"
 #include "preload/shim.h"
 
-enum { RXE_VENDOR = 0xffffff };
+enum { RXE_VENDOR = 0xffffff, MELLANOX_VENDOR = 0x02c9 };
 
 static int hook_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
@@ -160,6 +161,10 @@ void ccs_context_attach(struct ibv_context *context)
 	ctx->max_qp_wr = (uint32_t)attr.max_qp_wr;
 	ctx->max_cqe = (uint32_t)attr.max_cqe;
 	ctx->syscalls = attr.vendor_id == RXE_VENDOR;
+	ctx->atomics = attr.atomic_cap != IBV_ATOMIC_NONE;
+	/* for WRs that the shim refuses before the device gets them */
+	ctx->too_large = attr.vendor_id == MELLANOX_VENDOR ? ENOMEM : EINVAL;
+	ctx->batch_too_large = attr.vendor_id == RXE_VENDOR ? ENOSPC : ENOMEM;
 	ctx->iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
 	init_clock(ctx);
 	swap_tables(ctx);
