@@ -21,6 +21,8 @@ static void ensure_queue_space(struct end *e, unsigned n)
 		quiesce(e);
 }
 
+enum { SHORT_SLEEP_MS = 50, LONG_NS = 10000000, OVERSIZED = 0x48000000 };
+
 static unsigned list_len(const struct end *e, uint8_t n)
 {
 	return 1 + n % (e->depth - 1 < 8 ? e->depth - 1 : 8);
@@ -91,12 +93,20 @@ static void op_err(struct end *e, const struct step *s)
 
 static void op_pause(struct end *e)
 {
+	unsigned pauses;
+
 	if (is_down(e))
 		return;
 	e->paused = !e->paused;
 	e->pauses += e->paused;
 	trace_step("%c to %s", 'A' + (int)e->place, e->paused ? "SQD" : "RTS");
+	read_async_events();
+	pauses = e->pauses;
 	append(&e->calls, "%d\n", to_state(e, e->paused ? IBV_QPS_SQD : IBV_QPS_RTS));
+	if (!e->paused || e->posted != e->synced)
+		return;
+	read_async_events(); /* nothing is outstanding, so it is drained at once */
+	append(&e->calls, "drained: %u\n", pauses - e->pauses);
 }
 
 /* One WR in the middle of a list fails. */
@@ -120,13 +130,15 @@ static void op_fail(struct end *e, const struct step *s)
 		l.wr[k].wr.rdma.rkey = w.mr->rkey;
 	}
 	if (l.wr[k].num_sge && !(l.wr[k].send_flags & IBV_SEND_INLINE) && s->how & 16 &&
-	    l.sge[k][l.wr[k].num_sge - 1].length)
+	    l.sge[k][l.wr[k].num_sge - 1].length) {
 		l.sge[k][l.wr[k].num_sge - 1].lkey = key;
-	else if (l.wr[k].opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
-		 l.wr[k].opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
+		e->partial = l.wr[k].num_sge > 1;
+	} else if (l.wr[k].opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
+		 l.wr[k].opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
 		l.wr[k].wr.atomic.rkey = key;
-	else
+	} else {
 		l.wr[k].wr.rdma.rkey = key;
+	}
 	trace_step("%c's WR %u will fail with %u", 'A' + (int)e->place, e->posted + k, key & 0xff);
 	list_submit(e, &l, s->how & 1);
 	e->doomed = e->posted;
@@ -149,8 +161,13 @@ static void op_refused(struct end *e, const struct step *s)
 		break;
 	default:
 		l.wr[1].send_flags |= IBV_SEND_INLINE;
-		l.sge[1][0].length = INLINE + 1;
+		l.sge[1][0].length = 4 * INLINE; /* more than the device grants */
 		break;
+	}
+	if (!w.atomics && !e->tight && s->how & 16) {
+		l.wr[1].opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+		l.wr[1].send_flags &= ~(unsigned)IBV_SEND_INLINE;
+		l.wr[1].num_sge = 1;
 	}
 	list_submit(e, &l, false);
 }
@@ -174,6 +191,15 @@ static bool leave(struct end *e, bool settled)
 	return !w.hung;
 }
 
+/* The QP is destroyed or reset: some devices have removed its completions. */
+static void drain_late(struct end *e)
+{
+	e->gone = true;
+	drain();
+	if (fake_profile()->cleans_cqs)
+		append(&e->calls, "~cleaned %u\n", e->late);
+}
+
 static void op_reset(struct end *e, const struct step *s)
 {
 	struct list l;
@@ -184,7 +210,7 @@ static void op_reset(struct end *e, const struct step *s)
 		late(1 + s->n % 4);
 	trace_step("%c to RESET", 'A' + (int)e->place);
 	append(&e->calls, "reset: %d\n", to_state(e, IBV_QPS_RESET));
-	drain();
+	drain_late(e);
 	list_plain(e, &l, 2, 0);
 	list_submit(e, &l, false);
 	raise_pair(e);
@@ -200,7 +226,7 @@ static void op_destroy(struct end *e, const struct step *s)
 		fake_fail_destroy_qp(0, EBUSY);
 		append(&e->calls, "busy: %d\n", CALL(ibv_destroy_qp(e->qp)));
 	}
-	if ((s->how & 5) == 5 && e->posted) {
+	if ((s->how & 5) == 5 && e->posted && !fake_profile()->cleans_cqs) {
 		fake_stale_cqe(0);
 		e->stale = true;
 	}
@@ -210,7 +236,7 @@ static void op_destroy(struct end *e, const struct step *s)
 	if (s->how & 64)
 		late(1 + s->n % 4);
 	append(&e->calls, "destroy: %d\n", CALL(ibv_destroy_qp(e->qp)));
-	drain();
+	drain_late(e);
 	if (s->how & 8)
 		fake_fail_create_cq(0, ENOMEM);
 	e->tight = s->how & 16;
@@ -223,12 +249,6 @@ static void op_destroy(struct end *e, const struct step *s)
 		ibv_destroy_cq(dummy);
 	fake_limit_depth(UINT32_MAX);
 	raise_pair(e);
-}
-
-static void arm(struct ibv_cq *cq, bool solicited)
-{
-	if (mutate_arm() && CALL(ibv_req_notify_cq(cq, solicited)))
-		violation(NULL, "a CQ cannot be armed");
 }
 
 /* Arm, poll once more, sleep; repeat for each event without a completion. */
@@ -271,11 +291,100 @@ static void op_sleep(struct end *e, const struct step *s)
 		sleep_until_done(e->scq, &e->reported, e->posted, false);
 }
 
+static unsigned index_of(const struct ibv_cq *cq)
+{
+	unsigned i = 0;
+
+	while (w.cq[i] != cq)
+		i++;
+	return i;
+}
+
+/* Arm without a poll after that: a device that arms with the CQ's index raises an event. */
+static void op_late_arm(struct end *e, const struct step *s)
+{
+	struct list l;
+
+	quiesce(e);
+	if (!w.channel || w.held || w.hung || e->depth < 5 || !fake_profile()->arms_by_index)
+		return;
+	read_cq_events(true);
+	list_plain(e, &l, 3, IBV_SEND_SIGNALED);
+	list_submit(e, &l, false);
+	virtual_pass(1ull << s->n % 25);
+	if (s->how & 1)
+		poll_some(index_of(e->scq), 1 + s->n % 2, false);
+	arm(e->scq, false);
+	append(&e->calls, "~late_arm %d\n", wait_for_event(SHORT_SLEEP_MS));
+}
+
+/* The device does not carry out a message beyond its port's limit. */
+static void op_oversized(struct end *e)
+{
+	struct list l;
+	int bad, rc;
+
+	quiesce_peer(e);
+	quiesce(e);
+	if (w.hung || w.held)
+		return;
+	trace_step("%c posts more than a message may have", 'A' + (int)e->place);
+	list_plain(e, &l, 1, IBV_SEND_SIGNALED);
+	l.sge[0][0].length = OVERSIZED;
+	l.sge[0][0].lkey = 0xdead;
+	rc = list_post(e, &l, false, &bad);
+	append(&e->calls, "oversized: %d %d\n", rc, bad);
+	list_account(e, &l, !rc);
+	if (rc || !wait_for(e, e->posted - 1))
+		return;
+	append(&e->calls, "~oversized %d\n", e->status);
+	e->cut = true;
+	CALL(ibv_destroy_qp(e->qp)); /* the flow paces as if the message had been sent */
+	drain();
+	end_create(e);
+	raise_pair(e);
+}
+
+/* Before RTS a send is refused, or queued by devices that do not check the state. */
+static void op_before_rts(struct end *e)
+{
+	struct list l;
+	int bad, rc;
+
+	quiesce_peer(e);
+	quiesce(e);
+	if (w.hung || w.held)
+		return;
+	append(&e->calls, "reset: %d\n", to_state(e, IBV_QPS_RESET));
+	trace_step("%c posts before RTS", 'A' + (int)e->place);
+	list_plain(e, &l, 1, IBV_SEND_SIGNALED);
+	rc = list_post(e, &l, false, &bad);
+	append(&e->calls, "before RTS: %d %d\n", rc, bad);
+	list_account(e, &l, !rc);
+	to_rts(e);
+	virtual_pass(LONG_NS);
+	drain();
+	if (!rc)
+		append(&e->calls, "~before_rts %d\n", e->reported == e->posted);
+	e->cut = true;
+	raise_pair(e);
+}
+
+/* Post the WRs for which there is space; the record has only the code. */
+static void post_most(struct end *e, struct list *l, bool builders)
+{
+	int bad;
+	const int rc = list_post(e, l, builders, &bad);
+
+	append(&e->calls, "post: %d\n", rc);
+	list_account(e, l, rc ? bad < 0 ? 0 : (unsigned)bad : l->n);
+}
+
 /* A queue is exactly as deep as it was reported to be. */
 static void op_overfill(struct end *e, const struct step *s)
 {
 	struct list l;
-	uint32_t last;
+	uint32_t first;
 
 	quiesce_peer(e);
 	quiesce(e);
@@ -283,19 +392,21 @@ static void op_overfill(struct end *e, const struct step *s)
 		return;
 	hold(true);
 	trace_step("%c is filled", 'A' + (int)e->place);
-	list_plain(e, &l, e->depth + s->n % 4, IBV_SEND_SIGNALED);
-	list_submit(e, &l, false);
-	if (e->posted - e->synced < e->depth) {
-		list_plain(e, &l, e->depth - (e->posted - e->synced) + s->n % 2,
-			   IBV_SEND_SIGNALED);
-		list_submit(e, &l, false);
+	first = e->posted;
+	list_plain(e, &l, e->granted + s->n % 4, IBV_SEND_SIGNALED);
+	post_most(e, &l, false);
+	if (e->posted - first < e->granted) {
+		list_plain(e, &l, e->granted - (e->posted - first) + s->n % 2, IBV_SEND_SIGNALED);
+		post_most(e, &l, false);
 	}
+	append(&e->calls, "filled: %d\n", e->posted - first == e->granted);
 	list_plain(e, &l, 1, 0);
-	list_submit(e, &l, s->how & 1);
-	last = e->posted - 1;
+	post_most(e, &l, s->how & 1);
 	hold(false);
-	if (wait_for(e, last))
-		quiesce(e);
+	if (!wait_for(e, e->posted - 1))
+		return;
+	e->cut = true; /* the number of WRs depends on what the device grants */
+	raise_pair(e);
 }
 
 /*
@@ -342,10 +453,11 @@ static void op_query(struct end *e)
 
 	if (e->posted != e->synced)
 		attr.qp_state = 0; /* it may have failed by now */
-	append(&e->calls, "query: %d, state %d, caps %u %u %u %u, %d %d %d\n", rc, attr.qp_state,
-	    attr.cap.max_send_wr, attr.cap.max_send_sge, attr.cap.max_inline_data,
-	    init.cap.max_send_wr, init.send_cq == e->scq, init.recv_cq == e->rcq,
+	append(&e->calls, "query: %d, state %d, caps %d %u %u %d, %d %d %d\n", rc, attr.qp_state,
+	    attr.cap.max_send_wr == e->granted, attr.cap.max_send_sge, attr.cap.max_inline_data,
+	    init.cap.max_send_wr == e->granted, init.send_cq == e->scq, init.recv_cq == e->rcq,
 	    init.sq_sig_all);
+	append(&e->calls, "~send_cq %d\n", e->qp->send_cq == e->scq);
 }
 
 /* A window over the remote half is bound, used by the peer, and unbound. */
@@ -451,6 +563,10 @@ static void run_step(const struct step *s)
 
 	if (s->op >= 248) {
 		op_set(e, s);
+		return;
+	}
+	if (s->op >= 240) {
+		(s->op & 4 ? op_late_arm(e, s) : s->op & 2 ? op_oversized(e) : op_before_rts(e));
 		return;
 	}
 	switch (s->op % 28) {

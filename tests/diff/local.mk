@@ -10,7 +10,7 @@ tests_diff_test_stages_SOURCES = \
 	tests/verbs/rig.c \
 	tests/verbs/rig.h
 tests_diff_test_stages_LDADD = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread -ldl
-diff_executor = tests/diff/exec.c tests/diff/mailbox.c tests/diff/mailbox.h \
+diff_executor = tests/diff/exec.c tests/diff/known.c tests/diff/known.h tests/diff/mailbox.c tests/diff/mailbox.h \
 	tests/diff/mutant.c tests/diff/server.c tests/diff/server.h \
 	tests/diff/virtual.c tests/diff/virtual.h tests/diff/world.c tests/diff/world.h \
 	tests/diff/wrs.c tests/verbs/rig.c tests/verbs/rig.h

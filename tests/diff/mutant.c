@@ -6,9 +6,10 @@
 
 static const char *const names[] = {
 	"", "drop", "twice", "swap", "status", "length", "opcode", "wr_id", "vendor", "unasked",
-	"bad_wr", "unarmed",
+	"bad_wr", "event", "unarmed",
 };
-enum { NONE, DROP, TWICE, SWAP, STATUS, LENGTH, OPCODE, WR_ID, VENDOR, UNASKED, BAD_WR, UNARMED };
+enum { NONE, DROP, TWICE, SWAP, STATUS, LENGTH, OPCODE, WR_ID, VENDOR, UNASKED, BAD_WR, EVENT,
+       UNARMED };
 static unsigned kind;
 
 void mutant_choose(const char *name)
@@ -63,6 +64,11 @@ int mutate(struct ibv_wc *wc, int n, int max)
 int mutate_bad(int bad)
 {
 	return kind == BAD_WR && bad > 0 ? bad - 1 : bad;
+}
+
+unsigned mutate_events(void)
+{
+	return kind == EVENT ? 2 : 1;
 }
 
 bool mutate_arm(void)

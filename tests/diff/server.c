@@ -41,7 +41,7 @@ static void child(const struct server *s, int in, int out)
 
 	dup2(in, 0);
 	dup2(out, 1);
-	for (int fd = 3; fd < 64; fd++)
+	for (int fd = 3; fd < 256; fd++)
 		close(fd);
 	for (char **e = environ; *e;) {
 		char name[128];
@@ -59,7 +59,7 @@ static void child(const struct server *s, int in, int out)
 		putenv((char *)(uintptr_t)s->setting->env[i]);
 	setenv("RIG_KEEP", "1", 1);
 	setenv("CCSHIM_LOG_LEVEL", "error", 1);
-	setenv("FAKERDMA_PROFILE", "rxe", 1);
+	setenv("FAKERDMA_PROFILE", s->profile, 1);
 	if (!s->setting->env[0])
 		setenv("RIG_BARE", "1", 1);
 	execv(exe ? exe : "/proc/self/exe", argv);
@@ -85,11 +85,19 @@ static void start(struct server *s)
 	s->from = out[0];
 }
 
+void server_hang_up(struct server *s)
+{
+	if (!s->pid || s->to < 0)
+		return;
+	close(s->to);
+	s->to = -1;
+}
+
 void server_stop(struct server *s)
 {
 	if (!s->pid)
 		return;
-	close(s->to);
+	server_hang_up(s);
 	close(s->from);
 	waitpid(s->pid, NULL, 0);
 	s->pid = 0;

@@ -14,6 +14,8 @@ struct setting {
 
 struct server {
 	const struct setting *setting;
+	const char *profile;             /* of the fake provider */
+	struct server *bare;             /* the same without a shim */
 	const char *mutant;
 	pid_t pid;                       /* 0: not started yet */
 	int to, from;
@@ -28,6 +30,8 @@ extern const struct setting settings[]; /* the first without a shim; ends in a N
  * a trace the steps come first.
  */
 const char *server_ask(struct server *s, const uint8_t *program, size_t len, bool trace);
+/* Let it end, without waiting: some settings take seconds to end. Then stop it. */
+void server_hang_up(struct server *s);
 void server_stop(struct server *s);
 /* Main function of the other process: answers until its input ends. */
 int server_main(char **argv);

@@ -127,7 +127,10 @@ static void on_send(struct end *e, uint32_t n, const struct ibv_wc *wc)
 		if ((e->failed || e->visible[e->reported % KNOWN]) && !e->unsure)
 			violation(e, "WR %u completed before %u", n, e->reported);
 	e->reported = n + 1;
+	e->status = wc->status;
 	e->failed |= wc->status != IBV_WC_SUCCESS;
+	if (!wc->status && e->arrives[n % KNOWN] > e->peer->received)
+		w.early++;
 	if (wc->status)
 		append(&e->sends, "%u: %s, %#x\n", n, ibv_wc_status_str(wc->status),
 		       wc->vendor_err);
@@ -170,6 +173,7 @@ static void on_completion(const struct ibv_wc *wc)
 		on_recv(e, n, wc);
 	else
 		on_send(e, n, wc);
+	e->late += e->gone;
 }
 
 static struct ibv_wc read_ex(struct ibv_cq_ex *ex)
@@ -252,6 +256,17 @@ bool wait_for(struct end *e, uint32_t number)
 
 /* -- events ------------------------------------------------------------------ */
 
+void arm(struct ibv_cq *cq, bool solicited)
+{
+	unsigned i = 0;
+
+	while (w.cq[i] != cq)
+		i++;
+	w.arms[i]++;
+	if (mutate_arm() && CALL(ibv_req_notify_cq(cq, solicited)))
+		violation(NULL, "a CQ cannot be armed");
+}
+
 static bool event_waits(void)
 {
 	struct pollfd p = { .fd = w.channel->fd, .events = POLLIN };
@@ -276,6 +291,7 @@ void read_cq_events(bool ack)
 			continue;
 		}
 		w.unacked[i]++;
+		w.events[i] += mutate_events();
 	}
 	for (unsigned i = 0; ack && i < w.cqs; i++) {
 		if (w.unacked[i])
@@ -284,20 +300,26 @@ void read_cq_events(bool ack)
 	}
 }
 
-bool sleep_for_event(void)
+bool wait_for_event(unsigned ms)
 {
 	for (unsigned naps = 0; !event_waits(); naps++) {
-		virtual_pass(LONG_PATCH_NS);
-		if (naps > PATIENCE) {
-			violation(NULL, "a pending event was not delivered");
-			w.hung = true;
+		if (naps > ms)
 			return false;
-		}
+		virtual_pass(LONG_PATCH_NS);
 	}
 	return true;
 }
 
-static void read_async_events(void)
+bool sleep_for_event(void)
+{
+	if (wait_for_event(PATIENCE))
+		return true;
+	violation(NULL, "a pending event was not delivered");
+	w.hung = true;
+	return false;
+}
+
+void read_async_events(void)
 {
 	struct pollfd p = { .fd = w.ctx->async_fd, .events = POLLIN };
 	struct ibv_async_event event;
@@ -388,7 +410,7 @@ static void modify(struct end *e, struct ibv_qp_attr attr, int mask)
 		violation(e, "modify to %d is refused: %d", attr.qp_state, rc);
 }
 
-static void connect_end(struct end *e)
+void to_rts(struct end *e)
 {
 	struct ibv_qp_attr rtr = { .qp_state = IBV_QPS_RTR, .dest_qp_num = e->peer->num,
 				   .path_mtu = IBV_MTU_1024, .max_dest_rd_atomic = 16,
@@ -419,7 +441,8 @@ static void begin_life(struct end *e)
 	e->life = (e->life + 1) & 0xffffff;
 	e->posted = e->reported = e->synced = 0;
 	e->doomed = UINT32_MAX;
-	e->failed = e->unsure = e->paused = e->cut = e->stale = false;
+	e->failed = e->unsure = e->paused = e->cut = e->stale = e->partial = e->gone = false;
+	e->late = 0;
 	e->held_since = w.held;
 	e->receives = e->needed = e->received = e->used = 0;
 	fill(e->local, 1);
@@ -434,15 +457,21 @@ void raise_pair(struct end *e)
 	drain();
 	begin_life(e);
 	begin_life(e->peer);
-	connect_end(e);
-	connect_end(e->peer);
+	to_rts(e);
+	to_rts(e->peer);
+}
+
+/* The memory that the end's WRs have written. */
+static void record_memory(struct end *e, const char *name)
+{
+	const uint64_t h = digest(digest(1, e->local, AREA), e->peer->remote, AREA);
+
+	append(&e->calls, "%s %#llx\n", name, (unsigned long long)h);
 }
 
 /* Everything is known now except the peer's receives of this life. */
 static void sync_end(struct end *e)
 {
-	const uint64_t h = digest(digest(1, e->local, AREA), e->peer->remote, AREA);
-
 	e->synced = e->posted;
 	e->held_since = w.held;
 	e->sends_mark = e->sends.len;
@@ -451,7 +480,7 @@ static void sync_end(struct end *e)
 	if (e->peer->received < e->peer->needed)
 		violation(e->peer, "%u messages came, not %u", e->peer->received,
 			  e->peer->needed);
-	append(&e->calls, "memory %llx\n", (unsigned long long)h);
+	record_memory(e, "memory");
 }
 
 void quiesce(struct end *e)
@@ -476,6 +505,8 @@ void quiesce(struct end *e)
 		return;
 	drain();
 	read_async_events();
+	if (e->failed && !e->cut)
+		record_memory(e, e->partial ? "~partial" : "memory");
 	if (e->failed)
 		raise_pair(e);
 	else if (!w.hung)
@@ -517,7 +548,10 @@ void end_create(struct end *e)
 	untouched("ibv_create_qp", 0);
 	e->ex = w.new_posts ? ibv_qp_to_qp_ex(e->qp) : NULL;
 	e->num = e->qp->qp_num;
-	append(&e->calls, "created: %u %u\n", plain.cap.max_send_wr, plain.cap.max_inline_data);
+	e->granted = w.new_posts ? attr.cap.max_send_wr : plain.cap.max_send_wr;
+	append(&e->calls, "created: %u\n~caps %u\n",
+	       w.new_posts ? attr.cap.max_inline_data : plain.cap.max_inline_data,
+	       e->granted - e->depth);
 }
 
 static void cq_create(unsigned i, int cqe, bool extended)
@@ -576,27 +610,35 @@ static void end_open(unsigned i, unsigned layout, uint32_t depth)
 	end_create(e);
 }
 
-/* A CQ has space for exactly what the application may have outstanding. */
+/*
+ * A CQ has space for exactly what the application may have outstanding; where the device grants
+ * deeper queues, one of them may be filled.
+ */
 void world_open(const uint8_t *head)
 {
 	static const uint32_t depths[] = { 24, 3, 12, 24 };
 	static const double latency[] = { 0, 0, 0, 5 }, rate[] = { 0, 0, 0, 1e10 };
 	const unsigned layout = head[0] % 4, link = head[5] % 4;
 	const uint32_t depth = depths[head[3] % 4];
+	int extra;
 
 	fake_reset();
 	w.held = w.hung = false;
 	w.violations.len = 0;
 	w.sig_all = head[1] & 1;
 	w.new_posts = head[1] & 2;
+	w.atomics = (head[1] & 12) != 12;
+	fake_atomics(w.atomics);
+	w.early = 0;
 	w.reads = (uint8_t)(1 + head[4] % 4);
 	w.cqs = layout == 2 ? ENDS : layout == 0 ? 1 : 2;
 	device_open(head[2] & 1);
+	extra = fake_profile()->rounds_up ? (int)depth : 0;
 	if (w.channel)
 		fcntl(w.channel->fd, F_SETFL, O_NONBLOCK);
 	for (unsigned i = 0; i < w.cqs; i++) {
-		w.unacked[i] = 0;
-		cq_create(i, (int)(ENDS * (depth + RECEIVES)), head[2] & 2);
+		w.unacked[i] = w.arms[i] = w.events[i] = 0;
+		cq_create(i, (int)(ENDS * (depth + RECEIVES)) + extra, head[2] & 2);
 	}
 	for (unsigned i = 0; i < ENDS; i++)
 		end_open(i, layout, depth);
@@ -608,11 +650,24 @@ void world_open(const uint8_t *head)
 	     w.channel ? "events, " : "", w.cqx[0] ? "start_poll, " : "", w.reads, link);
 }
 
+/* Each arming of a CQ may raise one event. */
+static void record_events(void)
+{
+	unsigned surplus = 0;
+
+	for (unsigned i = 0; i < w.cqs; i++)
+		surplus += w.events[i] > w.arms[i] ? w.events[i] - w.arms[i] : 0;
+	append(&w.end[0].calls, "~events %u\n", surplus);
+	if (w.cqs == 1)
+		append(&w.end[0].calls, "~order %u\n", w.early);
+}
+
 void world_close(void)
 {
 	fake_hold(false);
 	read_async_events();
 	read_cq_events(true);
+	record_events();
 	for (unsigned i = 0; i < ENDS; i++)
 		if (CALL(ibv_destroy_qp(w.end[i].qp)))
 			violation(&w.end[i], "it cannot be destroyed");

@@ -11,6 +11,8 @@
  * Where verbs leave open what becomes of a WR (one outstanding when its QP goes to ERR,
  * RESET or away), the stretch of the record since all was known to be done is cut, and
  * the judgement alone remains.
+ *
+ * Lines "~NAME VALUE" have what is known to differ (known.c).
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -24,7 +26,7 @@
 
 enum {
 	ENDS = 4, AREA = 16384, INLINE = 64, SLOT = 512, SLOTS = 64, RECEIVES = 32,
-	SGES = 4, MOST = 32, KNOWN = 256, LONGEST = 24
+	SGES = 4, MOST = 64, KNOWN = 256, LONGEST = 24
 };
 
 struct text {
@@ -41,11 +43,17 @@ struct end {
 	struct ibv_cq *scq, *rcq;
 	unsigned char *local, *remote, *messages;
 	uint32_t depth, num;
+	uint32_t granted;                /* entries of its send queue: the depth or more */
 	uint32_t life;                   /* counts the periods between resets; part of each wr_id */
 	uint32_t posted, reported; /* sends; reported: the first that is not yet reported */
 	uint32_t synced; /* all before have completed, and their record was compared */
 	uint32_t doomed;                 /* all from here on fail */
 	bool visible[KNOWN];
+	uint32_t arrives[KNOWN];         /* number of receives that precede a SEND's completion */
+	enum ibv_wc_status status;       /* of the last send completion */
+	bool partial;                    /* what will fail may have been carried out in part */
+	bool gone;                       /* destroyed or reset since the last life began */
+	uint32_t late;                   /* completions since then */
 	bool failed, unsure, paused, cut, held_since, stale;
 	bool tight; /* the device's queue is no deeper than the application's */
 	uint32_t receives, needed, received, used; /* used: arrived by the last sync */
@@ -61,9 +69,10 @@ struct world {
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq[ENDS];
 	struct ibv_cq_ex *cqx[ENDS];     /* NULL: ordinary CQs */
-	unsigned cqs, unacked[ENDS];
+	unsigned cqs, unacked[ENDS], arms[ENDS], events[ENDS]; /* arms, events: so far */
+	unsigned early;                  /* SENDs that completed before their receive */
 	struct end end[ENDS];
-	bool held, sig_all, new_posts, hung;
+	bool held, sig_all, new_posts, atomics, hung;
 	uint8_t reads;
 	struct text violations;
 	FILE *trace;                     /* readable trace of the steps; NULL: none */
@@ -92,6 +101,7 @@ void world_close(void);
 void end_create(struct end *e);
 
 int to_state(struct end *e, enum ibv_qp_state state);
+void to_rts(struct end *e); /* from RESET */
 /*
  * Move both ends of the pair from RESET to RTS, with new memory: no earlier completion is
  * pending.
@@ -115,9 +125,13 @@ int poll_some(unsigned cq, int n, bool classic);
 void drain(void);
 bool wait_for(struct end *e, uint32_t number);
 void post_receives(struct end *e, uint32_t n);
+void arm(struct ibv_cq *cq, bool solicited);
 /* As an application that has armed a CQ and found it empty. */
 bool sleep_for_event(void);
+/* Let up to that many milliseconds pass until an event waits. */
+bool wait_for_event(unsigned ms);
 void read_cq_events(bool ack);
+void read_async_events(void);
 
 /* wrs.c */
 struct list {
@@ -146,6 +160,7 @@ const struct text *run_program(const uint8_t *bytes, size_t len, FILE *trace);
 void mutant_choose(const char *name);
 int mutate(struct ibv_wc *wc, int n, int size);
 int mutate_bad(int bad);
+unsigned mutate_events(void);
 bool mutate_arm(void);
 
 #endif

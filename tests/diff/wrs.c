@@ -66,6 +66,8 @@ static void random_wr(struct end *e, struct ibv_send_wr *wr, struct ibv_sge *sge
 
 	memset(wr, 0xa5, sizeof(*wr));
 	wr->opcode = ops[next(s) % 10];
+	if (is_atomic(wr->opcode) && !w.atomics)
+		wr->opcode = IBV_WR_RDMA_WRITE;
 	wr->send_flags = flags[next(s) % 4];
 	wr->imm_data = (uint32_t)next(s);
 	aim(e, wr, INLINE + 8 * (next(s) % (AREA / 16 - INLINE / 8)));
@@ -191,6 +193,8 @@ void list_account(struct end *e, const struct list *l, unsigned n)
 		e->visible[e->posted % KNOWN] = w.sig_all ||
 						(l->wr[i].send_flags & IBV_SEND_SIGNALED);
 		e->peer->needed += takes_receive(l->wr[i].opcode);
+		e->arrives[e->posted % KNOWN] = takes_receive(l->wr[i].opcode) ? e->peer->needed
+									: 0;
 	}
 }
 

@@ -578,7 +578,8 @@ static void a_reopened_device_is_controlled_again(void **state)
 	}
 }
 
-#define GATED "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k", "CCSHIM_BASE_RTT=20us"
+#define GATED "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k", \
+	"CCSHIM_BASE_RTT=20us"
 
 int main(int argc, char **argv)
 {

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The known differences; see known.h. When one is fixed, random programs no longer see it: then
+ * the test fails until its entry is removed here, and the line becomes an ordinary one.
+ */
+#include "known.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef unsigned long long value;
+
+static bool only_shim(value bare, value shim)
+{
+	return !bare && shim;
+}
+
+static bool only_bare(value bare, value shim)
+{
+	return bare && !shim;
+}
+
+static bool any(value bare, value shim)
+{
+	return bare != shim;
+}
+
+/* IBV_WC_LOC_LEN_ERR of the whole message; IBV_WC_LOC_PROT_ERR of its first segment. */
+static bool length_not_checked(value bare, value shim)
+{
+	return bare == 1 && shim == 4;
+}
+
+enum { MLX5 = 1, OLD = 2, RXE = 4, ALL = MLX5 | OLD | RXE };
+static const char *const profiles[] = { "mlx5", "mlx5-33", "rxe" };
+
+static struct known {
+	const char *name;
+	unsigned profiles;
+	bool (*applies)(value bare, value shim);
+	unsigned long seen;
+} known[] = {
+	/* completions of a QP after its destruction or reset, where the device removes them */
+	{ "cleaned", MLX5 | OLD, only_shim, 0 },
+	/* events beyond one for each ibv_req_notify_cq */
+	{ "events", ALL, only_shim, 0 },
+	/* an event for completions that were there when the CQ was armed with its index */
+	{ "late_arm", MLX5 | OLD, only_bare, 0 },
+	/* memory after a WRITE or READ failed because of one of its SGEs: segments before it */
+	{ "partial", ALL, any, 0 },
+	/* a message beyond the port's max_msg_sz is split, so its length is not checked */
+	{ "oversized", ALL, length_not_checked, 0 },
+	/* the completion of a WR that was posted before RTS, where the device queues it */
+	{ "before_rts", OLD, only_bare, 0 },
+	/* ibv_qp.send_cq is the application's CQ */
+	{ "send_cq", ALL, only_bare, 0 },
+	/* on one CQ for both ends: SENDs completed before the receive that they arrived in */
+	{ "order", ALL, only_shim, 0 },
+	/* entries of a send queue beyond those asked for */
+	{ "caps", MLX5 | OLD, only_bare, 0 },
+};
+
+enum { N = sizeof(known) / sizeof(*known) };
+
+static unsigned bit_of(const char *profile)
+{
+	unsigned i = 0;
+
+	while (i < 2 && strcmp(profiles[i], profile) != 0)
+		i++;
+	return 1u << i;
+}
+
+/* Lines that differ: find the entry that both are about. */
+static struct known *find(const char *bare, const char *shim)
+{
+	const size_t len = strcspn(bare, " \n");
+
+	if (*bare != '~' || strncmp(bare, shim, len + 1) != 0)
+		return NULL;
+	for (unsigned i = 0; i < N; i++)
+		if (strlen(known[i].name) == len - 1 &&
+		    strncmp(known[i].name, bare + 1, len - 1) == 0)
+			return &known[i];
+	return NULL;
+}
+
+static bool is_known(unsigned profile, const char *bare, const char *shim)
+{
+	struct known *k = find(bare, shim);
+
+	if (!k || !(k->profiles & profile) ||
+	    !k->applies(strtoull(strchr(bare, ' '), NULL, 0),
+			strtoull(strchr(shim, ' '), NULL, 0)))
+		return false;
+	k->seen++;
+	return true;
+}
+
+bool known_records_differ(const char *profile, bool not_off, const char *bare, const char *shim)
+{
+	while (*bare && *shim) {
+		const size_t a = strcspn(bare, "\n"), b = strcspn(shim, "\n");
+
+		if ((a != b || strncmp(bare, shim, a) != 0) &&
+		    !(not_off && is_known(bit_of(profile), bare, shim)))
+			return true;
+		bare += a + (bare[a] == '\n');
+		shim += b + (shim[b] == '\n');
+	}
+	return *bare || *shim;
+}
+
+void known_start(void)
+{
+	for (unsigned i = 0; i < N; i++)
+		known[i].seen = 0;
+}
+
+const char *known_unseen(const char *profile)
+{
+	const char *unseen = NULL;
+
+	for (unsigned i = 0; i < N; i++) {
+		if (!(known[i].profiles & bit_of(profile)))
+			continue;
+		printf("# known difference %s: %lu times\n", known[i].name, known[i].seen);
+		if (!known[i].seen)
+			unseen = known[i].name;
+	}
+	return unseen;
+}
