@@ -40,7 +40,7 @@ struct irdma_abi_ring {
 	bool		pass;		/* the valid bit of WQEs that were not taken */
 };
 
-/* What the program gets to know of the end of a queue. */
+/* What the program is shown of the end of a queue. */
 struct irdma_abi_end {
 	bool		flushed;
 	u32		cqe;		/* the CQ's `written` before the flush */
@@ -452,7 +452,7 @@ static int irdma_next_send(struct abi_qp *base, struct rxe_send_wqe *w)
 	u64 op;
 	bool sane;
 
-	/* No more often than there are quanta: the program could write NOPs for ever. */
+	/* No more often than there are quanta: the program could write NOPs without end. */
 	for (i = 0; i < q->sq.depth && ring_waits(&q->sq); i++) {
 		at = q->sq.at;
 		sane = take_send(q);
