@@ -178,7 +178,8 @@ static void report(struct server *shim, struct program *p, uint64_t seed)
 		*p = whole;
 	}
 	explain(shim, p);
-	fail_msg("behind the shim, profile %s, setting %s, seed %llu, the record of a program differs",
+	fail_msg("behind the shim, profile %s, setting %s, seed %llu, the record of a program "
+		 "differs",
 		 shim->profile, shim->setting->name, (unsigned long long)seed);
 }
 
@@ -215,8 +216,8 @@ static void run_random_programs(struct fleet *fleet, unsigned part)
 	printf("# %lu steps of %lu programs, %u settings\n", done, programs, nservers - 1);
 	unseen = known_unseen(fleet->profile);
 	if (unseen && done >= ENOUGH)
-		fail_msg("known difference %s was not seen in %lu steps on %s: if it is fixed, remove it "
-			 "from known.c", unseen, done, fleet->profile);
+		fail_msg("known difference %s was not seen in %lu steps on %s: if it is fixed, "
+			 "remove it from known.c", unseen, done, fleet->profile);
 }
 
 static void random_programs_have_equal_records_on_mlx5(void **state)

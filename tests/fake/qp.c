@@ -48,8 +48,9 @@ static bool acceptable(const struct ibv_qp_init_attr *attr)
 	const bool receives = sends && attr->qp_type != IBV_QPT_XRC_SEND;
 
 	return (attr->send_cq || !sends) && (attr->recv_cq || !receives) &&
-	       attr->cap.max_send_wr <= MAX_WR && attr->cap.max_recv_wr <= MAX_WR && attr->cap.max_send_sge <= MAX_SGE &&
-	       attr->cap.max_recv_sge <= MAX_SGE && attr->cap.max_inline_data <= MAX_INLINE &&
+	       attr->cap.max_send_wr <= MAX_WR && attr->cap.max_recv_wr <= MAX_WR &&
+	       attr->cap.max_send_sge <= MAX_SGE && attr->cap.max_recv_sge <= MAX_SGE &&
+	       attr->cap.max_inline_data <= MAX_INLINE &&
 	       attr->cap.max_send_wr <= fake_depth_limit();
 }
 

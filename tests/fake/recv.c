@@ -32,8 +32,8 @@ int fake_post_recv(struct ibv_qp *ib, struct ibv_recv_wr *wr, struct ibv_recv_wr
 
 	pthread_mutex_lock(&fake_lock);
 	for (; wr && !rc; wr = rc ? wr : wr->next)
-		rc = ib->state == IBV_QPS_RESET || ib->srq ? EINVAL
-							   : add(&qp->own, wr, qp->init.cap.max_recv_sge);
+		rc = ib->state == IBV_QPS_RESET || ib->srq
+		   ? EINVAL : add(&qp->own, wr, qp->init.cap.max_recv_sge);
 	if (rc)
 		*bad = wr;
 	if (ib->state == IBV_QPS_ERR)
