@@ -38,6 +38,7 @@ setup() {
 }
 
 @test "a device that is not there is refused" {
+  # shellcheck disable=SC2154 # bats sets $stderr
   run --separate-stderr "$script" --device no-such --build "$build"
   [[ $status -eq 2 && $stderr == *'no device no-such'* ]]
   run --separate-stderr "$script" --build "$build"

@@ -210,16 +210,32 @@ static void made_here(void **state)
 	rig_close(&r);
 }
 
+static void plain_shadow(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(fake_counts().stamped_cqs, 0);
+	rig_close(&r);
+}
+
 static const struct {
 	const char *name, *query, *stuck;
 	void (*test)(void **state);
 	bool rtt;
+	const char *option;              /* NULL: the default */
 } cases[] = {
-	{ "always-late", "FAKERDMA_CLOCK_QUERY=1", "FAKERDMA_CLOCK_STUCK=0", always_late, true },
-	{ "sometimes-late", "FAKERDMA_CLOCK_QUERY=0", "FAKERDMA_CLOCK_STUCK=0", sometimes_late, true },
-	{ "stuck", "FAKERDMA_CLOCK_QUERY=0", "FAKERDMA_CLOCK_STUCK=1", never_late, true },
-	{ "fields", "FAKERDMA_CLOCK_QUERY=1", "FAKERDMA_CLOCK_STUCK=0", same_as_plain, false },
-	{ "made-here", "FAKERDMA_CLOCK_QUERY=1", "FAKERDMA_CLOCK_STUCK=0", made_here, false },
+	{ "always-late", "FAKERDMA_CLOCK_QUERY=1", "FAKERDMA_CLOCK_STUCK=0", always_late, true, NULL },
+	{ "sometimes-late", "FAKERDMA_CLOCK_QUERY=0", "FAKERDMA_CLOCK_STUCK=0", sometimes_late, true,
+	  NULL },
+	{ "stuck", "FAKERDMA_CLOCK_QUERY=0", "FAKERDMA_CLOCK_STUCK=1", never_late, true, NULL },
+	{ "fields", "FAKERDMA_CLOCK_QUERY=1", "FAKERDMA_CLOCK_STUCK=0", same_as_plain, false, NULL },
+	{ "made-here", "FAKERDMA_CLOCK_QUERY=1", "FAKERDMA_CLOCK_STUCK=0", made_here, false, NULL },
+	{ "unused", "FAKERDMA_CLOCK_QUERY=1", "FAKERDMA_CLOCK_STUCK=0", plain_shadow, false,
+	  "CCSHIM_HW_TIMESTAMPS=n" },
+	{ "unused-made-here", "FAKERDMA_CLOCK_QUERY=1", "FAKERDMA_CLOCK_STUCK=0", made_here, false,
+	  "CCSHIM_HW_TIMESTAMPS=n" },
 };
 
 /* The median RTT of the sender; it is 0 for a QP that sent nothing. */
@@ -290,7 +306,8 @@ int main(int argc, char **argv)
 			continue;
 		rig_exec(argv, "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=64k",
 			 "CCSHIM_BASE_RTT=300us", "FAKERDMA_CLOCK=156250", report,
-			 cases[i].query, cases[i].stuck, NULL);
+			 cases[i].query, cases[i].stuck,
+			 cases[i].option ? cases[i].option : "CCSHIM_HW_TIMESTAMPS=y", NULL);
 		return cmocka_run_group_tests_name(cases[i].name, one, NULL, NULL);
 	}
 	return cmocka_run_group_tests_name("timestamp", all, NULL, NULL);

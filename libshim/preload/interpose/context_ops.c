@@ -99,8 +99,7 @@ static void init_clock(struct ctx *ctx)
 	struct ibv_device_attr_ex attr = { 0 };
 	struct verbs_context *vctx = verbs_get_ctx_op(ctx->context, create_cq_ex);
 
-	if (!ccs_shim()->options.hw_timestamps || !vctx ||
-	    ibv_query_device_ex(ctx->context, NULL, &attr) ||
+	if (!vctx || ibv_query_device_ex(ctx->context, NULL, &attr) ||
 	    !ccs_hwclock_init(&ctx->clock, attr.hca_core_clock, attr.completion_timestamp_mask))
 		return;
 	ctx->has_timestamps = true;

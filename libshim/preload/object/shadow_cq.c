@@ -35,6 +35,12 @@ static struct ibv_cq_ex *create_extended(struct cq *cq, uint32_t size, uint64_t 
 	return cq->ctx->create_cq_ex(cq->ctx->context, &attr);
 }
 
+/* For RTTs. The application gets those that it requested in any case. */
+static bool uses_timestamps(const struct cq *cq)
+{
+	return cq->ctx->has_timestamps && ccs_shim()->options.hw_timestamps;
+}
+
 /*
  * The CQ gets the extended fields that the application reads, and timestamps for our own use.
  * Without the latter a refusal is not an error, so errno is kept. It is never created for a
@@ -43,7 +49,7 @@ static struct ibv_cq_ex *create_extended(struct cq *cq, uint32_t size, uint64_t 
 static bool create_cq(struct cq *cq, struct shadow *s, uint32_t size)
 {
 	const uint64_t needed = BEYOND(cq->wc_flags);
-	const uint64_t all = needed | (cq->ctx->has_timestamps ? TIMESTAMP : 0);
+	const uint64_t all = needed | (uses_timestamps(cq) ? TIMESTAMP : 0);
 	const int saved = errno;
 
 	if (all)
@@ -78,7 +84,7 @@ int ccs_shadow_moderate(const struct cq *cq, struct ibv_cq *ibcq)
 
 static bool has_timestamps(const struct cq *cq, const struct shadow *s)
 {
-	return s->ex && cq->ctx->has_timestamps && s->ex->read_completion_ts;
+	return s->ex && uses_timestamps(cq) && s->ex->read_completion_ts;
 }
 
 /* Each is twice as large as the one before: every poll polls all of them, so they must be few. */
