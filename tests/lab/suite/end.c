@@ -2,7 +2,7 @@
 /* The queue pairs of the verbs suite: how they are created, connected and destroyed. */
 #include "suite.h"
 
-enum { GID_INDEX = 1, RNR_TIMER_640_US = 14, TIMEOUT_16_MS = 12 };
+enum { RNR_TIMER_640_US = 14, TIMEOUT_16_MS = 12 };
 
 static void set_defaults(struct shape *s)
 {
@@ -111,7 +111,7 @@ static void to_rtr(struct end *e, const union ibv_gid *gid, uint32_t qpn)
 		.max_dest_rd_atomic = 16, .min_rnr_timer = RNR_TIMER_640_US,
 		.ah_attr = {
 			.is_global = 1, .port_num = PORT,
-			.grh = { .dgid = *gid, .sgid_index = GID_INDEX, .hop_limit = 64 },
+			.grh = { .dgid = *gid, .sgid_index = gid_index, .hop_limit = 64 },
 		},
 	};
 	int mask = IBV_QP_STATE;

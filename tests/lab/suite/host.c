@@ -4,13 +4,15 @@
 
 #include <stdlib.h>
 
-enum { GID_INDEX = 1 };
+uint8_t gid_index;
 
 void host_open(struct host *h, const char *device)
 {
+	const char *index = getenv("GID_INDEX");
 	struct ibv_device **list = ibv_get_device_list(NULL);
 	int i;
 
+	gid_index = index ? (uint8_t)atoi(index) : 1;
 	require(list, "no RDMA devices");
 	for (i = 0; list[i] && strcmp(ibv_get_device_name(list[i]), device); i++)
 		;
@@ -18,7 +20,7 @@ void host_open(struct host *h, const char *device)
 	h->ctx = ibv_open_device(list[i]);
 	require(h->ctx, "%s cannot be opened", device);
 	ibv_free_device_list(list);
-	require(!ibv_query_gid(h->ctx, PORT, GID_INDEX, &h->gid), "%s has no GID", device);
+	require(!ibv_query_gid(h->ctx, PORT, gid_index, &h->gid), "%s has no GID", device);
 	require(!ibv_query_device(h->ctx, &h->attr), "%s cannot be queried", device);
 	h->pd = ibv_alloc_pd(h->ctx);
 	h->mem = aligned_alloc(4096, MEMORY);

@@ -146,7 +146,8 @@ static void close_hosts(void)
 
 static int usage(const char *name)
 {
-	fprintf(stderr, "usage: %s [-l] [-x NAME]... DEVICE DEVICE [NAME...]\n", name);
+	fprintf(stderr, "usage: %s [-l] [-x NAME]... DEVICE DEVICE [NAME...]\n"
+		"GID_INDEX: the index of the devices' RoCE v2 address (1)\n", name);
 	return 2;
 }
 

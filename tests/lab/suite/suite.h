@@ -75,6 +75,8 @@ static inline uint8_t *local(void)
 	return hosts[0].mem + LOCAL;
 }
 
+/* Of the devices' GIDs, from the environment, which child processes inherit: set by host_open(). */
+extern uint8_t gid_index;
 void host_open(struct host *h, const char *device);
 int host_close(struct host *h); /* 0, or the error of the first verb that failed */
 
