@@ -236,6 +236,8 @@ algorithms_of_page() {
 	printed "control        no: it cannot be opened: Permission denied"
 	LD_PRELOAD=$standin run2 $ccshim info -d --json
 	[ "$(jq -c '[.devices[] | .controllable]' <<< "$output")" = "[true,true,false,false,false]" ]
+	# The second has a timestamp mask, but no clock.
+	[ "$(jq -c '[.devices[0, 1].hw_timestamps]' <<< "$output")" = '["yes","no"]' ]
 	[ "$(jq -r '.devices[0].ports[0].rate_bps' <<< "$output")" = 100000000000 ]
 }
 

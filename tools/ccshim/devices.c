@@ -38,13 +38,14 @@ static int query_ports(struct ibv_context *context, struct device *dev)
 	return error;
 }
 
+/* Timestamps of a clock whose frequency is not stated are no times (irdma). */
 static int has_timestamps(struct ibv_context *context)
 {
 	struct ibv_device_attr_ex attr = { 0 };
 
 	if (ibv_query_device_ex(context, NULL, &attr))
 		return -1;
-	return attr.completion_timestamp_mask != 0;
+	return attr.completion_timestamp_mask && attr.hca_core_clock;
 }
 
 void device_query(struct ibv_device *ibdev, struct device *dev)
