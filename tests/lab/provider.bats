@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Other providers than rxe's in the lab: unmodified libmlx5 on devices that have its user ABI.
+# Other providers than rxe's in the lab: unmodified libmlx5 and libirdma on devices that have their
+# user ABI.
 # make says where the trees are; by hand, run it in the build tree.
 
 setup_file() {
@@ -39,13 +40,32 @@ incast() {
   jq -e 'all(.runs[]; .provider == "libmlx5")' out/incast.json
 }
 
-@test "unshaped traffic gives the same results on rxe and mlx5" {
+@test "libirdma binds to its devices, which have no hardware timestamps" {
+  on irdma --out out -- bash -c 'ccshim info -d rxe_1 &&
+    ccbench incast --senders 1 --no-victim --cc timely -D 20ms >/dev/null'
+  [[ $output == *"rxe_1: RoCE, libirdma, firmware "*"hw timestamps  no"*"control        yes"* ]]
+  jq -e 'all(.runs[]; .provider == "libirdma")' out/incast.json
+}
+
+@test "unshaped traffic gives the same results on rxe, mlx5 and irdma" {
+  local provider
   incast rxe rxe --cc off
-  incast mlx5 mlx5 --cc off
-  # It starts some microseconds later, for another number of system calls: not the same bytes.
-  jq -es 'def near(f): (.[0] | f) as $a | (.[1] | f) as $b | ($a - $b | fabs) <= $a / 100;
-    map(.runs[0]) | near(.goodput_bps) and near(.drops) and near(.queue_bytes.p99) and
-      near(.victim_latency_us.max)' {rxe,mlx5}/incast.json
+  for provider in mlx5 irdma; do
+    incast "$provider" "$provider" --cc off
+    # It starts some microseconds later, for another number of system calls: not the same bytes.
+    jq -es 'def near(f): (.[0] | f) as $a | (.[1] | f) as $b | ($a - $b | fabs) <= $a / 100;
+      map(.runs[0]) | near(.goodput_bps) and near(.drops) and near(.queue_bytes.p99) and
+        near(.victim_latency_us.max)' {rxe,"$provider"}/incast.json
+  done
+}
+
+# irdma has one doorbell page, and arms its CQs with a number of two bits.
+@test "no doorbell and no event of irdma is lost in real time" {
+  # shellcheck disable=SC2016 # expands in the guest
+  on irdma --time real --rate 10gbit --out out -- bash -c 'exec "$0" "$LAB_OUT" "$@"' \
+    "$top_srcdir/tests/lab/pair.sh" "$top_builddir/tools/ccshim/ccshim" "bare observe" \
+    ibv_rc_pingpong -e -n 500
+  [[ $(cat out/{bare,observe}/{client,server}.status) == $'0\n0\n0\n0' ]]
 }
 
 @test "the same seed gives the same run on mlx5, with the shim" {
