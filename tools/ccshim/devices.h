@@ -12,7 +12,7 @@ struct device {
 	unsigned ports;
 	int hw_timestamps;         /* of completions; -1 unknown */
 	char firmware[64];
-	char provider[32];         /* "libmlx5"; "" if it cannot be opened */
+	char provider[32];         /* "libmlx5"; "": unknown */
 	struct ibv_port_attr port[8]; /* the first ports; [0] is port 1 */
 };
 

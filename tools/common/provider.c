@@ -32,6 +32,6 @@ const char *provider_name(const struct ibv_context *context, char *name, size_t 
 		if (functions[i] && dladdr(functions[i], &where) && where.dli_fname &&
 		    name_of_file(where.dli_fname, name, len))
 			return name;
-	snprintf(name, len, "unknown");
+	*name = '\0';
 	return name;
 }
