@@ -62,6 +62,13 @@ static inline double ccs_pacing_rate(double rate, double line_rate)
 /* Start with no release to wait for. */
 void ccs_pacing_start(struct ccs_pacing *p, double rate, double line_rate, uint64_t now_ns);
 
+/* Forget what is still charged: it was discarded. */
+static inline void ccs_pacing_forget(struct ccs_pacing *p)
+{
+	p->bytes = 0;
+	p->phase = 0;
+}
+
 /* Release at this rate, from ccs_pacing_rate(), from now on. */
 void ccs_pacing_change_rate(struct ccs_pacing *p, double rate, enum ccs_pacing_change change,
 			    uint64_t now_ns);

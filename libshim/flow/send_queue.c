@@ -63,6 +63,7 @@ void ccs_flow_reset(struct ccs_flow *f)
 	f->unsignalled_bytes = 0;
 	f->gated_since_ns = 0;
 	f->state = CCS_FLOW_RUN;
+	ccs_pacing_forget(&f->pacing);
 }
 
 uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)

@@ -325,6 +325,21 @@ static void acks_carry_sequence_numbers(void **state)
 	ccs_flow_destroy(&f);
 }
 
+static void a_reset_flow_does_not_wait_for_what_was_discarded(void **state)
+{
+	struct ccs_flow f;
+	uint64_t number;
+
+	(void)state;
+	open_flow(&f, 1e6, 0, INFINITY);
+	ccs_flow_accept(&f, SEGMENT, CCS_WR_SIGNALED);
+	assert_non_null(flow_next(&f, 1000, &number));
+	ccs_flow_reset(&f);
+	ccs_flow_accept(&f, SEGMENT, CCS_WR_SIGNALED);
+	assert_non_null(flow_next(&f, 2000, &number));
+	ccs_flow_destroy(&f);
+}
+
 static void acks_carry_the_latest_telemetry(void **state)
 {
 	struct ccs_telemetry seen = { .hops = { { .ts_ns = 7 }, { .ts_ns = 8 } }, .nhops = 2,
@@ -519,6 +534,7 @@ int main(void)
 		cmocka_unit_test(timers_of_an_idle_day_are_skipped),
 		cmocka_unit_test(timers_in_the_past_do_not_stop_a_flow),
 		cmocka_unit_test(acks_carry_sequence_numbers),
+		cmocka_unit_test(a_reset_flow_does_not_wait_for_what_was_discarded),
 		cmocka_unit_test(acks_carry_the_latest_telemetry),
 		cmocka_unit_test(a_retransmission_is_one_loss),
 		cmocka_unit_test(a_retry_exceeded_completion_is_a_loss),
