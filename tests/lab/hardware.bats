@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# shellcheck disable=SC2154 # bats sets $stderr
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/on-hardware, which is for machines with a card, on Soft-RoCE in the lab.
@@ -38,7 +39,6 @@ setup() {
 }
 
 @test "a device that is not there is refused" {
-  # shellcheck disable=SC2154 # bats sets $stderr
   run --separate-stderr "$script" --device no-such --build "$build"
   [[ $status -eq 2 && $stderr == *'no device no-such'* ]]
   run --separate-stderr "$script" --build "$build"
