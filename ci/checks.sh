@@ -245,6 +245,16 @@ check_suite() {
   bats --timing --tap "${@/#/$top/}"
 }
 
+# The verbs suite, also with the rdma-core of Debian 13 if that can be had.
+check_verbs() {
+  if have mmdebstrap && CCS_RDMA_CORE=$(base trixie "${trixie[@]}"); then
+    export CCS_RDMA_CORE
+  else
+    unset CCS_RDMA_CORE
+  fi
+  check_suite tests/lab/suite.bats
+}
+
 # Applications that work without the shim work with it; without a lab, on the fake device.
 check_conformance() {
   local engine=uml

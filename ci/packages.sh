@@ -187,6 +187,8 @@ check_rpm() {
 # -- one binary, several libraries -------------------------------------------------
 
 readonly compat_tests=(post wr split life cq_ex qp_ex)
+# Debian 13 for these tests and for the verbs suite, with rdma-core 56.
+readonly trixie=(libibverbs1 ibverbs-providers libcmocka0)
 
 # compat_run CMD…: the tests, in the build tree that CMD has as the current directory.
 # Older cmockas call what they skip not ok, and that on stderr.
@@ -212,7 +214,7 @@ check_compat() {
   echo "# this system"
   compat_run env -C "$work/11/b"
   echo "# Debian 13"
-  fresh "$work/13" trixie libibverbs1 libcmocka0
+  fresh "$work/13" trixie "${trixie[@]}"
   cp -r "$work/11/b" "$work/13"
   compat_run inside "$work/13" env -C /b
   rm -rf "$work"
