@@ -241,6 +241,7 @@ run_step() {
   printf -v log '%s/%02d-%s.log' "$logs" "$step" "${slug,,}"
   printf -v line '[%*d/%d] %5s  %-38s' ${#steps} "$step" "$steps" "$(clock "$SECONDS")" "$title"
   printf '%s' "$line"
+  : >"$log"   # the first redraw reads it, and may precede the job
   background "$log" "$@"
   job=$!
   while kill -0 "$job" 2>/dev/null; do
