@@ -3,7 +3,9 @@
  * rcp: the rate that the receiver advises (cc/advice.h), which is the same for all flows.
  *
  * The window is what that rate has under way on an empty path, with a few segment times of
- * the slowest link for the queue that segments meet by chance: it holds when advice ceases.
+ * the slowest link for the queue that segments meet by chance: it holds when advice ceases. It is
+ * two segments at least. If the only one outstanding is lost, no later packet shows the gap to
+ * the receiver, and the flow stops for the queue pair's timeout, which is thousands of RTTs.
  *
  * A bottleneck that no agent measures is seen by the delay alone. While round-trip times stay
  * above what the advised flows can have waiting, and no measured link is busy, a ceiling
@@ -107,7 +109,7 @@ static void put_out(struct ccs_cc *cc, const struct rcp *r)
 	const double us = base_us(cc, r) + late + cc->param[QUEUE_ALLOWANCE] * ser;
 
 	cc->out.rate = rate;
-	cc->out.window = rate * us / 8e6 + cc->path.segment;
+	cc->out.window = ccs_max(rate * us / 8e6, cc->path.segment) + cc->path.segment;
 	cc->out.telemetry_period_us = cc->path.base_rtt_us + (r->load < BUSY ? r->jitter_us : 0);
 	cc->out.utilisation = r->load;
 }

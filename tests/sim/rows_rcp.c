@@ -75,6 +75,10 @@ static const struct row rows[] = {
 	{ "rcp 1 Gb/s, 11 of 12 limited, switch's",
 	  { USUAL(1e9, SIM_INT), .limited = 11, .limit_rate = 10e6 },
 	  { { UTIL, 95, ALL }, { Q_P99, 0, 26 * 4.1 } } },
+	/* A flow whose last packet is lost waits for the timeout, 100 ms. */
+	{ "rcp 1 Gb/s, N=12, 0.1 % of packets lost, receiver's",
+	  { USUAL(1e9, SIM_ECHO), .loss = 0.001, .rto_us = 100e3, .end_us = 600e3 },
+	  BOUNDS(12, 4096) },
 	JOINS("receiver's", SIM_ECHO), JOINS("switch's", SIM_INT),
 };
 

@@ -74,6 +74,17 @@ static void the_window_is_the_rate_times_the_rtt_and_a_few_segments(void **state
 	assert_float_equal(cc.out.window, cc.out.rate / 8e6 * (RTT + 4 * SER) + 8192, 1);
 }
 
+/* A lost segment is missed only when a later one arrives. */
+static void the_window_is_two_segments_at_any_rate(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "rcp", &path);
+	ack(&cc, 1, RTT, 1e6, 0.97);
+	assert_float_equal(cc.out.window, 2 * 8192, 1);
+}
+
 /* RTTs of ten times the base RTT for that long, in steps of an RTT, after one base RTT. */
 static void queue_for(struct ccs_cc *cc, double us, double load)
 {
@@ -230,6 +241,7 @@ int main(void)
 		cmocka_unit_test(the_rate_is_the_advised_rate),
 		cmocka_unit_test(without_advice_the_rate_stays),
 		cmocka_unit_test(the_window_is_the_rate_times_the_rtt_and_a_few_segments),
+		cmocka_unit_test(the_window_is_two_segments_at_any_rate),
 		cmocka_unit_test(an_unmeasured_bottleneck_lowers_a_ceiling),
 		cmocka_unit_test(a_queue_at_a_measured_link_does_not_lower_the_rate),
 		cmocka_unit_test(a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth),
