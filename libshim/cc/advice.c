@@ -14,8 +14,12 @@
 #define GRAIN 4096.0
 /* A load is measured over so many grains, so that one more or less is little of it, */
 #define SPAN_GRAINS 64
-/* and over so many of each flow: in less time not all of them have sent anything. */
-#define SPAN_EACH 4
+/*
+ * and over so many of each flow. Flows that start together send in one burst per round, and one
+ * burst more or less in the span is then that share of the load. With 4 the rate swung by a tenth
+ * for that, which kept the flows in step; with 6 they part after some hundred rounds.
+ */
+#define SPAN_EACH 6
 
 static const struct ccs_advice_record *record(const struct ccs_advice *a, unsigned age)
 {
