@@ -7,7 +7,8 @@
 #define FULL 0.99            /* a load from which on there may be a queue that is not seen */
 #define FLOOR 0.45           /* of its share, which a flow may send at least */
 #define UNCOUNTED 1000       /* flows that the floor expects where none are counted */
-#define RISE 2.0             /* most that one record adds, as a factor */
+/* Most that one record adds, as a factor: of 16 flows the last one gets the port in two records. */
+#define RISE 4.0
 /* So few flows in effect do not need the rate that there is, so that no burst comes at it. */
 #define UNUSED 0.5
 #define CUTS_MOST 8          /* in a row that accelerate */

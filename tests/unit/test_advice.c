@@ -107,6 +107,21 @@ static void a_lone_flow_gets_the_line_back_within_ten_records(void **state)
 	assert_float_equal(step(&l) / C, 0.972, 0.011);
 }
 
+/* Small grains, so that the span is two RTTs; the hosts still count the flows that left. */
+static void the_rate_of_63_flows_that_leave_is_advised_within_five_records(void **state)
+{
+	struct loop l = begin(64, 64, true);
+	unsigned records = 0;
+
+	(void)state;
+	l.port.grain = 64;
+	after(&l, 1000);
+	l.flows = 1;
+	while (records < 100 && step(&l) < 0.9 * C)
+		records++;
+	assert_in_range(records, 1, 4);
+}
+
 static void all_slow_down_for_a_newcomer_before_it_sends(void **state)
 {
 	struct loop l = begin(4, 4, false);
@@ -174,6 +189,7 @@ int main(void)
 		cmocka_unit_test(capacity_unused_by_limited_flows_goes_to_the_others),
 		cmocka_unit_test(a_competitor_that_does_not_follow_leaves_a_floor),
 		cmocka_unit_test(a_lone_flow_gets_the_line_back_within_ten_records),
+		cmocka_unit_test(the_rate_of_63_flows_that_leave_is_advised_within_five_records),
 		cmocka_unit_test(all_slow_down_for_a_newcomer_before_it_sends),
 		cmocka_unit_test(a_newcomer_to_an_idle_port_begins_at_once),
 		cmocka_unit_test(a_counter_that_starts_over_changes_nothing),
