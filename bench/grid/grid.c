@@ -72,7 +72,9 @@ static const char usage[] =
 	"\n"
 	"A segment is the power of two that the NIC sends in 8 us, 4k to 64k, or a whole\n"
 	"SEND. Beside a rival, queue and drops are not judged, and utilisation only where\n"
-	"nothing is dropped. Where a packet (of the path MTU, 4096) or a whole SEND of\n"
+	"nothing is dropped. Jain's index is not judged where the 1 MB that applications\n"
+	"have outstanding (2 to 128 messages) is less than a flow's share of the port in\n"
+	"the far flows' RTT. Where a packet (of the path MTU, 4096) or a whole SEND of\n"
 	"each flow exceeds the queue, nothing is.\n";
 
 struct options {

@@ -43,6 +43,9 @@ unsigned grid_sample_size(void);
 unsigned grid_per_port(const struct scenario *s);
 unsigned grid_flows(const struct scenario *s);
 
+/* Messages that each application has outstanding. */
+unsigned grid_depth(const struct scenario *s);
+
 /* What a queue is counted in: what one flow sends without a break. */
 double grid_segment(const struct scenario *s);
 

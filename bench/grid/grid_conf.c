@@ -65,7 +65,7 @@ static double round_us(const struct scenario *s)
 	return ccs_max(s->rtt, s->far) + 8e6 * grid_per_port(s) * grid_segment(s) / s->rate;
 }
 
-static unsigned depth(const struct scenario *s)
+unsigned grid_depth(const struct scenario *s)
 {
 	return (unsigned)ccs_min(ccs_max((1u << 20) / s->message, 2), 128);
 }
@@ -73,7 +73,7 @@ static unsigned depth(const struct scenario *s)
 /* Without control the queue is all that may be outstanding; so long it takes to build up. */
 static double fill_us(const struct scenario *s)
 {
-	const double bytes = (double)grid_per_port(s) * depth(s) * s->message;
+	const double bytes = (double)grid_per_port(s) * grid_depth(s) * s->message;
 
 	return 8e6 * (s->queue > 0 ? ccs_min(bytes, s->queue) : bytes) / s->rate;
 }
@@ -147,7 +147,7 @@ struct sim_conf grid_conf(const struct scenario *s, const struct contender *c)
 		.cc = c->cc, .driver = none ? SIM_PLAIN : SIM_SHIM,
 		.flows = grid_flows(s), .rivals = s->rivals, .victim = true,
 		.hosts = s->pattern == SIM_INCAST ? s->hosts + s->joins + s->rivals : s->hosts,
-		.pattern = s->pattern, .op = s->op, .message = s->message, .depth = depth(s),
+		.pattern = s->pattern, .op = s->op, .message = s->message, .depth = grid_depth(s),
 		.rate = s->rate, .nic_rate = s->nic, .nic_depth = soft ? SOFT_DEPTH : 1,
 		.unacked = soft ? SOFT_UNACKED : 0,
 		.base_us = s->rtt, .far_us = s->far, .ack_bytes = ACK_BYTES, .mtu = GRID_MTU,

@@ -81,7 +81,18 @@ static double how_bad(const struct scenario *s, const struct outcome *o, const s
 	}
 }
 
-/* Beside a rival the queue is the rival's, and so are drops and what they cost. */
+/* What its application has outstanding is less than its share of the port in a far flow's RTT. */
+static bool far_is_limited(const struct scenario *s)
+{
+	const double bytes = (double)grid_depth(s) * s->message;
+
+	return s->far > 0 && 8e6 * bytes / s->far < s->rate / grid_per_port(s);
+}
+
+/*
+ * Beside a rival the queue is the rival's, and so are drops and what they cost. Flows that their
+ * applications limit cannot have the shares of others.
+ */
 static unsigned not_judged(const struct scenario *s)
 {
 	unsigned set = 0;
@@ -90,6 +101,8 @@ static unsigned not_judged(const struct scenario *s)
 		set |= 1 << QUEUE_4 | 1 << QUEUE_2 | 1 << DROPS;
 	if (s->rivals && s->queue > 0)
 		set |= 1 << UTIL_95 | 1 << UTIL_96;
+	if (far_is_limited(s))
+		set |= 1 << JAIN_90 | 1 << JAIN_95 | 1 << JAIN_98;
 	return set;
 }
 

@@ -61,6 +61,15 @@ grid=$top_builddir/bench/grid/grid
 	printed 'timely                0    0'
 }
 
+@test "shares are not judged where far flows have too little outstanding for theirs" {
+	# 1 MB in 1 ms is 8.4 Gb/s; an eighth of 100 Gb/s is more, one of 10 Gb/s is less
+	run2 "$grid" --only '^incast 8 1.*g rtt 10us far 1ms$' --cc fixed:rate=20g --as agents --json -
+	[ "$status" -eq 0 ]
+	jq -e '[.rows[] | {rate: .scenario.rate_bps, jain: .jain, judged: (.misses | contains(["jain98"]))}]
+		| length == 2 and all(.[]; .jain < .98) and (.[] | select(.rate == 10e9).judged)
+		and (.[] | select(.rate == 100e9).judged | not)' <<< "$output"
+}
+
 @test "a bound that does not hold is status 1, a wrong one 2" {
 	one=(--only '^incast 2 1g$' --cc fixed:rate=100m)
 	printf '# none\nfixed:rate=100m util95 0\n' > bounds
