@@ -259,8 +259,12 @@ libccshim_la_SOURCES = \
 	libshim/preload/object/event.h \
 	libshim/preload/object/parent_domain.c \
 	libshim/preload/object/parent_domain.h \
+	libshim/preload/object/provider.c \
+	libshim/preload/object/provider.h \
 	libshim/preload/object/ptrmap.c \
 	libshim/preload/object/ptrmap.h \
+	libshim/preload/object/purge.c \
+	libshim/preload/object/purge.h \
 	libshim/preload/object/qp.c \
 	libshim/preload/object/qp.h \
 	libshim/preload/object/qp_config.c \

@@ -48,6 +48,7 @@ struct ctx {
 	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *, struct ibv_cq_init_attr_ex *);
 	int (*query_rt_values)(struct ibv_context *, struct ibv_values_ex *);
 	int (*modify_cq)(struct ibv_cq *, struct ibv_modify_cq_attr *);
+	const struct ccs_provider *provider;
 	bool has_timestamps;             /* the device timestamps completions, by this clock */
 	struct ccs_hwclock clock;        /* initial value of each CQ's clock */
 	uint32_t max_qp_wr, max_cqe;
@@ -90,6 +91,14 @@ struct shadow_batch {
 	uint64_t empty_ns;               /* the CQ was empty after this time */
 };
 
+/* A completion that is to be delivered. A number may belong to another QP by then. */
+struct ready {
+	struct ibv_wc wc;
+	uint64_t owner;                  /* id of its QP; CCS_NO_OWNER: from the application's CQ */
+};
+
+#define CCS_NO_OWNER UINT64_MAX
+
 struct cq_ex; /* the application's side of an extended CQ; cq_ex.c */
 
 struct cq {
@@ -114,7 +123,7 @@ struct cq {
 	bool closing;                    /* shadow CQs are being destroyed */
 	unsigned qps;
 	struct ibv_modify_cq_attr moderation; /* attr_mask 0: none */
-	struct ibv_wc *ready;            /* completions to be delivered, oldest first */
+	struct ready *ready;             /* completions to be delivered, oldest first */
 	struct wc_more *ready_more;      /* of each; NULL: a plain CQ */
 	uint32_t ready_head, ready_tail, ready_mask;
 	struct ibv_wc *out;              /* array of the current poll: filled before the ring */

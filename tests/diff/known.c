@@ -41,8 +41,6 @@ static struct known {
 	bool (*applies)(value bare, value shim);
 	unsigned long seen;
 } known[] = {
-	/* completions of a QP after its destruction or reset, where the device removes them */
-	{ "cleaned", MLX5 | OLD, only_shim, 0 },
 	/* events beyond one for each ibv_req_notify_cq */
 	{ "events", ALL, only_shim, 0 },
 	/* an event for completions that were there when the CQ was armed with its index */
@@ -53,8 +51,6 @@ static struct known {
 	{ "oversized", ALL, length_not_checked, 0 },
 	/* the completion of a WR that was posted before RTS, where the device queues it */
 	{ "before_rts", OLD, only_bare, 0 },
-	/* ibv_qp.send_cq is the application's CQ */
-	{ "send_cq", ALL, only_bare, 0 },
 	/* on one CQ for both ends: SENDs completed before the receive that they arrived in */
 	{ "order", ALL, only_shim, 0 },
 	/* entries of a send queue beyond those asked for */

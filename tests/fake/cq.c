@@ -183,8 +183,8 @@ static void clean(struct fake_cq *cq, uint32_t qp_num)
 
 void fake_cq_clean(const struct fake_qp *qp)
 {
-	if (qp->init.send_cq)
-		clean(cq_of(qp->init.send_cq), qp->ib.qp_num);
+	if (qp->ib.send_cq) /* libmlx5 finds it there, too */
+		clean(cq_of(qp->ib.send_cq), qp->ib.qp_num);
 	if (qp->rcq)
 		clean(qp->rcq, qp->ib.qp_num);
 }

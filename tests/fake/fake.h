@@ -85,6 +85,8 @@ struct fake_counts {
 FAKE_API struct fake_counts fake_counts(void);
 /* The depth of the send queue that was asked of the device. */
 FAKE_API uint32_t fake_depth(const struct ibv_qp *qp);
+/* The CQ that it was created with: ibv_qp.send_cq can be changed. */
+FAKE_API struct ibv_cq *fake_send_cq(const struct ibv_qp *qp);
 
 /* The traffic class of a QP, as the device received it. */
 FAKE_API uint8_t fake_tclass(const struct ibv_qp *qp);

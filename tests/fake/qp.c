@@ -392,6 +392,11 @@ uint32_t fake_depth(const struct ibv_qp *ib)
 	return container(ib, const struct fake_qp, ib)->depth;
 }
 
+struct ibv_cq *fake_send_cq(const struct ibv_qp *ib)
+{
+	return container(ib, const struct fake_qp, ib)->init.send_cq;
+}
+
 uint8_t fake_tclass(const struct ibv_qp *ib)
 {
 	return container(ib, const struct fake_qp, ib)->attr.ah_attr.grh.traffic_class;

@@ -31,7 +31,7 @@ static void open_all(void)
 		assert_non_null(ctx[i]);
 		rig_open(&rig[i], (struct rig_conf){ .ctx = ctx[i], .cq_ex = &cq_ex,
 						     .channel = true });
-		assert_int_equal(rig[i].a->send_cq == rig[i].scq, rig_is("bare"));
+		assert_int_equal(fake_send_cq(rig[i].a) == rig[i].scq, rig_is("bare"));
 	}
 }
 

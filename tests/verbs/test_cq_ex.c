@@ -36,7 +36,7 @@ static void begin(struct rig_conf conf)
 {
 	conf.cq_ex = &cq_attr;
 	rig_open(&rig, conf);
-	assert_true((rig.a->send_cq != rig.scq) == is_behind_shim());
+	assert_true((fake_send_cq(rig.a) != rig.scq) == is_behind_shim());
 	memset(lane, 0, sizeof(lane));
 	lane[0].qp_num = rig.a->qp_num;
 	lane[1].qp_num = rig.b->qp_num;

@@ -456,7 +456,7 @@ static void a_failed_shadow_cq_fails_the_applications_cq(void **state)
 		rig_open(&r, (struct rig_conf){ .cq_ex = ex ? &cq_ex : NULL });
 		assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED), 0);
 		assert_int_equal(rig_recv(&r, 2, 0, 8), 0);
-		fake_break_cq(r.a->send_cq);
+		fake_break_cq(fake_send_cq(r.a));
 		rig_poll(r.scq, 1, wc);
 		expect(wc, 1, IBV_WC_SUCCESS);
 		for (unsigned i = 0; i < 4; i++)

@@ -328,7 +328,7 @@ static void async_errors_name_the_applications_cq(void **state)
 	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex });
 	for (int i = 0; i < 3; i++) {
-		fake_async_cq_err(i == 1 ? r.scq : r.a->send_cq);
+		fake_async_cq_err(i == 1 ? r.scq : fake_send_cq(r.a));
 		assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
 		assert_int_equal(event.event_type, IBV_EVENT_CQ_ERR);
 		assert_ptr_equal(event.element.cq, r.scq);

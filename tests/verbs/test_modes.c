@@ -45,7 +45,7 @@ static void mode_off_leaves_qps_and_wrs_unchanged(void **state)
 
 	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
-	assert_ptr_equal(r.a->send_cq, r.scq);
+	assert_ptr_equal(fake_send_cq(r.a), r.scq);
 	assert_int_equal(fake_depth(r.a), 16);
 	assert_int_equal(rig_post(&r, 4711, IBV_WR_RDMA_WRITE, 0, 20 * K4, IBV_SEND_SIGNALED), 0);
 	assert_int_equal(fake_seen_count(), 1);
@@ -62,7 +62,7 @@ static void iwarp_is_uncontrolled(void **state)
 
 	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
-	assert_ptr_equal(r.a->send_cq, r.scq);
+	assert_ptr_equal(fake_send_cq(r.a), r.scq);
 	rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 20 * K4, IBV_SEND_SIGNALED);
 	rig_poll(r.scq, 1, wc);
 	rig_close(&r);

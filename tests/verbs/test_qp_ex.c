@@ -21,7 +21,7 @@ static struct ibv_qp_init_attr_ex usual(const struct rig *r)
 
 static bool controlled(const struct ibv_qp *qp, const struct rig *r)
 {
-	return qp->send_cq != r->scq;
+	return fake_send_cq(qp) != r->scq;
 }
 
 /* The QP replaces r->a and is used as r->a, with ibv_wr_* if it has that interface. */

@@ -20,7 +20,7 @@ static struct ibv_qp_ex *open_ex(struct rig *r, struct rig_conf conf)
 	rig_open(r, conf);
 	ex = ibv_qp_to_qp_ex(r->a);
 	assert_non_null(ex);
-	assert_int_equal(r->a->send_cq == r->scq, rig_is("bare"));
+	assert_int_equal(fake_send_cq(r->a) == r->scq, rig_is("bare"));
 	return ex;
 }
 

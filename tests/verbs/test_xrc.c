@@ -50,7 +50,7 @@ static void open_xrc(struct xrc *x, bool ex)
 	r->conf.ex = ex;
 	r->a = rig_qp(r, r->scq, NULL);
 	assert_true(r->a && r->b);
-	assert_int_equal(r->a->send_cq == r->scq, rig_is("bare"));
+	assert_int_equal(fake_send_cq(r->a) == r->scq, rig_is("bare"));
 	rig_to_rts(r, r->b, r->a->qp_num);
 	rig_to_rts(r, r->a, r->b->qp_num);
 	fake_seen_clear();

@@ -20,7 +20,7 @@ static void push_completion(struct qp *qp, uint64_t number, uint64_t segment_len
 			    const struct shadow_batch *a, int i)
 {
 	const struct ccs_wr *wr = ccs_flow_wr(&qp->flow, number);
-	struct ibv_wc *wc = ccs_cq_push(qp->cq, &a->wc[i], &a->more[i]);
+	struct ibv_wc *wc = ccs_cq_push(qp->cq, &a->wc[i], &a->more[i], qp->id);
 
 	wc->wr_id = wr->id;
 	if (wc->status == IBV_WC_SUCCESS && wc->byte_len && wc->byte_len == segment_len)
@@ -101,7 +101,7 @@ static bool complete_refused(struct cq *cq, struct qp *qp)
 		if (ccs_flow_wr(f, f->wr_tail)->reported)
 			continue;
 		wc.wr_id = ccs_flow_wr(f, f->wr_tail)->id;
-		ccs_cq_push(cq, &wc, &more);
+		ccs_cq_push(cq, &wc, &more, qp->id);
 	}
 	f->wr_next = f->wr_tail;
 	f->next_offset = 0;

@@ -27,7 +27,7 @@ static int pop_ready(struct cq *cq, int n, struct ibv_wc *wc)
 	int got = 0;
 
 	while (got < n && ccs_cq_ready_count(cq))
-		wc[got++] = cq->ready[cq->ready_tail++ & cq->ready_mask];
+		wc[got++] = cq->ready[cq->ready_tail++ & cq->ready_mask].wc;
 	return got;
 }
 
@@ -138,7 +138,7 @@ static int queue_behind_pending(struct cq *cq, int got, int n, struct ibv_wc *wc
 	    (cq->ex && ccs_cq_ready_count(cq) + (uint32_t)got > (uint32_t)n))
 		return got;
 	for (int i = 0; i < got; i++)
-		ccs_cq_push(cq, &wc[i], &none);
+		ccs_cq_push(cq, &wc[i], &none, CCS_NO_OWNER);
 	return pop_ready(cq, n, wc);
 }
 
@@ -194,7 +194,7 @@ bool ccs_cq_queue_current(struct cq *cq, struct ibv_cq_ex *ex)
 	ready = ccs_cq_ready_count(cq) && ccs_cq_ready_space(cq);
 	if (ready) {
 		ccs_shadow_read(ex, &wc, &more);
-		ccs_cq_push(cq, &wc, &more);
+		ccs_cq_push(cq, &wc, &more, CCS_NO_OWNER);
 	}
 	ccs_unlock(&cq->lock);
 	return ready;
@@ -213,7 +213,7 @@ int ccs_cq_pop(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spi
 		ccs_cq_drain(cq);
 	if (ccs_cq_ready_count(cq)) {
 		at = cq->ready_tail++ & cq->ready_mask;
-		*wc = cq->ready[at];
+		*wc = cq->ready[at].wc;
 		*more = cq->ready_more[at];
 	} else {
 		rc = cq->failed ? EINVAL : ENOENT;

@@ -18,6 +18,7 @@
 #include "preload/object/cq_ex.h"
 #include "preload/object/cq_verbs.h"
 #include "preload/object/parent_domain.h"
+#include "preload/object/provider.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/qp.h"
 #include "preload/object/qp_create.h"
@@ -167,6 +168,7 @@ void ccs_context_attach(struct ibv_context *context)
 	ctx->iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
 	init_clock(ctx);
 	swap_tables(ctx);
+	ctx->provider = ccs_provider_find((const void *)ctx->real.poll_cq, attr.vendor_id);
 }
 
 void ccs_context_detach(struct ibv_context *context)

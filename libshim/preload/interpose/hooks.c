@@ -11,6 +11,7 @@
 #include "preload/object/cq_verbs.h"
 #include "preload/object/event.h"
 #include "preload/object/parent_domain.h"
+#include "preload/object/purge.h"
 #include "preload/object/qp.h"
 #include "preload/object/qp_create.h"
 #include "preload/object/qp_verbs.h"
@@ -118,7 +119,7 @@ HOOK int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 	struct qp *qp = ccs_qp_find(ibqp);
 
 	return ccs_done(saved, qp ? ccs_qp_modify(qp, attr, mask)
-				  : ccs_real()->ibv_modify_qp(ibqp, attr, mask));
+				  : ccs_purge_modify(ibqp, attr, mask));
 }
 
 HOOK int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
@@ -135,5 +136,5 @@ HOOK int ibv_destroy_qp(struct ibv_qp *ibqp)
 	const int saved = errno;
 	struct qp *qp = ccs_qp_find(ibqp);
 
-	return ccs_done(saved, qp ? ccs_qp_destroy(qp) : ccs_real()->ibv_destroy_qp(ibqp));
+	return ccs_done(saved, qp ? ccs_qp_destroy(qp) : ccs_purge_destroy(ibqp));
 }

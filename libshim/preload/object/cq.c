@@ -81,7 +81,7 @@ bool ccs_cq_resize_ready(struct cq *cq)
 	const uint32_t count = ccs_cq_ready_count(cq);
 	struct wc_more *more = NULL;
 	uint32_t size = READY_MIN;
-	struct ibv_wc *ready;
+	struct ready *ready;
 
 	while (size <= (uint32_t)cq->app->cqe)
 		size *= 2;
@@ -139,7 +139,8 @@ void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries)
 	ccs_unlock(&cq->lock);
 }
 
-struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more)
+struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more,
+			   uint64_t owner)
 {
 	uint32_t at;
 
@@ -149,8 +150,9 @@ struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct 
 		return cq->out++;
 	}
 	at = cq->ready_head++ & cq->ready_mask;
-	cq->ready[at] = *wc;
+	cq->ready[at].wc = *wc;
+	cq->ready[at].owner = owner;
 	if (cq->ready_more)
 		cq->ready_more[at] = *more;
-	return &cq->ready[at];
+	return &cq->ready[at].wc;
 }

@@ -37,7 +37,8 @@ static inline uint32_t ccs_cq_ready_space(const struct cq *cq)
 }
 
 /* Add a copy of *wc to the ready completions and return where it is. There must be space. */
-struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more);
+struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more,
+			   uint64_t owner);
 
 /* Whether there is nothing of ours to poll: calls go to the device. No lock is needed. */
 static inline bool ccs_cq_is_plain(struct cq *cq)

@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/cq.h"
+#include "preload/object/provider.h"
 #include "preload/object/wr_batch.h"
 
 enum { EXTRA_SEGMENTS = 128 };   /* of the device's queue, for splitting */
@@ -43,6 +44,12 @@ void ccs_qp_put(struct qp *qp)
 	free_copies(qp);
 	free(qp->feedback.telemetry);
 	ccs_pool_free(qp, 1, sizeof(*qp));
+}
+
+void ccs_qp_set_send_cq(struct qp *qp, bool app)
+{
+	if (!qp->ctx->provider->reads_send_cq)
+		qp->real->send_cq = app ? qp->cq->app : qp->shadow->cq;
 }
 
 uint32_t ccs_qp_device_depth(const struct ctx *ctx, uint32_t wanted)

@@ -13,6 +13,9 @@ static inline struct qp *ccs_qp_find(const struct ibv_qp *qp)
 int ccs_qp_alloc_copies(struct qp *qp);
 void ccs_qp_put(struct qp *qp);
 
+/* Set ibv_qp.send_cq to the application's CQ; or, where the provider reads it, to the shadow CQ. */
+void ccs_qp_set_send_cq(struct qp *qp, bool app);
+
 /* The send queue's depth on the device for one of `wanted` WRs: more, for segments. */
 uint32_t ccs_qp_device_depth(const struct ctx *ctx, uint32_t wanted);
 

@@ -15,6 +15,7 @@
 #include "preload/object/cq.h"
 #include "preload/object/parent_domain.h"
 #include "preload/object/ptrmap.h"
+#include "preload/object/purge.h"
 #include "preload/object/qp.h"
 #include "preload/object/qp_config.h"
 #include "preload/object/qp_ex.h"
@@ -102,28 +103,23 @@ static void set_dead(struct qp *qp, bool dead)
 	errno = err;
 }
 
-/* Emit nothing any more, and poll the completions that the device has. */
-static void stop_and_drain(struct qp *qp)
-{
-	set_dead(qp, true);
-	ccs_lock(&qp->cq->lock);
-	ccs_cq_drain(qp->cq); /* a provider may purge those that are left (mlx5) */
-	ccs_unlock(&qp->cq->lock);
-}
-
 /*
  * No deferred WR may be emitted between the device's reset and ours: the device would refuse it,
  * and the QP would be failed. No lock of ours is held meanwhile: providers lock the receive CQ,
  * which another thread may have locked in a poll batch that needs our lock (mlx5). Completions
  * that arrive meanwhile stay in the CQ where the provider leaves them there (rxe), as without
- * the shim.
+ * the shim; where it removes them (mlx5), those that are ready are removed, too.
  */
 static int modify_to_reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
+	struct ccs_purge purge;
 	int rc;
 
-	stop_and_drain(qp);
+	set_dead(qp, true);
+	ccs_purge_begin(&purge, qp->real, true);
+	ccs_qp_set_send_cq(qp, false);
 	rc = ccs_real()->ibv_modify_qp(qp->real, attr, mask);
+	ccs_qp_set_send_cq(qp, true);
 	ccs_qp_ex_install(qp);
 	if (!rc) {
 		ccs_lock(&qp->cq->lock);
@@ -134,6 +130,7 @@ static int modify_to_reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		ccs_publish(qp, ccs_now_ns());
 		ccs_qp_leave(qp);
 		ccs_unlock(&qp->cq->lock);
+		ccs_purge_end(&purge, qp->qp_num, qp->id);
 		ccs_qp_feedback_detach(qp);
 	}
 	set_dead(qp, false);
@@ -228,8 +225,10 @@ int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	const bool writes = to_reset || ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RTS);
 	int rc;
 
-	if (ccs_forked())
+	if (ccs_forked()) {
+		ccs_qp_set_send_cq(qp, false);
 		return ccs_real()->ibv_modify_qp(qp->real, attr, mask);
+	}
 	if (writes)
 		ccs_wr_batch_lock(qp);
 	rc = to_reset ? modify_to_reset(qp, attr, mask) : modify_state(qp, attr, mask);
@@ -270,14 +269,20 @@ void ccs_qp_abandon(struct qp *qp)
 int ccs_qp_destroy(struct qp *qp)
 {
 	struct cq *cq = qp->cq;
+	struct ccs_purge purge;
 	int rc;
 
-	if (ccs_forked())
+	if (ccs_forked()) {
+		ccs_qp_set_send_cq(qp, false);
 		return ccs_real()->ibv_destroy_qp(qp->real);
-	stop_and_drain(qp);
+	}
+	set_dead(qp, true);
+	ccs_purge_begin(&purge, qp->real, false);
 	ccs_parent_domain_set_pd(qp, false);
+	ccs_qp_set_send_cq(qp, false);
 	rc = ccs_real()->ibv_destroy_qp(qp->real);
 	if (rc) {
+		ccs_qp_set_send_cq(qp, true);
 		ccs_parent_domain_set_pd(qp, true);
 		set_dead(qp, false);
 		return rc;
@@ -292,6 +297,7 @@ int ccs_qp_destroy(struct qp *qp)
 	qp->flow.timed = 0;
 	ccs_qp_leave(qp);
 	ccs_unlock(&cq->lock);
+	ccs_purge_end(&purge, qp->qp_num, qp->id);
 	ccs_qp_feedback_detach(qp);
 	ccs_cq_release(cq, qp->shadow, ccs_qp_device_depth(qp->ctx, qp->cap.max_send_wr));
 	ccs_parent_domain_leave(qp);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_PROVIDER_H
+#define CCS_PROVIDER_H
+/* What libibverbs leaves to the provider and applications can see. */
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ccs_provider {
+	const char *library;             /* its file name up to the first '-' or '.' */
+	uint32_t vendor;                 /* of its devices; 0: several */
+	/* The completions of a QP that the application has not polled are removed */
+	bool purges_on_destroy;          /* by ibv_destroy_qp() */
+	bool purges_on_reset;            /* by a transition to RESET */
+	/* While it posts or polls, it reads ibv_qp.send_cq. */
+	bool reads_send_cq;
+};
+
+/* Of the function that polls a device's CQs; for an unknown library, by the device's vendor. */
+const struct ccs_provider *ccs_provider_find(const void *poll_cq, uint32_t vendor);
+
+#endif
