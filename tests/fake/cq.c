@@ -243,3 +243,13 @@ void fake_break_cq(struct ibv_cq *ib)
 	cq_of(ib)->overrun = true;
 	pthread_mutex_unlock(&fake_lock);
 }
+
+uint32_t fake_cqes(const struct ibv_cq *ib)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&fake_lock);
+	n = container(ib, const struct fake_cq, ib)->used;
+	pthread_mutex_unlock(&fake_lock);
+	return n;
+}

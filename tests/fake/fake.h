@@ -128,6 +128,7 @@ FAKE_API void fake_async_event(struct ibv_qp *qp, enum ibv_event_type type);
 FAKE_API void fake_async_cq_err(struct ibv_cq *cq);
 /* Put the CQ into the state after an overrun, without the event. */
 FAKE_API void fake_break_cq(struct ibv_cq *cq);
+FAKE_API uint32_t fake_cqes(const struct ibv_cq *cq); /* not polled yet */
 /* Clear hold, link, faults and the record of WQEs. */
 FAKE_API void fake_reset(void);
 

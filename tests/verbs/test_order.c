@@ -189,6 +189,40 @@ static void sends_and_receives_each_keep_their_order(void **state)
 	}
 }
 
+/* The work of a poll is in proportion to what it returns: at most a batch more is read ahead. */
+static void a_poll_for_one_completion_leaves_most_in_the_device(void **state)
+{
+	enum { N = 200, BATCH = 16 };
+	struct rig r;
+	struct ibv_cq *cq;
+
+	(void)state;
+	for (int ex = 0; ex < 2; ex++) {
+		uint64_t id[MOST];
+		uint32_t before;
+
+		batches = ex;
+		rig_open(&r, (struct rig_conf){ .max_send_wr = N, .cqe = N,
+						.cq_ex = ex ? &extended : NULL });
+		cq = fake_send_cq(r.a);
+		fake_hold(true);
+		for (uint64_t i = 0; i < N; i++)
+			assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 8,
+						  IBV_SEND_SIGNALED), 0);
+		fake_step(N);
+		before = fake_cqes(cq);
+		assert_int_equal(poll_some(&r, 1, id), 1);
+		assert_int_equal(id[0], 0);
+		assert_true(before - fake_cqes(cq) <= BATCH);
+		for (uint64_t i = 1; i < N; i++) {
+			while (!poll_some(&r, 1, id))
+				fake_step(1);
+			assert_int_equal(id[0], i);
+		}
+		rig_close(&r);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +230,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_response_follows_its_send_in_poll_batches),
 		cmocka_unit_test(receives_are_reported_while_sends_continue),
 		cmocka_unit_test(sends_and_receives_each_keep_their_order),
+		cmocka_unit_test(a_poll_for_one_completion_leaves_most_in_the_device),
 	};
 
 	return rig_run_modes(argc, argv, "order", tests, sizeof(tests) / sizeof(*tests));

@@ -59,11 +59,17 @@ static void deliver(struct cq *cq, struct shadow_batch *a, int n)
 		pump_and_unlock(last);
 }
 
+/* Whether a poll has what the caller wants: its array is full, or without one, any completion. */
+static bool has_enough(const struct cq *cq)
+{
+	return cq->out ? !cq->out_space : ccs_cq_ready_count(cq) > 0;
+}
+
 /*
  * Returns a time after which the CQ was seen empty, if the clock was read: that before the last
  * poll, because this thread may have lost the CPU after it.
  */
-static uint64_t drain_shadow(struct cq *cq, struct shadow *s)
+static uint64_t drain_shadow(struct cq *cq, struct shadow *s, bool all)
 {
 	struct shadow_batch a;
 
@@ -81,16 +87,19 @@ static uint64_t drain_shadow(struct cq *cq, struct shadow *s)
 			return CCS_TIME_UNKNOWN;
 		if (n < want)
 			return before_ns;
+		if (!all && has_enough(cq))
+			return CCS_TIME_UNKNOWN;
 	}
 }
 
-void ccs_cq_drain(struct cq *cq)
+/* Unless all completions are wanted, a batch of each shadow CQ may be enough. */
+static void drain_shadows(struct cq *cq, bool all)
 {
 	uint64_t empty_ns = 0; /* of the first one */
 
 	cq->failed = 0;
 	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next) {
-		const uint64_t before_ns = s->cq ? drain_shadow(cq, s) : 0;
+		const uint64_t before_ns = s->cq ? drain_shadow(cq, s, all) : 0;
 
 		if (!empty_ns)
 			empty_ns = before_ns;
@@ -99,6 +108,11 @@ void ccs_cq_drain(struct cq *cq)
 	if (empty_ns && empty_ns != CCS_TIME_UNKNOWN)
 		cq->empty_ns = empty_ns;
 	cq->woken = false;
+}
+
+void ccs_cq_drain(struct cq *cq)
+{
+	drain_shadows(cq, true);
 }
 
 /* The ready completions, and then new ones, which go directly into wc. */
@@ -111,8 +125,9 @@ static int poll_shadows(struct cq *cq, int n, struct ibv_wc *wc)
 		return n;
 	cq->out = wc + got;
 	cq->out_space = n - got;
-	ccs_cq_drain(cq);
+	drain_shadows(cq, false);
 	left = cq->out_space;
+	cq->out = NULL;
 	cq->out_space = 0;
 	return n > left ? n - left : cq->failed;
 }
@@ -210,7 +225,7 @@ int ccs_cq_pop(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spi
 		return ENOENT;
 	ccs_lock(&cq->lock);
 	if (!ccs_cq_ready_count(cq))
-		ccs_cq_drain(cq);
+		drain_shadows(cq, false);
 	if (ccs_cq_ready_count(cq)) {
 		at = cq->ready_tail++ & cq->ready_mask;
 		*wc = cq->ready[at].wc;
