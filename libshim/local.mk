@@ -25,6 +25,8 @@ ccs_core_sources = \
 	libshim/base/suggest.h \
 	libshim/base/sysfs.c \
 	libshim/base/sysfs.h \
+	libshim/base/thread.c \
+	libshim/base/thread.h \
 	libshim/base/timer_wheel.c \
 	libshim/base/timer_wheel.h \
 	libshim/base/units.c \

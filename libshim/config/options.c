@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/suggest.h"
+#include "base/thread.h"
 #include "base/units.h"
 #include "config/check_cc.h"
 #include "feedback/ipc.h"
@@ -32,6 +33,13 @@ static int check_dscp(const char *text, char *err, size_t errlen)
 		return 0;
 	snprintf(err, errlen, "'%s' is neither keep nor a number from 0 to 63", text);
 	return -1;
+}
+
+static int check_cpus(const char *text, char *err, size_t errlen)
+{
+	cpu_set_t cpus;
+
+	return ccs_cpus_parse(text, &cpus, err, errlen);
 }
 
 static int check_agent(const char *text, char *err, size_t errlen)
@@ -117,6 +125,11 @@ const struct ccs_opt ccs_opt_table[] = {
 		 "whole host. This requires the capability CAP_NET_RAW and a directory in "
 		 "which the socket can be created. None is started for cc=auto, which "
 		 "works without an agent." },
+	{ .name = "thread_cpus", .type = CCS_OPT_STRING, .def = "all", .check = check_cpus,
+	  AT(thread_cpus),
+	  .doc = "CPUs on which the shim's threads may run, as a list such as 0-3,8. They do "
+		 "not inherit the application's, nor its scheduling policy: a pinned thread "
+		 "that spins would keep them from running." },
 	{ .name = "fallback", .type = CCS_OPT_ENUM, .def = "auto", .choices = fallbacks,
 	  QP_AT(fallback),
 	  .doc = "Algorithm used while the feedback that cc needs is unavailable: timely "

@@ -39,6 +39,7 @@ struct ccs_options {
 	char agent[108];        /* socket of the host agent; default CCS_IPC_SOCKET; or "off" */
 	bool hw_timestamps;     /* use those of completions; default y */
 	bool agent_thread;      /* run an agent if none answers and it is permitted; default y */
+	char thread_cpus[256];  /* of the shim's threads; default "all" */
 	int fallback;           /* enum ccs_fallback; default auto */
 	char dscp[8];           /* of packets; default "keep": as the application requests */
 	int log_level;          /* enum ccs_log_level; default warn */

@@ -8,13 +8,13 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "feedback/agent_conn.h"
 
 #define UPDATE_NS 100000000ull           /* between two updates of a flow's status */
@@ -345,22 +345,17 @@ static void *client_thread(void *arg)
 	return NULL;
 }
 
-/* The thread blocks all signals: they remain the application's. */
 static void start_thread(void)
 {
 	pthread_condattr_t attr;
-	sigset_t all, old;
 
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&client.wake, &attr);
 	pthread_condattr_destroy(&attr);
 	client.life = STARTING;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (pthread_create(&client.thread, NULL, client_thread, NULL))
+	if (ccs_thread_create(&client.thread, client_thread, NULL))
 		client.life = FAILED;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 /* -- the application's side ------------------------------------------------------- */

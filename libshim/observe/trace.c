@@ -9,7 +9,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "config/filename.h"
 #include "observe/log.h"
 #include "observe/trace_row.h"
@@ -216,19 +216,6 @@ static void *trace_thread(void *arg)
 	return NULL;
 }
 
-/* The thread blocks all signals, which belong to the application. */
-static int start_thread(void)
-{
-	sigset_t all, old;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&trace.thread, NULL, trace_thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return rc;
-}
-
 static int create_file_and_ring(void)
 {
 	const int fd = open_file(O_CREAT | O_TRUNC);
@@ -257,7 +244,7 @@ void ccs_trace_setup(const char *file, double max_bytes, const char *head)
 		atomic_store(&trace.on, true);
 		append_text(line, (size_t)snprintf(line, sizeof(line), "# %.600s\n", head));
 		append_text(CCS_TRACE_HEADER, strlen(CCS_TRACE_HEADER));
-		error = start_thread();
+		error = ccs_thread_create(&trace.thread, trace_thread, NULL);
 	}
 	ccs_trace_on = !error;
 	if (error)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "feedback/agent_client.h"
 #include "observe/log.h"
 #include "observe/stats.h"
@@ -43,6 +44,15 @@ static void begin_trace(void)
 	ccs_trace_setup(o->trace, o->trace_size, head);
 }
 
+static void set_thread_cpus(void)
+{
+	cpu_set_t cpus;
+	char err[1];
+
+	if (!ccs_cpus_parse(ccs_shim()->options.thread_cpus, &cpus, err, sizeof(err)))
+		ccs_thread_set_cpus(&cpus);
+}
+
 static void set_up(void)
 {
 	struct ccs_shim *shim = ccs_shim();
@@ -51,6 +61,7 @@ static void set_up(void)
 	in_setup = true;
 	shim->handle_request = ccs_set_request_handle;
 	shim->off = !ccs_policy_setup(&shim->options);
+	set_thread_cpus();
 	if (!shim->off) {
 		shim->clock_cost_us = ccs_clock_cost_us();
 		ccs_qp_feedback_setup(&shim->options);

@@ -15,6 +15,7 @@ unit_programs = \
 	tests/unit/test_pool \
 	tests/unit/test_request \
 	tests/unit/test_rules \
+	tests/unit/test_thread \
 	tests/unit/test_units
 check_PROGRAMS += $(unit_programs)
 TESTS += $(unit_programs)
@@ -36,6 +37,7 @@ tests_unit_test_options_LDADD = $(unit_ldadd)
 tests_unit_test_pool_LDADD = $(unit_ldadd)
 tests_unit_test_request_LDADD = $(unit_ldadd)
 tests_unit_test_rules_LDADD = $(unit_ldadd)
+tests_unit_test_thread_LDADD = $(unit_ldadd)
 tests_unit_test_units_LDADD = $(unit_ldadd)
 endif
 

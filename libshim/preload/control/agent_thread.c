@@ -18,6 +18,7 @@
 #include "agent/agent.h"
 #include "agent/ipc/owner.h"
 #include "base/lock.h"
+#include "base/thread.h"
 #include "observe/log.h"
 
 static struct {
@@ -103,7 +104,7 @@ int ccs_agent_thread_start(const char *path)
 	if (error)
 		report_refusal(err);
 	else
-		error = pthread_create(&serving.thread, NULL, run_agent, NULL);
+		error = ccs_thread_create(&serving.thread, run_agent, NULL);
 	if (error && serving.agent) {
 		ccs_agent_close(serving.agent);
 		serving.agent = NULL;

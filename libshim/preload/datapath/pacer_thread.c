@@ -7,12 +7,11 @@
  */
 #include "preload/datapath/pacer_thread.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "base/thread.h"
 #include "observe/log.h"
 #include "preload/clock.h"
 #include "preload/control/set_request.h"
@@ -135,20 +134,13 @@ static void *serve_timers(void *arg)
 	return NULL;
 }
 
-/* The thread blocks all signals, which are meant for the application's. */
 static void start_thread(void)
 {
-	const int saved = errno;
-	sigset_t all, old;
 	pthread_t thread;
 	int rc;
 
 	pacer.started = true;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&thread, NULL, serve_timers, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	errno = saved;
+	rc = ccs_thread_create(&thread, serve_timers, NULL);
 	if (!rc) {
 		pthread_detach(thread);
 		return;
