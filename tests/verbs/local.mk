@@ -17,6 +17,7 @@ verbs_programs = \
 	tests/verbs/test_fork \
 	tests/verbs/test_life \
 	tests/verbs/test_modes \
+	tests/verbs/test_no_poll \
 	tests/verbs/test_no_thread \
 	tests/verbs/test_numbers \
 	tests/verbs/test_order \
@@ -58,6 +59,11 @@ tests_verbs_test_event_SOURCES = tests/verbs/test_event.c $(rig)
 tests_verbs_test_event_LDADD = $(verbs_ldadd)
 tests_verbs_test_faults_SOURCES = tests/verbs/test_faults.c $(rig)
 tests_verbs_test_faults_LDADD = $(verbs_ldadd) -ldl
+tests_verbs_test_no_poll_SOURCES = tests/verbs/test_no_poll.c $(rig)
+tests_verbs_test_no_poll_LDADD = $(verbs_ldadd)
+check_LTLIBRARIES += tests/verbs/windowed.la
+tests_verbs_windowed_la_SOURCES = tests/verbs/windowed.c
+tests_verbs_windowed_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 tests_verbs_test_no_thread_SOURCES = tests/verbs/test_no_thread.c $(rig)
 tests_verbs_test_no_thread_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_fork_SOURCES = tests/verbs/test_fork.c $(rig)

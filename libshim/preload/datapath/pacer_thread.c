@@ -27,6 +27,7 @@ static struct {
 	bool started, failed;
 	uint64_t sleeping_until;         /* 0: awake */
 	struct ccs_timer_wheel wheel;
+	_Atomic unsigned waiting;        /* timers that are set; written under the lock */
 	_Atomic uint64_t spun_ns;        /* an application was last seen spinning */
 } pacer = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -61,6 +62,18 @@ static void drive_qp(struct qp *qp, uint64_t turn_ns)
 	ccs_unlock(&qp->cq->lock);
 }
 
+static void count_waiting(int more)
+{
+	const unsigned n = atomic_load_explicit(&pacer.waiting, memory_order_relaxed);
+
+	atomic_store_explicit(&pacer.waiting, n + (unsigned)more, memory_order_relaxed);
+}
+
+unsigned ccs_pacer_thread_waiting(void)
+{
+	return atomic_load_explicit(&pacer.waiting, memory_order_relaxed);
+}
+
 /* The next due QP, with a reference, or NULL. pacer.lock is held. */
 static struct qp *pop_due(uint64_t now_ns)
 {
@@ -70,6 +83,7 @@ static struct qp *pop_due(uint64_t now_ns)
 			      memory_order_relaxed);
 	if (!t)
 		return NULL;
+	count_waiting(-1);
 	atomic_fetch_add(&qp_of_timer(t)->refs, 1);
 	return qp_of_timer(t);
 }
@@ -158,6 +172,7 @@ bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns)
 	pthread_mutex_lock(&pacer.lock);
 	if (!pacer.started)
 		ccs_timer_wheel_init(&pacer.wheel, now_ns);
+	count_waiting(!ccs_timer_is_set(&qp->timer));
 	ccs_timer_wheel_set(&pacer.wheel, &qp->timer, due_ns);
 	next = ccs_timer_wheel_next(&pacer.wheel);
 	atomic_store_explicit(&ccs_pacer_thread_next_ns, next, memory_order_relaxed);
@@ -175,6 +190,7 @@ void ccs_pacer_thread_cancel(struct qp *qp)
 {
 	pthread_mutex_lock(&pacer.lock);
 	if (ccs_timer_is_set(&qp->timer)) {
+		count_waiting(-1);
 		ccs_timer_wheel_cancel(&pacer.wheel, &qp->timer);
 		atomic_store_explicit(&ccs_pacer_thread_next_ns, ccs_timer_wheel_next(&pacer.wheel),
 				      memory_order_relaxed);

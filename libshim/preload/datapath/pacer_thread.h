@@ -7,6 +7,7 @@
 /* Call ccs_post_pump() for the QP at due_ns. False: there is no thread, so nothing may wait. */
 bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns);
 void ccs_pacer_thread_cancel(struct qp *qp);
+unsigned ccs_pacer_thread_waiting(void);           /* QPs that are scheduled */
 extern _Atomic uint64_t ccs_pacer_thread_next_ns;  /* the next QP's time; UINT64_MAX: none */
 void ccs_pacer_thread_run_due(const struct cq *cq, uint64_t now_ns, bool spinning);
 

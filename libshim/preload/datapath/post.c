@@ -21,7 +21,7 @@
 #include "preload/report/uncontrolled.h"
 #include "preload/shim.h"
 
-enum { WATCH_MIN_NS = 50000, WATCH_MAX_NS = 1000000 };
+enum { LOOK_MIN_NS = 10000, LOOK_MAX_NS = 1000000, LOOKS_AT_ONCE = 16 };
 
 /* One doorbell's worth of segments. */
 struct batch {
@@ -137,12 +137,20 @@ static void fail_qp(struct qp *qp, int rc)
 	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
 }
 
-/* If the application does not poll, try again after this long. */
-static uint64_t retry_ns(const struct qp *qp)
+/*
+ * If the application does not poll, look for completions after this long: often enough that RTTs
+ * are precise (rtt.c), but less often if many QPs wait, because one look serves all of a CQ.
+ */
+static uint64_t look_ns(const struct qp *qp)
 {
-	const double ns = 1e3 * qp->flow.cc.path.base_rtt_us;
+	const unsigned waiting = ccs_pacer_thread_waiting();
+	double ns = 500 * qp->flow.cc.path.base_rtt_us;
 
-	return ns < WATCH_MIN_NS ? WATCH_MIN_NS : ns > WATCH_MAX_NS ? WATCH_MAX_NS : (uint64_t)ns;
+	if (ns < LOOK_MIN_NS)
+		ns = LOOK_MIN_NS;
+	if (waiting > LOOKS_AT_ONCE)
+		ns *= (double)waiting / LOOKS_AT_ONCE;
+	return ns > LOOK_MAX_NS ? LOOK_MAX_NS : (uint64_t)ns;
 }
 
 /*
@@ -199,18 +207,24 @@ static bool is_idle(const struct qp *qp)
 	return !ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns;
 }
 
+/* As ccs_flow_wait(). Where a completion may open the gate, look for one meanwhile. */
+static uint64_t due_ns(struct qp *qp, uint64_t now_ns)
+{
+	const uint64_t due = ccs_flow_wait(&qp->flow, now_ns), look = now_ns + look_ns(qp);
+
+	return due > look && !qp->flow.paced ? look : due;
+}
+
 /* WRs are deferred, or none is any more and the timer must be cancelled. */
 static void schedule_deferred(struct qp *qp, uint64_t *now_ns)
 {
-	uint64_t due = ccs_flow_wait(&qp->flow, ccs_now(now_ns));
+	uint64_t due = due_ns(qp, ccs_now(now_ns));
 
 	if (qp->flow.state == CCS_FLOW_SQD)
 		due = 0; /* in SQD: emission continues when the application leaves that state */
 	if (qp->broken)
 		push_flushed(qp);
 	if (due && !qp->broken) {
-		if (due == UINT64_MAX)
-			due = *now_ns + retry_ns(qp);
 		if (!ccs_pacer_thread_schedule(qp, due, *now_ns))
 			disable_enforcement(qp, now_ns);
 	} else if (qp->scheduled) {
@@ -233,7 +247,7 @@ static void emit_and_schedule(struct qp *qp, uint64_t *now_ns)
 	if (is_queue_full(qp, rc, refused)) {
 		qp->scheduled = true;
 		ccs_now(now_ns);
-		if (!ccs_pacer_thread_schedule(qp, *now_ns + retry_ns(qp), *now_ns))
+		if (!ccs_pacer_thread_schedule(qp, *now_ns + look_ns(qp), *now_ns))
 			disable_enforcement(qp, now_ns);
 		return;
 	}
