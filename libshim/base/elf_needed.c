@@ -70,16 +70,19 @@ static bool expand_origin(const char *dir, size_t len, const char *needer, char 
 /* A list of directories, separated by colons; an empty entry is the current directory. */
 static bool find_in_list(struct walk *w, struct entry *e, const char *list, const char *needer)
 {
-	char dir[PATH_MAX], path[PATH_MAX + NAME_MAX + 2];
+	char *dir = malloc(PATH_MAX), *path; /* the stack of dlopen()'s caller may be small */
+	bool found = false;
 
-	for (size_t len; list; list = list[len] ? list + len + 1 : NULL) {
+	for (size_t len; dir && list && !found; list = list[len] ? list + len + 1 : NULL) {
 		len = strcspn(list, ":;");
-		if (expand_origin(list, len, needer, dir, sizeof(dir)) &&
-		    snprintf(path, sizeof(path), "%s/%s", dir, e->name) < (int)sizeof(path) &&
-		    open_if_alike(w, e, path))
-			return true;
+		if (!expand_origin(list, len, needer, dir, PATH_MAX) ||
+		    asprintf(&path, "%s/%s", dir, e->name) < 0)
+			continue;
+		found = open_if_alike(w, e, path);
+		free(path);
 	}
-	return false;
+	free(dir);
+	return found;
 }
 
 static const char *string_at(const char *cache, size_t len, uint32_t offset)

@@ -2,9 +2,7 @@
 /* Reads attributes of RDMA devices and network interfaces; see sysfs.h. */
 #include "base/sysfs.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,17 +11,20 @@
 
 int ccs_sysfs_open(const char *sysfs, const char *fmt, ...)
 {
-	char file[PATH_MAX], name[PATH_MAX / 2];
+	char *name = NULL, *file = NULL; /* not on the stack: an application's thread may have little */
 	va_list ap;
+	int fd = -1;
 
 	va_start(ap, fmt);
-	vsnprintf(name, sizeof(name), fmt, ap);
+	if (vasprintf(&name, fmt, ap) < 0)
+		name = NULL;
 	va_end(ap);
-	if (snprintf(file, sizeof(file), "%s/class/%s", sysfs, name) >= (int)sizeof(file)) {
-		errno = ENAMETOOLONG;
-		return -1;
+	if (name && asprintf(&file, "%s/class/%s", sysfs, name) >= 0) {
+		fd = open(file, O_RDONLY | O_CLOEXEC);
+		free(file);
 	}
-	return open(file, O_RDONLY | O_CLOEXEC);
+	free(name);
+	return fd;
 }
 
 /* Read the first line and close fd; false: there is none. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -168,17 +169,20 @@ static void read_line(struct file *f, char *line)
 
 static int read_lines(struct input *in, const char *path, struct file *f)
 {
-	char line[LINE_LEN], where[LINE_LEN];
+	char *line = malloc(2 * LINE_LEN), *where = line + LINE_LEN;
 	const char *bad;
 
+	if (!line)
+		return ENOMEM;
 	f->item.where = where;
 	for (unsigned n = 1; next_line(in, line, &bad); n++) {
-		snprintf(where, sizeof(where), "%s:%u", path, n);
+		snprintf(where, LINE_LEN, "%s:%u", path, n);
 		if (bad)
 			skip_line(f, line, bad);
 		else
 			read_line(f, line);
 	}
+	free(line);
 	return in->error;
 }
 

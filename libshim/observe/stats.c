@@ -81,13 +81,17 @@ static size_t page_size(void)
  * in another PID namespace. */
 static bool may_replace_file(int dir)
 {
-	struct ccs_stats_header h = { 0 };
+	struct ccs_stats_header *h = calloc(1, sizeof(*h));
 	const int fd = openat(dir, stats.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	const bool has = fd >= 0 && read(fd, &h, sizeof(h)) > 0 && h.magic == CCS_STATS_MAGIC;
+	bool may = false;
 
+	if (h)
+		may = fd < 0 || read(fd, h, sizeof(*h)) <= 0 || h->magic != CCS_STATS_MAGIC ||
+		      h->pid_namespace == ccs_stats_pid_namespace();
 	if (fd >= 0)
 		close(fd);
-	return !has || h.pid_namespace == ccs_stats_pid_namespace();
+	free(h);
+	return may;
 }
 
 static int create_file(int dir)

@@ -156,20 +156,22 @@ static bool is_abandoned(int fd, pid_t pid)
 static bool is_stale_file(int dir, const char *name)
 {
 	const pid_t pid = ccs_stats_pid_of(name);
-	struct ccs_stats_header h = { 0 };
+	struct ccs_stats_header *h = pid ? calloc(1, sizeof(*h)) : NULL;
 	bool stale = false;
 	int fd;
 
-	if (!pid)
+	if (!h)
 		return false;
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return false;
-	if (read(fd, &h, offsetof(struct ccs_stats_header, uid)) > 0 && h.magic == CCS_STATS_MAGIC)
-		stale = ccs_stats_is_stale(&h);
+		goto done;
+	if (read(fd, h, offsetof(struct ccs_stats_header, uid)) > 0 && h->magic == CCS_STATS_MAGIC)
+		stale = ccs_stats_is_stale(h);
 	else
 		stale = is_abandoned(fd, pid);
 	close(fd);
+done:
+	free(h);
 	return stale;
 }
 

@@ -27,6 +27,7 @@ verbs_programs = \
 	tests/verbs/test_set_request \
 	tests/verbs/test_split \
 	tests/verbs/test_split_imm \
+	tests/verbs/test_stack \
 	tests/verbs/test_threads \
 	tests/verbs/test_timestamp \
 	tests/verbs/test_traffic_class \
@@ -97,6 +98,8 @@ tests_verbs_test_feedback_SOURCES = \
 tests_verbs_test_feedback_LDADD = libccs-core.la $(verbs_ldadd) -lm
 tests_verbs_test_traffic_class_SOURCES = tests/verbs/test_traffic_class.c $(rig)
 tests_verbs_test_traffic_class_LDADD = $(verbs_ldadd)
+tests_verbs_test_stack_SOURCES = tests/verbs/test_stack.c $(rig)
+tests_verbs_test_stack_LDADD = $(verbs_ldadd)
 tests_verbs_test_threads_SOURCES = tests/verbs/test_threads.c $(rig)
 tests_verbs_test_threads_LDADD = $(verbs_ldadd)
 tests_verbs_test_timestamp_SOURCES = tests/verbs/test_timestamp.c $(rig)

@@ -41,7 +41,7 @@ struct job {
 	unsigned rejected;               /* 0, or an errno */
 	struct ccs_setting setting[CCS_REQUEST_MAX];
 	char value[CCS_REQUEST_MAX][512];
-	char answer[CCS_STATS_TEXT];
+	char text[CCS_STATS_TEXT], answer[CCS_STATS_TEXT];
 };
 
 static void __attribute__((format(printf, 3, 4))) reject(struct job *w, int error,
@@ -273,14 +273,14 @@ static void copy_text(char *to, const char *from)
 
 static void process_mailbox(struct ccs_stats_mailbox *box, uint64_t generation)
 {
+	static const char no_memory[CCS_STATS_TEXT] = "no memory";
 	struct job *w = calloc(1, sizeof(*w));
-	char text[CCS_STATS_TEXT];
 
 	if (w) {
-		copy_text(text, box->request);
-		process_request(w, text);
+		copy_text(w->text, box->request);
+		process_request(w, w->text);
 	}
-	copy_text(box->answer, w ? w->answer : (char[CCS_STATS_TEXT]){ "no memory" });
+	copy_text(box->answer, w ? w->answer : no_memory);
 	__atomic_store_n(&box->status, w ? w->rejected : ENOMEM, __ATOMIC_RELAXED);
 	__atomic_store_n(&box->answer_gen, generation, __ATOMIC_RELEASE);
 	free(w);

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <stdlib.h>
 #include <sys/auxv.h>
 
 #include "cc/minmax.h"
@@ -35,21 +36,24 @@ static void open_file(void)
 {
 	static const char *const modes[] = { "off", "observe", "enforce" };
 	const struct ccs_shim *shim = ccs_shim();
-	struct ccs_stats_header h = { 0 };
+	/* not on the stack: an application's thread may have little */
+	struct ccs_stats_header *h = shim->off || !shim->options.stats ? NULL
+								       : calloc(1, sizeof(*h));
 
-	if (shim->off || !shim->options.stats)
+	if (!h)
 		return;
-	snprintf(h.mode, sizeof(h.mode), "%s", modes[shim->options.mode]);
-	snprintf(h.cc, sizeof(h.cc), "%.*s", (int)sizeof(h.cc) - 1, shim->options.cc);
-	name_missing_feedback(h.missing_feedback, sizeof(h.missing_feedback));
+	snprintf(h->mode, sizeof(h->mode), "%s", modes[shim->options.mode]);
+	snprintf(h->cc, sizeof(h->cc), "%.*s", (int)sizeof(h->cc) - 1, shim->options.cc);
+	name_missing_feedback(h->missing_feedback, sizeof(h->missing_feedback));
 	for (unsigned i = 0; i < CCS_PASS_COUNT; i++) {
-		snprintf(h.uncontrolled[i].name, sizeof(h.uncontrolled[i].name), "%s",
+		snprintf(h->uncontrolled[i].name, sizeof(h->uncontrolled[i].name), "%s",
 			 ccs_pass_names[i]);
-		h.uncontrolled[i].count = atomic_load(&shim->uncontrolled[i]);
+		h->uncontrolled[i].count = atomic_load(&shim->uncontrolled[i]);
 	}
 	if (getauxval(AT_SECURE))
-		h.mailbox.answer_gen = UINT64_MAX; /* processes with fewer rights may write to it */
-	ccs_stats_open(&h);
+		h->mailbox.answer_gen = UINT64_MAX; /* processes with fewer rights may write to it */
+	ccs_stats_open(h);
+	free(h);
 }
 
 _Static_assert(CCS_PASS_COUNT <= CCS_STATS_MAX_UNCONTROLLED, "a reason for each");
