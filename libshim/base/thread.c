@@ -100,7 +100,7 @@ int ccs_thread_create(pthread_t *thread, void *(*function)(void *), void *arg)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	rc = create(thread, &allowed, function, arg);
-	if (rc)
+	if (rc == EINVAL) /* it may use none of these CPUs */
 		rc = create(thread, NULL, function, arg);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	errno = saved;

@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 
 #include "cc/minmax.h"
+#include "observe/log.h"
 #include "observe/stats.h"
 #include "preload/clock.h"
 #include "preload/control/policy.h"
@@ -36,12 +37,17 @@ static void open_file(void)
 {
 	static const char *const modes[] = { "off", "observe", "enforce" };
 	const struct ccs_shim *shim = ccs_shim();
-	/* not on the stack: an application's thread may have little */
-	struct ccs_stats_header *h = shim->off || !shim->options.stats ? NULL
-								       : calloc(1, sizeof(*h));
+	/* h is not on the stack: an application's thread may have little */
+	struct ccs_stats_header *h;
 
-	if (!h)
+	if (shim->off || !shim->options.stats)
 		return;
+	h = calloc(1, sizeof(*h));
+	if (!h) {
+		ccs_log(CCS_LOG_WARN, "no memory for the statistics file; 'ccshim stat' and 'ccshim "
+			"set' cannot access this process");
+		return;
+	}
 	snprintf(h->mode, sizeof(h->mode), "%s", modes[shim->options.mode]);
 	snprintf(h->cc, sizeof(h->cc), "%.*s", (int)sizeof(h->cc) - 1, shim->options.cc);
 	name_missing_feedback(h->missing_feedback, sizeof(h->missing_feedback));
