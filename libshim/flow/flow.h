@@ -304,6 +304,12 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 void ccs_flow_fail(struct ccs_flow *f);
 
 /*
+ * Of a failed QP: no completion of what is in flight will come any more. It succeeded without one,
+ * or else its WRs are still incomplete. The number ccs_flow_newest() + 1 is not used again.
+ */
+void ccs_flow_settle(struct ccs_flow *f, bool succeeded);
+
+/*
  * Use another algorithm from now on. The flow keeps its rate as far as the new algorithm can start
  * from one, and all that is queued, in flight, paced and learned of the path. spec must outlive
  * the flow. Call ccs_flow_next or ccs_flow_wait afterwards: the gate may have opened.

@@ -440,6 +440,22 @@ void ccs_flow_fail(struct ccs_flow *f)
 	f->state = CCS_FLOW_FLUSH;
 }
 
+void ccs_flow_settle(struct ccs_flow *f, bool succeeded)
+{
+	while (succeeded && f->seg_tail < f->seg_head) {
+		const struct ccs_seg *seg = ccs_flow_seg(f, f->seg_tail);
+
+		count_success(f, seg);
+		retire(f, seg);
+	}
+	f->seg_tail = ++f->seg_head;
+	f->inflight = 0;
+	f->reads = 0;
+	f->timed = 0;
+	f->unsignalled = 0;
+	f->unsignalled_bytes = 0;
+}
+
 bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr)
 {
 	const struct ccs_seg *seg = ccs_flow_seg(f, done->number);

@@ -120,6 +120,10 @@ FAKE_API void fake_during_modify(void (*call)(void *arg), void *arg);
 FAKE_API void fake_rewrite_wr_complete(bool yes);
 /* Whether QPs have atomics; if not, posting one fails with EOPNOTSUPP. */
 FAKE_API void fake_atomics(bool yes);
+/* Permanently: WQEs that are posted in ERR get no completion, as on irdma. */
+FAKE_API void fake_ignore_in_error(bool yes);
+/* The QP fails in the device, without an event or the failure of a WQE. */
+FAKE_API void fake_fail_qp(struct ibv_qp *qp);
 /* Permanently: create_qp with a deeper send queue is refused. */
 FAKE_API void fake_limit_depth(uint32_t max_send_wr);
 /* The next create_qp uses that number, if it is free. */

@@ -15,7 +15,7 @@ static struct {
 
 static enum fake_bad bad_style;
 static uint32_t depth_limit = UINT32_MAX, wanted_num;
-static bool rewrite = true, atomics = true;
+static bool rewrite = true, atomics = true, ignores_in_error;
 static void (*meanwhile)(void *arg);
 static void *meanwhile_arg;
 
@@ -146,6 +146,16 @@ bool fake_has_atomics(void)
 	return atomics;
 }
 
+void fake_ignore_in_error(bool yes)
+{
+	ignores_in_error = yes;
+}
+
+bool fake_ignores_in_error(void)
+{
+	return ignores_in_error;
+}
+
 void fake_limit_depth(uint32_t max_send_wr)
 {
 	depth_limit = max_send_wr;
@@ -164,6 +174,7 @@ void fake_faults_clear(void)
 	wanted_num = 0;
 	meanwhile = NULL;
 	atomics = true;
+	ignores_in_error = false;
 }
 
 /* A number, or the name of an errno or of a completion's status, negative too. */

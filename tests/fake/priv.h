@@ -328,6 +328,7 @@ uint32_t fake_depth_limit(void);
 uint32_t fake_wanted_qp_num(void);
 bool fake_rewrites_wr_complete(void);
 bool fake_has_atomics(void);
+bool fake_ignores_in_error(void);
 void fake_meanwhile(void);                  /* no lock is held */
 void fake_faults_clear(void);
 

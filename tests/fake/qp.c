@@ -387,6 +387,13 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 	return 0;
 }
 
+void fake_fail_qp(struct ibv_qp *ib)
+{
+	pthread_mutex_lock(&fake_lock);
+	fake_qp_to_err(qp_of(ib));
+	pthread_mutex_unlock(&fake_lock);
+}
+
 uint32_t fake_depth(const struct ibv_qp *ib)
 {
 	return container(ib, const struct fake_qp, ib)->depth;

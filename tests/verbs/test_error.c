@@ -135,6 +135,73 @@ static void modify_to_err_flushes_waiting_wrs_in_order(void **state)
 	rig_close(&r);
 }
 
+/* Of irdma: what is posted in ERR gets no completion. Deferred WRs have been posted before. */
+static void deferred_wrs_are_flushed_where_the_device_ignores_posts_in_err(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	for (unsigned by_wqe = 0; by_wqe < 2; by_wqe++) {
+		rig_open(&r, (struct rig_conf){ 0 });
+		fake_hold(true);
+		fake_ignore_in_error(true);
+		post_many(&r, 0, 12);
+		if (by_wqe)
+			fake_fail_cqe(0, IBV_WC_REM_ACCESS_ERR);
+		else
+			assert_int_equal(rig_state(r.a, IBV_QPS_ERR), 0);
+		rig_poll_stepping(r.scq, 12, wc);
+		for (unsigned i = 0; i < 12; i++)
+			expect(&wc[i], i, by_wqe && !i ? IBV_WC_REM_ACCESS_ERR : IBV_WC_WR_FLUSH_ERR);
+		rig_poll_nothing(r.scq);
+		check_qp_works_after_reset(&r);
+		rig_close(&r);
+	}
+}
+
+/* The first WR succeeded silently, whether or not the device can tell that in ERR. */
+static void a_silent_success_before_err_is_not_flushed(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	for (unsigned ignore = 0; ignore < 2; ignore++) {
+		rig_open(&r, (struct rig_conf){ 0 });
+		fake_hold(true);
+		fake_ignore_in_error(ignore);
+		assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, 0), 0);
+		assert_int_equal(fake_step(1), 1);
+		assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
+		post_many(&r, 2, 3);
+		assert_int_equal(rig_state(r.a, IBV_QPS_ERR), 0);
+		rig_poll(r.scq, 3, wc);
+		for (unsigned i = 0; i < 3; i++)
+			expect(&wc[i], 2 + i, IBV_WC_WR_FLUSH_ERR);
+		rig_poll_nothing(r.scq);
+		check_qp_works_after_reset(&r);
+		rig_close(&r);
+	}
+}
+
+/* The device was failing when it got a WQE from the shim, which did not know. */
+static void a_wqe_that_the_failing_device_ignored_is_flushed(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	fake_hold(true);
+	fake_ignore_in_error(true);
+	fake_fail_qp(r.a);
+	post_many(&r, 0, 6);
+	assert_int_equal(rig_state(r.a, IBV_QPS_ERR), 0);
+	rig_poll(r.scq, 6, wc);
+	for (unsigned i = 0; i < 6; i++)
+		expect(&wc[i], i, IBV_WC_WR_FLUSH_ERR);
+	rig_poll_nothing(r.scq);
+	rig_close(&r);
+}
+
 /* RESET: waiting WRs are dropped silently, earlier completions are still delivered. */
 static void reset_drops_waiting_wrs_and_keeps_earlier_completions(void **state)
 {
@@ -474,6 +541,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(segments_in_flight_behind_a_failed_one_are_not_reported),
 		cmocka_unit_test(memory_errors_keep_the_devices_status),
 		cmocka_unit_test(modify_to_err_flushes_waiting_wrs_in_order),
+		cmocka_unit_test(
+			deferred_wrs_are_flushed_where_the_device_ignores_posts_in_err),
+		cmocka_unit_test(a_silent_success_before_err_is_not_flushed),
+		cmocka_unit_test(a_wqe_that_the_failing_device_ignored_is_flushed),
 		cmocka_unit_test(reset_drops_waiting_wrs_and_keeps_earlier_completions),
 		cmocka_unit_test(sqd_holds_waiting_wrs_and_rts_resumes_them),
 		cmocka_unit_test(a_refused_modify_changes_nothing),

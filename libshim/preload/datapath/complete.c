@@ -3,6 +3,7 @@
 #include "preload/datapath/complete.h"
 
 #include "base/probe.h"
+#include "preload/clock.h"
 #include "preload/control/qp_telemetry.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/cq.h"
@@ -59,45 +60,22 @@ static bool has_later_timed(const struct qp *qp, const struct shadow_batch *a, i
 	return false;
 }
 
-void ccs_complete(struct qp *qp, struct shadow_batch *a, int i)
+/* Whether all that is in flight of a failed QP is unsignalled: success would be silent. */
+static bool is_silent(const struct ccs_flow *f)
 {
-	const struct ibv_wc *wc = &a->wc[i];
-	struct ccs_done done = {
-		.ok = wc->status == IBV_WC_SUCCESS,
-		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
-	};
-	uint64_t wr, len;
-
-	done.number = ccs_token_segment(qp, wc->wr_id);
-	if (!done.ok || ccs_flow_is_timed(&qp->flow, done.number)) {
-		set_time(qp, a, i, &done);
-		done.more = !a->has_timestamps && has_later_timed(qp, a, i);
-	}
-	len = ccs_flow_seg(&qp->flow, done.number)->len;
-	ccs_qp_telemetry_poll(qp);
-	if (ccs_flow_complete(&qp->flow, &done, &wr))
-		push_completion(qp, wr, len, a, i);
+	return f->seg_tail + f->unsignalled >= f->seg_head;
 }
 
-/*
- * To keep the order, wait until the device has completed all signalled WQEs. Unsignalled ones
- * after the last of these may have succeeded without a completion; they count as flushed too,
- * because that cannot be found out. Returns whether WRs are left.
- */
-static bool complete_refused(struct cq *cq, struct qp *qp)
+/* `reserved` entries are for others. */
+static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
 {
 	struct wc_more more;
-	struct ibv_wc wc = { .qp_num = qp->qp_num, .status = IBV_WC_WR_FLUSH_ERR };
+	struct ibv_wc wc = { .qp_num = qp->qp_num, .status = IBV_WC_WR_FLUSH_ERR,
+			     .vendor_err = qp->flush_vendor_err };
 	struct ccs_flow *f = &qp->flow;
 
-	if (f->seg_tail + f->unsignalled < f->seg_head)
-		return true;
-	f->seg_tail = f->seg_head;
-	f->inflight = 0;
-	f->timed = 0;
-	qp->flush_posted = false;
 	ccs_shadow_now(cq, &more);
-	for (; f->wr_tail < f->wr_head && ccs_cq_ready_space(cq); f->wr_tail++) {
+	for (; f->wr_tail < f->wr_head && ccs_cq_ready_space(cq) > reserved; f->wr_tail++) {
 		if (ccs_flow_wr(f, f->wr_tail)->reported)
 			continue;
 		wc.wr_id = ccs_flow_wr(f, f->wr_tail)->id;
@@ -105,7 +83,87 @@ static bool complete_refused(struct cq *cq, struct qp *qp)
 	}
 	f->wr_next = f->wr_tail;
 	f->next_offset = 0;
-	return f->wr_tail < f->wr_head;
+}
+
+/*
+ * To keep the order, wait until the device has completed all that is in flight. It flushes each
+ * WQE, signalled or not, but success without a signal is silent. So if none comes for a while,
+ * unsignalled WQEs have succeeded, and signalled ones, which the device got when it had failed
+ * already, count as flushed. Returns whether WRs are left.
+ */
+static bool complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved)
+{
+	struct ccs_flow *f = &qp->flow;
+
+	if (f->seg_tail < f->seg_head || !qp->flush_seen) {
+		if (!qp->flushed_ns || ccs_now_ns() < qp->flushed_ns)
+			return true;
+		ccs_flow_settle(f, is_silent(f));
+		qp->marker_posted = false;
+		qp->flush_seen = true;
+	}
+	flush_wrs(cq, qp, reserved);
+	if (f->wr_tail < f->wr_head)
+		return true;
+	ccs_qp_end_broken(qp);
+	return false;
+}
+
+/* WQEs before the marker that have no completion have succeeded silently. */
+static void complete_marker(struct qp *qp, const struct ibv_wc *wc)
+{
+	ccs_flow_settle(&qp->flow, true);
+	qp->marker_posted = false;
+	qp->flush_seen = true;
+	qp->flush_vendor_err = wc->vendor_err;
+}
+
+static void note_failure(struct qp *qp, const struct ibv_wc *wc)
+{
+	if (qp->flow.state != CCS_FLOW_FLUSH)
+		return; /* it was a stale one */
+	if (wc->status == IBV_WC_WR_FLUSH_ERR) {
+		qp->flush_seen = true;
+		qp->flush_vendor_err = wc->vendor_err;
+	}
+	qp->flushed_ns = 0; /* there may be more: wait again */
+	ccs_qp_fail(qp);
+}
+
+/* Returns whether a completion of WR *wr is due to the application. */
+static bool retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len)
+{
+	const struct ibv_wc *wc = &a->wc[i];
+	struct ccs_done done = {
+		.ok = wc->status == IBV_WC_SUCCESS,
+		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
+	};
+
+	done.number = ccs_token_segment(qp, wc->wr_id);
+	if (qp->marker_posted && done.number == qp->flow.seg_head) {
+		complete_marker(qp, wc);
+		return false;
+	}
+	if (!done.ok || ccs_flow_is_timed(&qp->flow, done.number)) {
+		set_time(qp, a, i, &done);
+		done.more = !a->has_timestamps && has_later_timed(qp, a, i);
+	}
+	*len = ccs_flow_seg(&qp->flow, done.number)->len;
+	ccs_qp_telemetry_poll(qp);
+	return ccs_flow_complete(&qp->flow, &done, wr);
+}
+
+void ccs_complete(struct qp *qp, struct shadow_batch *a, int i)
+{
+	uint64_t wr, len;
+
+	if (retire(qp, a, i, &wr, &len))
+		push_completion(qp, wr, len, a, i);
+	if (__builtin_expect(a->wc[i].status, 0)) {
+		note_failure(qp, &a->wc[i]);
+		if (qp->broken) /* now, so that those of other QPs that follow come later */
+			complete_broken(qp->cq, qp, (uint32_t)(a->n - i - 1));
+	}
 }
 
 /* A thread that adds WRs to such a QP sets cq->broken after that, under the QP's lock. */
@@ -119,7 +177,7 @@ void ccs_complete_broken(struct cq *cq)
 	atomic_store(&cq->broken, false);
 	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
 		ccs_lock(&qp->lock);
-		if (qp->broken && complete_refused(cq, qp))
+		if (qp->broken && complete_broken(cq, qp, 0))
 			more = true;
 		ccs_qp_leave(qp);
 	}

@@ -21,7 +21,7 @@
 #include "preload/report/uncontrolled.h"
 #include "preload/shim.h"
 
-enum { LOOK_MIN_NS = 10000, LOOK_MAX_NS = 1000000, LOOKS_AT_ONCE = 16 };
+enum { LOOK_MIN_NS = 10000, LOOK_MAX_NS = 1000000, LOOKS_AT_ONCE = 16, FLUSH_NS = 100000000 };
 
 /* One doorbell's worth of segments. */
 struct batch {
@@ -133,7 +133,6 @@ static void fail_qp(struct qp *qp, int rc)
 		     qp->real->qp_num, rc);
 	ccs_flow_fail(&qp->flow);
 	qp->broken = true;
-	qp->flush_posted = false;
 	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
 }
 
@@ -154,17 +153,37 @@ static uint64_t look_ns(const struct qp *qp)
 }
 
 /*
- * The application's next poll completes the WRs of a QP that the shim has failed. If it sleeps
- * until then, a WQE that the device flushes wakes it; no WR has that WQE's token.
+ * A WQE behind all others of a failed QP. Where the device flushes it, its completion says that
+ * unsignalled ones before it succeeded, how such a completion looks, and wakes an application
+ * that sleeps.
  */
-static void push_flushed(struct qp *qp)
+static void post_marker(struct qp *qp)
 {
-	struct ibv_send_wr wr = { .wr_id = UINT64_MAX, .opcode = IBV_WR_RDMA_WRITE,
+	struct ibv_send_wr wr = { .wr_id = ccs_token(qp, qp->flow.seg_head),
+				  .opcode = IBV_WR_RDMA_WRITE,
 				  .send_flags = IBV_SEND_SIGNALED }, *bad;
 
+	if (!qp->marker_posted)
+		qp->marker_posted = !post_to_device(qp, &wr, &bad);
+}
+
+/* Polls complete the WRs of a failed QP, see ccs_complete_broken(). */
+static void await_flush(struct qp *qp, uint64_t *now_ns)
+{
+	const struct ccs_flow *f = &qp->flow;
+	const uint64_t inflight = f->seg_head - f->seg_tail;
+	const bool wait = inflight || !qp->flush_seen;
+
+	if (wait && f->unsignalled >= inflight)
+		post_marker(qp);
+	if (wait && !qp->flushed_ns)
+		qp->flushed_ns = ccs_now(now_ns) + FLUSH_NS;
+	if (wait)
+		ccs_pacer_thread_schedule(qp, qp->flushed_ns, ccs_now(now_ns));
+	else if (qp->scheduled)
+		ccs_pacer_thread_cancel(qp);
+	qp->scheduled = wait;
 	atomic_store(&qp->cq->broken, true);
-	if (qp->cq->channel && !qp->flush_posted && ccs_flow_waiting(&qp->flow))
-		qp->flush_posted = !post_to_device(qp, &wr, &bad);
 }
 
 /* The device counts its entries in another way than we do: completions will free some. */
@@ -222,20 +241,20 @@ static void schedule_deferred(struct qp *qp, uint64_t *now_ns)
 
 	if (qp->flow.state == CCS_FLOW_SQD)
 		due = 0; /* in SQD: emission continues when the application leaves that state */
-	if (qp->broken)
-		push_flushed(qp);
-	if (due && !qp->broken) {
+	if (due) {
 		if (!ccs_pacer_thread_schedule(qp, due, *now_ns))
 			disable_enforcement(qp, now_ns);
 	} else if (qp->scheduled) {
 		ccs_pacer_thread_cancel(qp);
 	}
-	qp->scheduled = due && !qp->broken;
+	qp->scheduled = due;
 }
 
 static inline void schedule(struct qp *qp, uint64_t *now_ns)
 {
-	if (!is_idle(qp) || qp->broken)
+	if (qp->broken)
+		await_flush(qp, now_ns);
+	else if (!is_idle(qp))
 		schedule_deferred(qp, now_ns);
 }
 
@@ -262,15 +281,25 @@ void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
 
 	ccs_qp_feedback_poll(qp, now_ns);
 	ccs_publish_due(qp, *now_ns);
-	if (is_idle(qp)) {
+	if (is_idle(qp) && !qp->broken) {
 		ccs_publish_idle(qp);
 		return;
 	}
-	if (qp->dead || qp->broken || qp->state < IBV_QPS_RTS)
+	if (qp->dead || qp->state < IBV_QPS_RTS)
 		return;
 	saved = errno;
-	emit_and_schedule(qp, now_ns);
+	if (qp->broken)
+		await_flush(qp, now_ns);
+	else
+		emit_and_schedule(qp, now_ns);
 	errno = saved; /* no call of the application was refused */
+}
+
+void ccs_post_flush(struct qp *qp, uint64_t *now_ns)
+{
+	ccs_qp_fail(qp);
+	if (qp->broken)
+		await_flush(qp, now_ns);
 }
 
 static inline uint64_t list_length(const struct ibv_send_wr *wr, uint64_t most)
@@ -447,15 +476,30 @@ static bool post_fast(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr 
 	return true;
 }
 
-/* To a QP that the shim has failed: all WRs are accepted, and completed by us as flushed. */
+/*
+ * Of a failed QP: the WRs that the device has will complete first, and then ours. As long as there
+ * are none of ours, further WRs go to the device.
+ */
+static bool is_ours_to_flush(const struct qp *qp)
+{
+	return qp->broken && (ccs_flow_waiting(&qp->flow) || qp->marker_posted);
+}
+
+/* All valid WRs are accepted, and completed by us as flushed. */
 static int post_broken(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-	uint32_t flags;
-	struct ibv_send_wr *left = accept_list(qp, wr, &flags);
+	int rc = 0;
 
-	if (left)
-		*bad = left;
-	return left ? ENOMEM : 0;
+	for (; wr && !rc; wr = rc ? wr : wr->next) {
+		rc = ccs_wr_check(qp, wr);
+		if (!rc && ccs_flow_full(&qp->flow))
+			rc = ENOMEM;
+		if (!rc)
+			accept_one(qp, wr);
+	}
+	if (rc)
+		*bad = wr;
+	return rc;
 }
 
 /* Take the locks for posting. */
@@ -488,7 +532,7 @@ static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **
 	ccs_qp_feedback_poll(qp, &now_ns);
 	if (!post_fast(qp, wr, bad, &rc)) {
 		reclaim(qp, list_length(wr, qp->flow.wr_limit));
-		rc = qp->broken ? post_broken(qp, wr, bad) : post_list(qp, wr, bad, &now_ns);
+		rc = is_ours_to_flush(qp) ? post_broken(qp, wr, bad) : post_list(qp, wr, bad, &now_ns);
 	}
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 	schedule(qp, &now_ns);
@@ -549,7 +593,7 @@ static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
 
 	for (uint32_t i = 0; i < n; i++)
 		flags |= accept_one(qp, ccs_wr_copy(qp, f->wr_head));
-	rc = qp->broken ? 0 : emit_posted(qp, flags, now_ns, &refused);
+	rc = is_ours_to_flush(qp) ? 0 : emit_posted(qp, flags, now_ns, &refused);
 	if (rc && refused == first && f->next_offset == 0 && !can_defer(qp, rc, refused)) {
 		ccs_flow_unaccept(f, first);
 		return rc;
@@ -630,14 +674,14 @@ static int post_bind(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	int rc = ENOMEM, device = 0;
 
 	qp->flow.state = CCS_FLOW_FLUSH;
-	if (!qp->broken)
+	if (!is_ours_to_flush(qp))
 		device = emit(qp, &now_ns, &refused);
-	if (!device && !qp->broken && !ccs_flow_waiting(&qp->flow) && !ccs_flow_full(&qp->flow))
+	if (!device && !is_ours_to_flush(qp) && !ccs_flow_waiting(&qp->flow) && !ccs_flow_full(&qp->flow))
 		rc = emit_bind(qp, mw, bind, &now_ns);
 	qp->flow.state = state;
 	if (device && !is_queue_full(qp, device, refused))
 		fail_qp(qp, device);
-	if (qp->broken && !ccs_flow_full(&qp->flow)) {
+	if (is_ours_to_flush(qp) && !ccs_flow_full(&qp->flow)) {
 		accept_bind(qp, bind); /* completed by us as flushed */
 		rc = 0;
 	}

@@ -5,22 +5,42 @@
 #include <errno.h>
 #include <string.h>
 
+static bool is_known(enum ibv_wr_opcode opcode)
+{
+	return opcode <= IBV_WR_SEND_WITH_INV;
+}
+
+static bool is_atomic(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+int ccs_wr_check(const struct qp *qp, const struct ibv_send_wr *wr)
+{
+	if (!is_known(wr->opcode))
+		return EINVAL;
+	if (is_atomic(wr->opcode) && !qp->ctx->atomics)
+		return EOPNOTSUPP;
+	if (!ccs_wr_has_payload(wr))
+		return 0;
+	return !ccs_wr_sge_fit(qp, wr) || ((wr->send_flags & IBV_SEND_INLINE) &&
+					   ccs_wr_len(qp, wr) > qp->cap.max_inline_data)
+		? qp->ctx->too_large : 0;
+}
+
 /* The application may reuse inline data once the call returns, so they are copied too. */
-static int keep_inline(struct qp *qp, struct ibv_send_wr *copy, const struct ibv_send_wr *src,
+static void keep_inline(struct qp *qp, struct ibv_send_wr *copy, const struct ibv_send_wr *src,
 			unsigned char *data, struct ibv_sge *sge)
 {
 	const uint64_t len = ccs_wr_len(qp, src);
 	unsigned char *to = data;
 
-	if (len > qp->cap.max_inline_data)
-		return qp->ctx->too_large;
 	for (int i = 0; i < src->num_sge; i++) {
 		memcpy(to, (const void *)(uintptr_t)src->sg_list[i].addr, src->sg_list[i].length);
 		to += src->sg_list[i].length;
 	}
 	*sge = (struct ibv_sge){ .addr = (uintptr_t)data, .length = (uint32_t)len };
 	copy->num_sge = src->num_sge ? 1 : 0;
-	return 0;
 }
 
 int ccs_wr_keep(struct qp *qp, uint64_t number)
@@ -29,21 +49,21 @@ int ccs_wr_keep(struct qp *qp, uint64_t number)
 	struct ibv_send_wr *copy = ccs_wr_copy(qp, number);
 	struct ibv_sge *sge = ccs_wr_copy_sge(qp, number);
 	const struct ibv_send_wr *src = wr->source;
+	int refusal;
 
 	if (src == copy)
 		return 0;
+	refusal = ccs_wr_check(qp, src);
+	if (refusal)
+		return refusal;
 	*copy = *src;
 	copy->sg_list = sge;
 	wr->source = copy;
-	if (!ccs_wr_has_payload(src)) {
+	if (!ccs_wr_has_payload(src))
 		copy->num_sge = 0;
-		return 0;
-	}
-	if (!ccs_wr_sge_fit(qp, src))
-		return qp->ctx->too_large;
-	if (src->send_flags & IBV_SEND_INLINE)
-		return keep_inline(qp, copy, src, ccs_wr_copy_inline(qp, number), sge);
-	if (src->num_sge)
+	else if (src->send_flags & IBV_SEND_INLINE)
+		keep_inline(qp, copy, src, ccs_wr_copy_inline(qp, number), sge);
+	else if (src->num_sge)
 		memcpy(sge, src->sg_list, (size_t)src->num_sge * sizeof(*sge));
 	return 0;
 }

@@ -61,8 +61,11 @@ static inline uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_w
 	}
 }
 
+/* 0, or the error code with which the device usually refuses such a WR. */
+int ccs_wr_check(const struct qp *qp, const struct ibv_send_wr *wr);
+
 /* Copy the source of that WR, because the caller may reuse its list after the call. 0, or the
- * device's usual error if it exceeds what the QP was created for. */
+ * result of ccs_wr_check(). */
 int ccs_wr_keep(struct qp *qp, uint64_t number);
 
 /* Build the WQE of a segment, the n-th of its doorbell; its scatter list may be in qp->scratch. */

@@ -19,6 +19,26 @@ void ccs_qp_set_send_cq(struct qp *qp, bool app);
 /* The send queue's depth on the device for one of `wanted` WRs: more, for segments. */
 uint32_t ccs_qp_device_depth(const struct ctx *ctx, uint32_t wanted);
 
+/*
+ * The QP has failed. A device flushes what it has, but not necessarily what it gets afterwards
+ * (irdma), so deferred WRs do not go there any more: ccs_complete_broken() completes them. What
+ * was posted while the device was failing may be lost as well, so it is waited for with a limit.
+ */
+static inline void ccs_qp_fail(struct qp *qp)
+{
+	ccs_flow_fail(&qp->flow);
+	qp->broken |= qp->flow.enforce && qp->flow.wr_tail < qp->flow.wr_head;
+}
+
+/* The QP was reset, or all WRs of the failed QP have completed. */
+static inline void ccs_qp_end_broken(struct qp *qp)
+{
+	if (qp->marker_posted)
+		ccs_flow_settle(&qp->flow, false);
+	qp->broken = qp->marker_posted = qp->flush_seen = false;
+	qp->flushed_ns = 0;
+}
+
 /* Release qp->lock after the flow was changed: polls read the clock while cq->timed is not 0. */
 static inline void ccs_qp_leave(struct qp *qp)
 {

@@ -33,15 +33,12 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 	switch (attr->qp_state) {
 	case IBV_QPS_RESET:
 		qp->who = (struct ccs_match_subject){ 0 };
+		ccs_qp_end_broken(qp);
 		ccs_flow_reset(&qp->flow);
-		qp->broken = false;
 		break;
 	case IBV_QPS_RTS:
 		if (qp->flow.state == CCS_FLOW_SQD)
 			qp->flow.state = CCS_FLOW_RUN;
-		break;
-	case IBV_QPS_ERR:
-		ccs_flow_fail(&qp->flow);
 		break;
 	default:
 		break;
@@ -204,6 +201,8 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	apply_attr(qp, attr, mask);
 	if (mask & IBV_QP_STATE)
 		enter_state(qp, attr);
+	if (qp->state == IBV_QPS_ERR)
+		ccs_post_flush(qp, &now_ns);
 	ccs_post_pump(qp, &now_ns);
 	ccs_publish(qp, ccs_now(&now_ns));
 	ccs_qp_leave(qp);
