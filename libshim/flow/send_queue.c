@@ -111,6 +111,25 @@ static bool has_spare_entry(const struct ccs_flow *f)
 	       used + f->wr_limit <= f->seg_limit + handed_over;
 }
 
+/* No completion would free the device's queue, although the application's queue is not full. */
+static bool would_fill_silently(const struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	return f->unsignalled + 1 >= f->seg_limit &&
+	       (!seg->last || f->wr_next + 1 < f->wr_head || !ccs_flow_full(f));
+}
+
+/*
+ * Whether a completion is needed to free entries. Most devices reuse the entry of an unsignalled
+ * WQE once a later one has completed, so applications ask for that themselves, and only segments
+ * need more. Where entries are reused silently an application may never ask for a completion.
+ */
+static bool needs_signal_for_entries(const struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	return (f->reuses_silently && f->unsignalled + 1 >= (f->wr_limit + 3) / 4) ||
+	       (f->enforce && f->unsignalled + 1 >= (f->seg_limit + 3) / 4) ||
+	       would_fill_silently(f, seg);
+}
+
 /*
  * A completion is asked for if the application asked for one, for the RTT of every segment's worth
  * of data, often enough to free entries, and always before the window closes: the completion that
@@ -125,7 +144,7 @@ static bool needs_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 		return true;
 	if (!seg->last && seg->len < f->segment) /* it measures the path */
 		return true;
-	if (f->unsignalled + 1 >= (f->seg_limit + 3) / 4)
+	if (needs_signal_for_entries(f, seg))
 		return true;
 	/* The next READ waits for the completion of this one. */
 	if (f->enforce && (seg->flags & CCS_WR_READ) && f->reads + 1 >= f->max_reads)

@@ -55,6 +55,7 @@ struct ctx {
 	bool iwarp;
 	bool syscalls;                   /* posting is a system call: a software device */
 	bool atomics;                    /* the device has them */
+	bool reuses_silently;            /* entries of unsignalled WQEs, without a completion */
 	int too_large;                   /* its error for too many SGEs or too much inline data */
 	int batch_too_large;             /* the same with ibv_wr_*, and for too many WRs */
 	char device[IBV_SYSFS_NAME_MAX];

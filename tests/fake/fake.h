@@ -9,8 +9,7 @@
  * These functions let a test look inside and steer it. They are declared weak:
  * a program need not link the library, and fake_present() returns whether it is there.
  *
- * It is as strict as any real device: send queue slots are free only when a CQE
- * behind them has been polled, a CQ holds no entry more than asked for and dies
+ * It is as strict as any real device: a CQ holds no entry more than asked for and dies
  * of an overrun, unsignalled WQEs are silent unless they fail, keys and bounds
  * of memory are checked. Where real providers differ, it behaves as its profile
  * says: see FAKERDMA_PROFILE in README.md.
@@ -66,6 +65,7 @@ struct fake_profile {
 	bool cleans_cqs;                 /* a destroyed or reset QP loses its completions */
 	bool arms_by_index;              /* arming counts completions that were not polled */
 	bool rounds_up;                  /* capabilities of a QP */
+	bool reuses_silently;            /* entries of the send queue, without a completion */
 	bool sets_wr_complete;           /* modify_qp to RESET and to RTS writes it */
 	int not_rts;                     /* error of ibv_post_send before RTS; 0: WRs are queued */
 	int too_large;                   /* too many SGEs, or too much inline data */

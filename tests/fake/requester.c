@@ -48,6 +48,8 @@ void fake_complete_send(struct fake_qp *qp, const struct fake_wqe *wqe, enum ibv
 
 	if (status || qp->init.sq_sig_all || (wqe->wr.send_flags & IBV_SEND_SIGNALED))
 		fake_cq_add(cq_of(qp->init.send_cq), &cqe, false);
+	if (fake_profile()->reuses_silently)
+		qp->sq_tail = qp->sq_next;
 	fake_check_drained(qp);
 }
 

@@ -81,6 +81,40 @@ static void observing_does_not_change_what_the_device_gets(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/*
+ * Nothing is signalled, and the device reuses its entries. Where a quarter of the queue suffices
+ * for what is in flight there are always entries, for few completions.
+ */
+static void a_sender_that_signals_nothing_never_fills_its_queue(void **state)
+{
+	struct ccs_flow_config conf = flow_config(1 << 20);
+	uint64_t n;
+
+	(void)state;
+	for (uint32_t depth = 1; depth <= 300; depth++) {
+		for (unsigned enforce = 0; enforce < 2; enforce++) {
+			struct ccs_flow f;
+			unsigned signals = 0;
+
+			conf.enforce = enforce;
+			open_flow(&f, &conf, depth, depth + 128, 0);
+			f.reuses_silently = true;
+			for (uint32_t i = 0; i < 8 * depth; i++) {
+				const struct ccs_seg *seg;
+
+				assert_false(ccs_flow_full(&f));
+				ccs_flow_accept(&f, 8, 0);
+				seg = flow_next(&f, 1000, &n);
+				assert_non_null(seg);
+				if (seg->signal && ++signals)
+					complete_up_to(&f, n, 1000);
+			}
+			assert_true(signals <= 8 * (depth < 4 ? depth : 4) + 1);
+			ccs_flow_destroy(&f);
+		}
+	}
+}
+
 /* READs of a flow that was only observed are in flight, and no completion reports their end. */
 static void unsignalled_reads_of_observe_mode_block_nothing(void **state)
 {
@@ -289,6 +323,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unsignalled_bytes_never_block_the_window),
 		cmocka_unit_test(unsignalled_reads_never_block_reads),
+		cmocka_unit_test(a_sender_that_signals_nothing_never_fills_its_queue),
 		cmocka_unit_test(observing_does_not_change_what_the_device_gets),
 		cmocka_unit_test(unsignalled_reads_of_observe_mode_block_nothing),
 		cmocka_unit_test(one_small_wr_in_32_is_timed),

@@ -24,6 +24,7 @@ verbs_programs = \
 	tests/verbs/test_post \
 	tests/verbs/test_qp_ex \
 	tests/verbs/test_resize \
+	tests/verbs/test_send_queue \
 	tests/verbs/test_set_request \
 	tests/verbs/test_split \
 	tests/verbs/test_split_imm \
@@ -86,6 +87,8 @@ tests_verbs_test_split_imm_SOURCES = tests/verbs/test_split_imm.c $(rig)
 tests_verbs_test_split_imm_LDADD = $(verbs_ldadd)
 tests_verbs_test_order_SOURCES = tests/verbs/test_order.c $(rig)
 tests_verbs_test_order_LDADD = $(verbs_ldadd)
+tests_verbs_test_send_queue_SOURCES = tests/verbs/test_send_queue.c $(rig)
+tests_verbs_test_send_queue_LDADD = $(verbs_ldadd)
 tests_verbs_test_resize_SOURCES = tests/verbs/test_resize.c $(rig)
 tests_verbs_test_resize_LDADD = $(verbs_ldadd)
 tests_verbs_test_agent_thread_SOURCES = tests/verbs/test_agent_thread.c $(rig)

@@ -161,6 +161,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 		ccs_qp_put(qp);
 		return NULL;
 	}
+	qp->flow.reuses_silently = cq->ctx->reuses_silently;
 	ccs_wr_batch_update_space(qp);
 	ccs_qp_ex_install(qp);
 	ccs_qp_set_send_cq(qp, true);

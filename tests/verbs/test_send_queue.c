@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The send queue as the application sees it: its depth, when it is full, and which WRs it refuses
+ * with which error. All as without the shim, whatever the gate.
+ */
+#include "rig.h"
+
+/*
+ * Where the device reuses the entries of unsignalled WQEs silently, an application need not signal
+ * or poll at all; elsewhere its queue is full for ever.
+ */
+static void a_sender_that_signals_nothing_passes_where_it_passes_bare(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	for (uint32_t depth = 1; depth <= 64; depth += depth < 12 ? 1 : 13) {
+		unsigned n = 0;
+		int error = 0;
+
+		rig_open(&r, (struct rig_conf){ .max_send_wr = depth });
+		for (; n < 200 && !error; n += !error)
+			error = rig_post(&r, n, IBV_WR_RDMA_WRITE, 0, 8, 0);
+		if (fake_profile()->reuses_silently)
+			assert_int_equal(n, 200);
+		else
+			assert_true(n >= depth && (!error || error == ENOMEM));
+		rig_poll_nothing(r.scq);
+		rig_close(&r);
+	}
+}
+
+#define GATED "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k", \
+	"CCSHIM_BASE_RTT=20us"
+
+int main(int argc, char **argv)
+{
+	static const struct rig_mode modes[] = {
+		{ "bare-mlx5", { "RIG_BARE=1" } },
+		{ "bare-rxe", { "RIG_BARE=1", "FAKERDMA_PROFILE=rxe" } },
+		{ "observe-mlx5", { "CCSHIM_MODE=observe" } },
+		{ "observe-rxe", { "CCSHIM_MODE=observe", "FAKERDMA_PROFILE=rxe" } },
+		{ "gated-mlx5", { GATED } },
+		{ "gated-rxe", { GATED, "FAKERDMA_PROFILE=rxe" } },
+		{ "open-rxe", { "CCSHIM_CC=none", "FAKERDMA_PROFILE=rxe" } },
+		{ "gated-mlx5-33", { GATED, "FAKERDMA_PROFILE=mlx5-33" } },
+	};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sender_that_signals_nothing_passes_where_it_passes_bare),
+	};
+
+	return rig_run_in(argc, argv, "send queue", modes, sizeof(modes) / sizeof(*modes), tests,
+			  sizeof(tests) / sizeof(*tests));
+}
