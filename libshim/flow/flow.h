@@ -301,6 +301,9 @@ static inline bool ccs_flow_is_timed(const struct ccs_flow *f, uint64_t number)
  */
 bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr);
 
+/* The device begins only now what it has got, so it says nothing of the path. */
+void ccs_flow_untime(struct ccs_flow *f);
+
 /* The QP fails (or the application moved it to ERR): emit all, ungated. */
 void ccs_flow_fail(struct ccs_flow *f);
 

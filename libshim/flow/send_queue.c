@@ -454,6 +454,13 @@ static void truncate_failed(struct ccs_flow *f, uint64_t wr)
 		f->wr_tail = f->wr_next;
 }
 
+void ccs_flow_untime(struct ccs_flow *f)
+{
+	for (uint64_t n = f->seg_tail; n < f->seg_head; n++)
+		ccs_flow_seg(f, n)->depart_ns = 0;
+	f->timed = 0;
+}
+
 void ccs_flow_fail(struct ccs_flow *f)
 {
 	f->state = CCS_FLOW_FLUSH;

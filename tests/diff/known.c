@@ -49,8 +49,6 @@ static struct known {
 	{ "partial", ALL, any, 0 },
 	/* a message beyond the port's max_msg_sz is split, so its length is not checked */
 	{ "oversized", ALL, length_not_checked, 0 },
-	/* the completion of a WR that was posted before RTS, where the device queues it */
-	{ "before_rts", OLD, only_bare, 0 },
 	/* on one CQ for both ends: SENDs completed before the receive that they arrived in */
 	{ "order", ALL, only_shim, 0 },
 	/* entries of a send queue beyond those asked for */

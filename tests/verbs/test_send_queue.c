@@ -30,6 +30,33 @@ static void a_sender_that_signals_nothing_passes_where_it_passes_bare(void **sta
 	}
 }
 
+/* Some devices queue it, and carry it out in RTS. */
+static void a_wr_before_rts_is_refused_or_completes(void **state)
+{
+	const int refusal = fake_profile()->not_rts;
+	struct ibv_wc wc[8];
+	struct rig r;
+	int n = 0;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 4 });
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 9000,
+					  i == 1 ? 0 : IBV_SEND_SIGNALED), refusal);
+	rig_to_rts(&r, r.a, r.b->qp_num);
+	assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, 9000, IBV_SEND_SIGNALED), 0);
+	if (!refusal) {
+		rig_poll(r.scq, 2, wc);
+		assert_int_equal(wc[n++].wr_id, 0);
+		assert_int_equal(wc[n++].wr_id, 2);
+	}
+	rig_poll(r.scq, 1, wc);
+	assert_int_equal(wc->wr_id, 3);
+	rig_poll_nothing(r.scq);
+	rig_close(&r);
+}
+
 #define GATED "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k", \
 	"CCSHIM_BASE_RTT=20us"
 
@@ -47,6 +74,7 @@ int main(int argc, char **argv)
 	};
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sender_that_signals_nothing_passes_where_it_passes_bare),
+		cmocka_unit_test(a_wr_before_rts_is_refused_or_completes),
 	};
 
 	return rig_run_in(argc, argv, "send queue", modes, sizeof(modes) / sizeof(*modes), tests,

@@ -384,7 +384,8 @@ static uint64_t copy_deferred(struct qp *qp, uint64_t first, int *rc)
 /*
  * Emit; if one of the WRs just posted must not be deferred, regardless of the gate: WRs queued
  * before it are emitted too, as far as the device has space. Also in SQD: the device accepts WQEs
- * then, and begins none.
+ * then, and begins none. Before RTS some devices do the same (mlx4, libmlx5 before rdma-core 40),
+ * and all others refuse.
  */
 static int emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *refused)
 {
@@ -392,7 +393,7 @@ static int emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t
 	const enum ccs_flow_state state = f->state;
 	int rc;
 
-	if (flags & CCS_WR_NO_DEFER)
+	if ((flags & CCS_WR_NO_DEFER) || qp->state < IBV_QPS_RTS)
 		f->state = CCS_FLOW_FLUSH;
 	rc = emit(qp, now_ns, refused);
 	f->state = state;
@@ -527,8 +528,6 @@ static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
 	int rc;
 
-	if (qp->state < IBV_QPS_RTS)
-		return post_to_device(qp, wr, bad);
 	ccs_qp_feedback_poll(qp, &now_ns);
 	if (!post_fast(qp, wr, bad, &rc)) {
 		reclaim(qp, list_length(wr, qp->flow.wr_limit));
@@ -698,7 +697,7 @@ int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 		return qp->ctx->real.bind_mw(qp->real, mw, bind);
 	lock_for_post(qp);
 	reclaim(qp, 1);
-	rc = qp->state < IBV_QPS_RTS ? bind_on_device(qp, mw, bind) : post_bind(qp, mw, bind);
+	rc = post_bind(qp, mw, bind);
 	unlock_after_post(qp);
 	return ccs_done(saved, rc);
 }

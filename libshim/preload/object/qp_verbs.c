@@ -39,6 +39,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 	case IBV_QPS_RTS:
 		if (qp->flow.state == CCS_FLOW_SQD)
 			qp->flow.state = CCS_FLOW_RUN;
+		ccs_flow_untime(&qp->flow);
 		break;
 	default:
 		break;
