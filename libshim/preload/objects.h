@@ -52,6 +52,7 @@ struct ctx {
 	bool has_timestamps;             /* the device timestamps completions, by this clock */
 	struct ccs_hwclock clock;        /* initial value of each CQ's clock */
 	uint32_t max_qp_wr, max_cqe;
+	uint32_t max_message;            /* bytes; longer ones are the device's to refuse */
 	bool iwarp;
 	bool syscalls;                   /* posting is a system call: a software device */
 	bool atomics;                    /* the device has them */

@@ -26,12 +26,6 @@ static bool any(value bare, value shim)
 	return bare != shim;
 }
 
-/* IBV_WC_LOC_LEN_ERR of the whole message; IBV_WC_LOC_PROT_ERR of its first segment. */
-static bool length_not_checked(value bare, value shim)
-{
-	return bare == 1 && shim == 4;
-}
-
 enum { MLX5 = 1, OLD = 2, RXE = 4, ALL = MLX5 | OLD | RXE };
 static const char *const profiles[] = { "mlx5", "mlx5-33", "rxe" };
 
@@ -47,8 +41,6 @@ static struct known {
 	{ "late_arm", MLX5 | OLD, only_bare, 0 },
 	/* memory after a WRITE or READ failed because of one of its SGEs: segments before it */
 	{ "partial", ALL, any, 0 },
-	/* a message beyond the port's max_msg_sz is split, so its length is not checked */
-	{ "oversized", ALL, length_not_checked, 0 },
 	/* on one CQ for both ends: SENDs completed before the receive that they arrived in */
 	{ "order", ALL, only_shim, 0 },
 	/* entries of a send queue beyond those asked for */

@@ -57,6 +57,20 @@ static void a_wr_before_rts_is_refused_or_completes(void **state)
 	rig_close(&r);
 }
 
+static void a_message_that_is_too_long_fails_as_a_whole(void **state)
+{
+	struct ibv_wc wc;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, (1u << 30) + 1, 0), 0);
+	rig_poll(r.scq, 1, &wc);
+	assert_int_equal(wc.status, IBV_WC_LOC_LEN_ERR);
+	assert_int_equal(r.dst[0], 0);
+	rig_close(&r);
+}
+
 #define GATED "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k", \
 	"CCSHIM_BASE_RTT=20us"
 
@@ -75,6 +89,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sender_that_signals_nothing_passes_where_it_passes_bare),
 		cmocka_unit_test(a_wr_before_rts_is_refused_or_completes),
+		cmocka_unit_test(a_message_that_is_too_long_fails_as_a_whole),
 	};
 
 	return rig_run_in(argc, argv, "send queue", modes, sizeof(modes) / sizeof(*modes), tests,

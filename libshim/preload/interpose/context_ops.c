@@ -108,6 +108,16 @@ static void init_clock(struct ctx *ctx)
 		ctx->query_rt_values = vctx->query_rt_values;
 }
 
+/* Soft-RoCE states 8 MB, and carries out longer messages as others do, up to a gigabyte or two. */
+static uint32_t max_message(struct ibv_context *context)
+{
+	const uint32_t least = 1u << 30;
+	struct ibv_port_attr attr = { 0 };
+
+	return ibv_query_port(context, 1, &attr) || attr.max_msg_sz < least ? least
+									    : attr.max_msg_sz;
+}
+
 static void swap_tables(struct ctx *ctx)
 {
 	struct ibv_context *context = ctx->context;
@@ -160,6 +170,7 @@ void ccs_context_attach(struct ibv_context *context)
 	snprintf(ctx->device, sizeof(ctx->device), "%s", context->device->name);
 	ctx->max_qp_wr = (uint32_t)attr.max_qp_wr;
 	ctx->max_cqe = (uint32_t)attr.max_cqe;
+	ctx->max_message = max_message(context);
 	ctx->syscalls = attr.vendor_id == RXE_VENDOR;
 	ctx->reuses_silently = attr.vendor_id != MELLANOX_VENDOR; /* rxe; others are not known */
 	ctx->atomics = attr.atomic_cap != IBV_ATOMIC_NONE;
