@@ -142,6 +142,7 @@ struct ccs_flow {
 	bool draining : 1;               /* the queue that ended slow start drains */
 	bool paced : 1;                  /* a segment waits for its release time alone */
 	bool reuses_silently : 1;        /* the device reuses entries without a completion */
+	bool skip_gate : 1;              /* the next segment goes to the device at once */
 	bool followed : 1;               /* the algorithm or a sink wants an event per segment */
 	uint8_t base_samples : 4;        /* of the first CCS_RTT_BASE_SAMPLES */
 	uint8_t imprecise_samples : 4;   /* of the first ones, those too imprecise to learn from */

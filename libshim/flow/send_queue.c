@@ -157,7 +157,7 @@ static bool needs_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 static bool may_read(const struct ccs_flow *f)
 {
 	return f->reads < f->max_reads || f->state == CCS_FLOW_FLUSH || !f->enforce ||
-	       f->unsignalled >= f->seg_head - f->seg_tail;
+	       f->skip_gate || f->unsignalled >= f->seg_head - f->seg_tail;
 }
 
 static bool has_entry(const struct ccs_flow *f, const struct ccs_wr *wr)
@@ -175,7 +175,7 @@ static uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)
 /* Sparsely timed WRs at line rate are paced only if the time is known anyway. */
 static bool is_gate_open(const struct ccs_flow *f, uint64_t len, bool sparse, uint64_t now_ns)
 {
-	if (f->state == CCS_FLOW_FLUSH || !f->enforce)
+	if (f->state == CCS_FLOW_FLUSH || !f->enforce || f->skip_gate)
 		return true;
 	return ccs_flow_window_open(f, len) &&
 	       ((sparse && now_ns == CCS_TIME_UNKNOWN) || release_due_ns(f, now_ns) <= now_ns);
@@ -337,6 +337,7 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 	}
 	if (f->cc.out.small_next)
 		f->cc.out.small_next = false;
+	f->skip_gate = false;
 	account_sent(f, seg);
 	ccs_flow_fastpath_revoke(f);
 	if (sparse && f->wr_next == f->wr_head)

@@ -185,7 +185,6 @@ struct qp {
 	bool sq_sig_all;
 	bool broken;                     /* failed: the shim completes what the device does not */
 	bool marker_posted;              /* then: behind all WQEs there is one of ours */
-	bool flush_seen;                 /* then: the device has flushed a WQE */
 	bool split_imm;                  /* of its policy */
 	bool has_feedback;               /* feedback.slot is set */
 	uint8_t port;
@@ -210,6 +209,8 @@ struct qp {
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 	uint8_t peer_gid[16];            /* zeroes: unknown */
 	struct ccs_timer timer;          /* in the pacer thread's wheel */
+	bool resumed;                    /* from SQD, since the application posted last */
+	bool flush_seen;                 /* broken: the device has flushed a WQE */
 	uint64_t flushed_ns;             /* broken: when nothing in flight completes any more */
 	uint32_t flush_vendor_err;       /* of the device's flushed WQEs */
 	atomic_int refs;

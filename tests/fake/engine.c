@@ -68,7 +68,7 @@ static struct fake_wqe *head_of(struct fake_qp *qp)
 {
 	const enum ibv_qp_state state = qp->ib.state;
 
-	if (qp->sq_next == qp->sq_head || qp->in_flight ||
+	if (qp->sq_next == qp->sq_head || qp->in_flight || qp->dozes ||
 	    (state == IBV_QPS_ERR && fake_ignores_in_error()))
 		return NULL;
 	if (state != IBV_QPS_RTS && state != IBV_QPS_ERR &&

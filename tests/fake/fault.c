@@ -15,7 +15,7 @@ static struct {
 
 static enum fake_bad bad_style;
 static uint32_t depth_limit = UINT32_MAX, wanted_num;
-static bool rewrite = true, atomics = true, ignores_in_error;
+static bool rewrite = true, atomics = true, ignores_in_error, resumes_by_post;
 static void (*meanwhile)(void *arg);
 static void *meanwhile_arg;
 
@@ -156,6 +156,16 @@ bool fake_ignores_in_error(void)
 	return ignores_in_error;
 }
 
+void fake_resume_by_post(bool yes)
+{
+	resumes_by_post = yes;
+}
+
+bool fake_resumes_by_post(void)
+{
+	return resumes_by_post;
+}
+
 void fake_limit_depth(uint32_t max_send_wr)
 {
 	depth_limit = max_send_wr;
@@ -174,7 +184,7 @@ void fake_faults_clear(void)
 	wanted_num = 0;
 	meanwhile = NULL;
 	atomics = true;
-	ignores_in_error = false;
+	ignores_in_error = resumes_by_post = false;
 }
 
 /* A number, or the name of an errno or of a completion's status, negative too. */

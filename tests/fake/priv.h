@@ -132,6 +132,7 @@ struct fake_qp {
 	uint64_t sq_stop;                /* SQD: WQEs from here on wait */
 	uint64_t offset;                 /* of sq_next's next piece */
 	bool in_flight;                  /* and it is on the wire */
+	bool dozes;                      /* until a WQE is posted */
 	bool was_rts;                    /* since the last RESET */
 	uint8_t retries, rnr_retries;    /* of it, so far */
 	struct fake_rq own, *rq;         /* rq: own, or an SRQ's */
@@ -329,6 +330,7 @@ uint32_t fake_wanted_qp_num(void);
 bool fake_rewrites_wr_complete(void);
 bool fake_has_atomics(void);
 bool fake_ignores_in_error(void);
+bool fake_resumes_by_post(void);
 void fake_meanwhile(void);                  /* no lock is held */
 void fake_faults_clear(void);
 

@@ -57,6 +57,33 @@ static void a_wr_before_rts_is_refused_or_completes(void **state)
 	rig_close(&r);
 }
 
+/* What the device has from before SQD opens the gate, so one WQE must get there. */
+static void a_post_after_sqd_resumes_the_queue(void **state)
+{
+	struct ibv_wc wc[8];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_rd_atomic = 1 });
+	for (unsigned read = 0; read < 2; read++) {
+		fake_resume_by_post(true);
+		fake_hold(true);
+		for (unsigned i = 0; i < 4; i++) {
+			if (i == 3) {
+				assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
+				assert_int_equal(rig_state(r.a, IBV_QPS_RTS), 0);
+				fake_hold(false);
+			}
+			assert_int_equal(rig_post(&r, i, read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+						  0, 9000, IBV_SEND_SIGNALED), 0);
+		}
+		rig_poll(r.scq, 4, wc);
+		for (unsigned i = 0; i < 4; i++)
+			assert_int_equal(wc[i].wr_id, i);
+	}
+	rig_close(&r);
+}
+
 static void a_message_that_is_too_long_fails_as_a_whole(void **state)
 {
 	struct ibv_wc wc;
@@ -89,6 +116,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sender_that_signals_nothing_passes_where_it_passes_bare),
 		cmocka_unit_test(a_wr_before_rts_is_refused_or_completes),
+		cmocka_unit_test(a_post_after_sqd_resumes_the_queue),
 		cmocka_unit_test(a_message_that_is_too_long_fails_as_a_whole),
 	};
 

@@ -37,8 +37,10 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 		ccs_flow_reset(&qp->flow);
 		break;
 	case IBV_QPS_RTS:
-		if (qp->flow.state == CCS_FLOW_SQD)
+		if (qp->flow.state == CCS_FLOW_SQD) {
 			qp->flow.state = CCS_FLOW_RUN;
+			qp->resumed = true;
+		}
 		ccs_flow_untime(&qp->flow);
 		break;
 	default:
