@@ -56,6 +56,7 @@ struct ctx {
 	bool iwarp;
 	bool syscalls;                   /* posting is a system call: a software device */
 	bool atomics;                    /* the device has them */
+	bool doubles_rings;              /* and grants all entries: ccs_qp_bare_depth() */
 	bool reuses_silently;            /* entries of unsignalled WQEs, without a completion */
 	int too_large;                   /* its error for too many SGEs or too much inline data */
 	int batch_too_large;             /* the same with ibv_wr_*, and for too many WRs */
@@ -204,6 +205,8 @@ struct qp {
 	struct qp *prev, *next;          /* list of all live QPs, for reports */
 	struct parent_domain *domain;    /* that the application created it in; NULL: none */
 	struct shadow *shadow;
+	uint32_t reserved;               /* entries of it */
+	bool may_split;                  /* created with entries for segments */
 	uint64_t created_ns;
 	uint32_t peer_qpn;
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */

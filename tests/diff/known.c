@@ -43,8 +43,6 @@ static struct known {
 	{ "partial", ALL, any, 0 },
 	/* on one CQ for both ends: SENDs completed before the receive that they arrived in */
 	{ "order", ALL, only_shim, 0 },
-	/* entries of a send queue beyond those asked for */
-	{ "caps", MLX5 | OLD, only_bare, 0 },
 };
 
 enum { N = sizeof(known) / sizeof(*known) };

@@ -74,6 +74,9 @@ struct fake_profile {
 /* The one that was chosen when a device was opened. */
 FAKE_API const struct fake_profile *fake_profile(void);
 
+/* The capabilities that are granted to a QP, instead of those requested. ops: NULL, or send_ops. */
+FAKE_API void fake_round_up(struct ibv_qp_cap *cap, enum ibv_qp_type type, const uint64_t *ops);
+
 /* Objects that exist, and errors */
 struct fake_counts {
 	unsigned contexts, cqs, qps;

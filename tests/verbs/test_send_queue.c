@@ -84,6 +84,52 @@ static void a_post_after_sqd_resumes_the_queue(void **state)
 	rig_close(&r);
 }
 
+/* The application may count on what the device rounds up to. */
+static void the_devices_depth_is_granted_and_in_force(void **state)
+{
+	static const uint32_t depths[] = { 1, 4, 10, 16, 23, 64, 100, 129, 300, 1000 };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(depths) / sizeof(*depths); i++) {
+		struct ibv_qp_cap bare = { .max_send_wr = depths[i], .max_send_sge = 4,
+					   .max_inline_data = 64 };
+		struct ibv_qp_init_attr init;
+		struct ibv_qp_attr attr;
+		struct ibv_sge sge;
+		struct ibv_send_wr wr, *bad;
+		struct rig r;
+
+		fake_round_up(&bare, IBV_QPT_RC, NULL);
+		rig_open(&r, (struct rig_conf){ .max_send_wr = depths[i], .cqe = 4096 });
+		assert_int_equal(rig_cap.max_send_wr, bare.max_send_wr);
+		assert_int_equal(ibv_query_qp(r.a, &attr, IBV_QP_CAP, &init), 0);
+		assert_int_equal(init.cap.max_send_wr, bare.max_send_wr);
+		assert_int_equal(attr.cap.max_send_wr, bare.max_send_wr);
+		fake_hold(true);
+		for (uint32_t n = 0; n < bare.max_send_wr; n++)
+			assert_int_equal(rig_post(&r, n, IBV_WR_RDMA_WRITE, 0, 8,
+						  IBV_SEND_SIGNALED), 0);
+		wr = rig_wr(&r, &sge, 1, IBV_WR_RDMA_WRITE, 0, 8, 0);
+		assert_int_equal(ibv_post_send(r.a, &wr, &bad), ENOMEM);
+		rig_close(&r);
+	}
+}
+
+/* No more entries at the device than without the shim, where no WR is ever split. */
+static void observing_requests_no_more_entries(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 64 });
+	if (strncmp(rig_mode_now->name, "bare", 4) == 0 ||
+	    strncmp(rig_mode_now->name, "observe", 7) == 0)
+		assert_int_equal(fake_depth(r.a), 64);
+	else
+		assert_true(fake_depth(r.a) > 64);
+	rig_close(&r);
+}
+
 static void a_message_that_is_too_long_fails_as_a_whole(void **state)
 {
 	struct ibv_wc wc;
@@ -117,6 +163,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_sender_that_signals_nothing_passes_where_it_passes_bare),
 		cmocka_unit_test(a_wr_before_rts_is_refused_or_completes),
 		cmocka_unit_test(a_post_after_sqd_resumes_the_queue),
+		cmocka_unit_test(the_devices_depth_is_granted_and_in_force),
+		cmocka_unit_test(observing_requests_no_more_entries),
 		cmocka_unit_test(a_message_that_is_too_long_fails_as_a_whole),
 	};
 

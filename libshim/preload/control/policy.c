@@ -180,6 +180,17 @@ const struct ccs_policy *ccs_policy_default(void)
 	return atomic_load_explicit(&default_policy, memory_order_acquire);
 }
 
+bool ccs_policy_may_split(void)
+{
+	const struct ccs_options *o = &ccs_policy_default()->options;
+	bool several;
+
+	ccs_policy_lock();
+	several = ccs_rules_by_qp(&rules);
+	ccs_policy_unlock();
+	return several || (o->mode == CCS_MODE_ENFORCE && o->split);
+}
+
 unsigned ccs_policy_missing_feedback(void)
 {
 	return atomic_load(&missing_feedback);

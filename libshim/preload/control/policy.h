@@ -24,6 +24,8 @@ struct ccs_policy {
 /* Read the configuration and the process's options. Returns whether any QP is controlled. */
 bool ccs_policy_setup(struct ccs_options *options);
 const struct ccs_policy *ccs_policy_default(void);  /* for a QP whose peer is not known yet */
+/* Whether some QP may get a policy that splits. */
+bool ccs_policy_may_split(void);
 const struct ccs_policy *ccs_policy_of(const struct ccs_match_subject *who);
 unsigned ccs_policy_generation(void);               /* changes whenever the rules change */
 /* To be called when a QP gets this policy: warns once of feedback that nothing here provides. */

@@ -172,6 +172,7 @@ void ccs_context_attach(struct ibv_context *context)
 	ctx->max_cqe = (uint32_t)attr.max_cqe;
 	ctx->max_message = max_message(context);
 	ctx->syscalls = attr.vendor_id == RXE_VENDOR;
+	ctx->doubles_rings = attr.vendor_id == MELLANOX_VENDOR || attr.vendor_id == RXE_VENDOR;
 	ctx->reuses_silently = attr.vendor_id != MELLANOX_VENDOR; /* rxe; others are not known */
 	ctx->atomics = attr.atomic_cap != IBV_ATOMIC_NONE;
 	/* for WRs that the shim refuses before the device gets them */

@@ -139,6 +139,13 @@ void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries)
 	ccs_unlock(&cq->lock);
 }
 
+void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries)
+{
+	ccs_lock(&cq->lock);
+	s->used -= entries;
+	ccs_unlock(&cq->lock);
+}
+
 struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more,
 			   uint64_t owner)
 {

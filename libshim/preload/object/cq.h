@@ -21,6 +21,8 @@ void ccs_cq_put(struct cq *cq);
 /* Reserve so many entries in a shadow CQ. NULL: the device refused, or no memory. */
 struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries);
 void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries);
+/* The QP needs so many entries less than it has reserved. */
+void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries);
 
 /* Grow the ring of ready completions with the application's CQ. False: no memory. cq->lock is
  * held for this and all that follow. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/pool.h"
+#include "preload/control/policy.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/cq.h"
 #include "preload/object/provider.h"
@@ -55,7 +56,29 @@ void ccs_qp_set_send_cq(struct qp *qp, bool app)
 uint32_t ccs_qp_device_depth(const struct ctx *ctx, uint32_t wanted)
 {
 	/* Above its limit let the device refuse with its own error; near it, use what is left. */
-	if (wanted > ctx->max_qp_wr)
+	if (wanted > ctx->max_qp_wr || !ccs_policy_may_split())
 		return wanted;
 	return ctx->max_qp_wr - wanted < EXTRA_SEGMENTS ? ctx->max_qp_wr : wanted + EXTRA_SEGMENTS;
+}
+
+uint32_t ccs_qp_granted_max(const struct ctx *ctx, uint32_t depth)
+{
+	const uint32_t most = ctx->max_cqe > depth ? ctx->max_cqe : depth;
+
+	return !ctx->doubles_rings ? depth : depth < most - depth ? 2 * depth : most;
+}
+
+/*
+ * These providers (mlx5, rxe) double a ring until it is large enough: mlx5 in bytes, of which a
+ * WQE takes some, and rxe in entries, of which one stays free. So half of a ring holds half of what
+ * was granted, rounded down. Others, and an rxe that says nothing of that, grant what they were
+ * asked for.
+ */
+uint32_t ccs_qp_bare_depth(const struct ctx *ctx, uint32_t wanted, uint32_t granted)
+{
+	if (!ctx->doubles_rings || (ctx->syscalls && (granted & (granted + 1))))
+		return wanted;
+	while (granted / 2 >= wanted)
+		granted /= 2;
+	return granted;
 }

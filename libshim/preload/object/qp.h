@@ -16,8 +16,12 @@ void ccs_qp_put(struct qp *qp);
 /* Set ibv_qp.send_cq to the application's CQ; or, where the provider reads it, to the shadow CQ. */
 void ccs_qp_set_send_cq(struct qp *qp, bool app);
 
-/* The send queue's depth on the device for one of `wanted` WRs: more, for segments. */
+/* The depth to request of the device for `wanted` WRs: more, for segments, if QPs may split. */
 uint32_t ccs_qp_device_depth(const struct ctx *ctx, uint32_t wanted);
+/* The most that a device may grant for that depth. */
+uint32_t ccs_qp_granted_max(const struct ctx *ctx, uint32_t depth);
+/* What the device would grant for `wanted` WRs, from what it granted for those and segments. */
+uint32_t ccs_qp_bare_depth(const struct ctx *ctx, uint32_t wanted, uint32_t granted);
 
 /*
  * The QP has failed. A device flushes what it has, but not necessarily what it gets afterwards

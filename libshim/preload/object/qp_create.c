@@ -117,6 +117,12 @@ static struct ibv_qp *create_real(const struct request *rq, struct shadow *s, ui
 	return qp;
 }
 
+/* What the application gets: as much as without the shim, if there is that much. */
+static uint32_t depth_of_app(const struct request *rq, const struct ibv_qp_cap *cap)
+{
+	return ccs_qp_bare_depth(rq->ctx, rq->attr->cap.max_send_wr, cap->max_send_wr);
+}
+
 /* All that may fail comes before the record can be found. */
 static struct qp *make_record(struct ibv_qp *real, const struct request *rq, struct cq *cq,
 			      struct shadow *s, const struct ibv_qp_cap *cap)
@@ -141,12 +147,14 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->state = IBV_QPS_RESET;
 	qp->cap = *cap;
-	qp->cap.max_send_wr = attr->cap.max_send_wr;
+	qp->cap.max_send_wr = depth_of_app(rq, cap);
+	qp->reserved = cap->max_send_wr;
+	qp->may_split = ccs_policy_may_split();
 	qp->policy = ccs_policy_default();
 	ccs_policy_warn_missing_feedback(qp->policy);
 	qp->split_imm = qp->policy->options.split_imm;
 	ccs_qp_flow_config(qp, ccs_qp_line_rate(qp), &conf);
-	if (ccs_flow_init(&qp->flow, &conf, ccs_qp_feedback_algorithm(qp), attr->cap.max_send_wr,
+	if (ccs_flow_init(&qp->flow, &conf, ccs_qp_feedback_algorithm(qp), qp->cap.max_send_wr,
 			  cap->max_send_wr, ccs_now_ns()) ||
 	    ccs_qp_alloc_copies(qp) ||
 	    (has_bit(rq->ex, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) && ccs_qp_ex_open(qp)) ||
@@ -180,8 +188,9 @@ static struct ibv_qp *create_uncontrolled(const struct request *rq, enum ccs_pas
 
 /* NULL: *reason says why. */
 static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, struct shadow *s,
-				       uint32_t depth, enum ccs_pass *reason)
+				       uint32_t reserved, enum ccs_pass *reason)
 {
+	const uint32_t depth = ccs_qp_device_depth(cq->ctx, rq->attr->cap.max_send_wr);
 	struct ibv_qp_cap cap;
 	struct ibv_qp *real = create_real(rq, s, depth, &cap);
 	struct qp *qp;
@@ -190,15 +199,16 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 		real = create_real(rq, s, rq->attr->cap.max_send_wr, &cap);
 	if (!real)
 		return NULL;
-	/* `depth` entries are reserved in the shadow CQ: never more WQEs may be in flight. */
-	if (cap.max_send_wr > depth)
-		cap.max_send_wr = depth;
+	/* So many entries are reserved in the shadow CQ: never more WQEs may be in flight. */
+	if (cap.max_send_wr > reserved)
+		cap.max_send_wr = reserved;
 	qp = make_record(real, rq, cq, s, &cap);
 	if (!qp) {
 		ccs_real()->ibv_destroy_qp(real);
 		*reason = CCS_PASS_NO_MEMORY;
 		return NULL;
 	}
+	ccs_cq_release_some(cq, s, reserved - qp->reserved);
 	rq->attr->cap = qp->cap;
 	ccs_parent_domain_enter(qp, rq->pd);
 	ccs_report_add(qp);
@@ -212,19 +222,20 @@ static struct ibv_qp *create_controlled(const struct request *rq)
 	enum ccs_pass reason;
 	struct shadow *s;
 	struct cq *cq;
-	uint32_t depth;
+	uint32_t reserved;
 
 	if (!is_controllable(rq, &cq, &reason))
 		return create_uncontrolled(rq, reason);
-	depth = ccs_qp_device_depth(cq->ctx, rq->attr->cap.max_send_wr);
-	s = ccs_cq_attach(cq, depth);
+	reserved = ccs_qp_granted_max(cq->ctx, ccs_qp_device_depth(cq->ctx,
+								   rq->attr->cap.max_send_wr));
+	s = ccs_cq_attach(cq, reserved);
 	if (!s)
 		return create_uncontrolled(rq, CCS_PASS_SHADOW_CQ);
 	reason = CCS_PASS_REFUSED;
-	real = create_on_shadow(rq, cq, s, depth, &reason);
+	real = create_on_shadow(rq, cq, s, reserved, &reason);
 	if (real)
 		return real;
-	ccs_cq_release(cq, s, depth);
+	ccs_cq_release(cq, s, reserved);
 	return create_uncontrolled(rq, reason);
 }
 

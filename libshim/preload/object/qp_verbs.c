@@ -301,7 +301,7 @@ int ccs_qp_destroy(struct qp *qp)
 	ccs_unlock(&cq->lock);
 	ccs_purge_end(&purge, qp->qp_num, qp->id);
 	ccs_qp_feedback_detach(qp);
-	ccs_cq_release(cq, qp->shadow, ccs_qp_device_depth(qp->ctx, qp->cap.max_send_wr));
+	ccs_cq_release(cq, qp->shadow, qp->reserved);
 	ccs_parent_domain_leave(qp);
 	ccs_qp_put(qp);
 	return 0;
