@@ -142,7 +142,7 @@ _ccshim_set() {
 	-*) COMPREPLY=($(compgen -W "-p -h --qp --peer --new --show --timeout" -- "$word")) ;;
 	*)
 		COMPREPLY=($(compgen -W "mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
-			split= split_imm= fallback= dscp=" -- "$word"))
+			split= split_imm= linger= fallback= dscp=" -- "$word"))
 		compopt -o nospace
 		;;
 	esac

@@ -105,6 +105,12 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "Whether WRITE_WITH_IMM requests are split as well. The last segment then "
 		 "carries the immediate data, and the receiver's completion reports the "
 		 "length of that segment only. Requires split=y." },
+	{ .name = "linger", .type = CCS_OPT_TIME, .def = "10ms", .min = 0, .max = 1e7,
+	  QP_AT(linger),
+	  .doc = "How long ibv_destroy_qp and ibv_modify_qp to ERR wait at most for requests "
+		 "that were held back: these are posted at once, and waited for as long as "
+		 "they have been held back, so that a program's last messages arrive. With 0, "
+		 "they are lost." },
 	{ .name = "hw_timestamps", .type = CCS_OPT_BOOL, .def = "y", AT(hw_timestamps),
 	  .doc = "Whether RTTs are measured with the completion timestamps of devices that "
 		 "have them. Set n to compare, or if a device's clock is faulty; completions "

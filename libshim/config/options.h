@@ -35,6 +35,7 @@ struct ccs_options {
 	double max_inflight;    /* outstanding data per QP; default auto */
 	bool split;             /* split WRITE and READ; default y */
 	bool split_imm;         /* also WRITE_WITH_IMM; default n */
+	double linger;          /* for deferred requests of a QP that ends; default 10 ms */
 	int deepbind;           /* enum ccs_deepbind; default clear */
 	char agent[108];        /* socket of the host agent; default CCS_IPC_SOCKET; or "off" */
 	bool hw_timestamps;     /* use those of completions; default y */

@@ -6,10 +6,12 @@
 #include "preload/datapath/post.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "base/probe.h"
 #include "observe/log.h"
 #include "preload/clock.h"
+#include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/poll.h"
@@ -21,7 +23,8 @@
 #include "preload/report/uncontrolled.h"
 #include "preload/shim.h"
 
-enum { LOOK_MIN_NS = 10000, LOOK_MAX_NS = 1000000, LOOKS_AT_ONCE = 16, FLUSH_NS = 100000000 };
+enum { LOOK_MIN_NS = 10000, LOOK_MAX_NS = 1000000, LOOKS_AT_ONCE = 16, FLUSH_NS = 100000000,
+       LINGER_STEP_NS = 50000 };
 
 /* One doorbell's worth of segments. */
 struct batch {
@@ -300,6 +303,58 @@ void ccs_post_flush(struct qp *qp, uint64_t *now_ns)
 	ccs_qp_fail(qp);
 	if (qp->broken)
 		await_flush(qp, now_ns);
+}
+
+/* Emit what is deferred, ungated. Returns for how long it has been. */
+static uint64_t emit_last(struct qp *qp)
+{
+	struct ccs_flow *f = &qp->flow;
+	uint64_t now_ns = CCS_TIME_UNKNOWN, since_ns = f->gated_since_ns, refused;
+	int rc;
+
+	if (qp->dead || qp->broken || f->state != CCS_FLOW_RUN || !ccs_flow_waiting(f) ||
+	    !qp->policy->options.linger)
+		return 0;
+	f->state = CCS_FLOW_FLUSH;
+	rc = emit(qp, &now_ns, &refused);
+	f->state = CCS_FLOW_RUN;
+	if (rc && !is_queue_full(qp, rc, refused))
+		fail_qp(qp, rc);
+	schedule(qp, &now_ns);
+	return since_ns && since_ns < ccs_now(&now_ns) ? now_ns - since_ns : 0;
+}
+
+static bool has_sent_all(struct qp *qp)
+{
+	bool done;
+
+	ccs_lock(&qp->cq->lock);
+	ccs_cq_drain(qp->cq);
+	ccs_unlock(&qp->cq->lock);
+	ccs_lock(&qp->lock);
+	done = qp->flow.seg_tail == qp->flow.seg_head || qp->flow.state == CCS_FLOW_FLUSH;
+	ccs_qp_leave(qp);
+	return done;
+}
+
+/*
+ * Without us, requests that the gate holds back would have been on their way for that long. A
+ * program that ends its QP may rely on that, as far as one can.
+ */
+void ccs_post_linger(struct qp *qp)
+{
+	const struct timespec nap = { .tv_nsec = LINGER_STEP_NS };
+	const int saved = errno;
+	uint64_t left, most;
+
+	ccs_lock(&qp->lock);
+	left = emit_last(qp);
+	most = (uint64_t)(1e3 * qp->policy->options.linger);
+	ccs_qp_leave(qp);
+	left = left < most ? left : most;
+	for (; left && !has_sent_all(qp); left -= left < LINGER_STEP_NS ? left : LINGER_STEP_NS)
+		nanosleep(&nap, NULL);
+	errno = saved;
 }
 
 static inline uint64_t list_length(const struct ibv_send_wr *wr, uint64_t most)

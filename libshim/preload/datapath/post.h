@@ -8,6 +8,8 @@
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 /* Emit what the gate allows, and schedule the rest. qp->lock is held; the time may be unknown. */
 void ccs_post_pump(struct qp *qp, uint64_t *now_ns);
+/* The application is about to destroy the QP, or to move it to ERR. No lock is held. */
+void ccs_post_linger(struct qp *qp);
 /* The application has moved the QP to ERR. qp->lock is held. */
 void ccs_post_flush(struct qp *qp, uint64_t *now_ns);
 /* Post the n WRs that a batch has staged behind the head, all or none; the batch's lock is held. */

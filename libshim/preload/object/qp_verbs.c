@@ -231,6 +231,8 @@ int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		ccs_qp_set_send_cq(qp, false);
 		return ccs_real()->ibv_modify_qp(qp->real, attr, mask);
 	}
+	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR)
+		ccs_post_linger(qp);
 	if (writes)
 		ccs_wr_batch_lock(qp);
 	rc = to_reset ? modify_to_reset(qp, attr, mask) : modify_state(qp, attr, mask);
@@ -265,8 +267,8 @@ void ccs_qp_abandon(struct qp *qp)
 /*
  * The real call waits until events of the QP are acknowledged, by a thread that may poll first: so
  * no lock of ours is held meanwhile. The QP stays in the registry until then, so completions that
- * arrive meanwhile are delivered. Deferred WRs are dropped, as a device drops WRs that it has not
- * begun.
+ * arrive meanwhile are delivered. WRs that are still deferred are dropped, as a device drops WRs
+ * that it has not begun.
  */
 int ccs_qp_destroy(struct qp *qp)
 {
@@ -278,6 +280,7 @@ int ccs_qp_destroy(struct qp *qp)
 		ccs_qp_set_send_cq(qp, false);
 		return ccs_real()->ibv_destroy_qp(qp->real);
 	}
+	ccs_post_linger(qp);
 	set_dead(qp, true);
 	ccs_purge_begin(&purge, qp->real, false);
 	ccs_parent_domain_set_pd(qp, false);
