@@ -337,7 +337,8 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 	}
 	if (f->cc.out.small_next)
 		f->cc.out.small_next = false;
-	f->skip_gate = false;
+	if (__builtin_expect(f->skip_gate, 0))
+		f->skip_gate = false;
 	account_sent(f, seg);
 	ccs_flow_fastpath_revoke(f);
 	if (sparse && f->wr_next == f->wr_head)

@@ -56,6 +56,7 @@ struct ctx {
 	bool iwarp;
 	bool syscalls;                   /* posting is a system call: a software device */
 	bool atomics;                    /* the device has them */
+	bool ignores_in_error;           /* WQEs that are posted in ERR: no completion */
 	bool doubles_rings;              /* and grants all entries: ccs_qp_bare_depth() */
 	bool reuses_silently;            /* entries of unsignalled WQEs, without a completion */
 	int too_large;                   /* its error for too many SGEs or too much inline data */

@@ -177,7 +177,7 @@ static void await_flush(struct qp *qp, uint64_t *now_ns)
 	const uint64_t inflight = f->seg_head - f->seg_tail;
 	const bool wait = inflight || !qp->flush_seen;
 
-	if (wait && f->unsignalled >= inflight)
+	if (wait && f->unsignalled >= inflight && !qp->ctx->ignores_in_error)
 		post_marker(qp);
 	if (wait && !qp->flushed_ns)
 		qp->flushed_ns = ccs_now(now_ns) + FLUSH_NS;

@@ -27,7 +27,7 @@
 #include "preload/setup.h"
 #include "preload/shim.h"
 
-enum { RXE_VENDOR = 0xffffff, MELLANOX_VENDOR = 0x02c9 };
+enum { RXE_VENDOR = 0xffffff, MELLANOX_VENDOR = 0x02c9, INTEL_VENDOR = 0x8086 };
 
 static int hook_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
@@ -172,6 +172,7 @@ void ccs_context_attach(struct ibv_context *context)
 	ctx->max_cqe = (uint32_t)attr.max_cqe;
 	ctx->max_message = max_message(context);
 	ctx->syscalls = attr.vendor_id == RXE_VENDOR;
+	ctx->ignores_in_error = attr.vendor_id == INTEL_VENDOR; /* irdma */
 	ctx->doubles_rings = attr.vendor_id == MELLANOX_VENDOR || attr.vendor_id == RXE_VENDOR;
 	ctx->reuses_silently = attr.vendor_id != MELLANOX_VENDOR; /* rxe; others are not known */
 	ctx->atomics = attr.atomic_cap != IBV_ATOMIC_NONE;
