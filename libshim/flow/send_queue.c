@@ -123,7 +123,8 @@ static bool would_fill_silently(const struct ccs_flow *f, const struct ccs_seg *
  * WQE once a later one has completed, so applications ask for that themselves, and only segments
  * need more. Where entries are reused silently an application may never ask for a completion.
  */
-static bool needs_signal_for_entries(const struct ccs_flow *f, const struct ccs_seg *seg)
+static __attribute__((noinline)) bool
+needs_signal_for_entries(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	return (f->reuses_silently && f->unsignalled + 1 >= (f->wr_limit + 3) / 4) ||
 	       (f->enforce && f->unsignalled + 1 >= (f->seg_limit + 3) / 4) ||

@@ -91,7 +91,7 @@ static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
  * unsignalled WQEs have succeeded, and signalled ones, which the device got when it had failed
  * already, count as flushed. Returns whether WRs are left.
  */
-static bool complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved)
+static __attribute__((noinline)) bool complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved)
 {
 	struct ccs_flow *f = &qp->flow;
 
@@ -110,7 +110,7 @@ static bool complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved)
 }
 
 /* WQEs before the marker that have no completion have succeeded silently. */
-static void complete_marker(struct qp *qp, const struct ibv_wc *wc)
+static __attribute__((noinline)) void complete_marker(struct qp *qp, const struct ibv_wc *wc)
 {
 	ccs_flow_settle(&qp->flow, true);
 	qp->marker_posted = false;
@@ -118,7 +118,7 @@ static void complete_marker(struct qp *qp, const struct ibv_wc *wc)
 	qp->flush_vendor_err = wc->vendor_err;
 }
 
-static void note_failure(struct qp *qp, const struct ibv_wc *wc)
+static __attribute__((noinline)) void note_failure(struct qp *qp, const struct ibv_wc *wc)
 {
 	if (qp->flow.state != CCS_FLOW_FLUSH)
 		return; /* it was a stale one */
@@ -131,7 +131,8 @@ static void note_failure(struct qp *qp, const struct ibv_wc *wc)
 }
 
 /* Returns whether a completion of WR *wr is due to the application. */
-static bool retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len)
+static inline __attribute__((always_inline)) bool
+retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len)
 {
 	const struct ibv_wc *wc = &a->wc[i];
 	struct ccs_done done = {

@@ -390,12 +390,12 @@ static void set_source(struct qp *qp, uint64_t number, const struct ibv_send_wr 
 }
 
 /* Accept one WR; returns its CCS_WR_* flags. */
-static uint32_t accept_one(struct qp *qp, const struct ibv_send_wr *wr)
+static inline uint32_t accept_one(struct qp *qp, const struct ibv_send_wr *wr)
 {
 	const uint64_t len = ccs_wr_len(qp, wr);
 	uint32_t flags = ccs_wr_flags(qp, wr, qp->split_imm);
 
-	if (len > qp->ctx->max_message) /* must reach the device as it is, to be refused */
+	if (__builtin_expect(len > qp->ctx->max_message, 0)) /* must reach the device as it is, to be refused */
 		flags &= ~(uint32_t)CCS_WR_SPLIT;
 	set_source(qp, ccs_flow_accept(&qp->flow, len, flags), wr);
 	return flags;
