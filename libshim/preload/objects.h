@@ -197,7 +197,7 @@ struct qp {
 	uint64_t publish_ns;             /* when to update it; UINT64_MAX: never */
 	struct ccs_flow flow;
 	struct feedback feedback;
-	struct ibv_send_wr *copy;        /* flow.wr_mask + 1: deferred WRs */
+	struct ibv_send_wr *copy;        /* flow.wr_mask + 1: deferred WRs; NULL: none was yet */
 	struct ibv_sge *copy_sge;        /* cap.max_send_sge each */
 	unsigned char *copy_inline;      /* cap.max_inline_data each */
 	struct ibv_sge *scratch;         /* CCS_BATCH * cap.max_send_sge */

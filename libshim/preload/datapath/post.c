@@ -389,13 +389,19 @@ static void set_source(struct qp *qp, uint64_t number, const struct ibv_send_wr 
 	w->id = wr->wr_id;
 }
 
-/* Accept one WR; returns its CCS_WR_* flags. */
+/*
+ * Accept one WR; returns its CCS_WR_* flags. Without memory to keep it, it must not be split: the
+ * rest of one that is partly carried out can neither wait nor be refused.
+ */
 static inline uint32_t accept_one(struct qp *qp, const struct ibv_send_wr *wr)
 {
 	const uint64_t len = ccs_wr_len(qp, wr);
 	uint32_t flags = ccs_wr_flags(qp, wr, qp->split_imm);
 
 	if (__builtin_expect(len > qp->ctx->max_message, 0)) /* must reach the device as it is, to be refused */
+		flags &= ~(uint32_t)CCS_WR_SPLIT;
+	if (len > qp->flow.segment && !qp->copy && (flags & CCS_WR_SPLIT) && qp->flow.enforce &&
+	    ccs_qp_alloc_copies(qp))
 		flags &= ~(uint32_t)CCS_WR_SPLIT;
 	set_source(qp, ccs_flow_accept(&qp->flow, len, flags), wr);
 	return flags;
@@ -510,6 +516,9 @@ static int post_list(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr *
 
 	o.left = accept_list(qp, wr, &flags);
 	o.device = emit_posted(qp, flags, now_ns, &o.refused);
+	/* Without memory for what would have to wait, the gate does not count. */
+	if (!o.device && ccs_flow_waiting(&qp->flow) && ccs_qp_alloc_copies(qp))
+		o.device = emit_posted(qp, CCS_WR_NO_DEFER, now_ns, &o.refused);
 	return resolve_post_result(qp, &o, wr, bad);
 }
 

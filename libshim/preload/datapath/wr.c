@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "preload/object/qp.h"
+
 static bool is_known(enum ibv_wr_opcode opcode)
 {
 	return opcode <= IBV_WR_SEND_WITH_INV;
@@ -46,16 +48,20 @@ static void keep_inline(struct qp *qp, struct ibv_send_wr *copy, const struct ib
 int ccs_wr_keep(struct qp *qp, uint64_t number)
 {
 	struct ccs_wr *wr = ccs_flow_wr(&qp->flow, number);
-	struct ibv_send_wr *copy = ccs_wr_copy(qp, number);
-	struct ibv_sge *sge = ccs_wr_copy_sge(qp, number);
 	const struct ibv_send_wr *src = wr->source;
+	struct ibv_send_wr *copy;
+	struct ibv_sge *sge;
 	int refusal;
 
-	if (src == copy)
+	if (qp->copy && src == ccs_wr_copy(qp, number))
 		return 0;
 	refusal = ccs_wr_check(qp, src);
 	if (refusal)
 		return refusal;
+	if (ccs_qp_alloc_copies(qp))
+		return ENOMEM;
+	copy = ccs_wr_copy(qp, number);
+	sge = ccs_wr_copy_sge(qp, number);
 	*copy = *src;
 	copy->sg_list = sge;
 	wr->source = copy;

@@ -13,25 +13,37 @@
 
 enum { EXTRA_SEGMENTS = 128 };   /* of the device's queue, for splitting */
 
-int ccs_qp_alloc_copies(struct qp *qp)
+/* Of one block: the copied WRs, then their scatter lists, then their inline data. */
+static size_t copies_size(const struct qp *qp)
 {
-	const size_t n = (size_t)qp->flow.wr_mask + 1, sges = ccs_max_sge(qp);
-
-	qp->copy = ccs_pool_calloc(n, sizeof(*qp->copy));
-	qp->copy_sge = ccs_pool_calloc(n * sges, sizeof(*qp->copy_sge));
-	qp->copy_inline = ccs_pool_calloc(n, qp->cap.max_inline_data);
-	qp->scratch = ccs_pool_calloc(CCS_BATCH * sges, sizeof(*qp->scratch));
-	return qp->copy && qp->copy_sge && qp->copy_inline && qp->scratch ? 0 : -1;
+	return ((size_t)qp->flow.wr_mask + 1) *
+	       (sizeof(*qp->copy) + ccs_max_sge(qp) * sizeof(*qp->copy_sge) +
+		qp->cap.max_inline_data);
 }
 
-static void free_copies(struct qp *qp)
+static size_t scratch_size(const struct qp *qp)
 {
-	const size_t n = (size_t)qp->flow.wr_mask + 1, sges = ccs_max_sge(qp);
+	return CCS_BATCH * ccs_max_sge(qp) * sizeof(*qp->scratch);
+}
 
-	ccs_pool_free(qp->copy, n, sizeof(*qp->copy));
-	ccs_pool_free(qp->copy_sge, n * sges, sizeof(*qp->copy_sge));
-	ccs_pool_free(qp->copy_inline, n, qp->cap.max_inline_data);
-	ccs_pool_free(qp->scratch, CCS_BATCH * sges, sizeof(*qp->scratch));
+int ccs_qp_alloc_scratch(struct qp *qp)
+{
+	qp->scratch = ccs_pool_calloc(1, scratch_size(qp));
+	return qp->scratch ? 0 : -1;
+}
+
+int ccs_qp_alloc_copies(struct qp *qp)
+{
+	const size_t n = (size_t)qp->flow.wr_mask + 1;
+
+	if (qp->copy)
+		return 0;
+	qp->copy = ccs_pool_calloc(1, copies_size(qp));
+	if (!qp->copy)
+		return -1;
+	qp->copy_sge = (struct ibv_sge *)(void *)(qp->copy + n);
+	qp->copy_inline = (unsigned char *)(qp->copy_sge + n * ccs_max_sge(qp));
+	return 0;
 }
 
 void ccs_qp_put(struct qp *qp)
@@ -42,7 +54,8 @@ void ccs_qp_put(struct qp *qp)
 		ccs_cq_put(qp->cq);
 	ccs_flow_destroy(&qp->flow);
 	ccs_wr_batch_free(qp);
-	free_copies(qp);
+	ccs_pool_free(qp->copy, 1, copies_size(qp));
+	ccs_pool_free(qp->scratch, 1, scratch_size(qp));
 	free(qp->feedback.telemetry);
 	ccs_pool_free(qp, 1, sizeof(*qp));
 }

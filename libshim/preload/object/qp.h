@@ -9,7 +9,12 @@ static inline struct qp *ccs_qp_find(const struct ibv_qp *qp)
 	return ccs_ptrmap_get(&ccs_shim()->qps, qp);
 }
 
-/* Allocate the memory for copies of deferred WRs, after the flow's initialisation. 0 or -1. */
+/* Allocate qp->scratch, when qp->cap is known. 0 or -1. */
+int ccs_qp_alloc_scratch(struct qp *qp);
+/*
+ * Allocate the memory for copies of deferred WRs, if it is not. Most QPs never need it: it is done
+ * when the first WR is deferred. 0 or -1.
+ */
 int ccs_qp_alloc_copies(struct qp *qp);
 void ccs_qp_put(struct qp *qp);
 

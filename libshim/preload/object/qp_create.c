@@ -156,7 +156,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	ccs_qp_flow_config(qp, ccs_qp_line_rate(qp), &conf);
 	if (ccs_flow_init(&qp->flow, &conf, ccs_qp_feedback_algorithm(qp), qp->cap.max_send_wr,
 			  cap->max_send_wr, ccs_now_ns()) ||
-	    ccs_qp_alloc_copies(qp) ||
+	    ccs_qp_alloc_scratch(qp) ||
 	    (has_bit(rq->ex, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) && ccs_qp_ex_open(qp)) ||
 	    ccs_registry_add(qp)) {
 		ccs_qp_put(qp);

@@ -17,6 +17,7 @@
 #include "preload/datapath/post.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/ptrmap.h"
+#include "preload/object/qp.h"
 #include "preload/object/wr_batch.h"
 #include "preload/shim.h"
 
@@ -292,8 +293,10 @@ int ccs_qp_ex_open(struct qp *qp)
 	if (!ex || !ex->wr_start)
 		return 0;
 	batch = ccs_calloc_padded(1, sizeof(*batch));
-	if (!batch)
+	if (!batch || ccs_qp_alloc_copies(qp)) {
+		free(batch);
 		return -1;
+	}
 	/* An application may modify its QP during a batch of the same thread. */
 	batch->lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 	batch->ex = ex;
