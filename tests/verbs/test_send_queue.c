@@ -145,10 +145,10 @@ static void observing_requests_no_more_entries(void **state)
 	rig_close(&r);
 }
 
-/* A WRITE of 8 bytes behind more than the gate lets pass; then the QP ends, 5 ms later. */
+/* A WRITE of 8 bytes behind more than the gate lets pass; then the QP ends, 100 ms later. */
 static void the_last_message_arrives_before_the_qp_ends(void **state)
 {
-	const struct timespec nap = { .tv_nsec = 5000000 };
+	const struct timespec nap = { .tv_nsec = 100000000 };
 	struct rig r;
 
 	(void)state;
@@ -160,7 +160,7 @@ static void the_last_message_arrives_before_the_qp_ends(void **state)
 			assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 4096, 0), 0);
 		assert_int_equal(rig_post(&r, 14, IBV_WR_RDMA_WRITE, RIG_BUF - 1, 1, 0), 0);
 		nanosleep(&nap, NULL);
-		if (!defers()) /* the fake's own thread may be late */
+		if (strncmp(rig_mode_now->name, "gated", 5) != 0) /* the fake's thread may be late */
 			rig_poll_nothing(r.scq);
 		assert_int_equal(destroy ? ibv_destroy_qp(r.a) : rig_state(r.a, IBV_QPS_ERR), 0);
 		assert_int_equal(r.dst[RIG_BUF - 1], 1);
@@ -218,7 +218,7 @@ static void a_message_that_is_too_long_fails_as_a_whole(void **state)
 }
 
 #define GATED "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k", \
-	"CCSHIM_BASE_RTT=20us"
+	"CCSHIM_BASE_RTT=20us", "CCSHIM_LINGER=1s"
 
 int main(int argc, char **argv)
 {
