@@ -23,6 +23,7 @@ struct load {
 	void *arg;
 	int complaints;
 	bool no_memory;
+	struct ccs_options scratch;      /* values are parsed into it to be checked */
 };
 
 static void __attribute__((format(printf, 2, 3))) complain(struct load *l, const char *fmt, ...)
@@ -72,10 +73,9 @@ static void handle_item(void *arg, const struct ccs_conf_item *item)
 		.where = item->where,
 		.value = item->value,
 	};
-	struct ccs_options scratch;
 	char err[512];
 
-	if (ccs_options_set(&scratch, item->name, item->value, err, sizeof(err)))
+	if (ccs_options_set(&l->scratch, item->name, item->value, err, sizeof(err)))
 		complain(l, "%s: %s", item->where, err);
 	else if ((item->match.keys & CCS_MATCH_QP) && !s.opt->per_qp)
 		complain(l, "%s: %s applies to the whole process; set it before all sections or "
@@ -184,14 +184,13 @@ static void parse_variable(struct load *l, const char *setting)
 {
 	const size_t len = strcspn(setting, "=");
 	const struct ccs_opt *opt = option_of_variable(setting, len);
-	struct ccs_options scratch;
 	char err[512];
 
 	if (setting[len] != '=' || is_other_variable(setting, len))
 		return;
 	if (!opt)
 		complain_unknown(l, setting, len);
-	else if (ccs_opt_set(&scratch, opt, setting + len + 1, err, sizeof(err)))
+	else if (ccs_opt_set(&l->scratch, opt, setting + len + 1, err, sizeof(err)))
 		complain(l, PREFIX "%.*s: %s", (int)len, setting, err);
 	else
 		add(l, &(struct ccs_setting){ .opt = opt, .source = CCS_FROM_ENV, .where = "",
@@ -201,22 +200,31 @@ static void parse_variable(struct load *l, const char *setting)
 int ccs_rules_load(struct ccs_rules *r, const char *app, ccs_opt_complain *complain_to, void *arg)
 {
 	const struct ccs_match_subject subject = { .known = CCS_MATCH_APP, .app = app };
-	struct load l = { .rules = r, .subject = &subject, .complain = complain_to, .arg = arg };
+	/* not on the stack: an application's thread may have little */
+	struct load *l = calloc(1, sizeof(*l));
+	int complaints;
 
 	*r = (struct ccs_rules){ 0 };
-	l.source = CCS_FROM_SYSTEM_FILE;
-	read_file(&l, SYSTEM_FILE, false);
+	if (!l)
+		return -1;
+	l->rules = r;
+	l->subject = &subject;
+	l->complain = complain_to;
+	l->arg = arg;
+	l->source = CCS_FROM_SYSTEM_FILE;
+	read_file(l, SYSTEM_FILE, false);
 	if (!getauxval(AT_SECURE)) {
-		l.source = CCS_FROM_USER_FILE;
-		read_user_file(&l);
+		l->source = CCS_FROM_USER_FILE;
+		read_user_file(l);
 		for (char **e = environ; e && *e; e++)
 			if (strncmp(*e, PREFIX, sizeof(PREFIX) - 1) == 0)
-				parse_variable(&l, *e + sizeof(PREFIX) - 1);
+				parse_variable(l, *e + sizeof(PREFIX) - 1);
 	}
-	if (!l.no_memory)
-		return l.complaints;
-	ccs_rules_free(r);
-	return -1;
+	complaints = l->no_memory ? -1 : l->complaints;
+	free(l);
+	if (complaints < 0)
+		ccs_rules_free(r);
+	return complaints;
 }
 
 int ccs_options_load_as(const char *app, struct ccs_options *o, ccs_opt_complain *complain_to,

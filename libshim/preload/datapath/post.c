@@ -398,7 +398,7 @@ static inline uint32_t accept_one(struct qp *qp, const struct ibv_send_wr *wr)
 	const uint64_t len = ccs_wr_len(qp, wr);
 	uint32_t flags = ccs_wr_flags(qp, wr, qp->split_imm);
 
-	if (__builtin_expect(len > qp->ctx->max_message, 0)) /* must reach the device as it is, to be refused */
+	if (__builtin_expect(len > qp->ctx->max_message, 0)) /* for the device to refuse */
 		flags &= ~(uint32_t)CCS_WR_SPLIT;
 	if (len > qp->flow.segment && !qp->copy && (flags & CCS_WR_SPLIT) && qp->flow.enforce &&
 	    ccs_qp_alloc_copies(qp))
