@@ -24,6 +24,9 @@ static void data_arrive_although_the_application_does_not_poll(void **state)
 	struct rig r;
 
 	(void)state;
+#ifdef __SANITIZE_THREAD__
+	skip(); /* memory that a device writes meanwhile is a data race to it */
+#endif
 	rig_open(&r, (struct rig_conf){ .max_send_wr = N });
 	for (int round = 0; round < 3; round++) {
 		memset(r.src, 'a' + round, N * K4);
