@@ -21,6 +21,12 @@
  * jitter, too. At least a segment's time is taken off: acknowledgements may wait that long
  * behind data of the other direction.
  *
+ * The path spaces acknowledgements; hosts that run in batches return several at once. If these
+ * are a share of what was in flight, hosts hold them back for about that share of the RTT: the
+ * period of the hosts is to the RTT as a batch is to the window. That share does not depend on the
+ * flow's rate, so flows of such hosts agree on it and stay fair. (The number of acknowledgements
+ * does: a dq divided by it gives a fast flow more and more.)
+ *
  * Other departures: pacing at the window per RTT, since what leaves as a burst waits in the
  * NIC before the acknowledgements of the other direction; a flow with more than twice its
  * target drops its share of the queue at once (as FAST TCP does); steps are a fifth of Copa's.
@@ -50,6 +56,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 /* Of Copa's steps: they act one RTT late, and flows of one NIC would take them together. */
 #define GAIN 0.2
 #define JITTER_SAMPLES 16        /* that its average is of */
+#define BATCH_SEGMENTS 32.0      /* that the average share of batches is of */
 #define LOSS_SHARE 0.7           /* what a loss leaves of the share of the queue, */
 #define LOSS_RECOVERY 1.02       /* and what an RTT gives back */
 
@@ -63,6 +70,11 @@ struct copa {
 	double base_us;              /* least RTT seen; INFINITY: none yet */
 	double queue_us;             /* dq */
 	double excess_us, jitter_us; /* its average, and as far as it is relied on */
+	double batch_us;             /* when the latest acknowledgements arrived, */
+	double batch, rest;          /* how many segments' worth, and left in flight by them */
+	double batch_share;          /* the average of (batch - 1) / (batch + rest), */
+	double batch_more;           /* and of batch - 1 */
+	double held_us;              /* the part of dq that batches account for */
 	double turn_us;              /* when the velocity was last judged */
 	double settle_us;            /* what was decided before shows by then */
 	double resume_us;            /* the last pause ended */
@@ -110,15 +122,21 @@ static double jitter_us(const struct ccs_cc *cc, const struct copa *c)
 /* What fills the line, with acknowledgements that wait behind data, and jitter. */
 static double most_cwnd(const struct ccs_cc *cc, const struct copa *c)
 {
-	const double us = 2 * (cc->path.base_rtt_us + jitter_us(cc, c));
+	const double us = 2 * (cc->path.base_rtt_us + jitter_us(cc, c) + c->held_us);
 
 	return cc->path.line_rate * us / 8e6 / cc->path.segment + 8;
+}
+
+/* The RTT without delay by batches, from a segment's first byte. */
+static double path_us(const struct ccs_cc *cc, const struct copa *c)
+{
+	return standing_us(cc, c) - c->held_us + line_us(cc);
 }
 
 /* In startup the window alone holds the flow. */
 static void put_out(struct ccs_cc *cc, struct copa *c)
 {
-	const double us = standing_us(cc, c) + line_us(cc);
+	const double us = path_us(cc, c);
 	const double rate = c->startup ? cc->path.line_rate : 8e6 * c->cwnd * cc->path.segment / us;
 
 	cc->out.window = (c->cwnd + 1) * cc->path.segment;
@@ -129,7 +147,7 @@ static void put_out(struct ccs_cc *cc, struct copa *c)
 
 static void set_cwnd(struct ccs_cc *cc, struct copa *c, double cwnd)
 {
-	const double least = cc->param[MIN_RATE] * (standing_us(cc, c) + line_us(cc)) / 8e6;
+	const double least = cc->param[MIN_RATE] * path_us(cc, c) / 8e6;
 
 	c->cwnd = ccs_max(ccs_min(cwnd, most_cwnd(cc, c)), least / cc->path.segment);
 	put_out(cc, c);
@@ -210,6 +228,34 @@ static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us)
 
 /* -- the window ------------------------------------------------------------------------ */
 
+/* A batch is over with the first acknowledgement that is later. */
+static void count_batch(const struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
+{
+	if (ack->now_us > c->batch_us && c->batch > 0) {
+		const double more = ccs_max(c->batch - 1, 0), share = more / (c->batch + c->rest);
+		const double weight = ccs_min(c->batch / BATCH_SEGMENTS, 1);
+
+		c->batch_share += (share - c->batch_share) * weight;
+		c->batch_more += (more - c->batch_more) * weight;
+		c->batch = 0;
+	}
+	c->batch_us = ack->now_us;
+	c->batch += ccs_min(ack->bytes / cc->path.segment, 1);
+	c->rest = ack->inflight / cc->path.segment;
+}
+
+/*
+ * dq without the share of batches. Hosts may return a window in two batches or three, and then the
+ * average is a part of what they hold: what is left is cubed.
+ */
+static double queueing_us(struct copa *c, double dq)
+{
+	const double rest = 1 - c->batch_share, left = rest * rest * rest;
+
+	c->held_us = dq * (1 - left);
+	return dq * left;
+}
+
 static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
 {
 	const double rtt = ack->rtt_us + ack->nic_wait_us, segment = cc->path.segment;
@@ -226,7 +272,8 @@ static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *
 	c->base_us = ccs_min(c->base_us, rtt + rest);
 	if (c->awaited && ack->now_us >= c->resume_us + base_us(cc, c))
 		learn_jitter(cc, c, rtt);
-	dq = ccs_max(standing_us(cc, c) - base_us(cc, c), 1e-3);
+	count_batch(cc, c, ack);
+	dq = queueing_us(c, ccs_max(standing_us(cc, c) - base_us(cc, c), 1e-3));
 	c->queue_us = ccs_max(dq - no_queue_us(cc, c), dq / 8);
 	c->acked = true;
 }
@@ -240,7 +287,7 @@ static double in_queue(const struct ccs_cc *cc, const struct copa *c)
 /*
  * Once per RTT: whether the target is far. From below the velocity doubles with each such RTT
  * but the first, to a quarter of the window. From above the window falls to what it has
- * of the path, and its share of the queue; true: that is done.
+ * of the path or of the hosts' batches, and its share of the queue; true: that is done.
  */
 static bool judge(struct ccs_cc *cc, struct copa *c, double target, double now_us)
 {
@@ -249,12 +296,13 @@ static bool judge(struct ccs_cc *cc, struct copa *c, double target, double now_u
 	c->turn_us = now_us;
 	c->share = ccs_min(c->share * LOSS_RECOVERY, 1);
 	if (c->cwnd > 2 * target) {
-		const double us = standing_us(cc, c);
+		const double us = path_us(cc, c) - line_us(cc);
+		const double rest = ccs_max(c->cwnd * base_us(cc, c) / us, c->batch_more);
 
 		c->settle_us = now_us + c->srtt_us;
 		c->velocity = 1;
 		c->far = 0;
-		set_cwnd(cc, c, ccs_min(c->cwnd, c->cwnd * base_us(cc, c) / us + in_queue(cc, c)));
+		set_cwnd(cc, c, ccs_min(c->cwnd, rest + in_queue(cc, c)));
 		return true;
 	}
 	c->far = target > 2 * c->cwnd ? c->far + 1 : 0;
@@ -318,7 +366,7 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 static void set_rate(struct ccs_cc *cc, double rate)
 {
 	struct copa *c = state(cc);
-	const double us = standing_us(cc, c) + line_us(cc);
+	const double us = path_us(cc, c);
 
 	c->startup = false;
 	set_cwnd(cc, c, ccs_min(rate, cc->path.line_rate) * us / 8e6 / cc->path.segment);
@@ -331,6 +379,7 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 		{ "cwnd_segments", c->cwnd, NULL },
 		{ "queue_us", c->queue_us, NULL },
 		{ "jitter_us", c->jitter_us, NULL },
+		{ "held_us", c->held_us, NULL },
 		{ "velocity", c->velocity, NULL },
 		{ "phase", 0, c->paused ? "drain" : c->startup ? "startup" : "steady" },
 	};

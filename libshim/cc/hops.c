@@ -29,33 +29,40 @@ bool ccs_hops_continue(const struct ccs_hops *last, const struct ccs_cc_ack *ack
 	return true;
 }
 
-/* The lesser of two queues: one that came and went between records is none. */
+/*
+ * The lesser of two queues, because one that came and went between records is none, but for what
+ * flows make by chance.
+ */
+static double standing(const struct ccs_cc_hop *old, const struct ccs_cc_hop *new, double chance)
+{
+	return ccs_max(ccs_min((double)new->qlen_bytes, (double)old->qlen_bytes) - chance, 0);
+}
+
 static double utilisation(const struct ccs_cc_hop *old, const struct ccs_cc_hop *new, double tau,
-			  double T)
+			  double T, double chance)
 {
 	const double B = new->capacity / 8;
 	const double tx = (double)(new->tx_bytes - old->tx_bytes) / tau;
-	const double q = ccs_min((double)new->qlen_bytes, (double)old->qlen_bytes);
 
-	return q / (B * T) + tx / B;
+	return standing(old, new, chance) / (B * T) + tx / B;
 }
 
 /*
  * The same of what came to it rather than what it sent, and what waited by the next record. At
  * least half of what it sent: while a queue drains, a flow with much data in it sends nothing.
  */
-static double demand(const struct ccs_cc_hop *old, const struct ccs_cc_hop *new, double tau)
+static double demand(const struct ccs_cc_hop *old, const struct ccs_cc_hop *new, double tau,
+		     double chance)
 {
 	const double bytes = new->capacity / 8 * tau;
 	const double sent = (double)(new->tx_bytes - old->tx_bytes);
 	const double grown = (double)new->qlen_bytes - (double)old->qlen_bytes;
-	const double q = ccs_min((double)new->qlen_bytes, (double)old->qlen_bytes);
 
-	return (ccs_max(sent + grown, sent / 2) + q) / bytes;
+	return (ccs_max(sent + grown, sent / 2) + standing(old, new, chance)) / bytes;
 }
 
 bool ccs_hops_measure(const struct ccs_hops *last, const struct ccs_cc_ack *ack, double T,
-		      bool spans, double *u, double *tau)
+		      bool spans, double chance, double *u, double *tau)
 {
 	bool any = false;
 
@@ -66,7 +73,8 @@ bool ccs_hops_measure(const struct ccs_hops *last, const struct ccs_cc_ack *ack,
 		if (new->ts_ns <= old->ts_ns || !(new->capacity >= 1))
 			continue;
 		dt = (double)(new->ts_ns - old->ts_ns) * 1e-9;
-		load = spans && dt > T ? demand(old, new, dt) : utilisation(old, new, dt, T);
+		load = spans && dt > T ? demand(old, new, dt, chance)
+				       : utilisation(old, new, dt, T, chance);
 		if (any && load <= *u)
 			continue;
 		*u = load;

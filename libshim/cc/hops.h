@@ -27,15 +27,15 @@ bool ccs_hops_continue(const struct ccs_hops *last, const struct ccs_cc_ack *ack
 /*
  * The utilisation u of the busiest link (HPCC's MeasureInflight) and the interval tau, s,
  * that it was measured over: what the link sent, relative to its capacity, and what waited
- * all the while, relative to its capacity times T (s; INFINITY leaves queues out). The
- * records in ack continue those stored. A link without a newer one is left out; false, and
- * nothing written, if that leaves none.
+ * all the while, but for chance bytes, relative to its capacity times T (s; INFINITY leaves queues
+ * out). The records in ack continue those stored. A link without a newer one is left out; false,
+ * and nothing written, if that leaves none.
  *
  * Where records may span more than T, u of such a one is of what came to the link, and what
  * waited all the while must be sent before the next one: rates were in force for so long that
  * their queue is no function of the windows any more, but grows with time.
  */
 bool ccs_hops_measure(const struct ccs_hops *last, const struct ccs_cc_ack *ack, double T,
-		      bool spans, double *u, double *tau);
+		      bool spans, double chance, double *u, double *tau);
 
 #endif

@@ -35,8 +35,21 @@ static const char *const variants[] = { "paper", "ns3", "echo", NULL };
 #define FEW_FLOWS 4
 /* An echo makes up for so many T at most in which it completed nothing, */
 #define CATCH_UP 8
-/* and an answer to agents for so many: flows that are not limited here leave capacity free then. */
-#define CATCH_UP_AGENTS 2
+/*
+ * An answer to agents has so many increases. A number that followed the record's T would differ
+ * between flows of different base RTT, and so would their shares.
+ */
+#define INCREASES 2
+/*
+ * Of the move that a record asks for an answer makes so much: what is sent changes later than the
+ * window, so the average of the record's period is uncertain, and windows would alternate.
+ */
+#define ANSWER 0.8
+/*
+ * Segments of n independent flows meet at a link, and about 0.6 sqrt(n) of them wait at any time.
+ * So many may do so at two records in a row, and are no excess.
+ */
+#define CHANCE 0.5
 
 /* Telemetry is wanted once in so many T. */
 #define TELEMETRY_PERIODS 4
@@ -212,13 +225,25 @@ static double clamp_window(const struct ccs_cc *cc, const struct hpcc *h, double
 	return ccs_min(ccs_max(W, min_window(cc, h, T)), ccs_cc_bottleneck(&path) / 8 * T);
 }
 
+/*
+ * Under agents the rate decides, and the window limits what is sent until the next record. It is
+ * larger than W, because acknowledgements wait behind data of their own host. With twice W no ring
+ * of hosts would miss its throughput, but a long flow would yield late to bursts.
+ */
+static double window_of(const struct ccs_cc *cc, const struct hpcc *h)
+{
+	if (!h->flows || variant_of(cc) == NS3)
+		return h->W;
+	return (variant_of(cc) == ECHO ? 1.25 : 1.125) * h->W;
+}
+
 /* W and R = W/T go out. A record that spans many packets costs little, but it is of long ago. */
 static void put_out(struct ccs_cc *cc, const struct hpcc *h)
 {
 	const double R = ccs_max(h->W / h->T * 8, min_rate(cc, h));
 
 	cc->out.rate = ccs_min(R, cc->path.line_rate);
-	cc->out.window = h->W;
+	cc->out.window = window_of(cc, h);
 	cc->out.telemetry_period_us = TELEMETRY_PERIODS * h->T * 1e6;
 	cc->out.utilisation = h->U;
 }
@@ -286,11 +311,14 @@ static double queue_by_rtt(const struct hpcc *h, double rtt_us, double drain)
  * MeasureInflight: U is the average of u over one T; of agents' records it is the last
  * one. false: there is no new record.
  */
-static bool measure(struct hpcc *h, const struct ccs_cc_ack *ack, bool echo, bool agents)
+static bool measure(const struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack,
+		    bool agents)
 {
+	const bool echo = variant_of(cc) == ECHO;
+	const double chance = agents ? CHANCE * sqrt(h->flows) * cc->path.segment : 0;
 	double u, tau;
 
-	if (!ccs_hops_measure(&h->last, ack, echo ? INFINITY : h->T, agents, &u, &tau))
+	if (!ccs_hops_measure(&h->last, ack, echo ? INFINITY : h->T, agents, chance, &u, &tau))
 		return false;
 	if (echo && measured(ack))
 		u += queue_by_rtt(h, ack->rtt_us, agents ? ccs_max(h->T, tau) : h->T);
@@ -366,10 +394,10 @@ static double since_move(const struct ccs_cc *cc, const struct hpcc *h,
 
 /*
  * A record shows the effect of the average window of its interval, so the new window is a
- * multiple of that; else the same queue would be answered twice. The record stands for k T.
- * To share evenly takes an increase in each of them, and, so that the line is as full in the end
- * as with k = 1 and many flows, a target that is lower by what all of them add. false: the last
- * move had no effect yet, and so none is made; that one answered the same queue.
+ * multiple of that; else the same queue would be answered twice. To share evenly takes increases,
+ * and a target that is lower by what all flows add, so that the line does not get full with many of
+ * them. false: the last move had no effect yet, and so none is made; that one answered the same
+ * queue.
  */
 static bool answer_agents(const struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
 {
@@ -377,13 +405,13 @@ static bool answer_agents(const struct ccs_cc *cc, struct hpcc *h, const struct 
 	const double added = reserve * h->flows / at_least(h->flows, FEW_FLOWS);
 	const double share = since_move(cc, h, ack);
 	const double meant = h->before + share * (h->W - h->before);
-	const double k = periods(h, ack->now_us - h->update_us, CATCH_UP_AGENTS);
-	const double target = eta * (1 - k * added) / (1 - reserve);
+	const double target = eta * (1 - INCREASES * added) / (1 - reserve);
+	const double asked = meant * target / h->U + INCREASES * shared_increase(cc, h);
 
 	if (!(share > 0))
 		return false;
 	h->before = h->W;
-	h->W = clamp_window(cc, h, meant * target / h->U + k * shared_increase(cc, h), h->T);
+	h->W = clamp_window(cc, h, meant + ANSWER * (asked - meant), h->T);
 	h->Wc = h->W;
 	h->stage = 0;
 	return true;
@@ -433,7 +461,7 @@ static void take_records(struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_
 		begin_at_share(cc, h);
 		await_effect(h, ack);
 	} else if (ccs_hops_continue(&h->last, ack)) {
-		if (!measure(h, ack, echo, agents))
+		if (!measure(cc, h, ack, agents))
 			return;
 		if (agents)
 			commit = answer_agents(cc, h, ack);

@@ -142,7 +142,7 @@ static void take_records(struct rcp *r, const struct ccs_cc_ack *ack)
 	if (ack->flows)
 		r->flows = ack->flows;
 	if (ccs_hops_continue(&r->last, ack) &&
-	    !ccs_hops_measure(&r->last, ack, INFINITY, false, &r->load, &tau))
+	    !ccs_hops_measure(&r->last, ack, INFINITY, false, 0, &r->load, &tau))
 		return;
 	ccs_hops_store(&r->last, ack);
 }

@@ -18,6 +18,9 @@
 	AT(6, port, port, bytes), .hosts = 6, .pattern = shape, .ack_bytes = 80, .nic_depth = 64, \
 	.warm_us = 40e3, .end_us = 100e3
 
+#define POLLED(n) \
+	AT(n, 10e9, 10e9, 8192), .poll_us = 100, .warm_us = 40e3, .end_us = 100e3
+
 #define SENDS(n, bytes, us) \
 	AT(n, 1e9, 1e9, 0), .op = SIM_SEND, .message = bytes, .warm_us = 0.4 * (us), .end_us = us
 
@@ -64,6 +67,11 @@ static const struct row rows[] = {
 	/* a jitter of 20 us costs nothing at 1 Gb/s, and a lone flow a fifth at 10 Gb/s */
 	{ "copa, jitter of 20 us, 1 Gb/s, N=2", { GIGABIT(2, 600e3), .noise = { .exp_us = 20 } },
 	  { { UTIL, 95, ALL }, { JAIN, 0.95, 1 } } },
+
+	/* hosts that poll every 100 us delay more than the path; several flows keep a longer queue */
+	{ "copa, polls every 100 us, 10 Gb/s, N=1", { POLLED(1) }, { { UTIL, 95, ALL } } },
+	{ "copa, polls every 100 us, 10 Gb/s, N=8", { POLLED(8) },
+	  { { UTIL, 95, ALL }, { JAIN, 0.8, 1 }, { Q_P95, 0, 656 } } },
 };
 
 const struct group sim_copa = { "copa", rows, sizeof(rows) / sizeof(rows[0]) };

@@ -162,6 +162,57 @@ static void waiting_in_the_local_nic_counts_as_queueing(void **state)
 	assert_float_equal(observed(&cc, "queue_us").value, 80 - LINE_US, 1e-6);
 }
 
+/* Acknowledge that many segments every time, at once or spaced, with as many left in flight. */
+static void ack_batches(struct ccs_cc *cc, unsigned segments, unsigned left, double spacing_us)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		for (unsigned k = 0; k < segments; k++) {
+			const struct ccs_cc_ack a = {
+				.now_us = 200.0 * (i + 1) + k * spacing_us, .rtt_us = BASE + 150,
+				.bytes = SEGMENT, .inflight = (segments - k - 1 + left) * SEGMENT,
+			};
+
+			cc->ops->on_ack(cc, &a);
+		}
+	}
+}
+
+/* The path would have spaced them, so hosts held them back. */
+static void delay_of_acks_that_arrive_at_once_is_not_queueing(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "copa:drain=0", &test_path);
+	ack(&cc, 1, BASE, SEGMENT);
+	ack_batches(&cc, 8, 0, LINE_US);
+	assert_float_equal(observed(&cc, "queue_us").value, 150 - LINE_US, 1e-6);
+	assert_true(observed(&cc, "held_us").value == 0);
+	start(&cc, "copa:drain=0", &test_path);
+	ack(&cc, 1, BASE, SEGMENT);
+	ack_batches(&cc, 8, 0, 0);
+	assert_true(observed(&cc, "queue_us").value < 5);
+	assert_true(cc.out.window > 8 * SEGMENT);
+}
+
+/* The number of segments in a batch does not count, which a faster flow has more of. */
+static void queueing_depends_on_the_share_of_the_window_that_arrives_at_once(void **state)
+{
+	double queue_us[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct ccs_cc cc;
+
+		start(&cc, "copa:drain=0", &test_path);
+		ack(&cc, 1, BASE, SEGMENT);
+		ack_batches(&cc, i ? 33 : 9, i ? 31 : 7, 0);
+		queue_us[i] = observed(&cc, "queue_us").value;
+	}
+	assert_float_equal(queue_us[0], 150 / 8.0 - LINE_US, 1);
+	assert_float_equal(queue_us[1], queue_us[0], 1);
+}
+
 static void losses_reduce_the_flows_share_of_the_queue(void **state)
 {
 	const double queue_us = 100;
@@ -216,6 +267,8 @@ int main(void)
 		cmocka_unit_test(jitter_after_drains_is_taken_off_the_queueing_delay),
 		cmocka_unit_test(jitter_has_a_bound),
 		cmocka_unit_test(waiting_in_the_local_nic_counts_as_queueing),
+		cmocka_unit_test(delay_of_acks_that_arrive_at_once_is_not_queueing),
+		cmocka_unit_test(queueing_depends_on_the_share_of_the_window_that_arrives_at_once),
 		cmocka_unit_test(losses_reduce_the_flows_share_of_the_queue),
 		cmocka_unit_test(rate_and_window_stay_within_bounds),
 	};
