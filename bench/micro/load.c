@@ -15,7 +15,7 @@
 
 #include "bench/clock.h"
 
-enum { LIST_MAX = 32, DEPTH = 64, BYTES = 64, RING = 256 };
+enum { LIST_MAX = 32, DEPTH = 64, RING = 256 };
 
 struct worker {
 	pthread_t thread;
@@ -35,12 +35,26 @@ static _Noreturn void fail(const char *what)
 	exit(1);
 }
 
+static void poll_empty(struct worker *w)
+{
+	struct ibv_wc wc;
+
+	for (unsigned i = 0; i < LOAD_BATCH; i++)
+		if (ibv_poll_cq(w->cq, 1, &wc))
+			fail("a completion of nothing");
+	w->wrs += LOAD_BATCH;
+}
+
 static void batch(struct worker *w)
 {
 	struct ibv_wc wc[LIST_MAX];
 	struct ibv_send_wr *bad;
 	int n;
 
+	if (!w->list) {
+		poll_empty(w);
+		return;
+	}
 	for (unsigned done = 0; done < LOAD_BATCH; done += w->list) {
 		if (ibv_post_send(w->qp[w->at], w->wr, &bad))
 			fail("a request was refused");
@@ -124,6 +138,8 @@ static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *cq)
 
 static void make_worker(struct worker *w, struct ibv_pd *pd)
 {
+	struct ibv_mr *mr;
+
 	w->qps = w->load->qps > w->load->threads ? w->load->qps / w->load->threads : 1;
 	w->qp = calloc(w->qps, sizeof(struct ibv_qp *));
 	w->cq = ibv_create_cq(pd->context, DEPTH, NULL, NULL, 0);
@@ -132,7 +148,12 @@ static void make_worker(struct worker *w, struct ibv_pd *pd)
 	for (unsigned i = 0; i < w->qps; i++)
 		if (!(w->qp[i] = make_qp(pd, w->cq)))
 			fail("no queue pair");
-	w->sge.length = BYTES;
+	w->sge.length = w->load->bytes;
+	w->sge.addr = (uintptr_t)malloc(w->load->bytes);
+	mr = ibv_reg_mr(pd, (void *)(uintptr_t)w->sge.addr, w->load->bytes, 0);
+	if (!w->sge.addr || !mr)
+		fail("no memory region");
+	w->sge.lkey = mr->lkey;
 }
 
 static struct ibv_pd *open_first(void)

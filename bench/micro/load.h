@@ -7,17 +7,18 @@
 struct load {
 	unsigned threads;                /* each with QPs and a CQ of its own */
 	unsigned qps;                    /* in all, but one a thread at least */
-	unsigned list;                   /* WRs a post */
+	unsigned list;                   /* WRs a post; 0: polls of an empty queue instead */
+	unsigned bytes;                  /* of a WR */
 	int64_t ns;                      /* how long; 0: one batch a thread, to be counted */
 };
 
 enum {
-	LOAD_BATCH = 8192,               /* WRs between two readings of the clock */
+	LOAD_BATCH = 8192,               /* WRs or empty polls between readings of the clock */
 	LOAD_SERIOUS_NS = 10000000,      /* shorter loads are not warmed up for */
 };
 
 struct cost {
-	double ns, instructions;         /* of a WR posted and polled; NAN: not counted */
+	double ns, instructions;         /* of a WR or an empty poll; NAN: not counted */
 };
 
 /* On the first device. Ends the process where something fails. */

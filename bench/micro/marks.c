@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "agent/cnp/capture.h"
+#include "agent/cnp/live_qps.h"
 
 enum { RP, NP, AGENTS, BATCH = 20, ROCE = 4791 };
 
@@ -84,7 +85,16 @@ static void *run(void *a)
 	return NULL;
 }
 
-static void start(int i, uint64_t interval_ns)
+/* The kernel knows no queue pairs of these packets: what is measured is all but its answer. */
+static int answer_live(void *arg, uint32_t qpn, char device[64])
+{
+	(void)arg;
+	(void)qpn;
+	device[0] = '\0';
+	return 0;
+}
+
+static void start(int i, uint64_t interval_ns, bool checked)
 {
 	char err[512];
 
@@ -95,6 +105,7 @@ static void start(int i, uint64_t interval_ns)
 	config[i].naddresses = 1;
 	config[i].capture = i == NP;
 	config[i].interval_ns = interval_ns;
+	config[i].check_qp = checked ? answer_live : NULL;
 	agent[i] = ccs_agent_open(&config[i], err, sizeof(err));
 	if (!agent[i])
 		fail(err);
@@ -232,14 +243,14 @@ static uint64_t delivered(void)
 }
 
 /* CPU seconds of both agents for that many marks, or none at all, and the totals of NP. */
-static struct ccs_agent_totals measure(uint64_t interval_ns, double seconds, double rate,
-				       double cpu[AGENTS], uint64_t *sent, uint64_t *reached)
+static struct ccs_agent_totals measure(uint64_t interval_ns, bool checked, double seconds,
+				       double rate, double cpu[AGENTS], uint64_t *sent, uint64_t *reached)
 {
 	struct ccs_agent_totals totals;
 	int client;
 
-	start(RP, interval_ns);
-	start(NP, interval_ns);
+	start(RP, interval_ns, checked);
+	start(NP, interval_ns, checked);
 	client = connect_client();
 	for (int i = 0; i < AGENTS; i++)
 		cpu[i] = -cpu_of(i);
@@ -278,25 +289,53 @@ static void row(const char *name, const struct ccs_agent_totals *t, uint64_t sen
 	       (unsigned long long)reached, 100 * cpu[NP] / seconds, 100 * cpu[RP] / seconds);
 }
 
+/* Of an answer of the kernel, at most 2000 of which are asked for in a second. */
+static void print_kernel_time(void)
+{
+	enum { TIMES = 1000 };
+	struct ccs_live_qps l = CCS_LIVE_QPS_CLOSED;
+	const double since = seconds_of(CLOCK_MONOTONIC);
+	char device[64];
+	int error = 0;
+
+	for (uint32_t i = 0; i < TIMES; i++) {
+		error = ccs_live_qps_check(&l, i, device);
+		if (error && error != ENOENT)
+			break;
+	}
+	if (error && error != ENOENT)
+		printf("The kernel cannot answer here: %s\n", strerror(error));
+	else
+		printf("The kernel answers in %.2f us\n",
+		       (seconds_of(CLOCK_MONOTONIC) - since) / TIMES * 1e6);
+	ccs_live_qps_close(&l);
+}
+
 static void measure_all(double seconds, double rate)
 {
-	double idle[AGENTS], few[AGENTS], many[AGENTS], mark;
+	double idle[AGENTS], few[AGENTS], many[AGENTS], checked[AGENTS], mark, added;
 	uint64_t sent, reached;
 	struct ccs_agent_totals t;
 
 	printf("%-22s %9s %8s %9s %9s %7s %7s\n", "", "CE sent", "CE lost", "CNPs sent", "reached",
 	       "NP %", "RP %");
-	t = measure(CCS_AGENT_INTERVAL_NS, seconds, 0, idle, &sent, &reached);
+	t = measure(CCS_AGENT_INTERVAL_NS, false, seconds, 0, idle, &sent, &reached);
 	row("nothing", &t, sent, reached, idle, seconds);
-	t = measure(3600000000000, seconds, rate, few, &sent, &reached);
+	t = measure(3600000000000, false, seconds, rate, few, &sent, &reached);
 	row("marks, a CNP a flow", &t, sent, reached, few, seconds);
 	mark = (few[NP] - idle[NP]) / (double)sent;
-	t = measure(CCS_AGENT_INTERVAL_NS, seconds, rate, many, &sent, &reached);
+	t = measure(3600000000000, true, seconds, rate, checked, &sent, &reached);
+	row("the same, QPs checked", &t, sent, reached, checked, seconds);
+	added = (checked[NP] - idle[NP]) / (double)sent - mark;
+	t = measure(CCS_AGENT_INTERVAL_NS, false, seconds, rate, many, &sent, &reached);
 	row("marks, interval 50 us", &t, sent, reached, many, seconds);
 	printf("\nCPU time: %.2f us for a marked packet at NP, %.2f us more for a CNP, %.2f us at RP\n",
 	       mark * 1e6, ((many[NP] - idle[NP]) / (double)t.ce - mark) * (double)t.ce /
 	       (double)(t.cnps_sent + !t.cnps_sent) * 1e6,
 	       (many[RP] - idle[RP]) / (double)(reached + !reached) * 1e6);
+	printf("Check of QPs: %+.2f us for a marked packet, without the kernel's answer\n",
+	       added * 1e6);
+	print_kernel_time();
 }
 
 int main(int argc, char **argv)

@@ -18,7 +18,8 @@
 #include "load.h"
 #include "bench/ccbench/place/spawn.h"
 
-enum { CASES = 8, ROUNDS_MAX = 9 };
+enum { POSTS = 8, POLLS = 4, GATED = POSTS + POLLS, CASES, ROUNDS_MAX = 9 };
+enum { SMALL = 64, SEGMENT = 65536, SEGMENTS = 16 };
 enum { BARE, OFF, OBSERVE, ENFORCE, SETTINGS };
 
 static const char *const names[SETTINGS] = { "bare", "off", "observe", "enforce" };
@@ -38,7 +39,9 @@ static const char usage[] =
 	"  --json        {\"rows\": [...]} on standard output\n"
 	"\n"
 	"A row: threads, each with queue pairs and a completion queue of its own; queue pairs in\n"
-	"all, used in turn; WRs a post, all signalled, 64 bytes. Rounds go through all settings by\n"
+	"all, used in turn; WRs a post, all signalled, 64 bytes. 'poll' is an empty poll, 'gated'\n"
+	"a segment of 64 KB that waits, in mode enforce, until one of the two before it has\n"
+	"completed. Beside what is added stands the aim. Rounds go through all settings by\n"
 	"turns; added is the median over them, with its quartiles. The gate is open, as the path\n"
 	"is empty: CCSHIM_RTT_JITTER=0us, since with noise copa would drain. CCSHIM_CC and other\n"
 	"options apply (ccshim.conf(5)); no file of them does.\n";
@@ -61,9 +64,41 @@ static _Noreturn void fail(const char *what)
 static void make_cases(int64_t ns)
 {
 	static const unsigned threads[] = { 1, 8 }, qps[] = { 1, 10000 }, list[] = { 1, 32 };
+	static const unsigned polled[POLLS] = { 1, 64, 1000, 10000 };
 
-	for (unsigned i = 0; i < CASES; i++)
-		cases[i] = (struct load){ threads[i / 4], qps[i / 2 % 2], list[i % 2], ns };
+	for (unsigned i = 0; i < POSTS; i++)
+		cases[i] = (struct load){ threads[i / 4], qps[i / 2 % 2], list[i % 2], SMALL, ns };
+	for (unsigned i = 0; i < POLLS; i++)
+		cases[POSTS + i] = (struct load){ 1, polled[i], 0, SMALL, ns };
+	cases[GATED] = (struct load){ 1, 1, 1, SEGMENT * SEGMENTS, ns };
+}
+
+/* What a WR of it counts as. */
+static unsigned parts(unsigned c)
+{
+	return c == GATED ? SEGMENTS : 1;
+}
+
+/* Nanoseconds that may be added; NAN: no aim. */
+static double aim_of(unsigned c, unsigned setting)
+{
+	if (c == GATED)
+		return setting == ENFORCE ? 250 : NAN;
+	if (setting == OFF)
+		return 0;
+	if (!cases[c].list)
+		return 5;
+	if (cases[c].list > 1)
+		return cases[c].qps > 1 ? NAN : 6;
+	return cases[c].qps > 1 ? 45 : 20;
+}
+
+/* The same for instructions. */
+static double aim_of_instructions(unsigned c, unsigned setting)
+{
+	if (setting == OFF)
+		return c == GATED ? NAN : 0;
+	return c < POSTS ? 250 : NAN;
 }
 
 static void find_files(void)
@@ -82,8 +117,8 @@ static void find_files(void)
 /* In a child: become the measuring process. Its figures go to descriptor 1. */
 static void become(const struct load *l, unsigned setting, bool under_valgrind)
 {
-	char preload[3 * PATH_MAX], self[PATH_MAX + 16], what[4][24];
-	const char *args[12], **arg = args;
+	char preload[3 * PATH_MAX], self[PATH_MAX + 16], what[5][24];
+	const char *args[13], **arg = args;
 
 	snprintf(preload, sizeof(preload), "%s %s/.libs/nullrdma.so", setting == BARE ? "" : shim,
 		 directory);
@@ -97,6 +132,13 @@ static void become(const struct load *l, unsigned setting, bool under_valgrind)
 	snprintf(what[1], sizeof(what[1]), "%u", l->qps);
 	snprintf(what[2], sizeof(what[2]), "%u", l->list);
 	snprintf(what[3], sizeof(what[3]), "%lld", under_valgrind ? 0ll : (long long)l->ns);
+	snprintf(what[4], sizeof(what[4]), "%u", l->bytes);
+	if (l->bytes > SEGMENT) {
+		/* Only the window is to close: waiting for a time to come costs what the wait does. */
+		setenv("CCSHIM_CC", "none", 1);
+		setenv("CCSHIM_SEGMENT", "64KiB", 1);
+		setenv("CCSHIM_MAX_INFLIGHT", "128KiB", 1);
+	}
 	if (under_valgrind) {
 		/* There time passes fifty times as fast, and the gate would close. */
 		setenv("CCSHIM_CC", "none", 0);
@@ -109,7 +151,7 @@ static void become(const struct load *l, unsigned setting, bool under_valgrind)
 	}
 	*arg++ = self;
 	*arg++ = "run";
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 5; i++)
 		*arg++ = what[i];
 	*arg = NULL;
 	execvp(args[0], (char *const *)(const void *)args);
@@ -154,6 +196,8 @@ static void measure(unsigned c, unsigned setting, unsigned round)
 
 	if (!text || sscanf(text, "%lf %lf", &cost->ns, &cost->instructions) != 2)
 		fail("a run did not say what it found");
+	cost->ns /= parts(c);
+	cost->instructions /= parts(c);
 }
 
 static void count(unsigned c, unsigned setting)
@@ -163,7 +207,7 @@ static void count(unsigned c, unsigned setting)
 
 	if (!text || sscanf(text, "%lf", &n) != 1)
 		fail("valgrind did not say what it counted");
-	counted[c][setting] = n / ((double)LOAD_BATCH * cases[c].threads);
+	counted[c][setting] = n / ((double)LOAD_BATCH * cases[c].threads * parts(c));
 }
 
 static void progress(const char *what, unsigned round, unsigned c, unsigned setting)
@@ -223,25 +267,39 @@ static struct row row_of(unsigned c, unsigned setting)
 	};
 }
 
+static void print_number(int width, double n)
+{
+	if (isnan(n))
+		printf(" %*s", width, "n/a");
+	else
+		printf(" %*.1f", width, n);
+}
+
+static void print_row(unsigned c, unsigned setting)
+{
+	const struct row r = row_of(c, setting);
+	char list[12];
+
+	snprintf(list, sizeof(list), "%u", cases[c].list);
+	printf("%-8s %3u %6u %5s", names[setting], cases[c].threads, cases[c].qps,
+	       c == GATED ? "gated" : cases[c].list ? list : "poll");
+	print_number(8, r.bare_ns);
+	print_number(8, r.added_ns);
+	print_number(5, aim_of(c, setting));
+	printf(" %7.1f..%6.1f", r.quartile[0], r.quartile[1]);
+	print_number(7, r.added_instructions);
+	print_number(5, aim_of_instructions(c, setting));
+	putchar('\n');
+}
+
 static void print_table(void)
 {
-	puts("per WR posted and polled");
-	printf("%-8s %7s %6s %5s %9s %9s %17s %13s\n", "mode", "threads", "QPs", "list", "bare ns",
-	       "added ns", "quartiles", "instructions");
-	for (unsigned i = 0; i < CASES * (SETTINGS - 1); i++) {
-		const unsigned setting = 1 + i / CASES, c = i % CASES;
-		const struct row r = row_of(c, setting);
-
-		if (!wanted[setting])
-			continue;
-		printf("%-8s %7u %6u %5u %9.1f %9.1f %8.1f..%7.1f", names[setting],
-		       cases[c].threads, cases[c].qps, cases[c].list, r.bare_ns, r.added_ns,
-		       r.quartile[0], r.quartile[1]);
-		if (isnan(r.added_instructions))
-			printf(" %13s\n", "n/a");
-		else
-			printf(" %13.1f\n", r.added_instructions);
-	}
+	puts("per WR posted and polled, empty poll, or segment that waits");
+	printf("%-8s %3s %6s %5s %8s %8s %5s %15s %7s %5s\n", "mode", "thr", "QPs", "list",
+	       "bare ns", "added ns", "aim", "quartiles", "instr.", "aim");
+	for (unsigned i = 0; i < CASES * (SETTINGS - 1); i++)
+		if (wanted[1 + i / CASES])
+			print_row(i % CASES, 1 + i / CASES);
 }
 
 static bool print_json(void)
@@ -262,11 +320,14 @@ static bool print_json(void)
 		ccs_json_uint(&j, "threads", cases[c].threads);
 		ccs_json_uint(&j, "qps", cases[c].qps);
 		ccs_json_uint(&j, "list", cases[c].list);
+		ccs_json_uint(&j, "bytes", cases[c].bytes);
 		ccs_json_num(&j, "bare_ns", r.bare_ns);
 		ccs_json_num(&j, "added_ns", r.added_ns);
+		ccs_json_num(&j, "aim_ns", aim_of(c, setting));
 		ccs_json_num(&j, "added_ns_q1", r.quartile[0]);
 		ccs_json_num(&j, "added_ns_q3", r.quartile[1]);
 		ccs_json_num(&j, "added_instructions", r.added_instructions);
+		ccs_json_num(&j, "aim_instructions", aim_of_instructions(c, setting));
 		ccs_json_end(&j);
 	}
 	return ccs_json_finish(&j);
@@ -309,11 +370,12 @@ static int64_t duration(const char *text)
 	return (int64_t)(1e3 * us * (unit ? 1 : 1e6));
 }
 
-/* overhead run THREADS QPS LIST NS, as become() starts it */
+/* overhead run THREADS QPS LIST NS BYTES, as become() starts it */
 static int run(char **argv)
 {
 	const struct load l = { (unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]),
-				(unsigned)atoi(argv[4]), atoll(argv[5]) };
+				(unsigned)atoi(argv[4]), (unsigned)atoi(argv[6]),
+				atoll(argv[5]) };
 	const struct cost c = load_run(&l);
 
 	printf("cost %.17g %.17g\n", c.ns, c.instructions);
@@ -331,7 +393,7 @@ int main(int argc, char **argv)
 	bool json = false;
 	int64_t ns = 0;
 
-	if (argc == 6 && !strcmp(argv[1], "run"))
+	if (argc == 7 && !strcmp(argv[1], "run"))
 		return run(argv);
 	for (int opt; (opt = getopt_long(argc, argv, "D:h", options, NULL)) != -1;) {
 		switch (opt) {

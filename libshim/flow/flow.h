@@ -34,6 +34,7 @@ enum ccs_wr_flag {
 	CCS_WR_SIGNALED = 1 << 2, /* the application asked for a completion on success */
 	CCS_WR_RECV = 1 << 3,     /* consumes a receive: its RTT may include an RNR wait */
 	CCS_WR_NO_DEFER = 1 << 4, /* for the caller: it cannot be handed over later */
+	CCS_WR_WHOLE = 1 << 5,    /* of a segment: a whole signalled WR, not timed */
 };
 
 struct ccs_wr {
@@ -52,6 +53,7 @@ struct ccs_seg {
 	uint32_t flags;          /* of its WR */
 	bool first, last;        /* of its WR */
 	bool signal;             /* ask the device for a completion */
+	bool internal;           /* and the application does not get it */
 };
 
 enum ccs_flow_state {
@@ -143,6 +145,7 @@ struct ccs_flow {
 	bool paced : 1;                  /* a segment waits for its release time alone */
 	bool reuses_silently : 1;        /* the device reuses entries without a completion */
 	bool skip_gate : 1;              /* the next segment goes to the device at once */
+	bool growable : 1;               /* seg_limit is less than the device's queue */
 	bool followed : 1;               /* the algorithm or a sink wants an event per segment */
 	uint8_t base_samples : 4;        /* of the first CCS_RTT_BASE_SAMPLES */
 	uint8_t imprecise_samples : 4;   /* of the first ones, those too imprecise to learn from */
@@ -157,8 +160,10 @@ struct ccs_flow {
 
 	/* The gate (send_queue.c). */
 	uint64_t max_inflight;           /* bytes outstanding */
+	uint32_t seg_max;                /* entries of the device's queue: the most of seg_limit */
 	uint64_t nic_free_ns;            /* rtt.c: when the modelled NIC is idle again */
 	struct ccs_pacing pacing;
+	uint32_t internal;               /* in flight, whose completion only we get */
 
 	/* Events for the algorithm (cc_events.c). */
 	uint64_t origin_ns;              /* of the algorithm's time */
@@ -196,6 +201,32 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		  const struct ccs_cc_spec *spec, uint32_t wr_limit, uint32_t seg_limit,
 		  uint64_t now_ns);
 void ccs_flow_destroy(struct ccs_flow *f);
+
+/*
+ * Use so many entries of the device's queue from now on, never fewer than before: the caller has
+ * space for as many completions. Without this call all are used.
+ */
+void ccs_flow_set_entries(struct ccs_flow *f, uint32_t entries);
+
+/*
+ * So many unsignalled segments in a row are too many: the last one asks for a completion. Whole
+ * WRs are no more than the application's queue holds, and it must ask for completions itself.
+ */
+static inline uint32_t ccs_flow_signal_distance(const struct ccs_flow *f)
+{
+	const uint32_t quarter = (f->seg_limit + 3) / 4;
+
+	if (f->seg_limit <= f->wr_limit)
+		return f->growable ? f->seg_limit : UINT32_MAX;
+	return quarter > f->wr_limit ? quarter : f->wr_limit + 1;
+}
+
+/* True if more would avoid that one of the next n segments waits, or asks for a completion. */
+static inline bool ccs_flow_wants_entries(const struct ccs_flow *f, unsigned n)
+{
+	return f->growable && (f->seg_head + n - f->seg_tail > f->seg_limit ||
+			       f->unsignalled + n >= ccs_flow_signal_distance(f));
+}
 
 /*
  * Apply other settings and another algorithm from now on; the seed and the sink stay. The flow
@@ -301,6 +332,28 @@ static inline bool ccs_flow_is_timed(const struct ccs_flow *f, uint64_t number)
  * failure changes the flow's state to CCS_FLOW_FLUSH.
  */
 bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr);
+
+/*
+ * The same for most completions: a success of the oldest segment, which is a whole WR that is to
+ * be delivered, and not timed. The lower half of its number is enough. NULL: it is another, and
+ * nothing has changed.
+ */
+static inline const struct ccs_wr *ccs_flow_complete_whole(struct ccs_flow *f, uint32_t number)
+{
+	const struct ccs_seg *seg = ccs_flow_seg(f, f->seg_tail);
+
+	if ((uint32_t)f->seg_tail != number || f->seg_tail == f->seg_head ||
+	    !(seg->flags & CCS_WR_WHOLE))
+		return NULL;
+	f->seg_tail++;
+	f->wr_tail = seg->wr + 1;
+	f->inflight -= seg->len;
+	f->pending_bytes += (double)seg->len;
+	f->stats.segments++;
+	f->stats.wrs++;
+	f->stats.bytes += seg->len;
+	return ccs_flow_wr(f, seg->wr);
+}
 
 /* The device begins only now what it has got, so it says nothing of the path. */
 void ccs_flow_untime(struct ccs_flow *f);

@@ -34,7 +34,7 @@ int ccs_send_queue_init(struct ccs_flow *f, uint32_t wr_limit, uint32_t seg_limi
 
 	f->wr_limit = wr_limit;
 	f->wr_mask = pow2_at_least(wr_limit) - 1;
-	f->seg_limit = seg_limit;
+	f->seg_limit = f->seg_max = seg_limit;
 	f->seg_mask = pow2_at_least(seg_limit) - 1;
 	f->max_reads = UINT16_MAX;
 	wrs = ccs_pool_calloc(1, rings_size(f));
@@ -42,6 +42,12 @@ int ccs_send_queue_init(struct ccs_flow *f, uint32_t wr_limit, uint32_t seg_limi
 		return -1;
 	f->seg = (struct ccs_seg *)(void *)(wrs + f->wr_mask + 1);
 	return 0;
+}
+
+void ccs_flow_set_entries(struct ccs_flow *f, uint32_t entries)
+{
+	f->seg_limit = entries;
+	f->growable = entries < f->seg_max;
 }
 
 void ccs_send_queue_destroy(struct ccs_flow *f)
@@ -59,6 +65,7 @@ void ccs_flow_reset(struct ccs_flow *f)
 	f->inflight = 0;
 	f->reads = 0;
 	f->timed = 0;
+	f->internal = 0;
 	f->unsignalled = 0;
 	f->unsignalled_bytes = 0;
 	f->gated_since_ns = 0;
@@ -107,8 +114,8 @@ static bool has_spare_entry(const struct ccs_flow *f)
 {
 	const uint64_t used = f->seg_head + 1 - f->seg_tail, handed_over = f->wr_next - f->wr_tail;
 
-	return f->seg_limit <= f->wr_limit ||
-	       used + f->wr_limit <= f->seg_limit + handed_over;
+	return f->seg_max <= f->wr_limit ||
+	       used + f->wr_limit <= f->seg_max + handed_over;
 }
 
 /* No completion would free the device's queue, although the application's queue is not full. */
@@ -127,7 +134,7 @@ static __attribute__((noinline)) bool
 needs_signal_for_entries(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	return (f->reuses_silently && f->unsignalled + 1 >= (f->wr_limit + 3) / 4) ||
-	       (f->enforce && f->unsignalled + 1 >= (f->seg_limit + 3) / 4) ||
+	       (f->enforce && f->unsignalled + 1 >= ccs_flow_signal_distance(f)) ||
 	       would_fill_silently(f, seg);
 }
 
@@ -194,10 +201,12 @@ static bool needs_time(const struct ccs_flow *f, const struct ccs_seg *seg)
 }
 
 /* The segment is in flight now. */
-static inline void account_sent(struct ccs_flow *f, const struct ccs_seg *seg)
+static inline void account_sent(struct ccs_flow *f, struct ccs_seg *seg)
 {
 	const bool timed = seg->depart_ns && seg->signal;
 
+	seg->internal = seg->signal && !(seg->last && (seg->flags & CCS_WR_SIGNALED));
+	f->internal += seg->internal;
 	f->unsignalled = seg->signal ? 0 : f->unsignalled + 1;
 	f->unsignalled_bytes = seg->signal ? 0 : f->unsignalled_bytes + seg->len;
 	f->sent += seg->len;
@@ -225,6 +234,7 @@ static inline void account_sent(struct ccs_flow *f, const struct ccs_seg *seg)
 static void account_done(struct ccs_flow *f, const struct ccs_seg *seg)
 {
 	f->timed -= seg->depart_ns && seg->signal;
+	f->internal -= seg->internal;
 	f->inflight -= seg->len;
 	f->reads -= !!(seg->flags & CCS_WR_READ);
 }
@@ -244,12 +254,12 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 /*
  * Grant the WRs and bytes that may take the fast path before the next one is timed, in a flow
- * that is sampled sparsely and in which no WR is waiting. The budget holds until feedback revokes
- * it (ccs_flow_fastpath_revoke): completions only free entries.
+ * that is sampled sparsely and in which no WR waits for its release time. The budget holds until
+ * feedback revokes it (ccs_flow_fastpath_revoke): completions only free entries.
  */
 static void fastpath_grant(struct ccs_flow *f)
 {
-	const uint64_t entries = least(f->wr_limit - (f->wr_head - f->wr_tail),
+	const uint64_t entries = least(f->wr_limit - (f->wr_next - f->wr_tail),
 				       f->seg_limit - (f->seg_head - f->seg_tail));
 	const double quarter = f->segment / 4, inflight = (double)f->inflight;
 	double bytes = quarter - 1 - ((uint32_t)f->sent - f->timed_sent);
@@ -264,26 +274,56 @@ static void fastpath_grant(struct ccs_flow *f)
 	f->fastpath_bytes = (uint16_t)ccs_min(bytes, UINT16_MAX);
 }
 
-/* Members are set one by one: copying a whole struct would stall on the stores before it. */
-const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint32_t flags)
+static inline bool has_budget(const struct ccs_flow *f, uint64_t len, uint32_t flags)
 {
-	struct ccs_seg *seg;
+	return f->fastpath_wrs && len <= f->fastpath_bytes && f->state == CCS_FLOW_RUN &&
+	       !(flags & (CCS_WR_READ | CCS_WR_NO_DEFER));
+}
 
-	if (!f->fastpath_wrs || len > f->fastpath_bytes || f->wr_next != f->wr_head ||
-	    f->state != CCS_FLOW_RUN || (flags & (CCS_WR_READ | CCS_WR_NO_DEFER)))
-		return NULL;
+/* As account_sent(), of a whole WR whose completion the application gets, in few instructions. */
+static inline void account_whole(struct ccs_flow *f, struct ccs_seg *seg)
+{
+	seg->flags |= CCS_WR_WHOLE;
+	seg->signal = true;
+	seg->internal = false;
+	f->unsignalled = 0;
+	f->unsignalled_bytes = 0;
+	f->untimed++;
+	f->inflight += seg->len;
+	f->sent += seg->len;
+	f->wr_next++;
+	f->seg_head++;
+}
+
+/* The next WR, within the budget. Copying a whole struct would stall on the stores before it. */
+static inline __attribute__((always_inline)) struct ccs_seg *
+send_fast(struct ccs_flow *f, uint64_t wr, uint64_t len, uint32_t flags)
+{
+	struct ccs_seg *seg = next_entry(f);
+
 	f->fastpath_wrs--;
 	f->fastpath_bytes -= (uint16_t)len;
-	seg = next_entry(f);
-	seg->wr = ccs_flow_accept(f, len, flags);
+	seg->wr = wr;
 	seg->offset = 0;
 	seg->len = len;
 	seg->post_ns = seg->depart_ns = 0;
 	seg->flags = flags;
 	seg->first = seg->last = true;
-	seg->signal = (flags & CCS_WR_SIGNALED) || needs_signal(f, seg);
+	if (flags & CCS_WR_SIGNALED) {
+		account_whole(f, seg);
+		return seg;
+	}
+	seg->signal = needs_signal(f, seg);
 	account_sent(f, seg);
 	return seg;
+}
+
+const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint32_t flags)
+{
+	if (!has_budget(f, len, flags) || f->wr_next != f->wr_head ||
+	    (!(flags & CCS_WR_SIGNALED) && ccs_flow_wants_entries(f, 1)))
+		return NULL;
+	return send_fast(f, ccs_flow_accept(f, len, flags), len, flags);
 }
 
 /*
@@ -310,7 +350,13 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 	uint64_t len;
 	bool sparse;
 
-	if (f->wr_next == f->wr_head || f->state == CCS_FLOW_SQD || !has_entry(f, wr))
+	if (f->wr_next == f->wr_head || f->state == CCS_FLOW_SQD)
+		return CCS_NEXT_NONE;
+	if (has_budget(f, wr->len, wr->flags)) {
+		*next = send_fast(f, f->wr_next, wr->len, wr->flags);
+		return CCS_NEXT_SEGMENT;
+	}
+	if (!has_entry(f, wr))
 		return CCS_NEXT_NONE;
 	sparse = ccs_rtt_sample_sparsely(f);
 	if (!sparse && now_ns == CCS_TIME_UNKNOWN)
@@ -342,7 +388,7 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 		f->skip_gate = false;
 	account_sent(f, seg);
 	ccs_flow_fastpath_revoke(f);
-	if (sparse && f->wr_next == f->wr_head)
+	if (sparse && (f->wr_next == f->wr_head || now_ns == CCS_TIME_UNKNOWN) && !f->next_offset)
 		fastpath_grant(f);
 	*next = seg;
 	return CCS_NEXT_SEGMENT;
@@ -479,6 +525,7 @@ void ccs_flow_settle(struct ccs_flow *f, bool succeeded)
 	}
 	f->seg_tail = ++f->seg_head;
 	f->inflight = 0;
+	f->internal = 0;
 	f->reads = 0;
 	f->timed = 0;
 	f->unsignalled = 0;

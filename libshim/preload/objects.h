@@ -62,16 +62,21 @@ struct ctx {
 	int too_large;                   /* its error for too many SGEs or too much inline data */
 	int batch_too_large;             /* the same with ibv_wr_*, and for too many WRs */
 	char device[IBV_SYSFS_NAME_MAX];
+	uint32_t number;                 /* not that of any other */
 	atomic_int refs;                 /* its owner and each tracked CQ */
 };
 
-/* A shadow CQ: our send CQ for QPs that the application created on one of its own. */
+/* A shadow CQ: our send CQ for QPs that the application created on one of its own. The bell's CQ is
+ * one of size 0. */
 struct shadow {
 	struct ibv_cq *cq;
 	struct ibv_cq_ex *ex;            /* the same, if it is an extended one */
 	uint64_t empty_ns;               /* with timestamps: it was seen empty after this time */
 	unsigned errors;                 /* failed polls */
-	uint32_t size, used;             /* entries; used: reserved for QPs */
+	uint32_t empty, rest_after;      /* polls in a row that found nothing; so many: rest */
+	atomic_bool resting;             /* none of its QPs has WQEs in flight: do not poll it */
+	uint32_t size;                   /* entries */
+	atomic_uint used;                /* those reserved for QPs; only release needs cq->lock */
 	atomic_uint unacked;             /* events returned and not acknowledged yet */
 	struct shadow *next;
 };
@@ -88,7 +93,8 @@ enum { CCS_BATCH = 16 };                 /* WQEs per doorbell, completions per p
 
 /* The completions of one poll of a shadow CQ. */
 struct shadow_batch {
-	struct ibv_wc wc[CCS_BATCH];
+	struct ibv_wc *wc;               /* in the application's array, or `own` */
+	struct ibv_wc own[CCS_BATCH];
 	struct wc_more more[CCS_BATCH];
 	int n;
 	bool has_timestamps;             /* of the device, in more */
@@ -118,7 +124,19 @@ struct cq {
 	atomic_int refs;                 /* its owner and each controlled QP */
 	atomic_bool broken;              /* one of its QPs has failed, and has WRs to complete */
 	atomic_bool direct;              /* direct verbs read its ring */
-	atomic_int armed;                /* 1 + solicited_only of a request without an event yet */
+	/* Of CQs with a channel; see notify.h */
+	atomic_uint armed;               /* requests without an event: 0, 1, or 2 */
+	atomic_bool solicited;           /* all of them are for solicited completions only */
+	atomic_uint cover;               /* enum ccs_cover */
+	atomic_bool quiet;               /* no completion since the shadow CQs were armed */
+	atomic_bool received;            /* one of its own was polled since the last request */
+	atomic_uint busy;                /* QPs with WQEs in flight, or failing */
+	atomic_uint mixed;               /* those with some whose completion only we get */
+	atomic_uint failing;             /* those whose last WRs we complete */
+	atomic_bool lazy;                /* there is a bell */
+	bool ring;                       /* raise an event after this drain, under the lock */
+	bool bell_tried;
+	struct ccs_bell *bell;           /* that raises it; NULL: none */
 	atomic_uint unacked;             /* events of the application's own CQ */
 	atomic_int timed;                /* QPs with segments in flight whose RTT is measured */
 	atomic_uint async_acked;         /* errors of a shadow CQ, already acknowledged to it */
@@ -184,6 +202,8 @@ struct qp {
 	struct ccs_lock lock;            /* guards what follows, up to prev */
 	bool dead, scheduled;            /* scheduled: timer may be set */
 	bool timed;                      /* counted in cq->timed */
+	bool notifies : 1;               /* its CQ has a channel */
+	bool busy : 1, mixed : 1, failing : 1; /* counted in its CQ */
 	bool sq_sig_all;
 	bool broken;                     /* failed: the shim completes what the device does not */
 	bool marker_posted;              /* then: behind all WQEs there is one of ours */

@@ -9,6 +9,7 @@ struct ccs_shim ccs_shim_state = {
 	.cqs = CCS_PTRMAP_INIT,
 	.qps = CCS_PTRMAP_INIT,
 	.parent_domains = CCS_PTRMAP_INIT,
+	.mrs = CCS_PTRMAP_INIT,
 };
 
 const char *const ccs_pass_names[] = {

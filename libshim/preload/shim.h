@@ -18,7 +18,7 @@ struct ccs_shim {
 	bool off;                        /* mode=off, or the configuration was refused */
 	atomic_bool ready;               /* set-up is complete */
 	atomic_bool forked;              /* this is a child: all records are the parent's */
-	struct ccs_ptrmap contexts, cqs, qps, parent_domains;
+	struct ccs_ptrmap contexts, cqs, qps, parent_domains, mrs;
 	atomic_uint_fast64_t uncontrolled[CCS_PASS_COUNT];
 	/* Handles a request of `ccshim set`. A pointer, as set_request.c calls the data path. */
 	void (*handle_request)(struct ccs_stats_mailbox *box, uint64_t request);

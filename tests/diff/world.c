@@ -441,7 +441,7 @@ static void begin_life(struct end *e)
 	e->life = (e->life + 1) & 0xffffff;
 	e->posted = e->reported = e->synced = 0;
 	e->doomed = UINT32_MAX;
-	e->failed = e->unsure = e->paused = e->cut = e->stale = e->partial = e->gone = false;
+	e->failed = e->unsure = e->paused = e->cut = e->stale = e->gone = false;
 	e->late = 0;
 	e->held_since = w.held;
 	e->receives = e->needed = e->received = e->used = 0;
@@ -462,11 +462,11 @@ void raise_pair(struct end *e)
 }
 
 /* The memory that the end's WRs have written. */
-static void record_memory(struct end *e, const char *name)
+static void record_memory(struct end *e)
 {
 	const uint64_t h = digest(digest(1, e->local, AREA), e->peer->remote, AREA);
 
-	append(&e->calls, "%s %#llx\n", name, (unsigned long long)h);
+	append(&e->calls, "memory %#llx\n", (unsigned long long)h);
 }
 
 /* Everything is known now except the peer's receives of this life. */
@@ -480,7 +480,7 @@ static void sync_end(struct end *e)
 	if (e->peer->received < e->peer->needed)
 		violation(e->peer, "%u messages came, not %u", e->peer->received,
 			  e->peer->needed);
-	record_memory(e, "memory");
+	record_memory(e);
 }
 
 void quiesce(struct end *e)
@@ -506,7 +506,7 @@ void quiesce(struct end *e)
 	drain();
 	read_async_events();
 	if (e->failed && !e->cut)
-		record_memory(e, e->partial ? "~partial" : "memory");
+		record_memory(e);
 	if (e->failed)
 		raise_pair(e);
 	else if (!w.hung)

@@ -51,7 +51,6 @@ struct end {
 	bool visible[KNOWN];
 	uint32_t arrives[KNOWN];         /* number of receives that precede a SEND's completion */
 	enum ibv_wc_status status;       /* of the last send completion */
-	bool partial;                    /* what will fail may have been carried out in part */
 	bool gone;                       /* destroyed or reset since the last life began */
 	uint32_t late;                   /* completions since then */
 	bool failed, unsure, paused, cut, held_since, stale;

@@ -5,6 +5,8 @@
 
 #include "priv.h"
 
+enum { CQE_BYTES = 64 };
+
 #define cq_of(ib_) container(ib_, struct fake_cq, ib)
 
 static struct fake_cq *create(struct ibv_context *context, int cqe, void *cq_context,
@@ -14,7 +16,9 @@ static struct fake_cq *create(struct ibv_context *context, int cqe, void *cq_con
 	int fault;
 
 	pthread_mutex_lock(&fake_lock);
-	fault = fake_fault(FAULT_CREATE_CQ);
+	fault = fake_refused_cqs();
+	if (!fault)
+		fault = fake_fault(FAULT_CREATE_CQ);
 	pthread_mutex_unlock(&fake_lock);
 	if (fault || cqe < 1 || cqe > MAX_CQE || comp_vector < 0 ||
 	    comp_vector >= context->num_comp_vectors) {
@@ -30,12 +34,20 @@ static struct fake_cq *create(struct ibv_context *context, int cqe, void *cq_con
 		return NULL;
 	}
 	cq->size = (uint32_t)cqe;
+	cq->pinned = (uint64_t)cqe * CQE_BYTES;
 	cq->ib.context = context;
 	cq->ib.channel = channel;
 	cq->ib.cq_context = cq_context;
 	cq->ib.cqe = cqe;
 	pthread_mutex_init(&cq->batch, NULL);
 	pthread_mutex_lock(&fake_lock);
+	if (!fake_pin(cq->pinned)) {
+		pthread_mutex_unlock(&fake_lock);
+		pthread_mutex_destroy(&cq->batch);
+		free(cq->ring);
+		free(cq);
+		return NULL;
+	}
 	if (channel)
 		channel->refcnt++;
 	fake_count.cqs++;
@@ -118,6 +130,7 @@ EXPORT int ibv_destroy_cq(struct ibv_cq *ib)
 	if (ib->channel)
 		ib->channel->refcnt--;
 	fake_count.cqs--;
+	fake_unpin(cq->pinned);
 	fake_count.stamped_cqs -= cq->stamped;
 	pthread_mutex_unlock(&fake_lock);
 	pthread_mutex_destroy(&cq->batch);
@@ -209,6 +222,7 @@ int fake_poll_cq(struct ibv_cq *ib, int n, struct ibv_wc *wc)
 
 	pthread_mutex_lock(&cq->batch);
 	pthread_mutex_lock(&fake_lock);
+	cq->polls++;
 	fake_run();
 	while (got < n && fake_cq_take(cq, &cqe))
 		wc[got++] = cqe.wc;
@@ -242,6 +256,16 @@ void fake_break_cq(struct ibv_cq *ib)
 	pthread_mutex_lock(&fake_lock);
 	cq_of(ib)->overrun = true;
 	pthread_mutex_unlock(&fake_lock);
+}
+
+unsigned fake_polls(const struct ibv_cq *ib)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&fake_lock);
+	n = container(ib, const struct fake_cq, ib)->polls;
+	pthread_mutex_unlock(&fake_lock);
+	return n;
 }
 
 uint32_t fake_cqes(const struct ibv_cq *ib)

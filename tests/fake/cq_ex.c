@@ -34,6 +34,9 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	if (attr->comp_mask)
 		return EINVAL;
 	pthread_mutex_lock(&cq_of(ex)->batch);
+	pthread_mutex_lock(&fake_lock);
+	cq_of(ex)->polls++;
+	pthread_mutex_unlock(&fake_lock);
 	rc = next_poll(ex);
 	if (rc) {
 		pthread_mutex_unlock(&cq_of(ex)->batch);

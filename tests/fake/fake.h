@@ -97,8 +97,10 @@ FAKE_API uint8_t fake_tclass(const struct ibv_qp *qp);
 /* Faults. Each applies once, after `skip` more events of its kind. */
 
 enum fake_bad { FAKE_BAD_WR, FAKE_BAD_NULL }; /* NULL: the code is returned, the WQEs stay */
+/* Posts to QPs in the error state do not count. */
 FAKE_API void fake_fail_post(unsigned skip, int code, enum fake_bad bad);
 FAKE_API void fake_fail_cqe(unsigned skip, enum ibv_wc_status status);
+FAKE_API void fake_refuse_cqs(int code);    /* all, until it is called with 0 */
 FAKE_API void fake_fail_create_cq(unsigned skip, int code);
 FAKE_API void fake_fail_resize_cq(unsigned skip, int code);
 FAKE_API void fake_fail_modify_qp(unsigned skip, int code);
@@ -137,6 +139,7 @@ FAKE_API void fake_async_event(struct ibv_qp *qp, enum ibv_event_type type);
 FAKE_API void fake_async_cq_err(struct ibv_cq *cq);
 /* Put the CQ into the state after an overrun, without the event. */
 FAKE_API void fake_break_cq(struct ibv_cq *cq);
+FAKE_API unsigned fake_polls(const struct ibv_cq *cq);    /* calls and poll batches */
 FAKE_API uint32_t fake_cqes(const struct ibv_cq *cq); /* not polled yet */
 /* Clear hold, link, faults and the record of WQEs. */
 FAKE_API void fake_reset(void);

@@ -16,6 +16,7 @@ static struct {
 static enum fake_bad bad_style;
 static uint32_t depth_limit = UINT32_MAX, wanted_num;
 static bool rewrite = true, atomics = true, ignores_in_error, resumes_by_post;
+static int refuse_cqs;
 static void (*meanwhile)(void *arg);
 static void *meanwhile_arg;
 
@@ -69,6 +70,16 @@ void fake_fail_post(unsigned skip, int code, enum fake_bad bad)
 void fake_fail_cqe(unsigned skip, enum ibv_wc_status status)
 {
 	set(FAULT_CQE, skip, (int)status);
+}
+
+void fake_refuse_cqs(int code)
+{
+	refuse_cqs = code;
+}
+
+int fake_refused_cqs(void)
+{
+	return refuse_cqs;
 }
 
 void fake_fail_create_cq(unsigned skip, int code)

@@ -2,10 +2,32 @@
 /* Protection domains, and memory regions whose keys are checked. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "priv.h"
 
 static struct fake_mr *regions;
+static uint64_t pinned; /* bytes */
+
+/* As ib_umem_get() in the kernel: by the limit of the moment. fake_lock is held. */
+bool fake_pin(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	if (!getenv("FAKERDMA_PIN") || getrlimit(RLIMIT_MEMLOCK, &limit))
+		limit.rlim_cur = RLIM_INFINITY;
+	if (limit.rlim_cur != RLIM_INFINITY && pinned + bytes > limit.rlim_cur) {
+		errno = ENOMEM;
+		return false;
+	}
+	pinned += bytes;
+	return true;
+}
+
+void fake_unpin(uint64_t bytes)
+{
+	pinned -= bytes;
+}
 
 uint32_t fake_new_key(void)
 {
@@ -50,8 +72,14 @@ static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t length, uint64_t
 	mr->ib.addr = addr;
 	mr->ib.length = length;
 	mr->iova = iova;
+	mr->pinned = length;
 	mr->access = access;
 	pthread_mutex_lock(&fake_lock);
+	if (!fake_pin(length)) {
+		pthread_mutex_unlock(&fake_lock);
+		free(mr);
+		return NULL;
+	}
 	mr->ib.lkey = mr->ib.rkey = fake_new_key();
 	mr->next = regions;
 	regions = mr;
@@ -108,6 +136,7 @@ EXPORT int ibv_dereg_mr(struct ibv_mr *ib)
 	for (at = &regions; *at != mr; at = &(*at)->next)
 		;
 	*at = mr->next;
+	fake_unpin(mr->pinned);
 	pthread_mutex_unlock(&fake_lock);
 	free(mr);
 	return 0;

@@ -131,7 +131,7 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 	pthread_mutex_lock(&fake_lock);
 	fake_ring();
 	for (; wr; wr = wr->next) {
-		rc = fake_fault(FAULT_POST);
+		rc = qp->ib.state == IBV_QPS_ERR ? 0 : fake_fault(FAULT_POST);
 		if (rc && fake_fault_bad() == FAKE_BAD_NULL) {
 			doorbell = rc; /* detected only when all are in the ring */
 			rc = 0;

@@ -70,12 +70,13 @@ struct fake_cq {
 	};
 	struct fake_cqe *ring;
 	uint32_t size, used, head;
+	uint64_t pinned;                 /* bytes */
 	enum { NOT_ARMED, ARMED_SOLICITED, ARMED } armed;
 	bool overrun;
 	bool stamped;
 	pthread_mutex_t batch;         /* start_poll to end_poll; before fake_lock */
 	struct fake_cqe current;         /* in a batch */
-	unsigned qps;
+	unsigned qps, polls;
 	unsigned comp_given, async_given;
 };
 
@@ -126,6 +127,7 @@ struct fake_qp {
 	struct fake_batch *batch;    /* NULL: without that interface */
 	struct ibv_qp_init_attr init;    /* its cap: as reported */
 	uint32_t depth;                  /* max_send_wr that was asked for */
+	uint64_t pinned;                 /* bytes */
 	struct ibv_qp_attr attr;
 	struct fake_wqe *sq;             /* [tail, next) carried out, [next, head) pending */
 	uint64_t sq_tail, sq_next, sq_head;
@@ -158,6 +160,7 @@ struct fake_xrcd {
 struct fake_mr {
 	struct ibv_mr ib;
 	uint64_t iova;
+	size_t pinned;
 	int access;
 	struct fake_mr *next;
 };
@@ -311,6 +314,9 @@ void fake_domain_table(struct fake_context *c);
 void *fake_translate_window(uint32_t key, uint64_t addr, uint64_t len, int access);
 void fake_window_bind(const struct fake_wqe *wqe);
 void fake_window_invalidate(uint32_t key);
+/* Count memory that a device would pin. False: it is beyond the limit, and errno is set. */
+bool fake_pin(uint64_t bytes);
+void fake_unpin(uint64_t bytes);
 uint32_t fake_new_key(void); /* the caller holds fake_lock; memory.c */
 struct ibv_mw *fake_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int fake_dealloc_mw(struct ibv_mw *mw);
@@ -328,6 +334,7 @@ uint32_t fake_wanted_qp_num(void);
 bool fake_rewrites_wr_complete(void);
 bool fake_has_atomics(void);
 bool fake_ignores_in_error(void);
+int fake_refused_cqs(void);
 bool fake_resumes_by_post(void);
 void fake_meanwhile(void);                  /* no lock is held */
 void fake_faults_clear(void);

@@ -9,7 +9,7 @@
 #define cq_of(ib_) container(ib_, struct fake_cq, ib)
 #define srq_of(ib_) container(ib_, struct fake_srq, ib)
 
-enum { FIRST_NUM = 0x11 };
+enum { FIRST_NUM = 0x11, WQE_BYTES = 64 };
 
 static struct fake_qp *table[MAX_QPS];
 static unsigned end;                     /* all entries from here on are free */
@@ -54,8 +54,10 @@ static bool acceptable(const struct ibv_qp_init_attr *attr)
 	       attr->cap.max_send_wr <= fake_depth_limit();
 }
 
+/* fake_lock is held. */
 static void release(struct fake_qp *qp)
 {
+	fake_unpin(qp->pinned);
 	fake_batch_close(qp);
 	free(qp->sq);
 	free(qp->own.ring);
@@ -76,9 +78,14 @@ static struct fake_qp *allocate(const struct ibv_qp_init_attr *attr, const uint6
 	qp->sq = calloc(cap.max_send_wr + 1, sizeof(*qp->sq));
 	qp->own.ring = calloc(cap.max_recv_wr + 1, sizeof(*qp->own.ring));
 	qp->own.size = cap.max_recv_wr;
+	if (fake_pin(((uint64_t)cap.max_send_wr + cap.max_recv_wr) * WQE_BYTES))
+		qp->pinned = ((uint64_t)cap.max_send_wr + cap.max_recv_wr) * WQE_BYTES;
+	else
+		goto fail;
 	qp->rq = attr->srq ? &srq_of(attr->srq)->rq : &qp->own;
 	if (qp->sq && qp->own.ring)
 		return qp;
+fail:
 	release(qp);
 	return NULL;
 }
@@ -383,8 +390,8 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 	table[qp->place] = NULL;
 	while (end && !table[end - 1])
 		end--;
-	pthread_mutex_unlock(&fake_lock);
 	release(qp);
+	pthread_mutex_unlock(&fake_lock);
 	return 0;
 }
 

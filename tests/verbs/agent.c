@@ -189,7 +189,8 @@ static bool handle_message(struct client *c)
 		agent.counts.hellos++;
 		c->region = map_region(&msg);
 		agent.counts.wrong += !c->region;
-		send_result(c, 0, agent.config.refuses_hello);
+		send_result(c, agent.config.daemon ? CCS_IPC_DAEMON : 0,
+			    agent.config.refuses_hello);
 	} else if (c->region && m.type == CCS_IPC_ADD && n == sizeof(m.add)) {
 		add_flow(c, &m.add);
 	} else if (c->region && m.type == CCS_IPC_REMOVE && n == sizeof(m.remove)) {
@@ -255,6 +256,7 @@ void agent_start(const char *path, struct agent_config config)
 
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	unlink(path);
+	pthread_mutex_lock(&agent.lock);
 	agent.config = config;
 	agent.counts = (struct agent_counts){ 0 };
 	agent.stop = false;
@@ -263,18 +265,25 @@ void agent_start(const char *path, struct agent_config config)
 	assert_int_equal(bind(agent.fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(agent.fd, 8), 0);
 	assert_int_equal(pthread_create(&agent.thread, NULL, agent_main, NULL), 0);
+	pthread_mutex_unlock(&agent.lock);
 }
 
+/* A client may call agent_start() as soon as it is dropped: the lock makes it wait. */
 void agent_stop(void)
 {
+	pthread_t thread;
+
 	pthread_mutex_lock(&agent.lock);
 	agent.stop = true;
+	thread = agent.thread;
 	pthread_mutex_unlock(&agent.lock);
-	pthread_join(agent.thread, NULL);
+	pthread_join(thread, NULL);
+	pthread_mutex_lock(&agent.lock);
 	for (unsigned i = 0; i < CLIENTS; i++)
 		if (agent.client[i].fd)
 			drop_client(&agent.client[i]);
 	close(agent.fd);
+	pthread_mutex_unlock(&agent.lock);
 }
 
 void agent_configure(struct agent_config config)

@@ -13,6 +13,7 @@
 
 struct agent_config {
 	int refuses_hello, refuses_flows; /* an errno */
+	bool daemon;                     /* is ccshimd */
 	bool silent;                     /* receives, but does not reply */
 	unsigned late_ms;                /* does not answer for so long at first */
 	bool malformed;                    /* replies to ADD with a malformed message */

@@ -16,9 +16,11 @@ verbs_programs = \
 	tests/verbs/test_feedback \
 	tests/verbs/test_fork \
 	tests/verbs/test_life \
+	tests/verbs/test_memory \
 	tests/verbs/test_modes \
 	tests/verbs/test_no_poll \
 	tests/verbs/test_no_thread \
+	tests/verbs/test_notify \
 	tests/verbs/test_numbers \
 	tests/verbs/test_order \
 	tests/verbs/test_post \
@@ -34,12 +36,12 @@ verbs_programs = \
 	tests/verbs/test_traffic_class \
 	tests/verbs/test_wr \
 	tests/verbs/test_xrc
-check_PROGRAMS += $(verbs_programs) tests/verbs/sections tests/verbs/shown tests/verbs/traffic tests/verbs/tracing
+check_PROGRAMS += $(verbs_programs) tests/verbs/sections tests/verbs/shown tests/verbs/soak tests/verbs/traffic tests/verbs/tracing
 TESTS += $(verbs_programs)
 if HAVE_BATS
-TESTS += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/set.bats tests/verbs/stat.bats tests/verbs/trace.bats
+TESTS += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/set.bats tests/verbs/soak.bats tests/verbs/stat.bats tests/verbs/trace.bats
 endif
-EXTRA_DIST += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/set.bats tests/verbs/stat.bats tests/verbs/trace.bats
+EXTRA_DIST += tests/verbs/conformance.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/set.bats tests/verbs/soak.bats tests/verbs/stat.bats tests/verbs/trace.bats
 rig = tests/verbs/rig.c tests/verbs/rig.h
 
 tests_verbs_test_alloc_SOURCES = tests/verbs/test_alloc.c $(rig)
@@ -66,6 +68,10 @@ tests_verbs_test_no_poll_LDADD = $(verbs_ldadd)
 check_LTLIBRARIES += tests/verbs/windowed.la
 tests_verbs_windowed_la_SOURCES = tests/verbs/windowed.c
 tests_verbs_windowed_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+tests_verbs_test_memory_SOURCES = tests/verbs/test_memory.c $(rig)
+tests_verbs_test_memory_LDADD = $(verbs_ldadd)
+tests_verbs_test_notify_SOURCES = tests/verbs/test_notify.c $(rig)
+tests_verbs_test_notify_LDADD = $(verbs_ldadd)
 tests_verbs_test_no_thread_SOURCES = tests/verbs/test_no_thread.c $(rig)
 tests_verbs_test_no_thread_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_fork_SOURCES = tests/verbs/test_fork.c $(rig)
@@ -117,6 +123,8 @@ tests_verbs_tracing_SOURCES = tests/verbs/tracing.c $(rig)
 tests_verbs_tracing_LDADD = $(verbs_ldadd)
 tests_verbs_shown_SOURCES = tests/verbs/shown.c $(rig)
 tests_verbs_shown_LDADD = $(verbs_ldadd)
+tests_verbs_soak_SOURCES = tests/verbs/soak.c $(rig)
+tests_verbs_soak_LDADD = $(verbs_ldadd)
 tests_verbs_traffic_SOURCES = tests/verbs/traffic.c $(rig)
 tests_verbs_traffic_LDADD = $(verbs_ldadd)
 endif

@@ -8,10 +8,13 @@ overhead() {
 
 @test "every mode, number of threads, of queue pairs and of WRs a post" {
 	overhead --json >"$BATS_TEST_TMPDIR/out"
-	jq -e '.rows | length == 24' "$BATS_TEST_TMPDIR/out"
-	jq -e '[.rows[] | [.mode, .threads, .qps, .list]] ==
+	jq -e '.rows | length == 39' "$BATS_TEST_TMPDIR/out"
+	jq -e '[.rows[] | select(.list > 0 and .bytes == 64) | [.mode, .threads, .qps, .list]] ==
 		[["off", "observe", "enforce"][] as $m | [1, 8][] as $t | [1, 10000][] as $q |
 		 [1, 32][] as $l | [$m, $t, $q, $l]]' "$BATS_TEST_TMPDIR/out"
+	jq -e '[.rows[] | select(.list == 0) | [.mode, .qps]] ==
+		[["off", "observe", "enforce"][] as $m | [1, 64, 1000, 10000][] as $q | [$m, $q]]' \
+		"$BATS_TEST_TMPDIR/out"
 	jq -e '.rows | all((.bare_ns > 0) and (.added_ns + .bare_ns > 0) and
 		(.added_ns_q1 <= .added_ns) and (.added_ns <= .added_ns_q3) and
 		(.added_instructions | type == "number" or . == null))' "$BATS_TEST_TMPDIR/out"
@@ -20,14 +23,14 @@ overhead() {
 @test "some modes, as a table" {
 	run overhead --modes off,enforce
 	[ "$status" -eq 0 ]
-	[ "${#lines[@]}" -eq 18 ]
-	[ "$(grep -c '^enforce ' <<<"$output")" -eq 8 ]
+	[ "${#lines[@]}" -eq 28 ]
+	[ "$(grep -c '^enforce ' <<<"$output")" -eq 13 ]
 }
 
 # One thread posts then, and another polls.
 @test "a gate that closes loses no completion of the device that does nothing" {
 	CCSHIM_CC=fixed:rate=200Mbit overhead --modes enforce >"$BATS_TEST_TMPDIR/out"
-	[ "$(grep -c '^enforce ' "$BATS_TEST_TMPDIR/out")" -eq 8 ]
+	[ "$(grep -c '^enforce ' "$BATS_TEST_TMPDIR/out")" -eq 13 ]
 }
 
 @test "what it does not know it refuses" {
@@ -35,4 +38,12 @@ overhead() {
 		run overhead $args
 		[ "$status" -eq 2 ] || { echo "$args: status $status"; return 1; }
 	done
+}
+
+@test "the aims of the cost stand beside what was measured" {
+	overhead --json --modes enforce >"$BATS_TEST_TMPDIR/out"
+	jq -e '[.rows[] | [.aim_ns, .aim_instructions]] ==
+		[[20, 250], [6, 250], [45, 250], [null, 250], [20, 250], [6, 250], [45, 250],
+		 [null, 250], [5, null], [5, null], [5, null], [5, null], [250, null]]' \
+		"$BATS_TEST_TMPDIR/out"
 }

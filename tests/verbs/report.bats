@@ -116,6 +116,32 @@ refused() {
 	check_traffic
 }
 
+# As another user could lay one in /tmp.
+@test "a symbolic link of another user is not followed" {
+	[ "$EUID" -eq 0 ] || skip "not root"
+	ln -s "$BATS_TEST_TMPDIR/victim" "$report"
+	chown -h nobody "$report"
+	refused "$report" 'not permitted'
+	CCSHIM_TRACE=$report CCSHIM_LOG_FILE=$report CCSHIM_LOG_LEVEL=info traffic live
+	[ ! -e "$BATS_TEST_TMPDIR/victim" ]
+	chown -h "$EUID" "$report"
+	CCSHIM_LOG_FILE=$report CCSHIM_LOG_LEVEL=info traffic live
+	[ -s "$BATS_TEST_TMPDIR/victim" ]
+}
+
+# An attacker lays links at the names that can be guessed: the process ID, with what precedes it.
+@test "the name under which a report is written cannot be guessed" {
+	bash -c 'ln -s "$0" "$1.$$"; ln -s "$0" "$1.tmp"; exec "$2" live' "$BATS_TEST_TMPDIR/victim" \
+		"$report" "$top_builddir/tests/verbs/traffic"
+	[ ! -e "$BATS_TEST_TMPDIR/victim" ]
+	check_traffic
+}
+
+@test "only its user can read the report" {
+	traffic live
+	[ "$(stat -c %a "$report")" = 600 ]
+}
+
 @test "every reason for uncontrolled traffic is in the manual page" {
 	grep -oP '^\tX\([A-Z_]+, "\K[a-z-]+' "$top_srcdir/libshim/preload/objects.h" |
 		grep -vw "$(sed -n 's/^\.It Li //p' "$top_srcdir/docs/libccshim.7" |

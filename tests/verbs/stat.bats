@@ -330,6 +330,25 @@ quiet() {
 	rmdir --ignore-fail-on-non-empty "/tmp/ccshim-$(id -u)"
 }
 
+@test "a directory that another user has made first denies nothing" {
+	[ "$EUID" -eq 0 ] && setpriv --version || skip "not root"
+	user=4242
+	mkdir "/tmp/ccshim-$user" || skip "it exists"
+	rm -rf "/tmp/ccshim-$user".*
+	chmod 777 .
+	begin setpriv --reuid=$user --clear-groups env -u XDG_RUNTIME_DIR ||
+		{ rmdir "/tmp/ccshim-$user"; skip "that user cannot execute the program"; }
+	tell 'write 10'
+	as=(setpriv --reuid=$user --clear-groups env -u XDG_RUNTIME_DIR)
+	all=$($ccshim stat -p "$app" --json || true)
+	own=$("${as[@]}" "$ccshim" stat -p "$app" --json 2> /dev/null || true)
+	run "${as[@]}" "$ccshim" set -p "$app" --show
+	rm -rf "/tmp/ccshim-$user" "/tmp/ccshim-$user".*
+	[[ $output == *"process $app did not accept"* ]] # shown.c does not poll
+	jq -e '.processes | length == 1' <<< "$all"
+	jq -e '.processes | length == 1' <<< "$own"
+}
+
 @test "the dashboard uses existing metrics only" {
 	begin
 	$ccshim stat -p "$app" --prometheus | sed -n 's/^# TYPE \([^ ]*\) .*/\1/p' > names

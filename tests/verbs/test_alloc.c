@@ -82,7 +82,8 @@ static void each_failed_allocation_leaves_a_working_qp(void **state)
 		assert_int_equal(ibv_destroy_qp(qp), 0);
 		assert_int_equal(ibv_destroy_cq(cq), 0);
 	}
-	assert_true(controlled >= 1 && passed >= 4);
+	/* If the device has no memory for a shadow CQ, a smaller one is tried. */
+	assert_true(controlled >= 5 && passed >= 2);
 	rig_close(&r);
 }
 

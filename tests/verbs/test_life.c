@@ -146,8 +146,9 @@ static void a_qp_without_a_shadow_cq_is_uncontrolled(void **state)
 	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	cq = ibv_create_cq(r.ctx, 16, NULL, NULL, 0);
-	fake_fail_create_cq(0, ENOMEM);
+	fake_refuse_cqs(ENOMEM);
 	qp = rig_qp(&r, cq, cq);
+	fake_refuse_cqs(0);
 	assert_non_null(qp);
 	assert_false(controlled(qp, cq));
 	rig_to_rts(&r, qp, r.b->qp_num);

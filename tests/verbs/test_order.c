@@ -223,6 +223,44 @@ static void a_poll_for_one_completion_leaves_most_in_the_device(void **state)
 	}
 }
 
+/* What no WQE is in flight for, is not polled for long; and a WQE changes that at once. */
+static void idle_polls_leave_the_devices_send_cq_alone(void **state)
+{
+	enum { LONG = 20000 };
+	struct rig r;
+
+	(void)state;
+	for (int ex = 0; ex < 2; ex++) {
+		struct ibv_cq *cq;
+		uint64_t id[MOST];
+		unsigned before;
+
+		batches = ex;
+		rig_open(&r, (struct rig_conf){ .cq_ex = ex ? &extended : NULL });
+		cq = fake_send_cq(r.a);
+		for (uint64_t i = 0; i < 3; i++) {
+			for (unsigned k = 0; k < LONG; k++)
+				assert_int_equal(poll_some(&r, 1, id), 0);
+			before = fake_polls(cq);
+			for (unsigned k = 0; k < 100; k++)
+				assert_int_equal(poll_some(&r, 1, id), 0);
+			if (cq != r.scq)
+				assert_int_equal(fake_polls(cq), before);
+			fake_hold(true);
+			assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 8,
+						  IBV_SEND_SIGNALED), 0);
+			for (unsigned k = 0; k < LONG; k++)
+				assert_int_equal(poll_some(&r, 1, id), 0);
+			assert_true(fake_polls(cq) >= before + LONG);
+			fake_step(1);
+			assert_int_equal(poll_some(&r, 1, id), 1);
+			assert_int_equal(id[0], i);
+			fake_hold(false);
+		}
+		rig_close(&r);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +269,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(receives_are_reported_while_sends_continue),
 		cmocka_unit_test(sends_and_receives_each_keep_their_order),
 		cmocka_unit_test(a_poll_for_one_completion_leaves_most_in_the_device),
+		cmocka_unit_test(idle_polls_leave_the_devices_send_cq_alone),
 	};
 
 	return rig_run_modes(argc, argv, "order", tests, sizeof(tests) / sizeof(*tests));

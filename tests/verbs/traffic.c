@@ -34,8 +34,9 @@ static void create_uncontrolled(struct rig *r)
 	qp_attr.create_flags = IBV_QP_CREATE_CVLAN_STRIPPING;
 	assert_non_null(ibv_create_qp_ex(r->ctx, &qp_attr));
 	cq = ibv_create_cq(r->ctx, 16, NULL, NULL, 0);
-	fake_fail_create_cq(0, ENOMEM);
+	fake_refuse_cqs(ENOMEM);
 	assert_non_null(rig_qp(r, cq, cq));
+	fake_refuse_cqs(0);
 }
 
 int main(int argc, char **argv)

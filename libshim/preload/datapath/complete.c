@@ -7,6 +7,7 @@
 #include "preload/control/qp_telemetry.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/cq.h"
+#include "preload/object/notify.h"
 #include "preload/object/qp.h"
 #include "preload/object/shadow_cq.h"
 #include "preload/registry.h"
@@ -26,6 +27,7 @@ static void push_completion(struct qp *qp, uint64_t number, uint64_t segment_len
 	wc->wr_id = wr->id;
 	if (wc->status == IBV_WC_SUCCESS && wc->byte_len && wc->byte_len == segment_len)
 		wc->byte_len = (uint32_t)wr->len;
+	ccs_notify_completion(qp->cq, wc->status);
 	CCS_PROBE4(complete, qp->qp_num, wc->wr_id, wr->len, wc->status);
 }
 
@@ -80,6 +82,7 @@ static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
 			continue;
 		wc.wr_id = ccs_flow_wr(f, f->wr_tail)->id;
 		ccs_cq_push(cq, &wc, &more, qp->id);
+		ccs_notify_completion(cq, wc.status);
 	}
 	f->wr_next = f->wr_tail;
 	f->next_offset = 0;
@@ -88,15 +91,16 @@ static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
 /*
  * To keep the order, wait until the device has completed all that is in flight. It flushes each
  * WQE, signalled or not, but success without a signal is silent. So if none comes for a while,
- * unsignalled WQEs have succeeded, and signalled ones, which the device got when it had failed
+ * and none waits to be polled, unsignalled WQEs have succeeded, and signalled ones, which the device got when it had failed
  * already, count as flushed. Returns whether WRs are left.
  */
-static __attribute__((noinline)) bool complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved)
+static __attribute__((noinline)) bool
+complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, bool emptied)
 {
 	struct ccs_flow *f = &qp->flow;
 
 	if (f->seg_tail < f->seg_head || !qp->flush_seen) {
-		if (!qp->flushed_ns || ccs_now_ns() < qp->flushed_ns)
+		if (!emptied || !qp->flushed_ns || ccs_now_ns() < qp->flushed_ns)
 			return true;
 		ccs_flow_settle(f, is_silent(f));
 		qp->marker_posted = false;
@@ -154,6 +158,21 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 	return ccs_flow_complete(&qp->flow, &done, wr);
 }
 
+bool ccs_complete_whole(struct qp *qp, const struct shadow_batch *a, int i)
+{
+	const uint64_t token = a->wc[i].wr_id;
+	const struct ccs_wr *wr = ccs_flow_complete_whole(&qp->flow, (uint32_t)token);
+	struct ibv_wc *wc;
+
+	if (!wr)
+		return false;
+	wc = ccs_cq_push(qp->cq, &a->wc[i], &a->more[i], qp->id);
+	wc->wr_id = wr->id;
+	ccs_notify_completion(qp->cq, wc->status);
+	CCS_PROBE4(complete, qp->qp_num, wc->wr_id, wr->len, wc->status);
+	return true;
+}
+
 void ccs_complete(struct qp *qp, struct shadow_batch *a, int i)
 {
 	uint64_t wr, len;
@@ -163,12 +182,12 @@ void ccs_complete(struct qp *qp, struct shadow_batch *a, int i)
 	if (__builtin_expect(a->wc[i].status, 0)) {
 		note_failure(qp, &a->wc[i]);
 		if (qp->broken) /* now, so that those of other QPs that follow come later */
-			complete_broken(qp->cq, qp, (uint32_t)(a->n - i - 1));
+			complete_broken(qp->cq, qp, (uint32_t)(a->n - i - 1), false);
 	}
 }
 
 /* A thread that adds WRs to such a QP sets cq->broken after that, under the QP's lock. */
-void ccs_complete_broken(struct cq *cq)
+void ccs_complete_broken(struct cq *cq, bool emptied)
 {
 	bool more = false;
 	struct qp *qp;
@@ -178,7 +197,7 @@ void ccs_complete_broken(struct cq *cq)
 	atomic_store(&cq->broken, false);
 	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
 		ccs_lock(&qp->lock);
-		if (qp->broken && complete_broken(cq, qp, 0))
+		if (qp->broken && complete_broken(cq, qp, 0, emptied))
 			more = true;
 		ccs_qp_leave(qp);
 	}

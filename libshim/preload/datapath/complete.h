@@ -6,7 +6,10 @@
 
 /* Process the i-th completion of a shadow CQ's batch. The locks of qp and its CQ are held. */
 void ccs_complete(struct qp *qp, struct shadow_batch *a, int i);
-/* Create flush completions for WRs of failed QPs, as far as there is space. cq->lock is held. */
-void ccs_complete_broken(struct cq *cq);
+/* The same for most successes: of a whole WR that is not timed. False: nothing was done. */
+bool ccs_complete_whole(struct qp *qp, const struct shadow_batch *a, int i);
+/* Create flush completions for WRs of failed QPs, as far as there is space. cq->lock is held.
+ * emptied: the shadow CQs have just been seen empty. */
+void ccs_complete_broken(struct cq *cq, bool emptied);
 
 #endif

@@ -10,17 +10,20 @@
 #include "preload/datapath/poll.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "preload/datapath/complete.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/post.h"
 #include "preload/object/cq.h"
 #include "preload/object/cq_ex.h"
+#include "preload/object/notify.h"
+#include "preload/object/provider.h"
 #include "preload/object/qp.h"
 #include "preload/object/shadow_cq.h"
 #include "preload/registry.h"
 
-enum { SPINNING = 8, FAIR = 4 };
+enum { SPINNING = 8, FAIR = 4, REST_AFTER = 1024, REST_AFTER_QP = 64 };
 
 static int pop_ready(struct cq *cq, int n, struct ibv_wc *wc)
 {
@@ -37,23 +40,51 @@ static void pump_and_unlock(struct qp *qp)
 	ccs_qp_leave(qp);
 }
 
+/*
+ * Completions are polled into the application's array, and changed there, if it has space for
+ * several: else more than it has space for are taken at a time. Returns for how many there is
+ * space: each yields at most one of ours.
+ */
+static inline int make_batch(const struct cq *cq, struct shadow_batch *a)
+{
+	const bool in_place = cq->out_space >= CCS_BATCH / 2;
+	const uint32_t space = in_place ? (uint32_t)cq->out_space : ccs_cq_ready_space(cq);
+
+	a->wc = in_place ? cq->out : a->own;
+	return space < CCS_BATCH ? (int)space : CCS_BATCH;
+}
+
+/* A failure may yield more than one completion: they must not overwrite those not read yet. */
+static __attribute__((noinline)) void copy_rest(struct shadow_batch *a, int i)
+{
+	if (a->wc != a->own)
+		memcpy(&a->own[i], &a->wc[i], (size_t)(a->n - i) * sizeof(*a->wc));
+	a->wc = a->own;
+}
+
 /* For consecutive completions of one QP, lock it and check its gate once. */
 static void deliver(struct cq *cq, struct shadow_batch *a, int n)
 {
 	struct qp *last = NULL;
 
 	for (int i = 0; i < n; i++) {
-		struct qp *qp = ccs_registry_find(cq, (uint32_t)(a->wc[i].wr_id >> 32));
+		const uint32_t id = (uint32_t)(a->wc[i].wr_id >> 32);
 
-		if (!qp)
-			continue; /* it was destroyed */
-		if (qp != last) {
+		if (!last || last->id != id) {
+			struct qp *qp = ccs_registry_find(cq, id);
+
+			if (!qp)
+				continue; /* it was destroyed */
 			if (last)
 				pump_and_unlock(last);
 			ccs_lock(&qp->lock);
 			last = qp;
 		}
-		ccs_complete(qp, a, i);
+		if (__builtin_expect(a->wc[i].status, 0))
+			copy_rest(a, i);
+		else if (ccs_complete_whole(last, a, i))
+			continue;
+		ccs_complete(last, a, i);
 	}
 	if (last)
 		pump_and_unlock(last);
@@ -66,53 +97,156 @@ static bool has_enough(const struct cq *cq)
 }
 
 /*
- * Returns a time after which the CQ was seen empty, if the clock was read: that before the last
- * poll, because this thread may have lost the CPU after it.
+ * Nothing was found for a while: unless a QP has WQEs in flight, do not poll until one is posted.
+ * A thread that posts takes the QP's lock after this one and ends the rest, or its WQE is seen
+ * here. The walk takes a small part of the time that the polls before it took.
  */
-static uint64_t drain_shadow(struct cq *cq, struct shadow *s, bool all)
+static __attribute__((noinline)) void try_to_rest(struct cq *cq, struct shadow *s)
+{
+	uint32_t qps = 0;
+	bool busy = false;
+	struct qp *qp;
+
+	atomic_store(&s->resting, true);
+	for (uint32_t slot = 0; !busy && (qp = ccs_registry_next(cq, &slot)); qps++) {
+		ccs_lock(&qp->lock);
+		busy = qp->shadow == s && (qp->flow.seg_head != qp->flow.seg_tail || qp->broken);
+		ccs_unlock(&qp->lock);
+	}
+	if (busy)
+		atomic_store(&s->resting, false);
+	s->empty = 0;
+	s->rest_after = REST_AFTER + REST_AFTER_QP * qps;
+}
+
+/*
+ * Returns a time after which the CQ was seen empty, if the clock was read: that before the last
+ * poll, because this thread may have lost the CPU after it. If it was not, *emptied becomes false.
+ */
+static uint64_t drain_shadow(struct cq *cq, struct shadow *s, bool all, bool *emptied)
 {
 	struct shadow_batch a;
 
 	for (;;) {
-		const uint32_t space = ccs_cq_ready_space(cq); /* each yields at most one of ours */
-		const int want = space < CCS_BATCH ? (int)space : CCS_BATCH;
+		const int want = make_batch(cq, &a);
 		const uint64_t before_ns = cq->polled_ns;
 		const int n = want ? ccs_shadow_poll(cq, s, want, &a) : 0;
 
-		if (n > 0)
+		if (n > 0) {
+			atomic_store_explicit(&cq->quiet, false, memory_order_relaxed);
 			deliver(cq, &a, n);
-		if (n < 0)
+		}
+		if (n < 0) {
 			cq->failed = n;
-		if (!want || n < 0)
 			return CCS_TIME_UNKNOWN;
+		}
+		if (!want)
+			break;
+		s->empty = n ? 0 : s->empty + 1;
+		if (__builtin_expect(s->empty > s->rest_after, 0))
+			try_to_rest(cq, s);
 		if (n < want)
 			return before_ns;
 		if (!all && has_enough(cq))
-			return CCS_TIME_UNKNOWN;
+			break;
 	}
+	*emptied = false;
+	return CCS_TIME_UNKNOWN;
 }
 
 /* Unless all completions are wanted, a batch of each shadow CQ may be enough. */
-static void drain_shadows(struct cq *cq, bool all)
+static void drain_once(struct cq *cq, bool all)
 {
 	uint64_t empty_ns = 0; /* of the first one */
+	bool polled = false, emptied = true;
 
 	cq->failed = 0;
 	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next) {
-		const uint64_t before_ns = s->cq ? drain_shadow(cq, s, all) : 0;
+		uint64_t before_ns;
 
+		if (!s->size || atomic_load_explicit(&s->resting, memory_order_relaxed))
+			continue;
+		polled = true;
+		before_ns = drain_shadow(cq, s, all, &emptied);
 		if (!empty_ns)
 			empty_ns = before_ns;
 	}
-	ccs_complete_broken(cq);
+	ccs_complete_broken(cq, emptied);
+	if (!polled)
+		cq->polled_ns = CCS_TIME_UNKNOWN;
 	if (empty_ns && empty_ns != CCS_TIME_UNKNOWN)
 		cq->empty_ns = empty_ns;
 	cq->woken = false;
 }
 
+/*
+ * Arm the shadow CQs. Where a completion that came before that raises no event, what is found then
+ * counts as such; if it came later, there is a second event.
+ */
+static void cover(struct cq *cq)
+{
+	ccs_notify_cover(cq);
+	if (cq->ctx->provider->arms_by_index)
+		return;
+	atomic_store(&cq->cover, CCS_COVER_NONE);
+	drain_once(cq, true);
+	atomic_store(&cq->cover, CCS_COVER_DEVICE);
+}
+
+static void drain_shadows(struct cq *cq, bool all)
+{
+	drain_once(cq, all);
+	if (!cq->channel)
+		return;
+	if (ccs_notify_is_due(cq) && !cq->ring)
+		cover(cq);
+	if (cq->ring)
+		ccs_notify_ring(cq);
+}
+
 void ccs_cq_drain(struct cq *cq)
 {
 	drain_shadows(cq, true);
+}
+
+/* The request waits until completions that only we get have come: let the pacer thread look. */
+static void watch(struct cq *cq)
+{
+	struct qp *qp;
+
+	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
+		ccs_lock(&qp->lock);
+		if (qp->busy)
+			ccs_post_pump(qp, &cq->polled_ns);
+		ccs_qp_leave(qp);
+	}
+}
+
+void ccs_cq_arm(struct cq *cq, bool solicited_only)
+{
+	/* Completions from before raise no event, unless the device counts those not polled yet. */
+	if (atomic_load(&cq->mixed) || atomic_load(&cq->broken) ||
+	    (atomic_load(&cq->busy) && !cq->ctx->provider->arms_by_index))
+		ccs_cq_drain(cq);
+	ccs_notify_arm(cq, solicited_only);
+	if (cq->ring)
+		ccs_notify_ring(cq);
+	if (ccs_notify_waits(cq))
+		watch(cq);
+}
+
+/* A request may have followed the one that this event is of. */
+void ccs_cq_take_event(struct cq *cq, const struct shadow *s)
+{
+	ccs_notify_event(cq, s);
+	if (!ccs_notify_waits(cq))
+		return;
+	if (ccs_notify_is_due(cq))
+		cover(cq);
+	if (cq->ring)
+		ccs_notify_ring(cq);
+	if (ccs_notify_waits(cq))
+		watch(cq);
 }
 
 /* The ready completions, and then new ones, which go directly into wc. */
@@ -134,7 +268,11 @@ static int poll_shadows(struct cq *cq, int n, struct ibv_wc *wc)
 
 static int poll_app(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	return cq->ctx->real.poll_cq(cq->app, n, wc);
+	const int got = cq->ctx->real.poll_cq(cq->app, n, wc);
+
+	if (got > 0 && cq->channel)
+		atomic_store_explicit(&cq->received, true, memory_order_relaxed);
+	return got;
 }
 
 /*

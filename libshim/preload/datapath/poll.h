@@ -9,6 +9,10 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc);
 /* Poll all shadow CQs until they are empty, deliver the completions, and emit what becomes due.
  * cq->lock is held. */
 void ccs_cq_drain(struct cq *cq);
+/* The application's request for an event. cq->lock is held. */
+void ccs_cq_arm(struct cq *cq, bool solicited_only);
+/* It gets an event of that shadow CQ; NULL: of its own CQ. cq->lock is held. */
+void ccs_cq_take_event(struct cq *cq, const struct shadow *s);
 
 /*
  * For the poll batches of extended CQs; these take cq->lock. The oldest ready completion.

@@ -17,6 +17,7 @@
 #include "preload/datapath/poll.h"
 #include "preload/datapath/wr.h"
 #include "preload/interpose/real.h"
+#include "preload/object/mr.h"
 #include "preload/object/qp.h"
 #include "preload/object/wr_batch.h"
 #include "preload/report/publish.h"
@@ -24,7 +25,7 @@
 #include "preload/shim.h"
 
 enum { LOOK_MIN_NS = 10000, LOOK_MAX_NS = 1000000, LOOKS_AT_ONCE = 16, FLUSH_NS = 100000000,
-       LINGER_STEP_NS = 50000 };
+       LINGER_STEP_NS = 50000, NEVER_SPLIT = 256 /* bytes: no segment is shorter */ };
 
 /* One doorbell's worth of segments. */
 struct batch {
@@ -45,6 +46,8 @@ static void fill_batch(struct qp *qp, struct batch *b, uint64_t *now_ns)
 	const struct ccs_seg *seg;
 	uint64_t number;
 
+	if (__builtin_expect(ccs_flow_wants_entries(&qp->flow, CCS_BATCH), 0))
+		ccs_qp_add_entries(qp);
 	for (b->n = 0; b->n < CCS_BATCH && ccs_flow_waiting(&qp->flow); b->n++) {
 		if (next_segment(qp, now_ns, &seg) != CCS_NEXT_SEGMENT)
 			break;
@@ -69,9 +72,16 @@ static __attribute__((noinline)) int post_uncancelled(const struct qp *qp, struc
 	return rc;
 }
 
+static inline void wake_shadow(const struct qp *qp)
+{
+	if (__builtin_expect(atomic_load_explicit(&qp->shadow->resting, memory_order_relaxed), 0))
+		atomic_store(&qp->shadow->resting, false);
+}
+
 static inline int post_to_device(const struct qp *qp, struct ibv_send_wr *wr,
 				 struct ibv_send_wr **bad)
 {
+	wake_shadow(qp);
 	if (__builtin_expect(qp->syscalls, 0))
 		return post_uncancelled(qp, wr, bad);
 	return qp->ctx->real.post_send(qp->real, wr, bad);
@@ -81,6 +91,7 @@ static int bind_on_device(const struct qp *qp, struct ibv_mw *mw, struct ibv_mw_
 {
 	int state, rc;
 
+	wake_shadow(qp);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	rc = qp->ctx->real.bind_mw(qp->real, mw, bind);
 	pthread_setcancelstate(state, NULL);
@@ -111,6 +122,8 @@ static int emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 		int rc;
 
 		fill_batch(qp, &b, now_ns);
+		if (b.n)
+			ccs_notify_before_post(qp);
 		rc = b.n ? post_to_device(qp, b.wr, &bad) : 0;
 		if (rc) {
 			*refused = return_refused(qp, b.first, b.wr, bad);
@@ -170,23 +183,36 @@ static void post_marker(struct qp *qp)
 		qp->marker_posted = !post_to_device(qp, &wr, &bad);
 }
 
+/* For completions, because the application sleeps and the device may not wake it. */
+static inline bool must_look(const struct qp *qp)
+{
+	return qp->busy && ccs_notify_waits(qp->cq);
+}
+
 /* Polls complete the WRs of a failed QP, see ccs_complete_broken(). */
 static void await_flush(struct qp *qp, uint64_t *now_ns)
 {
 	const struct ccs_flow *f = &qp->flow;
 	const uint64_t inflight = f->seg_head - f->seg_tail;
 	const bool wait = inflight || !qp->flush_seen;
+	uint64_t due = 0;
 
 	if (wait && f->unsignalled >= inflight && !qp->ctx->ignores_in_error)
 		post_marker(qp);
 	if (wait && !qp->flushed_ns)
 		qp->flushed_ns = ccs_now(now_ns) + FLUSH_NS;
 	if (wait)
-		ccs_pacer_thread_schedule(qp, qp->flushed_ns, ccs_now(now_ns));
+		due = qp->flushed_ns;
+	atomic_store(&qp->cq->broken, true);
+	if (qp->notifies)
+		ccs_notify_count(qp);
+	if (must_look(qp) && (!due || due > ccs_now(now_ns) + look_ns(qp)))
+		due = ccs_now(now_ns) + look_ns(qp);
+	if (due)
+		ccs_pacer_thread_schedule(qp, due, ccs_now(now_ns));
 	else if (qp->scheduled)
 		ccs_pacer_thread_cancel(qp);
-	qp->scheduled = wait;
-	atomic_store(&qp->cq->broken, true);
+	qp->scheduled = due;
 }
 
 /* The device counts its entries in another way than we do: completions will free some. */
@@ -214,6 +240,7 @@ static void disable_enforcement(struct qp *qp, uint64_t *now_ns)
 	uint64_t refused;
 	int rc;
 
+	ccs_notify_eagerly(qp->cq);
 	if (!qp->flow.enforce)
 		return;
 	qp->flow.enforce = false;
@@ -224,9 +251,10 @@ static void disable_enforcement(struct qp *qp, uint64_t *now_ns)
 }
 
 /* No WR is deferred, nor was any at the last schedule_deferred(). */
-static bool is_idle(const struct qp *qp)
+static inline bool is_idle(const struct qp *qp)
 {
-	return !ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns;
+	return !ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns &&
+	       !must_look(qp);
 }
 
 /* As ccs_flow_wait(). Where a completion may open the gate, look for one meanwhile. */
@@ -244,6 +272,8 @@ static void schedule_deferred(struct qp *qp, uint64_t *now_ns)
 
 	if (qp->flow.state == CCS_FLOW_SQD)
 		due = 0; /* in SQD: emission continues when the application leaves that state */
+	if (must_look(qp) && (!due || due > *now_ns + look_ns(qp)))
+		due = *now_ns + look_ns(qp);
 	if (due) {
 		if (!ccs_pacer_thread_schedule(qp, due, *now_ns))
 			disable_enforcement(qp, now_ns);
@@ -253,7 +283,7 @@ static void schedule_deferred(struct qp *qp, uint64_t *now_ns)
 	qp->scheduled = due;
 }
 
-static inline void schedule(struct qp *qp, uint64_t *now_ns)
+static inline __attribute__((always_inline)) void schedule(struct qp *qp, uint64_t *now_ns)
 {
 	if (qp->broken)
 		await_flush(qp, now_ns);
@@ -390,18 +420,24 @@ static void set_source(struct qp *qp, uint64_t number, const struct ibv_send_wr 
 }
 
 /*
- * Accept one WR; returns its CCS_WR_* flags. Without memory to keep it, it must not be split: the
- * rest of one that is partly carried out can neither wait nor be refused.
+ * Whether a WRITE or READ may be handed over in segments. What the device would refuse as a whole
+ * must get there as a whole; and without memory to keep it, the rest of a WR that is partly
+ * carried out could neither wait nor be refused.
  */
+static bool may_split(struct qp *qp, const struct ibv_send_wr *wr, uint64_t len)
+{
+	return qp->flow.enforce && qp->flow.split && len <= qp->ctx->max_message &&
+	       ccs_mr_covers(qp->ctx, wr) &&
+	       (len <= qp->flow.segment || qp->copy || !ccs_qp_alloc_copies(qp));
+}
+
+/* Accept one WR; returns its CCS_WR_* flags. */
 static inline uint32_t accept_one(struct qp *qp, const struct ibv_send_wr *wr)
 {
 	const uint64_t len = ccs_wr_len(qp, wr);
-	uint32_t flags = ccs_wr_flags(qp, wr, qp->split_imm);
+	uint32_t flags = ccs_wr_flags(qp, wr);
 
-	if (__builtin_expect(len > qp->ctx->max_message, 0)) /* for the device to refuse */
-		flags &= ~(uint32_t)CCS_WR_SPLIT;
-	if (len > qp->flow.segment && !qp->copy && (flags & CCS_WR_SPLIT) && qp->flow.enforce &&
-	    ccs_qp_alloc_copies(qp))
+	if ((flags & CCS_WR_SPLIT) && len > NEVER_SPLIT && !may_split(qp, wr, len))
 		flags &= ~(uint32_t)CCS_WR_SPLIT;
 	set_source(qp, ccs_flow_accept(&qp->flow, len, flags), wr);
 	return flags;
@@ -508,44 +544,95 @@ static int resolve_post_result(struct qp *qp, const struct outcome *o, struct ib
 	return rc;
 }
 
+/* Accept a WR and build the WQE of its first segment, the n-th. False: it has to wait. */
+static __attribute__((noinline)) bool
+build_timed(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe, int n,
+	    uint64_t *now_ns)
+{
+	const struct ccs_seg *seg;
+
+	if (ccs_flow_wants_entries(&qp->flow, CCS_BATCH))
+		ccs_qp_add_entries(qp);
+	accept_one(qp, wr);
+	if (next_segment(qp, now_ns, &seg) != CCS_NEXT_SEGMENT)
+		return false;
+	ccs_wr_build(qp, seg, ccs_token(qp, ccs_flow_newest(&qp->flow)), wqe, (uint32_t)n);
+	return true;
+}
+
+/*
+ * The segments of WRs that need not wait, in a batch. Returns the first WR that is not accepted;
+ * the last one that is may have to wait for the gate, or for its other segments.
+ */
+static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr *wr,
+					       struct batch *b, uint64_t *now_ns)
+{
+	struct ccs_flow *f = &qp->flow;
+	struct ibv_send_wr *wqe = b->wr;
+
+	b->first = f->seg_head;
+	for (; wr && wqe < b->wr + CCS_BATCH && !ccs_flow_waiting(f); wr = wr->next) {
+		const uint32_t flags = ccs_wr_flags(qp, wr);
+		const struct ccs_seg *seg = ccs_flow_post_fast(f, ccs_wr_len(qp, wr), flags);
+
+		if (seg) {
+			set_source(qp, seg->wr, wr);
+			ccs_wr_build_whole(wr, seg->signal, ccs_token(qp, ccs_flow_newest(f)), wqe);
+		} else if ((flags & CCS_WR_NO_DEFER) || ccs_flow_full(f)) {
+			break;
+		} else if (!build_timed(qp, wr, wqe, (int)(wqe - b->wr), now_ns)) {
+			wr = wr->next;
+			break;
+		}
+		wqe->next = wqe + 1;
+		wqe++;
+	}
+	b->n = (int)(wqe - b->wr);
+	if (b->n)
+		wqe[-1].next = NULL;
+	return wr;
+}
+
+/* Post WRs as they are accepted, while none must wait. As emit(); o->left: as fill_at_once(). */
+static inline int post_at_once(struct qp *qp, struct outcome *o, uint64_t *now_ns)
+{
+	struct batch b;
+
+	if (qp->flow.state != CCS_FLOW_RUN || qp->state < IBV_QPS_RTS || qp->resumed)
+		return 0;
+	do {
+		struct ibv_send_wr *bad = NULL;
+		int rc;
+
+		o->left = fill_at_once(qp, o->left, &b, now_ns);
+		if (!b.n)
+			return 0;
+		ccs_notify_before_post(qp);
+		rc = post_to_device(qp, b.wr, &bad);
+		if (__builtin_expect(rc, 0)) {
+			o->refused = return_refused(qp, b.first, b.wr, bad);
+			return rc;
+		}
+	} while (o->left && b.n == CCS_BATCH);
+	return 0;
+}
+
 static int post_list(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad,
 		     uint64_t *now_ns)
 {
-	struct outcome o = { .first = qp->flow.wr_head };
+	struct outcome o = { .first = qp->flow.wr_head, .left = wr };
 	uint32_t flags;
 
-	o.left = accept_list(qp, wr, &flags);
-	o.device = emit_posted(qp, flags, now_ns, &o.refused);
+	o.device = post_at_once(qp, &o, now_ns);
+	if (!o.device && !o.left && !ccs_flow_waiting(&qp->flow))
+		return 0;
+	o.left = accept_list(qp, o.left, &flags);
+	if (!o.device)
+		o.device = emit_posted(qp, flags, now_ns, &o.refused);
 	/* Without memory for what would have to wait, the gate does not count. */
 	if (!o.device && ccs_flow_waiting(&qp->flow) && ccs_qp_alloc_copies(qp))
 		o.device = emit_posted(qp, CCS_WR_NO_DEFER, now_ns, &o.refused);
 	return resolve_post_result(qp, &o, wr, bad);
-}
-
-/* Post one WR without queueing, if the flow allows it. False: nothing was done; use post_list(). */
-static bool post_fast(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad, int *rc)
-{
-	const struct ccs_seg *seg;
-	struct ibv_send_wr wqe, *refused = NULL;
-	uint64_t number;
-
-	if (!wr || wr->next)
-		return false;
-	seg = ccs_flow_post_fast(&qp->flow, ccs_wr_len(qp, wr),
-				 ccs_wr_flags(qp, wr, qp->split_imm));
-	if (!seg)
-		return false;
-	number = ccs_flow_newest(&qp->flow);
-	set_source(qp, seg->wr, wr);
-	ccs_wr_build(qp, seg, ccs_token(qp, number), &wqe, 0);
-	*rc = post_to_device(qp, &wqe, &refused);
-	if (__builtin_expect(*rc, 0)) {
-		struct outcome o = { .first = seg->wr, .device = *rc };
-
-		o.refused = return_refused(qp, number, &wqe, refused);
-		*rc = resolve_post_result(qp, &o, wr, bad);
-	}
-	return true;
 }
 
 /*
@@ -600,10 +687,9 @@ static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **
 	int rc;
 
 	ccs_qp_feedback_poll(qp, &now_ns);
-	if (!post_fast(qp, wr, bad, &rc)) {
+	if (wr && (wr->next || ccs_flow_full(&qp->flow)))
 		reclaim(qp, list_length(wr, qp->flow.wr_limit));
-		rc = is_ours_to_flush(qp) ? post_broken(qp, wr, bad) : post_list(qp, wr, bad, &now_ns);
-	}
+	rc = is_ours_to_flush(qp) ? post_broken(qp, wr, bad) : post_list(qp, wr, bad, &now_ns);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 	schedule(qp, &now_ns);
 	ccs_publish_due(qp, now_ns);
@@ -717,6 +803,8 @@ static int emit_bind(struct qp *qp, struct ibv_mw *mw, const struct ibv_mw_bind 
 	uint64_t number;
 	int rc;
 
+	if (ccs_flow_wants_entries(&qp->flow, 1))
+		ccs_qp_add_entries(qp);
 	if (next_segment(qp, now_ns, &seg) != CCS_NEXT_SEGMENT) {
 		ccs_flow_unaccept(&qp->flow, wr);
 		return ENOMEM;
@@ -724,6 +812,7 @@ static int emit_bind(struct qp *qp, struct ibv_mw *mw, const struct ibv_mw_bind 
 	number = ccs_flow_newest(&qp->flow);
 	copy.wr_id = ccs_token(qp, number);
 	copy.send_flags |= IBV_SEND_SIGNALED;
+	ccs_notify_before_post(qp);
 	rc = bind_on_device(qp, mw, &copy);
 	if (rc) {
 		ccs_flow_unsend(&qp->flow, number);
@@ -746,7 +835,8 @@ static int post_bind(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	qp->flow.state = CCS_FLOW_FLUSH;
 	if (!is_ours_to_flush(qp))
 		device = emit(qp, &now_ns, &refused);
-	if (!device && !is_ours_to_flush(qp) && !ccs_flow_waiting(&qp->flow) && !ccs_flow_full(&qp->flow))
+	if (!device && !is_ours_to_flush(qp) && !ccs_flow_waiting(&qp->flow) &&
+	    !ccs_flow_full(&qp->flow))
 		rc = emit_bind(qp, mw, bind, &now_ns);
 	qp->flow.state = state;
 	if (device && !is_queue_full(qp, device, refused))

@@ -17,7 +17,7 @@ static inline bool ccs_wr_has_payload(const struct ibv_send_wr *wr)
 
 static inline bool ccs_wr_sge_fit(const struct qp *qp, const struct ibv_send_wr *wr)
 {
-	return wr->num_sge >= 0 && (uint32_t)wr->num_sge <= ccs_max_sge(qp);
+	return (uint32_t)wr->num_sge <= ccs_max_sge(qp); /* a negative one is large */
 }
 
 /* Payload bytes. Reads only fields that the opcode defines, and no scatter list that is longer
@@ -33,32 +33,32 @@ static inline uint64_t ccs_wr_len(const struct qp *qp, const struct ibv_send_wr 
 }
 
 /* CCS_WR_* of a WR posted to qp. */
-static inline uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr,
-				    bool split_imm)
+static inline uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr)
 {
-	const uint32_t visible = qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED)
-		? CCS_WR_SIGNALED : 0;
-	/* A list that is too long must reach the device unsplit, to be refused. */
-	const uint32_t split = (wr->send_flags & IBV_SEND_INLINE) || !ccs_wr_sge_fit(qp, wr)
-		? 0 : CCS_WR_SPLIT;
+	/* Others change keys at once, or are unknown: only the device can validate them. */
+	static const uint8_t known[IBV_WR_SEND_WITH_INV + 1] = {
+		[IBV_WR_RDMA_WRITE] = CCS_WR_SPLIT,
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = CCS_WR_SPLIT | CCS_WR_RECV,
+		[IBV_WR_SEND] = CCS_WR_RECV,
+		[IBV_WR_SEND_WITH_IMM] = CCS_WR_RECV,
+		[IBV_WR_RDMA_READ] = CCS_WR_SPLIT | CCS_WR_READ,
+		[IBV_WR_ATOMIC_CMP_AND_SWP] = CCS_WR_READ,
+		[IBV_WR_ATOMIC_FETCH_AND_ADD] = CCS_WR_READ,
+		[IBV_WR_LOCAL_INV] = CCS_WR_NO_DEFER,
+		[IBV_WR_BIND_MW] = CCS_WR_NO_DEFER,
+		[IBV_WR_SEND_WITH_INV] = CCS_WR_RECV,
+	};
+	uint32_t flags = wr->opcode <= IBV_WR_SEND_WITH_INV ? known[wr->opcode] : CCS_WR_NO_DEFER;
 
-	switch (wr->opcode) {
-	case IBV_WR_RDMA_WRITE:
-		return visible | split;
-	case IBV_WR_RDMA_WRITE_WITH_IMM:
-		return visible | CCS_WR_RECV | (split_imm ? split : 0);
-	case IBV_WR_RDMA_READ:
-		return visible | split | CCS_WR_READ;
-	case IBV_WR_ATOMIC_CMP_AND_SWP:
-	case IBV_WR_ATOMIC_FETCH_AND_ADD: /* a device without atomics refuses them */
-		return visible | CCS_WR_READ | (qp->ctx->atomics ? 0 : CCS_WR_NO_DEFER);
-	case IBV_WR_SEND:
-	case IBV_WR_SEND_WITH_IMM:
-	case IBV_WR_SEND_WITH_INV:
-		return visible | CCS_WR_RECV;
-	default: /* changes keys at once, or is unknown: only the device can validate it */
-		return visible | CCS_WR_NO_DEFER;
-	}
+	if (qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED))
+		flags |= CCS_WR_SIGNALED;
+	/* A list that is too long must reach the device unsplit, to be refused. */
+	if ((wr->send_flags & IBV_SEND_INLINE) || !ccs_wr_sge_fit(qp, wr) ||
+	    (wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM && !qp->split_imm))
+		flags &= ~(uint32_t)CCS_WR_SPLIT;
+	if (flags & CCS_WR_READ && wr->opcode != IBV_WR_RDMA_READ && !qp->ctx->atomics)
+		flags |= CCS_WR_NO_DEFER; /* the device refuses them */
+	return flags;
 }
 
 /* 0, or the error code with which the device usually refuses such a WR. */
@@ -71,6 +71,22 @@ int ccs_wr_keep(struct qp *qp, uint64_t number);
 /* Build the WQE of a segment, the n-th of its doorbell; its scatter list may be in qp->scratch. */
 void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
 		  struct ibv_send_wr *out, uint32_t n);
+
+/* The WQE of a whole WR that is neither a READ nor an atomic: what the device reads of it, but for
+ * `next`. */
+static inline void ccs_wr_build_whole(const struct ibv_send_wr *wr, bool signal, uint64_t token,
+				      struct ibv_send_wr *out)
+{
+	out->wr_id = token;
+	out->sg_list = wr->sg_list;
+	out->num_sge = wr->num_sge;
+	out->opcode = wr->opcode;
+	out->send_flags = signal ? wr->send_flags | IBV_SEND_SIGNALED
+				 : wr->send_flags & ~(unsigned int)IBV_SEND_SIGNALED;
+	out->imm_data = wr->imm_data;
+	out->wr.rdma = wr->wr.rdma;
+	out->qp_type.xrc.remote_srqn = wr->qp_type.xrc.remote_srqn;
+}
 
 static inline struct ibv_send_wr *ccs_wr_copy(const struct qp *qp, uint64_t number)
 {

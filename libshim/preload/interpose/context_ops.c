@@ -150,6 +150,7 @@ static void swap_tables(struct ctx *ctx)
 
 void ccs_context_attach(struct ibv_context *context)
 {
+	static atomic_uint contexts;
 	struct ccs_shim *shim = ccs_shim();
 	struct ibv_device_attr attr = { 0 };
 	struct ctx *ctx;
@@ -166,6 +167,7 @@ void ccs_context_attach(struct ibv_context *context)
 		return;
 	}
 	ctx->context = context;
+	ctx->number = atomic_fetch_add(&contexts, 1);
 	atomic_store(&ctx->refs, 1);
 	snprintf(ctx->device, sizeof(ctx->device), "%s", context->device->name);
 	ctx->max_qp_wr = (uint32_t)attr.max_qp_wr;

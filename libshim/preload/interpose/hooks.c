@@ -10,6 +10,7 @@
 #include "preload/object/cq.h"
 #include "preload/object/cq_verbs.h"
 #include "preload/object/event.h"
+#include "preload/object/mr.h"
 #include "preload/object/parent_domain.h"
 #include "preload/object/purge.h"
 #include "preload/object/qp.h"
@@ -51,7 +52,73 @@ HOOK int ibv_dealloc_pd(struct ibv_pd *pd)
 	return ccs_done(saved, ccs_parent_domain_dealloc(pd));
 }
 
-/* The header's macro of this name chooses a variant by arguments; this is the symbol. */
+static struct ibv_mr *registered(int saved, struct ibv_mr *mr, uint64_t iova, unsigned int access)
+{
+	if (mr)
+		ccs_mr_add(mr, iova, access);
+	return ccs_made(saved, mr);
+}
+
+/* The header's macros of these names choose a variant by arguments; these are the symbols. */
+#undef ibv_reg_mr
+HOOK struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	const int saved = errno;
+
+	return registered(saved, ccs_real()->ibv_reg_mr(pd, addr, length, access),
+			  (uintptr_t)addr, (unsigned int)access);
+}
+
+#undef ibv_reg_mr_iova
+HOOK struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+				    int access)
+{
+	const int saved = errno;
+
+	return registered(saved, ccs_real()->ibv_reg_mr_iova(pd, addr, length, iova, access), iova,
+			  (unsigned int)access);
+}
+
+HOOK struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+				     unsigned int access)
+{
+	const int saved = errno;
+
+	return registered(saved, ccs_real()->ibv_reg_mr_iova2(pd, addr, length, iova, access),
+			  iova, access);
+}
+
+/* Programs look it up, to see whether it exists: a libibverbs without it supports no dma-buf. */
+HOOK struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+				      uint64_t iova, int fd, int access)
+{
+	const int saved = errno;
+
+	if (!ccs_real()->ibv_reg_dmabuf_mr) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	return registered(saved, ccs_real()->ibv_reg_dmabuf_mr(pd, offset, length, iova, fd,
+							       access),
+			  iova, (unsigned int)access);
+}
+
+HOOK int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+		      int access)
+{
+	const int saved = errno;
+
+	return ccs_done(saved, ccs_mr_rereg(mr, flags, pd, addr, length, access));
+}
+
+HOOK int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	const int saved = errno;
+
+	return ccs_done(saved, ccs_mr_dereg(mr));
+}
+
+/* As above. */
 HOOK struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 				  struct ibv_comp_channel *channel, int comp_vector)
 {

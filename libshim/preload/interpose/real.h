@@ -16,6 +16,16 @@
 	X(ibv_import_device, "IBVERBS_1.10", struct ibv_context *, (int)) \
 	X(ibv_close_device, "IBVERBS_1.1", int, (struct ibv_context *)) \
 	X(ibv_dealloc_pd, "IBVERBS_1.1", int, (struct ibv_pd *)) \
+	X(ibv_reg_mr, "IBVERBS_1.1", struct ibv_mr *, (struct ibv_pd *, void *, size_t, int)) \
+	X(ibv_reg_mr_iova, "IBVERBS_1.7", struct ibv_mr *, \
+	  (struct ibv_pd *, void *, size_t, uint64_t, int)) \
+	X(ibv_reg_mr_iova2, "IBVERBS_1.8", struct ibv_mr *, \
+	  (struct ibv_pd *, void *, size_t, uint64_t, unsigned int)) \
+	X(ibv_reg_dmabuf_mr, "IBVERBS_1.12", struct ibv_mr *, \
+	  (struct ibv_pd *, uint64_t, size_t, uint64_t, int, int)) \
+	X(ibv_rereg_mr, "IBVERBS_1.1", int, \
+	  (struct ibv_mr *, int, struct ibv_pd *, void *, size_t, int)) \
+	X(ibv_dereg_mr, "IBVERBS_1.1", int, (struct ibv_mr *)) \
 	X(ibv_create_cq, "IBVERBS_1.1", struct ibv_cq *, \
 	  (struct ibv_context *, int, void *, struct ibv_comp_channel *, int)) \
 	X(ibv_resize_cq, "IBVERBS_1.1", int, (struct ibv_cq *, int)) \

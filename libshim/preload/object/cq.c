@@ -110,23 +110,21 @@ bool ccs_cq_resize_ready(struct cq *cq)
 	return true;
 }
 
-/* Every WQE may yield a completion, so an entry is reserved for each. */
-struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries)
+struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries, uint32_t most)
 {
 	struct shadow *s;
 
 	ccs_lock(&cq->lock);
-	for (s = atomic_load(&cq->shadows); s; s = s->next)
-		if (s->size - s->used >= entries)
-			break;
-	if (!ccs_cq_resize_ready(cq))
-		s = NULL;
-	else if (!s)
-		s = ccs_shadow_new(cq, entries);
-	if (s) {
-		s->used += entries;
-		cq->qps++;
+	if (!ccs_cq_resize_ready(cq)) {
+		ccs_unlock(&cq->lock);
+		return NULL;
 	}
+	for (s = atomic_load(&cq->shadows); s; s = s->next)
+		if (ccs_shadow_reserve(s, entries))
+			break;
+	if (!s)
+		s = ccs_shadow_new(cq, entries, most);
+	cq->qps += !!s;
 	ccs_unlock(&cq->lock);
 	return s;
 }
@@ -134,7 +132,7 @@ struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries)
 void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries)
 {
 	ccs_lock(&cq->lock);
-	s->used -= entries;
+	atomic_fetch_sub(&s->used, entries);
 	cq->qps--;
 	ccs_unlock(&cq->lock);
 }
@@ -142,7 +140,7 @@ void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries)
 void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries)
 {
 	ccs_lock(&cq->lock);
-	s->used -= entries;
+	atomic_fetch_sub(&s->used, entries);
 	ccs_unlock(&cq->lock);
 }
 
@@ -153,7 +151,8 @@ struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct 
 
 	if (cq->out_space) {
 		cq->out_space--;
-		*cq->out = *wc;
+		if (cq->out != wc)
+			*cq->out = *wc;
 		return cq->out++;
 	}
 	at = cq->ready_head++ & cq->ready_mask;

@@ -18,8 +18,11 @@ bool ccs_cq_track(struct cq *cq);
 void ccs_cq_warn_untracked(void);
 void ccs_cq_put(struct cq *cq);
 
-/* Reserve so many entries in a shadow CQ. NULL: the device refused, or no memory. */
-struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries);
+/*
+ * Reserve so many entries in a shadow CQ for a QP that may need up to `most`. NULL: the device
+ * refused, or no memory.
+ */
+struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries, uint32_t most);
 void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries);
 /* The QP needs so many entries less than it has reserved. */
 void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries);

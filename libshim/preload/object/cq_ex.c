@@ -73,6 +73,8 @@ static int next_real(struct cq_ex *e, struct ibv_poll_cq_attr *attr)
 	if (rc && e->open)
 		e->real.end_poll(e->app);
 	e->open = !rc;
+	if (e->open)
+		atomic_store_explicit(&cq_of(e->app)->received, true, memory_order_relaxed);
 	return rc;
 }
 

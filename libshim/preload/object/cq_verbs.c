@@ -7,6 +7,8 @@
 #include "preload/datapath/poll.h"
 #include "preload/interpose/real.h"
 #include "preload/object/cq.h"
+#include "preload/object/memlock.h"
+#include "preload/object/notify.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/shadow_cq.h"
 #include "preload/shim.h"
@@ -18,13 +20,17 @@
  */
 static int destroy_shadows(struct cq *cq)
 {
+	ccs_notify_close(cq);
 	for (struct shadow *s = atomic_load(&cq->shadows); s; s = s->next) {
 		const int rc = s->cq ? ccs_real()->ibv_destroy_cq(s->cq) : 0;
 
 		if (rc)
 			return rc;
-		if (s->cq)
+		if (s->cq) {
 			ccs_ptrmap_del(&ccs_shim()->cqs, s->cq, cq);
+			if (s->size)
+				ccs_memlock_release(s->size);
+		}
 		s->cq = NULL;
 		s->ex = NULL;
 		s->size = 0;
@@ -66,12 +72,13 @@ int ccs_cq_destroy(struct cq *cq)
 
 int ccs_cq_notify(struct cq *cq, int solicited_only)
 {
-	int rc = cq->ctx->real.req_notify_cq(cq->app, solicited_only);
+	const int rc = cq->ctx->real.req_notify_cq(cq->app, solicited_only);
 
-	atomic_store(&cq->armed, 1 + !!solicited_only);
-	for (struct shadow *s = atomic_load(&cq->shadows); s && !rc; s = s->next)
-		if (s->cq)
-			rc = cq->ctx->real.req_notify_cq(s->cq, solicited_only);
+	if (!rc && cq->channel && !ccs_forked()) {
+		ccs_lock(&cq->lock);
+		ccs_cq_arm(cq, solicited_only);
+		ccs_unlock(&cq->lock);
+	}
 	return rc;
 }
 
@@ -125,7 +132,7 @@ int ccs_cq_modify(struct cq *cq, struct ibv_modify_cq_attr *attr)
 	ccs_lock(&cq->lock);
 	cq->moderation = *attr;
 	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next)
-		ccs_shadow_moderate(cq, s->cq);
+		ccs_shadow_moderate(cq, s->size ? s->cq : NULL);
 	if (atomic_load(&cq->shadows))
 		ccs_shadow_moderate(cq, cq->app);
 	ccs_unlock(&cq->lock);

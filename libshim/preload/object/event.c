@@ -5,6 +5,7 @@
  */
 #include "preload/object/event.h"
 
+#include "preload/datapath/poll.h"
 #include "preload/interpose/real.h"
 #include "preload/object/cq.h"
 #include "preload/shim.h"
@@ -27,16 +28,17 @@ int ccs_event_get(struct ibv_comp_channel *channel, struct ibv_cq **ibcq, void *
 	if (!cq || ccs_forked())
 		return rc;
 	s = shadow_of(cq, *ibcq);
-	atomic_store(&cq->armed, 0);
 	atomic_fetch_add(s ? &s->unacked : &cq->unacked, 1);
 	*ibcq = cq->app;
-	if (s) {
+	if (s)
 		*cq_context = cq->app->cq_context; /* the application may have changed it */
-		ccs_lock(&cq->lock);
+	ccs_lock(&cq->lock);
+	if (s) {
 		cq->woken = true;
 		cq->idle_polls = 0;
-		ccs_unlock(&cq->lock);
 	}
+	ccs_cq_take_event(cq, s);
+	ccs_unlock(&cq->lock);
 	return rc;
 }
 

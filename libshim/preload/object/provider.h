@@ -12,6 +12,9 @@ struct ccs_provider {
 	/* The completions of a QP that the application has not polled are removed */
 	bool purges_on_destroy;          /* by ibv_destroy_qp() */
 	bool purges_on_reset;            /* by a transition to RESET */
+	/* An event is raised for completions that were not polled when the CQ is armed. */
+	bool arms_by_index;
+	bool flushes;                    /* a WQE that is posted to a QP in the error state */
 	/* While it posts or polls, it reads ibv_qp.send_cq. */
 	bool reads_send_cq;
 };

@@ -8,10 +8,13 @@
 #include "preload/control/policy.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/cq.h"
+#include "preload/object/memlock.h"
 #include "preload/object/provider.h"
+#include "preload/object/shadow_cq.h"
 #include "preload/object/wr_batch.h"
 
-enum { EXTRA_SEGMENTS = 128 };   /* of the device's queue, for splitting */
+/* Entries of the device's queue, for splitting: as many as of the application's. */
+enum { EXTRA_LEAST = 30, EXTRA_MOST = 128 };
 
 /* Of one block: the copied WRs, then their scatter lists, then their inline data. */
 static size_t copies_size(const struct qp *qp)
@@ -66,12 +69,29 @@ void ccs_qp_set_send_cq(struct qp *qp, bool app)
 		qp->real->send_cq = app ? qp->cq->app : qp->shadow->cq;
 }
 
+bool ccs_qp_add_entries(struct qp *qp)
+{
+	struct ccs_flow *f = &qp->flow;
+	const uint32_t left = f->seg_max - f->seg_limit;
+	const uint32_t more = left < f->seg_limit ? left : f->seg_limit;
+
+	if (!ccs_shadow_reserve(qp->shadow, more))
+		return false;
+	qp->reserved += more;
+	ccs_flow_set_entries(f, f->seg_limit + more);
+	return true;
+}
+
 uint32_t ccs_qp_device_depth(const struct ctx *ctx, uint32_t wanted)
 {
+	uint32_t extra = wanted < EXTRA_MOST ? wanted : EXTRA_MOST;
+
 	/* Above its limit let the device refuse with its own error; near it, use what is left. */
-	if (wanted > ctx->max_qp_wr || !ccs_policy_may_split())
+	if (wanted > ctx->max_qp_wr || !ccs_policy_may_split() || ccs_memlock_limited(ctx))
 		return wanted;
-	return ctx->max_qp_wr - wanted < EXTRA_SEGMENTS ? ctx->max_qp_wr : wanted + EXTRA_SEGMENTS;
+	if (extra < EXTRA_LEAST)
+		extra = EXTRA_LEAST;
+	return ctx->max_qp_wr - wanted < extra ? ctx->max_qp_wr : wanted + extra;
 }
 
 uint32_t ccs_qp_granted_max(const struct ctx *ctx, uint32_t depth)

@@ -2,6 +2,7 @@
 #ifndef CCS_QP_H
 #define CCS_QP_H
 /* Records of queue pairs. */
+#include "preload/object/notify.h"
 #include "preload/shim.h"
 
 static inline struct qp *ccs_qp_find(const struct ibv_qp *qp)
@@ -49,6 +50,9 @@ static inline void ccs_qp_end_broken(struct qp *qp)
 	qp->flushed_ns = 0;
 }
 
+/* Double the WQEs that may be in flight, as far as the shadow CQ has space. qp->lock is held. */
+bool ccs_qp_add_entries(struct qp *qp);
+
 /* Release qp->lock after the flow was changed: polls read the clock while cq->timed is not 0. */
 static inline void ccs_qp_leave(struct qp *qp)
 {
@@ -57,6 +61,8 @@ static inline void ccs_qp_leave(struct qp *qp)
 	if (timed != qp->timed)
 		atomic_fetch_add_explicit(&qp->cq->timed, timed ? 1 : -1, memory_order_relaxed);
 	qp->timed = timed;
+	if (qp->notifies)
+		ccs_notify_count(qp);
 	ccs_unlock(&qp->lock);
 }
 

@@ -61,6 +61,8 @@ void ccs_qp_apply_policy(struct qp *qp, const struct ccs_policy *policy, uint64_
 	ccs_qp_flow_config(qp, known ? qp->flow.cc.path.line_rate
 				 : ccs_context_line_rate(qp->ctx, qp->port, given), &conf);
 	ccs_flow_configure(&qp->flow, &conf, ccs_qp_feedback_algorithm(qp), now_ns);
+	while (qp->flow.growable && !conf.enforce && ccs_qp_add_entries(qp))
+		;
 }
 
 void ccs_qp_change_policy(struct qp *qp, const struct ccs_policy *policy)

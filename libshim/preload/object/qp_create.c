@@ -32,6 +32,11 @@ struct request {
 	struct ibv_qp_init_attr_ex *ex;
 };
 
+enum {
+	FIRST_ENTRIES = 63,              /* of a shadow CQ, for WQEs in flight */
+	OURS = 1,                        /* one more, for the marker of a QP that has failed */
+};
+
 /* Bits of comp_mask and create_flags that are known not to matter here. */
 enum {
 	EX_KNOWN = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
@@ -123,13 +128,27 @@ static uint32_t depth_of_app(const struct request *rq, const struct ibv_qp_cap *
 	return ccs_qp_bare_depth(rq->ctx, rq->attr->cap.max_send_wr, cap->max_send_wr);
 }
 
+/* `cap` as the device granted it; so many entries of the shadow CQ are reserved. */
+static int init_flow(struct qp *qp, const struct ibv_qp_cap *cap, uint32_t entries)
+{
+	const uint32_t needed = cap->max_send_wr + OURS;
+	struct ccs_flow_config conf;
+
+	ccs_qp_flow_config(qp, ccs_qp_line_rate(qp), &conf);
+	if (ccs_flow_init(&qp->flow, &conf, ccs_qp_feedback_algorithm(qp), qp->cap.max_send_wr,
+			  cap->max_send_wr, ccs_now_ns()))
+		return -1;
+	qp->reserved = entries < needed ? entries : needed;
+	ccs_flow_set_entries(&qp->flow, qp->reserved - OURS);
+	return 0;
+}
+
 /* All that may fail comes before the record can be found. */
 static struct qp *make_record(struct ibv_qp *real, const struct request *rq, struct cq *cq,
-			      struct shadow *s, const struct ibv_qp_cap *cap)
+			      struct shadow *s, uint32_t entries, const struct ibv_qp_cap *cap)
 {
 	const struct ibv_qp_init_attr *attr = rq->attr;
 	struct qp *qp = ccs_pool_calloc(1, sizeof(*qp));
-	struct ccs_flow_config conf;
 
 	if (!qp)
 		return NULL;
@@ -142,20 +161,18 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->cq = cq;
 	atomic_fetch_add(&cq->refs, 1);
 	qp->shadow = s;
+	qp->notifies = cq->channel;
 	qp->port = 1;
 	qp->publish_ns = UINT64_MAX;
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->state = IBV_QPS_RESET;
 	qp->cap = *cap;
 	qp->cap.max_send_wr = depth_of_app(rq, cap);
-	qp->reserved = cap->max_send_wr;
 	qp->may_split = ccs_policy_may_split();
 	qp->policy = ccs_policy_default();
 	ccs_policy_warn_missing_feedback(qp->policy);
 	qp->split_imm = qp->policy->options.split_imm;
-	ccs_qp_flow_config(qp, ccs_qp_line_rate(qp), &conf);
-	if (ccs_flow_init(&qp->flow, &conf, ccs_qp_feedback_algorithm(qp), qp->cap.max_send_wr,
-			  cap->max_send_wr, ccs_now_ns()) ||
+	if (init_flow(qp, cap, entries) ||
 	    ccs_qp_alloc_scratch(qp) ||
 	    (has_bit(rq->ex, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) && ccs_qp_ex_open(qp)) ||
 	    ccs_registry_add(qp)) {
@@ -188,7 +205,7 @@ static struct ibv_qp *create_uncontrolled(const struct request *rq, enum ccs_pas
 
 /* NULL: *reason says why. */
 static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, struct shadow *s,
-				       uint32_t reserved, enum ccs_pass *reason)
+				       uint32_t entries, enum ccs_pass *reason)
 {
 	const uint32_t depth = ccs_qp_device_depth(cq->ctx, rq->attr->cap.max_send_wr);
 	struct ibv_qp_cap cap;
@@ -199,16 +216,13 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 		real = create_real(rq, s, rq->attr->cap.max_send_wr, &cap);
 	if (!real)
 		return NULL;
-	/* So many entries are reserved in the shadow CQ: never more WQEs may be in flight. */
-	if (cap.max_send_wr > reserved)
-		cap.max_send_wr = reserved;
-	qp = make_record(real, rq, cq, s, &cap);
+	qp = make_record(real, rq, cq, s, entries, &cap);
 	if (!qp) {
 		ccs_real()->ibv_destroy_qp(real);
 		*reason = CCS_PASS_NO_MEMORY;
 		return NULL;
 	}
-	ccs_cq_release_some(cq, s, reserved - qp->reserved);
+	ccs_cq_release_some(cq, s, entries - qp->reserved);
 	rq->attr->cap = qp->cap;
 	ccs_parent_domain_enter(qp, rq->pd);
 	ccs_report_add(qp);
@@ -216,26 +230,39 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 	return real;
 }
 
+/*
+ * A QP begins with a few entries of its shadow CQ and gets more by need. One that is only observed
+ * must never wait for them, so it gets all that it may need.
+ */
+static uint32_t first_entries(uint32_t most)
+{
+	const bool waits = ccs_policy_default()->options.mode == CCS_MODE_ENFORCE;
+
+	return (waits && most > FIRST_ENTRIES ? FIRST_ENTRIES : most) + OURS;
+}
+
 static struct ibv_qp *create_controlled(const struct request *rq)
 {
+	const uint32_t wanted = rq->attr->cap.max_send_wr;
+	uint32_t most, entries;
 	struct ibv_qp *real;
 	enum ccs_pass reason;
 	struct shadow *s;
 	struct cq *cq;
-	uint32_t reserved;
 
 	if (!is_controllable(rq, &cq, &reason))
 		return create_uncontrolled(rq, reason);
-	reserved = ccs_qp_granted_max(cq->ctx, ccs_qp_device_depth(cq->ctx,
-								   rq->attr->cap.max_send_wr));
-	s = ccs_cq_attach(cq, reserved);
+	most = ccs_qp_granted_max(cq->ctx, ccs_qp_device_depth(cq->ctx, wanted));
+	entries = first_entries(most);
+	/* A depth that the device will refuse must not make us create a huge CQ. */
+	s = ccs_cq_attach(cq, entries, wanted > cq->ctx->max_qp_wr ? entries : most + OURS);
 	if (!s)
 		return create_uncontrolled(rq, CCS_PASS_SHADOW_CQ);
 	reason = CCS_PASS_REFUSED;
-	real = create_on_shadow(rq, cq, s, reserved, &reason);
+	real = create_on_shadow(rq, cq, s, entries, &reason);
 	if (real)
 		return real;
-	ccs_cq_release(cq, s, reserved);
+	ccs_cq_release(cq, s, entries);
 	return create_uncontrolled(rq, reason);
 }
 

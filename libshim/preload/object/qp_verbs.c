@@ -300,6 +300,7 @@ int ccs_qp_destroy(struct qp *qp)
 	ccs_report_remove(qp);
 	ccs_publish_end(qp);
 	qp->flow.timed = 0;
+	ccs_notify_forget(qp);
 	ccs_qp_leave(qp);
 	ccs_unlock(&cq->lock);
 	ccs_purge_end(&purge, qp->qp_num, qp->id);

@@ -14,10 +14,12 @@
 #include "observe/log.h"
 #include "preload/clock.h"
 #include "preload/interpose/real.h"
+#include "preload/object/memlock.h"
+#include "preload/object/notify.h"
 #include "preload/object/ptrmap.h"
 #include "preload/shim.h"
 
-enum { SHADOW_MIN = 1024, MODERATION_US = 100 };
+enum { LARGE = 1 << 12, MODERATION_US = 100 };
 
 #define TIMESTAMP ((uint64_t)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
 #define BEYOND(flags) ((flags) & ~(uint64_t)IBV_WC_STANDARD_FLAGS)
@@ -87,36 +89,82 @@ static bool has_timestamps(const struct cq *cq, const struct shadow *s)
 	return s->ex && uses_timestamps(cq) && s->ex->read_completion_ts;
 }
 
-/* Each is twice as large as the one before: every poll polls all of them, so they must be few. */
-static bool create_grown(struct cq *cq, struct shadow *s, uint32_t entries)
+/* Providers add an entry and round up to a power of two. */
+static uint32_t round_up(uint32_t entries)
 {
-	const struct shadow *before = atomic_load(&cq->shadows);
-	const uint32_t most = cq->ctx->max_cqe;
-	uint32_t least = 4 * entries > SHADOW_MIN ? 4 * entries : SHADOW_MIN;
+	uint32_t size = 1;
 
-	least = least < most ? least : most;
-	s->size = before && before->size > least / 2 ? 2 * before->size : least;
-	s->size = s->size < most ? s->size : most;
-	if (s->size < entries)
-		return false;
-	if (create_cq(cq, s, s->size))
-		return true;
-	if (s->size == least)
-		return false;
-	s->size = least;
-	return create_cq(cq, s, least);
+	while (size < entries && size < UINT32_MAX / 2)
+		size = 2 * size + 1;
+	return size;
 }
 
-struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries)
+/*
+ * As large as the application's own, which has space for the completions of all its QPs, and as
+ * one QP needs at most. Each further one is larger than the one before, as every poll polls all of
+ * them: four times, where that is not much memory, and then twice.
+ */
+static uint32_t size_for(const struct cq *cq, uint32_t entries)
+{
+	const struct shadow *before = atomic_load(&cq->shadows);
+	const uint32_t cqe = (uint32_t)cq->app->cqe, max = cq->ctx->max_cqe;
+	uint32_t size = round_up(entries > cqe ? entries : cqe), next = 0;
+
+	while (before && !before->size)
+		before = before->next; /* the bell's */
+	if (before)
+		next = round_up(before->size < LARGE ? 3 * before->size : before->size + 1);
+	size = size > next ? size : next;
+	return size < max ? size : max;
+}
+
+static bool create_of_size(struct cq *cq, struct shadow *s, uint32_t size)
+{
+	if (!ccs_memlock_reserve(cq->ctx, size))
+		return false;
+	s->size = size;
+	if (create_cq(cq, s, size))
+		return true;
+	ccs_memlock_release(size);
+	return false;
+}
+
+/* If it is refused: as small as possible. */
+static bool create_sized(struct cq *cq, struct shadow *s, uint32_t entries, uint32_t most)
+{
+	const uint32_t max = cq->ctx->max_cqe;
+	const uint32_t least = round_up(entries) < max ? round_up(entries) : max;
+	/* What another QP has reserved must not keep one from growing. */
+	const uint32_t size = size_for(cq, most > entries ? most + entries : entries);
+
+	return least >= entries && (create_of_size(cq, s, size) ||
+				    (least < size && create_of_size(cq, s, least)));
+}
+
+/* A QP has at most as many WQEs in flight as it has reserved entries, so no CQ can overflow. */
+bool ccs_shadow_reserve(struct shadow *s, uint32_t entries)
+{
+	uint32_t used = atomic_load_explicit(&s->used, memory_order_relaxed);
+
+	do {
+		if (used > s->size || s->size - used < entries)
+			return false;
+	} while (!atomic_compare_exchange_weak(&s->used, &used, used + entries));
+	return true;
+}
+
+struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries, uint32_t most)
 {
 	struct shadow *s = ccs_calloc_padded(1, sizeof(*s));
 
-	if (!s || !create_grown(cq, s, entries))
+	if (!s || !create_sized(cq, s, entries, most))
 		goto fail;
 	if (ccs_ptrmap_put(&ccs_shim()->cqs, s->cq, cq)) {
 		ccs_real()->ibv_destroy_cq(s->cq);
+		ccs_memlock_release(s->size);
 		goto fail;
 	}
+	atomic_store(&s->used, entries);
 	s->empty_ns = ccs_now_ns();
 	s->next = atomic_load(&cq->shadows);
 	atomic_store(&cq->shadows, s);
@@ -124,9 +172,7 @@ struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries)
 		ccs_shadow_moderate(cq, s->cq);
 		ccs_shadow_moderate(cq, cq->app);
 	}
-	/* The application may have requested an event before it had a QP, or may do so now. */
-	if (atomic_load(&cq->armed))
-		cq->ctx->real.req_notify_cq(s->cq, atomic_load(&cq->armed) - 1);
+	ccs_notify_new_shadow(cq, s);
 	return s;
 fail:
 	free(s);

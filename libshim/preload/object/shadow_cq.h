@@ -4,8 +4,13 @@
 /* Shadow CQs. cq->lock is held in all of these functions. */
 #include "preload/objects.h"
 
-/* Create one and add it to the CQ's list. NULL: the device refused. */
-struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries);
+/*
+ * Create one, add it to the CQ's list, and reserve so many entries; a QP may need up to `most`.
+ * NULL: the device refused.
+ */
+struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries, uint32_t most);
+/* Reserve so many more, if there are; without a lock. */
+bool ccs_shadow_reserve(struct shadow *s, uint32_t entries);
 /* Poll at most n <= CCS_BATCH completions. < 0: an error. */
 int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct shadow_batch *a);
 /* Read the current completion of an open poll batch. */

@@ -202,23 +202,14 @@ static bool write_all(FILE *file)
 	return ccs_json_finish(&j);
 }
 
-/* With a pipe without a reader open() fails, instead of waiting for one. */
-static FILE *open_file(const char *name)
+/* Takes the descriptor. */
+static bool write_file(int fd)
 {
-	const int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-			    0666);
 	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+	bool ok;
 
 	if (!file && fd >= 0)
 		close(fd);
-	return file;
-}
-
-static bool write_file(const char *name)
-{
-	FILE *file = open_file(name);
-	bool ok;
-
 	if (!file)
 		return false;
 	pthread_mutex_lock(&lock);
@@ -235,12 +226,15 @@ static bool write_report(const char *name)
 {
 	struct stat st;
 	char temp[320];
-	int error;
+	int error, fd;
 
 	if (lstat(name, &st) == 0 && !S_ISREG(st.st_mode))
-		return write_file(name);
-	snprintf(temp, sizeof(temp), "%s.%ld", name, (long)getpid());
-	if (write_file(temp) && rename(temp, name) == 0)
+		return write_file(ccs_filename_open(name, O_CREAT | O_TRUNC));
+	snprintf(temp, sizeof(temp), "%s.XXXXXX", name);
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	if (write_file(fd) && rename(temp, name) == 0)
 		return true;
 	error = errno;
 	unlink(temp);

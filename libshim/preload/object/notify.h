@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_NOTIFY_H
+#define CCS_NOTIFY_H
+/*
+ * Events of a CQ with a channel: one for each request of the application, of a completion that it
+ * can poll. A shadow CQ is armed ("covered") only while no WQE is in flight whose completion the
+ * application does not get, because that would raise an event, too. Meanwhile the pacer thread
+ * drains the CQ, and the shim raises the event itself: it posts a WQE to a QP of its own that is in
+ * the error state, so the device completes it at once, without a packet (the "bell").
+ */
+#include "preload/objects.h"
+
+/* ccs_cq.cover: who raises the event that the application has requested. */
+enum ccs_cover {
+	CCS_COVER_NONE,
+	CCS_COVER_DEVICE,                /* its shadow CQs are armed */
+	CCS_COVER_RAISED,                /* the bell has */
+};
+
+void ccs_notify_set(struct qp *qp, bool busy, bool mixed, bool failing);
+void ccs_notify_first_post(struct qp *qp);
+
+/* Count the QP's WQEs in flight, and the WRs that we complete ourselves. qp->lock is held. */
+static inline void ccs_notify_count(struct qp *qp)
+{
+	const struct ccs_flow *f = &qp->flow;
+	const bool failing = qp->broken && f->wr_tail != f->wr_head;
+	const bool busy = failing || f->seg_tail != f->seg_head;
+	const bool mixed = f->internal || f->next_offset;
+
+	if (busy != qp->busy || mixed != qp->mixed || failing != qp->failing)
+		ccs_notify_set(qp, busy, mixed, failing);
+}
+
+/* The flow's newest segments are about to be posted. */
+static inline void ccs_notify_before_post(struct qp *qp)
+{
+	if (!qp->notifies)
+		return;
+	if (qp->busy)
+		ccs_notify_count(qp);
+	else
+		ccs_notify_first_post(qp);
+}
+
+/* The QP is destroyed: its WQEs do not count any more. */
+void ccs_notify_forget(struct qp *qp);
+
+/* Whether a request waits for an event that the device will not raise. */
+static inline bool ccs_notify_waits(struct cq *cq)
+{
+	const unsigned cover = atomic_load_explicit(&cq->cover, memory_order_relaxed);
+
+	if (!atomic_load_explicit(&cq->armed, memory_order_relaxed) || cover == CCS_COVER_RAISED)
+		return false;
+	if (cover == CCS_COVER_DEVICE)
+		return atomic_load_explicit(&cq->failing, memory_order_relaxed);
+	return atomic_load_explicit(&cq->busy, memory_order_relaxed);
+}
+
+/* Without the pacer thread the shadow CQs must always be armed. */
+void ccs_notify_eagerly(struct cq *cq);
+
+/* cq->lock is held in all that follow. */
+
+/* A completion of a shadow CQ, of that status, is ready for the application. */
+static inline void ccs_notify_completion(struct cq *cq, enum ibv_wc_status status)
+{
+	if (cq->channel && ccs_notify_waits(cq) &&
+	    !(status == IBV_WC_SUCCESS && atomic_load(&cq->solicited)))
+		cq->ring = true;
+}
+
+void ccs_notify_new_shadow(struct cq *cq, struct shadow *s);
+/* A request of the application. */
+void ccs_notify_arm(struct cq *cq, bool solicited_only);
+/* The application gets an event of that shadow CQ; NULL: of its own CQ. */
+void ccs_notify_event(struct cq *cq, const struct shadow *s);
+/* Whether the shadow CQs should be armed now. */
+bool ccs_notify_is_due(struct cq *cq);
+void ccs_notify_cover(struct cq *cq);
+/* Raise an event. */
+void ccs_notify_ring(struct cq *cq);
+/* The CQ is being destroyed. Takes no lock. */
+void ccs_notify_close(struct cq *cq);
+
+#endif

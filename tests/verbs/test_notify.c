@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests that a request for an event gives one event, of a completion that can be polled. */
+#include "rig.h"
+
+#include <poll.h>
+
+enum { K4 = 4096, LONG = 60 * K4 };
+
+static struct ibv_wc wc[8];
+
+static bool event_comes(const struct rig *r, int ms)
+{
+	struct pollfd p = { .fd = r->channel->fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) == 1;
+}
+
+static void take_event_of(const struct rig *r, const struct ibv_cq *expected)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	if (!event_comes(r, 20000))
+		fail_msg("no event");
+	assert_int_equal(ibv_get_cq_event(r->channel, &cq, &context), 0);
+	assert_ptr_equal(cq, expected);
+	ibv_ack_cq_events(cq, 1);
+}
+
+static void take_event(const struct rig *r)
+{
+	take_event_of(r, r->scq);
+}
+
+static void arm(const struct rig *r)
+{
+	assert_int_equal(ibv_req_notify_cq(r->scq, 0), 0);
+}
+
+static int post(struct rig *r, uint64_t id, uint32_t length)
+{
+	return rig_post(r, id, IBV_WR_RDMA_WRITE, 0, length, IBV_SEND_SIGNALED);
+}
+
+static void open_rig(struct rig *r)
+{
+	rig_open(r, (struct rig_conf){ .channel = true });
+}
+
+/* Long WRITEs: no event is of a segment that is not the last. */
+static void each_event_has_a_completion(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	for (uint64_t i = 0; i < 100; i++) {
+		arm(&r);
+		assert_int_equal(post(&r, i, i % 3 ? LONG : K4), 0);
+		take_event(&r);
+		assert_int_equal(ibv_poll_cq(r.scq, 8, wc), 1);
+		assert_true(wc->wr_id == i && wc->status == IBV_WC_SUCCESS);
+	}
+	assert_false(event_comes(&r, 20));
+	rig_close(&r);
+}
+
+/* Also if the completion is polled first, the request made before it gives an event. */
+static void an_event_comes_for_a_completion_that_was_polled(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	for (uint64_t i = 0; i < 20; i++) {
+		arm(&r);
+		assert_int_equal(post(&r, i, i % 2 ? LONG : K4), 0);
+		rig_poll(r.scq, 1, wc);
+		take_event(&r);
+		assert_false(event_comes(&r, 0));
+	}
+	rig_close(&r);
+}
+
+static void arming_while_segments_are_in_flight_loses_no_event(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	for (uint64_t i = 0; i < 20; i++) {
+		fake_hold(true);
+		assert_int_equal(post(&r, i, LONG), 0);
+		if (rig_is("mlx5") || rig_is("rxe"))
+			fake_step((unsigned)i % 4 + 1); /* segments; never the last one */
+		arm(&r);
+		fake_hold(false);
+		take_event(&r);
+		rig_poll(r.scq, 1, wc);
+		assert_int_equal(wc->wr_id, i);
+	}
+	rig_close(&r);
+}
+
+/* The first event is read when the second request has been made, and then comes another QP. */
+static void a_request_outlives_the_event_of_the_one_before(void **state)
+{
+	struct ibv_qp *first, *late;
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	arm(&r);
+	assert_int_equal(post(&r, 1, K4), 0);
+	rig_poll(r.scq, 1, wc);
+	arm(&r);
+	take_event(&r);
+	first = r.a;
+	late = rig_qp(&r, r.scq, r.rcq);
+	rig_to_rts(&r, late, r.b->qp_num);
+	r.a = late;
+	assert_int_equal(post(&r, 2, LONG), 0);
+	take_event(&r);
+	rig_poll(r.scq, 1, wc);
+	assert_int_equal(wc->wr_id, 2);
+	assert_int_equal(ibv_destroy_qp(late), 0);
+	r.a = first;
+	rig_close(&r);
+}
+
+/* The same, where the first event is of a receive, and no QP sends on that CQ before. */
+static void a_request_outlives_the_event_of_a_receive(void **state)
+{
+	struct ibv_recv_wr recv = { 0 }, *bad_recv;
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+	struct ibv_qp *from, *to, *late;
+	struct ibv_cq *other;
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	other = ibv_create_cq(r.ctx, 16, NULL, NULL, 0);
+	from = rig_qp(&r, other, other);
+	to = rig_qp(&r, other, r.rcq);
+	rig_to_rts(&r, from, to->qp_num);
+	rig_to_rts(&r, to, from->qp_num);
+	assert_int_equal(ibv_req_notify_cq(r.rcq, 0), 0);
+	assert_int_equal(ibv_post_recv(to, &recv, &bad_recv), 0);
+	assert_int_equal(ibv_post_send(from, &wr, &bad), 0);
+	rig_poll(r.rcq, 1, wc);
+	assert_int_equal(ibv_req_notify_cq(r.rcq, 0), 0);
+	take_event_of(&r, r.rcq);
+	late = rig_qp(&r, r.rcq, other);
+	rig_to_rts(&r, late, r.b->qp_num);
+	wr.opcode = IBV_WR_RDMA_WRITE; /* of no bytes */
+	assert_int_equal(ibv_post_send(late, &wr, &bad), 0);
+	take_event_of(&r, r.rcq);
+	rig_poll(r.rcq, 1, wc);
+	assert_int_equal(wc->qp_num, late->qp_num);
+	assert_int_equal(ibv_destroy_qp(late), 0);
+	assert_int_equal(ibv_destroy_qp(from), 0);
+	assert_int_equal(ibv_destroy_qp(to), 0);
+	assert_int_equal(ibv_destroy_cq(other), 0);
+	rig_close(&r);
+}
+
+/* The destruction of another QP has read the completion from the device meanwhile. */
+static void arming_counts_completions_that_are_ready(void **state)
+{
+	struct ibv_qp *other;
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	other = rig_qp(&r, r.scq, r.rcq);
+	fake_hold(true);
+	assert_int_equal(post(&r, 9, K4), 0);
+	assert_int_equal(ibv_poll_cq(r.scq, 1, wc), 0);
+	fake_hold(false);
+	assert_int_equal(ibv_destroy_qp(other), 0);
+	arm(&r);
+	assert_int_equal(event_comes(&r, 50), fake_profile()->arms_by_index);
+	rig_poll(r.scq, 1, wc);
+	assert_int_equal(wc->wr_id, 9);
+	if (fake_profile()->arms_by_index)
+		take_event(&r);
+	rig_close(&r);
+}
+
+int main(int argc, char **argv)
+{
+#define GATE "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=16k", \
+	"CCSHIM_BASE_RTT=20us"
+	static const struct rig_mode modes[] = {
+		{ "bare-mlx5", { "RIG_BARE=1", "FAKERDMA_PROFILE=mlx5" } },
+		{ "bare-rxe", { "RIG_BARE=1", "FAKERDMA_PROFILE=rxe" } },
+		{ "mlx5", { "FAKERDMA_PROFILE=mlx5", GATE } },
+		{ "rxe", { "FAKERDMA_PROFILE=rxe", GATE } },
+		{ "observe", { "CCSHIM_MODE=observe", "FAKERDMA_PROFILE=rxe" } },
+	};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_event_has_a_completion),
+		cmocka_unit_test(an_event_comes_for_a_completion_that_was_polled),
+		cmocka_unit_test(arming_while_segments_are_in_flight_loses_no_event),
+		cmocka_unit_test(arming_counts_completions_that_are_ready),
+		cmocka_unit_test(a_request_outlives_the_event_of_the_one_before),
+		cmocka_unit_test(a_request_outlives_the_event_of_a_receive),
+	};
+
+	return rig_run_in(argc, argv, "notify", modes, sizeof(modes) / sizeof(*modes), tests,
+			  sizeof(tests) / sizeof(*tests));
+}
