@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/net/address.h"
 #include "feedback/ipc.h"
 #include "feedback/wire.h"
 
@@ -21,12 +22,19 @@
 
 struct ccs_agent;
 
-/* Authentication of messages between agents, with a shared key. */
+/*
+ * Authentication of messages between agents, with shared keys. Between two hosts, an id identifies
+ * a key. The keys may change between two calls of ccs_agent_run().
+ */
 struct ccs_agent_auth {
 	void *arg;
-	void (*tag)(void *arg, const void *message, size_t len, uint8_t tag[CCS_WIRE_TAG]);
-	bool (*check)(void *arg, const void *message, size_t len,
-		      const uint8_t tag[CCS_WIRE_TAG]);
+	/* The id of the key for messages to that peer; -1: there is none, and nothing is sent. */
+	int (*select)(void *arg, const struct ccs_address *peer);
+	void (*tag)(void *arg, const struct ccs_address *peer, uint8_t key, const void *message,
+		    size_t len, uint8_t tag[CCS_WIRE_TAG]);
+	/* False also if there is no such key for that peer. */
+	bool (*check)(void *arg, const struct ccs_address *peer, uint8_t key, const void *message,
+		      size_t len, const uint8_t tag[CCS_WIRE_TAG]);
 };
 
 /* A link's capacity, if the interface's speed is meaningless. */
@@ -65,13 +73,25 @@ struct ccs_agent_config {
 	const char *const *switches;     /* addresses of agents to request records from */
 	unsigned nswitches;
 
+	bool daemon;                     /* clients must not take its place when it has ended */
+
 	/* Whether a process may register that queue pair: 0 or an errno. NULL: always. */
 	int (*check_owner)(void *arg, const struct ccs_ipc_add *qp, pid_t pid);
 	void *check_owner_arg;
 
-	/* Called with one sentence, once per kind of warning. NULL: no warnings. */
+	/* Whether a QP of this host with that number can receive: 0 and its device ("": several
+	 * have one), ENOENT, or another errno if that is unknown. NULL: any can. */
+	int (*check_qp)(void *arg, uint32_t qpn, char device[64]);
+	void *check_qp_arg;
+
+	/* Called with one sentence, once an hour per kind of warning. NULL: no warnings. */
 	void (*warn)(void *arg, const char *sentence);
 	void *warn_arg;
+
+	/* Called by the loop each alive_ns, for a watchdog. 0: never. */
+	void (*alive)(void *arg);
+	void *alive_arg;
+	uint64_t alive_ns;
 
 	/* Replaces CLOCK_MONOTONIC (ns) in tests. NULL: the system's clock. */
 	uint64_t (*now)(void *arg);
@@ -87,7 +107,8 @@ struct ccs_agent_config ccs_agent_defaults(void);
  */
 struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *err, size_t len);
 
-/* Runs until ccs_agent_stop(), which any thread and any signal handler may call. */
+/* Runs until ccs_agent_stop(), which any thread and any signal handler may call. May be called
+ * again. */
 void ccs_agent_run(struct ccs_agent *a);
 void ccs_agent_stop(struct ccs_agent *a);
 

@@ -59,16 +59,25 @@ bool ccs_agent_owns_address(const struct ccs_agent *a, const struct ccs_address 
 	return !a->config.naddresses;
 }
 
-void ccs_agent_warn_once(struct ccs_agent *a, enum ccs_agent_warning kind, const char *fmt, ...)
+void ccs_agent_warn(struct ccs_agent *a, enum ccs_agent_warning kind, const char *fmt, ...)
 {
+	const uint64_t now_ns = ccs_agent_now(a);
+	uint64_t *next_ns = &a->warn_ns[kind];
 	char text[512];
 	va_list ap;
+	int n;
 
-	if (!a->config.warn || a->warned & 1u << kind)
+	if (!a->config.warn || now_ns < *next_ns) {
+		a->unreported[kind]++;
 		return;
-	a->warned |= 1u << kind;
+	}
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	if (*next_ns && a->unreported[kind] && n > 0 && (size_t)n < sizeof(text))
+		snprintf(text + n, sizeof(text) - (size_t)n, " (%u more since the last report)",
+			 a->unreported[kind]);
+	*next_ns = now_ns + CCS_AGENT_WARN_NS;
+	a->unreported[kind] = 0;
 	a->config.warn(a->config.warn_arg, text);
 }

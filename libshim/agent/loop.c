@@ -20,6 +20,7 @@
 #include "agent/cnp/notification_point.h"
 #include "agent/core.h"
 #include "agent/ipc/clients.h"
+#include "agent/net/hello_limit.h"
 #include "agent/net/peers.h"
 #include "agent/net/receive.h"
 #include "agent/net/udp.h"
@@ -43,7 +44,10 @@ struct ccs_agent_config ccs_agent_defaults(void)
 
 static void stop_ready(struct ccs_agent *a, struct ccs_source *s)
 {
-	(void)s;
+	uint64_t count;
+	const ssize_t n = read(s->fd, &count, sizeof(count)); /* so that it can run again */
+
+	(void)n;
 	a->stopping = true;
 }
 
@@ -59,7 +63,8 @@ static int open_loop(struct ccs_agent *a)
 static int open_components(struct ccs_agent *a, char *err, size_t len)
 {
 	if (ccs_agent_init_identity(a) || open_loop(a) ||
-	    ccs_peers_open(a, ccs_subscribers_remove_peer) || ccs_np_open(a)) {
+	    ccs_peers_open(a, ccs_subscribers_remove_peer) || ccs_hello_limit_open(a) ||
+	    ccs_np_open(a)) {
 		snprintf(err, len, "cannot start: %s", strerror(errno));
 		return -1;
 	}
@@ -105,7 +110,7 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->config.port = config->port ? config->port : CCS_WIRE_PORT;
 	a->counters.sysfs = config->sysfs ? config->sysfs : "/sys";
 	a->opened_ns = ccs_agent_now(a);
-	a->epoll = a->lock = a->stop.fd = a->listener.fd = a->netlink.fd = -1;
+	a->epoll = a->lock = a->stop.fd = a->listener.fd = a->netlink.fd = a->refused = -1;
 	if (parse_addresses(a, err, len) == 0 && open_components(a, err, len) == 0)
 		return a;
 	saved = errno;
@@ -138,14 +143,28 @@ static void poll_counters(struct ccs_agent *a)
 	ccs_nic_cnps_poll(a, now_ns);
 }
 
+/* Only the loop does this, so that it is missing when the loop is stuck. */
+static void report_alive(struct ccs_agent *a)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+
+	if (!a->config.alive_ns || now_ns < a->alive_ns)
+		return;
+	a->alive_ns = now_ns + a->config.alive_ns;
+	a->config.alive(a->config.alive_arg);
+}
+
 /* Time until something is due, ns; -1: nothing is, as without clients and peers. */
 static int64_t next_timeout_ns(const struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
-	uint64_t due_ns = a->tick_ns;
+	const bool idle = !a->nclients && !a->peers.high && a->listening;
+	uint64_t due_ns = idle ? UINT64_MAX : a->tick_ns;
 
-	if (!a->nclients && !a->peers.high && a->listening)
-		return -1;
+	if (a->config.alive_ns && a->alive_ns < due_ns)
+		due_ns = a->alive_ns;
+	if (idle)
+		return due_ns == UINT64_MAX ? -1 : due_ns <= now_ns ? 0 : (int64_t)(due_ns - now_ns);
 	if (a->counters.ports && a->counters_ns < due_ns)
 		due_ns = a->counters_ns;
 	if (a->telemetry_wanted && a->demand_ns < due_ns)
@@ -182,6 +201,7 @@ void ccs_agent_turn(struct ccs_agent *a, int64_t timeout_ns)
 		s->ready(a, s);
 		ccs_udp_flush(a);
 	}
+	report_alive(a);
 	tick(a);
 	poll_counters(a);
 	ccs_demand_update(a, ccs_agent_now(a));
@@ -194,6 +214,7 @@ void ccs_agent_run(struct ccs_agent *a)
 	prctl(PR_SET_TIMERSLACK, 1000ul); /* the default of 50 us is 1/4 of the shortest period */
 	while (!a->stopping)
 		ccs_agent_turn(a, next_timeout_ns(a));
+	a->stopping = false;
 }
 
 void ccs_agent_stop(struct ccs_agent *a)
@@ -220,6 +241,7 @@ void ccs_agent_close(struct ccs_agent *a)
 	ccs_udp_close(a);
 	ccs_ports_close(a);
 	ccs_peers_close(a);
+	ccs_hello_limit_close(a);
 	free(a->relayed);
 	free(a->np);
 	close_fd(&a->stop.fd);

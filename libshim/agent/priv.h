@@ -15,7 +15,12 @@
 enum {
 	CCS_AGENT_CLIENTS = 1024,
 	CCS_AGENT_CLIENTS_PER_UID = 512, /* except root's */
+	CCS_AGENT_REFUSED = 64,          /* connections that are being closed */
+	CCS_AGENT_PEERS_PER_UID = 1024,  /* that its flows needed first; except root's */
+	CCS_AGENT_STRANGERS = 2048,      /* peers that no flow of this host needs */
+	CCS_AGENT_NETWORKS = 4096,       /* hash values of networks */
 	CCS_AGENT_FLOWS = 262144,        /* of all clients */
+	CCS_AGENT_FLOWS_PER_UID = 131072, /* except root's */
 	CCS_AGENT_SAME_QP = 8,           /* slots of a client for one QP number, which can be reused
 	                                  * before the agent has processed the removal */
 	CCS_AGENT_ADDRESSES = 64,
@@ -29,6 +34,7 @@ enum {
 #define CCS_LEASE_MS 3000u
 #define CCS_LEASE_MAX_MS 60000u
 #define CCS_RENEW_NS 1000000000ull
+#define CCS_AGENT_WARN_NS 3600000000000ull /* between warnings of one kind */
 
 /* A descriptor that the loop waits for. */
 struct ccs_source {
@@ -64,10 +70,12 @@ struct ccs_peer {
 	struct ccs_hash_node link;       /* in peers.index, by ends */
 	struct ccs_ends ends;
 	uint32_t index;                  /* of its record in each region */
+	uint32_t network;                /* hash of its network, below CCS_AGENT_NETWORKS */
 	uint32_t serial;                 /* unique, never reused; 0: entry unused */
 	uint64_t sequence;               /* last one sent */
 
 	uint64_t incarnation;            /* the peer's; 0: unknown */
+	uint64_t proven;                 /* the one that has answered a HELLO of ours last */
 	uint64_t highest_sequence;       /* received */
 	uint64_t received_mask;          /* bit n: highest_sequence - n has been received */
 	uint64_t last_seen_ns;           /* it last granted a lease; 0: never */
@@ -75,10 +83,12 @@ struct ccs_peer {
 	bool nic_counts_cnps;            /* the local NIC counts CNPs of flows towards it */
 
 	uint32_t flows;                  /* of clients, towards it */
+	uid_t uid;                       /* the user of the first of these */
 	unsigned hello_attempts;         /* HELLOs since the last HELLO_ACK */
 	uint64_t hello_due_ns;           /* next HELLO */
 	uint64_t hello_awaited;          /* sequence number of the HELLO without a reply; 0: none */
 	uint64_t hello_sent_ns;          /* when that one was sent */
+	uint64_t hello_echo;             /* the peer's incarnation at that time */
 	bool hello_pending;              /* a changed request is to be sent in a HELLO */
 
 	/* Telemetry that this host's flows request from the peer. */
@@ -105,6 +115,7 @@ struct ccs_peer {
 	                                  * 0: unknown */
 
 	uint64_t lease_ns;               /* it receives CNPs until then */
+	uint64_t asked_ns;               /* its last HELLO that renewed the lease */
 	uint64_t cnps_sent, cnps_received;
 };
 
@@ -113,6 +124,8 @@ struct ccs_peers {
 	struct ccs_peer *peer;           /* CCS_SHM_PATHS */
 	uint32_t *unused, nunused;       /* indexes, a stack */
 	uint32_t high;                   /* all entries from here on are unused */
+	uint32_t strangers;              /* entries that no flow of this host needs */
+	uint16_t network_strangers[CCS_AGENT_NETWORKS]; /* of them, by network */
 	uint32_t serial;
 	void (*evicted)(struct ccs_agent *a, struct ccs_peer *p);
 };
@@ -122,6 +135,8 @@ struct ccs_agent_flow {
 	struct ccs_hash_node link;       /* in flows, by peer and peer_qpn */
 	struct ccs_hash_node qp_link;    /* in qps, by device and local_qpn */
 	struct ccs_hash_node inbound_link; /* in inbound, by peer and local_qpn */
+	struct ccs_hash_node slot_link;  /* in slots, by client and slot */
+	struct ccs_agent_flow *next, **at; /* of the client's flows; what points to this one */
 	struct ccs_nic_counter_flow counter;
 	struct ccs_client *client;
 	struct ccs_peer *peer;
@@ -139,8 +154,8 @@ struct ccs_client {
 	uid_t uid;
 	bool hello_done;
 	struct ccs_shm *shm;             /* NULL: the client shares no region */
-	struct ccs_agent_flow **flow;    /* by slot; nslots entries */
-	uint32_t nslots, flows;
+	struct ccs_agent_flow *first;    /* of its flows */
+	uint32_t flows;
 	uint32_t *paths;                 /* number of flows per peer, by the peer's index */
 };
 
@@ -149,6 +164,8 @@ struct ccs_np_flow {
 	uint64_t key;                    /* the peer's serial, direction, QPN; 0: unused */
 	struct ccs_dcqcn_np np;
 	uint32_t marked;                 /* since its last CNP */
+	bool refused;                    /* no such QP, or it is connected to another peer */
+	uint64_t check_ns;               /* when that is to be checked again */
 };
 
 enum ccs_refusal {
@@ -167,6 +184,7 @@ enum ccs_refusal {
 struct ccs_agent_totals {
 	uint64_t ce, ce_dropped;         /* CE-marked packets seen, and dropped before */
 	uint64_t ce_unasked;             /* from senders without a lease, or without data */
+	uint64_t ce_no_qp;               /* for a QP that no flow of their sender has */
 	uint64_t ce_cnps;                /* that were CNPs themselves */
 	uint64_t cnps_sent, cnps_received, cnps_accepted;
 	uint64_t cnps_hooked, cnps_counted; /* fed by clients, counted by NICs */
@@ -178,34 +196,39 @@ struct ccs_agent_totals {
 	uint64_t refused[CCS_REFUSALS];
 };
 
-/* Kinds of warnings; each is issued once. */
+/* Kinds of warnings. */
 enum ccs_agent_warning {
 	CCS_AGENT_WARN_VERSION, CCS_AGENT_WARN_AUTH, CCS_AGENT_WARN_SEND, CCS_AGENT_WARN_DROPPED,
 	CCS_AGENT_WARN_REGION, CCS_AGENT_WARN_CLIENTS, CCS_AGENT_WARN_PEERS,
 	CCS_AGENT_WARN_IPC_VERSION, CCS_AGENT_WARN_ACCEPT, CCS_AGENT_WARN_OWNER,
 	CCS_AGENT_WARN_CAPACITY, CCS_AGENT_WARN_PORT, CCS_AGENT_WARN_INTERFACE,
+	CCS_AGENT_WARN_FLOWS, CCS_AGENT_WARN_QPS,
+	CCS_AGENT_WARNINGS
 };
 
-/* Client entries whose connection has ended but whose descriptors are not closed yet. The last
- * user frees it. */
+/* Client entries whose connection has ended but whose descriptors are not closed yet, and behind
+ * them such ones of refused connections. The last user frees it. */
 struct ccs_closing {
 	_Atomic unsigned users;
-	_Atomic bool entry[CCS_AGENT_CLIENTS];
+	_Atomic bool entry[CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED];
 };
 
 struct ccs_udp;
 struct ccs_capture;
 struct ccs_relayed;
+struct ccs_hello_limit;
 
 struct ccs_agent {
 	struct ccs_agent_config config;
 	uint64_t incarnation;            /* when it started, ns since 1970 */
 	uint64_t key[2], salt;           /* random: for incarnations, and for hash tables */
 	uint64_t opened_ns, tick_ns;     /* tick_ns: the next one */
+	uint64_t alive_ns;               /* the next call of config.alive */
 	int epoll;
 	struct ccs_source stop;
 	bool stopping;
-	unsigned warned;                 /* a bit per enum ccs_agent_warning */
+	uint64_t warn_ns[CCS_AGENT_WARNINGS]; /* when the next one of that kind may be issued */
+	uint32_t unreported[CCS_AGENT_WARNINGS];
 	struct ccs_agent_totals totals;
 
 	struct ccs_address address[CCS_AGENT_ADDRESSES]; /* config.naddresses of them */
@@ -219,15 +242,17 @@ struct ccs_agent {
 	int lock;                        /* on the socket's path */
 	struct ccs_source listener;
 	bool listening;
+	int refused;                     /* a connection that waits to be closed; -1: none */
 	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
 	unsigned nclients;
 	struct ccs_closing *closing;
-	struct ccs_index flows, qps, inbound;
+	struct ccs_index flows, qps, inbound, slots;
 	uint32_t nflows;
 	struct ccs_nic_counters counters;
 	uint64_t counters_ns;            /* the next poll */
 	struct ccs_peers peers;
 	struct ccs_np_flow *np;
+	uint64_t qp_checks_ns;           /* later by a fixed time with each check of a QP */
 
 	uint64_t demand_ns;              /* next scan of clients' flows */
 	bool telemetry_wanted;           /* by at least one flow */
@@ -238,8 +263,7 @@ struct ccs_agent {
 	struct ccs_address switches[CCS_AGENT_SWITCHES];
 	struct ccs_relayed *relayed;     /* CCS_AGENT_RELAYED */
 
-	double unverified_hellos;        /* token bucket for HELLOs of unverified hosts */
-	uint64_t unverified_hellos_ns;
+	struct ccs_hello_limit *hello_limit;
 };
 
 #endif

@@ -35,6 +35,7 @@ static void put_totals(struct ccs_json *j, const struct ccs_agent *a)
 	ccs_json_uint(j, "ce_packets", t->ce);
 	ccs_json_uint(j, "ce_dropped", t->ce_dropped);
 	ccs_json_uint(j, "ce_unasked", t->ce_unasked);
+	ccs_json_uint(j, "ce_no_qp", t->ce_no_qp);
 	ccs_json_uint(j, "ce_cnps", t->ce_cnps);
 	ccs_json_uint(j, "cnps_sent", t->cnps_sent);
 	ccs_json_uint(j, "cnps_received", t->cnps_received);
@@ -88,13 +89,30 @@ static void put_peer(struct ccs_json *j, const struct ccs_peer *p, uint64_t now_
 	ccs_json_end(j);
 }
 
-static void put_peers(struct ccs_json *j, const struct ccs_agent *a, uint64_t now_ns)
+/* Processes, and what they communicate with, are shown to their user, root and the agent's user. */
+static bool sees_all(uid_t viewer)
+{
+	return !viewer || viewer == geteuid();
+}
+
+static bool sees_peer(const struct ccs_agent *a, const struct ccs_peer *p, uid_t viewer)
+{
+	if (sees_all(viewer))
+		return true;
+	for (const struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
+		if (c->shm && c->uid == viewer && c->paths[p->index])
+			return true;
+	return false;
+}
+
+static void put_peers(struct ccs_json *j, const struct ccs_agent *a, uint64_t now_ns, uid_t viewer)
 {
 	unsigned n = 0;
 
 	ccs_json_array(j, "peers");
 	for (uint32_t i = 0; i < a->peers.high; i++)
-		if (a->peers.peer[i].serial && n++ < MOST_PEERS)
+		if (a->peers.peer[i].serial && sees_peer(a, &a->peers.peer[i], viewer) &&
+		    n++ < MOST_PEERS)
 			put_peer(j, &a->peers.peer[i], now_ns);
 	ccs_json_end(j);
 	ccs_json_uint(j, "peers_omitted", n > MOST_PEERS ? n - MOST_PEERS : 0);
@@ -124,7 +142,7 @@ static void put_links(struct ccs_json *j, const struct ccs_agent *a, uint64_t no
 	ccs_json_end(j);
 }
 
-static void put_clients(struct ccs_json *j, const struct ccs_agent *a)
+static void put_clients(struct ccs_json *j, const struct ccs_agent *a, uid_t viewer)
 {
 	unsigned n = 0;
 
@@ -132,7 +150,7 @@ static void put_clients(struct ccs_json *j, const struct ccs_agent *a)
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++) {
 		const struct ccs_client *c = &a->client[i];
 
-		if (!c->shm || n++ >= MOST_CLIENTS)
+		if (!c->shm || (!sees_all(viewer) && c->uid != viewer) || n++ >= MOST_CLIENTS)
 			continue;
 		ccs_json_object(j, NULL);
 		ccs_json_uint(j, "pid", (uint64_t)c->pid);
@@ -144,7 +162,7 @@ static void put_clients(struct ccs_json *j, const struct ccs_agent *a)
 	ccs_json_uint(j, "clients_omitted", n > MOST_CLIENTS ? n - MOST_CLIENTS : 0);
 }
 
-char *ccs_status_text(struct ccs_agent *a, size_t *len)
+char *ccs_status_text(struct ccs_agent *a, uid_t viewer, size_t *len)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
 	struct ccs_json j;
@@ -161,9 +179,9 @@ char *ccs_status_text(struct ccs_agent *a, size_t *len)
 	ccs_json_uint(&j, "pid", (uint64_t)getpid());
 	put_age(&j, "uptime_s", now_ns, a->opened_ns);
 	put_totals(&j, a);
-	put_peers(&j, a, now_ns);
+	put_peers(&j, a, now_ns, viewer);
 	put_links(&j, a, now_ns);
-	put_clients(&j, a);
+	put_clients(&j, a, viewer);
 	ok = ccs_json_finish(&j);
 	if (fclose(f) == 0 && ok)
 		return text;

@@ -4,7 +4,7 @@
 /* The agent's state as text, for `ccshimd --status`. */
 #include "agent/priv.h"
 
-/* One JSON object, allocated by malloc(). NULL: out of memory. */
-char *ccs_status_text(struct ccs_agent *a, size_t *len);
+/* One JSON object, as that user may see it, allocated by malloc(). NULL: out of memory. */
+char *ccs_status_text(struct ccs_agent *a, uid_t viewer, size_t *len);
 
 #endif

@@ -201,6 +201,8 @@ int ccs_conf_read(const char *path, const struct ccs_conf_reader *reader)
 		error = errno;
 	else if (S_ISDIR(st.st_mode))
 		error = EISDIR;
+	else if (reader->own && st.st_uid && st.st_uid != geteuid())
+		error = EPERM;
 	else
 		error = read_lines(&in, path, &f);
 	close(in.fd);

@@ -30,9 +30,10 @@ struct ccs_conf_reader {
 	void (*handle_item)(void *arg, const struct ccs_conf_item *item);
 	void (*complain)(void *arg, const char *where, const char *sentence);
 	void *arg;
+	bool own;            /* a file of another user than root and the process's is not read */
 };
 
-/* 0, or an errno value if the file cannot be read. */
+/* 0, or an errno value if the file cannot be read; EPERM: it is another user's. */
 int ccs_conf_read(const char *path, const struct ccs_conf_reader *reader);
 
 /* Format value as the right-hand side of a line, in quotes if it needs them. */

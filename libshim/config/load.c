@@ -101,13 +101,20 @@ static bool may_be_missing(const struct load *l, int error)
 	       (error == EACCES && l->source == CCS_FROM_USER_FILE);
 }
 
+/* By the name of an algorithm a configuration loads code, so one in another user's home (su -m,
+ * sudo -E) must not be read unless the user names it. */
 static void read_file(struct load *l, const char *path, bool is_named)
 {
-	const struct ccs_conf_reader reader = { handle_item, complain_line, l };
+	const struct ccs_conf_reader reader = {
+		handle_item, complain_line, l, l->source == CCS_FROM_USER_FILE && !is_named,
+	};
 	int error;
 
 	error = ccs_conf_read(path, &reader);
-	if (error && (is_named || !may_be_missing(l, error)))
+	if (error == EPERM && reader.own)
+		complain(l, "%s: is not read, because another user owns it; CCSHIM_CONFIG=%s reads it",
+			 path, path);
+	else if (error && (is_named || !may_be_missing(l, error)))
 		complain(l, "%s: cannot be read: %s", path, strerror(error));
 }
 

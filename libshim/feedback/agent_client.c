@@ -47,7 +47,7 @@ static struct {
 	/* Used by the thread only. */
 	int shm_fd, fd;                  /* fd -1: no connection */
 	bool hello_done;                 /* the agent has replied to the HELLO */
-	bool cannot_serve;
+	bool cannot_serve;               /* or must not */
 	atomic_bool demanded;            /* a flow requires an agent; set by any thread */
 	uint64_t retry_ns, backoff_ns, opened_ns;
 	uint64_t sent_ns;                /* when the last request was sent */
@@ -115,7 +115,7 @@ static int connect_or_serve(void)
 
 	for (unsigned i = 0; fd < 0 && may_serve(errno) && i < CONNECT_ATTEMPTS; i++) {
 		error = client.config.serve(client.config.path);
-		client.cannot_serve = error == EPERM;
+		client.cannot_serve |= error == EPERM;
 		if (error && error != EADDRINUSE)
 			break;
 		if (error)
@@ -152,6 +152,8 @@ static void handle_hello_reply(const struct ccs_ipc_result *result, uint64_t now
 		return;
 	}
 	client.hello_done = true;
+	/* ccshimd will be started again, with the site's key: it must find its port free. */
+	client.cannot_serve |= result->slot == CCS_IPC_DAEMON;
 	ccs_reg_agent_connected(&client.reg, now_ns);
 	update_all(now_ns);
 }

@@ -15,7 +15,8 @@
 struct ccs_agent_client_config {
 	char path[108];                  /* of the agent's socket */
 	/* Called in the client's thread if no agent listens: become the agent. 0 or an errno;
-	 * after EPERM it is not called again. NULL: never become the agent. */
+	 * after EPERM, or if ccshimd was the agent, it is not called again. NULL: never become
+	 * the agent. */
 	int (*serve)(const char *path);
 	void (*end_serving)(void);       /* called when the thread ends; may be NULL */
 };

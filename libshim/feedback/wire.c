@@ -109,21 +109,23 @@ static void put_body(uint8_t **p, const struct ccs_wire_message *m)
 size_t ccs_wire_encode(struct ccs_wire_message *m, void *buf)
 {
 	struct ccs_wire_header *h = &m->header;
-	uint8_t *p = buf, *end = p + CCS_WIRE_HEADER;
+	uint8_t *const start = buf, *p = start, *end = p + CCS_WIRE_HEADER;
 
 	if (!least_length(h->type))
 		return 0;
 	put_body(&end, m);
 	h->length = (uint16_t)(end - p);
+	if (h->key)
+		*end++ = h->key;
 	memcpy(p, magic, sizeof(magic));
 	p += sizeof(magic);
-	*p++ = CCS_WIRE_VERSION;
+	*p++ = h->key ? CCS_WIRE_VERSION : 1;
 	*p++ = h->type;
 	ccs_put16(&p, h->length);
 	ccs_put64(&p, h->incarnation);
 	ccs_put64(&p, h->echo);
 	ccs_put64(&p, h->sequence);
-	return h->length;
+	return (size_t)(end - start);
 }
 
 /* Decode n records of `size` bytes each; newer agents' are longer, older agents' shorter. False:
@@ -216,19 +218,28 @@ static bool get_body(const uint8_t *p, const uint8_t *end, struct ccs_wire_messa
 	}
 }
 
+/* The key's id comes after the body. One way only to state key 0, so that forms are unique. */
+static bool get_key(const uint8_t *buf, size_t len, struct ccs_wire_header *h)
+{
+	h->key = len > h->length ? buf[h->length] : 0;
+	return h->key != 0;
+}
+
 /* The version is checked first: another version may have another layout. */
 enum ccs_wire_error ccs_wire_decode(const void *buf, size_t len, struct ccs_wire_message *m)
 {
 	struct ccs_wire_header *h = &m->header;
 	uint8_t body[CCS_WIRE_MAX] = { 0 };
 	const uint8_t *p = buf;
+	uint8_t version;
 	size_t n;
 
 	memset(m, 0, sizeof(*m));
 	if (len <= sizeof(magic) || memcmp(p, magic, sizeof(magic)) != 0)
 		return CCS_WIRE_GARBAGE;
 	p += sizeof(magic);
-	if (*p++ != CCS_WIRE_VERSION)
+	version = *p++;
+	if (!version || version > CCS_WIRE_VERSION)
 		return CCS_WIRE_OTHER_VERSION;
 	if (len < CCS_WIRE_HEADER)
 		return CCS_WIRE_GARBAGE;
@@ -238,6 +249,8 @@ enum ccs_wire_error ccs_wire_decode(const void *buf, size_t len, struct ccs_wire
 	h->echo = ccs_get64(&p);
 	h->sequence = ccs_get64(&p);
 	if (h->length > len || h->length < CCS_WIRE_HEADER || !h->incarnation)
+		return CCS_WIRE_GARBAGE;
+	if (version > 1 && !get_key(buf, len, h))
 		return CCS_WIRE_GARBAGE;
 	if (!least_length(h->type))
 		return CCS_WIRE_OTHER_TYPE;

@@ -6,7 +6,7 @@
  *
  *   offset  bytes
  *     0      4    magic "CCSW"
- *     4      1    version
+ *     4      1    version: 1, or 2 if it states a key
  *     5      1    type
  *     6      2    length of header and body together
  *     8      8    incarnation of the sender: when it started, ns since 1970, except the lower
@@ -14,7 +14,11 @@
  *    16      8    echo: the incarnation that the receiver last stated; 0: unknown
  *    24      8    sequence number: rises by one, per incarnation and peer
  *    32      n    body
- *    32+n   32    authentication of all before it, if the agents share a key
+ *    32+n    1    version 2: id of the key, 1 to 255
+ *   then     32    authentication of all before it, if the agents share a key
+ *
+ * The key of version 1 has the id 0. Agents that are older than ids know only that version; they
+ * keep on working with agents that use the same key as number 0.
  *
  * A receiver ignores the excess of a body longer than it expects; fields that a shorter body lacks
  * are 0.
@@ -41,7 +45,7 @@
 #include "feedback/record.h"
 
 #define CCS_WIRE_PORT 4793
-#define CCS_WIRE_VERSION 1u
+#define CCS_WIRE_VERSION 2u              /* the newest */
 
 enum { CCS_WIRE_HEADER = 32, CCS_WIRE_TAG = 32, CCS_WIRE_MAX = 1024 };
 
@@ -56,7 +60,8 @@ enum ccs_wire_type {
 
 struct ccs_wire_header {
 	uint8_t type;
-	uint16_t length;
+	uint8_t key;                     /* its id; 0: not stated, version 1 */
+	uint16_t length;                 /* without the id */
 	uint64_t incarnation, echo, sequence;
 };
 
@@ -117,8 +122,8 @@ struct ccs_wire_message {
 	};
 };
 
-/* Returns the bytes written to buf (CCS_WIRE_MAX), without a tag; 0 if the type is unknown. Sets
- * header.length. */
+/* Returns the bytes written to buf (CCS_WIRE_MAX), with the key's id, without a tag; 0 if the type
+ * is unknown. Sets header.length. */
 size_t ccs_wire_encode(struct ccs_wire_message *m, void *buf);
 
 enum ccs_wire_error {
@@ -128,7 +133,13 @@ enum ccs_wire_error {
 	CCS_WIRE_OTHER_TYPE,             /* from a newer agent */
 };
 
-/* len may include a tag: bytes after header.length are not read. */
+/* Bytes that a tag covers: all before it. */
+static inline size_t ccs_wire_tagged(const struct ccs_wire_header *h)
+{
+	return h->length + (h->key != 0);
+}
+
+/* len may include a tag: bytes after ccs_wire_tagged() are not read. */
 enum ccs_wire_error ccs_wire_decode(const void *buf, size_t len, struct ccs_wire_message *m);
 
 #endif

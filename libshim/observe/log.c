@@ -34,8 +34,7 @@ static bool stderr_is_ours(void)
  * was kept open, and its number would be reused. */
 static int open_file(void)
 {
-	return open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-		    0600);
+	return ccs_filename_open(log_path, O_APPEND | O_CREAT);
 }
 
 static void write_line(const char *line, size_t len)

@@ -23,7 +23,7 @@
 #include "observe/write_guard.h"
 #include "observe/stats_dir.h"
 
-enum { FIRST_SLOTS = 8, MORE_SLOTS = 1024, MAX_SLOTS = 65536, MAX_PARTS = 96 };
+enum { FIRST_SLOTS = 8, MORE_SLOTS = 1024, MAX_SLOTS = CCS_STATS_MAX_SLOTS, MAX_PARTS = 96 };
 
 _Static_assert(sizeof(struct ccs_stats_slot) == 2560, "eight are whole pages");
 _Static_assert(sizeof(struct ccs_stats_header) <= 4096, "one page");

@@ -57,6 +57,26 @@ uint64_t ccs_stats_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
 }
 
+/* The n-th directory /tmp/ccshim-UID.XXXXXX of this user. */
+static bool find_unpredictable(unsigned n, char *name, size_t len)
+{
+	DIR *tmp = opendir("/tmp");
+	const struct dirent *e;
+	bool found = false;
+	char prefix[40];
+	struct stat st;
+
+	snprintf(prefix, sizeof(prefix), "ccshim-%ld.", (long)geteuid());
+	while (tmp && !found && (e = readdir(tmp)))
+		found = strncmp(e->d_name, prefix, strlen(prefix)) == 0 &&
+			!fstatat(dirfd(tmp), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+			S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !n-- &&
+			(size_t)snprintf(name, len, "/tmp/%s", e->d_name) < len;
+	if (tmp)
+		closedir(tmp);
+	return found;
+}
+
 bool ccs_stats_dir_name(unsigned n, char *name, size_t len)
 {
 	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
@@ -73,7 +93,7 @@ bool ccs_stats_dir_name(unsigned n, char *name, size_t len)
 	case 2:
 		return (size_t)snprintf(name, len, "/tmp/ccshim-%ld", (long)geteuid()) < len;
 	default:
-		return false;
+		return find_unpredictable(n - 3, name, len);
 	}
 }
 
@@ -119,7 +139,9 @@ int ccs_stats_dir_open(char *name, size_t len)
 	errno = ENAMETOOLONG;
 	for (unsigned n = 0; fd < 0 && ccs_stats_dir_name(n, name, len); n++)
 		fd = open_private_dir(name);
-	return fd;
+	if (fd >= 0 || (size_t)snprintf(name, len, "/tmp/ccshim-%ld.XXXXXX", (long)geteuid()) >= len)
+		return fd;
+	return mkdtemp(name) ? open_private_dir(name) : -1;
 }
 
 pid_t ccs_stats_pid_of(const char *name)

@@ -109,7 +109,7 @@ static bool is_empty(void)
  * was kept open, and its number would be reused. */
 static int open_file(int flags)
 {
-	return open(trace.path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | flags, 0600);
+	return ccs_filename_open(trace.path, O_APPEND | flags);
 }
 
 static int write_all(int fd, const char *buf, size_t len)

@@ -20,6 +20,7 @@
 #include "agent/net/udp.h"
 #include "agent/loop.h"
 #include "agent/telemetry/ports.h"
+#include "input.h"
 
 enum { CLIENTS = 4, SLOTS = 70, STEPS = 400 };
 
@@ -29,32 +30,6 @@ static void fail(const char *what, int line)
 {
 	fprintf(stderr, "tests/fuzz/agent.c:%d: not so: %s\n", line, what);
 	abort();
-}
-
-/* -- the bytes --------------------------------------------------------------------- */
-
-struct input {
-	const uint8_t *at;
-	size_t left;
-};
-
-/* Zeros when there are no more. */
-static void take(struct input *in, void *to, size_t len)
-{
-	const size_t n = len < in->left ? len : in->left;
-
-	memset(to, 0, len);
-	memcpy(to, in->at, n);
-	in->at += n;
-	in->left -= n;
-}
-
-static unsigned take_below(struct input *in, unsigned n)
-{
-	uint8_t byte;
-
-	take(in, &byte, 1);
-	return byte % n;
 }
 
 /* -- the agent, and those around it ------------------------------------------------------ */
@@ -212,13 +187,12 @@ static void check_client(const struct ccs_agent *a, const struct ccs_client *c)
 {
 	uint32_t flows = 0, paths = 0;
 
-	for (uint32_t i = 0; i < c->nslots; i++) {
-		const struct ccs_agent_flow *f = c->flow[i];
+	for (struct ccs_agent_flow *const *at = &c->first; *at; at = &(*at)->next) {
+		const struct ccs_agent_flow *f = *at;
 
-		if (!f)
-			continue;
 		flows++;
-		CHECK(f->client == c && f->slot == i && c->shm && c->hello_done);
+		CHECK(f->at == at && f->client == c && c->shm && c->hello_done);
+		CHECK(f->slot < CCS_SHM_SLOTS && ccs_agent_flow_find(a, c, f->slot) == f);
 		CHECK(f->peer->serial && f->peer == &a->peers.peer[f->peer->index]);
 	}
 	CHECK(flows == c->flows);
@@ -242,7 +216,7 @@ static void check_port(const struct ccs_agent *a, const struct ccs_port *port)
 
 static void check_agent(const struct ccs_agent *a)
 {
-	uint32_t flows = 0, peers_flows = 0, peers = 0;
+	uint32_t flows = 0, peers_flows = 0, peers = 0, strangers = 0;
 	unsigned clients = 0;
 
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++) {
@@ -260,12 +234,14 @@ static void check_agent(const struct ccs_agent *a)
 		CHECK(i < a->peers.high && ccs_peer_find(a, &p->ends) == p);
 		peers++;
 		peers_flows += p->flows;
+		strangers += !p->flows;
 	}
 	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
 		check_port(a, &a->port[i]);
 	CHECK(clients == a->nclients);
 	CHECK(flows == a->nflows && peers_flows == flows);
 	CHECK(peers + a->peers.nunused == CCS_SHM_PATHS);
+	CHECK(strangers == a->peers.strangers);
 	CHECK(a->totals.cnps_accepted <= a->totals.cnps_received);
 }
 

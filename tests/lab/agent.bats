@@ -62,7 +62,7 @@ quiet() { cat out/*.err; ! grep . out/*.err; }
     wait $pid'
   rm -f out/incast.json
   holds '.[0] | .ce_packets + .messages_marked == $marked and $marked > 50 and .ce_dropped == 0'
-  holds '.[0] | .ce_unasked == 0 and .cnps_sent <= .ce_packets and .cnps_sent > 20'
+  holds '.[0] | .ce_unasked == 0 and .ce_no_qp == 0 and .cnps_sent <= .ce_packets and .cnps_sent > 20'
   holds '.[0] | .cnps_sent == .cnps_received and .cnps_received == .cnps_accepted'
   holds '.[0] | .send_failed == 0 and ([.refused[]] | add) == 0'
   quiet

@@ -49,12 +49,87 @@ no_key() {
 	start --key-file key
 }
 
+# reloads WORDS: SIGHUP makes the agent print them, and it goes on.
+reloads() {
+	kill -HUP $agent
+	for _ in $(seq 100); do
+		if grep -q -F -e "$1" agent.err; then break; fi
+		sleep 0.05
+	done
+	grep -F -e "$1" agent.err
+	"$top_builddir/tools/ccshimd/ccshimd" --status --socket "$socket" > status
+	[ "$(jq .pid status)" -eq $agent ]
+}
+
+@test "SIGHUP reloads the keys, keeps them if the file is bad, and never ends the agent" {
+	key 600 0123456789abcdef0123456789abcdef
+	start --key-file key || { grep -F "without libsodium" agent.err && skip "built without libsodium"; }
+	key 600 $'[keys]\n0 0123456789abcdef0123456789abcdef\n1 ffffffffffffffffffffffffffffffff send'
+	reloads "loaded keys of key: 0, 1 send"
+	key 600 $'[keys]\n0 0123456789abcdef0123456789abcdef\n1 ffffffffffffffffffffffffffffffff'
+	reloads "key: line 2: several keys have the same prefix: mark one of them with send; the keys loaded before stay in use"
+	rm key
+	reloads "key: No such file or directory; the keys loaded before stay in use"
+	key 600 $'[keys]\n1 ffffffffffffffffffffffffffffffff 10.0.0.0/8'
+	reloads "loaded keys of key: 1 10.0.0.0/8 send"
+}
+
+@test "SIGHUP without a key file changes nothing" {
+	start
+	reloads "there is nothing to reload without --key-file"
+}
+
 @test "its privileges end when its sockets are open" {
 	start
 	grep -E '^Cap(Inh|Prm|Eff|Amb):' /proc/$agent/status > caps
 	[ "$(wc -l < caps)" -eq 4 ]
 	if grep -v '0000000000000000$' caps; then return 1; fi
 	grep -E '^NoNewPrivs:\s*1$' /proc/$agent/status
+}
+
+@test "it notifies the service manager that it is ready, and then its watchdog" {
+	command -v perl > /dev/null || skip "no perl"
+	perl -MIO::Socket::UNIX -MSocket -e '
+		my $s = IO::Socket::UNIX->new(Type => SOCK_DGRAM, Local => "notify") or die;
+		alarm 60;
+		for (1 .. 4) { $s->recv(my $m, 99); print "$m\n" }' > got 3>&- &
+	receiver=$!
+	until [ -S notify ]; do sleep 0.05; done
+	NOTIFY_SOCKET=$PWD/notify WATCHDOG_USEC=300000 start
+	wait $receiver
+	diff got - <<< $'READY=1\nWATCHDOG=1\nWATCHDOG=1\nWATCHDOG=1'
+}
+
+# receive N: the first N messages to the service manager, in the file got.
+receive() {
+	perl -MIO::Socket::UNIX -MSocket -e '
+		my $s = IO::Socket::UNIX->new(Type => SOCK_DGRAM, Local => "notify") or die;
+		$| = 1;
+		for (1 .. shift) { $s->recv(my $m, 99); print "$m\n" }' "$1" > got 3>&- &
+	receiver=$!
+	until [ -S notify ]; do sleep 0.05; done
+}
+
+# Only its loop does. A stopped process is stuck, too.
+@test "a stuck agent sends its watchdog nothing" {
+	command -v perl > /dev/null || skip "no perl"
+	receive 1000
+	NOTIFY_SOCKET=$PWD/notify WATCHDOG_USEC=30000 start
+	until [ "$(wc -l < got)" -ge 5 ]; do sleep 0.05; done
+	kill -STOP "$agent"
+	sleep 0.3
+	before=$(wc -l < got)
+	sleep 0.5
+	[ "$(wc -l < got)" -eq "$before" ]
+	kill -CONT "$agent"
+	until [ "$(wc -l < got)" -gt "$before" ]; do sleep 0.05; done
+	kill $receiver
+}
+
+@test "the unit has limits, a watchdog and a user of its own" {
+	for setting in WatchdogSec MemoryMax TasksMax Restart DynamicUser CapabilityBoundingSet; do
+		grep -E "^$setting=[^ ]+$" "$top_builddir/tools/ccshimd/ccshimd.service"
+	done
 }
 
 @test "the unit is one, and leaves little" {
@@ -100,7 +175,7 @@ line() {
 
 @test "check: an agent that is there, that only takes CNPs, and none" {
 	start
-	line warn "process $agent, version 1, receives CNPs but sends none"
+	line warn "process $agent, version 2, receives CNPs but sends none"
 	run2 env CCSHIM_CC=dcqcn CCSHIM_AGENT="$socket" "$ccshim" check --json
 	[ "$(jq -r '.checks[] | select(.check == "agent").status' <<< "$output")" = warn ]
 	kill $agent

@@ -281,4 +281,10 @@ algorithms_of_page() {
 	[[ $output =~ mode\ *=\ off\ *#\ environment ]]
 	CCSHIM_MODE=off run2 ./secure info -c
 	[[ $output =~ mode\ *=\ enforce\ *#\ default ]]
+	mkdir -p home/.config
+	echo 'mode = off' > home/.config/ccshim.conf
+	run2 env -u CCSHIM_CONFIG -u XDG_CONFIG_HOME HOME="$PWD/home" $ccshim info -c
+	[[ $output =~ mode\ *=\ off ]]
+	run2 env -u CCSHIM_CONFIG -u XDG_CONFIG_HOME HOME="$PWD/home" ./secure info -c
+	[[ $output =~ mode\ *=\ enforce\ *#\ default ]]
 }

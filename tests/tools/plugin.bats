@@ -182,6 +182,32 @@ wrong() {
 	said "./lacks.so: it cannot be loaded: undefined symbol: nobody_has_this"
 }
 
+@test "a plug-in that another user could change is not loaded" {
+	[ "$(id -u)" -eq 0 ] || skip "only root can give files away"
+	needs_compiler
+	mkdir theirs
+	build theirs/x.so
+	chown 65534 theirs/x.so
+	refused $ccshim info -a theirs/x.so
+	said "theirs/x.so: it belongs to another user: copy it"
+	chown 0 theirs/x.so
+	chmod o+w theirs/x.so
+	refused $ccshim info -a theirs/x.so
+	said "theirs/x.so: it may be written by everyone: copy it"
+	chmod o-w theirs/x.so
+	chown 65534 theirs
+	ln -s theirs/x.so link.so
+	refused $ccshim info -a ./link.so
+	said "./link.so: its directory belongs to another user: move it"
+	chown 0 theirs
+	chmod 777 theirs
+	refused $ccshim info -a theirs/x.so
+	said "theirs/x.so: its directory may be written by everyone: move it"
+	chmod 1777 theirs # as /tmp: others cannot replace the file
+	run2 $ccshim info -a ./link.so
+	[ "$status" -eq 0 ]
+}
+
 @test "a plug-in's head is checked" {
 	needs_compiler
 	wrong "it is built for version 7 of the interface, but this is 1; rebuild it" OPS=.abi=7

@@ -288,6 +288,42 @@ static void one_that_may_not_asks_once(void)
 	assert_int_equal(__atomic_load_n(&served, __ATOMIC_RELAXED), 1);
 }
 
+static int serve_next(const char *where)
+{
+	__atomic_add_fetch(&served, 1, __ATOMIC_RELAXED);
+	agent_start(where, (struct agent_config){ 0 });
+	return 0;
+}
+
+static void a_process_takes_the_place_of_another_ones_thread(void)
+{
+	struct ccs_slot *s;
+
+	agent_start(path, (struct agent_config){ 0 });
+	setup_for(path, serve_next);
+	s = attach(5);
+	wait_verdict(s, CCS_FEEDBACK_OK);
+	agent_stop();
+	wait_for(__atomic_load_n(&served, __ATOMIC_RELAXED) == 1);
+	wait_verdict(s, CCS_FEEDBACK_OK);
+}
+
+static void no_process_takes_the_place_of_ccshimd(void)
+{
+	struct ccs_slot *s;
+
+	agent_start(path, (struct agent_config){ .daemon = true });
+	setup_for(path, serve_next);
+	s = attach(5);
+	wait_verdict(s, CCS_FEEDBACK_OK);
+	agent_stop();
+	wait_verdict(s, CCS_FEEDBACK_NO_AGENT);
+	usleep(1500000);                         /* it tries to connect again meanwhile */
+	assert_int_equal(__atomic_load_n(&served, __ATOMIC_RELAXED), 0);
+	agent_start(path, (struct agent_config){ .daemon = true });
+	wait_verdict(s, CCS_FEEDBACK_OK);
+}
+
 #ifndef __SANITIZE_THREAD__ /* see hide_descriptors() */
 static unsigned descriptors(void)
 {
@@ -378,6 +414,8 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
 	CASE(a_process_that_is_its_own_agent),
 	CASE(one_that_takes_long_to_be_it),
 	CASE(one_that_may_not_asks_once),
+	CASE(a_process_takes_the_place_of_another_ones_thread),
+	CASE(no_process_takes_the_place_of_ccshimd),
 #ifndef __SANITIZE_THREAD__
 	CASE(descriptors_are_not_the_applications),
 #endif

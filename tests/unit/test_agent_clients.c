@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -13,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/status.h"
 #include "agentrig.h"
 #include "seed.h"
 
@@ -147,6 +149,94 @@ static void slow_close_does_not_block_the_agent(void **state)
 		usleep(1000); /* it is closed now, whenever that thread runs */
 }
 
+static void fill(struct rig *r, unsigned from, unsigned to, bool with)
+{
+	for (unsigned i = from; i < to; i++)
+		atomic_store(&r->agent[RP]->closing->entry[i], with);
+}
+
+/* What a process sent before it was refused is closed with the connection. */
+static void slow_close_of_a_refused_connection_does_not_block_the_agent(void **state)
+{
+	struct rig *r = *state;
+	const _Atomic bool *closing = &r->agent[RP]->closing->entry[CCS_AGENT_CLIENTS];
+	int reader, fd = lingering(30, &reader), conn;
+	char bytes[65536];
+
+	fill(r, 0, CCS_AGENT_CLIENTS, true);
+	conn = rig_dial(r, RP);
+	rig_send_hello(conn, fd);
+	close(fd);
+	rig_settle(r);
+	assert_true(*closing);
+	assert_true(r->agent[RP]->listening);
+	while (read(reader, bytes, sizeof(bytes)) > 0)
+		;
+	close(reader);
+	close(conn);
+	while (*closing)
+		usleep(1000);
+	fill(r, 0, CCS_AGENT_CLIENTS, false);
+	conn = rig_dial(r, RP);
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->nclients, 1);
+	close(conn);
+}
+
+/* Then connections wait until the first one is closed. */
+static void refused_connections_that_are_being_closed_are_limited(void **state)
+{
+	const unsigned all = CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED;
+	struct rig *r = *state;
+	int conn[3];
+
+	fill(r, 0, all, true);
+	for (unsigned i = 0; i < 3; i++)
+		conn[i] = rig_dial(r, RP);
+	rig_settle(r);
+	assert_true(r->agent[RP]->refused >= 0);
+	assert_false(r->agent[RP]->listening);
+	fill(r, 0, all, false);
+	r->agent[RP]->tick_ns = 0;
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->refused, -1);
+	assert_true(r->agent[RP]->listening);
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->nclients, 2);
+	for (unsigned i = 0; i < 3; i++)
+		close(conn[i]);
+}
+
+static void count_alive(void *arg)
+{
+	atomic_fetch_add((_Atomic unsigned *)arg, 1);
+}
+
+static void *run_agent(void *arg)
+{
+	ccs_agent_run(arg);
+	return NULL;
+}
+
+static void an_idle_agent_reports_that_it_is_alive(void **state)
+{
+	static _Atomic unsigned alive;
+	struct rig *r = *state;
+	pthread_t thread;
+
+	rig_stop(r, RP);
+	r->config[RP].now = NULL;
+	r->config[RP].alive = count_alive;
+	r->config[RP].alive_arg = &alive;
+	r->config[RP].alive_ns = 1000000;
+	rig_start(r, RP);
+	assert_int_equal(pthread_create(&thread, NULL, run_agent, r->agent[RP]), 0);
+	while (atomic_load(&alive) < 5)
+		usleep(1000);
+	ccs_agent_stop(r->agent[RP]);
+	pthread_join(thread, NULL);
+}
+
 static void other_ipc_versions_are_refused(void **state)
 {
 	struct rig *r = *state;
@@ -272,10 +362,10 @@ static void number_of_clients_is_limited(void **state)
 	while (n <= CCS_AGENT_CLIENTS && r->agent[RP]->nclients == (unsigned)n) {
 		fd[n++] = rig_dial(r, RP);
 		ccs_agent_turn(r->agent[RP], 1000);
-		if (r->agent[RP]->warned & 1u << CCS_AGENT_WARN_ACCEPT)
+		if (r->agent[RP]->warn_ns[CCS_AGENT_WARN_ACCEPT])
 			break; /* no descriptors here for so many: then it waits for one */
 	}
-	if (!(r->agent[RP]->warned & 1u << CCS_AGENT_WARN_ACCEPT)) {
+	if (!r->agent[RP]->warn_ns[CCS_AGENT_WARN_ACCEPT]) {
 		assert_int_equal(recv(fd[n - 1], &end, 1, 0), 0);
 		assert_non_null(strstr(r->said, "too many"));
 		assert_int_equal(n - 1, getuid() ? CCS_AGENT_CLIENTS_PER_UID : CCS_AGENT_CLIENTS);
@@ -419,6 +509,44 @@ static void status_reports_all_counters(void **state)
 	rig_hang_up(&c);
 }
 
+static bool status_has(const struct rig *r, uid_t viewer, const char *words)
+{
+	size_t len;
+	char *text = ccs_status_text(r->agent[RP], viewer, &len);
+	bool has;
+
+	assert_non_null(text);
+	has = strstr(text, words);
+	free(text);
+	return has;
+}
+
+static void status_shows_a_user_only_what_is_his(void **state)
+{
+	enum { OWNER = 4242, OTHER };
+	static const char *const secret[] = {
+		"\"pid\": 99999999", "\"uid\": 4242", "\"remote\": \"127.0.0.2\"",
+	};
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+
+	rig_add(r, &c, RP, 1, 0);
+	rig_settle(r);
+	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
+		if (r->agent[RP]->client[i].shm) {
+			r->agent[RP]->client[i].uid = OWNER;
+			r->agent[RP]->client[i].pid = 99999999;
+		}
+	for (unsigned i = 0; i < 3; i++) {
+		assert_true(status_has(r, 0, secret[i]));
+		assert_true(status_has(r, geteuid(), secret[i]));
+		assert_true(status_has(r, OWNER, secret[i]));
+		assert_false(status_has(r, OTHER, secret[i]));
+	}
+	assert_true(status_has(r, OTHER, "\"cnps_sent\""));
+	rig_hang_up(&c);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -428,6 +556,9 @@ int main(void)
 		TEST(only_a_stale_socket_is_replaced),
 		TEST(invalid_regions_are_refused),
 		TEST(slow_close_does_not_block_the_agent),
+		TEST(slow_close_of_a_refused_connection_does_not_block_the_agent),
+		TEST(refused_connections_that_are_being_closed_are_limited),
+		TEST(an_idle_agent_reports_that_it_is_alive),
 		TEST(other_ipc_versions_are_refused),
 		TEST(invalid_flows_are_refused),
 		TEST(slots_per_queue_pair_are_limited),
@@ -438,6 +569,7 @@ int main(void)
 		TEST(oversized_request_ends_the_connection),
 		TEST(random_requests_are_harmless),
 		TEST(status_reports_all_counters),
+		TEST(status_shows_a_user_only_what_is_his),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

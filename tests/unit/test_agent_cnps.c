@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CNPs between agents: leases, renewals, restarts of either side. */
+#include <errno.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -241,6 +242,117 @@ static void no_cnp_is_lost_or_duplicated(void **state)
 	rig_hang_up(&c);
 }
 
+/* -- marks for queue pairs that exist -------------------------------------------------- */
+
+/* The kernel's table of queue pairs: one, if any. */
+struct table {
+	uint32_t qpn;
+	int error;                       /* 0: the table can be read */
+	unsigned checks;
+};
+
+static int check_qp(void *arg, uint32_t qpn, char device[64])
+{
+	struct table *t = arg;
+
+	t->checks++;
+	strcpy(device, "fake0");
+	return t->error ? t->error : qpn == t->qpn ? 0 : ENOENT;
+}
+
+static struct rig_client start_checked(struct rig *r, struct table *t)
+{
+	struct rig_client c = rig_client(r, RP);
+
+	r->agent[NP]->config.check_qp = check_qp;
+	r->agent[NP]->config.check_qp_arg = t;
+	rig_add(r, &c, RP, 1, 0);
+	rig_settle(r);
+	return c;
+}
+
+static void a_mark_for_a_qp_that_does_not_exist_causes_no_cnp(void **state)
+{
+	struct rig *r = *state;
+	struct table t = { .qpn = 0x202 };
+	struct rig_client c = start_checked(r, &t);
+
+	rig_mark(r, NP, 1);
+	assert_int_equal(r->agent[NP]->totals.cnps_sent, 0);
+	assert_int_equal(r->agent[NP]->totals.ce_no_qp, 1);
+	t.qpn = 0x201;                   /* it is created, and found a little later */
+	r->now_ns += 100000000;
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 0), 1);
+	t.qpn = 0;                       /* it is destroyed */
+	r->now_ns += 10000000000;
+	rig_settle(r);
+	rig_mark(r, NP, 1);
+	assert_int_equal(r->agent[NP]->totals.cnps_sent, 1);
+	rig_hang_up(&c);
+}
+
+static void a_mark_for_a_qp_of_another_peer_causes_no_cnp(void **state)
+{
+	struct rig *r = *state;
+	struct table t = { .qpn = 0x201 };
+	struct rig_client c = start_checked(r, &t), d = rig_client(r, NP);
+	struct ccs_ipc_add m = rig_flow(r, NP, 1, 0);
+
+	m.local_qpn = 0x201;
+	m.peer_gid[15] = 3;              /* 127.0.0.3 */
+	assert_int_equal(rig_ask(r, d.fd, &m, sizeof(m)), 0);
+	rig_mark(r, NP, 1);
+	assert_int_equal(r->agent[NP]->totals.cnps_sent, 0);
+	assert_int_equal(r->agent[NP]->totals.ce_no_qp, 1);
+	m = rig_flow(r, NP, 1, 1);
+	m.local_qpn = 0x201;
+	assert_int_equal(rig_ask(r, d.fd, &m, sizeof(m)), 0);
+	r->now_ns += 100000000;
+	rig_mark(r, NP, 1);
+	assert_int_equal(r->agent[NP]->totals.cnps_sent, 1);
+	rig_hang_up(&c);
+	rig_hang_up(&d);
+}
+
+static void marks_count_where_qps_cannot_be_checked(void **state)
+{
+	struct rig *r = *state;
+	struct table t = { .error = EPROTONOSUPPORT };
+	struct rig_client c = start_checked(r, &t);
+
+	for (int i = 0; i < 3; i++) {
+		r->now_ns += 20000000000;
+		rig_settle(r);
+		rig_mark(r, NP, 1);
+	}
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 0), 3);
+	assert_int_equal(r->nsaid, 1);
+	assert_non_null(strstr(r->said, "marks count without it"));
+	rig_hang_up(&c);
+}
+
+static void made_up_qp_numbers_cause_a_limited_number_of_checks(void **state)
+{
+	struct rig *r = *state;
+	struct table t = { .qpn = 0x201 };
+	struct rig_client c = start_checked(r, &t);
+
+	for (unsigned i = 0; i < 1000; i++)
+		rig_mark(r, NP, 1);
+	assert_int_equal(t.checks, 1);
+	for (unsigned i = 0; i < 5000; i++)
+		rig_mark(r, NP, 2 + i);
+	assert_true(t.checks <= 2001);
+	r->now_ns += 1000000;
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 0), 2);
+	rig_hang_up(&c);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -257,6 +369,10 @@ int main(void)
 		TEST(np_flag_tells_whether_marks_are_captured),
 		TEST(both_directions_work_at_once),
 		TEST(no_cnp_is_lost_or_duplicated),
+		TEST(a_mark_for_a_qp_that_does_not_exist_causes_no_cnp),
+		TEST(a_mark_for_a_qp_of_another_peer_causes_no_cnp),
+		TEST(marks_count_where_qps_cannot_be_checked),
+		TEST(made_up_qp_numbers_cause_a_limited_number_of_checks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Host agents with many flows and many peers. */
 #include <errno.h>
+#include <stdio.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "agent/net/peers.h"
 #include "agentrig.h"
 
 enum { RP, NP };
@@ -39,6 +42,198 @@ static void ten_thousand_flows_of_one_client(void **state)
 	assert_int_equal(r->agent[RP]->nflows, 0);
 }
 
+static long resident_kb(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	long size, resident;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%ld %ld", &size, &resident), 2);
+	fclose(f);
+	return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* What clients add to this process's memory, each with a flow in that slot. */
+static long kb_of_clients(struct rig *r, uint32_t slot)
+{
+	enum { CLIENTS = 32 };
+	const long before = resident_kb();
+	struct rig_client c[CLIENTS];
+	long kb;
+
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		c[i] = rig_client(r, RP);
+		assert_int_equal(rig_add(r, &c[i], RP, i, slot), 0);
+	}
+	kb = resident_kb() - before;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		rig_hang_up(&c[i]);
+	rig_settle(r);
+	return kb;
+}
+
+/* 511 connections of one user, with one queue pair each, took 217 MB. */
+static void a_high_slot_takes_no_more_memory_than_a_low_one(void **state)
+{
+	struct rig *r = *state;
+	long low, high;
+
+	kb_of_clients(r, 0); /* what is allocated once */
+	low = kb_of_clients(r, 0);
+	high = kb_of_clients(r, CCS_SHM_SLOTS - 1);
+	assert_in_range(high - low + 4096, 0, 8192);
+}
+
+static void set_user(struct rig *r, uid_t uid)
+{
+	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
+		r->agent[RP]->client[i].uid = uid;
+}
+
+/* Flow i, to a peer of its own. Returns the error. */
+static uint32_t add_peer(struct rig *r, const struct rig_client *c, unsigned i)
+{
+	struct ccs_ipc_add m = rig_flow(r, RP, i, i);
+	struct ccs_ipc_result result;
+
+	m.peer_gid[13] = (uint8_t)(1 + (i >> 8));
+	m.peer_gid[14] = (uint8_t)i;
+	assert_int_equal(send(c->fd, &m, sizeof(m), 0), sizeof(m));
+	ccs_agent_turn(r->agent[RP], 0);
+	assert_int_equal(recv(c->fd, &result, sizeof(result), 0), sizeof(result));
+	return (uint32_t)result.error;
+}
+
+static void flows_of_a_user_leave_peers_for_others(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	unsigned i;
+
+	set_user(r, 4242);
+	for (i = 0; i < CCS_AGENT_PEERS_PER_UID; i++)
+		assert_int_equal(add_peer(r, &c, i), 0);
+	assert_int_equal(add_peer(r, &c, i), ENOSPC);
+	assert_non_null(strstr(r->said, "user 4242"));
+	set_user(r, 4243);
+	assert_int_equal(add_peer(r, &c, i), 0);
+	rig_hang_up(&c);
+}
+
+/* Flow n of that client, in a slot of its own. Returns the error. */
+static int add_flow(struct rig *r, const struct rig_client *c, unsigned n)
+{
+	const struct ccs_ipc_add m = rig_flow(r, RP, n, n % CCS_SHM_SLOTS);
+	struct ccs_ipc_result result;
+
+	assert_int_equal(send(c->fd, &m, sizeof(m), 0), sizeof(m));
+	ccs_agent_turn(r->agent[RP], 0);
+	assert_int_equal(recv(c->fd, &result, sizeof(result), 0), sizeof(result));
+	return result.error;
+}
+
+static void flows_of_a_user_leave_some_for_others(void **state)
+{
+	enum { CLIENTS = CCS_AGENT_FLOWS_PER_UID / CCS_SHM_SLOTS };
+	struct rig *r = *state;
+	struct rig_client c[CLIENTS + 1];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i <= CLIENTS; i++)
+		c[i] = rig_client(r, RP);
+	set_user(r, 4242);
+	while (n < CCS_AGENT_FLOWS_PER_UID) {
+		assert_int_equal(add_flow(r, &c[n / CCS_SHM_SLOTS], n), 0);
+		n++;
+	}
+	assert_int_equal(add_flow(r, &c[CLIENTS], n), ENOSPC);
+	assert_non_null(strstr(r->said, "user 4242"));
+	r->agent[RP]->client[CCS_AGENT_CLIENTS - 1 - CLIENTS].uid = 4243; /* the last one's */
+	assert_int_equal(add_flow(r, &c[CLIENTS], n), 0);
+	for (unsigned i = 0; i <= CLIENTS; i++)
+		rig_hang_up(&c[i]);
+	rig_settle(r);
+}
+
+/* As one remote host with many addresses can make. */
+static void hosts_that_send_leave_peers_for_flows_of_this_host(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c;
+	struct ccs_ends ends = { .local = ccs_address_of(rig_flow(r, RP, 1, 1).local_gid) };
+	for (unsigned i = 0; i < 2 * CCS_AGENT_STRANGERS; i++) {
+		struct ccs_peer *p;
+
+		ends.remote = ccs_address_of(rig_flow(r, RP, 1, 1).peer_gid);
+		ends.remote.b[13] = (uint8_t)(1 + (i >> 8));
+		ends.remote.b[14] = (uint8_t)i;
+		p = ccs_peer_get_stranger(r->agent[RP], &ends);
+		if (p)
+			p->lease_ns = UINT64_MAX;
+		assert_in_range(r->agent[RP]->peers.nunused, CCS_SHM_PATHS - CCS_AGENT_STRANGERS,
+				CCS_SHM_PATHS);
+	}
+	assert_int_equal(r->agent[RP]->peers.nunused, CCS_SHM_PATHS - CCS_AGENT_STRANGERS);
+	c = rig_client(r, RP);
+	assert_int_equal(rig_add(r, &c, RP, 1, 0), 0);
+	rig_hang_up(&c);
+}
+
+/* The ends of address n of one remote host, which has as many as it needs. */
+static struct ccs_ends attacker(const struct rig *r, unsigned n)
+{
+	const struct ccs_ipc_add m = rig_flow(r, NP, 1, 1);
+	struct ccs_ends ends = {
+		.local = ccs_address_of(m.local_gid), .remote = ccs_address_of(m.peer_gid),
+	};
+
+	ends.remote.b[13] = 9;
+	ends.remote.b[14] = (uint8_t)(n / 250);
+	ends.remote.b[15] = (uint8_t)(1 + n % 250);
+	return ends;
+}
+
+static void lease_to_attacker(struct rig *r, unsigned from, unsigned to)
+{
+	for (unsigned i = from; i < to; i++) {
+		const struct ccs_ends ends = attacker(r, i);
+		struct ccs_peer *p = ccs_peer_get_stranger(r->agent[NP], &ends);
+
+		if (p)
+			p->lease_ns = UINT64_MAX;
+		r->now_ns++;
+	}
+}
+
+/* Of the largest network, the host that has been silent for longest gives way. */
+static void hosts_of_one_network_leave_places_for_other_networks(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	unsigned gone = 0;
+
+	r->agent[NP]->salt = 1; /* no two networks of the test count as one */
+	lease_to_attacker(r, 0, CCS_AGENT_STRANGERS);
+	assert_int_equal(r->agent[NP]->peers.strangers, CCS_AGENT_STRANGERS);
+	assert_int_equal(rig_add(r, &c, RP, 1, 0), 0);
+	rig_settle(r);
+	assert_int_not_equal(rig_path(&c, 0)->last_seen_ns, 0);
+	for (unsigned i = 0; i < CCS_AGENT_STRANGERS; i++) {
+		const struct ccs_ends ends = attacker(r, i);
+
+		if (ccs_peer_find(r->agent[NP], &ends))
+			continue;
+		assert_int_equal(i % 250, 0);
+		gone++;
+	}
+	assert_int_equal(gone, 1);
+	lease_to_attacker(r, 0, 2 * CCS_AGENT_STRANGERS);
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 0), 1);
+	rig_hang_up(&c);
+}
+
 static void peer_table_overflow_is_refused_and_recovers(void **state)
 {
 	struct rig *r = *state;
@@ -46,14 +241,9 @@ static void peer_table_overflow_is_refused_and_recovers(void **state)
 	struct ccs_ipc_add m;
 	unsigned i;
 
-	for (i = 0; i < CCS_SHM_PATHS; i++) {
-		m = rig_flow(r, RP, i, i);
-		m.peer_gid[13] = (uint8_t)(1 + (i >> 8));
-		m.peer_gid[14] = (uint8_t)i;
-		assert_int_equal(send(c.fd, &m, sizeof(m), 0), sizeof(m));
-		ccs_agent_turn(r->agent[RP], 0);
-		assert_int_equal(recv(c.fd, (char[64]){ 0 }, 64, 0), sizeof(struct ccs_ipc_result));
-	}
+	set_user(r, 0);
+	for (i = 0; i < CCS_SHM_PATHS; i++)
+		add_peer(r, &c, i);
 	m = rig_flow(r, RP, i, i);
 	assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), ENOSPC);
 	assert_non_null(strstr(r->said, "peers"));
@@ -71,7 +261,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(ten_thousand_flows_of_one_client),
+		TEST(a_high_slot_takes_no_more_memory_than_a_low_one),
 		TEST(peer_table_overflow_is_refused_and_recovers),
+		TEST(flows_of_a_user_leave_peers_for_others),
+		TEST(flows_of_a_user_leave_some_for_others),
+		TEST(hosts_of_one_network_leave_places_for_other_networks),
+		TEST(hosts_that_send_leave_peers_for_flows_of_this_host),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

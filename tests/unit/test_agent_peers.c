@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/net/hello_limit.h"
 #include "agent/net/siphash.h"
 #include "agentrig.h"
 #include "seed.h"
@@ -209,6 +210,57 @@ static void unverified_hello_changes_nothing(void **state)
 	rig_hang_up(&c);
 }
 
+/* NP only receives, so it holds no lease at RP. */
+static void recorded_messages_of_an_earlier_incarnation_are_refused(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	const struct ccs_peer *p = &r->agent[RP]->peers.peer[0];
+	struct ccs_wire_message hello = {
+		.header = { .type = CCS_WIRE_HELLO, .incarnation = 1, .sequence = 1 },
+		.hello = { .lease_ms = 3000 },
+	}, cnp;
+	uint64_t now;
+
+	rig_add(r, &c, RP, 1, 0);
+	rig_settle(r);
+	now = p->incarnation;
+	assert_int_equal(p->lease_ns, 0);
+	hello.header.echo = r->agent[NP]->peers.peer[0].incarnation;
+	rig_forge_message(r, "127.0.0.2", RP, &hello);
+	assert_int_equal(p->incarnation, now);
+	cnp = true_cnp(r);
+	cnp.header.incarnation = 1;
+	rig_forge_message(r, "127.0.0.2", RP, &cnp);
+	assert_int_equal(refused(r, CCS_REFUSED_INCARNATION), 2);
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 0), 1);
+	rig_hang_up(&c);
+}
+
+/* A HELLO may be recorded as well: whether it is of the present one, only an answer shows. */
+static void an_incarnation_that_has_not_answered_slows_no_flow(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	struct ccs_peer *p = &r->agent[RP]->peers.peer[0];
+	struct ccs_wire_message cnp;
+
+	rig_add(r, &c, RP, 1, 0);
+	rig_settle(r);
+	cnp = true_cnp(r);
+	cnp.header.incarnation = p->incarnation = UINT64_MAX; /* as by its HELLO */
+	rig_forge_message(r, "127.0.0.2", RP, &cnp);
+	assert_int_equal(refused(r, CCS_REFUSED_INCARNATION), 1);
+	assert_int_equal(rig_cnps(&c, 0), 0);
+	rig_pass(r, 3000);
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 0), 1);
+	rig_hang_up(&c);
+}
+
 static void replies_to_unverified_hellos_are_limited(void **state)
 {
 	struct rig *r = *state;
@@ -220,8 +272,12 @@ static void replies_to_unverified_hellos_are_limited(void **state)
 
 	rig_add(r, &c, RP, 1, 0);
 	rig_settle(r);
-	for (int i = 0; i < 600; i++)
-		rig_forge_message(r, "127.0.0.9", NP, &m);
+	for (int i = 0; i < 600; i++) {
+		char from[INET_ADDRSTRLEN];
+
+		sprintf(from, "127.%d.%d.9", 1 + i / 200, i % 200);
+		rig_forge_message(r, from, NP, &m);
+	}
 	assert_in_range(r->agent[NP]->totals.refused[CCS_REFUSED_LIMIT], 50, 150);
 	/* Whoever is known is served. */
 	rig_mark(r, NP, 1);
@@ -231,6 +287,82 @@ static void replies_to_unverified_hellos_are_limited(void **state)
 	rig_forge_message(r, "127.0.0.9", NP, &m);
 	assert_in_range(r->agent[NP]->totals.refused[CCS_REFUSED_LIMIT], 50, 150);
 	rig_hang_up(&c);
+}
+
+/* So that no two of the test's prefixes share a bucket by chance. */
+static void fix_salt(struct rig *r)
+{
+	r->agent[NP]->salt = 1;
+}
+
+/* The host that sends gets its lease within 0.2 s, although no time refills what a flood took. */
+static void assert_leased_in_time(struct rig *r)
+{
+	struct rig_client c = rig_client(r, RP);
+
+	assert_int_equal(rig_add(r, &c, RP, 1, 0), 0);
+	rig_settle(r);
+	assert_int_not_equal(rig_path(&c, 0)->last_seen_ns, 0);
+	rig_hang_up(&c);
+}
+
+static void hellos_of_one_address_do_not_lock_out_others(void **state)
+{
+	struct rig *r = *state;
+	struct ccs_wire_message m = {
+		.header = { .type = CCS_WIRE_HELLO, .incarnation = 5, .sequence = 1 },
+	};
+
+	fix_salt(r);
+	for (int i = 0; i < 3000; i++)
+		rig_forge_message(r, "127.0.0.9", NP, &m);
+	assert_in_range(r->agent[NP]->totals.refused[CCS_REFUSED_LIMIT], 2980, 2990);
+	assert_leased_in_time(r);
+}
+
+static void hellos_of_one_network_do_not_lock_out_others(void **state)
+{
+	struct rig *r = *state;
+	struct ccs_wire_message m = {
+		.header = { .type = CCS_WIRE_HELLO, .incarnation = 5, .sequence = 1 },
+	};
+
+	fix_salt(r);
+	for (int i = 0; i < 3000; i++) {
+		char from[INET_ADDRSTRLEN];
+
+		sprintf(from, "127.9.0.%d", 1 + i % 254);
+		rig_forge_message(r, from, NP, &m);
+	}
+	assert_in_range(r->agent[NP]->totals.refused[CCS_REFUSED_LIMIT], 2850, 2900);
+	assert_leased_in_time(r);
+}
+
+/* At most once by each address, so that each is limited by its network or by all only. */
+static void hellos_by_ipv6_are_limited_by_network_and_host(void **state)
+{
+	struct rig *r = *state;
+	struct ccs_address remote;
+	unsigned host = 0, link = 0, network = 0;
+
+	fix_salt(r);
+	ccs_address_parse("2001:db8::", &remote);
+	for (unsigned i = 0; i < 256; i++) {
+		remote.b[15] = (uint8_t)i;
+		host += ccs_hello_limit_claim(r->agent[NP], &remote);
+	}
+	assert_int_equal(host, 62);
+	for (unsigned i = 0; i < 256; i++) {
+		remote.b[7] = (uint8_t)i;
+		network += ccs_hello_limit_claim(r->agent[NP], &remote);
+	}
+	assert_int_equal(network + host, 125);
+	ccs_address_parse("fe80::", &remote);
+	for (unsigned i = 0; i < 256; i++) {
+		remote.b[15] = (uint8_t)i;
+		link += ccs_hello_limit_claim(r->agent[NP], &remote);
+	}
+	assert_int_equal(link, 125);
 }
 
 static void other_wire_version_is_warned_about_once(void **state)
@@ -244,6 +376,23 @@ static void other_wire_version_is_warned_about_once(void **state)
 	assert_int_equal(r->agent[NP]->totals.refused[CCS_REFUSED_VERSION], 2);
 	assert_int_equal(r->nsaid, 1);
 	assert_non_null(strstr(r->said, "127.0.0.9: it uses protocol version 9"));
+}
+
+static void a_trouble_that_lasts_is_reported_once_an_hour(void **state)
+{
+	struct rig *r = *state;
+	uint8_t m[48] = { 'C', 'C', 'S', 'W', 9, 1 };
+
+	for (unsigned i = 0; i < 3; i++) {
+		rig_forge(r, "127.0.0.9", NP, m, sizeof(m));
+		rig_settle(r);
+	}
+	assert_int_equal(r->nsaid, 1);
+	r->now_ns += 3600000000000;
+	rig_forge(r, "127.0.0.9", NP, m, sizeof(m));
+	rig_settle(r);
+	assert_int_equal(r->nsaid, 2);
+	assert_non_null(strstr(r->said, "(2 more since"));
 }
 
 /* Anything at all, and what differs from true messages in a few bits or in length. */
@@ -284,30 +433,41 @@ static void random_messages_are_harmless(void **state)
 
 /* -- authentication ------------------------------------------------------------------- */
 
-/* Stands for a keyed hash: a sum, and the key. */
-static void sum_tag(void *arg, const void *message, size_t len, uint8_t tag[CCS_WIRE_TAG])
+/* Stands for a keyed hash: a sum, and the key, which has the id 0. */
+static void sum_tag(void *arg, const struct ccs_address *peer, uint8_t key, const void *message,
+		    size_t len, uint8_t tag[CCS_WIRE_TAG])
 {
 	const uint8_t *p = message;
 
+	(void)peer;
+	(void)key;
 	memset(tag, *(const uint8_t *)arg, CCS_WIRE_TAG);
 	for (size_t i = 0; i < len; i++)
 		tag[i % CCS_WIRE_TAG] = (uint8_t)(tag[i % CCS_WIRE_TAG] * 31 + p[i]);
 }
 
-static bool sum_check(void *arg, const void *message, size_t len, const uint8_t tag[CCS_WIRE_TAG])
+static bool sum_check(void *arg, const struct ccs_address *peer, uint8_t key, const void *message,
+		      size_t len, const uint8_t tag[CCS_WIRE_TAG])
 {
 	uint8_t right[CCS_WIRE_TAG];
 
-	sum_tag(arg, message, len, right);
+	sum_tag(arg, peer, key, message, len, right);
 	return memcmp(right, tag, CCS_WIRE_TAG) == 0;
+}
+
+static int sum_select(void *arg, const struct ccs_address *peer)
+{
+	(void)arg;
+	(void)peer;
+	return 0;
 }
 
 static void messages_with_a_wrong_key_are_refused(void **state)
 {
 	struct rig *r = *state;
 	uint8_t key = 7, other = 8;
-	const struct ccs_agent_auth auth = { &key, sum_tag, sum_check };
-	const struct ccs_agent_auth wrong = { &other, sum_tag, sum_check };
+	const struct ccs_agent_auth auth = { &key, sum_select, sum_tag, sum_check };
+	const struct ccs_agent_auth wrong = { &other, sum_select, sum_tag, sum_check };
 	struct ccs_wire_message m;
 	struct rig_client c;
 
@@ -331,6 +491,30 @@ static void messages_with_a_wrong_key_are_refused(void **state)
 	rig_hang_up(&c);
 }
 
+static void hellos_without_the_key_use_up_nothing_that_is_limited(void **state)
+{
+	struct rig *r = *state;
+	uint8_t key = 7;
+	const struct ccs_agent_auth auth = { &key, sum_select, sum_tag, sum_check };
+	struct ccs_wire_message m = {
+		.header = { .type = CCS_WIRE_HELLO, .incarnation = 5, .sequence = 1 },
+	};
+	struct rig_client c;
+
+	r->agent[RP]->config.auth = r->agent[NP]->config.auth = &auth;
+	for (int i = 0; i < 1000; i++)
+		rig_forge_message(r, "127.0.0.9", NP, &m);
+	assert_int_equal(r->agent[NP]->totals.refused[CCS_REFUSED_AUTH], 1000);
+	c = rig_client(r, RP);
+	rig_add(r, &c, RP, 1, 0);
+	rig_settle(r);
+	assert_int_equal(r->agent[NP]->totals.refused[CCS_REFUSED_LIMIT], 0);
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(rig_cnps(&c, 0), 1);
+	rig_hang_up(&c);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -342,8 +526,15 @@ int main(void)
 		TEST(duplicate_and_late_cnps_are_refused),
 		TEST(messages_from_before_a_restart_are_refused),
 		TEST(unverified_hello_changes_nothing),
+		TEST(recorded_messages_of_an_earlier_incarnation_are_refused),
+		TEST(an_incarnation_that_has_not_answered_slows_no_flow),
 		TEST(replies_to_unverified_hellos_are_limited),
+		TEST(hellos_of_one_address_do_not_lock_out_others),
+		TEST(hellos_of_one_network_do_not_lock_out_others),
+		TEST(hellos_by_ipv6_are_limited_by_network_and_host),
+		TEST(hellos_without_the_key_use_up_nothing_that_is_limited),
 		TEST(other_wire_version_is_warned_about_once),
+		TEST(a_trouble_that_lasts_is_reported_once_an_hour),
 		TEST(random_messages_are_harmless),
 		TEST(messages_with_a_wrong_key_are_refused),
 	};

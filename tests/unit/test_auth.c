@@ -2,17 +2,13 @@
 /* Keys and tags of host agents, or what a build without libsodium says. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "agentrig.h"
 #include "seed.h"
 #include "tools/ccshimd/auth.h"
 
@@ -41,10 +37,22 @@ static int open_text(const char *key)
 
 #ifdef HAVE_LIBSODIUM
 
+static const struct ccs_address peer;    /* any */
+
+static void compute(const void *message, size_t len, uint8_t tag[CCS_WIRE_TAG])
+{
+	auth.tag(auth.arg, &peer, 0, message, len, tag);
+}
+
+static bool is_right(const void *message, size_t len, const uint8_t tag[CCS_WIRE_TAG])
+{
+	return auth.check(auth.arg, &peer, 0, message, len, tag);
+}
+
 static void tag_with(const char *key, const char *message, uint8_t tag[CCS_WIRE_TAG])
 {
 	assert_int_equal(open_text(key), 0);
-	auth.tag(auth.arg, message, strlen(message), tag);
+	compute(message, strlen(message), tag);
 	auth_close(&auth);
 }
 
@@ -75,7 +83,7 @@ static void a_key_has_several_forms(void **state)
 	tag_with("000102030405060708090A0B0C0D0E0F", "abc", other);
 	assert_memory_equal(tag, other, sizeof(tag));
 	assert_int_equal(open_with("\0\1\2\3\4\5\6\7\x8\x9\xa\xb\xc\xd\xe\xf", 16, 0400), 0);
-	assert_true(auth.check(auth.arg, "abc", 3, tag));
+	assert_true(is_right("abc", 3, tag));
 	auth_close(&auth);
 	tag_with("correct horse battery staple\n", "abc", tag);
 	tag_with("correct horse battery staple", "abc", other);
@@ -144,20 +152,225 @@ static void what_was_altered_or_forged_is_refused(void **state)
 
 		for (size_t i = 0; i < len; i++)
 			message[i] = (uint8_t)seed_next();
-		auth.tag(auth.arg, message, len, tag);
-		assert_true(auth.check(auth.arg, message, len, tag));
-		assert_false(auth.check(auth.arg, message, len - 1, tag));
+		compute(message, len, tag);
+		assert_true(is_right(message, len, tag));
+		assert_false(is_right(message, len - 1, tag));
 		message[seed_below(len)] ^= (uint8_t)(1 << seed_below(8));
-		assert_false(auth.check(auth.arg, message, len, tag));
-		auth.tag(auth.arg, message, len, tag);
+		assert_false(is_right(message, len, tag));
+		compute(message, len, tag);
 		tag[seed_below(sizeof(tag))] ^= (uint8_t)(1 << seed_below(8));
-		assert_false(auth.check(auth.arg, message, len, tag));
+		assert_false(is_right(message, len, tag));
 	}
-	auth.tag(auth.arg, message, 1, tag);
+	compute(message, 1, tag);
 	auth_close(&auth);
 	assert_int_equal(open_text(HEX "00"), 0);
-	assert_false(auth.check(auth.arg, message, 1, tag));
+	assert_false(is_right(message, 1, tag));
 	auth_close(&auth);
+}
+
+/* -- several keys ---------------------------------------------------------------------- */
+
+#define HEX_2 "202122232425262728292a2b2c2d2e2f"
+#define HEX_3 "303132333435363738393a3b3c3d3e3f"
+
+/* The id of the key for messages to that address; -1: none. */
+static int id_for(const char *address)
+{
+	struct ccs_address a;
+
+	assert_int_equal(ccs_address_parse(address, &a), 0);
+	return auth.select(auth.arg, &a);
+}
+
+/* Whether a message from that address counts that has the id, and the tag by that key. */
+static bool takes(const char *address, uint8_t id, const char *key)
+{
+	uint8_t tag[CCS_WIRE_TAG];
+	struct ccs_agent_auth list = auth;
+	struct ccs_address a;
+
+	auth = (struct ccs_agent_auth){ 0 };
+	tag_with(key, "abc", tag);
+	auth = list;
+	assert_int_equal(ccs_address_parse(address, &a), 0);
+	return auth.check(auth.arg, &a, id, "abc", 3, tag);
+}
+
+static void every_key_of_a_list_is_accepted_and_the_marked_one_is_sent(void **state)
+{
+	(void)state;
+	assert_int_equal(open_text("[keys]\n# old\n1 " HEX "\n\n200 " HEX_2 " send\n"), 0);
+	assert_int_equal(id_for("10.0.0.1"), 200);
+	assert_true(takes("10.0.0.1", 1, HEX));
+	assert_true(takes("fe80::1", 200, HEX_2));
+	assert_false(takes("10.0.0.1", 1, HEX_2));
+	assert_false(takes("10.0.0.1", 2, HEX));
+	auth_close(&auth);
+}
+
+static void the_keys_of_the_longest_prefix_serve_a_peer(void **state)
+{
+	(void)state;
+	assert_int_equal(open_text("[keys]\n3 " HEX_3 " 10.9.0.0/16\n1 " HEX "\n"
+				   "2 " HEX_2 " 10.0.0.0/8 send\n1 " HEX " 10.0.0.0/8\n"
+				   "7 " HEX_2 " fd00:1::/32\n"), 0);
+	assert_int_equal(id_for("10.9.1.1"), 3);
+	assert_int_equal(id_for("10.8.1.1"), 2);
+	assert_int_equal(id_for("192.168.1.1"), 1);
+	assert_int_equal(id_for("fd00:1::5"), 7);
+	assert_int_equal(id_for("fd00:2::5"), 1);
+	assert_true(takes("10.8.1.1", 1, HEX));
+	assert_false(takes("10.9.1.1", 1, HEX)); /* that key is not for this peer */
+	assert_false(takes("10.9.1.1", 2, HEX_2));
+	assert_false(takes("192.168.1.1", 3, HEX_3));
+	auth_close(&auth);
+	assert_int_equal(open_text("[keys]\n3 " HEX_3 " 10.9.0.0/16\n"), 0);
+	assert_int_equal(id_for("10.8.1.1"), -1);
+	auth_close(&auth);
+}
+
+static void wrong_lists_are_refused(void **state)
+{
+	static const struct { const char *text, *why; } wrong[] = {
+		{ "[keys]\n", "no key" },
+		{ "[keys] 1 x\n", "line 1: the key after the ID is not hexadecimal" },
+		{ "[keys]\nkey " HEX "\n", "line 2: a line has the form ID KEY" },
+		{ "[keys]\n256 " HEX "\n", "0 to 255" },
+		{ "[keys]\n-1 " HEX "\n", "0 to 255" },
+		{ "[keys]\n1\n", "not hexadecimal" },
+		{ "[keys]\n1 " HEX "0\n", "in pairs" },
+		{ "[keys]\n1 " HEX HEX HEX HEX "00\n", "at most 64 bytes" },
+		{ "[keys]\n1 " HEX " 10.0.0.0/33\n", "prefix" },
+		{ "[keys]\n1 " HEX " sends\n", "prefix" },
+		{ "[keys]\n1 " HEX " 10.0.0.0/8 sends\n", "more than" },
+		{ "[keys]\n1 " HEX " send 10.0.0.0/8\n", "more than" },
+		{ "[keys]\n1 " HEX "\n1 " HEX_2 " send\n", "line 2: another key has the same ID" },
+		{ "[keys]\n1 " HEX "\n2 " HEX_2 "\n", "line 2: several keys have the same prefix" },
+		{ "[keys]\n1 " HEX " send\n2 " HEX_2 " send\n", "mark one" },
+		{ "[keys]\n1 " HEX " 10.1.0.0/8\n2 " HEX_2 " 10.2.0.0/8\n", "mark one" },
+	};
+	char many[32 + 65 * 40] = "[keys]\n", *end = many + strlen(many);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		assert_int_equal(open_text(wrong[i].text), -1);
+		if (!strstr(err, wrong[i].why))
+			fail_msg("%u: %s", i, err);
+		assert_null(auth.arg);
+	}
+	assert_int_equal(open_with("[keys]\n1 \0", 10, 0600), -1);
+	assert_non_null(strstr(err, "zero byte"));
+	for (unsigned i = 0; i < 65; i++)
+		end += sprintf(end, "%u " HEX "%s\n", i, i ? "" : " send");
+	assert_int_equal(open_text(many), -1);
+	assert_non_null(strstr(err, "more than 64 keys"));
+}
+
+static void a_bad_file_leaves_the_keys_as_they_are(void **state)
+{
+	char text[256];
+
+	(void)state;
+	assert_int_equal(open_text("[keys]\n5 " HEX " 10.0.0.0/8\n6 " HEX_2 "\n"), 0);
+	assert_int_equal(open_text("[keys]\n7 " HEX "\n8 " HEX_2 "\n"), -1);
+	assert_int_equal(id_for("10.0.0.1"), 5);
+	auth_describe(&auth, text, sizeof(text));
+	assert_string_equal(text, "5 10.0.0.0/8 send, 6 send");
+	auth_close(&auth);
+}
+
+/* -- rotation -------------------------------------------------------------------------- */
+
+enum { RP, NP, STEPS = 4 };
+
+static uint64_t sum_refused(const struct rig *r)
+{
+	uint64_t sum = 0;
+
+	for (int host = 0; host < RIG_HOSTS; host++)
+		for (int why = 0; why < CCS_REFUSALS; why++)
+			sum += r->agent[host]->totals.refused[why];
+	return sum;
+}
+
+/* A mark arrives, and the CNP for it; leases are renewed. */
+static void assert_works(struct rig *r, const struct rig_client *c)
+{
+	const uint64_t before = rig_cnps(c, 0);
+
+	for (unsigned i = 0; i < 40; i++) {
+		rig_pass(r, 100);
+		rig_mark(r, NP, 1);
+		rig_settle(r);
+		assert_int_equal(rig_cnps(c, 0), before + i + 1);
+		assert_in_range(r->now_ns - rig_path(c, 0)->last_seen_ns, 0, 1500000000);
+	}
+	assert_int_equal(sum_refused(r), 0);
+}
+
+static void load(struct ccs_agent_auth *of_host, const char *text)
+{
+	auth = *of_host;
+	assert_int_equal(open_text(text), 0);
+	*of_host = auth;
+	auth = (struct ccs_agent_auth){ 0 };
+}
+
+/* From a plain key to another one: at each step one agent is before the other. */
+static void keys_rotate_without_losing_a_message_or_a_lease(void **state)
+{
+	static const char *const step[STEPS] = {
+		HEX,
+		"[keys]\n0 " HEX " send\n1 " HEX_2 "\n",
+		"[keys]\n0 " HEX "\n1 " HEX_2 " send\n",
+		"[keys]\n1 " HEX_2 "\n",
+	};
+	struct ccs_agent_auth of[RIG_HOSTS] = { 0 };
+	struct rig *r = *state;
+	struct rig_client c;
+	uint64_t incarnation;
+
+	for (int host = 0; host < RIG_HOSTS; host++) {
+		load(&of[host], step[0]);
+		r->agent[host]->config.auth = &of[host];
+	}
+	c = rig_client(r, RP);
+	assert_int_equal(rig_add(r, &c, RP, 1, 0), 0);
+	rig_settle(r);
+	incarnation = r->agent[RP]->peers.peer[0].proven;
+	for (unsigned i = 1; i < STEPS; i++)
+		for (int host = 0; host < RIG_HOSTS; host++) {
+			load(&of[i % 2 ? host : !host], step[i]);
+			assert_works(r, &c);
+		}
+	assert_int_equal(r->agent[RP]->peers.peer[0].proven, incarnation);
+	load(&of[NP], HEX); /* the old key is of no use any more */
+	r->now_ns += 60000;
+	rig_mark(r, NP, 1);
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->totals.refused[CCS_REFUSED_AUTH], 1);
+	rig_hang_up(&c);
+	rig_stop(r, RP);
+	rig_stop(r, NP);
+	auth_close(&of[RP]);
+	auth_close(&of[NP]);
+}
+
+static void nothing_is_sent_to_a_peer_without_a_key(void **state)
+{
+	struct ccs_agent_auth of = { 0 };
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+
+	load(&of, "[keys]\n1 " HEX " 10.0.0.0/8\n");
+	r->agent[RP]->config.auth = &of;
+	assert_int_equal(rig_add(r, &c, RP, 1, 0), 0);
+	rig_settle(r);
+	assert_int_equal(r->agent[NP]->totals.hellos_received, 0);
+	assert_non_null(strstr(r->said, "127.0.0.2"));
+	rig_hang_up(&c);
+	rig_stop(r, RP);
+	auth_close(&of);
 }
 
 #else
@@ -196,6 +409,14 @@ int main(void)
 		cmocka_unit_test(wrong_files_are_refused),
 		cmocka_unit_test(anybody_elses_file_is_refused),
 		cmocka_unit_test(what_was_altered_or_forged_is_refused),
+		cmocka_unit_test(every_key_of_a_list_is_accepted_and_the_marked_one_is_sent),
+		cmocka_unit_test(the_keys_of_the_longest_prefix_serve_a_peer),
+		cmocka_unit_test(wrong_lists_are_refused),
+		cmocka_unit_test(a_bad_file_leaves_the_keys_as_they_are),
+		cmocka_unit_test_setup_teardown(keys_rotate_without_losing_a_message_or_a_lease,
+						rig_setup, rig_teardown),
+		cmocka_unit_test_setup_teardown(nothing_is_sent_to_a_peer_without_a_key, rig_setup,
+						rig_teardown),
 #else
 		cmocka_unit_test(a_build_without_libsodium_says_so),
 #endif

@@ -356,6 +356,29 @@ static void user_file_is_found_in_xdg_directories(void **state)
 	unlink("ccshim.conf");
 }
 
+/* As with su -m: it could load code. */
+static void a_file_in_the_home_of_another_user_is_not_read(void **state)
+{
+	const uid_t other = 65534;
+	struct ccs_options o;
+	char cwd[512];
+
+	(void)state;
+	if (geteuid())
+		skip();
+	assert_non_null(getcwd(cwd, sizeof(cwd)));
+	write_file("ccshim.conf", "mode = observe\n");
+	assert_int_equal(chown("ccshim.conf", other, other), 0);
+	setenv("XDG_CONFIG_HOME", cwd, 1);
+	unsetenv("CCSHIM_CONFIG");
+	assert_int_equal(load_as("app", &o), 1);
+	assert_int_equal(o.mode, CCS_MODE_ENFORCE);
+	setenv("CCSHIM_CONFIG", "ccshim.conf", 1);
+	assert_int_equal(load_as("app", &o), 0);
+	assert_int_equal(o.mode, CCS_MODE_OBSERVE);
+	unlink("ccshim.conf");
+}
+
 static void a_named_file_must_be_readable(void **state)
 {
 	struct ccs_options o;
@@ -591,6 +614,7 @@ int main(void)
 		cmocka_unit_test_setup(defaults_apply_without_any_source, reset_sources),
 		cmocka_unit_test_setup(later_sources_take_precedence, reset_sources),
 		cmocka_unit_test_setup(user_file_is_found_in_xdg_directories, reset_sources),
+		cmocka_unit_test_setup(a_file_in_the_home_of_another_user_is_not_read, reset_sources),
 		cmocka_unit_test_setup(a_named_file_must_be_readable, reset_sources),
 		cmocka_unit_test_setup(sections_apply_by_program, reset_sources),
 		cmocka_unit_test_setup(mistakes_are_reported_with_file_and_line, reset_sources),

@@ -14,6 +14,7 @@
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 
+#include "agent/cnp/live_qps.h"
 #include "agent/ipc/owner.h"
 #include "seed.h"
 
@@ -278,6 +279,91 @@ static void garbage_is_no_consent(void **state)
 	}
 }
 
+/* -- which numbers are in use --------------------------------------------------------------- */
+
+static void answer_device_ports(uint32_t seq)
+{
+	struct packet p = { .len = 0 };
+
+	add_message(&p, get_type, NLM_F_MULTI, seq);
+	add_device(&p, INDEX, "rxe_0");
+	add_u32(&p, RDMA_NLDEV_ATTR_PORT_INDEX, 2);
+	add_message(&p, get_type, NLM_F_MULTI, seq);
+	add_device(&p, OTHER, "rxe_1");
+	add_u32(&p, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	add_message(&p, NLMSG_DONE, NLM_F_MULTI, seq);
+	send_packet(&p);
+}
+
+static void answer_state(uint32_t seq, uint32_t qpn, uint8_t state)
+{
+	struct packet p = { .len = 0 };
+
+	add_message(&p, qp_type, 0, seq);
+	add_u32(&p, RDMA_NLDEV_ATTR_RES_LQPN, qpn);
+	add_attr(&p, RDMA_NLDEV_ATTR_RES_STATE, &state, sizeof(state));
+	send_packet(&p);
+}
+
+/* The first device has two ports, and no such QP; the second one answers with that state. */
+static int check_live(uint8_t state, char device[64])
+{
+	struct ccs_live_qps live = { .netlink = owner.netlink };
+	const uint32_t seq = live.netlink.sequence;
+	int err;
+
+	answer_device_ports(seq + 1);
+	answer_error(seq + 2, ENOENT);
+	answer_error(seq + 3, ENOENT);
+	answer_state(seq + 4, QPN, state);
+	err = ccs_live_qps_check(&live, QPN, device);
+	owner.netlink = live.netlink;
+	return err;
+}
+
+/* RESET to ERR are 0 to 6. */
+static void a_qp_that_can_receive_is_found_on_any_device(void **state)
+{
+	char device[64];
+
+	(void)state;
+	for (uint8_t qp_state = 0; qp_state <= 6; qp_state++) {
+		strcpy(device, "");
+		assert_int_equal(check_live(qp_state, device),
+				 qp_state >= 2 && qp_state <= 5 ? 0 : ENOENT);
+		assert_string_equal(device, qp_state >= 2 && qp_state <= 5 ? "rxe_1" : "");
+	}
+}
+
+static void a_number_that_two_devices_use_names_none(void **state)
+{
+	struct ccs_live_qps live = { .netlink = owner.netlink };
+	const uint32_t seq = live.netlink.sequence;
+	char device[64];
+
+	(void)state;
+	answer_device_ports(seq + 1);
+	answer_state(seq + 2, QPN, 3);
+	answer_error(seq + 3, EAGAIN);
+	answer_state(seq + 4, QPN, 3);
+	assert_int_equal(ccs_live_qps_check(&live, QPN, device), 0);
+	assert_string_equal(device, "");
+}
+
+static void a_table_that_cannot_be_read_is_no_absence(void **state)
+{
+	struct ccs_live_qps live = { .netlink = owner.netlink };
+	const uint32_t seq = live.netlink.sequence;
+	char device[64];
+
+	(void)state;
+	answer_error(seq + 1, EOPNOTSUPP);
+	assert_int_equal(ccs_live_qps_check(&live, QPN, device), EOPNOTSUPP);
+	answer_device_ports(seq + 2);
+	answer_error(seq + 3, EINVAL);
+	assert_int_equal(ccs_live_qps_check(&live, QPN, device), EINVAL);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, start, finish)
 
 int main(void)
@@ -291,6 +377,9 @@ int main(void)
 		TEST(the_answer_must_be_for_what_was_asked),
 		TEST(late_answers_are_passed_over),
 		TEST(garbage_is_no_consent),
+		TEST(a_qp_that_can_receive_is_found_on_any_device),
+		TEST(a_number_that_two_devices_use_names_none),
+		TEST(a_table_that_cannot_be_read_is_no_absence),
 	};
 
 	return cmocka_run_group_tests_name("owner", tests, NULL, NULL);

@@ -116,6 +116,31 @@ static void golden_bytes(void **state)
 	assert_memory_equal(buf, golden_advice, sizeof(golden_advice));
 }
 
+/* Without an id, version 1, which agents that are older than ids understand. */
+static void the_id_of_a_key_makes_version_2(void **state)
+{
+	struct ccs_wire_message m;
+	uint8_t buf[CCS_WIRE_MAX] = { 0 };
+	const size_t len = sizeof(golden_cnp) + 1;
+
+	(void)state;
+	assert_int_equal(ccs_wire_decode(golden_cnp, sizeof(golden_cnp), &m), CCS_WIRE_OK);
+	m.header.key = 0x77;
+	assert_int_equal(ccs_wire_encode(&m, buf), len);
+	assert_int_equal(m.header.length, sizeof(golden_cnp));
+	assert_int_equal(buf[4], 2);
+	assert_int_equal(buf[len - 1], 0x77);
+	buf[4] = 1;
+	assert_memory_equal(buf, golden_cnp, sizeof(golden_cnp));
+	buf[4] = 2;
+	assert_int_equal(ccs_wire_decode(buf, len, &m), CCS_WIRE_OK);
+	assert_int_equal(m.header.key, 0x77);
+	assert_int_equal(ccs_wire_tagged(&m.header), len);
+	assert_int_equal(ccs_wire_decode(buf, len - 1, &m), CCS_WIRE_GARBAGE);
+	buf[len - 1] = 0; /* that is version 1's key */
+	assert_int_equal(ccs_wire_decode(buf, len, &m), CCS_WIRE_GARBAGE);
+}
+
 static void any_records(uint16_t *n, struct ccs_record *r)
 {
 	*n = (uint16_t)seed_below(CCS_RECORDS + 1);
@@ -135,6 +160,7 @@ static struct ccs_wire_message any_message(void)
 
 	memset(&m, 0, sizeof(m));
 	m.header.type = (uint8_t)(1 + seed_below(6));
+	m.header.key = (uint8_t)(seed_below(2) * seed_next());
 	m.header.incarnation = seed_next() | 1;
 	m.header.echo = seed_next();
 	m.header.sequence = seed_next();
@@ -345,7 +371,7 @@ static void other_versions_and_types_are_told_apart(void **state)
 	memcpy(buf, golden_cnp, sizeof(buf));
 	buf[5] = 200;
 	assert_int_equal(ccs_wire_decode(buf, sizeof(buf), &m), CCS_WIRE_OTHER_TYPE);
-	buf[4] = 2;
+	buf[4] = CCS_WIRE_VERSION + 1;
 	assert_int_equal(ccs_wire_decode(buf, 5, &m), CCS_WIRE_OTHER_VERSION);
 	m.header.type = 200;
 	assert_int_equal(ccs_wire_encode(&m, buf), 0);
@@ -356,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(golden_bytes),
 		cmocka_unit_test(golden_bytes_of_telemetry),
+		cmocka_unit_test(the_id_of_a_key_makes_version_2),
 		cmocka_unit_test(what_is_encoded_is_decoded),
 		cmocka_unit_test(a_longer_body_is_read_in_part),
 		cmocka_unit_test(a_shorter_body_lacks_telemetry),

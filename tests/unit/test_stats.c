@@ -219,6 +219,60 @@ static void other_files_are_refused(void **state)
 	free(image);
 }
 
+/* The image, and behind its last byte memory that must not be read. */
+static unsigned char *map_guarded(const unsigned char *image, size_t size)
+{
+	const size_t page = 4096, whole = (size + page - 1) / page * page;
+	unsigned char *map = mmap(NULL, whole + page, PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(map, MAP_FAILED);
+	assert_int_equal(mprotect(map + whole, page, PROT_NONE), 0);
+	memcpy(map + whole - size, image, size);
+	return map + whole - size;
+}
+
+static _Atomic bool torn;
+
+static void *tear(void *image)
+{
+	static const uint64_t sizes[] = { 0, 8, 1000, 4096, 8192, 1 << 20, UINT64_MAX };
+	struct ccs_stats_header *h = image;
+	const uint64_t right[] = { h->header_size, h->slot_size, h->slots };
+	uint64_t *const word[] = { &h->header_size, &h->slot_size, &h->slots };
+
+	for (unsigned n = 0; !atomic_load(&torn); n++) {
+		__atomic_store_n(word[n % 3], sizes[n / 3 % 7], __ATOMIC_RELAXED);
+		__atomic_store_n(word[n % 3], right[n % 3], __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void a_file_that_its_owner_tears_is_read_within_its_bounds(void **state)
+{
+	enum { READS = 100000 };
+	unsigned char *image, *map;
+	const size_t size = read_stored(&image);
+	unsigned parsed = 0;
+	pthread_t owner;
+
+	(void)state;
+	map = map_guarded(image, size);
+	assert_int_equal(pthread_create(&owner, NULL, tear, map), 0);
+	for (unsigned i = 0; i < READS; i++) {
+		struct stat_process p = { 0 };
+
+		if (!stat_parse(map, size, &p))
+			continue;
+		free(p.qp);
+		parsed++;
+	}
+	atomic_store(&torn, true);
+	pthread_join(owner, NULL);
+	assert_true(parsed > 0);
+	free(image);
+}
+
 /* -- a file of this process -------------------------------------------------------- */
 
 static const struct ccs_stats_header *map_own(void)
@@ -270,7 +324,7 @@ static void *keep_writing(void *arg)
 	return arg;
 }
 
-static void reads_are_consistent(const struct ccs_stats_header *h)
+static void reads_are_consistent(const struct ccs_stats_layout *h)
 {
 	struct ccs_stats_qp q, whole;
 	uint64_t last = 0;
@@ -298,6 +352,7 @@ static void lifecycle_of_a_statistics_file(void **state)
 	const struct ccs_stats_header about = { .mode = "observe", .cc = "none" };
 	struct ccs_stats_slot *slot[SLOTS];
 	const struct ccs_stats_header *h;
+	struct ccs_stats_layout layout;
 	char name[512];
 
 	(void)state;
@@ -315,7 +370,8 @@ static void lifecycle_of_a_statistics_file(void **state)
 	assert_int_equal(h->qps, SLOTS);
 	assert_true(h->slots >= SLOTS && !ccs_stats_is_stale(h));
 	writing = slot[0]; /* in the order of the file */
-	reads_are_consistent(h);
+	assert_true(ccs_stats_layout(h, h->header_size + h->slots * h->slot_size, &layout));
+	reads_are_consistent(&layout);
 	for (unsigned i = 0; i < SLOTS; i++) {
 		const struct ccs_stats_qp last = { .bytes = i };
 
@@ -349,6 +405,7 @@ int main(void)
 		cmocka_unit_test(file_of_version_1_0_is_read),
 		cmocka_unit_test(files_of_other_minor_versions_are_read),
 		cmocka_unit_test(other_files_are_refused),
+		cmocka_unit_test(a_file_that_its_owner_tears_is_read_within_its_bounds),
 		cmocka_unit_test(lifecycle_of_a_statistics_file),
 	};
 

@@ -149,7 +149,7 @@ static struct ccs_stats_header *open_file(const struct set *set)
 	for (unsigned n = 0; fd < 0 && ccs_stats_dir_name(n, dir, sizeof(dir)); n++) {
 		snprintf(path, sizeof(path), "%s/%ld", dir, (long)set->pid);
 		fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-		if (fd < 0 && errno != ENOENT && errno != ENOTDIR) {
+		if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != EACCES) {
 			tool_error("set", "%s: %s", path, strerror(errno));
 			return NULL;
 		}

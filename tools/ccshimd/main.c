@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/cnp/live_qps.h"
 #include "agent/ipc/owner.h"
 #include "base/units.h"
 #include "tools/common/capabilities.h"
@@ -33,10 +34,12 @@ struct daemon {
 	const char *key_file;
 	struct ccs_agent_auth auth;
 	struct ccs_owner owner;
+	struct ccs_live_qps qps;
 	bool status;
 };
 
-static struct ccs_agent *running;
+static struct ccs_agent *volatile running;
+static volatile sig_atomic_t ended, reload;
 
 void daemon_error(const char *fmt, ...)
 {
@@ -62,7 +65,7 @@ static void help(void)
 	       "  --interface NAME   capture only on this one; may be repeated (all)\n"
 	       "  --address ADDRESS  serve only this address; may be repeated (all)\n"
 	       "  --no-capture       send no CNPs, only receive them; needs no privilege\n"
-	       "  --key-file FILE    accept only agents that have the same key\n"
+	       "  --key-file FILE    accept only agents that share a key; SIGHUP reloads it\n"
 	       "  --verify HOW       kernel: a process may register only queue pairs that it\n"
 	       "                     owns; none: any (kernel)\n"
 	       "  --no-telemetry     do not measure links on which data arrive\n"
@@ -163,6 +166,7 @@ static int set_verify(struct daemon *d, const char *text)
 	if (strcmp(text, "kernel") != 0 && strcmp(text, "none") != 0)
 		return wrong("verify", text, "kernel or none");
 	d->config.check_owner = strcmp(text, "kernel") == 0 ? ccs_owner_check : NULL;
+	d->config.check_qp = d->config.check_owner ? ccs_live_qps_check : NULL;
 	return 0;
 }
 
@@ -258,19 +262,32 @@ static void say(void *arg, const char *sentence)
 	daemon_error("%s", sentence);
 }
 
-static void stop(int sig)
+/* The loop returns; run() then does what the signal asks for. */
+static void handle_signal(int sig)
 {
-	(void)sig;
-	ccs_agent_stop(running);
+	if (sig == SIGHUP)
+		reload = 1;
+	else
+		ended = 1;
+	if (running)
+		ccs_agent_stop(running);
 }
 
 static void handle_signals(void)
 {
-	const struct sigaction end = { .sa_handler = stop };
+	const struct sigaction handled = { .sa_handler = handle_signal };
 
-	sigaction(SIGTERM, &end, NULL);
-	sigaction(SIGINT, &end, NULL);
+	sigaction(SIGTERM, &handled, NULL);
+	sigaction(SIGINT, &handled, NULL);
 	signal(SIGPIPE, SIG_IGN);
+}
+
+/* From the start, because it would end the process before there is anything to reload. */
+static void handle_hangup(void)
+{
+	const struct sigaction handled = { .sa_handler = handle_signal };
+
+	sigaction(SIGHUP, &handled, NULL);
 }
 
 /* Each client needs a descriptor. */
@@ -285,9 +302,8 @@ static void allow_descriptors(void)
 }
 
 /* Notify the service manager by the protocol of sd_notify(3): one datagram. */
-static void tell_ready(void)
+static void notify(const char *state)
 {
-	static const char ready[] = "READY=1";
 	const char *path = getenv("NOTIFY_SOCKET");
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	int fd;
@@ -297,16 +313,49 @@ static void tell_ready(void)
 	memcpy(to.sun_path, path, strlen(path));
 	if (*path == '@')
 		to.sun_path[0] = '\0';
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return;
-	sendto(fd, ready, sizeof(ready) - 1, MSG_NOSIGNAL, (struct sockaddr *)&to,
+	sendto(fd, state, strlen(state), MSG_NOSIGNAL, (struct sockaddr *)&to,
 	       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
 	close(fd);
 }
 
-/* Called when the sockets are open and the key is read: nothing later needs a privilege. */
-static void run(void)
+static void notify_alive(void *arg)
+{
+	(void)arg;
+	notify("WATCHDOG=1");
+}
+
+/* With WatchdogSec= in the unit: as sd_watchdog_enabled(3), three times in that period. */
+static void set_watchdog(struct ccs_agent_config *config)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+
+	if (!usec || (pid && strtol(pid, NULL, 10) != getpid()))
+		return;
+	config->alive = notify_alive;
+	config->alive_ns = strtoull(usec, NULL, 10) * 1000 / 3;
+}
+
+/* A bad file changes nothing, so that a mistake does not cut the host off. */
+static void reload_keys(struct daemon *d)
+{
+	char text[4096];
+
+	if (!d->key_file) {
+		daemon_error("there is nothing to reload without --key-file");
+	} else if (auth_open(&d->auth, d->key_file, text, sizeof(text))) {
+		daemon_error("%s; the keys loaded before stay in use", text);
+	} else {
+		auth_describe(&d->auth, text, sizeof(text));
+		daemon_error("loaded keys of %s: %s", d->key_file, text);
+	}
+}
+
+/* Called when the sockets are open and the key is read: nothing later needs a privilege, if the
+ * agent's user may read the key file. */
+static void run(struct daemon *d)
 {
 	int error;
 
@@ -315,37 +364,61 @@ static void run(void)
 	if (error)
 		daemon_error("cannot drop privileges, continuing with them: %s",
 			     strerror(error));
-	tell_ready();
-	ccs_agent_run(running);
+	notify("READY=1");
+	while (!ended) {
+		if (reload) {
+			reload = 0;
+			reload_keys(d);
+		}
+		ccs_agent_run(running);
+	}
+}
+
+/* Loads the kernel's list of devices, and its module if need be, before the first mark. */
+static void prepare_checks(struct daemon *d)
+{
+	char device[64];
+
+	if (d->config.check_qp)
+		d->config.check_qp(d->config.check_qp_arg, 0, device);
 }
 
 static int serve(struct daemon *d)
 {
+	struct ccs_agent *a;
 	char err[512];
 
+	handle_hangup();
+	prepare_checks(d);
 	allow_descriptors();
 	if (d->key_file && auth_open(&d->auth, d->key_file, err, sizeof(err))) {
 		daemon_error("%s", err);
 		return EXIT_FAILURE;
 	}
 	d->config.auth = d->key_file ? &d->auth : NULL;
+	set_watchdog(&d->config);
 	running = ccs_agent_open(&d->config, err, sizeof(err));
 	if (!running) {
 		daemon_error("%s", err);
 		auth_close(&d->auth);
 		return EXIT_FAILURE;
 	}
-	run();
-	ccs_agent_close(running);
+	run(d);
+	a = running;
+	running = NULL; /* signals have no effect any more */
+	ccs_agent_close(a);
 	ccs_owner_close(&d->owner);
+	ccs_live_qps_close(&d->qps);
 	auth_close(&d->auth);
 	return EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
 {
-	struct daemon d = { .config = ccs_agent_defaults(), .owner = CCS_OWNER_CLOSED };
+	struct daemon d = { .config = ccs_agent_defaults(), .owner = CCS_OWNER_CLOSED,
+			    .qps = CCS_LIVE_QPS_CLOSED };
 
+	d.config.daemon = true;
 	d.config.warn = say;
 	d.config.interfaces = d.interface;
 	d.config.addresses = d.address;
@@ -354,6 +427,8 @@ int main(int argc, char **argv)
 	d.config.switches = d.switches;
 	d.config.check_owner = ccs_owner_check;
 	d.config.check_owner_arg = &d.owner;
+	d.config.check_qp = ccs_live_qps_check;
+	d.config.check_qp_arg = &d.qps;
 	if (take_options(&d, argc, argv)) {
 		fputs("Try 'ccshimd -h'.\n", stderr);
 		return 2;

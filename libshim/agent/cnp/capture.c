@@ -194,7 +194,7 @@ void ccs_capture_count(struct ccs_agent *a)
 		getsockopt(a->capture[i].source.fd, SOL_PACKET, PACKET_STATISTICS, &s, &len);
 		a->totals.ce_dropped += s.tp_drops;
 		if (s.tp_drops)
-			ccs_agent_warn_once(a, CCS_AGENT_WARN_DROPPED,
+			ccs_agent_warn(a, CCS_AGENT_WARN_DROPPED,
 					    "CE-marked packets arrive faster than they can be "
 					    "processed: senders get too few CNPs");
 	}
@@ -243,7 +243,7 @@ static void handle_error(struct ccs_agent *a, struct ccs_capture *t)
 	if (!error)
 		return;
 	t->lost = t->interface;
-	ccs_agent_warn_once(a, CCS_AGENT_WARN_INTERFACE,
+	ccs_agent_warn(a, CCS_AGENT_WARN_INTERFACE,
 			    "no CE marks are captured on %s until it comes back: %s",
 			    t->interface ? t->interface : "an interface", strerror(error));
 }

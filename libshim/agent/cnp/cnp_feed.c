@@ -43,6 +43,25 @@ bool ccs_cnp_feed_slots_used_up(const struct ccs_agent *a, const struct ccs_clie
 	return n >= CCS_AGENT_SAME_QP;
 }
 
+bool ccs_cnp_feed_has_other_peer(const struct ccs_agent *a, const char *device, uint32_t qpn,
+				 const struct ccs_peer *p)
+{
+	const uint64_t hash = hash_of(a, device, qpn);
+	struct ccs_hash_node *l = NULL;
+	bool other = false;
+
+	while ((l = ccs_index_next(&a->qps, l, hash))) {
+		const struct ccs_agent_flow *f = flow_of(l);
+
+		if (f->local_qpn != qpn || strcmp(f->device, device) != 0)
+			continue;
+		if (f->peer == p)
+			return false;
+		other = true;
+	}
+	return other;
+}
+
 int ccs_cnp_feed_deliver(struct ccs_agent *a, const struct ccs_client *c,
 			 const struct ccs_ipc_cnp *m)
 {

@@ -13,4 +13,8 @@ bool ccs_cnp_feed_slots_used_up(const struct ccs_agent *a, const struct ccs_clie
 int ccs_cnp_feed_deliver(struct ccs_agent *a, const struct ccs_client *c,
 			 const struct ccs_ipc_cnp *m);
 
+/* Whether flows are registered for that QP, and none of them is towards the peer. */
+bool ccs_cnp_feed_has_other_peer(const struct ccs_agent *a, const char *device, uint32_t qpn,
+				 const struct ccs_peer *p);
+
 #endif

@@ -19,23 +19,50 @@ static uint64_t hash_of(const struct ccs_agent *a, const struct ccs_peer *p, uin
 	return ccs_mix(a->flows.salt ^ ((uint64_t)p->serial << 24 | qpn));
 }
 
-/* Extend the client's table to that slot; its size doubles. */
-static int reserve_slot(struct ccs_client *c, uint32_t slot)
+static uint64_t hash_of_slot(const struct ccs_agent *a, const struct ccs_client *c, uint32_t slot)
 {
-	uint32_t n = c->nslots ? c->nslots : 64;
-	struct ccs_agent_flow **flow;
+	return ccs_mix(a->slots.salt ^ ((uint64_t)(c - a->client) << 32 | slot));
+}
 
-	if (slot < c->nslots)
-		return 0;
-	while (n <= slot)
-		n *= 2;
-	flow = realloc(c->flow, n * sizeof(*flow));
-	if (!flow)
-		return -1;
-	memset(flow + c->nslots, 0, (n - c->nslots) * sizeof(*flow));
-	c->flow = flow;
-	c->nslots = n;
-	return 0;
+/* The client chooses its slots: no memory and no time may depend on their numbers. */
+struct ccs_agent_flow *ccs_agent_flow_find(const struct ccs_agent *a, const struct ccs_client *c,
+					   uint32_t slot)
+{
+	const uint64_t hash = hash_of_slot(a, c, slot);
+	struct ccs_hash_node *l = NULL;
+
+	while ((l = ccs_index_next(&a->slots, l, hash))) {
+		struct ccs_agent_flow *f = (struct ccs_agent_flow *)
+			((char *)l - offsetof(struct ccs_agent_flow, slot_link));
+
+		if (f->client == c && f->slot == slot)
+			return f;
+	}
+	return NULL;
+}
+
+static void link_to_client(struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	struct ccs_client *c = f->client;
+
+	ccs_index_add(&a->slots, &f->slot_link, hash_of_slot(a, c, f->slot));
+	f->next = c->first;
+	f->at = &c->first;
+	if (f->next)
+		f->next->at = &f->next;
+	c->first = f;
+	c->flows++;
+	a->nflows++;
+}
+
+static void unlink_from_client(struct ccs_agent *a, struct ccs_agent_flow *f)
+{
+	ccs_index_remove(&a->slots, &f->slot_link);
+	*f->at = f->next;
+	if (f->next)
+		f->next->at = f->at;
+	f->client->flows--;
+	a->nflows--;
 }
 
 static int check_owner(struct ccs_agent *a, const struct ccs_client *c,
@@ -46,11 +73,46 @@ static int check_owner(struct ccs_agent *a, const struct ccs_client *c,
 			  ? config->check_owner(config->check_owner_arg, m, c->pid) : 0;
 
 	if (error)
-		ccs_agent_warn_once(a, CCS_AGENT_WARN_OWNER, error == EPERM
+		ccs_agent_warn(a, CCS_AGENT_WARN_OWNER, error == EPERM
 			? "refused queue pair %s/%u: process %d does not own it"
 			: "refused queue pair %s/%u: cannot check whether process %d owns it: %s",
 			m->device, m->local_qpn, (int)c->pid, strerror(error));
 	return error;
+}
+
+static uint32_t flows_of_user(const struct ccs_agent *a, uid_t uid)
+{
+	uint32_t n = 0;
+
+	for (const struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
+		n += c->uid == uid ? c->flows : 0;
+	return n;
+}
+
+/* So that one user's flows leave some for the others'. */
+static bool has_too_many_flows(struct ccs_agent *a, const struct ccs_client *c)
+{
+	if (a->nflows < CCS_AGENT_FLOWS_PER_UID || c->uid == 0 ||
+	    flows_of_user(a, c->uid) < CCS_AGENT_FLOWS_PER_UID)
+		return false;
+	ccs_agent_warn(a, CCS_AGENT_WARN_FLOWS,
+		       "user %u has more than %d flows: further ones get no feedback", c->uid,
+		       CCS_AGENT_FLOWS_PER_UID);
+	return true;
+}
+
+/* So that one user's flows leave peers for the others'. */
+static bool needs_too_many_peers(struct ccs_agent *a, const struct ccs_client *c,
+				 const struct ccs_ends *ends)
+{
+	const struct ccs_peer *p = ccs_peer_find(a, ends);
+
+	if ((p && p->flows) || !ccs_peers_used_up(a, c->uid))
+		return false;
+	ccs_agent_warn(a, CCS_AGENT_WARN_PEERS,
+		       "flows of user %u have more than %d peers: those to further ones get no feedback",
+		       c->uid, CCS_AGENT_PEERS_PER_UID);
+	return true;
 }
 
 /* 0, or the errno with which the request is refused. */
@@ -62,13 +124,14 @@ static int check_request(struct ccs_agent *a, const struct ccs_client *c,
 	    !ccs_address_is_unicast(&ends->local) || !ccs_address_is_unicast(&ends->remote) ||
 	    ccs_address_is_v4(&ends->local) != ccs_address_is_v4(&ends->remote))
 		return EINVAL;
-	if (m->slot < c->nslots && c->flow[m->slot])
+	if (ccs_agent_flow_find(a, c, m->slot))
 		return EEXIST;
 	if (ccs_cnp_feed_slots_used_up(a, c, m))
 		return EBUSY;
 	if (!ccs_agent_owns_address(a, &ends->local))
 		return EADDRNOTAVAIL;
-	if (a->nflows >= CCS_AGENT_FLOWS)
+	if (a->nflows >= CCS_AGENT_FLOWS || has_too_many_flows(a, c) ||
+	    needs_too_many_peers(a, c, ends))
 		return ENOSPC;
 	return check_owner(a, c, m);
 }
@@ -77,9 +140,7 @@ static void attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
 	struct ccs_client *c = f->client;
 
-	c->flow[f->slot] = f;
-	c->flows++;
-	a->nflows++;
+	link_to_client(a, f);
 	ccs_index_add(&a->flows, &f->link, hash_of(a, f->peer, f->peer_qpn));
 	ccs_cnp_feed_attach(a, f);
 	ccs_nic_cnps_attach(a, f);
@@ -91,8 +152,11 @@ static void attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	}
 	atomic_store_explicit(&c->shm->slot[f->slot].path, f->peer->index + 1,
 			      memory_order_release);
-	if (!f->peer->flows++)
+	if (!f->peer->flows++) {
+		f->peer->uid = c->uid;
+		ccs_peer_set_stranger(a, f->peer, false);
 		ccs_send_hello(a, f->peer);
+	}
 }
 
 int ccs_agent_flow_add(struct ccs_agent *a, struct ccs_client *c, const struct ccs_ipc_add *m)
@@ -106,10 +170,8 @@ int ccs_agent_flow_add(struct ccs_agent *a, struct ccs_client *c, const struct c
 	if (error)
 		return error;
 	f = calloc(1, sizeof(*f));
-	if (!f || reserve_slot(c, m->slot)) {
-		free(f);
+	if (!f)
 		return ENOMEM;
-	}
 	ends.ifindex = ccs_udp_scope(&ends.local);
 	*f = (struct ccs_agent_flow){
 		.client = c, .peer = ccs_peer_get(a, &ends), .slot = m->slot, .port = m->port,
@@ -129,11 +191,10 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 	struct ccs_client *c = f->client;
 
 	atomic_store_explicit(&c->shm->slot[f->slot].path, 0, memory_order_release);
-	c->flow[f->slot] = NULL;
-	c->flows--;
+	unlink_from_client(a, f);
 	c->paths[f->peer->index]--;
-	f->peer->flows--;
-	a->nflows--;
+	if (!--f->peer->flows)
+		ccs_peer_set_stranger(a, f->peer, true);
 	ccs_index_remove(&a->flows, &f->link);
 	ccs_cnp_feed_detach(a, f);
 	ccs_inbound_detach(a, f);

@@ -7,6 +7,9 @@
  */
 #include "agent/cnp/notification_point.h"
 
+#include <errno.h>
+
+#include "agent/cnp/cnp_feed.h"
 #include "agent/core.h"
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
@@ -14,6 +17,11 @@
 #include "agent/telemetry/ports.h"
 
 enum { SETS = 16384, WAYS = 4 };
+
+/* Packets may have made-up QP numbers: the number of checks is limited. */
+#define CHECKS_PER_S 2000u
+#define RECHECK_LIVE_NS 10000000000ull
+#define RECHECK_REFUSED_NS 100000000ull
 
 int ccs_np_open(struct ccs_agent *a)
 {
@@ -66,6 +74,44 @@ static bool is_cnp_requested(const struct ccs_agent *a, const struct ccs_peer *p
 	       kind == DATA_OF_READER && ccs_inbound_has(a, p, qpn);
 }
 
+static bool claim_check(struct ccs_agent *a, uint64_t now_ns)
+{
+	if (a->qp_checks_ns + 1000000000 < now_ns)
+		a->qp_checks_ns = now_ns - 1000000000;
+	if (a->qp_checks_ns >= now_ns)
+		return false;
+	a->qp_checks_ns += 1000000000 / CHECKS_PER_S;
+	return true;
+}
+
+/* 0: it can receive, or that cannot be checked. */
+static int check_qp(struct ccs_agent *a, uint32_t qpn, char device[64])
+{
+	const int error = a->config.check_qp(a->config.check_qp_arg, qpn, device);
+
+	if (!error || error == ENOENT)
+		return error;
+	*device = '\0';
+	ccs_agent_warn(a, CCS_AGENT_WARN_QPS,
+		       "cannot check whether the queue pairs exist for which marked packets arrive (%s): "
+		       "marks count without it", strerror(error));
+	return 0;
+}
+
+/* Whether the mark is for a QP of this host, and one that its sender is connected to as far as
+ * that is known. If no check is allowed now, the result of the last one holds. */
+static bool is_for_live_qp(struct ccs_agent *a, const struct ccs_peer *p, struct ccs_np_flow *f,
+			   uint32_t qpn, uint64_t now_ns)
+{
+	char device[64] = "";
+
+	if (!a->config.check_qp || now_ns < f->check_ns || !claim_check(a, now_ns))
+		return !f->refused;
+	f->refused = check_qp(a, qpn, device) || ccs_cnp_feed_has_other_peer(a, device, qpn, p);
+	f->check_ns = now_ns + (f->refused ? RECHECK_REFUSED_NS : RECHECK_LIVE_NS);
+	return !f->refused;
+}
+
 void ccs_np_mark(struct ccs_agent *a, const struct ccs_ends *ends, uint8_t opcode, uint32_t qpn)
 {
 	const enum data_kind kind = data_kind_of(opcode);
@@ -82,6 +128,10 @@ void ccs_np_mark(struct ccs_agent *a, const struct ccs_ends *ends, uint8_t opcod
 		return;
 	}
 	f = flow_of(a, (uint64_t)p->serial << 25 | (uint64_t)(kind == DATA_OF_READER) << 24 | qpn);
+	if (kind == DATA_OF_SENDER && !is_for_live_qp(a, p, f, qpn, now_ns)) {
+		a->totals.ce_no_qp++;
+		return;
+	}
 	f->marked++;
 	if (!ccs_dcqcn_np_ce(&f->np, (double)now_ns / 1e3))
 		return;

@@ -79,6 +79,7 @@ static int remove_socket(const char *path)
 }
 
 static void listener_ready(struct ccs_agent *a, struct ccs_source *s);
+static bool close_refused(struct ccs_agent *a, int fd);
 
 static int listen_at(struct ccs_agent *a)
 {
@@ -115,7 +116,8 @@ int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 		a->closing->users = 1;
 	if (a->client && a->closing && !ccs_index_init(&a->flows, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->qps, BUCKETS, a->salt) &&
-	    !ccs_index_init(&a->inbound, BUCKETS, a->salt) && !listen_at(a))
+	    !ccs_index_init(&a->inbound, BUCKETS, a->salt) &&
+	    !ccs_index_init(&a->slots, BUCKETS, a->salt) && !listen_at(a))
 		return 0;
 	saved = errno;
 	snprintf(err, len, "cannot listen on socket %s: %s", a->config.socket,
@@ -135,6 +137,8 @@ void ccs_clients_close(struct ccs_agent *a)
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		if (a->client[i].source.fd >= 0)
 			ccs_client_close(a, &a->client[i]);
+	if (a->closing && a->refused >= 0)
+		close_refused(a, a->refused); /* or it stays open */
 	if (a->closing)
 		release_closing(a->closing);
 	if (a->listener.fd >= 0) {
@@ -146,6 +150,7 @@ void ccs_clients_close(struct ccs_agent *a)
 	free(a->flows.bucket);
 	free(a->qps.bucket);
 	free(a->inbound.bucket);
+	free(a->slots.bucket);
 	free(a->client);
 }
 
@@ -201,11 +206,9 @@ static void end_client(struct ccs_agent *a, struct ccs_client *c, const struct p
 	const int fd = c->source.fd;
 	const uid_t uid = c->uid;
 
-	for (uint32_t i = 0; i < c->nslots; i++)
-		if (c->flow[i])
-			ccs_agent_flow_remove(a, c->flow[i]);
+	while (c->first)
+		ccs_agent_flow_remove(a, c->first);
 	ccs_shm_unmap(c->shm);
-	free(c->flow);
 	free(c->paths);
 	epoll_ctl(a->epoll, EPOLL_CTL_DEL, fd, NULL);
 	*c = (struct ccs_client){ .source.fd = -1, .uid = uid };
@@ -290,6 +293,38 @@ static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid)
 	return uid && same >= CCS_AGENT_CLIENTS_PER_UID ? NULL : unused;
 }
 
+/*
+ * What was sent before a connection is accepted is closed with it, so a refused one is closed like
+ * the others. While too many take long, no connection is accepted. Returns whether a thread has it.
+ */
+static bool close_refused(struct ccs_agent *a, int fd)
+{
+	unsigned i = CCS_AGENT_CLIENTS;
+
+	while (i < CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED && atomic_load(&a->closing->entry[i]))
+		i++;
+	if (i == CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED)
+		return false;
+	close_in_thread(a, i, fd, &(const struct passed){ 0 });
+	return true;
+}
+
+static void stop_listening(struct ccs_agent *a)
+{
+	epoll_ctl(a->epoll, EPOLL_CTL_DEL, a->listener.fd, NULL);
+	a->listening = false;
+}
+
+static void refuse(struct ccs_agent *a, int fd)
+{
+	ccs_agent_warn(a, CCS_AGENT_WARN_CLIENTS,
+			    "too many connections: further processes get no feedback");
+	if (close_refused(a, fd))
+		return;
+	a->refused = fd;
+	stop_listening(a);
+}
+
 static void add_client(struct ccs_agent *a, int fd)
 {
 	struct ucred peer = { .uid = (uid_t)-1 };
@@ -299,9 +334,7 @@ static void add_client(struct ccs_agent *a, int fd)
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
 	c = find_unused(a, peer.uid);
 	if (!c) {
-		ccs_agent_warn_once(a, CCS_AGENT_WARN_CLIENTS,
-				    "too many connections: further processes get no feedback");
-		close(fd);
+		refuse(a, fd);
 		return;
 	}
 	*c = (struct ccs_client){
@@ -321,16 +354,17 @@ static void listener_ready(struct ccs_agent *a, struct ccs_source *s)
 	if (fd >= 0) {
 		add_client(a, fd);
 	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
-		ccs_agent_warn_once(a, CCS_AGENT_WARN_ACCEPT, "cannot accept a connection: %s",
+		ccs_agent_warn(a, CCS_AGENT_WARN_ACCEPT, "cannot accept a connection: %s",
 				    strerror(errno));
-		epoll_ctl(a->epoll, EPOLL_CTL_DEL, s->fd, NULL);
-		a->listening = false;
+		stop_listening(a);
 	}
 }
 
 void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
 {
-	if (!a->listening)
+	if (a->refused >= 0 && close_refused(a, a->refused))
+		a->refused = -1;
+	if (!a->listening && a->refused < 0)
 		a->listening = ccs_agent_watch(a, &a->listener) == 0;
 	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
 		if (c->shm)

@@ -33,7 +33,7 @@ static int map_region(struct ccs_agent *a, struct ccs_client *c, int fd)
 	struct ccs_shm *shm = ccs_shm_map(fd, &why);
 
 	if (!shm) {
-		ccs_agent_warn_once(a, CCS_AGENT_WARN_REGION,
+		ccs_agent_warn(a, CCS_AGENT_WARN_REGION,
 				    "refused the shared memory of process %d: %s", (int)c->pid, why);
 		return EINVAL;
 	}
@@ -55,7 +55,7 @@ static int handle_hello(struct ccs_agent *a, struct ccs_client *c, const struct 
 	if (c->hello_done)
 		return EALREADY;
 	if (m->version != CCS_IPC_VERSION) {
-		ccs_agent_warn_once(a, CCS_AGENT_WARN_IPC_VERSION,
+		ccs_agent_warn(a, CCS_AGENT_WARN_IPC_VERSION,
 				    "refused process %d: it uses protocol version %u, this agent %u",
 				    (int)c->pid, m->version, CCS_IPC_VERSION);
 		return EPROTONOSUPPORT;
@@ -68,7 +68,7 @@ static int handle_hello(struct ccs_agent *a, struct ccs_client *c, const struct 
 static bool send_status(struct ccs_agent *a, const struct ccs_client *c)
 {
 	size_t len;
-	char *text = ccs_status_text(a, &len);
+	char *text = ccs_status_text(a, c->uid, &len);
 	const bool ok = text && send_reply(c, text, len);
 
 	free(text);
@@ -80,16 +80,19 @@ static bool handle_request(struct ccs_agent *a, struct ccs_client *c, uint32_t t
 {
 	const struct ccs_ipc_remove *r = data;
 	const struct ccs_ipc_add *add = data;
+	struct ccs_agent_flow *f;
 
 	switch (type) {
 	case CCS_IPC_HELLO:
-		return send_result(c, handle_hello(a, c, data, fd), 0);
+		return send_result(c, handle_hello(a, c, data, fd),
+				   a->config.daemon ? CCS_IPC_DAEMON : 0);
 	case CCS_IPC_ADD:
 		return send_result(c, c->hello_done ? ccs_agent_flow_add(a, c, add) : EPROTO,
 				   add->slot);
 	case CCS_IPC_REMOVE:
-		if (r->slot < c->nslots && c->flow[r->slot])
-			ccs_agent_flow_remove(a, c->flow[r->slot]);
+		f = ccs_agent_flow_find(a, c, r->slot);
+		if (f)
+			ccs_agent_flow_remove(a, f);
 		return true;
 	case CCS_IPC_CNP:
 		return send_result(c, c->hello_done ? ccs_cnp_feed_deliver(a, c, data) : EPROTO, 0);

@@ -4,6 +4,8 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
+#include "agent/hash_index.h"
+
 bool ccs_address_is_unicast(const struct ccs_address *a)
 {
 	static const struct ccs_address any;
@@ -50,6 +52,19 @@ bool ccs_prefix_covers(const struct ccs_prefix *p, const struct ccs_address *a)
 
 	return memcmp(p->address.b, a->b, bytes) == 0 &&
 	       (!rest || !((p->address.b[bytes] ^ a->b[bytes]) >> (8 - rest)));
+}
+
+uint64_t ccs_address_hash(const struct ccs_address *a, unsigned bits, uint64_t salt)
+{
+	uint64_t hash = salt ^ bits;
+
+	for (unsigned i = 0; i < sizeof(a->b) && bits; i++) {
+		const unsigned n = bits < 8 ? bits : 8;
+
+		hash = ccs_mix(hash ^ a->b[i] >> (8 - n));
+		bits -= n;
+	}
+	return hash;
 }
 
 const char *ccs_address_text(const struct ccs_address *a, char *buf)

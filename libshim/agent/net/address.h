@@ -61,6 +61,16 @@ struct ccs_prefix {
 int ccs_prefix_parse(const char *text, struct ccs_prefix *p);
 bool ccs_prefix_covers(const struct ccs_prefix *p, const struct ccs_address *a);
 
+/* Length of the prefix that usually is one network's: an IPv4 /24, and the /56 that an end site
+ * gets of IPv6. Routers that check source addresses let their hosts forge within one at most. */
+static inline unsigned ccs_address_network_bits(const struct ccs_address *a)
+{
+	return ccs_address_is_v4(a) ? 96 + 24 : 56;
+}
+
+/* A hash of the first bits of an address. */
+uint64_t ccs_address_hash(const struct ccs_address *a, unsigned bits, uint64_t salt);
+
 /* The address as text; buf has INET6_ADDRSTRLEN bytes. */
 const char *ccs_address_text(const struct ccs_address *a, char *buf);
 

@@ -66,11 +66,27 @@ bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns)
 	return now_ns < p->lease_ns;
 }
 
+/* Networks whose hashes are equal count as one. The hash is salted, so this is chance. */
+static uint32_t network_of(const struct ccs_agent *a, const struct ccs_address *remote)
+{
+	return (uint32_t)(ccs_address_hash(remote, ccs_address_network_bits(remote), a->salt) %
+			  CCS_AGENT_NETWORKS);
+}
+
+void ccs_peer_set_stranger(struct ccs_agent *a, const struct ccs_peer *p, bool is_stranger)
+{
+	uint16_t *of_network = &a->peers.network_strangers[p->network];
+
+	*of_network = (uint16_t)(*of_network + (is_stranger ? 1 : -1));
+	a->peers.strangers += is_stranger ? 1u : -1u;
+}
+
 static void evict(struct ccs_agent *a, struct ccs_peer *p)
 {
 	struct ccs_peers *ps = &a->peers;
 
 	ps->evicted(a, p);
+	ccs_peer_set_stranger(a, p, false);
 	ccs_index_remove(&ps->index, &p->link);
 	ps->unused[ps->nunused++] = p->index;
 	if (p->inbound.path)
@@ -113,7 +129,7 @@ struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends)
 	if (!ps->nunused)
 		evict_unused(a, now_ns);
 	if (!ps->nunused) {
-		ccs_agent_warn_once(a, CCS_AGENT_WARN_PEERS,
+		ccs_agent_warn(a, CCS_AGENT_WARN_PEERS,
 			      "more than %d peers: flows to further ones get no feedback",
 			      CCS_SHM_PATHS);
 		return NULL;
@@ -121,12 +137,61 @@ struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends)
 	p = &ps->peer[ps->unused[--ps->nunused]];
 	*p = (struct ccs_peer){
 		.ends = *ends, .serial = ++ps->serial, .sequence = now_ns,
-		.index = (uint32_t)(p - ps->peer),
+		.index = (uint32_t)(p - ps->peer), .network = network_of(a, &ends->remote),
+		.asked_ns = now_ns,
 	};
+	ccs_peer_set_stranger(a, p, true);
 	if (ps->high <= p->index)
 		ps->high = p->index + 1;
 	ccs_index_add(&ps->index, &p->link, hash_of(ps, ends));
 	return p;
+}
+
+/* Of the network with most hosts that only send, the host that has been silent for longest. NULL:
+ * there is none, or the newcomer's network would then have more. */
+static struct ccs_peer *find_displaced(struct ccs_agent *a, uint32_t newcomer)
+{
+	const uint16_t *n = a->peers.network_strangers;
+	const uint64_t now_ns = ccs_agent_now(a);
+	struct ccs_peer *oldest = NULL;
+	uint32_t largest = 0;
+
+	for (uint32_t i = 1; i < CCS_AGENT_NETWORKS; i++)
+		if (n[i] > n[largest])
+			largest = i;
+	if (n[newcomer] + 1 >= n[largest])
+		return NULL;
+	for (struct ccs_peer *p = a->peers.peer; p < a->peers.peer + a->peers.high; p++)
+		if (p->serial && p->network == largest && !p->active && !p->inbound.active &&
+		    !ccs_peer_wanted(p, now_ns) && (!oldest || p->asked_ns < oldest->asked_ns))
+			oldest = p;
+	return oldest;
+}
+
+struct ccs_peer *ccs_peer_get_stranger(struct ccs_agent *a, const struct ccs_ends *ends)
+{
+	struct ccs_peer *p = ccs_peer_find(a, ends), *displaced;
+
+	if (p || a->peers.strangers < CCS_AGENT_STRANGERS)
+		return p ? p : ccs_peer_get(a, ends);
+	ccs_agent_warn(a, CCS_AGENT_WARN_PEERS,
+		       "more than %d hosts send to this one and get no traffic from it: "
+		       "some get no feedback", CCS_AGENT_STRANGERS);
+	displaced = find_displaced(a, network_of(a, &ends->remote));
+	if (!displaced)
+		return NULL;
+	evict(a, displaced);
+	return ccs_peer_get(a, ends);
+}
+
+bool ccs_peers_used_up(const struct ccs_agent *a, uid_t uid)
+{
+	const struct ccs_peers *ps = &a->peers;
+	unsigned n = 0;
+
+	for (uint32_t i = 0; uid && i < ps->high; i++)
+		n += ps->peer[i].serial && ps->peer[i].flows && ps->peer[i].uid == uid;
+	return n >= CCS_AGENT_PEERS_PER_UID;
 }
 
 uint64_t ccs_peer_clock(const struct ccs_peer *p, uint64_t now_ns)
@@ -170,6 +235,16 @@ bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence)
 		return false;
 	p->received_mask |= 1ull << behind;
 	return true;
+}
+
+void ccs_peer_prove(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence)
+{
+	if (incarnation != p->incarnation)
+		ccs_peer_adopt(p, incarnation, sequence);
+	ccs_peer_fresh(p, sequence);
+	if (p->proven != incarnation)
+		p->received_mask = UINT64_MAX;
+	p->proven = incarnation;
 }
 
 void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns)

@@ -12,6 +12,13 @@ void ccs_peers_close(struct ccs_agent *a);
 struct ccs_peer *ccs_peer_find(const struct ccs_agent *a, const struct ccs_ends *ends);
 /* Creates the entry if necessary; NULL: the table is full. */
 struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends);
+/* The same for a host that sent a HELLO: such ones leave space for peers of flows of this host, and
+ * one network's leave space for others'. */
+struct ccs_peer *ccs_peer_get_stranger(struct ccs_agent *a, const struct ccs_ends *ends);
+/* The first flow of this host towards it was added, or the last one removed. */
+void ccs_peer_set_stranger(struct ccs_agent *a, const struct ccs_peer *p, bool is_stranger);
+/* Whether one more peer for flows of that user is too many. */
+bool ccs_peers_used_up(const struct ccs_agent *a, uid_t uid);
 /* Whether this host requests anything from that agent. */
 bool ccs_peer_wanted(const struct ccs_peer *p, uint64_t now_ns);
 /* Whether that agent has a valid lease for CNPs and telemetry of this host. */
@@ -21,6 +28,11 @@ uint32_t ccs_peer_record(struct ccs_agent *a);
 
 /* Start a new incarnation of the peer; earlier messages become invalid. */
 void ccs_peer_adopt(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence);
+/*
+ * The peer's answer to a HELLO shows that it has that incarnation. What it sent before the first
+ * answer becomes invalid: it may have counted when that incarnation was adopted another time.
+ */
+void ccs_peer_prove(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence);
 /* Whether a message of the current incarnation has not been received before; records it. */
 bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence);
 

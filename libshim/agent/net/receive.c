@@ -4,6 +4,7 @@
 #include "agent/cnp/deliver.h"
 #include "agent/cnp/flows.h"
 #include "agent/core.h"
+#include "agent/net/hello_limit.h"
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
 #include "agent/telemetry/advise.h"
@@ -12,9 +13,7 @@
 #include "agent/telemetry/relay.h"
 #include "agent/telemetry/subscribers.h"
 
-/* HELLOs handled per second from hosts whose address is not verified yet. */
-#define UNVERIFIED_RATE 2000.0
-#define UNVERIFIED_BURST 500.0
+enum { CHALLENGE_NS = 1000000000 };
 
 static void count_refusal(struct ccs_agent *a, enum ccs_refusal why)
 {
@@ -34,7 +33,17 @@ static void answer_hello(struct ccs_agent *a, const struct ccs_ends *ends, struc
 	});
 }
 
-/* Whether the HELLO is new. An agent that restarts has a later incarnation (upper half). */
+/* The answer shows which incarnation the peer has now. */
+static void challenge(struct ccs_agent *a, struct ccs_peer *p)
+{
+	if (!p->hello_awaited || p->hello_sent_ns + CHALLENGE_NS < ccs_agent_now(a))
+		ccs_send_hello(a, p);
+}
+
+/*
+ * Whether the HELLO is new. An agent that restarts has a later incarnation (upper half). One with
+ * an earlier incarnation may be recorded, or the peer's clock was set back.
+ */
 static bool is_hello_fresh(struct ccs_agent *a, struct ccs_peer *p,
 			   const struct ccs_wire_header *h)
 {
@@ -44,11 +53,19 @@ static bool is_hello_fresh(struct ccs_agent *a, struct ccs_peer *p,
 		count_refusal(a, CCS_REFUSED_REPLAYED);
 		return false;
 	}
-	if (h->incarnation >> 32 < p->incarnation >> 32 && ccs_peer_leased(p, ccs_agent_now(a))) {
+	if (h->incarnation >> 32 < p->incarnation >> 32) {
 		count_refusal(a, CCS_REFUSED_INCARNATION);
+		challenge(a, p);
 		return false;
 	}
+	/* A HELLO may be recorded as well. The answer to an earlier HELLO of ours, if it is late,
+	 * must not make an incarnation count again. */
+	if (p->incarnation)
+		p->hello_awaited = 0;
 	ccs_peer_adopt(p, h->incarnation, h->sequence);
+	p->proven = 0;
+	if (ccs_peer_wanted(p, ccs_agent_now(a)))
+		challenge(a, p);
 	return true;
 }
 
@@ -63,7 +80,7 @@ static void handle_hello(struct ccs_agent *a, const struct ccs_ends *ends,
 		answer_hello(a, ends, ccs_peer_find(a, ends), m, 0);
 		return;
 	}
-	p = ccs_peer_get(a, ends);
+	p = ccs_peer_get_stranger(a, ends);
 	if (!p) {
 		count_refusal(a, CCS_REFUSED_LIMIT);
 		return;
@@ -72,7 +89,8 @@ static void handle_hello(struct ccs_agent *a, const struct ccs_ends *ends,
 		return;
 	if (lease_ms > CCS_LEASE_MAX_MS)
 		lease_ms = CCS_LEASE_MAX_MS;
-	p->lease_ns = ccs_agent_now(a) + lease_ms * 1000000ull;
+	p->asked_ns = ccs_agent_now(a);
+	p->lease_ns = p->asked_ns + lease_ms * 1000000ull;
 	ccs_subscribers_update(a, p, ends, &m->hello);
 	answer_hello(a, ends, p, m, lease_ms);
 }
@@ -107,11 +125,14 @@ static void handle_hello_ack(struct ccs_agent *a, struct ccs_peer *p,
 		return;
 	}
 	p->hello_awaited = 0;
+	/* It has started again meanwhile, or a recorded HELLO seems to show that: ask again. */
+	if (p->hello_echo != p->incarnation && !known) {
+		count_refusal(a, CCS_REFUSED_INCARNATION);
+		ccs_send_hello(a, p);
+		return;
+	}
 	update_rtt(p, ccs_agent_now(a) - p->hello_sent_ns);
-	if (known)
-		ccs_peer_fresh(p, m->header.sequence);
-	else
-		ccs_peer_adopt(p, m->header.incarnation, m->header.sequence);
+	ccs_peer_prove(p, m->header.incarnation, m->header.sequence);
 	if (m->hello_ack.lease_ms) {
 		p->hello_attempts = 0;
 		p->hello_due_ns = ccs_agent_now(a) + CCS_RENEW_NS;
@@ -127,9 +148,15 @@ static void handle_hello_ack(struct ccs_agent *a, struct ccs_peer *p,
 	}
 }
 
+/* What slows flows counts only from an incarnation that is certainly the peer's present one. */
+static bool is_proven(const struct ccs_peer *p, const struct ccs_wire_header *h)
+{
+	return h->incarnation == p->incarnation && h->incarnation == p->proven;
+}
+
 static void handle_cnp(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_message *m)
 {
-	if (m->header.incarnation != p->incarnation) {
+	if (!is_proven(p, &m->header)) {
 		count_refusal(a, CCS_REFUSED_INCARNATION);
 	} else if (!ccs_peer_fresh(p, m->header.sequence)) {
 		count_refusal(a, CCS_REFUSED_REPLAYED);
@@ -146,7 +173,7 @@ static void handle_telemetry(struct ccs_agent *a, struct ccs_peer *p, const stru
 {
 	const bool echo = m->header.type != CCS_WIRE_RECORDS;
 
-	if (m->header.incarnation != p->incarnation) {
+	if (!is_proven(p, &m->header)) {
 		count_refusal(a, CCS_REFUSED_INCARNATION);
 	} else if (!(echo ? p->flows != 0 : ccs_agent_now(a) < p->switch_until_ns)) {
 		count_refusal(a, CCS_REFUSED_PEER);
@@ -163,33 +190,14 @@ static void handle_telemetry(struct ccs_agent *a, struct ccs_peer *p, const stru
 	}
 }
 
-/* A token bucket limits the work for hosts whose source address may be forged. */
-static bool claim_unverified_hello(struct ccs_agent *a)
+/* A cheap check of the echo precedes the authentication. Only a HELLO may lack the right one. */
+static bool has_echo(struct ccs_agent *a, const struct ccs_ends *ends,
+		     const struct ccs_wire_message *m, bool *verified)
 {
-	const uint64_t now_ns = ccs_agent_now(a);
-
-	a->unverified_hellos += (double)(now_ns - a->unverified_hellos_ns) / 1e9 * UNVERIFIED_RATE;
-	if (a->unverified_hellos > UNVERIFIED_BURST)
-		a->unverified_hellos = UNVERIFIED_BURST;
-	a->unverified_hellos_ns = now_ns;
-	if (a->unverified_hellos < 1)
-		return false;
-	a->unverified_hellos -= 1;
-	return true;
-}
-
-/* A cheap check of the echo precedes the authentication. */
-static bool is_verified(struct ccs_agent *a, const struct ccs_ends *ends,
-			const struct ccs_wire_message *m)
-{
-	if (m->header.echo == ccs_agent_incarnation(a, ends))
+	*verified = m->header.echo == ccs_agent_incarnation(a, ends);
+	if (*verified || m->header.type == CCS_WIRE_HELLO)
 		return true;
-	if (m->header.type != CCS_WIRE_HELLO)
-		count_refusal(a, CCS_REFUSED_INCARNATION);
-	else if (claim_unverified_hello(a))
-		return true;
-	else
-		count_refusal(a, CCS_REFUSED_LIMIT);
+	count_refusal(a, CCS_REFUSED_INCARNATION);
 	return false;
 }
 
@@ -197,16 +205,17 @@ static bool is_authentic(struct ccs_agent *a, const struct ccs_ends *ends,
 			 const struct ccs_wire_header *h, const void *data, size_t len)
 {
 	const struct ccs_agent_auth *auth = a->config.auth;
-	const uint8_t *tag = (const uint8_t *)data + h->length;
+	const size_t tagged = ccs_wire_tagged(h);
+	const uint8_t *tag = (const uint8_t *)data + tagged;
 	char text[INET6_ADDRSTRLEN];
 
-	if (!auth || (len >= (size_t)h->length + CCS_WIRE_TAG &&
-		      auth->check(auth->arg, data, h->length, tag)))
+	if (!auth || (len >= tagged + CCS_WIRE_TAG &&
+		      auth->check(auth->arg, &ends->remote, h->key, data, tagged, tag)))
 		return true;
 	count_refusal(a, CCS_REFUSED_AUTH);
-	ccs_agent_warn_once(a, CCS_AGENT_WARN_AUTH,
-		      "ignored a message from %s that is not authenticated with this host's key",
-		      ccs_address_text(&ends->remote, text));
+	ccs_agent_warn(a, CCS_AGENT_WARN_AUTH,
+		      "ignored a message from %s that is not authenticated with key %u of "
+		       "this host", ccs_address_text(&ends->remote, text), h->key);
 	return false;
 }
 
@@ -220,7 +229,7 @@ static bool decode_message(struct ccs_agent *a, const struct ccs_ends *ends, con
 		return true;
 	case CCS_WIRE_OTHER_VERSION:
 		count_refusal(a, CCS_REFUSED_VERSION);
-		ccs_agent_warn_once(a, CCS_AGENT_WARN_VERSION,
+		ccs_agent_warn(a, CCS_AGENT_WARN_VERSION,
 			      "ignored the agent at %s: it uses protocol version %u, this one %u",
 			      ccs_address_text(&ends->remote, text), ((const uint8_t *)data)[4],
 			      CCS_WIRE_VERSION);
@@ -239,12 +248,18 @@ void ccs_receive_message(struct ccs_agent *a, const struct ccs_ends *ends, const
 {
 	struct ccs_wire_message m;
 	struct ccs_peer *p;
+	bool verified;
 
 	if (!decode_message(a, ends, data, len, &m))
 		return;
 	a->totals.cnps_received += m.header.type == CCS_WIRE_CNP;
-	if (!is_verified(a, ends, &m) || !is_authentic(a, ends, &m.header, data, len))
+	/* With a key, senders without it must not use up what others are limited to. */
+	if (!has_echo(a, ends, &m, &verified) || !is_authentic(a, ends, &m.header, data, len))
 		return;
+	if (!verified && !ccs_hello_limit_claim(a, &ends->remote)) {
+		count_refusal(a, CCS_REFUSED_LIMIT);
+		return;
+	}
 	if (m.header.type == CCS_WIRE_HELLO) {
 		handle_hello(a, ends, &m);
 		return;

@@ -50,6 +50,7 @@ void ccs_send_hello(struct ccs_agent *a, struct ccs_peer *p)
 	send_to_peer(a, p, &m);
 	a->totals.hellos_sent++;
 	p->hello_awaited = p->sequence;
+	p->hello_echo = p->incarnation;
 	p->hello_sent_ns = now_ns;
 	p->hello_pending = false;
 	p->hello_due_ns = now_ns + retry_interval_ns(++p->hello_attempts);

@@ -253,7 +253,7 @@ static void count_send_error(struct ccs_agent *a, const union any_address *to)
 	address = to->sa.sa_family == AF_INET ? ccs_address_of_v4(&to->in.sin_addr)
 					      : ccs_address_of(&to->in6.sin6_addr);
 	a->totals.send_failed++;
-	ccs_agent_warn_once(a, CCS_AGENT_WARN_SEND, "cannot send to the agent at %s: %s",
+	ccs_agent_warn(a, CCS_AGENT_WARN_SEND, "cannot send to the agent at %s: %s",
 		      ccs_address_text(&address, text), strerror(saved));
 }
 
@@ -295,6 +295,21 @@ void ccs_udp_flush(struct ccs_agent *a)
 			flush_socket(a, &a->udp[i]);
 }
 
+/* False: no key is for that peer. */
+static bool select_key(struct ccs_agent *a, const struct ccs_address *peer,
+		       struct ccs_wire_message *m)
+{
+	const struct ccs_agent_auth *auth = a->config.auth;
+	const int id = auth ? auth->select(auth->arg, peer) : 0;
+	char text[INET6_ADDRSTRLEN];
+
+	m->header.key = (uint8_t)id;
+	if (id < 0)
+		ccs_agent_warn(a, CCS_AGENT_WARN_AUTH,
+			       "sent nothing to %s: no key is for its address", ccs_address_text(peer, text));
+	return id >= 0;
+}
+
 void ccs_udp_send(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_wire_message *m)
 {
 	const struct ccs_agent_auth *auth = a->config.auth;
@@ -303,7 +318,7 @@ void ccs_udp_send(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_w
 	struct datagram *l;
 	size_t len;
 
-	if (!u) {
+	if (!u || !select_key(a, &ends->remote, m)) {
 		a->totals.send_failed++;
 		return;
 	}
@@ -312,7 +327,7 @@ void ccs_udp_send(struct ccs_agent *a, const struct ccs_ends *ends, struct ccs_w
 	l = &u->out[u->nout++];
 	len = ccs_wire_encode(m, l->data);
 	if (auth) {
-		auth->tag(auth->arg, l->data, len, l->data + len);
+		auth->tag(auth->arg, &ends->remote, m->header.key, l->data, len, l->data + len);
 		len += CCS_WIRE_TAG;
 	}
 	l->iov = (struct iovec){ l->data, len };

@@ -106,9 +106,8 @@ static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t no
 
 static void scan_client(struct ccs_agent *a, const struct ccs_client *c, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < c->nslots; i++)
-		if (c->flow[i])
-			scan_flow(a, c->flow[i], now_ns);
+	for (struct ccs_agent_flow *f = c->first; f; f = f->next)
+		scan_flow(a, f, now_ns);
 }
 
 /* While a HELLO is unanswered, a change is sent at a later scan. */

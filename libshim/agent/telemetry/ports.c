@@ -51,7 +51,7 @@ void ccs_port_refresh_capacity(const struct ccs_agent *a, struct ccs_port *port)
 void ccs_port_check_capacity(struct ccs_agent *a, const struct ccs_port *port)
 {
 	if (!ccs_port_is_measurable(port))
-		ccs_agent_warn_once(a, CCS_AGENT_WARN_CAPACITY,
+		ccs_agent_warn(a, CCS_AGENT_WARN_CAPACITY,
 			      "no telemetry of %s, whose speed is unknown: set it with --capacity",
 			      port->name);
 }
@@ -191,7 +191,7 @@ void ccs_ports_close(struct ccs_agent *a)
 /* The next HELLOs of its subscribers try to open the port again. */
 void ccs_port_lose(struct ccs_agent *a, struct ccs_port *port, int error)
 {
-	ccs_agent_warn_once(a, CCS_AGENT_WARN_PORT, "no telemetry of %s: %s", port->name,
+	ccs_agent_warn(a, CCS_AGENT_WARN_PORT, "no telemetry of %s: %s", port->name,
 			    strerror(error));
 	if (!port->publication)
 		ccs_ingress_close(&port->ingress);

@@ -149,7 +149,8 @@ static bool requests_only_advice(const struct ccs_port *port, const struct ccs_p
 static double bytes_per_period(const struct ccs_agent *a, const struct ccs_port *port,
 			       const struct ccs_peer *p)
 {
-	const double head = PACKET_HEADERS + CCS_WIRE_HEADER + (a->config.auth ? CCS_WIRE_TAG : 0);
+	const double tag = a->config.auth ? 1 + CCS_WIRE_TAG : 0;
+	const double head = PACKET_HEADERS + CCS_WIRE_HEADER + tag;
 	const double echo = head + 24 + 2 * CCS_RECORD_BYTES;
 
 	return requests_only_advice(port, p) ? head + ADVICE_BYTES + echo / ECHO_EVERY : echo;

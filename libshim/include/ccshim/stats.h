@@ -178,11 +178,47 @@ static inline uint64_t ccs_stats_load(const uint64_t *word)
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-static inline const struct ccs_stats_slot *ccs_stats_slot_at(const struct ccs_stats_header *h,
+/*
+ * Where the slots of a mapped file are. The owner can change the file at any time, so what the
+ * header says is read and checked once.
+ */
+struct ccs_stats_layout {
+	const void *file;
+	uint64_t header_size, slot_size, slots;
+};
+
+#define CCS_STATS_MAX_SLOTS 65536u
+
+/* Of a file of that many bytes. 0: it is not such a file, or of another CCS_STATS_MAJOR. */
+static inline int ccs_stats_layout(const void *file, size_t size, struct ccs_stats_layout *l)
+{
+	const struct ccs_stats_header *h = (const struct ccs_stats_header *)file;
+
+	if (size < offsetof(struct ccs_stats_header, mailbox) ||
+	    ccs_stats_load(&h->magic) != CCS_STATS_MAGIC ||
+	    ccs_stats_load(&h->major) != CCS_STATS_MAJOR)
+		return 0;
+	l->file = file;
+	l->header_size = ccs_stats_load(&h->header_size);
+	l->slot_size = ccs_stats_load(&h->slot_size);
+	l->slots = ccs_stats_load(&h->slots);
+	if (l->header_size < offsetof(struct ccs_stats_header, mailbox) ||
+	    l->header_size > size || l->header_size % 8 || l->slot_size % 8 ||
+	    l->slot_size < offsetof(struct ccs_stats_slot, qp.nhops) || l->slot_size > size)
+		return 0;
+	if (l->slots > (size - l->header_size) / l->slot_size)
+		l->slots = (size - l->header_size) / l->slot_size; /* it has grown since */
+	if (l->slots > CCS_STATS_MAX_SLOTS)
+		l->slots = CCS_STATS_MAX_SLOTS;
+	return 1;
+}
+
+/* i < l->slots */
+static inline const struct ccs_stats_slot *ccs_stats_slot_at(const struct ccs_stats_layout *l,
 							     uint64_t i)
 {
 	return (const struct ccs_stats_slot *)(const void *)
-		((const char *)h + h->header_size + i * h->slot_size);
+		((const char *)l->file + l->header_size + i * l->slot_size);
 }
 
 /* Update the counters in *out to their newest values. */
@@ -204,12 +240,12 @@ static inline void ccs_stats_read_live(const struct ccs_stats_live *live, struct
  * (the writer may have died in it), and *out is undefined. Fields that a file of an older minor
  * version lacks are 0.
  */
-static inline int ccs_stats_read_qp(const struct ccs_stats_header *h, uint64_t i,
+static inline int ccs_stats_read_qp(const struct ccs_stats_layout *l, uint64_t i,
 				    struct ccs_stats_qp *out)
 {
-	const struct ccs_stats_slot *slot = ccs_stats_slot_at(h, i);
+	const struct ccs_stats_slot *slot = ccs_stats_slot_at(l, i);
 	const uint64_t *from = (const uint64_t *)(const void *)&slot->qp;
-	const size_t has = (size_t)h->slot_size - offsetof(struct ccs_stats_slot, qp);
+	const size_t has = (size_t)l->slot_size - offsetof(struct ccs_stats_slot, qp);
 	const size_t words = (has < sizeof(*out) ? has : sizeof(*out)) / 8;
 	uint64_t word[sizeof(*out) / 8] = { 0 };
 

@@ -28,24 +28,15 @@ static void end_text(char *text, size_t len)
 
 #define END(text) end_text(text, sizeof(text))
 
-/* The contents are untrusted. */
-static bool copy_header(const struct ccs_stats_header *mapped, size_t size,
-			struct ccs_stats_header *h)
+/* The contents are untrusted, and change meanwhile. */
+static void copy_header(const struct ccs_stats_layout *l, struct ccs_stats_header *h)
 {
-	if (size < offsetof(struct ccs_stats_header, mailbox) ||
-	    ccs_stats_load(&mapped->magic) != CCS_STATS_MAGIC || mapped->major != CCS_STATS_MAJOR ||
-	    mapped->header_size < offsetof(struct ccs_stats_header, mailbox) ||
-	    mapped->header_size > size || mapped->header_size % 8 || mapped->slot_size % 8 ||
-	    mapped->slot_size < offsetof(struct ccs_stats_slot, qp.nhops) || mapped->slot_size > size)
-		return false;
 	*h = (struct ccs_stats_header){ 0 };
-	memcpy(h, mapped, mapped->header_size < sizeof(*h) ? mapped->header_size : sizeof(*h));
+	memcpy(h, l->file, l->header_size < sizeof(*h) ? l->header_size : sizeof(*h));
+	h->slots = l->slots;
 	END(h->program), END(h->version), END(h->mode), END(h->cc), END(h->missing_feedback);
 	for (unsigned i = 0; i < CCS_STATS_MAX_UNCONTROLLED; i++)
 		END(h->uncontrolled[i].name);
-	if (h->slots > (size - h->header_size) / h->slot_size)
-		h->slots = (size - h->header_size) / h->slot_size; /* it has grown since */
-	return true;
 }
 
 static void copy_rtt(const struct ccs_stats_rtt *from, struct ccs_stats_rtt *to)
@@ -56,11 +47,11 @@ static void copy_rtt(const struct ccs_stats_rtt *from, struct ccs_stats_rtt *to)
 }
 
 /* False: the slot is free, or is being reused at this moment. */
-static bool copy_qp(const struct ccs_stats_header *mapped, uint64_t slot, struct stat_qp *qp)
+static bool copy_qp(const struct ccs_stats_layout *l, uint64_t slot, struct stat_qp *qp)
 {
-	const struct ccs_stats_slot *at = ccs_stats_slot_at(mapped, slot);
+	const struct ccs_stats_slot *at = ccs_stats_slot_at(l, slot);
 
-	if (!ccs_stats_read_qp(mapped, slot, &qp->q) || !qp->q.created_ns)
+	if (!ccs_stats_read_qp(l, slot, &qp->q) || !qp->q.created_ns)
 		return false;
 	copy_rtt(&at->rtt, &qp->rtt);
 	END(qp->q.device), END(qp->q.uncontrolled), END(qp->q.cc), END(qp->q.variant), END(qp->q.feedback);
@@ -69,11 +60,11 @@ static bool copy_qp(const struct ccs_stats_header *mapped, uint64_t slot, struct
 	return ccs_stats_load(&at->qp.generation) == qp->q.generation;
 }
 
-static void copy_slots(const struct ccs_stats_header *mapped, struct stat_process *p)
+static void copy_slots(const struct ccs_stats_layout *l, struct stat_process *p)
 {
 	p->count = 0;
-	for (uint64_t i = 0; i < p->h.slots; i++)
-		p->count += copy_qp(mapped, i, &p->qp[p->count]);
+	for (uint64_t i = 0; i < l->slots; i++)
+		p->count += copy_qp(l, i, &p->qp[p->count]);
 }
 
 /* Repeat the copy if a queue pair was destroyed meanwhile, which would be counted twice: in its
@@ -81,17 +72,19 @@ static void copy_slots(const struct ccs_stats_header *mapped, struct stat_proces
 bool stat_parse(const void *image, size_t size, struct stat_process *p)
 {
 	const struct ccs_stats_header *mapped = image;
+	struct ccs_stats_layout layout;
 	uint64_t changes;
 
-	if (!copy_header(mapped, size, &p->h))
+	if (!ccs_stats_layout(image, size, &layout))
 		return false;
-	p->qp = calloc(p->h.slots + 1, sizeof(*p->qp));
+	copy_header(&layout, &p->h);
+	p->qp = calloc(layout.slots + 1, sizeof(*p->qp));
 	if (!p->qp)
 		return false;
 	for (unsigned tries = 0; tries < TRIES; tries++) {
 		changes = ccs_stats_load(&mapped->changes);
 		p->h.gone = mapped->gone;
-		copy_slots(mapped, p);
+		copy_slots(&layout, p);
 		if (!(changes & 1) && ccs_stats_load(&mapped->changes) == changes)
 			break;
 	}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_HELLO_LIMIT_H
+#define CCS_AGENT_HELLO_LIMIT_H
+/*
+ * Limits the work for hosts whose source address may be forged, by token buckets: one for all, one
+ * for each network and one for each address, so that one host's flood does not lock out others. A
+ * token is spent only if all three buckets have one.
+ */
+#include "agent/priv.h"
+
+/* 0, or -1: out of memory. */
+int ccs_hello_limit_open(struct ccs_agent *a);
+void ccs_hello_limit_close(struct ccs_agent *a);
+/* Whether a HELLO of that host may be answered now. */
+bool ccs_hello_limit_claim(struct ccs_agent *a, const struct ccs_address *remote);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "key_file.h"
+
+#ifdef HAVE_LIBSODIUM
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 16384, PROBLEM = 128 };
+
+static const char digits[] = "0123456789abcdefABCDEF";
+
+static int complain(char *err, size_t len, const char *file, const char *what)
+{
+	snprintf(err, len, "%s: %s", file, what);
+	return -1;
+}
+
+static int open_private(const char *file, char *err, size_t len)
+{
+	const int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	const char *why = NULL;
+	struct stat s;
+
+	if (fd < 0)
+		return complain(err, len, file, strerror(errno));
+	if (fstat(fd, &s) != 0)
+		why = strerror(errno);
+	else if (!S_ISREG(s.st_mode))
+		why = "it is not a regular file";
+	else if (s.st_uid != 0 && s.st_uid != geteuid())
+		why = "its owner is neither root nor you: chown it";
+	else if (s.st_mode & (s.st_gid ? 077 : 037)) /* an access list shows as root's group */
+		why = "others may read or write it: chmod 600 it";
+	if (!why)
+		return fd;
+	close(fd);
+	return complain(err, len, file, why);
+}
+
+/* -- one key ----------------------------------------------------------------------- */
+
+/* Length of the text without trailing white space. */
+static size_t trimmed(const char *text, size_t len, const char *space)
+{
+	while (len && memchr(space, text[len - 1], strlen(space)))
+		len--;
+	return len;
+}
+
+/* What does not fit is too long, and half a byte no part of a key. */
+static void decode_hex(struct key *k, const char *text, size_t n)
+{
+	if (sodium_hex2bin(k->bytes, sizeof(k->bytes), text, n, NULL, &k->len, NULL))
+		k->len = n % 2 ? 0 : n / 2;
+}
+
+/* Decode a text of hexadecimal digits with optional white space around them. */
+static bool parse_hex(struct key *k, const char *text, size_t len)
+{
+	static const char space[] = " \t\r\n";
+	const size_t before = strspn(text, space);
+	const size_t n = strspn(text + before, digits);
+
+	if (!n || before + n != trimmed(text, len, space))
+		return false;
+	decode_hex(k, text + before, n);
+	return true;
+}
+
+/* Use the text without the line break that editors append. */
+static void copy_raw(struct key *k, const char *text, size_t len)
+{
+	k->len = trimmed(text, len, "\r\n");
+	memcpy(k->bytes, text, k->len < sizeof(k->bytes) ? k->len : sizeof(k->bytes));
+}
+
+static const char *check_length(const struct key *k)
+{
+	if (k->len < KEY_MIN)
+		return "a key has at least 16 bytes, or 32 hexadecimal digits in pairs: create one "
+		       "with openssl rand -hex 32";
+	if (k->len > KEY_MAX)
+		return "a key has at most 64 bytes, or 128 hexadecimal digits; a list of keys "
+		       "begins with a line [keys]";
+	return NULL;
+}
+
+static const char *parse_single(struct keys *ks, const char *text, size_t len)
+{
+	struct key *k = &ks->key[ks->n++];
+
+	*k = (struct key){ .sends = true, .line = 1 };
+	if (!parse_hex(k, text, len))
+		copy_raw(k, text, len);
+	return check_length(k);
+}
+
+/* -- a list of keys ---------------------------------------------------------------- */
+
+static const char list[] = "[keys]";
+
+static bool is_list(const char *text)
+{
+	return strncmp(text, list, sizeof(list) - 1) == 0;
+}
+
+/* "ID HEX [PREFIX] [send]". Returns what is wrong, or NULL. */
+static const char *parse_line(struct key *k, char *line)
+{
+	static const char space[] = " \t\r";
+	char *rest, *id = strtok_r(line, space, &rest), *hex = strtok_r(NULL, space, &rest);
+	char *word = strtok_r(NULL, space, &rest);
+	const char *why;
+
+	if (strspn(id, "0123456789") != strlen(id) || strtoul(id, NULL, 10) > UINT8_MAX)
+		return "a line has the form ID KEY [PREFIX] [send], with an ID from 0 to 255";
+	k->id = (uint8_t)strtoul(id, NULL, 10);
+	if (!hex || strspn(hex, digits) != strlen(hex))
+		return "the key after the ID is not hexadecimal: create one with openssl rand "
+		       "-hex 32";
+	decode_hex(k, hex, strlen(hex));
+	why = check_length(k);
+	if (why)
+		return why;
+	if (word && strcmp(word, "send") != 0) {
+		if (ccs_prefix_parse(word, &k->prefix))
+			return "expected 'send', or a prefix of peers' addresses like 10.9.0.0/16";
+		word = strtok_r(NULL, space, &rest);
+	}
+	k->sends = word && strcmp(word, "send") == 0;
+	if (word && (!k->sends || strtok_r(NULL, space, &rest)))
+		return "there is more than ID KEY [PREFIX] [send]";
+	return NULL;
+}
+
+static bool has_same_prefix(const struct key *a, const struct key *b)
+{
+	return a->prefix.bits == b->prefix.bits &&
+	       ccs_prefix_covers(&a->prefix, &b->prefix.address);
+}
+
+/* Compare a key with the others for the same peers. */
+static const char *check_key(const struct keys *ks, struct key *k)
+{
+	unsigned same = 0, sending = 0;
+
+	for (const struct key *other = ks->key; other < ks->key + ks->n; other++) {
+		if (!has_same_prefix(k, other))
+			continue;
+		if (other != k && other->id == k->id)
+			return "another key has the same ID and prefix: give it another ID";
+		same++;
+		sending += other->sends;
+	}
+	if (same == 1)
+		k->sends = true;
+	else if (sending != 1)
+		return "several keys have the same prefix: mark one of them with send";
+	return NULL;
+}
+
+/* Returns what is wrong in which line, or NULL. */
+static const char *parse_list(struct keys *ks, char *text, unsigned *line)
+{
+	const char *why = NULL;
+	char *next = text;
+
+	for (*line = 0; !why && (text = strsep(&next, "\n"));) {
+		text += (*line)++ ? 0 : sizeof(list) - 1;
+		text += strspn(text, " \t\r");
+		if (*text == '\0' || *text == '#')
+			continue;
+		if (ks->n == KEYS_MAX)
+			return "there are more than 64 keys";
+		ks->key[ks->n] = (struct key){ .line = *line };
+		why = parse_line(&ks->key[ks->n++], text);
+	}
+	for (unsigned i = 0; !why && i < ks->n; i++) {
+		*line = ks->key[i].line;
+		why = check_key(ks, &ks->key[i]);
+	}
+	return !why && !ks->n ? "it contains no key" : why;
+}
+
+/* -- the file ---------------------------------------------------------------------- */
+
+/* The text has a terminating zero. */
+static int parse(struct keys *ks, char *text, size_t len, const char *file, char *err,
+		 size_t errlen)
+{
+	char problem[PROBLEM];
+	unsigned line = 0;
+	const char *why;
+
+	ks->n = 0;
+	if (!is_list(text)) {
+		why = parse_single(ks, text, len);
+		return why ? complain(err, errlen, file, why) : 0;
+	}
+	why = strlen(text) < len ? "it contains a zero byte" : parse_list(ks, text, &line);
+	if (!why)
+		return 0;
+	snprintf(problem, sizeof(problem), "line %u: %s", line, why);
+	return complain(err, errlen, file, problem);
+}
+
+static int read_text(int fd, char text[FILE_MAX + 1], size_t *len, const char *file, char *err,
+		     size_t errlen)
+{
+	const ssize_t n = read(fd, text, FILE_MAX + 1); /* of a regular file, all there is */
+
+	if (n < 0)
+		return complain(err, errlen, file, strerror(errno));
+	if (n > FILE_MAX)
+		return complain(err, errlen, file, "it is longer than 16384 bytes");
+	text[n] = '\0';
+	*len = (size_t)n;
+	return 0;
+}
+
+struct keys *key_file_read(const char *file, char *err, size_t len)
+{
+	const int fd = open_private(file, err, len);
+	struct keys *ks = fd < 0 ? NULL : sodium_malloc(sizeof(*ks));
+	char *text = ks ? sodium_malloc(FILE_MAX + 1) : NULL;
+	size_t n;
+
+	if (fd >= 0 && !text)
+		complain(err, len, file, strerror(ENOMEM));
+	if (!text || read_text(fd, text, &n, file, err, len) ||
+	    parse(ks, text, n, file, err, len)) {
+		sodium_free(ks);
+		ks = NULL;
+	}
+	sodium_free(text);
+	if (fd >= 0)
+		close(fd);
+	return ks;
+}
+
+#endif
