@@ -29,9 +29,11 @@ static const struct scale bytes[] = {
 static const struct scale times[] = {
 	{ "ns", 1, 1e3 }, { "us", 1, 1 }, { "ms", 1e3, 1 }, { "s", 1e6, 1 }, { 0 }
 };
+static const struct scale lengths[] = { { "m", 1, 1 }, { "km", 1e3, 1 }, { 0 } };
 static const struct scale *const scales[] = {
 	[CCS_UNIT_NONE] = none, [CCS_UNIT_RATE] = rate,
 	[CCS_UNIT_BYTES] = bytes, [CCS_UNIT_TIME] = times,
+	[CCS_UNIT_LENGTH] = lengths,
 };
 
 enum ccs_unit ccs_unit_named(const char *name)
@@ -60,8 +62,8 @@ static const struct scale *find_scale(const char *suffix, enum ccs_unit unit)
 {
 	static const struct scale one = { "", 1, 1 };
 
-	if (unit == CCS_UNIT_TIME) {
-		for (const struct scale *s = times; s->suffix; s++)
+	if (unit == CCS_UNIT_TIME || unit == CCS_UNIT_LENGTH) {
+		for (const struct scale *s = scales[unit]; s->suffix; s++)
 			if (strcasecmp(s->suffix, suffix) == 0)
 				return s;
 		return *suffix ? NULL : &one;

@@ -11,6 +11,7 @@ enum ccs_unit {
 	CCS_UNIT_RATE,   /* bit/s: 10g, 200mbit, 25gbps, 1e9; decimal prefixes */
 	CCS_UNIT_BYTES,  /* bytes: 64k, 2mb, 4096; binary prefixes, as perftest's -s */
 	CCS_UNIT_TIME,   /* microseconds: 50us, 2ms, 1s, 300ns; a bare number is us */
+	CCS_UNIT_LENGTH, /* metres: 15m, 2km; a bare number is metres */
 };
 
 /* The unit of a parameter by the name in its table: "bit/s", "bytes", "us", else none. */

@@ -28,7 +28,7 @@ tests_sim_libsim_la_SOURCES = \
 	tests/sim/rows_rcp.c \
 	tests/sim/rows_swift.c \
 	tests/sim/rows_timely.c
-tests_sim_libsim_la_LIBADD = libccs-core.la
+tests_sim_libsim_la_LIBADD = libccs-fabric.la libccs-core.la
 # A row names its place first, then what is different there.
 tests_sim_libsim_la_CFLAGS = $(AM_CFLAGS) -Wno-override-init
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The bottleneck: a FIFO that marks by RED, may drop, and takes INT records. */
-#include "cc/red.h"
+#include "fabric/red.h"
 #include "priv.h"
 
 /* Marking uses the queue that a packet leaves behind, as in HPCC's ns-3: later arrivals count. */

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "cc/dcqcn_np.h"
-#include "cc/red.h"
+#include "fabric/red.h"
 #include "seed.h"
 
 /* DCQCN Fig. 14 */

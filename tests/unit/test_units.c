@@ -37,6 +37,8 @@ static const struct { const char *text; enum ccs_unit unit; double value; } know
 	{ "2ms", CCS_UNIT_TIME, 2000 },
 	{ "1s", CCS_UNIT_TIME, 1e6 },
 	{ "300ns", CCS_UNIT_TIME, 0.3 },
+	{ "100m", CCS_UNIT_LENGTH, 100 }, { "1.5km", CCS_UNIT_LENGTH, 1500 },
+	{ "15", CCS_UNIT_LENGTH, 15 },
 	{ "inf", CCS_UNIT_RATE, INFINITY },
 	{ "INF", CCS_UNIT_TIME, INFINITY },
 };
@@ -62,6 +64,7 @@ static const struct { const char *text; enum ccs_unit unit; } wrong[] = {
 	{ "1,5g", CCS_UNIT_RATE }, { "1e", CCS_UNIT_RATE }, { "1.2.3", CCS_UNIT_RATE },
 	{ "64kbit", CCS_UNIT_BYTES }, { "64ib", CCS_UNIT_BYTES }, { "64s", CCS_UNIT_BYTES },
 	{ "1m", CCS_UNIT_TIME }, { "1k", CCS_UNIT_TIME }, { "1min", CCS_UNIT_TIME },
+	{ "5k", CCS_UNIT_LENGTH }, { "5cm", CCS_UNIT_LENGTH },
 	{ "5k", CCS_UNIT_NONE }, { "5%", CCS_UNIT_NONE }, { ".", CCS_UNIT_NONE },
 };
 

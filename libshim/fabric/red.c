@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cc/red.h"
+#include "fabric/red.h"
 
 double ccs_red_probability(const struct ccs_red *red, double qlen_bytes)
 {

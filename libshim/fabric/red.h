@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCS_CC_RED_H
-#define CCS_CC_RED_H
+#ifndef CCS_FABRIC_RED_H
+#define CCS_FABRIC_RED_H
 /*
  * RED marking of DCQCN's congestion point (DCQCN 3.1): on the instantaneous queue,
- * not on an average of it. Pure; the caller brings the queue's length and the dice.
+ * not on an average of it. Pure; the caller brings the queue's length and the dice. Lengths may be
+ * in any unit that kmin and kmax have.
  */
 #include <stdbool.h>
 

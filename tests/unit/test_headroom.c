@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests headroom with the published values, and its monotonicity. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "fabric/headroom.h"
+#include "seed.h"
+
+/* 1.5 us, 1500 bytes, 84 bytes a slot, 256 bytes a cell, 2e8 m/s */
+static struct ccs_headroom port(double rate_bps, double metres)
+{
+	return (struct ccs_headroom){
+		.rate_bps = rate_bps, .cable_us = ccs_headroom_cable_us(metres, 2e8), .t0_us = 1.5,
+		.mtu_bytes = 1500, .slot_bits = 672, .cell_bytes = 256,
+	};
+}
+
+static void both_published_ports_have_their_cells(void **state)
+{
+	const struct ccs_headroom fast = port(100e9, 100), slow = port(25e9, 15);
+
+	(void)state;
+	assert_int_equal(ccs_headroom_need(&fast).cells, 408);
+	assert_int_equal(ccs_headroom_need(&fast).bytes, 104448);
+	assert_int_equal(ccs_headroom_need(&slow).cells, 98);
+	assert_int_equal(ccs_headroom_need(&slow).bytes, 25088);
+}
+
+static void the_terms_add_up_to_the_time(void **state)
+{
+	(void)state;
+	seed_start("headroom");
+	for (int i = 0; i < 10000; i++) {
+		const struct ccs_headroom h = port(1e9 * (1 + (double)seed_below(400)),
+						   (double)seed_below(2000));
+		const struct ccs_headroom_need n = ccs_headroom_need(&h);
+
+		assert_true(fabs(n.tm1_us + n.tr1_us + n.tm2_us + n.tr2_us - n.total_us) < 1e-9);
+		assert_true((double)n.cells * h.slot_bits >= n.total_us * 1e-6 * h.rate_bps - 1e-3);
+		assert_true(((double)n.cells - 1) * h.slot_bits < n.total_us * 1e-6 * h.rate_bps);
+	}
+}
+
+static void a_longer_cable_and_a_faster_port_never_need_less(void **state)
+{
+	(void)state;
+	seed_start("headroom");
+	for (int i = 0; i < 10000; i++) {
+		struct ccs_headroom h = port(1e9 * (1 + (double)seed_below(400)),
+					     (double)seed_below(2000));
+		const uint64_t cells = ccs_headroom_need(&h).cells;
+
+		h.cable_us += 0.1;
+		assert_true(ccs_headroom_need(&h).cells >= cells);
+		h.cable_us -= 0.1;
+		h.rate_bps *= 1.5;
+		assert_true(ccs_headroom_need(&h).cells >= cells);
+	}
+}
+
+static void assert_interval(struct ccs_interval i, double above, double most)
+{
+	assert_true(fabs(i.above - above) < 0.5e-4);
+	assert_true(fabs(i.most - most) < 0.5e-4);
+}
+
+static void no_constant_explains_both_published_values(void **state)
+{
+	const struct ccs_headroom_row fast = { 408, 100e9, 0.5 }, slow = { 98, 25e9, 0.075 };
+	struct ccs_interval both;
+
+	(void)state;
+	assert_interval(ccs_headroom_solve_tm(&fast, 512), 1.0838, 1.0890);
+	assert_interval(ccs_headroom_solve_tm(&slow, 512), 1.8366, 1.8570);
+	assert_interval(ccs_headroom_solve_tm(&fast, 672), 1.7350, 1.7418);
+	assert_interval(ccs_headroom_solve_tm(&slow, 672), 2.4574, 2.4842);
+	both = ccs_interval_common(ccs_headroom_solve_tm(&fast, 672),
+				   ccs_headroom_solve_tm(&slow, 672));
+	assert_false(both.above < both.most);
+}
+
+static void a_frame_at_each_end_explains_both_published_values(void **state)
+{
+	const struct ccs_headroom_row fast = { 408, 100e9, 0.5 }, slow = { 98, 25e9, 0.075 };
+
+	(void)state;
+	assert_interval(ccs_interval_common(ccs_headroom_solve_t0(&fast, 672, 1500),
+					    ccs_headroom_solve_t0(&slow, 672, 1500)),
+			1.4974, 1.5018);
+	assert_interval(ccs_interval_common(ccs_headroom_solve_t0(&fast, 672, 1538),
+					    ccs_headroom_solve_t0(&slow, 672, 1538)),
+			1.4890, 1.4957);
+}
+
+static void the_standard_allows_more(void **state)
+{
+	(void)state;
+	assert_int_equal(ceil(ccs_headroom_standard_bits(100e9, 0.5, 9216) / 672), 1036);
+	assert_int_equal(ceil(ccs_headroom_standard_bits(25e9, 0.075, 9216) / 672), 306);
+	assert_true(isnan(ccs_headroom_standard_bits(40e9, 0.5, 9216)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(both_published_ports_have_their_cells),
+		cmocka_unit_test(the_terms_add_up_to_the_time),
+		cmocka_unit_test(a_longer_cable_and_a_faster_port_never_need_less),
+		cmocka_unit_test(no_constant_explains_both_published_values),
+		cmocka_unit_test(a_frame_at_each_end_explains_both_published_values),
+		cmocka_unit_test(the_standard_allows_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

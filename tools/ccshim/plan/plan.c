@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim plan: computes switch settings from properties of the network. */
+#include "plan.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/suggest.h"
+#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/terminal.h"
+#include "tools/common/human.h"
+#include "tools/common/topology.h"
+
+static const struct plan_calc *const calcs[] = {
+	&plan_headroom, &plan_buffer,
+	&plan_thresholds,
+	&plan_ecn,
+	&plan_deadlock,
+	&plan_qos,
+};
+
+#define CALCS (sizeof(calcs) / sizeof(*calcs))
+#define FOR_EACH_OPTION(o, calc) for (const struct plan_option *o = (calc)->options; o->name; o++)
+
+void plan_refuse(struct plan *p, const char *option, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	if (p->failed)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	tool_error("plan", "--%s: %s", option, text);
+	p->failed = true;
+}
+
+const char *plan_text(const struct plan *p, const char *option)
+{
+	FOR_EACH_OPTION(o, p->calc)
+		if (strcmp(o->name, option) == 0)
+			return p->value[o - p->calc->options];
+	abort(); /* a calculation reads an option that is not in its table */
+}
+
+static const char *const examples[] = {
+	[CCS_UNIT_NONE] = "number, such as 2 or 0.5",
+	[CCS_UNIT_RATE] = "rate, such as 100g or 25gbps",
+	[CCS_UNIT_BYTES] = "size, such as 9216, 64k or 32m",
+	[CCS_UNIT_TIME] = "time, such as 50us or 1.5us",
+	[CCS_UNIT_LENGTH] = "length, such as 100m",
+};
+
+static double parse(struct plan *p, const char *option, const char *text, enum ccs_unit unit,
+		    bool zero)
+{
+	double value;
+
+	if (ccs_parse_unit(text, unit, &value) == 0 && isfinite(value) && (value > 0 || zero))
+		return value;
+	plan_refuse(p, option, "'%s' is not a %s%s", text, zero ? "" : "positive ", examples[unit]);
+	return 1;
+}
+
+static const char *required(struct plan *p, const char *option)
+{
+	const char *text = plan_text(p, option);
+
+	if (!text)
+		plan_refuse(p, option, "it is missing");
+	return text ? text : "1";
+}
+
+double plan_parse(struct plan *p, const char *option, const char *text, enum ccs_unit unit)
+{
+	return parse(p, option, text, unit, false);
+}
+
+double plan_value(struct plan *p, const char *option, enum ccs_unit unit)
+{
+	return parse(p, option, required(p, option), unit, false);
+}
+
+double plan_value_or_0(struct plan *p, const char *option, enum ccs_unit unit)
+{
+	return parse(p, option, required(p, option), unit, true);
+}
+
+unsigned plan_count(struct plan *p, const char *option, unsigned least, unsigned most)
+{
+	const char *text = required(p, option), *end;
+	const double value = ccs_strtod(text, &end);
+
+	if (end != text && !*end && value == floor(value) && value >= least && value <= most)
+		return (unsigned)value;
+	plan_refuse(p, option, "'%s' is not a whole number from %u to %u", text, least, most);
+	return least;
+}
+
+double plan_fraction(struct plan *p, const char *option)
+{
+	const char *text = required(p, option), *end;
+	double value = ccs_strtod(text, &end), divisor = 1;
+	bool ok = end != text;
+
+	if (ok && *end == '/') {
+		text = end + 1;
+		divisor = ccs_strtod(text, &end);
+		ok = end != text && divisor > 0;
+	}
+	if (ok && !*end && value > 0 && isfinite(value / divisor))
+		return value / divisor;
+	plan_refuse(p, option, "'%s' is not a positive fraction, such as 1/8 or 0.125",
+		    plan_text(p, option));
+	return 1;
+}
+
+double plan_share(struct plan *p, const char *option, const char *text)
+{
+	const char *end;
+	double value = ccs_strtod(text, &end);
+
+	if (end != text && strcmp(end, "%") == 0) {
+		value /= 100;
+		end++;
+	}
+	if (end != text && !*end && value > 0 && value <= 1)
+		return value;
+	plan_refuse(p, option, "'%s' is not a share above 0, such as 1%% or 0.01", text);
+	return 1;
+}
+
+double plan_cells(struct plan *p, const char *option, const char *text, double cell_bytes)
+{
+	const char *end;
+	const double value = ccs_strtod(text, &end);
+
+	if (end != text && (!*end || strcmp(end, "cells") == 0) && value > 0 && value < 1e15)
+		return value;
+	return plan_parse(p, option, text, CCS_UNIT_BYTES) / cell_bytes;
+}
+
+bool plan_topology(struct plan *p, const char *option, struct topology *t)
+{
+	char err[320];
+	const bool ok = topology_read(t, plan_text(p, option), err, sizeof(err));
+
+	if (!ok)
+		plan_refuse(p, option, "%s", err);
+	return ok;
+}
+
+static char *next_buffer(void)
+{
+	static char buffers[8][32];
+	static unsigned next;
+
+	return buffers[next++ % 8];
+}
+
+const char *plan_rate_text(double bps)
+{
+	return human_rate(bps, next_buffer(), 32);
+}
+
+const char *plan_time_text(double us)
+{
+	return human_us(us, next_buffer(), 32);
+}
+
+static int print_help(void)
+{
+	printf("usage: ccshim plan CALCULATION [OPTION...]\n\n"
+	       "Computes switch settings from the properties of a network.\n\n");
+	for (unsigned i = 0; i < CALCS; i++)
+		printf("  %-10s  %s\n", calcs[i]->name, calcs[i]->doc);
+	printf("\n  --json      JSON instead of a table\n"
+	       "  --explain   also print the formulas and where each comes from\n"
+	       "  -h          this text; 'ccshim plan CALCULATION -h' for more\n\n"
+	       "Sizes are binary (64k, 32m), rates decimal (100g), times in us (1.5us).\n");
+	return EXIT_OK;
+}
+
+static int print_calc_help(const struct plan_calc *calc)
+{
+	printf("usage: ccshim plan %s [OPTION...]\n\nComputes %s.\n\n", calc->name, calc->doc);
+	FOR_EACH_OPTION(o, calc) {
+		char option[64];
+
+		snprintf(option, sizeof(option), "--%s %s", o->name, o->arg ? o->arg : "");
+		printf("  %-22s  %s", option, o->doc);
+		printf(o->preset ? " [%s]\n" : "\n", o->preset);
+	}
+	printf("  %-22s  JSON instead of a table\n"
+	       "  %-22s  also print the formulas and where each comes from\n"
+	       "  %-22s  this text\n", "--json", "--explain", "-h");
+	return EXIT_OK;
+}
+
+enum { OPT_FIRST = 256, OPT_JSON = OPT_FIRST + PLAN_OPTIONS_MAX, OPT_EXPLAIN, OPT_HELP = 'h' };
+
+/* -1: run the calculation, else the exit status. */
+static int parse_options(struct plan *p, int argc, char **argv)
+{
+	struct option longs[PLAN_OPTIONS_MAX + 4] = { 0 };
+	unsigned n = 0;
+	int letter;
+
+	FOR_EACH_OPTION(o, p->calc) {
+		p->value[n] = o->preset;
+		longs[n] = (struct option){ o->name, o->arg != NULL, NULL, (int)(OPT_FIRST + n) };
+		n++;
+	}
+	longs[n++] = (struct option){ "json", no_argument, NULL, OPT_JSON };
+	longs[n++] = (struct option){ "explain", no_argument, NULL, OPT_EXPLAIN };
+	longs[n++] = (struct option){ "help", no_argument, NULL, OPT_HELP };
+	while ((letter = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+		if (letter == OPT_HELP)
+			return print_calc_help(p->calc);
+		if (letter == OPT_JSON)
+			p->json = true;
+		else if (letter == OPT_EXPLAIN)
+			p->explain = true;
+		else if (letter >= OPT_FIRST)
+			p->value[letter - OPT_FIRST] = optarg ? optarg : "";
+		else
+			return tool_usage_error("plan");
+	}
+	if (optind == argc)
+		return -1;
+	tool_error("plan", "unexpected argument '%s'", argv[optind]);
+	return tool_usage_error("plan");
+}
+
+static void explain_json(struct plan *p)
+{
+	ccs_json_array(&p->j, "explain");
+	for (const struct plan_formula *f = p->calc->formulas; f->text; f++) {
+		ccs_json_object(&p->j, NULL);
+		ccs_json_str(&p->j, "formula", f->text);
+		ccs_json_str(&p->j, "source", f->source);
+		ccs_json_end(&p->j);
+	}
+	ccs_json_end(&p->j);
+}
+
+static void explain(const struct plan *p)
+{
+	printf("\nFormulas:\n");
+	for (const struct plan_formula *f = p->calc->formulas; f->text; f++) {
+		terminal_print(stdout, "      ", "  %s", f->text);
+		terminal_print(stdout, "      ", "      (%s)", f->source);
+	}
+}
+
+/* JSON goes to a buffer first: a mistake must not leave half an object on stdout. */
+static int calculate(struct plan *p)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = p->json ? open_memstream(&text, &len) : NULL;
+	int status;
+
+	if (f) {
+		ccs_json_start(&p->j, f);
+		ccs_json_object(&p->j, NULL);
+	}
+	status = p->calc->main(p);
+	if (!p->failed && p->explain && !p->json)
+		explain(p);
+	if (f) {
+		if (p->explain)
+			explain_json(p);
+		ccs_json_finish(&p->j);
+		fclose(f);
+		if (!p->failed)
+			fputs(text, stdout);
+		free(text);
+	}
+	return p->failed ? EXIT_USAGE : status;
+}
+
+static int refuse_calc(const char *word)
+{
+	struct ccs_suggestion near = ccs_suggest_for(word);
+	char hint[96];
+
+	for (unsigned i = 0; i < CALCS; i++)
+		ccs_suggest_offer(&near, calcs[i]->name);
+	tool_error("plan", "there is no calculation '%s'%s", word,
+		   ccs_suggest_hint(&near, hint, sizeof(hint)));
+	return tool_usage_error("plan");
+}
+
+int cmd_plan(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+	static struct plan p;
+	int status;
+
+	if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
+		return print_help();
+	for (unsigned i = 0; i < CALCS; i++)
+		if (strcmp(word, calcs[i]->name) == 0)
+			p.calc = calcs[i];
+	if (!*word) {
+		tool_error("plan", "a calculation is missing");
+		return tool_usage_error("plan");
+	}
+	if (!p.calc)
+		return refuse_calc(word);
+	argv[1] = (char *)"ccshim plan"; /* the prefix of getopt's messages */
+	status = parse_options(&p, argc - 1, argv + 1);
+	return status >= 0 ? status : calculate(&p);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_PLAN_QOS_H
+#define CCS_TOOLS_PLAN_QOS_H
+/* What the parts of ccshim plan qos share. */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "fabric/qos.h"
+#include "fabric/red.h"
+
+struct qos {
+	struct ccs_qos map;
+	const char *dev;
+	double rate_bps, cap_bps, mtu;
+	unsigned first;                /* the queue with strict priority */
+	unsigned lossless;             /* the queue with PFC and ECN */
+	double weight[CCS_QOS_QUEUES]; /* of the other queues; 0: not used */
+	struct ccs_red red;            /* bytes */
+	double wait_us, latency_us;    /* of a CNP: for frames, and at most */
+	double flows, cnps_bps;
+};
+
+/* Commands for a port of a Linux switch, which match as at the edge or as inside. */
+void qos_print_tc(FILE *f, const struct qos *q, bool edge);
+
+/* Tables of SONiC's config_db, as members of an open object. */
+void qos_write_sonic(struct ccs_json *j, const struct qos *q);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Commands for the queues of a port of a Linux switch. */
+#include <math.h>
+
+#include "plan_qos.h"
+
+/* What a bucket passes at once, and what may wait for it. */
+#define BURST_S 0.001
+#define LIMIT_S 0.01
+
+/* Bytes of a packet in the kernel, besides its MTU; and how much longer than Kmax RED's queue is. */
+enum { STORED_OVERHEAD = 62, DSCP_SHIFT = 2, DSCP_MASK = 0xfc, RED_LIMIT = 4, QUANTUM_MAX = 200000 };
+
+static double frame_bytes(const struct qos *q)
+{
+	return q->mtu + STORED_OVERHEAD;
+}
+
+/* One queue of the root serves CNPs, the other has the rest. A port may have no root to delete. */
+static void print_first(FILE *f, const struct qos *q)
+{
+	fprintf(f, "tc qdisc del dev %s root 2>/dev/null || true\n", q->dev);
+	fprintf(f, "tc qdisc add dev %s root handle 1: prio bands 2"
+		" priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n", q->dev);
+	fprintf(f, "tc qdisc add dev %s parent 1:1 handle %u: tbf rate %.0fbit burst %.0f limit %.0f\n",
+		q->dev, 10 + q->first, q->cap_bps, fmax(4 * frame_bytes(q), q->cap_bps / 8 * BURST_S),
+		fmax(16 * frame_bytes(q), q->cap_bps / 8 * LIMIT_S));
+}
+
+static void print_red(FILE *f, const struct qos *q)
+{
+	const double packet = frame_bytes(q);
+
+	fprintf(f, "tc qdisc add dev %s parent 2:%u handle %u: red limit %.0f min %.0f max %.0f"
+		" avpkt %.0f burst %.0f bandwidth %.0fbit probability %.6g ecn\n", q->dev, q->lossless + 1,
+		10 + q->lossless, RED_LIMIT * q->red.kmax, q->red.kmin, q->red.kmax, packet,
+		ceil((2 * q->red.kmin + q->red.kmax) / (3 * packet)), q->rate_bps, q->red.pmax);
+}
+
+/* Queue N is class 2:(N + 1), since there is no class 2:0. */
+static void print_weighted(FILE *f, const struct qos *q)
+{
+	double sum = 0, least = INFINITY;
+
+	for (unsigned i = 0; i < CCS_QOS_QUEUES; i++) {
+		sum += q->weight[i];
+		if (q->weight[i] > 0)
+			least = fmin(least, q->weight[i]);
+	}
+	fprintf(f, "tc qdisc add dev %s parent 1:2 handle 2: htb default %u\n", q->dev, q->map.other + 1);
+	for (unsigned i = 0; i < CCS_QOS_QUEUES; i++)
+		if (q->weight[i] > 0)
+			fprintf(f, "tc class add dev %s parent 2: classid 2:%u htb rate %.0fbit ceil %.0fbit"
+				" quantum %.0f\n", q->dev, i + 1, q->rate_bps * q->weight[i] / sum, q->rate_bps,
+				fmin(2 * frame_bytes(q) * q->weight[i] / least, QUANTUM_MAX));
+	if (q->weight[q->lossless] > 0)
+		print_red(f, q);
+}
+
+/* port 0: any packet with this DSCP. */
+static void print_filter(FILE *f, const struct qos *q, unsigned number, unsigned port, unsigned dscp,
+			 unsigned queue)
+{
+	static const char *const protocols[] = { "ip", "ipv6" };
+	char match[48] = "", class[16];
+
+	if (port)
+		snprintf(match, sizeof(match), " ip_proto udp dst_port %u", port);
+	snprintf(class, sizeof(class), queue == q->first ? "1:1" : "2:%u", queue + 1);
+	for (unsigned i = 0; i < 2; i++)
+		fprintf(f, "tc filter add dev %s parent %s protocol %s prio %u flower%s ip_tos 0x%x/0x%x"
+			" classid %s\n", q->dev, queue == q->first ? "1:" : "2:", protocols[i],
+			2 * number + i + 1, match, dscp << DSCP_SHIFT, DSCP_MASK, class);
+}
+
+void qos_print_tc(FILE *f, const struct qos *q, bool edge)
+{
+	unsigned number = 0;
+
+	print_first(f, q);
+	print_weighted(f, q);
+	for (unsigned i = 0; edge && i < q->map.rules; i++)
+		print_filter(f, q, number++, q->map.rule[i].udp_dport, q->map.rule[i].dscp,
+			     q->map.rule[i].queue);
+	for (unsigned dscp = 0; !edge && dscp < CCS_QOS_DSCPS; dscp++)
+		if (ccs_qos_inside(&q->map, dscp) != q->map.other)
+			print_filter(f, q, number++, 0, dscp, ccs_qos_inside(&q->map, dscp));
+	fprintf(f, "# On a port with DCB hardware:\n");
+	fprintf(f, "# dcb pfc set dev %s prio-pfc all:off %u:on\n", q->dev, q->lossless);
+	for (unsigned dscp = 0; dscp < CCS_QOS_DSCPS; dscp++)
+		if (ccs_qos_inside(&q->map, dscp) != q->map.other)
+			fprintf(f, "# dcb app add dev %s dscp-prio %u:%u\n", q->dev, dscp,
+				ccs_qos_inside(&q->map, dscp));
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads and writes topology files in the format of the HPCC simulator. */
+#include "topology.h"
+
+#include <stdlib.h>
+
+#include "words.h"
+
+static bool read_node(struct words *w, const struct topology *t, const char *what, unsigned *node)
+{
+	unsigned long long number;
+
+	if (!words_number(w, what, t->nodes, &number))
+		return false;
+	*node = (unsigned)number;
+	return true;
+}
+
+static bool read_link(struct words *w, const struct topology *t, struct topology_link *link)
+{
+	if (!words_line(w, "a link is missing: NODE NODE RATE DELAY ERRORS") ||
+	    !read_node(w, t, "a node", &link->from) || !read_node(w, t, "a node", &link->to) ||
+	    !words_quantity(w, "link's rate, such as 100Gbps", CCS_UNIT_RATE, &link->rate_bps) ||
+	    !words_quantity(w, "link's delay, such as 1000ns", CCS_UNIT_TIME, &link->delay_us))
+		return false;
+	return link->from != link->to ||
+	       words_refuse(w, "the link connects a node with itself");
+}
+
+static bool read_all(struct words *w, struct topology *t)
+{
+	unsigned long long nodes, switches, links;
+	unsigned node;
+
+	if (!words_line(w, "the file is empty: NODES SWITCHES LINKS is missing") ||
+	    !words_number(w, "the number of nodes", TOPOLOGY_NODES_MAX, &nodes) ||
+	    !words_number(w, "the number of switches", nodes + 1, &switches) ||
+	    !words_number(w, "the number of links", TOPOLOGY_LINKS_MAX, &links))
+		return false;
+	if (!topology_allocate(t, (unsigned)nodes, (unsigned)links))
+		return words_refuse(w, "out of memory");
+	if (switches && !words_line(w, "the switches are missing"))
+		return false;
+	while (switches--) {
+		if (!read_node(w, t, "a switch", &node))
+			return false;
+		t->is_switch[node] = true;
+	}
+	for (unsigned i = 0; i < t->links; i++)
+		if (!read_link(w, t, &t->link[i]))
+			return false;
+	return true;
+}
+
+bool topology_allocate(struct topology *t, unsigned nodes, unsigned links)
+{
+	*t = (struct topology){
+		.nodes = nodes, .links = links,
+		.is_switch = calloc(nodes + 1, sizeof(*t->is_switch)),
+		.link = calloc(links + 1, sizeof(*t->link)),
+	};
+	return t->is_switch && t->link;
+}
+
+bool topology_read(struct topology *t, const char *path, char *err, size_t len)
+{
+	struct words w;
+	bool ok;
+
+	*t = (struct topology){ 0 };
+	ok = words_open(&w, path, err, len) && read_all(&w, t);
+	words_close(&w);
+	if (!ok)
+		topology_free(t);
+	return ok;
+}
+
+bool topology_write(const struct topology *t, FILE *f)
+{
+	unsigned switches = 0;
+
+	for (unsigned i = 0; i < t->nodes; i++)
+		switches += t->is_switch[i];
+	fprintf(f, "%u %u %u\n", t->nodes, switches, t->links);
+	for (unsigned i = 0; i < t->nodes; i++)
+		if (t->is_switch[i])
+			fprintf(f, "%u%s", i, --switches ? " " : "");
+	fputc('\n', f);
+	for (unsigned i = 0; i < t->links; i++)
+		fprintf(f, "%u %u %.0fbps %.0fns 0\n", t->link[i].from, t->link[i].to,
+			t->link[i].rate_bps, 1e3 * t->link[i].delay_us);
+	return !ferror(f);
+}
+
+void topology_free(struct topology *t)
+{
+	free(t->is_switch);
+	free(t->link);
+	*t = (struct topology){ 0 };
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_COMMON_TOPOLOGY_H
+#define CCS_COMMON_TOPOLOGY_H
+/*
+ * Topologies in the format of the HPCC simulator: a line "NODES SWITCHES LINKS", a line with the
+ * numbers of the switches, and a line "NODE NODE RATE DELAY ERRORS" for each link.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { TOPOLOGY_NODES_MAX = 1 << 16, TOPOLOGY_LINKS_MAX = 1 << 20 };
+
+struct topology_link {
+	unsigned from, to;
+	double rate_bps, delay_us; /* one way */
+};
+
+struct topology {
+	unsigned nodes, links;
+	bool *is_switch;
+	struct topology_link *link;
+};
+
+/* False with "FILE:LINE: what is wrong" in err. */
+bool topology_read(struct topology *t, const char *path, char *err, size_t len);
+bool topology_write(const struct topology *t, FILE *f);
+
+/* Memory for so many; false if there is not enough. */
+bool topology_allocate(struct topology *t, unsigned nodes, unsigned links);
+void topology_free(struct topology *t);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_COMMON_WORDS_H
+#define CCS_COMMON_WORDS_H
+/*
+ * Reads text files of words and numbers, line by line. Every function that fails has written
+ * "FILE:LINE: what is wrong" into the caller's buffer.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/units.h"
+
+struct words {
+	const char *path;
+	FILE *f;
+	char *line, *at;
+	size_t size;
+	unsigned number;         /* of the line */
+	char *err;
+	size_t err_len;
+};
+
+bool words_open(struct words *w, const char *path, char *err, size_t len);
+void words_close(struct words *w);
+
+/* To be closed after this; always false. */
+bool words_refuse(struct words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The next line that is not empty; what: the message if there is none. NULL: then it is no
+ * mistake. */
+bool words_line(struct words *w, const char *what);
+
+/* The next word of the line; NULL: there is none. */
+const char *words_next(struct words *w);
+
+/* Whether there is one. */
+bool words_more(struct words *w);
+
+/* The next word as a whole number below `below`, called `what` in messages. */
+bool words_number(struct words *w, const char *what, unsigned long long below,
+		  unsigned long long *value);
+
+/* The next word as a quantity above 0, but times and plain numbers may be 0. */
+bool words_quantity(struct words *w, const char *what, enum ccs_unit unit, double *value);
+
+#endif
