@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccfabric: congestion control in a simulated fabric. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/ccbench/progress.h"
+#include "bench/clock.h"
+#include "options.h"
+#include "plot.h"
+#include "repeat.h"
+#include "summary.h"
+#include "traffic.h"
+
+static void show_progress(uint64_t now, unsigned done, unsigned flows)
+{
+	(void)now;
+	progress_bar(1, 1, "simulating", (double)done / flows);
+}
+
+static void check_ends(const struct topology *t, const struct fab_flows *f)
+{
+	for (unsigned i = 0; i < f->n; i++) {
+		const struct fab_flow_spec *s = &f->flow[i];
+
+		if (s->src >= t->nodes || s->dst >= t->nodes || t->is_switch[s->src] ||
+		    t->is_switch[s->dst])
+			die("flow %u goes from node %u to %u, which are not both hosts of the topology",
+			    s->id, s->src, s->dst);
+	}
+}
+
+static unsigned find_link(const struct topology *t, unsigned a, unsigned b)
+{
+	for (unsigned i = 0; i < t->links; i++)
+		if ((t->link[i].from == a && t->link[i].to == b) ||
+		    (t->link[i].from == b && t->link[i].to == a))
+			return i;
+	die("nodes %u and %u have no link", a, b);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct fab_change *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return (int)x->kind - (int)y->kind;
+}
+
+static void set_changes(struct options *o, const struct topology *t, uint64_t begin,
+			struct fab_change *change)
+{
+	for (unsigned i = 0; i < o->changes; i++) {
+		const struct link_change *c = &o->change[i];
+
+		if (c->kind == FAB_CONVERGE && c->a != FAB_ALL_NODES && c->a >= t->nodes)
+			die("--converge: the topology has no node %u", c->a);
+		change[i] = (struct fab_change){
+			.kind = c->kind, .at = begin + (uint64_t)(c->at_us * FAB_PS_PER_US),
+			.number = c->kind == FAB_CONVERGE ? c->a : find_link(t, c->a, c->b),
+		};
+	}
+	qsort(change, o->changes, sizeof(*change), by_time);
+	o->conf.change = change;
+	o->conf.changes = o->changes;
+}
+
+static void read_all(struct options *o, struct topology *t, struct fab_routes *r,
+		     struct fab_flows *f, struct ccs_cc_spec *spec)
+{
+	const struct fab_traffic how = {
+		.jitter_us = o->jitter_us, .until_us = o->for_us > 0 ? o->for_us : 1000,
+		.priority = o->priority, .seed = o->conf.seed,
+	};
+	char err[320];
+
+	if (ccs_cc_parse(spec, o->cc, err, sizeof(err)) ||
+	    !fab_topology(t, o->topology, o->delay_us, err, sizeof(err)) ||
+	    !fab_traffic(f, o->flows, t, &how, err, sizeof(err)))
+		die("%s", err);
+	check_ends(t, f);
+	options_follow_topology(o, t);
+	if (ccs_cc_is_auto(o->cc) && !o->conf.agents)
+		*spec = ccs_cc_default_spec(&CCS_CC_WITHOUT_ADVICE);
+	o->conf.advise = spec->ops->needs & CCS_NEEDS_ADVICE;
+	if (o->conf.advise && !o->conf.agents)
+		die("--cc %s needs --agents, which advise its rate", o->cc);
+	fab_routes_init(r, t);
+	fab_routes_compute(r, t, NULL);
+	if (o->routes && !fab_routes_read(r, t, o->routes, err, sizeof(err)))
+		die("%s", err);
+	if (o->like_ns3 && spec->ops == &ccs_cc_timely)
+		o->conf.wire.header += 8; /* a timestamp */
+	if (!o->ecn && !(spec->ops->needs & CCS_NEEDS_CNP))
+		o->conf.marking.red.pmax = 0;
+	if (o->for_us > 0)
+		o->conf.end = f->flow[0].start + (uint64_t)(o->for_us * FAB_PS_PER_US);
+}
+
+/* -- results --------------------------------------------------------------------------------- */
+
+struct outcome {
+	const struct fab_conf *conf;
+	const struct fab_result *result;
+	struct fab_cost cost;
+};
+
+static bool write_json(const struct outcome *o, FILE *f)
+{
+	return fab_write_json(o->conf, o->result, &o->cost, f);
+}
+
+static bool write_fct(const struct outcome *o, FILE *f)
+{
+	return fab_write_fct(o->conf, o->result, f);
+}
+
+static bool write_topology(const struct outcome *o, FILE *f)
+{
+	return topology_write(o->conf->topology, f);
+}
+
+static bool write_flows(const struct outcome *o, FILE *f)
+{
+	return fab_flows_write(o->conf->flows, f);
+}
+
+static void write_to(const char *path, const struct outcome *o,
+		     bool (*write)(const struct outcome *o, FILE *f))
+{
+	FILE *f;
+	bool written;
+
+	if (!path)
+		return;
+	f = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+	if (!f)
+		die("%s: %s", path, strerror(errno));
+	written = write(o, f);
+	if ((f == stdout ? fflush(f) : fclose(f)) || !written)
+		die("%s: %s", path, strerror(errno));
+}
+
+static void draw(const struct options *o, const struct fab_result *r)
+{
+	char title[256], err[512];
+
+	snprintf(title, sizeof(title), "%s, %s, %s", o->topology, o->flows, o->cc);
+	if (!fab_plot(o->plot, &o->conf, r, title, err, sizeof(err)))
+		die("no picture: %s", err);
+}
+
+static void print_all(const struct options *o, const struct fab_result *r, struct fab_cost cost)
+{
+	const struct outcome outcome = { &o->conf, r, cost };
+
+	if (!o->json || strcmp(o->json, "-") != 0)
+		fab_print(&o->conf, r, &cost, stdout);
+	write_to(o->json, &outcome, write_json);
+	write_to(o->fct, &outcome, write_fct);
+	write_to(o->save_topology, &outcome, write_topology);
+	write_to(o->save_flows, &outcome, write_flows);
+	if (o->plot)
+		draw(o, r);
+}
+
+/* -- one run, or several of different seeds -------------------------------------------------- */
+
+struct set_up {
+	struct topology topology;
+	struct fab_routes routes;
+	struct fab_flows flows;
+	struct ccs_cc_spec spec;
+	struct fab_change change[MAX_CHANGES];
+};
+
+static void set_up(struct set_up *s, struct options *o)
+{
+	read_all(o, &s->topology, &s->routes, &s->flows, &s->spec);
+	set_changes(o, &s->topology, s->flows.flow[0].start, s->change);
+	o->conf.topology = &s->topology;
+	o->conf.routes = &s->routes;
+	o->conf.flows = &s->flows;
+	o->conf.spec = &s->spec;
+}
+
+static struct fab_cost simulate(const struct options *o, struct fab_result *r)
+{
+	const int64_t start = now_ns();
+	const clock_t cpu = clock();
+	char err[512];
+
+	if (!fab_run(&o->conf, r, err, sizeof(err)))
+		die("%s", err);
+	return (struct fab_cost){ (double)(now_ns() - start) / 1e9,
+				  (double)(clock() - cpu) / CLOCKS_PER_SEC };
+}
+
+static void clean_up(struct set_up *s, struct fab_result *r)
+{
+	fab_result_free(r);
+	fab_flows_free(&s->flows);
+	fab_routes_free(&s->routes);
+	topology_free(&s->topology);
+}
+
+/* Traffic and marks are those of the seed. */
+static void run_seed(const struct options *given, uint64_t seed, struct fab_brief *brief)
+{
+	struct options o = *given;
+	struct fab_result r;
+	struct set_up s;
+
+	o.conf.seed = seed;
+	set_up(&s, &o);
+	simulate(&o, &r);
+	*brief = fab_brief(&o.conf, &r);
+	clean_up(&s, &r);
+}
+
+static int run_once(struct options *o)
+{
+	struct fab_cost cost;
+	struct fab_result r;
+	struct set_up s;
+
+	set_up(&s, o);
+	if (!o->quiet && progress_watched())
+		o->conf.progress = show_progress;
+	cost = simulate(o, &r);
+	if (o->conf.progress)
+		progress_clear();
+	print_all(o, &r, cost);
+	clean_up(&s, &r);
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct options o;
+
+	options_parse(&o, argc, argv);
+	return o.repeat > 1 ? repeat(&o, run_seed) : run_once(&o);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], "run") == 0)
+		return run(argc - 1, argv + 1);
+	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
+		fputs(options_usage, stdout);
+		return 0;
+	}
+	if (argc > 1)
+		die("'%s' is no command; run is", argv[1]);
+	die("a command is missing; run is one");
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCFABRIC_OPTIONS_H
+#define CCFABRIC_OPTIONS_H
+/* The command line of `ccfabric run`. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fabric.h"
+
+enum { MAX_CHANGES = 64 };
+
+struct options {
+	const char *topology, *flows, *routes, *cc;
+	const char *json, *fct, *plot, *save_topology, *save_flows;
+	double delay_us, jitter_us, for_us;
+	bool quiet, like_ns3;
+	unsigned repeat, jobs;
+	unsigned priority;       /* of generated flows */
+	struct link_change {
+		enum fab_change_kind kind;
+		unsigned a, b;   /* nodes; of FAB_CONVERGE, a alone */
+		double at_us;    /* after the first flow's start */
+	} change[MAX_CHANGES];
+	unsigned changes;
+	struct fab_conf conf;    /* without topology, routes, flows and spec */
+	struct fab_queue queue[FAB_PRIORITIES];
+	struct ccs_qos qos;
+	bool ecn;                /* conf.marking was given */
+};
+
+extern const char options_usage[];
+
+/* Exits after --help or a mistake, which it has printed. */
+void options_parse(struct options *o, int argc, char **argv);
+
+/* Defaults that depend on the links. */
+void options_follow_topology(struct options *o, const struct topology *t);
+
+/* Print "ccfabric: ..." and exit with status 2. */
+void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+#endif

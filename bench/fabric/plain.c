@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The driver with the algorithm alone: a flow is paced at its rate, within its window. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "priv.h"
+
+/* Algorithms measure time from their own start; the first moment is 1 us. */
+static double cc_us(const struct sim *s)
+{
+	return (double)(s->now - s->result->begin) / FAB_PS_PER_US + 1;
+}
+
+static bool may_send(const struct sim *s, const struct flow *f)
+{
+	const double inflight = (double)(f->snd_nxt - f->snd_una), window = f->cc->out.window;
+
+	(void)s;
+	return !(window > 0) || inflight <= 0 || inflight < floor(window);
+}
+
+static uint64_t gap(const struct sim *s, const struct flow *f)
+{
+	return after(s, 8e12 * f->last_len / f->cc->out.rate);
+}
+
+/* The newest packet takes this time at the flow's rate; a change of it counts at once. */
+static uint64_t due(const struct sim *s, const struct flow *f)
+{
+	const bool late = s->conf->wire.late_rates && !s->wants_telemetry;
+
+	return f->sent_at == NEVER ? 0 : f->sent_at + (late ? f->gap : gap(s, f));
+}
+
+static void sent(struct sim *s, struct flow *f, uint32_t bytes)
+{
+	f->gap = gap(s, f);
+	if (f->cc->ops->on_send)
+		f->cc->ops->on_send(f->cc, cc_us(s), bytes);
+}
+
+static void follow(struct sim *s, uint32_t flow)
+{
+	const double us = s->flow[flow].cc->out.timer_us - 1;
+
+	if (us < 1e12) {
+		const uint64_t at = s->result->begin + (uint64_t)ceil(us * FAB_PS_PER_US);
+
+		flow_set_timer(s, flow, s->conf->wire.whole_ns ? (at + 999) / 1000 * 1000 : at);
+	}
+	flow_update(s, flow);
+}
+
+static void start(struct sim *s, uint32_t flow)
+{
+	struct flow *f = &s->flow[flow];
+	const struct ccs_cc_path path = flow_path(s, f);
+
+	f->posted = f->spec->size;
+	f->cc = fab_zeroed(1, sizeof(*f->cc));
+	ccs_cc_start(f->cc, s->conf->spec, &path);
+	follow(s, flow);
+}
+
+static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)
+{
+	struct flow *f = &s->flow[flow];
+	const struct record *r = k->record ? &s->record[k->record] : NULL;
+	const double own_us = s->conf->wire.whole_rtt ? 0 : 8e6 * acked / f->cc->path.line_rate;
+	const struct ccs_cc_ack a = {
+		.now_us = cc_us(s),
+		.rtt_us = fmax(1e-3, (double)(s->now - k->sent) / FAB_PS_PER_US - own_us),
+		.bytes = acked, .inflight = (double)(f->snd_nxt - f->snd_una),
+		.ack_seq = f->snd_una, .snd_nxt = f->snd_nxt,
+		.hops = r ? r->hop : NULL, .nhops = r ? r->n : 0, .path = 1,
+	};
+
+	ccs_cc_advance(f->cc, a.now_us);
+	if (acked)
+		f->cc->ops->on_ack(f->cc, &a);
+	if (k->ce && f->cc->ops->on_cnp)
+		f->cc->ops->on_cnp(f->cc, a.now_us);
+	follow(s, flow);
+}
+
+static void cnp(struct sim *s, uint32_t flow)
+{
+	struct ccs_cc *cc = s->flow[flow].cc;
+
+	ccs_cc_advance(cc, cc_us(s));
+	if (cc->ops->on_cnp)
+		cc->ops->on_cnp(cc, cc_us(s));
+	follow(s, flow);
+}
+
+static void loss(struct sim *s, uint32_t flow)
+{
+	struct ccs_cc *cc = s->flow[flow].cc;
+
+	ccs_cc_advance(cc, cc_us(s));
+	if (cc->ops->on_loss)
+		cc->ops->on_loss(cc, cc_us(s));
+	follow(s, flow);
+}
+
+/* As the interface has it: an acknowledgement of nothing. */
+static void advice(struct sim *s, uint32_t flow, const struct packet *k)
+{
+	struct flow *f = &s->flow[flow];
+	const struct record *r = &s->record[k->record];
+	const struct ccs_cc_ack a = {
+		.now_us = cc_us(s), .inflight = (double)(f->snd_nxt - f->snd_una),
+		.ack_seq = f->snd_una, .snd_nxt = f->snd_nxt, .hops = r->hop, .nhops = r->n,
+		.path = 1, .flows = k->payload, .advised_rate = s->conf->advise ? (double)k->seq : 0,
+	};
+
+	ccs_cc_advance(f->cc, a.now_us);
+	f->cc->ops->on_ack(f->cc, &a);
+	follow(s, flow);
+}
+
+static void timer(struct sim *s, uint32_t flow)
+{
+	ccs_cc_advance(s->flow[flow].cc, cc_us(s));
+	follow(s, flow);
+}
+
+static void stop(struct flow *f)
+{
+	free(f->cc);
+	f->cc = NULL;
+}
+
+const struct driver plain_driver = {
+	start, may_send, due, sent, ack, cnp, loss, advice, timer, stop,
+};

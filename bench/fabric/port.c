@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One direction of a link: queues by priority, the transmitter, the line, and pauses. */
+#include <math.h>
+
+#include "memory.h"
+#include "priv.h"
+
+static void append(struct sim *s, struct fifo *f, uint32_t packet)
+{
+	s->packet[packet].next = 0;
+	if (f->first)
+		s->packet[f->last].next = packet;
+	else
+		f->first = packet;
+	f->last = packet;
+}
+
+/* -- lengths of the queue over time ---------------------------------------------------------- */
+
+static unsigned level_of(uint64_t bytes)
+{
+	const unsigned top = 63u - (unsigned)__builtin_clzll(bytes | 8);
+
+	return 8 * (top - 3) + (unsigned)(bytes >> (top - 3));
+}
+
+/* The middle of a level; exact below 16 bytes. */
+static double level_bytes(unsigned level)
+{
+	const unsigned doublings = level < 16 ? 0 : level / 8 - 1;
+	const double low = ldexp(level - 8.0 * doublings, (int)doublings);
+
+	return doublings ? low + ldexp(0.5, (int)doublings) : low;
+}
+
+/* An empty queue is not counted: its time is what is left of the run. */
+static void count_queue(struct sim *s, struct port *p)
+{
+	if (p->bytes && s->now > p->changed) {
+		struct port_stats *st = p->stats;
+		const double ps = (double)(s->now - p->changed);
+
+		if (!st->level)
+			st->level = fab_zeroed(LEVELS, sizeof(*st->level));
+		st->area += ps * p->bytes;
+		st->level[level_of(p->bytes)] += ps;
+	}
+	p->changed = s->now;
+}
+
+static double percentile(const struct port *p, double whole, double q)
+{
+	const struct port_stats *st = p->stats;
+	double above = 0;
+
+	for (unsigned i = LEVELS; st->level && i-- > 0;) {
+		above += st->level[i];
+		if (above > (1 - q) * whole)
+			return fmin(level_bytes(i), (double)p->max_bytes);
+	}
+	return 0;
+}
+
+void port_warm(struct sim *s, uint32_t port)
+{
+	struct port *p = &s->port[port];
+	struct port_stats *st = p->stats;
+
+	if (st->level)
+		memset(st->level, 0, LEVELS * sizeof(*st->level));
+	st->area = 0;
+	st->pauses = st->paused_ps = st->drops = st->marks = 0;
+	st->paused_at = s->now;
+	st->warm_tx = p->tx_bytes;
+	p->max_bytes = p->bytes;
+	p->changed = s->now;
+}
+
+void port_finish(struct sim *s, uint32_t port, struct fab_port_result *r)
+{
+	struct port *p = &s->port[port];
+	struct port_stats *st = p->stats;
+	const double whole = (double)(s->now - s->measured_from);
+	const uint64_t bytes = p->tx_bytes - st->warm_tx;
+
+	count_queue(s, p);
+	if (p->paused)
+		st->paused_ps += s->now - st->paused_at;
+	*r = (struct fab_port_result){
+		.queue_mean = whole > 0 ? st->area / whole : 0,
+		.queue_p50 = percentile(p, whole, 0.5), .queue_p99 = percentile(p, whole, 0.99),
+		.queue_max = p->max_bytes, .pauses = st->pauses, .paused_ps = st->paused_ps,
+		.drops = st->drops, .marks = st->marks, .bytes = bytes,
+		.utilisation = whole > 0 ? (double)bytes * p->ps_per_byte / whole : 0,
+	};
+	free(st->level);
+	free(p->line.ring);
+}
+
+/* -- sending --------------------------------------------------------------------------------- */
+
+static void wait_until_free(struct sim *s, uint32_t port)
+{
+	struct port *p = &s->port[port];
+
+	if (!p->due) {
+		p->due = true;
+		fab_at(&s->events, p->free_at, event_of(FREE, port));
+	}
+}
+
+static void grow(struct line *l)
+{
+	const uint32_t old = l->mask, new = l->ring ? 2 * old + 1 : 7;
+	struct arrival *ring = fab_resized(NULL, (size_t)new + 1, sizeof(*ring));
+
+	for (uint32_t i = l->tail; i != l->head; i++)
+		ring[i & new] = l->ring[i & old];
+	free(l->ring);
+	l->ring = ring;
+	l->mask = new;
+}
+
+/* One event is set for a line, that of the first packet on it. */
+static void put_on_line(struct sim *s, uint32_t port, uint64_t at, uint32_t packet)
+{
+	struct line *l = &s->port[port].line;
+
+	if (!l->ring || l->head - l->tail > l->mask)
+		grow(l);
+	if (l->head == l->tail)
+		fab_at(&s->events, at, event_of(ARRIVE, port));
+	l->ring[l->head++ & l->mask] = (struct arrival){ at, packet };
+}
+
+uint32_t port_arrived(struct sim *s, uint32_t port)
+{
+	struct line *l = &s->port[port].line;
+	const uint32_t packet = l->ring[l->tail++ & l->mask].packet;
+
+	if (l->head != l->tail) {
+		const struct arrival *next = &l->ring[l->tail & l->mask];
+
+		fab_at(&s->events, next->at, event_of(ARRIVE, port));
+		__builtin_prefetch(&s->packet[next->packet]);
+	}
+	return packet;
+}
+
+void port_send(struct sim *s, uint32_t port, uint32_t packet)
+{
+	struct port *p = &s->port[port];
+	const uint32_t len = s->packet[packet].len;
+
+	p->free_at = s->now + after(s, p->ps_per_byte * len);
+	p->tx_bytes += len;
+	put_on_line(s, port, p->free_at + p->delay, packet);
+	s->result->hops++;
+}
+
+static bool marked(struct sim *s, const struct port *p, unsigned q)
+{
+	const double us = (double)s->now / FAB_PS_PER_US;
+	const double queue = ccs_polled_queue(&p->stats->average[q], us, p->waiting[q]);
+
+	return queue > p->stats->red.kmin && ccs_red_mark(&p->stats->red, queue, rng_unit(&s->random));
+}
+
+/* Marks and telemetry are of the queue that the packet leaves behind. */
+static void stamp(struct sim *s, struct port *p, struct packet *k)
+{
+	if (p->marks && marked(s, p, k->priority)) {
+		k->ce = true;
+		p->stats->marks++;
+		s->result->marks++;
+	}
+	if (k->record) {
+		struct record *r = &s->record[k->record];
+
+		if (r->n < CCS_CC_MAX_HOPS)
+			r->hop[r->n++] = (struct ccs_cc_hop){
+				.ts_ns = s->now / 1000 + 1,
+				.tx_bytes = p->tx_bytes - p->tx_bytes % s->conf->wire.tx_unit,
+				.qlen_bytes = p->bytes - p->bytes % s->conf->wire.queue_unit,
+				.capacity = 8e12 / p->ps_per_byte,
+			};
+	}
+}
+
+void drop_packet(struct sim *s, uint32_t port, uint32_t packet, uint64_t *reason)
+{
+	const enum kind kind = (enum kind)s->packet[packet].kind;
+
+	s->stats[port].drops += kind != PAUSE;
+	if (kind == DATA) {
+		s->result->dropped++;
+		++*reason;
+	} else if (kind != PAUSE) {
+		s->result->dropped_control++;
+	}
+	free_packet(s, packet);
+}
+
+/* The first packet of a queue, which leaves the switch's buffer. */
+static uint32_t take(struct sim *s, uint32_t port, unsigned q)
+{
+	struct port *p = &s->port[port];
+	const uint32_t packet = p->queue[q].first;
+	struct packet *k = &s->packet[packet];
+
+	p->queue[q].first = k->next;
+	__builtin_prefetch(&s->packet[k->next]);
+	if (!k->next)
+		p->ready &= (uint16_t)~(1u << q);
+	if (q == CONTROL)
+		return packet;
+	count_queue(s, p);
+	p->bytes -= k->len;
+	p->waiting[q] -= k->len;
+	if (!p->of_host)
+		switch_release(s, port, k);
+	return packet;
+}
+
+void port_flush(struct sim *s, uint32_t port, unsigned q, uint64_t *reason)
+{
+	while (s->port[port].queue[q].first)
+		drop_packet(s, port, take(s, port, q), reason);
+}
+
+static void send_first(struct sim *s, uint32_t port, unsigned q)
+{
+	const uint32_t packet = take(s, port, q);
+
+	if (!s->port[port].of_host && s->packet[packet].kind == DATA)
+		stamp(s, &s->port[port], &s->packet[packet]);
+	port_send(s, port, packet);
+}
+
+/* Queues that have something and may send. */
+static unsigned sendable(const struct port *p)
+{
+	return p->ready & ~(p->paused & ~p->ignored);
+}
+
+/* The transmitter is idle: the highest priority first. A host's flows come after its queues. */
+void port_free(struct sim *s, uint32_t port)
+{
+	struct port *p = &s->port[port];
+	unsigned ready = sendable(p);
+	const unsigned q = !ready ? (unsigned)QUEUES
+		: s->conf->queue && !p->of_host ? schedule(s, port, ready)
+		: 31u - (unsigned)__builtin_clz(ready);
+
+	p->due = false;
+	if (q < QUEUES)
+		send_first(s, port, q);
+	else if (!p->of_host || !host_send(s, port))
+		return;
+	ready = sendable(p);
+	if (ready || p->flows)
+		wait_until_free(s, port);
+}
+
+void port_kick(struct sim *s, uint32_t port)
+{
+	struct port *p = &s->port[port];
+
+	if (p->due)
+		return;
+	if (p->free_at <= s->now)
+		port_free(s, port);
+	else
+		wait_until_free(s, port);
+}
+
+bool port_idle(const struct sim *s, uint32_t port, const struct packet *k)
+{
+	const struct port *p = &s->port[port];
+
+	return p->free_at <= s->now && !p->ready && !p->due && !p->down &&
+	       !((p->paused | p->storm) & 1u << k->priority);
+}
+
+void port_pass(struct sim *s, uint32_t port, uint32_t packet)
+{
+	struct port *p = &s->port[port];
+	struct packet *k = &s->packet[packet];
+
+	if (k->len > p->max_bytes)
+		p->max_bytes = k->len;
+	if (k->kind == DATA)
+		stamp(s, p, k);
+	port_send(s, port, packet);
+}
+
+void port_put(struct sim *s, uint32_t port, uint32_t packet)
+{
+	struct port *p = &s->port[port];
+	const struct packet *k = &s->packet[packet];
+	const unsigned q = k->kind == PAUSE ? CONTROL : k->priority;
+
+	if (p->down || p->storm & ~p->ignored & 1u << q) {
+		if (q != CONTROL && !p->of_host)
+			switch_release(s, port, k);
+		drop_packet(s, port, packet,
+			    p->down ? &s->result->drops_link : &s->result->drops_watchdog);
+		return;
+	}
+	if (q != CONTROL) {
+		count_queue(s, p);
+		p->bytes += k->len;
+		p->waiting[q] += k->len;
+		if (p->bytes > p->max_bytes)
+			p->max_bytes = p->bytes;
+	}
+	append(s, &p->queue[q], packet);
+	p->ready |= (uint16_t)(1u << q);
+	if (sendable(p) & 1u << q)
+		port_kick(s, port);
+}
+
+void port_pause(struct sim *s, uint32_t port, unsigned priority, bool xoff)
+{
+	struct port *p = &s->port[port];
+
+	if (xoff) {
+		p->stats->pauses++;
+		if (!p->paused)
+			p->stats->paused_at = s->now;
+		p->paused |= (uint16_t)(1u << priority);
+		return;
+	}
+	p->paused &= (uint16_t)~(1u << priority);
+	if (!p->paused)
+		p->stats->paused_ps += s->now - p->stats->paused_at;
+	port_kick(s, port);
+}

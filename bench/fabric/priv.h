@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCFABRIC_PRIV_H
+#define CCFABRIC_PRIV_H
+/* The simulator's state, and what its parts call of each other. */
+#include "bench/rng.h"
+#include "cc/dcqcn_np.h"
+#include "events.h"
+#include "fabric.h"
+#include "fabric/marking.h"
+#include "fabric/mmu.h"
+#include "ranges.h"
+
+#define NEVER UINT64_MAX
+#define NO_PORT UINT32_MAX
+
+enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priorities */
+
+/* Kinds of events; the number of a port or flow stands above them. */
+enum {
+	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED,
+	KIND_BITS = FAB_KIND_BITS
+};
+
+enum kind { DATA, ACK, NAK, CNP, PAUSE, HELLO, ADVICE };
+
+struct packet {
+	uint64_t sent;           /* by the source; of an acknowledgement, its packet's */
+	/* first byte; of acknowledgements, the next one that is expected; of advice, bit/s */
+	uint64_t seq;
+	uint64_t sack;           /* of acknowledgements: first byte of the packet */
+	uint32_t next;
+	uint32_t flow;
+	uint32_t port;           /* by which it came into the switch */
+	uint32_t record;         /* telemetry; 0: none */
+	uint16_t len, payload;   /* on the line; bytes of the flow */
+	uint8_t kind, priority, ttl, dscp;
+	bool ce;                 /* of PAUSE: XOFF */
+};
+
+struct sim;
+
+struct record {
+	struct ccs_cc_hop hop[CCS_CC_MAX_HOPS];
+	unsigned n;
+	uint32_t next;
+};
+
+struct fifo {
+	uint32_t first, last;    /* packets, or flows */
+};
+
+/* Packets on a line, in a ring of 1 + mask: their memory is not touched before they arrive. */
+struct line {
+	struct arrival {
+		uint64_t at;     /* of the last bit */
+		uint32_t packet;
+	} *ring;
+	uint32_t head, tail, mask;
+};
+
+/* Lengths of a queue over time; a bucket is an eighth of a doubling. */
+enum { LEVELS = 8 * 40 };
+
+/* Of a port, what not every packet needs. */
+struct port_stats {
+	double area, *level;     /* bytes * ps; ps at each level */
+	struct ccs_polled_queue average[FAB_PRIORITIES];
+	struct ccs_red red;
+	uint64_t pauses, paused_at, paused_ps, drops, marks;
+	double deficit[FAB_PRIORITIES]; /* bytes */
+	unsigned turn;           /* the queue whose turn it is */
+	uint64_t shaped[FAB_PRIORITIES]; /* the queue's cap allows no packet before */
+	uint64_t warm_tx;        /* tx_bytes when the measurement began */
+	uint64_t watched_tx;     /* tx_bytes at the last search for deadlocks */
+	uint64_t watched_at;     /* when it was last not paused; during a storm, paused */
+};
+
+/* One direction of a link: the sender's queues, its transmitter, and the line. */
+struct port {
+	uint64_t free_at;        /* the transmitter is busy before */
+	double ps_per_byte;
+	uint64_t delay;
+	uint64_t tx_bytes;
+	struct line line;
+	uint32_t node, peer;
+	uint16_t ready, paused;  /* queues that are not empty, that are paused: a bit each */
+	bool due;                /* FREE is set for free_at */
+	bool of_host, down, marks;
+	uint8_t storm, ignored;  /* priorities on which the watchdog acts; whose pauses it ignores */
+	uint32_t bytes;          /* in the queues */
+	uint32_t max_bytes;
+	uint64_t changed;        /* when bytes last did, ps */
+	uint32_t flows;          /* of a host: in `sending` */
+	struct fifo sending;     /* flows that may send */
+	struct fifo queue[QUEUES];
+	uint32_t waiting[QUEUES]; /* bytes in each */
+	struct port_stats *stats;
+};
+
+enum state { BLOCKED, TIMED, SENDING };
+
+struct flow {
+	const struct fab_flow_spec *spec;
+	union {                  /* the driver's, while the flow is active */
+		struct ccs_cc *cc;
+		struct shim *shim;
+	};
+	uint64_t posted;         /* bytes that the NIC may send */
+	uint64_t snd_nxt, snd_una, rcv_nxt;
+	/* Selective repeat: what the receiver has beyond rcv_nxt, and has acknowledged; holes
+	 * below `resend` are sent again already, until recover_until is acknowledged. */
+	struct fab_ranges have, sacked;
+	uint64_t resend, recover_until;
+	uint64_t una_at_timeout; /* snd_una when progress was last checked */
+	uint64_t sent_at;        /* the newest packet; NEVER: none yet */
+	uint64_t gap;            /* until the next one, at the rate when it was sent */
+	uint64_t due_at, timer_at; /* of the events that are set; NEVER: none */
+	uint32_t next;           /* in the NIC's list */
+	uint32_t port;           /* the NIC's */
+	uint32_t src, dst;       /* hosts */
+	uint32_t next_inbound;   /* of the receiver's agent: flow + 1; 0: none */
+	struct fab_key key[2];   /* of its packets, and of those that come back */
+	uint16_t last_len;
+	uint8_t state;
+	bool nak_sent;
+	struct ccs_dcqcn_np np;
+	double base_us;
+};
+
+/* What decides when a flow's bytes go to the NIC. */
+struct driver {
+	void (*start)(struct sim *s, uint32_t flow);
+	bool (*may_send)(const struct sim *s, const struct flow *f); /* what is posted */
+	uint64_t (*due)(const struct sim *s, const struct flow *f); /* and when; 0: at once */
+	void (*sent)(struct sim *s, struct flow *f, uint32_t bytes);
+	void (*ack)(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked);
+	void (*cnp)(struct sim *s, uint32_t flow);
+	void (*loss)(struct sim *s, uint32_t flow);
+	void (*advice)(struct sim *s, uint32_t flow, const struct packet *k);
+	void (*timer)(struct sim *s, uint32_t flow);
+	void (*stop)(struct flow *f);
+};
+
+extern const struct driver plain_driver, shim_driver;
+
+struct sim {
+	const struct fab_conf *conf;
+	const struct driver *driver;
+	struct fab_result *result;
+	struct fab_events events;
+	uint64_t now;
+	struct rng random;
+
+	const struct fab_routes **routes; /* in force at each node */
+	struct fab_routes *converged; /* after each change of them */
+	unsigned changes, convergences; /* done so far */
+	bool *failed;            /* links */
+
+	struct port *port;
+	struct port_stats *stats; /* of each port */
+	unsigned ports;
+	struct flow *flow;
+	unsigned started;
+
+	struct packet *packet;
+	uint32_t packets, free_packet;
+	struct record *record;
+	uint32_t records, free_record;
+
+	struct agent **agent;    /* of the receiver at each port; NULL: none yet */
+	double agent_rtt_us;
+
+	double slowest;          /* ps per byte, of all ports */
+	uint64_t watched_hops, moved_at;
+	bool over;
+	uint64_t measured_from;
+
+	bool has_mmu, wants_telemetry;
+	struct ccs_mmu *mmu;     /* per node */
+	struct ccs_mmu_account *group, *queue; /* per port and priority: where it receives, sends */
+	uint32_t *cells;         /* of a packet of each length */
+	uint64_t headroom_max;   /* cells */
+};
+
+static inline uint32_t event_of(unsigned kind, uint32_t number)
+{
+	return number << KIND_BITS | kind;
+}
+
+static inline uint64_t after(const struct sim *s, double ps)
+{
+	return s->conf->wire.whole_ns ? (uint64_t)(ps * 1e-3 + 1e-9) * 1000 : (uint64_t)(ps + 0.5);
+}
+
+/* pool.c */
+uint32_t new_packet(struct sim *s);
+void free_packet(struct sim *s, uint32_t i);
+uint32_t new_record(struct sim *s);
+void free_record(struct sim *s, uint32_t i);
+
+/* port.c */
+bool port_idle(const struct sim *s, uint32_t port, const struct packet *k); /* k can leave at once */
+void port_put(struct sim *s, uint32_t port, uint32_t packet); /* into its queue */
+void port_pass(struct sim *s, uint32_t port, uint32_t packet); /* through an idle port */
+void port_kick(struct sim *s, uint32_t port); /* there may be something to send */
+void port_send(struct sim *s, uint32_t port, uint32_t packet); /* on the idle line */
+uint32_t port_arrived(struct sim *s, uint32_t port); /* the packet that arrives now */
+void port_free(struct sim *s, uint32_t port); /* the transmitter is idle */
+void port_pause(struct sim *s, uint32_t port, unsigned priority, bool xoff);
+void port_warm(struct sim *s, uint32_t port); /* measure from now on */
+void port_finish(struct sim *s, uint32_t port, struct fab_port_result *r);
+
+/* Drop what waits in a queue, for this reason. */
+void port_flush(struct sim *s, uint32_t port, unsigned q, uint64_t *reason);
+void drop_packet(struct sim *s, uint32_t port, uint32_t packet, uint64_t *reason);
+
+/* schedule.c; which of these queues sends next, QUEUES: none now */
+unsigned schedule(struct sim *s, uint32_t port, unsigned ready);
+
+/* changes.c */
+void changes_init(struct sim *s);
+void changes_apply(struct sim *s); /* those that are due */
+void changes_free(struct sim *s);
+
+/* agent.c; port: by which the receiver's packets reach it */
+void agents_init(struct sim *s);
+void agent_join(struct sim *s, uint32_t port, uint32_t flow);
+void agent_read(struct sim *s, uint32_t port);
+void agents_free(struct sim *s);
+
+/* series.c */
+void series_init(struct sim *s);
+void series_sample(struct sim *s);
+
+/* watch.c: deadlocks, and the watchdog against them */
+void watch_init(struct sim *s);
+void watch(struct sim *s);
+
+/* switch.c */
+bool switch_init(struct sim *s, char *err, size_t len);
+void switch_receive(struct sim *s, uint32_t port, uint32_t packet);
+void switch_free(struct sim *s);
+void switch_release(struct sim *s, uint32_t port, const struct packet *p);
+
+/* place.c */
+void place_flows(struct sim *s);
+
+/* host.c */
+bool host_send(struct sim *s, uint32_t port); /* a packet of a flow, if one may send */
+void host_receive(struct sim *s, uint32_t port, uint32_t packet);
+void flow_start(struct sim *s, uint32_t flow);
+void flow_due(struct sim *s, uint32_t flow);
+void flow_timer(struct sim *s, uint32_t flow);
+void flow_timeout(struct sim *s, uint32_t flow);
+/* For drivers: something has changed by which the flow may have to wait, or may not any more. */
+void flow_update(struct sim *s, uint32_t flow);
+void flow_set_timer(struct sim *s, uint32_t flow, uint64_t at);
+bool flow_is_done(const struct flow *f);
+struct ccs_cc_path flow_path(const struct sim *s, const struct flow *f);
+
+#endif

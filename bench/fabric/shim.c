@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The driver with the flow layer, as in the preload: a flow is one WRITE of a queue pair of its own,
+ * of which ccs_flow_next hands segments to the NIC; the last acknowledgement completes a segment.
+ */
+#include <stdlib.h>
+
+#include "flow/flow.h"
+#include "memory.h"
+#include "priv.h"
+
+enum { WRS = 4, SEGMENTS = 256 };
+
+struct shim {
+	struct ccs_flow flow;
+	struct ccs_telemetry telemetry;
+};
+
+/* The library's clock is never 0. */
+static uint64_t ns(const struct sim *s)
+{
+	return s->now / 1000 + 1000;
+}
+
+static bool may_send(const struct sim *s, const struct flow *f)
+{
+	(void)s;
+	(void)f;
+	return true;
+}
+
+static uint64_t due(const struct sim *s, const struct flow *f)
+{
+	(void)s;
+	(void)f;
+	return 0;
+}
+
+static void sent(struct sim *s, struct flow *f, uint32_t bytes)
+{
+	(void)s;
+	(void)f;
+	(void)bytes;
+}
+
+static void pump(struct sim *s, uint32_t flow)
+{
+	struct flow *f = &s->flow[flow];
+	const struct ccs_seg *seg;
+	uint64_t wait;
+
+	while (ccs_flow_next(&f->shim->flow, ns(s), &seg) == CCS_NEXT_SEGMENT)
+		f->posted = seg->offset + seg->len;
+	wait = ccs_flow_wait(&f->shim->flow, ns(s));
+	if (wait && wait != UINT64_MAX)
+		flow_set_timer(s, flow, (wait - 1000) * 1000);
+	flow_update(s, flow);
+}
+
+static void start(struct sim *s, uint32_t flow)
+{
+	struct flow *f = &s->flow[flow];
+	const struct ccs_cc_path path = flow_path(s, f);
+	const struct ccs_flow_config conf = {
+		.line_rate = path.line_rate, .max_rate = INFINITY,
+		.base_rtt_us = s->conf->base_rtt_us, .split = true, .enforce = true,
+		.seed = rng_next(&s->random),
+	};
+
+	f->shim = fab_zeroed(1, sizeof(*f->shim));
+	if (ccs_flow_init(&f->shim->flow, &conf, s->conf->spec, WRS, SEGMENTS, ns(s)))
+		fab_memory(NULL);
+	if (s->conf->rto_us > 0)
+		f->shim->flow.loss_us = (float)s->conf->rto_us;
+	ccs_flow_accept(&f->shim->flow, f->spec->size, CCS_WR_SPLIT | CCS_WR_SIGNALED);
+	pump(s, flow);
+}
+
+static void complete(struct sim *s, struct flow *f)
+{
+	struct ccs_flow *c = &f->shim->flow;
+	struct ccs_done done = { .ok = true, .earliest_ns = ns(s), .latest_ns = ns(s) };
+	uint64_t wr;
+
+	for (done.number = c->seg_tail; done.number < c->seg_head; done.number++) {
+		const struct ccs_seg *seg = ccs_flow_seg(c, done.number);
+
+		if (seg->offset + seg->len > f->snd_una)
+			return;
+		ccs_flow_complete(c, &done, &wr);
+	}
+}
+
+static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)
+{
+	struct flow *f = &s->flow[flow];
+	struct shim *h = f->shim;
+
+	if (k->record) {
+		const struct record *r = &s->record[k->record];
+
+		h->telemetry = (struct ccs_telemetry){ .path = 1, .nhops = r->n };
+		memcpy(h->telemetry.hops, r->hop, r->n * sizeof(*r->hop));
+		h->flow.telemetry = &h->telemetry;
+	}
+	if (k->ce)
+		ccs_flow_cnp(&h->flow, ns(s));
+	if (acked)
+		complete(s, f);
+	pump(s, flow);
+}
+
+static void cnp(struct sim *s, uint32_t flow)
+{
+	ccs_flow_cnp(&s->flow[flow].shim->flow, ns(s));
+	pump(s, flow);
+}
+
+static void advice(struct sim *s, uint32_t flow, const struct packet *k)
+{
+	const struct record *r = &s->record[k->record];
+	struct shim *h = s->flow[flow].shim;
+
+	h->telemetry = (struct ccs_telemetry){
+		.path = 1, .flows = k->payload, .nhops = r->n,
+		.advised_rate = s->conf->advise ? (double)k->seq : 0,
+		.covers_ns = r->n ? r->hop[0].ts_ns + 1000 : 0,
+	};
+	memcpy(h->telemetry.hops, r->hop, r->n * sizeof(*r->hop));
+	h->flow.telemetry = &h->telemetry;
+	if (s->conf->advise)
+		ccs_flow_advise(&h->flow, ns(s));
+	pump(s, flow);
+}
+
+/* The NIC retransmits; the flow layer sees a long RTT. */
+static void loss(struct sim *s, uint32_t flow)
+{
+	flow_update(s, flow);
+}
+
+static void stop(struct flow *f)
+{
+	ccs_flow_destroy(&f->shim->flow);
+	free(f->shim);
+	f->shim = NULL;
+}
+
+const struct driver shim_driver = {
+	start, may_send, due, sent, ack, cnp, loss, advice, pump, stop,
+};

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The simulator from start to end. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "memory.h"
+#include "priv.h"
+
+enum { PROGRESS_EVENTS = 1 << 21 };
+
+static void fetch(const void *owner, uint32_t what)
+{
+	const struct sim *s = owner;
+	const struct port *p = &s->port[what >> KIND_BITS];
+
+	if ((what & ((1u << KIND_BITS) - 1)) != ARRIVE)
+		return;
+	__builtin_prefetch(&p->line.ring[p->line.tail & p->line.mask]);
+}
+
+static double scaled(double threshold, double rate, double of)
+{
+	return of > 0 ? threshold * rate / of : threshold;
+}
+
+static void init_port(struct sim *s, uint32_t i)
+{
+	const struct fab_conf *c = s->conf;
+	const struct topology_link *l = &c->topology->link[i / 2];
+	const struct fab_marking *m = &c->marking;
+
+	s->port[i] = (struct port){
+		.delay = (uint64_t)llround(l->delay_us * FAB_PS_PER_US),
+		.ps_per_byte = 8e12 / l->rate_bps,
+		.node = fab_port_node(c->topology, i), .peer = fab_port_peer(c->topology, i),
+		.stats = &s->stats[i],
+	};
+	s->stats[i] = (struct port_stats){
+		.red = { scaled(m->red.kmin, l->rate_bps, m->rate),
+			 scaled(m->red.kmax, l->rate_bps, m->rate), m->red.pmax },
+	};
+	for (unsigned q = 0; q < FAB_PRIORITIES; q++)
+		s->stats[i].average[q] = (struct ccs_polled_queue){
+			.interval_us = m->poll_us, .weight = m->weight,
+		};
+	s->port[i].of_host = !c->topology->is_switch[s->port[i].node];
+	s->port[i].marks = m->red.pmax > 0;
+}
+
+static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *r, char *err,
+		 size_t len)
+{
+	const unsigned flows = conf->flows->n;
+	bool ok;
+
+	*s = (struct sim){ .conf = conf, .result = r,
+			   .driver = conf->shim ? &shim_driver : &plain_driver,
+			   .random = rng_of(conf->seed, 0), .ports = 2 * conf->topology->links };
+	*r = (struct fab_result){
+		.fct = fab_zeroed(flows, sizeof(*r->fct)),
+		.ideal = fab_zeroed(flows, sizeof(*r->ideal)),
+		.port = fab_zeroed(s->ports, sizeof(*r->port)),
+		.first_pause = NEVER,
+		.begin = flows ? conf->flows->flow[0].start : 0,
+	};
+	for (unsigned i = 0; i < flows; i++)
+		r->fct[i] = NEVER;
+	s->events.soon = fetch;
+	s->events.owner = s;
+	s->wants_telemetry = conf->spec->ops->needs & CCS_NEEDS_TELEMETRY && !conf->agents;
+	s->port = fab_zeroed(s->ports, sizeof(*s->port));
+	s->stats = fab_zeroed(s->ports, sizeof(*s->stats));
+	for (uint32_t i = 0; i < s->ports; i++) {
+		init_port(s, i);
+		s->slowest = s->port[i].ps_per_byte > s->slowest ? s->port[i].ps_per_byte : s->slowest;
+	}
+	ok = switch_init(s, err, len);
+	changes_init(s);
+	place_flows(s);
+	agents_init(s);
+	watch_init(s);
+	series_init(s);
+	s->measured_from = r->begin;
+	if (conf->warm)
+		fab_at(&s->events, r->begin + conf->warm, event_of(WARM, 0));
+	if (flows)
+		fab_at(&s->events, r->begin, event_of(START, 0));
+	return ok;
+}
+
+/* Flows are in the order of their starts: one event is set at a time. */
+static void start_flows(struct sim *s)
+{
+	const struct fab_flows *flows = s->conf->flows;
+
+	while (s->started < flows->n && flows->flow[s->started].start <= s->now) {
+		if (s->flow[s->started].port != NO_PORT)
+			flow_start(s, s->started);
+		s->started++;
+	}
+	if (s->started < flows->n)
+		fab_at(&s->events, flows->flow[s->started].start, event_of(START, 0));
+}
+
+/* A PAUSE frame takes effect at the port that it names. */
+static void pause(struct sim *s, uint32_t packet)
+{
+	const struct packet k = s->packet[packet];
+
+	free_packet(s, packet);
+	port_pause(s, k.port, k.priority, k.ce);
+}
+
+static void arrive(struct sim *s, uint32_t port)
+{
+	const uint32_t packet = port_arrived(s, port);
+	const struct packet *k = &s->packet[packet];
+
+	if (s->port[port].down) {
+		drop_packet(s, port, packet, &s->result->drops_link);
+	} else if (k->kind == PAUSE) {
+		s->packet[packet].port = port ^ 1;
+		if (s->conf->buffer.t0_us > 0)
+			fab_at(&s->events, s->now + (uint64_t)(s->conf->buffer.t0_us * FAB_PS_PER_US),
+			       event_of(PAUSED, packet));
+		else
+			pause(s, packet);
+	} else if (s->port[port ^ 1].of_host) {
+		host_receive(s, port, packet);
+	} else {
+		switch_receive(s, port, packet);
+	}
+}
+
+static void warm(struct sim *s)
+{
+	for (uint32_t i = 0; i < s->ports; i++)
+		port_warm(s, i);
+	s->measured_from = s->now;
+}
+
+static void fire(struct sim *s, uint32_t what)
+{
+	const uint32_t number = what >> KIND_BITS;
+
+	switch (what & ((1u << KIND_BITS) - 1)) {
+	case ARRIVE: arrive(s, number); break;
+	case FREE: port_free(s, number); break;
+	case DUE: flow_due(s, number); break;
+	case TIMER: flow_timer(s, number); break;
+	case TIMEOUT: flow_timeout(s, number); break;
+	case START: start_flows(s); break;
+	case CHANGE: changes_apply(s); break;
+	case WATCH: watch(s); break;
+	case RECORD: agent_read(s, number); break;
+	case SAMPLE: series_sample(s); break;
+	case WARM: warm(s); break;
+	case PAUSED: pause(s, number); break;
+	case SHAPED: port_kick(s, number); break;
+	}
+}
+
+static void finish(struct sim *s)
+{
+	s->result->end = s->now;
+	for (uint32_t i = 0; i < s->ports; i++)
+		port_finish(s, i, &s->result->port[i]);
+	for (unsigned i = 0; i < s->conf->flows->n; i++) {
+		if (s->flow[i].cc)
+			s->driver->stop(&s->flow[i]);
+		fab_ranges_free(&s->flow[i].have);
+		fab_ranges_free(&s->flow[i].sacked);
+	}
+	agents_free(s);
+	changes_free(s);
+	fab_events_free(&s->events);
+	free(s->port);
+	free(s->stats);
+	free(s->flow);
+	free(s->packet);
+	free(s->record);
+	switch_free(s);
+}
+
+bool fab_run(const struct fab_conf *conf, struct fab_result *result, char *err, size_t len)
+{
+	struct sim s;
+	uint64_t at;
+	uint32_t what;
+	const bool ok = init(&s, conf, result, err, len);
+
+	while (ok && !s.over && result->done < conf->flows->n &&
+	       fab_next(&s.events, &at, &what) && at <= conf->end) {
+		s.now = at;
+		fire(&s, what);
+		if (++result->events % PROGRESS_EVENTS == 0 && conf->progress)
+			conf->progress(s.now, result->done, conf->flows->n);
+	}
+	finish(&s);
+	if (!ok)
+		fab_result_free(result);
+	return ok;
+}
+
+void fab_result_free(struct fab_result *result)
+{
+	free(result->fct);
+	free(result->ideal);
+	free(result->port);
+	free(result->series.queue);
+}

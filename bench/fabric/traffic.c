@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "traffic.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "bench/ccbench/traffic/sizes.h"
+#include "bench/rng.h"
+#include "memory.h"
+
+enum { PORT = 100 };
+#define FLOWS_MAX (1u << 26)
+
+struct maker {
+	struct fab_flows *f;
+	const struct fab_traffic *how;
+	struct rng random;
+	unsigned *host, hosts;   /* nodes */
+	double *rate;            /* of the first link of each host */
+	uint64_t size;
+};
+
+static void add(struct maker *m, unsigned src, unsigned dst, uint64_t size, double start_us)
+{
+	if (m->how->jitter_us > 0)
+		start_us += m->how->jitter_us * rng_unit(&m->random);
+	fab_flows_add(m->f, (struct fab_flow_spec){
+		.src = m->host[src], .dst = m->host[dst], .priority = m->how->priority,
+		.port = PORT, .size = size, .start = (uint64_t)(start_us * 1e6),
+	});
+}
+
+static void list_hosts(struct maker *m, const struct topology *t)
+{
+	m->host = fab_zeroed(t->nodes, sizeof(*m->host));
+	m->rate = fab_zeroed(t->nodes, sizeof(*m->rate));
+	for (unsigned i = 0; i < t->nodes; i++) {
+		unsigned l = 0;
+
+		if (t->is_switch[i])
+			continue;
+		while (l < t->links && t->link[l].from != i && t->link[l].to != i)
+			l++;
+		m->rate[m->hosts] = l < t->links ? t->link[l].rate_bps : 0;
+		m->host[m->hosts++] = i;
+	}
+}
+
+static bool parse_size(struct maker *m, const char *text)
+{
+	double bytes;
+
+	if (ccs_parse_unit(text, CCS_UNIT_BYTES, &bytes) || !(bytes >= 1) || !(bytes < 0x1p40))
+		return false;
+	m->size = (uint64_t)bytes;
+	return true;
+}
+
+static bool make_incast(struct maker *m, const char *text)
+{
+	unsigned n, to = 0;
+	char size[32];
+	int end = 0;
+
+	if (sscanf(text, "%5u,%31[^,]%n", &n, size, &end) != 2 || !parse_size(m, size) ||
+	    (text[end] && (sscanf(text + end, ",%5u", &to) != 1 || to >= m->hosts)) || !n || m->hosts < 2)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		add(m, (to + 1 + i % (m->hosts - 1)) % m->hosts, to, m->size, 0);
+	return true;
+}
+
+/* From each host to those that are first, first + 1... hosts further. */
+static bool make_shifts(struct maker *m, const char *text, unsigned first, unsigned last)
+{
+	if (!parse_size(m, text) || m->hosts < 2)
+		return false;
+	for (unsigned shift = first; shift <= last; shift++)
+		for (unsigned i = 0; i < m->hosts; i++)
+			add(m, i, (i + shift) % m->hosts, m->size, 0);
+	return true;
+}
+
+static bool parse_load(const char *text, double *load)
+{
+	char *end;
+
+	*load = strtod(text, &end);
+	if (*end == '%')
+		*load /= 100, end++;
+	return end != text && !*end && *load > 0 && *load <= 2;
+}
+
+static bool make_load(struct maker *m, const char *text, enum sizes sizes)
+{
+	double load, now_us = 0, bits = 0;
+
+	if (!parse_load(text, &load) || m->hosts < 2)
+		return false;
+	for (unsigned i = 0; i < m->hosts; i++)
+		bits += m->rate[i] * load;
+	while (m->f->n < FLOWS_MAX) {
+		const unsigned src = (unsigned)(rng_unit(&m->random) * m->hosts);
+		const unsigned to = (unsigned)(rng_unit(&m->random) * (m->hosts - 1));
+
+		now_us += -log(1 - rng_unit(&m->random)) * 8e6 * sizes_mean(sizes, m->size) / bits;
+		if (now_us > m->how->until_us)
+			break;
+		add(m, src, to + (to >= src), sizes_next(sizes, m->size, m->f->n, &m->random),
+		    now_us);
+	}
+	return true;
+}
+
+static bool make(struct maker *m, const char *name, const char *value)
+{
+	if (strcmp(name, "incast") == 0)
+		return make_incast(m, value);
+	if (strcmp(name, "permutation") == 0)
+		return make_shifts(m, value, m->hosts / 2, m->hosts / 2);
+	if (strcmp(name, "ring") == 0)
+		return make_shifts(m, value, 1, 1);
+	if (strcmp(name, "all-to-all") == 0)
+		return make_shifts(m, value, 1, m->hosts - 1);
+	if (strcmp(name, "websearch") == 0)
+		return make_load(m, value, SIZES_WEBSEARCH);
+	if (strcmp(name, "hadoop") == 0)
+		return make_load(m, value, SIZES_HADOOP);
+	return parse_size(m, name) && make_load(m, value, SIZES_FIXED);
+}
+
+/* Starts of a file's flows vary, too. */
+static bool read_file(struct fab_flows *f, const char *path, const struct fab_traffic *how, char *err,
+		      size_t len)
+{
+	struct rng random = rng_of(how->seed, 1);
+
+	if (!fab_flows_read(f, path, err, len))
+		return false;
+	for (unsigned i = 0; i < f->n && how->jitter_us > 0; i++)
+		f->flow[i].start += (uint64_t)(1e6 * how->jitter_us * rng_unit(&random));
+	fab_flows_sort(f);
+	return true;
+}
+
+bool fab_traffic(struct fab_flows *f, const char *text, const struct topology *t,
+		 const struct fab_traffic *how, char *err, size_t len)
+{
+	struct maker m = { .f = f, .how = how, .random = rng_of(how->seed, 1) };
+	const char *colon = strchr(text, ':');
+	char name[24];
+	bool ok;
+
+	if (!colon || strchr(text, '/'))
+		return read_file(f, text, how, err, len);
+	*f = (struct fab_flows){ 0 };
+	list_hosts(&m, t);
+	snprintf(name, sizeof(name), "%.*s", (int)(colon - text), text);
+	ok = make(&m, name, colon + 1);
+	free(m.host);
+	free(m.rate);
+	if (ok && f->n) {
+		fab_flows_sort(f);
+		return true;
+	}
+	fab_flows_free(f);
+	if (ok)
+		snprintf(err, len, "no flow of '%s' starts within %g us; a longer --for is needed", text,
+			 how->until_us);
+	else
+		snprintf(err, len, "'%s' is no traffic for %u hosts: incast:16,2m, permutation:1m and "
+		 "websearch:50%% are", text, m.hosts);
+	return false;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCFABRIC_TRAFFIC_H
+#define CCFABRIC_TRAFFIC_H
+/* Flows that are generated instead of read. */
+#include "flows.h"
+#include "topology.h"
+
+struct fab_traffic {
+	double jitter_us;        /* starts are uniform in this */
+	double until_us;         /* when the last flow of a load starts */
+	unsigned priority;
+	uint64_t seed;
+};
+
+/*
+ * One of
+ *	incast:N,SIZE[,HOST]     from the N hosts after HOST (the first one) to it
+ *	permutation:SIZE         from each host to the host half of all hosts further
+ *	ring:SIZE                from each host to the next
+ *	all-to-all:SIZE          from each host to each other
+ *	websearch:LOAD, hadoop:LOAD, SIZE:LOAD
+ *	                         between hosts drawn at random, as a Poisson process, so that the
+ *	                         hosts' links carry LOAD (0.5, 50%) of their rate
+ * or the name of a file. False with a sentence in err.
+ */
+bool fab_traffic(struct fab_flows *f, const char *text, const struct topology *t,
+		 const struct fab_traffic *how, char *err, size_t len);
+
+#endif

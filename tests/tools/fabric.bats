@@ -1,0 +1,186 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# ccfabric: the times of single flows, what is conserved, results and mistakes.
+#
+# shellcheck disable=SC2154 # what fabric.bash sets
+
+load fabric.bash
+
+# One flow at a time, 2 ms apart, of each of the sizes.
+alone() {
+	{
+		echo $#
+		start=0
+		for size; do
+			echo "2 1 3 100 $size $(awk "BEGIN { print $start / 1000 }")"
+			start=$((start + 2))
+		done
+	} > flows
+}
+
+# What the HPCC simulator's source says of an empty star, where times are truncated to ns: the packets
+# one after another through the slowest link, the last one over both, 4 links, two ACKs. A full last
+# packet; the ACK before that of a short one delays it. HPCC slows down a flow that is alone for long.
+@test "alone, a flow takes the time of its packets, links and acknowledgements, to the ns" {
+	alone 1 1000 2000 10000 50000 100000 1000000
+	for case in "none 48 60 1000000" "dcqcn:variant=mlx 48 60 1000000" "timely:variant=ns3 56 60 1000000" \
+		"hpcc:variant=ns3 90 88 50000"; do
+		read -r cc header ack most <<< "$case"
+		fabric --like ns3 --topology star:3@100g --flows flows --cc "$cc" --base-rtt 4160ns
+		while read -r size fct; do
+			packets=$(((size + 999) / 1000))
+			full=$(((1000 + header) * 8 / 100))
+			last=$(((size - (packets - 1) * 1000 + header) * 8 / 100))
+			expected=$(((packets - 1) * full + 2 * last + 4 * 1000 + 2 * (ack * 8 / 100)))
+			echo "$cc $size: $fct, expected $expected"
+			[ "$fct" = "$expected" ]
+		done < <(value ".flows[] | select(.size <= $most) | \"\(.size) \(.fct_ns)\"")
+		# What the tool itself calls the ideal is the same.
+		[ "$(value "[.flows[] | select(.size <= $most and .slowdown != 1)] | length")" = 0 ]
+	done
+}
+
+@test "every packet is received, dropped for a reason, or under way, under every algorithm" {
+	for cc in none copa swift timely dcqcn hpcc "hpcc:variant=echo --agents" "auto --agents"; do
+		for hosts in plain shim; do
+			for network in "--pfc on" "--pfc off --buffer 1m --rto 1ms"; do
+				# shellcheck disable=SC2086
+				fabric --topology leaf-spine:2x8x2@25g:25g --flows hadoop:60% --for 2ms \
+					--hosts $hosts $network --cc $cc
+				echo "$cc $hosts $network: $(jq -c .packets out.json)"
+				value '.packets | .sent - .received -
+					([to_entries[] | select(.key | startswith("dropped")).value] | add) |
+					. >= 0 and . < 20000' | grep -qx true
+				value '.packets.sent > 1000 and (.flows | all(.fct_ns == null or .slowdown > 0.99))' |
+					grep -qx true
+			done
+		done
+	done
+}
+
+@test "selective repeat sends far fewer packets again than go-back-n, and all flows end" {
+	load=(--topology leaf-spine:2x8x2@25g:25g --flows all-to-all:256k --pfc off --buffer 700k
+		--rto 300us)
+	for kind in go-back-n selective; do
+		for hosts in plain shim; do
+			fabric "${load[@]}" --recovery $kind --hosts $hosts
+			echo "$kind $hosts $(jq -c '.packets | [.sent, .retransmitted]' out.json)"
+			value .packets.retransmitted > $kind.$hosts
+			[ "$(value '[.flows[] | select(.fct_ns == null)] | length')" = 0 ]
+			[ "$(value '.packets | .dropped_no_buffer_ingress > 0 and .sent >= .received')" = true ]
+		done
+	done
+	[ "$((3 * $(cat selective.plain)))" -lt "$(cat go-back-n.plain)" ]
+	[ "$((3 * $(cat selective.shim)))" -lt "$(cat go-back-n.shim)" ]
+}
+
+@test "with PFC nothing is dropped, and all flows are done" {
+	fabric --topology leaf-spine:4x8x2@100g:100g --flows all-to-all:256k --buffer 8m
+	[ "$(value '.packets | .pauses > 0 and .sent == .received and .dropped_no_buffer_ingress == 0 and
+		.dropped_no_buffer_egress == 0')" = true ]
+	[ "$(value '[.flows[] | select(.fct_ns == null)] | length')" = 0 ]
+}
+
+@test "one seed gives one result, another seed another" {
+	for seed in 7 7 8; do
+		fabric --topology clos:2x2x2x4/4@25g:100g --flows websearch:50% --for 2ms --cc dcqcn \
+			--hosts shim --seed $seed
+		jq -c 'del(.wall_s, .cpu_s)' out.json | sha1sum >> sums
+	done
+	[ "$(sort -u sums | wc -l)" -eq 2 ]
+	[ "$(sed -n 1p sums)" = "$(sed -n 2p sums)" ]
+}
+
+@test "several seeds side by side give what each gives alone" {
+	load=(--topology leaf-spine:2x4x2@25g:100g --flows hadoop:50% --for 1ms --cc dcqcn)
+	fabric "${load[@]}" --seed 5 --repeat 3 --jobs 2
+	jq -c '.runs[] | [.seed, .done, (.fct_mean_us * 1000 | round)]' out.json > together
+	for seed in 5 6 7; do
+		fabric "${load[@]}" --seed $seed
+		jq -c --argjson seed $seed '[.flows[].fct_ns | select(.)] |
+			[$seed, length, (add / length | round)]' out.json
+	done > alone
+	diff together alone
+	run "$ccfabric" run -q --repeat 2 --plot out.svg
+	[ "$status" -eq 2 ]
+	[[ $output == "ccfabric: --repeat has no single run"* ]]
+}
+
+@test "what was generated and saved gives the same result when it is read" {
+	fabric --topology leaf-spine:2x4x2@25g:100g --flows hadoop:30% --for 2ms \
+		--save-topology topology --save-flows flows
+	jq -c '[.flows[].fct_ns]' out.json > generated
+	fabric --topology topology --flows flows --for 2ms
+	jq -c '[.flows[].fct_ns]' out.json | diff generated -
+}
+
+@test "a path of the routes file is taken, and equal-cost paths are shared" {
+	printf '%s\n' 'ROUTE 4 -> 2 via 6' 'ROUTE 4 -> 3 via 6' > routes
+	fabric --topology leaf-spine:2x2x2@25g:25g --flows permutation:1m
+	[ "$(value '[.ports[] | select(.name == "4->6" or .name == "4->7").utilisation] | add > 0')" = true ]
+	fabric --topology leaf-spine:2x2x2@25g:25g --flows permutation:1m --routes routes
+	[ "$(value '.ports[] | select(.name == "4->7").utilisation')" = 0 ]
+}
+
+@test "the HPCC simulator's lines: addresses, port, bytes, start, FCT and its ideal" {
+	alone 1000
+	"$ccfabric" run -q --like ns3 --topology star:3@100g --flows flows --fct fct > /dev/null
+	[ "$(cat fct)" = "2 1 100 1000 0 4174 4174" ]
+}
+
+@test "a picture is drawn" {
+	command -v gnuplot > /dev/null || skip "gnuplot is not installed"
+	fabric --topology clos:2x2x2x4/4@25g:100g --flows hadoop:50% --for 1ms --plot out.svg
+	grep -q "longest queues" out.svg
+	run "$ccfabric" run -q --plot out.gif
+	[ "$status" -eq 2 ]
+	[[ $output == *"ends in neither .svg nor .png"* ]]
+}
+
+# Kmin 1 holds Kmax however marks are made; Kmin 800 does not where the switch polls an average.
+@test "the UCloud article's settings: no alarm with Kmin 1, one with Kmin 800 and a polled average" {
+	"$(realpath "$BATS_TEST_DIRNAME/../..")/bench/scripts/fabric-ucloud" --build "${ccfabric%/bench/*}" --seeds 2 --json rows
+	jq -e '.rows | length == 12 and all(.first < .kmax and .second > .first)' rows
+	jq -e '.rows | map(select(.poll == "50us:1/4")) | length == 3 and all(.second > .kmax)' rows
+}
+
+@test "mistakes are refused with what is wrong" {
+	printf '%s\n' 1 '0 9 3 100 1000 0' > far
+	printf '%s\n' 2 '0 1 3 100 1000 0' > short
+	printf '%s\n' 1 '0 0 3 100 1000 0' > self
+	printf '%s\n' 1 '0 1 9 100 1000 0' > priority
+	echo 'ROUTE 0 -> 2 over 1' > routes
+	while IFS='|' read -r options message; do
+		# shellcheck disable=SC2086
+		run "$ccfabric" run -q $options
+		echo "$options: $status: $output"
+		[ "$status" -eq 2 ]
+		[[ $output == "ccfabric: $message"* ]]
+	done <<-'END'
+		--topology star:4@x|'star:4@x' is no topology
+		--topology star:0@100g|'star:0@100g' is no topology
+		--topology clos:2x2x2x3/4@25g|'clos:2x2x2x3/4@25g' is no topology
+		--topology missing|missing: No such file
+		--flows incast:16|'incast:16' is no traffic
+		--flows websearch:300%|'websearch:300%' is no traffic
+		--topology star:3@1g --flows far|flow 0 goes from node 0 to 9, which are not both hosts
+		--flows short|short:3: a flow is missing
+		--flows self|self:2: the flow's source is its destination
+		--flows priority|priority:2: '9' is not a priority, a whole number below 8
+		--routes routes|routes:1: 'over' is not 'via'
+		--cc unknown|there is no algorithm 'unknown'
+		--cc rcp|--cc rcp needs --agents
+		--ecn 400k:100k:1|--ecn: '400k:100k:1' is not MIN:MAX:P[@RATE]
+		--ecn 1k:2k:2|--ecn: a probability of 2 is above 1
+		--buffer x|--buffer: 'x' is not valid
+		--pfc maybe|--pfc: 'maybe' is neither on nor off
+		--like htsim|--like: 'htsim' is not known; ns3 is
+		--hosts both|--hosts: 'both' is neither plain nor shim
+		--recovery none|--recovery: 'none' is neither go-back-n nor selective
+		--mtu 10|--mtu: '10' is not valid
+		extra|'extra' is no option
+	END
+	run "$ccfabric" run -q --out_json /missing/file
+	[ "$status" -eq 2 ]
+	[[ $output == *"/missing/file: No such file"* ]]
+}

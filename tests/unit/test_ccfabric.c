@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests the parts of ccfabric's simulator: the event queue, topologies, tables, and headroom. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/fabric/events.h"
+#include "bench/fabric/fabric.h"
+#include "bench/fabric/ranges.h"
+#include "bench/fabric/traffic.h"
+#include "bench/rng.h"
+#include "fabric/headroom.h"
+
+static uint64_t seed_of_run(void)
+{
+	const char *text = getenv("CCS_SEED");
+
+	return text ? strtoull(text, NULL, 10) : 1;
+}
+
+/* -- the event queue ------------------------------------------------------------------------- */
+
+enum { EVENTS = 20000 };
+
+static void ignore(const void *owner, uint32_t what)
+{
+	(void)owner;
+	(void)what;
+}
+
+/* Events are set at random distances, also while others are taken; equal times are frequent. */
+/* An event is a number in the order of setting, above its kind; kind 0 is an arrival. */
+static void events_are_taken_by_time_arrivals_first_then_as_they_were_set(void **state)
+{
+	struct fab_events q = { .soon = ignore };
+	struct rng random = rng_of(seed_of_run(), 1);
+	static uint64_t at[EVENTS];
+	uint64_t now = 0, t;
+	uint32_t what, last = 1, set = 0, taken = 0;
+
+	(void)state;
+	while (taken < EVENTS) {
+		const unsigned burst = (unsigned)(rng_next(&random) % 4);
+
+		for (unsigned i = 0; i < burst && set < EVENTS; i++, set++) {
+			at[set] = now + 1 + (rng_next(&random) >> (rng_next(&random) % 60 + 4));
+			if (rng_next(&random) % 3 == 0 && set && at[set - 1] > now)
+				at[set] = at[set - 1];
+			fab_at(&q, at[set], set << FAB_KIND_BITS | (rng_next(&random) % 2));
+		}
+		if (set == taken || !fab_next(&q, &t, &what))
+			continue;
+		assert_int_equal(t, at[what >> FAB_KIND_BITS]);
+		assert_true(t >= now);
+		if (t == now && taken)
+			assert_true((what & 1) > (last & 1) || ((what & 1) == (last & 1) && what > last));
+		now = t;
+		last = what;
+		taken++;
+	}
+	assert_false(fab_next(&q, &t, &what));
+	fab_events_free(&q);
+}
+
+/* -- sets of ranges -------------------------------------------------------------------------- */
+
+enum { BYTES = 200 };
+
+static void ranges_are_the_set_of_their_bytes(void **state)
+{
+	struct rng random = rng_of(seed_of_run(), 5);
+
+	(void)state;
+	for (unsigned run = 0; run < 200; run++) {
+		struct fab_ranges r = { 0 };
+		bool in[BYTES + 1] = { false };
+
+		for (unsigned step = 0; step < 40; step++) {
+			const uint64_t from = rng_next(&random) % (BYTES - 1);
+			const uint64_t to = from + 1 + rng_next(&random) % (BYTES - from - 1);
+			const bool drop = rng_next(&random) % 8 == 0;
+
+			for (uint64_t i = drop ? 0 : from; i < (drop ? from : to); i++)
+				in[i] = !drop;
+			if (drop)
+				fab_ranges_drop(&r, from);
+			else
+				fab_ranges_add(&r, from, to);
+			for (uint64_t at = 0; at < BYTES; at++) {
+				uint64_t gap = at, next = at;
+
+				while (in[gap])
+					gap++;
+				while (next < BYTES && !in[next])
+					next++;
+				assert_int_equal(fab_ranges_gap(&r, at), gap);
+				assert_int_equal(fab_ranges_next(&r, at), next < BYTES ? next : UINT64_MAX);
+			}
+			for (unsigned i = 1; i < r.n; i++)
+				assert_true(r.range[i - 1].to < r.range[i].from);
+		}
+		fab_ranges_free(&r);
+	}
+}
+
+/* -- topologies and tables ------------------------------------------------------------------- */
+
+static void generate(struct topology *t, const char *text)
+{
+	char err[320] = "";
+
+	if (!fab_topology(t, text, 1, err, sizeof(err)))
+		fail_msg("%s: %s", text, err);
+}
+
+static void generated_topologies_have_their_nodes_and_links(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned nodes, links, switches;
+	} expected[] = {
+		{ "star:4@100g", 5, 4, 1 },
+		{ "leaf-spine:4x8x2@100g:400g", 38, 40, 6 },
+		{ "clos:2x4x4x8/10@25g:100g", 2 * 40 + 16 + 8, 2 * (40 + 16) + 8 * 2, 24 },
+		{ "clos:1x4x2x0/8@100g", 38, 40, 6 },
+		{ "clos:1x10x4x0/2x32@25g:100g", 320 + 14, 640 + 40, 14 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
+		struct topology t;
+		unsigned switches = 0;
+
+		generate(&t, expected[i].text);
+		for (unsigned n = 0; n < t.nodes; n++)
+			switches += t.is_switch[n];
+		assert_int_equal(t.nodes, expected[i].nodes);
+		assert_int_equal(t.links, expected[i].links);
+		assert_int_equal(switches, expected[i].switches);
+		topology_free(&t);
+	}
+}
+
+/* Whether each host reaches each other one, whichever of the next hops is taken. */
+static bool all_reach(const struct fab_routes *r, const struct topology *t, struct rng *random)
+{
+	for (unsigned a = 0; a < r->hosts; a++)
+		for (unsigned b = 0; b < r->hosts; b++) {
+			unsigned node = r->node[a];
+
+			for (unsigned hops = 0; node != r->node[b]; hops++) {
+				const struct fab_next_hops *n = fab_next_hops(r, node, b);
+
+				if (!n->n || hops > 6)
+					return false;
+				node = fab_port_peer(t, n->port[rng_next(random) % n->n]);
+			}
+		}
+	return true;
+}
+
+static void all_next_hops_lead_there_also_after_a_failure(void **state)
+{
+	struct rng random = rng_of(seed_of_run(), 2);
+	struct topology t;
+	struct fab_routes r;
+	bool failed[64] = { false };
+
+	(void)state;
+	generate(&t, "leaf-spine:4x4x4@25g:100g");
+	fab_routes_init(&r, &t);
+	fab_routes_compute(&r, &t, NULL);
+	assert_int_equal(fab_next_hops(&r, 16, 4)->n, 4);  /* leaf 0 to a host of leaf 1 */
+	assert_int_equal(fab_next_hops(&r, 16, 0)->n, 1);
+	assert_true(all_reach(&r, &t, &random));
+	for (unsigned l = 0; l < t.links; l++)
+		failed[l] = t.link[l].from == 16 && t.link[l].to == 20;
+	fab_routes_compute(&r, &t, failed);
+	assert_int_equal(fab_next_hops(&r, 16, 4)->n, 3);
+	assert_int_equal(fab_next_hops(&r, 17, 0)->n, 3);  /* others avoid the spine that lost it */
+	assert_true(all_reach(&r, &t, &random));
+	fab_routes_free(&r);
+	topology_free(&t);
+}
+
+/* Hosts do not forward, even where that would be shorter. */
+static void a_host_with_two_links_is_no_switch(void **state)
+{
+	struct rng random = rng_of(seed_of_run(), 3);
+	struct topology t;
+	struct fab_routes r;
+
+	(void)state;
+	generate(&t, "clos:1x4x2x0/2x3@25g:100g");
+	fab_routes_init(&r, &t);
+	fab_routes_compute(&r, &t, NULL);
+	assert_true(all_reach(&r, &t, &random));
+	for (unsigned host = 0; host < r.hosts; host++)
+		for (unsigned to = 0; to < r.hosts; to++)
+			for (unsigned i = 0; i < fab_next_hops(&r, r.node[host], to)->n; i++)
+				assert_true(t.is_switch[fab_port_peer(&t, fab_next_hops(&r, r.node[host],
+										to)->port[i])]);
+	fab_routes_free(&r);
+	topology_free(&t);
+}
+
+/* -- PFC's headroom -------------------------------------------------------------------------- */
+
+static struct fab_conf lossless(const struct topology *t, struct fab_routes *r,
+				const struct fab_flows *f, const struct ccs_cc_spec *none)
+{
+	fab_routes_init(r, t);
+	fab_routes_compute(r, t, NULL);
+	return (struct fab_conf){
+		.topology = t, .routes = r, .flows = f, .spec = none,
+		.wire = { .payload = 1024, .header = 82, .ack = 86, .cnp = 98, .pause = 84,
+			  .tx_unit = 1, .queue_unit = 1 },
+		.buffer = { .bytes = 16e6, .cell = 256, .pfc = true, .alpha = 0.125, .guarantee = 9216,
+			    .headroom = NAN, .headroom_us = NAN, .hysteresis = 3072, .t0_us = 1.5 },
+		.lossless = 3, .ack_priority = 6, .cnp_priority = 6, .ttl = FAB_TTL, .seed = 1,
+		.end = UINT64_MAX,
+	};
+}
+
+static void run(const struct fab_conf *conf, struct fab_result *result)
+{
+	char err[160] = "";
+
+	if (!fab_run(conf, result, err, sizeof(err)))
+		fail_msg("%s", err);
+}
+
+/* One host sends the smallest frames into a port that sends nearly none. */
+static uint64_t drops_with(double cells, const char *rate, double cable_us, double t0_us)
+{
+	const struct ccs_cc_spec none = ccs_cc_default_spec(&ccs_cc_none);
+	struct fab_flows flows = { 0 };
+	struct fab_result result;
+	struct fab_routes routes;
+	struct fab_conf conf;
+	struct topology t;
+	char text[32];
+	uint64_t drops;
+
+	snprintf(text, sizeof(text), "star:2@%s", rate);
+	generate(&t, text);
+	t.link[0].delay_us = cable_us;
+	t.link[1].rate_bps = 1e6;
+	fab_flows_add(&flows, (struct fab_flow_spec){ .dst = 1, .priority = 3, .size = 1000000 });
+	conf = lossless(&t, &routes, &flows, &none);
+	conf.wire.payload = 2;
+	conf.wire.pause = 0;
+	conf.buffer.t0_us = t0_us;
+	conf.buffer.headroom = cells * 256;
+	conf.buffer.bytes = 1e6;
+	conf.end = 200000000;
+	run(&conf, &result);
+	drops = result.drops_ingress;
+	assert_true(result.pauses > 0);
+	fab_result_free(&result);
+	fab_flows_free(&flows);
+	fab_routes_free(&routes);
+	topology_free(&t);
+	return drops;
+}
+
+/* The frames of the MTU that delay the PAUSE and the stop are part of t0 here: all that arrives is of
+ * the smallest size, a cell each, which is the worst case. */
+static void computed_headroom_loses_nothing_and_a_cell_less_does(void **state)
+{
+	static const struct {
+		const char *rate;
+		double rate_bps, metres, cells;
+	} published[] = { { "100g", 100e9, 100, 408 }, { "25g", 25e9, 15, 98 } };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ccs_headroom h = {
+			.rate_bps = published[i].rate_bps, .t0_us = 1.5, .mtu_bytes = 1500,
+			.cable_us = ccs_headroom_cable_us(published[i].metres, 2e8),
+			.slot_bits = 672, .cell_bytes = 256,
+		};
+		const double cells = (double)ccs_headroom_need(&h).cells;
+		const double t0_us = h.t0_us + 2 * 8e6 * h.mtu_bytes / h.rate_bps;
+
+		assert_float_equal(cells, published[i].cells, 0);
+		assert_int_equal(drops_with(cells, published[i].rate, h.cable_us, t0_us), 0);
+		assert_true(drops_with(cells - 1, published[i].rate, h.cable_us, t0_us) > 0);
+	}
+}
+
+static void no_lossless_packet_is_dropped_with_the_computed_headroom(void **state)
+{
+	static const unsigned payloads[] = { 2, 64, 256, 1024, 4096, 9000 };
+	const struct ccs_cc_spec none = ccs_cc_default_spec(&ccs_cc_none);
+	struct rng random = rng_of(seed_of_run(), 4);
+
+	(void)state;
+	for (unsigned i = 0; i < 40; i++) {
+		const unsigned n = 1 + (unsigned)(rng_next(&random) % 64);
+		const double alpha = ldexp(1, (int)(rng_next(&random) % 10) - 6);
+		const unsigned payload = payloads[rng_next(&random) % 6];
+		struct fab_flows flows;
+		struct fab_result result;
+		struct fab_routes routes;
+		struct fab_conf conf;
+		struct topology t;
+		char text[48], err[320];
+		const struct fab_traffic how = { .priority = 3, .jitter_us = 5, .seed = i };
+
+		snprintf(text, sizeof(text), "star:%u@%s", n + 1, rng_next(&random) % 2 ? "100g" : "25g");
+		generate(&t, text);
+		snprintf(text, sizeof(text), "incast:%u,%u", n, 300 * payload);
+		assert_true(fab_traffic(&flows, text, &t, &how, err, sizeof(err)));
+		conf = lossless(&t, &routes, &flows, &none);
+		conf.wire.payload = payload;
+		conf.buffer.alpha = alpha;
+		run(&conf, &result);
+		if (result.dropped || result.done < flows.n)
+			fail_msg("seed %llu, case %u: %u senders, alpha %g, payload %u: %llu dropped",
+				 (unsigned long long)seed_of_run(), i, n, alpha, payload,
+				 (unsigned long long)result.dropped);
+		fab_result_free(&result);
+		fab_flows_free(&flows);
+		fab_routes_free(&routes);
+		topology_free(&t);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_are_taken_by_time_arrivals_first_then_as_they_were_set),
+		cmocka_unit_test(ranges_are_the_set_of_their_bytes),
+		cmocka_unit_test(generated_topologies_have_their_nodes_and_links),
+		cmocka_unit_test(all_next_hops_lead_there_also_after_a_failure),
+		cmocka_unit_test(a_host_with_two_links_is_no_switch),
+		cmocka_unit_test(computed_headroom_loses_nothing_and_a_cell_less_does),
+		cmocka_unit_test(no_lossless_packet_is_dropped_with_the_computed_headroom),
+	};
+
+	printf("# CCS_SEED=%llu\n", (unsigned long long)seed_of_run());
+	return cmocka_run_group_tests_name("ccfabric", tests, NULL, NULL);
+}
