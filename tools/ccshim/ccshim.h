@@ -22,6 +22,7 @@ int cmd_stat(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_plot(int argc, char **argv);
+int cmd_plan(int argc, char **argv);
 int cmd_debug(int argc, char **argv);
 
 /* Print "ccshim CMD: text" to stderr. */

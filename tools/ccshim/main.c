@@ -22,6 +22,7 @@ static const struct command {
 	{ "replay", cmd_replay, "run an algorithm over a recorded trace" },
 	{ "set", cmd_set, "change settings of a running process" },
 	{ "plot", cmd_plot, "draw a picture of a recorded trace" },
+	{ "plan", cmd_plan, "compute switch settings: headroom, buffers, marking, queues" },
 	{ "debug", cmd_debug, "collect information for a bug report" },
 };
 

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cc/cc.h"
 #include "config/check_cc.h"
 #include "tools/ccshim/ccshim.h"
@@ -21,9 +22,15 @@ static const char *const verdicts[] = { "ok", "warn", "fail" };
 
 static int print_help(void)
 {
-	printf("usage: ccshim check [--json] [--root DIR] [--] [COMMAND [ARG...]]\n\n"
+	printf("usage: ccshim check [--json] [--root DIR] [--] [COMMAND [ARG...]]\n"
+	       "       ccshim check --fabric [--priority N] [--interval SECONDS] [--json]\n"
+	       "                    [--root DIR]\n\n"
 	       "Checks whether COMMAND can be run under congestion control here, and prints\n"
 	       "what to do if not. COMMAND is only read, never run.\n\n"
+	       "  --fabric    check instead how the interfaces of RoCE devices are set up:\n"
+	       "              MTU, PFC, trust, ECN, CNPs' DSCP, PAUSE frames per second\n"
+	       "  --priority N        the priority of RDMA traffic there (3)\n"
+	       "  --interval SECONDS  count PAUSE frames for so long (1)\n"
 	       "  --json      JSON\n"
 	       "  --root DIR  check the devices in DIR/sys and DIR/dev\n"
 	       "  -h          this text\n\n"
@@ -128,6 +135,10 @@ static void check_configuration(struct check *c, const char *command)
 
 static void check_all(struct check *c, const char *command)
 {
+	if (c->fabric) {
+		check_fabric(c);
+		return;
+	}
 	check_library(c);
 	if (command)
 		check_command(c, command);
@@ -157,17 +168,31 @@ static int run_checks_json(struct check *c, const char *command)
 	return ccs_json_finish(&j) ? status : EXIT_FAILED;
 }
 
+/* A number from least to most; false after a message. */
+static bool read_number(const char *option, double least, double most, double *value)
+{
+	if (ccs_parse_unit(optarg, CCS_UNIT_NONE, value) == 0 && *value >= least && *value <= most)
+		return true;
+	fprintf(stderr, "ccshim check: --%s: '%s' is not a number from %g to %g\n", option, optarg, least,
+		most);
+	return false;
+}
+
 int cmd_check(int argc, char **argv)
 {
-	enum { OPT_JSON = 256, OPT_ROOT };
+	enum { OPT_JSON = 256, OPT_ROOT, OPT_FABRIC, OPT_PRIORITY, OPT_INTERVAL };
 	static const struct option long_options[] = {
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "root", required_argument, NULL, OPT_ROOT },
+		{ "fabric", no_argument, NULL, OPT_FABRIC },
+		{ "priority", required_argument, NULL, OPT_PRIORITY },
+		{ "interval", required_argument, NULL, OPT_INTERVAL },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
-	struct check c = { .root = "" };
-	bool json = false;
+	struct check c = { .root = "", .interval_s = 1 };
+	double priority = 3;
+	bool json = false, ok = true;
 	int letter;
 
 	argv[0] = (char *)"ccshim check"; /* the prefix of getopt's messages */
@@ -178,8 +203,17 @@ int cmd_check(int argc, char **argv)
 			json = true;
 		else if (letter == OPT_ROOT)
 			c.root = optarg;
+		else if (letter == OPT_FABRIC)
+			c.fabric = true;
+		else if (letter == OPT_PRIORITY)
+			ok &= read_number("priority", 0, 7, &priority);
+		else if (letter == OPT_INTERVAL)
+			ok &= read_number("interval", 0.1, 3600, &c.interval_s);
 		else
-			return tool_usage_error("check");
+			ok = false;
 	}
+	if (!ok || (c.fabric && argv[optind]))
+		return tool_usage_error("check");
+	c.priority = (unsigned)priority;
 	return json ? run_checks_json(&c, argv[optind]) : run_checks(&c, argv[optind]);
 }

@@ -12,6 +12,9 @@ enum verdict { CHECK_OK, CHECK_WARN, CHECK_FAIL };
 struct check {
 	struct ccs_json *json;          /* NULL: text to stdout */
 	const char *root;               /* before /sys, /dev and /run; "" */
+	bool fabric;                    /* check_fabric, and nothing else */
+	unsigned priority;              /* of RDMA traffic, for check_fabric */
+	double interval_s;              /* between its two readings */
 	enum verdict worst;
 };
 
@@ -24,6 +27,9 @@ void check_command(struct check *c, const char *name);
 
 /* RDMA devices in sysfs, their device files, and the limit on locked memory. */
 void check_devices(struct check *c);
+
+/* PFC, trust, ECN and pauses of RoCE devices' interfaces. */
+void check_fabric(struct check *c);
 
 /* The host agent named by the options. */
 void check_agent(struct check *c, const struct ccs_options *o);

@@ -1,0 +1,133 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# ccshim check --fabric, on recorded interfaces: every verdict.
+
+load tools.bash
+
+# A host with a NIC on ens1, set up as docs/fabric.md wants it for priority 3, and Soft-RoCE on eth0.
+make_root() {
+	local ib=sys/class/infiniband net=sys/class/net
+	root=$BATS_TEST_TMPDIR/root
+	rm -rf "$root"
+	mkdir -p "$root"/$ib/{mlx5_0,rxe0}/ports/1/gid_attrs/ndevs "$root"/$net/{ens1,eth0} \
+		"$root"/$net/ens1/ecn/roce_{np,rp}/enable "$root/nic/ens1"
+	cd "$root" || return
+	echo ens1 > $ib/mlx5_0/ports/1/gid_attrs/ndevs/0
+	echo eth0 > $ib/rxe0/ports/1/gid_attrs/ndevs/0
+	echo eth0 > $ib/rxe0/parent
+	echo 4200 > $net/ens1/mtu
+	echo 1500 > $net/eth0/mtu
+	echo 1 | tee $net/ens1/ecn/roce_{np,rp}/enable/3 > one
+	echo 48 > $net/ens1/ecn/roce_np/cnp_dscp
+	printf '%s\n' 'pfc 3' 'dscp 26 3' 'dscp 48 6' > nic/ens1/dcb
+	printf '     %s\n' 'rx_prio3_pause: 1000' 'tx_prio3_pause: 50' 'rx_prio3_discards: 7' \
+		'rx_prio5_pause: 0' > nic/ens1/statistics
+	cp nic/ens1/statistics nic/ens1/statistics.later
+	cd "$BATS_TEST_TMPDIR" || return
+}
+
+# checks STATUS OPTION...: the exit status must be as expected.
+checks() {
+	local want=$1
+	shift
+	run2 $ccshim check --fabric --root "$root" "$@"
+	[ "$status" -eq "$want" ] || { echo "status $status: $output $errors"; return 1; }
+	[ -z "$errors" ]
+}
+
+# ok, warn or fail; the check; and words of the line.
+line() {
+	tr -s ' \n' '  ' <<< "$output" | grep -F -e "$1 $2 $3" || { echo "$output"; return 1; }
+}
+
+@test "an interface that is set up passes, and Soft-RoCE is said to have nothing to set up" {
+	make_root
+	checks 0
+	line ok mtu "ens1: 4200, enough for RoCE's 4096"
+	line ok pfc "ens1: on for priority 3 alone"
+	line ok trust "ens1: DSCP; 1 of them lead to priority 3"
+	line ok ecn "ens1: priority 3 sends CNPs and obeys them"
+	line ok cnp "ens1: CNPs have DSCP 48"
+	line ok pauses "ens1: 0 PAUSE frames received per second"
+	line ok fabric "rxe0, on eth0, is Soft-RoCE"
+	line warn mtu "eth0: 1500 leaves RoCE packets of 1024 bytes; set 4200 or more"
+	[ "$(grep -c . <<< "$output")" -lt 30 ]
+}
+
+@test "PFC that is missing fails, PFC for other priorities is a warning" {
+	make_root
+	checks 1 --priority 5
+	line fail pfc "ens1: priority 5 has no PFC"
+	line fail trust "ens1: no DSCP leads to priority 5"
+	echo 'pfc 4' >> "$root/nic/ens1/dcb"
+	checks 0
+	line warn pfc "ens1: PFC is on for priority 3 and for others (mask 0x18)"
+}
+
+@test "priorities by VLAN tags, and a driver that says nothing, are warnings" {
+	make_root
+	echo 'pfc 3' > "$root/nic/ens1/dcb"
+	checks 0
+	line warn trust "ens1: priorities come from VLAN tags"
+	rm "$root/nic/ens1/dcb"
+	checks 0
+	line warn pfc "ens1: the driver does not report PFC and trust to the kernel"
+}
+
+@test "a missing end of DCQCN and another DSCP of CNPs are named with their remedy" {
+	make_root
+	echo 0 > "$root/sys/class/net/ens1/ecn/roce_np/enable/3"
+	echo 6 > "$root/sys/class/net/ens1/ecn/roce_np/cnp_dscp"
+	checks 0
+	line warn ecn "ens1: priority 3 sends no CNPs for marked packets; echo 1 > /sys/class/net/ens1/ecn/roce_np/enable/3"
+	line warn cnp "ens1: CNPs have DSCP 6; set 48"
+	echo 1 > "$root/sys/class/net/ens1/ecn/roce_np/enable/3"
+	echo 0 > "$root/sys/class/net/ens1/ecn/roce_rp/enable/3"
+	checks 0
+	line warn ecn "ens1: priority 3 does not obey CNPs; echo 1 > /sys/class/net/ens1/ecn/roce_rp/enable/3"
+	rm -r "$root/sys/class/net/ens1/ecn"
+	checks 0
+	line ok ecn "ens1: the driver does not show the NIC's DCQCN"
+}
+
+@test "more than five PAUSE frames a second and any discarded packet are warnings" {
+	make_root
+	printf '%s\n' 'rx_prio3_pause: 1010' 'tx_prio3_pause: 62' 'rx_prio3_discards: 8' \
+		> "$root/nic/ens1/statistics.later"
+	checks 0 --interval 2
+	line ok pauses "ens1: 5 PAUSE frames received per second"
+	line warn pauses "ens1: 6 PAUSE frames sent per second; this host takes packets too slowly"
+	line warn pauses "ens1: 0.5 packets discarded by the NIC per second; PFC does not reach the sender"
+}
+
+@test "other drivers' names of the counters are known" {
+	make_root
+	for names in "rx_pfc_ena_frames_pri3 tx_pfc_ena_frames_pri3" \
+		"rx_priority_3_xoff.nic tx_priority_3_xoff.nic"; do
+		read -r rx tx <<< "$names"
+		printf '%s\n' "$rx: 0" "$tx: 0" > "$root/nic/ens1/statistics"
+		printf '%s\n' "$rx: 7" "$tx: 9" > "$root/nic/ens1/statistics.later"
+		checks 0
+		line warn pauses "ens1: 7 PAUSE frames received per second"
+		line warn pauses "ens1: 9 PAUSE frames sent per second"
+	done
+	echo 'rx_packets: 5' | tee "$root"/nic/ens1/statistics{,.later} > unused
+	checks 0
+	line ok pauses "ens1: the driver does not count them by priority"
+}
+
+@test "JSON, a host without RoCE, and mistakes" {
+	make_root
+	checks 1 --priority 5 --json
+	jq -e '.status == "fail" and ([.checks[].check] | contains(["pfc", "trust", "ecn", "pauses"]))' \
+		<<< "$output"
+	rm -r "$root/sys/class/infiniband"
+	checks 0
+	line warn fabric "no RDMA device has an Ethernet interface"
+	refused $ccshim check --fabric --priority 8
+	said "--priority: '8' is not a number from 0 to 7"
+	refused $ccshim check --fabric --interval 0
+	refused $ccshim check --fabric true
+	run2 $ccshim check --fabric
+	[ "$status" -le 1 ]
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "nic.h"
+
+#include <limits.h>
+#include <linux/dcbnl.h>
+#include <linux/ethtool.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/netlink.h"
+
+/* -- data center bridging -------------------------------------------------------------------- */
+
+static void clear(struct nic_dcb *d)
+{
+	d->pfc = 0;
+	d->trusts_dscp = false;
+	memset(d->priority, -1, sizeof(d->priority));
+}
+
+static void add_dscp(struct nic_dcb *d, unsigned dscp, unsigned priority)
+{
+	if (dscp >= NIC_DSCPS || priority >= NIC_PRIORITIES)
+		return;
+	d->trusts_dscp = true;
+	d->priority[dscp] = (signed char)priority;
+}
+
+static void add_apps(struct nic_dcb *d, const struct ccs_netlink_attr *table)
+{
+	struct ccs_netlink_attrs apps = ccs_netlink_nested(table);
+	struct ccs_netlink_attr a;
+	struct dcb_app app;
+
+	while (ccs_netlink_next(&apps, &a)) {
+		if (a.type != DCB_ATTR_IEEE_APP || a.len < sizeof(app))
+			continue;
+		memcpy(&app, a.data, sizeof(app));
+		if (app.selector == IEEE_8021QAZ_APP_SEL_DSCP)
+			add_dscp(d, app.protocol, app.priority);
+	}
+}
+
+struct answer {
+	struct nic_dcb *dcb;
+	bool has_pfc;
+};
+
+static void read_answer(void *arg, const struct nlmsghdr *h)
+{
+	struct ccs_netlink_attrs attrs = ccs_netlink_attrs(h, sizeof(struct dcbmsg));
+	struct answer *answer = arg;
+	struct ccs_netlink_attr a;
+
+	while (ccs_netlink_next(&attrs, &a)) {
+		struct ccs_netlink_attrs ieee = ccs_netlink_nested(&a);
+		struct ccs_netlink_attr b;
+
+		if (a.type != DCB_ATTR_IEEE)
+			continue;
+		while (ccs_netlink_next(&ieee, &b)) {
+			if (b.type == DCB_ATTR_IEEE_PFC && b.len >= sizeof(struct ieee_pfc)) {
+				answer->dcb->pfc = (unsigned char)b.data[offsetof(struct ieee_pfc, pfc_en)];
+				answer->has_pfc = true;
+			} else if (b.type == DCB_ATTR_IEEE_APP_TABLE) {
+				add_apps(answer->dcb, &b);
+			}
+		}
+	}
+}
+
+static bool ask_kernel(const char *interface, struct nic_dcb *d)
+{
+	const struct dcbmsg header = { .dcb_family = AF_UNSPEC, .cmd = DCB_CMD_IEEE_GET };
+	struct {
+		struct nlattr attr;
+		char name[IF_NAMESIZE];
+	} name = { { NLA_HDRLEN + IF_NAMESIZE, DCB_ATTR_IFNAME }, "" };
+	struct answer answer = { d, false };
+	struct ccs_netlink_request request;
+	struct ccs_netlink netlink;
+
+	if (ccs_netlink_open(&netlink, NETLINK_ROUTE))
+		return false;
+	snprintf(name.name, sizeof(name.name), "%s", interface);
+	ccs_netlink_begin(&netlink, &request, RTM_GETDCB, 0);
+	ccs_netlink_put_header(&request, &header, sizeof(header));
+	ccs_netlink_put_header(&request, &name, sizeof(name));
+	ccs_netlink_ask(&netlink, &request, read_answer, &answer);
+	ccs_netlink_close(&netlink);
+	return answer.has_pfc;
+}
+
+static FILE *open_record(const char *root, const char *interface, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/nic/%s/%s", root, interface, name);
+	return fopen(path, "re");
+}
+
+static bool read_record(const char *root, const char *interface, struct nic_dcb *d)
+{
+	FILE *f = open_record(root, interface, "dcb");
+	unsigned a, b;
+	char line[80];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "pfc %u", &a) == 1 && a < NIC_PRIORITIES)
+			d->pfc |= 1u << a;
+		else if (sscanf(line, "dscp %u %u", &a, &b) == 2)
+			add_dscp(d, a, b);
+	}
+	if (f)
+		fclose(f);
+	return f;
+}
+
+bool nic_read_dcb(const char *root, const char *interface, struct nic_dcb *d)
+{
+	clear(d);
+	return *root ? read_record(root, interface, d) : ask_kernel(interface, d);
+}
+
+/* -- statistics ------------------------------------------------------------------------------ */
+
+/* Drivers' names of them: mlx5 and mlx4 rx_prio3_pause, bnxt_en rx_pfc_ena_frames_pri3, ice and i40e
+ * rx_priority_3_xoff.nic. */
+static void count(struct nic_pauses *p, unsigned priority, const char *name, uint64_t value)
+{
+	static const struct {
+		const char *name;
+		size_t to;
+	} names[] = {
+		{ "rx_prio%u_pause", offsetof(struct nic_pauses, received) },
+		{ "tx_prio%u_pause", offsetof(struct nic_pauses, sent) },
+		{ "rx_prio%u_discards", offsetof(struct nic_pauses, discarded) },
+		{ "rx_pfc_ena_frames_pri%u", offsetof(struct nic_pauses, received) },
+		{ "tx_pfc_ena_frames_pri%u", offsetof(struct nic_pauses, sent) },
+		{ "rx_priority_%u_xoff.nic", offsetof(struct nic_pauses, received) },
+		{ "tx_priority_%u_xoff.nic", offsetof(struct nic_pauses, sent) },
+	};
+	char text[ETH_GSTRING_LEN];
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		snprintf(text, sizeof(text), names[i].name, priority);
+#pragma GCC diagnostic pop
+		if (strcmp(name, text) == 0)
+			*(uint64_t *)(void *)((char *)p + names[i].to) = value;
+	}
+}
+
+static bool ethtool(int fd, const char *interface, void *command)
+{
+	struct ifreq request = { .ifr_data = command };
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", interface);
+	return ioctl(fd, SIOCETHTOOL, &request) == 0;
+}
+
+static bool ask_driver(const char *interface, unsigned priority, struct nic_pauses *p)
+{
+	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
+	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ethtool_gstrings *names = NULL;
+	struct ethtool_stats *values = NULL;
+	bool ok = fd >= 0 && ethtool(fd, interface, &info) && info.n_stats;
+
+	if (ok) {
+		names = calloc(1, sizeof(*names) + (size_t)info.n_stats * ETH_GSTRING_LEN);
+		values = calloc(1, sizeof(*values) + info.n_stats * sizeof(uint64_t));
+		ok = names && values;
+	}
+	if (ok) {
+		*names = (struct ethtool_gstrings){ .cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_STATS,
+						    .len = info.n_stats };
+		*values = (struct ethtool_stats){ .cmd = ETHTOOL_GSTATS, .n_stats = info.n_stats };
+		ok = ethtool(fd, interface, names) && ethtool(fd, interface, values);
+	}
+	for (unsigned i = 0; ok && i < info.n_stats; i++) {
+		char name[ETH_GSTRING_LEN + 1] = "";
+
+		memcpy(name, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
+		count(p, priority, name, values->data[i]);
+	}
+	free(names);
+	free(values);
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+bool nic_read_pauses(const char *root, const char *interface, unsigned priority, bool later,
+		     struct nic_pauses *p)
+{
+	unsigned long long value;
+	char line[160], name[80];
+	FILE *f;
+
+	*p = (struct nic_pauses){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	if (!*root)
+		return ask_driver(interface, priority, p);
+	f = open_record(root, interface, later ? "statistics.later" : "statistics");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, " %79[^:]: %llu", name, &value) == 2)
+			count(p, priority, name, value);
+	if (f)
+		fclose(f);
+	return f;
+}
