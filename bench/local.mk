@@ -126,6 +126,12 @@ noinst_PROGRAMS += bench/micro/marks
 bench_micro_marks_SOURCES = bench/micro/marks.c
 bench_micro_marks_LDADD = libccs-agent.la libccs-core.la -lpthread
 
+# What queue pairs take; likewise.
+noinst_PROGRAMS += bench/micro/qps
+bench_micro_qps_SOURCES = bench/micro/qps.c
+bench_micro_qps_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CFLAGS)
+bench_micro_qps_LDADD = $(VERBS_LIBS)
+
 # What the shim costs per work request, and the device for that; likewise.
 noinst_PROGRAMS += bench/micro/overhead
 bench_micro_overhead_SOURCES = \
@@ -150,3 +156,58 @@ EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/results.md
 
 # What telemetry costs an agent.
 EXTRA_DIST += bench/scripts/echo-cost
+
+# Congestion control in a simulated fabric.
+noinst_LTLIBRARIES += bench/libfabric-sim.la
+bench_libfabric_sim_la_SOURCES = \
+	bench/fabric/agent.c \
+	bench/fabric/changes.c \
+	bench/fabric/events.c \
+	bench/fabric/events.h \
+	bench/fabric/fabric.h \
+	bench/fabric/flows.c \
+	bench/fabric/flows.h \
+	bench/fabric/host.c \
+	bench/fabric/memory.h \
+	bench/fabric/place.c \
+	bench/fabric/plain.c \
+	bench/fabric/plot.c \
+	bench/fabric/plot.h \
+	bench/fabric/pool.c \
+	bench/fabric/port.c \
+	bench/fabric/priv.h \
+	bench/fabric/ranges.c \
+	bench/fabric/ranges.h \
+	bench/fabric/routes.c \
+	bench/fabric/routes.h \
+	bench/fabric/schedule.c \
+	bench/fabric/series.c \
+	bench/fabric/shim.c \
+	bench/fabric/sim.c \
+	bench/fabric/summary.c \
+	bench/fabric/summary.h \
+	bench/fabric/switch.c \
+	bench/fabric/topology.c \
+	bench/fabric/topology.h \
+	bench/fabric/traffic.c \
+	bench/fabric/traffic.h \
+	bench/fabric/watch.c \
+	tools/common/gnuplot.c \
+	tools/common/gnuplot.h \
+	tools/common/topology.c \
+	tools/common/topology.h \
+	tools/common/words.c \
+	tools/common/words.h
+bench_libfabric_sim_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+bench_libfabric_sim_la_LIBADD = libccs-fabric.la bench/libbench.la
+bin_PROGRAMS += bench/fabric/ccfabric
+bench_fabric_ccfabric_SOURCES = \
+	bench/fabric/ccfabric.c \
+	bench/fabric/options.c \
+	bench/fabric/options.h \
+	bench/fabric/repeat.c \
+	bench/fabric/repeat.h \
+	bench/fabric/usage.c
+bench_fabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+bench_fabric_ccfabric_LDADD = bench/libfabric-sim.la
+EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-speed bench/scripts/fabric-ucloud

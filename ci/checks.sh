@@ -84,11 +84,11 @@ make_check() {
   make -j"$jobs" check VERBOSE=1 LOG_FLAGS="$time_limit $2" "${@:3}"
 }
 
-# The programs of tests/unit, verbs and fake: NAME.c that defines tests.
+# The programs of tests/unit, verbs, fake and fuzz: NAME.c that defines tests.
 test_programs() {
   local file
   cd "$top"
-  for file in tests/{unit,verbs,fake}/test_*.c; do
+  for file in tests/{unit,verbs,fake,fuzz}/test_*.c; do
     [[ ! -e $file ]] || printf '%s ' "${file%.c}"
   done
 }
@@ -149,6 +149,14 @@ check_valgrind() {
     printf 'tests/%s ' unit/test_{send_queue,rtt,slow_start,options,log,json,bench_io} verbs/test_{post,split,life,error})"
 }
 
+# Ten minutes of libFuzzer with ASan and UBSan, from the corpus.
+check_fuzz() {
+  have clang || skip "no clang"
+  export CCS_CONFIGURE=$src/configure
+  "$top/tests/fuzz/fuzz" --keep parsers 400
+  "$top/tests/fuzz/fuzz" --keep agent 200
+}
+
 check_dist() {
   cd "$builds/gcc"
   VERBOSE=1 make -s -j"$jobs" distcheck LOG_FLAGS="$time_limit"
@@ -190,10 +198,10 @@ check_needed() {
 
 installed_files() {
   ! pkg-config --exists ompi-c && ! pkg-config --exists mpich || echo bin/ccbench-mpi
-  printf '%s\n' bin/ccbench bin/ccshim libexec/ccshim/ccshim-debug sbin/ccshimd include/ccshim/{cc,feed,stats}.h \
+  printf '%s\n' bin/ccbench bin/ccfabric bin/ccshim libexec/ccshim/ccshim-debug sbin/ccshimd include/ccshim/{cc,feed,stats}.h \
     lib/libccshim_feed.so.0.0.0 lib/pkgconfig/ccshim_feed.pc share/doc/ccshim/examples/cnp.c \
     lib/ccshim/libccshim.so lib/pkgconfig/ccshim.pc \
-    share/bash-completion/completions/ccbench share/bash-completion/completions/ccshimd \
+    share/bash-completion/completions/{ccbench,ccfabric} share/bash-completion/completions/ccshimd \
     share/bash-completion/completions/ccshim.bash share/doc/ccshim/examples/aimd.c \
     share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt share/doc/ccshim/{metrics,telemetry}.md \
     share/doc/ccshim/metrics/{ccshim.json,ccshim-metrics.service,ccshim-metrics.timer}

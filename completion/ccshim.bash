@@ -88,6 +88,24 @@ _ccshim_plot() {
 	esac
 }
 
+# The options of a calculation are those of its help.
+_ccshim_plan() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	if ((COMP_CWORD == 2)); then
+		case $word in
+		-*) COMPREPLY=($(compgen -W "--json --explain -h" -- "$word")) ;;
+		*) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" plan -h 2> /dev/null |
+			sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p')" -- "$word")) ;;
+		esac
+		return
+	fi
+	case $word in
+	-*) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" plan "${COMP_WORDS[2]}" -h 2> /dev/null |
+		sed -n 's/^  \(-[a-z0-9-]*\) .*/\1/p')" -- "$word")) ;;
+	*) COMPREPLY=($(compgen -f -- "$word")) ;;
+	esac
+}
+
 _ccshim_debug() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
@@ -120,13 +138,13 @@ _ccshim_check() {
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do # words after the command belong to it
 		case ${COMP_WORDS[i]} in
-		--root) ((i++)) ;;
+		--root | --priority | --interval) ((i++)) ;;
 		-*) ;;
 		*) COMPREPLY=($(compgen -f -- "$word")); return ;;
 		esac
 	done
 	case $word in
-	-*) COMPREPLY=($(compgen -W "--json --root -h" -- "$word")) ;;
+	-*) COMPREPLY=($(compgen -W "--fabric --priority --interval --json --root -h" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -c -- "$word")) ;;
 	esac
 }
@@ -151,7 +169,7 @@ _ccshim_set() {
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run check info stat set replay plot debug -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run check info stat set replay plot plan debug -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -162,6 +180,7 @@ _ccshim() {
 	set) _ccshim_set ;;
 	replay) _ccshim_replay ;;
 	plot) _ccshim_plot ;;
+	plan) _ccshim_plan ;;
 	debug) _ccshim_debug ;;
 	esac
 }

@@ -48,8 +48,6 @@ ccs_core_sources = \
 	libshim/cc/jitter.h \
 	libshim/cc/minmax.h \
 	libshim/cc/rcp.c \
-	libshim/cc/red.c \
-	libshim/cc/red.h \
 	libshim/cc/swift.c \
 	libshim/cc/timely.c \
 	libshim/config/check_cc.c \
@@ -126,6 +124,27 @@ libccs_core_la_SOURCES = $(ccs_core_sources)
 libccs_core_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP)
 libccs_core_la_LIBADD = -lm -ldl
 
+# The arithmetic of switches, for the tools and the simulator.
+noinst_LTLIBRARIES += libccs-fabric.la
+libccs_fabric_la_SOURCES = \
+	libshim/fabric/headroom.c \
+	libshim/fabric/headroom.h \
+	libshim/fabric/mmu.c \
+	libshim/fabric/mmu.h \
+	libshim/fabric/red.c \
+	libshim/fabric/red.h \
+	libshim/fabric/thresholds.c \
+	libshim/fabric/thresholds.h \
+	libshim/fabric/marking.c \
+	libshim/fabric/marking.h \
+	libshim/fabric/cbd.c \
+	libshim/fabric/cbd_order.c \
+	libshim/fabric/cbd.h \
+	libshim/fabric/qos.c \
+	libshim/fabric/qos.h
+libccs_fabric_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP)
+libccs_fabric_la_LIBADD = -lm
+
 # The host agent, for ccshimd and the preload.
 ccs_agent_sources = \
 	libshim/agent/agent.h \
@@ -137,6 +156,8 @@ ccs_agent_sources = \
 	libshim/agent/cnp/deliver.h \
 	libshim/agent/cnp/flows.c \
 	libshim/agent/cnp/flows.h \
+	libshim/agent/cnp/live_qps.c \
+	libshim/agent/cnp/live_qps.h \
 	libshim/agent/cnp/nic_cnps.c \
 	libshim/agent/cnp/nic_cnps.h \
 	libshim/agent/cnp/nic_counters.c \
@@ -158,6 +179,8 @@ ccs_agent_sources = \
 	libshim/agent/loop.h \
 	libshim/agent/net/address.c \
 	libshim/agent/net/address.h \
+	libshim/agent/net/hello_limit.c \
+	libshim/agent/net/hello_limit.h \
 	libshim/agent/net/peers.c \
 	libshim/agent/net/peers.h \
 	libshim/agent/net/receive.c \
@@ -259,6 +282,12 @@ libccshim_la_SOURCES = \
 	libshim/preload/object/cq_verbs.h \
 	libshim/preload/object/event.c \
 	libshim/preload/object/event.h \
+	libshim/preload/object/memlock.c \
+	libshim/preload/object/memlock.h \
+	libshim/preload/object/notify.c \
+	libshim/preload/object/notify.h \
+	libshim/preload/object/mr.c \
+	libshim/preload/object/mr.h \
 	libshim/preload/object/parent_domain.c \
 	libshim/preload/object/parent_domain.h \
 	libshim/preload/object/provider.c \

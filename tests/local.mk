@@ -7,4 +7,4 @@ include tests/diff/local.mk
 include tests/fuzz/local.mk
 include tests/sim/local.mk
 include tests/lab/local.mk
-EXTRA_DIST += tests/abi tests/data/ccshim_feed.abi tests/data/plugin.abi
+EXTRA_DIST += tests/security.md tests/abi tests/data/ccshim_feed.abi tests/data/plugin.abi

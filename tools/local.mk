@@ -8,6 +8,9 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/check/check_agent.c \
 	tools/ccshim/check/check_command.c \
 	tools/ccshim/check/check_devices.c \
+	tools/ccshim/check/check_fabric.c \
+	tools/ccshim/check/nic.c \
+	tools/ccshim/check/nic.h \
 	tools/ccshim/debug.c \
 	tools/ccshim/devices.c \
 	tools/ccshim/devices.h \
@@ -20,6 +23,19 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/main.c \
 	tools/ccshim/path_options.c \
 	tools/ccshim/path_options.h \
+	tools/ccshim/plan/plan.c \
+	tools/ccshim/plan/plan.h \
+	tools/ccshim/plan/plan_buffer.c \
+	tools/ccshim/plan/plan_headroom.c \
+	tools/ccshim/plan/plan_thresholds.c \
+	tools/ccshim/plan/plan_ecn.c \
+	tools/ccshim/plan/plan_deadlock.c \
+	tools/ccshim/plan/plan_network.c \
+	tools/ccshim/plan/plan_network.h \
+	tools/ccshim/plan/plan_qos.c \
+	tools/ccshim/plan/plan_qos.h \
+	tools/ccshim/plan/plan_qos_sonic.c \
+	tools/ccshim/plan/plan_qos_tc.c \
 	tools/ccshim/plot/plot.c \
 	tools/ccshim/plot/plot.h \
 	tools/ccshim/plot/plot_data.c \
@@ -54,15 +70,21 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/json_read.c \
 	tools/common/json_read.h \
 	tools/common/provider.c \
-	tools/common/provider.h
+	tools/common/provider.h \
+	tools/common/topology.c \
+	tools/common/topology.h \
+	tools/common/words.c \
+	tools/common/words.h
 tools_ccshim_ccshim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)
-tools_ccshim_ccshim_LDADD = libccs-core.la $(VERBS_LIBS)
+tools_ccshim_ccshim_LDADD = libccs-agent.la libccs-fabric.la libccs-core.la $(VERBS_LIBS)
 
 sbin_PROGRAMS += tools/ccshimd/ccshimd
 tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/auth.c \
 	tools/ccshimd/auth.h \
 	tools/ccshimd/ccshimd.h \
+	tools/ccshimd/key_file.c \
+	tools/ccshimd/key_file.h \
 	tools/ccshimd/links.c \
 	tools/ccshimd/links.h \
 	tools/ccshimd/main.c \

@@ -58,8 +58,11 @@ def law:
     ratio(.sanity.victim_p50_us; .sanity.predicted_rtt_us)] | row);
 
 def overhead:
-  (["mode", "threads", "QPs", "list", "bare ns", "added ns"] | head),
-  (.rows[] | select(.mode == "enforce") | [.mode, .threads, .qps, .list, .bare_ns, .added_ns] |
+  (["mode", "threads", "QPs", "list", "bare ns", "added ns", "aim", "instructions", "aim"] | head),
+  (.rows[] | select(.mode != "off") |
+    [.mode, .threads, .qps,
+     if .list == 0 then "poll" elif .bytes > 64 then "gated" else .list end, .bare_ns, .added_ns,
+     .aim_ns // "-", .added_instructions // "-", .aim_instructions // "-"] |
     map(if type == "number" then digits else . end) | row);
 
 if $table == "incast" then incast elif $table == "classes" then classes

@@ -32,6 +32,8 @@ offered() {
 	[ "$(offered "$ccshim" stat -d t)" = totals ]
 	[ "$(offered "$ccshim" plot --c)" = --cdf ]
 	[ "$(offered "$ccshim" plot --cdf rt)" = rtt ]
+	[ "$(offered "$ccshim" plan head)" = headroom ]
+	[ "$(offered "$ccshim" plan headroom --ca)" = --cable ]
 	export LD_PRELOAD=$standin
 	[ "$(offered "$ccshim" info -d rxe)" = "rxe0 rxe1" ]
 }

@@ -8,7 +8,7 @@ subcommands() { "$ccshim" -h | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p'; }
 
 # The options that a help text lists: the left column of lines that begin with one.
 options() {
-	sed -nE 's/^ +(-.*)/\1/p' | sed 's/   *.*//' | grep -oE -- '(^|[ ,])--?[a-zA-Z][a-z_-]*' |
+	sed -nE 's/^ +(-.*)/\1/p' | sed 's/   *.*//' | grep -oE -- '(^|[ ,])--?[a-zA-Z][a-z0-9_-]*' |
 		tr -d ' ,' | grep -vE '^-[a-z]{2}' | sort -u
 }
 
@@ -42,12 +42,23 @@ offered() {
 	done
 }
 
+@test "every calculation of plan has its options in the manual page and in completion" {
+	source "$top_srcdir/completion/ccshim.bash"
+	for calc in $("$ccshim" plan -h | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p'); do
+		"$ccshim" plan "$calc" -h | options | has_options "$top_srcdir/docs/ccshim-plan.1"
+		grep -qE "^\.Ss $calc( |$)" "$top_srcdir/docs/ccshim-plan.1" || { echo "no $calc"; false; }
+		diff <("$ccshim" plan "$calc" -h | options) <(offered "$ccshim" plan "$calc" - | sort -u)
+	done
+}
+
 @test "the other programs have manual pages with their options" {
 	"$top_builddir/tools/ccshimd/ccshimd" --help | options | has_options "$top_srcdir/docs/ccshimd.8"
 	for scenario in $("$top_builddir/bench/ccbench/ccbench" --help | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p'); do
 		"$top_builddir/bench/ccbench/ccbench" "$scenario" --help | options |
 			has_options "$top_srcdir/docs/ccbench.1"
 	done
+	"$top_builddir/bench/fabric/ccfabric" run --help | options |
+		has_options "$top_srcdir/docs/ccfabric.1"
 }
 
 @test "completion of ccshimd offers its options" {
@@ -58,10 +69,35 @@ offered() {
 		<(printf '%s\n' "${COMPREPLY[@]}" | sort)
 }
 
+@test "completion of ccfabric offers its options" {
+	source "$top_srcdir/completion/ccfabric"
+	COMP_WORDS=("$top_builddir/bench/fabric/ccfabric" run --) COMP_CWORD=2
+	_ccfabric
+	diff <("$top_builddir/bench/fabric/ccfabric" run --help | options | grep ^-- | sort) \
+		<(printf '%s\n' "${COMPREPLY[@]}" | sort)
+}
+
 @test "every manual page has an example" {
 	for page in "$top_srcdir"/docs/*.[1-8]; do
 		has_example "$page" || { echo "no example in $page"; false; }
 	done
+}
+
+# One word on a line, without Markdown's marks.
+words() { tr -d '*`' | sed 's/^ *- //' | tr -s ' \n' '\n\n' | sed '/^$/d'; }
+
+# promises SECTION: its sentences in tests/security.md.
+promises() { sed -n "/^## $1/,/^## /p" "$top_srcdir/tests/security.md" | grep '^- ' | words; }
+
+@test "each sentence on security is listed with its tests, and these exist" {
+	diff <(sed -n '/^## How/,/^## /p' "$top_srcdir/SECURITY.md" | grep -v '^##' | words) \
+		<(promises SECURITY.md)
+	while IFS=: read -r file test; do
+		grep -qF -- "${test# }" "$top_srcdir/$file" || { echo "no '${test# }' in $file"; false; }
+	done < <(sed -n 's/^  \(tests.*\)/\1/p' "$top_srcdir/tests/security.md")
+	command -v mandoc > /dev/null || skip "mandoc is not installed"
+	diff <(mandoc -T ascii -O width=900 "$top_srcdir/docs/ccshimd.8" | sed 's/.\x08//g' |
+		sed -n '/^SECURITY/,/^KEYS/p' | sed '1d;$d' | words) <(promises 'ccshimd(8)')
 }
 
 @test "completion offers every subcommand, and its options, and no others" {

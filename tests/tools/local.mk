@@ -6,11 +6,17 @@ TESTS += \
 	tests/tools/ccbench.bats \
 	tests/tools/ccshimd.bats \
 	tests/tools/check.bats \
+	tests/tools/check_fabric.bats \
 	tests/tools/completion.bats \
 	tests/tools/debug.bats \
 	tests/tools/documented.bats \
 	tests/tools/grid.bats \
 	tests/tools/info.bats \
+	tests/tools/fabric.bats \
+	tests/tools/fabric_deadlock.bats \
+	tests/tools/fabric_pfc.bats \
+	tests/tools/fabric_queues.bats \
+	tests/tools/plan.bats \
 	tests/tools/plot.bats \
 	tests/tools/plugin.bats \
 	tests/tools/replay.bats \
@@ -23,17 +29,24 @@ EXTRA_DIST += \
 	tests/tools/ccbench.bats \
 	tests/tools/ccshimd.bats \
 	tests/tools/check.bats \
+	tests/tools/check_fabric.bats \
 	tests/tools/completion.bats \
 	tests/tools/debug.bats \
 	tests/tools/documented.bats \
 	tests/tools/grid.bats \
 	tests/tools/info.bats \
+	tests/tools/fabric.bats \
+	tests/tools/fabric_deadlock.bats \
+	tests/tools/fabric_pfc.bats \
+	tests/tools/fabric_queues.bats \
+	tests/tools/plan.bats \
 	tests/tools/plot.bats \
 	tests/tools/plugin.bats \
 	tests/tools/replay.bats \
 	tests/tools/run.bats \
 	tests/tools/terminal.bats \
 	tests/tools/width.bats \
+	tests/tools/fabric.bash \
 	tests/tools/tools.bash
 
 # -rpath makes libtool build a shared object that is never installed. Without the

@@ -36,6 +36,21 @@ fits() {
 		replay -h
 		plot -h
 		debug -h
+		plan -h
+		plan headroom -h
+		plan headroom --explain
+		plan buffer -h
+		plan buffer --explain
+		plan thresholds -h
+		plan thresholds --explain --check 5k:20k
+		plan ecn -h
+		plan ecn --explain --pps 2227007 --check 1:1400 --poll 50us
+		plan deadlock -h
+		plan deadlock --explain --clos 4x2 --failures 2
+		plan deadlock --transient
+		plan qos -h
+		plan qos --explain --mtu 9216
+		plan headroom --solve 408@100g/100m,98@25g/15m
 		info -a
 		info -c
 		info -f

@@ -107,7 +107,7 @@ EXTRA_DIST += tests/data/dcqcn_paper_single.csv tests/data/hpcc_paper_incast.csv
 
 tests_unit_test_advice_LDADD = $(unit_ldadd)
 tests_unit_test_dcqcn_LDADD = $(unit_ldadd)
-tests_unit_test_dcqcn_np_LDADD = $(unit_ldadd)
+tests_unit_test_dcqcn_np_LDADD = libccs-fabric.la $(unit_ldadd)
 tests_unit_test_dcqcn_path_LDADD = $(unit_ldadd)
 tests_unit_test_dcqcn_stages_LDADD = $(unit_ldadd)
 tests_unit_test_hpcc_LDADD = $(unit_ldadd)
@@ -185,6 +185,7 @@ agent_unit_programs = \
 	tests/unit/test_ccshimd_links \
 	tests/unit/test_counters \
 	tests/unit/test_feed \
+	tests/unit/test_handshake_model \
 	tests/unit/test_owner \
 	tests/unit/test_record \
 	tests/unit/test_shm_path \
@@ -229,6 +230,8 @@ tests_unit_test_agent_telemetry_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_counters_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_feed_LDADD = libccshim_feed.la $(CMOCKA_LIBS) -lpthread
 tests_unit_test_ccshimd_links_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_handshake_model_LDFLAGS = -Wl,--wrap=ccs_udp_send -Wl,--wrap=ccs_hello_limit_claim
+tests_unit_test_handshake_model_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_owner_LDADD = libccs-agent.la $(unit_ldadd) -lpthread
 tests_unit_test_shm_path_LDADD = $(unit_ldadd) -lpthread
 tests_unit_test_record_LDADD = $(unit_ldadd)
@@ -239,11 +242,15 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/test_auth
 TESTS += tests/unit/test_auth
 tests_unit_test_auth_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
 	tests/unit/test_auth.c \
 	tools/ccshimd/auth.c \
-	tools/ccshimd/auth.h
+	tools/ccshimd/auth.h \
+	tools/ccshimd/key_file.c \
+	tools/ccshimd/key_file.h
 tests_unit_test_auth_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
-tests_unit_test_auth_LDADD = $(CMOCKA_LIBS) $(SODIUM_LIBS)
+tests_unit_test_auth_LDADD = libccs-agent.la $(unit_ldadd) $(SODIUM_LIBS)
 check_PROGRAMS += tests/unit/test_agent_feed
 TESTS += tests/unit/test_agent_feed
 tests_unit_test_agent_feed_SOURCES = \
@@ -276,4 +283,26 @@ tests_unit_test_stats_SOURCES = \
 	tools/ccshim/stat/stat_files.c
 tests_unit_test_stats_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_test_stats_LDADD = $(unit_ldadd) -lpthread
+endif
+
+# The arithmetic of switches.
+if HAVE_CMOCKA
+fabric_unit_programs = \
+	tests/unit/test_headroom \
+	tests/unit/test_mmu \
+	tests/unit/test_thresholds \
+	tests/unit/test_marking \
+	tests/unit/test_cbd \
+	tests/unit/test_ccfabric \
+	tests/unit/test_qos
+check_PROGRAMS += $(fabric_unit_programs)
+TESTS += $(fabric_unit_programs)
+tests_unit_test_headroom_LDADD = libccs-fabric.la $(unit_ldadd)
+tests_unit_test_mmu_LDADD = libccs-fabric.la $(unit_ldadd)
+tests_unit_test_qos_LDADD = libccs-fabric.la $(unit_ldadd)
+tests_unit_test_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_unit_test_ccfabric_LDADD = bench/libfabric-sim.la $(unit_ldadd)
+tests_unit_test_cbd_LDADD = libccs-fabric.la $(unit_ldadd)
+tests_unit_test_marking_LDADD = libccs-fabric.la $(unit_ldadd)
+tests_unit_test_thresholds_LDADD = libccs-fabric.la $(unit_ldadd)
 endif
