@@ -18,7 +18,7 @@
 #include "load.h"
 #include "bench/ccbench/place/spawn.h"
 
-enum { POSTS = 8, POLLS = 4, GATED = POSTS + POLLS, CASES, ROUNDS_MAX = 9 };
+enum { POSTS = 8, POLLS = 4, GATED = POSTS + POLLS, PACED, CASES, ROUNDS_MAX = 9 };
 enum { SMALL = 64, SEGMENT = 65536, SEGMENTS = 16 };
 enum { BARE, OFF, OBSERVE, ENFORCE, SETTINGS };
 
@@ -41,9 +41,10 @@ static const char usage[] =
 	"A row: threads, each with queue pairs and a completion queue of its own; queue pairs in\n"
 	"all, used in turn; WRs a post, all signalled, 64 bytes. 'poll' is an empty poll, 'gated'\n"
 	"a segment of 64 KB that waits, in mode enforce, until one of the two before it has\n"
-	"completed. Beside what is added stands the aim. Rounds go through all settings by\n"
-	"turns; added is the median over them, with its quartiles. The gate is open, as the path\n"
-	"is empty: CCSHIM_RTT_JITTER=0us, since with noise copa would drain. CCSHIM_CC and other\n"
+	"completed, 'paced' a WR of a flow at .9 of the line, as agents may advise it, that need\n"
+	"not wait. Beside what is added stands the aim. Rounds go through all settings by turns;\n"
+	"added is the median over them, with its quartiles. The gate is open, as the path is\n"
+	"empty: CCSHIM_RTT_JITTER=0us, since with noise copa would drain. CCSHIM_CC and other\n"
 	"options apply (ccshim.conf(5)); no file of them does.\n";
 
 static struct load cases[CASES];
@@ -71,6 +72,7 @@ static void make_cases(int64_t ns)
 	for (unsigned i = 0; i < POLLS; i++)
 		cases[POSTS + i] = (struct load){ 1, polled[i], 0, SMALL, ns };
 	cases[GATED] = (struct load){ 1, 1, 1, SEGMENT * SEGMENTS, ns };
+	cases[PACED] = (struct load){ 1, 1, 1, SMALL, ns };
 }
 
 /* What a WR of it counts as. */
@@ -98,7 +100,7 @@ static double aim_of_instructions(unsigned c, unsigned setting)
 {
 	if (setting == OFF)
 		return c == GATED ? NAN : 0;
-	return c < POSTS ? 250 : NAN;
+	return c < POSTS || c == PACED ? 250 : NAN;
 }
 
 static void find_files(void)
@@ -115,8 +117,9 @@ static void find_files(void)
 }
 
 /* In a child: become the measuring process. Its figures go to descriptor 1. */
-static void become(const struct load *l, unsigned setting, bool under_valgrind)
+static void become(unsigned c, unsigned setting, bool under_valgrind)
 {
+	const struct load *l = &cases[c];
 	char preload[3 * PATH_MAX], self[PATH_MAX + 16], what[5][24];
 	const char *args[13], **arg = args;
 
@@ -133,7 +136,9 @@ static void become(const struct load *l, unsigned setting, bool under_valgrind)
 	snprintf(what[2], sizeof(what[2]), "%u", l->list);
 	snprintf(what[3], sizeof(what[3]), "%lld", under_valgrind ? 0ll : (long long)l->ns);
 	snprintf(what[4], sizeof(what[4]), "%u", l->bytes);
-	if (l->bytes > SEGMENT) {
+	if (c == PACED)
+		setenv("CCSHIM_CC", "fixed:rate=90g", 1);
+	if (c == GATED) {
 		/* Only the window is to close: waiting for a time to come costs what the wait does. */
 		setenv("CCSHIM_CC", "none", 1);
 		setenv("CCSHIM_SEGMENT", "64KiB", 1);
@@ -160,8 +165,7 @@ static void become(const struct load *l, unsigned setting, bool under_valgrind)
 }
 
 /* What such a process prints, from where the key stands; NULL: it is not there. */
-static const char *output_of(const struct load *l, unsigned setting, bool under_valgrind,
-			     const char *key)
+static const char *output_of(unsigned c, unsigned setting, bool under_valgrind, const char *key)
 {
 	static char text[8192];
 	size_t n = 0;
@@ -176,7 +180,7 @@ static const char *output_of(const struct load *l, unsigned setting, bool under_
 		dup2(out[1], STDOUT_FILENO);
 		close(out[0]);
 		close(out[1]);
-		become(l, setting, under_valgrind);
+		become(c, setting, under_valgrind);
 	}
 	close(out[1]);
 	while (n < sizeof(text) - 1 && (got = read(out[0], text + n, sizeof(text) - 1 - n)) > 0)
@@ -191,7 +195,7 @@ static const char *output_of(const struct load *l, unsigned setting, bool under_
 
 static void measure(unsigned c, unsigned setting, unsigned round)
 {
-	const char *text = output_of(&cases[c], setting, false, "cost ");
+	const char *text = output_of(c, setting, false, "cost ");
 	struct cost *cost = &costs[c][setting][round];
 
 	if (!text || sscanf(text, "%lf %lf", &cost->ns, &cost->instructions) != 2)
@@ -202,7 +206,7 @@ static void measure(unsigned c, unsigned setting, unsigned round)
 
 static void count(unsigned c, unsigned setting)
 {
-	const char *text = output_of(&cases[c], setting, true, "Collected :");
+	const char *text = output_of(c, setting, true, "Collected :");
 	double n;
 
 	if (!text || sscanf(text, "%lf", &n) != 1)
@@ -275,14 +279,23 @@ static void print_number(int width, double n)
 		printf(" %*.1f", width, n);
 }
 
+/* Of a row: its name, or the length of its lists. */
+static const char *kind_of(unsigned c)
+{
+	static char list[12];
+
+	if (c == GATED || c == PACED)
+		return c == GATED ? "gated" : "paced";
+	snprintf(list, sizeof(list), "%u", cases[c].list);
+	return cases[c].list ? list : "poll";
+}
+
 static void print_row(unsigned c, unsigned setting)
 {
 	const struct row r = row_of(c, setting);
-	char list[12];
 
-	snprintf(list, sizeof(list), "%u", cases[c].list);
 	printf("%-8s %3u %6u %5s", names[setting], cases[c].threads, cases[c].qps,
-	       c == GATED ? "gated" : cases[c].list ? list : "poll");
+	       kind_of(c));
 	print_number(8, r.bare_ns);
 	print_number(8, r.added_ns);
 	print_number(5, aim_of(c, setting));
@@ -321,6 +334,7 @@ static bool print_json(void)
 		ccs_json_uint(&j, "qps", cases[c].qps);
 		ccs_json_uint(&j, "list", cases[c].list);
 		ccs_json_uint(&j, "bytes", cases[c].bytes);
+		ccs_json_str(&j, "kind", kind_of(c));
 		ccs_json_num(&j, "bare_ns", r.bare_ns);
 		ccs_json_num(&j, "added_ns", r.added_ns);
 		ccs_json_num(&j, "aim_ns", aim_of(c, setting));

@@ -61,7 +61,7 @@ def overhead:
   (["mode", "threads", "QPs", "list", "bare ns", "added ns", "aim", "instructions", "aim"] | head),
   (.rows[] | select(.mode != "off") |
     [.mode, .threads, .qps,
-     if .list == 0 then "poll" elif .bytes > 64 then "gated" else .list end, .bare_ns, .added_ns,
+     .kind, .bare_ns, .added_ns,
      .aim_ns // "-", .added_instructions // "-", .aim_instructions // "-"] |
     map(if type == "number" then digits else . end) | row);
 

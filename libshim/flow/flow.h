@@ -130,7 +130,7 @@ struct ccs_flow {
 	uint32_t segment;                /* bytes */
 	uint32_t reads;                  /* outstanding READs and atomics */
 	uint16_t max_reads;
-	uint16_t fastpath_bytes;         /* budget of ccs_flow_post_fast; with fastpath_wrs */
+	uint16_t fastpath_bytes;         /* budget of ccs_flow_post_fast/_whole; with fastpath_wrs */
 
 	/* The gate, for each segment. `window`, `ramping` and `draining` are copies of what is
 	 * in slow_start, which is not in these cache lines. */
@@ -163,6 +163,8 @@ struct ccs_flow {
 	uint32_t seg_max;                /* entries of the device's queue: the most of seg_limit */
 	uint64_t nic_free_ns;            /* rtt.c: when the modelled NIC is idle again */
 	struct ccs_pacing pacing;
+	uint32_t uncharged;              /* bytes of former fast-path budgets, not paced yet */
+	uint16_t granted;                /* of fastpath_bytes, before any were used */
 	uint32_t internal;               /* in flight, whose completion only we get */
 
 	/* Events for the algorithm (cc_events.c). */
@@ -272,6 +274,38 @@ static inline uint64_t ccs_flow_newest(const struct ccs_flow *f)
 	return f->seg_head - 1;
 }
 
+/* The next free entry of the ring. */
+static inline struct ccs_seg *ccs_flow_next_entry(struct ccs_flow *f)
+{
+	if (f->seg_head == f->seg_tail)
+		f->seg_base = (uint32_t)f->seg_head;
+	return ccs_flow_seg(f, f->seg_head);
+}
+
+/*
+ * Private to flow/: within the fast-path budget, the next WR as one segment whose completion the
+ * application gets, in few instructions. seg->wr is set.
+ */
+static inline void ccs_flow_send_whole(struct ccs_flow *f, struct ccs_seg *seg, uint64_t len,
+				       uint32_t flags)
+{
+	f->fastpath_wrs--;
+	f->fastpath_bytes -= (uint16_t)len;
+	seg->offset = 0;
+	seg->len = len;
+	seg->post_ns = seg->depart_ns = 0;
+	seg->flags = flags | CCS_WR_WHOLE;
+	seg->first = seg->last = seg->signal = true;
+	seg->internal = false;
+	f->unsignalled = 0;
+	f->unsignalled_bytes = 0;
+	f->untimed++;
+	f->inflight += len;
+	f->sent += len;
+	f->wr_next++;
+	f->seg_head++;
+}
+
 /* Queue a WR and return its number. The flow must not be full. */
 uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags);
 
@@ -297,6 +331,30 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
  * the newest ones then. NULL: the caller must use accept and next; nothing has changed.
  */
 const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint32_t flags);
+
+/*
+ * The same for the usual WR: one that is signalled, and no READ nor CCS_WR_NO_DEFER. Returns its
+ * entry, which belongs to the segment ccs_flow_newest(). NULL: as above.
+ */
+static inline struct ccs_wr *ccs_flow_post_whole(struct ccs_flow *f, uint64_t len, uint32_t flags)
+{
+	struct ccs_seg *seg;
+	struct ccs_wr *wr;
+
+	if (!f->fastpath_wrs || len > f->fastpath_bytes || f->wr_next != f->wr_head ||
+	    f->state != CCS_FLOW_RUN)
+		return NULL;
+	if (f->wr_head == f->wr_tail)
+		f->wr_base = (uint32_t)f->wr_head;
+	wr = ccs_flow_wr(f, f->wr_head);
+	wr->len = len;
+	wr->flags = flags;
+	wr->reported = false;
+	seg = ccs_flow_next_entry(f);
+	seg->wr = f->wr_head++;
+	ccs_flow_send_whole(f, seg, len, flags);
+	return wr;
+}
 
 /* The device refused segment number `from` and all later ones: take them back. */
 void ccs_flow_unsend(struct ccs_flow *f, uint64_t from);

@@ -69,6 +69,13 @@ uint64_t ccs_pacing_due_ns(const struct ccs_pacing *p, uint64_t now_ns)
 	return (uint64_t)ceil(ccs_min(due, FAR_NS));
 }
 
+double ccs_pacing_credit(const struct ccs_pacing *p, uint32_t segment, uint64_t now_ns)
+{
+	const double late = ccs_min((double)now_ns - due_ns(p), gap_ns(p, segment));
+
+	return ccs_max(late, 0) * p->rate / 8e9;
+}
+
 /* A random number from 0 (included) to 1 (excluded). */
 static double next_random(struct ccs_pacing *p)
 {

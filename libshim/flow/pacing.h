@@ -76,6 +76,9 @@ void ccs_pacing_change_rate(struct ccs_pacing *p, double rate, enum ccs_pacing_c
 /* The time from which on the next release is allowed; now_ns if that is now. */
 uint64_t ccs_pacing_due_ns(const struct ccs_pacing *p, uint64_t now_ns);
 
+/* How many bytes may be released at that time one by one, of segments of that size. */
+double ccs_pacing_credit(const struct ccs_pacing *p, uint32_t segment, uint64_t now_ns);
+
 /*
  * Account for a release of `len` bytes now. A release that is late by up to one segment's time
  * (16 with `burst`) is charged from its due time, so that the delay costs no throughput.

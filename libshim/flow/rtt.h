@@ -24,16 +24,23 @@ static inline void ccs_rtt_copy_slow_start(struct ccs_flow *f)
 }
 
 /*
- * True if timing one segment now and then is enough, because nothing slows the flow and nothing is
+ * True if timing one segment now and then is enough, because no RTT slows the flow and nothing is
  * to be learned. In slow start that holds while little is outstanding: the window is never less
  * than a segment. It also holds if the application polls too rarely for its completions to show
  * an RTT: more samples would not show one either.
  */
-static inline bool ccs_rtt_sample_sparsely(const struct ccs_flow *f)
+static inline bool ccs_rtt_sample_some(const struct ccs_flow *f)
 {
 	return (!f->ramping || f->inflight < f->segment / 4) && !f->followed && !f->draining &&
 	       f->base_samples + f->imprecise_samples >= CCS_RTT_BASE_SAMPLES &&
-	       ccs_flow_at_line_rate(f) && f->cc.out.timer_us == INFINITY;
+	       f->cc.out.timer_us == INFINITY &&
+	       (ccs_flow_at_line_rate(f) || !(f->cc.ops->needs & CCS_NEEDS_RTT));
+}
+
+/* True if nor the gate needs the time: only the line slows the flow. */
+static inline bool ccs_rtt_sample_sparsely(const struct ccs_flow *f)
+{
+	return ccs_flow_at_line_rate(f) && ccs_rtt_sample_some(f);
 }
 
 #endif

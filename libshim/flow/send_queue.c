@@ -239,17 +239,25 @@ static void account_done(struct ccs_flow *f, const struct ccs_seg *seg)
 	f->reads -= !!(seg->flags & CCS_WR_READ);
 }
 
-/* The next free entry of the ring. */
-static struct ccs_seg *next_entry(struct ccs_flow *f)
-{
-	if (f->seg_head == f->seg_tail)
-		f->seg_base = (uint32_t)f->seg_head;
-	return ccs_flow_seg(f, f->seg_head);
-}
-
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+/* Bytes that took the fast path since a segment was charged to pacing. */
+static uint32_t uncharged_bytes(const struct ccs_flow *f)
+{
+	return f->uncharged + f->granted - f->fastpath_bytes;
+}
+
+/* What pacing lets leave at that time. At line rate, small WRs are not paced. */
+static double paced_bytes(const struct ccs_flow *f, uint64_t now_ns)
+{
+	if (ccs_flow_at_line_rate(f))
+		return INFINITY;
+	if (now_ns == CCS_TIME_UNKNOWN)
+		return -1;
+	return ccs_pacing_credit(&f->pacing, f->segment, now_ns) - uncharged_bytes(f);
 }
 
 /*
@@ -257,21 +265,24 @@ static uint64_t least(uint64_t a, uint64_t b)
  * that is sampled sparsely and in which no WR waits for its release time. The budget holds until
  * feedback revokes it (ccs_flow_fastpath_revoke): completions only free entries.
  */
-static void fastpath_grant(struct ccs_flow *f)
+static void fastpath_grant(struct ccs_flow *f, uint64_t now_ns)
 {
 	const uint64_t entries = least(f->wr_limit - (f->wr_next - f->wr_tail),
 				       f->seg_limit - (f->seg_head - f->seg_tail));
 	const double quarter = f->segment / 4, inflight = (double)f->inflight;
 	double bytes = quarter - 1 - ((uint32_t)f->sent - f->timed_sent);
 
-	if (f->enforce)
+	if (f->enforce) {
 		bytes = ccs_min(bytes, ccs_flow_window(f) - inflight);
+		bytes = ccs_min(bytes, paced_bytes(f, now_ns));
+	}
 	if (f->ramping)
 		bytes = ccs_min(bytes, quarter - inflight);
 	if (bytes < 0 || f->untimed + 1 >= UNTIMED_MAX)
 		return;
+	f->uncharged = uncharged_bytes(f);
 	f->fastpath_wrs = (uint8_t)least(UNTIMED_MAX - 1 - f->untimed, entries);
-	f->fastpath_bytes = (uint16_t)ccs_min(bytes, UINT16_MAX);
+	f->fastpath_bytes = f->granted = (uint16_t)ccs_min(bytes, UINT16_MAX);
 }
 
 static inline bool has_budget(const struct ccs_flow *f, uint64_t len, uint32_t flags)
@@ -280,39 +291,24 @@ static inline bool has_budget(const struct ccs_flow *f, uint64_t len, uint32_t f
 	       !(flags & (CCS_WR_READ | CCS_WR_NO_DEFER));
 }
 
-/* As account_sent(), of a whole WR whose completion the application gets, in few instructions. */
-static inline void account_whole(struct ccs_flow *f, struct ccs_seg *seg)
-{
-	seg->flags |= CCS_WR_WHOLE;
-	seg->signal = true;
-	seg->internal = false;
-	f->unsignalled = 0;
-	f->unsignalled_bytes = 0;
-	f->untimed++;
-	f->inflight += seg->len;
-	f->sent += seg->len;
-	f->wr_next++;
-	f->seg_head++;
-}
-
 /* The next WR, within the budget. Copying a whole struct would stall on the stores before it. */
 static inline __attribute__((always_inline)) struct ccs_seg *
 send_fast(struct ccs_flow *f, uint64_t wr, uint64_t len, uint32_t flags)
 {
-	struct ccs_seg *seg = next_entry(f);
+	struct ccs_seg *seg = ccs_flow_next_entry(f);
 
+	seg->wr = wr;
+	if (flags & CCS_WR_SIGNALED) {
+		ccs_flow_send_whole(f, seg, len, flags);
+		return seg;
+	}
 	f->fastpath_wrs--;
 	f->fastpath_bytes -= (uint16_t)len;
-	seg->wr = wr;
 	seg->offset = 0;
 	seg->len = len;
 	seg->post_ns = seg->depart_ns = 0;
 	seg->flags = flags;
 	seg->first = seg->last = true;
-	if (flags & CCS_WR_SIGNALED) {
-		account_whole(f, seg);
-		return seg;
-	}
 	seg->signal = needs_signal(f, seg);
 	account_sent(f, seg);
 	return seg;
@@ -333,12 +329,15 @@ const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint3
  */
 static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 {
-	const bool burst = ccs_flow_at_line_rate(f) || f->paced;
+	const bool at_line_rate = ccs_flow_at_line_rate(f), burst = at_line_rate || f->paced;
+	const uint64_t before = at_line_rate ? 0 : uncharged_bytes(f);
 
 	if (!seg->last && seg->len < f->segment)
 		ccs_pacing_charge_random(&f->pacing, f->segment, burst, now_ns);
 	else
-		ccs_pacing_charge(&f->pacing, seg->len, f->segment, burst, now_ns);
+		ccs_pacing_charge(&f->pacing, before + seg->len, f->segment, burst, now_ns);
+	f->uncharged = 0;
+	f->granted = f->fastpath_bytes;
 	ccs_rtt_depart(f, seg, now_ns);
 	ccs_flow_cc_on_send(f, seg->len, now_ns);
 }
@@ -367,7 +366,7 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 	if (!is_gate_open(f, len, sparse, now_ns))
 		return CCS_NEXT_NONE;
 
-	seg = next_entry(f);
+	seg = ccs_flow_next_entry(f);
 	*seg = (struct ccs_seg){
 		.wr = f->wr_next,
 		.offset = f->next_offset,
@@ -388,8 +387,9 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 		f->skip_gate = false;
 	account_sent(f, seg);
 	ccs_flow_fastpath_revoke(f);
-	if (sparse && (f->wr_next == f->wr_head || now_ns == CCS_TIME_UNKNOWN) && !f->next_offset)
-		fastpath_grant(f);
+	if (!f->next_offset && (f->wr_next == f->wr_head || (sparse && now_ns == CCS_TIME_UNKNOWN)) &&
+	    ccs_rtt_sample_some(f))
+		fastpath_grant(f, now_ns);
 	*next = seg;
 	return CCS_NEXT_SEGMENT;
 }
@@ -551,10 +551,14 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 	*wr = seg->wr;
 	if (done->ok) {
 		count_success(f, seg);
-		if (seg->depart_ns)
+		if (seg->depart_ns) {
 			ccs_rtt_sample(f, seg, done);
-		else
+			if (f->wr_next == f->wr_head && !f->cc.out.small_next &&
+			    ccs_rtt_sample_some(f))
+				fastpath_grant(f, done->latest_ns);
+		} else {
 			f->pending_bytes += (double)seg->len;
+		}
 		if (seg->last && (seg->flags & CCS_WR_SIGNALED) && !owner->reported)
 			return true;
 		f->stats.internal_completions++;

@@ -145,6 +145,7 @@ struct cq {
 	bool closing;                    /* shadow CQs are being destroyed */
 	unsigned qps;
 	struct ibv_modify_cq_attr moderation; /* attr_mask 0: none */
+	struct qp *last;                 /* of the last completion; NULL: unknown */
 	struct ready *ready;             /* completions to be delivered, oldest first */
 	struct wc_more *ready_more;      /* of each; NULL: a plain CQ */
 	uint32_t ready_head, ready_tail, ready_mask;
@@ -204,6 +205,7 @@ struct qp {
 	bool timed;                      /* counted in cq->timed */
 	bool notifies : 1;               /* its CQ has a channel */
 	bool busy : 1, mixed : 1, failing : 1; /* counted in its CQ */
+	bool resumed : 1;                /* from SQD, since the application posted last */
 	bool sq_sig_all;
 	bool broken;                     /* failed: the shim completes what the device does not */
 	bool marker_posted;              /* then: behind all WQEs there is one of ours */
@@ -233,7 +235,6 @@ struct qp {
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 	uint8_t peer_gid[16];            /* zeroes: unknown */
 	struct ccs_timer timer;          /* in the pacer thread's wheel */
-	bool resumed;                    /* from SQD, since the application posted last */
 	bool flush_seen;                 /* broken: the device has flushed a WQE */
 	uint64_t flushed_ns;             /* broken: when nothing in flight completes any more */
 	uint32_t flush_vendor_err;       /* of the device's flushed WQEs */

@@ -110,6 +110,8 @@ void ccs_registry_remove(struct qp *qp)
 {
 	const uint32_t at = qp->id % (1u << ENTRY_BITS);
 
+	if (qp->cq->last == qp)
+		qp->cq->last = NULL;
 	pthread_mutex_lock(&registry_lock);
 	atomic_store_explicit(&entry_of(at)->qp, NULL, memory_order_release);
 	atomic_store_explicit(&entry_of(at)->cq, NULL, memory_order_release);

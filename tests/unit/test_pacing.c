@@ -318,6 +318,79 @@ static void a_flow_releases_no_more_than_its_rate_allows(void **state)
 	}
 }
 
+/* Hand over a small WR, without the time if the flow allows that. Its length, or -1: it waits. */
+static int64_t release_small(struct ccs_flow *f, uint64_t len, uint64_t now, unsigned *fast)
+{
+	struct ccs_done done = { .ok = true, .earliest_ns = now, .latest_ns = now };
+	uint64_t wr;
+
+	if (!ccs_flow_waiting(f) && ccs_flow_post_whole(f, len, CCS_WR_SIGNALED)) {
+		done.number = ccs_flow_newest(f);
+		ccs_flow_complete(f, &done, &wr);
+		++*fast;
+		return (int64_t)len;
+	}
+	if (!ccs_flow_waiting(f))
+		ccs_flow_accept(f, len, CCS_WR_SIGNALED);
+	return release(f, now);
+}
+
+/* Small WRs, most of which leave without the time; the rate changes or not. */
+static void untimed_wrs_leave_at_the_rate(void **state)
+{
+	unsigned fast = 0;
+
+	(void)state;
+	seed_start("untimed");
+	for (unsigned round = 0; round < 300; round++) {
+		const struct range range = random_range();
+		const uint64_t most = 1 + seed_below(1000);
+		uint64_t now = 1 + seed_below(1ull << 45);
+		struct bounds b = { .segment = segment_at(&range, 0), .at = now,
+				    .k = range.least < range.most ? 4 : 3 };
+		double rate = random_rate(&range);
+		struct ccs_flow f;
+
+		open_flow(&f, 2 * range.most, 4096, rate, now);
+		for (unsigned step = 0; step < 2000; step++) {
+			int64_t len;
+
+			if (seed_below(6) == 0)
+				ccs_flow_cc_set_rate(&f, rate = random_rate(&range), now);
+			while ((len = release_small(&f, 1 + seed_below(most), now, &fast)) >= 0 &&
+			       seed_below(40))
+				check_upper(&b, len);
+			if (len >= 0)
+				check_upper(&b, len);
+			now += seed_below((uint64_t)(8e9 * b.segment / rate *
+						     (seed_below(10) ? .1 : 20)) + 2);
+			advance_to(&b, range.most, now);
+		}
+		ccs_flow_destroy(&f);
+	}
+	assert_true(fast > 100000);
+}
+
+/* A backlog of small WRs, released each 5 us: it takes the time of its bytes at the rate. */
+static void a_backlog_of_untimed_wrs_uses_the_rate(void **state)
+{
+	const double rate = 1e9;
+	uint64_t bytes = 0;
+	unsigned fast = 0;
+	struct ccs_flow f;
+	int64_t len;
+
+	(void)state;
+	open_flow(&f, 2 * rate, 4096, rate, 1000000);
+	for (uint64_t now = 1000000; now < 11000000; now += 5000)
+		while ((len = release_small(&f, 64, now, &fast)) >= 0)
+			bytes += (uint64_t)len;
+	assert_true(fast > bytes / 64 / 2);
+	assert_true((double)bytes > .99 * rate * .01 / 8 &&
+		    (double)bytes < 1.01 * rate * .01 / 8 + 3 * 4096);
+	ccs_flow_destroy(&f);
+}
+
 /* Backlogged, and released in time though not at once. */
 static void a_flow_releases_no_less_than_its_rate_allows(void **state)
 {
@@ -587,6 +660,8 @@ int main(void)
 		cmocka_unit_test(a_random_charge_is_a_part_of_a_segment),
 		cmocka_unit_test(pacing_alone_keeps_the_upper_bound),
 		cmocka_unit_test(a_flow_releases_no_more_than_its_rate_allows),
+		cmocka_unit_test(untimed_wrs_leave_at_the_rate),
+		cmocka_unit_test(a_backlog_of_untimed_wrs_uses_the_rate),
 		cmocka_unit_test(a_flow_releases_no_less_than_its_rate_allows),
 		cmocka_unit_test(flow_and_timer_wheel_meet_the_rate),
 		cmocka_unit_test(a_rise_releases_one_segment),

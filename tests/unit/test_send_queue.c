@@ -378,6 +378,23 @@ static void random_cnp(void)
 	spy_rate = before;
 }
 
+static const struct ccs_seg *post_fast(const struct mwr *wr)
+{
+	const uint32_t kind = CCS_WR_SIGNALED | CCS_WR_READ | CCS_WR_NO_DEFER;
+	const struct ccs_wr *entry;
+
+	if ((wr->flags & kind) != CCS_WR_SIGNALED || seed_below(2))
+		return ccs_flow_post_fast(&m.flow, wr->len, wr->flags);
+	entry = ccs_flow_post_whole(&m.flow, wr->len, wr->flags);
+	if (!entry)
+		return NULL;
+	assert_ptr_equal(entry, ccs_flow_wr(&m.flow, m.flow.wr_head - 1));
+	assert_int_equal(entry->len, wr->len);
+	assert_int_equal(entry->flags, wr->flags);
+	assert_false(entry->reported);
+	return ccs_flow_seg(&m.flow, ccs_flow_newest(&m.flow));
+}
+
 /*
  * By the fast path, if there is budget: the result is the same as that of accepting and handing
  * over without the time. This is done, too, and updates the model.
@@ -386,7 +403,7 @@ static bool post_fast_one(void)
 {
 	const struct ccs_flow before = m.flow;
 	const struct mwr wr = random_wr();
-	const struct ccs_seg *seg = ccs_flow_post_fast(&m.flow, wr.len, wr.flags);
+	const struct ccs_seg *seg = post_fast(&wr);
 	struct ccs_flow after = m.flow;
 	struct ccs_seg got;
 

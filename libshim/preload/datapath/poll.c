@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/probe.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/post.h"
@@ -22,6 +23,7 @@
 #include "preload/object/qp.h"
 #include "preload/object/shadow_cq.h"
 #include "preload/registry.h"
+#include "preload/report/publish.h"
 
 enum { SPINNING = 8, FAIR = 4, REST_AFTER = 1024, REST_AFTER_QP = 64 };
 
@@ -249,8 +251,73 @@ void ccs_cq_take_event(struct cq *cq, const struct shadow *s)
 		watch(cq);
 }
 
+/*
+ * The shadow CQ of a usual poll, or NULL: the CQ has one, no event or extended field is needed,
+ * and no RTT is being measured.
+ */
+static inline struct shadow *usual_shadow(struct cq *cq)
+{
+	struct shadow *s = atomic_load_explicit(&cq->shadows, memory_order_acquire);
+
+	return !s->next && !cq->channel && !cq->ex && !cq->closing &&
+	       !atomic_load_explicit(&cq->timed, memory_order_relaxed) &&
+	       !atomic_load_explicit(&cq->broken, memory_order_relaxed) ? s : NULL;
+}
+
+/* The QP that a completion is of, locked. NULL: it was destroyed. */
+static inline struct qp *lock_qp(struct cq *cq, uint32_t id)
+{
+	struct qp *qp = cq->last;
+
+	if (!qp || qp->id != id)
+		qp = cq->last = ccs_registry_find(cq, id);
+	if (qp)
+		ccs_lock(&qp->lock);
+	return qp;
+}
+
+/* As pump_and_unlock() at an unknown time. */
+static inline void leave_usual(struct qp *qp)
+{
+	if (qp->has_feedback || qp->broken || !ccs_post_is_idle(qp))
+		ccs_post_pump(qp, &qp->cq->polled_ns);
+	else
+		ccs_publish_idle(qp);
+	ccs_qp_leave(qp);
+}
+
+/*
+ * Of n completions in the application's array, those before the first that is not the success of a
+ * whole WR: they need no change but of their wr_id. Returns how many.
+ */
+static inline int deliver_usual(struct cq *cq, struct ibv_wc *wc, int n)
+{
+	struct qp *qp = NULL;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		const uint32_t id = (uint32_t)(wc[i].wr_id >> 32);
+		const struct ccs_wr *wr;
+
+		if (!qp || qp->id != id) {
+			if (qp)
+				leave_usual(qp);
+			qp = lock_qp(cq, id);
+		}
+		wr = !qp || wc[i].status ? NULL : ccs_flow_complete_whole(&qp->flow,
+									  (uint32_t)wc[i].wr_id);
+		if (!wr)
+			break;
+		wc[i].wr_id = wr->id;
+		CCS_PROBE4(complete, qp->qp_num, wr->id, wr->len, 0);
+	}
+	if (qp)
+		leave_usual(qp);
+	return i;
+}
+
 /* The ready completions, and then new ones, which go directly into wc. */
-static int poll_shadows(struct cq *cq, int n, struct ibv_wc *wc)
+static __attribute__((noinline)) int poll_shadows(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	const int got = pop_ready(cq, n, wc);
 	int left;
@@ -264,6 +331,71 @@ static int poll_shadows(struct cq *cq, int n, struct ibv_wc *wc)
 	cq->out = NULL;
 	cq->out_space = 0;
 	return n > left ? n - left : cq->failed;
+}
+
+/* The array has `got` completions that may be removed, or become more, and space for n. */
+static __attribute__((noinline)) int poll_rest(struct cq *cq, int got, int n, struct ibv_wc *wc)
+{
+	struct shadow_batch a;
+
+	a.wc = a.own;
+	a.n = got;
+	a.has_timestamps = false;
+	a.empty_ns = cq->empty_ns;
+	memcpy(a.own, wc, (size_t)got * sizeof(*wc));
+	cq->out = wc;
+	cq->out_space = n;
+	deliver(cq, &a, got);
+	if (cq->out_space)
+		drain_shadows(cq, false);
+	n -= cq->out_space;
+	cq->out = NULL;
+	cq->out_space = 0;
+	return n;
+}
+
+/* A usual poll found nothing. */
+static inline void count_empty(struct cq *cq, struct shadow *s, uint64_t before_ns)
+{
+	if (before_ns != CCS_TIME_UNKNOWN)
+		cq->empty_ns = before_ns;
+	if (++s->empty > s->rest_after)
+		try_to_rest(cq, s);
+}
+
+/* As poll_shadows(), in few instructions. */
+static inline int poll_usual(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc)
+{
+	const uint64_t before_ns = cq->polled_ns;
+	int all = 0, want, got, whole;
+
+	cq->polled_ns = CCS_TIME_UNKNOWN;
+	cq->woken = false;
+	if (atomic_load_explicit(&s->resting, memory_order_relaxed))
+		return 0;
+	do {
+		want = n - all < CCS_BATCH ? n - all : CCS_BATCH;
+		got = cq->ctx->real.poll_cq(s->cq, want, wc + all);
+		if (got <= 0)
+			break;
+		s->empty = 0;
+		whole = deliver_usual(cq, wc + all, got);
+		all += whole;
+		if (whole < got)
+			return all + poll_rest(cq, got - whole, n - all, wc + all);
+	} while (got == want && all < n);
+	if (got < 0)
+		ccs_shadow_note_error(s, got);
+	else if (got < want)
+		count_empty(cq, s, before_ns);
+	return all || got > 0 ? all : got;
+}
+
+static inline int poll_first(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	struct shadow *usual = ccs_cq_ready_count(cq) ? NULL : usual_shadow(cq);
+
+	return usual ? poll_usual(cq, usual, n, wc) : poll_shadows(cq, n, wc);
 }
 
 static int poll_app(struct cq *cq, int n, struct ibv_wc *wc)
@@ -303,7 +435,7 @@ static int queue_behind_pending(struct cq *cq, int got, int n, struct ibv_wc *wc
 static int merge(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	const bool fair = ++cq->polls >= FAIR && !ccs_cq_ready_count(cq);
-	const int first = fair ? 0 : poll_shadows(cq, n, wc);
+	const int first = fair ? 0 : poll_first(cq, n, wc);
 	int second;
 
 	if (first < 0 || first == n)
@@ -314,7 +446,7 @@ static int merge(struct cq *cq, int n, struct ibv_wc *wc)
 		return first + queue_behind_pending(cq, second, n - first, wc + first);
 	if (second < 0)
 		return first ? first : second;
-	return fair ? poll_shadows(cq, n, wc) : first;
+	return fair ? poll_first(cq, n, wc) : first;
 }
 
 /* Whether the application spins: several polls in a row were empty. */

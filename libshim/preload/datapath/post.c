@@ -183,12 +183,6 @@ static void post_marker(struct qp *qp)
 		qp->marker_posted = !post_to_device(qp, &wr, &bad);
 }
 
-/* For completions, because the application sleeps and the device may not wake it. */
-static inline bool must_look(const struct qp *qp)
-{
-	return qp->busy && ccs_notify_waits(qp->cq);
-}
-
 /* Polls complete the WRs of a failed QP, see ccs_complete_broken(). */
 static void await_flush(struct qp *qp, uint64_t *now_ns)
 {
@@ -206,7 +200,7 @@ static void await_flush(struct qp *qp, uint64_t *now_ns)
 	atomic_store(&qp->cq->broken, true);
 	if (qp->notifies)
 		ccs_notify_count(qp);
-	if (must_look(qp) && (!due || due > ccs_now(now_ns) + look_ns(qp)))
+	if (ccs_post_must_look(qp) && (!due || due > ccs_now(now_ns) + look_ns(qp)))
 		due = ccs_now(now_ns) + look_ns(qp);
 	if (due)
 		ccs_pacer_thread_schedule(qp, due, ccs_now(now_ns));
@@ -250,13 +244,6 @@ static void disable_enforcement(struct qp *qp, uint64_t *now_ns)
 		fail_qp(qp, rc);
 }
 
-/* No WR is deferred, nor was any at the last schedule_deferred(). */
-static inline bool is_idle(const struct qp *qp)
-{
-	return !ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns &&
-	       !must_look(qp);
-}
-
 /* As ccs_flow_wait(). Where a completion may open the gate, look for one meanwhile. */
 static uint64_t due_ns(struct qp *qp, uint64_t now_ns)
 {
@@ -272,7 +259,7 @@ static void schedule_deferred(struct qp *qp, uint64_t *now_ns)
 
 	if (qp->flow.state == CCS_FLOW_SQD)
 		due = 0; /* in SQD: emission continues when the application leaves that state */
-	if (must_look(qp) && (!due || due > *now_ns + look_ns(qp)))
+	if (ccs_post_must_look(qp) && (!due || due > *now_ns + look_ns(qp)))
 		due = *now_ns + look_ns(qp);
 	if (due) {
 		if (!ccs_pacer_thread_schedule(qp, due, *now_ns))
@@ -287,7 +274,7 @@ static inline __attribute__((always_inline)) void schedule(struct qp *qp, uint64
 {
 	if (qp->broken)
 		await_flush(qp, now_ns);
-	else if (!is_idle(qp))
+	else if (!ccs_post_is_idle(qp))
 		schedule_deferred(qp, now_ns);
 }
 
@@ -314,7 +301,7 @@ void ccs_post_pump(struct qp *qp, uint64_t *now_ns)
 
 	ccs_qp_feedback_poll(qp, now_ns);
 	ccs_publish_due(qp, *now_ns);
-	if (is_idle(qp) && !qp->broken) {
+	if (ccs_post_is_idle(qp) && !qp->broken) {
 		ccs_publish_idle(qp);
 		return;
 	}
@@ -561,6 +548,30 @@ build_timed(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe
 }
 
 /*
+ * The usual WR is signalled, has one SGE, is no READ, and may leave at once: accept it and build
+ * its WQE. It is short, so it needs no CCS_WR_SPLIT. False: it is another one, and nothing has
+ * changed.
+ */
+static inline __attribute__((always_inline)) bool
+build_usual(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe)
+{
+	const uint32_t flags = ccs_opcode_flags(wr->opcode);
+	struct ccs_wr *w;
+
+	if ((flags & (CCS_WR_READ | CCS_WR_NO_DEFER)) || wr->num_sge != 1 ||
+	    !(qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED)))
+		return false;
+	w = ccs_flow_post_whole(&qp->flow, wr->sg_list->length,
+				(flags & CCS_WR_RECV) | CCS_WR_SIGNALED);
+	if (!w)
+		return false;
+	w->source = wr;
+	w->id = wr->wr_id;
+	ccs_wr_build_whole(wr, true, ccs_token(qp, ccs_flow_newest(&qp->flow)), wqe);
+	return true;
+}
+
+/*
  * The segments of WRs that need not wait, in a batch. Returns the first WR that is not accepted;
  * the last one that is may have to wait for the gate, or for its other segments.
  */
@@ -572,9 +583,13 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 
 	b->first = f->seg_head;
 	for (; wr && wqe < b->wr + CCS_BATCH && !ccs_flow_waiting(f); wr = wr->next) {
-		const uint32_t flags = ccs_wr_flags(qp, wr);
-		const struct ccs_seg *seg = ccs_flow_post_fast(f, ccs_wr_len(qp, wr), flags);
+		uint32_t flags;
+		const struct ccs_seg *seg;
 
+		if (build_usual(qp, wr, wqe))
+			goto built;
+		flags = ccs_wr_flags(qp, wr);
+		seg = ccs_flow_post_fast(f, ccs_wr_len(qp, wr), flags);
 		if (seg) {
 			set_source(qp, seg->wr, wr);
 			ccs_wr_build_whole(wr, seg->signal, ccs_token(qp, ccs_flow_newest(f)), wqe);
@@ -584,6 +599,7 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 			wr = wr->next;
 			break;
 		}
+built:
 		wqe->next = wqe + 1;
 		wqe++;
 	}
@@ -661,13 +677,17 @@ static int post_broken(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr
 	return rc;
 }
 
+/* With thousands of QPs none of this is cached: fetch all lines at once, not one by one. */
+static inline void prefetch(const struct qp *qp)
+{
+#pragma GCC unroll 16
+	for (unsigned at = 0; at < offsetof(struct qp, flow.cc.param); at += 64)
+		__builtin_prefetch((const char *)qp + at, 1);
+}
+
 /* Take the locks for posting. */
 static void lock_for_post(struct qp *qp)
 {
-	/* With thousands of QPs none of this is cached: fetch all lines at once, not one by one. */
-#pragma GCC unroll 16
-	for (unsigned at = 0; at < offsetof(struct qp, flow.cc.param); at += 64)
-		__builtin_prefetch((char *)qp + at, 1);
 	if (qp->wr_batch)
 		ccs_wr_batch_lock(qp);
 	ccs_lock(&qp->lock);
@@ -698,7 +718,8 @@ static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **
 	return rc;
 }
 
-int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+static __attribute__((noinline)) int post_any(struct qp *qp, struct ibv_send_wr *wr,
+					      struct ibv_send_wr **bad)
 {
 	const bool syscalls = qp->syscalls;
 	const int saved = errno;
@@ -712,6 +733,53 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	if (__builtin_expect(syscalls, 0))
 		pthread_testcancel(); /* no lock is held here */
 	return ccs_done(saved, rc);
+}
+
+/* The device has answered with rc to the WQE of the usual WR. */
+static __attribute__((noinline)) int end_usual(struct qp *qp, struct ibv_send_wr *wr, int rc,
+					       const struct ibv_send_wr *wqe,
+					       const struct ibv_send_wr *bad_wqe,
+					       struct ibv_send_wr **bad)
+{
+	struct outcome o = { .first = qp->flow.wr_head - 1, .device = rc };
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
+
+	if (rc) {
+		o.refused = return_refused(qp, ccs_flow_newest(&qp->flow), wqe, bad_wqe);
+		rc = resolve_post_result(qp, &o, wr, bad);
+	}
+	schedule(qp, &now_ns);
+	ccs_qp_leave(qp);
+	return rc;
+}
+
+/*
+ * Most calls post one WR to an open gate, which takes few instructions here. New feedback is
+ * processed with the next completion, or the next WR that is timed.
+ */
+int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct ibv_send_wr wqe, *bad_wqe = NULL;
+	const int saved = errno;
+	int rc;
+
+	prefetch(qp);
+	if (qp->syscalls || qp->wr_batch || !wr || wr->next || ccs_forked())
+		return post_any(qp, wr, bad);
+	ccs_lock(&qp->lock);
+	if (qp->state < IBV_QPS_RTS || qp->resumed || !build_usual(qp, wr, &wqe)) {
+		ccs_unlock(&qp->lock);
+		return post_any(qp, wr, bad);
+	}
+	wqe.next = NULL;
+	ccs_notify_before_post(qp);
+	wake_shadow(qp);
+	rc = qp->ctx->real.post_send(qp->real, &wqe, &bad_wqe);
+	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
+	if (__builtin_expect(rc || !ccs_post_is_idle(qp), 0))
+		return ccs_done(saved, end_usual(qp, wr, rc, &wqe, bad_wqe, bad));
+	ccs_unlock(&qp->lock);
+	return 0;
 }
 
 void ccs_post_reclaim(struct qp *qp, uint32_t n)
@@ -856,6 +924,7 @@ int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 
 	if (ccs_forked())
 		return qp->ctx->real.bind_mw(qp->real, mw, bind);
+	prefetch(qp);
 	lock_for_post(qp);
 	reclaim(qp, 1);
 	rc = post_bind(qp, mw, bind);

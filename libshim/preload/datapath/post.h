@@ -2,7 +2,20 @@
 #ifndef CCS_POST_H
 #define CCS_POST_H
 /* Posting of work requests. */
-#include "preload/objects.h"
+#include "preload/object/notify.h"
+
+/* For completions, because the application sleeps and the device may not wake it. */
+static inline bool ccs_post_must_look(const struct qp *qp)
+{
+	return qp->busy && ccs_notify_waits(qp->cq);
+}
+
+/* No WR is deferred, nor was any at the last pump. */
+static inline bool ccs_post_is_idle(const struct qp *qp)
+{
+	return !ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns &&
+	       !ccs_post_must_look(qp);
+}
 
 /* ibv_post_send() of a QP with a record. */
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);

@@ -32,8 +32,8 @@ static inline uint64_t ccs_wr_len(const struct qp *qp, const struct ibv_send_wr 
 	return len;
 }
 
-/* CCS_WR_* of a WR posted to qp. */
-static inline uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr)
+/* CCS_WR_* of an opcode. */
+static inline uint32_t ccs_opcode_flags(enum ibv_wr_opcode opcode)
 {
 	/* Others change keys at once, or are unknown: only the device can validate them. */
 	static const uint8_t known[IBV_WR_SEND_WITH_INV + 1] = {
@@ -48,7 +48,14 @@ static inline uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_w
 		[IBV_WR_BIND_MW] = CCS_WR_NO_DEFER,
 		[IBV_WR_SEND_WITH_INV] = CCS_WR_RECV,
 	};
-	uint32_t flags = wr->opcode <= IBV_WR_SEND_WITH_INV ? known[wr->opcode] : CCS_WR_NO_DEFER;
+
+	return opcode <= IBV_WR_SEND_WITH_INV ? known[opcode] : CCS_WR_NO_DEFER;
+}
+
+/* CCS_WR_* of a WR posted to qp. */
+static inline uint32_t ccs_wr_flags(const struct qp *qp, const struct ibv_send_wr *wr)
+{
+	uint32_t flags = ccs_opcode_flags(wr->opcode);
 
 	if (qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED))
 		flags |= CCS_WR_SIGNALED;

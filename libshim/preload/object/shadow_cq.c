@@ -295,6 +295,13 @@ struct ccs_span ccs_shadow_completion_time(struct cq *cq, const struct shadow_ba
 	return when;
 }
 
+void ccs_shadow_note_error(struct shadow *s, int error)
+{
+	if (!s->errors++)
+		ccs_log(CCS_LOG_WARN, "polling a shadow completion queue failed (%d): its QPs get "
+			"no send completions", error);
+}
+
 /* The clock is read only while a segment is in flight whose RTT is measured. */
 int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct shadow_batch *a)
 {
@@ -303,9 +310,8 @@ int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct shadow_batch 
 	const int got = s->ex ? poll_extended(s, n, a)
 			      : cq->ctx->real.poll_cq(s->cq, n, a->wc);
 
-	if (got < 0 && !s->errors++)
-		ccs_log(CCS_LOG_WARN, "polling a shadow completion queue failed (%d): its QPs get "
-			"no send completions", got);
+	if (got < 0)
+		ccs_shadow_note_error(s, got);
 	a->n = got;
 	a->has_timestamps = has_timestamps(cq, s);
 	a->empty_ns = a->has_timestamps ? s->empty_ns : cq->empty_ns;
