@@ -316,6 +316,30 @@ static void a_mark_for_a_qp_of_another_peer_causes_no_cnp(void **state)
 	rig_hang_up(&d);
 }
 
+/* Its owner was checked, and no kernel need list it. */
+static void a_mark_for_a_registered_qp_needs_no_check(void **state)
+{
+	struct rig *r = *state;
+	struct table t = { .qpn = 0 };
+	struct rig_client c = start_checked(r, &t), d = rig_client(r, NP);
+	struct ccs_ipc_add m = rig_flow(r, NP, 1, 0);
+	const struct ccs_ipc_remove gone = { CCS_IPC_REMOVE, 0 };
+
+	m.local_qpn = 0x201;
+	assert_int_equal(rig_ask(r, d.fd, &m, sizeof(m)), 0);
+	rig_mark(r, NP, 1);
+	assert_int_equal(r->agent[NP]->totals.cnps_sent, 1);
+	assert_int_equal(t.checks, 0);
+	assert_int_equal(send(d.fd, &gone, sizeof(gone), 0), sizeof(gone));
+	rig_settle(r);
+	r->now_ns += 100000000;
+	rig_mark(r, NP, 1);
+	assert_int_equal(r->agent[NP]->totals.cnps_sent, 1);
+	assert_int_equal(t.checks, 1);
+	rig_hang_up(&c);
+	rig_hang_up(&d);
+}
+
 static void marks_count_where_qps_cannot_be_checked(void **state)
 {
 	struct rig *r = *state;
@@ -371,6 +395,7 @@ int main(void)
 		TEST(no_cnp_is_lost_or_duplicated),
 		TEST(a_mark_for_a_qp_that_does_not_exist_causes_no_cnp),
 		TEST(a_mark_for_a_qp_of_another_peer_causes_no_cnp),
+		TEST(a_mark_for_a_registered_qp_needs_no_check),
 		TEST(marks_count_where_qps_cannot_be_checked),
 		TEST(made_up_qp_numbers_cause_a_limited_number_of_checks),
 	};

@@ -98,7 +98,7 @@ tests_verbs_test_send_queue_LDADD = $(verbs_ldadd)
 tests_verbs_test_resize_SOURCES = tests/verbs/test_resize.c $(rig)
 tests_verbs_test_resize_LDADD = $(verbs_ldadd)
 tests_verbs_test_agent_thread_SOURCES = tests/verbs/test_agent_thread.c $(rig)
-tests_verbs_test_agent_thread_LDADD = $(verbs_ldadd)
+tests_verbs_test_agent_thread_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_feedback_SOURCES = \
 	$(rig) \
 	tests/verbs/agent.c \

@@ -99,12 +99,15 @@ static int check_qp(struct ccs_agent *a, uint32_t qpn, char device[64])
 }
 
 /* Whether the mark is for a QP of this host, and one that its sender is connected to as far as
- * that is known. If no check is allowed now, the result of the last one holds. */
+ * that is known. The owner of a registered QP was checked. If no check is allowed now, the result
+ * of the last one holds. */
 static bool is_for_live_qp(struct ccs_agent *a, const struct ccs_peer *p, struct ccs_np_flow *f,
 			   uint32_t qpn, uint64_t now_ns)
 {
 	char device[64] = "";
 
+	if (a->config.check_qp && ccs_inbound_has(a, p, qpn))
+		return true;
 	if (!a->config.check_qp || now_ns < f->check_ns || !claim_check(a, now_ns))
 		return !f->refused;
 	f->refused = check_qp(a, qpn, device) || ccs_cnp_feed_has_other_peer(a, device, qpn, p);

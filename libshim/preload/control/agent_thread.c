@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/cnp/live_qps.h"
 #include "agent/ipc/owner.h"
 #include "base/lock.h"
 #include "base/thread.h"
@@ -25,7 +26,8 @@ static struct {
 	struct ccs_agent *agent;         /* NULL: not in this process */
 	pthread_t thread;
 	struct ccs_owner owner;
-} serving = { .owner = CCS_OWNER_CLOSED };
+	struct ccs_live_qps qps;
+} serving = { .owner = CCS_OWNER_CLOSED, .qps = CCS_LIVE_QPS_CLOSED };
 
 static struct {
 	struct ccs_lock lock;
@@ -79,6 +81,22 @@ static int check_owner(void *arg, const struct ccs_ipc_add *qp, pid_t pid)
 	return pid == getpid() ? 0 : ccs_owner_check(arg, qp, pid);
 }
 
+static void close_agent(void)
+{
+	ccs_agent_close(serving.agent);
+	ccs_owner_close(&serving.owner);
+	ccs_live_qps_close(&serving.qps);
+	serving.agent = NULL;
+}
+
+/* Loads the kernel's list of devices, and its module if need be, before the first mark. */
+static void prepare_checks(void)
+{
+	char device[64];
+
+	ccs_live_qps_check(&serving.qps, 0, device);
+}
+
 static void *run_agent(void *arg)
 {
 	prctl(PR_SET_NAME, "ccshim-agent");
@@ -98,17 +116,19 @@ int ccs_agent_thread_start(const char *path)
 	config.capture = true;
 	config.check_owner = check_owner;
 	config.check_owner_arg = &serving.owner;
+	config.check_qp = ccs_live_qps_check;
+	config.check_qp_arg = &serving.qps;
 	config.warn = queue_message;
 	serving.agent = ccs_agent_open(&config, err, sizeof(err));
 	error = serving.agent ? 0 : errno;
-	if (error)
+	if (error) {
 		report_refusal(err);
-	else
+	} else {
+		prepare_checks();
 		error = ccs_thread_create(&serving.thread, run_agent, NULL);
-	if (error && serving.agent) {
-		ccs_agent_close(serving.agent);
-		serving.agent = NULL;
 	}
+	if (error && serving.agent)
+		close_agent();
 	return error == EACCES ? EPERM : error;
 }
 
@@ -118,7 +138,5 @@ void ccs_agent_thread_stop(void)
 		return;
 	ccs_agent_stop(serving.agent);
 	pthread_join(serving.thread, NULL);
-	ccs_agent_close(serving.agent);
-	ccs_owner_close(&serving.owner);
-	serving.agent = NULL;
+	close_agent();
 }
