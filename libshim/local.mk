@@ -169,6 +169,8 @@ ccs_agent_sources = \
 	libshim/agent/hash_index.h \
 	libshim/agent/ipc/clients.c \
 	libshim/agent/ipc/clients.h \
+	libshim/agent/ipc/closing.c \
+	libshim/agent/ipc/closing.h \
 	libshim/agent/ipc/owner.c \
 	libshim/agent/ipc/owner.h \
 	libshim/agent/ipc/requests.c \

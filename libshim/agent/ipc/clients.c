@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -14,18 +13,12 @@
 
 #include "agent/cnp/flows.h"
 #include "agent/core.h"
+#include "agent/ipc/closing.h"
 #include "agent/ipc/requests.h"
 #include "agent/ipc/shm_map.h"
 
 enum {
 	BUCKETS = 16384, MESSAGE_MAX = 512, MESSAGES_A_TURN = 256,
-	PASSED_MAX = 253,                /* the kernel's SCM_MAX_FD */
-};
-
-/* Descriptors that a message carried: at most one, unless the client is malicious. */
-struct passed {
-	unsigned n;
-	int fd[PASSED_MAX];
 };
 
 /* -- the listening socket -------------------------------------------------------- */
@@ -79,7 +72,6 @@ static int remove_socket(const char *path)
 }
 
 static void listener_ready(struct ccs_agent *a, struct ccs_source *s);
-static bool close_refused(struct ccs_agent *a, int fd);
 
 static int listen_at(struct ccs_agent *a)
 {
@@ -111,10 +103,7 @@ int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		a->client[i].source.fd = -1;
-	a->closing = calloc(1, sizeof(*a->closing));
-	if (a->closing)
-		a->closing->users = 1;
-	if (a->client && a->closing && !ccs_index_init(&a->flows, BUCKETS, a->salt) &&
+	if (a->client && !ccs_closing_open(a) && !ccs_index_init(&a->flows, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->qps, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->inbound, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->slots, BUCKETS, a->salt) && !listen_at(a))
@@ -126,21 +115,14 @@ int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 	return -1;
 }
 
-static void release_closing(struct ccs_closing *c)
-{
-	if (atomic_fetch_sub(&c->users, 1) == 1)
-		free(c);
-}
-
 void ccs_clients_close(struct ccs_agent *a)
 {
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		if (a->client[i].source.fd >= 0)
 			ccs_client_close(a, &a->client[i]);
 	if (a->closing && a->refused >= 0)
-		close_refused(a, a->refused); /* or it stays open */
-	if (a->closing)
-		release_closing(a->closing);
+		ccs_closing_client(a, 0, a->refused, &(const struct ccs_passed){ 0 });
+	ccs_closing_end(a);
 	if (a->listener.fd >= 0) {
 		unlink(a->config.socket);
 		close(a->listener.fd);
@@ -156,52 +138,7 @@ void ccs_clients_close(struct ccs_agent *a)
 
 /* -- connections ----------------------------------------------------------------- */
 
-/*
- * close() of a descriptor that a process passed, or left in its socket, can block for hours: a
- * file on a server that the process runs, or a lingering connection. A thread therefore closes
- * them; until it is done, they count against the user's limit of connections. If the thread
- * cannot be created, the descriptors stay open.
- */
-struct remains {
-	struct ccs_closing *closing;
-	unsigned entry, n;
-	int fd[PASSED_MAX + 1];
-};
-
-static void *close_all(void *arg)
-{
-	struct remains *r = arg;
-
-	while (r->n)
-		close(r->fd[--r->n]);
-	atomic_store(&r->closing->entry[r->entry], false);
-	release_closing(r->closing);
-	free(r);
-	return NULL;
-}
-
-static void close_in_thread(struct ccs_agent *a, unsigned entry, int socket, const struct passed *p)
-{
-	struct remains *r = malloc(sizeof(*r));
-	pthread_t thread;
-
-	atomic_store(&a->closing->entry[entry], true);
-	shutdown(socket, SHUT_RDWR);
-	if (!r)
-		return;
-	*r = (struct remains){ .closing = a->closing, .entry = entry, .n = p->n };
-	memcpy(r->fd, p->fd, p->n * sizeof(*p->fd));
-	r->fd[r->n++] = socket;
-	atomic_fetch_add(&a->closing->users, 1);
-	if (pthread_create(&thread, NULL, close_all, r) == 0) {
-		pthread_detach(thread);
-	} else {
-		release_closing(a->closing);
-		free(r);
-	}
-}
-
-static void end_client(struct ccs_agent *a, struct ccs_client *c, const struct passed *p)
+static void end_client(struct ccs_agent *a, struct ccs_client *c, const struct ccs_passed *p)
 {
 	const int fd = c->source.fd;
 	const uid_t uid = c->uid;
@@ -212,16 +149,16 @@ static void end_client(struct ccs_agent *a, struct ccs_client *c, const struct p
 	free(c->paths);
 	epoll_ctl(a->epoll, EPOLL_CTL_DEL, fd, NULL);
 	*c = (struct ccs_client){ .source.fd = -1, .uid = uid };
-	close_in_thread(a, (unsigned)(c - a->client), fd, p);
+	ccs_closing_client(a, (unsigned)(c - a->client), fd, p);
 	a->nclients--;
 }
 
 void ccs_client_close(struct ccs_agent *a, struct ccs_client *c)
 {
-	end_client(a, c, &(const struct passed){ 0 });
+	end_client(a, c, &(const struct ccs_passed){ 0 });
 }
 
-static void read_passed(struct msghdr *h, struct passed *p)
+static void read_passed(struct msghdr *h, struct ccs_passed *p)
 {
 	p->n = 0;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
@@ -233,11 +170,11 @@ static void read_passed(struct msghdr *h, struct passed *p)
 }
 
 /* Receive one message. Returns its length; 0: end of connection, or too long; -1: none yet. */
-static ssize_t receive_request(int socket, void *data, size_t len, struct passed *p)
+static ssize_t receive_request(int socket, void *data, size_t len, struct ccs_passed *p)
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_LEN(PASSED_MAX * sizeof(int))];
+		char bytes[CMSG_LEN(CCS_PASSED_MAX * sizeof(int))];
 	} control;
 	struct iovec iov = { data, len };
 	struct msghdr h = {
@@ -261,7 +198,7 @@ static void client_ready(struct ccs_agent *a, struct ccs_source *s)
 	uint64_t data[MESSAGE_MAX / 8];
 
 	for (int i = 0; i < MESSAGES_A_TURN; i++) {
-		struct passed p = { 0 };
+		struct ccs_passed p = { 0 };
 		const ssize_t n = receive_request(s->fd, data, sizeof(data), &p);
 		bool stays;
 
@@ -293,33 +230,19 @@ static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid)
 	return uid && same >= CCS_AGENT_CLIENTS_PER_UID ? NULL : unused;
 }
 
-/*
- * What was sent before a connection is accepted is closed with it, so a refused one is closed like
- * the others. While too many take long, no connection is accepted. Returns whether a thread has it.
- */
-static bool close_refused(struct ccs_agent *a, int fd)
-{
-	unsigned i = CCS_AGENT_CLIENTS;
-
-	while (i < CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED && atomic_load(&a->closing->entry[i]))
-		i++;
-	if (i == CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED)
-		return false;
-	close_in_thread(a, i, fd, &(const struct passed){ 0 });
-	return true;
-}
-
 static void stop_listening(struct ccs_agent *a)
 {
 	epoll_ctl(a->epoll, EPOLL_CTL_DEL, a->listener.fd, NULL);
 	a->listening = false;
 }
 
+/* What was sent before a connection is accepted is closed with it, so a refused one is closed like
+ * the others. While too many are being closed, none is accepted. */
 static void refuse(struct ccs_agent *a, int fd)
 {
 	ccs_agent_warn(a, CCS_AGENT_WARN_CLIENTS,
 			    "too many connections: further processes get no feedback");
-	if (close_refused(a, fd))
+	if (ccs_closing_refused(a, fd))
 		return;
 	a->refused = fd;
 	stop_listening(a);
@@ -362,7 +285,7 @@ static void listener_ready(struct ccs_agent *a, struct ccs_source *s)
 
 void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
 {
-	if (a->refused >= 0 && close_refused(a, a->refused))
+	if (a->refused >= 0 && ccs_closing_refused(a, a->refused))
 		a->refused = -1;
 	if (!a->listening && a->refused < 0)
 		a->listening = ccs_agent_watch(a, &a->listener) == 0;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_CLOSING_H
+#define CCS_AGENT_CLOSING_H
+/*
+ * Connections are closed by threads. close() of a descriptor that a process passed, or left in its
+ * socket, can block for hours: a file on a server that the process runs, or a lingering
+ * connection. Until it is done, the connection's entry in a->closing is set.
+ */
+#include "agent/priv.h"
+
+enum { CCS_PASSED_MAX = 253 };           /* the kernel's SCM_MAX_FD */
+
+/* Descriptors that a message carried: at most one, unless the client is malicious. */
+struct ccs_passed {
+	unsigned n;
+	int fd[CCS_PASSED_MAX];
+};
+
+/* 0, or -1: no memory. */
+int ccs_closing_open(struct ccs_agent *a);
+/* Threads may still be closing. */
+void ccs_closing_end(struct ccs_agent *a);
+
+/* Close a client's connection, and what it passed. If the thread cannot be created, they stay
+ * open. */
+void ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket,
+			const struct ccs_passed *p);
+/*
+ * Close a connection that was refused, without waiting for lingering ones in it. False: too many
+ * are being closed.
+ */
+bool ccs_closing_refused(struct ccs_agent *a, int socket);
+
+#endif
