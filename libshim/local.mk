@@ -167,6 +167,8 @@ ccs_agent_sources = \
 	libshim/agent/core.c \
 	libshim/agent/core.h \
 	libshim/agent/hash_index.h \
+	libshim/agent/inherited.c \
+	libshim/agent/inherited.h \
 	libshim/agent/ipc/clients.c \
 	libshim/agent/ipc/clients.h \
 	libshim/agent/ipc/closing.c \

@@ -83,6 +83,8 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/auth.c \
 	tools/ccshimd/auth.h \
 	tools/ccshimd/ccshimd.h \
+	tools/ccshimd/inherit.c \
+	tools/ccshimd/inherit.h \
 	tools/ccshimd/key_file.c \
 	tools/ccshimd/key_file.h \
 	tools/ccshimd/links.c \
@@ -102,6 +104,7 @@ tools/ccshimd/ccshimd.service: $(top_srcdir)/tools/ccshimd/ccshimd.service.in Ma
 		$(top_srcdir)/tools/ccshimd/ccshimd.service.in > $@
 if HAVE_SYSTEMD
 systemdsystemunit_DATA = tools/ccshimd/ccshimd.service
+dist_systemdsystemunit_DATA = tools/ccshimd/ccshimd.socket
 else
 noinst_DATA = tools/ccshimd/ccshimd.service
 endif

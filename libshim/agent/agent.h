@@ -63,6 +63,8 @@ struct ccs_agent_config {
 	const char *const *addresses;    /* serve only these addresses; none: all */
 	unsigned naddresses;
 	const struct ccs_agent_auth *auth;       /* NULL: none */
+	const int *inherited;            /* sockets that are bound already, by a service manager */
+	unsigned ninherited;
 
 	const char *sysfs;               /* root of NICs' counters; NULL: "/sys" */
 	bool telemetry;                  /* send it to peers that request it */

@@ -19,6 +19,7 @@
 #include "agent/cnp/nic_cnps.h"
 #include "agent/cnp/notification_point.h"
 #include "agent/core.h"
+#include "agent/inherited.h"
 #include "agent/ipc/clients.h"
 #include "agent/net/hello_limit.h"
 #include "agent/net/peers.h"
@@ -111,8 +112,10 @@ struct ccs_agent *ccs_agent_open(const struct ccs_agent_config *config, char *er
 	a->counters.sysfs = config->sysfs ? config->sysfs : "/sys";
 	a->opened_ns = ccs_agent_now(a);
 	a->epoll = a->lock = a->stop.fd = a->listener.fd = a->netlink.fd = a->refused = -1;
-	if (parse_addresses(a, err, len) == 0 && open_components(a, err, len) == 0)
+	if (parse_addresses(a, err, len) == 0 && open_components(a, err, len) == 0) {
+		ccs_inherited_check(a);
 		return a;
+	}
 	saved = errno;
 	ccs_agent_close(a);
 	errno = saved;

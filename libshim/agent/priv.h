@@ -202,7 +202,7 @@ enum ccs_agent_warning {
 	CCS_AGENT_WARN_REGION, CCS_AGENT_WARN_CLIENTS, CCS_AGENT_WARN_PEERS,
 	CCS_AGENT_WARN_IPC_VERSION, CCS_AGENT_WARN_ACCEPT, CCS_AGENT_WARN_OWNER,
 	CCS_AGENT_WARN_CAPACITY, CCS_AGENT_WARN_PORT, CCS_AGENT_WARN_INTERFACE,
-	CCS_AGENT_WARN_FLOWS, CCS_AGENT_WARN_QPS,
+	CCS_AGENT_WARN_FLOWS, CCS_AGENT_WARN_QPS, CCS_AGENT_WARN_INHERITED,
 	CCS_AGENT_WARNINGS
 };
 
@@ -239,7 +239,8 @@ struct ccs_agent {
 	struct ccs_capture *capture;
 	unsigned ncaptures;
 
-	int lock;                        /* on the socket's path */
+	unsigned inherited_used;         /* of config.inherited */
+	int lock;                        /* on the socket's path; -1: its name is not the agent's */
 	struct ccs_source listener;
 	bool listening;
 	int refused;                     /* a connection that waits to be closed; -1: none */

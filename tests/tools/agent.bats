@@ -126,6 +126,71 @@ receive() {
 	kill $receiver
 }
 
+name_sockets() { socket=$PWD/agent.sock port=$((20000 + RANDOM % 10000)); }
+
+# inherit COMMAND…: run it as $agent with two sockets that are open already, as from the service
+# manager: $socket, and UDP port $port of 127.0.0.79.
+inherit() {
+	perl -MSocket -MPOSIX= -e '
+		my ($path, $port, @command) = @ARGV;
+		my ($u, $i);
+		POSIX::close($_) for 3 .. 9;
+		$^F = 9;
+		socket($u, AF_UNIX, SOCK_SEQPACKET, 0) or die "socket: $!";
+		bind($u, sockaddr_un($path)) && listen($u, 9) or die "bind: $!";
+		socket($i, AF_INET, SOCK_DGRAM, 0) or die "socket: $!";
+		bind($i, sockaddr_in($port, inet_aton("127.0.0.79"))) or die "bind: $!";
+		fileno($u) == 3 && fileno($i) == 4 or die "descriptors";
+		($ENV{LISTEN_PID}, $ENV{LISTEN_FDS}) = ($$, 2);
+		exec @command' "$socket" "$port" "$@" 2> agent.err 3>&- &
+	agent=$!
+}
+
+ccshimd=$top_builddir/tools/ccshimd/ccshimd
+
+# inherited ARG…: until the agent answers.
+inherited() {
+	inherit "$ccshimd" --no-capture --verify none --socket "$socket" "$@"
+	until "$ccshimd" --status --socket "$socket" > status 2> /dev/null; do
+		kill -0 $agent || { cat agent.err; return 1; }
+		sleep 0.05
+	done
+	[ "$(jq .pid status)" -eq $agent ]
+}
+
+@test "sockets of the service manager are used, and stay when the agent ends" {
+	command -v perl > /dev/null || skip "no perl"
+	name_sockets
+	inherited --address 127.0.0.79 --port "$port"
+	[ ! -s agent.err ] || { cat agent.err; return 1; }
+	[ ! -e agent.sock.lock ]
+	kill $agent
+	wait $agent
+	agent=
+	[ -S agent.sock ]
+}
+
+@test "sockets of the service manager that the options exclude are reported" {
+	command -v perl > /dev/null || skip "no perl"
+	name_sockets
+	inherited --address 127.0.0.78 --port "$((port + 1))"
+	grep -F "1 sockets of the service manager are not used" agent.err
+}
+
+@test "an agent that the service manager did not start leaves its socket alone" {
+	command -v perl > /dev/null || skip "no perl"
+	name_sockets
+	inherit sleep 1000
+	until [ -S "$socket" ]; do sleep 0.05; done
+	run2 "$ccshimd" --no-capture --verify none --socket "$socket" --address 127.0.0.78 --port "$((port + 1))"
+	[ "$status" -eq 1 ]
+	said "another agent uses it"
+	[ -S "$socket" ]
+	kill $agent
+	wait $agent || true
+	agent=
+}
+
 @test "the unit has limits, a watchdog and a user of its own" {
 	for setting in WatchdogSec MemoryMax TasksMax Restart DynamicUser CapabilityBoundingSet; do
 		grep -E "^$setting=[^ ]+$" "$top_builddir/tools/ccshimd/ccshimd.service"
@@ -136,6 +201,7 @@ receive() {
 	command -v systemd-analyze > /dev/null || skip "no systemd"
 	sed "s,^ExecStart=.*/ccshimd,ExecStart=$(type -P true)," \
 		"$top_builddir/tools/ccshimd/ccshimd.service" > ccshimd.service
+	cp "$top_srcdir/tools/ccshimd/ccshimd.socket" .
 	grep -E '^ExecStart=/' ccshimd.service
 	run2 systemd-analyze verify --man=no ./ccshimd.service
 	[ -z "$errors$output" ]

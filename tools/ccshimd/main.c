@@ -22,6 +22,7 @@
 #include "tools/common/capabilities.h"
 #include "ccshimd.h"
 #include "auth.h"
+#include "inherit.h"
 #include "links.h"
 
 enum { LIST = 64 };
@@ -35,6 +36,7 @@ struct daemon {
 	struct ccs_agent_auth auth;
 	struct ccs_owner owner;
 	struct ccs_live_qps qps;
+	int inherited[LIST];
 	bool status;
 };
 
@@ -396,6 +398,8 @@ static int serve(struct daemon *d)
 		return EXIT_FAILURE;
 	}
 	d->config.auth = d->key_file ? &d->auth : NULL;
+	d->config.inherited = d->inherited;
+	d->config.ninherited = inherited_sockets(d->inherited, LIST);
 	set_watchdog(&d->config);
 	running = ccs_agent_open(&d->config, err, sizeof(err));
 	if (!running) {

@@ -13,6 +13,7 @@
 
 #include "agent/cnp/flows.h"
 #include "agent/core.h"
+#include "agent/inherited.h"
 #include "agent/ipc/closing.h"
 #include "agent/ipc/requests.h"
 #include "agent/ipc/shm_map.h"
@@ -58,20 +59,43 @@ static int claim_lock(struct ccs_agent *a)
 	return -1;
 }
 
+/* The service manager does, without the lock. */
+static bool is_listened_at(const struct sockaddr_un *at)
+{
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	const bool answers = fd >= 0 && (!connect(fd, (const struct sockaddr *)at, sizeof(*at)) ||
+					 errno == EAGAIN);
+
+	if (fd >= 0)
+		close(fd);
+	return answers;
+}
+
 /* Remove the socket of an agent that has died; no other kind of file, in case the path is wrong. */
-static int remove_socket(const char *path)
+static int remove_socket(const struct sockaddr_un *at)
 {
 	struct stat st;
 
-	if (lstat(path, &st))
+	if (lstat(at->sun_path, &st))
 		return 0;
-	if (S_ISSOCK(st.st_mode))
-		return unlink(path);
-	errno = ENOTSOCK;
+	if (S_ISSOCK(st.st_mode) && !is_listened_at(at))
+		return unlink(at->sun_path);
+	errno = S_ISSOCK(st.st_mode) ? EADDRINUSE : ENOTSOCK;
 	return -1;
 }
 
 static void listener_ready(struct ccs_agent *a, struct ccs_source *s);
+
+static int bind_listener(struct ccs_agent *a, const struct sockaddr_un *at)
+{
+	make_directory(at->sun_path);
+	if (claim_lock(a) || remove_socket(at))
+		return -1;
+	a->listener.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (a->listener.fd < 0 || bind(a->listener.fd, (const struct sockaddr *)at, sizeof(*at)))
+		return -1;
+	return chmod(at->sun_path, 0666) || listen(a->listener.fd, SOMAXCONN) ? -1 : 0;
+}
 
 static int listen_at(struct ccs_agent *a)
 {
@@ -83,14 +107,10 @@ static int listen_at(struct ccs_agent *a)
 		return -1;
 	}
 	memcpy(at.sun_path, path, strlen(path));
-	make_directory(path);
-	if (claim_lock(a) || remove_socket(path))
-		return -1;
 	a->listener = (struct ccs_source){
-		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), listener_ready,
+		ccs_inherited_find(a, SOCK_SEQPACKET, (const struct sockaddr *)&at), listener_ready,
 	};
-	if (a->listener.fd < 0 || bind(a->listener.fd, (struct sockaddr *)&at, sizeof(at)) ||
-	    chmod(path, 0666) || listen(a->listener.fd, SOMAXCONN))
+	if (a->listener.fd < 0 && bind_listener(a, &at))
 		return -1;
 	a->listening = true;
 	return ccs_agent_watch(a, &a->listener);
@@ -124,7 +144,8 @@ void ccs_clients_close(struct ccs_agent *a)
 		ccs_closing_client(a, 0, a->refused, &(const struct ccs_passed){ 0 });
 	ccs_closing_end(a);
 	if (a->listener.fd >= 0) {
-		unlink(a->config.socket);
+		if (a->lock >= 0)
+			unlink(a->config.socket);
 		close(a->listener.fd);
 	}
 	if (a->lock >= 0)

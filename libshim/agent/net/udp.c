@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/core.h"
+#include "agent/inherited.h"
 
 enum { OUTBOX = 32, INBOX = 32, ROUNDS = 8, DATAGRAM = CCS_WIRE_MAX + CCS_WIRE_TAG,
        RCVBUF = 4 << 20 };
@@ -65,8 +66,7 @@ static int set_options(const struct ccs_udp *u, int dscp)
 		return set_option(fd, IPPROTO_IP, IP_PKTINFO, 1) ||
 		       set_option(fd, IPPROTO_IP, IP_RECVTOS, 1) ||
 		       set_option(fd, IPPROTO_IP, IP_TOS, class);
-	return set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) ||
-	       set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) ||
+	return set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) ||
 	       set_option(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) ||
 	       set_option(fd, IPPROTO_IPV6, IPV6_TCLASS, class);
 }
@@ -88,12 +88,24 @@ static socklen_t fill_sockaddr(union any_address *to, const struct ccs_address *
 	return sizeof(to->in6);
 }
 
-static int bind_socket(struct ccs_agent *a, const struct ccs_udp *u)
+/* The one that the service manager bound, or a new one. */
+static int bound_socket(struct ccs_agent *a, const struct ccs_udp *u)
 {
 	union any_address at;
+	const socklen_t len = fill_sockaddr(&at, &u->address, a->config.port,
+					    ccs_udp_scope(&u->address));
+	int fd = ccs_inherited_find(a, SOCK_DGRAM, &at.sa), error;
 
-	fill_sockaddr(&at, &u->address, a->config.port, ccs_udp_scope(&u->address));
-	return bind(u->source.fd, &at.sa, u->family == AF_INET ? sizeof(at.in) : sizeof(at.in6));
+	if (fd >= 0)
+		return fd;
+	fd = socket(u->family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0 || ((u->family == AF_INET || !set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) &&
+		       !bind(fd, &at.sa, len)))
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
 }
 
 /* CE: the message was queued where RoCE packets are queued. */
@@ -115,13 +127,9 @@ static void udp_ready(struct ccs_agent *a, struct ccs_source *s);
 
 static int open_socket(struct ccs_agent *a, struct ccs_udp *u)
 {
-	const int type = SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
-
 	u->family = ccs_address_is_v4(&u->address) ? AF_INET : AF_INET6;
-	u->source = (struct ccs_source){ socket(u->family, type, 0), udp_ready };
-	if (u->source.fd < 0)
-		return -1;
-	if (set_options(u, a->config.dscp) || bind_socket(a, u))
+	u->source = (struct ccs_source){ bound_socket(a, u), udp_ready };
+	if (u->source.fd < 0 || set_options(u, a->config.dscp))
 		return -1;
 	return ccs_agent_watch(a, &u->source);
 }

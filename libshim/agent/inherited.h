@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_INHERITED_H
+#define CCS_AGENT_INHERITED_H
+/* Sockets that a service manager opened for the agent: it holds the names and ports. */
+#include <sys/socket.h>
+
+#include "agent/priv.h"
+
+/* The socket of that type that is bound to that address, without IPv4 if it is IPv6; -1: none. */
+int ccs_inherited_find(struct ccs_agent *a, int type, const struct sockaddr *at);
+/* Warn if there are some that the agent does not use. */
+void ccs_inherited_check(struct ccs_agent *a);
+
+#endif
