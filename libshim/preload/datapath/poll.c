@@ -309,7 +309,7 @@ static inline int deliver_usual(struct cq *cq, struct ibv_wc *wc, int n)
 		if (!wr)
 			break;
 		wc[i].wr_id = wr->id;
-		CCS_PROBE4(complete, qp->qp_num, wr->id, wr->len, 0);
+		CCS_PROBE4(complete, qp->qp_num, wr->id, wr->len, wc[i].status);
 	}
 	if (qp)
 		leave_usual(qp);
