@@ -83,6 +83,8 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/auth.c \
 	tools/ccshimd/auth.h \
 	tools/ccshimd/ccshimd.h \
+	tools/ccshimd/displace.c \
+	tools/ccshimd/displace.h \
 	tools/ccshimd/filter.c \
 	tools/ccshimd/filter.h \
 	tools/ccshimd/inherit.c \

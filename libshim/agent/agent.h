@@ -76,6 +76,7 @@ struct ccs_agent_config {
 	unsigned nswitches;
 
 	bool daemon;                     /* clients must not take its place when it has ended */
+	bool gives_way;                  /* its run ends when its socket's file is removed */
 
 	/* Whether a process may register that queue pair: 0 or an errno. NULL: always. */
 	int (*check_owner)(void *arg, const struct ccs_ipc_add *qp, pid_t pid);

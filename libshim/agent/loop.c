@@ -161,7 +161,7 @@ static void report_alive(struct ccs_agent *a)
 static int64_t next_timeout_ns(const struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
-	const bool idle = !a->nclients && !a->peers.high && a->listening;
+	const bool idle = !a->nclients && !a->peers.high && a->listening && !a->config.gives_way;
 	uint64_t due_ns = idle ? UINT64_MAX : a->tick_ns;
 
 	if (a->config.alive_ns && a->alive_ns < due_ns)

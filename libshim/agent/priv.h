@@ -241,6 +241,8 @@ struct ccs_agent {
 
 	unsigned inherited_used;         /* of config.inherited */
 	int lock;                        /* on the socket's path; -1: its name is not the agent's */
+	dev_t socket_dev;                /* of the file of the socket that the agent bound */
+	ino_t socket_ino;
 	struct ccs_source listener;
 	bool listening;
 	int refused;                     /* a connection that waits to be closed; -1: none */

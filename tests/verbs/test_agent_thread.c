@@ -12,9 +12,11 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -175,6 +177,36 @@ static void send_marked(struct rig *r, uint32_t qpn, const char *until_not)
 	}
 }
 
+/* The thread ends, its client connects to ccshimd, and no thread takes its place. */
+static void give_way_to_ccshimd(struct rig *r)
+{
+	const char *top = getenv("top_builddir");
+	char program[1024], own[64];
+	pid_t child;
+
+	snprintf(program, sizeof(program), "%s/tools/ccshimd/ccshimd", top ? top : ".");
+	child = fork();
+	if (!child) {
+		unsetenv("LD_PRELOAD");
+		execl(program, program, "--verify", "none", "--socket", path, NULL);
+		_exit(127);
+	}
+	snprintf(own, sizeof(own), "\"pid\": %d,", (int)child);
+	while (!strstr(status(), own) || !strstr(status(), "\"flows\": 2")) {
+		assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
+		send_one(r);
+		nap();
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	for (int i = 0; i < 100; i++) {
+		send_one(r);
+		nap();
+		assert_string_equal(status(), "");
+	}
+	unlink(path);
+}
+
 /* The kernel does not list the fake device's queue pairs, but this process registers its own. */
 static void a_marked_packet_causes_a_cnp_for_its_qp_if_there_is_one(void **state)
 {
@@ -193,6 +225,7 @@ static void a_marked_packet_causes_a_cnp_for_its_qp_if_there_is_one(void **state
 	assert_non_null(strstr(status(), "\"cnps_sent\": 0"));
 	send_marked(&r, r.b->qp_num, "\"cnps_accepted\": 0");
 	send_one(&r);
+	give_way_to_ccshimd(&r);
 	rig_close(&r);
 }
 

@@ -23,6 +23,7 @@
 #include "tools/common/capabilities.h"
 #include "ccshimd.h"
 #include "auth.h"
+#include "displace.h"
 #include "filter.h"
 #include "inherit.h"
 #include "links.h"
@@ -407,7 +408,7 @@ static int serve(struct daemon *d)
 	d->config.inherited = d->inherited;
 	d->config.ninherited = inherited_sockets(d->inherited, LIST);
 	set_watchdog(&d->config);
-	running = ccs_agent_open(&d->config, err, sizeof(err));
+	running = open_displacing(&d->config, err, sizeof(err));
 	if (!running) {
 		daemon_error("%s", err);
 		auth_close(&d->auth);

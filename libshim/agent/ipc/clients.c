@@ -86,6 +86,24 @@ static int remove_socket(const struct sockaddr_un *at)
 
 static void listener_ready(struct ccs_agent *a, struct ccs_source *s);
 
+static void store_identity(struct ccs_agent *a)
+{
+	struct stat st;
+
+	if (lstat(a->config.socket, &st))
+		return;
+	a->socket_dev = st.st_dev;
+	a->socket_ino = st.st_ino;
+}
+
+static bool has_name(const struct ccs_agent *a)
+{
+	struct stat st;
+
+	return a->lock >= 0 && !lstat(a->config.socket, &st) && st.st_dev == a->socket_dev &&
+	       st.st_ino == a->socket_ino;
+}
+
 static int bind_listener(struct ccs_agent *a, const struct sockaddr_un *at)
 {
 	make_directory(at->sun_path);
@@ -94,6 +112,7 @@ static int bind_listener(struct ccs_agent *a, const struct sockaddr_un *at)
 	a->listener.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (a->listener.fd < 0 || bind(a->listener.fd, (const struct sockaddr *)at, sizeof(*at)))
 		return -1;
+	store_identity(a);
 	return chmod(at->sun_path, 0666) || listen(a->listener.fd, SOMAXCONN) ? -1 : 0;
 }
 
@@ -144,7 +163,7 @@ void ccs_clients_close(struct ccs_agent *a)
 		ccs_closing_client(a, 0, a->refused, &(const struct ccs_passed){ 0 });
 	ccs_closing_end(a);
 	if (a->listener.fd >= 0) {
-		if (a->lock >= 0)
+		if (has_name(a))
 			unlink(a->config.socket);
 		close(a->listener.fd);
 	}
@@ -308,6 +327,8 @@ void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
 {
 	if (a->refused >= 0 && ccs_closing_refused(a, a->refused))
 		a->refused = -1;
+	if (a->config.gives_way && !has_name(a))
+		a->stopping = true;
 	if (!a->listening && a->refused < 0)
 		a->listening = ccs_agent_watch(a, &a->listener) == 0;
 	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)

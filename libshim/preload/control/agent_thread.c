@@ -23,11 +23,14 @@
 #include "observe/log.h"
 
 static struct {
+	pthread_mutex_t lock;            /* guards agent, stopping and gave_way */
 	struct ccs_agent *agent;         /* NULL: not in this process */
+	bool stopping, gave_way;
+	bool started;                    /* the thread is to be joined */
 	pthread_t thread;
 	struct ccs_owner owner;
 	struct ccs_live_qps qps;
-} serving = { .owner = CCS_OWNER_CLOSED, .qps = CCS_LIVE_QPS_CLOSED };
+} serving = { .lock = PTHREAD_MUTEX_INITIALIZER, .owner = CCS_OWNER_CLOSED, .qps = CCS_LIVE_QPS_CLOSED };
 
 static struct {
 	struct ccs_lock lock;
@@ -97,23 +100,47 @@ static void prepare_checks(void)
 	ccs_live_qps_check(&serving.qps, 0, device);
 }
 
+/* Another agent takes its place: ccshimd, or systemd for it. */
+static void give_way(void)
+{
+	close_agent();
+	serving.gave_way = true;
+	queue_message(NULL, "no longer runs in this process: its socket was removed");
+}
+
 static void *run_agent(void *arg)
 {
 	prctl(PR_SET_NAME, "ccshim-agent");
 	ccs_agent_run(serving.agent);
+	pthread_mutex_lock(&serving.lock);
+	if (!serving.stopping)
+		give_way();
+	pthread_mutex_unlock(&serving.lock);
 	return arg;
+}
+
+/* 0, or the errno with which this process must not run one. */
+static int check_state(void)
+{
+	int error;
+
+	pthread_mutex_lock(&serving.lock);
+	error = serving.gave_way ? EPERM : serving.agent ? EALREADY : 0;
+	pthread_mutex_unlock(&serving.lock);
+	return error;
 }
 
 int ccs_agent_thread_start(const char *path)
 {
 	struct ccs_agent_config config = ccs_agent_defaults();
 	char err[512] = "";
-	int error;
+	int error = check_state();
 
-	if (serving.agent)
-		return EALREADY;
+	if (error)
+		return error;
 	config.socket = path;
 	config.capture = true;
+	config.gives_way = true;
 	config.check_owner = check_owner;
 	config.check_owner_arg = &serving.owner;
 	config.check_qp = ccs_live_qps_check;
@@ -127,6 +154,7 @@ int ccs_agent_thread_start(const char *path)
 		prepare_checks();
 		error = ccs_thread_create(&serving.thread, run_agent, NULL);
 	}
+	serving.started = !error;
 	if (error && serving.agent)
 		close_agent();
 	return error == EACCES ? EPERM : error;
@@ -134,9 +162,13 @@ int ccs_agent_thread_start(const char *path)
 
 void ccs_agent_thread_stop(void)
 {
-	if (!serving.agent)
-		return;
-	ccs_agent_stop(serving.agent);
-	pthread_join(serving.thread, NULL);
-	close_agent();
+	pthread_mutex_lock(&serving.lock);
+	serving.stopping = true;
+	if (serving.agent)
+		ccs_agent_stop(serving.agent);
+	pthread_mutex_unlock(&serving.lock);
+	if (serving.started)
+		pthread_join(serving.thread, NULL);
+	if (serving.agent)
+		close_agent();
 }
