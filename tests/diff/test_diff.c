@@ -169,6 +169,7 @@ static void report(struct server *shim, struct program *p, uint64_t seed)
 {
 	const struct program whole = *p;
 
+	print_difference(shim->bare->text, shim->text);
 	server_stop(shim);
 	server_stop(shim->bare);
 	if (differs(shim, p)) {
