@@ -31,6 +31,9 @@
 #include "agent/telemetry/sampler.h"
 #include "agent/telemetry/subscribers.h"
 
+/* Until a refused connection can be closed, none is accepted: this is short under a flood. */
+#define REFUSED_RETRY_NS 2000000u
+
 struct ccs_agent_config ccs_agent_defaults(void)
 {
 	return (struct ccs_agent_config){
@@ -168,6 +171,8 @@ static int64_t next_timeout_ns(const struct ccs_agent *a)
 		due_ns = a->alive_ns;
 	if (idle)
 		return due_ns == UINT64_MAX ? -1 : due_ns <= now_ns ? 0 : (int64_t)(due_ns - now_ns);
+	if (a->refused >= 0 && now_ns + REFUSED_RETRY_NS < due_ns)
+		due_ns = now_ns + REFUSED_RETRY_NS;
 	if (a->counters.ports && a->counters_ns < due_ns)
 		due_ns = a->counters_ns;
 	if (a->telemetry_wanted && a->demand_ns < due_ns)
@@ -205,6 +210,7 @@ void ccs_agent_turn(struct ccs_agent *a, int64_t timeout_ns)
 		ccs_udp_flush(a);
 	}
 	report_alive(a);
+	ccs_clients_retry_refused(a);
 	tick(a);
 	poll_counters(a);
 	ccs_demand_update(a, ccs_agent_now(a));

@@ -323,10 +323,16 @@ static void listener_ready(struct ccs_agent *a, struct ccs_source *s)
 	}
 }
 
+void ccs_clients_retry_refused(struct ccs_agent *a)
+{
+	if (a->refused < 0 || !ccs_closing_refused(a, a->refused))
+		return;
+	a->refused = -1;
+	a->listening = ccs_agent_watch(a, &a->listener) == 0;
+}
+
 void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
 {
-	if (a->refused >= 0 && ccs_closing_refused(a, a->refused))
-		a->refused = -1;
 	if (a->config.gives_way && !has_name(a))
 		a->stopping = true;
 	if (!a->listening && a->refused < 0)

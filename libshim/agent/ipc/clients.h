@@ -10,5 +10,7 @@ void ccs_clients_close(struct ccs_agent *a);
 void ccs_client_close(struct ccs_agent *a, struct ccs_client *c);
 /* Write the heartbeat into each client's region. */
 void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns);
+/* Close the refused connection that waits for that, if one of the others is closed now. */
+void ccs_clients_retry_refused(struct ccs_agent *a);
 
 #endif

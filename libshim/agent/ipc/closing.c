@@ -86,10 +86,13 @@ static void *hold_copy(void *arg)
 /* The thread is joined before it closes its descriptors, and vanishes after that. */
 static void wait_until_gone(pid_t tid)
 {
-	const struct timespec pause = { .tv_nsec = 1000000 };
+	struct timespec pause = { .tv_nsec = 10000 };
 
-	while (tid > 0 && syscall(SYS_tgkill, getpid(), tid, 0) == 0)
+	while (tid > 0 && syscall(SYS_tgkill, getpid(), tid, 0) == 0) {
 		nanosleep(&pause, NULL);
+		if (pause.tv_nsec < 10000000)
+			pause.tv_nsec *= 2;
+	}
 }
 
 static void *close_refused(void *arg)
