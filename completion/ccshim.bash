@@ -157,7 +157,7 @@ _ccshim_set() {
 	--qp | --peer | --timeout) return ;;
 	esac
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-p -h --qp --peer --new --show --timeout" -- "$word")) ;;
+	-*) COMPREPLY=($(compgen -W "-p -h --all --qp --peer --new --show --timeout" -- "$word")) ;;
 	*)
 		COMPREPLY=($(compgen -W "mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
 			split= split_imm= linger= fallback= dscp=" -- "$word"))

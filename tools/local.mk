@@ -49,6 +49,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/replay/replay_csv.c \
 	tools/ccshim/run.c \
 	tools/ccshim/set.c \
+	tools/ccshim/set_all.c \
+	tools/ccshim/set_all.h \
 	tools/ccshim/stat/stat.c \
 	tools/ccshim/stat/stat.h \
 	tools/ccshim/stat/stat_baseline.c \

@@ -184,3 +184,37 @@ of() {
 	run -1 "$ccshim" set -p "$!" max_inflight=1m
 	[[ $output == *"there is no process $!" ]]
 }
+
+# ccshim with those arguments, where no statistics are but this test's: others run at this time.
+alone() {
+	unshare -m sh -c 'mount -t tmpfs none /run && exec "$@"' sh "$ccshim" "$@"
+}
+
+@test "a request to every process reaches those that poll later, too" {
+	bats_require_minimum_version 1.5.0
+	[ "$EUID" -eq 0 ] && unshare -m true 2> /dev/null || skip "not root, or no mount namespaces"
+	run -1 alone set --all max_rate=1g
+	[[ $output == *"no process runs under ccshim"* ]]
+	begin 10.0.0.1
+	run -0 alone set --all --timeout 60s max_rate=2g
+	[[ $output == *"$pid sections: "*" connected queue pairs changed, and future ones" ]]
+	tell sleep
+	run -3 alone set --all --timeout 100ms max_rate=1g
+	[[ $output == *"$pid sections: pending: it applies when the process polls next" ]]
+	tell write
+	run -0 alone set --all --timeout 60s --show
+	[[ $output == *"$pid sections: max_rate = 1g"* ]]
+	end
+	[ "$(of "${qpn[0]}" .rate_bps)" = 1000000000 ]
+}
+
+@test "names of other users' programs do not control the terminal" {
+	bats_require_minimum_version 1.5.0
+	begin 10.0.0.1
+	file=$XDG_RUNTIME_DIR/ccshim/$pid
+	at=$(grep -abo sections "$file" | head -n 1 | cut -d : -f 1)
+	printf '\033[31m' | dd of="$file" bs=1 seek="$at" conv=notrunc status=none
+	run -0 "$ccshim" stat -p "$pid"
+	[[ $output == *"?[31mons"* && $output != *$'\033'* ]]
+	end
+}

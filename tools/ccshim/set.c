@@ -17,14 +17,15 @@
 #include "config/request.h"
 #include "observe/stats_dir.h"
 #include "ccshim.h"
+#include "set_all.h"
 #include "terminal.h"
 
-enum { EXIT_TIMEOUT = 3, POLL_NS = 2000000 };
+enum { POLL_NS = 2000000 };
 
 struct set {
 	pid_t pid;
 	const char *lqpn, *peer;
-	bool only_new, show;
+	bool only_new, show, all;
 	double timeout_us;
 	char **settings;
 	int count;
@@ -33,11 +34,14 @@ struct set {
 static int print_help(void)
 {
 	printf("usage: ccshim set -p PID [--qp LQPN | --peer ADDR[/BITS]] [--new] NAME=VALUE...\n"
-	       "       ccshim set -p PID [--qp LQPN | --peer ADDR[/BITS]] --show\n\n"
+	       "       ccshim set -p PID [--qp LQPN | --peer ADDR[/BITS]] --show\n"
+	       "       ccshim set --all [--peer ADDR[/BITS]] [--new] NAME=VALUE... | --show\n\n"
 	       "Changes settings of a running process of yours, for all its current and future\n"
 	       "queue pairs or for some. NAME is an option that may differ between queue pairs,\n"
 	       "or a parameter of their algorithm. Either all settings are applied or none.\n\n"
 	       "  -p PID          the process\n"
+	       "  --all           every running process of yours, or as root, of all users;\n"
+	       "                  one that is not polling applies the request when it polls\n"
 	       "  --qp LQPN       only that connected queue pair\n"
 	       "  --peer ADDR     only queue pairs to that peer or network\n"
 	       "  --new           only queue pairs that are connected from now on\n"
@@ -46,7 +50,7 @@ static int print_help(void)
 	       "  -h              this text\n\n"
 	       "The status is 0 if the settings are applied, 1 if the process refuses or does\n"
 	       "not exist, 2 for a usage error, 3 if the process did not accept the request in\n"
-	       "time: then no setting is changed.\n");
+	       "time: then no setting is changed, or with --all, not yet.\n");
 	return EXIT_OK;
 }
 
@@ -254,6 +258,10 @@ static int send_request(struct ccs_stats_header *h, const struct set *set,
 	__atomic_store_n(&box->request_gen, asked, __ATOMIC_RELEASE);
 	if (wait_answer(box, accepted, set->timeout_us))
 		return print_answer(box);
+	if (set->all && !set->show) {
+		printf("pending: it applies when the process polls next\n");
+		return EXIT_TIMEOUT;
+	}
 	if (__atomic_compare_exchange_n(&box->request_gen, &asked, accepted, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		return report_timeout(h, set);
@@ -266,7 +274,7 @@ static int send_request(struct ccs_stats_header *h, const struct set *set,
 
 /* -- the command line -------------------------------------------------------------- */
 
-enum { OPT_QP = 256, OPT_PEER, OPT_NEW, OPT_SHOW, OPT_TIMEOUT };
+enum { OPT_QP = 256, OPT_PEER, OPT_NEW, OPT_SHOW, OPT_TIMEOUT, OPT_ALL };
 
 static int parse_pid(struct set *set)
 {
@@ -294,6 +302,7 @@ static int parse_option(struct set *set, int letter)
 	case OPT_PEER: set->peer = optarg; return 0;
 	case OPT_NEW: set->only_new = true; return 0;
 	case OPT_SHOW: set->show = true; return 0;
+	case OPT_ALL: set->all = true; return 0;
 	case OPT_TIMEOUT: return parse_timeout(set);
 	default: return tool_usage_error("set");
 	}
@@ -301,7 +310,9 @@ static int parse_option(struct set *set, int letter)
 
 static int check_usage(const struct set *set)
 {
-	const char *what = !set->pid ? "-p PID is missing"
+	const char *what = !set->pid && !set->all ? "-p PID is missing"
+		: set->pid && set->all ? "--all excludes -p"
+		: set->all && set->lqpn ? "--qp names a queue pair of one process: give -p"
 		: set->lqpn && (set->peer || set->only_new)
 			? "--qp names one connected queue pair and excludes --peer and --new"
 		: set->show && set->count ? "--show takes no settings"
@@ -313,6 +324,21 @@ static int check_usage(const struct set *set)
 	return tool_usage_error("set");
 }
 
+struct send {
+	struct set set;
+	char request[CCS_REQUEST_LEN];
+};
+
+static int send_to(pid_t pid, void *arg)
+{
+	struct send *send = arg;
+	struct ccs_stats_header *file;
+
+	send->set.pid = pid;
+	file = open_file(&send->set);
+	return file ? send_request(file, &send->set, send->request) : EXIT_FAILED;
+}
+
 int cmd_set(int argc, char **argv)
 {
 	static const struct option long_options[] = {
@@ -321,25 +347,24 @@ int cmd_set(int argc, char **argv)
 		{ "new", no_argument, NULL, OPT_NEW },
 		{ "show", no_argument, NULL, OPT_SHOW },
 		{ "timeout", required_argument, NULL, OPT_TIMEOUT },
+		{ "all", no_argument, NULL, OPT_ALL },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
-	struct set set = { .timeout_us = 2e6 };
-	char request[CCS_REQUEST_LEN];
-	struct ccs_stats_header *file;
+	struct send send = { .set.timeout_us = 2e6 };
+	struct set *set = &send.set;
 	int letter;
 
 	argv[0] = (char *)"ccshim set";
 	while ((letter = getopt_long(argc, argv, "p:h", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return print_help();
-		if (parse_option(&set, letter))
+		if (parse_option(set, letter))
 			return EXIT_USAGE;
 	}
-	set.settings = argv + optind;
-	set.count = argc - optind;
-	if (check_usage(&set) || write_request(&set, request) || check_request(request))
+	set->settings = argv + optind;
+	set->count = argc - optind;
+	if (check_usage(set) || write_request(set, send.request) || check_request(send.request))
 		return EXIT_USAGE;
-	file = open_file(&set);
-	return file ? send_request(file, &set, request) : EXIT_FAILED;
+	return set->all ? set_all(send_to, &send) : send_to(set->pid, &send);
 }

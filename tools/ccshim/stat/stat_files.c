@@ -21,9 +21,13 @@ enum { TRIES = 10, DIRS_MAX = 4096 };
 
 /* -- one file ------------------------------------------------------------------ */
 
+/* It may be another user's, and is printed on a terminal: no control characters. */
 static void end_text(char *text, size_t len)
 {
 	text[len - 1] = '\0';
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
 }
 
 #define END(text) end_text(text, sizeof(text))
