@@ -21,7 +21,10 @@ static void ensure_queue_space(struct end *e, unsigned n)
 		quiesce(e);
 }
 
-enum { SHORT_SLEEP_MS = 50, LONG_NS = 10000000, OVERSIZED = 0x48000000 };
+enum {
+	ARM_WAIT = 5000, /* naps: a flow may be at its least rate, 10 kb/s */
+	LONG_NS = 10000000, OVERSIZED = 0x48000000
+};
 
 static unsigned list_len(const struct end *e, uint8_t n)
 {
@@ -317,7 +320,7 @@ static void op_late_arm(struct end *e, const struct step *s)
 	if (s->how & 1)
 		poll_some(index_of(e->scq), 1 + s->n % 2, false);
 	arm(e->scq, false);
-	append(&e->calls, "~late_arm %d\n", wait_for_event(SHORT_SLEEP_MS));
+	append(&e->calls, "~late_arm %d\n", wait_for_event(ARM_WAIT));
 }
 
 /* The device does not carry out a message beyond its port's limit. */
