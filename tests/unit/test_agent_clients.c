@@ -212,6 +212,25 @@ static void lingering_refused_connections_keep_no_other_user_out(void **state)
 		close(reader[i]);
 }
 
+/* They are closed at once, however many there are. */
+static void refused_connections_without_a_message_do_not_count(void **state)
+{
+	const unsigned all = CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED;
+	struct rig *r = *state;
+
+	fill(r, 0, all, true);
+	for (unsigned i = 0; i < 3; i++) {
+		const int conn = rig_dial(r, RP);
+		char byte;
+
+		rig_settle(r);
+		assert_int_equal(recv(conn, &byte, 1, 0), 0);
+		assert_true(r->agent[RP]->listening);
+		close(conn);
+	}
+	fill(r, 0, all, false);
+}
+
 /* Then connections wait until the first one is closed. */
 static void refused_connections_that_are_being_closed_are_limited(void **state)
 {
@@ -222,6 +241,7 @@ static void refused_connections_that_are_being_closed_are_limited(void **state)
 	fill(r, 0, all, true);
 	for (unsigned i = 0; i < 3; i++)
 		conn[i] = rig_dial(r, RP);
+	assert_int_equal(send(conn[0], "", 0, 0), 0); /* it might carry a descriptor */
 	rig_settle(r);
 	assert_true(r->agent[RP]->refused >= 0);
 	assert_false(r->agent[RP]->listening);
@@ -587,6 +607,7 @@ int main(void)
 		TEST(slow_close_does_not_block_the_agent),
 		TEST(slow_close_of_a_refused_connection_does_not_block_the_agent),
 		TEST(lingering_refused_connections_keep_no_other_user_out),
+		TEST(refused_connections_without_a_message_do_not_count),
 		TEST(refused_connections_that_are_being_closed_are_limited),
 		TEST(an_idle_agent_reports_that_it_is_alive),
 		TEST(other_ipc_versions_are_refused),

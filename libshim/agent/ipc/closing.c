@@ -147,10 +147,29 @@ void ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket,
 	begin(a, entry, socket, p, close_client);
 }
 
+/*
+ * Whether the socket has no message, so that close() cannot block. None arrives after shutdown().
+ * The credentials of any message, also of an empty one, have no space here: MSG_CTRUNC.
+ */
+static bool is_empty(int socket)
+{
+	struct msghdr msg = { 0 };
+	const int on = 1;
+
+	shutdown(socket, SHUT_RDWR);
+	return !setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) &&
+	       recvmsg(socket, &msg, MSG_PEEK | MSG_DONTWAIT) == 0 &&
+	       !(msg.msg_flags & (MSG_CTRUNC | MSG_TRUNC));
+}
+
 bool ccs_closing_refused(struct ccs_agent *a, int socket)
 {
 	unsigned i = CCS_AGENT_CLIENTS;
 
+	if (is_empty(socket)) {
+		close(socket);
+		return true;
+	}
 	while (i < CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED && atomic_load(&a->closing->entry[i]))
 		i++;
 	if (i == CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED)
