@@ -551,13 +551,15 @@ static void check_report(const struct rig_mode *mode, const char *report)
 		assert_true(contains(report, "\"cc\": \"copa\""));
 		assert_true(contains(report, "\"feedback\": \"no-agent\""));
 		assert_true(contains(report, "\"feedback\": \"outdone\""));
-		/* Two more each time that the machine kept the agent from advising in time. */
-		assert_true(largest(report, "\"switches\":") >= 3);
-		assert_int_equal(largest(report, "\"switches\":") % 2, 1);
+		/*
+		 * To the fallback and back; more if the machine kept the agent from advising in
+		 * time, and one more if the flow began before its registration was answered.
+		 */
+		assert_true(largest(report, "\"switches\":") >= 2);
 		return;
 	}
 	if (on_telemetry(mode)) {
-		assert_true(largest(report, "\"switches\":") >= 3);
+		assert_true(largest(report, "\"switches\":") >= 2);
 		assert_true(contains(report, strcmp(mode->name, "ports") == 0
 				     ? "\"variant\": \"paper\"" : "\"variant\": \"echo\""));
 		assert_true(contains(report, "\"link\": 77"));
