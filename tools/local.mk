@@ -87,8 +87,6 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/ccshimd.h \
 	tools/ccshimd/displace.c \
 	tools/ccshimd/displace.h \
-	tools/ccshimd/filter.c \
-	tools/ccshimd/filter.h \
 	tools/ccshimd/inherit.c \
 	tools/ccshimd/inherit.h \
 	tools/ccshimd/key_file.c \
@@ -101,8 +99,8 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/common/ask_agent.h \
 	tools/common/capabilities.c \
 	tools/common/capabilities.h
-tools_ccshimd_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS) $(SECCOMP_CFLAGS)
-tools_ccshimd_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) $(SECCOMP_LIBS) -lpthread
+tools_ccshimd_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
+tools_ccshimd_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) -lpthread
 
 # As ./configure --with-systemdsystemunitdir wants it; made in any case, for the tests.
 tools/ccshimd/ccshimd.service: $(top_srcdir)/tools/ccshimd/ccshimd.service.in Makefile

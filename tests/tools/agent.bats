@@ -87,17 +87,6 @@ reloads() {
 	grep -E '^NoNewPrivs:\s*1$' /proc/$agent/status
 }
 
-@test "it restricts its system calls when its sockets are open" {
-	grep -q '^Seccomp_filters:' /proc/self/status || skip "no seccomp"
-	[[ $(ldd "$top_builddir/tools/ccshimd/ccshimd") == *libseccomp* ]] ||
-		skip "built without libseccomp"
-	outside=$(sed -n 's/^Seccomp_filters:\s*//p' /proc/self/status)
-	start
-	[ "$(sed -n 's/^Seccomp_filters:\s*//p' /proc/$agent/status)" -gt "$outside" ]
-	grep -E '^Seccomp:\s*2$' /proc/$agent/status
-	[ ! -s agent.err ]
-}
-
 @test "it notifies the service manager that it is ready, and then its watchdog" {
 	command -v perl > /dev/null || skip "no perl"
 	perl -MIO::Socket::UNIX -MSocket -e '

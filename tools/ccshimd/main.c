@@ -2,7 +2,6 @@
 /* ccshimd: the host agent as a daemon. */
 #include "config.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
@@ -24,7 +23,6 @@
 #include "ccshimd.h"
 #include "auth.h"
 #include "displace.h"
-#include "filter.h"
 #include "inherit.h"
 #include "links.h"
 
@@ -368,10 +366,6 @@ static void run(struct daemon *d)
 	error = drop_capabilities();
 	if (error)
 		daemon_error("cannot drop privileges, continuing with them: %s",
-			     strerror(error));
-	error = filter_system_calls(!d->config.ninherited);
-	if (error && error != ENOTSUP)
-		daemon_error("cannot restrict system calls, continuing without: %s",
 			     strerror(error));
 	notify("READY=1");
 	while (!ended) {
