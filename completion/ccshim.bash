@@ -149,6 +149,15 @@ _ccshim_check() {
 	esac
 }
 
+_ccshim_doctor() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	--root) COMPREPLY=($(compgen -d -- "$word")); return ;;
+	-i | --priority) return ;;
+	esac
+	COMPREPLY=($(compgen -W "-i -h --priority --json --root" -- "$word"))
+}
+
 # Options that may differ between queue pairs; no space is added after their =.
 _ccshim_set() {
 	local word=${COMP_WORDS[COMP_CWORD]}
@@ -169,12 +178,13 @@ _ccshim_set() {
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run check info stat set replay plot plan debug -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run check doctor info stat set replay plot plan debug -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
 	run) _ccshim_run ;;
 	check) _ccshim_check ;;
+	doctor) _ccshim_doctor ;;
 	info) _ccshim_info ;;
 	stat) _ccshim_stat ;;
 	set) _ccshim_set ;;

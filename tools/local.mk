@@ -14,6 +14,15 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/debug.c \
 	tools/ccshim/devices.c \
 	tools/ccshim/devices.h \
+	tools/ccshim/doctor/doctor.c \
+	tools/ccshim/doctor/doctor.h \
+	tools/ccshim/doctor/doctor_flows.c \
+	tools/ccshim/doctor/doctor_increase.c \
+	tools/ccshim/doctor/doctor_pauses.c \
+	tools/ccshim/doctor/doctor_ports.c \
+	tools/ccshim/doctor/doctor_print.c \
+	tools/ccshim/doctor/doctor_qdisc.c \
+	tools/ccshim/doctor/doctor_read.c \
 	tools/ccshim/info/info.c \
 	tools/ccshim/info/info.h \
 	tools/ccshim/info/info_algorithms.c \

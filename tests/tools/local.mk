@@ -9,6 +9,7 @@ TESTS += \
 	tests/tools/check_fabric.bats \
 	tests/tools/completion.bats \
 	tests/tools/debug.bats \
+	tests/tools/doctor.bats \
 	tests/tools/documented.bats \
 	tests/tools/grid.bats \
 	tests/tools/info.bats \
@@ -32,6 +33,7 @@ EXTRA_DIST += \
 	tests/tools/check_fabric.bats \
 	tests/tools/completion.bats \
 	tests/tools/debug.bats \
+	tests/tools/doctor.bats \
 	tests/tools/documented.bats \
 	tests/tools/grid.bats \
 	tests/tools/info.bats \

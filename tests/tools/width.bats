@@ -30,6 +30,8 @@ fits() {
 		-h
 		run -h
 		check -h
+		doctor -h
+		doctor -i 0.1
 		info -h
 		stat -h
 		set -h

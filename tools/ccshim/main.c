@@ -17,6 +17,7 @@ static const struct command {
 } commands[] = {
 	{ "run", cmd_run, "run a command under congestion control" },
 	{ "check", cmd_check, "check whether a command can be controlled here" },
+	{ "doctor", cmd_doctor, "judge the network by counters of this host" },
 	{ "info", cmd_info, "show version, configuration, algorithms and devices" },
 	{ "stat", cmd_stat, "show statistics of running processes" },
 	{ "replay", cmd_replay, "run an algorithm over a recorded trace" },

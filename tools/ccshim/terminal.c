@@ -74,3 +74,18 @@ void terminal_print(FILE *out, const char *lead, const char *fmt, ...)
 	terminal_vprint(out, lead, fmt, ap);
 	va_end(ap);
 }
+
+void terminal_wrap(FILE *out, size_t width, const char *lead, const char *fmt, ...)
+{
+	va_list ap;
+	char *line;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&line, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	print_line(out, lead, line, width);
+	free(line);
+}

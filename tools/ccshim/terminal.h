@@ -18,4 +18,8 @@ void terminal_print(FILE *out, const char *lead, const char *fmt, ...)
 void terminal_vprint(FILE *out, const char *lead, const char *fmt, va_list ap)
 	__attribute__((format(printf, 3, 0)));
 
+/* The same for a given width, on a terminal or not. */
+void terminal_wrap(FILE *out, size_t width, const char *lead, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
 #endif

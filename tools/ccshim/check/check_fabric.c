@@ -24,17 +24,9 @@ struct interface {
 	unsigned priority;       /* of RDMA traffic */
 };
 
-/* The number in a file of the interface's directory; -1: there is none. */
 static long read_number(const struct interface *i, const char *file)
 {
-	const int fd = ccs_sysfs_open(i->sysfs, "net/%s/%s", i->name, file);
-	char text[32];
-	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 ? strtol(text, NULL, 10) : -1;
+	return nic_read_number(i->sysfs, i->name, file);
 }
 
 static void check_mtu(const struct interface *i)

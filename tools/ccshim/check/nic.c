@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/netlink.h"
+#include "base/sysfs.h"
 
 /* -- data center bridging -------------------------------------------------------------------- */
 
@@ -167,7 +168,7 @@ static bool ethtool(int fd, const char *interface, void *command)
 	return ioctl(fd, SIOCETHTOOL, &request) == 0;
 }
 
-static bool ask_driver(const char *interface, unsigned priority, struct nic_pauses *p)
+static bool ask_driver(const char *interface, nic_statistic *handle, void *arg)
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -190,7 +191,7 @@ static bool ask_driver(const char *interface, unsigned priority, struct nic_paus
 		char name[ETH_GSTRING_LEN + 1] = "";
 
 		memcpy(name, names->data + (size_t)i * ETH_GSTRING_LEN, ETH_GSTRING_LEN);
-		count(p, priority, name, values->data[i]);
+		handle(arg, name, values->data[i]);
 	}
 	free(names);
 	free(values);
@@ -199,21 +200,61 @@ static bool ask_driver(const char *interface, unsigned priority, struct nic_paus
 	return ok;
 }
 
-bool nic_read_pauses(const char *root, const char *interface, unsigned priority, bool later,
-		     struct nic_pauses *p)
+bool nic_read_recorded(const char *root, const char *interface, const char *file,
+		       nic_statistic *handle, void *arg)
 {
+	FILE *f = open_record(root, interface, file);
 	unsigned long long value;
 	char line[160], name[80];
-	FILE *f;
 
-	*p = (struct nic_pauses){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
-	if (!*root)
-		return ask_driver(interface, priority, p);
-	f = open_record(root, interface, later ? "statistics.later" : "statistics");
 	while (f && fgets(line, sizeof(line), f))
 		if (sscanf(line, " %79[^:]: %llu", name, &value) == 2)
-			count(p, priority, name, value);
+			handle(arg, name, value);
 	if (f)
 		fclose(f);
 	return f;
+}
+
+bool nic_read_statistics(const char *root, const char *interface, bool later, nic_statistic *handle,
+			 void *arg)
+{
+	if (!*root)
+		return ask_driver(interface, handle, arg);
+	return nic_read_recorded(root, interface, later ? "statistics.later" : "statistics", handle, arg);
+}
+
+/* Counters of a priority. */
+struct selection {
+	struct nic_pauses *to;
+	unsigned priority;
+};
+
+static void select_pauses(void *arg, const char *name, uint64_t value)
+{
+	const struct selection *s = arg;
+
+	count(s->to, s->priority, name, value);
+}
+
+bool nic_read_pauses(const char *root, const char *interface, unsigned priority, bool later,
+		     struct nic_pauses *p)
+{
+	struct selection s = { p, priority };
+
+	*p = (struct nic_pauses){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	return nic_read_statistics(root, interface, later, select_pauses, &s);
+}
+
+/* -- attributes ------------------------------------------------------------------------------ */
+
+long nic_read_number(const char *sysfs, const char *interface, const char *file)
+{
+	const int fd = ccs_sysfs_open(sysfs, "net/%s/%s", interface, file);
+	char text[32];
+	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? strtol(text, NULL, 10) : -1;
 }

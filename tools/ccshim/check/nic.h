@@ -30,4 +30,16 @@ struct nic_pauses {
 bool nic_read_pauses(const char *root, const char *interface, unsigned priority, bool later,
 		     struct nic_pauses *p);
 
+/* Call handle() for each statistic of the driver; later as above. False: there are none. */
+typedef void nic_statistic(void *arg, const char *name, uint64_t value);
+
+bool nic_read_statistics(const char *root, const char *interface, bool later, nic_statistic *handle,
+			 void *arg);
+/* Of a file with lines "NAME: VALUE" in ROOT/nic/INTERFACE. */
+bool nic_read_recorded(const char *root, const char *interface, const char *file,
+		       nic_statistic *handle, void *arg);
+
+/* The number in a file below sysfs/class/net/INTERFACE; -1: there is none. */
+long nic_read_number(const char *sysfs, const char *interface, const char *file);
+
 #endif

@@ -1,0 +1,474 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# ccshim doctor, on recorded counters: every verdict.
+
+load tools.bash
+
+hw() { echo "sys/class/infiniband/$1/ports/1/hw_counters"; }
+
+# counters DIR NAME...: files with a number each.
+counters() {
+	local dir=$1 name
+	mkdir -p "$dir"
+	shift
+	for name; do echo 100 > "$dir/$name"; done
+}
+
+# An mlx5 NIC with priority 3 lossless, and Soft-RoCE; both carried traffic, and nothing else occurred.
+healthy() {
+	local name
+	root=$BATS_TEST_TMPDIR/root
+	rm -rf "$root"
+	mkdir -p "$root/before"
+	cd "$root/before" || return
+	counters "$(hw mlx5_0)" out_of_buffer out_of_sequence rnr_nak_retry_err packet_seq_err \
+		local_ack_timeout_err implied_nak_seq_err np_ecn_marked_roce_packets np_cnp_sent \
+		rp_cnp_handled rp_cnp_ignored req_transport_retries_exceeded rx_icrc_encapsulated
+	counters sys/class/infiniband/mlx5_0/ports/1/counters port_xmit_packets port_rcv_packets
+	counters "$(hw rxe0)" sent_pkts rcvd_pkts duplicate_request out_of_seq_request rcvd_rnr_err \
+		send_rnr_err rcvd_seq_err completer_retry_err retry_exceeded_err retry_rnr_exceeded_err
+	echo 10 > "$(hw mlx5_0)/lifespan"
+	mkdir -p sys/class/infiniband/{mlx5_0,rxe0}/ports/1/gid_attrs/ndevs nic/{ens1,eth0} \
+		sys/class/net/ens1/ecn/roce_{np,rp}/enable sys/class/net/eth0
+	echo ens1 > sys/class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0
+	echo eth0 > sys/class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0
+	echo 1 | tee sys/class/net/ens1/ecn/roce_{np,rp}/enable/3 > "$root/one"
+	echo 4200 > sys/class/net/ens1/mtu
+	echo 100000 > sys/class/net/ens1/speed
+	printf '%s\n' 'pfc 3' 'dscp 26 3' > nic/ens1/dcb
+	printf '     %s: 100\n' rx_prio3_pause tx_prio3_pause rx_prio3_pause_duration tx_prio3_pause_duration \
+		rx_prio3_discards rx_prio0_discards rx_prio3_bytes tx_prio3_bytes \
+		{rx,tx}_vport_rdma_unicast_bytes rx_oversize_pkts_phy rx_crc_errors_phy \
+		tx_pause_storm_error_events > nic/ens1/statistics
+	printf '%s\n' 'drops: 100' 'marks: 100' > nic/eth0/qdisc
+	printf '{\n  "capturing": true,\n  "cnps_sent": 5,\n  "cnps_received": 5,\n  "ce_dropped": 0\n}\n' > agent
+	cp -r "$root/before" "$root/after"
+	cd "$root/after" || return
+	for name in port_xmit_packets port_rcv_packets; do
+		echo 1000100 > sys/class/infiniband/mlx5_0/ports/1/counters/$name
+	done
+	statistic ens1 {rx,tx}_prio3_bytes 5000000100
+	statistic ens1 {rx,tx}_vport_rdma_unicast_bytes 4900000100
+}
+
+# statistic INTERFACE NAME... VALUE: in the second reading.
+statistic() {
+	local interface=$1 value=${*: -1} name
+	shift
+	for name in "${@:1:$#-1}"; do
+		sed -i "s/ $name: .*/ $name: $value/" "nic/$interface/statistics"
+	done
+}
+
+# doctor STATUS OPTION...: the exit status must be as expected.
+doctor() {
+	local want=$1
+	shift
+	run2 "$ccshim" doctor --root "$root" "$@"
+	[ "$status" -eq "$want" ] || { echo "status $status: $output $errors"; return 1; }
+	[ -z "$errors" ]
+	[[ $output == "{"* ]] ||
+		! awk 'length > 80 { print "wide: " $0; bad = 1 } END { exit !bad }' <<< "$output"
+}
+
+# found SEVERITY VERDICT WHERE: and no other; figures NAME...: each is there with an increase.
+found() {
+	local all
+	all=$(grep -E '^(problem|note): ' <<< "$output")
+	[ "$all" = "$1: $2: $3" ] || { echo "$output"; return 1; }
+}
+
+# Words of the text, which may be broken at any of them.
+words() {
+	tr -s ' \n' '  ' <<< "$output" | grep -qF -e "$1" || { echo "$output"; return 1; }
+}
+
+absent() {
+	! grep -F -e "$1" <<< "$output"
+}
+
+figure() {
+	grep -qE "^    $1 +\+$2  " <<< "$output" || { echo "no $1 +$2: $output"; return 1; }
+}
+
+# statistics DIR SECOND [FIELD=VALUE...]: a baseline of the process that tests/data has, of that time,
+# with these fields of its sender; the flow waited 80 % of a second of ten, for 1 of 10 Gb/s.
+statistics() {
+	local dir=$1 second=$2
+	shift 2
+	perl - "$top_srcdir/tests/data/stats-1.0.page" "$second" "$@" > "$dir/stat" <<-'END'
+		use strict;
+		my ($file, $second, @fields) = @ARGV;
+		open my $in, '<:raw', $file or die;
+		my $page = do { local $/; <$in> };
+		my ($header, $slot) = unpack 'Q<2', substr $page, 3 * 8, 16;
+		my $qp = 64 + 64 + 1600;                # in a slot, after live and rtt
+		my %at = (bytes => 64 + 4 * 8, gated_ns => 64 + 7 * 8, feedback => $qp + 216,
+			  losses => $qp + 392, nhops => $qp + 440, link => $qp + 448,
+			  not_rc => 1032, # the first reason's number, in the header
+			  link_rate => $qp + 456, link_queue => $qp + 464, capacity => $qp + 472);
+		for (@fields) {
+			my ($name, $value) = split /=/;
+			die $name unless $at{$name};
+			$value = $name eq 'feedback' ? pack('a16', $value) : pack 'Q<', $value;
+			my $where = $name eq 'not_rc' ? $at{$name} : $header + $slot + $at{$name};
+			substr($page, $where, length $value) = $value;
+		}
+		binmode STDOUT;
+		print 'CCMBASE1', pack('Q<2', $second * 1e9, 1), pack('Q<', length $page), $page;
+	END
+}
+
+@test "on a healthy host nothing is found" {
+	healthy
+	doctor 0
+	words "10 s; mlx5_0/1 on ens1, rxe0/1 on eth0; 0 queue pairs of 0 processes under ccshim; ccshimd runs"
+	[ "$(tail -1 <<< "$output")" = "nothing found" ]
+	doctor 0 --json
+	jq -e '.schema == 1 and .status == "ok" and .findings == [] and .traffic and .agent and
+		.interval_s == 10 and [.ports[].device] == ["mlx5_0", "rxe0"]' <<< "$output"
+}
+
+@test "a time without RDMA traffic is said to be one" {
+	healthy
+	cp -r "$root/before/." "$root/after"
+	doctor 0
+	words "nothing found No RDMA packet was counted in this time"
+	doctor 0 --json
+	jq -e '.traffic == false' <<< "$output"
+}
+
+@test "a counter that decreased or is new is not judged" {
+	healthy
+	echo 3 > "$(hw mlx5_0)/packet_seq_err"
+	echo 3 > "$(hw mlx5_0)/roce_adp_retrans"
+	doctor 0
+	words "nothing found"
+}
+
+@test "peers that post too few receives are found, and few refusals are only a note" {
+	healthy
+	echo 5100 > "$(hw mlx5_0)/rnr_nak_retry_err"
+	doctor 1 -i 10
+	found problem rnr "mlx5_0/1 on ens1"
+	words "Peers post too few receives"
+	words "What to do: At the peers, post more receives"
+	figure rnr_nak_retry_err 5000
+	words "+5000 500/s"
+	echo 105 > "$(hw mlx5_0)/rnr_nak_retry_err"
+	doctor 0 -i 10
+	found note rnr "mlx5_0/1 on ens1"
+	healthy
+	echo 200 > "$(hw rxe0)/rcvd_rnr_err"
+	echo 101 > "$(hw rxe0)/retry_rnr_exceeded_err"
+	doctor 1
+	found problem rnr "rxe0/1 on eth0"
+	words "Some requests failed"
+}
+
+@test "programs here that post too few receives are found" {
+	healthy
+	echo 200 > "$(hw mlx5_0)/out_of_buffer"
+	doctor 1
+	found problem rnr-here "mlx5_0/1 on ens1"
+	figure out_of_buffer 100
+	healthy
+	echo 200 > "$(hw rxe0)/send_rnr_err"
+	doctor 1
+	found problem rnr-here "rxe0/1 on eth0"
+}
+
+@test "loss is found at the sender, by out-of-sequence NAKs and timeouts" {
+	healthy
+	echo 900 > "$(hw mlx5_0)/packet_seq_err"
+	echo 103 > "$(hw mlx5_0)/local_ack_timeout_err"
+	doctor 1
+	found problem loss "mlx5_0/1 on ens1"
+	figure packet_seq_err 800
+	figure local_ack_timeout_err 3
+	echo 101 > "$(hw mlx5_0)/req_transport_retries_exceeded"
+	doctor 1
+	words "Some requests failed: all retries were in vain"
+	healthy
+	echo 101 > "$(hw rxe0)/completer_retry_err"
+	doctor 1
+	found problem loss "rxe0/1 on eth0"
+}
+
+@test "loss is found at the receiver, by packets out of sequence" {
+	healthy
+	echo 150 > "$(hw mlx5_0)/out_of_sequence"
+	doctor 1
+	found problem loss-in "mlx5_0/1 on ens1"
+	figure out_of_sequence 50
+	healthy
+	echo 150 > "$(hw rxe0)/out_of_seq_request"
+	doctor 1
+	found problem loss-in "rxe0/1 on eth0"
+}
+
+@test "the names of irdma's and bnxt_re's counters are known" {
+	local counter verdict
+	while read -r verdict counter; do
+		healthy
+		counters "$root/before/$(hw other0)" "$counter"
+		counters "$(hw other0)" "$counter"
+		echo 9999 > "$(hw other0)/$counter"
+		doctor 1 || { echo "of $counter"; return 1; }
+		found problem "$verdict" other0/1
+	done <<-'END'
+		rnr RNR received
+		rnr-here RNR sent
+		loss RetransSegs
+		loss Nak Sequence Error
+		loss RTO
+		loss-in Rcvd Out of order packets
+		no-cnps RxECNMrkd
+		cnps-ignored cnpIgnored
+		rnr rnr_naks_rcvd
+		rnr-here rx_out_of_buffer
+		loss to_retransmits
+		loss-in oos_drop_count
+		no-cnps rx_ecn_marked_pkts
+	END
+}
+
+@test "drops where pauses should be, too little headroom, and a priority without PFC are told apart" {
+	healthy
+	statistic ens1 rx_prio3_discards 150
+	doctor 1
+	found problem drops "mlx5_0/1 on ens1"
+	words "There are drops where pauses should be: PFC is on for priority 3"
+	figure rx_prio3_discards 50
+	statistic ens1 tx_prio3_pause 120
+	doctor 1
+	found problem headroom "mlx5_0/1 on ens1"
+	words "ccshim plan headroom"
+	healthy
+	statistic ens1 rx_prio0_discards 150
+	doctor 0
+	found note drops "mlx5_0/1 on ens1"
+	doctor 1 --priority 0
+	found problem drops "mlx5_0/1 on ens1"
+	words "priority 0, for which PFC is off"
+}
+
+@test "drops in the host's own queue are found" {
+	healthy
+	sed -i 's/drops: .*/drops: 160/' nic/eth0/qdisc
+	doctor 1
+	found problem qdisc-drops "rxe0/1 on eth0"
+	figure qdisc_drops 60
+}
+
+@test "marks without CNPs are found, unless the agent sends them" {
+	healthy
+	echo 5100 > "$(hw mlx5_0)/np_ecn_marked_roce_packets"
+	doctor 1
+	found problem no-cnps "mlx5_0/1 on ens1"
+	figure np_ecn_marked_roce_packets 5000
+	grep -E '^    ecn/roce_np/enable +1$' <<< "$output"
+	echo 0 > sys/class/net/ens1/ecn/roce_np/enable/3
+	doctor 1
+	words "since the NIC's DCQCN is off at the receiving end"
+	sed -i 's/"cnps_sent": 5/"cnps_sent": 6/' agent
+	doctor 0
+	echo 0 > sys/class/net/ens1/ecn/roce_np/enable/3
+	healthy
+	echo 5100 > "$(hw mlx5_0)/np_ecn_marked_roce_packets"
+	echo 101 > "$(hw mlx5_0)/np_cnp_sent"
+	doctor 0
+	words "nothing found"
+}
+
+@test "marks of the host's own queue that no CNP answers are a note" {
+	healthy
+	sed -i 's/marks: .*/marks: 160/' nic/eth0/qdisc
+	doctor 0
+	found note no-cnps-back "rxe0/1 on eth0"
+	sed -i 's/"cnps_received": 5/"cnps_received": 6/' agent
+	doctor 0
+	words "nothing found"
+}
+
+@test "CNPs that the NIC ignores are found" {
+	healthy
+	echo 300 > "$(hw mlx5_0)/rp_cnp_ignored"
+	doctor 1
+	found problem cnps-ignored "mlx5_0/1 on ens1"
+	echo 0 > sys/class/net/ens1/ecn/roce_rp/enable/3
+	doctor 1
+	words "since its DCQCN is off at the sending end"
+	echo 1 > sys/class/net/ens1/ecn/roce_rp/enable/3
+	echo 900 > "$(hw mlx5_0)/rp_cnp_handled"
+	doctor 0
+}
+
+@test "a slow port behind the switch shows by its PAUSE frames" {
+	healthy
+	statistic ens1 rx_prio3_pause 151
+	statistic ens1 rx_prio3_pause_duration 500100
+	doctor 1
+	found problem paused "mlx5_0/1 on ens1"
+	words "A slow port is behind the switch"
+	words "5.0 % of the time"
+	figure rx_prio3_pause 51
+	statistic ens1 rx_prio3_pause 150
+	doctor 0
+	words "nothing found"
+}
+
+@test "a host that is the slow port shows by PAUSE frames that it sends" {
+	healthy
+	statistic ens1 tx_prio3_pause 1100
+	doctor 1
+	found problem pausing "mlx5_0/1 on ens1"
+	words "This host is the slow port"
+}
+
+@test "PAUSE storms of both directions are found, by time, events or the frames alone" {
+	healthy
+	statistic ens1 rx_prio3_pause 90000
+	statistic ens1 rx_prio3_pause_duration 6000100
+	doctor 1
+	found problem pause-storm "mlx5_0/1 on ens1"
+	words "A PAUSE storm reaches this port: the switch forbids it to send 60 % of the time"
+	healthy
+	statistic ens1 tx_pause_storm_error_events 101
+	doctor 1
+	found problem pause-storm "mlx5_0/1 on ens1"
+	words "This host sends a PAUSE storm"
+	healthy
+	sed -i '/_duration/d' nic/ens1/statistics
+	statistic ens1 tx_prio3_pause 29100
+	doctor 1
+	found problem pause-storm "mlx5_0/1 on ens1"
+	words "forbids the switch to send at most 97 % of the time"
+}
+
+@test "DCQCN that is off in the NIC is found where there is congestion, and only there" {
+	healthy
+	echo 0 > sys/class/net/ens1/ecn/roce_rp/enable/3
+	doctor 0
+	words "nothing found"
+	echo 900 > "$(hw mlx5_0)/packet_seq_err"
+	doctor 1
+	grep -xF "problem: dcqcn-off: mlx5_0/1 on ens1" <<< "$output"
+	words "The NIC's DCQCN is off for priority 3 and no process runs under ccshim"
+}
+
+@test "packets that are larger than the port's MTU are found" {
+	healthy
+	statistic ens1 rx_oversize_pkts_phy 130
+	doctor 1
+	found problem mtu "mlx5_0/1 on ens1"
+	grep -E '^    MTU of ens1 +4200$' <<< "$output"
+	healthy
+	counters "$root/before/sys/class/net/eth0/statistics" rx_length_errors
+	counters sys/class/net/eth0/statistics rx_length_errors
+	echo 103 > sys/class/net/eth0/statistics/rx_length_errors
+	doctor 1
+	found problem mtu "rxe0/1 on eth0"
+}
+
+@test "RDMA traffic outside of the lossless priority shows a wrong DSCP, of either end" {
+	healthy
+	statistic ens1 rx_prio3_bytes 1000000100
+	doctor 1
+	found problem dscp "mlx5_0/1 on ens1"
+	words "80 % of the RDMA bytes that arrive are in priorities without PFC"
+	figure rx_prio3_bytes 1000000000
+	healthy
+	statistic ens1 tx_prio3_bytes 100
+	doctor 1
+	found problem dscp "mlx5_0/1 on ens1"
+	words "100 % of the RDMA bytes that this host sends"
+}
+
+@test "damaged packets point to the cable" {
+	healthy
+	statistic ens1 rx_crc_errors_phy 130
+	doctor 1
+	found problem bad-link "mlx5_0/1 on ens1"
+	healthy
+	echo 101 > "$(hw mlx5_0)/rx_icrc_encapsulated"
+	doctor 1
+	found problem bad-link "mlx5_0/1 on ens1"
+}
+
+@test "flows that ccshim holds far below the port's rate show a slow port, with its link if known" {
+	healthy
+	statistics "$root/before" 1000 bytes=0 gated_ns=0
+	statistics . 1010 bytes=1250000000 gated_ns=8000000000
+	doctor 0
+	grep -xF "note: slow-port: fake0 to 10.250.0.1" <<< "$output"
+	words "ccshim holds the flows at 1 Gb/s of the port's 10 Gb/s: a port on the path is slower"
+	grep -E "^    time at the gate, % +80$" <<< "$output"
+	statistics . 1010 bytes=1250000000 gated_ns=8000000000 nhops=1 link=7 link_rate=990000000 \
+		link_queue=5000 capacity=1000000000
+	doctor 0
+	words "A slow port is on the path: ccshim holds the flows at 1 Gb/s, since link 7 has 1 Gb/s and the port here 10 Gb/s"
+	grep -E "^    queue of link 7, bytes +5000$" <<< "$output"
+	statistics . 1010 bytes=11250000000 gated_ns=8000000000
+	doctor 0
+	absent slow-port
+	statistics . 1010 bytes=1250000000 gated_ns=2000000000
+	doctor 0
+	absent slow-port
+}
+
+@test "flows without feedback, losses and uncontrolled queue pairs are found" {
+	healthy
+	statistics "$root/before" 1000 bytes=0
+	statistics . 1010 bytes=5000 feedback=no-peer
+	doctor 1
+	grep -E "^problem: no-feedback: [0-9]+ shown$" <<< "$output"
+	words "lack its feedback (no-peer) and run the fallback algorithm"
+	statistics . 1010 bytes=5000 losses=3 not_rc=2
+	doctor 1
+	grep -E "^problem: loss: [0-9]+ shown$" <<< "$output"
+	grep -E "^    losses +\+3  " <<< "$output"
+	grep -E "^note: uncontrolled: [0-9]+ shown$" <<< "$output"
+	grep -E "^    uncontrolled: not-rc +2$" <<< "$output"
+}
+
+@test "DCQCN that is off in the NIC is no problem where ccshim controls" {
+	healthy
+	echo 0 > sys/class/net/ens1/ecn/roce_rp/enable/3
+	echo 900 > "$(hw mlx5_0)/packet_seq_err"
+	statistics "$root/before" 1000
+	statistics . 1010
+	doctor 1
+	absent dcqcn-off
+}
+
+@test "problems come before notes, and JSON has them with their figures" {
+	healthy
+	echo 101 > "$(hw mlx5_0)/rnr_nak_retry_err"
+	echo 200 > "$(hw rxe0)/rcvd_seq_err"
+	doctor 1
+	[ "$(tail -1 <<< "$output")" = "1 problem, 1 note" ]
+	doctor 1 -i 4 --json
+	jq -e '[.findings[] | .severity, .verdict] == ["problem", "loss", "note", "rnr"] and
+		.status == "problem" and .findings[0].figures ==
+		[{ name: "rcvd_seq_err", increase: 100, per_second: 25 }] and
+		(.findings | all(.text and .remedy and .where))' <<< "$output"
+}
+
+@test "mistakes are refused" {
+	healthy
+	refused "$ccshim" doctor -i 0
+	said "-i: '0' is not a number from 0.1 to 86400"
+	refused "$ccshim" doctor --priority 8
+	refused "$ccshim" doctor now
+	said "unexpected argument 'now'"
+	rm -r "$root/after"
+	refused "$ccshim" doctor --root "$root"
+	said "after: No such file or directory"
+}
+
+@test "this host can be examined" {
+	run2 "$ccshim" doctor -i 0.1 --json
+	[ "$status" -le 1 ]
+	jq -e '.interval_s >= 0.1 and .host and .version and .time > 0' <<< "$output"
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim doctor: its command line, and two readings with the verdicts on them. */
+#include "doctor.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/units.h"
+#include "tools/ccshim/ccshim.h"
+
+enum { OPT_JSON = 256, OPT_PRIORITY, OPT_ROOT };
+
+static int print_help(void)
+{
+	printf("usage: ccshim doctor [OPTION...]\n\n"
+	       "Reads the counters of RDMA devices, their interfaces, the agent and processes\n"
+	       "under ccshim twice, and states what their increase means and what to do: too few\n"
+	       "receives, lost packets, drops, PAUSE frames, marks without CNPs, slow ports, MTU\n"
+	       "and DSCP. Run it while the programs communicate.\n\n"
+	       "  -i SECONDS      time between the two readings                     [10]\n"
+	       "  --priority N    the priority of RDMA traffic                       [3]\n"
+	       "  --json          JSON\n"
+	       "  --root DIR      judge the readings recorded in DIR/before and DIR/after\n"
+	       "  -h              this text\n\n"
+	       "The status is 0 if no problem was found, 1 if one was, 2 for a usage error.\n");
+	return EXIT_OK;
+}
+
+void doctor_add_figure(struct doctor_finding *f, bool is_counter, double value, const char *fmt, ...)
+{
+	struct doctor_figure *to = &f->figure[f->figures];
+	va_list ap;
+
+	if (f->figures == DOCTOR_FIGURES)
+		return;
+	f->figures++;
+	*to = (struct doctor_figure){ .value = value, .is_counter = is_counter };
+	va_start(ap, fmt);
+	vsnprintf(to->name, sizeof(to->name), fmt, ap);
+	va_end(ap);
+}
+
+/* Names of programs and recorded devices may contain anything. */
+static void clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+void doctor_report(struct doctor *d, const struct doctor_finding *f)
+{
+	struct doctor_finding *more = realloc(d->finding, (d->findings + 1) * sizeof(*more));
+
+	if (!more)
+		return;
+	d->finding = more;
+	more[d->findings] = *f;
+	clean(more[d->findings].where);
+	clean(more[d->findings].text);
+	for (unsigned i = 0; i < f->figures; i++)
+		clean(more[d->findings].figure[i].name);
+	d->findings++;
+}
+
+static void judge_port(struct doctor *d, const struct doctor_port *is)
+{
+	const size_t first = d->findings;
+	int traffic;
+
+	for (size_t i = 0; i < d->before.ports; i++) {
+		const struct doctor_pair p = { d, &d->before.port[i], is };
+
+		if (p.was->port != is->port || strcmp(p.was->device, is->device) != 0)
+			continue;
+		doctor_judge_port(&p);
+		doctor_judge_pauses(&p);
+		doctor_judge_dcqcn(&p, first);
+		traffic = doctor_traffic(&p);
+		if (traffic > d->traffic)
+			d->traffic = traffic;
+	}
+}
+
+static int by_severity(const void *a, const void *b)
+{
+	return (int)((const struct doctor_finding *)b)->severity -
+	       (int)((const struct doctor_finding *)a)->severity;
+}
+
+/* Move problems before notes; each keeps its order. */
+static void sort_findings(struct doctor *d)
+{
+	for (size_t i = 1; i < d->findings; i++)
+		for (size_t k = i; k && by_severity(&d->finding[k - 1], &d->finding[k]) > 0; k--) {
+			const struct doctor_finding f = d->finding[k];
+
+			d->finding[k] = d->finding[k - 1];
+			d->finding[k - 1] = f;
+		}
+}
+
+static void sleep_for(double seconds)
+{
+	struct timespec ts = { .tv_sec = (time_t)seconds };
+
+	ts.tv_nsec = (long)((seconds - (double)ts.tv_sec) * 1e9);
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+static double clock_s(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+static void take_readings(struct doctor *d)
+{
+	double begin_s;
+
+	doctor_read(&d->before, "", d->priority);
+	begin_s = clock_s(CLOCK_MONOTONIC);
+	sleep_for(d->interval_s);
+	doctor_read(&d->after, "", d->priority);
+	d->interval_s = clock_s(CLOCK_MONOTONIC) - begin_s;
+}
+
+/* False: one of the two directories does not exist. */
+static bool load_readings(struct doctor *d, const char *root)
+{
+	struct doctor_reading *const to[] = { &d->before, &d->after };
+	const char *const names[] = { "before", "after" };
+	char path[PATH_MAX];
+	struct stat st;
+
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/%s", root, names[i]);
+		if (stat(path, &st)) {
+			tool_error("doctor", "%s: %s", path, strerror(errno));
+			return false;
+		}
+		doctor_read(to[i], path, d->priority);
+	}
+	return true;
+}
+
+static int diagnose(struct doctor *d, const char *root, bool json)
+{
+	int status = EXIT_OK;
+
+	if (!root)
+		take_readings(d);
+	else if (!load_readings(d, root))
+		status = EXIT_USAGE;
+	d->unix_s = clock_s(CLOCK_REALTIME);
+	d->traffic = -1;
+	if (!status) {
+		for (size_t i = 0; i < d->after.ports; i++)
+			judge_port(d, &d->after.port[i]);
+		doctor_judge_flows(d);
+		sort_findings(d);
+		status = doctor_count(d, DOCTOR_PROBLEM) ? EXIT_FAILED : EXIT_OK;
+		if (!json)
+			doctor_print(d);
+		else if (!doctor_print_json(d))
+			status = EXIT_FAILED;
+	}
+	doctor_free(&d->before);
+	doctor_free(&d->after);
+	free(d->finding);
+	return status;
+}
+
+/* A number from least to most; false after a message. */
+static bool read_number(const char *option, double least, double most, double *value)
+{
+	if (ccs_parse_unit(optarg, CCS_UNIT_NONE, value) == 0 && *value >= least && *value <= most)
+		return true;
+	tool_error("doctor", "%s: '%s' is not a number from %g to %g", option, optarg, least, most);
+	return false;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "json", no_argument, NULL, OPT_JSON },
+		{ "priority", required_argument, NULL, OPT_PRIORITY },
+		{ "root", required_argument, NULL, OPT_ROOT },
+		{ 0 }
+	};
+	struct doctor d = { .interval_s = 10 };
+	const char *root = NULL;
+	bool json = false, ok = true;
+	double priority = 3;
+	int c;
+
+	argv[0] = (char *)"ccshim doctor"; /* the prefix of getopt's messages */
+	while ((c = getopt_long(argc, argv, "i:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'h': return print_help();
+		case 'i': ok &= read_number("-i", 0.1, 86400, &d.interval_s); break;
+		case OPT_JSON: json = true; break;
+		case OPT_PRIORITY: ok &= read_number("--priority", 0, 7, &priority); break;
+		case OPT_ROOT: root = optarg; break;
+		default: ok = false;
+		}
+	}
+	if (ok && argv[optind])
+		tool_error("doctor", "unexpected argument '%s'", argv[optind]);
+	if (!ok || argv[optind])
+		return tool_usage_error("doctor");
+	d.priority = (unsigned)priority;
+	return diagnose(&d, root, json);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Takes a reading of all counters. */
+#include "doctor.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/sysfs.h"
+#include "feedback/ipc.h"
+#include "tools/common/ask_agent.h"
+#include "tools/common/json_read.h"
+
+static void add_counter(struct doctor_port *p, enum doctor_source source, const char *name,
+			uint64_t value)
+{
+	struct doctor_counter *more = realloc(p->counter, (p->counters + 1) * sizeof(*more));
+
+	if (!more)
+		return;
+	p->counter = more;
+	more[p->counters] = (struct doctor_counter){ .source = source, .value = value };
+	snprintf(more[p->counters++].name, sizeof(more->name), "%s", name);
+}
+
+/* -- files of sysfs ---------------------------------------------------------------------------- */
+
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+/* False: the file has no number, as counters that are switched off. */
+static bool read_counter(const char *path, uint64_t *value)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[32], *end;
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	*value = strtoull(text, &end, 0);
+	return end != text;
+}
+
+/* Each file of the directory is a counter, except the age that cached values may have. */
+static void add_directory(struct doctor_port *p, enum doctor_source source, const char *dir)
+{
+	char path[PATH_MAX + NAME_MAX + 2];
+	struct dirent **list = NULL;
+	uint64_t value;
+	const int n = scandir(dir, &list, is_visible, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, list[i]->d_name);
+		if (strcmp(list[i]->d_name, "lifespan") != 0 && read_counter(path, &value))
+			add_counter(p, source, list[i]->d_name, value);
+		free(list[i]);
+	}
+	free(list);
+}
+
+/* -- a port ------------------------------------------------------------------------------------ */
+
+static void add_statistic(void *arg, const char *name, uint64_t value)
+{
+	add_counter(arg, DOCTOR_ETHTOOL, name, value);
+}
+
+static void read_interface(struct doctor_port *p, const char *root, const char *sysfs, unsigned priority)
+{
+	char path[PATH_MAX], file[64];
+	struct doctor_qdisc q;
+
+	p->mtu = nic_read_number(sysfs, p->interface, "mtu");
+	p->speed_bps = ccs_sysfs_speed(sysfs, p->interface);
+	p->has_dcb = nic_read_dcb(root, p->interface, &p->dcb);
+	snprintf(file, sizeof(file), "ecn/roce_np/enable/%u", priority);
+	p->np = nic_read_number(sysfs, p->interface, file);
+	snprintf(file, sizeof(file), "ecn/roce_rp/enable/%u", priority);
+	p->rp = nic_read_number(sysfs, p->interface, file);
+	snprintf(path, sizeof(path), "%s/class/net/%s/statistics", sysfs, p->interface);
+	add_directory(p, DOCTOR_NETDEV, path);
+	nic_read_statistics(root, p->interface, false, add_statistic, p);
+	if (doctor_read_qdisc(root, p->interface, &q)) {
+		add_counter(p, DOCTOR_QDISC, "qdisc_drops", q.drops);
+		add_counter(p, DOCTOR_QDISC, "qdisc_marks", q.marks);
+	}
+}
+
+static void read_port(struct doctor_reading *r, const char *root, const char *device, unsigned port,
+		      unsigned priority)
+{
+	struct doctor_port *more = realloc(r->port, (r->ports + 1) * sizeof(*more)), *p;
+	char sysfs[PATH_MAX / 2], path[PATH_MAX];
+
+	if (!more)
+		return;
+	r->port = more;
+	p = &more[r->ports++];
+	*p = (struct doctor_port){ .port = port, .mtu = -1, .np = -1, .rp = -1 };
+	snprintf(p->device, sizeof(p->device), "%.63s", device);
+	snprintf(sysfs, sizeof(sysfs), "%s/sys", root);
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/hw_counters", sysfs, device, port);
+	add_directory(p, DOCTOR_HW, path);
+	snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/counters", sysfs, device, port);
+	add_directory(p, DOCTOR_PORT, path);
+	if (ccs_sysfs_netdev(sysfs, device, port, p->interface))
+		read_interface(p, root, sysfs, priority);
+	else
+		p->interface[0] = '\0';
+}
+
+static void read_device(struct doctor_reading *r, const char *root, const char *device, unsigned priority)
+{
+	char path[PATH_MAX];
+	struct dirent **list = NULL;
+	int n;
+
+	snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/ports", root, device);
+	n = scandir(path, &list, is_visible, alphasort);
+	for (int i = 0; i < n; i++) {
+		const unsigned long port = strtoul(list[i]->d_name, NULL, 10);
+
+		if (port > 0 && port < 256)
+			read_port(r, root, device, (unsigned)port, priority);
+		free(list[i]);
+	}
+	free(list);
+}
+
+/* -- the agent --------------------------------------------------------------------------------- */
+
+static bool read_member(struct json_read *j, const char *key, void *arg)
+{
+	struct doctor_agent *a = arg;
+	double *to = strcmp(key, "ce_dropped") == 0 ? &a->ce_dropped
+		   : strcmp(key, "cnps_sent") == 0 ? &a->cnps_sent
+		   : strcmp(key, "cnps_received") == 0 ? &a->cnps_received : NULL;
+
+	return to ? json_number(j, to) : json_skip(j);
+}
+
+static char *read_file(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *text = NULL;
+	size_t size = 0;
+
+	if (f && getdelim(&text, &size, '\0', f) < 0) {
+		free(text);
+		text = NULL;
+	}
+	if (f)
+		fclose(f);
+	return text;
+}
+
+static void read_agent(struct doctor_agent *a, const char *root)
+{
+	struct json_read j = { 0 };
+	char path[PATH_MAX], *text;
+
+	snprintf(path, sizeof(path), "%s/agent", root);
+	text = *root ? read_file(path) : ask_agent(CCS_IPC_SOCKET);
+	j.text = j.at = text;
+	a->present = text && json_object(&j, read_member, a);
+	free(text);
+}
+
+void doctor_read(struct doctor_reading *r, const char *root, unsigned priority)
+{
+	char path[PATH_MAX];
+	struct dirent **list = NULL;
+	int n;
+
+	*r = (struct doctor_reading){ 0 };
+	snprintf(path, sizeof(path), "%s/sys/class/infiniband", root);
+	n = scandir(path, &list, is_visible, alphasort);
+	for (int i = 0; i < n; i++) {
+		read_device(r, root, list[i]->d_name, priority);
+		free(list[i]);
+	}
+	free(list);
+	read_agent(&r->agent, root);
+	snprintf(path, sizeof(path), "%s/stat", root);
+	if (!*root)
+		stat_read(&r->stat, 0);
+	else
+		stat_load(&r->stat, path);
+}
+
+void doctor_free(struct doctor_reading *r)
+{
+	for (size_t i = 0; i < r->ports; i++)
+		free(r->port[i].counter);
+	free(r->port);
+	stat_free(&r->stat);
+	*r = (struct doctor_reading){ 0 };
+}
