@@ -149,6 +149,15 @@ _ccshim_check() {
 	esac
 }
 
+_ccshim_top() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	--sort) COMPREPLY=($(compgen -W "gated goodput rate rtt program" -- "$word")); return ;;
+	-i | -n | --filter) return ;;
+	esac
+	COMPREPLY=($(compgen -W "-i -n -h --sort --filter" -- "$word"))
+}
+
 _ccshim_doctor() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
@@ -178,7 +187,7 @@ _ccshim_set() {
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run check doctor info stat set replay plot plan debug -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run check doctor info stat set top replay plot plan debug -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -188,6 +197,7 @@ _ccshim() {
 	info) _ccshim_info ;;
 	stat) _ccshim_stat ;;
 	set) _ccshim_set ;;
+	top) _ccshim_top ;;
 	replay) _ccshim_replay ;;
 	plot) _ccshim_plot ;;
 	plan) _ccshim_plan ;;

@@ -70,10 +70,17 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/stat_table.c \
 	tools/ccshim/terminal.c \
 	tools/ccshim/terminal.h \
+	tools/ccshim/top/top.c \
+	tools/ccshim/top/top.h \
+	tools/ccshim/top/top_page.c \
+	tools/ccshim/top/top_rows.c \
+	tools/ccshim/top/top_screen.c \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
 	tools/common/capabilities.c \
 	tools/common/capabilities.h \
+	tools/common/gid.c \
+	tools/common/gid.h \
 	tools/common/gnuplot.c \
 	tools/common/gnuplot.h \
 	tools/common/human.c \

@@ -30,6 +30,8 @@ offered() {
 	[ "$(offered "$ccshim" debug -)" = "-o -t -h" ]
 	[ "$(offered "$ccshim" stat --o)" = --openmetrics ]
 	[ "$(offered "$ccshim" stat -d t)" = totals ]
+	[ "$(offered "$ccshim" top --sort good)" = goodput ]
+	[ "$(offered "$ccshim" doctor --pr)" = --priority ]
 	[ "$(offered "$ccshim" plot --c)" = --cdf ]
 	[ "$(offered "$ccshim" plot --cdf rt)" = rtt ]
 	[ "$(offered "$ccshim" plan head)" = headroom ]

@@ -34,6 +34,7 @@ fits() {
 		doctor -i 0.1
 		info -h
 		stat -h
+		top -h
 		set -h
 		replay -h
 		plot -h

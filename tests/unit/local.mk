@@ -283,6 +283,20 @@ tests_unit_test_stats_SOURCES = \
 	tools/ccshim/stat/stat_files.c
 tests_unit_test_stats_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_test_stats_LDADD = $(unit_ldadd) -lpthread
+
+check_PROGRAMS += tests/unit/test_top
+TESTS += tests/unit/test_top
+tests_unit_test_top_SOURCES = \
+	tests/unit/test_top.c \
+	tools/ccshim/top/top.h \
+	tools/ccshim/top/top_page.c \
+	tools/ccshim/top/top_rows.c \
+	tools/common/gid.c \
+	tools/common/gid.h \
+	tools/common/human.c \
+	tools/common/human.h
+tests_unit_test_top_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_unit_test_top_LDADD = $(unit_ldadd)
 endif
 
 # The arithmetic of switches.

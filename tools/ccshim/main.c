@@ -20,6 +20,7 @@ static const struct command {
 	{ "doctor", cmd_doctor, "judge the network by counters of this host" },
 	{ "info", cmd_info, "show version, configuration, algorithms and devices" },
 	{ "stat", cmd_stat, "show statistics of running processes" },
+	{ "top", cmd_top, "show the busiest flows on the whole terminal" },
 	{ "replay", cmd_replay, "run an algorithm over a recorded trace" },
 	{ "set", cmd_set, "change settings of a running process" },
 	{ "plot", cmd_plot, "draw a picture of a recorded trace" },

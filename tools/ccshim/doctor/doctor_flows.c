@@ -2,11 +2,11 @@
 /* Verdicts on what processes under ccshim measured: slow paths, missing feedback, losses. */
 #include "doctor.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/common/gid.h"
 #include "tools/common/human.h"
 
 /* From this share of its time at the gate on, a flow is limited by its rate or window. */
@@ -24,15 +24,6 @@ struct peer {
 	double goodput_bps, line_bps, gated, rtt_us, base_us;
 	struct ccs_stats_hop hop;        /* the busiest link; capacity 0: none is known */
 };
-
-static const char *name_of(const struct peer *p, char text[INET6_ADDRSTRLEN])
-{
-	static const uint8_t ipv4[12] = { [10] = 0xff, [11] = 0xff };
-
-	if (memcmp(p->gid, ipv4, sizeof(ipv4)) == 0)
-		return inet_ntop(AF_INET, p->gid + 12, text, INET6_ADDRSTRLEN);
-	return inet_ntop(AF_INET6, p->gid, text, INET6_ADDRSTRLEN);
-}
 
 static struct peer *find_peer(struct peer *list, unsigned *n, const struct ccs_stats_qp *q)
 {
@@ -108,7 +99,7 @@ static void judge_peer(struct doctor *d, const struct peer *p)
 
 	if (p->goodput_bps > SLOW * p->line_bps)
 		return;
-	snprintf(f.where, sizeof(f.where), "%s to %s", p->device, name_of(p, name));
+	snprintf(f.where, sizeof(f.where), "%s to %s", p->device, gid_text(p->gid, name));
 	human_rate(p->goodput_bps, is, sizeof(is));
 	if (p->hop.capacity && (double)p->hop.capacity < 0.9 * p->line_bps)
 		snprintf(f.text, sizeof(f.text), "A slow port is on the path: ccshim holds the flows at %s, since "

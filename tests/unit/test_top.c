@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim top: what limits a flow, the order of flows, and the page. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tools/ccshim/top/top.h"
+
+enum { QPS = 40 };
+
+static struct stat_qp qp[QPS];
+static struct stat_process process[2];
+static struct stat_snapshot snapshot;
+static struct top_view view;
+
+/* A flow that sends 4 of 10 Gb/s for two seconds, which is its rate, and waits all the time. */
+static const struct ccs_stats_qp limited = {
+	.created_ns = 1, .enforced = 1, .bytes = 1000000000, .rate = 4000000000, .line_rate = 10000000000,
+	.window = 100000, .inflight = 20000, .segment = 4096, .gated_ns = 2000000000,
+	.device = "mlx5_0", .port = 1, .cc = "copa",
+	.peer_gid = { [10] = 0xff, [11] = 0xff, [12] = 10, [13] = 7, [14] = 0, [15] = 9 },
+};
+
+/* Flows 0 and 1 belong to the first process, "alpha", the others to the second. */
+static int setup(void **state)
+{
+	(void)state;
+	memset(qp, 0, sizeof(qp));
+	for (unsigned i = 0; i < QPS; i++) {
+		qp[i].q = limited;
+		qp[i].q.lqpn = i;
+	}
+	process[0] = (struct stat_process){ .h = { .pid = 70, .program = "alpha" }, .qp = qp, .count = 2 };
+	process[1] = (struct stat_process){ .h = { .pid = 71, .program = "beta" }, .qp = qp + 2, .count = 2 };
+	snapshot = (struct stat_snapshot){ .since_s = 2, .process = process, .count = 2 };
+	view = (struct top_view){ .interval_s = 2, .rows = 24, .columns = 80 };
+	return 0;
+}
+
+/* -- what limits a flow ------------------------------------------------------------------------ */
+
+static enum top_limit limit_of(struct ccs_stats_qp q)
+{
+	return top_limit_of(&q, 2);
+}
+
+static void flow_that_waits_at_its_rate_is_limited_by_it(void **state)
+{
+	struct ccs_stats_qp q = limited;
+
+	(void)state;
+	assert_int_equal(limit_of(q), TOP_RATE);
+	q.inflight = q.window; /* at full rate, a window may be full for a moment */
+	assert_int_equal(limit_of(q), TOP_RATE);
+}
+
+static void flow_that_waits_below_its_rate_with_a_full_window_is_limited_by_that(void **state)
+{
+	struct ccs_stats_qp q = limited;
+
+	(void)state;
+	q.bytes /= 2;
+	assert_int_equal(limit_of(q), TOP_RATE);
+	q.inflight = q.window - q.segment;
+	assert_int_equal(limit_of(q), TOP_RATE);
+	q.inflight++;
+	assert_int_equal(limit_of(q), TOP_WINDOW);
+}
+
+static void flow_that_hardly_waits_is_limited_by_its_application(void **state)
+{
+	struct ccs_stats_qp q = limited;
+
+	(void)state;
+	q.gated_ns = 199000000;
+	q.inflight = q.window;
+	assert_int_equal(limit_of(q), TOP_APPLICATION);
+	q.gated_ns = 201000000;
+	assert_int_equal(limit_of(q), TOP_RATE);
+}
+
+static void flow_without_requests_is_idle_and_observed_or_uncontrolled_ones_are_not_limited(void **state)
+{
+	struct ccs_stats_qp q = limited;
+
+	(void)state;
+	q.enforced = 0;
+	assert_int_equal(limit_of(q), TOP_OBSERVED);
+	strcpy(q.uncontrolled, "mode");
+	assert_int_equal(limit_of(q), TOP_UNCONTROLLED);
+	q = limited;
+	q.bytes = 0;
+	assert_int_equal(limit_of(q), TOP_RATE); /* its next segment is not due yet */
+	q.inflight = 0;
+	assert_int_equal(limit_of(q), TOP_IDLE);
+	q.queued = 1;
+	assert_int_not_equal(limit_of(q), TOP_IDLE);
+}
+
+/* -- the order --------------------------------------------------------------------------------- */
+
+/* The flows' numbers in the order of rows. */
+static void assert_order(const char *expected)
+{
+	char found[QPS + 1] = "";
+	struct top_row *rows;
+	const size_t n = top_rows(&snapshot, &view, &rows);
+
+	for (size_t i = 0; i < n; i++)
+		found[i] = (char)('0' + rows[i].qp->q.lqpn);
+	assert_string_equal(found, expected);
+	free(rows);
+}
+
+static void busy_flows_come_first_in_every_order(void **state)
+{
+	(void)state;
+	qp[0].q.bytes = qp[0].q.inflight = 0; /* idle, though it waited long and has the highest rate */
+	qp[0].q.rate = 9000000000;
+	qp[1].q.gated_ns = 500000000;
+	qp[2].q.gated_ns = 1500000000;
+	qp[3].q.gated_ns = 1000000000;
+	for (view.order = 0; view.order < TOP_ORDERS; view.order++) {
+		struct top_row *rows;
+
+		assert_int_equal(top_rows(&snapshot, &view, &rows), 4);
+		assert_int_equal(rows[3].qp->q.lqpn, 0);
+		free(rows);
+	}
+	view.order = TOP_BY_GATED;
+	assert_order("2310");
+}
+
+static void each_order_has_its_key(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		qp[i].q.gated_ns = 2000000000 - 100000000 * i;
+		qp[i].q.bytes = 100000000 * (1 + (i + 1) % 4);
+		qp[i].q.rate = 1000000000u * (1 + (i + 2) % 4);
+		qp[i].rtt.bucket[100 + 8 * ((i + 3) % 4)] = qp[i].rtt.count = 10;
+	}
+	assert_order("0123");
+	view.order = TOP_BY_GOODPUT;
+	assert_order("2103");
+	view.order = TOP_BY_RATE;
+	assert_order("1032");
+	view.order = TOP_BY_RTT;
+	assert_order("0321");
+	view.order = TOP_BY_PROGRAM;
+	strcpy(process[0].h.program, "zeta");
+	assert_order("2310"); /* of one program, by goodput */
+}
+
+static void filter_selects_by_program_peer_or_whole_pid(void **state)
+{
+	(void)state;
+	strcpy(view.filter, "ALPH");
+	assert_order("01");
+	strcpy(view.filter, "71");
+	assert_order("23");
+	strcpy(view.filter, "7");
+	assert_order("0123"); /* 10.7.0.9, but not the processes 70 and 71 */
+	qp[3].q.peer_gid[15] = 8;
+	strcpy(view.filter, "0.8");
+	assert_order("3");
+	strcpy(view.filter, "gamma");
+	assert_order("");
+}
+
+/* -- the page ---------------------------------------------------------------------------------- */
+
+/* The page, which the caller frees. */
+static char *page(void)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	top_page(&snapshot, &view, f);
+	fclose(f);
+	return text;
+}
+
+static size_t count_lines(const char *text, size_t *longest)
+{
+	size_t lines = 0;
+
+	*longest = 0;
+	for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+		lines++;
+		if ((size_t)(end - text) > *longest)
+			*longest = (size_t)(end - text);
+	}
+	assert_string_equal(text, "");
+	return lines;
+}
+
+static void page_fills_the_screen_and_no_more(void **state)
+{
+	static const size_t sizes[][2] = { { 24, 80 }, { 24, 200 }, { 10, 40 }, { 4, 20 }, { 60, 120 } };
+	size_t longest;
+
+	(void)state;
+	for (process[1].count = 0; process[1].count < QPS - 2; process[1].count++)
+		for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+			char *text;
+
+			view.rows = sizes[i][0], view.columns = sizes[i][1];
+			text = page();
+			assert_int_equal(count_lines(text, &longest), view.rows);
+			assert_in_range(longest, 1, view.columns);
+			free(text);
+		}
+}
+
+static void row_has_all_columns_in_80(void **state)
+{
+	char *text;
+
+	(void)state;
+	snapshot.count = process[0].count = 1;
+	text = page();
+	assert_non_null(strstr(text, "    PID PROGRAM        PEER                 RATE   GOODPUT RTT P99 GATED LIMIT\n"
+				     "     70 alpha          10.7.0.9           4 Gb/s    4 Gb/s       - 100 % rate\n"));
+	free(text);
+	view.columns = 130;
+	text = page();
+	assert_non_null(strstr(text, " LIMIT  RTT P50 ALGORITHM"));
+	assert_non_null(strstr(text, " copa "));
+	free(text);
+}
+
+static void page_has_no_control_characters_but_its_own(void **state)
+{
+	char *text;
+
+	(void)state;
+	strcpy(process[0].h.program, "a\033[2Jb\tc\377");
+	text = page();
+	assert_non_null(strstr(text, "a?[2Jb?c?"));
+	assert_null(strchr(text, '\033'));
+	free(text);
+	view.colour = true;
+	text = page();
+	assert_non_null(strstr(text, "\033[7m    PID"));
+	assert_non_null(strstr(text, "a?[2Jb?c?"));
+	free(text);
+}
+
+static void long_addresses_keep_both_ends(void **state)
+{
+	char *text;
+
+	(void)state;
+	memcpy(qp[0].q.peer_gid, "\xfe\x80\0\0\0\0\0\0\x12\x34\x56\x78\x9a\xbc\xde\xf0", 16);
+	text = page();
+	assert_non_null(strstr(text, " fe80::1~bc:def0 "));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(flow_that_waits_at_its_rate_is_limited_by_it, setup),
+		cmocka_unit_test_setup(flow_that_waits_below_its_rate_with_a_full_window_is_limited_by_that, setup),
+		cmocka_unit_test_setup(flow_that_hardly_waits_is_limited_by_its_application, setup),
+		cmocka_unit_test_setup(flow_without_requests_is_idle_and_observed_or_uncontrolled_ones_are_not_limited, setup),
+		cmocka_unit_test_setup(busy_flows_come_first_in_every_order, setup),
+		cmocka_unit_test_setup(each_order_has_its_key, setup),
+		cmocka_unit_test_setup(filter_selects_by_program_peer_or_whole_pid, setup),
+		cmocka_unit_test_setup(page_fills_the_screen_and_no_more, setup),
+		cmocka_unit_test_setup(row_has_all_columns_in_80, setup),
+		cmocka_unit_test_setup(page_has_no_control_characters_but_its_own, setup),
+		cmocka_unit_test_setup(long_addresses_keep_both_ends, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim top: its command line, and reading, drawing and handling keys repeatedly. */
+#include "top.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/suggest.h"
+#include "tools/ccshim/ccshim.h"
+
+enum { OPT_SORT = 256, OPT_FILTER, ESCAPE = 27, BACKSPACE = 127 };
+
+static int print_help(void)
+{
+	printf("usage: ccshim top [OPTION...]\n\n"
+	       "Shows the flows of processes under congestion control on the whole terminal,\n"
+	       "busy ones first, and whether the rate, the window or the application limits\n"
+	       "each. If the output is no terminal, prints one page.\n\n"
+	       "  -i SECONDS     interval between two pages                          [1]\n"
+	       "  -n COUNT       number of pages; then exit\n"
+	       "  --sort KEY     gated, goodput, rate, rtt or program                [gated]\n"
+	       "  --filter TEXT  only flows whose program or peer contains it, or of that PID\n"
+	       "  -h             this text\n\n"
+	       "Keys: q quit, s next order, f filter (Enter accepts, Escape removes it),\n"
+	       "space pause. NO_COLOR in the environment switches bold and colour off.\n");
+	return EXIT_OK;
+}
+
+struct request {
+	struct top_view view;
+	unsigned long count;             /* 0: unlimited */
+};
+
+/* -- reading ----------------------------------------------------------------------------------- */
+
+/* The increase since the last reading, which is replaced. */
+static bool read_increase(struct stat_snapshot *s, struct stat_snapshot *last)
+{
+	struct stat_snapshot now;
+	bool ok;
+
+	stat_read(&now, 0);
+	ok = stat_copy(s, &now) == 0;
+	if (ok)
+		stat_subtract(s, last);
+	stat_free(last);
+	*last = now;
+	if (s->since_s <= 0)
+		s->since_s = 1e-9; /* the clock was set */
+	return ok;
+}
+
+static void sleep_for(double seconds)
+{
+	struct timespec ts = { .tv_sec = (time_t)seconds };
+
+	ts.tv_nsec = (long)((seconds - (double)ts.tv_sec) * 1e9);
+	while (nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+/* -- the screen -------------------------------------------------------------------------------- */
+
+static void draw(const struct stat_snapshot *s, struct top_view *v)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return;
+	top_screen_size(&v->rows, &v->columns);
+	top_page(s, v, f);
+	if (fclose(f) == 0)
+		top_screen_draw(text);
+	free(text);
+}
+
+static void edit_filter(struct top_view *v, int key)
+{
+	const size_t len = strlen(v->filter);
+
+	if (key == '\n' || key == '\r' || key == ESCAPE)
+		v->typing = false;
+	if (key == ESCAPE)
+		v->filter[0] = '\0';
+	else if ((key == BACKSPACE || key == '\b') && len)
+		v->filter[len - 1] = '\0';
+	else if (key >= ' ' && key < BACKSPACE && len + 1 < sizeof(v->filter))
+		v->filter[len] = (char)key, v->filter[len + 1] = '\0';
+}
+
+/* False: quit. */
+static bool handle_key(struct top_view *v, int key)
+{
+	if (key == TOP_QUIT)
+		return false;
+	if (v->typing) {
+		edit_filter(v, key);
+		return true;
+	}
+	if (key == 's')
+		v->order = (v->order + 1) % TOP_ORDERS;
+	else if (key == 'f')
+		v->typing = true;
+	else if (key == ' ')
+		v->paused = !v->paused;
+	return key != 'q' && key != 'Q';
+}
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+/* Draw and handle keys until the next page is due. False: quit. */
+static bool show(const struct stat_snapshot *s, struct top_view *v)
+{
+	const double due_s = now_s() + v->interval_s;
+	int key = TOP_REDRAW;
+
+	do {
+		draw(s, v);
+		key = top_screen_key(v->paused ? 3600 : due_s - now_s());
+		if (key < TOP_TIMEOUT || key == TOP_QUIT)
+			if (!handle_key(v, key))
+				return false;
+	} while (v->paused || key != TOP_TIMEOUT);
+	return true;
+}
+
+/* The first page follows the first one soon, for it has no rates yet. */
+static int run_screen(struct request *rq)
+{
+	const double interval_s = rq->view.interval_s;
+	struct stat_snapshot last, s = { 0 };
+	unsigned long shown = 0;
+	bool more = true;
+
+	rq->view.colour = !getenv("NO_COLOR") || !*getenv("NO_COLOR");
+	stat_read(&last, 0);
+	sleep_for(interval_s < 0.2 ? interval_s : 0.2);
+	while (more && read_increase(&s, &last)) {
+		shown++;
+		more = show(&s, &rq->view) && shown != rq->count;
+		stat_free(&s);
+	}
+	stat_free(&s);
+	stat_free(&last);
+	top_screen_close();
+	return EXIT_OK;
+}
+
+static int print_pages(struct request *rq)
+{
+	struct stat_snapshot last, s = { 0 };
+	bool ok = true;
+
+	rq->view.columns = 80;
+	stat_read(&last, 0);
+	for (unsigned long n = 0; ok && n < (rq->count ? rq->count : 1); n++) {
+		sleep_for(rq->view.interval_s);
+		ok = read_increase(&s, &last);
+		if (n)
+			putchar('\n');
+		if (ok)
+			top_page(&s, &rq->view, stdout);
+		ok = ok && fflush(stdout) == 0;
+		stat_free(&s);
+	}
+	stat_free(&last);
+	return ok ? EXIT_OK : EXIT_FAILED;
+}
+
+/* -- options ----------------------------------------------------------------------------------- */
+
+static bool read_interval(struct request *rq)
+{
+	char *end;
+
+	rq->view.interval_s = strtod(optarg, &end);
+	if (end != optarg && !*end && rq->view.interval_s >= 0.01 && rq->view.interval_s <= 3600)
+		return true;
+	tool_error("top", "-i: '%s' is not a number of seconds, 0.01 to 3600", optarg);
+	return false;
+}
+
+static bool read_count(struct request *rq)
+{
+	char *end;
+
+	errno = 0;
+	rq->count = strtoul(optarg, &end, 10);
+	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && rq->count)
+		return true;
+	tool_error("top", "-n: '%s' is not a number from 1", optarg);
+	return false;
+}
+
+static bool read_order(struct request *rq)
+{
+	struct ccs_suggestion near = ccs_suggest_for(optarg);
+	char hint[96];
+
+	rq->view.order = top_order_of(optarg);
+	if (rq->view.order < TOP_ORDERS)
+		return true;
+	for (unsigned i = 0; i < TOP_ORDERS; i++)
+		ccs_suggest_offer(&near, top_orders[i]);
+	tool_error("top", "--sort: there is no order '%s'%s", optarg, ccs_suggest_hint(&near, hint, sizeof(hint)));
+	return false;
+}
+
+static bool read_filter(struct request *rq)
+{
+	if ((size_t)snprintf(rq->view.filter, sizeof(rq->view.filter), "%s", optarg) < sizeof(rq->view.filter))
+		return true;
+	tool_error("top", "--filter: '%s' is longer than %zu bytes", optarg, sizeof(rq->view.filter) - 1);
+	return false;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "sort", required_argument, NULL, OPT_SORT },
+		{ "filter", required_argument, NULL, OPT_FILTER },
+		{ 0 }
+	};
+	struct request rq = { .view.interval_s = 1 };
+	bool ok = true;
+	int c;
+
+	argv[0] = (char *)"ccshim top"; /* the prefix of getopt's messages */
+	while ((c = getopt_long(argc, argv, "i:n:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'h': return print_help();
+		case 'i': ok &= read_interval(&rq); break;
+		case 'n': ok &= read_count(&rq); break;
+		case OPT_SORT: ok &= read_order(&rq); break;
+		case OPT_FILTER: ok &= read_filter(&rq); break;
+		default: ok = false;
+		}
+	}
+	if (ok && argv[optind])
+		tool_error("top", "unexpected argument '%s'", argv[optind]);
+	if (!ok || argv[optind])
+		return tool_usage_error("top");
+	return top_screen_open() ? run_screen(&rq) : print_pages(&rq);
+}

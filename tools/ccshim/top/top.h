@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_TOP_H
+#define CCS_TOOLS_TOP_H
+/* ccshim top: a screen of the busiest flows, renewed at an interval. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "tools/ccshim/stat/stat.h"
+
+/* What keeps a flow from sending more. */
+enum top_limit {
+	TOP_IDLE,                        /* nothing to send */
+	TOP_APPLICATION,                 /* it waits for no gate: the application posts no more */
+	TOP_RATE, TOP_WINDOW,            /* of the algorithm, or the user's */
+	TOP_OBSERVED,                    /* it is only observed, so the shim limits nothing */
+	TOP_UNCONTROLLED,
+};
+
+enum top_order { TOP_BY_GATED, TOP_BY_GOODPUT, TOP_BY_RATE, TOP_BY_RTT, TOP_BY_PROGRAM, TOP_ORDERS };
+
+struct top_row {
+	const struct stat_process *process;
+	const struct stat_qp *qp;        /* the increase in the interval */
+	enum top_limit limit;
+	double goodput_bps, gated;       /* gated: share of the time */
+	double p50_us, p99_us;           /* 0: there was no RTT */
+};
+
+struct top_view {
+	enum top_order order;
+	char filter[64];                 /* part of a program's name, of a peer's address, or a PID */
+	bool paused, typing;             /* typing: the filter is being edited */
+	double interval_s;
+	bool colour;
+	size_t rows, columns;            /* rows 0: as many as there are */
+};
+
+/* top_rows.c */
+/* s: the increase in an interval. Busy flows come first, each kind in the view's order. Returns the
+ * number of rows that the filter leaves; *rows is malloc()ed and points into s. */
+size_t top_rows(const struct stat_snapshot *s, const struct top_view *v, struct top_row **rows);
+enum top_limit top_limit_of(const struct ccs_stats_qp *q, double since_s);
+/* The order of that name; TOP_ORDERS if there is none. */
+enum top_order top_order_of(const char *name);
+extern const char *const top_orders[TOP_ORDERS];
+
+/* top_page.c: the page as text; its lines are no longer than v->columns. */
+void top_page(const struct stat_snapshot *s, const struct top_view *v, FILE *out);
+
+/* top_screen.c: the alternate screen of a terminal, and its keys. */
+bool top_screen_open(void);
+void top_screen_close(void);
+/* The terminal's size, else 24 by 80. */
+void top_screen_size(size_t *rows, size_t *columns);
+/* Replace what is on the screen by the text. */
+void top_screen_draw(const char *text);
+/* Wait for a key: its code, TOP_TIMEOUT, TOP_REDRAW after a change of size, or TOP_QUIT. */
+enum { TOP_TIMEOUT = 256, TOP_REDRAW, TOP_QUIT };
+int top_screen_key(double seconds);
+
+#endif

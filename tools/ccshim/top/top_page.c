@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Formats a page: totals, a line for each flow, and the keys. */
+#include "top.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/common/gid.h"
+#include "tools/common/human.h"
+
+enum { CELL = 48, LINE = 512, LINES_AROUND = 4 };
+
+enum column {
+	PID, PROGRAM, PEER, RATE, GOODPUT, RTT99, GATED, LIMIT, RTT50, ALGORITHM, WINDOW, LQPN, DEVICE, COLUMNS
+};
+
+/* The first columns fit into 80; each further one is printed where there is space for it. */
+static const struct {
+	const char *title;
+	int width;                       /* negative: left-aligned, as printf() has it */
+} columns[COLUMNS] = {
+	[PID] = { "PID", 7 },
+	[PROGRAM] = { "PROGRAM", -14 },
+	[PEER] = { "PEER", -15 },
+	[RATE] = { "RATE", 9 },
+	[GOODPUT] = { "GOODPUT", 9 },
+	[RTT99] = { "RTT P99", 7 },
+	[GATED] = { "GATED", 5 },
+	[LIMIT] = { "LIMIT", -6 },
+	[RTT50] = { "RTT P50", 7 },
+	[ALGORITHM] = { "ALGORITHM", -18 },
+	[WINDOW] = { "WINDOW", 7 },
+	[LQPN] = { "LQPN", 8 },
+	[DEVICE] = { "DEVICE/PORT", -14 },
+};
+
+static const char *const limits[] = {
+	[TOP_IDLE] = "idle", [TOP_APPLICATION] = "app", [TOP_RATE] = "rate", [TOP_WINDOW] = "window",
+	[TOP_OBSERVED] = "none", [TOP_UNCONTROLLED] = "uncontrolled",
+};
+
+/* ECMA-48 attributes; limited flows are bold, idle ones faint. */
+static const char *const styles[] = {
+	[TOP_IDLE] = "\033[2m", [TOP_APPLICATION] = "", [TOP_RATE] = "\033[1m", [TOP_WINDOW] = "\033[1m",
+	[TOP_OBSERVED] = "", [TOP_UNCONTROLLED] = "\033[31m",
+};
+
+/* -- lines ------------------------------------------------------------------------------------- */
+
+/* Print a line without what does not fit. Names may contain anything: they were read from files
+ * that other processes wrote, and a character must take one column. */
+static void print_line(FILE *out, const struct top_view *v, const char *style, const char *text)
+{
+	size_t n = 0;
+
+	if (v->colour)
+		fputs(style, out);
+	for (; text[n] && (!v->columns || n < v->columns); n++)
+		putc(text[n] >= ' ' && text[n] < 0x7f ? text[n] : '?', out);
+	if (v->colour && *style)
+		fputs("\033[0m", out);
+	putc('\n', out);
+}
+
+static void __attribute__((format(printf, 4, 5)))
+print_text(FILE *out, const struct top_view *v, const char *style, const char *fmt, ...)
+{
+	char line[LINE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	print_line(out, v, style, line);
+}
+
+static void print_cells(FILE *out, const struct top_view *v, const char *style, char cell[COLUMNS][CELL])
+{
+	char line[LINE] = "";
+	size_t at = 0;
+
+	for (unsigned i = 0; i < COLUMNS; i++) {
+		const size_t width = (size_t)abs(columns[i].width);
+
+		if (i > LIMIT && v->columns && at + 1 + width > v->columns)
+			break;
+		at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%*.*s", i ? " " : "",
+				       columns[i].width, (int)width, cell[i]);
+	}
+	while (at && line[at - 1] == ' ')
+		line[--at] = '\0';
+	print_line(out, v, style, line);
+}
+
+/* -- flows ------------------------------------------------------------------------------------- */
+
+/* An address that does not fit loses its middle, since its ends differ most. */
+static void format_peer(char cell[CELL], const uint8_t gid[16])
+{
+	const size_t width = (size_t)abs(columns[PEER].width);
+	char text[INET6_ADDRSTRLEN];
+	const char *peer = gid_text(gid, text);
+	const size_t len = strlen(peer);
+
+	if (len <= width)
+		snprintf(cell, CELL, "%s", peer);
+	else
+		snprintf(cell, CELL, "%.*s~%s", (int)(width / 2), peer, peer + len - (width - width / 2 - 1));
+}
+
+static void format_us(char cell[CELL], double us)
+{
+	human_us(us > 0 ? us : NAN, cell, CELL);
+}
+
+static void print_row(FILE *out, const struct top_view *v, const struct top_row *r)
+{
+	const struct ccs_stats_qp *q = &r->qp->q;
+	char cell[COLUMNS][CELL];
+
+	snprintf(cell[PID], CELL, "%" PRIu64, r->process->h.pid);
+	snprintf(cell[PROGRAM], CELL, "%.20s", r->process->h.program);
+	format_peer(cell[PEER], q->peer_gid);
+	human_rate((double)q->rate, cell[RATE], CELL);
+	human_rate(r->goodput_bps, cell[GOODPUT], CELL);
+	format_us(cell[RTT50], r->p50_us);
+	format_us(cell[RTT99], r->p99_us);
+	snprintf(cell[GATED], CELL, "%.0f %%", 100 * r->gated);
+	snprintf(cell[LIMIT], CELL, "%s", limits[r->limit]);
+	snprintf(cell[ALGORITHM], CELL, "%.20s%s%.16s", q->cc, *q->variant ? ":" : "", q->variant);
+	human_bytes((double)q->window, cell[WINDOW], CELL);
+	snprintf(cell[LQPN], CELL, "%" PRIu64, q->lqpn);
+	snprintf(cell[DEVICE], CELL, "%.20s/%" PRIu64, q->device, q->port);
+	print_cells(out, v, styles[r->limit], cell);
+}
+
+static void print_titles(FILE *out, const struct top_view *v)
+{
+	char cell[COLUMNS][CELL];
+
+	for (unsigned i = 0; i < COLUMNS; i++)
+		snprintf(cell[i], CELL, "%s", columns[i].title);
+	print_cells(out, v, "\033[7m", cell);
+}
+
+/* -- totals ------------------------------------------------------------------------------------ */
+
+static void print_totals(FILE *out, const struct stat_snapshot *s, const struct top_view *v,
+			 const struct top_row *rows, size_t n)
+{
+	const time_t now = (time_t)(s->unix_ns / 1000000000u);
+	char host[64] = "", clock[16] = "", sum[CELL];
+	unsigned busy = 0, held = 0;
+	double goodput_bps = 0;
+	struct tm tm;
+
+	for (size_t i = 0; i < n; i++) {
+		busy += rows[i].limit != TOP_IDLE;
+		held += rows[i].limit == TOP_RATE || rows[i].limit == TOP_WINDOW;
+		goodput_bps += rows[i].goodput_bps;
+	}
+	gethostname(host, sizeof(host) - 1);
+	if (localtime_r(&now, &tm))
+		strftime(clock, sizeof(clock), "%H:%M:%S", &tm);
+	print_text(out, v, "", "ccshim top  %s  %.20s  every %g s  %zu process%s%s", clock, host, v->interval_s,
+		   s->count, s->count == 1 ? "" : "es", v->paused ? "  PAUSED" : "");
+	print_text(out, v, "", "%zu flow%s, %u busy, %u limited by ccshim, goodput %s, by %s%s%s", n,
+		   n == 1 ? "" : "s", busy, held, human_rate(goodput_bps, sum, sizeof(sum)), top_orders[v->order],
+		   *v->filter ? ", filter " : "", v->filter);
+}
+
+static void print_keys(FILE *out, const struct top_view *v, size_t printed, size_t n)
+{
+	if (v->typing)
+		print_text(out, v, "", "filter (program, peer or PID): %s_", v->filter);
+	else
+		print_text(out, v, "", "q quit  s sort  f filter  space %s%s", v->paused ? "continue" : "pause",
+			   printed < n ? "  (more flows than lines)" : "");
+}
+
+void top_page(const struct stat_snapshot *s, const struct top_view *v, FILE *out)
+{
+	struct top_row *rows = NULL;
+	const size_t n = top_rows(s, v, &rows);
+	const size_t space = v->rows > LINES_AROUND ? v->rows - LINES_AROUND : 0;
+	const size_t printed = v->rows && n > space ? space : n;
+
+	print_totals(out, s, v, rows, n);
+	print_titles(out, v);
+	for (size_t i = 0; i < printed; i++)
+		print_row(out, v, &rows[i]);
+	for (size_t i = printed; i < space; i++)
+		putc('\n', out);
+	if (v->rows)
+		print_keys(out, v, printed, n);
+	else if (!n)
+		print_text(out, v, "", "no flow%s", *v->filter ? " matches the filter" : ": no process has statistics");
+	free(rows);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A terminal's alternate screen without line editing, which is restored however the program ends. */
+#include "top.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Enter and leave the alternate screen, and hide and show the cursor. */
+#define ENTER "\033[?1049h\033[?25l"
+#define LEAVE "\033[?25h\033[?1049l"
+/* The cursor to the first line; what follows on a line, and on the screen, is erased. */
+#define HOME "\033[H"
+#define ERASE_LINE "\033[K"
+#define ERASE_REST "\033[J"
+
+static struct termios saved;
+static bool has_keys;                    /* stdin is a terminal, or something else that can be read */
+static bool is_raw;
+static volatile sig_atomic_t quit, stop, resized;
+
+static void write_all(const char *text)
+{
+	size_t len = strlen(text);
+
+	while (len) {
+		const ssize_t n = write(STDOUT_FILENO, text, len);
+
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return;
+		if (n > 0) {
+			text += n;
+			len -= (size_t)n;
+		}
+	}
+}
+
+static void on_signal(int sig)
+{
+	if (sig == SIGTSTP)
+		stop = 1;
+	else if (sig == SIGWINCH || sig == SIGCONT)
+		resized = 1;
+	else
+		quit = 1;
+}
+
+static void enter(void)
+{
+	struct termios raw;
+
+	is_raw = tcgetattr(STDIN_FILENO, &saved) == 0;
+	if (is_raw) {
+		raw = saved;
+		raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+		raw.c_cc[VMIN] = 1;
+		raw.c_cc[VTIME] = 0;
+		tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+	}
+	write_all(ENTER);
+}
+
+bool top_screen_open(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH };
+	const struct sigaction act = { .sa_handler = on_signal }; /* interrupts poll() */
+
+	if (!isatty(STDOUT_FILENO))
+		return false;
+	for (unsigned i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &act, NULL);
+	has_keys = true;
+	enter();
+	return true;
+}
+
+void top_screen_close(void)
+{
+	write_all(LEAVE);
+	if (is_raw)
+		tcsetattr(STDIN_FILENO, TCSADRAIN, &saved);
+}
+
+/* As the shell's user expects of Ctrl-Z. */
+static void suspend(void)
+{
+	stop = 0;
+	top_screen_close();
+	raise(SIGSTOP);
+	enter();
+	resized = 1;
+}
+
+void top_screen_size(size_t *rows, size_t *columns)
+{
+	struct winsize size;
+
+	*rows = 24, *columns = 80;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
+		*rows = size.ws_row, *columns = size.ws_col;
+}
+
+/* All in one write, and each line erases only its own rest, so that nothing flickers. The last line
+ * has no newline, which would scroll. */
+void top_screen_draw(const char *text)
+{
+	char *screen = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&screen, &len);
+
+	if (!f)
+		return;
+	fputs(HOME, f);
+	for (; *text; text++) {
+		if (*text != '\n')
+			putc(*text, f);
+		else
+			fputs(text[1] ? ERASE_LINE "\r\n" : ERASE_LINE, f);
+	}
+	fputs(ERASE_REST, f);
+	if (fclose(f) == 0)
+		write_all(screen);
+	free(screen);
+}
+
+static int event(void)
+{
+	if (quit)
+		return TOP_QUIT;
+	if (stop)
+		suspend();
+	if (!resized)
+		return 0;
+	resized = 0;
+	return TOP_REDRAW;
+}
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+int top_screen_key(double seconds)
+{
+	struct pollfd in = { .fd = has_keys ? STDIN_FILENO : -1, .events = POLLIN };
+	const double end_s = now_s() + seconds;
+	unsigned char key;
+	double left_s;
+	int e;
+
+	for (;;) {
+		e = event();
+		left_s = end_s - now_s();
+		if (e || left_s <= 0)
+			return e ? e : TOP_TIMEOUT;
+		if (poll(&in, 1, (int)(1e3 * (left_s < 1e6 ? left_s : 1e6)) + 1) <= 0)
+			continue;
+		if (read(STDIN_FILENO, &key, 1) == 1)
+			return key;
+		has_keys = false;        /* the end of a file */
+		in.fd = -1;
+	}
+}
