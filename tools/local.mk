@@ -89,6 +89,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/json_read.h \
 	tools/common/provider.c \
 	tools/common/provider.h \
+	tools/common/seconds.c \
+	tools/common/seconds.h \
 	tools/common/topology.c \
 	tools/common/topology.h \
 	tools/common/words.c \

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/units.h"
 #include "tools/ccshim/ccshim.h"
+#include "tools/common/seconds.h"
 
 enum { OPT_JSON = 256, OPT_PRIORITY, OPT_ROOT };
 
@@ -106,32 +106,15 @@ static void sort_findings(struct doctor *d)
 		}
 }
 
-static void sleep_for(double seconds)
-{
-	struct timespec ts = { .tv_sec = (time_t)seconds };
-
-	ts.tv_nsec = (long)((seconds - (double)ts.tv_sec) * 1e9);
-	while (nanosleep(&ts, &ts) && errno == EINTR)
-		;
-}
-
-static double clock_s(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
-
 static void take_readings(struct doctor *d)
 {
 	double begin_s;
 
 	doctor_read(&d->before, "", d->priority);
-	begin_s = clock_s(CLOCK_MONOTONIC);
-	sleep_for(d->interval_s);
+	begin_s = seconds_now(CLOCK_MONOTONIC);
+	seconds_sleep(d->interval_s);
 	doctor_read(&d->after, "", d->priority);
-	d->interval_s = clock_s(CLOCK_MONOTONIC) - begin_s;
+	d->interval_s = seconds_now(CLOCK_MONOTONIC) - begin_s;
 }
 
 /* False: one of the two directories does not exist. */
@@ -161,7 +144,7 @@ static int diagnose(struct doctor *d, const char *root, bool json)
 		take_readings(d);
 	else if (!load_readings(d, root))
 		status = EXIT_USAGE;
-	d->unix_s = clock_s(CLOCK_REALTIME);
+	d->unix_s = seconds_now(CLOCK_REALTIME);
 	d->traffic = -1;
 	if (!status) {
 		for (size_t i = 0; i < d->after.ports; i++)

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/suggest.h"
 #include "base/units.h"
 #include "tools/ccshim/ccshim.h"
+#include "tools/common/seconds.h"
 
 enum { OPT_JSON = 256, OPT_OPENMETRICS, OPT_PROMETHEUS, OPT_SORT, OPT_RESET, OPT_BASELINE, OPT_MAX_QPS };
 enum form { TABLE, JSON, OPENMETRICS, PROMETHEUS };
@@ -198,15 +198,6 @@ static int print_copy(const struct request *rq, const struct stat_snapshot *now,
 	return rc || ferror(stdout) ? EXIT_FAILED : EXIT_OK;
 }
 
-static void sleep_for(double seconds)
-{
-	struct timespec ts = { .tv_sec = (time_t)seconds };
-
-	ts.tv_nsec = (long)((seconds - (double)ts.tv_sec) * 1e9);
-	while (nanosleep(&ts, &ts) && errno == EINTR)
-		;
-}
-
 /* Print once or repeatedly. If the process of -p ends in between, this is no error. */
 static int monitor(const struct request *rq, const struct stat_snapshot *baseline)
 {
@@ -217,7 +208,7 @@ static int monitor(const struct request *rq, const struct stat_snapshot *baselin
 
 	if (deltas && !baseline) {
 		stat_read(&before, rq->pid);
-		sleep_for(rq->interval_s > 0 ? rq->interval_s : 1);
+		seconds_sleep(rq->interval_s > 0 ? rq->interval_s : 1);
 	}
 	for (;;) {
 		stat_read(&now, rq->pid);
@@ -232,7 +223,7 @@ static int monitor(const struct request *rq, const struct stat_snapshot *baselin
 			break;
 		stat_free(&before);
 		before = now;
-		sleep_for(rq->interval_s);
+		seconds_sleep(rq->interval_s);
 	}
 	stat_free(&now);
 	stat_free(&before);

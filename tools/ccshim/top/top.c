@@ -6,11 +6,10 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/suggest.h"
 #include "tools/ccshim/ccshim.h"
+#include "tools/common/seconds.h"
 
 enum { OPT_SORT = 256, OPT_FILTER, ESCAPE = 27, BACKSPACE = 127 };
 
@@ -52,15 +51,6 @@ static bool read_increase(struct stat_snapshot *s, struct stat_snapshot *last)
 	if (s->since_s <= 0)
 		s->since_s = 1e-9; /* the clock was set */
 	return ok;
-}
-
-static void sleep_for(double seconds)
-{
-	struct timespec ts = { .tv_sec = (time_t)seconds };
-
-	ts.tv_nsec = (long)((seconds - (double)ts.tv_sec) * 1e9);
-	while (nanosleep(&ts, &ts) && errno == EINTR)
-		;
 }
 
 /* -- the screen -------------------------------------------------------------------------------- */
@@ -112,23 +102,15 @@ static bool handle_key(struct top_view *v, int key)
 	return key != 'q' && key != 'Q';
 }
 
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
-
 /* Draw and handle keys until the next page is due. False: quit. */
 static bool show(const struct stat_snapshot *s, struct top_view *v)
 {
-	const double due_s = now_s() + v->interval_s;
+	const double due_s = seconds_now(CLOCK_MONOTONIC) + v->interval_s;
 	int key = TOP_REDRAW;
 
 	do {
 		draw(s, v);
-		key = top_screen_key(v->paused ? 3600 : due_s - now_s());
+		key = top_screen_key(v->paused ? 3600 : due_s - seconds_now(CLOCK_MONOTONIC));
 		if (key < TOP_TIMEOUT || key == TOP_QUIT)
 			if (!handle_key(v, key))
 				return false;
@@ -146,7 +128,7 @@ static int run_screen(struct request *rq)
 
 	rq->view.colour = !getenv("NO_COLOR") || !*getenv("NO_COLOR");
 	stat_read(&last, 0);
-	sleep_for(interval_s < 0.2 ? interval_s : 0.2);
+	seconds_sleep(interval_s < 0.2 ? interval_s : 0.2);
 	while (more && read_increase(&s, &last)) {
 		shown++;
 		more = show(&s, &rq->view) && shown != rq->count;
@@ -166,7 +148,7 @@ static int print_pages(struct request *rq)
 	rq->view.columns = 80;
 	stat_read(&last, 0);
 	for (unsigned long n = 0; ok && n < (rq->count ? rq->count : 1); n++) {
-		sleep_for(rq->view.interval_s);
+		seconds_sleep(rq->view.interval_s);
 		ok = read_increase(&s, &last);
 		if (n)
 			putchar('\n');

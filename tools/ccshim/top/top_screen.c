@@ -9,8 +9,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tools/common/seconds.h"
 
 /* Enter and leave the alternate screen, and hide and show the cursor. */
 #define ENTER "\033[?1049h\033[?25l"
@@ -141,25 +142,17 @@ static int event(void)
 	return TOP_REDRAW;
 }
 
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
-
 int top_screen_key(double seconds)
 {
 	struct pollfd in = { .fd = has_keys ? STDIN_FILENO : -1, .events = POLLIN };
-	const double end_s = now_s() + seconds;
+	const double end_s = seconds_now(CLOCK_MONOTONIC) + seconds;
 	unsigned char key;
 	double left_s;
 	int e;
 
 	for (;;) {
 		e = event();
-		left_s = end_s - now_s();
+		left_s = end_s - seconds_now(CLOCK_MONOTONIC);
 		if (e || left_s <= 0)
 			return e ? e : TOP_TIMEOUT;
 		if (poll(&in, 1, (int)(1e3 * (left_s < 1e6 ? left_s : 1e6)) + 1) <= 0)

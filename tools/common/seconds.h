@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_SECONDS_H
+#define CCS_TOOLS_SECONDS_H
+/* Times in seconds, with fractions. */
+#include <time.h>
+
+/* The clock's time. */
+double seconds_now(clockid_t clock);
+
+/* Sleep that long, through signals that do not end the process. */
+void seconds_sleep(double seconds);
+
+#endif
