@@ -175,6 +175,8 @@ ccs_agent_sources = \
 	libshim/agent/ipc/closing.h \
 	libshim/agent/ipc/owner.c \
 	libshim/agent/ipc/owner.h \
+	libshim/agent/ipc/refused.c \
+	libshim/agent/ipc/refused.h \
 	libshim/agent/ipc/requests.c \
 	libshim/agent/ipc/requests.h \
 	libshim/agent/ipc/shm_map.c \

@@ -15,7 +15,6 @@
 enum {
 	CCS_AGENT_CLIENTS = 1024,
 	CCS_AGENT_CLIENTS_PER_UID = 512, /* except root's */
-	CCS_AGENT_REFUSED = 64,          /* connections that are being closed */
 	CCS_AGENT_PEERS_PER_UID = 1024,  /* that its flows needed first; except root's */
 	CCS_AGENT_STRANGERS = 2048,      /* peers that no flow of this host needs */
 	CCS_AGENT_NETWORKS = 4096,       /* hash values of networks */
@@ -206,13 +205,14 @@ enum ccs_agent_warning {
 	CCS_AGENT_WARNINGS
 };
 
-/* Client entries whose connection has ended but whose descriptors are not closed yet, and behind
- * them such ones of refused connections. The last user frees it. */
+/* Client entries whose connection has ended but whose descriptors are not closed yet. The last user
+ * frees it. */
 struct ccs_closing {
 	_Atomic unsigned users;
-	_Atomic bool entry[CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED];
+	_Atomic bool entry[CCS_AGENT_CLIENTS];
 };
 
+struct ccs_refused;
 struct ccs_udp;
 struct ccs_capture;
 struct ccs_relayed;
@@ -245,7 +245,9 @@ struct ccs_agent {
 	ino_t socket_ino;
 	struct ccs_source listener;
 	bool listening;
-	int refused;                     /* a connection that waits to be closed; -1: none */
+	struct ccs_refused *refusals;
+	int refused;                     /* a connection for which they have no place; -1: none */
+	uid_t refused_uid;
 	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
 	unsigned nclients;
 	struct ccs_closing *closing;

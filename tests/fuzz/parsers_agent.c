@@ -157,6 +157,7 @@ static void receive_raw(struct input *in)
 
 	take(in, data + kept, len > kept ? len - kept : 0);
 	ccs_receive_message(agent, &ends, data, len);
+	fuzz_processed++;
 }
 
 /* With few values of the fields by which messages are refused. */
@@ -185,6 +186,7 @@ static void receive_likely(struct input *in)
 	if (!take_below(in, 16))
 		len -= len % 7;
 	ccs_receive_message(agent, &ends, data, len);
+	fuzz_processed++;
 }
 
 static void mark(struct input *in)
@@ -224,7 +226,7 @@ void fuzz_messages(const uint8_t *bytes, size_t len)
 	reset();
 	for (unsigned i = 0; i < HOSTS; i++)
 		add_flow(i);
-	for (unsigned i = 0; in.left && i < STEPS; i++, fuzz_processed++)
+	for (unsigned i = 0; in.left && i < STEPS; i++)
 		switch (take_below(&in, 8)) {
 		case 0: case 1:
 			receive_raw(&in);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/ipc/refused.h"
 #include "agent/status.h"
 #include "agentrig.h"
 #include "seed.h"
@@ -158,19 +160,24 @@ static void fill(struct rig *r, unsigned from, unsigned to, bool with)
 		atomic_store(&r->agent[RP]->closing->entry[i], with);
 }
 
+static unsigned waiting(const struct rig *r)
+{
+	return atomic_load(&r->agent[RP]->refusals->waiting);
+}
+
 /* What a process sent before it was refused is closed with the connection. */
 static void slow_close_of_a_refused_connection_does_not_block_the_agent(void **state)
 {
 	struct rig *r = *state;
-	const _Atomic bool *closing = &r->agent[RP]->closing->entry[CCS_AGENT_CLIENTS];
 	int reader, fd = lingering(3600, &reader), conn;
+
 	fill(r, 0, CCS_AGENT_CLIENTS, true);
 	conn = rig_dial(r, RP);
 	rig_send_hello(conn, fd);
 	close(fd);
 	rig_settle(r);
 	assert_true(r->agent[RP]->listening);
-	while (*closing)
+	while (waiting(r))
 		usleep(1000); /* nothing reads, and the hour is not over */
 	close(reader);
 	close(conn);
@@ -181,10 +188,10 @@ static void slow_close_of_a_refused_connection_does_not_block_the_agent(void **s
 	close(conn);
 }
 
-/* More than are closed at a time, as the 513th and further ones of a user would be. */
+/* As the 513th and further ones of a user would be. */
 static void lingering_refused_connections_keep_no_other_user_out(void **state)
 {
-	enum { N = CCS_AGENT_REFUSED + 8 };
+	enum { N = 72 };
 	struct rig *r = *state;
 	int reader[N], conn;
 
@@ -198,55 +205,146 @@ static void lingering_refused_connections_keep_no_other_user_out(void **state)
 		close(conn);
 	}
 	rig_settle(r);
+	assert_true(r->agent[RP]->listening);
 	fill(r, 0, CCS_AGENT_CLIENTS, false);
 	conn = rig_dial(r, RP);
-	while (r->agent[RP]->nclients == 0) {
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->nclients, 1);
+	while (waiting(r))
 		usleep(1000);
-		rig_pass(r, 100);
-	}
-	for (unsigned i = CCS_AGENT_CLIENTS; i < CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED; i++)
-		while (atomic_load(&r->agent[RP]->closing->entry[i]))
-			usleep(1000);
 	close(conn);
 	for (unsigned i = 0; i < N; i++)
 		close(reader[i]);
 }
 
-/* They are closed at once, however many there are. */
-static void refused_connections_without_a_message_do_not_count(void **state)
+/* A thread of that user's closes a file for hours, or no longer. */
+static void set_busy(struct rig *r, uid_t uid, bool busy)
 {
-	const unsigned all = CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED;
+	struct ccs_refused_of *of = &r->agent[RP]->refusals->of[0];
+
+	of->uid = uid;
+	of->used = busy;
+}
+
+static int dial_with_descriptor(struct rig *r)
+{
+	const int conn = rig_dial(r, RP), fd = eventfd(0, 0);
+
+	rig_send_hello(conn, fd);
+	close(fd);
+	return conn;
+}
+
+/* However many connections a user has refused meanwhile. */
+static void slow_closes_of_a_user_keep_no_other_user_out(void **state)
+{
+	enum { N = 200 };
+	struct rig *r = *state;
+	int conn[N], other;
+
+	set_busy(r, getuid(), true);
+	fill(r, 0, CCS_AGENT_CLIENTS, true);
+	for (unsigned i = 0; i < N; i++)
+		conn[i] = dial_with_descriptor(r);
+	rig_settle(r);
+	assert_int_equal(waiting(r), N);
+	assert_true(r->agent[RP]->listening);
+	fill(r, 0, CCS_AGENT_CLIENTS, false);
+	other = rig_dial(r, RP);
+	rig_settle(r);
+	assert_int_equal(r->agent[RP]->nclients, 1);
+	for (unsigned i = 0; i < N; i++)
+		close(conn[i]);
+	set_busy(r, getuid(), false);
+	fill(r, 0, CCS_AGENT_CLIENTS, true);
+	conn[0] = dial_with_descriptor(r);
+	while (waiting(r)) {
+		rig_settle(r);
+		usleep(1000);
+	}
+	close(conn[0]);
+	close(other);
+}
+
+/* The thread of another user does, although the first one's is stuck. */
+static void slow_closes_of_a_user_delay_no_close_of_another(void **state)
+{
+	struct rig *r = *state;
+	int conn;
+
+	set_busy(r, getuid() + 1, true);
+	fill(r, 0, CCS_AGENT_CLIENTS, true);
+	conn = dial_with_descriptor(r);
+	rig_settle(r);
+	while (waiting(r))
+		usleep(1000);
+	set_busy(r, getuid() + 1, false);
+	close(conn);
+}
+
+/* They are closed at once, however many there are: also those with messages. */
+static void refused_connections_without_descriptors_do_not_wait(void **state)
+{
 	struct rig *r = *state;
 
-	fill(r, 0, all, true);
-	for (unsigned i = 0; i < 3; i++) {
+	set_busy(r, getuid(), true);
+	fill(r, 0, CCS_AGENT_CLIENTS, true);
+	for (int messages = 0; messages < 4; messages++) {
 		const int conn = rig_dial(r, RP);
 		char byte;
 
+		for (int i = 0; i < messages; i++)
+			assert_int_equal(send(conn, "", (size_t)(i & 1), 0), i & 1);
 		rig_settle(r);
 		assert_int_equal(recv(conn, &byte, 1, 0), 0);
-		assert_true(r->agent[RP]->listening);
+		assert_int_equal(waiting(r), 0);
 		close(conn);
 	}
-	fill(r, 0, all, false);
+	set_busy(r, getuid(), false);
 }
 
-/* Then connections wait until the first one is closed. */
+/* In whichever message they are. */
+static void refused_connections_with_descriptors_wait(void **state)
+{
+	struct rig *r = *state;
+	int conn, fd;
+
+	set_busy(r, getuid(), true);
+	fill(r, 0, CCS_AGENT_CLIENTS, true);
+	conn = rig_dial(r, RP);
+	fd = eventfd(0, 0);
+	assert_int_equal(send(conn, "", 1, 0), 1);
+	assert_int_equal(send(conn, "", 0, 0), 0);
+	rig_send_hello(conn, fd);
+	close(fd);
+	rig_settle(r);
+	assert_int_equal(waiting(r), 1);
+	close(conn);
+	set_busy(r, getuid(), false);
+	conn = dial_with_descriptor(r);
+	while (waiting(r)) {
+		rig_settle(r);
+		usleep(1000);
+	}
+	close(conn);
+}
+
+/* Then connections wait until one is closed. */
 static void refused_connections_that_are_being_closed_are_limited(void **state)
 {
-	const unsigned all = CCS_AGENT_CLIENTS + CCS_AGENT_REFUSED;
 	struct rig *r = *state;
 	int conn[3];
 
-	fill(r, 0, all, true);
-	for (unsigned i = 0; i < 3; i++)
+	atomic_store(&r->agent[RP]->refusals->waiting, CCS_REFUSED_WAITING);
+	fill(r, 0, CCS_AGENT_CLIENTS, true);
+	conn[0] = dial_with_descriptor(r);
+	for (unsigned i = 1; i < 3; i++)
 		conn[i] = rig_dial(r, RP);
-	assert_int_equal(send(conn[0], "", 0, 0), 0); /* it might carry a descriptor */
 	rig_settle(r);
 	assert_true(r->agent[RP]->refused >= 0);
 	assert_false(r->agent[RP]->listening);
-	fill(r, 0, all, false);
-	r->agent[RP]->tick_ns = 0;
+	atomic_store(&r->agent[RP]->refusals->waiting, 0);
+	fill(r, 0, CCS_AGENT_CLIENTS, false);
 	rig_settle(r);
 	assert_int_equal(r->agent[RP]->refused, -1);
 	assert_true(r->agent[RP]->listening);
@@ -254,6 +352,8 @@ static void refused_connections_that_are_being_closed_are_limited(void **state)
 	assert_int_equal(r->agent[RP]->nclients, 2);
 	for (unsigned i = 0; i < 3; i++)
 		close(conn[i]);
+	while (waiting(r))
+		usleep(1000);
 }
 
 static void count_alive(void *arg)
@@ -607,7 +707,10 @@ int main(void)
 		TEST(slow_close_does_not_block_the_agent),
 		TEST(slow_close_of_a_refused_connection_does_not_block_the_agent),
 		TEST(lingering_refused_connections_keep_no_other_user_out),
-		TEST(refused_connections_without_a_message_do_not_count),
+		TEST(slow_closes_of_a_user_keep_no_other_user_out),
+		TEST(slow_closes_of_a_user_delay_no_close_of_another),
+		TEST(refused_connections_without_descriptors_do_not_wait),
+		TEST(refused_connections_with_descriptors_wait),
 		TEST(refused_connections_that_are_being_closed_are_limited),
 		TEST(an_idle_agent_reports_that_it_is_alive),
 		TEST(other_ipc_versions_are_refused),

@@ -15,6 +15,7 @@
 #include "agent/core.h"
 #include "agent/inherited.h"
 #include "agent/ipc/closing.h"
+#include "agent/ipc/refused.h"
 #include "agent/ipc/requests.h"
 #include "agent/ipc/shm_map.h"
 
@@ -142,7 +143,8 @@ int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		a->client[i].source.fd = -1;
-	if (a->client && !ccs_closing_open(a) && !ccs_index_init(&a->flows, BUCKETS, a->salt) &&
+	if (a->client && !ccs_closing_open(a) && !ccs_refused_open(a) &&
+	    !ccs_index_init(&a->flows, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->qps, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->inbound, BUCKETS, a->salt) &&
 	    !ccs_index_init(&a->slots, BUCKETS, a->salt) && !listen_at(a))
@@ -162,6 +164,7 @@ void ccs_clients_close(struct ccs_agent *a)
 	if (a->closing && a->refused >= 0)
 		ccs_closing_client(a, 0, a->refused, &(const struct ccs_passed){ 0 });
 	ccs_closing_end(a);
+	ccs_refused_end(a);
 	if (a->listener.fd >= 0) {
 		if (has_name(a))
 			unlink(a->config.socket);
@@ -278,13 +281,14 @@ static void stop_listening(struct ccs_agent *a)
 
 /* What was sent before a connection is accepted is closed with it, so a refused one is closed like
  * the others. While too many are being closed, none is accepted. */
-static void refuse(struct ccs_agent *a, int fd)
+static void refuse(struct ccs_agent *a, uid_t uid, int fd)
 {
 	ccs_agent_warn(a, CCS_AGENT_WARN_CLIENTS,
 			    "too many connections: further processes get no feedback");
-	if (ccs_closing_refused(a, fd))
+	if (ccs_refused_close(a, uid, fd))
 		return;
 	a->refused = fd;
+	a->refused_uid = uid;
 	stop_listening(a);
 }
 
@@ -297,7 +301,7 @@ static void add_client(struct ccs_agent *a, int fd)
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
 	c = find_unused(a, peer.uid);
 	if (!c) {
-		refuse(a, fd);
+		refuse(a, peer.uid, fd);
 		return;
 	}
 	*c = (struct ccs_client){
@@ -325,7 +329,7 @@ static void listener_ready(struct ccs_agent *a, struct ccs_source *s)
 
 void ccs_clients_retry_refused(struct ccs_agent *a)
 {
-	if (a->refused < 0 || !ccs_closing_refused(a, a->refused))
+	if (a->refused < 0 || !ccs_refused_close(a, a->refused_uid, a->refused))
 		return;
 	a->refused = -1;
 	a->listening = ccs_agent_watch(a, &a->listener) == 0;

@@ -2,9 +2,9 @@
 #ifndef CCS_AGENT_CLOSING_H
 #define CCS_AGENT_CLOSING_H
 /*
- * Connections are closed by threads. close() of a descriptor that a process passed, or left in its
- * socket, can block for hours: a file on a server that the process runs, or a lingering
- * connection. Until it is done, the connection's entry in a->closing is set.
+ * Clients' connections are closed by threads. close() of a descriptor that a process passed, or
+ * left in its socket, can block for hours: a file on a server that the process runs, or a
+ * lingering connection. Until it is done, the connection's entry in a->closing is set.
  */
 #include "agent/priv.h"
 
@@ -25,10 +25,5 @@ void ccs_closing_end(struct ccs_agent *a);
  * open. */
 void ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket,
 			const struct ccs_passed *p);
-/*
- * Close a connection that was refused, without waiting for lingering ones in it. False: too many
- * are being closed.
- */
-bool ccs_closing_refused(struct ccs_agent *a, int socket);
 
 #endif
