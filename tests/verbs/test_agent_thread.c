@@ -8,12 +8,14 @@
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -21,6 +23,7 @@
 #include <unistd.h>
 
 #include "feedback/ipc.h"
+#include "feedback/wire.h"
 
 #define HOST "10.250.0.1" /* address of fake0 */
 
@@ -177,26 +180,87 @@ static void send_marked(struct rig *r, uint32_t qpn, const char *until_not)
 	}
 }
 
+static void run_ccshimd(void)
+{
+	const char *top = getenv("top_builddir");
+	char program[1024];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails must not leave it behind */
+	snprintf(program, sizeof(program), "%s/tools/ccshimd/ccshimd", top ? top : ".");
+	unsetenv("LD_PRELOAD");
+	execl(program, program, "--verify", "none", "--socket", path, NULL);
+	_exit(127);
+}
+
+/* As systemd with ccshimd.socket. The socket's file is the thread's until then. */
+static int listen_at_path(void)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
+	return unlink(path) || bind(fd, (const struct sockaddr *)&at, sizeof(at)) ||
+	       listen(fd, 128) ? -1 : fd;
+}
+
+/* -1: it cannot. Other agents have it. */
+static int bind_port(int family)
+{
+	const struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(CCS_WIRE_PORT) };
+	const struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = v4.sin_port };
+	const int fd = socket(family, SOCK_DGRAM, 0), on = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+	if (family == AF_INET6)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	if (family == AF_INET ? !bind(fd, (const struct sockaddr *)&v4, sizeof(v4))
+			      : !bind(fd, (const struct sockaddr *)&v6, sizeof(v6)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* The socket and the port's sockets are descriptors 3 and up, as LISTEN_FDS wants it. */
+static void run_ccshimd_by_systemd(void)
+{
+	int fd[3] = { listen_at_path(), bind_port(AF_INET), bind_port(AF_INET6) };
+	char pid[16];
+
+	for (int i = 0; i < 3; i++) {
+		fd[i] = fcntl(fd[i], F_DUPFD, 64);
+		if (fd[i] < 0)
+			_exit(126);
+	}
+	for (int i = 0; i < 3; i++)
+		dup2(fd[i], 3 + i);
+	snprintf(pid, sizeof(pid), "%d", (int)getpid());
+	setenv("LISTEN_PID", pid, 1);
+	setenv("LISTEN_FDS", "3", 1);
+	run_ccshimd();
+}
+
+static bool has_systemd(void)
+{
+	return getenv("BY_SYSTEMD");
+}
+
 /* The thread ends, its client connects to ccshimd, and no thread takes its place. */
 static void give_way_to_ccshimd(struct rig *r)
 {
-	const char *top = getenv("top_builddir");
-	char program[1024], own[64];
+	char own[64];
 	pid_t child;
 
-	snprintf(program, sizeof(program), "%s/tools/ccshimd/ccshimd", top ? top : ".");
 	child = fork();
-	if (!child) {
-		unsetenv("LD_PRELOAD");
-		execl(program, program, "--verify", "none", "--socket", path, NULL);
-		_exit(127);
-	}
+	if (!child)
+		(has_systemd() ? run_ccshimd_by_systemd : run_ccshimd)();
 	snprintf(own, sizeof(own), "\"pid\": %d,", (int)child);
 	while (!strstr(status(), own) || !strstr(status(), "\"flows\": 2")) {
 		assert_int_equal(waitpid(child, NULL, WNOHANG), 0);
 		send_one(r);
 		nap();
 	}
+	assert_int_equal(bind_port(AF_INET), -1);
+	assert_int_equal(bind_port(AF_INET6), -1);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	for (int i = 0; i < 100; i++) {
@@ -284,6 +348,14 @@ static void the_report_counts_the_cnp_of_a_marked_packet(void **state)
 	    "grep -q '\"rp_cnp_handled\": [1-9]' report && [ ! -e agent.sock ]; fi");
 }
 
+static void an_agent_thread_gives_way_to_systemds_sockets(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	run_script("cd \"$DIR\" && BY_SYSTEMD=y \"$SELF\" \"$DIR\" > out 2>&1 || { cat out; false; }");
+}
+
 static void the_agent_threads_messages_reach_the_applications_stderr(void **state)
 {
 	(void)state;
@@ -294,6 +366,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest outer[] = {
 		cmocka_unit_test(the_report_counts_the_cnp_of_a_marked_packet),
+		cmocka_unit_test(an_agent_thread_gives_way_to_systemds_sockets),
 		cmocka_unit_test(the_agent_threads_messages_reach_the_applications_stderr),
 	};
 	const struct CMUnitTest inner[] = {

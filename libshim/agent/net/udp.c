@@ -88,24 +88,44 @@ static socklen_t fill_sockaddr(union any_address *to, const struct ccs_address *
 	return sizeof(to->in6);
 }
 
+/*
+ * systemd binds the port before ccshimd runs, for which ccshimd.socket has ReusePort: also while an
+ * agent that gives way to it has the port. Only that is possible: that agent's socket could not be
+ * bound beside another one, a socket of another user cannot be bound beside it, and ccshimd ends
+ * the permission.
+ */
+static int set_shared(int fd, bool shared)
+{
+	return set_option(fd, SOL_SOCKET, SO_REUSEPORT, shared);
+}
+
+static int bind_socket(const struct ccs_udp *u, const struct sockaddr *at, socklen_t len)
+{
+	const int fd = socket(u->family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int error;
+
+	if (fd < 0 || ((u->family == AF_INET || !set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) &&
+		       !bind(fd, at, len)))
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
 /* The one that the service manager bound, or a new one. */
 static int bound_socket(struct ccs_agent *a, const struct ccs_udp *u)
 {
 	union any_address at;
 	const socklen_t len = fill_sockaddr(&at, &u->address, a->config.port,
 					    ccs_udp_scope(&u->address));
-	int fd = ccs_inherited_find(a, SOCK_DGRAM, &at.sa), error;
+	int fd = ccs_inherited_find(a, SOCK_DGRAM, &at.sa);
 
+	if (fd < 0)
+		fd = bind_socket(u, &at.sa, len);
 	if (fd >= 0)
-		return fd;
-	fd = socket(u->family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0 || ((u->family == AF_INET || !set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1)) &&
-		       !bind(fd, &at.sa, len)))
-		return fd;
-	error = errno;
-	close(fd);
-	errno = error;
-	return -1;
+		set_shared(fd, a->config.gives_way);
+	return fd;
 }
 
 /* CE: the message was queued where RoCE packets are queued. */
