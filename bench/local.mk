@@ -162,6 +162,8 @@ noinst_LTLIBRARIES += bench/libfabric-sim.la
 bench_libfabric_sim_la_SOURCES = \
 	bench/fabric/agent.c \
 	bench/fabric/changes.c \
+	bench/fabric/delays.c \
+	bench/fabric/delays.h \
 	bench/fabric/events.c \
 	bench/fabric/events.h \
 	bench/fabric/fabric.h \
@@ -203,11 +205,23 @@ bench_libfabric_sim_la_LIBADD = libccs-fabric.la bench/libbench.la
 bin_PROGRAMS += bench/fabric/ccfabric
 bench_fabric_ccfabric_SOURCES = \
 	bench/fabric/ccfabric.c \
+	bench/fabric/jobs.c \
+	bench/fabric/jobs.h \
+	bench/fabric/judge.c \
+	bench/fabric/judge.h \
+	bench/fabric/matrix.c \
+	bench/fabric/matrix.h \
+	bench/fabric/matrix_print.c \
+	bench/fabric/models.c \
+	bench/fabric/models.h \
 	bench/fabric/options.c \
 	bench/fabric/options.h \
 	bench/fabric/repeat.c \
 	bench/fabric/repeat.h \
 	bench/fabric/usage.c
-bench_fabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+bench_fabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \
+	-DFAB_MODELS='"$(pkgdatadir)/fabric/ucloud.models"'
+fabricdir = $(pkgdatadir)/fabric
+dist_fabric_DATA = bench/fabric/ucloud.models
 bench_fabric_ccfabric_LDADD = bench/libfabric-sim.la
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-speed bench/scripts/fabric-ucloud

@@ -8,6 +8,7 @@
 
 #include "bench/ccbench/progress.h"
 #include "bench/clock.h"
+#include "matrix.h"
 #include "options.h"
 #include "plot.h"
 #include "repeat.h"
@@ -17,7 +18,7 @@
 static void show_progress(uint64_t now, unsigned done, unsigned flows)
 {
 	(void)now;
-	progress_bar(1, 1, "simulating", (double)done / flows);
+	progress_bar(0, 1, "simulating", (double)done / flows);
 }
 
 static void check_ends(const struct topology *t, const struct fab_flows *f)
@@ -72,8 +73,9 @@ static void read_all(struct options *o, struct topology *t, struct fab_routes *r
 		     struct fab_flows *f, struct ccs_cc_spec *spec)
 {
 	const struct fab_traffic how = {
-		.jitter_us = o->jitter_us, .until_us = o->for_us > 0 ? o->for_us : 1000,
-		.priority = o->priority, .seed = o->conf.seed,
+		.jitter_us = o->jitter_us,
+		.until_us = o->until_us > 0 ? o->until_us : o->for_us > 0 ? o->for_us : 1000,
+		.priority = o->priority, .message = o->message, .seed = o->conf.seed,
 	};
 	char err[320];
 
@@ -221,6 +223,17 @@ static void run_seed(const struct options *given, uint64_t seed, struct fab_brie
 	clean_up(&s, &r);
 }
 
+static void run_model(struct options *o, fab_judge *judge, void *owner)
+{
+	struct fab_result r;
+	struct set_up s;
+
+	set_up(&s, o);
+	simulate(o, &r);
+	judge(owner, &o->conf, &r);
+	clean_up(&s, &r);
+}
+
 static int run_once(struct options *o)
 {
 	struct fab_cost cost;
@@ -250,11 +263,13 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "run") == 0)
 		return run(argc - 1, argv + 1);
+	if (argc > 1 && strcmp(argv[1], "matrix") == 0)
+		return matrix(argc - 1, argv + 1, run_model);
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		fputs(options_usage, stdout);
 		return 0;
 	}
 	if (argc > 1)
-		die("'%s' is no command; run is", argv[1]);
-	die("a command is missing; run is one");
+		die("'%s' is no command; run and matrix are", argv[1]);
+	die("a command is missing; run and matrix are some");
 }

@@ -111,6 +111,7 @@ struct fab_conf {
 	double base_rtt_us;      /* given to algorithms; 0: that of each path */
 	uint64_t warm;           /* ps after the first start from which on ports are measured */
 	bool series;             /* sample all queues */
+	bool delays;             /* measure the lossless packets' delays from `warm` on */
 	uint64_t seed;
 	uint64_t end;            /* ps; UINT64_MAX: when all flows are done */
 	/* Called about four times a second with the progress so far; may be NULL. */
@@ -141,6 +142,7 @@ struct fab_result {
 	struct fab_port_result *port; /* two of each link */
 	uint64_t begin, end;     /* first start, last event */
 	uint64_t events, hops;   /* hops: packets over links */
+	uint64_t acked;          /* bytes of flows */
 	uint64_t sent, received, dropped; /* data packets; the rest is under way */
 	uint64_t dropped_control; /* acknowledgements, CNPs and agents' messages */
 	uint64_t drops_ingress, drops_egress, drops_route, drops_ttl, drops_link, drops_watchdog;
@@ -154,6 +156,7 @@ struct fab_result {
 	double headroom_max;     /* bytes in use of one priority group */
 	unsigned done;           /* flows */
 	struct fab_series series; /* if conf->series is set */
+	struct fab_delays *delays; /* if conf->delays is */
 };
 
 /* False with a sentence in err if a switch's buffer is less than its ports' guarantees and headroom;

@@ -13,6 +13,7 @@ struct fab_flow_spec {
 	unsigned src, dst;       /* nodes */
 	unsigned priority, port; /* 0 to 7; the destination's UDP port, by which paths are chosen */
 	uint64_t size;           /* bytes */
+	uint64_t message;        /* in messages of so many, one after another; 0: of all */
 	uint64_t start;          /* ps */
 	unsigned id;             /* the order in which they were added; set by fab_flows_add */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Hosts: NICs in which flows take turns, retransmission, and receivers. */
+#include "delays.h"
 #include "memory.h"
 #include "priv.h"
 
@@ -31,6 +32,15 @@ static bool may_send(const struct sim *s, const struct flow *f)
 	return find_hole(f) != NEVER || (f->snd_nxt < f->posted && s->driver->may_send(s, f));
 }
 
+/* The end of the bytes of r that are of one message. */
+static uint64_t within_message(const struct flow *f, struct fab_range r)
+{
+	const uint64_t size = f->spec->message;
+	const uint64_t end = size ? (r.from / size + 1) * size : r.to;
+
+	return end < r.to ? end : r.to;
+}
+
 /* The bytes of the next packet: of a hole, or new ones. */
 static struct fab_range next_bytes(struct sim *s, struct flow *f)
 {
@@ -41,6 +51,7 @@ static struct fab_range next_bytes(struct sim *s, struct flow *f)
 		r = (struct fab_range){ hole, fab_ranges_next(&f->sacked, hole) };
 	if (r.to - r.from > s->conf->wire.payload)
 		r.to = r.from + s->conf->wire.payload;
+	r.to = within_message(f, r);
 	*(hole != NEVER ? &f->resend : &f->snd_nxt) = r.to;
 	s->result->retransmitted += hole != NEVER;
 	return r;
@@ -343,6 +354,8 @@ static void receive_data(struct sim *s, uint32_t port, uint32_t packet)
 	const bool ce = k->ce, early = k->seq > f->rcv_nxt && !s->conf->selective;
 
 	s->result->received++;
+	if (s->delays && k->priority == s->conf->lossless)
+		fab_delays_add(s->delays, (s->now - k->sent) / 1000);
 	if (early && f->nak_sent) {
 		free_packet(s, packet);
 	} else {

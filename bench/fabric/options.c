@@ -29,7 +29,7 @@ enum {
 	BUFFER, CELL, PFC, ALPHA, QUEUE_ALPHA, GUARANTEE, HEADROOM, T0, XON, ACK_PRIORITY,
 	CNP_PRIORITY, RTO, LIKE, HOSTS, AGENTS, FAIL, RESTORE, CONVERGE, TTL, WATCHDOG, SEED,
 	OUT_JSON, FCT, PLOT, WARM_UP, QUEUE, REPEAT, JOBS, EDGE, INSIDE, RECOVERY, DSCP, PRIORITY,
-	SAVE_TOPOLOGY, SAVE_FLOWS,
+	SAVE_TOPOLOGY, SAVE_FLOWS, MESSAGE, UNTIL,
 };
 
 static const struct option known[] = {
@@ -50,6 +50,7 @@ static const struct option known[] = {
 	{ "recovery", 1, 0, RECOVERY }, { "edge", 1, 0, EDGE }, { "inside", 1, 0, INSIDE },
 	{ "dscp", 1, 0, DSCP }, { "priority", 1, 0, PRIORITY },
 	{ "save-topology", 1, 0, SAVE_TOPOLOGY }, { "save-flows", 1, 0, SAVE_FLOWS },
+	{ "message", 1, 0, MESSAGE }, { "until", 1, 0, UNTIL },
 	{ "quiet", 0, 0, 'q' }, { "help", 0, 0, 'h' }, { 0 }
 };
 
@@ -311,6 +312,8 @@ static void parse_option(struct options *o, int option)
 	case DELAY: o->delay_us = time_us(option); break;
 	case JITTER: o->jitter_us = time_us(option); break;
 	case WARM_UP: c->warm = (uint64_t)(time_us(option) * FAB_PS_PER_US); break;
+	case UNTIL: o->until_us = time_us(option); break;
+	case MESSAGE: o->message = (uint64_t)bytes(option, 1); break;
 	case FOR: o->for_us = time_us(option); break;
 	case BASE_RTT: c->base_rtt_us = time_us(option); break;
 	case MTU: c->wire.payload = (uint32_t)quantity(option, CCS_UNIT_BYTES, 64, 16384); break;
@@ -367,6 +370,7 @@ void options_follow_topology(struct options *o, const struct topology *t)
 void options_parse(struct options *o, int argc, char **argv)
 {
 	set_defaults(o);
+	optind = 0;
 	for (int c; (c = getopt_long(argc, argv, "qh", known, NULL)) != -1;)
 		parse_option(o, c);
 	if (optind < argc)

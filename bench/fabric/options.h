@@ -12,7 +12,8 @@ enum { MAX_CHANGES = 64 };
 struct options {
 	const char *topology, *flows, *routes, *cc;
 	const char *json, *fct, *plot, *save_topology, *save_flows;
-	double delay_us, jitter_us, for_us;
+	double delay_us, jitter_us, for_us, until_us; /* until: 0: for */
+	uint64_t message;        /* bytes of each; 0: a flow is one */
 	bool quiet, like_ns3;
 	unsigned repeat, jobs;
 	unsigned priority;       /* of generated flows */

@@ -62,9 +62,11 @@ static bool walk(const struct sim *s, const struct flow *f, struct walk *w)
 {
 	const struct fab_wire *wire = &s->conf->wire;
 	const uint32_t more = s->wants_telemetry ? wire->data_telemetry : 0;
-	const uint64_t packets = (f->spec->size + wire->payload - 1) / wire->payload;
-	const uint32_t tail = (uint32_t)(f->spec->size - (packets - 1) * wire->payload);
-	const uint32_t payload = packets > 1 ? wire->payload : tail;
+	const uint64_t message = f->spec->message ? f->spec->message : UINT64_MAX;
+	const uint32_t most = message < wire->payload ? (uint32_t)message : wire->payload;
+	const uint64_t packets = (f->spec->size + most - 1) / most;
+	const uint32_t tail = (uint32_t)(f->spec->size - (packets - 1) * most);
+	const uint32_t payload = packets > 1 ? most : tail;
 	unsigned node = f->spec->src;
 
 	*w = (struct walk){ 0 };

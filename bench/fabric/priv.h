@@ -174,6 +174,7 @@ struct sim {
 	uint64_t watched_hops, moved_at;
 	bool over;
 	uint64_t measured_from;
+	struct fab_delays *delays; /* NULL: not measured */
 
 	bool has_mmu, wants_telemetry;
 	struct ccs_mmu *mmu;     /* per node */

@@ -3,21 +3,16 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/json.h"
-#include "bench/ccbench/progress.h"
+#include "jobs.h"
 #include "tools/common/human.h"
 
-/* Shared by all processes: each takes the next seed that is left. */
-struct shared {
-	atomic_uint next, done;
-	struct fab_brief brief[];
+struct seeds {
+	const struct options *o;
+	fab_run_seed *run;
+	struct fab_brief *brief; /* shared by all processes */
 };
 
 static void print_line(const char *name, const struct fab_brief *b)
@@ -35,7 +30,7 @@ static double of(const struct fab_brief *b, unsigned i)
 	return ((const double *)(const void *)b)[i];
 }
 
-static void print_table(const struct options *o, const struct shared *s)
+static void print_table(const struct options *o, const struct seeds *s)
 {
 	struct fab_brief row[3];
 	double *const figure[] = { (double *)(void *)&row[0], (double *)(void *)&row[1],
@@ -66,7 +61,7 @@ static void print_table(const struct options *o, const struct shared *s)
 	print_line("most", &row[2]);
 }
 
-static bool write_json(const struct options *o, const struct shared *s, FILE *f)
+static bool write_json(const struct options *o, const struct seeds *s, FILE *f)
 {
 	struct ccs_json j;
 
@@ -85,58 +80,26 @@ static bool write_json(const struct options *o, const struct shared *s, FILE *f)
 	return ccs_json_finish(&j);
 }
 
-/* False if a process failed, which has said why. */
-static bool wait_for_all(const struct options *o, const struct shared *s)
+static void run_one(void *owner, unsigned i)
 {
-	bool ok = true;
-	int status;
+	const struct seeds *s = owner;
 
-	while (wait(&status) > 0) {
-		ok &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
-		if (!o->quiet && progress_watched())
-			progress_bar(1, 1, "simulating", (double)atomic_load(&s->done) / o->repeat);
-	}
-	if (!o->quiet && progress_watched())
-		progress_clear();
-	return ok;
+	s->run(s->o, s->o->conf.seed + i, &s->brief[i]);
 }
 
-static void start(const struct options *o, struct shared *s,
-		  void (*run)(const struct options *o, uint64_t seed, struct fab_brief *brief))
+int repeat(const struct options *o, fab_run_seed *run)
 {
-	for (unsigned k = 0; k < o->jobs && k < o->repeat; k++) {
-		const pid_t pid = fork();
-
-		if (pid < 0)
-			die("cannot start a process: %s", strerror(errno));
-		if (pid)
-			continue;
-		for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < o->repeat;) {
-			run(o, o->conf.seed + i, &s->brief[i]);
-			atomic_fetch_add(&s->done, 1);
-		}
-		_exit(0);
-	}
-}
-
-int repeat(const struct options *o,
-	   void (*run)(const struct options *o, uint64_t seed, struct fab_brief *brief))
-{
-	const size_t size = sizeof(struct shared) + o->repeat * sizeof(struct fab_brief);
-	struct shared *s = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct seeds s = { o, run, fab_shared(o->repeat, sizeof(*s.brief)) };
 	FILE *f;
 
-	if (s == MAP_FAILED)
-		die("out of memory");
-	start(o, s, run);
-	if (!wait_for_all(o, s))
+	if (!fab_jobs(o->repeat, o->jobs, !o->quiet, run_one, &s))
 		return 2;
 	if (!o->json || strcmp(o->json, "-") != 0)
-		print_table(o, s);
+		print_table(o, &s);
 	if (!o->json)
 		return 0;
 	f = strcmp(o->json, "-") == 0 ? stdout : fopen(o->json, "w");
-	if (!f || !write_json(o, s, f) || (f != stdout && fclose(f)))
+	if (!f || !write_json(o, &s, f) || (f != stdout && fclose(f)))
 		die("%s: %s", o->json, strerror(errno));
 	return 0;
 }

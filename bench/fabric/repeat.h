@@ -7,7 +7,7 @@
 
 /* Runs o->repeat seeds from o->conf.seed on in o->jobs processes, and prints a line for each; returns
  * the exit status. */
-int repeat(const struct options *o,
-	   void (*run)(const struct options *o, uint64_t seed, struct fab_brief *brief));
+typedef void fab_run_seed(const struct options *o, uint64_t seed, struct fab_brief *brief);
+int repeat(const struct options *o, fab_run_seed *run);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The driver with the flow layer, as in the preload: a flow is one WRITE of a queue pair of its own,
- * of which ccs_flow_next hands segments to the NIC; the last acknowledgement completes a segment.
+ * or one for each message, a few of which are posted at a time, of which ccs_flow_next hands segments to the NIC; the last acknowledgement completes a segment.
  */
 #include <stdlib.h>
 
@@ -14,6 +14,7 @@ enum { WRS = 4, SEGMENTS = 256 };
 struct shim {
 	struct ccs_flow flow;
 	struct ccs_telemetry telemetry;
+	uint64_t accepted, completed; /* bytes of the flow */
 };
 
 /* The library's clock is never 0. */
@@ -43,6 +44,19 @@ static void sent(struct sim *s, struct flow *f, uint32_t bytes)
 	(void)bytes;
 }
 
+static void accept(struct flow *f)
+{
+	struct shim *h = f->shim;
+
+	while (h->accepted < f->spec->size && h->flow.wr_head - h->flow.wr_tail < WRS) {
+		const uint64_t left = f->spec->size - h->accepted, most = f->spec->message;
+		const uint64_t len = most && most < left ? most : left;
+
+		ccs_flow_accept(&h->flow, len, CCS_WR_SPLIT | CCS_WR_SIGNALED);
+		h->accepted += len;
+	}
+}
+
 static void pump(struct sim *s, uint32_t flow)
 {
 	struct flow *f = &s->flow[flow];
@@ -50,7 +64,7 @@ static void pump(struct sim *s, uint32_t flow)
 	uint64_t wait;
 
 	while (ccs_flow_next(&f->shim->flow, ns(s), &seg) == CCS_NEXT_SEGMENT)
-		f->posted = seg->offset + seg->len;
+		f->posted += seg->len;
 	wait = ccs_flow_wait(&f->shim->flow, ns(s));
 	if (wait && wait != UINT64_MAX)
 		flow_set_timer(s, flow, (wait - 1000) * 1000);
@@ -72,7 +86,7 @@ static void start(struct sim *s, uint32_t flow)
 		fab_memory(NULL);
 	if (s->conf->rto_us > 0)
 		f->shim->flow.loss_us = (float)s->conf->rto_us;
-	ccs_flow_accept(&f->shim->flow, f->spec->size, CCS_WR_SPLIT | CCS_WR_SIGNALED);
+	accept(f);
 	pump(s, flow);
 }
 
@@ -85,10 +99,12 @@ static void complete(struct sim *s, struct flow *f)
 	for (done.number = c->seg_tail; done.number < c->seg_head; done.number++) {
 		const struct ccs_seg *seg = ccs_flow_seg(c, done.number);
 
-		if (seg->offset + seg->len > f->snd_una)
-			return;
+		if (f->shim->completed + seg->len > f->snd_una)
+			break;
+		f->shim->completed += seg->len;
 		ccs_flow_complete(c, &done, &wr);
 	}
+	accept(f);
 }
 
 static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "delays.h"
 #include "memory.h"
 #include "priv.h"
 
@@ -81,6 +82,8 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 	watch_init(s);
 	series_init(s);
 	s->measured_from = r->begin;
+	s->delays = conf->delays ? fab_zeroed(1, sizeof(*s->delays)) : NULL;
+	r->delays = s->delays;
 	if (conf->warm)
 		fab_at(&s->events, r->begin + conf->warm, event_of(WARM, 0));
 	if (flows)
@@ -136,6 +139,8 @@ static void warm(struct sim *s)
 {
 	for (uint32_t i = 0; i < s->ports; i++)
 		port_warm(s, i);
+	if (s->delays)
+		*s->delays = (struct fab_delays){ 0 };
 	s->measured_from = s->now;
 }
 
@@ -166,6 +171,7 @@ static void finish(struct sim *s)
 	for (uint32_t i = 0; i < s->ports; i++)
 		port_finish(s, i, &s->result->port[i]);
 	for (unsigned i = 0; i < s->conf->flows->n; i++) {
+		s->result->acked += s->flow[i].snd_una;
 		if (s->flow[i].cc)
 			s->driver->stop(&s->flow[i]);
 		fab_ranges_free(&s->flow[i].have);
@@ -208,4 +214,5 @@ void fab_result_free(struct fab_result *result)
 	free(result->ideal);
 	free(result->port);
 	free(result->series.queue);
+	free(result->delays);
 }

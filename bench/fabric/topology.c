@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 
-enum { TIERS = 3 };
+enum { TIERS = 3, STARS = 4 };
 
 /* What is generated: a three-tier Clos, of which the others are special cases. */
 struct shape {
@@ -39,8 +39,6 @@ static bool parse_counts(struct shape *s, const char *text)
 	int end = 0;
 
 	*s = (struct shape){ .pods = 1, .tors = 1, .delay_us = s->delay_us };
-	if (sscanf(text, "star:%5u@%n", &s->hosts, &end) == 1 && end)
-		return parse_rates(s, text + end);
 	if (sscanf(text, "leaf-spine:%5ux%5ux%5u@%n", &s->tors, &s->hosts, &s->aggregates, &end) == 3 &&
 	    end && s->aggregates)
 		return parse_rates(s, text + end);
@@ -54,6 +52,44 @@ static bool parse_counts(struct shape *s, const char *text)
 	return sscanf(text, "%5u@%n", &s->hosts, &end) == 1 && end && s->aggregates &&
 	       s->cores % s->aggregates == 0 && !(s->dual && s->tors < 2) &&
 	       (s->cores || s->pods == 1) && parse_rates(s, text + end);
+}
+
+/* Switches in a row, or one switch, whose hosts' links have several rates. */
+struct row {
+	unsigned switches, kinds, hosts[STARS]; /* of each switch */
+	double rate[STARS], between;
+};
+
+static bool parse_star(struct row *r, const char *text)
+{
+	char copy[128], *at = copy, *word;
+
+	*r = (struct row){ .switches = 1 };
+	snprintf(copy, sizeof(copy), "%s", text);
+	while ((word = strsep(&at, ","))) {
+		int end = 0;
+
+		if (r->kinds == STARS || sscanf(word, "%5u@%n", &r->hosts[r->kinds], &end) != 1 || !end ||
+		    ccs_parse_unit(word + end, CCS_UNIT_RATE, &r->rate[r->kinds]) ||
+		    !(r->rate[r->kinds] > 0) || !(r->rate[r->kinds] < 1e15) || !r->hosts[r->kinds])
+			return false;
+		r->kinds++;
+	}
+	return true;
+}
+
+static bool parse_chain(struct row *r, const char *text)
+{
+	struct shape s = { 0 };
+	int end = 0;
+
+	*r = (struct row){ .kinds = 1 };
+	if (sscanf(text, "%5ux%5u@%n", &r->switches, r->hosts, &end) != 2 || !end ||
+	    !parse_rates(&s, text + end) || !r->switches || !*r->hosts)
+		return false;
+	r->rate[0] = s.rate[0];
+	r->between = s.rate[1];
+	return true;
 }
 
 static void add(struct topology *t, const struct shape *s, unsigned from, unsigned to, unsigned tier)
@@ -101,15 +137,46 @@ static bool generate(struct topology *t, const struct shape *s)
 	return true;
 }
 
+static bool generate_row(struct topology *t, const struct row *r, double delay_us)
+{
+	unsigned each = 0, host = 0;
+
+	for (unsigned k = 0; k < r->kinds; k++)
+		each += r->hosts[k];
+	if ((double)r->switches * (each + 1.0) >= TOPOLOGY_NODES_MAX ||
+	    !topology_allocate(t, r->switches * (each + 1), r->switches * (each + 1) - 1))
+		return false;
+	t->links = 0;
+	for (unsigned i = 0; i < r->switches; i++) {
+		const unsigned node = r->switches * each + i;
+
+		t->is_switch[node] = true;
+		for (unsigned k = 0; k < r->kinds; k++)
+			for (unsigned h = 0; h < r->hosts[k]; h++)
+				t->link[t->links++] = (struct topology_link){
+					host++, node, r->rate[k], delay_us };
+		if (i + 1 < r->switches)
+			t->link[t->links++] = (struct topology_link){
+				node, node + 1, r->between, delay_us };
+	}
+	return true;
+}
+
 bool fab_topology(struct topology *t, const char *text, double delay_us, char *err, size_t len)
 {
 	struct shape s = { .delay_us = delay_us };
+	struct row row;
 
 	*t = (struct topology){ 0 };
-	if (strncmp(text, "star:", 5) && strncmp(text, "leaf-spine:", 11) && strncmp(text, "clos:", 5))
+	if (strncmp(text, "star:", 5) && strncmp(text, "chain:", 6) && strncmp(text, "leaf-spine:", 11) && strncmp(text, "clos:", 5))
 		return topology_read(t, text, err, len);
-	if (parse_counts(&s, text) && generate(t, &s))
+	if ((strncmp(text, "star:", 5) == 0 && parse_star(&row, text + 5)) ||
+	    (strncmp(text, "chain:", 6) == 0 && parse_chain(&row, text + 6))) {
+		if (generate_row(t, &row, delay_us))
+			return true;
+	} else if (parse_counts(&s, text) && generate(t, &s)) {
 		return true;
+	}
 	topology_free(t);
 	snprintf(err, len, "'%s' is no topology: star:16@100g, leaf-spine:4x8x2@100g:400g and "
 		 "clos:4x4x4x8/20@100g:400g are", text);

@@ -6,7 +6,8 @@
 
 /*
  * One of
- *	star:HOSTS                            one switch
+ *	star:HOSTS@RATE[,HOSTS@RATE]...       one switch
+ *	chain:SWITCHESxHOSTS                  switches in a row, HOSTS of each
  *	leaf-spine:LEAVESxHOSTSxSPINES        HOSTS per leaf, each leaf to each spine
  *	clos:PODSxTORSxAGGREGATESxCORES/HOSTS HOSTS per ToR; in a pod each ToR to each aggregate;
  *	                                      each aggregate to CORES/AGGREGATES cores

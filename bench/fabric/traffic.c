@@ -20,6 +20,7 @@ struct maker {
 	unsigned *host, hosts;   /* nodes */
 	double *rate;            /* of the first link of each host */
 	uint64_t size;
+	double at_us;            /* of the flows that are not drawn at random */
 };
 
 static void add(struct maker *m, unsigned src, unsigned dst, uint64_t size, double start_us)
@@ -28,7 +29,8 @@ static void add(struct maker *m, unsigned src, unsigned dst, uint64_t size, doub
 		start_us += m->how->jitter_us * rng_unit(&m->random);
 	fab_flows_add(m->f, (struct fab_flow_spec){
 		.src = m->host[src], .dst = m->host[dst], .priority = m->how->priority,
-		.port = PORT, .size = size, .start = (uint64_t)(start_us * 1e6),
+		.port = PORT, .size = size, .message = m->how->message,
+		.start = (uint64_t)((m->at_us + start_us) * 1e6),
 	});
 }
 
@@ -83,6 +85,59 @@ static bool make_shifts(struct maker *m, const char *text, unsigned first, unsig
 	return true;
 }
 
+struct hosts {
+	unsigned first, last;
+};
+
+static bool parse_hosts(const struct maker *m, const char *text, struct hosts *h)
+{
+	char tail;
+	const int n = sscanf(text, "%5u-%5u%c", &h->first, &h->last, &tail);
+
+	if (n == 1 && sscanf(text, "%5u%c", &h->first, &tail) == 1)
+		h->last = h->first;
+	else if (n != 2)
+		return false;
+	return h->first <= h->last && h->last < m->hosts;
+}
+
+/* "FROM,TO,SIZE" */
+static bool parse_ends(struct maker *m, const char *text, struct hosts *from, struct hosts *to)
+{
+	char a[16], b[16], size[32], tail;
+
+	return sscanf(text, "%15[^,],%15[^,],%31[^,]%c", a, b, size, &tail) == 3 &&
+	       parse_hosts(m, a, from) && parse_hosts(m, b, to) && parse_size(m, size);
+}
+
+/* Each to each, but not to itself. */
+static bool make_cross(struct maker *m, const char *text)
+{
+	struct hosts from, to;
+	const unsigned before = m->f->n;
+
+	if (!parse_ends(m, text, &from, &to))
+		return false;
+	for (unsigned i = from.first; i <= from.last; i++)
+		for (unsigned k = to.first; k <= to.last; k++)
+			if (i != k)
+				add(m, i, k, m->size, 0);
+	return m->f->n > before;
+}
+
+/* The first to the first, the second to the second... */
+static bool make_pairs(struct maker *m, const char *text)
+{
+	struct hosts from, to;
+
+	if (!parse_ends(m, text, &from, &to) || to.last - to.first != from.last - from.first ||
+	    from.first == to.first)
+		return false;
+	for (unsigned i = 0; i <= from.last - from.first; i++)
+		add(m, from.first + i, to.first + i, m->size, 0);
+	return true;
+}
+
 static bool parse_load(const char *text, double *load)
 {
 	char *end;
@@ -114,8 +169,37 @@ static bool make_load(struct maker *m, const char *text, enum sizes sizes)
 	return true;
 }
 
+/* The N hosts after one that is drawn send to it, again and again. */
+static bool make_incasts(struct maker *m, const char *text)
+{
+	char size[32], share[32];
+	double load, now_us = 0, bits = 0;
+	unsigned n;
+
+	if (sscanf(text, "%5u,%31[^,],%31s", &n, size, share) != 3 || !parse_size(m, size) ||
+	    !parse_load(share, &load) || !n || n >= m->hosts)
+		return false;
+	for (unsigned i = 0; i < m->hosts; i++)
+		bits += m->rate[i] * load;
+	for (;;) {
+		const unsigned to = (unsigned)(rng_unit(&m->random) * m->hosts);
+
+		now_us += -log(1 - rng_unit(&m->random)) * 8e6 * n * (double)m->size / bits;
+		if (now_us > m->how->until_us || m->f->n >= FLOWS_MAX)
+			return true;
+		for (unsigned i = 1; i <= n; i++)
+			add(m, (to + i) % m->hosts, to, m->size, now_us);
+	}
+}
+
 static bool make(struct maker *m, const char *name, const char *value)
 {
+	if (strcmp(name, "cross") == 0)
+		return make_cross(m, value);
+	if (strcmp(name, "pairs") == 0)
+		return make_pairs(m, value);
+	if (strcmp(name, "incasts") == 0)
+		return make_incasts(m, value);
 	if (strcmp(name, "incast") == 0)
 		return make_incast(m, value);
 	if (strcmp(name, "permutation") == 0)
@@ -145,20 +229,59 @@ static bool read_file(struct fab_flows *f, const char *path, const struct fab_tr
 	return true;
 }
 
+/* "[COPIES*]NAME:VALUE[@START[~INTERVAL]]" */
+static bool make_term(struct maker *m, char *term)
+{
+	char *start = strchr(term, '@'), *interval = NULL, *value;
+	double start_us = 0, interval_us = 0;
+	unsigned copies = 1;
+	int skip = 0;
+
+	if (start)
+		*start++ = '\0';
+	if (start && (interval = strchr(start, '~')))
+		*interval++ = '\0';
+	if ((start && ccs_parse_unit(start, CCS_UNIT_TIME, &start_us)) ||
+	    (interval && ccs_parse_unit(interval, CCS_UNIT_TIME, &interval_us)) ||
+	    !(start_us < 1e12) || !(interval_us < 1e9))
+		return false;
+	if (sscanf(term, "%4u*%n", &copies, &skip) != 1 || !skip)
+		copies = 1; /* a size begins with a number, too */
+	term += skip;
+	value = strchr(term, ':');
+	if (!value || !copies)
+		return false;
+	*value++ = '\0';
+	for (unsigned i = 0; i < copies; i++) {
+		m->at_us = start_us + i * interval_us;
+		if (!make(m, term, value))
+			return false;
+	}
+	return true;
+}
+
+static bool make_all(struct maker *m, const char *text)
+{
+	char *copy = fab_memory(strdup(text)), *at = copy, *term;
+	bool ok = true;
+
+	while (ok && (term = strsep(&at, "+")))
+		ok = make_term(m, term);
+	free(copy);
+	return ok;
+}
+
 bool fab_traffic(struct fab_flows *f, const char *text, const struct topology *t,
 		 const struct fab_traffic *how, char *err, size_t len)
 {
 	struct maker m = { .f = f, .how = how, .random = rng_of(how->seed, 1) };
-	const char *colon = strchr(text, ':');
-	char name[24];
 	bool ok;
 
-	if (!colon || strchr(text, '/'))
+	if (!strchr(text, ':') || strchr(text, '/'))
 		return read_file(f, text, how, err, len);
 	*f = (struct fab_flows){ 0 };
 	list_hosts(&m, t);
-	snprintf(name, sizeof(name), "%.*s", (int)(colon - text), text);
-	ok = make(&m, name, colon + 1);
+	ok = make_all(&m, text);
 	free(m.host);
 	free(m.rate);
 	if (ok && f->n) {

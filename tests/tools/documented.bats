@@ -57,8 +57,10 @@ offered() {
 		"$top_builddir/bench/ccbench/ccbench" "$scenario" --help | options |
 			has_options "$top_srcdir/docs/ccbench.1"
 	done
-	"$top_builddir/bench/fabric/ccfabric" run --help | options |
-		has_options "$top_srcdir/docs/ccfabric.1"
+	for command in run matrix; do
+		"$top_builddir/bench/fabric/ccfabric" "$command" --help | options |
+			has_options "$top_srcdir/docs/ccfabric.1"
+	done
 }
 
 @test "completion of ccshimd offers its options" {
@@ -71,10 +73,12 @@ offered() {
 
 @test "completion of ccfabric offers its options" {
 	source "$top_srcdir/completion/ccfabric"
-	COMP_WORDS=("$top_builddir/bench/fabric/ccfabric" run --) COMP_CWORD=2
-	_ccfabric
-	diff <("$top_builddir/bench/fabric/ccfabric" run --help | options | grep ^-- | sort) \
-		<(printf '%s\n' "${COMPREPLY[@]}" | sort)
+	for command in run matrix; do
+		COMP_WORDS=("$top_builddir/bench/fabric/ccfabric" "$command" --) COMP_CWORD=2
+		_ccfabric
+		diff <("$top_builddir/bench/fabric/ccfabric" "$command" --help | options | grep ^-- | sort -u) \
+			<(printf '%s\n' "${COMPREPLY[@]}" | sort)
+	done
 }
 
 @test "every manual page has an example" {

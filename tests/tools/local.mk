@@ -15,6 +15,7 @@ TESTS += \
 	tests/tools/info.bats \
 	tests/tools/fabric.bats \
 	tests/tools/fabric_deadlock.bats \
+	tests/tools/fabric_matrix.bats \
 	tests/tools/fabric_pfc.bats \
 	tests/tools/fabric_queues.bats \
 	tests/tools/plan.bats \
@@ -39,6 +40,7 @@ EXTRA_DIST += \
 	tests/tools/info.bats \
 	tests/tools/fabric.bats \
 	tests/tools/fabric_deadlock.bats \
+	tests/tools/fabric_matrix.bats \
 	tests/tools/fabric_pfc.bats \
 	tests/tools/fabric_queues.bats \
 	tests/tools/plan.bats \

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/fabric/delays.h"
 #include "bench/fabric/events.h"
 #include "bench/fabric/fabric.h"
 #include "bench/fabric/ranges.h"
@@ -333,6 +334,42 @@ static void no_lossless_packet_is_dropped_with_the_computed_headroom(void **stat
 	}
 }
 
+/* -- delays ---------------------------------------------------------------------------------- */
+
+static int by_ns(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void quantiles_of_delays_are_at_most_a_32nd_above_the_exact_ones(void **state)
+{
+	enum { N = 5000 };
+	static uint64_t ns[N];
+	struct rng random = rng_of(seed_of_run(), 5);
+	static struct fab_delays d;
+	double sum = 0;
+
+	(void)state;
+	assert_true(isnan(fab_delays_quantile(&d, 0.99)) && isnan(fab_delays_mean(&d)));
+	for (unsigned i = 0; i < N; i++) {
+		ns[i] = rng_next(&random) >> (24 + i % 40);
+		fab_delays_add(&d, ns[i]);
+		sum += (double)ns[i];
+	}
+	qsort(ns, N, sizeof(*ns), by_ns);
+	for (double q = 0.002; q <= 1; q += 0.002) {
+		const double exact = (double)ns[(unsigned)ceil(q * N) - 1] / 1e3;
+		const double got = fab_delays_quantile(&d, q);
+
+		assert_true(got >= exact * (1 - 1e-9) && got <= exact * (33.0 / 32) + 1e-9);
+	}
+	assert_true(fabs(fab_delays_mean(&d) - sum / N / 1e3) < 1e-6 * sum);
+	fab_delays_add(&d, UINT64_MAX);
+	assert_true(fab_delays_quantile(&d, 1) > 1e15);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -340,6 +377,7 @@ int main(void)
 		cmocka_unit_test(ranges_are_the_set_of_their_bytes),
 		cmocka_unit_test(generated_topologies_have_their_nodes_and_links),
 		cmocka_unit_test(all_next_hops_lead_there_also_after_a_failure),
+		cmocka_unit_test(quantiles_of_delays_are_at_most_a_32nd_above_the_exact_ones),
 		cmocka_unit_test(a_host_with_two_links_is_no_switch),
 		cmocka_unit_test(computed_headroom_loses_nothing_and_a_cell_less_does),
 		cmocka_unit_test(no_lossless_packet_is_dropped_with_the_computed_headroom),

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "jobs.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/ccbench/progress.h"
+#include "options.h"
+
+struct state {
+	atomic_uint next, done;
+};
+
+void *fab_shared(size_t n, size_t size)
+{
+	void *p = MAP_FAILED;
+
+	if (n <= SIZE_MAX / size)
+		p = mmap(NULL, n * size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		die("out of memory");
+	return p;
+}
+
+/* Each process draws the bar: the others may run for long. */
+static void work(struct state *s, unsigned n, bool progress, void (*run)(void *owner, unsigned i),
+		 void *owner)
+{
+	for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < n;) {
+		run(owner, i);
+		atomic_fetch_add(&s->done, 1);
+		if (progress)
+			progress_bar(atomic_load(&s->done) % n, n, "simulating", 0);
+	}
+	_exit(0);
+}
+
+bool fab_jobs(unsigned n, unsigned processes, bool progress, void (*run)(void *owner, unsigned i),
+	      void *owner)
+{
+	struct state *s = fab_shared(1, sizeof(*s));
+	bool ok = true;
+	int status;
+
+	progress = progress && progress_watched();
+	fflush(stdout);
+	if (progress)
+		progress_bar(0, n, "simulating", 0);
+	for (unsigned k = 0; k < processes && k < n; k++) {
+		const pid_t pid = fork();
+
+		if (pid < 0)
+			die("cannot start a process: %s", strerror(errno));
+		if (pid == 0)
+			work(s, n, progress, run, owner);
+	}
+	while (wait(&status) > 0)
+		ok &= WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	if (progress)
+		progress_clear();
+	munmap(s, sizeof(*s));
+	return ok;
+}

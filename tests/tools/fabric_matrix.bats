@@ -1,0 +1,148 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# ccfabric matrix: verdicts of a sample of the traffic models, users' models, and mistakes.
+#
+# shellcheck disable=SC2154 # what fabric.bash sets
+
+load fabric.bash
+bats_require_minimum_version 1.5.0
+
+models() {
+	realpath "$BATS_TEST_DIRNAME/../../bench/fabric/ucloud.models"
+}
+
+# matrix OPTION...: its JSON in out.json
+matrix() {
+	"$ccfabric" matrix --quiet --models "$(models)" --out_json out.json "$@" > out.txt || {
+		cat out.txt
+		return 1
+	}
+}
+
+@test "there are 59 models, and those that are not run say why and do not pass" {
+	grep -cE '^[A-P]-' "$(models)" | grep -qx 59
+	matrix --only '[JL]-[rst]*'
+	cat out.txt
+	[ "$(value '.models | length')" = 4 ]
+	value '.models | all((.run | not) and (.pass | not) and (.reason | length) > 0)' | grep -qx true
+	[ "$(value '.passed.auto')" = 0 ]
+	grep -q "not run: needs a lossy source" out.txt
+}
+
+@test "every model's line is accepted" {
+	grep -E '^(defaults|[A-P]-)' "$(models)" |
+		sed -E 's/--(warmup|for|until) [^ ]+//g; /^[A-P]/s/$/ --for 300us --until 300us/' > short
+	"$ccfabric" matrix -q --models short --cc none --json > out.json
+	[ "$(value '[.models[] | select(.run or (.reason != null))] | length')" = 59 ]
+}
+
+@test "without control an incast breaks the goals of pauses and delays, and loses nothing" {
+	matrix --cc none --only '[AB]-[38]*:1*'
+	cat out.txt
+	value '.models | length > 3 and all(.g2 == false and .g3 == false and .pass == false and
+		.lossless_lost == 0 and .pauses_per_s > 1000)' | grep -qx true
+	value '.models | map(select(.name == "A-31:1-64k"))[0] | .g1 and .p99_us > 1000' | grep -qx true
+}
+
+# The article's two experiments: 5 cells a packet of 1106 bytes.
+@test "marks from 800 cells on, by a polled average, break the goal of delays; from 1 cell on not" {
+	cells() { echo $(($1 * 1106 / 5)); }
+	polled=(--cc dcqcn:variant=mlx --only A-2:1-64k --kmax "$(cells 1400)" --pmax 1% --poll 50us:1/4)
+	matrix "${polled[@]}" --kmin "$(cells 800)"
+	cat out.txt
+	[ "$(value '.models[0] | .g1 and (.g3 | not) and (.pass | not)')" = true ]
+	matrix "${polled[@]}" --kmin "$(cells 1)"
+	cat out.txt
+	[ "$(value '.models[0].pass')" = true ]
+	[ "$(value '.passed["dcqcn:variant=mlx"]')" = 1 ]
+}
+
+@test "auto with agents meets all goals in a sample of the models, with either kind of hosts" {
+	for hosts in plain shim; do
+		matrix --cc auto --hosts $hosts --only '[ACP]-[48rw]*'
+		cat out.txt
+		value '.models | length > 6 and all(.pass and .lossless_lost == 0)' | grep -qx true
+		value '(.models | length) == .passed.auto and .most_within_40us.auto' | grep -qx true
+	done
+}
+
+@test "a seed gives one result, however many models run side by side" {
+	for jobs in 1 3; do
+		matrix --cc none --cc dcqcn --only 'N-*' --seed 7 --jobs $jobs
+		value 'del(.wall_s) | del(.models[].wall_s)' > jobs.$jobs
+	done
+	cmp jobs.1 jobs.3
+	[ "$(value '.models | length')" = 4 ]
+	matrix --cc none --cc dcqcn --only 'N-*' --seed 8
+	value 'del(.wall_s) | del(.models[].wall_s)' > other
+	run ! cmp -s jobs.1 other
+}
+
+@test "a user's models: defaults, named ports, and goals that are missed" {
+	cat > mine <<-'END'
+		# two ports of one star
+		defaults --topology star:4@10g --warmup 1ms --for 3ms
+		both      full=4->0,4->1 --flows pairs:2-3,0-1,1g
+		idle      full=4->0,4->2 --flows pairs:2-3,0-1,1g
+		too-much  delivered --flows cross:1-3,0,10m
+		enough    delivered --flows cross:1-3,0,100k
+		later     not-run because of this
+	END
+	"$ccfabric" matrix -q --models mine --cc none --json > out.json
+	value '[.models[] | "\(.name) \(.g1)"] | join(" ")' > g1
+	[ "$(cat g1)" = "both true idle false too-much false enough true later null" ]
+	[ "$(value '.models[4].reason')" = "because of this" ]
+}
+
+@test "the table fits 80 columns, and help does" {
+	matrix --cc none --only '[AEJ]-[rhs3]*'
+	"$ccfabric" matrix --help > help
+	awk 'length > 80 { print; bad = 1 } END { exit bad }' out.txt help
+}
+
+# Messages of 64 bytes: packets of as many; two rates on one switch; what copies and starts mean.
+@test "messages, several traffics, copies and starts are what they say" {
+	fabric --topology star:2@25g,1@100g --flows pairs:0,2,64000 --message 64
+	[ "$(value .packets.sent)" = 1000 ]
+	fabric --topology star:2@25g,1@100g --flows pairs:0,2,64000 --message 64 --hosts shim
+	[ "$(value .packets.sent)" = 1000 ]
+	fabric --topology star:2@25g,1@100g --flows '3*pairs:0,2,1000@1ms~2us+cross:0-1,2,2000@5us'
+	[ "$(value '[.flows[] | "\(.src) \(.size) \(.start_ns)"] | join(", ")')" = \
+		"0 2000 5000, 1 2000 5000, 0 1000 1000000, 0 1000 1002000, 0 1000 1004000" ]
+	fabric --topology chain:3x1@25g:100g --flows pairs:0,2,1000
+	[ "$(value '[.ports[].name] | join(" ")')" = "0->3 3->0 3->4 4->3 1->4 4->1 4->5 5->4 2->5 5->2" ]
+	fabric --topology star:8@25g --flows incasts:4,10k,50% --for 1ms
+	[ "$(value '.flows | length % 4 == 0 and length > 800 and length < 1700')" = true ]
+	# A size may be where copies could be.
+	fabric --topology star:8@25g --flows 64k:50% --for 1ms
+	[ "$(value '.flows | length > 100 and length < 300')" = true ]
+}
+
+@test "mistakes in models and options are named" {
+	while IFS='|' read -r line message; do
+		echo "$line" > wrong
+		run "$ccfabric" matrix -q --models wrong --cc none
+		echo "$line: $output"
+		[ "$status" -eq 2 ]
+		[[ $output == "ccfabric: $message"* ]]
+	done <<-'END'
+		defaults --topology star:2@1g|wrong:2: the file has no model
+		a|wrong:1: model a needs a goal
+		a not-run|wrong:1: model a needs a goal
+		a full= --for 1ms|wrong:1: model a needs a goal
+		a full=3->9 --flows incast:1,1k|model a: the topology has no port 3->9
+		a delivered --flows incast:1,1k --plot x.svg|model a has an option of results
+		a delivered --flows cross:0-99,0,1k|'cross:0-99,0,1k' is no traffic
+		a-name-that-is-much-too-long delivered|wrong:1: the name of model a-name
+	END
+	printf 'a delivered\na delivered\n' > wrong
+	run "$ccfabric" matrix -q --models wrong
+	[[ $output == "ccfabric: wrong:2: there are two models a"* ]]
+	for option in "--cc nothing" "--jobs 0" "--only x" "--models nowhere" more; do
+		# shellcheck disable=SC2086
+		run "$ccfabric" matrix -q --models "$(models)" $option
+		echo "$option: $output"
+		[ "$status" -eq 2 ]
+		[[ $output == "ccfabric: "* ]]
+	done
+}
