@@ -4,19 +4,92 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-void ccs_filename_expand(const char *name, char *out, size_t len)
-{
-	const char *p = strstr(name, "%p");
+#include "config/job.h"
 
-	if (p)
-		snprintf(out, len, "%.*s%ld%s", (int)(p - name), name, (long)getpid(), p + 2);
-	else
-		snprintf(out, len, "%s", name);
+int ccs_filename_check(const char *name, char *err, size_t errlen)
+{
+	for (const char *p = strchr(name, '%'); p; p = strchr(p + 2, '%')) {
+		if (p[1] && strchr("hjtrp%", p[1]))
+			continue;
+		if ((unsigned char)p[1] > ' ' && (unsigned char)p[1] < 0x7f)
+			snprintf(err, errlen, "there is no escape '%%%c'", p[1]);
+		else
+			snprintf(err, errlen, "nothing follows a %%");
+		snprintf(err + strlen(err), errlen - strlen(err), "; allowed: %%h (host), %%j (job), "
+			 "%%t (task), %%r (rank), %%p (process ID), and %%%% for a percent sign");
+		return -1;
+	}
+	return 0;
+}
+
+/* What the escape stands for; number: a buffer for one. */
+static const char *value_of(char escape, const struct ccs_job *job, char *number, size_t len)
+{
+	const char *value = "%";
+
+	switch (escape) {
+	case 'h':
+		value = job->host;
+		break;
+	case 'j':
+		value = job->id;
+		break;
+	case 't':
+		value = job->task;
+		break;
+	case 'r':
+		value = job->rank;
+		break;
+	case 'p':
+		snprintf(number, len, "%ld", (long)getpid());
+		return number;
+	}
+	return *value ? value : "none";
+}
+
+/* Append n bytes and a NUL at *at; -1: they do not fit. */
+static int append(char *out, size_t len, size_t *at, const char *text, size_t n)
+{
+	if (n >= len - *at) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(out + *at, text, n);
+	*at += n;
+	out[*at] = '\0';
+	return 0;
+}
+
+int ccs_filename_expand(const char *name, const struct ccs_job *job, char *out, size_t len)
+{
+	char number[24];
+	size_t at = 0;
+
+	while (*name) {
+		const bool escape = *name == '%' && name[1];
+		const char *text = escape ? value_of(name[1], job, number, sizeof(number)) : name;
+
+		if (append(out, len, &at, text, escape ? strlen(text) : 1))
+			return -1;
+		name += escape ? 2 : 1;
+	}
+	return append(out, len, &at, "", 0);
+}
+
+int ccs_filename_escape(const char *name, char *out, size_t len)
+{
+	size_t at = 0;
+
+	for (; *name; name++)
+		if (append(out, len, &at, *name == '%' ? "%%" : name, *name == '%' ? 2 : 1))
+			return -1;
+	return append(out, len, &at, "", 0);
 }
 
 void ccs_filename_absolute(const char *name, char *out, size_t len)

@@ -4,8 +4,22 @@
 /* Expands the file names given by options. */
 #include <stddef.h>
 
-/* Replace %p in the name by the process ID, so that many processes can share a setting. */
-void ccs_filename_expand(const char *name, char *out, size_t len);
+enum { CCS_FILENAME_MAX = 1024 };        /* of an expanded and absolute name, with its NUL */
+
+/*
+ * Names have escapes, so that many processes can share a setting: %h host, %j job, %t task,
+ * %r rank (job.h), %p process ID, %% a percent sign. What is unknown becomes "none".
+ */
+struct ccs_job;
+
+/* 0; or -1 with a sentence in err: the name has another escape. */
+int ccs_filename_check(const char *name, char *err, size_t errlen);
+
+/* Replace the escapes of a checked name; 0, or -1 with errno: the result does not fit. */
+int ccs_filename_expand(const char *name, const struct ccs_job *job, char *out, size_t len);
+
+/* The inverse: double each percent sign; 0, or -1 with errno: the result does not fit. */
+int ccs_filename_escape(const char *name, char *out, size_t len);
 
 /* Make name absolute, as seen from the current directory, which the application may change. */
 void ccs_filename_absolute(const char *name, char *out, size_t len);

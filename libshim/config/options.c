@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "base/units.h"
 #include "config/check_cc.h"
+#include "config/filename.h"
 #include "feedback/ipc.h"
 
 static const char *const modes[] = { "off", "observe", "enforce", NULL };
@@ -55,6 +56,10 @@ static int check_agent(const char *text, char *err, size_t errlen)
 	.offset = offsetof(struct ccs_options, member), \
 	.size = sizeof(((struct ccs_options *)0)->member)
 #define QP_AT(member) AT(member), .per_qp = true
+
+#define ESCAPES \
+	"%h, %j, %t, %r and %p are replaced by the host, the job, the task, the rank and the " \
+	"process ID."
 
 const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "mode", .type = CCS_OPT_ENUM, .def = "enforce", .choices = modes, QP_AT(mode),
@@ -149,18 +154,21 @@ const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "log_level", .type = CCS_OPT_ENUM, .def = "warn", .choices = levels,
 	  AT(log_level),
 	  .doc = "Least severe level of messages that are logged." },
-	{ .name = "log_file", .type = CCS_OPT_STRING, .def = "", AT(log_file),
-	  .doc = "File to which messages are appended. Empty: stderr." },
-	{ .name = "report", .type = CCS_OPT_STRING, .def = "", AT(report),
-	  .doc = "File to which a summary is written as JSON when the process ends. %p is "
-		 "replaced by the process ID. Empty: none." },
+	{ .name = "log_file", .type = CCS_OPT_STRING, .def = "", .check = ccs_filename_check,
+	  AT(log_file),
+	  .doc = "File to which messages are appended. Empty: stderr. " ESCAPES },
+	{ .name = "report", .type = CCS_OPT_STRING, .def = "", .check = ccs_filename_check,
+	  AT(report),
+	  .doc = "File to which a summary is written as JSON when the process ends. Empty: "
+		 "none. " ESCAPES },
 	{ .name = "stats", .type = CCS_OPT_BOOL, .def = "y", AT(stats),
 	  .doc = "Whether the process publishes its statistics for 'ccshim stat', in a "
 		 "file in shared memory that is removed when the process ends." },
-	{ .name = "trace", .type = CCS_OPT_STRING, .def = "", AT(trace),
+	{ .name = "trace", .type = CCS_OPT_STRING, .def = "", .check = ccs_filename_check,
+	  AT(trace),
 	  .doc = "File in which the events that the algorithm of each queue pair receives "
-		 "and its decisions are recorded, as CSV for 'ccshim replay'. %p is "
-		 "replaced by the process ID. Empty: none." },
+		 "and its decisions are recorded, as CSV for 'ccshim replay'. Empty: none. "
+		 ESCAPES },
 	{ .name = "trace_size", .type = CCS_OPT_BYTES, .def = "64m", .min = 4096, .max = INFINITY,
 	  AT(trace_size),
 	  .doc = "Maximum size of the trace file; later events are not recorded." },

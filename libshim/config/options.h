@@ -44,9 +44,9 @@ struct ccs_options {
 	int fallback;           /* enum ccs_fallback; default auto */
 	char dscp[8];           /* of packets; default "keep": as the application requests */
 	int log_level;          /* enum ccs_log_level; default warn */
-	char log_file[256];     /* default "" = stderr */
-	char report[256];       /* JSON summary at exit; default "" = none; %p = pid */
-	char trace[256];        /* events and decisions of algorithms; default "" = none; %p = pid */
+	char log_file[256];     /* default "" = stderr; of files see filename.h */
+	char report[256];       /* JSON summary at exit; default "" = none */
+	char trace[256];        /* events and decisions of algorithms; default "" = none */
 	bool stats;             /* publish a statistics file; default y */
 	double trace_size;      /* maximum size of the trace; default 64 MB */
 };

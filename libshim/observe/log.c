@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "config/filename.h"
+#include "config/job.h"
 #include "observe/write_guard.h"
 
 #define LINE_LEN 1024
@@ -17,7 +18,7 @@
 
 static _Atomic int level_now = CCS_LOG_WARN;
 static atomic_uint warnings;
-static char log_path[sizeof(((struct ccs_options *)0)->log_file)];
+static char log_path[CCS_FILENAME_MAX];
 static _Atomic bool to_file;
 
 /* A daemon that closed stderr may have a network connection as descriptor 2: do not write there. */
@@ -53,22 +54,31 @@ static void write_line(const char *line, size_t len)
 	ccs_write_guard_end(&guard);
 }
 
+static void begin_file(const char *file)
+{
+	char name[CCS_FILENAME_MAX];
+	int fd = -1;
+
+	if (ccs_filename_expand(file, ccs_job(), name, sizeof(name)) == 0) {
+		ccs_filename_absolute(name, log_path, sizeof(log_path));
+		fd = open_file();
+	}
+	if (fd < 0)
+		ccs_log(CCS_LOG_WARN, "log_file %s: %m; messages go to stderr",
+			*log_path ? log_path : file);
+	else
+		close(fd);
+	atomic_store_explicit(&to_file, fd >= 0, memory_order_release);
+}
+
 void ccs_log_setup(enum ccs_log_level level, const char *file)
 {
 	const int saved = errno;
-	int fd;
 
 	atomic_store_explicit(&level_now, (int)level, memory_order_relaxed);
 	atomic_store_explicit(&to_file, false, memory_order_relaxed);
-	if (file && *file) {
-		ccs_filename_absolute(file, log_path, sizeof(log_path));
-		fd = open_file();
-		if (fd < 0)
-			ccs_log(CCS_LOG_WARN, "log_file %s: %m; messages go to stderr", log_path);
-		else
-			close(fd);
-		atomic_store_explicit(&to_file, fd >= 0, memory_order_release);
-	}
+	if (file && *file)
+		begin_file(file);
 	errno = saved;
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/thread.h"
 #include "config/filename.h"
+#include "config/job.h"
 #include "observe/log.h"
 #include "observe/trace_row.h"
 
@@ -52,7 +53,7 @@ static struct {
 	unsigned long lost_reported;
 	sem_t wake;
 	pthread_t thread;
-	char path[512];
+	char path[CCS_FILENAME_MAX];
 	double bytes_left;               /* of trace_size */
 	char out[CHUNK];
 	size_t out_len;
@@ -216,10 +217,16 @@ static void *trace_thread(void *arg)
 	return NULL;
 }
 
-static int create_file_and_ring(void)
+static int create_file_and_ring(const char *file)
 {
-	const int fd = open_file(O_CREAT | O_TRUNC);
+	char name[CCS_FILENAME_MAX];
+	int fd;
 
+	ccs_filename_absolute(file, trace.path, sizeof(trace.path));
+	if (ccs_filename_expand(file, ccs_job(), name, sizeof(name)))
+		return errno;
+	ccs_filename_absolute(name, trace.path, sizeof(trace.path));
+	fd = open_file(O_CREAT | O_TRUNC);
 	if (fd < 0)
 		return errno;
 	close(fd);
@@ -233,13 +240,11 @@ static int create_file_and_ring(void)
 
 void ccs_trace_setup(const char *file, double max_bytes, const char *head)
 {
-	char name[300], line[700];
+	char line[700];
 	int error;
 
-	ccs_filename_expand(file, name, sizeof(name));
-	ccs_filename_absolute(name, trace.path, sizeof(trace.path));
 	trace.bytes_left = max_bytes;
-	error = create_file_and_ring();
+	error = create_file_and_ring(file);
 	if (!error) {
 		atomic_store(&trace.on, true);
 		append_text(line, (size_t)snprintf(line, sizeof(line), "# %.600s\n", head));

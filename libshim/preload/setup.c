@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "config/job.h"
 #include "feedback/agent_client.h"
 #include "observe/log.h"
 #include "observe/stats.h"
@@ -59,6 +60,7 @@ static void set_up(void)
 	const int saved = errno;
 
 	in_setup = true;
+	ccs_job(); /* before the application can change its environment */
 	shim->handle_request = ccs_set_request_handle;
 	shim->off = !ccs_policy_setup(&shim->options);
 	set_thread_cpus();

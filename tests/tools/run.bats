@@ -48,6 +48,10 @@ load tools.bash
 	said "no option 'segmnt'; did you mean 'segment'?"
 	refused $ccshim run -o split=n -o split_imm=y touch ran
 	said "split_imm"
+	refused $ccshim run -o report=%x.json touch ran
+	said "report: there is no escape '%x'; allowed: %h (host), %j (job), %t (task), %r (rank)"
+	refused $ccshim run -t 100% touch ran
+	said "trace: nothing follows a %; allowed:"
 	refused $ccshim run -c nowhere.conf touch ran
 	said "-c nowhere.conf: No such file"
 	[ ! -e ran ]
@@ -78,6 +82,13 @@ load tools.bash
 		LD_PRELOAD="$standin"; do
 		grep -Fx "$line" <<< "$output"
 	done
+}
+
+@test "a percent sign in the directory of -t is no escape" {
+	mkdir "50%p"
+	cd "50%p"
+	run2 $ccshim run -n -t %j.csv
+	printed "CCSHIM_TRACE='${PWD%p}%p/%j.csv'"
 }
 
 @test "-q, -v and -vv set the log level" {

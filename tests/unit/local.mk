@@ -7,6 +7,7 @@ if HAVE_CMOCKA
 unit_ldadd = libccs-core.la $(CMOCKA_LIBS)
 unit_programs = \
 	tests/unit/test_elf \
+	tests/unit/test_filename \
 	tests/unit/test_hist \
 	tests/unit/test_json \
 	tests/unit/test_lock \
@@ -29,6 +30,7 @@ noinst_HEADERS += \
 	tests/unit/tree.h
 
 tests_unit_test_elf_LDADD = $(unit_ldadd)
+tests_unit_test_filename_LDADD = $(unit_ldadd)
 tests_unit_test_hist_LDADD = $(unit_ldadd)
 tests_unit_test_json_LDADD = $(unit_ldadd)
 tests_unit_test_lock_LDADD = $(unit_ldadd)

@@ -62,6 +62,23 @@ check_traffic() {
 	[ "$1" = "$BATS_TEST_TMPDIR/r-$(jq .pid "$1").json" ]
 }
 
+@test "%h, %j, %t and %r are replaced by host, job, task and rank" {
+	SLURM_JOB_ID=4711 SLURM_PROCID=3 PMI_RANK=5 \
+		CCSHIM_REPORT=$BATS_TEST_TMPDIR/%h.%j.%t.%r.json CCSHIM_TRACE=$BATS_TEST_TMPDIR/%j.%%.csv \
+		CCSHIM_LOG_FILE=$BATS_TEST_TMPDIR/%j-%r.log CCSHIM_LOG_LEVEL=info traffic live
+	[ -s "$BATS_TEST_TMPDIR/$(hostname -s).4711.3.5.json" ]
+	[ -s "$BATS_TEST_TMPDIR/4711.%.csv" ]
+	[ -s "$BATS_TEST_TMPDIR/4711-5.log" ]
+	[ "$(ls "$BATS_TEST_TMPDIR" | wc -l)" -eq 3 ]
+}
+
+@test "an unknown escape is refused, and the option keeps its default" {
+	CCSHIM_REPORT=$BATS_TEST_TMPDIR/%x.json CCSHIM_LOG_LEVEL=warn run traffic live
+	[ "$status" -eq 0 ]
+	[[ $output == *"warn: CCSHIM_REPORT: there is no escape '%x'; allowed: %h (host), %j (job), "* ]]
+	[ -z "$(ls "$BATS_TEST_TMPDIR")" ]
+}
+
 @test "parameters and state of TIMELY are in the report" {
 	CCSHIM_CC=timely:beta=0.7 traffic live
 	check '.qps[0].cc == "timely" and .qps[0].parameters.beta == 0.7'

@@ -102,11 +102,16 @@ static int set_verbose(struct run *run)
 	return set_option(run, "log_level", run->verbose++ ? "debug" : "info");
 }
 
-/* The path is made absolute for the same reason. */
+/* The path is made absolute for the same reason; the directory has no escapes. */
 static int set_trace(struct run *run)
 {
-	ccs_filename_absolute(optarg, run->trace, sizeof(run->trace));
-	return set_option(run, "trace", *optarg ? run->trace : optarg);
+	char here[PATH_MAX], dir[PATH_MAX];
+
+	if (!*optarg || *optarg == '/' || !getcwd(here, sizeof(here)) ||
+	    ccs_filename_escape(here, dir, sizeof(dir)) ||
+	    snprintf(run->trace, sizeof(run->trace), "%s/%s", dir, optarg) >= PATH_MAX)
+		return set_option(run, "trace", optarg);
+	return set_option(run, "trace", run->trace);
 }
 
 static int parse_option(struct run *run, int letter)

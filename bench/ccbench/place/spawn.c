@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/ccbench/interrupt.h"
+#include "config/filename.h"
 
 #define SHIM "libccshim.so"
 
@@ -65,7 +66,7 @@ int preload_find(char *buf, size_t len)
 
 static void set_environment(const struct setting *s, const char *preload, const char *report)
 {
-	char value[PATH_MAX + 1024];
+	char value[PATH_MAX + 1024], name[2 * PATH_MAX];
 
 	preload_value(getenv("LD_PRELOAD"), s->preload ? preload : NULL, value, sizeof(value));
 	if (*value)
@@ -75,7 +76,8 @@ static void set_environment(const struct setting *s, const char *preload, const 
 	if (!s->preload)
 		return;
 	setenv("CCSHIM_MODE", s->mode, 1);
-	setenv("CCSHIM_REPORT", report, 1);
+	ccs_filename_escape(report, name, sizeof(name)); /* twice as long at most */
+	setenv("CCSHIM_REPORT", name, 1);
 	if (s->spec)
 		setenv("CCSHIM_CC", s->spec, 1);
 	else

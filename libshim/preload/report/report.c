@@ -16,6 +16,7 @@
 
 #include "base/json.h"
 #include "config/filename.h"
+#include "config/job.h"
 #include "observe/log.h"
 #include "observe/stats.h"
 #include "observe/stats_fields.h"
@@ -225,7 +226,7 @@ static bool write_file(int fd)
 static bool write_report(const char *name)
 {
 	struct stat st;
-	char temp[320];
+	char temp[CCS_FILENAME_MAX + 8];
 	int error, fd;
 
 	if (lstat(name, &st) == 0 && !S_ISREG(st.st_mode))
@@ -245,11 +246,13 @@ static bool write_report(const char *name)
 void ccs_report_write(void)
 {
 	struct ccs_write_guard guard;
-	char name[300];
+	const char *asked = ccs_shim()->options.report;
+	char name[CCS_FILENAME_MAX];
 
-	ccs_filename_expand(ccs_shim()->options.report, name, sizeof(name));
 	ccs_write_guard_begin(&guard);
-	if (!write_report(name))
+	if (ccs_filename_expand(asked, ccs_job(), name, sizeof(name)))
+		ccs_log(CCS_LOG_WARN, "cannot write report %s: %s", asked, strerror(errno));
+	else if (!write_report(name))
 		ccs_log(CCS_LOG_WARN, "cannot write report %s: %s", name, strerror(errno));
 	ccs_write_guard_end(&guard);
 }

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds job, task and rank in the variables of batch systems and of MPI. */
+#include "config/job.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const id_names[] = {
+	"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "OAR_JOB_ID", "JOB_ID", NULL
+};
+static const char *const task_names[] = {
+	"SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID", "PBS_TASKNUM", NULL
+};
+/* mpirun starts one Slurm task per host, and all ranks of the host inherit its SLURM_PROCID. */
+static const char *const rank_names[] = {
+	"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "RANK", NULL
+};
+
+static bool is_number(const char *text)
+{
+	const size_t len = strlen(text);
+
+	return len && len <= 10 && strspn(text, "0123456789") == len;
+}
+
+/* Copy the text, with '_' in place of what has a meaning in paths, terminals or shells. */
+static void copy_word(const char *text, char *to, size_t len)
+{
+	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				      "0123456789-_.,+=@:[]";
+
+	snprintf(to, len, "%s", text);
+	for (char *p = to; *p; p++)
+		if (!strchr(allowed, *p))
+			*p = '_';
+	if (*to == '.')
+		*to = '_';
+}
+
+/* Copy the first of the variables that is set. */
+static void read_word(const char *const *names, char *to, size_t len)
+{
+	const char *value = NULL;
+
+	for (; *names && !(value && *value); names++)
+		value = secure_getenv(*names);
+	copy_word(value ? value : "", to, len);
+}
+
+/* The same for the first one that is a number. */
+static void read_number(const char *const *names, char *to, size_t len)
+{
+	*to = '\0';
+	for (; *names && !*to; names++) {
+		const char *value = secure_getenv(*names);
+
+		if (value && is_number(value))
+			snprintf(to, len, "%s", value);
+	}
+}
+
+static void read_host(char *to, size_t len)
+{
+	char name[256] = "";
+
+	gethostname(name, sizeof(name) - 1);
+	name[strcspn(name, ".")] = '\0';
+	copy_word(name, to, len);
+}
+
+void ccs_job_read(struct ccs_job *job)
+{
+	memset(job, 0, sizeof(*job));
+	read_host(job->host, sizeof(job->host));
+	read_word(id_names, job->id, sizeof(job->id));
+	read_number(task_names, job->task, sizeof(job->task));
+	read_number(rank_names, job->rank, sizeof(job->rank));
+	if (!*job->task)
+		memcpy(job->task, job->rank, sizeof(job->task));
+	if (!*job->rank)
+		memcpy(job->rank, job->task, sizeof(job->rank));
+}
+
+static struct ccs_job own;
+
+static void read_own(void)
+{
+	ccs_job_read(&own);
+}
+
+const struct ccs_job *ccs_job(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, read_own);
+	return &own;
+}

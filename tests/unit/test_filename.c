@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Escapes in file names, and the variables from which job, task and rank come. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/filename.h"
+#include "config/job.h"
+#include "seed.h"
+
+enum { ROUNDS = 20000 };
+
+static const struct ccs_job job = {
+	.host = "node7", .id = "4711", .task = "12", .rank = "13",
+};
+
+static const char *const variables[] = {
+	"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "OAR_JOB_ID", "JOB_ID",
+	"SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID", "PBS_TASKNUM",
+	"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "RANK",
+};
+
+static int clear_environment(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof(variables) / sizeof(*variables); i++)
+		unsetenv(variables[i]);
+	return 0;
+}
+
+static void random_name(char *name, size_t len)
+{
+	static const char letters[] = "%%%%%hjtrpx/. a";
+
+	seed_garbage(name, len, letters, sizeof(letters) - 1);
+}
+
+/* What a name stands for, one escape after the other; false: it has another escape. */
+static bool expand_slowly(const char *name, char *out)
+{
+	static const char escapes[] = "hjtrp%";
+	const char *value[] = { job.host, job.id, job.task, job.rank, "PID", "%" };
+
+	for (; *name; name++) {
+		const char *at = *name == '%' && name[1] ? strchr(escapes, name[1]) : NULL;
+
+		if (*name == '%' && !at)
+			return false;
+		if (!at)
+			*out++ = *name;
+		else if (*at == 'p')
+			out += sprintf(out, "%ld", (long)getpid());
+		else
+			out += sprintf(out, "%s", value[at - escapes]);
+		name += at ? 1 : 0;
+	}
+	*out = '\0';
+	return true;
+}
+
+static void a_name_is_refused_or_expands_to_what_its_escapes_stand_for(void **state)
+{
+	unsigned refused = 0;
+
+	(void)state;
+	seed_start("escapes");
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		char name[12], want[1024], got[1024], err[256] = "";
+		bool valid;
+
+		random_name(name, sizeof(name));
+		valid = expand_slowly(name, want);
+		assert_int_equal(ccs_filename_check(name, err, sizeof(err)), valid ? 0 : -1);
+		assert_int_equal(*err != '\0', !valid);
+		refused += !valid;
+		if (!valid)
+			continue;
+		assert_int_equal(ccs_filename_expand(name, &job, got, sizeof(got)), 0);
+		assert_string_equal(got, want);
+	}
+	assert_in_range(refused, ROUNDS / 10, ROUNDS * 9 / 10);
+}
+
+static void an_escaped_name_expands_to_the_original(void **state)
+{
+	(void)state;
+	seed_start("escaped names");
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		char name[40], escaped[80], again[40], err[256];
+
+		random_name(name, sizeof(name));
+		assert_int_equal(ccs_filename_escape(name, escaped, sizeof(escaped)), 0);
+		assert_int_equal(ccs_filename_check(escaped, err, sizeof(err)), 0);
+		assert_int_equal(ccs_filename_expand(escaped, &job, again, sizeof(again)), 0);
+		assert_string_equal(again, name);
+	}
+}
+
+/* Two processes would otherwise write one file. */
+static void a_result_that_does_not_fit_is_an_error(void **state)
+{
+	static const char name[] = "/%h.%j.%t.%r.%%";
+	static const char want[] = "/node7.4711.12.13.%";
+
+	(void)state;
+	for (size_t len = 1; len < 2 * sizeof(want); len++) {
+		char *out = malloc(len);
+		const int status = ccs_filename_expand(name, &job, out, len);
+
+		assert_int_equal(status, len < sizeof(want) ? -1 : 0);
+		if (status)
+			assert_int_equal(errno, ENAMETOOLONG);
+		else
+			assert_string_equal(out, want);
+		free(out);
+	}
+}
+
+static void what_is_unknown_is_none(void **state)
+{
+	struct ccs_job own;
+	char out[64];
+
+	(void)state;
+	ccs_job_read(&own);
+	assert_string_equal(own.id, "");
+	assert_string_equal(own.task, "");
+	assert_string_equal(own.rank, "");
+	assert_int_equal(ccs_filename_expand("%j-%t-%r", &own, out, sizeof(out)), 0);
+	assert_string_equal(out, "none-none-none");
+}
+
+static void each_batch_system_and_mpi_is_recognised(void **state)
+{
+	static const struct { const char *name, *id, *task, *rank; } cases[] = {
+		{ "SLURM_JOB_ID", "17", "", "" }, { "PBS_JOBID", "17", "", "" },
+		{ "LSB_JOBID", "17", "", "" }, { "FLUX_JOB_ID", "17", "", "" },
+		{ "OAR_JOB_ID", "17", "", "" }, { "JOB_ID", "17", "", "" },
+		{ "SLURM_PROCID", "", "17", "17" }, { "FLUX_TASK_RANK", "", "17", "17" },
+		{ "PALS_RANKID", "", "17", "17" }, { "PBS_TASKNUM", "", "17", "17" },
+		{ "OMPI_COMM_WORLD_RANK", "", "17", "17" }, { "PMIX_RANK", "", "17", "17" },
+		{ "PMI_RANK", "", "17", "17" }, { "MV2_COMM_WORLD_RANK", "", "17", "17" },
+		{ "RANK", "", "17", "17" },
+	};
+	struct ccs_job own;
+
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		clear_environment(state);
+		setenv(cases[i].name, "17", 1);
+		ccs_job_read(&own);
+		assert_string_equal(own.id, cases[i].id);
+		assert_string_equal(own.task, cases[i].task);
+		assert_string_equal(own.rank, cases[i].rank);
+	}
+}
+
+/* As the ranks of Open MPI in a job of Slurm, one task per host. */
+static void the_rank_of_mpi_differs_from_the_task_of_slurm(void **state)
+{
+	struct ccs_job own;
+
+	(void)state;
+	setenv("SLURM_JOB_ID", "4711", 1);
+	setenv("SLURM_PROCID", "1", 1);
+	setenv("OMPI_COMM_WORLD_RANK", "5", 1);
+	ccs_job_read(&own);
+	assert_string_equal(own.id, "4711");
+	assert_string_equal(own.task, "1");
+	assert_string_equal(own.rank, "5");
+	setenv("OMPI_COMM_WORLD_RANK", "first", 1); /* no number */
+	setenv("PMI_RANK", "6", 1);
+	ccs_job_read(&own);
+	assert_string_equal(own.rank, "6");
+}
+
+static void job_ids_of_batch_systems_are_kept(void **state)
+{
+	static const char *const ids[] = { "4711", "12[3].server-1.example.org", "17_4", "ƒ" };
+	static const char *const kept[] = { "4711", "12[3].server-1.example.org", "17_4", "__" };
+	struct ccs_job own;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+		setenv("PBS_JOBID", ids[i], 1);
+		ccs_job_read(&own);
+		assert_string_equal(own.id, kept[i]);
+	}
+}
+
+static void no_variable_leads_to_another_directory(void **state)
+{
+	static const char letters[] = "../%p\n ;$17";
+
+	(void)state;
+	seed_start("variables");
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		char value[100], out[512];
+		struct ccs_job own;
+
+		seed_garbage(value, sizeof(value), letters, sizeof(letters) - 1);
+		setenv(variables[seed_below(sizeof(variables) / sizeof(*variables))], value, 1);
+		ccs_job_read(&own);
+		assert_int_equal(ccs_filename_expand("%j%t%r%h", &own, out, sizeof(out)), 0);
+		assert_true(*out && *out != '.');
+		for (const char *p = out; *p; p++)
+			assert_true(*p > ' ' && *p < 0x7f && !strchr("/%;$", *p));
+	}
+}
+
+/* An application may write over its environment, to change its title. */
+static void the_own_job_is_read_once(void **state)
+{
+	(void)state;
+	setenv("SLURM_JOB_ID", "4711", 1);
+	assert_string_equal(ccs_job()->id, "4711");
+	setenv("SLURM_JOB_ID", "4712", 1);
+	assert_string_equal(ccs_job()->id, "4711");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_is_refused_or_expands_to_what_its_escapes_stand_for),
+		cmocka_unit_test(an_escaped_name_expands_to_the_original),
+		cmocka_unit_test(a_result_that_does_not_fit_is_an_error),
+		cmocka_unit_test_setup(what_is_unknown_is_none, clear_environment),
+		cmocka_unit_test_setup(each_batch_system_and_mpi_is_recognised, clear_environment),
+		cmocka_unit_test_setup(the_rank_of_mpi_differs_from_the_task_of_slurm, clear_environment),
+		cmocka_unit_test_setup(job_ids_of_batch_systems_are_kept, clear_environment),
+		cmocka_unit_test_setup(no_variable_leads_to_another_directory, clear_environment),
+		cmocka_unit_test_setup(the_own_job_is_read_once, clear_environment),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, clear_environment);
+}
