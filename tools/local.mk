@@ -87,6 +87,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/human.h \
 	tools/common/json_read.c \
 	tools/common/json_read.h \
+	tools/common/preload_list.c \
+	tools/common/preload_list.h \
 	tools/common/provider.c \
 	tools/common/provider.h \
 	tools/common/seconds.c \
@@ -119,6 +121,22 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/common/capabilities.h
 tools_ccshimd_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
 tools_ccshimd_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) -lpthread
+
+# Slurm's plug-in. What it exports is what Slurm calls.
+if HAVE_SLURM
+spankdir = $(pkglibdir)
+spank_LTLIBRARIES = tools/slurm/spank_ccshim.la
+tools_slurm_spank_ccshim_la_SOURCES = \
+	tools/common/preload_list.c \
+	tools/common/preload_list.h \
+	tools/slurm/spank_ccshim.c \
+	tools/slurm/task_policy.c \
+	tools/slurm/task_policy.h
+tools_slurm_spank_ccshim_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tools_slurm_spank_ccshim_la_LIBADD = libccs-core.la
+tools_slurm_spank_ccshim_la_LDFLAGS = -module -avoid-version -shared \
+	-export-symbols-regex '^(slurm_spank_|spank_plugin_|plugin_)'
+endif
 
 # As ./configure --with-systemdsystemunitdir wants it; made in any case, for the tests.
 tools/ccshimd/ccshimd.service: $(top_srcdir)/tools/ccshimd/ccshimd.service.in Makefile

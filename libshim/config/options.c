@@ -199,6 +199,16 @@ const struct ccs_opt *ccs_opt_find(const char *name)
 	return NULL;
 }
 
+char *ccs_opt_variable(const struct ccs_opt *opt, char *buf, size_t len)
+{
+	const int n = snprintf(buf, len, "CCSHIM_%s", opt->name);
+
+	for (int i = 0; i < n && i < (int)len; i++)
+		if (buf[i] >= 'a' && buf[i] <= 'z')
+			buf[i] = (char)(buf[i] - 'a' + 'A');
+	return buf;
+}
+
 static char *join(const char *const *words, char *buf, size_t len)
 {
 	size_t at = 0;

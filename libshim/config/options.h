@@ -85,6 +85,9 @@ extern const size_t ccs_opt_count;
 /* NULL if no option has that name. */
 const struct ccs_opt *ccs_opt_find(const char *name);
 
+/* The environment variable that sets it: CCSHIM_NAME. */
+char *ccs_opt_variable(const struct ccs_opt *opt, char *buf, size_t len);
+
 /* The syntax of its values: "off|observe|enforce", "rate, 1 to inf, or auto". */
 char *ccs_opt_values(const struct ccs_opt *opt, char *buf, size_t len);
 

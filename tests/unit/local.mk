@@ -301,6 +301,20 @@ tests_unit_test_top_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_test_top_LDADD = $(unit_ldadd)
 endif
 
+# Slurm's plug-in, without Slurm.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_task_policy
+TESTS += tests/unit/test_task_policy
+tests_unit_test_task_policy_SOURCES = \
+	tests/unit/test_task_policy.c \
+	tools/common/preload_list.c \
+	tools/common/preload_list.h \
+	tools/slurm/task_policy.c \
+	tools/slurm/task_policy.h
+tests_unit_test_task_policy_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_unit_test_task_policy_LDADD = $(unit_ldadd)
+endif
+
 # The arithmetic of switches.
 if HAVE_CMOCKA
 fabric_unit_programs = \

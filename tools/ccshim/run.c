@@ -17,6 +17,7 @@
 #include "config/options.h"
 #include "ccshim.h"
 #include "preload.h"
+#include "tools/common/preload_list.h"
 
 struct run {
 	struct ccs_options scratch;         /* to check each value */
@@ -142,15 +143,6 @@ static int parse_option(struct run *run, int letter)
 	}
 }
 
-static void format_variable(const struct ccs_opt *opt, char *buf, size_t len)
-{
-	int n = snprintf(buf, len, "CCSHIM_%s", opt->name);
-
-	for (int i = 0; i < n; i++)
-		if (buf[i] >= 'a' && buf[i] <= 'z')
-			buf[i] = (char)(buf[i] - 'a' + 'A');
-}
-
 static int set_variable(const char *name, const char *value)
 {
 	if (setenv(name, value, 1) == 0)
@@ -166,7 +158,7 @@ static int set_options(const struct run *run)
 	if (*run->config && set_variable("CCSHIM_CONFIG", run->config))
 		return -1;
 	for (size_t i = 0; i < ccs_opt_count; i++) {
-		format_variable(&ccs_opt_table[i], name, sizeof(name));
+		ccs_opt_variable(&ccs_opt_table[i], name, sizeof(name));
 		if (run->value[i] && set_variable(name, run->value[i]))
 			return -1;
 	}
@@ -192,7 +184,7 @@ static int print_exports(const struct run *run)
 	if (*run->config)
 		print_export("CCSHIM_CONFIG");
 	for (size_t i = 0; i < ccs_opt_count; i++) {
-		format_variable(&ccs_opt_table[i], name, sizeof(name));
+		ccs_opt_variable(&ccs_opt_table[i], name, sizeof(name));
 		if (run->value[i])
 			print_export(name);
 	}
@@ -200,34 +192,20 @@ static int print_exports(const struct run *run)
 	return EXIT_OK;
 }
 
-static bool is_listed(const char *list, const char *path)
-{
-	const size_t len = strlen(path);
-
-	for (const char *p = list; (p = strstr(p, path)); p += len)
-		if ((p == list || strchr(" :", p[-1])) && strchr(" :", p[len]))
-			return true;
-	return false;
-}
-
 /* Append the library to those that are preloaded already. */
 static int set_preload(void)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char lib[PATH_MAX], err[PATH_MAX + 128], *list;
-	int status;
+	int status = -1;
 
 	if (preload_find(lib, sizeof(lib), err, sizeof(err))) {
 		tool_error("run", "%s", err);
 		return -1;
 	}
-	if (!old || !*old)
-		return set_variable("LD_PRELOAD", lib);
-	if (is_listed(old, lib))
-		return set_variable("LD_PRELOAD", old);
-	if (asprintf(&list, "%s:%s", old, lib) < 0)
-		return -1;
-	status = set_variable("LD_PRELOAD", list);
+	list = preload_list_append(old ? old : "", lib);
+	if (list)
+		status = set_variable("LD_PRELOAD", list);
 	free(list);
 	return status;
 }
