@@ -29,7 +29,7 @@ check_scripts() {
   cd "$top"
   shellcheck -x "${list[@]}"
   # bats ends a test at a cd that fails; a file may be called as a command is.
-  shellcheck -x -S warning -e SC2164,SC2238 tests/lab/*.bats
+  shellcheck -x -S warning -e SC2164,SC2238 tests/{lab,slurm}/*.bats
 }
 
 check_headers() {
@@ -236,6 +236,16 @@ check_abi() {
   [[ $(uname -m) == x86_64 ]] || skip "what is kept is x86-64's"
   make -C "$builds/gcc" -s libccshim_feed.la libshim/examples/aimd.la
   top_builddir=$builds/gcc "$top/tests/abi"
+}
+
+# Jobs of the Slurm that is installed here, in namespaces of their own.
+check_slurm() {
+  has_slurm || skip "no slurm/spank.h"
+  have bats || skip "no bats"
+  export top_builddir=$builds/gcc
+  cd "$builds/gcc"
+  make -s libfakerdma.la
+  "$src/ci/alone" 200 "$top/tests/slurm/cluster" bats --timing --tap "$top/tests/slurm/slurm.bats"
 }
 
 # -- the lab -------------------------------------------------------------------

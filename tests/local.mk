@@ -7,4 +7,5 @@ include tests/diff/local.mk
 include tests/fuzz/local.mk
 include tests/sim/local.mk
 include tests/lab/local.mk
+EXTRA_DIST += tests/slurm/cluster tests/slurm/slurm.bats
 EXTRA_DIST += tests/security.md tests/abi tests/data/ccshim_feed.abi tests/data/plugin.abi

@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Jobs of a real Slurm with the plug-in. Run it by tests/slurm/cluster, in the build tree.
+
+: "${top_builddir:=$PWD}"
+plugin=$top_builddir/tools/slurm/.libs/spank_ccshim.so
+lib=$top_builddir/.libs/libccshim.so
+fake=$top_builddir/.libs/libfakerdma.so
+
+setup() {
+	for name in ${!CCSHIM_@}; do unset "$name"; done
+	unset LD_PRELOAD XDG_RUNTIME_DIR
+	cd "$BATS_TEST_TMPDIR"
+	policy required
+}
+
+# policy KIND [ARG...]: the line of plugstack.conf.
+policy() { echo "$1 $plugin lib=$lib ${*:2}" >"$PLUGSTACK"; }
+
+# The variables of a task that the plug-in may set.
+variables='env | grep -E "^(CCSHIM_|LD_PRELOAD=)" | sort'
+
+# Fail unless the output contains the text.
+printed() { [[ $output == *"$1"* ]] || { echo "expected '$1' in: $output"; return 1; }; }
+
+# A program of two tasks that send each other 1000 messages by RDMA, on devices of the fake provider.
+pingpong() {
+	mkdir wire
+	cat >pingpong <<-SH
+		export FAKERDMA_WIRE=$PWD/wire LD_PRELOAD="\$LD_PRELOAD $fake"
+		[ \$SLURM_PROCID = 1 ] || exec timeout 60 ibv_rc_pingpong -g 1 -d fake0
+		for i in \$(seq 600); do
+			! timeout 60 ibv_rc_pingpong -g 1 -d fake1 127.0.0.1 || exit 0
+			sleep 0.1
+		done
+		exit 1
+	SH
+}
+
+@test "the tasks of srun --ccshim=auto are controlled, and each writes a report with the job's ID" {
+	pingpong
+	CCSHIM_REPORT=$PWD/%h.%j.%t.json srun -n2 --ccshim=auto sh -c '[ $SLURM_PROCID = 1 ] || echo $SLURM_JOB_ID >job; . ./pingpong'
+	job=$(cat job)
+	for task in 0 1; do
+		jq -e '.program == "ibv_rc_pingpong" and [.qps[] | .cc, .wrs] == ["copa", 1000]' \
+			"node.$job.$task.json"
+	done
+	[ "$(ls -- *.json | wc -l)" -eq 2 ] # not of the shells
+}
+
+@test "a job that does not ask has the environment that it has without the plug-in" {
+	srun env | grep -vE '^SLURM_(JOB|STEP|TASK|SRUN|LAUNCH|STEPMGR)' | sort >with
+	: >"$PLUGSTACK"
+	srun env | grep -vE '^SLURM_(JOB|STEP|TASK|SRUN|LAUNCH|STEPMGR)' | sort >without
+	diff without with
+	policy required report=/tmp/x mode=observe
+	LD_PRELOAD=libm.so.6 run srun sh -c "$variables"
+	[ "$output" = LD_PRELOAD=libm.so.6 ]
+}
+
+@test "the library is appended to LD_PRELOAD, once" {
+	LD_PRELOAD=libm.so.6 run srun --ccshim=timely:beta=0.5 sh -c "$variables"
+	[ "$output" = "CCSHIM_CC=timely:beta=0.5
+LD_PRELOAD=libm.so.6:$lib" ]
+	LD_PRELOAD="libm.so.6 $lib" run srun --ccshim=auto sh -c "$variables"
+	printed "LD_PRELOAD=libm.so.6 $lib"
+}
+
+@test "an unknown algorithm is refused by srun, sbatch and salloc before there is a job" {
+	printf '#!/bin/sh\n#SBATCH --ccshim=timly\ntouch ran\n' >script
+	for command in "srun --ccshim=timly touch ran" "sbatch --ccshim=timly script" "sbatch script" \
+		"salloc --ccshim=timly touch ran"; do
+		run $command
+		[ "$status" -ne 0 ]
+		printed "ccshim: --ccshim: there is no algorithm 'timly'; did you mean 'timely'?"
+	done
+	policy optional
+	run srun --ccshim=timly touch ran
+	[ "$status" -ne 0 ]
+	run srun --ccshim=./mycc.so touch ran
+	printed "give the plug-in's absolute path"
+	[ -z "$(squeue -h)" ]
+	[ ! -e ran ]
+}
+
+@test "sbatch --ccshim is for the script and for its steps; off, too" {
+	cat >script <<-SH
+		#!/bin/sh
+		#SBATCH --ccshim=swift
+		$variables >batch
+		srun sh -c '$variables' >step
+		srun --ccshim=copa sh -c '$variables' >other
+		srun --ccshim=off sh -c '$variables' >off
+	SH
+	sbatch --wait -o log script || { cat log; false; }
+	diff - batch <<<"CCSHIM_CC=swift
+LD_PRELOAD=$lib"
+	diff batch step
+	diff <(sed s/swift/copa/ batch) other
+	grep -qx CCSHIM_MODE=off off
+	sbatch --wait -o log --ccshim=off script || { cat log; false; }
+	[ "$(cat batch)" = CCSHIM_MODE=off ]
+	[ "$(cat step)" = CCSHIM_MODE=off ]
+	diff - other <<<"CCSHIM_CC=copa
+LD_PRELOAD=$lib"
+}
+
+@test "salloc --ccshim is for the steps of the job" {
+	run salloc -Q --ccshim=swift srun -Q sh -c "$variables"
+	[ "$output" = "CCSHIM_CC=swift
+LD_PRELOAD=$lib" ] || { echo "$output"; false; }
+}
+
+# Slurm has one value of a plug-in's option for all components, the last.
+@test "all components of a heterogeneous job are controlled" {
+	run timeout 100 srun -Q --ccshim=swift sh -c "$variables" : sh -c "$variables; echo end"
+	[ "$status" -eq 0 ]
+	[ "$(sort <<<"$output")" = "CCSHIM_CC=swift
+CCSHIM_CC=swift
+LD_PRELOAD=$lib
+LD_PRELOAD=$lib
+end" ] || { echo "$output"; false; }
+}
+
+@test "the site's default and options are for jobs that do not say otherwise" {
+	policy required default=auto mode=observe "report=$PWD/%j.%t.json"
+	run srun sh -c "$variables"
+	[ "$output" = "CCSHIM_CC=auto
+CCSHIM_MODE=observe
+CCSHIM_REPORT=$PWD/%j.%t.json
+LD_PRELOAD=$lib" ]
+	CCSHIM_REPORT=mine run srun --ccshim=swift sh -c "$variables"
+	printed CCSHIM_REPORT=mine
+	printed CCSHIM_CC=swift
+	run srun --ccshim=off sh -c "$variables"
+	[ "$output" = CCSHIM_MODE=off ]
+}
+
+@test "a node without the library fails the task of a required plug-in" {
+	echo "required $plugin lib=/nowhere/libccshim.so" >"$PLUGSTACK"
+	run srun --ccshim=auto touch ran
+	[ "$status" -ne 0 ]
+	printed "ccshim: the library /nowhere/libccshim.so cannot be read: No such file or directory"
+	[ ! -e ran ]
+	run srun echo it runs
+	[ "$output" = "it runs" ]
+}
+
+@test "with an optional plug-in the task runs without the library" {
+	echo "optional $plugin lib=/nowhere/libccshim.so" >"$PLUGSTACK"
+	run srun --ccshim=auto sh -c 'echo "it runs, ${LD_PRELOAD-without}"'
+	[ "$status" -eq 0 ]
+	printed "it runs, without"
+	printed "/nowhere/libccshim.so cannot be read"
+}
+
+@test "a mistake in plugstack.conf is named" {
+	policy required reprot=/tmp/x
+	run srun true
+	[ "$status" -ne 0 ]
+	printed "ccshim: plugstack.conf: there is no option 'reprot'; did you mean 'report'?"
+}
