@@ -314,8 +314,11 @@ static void receive_ack(struct sim *s, const struct packet *k)
 	struct flow *f = &s->flow[k->flow];
 	uint32_t acked;
 
-	if (flow_is_done(f) || k->seq > f->snd_nxt)
+	if (flow_is_done(f) || (k->seq > f->snd_nxt && !s->conf->selective))
 		return;
+	/* A packet that a timeout sent again closed a gap; the receiver has what follows. */
+	if (k->seq > f->snd_nxt)
+		f->snd_nxt = k->seq;
 	acked = k->seq > f->snd_una ? (uint32_t)(k->seq - f->snd_una) : 0;
 	f->snd_una += acked;
 	if (flow_is_done(f))

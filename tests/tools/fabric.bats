@@ -74,6 +74,12 @@ alone() {
 	[ "$((3 * $(cat selective.shim)))" -lt "$(cat go-back-n.shim)" ]
 }
 
+@test "with selective repeat, a flow continues when a timeout has closed a gap" {
+	fabric --topology star:17@100g --flows incast:16,200k --cc swift --pfc off --buffer 200k \
+		--recovery selective --for 200ms
+	[ "$(value '[.flows[] | select(.fct_ns == null)] | length')" = 0 ]
+}
+
 @test "with PFC nothing is dropped, and all flows are done" {
 	fabric --topology leaf-spine:4x8x2@100g:100g --flows all-to-all:256k --buffer 8m
 	[ "$(value '.packets | .pauses > 0 and .sent == .received and .dropped_no_buffer_ingress == 0 and
