@@ -49,9 +49,9 @@ pingpong() {
 }
 
 @test "a job that does not ask has the environment that it has without the plug-in" {
-	srun env | grep -vE '^SLURM_(JOB|STEP|TASK|SRUN|LAUNCH|STEPMGR)' | sort >with
+	srun -w node1 env | grep -vE '^SLURM_(JOB|STEP|TASK|SRUN|LAUNCH|STEPMGR)' | sort >with
 	: >"$PLUGSTACK"
-	srun env | grep -vE '^SLURM_(JOB|STEP|TASK|SRUN|LAUNCH|STEPMGR)' | sort >without
+	srun -w node1 env | grep -vE '^SLURM_(JOB|STEP|TASK|SRUN|LAUNCH|STEPMGR)' | sort >without
 	diff without with
 	policy required report=/tmp/x mode=observe
 	LD_PRELOAD=libm.so.6 run srun sh -c "$variables"
