@@ -9,7 +9,8 @@
 #include "memory.h"
 #include "priv.h"
 
-enum { WRS = 4, SEGMENTS = 256 };
+/* Requests that an application posts at a time: of small messages it takes many to fill a link. */
+enum { WRS = 64, SEGMENTS = 256 };
 
 struct shim {
 	struct ccs_flow flow;

@@ -106,6 +106,9 @@ matrix() {
 	[ "$(value .packets.sent)" = 1000 ]
 	fabric --topology star:2@25g,1@100g --flows pairs:0,2,64000 --message 64 --hosts shim
 	[ "$(value .packets.sent)" = 1000 ]
+	# Enough messages are posted at a time to fill the link.
+	fabric --topology star:2@25g --delay 100ns --flows pairs:1,0,1m --message 64 --hosts shim
+	[ "$(value '.ports[] | select(.name == "2->0").utilisation > 0.9')" = true ]
 	fabric --topology star:2@25g,1@100g --flows '3*pairs:0,2,1000@1ms~2us+cross:0-1,2,2000@5us'
 	[ "$(value '[.flows[] | "\(.src) \(.size) \(.start_ns)"] | join(", ")')" = \
 		"0 2000 5000, 1 2000 5000, 0 1000 1000000, 0 1000 1002000, 0 1000 1004000" ]
