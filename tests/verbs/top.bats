@@ -49,6 +49,7 @@ open_screen() {
 		printf '%q ' "$ccshim" top "$@"
 		printf '\necho $? > status\nstty -a > after\n'
 	} >> command
+	rm -f keys typescript status # of the screen before
 	mkfifo keys
 	script -qefc 'sh command' typescript < keys > /dev/null 2>&1 7>&- 8>&- &
 	screen=$!
@@ -155,7 +156,6 @@ ended() {
 	appears 'by gated$'
 	press '\003'
 	ended 0
-	rm keys
 	open_screen 24 80 -i 0.2
 	appears 'by gated$'
 	kill -TERM "$(pgrep -f "^$ccshim top" -P "$(pgrep -f '^sh command' -P "$screen")")"
@@ -168,7 +168,6 @@ ended() {
 	wait "$screen"
 	grep -q $'\x1b\\[7m' typescript
 	exec 9>&-
-	rm keys
 	NO_COLOR=1 open_screen 24 80 -i 0.1 -n 2
 	wait "$screen"
 	screen=
