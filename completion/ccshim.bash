@@ -38,7 +38,7 @@ _ccshim_run() {
 		esac
 	done
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-a -r -m -t -c -o -n -q -v -h" -- "$word")) ;;
+	-*) COMPREPLY=($(compgen -W "-a -r -m -t -c -o -n -q -v -h --adapt" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -c -- "$word")) ;;
 	esac
 }
@@ -138,13 +138,14 @@ _ccshim_check() {
 	fi
 	for ((i = 2; i < COMP_CWORD; i++)); do # words after the command belong to it
 		case ${COMP_WORDS[i]} in
-		--root | --priority | --interval) ((i++)) ;;
+		--root | --priority | --interval | -[armtoc]) ((i++)) ;;
 		-*) ;;
 		*) COMPREPLY=($(compgen -f -- "$word")); return ;;
 		esac
 	done
 	case $word in
-	-*) COMPREPLY=($(compgen -W "--fabric --priority --interval --json --root -h" -- "$word")) ;;
+	-*) COMPREPLY=($(compgen -W "-a -r -m -t -o -c --fabric --priority --interval --json --root
+		-h" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -c -- "$word")) ;;
 	esac
 }

@@ -11,6 +11,11 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/check/check_fabric.c \
 	tools/ccshim/check/nic.c \
 	tools/ccshim/check/nic.h \
+	tools/ccshim/command/command.h \
+	tools/ccshim/command/command_follow.c \
+	tools/ccshim/command/command_python.c \
+	tools/ccshim/command/command_ucx.c \
+	tools/ccshim/command/command_uses.c \
 	tools/ccshim/debug.c \
 	tools/ccshim/devices.c \
 	tools/ccshim/devices.h \
@@ -56,7 +61,11 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/replay/replay.c \
 	tools/ccshim/replay/replay.h \
 	tools/ccshim/replay/replay_csv.c \
-	tools/ccshim/run.c \
+	tools/ccshim/run/run.c \
+	tools/ccshim/run/run_adapt.c \
+	tools/ccshim/run/run_adapt.h \
+	tools/ccshim/run/run_options.c \
+	tools/ccshim/run/run_options.h \
 	tools/ccshim/set.c \
 	tools/ccshim/set_all.c \
 	tools/ccshim/set_all.h \

@@ -88,6 +88,7 @@ static void __attribute__((destructor)) finish(void)
 		return;
 	ccs_agent_client_finish();
 	ccs_agent_thread_flush_log();
+	ccs_report_log_summary();
 	ccs_trace_finish();
 	if (shim->options.report[0])
 		ccs_report_write();

@@ -75,6 +75,27 @@ no_line() {
 	line ok command "a script, run by /bin/sh"
 }
 
+@test "options of ccshim run are those of the configuration that is checked" {
+	make_root
+	checks 0 -a copa -m observe -o segment=64k true
+	line ok config "mode=observe, cc=copa"
+	refused $ccshim check -a cpoa true
+	said "ccshim check: cc: there is no algorithm 'cpoa'; did you mean 'copa'?"
+	refused $ccshim check -o segment true
+	said "ccshim check: -o segment: expected NAME=VALUE"
+}
+
+@test "the last line is the verdict" {
+	make_root
+	checks 0 $ccshim
+	[ "${output##*$'\n'}" = "ok: $ccshim can be controlled here" ]
+	checks 0 true
+	[ "${output##*$'\n'}" = "warn: true can be controlled here, but for the warnings" ]
+	root=$BATS_TEST_TMPDIR/none
+	checks 1
+	[ "${output##*$'\n'}" = "fail: a command cannot be controlled here: see what failed" ]
+}
+
 @test "JSON has the same checks" {
 	make_root
 	rm "$root/dev/infiniband/uverbs1"
@@ -164,8 +185,12 @@ no_line() {
 
 @test "missing feedback is reported" {
 	make_root
-	CCSHIM_CC=hpcc checks 0
-	line warn agent "hpcc needs telemetry"
+	for cc in hpcc dcqcn rcp; do
+		CCSHIM_CC=$cc CCSHIM_AGENT_THREAD=n checks 0
+		line warn agent "there is none at $root/run/ccshim/agent.sock; start ccshimd here and on the peers"
+	done
+	checks 0 -a swift
+	line ok agent "not needed for swift"
 }
 
 @test "programs that link, open or do not use libibverbs are distinguished" {

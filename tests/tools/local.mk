@@ -2,6 +2,7 @@
 # The command lines. BATS is empty where bats is not installed.
 if HAVE_BATS
 TESTS += \
+	tests/tools/adapt.bats \
 	tests/tools/agent.bats \
 	tests/tools/ccbench.bats \
 	tests/tools/ccshimd.bats \
@@ -27,6 +28,7 @@ TESTS += \
 	tests/tools/width.bats
 endif
 EXTRA_DIST += \
+	tests/tools/adapt.bats \
 	tests/tools/agent.bats \
 	tests/tools/ccbench.bats \
 	tests/tools/ccshimd.bats \

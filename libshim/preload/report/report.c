@@ -50,6 +50,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct qp *live;
 static struct qp_record *gone, **gone_end = &gone;
 static unsigned gone_count, omitted;
+static uint64_t controlled;             /* QPs so far */
 
 static bool is_enabled(void)
 {
@@ -59,6 +60,7 @@ static bool is_enabled(void)
 void ccs_report_add(struct qp *qp)
 {
 	pthread_mutex_lock(&lock);
+	controlled++;
 	qp->next = live;
 	if (live)
 		live->prev = qp;
@@ -255,4 +257,24 @@ void ccs_report_write(void)
 	else if (!write_report(name))
 		ccs_log(CCS_LOG_WARN, "cannot write report %s: %s", name, strerror(errno));
 	ccs_write_guard_end(&guard);
+}
+
+/* A process without QPs logs nothing. */
+void ccs_report_log_summary(void)
+{
+	char reasons[512] = "";
+	uint64_t others = 0;
+
+	for (unsigned i = 0; i < CCS_PASS_COUNT; i++) {
+		const uint64_t n = atomic_load(&ccs_shim()->uncontrolled[i]);
+		const size_t at = strlen(reasons);
+
+		if (n)
+			snprintf(reasons + at, sizeof(reasons) - at, "%s%s %" PRIu64, others ? ", " : ": ",
+				 ccs_pass_names[i], n);
+		others += n;
+	}
+	if (controlled || others)
+		ccs_log(CCS_LOG_INFO, "%" PRIu64 " QPs were controlled, %" PRIu64 " were not%s",
+			controlled, others, reasons);
 }

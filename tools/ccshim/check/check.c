@@ -16,17 +16,20 @@
 #include "config/check_cc.h"
 #include "tools/ccshim/ccshim.h"
 #include "tools/ccshim/preload.h"
+#include "tools/ccshim/run/run_options.h"
 #include "tools/ccshim/terminal.h"
 
 static const char *const verdicts[] = { "ok", "warn", "fail" };
 
 static int print_help(void)
 {
-	printf("usage: ccshim check [--json] [--root DIR] [--] [COMMAND [ARG...]]\n"
+	printf("usage: ccshim check [-a ALG] [-m MODE] [-o NAME=VALUE] [-c FILE] [--json]\n"
+	       "                    [--root DIR] [--] [COMMAND [ARG...]]\n"
 	       "       ccshim check --fabric [--priority N] [--interval SECONDS] [--json]\n"
 	       "                    [--root DIR]\n\n"
 	       "Checks whether COMMAND can be run under congestion control here, and prints\n"
 	       "what to do if not. COMMAND is only read, never run.\n\n"
+	       "  -a, -r, -m, -t, -o, -c  as of 'ccshim run'\n"
 	       "  --fabric    check instead how the interfaces of RoCE devices are set up:\n"
 	       "              MTU, PFC, trust, ECN, CNPs' DSCP, PAUSE frames per second\n"
 	       "  --priority N        the priority of RDMA traffic there (3)\n"
@@ -99,14 +102,13 @@ static void report_mistake(void *arg, const char *sentence)
 static void check_feedback(struct check *c, const struct ccs_cc_ops *ops,
 			  const struct ccs_options *o)
 {
-	if (ops->needs & CCS_NEEDS_TELEMETRY)
-		check_report(c, CHECK_WARN, "agent", "use an algorithm that needs only RTTs or CNPs",
-			  "%s needs telemetry, which this check cannot find here", ops->name);
-	if (ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_ADVICE) && !ccs_cc_is_auto(o->cc))
-		check_agent(c, o);
-	else if (ccs_cc_is_auto(o->cc))
+	const unsigned agents = CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE;
+
+	if (ccs_cc_is_auto(o->cc))
 		check_report(c, CHECK_OK, "agent", NULL, "auto uses an agent if there is one");
-	if (!(ops->needs & (CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE)))
+	else if (ops->needs & agents)
+		check_agent(c, o);
+	else
 		check_report(c, CHECK_OK, "agent", NULL, "not needed for %s", ops->name);
 }
 
@@ -133,26 +135,38 @@ static void check_configuration(struct check *c, const char *command)
 	check_feedback(c, spec.ops, &o);
 }
 
-static void check_all(struct check *c, const char *command)
+static void check_all(struct check *c, char *const *argv)
 {
 	if (c->fabric) {
 		check_fabric(c);
 		return;
 	}
 	check_library(c);
-	if (command)
-		check_command(c, command);
+	if (*argv)
+		check_command(c, argv);
 	check_devices(c);
-	check_configuration(c, command ? command : "ccshim");
+	check_configuration(c, *argv ? *argv : "ccshim");
 }
 
-static int run_checks(struct check *c, const char *command)
+static void print_verdict(const struct check *c, const char *command)
 {
-	check_all(c, command);
+	static const char *const sentences[] = {
+		"can be controlled here", "can be controlled here, but for the warnings",
+		"cannot be controlled here: see what failed",
+	};
+
+	printf("%s: %s %s\n", verdicts[c->worst], command ? command : "a command", sentences[c->worst]);
+}
+
+static int run_checks(struct check *c, char *const *argv)
+{
+	check_all(c, argv);
+	if (!c->json && !c->fabric)
+		print_verdict(c, *argv);
 	return c->worst == CHECK_FAIL ? EXIT_FAILED : EXIT_OK;
 }
 
-static int run_checks_json(struct check *c, const char *command)
+static int run_checks_json(struct check *c, char *const *argv)
 {
 	struct ccs_json j;
 	int status;
@@ -160,9 +174,9 @@ static int run_checks_json(struct check *c, const char *command)
 	c->json = &j;
 	ccs_json_start(&j, stdout);
 	ccs_json_object(&j, NULL);
-	ccs_json_str(&j, "command", command);
+	ccs_json_str(&j, "command", *argv);
 	ccs_json_array(&j, "checks");
-	status = run_checks(c, command);
+	status = run_checks(c, argv);
 	ccs_json_end(&j);
 	ccs_json_str(&j, "status", verdicts[c->worst]);
 	return ccs_json_finish(&j) ? status : EXIT_FAILED;
@@ -191,12 +205,14 @@ int cmd_check(int argc, char **argv)
 		{ 0 }
 	};
 	struct check c = { .root = "", .interval_s = 1 };
+	struct run_options options = { .value = { NULL } };
 	double priority = 3;
 	bool json = false, ok = true;
 	int letter;
 
 	argv[0] = (char *)"ccshim check"; /* the prefix of getopt's messages */
-	while ((letter = getopt_long(argc, argv, "+h", long_options, NULL)) != -1) {
+	ccs_options_default(&options.scratch);
+	while ((letter = getopt_long(argc, argv, "+" RUN_OPTIONS "h", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return print_help();
 		if (letter == OPT_JSON)
@@ -209,11 +225,15 @@ int cmd_check(int argc, char **argv)
 			ok &= read_number("priority", 0, 7, &priority);
 		else if (letter == OPT_INTERVAL)
 			ok &= read_number("interval", 0.1, 3600, &c.interval_s);
-		else
+		else if (letter == '?')
 			ok = false;
+		else if (run_options_letter(&options, "check", letter))
+			return EXIT_USAGE;
 	}
 	if (!ok || (c.fabric && argv[optind]))
 		return tool_usage_error("check");
 	c.priority = (unsigned)priority;
-	return json ? run_checks_json(&c, argv[optind]) : run_checks(&c, argv[optind]);
+	if (run_options_export(&options, "check"))
+		return EXIT_FAILED;
+	return json ? run_checks_json(&c, argv + optind) : run_checks(&c, argv + optind);
 }

@@ -22,8 +22,8 @@ struct check {
 void check_report(struct check *c, enum verdict v, const char *what, const char *remedy,
 		  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* The command as execvp(3) would find it; it is not run. */
-void check_command(struct check *c, const char *name);
+/* The command as execvp(3) would find it, and what it starts; it is not run. */
+void check_command(struct check *c, char *const *argv);
 
 /* RDMA devices in sysfs, their device files, and the limit on locked memory. */
 void check_devices(struct check *c);

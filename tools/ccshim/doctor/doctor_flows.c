@@ -177,7 +177,7 @@ static void judge_uncontrolled(struct doctor *d, const struct stat_process *p)
 	if (!f.figures)
 		return;
 	snprintf(f.text, sizeof(f.text), "Part of this process's traffic passes ccshim uncontrolled.");
-	f.remedy = "libccshim(7), LIMITS, explains each reason; with UCX, UCX_TLS=rc_v,ud_v avoids direct verbs.";
+	f.remedy = "libccshim(7), LIMITS, explains each reason; with UCX, 'ccshim run --adapt' avoids direct verbs.";
 	doctor_report(d, &f);
 }
 

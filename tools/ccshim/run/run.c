@@ -12,19 +12,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cc/cc.h"
-#include "config/filename.h"
 #include "config/options.h"
-#include "ccshim.h"
-#include "preload.h"
+#include "run_adapt.h"
+#include "run_options.h"
+#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/preload.h"
 #include "tools/common/preload_list.h"
 
+enum { OPT_ADAPT = 256 };
+
 struct run {
-	struct ccs_options scratch;         /* to check each value */
-	const char *value[CCS_OPT_MAX];     /* by option; NULL: not given here */
-	char config[PATH_MAX], trace[PATH_MAX];
-	char algorithm[PATH_MAX + 512];     /* of a plug-in, with its absolute path */
-	bool dry;
+	struct run_options options;
+	struct run_adapt adapted;
+	bool dry, quiet, adapt;
 	int verbose;
 };
 
@@ -39,6 +39,8 @@ static int print_help(void)
 	       "  -t FILE                   record events and decisions of algorithms (trace)\n"
 	       "  -o NAME=VALUE             any option; see 'ccshim info -f'\n"
 	       "  -c FILE                   a configuration file instead of the user's\n"
+	       "  --adapt                   make UCX use ordinary verbs (UCX_TLS), and\n"
+	       "                            Open MPI's mpirun pass all this to other hosts\n"
 	       "  -n                        print what would be set, run nothing\n"
 	       "  -q                        errors only (log_level=error)\n"
 	       "  -v, -vv                   more messages (log_level=info, debug)\n"
@@ -48,121 +50,31 @@ static int print_help(void)
 	return EXIT_OK;
 }
 
-/* Make the path of a plug-in absolute: the command may change directory before it is loaded. */
-static const char *with_absolute_path(struct run *run, const char *spec)
-{
-	const size_t len = ccs_cc_name_len(spec);
-	char file[PATH_MAX], real[PATH_MAX];
-
-	if (!ccs_cc_is_path(spec) || len >= sizeof(file))
-		return spec;
-	snprintf(file, sizeof(file), "%.*s", (int)len, spec);
-	if (!realpath(file, real) || strlen(spec + len) >= 512)
-		return spec;
-	snprintf(run->algorithm, sizeof(run->algorithm), "%s%s", real, spec + len);
-	return run->algorithm;
-}
-
-static int set_option(struct run *run, const char *name, const char *value)
-{
-	char err[1024];
-
-	if (strcmp(name, "cc") == 0)
-		value = with_absolute_path(run, value);
-	if (ccs_options_set(&run->scratch, name, value, err, sizeof(err))) {
-		tool_error("run", "%s", err);
-		return -1;
-	}
-	run->value[ccs_opt_find(name) - ccs_opt_table] = value;
-	return 0;
-}
-
-static int set_pair(struct run *run, char *pair)
-{
-	char *eq = strchr(pair, '=');
-
-	if (!eq) {
-		tool_error("run", "-o %s: expected NAME=VALUE", pair);
-		return -1;
-	}
-	*eq = '\0';
-	return set_option(run, pair, eq + 1);
-}
-
-/* The path is made absolute: the command may change directory before it reads the file. */
-static int set_config(struct run *run, const char *file)
-{
-	if (realpath(file, run->config))
-		return 0;
-	tool_error("run", "-c %s: %m", file);
-	return -1;
-}
-
 static int set_verbose(struct run *run)
 {
-	return set_option(run, "log_level", run->verbose++ ? "debug" : "info");
-}
-
-/* The path is made absolute for the same reason; the directory has no escapes. */
-static int set_trace(struct run *run)
-{
-	char here[PATH_MAX], dir[PATH_MAX];
-
-	if (!*optarg || *optarg == '/' || !getcwd(here, sizeof(here)) ||
-	    ccs_filename_escape(here, dir, sizeof(dir)) ||
-	    snprintf(run->trace, sizeof(run->trace), "%s/%s", dir, optarg) >= PATH_MAX)
-		return set_option(run, "trace", optarg);
-	return set_option(run, "trace", run->trace);
+	return run_options_set(&run->options, "run", "log_level", run->verbose++ ? "debug" : "info");
 }
 
 static int parse_option(struct run *run, int letter)
 {
 	switch (letter) {
-	case 'a':
-		return set_option(run, "cc", optarg);
-	case 'r':
-		return set_option(run, "max_rate", optarg);
-	case 'm':
-		return set_option(run, "mode", optarg);
-	case 't':
-		return set_trace(run);
-	case 'o':
-		return set_pair(run, optarg);
-	case 'c':
-		return set_config(run, optarg);
 	case 'n':
 		run->dry = true;
 		return 0;
 	case 'q':
-		return set_option(run, "log_level", "error");
+		run->quiet = true;
+		return run_options_set(&run->options, "run", "log_level", "error");
 	case 'v':
 		return set_verbose(run);
-	default:
+	case OPT_ADAPT:
+		run->adapt = true;
+		return 0;
+	case '?':
 		tool_usage_error("run");
 		return -1;
+	default:
+		return run_options_letter(&run->options, "run", letter);
 	}
-}
-
-static int set_variable(const char *name, const char *value)
-{
-	if (setenv(name, value, 1) == 0)
-		return 0;
-	tool_error("run", "%s: %m", name);
-	return -1;
-}
-
-static int set_options(const struct run *run)
-{
-	char name[64];
-
-	if (*run->config && set_variable("CCSHIM_CONFIG", run->config))
-		return -1;
-	for (size_t i = 0; i < ccs_opt_count; i++) {
-		ccs_opt_variable(&ccs_opt_table[i], name, sizeof(name));
-		if (run->value[i] && set_variable(name, run->value[i]))
-			return -1;
-	}
-	return 0;
 }
 
 /* eval "$(ccshim run -n ...)" has the same effect as the options. */
@@ -181,13 +93,15 @@ static int print_exports(const struct run *run)
 {
 	char name[64];
 
-	if (*run->config)
+	if (*run->options.config)
 		print_export("CCSHIM_CONFIG");
 	for (size_t i = 0; i < ccs_opt_count; i++) {
 		ccs_opt_variable(&ccs_opt_table[i], name, sizeof(name));
-		if (run->value[i])
+		if (run->options.value[i])
 			print_export(name);
 	}
+	for (unsigned i = 0; i < 2 && run->adapted.variables[i]; i++)
+		print_export(run->adapted.variables[i]);
 	print_export("LD_PRELOAD");
 	return EXIT_OK;
 }
@@ -205,7 +119,7 @@ static int set_preload(void)
 	}
 	list = preload_list_append(old ? old : "", lib);
 	if (list)
-		status = set_variable("LD_PRELOAD", list);
+		status = run_set_variable("run", "LD_PRELOAD", list);
 	free(list);
 	return status;
 }
@@ -233,6 +147,7 @@ static int check_configuration(const char *command)
 int cmd_run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
+		{ "adapt", no_argument, NULL, OPT_ADAPT },
 		{ "trace", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
@@ -241,8 +156,8 @@ int cmd_run(int argc, char **argv)
 	int letter, status;
 
 	argv[0] = (char *)"ccshim run"; /* the prefix of getopt's messages */
-	ccs_options_default(&run.scratch);
-	while ((letter = getopt_long(argc, argv, "+a:r:m:t:o:c:nqvh", long_options, NULL)) != -1) {
+	ccs_options_default(&run.options.scratch);
+	while ((letter = getopt_long(argc, argv, "+" RUN_OPTIONS "nqvh", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return print_help();
 		if (parse_option(&run, letter))
@@ -253,11 +168,11 @@ int cmd_run(int argc, char **argv)
 		tool_error("run", "a command is missing");
 		return tool_usage_error("run");
 	}
-	if (set_options(&run))
+	if (run_options_export(&run.options, "run"))
 		return EXIT_ERROR;
 	if (check_configuration(*argv ? *argv : "ccshim"))
 		return EXIT_USAGE;
-	if (set_preload())
+	if (set_preload() || run_adapt(&run.adapted, argv, run.adapt, run.quiet || run.dry))
 		return EXIT_ERROR;
 	if (*argv)
 		warn_if_not_preloaded(*argv);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The file that a command executes in the end, through wrappers and interpreters. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/elf_needed.h"
+#include "command.h"
+#include "tools/ccshim/preload.h"
+
+enum { WRAPPERS = 8, SCRIPTS = 4 };      /* nested; the kernel's limit of interpreters */
+
+/* Programs that execute what their arguments name, and the short options that take a word. */
+static const struct wrapper {
+	const char *name, *valued;
+} wrappers[] = {
+	{ "chrt", "TPD" }, { "env", "uCS" }, { "ionice", "cnpPu" }, { "ltrace", "aeFlnopsuwx" },
+	{ "mpiexec", "nHNfx" }, { "mpiexec.hydra", "nf" }, { "mpirun", "cnHNfx" }, { "nice", "n" },
+	{ "nohup", "" }, { "numactl", "ipPmMCNO" }, { "orterun", "cnHNx" }, { "prterun", "cnHNx" },
+	{ "prun", "cnHNx" }, { "setsid", "" }, { "srun", "ABcCdDeGiIJmMnNopPqrStTwxz" },
+	{ "stdbuf", "ioe" }, { "strace", "aeEIOopPsSuUXb" }, { "sudo", "CDghpRrtTuU" }, { "taskset", "" },
+	{ "time", "fo" }, { "timeout", "ks" }, { "unshare", "RwSG" },
+};
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static const struct wrapper *find_wrapper(const char *name)
+{
+	for (unsigned i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++)
+		if (strcmp(wrappers[i].name, name) == 0)
+			return &wrappers[i];
+	return NULL;
+}
+
+/* The first word that is a program, and no option, its value, or an assignment; NULL: none. */
+static char *const *find_program(char *const *word, const char *valued)
+{
+	char buf[PATH_MAX];
+
+	for (; *word; word++) {
+		const char *w = *word;
+
+		if (w[0] == '-' && w[1] && !w[2] && strchr(valued, w[1]) && word[1])
+			word++;
+		else if (*w && *w != '-' && !strchr(w, '=') && preload_which(w, buf, sizeof(buf)))
+			return word;
+	}
+	return NULL;
+}
+
+static bool is_shell(const char *name)
+{
+	return strcmp(name, "sh") == 0 || strcmp(name, "bash") == 0 || strcmp(name, "dash") == 0 ||
+	       strcmp(name, "ksh") == 0 || strcmp(name, "zsh") == 0;
+}
+
+/* The words of a shell's -c. Only one shell is followed: its words are kept in *c. */
+static char *const *find_in_shell(struct command *c, char *const *argv)
+{
+	unsigned n = 0;
+	char *save;
+
+	if (!argv[1] || argv[1][0] != '-' || argv[1][1] == '-' || !strchr(argv[1], 'c') || !argv[2] || *c->text)
+		return NULL;
+	snprintf(c->text, sizeof(c->text), "%s", argv[2]);
+	for (char *w = strtok_r(c->text, " \t\n;&|()'\"", &save); w && n < 63;
+	     w = strtok_r(NULL, " \t\n;&|()'\"", &save))
+		c->words[n++] = w;
+	return find_program(c->words, "");
+}
+
+static bool is_open_mpi(void *arg, const struct ccs_elf_needed *lib)
+{
+	bool *found = arg;
+
+	*found |= strncmp(lib->name, "libopen-rte.so", 14) == 0 || strncmp(lib->name, "libprrte.so", 11) == 0;
+	return *found;
+}
+
+/* The next command, if this one is a wrapper of it. */
+static char *const *unwrap(struct command *c, char *const *argv)
+{
+	const char *name = base_of(*argv);
+	const struct wrapper *w = find_wrapper(name);
+	char *const *next = w ? find_program(argv + 1, w->valued)
+			      : is_shell(name) ? find_in_shell(c, argv) : NULL;
+	const size_t at = strlen(c->started_by);
+	char buf[PATH_MAX];
+	const char *file = next ? preload_which(*argv, buf, sizeof(buf)) : NULL;
+
+	if (!file)
+		return NULL;
+	snprintf(c->started_by + at, sizeof(c->started_by) - at, "%s%s", at ? ", " : "", name);
+	if (strncmp(name, "mpi", 3) == 0 || strstr(name, "run"))
+		ccs_elf_needed_walk(file, is_open_mpi, &c->open_mpi);
+	return next;
+}
+
+/* Read the start of a file, as much as the kernel does. */
+static size_t read_start(const char *path, char *buf, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	const size_t n = file ? fread(buf, 1, size - 1, file) : 0;
+
+	if (file)
+		fclose(file);
+	buf[n] = '\0';
+	return n;
+}
+
+/* The command that env(1) would run, after its options and assignments. */
+static const char *command_of_env(char *words, char *buf, size_t len)
+{
+	char *save, *word = strtok_r(words, " \t", &save);
+	const char *found;
+
+	while (word && (*word == '-' || strchr(word, '=')))
+		word = strtok_r(NULL, " \t", &save);
+	found = word ? preload_which(word, buf, len) : NULL;
+	if (found && found != buf)
+		snprintf(buf, len, "%s", found);
+	return found ? buf : NULL;
+}
+
+/*
+ * The interpreter of a file that is not ELF: from its first line, else the shell, as for
+ * execvp(3). NULL: there is none; *why explains it.
+ */
+static const char *find_interpreter(const char *path, char *buf, size_t len, const char **why)
+{
+	char start[256], *save, *word;
+	const size_t n = read_start(path, start, sizeof(start));
+
+	if (memchr(start, '\0', n)) {
+		*why = "it is neither an ELF file nor a script";
+		return NULL;
+	}
+	if (strncmp(start, "#!", 2) != 0)
+		return "/bin/sh";
+	start[strcspn(start, "\n")] = '\0';
+	*why = "its interpreter does not exist";
+	word = strtok_r(start + 2, " \t", &save);
+	if (!word)
+		return NULL;
+	if (strcmp(base_of(word), "env") == 0)
+		return command_of_env(save, buf, len);
+	snprintf(buf, len, "%s", word);
+	return access(buf, X_OK) == 0 ? buf : NULL;
+}
+
+/* From the file in path through interpreters to an ELF file; *script is what the last one reads. */
+static bool follow_scripts(struct command *c)
+{
+	const char *why = "its interpreters are nested too deeply", *next;
+	char buf[PATH_MAX], first[PATH_MAX];
+	struct ccs_elf e;
+
+	snprintf(first, sizeof(first), "%s", c->path);
+	for (unsigned i = 0; i <= SCRIPTS; i++) {
+		if (ccs_elf_open(&e, c->path) == 0) {
+			ccs_elf_close(&e);
+			return true;
+		}
+		next = find_interpreter(c->path, buf, sizeof(buf), &why);
+		if (!next)
+			break;
+		if (i == 0)
+			snprintf(c->script, sizeof(c->script), "%s", c->path);
+		snprintf(c->path, sizeof(c->path), "%s", next);
+	}
+	snprintf(c->problem, sizeof(c->problem), "%s: %s", first, why);
+	return false;
+}
+
+/* What an interpreter's arguments name: a script, or Python's -m MODULE. */
+static void find_script(struct command *c, char *const *argv)
+{
+	const char *name = base_of(c->path);
+	const bool python = strncmp(name, "python", 6) == 0;
+
+	if (!python && !is_shell(name))
+		return;
+	while (*++argv && argv[0][0] == '-') {
+		if (strcmp(*argv, "-c") == 0)
+			return;
+		if (python && strcmp(*argv, "-m") == 0) {
+			snprintf(c->module, sizeof(c->module), "%s", argv[1] ? argv[1] : "");
+			return;
+		}
+		if (python && (strcmp(*argv, "-W") == 0 || strcmp(*argv, "-X") == 0) && argv[1])
+			argv++;
+	}
+	if (*argv)
+		snprintf(c->script, sizeof(c->script), "%s", *argv);
+}
+
+bool command_follow(struct command *c, char *const *argv)
+{
+	char buf[PATH_MAX];
+	char *const *next;
+	const char *found;
+
+	*c = (struct command){ .open_mpi = false };
+	for (unsigned i = 0; i < WRAPPERS && (next = unwrap(c, argv)); i++)
+		argv = next;
+	found = preload_which(*argv, buf, sizeof(buf));
+	if (!found) {
+		snprintf(c->problem, sizeof(c->problem), "%s: not found, or not executable", *argv);
+		return false;
+	}
+	snprintf(c->path, sizeof(c->path), "%s%s", strchr(found, '/') ? "" : "./", found);
+	if (!follow_scripts(c))
+		return false;
+	if (!*c->script)
+		find_script(c, argv);
+	return true;
+}

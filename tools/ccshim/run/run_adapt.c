@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * UCX prefers transports that post through direct verbs of mlx5; UCX_TLS excludes them. Open MPI's
+ * launcher gives processes on other hosts the variables that -x names, or its parameter
+ * mca_base_env_list, and no others; it refuses both together.
+ */
+#include "run_adapt.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run_options.h"
+#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/command/command.h"
+
+#define ENV_LIST "OMPI_MCA_mca_base_env_list"
+
+static bool has_mlx5_device(void)
+{
+	char driver[PATH_MAX];
+	bool found = false;
+	glob_t links;
+
+	if (glob("/sys/class/infiniband/*/device/driver", 0, NULL, &links) != 0)
+		return false;
+	for (size_t i = 0; i < links.gl_pathc; i++) {
+		const ssize_t n = readlink(links.gl_pathv[i], driver, sizeof(driver) - 1);
+
+		driver[n > 0 ? n : 0] = '\0';
+		found |= strstr(driver, "/mlx5_core") != NULL;
+	}
+	globfree(&links);
+	return found;
+}
+
+static bool has_word(char *const *argv, const char *const *words)
+{
+	for (; *argv; argv++)
+		for (const char *const *w = words; *w; w++)
+			if (strcmp(*argv, *w) == 0)
+				return true;
+	return false;
+}
+
+static bool names_hosts(char *const *argv)
+{
+	static const char *const words[] = { "-H", "-host", "--host", "-hostfile", "--hostfile",
+					     "-machinefile", "--machinefile", NULL };
+
+	return has_word(argv, words);
+}
+
+static bool exports_variables(char *const *argv)
+{
+	static const char *const words[] = { "-x", NULL };
+
+	return has_word(argv, words);
+}
+
+static int set(struct run_adapt *a, const char *name, const char *value)
+{
+	a->variables[a->variables[0] != NULL] = name;
+	return run_set_variable("run", name, value);
+}
+
+static int adapt_ucx(struct run_adapt *a)
+{
+	const char *tls = getenv("UCX_TLS");
+	char adapted[4096];
+
+	if (!command_ucx_is_direct(tls))
+		return 0;
+	if (command_ucx_without_direct(tls, adapted, sizeof(adapted)))
+		return set(a, "UCX_TLS", adapted);
+	tool_error("run", "UCX_TLS is too long to adapt");
+	return -1;
+}
+
+/* The variables that processes on other hosts need, besides those that the user lists. */
+static int adapt_open_mpi(struct run_adapt *a)
+{
+	const char *old = getenv(ENV_LIST);
+	char *list = NULL;
+	size_t len;
+	FILE *f = open_memstream(&list, &len);
+	int status = -1;
+
+	if (f) {
+		fprintf(f, "%s%sLD_PRELOAD", old ? old : "", old && *old ? ";" : "");
+		for (char *const *e = environ; *e; e++)
+			if (strncmp(*e, "CCSHIM_", 7) == 0 || strncmp(*e, "UCX_TLS=", 8) == 0)
+				fprintf(f, ";%.*s", (int)strcspn(*e, "="), *e);
+		if (fclose(f) == 0)
+			status = set(a, ENV_LIST, list);
+	}
+	free(list);
+	return status;
+}
+
+static void warn(const struct command *c, const struct command_uses *u, char *const *argv)
+{
+	const bool elsewhere = c->open_mpi && names_hosts(argv);
+
+	if (u->ucx_direct && command_ucx_is_direct(getenv("UCX_TLS")) && (elsewhere || has_mlx5_device()))
+		tool_error("run", "warning: UCX posts through direct verbs on mlx5 devices, which is "
+			   "uncontrolled; --adapt sets UCX_TLS so that it uses ordinary verbs");
+	if (elsewhere && !exports_variables(argv) && !getenv(ENV_LIST))
+		tool_error("run", "warning: %s passes LD_PRELOAD and CCSHIM_* to no other host: use --adapt, "
+			   "or its option -x for each", c->started_by);
+}
+
+static int adapt_or_warn(struct run_adapt *a, const struct command *c, char *const *argv, bool adapt)
+{
+	struct command_uses uses;
+
+	if (!adapt) {
+		command_uses(&uses, c);
+		warn(c, &uses, argv);
+		return 0;
+	}
+	if (adapt_ucx(a))
+		return -1;
+	if (!c->open_mpi)
+		return 0;
+	if (!exports_variables(argv))
+		return adapt_open_mpi(a);
+	tool_error("run", "warning: with its option -x, %s passes no other variables to other hosts: "
+		   "add -x LD_PRELOAD -x UCX_TLS, and -x for each CCSHIM_*", c->started_by);
+	return 0;
+}
+
+int run_adapt(struct run_adapt *a, char *const *argv, bool adapt, bool quiet)
+{
+	struct command *c = calloc(1, sizeof(*c));
+	int status = 0;
+
+	*a = (struct run_adapt){ { NULL } };
+	if (c && (adapt || !quiet)) {
+		if (*argv)
+			command_follow(c, argv);
+		status = adapt_or_warn(a, c, argv, adapt);
+	}
+	free(c);
+	return status;
+}

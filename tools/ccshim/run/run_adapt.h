@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_RUN_ADAPT_H
+#define CCS_TOOLS_RUN_ADAPT_H
+/* Communication libraries that would bypass the shim, and launchers that would not pass it on. */
+#include <stdbool.h>
+
+struct run_adapt {
+	const char *variables[2];       /* that were set; NULL: no more */
+};
+
+/*
+ * With adapt, set the variables of UCX and Open MPI by which the command is controlled; without,
+ * warn if they would be needed. argv may be empty. 0; -1 after an error message.
+ */
+int run_adapt(struct run_adapt *a, char *const *argv, bool adapt, bool quiet);
+
+#endif
