@@ -59,11 +59,12 @@ fits() { awk 'length > 80 { print "too wide: " $0; bad = 1 } END { exit bad }' "
   fits "$BATS_TEST_TMPDIR/stdout"
 }
 
-# Not run here: ./demo and ./check, which run the lab themselves; the blocks that install
+# Not run here: ./demo and ./check, which run the lab themselves; srun, which needs a Slurm (see
+# tests/slurm); the blocks that install
 # ccshim; and those that name a program "app" or a process "PID" of the reader's.
 @test "every other command that README and the tutorial print is known not to run in the lab" {
   run -0 awk '/^```/ { fenced = !fenced } !fenced && /^    [^ ]/ && !/^    (\.\.\/\.\.\/)?(ci\/lab|ccbench) / {
-      if (!/^    (\.\/demo|\.\/check|apt-get|\.\/autogen\.sh|ccshim|LD_PRELOAD=|git|cd) ?/) print }' \
+      if (!/^    (\.\/demo|\.\/check|apt-get|\.\/autogen\.sh|ccshim|LD_PRELOAD=|git|cd|srun) ?/) print }' \
     "$top_srcdir/README.md" "$top_srcdir/docs/tutorial.md"
   [[ -z $output ]] || { echo "neither run nor excused: $output"; false; }
 }
