@@ -116,6 +116,8 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/ccshimd.h \
 	tools/ccshimd/displace.c \
 	tools/ccshimd/displace.h \
+	tools/ccshimd/filter.c \
+	tools/ccshimd/filter.h \
 	tools/ccshimd/inherit.c \
 	tools/ccshimd/inherit.h \
 	tools/ccshimd/key_file.c \
@@ -128,8 +130,8 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/common/ask_agent.h \
 	tools/common/capabilities.c \
 	tools/common/capabilities.h
-tools_ccshimd_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
-tools_ccshimd_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) -lpthread
+tools_ccshimd_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS) $(SECCOMP_CFLAGS)
+tools_ccshimd_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) $(SECCOMP_LIBS) -lpthread
 
 # Slurm's plug-in. What it exports is what Slurm calls.
 if HAVE_SLURM

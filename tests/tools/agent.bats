@@ -87,6 +87,36 @@ reloads() {
 	grep -E '^NoNewPrivs:\s*1$' /proc/$agent/status
 }
 
+# Skips where there is no filter.
+need_filter() {
+	grep -q '^Seccomp_filters:' /proc/self/status || skip "no seccomp"
+	[[ $(ldd "$top_builddir/tools/ccshimd/ccshimd") == *libseccomp* ]] ||
+		skip "built without libseccomp, or with a sanitizer"
+}
+
+@test "it restricts its system calls when its sockets are open" {
+	need_filter
+	outside=$(sed -n 's/^Seccomp_filters:\s*//p' /proc/self/status)
+	start
+	[ "$(sed -n 's/^Seccomp_filters:\s*//p' /proc/$agent/status)" -gt "$outside" ]
+	grep -E '^Seccomp:\s*2$' /proc/$agent/status
+	[ ! -s agent.err ]
+}
+
+@test "code inside a running agent runs, writes, creates and traces nothing, and does not end it" {
+	need_filter
+	LD_PRELOAD=$top_builddir/tests/tools/.libs/intruder.so start
+	until grep -q '^intruder: done$' agent.err; do
+		kill -0 $agent
+		sleep 0.05
+	done
+	cat agent.err
+	[ "$(grep -c '^intruder: .*: EPERM$' agent.err)" -ge 16 ]
+	[ "$(grep -c -v -e ': EPERM$' -e ': done$' agent.err)" -eq 0 ]
+	"$top_builddir/tools/ccshimd/ccshimd" --status --socket "$socket" > status
+	[ "$(jq .pid status)" -eq $agent ]
+}
+
 @test "it notifies the service manager that it is ready, and then its watchdog" {
 	command -v perl > /dev/null || skip "no perl"
 	perl -MIO::Socket::UNIX -MSocket -e '

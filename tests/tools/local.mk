@@ -61,3 +61,14 @@ check_LTLIBRARIES += tests/tools/fakeverbs.la
 tests_tools_fakeverbs_la_SOURCES = tests/tools/fakeverbs.c
 tests_tools_fakeverbs_la_CFLAGS = -std=gnu11 -Wall -Wextra $(VERBS_CFLAGS)
 tests_tools_fakeverbs_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+
+# As fakeverbs: what a taken-over agent would try.
+check_LTLIBRARIES += tests/tools/intruder.la
+tests_tools_intruder_la_SOURCES = \
+	tests/tools/forbidden_calls.c \
+	tests/tools/forbidden_calls.h \
+	tests/tools/intruder.c
+tests_tools_intruder_la_CPPFLAGS = -D_GNU_SOURCE -I$(top_srcdir)
+tests_tools_intruder_la_CFLAGS = -std=gnu11 -Wall -Wextra
+tests_tools_intruder_la_LIBADD = -lpthread
+tests_tools_intruder_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere

@@ -241,6 +241,16 @@ tests_unit_test_signal_wire_LDADD = $(unit_ldadd)
 endif
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/test_filter
+TESTS += tests/unit/test_filter
+tests_unit_test_filter_SOURCES = \
+	tests/unit/test_filter.c \
+	tests/tools/forbidden_calls.c \
+	tests/tools/forbidden_calls.h \
+	tools/ccshimd/filter.c \
+	tools/ccshimd/filter.h
+tests_unit_test_filter_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SECCOMP_CFLAGS)
+tests_unit_test_filter_LDADD = $(unit_ldadd) $(SECCOMP_LIBS) -lpthread
 check_PROGRAMS += tests/unit/test_auth
 TESTS += tests/unit/test_auth
 tests_unit_test_auth_SOURCES = \

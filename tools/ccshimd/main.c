@@ -2,6 +2,7 @@
 /* ccshimd: the host agent as a daemon. */
 #include "config.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
@@ -23,6 +24,7 @@
 #include "ccshimd.h"
 #include "auth.h"
 #include "displace.h"
+#include "filter.h"
 #include "inherit.h"
 #include "links.h"
 
@@ -366,6 +368,10 @@ static void run(struct daemon *d)
 	error = drop_capabilities();
 	if (error)
 		daemon_error("cannot drop privileges, continuing with them: %s",
+			     strerror(error));
+	error = filter_system_calls(!d->config.ninherited);
+	if (error && error != ENOTSUP)
+		daemon_error("cannot restrict system calls, continuing without: %s",
 			     strerror(error));
 	notify("READY=1");
 	while (!ended) {

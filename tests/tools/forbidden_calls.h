@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_FORBIDDEN_CALLS_H
+#define TESTS_FORBIDDEN_CALLS_H
+/* System calls that a running agent does not make and somebody who has taken it over would. */
+#include <stdbool.h>
+
+struct forbidden_call {
+	const char *name;
+	long (*attempt)(void);          /* negative with errno, as the call */
+	bool privileged;                /* EPERM without a filter, too, for some users */
+};
+
+extern const struct forbidden_call forbidden_calls[];
+extern const unsigned nforbidden_calls;
+
+#endif
