@@ -129,6 +129,7 @@ static void tick(struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);
 
+	ccs_peers_retry(a, now_ns);
 	if (now_ns < a->tick_ns)
 		return;
 	a->tick_ns = now_ns + CCS_AGENT_TICK_NS;
@@ -173,6 +174,8 @@ static int64_t next_timeout_ns(const struct ccs_agent *a)
 		return due_ns == UINT64_MAX ? -1 : due_ns <= now_ns ? 0 : (int64_t)(due_ns - now_ns);
 	if (a->refused >= 0 && now_ns + REFUSED_RETRY_NS < due_ns)
 		due_ns = now_ns + REFUSED_RETRY_NS;
+	if (a->peers.hello_due_ns < due_ns)
+		due_ns = a->peers.hello_due_ns;
 	if (a->counters.ports && a->counters_ns < due_ns)
 		due_ns = a->counters_ns;
 	if (a->telemetry_wanted && a->demand_ns < due_ns)

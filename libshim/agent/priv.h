@@ -33,6 +33,7 @@ enum {
 #define CCS_LEASE_MS 3000u
 #define CCS_LEASE_MAX_MS 60000u
 #define CCS_RENEW_NS 1000000000ull
+#define CCS_AGENT_FIRST_RETRY_NS 5000000ull /* of a HELLO, before there was a lease */
 #define CCS_AGENT_WARN_NS 3600000000000ull /* between warnings of one kind */
 
 /* A descriptor that the loop waits for. */
@@ -87,6 +88,8 @@ struct ccs_peer {
 	uint64_t hello_due_ns;           /* next HELLO */
 	uint64_t hello_awaited;          /* sequence number of the HELLO without a reply; 0: none */
 	uint64_t hello_sent_ns;          /* when that one was sent */
+	uint64_t hello_first;            /* the first HELLO of which a late reply counts */
+	uint64_t hello_first_ns;         /* when that one was sent */
 	uint64_t hello_echo;             /* the peer's incarnation at that time */
 	bool hello_pending;              /* a changed request is to be sent in a HELLO */
 
@@ -126,6 +129,7 @@ struct ccs_peers {
 	uint32_t strangers;              /* entries that no flow of this host needs */
 	uint16_t network_strangers[CCS_AGENT_NETWORKS]; /* of them, by network */
 	uint32_t serial;
+	uint64_t hello_due_ns;           /* no HELLO is due earlier, but to peers wanted since */
 	void (*evicted)(struct ccs_agent *a, struct ccs_peer *p);
 };
 
@@ -189,6 +193,7 @@ struct ccs_agent_totals {
 	uint64_t cnps_hooked, cnps_counted; /* fed by clients, counted by NICs */
 	uint64_t cnps_inbound;           /* for flows of this host, for data that they READ */
 	uint64_t hellos_sent, hellos_received;
+	uint64_t answers_late;           /* that came after a further HELLO, and counted */
 	uint64_t echoes_sent, echoes_received; /* ECHO, ADVICE and RECORDS */
 	uint64_t samples, samples_late;  /* of links; discarded because their time is uncertain */
 	uint64_t send_failed, messages_marked;

@@ -45,6 +45,7 @@ static void put_totals(struct ccs_json *j, const struct ccs_agent *a)
 	ccs_json_uint(j, "cnps_inbound", t->cnps_inbound);
 	ccs_json_uint(j, "hellos_sent", t->hellos_sent);
 	ccs_json_uint(j, "hellos_received", t->hellos_received);
+	ccs_json_uint(j, "answers_late", t->answers_late);
 	ccs_json_uint(j, "echoes_sent", t->echoes_sent);
 	ccs_json_uint(j, "echoes_received", t->echoes_received);
 	ccs_json_uint(j, "samples", t->samples);

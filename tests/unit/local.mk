@@ -179,6 +179,7 @@ if HAVE_CMOCKA
 agent_unit_programs = \
 	tests/unit/test_agent_clients \
 	tests/unit/test_agent_cnps \
+	tests/unit/test_agent_hellos \
 	tests/unit/test_agent_inbound \
 	tests/unit/test_agent_limits \
 	tests/unit/test_agent_peers \
@@ -209,6 +210,11 @@ tests_unit_test_agent_peers_SOURCES = \
 	tests/unit/agentrig.h \
 	tests/unit/test_agent_peers.c
 tests_unit_test_agent_peers_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_agent_hellos_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/test_agent_hellos.c
+tests_unit_test_agent_hellos_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_agent_limits_SOURCES = \
 	tests/unit/agentrig.c \
 	tests/unit/agentrig.h \

@@ -163,21 +163,6 @@ static void cnps_resume_after_the_rp_agent_restarts(void **state)
 	rig_hang_up(&c);
 }
 
-static void hellos_to_a_silent_peer_back_off(void **state)
-{
-	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
-
-	rig_stop(r, NP);
-	rig_add(r, &c, RP, 1, 0);
-	rig_pass(r, 300);
-	assert_int_equal(r->agent[RP]->totals.hellos_sent, 3);
-	rig_pass(r, 60000);
-	assert_in_range(r->agent[RP]->totals.hellos_sent, 8, 14);
-	assert_int_equal(rig_path(&c, 0)->last_seen_ns, 0);
-	rig_hang_up(&c);
-}
-
 static void np_flag_tells_whether_marks_are_captured(void **state)
 {
 	struct rig *r = *state;
@@ -389,7 +374,6 @@ int main(void)
 		TEST(lease_is_renewed_while_flows_exist),
 		TEST(cnps_resume_after_the_np_agent_restarts),
 		TEST(cnps_resume_after_the_rp_agent_restarts),
-		TEST(hellos_to_a_silent_peer_back_off),
 		TEST(np_flag_tells_whether_marks_are_captured),
 		TEST(both_directions_work_at_once),
 		TEST(no_cnp_is_lost_or_duplicated),

@@ -350,12 +350,12 @@ struct bounds {
 	unsigned np_flows, depth, restarts, pauses, slowing;
 };
 
-enum { RESTART = 0, PAUSE = 2, SLOW = 4, DELIVER = 5, ACTIONS = DELIVER + POOL };
+enum { RESTART = 0, PAUSE = 2, SLOW = 5, DELIVER = 6, ACTIONS = DELIVER + POOL };
 
 /* Perform an action; false if it is not possible or leads beyond the bounds. */
 static bool act(unsigned action, const struct bounds *b)
 {
-	static const uint64_t pause_ns[] = { 1100000000, 5000000000 };
+	static const uint64_t pause_ns[] = { 110000000, 1100000000, 5000000000 };
 	const unsigned i = action - DELIVER;
 
 	pool_full = false;
@@ -498,8 +498,8 @@ static void check_reflection(void)
 
 static void print_action(unsigned action)
 {
-	static const char *const name[] = { "RP restarts", "NP restarts", "1.1 s pass", "5 s pass",
-					    "NP sends a CNP, or advises a rate" };
+	static const char *const name[] = { "RP restarts", "NP restarts", "0.11 s pass", "1.1 s pass",
+					    "5 s pass", "NP sends a CNP, or advises a rate" };
 	static const char *const type[] = { "", "HELLO", "HELLO_ACK", "CNP", "ECHO", "RECORDS",
 					    "ADVICE" };
 	const unsigned i = action - DELIVER;

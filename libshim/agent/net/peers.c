@@ -12,6 +12,7 @@ int ccs_peers_open(struct ccs_agent *a,
 	struct ccs_peers *ps = &a->peers;
 
 	ps->evicted = evicted;
+	ps->hello_due_ns = UINT64_MAX;
 	ps->peer = calloc(CCS_SHM_PATHS, sizeof(*ps->peer));
 	ps->unused = calloc(CCS_SHM_PATHS, sizeof(*ps->unused));
 	if (!ps->peer || !ps->unused || ccs_index_init(&ps->index, BUCKETS, a->salt))
@@ -247,13 +248,34 @@ void ccs_peer_prove(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence)
 	p->proven = incarnation;
 }
 
-void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns)
+static void send_hellos(struct ccs_agent *a, uint64_t now_ns)
 {
 	struct ccs_peers *ps = &a->peers;
 
-	for (uint32_t i = 0; i < ps->high; i++)
-		if (ps->peer[i].serial && ccs_peer_wanted(&ps->peer[i], now_ns) &&
-		    ps->peer[i].hello_due_ns <= now_ns)
-			ccs_send_hello(a, &ps->peer[i]);
+	ps->hello_due_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < ps->high; i++) {
+		struct ccs_peer *p = &ps->peer[i];
+
+		if (!p->serial || !ccs_peer_wanted(p, now_ns))
+			continue;
+		if (p->hello_due_ns <= now_ns)
+			ccs_send_hello(a, p);
+		else if (p->hello_due_ns < ps->hello_due_ns)
+			ps->hello_due_ns = p->hello_due_ns;
+	}
+	/* However many there are, the table is searched this often only. */
+	if (ps->hello_due_ns < now_ns + CCS_AGENT_FIRST_RETRY_NS)
+		ps->hello_due_ns = now_ns + CCS_AGENT_FIRST_RETRY_NS;
+}
+
+void ccs_peers_retry(struct ccs_agent *a, uint64_t now_ns)
+{
+	if (a->peers.hello_due_ns <= now_ns)
+		send_hellos(a, now_ns);
+}
+
+void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns)
+{
+	send_hellos(a, now_ns);
 	evict_unused(a, now_ns);
 }

@@ -44,7 +44,9 @@ bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence);
 uint64_t ccs_peer_clock(const struct ccs_peer *p, uint64_t now_ns);
 void ccs_peer_update_clock(struct ccs_peer *p, uint64_t clock_ns, uint64_t now_ns);
 
-/* Send the HELLOs that are due, and evict unused peers. */
+/* Send the HELLOs that are due at peers.hello_due_ns. */
+void ccs_peers_retry(struct ccs_agent *a, uint64_t now_ns);
+/* Send those that are due, and evict unused peers. */
 void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns);
 
 #endif

@@ -119,8 +119,10 @@ static void handle_hello_ack(struct ccs_agent *a, struct ccs_peer *p,
 			     const struct ccs_wire_message *m)
 {
 	const bool known = m->header.incarnation == p->incarnation;
+	const bool late = m->hello_ack.of != p->hello_awaited;
 
-	if (!p->hello_awaited || m->hello_ack.of != p->hello_awaited) {
+	if (!p->hello_awaited || m->hello_ack.of < p->hello_first ||
+	    m->hello_ack.of > p->hello_awaited) {
 		count_refusal(a, CCS_REFUSED_REPLAYED);
 		return;
 	}
@@ -131,7 +133,9 @@ static void handle_hello_ack(struct ccs_agent *a, struct ccs_peer *p,
 		ccs_send_hello(a, p);
 		return;
 	}
-	update_rtt(p, ccs_agent_now(a) - p->hello_sent_ns);
+	a->totals.answers_late += late;
+	if (!late)
+		update_rtt(p, ccs_agent_now(a) - p->hello_sent_ns);
 	ccs_peer_prove(p, m->header.incarnation, m->header.sequence);
 	if (m->hello_ack.lease_ms) {
 		p->hello_attempts = 0;

@@ -4,6 +4,8 @@
 #include "agent/core.h"
 #include "agent/net/udp.h"
 
+#define LATE_NS CCS_RENEW_NS
+
 static void send_to_peer(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m)
 {
 	m->header.incarnation = ccs_agent_incarnation(a, &p->ends);
@@ -12,13 +14,38 @@ static void send_to_peer(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wir
 	ccs_udp_send(a, &p->ends, m);
 }
 
-/* The first retries come soon, in case a message was lost; later ones, to hosts without an agent,
- * at increasing intervals. */
-static uint64_t retry_interval_ns(unsigned attempts)
+enum { FIRST_RETRIES = 8 };              /* 1.3 s in all */
+
+/*
+ * The first retries come soon, in case a message was lost; later ones, to hosts without an agent,
+ * at increasing intervals. A flow that begins waits for its first lease: without one, the first
+ * interval is the shortest, and each is twice the one before, as the delay is not known yet.
+ */
+static uint64_t retry_interval_ns(bool had_lease, unsigned attempts)
 {
+	if (!had_lease && attempts <= FIRST_RETRIES)
+		return CCS_AGENT_FIRST_RETRY_NS << (attempts - 1);
+	if (!had_lease)
+		attempts -= FIRST_RETRIES - 2;
 	if (attempts <= 2)
 		return attempts * 100000000ull;
 	return CCS_RENEW_NS << (attempts < 6 ? attempts - 3 : 3);
+}
+
+/*
+ * A late answer counts, too: to any HELLO of a series that has no answer yet and in which this
+ * agent assumed the same incarnation of the peer. After LATE_NS a new series begins.
+ */
+static void expect_answer(struct ccs_peer *p, uint64_t now_ns)
+{
+	if (!p->hello_awaited || p->hello_echo != p->incarnation ||
+	    now_ns - p->hello_first_ns >= LATE_NS) {
+		p->hello_first = p->sequence;
+		p->hello_first_ns = now_ns;
+	}
+	p->hello_awaited = p->sequence;
+	p->hello_echo = p->incarnation;
+	p->hello_sent_ns = now_ns;
 }
 
 /* The shorter of two periods; 0 is none. */
@@ -49,11 +76,11 @@ void ccs_send_hello(struct ccs_agent *a, struct ccs_peer *p)
 
 	send_to_peer(a, p, &m);
 	a->totals.hellos_sent++;
-	p->hello_awaited = p->sequence;
-	p->hello_echo = p->incarnation;
-	p->hello_sent_ns = now_ns;
+	expect_answer(p, now_ns);
 	p->hello_pending = false;
-	p->hello_due_ns = now_ns + retry_interval_ns(++p->hello_attempts);
+	p->hello_due_ns = now_ns + retry_interval_ns(p->last_seen_ns, ++p->hello_attempts);
+	if (p->hello_due_ns < a->peers.hello_due_ns)
+		a->peers.hello_due_ns = p->hello_due_ns;
 }
 
 /* Without a peer entry the sequence number is the time, at which a new entry's numbers start. */

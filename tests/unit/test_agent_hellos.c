@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A flow's first HELLOs: they are repeated soon, not endlessly, and a late answer counts once. */
+#include "agentrig.h"
+
+enum { RP, NP };
+
+/* Time passes in steps of a millisecond, as the agents' loops wait for no longer. */
+static void pass_ms(struct rig *r, unsigned ms)
+{
+	while (ms--) {
+		r->now_ns += 1000000;
+		rig_settle(r);
+	}
+}
+
+static const struct ccs_peer *peer(const struct rig *r)
+{
+	return &r->agent[RP]->peers.peer[0];
+}
+
+static uint64_t hellos(const struct rig *r)
+{
+	return r->agent[RP]->totals.hellos_sent;
+}
+
+/* NP's agent gets no CPU time; what arrives is kept. */
+static struct ccs_agent *suspend_np(struct rig *r)
+{
+	struct ccs_agent *a = r->agent[NP];
+
+	r->agent[NP] = NULL;
+	return a;
+}
+
+static void a_lost_first_hello_costs_milliseconds(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+
+	rig_stop(r, NP);
+	rig_add(r, &c, RP, 1, 0);
+	pass_ms(r, 3);
+	rig_start(r, NP);
+	assert_int_equal(hellos(r), 1);
+	pass_ms(r, 3);
+	assert_int_not_equal(rig_path(&c, 0)->last_seen_ns, 0);
+	rig_hang_up(&c);
+}
+
+static void an_agent_without_cpu_time_costs_no_lease_interval(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	struct ccs_agent *np = suspend_np(r);
+
+	rig_add(r, &c, RP, 1, 0);
+	pass_ms(r, 200);
+	r->agent[NP] = np;
+	pass_ms(r, 1);
+	assert_int_not_equal(rig_path(&c, 0)->last_seen_ns, 0);
+	rig_hang_up(&c);
+}
+
+/* 5 + 10 + … + 640 ms, and then the interval is a second and more. */
+static void first_hellos_to_a_host_without_an_agent_are_few(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+
+	rig_stop(r, NP);
+	rig_add(r, &c, RP, 1, 0);
+	pass_ms(r, 1270);
+	assert_int_equal(hellos(r), 8);
+	pass_ms(r, 10);
+	assert_int_equal(hellos(r), 9);
+	pass_ms(r, 980);
+	assert_int_equal(hellos(r), 9);
+	pass_ms(r, 20);
+	assert_int_equal(hellos(r), 10);
+	rig_pass(r, 80000);
+	assert_in_range(hellos(r), 20, 23);
+	assert_int_equal(rig_path(&c, 0)->last_seen_ns, 0);
+	rig_hang_up(&c);
+}
+
+/* What a peer does not answer in time during a lease is repeated at the intervals of a lease. */
+static void renewals_are_not_repeated_sooner(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	uint64_t before;
+
+	rig_add(r, &c, RP, 1, 0);
+	rig_settle(r);
+	rig_stop(r, NP);
+	before = hellos(r);
+	rig_pass(r, 1000);
+	assert_int_equal(hellos(r), before + 1);
+	pass_ms(r, 90);
+	assert_int_equal(hellos(r), before + 1);
+	pass_ms(r, 1000);
+	assert_int_equal(hellos(r), before + 3);
+	rig_hang_up(&c);
+}
+
+/* The peer's answer to that HELLO, with the incarnation that it had. */
+static struct ccs_wire_message answer(const struct rig *r, struct ccs_agent *np)
+{
+	const struct ccs_ends ends = { .local = peer(r)->ends.remote, .remote = peer(r)->ends.local };
+
+	return (struct ccs_wire_message){
+		.header = {
+			.type = CCS_WIRE_HELLO_ACK, .sequence = 1,
+			.incarnation = ccs_agent_incarnation(np, &ends),
+			.echo = ccs_agent_incarnation(r->agent[RP], &peer(r)->ends),
+		},
+		.hello_ack = { .of = peer(r)->hello_awaited, .lease_ms = 0 },
+	};
+}
+
+/* The first HELLO's answer takes longer than the HELLO is repeated. */
+static void a_late_answer_counts_once(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	struct ccs_wire_message m;
+	struct ccs_agent *np = suspend_np(r);
+	uint64_t sent;
+
+	rig_add(r, &c, RP, 1, 0);
+	m = answer(r, np);
+	pass_ms(r, 16);
+	sent = hellos(r);
+	assert_int_equal(sent, 3);
+	rig_forge_message(r, "127.0.0.2", RP, &m);
+	assert_int_equal(peer(r)->proven, m.header.incarnation);
+	assert_int_equal(r->agent[RP]->totals.answers_late, 1);
+	assert_int_equal(hellos(r), sent + 1); /* with that incarnation, for a lease */
+	assert_int_equal(peer(r)->rtt_ns, 0); /* a HELLO of which it is not the answer says nothing */
+	rig_forge_message(r, "127.0.0.2", RP, &m);
+	assert_int_equal(r->agent[RP]->totals.refused[CCS_REFUSED_REPLAYED], 1);
+	assert_int_equal(hellos(r), sent + 1);
+	r->agent[NP] = np;
+	rig_hang_up(&c);
+}
+
+/* Who keeps answers back can make them count for a second, not for as long as he wants. */
+static void an_answer_that_is_too_late_is_refused(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	struct ccs_wire_message m;
+	struct ccs_agent *np = suspend_np(r);
+
+	rig_add(r, &c, RP, 1, 0);
+	m = answer(r, np);
+	pass_ms(r, 1300);
+	rig_forge_message(r, "127.0.0.2", RP, &m);
+	assert_int_equal(peer(r)->proven, 0);
+	assert_int_equal(r->agent[RP]->totals.refused[CCS_REFUSED_REPLAYED], 1);
+	m.hello_ack.of = peer(r)->hello_awaited + 1; /* not sent yet */
+	rig_forge_message(r, "127.0.0.2", RP, &m);
+	assert_int_equal(r->agent[RP]->totals.refused[CCS_REFUSED_REPLAYED], 2);
+	r->agent[NP] = np;
+	rig_hang_up(&c);
+}
+
+/* A HELLO is answered by one message, whose size is limited, and answers cause no others. */
+static void repeated_hellos_cause_no_more_answers(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	struct ccs_agent *np = suspend_np(r);
+	uint64_t sent;
+
+	rig_add(r, &c, RP, 1, 0);
+	pass_ms(r, 200);
+	sent = hellos(r);
+	r->agent[NP] = np;
+	rig_settle(r);
+	pass_ms(r, 500);
+	assert_int_equal(hellos(r), sent + 1);
+	assert_int_equal(np->totals.hellos_received, sent + 1);
+	assert_int_equal(np->totals.hellos_sent, 0);
+	rig_hang_up(&c);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_lost_first_hello_costs_milliseconds),
+		TEST(an_agent_without_cpu_time_costs_no_lease_interval),
+		TEST(first_hellos_to_a_host_without_an_agent_are_few),
+		TEST(renewals_are_not_repeated_sooner),
+		TEST(a_late_answer_counts_once),
+		TEST(an_answer_that_is_too_late_is_refused),
+		TEST(repeated_hellos_cause_no_more_answers),
+	};
+
+	return cmocka_run_group_tests_name("agent hellos", tests, NULL, NULL);
+}
