@@ -11,11 +11,14 @@
 #include <net/if.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -23,13 +26,15 @@
 
 #include "agent/cnp/capture.h"
 #include "agent/cnp/live_qps.h"
+#include "agent/loop.h"
 
 enum { RP, NP, AGENTS, BATCH = 20, ROCE = 4791 };
 
 static const char usage[] =
-	"usage: marks [SECONDS [FLOWS [RATE]]]\n"
+	"usage: marks [SECONDS [FLOWS [RATE [BUSY [NICE]]]]]\n"
 	"Prints CPU time of the host agents for each marked packet and each CNP, with FLOWS (10000)\n"
-	"marked RATE times a second (100000) altogether for SECONDS (5) a row, and what is lost.\n"
+	"marked RATE times a second (100000) altogether for SECONDS (5) a row, and what is lost,\n"
+	"beside BUSY processes that use all the CPU time they get (0), with agents of that NICE (0).\n"
 	"Needs root, or a system that lets users make network namespaces.\n";
 
 static const char *const address[AGENTS] = { "127.0.0.1", "127.0.0.2" };
@@ -39,6 +44,8 @@ static struct ccs_agent *agent[AGENTS];
 static pthread_t thread[AGENTS];
 static struct ccs_shm *page;
 static uint32_t flows;
+static uint64_t late;                    /* of the last row */
+static int agents_nice;
 
 static _Noreturn void fail(const char *what)
 {
@@ -81,6 +88,7 @@ static void sleep_seconds(double s)
 
 static void *run(void *a)
 {
+	check(!setpriority(PRIO_PROCESS, 0, agents_nice), "setpriority"); /* of the thread, on Linux */
 	ccs_agent_run(a);
 	return NULL;
 }
@@ -242,6 +250,20 @@ static uint64_t delivered(void)
 	return sum;
 }
 
+/* Ends NP's thread; marks that it had not got to, 0.3 s after the last one was sent. */
+static uint64_t drain_np(void)
+{
+	const struct ccs_agent_totals *t = &agent[NP]->totals;
+	uint64_t before, since;
+
+	ccs_agent_stop(agent[NP]);
+	pthread_join(thread[NP], NULL);
+	since = before = t->ce;
+	for (ccs_agent_turn(agent[NP], 0); t->ce != before; ccs_agent_turn(agent[NP], 0))
+		before = t->ce;
+	return t->ce - since;
+}
+
 /* CPU seconds of both agents for that many marks, or none at all, and the totals of NP. */
 static struct ccs_agent_totals measure(uint64_t interval_ns, bool checked, double seconds,
 				       double rate, double cpu[AGENTS], uint64_t *sent, uint64_t *reached)
@@ -258,15 +280,32 @@ static struct ccs_agent_totals measure(uint64_t interval_ns, bool checked, doubl
 	sleep_seconds(rate > 0 ? 0.3 : seconds); /* what is on its way arrives */
 	for (int i = 0; i < AGENTS; i++)
 		cpu[i] += cpu_of(i);
+	late = drain_np();
+	sleep_seconds(0.1);
 	*reached = delivered();
 	close(client);
 	finish(RP);
-	ccs_agent_stop(agent[NP]);
-	pthread_join(thread[NP], NULL);
-	ccs_capture_count(agent[NP]);
 	totals = agent[NP]->totals;
 	ccs_agent_close(agent[NP]);
 	return totals;
+}
+
+/* They end with this process. */
+static void start_busy(int n)
+{
+	for (int i = 0; i < n; i++) {
+		const pid_t child = fork();
+
+		check(child >= 0, "fork");
+		if (child)
+			continue;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (volatile uint64_t count = 0;; count++)
+			;
+	}
+	/* A NIC delivers packets whatever the load is. */
+	if (n)
+		check(!setpriority(PRIO_PROCESS, 0, -20), "setpriority");
 }
 
 static void own_network(void)
@@ -284,9 +323,10 @@ static void own_network(void)
 static void row(const char *name, const struct ccs_agent_totals *t, uint64_t sent,
 		uint64_t reached, const double cpu[AGENTS], double seconds)
 {
-	printf("%-22s %9llu %8llu %9llu %9llu %7.2f %7.2f\n", name, (unsigned long long)sent,
-	       (unsigned long long)(sent - t->ce), (unsigned long long)t->cnps_sent,
-	       (unsigned long long)reached, 100 * cpu[NP] / seconds, 100 * cpu[RP] / seconds);
+	printf("%-22s %9llu %8llu %8llu %9llu %9llu %7.2f %7.2f\n", name, (unsigned long long)sent,
+	       (unsigned long long)(sent - t->ce), (unsigned long long)late,
+	       (unsigned long long)t->cnps_sent, (unsigned long long)reached,
+	       100 * cpu[NP] / seconds, 100 * cpu[RP] / seconds);
 }
 
 /* Of an answer of the kernel, at most 2000 of which are asked for in a second. */
@@ -317,8 +357,8 @@ static void measure_all(double seconds, double rate)
 	uint64_t sent, reached;
 	struct ccs_agent_totals t;
 
-	printf("%-22s %9s %8s %9s %9s %7s %7s\n", "", "CE sent", "CE lost", "CNPs sent", "reached",
-	       "NP %", "RP %");
+	printf("%-22s %9s %8s %8s %9s %9s %7s %7s\n", "", "CE sent", "CE lost", "CE late",
+	       "CNPs sent", "reached", "NP %", "RP %");
 	t = measure(CCS_AGENT_INTERVAL_NS, false, seconds, 0, idle, &sent, &reached);
 	row("nothing", &t, sent, reached, idle, seconds);
 	t = measure(3600000000000, false, seconds, rate, few, &sent, &reached);
@@ -343,12 +383,14 @@ int main(int argc, char **argv)
 	const double seconds = argc > 1 ? atof(argv[1]) : 5, rate = argc > 3 ? atof(argv[3]) : 1e5;
 
 	flows = argc > 2 ? (uint32_t)atoi(argv[2]) : 10000;
-	if (argc > 4 || seconds <= 0 || rate <= 0 || !flows || flows > CCS_SHM_SLOTS) {
+	agents_nice = argc > 5 ? atoi(argv[5]) : 0;
+	if (argc > 6 || seconds <= 0 || rate <= 0 || !flows || flows > CCS_SHM_SLOTS) {
 		fputs(usage, stderr);
 		return 2;
 	}
 	check(mkdtemp(directory) != NULL, directory);
 	own_network();
+	start_busy(argc > 4 ? atoi(argv[4]) : 0);
 	measure_all(seconds, rate);
 	rmdir(directory);
 	return 0;

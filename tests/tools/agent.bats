@@ -222,7 +222,8 @@ inherited() {
 }
 
 @test "the unit has limits, a watchdog and a user of its own" {
-	for setting in WatchdogSec MemoryMax TasksMax Restart DynamicUser CapabilityBoundingSet; do
+	for setting in WatchdogSec MemoryMax TasksMax Restart DynamicUser CapabilityBoundingSet \
+		Nice CPUWeight; do
 		grep -E "^$setting=[^ ]+$" "$top_builddir/tools/ccshimd/ccshimd.service"
 	done
 }
