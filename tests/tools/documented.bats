@@ -104,6 +104,15 @@ promises() { sed -n "/^## $1/,/^## /p" "$top_srcdir/tests/security.md" | grep '^
 		sed -n '/^SECURITY/,/^KEYS/p' | sed '1d;$d' | words) <(promises 'ccshimd(8)')
 }
 
+@test "each attack in SECURITY.md has a test that exists, and a statement of what remains" {
+	sed -n '/^## Attacks/,/^## What/p' "$top_srcdir/SECURITY.md" | grep '^| [0-9]' > attacks
+	[ "$(wc -l < attacks)" -eq 12 ]
+	[ "$(grep -c -E '^\| [0-9]+\. .* \| `tests/.*` \| [^|]+ \|$' attacks)" -eq 12 ]
+	while IFS=: read -r file test; do
+		grep -qF -- "${test# }" "$top_srcdir/$file" || { echo "no '${test# }' in $file"; false; }
+	done < <(grep -o '`tests/[^`]*`' attacks | tr -d '`')
+}
+
 @test "completion offers every subcommand, and its options, and no others" {
 	source "$top_srcdir/completion/ccshim.bash"
 	diff <(subcommands | sort) <(offered ccshim '' | grep -v '^-' | sort)

@@ -333,6 +333,30 @@ static void all_senders_flows_are_counted(void **state)
 	end(&b);
 }
 
+/* One host with a lease cannot make all others believe that the port is shared by 2^32 flows. */
+static void a_claim_of_many_flows_counts_as_a_limited_number(void **state)
+{
+	const struct ccs_agent *np, *rp;
+	struct ccs_wire_message m;
+	struct bench b;
+
+	begin(&b, state, false);
+	rp = b.r->agent[RP];
+	np = b.r->agent[NP];
+	run(&b, 30, 1 << 1, 100000);
+	m = (struct ccs_wire_message){
+		.header = {
+			.type = CCS_WIRE_HELLO, .incarnation = np->peers.peer[0].incarnation,
+			.echo = rp->peers.peer[0].incarnation, .sequence = rp->peers.peer[0].sequence + 1,
+		},
+		.hello = { .lease_ms = 3000, .requested = np->peers.peer[0].peer_requests,
+			   .period_us = 1000, .flows = UINT32_MAX },
+	};
+	rig_forge_message(b.r, b.r->address[RP], NP, &m);
+	assert_int_equal(ccs_port_flows(&np->port[0]), 4096);
+	end(&b);
+}
+
 static void who_has_left_is_not_counted(void **state)
 {
 	const struct ccs_agent *np;
@@ -847,6 +871,7 @@ int main(void)
 		TEST(silence_while_nothing_moves),
 		TEST(period_and_share_of_the_link_are_kept),
 		TEST(all_senders_flows_are_counted),
+		TEST(a_claim_of_many_flows_counts_as_a_limited_number),
 		TEST(who_has_left_is_not_counted),
 		TEST(a_port_may_vanish_and_come_back),
 		TEST(newcomers_hear_the_number_at_once),
