@@ -88,6 +88,7 @@ struct fab_conf {
 	struct fab_routes *routes;
 	const struct fab_flows *flows;
 	const struct ccs_cc_spec *spec;
+	const struct ccs_cc_spec *priority_spec[FAB_PRIORITIES]; /* of their flows; NULL: spec */
 	bool selective;          /* lost packets alone are sent again; else all from the first one on */
 	bool agents;             /* of receivers send records; else packets carry telemetry */
 	bool advise;             /* and rates */

@@ -29,7 +29,9 @@ static uint64_t find_hole(const struct flow *f)
 
 static bool may_send(const struct sim *s, const struct flow *f)
 {
-	return find_hole(f) != NEVER || (f->snd_nxt < f->posted && s->driver->may_send(s, f));
+	const bool lost = find_hole(f) != NEVER;
+
+	return (lost || f->snd_nxt < f->posted) && f->driver->may_send(s, f, lost);
 }
 
 /* The end of the bytes of r that are of one message. */
@@ -102,7 +104,7 @@ void flow_update(struct sim *s, uint32_t flow)
 		f->state = BLOCKED;
 		return;
 	}
-	at = s->driver->due(s, f);
+	at = f->driver->due(s, f);
 	if (at > s->now) {
 		set_due(s, flow, at);
 		return;
@@ -126,13 +128,13 @@ static void send_packet(struct sim *s, uint32_t port, uint32_t flow)
 	k->priority = (uint8_t)f->spec->priority;
 	k->ttl = (uint8_t)s->conf->ttl;
 	k->dscp = (uint8_t)s->conf->data_dscp;
-	k->len = (uint16_t)(k->payload + w->header + (s->wants_telemetry ? w->data_telemetry : 0));
+	k->len = (uint16_t)(k->payload + w->header + (f->telemetry ? w->data_telemetry : 0));
 	k->sent = f->sent_at = s->now;
 	f->last_len = k->len;
-	if (s->wants_telemetry)
+	if (f->telemetry)
 		s->packet[i].record = new_record(s);
 	s->result->sent++;
-	s->driver->sent(s, f, k->payload);
+	f->driver->sent(s, f, k->payload);
 	port_send(s, port, i);
 }
 
@@ -153,7 +155,7 @@ bool host_send(struct sim *s, uint32_t port)
 		f->state = BLOCKED;
 		if (!may_send(s, f))
 			continue;
-		at = s->driver->due(s, f);
+		at = f->driver->due(s, f);
 		if (at > s->now) {
 			set_due(s, flow, at);
 			continue;
@@ -161,7 +163,7 @@ bool host_send(struct sim *s, uint32_t port)
 		send_packet(s, port, flow);
 		if (!may_send(s, f))
 			return true;
-		at = s->driver->due(s, f);
+		at = f->driver->due(s, f);
 		if (at > p->free_at)
 			set_due(s, flow, at);
 		else
@@ -190,7 +192,7 @@ void flow_timer(struct sim *s, uint32_t flow)
 	if (s->now != f->timer_at || flow_is_done(f))
 		return;
 	f->timer_at = NEVER;
-	s->driver->timer(s, flow);
+	f->driver->timer(s, flow);
 }
 
 void flow_due(struct sim *s, uint32_t flow)
@@ -212,7 +214,7 @@ static void go_back(struct sim *s, uint32_t flow)
 
 	s->result->retransmitted += (f->snd_nxt - f->snd_una + payload - 1) / payload;
 	f->snd_nxt = f->snd_una;
-	s->driver->loss(s, flow);
+	f->driver->loss(s, flow);
 }
 
 /* The receiver has this packet, and not all before it. A hole is sent again once per recovery. */
@@ -229,7 +231,7 @@ static void note_sack(struct sim *s, uint32_t flow, const struct packet *k)
 	if (!f->recover_until) {
 		f->recover_until = f->snd_nxt;
 		f->resend = f->snd_una;
-		s->driver->loss(s, flow);
+		f->driver->loss(s, flow);
 	}
 }
 
@@ -289,7 +291,7 @@ void flow_start(struct sim *s, uint32_t flow)
 	set_timeout(s, flow);
 	if (s->conf->agents)
 		send_small(s, f->port, flow, HELLO);
-	s->driver->start(s, flow);
+	f->driver->start(s, flow);
 }
 
 static void finish(struct sim *s, struct flow *f)
@@ -299,14 +301,16 @@ static void finish(struct sim *s, struct flow *f)
 	f->posted = f->snd_nxt = f->snd_una;
 	f->recover_until = 0;
 	fab_ranges_free(&f->sacked);
-	s->driver->stop(f);
+	f->driver->stop(f);
 }
 
 static void acknowledge(struct sim *s, const struct packet *k, uint32_t acked)
 {
-	if (s->conf->selective)
+	const struct flow *f = &s->flow[k->flow];
+
+	if (f->selective)
 		note_sack(s, k->flow, k);
-	s->driver->ack(s, k->flow, k, acked);
+	f->driver->ack(s, k->flow, k, acked);
 }
 
 static void receive_ack(struct sim *s, const struct packet *k)
@@ -314,7 +318,7 @@ static void receive_ack(struct sim *s, const struct packet *k)
 	struct flow *f = &s->flow[k->flow];
 	uint32_t acked;
 
-	if (flow_is_done(f) || (k->seq > f->snd_nxt && !s->conf->selective))
+	if (flow_is_done(f) || (k->seq > f->snd_nxt && !f->selective))
 		return;
 	/* A packet that a timeout sent again closed a gap; the receiver has what follows. */
 	if (k->seq > f->snd_nxt)
@@ -354,7 +358,7 @@ static void receive_data(struct sim *s, uint32_t port, uint32_t packet)
 	const struct fab_wire *w = &s->conf->wire;
 	const double us = (double)(s->now - s->result->begin) / FAB_PS_PER_US;
 	const uint32_t flow = k->flow;
-	const bool ce = k->ce, early = k->seq > f->rcv_nxt && !s->conf->selective;
+	const bool ce = k->ce, early = k->seq > f->rcv_nxt && !f->selective;
 
 	s->result->received++;
 	if (s->delays && k->priority == s->conf->lossless)
@@ -364,20 +368,20 @@ static void receive_data(struct sim *s, uint32_t port, uint32_t packet)
 	} else {
 		k->kind = early ? NAK : ACK;
 		f->nak_sent = early;
-		if (s->conf->selective)
+		if (f->selective)
 			keep(f, k);
 		else if (k->seq == f->rcv_nxt)
 			f->rcv_nxt += k->payload;
 		k->sack = k->seq;
 		k->seq = f->rcv_nxt;
-		k->ce = ce && w->mark_acks;
+		k->ce = ce && f->echoes;
 		k->ttl = (uint8_t)s->conf->ttl;
 		k->dscp = (uint8_t)s->conf->data_dscp;
 		k->priority = (uint8_t)s->conf->ack_priority;
-		k->len = (uint16_t)(w->ack + (s->wants_telemetry ? w->ack_telemetry : 0));
+		k->len = (uint16_t)(w->ack + (f->telemetry ? w->ack_telemetry : 0));
 		port_put(s, port ^ 1, packet);
 	}
-	if (ce && !w->mark_acks && ccs_dcqcn_np_ce(&f->np, us)) {
+	if (ce && !f->echoes && ccs_dcqcn_np_ce(&f->np, us)) {
 		send_small(s, port ^ 1, flow, CNP);
 		s->result->cnps++;
 	}
@@ -390,7 +394,7 @@ static void receive_cnp(struct sim *s, const struct packet *k)
 	s->result->cnp_us_sum += us;
 	if (us > s->result->cnp_us_max)
 		s->result->cnp_us_max = us;
-	s->driver->cnp(s, k->flow);
+	s->flow[k->flow].driver->cnp(s, k->flow);
 }
 
 static void receive_signal(struct sim *s, const struct packet *k)
@@ -398,7 +402,7 @@ static void receive_signal(struct sim *s, const struct packet *k)
 	if (k->kind == CNP)
 		receive_cnp(s, k);
 	else
-		s->driver->advice(s, k->flow, k);
+		s->flow[k->flow].driver->advice(s, k->flow, k);
 }
 
 void host_receive(struct sim *s, uint32_t port, uint32_t packet)

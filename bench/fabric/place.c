@@ -61,7 +61,7 @@ struct walk {
 static bool walk(const struct sim *s, const struct flow *f, struct walk *w)
 {
 	const struct fab_wire *wire = &s->conf->wire;
-	const uint32_t more = s->wants_telemetry ? wire->data_telemetry : 0;
+	const uint32_t more = f->telemetry ? wire->data_telemetry : 0;
 	const uint64_t message = f->spec->message ? f->spec->message : UINT64_MAX;
 	const uint32_t most = message < wire->payload ? (uint32_t)message : wire->payload;
 	const uint64_t packets = (f->spec->size + most - 1) / most;
@@ -86,10 +86,30 @@ static bool walk(const struct sim *s, const struct flow *f, struct walk *w)
 			  after(s, p->ps_per_byte * (tail + wire->header + more));
 		w->delay += p->delay;
 		w->back += after(s, p->ps_per_byte *
-				 (wire->ack + (s->wants_telemetry ? wire->ack_telemetry : 0)));
+				 (wire->ack + (f->telemetry ? wire->ack_telemetry : 0)));
 		node = p->peer;
 	}
 	return true;
+}
+
+const struct ccs_cc_spec *algorithm_of(const struct sim *s, unsigned priority)
+{
+	const struct ccs_cc_spec *own = s->conf->priority_spec[priority];
+
+	return own ? own : s->conf->spec;
+}
+
+bool wants_telemetry(const struct sim *s, unsigned priority)
+{
+	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents;
+}
+
+static void set_control(const struct sim *s, struct flow *f)
+{
+	f->driver = s->conf->shim ? &shim_driver : &plain_driver;
+	f->selective = s->conf->selective;
+	f->echoes = s->conf->wire.mark_acks;
+	f->telemetry = wants_telemetry(s, f->spec->priority);
 }
 
 /* Where the tables have a loop, algorithms are given this base RTT. */
@@ -121,6 +141,7 @@ void place_flows(struct sim *s)
 		f->spec = &flows->flow[i];
 		f->src = s->conf->routes->host[f->spec->src];
 		f->dst = s->conf->routes->host[f->spec->dst];
+		set_control(s, f);
 	}
 	number_pairs(s, flows->n);
 	for (unsigned i = 0; i < flows->n; i++)

@@ -12,12 +12,12 @@ static double cc_us(const struct sim *s)
 	return (double)(s->now - s->result->begin) / FAB_PS_PER_US + 1;
 }
 
-static bool may_send(const struct sim *s, const struct flow *f)
+static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 {
 	const double inflight = (double)(f->snd_nxt - f->snd_una), window = f->cc->out.window;
 
 	(void)s;
-	return !(window > 0) || inflight <= 0 || inflight < floor(window);
+	return lost || !(window > 0) || inflight <= 0 || inflight < floor(window);
 }
 
 static uint64_t gap(const struct sim *s, const struct flow *f)
@@ -28,7 +28,7 @@ static uint64_t gap(const struct sim *s, const struct flow *f)
 /* The newest packet takes this time at the flow's rate; a change of it counts at once. */
 static uint64_t due(const struct sim *s, const struct flow *f)
 {
-	const bool late = s->conf->wire.late_rates && !s->wants_telemetry;
+	const bool late = s->conf->wire.late_rates && !f->telemetry;
 
 	return f->sent_at == NEVER ? 0 : f->sent_at + (late ? f->gap : gap(s, f));
 }
@@ -59,7 +59,7 @@ static void start(struct sim *s, uint32_t flow)
 
 	f->posted = f->spec->size;
 	f->cc = fab_zeroed(1, sizeof(*f->cc));
-	ccs_cc_start(f->cc, s->conf->spec, &path);
+	ccs_cc_start(f->cc, algorithm_of(s, f->spec->priority), &path);
 	follow(s, flow);
 }
 

@@ -101,6 +101,7 @@ enum state { BLOCKED, TIMED, SENDING };
 
 struct flow {
 	const struct fab_flow_spec *spec;
+	const struct driver *driver;
 	union {                  /* the driver's, while the flow is active */
 		struct ccs_cc *cc;
 		struct shim *shim;
@@ -123,6 +124,9 @@ struct flow {
 	uint16_t last_len;
 	uint8_t state;
 	bool nak_sent;
+	bool selective;          /* the receiver keeps what follows a gap */
+	bool echoes;             /* acknowledgements carry their packets' marks; there are no CNPs */
+	bool telemetry;          /* packets carry records */
 	struct ccs_dcqcn_np np;
 	double base_us;
 };
@@ -130,7 +134,8 @@ struct flow {
 /* What decides when a flow's bytes go to the NIC. */
 struct driver {
 	void (*start)(struct sim *s, uint32_t flow);
-	bool (*may_send)(const struct sim *s, const struct flow *f); /* what is posted */
+	/* What is posted, or is lost and to be sent again. */
+	bool (*may_send)(const struct sim *s, const struct flow *f, bool lost);
 	uint64_t (*due)(const struct sim *s, const struct flow *f); /* and when; 0: at once */
 	void (*sent)(struct sim *s, struct flow *f, uint32_t bytes);
 	void (*ack)(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked);
@@ -145,7 +150,6 @@ extern const struct driver plain_driver, shim_driver;
 
 struct sim {
 	const struct fab_conf *conf;
-	const struct driver *driver;
 	struct fab_result *result;
 	struct fab_events events;
 	uint64_t now;
@@ -176,7 +180,7 @@ struct sim {
 	uint64_t measured_from;
 	struct fab_delays *delays; /* NULL: not measured */
 
-	bool has_mmu, wants_telemetry;
+	bool has_mmu;
 	struct ccs_mmu *mmu;     /* per node */
 	struct ccs_mmu_account *group, *queue; /* per port and priority: where it receives, sends */
 	uint32_t *cells;         /* of a packet of each length */
@@ -243,8 +247,10 @@ void switch_receive(struct sim *s, uint32_t port, uint32_t packet);
 void switch_free(struct sim *s);
 void switch_release(struct sim *s, uint32_t port, const struct packet *p);
 
-/* place.c */
+/* place.c; the algorithm of a priority's flows, and whether it needs records in their packets */
 void place_flows(struct sim *s);
+const struct ccs_cc_spec *algorithm_of(const struct sim *s, unsigned priority);
+bool wants_telemetry(const struct sim *s, unsigned priority);
 
 /* host.c */
 bool host_send(struct sim *s, uint32_t port); /* a packet of a flow, if one may send */

@@ -24,10 +24,11 @@ static uint64_t ns(const struct sim *s)
 	return s->now / 1000 + 1000;
 }
 
-static bool may_send(const struct sim *s, const struct flow *f)
+static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 {
 	(void)s;
 	(void)f;
+	(void)lost;
 	return true;
 }
 
@@ -83,7 +84,8 @@ static void start(struct sim *s, uint32_t flow)
 	};
 
 	f->shim = fab_zeroed(1, sizeof(*f->shim));
-	if (ccs_flow_init(&f->shim->flow, &conf, s->conf->spec, WRS, SEGMENTS, ns(s)))
+	if (ccs_flow_init(&f->shim->flow, &conf, algorithm_of(s, f->spec->priority), WRS, SEGMENTS,
+			  ns(s)))
 		fab_memory(NULL);
 	if (s->conf->rto_us > 0)
 		f->shim->flow.loss_us = (float)s->conf->rto_us;

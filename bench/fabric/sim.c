@@ -54,9 +54,8 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 	const unsigned flows = conf->flows->n;
 	bool ok;
 
-	*s = (struct sim){ .conf = conf, .result = r,
-			   .driver = conf->shim ? &shim_driver : &plain_driver,
-			   .random = rng_of(conf->seed, 0), .ports = 2 * conf->topology->links };
+	*s = (struct sim){ .conf = conf, .result = r, .random = rng_of(conf->seed, 0),
+			   .ports = 2 * conf->topology->links };
 	*r = (struct fab_result){
 		.fct = fab_zeroed(flows, sizeof(*r->fct)),
 		.ideal = fab_zeroed(flows, sizeof(*r->ideal)),
@@ -68,7 +67,6 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 		r->fct[i] = NEVER;
 	s->events.soon = fetch;
 	s->events.owner = s;
-	s->wants_telemetry = conf->spec->ops->needs & CCS_NEEDS_TELEMETRY && !conf->agents;
 	s->port = fab_zeroed(s->ports, sizeof(*s->port));
 	s->stats = fab_zeroed(s->ports, sizeof(*s->stats));
 	for (uint32_t i = 0; i < s->ports; i++) {
@@ -173,7 +171,7 @@ static void finish(struct sim *s)
 	for (unsigned i = 0; i < s->conf->flows->n; i++) {
 		s->result->acked += s->flow[i].snd_una;
 		if (s->flow[i].cc)
-			s->driver->stop(&s->flow[i]);
+			s->flow[i].driver->stop(&s->flow[i]);
 		fab_ranges_free(&s->flow[i].have);
 		fab_ranges_free(&s->flow[i].sacked);
 	}

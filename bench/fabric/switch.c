@@ -23,7 +23,7 @@ static uint64_t headroom_cells(const struct sim *s, const struct port *p)
 {
 	const struct fab_conf *c = s->conf;
 	const double frame = c->wire.payload + c->wire.header +
-			     (s->wants_telemetry ? c->wire.data_telemetry : 0);
+			     (wants_telemetry(s, c->lossless) ? c->wire.data_telemetry : 0);
 	const struct ccs_headroom h = {
 		.rate_bps = 8e12 / p->ps_per_byte, .cable_us = (double)p->delay / FAB_PS_PER_US,
 		.t0_us = c->buffer.t0_us, .mtu_bytes = frame, .slot_bits = SMALLEST_BITS,
