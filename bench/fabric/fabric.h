@@ -96,6 +96,7 @@ struct fab_conf {
 	struct fab_wire wire;
 	struct fab_buffer buffer;
 	struct fab_marking marking;
+	const struct fab_marking *priority_marking[FAB_PRIORITIES]; /* without polling; NULL: marking */
 	const struct fab_change *change; /* in the order of their times */
 	unsigned changes;
 	struct fab_watchdog watchdog;
@@ -119,6 +120,12 @@ struct fab_conf {
 	void (*progress)(uint64_t now, unsigned done, unsigned flows);
 };
 
+/* A port's queue of a priority. */
+struct fab_queue_result {
+	double mean, max;        /* bytes that wait */
+	uint64_t drops, marks;
+};
+
 /* Of the time from `warm` on. */
 struct fab_port_result {
 	double queue_mean, queue_p50, queue_p99, queue_max; /* bytes */
@@ -126,6 +133,7 @@ struct fab_port_result {
 	uint64_t paused_ps;
 	uint64_t drops, marks, bytes;
 	double utilisation;
+	struct fab_queue_result queue[FAB_PRIORITIES];
 };
 
 enum { FAB_SAMPLES = 512 };

@@ -106,17 +106,32 @@ static double fraction(int option, const char *text)
 	return value;
 }
 
+/* "N=REST": *text is the rest then. */
+static bool of_priority(const char **text, unsigned *number)
+{
+	if (**text < '0' || **text >= '0' + FAB_PRIORITIES || (*text)[1] != '=')
+		return false;
+	*number = (unsigned)(**text - '0');
+	*text += 2;
+	return true;
+}
+
 static void parse_ecn(struct options *o)
 {
 	char copy[128], *at = copy, *word[3] = { NULL };
 	struct fab_marking *m = &o->conf.marking;
+	const char *text = optarg;
+	unsigned number;
 	char *rate;
 
-	o->ecn = true;
+	if (of_priority(&text, &number))
+		o->conf.priority_marking[number] = m = &o->marking[number];
+	else
+		o->ecn = true;
 	m->red = (struct ccs_red){ 0 };
-	if (strcmp(optarg, "off") == 0)
+	if (strcmp(text, "off") == 0)
 		return;
-	snprintf(copy, sizeof(copy), "%s", optarg);
+	snprintf(copy, sizeof(copy), "%s", text);
 	rate = strchr(copy, '@');
 	if (rate)
 		*rate++ = '\0';
@@ -126,7 +141,7 @@ static void parse_ecn(struct options *o)
 	if (!word[2] || at || ccs_parse_unit(word[0], CCS_UNIT_BYTES, &m->red.kmin) ||
 	    ccs_parse_unit(word[1], CCS_UNIT_BYTES, &m->red.kmax) || m->red.kmax < m->red.kmin ||
 	    (rate && (ccs_parse_unit(rate, CCS_UNIT_RATE, &m->rate) || !(m->rate > 0))))
-		die("--ecn: '%s' is not MIN:MAX:P[@RATE], such as 100k:400k:20%%@25g, or off", optarg);
+		die("--ecn: '%s' is not [N=]MIN:MAX:P[@RATE], such as 100k:400k:20%%@25g, or off", optarg);
 	m->red.pmax = fraction(ECN, word[2]);
 	if (m->red.pmax > 1)
 		die("--ecn: a probability of %g is above 1", m->red.pmax);

@@ -27,6 +27,7 @@ struct options {
 	struct fab_queue queue[FAB_PRIORITIES];
 	struct ccs_qos qos;
 	bool ecn;                /* conf.marking was given */
+	struct fab_marking marking[FAB_PRIORITIES]; /* what conf.priority_marking points to */
 };
 
 extern const char options_usage[];

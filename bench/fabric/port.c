@@ -33,6 +33,34 @@ static double level_bytes(unsigned level)
 	return doublings ? low + ldexp(0.5, (int)doublings) : low;
 }
 
+/* The bytes that wait times their time: each adds the time at which it leaves, less that at which
+ * it came. */
+enum { AREA_SHIFT = 10 };
+
+static uint64_t area_since_0(const struct sim *s, uint32_t bytes)
+{
+	return (s->now >> AREA_SHIFT) * bytes;
+}
+
+static void warm_queue(const struct sim *s, struct queue_stats *q, uint32_t waiting)
+{
+	q->area = -area_since_0(s, waiting);
+	q->drops = q->marks = 0;
+	q->max = waiting;
+}
+
+static struct fab_queue_result finish_queue(const struct sim *s, const struct queue_stats *q,
+					    uint32_t waiting)
+{
+	const double whole = (double)(s->now - s->measured_from);
+	const uint64_t area = q->area + area_since_0(s, waiting);
+
+	return (struct fab_queue_result){
+		.mean = whole > 0 ? ldexp((double)area, AREA_SHIFT) / whole : 0, .max = q->max,
+		.drops = q->drops, .marks = q->marks,
+	};
+}
+
 /* An empty queue is not counted: its time is what is left of the run. */
 static void count_queue(struct sim *s, struct port *p)
 {
@@ -69,6 +97,8 @@ void port_warm(struct sim *s, uint32_t port)
 	if (st->level)
 		memset(st->level, 0, LEVELS * sizeof(*st->level));
 	st->area = 0;
+	for (unsigned q = 0; q < FAB_PRIORITIES; q++)
+		warm_queue(s, &st->queue[q], p->waiting[q]);
 	st->pauses = st->paused_ps = st->drops = st->marks = 0;
 	st->paused_at = s->now;
 	st->warm_tx = p->tx_bytes;
@@ -93,6 +123,8 @@ void port_finish(struct sim *s, uint32_t port, struct fab_port_result *r)
 		.drops = st->drops, .marks = st->marks, .bytes = bytes,
 		.utilisation = whole > 0 ? (double)bytes * p->ps_per_byte / whole : 0,
 	};
+	for (unsigned q = 0; q < FAB_PRIORITIES; q++)
+		r->queue[q] = finish_queue(s, &st->queue[q], p->waiting[q]);
 	free(st->level);
 	free(p->line.ring);
 }
@@ -162,16 +194,18 @@ static bool marked(struct sim *s, const struct port *p, unsigned q)
 {
 	const double us = (double)s->now / FAB_PS_PER_US;
 	const double queue = ccs_polled_queue(&p->stats->average[q], us, p->waiting[q]);
+	const struct ccs_red *red = &p->stats->queue[q].red;
 
-	return queue > p->stats->red.kmin && ccs_red_mark(&p->stats->red, queue, rng_unit(&s->random));
+	return queue > red->kmin && ccs_red_mark(red, queue, rng_unit(&s->random));
 }
 
 /* Marks and telemetry are of the queue that the packet leaves behind. */
 static void stamp(struct sim *s, struct port *p, struct packet *k)
 {
-	if (p->marks && marked(s, p, k->priority)) {
+	if (p->marks & 1u << k->priority && marked(s, p, k->priority)) {
 		k->ce = true;
 		p->stats->marks++;
+		p->stats->queue[k->priority].marks++;
 		s->result->marks++;
 	}
 	if (k->record) {
@@ -192,6 +226,7 @@ void drop_packet(struct sim *s, uint32_t port, uint32_t packet, uint64_t *reason
 	const enum kind kind = (enum kind)s->packet[packet].kind;
 
 	s->stats[port].drops += kind != PAUSE;
+	s->stats[port].queue[s->packet[packet].priority].drops += kind != PAUSE;
 	if (kind == DATA) {
 		s->result->dropped++;
 		++*reason;
@@ -217,6 +252,7 @@ static uint32_t take(struct sim *s, uint32_t port, unsigned q)
 	count_queue(s, p);
 	p->bytes -= k->len;
 	p->waiting[q] -= k->len;
+	p->stats->queue[q].area += area_since_0(s, k->len);
 	if (!p->of_host)
 		switch_release(s, port, k);
 	return packet;
@@ -308,9 +344,14 @@ void port_put(struct sim *s, uint32_t port, uint32_t packet)
 		return;
 	}
 	if (q != CONTROL) {
+		struct queue_stats *st = &p->stats->queue[q];
+
 		count_queue(s, p);
 		p->bytes += k->len;
 		p->waiting[q] += k->len;
+		st->area -= area_since_0(s, k->len);
+		if (p->waiting[q] > st->max)
+			st->max = p->waiting[q];
 		if (p->bytes > p->max_bytes)
 			p->max_bytes = p->bytes;
 	}

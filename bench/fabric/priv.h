@@ -61,11 +61,19 @@ struct line {
 /* Lengths of a queue over time; a bucket is an eighth of a doubling. */
 enum { LEVELS = 8 * 40 };
 
+/* Of the queue of a priority. */
+struct queue_stats {
+	struct ccs_red red;
+	uint64_t area;           /* bytes * (ps >> 10), modulo 2^64 */
+	uint64_t drops, marks;
+	uint32_t max;            /* bytes */
+};
+
 /* Of a port, what not every packet needs. */
 struct port_stats {
+	struct queue_stats queue[FAB_PRIORITIES];
 	double area, *level;     /* bytes * ps; ps at each level */
 	struct ccs_polled_queue average[FAB_PRIORITIES];
-	struct ccs_red red;
 	uint64_t pauses, paused_at, paused_ps, drops, marks;
 	double deficit[FAB_PRIORITIES]; /* bytes */
 	unsigned turn;           /* the queue whose turn it is */
@@ -85,7 +93,8 @@ struct port {
 	uint32_t node, peer;
 	uint16_t ready, paused;  /* queues that are not empty, that are paused: a bit each */
 	bool due;                /* FREE is set for free_at */
-	bool of_host, down, marks;
+	bool of_host, down;
+	uint8_t marks;           /* priorities that are marked: a bit each */
 	uint8_t storm, ignored;  /* priorities on which the watchdog acts; whose pauses it ignores */
 	uint32_t bytes;          /* in the queues */
 	uint32_t max_bytes;

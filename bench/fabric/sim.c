@@ -24,11 +24,25 @@ static double scaled(double threshold, double rate, double of)
 	return of > 0 ? threshold * rate / of : threshold;
 }
 
+static void init_marks(struct sim *s, uint32_t port, unsigned q)
+{
+	const struct fab_conf *c = s->conf;
+	const struct fab_marking *m = c->priority_marking[q] ? c->priority_marking[q] : &c->marking;
+	const double rate = 8e12 / s->port[port].ps_per_byte;
+
+	s->stats[port].queue[q].red = (struct ccs_red){
+		scaled(m->red.kmin, rate, m->rate), scaled(m->red.kmax, rate, m->rate), m->red.pmax,
+	};
+	s->stats[port].average[q] = (struct ccs_polled_queue){
+		.interval_us = c->marking.poll_us, .weight = c->marking.weight,
+	};
+	s->port[port].marks |= (uint8_t)((m->red.pmax > 0) << q);
+}
+
 static void init_port(struct sim *s, uint32_t i)
 {
 	const struct fab_conf *c = s->conf;
 	const struct topology_link *l = &c->topology->link[i / 2];
-	const struct fab_marking *m = &c->marking;
 
 	s->port[i] = (struct port){
 		.delay = (uint64_t)llround(l->delay_us * FAB_PS_PER_US),
@@ -36,16 +50,9 @@ static void init_port(struct sim *s, uint32_t i)
 		.node = fab_port_node(c->topology, i), .peer = fab_port_peer(c->topology, i),
 		.stats = &s->stats[i],
 	};
-	s->stats[i] = (struct port_stats){
-		.red = { scaled(m->red.kmin, l->rate_bps, m->rate),
-			 scaled(m->red.kmax, l->rate_bps, m->rate), m->red.pmax },
-	};
 	for (unsigned q = 0; q < FAB_PRIORITIES; q++)
-		s->stats[i].average[q] = (struct ccs_polled_queue){
-			.interval_us = m->poll_us, .weight = m->weight,
-		};
+		init_marks(s, i, q);
 	s->port[i].of_host = !c->topology->is_switch[s->port[i].node];
-	s->port[i].marks = m->red.pmax > 0;
 }
 
 static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *r, char *err,

@@ -38,6 +38,26 @@ static void write_flow(struct ccs_json *j, const struct fab_flow_spec *f, const 
 	ccs_json_end(j);
 }
 
+/* The priorities of which packets waited, or were marked or dropped. */
+static void write_queues(struct ccs_json *j, const struct fab_queue_result *queue)
+{
+	ccs_json_array(j, "priorities");
+	for (unsigned i = 0; i < FAB_PRIORITIES; i++) {
+		const struct fab_queue_result *q = &queue[i];
+
+		if (!(q->max > 0) && !q->marks && !q->drops)
+			continue;
+		ccs_json_object(j, NULL);
+		ccs_json_uint(j, "priority", i);
+		ccs_json_num(j, "mean_bytes", q->mean);
+		ccs_json_num(j, "max_bytes", q->max);
+		ccs_json_uint(j, "drops", q->drops);
+		ccs_json_uint(j, "marks", q->marks);
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+}
+
 static void write_port(struct ccs_json *j, const struct topology *t, uint32_t i,
 		       const struct fab_port_result *p)
 {
@@ -57,6 +77,7 @@ static void write_port(struct ccs_json *j, const struct topology *t, uint32_t i,
 	ccs_json_uint(j, "drops", p->drops);
 	ccs_json_uint(j, "marks", p->marks);
 	ccs_json_num(j, "utilisation", p->utilisation);
+	write_queues(j, p->queue);
 	ccs_json_end(j);
 }
 

@@ -176,7 +176,8 @@ alone() {
 		--routes routes|routes:1: 'over' is not 'via'
 		--cc unknown|there is no algorithm 'unknown'
 		--cc rcp|--cc rcp needs --agents
-		--ecn 400k:100k:1|--ecn: '400k:100k:1' is not MIN:MAX:P[@RATE]
+		--ecn 400k:100k:1|--ecn: '400k:100k:1' is not [N=]MIN:MAX:P[@RATE]
+		--ecn 8=1k:2k:1|--ecn: '8=1k:2k:1' is not [N=]MIN:MAX:P[@RATE]
 		--ecn 1k:2k:2|--ecn: a probability of 2 is above 1
 		--buffer x|--buffer: 'x' is not valid
 		--pfc maybe|--pfc: 'maybe' is neither on nor off

@@ -102,6 +102,24 @@ pair() {
 	[[ $output == "ccfabric: --edge: '4791:64:6' is not PORT:DSCP:QUEUE"* ]]
 }
 
+# Two priorities fill a port, both of flows that obey marks.
+@test "a priority is marked by its own curve, and its figures are its own" {
+	pair 2 1000000 1 1000000
+	load=(--topology star:3@25g --flows flows --buffer inf --queue 2:1 --queue 1:1 --cc dcqcn)
+	fabric "${load[@]}" --ecn off --ecn 1=20k:20k:100%
+	[ "$(value '[.ports[].priorities[] | select(.marks > 0).priority] | unique | tostring')" = "[1]" ]
+	fabric "${load[@]}" --ecn 1=off
+	[ "$(value '[.ports[].priorities[] | select(.marks > 0).priority] | unique | tostring')" = "[2]" ]
+	# What waits in all queues is what waits in the port; a packet in a port's transmitter only is
+	# counted for the port.
+	value '.ports[] | select(.queue_bytes.mean > 10000) |
+		([.priorities[].mean_bytes] | add) / .queue_bytes.mean | . > 0.999 and . < 1.001' |
+		sort -u | grep -qx true
+	fabric "${load[@]}" --pfc off --buffer 200k --alpha 1 --ecn 20k:200k:10%
+	value '.ports[] | select(.drops > 0) | [.drops, .marks] ==
+		[([.priorities[].drops] | add), ([.priorities[].marks] | add)]' | sort -u | grep -qx true
+}
+
 @test "queues that are no queues are refused" {
 	for queue in 8:1 3 3:0 3:x 3:strict:x 3:1:1g:2; do
 		run "$ccfabric" run -q --queue $queue
