@@ -189,6 +189,8 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/fabric/summary.c \
 	bench/fabric/summary.h \
 	bench/fabric/switch.c \
+	bench/fabric/tcp.c \
+	bench/fabric/tcp.h \
 	bench/fabric/topology.c \
 	bench/fabric/topology.h \
 	bench/fabric/traffic.c \

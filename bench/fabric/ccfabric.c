@@ -13,6 +13,7 @@
 #include "plot.h"
 #include "repeat.h"
 #include "summary.h"
+#include "tcp.h"
 #include "traffic.h"
 
 static void show_progress(uint64_t now, unsigned done, unsigned flows)
@@ -69,6 +70,55 @@ static void set_changes(struct options *o, const struct topology *t, uint64_t be
 	o->conf.changes = o->changes;
 }
 
+static void read_algorithm(const struct options *o, const char *text, struct ccs_cc_spec *spec)
+{
+	char err[320];
+
+	if (!fab_cc_parse(spec, text, err, sizeof(err)))
+		die("%s", err);
+	if (ccs_cc_is_auto(text) && !o->conf.agents)
+		*spec = ccs_cc_default_spec(&CCS_CC_WITHOUT_ADVICE);
+	if (spec->ops->needs & CCS_NEEDS_ADVICE && !o->conf.agents)
+		die("--cc %s needs --agents, which advise its rate", text);
+}
+
+/* Marks are for all priorities where they are given, else for those whose algorithm needs them. */
+static void set_marks(struct options *o, unsigned priority, const struct ccs_cc_spec *spec)
+{
+	/* DCTCP's paper, 4: 65 packets at 10 Gb/s. */
+	static const struct fab_marking none, dctcp = { { 97500, 97500, 1 }, .rate = 10e9 };
+	const struct fab_marking **m = &o->conf.priority_marking[priority];
+
+	if (o->ecn || *m)
+		return;
+	if (!(spec->ops->needs & CCS_NEEDS_CNP))
+		*m = &none;
+	else if (spec->ops == &fab_dctcp)
+		*m = &dctcp;
+}
+
+/* spec: of --cc, then one for each priority */
+static void read_algorithms(struct options *o, struct ccs_cc_spec *spec)
+{
+	unsigned needs = 0;
+
+	read_algorithm(o, o->cc, spec);
+	o->conf.spec = spec;
+	for (unsigned i = 0; i < FAB_PRIORITIES; i++) {
+		const struct ccs_cc_spec *own = spec;
+
+		if (o->priority_cc[i]) {
+			read_algorithm(o, o->priority_cc[i], &spec[1 + i]);
+			own = o->conf.priority_spec[i] = &spec[1 + i];
+		}
+		needs |= own->ops->needs;
+		set_marks(o, i, own);
+	}
+	o->conf.advise = needs & CCS_NEEDS_ADVICE;
+	if (o->conf.agents && o->conf.advise && needs & CCS_NEEDS_TELEMETRY)
+		die("--priority-cc: agents send rates or records, and one algorithm needs each");
+}
+
 static void read_all(struct options *o, struct topology *t, struct fab_routes *r,
 		     struct fab_flows *f, struct ccs_cc_spec *spec)
 {
@@ -79,25 +129,18 @@ static void read_all(struct options *o, struct topology *t, struct fab_routes *r
 	};
 	char err[320];
 
-	if (ccs_cc_parse(spec, o->cc, err, sizeof(err)) ||
-	    !fab_topology(t, o->topology, o->delay_us, err, sizeof(err)) ||
+	read_algorithms(o, spec);
+	if (!fab_topology(t, o->topology, o->delay_us, err, sizeof(err)) ||
 	    !fab_traffic(f, o->flows, t, &how, err, sizeof(err)))
 		die("%s", err);
 	check_ends(t, f);
 	options_follow_topology(o, t);
-	if (ccs_cc_is_auto(o->cc) && !o->conf.agents)
-		*spec = ccs_cc_default_spec(&CCS_CC_WITHOUT_ADVICE);
-	o->conf.advise = spec->ops->needs & CCS_NEEDS_ADVICE;
-	if (o->conf.advise && !o->conf.agents)
-		die("--cc %s needs --agents, which advise its rate", o->cc);
 	fab_routes_init(r, t);
 	fab_routes_compute(r, t, NULL);
 	if (o->routes && !fab_routes_read(r, t, o->routes, err, sizeof(err)))
 		die("%s", err);
 	if (o->like_ns3 && spec->ops == &ccs_cc_timely)
 		o->conf.wire.header += 8; /* a timestamp */
-	if (!o->ecn && !(spec->ops->needs & CCS_NEEDS_CNP))
-		o->conf.marking.red.pmax = 0;
 	if (o->for_us > 0)
 		o->conf.end = f->flow[0].start + (uint64_t)(o->for_us * FAB_PS_PER_US);
 }
@@ -175,18 +218,17 @@ struct set_up {
 	struct topology topology;
 	struct fab_routes routes;
 	struct fab_flows flows;
-	struct ccs_cc_spec spec;
+	struct ccs_cc_spec spec[1 + FAB_PRIORITIES];
 	struct fab_change change[MAX_CHANGES];
 };
 
 static void set_up(struct set_up *s, struct options *o)
 {
-	read_all(o, &s->topology, &s->routes, &s->flows, &s->spec);
+	read_all(o, &s->topology, &s->routes, &s->flows, s->spec);
 	set_changes(o, &s->topology, s->flows.flow[0].start, s->change);
 	o->conf.topology = &s->topology;
 	o->conf.routes = &s->routes;
 	o->conf.flows = &s->flows;
-	o->conf.spec = &s->spec;
 }
 
 static struct fab_cost simulate(const struct options *o, struct fab_result *r)

@@ -148,6 +148,8 @@ struct fab_series {
 struct fab_result {
 	uint64_t *fct;           /* of each flow, ps; UINT64_MAX: not done */
 	uint64_t *ideal;         /* the same in an empty network */
+	uint64_t *flow_acked;    /* bytes of each */
+	double *rtt_us;          /* the mean of each; NAN: not known */
 	struct fab_port_result *port; /* two of each link */
 	uint64_t begin, end;     /* first start, last event */
 	uint64_t events, hops;   /* hops: packets over links */
@@ -155,6 +157,7 @@ struct fab_result {
 	uint64_t sent, received, dropped; /* data packets; the rest is under way */
 	uint64_t dropped_control; /* acknowledgements, CNPs and agents' messages */
 	uint64_t drops_ingress, drops_egress, drops_route, drops_ttl, drops_link, drops_watchdog;
+	uint64_t drops_red;      /* instead of marks */
 	uint64_t storms;         /* times that the watchdog acted */
 	uint64_t deadlock_at;    /* ps, when the first one was seen; UINT64_MAX: none */
 	unsigned deadlocked;     /* ports that are in one in the end */

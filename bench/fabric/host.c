@@ -24,7 +24,7 @@ static uint64_t find_hole(const struct flow *f)
 	if (!f->recover_until)
 		return NEVER;
 	at = fab_ranges_gap(&f->sacked, f->resend > f->snd_una ? f->resend : f->snd_una);
-	return fab_ranges_next(&f->sacked, at) == NEVER ? NEVER : at;
+	return at >= f->lost_end || fab_ranges_next(&f->sacked, at) == NEVER ? NEVER : at;
 }
 
 static bool may_send(const struct sim *s, const struct flow *f)
@@ -127,7 +127,7 @@ static void send_packet(struct sim *s, uint32_t port, uint32_t flow)
 	k->kind = DATA;
 	k->priority = (uint8_t)f->spec->priority;
 	k->ttl = (uint8_t)s->conf->ttl;
-	k->dscp = (uint8_t)s->conf->data_dscp;
+	k->dscp = f->dscp;
 	k->len = (uint16_t)(k->payload + w->header + (f->telemetry ? w->data_telemetry : 0));
 	k->sent = f->sent_at = s->now;
 	f->last_len = k->len;
@@ -237,7 +237,7 @@ static void note_sack(struct sim *s, uint32_t flow, const struct packet *k)
 
 static void set_timeout(struct sim *s, uint32_t flow)
 {
-	if (s->conf->rto_us > 0)
+	if (s->conf->rto_us > 0 && s->flow[flow].driver != &tcp_driver)
 		fab_at(&s->events, s->now + us_to_ps(s->conf->rto_us), event_of(TIMEOUT, flow));
 }
 
@@ -286,10 +286,10 @@ void flow_start(struct sim *s, uint32_t flow)
 	struct flow *f = &s->flow[flow];
 
 	f->np = ccs_dcqcn_np_init(s->conf->cnp_us);
-	f->sent_at = f->due_at = f->timer_at = NEVER;
+	f->sent_at = f->due_at = f->timer_at = f->lost_end = NEVER;
 	f->state = BLOCKED;
 	set_timeout(s, flow);
-	if (s->conf->agents)
+	if (s->conf->agents && f->driver != &tcp_driver)
 		send_small(s, f->port, flow, HELLO);
 	f->driver->start(s, flow);
 }
@@ -308,7 +308,7 @@ static void acknowledge(struct sim *s, const struct packet *k, uint32_t acked)
 {
 	const struct flow *f = &s->flow[k->flow];
 
-	if (f->selective)
+	if (f->selective && f->driver != &tcp_driver)
 		note_sack(s, k->flow, k);
 	f->driver->ack(s, k->flow, k, acked);
 }
@@ -323,6 +323,8 @@ static void receive_ack(struct sim *s, const struct packet *k)
 	/* A packet that a timeout sent again closed a gap; the receiver has what follows. */
 	if (k->seq > f->snd_nxt)
 		f->snd_nxt = k->seq;
+	f->rtt_sum += s->now - k->sent;
+	f->acks++;
 	acked = k->seq > f->snd_una ? (uint32_t)(k->seq - f->snd_una) : 0;
 	f->snd_una += acked;
 	if (flow_is_done(f))
@@ -376,8 +378,8 @@ static void receive_data(struct sim *s, uint32_t port, uint32_t packet)
 		k->seq = f->rcv_nxt;
 		k->ce = ce && f->echoes;
 		k->ttl = (uint8_t)s->conf->ttl;
-		k->dscp = (uint8_t)s->conf->data_dscp;
-		k->priority = (uint8_t)s->conf->ack_priority;
+		k->dscp = f->dscp;
+		k->priority = f->ack_priority;
 		k->len = (uint16_t)(w->ack + (f->telemetry ? w->ack_telemetry : 0));
 		port_put(s, port ^ 1, packet);
 	}

@@ -12,6 +12,7 @@
 #include "cc/cc.h"
 #include "jobs.h"
 #include "memory.h"
+#include "tcp.h"
 
 enum { CCS_MAX = 16, GIVEN_MAX = 64, WORDS_MAX = 256 };
 
@@ -92,7 +93,7 @@ static void add_cc(struct matrix_options *o)
 	struct ccs_cc_spec spec;
 	char err[320];
 
-	if (ccs_cc_parse(&spec, optarg, err, sizeof(err)))
+	if (!fab_cc_parse(&spec, optarg, err, sizeof(err)))
 		die("%s", err);
 	if (o->ccs == CCS_MAX)
 		die("--cc: more than %d algorithms", CCS_MAX);
@@ -142,7 +143,7 @@ static bool needs(const char *cc, unsigned what)
 	struct ccs_cc_spec spec;
 	char err[320];
 
-	return ccs_cc_parse(&spec, cc, err, sizeof(err)) == 0 && spec.ops->needs & what;
+	return fab_cc_parse(&spec, cc, err, sizeof(err)) && spec.ops->needs & what;
 }
 
 /* -- models ---------------------------------------------------------------------------------- */

@@ -29,7 +29,7 @@ enum {
 	BUFFER, CELL, PFC, ALPHA, QUEUE_ALPHA, GUARANTEE, HEADROOM, T0, XON, ACK_PRIORITY,
 	CNP_PRIORITY, RTO, LIKE, HOSTS, AGENTS, FAIL, RESTORE, CONVERGE, TTL, WATCHDOG, SEED,
 	OUT_JSON, FCT, PLOT, WARM_UP, QUEUE, REPEAT, JOBS, EDGE, INSIDE, RECOVERY, DSCP, PRIORITY,
-	SAVE_TOPOLOGY, SAVE_FLOWS, MESSAGE, UNTIL,
+	SAVE_TOPOLOGY, SAVE_FLOWS, MESSAGE, UNTIL, PRIORITY_CC,
 };
 
 static const struct option known[] = {
@@ -51,6 +51,7 @@ static const struct option known[] = {
 	{ "dscp", 1, 0, DSCP }, { "priority", 1, 0, PRIORITY },
 	{ "save-topology", 1, 0, SAVE_TOPOLOGY }, { "save-flows", 1, 0, SAVE_FLOWS },
 	{ "message", 1, 0, MESSAGE }, { "until", 1, 0, UNTIL },
+	{ "priority-cc", 1, 0, PRIORITY_CC },
 	{ "quiet", 0, 0, 'q' }, { "help", 0, 0, 'h' }, { 0 }
 };
 
@@ -145,6 +146,16 @@ static void parse_ecn(struct options *o)
 	m->red.pmax = fraction(ECN, word[2]);
 	if (m->red.pmax > 1)
 		die("--ecn: a probability of %g is above 1", m->red.pmax);
+}
+
+static void parse_priority_cc(struct options *o)
+{
+	const char *text = optarg;
+	unsigned number;
+
+	if (!of_priority(&text, &number))
+		die("--priority-cc: '%s' is not N=CC, such as 1=dctcp", optarg);
+	o->priority_cc[number] = text;
 }
 
 static void parse_poll(struct options *o)
@@ -334,6 +345,7 @@ static void parse_option(struct options *o, int option)
 	case MTU: c->wire.payload = (uint32_t)quantity(option, CCS_UNIT_BYTES, 64, 16384); break;
 	case ECN: parse_ecn(o); break;
 	case POLL: parse_poll(o); break;
+	case PRIORITY_CC: parse_priority_cc(o); break;
 	case CNP_TIME: c->cnp_us = time_us(option); break;
 	case ACK_PRIORITY: c->ack_priority = priority(option); break;
 	case CNP_PRIORITY: c->cnp_priority = priority(option); break;

@@ -4,6 +4,7 @@
 
 #include "memory.h"
 #include "priv.h"
+#include "tcp.h"
 
 enum { FIRST_PORT = 10000, ADDRESS = 0x0b000001 };
 
@@ -104,12 +105,20 @@ bool wants_telemetry(const struct sim *s, unsigned priority)
 	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents;
 }
 
+/* TCP's packets have no DSCP of their own, and its acknowledgements its data's priority. */
 static void set_control(const struct sim *s, struct flow *f)
 {
-	f->driver = s->conf->shim ? &shim_driver : &plain_driver;
-	f->selective = s->conf->selective;
-	f->echoes = s->conf->wire.mark_acks;
+	const struct ccs_cc_spec *spec = algorithm_of(s, f->spec->priority);
+	const struct fab_conf *c = s->conf;
+	const bool tcp = fab_is_tcp(spec);
+
+	f->driver = tcp ? &tcp_driver : c->shim ? &shim_driver : &plain_driver;
+	f->selective = tcp || c->selective;
+	f->echoes = tcp || c->wire.mark_acks;
 	f->telemetry = wants_telemetry(s, f->spec->priority);
+	f->ect = spec->ops != &fab_reno;
+	f->dscp = (uint8_t)(tcp ? 0 : c->data_dscp);
+	f->ack_priority = (uint8_t)(tcp ? f->spec->priority : c->ack_priority);
 }
 
 /* Where the tables have a loop, algorithms are given this base RTT. */

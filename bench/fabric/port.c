@@ -199,10 +199,13 @@ static bool marked(struct sim *s, const struct port *p, unsigned q)
 	return queue > red->kmin && ccs_red_mark(red, queue, rng_unit(&s->random));
 }
 
-/* Marks and telemetry are of the queue that the packet leaves behind. */
-static void stamp(struct sim *s, struct port *p, struct packet *k)
+/* Marks and telemetry are of the queue that the packet leaves behind. False: it is to be dropped,
+ * since it should be marked and cannot be. */
+static bool stamp(struct sim *s, struct port *p, struct packet *k)
 {
 	if (p->marks & 1u << k->priority && marked(s, p, k->priority)) {
+		if (!s->flow[k->flow].ect)
+			return false;
 		k->ce = true;
 		p->stats->marks++;
 		p->stats->queue[k->priority].marks++;
@@ -219,6 +222,7 @@ static void stamp(struct sim *s, struct port *p, struct packet *k)
 				.capacity = 8e12 / p->ps_per_byte,
 			};
 	}
+	return true;
 }
 
 void drop_packet(struct sim *s, uint32_t port, uint32_t packet, uint64_t *reason)
@@ -264,13 +268,18 @@ void port_flush(struct sim *s, uint32_t port, unsigned q, uint64_t *reason)
 		drop_packet(s, port, take(s, port, q), reason);
 }
 
-static void send_first(struct sim *s, uint32_t port, unsigned q)
+/* False: it was dropped. */
+static bool send_first(struct sim *s, uint32_t port, unsigned q)
 {
 	const uint32_t packet = take(s, port, q);
 
-	if (!s->port[port].of_host && s->packet[packet].kind == DATA)
-		stamp(s, &s->port[port], &s->packet[packet]);
+	if (!s->port[port].of_host && s->packet[packet].kind == DATA &&
+	    !stamp(s, &s->port[port], &s->packet[packet])) {
+		drop_packet(s, port, packet, &s->result->drops_red);
+		return false;
+	}
 	port_send(s, port, packet);
+	return true;
 }
 
 /* Queues that have something and may send. */
@@ -279,22 +288,29 @@ static unsigned sendable(const struct port *p)
 	return p->ready & ~(p->paused & ~p->ignored);
 }
 
+/* QUEUES: none. */
+static unsigned next_queue(struct sim *s, uint32_t port)
+{
+	const struct port *p = &s->port[port];
+	const unsigned ready = sendable(p);
+
+	return !ready ? (unsigned)QUEUES
+		: s->conf->queue && !p->of_host ? schedule(s, port, ready)
+		: 31u - (unsigned)__builtin_clz(ready);
+}
+
 /* The transmitter is idle: the highest priority first. A host's flows come after its queues. */
 void port_free(struct sim *s, uint32_t port)
 {
 	struct port *p = &s->port[port];
-	unsigned ready = sendable(p);
-	const unsigned q = !ready ? (unsigned)QUEUES
-		: s->conf->queue && !p->of_host ? schedule(s, port, ready)
-		: 31u - (unsigned)__builtin_clz(ready);
+	unsigned q = next_queue(s, port);
 
 	p->due = false;
-	if (q < QUEUES)
-		send_first(s, port, q);
-	else if (!p->of_host || !host_send(s, port))
+	while (q < QUEUES && !send_first(s, port, q))
+		q = next_queue(s, port);
+	if (q == QUEUES && (!p->of_host || !host_send(s, port)))
 		return;
-	ready = sendable(p);
-	if (ready || p->flows)
+	if (sendable(p) || p->flows)
 		wait_until_free(s, port);
 }
 
@@ -325,9 +341,10 @@ void port_pass(struct sim *s, uint32_t port, uint32_t packet)
 
 	if (k->len > p->max_bytes)
 		p->max_bytes = k->len;
-	if (k->kind == DATA)
-		stamp(s, p, k);
-	port_send(s, port, packet);
+	if (k->kind == DATA && !stamp(s, p, k))
+		drop_packet(s, port, packet, &s->result->drops_red);
+	else
+		port_send(s, port, packet);
 }
 
 void port_put(struct sim *s, uint32_t port, uint32_t packet)

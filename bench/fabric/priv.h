@@ -114,6 +114,7 @@ struct flow {
 	union {                  /* the driver's, while the flow is active */
 		struct ccs_cc *cc;
 		struct shim *shim;
+		struct tcp *tcp;
 	};
 	uint64_t posted;         /* bytes that the NIC may send */
 	uint64_t snd_nxt, snd_una, rcv_nxt;
@@ -121,6 +122,8 @@ struct flow {
 	 * below `resend` are sent again already, until recover_until is acknowledged. */
 	struct fab_ranges have, sacked;
 	uint64_t resend, recover_until;
+	uint64_t lost_end;       /* holes from there on are not lost yet; NEVER: all are */
+	uint64_t rtt_sum, acks;  /* ps */
 	uint64_t una_at_timeout; /* snd_una when progress was last checked */
 	uint64_t sent_at;        /* the newest packet; NEVER: none yet */
 	uint64_t gap;            /* until the next one, at the rate when it was sent */
@@ -136,6 +139,8 @@ struct flow {
 	bool selective;          /* the receiver keeps what follows a gap */
 	bool echoes;             /* acknowledgements carry their packets' marks; there are no CNPs */
 	bool telemetry;          /* packets carry records */
+	bool ect;                /* they can be marked; if not, they are dropped instead */
+	uint8_t dscp, ack_priority;
 	struct ccs_dcqcn_np np;
 	double base_us;
 };
@@ -156,6 +161,7 @@ struct driver {
 };
 
 extern const struct driver plain_driver, shim_driver;
+extern const struct driver tcp_driver; /* with recovery and timeouts of its own */
 
 struct sim {
 	const struct fab_conf *conf;

@@ -66,6 +66,8 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 	*r = (struct fab_result){
 		.fct = fab_zeroed(flows, sizeof(*r->fct)),
 		.ideal = fab_zeroed(flows, sizeof(*r->ideal)),
+		.flow_acked = fab_zeroed(flows, sizeof(*r->flow_acked)),
+		.rtt_us = fab_zeroed(flows, sizeof(*r->rtt_us)),
 		.port = fab_zeroed(s->ports, sizeof(*r->port)),
 		.first_pause = NEVER,
 		.begin = flows ? conf->flows->flow[0].start : 0,
@@ -170,18 +172,26 @@ static void fire(struct sim *s, uint32_t what)
 	}
 }
 
+static void finish_flow(struct sim *s, struct flow *f)
+{
+	const unsigned id = f->spec->id;
+
+	s->result->acked += f->snd_una;
+	s->result->flow_acked[id] = f->snd_una;
+	s->result->rtt_us[id] = f->acks ? (double)f->rtt_sum / (double)f->acks / FAB_PS_PER_US : NAN;
+	if (f->cc)
+		f->driver->stop(f);
+	fab_ranges_free(&f->have);
+	fab_ranges_free(&f->sacked);
+}
+
 static void finish(struct sim *s)
 {
 	s->result->end = s->now;
 	for (uint32_t i = 0; i < s->ports; i++)
 		port_finish(s, i, &s->result->port[i]);
-	for (unsigned i = 0; i < s->conf->flows->n; i++) {
-		s->result->acked += s->flow[i].snd_una;
-		if (s->flow[i].cc)
-			s->flow[i].driver->stop(&s->flow[i]);
-		fab_ranges_free(&s->flow[i].have);
-		fab_ranges_free(&s->flow[i].sacked);
-	}
+	for (unsigned i = 0; i < s->conf->flows->n; i++)
+		finish_flow(s, &s->flow[i]);
 	agents_free(s);
 	changes_free(s);
 	fab_events_free(&s->events);
@@ -217,6 +227,8 @@ void fab_result_free(struct fab_result *result)
 {
 	free(result->fct);
 	free(result->ideal);
+	free(result->flow_acked);
+	free(result->rtt_us);
 	free(result->port);
 	free(result->series.queue);
 	free(result->delays);

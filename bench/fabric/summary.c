@@ -35,6 +35,9 @@ static void write_flow(struct ccs_json *j, const struct fab_flow_spec *f, const 
 	ccs_json_num(j, "start_ns", (double)f->start / 1e3);
 	ccs_json_num(j, "fct_ns", r->fct[f->id] == UINT64_MAX ? NAN : (double)r->fct[f->id] / 1e3);
 	ccs_json_num(j, "slowdown", slowdown(r, f->id));
+	ccs_json_uint(j, "priority", f->priority);
+	ccs_json_uint(j, "acked", r->flow_acked[f->id]);
+	ccs_json_num(j, "rtt_us", r->rtt_us[f->id]);
 	ccs_json_end(j);
 }
 
@@ -89,6 +92,7 @@ static void write_totals(struct ccs_json *j, const struct fab_result *r)
 	ccs_json_uint(j, "retransmitted", r->retransmitted);
 	ccs_json_uint(j, "dropped_no_buffer_ingress", r->drops_ingress);
 	ccs_json_uint(j, "dropped_no_buffer_egress", r->drops_egress);
+	ccs_json_uint(j, "dropped_red", r->drops_red);
 	ccs_json_uint(j, "dropped_no_route", r->drops_route);
 	ccs_json_uint(j, "dropped_ttl", r->drops_ttl);
 	ccs_json_uint(j, "dropped_link", r->drops_link);

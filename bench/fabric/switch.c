@@ -147,13 +147,15 @@ static void update_pause(struct sim *s, unsigned node, uint32_t port, unsigned p
 		send_pause(s, port, priority, group->paused);
 }
 
-enum { ROCE_PORT = 4791, AGENTS_PORT = 4793 };
+enum { TCP_PORT = 0, ROCE_PORT = 4791, AGENTS_PORT = 4793 };
 
-/* Agents send their CNPs to a port of their own. */
-static unsigned udp_port(const struct sim *s, enum kind kind)
+/* Agents send their CNPs to a port of their own. No rule is for TCP. */
+static unsigned udp_port(const struct sim *s, uint32_t flow, enum kind kind)
 {
 	const bool agents = kind == HELLO || kind == ADVICE || (kind == CNP && s->conf->agents);
 
+	if (s->flow[flow].driver == &tcp_driver)
+		return TCP_PORT;
 	return agents ? AGENTS_PORT : ROCE_PORT;
 }
 
@@ -164,7 +166,7 @@ static unsigned classify(const struct sim *s, uint32_t port, struct packet *k)
 
 	if (!s->port[port].of_host)
 		return ccs_qos_inside(s->conf->qos, dscp);
-	queue = ccs_qos_edge(s->conf->qos, udp_port(s, k->kind), &dscp);
+	queue = ccs_qos_edge(s->conf->qos, udp_port(s, k->flow, k->kind), &dscp);
 	k->dscp = (uint8_t)dscp;
 	return queue;
 }

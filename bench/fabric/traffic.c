@@ -21,6 +21,7 @@ struct maker {
 	double *rate;            /* of the first link of each host */
 	uint64_t size;
 	double at_us;            /* of the flows that are not drawn at random */
+	unsigned priority;
 };
 
 static void add(struct maker *m, unsigned src, unsigned dst, uint64_t size, double start_us)
@@ -28,7 +29,7 @@ static void add(struct maker *m, unsigned src, unsigned dst, uint64_t size, doub
 	if (m->how->jitter_us > 0)
 		start_us += m->how->jitter_us * rng_unit(&m->random);
 	fab_flows_add(m->f, (struct fab_flow_spec){
-		.src = m->host[src], .dst = m->host[dst], .priority = m->how->priority,
+		.src = m->host[src], .dst = m->host[dst], .priority = m->priority,
 		.port = PORT, .size = size, .message = m->how->message,
 		.start = (uint64_t)((m->at_us + start_us) * 1e6),
 	});
@@ -229,12 +230,13 @@ static bool read_file(struct fab_flows *f, const char *path, const struct fab_tr
 	return true;
 }
 
-/* "[COPIES*]NAME:VALUE[@START[~INTERVAL]]" */
+/* "[PRIORITY=][COPIES*]NAME:VALUE[@START[~INTERVAL]]" */
 static bool make_term(struct maker *m, char *term)
 {
 	char *start = strchr(term, '@'), *interval = NULL, *value;
 	double start_us = 0, interval_us = 0;
 	unsigned copies = 1;
+	char priority[2];
 	int skip = 0;
 
 	if (start)
@@ -245,6 +247,12 @@ static bool make_term(struct maker *m, char *term)
 	    (interval && ccs_parse_unit(interval, CCS_UNIT_TIME, &interval_us)) ||
 	    !(start_us < 1e12) || !(interval_us < 1e9))
 		return false;
+	m->priority = m->how->priority;
+	if (sscanf(term, "%1[0-7]=%n", priority, &skip) == 1 && skip) {
+		m->priority = (unsigned)(*priority - '0');
+		term += skip;
+		skip = 0;
+	}
 	if (sscanf(term, "%4u*%n", &copies, &skip) != 1 || !skip)
 		copies = 1; /* a size begins with a number, too */
 	term += skip;

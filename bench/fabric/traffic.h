@@ -25,7 +25,7 @@ struct fab_traffic {
  *	websearch:LOAD, hadoop:LOAD, SIZE:LOAD
  *	                         between hosts drawn at random, as a Poisson process, so that the
  *	                         hosts' links carry LOAD (0.5, 50%) of their rate
- * or several of these, joined by +, each with COPIES* before it, and with @START[~INTERVAL] behind
+ * or several of these, joined by +, each with PRIORITY= and COPIES* before it, and with @START[~INTERVAL] behind
  * it for the start of the first copy, and the time between two copies. Or the name of a file. False with a sentence in err.
  */
 bool fab_traffic(struct fab_flows *f, const char *text, const struct topology *t,

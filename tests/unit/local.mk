@@ -340,6 +340,7 @@ fabric_unit_programs = \
 	tests/unit/test_marking \
 	tests/unit/test_cbd \
 	tests/unit/test_ccfabric \
+	tests/unit/test_fabric_tcp \
 	tests/unit/test_qos
 check_PROGRAMS += $(fabric_unit_programs)
 TESTS += $(fabric_unit_programs)
@@ -348,6 +349,8 @@ tests_unit_test_mmu_LDADD = libccs-fabric.la $(unit_ldadd)
 tests_unit_test_qos_LDADD = libccs-fabric.la $(unit_ldadd)
 tests_unit_test_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_test_ccfabric_LDADD = bench/libfabric-sim.la $(unit_ldadd)
+tests_unit_test_fabric_tcp_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_unit_test_fabric_tcp_LDADD = bench/libfabric-sim.la $(unit_ldadd)
 tests_unit_test_cbd_LDADD = libccs-fabric.la $(unit_ldadd)
 tests_unit_test_marking_LDADD = libccs-fabric.la $(unit_ldadd)
 tests_unit_test_thresholds_LDADD = libccs-fabric.la $(unit_ldadd)
