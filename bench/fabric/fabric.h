@@ -29,6 +29,7 @@ struct fab_wire {
 	uint32_t header, ack, cnp, pause;
 	uint32_t data_telemetry, ack_telemetry; /* more, if the algorithm needs telemetry */
 	uint32_t tx_unit, queue_unit; /* bytes in which telemetry counts; at least 1 */
+	bool count_received;     /* telemetry counts bytes as they come into the queue, not as they leave */
 	bool whole_ns;           /* times of transmission are truncated to ns */
 	bool whole_rtt;          /* RTTs include the packet's own transmission by the NIC */
 	bool late_rates;         /* a rate applies from the next packet on; without telemetry only */

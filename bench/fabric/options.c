@@ -29,7 +29,7 @@ enum {
 	BUFFER, CELL, PFC, ALPHA, QUEUE_ALPHA, GUARANTEE, HEADROOM, T0, XON, ACK_PRIORITY,
 	CNP_PRIORITY, RTO, LIKE, HOSTS, AGENTS, FAIL, RESTORE, CONVERGE, TTL, WATCHDOG, SEED,
 	OUT_JSON, FCT, PLOT, WARM_UP, QUEUE, REPEAT, JOBS, EDGE, INSIDE, RECOVERY, DSCP, PRIORITY,
-	SAVE_TOPOLOGY, SAVE_FLOWS, MESSAGE, UNTIL, PRIORITY_CC,
+	SAVE_TOPOLOGY, SAVE_FLOWS, MESSAGE, UNTIL, PRIORITY_CC, TELEMETRY,
 };
 
 static const struct option known[] = {
@@ -51,7 +51,7 @@ static const struct option known[] = {
 	{ "dscp", 1, 0, DSCP }, { "priority", 1, 0, PRIORITY },
 	{ "save-topology", 1, 0, SAVE_TOPOLOGY }, { "save-flows", 1, 0, SAVE_FLOWS },
 	{ "message", 1, 0, MESSAGE }, { "until", 1, 0, UNTIL },
-	{ "priority-cc", 1, 0, PRIORITY_CC },
+	{ "priority-cc", 1, 0, PRIORITY_CC }, { "telemetry", 1, 0, TELEMETRY },
 	{ "quiet", 0, 0, 'q' }, { "help", 0, 0, 'h' }, { 0 }
 };
 
@@ -365,6 +365,11 @@ static void parse_option(struct options *o, int option)
 		c->selective = strcmp(optarg, "selective") == 0;
 		if (!c->selective && strcmp(optarg, "go-back-n") != 0)
 			die("--recovery: '%s' is neither go-back-n nor selective", optarg);
+		break;
+	case TELEMETRY:
+		c->wire.count_received = strcmp(optarg, "received") == 0;
+		if (!c->wire.count_received && strcmp(optarg, "sent") != 0)
+			die("--telemetry: '%s' is neither sent nor received", optarg);
 		break;
 	case HOSTS:
 		c->shim = strcmp(optarg, "shim") == 0;

@@ -213,11 +213,12 @@ static bool stamp(struct sim *s, struct port *p, struct packet *k)
 	}
 	if (k->record) {
 		struct record *r = &s->record[k->record];
+		const uint64_t bytes = p->tx_bytes + (s->conf->wire.count_received ? p->bytes : 0);
 
 		if (r->n < CCS_CC_MAX_HOPS)
 			r->hop[r->n++] = (struct ccs_cc_hop){
 				.ts_ns = s->now / 1000 + 1,
-				.tx_bytes = p->tx_bytes - p->tx_bytes % s->conf->wire.tx_unit,
+				.tx_bytes = bytes - bytes % s->conf->wire.tx_unit,
 				.qlen_bytes = p->bytes - p->bytes % s->conf->wire.queue_unit,
 				.capacity = 8e12 / p->ps_per_byte,
 			};

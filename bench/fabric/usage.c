@@ -72,6 +72,8 @@ const char options_usage[] =
 	"  --priority N      of generated flows; the lossless one (3)\n"
 	"  --poll TIME[:W]   mark by an average of weight W (1) that is updated so often\n"
 	"                    (by the queue itself)\n"
+	"  --telemetry KIND  what it counts: bytes that a port has sent, or has received\n"
+	"                    to send (sent)\n"
 	"  --watchdog TIME[:RESTORE[:drop|forward]]  a priority that is paused for TIME\n"
 	"                    while packets wait drops or forwards them, until it was not\n"
 	"                    paused for RESTORE (off; 2ms; drop)\n"

@@ -19,6 +19,7 @@ TESTS += \
 	tests/tools/fabric_matrix.bats \
 	tests/tools/fabric_pfc.bats \
 	tests/tools/fabric_queues.bats \
+	tests/tools/fabric_signals.bats \
 	tests/tools/fabric_tcp.bats \
 	tests/tools/plan.bats \
 	tests/tools/plot.bats \
@@ -46,6 +47,7 @@ EXTRA_DIST += \
 	tests/tools/fabric_matrix.bats \
 	tests/tools/fabric_pfc.bats \
 	tests/tools/fabric_queues.bats \
+	tests/tools/fabric_signals.bats \
 	tests/tools/fabric_tcp.bats \
 	tests/tools/plan.bats \
 	tests/tools/plot.bats \

@@ -1,0 +1,51 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# ccfabric: what signals see of queues; the commands of docs/fabric.md.
+#
+# shellcheck disable=SC2154 # what fabric.bash sets
+
+load fabric.bash
+
+# port_to_0 FILTER: of the port to host 0
+port_to_0() {
+	value ".ports[] | select(.name | endswith(\"->0\")) | $1"
+}
+
+# TIMELY, 4.3 and figure 9.
+@test "timely's gradient has the throughput of a high threshold and nearly the queue of a low one" {
+	for thresholds in 50 500 50-500; do
+		fabric --topology star:1@10g,10@10g --flows incast:10,10g --hosts shim --for 200ms --warmup 100ms \
+			--cc "timely:variant=paper,add_rate=10m,min_rtt=20us,t_low=${thresholds%-*}us,t_high=${thresholds#*-}us"
+		port_to_0 '[.utilisation, .queue_bytes.mean] | @tsv' | tee -a figures
+	done
+	awk '{ share[NR] = $1; queue[NR] = $2 } END {
+		exit !(share[1] < 0.95 && share[2] > 0.99 && share[3] > 0.98 &&
+		       queue[2] > 10 * queue[1] && queue[3] < 3 * queue[1]) }' figures
+}
+
+# The flow of the lower priority has what the other one leaves, 1.5 Gb/s: its queue is short but slow.
+@test "a flow of low priority waits behind no mark: timely sees it in the RTT, and dcqcn does not" {
+	for cc in dcqcn timely:variant=paper,t_low=20us,t_high=60us; do
+		fabric --topology star:3@25g --flows "6=pairs:2,0,1g+3=pairs:1,0,1g" --cc $cc \
+			--priority-cc 6=fixed:rate=23.5g --ack-priority 7 --cnp-priority 7 --for 60ms --warmup 40ms
+		port_to_0 '.priorities[] | select(.priority == 3).mean_bytes' | tee -a queues
+		value '.flows[] | select(.priority == 3).rtt_us' | tee -a rtts
+	done
+	# Below the least length that is marked, 102 400 bytes, and yet more than 500 us.
+	awk 'NR == 1 { exit !($1 < 102400 && $1 > 51200) }' queues
+	awk '{ rtt[NR] = $1 } END { exit !(rtt[1] > 500 && rtt[2] < 60) }' rtts
+}
+
+# HPCC, 3.2 and figure 6.
+@test "hpcc keeps a shorter queue if ports count the bytes that they sent, not those that came" {
+	for counted in sent received; do
+		fabric --topology star:17@100g --flows incast:16,1g --cc hpcc:variant=ns3 --for 2ms \
+			--warmup 100us --telemetry $counted
+		port_to_0 '[.queue_bytes.p99, .queue_bytes.max] | @tsv' | tee -a figures
+	done
+	awk '{ p99[NR] = $1; most[NR] = $2 } END {
+		exit !(p99[2] > 1.5 * p99[1] && most[2] > 1.3 * most[1]) }' figures
+	run "$ccfabric" run -q --telemetry both
+	[ "$status" -eq 2 ]
+	[[ $output == "ccfabric: --telemetry: 'both' is neither sent nor received"* ]]
+}
