@@ -121,6 +121,28 @@ matrix() {
 	[ "$(value '.flows | length > 100 and length < 300')" = true ]
 }
 
+# Figures of each run are kept; a run without any is not in the document.
+@test "bench/scripts/fabric-matrix makes the document and the picture" {
+	command -v gnuplot > /dev/null || skip "gnuplot is not installed"
+	script=$(realpath "$BATS_TEST_DIRNAME/../..")/bench/scripts/fabric-matrix
+	made() { "$script" --build "${ccfabric%/bench/*}" --out figures --only '[JN]-*' "$@"; }
+	made none > first.md
+	made --write out.md auto
+	made --keep > third.md
+	cat out.md
+	cmp out.md third.md
+	grep -qxF "    ccfabric matrix --cc none" first.md
+	run ! grep -F -e "--cc auto" first.md
+	grep -qxF "| model | auto | none |" out.md
+	grep -qxF "| N-100g-to-25g | yes | **G2 G3** |" out.md
+	grep -qxF "| J-read | – | – |" out.md
+	grep -qxF -e "- J-read: needs READ requests that a requester paces" out.md
+	grep -qE "^\| auto \| 3 of 5 \| 2 \| 3 of 3 \| 0 \| 0 \|" out.md
+	grep -qE "^\| none \| 0 of 5 \| 2 \| 0 of 3, less than 90 % \| 0 \| 0 \|" out.md
+	grep -qF "Nothing of what was run." out.md
+	head -c 4 out.png | grep -aq PNG
+}
+
 @test "mistakes in models and options are named" {
 	while IFS='|' read -r line message; do
 		echo "$line" > wrong

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Tables of docs/matrix.md, from an array of {run, models, wall_s}: --arg table NAME.
+
+def row: "| " + join(" | ") + " |";
+def head: row, (map("---") | row);
+def digits: if . >= 99.5 then round elif . >= 9.95 then (. * 10 | round / 10)
+  else (. * 100 | round / 100) end | tostring;
+def us: if . == null then "–" elif . >= 1000 then (. / 1000 | digits) + " ms" else digits + " us" end;
+def percent: (. * 1000 | floor / 10 | tostring) + " %";
+
+# How far a value is from its goal, as a multiple of it: {goal, ratio, text}.
+def distances:
+  {goal: "G1", ratio: (if .utilisation then 0.95 / .utilisation else 0.99 / .delivered end),
+   text: (if .utilisation then "\(.utilisation | percent) of a port is used"
+          else "\(.delivered | percent) is delivered" end)},
+  {goal: "G2", ratio: (.pauses_per_s / 5), text: "\(.pauses_per_s | round) PAUSE frames/s"},
+  {goal: "G3", ratio: ((.p99_us // 0) / 80), text: "p99 is \(.p99_us | us)"};
+def farthest: [distances] | max_by(.ratio);
+def misses: [distances | select(.ratio > 1)];
+
+def goals: [if .g1 then empty else "G1" end, if .g2 then empty else "G2" end,
+  if .g3 then empty else "G3" end, if .deadlock then "deadlock" else empty end,
+  if .lossless_lost > 0 then "loss" else empty end] | join(" ");
+def cell: if .run | not then "–" elif .pass then "yes" else "**" + goals + "**" end;
+def names: [.[0].models[].name];
+def of($name): .models[] | select(.name == $name);
+
+def passed: (["", "pass", "not run", "p99 at most 40 us", "lossless packets lost", "deadlocks"] | head),
+  (.[] | [.run, "\([.models[] | select(.pass)] | length) of \(.models | length)",
+    ([.models[] | select(.run | not)] | length | tostring),
+    (([.models[] | select(.run)] | length) as $n | [.models[] | select(.run and .p99_us <= 40)] | length |
+     "\(.) of \($n)" + if . < 0.9 * $n then ", less than 90 %" else "" end),
+    ([.models[].lossless_lost // 0] | add | tostring),
+    ([.models[] | select(.deadlock)] | length | tostring)] | row);
+
+def verdicts: . as $all | (["model"] + map(.run) | head),
+  (names[] as $name | [$name] + [$all[] | of($name) | cell] | row);
+
+def worst: (["", "model", "", "of the goal"] | head),
+  (.[] | .run as $run | [.models[] | select(.run and (.pass | not))] |
+    sort_by(-farthest.ratio)[:3][] | farthest as $f |
+    [$run, .name, $f.text, ($f.ratio | digits) + "×"] | row);
+
+# Why auto misses what it misses.
+def why: {
+  "B-60:1-500k": "60 hosts begin at the same time at line rate, and what they send in the first RTT, before advice arrives, waits at one port; if the starts are spread over 1 ms (`--jitter 1ms`) the p99 is below 80 us",
+  "I-512-qps": "4096 flows send a packet each in 1.5 ms; about a sixth of these packets wait, also long after the start"
+}[.] // "not known";
+
+def missed: [.[] | select(.run == "auto") | .models[] | select(.run and (.pass | not))] |
+  if . == [] then "Nothing of what was run." else
+    (["model", "figures", "reason"] | head),
+    (.[] | [.name, ([misses[].text] | join(", ")), (.name | why)] | row) end;
+
+def slow: [.[] | select(.run == "auto") | .models[] | select(.pass and .p99_us > 40)] |
+  "Models that pass, with a p99 above 40 us: " +
+    (map("\(.name) (\(.p99_us | us))") | join(", ") | if . == "" then "none" else . end) + ".";
+
+def not_run: .[0].models[] | select(.run | not) | "- \(.name): \(.reason)";
+
+# A column per run, a row per model, the first one on top; blank if it was not run.
+def picture: . as $all | names as $names | ($names | length) as $n |
+  "set terminal pngcairo size \([260 + 100 * length, 640] | max),\(120 + 18 * $n) font 'Sans,10' noenhanced background '#ffffff'",
+  "set title 'Distance from the goals, as a multiple of the one that is farthest'",
+  "set xrange [-0.5:\(length - 0.5)]; set yrange [\($n - 0.5):-0.5]; set border 0; unset key",
+  "set tics scale 0; set xtics rotate by 25 right; set cbrange [-1:3]; set grid noxtics noytics",
+  "set palette defined (-1 '#3b8f5a', -0.0001 '#bfe0c8', 0 '#f7d9a8', 1 '#e08a50', 3 '#8f2020')",
+  "set cbtics ('1/10' -1, 'met: 1' 0, '10' 1, '100' 2, '1000' 3)",
+  "set xtics (\([range(length) as $i | "'\($all[$i].run)' \($i)"] | join(", ")))",
+  "set ytics (\([range($n) as $i | "'\($names[$i] | gsub("%"; "%%"))' \($i)"] | join(", ")))",
+  "$CELL << EOD",
+  (range(length) as $x | range($n) as $y | $all[$x] | of($names[$y]) | select(.run) |
+    "\($x) \($y) \([farthest.ratio | log10, 3] | min)"),
+  "EOD",
+  "plot $CELL using 1:2:(0.48):(0.45):3 with boxxyerror fs solid noborder lc palette";
+
+if $table == "seconds" then map(.wall_s) | add | round
+elif $table == "passed" then passed
+elif $table == "verdicts" then verdicts
+elif $table == "worst" then worst
+elif $table == "missed" then missed
+elif $table == "slow" then slow
+elif $table == "not_run" then not_run
+elif $table == "picture" then picture
+else error("no table \($table)") end
