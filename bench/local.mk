@@ -224,7 +224,7 @@ bench_fabric_ccfabric_SOURCES = \
 bench_fabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \
 	-DFAB_MODELS='"$(pkgdatadir)/fabric/ucloud.models"'
 fabricdir = $(pkgdatadir)/fabric
-dist_fabric_DATA = bench/fabric/ucloud.models
+dist_fabric_DATA = bench/fabric/sonic.models bench/fabric/ucloud.models
 bench_fabric_ccfabric_LDADD = bench/libfabric-sim.la
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-matrix bench/scripts/fabric-matrix.jq bench/scripts/fabric-speed \
 	bench/scripts/fabric-ucloud docs/matrix.md docs/matrix.png

@@ -206,7 +206,7 @@ installed_files() {
     lib/ccshim/libccshim.so lib/pkgconfig/ccshim.pc \
     share/bash-completion/completions/{ccbench,ccfabric} share/bash-completion/completions/ccshimd \
     share/bash-completion/completions/ccshim.bash share/doc/ccshim/examples/aimd.c \
-    share/ccshim/fabric/ucloud.models share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt share/doc/ccshim/{metrics,telemetry}.md \
+    share/ccshim/fabric/{sonic,ucloud}.models share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt share/doc/ccshim/{metrics,telemetry}.md \
     share/doc/ccshim/metrics/{ccshim.json,ccshim-metrics.service,ccshim-metrics.timer}
   find "$top/docs" -name '*.[1-8]' | { if has_slurm; then cat; else grep -v /spank_ccshim; fi; } |
     sed 's,.*/\(.*\)\.\([1-8]\)$,share/man/man\2/\1.\2,'

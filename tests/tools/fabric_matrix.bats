@@ -143,6 +143,20 @@ matrix() {
 	head -c 4 out.png | grep -aq PNG
 }
 
+# Without control, each of the models that congest a port breaks goals, and no other.
+@test "the models of SONiC's tests: what is run, and the verdicts" {
+	file=$(realpath "$BATS_TEST_DIRNAME/../../bench/fabric/sonic.models")
+	"$ccfabric" matrix -q --models "$file" --cc none --cc auto --json > out.json
+	value '[.models[] | select(.cc == "none" and .run and (.pass | not)) | .name] | join(" ")' > congested
+	cat congested
+	[ "$(cat congested)" = "rocev2-pfc-q3 congestion-diff mixed-speed-over" ]
+	value '.models | map(select(.cc == "none")) | (map(select(.run)) | length) == 10 and
+		(map(select(.reason)) | length) == 27 and all(.run or (.reason | length) > 0)' | grep -qx true
+	[ "$(value .passed.none)" = 7 ]
+	[ "$(value .passed.auto)" = 10 ]
+	value '.models | all((.lossless_lost // 0) == 0)' | grep -qx true
+}
+
 @test "mistakes in models and options are named" {
 	while IFS='|' read -r line message; do
 		echo "$line" > wrong
