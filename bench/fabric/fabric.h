@@ -129,7 +129,7 @@ struct fab_queue_result {
 
 /* Of the time from `warm` on. */
 struct fab_port_result {
-	double queue_mean, queue_p50, queue_p99, queue_max; /* bytes */
+	double queue_mean, queue_p50, queue_p95, queue_p99, queue_max; /* bytes */
 	uint64_t pauses;         /* PAUSE frames with XOFF that it received */
 	uint64_t paused_ps;
 	uint64_t drops, marks, bytes;

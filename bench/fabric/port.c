@@ -118,7 +118,8 @@ void port_finish(struct sim *s, uint32_t port, struct fab_port_result *r)
 		st->paused_ps += s->now - st->paused_at;
 	*r = (struct fab_port_result){
 		.queue_mean = whole > 0 ? st->area / whole : 0,
-		.queue_p50 = percentile(p, whole, 0.5), .queue_p99 = percentile(p, whole, 0.99),
+		.queue_p50 = percentile(p, whole, 0.5), .queue_p95 = percentile(p, whole, 0.95),
+		.queue_p99 = percentile(p, whole, 0.99),
 		.queue_max = p->max_bytes, .pauses = st->pauses, .paused_ps = st->paused_ps,
 		.drops = st->drops, .marks = st->marks, .bytes = bytes,
 		.utilisation = whole > 0 ? (double)bytes * p->ps_per_byte / whole : 0,

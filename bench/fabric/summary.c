@@ -72,6 +72,7 @@ static void write_port(struct ccs_json *j, const struct topology *t, uint32_t i,
 	ccs_json_object(j, "queue_bytes");
 	ccs_json_num(j, "mean", p->queue_mean);
 	ccs_json_num(j, "p50", p->queue_p50);
+	ccs_json_num(j, "p95", p->queue_p95);
 	ccs_json_num(j, "p99", p->queue_p99);
 	ccs_json_num(j, "max", p->queue_max);
 	ccs_json_end(j);

@@ -127,3 +127,13 @@ pair() {
 		[[ $output == "ccfabric: --queue: '$queue' is not PRIORITY:"* ]]
 	done
 }
+
+# Two hosts send at line rate until both are done: the queue grows evenly to half of all bytes, and falls.
+@test "the percentiles of a queue are those of its length over time" {
+	fabric --topology star:3@100g --flows incast:2,1m
+	value '.ports[] | select(.name == "3->0").queue_bytes' > queue
+	cat queue
+	# Levels are an eighth of a power of two.
+	jq -e '(.p50 / .max - 0.5 | fabs) < 0.04 and (.p95 / .max - 0.95 | fabs) < 0.06' queue
+	jq -e '.p50 < .p95 and .p95 <= .p99 and .p99 <= .max' queue
+}
