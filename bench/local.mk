@@ -228,3 +228,5 @@ dist_fabric_DATA = bench/fabric/sonic.models bench/fabric/ucloud.models
 bench_fabric_ccfabric_LDADD = bench/libfabric-sim.la
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-matrix bench/scripts/fabric-matrix.jq bench/scripts/fabric-speed \
 	bench/scripts/fabric-ucloud docs/matrix.md docs/matrix.png
+EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-speed bench/scripts/fabric-ucloud \
+	bench/scripts/papers bench/scripts/papers.rows docs/papers.md

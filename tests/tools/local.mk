@@ -17,6 +17,7 @@ TESTS += \
 	tests/tools/fabric.bats \
 	tests/tools/fabric_deadlock.bats \
 	tests/tools/fabric_matrix.bats \
+	tests/tools/fabric_papers.bats \
 	tests/tools/fabric_pfc.bats \
 	tests/tools/fabric_queues.bats \
 	tests/tools/fabric_signals.bats \
@@ -45,6 +46,7 @@ EXTRA_DIST += \
 	tests/tools/fabric.bats \
 	tests/tools/fabric_deadlock.bats \
 	tests/tools/fabric_matrix.bats \
+	tests/tools/fabric_papers.bats \
 	tests/tools/fabric_pfc.bats \
 	tests/tools/fabric_queues.bats \
 	tests/tools/fabric_signals.bats \
