@@ -229,4 +229,4 @@ bench_fabric_ccfabric_LDADD = bench/libfabric-sim.la
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-matrix bench/scripts/fabric-matrix.jq bench/scripts/fabric-speed \
 	bench/scripts/fabric-ucloud docs/matrix.md docs/matrix.png
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-speed bench/scripts/fabric-ucloud \
-	bench/scripts/papers bench/scripts/papers.rows docs/papers.md
+	bench/scripts/papers bench/scripts/papers.rows bench/scripts/theory docs/papers.md docs/theory.md

@@ -32,8 +32,7 @@ tests_sim_libsim_la_LIBADD = libccs-fabric.la libccs-core.la
 # A row names its place first, then what is different there.
 tests_sim_libsim_la_CFLAGS = $(AM_CFLAGS) -Wno-override-init
 
-EXTRA_PROGRAMS += tests/sim/loop
-CLEANFILES += tests/sim/loop
+check_PROGRAMS += tests/sim/loop
 tests_sim_loop_LDADD = tests/sim/libsim.la
 
 # Every set-up with its figures; SIM_ARGS="-n 10 hpcc" for more seeds of some.

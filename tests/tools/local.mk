@@ -28,6 +28,7 @@ TESTS += \
 	tests/tools/replay.bats \
 	tests/tools/run.bats \
 	tests/tools/terminal.bats \
+	tests/tools/theory.bats \
 	tests/tools/width.bats
 endif
 EXTRA_DIST += \
@@ -57,6 +58,7 @@ EXTRA_DIST += \
 	tests/tools/replay.bats \
 	tests/tools/run.bats \
 	tests/tools/terminal.bats \
+	tests/tools/theory.bats \
 	tests/tools/width.bats \
 	tests/tools/fabric.bash \
 	tests/tools/tools.bash
