@@ -56,6 +56,8 @@ ccs_core_sources = \
 	libshim/config/conf.h \
 	libshim/config/filename.c \
 	libshim/config/filename.h \
+	libshim/config/container.c \
+	libshim/config/container.h \
 	libshim/config/job.c \
 	libshim/config/job.h \
 	libshim/config/load.c \

@@ -9,12 +9,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/json.h"
+
+enum { SHORT_ID = 12 };
+
 static const char *const id_names[] = {
 	"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "OAR_JOB_ID", "JOB_ID", NULL
 };
 static const char *const task_names[] = {
 	"SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID", "PBS_TASKNUM", NULL
 };
+static const char *const container_names[] = { "APPTAINER_NAME", "SINGULARITY_NAME", NULL };
 /* mpirun starts one Slurm task per host, and all ranks of the host inherit its SLURM_PROCID. */
 static const char *const rank_names[] = {
 	"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "RANK", NULL
@@ -79,6 +84,8 @@ void ccs_job_read(struct ccs_job *job)
 	read_word(id_names, job->id, sizeof(job->id));
 	read_number(task_names, job->task, sizeof(job->task));
 	read_number(rank_names, job->rank, sizeof(job->rank));
+	if (!ccs_container_read("/proc/self", job->container))
+		read_word(container_names, job->container, sizeof(job->container));
 	if (!*job->task)
 		memcpy(job->task, job->rank, sizeof(job->task));
 	if (!*job->rank)
@@ -98,4 +105,44 @@ const struct ccs_job *ccs_job(void)
 
 	pthread_once(&once, read_own);
 	return &own;
+}
+
+static size_t append(char *text, size_t len, size_t at, const char *what, const char *value, int most)
+{
+	const int n = *value && at < len
+		? snprintf(text + at, len - at, ", %s %.*s", what, most, value) : 0;
+
+	return at + (n > 0 ? (size_t)n : 0);
+}
+
+const char *ccs_job_text(const struct ccs_job *job, char *text, size_t len)
+{
+	const bool is_id = strlen(job->container) == CCS_CONTAINER_LEN - 1;
+	const bool is_rank = strcmp(job->task, job->rank) == 0;
+	size_t at = 0;
+
+	*text = '\0';
+	at = append(text, len, at, "job", job->id, CCS_JOB_TEXT);
+	at = append(text, len, at, "task", is_rank ? "" : job->task, CCS_JOB_TEXT);
+	at = append(text, len, at, "rank", job->rank, CCS_JOB_TEXT);
+	append(text, len, at, "container", job->container, is_id ? SHORT_ID : CCS_JOB_TEXT);
+	return text;
+}
+
+static void write_number(struct ccs_json *j, const char *key, const char *text)
+{
+	if (is_number(text))
+		ccs_json_uint(j, key, strtoull(text, NULL, 10));
+}
+
+void ccs_job_json(struct ccs_json *j, const struct ccs_job *job)
+{
+	if (*job->host)
+		ccs_json_str(j, "host", job->host);
+	if (*job->id)
+		ccs_json_str(j, "job", job->id);
+	write_number(j, "task", job->task);
+	write_number(j, "rank", job->rank);
+	if (*job->container)
+		ccs_json_str(j, "container", job->container);
 }

@@ -3,12 +3,19 @@
 #define CCS_JOB_H
 /* The place of this process in a cluster, from the variables of batch systems and of MPI. */
 
+#include <stddef.h>
+
+#include "config/container.h"
+
+struct ccs_json;
+
 /* Each is without '/', spaces and control characters, so it can be part of a file name. */
 struct ccs_job {
 	char host[64];                   /* name of this host, without its domain */
 	char id[48];                     /* of the batch system's job; "": in no job */
 	char task[16];                   /* number of the process in the job; "": unknown */
 	char rank[16];                   /* in MPI_COMM_WORLD or similar; "": unknown */
+	char container[CCS_CONTAINER_LEN]; /* its ID, or the name of Apptainer's; "": none is known */
 };
 
 /* Read the environment; a program that gains privileges when it is executed reads no variables. */
@@ -19,5 +26,14 @@ void ccs_job_read(struct ccs_job *job);
  * meanwhile; the application may change or clear it afterwards.
  */
 const struct ccs_job *ccs_job(void);
+
+enum { CCS_JOB_TEXT = 256 };
+
+/* Write what is known of ", job ID, task N, rank N, container ID", the latter as its 12 first digits
+ * and the task only if it is not the rank; an empty text if nothing is. Returns text. */
+const char *ccs_job_text(const struct ccs_job *job, char *text, size_t len);
+
+/* Members host, job, task, rank and container of an object, those that are known. */
+void ccs_job_json(struct ccs_json *j, const struct ccs_job *job);
 
 #endif

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config/job.h"
 #include "observe/log.h"
 #include "observe/write_guard.h"
 #include "observe/stats_dir.h"
@@ -121,6 +122,21 @@ static void *map_new(int fd, size_t at, size_t len)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+#define COPY(to, from) snprintf(to, sizeof(to), "%s", from)
+
+static void fill_names(struct ccs_stats_header *h)
+{
+	const struct ccs_job *job = ccs_job();
+
+	COPY(h->program, program_invocation_short_name);
+	COPY(h->version, PACKAGE_VERSION);
+	COPY(h->host, job->host);
+	COPY(h->job, job->id);
+	COPY(h->task, job->task);
+	COPY(h->rank, job->rank);
+	COPY(h->container, job->container);
+}
+
 static void fill_header(struct ccs_stats_header *h, const struct ccs_stats_header *about)
 {
 	struct ccs_stats_identity self;
@@ -138,8 +154,7 @@ static void fill_header(struct ccs_stats_header *h, const struct ccs_stats_heade
 	h->uid = geteuid();
 	h->created_ns = clock_ns(CLOCK_MONOTONIC);
 	h->created_unix_ns = clock_ns(CLOCK_REALTIME);
-	snprintf(h->program, sizeof(h->program), "%s", program_invocation_short_name);
-	snprintf(h->version, sizeof(h->version), "%s", PACKAGE_VERSION);
+	fill_names(h);
 	__atomic_store_n(&h->magic, CCS_STATS_MAGIC, __ATOMIC_RELEASE);
 }
 

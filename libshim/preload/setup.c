@@ -38,10 +38,11 @@ static void mark_forked(void)
 static void begin_trace(void)
 {
 	const struct ccs_options *o = &ccs_shim()->options;
-	char head[600];
+	char head[900], job[CCS_JOB_TEXT];
 
-	snprintf(head, sizeof(head), "ccshim %s: %s, process %ld, cc=%s", PACKAGE_VERSION,
-		 program_invocation_short_name, (long)getpid(), o->cc);
+	snprintf(head, sizeof(head), "ccshim %s: %s, process %ld%s, cc=%s", PACKAGE_VERSION,
+		 program_invocation_short_name, (long)getpid(),
+		 ccs_job_text(ccs_job(), job, sizeof(job)), o->cc);
 	ccs_trace_setup(o->trace, o->trace_size, head);
 }
 

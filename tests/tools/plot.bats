@@ -271,6 +271,17 @@ recording() {
 	is_png stat.png
 }
 
+@test "a rank is part of the legend" {
+	recording 30 1 | sed 's/"pid": 8,/"pid": 8, "rank": 3,/' > stat.json
+	run2 $ccshim plot -n stat.json
+	printed '[8] rank 3 QP 17'
+	printed '[7] QP 17'
+	trace 2 30 | sed '1s/.*/# ccshim 0.1.0: app, rank 9, process 4, job 7, rank 12, cc=none/' > t.csv
+	run2 $ccshim plot -n t.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	printed 'front "rank 12 QP 2"'
+}
+
 @test "files that are not recordings are refused" {
 	for text in '{' '{}' '{"time": 1, "processes": [{"qps": [{}]}]}' '{"time": "x"}' '{"time": 1} 2' \
 		'{"time": 1, "processes": [{"pid": -1}]}' "{\"time\": 1, \"x\": $(printf '[%.0s' {1..1000})" \

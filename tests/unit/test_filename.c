@@ -7,11 +7,13 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "config/filename.h"
+#include "config/container.h"
 #include "config/job.h"
 #include "seed.h"
 
@@ -214,6 +216,72 @@ static void no_variable_leads_to_another_directory(void **state)
 	}
 }
 
+/* -- containers -------------------------------------------------------------------- */
+
+#define ID_A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define ID_B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+
+static void put(const char *dir, const char *file, const char *text)
+{
+	char name[128];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "%s/%s", dir, file);
+	f = fopen(name, "w");
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void the_container_is_found_in_control_groups_and_mounts(void **state)
+{
+	static const struct { const char *cgroup, *mountinfo, *id; } cases[] = {
+		{ "0::/system.slice/docker-" ID_A ".scope\n", "", ID_A },
+		{ "12:pids:/docker/" ID_A "\n0::/\n", "", ID_A },
+		{ "0::/machine.slice/libpod-" ID_A ".scope/container\n", "", ID_A },
+		{ "0::/kubepods/burstable/pod3c3d-11/" ID_A "\n", "", ID_A },
+		{ "0::/docker/" ID_A "/kubepods/" ID_B "\n", "", ID_B },
+		{ "0::/\n", "22 27 0:21 / / rw\n"
+		  "31 22 8:1 /var/lib/docker/containers/" ID_A "/hostname /etc/hostname rw - ext4\n", ID_A },
+		{ "0::/\n", "31 22 8:1 /run/containers/" ID_A "/userdata/.containerenv /run/.containerenv rw\n",
+		  ID_A },
+		/* The pod's ID, a layer of an image, and what is too short or too long. */
+		{ "0::/\n", "31 22 8:1 /io.containerd/sandboxes/" ID_A "/hostname /etc/hostname rw\n", "" },
+		{ "0::/\n", "31 22 8:1 /overlay2/" ID_A "/merged / rw\n", "" },
+		{ "0::/session-" ID_A "0.scope\n0::/0123456789abcdef\n", "31 22\n\n", "" },
+	};
+	char dir[] = "/tmp/ccshim-test-container.XXXXXX", id[CCS_CONTAINER_LEN], command[64];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_false(ccs_container_read(dir, id));
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		put(dir, "cgroup", cases[i].cgroup);
+		put(dir, "mountinfo", cases[i].mountinfo);
+		assert_int_equal(ccs_container_read(dir, id), *cases[i].id != '\0');
+		assert_string_equal(id, cases[i].id);
+	}
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
+static void a_job_is_written_with_what_is_known(void **state)
+{
+	static const struct { struct ccs_job job; const char *text; } cases[] = {
+		{ { .host = "h" }, "" },
+		{ { .id = "4711", .task = "3", .rank = "5" }, ", job 4711, task 3, rank 5" },
+		{ { .task = "5", .rank = "5", .container = ID_A }, ", rank 5, container 0123456789ab" },
+		{ { .container = "lolcow_latest.sif" }, ", container lolcow_latest.sif" },
+	};
+	char text[CCS_JOB_TEXT], little[10];
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_string_equal(ccs_job_text(&cases[i].job, text, sizeof(text)), cases[i].text);
+	ccs_job_text(&cases[1].job, little, sizeof(little));
+	assert_string_equal(little, ", job 471");
+}
+
 /* An application may write over its environment, to change its title. */
 static void the_own_job_is_read_once(void **state)
 {
@@ -235,6 +303,8 @@ int main(void)
 		cmocka_unit_test_setup(the_rank_of_mpi_differs_from_the_task_of_slurm, clear_environment),
 		cmocka_unit_test_setup(job_ids_of_batch_systems_are_kept, clear_environment),
 		cmocka_unit_test_setup(no_variable_leads_to_another_directory, clear_environment),
+		cmocka_unit_test(the_container_is_found_in_control_groups_and_mounts),
+		cmocka_unit_test(a_job_is_written_with_what_is_known),
 		cmocka_unit_test_setup(the_own_job_is_read_once, clear_environment),
 	};
 

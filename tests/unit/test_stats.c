@@ -44,6 +44,8 @@ _Static_assert(offsetof(struct ccs_stats_qp, bytes) == 352, "1.0");
 _Static_assert(offsetof(struct ccs_stats_qp, hop) == 448, "1.0");
 _Static_assert(offsetof(struct ccs_stats_header, program) == 104, "1.0");
 _Static_assert(offsetof(struct ccs_stats_header, mailbox) == 1776, "1.0");
+_Static_assert(offsetof(struct ccs_stats_header, host) == 3848, "1.1");
+_Static_assert(offsetof(struct ccs_stats_header, container) == 3992, "1.1");
 
 static void bucket_bounds_match_bucket_numbers(void **state)
 {
@@ -134,6 +136,8 @@ static void file_of_version_1_0_is_read(void **state)
 	assert_string_equal(p.h.cc, "timely");
 	assert_string_equal(p.h.uncontrolled[0].name, "not-rc");
 	assert_int_equal(p.h.qps, 2);
+	assert_string_equal(p.h.host, ""); /* since 1.1 */
+	assert_string_equal(p.h.container, "");
 	q = &sender(&p)->q;
 	assert_string_equal(q->device, "fake0");
 	assert_string_equal(q->cc, "timely");

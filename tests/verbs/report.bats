@@ -75,7 +75,9 @@ check_traffic() {
 		CCSHIM_REPORT=$BATS_TEST_TMPDIR/%h.%j.%t.%r.json CCSHIM_TRACE=$BATS_TEST_TMPDIR/%j.%%.csv \
 		CCSHIM_LOG_FILE=$BATS_TEST_TMPDIR/%j-%r.log CCSHIM_LOG_LEVEL=info traffic live
 	[ -s "$BATS_TEST_TMPDIR/$(hostname -s).4711.3.5.json" ]
-	[ -s "$BATS_TEST_TMPDIR/4711.%.csv" ]
+	jq -e --arg host "$(hostname -s)" '[.host, .job, .task, .rank] == [$host, "4711", 3, 5]' \
+		"$BATS_TEST_TMPDIR"/*.json
+	[[ $(head -1 "$BATS_TEST_TMPDIR/4711.%.csv") == *", process "*", job 4711, task 3, rank 5"*", cc=none" ]]
 	[ -s "$BATS_TEST_TMPDIR/4711-5.log" ]
 	[ "$(ls "$BATS_TEST_TMPDIR" | wc -l)" -eq 3 ]
 }

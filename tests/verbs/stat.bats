@@ -296,6 +296,24 @@ quiet() {
 	promtool check metrics < metrics
 }
 
+@test "job, task, rank and host of a process are shown, and labels of its metric" {
+	SLURM_JOB_ID=$'47\n11' SLURM_PROCID=3 PMI_RANK=5 APPTAINER_NAME='a b' begin
+	tell 'write 10'
+	seen '.job == "47_11" and .task == 3 and .rank == 5 and .container == "a_b"'
+	seen ".host == \"$(hostname -s)\""
+	$ccshim stat -p "$app" | grep -E "^$app shown: .*, job 47_11, task 3, rank 5, container a_b"
+	$ccshim stat -p "$app" --prometheus > metrics
+	grep -E '^ccshim_process_info\{.*,job_id="47_11",task="3",rank="5",container="a_b"\} 1$' metrics
+	[ "$(grep -c 'job_id=' metrics)" -eq 1 ]
+}
+
+@test "of a process in no job, no job is shown" {
+	begin env -u SLURM_JOB_ID -u SLURM_PROCID -u PMI_RANK -u PMIX_RANK -u OMPI_COMM_WORLD_RANK \
+		-u RANK -u PBS_JOBID -u JOB_ID
+	seen '[has("job"), has("task"), has("rank")] == [false, false, false]'
+	run ! grep -E 'job_id=|rank=' <($ccshim stat -p "$app" --prometheus)
+}
+
 @test "OpenMetrics has the same series and its end marker" {
 	begin
 	tell 'write 10'

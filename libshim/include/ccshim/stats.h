@@ -34,7 +34,7 @@ extern "C" {
 
 #define CCS_STATS_MAGIC 0x5354415453534343ull /* "CCSSTATS" */
 #define CCS_STATS_MAJOR 1u
-#define CCS_STATS_MINOR 0u
+#define CCS_STATS_MINOR 1u
 
 #define CCS_STATS_MAX_HOPS 5
 #define CCS_STATS_MAX_UNCONTROLLED 24
@@ -87,6 +87,10 @@ struct ccs_stats_header {
 	uint64_t spare[15];
 	struct ccs_stats_uncontrolled uncontrolled[CCS_STATS_MAX_UNCONTROLLED];
 	struct ccs_stats_mailbox mailbox;
+	/* Since 1.1. Each is "" if it is unknown. */
+	char host[64];                   /* as the process sees it: of a container its own */
+	char job[48], task[16], rank[16]; /* of a batch system or of MPI */
+	char container[72];
 };
 
 /* A link on the network path, as reported by telemetry. */

@@ -191,6 +191,7 @@ static bool write_all(FILE *file)
 	ccs_json_object(&j, NULL);
 	ccs_json_str(&j, "program", program_invocation_short_name);
 	ccs_json_int(&j, "pid", getpid());
+	ccs_job_json(&j, ccs_job());
 	ccs_json_str(&j, "mode", modes[ccs_shim()->options.mode]);
 	write_uncontrolled(&j);
 	write_missing_feedback(&j);

@@ -26,8 +26,8 @@ struct plot_series {
 struct plot_flow {
 	unsigned source;         /* number of the file */
 	uint64_t id;             /* within it */
-	char owner[32];          /* the process, if the file names it */
-	char name[96];
+	char owner[48];          /* the process and its rank, if the file names them */
+	char name[112];
 	double bytes;            /* acknowledged */
 	uint64_t rows;           /* used instead of bytes if the file has none */
 	bool shown;

@@ -15,7 +15,7 @@ struct line {
 	bool failed;             /* for another reason than the text */
 	double t;
 	double pid;
-	char program[32];
+	char program[32], rank[16];
 	struct {
 		double lqpn, rate, bytes, inflight, cnps, p50, p99, queue;
 	} qp;
@@ -85,7 +85,7 @@ static int add_values(struct line *l, struct plot_flow *flow)
 	flow->rows++;
 	flow->bytes = fmax(l->qp.bytes, 0) + (l->interval ? flow->bytes : 0);
 	flow->cnps = fmax(l->qp.cnps, 0) + (l->interval ? flow->cnps : 0);
-	snprintf(flow->owner, sizeof(flow->owner), "%.15s[%.0f] ", l->program, l->pid);
+	snprintf(flow->owner, sizeof(flow->owner), "%.15s[%.0f] %s", l->program, l->pid, l->rank);
 	return plot_add(p, flow, PLOT_RATE, l->t, l->qp.rate) ||
 	       plot_add(p, flow, PLOT_RTT, l->t, l->qp.p50 / 1e6) ||
 	       plot_add(p, flow, PLOT_RTT, l->t, p->cdf < 0 ? l->qp.p99 / 1e6 : NAN) ||
@@ -108,6 +108,16 @@ static bool read_qp(struct json_read *j, void *arg)
 	return !l->failed;
 }
 
+static bool read_rank(struct json_read *j, struct line *l)
+{
+	double rank;
+
+	if (!json_number(j, &rank) || !(rank >= 0 && rank <= UINT32_MAX))
+		return false;
+	snprintf(l->rank, sizeof(l->rank), "rank %.0f ", rank);
+	return true;
+}
+
 static bool process_member(struct json_read *j, const char *key, void *arg)
 {
 	struct line *l = arg;
@@ -116,11 +126,16 @@ static bool process_member(struct json_read *j, const char *key, void *arg)
 		return json_number(j, &l->pid) && l->pid >= 0 && l->pid <= INT32_MAX;
 	if (strcmp(key, "program") == 0)
 		return json_string(j, l->program, sizeof(l->program));
+	if (strcmp(key, "rank") == 0)
+		return read_rank(j, l);
 	return strcmp(key, "qps") == 0 ? json_array(j, read_qp, l) : json_skip(j);
 }
 
 static bool read_process(struct json_read *j, void *arg)
 {
+	struct line *l = arg;
+
+	*l->rank = '\0';
 	return json_object(j, process_member, arg);
 }
 

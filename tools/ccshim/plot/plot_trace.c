@@ -48,6 +48,8 @@ static int add_row(struct plot *p, struct plot_flow *flow, const struct replay_f
 	const double t = time_of(p, flow, row);
 
 	flow->rows++;
+	if (*f->rank)
+		snprintf(flow->owner, sizeof(flow->owner), "rank %s ", f->rank);
 	if (plot_add(p, flow, PLOT_RATE, t, row->told.out.rate))
 		return -1;
 	switch (row->told.kind) {

@@ -37,6 +37,7 @@ struct replay_file {
 	bool has[REPLAY_COLUMNS];
 	bool whole_lines;        /* ignore a last line without a newline, and set cut */
 	bool cut;
+	char rank[16];           /* of the process that wrote the next lines; "": not recorded */
 	uint64_t lost;           /* events so far that the recorder dropped */
 	char *text[REPLAY_COLUMNS]; /* of the current line; NULL: no such column */
 	char buf[65536];

@@ -77,10 +77,26 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Read the next line that is neither empty nor a comment; comments count lost events. */
-static int read_content(struct replay_file *f, char **text)
+/* Comments give the number of lost events, and at the start of a process's rows its rank. */
+static void read_comment(struct replay_file *f, const char *text)
 {
 	unsigned long lost;
+	const char *at;
+
+	if (sscanf(text, "# %lu events are lost", &lost) == 1)
+		f->lost += lost;
+	if (strncmp(text, "# ccshim ", 9) != 0)
+		return;
+	*f->rank = '\0';
+	at = strstr(text, ", process ");
+	at = at ? strstr(at, ", rank ") : NULL;
+	if (at && sscanf(at, ", rank %15[0-9]", f->rank) != 1)
+		*f->rank = '\0';
+}
+
+/* Read the next line that is neither empty nor a comment. */
+static int read_content(struct replay_file *f, char **text)
+{
 	int rc;
 
 	do {
@@ -90,8 +106,8 @@ static int read_content(struct replay_file *f, char **text)
 		*text = trim(f->buf);
 		if (f->line == 1 && strncmp(*text, "\xef\xbb\xbf", 3) == 0)
 			*text += 3; /* the byte order mark that some spreadsheets write */
-		if (sscanf(*text, "# %lu events are lost", &lost) == 1)
-			f->lost += lost;
+		if (**text == '#')
+			read_comment(f, *text);
 	} while (**text == '#' || !**text);
 	return 1;
 }

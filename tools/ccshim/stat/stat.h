@@ -9,6 +9,7 @@
 
 #include <ccshim/stats.h>
 
+#include "config/job.h"
 #include "observe/stats_fields.h"
 
 struct stat_qp {
@@ -38,6 +39,9 @@ void stat_read(struct stat_snapshot *s, pid_t only);
 void stat_free(struct stat_snapshot *s);
 /* Parse a statistics file of a known version; false: it is none. */
 bool stat_parse(const void *image, size_t size, struct stat_process *p);
+
+/* The job that the file names. */
+struct ccs_job stat_job(const struct ccs_stats_header *h);
 
 /* stat_delta.c. *to must be freed in any case; -1: no memory. */
 int stat_copy(struct stat_snapshot *to, const struct stat_snapshot *s);

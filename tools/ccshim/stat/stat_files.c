@@ -39,8 +39,24 @@ static void copy_header(const struct ccs_stats_layout *l, struct ccs_stats_heade
 	memcpy(h, l->file, l->header_size < sizeof(*h) ? l->header_size : sizeof(*h));
 	h->slots = l->slots;
 	END(h->program), END(h->version), END(h->mode), END(h->cc), END(h->missing_feedback);
+	END(h->host), END(h->job), END(h->task), END(h->rank), END(h->container);
 	for (unsigned i = 0; i < CCS_STATS_MAX_UNCONTROLLED; i++)
 		END(h->uncontrolled[i].name);
+}
+
+#define COPY(to, from) memcpy(to, from, sizeof(to) < sizeof(from) ? sizeof(to) : sizeof(from))
+
+struct ccs_job stat_job(const struct ccs_stats_header *h)
+{
+	struct ccs_job job;
+
+	COPY(job.host, h->host);
+	COPY(job.id, h->job);
+	COPY(job.task, h->task);
+	COPY(job.rank, h->rank);
+	COPY(job.container, h->container);
+	job.container[sizeof(job.container) - 1] = '\0';
+	return job;
 }
 
 static void copy_rtt(const struct ccs_stats_rtt *from, struct ccs_stats_rtt *to)

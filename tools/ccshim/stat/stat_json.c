@@ -54,11 +54,14 @@ static double age_us(const struct stat_snapshot *s, uint64_t then_ns)
 static void write_process(struct ccs_json *j, const struct stat_snapshot *s,
 			  const struct stat_process *p)
 {
+	const struct ccs_job job = stat_job(&p->h);
+
 	ccs_json_object(j, NULL);
 	ccs_json_uint(j, "pid", p->h.pid);
 	ccs_json_str(j, "program", p->h.program);
 	ccs_json_str(j, "version", p->h.version);
 	ccs_json_uint(j, "uid", p->h.uid);
+	ccs_job_json(j, &job);
 	ccs_json_str(j, "mode", p->h.mode);
 	ccs_json_str(j, "cc", p->h.cc);
 	if (*p->h.missing_feedback)

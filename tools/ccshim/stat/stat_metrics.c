@@ -158,6 +158,19 @@ static void print_qps(const struct writer *w)
 
 /* -- of processes ---------------------------------------------------------------- */
 
+/* Only those that are known. Prometheus itself adds a label "job", of another meaning. */
+static void print_job_labels(FILE *f, const struct ccs_stats_header *h)
+{
+	const struct { const char *name, *value; } labels[] = {
+		{ "host", h->host }, { "job_id", h->job }, { "task", h->task }, { "rank", h->rank },
+		{ "container", h->container },
+	};
+
+	for (unsigned i = 0; i < sizeof(labels) / sizeof(*labels); i++)
+		if (*labels[i].value)
+			putc(',', f), print_label(f, labels[i].name, labels[i].value);
+}
+
 static void print_process_info(const struct writer *w, const char *name)
 {
 	print_family(w, name, "gauge", "A process with controlled queue pairs.");
@@ -168,6 +181,7 @@ static void print_process_info(const struct writer *w, const char *name)
 		putc(',', w->f), print_label(w->f, "version", h->version);
 		putc(',', w->f), print_label(w->f, "mode", h->mode);
 		putc(',', w->f), print_label(w->f, "cc", h->cc);
+		print_job_labels(w->f, h);
 		fputs("} 1\n", w->f);
 	}
 }

@@ -86,7 +86,8 @@ static void append_uncontrolled(char *line, size_t at, const struct ccs_stats_he
 static void print_process(const struct stat_process *p, FILE *out)
 {
 	struct ccs_stats_header h = p->h;
-	char line[LINE];
+	const struct ccs_job job = stat_job(&h);
+	char line[LINE], text[CCS_JOB_TEXT];
 	size_t at;
 
 	at = append(line, 0, "%" PRIu64 " %s: %s, cc=%s, %" PRIu64 " queue pair%s", h.pid,
@@ -95,6 +96,8 @@ static void print_process(const struct stat_process *p, FILE *out)
 		at = append(line, at, ", %" PRIu64 " gone", h.gone.qps);
 	if (h.qps_unshown)
 		at = append(line, at, ", %" PRIu64 " without statistics", h.qps_unshown);
+	ccs_job_text(&job, text, sizeof(text));
+	at = append(line, at, "%s", clean(text));
 	if (*h.missing_feedback)
 		at = append(line, at, ", without %s", clean(h.missing_feedback));
 	append_uncontrolled(line, at, &h);

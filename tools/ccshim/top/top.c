@@ -22,7 +22,7 @@ static int print_help(void)
 	       "  -i SECONDS     interval between two pages                          [1]\n"
 	       "  -n COUNT       number of pages; then exit\n"
 	       "  --sort KEY     gated, goodput, rate, rtt or program                [gated]\n"
-	       "  --filter TEXT  only flows whose program or peer contains it, or of that PID\n"
+	       "  --filter TEXT  only flows of that PID or job, or whose program or peer has it\n"
 	       "  -h             this text\n\n"
 	       "Keys: q quit, s next order, f filter (Enter accepts, Escape removes it),\n"
 	       "space pause. NO_COLOR in the environment switches bold and colour off.\n");

@@ -52,6 +52,7 @@ static bool matches(const struct stat_process *p, const struct stat_qp *qp, cons
 
 	snprintf(pid, sizeof(pid), "%" PRIu64, p->h.pid);
 	return !*filter || strcasestr(p->h.program, filter) || strcmp(pid, filter) == 0 ||
+	       strcmp(p->h.job, filter) == 0 ||
 	       strcasestr(gid_text(qp->q.peer_gid, peer), filter);
 }
 
