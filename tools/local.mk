@@ -73,7 +73,10 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/stat.h \
 	tools/ccshim/stat/stat_baseline.c \
 	tools/ccshim/stat/stat_delta.c \
+	tools/ccshim/stat/namespaces.c \
+	tools/ccshim/stat/namespaces.h \
 	tools/ccshim/stat/stat_files.c \
+	tools/ccshim/stat/stat_find.c \
 	tools/ccshim/stat/stat_json.c \
 	tools/ccshim/stat/stat_metrics.c \
 	tools/ccshim/stat/stat_table.c \

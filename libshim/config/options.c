@@ -51,6 +51,14 @@ static int check_agent(const char *text, char *err, size_t errlen)
 	return -1;
 }
 
+static int check_stats_dir(const char *text, char *err, size_t errlen)
+{
+	if (!*text || *text == '/')
+		return 0;
+	snprintf(err, errlen, "'%s' is not a path that begins with /", text);
+	return -1;
+}
+
 /* The member of struct ccs_options and its size. */
 #define AT(member) \
 	.offset = offsetof(struct ccs_options, member), \
@@ -164,6 +172,12 @@ const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "stats", .type = CCS_OPT_BOOL, .def = "y", AT(stats),
 	  .doc = "Whether the process publishes its statistics for 'ccshim stat', in a "
 		 "file in shared memory that is removed when the process ends." },
+	{ .name = "stats_dir", .type = CCS_OPT_STRING, .def = "", .check = check_stats_dir,
+	  AT(stats_dir),
+	  .doc = "Directory that contains the directories of statistics files, one for each "
+		 "user, as an absolute path; for processes in containers one that is bound "
+		 "from the host. It belongs to the only user or has the sticky bit, as /tmp "
+		 "has. Empty: see FILES in libccshim(7)." },
 	{ .name = "trace", .type = CCS_OPT_STRING, .def = "", .check = ccs_filename_check,
 	  AT(trace),
 	  .doc = "File in which the events that the algorithm of each queue pair receives "

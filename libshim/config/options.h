@@ -48,6 +48,7 @@ struct ccs_options {
 	char report[256];       /* JSON summary at exit; default "" = none */
 	char trace[256];        /* events and decisions of algorithms; default "" = none */
 	bool stats;             /* publish a statistics file; default y */
+	char stats_dir[256];    /* parent of its directory; default "": a private one */
 	double trace_size;      /* maximum size of the trace; default 64 MB */
 };
 

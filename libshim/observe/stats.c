@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ struct part {
 static struct {
 	pthread_mutex_t lock;            /* protects all members but header */
 	_Atomic(struct ccs_stats_header *) header;
-	char dir[300], name[16];
+	char dir[300], name[40];
 	dev_t device;
 	ino_t inode;
 	struct part part[MAX_PARTS];
@@ -100,8 +101,13 @@ static int create_file(int dir)
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	const int fd = openat(dir, stats.name, flags, 0600);
 
-	if (fd >= 0 || errno != EEXIST || !may_replace_file(dir) || unlinkat(dir, stats.name, 0))
+	if (fd >= 0 || errno != EEXIST)
 		return fd;
+	if (!may_replace_file(dir))
+		snprintf(stats.name, sizeof(stats.name), "%ld.%" PRIu64, (long)getpid(),
+			 ccs_stats_pid_namespace());
+	if (unlinkat(dir, stats.name, 0) && errno != ENOENT)
+		return -1;
 	return openat(dir, stats.name, flags, 0600);
 }
 

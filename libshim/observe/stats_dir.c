@@ -57,6 +57,13 @@ uint64_t ccs_stats_pid_namespace(void)
 	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
 }
 
+static char configured[256];
+
+void ccs_stats_dir_set(const char *dir)
+{
+	snprintf(configured, sizeof(configured), "%s", dir);
+}
+
 /* The n-th directory /tmp/ccshim-UID.XXXXXX of this user. */
 static bool find_unpredictable(unsigned n, char *name, size_t len)
 {
@@ -81,6 +88,8 @@ bool ccs_stats_dir_name(unsigned n, char *name, size_t len)
 {
 	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
 
+	if (*configured && !n--)
+		return (size_t)snprintf(name, len, "%s/ccshim-%ld", configured, (long)geteuid()) < len;
 	if (!(runtime && *runtime == '/'))
 		n++;
 	if (geteuid() && n)
@@ -97,7 +106,8 @@ bool ccs_stats_dir_name(unsigned n, char *name, size_t len)
 	}
 }
 
-/* The parent must belong to this user: the name may be inherited from another one (su). */
+/* The parent must belong to this user: the name may be inherited from another one (su). Or it is
+ * sticky, so that no other user can rename the directory. */
 static int check_parent(const char *name)
 {
 	char parent[512];
@@ -109,7 +119,7 @@ static int check_parent(const char *name)
 		return 0;
 	if (stat(parent, &st))
 		return -1;
-	if (st.st_uid == geteuid())
+	if (st.st_uid == geteuid() || (st.st_mode & S_ISVTX))
 		return 0;
 	errno = EPERM;
 	return -1;
@@ -147,8 +157,17 @@ int ccs_stats_dir_open(char *name, size_t len)
 pid_t ccs_stats_pid_of(const char *name)
 {
 	const size_t len = strspn(name, "0123456789");
+	const char *ns = name + len;
 
-	return len && len < 10 && !name[len] ? (pid_t)strtol(name, NULL, 10) : 0;
+	if (*ns == '.')
+		ns += 1 + strspn(ns + 1, "0123456789");
+	return len && len < 10 && !*ns ? (pid_t)strtol(name, NULL, 10) : 0;
+}
+
+bool ccs_stats_same(const struct ccs_stats_header *h, const struct ccs_stats_identity *id)
+{
+	return (!id->start_ticks || !h->start_ticks || id->start_ticks == h->start_ticks) &&
+	       (!id->exec_mark || !h->exec_mark || id->exec_mark == h->exec_mark);
 }
 
 bool ccs_stats_is_stale(const struct ccs_stats_header *h)
@@ -160,8 +179,7 @@ bool ccs_stats_is_stale(const struct ccs_stats_header *h)
 		return false;
 	if (error)
 		return error == ENOENT && kill((pid_t)h->pid, 0) && errno == ESRCH;
-	return (id.start_ticks && h->start_ticks && id.start_ticks != h->start_ticks) ||
-	       (id.exec_mark && h->exec_mark && id.exec_mark != h->exec_mark);
+	return !ccs_stats_same(h, &id);
 }
 
 /* True for a file whose process ended before it wrote the header, which would identify it. */

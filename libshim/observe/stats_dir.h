@@ -2,7 +2,9 @@
 #ifndef CCS_STATS_DIR_H
 #define CCS_STATS_DIR_H
 /*
- * The directory of statistics files, one file named PID per process: $XDG_RUNTIME_DIR/ccshim,
+ * The directory of statistics files, one file per process, named PID or, where a process in another
+ * PID namespace has that name, PID.NAMESPACE: DIR/ccshim-UID with option stats_dir, else
+ * $XDG_RUNTIME_DIR/ccshim,
  * or for root /run/ccshim-stats, or where neither can be used /tmp/ccshim-UID, or where another
  * user has taken that name /tmp/ccshim-UID.XXXXXX, of random letters. It is not
  * /run/ccshim, which belongs to ccshimd: its unit assigns that directory to a separate user and
@@ -24,6 +26,9 @@ int ccs_stats_identify(pid_t pid, struct ccs_stats_identity *id);
 /* The inode of this process's PID namespace; 0: unknown. */
 uint64_t ccs_stats_pid_namespace(void);
 
+/* Set the directory of option stats_dir; "": none. Once, before other threads use the rest. */
+void ccs_stats_dir_set(const char *dir);
+
 /*
  * Open the directory for this process's file; create it if necessary. A descriptor, and the
  * name of the directory; or -1 and the errno of the last candidate.
@@ -36,11 +41,14 @@ bool ccs_stats_dir_name(unsigned n, char *name, size_t len);
 /* The process ID in a file name; 0: it is not the name of a statistics file. */
 pid_t ccs_stats_pid_of(const char *name);
 
+/* Whether the process that wrote the file can be the identified one. */
+struct ccs_stats_header;
+bool ccs_stats_same(const struct ccs_stats_header *h, const struct ccs_stats_identity *id);
+
 /*
  * Whether the process of that file has certainly ended; false if it is in another PID namespace
  * than the caller.
  */
-struct ccs_stats_header;
 bool ccs_stats_is_stale(const struct ccs_stats_header *h);
 
 /* Remove the files of ended processes, and files without a header that are older than a minute.

@@ -185,9 +185,11 @@ of() {
 	[[ $output == *"there is no process $!" ]]
 }
 
-# ccshim with those arguments, where no statistics are but this test's: others run at this time.
+# ccshim with those arguments, where no statistics are but this test's: others run at this time. It
+# may not inspect other mount namespaces.
 alone() {
-	unshare -m sh -c 'mount -t tmpfs none /run && exec "$@"' sh "$ccshim" "$@"
+	unshare -m sh -c 'mount -t tmpfs none /run && exec setpriv --bounding-set -sys_ptrace "$@"' sh \
+		"$ccshim" "$@"
 }
 
 @test "a request to every process reaches those that poll later, too" {

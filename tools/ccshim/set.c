@@ -18,12 +18,15 @@
 #include "observe/stats_dir.h"
 #include "ccshim.h"
 #include "set_all.h"
+#include "stat/stat.h"
 #include "terminal.h"
 
 enum { POLL_NS = 2000000 };
 
 struct set {
-	pid_t pid;
+	pid_t pid;                       /* as this program sees it */
+	const struct stat_process *found; /* where its file is; NULL: in a directory of the caller */
+	int file;                        /* found's, if it is open already; else -1 */
 	const char *lqpn, *peer;
 	bool only_new, show, all;
 	double timeout_us;
@@ -110,6 +113,8 @@ static const char *find_mismatch(const struct ccs_stats_header *h, const struct 
 		return "is not a statistics file";
 	if (h->major != CCS_STATS_MAJOR)
 		return "was written by another version of ccshim";
+	if (set->found && set->found->inner_pid)
+		return h->pid == set->found->inner_pid ? NULL : "belongs to a process that has ended";
 	if (h->pid != (uint64_t)set->pid || ccs_stats_is_stale(h))
 		return "belongs to a process that has ended";
 	return NULL;
@@ -126,7 +131,8 @@ static struct ccs_stats_header *map_file(int fd, const char *path, const struct 
 	if (fstat(fd, &st))
 		return NULL;
 	errno = 0;
-	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) ||
+	if (!S_ISREG(st.st_mode) || st.st_uid != (set->found ? set->found->owner : geteuid()) ||
+	    (st.st_mode & 077) ||
 	    st.st_size < (off_t)sizeof(*h)) {
 		tool_error("set", "%s: not a statistics file, or accessible to other users", path);
 		return NULL;
@@ -144,34 +150,85 @@ static struct ccs_stats_header *map_file(int fd, const char *path, const struct 
 	return NULL;
 }
 
-static struct ccs_stats_header *open_file(const struct set *set)
+/* Try the directories of the caller. A descriptor; or -1, and errno 0 if there is no such file. */
+static int open_own(const struct set *set, char *path, size_t len)
 {
-	char dir[300], path[340];
-	struct ccs_stats_header *h;
+	char dir[300];
 	int fd = -1;
 
+	stat_use_option();
 	for (unsigned n = 0; fd < 0 && ccs_stats_dir_name(n, dir, sizeof(dir)); n++) {
-		snprintf(path, sizeof(path), "%s/%ld", dir, (long)set->pid);
+		snprintf(path, len, "%s/%ld", dir, (long)set->pid);
 		fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-		if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != EACCES) {
-			tool_error("set", "%s: %s", path, strerror(errno));
-			return NULL;
-		}
+		if (fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != EACCES)
+			return -1;
 	}
-	if (fd < 0 && kill(set->pid, 0) && errno == ESRCH) {
-		tool_error("set", "there is no process %ld", (long)set->pid);
-		return NULL;
-	}
-	if (fd < 0) {
+	errno = 0;
+	return fd;
+}
+
+/* The file of a process in another PID namespace may have the same name. */
+static bool is_foreign(int fd)
+{
+	struct ccs_stats_header h;
+
+	return pread(fd, &h, offsetof(struct ccs_stats_header, start_ticks), 0) > 0 &&
+	       h.magic == CCS_STATS_MAGIC && h.pid_namespace != ccs_stats_pid_namespace();
+}
+
+static int report_absence(pid_t pid)
+{
+	if (kill(pid, 0) && errno == ESRCH)
+		tool_error("set", "there is no process %ld", (long)pid);
+	else
 		tool_error("set", "cannot find statistics of process %ld: it is not owned by you, not "
 			   "running under ccshim, has mode=off or stats=n, or no queue pair yet",
-			   (long)set->pid);
-		return NULL;
+			   (long)pid);
+	return -1;
+}
+
+/* Open the file for writing; -1 after printing an error. Fills *s if the file is elsewhere. */
+static int find_file(struct set *set, struct stat_snapshot *s, char *path, size_t len)
+{
+	int fd = open_own(set, path, len);
+
+	if (fd >= 0 && is_foreign(fd)) {
+		close(fd);
+		fd = -1;
+		errno = 0;
 	}
-	h = map_file(fd, path, set); /* the descriptor stays open, with the lock */
-	if (!h && errno)
-		tool_error("set", "%s: %s", path, errno == EWOULDBLOCK
-			   ? "another 'ccshim set' is in progress; try again" : strerror(errno));
+	if (fd < 0 && !errno) {
+		stat_read(s, set->pid);
+		if (!s->count)
+			return report_absence(set->pid);
+		set->found = s->process;
+		snprintf(path, len, "%s", s->process->file);
+		fd = stat_open(s->process, O_RDWR);
+	}
+	if (fd < 0)
+		tool_error("set", "%s: %s", path, strerror(errno));
+	return fd;
+}
+
+static struct ccs_stats_header *open_file(struct set *set)
+{
+	struct stat_snapshot s = { 0 };
+	struct ccs_stats_header *h = NULL;
+	char path[400];
+	int fd = set->file;
+
+	if (fd < 0)
+		fd = find_file(set, &s, path, sizeof(path));
+	else
+		snprintf(path, sizeof(path), "%s", set->found->file);
+	if (fd >= 0) {
+		h = map_file(fd, path, set); /* the descriptor stays open, with the lock */
+		if (!h && errno)
+			tool_error("set", "%s: %s", path, errno == EWOULDBLOCK
+				   ? "another 'ccshim set' is in progress; try again" : strerror(errno));
+	}
+	set->found = NULL;
+	stat_free(&s);
 	return h;
 }
 
@@ -329,12 +386,14 @@ struct send {
 	char request[CCS_REQUEST_LEN];
 };
 
-static int send_to(pid_t pid, void *arg)
+static int send_to(const struct stat_process *p, int file_of_it, void *arg)
 {
 	struct send *send = arg;
 	struct ccs_stats_header *file;
 
-	send->set.pid = pid;
+	send->set.pid = p ? (pid_t)p->h.pid : send->set.pid;
+	send->set.found = file_of_it >= 0 ? p : NULL;
+	send->set.file = file_of_it;
 	file = open_file(&send->set);
 	return file ? send_request(file, &send->set, send->request) : EXIT_FAILED;
 }
@@ -351,7 +410,7 @@ int cmd_set(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
-	struct send send = { .set.timeout_us = 2e6 };
+	struct send send = { .set = { .timeout_us = 2e6, .file = -1 } };
 	struct set *set = &send.set;
 	int letter;
 
@@ -366,5 +425,5 @@ int cmd_set(int argc, char **argv)
 	set->count = argc - optind;
 	if (check_usage(set) || write_request(set, send.request) || check_request(send.request))
 		return EXIT_USAGE;
-	return set->all ? set_all(send_to, &send) : send_to(set->pid, &send);
+	return set->all ? set_all(send_to, &send) : send_to(NULL, -1, &send);
 }

@@ -2,6 +2,7 @@
 #include "set_all.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 enum { AT_ONCE = 64, NOGROUP = 65534 };
 
 struct target {
-	const struct ccs_stats_header *h;
+	const struct stat_process *p;
 	pid_t child;
 	FILE *answer;
 };
@@ -31,22 +32,27 @@ static int become(uid_t uid)
 	       setresgid(NOGROUP, NOGROUP, NOGROUP) || setresuid(uid, uid, uid) ? -1 : 0;
 }
 
-static _Noreturn void run(const struct target *t, int out, int (*send)(pid_t, void *), void *arg)
+/* A file in a container can be opened only before the rights are given up. */
+static _Noreturn void run(const struct target *t, int out, set_sender *send, void *arg)
 {
+	const bool elsewhere = t->p->inner_pid || t->p->other_root;
+	const int file = elsewhere ? stat_open(t->p, O_RDWR) : -1;
 	int status = EXIT_FAILED;
 
 	dup2(out, STDOUT_FILENO);
 	dup2(out, STDERR_FILENO);
-	if (become((uid_t)t->h->uid))
-		printf("cannot act as user %ld: %s\n", (long)t->h->uid, strerror(errno));
+	if (elsewhere && file < 0)
+		printf("%s: %s\n", t->p->file, strerror(errno));
+	else if (become(t->p->owner))
+		printf("cannot act as user %ld: %s\n", (long)t->p->owner, strerror(errno));
 	else
-		status = send((pid_t)t->h->pid, arg);
+		status = send(t->p, file, arg);
 	fflush(stdout);
 	_exit(status);
 }
 
 /* 0, or an errno. */
-static int start(struct target *t, int (*send)(pid_t, void *), void *arg)
+static int start(struct target *t, set_sender *send, void *arg)
 {
 	int end[2];
 
@@ -86,14 +92,14 @@ static int finish(struct target *t)
 	int status;
 
 	while (fgets(line, sizeof(line), t->answer))
-		print_line(t->h, line);
+		print_line(&t->p->h, line);
 	fclose(t->answer);
 	if (waitpid(t->child, &status, 0) < 0 || !WIFEXITED(status))
 		return EXIT_FAILED;
 	return WEXITSTATUS(status);
 }
 
-static int run_some(const struct stat_process *p, size_t n, int (*send)(pid_t, void *), void *arg)
+static int run_some(const struct stat_process *p, size_t n, set_sender *send, void *arg)
 {
 	struct target target[AT_ONCE];
 	size_t started = 0;
@@ -102,7 +108,7 @@ static int run_some(const struct stat_process *p, size_t n, int (*send)(pid_t, v
 	for (; started < n; started++) {
 		int error;
 
-		target[started] = (struct target){ .h = &p[started].h };
+		target[started] = (struct target){ .p = &p[started] };
 		error = start(&target[started], send, arg);
 
 		if (error) {
@@ -120,7 +126,7 @@ static int run_some(const struct stat_process *p, size_t n, int (*send)(pid_t, v
 	return worst;
 }
 
-int set_all(int (*send)(pid_t pid, void *arg), void *arg)
+int set_all(set_sender *send, void *arg)
 {
 	struct stat_snapshot s;
 	int worst = EXIT_OK;

@@ -2,15 +2,18 @@
 #ifndef CCS_TOOLS_SET_ALL_H
 #define CCS_TOOLS_SET_ALL_H
 /* ccshim set --all: one request to every process. */
-#include <sys/types.h>
+struct stat_process;
 
 enum { EXIT_TIMEOUT = 3 };      /* the process did not answer in time */
 
+/* file: the statistics file of p, if it is in other namespaces; else -1. */
+typedef int set_sender(const struct stat_process *p, int file, void *arg);
+
 /*
  * Call send() for each process that has statistics, in a process of its own that runs as the other's
- * owner: root does not open files of users. Print what it prints, behind the other's number and
+ * owner: root opens no files of users, except those in containers. Print what it prints, behind the other's number and
  * name. The status is 0, or the least that is not.
  */
-int set_all(int (*send)(pid_t pid, void *arg), void *arg);
+int set_all(set_sender *send, void *arg);
 
 #endif

@@ -13,6 +13,7 @@
 #include "cc/minmax.h"
 #include "observe/log.h"
 #include "observe/stats.h"
+#include "observe/stats_dir.h"
 #include "preload/clock.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
@@ -58,6 +59,7 @@ static void open_file(void)
 	}
 	if (getauxval(AT_SECURE))
 		h->mailbox.answer_gen = UINT64_MAX; /* processes with fewer rights may write to it */
+	ccs_stats_dir_set(shim->options.stats_dir);
 	ccs_stats_open(h);
 	free(h);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccshim stat: its command line, and reading and printing statistics repeatedly. */
 #include "stat.h"
+#include "namespaces.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -130,14 +131,29 @@ static void warn_about_omissions(const struct stat_snapshot *s)
 {
 	static bool warned;
 
-	if (warned || !(s->denied + s->unreadable))
+	if (warned || !(s->denied + s->unreadable + s->invisible))
 		return;
 	warned = true;
 	if (s->denied)
 		tool_error("stat", "processes of other users are not shown; this requires root");
+	if (s->invisible)
+		tool_error("stat", "%u statistics file%s not shown: of processes in PID namespaces that "
+			   "are not visible here; run it on the host, as root", s->invisible,
+			   s->invisible == 1 ? " is" : "s are");
 	if (s->unreadable)
 		tool_error("stat", "%u statistics file%s skipped: damaged, or of another version of "
 			   "ccshim", s->unreadable, s->unreadable == 1 ? " is" : "s are");
+}
+
+static bool is_in_other_root(pid_t pid)
+{
+	struct namespaces n;
+	bool is;
+
+	namespaces_read(&n);
+	is = namespaces_mount(&n, pid);
+	namespaces_free(&n);
+	return is;
 }
 
 /* Explain why the process of -p has no statistics. */
@@ -149,7 +165,9 @@ static int explain_absence(pid_t pid)
 		tool_error("stat", "process %ld belongs to another user; reading its statistics requires root", (long)pid);
 	else
 		tool_error("stat", "process %ld has no statistics: it does not run under ccshim, has "
-			   "no queue pairs yet, or runs with mode=off or stats=n", (long)pid);
+			   "no queue pairs yet, or runs with mode=off or stats=n%s", (long)pid,
+			   is_in_other_root(pid) ? "; or it is in a container, with a directory of files "
+			   "that is not searched, see option stats_dir" : "");
 	return EXIT_FAILED;
 }
 

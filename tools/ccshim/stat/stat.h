@@ -21,6 +21,11 @@ struct stat_process {
 	struct ccs_stats_header h;       /* missing fields of an older file are 0; text ends in NUL */
 	struct stat_qp *qp;              /* the queue pairs with a slot */
 	size_t count;
+	/* Where it was read. h.pid is as the reader sees it. */
+	uint64_t inner_pid;              /* in another PID namespace than the reader; else 0 */
+	uid_t owner;
+	bool other_root;                 /* file is a path as the process sees it */
+	char file[360];
 };
 
 /* The statistics of all processes at one time, or their increase since an earlier snapshot. */
@@ -30,15 +35,23 @@ struct stat_snapshot {
 	struct stat_process *process;
 	size_t count;
 	unsigned denied;                 /* directories of other users that may not be read */
+	unsigned invisible;              /* files of PID namespaces that the reader does not see */
 	unsigned unreadable;             /* files that are damaged or of another version */
 };
 
-/* stat_files.c. Read the files of that process, or of all (0) that the caller may read, and remove
- * those of ended processes. Free the snapshot with stat_free(). */
+/* stat_find.c. Read the files of that process, or of all (0) that the caller may read, those in
+ * containers as well, and remove those of ended processes. Free the snapshot with stat_free(). */
 void stat_read(struct stat_snapshot *s, pid_t only);
 void stat_free(struct stat_snapshot *s);
-/* Parse a statistics file of a known version; false: it is none. */
+/* Open the file that a process was read from; -1 and errno. */
+int stat_open(const struct stat_process *p, int flags);
+/* Use the directory of option stats_dir. stat_read() does so. */
+void stat_use_option(void);
+
+/* stat_files.c. Parse a statistics file of a known version; false: it is none. */
 bool stat_parse(const void *image, size_t size, struct stat_process *p);
+/* The same of a file that its owner may truncate. */
+bool stat_parse_mapped(const void *image, size_t size, struct stat_process *p);
 
 /* The job that the file names. */
 struct ccs_job stat_job(const struct ccs_stats_header *h);

@@ -58,6 +58,8 @@ static void write_process(struct ccs_json *j, const struct stat_snapshot *s,
 
 	ccs_json_object(j, NULL);
 	ccs_json_uint(j, "pid", p->h.pid);
+	if (p->inner_pid)
+		ccs_json_uint(j, "inner_pid", p->inner_pid);
 	ccs_json_str(j, "program", p->h.program);
 	ccs_json_str(j, "version", p->h.version);
 	ccs_json_uint(j, "uid", p->h.uid);

@@ -1,0 +1,160 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Processes in other PID, mount and network namespaces, as those of containers, seen and set from
+# outside, with shown.c.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	: "${top_builddir:=$PWD}" "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
+	export top_builddir
+	[ "$EUID" -eq 0 ] && unshare -pmn --fork true 2> /dev/null || skip "not root, or no namespaces"
+	[ -e /proc/self/ns/pid ] && unshare -pmn --fork --mount-proc sh -c 'test -r /proc/1/ns/mnt' ||
+		skip "namespaces may not be inspected"
+	for name in ${!CCSHIM_@}; do unset "$name"; done
+	unset XDG_RUNTIME_DIR SLURM_JOB_ID
+	ccshim=$top_builddir/tools/ccshim/ccshim
+	cd "$BATS_TEST_TMPDIR"
+	mkfifo in said
+	export RIG_KEEP=1 CCSHIM_SEGMENT=4k XDG_STATE_HOME=$PWD/state
+	export ASAN_OPTIONS=detect_leaks=0 # shown.c leaves on purpose what it made
+	mkdir pages
+	chmod 1777 pages
+}
+
+teardown() {
+	exec 5>&- 8>&-
+	[ -z "${first_holder:-}" ] || wait "$first_holder" || true
+	[ -z "${holder:-}" ] || wait "$holder" || true
+}
+
+answer() {
+	local line
+	read -r -t 300 line <&7 && [ "$line" = "$1" ] || { echo "$line"; cat stderr; return 1; }
+}
+
+# contain [-U] [SETUP]: start shown.c in a container with a /run and /tmp of its own, after the
+# commands SETUP in it. app is its process ID here.
+contain() {
+	local more=()
+	[ "$1" != -U ] || { more=(--map-root-user); shift; }
+	unshare -pmn "${more[@]}" --fork --mount-proc sh -c "mount -t tmpfs none /run
+		mkdir inner; mount -t tmpfs none inner; ${1:-:}
+		exec $top_builddir/tests/verbs/shown" < in > said 2> stderr 5>&- 7<&- 8>&- &
+	holder=$!
+	exec 8> in 7< said
+	answer ready
+	app=$(pgrep -P "$holder")
+}
+
+# The filter of jq holds for the process, as ccshim shows it to the caller.
+seen() {
+	$ccshim stat -p "$app" --json > now
+	jq -e ".processes[0] | $1" now > /dev/null || { echo "not so: $1"; cat now; return 1; }
+}
+
+@test "a process in other PID, mount and network namespaces is shown by its ID on the host" {
+	contain
+	echo 'write 10' >&8
+	answer done
+	seen ".pid == $app and .inner_pid == 1 and .program == \"shown\" and .totals.bytes == 122880"
+	$ccshim stat --json | jq -e "[.processes[] | select(.pid == $app)] | length == 1"
+	$ccshim stat --prometheus | grep -F "ccshim_process_completed_bytes_total{program=\"shown\",pid=\"$app\"} 122880"
+	$ccshim stat -p "$app" | grep "^$app shown: enforce"
+	[ ! -s stderr ] || { cat stderr; false; }
+}
+
+@test "settings of a process in a container are changed from the host" {
+	contain
+	echo 'write 1' >&8
+	answer done
+	$ccshim set -p "$app" --timeout 60s max_rate=1g & # it is applied when the process polls
+	while kill -0 $! 2> /dev/null; do
+		echo 'write 1' >&8
+		answer done
+	done
+	wait $!
+	seen '.qps | any(.rate_bps == 1e9)'
+	$ccshim set --all --timeout 60s max_rate=2g > all &
+	while kill -0 $! 2> /dev/null; do
+		echo 'write 1' >&8
+		answer done
+	done
+	seen '.qps | any(.rate_bps == 2e9)'
+	grep -E "^ *$app shown: .*changed" all
+}
+
+@test "a process of a user namespace is shown and set" {
+	unshare -U --map-root-user true 2> /dev/null || skip "no user namespaces"
+	contain -U
+	echo 'write 1' >&8
+	answer done
+	seen ".pid == $app and .totals.wrs == 1"
+	run -3 $ccshim set -p "$app" --timeout 100ms max_rate=1g # it is not polling
+	[[ $output == *"did not accept the request"* ]]
+}
+
+@test "containers share a directory of the host: each file is that of its process, whatever its ID" {
+	export CCSHIM_STATS_DIR=$PWD/pages
+	contain
+	first=$app first_holder=$holder
+	exec 5>&8 6<&7
+	rm in said && rmdir inner && mkfifo in said
+	contain
+	[ "$first" != "$app" ]
+	[ "$(ls "pages/ccshim-0" | wc -l)" -eq 2 ] # of two processes with the number 1
+	[ -e pages/ccshim-0/1 ] && ls pages/ccshim-0/1.[0-9]*
+	echo 'write 3' >&8
+	answer done
+	seen ".pid == $app and .inner_pid == 1 and .totals.wrs == 3"
+	app=$first seen ".pid == $first and .inner_pid == 1 and .totals.wrs == 0"
+	# Inside, only its own is shown, and it is said why.
+	nsenter -t "$app" -p -m $ccshim stat --json > inside 2> why
+	jq -e '[.processes[] | [.pid, .totals.wrs]] == [[1, 3]]' inside
+	grep "1 statistics file is not shown: of processes in PID namespaces that are not visible here" why
+	exec 5>&- 6<&-
+	wait "$first_holder"
+}
+
+@test "a file that a container left in a shared directory is removed, and is nobody's" {
+	export CCSHIM_STATS_DIR=$PWD/pages
+	contain
+	kill -9 "$app"
+	wait "$holder" || true
+	holder=
+	[ -e pages/ccshim-0/1 ]
+	[ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ] || skip "not in the first PID namespace"
+	for ((i = 0; i < 50; i++)); do
+		run -0 $ccshim stat --json
+		[ -e pages/ccshim-0/1 ] || break
+		sleep 0.1
+	done
+	[ ! -e pages/ccshim-0/1 ]
+}
+
+@test "a file of another namespace is never taken for that of the process with its number" {
+	export CCSHIM_STATS_DIR=$PWD/pages
+	contain
+	# The same file under the number of a process of the host.
+	sleep 100 3>&- 8>&- &
+	other=$!
+	cp pages/ccshim-0/1 "pages/ccshim-0/$other"
+	run -1 $ccshim stat -p "$other"
+	[[ $output == *"process $other has no statistics"* ]]
+	run -1 $ccshim set -p "$other" max_rate=1g
+	[[ $output == *"cannot find statistics of process $other"* ]]
+	kill "$other"
+}
+
+@test "the ID of the container in control groups is shown" {
+	id=$(printf '%064d' 7)
+	group=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	[ -n "$group" ] && mkdir "$group/docker-$id.scope" 2> /dev/null || skip "no control group can be made"
+	contain "echo \$\$ > $group/docker-$id.scope/cgroup.procs; umount -R $group || true"
+	seen ".container == \"$id\"" || { rmdir "$group/docker-$id.scope"; false; }
+	$ccshim stat -p "$app" | grep -F ", container ${id:0:12}"
+	exec 8>&-
+	wait "$holder"
+	holder=
+	rmdir "$group/docker-$id.scope"
+}

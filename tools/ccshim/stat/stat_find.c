@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finds the statistics files of processes, also of those in containers: in directories that the
+ * caller shares with them, and in those of other mount namespaces. A file is shown as that of a
+ * process only if one exists with that ID in the file's PID namespace, was started at the time that
+ * the file states, and belongs to the file's owner.
+ */
+#include "stat.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "config/options.h"
+#include "namespaces.h"
+#include "observe/stats_dir.h"
+
+enum { DIRS_MAX = 4096 };
+
+struct search {
+	struct stat_snapshot *s;
+	struct namespaces ns;
+	pid_t only, only_inner;          /* 0: all */
+	struct { dev_t dev; ino_t ino; } seen[DIRS_MAX];
+	unsigned count;
+};
+
+/* A directory of statistics files. */
+struct place {
+	int dir;
+	const char *name;
+	uid_t owner;
+	uint64_t mount_ns;               /* in which it is; 0: the caller's */
+};
+
+/* -- whose file it is ------------------------------------------------------------ */
+
+/* The process as the caller sees it; 0: there is none. */
+static pid_t find_process(const struct search *f, const struct ccs_stats_header *h)
+{
+	if (h->pid_namespace == f->ns.pid_ns)
+		return ccs_stats_is_stale(h) ? 0 : (pid_t)h->pid;
+	return namespaces_find(&f->ns, h->pid_namespace, (pid_t)h->pid);
+}
+
+/* Other users can write any process's ID into a file, but only into one of their own. In a user
+ * namespace, h.uid is another number than the file's owner. */
+static bool is_of_process(const struct search *f, const struct stat_process *p, pid_t pid,
+			  const struct place *at)
+{
+	struct ccs_stats_identity id;
+	char proc[32];
+	struct stat st;
+
+	if (p->h.pid_namespace == f->ns.pid_ns && p->h.uid != at->owner && !at->mount_ns)
+		return false;
+	if (at->mount_ns && namespaces_mount(&f->ns, pid) != at->mount_ns)
+		return false;
+	snprintf(proc, sizeof(proc), "/proc/%ld", (long)pid);
+	return ccs_stats_identify(pid, &id) == 0 && ccs_stats_same(&p->h, &id) &&
+	       stat(proc, &st) == 0 && (st.st_uid == at->owner || st.st_uid == 0);
+}
+
+/* The process of a file has certainly ended if the file is older than the list of all processes. */
+static void sweep_foreign(struct search *f, const struct place *at, const char *name, const struct stat *st)
+{
+	if (!f->ns.complete)
+		f->s->invisible++;
+	else if (st->st_ctim.tv_sec + 1 < f->ns.read_s)
+		unlinkat(at->dir, name, 0);
+}
+
+/* Add each process once, even if several files claim to be its. */
+static bool add_process(struct stat_snapshot *s, const struct stat_process *p)
+{
+	struct stat_process *more;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->process[i].h.pid == p->h.pid)
+			return false;
+	more = realloc(s->process, (s->count + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	s->process = more;
+	more[s->count++] = *p;
+	return true;
+}
+
+/* The host's name of the control group has the ID, which a process in a container may not see. */
+static void read_container(struct stat_process *p)
+{
+	char proc[32], id[CCS_CONTAINER_LEN];
+
+	snprintf(proc, sizeof(proc), "/proc/%" PRIu64, p->h.pid);
+	if (ccs_container_read(proc, id))
+		snprintf(p->h.container, sizeof(p->h.container), "%s", id);
+}
+
+/* Takes p->qp if it returns true. */
+static bool identify(struct search *f, struct stat_process *p, const struct place *at, const char *name,
+		     const struct stat *st)
+{
+	const pid_t pid = p->h.pid == (uint64_t)ccs_stats_pid_of(name) ? find_process(f, &p->h) : 0;
+	const bool foreign = p->h.pid_namespace != f->ns.pid_ns;
+
+	if (!pid && foreign)
+		sweep_foreign(f, at, name, st);
+	if (!pid || (f->only && pid != f->only) || !is_of_process(f, p, pid, at))
+		return false;
+	p->inner_pid = foreign ? p->h.pid : 0;
+	p->h.pid = (uint64_t)pid;
+	p->owner = at->owner;
+	p->other_root = at->mount_ns != 0;
+	if (foreign)
+		read_container(p);
+	return (size_t)snprintf(p->file, sizeof(p->file), "%s/%s", at->name, name) < sizeof(p->file) &&
+	       add_process(f->s, p);
+}
+
+/* -- files ------------------------------------------------------------------------- */
+
+/* The process has not written the header yet. */
+static bool is_unfinished(const void *mapped, size_t size)
+{
+	return size < 8 || !ccs_stats_load(mapped);
+}
+
+static void read_mapped(struct search *f, const void *mapped, const struct place *at, const char *name,
+			const struct stat *st)
+{
+	struct stat_process p = { 0 };
+
+	if (is_unfinished(mapped, (size_t)st->st_size))
+		return;
+	if (!stat_parse_mapped(mapped, (size_t)st->st_size, &p))
+		f->s->unreadable++;
+	else if (!identify(f, &p, at, name, st))
+		free(p.qp);
+}
+
+static void read_file(struct search *f, const struct place *at, const char *name)
+{
+	const int fd = openat(at->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	void *mapped;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == at->owner && st.st_size > 0) {
+		mapped = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+		if (mapped != MAP_FAILED) {
+			read_mapped(f, mapped, at, name, &st);
+			munmap(mapped, (size_t)st.st_size);
+		}
+	}
+	close(fd);
+}
+
+/* -- directories --------------------------------------------------------------- */
+
+static bool is_new(struct search *f, const struct stat *st)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->seen[i].dev == st->st_dev && f->seen[i].ino == st->st_ino)
+			return false;
+	if (f->count == DIRS_MAX)
+		return false;
+	f->seen[f->count].dev = st->st_dev;
+	f->seen[f->count++].ino = st->st_ino;
+	return true;
+}
+
+static void read_entries(struct search *f, struct place *at)
+{
+	DIR *d = fdopendir(at->dir);
+	const struct dirent *e;
+
+	if (!d) {
+		close(at->dir);
+		return;
+	}
+	while ((e = readdir(d))) {
+		const pid_t pid = ccs_stats_pid_of(e->d_name);
+
+		if (pid && (!f->only || pid == f->only || pid == f->only_inner))
+			read_file(f, at, e->d_name);
+	}
+	closedir(d);
+}
+
+/* Takes the descriptor, which may be -1 with errno. */
+static void read_dir(struct search *f, int dir, const char *name, uint64_t mount_ns)
+{
+	struct place at = { .dir = dir, .name = name, .mount_ns = mount_ns };
+	struct stat st;
+
+	if (dir < 0) {
+		f->s->denied += errno == EACCES && !mount_ns;
+		return;
+	}
+	if (fstat(dir, &st) || !is_new(f, &st) || (st.st_uid != geteuid() && geteuid())) {
+		close(dir);
+		return;
+	}
+	at.owner = st.st_uid;
+	ccs_stats_sweep(dir);
+	read_entries(f, &at);
+}
+
+static void read_own_dir(struct search *f, const char *name)
+{
+	read_dir(f, open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), name, 0);
+}
+
+/* The directories of all users in the caller's mount namespace. */
+static void read_own_root(struct search *f, const char *const *patterns)
+{
+	char name[512];
+	glob_t found;
+
+	for (unsigned n = 0; ccs_stats_dir_name(n, name, sizeof(name)); n++)
+		read_own_dir(f, name);
+	for (; *patterns; patterns++) {
+		if (glob(*patterns, GLOB_NOSORT | GLOB_NOMAGIC, NULL, &found) == 0)
+			for (size_t k = 0; k < found.gl_pathc; k++)
+				read_own_dir(f, found.gl_pathv[k]);
+		globfree(&found);
+	}
+}
+
+/* -- other mount namespaces -------------------------------------------------------- */
+
+/* Read parent/PREFIX*suffix below the root of that process; * begins with a digit. */
+static void read_matching(struct search *f, const struct ns_process *p, const char *parent,
+			  const char *prefix, const char *suffix)
+{
+	const int dir = namespaces_open_dir(p->pid, parent);
+	DIR *d = dir >= 0 ? fdopendir(dir) : NULL;
+	const size_t len = strlen(prefix);
+	const struct dirent *e;
+	char name[320];
+
+	if (!d && dir >= 0)
+		close(dir);
+	while (d && (e = readdir(d)))
+		if (strncmp(e->d_name, prefix, len) == 0 && e->d_name[len] >= '0' && e->d_name[len] <= '9' &&
+		    (size_t)snprintf(name, sizeof(name), "%s/%s%s", parent, e->d_name, suffix) < sizeof(name))
+			read_dir(f, namespaces_open_dir(p->pid, name), name, p->mount_ns);
+	if (d)
+		closedir(d);
+}
+
+static bool is_first_of_mount_ns(const struct namespaces *n, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (n->process[i].mount_ns == n->process[at].mount_ns)
+			return false;
+	return n->process[at].mount_ns != n->mount_ns;
+}
+
+static void read_other_roots(struct search *f, const char *stats_dir)
+{
+	static const char root_dir[] = "/run/ccshim-stats";
+
+	for (size_t i = 0; i < f->ns.count; i++) {
+		const struct ns_process *p = &f->ns.process[i];
+
+		if (!is_first_of_mount_ns(&f->ns, i))
+			continue;
+		read_dir(f, namespaces_open_dir(p->pid, root_dir), root_dir, p->mount_ns);
+		read_matching(f, p, "/run/user", "", "/ccshim");
+		read_matching(f, p, "/tmp", "ccshim-", "");
+		if (*stats_dir)
+			read_matching(f, p, stats_dir, "ccshim-", "");
+	}
+}
+
+/* -- all --------------------------------------------------------------------------- */
+
+static void ignore(void *arg, const char *text)
+{
+	(void)arg;
+	(void)text;
+}
+
+static const char *read_option(void)
+{
+	static struct ccs_options o;
+	static bool done;
+
+	if (!done)
+		ccs_options_load_as("ccshim", &o, ignore, NULL);
+	done = true;
+	return o.stats_dir;
+}
+
+void stat_use_option(void)
+{
+	ccs_stats_dir_set(read_option());
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const uint64_t x = ((const struct stat_process *)a)->h.pid;
+	const uint64_t y = ((const struct stat_process *)b)->h.pid;
+
+	return x < y ? -1 : x > y;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+void stat_read(struct stat_snapshot *s, pid_t only)
+{
+	char configured[320] = "";
+	const char *const patterns[] = { "/run/ccshim-stats", "/run/user/*/ccshim", "/tmp/ccshim-[0-9]*",
+					 *read_option() ? configured : NULL, NULL };
+	struct search *f = calloc(1, sizeof(*f));
+
+	*s = (struct stat_snapshot){ .now_ns = clock_ns(CLOCK_MONOTONIC),
+				     .unix_ns = clock_ns(CLOCK_REALTIME) };
+	if (!f)
+		return;
+	stat_use_option();
+	snprintf(configured, sizeof(configured), "%s/ccshim-[0-9]*", read_option());
+	f->s = s;
+	namespaces_read(&f->ns);
+	f->only = only;
+	f->only_inner = only ? namespaces_inner(&f->ns, only) : 0;
+	read_own_root(f, patterns);
+	read_other_roots(f, read_option());
+	namespaces_free(&f->ns);
+	free(f);
+	if (s->count)
+		qsort(s->process, s->count, sizeof(*s->process), by_pid);
+}
+
+void stat_free(struct stat_snapshot *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->process[i].qp);
+	free(s->process);
+	*s = (struct stat_snapshot){ 0 };
+}
+
+int stat_open(const struct stat_process *p, int flags)
+{
+	const char *base = strrchr(p->file, '/');
+	char parent[sizeof(p->file)];
+	int dir, fd, error;
+
+	snprintf(parent, sizeof(parent), "%.*s", (int)(base - p->file), p->file);
+	dir = p->other_root ? namespaces_open_dir((pid_t)p->h.pid, parent)
+			    : open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0)
+		return -1;
+	fd = openat(dir, base + 1, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	error = errno;
+	close(dir);
+	errno = error;
+	return fd;
+}
