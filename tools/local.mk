@@ -180,3 +180,14 @@ CLEANFILES += tools/ccshim/ccshim-debug
 metricsdir = $(docdir)/metrics
 dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-metrics.service \
 	tools/metrics/ccshim-metrics.timer
+
+# For containers, Kubernetes, HPC: docs/operate.md.
+deploydir = $(docdir)/deploy
+dist_deploy_DATA = tools/deploy/apptainer.def tools/deploy/kubernetes.yaml tools/deploy/kubernetes-pod.yaml
+deploy_generated = tools/deploy/cdi.yaml tools/deploy/enroot-hook.sh tools/deploy/modulefile
+deploy_DATA = $(deploy_generated)
+$(deploy_generated): %: $(top_srcdir)/%.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) tools/deploy && sed -e 's|@pkglibdir[@]|$(pkglibdir)|' -e 's|@bindir[@]|$(bindir)|' \
+		-e 's|@mandir[@]|$(mandir)|' -e 's|@VERSION[@]|$(VERSION)|g' $(top_srcdir)/$@.in > $@
+EXTRA_DIST += tools/deploy/cdi.yaml.in tools/deploy/enroot-hook.sh.in tools/deploy/modulefile.in
+CLEANFILES += $(deploy_generated)

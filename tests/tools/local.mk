@@ -10,6 +10,7 @@ TESTS += \
 	tests/tools/check_fabric.bats \
 	tests/tools/completion.bats \
 	tests/tools/debug.bats \
+	tests/tools/deploy.bats \
 	tests/tools/doctor.bats \
 	tests/tools/documented.bats \
 	tests/tools/grid.bats \
@@ -40,6 +41,7 @@ EXTRA_DIST += \
 	tests/tools/check_fabric.bats \
 	tests/tools/completion.bats \
 	tests/tools/debug.bats \
+	tests/tools/deploy.bats \
 	tests/tools/doctor.bats \
 	tests/tools/documented.bats \
 	tests/tools/grid.bats \

@@ -1,0 +1,98 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The files for deployments: they are parsed, and agree with each other.
+
+load tools.bash
+bats_require_minimum_version 1.5.0
+
+deploy=$top_builddir/tools/deploy source=$top_srcdir/tools/deploy
+
+# yaml FILE: its documents as an array of JSON.
+yaml() {
+	/usr/bin/python3 -c 'import yaml' 2> /dev/null || skip "no python3-yaml"
+	/usr/bin/python3 -c 'import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(open(sys.argv[1])))))' "$1"
+}
+
+holds() { yaml "$1" > json; jq -e "$2" json > /dev/null || { echo "not so: $2"; cat json; return 1; }; }
+
+@test "all placeholders are replaced" {
+	run -1 grep -E '@[A-Za-z]+@' "$deploy"/*
+}
+
+@test "the CDI specification has devices, mounts and variables as the format defines them" {
+	holds "$deploy/cdi.yaml" '.[0] | .cdiVersion == "0.6.0" and (.devices | length == 2) and
+		(.kind | test("^[A-Za-z][A-Za-z0-9_.-]*[A-Za-z0-9]/[A-Za-z0-9][A-Za-z0-9_.-]*$")) and
+		all(.containerEdits, .devices[].containerEdits; (keys - ["env", "mounts"]) == []) and
+		all(.containerEdits.mounts[]; (.hostPath, .containerPath | startswith("/")) and
+			(.options | type == "array")) and
+		all(.containerEdits.env[], .devices[].containerEdits.env[]; test("^[A-Z_]+=.")) and
+		all(.devices[].name; test("^[A-Za-z0-9][A-Za-z0-9_.:-]*$"))'
+	# The variables are options, with valid values.
+	for mode in $(jq -r '.[0].devices[].containerEdits.env[]' json); do
+		env "$mode" "$ccshim" info -c > /dev/null
+	done
+}
+
+@test "the manifests of Kubernetes name the kinds, selectors and volumes that they use" {
+	holds "$source/kubernetes.yaml" 'map(.kind) == ["Namespace", "DaemonSet"]'
+	holds "$source/kubernetes.yaml" '.[1] | .metadata.namespace == "ccshim" and .apiVersion == "apps/v1" and
+		.spec.selector.matchLabels == .spec.template.metadata.labels'
+	holds "$source/kubernetes.yaml" '.[1].spec.template.spec | (.volumes | map(.name)) as $volumes |
+		all(.containers[]; .name and .image and .command and
+			all(.volumeMounts[]; .name as $n | $volumes | index($n)))'
+	sh -n <(jq -r '.[1].spec.template.spec.containers[1].command[2]' json)
+	holds "$source/kubernetes-pod.yaml" '.[0] | .kind == "Pod" and .apiVersion == "v1"'
+	device=$(jq -r '.[0].metadata.annotations["cdi.k8s.io/ccshim"]' json)
+	holds "$deploy/cdi.yaml" ".[0] | .kind as \$k | .devices | any(\"\(\$k)=\(.name)\" == \"$device\")"
+}
+
+# hook: run it with the stand-in for enroot-mount, in which the lines of mounts are.
+hook() {
+	mkdir -p bin lib
+	printf '#!/bin/sh\necho "$*: $(cat)" >> mounts\n' > bin/enroot-mount
+	chmod +x bin/enroot-mount
+	: > mounts
+	touch environ
+	PATH=$PWD/bin:$PATH ENROOT_ENVIRON=environ ENROOT_ROOTFS=/rootfs CCSHIM_DIR=$PWD/lib \
+		sh "$deploy/enroot-hook.sh"
+}
+
+@test "enroot's hook changes only containers that ask" {
+	echo HOME=/root > environ
+	hook
+	[ "$(cat environ)" = HOME=/root ] && [ ! -s mounts ]
+	echo CCSHIM_MODE=off >> environ
+	hook
+	[ "$(wc -l < environ)" -eq 2 ] && [ ! -s mounts ]
+}
+
+@test "enroot's hook mounts the library and preloads it in front of others" {
+	mkdir lib
+	touch lib/libccshim.so
+	printf 'CCSHIM_MODE=observe\nLD_PRELOAD=/x/other.so\n' > environ
+	hook
+	grep -qx -- "--root /rootfs -: $PWD/lib /opt/ccshim none x-create=dir,bind,ro,nosuid,nodev" mounts
+	[ "$(tail -n 2 environ | paste -sd ' ')" = \
+		"CCSHIM_MODE=observe LD_PRELOAD=/opt/ccshim/libccshim.so:/x/other.so" ]
+	rm lib/libccshim.so
+	run ! hook
+	[[ $output == *"lib/libccshim.so does not exist; install libccshim on this node" ]]
+}
+
+@test "the module preloads the library" {
+	command -v tclsh > /dev/null || skip "no tclsh"
+	cat > module.tcl <<-'TCL'
+		proc module-whatis {text} {}
+		proc conflict {name} {}
+		proc prepend-path {name value} { puts "$name $value" }
+		source [lindex $argv 0]
+	TCL
+	run -0 tclsh module.tcl "$deploy/modulefile"
+	[[ $output == *"LD_PRELOAD /"*"/ccshim/libccshim.so" && $output == *"PATH /"*/bin* ]]
+}
+
+@test "the recipe of Apptainer has the sections that a build needs" {
+	grep -qx 'Bootstrap: docker' "$source/apptainer.def"
+	for section in files post runscript; do grep -qx "%$section" "$source/apptainer.def"; done
+	sh -n <(sed -n '/^%post/,/^%runscript/{/^%/d;p}' "$source/apptainer.def")
+}
