@@ -10,4 +10,9 @@ endif
 bashcompletiondir = $(datadir)/bash-completion/completions
 dist_bashcompletion_DATA = completion/ccbench completion/ccfabric completion/ccshim.bash completion/ccshimd
 
+# What the tools' JSON documents contain.
+schemasdir = $(docdir)/schemas
+dist_schemas_DATA = docs/schemas/check.json docs/schemas/doctor.json docs/schemas/info.json \
+	docs/schemas/report.json docs/schemas/stat.json
+
 dist_doc_DATA = docs/metrics.md docs/telemetry.md

@@ -54,6 +54,8 @@ ccs_core_sources = \
 	libshim/config/check_cc.h \
 	libshim/config/conf.c \
 	libshim/config/conf.h \
+	libshim/config/document.c \
+	libshim/config/document.h \
 	libshim/config/filename.c \
 	libshim/config/filename.h \
 	libshim/config/container.c \

@@ -137,8 +137,6 @@ static void write_number(struct ccs_json *j, const char *key, const char *text)
 
 void ccs_job_json(struct ccs_json *j, const struct ccs_job *job)
 {
-	if (*job->host)
-		ccs_json_str(j, "host", job->host);
 	if (*job->id)
 		ccs_json_str(j, "job", job->id);
 	write_number(j, "task", job->task);

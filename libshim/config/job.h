@@ -33,7 +33,7 @@ enum { CCS_JOB_TEXT = 256 };
  * and the task only if it is not the rank; an empty text if nothing is. Returns text. */
 const char *ccs_job_text(const struct ccs_job *job, char *text, size_t len);
 
-/* Members host, job, task, rank and container of an object, those that are known. */
+/* Members job, task, rank and container of an object, those that are known. */
 void ccs_job_json(struct ccs_json *j, const struct ccs_job *job);
 
 #endif

@@ -61,6 +61,7 @@ static void set_up(void)
 	const int saved = errno;
 
 	in_setup = true;
+	shim->started_ns = ccs_now_ns();
 	ccs_job(); /* before the application can change its environment */
 	shim->handle_request = ccs_set_request_handle;
 	shim->off = !ccs_policy_setup(&shim->options);

@@ -14,6 +14,7 @@
 
 struct ccs_shim {
 	struct ccs_options options;      /* the process's; a QP's are in its policy */
+	uint64_t started_ns;             /* time of the set-up */
 	double clock_cost_us;            /* one reading of the clock */
 	bool off;                        /* mode=off, or the configuration was refused */
 	atomic_bool ready;               /* set-up is complete */

@@ -266,7 +266,7 @@ algorithms_of_page() {
 	printed "timely: "
 	LD_PRELOAD=$standin run2 $ccshim info -vcad --json
 	[ "$(jq -c keys <<< "$output")" = \
-		'["algorithms","devices","libibverbs","options","others","path","preload","version"]' ]
+		'["algorithms","devices","host","libibverbs","options","others","path","preload","schema","time","version"]' ]
 }
 
 @test "under AT_SECURE the environment is not read" {

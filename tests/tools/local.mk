@@ -28,6 +28,7 @@ TESTS += \
 	tests/tools/plugin.bats \
 	tests/tools/replay.bats \
 	tests/tools/run.bats \
+	tests/tools/schemas.bats \
 	tests/tools/terminal.bats \
 	tests/tools/theory.bats \
 	tests/tools/width.bats
@@ -59,10 +60,12 @@ EXTRA_DIST += \
 	tests/tools/plugin.bats \
 	tests/tools/replay.bats \
 	tests/tools/run.bats \
+	tests/tools/schemas.bats \
 	tests/tools/terminal.bats \
 	tests/tools/theory.bats \
 	tests/tools/width.bats \
 	tests/tools/fabric.bash \
+	tests/tools/schema.py \
 	tests/tools/tools.bash
 
 # -rpath makes libtool build a shared object that is never installed. Without the

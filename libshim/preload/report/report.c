@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "config/document.h"
 #include "config/filename.h"
 #include "config/job.h"
 #include "observe/log.h"
@@ -189,6 +190,8 @@ static bool write_all(FILE *file)
 
 	ccs_json_start(&j, file);
 	ccs_json_object(&j, NULL);
+	ccs_document_head(&j, ccs_document_now());
+	ccs_json_num(&j, "run_s", (double)(ccs_now_ns() - ccs_shim()->started_ns) / 1e9);
 	ccs_json_str(&j, "program", program_invocation_short_name);
 	ccs_json_int(&j, "pid", getpid());
 	ccs_job_json(&j, ccs_job());

@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "cc/cc.h"
 #include "config/check_cc.h"
+#include "config/document.h"
 #include "tools/ccshim/ccshim.h"
 #include "tools/ccshim/preload.h"
 #include "tools/ccshim/run/run_options.h"
@@ -174,6 +175,7 @@ static int run_checks_json(struct check *c, char *const *argv)
 	c->json = &j;
 	ccs_json_start(&j, stdout);
 	ccs_json_object(&j, NULL);
+	ccs_document_head(&j, ccs_document_now());
 	ccs_json_str(&j, "command", *argv);
 	ccs_json_array(&j, "checks");
 	status = run_checks(c, argv);

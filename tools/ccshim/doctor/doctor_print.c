@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "config/document.h"
 #include "tools/ccshim/terminal.h"
 
-enum { WIDTH = 80, SCHEMA = 1 };
+enum { WIDTH = 80 };
 
 static const char *const severities[] = { "note", "problem" };
 
@@ -138,16 +139,11 @@ static void write_ports(struct ccs_json *j, const struct doctor *d)
 
 bool doctor_print_json(const struct doctor *d)
 {
-	char host[256] = "";
 	struct ccs_json j;
 
-	gethostname(host, sizeof(host) - 1);
 	ccs_json_start(&j, stdout);
 	ccs_json_object(&j, NULL);
-	ccs_json_uint(&j, "schema", SCHEMA);
-	ccs_json_str(&j, "version", PACKAGE_VERSION);
-	ccs_json_str(&j, "host", host);
-	ccs_json_num(&j, "time", d->unix_s);
+	ccs_document_head(&j, d->unix_s);
 	ccs_json_num(&j, "interval_s", d->interval_s);
 	write_ports(&j, d);
 	ccs_json_uint(&j, "processes", d->after.stat.count);

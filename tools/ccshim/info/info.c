@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/check_cc.h"
+#include "config/document.h"
 #include "tools/ccshim/ccshim.h"
 #include "tools/ccshim/path_options.h"
 
@@ -159,6 +160,7 @@ static int print_json(struct info *info)
 
 	ccs_json_start(&j, stdout);
 	ccs_json_object(&j, NULL);
+	ccs_document_head(&j, ccs_document_now());
 	if (info->version)
 		info_version_json(&j);
 	if (info->config || info->file)

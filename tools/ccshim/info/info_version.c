@@ -46,7 +46,6 @@ void info_version_json(struct ccs_json *j)
 	char real[PATH_MAX], lib[PATH_MAX], err[PATH_MAX + 128];
 	const char *path = libibverbs_path(real);
 
-	ccs_json_str(j, "version", PACKAGE_VERSION);
 	ccs_json_str(j, "preload", preload_find(lib, sizeof(lib), err, sizeof(err)) ? NULL : lib);
 	ccs_json_object(j, "libibverbs");
 	ccs_json_str(j, "version", version_of(path));

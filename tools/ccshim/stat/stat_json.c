@@ -3,6 +3,7 @@
 #include "stat.h"
 
 #include "base/json.h"
+#include "config/document.h"
 
 static void write_rtt(struct ccs_json *j, const struct ccs_stats_rtt *rtt)
 {
@@ -63,6 +64,8 @@ static void write_process(struct ccs_json *j, const struct stat_snapshot *s,
 	ccs_json_str(j, "program", p->h.program);
 	ccs_json_str(j, "version", p->h.version);
 	ccs_json_uint(j, "uid", p->h.uid);
+	if (*job.host)
+		ccs_json_str(j, "host", job.host);
 	ccs_job_json(j, &job);
 	ccs_json_str(j, "mode", p->h.mode);
 	ccs_json_str(j, "cc", p->h.cc);
@@ -92,7 +95,7 @@ void stat_json(const struct stat_snapshot *s, bool one_line, FILE *out)
 
 	(one_line ? ccs_json_start_line : ccs_json_start)(&j, out);
 	ccs_json_object(&j, NULL);
-	ccs_json_num(&j, "time", (double)(s->unix_ns / 1000) / 1e6);
+	ccs_document_head(&j, (double)(s->unix_ns / 1000) / 1e6);
 	if (s->since_s > 0)
 		ccs_json_num(&j, "interval_s", s->since_s);
 	ccs_json_array(&j, "processes");

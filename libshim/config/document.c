@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "config.h"
+#include "config/document.h"
+
+#include <time.h>
+
+#include "config/job.h"
+
+void ccs_document_head(struct ccs_json *j, double time)
+{
+	ccs_json_uint(j, "schema", CCS_DOCUMENT_SCHEMA);
+	ccs_json_str(j, "version", PACKAGE_VERSION);
+	ccs_json_str(j, "host", ccs_job()->host);
+	ccs_json_num(j, "time", time);
+}
+
+double ccs_document_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (double)now.tv_sec + (double)(now.tv_nsec / 1000) / 1e6;
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# Output as JSON has the form that docs/schemas/ describes.
+
+load tools.bash
+bats_require_minimum_version 1.5.0
+
+traffic=$top_builddir/tests/verbs/traffic shown=$top_builddir/tests/verbs/shown
+
+needs_jsonschema() {
+	/usr/bin/python3 -c 'import jsonschema' 2> /dev/null || skip "no python3-jsonschema"
+}
+
+# valid SCHEMA FILE
+valid() { /usr/bin/python3 "$top_srcdir/tests/tools/schema.py" "$top_srcdir/docs/schemas/$1.json" < "$2"; }
+
+@test "ccshim info" {
+	needs_jsonschema
+	for options in -v -c -f -a -d -vcad; do
+		$ccshim info $options --json > info.json || [ "$options" = -d ]
+		valid info info.json
+	done
+	printf '[peer 10.0.0.0/8]\nmode = observe\n' > conf
+	CCSHIM_CONFIG=$PWD/conf $ccshim info -c --json > info.json
+	[ "$(jq '.others | length' info.json)" -eq 1 ]
+	valid info info.json
+	LD_PRELOAD=$standin $ccshim info -d --json > info.json
+	[ "$(jq '.devices | length' info.json)" -gt 0 ]
+	valid info info.json
+}
+
+@test "ccshim check" {
+	needs_jsonschema
+	$ccshim check --json > check.json || true
+	valid check check.json
+	$ccshim check --json -- true > check.json || true
+	valid check check.json
+	[ "$(jq -r .command check.json)" = true ]
+}
+
+@test "ccshim doctor" {
+	needs_jsonschema
+	$ccshim doctor -i 0.1 --json > doctor.json || [ $? -eq 1 ]
+	valid doctor doctor.json
+}
+
+@test "the report of a process, with each algorithm" {
+	needs_jsonschema
+	export RIG_KEEP=1 CCSHIM_REPORT=$PWD/report.json CCSHIM_LOG_LEVEL=error CCSHIM_AGENT=$PWD/none.sock
+	export CCSHIM_AGENT_THREAD=n
+	for cc in none timely swift copa dcqcn hpcc rcp fixed:rate=1g; do
+		CCSHIM_CC=$cc SLURM_JOB_ID=17 SLURM_PROCID=3 "$traffic" live
+		valid report report.json
+		[ "$(jq '.qps | length' report.json)" -eq 2 ]
+		jq -e '.schema == 1 and .run_s >= 0 and .time > 1e9 and .job == "17" and .rank == 3' report.json
+	done
+	# What the schema does not have is found.
+	jq '.qps[0].bytes = "many" | .more = 1 | del(.time)' report.json > wrong.json
+	run ! valid report wrong.json
+	[ "${#lines[@]}" -eq 3 ]
+}
+
+@test "ccshim stat, totals and deltas" {
+	needs_jsonschema
+	export RIG_KEEP=1 XDG_RUNTIME_DIR=$PWD
+	mkfifo in said
+	SLURM_JOB_ID=17 "$shown" < in > said 2> /dev/null &
+	app=$!
+	exec 8> in 7< said
+	read -r -t 300 <&7
+	echo 'write 10' >&8
+	read -r -t 300 <&7
+	$ccshim stat -p "$app" --json > stat.json
+	$ccshim stat -p "$app" -i 0.1 -n 1 --json > deltas.json
+	exec 8>&-
+	wait "$app"
+	valid stat stat.json
+	valid stat deltas.json
+	jq -e '.processes[0].job == "17" and .processes[0].totals.wrs == 10' stat.json
+	jq -e 'has("interval_s")' deltas.json
+}
+
+@test "every schema has a title and describes the head of its document" {
+	for schema in "$top_srcdir"/docs/schemas/*.json; do
+		jq -e '.title and .description and (["schema", "version", "host", "time"] - .required == [])' "$schema"
+	done
+}
