@@ -201,7 +201,7 @@ has_slurm() { [[ -e /usr/include/slurm/spank.h ]]; }
 installed_files() {
   ! pkg-config --exists ompi-c && ! pkg-config --exists mpich || echo bin/ccbench-mpi
   ! has_slurm || echo lib/ccshim/spank_ccshim.so
-  printf '%s\n' bin/ccbench bin/ccfabric bin/ccshim libexec/ccshim/ccshim-debug sbin/ccshimd include/ccshim/{cc,feed,stats}.h \
+  printf '%s\n' bin/ccbench bin/ccfabric bin/ccshim libexec/ccshim/ccshim-{debug,serve} sbin/ccshimd include/ccshim/{cc,feed,stats}.h \
     lib/libccshim_feed.so.0.0.0 lib/pkgconfig/ccshim_feed.pc share/doc/ccshim/examples/cnp.c \
     lib/ccshim/libccshim.so lib/pkgconfig/ccshim.pc \
     share/bash-completion/completions/{ccbench,ccfabric} share/bash-completion/completions/ccshimd \

@@ -159,6 +159,15 @@ _ccshim_top() {
 	COMPREPLY=($(compgen -W "-i -n -h --sort --filter" -- "$word"))
 }
 
+_ccshim_serve() {
+	local word=${COMP_WORDS[COMP_CWORD]}
+	case ${COMP_WORDS[COMP_CWORD - 1]} in
+	--address) COMPREPLY=($(compgen -W "127.0.0.1 ::1 0.0.0.0 ::" -- "$word")); return ;;
+	--port) return ;;
+	esac
+	COMPREPLY=($(compgen -W "-h --port --address --control" -- "$word"))
+}
+
 _ccshim_doctor() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
@@ -188,7 +197,7 @@ _ccshim_set() {
 _ccshim() {
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		COMPREPLY=($(compgen -W "run check doctor info stat set top replay plot plan debug -h --version" -- "${COMP_WORDS[1]}"))
+		COMPREPLY=($(compgen -W "run check doctor info stat set top serve replay plot plan debug -h --version" -- "${COMP_WORDS[1]}"))
 		return
 	fi
 	case ${COMP_WORDS[1]} in
@@ -199,6 +208,7 @@ _ccshim() {
 	stat) _ccshim_stat ;;
 	set) _ccshim_set ;;
 	top) _ccshim_top ;;
+	serve) _ccshim_serve ;;
 	replay) _ccshim_replay ;;
 	plot) _ccshim_plot ;;
 	plan) _ccshim_plan ;;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 dist_man_MANS += docs/ccbench.1 docs/ccfabric.1 docs/ccshim.1 docs/ccshim-cc.7 docs/ccshim-check.1 docs/ccshim-debug.1 docs/ccshim-doctor.1 docs/ccshim-info.1 docs/ccshim-plan.1 docs/ccshim-plot.1 docs/ccshim-replay.1 \
-	docs/ccshim-run.1 docs/ccshim-set.1 docs/ccshim-stat.1 docs/ccshim-top.1 docs/ccshim-probes.7 docs/ccshim_cc.3 docs/ccshim_feed.3 docs/ccshim.conf.5 docs/libccshim.7 docs/ccshimd.8
+	docs/ccshim-run.1 docs/ccshim-serve.1 docs/ccshim-set.1 docs/ccshim-stat.1 docs/ccshim-top.1 docs/ccshim-probes.7 docs/ccshim_cc.3 docs/ccshim_feed.3 docs/ccshim.conf.5 docs/libccshim.7 docs/ccshimd.8
 
 # Installed with the plug-in, and in the tarball in any case.
 if HAVE_SLURM

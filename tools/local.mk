@@ -16,7 +16,6 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/command/command_python.c \
 	tools/ccshim/command/command_ucx.c \
 	tools/ccshim/command/command_uses.c \
-	tools/ccshim/debug.c \
 	tools/ccshim/devices.c \
 	tools/ccshim/devices.h \
 	tools/ccshim/doctor/doctor.c \
@@ -34,7 +33,9 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/info/info_devices.c \
 	tools/ccshim/info/info_options.c \
 	tools/ccshim/info/info_version.c \
+	tools/ccshim/libexec.c \
 	tools/ccshim/main.c \
+	tools/ccshim/message.c \
 	tools/ccshim/path_options.c \
 	tools/ccshim/path_options.h \
 	tools/ccshim/plan/plan.c \
@@ -78,6 +79,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/stat_files.c \
 	tools/ccshim/stat/stat_find.c \
 	tools/ccshim/stat/stat_json.c \
+	tools/ccshim/stat/stat_limit.c \
 	tools/ccshim/stat/stat_metrics.c \
 	tools/ccshim/stat/stat_table.c \
 	tools/ccshim/terminal.c \
@@ -111,6 +113,49 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/words.h
 tools_ccshim_ccshim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)
 tools_ccshim_ccshim_LDADD = libccs-agent.la libccs-fabric.la libccs-core.la $(VERBS_LIBS)
+
+# What ccshim serve executes: in libexec, and beside ccshim in the build tree, too.
+pkglibexec_PROGRAMS = tools/ccshim/ccshim-serve
+tools_ccshim_ccshim_serve_SOURCES = \
+	tools/ccshim/message.c \
+	tools/ccshim/serve/serve.c \
+	tools/ccshim/serve/serve.h \
+	tools/ccshim/serve/serve_data.c \
+	tools/ccshim/serve/serve_guard.c \
+	tools/ccshim/serve/serve_http.c \
+	tools/ccshim/serve/serve_listen.c \
+	tools/ccshim/serve/serve_set.c \
+	tools/ccshim/stat/stat.h \
+	tools/ccshim/stat/stat_delta.c \
+	tools/ccshim/stat/stat_files.c \
+	tools/ccshim/stat/stat_json.c \
+	tools/ccshim/stat/stat_limit.c \
+	tools/ccshim/terminal.c \
+	tools/ccshim/terminal.h \
+	tools/common/ask_agent.c \
+	tools/common/ask_agent.h \
+	tools/common/gid.c \
+	tools/common/gid.h \
+	tools/common/seconds.c \
+	tools/common/seconds.h
+nodist_tools_ccshim_ccshim_serve_SOURCES = tools/ccshim/serve/serve_files.c
+tools_ccshim_ccshim_serve_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(MICROHTTPD_CFLAGS)
+tools_ccshim_ccshim_serve_LDADD = libccs-core.la $(MICROHTTPD_LIBS)
+
+# The files of its page become part of it.
+serve_page = \
+	$(top_srcdir)/tools/ccshim/serve/page.html \
+	$(top_srcdir)/tools/ccshim/serve/page.css \
+	$(top_srcdir)/tools/ccshim/serve/chart.js \
+	$(top_srcdir)/tools/ccshim/serve/format.js \
+	$(top_srcdir)/tools/ccshim/serve/live.js \
+	$(top_srcdir)/tools/ccshim/serve/page.js \
+	$(top_srcdir)/tools/ccshim/serve/recorded.js
+tools/ccshim/serve/serve_files.c: $(serve_page) $(top_srcdir)/tools/ccshim/serve/embed.awk
+	$(AM_V_GEN)$(MKDIR_P) tools/ccshim/serve && \
+		$(AWK) -f $(top_srcdir)/tools/ccshim/serve/embed.awk $(serve_page) > $@.new && mv $@.new $@
+EXTRA_DIST += $(serve_page) tools/ccshim/serve/embed.awk
+CLEANFILES += tools/ccshim/serve/serve_files.c
 
 sbin_PROGRAMS += tools/ccshimd/ccshimd
 tools_ccshimd_ccshimd_SOURCES = \

@@ -31,6 +31,7 @@ offered() {
 	[ "$(offered "$ccshim" stat --o)" = --openmetrics ]
 	[ "$(offered "$ccshim" stat -d t)" = totals ]
 	[ "$(offered "$ccshim" top --sort good)" = goodput ]
+	[ "$(offered "$ccshim" serve --co)" = --control ]
 	[ "$(offered "$ccshim" doctor --pr)" = --priority ]
 	[ "$(offered "$ccshim" plot --c)" = --cdf ]
 	[ "$(offered "$ccshim" plot --cdf rt)" = rtt ]

@@ -35,6 +35,7 @@ fits() {
 		info -h
 		stat -h
 		top -h
+		serve -h
 		set -h
 		replay -h
 		plot -h

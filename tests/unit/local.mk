@@ -302,10 +302,24 @@ tests_unit_test_stats_SOURCES = \
 tests_unit_test_stats_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_test_stats_LDADD = $(unit_ldadd) -lpthread
 
+check_PROGRAMS += tests/unit/test_serve
+TESTS += tests/unit/test_serve
+tests_unit_test_serve_SOURCES = \
+	tests/unit/test_serve.c \
+	tools/ccshim/message.c \
+	tools/ccshim/serve/serve.h \
+	tools/ccshim/serve/serve_guard.c \
+	tools/ccshim/serve/serve_listen.c \
+	tools/ccshim/terminal.c
+tests_unit_test_serve_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_unit_test_serve_LDADD = $(unit_ldadd)
+
 check_PROGRAMS += tests/unit/test_top
 TESTS += tests/unit/test_top
 tests_unit_test_top_SOURCES = \
 	tests/unit/test_top.c \
+	tools/ccshim/stat/stat.h \
+	tools/ccshim/stat/stat_limit.c \
 	tools/ccshim/top/top.h \
 	tools/ccshim/top/top_page.c \
 	tools/ccshim/top/top_rows.c \

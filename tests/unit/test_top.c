@@ -43,9 +43,9 @@ static int setup(void **state)
 
 /* -- what limits a flow ------------------------------------------------------------------------ */
 
-static enum top_limit limit_of(struct ccs_stats_qp q)
+static enum stat_limit limit_of(struct ccs_stats_qp q)
 {
-	return top_limit_of(&q, 2);
+	return stat_limit_of(&q, 2);
 }
 
 static void flow_that_waits_at_its_rate_is_limited_by_it(void **state)
@@ -53,9 +53,9 @@ static void flow_that_waits_at_its_rate_is_limited_by_it(void **state)
 	struct ccs_stats_qp q = limited;
 
 	(void)state;
-	assert_int_equal(limit_of(q), TOP_RATE);
+	assert_int_equal(limit_of(q), STAT_RATE);
 	q.inflight = q.window; /* at full rate, a window may be full for a moment */
-	assert_int_equal(limit_of(q), TOP_RATE);
+	assert_int_equal(limit_of(q), STAT_RATE);
 }
 
 static void flow_that_waits_below_its_rate_with_a_full_window_is_limited_by_that(void **state)
@@ -64,11 +64,11 @@ static void flow_that_waits_below_its_rate_with_a_full_window_is_limited_by_that
 
 	(void)state;
 	q.bytes /= 2;
-	assert_int_equal(limit_of(q), TOP_RATE);
+	assert_int_equal(limit_of(q), STAT_RATE);
 	q.inflight = q.window - q.segment;
-	assert_int_equal(limit_of(q), TOP_RATE);
+	assert_int_equal(limit_of(q), STAT_RATE);
 	q.inflight++;
-	assert_int_equal(limit_of(q), TOP_WINDOW);
+	assert_int_equal(limit_of(q), STAT_WINDOW);
 }
 
 static void flow_that_hardly_waits_is_limited_by_its_application(void **state)
@@ -78,9 +78,9 @@ static void flow_that_hardly_waits_is_limited_by_its_application(void **state)
 	(void)state;
 	q.gated_ns = 199000000;
 	q.inflight = q.window;
-	assert_int_equal(limit_of(q), TOP_APPLICATION);
+	assert_int_equal(limit_of(q), STAT_APPLICATION);
 	q.gated_ns = 201000000;
-	assert_int_equal(limit_of(q), TOP_RATE);
+	assert_int_equal(limit_of(q), STAT_RATE);
 }
 
 static void flow_without_requests_is_idle_and_observed_or_uncontrolled_ones_are_not_limited(void **state)
@@ -89,16 +89,16 @@ static void flow_without_requests_is_idle_and_observed_or_uncontrolled_ones_are_
 
 	(void)state;
 	q.enforced = 0;
-	assert_int_equal(limit_of(q), TOP_OBSERVED);
+	assert_int_equal(limit_of(q), STAT_OBSERVED);
 	strcpy(q.uncontrolled, "mode");
-	assert_int_equal(limit_of(q), TOP_UNCONTROLLED);
+	assert_int_equal(limit_of(q), STAT_UNCONTROLLED);
 	q = limited;
 	q.bytes = 0;
-	assert_int_equal(limit_of(q), TOP_RATE); /* its next segment is not due yet */
+	assert_int_equal(limit_of(q), STAT_RATE); /* its next segment is not due yet */
 	q.inflight = 0;
-	assert_int_equal(limit_of(q), TOP_IDLE);
+	assert_int_equal(limit_of(q), STAT_IDLE);
 	q.queued = 1;
-	assert_int_not_equal(limit_of(q), TOP_IDLE);
+	assert_int_not_equal(limit_of(q), STAT_IDLE);
 }
 
 /* -- the order --------------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@ int cmd_check(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_plot(int argc, char **argv);

@@ -3,12 +3,10 @@
 #include "config.h"
 #include "ccshim.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/suggest.h"
 #include "config/check_cc.h"
-#include "terminal.h"
 
 static const struct command {
 	const char *name;
@@ -21,6 +19,7 @@ static const struct command {
 	{ "info", cmd_info, "show version, configuration, algorithms and devices" },
 	{ "stat", cmd_stat, "show statistics of running processes" },
 	{ "top", cmd_top, "show the busiest flows on the whole terminal" },
+	{ "serve", cmd_serve, "show flows and recordings on a local web page" },
 	{ "replay", cmd_replay, "run an algorithm over a recorded trace" },
 	{ "set", cmd_set, "change settings of a running process" },
 	{ "plot", cmd_plot, "draw a picture of a recorded trace" },
@@ -31,28 +30,6 @@ static const struct command {
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 #define FOR_EACH_COMMAND(c) \
 	for (const struct command *c = commands; c < commands + COMMANDS; c++)
-
-void tool_error(const char *cmd, const char *fmt, ...)
-{
-	char text[8192];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	terminal_print(stderr, "  ", "ccshim%s%s: %s", *cmd ? " " : "", cmd, text);
-}
-
-int tool_usage_error(const char *cmd)
-{
-	fprintf(stderr, "Try 'ccshim%s%s -h'.\n", *cmd ? " " : "", cmd);
-	return EXIT_USAGE;
-}
-
-void tool_complain(void *arg, const char *sentence)
-{
-	tool_error(arg, "%s", sentence);
-}
 
 int tool_check_cc(const char *cmd, const struct ccs_options *o)
 {

@@ -65,6 +65,18 @@ void stat_sort(struct stat_snapshot *s, const struct ccs_stats_field *field);
 /* Sums over a process's queue pairs, including destroyed ones. */
 struct ccs_stats_gone stat_totals(const struct stat_process *p);
 
+/* stat_limit.c. What keeps a flow from sending more, by its increase in an interval. */
+enum stat_limit {
+	STAT_IDLE,                       /* nothing to send */
+	STAT_APPLICATION,                /* it waits for no gate: the application posts no more */
+	STAT_RATE, STAT_WINDOW,          /* of the algorithm, or the user's */
+	STAT_OBSERVED,                   /* it is only observed, so the shim limits nothing */
+	STAT_UNCONTROLLED,
+};
+
+enum stat_limit stat_limit_of(const struct ccs_stats_qp *q, double since_s);
+extern const char *const stat_limits[]; /* the name of each */
+
 /* stat_baseline.c: a snapshot in a file, as a sequence of statistics files. 0 or an errno. */
 int stat_save(const struct stat_snapshot *s, const char *file);
 int stat_load(struct stat_snapshot *s, const char *file);

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "config/document.h"
+#include "tools/common/gid.h"
 
 static void write_rtt(struct ccs_json *j, const struct ccs_stats_rtt *rtt)
 {
@@ -52,6 +53,23 @@ static double age_us(const struct stat_snapshot *s, uint64_t then_ns)
 	return s->now_ns > then_ns ? (double)(s->now_ns - then_ns) / 1e3 : 0;
 }
 
+static void write_qp(struct ccs_json *j, const struct stat_snapshot *s, const struct stat_qp *qp)
+{
+	static const uint8_t unknown[16];
+	char peer[INET6_ADDRSTRLEN];
+
+	ccs_json_object(j, NULL);
+	ccs_stats_json_qp(j, &qp->q, s->now_ns);
+	if (memcmp(qp->q.peer_gid, unknown, sizeof(unknown)) != 0)
+		ccs_json_str(j, "peer", gid_text(qp->q.peer_gid, peer));
+	if (s->since_s > 0)
+		ccs_json_str(j, "limit", stat_limits[stat_limit_of(&qp->q, s->since_s)]);
+	write_rtt(j, &qp->rtt);
+	ccs_json_num(j, "age_us", age_us(s, qp->q.created_ns));
+	ccs_json_num(j, "idle_us", age_us(s, qp->q.updated_ns));
+	ccs_json_end(j);
+}
+
 static void write_process(struct ccs_json *j, const struct stat_snapshot *s,
 			  const struct stat_process *p)
 {
@@ -77,14 +95,8 @@ static void write_process(struct ccs_json *j, const struct stat_snapshot *s,
 	write_uncontrolled(j, &p->h);
 	write_totals(j, p);
 	ccs_json_array(j, "qps");
-	for (size_t i = 0; i < p->count; i++) {
-		ccs_json_object(j, NULL);
-		ccs_stats_json_qp(j, &p->qp[i].q, s->now_ns);
-		write_rtt(j, &p->qp[i].rtt);
-		ccs_json_num(j, "age_us", age_us(s, p->qp[i].q.created_ns));
-		ccs_json_num(j, "idle_us", age_us(s, p->qp[i].q.updated_ns));
-		ccs_json_end(j);
-	}
+	for (size_t i = 0; i < p->count; i++)
+		write_qp(j, s, &p->qp[i]);
 	ccs_json_end(j);
 	ccs_json_end(j);
 }

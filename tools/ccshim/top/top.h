@@ -8,21 +8,12 @@
 
 #include "tools/ccshim/stat/stat.h"
 
-/* What keeps a flow from sending more. */
-enum top_limit {
-	TOP_IDLE,                        /* nothing to send */
-	TOP_APPLICATION,                 /* it waits for no gate: the application posts no more */
-	TOP_RATE, TOP_WINDOW,            /* of the algorithm, or the user's */
-	TOP_OBSERVED,                    /* it is only observed, so the shim limits nothing */
-	TOP_UNCONTROLLED,
-};
-
 enum top_order { TOP_BY_GATED, TOP_BY_GOODPUT, TOP_BY_RATE, TOP_BY_RTT, TOP_BY_PROGRAM, TOP_ORDERS };
 
 struct top_row {
 	const struct stat_process *process;
 	const struct stat_qp *qp;        /* the increase in the interval */
-	enum top_limit limit;
+	enum stat_limit limit;
 	double goodput_bps, gated;       /* gated: share of the time */
 	double p50_us, p99_us;           /* 0: there was no RTT */
 };
@@ -40,7 +31,6 @@ struct top_view {
 /* s: the increase in an interval. Busy flows come first, each kind in the view's order. Returns the
  * number of rows that the filter leaves; *rows is malloc()ed and points into s. */
 size_t top_rows(const struct stat_snapshot *s, const struct top_view *v, struct top_row **rows);
-enum top_limit top_limit_of(const struct ccs_stats_qp *q, double since_s);
 /* The order of that name; TOP_ORDERS if there is none. */
 enum top_order top_order_of(const char *name);
 extern const char *const top_orders[TOP_ORDERS];

@@ -39,15 +39,10 @@ static const struct {
 	[DEVICE] = { "DEVICE/PORT", -14 },
 };
 
-static const char *const limits[] = {
-	[TOP_IDLE] = "idle", [TOP_APPLICATION] = "app", [TOP_RATE] = "rate", [TOP_WINDOW] = "window",
-	[TOP_OBSERVED] = "none", [TOP_UNCONTROLLED] = "uncontrolled",
-};
-
 /* ECMA-48 attributes; limited flows are bold, idle ones faint. */
 static const char *const styles[] = {
-	[TOP_IDLE] = "\033[2m", [TOP_APPLICATION] = "", [TOP_RATE] = "\033[1m", [TOP_WINDOW] = "\033[1m",
-	[TOP_OBSERVED] = "", [TOP_UNCONTROLLED] = "\033[31m",
+	[STAT_IDLE] = "\033[2m", [STAT_APPLICATION] = "", [STAT_RATE] = "\033[1m", [STAT_WINDOW] = "\033[1m",
+	[STAT_OBSERVED] = "", [STAT_UNCONTROLLED] = "\033[31m",
 };
 
 /* -- lines ------------------------------------------------------------------------------------- */
@@ -131,7 +126,7 @@ static void print_row(FILE *out, const struct top_view *v, const struct top_row 
 	format_us(cell[RTT50], r->p50_us);
 	format_us(cell[RTT99], r->p99_us);
 	snprintf(cell[GATED], CELL, "%.0f %%", 100 * r->gated);
-	snprintf(cell[LIMIT], CELL, "%s", limits[r->limit]);
+	snprintf(cell[LIMIT], CELL, "%s", stat_limits[r->limit]);
 	snprintf(cell[ALGORITHM], CELL, "%.20s%s%.16s", q->cc, *q->variant ? ":" : "", q->variant);
 	human_bytes((double)q->window, cell[WINDOW], CELL);
 	snprintf(cell[LQPN], CELL, "%" PRIu64, q->lqpn);
@@ -160,8 +155,8 @@ static void print_totals(FILE *out, const struct stat_snapshot *s, const struct 
 	struct tm tm;
 
 	for (size_t i = 0; i < n; i++) {
-		busy += rows[i].limit != TOP_IDLE;
-		held += rows[i].limit == TOP_RATE || rows[i].limit == TOP_WINDOW;
+		busy += rows[i].limit != STAT_IDLE;
+		held += rows[i].limit == STAT_RATE || rows[i].limit == STAT_WINDOW;
 		goodput_bps += rows[i].goodput_bps;
 	}
 	gethostname(host, sizeof(host) - 1);

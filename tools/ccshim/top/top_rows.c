@@ -9,11 +9,6 @@
 
 #include "tools/common/gid.h"
 
-/* Below this share of its time at the gate, a flow is limited by its application. */
-#define GATED 0.1
-/* From this share of its rate on, a flow with a full window is limited by the rate all the same. */
-#define FULL_RATE 0.9
-
 const char *const top_orders[TOP_ORDERS] = {
 	[TOP_BY_GATED] = "gated", [TOP_BY_GOODPUT] = "goodput", [TOP_BY_RATE] = "rate",
 	[TOP_BY_RTT] = "rtt", [TOP_BY_PROGRAM] = "program",
@@ -26,24 +21,6 @@ enum top_order top_order_of(const char *name)
 	while (order < TOP_ORDERS && strcmp(top_orders[order], name) != 0)
 		order++;
 	return order;
-}
-
-enum top_limit top_limit_of(const struct ccs_stats_qp *q, double since_s)
-{
-	const double goodput = 8 * (double)q->bytes / since_s;
-
-	if (*q->uncontrolled)
-		return TOP_UNCONTROLLED;
-	if (!q->bytes && !q->inflight && !q->queued)
-		return TOP_IDLE;
-	if (!q->enforced)
-		return TOP_OBSERVED;
-	if ((double)q->gated_ns / 1e9 < GATED * since_s)
-		return TOP_APPLICATION;
-	/* The next segment does not fit into the window; at full rate, it just fills it now and then. */
-	if (q->inflight + q->segment > q->window && goodput < FULL_RATE * (double)q->rate)
-		return TOP_WINDOW;
-	return TOP_RATE;
 }
 
 static bool matches(const struct stat_process *p, const struct stat_qp *qp, const char *filter)
@@ -60,7 +37,7 @@ static struct top_row make_row(const struct stat_process *p, const struct stat_q
 {
 	return (struct top_row){
 		.process = p, .qp = qp,
-		.limit = top_limit_of(&qp->q, since_s),
+		.limit = stat_limit_of(&qp->q, since_s),
 		.goodput_bps = 8 * (double)qp->q.bytes / since_s,
 		.gated = fmin((double)qp->q.gated_ns / 1e9 / since_s, 1),
 		.p50_us = ccs_stats_percentile(&qp->rtt, 0.5) / 1e3,
@@ -92,7 +69,7 @@ static int sign(double x, double y)
 static int compare(const void *a, const void *b)
 {
 	const struct top_row *x = a, *y = b;
-	const bool x_idle = x->limit == TOP_IDLE, y_idle = y->limit == TOP_IDLE;
+	const bool x_idle = x->limit == STAT_IDLE, y_idle = y->limit == STAT_IDLE;
 	int c = x_idle - y_idle;
 
 	if (!c && by == TOP_BY_PROGRAM)

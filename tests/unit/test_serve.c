@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which requests ccshim serve answers. */
+#include "tools/ccshim/serve/serve.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void hosts_are_localhost_or_addresses(void **state)
+{
+	static const char *const accepted[] = { "localhost", "LOCALHOST:1", "127.0.0.1", "127.0.0.1:8470",
+						"10.7.0.1:80", "[::1]", "[::1]:8470", "[fe80::1]" };
+	static const char *const refused[] = { "", "example.com", "example.com:8470", "localhost.example.com",
+					       "127.0.0.1.example.com", "127.0.0.1:", "127.0.0.1:80x", "127.1",
+					       "::1", "[::1", "[::1]x", "[localhost]", "[127.0.0.1]", "localhost ",
+					       "user@localhost", "2130706433", "0x7f.0.0.1" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(accepted) / sizeof(*accepted); i++)
+		assert_true(serve_accepts_host(accepted[i]));
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		assert_false(serve_accepts_host(refused[i]));
+	assert_false(serve_accepts_host(NULL));
+}
+
+static void very_long_host_is_refused(void **state)
+{
+	char host[300];
+
+	(void)state;
+	memset(host, '1', sizeof(host));
+	host[sizeof(host) - 1] = '\0';
+	assert_false(serve_accepts_host(host));
+}
+
+static void origin_is_absent_or_that_of_the_page(void **state)
+{
+	(void)state;
+	assert_true(serve_accepts_origin(NULL, "localhost:1"));
+	assert_true(serve_accepts_origin("http://localhost:1", "localhost:1"));
+	assert_true(serve_accepts_origin("http://[::1]:1", "[::1]:1"));
+	assert_false(serve_accepts_origin("http://localhost:2", "localhost:1"));
+	assert_false(serve_accepts_origin("https://localhost:1", "localhost:1"));
+	assert_false(serve_accepts_origin("http://localhost:1.example.com", "localhost:1"));
+	assert_false(serve_accepts_origin("http://localhost", "localhost:1"));
+	assert_false(serve_accepts_origin("null", "localhost:1"));
+	assert_false(serve_accepts_origin("", "localhost:1"));
+	assert_false(serve_accepts_origin("http://", NULL));
+}
+
+static void token_must_be_equal(void **state)
+{
+	(void)state;
+	assert_true(serve_accepts_token("Bearer abc", "abc"));
+	assert_true(serve_accepts_token("bearer abc", "abc"));
+	assert_false(serve_accepts_token("Bearer abd", "abc"));
+	assert_false(serve_accepts_token("Bearer ab", "abc"));
+	assert_false(serve_accepts_token("Bearer abcd", "abc"));
+	assert_false(serve_accepts_token("Bearer", "abc"));
+	assert_false(serve_accepts_token("Basic abc", "abc"));
+	assert_false(serve_accepts_token("abc", "abc"));
+	assert_false(serve_accepts_token("Bearer ", "")); /* there is none yet */
+	assert_false(serve_accepts_token(NULL, "abc"));
+}
+
+static void tokens_are_hexadecimal_and_differ(void **state)
+{
+	char a[SERVE_TOKEN_LEN], b[SERVE_TOKEN_LEN];
+
+	(void)state;
+	assert_int_equal(serve_make_token(a), 0);
+	assert_int_equal(serve_make_token(b), 0);
+	assert_int_equal(strlen(a), SERVE_TOKEN_LEN - 1);
+	assert_int_equal(strspn(a, "0123456789abcdef"), SERVE_TOKEN_LEN - 1);
+	assert_string_not_equal(a, b);
+}
+
+static void addresses_are_of_this_host_only_or_not(void **state)
+{
+	(void)state;
+	assert_int_equal(serve_is_loopback("127.0.0.1"), 1);
+	assert_int_equal(serve_is_loopback("127.9.9.9"), 1);
+	assert_int_equal(serve_is_loopback("::1"), 1);
+	assert_int_equal(serve_is_loopback("0.0.0.0"), 0);
+	assert_int_equal(serve_is_loopback("::"), 0);
+	assert_int_equal(serve_is_loopback("10.0.0.1"), 0);
+	assert_int_equal(serve_is_loopback("localhost"), -1);
+	assert_int_equal(serve_is_loopback(""), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hosts_are_localhost_or_addresses),
+		cmocka_unit_test(very_long_host_is_refused),
+		cmocka_unit_test(origin_is_absent_or_that_of_the_page),
+		cmocka_unit_test(token_must_be_equal),
+		cmocka_unit_test(tokens_are_hexadecimal_and_differ),
+		cmocka_unit_test(addresses_are_of_this_host_only_or_not),
+	};
+
+	return cmocka_run_group_tests_name("serve", tests, NULL, NULL);
+}

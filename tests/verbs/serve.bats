@@ -1,0 +1,286 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# ccshim serve, of shown.c, which executes commands.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+	: "${top_builddir:=$PWD}" "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
+	top_builddir=$(realpath "$top_builddir") top_srcdir=$(realpath "$top_srcdir")
+	export top_builddir
+	for name in ${!CCSHIM_@}; do unset "$name"; done
+	ccshim=$top_builddir/tools/ccshim/ccshim
+	cd "$BATS_TEST_TMPDIR"
+	export XDG_RUNTIME_DIR=$PWD CCSHIM_AGENT=$PWD/no-agent
+	export RIG_KEEP=1 CCSHIM_SEGMENT=4k CCSHIM_MAX_INFLIGHT=8k CCSHIM_BASE_RTT=20us CCSHIM_CC=timely
+	export ASAN_OPTIONS=detect_leaks=0 # shown.c leaves on purpose what it made
+}
+
+teardown() {
+	[ -z "${agent:-}" ] || { kill "$agent" 2>/dev/null; wait "$agent"; } || true
+	[ -z "${server:-}" ] || { kill "$server" 2>/dev/null; wait "$server"; } || true
+	[ -z "${app:-}" ] || { exec 8>&-; kill "$app" 2>/dev/null; wait "$app"; } || true
+}
+
+# Start shown.c, and wait until it is ready.
+begin() {
+	mkfifo in said
+	"$top_builddir/tests/verbs/shown" < in > said 2> stderr &
+	app=$!
+	exec 8> in 7< said
+	answer ready
+}
+
+answer() {
+	local line
+	read -r -t 300 line <&7 && [ "$line" = "$1" ] || { echo "$line"; cat stderr; return 1; }
+}
+
+tell() {
+	echo "$1" >&8
+	answer 'done'
+}
+
+# serve OPTION...: start it; its page is at $page, what it serves at $base, with the token $token.
+serve() {
+	command -v curl > /dev/null || skip "curl is not installed"
+	: > address
+	"$ccshim" serve --port 0 "$@" > address 2> serve.err 7<&- 8>&- &
+	server=$!
+	until grep -q '#' address; do
+		kill -0 "$server" 2>/dev/null || { ! grep 'without libmicrohttpd' serve.err || skip "no libmicrohttpd"; cat serve.err; return 1; }
+		sleep 0.1
+	done
+	page=$(cat address)
+	base=${page%/#*} token=${page#*#}
+	port=${base##*:}
+}
+
+# get PATH CURL-OPTION...: its status; the body is in the file body, the headers in the file headers.
+get() {
+	curl -s --max-time 60 -o body -D headers -w '%{http_code}' "${@:2}" "$base$1"
+}
+
+# The same with the token.
+ask() {
+	get "$1" -H "Authorization: Bearer $token" "${@:2}"
+}
+
+@test "the JSON that is served is that of ccshim stat, with what limits each flow" {
+	begin
+	tell 'write 10'
+	serve
+	[ "$(ask /flows.json)" = 200 ]
+	grep -qi '^content-type: application/json' headers
+	"$ccshim" stat -d deltas --json > stat.json
+	# What remains when the times at which each was read are removed.
+	same='del(.time, .interval_s, (.processes[] | .age_us, (.qps[] | .age_us, .idle_us)))
+		| .processes |= map(select(.pid == $pid))'
+	jq -S --argjson pid "$app" "$same" stat.json > expected
+	jq -S --argjson pid "$app" "$same" body > found
+	diff expected found
+	[ "$(jq '.processes[0].qps | length' found)" -eq 2 ]
+	[ "$(jq -r '.processes[0].qps[].limit' found | sort -u)" = idle ]
+	[ "$(jq -r '.processes[0].qps[0].peer' found)" = 10.250.0.1 ]
+	tell 'write 5'
+	sleep 0.6 # a reading is kept for half a second
+	[ "$(ask /flows.json)" = 200 ]
+	[ "$(jq --argjson pid "$app" '[.processes[] | select(.pid == $pid) | .qps[].wrs] | add' body)" -eq 5 ]
+	[ "$(ask /agent.json)" = 200 ]
+	[ "$(cat body)" = null ]
+}
+
+@test "all files of the page are served, and nothing else" {
+	serve
+	[ "$(get /)" = 200 ]
+	diff body "$top_srcdir/tools/ccshim/serve/page.html"
+	grep -qi "^content-security-policy: default-src 'none'; script-src 'self';" headers
+	grep -qi '^x-content-type-options: nosniff' headers
+	run -1 grep -i unsafe headers
+	for file in page.css page.js chart.js format.js live.js recorded.js; do
+		[ "$(get "/$file")" = 200 ]
+		diff body "$top_srcdir/tools/ccshim/serve/$file"
+	done
+	for path in /page.html /no-such /../../etc/passwd /%2e%2e/etc/passwd /flows.json/; do
+		[ "$(ask "$path" --path-as-is)" = 404 ]
+	done
+	# The page loads nothing from elsewhere.
+	run -1 grep -nE '(src|href|url|from|import|fetch)[ (=]*["'\''(`]+(https?:)?//' "$top_srcdir"/tools/ccshim/serve/*.{html,css,js}
+	# Names of programs never become markup.
+	run -1 grep -nE 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|srcdoc' "$top_srcdir"/tools/ccshim/serve/*.js
+}
+
+@test "other methods are refused" {
+	serve --control
+	for method in POST PUT DELETE OPTIONS PATCH; do
+		[ "$(ask / -X "$method")" = 405 ]
+		grep -qi '^allow: GET, HEAD' headers
+		[ "$(ask /flows.json -X "$method")" = 405 ]
+	done
+	[ "$(ask /set)" = 405 ]
+	grep -qi '^allow: POST' headers
+	[ "$(get / -I)" = 200 ]
+}
+
+@test "data require the token, also without --control" {
+	serve
+	[ "${#token}" -eq 32 ]
+	for path in /flows.json /agent.json; do
+		[ "$(get $path)" = 401 ]
+		[ "$(get $path -H "Authorization: Bearer ${token}0")" = 401 ]
+		[ "$(get $path -H "Authorization: Bearer ${token%?}")" = 401 ]
+		[ "$(get $path -H "Authorization: Bearer ")" = 401 ]
+		[ "$(get "$path?token=$token")" = 401 ]
+		[ "$(ask $path)" = 200 ]
+	done
+	[ "$(get /)" = 200 ]
+	run -1 grep -r "$token" body headers
+	first=$token
+	kill "$server"
+	wait "$server"
+	serve
+	[ "$token" != "$first" ]
+}
+
+@test "requests with the Host or Origin of another site are refused" {
+	serve --control
+	for host in evil.example "evil.example:$port" 127.0.0.1.evil.example localhost.evil.example "localhost:" "[::1" ""; do
+		[ "$(ask /flows.json -H "Host: $host")" != 200 ] || { echo "$host"; false; }
+		[ "$(get / -H "Host: $host")" != 200 ]
+	done
+	[ "$(get / -H 'Host: evil.example')" = 403 ]
+	grep -q 'neither localhost nor an IP address' body
+	for host in "localhost:$port" "127.0.0.1:1" localhost '[::1]' "[::1]:$port"; do # ssh -L changes the port
+		[ "$(ask /flows.json -H "Host: $host")" = 200 ] || { echo "$host"; false; }
+	done
+	for origin in http://evil.example null "https://127.0.0.1:$port" http://127.0.0.1:1 "http://127.0.0.1:$port.evil.example"; do
+		[ "$(ask /set?pid=1 -H "Origin: $origin" -d max_rate=1g)" = 403 ] || { echo "$origin"; false; }
+		grep -q 'page of another site' body
+	done
+	[ "$(ask /flows.json -H "Origin: $base")" = 200 ]
+}
+
+@test "settings are changed with --control and the token only" {
+	begin
+	serve
+	[ "$(ask "/set?pid=$app" -d max_rate=1g)" = 403 ]
+	grep -q 'without --control' body
+	kill "$server"
+	wait "$server"
+	serve --control
+	[ "$(get "/set?pid=$app" -d max_rate=1g)" = 401 ]
+	[ "$(ask "/set" -d max_rate=1g)" = 400 ]
+	"$ccshim" stat -p "$app" --json | jq -e '[.processes[].qps[].rate_bps] | max > 1e9'
+	ask "/set?pid=$app" -d 'max_rate=1g  segment=2k' > status &
+	asking=$!
+	tell 'write 200000' # it reads requests when it polls
+	wait "$asking"
+	[ "$(cat status)" = 200 ]
+	grep -q '^2 connected queue pairs changed' body
+	"$ccshim" stat -p "$app" --json | jq -e '[.processes[].qps[] | .segment_bytes == 2048] | all'
+}
+
+@test "settings that ccshim set refuses are refused with its message" {
+	serve --control
+	[ "$(ask '/set?pid=1x' -d max_rate=1g)" = 400 ]
+	grep -q "'1x' is not a process ID" body
+	[ "$(ask "/set?pid=$$" -d max_rate=1g)" = 409 ]
+	[ "$(ask "/set?pid=$$" -d '')" = 400 ]
+	[ "$(ask '/set?pid=--all' -d max_rate=1g)" = 400 ]
+	[ "$(ask "/set?pid=$$" -d '--all mode=off')" = 400 ]
+	[ "$(ask "/set?pid=$$" -d "max_rate=$(printf '%05000d' 1)")" = 413 ]
+	[ "$(ask "/set?pid=$$" -d "$(printf 'a=1 %.0s' {1..100})")" = 400 ]
+	grep -q 'too many settings' body
+}
+
+@test "a port in use, a foreign address and mistakes are refused with the reason" {
+	serve
+	run -1 "$ccshim" serve --port "$port"
+	[[ $output == *"port $port of 127.0.0.1 is in use; give another one with --port"* ]]
+	run -1 "$ccshim" serve --address 192.0.2.1 --port 0
+	[[ $output == *"this host has no address 192.0.2.1"* ]]
+	for args in "--port 65536" "--port x" "--port -1" "--address localhost" "--address 1.2.3" "more" "--no"; do
+		run -2 "$ccshim" serve $args
+	done
+	run -2 "$ccshim" serve --control --address 0.0.0.0
+	[[ $output == *"--control requires a loopback address"* ]]
+}
+
+@test "another address is served after a warning" {
+	serve --address 0.0.0.0
+	grep -q 'warning: other hosts can connect to 0.0.0.0' serve.err
+	[ "$(ask /flows.json)" = 200 ]
+}
+
+@test "SIGTERM and SIGINT end it with status 0, also with open connections" {
+	for signal in TERM INT; do
+		serve
+		exec 5<> "/dev/tcp/127.0.0.1/$port"
+		printf 'GET / HTTP/1.1\r\n' >&5
+		[ "$(get /)" = 200 ]
+		kill -$signal "$server"
+		wait "$server"
+		exec 5>&-
+		run -7 curl -s "$base/"
+		[ ! -s serve.err ]
+	done
+}
+
+@test "an agent's ports are served" {
+	"$top_builddir/tools/ccshimd/ccshimd" --no-capture --verify none --socket "$PWD/agent" \
+		--port $((20000 + RANDOM % 10000)) --address 127.0.0.79 2> agent.err 3>&- 7<&- 8>&- &
+	agent=$!
+	until "$top_builddir/tools/ccshimd/ccshimd" --status --socket "$PWD/agent" > status.json 2> /dev/null; do
+		kill -0 "$agent" || { cat agent.err; return 1; }
+		sleep 0.1
+	done
+	CCSHIM_AGENT=$PWD/agent serve
+	[ "$(ask /agent.json)" = 200 ]
+	[ "$(jq .pid body)" -eq "$agent" ]
+	[ "$(jq -c keys body)" = "$(jq -c keys status.json)" ]
+}
+
+# browser ACTION...: see browser.py.
+browser() {
+	command -v chromium > /dev/null || skip "chromium is not installed"
+	python3 "$top_srcdir/tests/verbs/browser.py" "$page" "$@" 7<&- 8>&-
+}
+
+status_begins() { echo "until=document.getElementById('status').textContent.startsWith('$1')"; }
+
+@test "the page shows live flows, a trace, a recording and a report" {
+	export CCSHIM_TRACE=$PWD/trace.csv CCSHIM_REPORT=$PWD/report.json
+	begin
+	tell 'write 200'
+	"$ccshim" stat -i 0.1 -n 4 --json > stat.jsonl
+	serve
+	browser "$(status_begins '2 flows')" "print=document.getElementById('flows').innerText" \
+		"print=document.getElementById('charts').children.length" > live
+	[ "$(grep -c "shown	$app	" live)" -eq 2 ]
+	[ "$(tail -1 live)" = 4 ]
+	exec 8>&-
+	wait "$app"
+	app=
+	for file in trace.csv stat.jsonl report.json; do
+		[ -s "$file" ]
+		browser "drop=$file" "until=document.getElementById('status').textContent.includes('$file: 2 flows')" \
+			"print=document.querySelectorAll('#flows tbody tr').length" > dropped
+		[ "$(cat dropped)" -eq 2 ]
+	done
+	echo 'no, trace' > wrong.csv
+	browser drop=wrong.csv "$(status_begins 'wrong.csv: it is not a trace')"
+}
+
+@test "markup in a recording is shown as text" {
+	cat > evil.json <<-'END'
+		{"program": "<img src=x onerror=\"document.title='run'\">", "pid": 1, "uncontrolled": {"<b>why</b>": 1},
+		 "qps": [{"lqpn": "<script>document.title='run'</script>", "cc": "<i>cc</i>", "ifname": "<u>", "rtt_us": {}}]}
+	END
+	serve
+	browser drop=evil.json "until=document.getElementById('status').textContent.startsWith('report')" \
+		"print=document.querySelectorAll('#flows img, #flows script, #flows i, #flows u, #notes b').length" \
+		"print=document.getElementById('flows').innerText" "print=document.title" > found
+	[ "$(head -1 found)" = 0 ]
+	grep -qF '<img src=x onerror=' found
+	[ "$(tail -1 found)" = ccshim ]
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ccshim serve: its command line. */
+#include "serve.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/ccshim/ccshim.h"
+
+enum { OPT_PORT = 256, OPT_ADDRESS, OPT_CONTROL, PORT = 8470 };
+
+static int print_help(void)
+{
+	printf("usage: ccshim serve [OPTION...]\n\n"
+	       "Serves a web page on this host with a live picture of the flows under congestion\n"
+	       "control, what limits each, and the host agent's ports. A trace, a recording or a\n"
+	       "report that is dropped onto the page is shown there and not sent anywhere. The\n"
+	       "address of the page, which contains a secret, is printed. Ctrl-C ends it.\n\n"
+	       "  --port N         TCP port; 0: any that is free                   [8470]\n"
+	       "  --address ADDR   address to listen on              [127.0.0.1 and ::1]\n"
+	       "  --control        allow the page to change settings, as 'ccshim set' does\n"
+	       "  -h               this text\n\n"
+	       "The status is 0 after SIGINT or SIGTERM; 1 if the port cannot be used; 2 for a\n"
+	       "mistake in the options.\n");
+	return EXIT_OK;
+}
+
+/* -- options ----------------------------------------------------------------------------------- */
+
+static bool read_port(struct serve *s)
+{
+	char *end;
+
+	errno = 0;
+	s->port = (unsigned)strtoul(optarg, &end, 10);
+	if (*optarg >= '0' && *optarg <= '9' && !*end && !errno && s->port <= 65535)
+		return true;
+	tool_error("serve", "--port: '%s' is not a number from 0 to 65535", optarg);
+	return false;
+}
+
+static bool read_address(struct serve *s)
+{
+	s->address = optarg;
+	if (serve_is_loopback(optarg) >= 0)
+		return true;
+	tool_error("serve", "--address: '%s' is not an IPv4 or IPv6 address", optarg);
+	return false;
+}
+
+/* Off this host, the token would pass in clear text. */
+static bool check_exposure(const struct serve *s)
+{
+	if (!s->address || serve_is_loopback(s->address))
+		return true;
+	if (s->control) {
+		tool_error("serve", "--control requires a loopback address, because the secret is not encrypted: "
+			   "leave --address out, and forward the port with 'ssh -L PORT:localhost:PORT HOST'");
+		return false;
+	}
+	tool_error("serve", "warning: other hosts can connect to %s, and what is sent is not encrypted; 'ssh -L' "
+		   "is safer", s->address);
+	return true;
+}
+
+/* 0, or the exit status plus 1. */
+static int read_options(struct serve *s, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "port", required_argument, NULL, OPT_PORT },
+		{ "address", required_argument, NULL, OPT_ADDRESS },
+		{ "control", no_argument, NULL, OPT_CONTROL },
+		{ 0 }
+	};
+	bool ok = true;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (c) {
+		case 'h': return print_help() + 1;
+		case OPT_PORT: ok &= read_port(s); break;
+		case OPT_ADDRESS: ok &= read_address(s); break;
+		case OPT_CONTROL: s->control = true; break;
+		default: ok = false;
+		}
+	}
+	if (ok && argv[optind])
+		tool_error("serve", "unexpected argument '%s'", argv[optind]);
+	if (!ok || argv[optind])
+		return tool_usage_error("serve") + 1;
+	return check_exposure(s) ? 0 : EXIT_USAGE + 1;
+}
+
+/* -- the address of the page ------------------------------------------------------------------- */
+
+/* What follows # is not sent by browsers: the page's script reads it. */
+static void print_address(const struct serve *s)
+{
+	const char *address = !s->address || strcmp(s->address, "0.0.0.0") == 0 ? "127.0.0.1"
+		: strcmp(s->address, "::") == 0 ? "::1" : s->address;
+	const bool v6 = strchr(address, ':');
+
+	printf("http://%s%s%s:%u/#%s\n", v6 ? "[" : "", address, v6 ? "]" : "", s->port, s->token);
+	fflush(stdout);
+}
+
+/* As ccshim executes it: the first argument is the path of ccshim. */
+int main(int argc, char **argv)
+{
+	struct serve s = { .port = PORT };
+	int fd[SERVE_SOCKETS], status;
+	unsigned n;
+
+	if (argc < 2) {
+		tool_error("serve", "run it as 'ccshim serve'");
+		return EXIT_USAGE;
+	}
+	s.ccshim = argv[1];
+	argv[1] = (char *)"ccshim serve"; /* the prefix of getopt's messages */
+	status = read_options(&s, argc - 1, argv + 1);
+	if (status)
+		return status - 1;
+	if (!serve_http_present())
+		return EXIT_FAILED;
+	ccs_options_load_as("ccshim", &s.options, tool_complain, (void *)"serve");
+	if (serve_make_token(s.token)) {
+		tool_error("serve", "the kernel gives no random numbers: %m");
+		return EXIT_FAILED;
+	}
+	n = serve_listen(&s, fd);
+	if (!n)
+		return EXIT_FAILED;
+	serve_data_start(&s);
+	print_address(&s);
+	status = serve_http(&s, fd, n);
+	serve_data_end(&s);
+	return status;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_TOOLS_SERVE_H
+#define CCS_TOOLS_SERVE_H
+/* ccshim serve: a web page with the flows of this host. */
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/options.h"
+#include "tools/ccshim/stat/stat.h"
+
+enum { SERVE_TOKEN_LEN = 33, SERVE_SOCKETS = 2, SERVE_BODY = 4096 };
+
+struct serve {
+	struct ccs_options options;      /* names the agent's socket */
+	const char *ccshim;              /* its path */
+	const char *address;             /* NULL: loopback, of IPv4 and IPv6 */
+	unsigned port;                   /* 0: any; then the one that was chosen */
+	bool control;                    /* settings may be changed */
+	char token[SERVE_TOKEN_LEN];     /* in the address of the page; every request for data has it */
+	struct stat_snapshot last;       /* the reading before */
+	double read_s;                   /* when it was read */
+	char *flows, *agent;             /* JSON, as of then */
+};
+
+/* serve_listen.c. Bind the sockets. Returns their number, or 0 after printing an error. */
+unsigned serve_listen(struct serve *s, int fd[SERVE_SOCKETS]);
+/* Whether a numeric address is of this host only; -1: it is no address. */
+int serve_is_loopback(const char *address);
+
+/* serve_guard.c. A name in Host may be that of another site, which DNS points here: only
+ * localhost and addresses are accepted. NULL: there was no such header. */
+bool serve_accepts_host(const char *host);
+/* A page of this server sends no other Origin than its own; programs send none. */
+bool serve_accepts_origin(const char *origin, const char *host);
+/* Authorization: Bearer TOKEN */
+bool serve_accepts_token(const char *authorization, const char *token);
+/* 0, or -1 with errno. */
+int serve_make_token(char token[SERVE_TOKEN_LEN]);
+
+/* serve_data.c. Read statistics and the agent's status, unless that was done a moment ago. */
+void serve_data_start(struct serve *s);
+void serve_data_read(struct serve *s);
+void serve_data_end(struct serve *s);
+
+/* serve_set.c. Run 'ccshim set'; settings are separated by white space. Its status, and what it
+ * prints, which is to be freed. */
+int serve_set(const struct serve *s, const char *pid, const char *lqpn, char *settings, char **answer);
+
+/* The files of the page, made by embed.awk. */
+struct serve_file {
+	const char *path, *type, *text;
+};
+
+extern const struct serve_file serve_files[];
+
+/* serve_http.c. Answer requests until a signal ends it. 0, or the exit status after an error. */
+int serve_http(struct serve *s, const int *fd, unsigned n);
+/* Whether this program was built with an HTTP server; prints an error if not. */
+bool serve_http_present(void);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads what the page shows. */
+#include "serve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/ask_agent.h"
+#include "tools/common/seconds.h"
+
+/* Requests that follow each other faster get the same reading, so that any number of pages costs
+ * no more than one, and all show the same interval. */
+#define INTERVAL_S 0.5
+
+static char *format(const struct stat_snapshot *s)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	stat_json(s, false, f);
+	if (fclose(f) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The increase since the last reading, which is replaced. */
+static char *read_flows(struct serve *s)
+{
+	struct stat_snapshot now, increase;
+	char *text = NULL;
+
+	stat_read(&now, 0);
+	if (stat_copy(&increase, &now) == 0) {
+		stat_subtract(&increase, &s->last);
+		text = format(&increase);
+	}
+	stat_free(&increase);
+	stat_free(&s->last);
+	s->last = now;
+	return text;
+}
+
+static char *read_agent(const struct serve *s)
+{
+	return strcmp(s->options.agent, "off") == 0 ? NULL : ask_agent(s->options.agent);
+}
+
+void serve_data_start(struct serve *s)
+{
+	stat_read(&s->last, 0);
+	s->read_s = seconds_now(CLOCK_MONOTONIC);
+}
+
+void serve_data_read(struct serve *s)
+{
+	const double now_s = seconds_now(CLOCK_MONOTONIC);
+
+	if (s->flows && now_s - s->read_s < INTERVAL_S)
+		return;
+	s->read_s = now_s;
+	free(s->flows);
+	free(s->agent);
+	s->flows = read_flows(s);
+	s->agent = read_agent(s);
+}
+
+void serve_data_end(struct serve *s)
+{
+	stat_free(&s->last);
+	free(s->flows);
+	free(s->agent);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Decides what limits a flow. */
+#include "stat.h"
+
+/* Below this share of its time at the gate, a flow is limited by its application. */
+#define GATED 0.1
+/* From this share of its rate on, a flow with a full window is limited by the rate all the same. */
+#define FULL_RATE 0.9
+
+const char *const stat_limits[] = {
+	[STAT_IDLE] = "idle", [STAT_APPLICATION] = "app", [STAT_RATE] = "rate", [STAT_WINDOW] = "window",
+	[STAT_OBSERVED] = "none", [STAT_UNCONTROLLED] = "uncontrolled",
+};
+
+enum stat_limit stat_limit_of(const struct ccs_stats_qp *q, double since_s)
+{
+	const double goodput = 8 * (double)q->bytes / since_s;
+
+	if (*q->uncontrolled)
+		return STAT_UNCONTROLLED;
+	if (!q->bytes && !q->inflight && !q->queued)
+		return STAT_IDLE;
+	if (!q->enforced)
+		return STAT_OBSERVED;
+	if ((double)q->gated_ns / 1e9 < GATED * since_s)
+		return STAT_APPLICATION;
+	/* The next segment does not fit into the window; at full rate, it just fills it now and then. */
+	if (q->inflight + q->segment > q->window && goodput < FULL_RATE * (double)q->rate)
+		return STAT_WINDOW;
+	return STAT_RATE;
+}
