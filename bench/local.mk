@@ -220,6 +220,11 @@ bench_fabric_ccfabric_SOURCES = \
 	bench/fabric/options.h \
 	bench/fabric/repeat.c \
 	bench/fabric/repeat.h \
+	bench/fabric/suite.c \
+	bench/fabric/suite.h \
+	bench/fabric/tune.c \
+	bench/fabric/tune.h \
+	bench/fabric/tune_print.c \
 	bench/fabric/usage.c
 bench_fabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \
 	-DFAB_MODELS='"$(pkgdatadir)/fabric/ucloud.models"'

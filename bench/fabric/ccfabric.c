@@ -15,6 +15,7 @@
 #include "summary.h"
 #include "tcp.h"
 #include "traffic.h"
+#include "tune.h"
 
 static void show_progress(uint64_t now, unsigned done, unsigned flows)
 {
@@ -307,11 +308,13 @@ int main(int argc, char **argv)
 		return run(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "matrix") == 0)
 		return matrix(argc - 1, argv + 1, run_model);
+	if (argc > 1 && strcmp(argv[1], "tune") == 0)
+		return tune(argc - 1, argv + 1, run_model);
 	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
 		fputs(options_usage, stdout);
 		return 0;
 	}
 	if (argc > 1)
-		die("'%s' is no command; run and matrix are", argv[1]);
-	die("a command is missing; run and matrix are some");
+		die("'%s' is no command; run, matrix and tune are", argv[1]);
+	die("a command is missing: run, matrix or tune");
 }

@@ -2,13 +2,7 @@
 #ifndef CCFABRIC_MATRIX_H
 #define CCFABRIC_MATRIX_H
 /* `ccfabric matrix`: all traffic models under several algorithms, with a verdict for each. */
-#include "judge.h"
-#include "options.h"
-
-typedef void fab_judge(void *owner, const struct fab_conf *conf, const struct fab_result *r);
-
-/* Simulates what the options say and calls judge with the result. */
-typedef void fab_run_model(struct options *o, fab_judge *judge, void *owner);
+#include "suite.h"
 
 /* Returns the exit status. */
 int matrix(int argc, char **argv, fab_run_model *run);
@@ -16,13 +10,13 @@ int matrix(int argc, char **argv, fab_run_model *run);
 /* The results: verdict[c * models->n + m] is of algorithm c and model m. */
 struct matrix_result {
 	const struct fab_models *models;
-	const char *const *cc;
+	const struct fab_setting *setting;
 	unsigned ccs;
 	const struct fab_verdict *verdict;
 	double wall_s;
 };
 
 void matrix_print(const struct matrix_result *r, FILE *f);
-bool matrix_write_json(const struct matrix_result *r, FILE *f);
+bool matrix_write_json(const void *result, FILE *f);
 
 #endif

@@ -7,29 +7,9 @@
 #include "matrix.h"
 #include "tools/common/human.h"
 
-struct totals {
-	unsigned run, passed, quick; /* quick: p99 <= FAB_DELAY_MOST_US */
-	uint64_t lost;
-};
-
-static struct totals add_up(const struct matrix_result *r, unsigned cc)
+static struct fab_totals totals(const struct matrix_result *r, unsigned cc)
 {
-	struct totals t = { 0 };
-
-	for (unsigned m = 0; m < r->models->n; m++) {
-		const struct fab_verdict *v = &r->verdict[cc * r->models->n + m];
-
-		t.run += v->run;
-		t.passed += v->pass;
-		t.quick += v->run && v->p99_us <= FAB_DELAY_MOST_US;
-		t.lost += v->lost;
-	}
-	return t;
-}
-
-static bool is_quick(const struct totals *t)
-{
-	return t->run && t->quick >= FAB_DELAY_MOST_SHARE * t->run;
+	return fab_add_up(&r->verdict[cc * r->models->n], r->models->n);
 }
 
 static void print_verdict(const struct fab_verdict *v, FILE *f)
@@ -59,16 +39,16 @@ static void print_model(const struct fab_model *m, const struct fab_verdict *v, 
 void matrix_print(const struct matrix_result *r, FILE *f)
 {
 	for (unsigned c = 0; c < r->ccs; c++) {
-		const struct totals t = add_up(r, c);
+		const struct fab_totals t = totals(r, c);
 
-		fprintf(f, "%s%s\n%-24s %7s %8s %9s %9s %6s  verdict\n", c ? "\n" : "", r->cc[c],
+		fprintf(f, "%s%s\n%-24s %7s %8s %9s %9s %6s  verdict\n", c ? "\n" : "", r->setting[c].cc,
 			"model", "G1", "G2: /s", "G3: p99", "mean", "lost");
 		for (unsigned m = 0; m < r->models->n; m++)
 			print_model(&r->models->model[m], &r->verdict[c * r->models->n + m], f);
 		fprintf(f, "%u of %u models pass, %u were not run. p99 is at most %.0f us in %u of %u, %s\n"
 			"of the %.0f %% that are wanted. %llu lossless packets were lost.\n",
 			t.passed, r->models->n, r->models->n - t.run, FAB_DELAY_MOST_US, t.quick, t.run,
-			is_quick(&t) ? "not less" : "less", 100 * FAB_DELAY_MOST_SHARE,
+			fab_most_are_quick(&t) ? "not less" : "less", 100 * FAB_DELAY_MOST_SHARE,
 			(unsigned long long)t.lost);
 	}
 	fprintf(f, "\nThis took %.0f s.\n", r->wall_s);
@@ -103,8 +83,9 @@ static void write_model(struct ccs_json *j, const struct fab_model *m, const cha
 	ccs_json_end(j);
 }
 
-bool matrix_write_json(const struct matrix_result *r, FILE *f)
+bool matrix_write_json(const void *result, FILE *f)
 {
+	const struct matrix_result *r = result;
 	struct ccs_json j;
 
 	ccs_json_start(&j, f);
@@ -112,18 +93,18 @@ bool matrix_write_json(const struct matrix_result *r, FILE *f)
 	ccs_json_array(&j, "models");
 	for (unsigned c = 0; c < r->ccs; c++)
 		for (unsigned m = 0; m < r->models->n; m++)
-			write_model(&j, &r->models->model[m], r->cc[c],
+			write_model(&j, &r->models->model[m], r->setting[c].cc,
 				    &r->verdict[c * r->models->n + m]);
 	ccs_json_end(&j);
 	ccs_json_object(&j, "passed");
 	for (unsigned c = 0; c < r->ccs; c++)
-		ccs_json_uint(&j, r->cc[c], add_up(r, c).passed);
+		ccs_json_uint(&j, r->setting[c].cc, totals(r, c).passed);
 	ccs_json_end(&j);
 	ccs_json_object(&j, "most_within_40us");
 	for (unsigned c = 0; c < r->ccs; c++) {
-		const struct totals t = add_up(r, c);
+		const struct fab_totals t = totals(r, c);
 
-		ccs_json_bool(&j, r->cc[c], is_quick(&t));
+		ccs_json_bool(&j, r->setting[c].cc, fab_most_are_quick(&t));
 	}
 	ccs_json_end(&j);
 	ccs_json_num(&j, "wall_s", r->wall_s);

@@ -100,6 +100,44 @@ matrix() {
 	awk 'length > 80 { print; bad = 1 } END { exit bad }' out.txt help
 }
 
+# Of marks from 10 KB and from 800 cells on, the former pass an incast, and no setting of a port that
+# is not used.
+@test "tune recommends the setting that passes most, and names what none passes" {
+	cat > two <<-'END'
+		defaults --topology star:32@25g,8@100g --delay 500ns --warmup 20ms --for 40ms
+		incast     full=receivers --flows cross:1-4,0,10g --message 64k
+		idle       full=40->0,40->7 --flows cross:1-4,0,10g --message 64k
+		later      not-run because of this
+	END
+	"$ccfabric" tune -q --goals ucloud --models two --kmin 10k,176960 --kmax 309680 --pmax 1%,20% \
+		--poll 50us:1/4 --alpha 1/8 --every 2 --keep 3 --beside auto --beside swift --out_json out.json > out.txt
+	cat out.txt out.json
+	value '.coarse_settings == 4 and .coarse_models == 2 and (.settings | length) == 3' | grep -qx true
+	value '.settings[0] | .kmin == "10k" and .recommended and .front and .passed == 1 and .run == 2' | grep -qx true
+	value '[.settings[].passed] | . == (sort | reverse)' | grep -qx true
+	value '[.beside[] | "\(.cc) \(.passed)"] | join(" ")' | grep -qx "auto 1 swift 1"
+	value '.unreached | map(.name) == ["idle"] and (.[0].g1 | not) and .[0].g2' | grep -qx true
+	grep -qE '^>\*    10k 309680 ' out.txt
+	grep -qE '^  idle +G1$' out.txt
+	"$ccfabric" tune --help > help
+	awk 'length > 80 { print; bad = 1 } END { exit bad }' out.txt help
+	while IFS='|' read -r option message; do
+		# shellcheck disable=SC2086
+		run "$ccfabric" tune -q --models two $option
+		echo "$option: $output"
+		[ "$status" -eq 2 ]
+		[[ $output == "ccfabric: $message"* ]]
+	done <<-'END'
+		--goals others|--goals: 'others' are not known; ucloud are
+		--kmin 5x|--kmin: '5x' is no number of bytes
+		--kmin 500k|--kmax: no value is above one of --kmin
+		--pmax 1%,,2%|--pmax: a list has 1 to 16 values
+		--keep 0|--keep: '0' is no number
+		--beside nothing|
+		more|'more' is no option
+	END
+}
+
 # Messages of 64 bytes: packets of as many; two rates on one switch; what copies and starts mean.
 @test "messages, several traffics, copies and starts are what they say" {
 	fabric --topology star:2@25g,1@100g --flows pairs:0,2,64000 --message 64
