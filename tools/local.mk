@@ -125,9 +125,12 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/serve/serve_http.c \
 	tools/ccshim/serve/serve_listen.c \
 	tools/ccshim/serve/serve_set.c \
+	tools/ccshim/stat/namespaces.c \
+	tools/ccshim/stat/namespaces.h \
 	tools/ccshim/stat/stat.h \
 	tools/ccshim/stat/stat_delta.c \
 	tools/ccshim/stat/stat_files.c \
+	tools/ccshim/stat/stat_find.c \
 	tools/ccshim/stat/stat_json.c \
 	tools/ccshim/stat/stat_limit.c \
 	tools/ccshim/terminal.c \
@@ -150,7 +153,8 @@ serve_page = \
 	$(top_srcdir)/tools/ccshim/serve/format.js \
 	$(top_srcdir)/tools/ccshim/serve/live.js \
 	$(top_srcdir)/tools/ccshim/serve/page.js \
-	$(top_srcdir)/tools/ccshim/serve/recorded.js
+	$(top_srcdir)/tools/ccshim/serve/recorded.js \
+	$(top_srcdir)/tools/ccshim/serve/views.js
 tools/ccshim/serve/serve_files.c: $(serve_page) $(top_srcdir)/tools/ccshim/serve/embed.awk
 	$(AM_V_GEN)$(MKDIR_P) tools/ccshim/serve && \
 		$(AWK) -f $(top_srcdir)/tools/ccshim/serve/embed.awk $(serve_page) > $@.new && mv $@.new $@

@@ -48,7 +48,11 @@ serve() {
 	"$ccshim" serve --port 0 "$@" > address 2> serve.err 7<&- 8>&- &
 	server=$!
 	until grep -q '#' address; do
-		kill -0 "$server" 2>/dev/null || { ! grep 'without libmicrohttpd' serve.err || skip "no libmicrohttpd"; cat serve.err; return 1; }
+		kill -0 "$server" 2> /dev/null || {
+			! grep 'without libmicrohttpd' serve.err || skip "built without libmicrohttpd"
+			cat serve.err
+			return 1
+		}
 		sleep 0.1
 	done
 	page=$(cat address)
@@ -65,6 +69,14 @@ get() {
 ask() {
 	get "$1" -H "Authorization: Bearer $token" "${@:2}"
 }
+
+# browser ACTION...: see browser.py.
+browser() {
+	command -v chromium > /dev/null || skip "chromium is not installed"
+	python3 "$top_srcdir/tests/verbs/browser.py" "$page" "$@" 7<&- 8>&-
+}
+
+status_begins() { echo "until=document.getElementById('status').textContent.startsWith('$1')"; }
 
 @test "the JSON that is served is that of ccshim stat, with what limits each flow" {
 	begin
@@ -97,7 +109,7 @@ ask() {
 	grep -qi "^content-security-policy: default-src 'none'; script-src 'self';" headers
 	grep -qi '^x-content-type-options: nosniff' headers
 	run -1 grep -i unsafe headers
-	for file in page.css page.js chart.js format.js live.js recorded.js; do
+	for file in page.css page.js chart.js format.js live.js recorded.js views.js; do
 		[ "$(get "/$file")" = 200 ]
 		diff body "$top_srcdir/tools/ccshim/serve/$file"
 	done
@@ -105,9 +117,11 @@ ask() {
 		[ "$(ask "$path" --path-as-is)" = 404 ]
 	done
 	# The page loads nothing from elsewhere.
-	run -1 grep -nE '(src|href|url|from|import|fetch)[ (=]*["'\''(`]+(https?:)?//' "$top_srcdir"/tools/ccshim/serve/*.{html,css,js}
+	run -1 grep -nE '(src|href|url|from|import|fetch)[ (=]*["'\''(`]+(https?:)?//' \
+		"$top_srcdir"/tools/ccshim/serve/*.{html,css,js}
 	# Names of programs never become markup.
-	run -1 grep -nE 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|srcdoc' "$top_srcdir"/tools/ccshim/serve/*.js
+	run -1 grep -nE 'innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|srcdoc' \
+		"$top_srcdir"/tools/ccshim/serve/*.js
 }
 
 @test "other methods are refused" {
@@ -144,7 +158,8 @@ ask() {
 
 @test "requests with the Host or Origin of another site are refused" {
 	serve --control
-	for host in evil.example "evil.example:$port" 127.0.0.1.evil.example localhost.evil.example "localhost:" "[::1" ""; do
+	for host in evil.example "evil.example:$port" 127.0.0.1.evil.example localhost.evil.example "localhost:" \
+		"[::1" ""; do
 		[ "$(ask /flows.json -H "Host: $host")" != 200 ] || { echo "$host"; false; }
 		[ "$(get / -H "Host: $host")" != 200 ]
 	done
@@ -153,7 +168,8 @@ ask() {
 	for host in "localhost:$port" "127.0.0.1:1" localhost '[::1]' "[::1]:$port"; do # ssh -L changes the port
 		[ "$(ask /flows.json -H "Host: $host")" = 200 ] || { echo "$host"; false; }
 	done
-	for origin in http://evil.example null "https://127.0.0.1:$port" http://127.0.0.1:1 "http://127.0.0.1:$port.evil.example"; do
+	for origin in http://evil.example null "https://127.0.0.1:$port" http://127.0.0.1:1 \
+		"http://127.0.0.1:$port.evil.example"; do
 		[ "$(ask /set?pid=1 -H "Origin: $origin" -d max_rate=1g)" = 403 ] || { echo "$origin"; false; }
 		grep -q 'page of another site' body
 	done
@@ -240,14 +256,6 @@ ask() {
 	[ "$(jq -c keys body)" = "$(jq -c keys status.json)" ]
 }
 
-# browser ACTION...: see browser.py.
-browser() {
-	command -v chromium > /dev/null || skip "chromium is not installed"
-	python3 "$top_srcdir/tests/verbs/browser.py" "$page" "$@" 7<&- 8>&-
-}
-
-status_begins() { echo "until=document.getElementById('status').textContent.startsWith('$1')"; }
-
 @test "the page shows live flows, a trace, a recording and a report" {
 	export CCSHIM_TRACE=$PWD/trace.csv CCSHIM_REPORT=$PWD/report.json
 	begin
@@ -274,7 +282,8 @@ status_begins() { echo "until=document.getElementById('status').textContent.star
 @test "markup in a recording is shown as text" {
 	cat > evil.json <<-'END'
 		{"program": "<img src=x onerror=\"document.title='run'\">", "pid": 1, "uncontrolled": {"<b>why</b>": 1},
-		 "qps": [{"lqpn": "<script>document.title='run'</script>", "cc": "<i>cc</i>", "ifname": "<u>", "rtt_us": {}}]}
+		 "qps": [{"lqpn": "<script>document.title='run'</script>", "cc": "<i>cc</i>",
+		          "ifname": "<u>", "rtt_us": {}}]}
 	END
 	serve
 	browser drop=evil.json "until=document.getElementById('status').textContent.startsWith('report')" \
@@ -283,4 +292,20 @@ status_begins() { echo "until=document.getElementById('status').textContent.star
 	[ "$(head -1 found)" = 0 ]
 	grep -qF '<img src=x onerror=' found
 	[ "$(tail -1 found)" = ccshim ]
+}
+
+@test "the page changes settings with --control only" {
+	local script="Object.assign(document.getElementById('set').elements.pid, {value: '1x'}),
+		Object.assign(document.getElementById('set').elements.settings, {value: 'max_rate=1g'}),
+		document.getElementById('set').requestSubmit()"
+	serve
+	browser "$(status_begins '0 flows')" "print=document.getElementById('control').hidden" > hidden
+	[ "$(cat hidden)" = True ]
+	kill "$server"
+	wait "$server"
+	serve --control
+	browser "$(status_begins '0 flows')" "print=document.getElementById('control').hidden" "print=$script" \
+		"until=document.getElementById('answer').textContent.includes(\"'1x' is not a process ID\")" 2> errors \
+		> hidden || [ "$(grep -vc 'status of 400' errors)" -eq 0 ] # Chromium logs it
+	[ "$(head -1 hidden)" = False ]
 }

@@ -1,46 +1,47 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Curves over time, on a canvas.
 
-const POINTS = 2000;
+const POINTS = 600;
 const MARGIN = { left: 68, right: 8, top: 6, bottom: 20 };
 
-// A curve of bounded length: when it has too many points, each pair becomes one that keeps its
-// minimum and maximum, so that no peak is lost. Times must not decrease.
+// Add what point q covers to point p.
+function join(p, q) {
+	p.min = Math.min(p.min, q.min);
+	p.max = Math.max(p.max, q.max);
+	p.sum += q.sum;
+	p.n += q.n;
+}
+
+// A curve of bounded length: when it has too many points, each pair becomes one that keeps the
+// minimum, the maximum and the mean, so that no peak is lost. Times must not decrease.
 export class Series {
 	constructor() {
-		this.points = []; // { t, min, max }
-		this.pairs = 1;
-		this.pending = 0;
+		this.points = []; // { t, min, max, sum, n }
+		this.most = 1;    // values in a point
 	}
 
 	add(t, v) {
-		const last = this.points[this.points.length - 1];
+		const last = this.points[this.points.length - 1], point = { t, min: v, max: v, sum: v, n: 1 };
 
 		if (!Number.isFinite(v) || !Number.isFinite(t))
 			return;
-		if (this.pending && last) {
-			last.min = Math.min(last.min, v);
-			last.max = Math.max(last.max, v);
-			this.pending--;
-			return;
-		}
-		this.points.push({ t, min: v, max: v });
-		this.pending = this.pairs - 1;
-		if (this.points.length > 2 * POINTS)
+		if (last && last.n < this.most)
+			join(last, point);
+		else if (this.points.push(point) > 2 * POINTS)
 			this.halve();
 	}
 
 	halve() {
 		const half = [];
 
-		for (let i = 0; i < this.points.length; i += 2) {
-			const a = this.points[i], b = this.points[i + 1] || a;
-
-			half.push({ t: a.t, min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) });
-		}
+		this.points.forEach((p, i) => {
+			if (i % 2)
+				join(half[half.length - 1], p);
+			else
+				half.push(p);
+		});
 		this.points = half;
-		this.pairs *= 2;
-		this.pending = 0;
+		this.most *= 2;
 	}
 
 	forgetBefore(t) {
@@ -150,6 +151,18 @@ function drawGrid(area, y, x, options) {
 	}
 }
 
+// The range of values of each point, which is wider than a point if the curve is long.
+function drawBand(area, px, py, curve) {
+	const { g } = area;
+
+	g.fillStyle = curve.color;
+	g.globalAlpha = 0.2;
+	for (const p of curve.series.points)
+		if (p.max > p.min)
+			g.fillRect(px(p.t) - 0.5, py(p.max), 1, py(p.min) - py(p.max));
+	g.globalAlpha = 1;
+}
+
 // A curve is interrupted where nothing was recorded for far longer than between other points; one
 // that holds its value (a rate) is not.
 function drawCurve(area, y, x, curve) {
@@ -158,22 +171,22 @@ function drawCurve(area, y, x, curve) {
 	const gap = 10 * (points.length && points[points.length - 1].t - points[0].t) / points.length;
 	const px = (t) => left + x.at(t) * (right - left);
 	const py = (v) => bottom - y.at(v) * (bottom - top);
+	const mean = (p) => py(p.sum / p.n);
 
+	drawBand(area, px, py, curve);
 	g.strokeStyle = curve.color;
 	g.lineWidth = curve.thin ? 1 : 1.6;
 	g.setLineDash(curve.thin ? [3, 3] : []);
 	g.beginPath();
 	points.forEach((p, i) => {
 		if (curve.hold && i)
-			g.lineTo(px(p.t), py(points[i - 1].max));
+			g.lineTo(px(p.t), mean(points[i - 1]));
 		else if (i && p.t - points[i - 1].t > gap)
-			g.moveTo(px(p.t), py(p.min));
-		g.lineTo(px(p.t), py(p.min));
-		if (p.max !== p.min)
-			g.lineTo(px(p.t), py(p.max));
+			g.moveTo(px(p.t), mean(p));
+		g.lineTo(px(p.t), mean(p));
 	});
 	if (points.length === 1)
-		g.lineTo(px(points[0].t) + 2, py(points[0].min));
+		g.lineTo(px(points[0].t) + 2, mean(points[0]));
 	g.stroke();
 	g.setLineDash([]);
 }
@@ -201,7 +214,7 @@ export function drawChart(canvas, curves, options) {
 		at: (t) => (last > first ? (t - first) / (last - first) : 0.5),
 	};
 
-	drawGrid(area, y, x, options);
+	drawGrid(area, y, x, { ...options, time: (t) => options.time(t - origin) });
 	g.save();
 	g.beginPath();
 	g.rect(area.left, 0, area.right - area.left, area.bottom + 1);
@@ -215,11 +228,12 @@ export function drawChart(canvas, curves, options) {
 export function drawRanges(canvas, rows, options) {
 	const area = prepare(canvas);
 	const { g, width, height, style } = area;
-	const high = Math.max(...rows.map((r) => r.high), 0);
-	const low = Math.min(...rows.map((r) => r.low).filter((v) => v > 0), high || 1);
+	const present = rows.filter((r) => r.high > 0);
+	const high = Math.max(...present.map((r) => r.high), 0);
+	const low = Math.min(...present.map((r) => r.low).filter((v) => v > 0), high || 1);
 	const x = verticalAxis({ low, high }, { log: true });
 	const left = 110, right = width - MARGIN.right, bottom = height - MARGIN.bottom;
-	const step = Math.min(26, (bottom - MARGIN.top) / Math.max(rows.length, 1));
+	const step = Math.min(26, (bottom - MARGIN.top) / Math.max(present.length, 1));
 	const px = (v) => left + x.at(v) * (right - left);
 
 	g.fillStyle = style.getPropertyValue("--faint");
@@ -229,9 +243,11 @@ export function drawRanges(canvas, rows, options) {
 		g.fillText(options.empty, width / 2, height / 2);
 		return;
 	}
-	for (const v of x.ticks)
+	for (const v of x.ticks) {
+		g.textAlign = px(v) > right - 20 ? "right" : "center";
 		g.fillText(options.format(v), px(v), bottom + 5);
-	rows.forEach((r, i) => {
+	}
+	present.forEach((r, i) => {
 		const y = MARGIN.top + (i + 0.5) * step;
 
 		g.fillStyle = style.getPropertyValue("--text");

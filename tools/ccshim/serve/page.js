@@ -5,6 +5,7 @@ import { drawChart, drawRanges } from "./chart.js";
 import * as format from "./format.js";
 import { History } from "./live.js";
 import { readFile } from "./recorded.js";
+import { CHARTS, COLUMNS, LINKS } from "./views.js";
 
 const INTERVAL_MS = 1000;
 const KEEP_S = 120;
@@ -20,78 +21,6 @@ const state = {
 	paused: false,
 	links: new Map(),        // of the agent: interface to its last reading
 };
-
-// -- charts and columns of each kind of source --------------------------------------------------
-
-const ago = (t) => (t > -0.5 ? "now" : `${Math.round(t)} s`);
-const HOLDS = new Set(["rate", "window"]);
-const recordedCharts = { time: format.seconds };
-
-const CHARTS = {
-	live: [
-		{ title: "Goodput", curves: ["goodput"], format: format.rate },
-		{ title: "Rate of the algorithm", curves: ["rate"], format: format.rate },
-		{ title: "RTT: p99, and p50 dashed (logarithmic)", curves: ["rtt99", "rtt50"], format: format.micros, log: true },
-		{ title: "In flight and waiting", curves: ["queue"], format: format.bytes, base: 2 },
-	],
-	trace: [
-		{ title: "Rate of the algorithm", curves: ["rate"], format: format.rate, ...recordedCharts },
-		{ title: "RTT (logarithmic)", curves: ["rtt"], format: format.micros, log: true, ...recordedCharts },
-		{ title: "In flight, and window dashed", curves: ["inflight", "window"], format: format.bytes, base: 2,
-		  ...recordedCharts },
-		{ title: "Longest queue on the path", curves: ["queue"], format: format.bytes, base: 2,
-		  empty: "the trace has no telemetry", ...recordedCharts },
-	],
-	report: [
-		{ title: "RTT: min to max, and p50 to p99 (logarithmic)", format: format.micros,
-		  range: (f) => ({ low: f.rtt.min, from: f.rtt.p50, to: f.rtt.p99, high: f.rtt.max }) },
-		{ title: "Rate: lowest to highest, and last (logarithmic)", format: format.rate,
-		  range: (f) => ({ low: f.rateMin, from: f.rate, to: f.rate, high: f.rateMax }) },
-	],
-};
-CHARTS.recording = CHARTS.live.map((chart) => ({ ...chart, ...recordedCharts }));
-
-const column = (title, get, unit) => ({ title, get: (f) => (unit ? unit(get(f)) : get(f)), number: Boolean(unit) });
-const PROGRAM = column("PROGRAM", (f) => f.program);
-const PID = column("PID", (f) => f.pid, String);
-const QP = column("QP", (f) => f.qp, String);
-const ALGORITHM = column("ALGORITHM", (f) => f.algorithm);
-const CNPS = column("CNPS", (f) => f.cnps, format.count);
-const LOSSES = column("LOSSES", (f) => f.losses, format.count);
-const LIMITS = { rate: "rate", window: "window", app: "application", none: "nothing: observed", idle: "idle",
-		 uncontrolled: "uncontrolled" };
-
-const COLUMNS = {
-	live: [PROGRAM, PID, QP, column("PEER", (f) => f.peer),
-	       { ...column("LIMITED BY", (f) => LIMITS[f.limit] ?? f.limit), style: (f) => f.limit },
-	       column("GOODPUT", (f) => f.goodput, format.rate), column("RATE", (f) => f.rate, format.rate),
-	       column("RTT P50", (f) => f.rtt50, format.micros), column("RTT P99", (f) => f.rtt99, format.micros),
-	       column("IN FLIGHT", (f) => f.inflight, format.bytes), column("WINDOW", (f) => f.window, format.bytes),
-	       column("WAITING", (f) => f.queued, format.bytes), column("GATED", (f) => f.gated, format.percent),
-	       CNPS, LOSSES, ALGORITHM, column("DEVICE", (f) => f.device)],
-	trace: [QP, ALGORITHM, column("EVENTS", (f) => f.events, format.count),
-		column("ACKNOWLEDGED", (f) => f.bytes, format.bytes), column("MEAN RTT", (f) => f.rttMean, format.micros),
-		column("LAST RATE", (f) => f.rate, format.rate), column("LAST WINDOW", (f) => f.window, format.bytes),
-		CNPS, LOSSES],
-	report: [PROGRAM, PID, QP, column("DEVICE", (f) => f.device), ALGORITHM,
-		 column("COMPLETED", (f) => f.bytes, format.bytes), column("REQUESTS", (f) => f.wrs, format.count),
-		 column("RATE", (f) => f.rate, format.rate), column("RTT P50", (f) => f.rtt.p50, format.micros),
-		 column("RTT P99", (f) => f.rtt.p99, format.micros), column("RTT MAX", (f) => f.rtt.max, format.micros),
-		 column("GATED", (f) => f.gatedUs, format.micros), CNPS, LOSSES],
-};
-COLUMNS.recording = COLUMNS.live;
-
-const LINKS = [
-	column("INTERFACE", (l) => String(l.interface)),
-	column("DIRECTION", (l) => (l.ingress ? "in" : "out")),
-	column("CAPACITY", (l) => l.capacity, format.rate),
-	column("RATE", (l) => l.rate, format.rate),
-	column("USED", (l) => l.rate / l.capacity, format.percent),
-	column("QUEUE", (l) => l.queue_bytes, format.bytes),
-	column("FLOWS", (l) => l.flows, format.count),
-	column("PEERS", (l) => l.peers, format.count),
-	column("ADVISED RATE", (l) => l.advised_bps || NaN, format.rate),
-];
 
 // -- drawing ------------------------------------------------------------------------------------
 
@@ -192,25 +121,29 @@ function canvasOf(i, title) {
 
 function curvesOf(chart, flows) {
 	return chart.curves.flatMap((name, i) => flows.map((flow) =>
-		({ series: flow.curves[name], color: colorOf(flow), thin: i > 0, hold: HOLDS.has(name) })));
+		({ series: flow.curves[name], color: colorOf(flow), thin: i > 0, hold: chart.hold })));
+}
+
+function rangeOf(chart, flow) {
+	return { name: `QP ${flow.qp}`, color: colorOf(flow), ...chart.range(flow) };
 }
 
 function drawCharts(flows) {
 	const charts = CHARTS[kindOf()], live = kindOf() === "live";
-	const last = state.history.last;
+	const { last } = state.history, origin = live ? last : state.recorded.origin;
 
 	while ($("charts").children.length > charts.length)
 		$("charts").lastChild.remove();
 	charts.forEach((chart, i) => {
 		const canvas = canvasOf(i, chart.title);
-		const options = { time: (t) => ago(t - last), empty: "nothing yet", ...chart };
+		const options = { origin, empty: "nothing yet", ...chart };
 
 		if (chart.range) {
-			drawRanges(canvas, flows.map((f) => ({ name: `QP ${f.qp}`, color: colorOf(f), ...chart.range(f) })), options);
+			drawRanges(canvas, flows.map((f) => rangeOf(chart, f)), options);
 			return;
 		}
 		if (live)
-			Object.assign(options, { origin: last, first: last - KEEP_S, last });
+			Object.assign(options, { first: last - KEEP_S, last });
 		drawChart(canvas, curvesOf(chart, flows), options);
 	});
 }
@@ -247,13 +180,15 @@ async function askJson(path) {
 	return JSON.parse(text);
 }
 
+const countFlows = (flows) => `${flows.length} flow${flows.length === 1 ? "" : "s"}`;
+
 function describe() {
 	const flows = state.history.current();
 	const busy = flows.filter((f) => f.limit !== "idle").length;
 	const limited = flows.filter((f) => f.limit === "rate" || f.limit === "window").length;
 	const goodput = flows.reduce((sum, f) => sum + (f.goodput || 0), 0);
 
-	return `${flows.length} flow${flows.length === 1 ? "" : "s"}, ${busy} busy, ${limited} limited by ccshim, ` +
+	return `${countFlows(flows)}, ${busy} busy, ${limited} limited by ccshim, ` +
 		`goodput ${format.rate(goodput)}`;
 }
 
@@ -291,8 +226,6 @@ async function poll() {
 // -- recordings ---------------------------------------------------------------------------------
 
 function show(recorded) {
-	const kinds = { trace: "trace", recording: "recording", report: "report" };
-
 	state.recorded = recorded;
 	state.chosen = null;
 	$("live").hidden = !recorded;
@@ -301,11 +234,11 @@ function show(recorded) {
 	$("notes").hidden = !recorded?.notes.length;
 	$("notes").textContent = recorded ? recorded.notes.join("; ") : "";
 	if (recorded)
-		say(`${kinds[recorded.kind]} ${recorded.name}: ${recorded.flows.length} flow${recorded.flows.length === 1 ? "" : "s"}`);
+		say(`${recorded.kind} ${recorded.name}: ${countFlows(recorded.flows)}`);
 	draw();
 }
 
-// Several files become one picture if they are of one kind.
+// Several files become one picture if they are of one kind; those of one host share its clock.
 async function open(files) {
 	try {
 		const all = [];
@@ -331,7 +264,13 @@ function merge(all) {
 	flows.forEach((flow, i) => {
 		flow.color = i;
 	});
-	return { kind: all[0].kind, name: all.map((one) => one.name).join(", "), flows, notes: all.flatMap((one) => one.notes) };
+	return {
+		kind: all[0].kind,
+		name: all.map((one) => one.name).join(", "),
+		origin: Math.min(...all.map((one) => one.origin)),
+		notes: all.flatMap((one) => one.notes),
+		flows,
+	};
 }
 
 function acceptFiles() {

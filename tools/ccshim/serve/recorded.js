@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Reads files that were recorded: traces, recordings of 'ccshim stat --json', and reports. The
-// result is { kind: "trace", "recording" or "report", name, flows, notes }.
+// result is { kind: "trace", "recording" or "report", name, origin: of its times, flows, notes }.
 import { Series } from "./chart.js";
 import { History } from "./live.js";
 
@@ -126,15 +126,13 @@ class Trace {
 		for (const flow of this.flows.values()) {
 			flow.algorithm = this.algorithmOf?.[flow.qp] ?? "";
 			flow.rttMean = flow.rttSum / flow.rtts;
-			for (const name of TRACE_CURVES)
-				for (const p of flow.curves[name].points)
-					p.t -= this.origin;
 		}
 		if (this.bad)
 			this.notes.push(`${this.bad} lines without a time were ignored`);
 		if (this.omitted)
 			this.notes.push(`${this.omitted} events of flows beyond the first ${FLOWS_MAX} were ignored`);
-		return { kind: "trace", name: this.name, flows: [...this.flows.values()], notes: this.notes };
+		return { kind: "trace", name: this.name, origin: this.origin, flows: [...this.flows.values()],
+			 notes: this.notes };
 	}
 }
 
@@ -148,6 +146,11 @@ async function readTrace(file) {
 
 // -- JSON ---------------------------------------------------------------------------------------
 
+// Of a queue pair without RTTs, all are 0.
+function readRtt(rtt) {
+	return rtt?.max > 0 ? rtt : {};
+}
+
 function readReport(name, report) {
 	const reasons = Object.entries(report.uncontrolled ?? {}).filter(([, n]) => n > 0);
 	const notes = reasons.map(([why, n]) => `${n} not controlled: ${why}`);
@@ -156,7 +159,7 @@ function readReport(name, report) {
 		device: `${qp.ifname ?? "?"}/${qp.port ?? "?"}`,
 		algorithm: qp.variant ? `${qp.cc}:${qp.variant}` : String(qp.cc ?? ""),
 		rate: qp.rate_bps, rateMin: qp.rate_min_bps, rateMax: qp.rate_max_bps, bytes: qp.bytes,
-		wrs: qp.wrs, gatedUs: qp.gated_us, rtt: qp.rtt_us ?? {}, cnps: qp.rp_cnp_handled,
+		wrs: qp.wrs, gatedUs: qp.gated_us, rtt: readRtt(qp.rtt_us), cnps: qp.rp_cnp_handled,
 		losses: qp.losses, limit: "",
 	}));
 
@@ -164,16 +167,15 @@ function readReport(name, report) {
 		notes.push(`missing feedback: ${report.missing_feedback.join(", ")}`);
 	if (report.qps_omitted)
 		notes.push(`${report.qps_omitted} queue pairs were omitted`);
-	return { kind: "report", name, flows, notes };
+	return { kind: "report", name, origin: 0, flows, notes };
 }
 
 function readRecording(name, snapshots) {
 	const history = new History();
-	const origin = snapshots[0].time;
 
 	for (const snapshot of snapshots)
-		history.add({ ...snapshot, time: snapshot.time - origin });
-	return { kind: "recording", name, flows: [...history.flows.values()], notes: [] };
+		history.add(snapshot);
+	return { kind: "recording", name, origin: history.first, flows: [...history.flows.values()], notes: [] };
 }
 
 function parseLines(text) {
