@@ -55,8 +55,9 @@ readonly conformance_packages=(ibverbs-utils rdmacm-utils perftest python3-pyver
 readonly debian_packages=(abigail-tools debhelper lintian mmdebstrap rpm rpmlint systemd-container)
 readonly slurm_packages=(libslurm-dev munge slurm-client slurmctld slurmd)
 readonly check_packages=(clang g++ libcmocka-dev libopenmpi-dev openmpi-bin
-  systemtap-sdt-dev bats jq shellcheck mandoc man-db
-  valgrind gnuplot-nox bpftrace python3 python3-jsonschema python3-prometheus-client python3-yaml iputils-ping file locales "${conformance_packages[@]}" "${debian_packages[@]}" "${slurm_packages[@]}")
+  systemtap-sdt-dev bats curl jq shellcheck mandoc man-db
+  valgrind gnuplot-nox bpftrace python3 python3-jsonschema python3-prometheus-client python3-yaml
+  iputils-ping file locales "${conformance_packages[@]}" "${debian_packages[@]}" "${slurm_packages[@]}")
 readonly full_packages=(qemu-system-x86 busybox-static cpio dapl2-utils iperf netpipe-openmpi
   netpipe-tcp openmpi-bin sockperf)
 

@@ -42,7 +42,7 @@ if HAVE_BATS
 TESTS += tests/verbs/conformance.bats tests/verbs/container.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/serve.bats tests/verbs/set.bats tests/verbs/soak.bats tests/verbs/stat.bats tests/verbs/top.bats tests/verbs/trace.bats
 endif
 EXTRA_DIST += tests/verbs/conformance.bats tests/verbs/container.bats tests/verbs/perftest.bats tests/verbs/overhead.bats tests/verbs/probes.bats tests/verbs/plugin.bats tests/verbs/report.bats tests/verbs/sections.bats tests/verbs/serve.bats tests/verbs/set.bats tests/verbs/soak.bats tests/verbs/stat.bats tests/verbs/top.bats tests/verbs/trace.bats
-EXTRA_DIST += tests/verbs/browser.py
+EXTRA_DIST += tests/verbs/browser.py tests/verbs/shown.bash
 rig = tests/verbs/rig.c tests/verbs/rig.h
 
 tests_verbs_test_alloc_SOURCES = tests/verbs/test_alloc.c $(rig)

@@ -3,6 +3,7 @@
 # ccshim serve, of shown.c, which executes commands.
 
 bats_require_minimum_version 1.5.0
+load shown.bash
 
 setup() {
 	: "${top_builddir:=$PWD}" "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
@@ -20,25 +21,6 @@ teardown() {
 	[ -z "${agent:-}" ] || { kill "$agent" 2>/dev/null; wait "$agent"; } || true
 	[ -z "${server:-}" ] || { kill "$server" 2>/dev/null; wait "$server"; } || true
 	[ -z "${app:-}" ] || { exec 8>&-; kill "$app" 2>/dev/null; wait "$app"; } || true
-}
-
-# Start shown.c, and wait until it is ready.
-begin() {
-	mkfifo in said
-	"$top_builddir/tests/verbs/shown" < in > said 2> stderr &
-	app=$!
-	exec 8> in 7< said
-	answer ready
-}
-
-answer() {
-	local line
-	read -r -t 300 line <&7 && [ "$line" = "$1" ] || { echo "$line"; cat stderr; return 1; }
-}
-
-tell() {
-	echo "$1" >&8
-	answer 'done'
 }
 
 # serve OPTION...: start it; its page is at $page, what it serves at $base, with the token $token.

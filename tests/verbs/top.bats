@@ -3,6 +3,7 @@
 # ccshim top on a terminal and without one, of shown.c, which executes commands.
 
 bats_require_minimum_version 1.5.0
+load shown.bash
 
 setup() {
 	: "${top_builddir:=$PWD}" "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
@@ -19,25 +20,6 @@ setup() {
 teardown() {
 	[ -z "${screen:-}" ] || { exec 9>&-; kill "$screen" 2>/dev/null; wait "$screen"; } || true
 	[ -z "${app:-}" ] || { exec 8>&-; kill "$app" 2>/dev/null; wait "$app"; } || true
-}
-
-# Start shown.c, and wait until it is ready.
-begin() {
-	mkfifo in said
-	"$top_builddir/tests/verbs/shown" < in > said 2> stderr &
-	app=$!
-	exec 8> in 7< said
-	answer ready
-}
-
-answer() {
-	local line
-	read -r -t 300 line <&7 && [ "$line" = "$1" ] || { echo "$line"; cat stderr; return 1; }
-}
-
-tell() {
-	echo "$1" >&8
-	answer 'done'
 }
 
 # open_screen ROWS COLUMNS OPTION...: top on a terminal of that size; what it writes is in typescript.
