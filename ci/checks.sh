@@ -201,13 +201,15 @@ has_slurm() { [[ -e /usr/include/slurm/spank.h ]]; }
 installed_files() {
   ! pkg-config --exists ompi-c && ! pkg-config --exists mpich || echo bin/ccbench-mpi
   ! has_slurm || echo lib/ccshim/spank_ccshim.so
-  printf '%s\n' bin/ccbench bin/ccfabric bin/ccshim libexec/ccshim/ccshim-{debug,serve} sbin/ccshimd include/ccshim/{cc,feed,stats}.h \
-    lib/libccshim_feed.so.0.0.0 lib/pkgconfig/ccshim_feed.pc share/doc/ccshim/examples/cnp.c \
-    lib/ccshim/libccshim.so lib/pkgconfig/ccshim.pc \
-    share/bash-completion/completions/{ccbench,ccfabric} share/bash-completion/completions/ccshimd \
-    share/bash-completion/completions/ccshim.bash share/doc/ccshim/examples/aimd.c \
-    share/ccshim/fabric/{sonic,ucloud}.models share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt share/doc/ccshim/{metrics,telemetry}.md \
-    share/doc/ccshim/metrics/{ccshim.json,ccshim-metrics.service,ccshim-metrics.timer}
+  printf '%s\n' bin/ccbench bin/ccfabric bin/ccshim libexec/ccshim/ccshim-{debug,serve} sbin/ccshimd \
+    include/ccshim/{cc,feed,stats}.h lib/libccshim_feed.so.0.0.0 lib/ccshim/libccshim.so \
+    lib/pkgconfig/{ccshim,ccshim_feed}.pc share/bash-completion/completions/{ccbench,ccfabric,ccshimd} \
+    share/bash-completion/completions/ccshim.bash share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt \
+    share/ccshim/fabric/{sonic,ucloud}.models share/doc/ccshim/examples/{aimd,cnp}.c \
+    share/doc/ccshim/deploy/{apptainer.def,cdi.yaml,enroot-hook.sh,kubernetes{,-pod}.yaml,modulefile} \
+    share/doc/ccshim/{metrics,telemetry}.md \
+    share/doc/ccshim/metrics/{ccshim.json,ccshim-metrics.service,ccshim-metrics.timer} \
+    share/doc/ccshim/schemas/{check,doctor,info,report,stat}.json
   find "$top/docs" -name '*.[1-8]' | { if has_slurm; then cat; else grep -v /spank_ccshim; fi; } |
     sed 's,.*/\(.*\)\.\([1-8]\)$,share/man/man\2/\1.\2,'
 }
