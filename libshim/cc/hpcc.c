@@ -87,6 +87,7 @@ struct hpcc {
 	double acked_us;                 /* of data sent since the update; INFINITY: none yet */
 	unsigned stage;                  /* incStage */
 	unsigned flows;                  /* as telemetry counts them; 0: unknown. Not ns3 */
+	unsigned most_flows;             /* so far */
 	double capacity;                 /* bit/s, of the receiver's link by the records; 0: unknown */
 };
 
@@ -441,7 +442,9 @@ static void await_effect(struct hpcc *h, const struct ccs_cc_ack *ack)
 
 /*
  * A rate above the share that the first record names is a guess: flows that begin together would
- * fill the queue. Below it, this flow may not be counted yet.
+ * fill the queue. Below it, this flow may not be counted yet. The first of them learns of few others
+ * and would keep more than its share for dozens of RTTs: so this holds each time that there are more
+ * flows than ever before.
  */
 static void begin_at_share(struct ccs_cc *cc, const struct hpcc *h)
 {
@@ -457,7 +460,8 @@ static void take_records(struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_
 	const bool echo = variant_of(cc) == ECHO, agents = by_agents(cc, h, ack);
 	bool commit = may_commit(h, ack, echo);
 
-	if (h->last.nhops == 0) {
+	if (h->last.nhops == 0 || (agents && h->flows > h->most_flows)) {
+		h->most_flows = h->flows;
 		begin_at_share(cc, h);
 		await_effect(h, ack);
 	} else if (ccs_hops_continue(&h->last, ack)) {

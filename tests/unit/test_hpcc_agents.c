@@ -113,16 +113,16 @@ static void an_echo_follows_the_count_of_flows(void **state)
 	(void)state;
 	open_wire(&w, 1);
 	start(&cc, "hpcc:variant=echo", &test_path);
-	cc.ops->set_rate(&cc, LINE / 5);
+	cc.ops->set_rate(&cc, LINE / 25);
 	acknowledge(&cc, &w, 1, 0);
 	rate = cc.out.rate;
 	w.ack.flows = 25;
 	acknowledge(&cc, &w, 1, 0); /* a repeated record with a new number of flows */
 	check_close("period_us", 0, seen(&cc, "period_us"), 100 + 25 * ser);
 	assert_true(seen(&cc, "flows") == 25);
-	check_close("R", 0, rate, LINE / 5);
+	check_close("R", 0, rate, LINE / 25);
 	step(&cc, &w, 0.95, 0, 0); /* U = eta: what is added is the increase */
-	check_close("increase", 0, cc.out.window / 1.25 - LINE / 5 * 300 / 8e6,
+	check_close("increase", 0, cc.out.window / 1.25 - LINE / 25 * 300 / 8e6,
 		    LINE / 8e6 * 300 * (1 - ETA) / 50 * (T_US / 300));
 	w.ack.flows = 1;
 	step(&cc, &w, 0.95, 0, 0);
@@ -254,6 +254,30 @@ static void the_first_record_bounds_the_share(void **state)
 		repeat(&cc, &w, 200, 100 + flows * ser_us, 0, 100);
 		assert_true(cc.out.rate * flows <= LINE * 0.9);
 	}
+}
+
+/* The first of flows that begin together would keep the share that it began with. */
+static void a_rate_above_the_share_falls_to_it_when_more_flows_are_counted(void **state)
+{
+	struct ccs_cc cc;
+	struct wire w;
+
+	(void)state;
+	start(&cc, "hpcc:variant=echo", &test_path);
+	open_wire(&w, 1);
+	w.ack.flows = 2;
+	w.ack.covers_us = 1;
+	acknowledge(&cc, &w, 1, 0);
+	check_close("rate", 2, cc.out.rate, LINE / 2);
+	w.ack.flows = 5;
+	acknowledge(&cc, &w, 1, 0);
+	check_close("rate", 5, cc.out.rate, LINE / 5);
+	cc.ops->set_rate(&cc, LINE / 2);
+	w.ack.flows = 3;
+	acknowledge(&cc, &w, 1, 0);
+	w.ack.flows = 5; /* no more than before */
+	acknowledge(&cc, &w, 1, 0);
+	assert_true(cc.out.rate > 0.4 * LINE);
 }
 
 /*
@@ -422,6 +446,7 @@ int main(void)
 		cmocka_unit_test(parameters_follow_the_slowest_link_of_the_records),
 		cmocka_unit_test(parameters_follow_a_known_bottleneck),
 		cmocka_unit_test(the_first_record_bounds_the_share),
+		cmocka_unit_test(a_rate_above_the_share_falls_to_it_when_more_flows_are_counted),
 		cmocka_unit_test(an_agent_record_updates_the_average_window_of_its_span),
 		cmocka_unit_test(an_agent_record_from_before_an_update_changes_nothing),
 		cmocka_unit_test(the_interval_of_agent_records_does_not_change_the_result),
