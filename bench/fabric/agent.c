@@ -2,8 +2,8 @@
 /*
  * Host agents. That of a receiver reads the byte counter of the port by which packets reach it, and
  * advises a rate to all flows through it, as ccshimd does: with each record if the rate has changed
- * by more than a twentieth, and every few records in any case. A sender announces a flow before its
- * first packet.
+ * by more than a twentieth, and every few records in any case. A message is for a host, whose agent
+ * shares it among its flows. A sender announces a flow before its first packet.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -27,15 +27,18 @@ struct agent {
 	double sent;             /* bit/s, in the last message to all */
 	uint64_t sent_at;
 	uint32_t first;          /* flow + 1; 0: none */
-	unsigned flows;
+	unsigned flows, hosts;   /* that send them, as of the last record */
+	unsigned *reached;       /* by host: the round of messages in which it was last reached */
+	unsigned round;
 };
 
-static double period_us(const struct sim *s, uint32_t port, unsigned flows)
+static double period_us(const struct sim *s, uint32_t port)
 {
+	const unsigned hosts = s->agent[port]->hosts;
 	const double one_us = s->port[port].ps_per_byte * MESSAGE_BYTES / FAB_PS_PER_US;
 
-	return fmax(fmax(one_us / SHARE_EACH, one_us * flows / SHARE_ALL),
-		    fmax(1e6 * flows / MESSAGES_MOST, PERIOD_LEAST_US));
+	return fmax(fmax(one_us / SHARE_EACH, one_us * hosts / SHARE_ALL),
+		    fmax(1e6 * hosts / MESSAGES_MOST, PERIOD_LEAST_US));
 }
 
 static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
@@ -73,6 +76,8 @@ static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
 {
 	struct agent *a = s->agent[port];
 
+	a->round++;
+	a->hosts = 0;
 	for (uint32_t *at = &a->first; *at;) {
 		struct flow *f = &s->flow[*at - 1];
 
@@ -81,8 +86,12 @@ static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
 			a->flows--;
 			continue;
 		}
-		if (really)
-			send_message(s, port, *at - 1, rate);
+		if (a->reached[f->src] != a->round) {
+			a->reached[f->src] = a->round;
+			a->hosts++;
+			if (really)
+				send_message(s, port, *at - 1, rate);
+		}
 		at = &f->next_inbound;
 	}
 	if (really) {
@@ -93,8 +102,7 @@ static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
 
 static void set_reading(struct sim *s, uint32_t port)
 {
-	fab_at(&s->events, s->now + (uint64_t)(period_us(s, port, s->agent[port]->flows) *
-					       FAB_PS_PER_US), event_of(RECORD, port));
+	fab_at(&s->events, s->now + (uint64_t)(period_us(s, port) * FAB_PS_PER_US), event_of(RECORD, port));
 }
 
 void agent_read(struct sim *s, uint32_t port)
@@ -102,7 +110,7 @@ void agent_read(struct sim *s, uint32_t port)
 	struct agent *a = s->agent[port];
 	const struct ccs_advice_port now = reading(s, port);
 	const double rate = ccs_advice_feed(&a->advice, &now);
-	const uint64_t repeat = (uint64_t)(REPEAT * period_us(s, port, a->flows) * FAB_PS_PER_US);
+	const uint64_t repeat = (uint64_t)(REPEAT * period_us(s, port) * FAB_PS_PER_US);
 
 	a->record = (struct ccs_cc_hop){
 		.ts_ns = now.now_ns, .tx_bytes = now.bytes, .capacity = now.capacity,
@@ -113,6 +121,19 @@ void agent_read(struct sim *s, uint32_t port)
 		set_reading(s, port);
 }
 
+void agent_message(struct sim *s, const struct packet *k)
+{
+	const struct flow *reached = &s->flow[k->flow];
+	const struct agent *a = s->agent[reached->agent_port];
+
+	for (uint32_t at = a->first; at; at = s->flow[at - 1].next_inbound) {
+		const struct flow *f = &s->flow[at - 1];
+
+		if (f->src == reached->src && !flow_is_done(f))
+			f->driver->advice(s, at - 1, k);
+	}
+}
+
 /* The announcement of a flow has arrived by this port. */
 void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 {
@@ -120,8 +141,11 @@ void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 	struct ccs_advice_port now;
 	double rate;
 
-	if (!a)
+	if (!a) {
 		a = s->agent[port] = fab_zeroed(1, sizeof(*a));
+		a->reached = fab_zeroed(s->conf->topology->nodes, sizeof(*a->reached));
+	}
+	s->flow[flow].agent_port = port;
 	s->flow[flow].next_inbound = a->first;
 	a->first = flow + 1;
 	if (!a->flows++)
@@ -142,7 +166,10 @@ void agents_init(struct sim *s)
 
 void agents_free(struct sim *s)
 {
-	for (uint32_t i = 0; i < s->ports; i++)
+	for (uint32_t i = 0; i < s->ports; i++) {
+		if (s->agent[i])
+			free(s->agent[i]->reached);
 		free(s->agent[i]);
+	}
 	free(s->agent);
 }

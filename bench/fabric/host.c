@@ -401,10 +401,10 @@ static void receive_cnp(struct sim *s, const struct packet *k)
 
 static void receive_signal(struct sim *s, const struct packet *k)
 {
-	if (k->kind == CNP)
+	if (k->kind == ADVICE)
+		agent_message(s, k);
+	else if (!flow_is_done(&s->flow[k->flow]))
 		receive_cnp(s, k);
-	else
-		s->flow[k->flow].driver->advice(s, k->flow, k);
 }
 
 void host_receive(struct sim *s, uint32_t port, uint32_t packet)
@@ -419,7 +419,7 @@ void host_receive(struct sim *s, uint32_t port, uint32_t packet)
 		agent_join(s, port, k.flow);
 	else if (k.kind == ACK || k.kind == NAK)
 		receive_ack(s, &k);
-	else if (!flow_is_done(&s->flow[k.flow]))
+	else
 		receive_signal(s, &k);
 	free_packet(s, packet);
 }

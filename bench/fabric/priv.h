@@ -132,6 +132,7 @@ struct flow {
 	uint32_t port;           /* the NIC's */
 	uint32_t src, dst;       /* hosts */
 	uint32_t next_inbound;   /* of the receiver's agent: flow + 1; 0: none */
+	uint32_t agent_port;     /* of that agent, once it has the announcement */
 	struct fab_key key[2];   /* of its packets, and of those that come back */
 	uint16_t last_len;
 	uint8_t state;
@@ -246,6 +247,8 @@ void changes_free(struct sim *s);
 void agents_init(struct sim *s);
 void agent_join(struct sim *s, uint32_t port, uint32_t flow);
 void agent_read(struct sim *s, uint32_t port);
+/* A message of an agent has arrived at a sender, and is for all its flows to that agent. */
+void agent_message(struct sim *s, const struct packet *k);
 void agents_free(struct sim *s);
 
 /* series.c */
