@@ -44,7 +44,7 @@ def worst: (["", "model", "", "of the goal"] | head),
 # Why auto misses what it misses.
 def why: {
   "B-60:1-500k": "60 hosts begin at the same time at line rate, and what they send in the first RTT, before advice arrives, waits at one port; if the starts are spread over 1 ms (`--jitter 1ms`) the p99 is below 80 us",
-  "I-512-qps": "4096 flows send a packet each in 1.5 ms; about a sixth of these packets wait, also long after the start"
+  "I-512-qps": "4096 flows send a packet each in 1.5 ms; about one in sixteen of these packets waits, by chance"
 }[.] // "not known";
 
 def missed: [.[] | select(.run == "auto") | .models[] | select(.run and (.pass | not))] |

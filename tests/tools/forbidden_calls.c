@@ -13,16 +13,14 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define FILE_NAME "forbidden_calls.tmp"
-
 static long run_program(void) { return execl("/bin/true", "true", NULL); }
 static long make_process(void) { return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); }
 static long be_traced(void) { return ptrace(PTRACE_TRACEME, 0, NULL, NULL); }
 static long open_to_write(void) { return open("/dev/null", O_WRONLY); }
 static long open_to_read_and_write(void) { return openat(AT_FDCWD, "/dev/null", O_RDWR); }
-static long create_file(void) { return open(FILE_NAME, O_RDONLY | O_CREAT, 0600); }
-static long rename_file(void) { return rename(FILE_NAME, FILE_NAME); }
-static long remove_directory(void) { return unlinkat(AT_FDCWD, FILE_NAME, AT_REMOVEDIR); }
+static long create_file(void) { return open(FORBIDDEN_FILE, O_RDONLY | O_CREAT, 0600); }
+static long rename_file(void) { return rename(FORBIDDEN_FILE, FORBIDDEN_FILE); }
+static long remove_directory(void) { return unlinkat(AT_FDCWD, FORBIDDEN_FILE, AT_REMOVEDIR); }
 static long end_process(void) { return kill(getpid(), 0); }
 static long change_user(void) { return syscall(SYS_setuid, getuid()); }
 static long capture(void) { return socket(AF_PACKET, SOCK_DGRAM, 0); }

@@ -4,6 +4,9 @@
 /* System calls that a running agent does not make and somebody who has taken it over would. */
 #include <stdbool.h>
 
+/* What is created where it is not forbidden, in the current directory. */
+#define FORBIDDEN_FILE "forbidden_calls.tmp"
+
 struct forbidden_call {
 	const char *name;
 	long (*attempt)(void);          /* negative with errno, as the call */

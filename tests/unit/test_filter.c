@@ -60,6 +60,7 @@ static void without_a_filter_it_is_not_refused(void **state)
 		if (!forbidden_calls[i].privileged &&
 		    inside(forbidden_calls[i].attempt, false) == EPERM)
 			fail_msg("%s", forbidden_calls[i].name);
+	unlink(FORBIDDEN_FILE);
 }
 
 static void *increment(void *arg)
