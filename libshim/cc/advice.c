@@ -12,7 +12,6 @@
 /* So few flows in effect do not need the rate that there is, so that no burst comes at it. */
 #define UNUSED 0.5
 #define CUTS_MOST 8          /* in a row that accelerate */
-#define LEAVING_WEIGHT 0.125 /* of what one record shows, in the average */
 #define GRAIN 4096.0
 /* A load is measured over so many grains, so that one more or less is little of it, */
 #define SPAN_GRAINS 64
@@ -131,52 +130,26 @@ static double set(struct ccs_advice *a, const struct ccs_advice_port *port, doub
 	return a->rate;
 }
 
-/* Flows that were announced since then, and bits that these would have sent. */
-struct announced {
-	double flows, bits, since_ns;
-};
-
 /*
- * What flows that were announced since then would have sent, had they been there all the time:
- * their bytes come an RTT after the announcement, at the advised rate.
+ * What flows that were announced since that record would have sent, bits, had they been there
+ * all the time: their bytes come an RTT after the announcement, at the advised rate.
  */
-static struct announced missing(const struct ccs_advice *a, double from_ns, double to_ns)
+static double missing(const struct ccs_advice *a, double from_ns, double to_ns)
 {
 	const double from = allowed_at(a, from_ns), to = allowed_at(a, to_ns);
-	struct announced m = { .since_ns = to_ns };
-	double joined = a->joined;
+	double joined = a->joined, bits = 0;
 
 	for (unsigned age = 0; age < a->n && (double)record(a, age)->ns > from_ns; age++) {
-		const struct ccs_advice_record *last = record(a, age + (age + 1 < a->n));
-		const double before = age + 1 < a->n ? last->joined : joined;
+		const double before = age + 1 < a->n ? record(a, age + 1)->joined : joined;
 		const double at = ccs_min(record(a, age)->allowed, to);
 
-		m.flows += joined - before;
-		m.since_ns = (double)last->ns;
-		m.bits += (joined - before) * ccs_max(at - from, 0);
+		bits += (joined - before) * ccs_max(at - from, 0);
 		joined = before;
 	}
-	return m;
+	return bits;
 }
 
-/*
- * Flows that leave are not announced. As far as the number that is measured grows by less than
- * announced flows would have it grow, they replaced others, or were short and are gone.
- */
-static void learn_leaving(struct ccs_advice *a, double measured, double present, double ns)
-{
-	const double expected = present - a->present, grown = measured - a->measured;
-	const double left = ccs_min(expected - grown, ccs_max(expected, 0));
-
-	a->leaving = ccs_max(a->leaving + (left / ns - a->leaving) * LEAVING_WEIGHT, 0);
-	a->measured = measured;
-	a->present = present;
-}
-
-/*
- * The flows in effect since that record; 0 if none of them sent. Of those announced meanwhile as
- * many count as if they had been there from the beginning as do not replace others.
- */
+/* The flows in effect since that record; 0 if none of them sent. */
 static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
 		    const struct ccs_advice_record *old)
 {
@@ -184,17 +157,9 @@ static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
 	const double from_ns = (double)old->ns - delay_ns, to_ns = (double)port->now_ns - delay_ns;
 	const double meant = allowed_at(a, to_ns) - allowed_at(a, from_ns);
 	const double bits = 8 * arrived(a, old, port);
-	const struct announced more = missing(a, from_ns, to_ns);
-	double left, staying;
 
 	a->load = 1e9 * bits / (port->capacity * ns);
-	if (!(meant > 0))
-		return 0;
-	learn_leaving(a, bits / meant, a->joined - more.bits / meant,
-		      (double)(port->now_ns - record(a, 1)->ns));
-	left = a->leaving * ((double)port->now_ns - more.since_ns);
-	staying = more.flows > 0 ? ccs_max(1 - left / more.flows, 0) : 0;
-	return (bits + more.bits * staying) / meant;
+	return meant > 0 ? (bits + missing(a, from_ns, to_ns)) / meant : 0;
 }
 
 /*
@@ -248,11 +213,9 @@ double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
 double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port, unsigned more)
 {
 	const double most = ETA * port->capacity;
-	const double left = a->leaving * (double)(port->now_ns - a->left_ns);
 
 	allow(a, port->now_ns);
 	a->joined += more;
-	a->flows += ccs_max(more - left, 0);
-	a->left_ns = port->now_ns;
+	a->flows += more;
 	return set(a, port, ccs_min(a->rate > 0 ? a->rate : most, most / ccs_max(a->flows, 1)));
 }

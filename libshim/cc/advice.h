@@ -14,9 +14,7 @@
  *
  * A count of the flows by their senders is not needed for that. It bounds the rate from
  * below, so that a competitor that does not follow cannot take everything, and it announces
- * flows before their first bytes arrive. That flows leave is not announced: where others come all
- * the time, the rate at which they leave is learnt, so that short flows do not count for longer
- * than they send.
+ * flows before their first bytes arrive.
  *
  * Pure: no clock, no allocation. One instance per port, used by one thread at a time.
  */
@@ -52,10 +50,6 @@ struct ccs_advice {
 	uint64_t allowed_ns;
 	double joined;
 	double flows;                    /* in effect, those just announced included */
-	double measured;                 /* the last record's number by bits alone, */
-	double present;                  /* and what of all announced flows it had if none left */
-	double leaving;                  /* flows per ns that leave as others are announced, */
-	uint64_t left_ns;                /* counted until then */
 	double load;                     /* arrivals in relation to the capacity, as fed last */
 	unsigned saturated;              /* cuts in a row, since the port is full */
 	double cut_ns;                   /* when the last one takes effect */

@@ -137,25 +137,6 @@ static void all_slow_down_for_a_newcomer_before_it_sends(void **state)
 	}
 }
 
-/* One flow stays, and one of a fifth of a record's time is announced per record. */
-static void short_flows_count_only_while_they_send(void **state)
-{
-	struct loop l = begin(1.2, 0, false);
-
-	(void)state;
-	for (unsigned i = 0; i < 1000; i++) {
-		if (i)
-			ccs_advice_join(&l.a, &l.port, 1);
-		if (i > 900)
-			assert_float_equal(l.a.rate * l.flows / C, 0.972, 0.06);
-		step(&l);
-	}
-	assert_in_range(ccs_advice_join(&l.a, &l.port, 16) / C * 1000, 50, 70); /* these stay */
-	l.flows = 17;
-	assert_float_equal(after(&l, 1) * l.flows / C, 0.972, 0.15);
-	assert_float_equal(after(&l, 100) * l.flows / C, 0.972, 0.03);
-}
-
 static void a_newcomer_to_an_idle_port_begins_at_once(void **state)
 {
 	struct ccs_advice a = { 0 };
@@ -210,7 +191,6 @@ int main(void)
 		cmocka_unit_test(a_lone_flow_gets_the_line_back_within_ten_records),
 		cmocka_unit_test(the_rate_of_63_flows_that_leave_is_advised_within_five_records),
 		cmocka_unit_test(all_slow_down_for_a_newcomer_before_it_sends),
-		cmocka_unit_test(short_flows_count_only_while_they_send),
 		cmocka_unit_test(a_newcomer_to_an_idle_port_begins_at_once),
 		cmocka_unit_test(a_counter_that_starts_over_changes_nothing),
 		cmocka_unit_test(random_input_keeps_the_advice_within_bounds),
