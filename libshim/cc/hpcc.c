@@ -442,9 +442,9 @@ static void await_effect(struct hpcc *h, const struct ccs_cc_ack *ack)
 
 /*
  * A rate above the share that the first record names is a guess: flows that begin together would
- * fill the queue. Below it, this flow may not be counted yet. The first of them learns of few others
- * and would keep more than its share for dozens of RTTs: so this holds each time that there are more
- * flows than ever before.
+ * fill the queue. Below it, this flow may not be counted yet. The first of them learns of few others,
+ * and would keep more than its share for hundreds of RTTs: this is repeated each time that more flows
+ * are counted than ever before. Not at each increase, since short flows would cause one all the time.
  */
 static void begin_at_share(struct ccs_cc *cc, const struct hpcc *h)
 {

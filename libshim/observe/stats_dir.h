@@ -3,9 +3,8 @@
 #define CCS_STATS_DIR_H
 /*
  * The directory of statistics files, one file per process, named PID or, where a process in another
- * PID namespace has that name, PID.NAMESPACE: DIR/ccshim-UID with option stats_dir, else
- * $XDG_RUNTIME_DIR/ccshim,
- * or for root /run/ccshim-stats, or where neither can be used /tmp/ccshim-UID, or where another
+ * PID namespace has that name, PID.NAMESPACE. It is DIR/ccshim-UID with option stats_dir, else
+ * $XDG_RUNTIME_DIR/ccshim, or for root /run/ccshim-stats, or where neither can be used /tmp/ccshim-UID, or where another
  * user has taken that name /tmp/ccshim-UID.XXXXXX, of random letters. It is not
  * /run/ccshim, which belongs to ccshimd: its unit assigns that directory to a separate user and
  * removes it with all its files. Used by writers and readers.

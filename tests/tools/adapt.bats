@@ -37,6 +37,8 @@ make_ucx() {
 	done
 	checks sh -c 'A=1 cd /; exec true --x | cat'
 	line ok command ", dynamically linked, started by sh"
+	checks sudo true # it does not pass LD_PRELOAD on
+	[[ $output != *"started by"* ]]
 	checks env -u
 	line ok command "/env, dynamically linked"
 	checks env no-such-command

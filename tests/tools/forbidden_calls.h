@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef TESTS_FORBIDDEN_CALLS_H
 #define TESTS_FORBIDDEN_CALLS_H
-/* System calls that a running agent does not make and somebody who has taken it over would. */
+/* System calls that a running agent does not make, but an attacker who has taken it over would. */
 #include <stdbool.h>
 
 /* What is created where it is not forbidden, in the current directory. */

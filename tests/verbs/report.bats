@@ -58,9 +58,9 @@ check_traffic() {
 @test "at level info the last line counts controlled and uncontrolled QPs" {
 	CCSHIM_LOG_LEVEL=info run traffic destroy
 	[ "$status" -eq 0 ]
-	[[ ${lines[-1]} == *"2 QPs were controlled, 7 were not: not-rc 2, no-send-queue 1, create-qp-ex 1, "* ]]
+	[[ ${lines[-1]} == *"controlled QPs: 2; uncontrolled: not-rc 2, no-send-queue 1, create-qp-ex 1, "* ]]
 	CCSHIM_MODE=off CCSHIM_LOG_LEVEL=info run traffic destroy
-	[[ $output != *"QPs were"* ]]
+	[[ $output != *"controlled QPs"* ]]
 }
 
 @test "%p is replaced by the process ID" {

@@ -267,18 +267,16 @@ void ccs_report_write(void)
 void ccs_report_log_summary(void)
 {
 	char reasons[512] = "";
-	uint64_t others = 0;
 
 	for (unsigned i = 0; i < CCS_PASS_COUNT; i++) {
 		const uint64_t n = atomic_load(&ccs_shim()->uncontrolled[i]);
 		const size_t at = strlen(reasons);
 
 		if (n)
-			snprintf(reasons + at, sizeof(reasons) - at, "%s%s %" PRIu64, others ? ", " : ": ",
+			snprintf(reasons + at, sizeof(reasons) - at, "%s%s %" PRIu64, at ? ", " : "",
 				 ccs_pass_names[i], n);
-		others += n;
 	}
-	if (controlled || others)
-		ccs_log(CCS_LOG_INFO, "%" PRIu64 " QPs were controlled, %" PRIu64 " were not%s",
-			controlled, others, reasons);
+	if (controlled || *reasons)
+		ccs_log(CCS_LOG_INFO, "controlled QPs: %" PRIu64 "; uncontrolled: %s", controlled,
+			*reasons ? reasons : "none");
 }

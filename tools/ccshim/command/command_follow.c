@@ -18,7 +18,7 @@ static const struct wrapper {
 	{ "mpiexec", "nHNfx" }, { "mpiexec.hydra", "nf" }, { "mpirun", "cnHNfx" }, { "nice", "n" },
 	{ "nohup", "" }, { "numactl", "ipPmMCNO" }, { "orterun", "cnHNx" }, { "prterun", "cnHNx" },
 	{ "prun", "cnHNx" }, { "setsid", "" }, { "srun", "ABcCdDeGiIJmMnNopPqrStTwxz" },
-	{ "stdbuf", "ioe" }, { "strace", "aeEIOopPsSuUXb" }, { "sudo", "CDghpRrtTuU" }, { "taskset", "" },
+	{ "stdbuf", "ioe" }, { "strace", "aeEIOopPsSuUXb" }, { "taskset", "" },
 	{ "time", "fo" }, { "timeout", "ks" }, { "unshare", "RwSG" },
 };
 

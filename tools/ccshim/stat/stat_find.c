@@ -127,10 +127,12 @@ static bool identify(struct search *f, struct stat_process *p, const struct plac
 
 /* -- files ------------------------------------------------------------------------- */
 
-/* The process has not written the header yet. */
-static bool is_unfinished(const void *mapped, size_t size)
+/* The process has not written the header yet. The owner may truncate the file, so it is not mapped. */
+static bool is_unfinished(int fd)
 {
-	return size < 8 || !ccs_stats_load(mapped);
+	uint64_t magic;
+
+	return pread(fd, &magic, sizeof(magic), 0) != sizeof(magic) || !magic;
 }
 
 static void read_mapped(struct search *f, const void *mapped, const struct place *at, const char *name,
@@ -138,8 +140,6 @@ static void read_mapped(struct search *f, const void *mapped, const struct place
 {
 	struct stat_process p = { 0 };
 
-	if (is_unfinished(mapped, (size_t)st->st_size))
-		return;
 	if (!stat_parse_mapped(mapped, (size_t)st->st_size, &p))
 		f->s->unreadable++;
 	else if (!identify(f, &p, at, name, st))
@@ -154,7 +154,7 @@ static void read_file(struct search *f, const struct place *at, const char *name
 
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == at->owner && st.st_size > 0) {
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == at->owner && !is_unfinished(fd)) {
 		mapped = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 		if (mapped != MAP_FAILED) {
 			read_mapped(f, mapped, at, name, &st);
