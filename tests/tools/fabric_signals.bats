@@ -49,3 +49,13 @@ port_to_0() {
 	[ "$status" -eq 2 ]
 	[[ $output == "ccfabric: --telemetry: 'both' is neither sent nor received"* ]]
 }
+
+# With a message per flow, 512 flows of 8 hosts got advice so rarely that 80 times as much waited.
+@test "agents advise as often with many flows of a host as with one" {
+	for copies in 1 64; do
+		fabric --topology star:9@25g --flows "$copies*cross:1-8,0,1g" --cc rcp --agents --warmup 200ms \
+			--for 260ms
+		port_to_0 .queue_bytes.mean | tee -a queues
+	done
+	awk '{ queue[NR] = $1 } END { exit !(queue[2] < 16000) }' queues
+}
