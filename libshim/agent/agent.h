@@ -78,8 +78,9 @@ struct ccs_agent_config {
 	bool daemon;                     /* clients must not take its place when it has ended */
 	bool gives_way;                  /* its run ends when its socket's file is removed */
 
-	/* Whether a process may register that queue pair: 0 or an errno. NULL: always. */
-	int (*check_owner)(void *arg, const struct ccs_ipc_add *qp, pid_t pid);
+	/* Whether a process may register that queue pair: 0 or an errno. uid: the user that
+	 * connected. NULL: always. */
+	int (*check_owner)(void *arg, const struct ccs_ipc_add *qp, pid_t pid, uid_t uid);
 	void *check_owner_arg;
 
 	/* Whether a QP of this host with that number can receive: 0 and its device ("": several

@@ -77,7 +77,7 @@ static void ask_agent(const char *what, const char *name, uint32_t qpn, uint32_t
 	struct ccs_ipc_add qp = { .port = 1, .local_qpn = qpn, .peer_qpn = peer_qpn };
 
 	snprintf(qp.device, sizeof(qp.device), "%s", name);
-	printf("%s: %d\n", what, ccs_owner_check(&owner, &qp, pid));
+	printf("%s: %d\n", what, ccs_owner_check(&owner, &qp, pid, getuid()));
 }
 
 static pthread_barrier_t made, asked;

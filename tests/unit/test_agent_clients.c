@@ -401,10 +401,11 @@ static void other_ipc_versions_are_refused(void **state)
 	close(fd);
 }
 
-static int refused_flow(void *arg, const struct ccs_ipc_add *qp, pid_t pid)
+static int refused_flow(void *arg, const struct ccs_ipc_add *qp, pid_t pid, uid_t uid)
 {
 	(void)arg;
 	assert_int_equal(pid, getpid());
+	assert_int_equal(uid, getuid());
 	return qp->local_qpn == 0x109 ? EPERM : 0;
 }
 

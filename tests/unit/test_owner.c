@@ -22,6 +22,7 @@ enum { QPN = 0x11, PEER = 0x22, PORT = 1, INDEX = 3, OTHER = 4 };
 
 static int kernel;
 static struct ccs_owner owner;
+static uid_t user;                       /* that connected */
 
 static int start(void **state)
 {
@@ -31,6 +32,7 @@ static int start(void **state)
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, end))
 		return -1;
 	owner.netlink = (struct ccs_netlink){ .fd = end[0], .sequence = 40 };
+	user = getuid();
 	kernel = end[1];
 	return 0;
 }
@@ -138,7 +140,7 @@ static int check(const char *device)
 	struct ccs_ipc_add qp = { .port = PORT, .local_qpn = QPN, .peer_qpn = PEER };
 
 	strcpy(qp.device, device);
-	return ccs_owner_check(&owner, &qp, getpid());
+	return ccs_owner_check(&owner, &qp, getpid(), user);
 }
 
 static int check_qp(uint32_t pid, uint32_t rqpn)
@@ -163,6 +165,16 @@ static void others_are_refused(void **state)
 	assert_int_equal(check_qp((uint32_t)getppid(), PEER), EPERM);
 	assert_int_equal(check_qp(0, PEER), EPERM);
 	assert_int_equal(check_qp((uint32_t)getpid(), PEER + 1), EPERM);
+}
+
+/* The process that connected has ended, and its number is that of another user's process. */
+static void a_process_of_another_user_is_refused(void **state)
+{
+	(void)state;
+	user = getuid() + 1;
+	assert_int_equal(check_qp((uint32_t)getpid(), PEER), EPERM);
+	user = 0;
+	assert_int_equal(check_qp((uint32_t)getpid(), PEER), 0);
 }
 
 struct thread {
@@ -371,6 +383,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_processes_own_is_accepted),
 		TEST(others_are_refused),
+		TEST(a_process_of_another_user_is_refused),
 		TEST(a_thread_of_the_process_is_the_process),
 		TEST(requests_are_what_the_kernel_expects),
 		TEST(what_is_not_there_is_said),

@@ -70,7 +70,8 @@ static int check_owner(struct ccs_agent *a, const struct ccs_client *c,
 {
 	const struct ccs_agent_config *config = &a->config;
 	const int error = config->check_owner
-			  ? config->check_owner(config->check_owner_arg, m, c->pid) : 0;
+			  ? config->check_owner(config->check_owner_arg, m, c->pid, c->uid)
+			  : 0;
 
 	if (error)
 		ccs_agent_warn(a, CCS_AGENT_WARN_OWNER, error == EPERM

@@ -128,7 +128,35 @@ static bool has_thread(pid_t pid, uint32_t thread)
 	return access(path, F_OK) == 0;
 }
 
-int ccs_owner_check(void *arg, const struct ccs_ipc_add *qp, pid_t pid)
+/* Real, effective and saved. */
+static bool read_users(pid_t pid, uid_t users[3])
+{
+	char path[64], line[256];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "Uid: %u %u %u", &users[0], &users[1], &users[2]) == 3;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/*
+ * A connection outlives the process that made it if another one has its descriptor. The kernel may
+ * give that process's number to a process of another user.
+ */
+static bool is_of_user(pid_t pid, uid_t uid)
+{
+	uid_t users[3];
+
+	return !uid || !read_users(pid, users) || users[0] == uid || users[1] == uid ||
+	       users[2] == uid;
+}
+
+int ccs_owner_check(void *arg, const struct ccs_ipc_add *qp, pid_t pid, uid_t uid)
 {
 	struct ccs_owner *o = arg;
 	struct answer a;
@@ -138,7 +166,7 @@ int ccs_owner_check(void *arg, const struct ccs_ipc_add *qp, pid_t pid)
 		err = find_qp(o, qp, &a);
 	if (err)
 		return err;
-	if (!has_thread(pid, a.pid))
+	if (!has_thread(pid, a.pid) || !is_of_user(pid, uid))
 		return EPERM;
 	/* 0 until the QP is connected. */
 	return a.peer_qpn && a.peer_qpn != qp->peer_qpn ? EPERM : 0;

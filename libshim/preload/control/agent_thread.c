@@ -79,9 +79,9 @@ static void report_refusal(const char *why)
 }
 
 /* Our own client needs no check. */
-static int check_owner(void *arg, const struct ccs_ipc_add *qp, pid_t pid)
+static int check_owner(void *arg, const struct ccs_ipc_add *qp, pid_t pid, uid_t uid)
 {
-	return pid == getpid() ? 0 : ccs_owner_check(arg, qp, pid);
+	return pid == getpid() ? 0 : ccs_owner_check(arg, qp, pid, uid);
 }
 
 static void close_agent(void)
