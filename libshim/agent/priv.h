@@ -20,8 +20,9 @@ enum {
 	CCS_AGENT_NETWORKS = 4096,       /* hash values of networks */
 	CCS_AGENT_FLOWS = 262144,        /* of all clients */
 	CCS_AGENT_FLOWS_PER_UID = 131072, /* except root's */
-	CCS_AGENT_SAME_QP = 8,           /* slots of a client for one QP number, which can be reused
+	CCS_AGENT_SAME_QP = 8,           /* slots of a user for one QP number, which can be reused
 	                                  * before the agent has processed the removal */
+	CCS_AGENT_STATUS_USERS = 256,    /* hash values of users that request the status */
 	CCS_AGENT_ADDRESSES = 64,
 	CCS_AGENT_INTERFACES = 16,
 	CCS_AGENT_PORTS = 64,
@@ -35,6 +36,7 @@ enum {
 #define CCS_RENEW_NS 1000000000ull
 #define CCS_AGENT_FIRST_RETRY_NS 5000000ull /* of a HELLO, before there was a lease */
 #define CCS_AGENT_WARN_NS 3600000000000ull /* between warnings of one kind */
+#define CCS_AGENT_STATUS_NS 100000000ull /* between requests of a user for the status, except root */
 
 /* A descriptor that the loop waits for. */
 struct ccs_source {
@@ -255,6 +257,7 @@ struct ccs_agent {
 	uid_t refused_uid;
 	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
 	unsigned nclients;
+	uint64_t status_ns[CCS_AGENT_STATUS_USERS]; /* when the next request is answered */
 	struct ccs_closing *closing;
 	struct ccs_index flows, qps, inbound, slots;
 	uint32_t nflows;

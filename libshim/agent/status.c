@@ -96,24 +96,24 @@ static bool sees_all(uid_t viewer)
 	return !viewer || viewer == geteuid();
 }
 
-static bool sees_peer(const struct ccs_agent *a, const struct ccs_peer *p, uid_t viewer)
+/* Of all peers at once: a user may have as many, and connections, as the agent allows. */
+static void find_visible_peers(const struct ccs_agent *a, uid_t viewer, bool visible[CCS_SHM_PATHS])
 {
-	if (sees_all(viewer))
-		return true;
+	memset(visible, sees_all(viewer), CCS_SHM_PATHS);
 	for (const struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
-		if (c->shm && c->uid == viewer && c->paths[p->index])
-			return true;
-	return false;
+		for (uint32_t i = 0; c->shm && c->uid == viewer && i < a->peers.high; i++)
+			visible[i] |= c->paths[i] != 0;
 }
 
 static void put_peers(struct ccs_json *j, const struct ccs_agent *a, uint64_t now_ns, uid_t viewer)
 {
+	bool visible[CCS_SHM_PATHS];
 	unsigned n = 0;
 
+	find_visible_peers(a, viewer, visible);
 	ccs_json_array(j, "peers");
 	for (uint32_t i = 0; i < a->peers.high; i++)
-		if (a->peers.peer[i].serial && sees_peer(a, &a->peers.peer[i], viewer) &&
-		    n++ < MOST_PEERS)
+		if (a->peers.peer[i].serial && visible[i] && n++ < MOST_PEERS)
 			put_peer(j, &a->peers.peer[i], now_ns);
 	ccs_json_end(j);
 	ccs_json_uint(j, "peers_omitted", n > MOST_PEERS ? n - MOST_PEERS : 0);

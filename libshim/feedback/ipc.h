@@ -4,7 +4,8 @@
 /*
  * Messages between the processes of a host and its agent over a UNIX socket (SOCK_SEQPACKET): each
  * message is one packet, one of these structs, in host byte order. Each request except
- * CCS_IPC_REMOVE is answered by a CCS_IPC_RESULT (STATUS: by text), in order.
+ * CCS_IPC_REMOVE is answered by a CCS_IPC_RESULT, in order (STATUS: by text, or by a CCS_IPC_RESULT
+ * with EAGAIN if the user has requested it too often).
  */
 #include <stdint.h>
 

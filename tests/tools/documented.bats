@@ -100,8 +100,14 @@ promises() { sed -n "/^## $1/,/^## /p" "$top_srcdir/tests/security.md" | grep '^
 		grep -qF -- "${test# }" "$top_srcdir/$file" || { echo "no '${test# }' in $file"; false; }
 	done < <(sed -n 's/^  \(tests.*\)/\1/p' "$top_srcdir/tests/security.md")
 	command -v mandoc > /dev/null || skip "mandoc is not installed"
-	diff <(mandoc -T ascii -O width=900 "$top_srcdir/docs/ccshimd.8" | sed 's/.\x08//g' |
-		sed -n '/^SECURITY/,/^KEYS/p' | sed '1d;$d' | words) <(promises 'ccshimd(8)')
+	grep -l '^\.Sh SECURITY' "$top_srcdir"/docs/*.[1-8] > pages
+	[ "$(wc -l < pages)" -eq "$(grep -c '^## .*([1-8])$' "$top_srcdir/tests/security.md")" ]
+	while read -r page; do
+		name=${page##*/}
+		diff <(mandoc -T ascii -O width=900 "$page" | sed 's/.\x08//g' |
+			sed -n '/^SECURITY/,/^[A-Z]/p' | sed '1d;$d' | words) \
+			<(promises "${name%.*}(${name##*.})")
+	done < pages
 }
 
 @test "each attack in SECURITY.md has a test that exists, and a statement of what remains" {

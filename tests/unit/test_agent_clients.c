@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Clients of a host agent: connections, requests, their limits, and status. */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -152,6 +153,108 @@ static void slow_close_does_not_block_the_agent(void **state)
 	close(conn);
 	while (*closing)
 		usleep(1000); /* it is closed now, whenever that thread runs */
+}
+
+/* recvmsg() itself would close them. */
+static void descriptors_without_place_do_not_block_the_agent(void **state)
+{
+	struct rig *r = *state;
+	const int conn = rig_dial(r, RP);
+	struct rlimit enough, none;
+	int reader, fd = lingering(3600, &reader);
+
+	rig_settle(r);
+	rig_send_hello(conn, fd);
+	close(fd);
+	getrlimit(RLIMIT_NOFILE, &enough);
+	none = (struct rlimit){ .rlim_cur = 3, .rlim_max = enough.rlim_max };
+	setrlimit(RLIMIT_NOFILE, &none); /* what is open stays so */
+	rig_settle(r);
+	setrlimit(RLIMIT_NOFILE, &enough);
+	assert_int_equal(r->agent[RP]->nclients, 0);
+	close(reader);
+	close(conn);
+	while (atomic_load(&r->agent[RP]->closing->users) > 1)
+		usleep(1000);
+}
+
+static unsigned open_descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static void send_descriptors(int conn, int fd, unsigned n)
+{
+	uint32_t m = 0;
+	struct iovec iov = { &m, sizeof(m) };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(64 * sizeof(int))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(n * sizeof(int)), .cmsg_level = SOL_SOCKET,
+				.cmsg_type = SCM_RIGHTS } };
+	const struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+				  .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+
+	for (unsigned i = 0; i < n; i++)
+		memcpy(CMSG_DATA(&control.head) + i * sizeof(int), &fd, sizeof(int));
+	assert_int_equal(sendmsg(conn, &h, MSG_NOSIGNAL), sizeof(m));
+}
+
+/* They stay in the socket, also while closing it takes long. */
+static void many_descriptors_take_the_place_of_one(void **state)
+{
+	enum { N = 64 };
+	struct rig *r = *state;
+	const int conn = rig_dial(r, RP);
+	int reader, fd = lingering(3600, &reader);
+	unsigned before;
+
+	rig_settle(r);
+	send_descriptors(conn, fd, N);
+	close(fd);
+	before = open_descriptors();
+	rig_settle(r);
+	assert_in_range(open_descriptors(), 1, before + 1);
+	assert_int_equal(r->agent[RP]->nclients, 0);
+	close(reader);
+	close(conn);
+	while (atomic_load(&r->agent[RP]->closing->users) > 1)
+		usleep(1000);
+}
+
+/* Sealed, and of the right size: to release it takes as long as its owner likes. */
+static int region_with_memory_beyond_its_end(void)
+{
+	const uint32_t head[4] = { CCS_SHM_MAGIC, CCS_SHM_VERSION, CCS_SHM_SLOTS, CCS_SHM_PATHS };
+	const off_t size = sizeof(struct ccs_shm);
+	const int fd = memfd_create("test", MFD_ALLOW_SEALING);
+
+	assert_int_equal(ftruncate(fd, size), 0);
+	assert_int_equal(write(fd, head, sizeof(head)), sizeof(head));
+	assert_int_equal(fallocate(fd, FALLOC_FL_KEEP_SIZE, size, 2 * size), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+	return fd;
+}
+
+static void memory_that_takes_long_to_release_is_not_released_by_the_loop(void **state)
+{
+	struct rig *r = *state;
+	const int conn = rig_dial(r, RP), fd = region_with_memory_beyond_its_end();
+
+	assert_int_equal(rig_hello(r, conn, fd), EINVAL);
+	assert_non_null(strstr(r->said, "memory beyond its end"));
+	assert_int_equal(r->agent[RP]->nclients, 0); /* a thread closes it */
+	close(fd);
+	close(conn);
+	while (atomic_load(&r->agent[RP]->closing->users) > 1)
+		usleep(1000);
 }
 
 static void fill(struct rig *r, unsigned from, unsigned to, bool with)
@@ -443,6 +546,21 @@ static void invalid_flows_are_refused(void **state)
 	assert_int_equal(r->agent[RP]->nflows, 0);
 }
 
+/* The user of a client; the rig's are of the test's user. */
+static void set_user(struct rig *r, const struct rig_client *c, uid_t uid)
+{
+	const uint64_t mark = c->shm->heartbeat_ns;
+
+	atomic_store(&c->shm->heartbeat_ns, UINT64_MAX);
+	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++) {
+		struct ccs_client *of = &r->agent[RP]->client[i];
+
+		if (of->shm && of->shm->heartbeat_ns == UINT64_MAX)
+			of->uid = uid;
+	}
+	atomic_store(&c->shm->heartbeat_ns, mark);
+}
+
 /* Slots for one QP without end would make each of its CNPs take as long. */
 static void slots_per_queue_pair_are_limited(void **state)
 {
@@ -453,6 +571,8 @@ static void slots_per_queue_pair_are_limited(void **state)
 		assert_int_equal(rig_add(r, &c, RP, 1, slot), 0);
 	assert_int_equal(rig_add(r, &c, RP, 1, CCS_AGENT_SAME_QP), EBUSY);
 	assert_int_equal(rig_add(r, &c, RP, 2, CCS_AGENT_SAME_QP), 0);
+	assert_int_equal(rig_add(r, &d, RP, 1, 0), EBUSY);
+	set_user(r, &d, getuid() + 1);
 	assert_int_equal(rig_add(r, &d, RP, 1, 0), 0);
 	rig_hang_up(&c);
 	rig_hang_up(&d);
@@ -659,6 +779,72 @@ static void status_reports_all_counters(void **state)
 	rig_hang_up(&c);
 }
 
+static bool is_status(int fd)
+{
+	char text[65536];
+	const ssize_t n = recv(fd, text, sizeof(text), MSG_DONTWAIT);
+
+	assert_in_range(n, 1, sizeof(text));
+	return *text == '{';
+}
+
+static bool request_status(struct rig *r, const struct rig_client *c)
+{
+	const uint32_t status = CCS_IPC_STATUS;
+
+	assert_int_equal(send(c->fd, &status, sizeof(status), 0), sizeof(status));
+	rig_settle(r);
+	return is_status(c->fd);
+}
+
+static void status_requests_of_a_user_are_limited(void **state)
+{
+	enum { USER = 4242, OTHER = 4243 };
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP), d = rig_client(r, RP), e = rig_client(r, RP);
+
+	r->agent[RP]->salt = 1; /* their hashes differ */
+	set_user(r, &c, USER);
+	set_user(r, &d, USER);
+	set_user(r, &e, OTHER);
+	assert_true(request_status(r, &c));
+	assert_false(request_status(r, &c));
+	assert_false(request_status(r, &d));
+	assert_true(request_status(r, &e));
+	rig_pass(r, 100);
+	assert_true(request_status(r, &d));
+	set_user(r, &d, 0);
+	assert_true(request_status(r, &d));
+	assert_true(request_status(r, &d));
+	rig_hang_up(&c);
+	rig_hang_up(&d);
+	rig_hang_up(&e);
+}
+
+/* So that the others', marks and messages do not wait for all of them. */
+static void a_turn_handles_few_requests_of_a_client(void **state)
+{
+	enum { N = 100 };
+	struct rig *r = *state;
+	struct ccs_ipc_result result;
+	const uint32_t unknown = 99;
+	const int fd = rig_dial(r, RP);
+	int n = 0;
+
+	rig_settle(r);
+	for (int i = 0; i < N; i++)
+		assert_int_equal(send(fd, &unknown, sizeof(unknown), 0), sizeof(unknown));
+	ccs_agent_turn(r->agent[RP], 0);
+	while (recv(fd, &result, sizeof(result), MSG_DONTWAIT) > 0)
+		n++;
+	assert_in_range(n, 1, N / 4);
+	rig_settle(r);
+	while (recv(fd, &result, sizeof(result), MSG_DONTWAIT) > 0)
+		n++;
+	assert_int_equal(n, N);
+	close(fd);
+}
+
 static bool status_has(const struct rig *r, uid_t viewer, const char *words)
 {
 	size_t len;
@@ -706,6 +892,9 @@ int main(void)
 		TEST(only_a_stale_socket_is_replaced),
 		TEST(invalid_regions_are_refused),
 		TEST(slow_close_does_not_block_the_agent),
+		TEST(descriptors_without_place_do_not_block_the_agent),
+		TEST(many_descriptors_take_the_place_of_one),
+		TEST(memory_that_takes_long_to_release_is_not_released_by_the_loop),
 		TEST(slow_close_of_a_refused_connection_does_not_block_the_agent),
 		TEST(lingering_refused_connections_keep_no_other_user_out),
 		TEST(slow_closes_of_a_user_keep_no_other_user_out),
@@ -725,6 +914,8 @@ int main(void)
 		TEST(random_requests_are_harmless),
 		TEST(status_reports_all_counters),
 		TEST(status_shows_a_user_only_what_is_his),
+		TEST(status_requests_of_a_user_are_limited),
+		TEST(a_turn_handles_few_requests_of_a_client),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,11 +8,12 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "feedback/ipc.h"
 
-enum { TIMEOUT_S = 10, TEXT_MAX = 1 << 20 };
+enum { TIMEOUT_S = 10, PAUSE_MS = 50, TEXT_MAX = 1 << 20 };
 
 static int connect_to(const char *path)
 {
@@ -72,9 +73,36 @@ bool is_agent_thread(const char *socket)
 	return !error && thread;
 }
 
+static bool is_busy(const char *answer, ssize_t n)
+{
+	struct ccs_ipc_result r;
+
+	if (n != (ssize_t)sizeof(r))
+		return false;
+	memcpy(&r, answer, sizeof(r));
+	return r.type == CCS_IPC_RESULT && r.error == EAGAIN;
+}
+
+/* Of each user's requests, the agent answers some in a second. */
+static ssize_t request_status(int fd, char *text)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
+	const uint32_t type = CCS_IPC_STATUS;
+	ssize_t n = -1;
+
+	for (int i = 0; i < 1000 * TIMEOUT_S / PAUSE_MS; i++) {
+		n = exchange(fd, &type, sizeof(type), text, TEXT_MAX - 1);
+		if (!is_busy(text, n))
+			return n;
+		memset(text, 0, (size_t)n);
+		nanosleep(&pause, NULL);
+	}
+	errno = EAGAIN;
+	return -1;
+}
+
 char *ask_agent(const char *socket)
 {
-	const uint32_t type = CCS_IPC_STATUS;
 	const int fd = connect_to(socket);
 	char *text = NULL;
 	ssize_t n = -1;
@@ -84,7 +112,7 @@ char *ask_agent(const char *socket)
 	if (fd < 0)
 		return NULL;
 	if (send_hello(fd, &thread) == 0 && (text = calloc(1, TEXT_MAX)))
-		n = exchange(fd, &type, sizeof(type), text, TEXT_MAX - 1);
+		n = request_status(fd, text);
 	saved = errno;
 	close(fd);
 	if (n < 0) {

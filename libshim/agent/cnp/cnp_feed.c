@@ -39,7 +39,7 @@ bool ccs_cnp_feed_slots_used_up(const struct ccs_agent *a, const struct ccs_clie
 	unsigned n = 0;
 
 	while ((l = ccs_index_next(&a->qps, l, hash)))
-		n += flow_of(l)->client == c && flow_of(l)->local_qpn == m->local_qpn;
+		n += flow_of(l)->client->uid == c->uid && flow_of(l)->local_qpn == m->local_qpn;
 	return n >= CCS_AGENT_SAME_QP;
 }
 

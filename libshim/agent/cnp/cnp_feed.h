@@ -6,7 +6,8 @@
 
 void ccs_cnp_feed_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_cnp_feed_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
-/* Whether the client already has CCS_AGENT_SAME_QP slots for that QP. */
+/* Whether the client's user already has CCS_AGENT_SAME_QP slots for that QP: each of its CNPs is
+ * delivered to all of them. */
 bool ccs_cnp_feed_slots_used_up(const struct ccs_agent *a, const struct ccs_client *c,
 				const struct ccs_ipc_add *m);
 /* 0; ENOENT: no such flow; EPERM: it belongs to another user, and c is not root; EINVAL. */

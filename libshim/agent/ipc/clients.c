@@ -20,7 +20,7 @@
 #include "agent/ipc/shm_map.h"
 
 enum {
-	BUCKETS = 16384, MESSAGE_MAX = 512, MESSAGES_A_TURN = 256,
+	BUCKETS = 16384, MESSAGE_MAX = 512, MESSAGES_A_TURN = 16,
 };
 
 /* -- the listening socket -------------------------------------------------------- */
@@ -212,7 +212,23 @@ static void read_passed(struct msghdr *h, struct ccs_passed *p)
 	}
 }
 
-/* Receive one message. Returns its length; 0: end of connection, or too long; -1: none yet. */
+/* One message with its descriptors. Returns its length; -1: there is none. */
+static ssize_t receive(int socket, struct msghdr *h, int flags)
+{
+	ssize_t n;
+
+	do
+		n = recvmsg(socket, h, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+/*
+ * Receive one message. Returns its length; 0: end of connection, too long, or with more descriptors
+ * than there is place for; -1: none yet. recvmsg() closes the others, which can block. So the message
+ * is read while it also stays in the socket, and removed from there only if there was place for all:
+ * then nothing is closed for the last time.
+ */
 static ssize_t receive_request(int socket, void *data, size_t len, struct ccs_passed *p)
 {
 	union {
@@ -222,17 +238,17 @@ static ssize_t receive_request(int socket, void *data, size_t len, struct ccs_pa
 	struct iovec iov = { data, len };
 	struct msghdr h = {
 		.msg_iov = &iov, .msg_iovlen = 1,
-		.msg_control = &control, .msg_controllen = sizeof(control),
+		.msg_control = &control, .msg_controllen = sizeof(control.bytes),
 	};
-	ssize_t n;
+	const ssize_t n = receive(socket, &h, MSG_PEEK);
 
-	do
-		n = recvmsg(socket, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return errno == EAGAIN ? -1 : 0;
 	read_passed(&h, p);
-	return h.msg_flags & MSG_TRUNC ? 0 : n;
+	if (h.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		return 0;
+	receive(socket, &(struct msghdr){ 0 }, 0);
+	return n;
 }
 
 static void client_ready(struct ccs_agent *a, struct ccs_source *s)
@@ -248,7 +264,7 @@ static void client_ready(struct ccs_agent *a, struct ccs_source *s)
 		if (n < 0)
 			return;
 		stays = n && ccs_ipc_handle(a, c, data, (size_t)n, p.n == 1 ? p.fd[0] : -1);
-		if (p.n == 1 && ccs_shm_is_memory_file(p.fd[0]))
+		if (p.n == 1 && ccs_shm_is_closed_quickly(p.fd[0]))
 			close(p.fd[--p.n]);
 		if (!stays || p.n) {
 			end_client(a, c, &p);

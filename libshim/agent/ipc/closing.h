@@ -8,9 +8,10 @@
  */
 #include "agent/priv.h"
 
-enum { CCS_PASSED_MAX = 253 };           /* the kernel's SCM_MAX_FD */
+/* More would fill this process's table while they are being closed. */
+enum { CCS_PASSED_MAX = 1 };
 
-/* Descriptors that a message carried: at most one, unless the client is malicious. */
+/* Descriptors of a message. */
 struct ccs_passed {
 	unsigned n;
 	int fd[CCS_PASSED_MAX];

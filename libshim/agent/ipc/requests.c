@@ -65,12 +65,28 @@ static int handle_hello(struct ccs_agent *a, struct ccs_client *c, const struct 
 	return error;
 }
 
+/* The text takes some milliseconds. Users whose hashes are equal share the limit. */
+static bool claim_status(struct ccs_agent *a, uid_t uid)
+{
+	uint64_t *next_ns = &a->status_ns[ccs_mix(a->salt ^ uid) % CCS_AGENT_STATUS_USERS];
+	const uint64_t now_ns = ccs_agent_now(a);
+
+	if (uid && now_ns < *next_ns)
+		return false;
+	*next_ns = now_ns + CCS_AGENT_STATUS_NS;
+	return true;
+}
+
 static bool send_status(struct ccs_agent *a, const struct ccs_client *c)
 {
+	char *text;
 	size_t len;
-	char *text = ccs_status_text(a, c->uid, &len);
-	const bool ok = text && send_reply(c, text, len);
+	bool ok;
 
+	if (!claim_status(a, c->uid))
+		return send_result(c, EAGAIN, 0);
+	text = ccs_status_text(a, c->uid, &len);
+	ok = text && send_reply(c, text, len);
 	free(text);
 	return ok;
 }

@@ -8,11 +8,24 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-bool ccs_shm_is_memory_file(int fd)
+static bool is_memory_file(int fd)
 {
 	struct statfs fs;
 
 	return fcntl(fd, F_GET_SEALS) >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
+/* A file may have more memory than its size shows: beyond its end, where seals do not count. */
+static bool is_small(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (uint64_t)st.st_blocks * 512 <= 2 * sizeof(struct ccs_shm);
+}
+
+bool ccs_shm_is_closed_quickly(int fd)
+{
+	return is_memory_file(fd) && is_small(fd);
 }
 
 /* A region that shrinks, or for which no huge page is free, would kill the agent with SIGBUS. */
@@ -22,12 +35,14 @@ static const char *find_fault(int fd)
 	const int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
 
-	if (!ccs_shm_is_memory_file(fd) || fstat(fd, &st))
+	if (!is_memory_file(fd) || fstat(fd, &st))
 		return "it is not a memfd of normal pages";
 	if ((seals & required) != required)
 		return "it is not sealed";
 	if (st.st_size != sizeof(struct ccs_shm))
 		return "its size differs";
+	if (!is_small(fd)) /* it would be released when it is unmapped */
+		return "it has memory beyond its end";
 	return NULL;
 }
 

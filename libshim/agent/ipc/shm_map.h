@@ -6,8 +6,8 @@
 
 #include "feedback/shm.h"
 
-/* Whether fd is a file in memory, whose close() does not block. */
-bool ccs_shm_is_memory_file(int fd);
+/* Whether fd is a file in memory that has little of it: close() neither blocks nor takes long. */
+bool ccs_shm_is_closed_quickly(int fd);
 /* NULL, and the reason in *why, if the region is not acceptable. */
 struct ccs_shm *ccs_shm_map(int fd, const char **why);
 /* shm may be NULL. */
