@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 struct ccs_hash_node {
-	struct ccs_hash_node *next;
+	struct ccs_hash_node *next, **at; /* at: what points to this one */
 	uint64_t hash;
 };
 
@@ -37,19 +37,18 @@ static inline void ccs_index_add(struct ccs_index *x, struct ccs_hash_node *e, u
 {
 	struct ccs_hash_node **at = &x->bucket[hash & x->mask];
 
-	e->hash = hash;
-	e->next = *at;
+	*e = (struct ccs_hash_node){ .next = *at, .at = at, .hash = hash };
+	if (e->next)
+		e->next->at = &e->next;
 	*at = e;
 }
 
-/* e must be in the table. */
-static inline void ccs_index_remove(struct ccs_index *x, struct ccs_hash_node *e)
+/* e must be in a table. The time does not depend on how many entries have its hash. */
+static inline void ccs_index_remove(struct ccs_hash_node *e)
 {
-	struct ccs_hash_node **at = &x->bucket[e->hash & x->mask];
-
-	while (*at != e)
-		at = &(*at)->next;
-	*at = e->next;
+	*e->at = e->next;
+	if (e->next)
+		e->next->at = e->at;
 }
 
 /* The next entry with that hash after e; e NULL: the first one. */

@@ -20,8 +20,8 @@ enum {
 	CCS_AGENT_NETWORKS = 4096,       /* hash values of networks */
 	CCS_AGENT_FLOWS = 262144,        /* of all clients */
 	CCS_AGENT_FLOWS_PER_UID = 131072, /* except root's */
-	CCS_AGENT_SAME_QP = 8,           /* slots of a user for one QP number, which can be reused
-	                                  * before the agent has processed the removal */
+	CCS_AGENT_SAME_QP = 8,           /* slots of a user for one QP at either end: its number can
+	                                  * be reused before the agent has processed the removal */
 	CCS_AGENT_STATUS_USERS = 256,    /* hash values of users that request the status */
 	CCS_AGENT_ADDRESSES = 64,
 	CCS_AGENT_INTERFACES = 16,

@@ -578,6 +578,23 @@ static void slots_per_queue_pair_are_limited(void **state)
 	rig_hang_up(&d);
 }
 
+/* Each CNP is for all of them, and QPs that are not connected may name any. */
+static void flows_per_queue_pair_of_a_peer_are_limited(void **state)
+{
+	struct rig *r = *state;
+	struct rig_client c = rig_client(r, RP);
+	struct ccs_ipc_add m;
+
+	for (uint32_t n = 0; n <= CCS_AGENT_SAME_QP; n++) {
+		m = rig_flow(r, RP, n, n);
+		m.peer_qpn = 0x300;
+		assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), n < CCS_AGENT_SAME_QP ? 0 : EBUSY);
+	}
+	m.peer_qpn = 0x301;
+	assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), 0);
+	rig_hang_up(&c);
+}
+
 static void removed_flow_receives_no_cnps(void **state)
 {
 	struct rig *r = *state;
@@ -906,6 +923,7 @@ int main(void)
 		TEST(other_ipc_versions_are_refused),
 		TEST(invalid_flows_are_refused),
 		TEST(slots_per_queue_pair_are_limited),
+		TEST(flows_per_queue_pair_of_a_peer_are_limited),
 		TEST(removed_flow_receives_no_cnps),
 		TEST(client_that_reads_no_replies_is_disconnected),
 		TEST(number_of_clients_is_limited),

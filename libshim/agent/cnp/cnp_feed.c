@@ -26,9 +26,9 @@ void ccs_cnp_feed_attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	ccs_index_add(&a->qps, &f->qp_link, hash_of(a, f->device, f->local_qpn));
 }
 
-void ccs_cnp_feed_detach(struct ccs_agent *a, struct ccs_agent_flow *f)
+void ccs_cnp_feed_detach(struct ccs_agent_flow *f)
 {
-	ccs_index_remove(&a->qps, &f->qp_link);
+	ccs_index_remove(&f->qp_link);
 }
 
 bool ccs_cnp_feed_slots_used_up(const struct ccs_agent *a, const struct ccs_client *c,

@@ -5,7 +5,7 @@
 #include "agent/priv.h"
 
 void ccs_cnp_feed_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
-void ccs_cnp_feed_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
+void ccs_cnp_feed_detach(struct ccs_agent_flow *f);
 /* Whether the client's user already has CCS_AGENT_SAME_QP slots for that QP: each of its CNPs is
  * delivered to all of them. */
 bool ccs_cnp_feed_slots_used_up(const struct ccs_agent *a, const struct ccs_client *c,

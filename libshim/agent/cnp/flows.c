@@ -57,7 +57,7 @@ static void link_to_client(struct ccs_agent *a, struct ccs_agent_flow *f)
 
 static void unlink_from_client(struct ccs_agent *a, struct ccs_agent_flow *f)
 {
-	ccs_index_remove(&a->slots, &f->slot_link);
+	ccs_index_remove(&f->slot_link);
 	*f->at = f->next;
 	if (f->next)
 		f->next->at = f->at;
@@ -116,6 +116,23 @@ static bool needs_too_many_peers(struct ccs_agent *a, const struct ccs_client *c
 	return true;
 }
 
+/* Each CNP for that QP of the peer is delivered to all flows towards it. Only one can be connected
+ * to it, but one that is not connected yet may name any. */
+static bool has_too_many_senders(const struct ccs_agent *a, const struct ccs_client *c,
+				 const struct ccs_ipc_add *m, const struct ccs_ends *ends)
+{
+	const struct ccs_peer *p = ccs_peer_find(a, ends);
+	struct ccs_hash_node *l = NULL;
+	unsigned n = 0;
+
+	while (p && (l = ccs_index_next(&a->flows, l, hash_of(a, p, m->peer_qpn)))) {
+		const struct ccs_agent_flow *f = (struct ccs_agent_flow *)l;
+
+		n += f->peer == p && f->peer_qpn == m->peer_qpn && f->client->uid == c->uid;
+	}
+	return n >= CCS_AGENT_SAME_QP;
+}
+
 /* 0, or the errno with which the request is refused. */
 static int check_request(struct ccs_agent *a, const struct ccs_client *c,
 			 const struct ccs_ipc_add *m, const struct ccs_ends *ends)
@@ -127,7 +144,7 @@ static int check_request(struct ccs_agent *a, const struct ccs_client *c,
 		return EINVAL;
 	if (ccs_agent_flow_find(a, c, m->slot))
 		return EEXIST;
-	if (ccs_cnp_feed_slots_used_up(a, c, m))
+	if (ccs_cnp_feed_slots_used_up(a, c, m) || has_too_many_senders(a, c, m, ends))
 		return EBUSY;
 	if (!ccs_agent_owns_address(a, &ends->local))
 		return EADDRNOTAVAIL;
@@ -196,9 +213,9 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 	c->paths[f->peer->index]--;
 	if (!--f->peer->flows)
 		ccs_peer_set_stranger(a, f->peer, true);
-	ccs_index_remove(&a->flows, &f->link);
-	ccs_cnp_feed_detach(a, f);
-	ccs_inbound_detach(a, f);
+	ccs_index_remove(&f->link);
+	ccs_cnp_feed_detach(f);
+	ccs_inbound_detach(f);
 	ccs_nic_cnps_detach(a, f);
 	free(f);
 }

@@ -88,7 +88,7 @@ static void evict(struct ccs_agent *a, struct ccs_peer *p)
 
 	ps->evicted(a, p);
 	ccs_peer_set_stranger(a, p, false);
-	ccs_index_remove(&ps->index, &p->link);
+	ccs_index_remove(&p->link);
 	ps->unused[ps->nunused++] = p->index;
 	if (p->inbound.path)
 		ps->unused[ps->nunused++] = p->inbound.path - 1;

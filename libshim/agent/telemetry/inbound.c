@@ -69,11 +69,11 @@ void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 	set_flags(a, f, name, requested && ccs_ports_can_measure(a, if_nametoindex(name)));
 }
 
-void ccs_inbound_detach(struct ccs_agent *a, struct ccs_agent_flow *f)
+void ccs_inbound_detach(struct ccs_agent_flow *f)
 {
 	struct ccs_slot *slot = &f->client->shm->slot[f->slot];
 
-	ccs_index_remove(&a->inbound, &f->inbound_link);
+	ccs_index_remove(&f->inbound_link);
 	atomic_store_explicit(&slot->inbound_flags, 0, memory_order_relaxed);
 	if (!f->reads)
 		return;

@@ -5,7 +5,7 @@
 #include "agent/priv.h"
 
 void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
-void ccs_inbound_detach(struct ccs_agent *a, struct ccs_agent_flow *f);
+void ccs_inbound_detach(struct ccs_agent_flow *f);
 /* Whether a flow of this host has that queue pair, connected to that peer. */
 bool ccs_inbound_has(const struct ccs_agent *a, const struct ccs_peer *p, uint32_t local_qpn);
 /* Deliver a CNP to the flows of that queue pair. */
