@@ -52,7 +52,7 @@ no_key() {
 # reloads WORDS: SIGHUP makes the agent print them, and it goes on.
 reloads() {
 	kill -HUP $agent
-	for _ in $(seq 100); do
+	for _ in $(seq 1200); do
 		if grep -q -F -e "$1" agent.err; then break; fi
 		sleep 0.05
 	done
@@ -140,17 +140,26 @@ receive() {
 	until [ -S notify ]; do sleep 0.05; done
 }
 
+# mark TEXT: put a line between the agent's messages that are sent before and those that are sent later.
+mark() {
+	perl -MIO::Socket::UNIX -MSocket -e '
+		IO::Socket::UNIX->new(Type => SOCK_DGRAM, Peer => "notify")->send(shift) or die' "$1"
+	until grep -qx "$1" got; do sleep 0.05; done
+}
+
 # Only its loop does. A stopped process is stuck, too.
 @test "a stuck agent sends its watchdog nothing" {
 	command -v perl > /dev/null || skip "no perl"
-	receive 1000
+	receive 1000000
 	NOTIFY_SOCKET=$PWD/notify WATCHDOG_USEC=30000 start
 	until [ "$(wc -l < got)" -ge 5 ]; do sleep 0.05; done
 	kill -STOP "$agent"
-	sleep 0.3
-	before=$(wc -l < got)
+	until grep -q '^State:.*stopped' "/proc/$agent/status"; do sleep 0.05; done
+	mark stuck
 	sleep 0.5
-	[ "$(wc -l < got)" -eq "$before" ]
+	mark later
+	[ "$(sed -n '/^stuck$/,/^later$/p' got)" = $'stuck\nlater' ]
+	before=$(wc -l < got)
 	kill -CONT "$agent"
 	until [ "$(wc -l < got)" -gt "$before" ]; do sleep 0.05; done
 	kill $receiver

@@ -12,6 +12,7 @@ setup() {
 	for name in ${!CCSHIM_@}; do unset "$name"; done
 	ccshim=$top_builddir/tools/ccshim/ccshim
 	cd "$BATS_TEST_TMPDIR"
+	see_own_only
 	export XDG_RUNTIME_DIR=$PWD CCSHIM_AGENT=$PWD/no-agent
 	export RIG_KEEP=1 CCSHIM_SEGMENT=4k CCSHIM_MAX_INFLIGHT=8k CCSHIM_BASE_RTT=20us CCSHIM_CC=timely
 	export ASAN_OPTIONS=detect_leaks=0 # shown.c leaves on purpose what it made

@@ -12,6 +12,7 @@ setup() {
 	unset NO_COLOR COLUMNS LINES
 	ccshim=$(realpath "$top_builddir")/tools/ccshim/ccshim
 	cd "$BATS_TEST_TMPDIR"
+	see_own_only
 	export XDG_RUNTIME_DIR=$PWD
 	export RIG_KEEP=1 CCSHIM_SEGMENT=4k CCSHIM_MAX_INFLIGHT=8k CCSHIM_BASE_RTT=20us CCSHIM_CC=timely
 	export ASAN_OPTIONS=detect_leaks=0 # shown.c leaves on purpose what it made
@@ -22,16 +23,18 @@ teardown() {
 	[ -z "${app:-}" ] || { exec 8>&-; kill "$app" 2>/dev/null; wait "$app"; } || true
 }
 
-# open_screen ROWS COLUMNS OPTION...: top on a terminal of that size; what it writes is in typescript.
+# open_screen ROWS COLUMNS OPTION...: top on a terminal of that size; what it writes is in typescript,
+# its process is in pid.
 open_screen() {
 	command -v script > /dev/null || skip "script(1) is not installed"
 	printf 'stty rows %s cols %s\nstty -a > before\n' "$1" "$2" > command
 	shift 2
 	{
+		printf "sh -c 'echo \$\$ > pid; exec \"\$@\"' sh "
 		printf '%q ' "$ccshim" top "$@"
 		printf '\necho $? > status\nstty -a > after\n'
 	} >> command
-	rm -f keys typescript status # of the screen before
+	rm -f keys typescript status pid # of the screen before
 	mkfifo keys
 	script -qefc 'sh command' typescript < keys > /dev/null 2>&1 7>&- 8>&- &
 	screen=$!
@@ -140,7 +143,7 @@ ended() {
 	ended 0
 	open_screen 24 80 -i 0.2
 	appears 'by gated$'
-	kill -TERM "$(pgrep -f "^$ccshim top" -P "$(pgrep -f '^sh command' -P "$screen")")"
+	kill -TERM "$(cat pid)"
 	ended 0
 }
 
