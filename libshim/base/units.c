@@ -52,7 +52,7 @@ static bool is_tail(const char *text, enum ccs_unit unit)
 		return true;
 	if (unit == CCS_UNIT_RATE)
 		return strcmp(text, "bit") == 0 || strcmp(text, "bps") == 0 ||
-		       strcmp(text, "bit/s") == 0;
+		       strcmp(text, "bit/s") == 0 || strcmp(text, "b/s") == 0;
 	return unit == CCS_UNIT_BYTES &&
 	       (strcasecmp(text, "b") == 0 || strcasecmp(text, "ib") == 0);
 }
@@ -77,6 +77,14 @@ static const struct scale *find_scale(const char *suffix, enum ccs_unit unit)
 	return NULL;
 }
 
+/* After a space the unit is needed, as it is printed: "10 Gb/s", not "10 g". */
+static bool has_unit(const char *suffix, enum ccs_unit unit)
+{
+	if (unit == CCS_UNIT_TIME || unit == CCS_UNIT_LENGTH)
+		return *suffix;
+	return unit != CCS_UNIT_NONE && strpbrk(suffix, "bB");
+}
+
 int ccs_parse_unit(const char *text, enum ccs_unit unit, double *value)
 {
 	const struct scale *scale;
@@ -90,6 +98,8 @@ int ccs_parse_unit(const char *text, enum ccs_unit unit, double *value)
 	number = ccs_strtod(text, &suffix);
 	if (suffix == text)
 		return -1;
+	if (suffix[0] == ' ' && has_unit(suffix + 1, unit))
+		suffix++;
 	scale = find_scale(suffix, unit);
 	if (!scale)
 		return -1;

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_BASE_UNITS_H
 #define CCS_BASE_UNITS_H
-/* Numbers with units, as users type them. */
+/*
+ * Numbers with units, as users type them or copy them from the tools' output, which has a space
+ * before the unit.
+ */
 #include <stddef.h>
 
 #define CCS_UNIT_LEN 40 /* holds any formatted value */
 
 enum ccs_unit {
 	CCS_UNIT_NONE,   /* a plain number */
-	CCS_UNIT_RATE,   /* bit/s: 10g, 200mbit, 25gbps, 1e9; decimal prefixes */
-	CCS_UNIT_BYTES,  /* bytes: 64k, 2mb, 4096; binary prefixes, as perftest's -s */
+	CCS_UNIT_RATE,   /* bit/s: 10g, 200mbit, 25gbps, 1.5 Gb/s, 1e9; decimal prefixes */
+	CCS_UNIT_BYTES,  /* bytes: 64k, 2mb, 64 KB, 4096; binary prefixes, as perftest's -s */
 	CCS_UNIT_TIME,   /* microseconds: 50us, 2ms, 1s, 300ns; a bare number is us */
 	CCS_UNIT_LENGTH, /* metres: 15m, 2km; a bare number is metres */
 };

@@ -40,6 +40,11 @@ tests_unit_test_pool_LDADD = $(unit_ldadd)
 tests_unit_test_request_LDADD = $(unit_ldadd)
 tests_unit_test_rules_LDADD = $(unit_ldadd)
 tests_unit_test_thread_LDADD = $(unit_ldadd)
+tests_unit_test_units_SOURCES = \
+	tests/unit/test_units.c \
+	tools/common/human.c \
+	tools/common/human.h
+tests_unit_test_units_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_test_units_LDADD = $(unit_ldadd)
 endif
 

@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "base/units.h"
 #include "seed.h"
+#include "tools/common/human.h"
 
 static const struct { const char *text; enum ccs_unit unit; double value; } known[] = {
 	{ "0", CCS_UNIT_NONE, 0 },
@@ -24,6 +25,8 @@ static const struct { const char *text; enum ccs_unit unit; double value; } know
 	{ "200mbit", CCS_UNIT_RATE, 200e6 },
 	{ "25gbps", CCS_UNIT_RATE, 25e9 },
 	{ "25Gbit/s", CCS_UNIT_RATE, 25e9 },
+	{ "25 Gb/s", CCS_UNIT_RATE, 25e9 }, { "25Gb/s", CCS_UNIT_RATE, 25e9 },
+	{ "64 KB", CCS_UNIT_BYTES, 65536 },
 	{ "800bps", CCS_UNIT_RATE, 800 },
 	{ "1e9", CCS_UNIT_RATE, 1e9 },
 	{ "0.1t", CCS_UNIT_RATE, 1e11 },
@@ -56,7 +59,8 @@ static void known_values_are_read(void **state)
 
 static const struct { const char *text; enum ccs_unit unit; } wrong[] = {
 	{ "", CCS_UNIT_RATE }, { " 10g", CCS_UNIT_RATE }, { "10g ", CCS_UNIT_RATE },
-	{ "10 g", CCS_UNIT_RATE }, { "-1g", CCS_UNIT_RATE }, { "+1g", CCS_UNIT_RATE },
+	{ "10 g", CCS_UNIT_RATE }, { "64 k", CCS_UNIT_BYTES }, { "10  gbps", CCS_UNIT_RATE }, { "10 ", CCS_UNIT_RATE }, { "5 ", CCS_UNIT_NONE },
+	{ "10 GB/s", CCS_UNIT_RATE }, { "-1g", CCS_UNIT_RATE }, { "+1g", CCS_UNIT_RATE },
 	{ "10gb", CCS_UNIT_RATE }, { "10GBps", CCS_UNIT_RATE }, { "10gib", CCS_UNIT_RATE },
 	{ "10gg", CCS_UNIT_RATE }, { "10us", CCS_UNIT_RATE }, { "g", CCS_UNIT_RATE },
 	{ "0x10", CCS_UNIT_RATE }, { "nan", CCS_UNIT_RATE }, { "infinity", CCS_UNIT_RATE },
@@ -139,6 +143,28 @@ static void written_values_read_back(void **state)
 	}
 }
 
+/* The precision is that of three digits. */
+static void what_tools_print_reads_back(void **state)
+{
+	static char *(*const print[])(double, char *, size_t) = {
+		[CCS_UNIT_RATE] = human_rate, [CCS_UNIT_BYTES] = human_bytes, [CCS_UNIT_TIME] = human_us,
+	};
+	char text[CCS_UNIT_LEN];
+
+	(void)state;
+	seed_start("parse(print(x)) is x");
+	for (unsigned i = 0; i < 100000; i++) {
+		const enum ccs_unit unit = (enum ccs_unit)(CCS_UNIT_RATE + i % 3);
+		const double value = pow(10, (double)seed_below(14000) / 1000);
+		double back = -1;
+
+		print[unit](value, text, sizeof(text));
+		if (ccs_parse_unit(text, unit, &back) || fabs(back - value) > 0.006 * value)
+			fail_msg("%.17g as unit %d is printed '%s', read as %.17g",
+				 value, (int)unit, text, back);
+	}
+}
+
 static void garbage_is_refused_or_reads_back(void **state)
 {
 	static const char letters[] = "0123456789.e+-kmgtbpsuniKMGTBx/ ";
@@ -207,6 +233,7 @@ int main(void)
 		cmocka_unit_test(wrong_text_is_refused_and_writes_nothing),
 		cmocka_unit_test(the_usual_form_is_written),
 		cmocka_unit_test(written_values_read_back),
+		cmocka_unit_test(what_tools_print_reads_back),
 		cmocka_unit_test(garbage_is_refused_or_reads_back),
 		cmocka_unit_test(the_locale_does_not_matter),
 		cmocka_unit_test(numbers_are_decimal_only),
