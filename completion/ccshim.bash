@@ -24,21 +24,22 @@ _ccshim_devices() {
 _ccshim_run() {
 	local word=${COMP_WORDS[COMP_CWORD]} i
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
-	-a) _ccshim_algorithm "$word"; return ;;
-	-m) COMPREPLY=($(compgen -W "off observe enforce" -- "$word")); return ;;
-	-o) COMPREPLY=($(compgen -W "$(_ccshim_options)" -- "$word")); compopt -o nospace; return ;;
-	-c | -t | --trace) COMPREPLY=($(compgen -f -- "$word")); return ;;
-	-r) return ;;
+	-a | --cc) _ccshim_algorithm "$word"; return ;;
+	-m | --mode) COMPREPLY=($(compgen -W "off observe enforce" -- "$word")); return ;;
+	-o | --option) COMPREPLY=($(compgen -W "$(_ccshim_options)" -- "$word")); compopt -o nospace; return ;;
+	-c | --config | -t | --trace) COMPREPLY=($(compgen -f -- "$word")); return ;;
+	-r | --max-rate) return ;;
 	esac
 	for ((i = 2; i < COMP_CWORD; i++)); do # the first word that is not an option is the command
 		case ${COMP_WORDS[i]} in
-		-[armotc] | --trace) ((i++)) ;;
+		-[armotc] | --cc | --max-rate | --mode | --option | --trace | --config) ((i++)) ;;
 		-*) ;;
 		*) COMPREPLY=($(compgen -f -- "$word")); return ;;
 		esac
 	done
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-a -r -m -t -c -o -n -q -v -h --adapt" -- "$word")) ;;
+	-*) COMPREPLY=($(compgen -W "-a -r -m -t -c -o -n -q -v -h --cc --max-rate --mode --trace --config
+		--option --dry-run --quiet --verbose --help --adapt" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -c -- "$word")) ;;
 	esac
 }
@@ -52,12 +53,12 @@ _ccshim_info() {
 	--line-rate | --base-rtt | --rtt-jitter | --segment | --flows) return ;;
 	esac
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-v -c -f -a -d -h --json --app --peer --device --port --dscp --sl --line-rate --base-rtt
+	-*) COMPREPLY=($(compgen -W "-v -c -f -a -d -h --versions --config --file --algorithms --devices --help --json --app --peer --device --port --dscp --sl --line-rate --base-rtt
 		--rtt-jitter --segment --flows" -- "$word")) ;;
 	*)
 		case " ${COMP_WORDS[*]} " in
-		*" -d "*) COMPREPLY=($(compgen -W "$(_ccshim_devices)" -- "$word")) ;;
-		*" -a "*) _ccshim_algorithm "$word" ;;
+		*" -d "* | *" --devices "*) COMPREPLY=($(compgen -W "$(_ccshim_devices)" -- "$word")) ;;
+		*" -a "* | *" --algorithms "*) _ccshim_algorithm "$word" ;;
 		esac
 		;;
 	esac
@@ -66,11 +67,11 @@ _ccshim_info() {
 _ccshim_replay() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
-	-a) COMPREPLY=($(compgen -W "$(_ccshim_algorithms)" -- "$word")); return ;;
+	-a | --cc) COMPREPLY=($(compgen -W "$(_ccshim_algorithms)" -- "$word")); return ;;
 	--line-rate | --base-rtt | --rtt-jitter | --segment | --flows | --qp) return ;;
 	esac
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-a -h --line-rate --base-rtt --rtt-jitter --segment --flows --qp
+	-*) COMPREPLY=($(compgen -W "-a -h --cc --help --line-rate --base-rtt --rtt-jitter --segment --flows --qp
 		--timers --check" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -f -- "$word")) ;;
 	esac
@@ -83,7 +84,7 @@ _ccshim_plot() {
 	--flows | --qp) return ;;
 	esac
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-o -n -h --cdf --flows --qp" -- "$word")) ;;
+	-*) COMPREPLY=($(compgen -W "-o -n -h --output --dry-run --help --cdf --flows --qp" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -f -- "$word")) ;;
 	esac
 }
@@ -93,7 +94,7 @@ _ccshim_plan() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	if ((COMP_CWORD == 2)); then
 		case $word in
-		-*) COMPREPLY=($(compgen -W "--json --explain -h" -- "$word")) ;;
+		-*) COMPREPLY=($(compgen -W "--json --explain -h --help" -- "$word")) ;;
 		*) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" plan -h 2> /dev/null |
 			sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p')" -- "$word")) ;;
 		esac
@@ -101,7 +102,7 @@ _ccshim_plan() {
 	fi
 	case $word in
 	-*) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" plan "${COMP_WORDS[2]}" -h 2> /dev/null |
-		sed -n 's/^  \(-[a-z0-9-]*\) .*/\1/p')" -- "$word")) ;;
+		sed -n 's/^  \(-h, \)*\(-[a-z0-9-]*\) .*/\2/p') -h" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -f -- "$word")) ;;
 	esac
 }
@@ -109,11 +110,11 @@ _ccshim_plan() {
 _ccshim_debug() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
-	-o) COMPREPLY=($(compgen -f -- "$word")); return ;;
-	-t) return ;;
+	-o | --output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+	--timeout) return ;;
 	esac
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-o -t -h" -- "$word")) ;;
+	-*) COMPREPLY=($(compgen -W "-o -h --output --timeout --help" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -c -- "$word")) ;;
 	esac
 }
@@ -121,12 +122,12 @@ _ccshim_debug() {
 _ccshim_stat() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
-	-d) COMPREPLY=($(compgen -W "totals deltas" -- "$word")); return ;;
-	-p) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" stat 2> /dev/null |
+	-d | --display) COMPREPLY=($(compgen -W "totals deltas" -- "$word")); return ;;
+	-p | --pid) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" stat 2> /dev/null |
 		sed -n 's/^\([0-9]*\) .*/\1/p')" -- "$word")); return ;;
-	-i | -n | --sort | --max-qps) return ;;
+	-i | --interval | -n | --count | --sort | --max-qps) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-p -i -n -d -h --sort --json --openmetrics --prometheus --max-qps --reset
+	COMPREPLY=($(compgen -W "-p -i -n -d -h --pid --interval --count --display --help --sort --json --openmetrics --prometheus --max-qps --reset
 		--baseline" -- "$word"))
 }
 
@@ -139,12 +140,13 @@ _ccshim_check() {
 	for ((i = 2; i < COMP_CWORD; i++)); do # words after the command belong to it
 		case ${COMP_WORDS[i]} in
 		--root | --priority | --interval | -[armtoc]) ((i++)) ;;
+		--cc | --max-rate | --mode | --trace | --option | --config) ((i++)) ;;
 		-*) ;;
 		*) COMPREPLY=($(compgen -f -- "$word")); return ;;
 		esac
 	done
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-a -r -m -t -o -c --fabric --priority --interval --json --root
+	-*) COMPREPLY=($(compgen -W "-a -r -m -t -o -c --cc --max-rate --mode --trace --option --config --help --fabric --priority --interval --json --root
 		-h" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -c -- "$word")) ;;
 	esac
@@ -154,9 +156,9 @@ _ccshim_top() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	--sort) COMPREPLY=($(compgen -W "gated goodput rate rtt program" -- "$word")); return ;;
-	-i | -n | --filter) return ;;
+	-i | --interval | -n | --count | --filter) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-i -n -h --sort --filter" -- "$word"))
+	COMPREPLY=($(compgen -W "-i -n -h --interval --count --help --sort --filter" -- "$word"))
 }
 
 _ccshim_serve() {
@@ -165,27 +167,27 @@ _ccshim_serve() {
 	--address) COMPREPLY=($(compgen -W "127.0.0.1 ::1 0.0.0.0 ::" -- "$word")); return ;;
 	--port) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-h --port --address --control" -- "$word"))
+	COMPREPLY=($(compgen -W "-h --help --port --address --control" -- "$word"))
 }
 
 _ccshim_doctor() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
 	--root) COMPREPLY=($(compgen -d -- "$word")); return ;;
-	-i | --priority) return ;;
+	-i | --interval | --priority) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-i -h --priority --json --root" -- "$word"))
+	COMPREPLY=($(compgen -W "-i -h --interval --help --priority --json --root" -- "$word"))
 }
 
 # Options that may differ between queue pairs; no space is added after their =.
 _ccshim_set() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
-	-p) COMPREPLY=($(compgen -W "$(pgrep -u "$EUID" . 2> /dev/null)" -- "$word")); return ;;
+	-p | --pid) COMPREPLY=($(compgen -W "$(pgrep -u "$EUID" . 2> /dev/null)" -- "$word")); return ;;
 	--qp | --peer | --timeout) return ;;
 	esac
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-p -h --all --qp --peer --new --show --timeout" -- "$word")) ;;
+	-*) COMPREPLY=($(compgen -W "-p -h --pid --help --all --qp --peer --new --show --timeout" -- "$word")) ;;
 	*)
 		COMPREPLY=($(compgen -W "mode= cc= line_rate= max_rate= base_rtt= rtt_jitter= segment= max_inflight=
 			split= split_imm= linger= fallback= dscp=" -- "$word"))

@@ -37,7 +37,7 @@ stand_in() {
 	refused "$ccshim" debug -o
 	refused "$ccshim" debug -x
 	said "there is no option -x"
-	refused "$ccshim" debug -o x.tgz -t soon
+	refused "$ccshim" debug -o x.tgz --timeout soon
 	said "'soon' is not a number of seconds"
 	[ "$(echo *)" = stderr ]
 }
@@ -91,7 +91,7 @@ stand_in() {
 	stand_in rdma 'trap "" TERM; echo $$ > "$HOME/hung"; sleep 1000; sleep 1000'
 	stand_in tc 'echo "this kernel cannot" >&2; exit 3'
 	stand_in lsmod 'sleep 20 & echo some modules'
-	debug -t 1 -o a.tgz
+	debug --timeout 1 -o a.tgz
 	unpack a.tgz
 	manifest "^missing +rdma/link +'rdma .*did not end within 1 s"
 	manifest "^missing +net/qdisc .*status 3: this kernel cannot"

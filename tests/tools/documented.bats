@@ -42,6 +42,19 @@ offered() {
 	done
 }
 
+@test "every letter of an option has a long form" {
+	for sub in $(subcommands); do
+		"$ccshim" "$sub" -h | grep -E '^  -[a-zA-Z]' > letters
+		if grep -vE -- ', --[a-z]' letters; then echo "in ccshim $sub -h"; false; fi
+		# Each is an option: what is missing is its value, or nothing.
+		for option in $(grep -oE -- '--[a-z][a-z-]+' letters); do
+			run "$ccshim" "$sub" "$option"
+			[[ $output != *"unrecognized option"* && $output != *"there is no option"* ]] ||
+				{ echo "$output"; false; }
+		done
+	done
+}
+
 @test "every calculation of plan has its options in the manual page and in completion" {
 	source "$top_srcdir/completion/ccshim.bash"
 	for calc in $("$ccshim" plan -h | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p'); do

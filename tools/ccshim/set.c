@@ -42,7 +42,7 @@ static int print_help(void)
 	       "Changes settings of a running process of yours, for all its current and future\n"
 	       "queue pairs or for some. NAME is an option that may differ between queue pairs,\n"
 	       "or a parameter of their algorithm. Either all settings are applied or none.\n\n"
-	       "  -p PID          the process\n"
+	       "  -p, --pid PID   the process\n"
 	       "  --all           every running process of yours, or as root, of all users;\n"
 	       "                  one that is not polling applies the request when it polls\n"
 	       "  --qp LQPN       only that connected queue pair\n"
@@ -50,7 +50,7 @@ static int print_help(void)
 	       "  --new           only queue pairs that are connected from now on\n"
 	       "  --show          print the current settings\n"
 	       "  --timeout T     how long to wait for the process to accept       [2s]\n"
-	       "  -h              this text\n\n"
+	       "  -h, --help      this text\n\n"
 	       "The status is 0 if the settings are applied, 1 if the process refuses or does\n"
 	       "not exist, 2 for a usage error, 3 if the process did not accept the request in\n"
 	       "time: then no setting is changed, or with --all, not yet.\n");
@@ -401,6 +401,7 @@ static int send_to(const struct stat_process *p, int file_of_it, void *arg)
 int cmd_set(int argc, char **argv)
 {
 	static const struct option long_options[] = {
+		{ "pid", required_argument, NULL, 'p' },
 		{ "qp", required_argument, NULL, OPT_QP },
 		{ "peer", required_argument, NULL, OPT_PEER },
 		{ "new", no_argument, NULL, OPT_NEW },

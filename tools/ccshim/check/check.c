@@ -30,14 +30,15 @@ static int print_help(void)
 	       "                    [--root DIR]\n\n"
 	       "Checks whether COMMAND can be run under congestion control here, and prints\n"
 	       "what to do if not. COMMAND is only read, never run.\n\n"
-	       "  -a, -r, -m, -t, -o, -c  as of 'ccshim run'\n"
+	       "  -a, --cc; -r, --max-rate; -m, --mode; -t, --trace; -o, --option; -c, --config\n"
+	       "              as of 'ccshim run'\n"
 	       "  --fabric    check instead how the interfaces of RoCE devices are set up:\n"
 	       "              MTU, PFC, trust, ECN, CNPs' DSCP, PAUSE frames per second\n"
 	       "  --priority N        the priority of RDMA traffic there (3)\n"
 	       "  --interval SECONDS  count PAUSE frames for so long (1)\n"
 	       "  --json      JSON\n"
 	       "  --root DIR  check the devices in DIR/sys and DIR/dev\n"
-	       "  -h          this text\n\n"
+	       "  -h, --help  this text\n\n"
 	       "The status is 0 if no check failed, 1 if one did, 2 for a usage error.\n");
 	return EXIT_OK;
 }
@@ -198,6 +199,7 @@ int cmd_check(int argc, char **argv)
 {
 	enum { OPT_JSON = 256, OPT_ROOT, OPT_FABRIC, OPT_PRIORITY, OPT_INTERVAL };
 	static const struct option long_options[] = {
+		RUN_LONG_OPTIONS,
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "root", required_argument, NULL, OPT_ROOT },
 		{ "fabric", no_argument, NULL, OPT_FABRIC },

@@ -23,11 +23,11 @@ static int print_help(void)
 	       "under ccshim twice, and states what their increase means and what to do: too few\n"
 	       "receives, lost packets, drops, PAUSE frames, marks without CNPs, slow ports, MTU\n"
 	       "and DSCP. Run it while the programs communicate.\n\n"
-	       "  -i SECONDS      time between the two readings                     [10]\n"
-	       "  --priority N    the priority of RDMA traffic                       [3]\n"
-	       "  --json          JSON\n"
-	       "  --root DIR      judge the readings recorded in DIR/before and DIR/after\n"
-	       "  -h              this text\n\n"
+	       "  -i, --interval SECONDS  time between the two readings                    [10]\n"
+	       "  --priority N            the priority of RDMA traffic                      [3]\n"
+	       "  --json                  JSON\n"
+	       "  --root DIR              judge the readings recorded in DIR/before, DIR/after\n"
+	       "  -h, --help              this text\n\n"
 	       "The status is 0 if no problem was found, 1 if one was, 2 for a usage error.\n");
 	return EXIT_OK;
 }
@@ -176,6 +176,7 @@ int cmd_doctor(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
+		{ "interval", required_argument, NULL, 'i' },
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "priority", required_argument, NULL, OPT_PRIORITY },
 		{ "root", required_argument, NULL, OPT_ROOT },

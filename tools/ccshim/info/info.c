@@ -22,23 +22,23 @@ struct info {
 static int help(void)
 {
 	printf("usage: ccshim info [-vcfad] [OPTION...] [ALG[:PARAM=VALUE,...] | DEVICE]\n\n"
-	       "  -v              version of ccshim and of libibverbs\n"
-	       "  -c              the current value and origin of each option\n"
-	       "  -f              every option documented, as a valid configuration file\n"
-	       "                  with the defaults, or with -c the current values\n"
-	       "  -a              the algorithms, or ALG, with every parameter\n"
-	       "  -d              the devices, or DEVICE, and whether they can be controlled\n"
-	       "  --app NAME      options as the program of that name sees them\n"
+	       "  -v, --versions    version of ccshim and of libibverbs\n"
+	       "  -c, --config      the current value and origin of each option\n"
+	       "  -f, --file        every option documented, as a valid configuration file\n"
+	       "                    with the defaults, or with -c the current values\n"
+	       "  -a, --algorithms  the algorithms, or ALG, with every parameter\n"
+	       "  -d, --devices     the devices, or DEVICE, and whether they can be controlled\n"
+	       "  --app NAME        options as the program of that name sees them\n"
 	       "  --peer ADDR, --device NAME, --port N, --dscp N, --sl N\n"
-	       "                  ... and its queue pairs to that peer, on that device and port,\n"
-	       "                  with that DSCP and service level\n"
-	       "  --line-rate R   derive parameters for a port of that rate      [10g]\n"
-	       "  --base-rtt T    ... for that unloaded round-trip time          [10us]\n"
-	       "  --rtt-jitter T  ... for that much delay added by the hosts (p95) [0]\n"
-	       "  --segment S     ... for segments of that size                  [64k]\n"
-	       "  --flows N       ... for that many flows of this host           [1]\n"
-	       "  --json          JSON\n"
-	       "  -h              this text\n");
+	       "                    ... and its queue pairs to that peer, on that device and\n"
+	       "                    port, with that DSCP and service level\n"
+	       "  --line-rate R     derive parameters for a port of that rate      [10g]\n"
+	       "  --base-rtt T      ... for that unloaded round-trip time          [10us]\n"
+	       "  --rtt-jitter T    ... for that much delay added by the hosts (p95) [0]\n"
+	       "  --segment S       ... for segments of that size                  [64k]\n"
+	       "  --flows N         ... for that many flows of this host           [1]\n"
+	       "  --json            JSON\n"
+	       "  -h, --help        this text\n");
 	return EXIT_OK;
 }
 
@@ -51,6 +51,11 @@ static const struct option long_options[] = {
 	{ "port", required_argument, NULL, OPT_MATCH },
 	{ "dscp", required_argument, NULL, OPT_MATCH },
 	{ "sl", required_argument, NULL, OPT_MATCH },
+	{ "versions", no_argument, NULL, 'v' },
+	{ "config", no_argument, NULL, 'c' },
+	{ "file", no_argument, NULL, 'f' },
+	{ "algorithms", no_argument, NULL, 'a' },
+	{ "devices", no_argument, NULL, 'd' },
 	{ "json", no_argument, NULL, OPT_JSON },
 	PATH_LONG_OPTIONS,
 	{ "help", no_argument, NULL, 'h' },

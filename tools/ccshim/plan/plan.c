@@ -181,7 +181,7 @@ static int print_help(void)
 		printf("  %-10s  %s\n", calcs[i]->name, calcs[i]->doc);
 	printf("\n  --json      JSON instead of a table\n"
 	       "  --explain   also print the formulas and where each comes from\n"
-	       "  -h          this text; 'ccshim plan CALCULATION -h' for more\n\n"
+	       "  -h, --help  this text; 'ccshim plan CALCULATION -h' for more\n\n"
 	       "Sizes are binary (64k, 32m), rates decimal (100g), times in us (1.5us).\n");
 	return EXIT_OK;
 }
@@ -198,7 +198,7 @@ static int print_calc_help(const struct plan_calc *calc)
 	}
 	printf("  %-22s  JSON instead of a table\n"
 	       "  %-22s  also print the formulas and where each comes from\n"
-	       "  %-22s  this text\n", "--json", "--explain", "-h");
+	       "  %-22s  this text\n", "--json", "--explain", "-h, --help");
 	return EXIT_OK;
 }
 

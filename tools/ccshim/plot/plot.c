@@ -21,12 +21,12 @@ static int print_help(void)
 	       "Draws with gnuplot, for each flow in traces (option trace) or in recordings of\n"
 	       "'ccshim stat -i SECONDS --json', over time: rate, RTT, bytes in flight, the\n"
 	       "longest queue on its path, CNPs.\n\n"
-	       "  -o FILE.png|.svg  the picture            [the first FILE's name with .png]\n"
-	       "  --cdf WHAT        the distribution of rtt, rate, inflight or queue instead\n"
-	       "  --flows N         maximum number of flows, the busiest ones       [%d]\n"
-	       "  --qp N            only this queue pair\n"
-	       "  -n                print the commands for gnuplot, and draw nothing\n"
-	       "  -h                this text\n", GNUPLOT_COLORS);
+	       "  -o, --output FILE  the picture, .png or .svg   [the first FILE's name, .png]\n"
+	       "  --cdf WHAT         the distribution of rtt, rate, inflight or queue instead\n"
+	       "  --flows N          maximum number of flows, the busiest ones       [%d]\n"
+	       "  --qp N             only this queue pair\n"
+	       "  -n, --dry-run      print the commands for gnuplot, and draw nothing\n"
+	       "  -h, --help         this text\n", GNUPLOT_COLORS);
 	return EXIT_OK;
 }
 
@@ -73,6 +73,8 @@ static int parse_out(struct plot *p)
 enum { OPT_CDF = 256, OPT_FLOWS, OPT_QP };
 
 static const struct option long_options[] = {
+	{ "output", required_argument, NULL, 'o' },
+	{ "dry-run", no_argument, NULL, 'n' },
 	{ "cdf", required_argument, NULL, OPT_CDF },
 	{ "flows", required_argument, NULL, OPT_FLOWS },
 	{ "qp", required_argument, NULL, OPT_QP },

@@ -40,16 +40,16 @@ static int print_help(void)
 {
 	printf("usage: ccshim replay -a ALG[:PARAM=VALUE,...] [OPTION...] FILE|-\n\n"
 	       "Passes the events of a trace to an algorithm and prints its decisions as CSV.\n\n"
-	       "  -a ALG[:PARAM=VALUE,...]  the algorithm; see 'ccshim info -a'\n"
-	       "  --line-rate R             line rate of the port\n"
-	       "  --base-rtt T              unloaded round-trip time\n"
-	       "  --rtt-jitter T            delay added by the hosts, p95       [0]\n"
-	       "  --segment S               segment size                        [64k]\n"
-	       "  --flows N                 flows of this host                  [1]\n"
-	       "  --qp N                    only the rows of this queue pair\n"
-	       "  --timers                  also a row for each timer of the algorithm\n"
-	       "  --check                   compare with the recorded decisions, print no rows\n"
-	       "  -h                        this text\n\n"
+	       "  -a, --cc ALG    the algorithm, ALG[:PARAM=VALUE,...]; see 'ccshim info -a'\n"
+	       "  --line-rate R   line rate of the port\n"
+	       "  --base-rtt T    unloaded round-trip time\n"
+	       "  --rtt-jitter T  delay added by the hosts, p95       [0]\n"
+	       "  --segment S     segment size                        [64k]\n"
+	       "  --flows N       flows of this host                  [1]\n"
+	       "  --qp N          only the rows of this queue pair\n"
+	       "  --timers        also a row for each timer of the algorithm\n"
+	       "  --check         compare with the recorded decisions, print no rows\n"
+	       "  -h, --help      this text\n\n"
 	       "A trace of CCSHIM_TRACE contains its network path; any other trace needs\n"
 	       "--line-rate and --base-rtt. ccshim-replay(1) documents the columns. The status\n"
 	       "is 0; 1 for a mistake in the trace or a decision that differs from the recorded\n"
@@ -240,6 +240,7 @@ enum { OPT_QP = 256, OPT_TIMERS, OPT_CHECK };
 
 static const struct option long_options[] = {
 	PATH_LONG_OPTIONS,
+	{ "cc", required_argument, NULL, 'a' },
 	{ "qp", required_argument, NULL, OPT_QP },
 	{ "timers", no_argument, NULL, OPT_TIMERS },
 	{ "check", no_argument, NULL, OPT_CHECK },

@@ -32,19 +32,22 @@ static int print_help(void)
 {
 	printf("usage: ccshim run [OPTION...] [--] COMMAND [ARG...]\n\n"
 	       "Runs COMMAND with the RDMA traffic of its queue pairs under congestion control.\n\n"
-	       "  -a ALG[:PARAM=VALUE,...]  the algorithm (cc); see 'ccshim info -a';\n"
-	       "                            a path is a plug-in's, see ccshim_cc(3)\n"
-	       "  -r RATE                   rate limit per queue pair (max_rate): 10g, 400mbit\n"
-	       "  -m off|observe|enforce    measure only, or pace traffic (mode)\n"
-	       "  -t FILE                   record events and decisions of algorithms (trace)\n"
-	       "  -o NAME=VALUE             any option; see 'ccshim info -f'\n"
-	       "  -c FILE                   a configuration file instead of the user's\n"
-	       "  --adapt                   make UCX use ordinary verbs (UCX_TLS), and\n"
-	       "                            Open MPI's mpirun pass all this to other hosts\n"
-	       "  -n                        print what would be set, run nothing\n"
-	       "  -q                        errors only (log_level=error)\n"
-	       "  -v, -vv                   more messages (log_level=info, debug)\n"
-	       "  -h                        this text\n\n"
+	       "  -a, --cc ALG[:PARAM=VALUE,...]\n"
+	       "                         the algorithm; see 'ccshim info -a'; a path is a\n"
+	       "                         plug-in's, see ccshim_cc(3)\n"
+	       "  -r, --max-rate RATE    rate limit per queue pair: 10g, 400mbit\n"
+	       "  -m, --mode off|observe|enforce\n"
+	       "                         measure only, or pace traffic\n"
+	       "  -t, --trace FILE       record events and decisions of algorithms\n"
+	       "  -o, --option NAME=VALUE\n"
+	       "                         any option; see 'ccshim info -f'\n"
+	       "  -c, --config FILE      a configuration file instead of the user's\n"
+	       "  --adapt                make UCX use ordinary verbs (UCX_TLS), and\n"
+	       "                         Open MPI's mpirun pass all this to other hosts\n"
+	       "  -n, --dry-run          print what would be set, run nothing\n"
+	       "  -q, --quiet            errors only (log_level=error)\n"
+	       "  -v, -vv, --verbose     more messages (log_level=info, debug)\n"
+	       "  -h, --help             this text\n\n"
 	       "The status is COMMAND's; 2 for a mistake in the options, 125 if ccshim fails,\n"
 	       "126 if COMMAND cannot be run, 127 if it is not found.\n");
 	return EXIT_OK;
@@ -148,7 +151,10 @@ int cmd_run(int argc, char **argv)
 {
 	static const struct option long_options[] = {
 		{ "adapt", no_argument, NULL, OPT_ADAPT },
-		{ "trace", required_argument, NULL, 't' },
+		RUN_LONG_OPTIONS,
+		{ "dry-run", no_argument, NULL, 'n' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};

@@ -7,6 +7,13 @@
 #include "config/options.h"
 
 #define RUN_OPTIONS "a:r:m:t:o:c:"
+#define RUN_LONG_OPTIONS \
+	{ "cc", required_argument, NULL, 'a' }, \
+	{ "max-rate", required_argument, NULL, 'r' }, \
+	{ "mode", required_argument, NULL, 'm' }, \
+	{ "trace", required_argument, NULL, 't' }, \
+	{ "option", required_argument, NULL, 'o' }, \
+	{ "config", required_argument, NULL, 'c' }
 
 struct run_options {
 	struct ccs_options scratch;         /* to check each value */

@@ -38,20 +38,20 @@ static int print_help(void)
 	       "Shows statistics of processes under congestion control: for each queue pair its\n"
 	       "algorithm, rate, window, round-trip times, time at the gate, CNPs, and the links\n"
 	       "on its path.\n\n"
-	       "  -p PID            this process only\n"
-	       "  -i SECONDS        repeat at this interval; a terminal is redrawn\n"
-	       "  -n COUNT          number of repetitions\n"
-	       "  -d totals|deltas  since the queue pair was created, or since the last time\n"
-	       "                                                  [deltas with -i]\n"
-	       "  --sort FIELD      sort queue pairs by a field of --json, largest first\n"
-	       "  --json            a JSON object, with -i one per line\n"
-	       "  --prometheus      metrics in Prometheus' text format, for node_exporter\n"
-	       "  --openmetrics     metrics as OpenMetrics\n"
-	       "  --max-qps N       maximum number of queue pairs in metrics       [100]\n"
-	       "  --reset           save the statistics as a baseline, in a file of yours\n"
-	       "  --baseline        show statistics since the baseline\n"
-	       "  --baseline=FILE   the file of the baseline, with --reset too\n"
-	       "  -h                this text\n\n"
+	       "  -p, --pid PID           this process only\n"
+	       "  -i, --interval SECONDS  repeat at this interval; a terminal is redrawn\n"
+	       "  -n, --count N           number of repetitions\n"
+	       "  -d, --display WHAT      totals since the queue pair was created, or deltas\n"
+	       "                          since the last time              [deltas with -i]\n"
+	       "  --sort FIELD            sort queue pairs by a field of --json, largest first\n"
+	       "  --json                  a JSON object, with -i one per line\n"
+	       "  --prometheus            metrics in Prometheus' text format for node_exporter\n"
+	       "  --openmetrics           metrics as OpenMetrics\n"
+	       "  --max-qps N             maximum number of queue pairs in metrics       [100]\n"
+	       "  --reset                 save the statistics as a baseline, in a file of yours\n"
+	       "  --baseline              show statistics since the baseline\n"
+	       "  --baseline=FILE         the file of the baseline, with --reset too\n"
+	       "  -h, --help              this text\n\n"
 	       "The status is 0; 1 if the process of -p has no statistics; 2 for a mistake in\n"
 	       "the options.\n");
 	return EXIT_OK;
@@ -368,6 +368,10 @@ int cmd_stat(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "interval", required_argument, NULL, 'i' },
+		{ "count", required_argument, NULL, 'n' },
+		{ "display", required_argument, NULL, 'd' },
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "openmetrics", no_argument, NULL, OPT_OPENMETRICS },
 		{ "prometheus", no_argument, NULL, OPT_PROMETHEUS },

@@ -19,11 +19,12 @@ static int print_help(void)
 	       "Shows the flows of processes under congestion control on the whole terminal,\n"
 	       "busy ones first, and whether the rate, the window or the application limits\n"
 	       "each. If the output is no terminal, prints one page.\n\n"
-	       "  -i SECONDS     interval between two pages                          [1]\n"
-	       "  -n COUNT       number of pages; then exit\n"
-	       "  --sort KEY     gated, goodput, rate, rtt or program                [gated]\n"
-	       "  --filter TEXT  only flows of that PID or job, or whose program or peer has it\n"
-	       "  -h             this text\n\n"
+	       "  -i, --interval SECONDS  interval between two pages                        [1]\n"
+	       "  -n, --count N           number of pages; then exit\n"
+	       "  --sort KEY              gated, goodput, rate, rtt or program          [gated]\n"
+	       "  --filter TEXT           only flows of that PID or job, or with TEXT in the\n"
+	       "                          name of their program or peer\n"
+	       "  -h, --help              this text\n\n"
 	       "Keys: q quit, s next order, f filter (Enter accepts, Escape removes it),\n"
 	       "space pause. NO_COLOR in the environment switches bold and colour off.\n");
 	return EXIT_OK;
@@ -212,6 +213,8 @@ int cmd_top(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "help", no_argument, NULL, 'h' },
+		{ "interval", required_argument, NULL, 'i' },
+		{ "count", required_argument, NULL, 'n' },
 		{ "sort", required_argument, NULL, OPT_SORT },
 		{ "filter", required_argument, NULL, OPT_FILTER },
 		{ 0 }
