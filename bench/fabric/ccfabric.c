@@ -25,6 +25,8 @@ static void show_progress(uint64_t now, unsigned done, unsigned flows)
 
 static void check_ends(const struct topology *t, const struct fab_flows *f)
 {
+	if (!f->n)
+		die("the traffic has no flows: nothing would be simulated");
 	for (unsigned i = 0; i < f->n; i++) {
 		const struct fab_flow_spec *s = &f->flow[i];
 
@@ -205,6 +207,8 @@ static void print_all(const struct options *o, const struct fab_result *r, struc
 
 	if (!o->json || strcmp(o->json, "-") != 0)
 		fab_print(&o->conf, r, &cost, stdout);
+	if (fflush(stdout) || ferror(stdout))
+		die("standard output: %s", strerror(errno));
 	write_to(o->json, &outcome, write_json);
 	write_to(o->fct, &outcome, write_fct);
 	write_to(o->save_topology, &outcome, write_topology);

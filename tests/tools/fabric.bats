@@ -155,6 +155,7 @@ alone() {
 	printf '%s\n' 2 '0 1 3 100 1000 0' > short
 	printf '%s\n' 1 '0 0 3 100 1000 0' > self
 	printf '%s\n' 1 '0 1 9 100 1000 0' > priority
+	echo 0 > none
 	echo 'ROUTE 0 -> 2 over 1' > routes
 	while IFS='|' read -r options message; do
 		# shellcheck disable=SC2086
@@ -170,6 +171,7 @@ alone() {
 		--flows incast:16|'incast:16' is no traffic
 		--flows websearch:300%|'websearch:300%' is no traffic
 		--topology star:3@1g --flows far|flow 0 goes from node 0 to 9, which are not both hosts
+		--flows none|the traffic has no flows
 		--flows short|short:3: a flow is missing
 		--flows self|self:2: the flow's source is its destination
 		--flows priority|priority:2: '9' is not a priority, a whole number below 8
@@ -190,4 +192,7 @@ alone() {
 	run "$ccfabric" run -q --out_json /missing/file
 	[ "$status" -eq 2 ]
 	[[ $output == *"/missing/file: No such file"* ]]
+	run bash -c '"$1" run -q --topology star:2@1g --flows incast:1,64k > /dev/full' - "$ccfabric"
+	[ "$status" -eq 2 ]
+	[[ $output == "ccfabric: standard output: No space left on device"* ]]
 }
