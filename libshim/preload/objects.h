@@ -75,6 +75,8 @@ struct shadow {
 	unsigned errors;                 /* failed polls */
 	uint32_t empty, rest_after;      /* polls in a row that found nothing; so many: rest */
 	atomic_bool resting;             /* none of its QPs has WQEs in flight: do not poll it */
+	atomic_bool counted;             /* another one exists: `busy` says the same at any time */
+	atomic_uint busy;                /* QPs with WQEs in flight, or failing */
 	uint32_t size;                   /* entries */
 	atomic_uint used;                /* those reserved for QPs; only release needs cq->lock */
 	atomic_uint unacked;             /* events returned and not acknowledged yet */
@@ -197,6 +199,7 @@ struct qp {
 	struct ibv_qp *real;
 	struct ctx *ctx;
 	struct cq *cq;
+	struct shadow *shadow;
 	struct wr_batch *wr_batch;       /* NULL: created without ibv_wr_*. Not under the lock */
 	uint32_t id;                     /* registry entry and generation, for tokens */
 	uint32_t qp_num;                 /* for the last report, when `real` is gone */
@@ -206,6 +209,7 @@ struct qp {
 	bool notifies : 1;               /* its CQ has a channel */
 	bool busy : 1, mixed : 1, failing : 1; /* counted in its CQ */
 	bool resumed : 1;                /* from SQD, since the application posted last */
+	bool counted : 1;                /* in shadow->busy */
 	bool sq_sig_all;
 	bool broken;                     /* failed: the shim completes what the device does not */
 	bool marker_posted;              /* then: behind all WQEs there is one of ours */
@@ -214,11 +218,11 @@ struct qp {
 	uint8_t port;
 	enum ibv_qp_state state : 8;
 	bool syscalls;                   /* of its device */
-	struct ibv_qp_cap cap;           /* as returned to the application */
 	struct ccs_stats_slot *stats;    /* its entry of the statistics file; NULL: none */
 	uint64_t publish_ns;             /* when to update it; UINT64_MAX: never */
 	struct ccs_flow flow;
 	struct feedback feedback;
+	struct ibv_qp_cap cap;           /* as returned to the application */
 	struct ibv_send_wr *copy;        /* flow.wr_mask + 1: deferred WRs; NULL: none was yet */
 	struct ibv_sge *copy_sge;        /* cap.max_send_sge each */
 	unsigned char *copy_inline;      /* cap.max_inline_data each */
@@ -227,8 +231,7 @@ struct qp {
 	struct ccs_match_subject who;    /* what is known of its connection */
 	struct qp *prev, *next;          /* list of all live QPs, for reports */
 	struct parent_domain *domain;    /* that the application created it in; NULL: none */
-	struct shadow *shadow;
-	uint32_t reserved;               /* entries of it */
+	uint32_t reserved;               /* entries of the shadow CQ */
 	bool may_split;                  /* created with entries for segments */
 	uint64_t created_ns;
 	uint32_t peer_qpn;

@@ -112,7 +112,7 @@ static __attribute__((noinline)) void try_to_rest(struct cq *cq, struct shadow *
 	atomic_store(&s->resting, true);
 	for (uint32_t slot = 0; !busy && (qp = ccs_registry_next(cq, &slot)); qps++) {
 		ccs_lock(&qp->lock);
-		busy = qp->shadow == s && (qp->flow.seg_head != qp->flow.seg_tail || qp->broken);
+		busy = qp->shadow == s && ccs_qp_is_busy(qp);
 		ccs_unlock(&qp->lock);
 	}
 	if (busy)
@@ -166,7 +166,7 @@ static void drain_once(struct cq *cq, bool all)
 	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next) {
 		uint64_t before_ns;
 
-		if (!s->size || atomic_load_explicit(&s->resting, memory_order_relaxed))
+		if (!s->size || !ccs_shadow_is_active(s))
 			continue;
 		polled = true;
 		before_ns = drain_shadow(cq, s, all, &emptied);
@@ -251,17 +251,34 @@ void ccs_cq_take_event(struct cq *cq, const struct shadow *s)
 		watch(cq);
 }
 
+/* The only one that may have completions; any, if none has; NULL: there are several. */
+static __attribute__((noinline)) struct shadow *only_active(struct shadow *s)
+{
+	struct shadow *active = NULL, *any = s;
+
+	for (; s; s = s->next) {
+		if (!s->size || !ccs_shadow_is_active(s))
+			continue;
+		if (active)
+			return NULL;
+		active = s;
+	}
+	return active ? active : any;
+}
+
 /*
- * The shadow CQ of a usual poll, or NULL: the CQ has one, no event or extended field is needed,
- * and no RTT is being measured.
+ * The shadow CQ of a usual poll, or NULL: one has WQEs in flight, no event or extended field is
+ * needed, and no RTT is being measured.
  */
 static inline struct shadow *usual_shadow(struct cq *cq)
 {
 	struct shadow *s = atomic_load_explicit(&cq->shadows, memory_order_acquire);
 
-	return !s->next && !cq->channel && !cq->ex && !cq->closing &&
-	       !atomic_load_explicit(&cq->timed, memory_order_relaxed) &&
-	       !atomic_load_explicit(&cq->broken, memory_order_relaxed) ? s : NULL;
+	if (cq->channel || cq->ex || cq->closing ||
+	    atomic_load_explicit(&cq->timed, memory_order_relaxed) ||
+	    atomic_load_explicit(&cq->broken, memory_order_relaxed))
+		return NULL;
+	return s->next ? only_active(s) : s;
 }
 
 /* The QP that a completion is of, locked. NULL: it was destroyed. */
@@ -371,7 +388,7 @@ static inline int poll_usual(struct cq *cq, struct shadow *s, int n, struct ibv_
 
 	cq->polled_ns = CCS_TIME_UNKNOWN;
 	cq->woken = false;
-	if (atomic_load_explicit(&s->resting, memory_order_relaxed))
+	if (!ccs_shadow_is_active(s))
 		return 0;
 	do {
 		want = n - all < CCS_BATCH ? n - all : CCS_BATCH;

@@ -72,26 +72,20 @@ static __attribute__((noinline)) int post_uncancelled(const struct qp *qp, struc
 	return rc;
 }
 
-static inline void wake_shadow(const struct qp *qp)
-{
-	if (__builtin_expect(atomic_load_explicit(&qp->shadow->resting, memory_order_relaxed), 0))
-		atomic_store(&qp->shadow->resting, false);
-}
-
-static inline int post_to_device(const struct qp *qp, struct ibv_send_wr *wr,
+static inline int post_to_device(struct qp *qp, struct ibv_send_wr *wr,
 				 struct ibv_send_wr **bad)
 {
-	wake_shadow(qp);
+	ccs_qp_wake_shadow(qp);
 	if (__builtin_expect(qp->syscalls, 0))
 		return post_uncancelled(qp, wr, bad);
 	return qp->ctx->real.post_send(qp->real, wr, bad);
 }
 
-static int bind_on_device(const struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+static int bind_on_device(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
 	int state, rc;
 
-	wake_shadow(qp);
+	ccs_qp_wake_shadow(qp);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	rc = qp->ctx->real.bind_mw(qp->real, mw, bind);
 	pthread_setcancelstate(state, NULL);
@@ -773,7 +767,7 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	}
 	wqe.next = NULL;
 	ccs_notify_before_post(qp);
-	wake_shadow(qp);
+	ccs_qp_wake_shadow(qp);
 	rc = qp->ctx->real.post_send(qp->real, &wqe, &bad_wqe);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 	if (__builtin_expect(rc || !ccs_post_is_idle(qp), 0))

@@ -3,6 +3,7 @@
 #define CCS_QP_H
 /* Records of queue pairs. */
 #include "preload/object/notify.h"
+#include "preload/object/shadow_cq.h"
 #include "preload/shim.h"
 
 static inline struct qp *ccs_qp_find(const struct ibv_qp *qp)
@@ -53,11 +54,31 @@ static inline void ccs_qp_end_broken(struct qp *qp)
 /* Double the WQEs that may be in flight, as far as the shadow CQ has space. qp->lock is held. */
 bool ccs_qp_add_entries(struct qp *qp);
 
+/* WQEs are about to be posted. qp->lock is held, as in the next. */
+static inline void ccs_qp_wake_shadow(struct qp *qp)
+{
+	struct shadow *s = qp->shadow;
+
+	if (__builtin_expect(atomic_load_explicit(&s->resting, memory_order_relaxed), 0))
+		atomic_store(&s->resting, false);
+	if (__builtin_expect(!qp->counted &&
+			     atomic_load_explicit(&s->counted, memory_order_relaxed), 0))
+		ccs_shadow_count(qp, true);
+}
+
+/* Whether its shadow CQ has, or will get, completions of it. */
+static inline bool ccs_qp_is_busy(const struct qp *qp)
+{
+	return qp->flow.seg_tail != qp->flow.seg_head || qp->broken;
+}
+
 /* Release qp->lock after the flow was changed: polls read the clock while cq->timed is not 0. */
 static inline void ccs_qp_leave(struct qp *qp)
 {
 	const bool timed = qp->flow.timed;
 
+	if (__builtin_expect(qp->counted && !ccs_qp_is_busy(qp), 0))
+		ccs_shadow_count(qp, false);
 	if (timed != qp->timed)
 		atomic_fetch_add_explicit(&qp->cq->timed, timed ? 1 : -1, memory_order_relaxed);
 	qp->timed = timed;

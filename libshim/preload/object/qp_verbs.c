@@ -301,6 +301,8 @@ int ccs_qp_destroy(struct qp *qp)
 	ccs_publish_end(qp);
 	qp->flow.timed = 0;
 	ccs_notify_forget(qp);
+	if (qp->counted)
+		ccs_shadow_count(qp, false);
 	ccs_qp_leave(qp);
 	ccs_unlock(&cq->lock);
 	ccs_purge_end(&purge, qp->qp_num, qp->id);

@@ -17,6 +17,8 @@
 #include "preload/object/memlock.h"
 #include "preload/object/notify.h"
 #include "preload/object/ptrmap.h"
+#include "preload/object/qp.h"
+#include "preload/registry.h"
 #include "preload/shim.h"
 
 enum { LARGE = 1 << 12, MODERATION_US = 100 };
@@ -153,6 +155,44 @@ bool ccs_shadow_reserve(struct shadow *s, uint32_t entries)
 	return true;
 }
 
+/* Rarely called where posts and polls must be short: kept out of them. */
+__attribute__((noinline)) void ccs_shadow_count(struct qp *qp, bool busy)
+{
+	qp->counted = busy;
+	atomic_fetch_add(&qp->shadow->busy, busy ? 1u : -1u);
+}
+
+/*
+ * With several shadow CQs a poll must not poll all of them, so their QPs are counted from now on.
+ * With one that would cost more than it saves. A QP that is not in the registry yet has posted
+ * nothing; its creation takes cq->lock after that, so it sees that it is to be counted.
+ */
+static void count_busy(struct cq *cq)
+{
+	bool first = false;
+	struct qp *qp;
+
+	for (struct shadow *s = atomic_load(&cq->shadows); s; s = s->next)
+		first |= s->size && !atomic_exchange(&s->counted, true);
+	if (!first)
+		return;
+	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
+		ccs_lock(&qp->lock);
+		if (!qp->counted && ccs_qp_is_busy(qp))
+			ccs_shadow_count(qp, true);
+		ccs_unlock(&qp->lock);
+	}
+}
+
+static bool has_shadow(struct cq *cq)
+{
+	const struct shadow *s = atomic_load(&cq->shadows);
+
+	while (s && !s->size)
+		s = s->next; /* the bell's */
+	return s;
+}
+
 struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries, uint32_t most)
 {
 	struct shadow *s = ccs_calloc_padded(1, sizeof(*s));
@@ -166,6 +206,10 @@ struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries, uint32_t most)
 	}
 	atomic_store(&s->used, entries);
 	s->empty_ns = ccs_now_ns();
+	if (has_shadow(cq)) {
+		count_busy(cq);
+		atomic_store(&s->counted, true);
+	}
 	s->next = atomic_load(&cq->shadows);
 	atomic_store(&cq->shadows, s);
 	if (cq->moderation.attr_mask) {

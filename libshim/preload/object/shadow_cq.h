@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_SHADOW_CQ_H
 #define CCS_SHADOW_CQ_H
-/* Shadow CQs. cq->lock is held in all of these functions. */
+/* Shadow CQs. cq->lock is held in all of these functions but the first two. */
 #include "preload/objects.h"
+
+/* Count a QP in shadow->busy, or no longer. qp->lock is held. */
+void ccs_shadow_count(struct qp *qp, bool busy);
+
+/* Whether one of its QPs may have WQEs in flight. */
+static inline bool ccs_shadow_is_active(const struct shadow *s)
+{
+	return !atomic_load_explicit(&s->resting, memory_order_relaxed) &&
+	       (!atomic_load_explicit(&s->counted, memory_order_relaxed) ||
+		atomic_load_explicit(&s->busy, memory_order_acquire));
+}
 
 /*
  * Create one, add it to the CQ's list, and reserve so many entries; a QP may need up to `most`.

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tests that a poll of a CQ with many QPs polls only the shadow CQs that may have completions. */
+#include "rig.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { SHADOWS = 3, MOST = 1200, POLLS = 8, BYTES = 64 };
+
+struct many {
+	struct rig r;
+	struct ibv_qp *first, *qp[MOST];
+	unsigned qps;
+	struct ibv_qp *of[SHADOWS];      /* a QP of each shadow CQ */
+	struct ibv_cq *shadow[SHADOWS];
+	unsigned shadows;
+};
+
+/* Create QPs until there are so many shadow CQs. */
+static void add_shadows(struct many *m, unsigned shadows)
+{
+	while (m->shadows < shadows) {
+		struct ibv_qp *qp = m->shadows ? rig_qp(&m->r, m->r.scq, m->r.rcq) : m->r.a;
+
+		assert_non_null(qp);
+		if (m->shadows) {
+			assert_true(m->qps < MOST);
+			m->qp[m->qps++] = qp;
+			rig_to_rts(&m->r, qp, m->r.b->qp_num);
+		}
+		if (m->shadows && fake_send_cq(qp) == m->shadow[m->shadows - 1])
+			continue;
+		m->of[m->shadows] = qp;
+		m->shadow[m->shadows++] = fake_send_cq(qp);
+	}
+}
+
+static void open_many(struct many *m, unsigned shadows)
+{
+	*m = (struct many){ .qps = 0 };
+	rig_open(&m->r, (struct rig_conf){ .max_send_wr = 64, .cqe = 64 });
+	m->first = m->r.a;
+	add_shadows(m, shadows);
+}
+
+static void close_many(struct many *m)
+{
+	for (unsigned i = 0; i < m->qps; i++)
+		if (m->qp[i])
+			assert_int_equal(ibv_destroy_qp(m->qp[i]), 0);
+	m->r.a = m->first;
+	rig_close(&m->r);
+}
+
+static void post_to(struct many *m, unsigned shadow)
+{
+	m->r.a = m->of[shadow];
+	assert_int_equal(rig_post(&m->r, shadow, IBV_WR_RDMA_WRITE, 0, BYTES, IBV_SEND_SIGNALED),
+			 0);
+}
+
+/* Of some empty polls, only those of shadow CQ `busy` reach the device. */
+static void polls_reach_only(struct many *m, unsigned busy)
+{
+	unsigned before[SHADOWS];
+	struct ibv_wc wc;
+
+	for (unsigned i = 0; i < m->shadows; i++)
+		before[i] = fake_polls(m->shadow[i]);
+	for (unsigned k = 0; k < POLLS; k++)
+		assert_int_equal(ibv_poll_cq(m->r.scq, 1, &wc), 0);
+	for (unsigned i = 0; i < m->shadows; i++) {
+		if (i == busy)
+			assert_true(fake_polls(m->shadow[i]) >= before[i] + POLLS);
+		else
+			assert_int_equal(fake_polls(m->shadow[i]), before[i]);
+	}
+}
+
+static void complete_one(struct many *m, unsigned shadow)
+{
+	struct ibv_wc wc;
+
+	fake_hold(false);
+	rig_poll(m->r.scq, 1, &wc);
+	assert_true(!wc.status && wc.wr_id == shadow);
+}
+
+static void polls_skip_shadow_cqs_without_wqes_in_flight(void **state)
+{
+	static struct many m;
+
+	(void)state;
+	open_many(&m, SHADOWS);
+	for (unsigned i = 0; i < SHADOWS; i++) {
+		fake_hold(true);
+		post_to(&m, i);
+		polls_reach_only(&m, i);
+		complete_one(&m, i);
+		polls_reach_only(&m, SHADOWS);
+	}
+	close_many(&m);
+}
+
+static void completions_of_all_shadow_cqs_are_found(void **state)
+{
+	static struct many m;
+	unsigned seen = 0;
+
+	(void)state;
+	open_many(&m, SHADOWS);
+	for (unsigned i = 0; i < SHADOWS; i++)
+		post_to(&m, i);
+	for (unsigned i = 0; i < SHADOWS; i++) {
+		struct ibv_wc wc;
+
+		rig_poll(m.r.scq, 1, &wc);
+		assert_true(!wc.status && !(seen & 1u << wc.wr_id));
+		seen |= 1u << wc.wr_id;
+	}
+	polls_reach_only(&m, SHADOWS);
+	close_many(&m);
+}
+
+static void wqes_from_before_the_second_shadow_cq_are_not_missed(void **state)
+{
+	static struct many m;
+
+	(void)state;
+	open_many(&m, 1);
+	fake_hold(true);
+	post_to(&m, 0);
+	add_shadows(&m, SHADOWS);
+	polls_reach_only(&m, 0);
+	complete_one(&m, 0);
+	polls_reach_only(&m, SHADOWS);
+	close_many(&m);
+}
+
+static atomic_bool enough;
+
+static void *post_and_poll(void *arg)
+{
+	struct many *m = arg;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = rig_wr(&m->r, &sge, 0, IBV_WR_RDMA_WRITE, 0, BYTES,
+				       IBV_SEND_SIGNALED), *bad;
+
+	while (!atomic_load(&enough)) {
+		struct ibv_wc wc;
+
+		assert_int_equal(ibv_post_send(m->first, &wr, &bad), 0);
+		rig_poll(m->r.scq, 1, &wc);
+		assert_int_equal(wc.status, 0);
+	}
+	return NULL;
+}
+
+/* None is missed when shadow CQs begin to be counted. */
+static void a_thread_gets_its_completions_while_shadow_cqs_are_added(void **state)
+{
+	static struct many m;
+	pthread_t thread;
+
+	(void)state;
+	open_many(&m, 1);
+	atomic_store(&enough, false);
+	assert_int_equal(pthread_create(&thread, NULL, post_and_poll, &m), 0);
+	add_shadows(&m, SHADOWS);
+	atomic_store(&enough, true);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	polls_reach_only(&m, SHADOWS);
+	close_many(&m);
+}
+
+static void wqes_of_an_ended_qp_do_not_count(void **state)
+{
+	static struct many m;
+	struct ibv_wc wc;
+
+	(void)state;
+	open_many(&m, SHADOWS);
+	fake_hold(true);
+	post_to(&m, 0);
+	assert_int_equal(rig_state(m.of[0], IBV_QPS_RESET), 0);
+	polls_reach_only(&m, SHADOWS);
+	post_to(&m, 1);
+	assert_int_equal(rig_state(m.of[1], IBV_QPS_ERR), 0);
+	fake_hold(false);
+	rig_poll(m.r.scq, 1, &wc);
+	assert_true(wc.status == IBV_WC_WR_FLUSH_ERR && wc.wr_id == 1);
+	fake_hold(true);
+	post_to(&m, 2);
+	for (unsigned i = 0; i < m.qps; i++)
+		if (m.qp[i] == m.of[2])
+			m.qp[i] = NULL;
+	assert_int_equal(ibv_destroy_qp(m.of[2]), 0);
+	if (rig_is("rxe")) /* it flushes, and keeps what is flushed */
+		rig_poll(m.r.scq, 1, &wc);
+	polls_reach_only(&m, SHADOWS);
+	fake_hold(false);
+	close_many(&m);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct rig_mode modes[] = {
+		{ "observe", { "CCSHIM_MODE=observe" } },
+		{ "open", { "CCSHIM_CC=none", "CCSHIM_SEGMENT=1m", "CCSHIM_MAX_INFLIGHT=16m" } },
+		{ "copa", { "CCSHIM_CC=copa" } },
+		{ "rxe", { "CCSHIM_CC=none", "FAKERDMA_PROFILE=rxe" } },
+	};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(polls_skip_shadow_cqs_without_wqes_in_flight),
+		cmocka_unit_test(completions_of_all_shadow_cqs_are_found),
+		cmocka_unit_test(wqes_from_before_the_second_shadow_cq_are_not_missed),
+		cmocka_unit_test(a_thread_gets_its_completions_while_shadow_cqs_are_added),
+		cmocka_unit_test(wqes_of_an_ended_qp_do_not_count),
+	};
+
+	return rig_run_in(argc, argv, "idle_shadow", modes, sizeof(modes) / sizeof(*modes), tests,
+			  sizeof(tests) / sizeof(*tests));
+}
