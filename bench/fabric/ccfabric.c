@@ -37,6 +37,15 @@ static void check_ends(const struct topology *t, const struct fab_flows *f)
 	}
 }
 
+/* A change may bring a path later; without one such a flow would never end. */
+static void check_paths(const struct options *o, const struct fab_routes *r, const struct fab_flows *f)
+{
+	for (unsigned i = 0; i < f->n && !o->changes; i++)
+		if (!fab_next_hops(r, f->flow[i].src, r->host[f->flow[i].dst])->n)
+			die("flow %u has no path from node %u to %u", f->flow[i].id, f->flow[i].src,
+			    f->flow[i].dst);
+}
+
 static unsigned find_link(const struct topology *t, unsigned a, unsigned b)
 {
 	for (unsigned i = 0; i < t->links; i++)
@@ -142,6 +151,7 @@ static void read_all(struct options *o, struct topology *t, struct fab_routes *r
 	fab_routes_compute(r, t, NULL);
 	if (o->routes && !fab_routes_read(r, t, o->routes, err, sizeof(err)))
 		die("%s", err);
+	check_paths(o, r, f);
 	if (o->like_ns3 && spec->ops == &ccs_cc_timely)
 		o->conf.wire.header += 8; /* a timestamp */
 	if (o->for_us > 0)

@@ -173,6 +173,8 @@ static bool read_route(struct words *w, struct fab_routes *r, const struct topol
 			return false;
 		if (n == 64 || !find_port(t, (unsigned)node, (unsigned)via, &port[n]))
 			return words_refuse(w, "nodes %llu and %llu have no link", node, via);
+		if (!t->is_switch[via] && via != host)
+			return words_refuse(w, "node %llu is a host, which forwards nothing", via);
 		n++;
 	} while (words_more(w));
 	r->table[node * r->hosts + r->host[host]] = find_set(r, (unsigned)node, port, n);

@@ -16,12 +16,23 @@ static bool read_node(struct words *w, const struct topology *t, const char *wha
 	return true;
 }
 
+/* The share of packets that the link destroys; a line may end before it. */
+static bool read_errors(struct words *w)
+{
+	const char *word = words_next(w);
+	char *end;
+
+	return !word || (strtod(word, &end) == 0 && end != word && !*end) ||
+	       words_refuse(w, "'%.40s' is not 0: links with errors are not supported", word);
+}
+
 static bool read_link(struct words *w, const struct topology *t, struct topology_link *link)
 {
 	if (!words_line(w, "a link is missing: NODE NODE RATE DELAY ERRORS") ||
 	    !read_node(w, t, "a node", &link->from) || !read_node(w, t, "a node", &link->to) ||
 	    !words_quantity(w, "link's rate, such as 100Gbps", CCS_UNIT_RATE, &link->rate_bps) ||
-	    !words_quantity(w, "link's delay, such as 1000ns", CCS_UNIT_TIME, &link->delay_us))
+	    !words_quantity(w, "link's delay, such as 1000ns", CCS_UNIT_TIME, &link->delay_us) ||
+	    !read_errors(w))
 		return false;
 	return link->from != link->to ||
 	       words_refuse(w, "the link connects a node with itself");
