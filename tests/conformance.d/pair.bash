@@ -41,6 +41,7 @@ endpoints() {
       server=(ucx_perftest -p "$port")
       client=(ucx_perftest "$@" -d "${devices[2]}:1" -x rc_verbs -p "$port" "$server_ip") ;;
     dapltest | dtest*) dapl "$program" "$@" ;;
+    ucp) ucp "$@" ;;
     mpi) mpi "$@" ;;
     rsocket) rsocket "$@" ;;
     fi_pingpong)
@@ -70,13 +71,38 @@ dapl() {
   fi
 }
 
-# mpi PROGRAM OPTIONS…: a rank on each host, over libfabric.
+# What UCX needs on Soft-RoCE: ci/README.md says why.
+readonly ucx=(env "UCX_IB_GID_INDEX=$gid_index" UCX_UD_VERBS_ETH_DGID_CHECK=n)
+
+# ucp TRANSPORT OPTIONS…: UCX's protocols, which connect through datagrams.
+ucp() {
+  local at=("${ucx[@]}" "UCX_TLS=$1")
+  server=("${at[@]}" "UCX_NET_DEVICES=${devices[1]}:1" ucx_perftest -p "$port")
+  client=("${at[@]}" "UCX_NET_DEVICES=${devices[2]}:1" ucx_perftest "${@:2}" -p "$port" 127.0.0.1)
+}
+
+# mpi LIBRARIES PROGRAM OPTIONS…: a rank on each host: of Open MPI over libfabric or UCX, or of
+# MPICH, which is built for UCX.
 mpi() {
-  local launch=(mpirun.openmpi --allow-run-as-root --oversubscribe
-    --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "verbs;ofi_rxm")
+  local over=$1 open=(mpirun.openmpi --allow-run-as-root --oversubscribe --mca pml)
+  shift
+  [[ $1 != collectives ]] || set -- "${ccshim%/tools/*}/bench/micro/$1" "${@:2}"
   server=(true)
-  client=(env FI_UNIVERSE_SIZE=2 "${launch[@]}" -n 1 -x FI_VERBS_IFACE=h_1 "$@" :
-    -n 1 -x FI_VERBS_IFACE=h_2 "$@")
+  case $over in
+    ofi)
+      client=(env FI_UNIVERSE_SIZE=2 "${open[@]}" cm --mca mtl ofi
+        --mca mtl_ofi_provider_include "verbs;ofi_rxm"
+        -n 1 -x FI_VERBS_IFACE=h_1 "$@" : -n 1 -x FI_VERBS_IFACE=h_2 "$@") ;;
+    ucx)
+      client=("${ucx[@]}" "UCX_TLS=rc_v,self" "${open[@]}" ucx
+        --mca pml_ucx_tls any --mca pml_ucx_devices any
+        -n 1 -x "UCX_NET_DEVICES=${devices[1]}:1" "$@" :
+        -n 1 -x "UCX_NET_DEVICES=${devices[2]}:1" "$@") ;;
+    mpich)
+      client=("${ucx[@]}" "UCX_TLS=rc_v,self" MPIR_CVAR_NOLOCAL=1 mpiexec.mpich -launcher fork
+        -n 1 -env UCX_NET_DEVICES "${devices[1]}:1" "$@" :
+        -n 1 -env UCX_NET_DEVICES "${devices[2]}:1" "$@") ;;
+  esac
 }
 
 # rsocket PROGRAM OPTIONS…: one that knows TCP, not RDMA.
@@ -103,7 +129,7 @@ ready() {
   case $1 in
     udaddy) rdma resource show cm_id | grep -q "LISTEN.*ps UDP" ;;
     dtest*) port=45248 rdma_listens ;; # always
-    ib_* | ibv_* | ucx_* | fi_*)
+    ib_* | ibv_* | ucp | ucx_* | fi_*)
       printf -v hex ':%04X 0[0:]* 0A ' "$port"
       line=$(</proc/net/tcp)$(</proc/net/tcp6)
       # shellcheck disable=SC2053 # a pattern
@@ -161,7 +187,7 @@ same() {
   [[ " $* " != *' -D '* ]] || number='[0-9]+[0-9.]*' # as much as there is time for
   case $1 in
     rcopy) from=(client.out) ;; # the server was ended
-    fio | ucx_* | fi_* | dtest* | mpi | rsocket) from=(/dev/null) ;; # figures without points
+    fio | ucp | ucx_* | fi_* | dtest* | mpi | rsocket) from=(/dev/null) ;; # figures without points
   esac
   sed -E 's/\<0x[0-9a-f]+|-?\<'"(inf|nan|$number(e[-+][0-9]+)?)"'/~/g; s/[ \t]+/ /g
     s/ $//; s,[^ ]*/received,~,' "${from[@]}" >said
