@@ -27,15 +27,17 @@ static bool waits(const struct sim *s, uint32_t port)
 	return !p->of_host && p->queue[q].first && (p->paused & ~p->ignored & 1u << q);
 }
 
-/* A port that may send frees all whose packets it has: they are not stuck. */
-static bool release_origins(const struct sim *s, uint32_t port, bool *stuck)
+/* A port that may send frees all whose packets it has: they are not stuck. Queues may be long, so
+ * the search ends with the last stuck port. */
+static unsigned release_origins(const struct sim *s, uint32_t port, bool *stuck, unsigned n)
 {
-	bool released = false;
+	unsigned released = 0;
 
-	for (uint32_t i = s->port[port].queue[s->conf->lossless].first; i; i = s->packet[i].next) {
+	for (uint32_t i = s->port[port].queue[s->conf->lossless].first; i && released < n;
+	     i = s->packet[i].next) {
 		const uint32_t origin = s->packet[i].port;
 
-		released |= stuck[origin];
+		released += stuck[origin];
 		stuck[origin] = false;
 	}
 	return released;
@@ -49,18 +51,21 @@ static unsigned count_stuck(const struct sim *s)
 	bool changed = true;
 	unsigned n = 0;
 
-	for (uint32_t i = 0; i < s->ports; i++)
+	for (uint32_t i = 0; i < s->ports; i++) {
 		stuck[i] = waits(s, i) && s->stats[i].watched_tx == s->port[i].tx_bytes;
-	while (changed) {
+		n += stuck[i];
+	}
+	while (changed && n) {
 		changed = false;
 		for (uint32_t i = 0; i < s->ports; i++)
 			if (!stuck[i] && !moves[i]) {
+				const unsigned released = release_origins(s, i, stuck, n);
+
 				moves[i] = true;
-				changed |= release_origins(s, i, stuck);
+				changed |= released > 0;
+				n -= released;
 			}
 	}
-	for (uint32_t i = 0; i < s->ports; i++)
-		n += stuck[i];
 	free(stuck);
 	free(moves);
 	return n;
