@@ -170,7 +170,12 @@ EXTRA_DIST += bench/scripts/echo-cost
 noinst_LTLIBRARIES += bench/libfabric-sim.la
 bench_libfabric_sim_la_SOURCES = \
 	bench/fabric/agent.c \
+	bench/fabric/baselines.c \
+	bench/fabric/baselines.h \
 	bench/fabric/changes.c \
+	bench/fabric/collectives.c \
+	bench/fabric/collectives.h \
+	bench/fabric/credits.c \
 	bench/fabric/delays.c \
 	bench/fabric/delays.h \
 	bench/fabric/events.c \
@@ -180,6 +185,8 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/fabric/flows.h \
 	bench/fabric/host.c \
 	bench/fabric/memory.h \
+	bench/fabric/nscc.c \
+	bench/fabric/order.c \
 	bench/fabric/place.c \
 	bench/fabric/plain.c \
 	bench/fabric/plot.c \
@@ -243,4 +250,5 @@ bench_fabric_ccfabric_LDADD = bench/libfabric-sim.la
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-matrix bench/scripts/fabric-matrix.jq bench/scripts/fabric-speed \
 	bench/scripts/fabric-ucloud docs/matrix.md docs/matrix.png
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-speed bench/scripts/fabric-ucloud \
-	bench/scripts/papers bench/scripts/papers.rows bench/scripts/theory docs/papers.md docs/theory.md
+	bench/scripts/beyond bench/scripts/beyond.rows bench/scripts/papers bench/scripts/papers.rows \
+	bench/scripts/theory docs/beyond.md docs/papers.md docs/theory.md

@@ -99,6 +99,8 @@ static void set_marks(struct options *o, unsigned priority, const struct ccs_cc_
 {
 	/* DCTCP's paper, 4: 65 packets at 10 Gb/s. */
 	static const struct fab_marking none, dctcp = { { 97500, 97500, 1 }, .rate = 10e9 };
+	/* htsim: from a fifth to four fifths of the BDP, of 12 us here. */
+	static const struct fab_marking nscc = { { 30000, 120000, 1 }, .rate = 100e9 };
 	const struct fab_marking **m = &o->conf.priority_marking[priority];
 
 	if (o->ecn || *m)
@@ -107,6 +109,8 @@ static void set_marks(struct options *o, unsigned priority, const struct ccs_cc_
 		*m = &none;
 	else if (spec->ops == &fab_dctcp)
 		*m = &dctcp;
+	else if (spec->ops == &fab_nscc)
+		*m = &nscc;
 }
 
 /* spec: of --cc, then one for each priority */

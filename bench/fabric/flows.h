@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+enum { FAB_WAITS = 2 };
+
 struct fab_flow_spec {
 	unsigned src, dst;       /* nodes */
 	unsigned priority, port; /* 0 to 7; the destination's UDP port, by which paths are chosen */
@@ -16,6 +18,8 @@ struct fab_flow_spec {
 	uint64_t message;        /* in messages of so many, one after another; 0: of all */
 	uint64_t start;          /* ps */
 	unsigned id;             /* the order in which they were added; set by fab_flows_add */
+	/* Message m is posted when message m - lag of these flows was received: id + 1; 0: of none. */
+	unsigned after[FAB_WAITS], lag;
 };
 
 struct fab_flows {

@@ -383,6 +383,10 @@ static void receive_data(struct sim *s, uint32_t port, uint32_t packet)
 		k->len = (uint16_t)(w->ack + (f->telemetry ? w->ack_telemetry : 0));
 		port_put(s, port ^ 1, packet);
 	}
+	if (s->order)
+		order_received(s, flow);
+	if (f->driver->received)
+		f->driver->received(s, port, flow);
 	if (ce && !f->echoes && ccs_dcqcn_np_ce(&f->np, us)) {
 		send_small(s, port ^ 1, flow, CNP);
 		s->result->cnps++;
@@ -417,6 +421,8 @@ void host_receive(struct sim *s, uint32_t port, uint32_t packet)
 	}
 	if (k.kind == HELLO)
 		agent_join(s, port, k.flow);
+	else if (k.kind == ASK || k.kind == CREDIT)
+		credits_receive(s, port, &k);
 	else if (k.kind == ACK || k.kind == NAK)
 		receive_ack(s, &k);
 	else

@@ -112,9 +112,11 @@ static void set_control(const struct sim *s, struct flow *f)
 	const struct fab_conf *c = s->conf;
 	const bool tcp = fab_is_tcp(spec);
 
-	f->driver = tcp ? &tcp_driver : c->shim ? &shim_driver : &plain_driver;
+	f->driver = fab_baseline(spec);
+	if (!f->driver)
+		f->driver = c->shim ? &shim_driver : &plain_driver;
 	f->selective = tcp || c->selective;
-	f->echoes = tcp || c->wire.mark_acks;
+	f->echoes = tcp || spec->ops == &fab_nscc || c->wire.mark_acks;
 	f->telemetry = wants_telemetry(s, f->spec->priority);
 	f->ect = spec->ops != &fab_reno;
 	f->dscp = (uint8_t)(tcp ? 0 : c->data_dscp);

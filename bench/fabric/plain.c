@@ -57,7 +57,7 @@ static void start(struct sim *s, uint32_t flow)
 	struct flow *f = &s->flow[flow];
 	const struct ccs_cc_path path = flow_path(s, f);
 
-	f->posted = f->spec->size;
+	f->posted = flow_ready(s, flow);
 	f->cc = fab_zeroed(1, sizeof(*f->cc));
 	ccs_cc_start(f->cc, algorithm_of(s, f->spec->priority), &path);
 	follow(s, flow);
@@ -126,6 +126,12 @@ static void timer(struct sim *s, uint32_t flow)
 	follow(s, flow);
 }
 
+static void ready(struct sim *s, uint32_t flow)
+{
+	s->flow[flow].posted = flow_ready(s, flow);
+	flow_update(s, flow);
+}
+
 static void stop(struct flow *f)
 {
 	free(f->cc);
@@ -133,5 +139,5 @@ static void stop(struct flow *f)
 }
 
 const struct driver plain_driver = {
-	start, may_send, due, sent, ack, cnp, loss, advice, timer, stop,
+	start, may_send, due, sent, ack, cnp, loss, advice, timer, stop, ready, NULL,
 };

@@ -17,15 +17,16 @@ enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priori
 
 /* Kinds of events; the number of a port or flow stands above them. */
 enum {
-	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED,
+	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
 	KIND_BITS = FAB_KIND_BITS
 };
 
-enum kind { DATA, ACK, NAK, CNP, PAUSE, HELLO, ADVICE };
+enum kind { DATA, ACK, NAK, CNP, PAUSE, HELLO, ADVICE, ASK, CREDIT };
 
 struct packet {
 	uint64_t sent;           /* by the source; of an acknowledgement, its packet's */
-	/* first byte; of acknowledgements, the next one that is expected; of advice, bit/s */
+	/* first byte; of acknowledgements, the next one that is expected; of advice, bit/s; of credit,
+	 * the bytes that may be sent */
 	uint64_t seq;
 	uint64_t sack;           /* of acknowledgements: first byte of the packet */
 	uint32_t next;
@@ -115,6 +116,8 @@ struct flow {
 		struct ccs_cc *cc;
 		struct shim *shim;
 		struct tcp *tcp;
+		struct eqds *eqds;
+		struct nscc *nscc;
 	};
 	uint64_t posted;         /* bytes that the NIC may send */
 	uint64_t snd_nxt, snd_una, rcv_nxt;
@@ -159,9 +162,12 @@ struct driver {
 	void (*advice)(struct sim *s, uint32_t flow, const struct packet *k);
 	void (*timer)(struct sim *s, uint32_t flow);
 	void (*stop)(struct flow *f);
+	void (*ready)(struct sim *s, uint32_t flow); /* flow_ready() has changed */
+	/* Data have arrived at the receiver, by this port; NULL: does not matter. */
+	void (*received)(struct sim *s, uint32_t port, uint32_t flow);
 };
 
-extern const struct driver plain_driver, shim_driver;
+extern const struct driver plain_driver, shim_driver, credit_driver, nscc_driver;
 extern const struct driver tcp_driver; /* with recovery and timeouts of its own */
 
 struct sim {
@@ -189,6 +195,9 @@ struct sim {
 
 	struct agent **agent;    /* of the receiver at each port; NULL: none yet */
 	double agent_rtt_us;
+
+	struct order *order;     /* NULL: no flow waits for others */
+	struct credits *credits; /* NULL: no receiver has given any yet */
 
 	double slowest;          /* ps per byte, of all ports */
 	uint64_t watched_hops, moved_at;
@@ -269,6 +278,17 @@ void switch_release(struct sim *s, uint32_t port, const struct packet *p);
 void place_flows(struct sim *s);
 const struct ccs_cc_spec *algorithm_of(const struct sim *s, unsigned priority);
 bool wants_telemetry(const struct sim *s, unsigned priority);
+
+/* order.c; flow_ready: bytes that the flow's application has posted so far */
+void order_init(struct sim *s);
+void order_received(struct sim *s, uint32_t flow);
+uint64_t flow_ready(const struct sim *s, uint32_t flow);
+void order_free(struct sim *s);
+
+/* credits.c; port: by which the receiver's, or the sender's, packets reach it */
+void credits_give(struct sim *s, uint32_t port);
+void credits_receive(struct sim *s, uint32_t port, const struct packet *k);
+void credits_free(struct sim *s);
 
 /* host.c */
 bool host_send(struct sim *s, uint32_t port); /* a packet of a flow, if one may send */

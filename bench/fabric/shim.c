@@ -46,12 +46,14 @@ static void sent(struct sim *s, struct flow *f, uint32_t bytes)
 	(void)bytes;
 }
 
-static void accept(struct flow *f)
+static void accept(struct sim *s, uint32_t flow)
 {
+	const uint64_t ready = flow_ready(s, flow);
+	struct flow *f = &s->flow[flow];
 	struct shim *h = f->shim;
 
-	while (h->accepted < f->spec->size && h->flow.wr_head - h->flow.wr_tail < WRS) {
-		const uint64_t left = f->spec->size - h->accepted, most = f->spec->message;
+	while (h->accepted < ready && h->flow.wr_head - h->flow.wr_tail < WRS) {
+		const uint64_t left = ready - h->accepted, most = f->spec->message;
 		const uint64_t len = most && most < left ? most : left;
 
 		ccs_flow_accept(&h->flow, len, CCS_WR_SPLIT | CCS_WR_SIGNALED);
@@ -89,7 +91,7 @@ static void start(struct sim *s, uint32_t flow)
 		fab_memory(NULL);
 	if (s->conf->rto_us > 0)
 		f->shim->flow.loss_us = (float)s->conf->rto_us;
-	accept(f);
+	accept(s, flow);
 	pump(s, flow);
 }
 
@@ -107,7 +109,7 @@ static void complete(struct sim *s, struct flow *f)
 		f->shim->completed += seg->len;
 		ccs_flow_complete(c, &done, &wr);
 	}
-	accept(f);
+	accept(s, (uint32_t)(f - s->flow));
 }
 
 static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)
@@ -158,6 +160,12 @@ static void loss(struct sim *s, uint32_t flow)
 	flow_update(s, flow);
 }
 
+static void ready(struct sim *s, uint32_t flow)
+{
+	accept(s, flow);
+	pump(s, flow);
+}
+
 static void stop(struct flow *f)
 {
 	ccs_flow_destroy(&f->shim->flow);
@@ -166,5 +174,5 @@ static void stop(struct flow *f)
 }
 
 const struct driver shim_driver = {
-	start, may_send, due, sent, ack, cnp, loss, advice, pump, stop,
+	start, may_send, due, sent, ack, cnp, loss, advice, pump, stop, ready, NULL,
 };

@@ -85,6 +85,7 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 	ok = switch_init(s, err, len);
 	changes_init(s);
 	place_flows(s);
+	order_init(s);
 	agents_init(s);
 	watch_init(s);
 	series_init(s);
@@ -169,6 +170,7 @@ static void fire(struct sim *s, uint32_t what)
 	case WARM: warm(s); break;
 	case PAUSED: pause(s, number); break;
 	case SHAPED: port_kick(s, number); break;
+	case CREDITS: credits_give(s, number); break;
 	}
 }
 
@@ -193,6 +195,8 @@ static void finish(struct sim *s)
 	for (unsigned i = 0; i < s->conf->flows->n; i++)
 		finish_flow(s, &s->flow[i]);
 	agents_free(s);
+	order_free(s);
+	credits_free(s);
 	changes_free(s);
 	fab_events_free(&s->events);
 	free(s->port);

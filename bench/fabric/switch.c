@@ -200,7 +200,7 @@ void switch_release(struct sim *s, uint32_t port, const struct packet *k)
 static bool choose(const struct sim *s, unsigned node, const struct packet *k, uint32_t *port)
 {
 	const struct flow *f = &s->flow[k->flow];
-	const bool back = k->kind != DATA && k->kind != HELLO;
+	const bool back = k->kind != DATA && k->kind != HELLO && k->kind != ASK;
 	const struct fab_next_hops *n = fab_next_hops(s->routes[node], node, back ? f->src : f->dst);
 
 	if (!n->n)

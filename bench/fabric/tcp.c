@@ -39,17 +39,6 @@ bool fab_is_tcp(const struct ccs_cc_spec *spec)
 	return spec->ops == &fab_reno || spec->ops == &fab_dctcp;
 }
 
-bool fab_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t len)
-{
-	static const struct ccs_cc_ops *const tcp[] = { &fab_reno, &fab_dctcp };
-	const size_t name = ccs_cc_name_len(text);
-
-	for (unsigned i = 0; i < 2; i++)
-		if (strlen(tcp[i]->name) == name && strncmp(tcp[i]->name, text, name) == 0)
-			return ccs_cc_parse_params(spec, tcp[i], text + name, err, len) == 0;
-	return ccs_cc_parse(spec, text, err, len) == 0;
-}
-
 struct tcp {
 	double mss, cwnd, ssthresh; /* bytes */
 	double srtt_us, rttvar_us, rto_us, min_rto_us;
@@ -184,17 +173,14 @@ static void start(struct sim *s, uint32_t flow)
 	struct flow *f = &s->flow[flow];
 	const struct ccs_cc_spec *spec = algorithm_of(s, f->spec->priority);
 	struct tcp *t = f->tcp = fab_zeroed(1, sizeof(*t));
-	double given[GAIN + 1] = { 0 };
 
-	for (unsigned i = 0; i < spec->ops->nparams; i++)
-		given[i] = isnan(spec->given[i]) ? spec->ops->params[i].def : spec->given[i];
 	*t = (struct tcp){
-		.mss = s->conf->wire.payload, .cwnd = given[WINDOW] * s->conf->wire.payload,
+		.mss = s->conf->wire.payload, .cwnd = fab_param(spec, WINDOW) * s->conf->wire.payload,
 		.ssthresh = INFINITY, .srtt_us = f->base_us, .rttvar_us = f->base_us / 2,
-		.min_rto_us = given[MIN_RTO], .rto_at = NEVER, .alpha = 1, .gain = given[GAIN],
+		.min_rto_us = fab_param(spec, MIN_RTO), .rto_at = NEVER, .alpha = 1, .gain = spec->ops == &fab_dctcp ? fab_param(spec, GAIN) : 0,
 	};
 	t->rto_us = fmax(t->min_rto_us, 3 * f->base_us);
-	f->posted = f->spec->size;
+	f->posted = flow_ready(s, flow);
 	flow_update(s, flow);
 }
 
@@ -307,6 +293,12 @@ static void advice(struct sim *s, uint32_t flow, const struct packet *k)
 	(void)k;
 }
 
+static void ready(struct sim *s, uint32_t flow)
+{
+	s->flow[flow].posted = flow_ready(s, flow);
+	flow_update(s, flow);
+}
+
 static void stop(struct flow *f)
 {
 	free(f->tcp);
@@ -314,5 +306,5 @@ static void stop(struct flow *f)
 }
 
 const struct driver tcp_driver = {
-	start, may_send, due, sent, ack, ignore, ignore, advice, timer, stop,
+	start, may_send, due, sent, ack, ignore, ignore, advice, timer, stop, ready, NULL,
 };

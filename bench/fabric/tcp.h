@@ -6,13 +6,8 @@
  * they would mark others, and DCTCP. Of these algorithms only the name, the parameters and what
  * they need are defined; the driver in tcp.c does the rest.
  */
-#include "cc/cc.h"
-
-extern const struct ccs_cc_ops fab_reno, fab_dctcp;
+#include "baselines.h"
 
 bool fab_is_tcp(const struct ccs_cc_spec *spec);
-
-/* As ccs_cc_parse, for these two as well. False with a sentence in err. */
-bool fab_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t len);
 
 #endif

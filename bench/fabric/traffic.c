@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "bench/ccbench/traffic/sizes.h"
 #include "bench/rng.h"
+#include "collectives.h"
 #include "memory.h"
 
 enum { PORT = 100 };
@@ -193,8 +194,28 @@ static bool make_incasts(struct maker *m, const char *text)
 	}
 }
 
+static bool make_collective(struct maker *m, const char *text,
+			    bool (*collective)(struct fab_flows *f, const struct fab_group *g))
+{
+	struct fab_group g = { .host = m->host, .hosts = m->hosts, .piece = m->how->message };
+
+	g.like = (struct fab_flow_spec){
+		.priority = m->priority, .port = PORT, .start = (uint64_t)(m->at_us * 1e6),
+	};
+	if (!parse_size(m, text) || m->hosts < 2)
+		return false;
+	g.size = m->size;
+	return collective(m->f, &g);
+}
+
 static bool make(struct maker *m, const char *name, const char *value)
 {
+	if (strcmp(name, "allreduce-ring") == 0)
+		return make_collective(m, value, fab_allreduce_ring);
+	if (strcmp(name, "allreduce-tree") == 0)
+		return make_collective(m, value, fab_allreduce_tree);
+	if (strcmp(name, "allreduce-halving") == 0)
+		return make_collective(m, value, fab_allreduce_halving);
 	if (strcmp(name, "cross") == 0)
 		return make_cross(m, value);
 	if (strcmp(name, "pairs") == 0)

@@ -25,6 +25,8 @@ struct fab_traffic {
  *	websearch:LOAD, hadoop:LOAD, SIZE:LOAD
  *	                         between hosts drawn at random, as a Poisson process, so that the
  *	                         hosts' links carry LOAD (0.5, 50%) of their rate
+ *	allreduce-ring:SIZE, allreduce-tree:SIZE, allreduce-halving:SIZE
+ *	                         of all hosts; see collectives.h
  * or several of these, joined by +, each with PRIORITY= and COPIES* before it, and with @START[~INTERVAL] behind
  * it for the start of the first copy, and the time between two copies. Or the name of a file. False with a sentence in err.
  */

@@ -16,6 +16,7 @@ TESTS += \
 	tests/tools/grid.bats \
 	tests/tools/info.bats \
 	tests/tools/fabric.bats \
+	tests/tools/fabric_beyond.bats \
 	tests/tools/fabric_deadlock.bats \
 	tests/tools/fabric_matrix.bats \
 	tests/tools/fabric_papers.bats \
@@ -48,6 +49,7 @@ EXTRA_DIST += \
 	tests/tools/grid.bats \
 	tests/tools/info.bats \
 	tests/tools/fabric.bats \
+	tests/tools/fabric_beyond.bats \
 	tests/tools/fabric_deadlock.bats \
 	tests/tools/fabric_matrix.bats \
 	tests/tools/fabric_papers.bats \
