@@ -169,49 +169,49 @@ EXTRA_DIST += bench/scripts/echo-cost
 # Congestion control in a simulated fabric.
 noinst_LTLIBRARIES += bench/libfabric-sim.la
 bench_libfabric_sim_la_SOURCES = \
-	bench/fabric/agent.c \
-	bench/fabric/baselines.c \
-	bench/fabric/baselines.h \
-	bench/fabric/changes.c \
+	bench/fabric/sim/agent.c \
+	bench/fabric/sim/baselines.c \
+	bench/fabric/sim/baselines.h \
+	bench/fabric/sim/changes.c \
 	bench/fabric/collectives.c \
 	bench/fabric/collectives.h \
-	bench/fabric/credits.c \
-	bench/fabric/delays.c \
-	bench/fabric/delays.h \
-	bench/fabric/events.c \
-	bench/fabric/events.h \
-	bench/fabric/fabric.h \
-	bench/fabric/flows.c \
-	bench/fabric/flows.h \
-	bench/fabric/host.c \
-	bench/fabric/memory.h \
-	bench/fabric/nscc.c \
-	bench/fabric/order.c \
-	bench/fabric/place.c \
-	bench/fabric/plain.c \
+	bench/fabric/sim/credits.c \
+	bench/fabric/sim/delays.c \
+	bench/fabric/sim/delays.h \
+	bench/fabric/sim/events.c \
+	bench/fabric/sim/events.h \
+	bench/fabric/sim/fabric.h \
+	bench/fabric/sim/flows.c \
+	bench/fabric/sim/flows.h \
+	bench/fabric/sim/host.c \
+	bench/fabric/sim/memory.h \
+	bench/fabric/sim/nscc.c \
+	bench/fabric/sim/order.c \
+	bench/fabric/sim/place.c \
+	bench/fabric/sim/plain.c \
 	bench/fabric/plot.c \
 	bench/fabric/plot.h \
-	bench/fabric/pool.c \
-	bench/fabric/port.c \
-	bench/fabric/priv.h \
-	bench/fabric/ranges.c \
-	bench/fabric/ranges.h \
-	bench/fabric/routes.c \
-	bench/fabric/routes.h \
-	bench/fabric/schedule.c \
-	bench/fabric/series.c \
-	bench/fabric/shim.c \
-	bench/fabric/sim.c \
+	bench/fabric/sim/pool.c \
+	bench/fabric/sim/port.c \
+	bench/fabric/sim/priv.h \
+	bench/fabric/sim/ranges.c \
+	bench/fabric/sim/ranges.h \
+	bench/fabric/sim/routes.c \
+	bench/fabric/sim/routes.h \
+	bench/fabric/sim/schedule.c \
+	bench/fabric/sim/series.c \
+	bench/fabric/sim/shim.c \
+	bench/fabric/sim/sim.c \
 	bench/fabric/summary.c \
 	bench/fabric/summary.h \
-	bench/fabric/switch.c \
-	bench/fabric/tcp.c \
-	bench/fabric/tcp.h \
-	bench/fabric/topology.c \
-	bench/fabric/topology.h \
+	bench/fabric/sim/switch.c \
+	bench/fabric/sim/tcp.c \
+	bench/fabric/sim/tcp.h \
+	bench/fabric/sim/topology.c \
+	bench/fabric/sim/topology.h \
 	bench/fabric/traffic.c \
 	bench/fabric/traffic.h \
-	bench/fabric/watch.c \
+	bench/fabric/sim/watch.c \
 	tools/common/gnuplot.c \
 	tools/common/gnuplot.h \
 	tools/common/topology.c \
@@ -225,30 +225,29 @@ bench_fabric_ccfabric_SOURCES = \
 	bench/fabric/ccfabric.c \
 	bench/fabric/jobs.c \
 	bench/fabric/jobs.h \
-	bench/fabric/judge.c \
-	bench/fabric/judge.h \
-	bench/fabric/matrix.c \
-	bench/fabric/matrix.h \
-	bench/fabric/matrix_print.c \
-	bench/fabric/models.c \
-	bench/fabric/models.h \
+	bench/fabric/models/judge.c \
+	bench/fabric/models/judge.h \
+	bench/fabric/models/matrix.c \
+	bench/fabric/models/matrix.h \
+	bench/fabric/models/matrix_print.c \
+	bench/fabric/models/models.c \
+	bench/fabric/models/models.h \
 	bench/fabric/options.c \
 	bench/fabric/options.h \
 	bench/fabric/repeat.c \
 	bench/fabric/repeat.h \
-	bench/fabric/suite.c \
-	bench/fabric/suite.h \
-	bench/fabric/tune.c \
-	bench/fabric/tune.h \
-	bench/fabric/tune_print.c \
+	bench/fabric/models/suite.c \
+	bench/fabric/models/suite.h \
+	bench/fabric/models/tune.c \
+	bench/fabric/models/tune.h \
+	bench/fabric/models/tune_print.c \
 	bench/fabric/usage.c
 bench_fabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \
 	-DFAB_MODELS='"$(pkgdatadir)/fabric/ucloud.models"'
 fabricdir = $(pkgdatadir)/fabric
-dist_fabric_DATA = bench/fabric/sonic.models bench/fabric/ucloud.models
+dist_fabric_DATA = bench/fabric/models/sonic.models bench/fabric/models/ucloud.models
 bench_fabric_ccfabric_LDADD = bench/libfabric-sim.la
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-matrix bench/scripts/fabric-matrix.jq bench/scripts/fabric-speed \
 	bench/scripts/fabric-ucloud docs/matrix.md docs/matrix.png
-EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-speed bench/scripts/fabric-ucloud \
-	bench/scripts/beyond bench/scripts/beyond.rows bench/scripts/papers bench/scripts/papers.rows \
+EXTRA_DIST += bench/scripts/beyond bench/scripts/beyond.rows bench/scripts/papers bench/scripts/papers.rows \
 	bench/scripts/theory docs/beyond.md docs/papers.md docs/theory.md

@@ -8,14 +8,14 @@
 
 #include "bench/ccbench/progress.h"
 #include "bench/clock.h"
-#include "matrix.h"
+#include "bench/fabric/models/matrix.h"
 #include "options.h"
 #include "plot.h"
 #include "repeat.h"
 #include "summary.h"
-#include "tcp.h"
+#include "bench/fabric/sim/tcp.h"
 #include "traffic.h"
-#include "tune.h"
+#include "bench/fabric/models/tune.h"
 
 static void show_progress(uint64_t now, unsigned done, unsigned flows)
 {

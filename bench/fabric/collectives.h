@@ -2,7 +2,7 @@
 #ifndef CCFABRIC_COLLECTIVES_H
 #define CCFABRIC_COLLECTIVES_H
 /* The flows of collective operations, which wait for each other. */
-#include "flows.h"
+#include "bench/fabric/sim/flows.h"
 
 struct fab_group {
 	const unsigned *host;    /* nodes */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fabric.h"
+#include "bench/fabric/sim/fabric.h"
 
 enum { MAX_CHANGES = 64 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "bench/fabric/sim/memory.h"
 #include "tools/common/gnuplot.h"
 
 enum { WIDTH = 1280, HEIGHT = 900, LONGEST = 6, TIERS = 8, LINKS_DRAWN = 4000 };

@@ -4,7 +4,7 @@
 /* A run as a picture: the longest queues over time, slowdown by size, the topology with its load. */
 #include <stdbool.h>
 
-#include "fabric.h"
+#include "bench/fabric/sim/fabric.h"
 
 /* title: may be NULL. False with a sentence in err. conf->series must have been set. */
 bool fab_plot(const char *file, const struct fab_conf *conf, const struct fab_result *r,

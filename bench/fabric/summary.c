@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "memory.h"
+#include "bench/fabric/sim/memory.h"
 #include "tools/common/human.h"
 
 enum { BUSIEST = 8 };

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "fabric.h"
+#include "bench/fabric/sim/fabric.h"
 
 /* A run in a few figures. Sums and means are of the flows that are done. */
 struct fab_brief {

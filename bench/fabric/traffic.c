@@ -9,7 +9,7 @@
 #include "bench/ccbench/traffic/sizes.h"
 #include "bench/rng.h"
 #include "collectives.h"
-#include "memory.h"
+#include "bench/fabric/sim/memory.h"
 
 enum { PORT = 100 };
 #define FLOWS_MAX (1u << 26)

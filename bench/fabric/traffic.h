@@ -2,8 +2,8 @@
 #ifndef CCFABRIC_TRAFFIC_H
 #define CCFABRIC_TRAFFIC_H
 /* Flows that are generated instead of read. */
-#include "flows.h"
-#include "topology.h"
+#include "bench/fabric/sim/flows.h"
+#include "bench/fabric/sim/topology.h"
 
 struct fab_traffic {
 	double jitter_us;        /* starts are uniform in this */

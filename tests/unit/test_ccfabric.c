@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/fabric/delays.h"
-#include "bench/fabric/events.h"
-#include "bench/fabric/fabric.h"
-#include "bench/fabric/ranges.h"
+#include "bench/fabric/sim/delays.h"
+#include "bench/fabric/sim/events.h"
+#include "bench/fabric/sim/fabric.h"
+#include "bench/fabric/sim/ranges.h"
 #include "bench/fabric/traffic.h"
 #include "bench/rng.h"
 #include "fabric/headroom.h"

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "bench/fabric/fabric.h"
-#include "bench/fabric/tcp.h"
+#include "bench/fabric/sim/fabric.h"
+#include "bench/fabric/sim/tcp.h"
 #include "bench/fabric/traffic.h"
 
 enum { PAYLOAD = 1460, FRAME = 1460 + 40, PRIORITY = 1 };

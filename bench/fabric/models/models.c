@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory.h"
+#include "bench/fabric/sim/memory.h"
 #include "tools/common/words.h"
 
 struct list {

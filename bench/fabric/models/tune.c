@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "bench/clock.h"
-#include "memory.h"
+#include "bench/fabric/sim/memory.h"
 
 enum { VALUES_MAX = 16, BESIDE_MAX = 8 };
 

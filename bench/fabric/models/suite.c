@@ -11,9 +11,9 @@
 
 #include "bench/clock.h"
 #include "cc/cc.h"
-#include "jobs.h"
-#include "memory.h"
-#include "tcp.h"
+#include "bench/fabric/jobs.h"
+#include "bench/fabric/sim/memory.h"
+#include "bench/fabric/sim/tcp.h"
 
 /* -- options --------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #ifndef CCFABRIC_JUDGE_H
 #define CCFABRIC_JUDGE_H
 /* The goals of the UCloud article for one run of a traffic model. */
-#include "fabric.h"
+#include "bench/fabric/sim/fabric.h"
 #include "models.h"
 
 /* Goal 1: the least share of a saturated port that is used, or the share of the offered bytes that is

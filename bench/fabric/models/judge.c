@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "delays.h"
-#include "memory.h"
+#include "bench/fabric/sim/delays.h"
+#include "bench/fabric/sim/memory.h"
 
 static uint32_t find_port(const struct topology *t, const char *name)
 {
