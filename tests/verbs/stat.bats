@@ -148,6 +148,20 @@ quiet() {
 	[[ $output == *"No such file"*"--reset"* ]]
 }
 
+@test "titles have attributes on a terminal only, and none with NO_COLOR" {
+	command -v script > /dev/null || skip "script(1) is not installed"
+	begin
+	script -qec "$ccshim stat -p $app" typescript > /dev/null < /dev/null
+	grep -q $'\x1b\\[7m .*LQPN.*\x1b\\[0m' typescript
+	NO_COLOR=1 script -qec "$ccshim stat -p $app" typescript > /dev/null < /dev/null
+	grep -q LQPN typescript
+	run -1 grep $'\x1b' typescript
+	$ccshim stat -p "$app" > said.txt
+	grep -q LQPN said.txt
+	run -1 grep $'\x1b' said.txt
+	finish
+}
+
 @test "-p selects a process, or explains why it has no statistics" {
 	begin
 	$ccshim stat -p "$app" | grep "^$app shown: enforce, cc=auto, 2 queue pairs"

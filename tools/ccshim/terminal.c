@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Breaks lines at the width of the terminal. */
+/* Breaks lines at the width of the terminal, and decides on attributes. */
 #include "terminal.h"
 
 #include <errno.h>
@@ -9,6 +9,13 @@
 #include <unistd.h>
 
 enum { MIN_WIDTH = 20, MAX_WIDTH = 10000 };
+
+bool terminal_has_colour(FILE *out)
+{
+	const char *no = getenv("NO_COLOR");
+
+	return (!no || !*no) && isatty(fileno(out));
+}
 
 size_t terminal_width(FILE *out)
 {

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_TOOLS_TERMINAL_H
 #define CCS_TOOLS_TERMINAL_H
-/* Output that fits the width of the terminal. */
+/* Output that fits the width of the terminal, and its attributes. */
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+
+/* ECMA-48 attributes of a line of titles, and the end of any. */
+#define TERMINAL_TITLES "\033[7m"
+#define TERMINAL_PLAIN "\033[0m"
+
+/* Whether to print attributes: the stream writes to a terminal, and NO_COLOR is unset or empty. */
+bool terminal_has_colour(FILE *out);
 
 /* The columns of the terminal that the stream writes to: COLUMNS, else the terminal's own number.
  * 0: it is no terminal, so lines may have any length. */

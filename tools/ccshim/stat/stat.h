@@ -76,6 +76,7 @@ enum stat_limit {
 
 enum stat_limit stat_limit_of(const struct ccs_stats_qp *q, double since_s);
 extern const char *const stat_limits[]; /* the name of each */
+extern const char *const stat_styles[]; /* its attributes on a terminal, ECMA-48 */
 
 /* stat_baseline.c: a snapshot in a file, as a sequence of statistics files. 0 or an errno. */
 int stat_save(const struct stat_snapshot *s, const char *file);

@@ -12,6 +12,12 @@ const char *const stat_limits[] = {
 	[STAT_OBSERVED] = "none", [STAT_UNCONTROLLED] = "uncontrolled",
 };
 
+/* Limited flows are bold, idle ones faint, uncontrolled ones red. */
+const char *const stat_styles[] = {
+	[STAT_IDLE] = "\033[2m", [STAT_APPLICATION] = "", [STAT_RATE] = "\033[1m", [STAT_WINDOW] = "\033[1m",
+	[STAT_OBSERVED] = "", [STAT_UNCONTROLLED] = "\033[31m",
+};
+
 enum stat_limit stat_limit_of(const struct ccs_stats_qp *q, double since_s)
 {
 	const double goodput = 8 * (double)q->bytes / since_s;

@@ -243,17 +243,26 @@ static struct layout choose_layout(const struct stat_snapshot *s, const struct s
 	return l;
 }
 
-static void print_row(const struct layout *l, const struct row *row, FILE *out)
+/* What limits a flow is known of an interval only. */
+static const char *style_of(const struct stat_snapshot *s, const struct ccs_stats_qp *q)
 {
+	if (s->since_s > 0)
+		return stat_styles[stat_limit_of(q, s->since_s)];
+	return *q->uncontrolled ? stat_styles[STAT_UNCONTROLLED] : "";
+}
+
+static void print_row(const struct layout *l, const struct row *row, const char *style, FILE *out)
+{
+	const bool styled = *style && terminal_has_colour(out);
 	unsigned last = COLUMNS - 1;
 
 	while (last && !l->width[last])
 		last--;
-	fprintf(out, "%*s", INDENT - 1, "");
+	fprintf(out, "%s%*s", styled ? style : "", INDENT - 1, "");
 	for (unsigned i = 0; i <= last; i++)
 		if (l->width[i])
 			fprintf(out, " %*s", i == HOPS ? 0 : l->width[i], row->cell[i]);
-	putc('\n', out);
+	fprintf(out, "%s\n", styled ? TERMINAL_PLAIN : "");
 }
 
 static void print_qps(const struct stat_snapshot *s, const struct stat_process *p, FILE *out)
@@ -263,10 +272,10 @@ static void print_qps(const struct stat_snapshot *s, const struct stat_process *
 
 	for (unsigned i = 0; i < COLUMNS; i++)
 		snprintf(row.cell[i], WIDE, "%s", title_of(s, i));
-	print_row(&l, &row, out);
+	print_row(&l, &row, TERMINAL_TITLES, out);
 	for (size_t k = 0; k < p->count; k++) {
 		format_row(&row, s, p->qp[k]);
-		print_row(&l, &row, out);
+		print_row(&l, &row, style_of(s, &p->qp[k].q), out);
 	}
 }
 

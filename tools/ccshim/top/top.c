@@ -9,6 +9,7 @@
 
 #include "base/suggest.h"
 #include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/terminal.h"
 #include "tools/common/seconds.h"
 
 enum { OPT_SORT = 256, OPT_FILTER, ESCAPE = 27, BACKSPACE = 127 };
@@ -127,7 +128,7 @@ static int run_screen(struct request *rq)
 	unsigned long shown = 0;
 	bool more = true;
 
-	rq->view.colour = !getenv("NO_COLOR") || !*getenv("NO_COLOR");
+	rq->view.colour = terminal_has_colour(stdout);
 	stat_read(&last, 0);
 	seconds_sleep(interval_s < 0.2 ? interval_s : 0.2);
 	while (more && read_increase(&s, &last)) {

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/ccshim/terminal.h"
 #include "tools/common/gid.h"
 #include "tools/common/human.h"
 
@@ -39,12 +40,6 @@ static const struct {
 	[DEVICE] = { "DEVICE/PORT", -14 },
 };
 
-/* ECMA-48 attributes; limited flows are bold, idle ones faint. */
-static const char *const styles[] = {
-	[STAT_IDLE] = "\033[2m", [STAT_APPLICATION] = "", [STAT_RATE] = "\033[1m", [STAT_WINDOW] = "\033[1m",
-	[STAT_OBSERVED] = "", [STAT_UNCONTROLLED] = "\033[31m",
-};
-
 /* -- lines ------------------------------------------------------------------------------------- */
 
 /* Print a line without what does not fit. Names may contain anything: they were read from files
@@ -58,7 +53,7 @@ static void print_line(FILE *out, const struct top_view *v, const char *style, c
 	for (; text[n] && (!v->columns || n < v->columns); n++)
 		putc(text[n] >= ' ' && text[n] < 0x7f ? text[n] : '?', out);
 	if (v->colour && *style)
-		fputs("\033[0m", out);
+		fputs(TERMINAL_PLAIN, out);
 	putc('\n', out);
 }
 
@@ -131,7 +126,7 @@ static void print_row(FILE *out, const struct top_view *v, const struct top_row 
 	human_bytes((double)q->window, cell[WINDOW], CELL);
 	snprintf(cell[LQPN], CELL, "%" PRIu64, q->lqpn);
 	snprintf(cell[DEVICE], CELL, "%.20s/%" PRIu64, q->device, q->port);
-	print_cells(out, v, styles[r->limit], cell);
+	print_cells(out, v, stat_styles[r->limit], cell);
 }
 
 static void print_titles(FILE *out, const struct top_view *v)
@@ -140,7 +135,7 @@ static void print_titles(FILE *out, const struct top_view *v)
 
 	for (unsigned i = 0; i < COLUMNS; i++)
 		snprintf(cell[i], CELL, "%s", columns[i].title);
-	print_cells(out, v, "\033[7m", cell);
+	print_cells(out, v, TERMINAL_TITLES, cell);
 }
 
 /* -- totals ------------------------------------------------------------------------------------ */
