@@ -15,4 +15,5 @@ schemasdir = $(docdir)/schemas
 dist_schemas_DATA = docs/schemas/check.json docs/schemas/doctor.json docs/schemas/info.json \
 	docs/schemas/report.json docs/schemas/stat.json
 
-dist_doc_DATA = docs/metrics.md docs/telemetry.md
+dist_doc_DATA = docs/ccshim.conf.example docs/dcqcn.md docs/fabric.md docs/hpcc.md docs/metrics.md \
+	docs/operate.md docs/rcp.md docs/telemetry.md docs/tutorial.md

@@ -44,6 +44,16 @@ load tools.bash
 	[[ $output =~ cc\ *=\ none\ *#\ user\ file ]]
 }
 
+@test "the example of a configuration file is valid, and its sections apply" {
+	export CCSHIM_CONFIG=$top_srcdir/docs/ccshim.conf.example
+	run2 $ccshim info -c --app nvmf_tgt --peer 10.9.0.5
+	[ "$status" -eq 0 ]
+	[ -z "$errors" ]
+	[[ $output =~ mode\ *=\ enforce && $output =~ max_rate\ *=\ 2g && $output =~ cc\ *=\ auto ]]
+	run2 $ccshim info -c
+	[[ $output =~ mode\ *=\ observe ]]
+}
+
 @test "-c prints line and section, also for a queue pair" {
 	cat > x.conf <<-'END'
 		max_rate = 5g
