@@ -250,6 +250,8 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 		--latency 40us|--latency: '40us' is not two values
 		--latency 80us:40us|--latency: the wanted latency is above
 		--at 101%|--at: '101%' is not a share
+		--pmax 2%|--pmax: it has no effect without --check
+		--poll 50us --pps 2000000|--poll: it has no effect without --check
 		--check 800|--check: '800' is not two values
 		--check 5:1 --pps 1e6|--check: Kmin is above Kmax
 		--check 1:1400|--check: the queue does not grow

@@ -40,12 +40,22 @@ void plan_refuse(struct plan *p, const char *option, const char *fmt, ...)
 	p->failed = true;
 }
 
-const char *plan_text(const struct plan *p, const char *option)
+static const struct plan_option *find_option(const struct plan *p, const char *name)
 {
 	FOR_EACH_OPTION(o, p->calc)
-		if (strcmp(o->name, option) == 0)
-			return p->value[o - p->calc->options];
+		if (strcmp(o->name, name) == 0)
+			return o;
 	abort(); /* a calculation reads an option that is not in its table */
+}
+
+const char *plan_text(const struct plan *p, const char *option)
+{
+	return p->value[find_option(p, option) - p->calc->options];
+}
+
+bool plan_is_given(const struct plan *p, const char *option)
+{
+	return plan_text(p, option) != find_option(p, option)->preset;
 }
 
 static const char *const examples[] = {

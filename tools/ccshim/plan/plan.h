@@ -53,6 +53,9 @@ void plan_refuse(struct plan *p, const char *option, const char *fmt, ...)
 /* The option's text; NULL: it was not given and has no default. */
 const char *plan_text(const struct plan *p, const char *option);
 
+/* Whether the option was given: its text is not the default. */
+bool plan_is_given(const struct plan *p, const char *option);
+
 /* The option as a number: finite and above 0; 1 after a mistake. */
 double plan_value(struct plan *p, const char *option, enum ccs_unit unit);
 

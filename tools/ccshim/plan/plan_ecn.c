@@ -254,6 +254,15 @@ static void print_check(const struct ecn *e, const struct check *c)
 		printf("  largest Kmin that does: %.0f cells\n", floor(c->largest_kmin));
 }
 
+static void refuse_without_check(struct plan *p)
+{
+	static const char *const names[] = { "pmax", "poll", "weight", "marks", "reaction" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (plan_is_given(p, names[i]))
+			plan_refuse(p, names[i], "it has no effect without --check");
+}
+
 static int ecn(struct plan *p)
 {
 	const bool check = plan_text(p, "check") != NULL;
@@ -262,6 +271,8 @@ static int ecn(struct plan *p)
 	struct check c;
 	struct ecn e;
 
+	if (!check)
+		refuse_without_check(p);
 	if (!read_ecn(p, &e) || (check && !read_check(p, &e, &c)))
 		return EXIT_USAGE;
 	points = read_points(p, &e, point);
