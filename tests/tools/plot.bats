@@ -74,6 +74,9 @@ failed() {
 	[ "$(points F1W1 | head -1)" = "0 2.1e-05" ]
 	[ "$(points F1W3 | tail -1 | cut -d' ' -f2)" = 15000 ]
 	printed 'front "QP 2"'
+	# Of the axes only that of RTTs is logarithmic.
+	[ "$(grep -E "^set ylabel|logscale" <<< "$output" | grep -B1 '^set logscale' | grep -c "ylabel 'RTT'")" -eq 1 ]
+	[ "$(grep -c '^set logscale' <<< "$output")" -eq 1 ]
 }
 
 @test "a flow without the host's clock starts at the current time of the trace" {

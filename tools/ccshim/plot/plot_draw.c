@@ -151,7 +151,10 @@ static void put_axes(FILE *f, const struct plot *p, unsigned what, bool last)
 		styles[what].label, styles[what].format, last ? "%g" : "");
 	fprintf(f, "%s\nset xrange [0:%.9g]\n", last ? "set xlabel 'time, s'" : "unset xlabel",
 		last_time(p));
-	if (top > 0)
+	fprintf(f, "%s logscale y\n", what == PLOT_RTT ? "set" : "unset");
+	if (what == PLOT_RTT) /* of which a few may be a hundred times the others */
+		fprintf(f, "set yrange [*:*]\n");
+	else if (top > 0)
 		fprintf(f, "set yrange [0:%.9g]\n", top);
 	else
 		fprintf(f, "set yrange [0:*]\n");
