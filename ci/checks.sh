@@ -64,8 +64,14 @@ check_manuals() {
 
 check_build() { build "$builds/$1" --enable-werror "${@:2}"; }
 
+# The programs of the tests as well, which the lab's steps use while others run make here.
+check_gcc() {
+  check_build gcc
+  make -s -j"$jobs" check TESTS=
+}
+
 # A program that hangs fails alone, with all processes that it has started.
-readonly time_limit="$src/ci/alone 200"
+readonly time_limit="$src/ci/alone 400"
 
 # A locale with a decimal comma, as applications may have set one.
 german() {
@@ -103,7 +109,7 @@ check_differential() {
   for seed in "$CCS_SEED" $((CCS_SEED + 1)); do
     CMOCKA_MESSAGE_OUTPUT=TAP CCS_SEED=$seed CCS_STEPS=500000 \
       top_builddir=$builds/gcc top_srcdir=$top \
-      "$src/ci/alone" 290 "$builds/gcc/tests/diff/test_diff" "random_programs*" \
+      "$src/ci/alone" 600 "$builds/gcc/tests/diff/test_diff" "random_programs*" \
       >"$builds/diff-$seed.tap" 2>&1 &
     pids+=("$!:$seed")
   done
@@ -118,7 +124,7 @@ check_differential() {
 # Check that algorithms with defaults miss their aims in no more rows than grid.bounds allows.
 check_grid() {
   make -C "$builds/gcc" -s bench/grid/grid
-  "$src/ci/alone" 290 "$builds/gcc/bench/grid/grid" --sample --seed "$CCS_SEED" \
+  "$src/ci/alone" 600 "$builds/gcc/bench/grid/grid" --sample --seed "$CCS_SEED" \
     --bounds "$top/tests/sim/grid.bounds"
 }
 
@@ -247,7 +253,7 @@ check_slurm() {
   export top_builddir=$builds/gcc
   cd "$builds/gcc"
   make -s libfakerdma.la
-  "$src/ci/alone" 200 "$top/tests/slurm/cluster" bats --timing --tap "$top/tests/slurm/slurm.bats"
+  "$src/ci/alone" 400 "$top/tests/slurm/cluster" bats --timing --tap "$top/tests/slurm/slurm.bats"
 }
 
 # -- the lab -------------------------------------------------------------------
@@ -264,7 +270,6 @@ check_suite() {
   [[ -e $top/$1 ]] || skip "not in this tree"
   export top_builddir=$builds/gcc top_srcdir=$top CCS_FULL=$full
   cd "$builds/gcc"
-  make -s -j"$jobs" check TESTS= >/dev/null
   bats --timing --tap "${@/#/$top/}"
 }
 

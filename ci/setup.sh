@@ -138,7 +138,7 @@ kernel() { "$top/ci/lab" --prepare --engine uml; }
 # -- steps -------------------------------------------------------------------
 
 step=0 job='' log='' line=''
-readonly limit=1500   # seconds in which any step ought to be through
+readonly limit=2400   # seconds in which any step ought to be through
 
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 
