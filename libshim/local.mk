@@ -98,6 +98,8 @@ ccs_core_sources = \
 	libshim/flow/cc_events.c \
 	libshim/flow/cc_events.h \
 	libshim/flow/configure.c \
+	libshim/flow/control_state.c \
+	libshim/flow/control_state.h \
 	libshim/flow/flow.h \
 	libshim/flow/limits.c \
 	libshim/flow/limits.h \
@@ -327,6 +329,8 @@ libccshim_la_SOURCES = \
 	libshim/preload/objects.h \
 	libshim/preload/registry.c \
 	libshim/preload/registry.h \
+	libshim/preload/report/control_warning.c \
+	libshim/preload/report/control_warning.h \
 	libshim/preload/report/publish.c \
 	libshim/preload/report/publish.h \
 	libshim/preload/report/report.c \

@@ -215,6 +215,14 @@ void ccs_cc_switch(struct ccs_cc *cc, const struct ccs_cc_spec *spec,
 	ccs_cc_set_rate(cc, rate);
 }
 
+double ccs_cc_min_rate(const struct ccs_cc *cc)
+{
+	for (unsigned i = 0; i < cc->ops->nparams; i++)
+		if (strcmp(cc->ops->params[i].name, "min_rate") == 0)
+			return cc->param[i];
+	return 0;
+}
+
 const char *ccs_cc_variant(const struct ccs_cc *cc)
 {
 	for (unsigned i = 0; i < cc->ops->nparams; i++)

@@ -90,6 +90,9 @@ void ccs_cc_set_rate(struct ccs_cc *cc, double rate);
 /* The most that it lets through, bit/s: a window is a rate, too. */
 double ccs_cc_throughput(const struct ccs_cc *cc);
 
+/* Its parameter "min_rate", the floor of its rate, bit/s; 0: it has none. */
+double ccs_cc_min_rate(const struct ccs_cc *cc);
+
 /* The value of its parameter "variant"; "": it has none. */
 const char *ccs_cc_variant(const struct ccs_cc *cc);
 

@@ -24,6 +24,7 @@
 #include "base/hist.h"
 #include "cc/cc.h"
 #include "flow/base_rtt.h"
+#include "flow/control_state.h"
 #include "flow/pacing.h"
 #include "flow/rtt_outlier.h"
 #include "flow/slow_start.h"
@@ -187,6 +188,7 @@ struct ccs_flow {
 	struct ccs_base_rtt base_rtt;
 	struct ccs_rtt_outlier outlier;
 	struct ccs_rnr_filter rnr;
+	struct ccs_control_state control;
 	struct ccs_hist *rtt;            /* ns; NULL before the first sample */
 	struct ccs_stats_rtt *shown;     /* a copy for other processes; NULL: none */
 };

@@ -15,6 +15,10 @@
 
 #define QUEUED_SEGMENTS 4 /* an RTT longer by the times of that many segments shows a queue */
 #define LATE_SEGMENTS 8   /* by that many it is filtered: between TIMELY's thresholds */
+#define HIGH_SEGMENTS 32  /* by that many it is beyond what any algorithm aims at */
+#define LEAST_WINDOW 2.5  /* segments: two, and what an algorithm rounds by */
+#define LEAST_RATE 1.05   /* of the floor */
+#define LEAST_SHARE 2e-4  /* of the line */
 #define MOST_RATIO 10     /* of the NIC's rate and the bottleneck's */
 
 void ccs_rtt_restart(struct ccs_flow *f, uint64_t now_ns)
@@ -26,6 +30,7 @@ void ccs_rtt_restart(struct ccs_flow *f, uint64_t now_ns)
 	ccs_rnr_filter_init(&f->rnr);
 	if (f->rtt)
 		*f->rtt = (struct ccs_hist){ 0 };
+	f->control = (struct ccs_control_state){ 0 };
 }
 
 /*
@@ -151,12 +156,62 @@ static bool slow_start_sample(struct ccs_flow *f, const struct ccs_seg *seg, dou
 	return draining;
 }
 
+/*
+ * TIMELY's thresholds rise as the rate falls, so that its rate may stay above its floor: what is as
+ * good as stopped counts, too.
+ */
+static bool is_at_floor(const struct ccs_flow *f, double rate, bool by_rtt)
+{
+	const struct ccs_cc *cc = &f->cc;
+
+	if (rate <= LEAST_RATE * ccs_cc_min_rate(cc))
+		return true;
+	return by_rtt && (rate <= LEAST_SHARE * cc->path.line_rate ||
+			  (cc->out.window > 0 &&
+			   cc->out.window <= LEAST_WINDOW * cc->path.segment));
+}
+
+/*
+ * Whether the algorithm cannot reduce what the flow sends, or does not. Those that get marks or
+ * telemetry do not answer RTTs, which a queue in the host itself raises, too; and it is known
+ * whether advice is followed.
+ */
+static enum ccs_control lost_control(const struct ccs_flow *f)
+{
+	const struct ccs_cc *cc = &f->cc;
+	const bool by_rtt = cc->ops->needs == CCS_NEEDS_RTT;
+	const double rate = ccs_flow_rate(f);
+
+	if (cc->ops == &ccs_cc_none || (cc->ops->needs & CCS_NEEDS_ADVICE))
+		return CCS_CONTROL_OK;
+	if (!cc->ops->set_rate)
+		return CCS_CONTROL_AT_LIMIT;
+	if (is_at_floor(f, rate, by_rtt))
+		return CCS_CONTROL_AT_FLOOR;
+	if (by_rtt && !(cc->out.window > 0) && rate >= ccs_min(f->max_rate, cc->path.line_rate))
+		return CCS_CONTROL_AT_LIMIT;
+	return CCS_CONTROL_OK;
+}
+
+/* A flow that has nothing waiting is limited by its application. */
+static void watch_control(struct ccs_flow *f, double rtt_us, uint64_t now_ns)
+{
+	const struct ccs_cc_path *path = &f->cc.path;
+	const bool high = rtt_us > path->base_rtt_us + path->rtt_jitter_us +
+				   HIGH_SEGMENTS * segment_us(f);
+
+	if (f->enforce && (!high || ccs_flow_waiting(f)))
+		ccs_control_sample(&f->control, high ? lost_control(f) : CCS_CONTROL_OK, rtt_us,
+				   f->updated_ns, now_ns);
+}
+
 static void update_algorithm(struct ccs_flow *f, const struct ccs_seg *seg, double rtt_us,
 			     uint64_t now_ns)
 {
 	const double own_us = 8e6 * (double)seg->len / f->cc.path.line_rate;
 	const double wait_us = ccs_max((double)(seg->depart_ns - seg->post_ns) / 1e3 - own_us, 0);
 
+	watch_control(f, rtt_us, now_ns);
 	ccs_flow_cc_on_ack(f, rtt_us, wait_us, f->pending_bytes, now_ns);
 	f->pending_bytes = 0;
 	f->updated_ns = now_ns;

@@ -120,6 +120,8 @@ void ccs_stats_json_qp(struct ccs_json *j, const struct ccs_stats_qp *qp, uint64
 	if (*qp->uncontrolled)
 		ccs_json_str(j, "pass", qp->uncontrolled);
 	ccs_json_str(j, "feedback", qp->feedback);
+	if (*qp->control)
+		ccs_json_str(j, "control", qp->control);
 	for (size_t i = 0; i < ccs_stats_field_count; i++)
 		write_field(j, qp, &ccs_stats_fields[i]);
 	if (qp->telemetry_ns)

@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Programs of verbs, the same with and without the shim. See tests/README.md.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/diff/test_diff tests/diff/test_stages
-TESTS += tests/diff/test_diff tests/diff/test_stages
+check_PROGRAMS += tests/diff/test_diff tests/diff/test_no_effect tests/diff/test_stages
+TESTS += tests/diff/test_diff tests/diff/test_no_effect tests/diff/test_stages
+tests_diff_test_no_effect_SOURCES = \
+	tests/diff/test_no_effect.c \
+	tests/diff/virtual.c \
+	tests/diff/virtual.h \
+	tests/verbs/rig.c \
+	tests/verbs/rig.h
+tests_diff_test_no_effect_LDADD = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread -ldl
 tests_diff_test_stages_SOURCES = \
 	tests/diff/test_stages.c \
 	tests/diff/virtual.c \

@@ -48,6 +48,7 @@ grid-sample: bench/grid/grid
 
 if HAVE_CMOCKA
 sim_programs = \
+	tests/sim/test_control \
 	tests/sim/test_loop_copa \
 	tests/sim/test_loop_dcqcn \
 	tests/sim/test_loop_hpcc \
@@ -60,6 +61,7 @@ check_PROGRAMS += $(sim_programs)
 TESTS += $(sim_programs)
 sim_ldadd = tests/sim/libsim.la $(CMOCKA_LIBS)
 
+tests_sim_test_control_LDADD = $(sim_ldadd)
 tests_sim_test_sim_LDADD = $(sim_ldadd)
 tests_sim_test_loop_copa_SOURCES = tests/sim/test_loop.c
 tests_sim_test_loop_copa_LDADD = $(sim_ldadd)

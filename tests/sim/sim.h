@@ -158,6 +158,7 @@ struct sim_result {
 	uint64_t packets, marks, drops, cnps;
 	uint64_t late_drops;     /* after warm_us */
 	uint64_t lost;           /* by the links */
+	unsigned at_floor, at_limit; /* SIM_SHIM: flows without control at the end */
 	unsigned bins;
 	struct sim_bin bin[SIM_BINS];
 };

@@ -83,6 +83,7 @@ flow_unit_programs = \
 	tests/unit/test_base_rtt \
 	tests/unit/test_cc_events \
 	tests/unit/test_cc_spec \
+	tests/unit/test_control_state \
 	tests/unit/test_copa \
 	tests/unit/test_dcqcn \
 	tests/unit/test_dcqcn_np \
@@ -133,6 +134,11 @@ tests_unit_test_base_rtt_SOURCES = \
 	tests/unit/flow_fixture.h \
 	tests/unit/test_base_rtt.c
 tests_unit_test_base_rtt_LDADD = $(unit_ldadd)
+tests_unit_test_control_state_SOURCES = \
+	tests/unit/flow_fixture.c \
+	tests/unit/flow_fixture.h \
+	tests/unit/test_control_state.c
+tests_unit_test_control_state_LDADD = $(unit_ldadd)
 tests_unit_test_flow_configure_SOURCES = \
 	tests/unit/flow_fixture.c \
 	tests/unit/flow_fixture.h \

@@ -34,7 +34,7 @@ extern "C" {
 
 #define CCS_STATS_MAGIC 0x5354415453534343ull /* "CCSSTATS" */
 #define CCS_STATS_MAJOR 1u
-#define CCS_STATS_MINOR 1u
+#define CCS_STATS_MINOR 2u
 
 #define CCS_STATS_MAX_HOPS 5
 #define CCS_STATS_MAX_UNCONTROLLED 24
@@ -129,7 +129,9 @@ struct ccs_stats_qp {
 	uint64_t telemetry_ns;           /* time of the last telemetry; 0: never */
 	uint64_t nhops;
 	struct ccs_stats_hop hop[CCS_STATS_MAX_HOPS];
-	uint64_t spare[28];
+	/* Since 1.2: ok, at-floor or at-limit, see libccshim(7); "": it is only observed. */
+	char control[16];
+	uint64_t spare[26];
 };
 
 /* Measured RTTs of the queue pair in the slot. Each word is written separately, not under the

@@ -11,6 +11,7 @@
 #include "preload/object/qp.h"
 #include "preload/object/shadow_cq.h"
 #include "preload/registry.h"
+#include "preload/report/control_warning.h"
 #include "preload/shim.h"
 
 /*
@@ -139,10 +140,12 @@ static inline __attribute__((always_inline)) bool
 retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len)
 {
 	const struct ibv_wc *wc = &a->wc[i];
+	const enum ccs_control control = qp->flow.control.now;
 	struct ccs_done done = {
 		.ok = wc->status == IBV_WC_SUCCESS,
 		.lost = wc->status == IBV_WC_RETRY_EXC_ERR,
 	};
+	bool delivered;
 
 	done.number = ccs_token_segment(qp, wc->wr_id);
 	if (qp->marker_posted && done.number == qp->flow.seg_head) {
@@ -155,7 +158,10 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 	}
 	*len = ccs_flow_seg(&qp->flow, done.number)->len;
 	ccs_qp_telemetry_poll(qp);
-	return ccs_flow_complete(&qp->flow, &done, wr);
+	delivered = ccs_flow_complete(&qp->flow, &done, wr);
+	if (__builtin_expect(qp->flow.control.now != control, 0))
+		ccs_control_warn(qp);
+	return delivered;
 }
 
 bool ccs_complete_whole(struct qp *qp, const struct shadow_batch *a, int i)

@@ -162,6 +162,7 @@ void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_
 	TEXT(out->cc, cc->ops->name);
 	TEXT(out->variant, ccs_cc_variant(cc));
 	TEXT(out->feedback, ccs_qp_feedback_state(qp));
+	TEXT(out->control, qp->flow.enforce ? ccs_control_names[qp->flow.control.now] : "");
 	collect_flow(&qp->flow, now_ns, out);
 	collect_telemetry(qp->feedback.telemetry, out);
 }

@@ -65,6 +65,7 @@ static bool copy_qp(const struct ccs_stats_layout *l, uint64_t slot, struct stat
 		return false;
 	copy_rtt(&at->rtt, &qp->rtt);
 	END(qp->q.device), END(qp->q.uncontrolled), END(qp->q.cc), END(qp->q.variant), END(qp->q.feedback);
+	END(qp->q.control);
 	if (qp->q.nhops > CCS_STATS_MAX_HOPS)
 		qp->q.nhops = CCS_STATS_MAX_HOPS;
 	return ccs_stats_load(&at->qp.generation) == qp->q.generation;

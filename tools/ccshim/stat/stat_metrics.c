@@ -98,6 +98,7 @@ static void print_qp_info(FILE *f, const struct series *of, void *name)
 	putc(',', f), print_label(f, "cc", q->cc);
 	putc(',', f), print_label(f, "variant", q->variant);
 	putc(',', f), print_label(f, "feedback", q->feedback);
+	putc(',', f), print_label(f, "control", q->control);
 	fprintf(f, ",enforced=\"%s\"} 1\n", q->enforced ? "y" : "n");
 }
 

@@ -150,6 +150,11 @@ static void format_hops(char cell[WIDE], const struct stat_snapshot *s,
 			 human_us((double)(age_ns / 1000), age, sizeof(age)));
 }
 
+static bool is_ineffective(const struct ccs_stats_qp *q)
+{
+	return *q->control && strcmp(q->control, "ok") != 0;
+}
+
 static void format_row(struct row *row, const struct stat_snapshot *s, struct stat_qp qp)
 {
 	struct ccs_stats_qp *q = &qp.q;
@@ -160,7 +165,8 @@ static void format_row(struct row *row, const struct stat_snapshot *s, struct st
 	snprintf(row->cell[ALGORITHM], WIDE, "%s%s%s", clean(q->cc), *q->variant ? ":" : "",
 		 clean(q->variant));
 	snprintf(row->cell[FEEDBACK], WIDE, "%s",
-		 *q->uncontrolled ? clean(q->uncontrolled) : clean(q->feedback));
+		 *q->uncontrolled ? clean(q->uncontrolled) :
+		 is_ineffective(q) ? clean(q->control) : clean(q->feedback));
 	human_rate((double)q->rate, row->cell[RATE], CELL);
 	format_done(row->cell[DONE], s, q);
 	human_bytes((double)q->window, row->cell[WINDOW], CELL);
@@ -246,9 +252,9 @@ static struct layout choose_layout(const struct stat_snapshot *s, const struct s
 /* What limits a flow is known of an interval only. */
 static const char *style_of(const struct stat_snapshot *s, const struct ccs_stats_qp *q)
 {
-	if (s->since_s > 0)
-		return stat_styles[stat_limit_of(q, s->since_s)];
-	return *q->uncontrolled ? stat_styles[STAT_UNCONTROLLED] : "";
+	if (*q->uncontrolled || is_ineffective(q))
+		return stat_styles[STAT_UNCONTROLLED];
+	return s->since_s > 0 ? stat_styles[stat_limit_of(q, s->since_s)] : "";
 }
 
 static void print_row(const struct layout *l, const struct row *row, const char *style, FILE *out)

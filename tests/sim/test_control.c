@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* When flows report that control has no effect: beside traffic without control, and not else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "sim.h"
+
+static struct sim_result r;
+
+/* Soft-RoCE's hosts, WRITEs of 64 KB, for some seconds. */
+#define HOSTS \
+	.driver = SIM_SHIM, .message = 65536, .depth = 16, .nic_depth = 64, .unacked = 128, \
+	.base_us = 50, .ack_bytes = 80, .mtu = 4096, .noise = { .exp_us = 1 }, \
+	.start_spread_us = 100, .warm_us = 1e6
+
+static void run(const struct sim_conf *c)
+{
+	sim_run(c, 1, &r);
+	printf("# %s, %u flows and %u rivals at %g Mb/s: at floor %u, at limit %u, RTT p50 %.0f us, "
+	       "p99 %.0f us\n", c->cc, c->flows, c->rivals, c->rate / 1e6, r.at_floor, r.at_limit,
+	       r.rtt_p50, r.rtt_p99);
+}
+
+static const char *const by_rtt[] = { "copa", "swift", "timely", NULL };
+
+static void traffic_without_control_is_reported(void **state)
+{
+	(void)state;
+	for (const char *const *cc = by_rtt; *cc; cc++) {
+		const struct sim_conf c = { HOSTS, .cc = *cc, .flows = 4, .rivals = 1, .rate = 1e9,
+					    .end_us = 8e6 };
+
+		run(&c);
+		assert_int_equal(r.at_floor, 4);
+		assert_int_equal(r.at_limit, 0);
+	}
+}
+
+static void settings_that_do_not_slow_down_are_reported(void **state)
+{
+	static const char *const wrong[] = { "fixed:rate=300m",
+					     "timely:t_low=100ms,t_high=200ms,scale=0", NULL };
+
+	(void)state;
+	for (const char *const *cc = wrong; *cc; cc++) {
+		const struct sim_conf c = { HOSTS, .cc = *cc, .flows = 16, .rate = 1e9,
+					    .end_us = 3e6 };
+
+		run(&c);
+		assert_int_equal(r.at_limit, 16);
+	}
+}
+
+/* Among them queues that are longer than the rival's. */
+static void many_flows_are_not_reported(void **state)
+{
+	static const struct { unsigned flows; double ratio; } load[] = {
+		{ 1, 1 }, { 8, 1 }, { 31, 10 }, { 128, 1 }, { 128, 4 }, { 256, 4 },
+	};
+
+	(void)state;
+	for (const char *const *cc = by_rtt; *cc; cc++) {
+		for (unsigned i = 0; i < sizeof(load) / sizeof(*load); i++) {
+			const struct sim_conf c = { HOSTS, .cc = *cc, .flows = load[i].flows,
+						    .rate = 1e9, .nic_rate = 1e9 * load[i].ratio,
+						    .end_us = 4e6 };
+
+			run(&c);
+			assert_int_equal(r.at_floor + r.at_limit, 0);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest all[] = {
+		cmocka_unit_test(traffic_without_control_is_reported),
+		cmocka_unit_test(settings_that_do_not_slow_down_are_reported),
+		cmocka_unit_test(many_flows_are_not_reported),
+	};
+
+	return cmocka_run_group_tests_name("control", all, NULL, NULL);
+}
