@@ -233,16 +233,21 @@ tabled() {
 	[[ $errors == *"no/x.json: No such file or directory"* ]]
 }
 
-# job RANKS ARG…: ccbench-mpi on so many ranks of this machine, each with a device of its own.
-job() {
-	local ranks=$1
-	shift
+setup_mpi() {
 	setup_bench
 	[ -x "$top_builddir/bench/ccbench/ccbench-mpi" ] || skip "built without MPI"
 	mpirun=(mpirun --oversubscribe --allow-run-as-root --mca btl self,tcp
 		--mca btl_tcp_if_include lo --mca plm isolated)
 	"${mpirun[@]}" -np 1 true || skip "no mpirun that works here"
-	run2 "${mpirun[@]}" -np "$ranks" -x LD_PRELOAD="${preloaded:-$fake}" "$top_builddir/bench/ccbench/ccbench-mpi" "$@" --timeout 600 --out_json "$out"
+	ccbench_mpi=$top_builddir/bench/ccbench/ccbench-mpi
+}
+
+# job RANKS ARG…: ccbench-mpi on so many ranks of this machine, each with a device of its own.
+job() {
+	local ranks=$1
+	shift
+	setup_mpi
+	run2 "${mpirun[@]}" -np "$ranks" -x LD_PRELOAD="${preloaded:-$fake}" "$ccbench_mpi" "$@" --timeout 600 --out_json "$out"
 }
 
 readonly devices=fake0,fake1,fake2
@@ -271,4 +276,19 @@ readonly devices=fake0,fake1,fake2
 	preloaded=$top_builddir/.libs/libfakerdma.so job 3 incast --devices $devices -n 5 --cc timely
 	[ "$status" -eq 1 ]
 	[ "$(grep -c "timely was not in force: the shim was not called" <<< "$errors")" -eq 1 ]
+}
+
+@test "a setting that was not in force on one host only is a failure that names the host" {
+	local bare=$top_builddir/.libs/libfakerdma.so
+	setup_mpi
+	set -- permutation --devices fake0,fake1,fake2,fake3 --hosts 4 -n 5 --cc none,timely --timeout 600 \
+		--out_json "$out"
+	run2 "${mpirun[@]}" -np 2 -x LD_PRELOAD="$fake" "$ccbench_mpi" "$@" : \
+		-np 1 -x LD_PRELOAD="$bare" "$ccbench_mpi" "$@" : \
+		-np 1 -x LD_PRELOAD="$fake" "$ccbench_mpi" "$@"
+	[ "$status" -eq 1 ]
+	[[ $errors == *"timely: host 3 (fake2): timely was not in force: the shim was not called"* ]]
+	[ "$(grep -c "was not in force" <<< "$errors")" -eq 1 ]
+	[ ! -e "$out" ]
+	[ "$(grep -c ^timely <<< "$output")" -eq 0 ]
 }
