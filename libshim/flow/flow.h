@@ -42,14 +42,17 @@ struct ccs_wr {
 	uint64_t len;
 	uint32_t flags;
 	bool reported;           /* a failure of it was delivered */
-	uint64_t id;             /* this and source belong to the caller */
+	uint64_t id;             /* this and source belong to the caller, who sets them at once */
 	const void *source;
 };
 
 struct ccs_seg {
 	uint64_t wr;             /* number of its WR */
 	uint64_t offset, len;    /* bytes within the WR */
-	uint64_t post_ns;        /* when it was handed over; only if it is timed */
+	union {
+		uint64_t post_ns; /* when it was handed over; only if it is timed */
+		uint64_t id;      /* of its WR; only with CCS_WR_WHOLE */
+	};
 	uint64_t depart_ns;      /* when a NIC at line rate has sent its last byte; 0: not timed */
 	uint32_t flags;          /* of its WR */
 	bool first, last;        /* of its WR */
@@ -289,13 +292,14 @@ static inline struct ccs_seg *ccs_flow_next_entry(struct ccs_flow *f)
  * application gets, in few instructions. seg->wr is set.
  */
 static inline void ccs_flow_send_whole(struct ccs_flow *f, struct ccs_seg *seg, uint64_t len,
-				       uint32_t flags)
+				       uint32_t flags, uint64_t id)
 {
 	f->fastpath_wrs--;
 	f->fastpath_bytes -= (uint16_t)len;
 	seg->offset = 0;
 	seg->len = len;
-	seg->post_ns = seg->depart_ns = 0;
+	seg->id = id;
+	seg->depart_ns = 0;
 	seg->flags = flags | CCS_WR_WHOLE;
 	seg->first = seg->last = seg->signal = true;
 	seg->internal = false;
@@ -329,16 +333,19 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 
 /*
  * Accept a WR and get its only segment in one step, without the time. Works while the flow has
- * fast-path budget, no WR is waiting and this one needs no splitting; the segment and the WR are
- * the newest ones then. NULL: the caller must use accept and next; nothing has changed.
+ * fast-path budget, no WR is waiting and this one needs no splitting; the segment and the WR, whose
+ * id is set, are the newest ones then. NULL: the caller must use accept and next; nothing has
+ * changed.
  */
-const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint32_t flags);
+const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint32_t flags,
+					 uint64_t id);
 
 /*
  * The same for the usual WR: one that is signalled, and no READ nor CCS_WR_NO_DEFER. Returns its
  * entry, which belongs to the segment ccs_flow_newest(). NULL: as above.
  */
-static inline struct ccs_wr *ccs_flow_post_whole(struct ccs_flow *f, uint64_t len, uint32_t flags)
+static inline struct ccs_wr *ccs_flow_post_whole(struct ccs_flow *f, uint64_t len, uint32_t flags,
+						 uint64_t id)
 {
 	struct ccs_seg *seg;
 	struct ccs_wr *wr;
@@ -352,9 +359,10 @@ static inline struct ccs_wr *ccs_flow_post_whole(struct ccs_flow *f, uint64_t le
 	wr->len = len;
 	wr->flags = flags;
 	wr->reported = false;
+	wr->id = id;
 	seg = ccs_flow_next_entry(f);
 	seg->wr = f->wr_head++;
-	ccs_flow_send_whole(f, seg, len, flags);
+	ccs_flow_send_whole(f, seg, len, flags, id);
 	return wr;
 }
 
@@ -395,10 +403,10 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 
 /*
  * The same for most completions: a success of the oldest segment, which is a whole WR that is to
- * be delivered, and not timed. The lower half of its number is enough. NULL: it is another, and
- * nothing has changed.
+ * be delivered under the id of the result, and not timed. The lower half of its number is enough.
+ * NULL: it is another, and nothing has changed.
  */
-static inline const struct ccs_wr *ccs_flow_complete_whole(struct ccs_flow *f, uint32_t number)
+static inline const struct ccs_seg *ccs_flow_complete_whole(struct ccs_flow *f, uint32_t number)
 {
 	const struct ccs_seg *seg = ccs_flow_seg(f, f->seg_tail);
 
@@ -412,7 +420,7 @@ static inline const struct ccs_wr *ccs_flow_complete_whole(struct ccs_flow *f, u
 	f->stats.segments++;
 	f->stats.wrs++;
 	f->stats.bytes += seg->len;
-	return ccs_flow_wr(f, seg->wr);
+	return seg;
 }
 
 /* The device begins only now what it has got, so it says nothing of the path. */

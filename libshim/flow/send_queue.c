@@ -293,13 +293,13 @@ static inline bool has_budget(const struct ccs_flow *f, uint64_t len, uint32_t f
 
 /* The next WR, within the budget. Copying a whole struct would stall on the stores before it. */
 static inline __attribute__((always_inline)) struct ccs_seg *
-send_fast(struct ccs_flow *f, uint64_t wr, uint64_t len, uint32_t flags)
+send_fast(struct ccs_flow *f, uint64_t wr, uint64_t len, uint32_t flags, uint64_t id)
 {
 	struct ccs_seg *seg = ccs_flow_next_entry(f);
 
 	seg->wr = wr;
 	if (flags & CCS_WR_SIGNALED) {
-		ccs_flow_send_whole(f, seg, len, flags);
+		ccs_flow_send_whole(f, seg, len, flags, id);
 		return seg;
 	}
 	f->fastpath_wrs--;
@@ -314,12 +314,17 @@ send_fast(struct ccs_flow *f, uint64_t wr, uint64_t len, uint32_t flags)
 	return seg;
 }
 
-const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint32_t flags)
+const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint32_t flags,
+					 uint64_t id)
 {
+	uint64_t wr;
+
 	if (!has_budget(f, len, flags) || f->wr_next != f->wr_head ||
 	    (!(flags & CCS_WR_SIGNALED) && ccs_flow_wants_entries(f, 1)))
 		return NULL;
-	return send_fast(f, ccs_flow_accept(f, len, flags), len, flags);
+	wr = ccs_flow_accept(f, len, flags);
+	ccs_flow_wr(f, wr)->id = id;
+	return send_fast(f, wr, len, flags, id);
 }
 
 /*
@@ -352,7 +357,7 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 	if (f->wr_next == f->wr_head || f->state == CCS_FLOW_SQD)
 		return CCS_NEXT_NONE;
 	if (has_budget(f, wr->len, wr->flags)) {
-		*next = send_fast(f, f->wr_next, wr->len, wr->flags);
+		*next = send_fast(f, f->wr_next, wr->len, wr->flags, wr->id);
 		return CCS_NEXT_SEGMENT;
 	}
 	if (!has_entry(f, wr))

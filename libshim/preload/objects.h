@@ -119,6 +119,7 @@ struct cq {
 	uint64_t wc_flags;               /* that it was created with */
 	bool unsupported;                /* created with features that we do not know */
 	bool one_thread;                 /* only one thread polls it, as the application promised */
+	atomic_bool usual;               /* has shadow CQs, no channel or extended fields; not closing */
 	struct ctx *ctx;
 	struct ibv_comp_channel *channel;
 	void *cq_context;
@@ -204,17 +205,18 @@ struct qp {
 	uint32_t id;                     /* registry entry and generation, for tokens */
 	uint32_t qp_num;                 /* for the last report, when `real` is gone */
 	struct ccs_lock lock;            /* guards what follows, up to prev */
-	bool dead, scheduled;            /* scheduled: timer may be set */
+	bool dead;
 	bool timed;                      /* counted in cq->timed */
+	bool scheduled : 1;              /* timer may be set */
+	bool broken : 1;                 /* failed: the shim completes what the device does not */
+	bool has_feedback : 1;           /* feedback.slot is set */
 	bool notifies : 1;               /* its CQ has a channel */
 	bool busy : 1, mixed : 1, failing : 1; /* counted in its CQ */
 	bool resumed : 1;                /* from SQD, since the application posted last */
 	bool counted : 1;                /* in shadow->busy */
 	bool sq_sig_all;
-	bool broken;                     /* failed: the shim completes what the device does not */
 	bool marker_posted;              /* then: behind all WQEs there is one of ours */
 	bool split_imm;                  /* of its policy */
-	bool has_feedback;               /* feedback.slot is set */
 	uint8_t port;
 	enum ibv_qp_state state : 8;
 	bool syscalls;                   /* of its device */

@@ -324,7 +324,7 @@ static int64_t release_small(struct ccs_flow *f, uint64_t len, uint64_t now, uns
 	struct ccs_done done = { .ok = true, .earliest_ns = now, .latest_ns = now };
 	uint64_t wr;
 
-	if (!ccs_flow_waiting(f) && ccs_flow_post_whole(f, len, CCS_WR_SIGNALED)) {
+	if (!ccs_flow_waiting(f) && ccs_flow_post_whole(f, len, CCS_WR_SIGNALED, 0)) {
 		done.number = ccs_flow_newest(f);
 		ccs_flow_complete(f, &done, &wr);
 		++*fast;

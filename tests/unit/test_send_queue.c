@@ -116,6 +116,7 @@ static void accept_this(const struct mwr *wr)
 	const uint64_t number = ccs_flow_accept(&m.flow, wr->len, wr->flags);
 
 	assert_int_equal(number, m.first_number + m.kept);
+	ccs_flow_wr(&m.flow, number)->id = number;
 	m.wr[m.kept++] = *wr;
 	m.accepted++;
 }
@@ -227,7 +228,7 @@ static void check_delivered(uint64_t wr, bool ok)
 static bool complete(const struct ccs_done *done, uint64_t *wr)
 {
 	const struct ccs_flow before = m.flow;
-	const struct ccs_wr *whole = done->ok && seed_below(4)
+	const struct ccs_seg *whole = done->ok && seed_below(4)
 		? ccs_flow_complete_whole(&m.flow, (uint32_t)done->number) : NULL;
 
 	if (!whole) {
@@ -236,7 +237,8 @@ static bool complete(const struct ccs_done *done, uint64_t *wr)
 	}
 	m.completed_whole++;
 	*wr = m.flow.wr_tail - 1;
-	assert_ptr_equal(whole, ccs_flow_wr(&m.flow, *wr));
+	assert_ptr_equal(whole, ccs_flow_seg(&m.flow, done->number));
+	assert_int_equal(whole->id, *wr);
 	return true;
 }
 
@@ -384,8 +386,8 @@ static const struct ccs_seg *post_fast(const struct mwr *wr)
 	const struct ccs_wr *entry;
 
 	if ((wr->flags & kind) != CCS_WR_SIGNALED || seed_below(2))
-		return ccs_flow_post_fast(&m.flow, wr->len, wr->flags);
-	entry = ccs_flow_post_whole(&m.flow, wr->len, wr->flags);
+		return ccs_flow_post_fast(&m.flow, wr->len, wr->flags, m.flow.wr_head);
+	entry = ccs_flow_post_whole(&m.flow, wr->len, wr->flags, m.flow.wr_head);
 	if (!entry)
 		return NULL;
 	assert_ptr_equal(entry, ccs_flow_wr(&m.flow, m.flow.wr_head - 1));

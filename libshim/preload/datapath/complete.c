@@ -40,8 +40,9 @@ static void set_time(const struct qp *qp, const struct shadow_batch *a, int i,
 		     struct ccs_done *done)
 {
 	const struct ccs_flow *f = &qp->flow;
+	const struct ccs_seg *seg = ccs_flow_seg(f, done->number);
 	const struct ccs_span when = ccs_shadow_completion_time(
-		qp->cq, a, i, ccs_flow_seg(f, done->number)->post_ns);
+		qp->cq, a, i, seg->depart_ns ? seg->post_ns : 0);
 
 	done->earliest_ns = when.earliest_ns;
 	done->latest_ns = when.latest_ns;
@@ -167,15 +168,15 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 bool ccs_complete_whole(struct qp *qp, const struct shadow_batch *a, int i)
 {
 	const uint64_t token = a->wc[i].wr_id;
-	const struct ccs_wr *wr = ccs_flow_complete_whole(&qp->flow, (uint32_t)token);
+	const struct ccs_seg *seg = ccs_flow_complete_whole(&qp->flow, (uint32_t)token);
 	struct ibv_wc *wc;
 
-	if (!wr)
+	if (!seg)
 		return false;
 	wc = ccs_cq_push(qp->cq, &a->wc[i], &a->more[i], qp->id);
-	wc->wr_id = wr->id;
+	wc->wr_id = seg->id;
 	ccs_notify_completion(qp->cq, wc->status);
-	CCS_PROBE4(complete, qp->qp_num, wc->wr_id, wr->len, wc->status);
+	CCS_PROBE4(complete, qp->qp_num, wc->wr_id, seg->len, wc->status);
 	return true;
 }
 

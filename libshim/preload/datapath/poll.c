@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/probe.h"
+#include "preload/clock.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/post.h"
@@ -267,18 +268,17 @@ static __attribute__((noinline)) struct shadow *only_active(struct shadow *s)
 }
 
 /*
- * The shadow CQ of a usual poll, or NULL: one has WQEs in flight, no event or extended field is
- * needed, and no RTT is being measured.
+ * The shadow CQ of a usual poll, or NULL. A usual poll needs no event or extended field, and one
+ * shadow CQ has WQEs in flight.
  */
 static inline struct shadow *usual_shadow(struct cq *cq)
 {
 	struct shadow *s = atomic_load_explicit(&cq->shadows, memory_order_acquire);
 
-	if (cq->channel || cq->ex || cq->closing ||
-	    atomic_load_explicit(&cq->timed, memory_order_relaxed) ||
-	    atomic_load_explicit(&cq->broken, memory_order_relaxed))
+	if (!atomic_load_explicit(&cq->usual, memory_order_relaxed) ||
+	    atomic_load_explicit(&cq->broken, memory_order_relaxed) || ccs_cq_ready_count(cq))
 		return NULL;
-	return s->next ? only_active(s) : s;
+	return __builtin_expect(s->next != NULL, 0) ? only_active(s) : s;
 }
 
 /* The QP that a completion is of, locked. NULL: it was destroyed. */
@@ -293,44 +293,79 @@ static inline struct qp *lock_qp(struct cq *cq, uint32_t id)
 	return qp;
 }
 
-/* As pump_and_unlock() at an unknown time. */
-static inline void leave_usual(struct qp *qp)
+/* As pump_and_unlock(). While the time is unknown, most QPs need no pump. */
+static inline void leave_usual(struct qp *qp, bool timed)
 {
-	if (qp->has_feedback || qp->broken || !ccs_post_is_idle(qp))
-		ccs_post_pump(qp, &qp->cq->polled_ns);
-	else
-		ccs_publish_idle(qp);
-	ccs_qp_leave(qp);
+	if (__builtin_expect(timed || qp->has_feedback || qp->broken || qp->scheduled ||
+			     ccs_flow_waiting(&qp->flow) || qp->flow.gated_since_ns, 0)) {
+		pump_and_unlock(qp);
+		return;
+	}
+	ccs_publish_idle(qp);
+	if (__builtin_expect(qp->counted && !ccs_qp_is_busy(qp), 0))
+		ccs_shadow_count(qp, false);
+	ccs_unlock(&qp->lock);
+}
+
+/* As ccs_complete() of the first of n completions, without a copy. Returns whether the application
+ * gets it. */
+static __attribute__((noinline)) bool complete_in_place(struct qp *qp, struct ibv_wc *wc, int n)
+{
+	struct cq *cq = qp->cq;
+	struct shadow_batch a;
+	bool got;
+
+	a.wc = wc;
+	a.n = n;
+	a.has_timestamps = false;
+	a.empty_ns = cq->empty_ns;
+	cq->out = wc;
+	cq->out_space = 1;
+	ccs_complete(qp, &a, 0);
+	got = !cq->out_space;
+	cq->out = NULL;
+	cq->out_space = 0;
+	return got;
 }
 
 /*
- * Of n completions in the application's array, those before the first that is not the success of a
- * whole WR: they need no change but of their wr_id. Returns how many.
+ * Completions in the application's array, up to *end, of which most need no change but of their
+ * wr_id. What the application does not get is removed, and *end moved. Returns the first that
+ * is a failure or stale, or *end. timed: cq->polled_ns is known.
  */
-static inline int deliver_usual(struct cq *cq, struct ibv_wc *wc, int n)
+static struct ibv_wc *deliver_usual(struct cq *cq, struct ibv_wc *wc, struct ibv_wc **end,
+				    bool timed)
 {
-	struct qp *qp = NULL;
-	int i;
+	do {
+		const uint32_t id = (uint32_t)(wc->wr_id >> 32);
+		struct qp *qp = lock_qp(cq, id);
 
-	for (i = 0; i < n; i++) {
-		const uint32_t id = (uint32_t)(wc[i].wr_id >> 32);
-		const struct ccs_wr *wr;
+		if (__builtin_expect(!qp, 0))
+			return wc;
+		do {
+			const struct ccs_seg *seg;
 
-		if (!qp || qp->id != id) {
-			if (qp)
-				leave_usual(qp);
-			qp = lock_qp(cq, id);
-		}
-		wr = !qp || wc[i].status ? NULL : ccs_flow_complete_whole(&qp->flow,
-									  (uint32_t)wc[i].wr_id);
-		if (!wr)
-			break;
-		wc[i].wr_id = wr->id;
-		CCS_PROBE4(complete, qp->qp_num, wr->id, wr->len, wc[i].status);
-	}
-	if (qp)
-		leave_usual(qp);
-	return i;
+			if (__builtin_expect(wc->status, 0)) {
+				leave_usual(qp, timed);
+				return wc;
+			}
+			seg = ccs_flow_complete_whole(&qp->flow, (uint32_t)wc->wr_id);
+			if (__builtin_expect(seg != NULL, 1)) {
+				wc->wr_id = seg->id;
+				CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, wc->status);
+				wc++;
+			} else if (complete_in_place(qp, wc, (int)(*end - wc))) {
+				timed = true;
+				wc++;
+			} else {
+				timed = true;
+				--*end;
+				memmove(wc, wc + 1, (size_t)(*end - wc) * sizeof(*wc));
+			}
+		} while (wc < *end && (uint32_t)(wc->wr_id >> 32) == id);
+		leave_usual(qp, timed);
+	} while (wc < *end);
+	return wc;
 }
 
 /* The ready completions, and then new ones, which go directly into wc. */
@@ -350,7 +385,7 @@ static __attribute__((noinline)) int poll_shadows(struct cq *cq, int n, struct i
 	return n > left ? n - left : cq->failed;
 }
 
-/* The array has `got` completions that may be removed, or become more, and space for n. */
+/* `got` completions in the array may be removed, or become more; it has space for n. */
 static __attribute__((noinline)) int poll_rest(struct cq *cq, int got, int n, struct ibv_wc *wc)
 {
 	struct shadow_batch a;
@@ -371,7 +406,7 @@ static __attribute__((noinline)) int poll_rest(struct cq *cq, int got, int n, st
 	return n;
 }
 
-/* A usual poll found nothing. */
+/* A usual poll did not return as many as it could have. */
 static inline void count_empty(struct cq *cq, struct shadow *s, uint64_t before_ns)
 {
 	if (before_ns != CCS_TIME_UNKNOWN)
@@ -380,39 +415,59 @@ static inline void count_empty(struct cq *cq, struct shadow *s, uint64_t before_
 		try_to_rest(cq, s);
 }
 
-/* As poll_shadows(), in few instructions. */
-static inline int poll_usual(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc)
+static inline int poll_batch(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc)
 {
-	const uint64_t before_ns = cq->polled_ns;
-	int all = 0, want, got, whole;
+	const int got = cq->ctx->real.poll_cq(s->cq, n < CCS_BATCH ? n : CCS_BATCH, wc);
 
-	cq->polled_ns = CCS_TIME_UNKNOWN;
-	cq->woken = false;
-	if (!ccs_shadow_is_active(s))
-		return 0;
-	do {
-		want = n - all < CCS_BATCH ? n - all : CCS_BATCH;
-		got = cq->ctx->real.poll_cq(s->cq, want, wc + all);
+	cq->polled_ns = atomic_load_explicit(&cq->timed, memory_order_relaxed)
+		? ccs_now_ns() : CCS_TIME_UNKNOWN;
+	return got;
+}
+
+/* As poll_shadows(). The first batch has been polled, after before_ns, with the result `got`. */
+static __attribute__((noinline)) int poll_batches(struct cq *cq, struct shadow *s, int n,
+						  struct ibv_wc *wc, int got, uint64_t before_ns)
+{
+	struct ibv_wc *const first = wc, *const last = wc + n;
+	bool full = true;
+
+	for (;;) {
+		struct ibv_wc *end = wc + got;
+
 		if (got <= 0)
 			break;
 		s->empty = 0;
-		whole = deliver_usual(cq, wc + all, got);
-		all += whole;
-		if (whole < got)
-			return all + poll_rest(cq, got - whole, n - all, wc + all);
-	} while (got == want && all < n);
+		full = got == CCS_BATCH || end == last;
+		wc = deliver_usual(cq, wc, &end, cq->polled_ns != CCS_TIME_UNKNOWN);
+		if (wc != end)
+			return (int)(wc - first) + poll_rest(cq, (int)(end - wc), (int)(last - wc),
+							     wc);
+		if (!full || wc == last)
+			break;
+		before_ns = cq->polled_ns;
+		got = poll_batch(cq, s, (int)(last - wc), wc);
+	}
 	if (got < 0)
 		ccs_shadow_note_error(s, got);
-	else if (got < want)
+	else if (!got || !full)
 		count_empty(cq, s, before_ns);
-	return all || got > 0 ? all : got;
+	return wc == first && got < 0 ? got : (int)(wc - first);
 }
 
+/* A batch must be polled for an RTT, even if the application wants few. */
 static inline int poll_first(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	struct shadow *usual = ccs_cq_ready_count(cq) ? NULL : usual_shadow(cq);
+	struct shadow *s = usual_shadow(cq);
+	uint64_t before_ns;
 
-	return usual ? poll_usual(cq, usual, n, wc) : poll_shadows(cq, n, wc);
+	if (!s || (atomic_load_explicit(&cq->timed, memory_order_relaxed) &&
+		   (s->ex || n < CCS_BATCH / 2)))
+		return poll_shadows(cq, n, wc);
+	before_ns = cq->polled_ns;
+	if (ccs_shadow_is_active(s))
+		return poll_batches(cq, s, n, wc, poll_batch(cq, s, n, wc), before_ns);
+	cq->polled_ns = CCS_TIME_UNKNOWN;
+	return 0;
 }
 
 static int poll_app(struct cq *cq, int n, struct ibv_wc *wc)
@@ -444,15 +499,9 @@ static int queue_behind_pending(struct cq *cq, int got, int n, struct ibv_wc *wc
 	return pop_ready(cq, n, wc);
 }
 
-/*
- * Fewer than n are returned only when both sources are empty, as the verb promises, and the
- * application's own CQ was polled last. Every few polls it is first, if no completion is ready,
- * so that it need not wait until the shadow CQs are empty.
- */
-static int merge(struct cq *cq, int n, struct ibv_wc *wc)
+/* The shadow CQs' completions are in the array, `first` of n. */
+static int add_received(struct cq *cq, int first, int n, struct ibv_wc *wc)
 {
-	const bool fair = ++cq->polls >= FAIR && !ccs_cq_ready_count(cq);
-	const int first = fair ? 0 : poll_first(cq, n, wc);
 	int second;
 
 	if (first < 0 || first == n)
@@ -461,9 +510,26 @@ static int merge(struct cq *cq, int n, struct ibv_wc *wc)
 	second = poll_app(cq, n - first, wc + first);
 	if (second > 0)
 		return first + queue_behind_pending(cq, second, n - first, wc + first);
-	if (second < 0)
-		return first ? first : second;
-	return fair ? poll_first(cq, n, wc) : first;
+	return second < 0 && !first ? second : first;
+}
+
+/*
+ * Fewer than n are returned only when both sources are empty, as the verb promises, and the
+ * application's own CQ was polled last. Every few polls it is first, if no completion is ready,
+ * so that it need not wait until the shadow CQs are empty.
+ */
+static int merge(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	const bool fair = ++cq->polls >= FAIR && !ccs_cq_ready_count(cq);
+	int got;
+
+	if (!fair)
+		return add_received(cq, poll_first(cq, n, wc), n, wc);
+	cq->polls = 0;
+	got = poll_app(cq, n, wc);
+	if (got > 0)
+		return queue_behind_pending(cq, got, n, wc);
+	return got < 0 ? got : poll_first(cq, n, wc);
 }
 
 /* Whether the application spins: several polls in a row were empty. */
@@ -526,34 +592,126 @@ int ccs_cq_pop(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spi
 	return rc;
 }
 
-/* *now_ns: when the shadow CQs were polled; unknown if they were not, or the clock was not read. */
-static int poll_locked(struct cq *cq, int n, struct ibv_wc *wc, bool *spinning, uint64_t *now_ns)
+/* The end of a poll that returns `got`. */
+static inline int unlock_after_poll(struct cq *cq, int got, uint64_t before_ns)
 {
-	uint64_t before_ns;
-	int got;
+	const uint64_t now_ns = cq->polled_ns != before_ns ? cq->polled_ns : CCS_TIME_UNKNOWN;
+	const bool spinning = count_idle(cq, !got);
 
-	ccs_lock(&cq->lock);
-	before_ns = cq->polled_ns;
-	got = merge(cq, n, wc);
-	*spinning = count_idle(cq, !got);
-	*now_ns = cq->polled_ns != before_ns ? cq->polled_ns : CCS_TIME_UNKNOWN;
 	ccs_unlock(&cq->lock);
-	return got;
-}
-
-int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
-{
-	uint64_t now_ns;
-	bool spinning;
-	int got;
-
-	if (ccs_cq_is_plain(cq) || n <= 0)
-		return cq->ctx->real.poll_cq(cq->app, n, wc);
-	if (cq->ex)
-		ccs_cq_ex_lock(cq);
-	got = poll_locked(cq, n, wc, &spinning, &now_ns);
 	if (cq->ex)
 		ccs_cq_ex_unlock(cq);
 	ccs_pacer_thread_after_poll(cq, now_ns, spinning);
 	return got;
+}
+
+/* Any poll. cq->lock is held, and released. */
+static __attribute__((noinline)) int poll_and_unlock(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	const uint64_t before_ns = cq->polled_ns;
+
+	return unlock_after_poll(cq, merge(cq, n, wc), before_ns);
+}
+
+static __attribute__((noinline)) int poll_any(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	if (ccs_cq_is_plain(cq) || n <= 0)
+		return cq->ctx->real.poll_cq(cq->app, n, wc);
+	if (cq->ex)
+		ccs_cq_ex_lock(cq);
+	ccs_lock(&cq->lock);
+	return poll_and_unlock(cq, n, wc);
+}
+
+/*
+ * The rest of a usual poll, which has polled `got` completions, and of those `done` are delivered.
+ * before_ns: the time of the poll before.
+ */
+static __attribute__((noinline)) int end_usual(struct cq *cq, struct shadow *s, int got, int done,
+					       int n, struct ibv_wc *wc, uint64_t before_ns)
+{
+	const int more = poll_batches(cq, s, n - done, wc + done, got - done, before_ns);
+
+	got = done && more < 0 ? done : done + more;
+	/* With polls == 0 the application's own CQ was first. */
+	return unlock_after_poll(cq, cq->polls ? add_received(cq, got, n, wc) : got,
+				 CCS_TIME_UNKNOWN);
+}
+
+/* A usual poll has found `got` in the application's CQ first. */
+static __attribute__((noinline)) int end_with_received(struct cq *cq, int got, int n,
+						       struct ibv_wc *wc)
+{
+	if (got > 0)
+		got = queue_behind_pending(cq, got, n, wc);
+	return unlock_after_poll(cq, got, CCS_TIME_UNKNOWN);
+}
+
+/*
+ * Completions in the application's array, up to the first that is not the success of a whole WR:
+ * they need no change but of their wr_id. Returns how many. The time is unknown.
+ */
+static inline __attribute__((always_inline)) int deliver_whole(struct cq *cq, struct ibv_wc *wc,
+							       int n)
+{
+	int done = 0;
+
+	do {
+		const uint32_t id = (uint32_t)(wc[done].wr_id >> 32);
+		struct qp *qp = lock_qp(cq, id);
+		const struct ccs_seg *seg;
+
+		if (__builtin_expect(!qp, 0))
+			return done;
+		do {
+			seg = wc[done].status ? NULL : ccs_flow_complete_whole(
+				&qp->flow, (uint32_t)wc[done].wr_id);
+			if (__builtin_expect(!seg, 0))
+				break;
+			wc[done].wr_id = seg->id;
+			CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, IBV_WC_SUCCESS);
+			done++;
+		} while (done < n && (uint32_t)(wc[done].wr_id >> 32) == id);
+		leave_usual(qp, false);
+		if (__builtin_expect(!seg, 0))
+			return done;
+	} while (done < n);
+	return done;
+}
+
+/*
+ * Most polls that find something fill the array with completions of whole WRs, which takes few
+ * instructions here.
+ */
+int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	uint64_t before_ns;
+	struct shadow *s;
+	int got, done;
+
+	if (!atomic_load_explicit(&cq->usual, memory_order_relaxed) || n <= 0 || n > CCS_BATCH ||
+	    ccs_forked())
+		return poll_any(cq, n, wc);
+	ccs_lock(&cq->lock);
+	s = usual_shadow(cq);
+	if (!s || !ccs_shadow_is_active(s) ||
+	    atomic_load_explicit(&cq->timed, memory_order_relaxed))
+		return poll_and_unlock(cq, n, wc);
+	before_ns = cq->polled_ns;
+	cq->polled_ns = CCS_TIME_UNKNOWN;
+	if (++cq->polls >= FAIR) {
+		cq->polls = 0;
+		got = poll_app(cq, n, wc);
+		if (__builtin_expect(got, 0))
+			return end_with_received(cq, got, n, wc);
+	}
+	got = cq->ctx->real.poll_cq(s->cq, n, wc);
+	done = got == n ? deliver_whole(cq, wc, n) : 0;
+	if (done < n)
+		return end_usual(cq, s, got, done, n, wc, before_ns);
+	s->empty = 0;
+	cq->idle_polls = 0;
+	ccs_unlock(&cq->lock);
+	ccs_pacer_thread_after_poll(cq, CCS_TIME_UNKNOWN, false);
+	return n;
 }

@@ -556,11 +556,10 @@ build_usual(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe
 	    !(qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED)))
 		return false;
 	w = ccs_flow_post_whole(&qp->flow, wr->sg_list->length,
-				(flags & CCS_WR_RECV) | CCS_WR_SIGNALED);
+				(flags & CCS_WR_RECV) | CCS_WR_SIGNALED, wr->wr_id);
 	if (!w)
 		return false;
 	w->source = wr;
-	w->id = wr->wr_id;
 	ccs_wr_build_whole(wr, true, ccs_token(qp, ccs_flow_newest(&qp->flow)), wqe);
 	return true;
 }
@@ -583,9 +582,9 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 		if (build_usual(qp, wr, wqe))
 			goto built;
 		flags = ccs_wr_flags(qp, wr);
-		seg = ccs_flow_post_fast(f, ccs_wr_len(qp, wr), flags);
+		seg = ccs_flow_post_fast(f, ccs_wr_len(qp, wr), flags, wr->wr_id);
 		if (seg) {
-			set_source(qp, seg->wr, wr);
+			ccs_flow_wr(f, seg->wr)->source = wr;
 			ccs_wr_build_whole(wr, seg->signal, ccs_token(qp, ccs_flow_newest(f)), wqe);
 		} else if ((flags & CCS_WR_NO_DEFER) || ccs_flow_full(f)) {
 			break;

@@ -31,6 +31,9 @@ void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries);
  * held for this and all that follow. */
 bool ccs_cq_resize_ready(struct cq *cq);
 
+/* After a change of its shadow CQs, or of cq->closing. */
+void ccs_cq_set_usual(struct cq *cq);
+
 static inline uint32_t ccs_cq_ready_count(const struct cq *cq)
 {
 	return cq->ready_head - cq->ready_tail;

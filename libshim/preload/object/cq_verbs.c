@@ -46,6 +46,7 @@ static bool set_closing(struct cq *cq, bool closing)
 	ccs_lock(&cq->lock);
 	busy = cq->qps;
 	cq->closing = closing && !busy;
+	ccs_cq_set_usual(cq);
 	ccs_unlock(&cq->lock);
 	return !busy;
 }

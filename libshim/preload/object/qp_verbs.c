@@ -261,6 +261,7 @@ void ccs_qp_abandon(struct qp *qp)
 	ccs_qp_feedback_detach(qp);
 	ccs_lock(&qp->cq->lock);
 	qp->cq->closing = true;
+	ccs_cq_set_usual(qp->cq);
 	ccs_unlock(&qp->cq->lock);
 }
 

@@ -14,6 +14,7 @@
 #include "observe/log.h"
 #include "preload/clock.h"
 #include "preload/interpose/real.h"
+#include "preload/object/cq.h"
 #include "preload/object/memlock.h"
 #include "preload/object/notify.h"
 #include "preload/object/ptrmap.h"
@@ -212,6 +213,7 @@ struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries, uint32_t most)
 	}
 	s->next = atomic_load(&cq->shadows);
 	atomic_store(&cq->shadows, s);
+	ccs_cq_set_usual(cq);
 	if (cq->moderation.attr_mask) {
 		ccs_shadow_moderate(cq, s->cq);
 		ccs_shadow_moderate(cq, cq->app);
