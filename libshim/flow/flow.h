@@ -287,31 +287,6 @@ static inline struct ccs_seg *ccs_flow_next_entry(struct ccs_flow *f)
 	return ccs_flow_seg(f, f->seg_head);
 }
 
-/*
- * Private to flow/: within the fast-path budget, the next WR as one segment whose completion the
- * application gets, in few instructions. seg->wr is set.
- */
-static inline void ccs_flow_send_whole(struct ccs_flow *f, struct ccs_seg *seg, uint64_t len,
-				       uint32_t flags, uint64_t id)
-{
-	f->fastpath_wrs--;
-	f->fastpath_bytes -= (uint16_t)len;
-	seg->offset = 0;
-	seg->len = len;
-	seg->id = id;
-	seg->depart_ns = 0;
-	seg->flags = flags | CCS_WR_WHOLE;
-	seg->first = seg->last = seg->signal = true;
-	seg->internal = false;
-	f->unsignalled = 0;
-	f->unsignalled_bytes = 0;
-	f->untimed++;
-	f->inflight += len;
-	f->sent += len;
-	f->wr_next++;
-	f->seg_head++;
-}
-
 /* Queue a WR and return its number. The flow must not be full. */
 uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags);
 
@@ -341,29 +316,67 @@ const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint3
 					 uint64_t id);
 
 /*
- * The same for the usual WR: one that is signalled, and no READ nor CCS_WR_NO_DEFER. Returns its
- * entry, which belongs to the segment ccs_flow_newest(). NULL: as above.
+ * The same for a run of usual WRs: they are signalled, and neither READs nor CCS_WR_NO_DEFER. Begin
+ * it; add the WRs while they fit, which only fills their entries; end it, which accounts for all.
+ * The WRs and their segments are the newest ones then.
  */
-static inline struct ccs_wr *ccs_flow_post_whole(struct ccs_flow *f, uint64_t len, uint32_t flags,
-						 uint64_t id)
-{
-	struct ccs_seg *seg;
-	struct ccs_wr *wr;
+struct ccs_flow_run {
+	uint64_t wr, seg;        /* the next numbers */
+	uint64_t bytes;          /* so far */
+};
 
-	if (!f->fastpath_wrs || len > f->fastpath_bytes || f->wr_next != f->wr_head ||
-	    f->state != CCS_FLOW_RUN)
-		return NULL;
+static inline void ccs_flow_begin_run(struct ccs_flow *f, struct ccs_flow_run *run)
+{
 	if (f->wr_head == f->wr_tail)
 		f->wr_base = (uint32_t)f->wr_head;
-	wr = ccs_flow_wr(f, f->wr_head);
-	wr->len = len;
-	wr->flags = flags;
-	wr->reported = false;
-	wr->id = id;
-	seg = ccs_flow_next_entry(f);
-	seg->wr = f->wr_head++;
-	ccs_flow_send_whole(f, seg, len, flags, id);
-	return wr;
+	if (f->seg_head == f->seg_tail)
+		f->seg_base = (uint32_t)f->seg_head;
+	*run = (struct ccs_flow_run){ f->wr_head, f->seg_head, 0 };
+}
+
+/* So many WRs may be in a run now. */
+static inline unsigned ccs_flow_run_limit(const struct ccs_flow *f)
+{
+	return f->wr_next == f->wr_head && f->state == CCS_FLOW_RUN ? f->fastpath_wrs : 0;
+}
+
+static inline bool ccs_flow_run_fits(const struct ccs_flow *f, const struct ccs_flow_run *run,
+				     uint32_t len)
+{
+	return run->bytes + len <= f->fastpath_bytes;
+}
+
+static inline void ccs_flow_run_add(struct ccs_flow *f, struct ccs_flow_run *run, uint32_t len,
+				    uint32_t flags, uint64_t id, const void *source)
+{
+	struct ccs_wr *wr = ccs_flow_wr(f, run->wr);
+	struct ccs_seg *seg = ccs_flow_seg(f, run->seg++);
+
+	*wr = (struct ccs_wr){ .len = len, .flags = flags, .id = id, .source = source };
+	seg->wr = run->wr++;
+	seg->offset = 0;
+	seg->len = len;
+	seg->id = id;
+	seg->depart_ns = 0;
+	seg->flags = flags | CCS_WR_WHOLE;
+	seg->first = seg->last = seg->signal = true;
+	seg->internal = false;
+	run->bytes += len;
+}
+
+static inline void ccs_flow_end_run(struct ccs_flow *f, const struct ccs_flow_run *run)
+{
+	const uint64_t n = run->seg - f->seg_head;
+
+	f->fastpath_wrs -= (uint8_t)n;
+	f->fastpath_bytes -= (uint16_t)run->bytes;
+	f->untimed += (uint8_t)n;
+	f->unsignalled = 0;
+	f->unsignalled_bytes = 0;
+	f->inflight += run->bytes;
+	f->sent += run->bytes;
+	f->wr_next = f->wr_head = run->wr;
+	f->seg_head = run->seg;
 }
 
 /* The device refused segment number `from` and all later ones: take them back. */
@@ -402,24 +415,56 @@ static inline bool ccs_flow_is_timed(const struct ccs_flow *f, uint64_t number)
 bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr);
 
 /*
- * The same for most completions: a success of the oldest segment, which is a whole WR that is to
- * be delivered under the id of the result, and not timed. The lower half of its number is enough.
- * NULL: it is another, and nothing has changed.
+ * The same for a run of the usual completions: successes of the oldest segments, each of which is a
+ * whole WR that is to be delivered, and not timed. Set seg to f->seg_tail, add them, and end the
+ * run, which accounts for all.
  */
-static inline const struct ccs_seg *ccs_flow_complete_whole(struct ccs_flow *f, uint32_t number)
-{
-	const struct ccs_seg *seg = ccs_flow_seg(f, f->seg_tail);
+struct ccs_flow_completed {
+	uint64_t seg;            /* the next number */
+	uint64_t bytes;          /* so far */
+};
 
-	if ((uint32_t)f->seg_tail != number || f->seg_tail == f->seg_head ||
+/*
+ * One more; the lower half of its number is enough. It is to be delivered under the id of the
+ * result. NULL: it is another completion, and nothing has changed.
+ */
+static inline const struct ccs_seg *ccs_flow_completed_add(const struct ccs_flow *f,
+							   struct ccs_flow_completed *run,
+							   uint32_t number)
+{
+	const struct ccs_seg *seg = ccs_flow_seg(f, run->seg);
+
+	if ((uint32_t)run->seg != number || run->seg == f->seg_head ||
 	    !(seg->flags & CCS_WR_WHOLE))
 		return NULL;
-	f->seg_tail++;
-	f->wr_tail = seg->wr + 1;
-	f->inflight -= seg->len;
-	f->pending_bytes += (double)seg->len;
-	f->stats.segments++;
-	f->stats.wrs++;
-	f->stats.bytes += seg->len;
+	run->bytes += seg->len;
+	run->seg++;
+	return seg;
+}
+
+static inline void ccs_flow_end_completed(struct ccs_flow *f, const struct ccs_flow_completed *run)
+{
+	const uint64_t n = run->seg - f->seg_tail;
+
+	if (!n)
+		return;
+	f->wr_tail = ccs_flow_seg(f, run->seg - 1)->wr + 1;
+	f->seg_tail = run->seg;
+	f->inflight -= run->bytes;
+	f->pending_bytes += (double)run->bytes;
+	f->stats.segments += n;
+	f->stats.wrs += n;
+	f->stats.bytes += run->bytes;
+}
+
+/* A run of one. */
+static inline const struct ccs_seg *ccs_flow_complete_whole(struct ccs_flow *f, uint32_t number)
+{
+	struct ccs_flow_completed run = { f->seg_tail, 0 };
+	const struct ccs_seg *seg = ccs_flow_completed_add(f, &run, number);
+
+	if (seg)
+		ccs_flow_end_completed(f, &run);
 	return seg;
 }
 

@@ -298,18 +298,15 @@ send_fast(struct ccs_flow *f, uint64_t wr, uint64_t len, uint32_t flags, uint64_
 	struct ccs_seg *seg = ccs_flow_next_entry(f);
 
 	seg->wr = wr;
-	if (flags & CCS_WR_SIGNALED) {
-		ccs_flow_send_whole(f, seg, len, flags, id);
-		return seg;
-	}
 	f->fastpath_wrs--;
 	f->fastpath_bytes -= (uint16_t)len;
 	seg->offset = 0;
 	seg->len = len;
-	seg->post_ns = seg->depart_ns = 0;
-	seg->flags = flags;
+	seg->id = flags & CCS_WR_SIGNALED ? id : 0;
+	seg->depart_ns = 0;
+	seg->flags = flags & CCS_WR_SIGNALED ? flags | CCS_WR_WHOLE : flags;
 	seg->first = seg->last = true;
-	seg->signal = needs_signal(f, seg);
+	seg->signal = (flags & CCS_WR_SIGNALED) || needs_signal(f, seg);
 	account_sent(f, seg);
 	return seg;
 }

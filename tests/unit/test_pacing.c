@@ -318,13 +318,27 @@ static void a_flow_releases_no_more_than_its_rate_allows(void **state)
 	}
 }
 
+static bool post_usual(struct ccs_flow *f, uint64_t len)
+{
+	struct ccs_flow_run run;
+
+	if (ccs_flow_waiting(f) || !ccs_flow_run_limit(f))
+		return false;
+	ccs_flow_begin_run(f, &run);
+	if (!ccs_flow_run_fits(f, &run, (uint32_t)len))
+		return false;
+	ccs_flow_run_add(f, &run, (uint32_t)len, CCS_WR_SIGNALED, 0, NULL);
+	ccs_flow_end_run(f, &run);
+	return true;
+}
+
 /* Hand over a small WR, without the time if the flow allows that. Its length, or -1: it waits. */
 static int64_t release_small(struct ccs_flow *f, uint64_t len, uint64_t now, unsigned *fast)
 {
 	struct ccs_done done = { .ok = true, .earliest_ns = now, .latest_ns = now };
 	uint64_t wr;
 
-	if (!ccs_flow_waiting(f) && ccs_flow_post_whole(f, len, CCS_WR_SIGNALED, 0)) {
+	if (post_usual(f, len)) {
 		done.number = ccs_flow_newest(f);
 		ccs_flow_complete(f, &done, &wr);
 		++*fast;

@@ -329,6 +329,29 @@ static __attribute__((noinline)) bool complete_in_place(struct qp *qp, struct ib
 }
 
 /*
+ * Completions in the application's array, up to the first that is not the success of a whole WR of
+ * this QP: they need no change but of their wr_id. Returns how many.
+ */
+static inline __attribute__((always_inline)) int deliver_run(struct qp *qp, uint32_t id,
+							     struct ibv_wc *wc, int n)
+{
+	struct ccs_flow_completed run = { qp->flow.seg_tail, 0 };
+	int done = 0;
+
+	while (done < n && (uint32_t)(wc[done].wr_id >> 32) == id && !wc[done].status) {
+		const struct ccs_seg *seg = ccs_flow_completed_add(&qp->flow, &run,
+								   (uint32_t)wc[done].wr_id);
+		if (!seg)
+			break;
+		wc[done].wr_id = seg->id;
+		CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, IBV_WC_SUCCESS);
+		done++;
+	}
+	ccs_flow_end_completed(&qp->flow, &run);
+	return done;
+}
+
+/*
  * Completions in the application's array, up to *end, of which most need no change but of their
  * wr_id. What the application does not get is removed, and *end moved. Returns the first that
  * is a failure or stale, or *end. timed: cq->polled_ns is known.
@@ -339,31 +362,28 @@ static struct ibv_wc *deliver_usual(struct cq *cq, struct ibv_wc *wc, struct ibv
 	do {
 		const uint32_t id = (uint32_t)(wc->wr_id >> 32);
 		struct qp *qp = lock_qp(cq, id);
+		bool failed = false;
 
 		if (__builtin_expect(!qp, 0))
 			return wc;
-		do {
-			const struct ccs_seg *seg;
-
-			if (__builtin_expect(wc->status, 0)) {
-				leave_usual(qp, timed);
-				return wc;
-			}
-			seg = ccs_flow_complete_whole(&qp->flow, (uint32_t)wc->wr_id);
-			if (__builtin_expect(seg != NULL, 1)) {
-				wc->wr_id = seg->id;
-				CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, wc->status);
+		for (;;) {
+			wc += deliver_run(qp, id, wc, (int)(*end - wc));
+			if (wc == *end || (uint32_t)(wc->wr_id >> 32) != id)
+				break;
+			failed = wc->status;
+			if (failed)
+				break;
+			timed = true;
+			if (complete_in_place(qp, wc, (int)(*end - wc))) {
 				wc++;
-			} else if (complete_in_place(qp, wc, (int)(*end - wc))) {
-				timed = true;
-				wc++;
-			} else {
-				timed = true;
-				--*end;
-				memmove(wc, wc + 1, (size_t)(*end - wc) * sizeof(*wc));
+				continue;
 			}
-		} while (wc < *end && (uint32_t)(wc->wr_id >> 32) == id);
+			--*end;
+			memmove(wc, wc + 1, (size_t)(*end - wc) * sizeof(*wc));
+		}
 		leave_usual(qp, timed);
+		if (failed)
+			return wc;
 	} while (wc < *end);
 	return wc;
 }
@@ -648,8 +668,8 @@ static __attribute__((noinline)) int end_with_received(struct cq *cq, int got, i
 }
 
 /*
- * Completions in the application's array, up to the first that is not the success of a whole WR:
- * they need no change but of their wr_id. Returns how many. The time is unknown.
+ * As deliver_run(), for several QPs; few instructions if there is one completion. The time is
+ * unknown.
  */
 static inline __attribute__((always_inline)) int deliver_whole(struct cq *cq, struct ibv_wc *wc,
 							       int n)
@@ -657,21 +677,20 @@ static inline __attribute__((always_inline)) int deliver_whole(struct cq *cq, st
 	int done = 0;
 
 	do {
-		const uint32_t id = (uint32_t)(wc[done].wr_id >> 32);
+		const uint64_t token = wc[done].wr_id;
+		const uint32_t id = (uint32_t)(token >> 32);
 		struct qp *qp = lock_qp(cq, id);
 		const struct ccs_seg *seg;
 
 		if (__builtin_expect(!qp, 0))
 			return done;
-		do {
-			seg = wc[done].status ? NULL : ccs_flow_complete_whole(
-				&qp->flow, (uint32_t)wc[done].wr_id);
-			if (__builtin_expect(!seg, 0))
-				break;
+		seg = wc[done].status ? NULL : ccs_flow_complete_whole(&qp->flow, (uint32_t)token);
+		if (__builtin_expect(seg != NULL, 1)) {
 			wc[done].wr_id = seg->id;
 			CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, IBV_WC_SUCCESS);
-			done++;
-		} while (done < n && (uint32_t)(wc[done].wr_id >> 32) == id);
+			if (++done < n)
+				done += deliver_run(qp, id, wc + done, n - done);
+		}
 		leave_usual(qp, false);
 		if (__builtin_expect(!seg, 0))
 			return done;

@@ -542,25 +542,68 @@ build_timed(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe
 }
 
 /*
- * The usual WR is signalled, has one SGE, is no READ, and may leave at once: accept it and build
- * its WQE. It is short, so it needs no CCS_WR_SPLIT. False: it is another one, and nothing has
- * changed.
+ * The usual WR is signalled, has one SGE, and is no READ. If it is short, it needs no CCS_WR_SPLIT.
+ * Its flags, or 0: it is another one.
  */
-static inline __attribute__((always_inline)) bool
-build_usual(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe)
+static inline uint32_t flags_of_usual(const struct qp *qp, const struct ibv_send_wr *wr)
 {
 	const uint32_t flags = ccs_opcode_flags(wr->opcode);
-	struct ccs_wr *w;
 
 	if ((flags & (CCS_WR_READ | CCS_WR_NO_DEFER)) || wr->num_sge != 1 ||
 	    !(qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED)))
+		return 0;
+	return (flags & CCS_WR_RECV) | CCS_WR_SIGNALED;
+}
+
+/*
+ * Accept usual WRs that may leave at once, at most `most`, and build their WQEs. Returns the first
+ * that is another one, or may have to wait.
+ */
+static inline __attribute__((always_inline)) struct ibv_send_wr *
+fill_usual(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **wqe, unsigned most)
+{
+	struct ccs_flow *f = &qp->flow;
+	const unsigned limit = ccs_flow_run_limit(f);
+	struct ibv_send_wr *out = *wqe, *const end = out + (most < limit ? most : limit);
+	struct ccs_flow_run run;
+
+	ccs_flow_begin_run(f, &run);
+	for (; wr && out < end; wr = wr->next) {
+		const uint32_t flags = flags_of_usual(qp, wr);
+		uint32_t len;
+
+		if (!flags)
+			break;
+		len = wr->sg_list->length;
+		if (!ccs_flow_run_fits(f, &run, len))
+			break;
+		ccs_wr_build_whole(wr, true, ccs_token(qp, run.seg), out);
+		ccs_flow_run_add(f, &run, len, flags, wr->wr_id, wr);
+		out->next = out + 1;
+		out++;
+	}
+	if (out == *wqe)
+		return wr;
+	ccs_flow_end_run(f, &run);
+	*wqe = out;
+	return wr;
+}
+
+/* The same for one WR. False: it is another one, or may have to wait. */
+static inline __attribute__((always_inline)) bool
+build_usual(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe)
+{
+	const uint32_t flags = flags_of_usual(qp, wr);
+	struct ccs_flow *f = &qp->flow;
+	struct ccs_flow_run run;
+
+	if (!flags || !ccs_flow_run_limit(f) || wr->sg_list->length > f->fastpath_bytes)
 		return false;
-	w = ccs_flow_post_whole(&qp->flow, wr->sg_list->length,
-				(flags & CCS_WR_RECV) | CCS_WR_SIGNALED, wr->wr_id);
-	if (!w)
-		return false;
-	w->source = wr;
-	ccs_wr_build_whole(wr, true, ccs_token(qp, ccs_flow_newest(&qp->flow)), wqe);
+	ccs_flow_begin_run(f, &run);
+	ccs_wr_build_whole(wr, true, ccs_token(qp, run.seg), wqe);
+	wqe->next = NULL;
+	ccs_flow_run_add(f, &run, wr->sg_list->length, flags, wr->wr_id, wr);
+	ccs_flow_end_run(f, &run);
 	return true;
 }
 
@@ -575,12 +618,13 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 	struct ibv_send_wr *wqe = b->wr;
 
 	b->first = f->seg_head;
-	for (; wr && wqe < b->wr + CCS_BATCH && !ccs_flow_waiting(f); wr = wr->next) {
+	for (; wqe < b->wr + CCS_BATCH && !ccs_flow_waiting(f); wr = wr->next) {
 		uint32_t flags;
 		const struct ccs_seg *seg;
 
-		if (build_usual(qp, wr, wqe))
-			goto built;
+		wr = fill_usual(qp, wr, &wqe, (unsigned)(b->wr + CCS_BATCH - wqe));
+		if (!wr || wqe == b->wr + CCS_BATCH)
+			break;
 		flags = ccs_wr_flags(qp, wr);
 		seg = ccs_flow_post_fast(f, ccs_wr_len(qp, wr), flags, wr->wr_id);
 		if (seg) {
@@ -592,7 +636,6 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 			wr = wr->next;
 			break;
 		}
-built:
 		wqe->next = wqe + 1;
 		wqe++;
 	}
@@ -764,7 +807,6 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 		ccs_unlock(&qp->lock);
 		return post_any(qp, wr, bad);
 	}
-	wqe.next = NULL;
 	ccs_notify_before_post(qp);
 	ccs_qp_wake_shadow(qp);
 	rc = qp->ctx->real.post_send(qp->real, &wqe, &bad_wqe);
