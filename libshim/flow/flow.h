@@ -164,12 +164,12 @@ struct ccs_flow {
 
 	/* The gate (send_queue.c). */
 	uint64_t max_inflight;           /* bytes outstanding */
-	uint32_t seg_max;                /* entries of the device's queue: the most of seg_limit */
 	uint64_t nic_free_ns;            /* rtt.c: when the modelled NIC is idle again */
 	struct ccs_pacing pacing;
 	uint32_t uncharged;              /* bytes of former fast-path budgets, not paced yet */
 	uint16_t granted;                /* of fastpath_bytes, before any were used */
 	uint32_t internal;               /* in flight, whose completion only we get */
+	uint32_t seg_max;                /* entries of the device's queue: the most of seg_limit */
 
 	/* Events for the algorithm (cc_events.c). */
 	uint64_t origin_ns;              /* of the algorithm's time */

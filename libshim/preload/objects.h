@@ -188,11 +188,11 @@ struct feedback {
 	uint64_t direction_sent, direction_read; /* the flow's at the last check of its direction */
 	bool direction_known;            /* it has sent or READ data */
 	bool inbound;                    /* most of its data are READ: they come from the peer */
+	uint16_t feedback_needs;         /* CCS_NEEDS_* that it was connected for */
 	uint32_t peer_qpn;
-	unsigned feedback_needs;         /* CCS_NEEDS_* that it was connected for */
 	uint32_t switches;               /* changes between the algorithm and its fallback */
-	uint64_t fallback, accounted;    /* bytes sent under the fallback, of `accounted` */
 	enum ccs_feedback_status status; /* the last one that was processed */
+	uint64_t fallback, accounted;    /* bytes sent under the fallback, of `accounted` */
 };
 
 /* What posting and completing access comes first, up to the middle of the flow. */
@@ -225,27 +225,25 @@ struct qp {
 	struct ccs_flow flow;
 	struct feedback feedback;
 	struct ibv_qp_cap cap;           /* as returned to the application */
-	struct ibv_send_wr *copy;        /* flow.wr_mask + 1: deferred WRs; NULL: none was yet */
-	struct ibv_sge *copy_sge;        /* cap.max_send_sge each */
-	unsigned char *copy_inline;      /* cap.max_inline_data each */
-	struct ibv_sge *scratch;         /* CCS_BATCH * cap.max_send_sge */
+	uint32_t reserved;               /* entries of the shadow CQ */
+	struct ibv_send_wr *copy;        /* flow.wr_mask + 1: deferred WRs, and more (wr.h); or NULL */
 	const struct ccs_policy *policy; /* in force */
 	struct ccs_match_subject who;    /* what is known of its connection */
 	struct qp *prev, *next;          /* list of all live QPs, for reports */
 	struct parent_domain *domain;    /* that the application created it in; NULL: none */
-	uint32_t reserved;               /* entries of the shadow CQ */
 	bool may_split;                  /* created with entries for segments */
-	uint64_t created_ns;
-	uint32_t peer_qpn;
+	bool flush_seen;                 /* broken: the device has flushed a WQE */
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
+	uint32_t peer_qpn;
+	uint64_t created_ns;
 	uint8_t peer_gid[16];            /* zeroes: unknown */
 	struct ccs_timer timer;          /* in the pacer thread's wheel */
-	bool flush_seen;                 /* broken: the device has flushed a WQE */
 	uint64_t flushed_ns;             /* broken: when nothing in flight completes any more */
 	uint32_t flush_vendor_err;       /* of the device's flushed WQEs */
 	atomic_int refs;
 };
 
+_Static_assert(sizeof(struct qp) <= 1536, "the pools have blocks of this size");
 _Static_assert(offsetof(struct qp, flow.cc.path.segment) <= 7 * 64,
 	       "a post touches seven cache lines, with thousands of QPs");
 

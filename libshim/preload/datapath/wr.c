@@ -119,7 +119,7 @@ void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token
 	out->send_flags = flags_of(seg, src->send_flags);
 	if (seg->first && seg->last)
 		return;
-	sge = &qp->scratch[n * ccs_max_sge(qp)];
+	sge = ccs_wr_segment_sge(qp, n);
 	out->num_sge = slice_sges(src, seg->offset, seg->len, sge);
 	out->sg_list = sge;
 	out->wr.rdma.remote_addr = src->wr.rdma.remote_addr + seg->offset;

@@ -75,7 +75,8 @@ int ccs_wr_check(const struct qp *qp, const struct ibv_send_wr *wr);
  * result of ccs_wr_check(). */
 int ccs_wr_keep(struct qp *qp, uint64_t number);
 
-/* Build the WQE of a segment, the n-th of its doorbell; its scatter list may be in qp->scratch. */
+/* Build the WQE of a segment, the n-th of its doorbell. If it is not all of its WR, the QP must have
+ * the memory for copies. */
 void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
 		  struct ibv_send_wr *out, uint32_t n);
 
@@ -100,14 +101,29 @@ static inline struct ibv_send_wr *ccs_wr_copy(const struct qp *qp, uint64_t numb
 	return &qp->copy[number & qp->flow.wr_mask];
 }
 
+/* Behind the copies are their scatter lists, of cap.max_send_sge entries, then those of a doorbell's
+ * segments, then the copies' inline data. */
+static inline struct ibv_sge *ccs_wr_sges(const struct qp *qp, size_t list)
+{
+	return (struct ibv_sge *)(void *)(qp->copy + qp->flow.wr_mask + 1) +
+	       list * ccs_max_sge(qp);
+}
+
 static inline struct ibv_sge *ccs_wr_copy_sge(const struct qp *qp, uint64_t number)
 {
-	return &qp->copy_sge[(number & qp->flow.wr_mask) * ccs_max_sge(qp)];
+	return ccs_wr_sges(qp, number & qp->flow.wr_mask);
+}
+
+/* Of the n-th segment of a doorbell. */
+static inline struct ibv_sge *ccs_wr_segment_sge(const struct qp *qp, uint32_t n)
+{
+	return ccs_wr_sges(qp, (size_t)qp->flow.wr_mask + 1 + n);
 }
 
 static inline unsigned char *ccs_wr_copy_inline(const struct qp *qp, uint64_t number)
 {
-	return &qp->copy_inline[(number & qp->flow.wr_mask) * qp->cap.max_inline_data];
+	return (unsigned char *)ccs_wr_segment_sge(qp, CCS_BATCH) +
+	       (number & qp->flow.wr_mask) * qp->cap.max_inline_data;
 }
 
 /* Token of a WQE: the QP's id in the upper half, the segment's number in the lower. */

@@ -13,40 +13,26 @@
 #include "preload/object/shadow_cq.h"
 #include "preload/object/wr_batch.h"
 
-/* Entries of the device's queue, for splitting: as many as of the application's. */
-enum { EXTRA_LEAST = 30, EXTRA_MOST = 128 };
+/*
+ * Entries of the device's queue, for splitting: as many as of the application's. Of a shallow one
+ * as many as fit in a ring of 32 entries, of which a device (rxe) may keep one free.
+ */
+enum { DEPTH_LEAST = 31, EXTRA_MOST = 128 };
 
-/* Of one block: the copied WRs, then their scatter lists, then their inline data. */
+/* Of one block, as wr.h describes it. */
 static size_t copies_size(const struct qp *qp)
 {
-	return ((size_t)qp->flow.wr_mask + 1) *
-	       (sizeof(*qp->copy) + ccs_max_sge(qp) * sizeof(*qp->copy_sge) +
-		qp->cap.max_inline_data);
-}
+	const size_t n = (size_t)qp->flow.wr_mask + 1;
 
-static size_t scratch_size(const struct qp *qp)
-{
-	return CCS_BATCH * ccs_max_sge(qp) * sizeof(*qp->scratch);
-}
-
-int ccs_qp_alloc_scratch(struct qp *qp)
-{
-	qp->scratch = ccs_pool_calloc(1, scratch_size(qp));
-	return qp->scratch ? 0 : -1;
+	return n * (sizeof(*qp->copy) + qp->cap.max_inline_data) +
+	       (n + CCS_BATCH) * ccs_max_sge(qp) * sizeof(struct ibv_sge);
 }
 
 int ccs_qp_alloc_copies(struct qp *qp)
 {
-	const size_t n = (size_t)qp->flow.wr_mask + 1;
-
-	if (qp->copy)
-		return 0;
-	qp->copy = ccs_pool_calloc(1, copies_size(qp));
 	if (!qp->copy)
-		return -1;
-	qp->copy_sge = (struct ibv_sge *)(void *)(qp->copy + n);
-	qp->copy_inline = (unsigned char *)(qp->copy_sge + n * ccs_max_sge(qp));
-	return 0;
+		qp->copy = ccs_pool_calloc(1, copies_size(qp));
+	return qp->copy ? 0 : -1;
 }
 
 void ccs_qp_put(struct qp *qp)
@@ -58,7 +44,6 @@ void ccs_qp_put(struct qp *qp)
 	ccs_flow_destroy(&qp->flow);
 	ccs_wr_batch_free(qp);
 	ccs_pool_free(qp->copy, 1, copies_size(qp));
-	ccs_pool_free(qp->scratch, 1, scratch_size(qp));
 	free(qp->feedback.telemetry);
 	ccs_pool_free(qp, 1, sizeof(*qp));
 }
@@ -89,8 +74,8 @@ uint32_t ccs_qp_device_depth(const struct ctx *ctx, uint32_t wanted)
 	/* Above its limit let the device refuse with its own error; near it, use what is left. */
 	if (wanted > ctx->max_qp_wr || !ccs_policy_may_split() || ccs_memlock_limited(ctx))
 		return wanted;
-	if (extra < EXTRA_LEAST)
-		extra = EXTRA_LEAST;
+	if (wanted + extra < DEPTH_LEAST)
+		extra = DEPTH_LEAST - wanted;
 	return ctx->max_qp_wr - wanted < extra ? ctx->max_qp_wr : wanted + extra;
 }
 

@@ -11,11 +11,9 @@ static inline struct qp *ccs_qp_find(const struct ibv_qp *qp)
 	return ccs_ptrmap_get(&ccs_shim()->qps, qp);
 }
 
-/* Allocate qp->scratch, when qp->cap is known. 0 or -1. */
-int ccs_qp_alloc_scratch(struct qp *qp);
 /*
- * Allocate the memory for copies of deferred WRs, if it is not. Most QPs never need it: it is done
- * when the first WR is deferred. 0 or -1.
+ * Allocate the memory for copies of deferred WRs, and for scatter lists of segments, if it is not.
+ * Most QPs never need it: it is done when the first WR is deferred or split. 0 or -1.
  */
 int ccs_qp_alloc_copies(struct qp *qp);
 void ccs_qp_put(struct qp *qp);

@@ -173,7 +173,6 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	ccs_policy_warn_missing_feedback(qp->policy);
 	qp->split_imm = qp->policy->options.split_imm;
 	if (init_flow(qp, cap, entries) ||
-	    ccs_qp_alloc_scratch(qp) ||
 	    (has_bit(rq->ex, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) && ccs_qp_ex_open(qp)) ||
 	    ccs_registry_add(qp)) {
 		ccs_qp_put(qp);

@@ -173,7 +173,7 @@ static void apply_connection(struct qp *qp, const struct ccs_match_subject *who)
 		qp->who = *who;
 		if (policy != qp->policy)
 			ccs_qp_apply_policy(qp, policy, ccs_now_ns());
-		qp->feedback.feedback_needs = policy->feedback_needs;
+		qp->feedback.feedback_needs = (uint16_t)policy->feedback_needs;
 		ccs_qp_leave(qp);
 	} while (generation != ccs_policy_generation());
 }
