@@ -7,26 +7,20 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <net/if.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/cnp/capture.h"
 #include "agent/cnp/live_qps.h"
-#include "agent/loop.h"
+#include "agents.h"
 
 enum { RP, NP, AGENTS, BATCH = 20, ROCE = 4791 };
 
@@ -47,20 +41,6 @@ static uint32_t flows;
 static uint64_t late;                    /* of the last row */
 static int agents_nice;
 
-static _Noreturn void fail(const char *what)
-{
-	fprintf(stderr, "marks: %s\n", what);
-	exit(1);
-}
-
-static void check(int ok, const char *what)
-{
-	if (ok)
-		return;
-	perror(what);
-	exit(1);
-}
-
 static double seconds_of(clockid_t clock)
 {
 	struct timespec t;
@@ -73,7 +53,7 @@ static double cpu_of(int i)
 {
 	clockid_t clock;
 
-	check(pthread_getcpuclockid(thread[i], &clock) == 0, "pthread_getcpuclockid");
+	bench_check(pthread_getcpuclockid(thread[i], &clock) == 0, "pthread_getcpuclockid");
 	return seconds_of(clock);
 }
 
@@ -88,7 +68,8 @@ static void sleep_seconds(double s)
 
 static void *run(void *a)
 {
-	check(!setpriority(PRIO_PROCESS, 0, agents_nice), "setpriority"); /* of the thread, on Linux */
+	/* Of the thread, on Linux. */
+	bench_check(!setpriority(PRIO_PROCESS, 0, agents_nice), "setpriority");
 	ccs_agent_run(a);
 	return NULL;
 }
@@ -116,8 +97,8 @@ static void start(int i, uint64_t interval_ns, bool checked)
 	config[i].check_qp = checked ? answer_live : NULL;
 	agent[i] = ccs_agent_open(&config[i], err, sizeof(err));
 	if (!agent[i])
-		fail(err);
-	check(pthread_create(&thread[i], NULL, run, agent[i]) == 0, "pthread_create");
+		bench_fail(err);
+	bench_check(pthread_create(&thread[i], NULL, run, agent[i]) == 0, "pthread_create");
 }
 
 static void finish(int i)
@@ -131,61 +112,13 @@ static void finish(int i)
 	unlink(lock);
 }
 
-static void await_result(int fd)
-{
-	struct ccs_ipc_result r;
-
-	check(recv(fd, &r, sizeof(r), 0) == (ssize_t)sizeof(r), "recv");
-	if (r.error)
-		fail(strerror(r.error));
-}
-
-static void hello(int fd)
-{
-	struct ccs_ipc_hello m = { CCS_IPC_HELLO, CCS_IPC_VERSION };
-	struct iovec iov = { &m, sizeof(m) };
-	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-			    .msg_controllen = sizeof(control) };
-	const int memory = memfd_create("marks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	check(ftruncate(memory, sizeof(*page)) == 0, "ftruncate");
-	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-	check(page != MAP_FAILED, "mmap");
-	page->magic = CCS_SHM_MAGIC;
-	page->version = CCS_SHM_VERSION;
-	page->slots = CCS_SHM_SLOTS;
-	page->paths = CCS_SHM_PATHS;
-	check(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0, "fcntl");
-	CMSG_FIRSTHDR(&h)->cmsg_level = SOL_SOCKET;
-	CMSG_FIRSTHDR(&h)->cmsg_type = SCM_RIGHTS;
-	CMSG_FIRSTHDR(&h)->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&h)), &memory, sizeof(memory));
-	check(sendmsg(fd, &h, 0) == (ssize_t)sizeof(m), "sendmsg");
-	close(memory);
-	await_result(fd);
-}
-
 /* Flow i's packets go from RP's address to QP i + 1 at NP's. */
 static int connect_client(void)
 {
-	struct ccs_ipc_add m = { .type = CCS_IPC_ADD, .device = "marks0", .port = 1 };
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	struct ccs_address local, peer;
-	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	const int fd = bench_connect(path[RP], &page);
 
-	strcpy(to.sun_path, path[RP]);
-	check(connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0, "connect");
-	hello(fd);
-	ccs_address_parse(address[RP], &local);
-	ccs_address_parse(address[NP], &peer);
-	memcpy(m.local_gid, local.b, 16);
-	memcpy(m.peer_gid, peer.b, 16);
-	for (m.slot = 0; m.slot < flows; m.slot++) {
-		m.local_qpn = m.peer_qpn = m.slot + 1;
-		check(send(fd, &m, sizeof(m), 0) == (ssize_t)sizeof(m), "send");
-		await_result(fd);
-	}
+	for (uint32_t slot = 0; slot < flows; slot++)
+		bench_add(fd, address[RP], address[NP], slot);
 	while (!page->path[atomic_load(&page->slot[0].path) - 1].last_seen_ns)
 		sleep_seconds(0.01);
 	return fd;
@@ -200,7 +133,7 @@ static int bound_socket(const char *text, uint16_t port)
 
 	inet_pton(AF_INET, text, &in.sin_addr);
 	setsockopt(fd, IPPROTO_IP, IP_TOS, &ce, sizeof(ce));
-	check(bind(fd, (struct sockaddr *)&in, sizeof(in)) == 0, "bind");
+	bench_check(bind(fd, (struct sockaddr *)&in, sizeof(in)) == 0, "bind");
 	return fd;
 }
 
@@ -217,7 +150,7 @@ static uint64_t send_marks(double seconds, double rate)
 	uint64_t sent = 0;
 
 	inet_pton(AF_INET, address[NP], &to.sin_addr);
-	check(connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0, "connect");
+	bench_check(connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0, "connect");
 	while (due < since + seconds) {
 		for (unsigned i = 0; i < BATCH; i++) {
 			const uint32_t qpn = (uint32_t)((sent + i) % flows + 1);
@@ -228,7 +161,7 @@ static uint64_t send_marks(double seconds, double rate)
 			iov[i] = (struct iovec){ packet[i], sizeof(packet[i]) };
 			h[i].msg_hdr = (struct msghdr){ .msg_iov = &iov[i], .msg_iovlen = 1 };
 		}
-		check(sendmmsg(fd, h, BATCH, 0) == BATCH, "sendmmsg");
+		bench_check(sendmmsg(fd, h, BATCH, 0) == BATCH, "sendmmsg");
 		sent += BATCH;
 		due += BATCH / rate;
 		if (due > seconds_of(CLOCK_MONOTONIC))
@@ -296,7 +229,7 @@ static void start_busy(int n)
 	for (int i = 0; i < n; i++) {
 		const pid_t child = fork();
 
-		check(child >= 0, "fork");
+		bench_check(child >= 0, "fork");
 		if (child)
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -305,19 +238,7 @@ static void start_busy(int n)
 	}
 	/* A NIC delivers packets whatever the load is. */
 	if (n)
-		check(!setpriority(PRIO_PROCESS, 0, -20), "setpriority");
-}
-
-static void own_network(void)
-{
-	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-	int fd;
-
-	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
-		fail("no network namespace may be made here: run it as root");
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	check(ioctl(fd, SIOCSIFFLAGS, &lo) == 0, "lo");
-	close(fd);
+		bench_check(!setpriority(PRIO_PROCESS, 0, -20), "setpriority");
 }
 
 static void row(const char *name, const struct ccs_agent_totals *t, uint64_t sent,
@@ -388,8 +309,8 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return 2;
 	}
-	check(mkdtemp(directory) != NULL, directory);
-	own_network();
+	bench_check(mkdtemp(directory) != NULL, directory);
+	bench_own_network();
 	start_busy(argc > 4 ? atoi(argv[4]) : 0);
 	measure_all(seconds, rate);
 	rmdir(directory);

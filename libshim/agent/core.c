@@ -59,25 +59,30 @@ bool ccs_agent_owns_address(const struct ccs_agent *a, const struct ccs_address 
 	return !a->config.naddresses;
 }
 
+bool ccs_agent_warning_due(struct ccs_agent *a, enum ccs_agent_warning kind)
+{
+	if (a->config.warn && ccs_agent_now(a) >= a->warn_ns[kind])
+		return true;
+	a->unreported[kind]++;
+	return false;
+}
+
 void ccs_agent_warn(struct ccs_agent *a, enum ccs_agent_warning kind, const char *fmt, ...)
 {
-	const uint64_t now_ns = ccs_agent_now(a);
 	uint64_t *next_ns = &a->warn_ns[kind];
 	char text[512];
 	va_list ap;
 	int n;
 
-	if (!a->config.warn || now_ns < *next_ns) {
-		a->unreported[kind]++;
+	if (!ccs_agent_warning_due(a, kind))
 		return;
-	}
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (*next_ns && a->unreported[kind] && n > 0 && (size_t)n < sizeof(text))
 		snprintf(text + n, sizeof(text) - (size_t)n, " (%u more since the last report)",
 			 a->unreported[kind]);
-	*next_ns = now_ns + CCS_AGENT_WARN_NS;
+	*next_ns = ccs_agent_now(a) + CCS_AGENT_WARN_NS;
 	a->unreported[kind] = 0;
 	a->config.warn(a->config.warn_arg, text);
 }

@@ -21,6 +21,9 @@ int ccs_agent_watch(struct ccs_agent *a, struct ccs_source *s);
 /* Whether the agent serves that address of this host: see ccs_agent_config.addresses. */
 bool ccs_agent_owns_address(const struct ccs_agent *a, const struct ccs_address *address);
 
+/* Whether ccs_agent_warn() would pass that kind on now; if not, it is counted. Called first where a
+ * flood of messages could cause the warning: to format the arguments takes longer than all else. */
+bool ccs_agent_warning_due(struct ccs_agent *a, enum ccs_agent_warning kind);
 /* Pass a sentence to config.warn, at most once an hour per kind. */
 void ccs_agent_warn(struct ccs_agent *a, enum ccs_agent_warning kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

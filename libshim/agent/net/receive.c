@@ -205,38 +205,50 @@ static bool has_echo(struct ccs_agent *a, const struct ccs_ends *ends,
 	return false;
 }
 
+static void report_unauthenticated(struct ccs_agent *a, const struct ccs_ends *ends, unsigned key)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (ccs_agent_warning_due(a, CCS_AGENT_WARN_AUTH))
+		ccs_agent_warn(a, CCS_AGENT_WARN_AUTH,
+			       "ignored a message from %s that is not authenticated with key %u of "
+			       "this host", ccs_address_text(&ends->remote, text), key);
+}
+
 static bool is_authentic(struct ccs_agent *a, const struct ccs_ends *ends,
 			 const struct ccs_wire_header *h, const void *data, size_t len)
 {
 	const struct ccs_agent_auth *auth = a->config.auth;
 	const size_t tagged = ccs_wire_tagged(h);
 	const uint8_t *tag = (const uint8_t *)data + tagged;
-	char text[INET6_ADDRSTRLEN];
 
 	if (!auth || (len >= tagged + CCS_WIRE_TAG &&
 		      auth->check(auth->arg, &ends->remote, h->key, data, tagged, tag)))
 		return true;
 	count_refusal(a, CCS_REFUSED_AUTH);
-	ccs_agent_warn(a, CCS_AGENT_WARN_AUTH,
-		      "ignored a message from %s that is not authenticated with key %u of "
-		       "this host", ccs_address_text(&ends->remote, text), h->key);
+	report_unauthenticated(a, ends, h->key);
 	return false;
+}
+
+static void report_other_version(struct ccs_agent *a, const struct ccs_ends *ends, unsigned version)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	if (ccs_agent_warning_due(a, CCS_AGENT_WARN_VERSION))
+		ccs_agent_warn(a, CCS_AGENT_WARN_VERSION,
+			       "ignored the agent at %s: it uses protocol version %u, this one %u",
+			       ccs_address_text(&ends->remote, text), version, CCS_WIRE_VERSION);
 }
 
 static bool decode_message(struct ccs_agent *a, const struct ccs_ends *ends, const void *data,
 			   size_t len, struct ccs_wire_message *m)
 {
-	char text[INET6_ADDRSTRLEN];
-
 	switch (ccs_wire_decode(data, len, m)) {
 	case CCS_WIRE_OK:
 		return true;
 	case CCS_WIRE_OTHER_VERSION:
 		count_refusal(a, CCS_REFUSED_VERSION);
-		ccs_agent_warn(a, CCS_AGENT_WARN_VERSION,
-			      "ignored the agent at %s: it uses protocol version %u, this one %u",
-			      ccs_address_text(&ends->remote, text), ((const uint8_t *)data)[4],
-			      CCS_WIRE_VERSION);
+		report_other_version(a, ends, ((const uint8_t *)data)[4]);
 		break;
 	case CCS_WIRE_OTHER_TYPE:
 		count_refusal(a, CCS_REFUSED_TYPE);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_BENCH_MICRO_AGENTS_H
+#define CCS_BENCH_MICRO_AGENTS_H
+/* What the benches of host agents share. All functions end the process if something fails. */
+#include "agent/loop.h"
+#include "feedback/shm.h"
+
+_Noreturn void bench_fail(const char *what);
+/* Unless ok: ends with the text and that of errno. */
+void bench_check(int ok, const char *what);
+/* This process and its children get a network namespace with a loopback interface only. */
+void bench_own_network(void);
+/* Connect to the agent at that path as a client with a region. Returns the descriptor. */
+int bench_connect(const char *path, struct ccs_shm **shm);
+/* Register slot's flow from QP slot + 1 to QP slot + 1 at peer, and wait for the answer. */
+void bench_add(int fd, const char *local, const char *peer, uint32_t slot);
+
+#endif
