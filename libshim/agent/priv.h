@@ -35,6 +35,7 @@ enum {
 #define CCS_LEASE_MAX_MS 60000u
 #define CCS_RENEW_NS 1000000000ull
 #define CCS_AGENT_FIRST_RETRY_NS 5000000ull /* of a HELLO, before there was a lease */
+#define CCS_AGENT_IDLE_NS 100000000ull /* a flow without traffic for this long is idle */
 #define CCS_AGENT_WARN_NS 3600000000000ull /* between warnings of one kind */
 #define CCS_AGENT_STATUS_NS 100000000ull /* between requests of a user for the status, except root */
 
@@ -112,6 +113,8 @@ struct ccs_peer {
 	struct ccs_port *ingress;        /* on which its data arrive; NULL: not measured */
 	uint32_t peer_requests;          /* enum ccs_peer_flag, of its newest HELLO */
 	uint32_t peer_flows;             /* active flows, of its newest HELLO */
+	uint32_t announced;              /* flows that it announced since announced_ns */
+	uint64_t announced_ns;
 	uint32_t peer_segment;           /* bytes per segment of its flows; 0: unknown */
 	uint64_t period_ns;
 	double rtt_us;                   /* as measured by the peer */

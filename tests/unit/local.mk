@@ -192,6 +192,7 @@ agent_unit_programs = \
 	tests/unit/test_agent_cnps \
 	tests/unit/test_agent_hellos \
 	tests/unit/test_agent_inbound \
+	tests/unit/test_agent_claims \
 	tests/unit/test_agent_limits \
 	tests/unit/test_agent_peers \
 	tests/unit/test_agent_telemetry \
@@ -241,6 +242,11 @@ tests_unit_test_agent_inbound_SOURCES = \
 	tests/unit/agentrig.h \
 	tests/unit/test_agent_inbound.c
 tests_unit_test_agent_inbound_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_agent_claims_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/test_agent_claims.c
+tests_unit_test_agent_claims_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_agent_telemetry_SOURCES = \
 	tests/unit/agentrig.c \
 	tests/unit/agentrig.h \

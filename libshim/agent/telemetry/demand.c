@@ -10,7 +10,6 @@
 #include "agent/net/send.h"
 #include "agent/telemetry/inbound.h"
 
-#define IDLE_NS 100000000ull             /* a flow without traffic for this long is idle */
 #define SCAN_NS 2000000ull               /* shortest scan interval, */
 #define SCAN_FLOW_NS 10000ull            /* and per flow */
 #define NEW_NS 100000000ull              /* a flow is new for this long, and about to send: */
@@ -84,7 +83,7 @@ static bool is_active(uint64_t *bytes, uint64_t *changed_ns, uint64_t now, uint6
 		*bytes = now;
 		*changed_ns = now_ns;
 	}
-	return *changed_ns && now_ns - *changed_ns < IDLE_NS;
+	return *changed_ns && now_ns - *changed_ns < CCS_AGENT_IDLE_NS;
 }
 
 static void scan_flow(struct ccs_agent *a, struct ccs_agent_flow *f, uint64_t now_ns)

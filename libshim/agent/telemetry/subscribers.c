@@ -97,11 +97,31 @@ static uint64_t clamp_period_ns(uint32_t requested_us)
 	       requested_ns > CCS_PERIOD_MOST_NS ? CCS_PERIOD_MOST_NS : requested_ns;
 }
 
+/*
+ * How many flows begin to send. A flow counts as active for CCS_AGENT_IDLE_NS at least, so those that
+ * were announced in that time are among the present ones: a host that counts down and up again
+ * announces nothing, or it could keep the rate of all others low.
+ */
+static uint32_t claim_announcement(struct ccs_agent *a, struct ccs_peer *p, uint32_t flows)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+	uint32_t more = flows > p->peer_flows ? flows - p->peer_flows : 0;
+
+	if (now_ns - p->announced_ns >= CCS_AGENT_IDLE_NS) {
+		p->announced_ns = now_ns;
+		p->announced = 0;
+	}
+	if (p->announced + more > flows)
+		more = flows > p->announced ? flows - p->announced : 0;
+	p->announced += more;
+	return more;
+}
+
 void ccs_subscribers_update(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
 			    const struct ccs_wire_hello *m)
 {
 	const uint32_t flows = m->flows < FLOWS_MOST ? m->flows : FLOWS_MOST;
-	const uint32_t more = flows > p->peer_flows ? flows - p->peer_flows : 0;
+	const uint32_t more = claim_announcement(a, p, flows);
 
 	p->peer_requests = m->requested;
 	p->peer_flows = flows;

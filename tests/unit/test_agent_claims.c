@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a host claims about its flows: 127.0.0.3 sends nothing to host NP, but HELLOs, and host RP
+ * has a flow there that sends at the advised rate.
+ */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/telemetry/ports.h"
+#include "agentrig.h"
+
+enum { RP, NP };
+
+#define LIAR "127.0.0.3"
+#define GBIT 1000000000ull
+#define MS 1000000ull
+
+struct bench {
+	struct rig *r;
+	struct rig_client c;
+	uint64_t rx_bytes, sequence;
+	double bits;                     /* that the flow was allowed to send */
+	struct ccs_agent_capacity capacity;
+};
+
+static const char *const files[] = {
+	"class", "class/net", "class/net/lo", "class/net/lo/statistics",
+	"class/net/lo/statistics/rx_bytes",
+};
+
+enum { FILES = sizeof(files) / sizeof(*files) };
+
+static void put_bytes(const struct bench *b)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", b->r->dir, files[FILES - 1]);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "%llu\n", (unsigned long long)b->rx_bytes);
+	fclose(f);
+}
+
+static void begin(struct bench *b, void **state)
+{
+	struct rig *r = *state;
+	char path[256];
+
+	*b = (struct bench){ .r = r, .capacity = { "lo", GBIT } };
+	for (unsigned i = 0; i < FILES - 1; i++) {
+		snprintf(path, sizeof(path), "%s/%s", r->dir, files[i]);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+	put_bytes(b);
+	rig_stop(r, NP);
+	r->config[NP].sysfs = r->dir;
+	r->config[NP].capacities = &b->capacity;
+	r->config[NP].ncapacities = 1;
+	rig_start(r, NP);
+	b->c = rig_client(r, RP);
+	b->c.shm->slot[1].period_us = 200;
+	b->c.shm->slot[1].requested = CCS_PEER_ADVICE;
+	b->c.shm->slot[1].segment = 4096;
+	assert_int_equal(rig_add(r, &b->c, RP, 1, 1), 0);
+}
+
+static void end(struct bench *b)
+{
+	char path[256];
+
+	rig_hang_up(&b->c);
+	for (unsigned i = FILES; i-- > 0;) {
+		snprintf(path, sizeof(path), "%s/%s", b->r->dir, files[i]);
+		remove(path);
+	}
+}
+
+static double advised(const struct bench *b)
+{
+	struct ccs_path_telemetry t;
+
+	assert_true(ccs_shm_path_read(rig_path(&b->c, 1), &t));
+	return t.advised_rate;
+}
+
+/* For that long the flow sends at the advised rate. */
+static void run(struct bench *b, uint64_t ns)
+{
+	enum { STEP_NS = 100000 };
+
+	for (uint64_t done = 0; done < ns; done += STEP_NS) {
+		const double bits = advised(b) * STEP_NS / 1e9;
+
+		b->r->now_ns += STEP_NS;
+		b->bits += bits;
+		b->rx_bytes += (uint64_t)(bits / 8);
+		atomic_fetch_add(&b->c.shm->slot[1].sent, 4096);
+		put_bytes(b);
+		rig_settle(b->r); /* what is due is sent */
+		rig_settle(b->r); /* and arrives */
+	}
+}
+
+/* A HELLO of the other host: so many flows send now. */
+static void claim(struct bench *b, uint32_t flows)
+{
+	struct ccs_ends ends = b->r->agent[NP]->peers.peer[0].ends;
+	struct ccs_wire_message m = {
+		.header = { .type = CCS_WIRE_HELLO, .incarnation = 5, .sequence = ++b->sequence },
+		.hello = { .lease_ms = 3000, .requested = CCS_PEER_ADVICE, .period_us = 1000,
+			   .flows = flows, .segment = 4096 },
+	};
+
+	ccs_address_parse(LIAR, &ends.remote);
+	m.header.echo = ccs_agent_incarnation(b->r->agent[NP], &ends);
+	rig_forge_message(b->r, LIAR, NP, &m);
+}
+
+/* The share of the port that the flow was allowed to use, while the other host's count alternates. */
+static double share_beside(struct bench *b, uint32_t flows, unsigned ms)
+{
+	b->bits = 0;
+	for (unsigned i = 0; i < ms; i++) {
+		claim(b, i % 2 ? 0 : flows);
+		run(b, MS);
+	}
+	return b->bits * 1e3 / ms / GBIT;
+}
+
+/* Without a limit it is 0.2. */
+static void a_count_that_goes_up_and_down_takes_no_rate_from_others(void **state)
+{
+	struct bench b;
+
+	begin(&b, state);
+	run(&b, 100 * MS);
+	assert_float_equal(advised(&b) / GBIT, 0.98, 0.02);
+	assert_true(share_beside(&b, 256, 300) > 0.7);
+	end(&b);
+}
+
+/* Flows that begin again after they were idle are announced like new ones. */
+static void flows_are_announced_again_after_the_idle_time(void **state)
+{
+	struct bench b;
+
+	begin(&b, state);
+	run(&b, 100 * MS);
+	for (unsigned i = 0; i < 3; i++) {
+		claim(&b, 9);
+		assert_float_equal((double)b.r->agent[NP]->port[0].record.advised / GBIT, 0.098, 0.01);
+		claim(&b, 0);
+		run(&b, 101 * MS);
+		assert_float_equal(advised(&b) / GBIT, 0.98, 0.02);
+	}
+	end(&b);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_count_that_goes_up_and_down_takes_no_rate_from_others),
+		TEST(flows_are_announced_again_after_the_idle_time),
+	};
+
+	return cmocka_run_group_tests_name("claims", tests, NULL, NULL);
+}
