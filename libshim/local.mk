@@ -50,6 +50,8 @@ ccs_core_sources = \
 	libshim/cc/rcp.c \
 	libshim/cc/swift.c \
 	libshim/cc/timely.c \
+	libshim/config/agent_place.c \
+	libshim/config/agent_place.h \
 	libshim/config/check_cc.c \
 	libshim/config/check_cc.h \
 	libshim/config/conf.c \

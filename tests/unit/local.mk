@@ -12,6 +12,7 @@ unit_programs = \
 	tests/unit/test_json \
 	tests/unit/test_lock \
 	tests/unit/test_log \
+	tests/unit/test_agent_place \
 	tests/unit/test_options \
 	tests/unit/test_pool \
 	tests/unit/test_request \
@@ -35,6 +36,7 @@ tests_unit_test_hist_LDADD = $(unit_ldadd)
 tests_unit_test_json_LDADD = $(unit_ldadd)
 tests_unit_test_lock_LDADD = $(unit_ldadd)
 tests_unit_test_log_LDADD = $(unit_ldadd)
+tests_unit_test_agent_place_LDADD = $(unit_ldadd)
 tests_unit_test_options_LDADD = $(unit_ldadd)
 tests_unit_test_pool_LDADD = $(unit_ldadd)
 tests_unit_test_request_LDADD = $(unit_ldadd)

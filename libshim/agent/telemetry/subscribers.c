@@ -98,8 +98,8 @@ static uint64_t clamp_period_ns(uint32_t requested_us)
 }
 
 /*
- * How many flows begin to send. A flow counts as active for CCS_AGENT_IDLE_NS at least, so those that
- * were announced in that time are among the present ones: a host that counts down and up again
+ * How many flows begin to send. A flow counts as active for CCS_AGENT_IDLE_NS at least, so those
+ * that were announced in that time are among the present ones: a host that counts down and up again
  * announces nothing, or it could keep the rate of all others low.
  */
 static uint32_t claim_announcement(struct ccs_agent *a, struct ccs_peer *p, uint32_t flows)

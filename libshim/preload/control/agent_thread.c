@@ -20,6 +20,7 @@
 #include "agent/ipc/owner.h"
 #include "base/lock.h"
 #include "base/thread.h"
+#include "config/agent_place.h"
 #include "observe/log.h"
 
 static struct {
@@ -158,6 +159,16 @@ int ccs_agent_thread_start(const char *path)
 	if (error && serving.agent)
 		close_agent();
 	return error == EACCES ? EPERM : error;
+}
+
+int ccs_agent_thread_start_auto(const char *path)
+{
+	const char *why = ccs_agent_place_obstacle("");
+
+	if (!why)
+		return ccs_agent_thread_start(path);
+	report_refusal(why);
+	return EPERM;
 }
 
 void ccs_agent_thread_stop(void)

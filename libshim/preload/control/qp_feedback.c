@@ -55,8 +55,13 @@ static const struct ccs_cc_ops *fallback_of(const struct ccs_policy *p)
 
 void ccs_qp_feedback_setup(const struct ccs_options *o)
 {
+	static int (*const start[])(const char *path) = {
+		[CCS_AGENT_THREAD_AUTO] = ccs_agent_thread_start_auto,
+		[CCS_AGENT_THREAD_Y] = ccs_agent_thread_start,
+		[CCS_AGENT_THREAD_N] = NULL,
+	};
 	struct ccs_agent_client_config config = {
-		.serve = o->agent_thread ? ccs_agent_thread_start : NULL,
+		.serve = start[o->agent_thread],
 		.end_serving = ccs_agent_thread_stop,
 	};
 

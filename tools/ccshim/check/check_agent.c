@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/agent_place.h"
 #include "tools/common/ask_agent.h"
 #include "tools/common/capabilities.h"
 #include "check.h"
@@ -60,11 +61,13 @@ static bool may_run_agent(const char *socket)
 	return has_capability(CAP_NET_RAW) && access(dir, W_OK) == 0;
 }
 
-static void report_missing(struct check *c, const char *socket, bool thread, int error)
+static void report_missing(struct check *c, const char *socket, int thread, int error)
 {
 	const bool absent = error == ENOENT || error == ECONNREFUSED;
+	const bool may = thread == CCS_AGENT_THREAD_Y ||
+			 (thread == CCS_AGENT_THREAD_AUTO && !ccs_agent_place_obstacle(c->root));
 
-	if (absent && thread && may_run_agent(socket))
+	if (absent && may && may_run_agent(socket))
 		check_report(c, CHECK_OK, "agent", NULL, "there is none at %s: the command's process "
 			  "will run one in a thread", socket);
 	else if (absent)
