@@ -6,8 +6,6 @@ load tools.bash
 
 include=$top_srcdir/libshim/include
 
-setup_file() { export BATS_TEST_TIMEOUT=120; }
-
 teardown() {
 	[ -z "${agent-}" ] || ! kill "$agent" || wait "$agent"
 }
@@ -121,7 +119,7 @@ need_filter() {
 	command -v perl > /dev/null || skip "no perl"
 	perl -MIO::Socket::UNIX -MSocket -e '
 		my $s = IO::Socket::UNIX->new(Type => SOCK_DGRAM, Local => "notify") or die;
-		alarm 60;
+		alarm 600;
 		for (1 .. 4) { $s->recv(my $m, 99); print "$m\n" }' > got 3>&- &
 	receiver=$!
 	until [ -S notify ]; do sleep 0.05; done

@@ -6,8 +6,6 @@
 
 load tools.bash
 
-setup_file() { export BATS_TEST_TIMEOUT=120; }
-
 setup() {
 	ccshimd=$top_builddir/tools/ccshimd/ccshimd
 	cd "$BATS_TEST_TMPDIR" || return
