@@ -191,6 +191,8 @@ ccs_agent_sources = \
 	libshim/agent/ipc/requests.h \
 	libshim/agent/ipc/shm_map.c \
 	libshim/agent/ipc/shm_map.h \
+	libshim/agent/ipc/users.c \
+	libshim/agent/ipc/users.h \
 	libshim/agent/loop.c \
 	libshim/agent/loop.h \
 	libshim/agent/net/address.c \

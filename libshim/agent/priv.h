@@ -159,7 +159,7 @@ struct ccs_agent_flow {
 struct ccs_client {
 	struct ccs_source source;        /* first: the loop passes a pointer to it */
 	pid_t pid;
-	uid_t uid;
+	uid_t uid;                       /* CCS_NO_USER: of an unknown one */
 	bool hello_done;
 	struct ccs_shm *shm;             /* NULL: the client shares no region */
 	struct ccs_agent_flow *first;    /* of its flows */
@@ -256,6 +256,7 @@ struct ccs_agent {
 	struct ccs_source listener;
 	bool listening;
 	struct ccs_refused *refusals;
+	uid_t unmapped;                  /* as ccs_users_unmapped() */
 	int refused;                     /* a connection for which they have no place; -1: none */
 	uid_t refused_uid;
 	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */

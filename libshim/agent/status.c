@@ -7,6 +7,7 @@
 
 #include "agent/cnp/capture.h"
 #include "agent/core.h"
+#include "agent/ipc/users.h"
 #include "agent/net/peers.h"
 #include "agent/net/udp.h"
 #include "agent/telemetry/ports.h"
@@ -101,7 +102,7 @@ static void find_visible_peers(const struct ccs_agent *a, uid_t viewer, bool vis
 {
 	memset(visible, sees_all(viewer), CCS_SHM_PATHS);
 	for (const struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
-		for (uint32_t i = 0; c->shm && c->uid == viewer && i < a->peers.high; i++)
+		for (uint32_t i = 0; c->shm && ccs_users_same(c->uid, viewer) && i < a->peers.high; i++)
 			visible[i] |= c->paths[i] != 0;
 }
 
@@ -151,7 +152,7 @@ static void put_clients(struct ccs_json *j, const struct ccs_agent *a, uid_t vie
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++) {
 		const struct ccs_client *c = &a->client[i];
 
-		if (!c->shm || (!sees_all(viewer) && c->uid != viewer) || n++ >= MOST_CLIENTS)
+		if (!c->shm || (!sees_all(viewer) && !ccs_users_same(c->uid, viewer)) || n++ >= MOST_CLIENTS)
 			continue;
 		ccs_json_object(j, NULL);
 		ccs_json_uint(j, "pid", (uint64_t)c->pid);

@@ -3,11 +3,16 @@
  * own counters. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/status.h"
 #include "agentrig.h"
 #include "ccshim/feed.h"
 #include "tree.h"
@@ -104,6 +109,52 @@ static void only_root_and_the_owner_may(void **state)
 	assert_int_equal(rig_cnps(&c, 5), 2);
 	close(fd);
 	rig_hang_up(&c);
+}
+
+/* Exits with 0 if neither of two clients can do anything to the other. */
+static _Noreturn void test_unmapped_users(void)
+{
+	void *state = NULL;
+	struct rig *r;
+	struct rig_client c;
+	char *text;
+	size_t len;
+	int fd;
+
+	rig_setup(&state);
+	r = state;
+	c = rig_client(r, RP);
+	fd = hook(r);
+	assert_int_equal(rig_add(r, &c, RP, 1, 5), 0);
+	assert_int_equal(cnp(r, fd, "fake0", 0x101, 1), EPERM);
+	assert_int_equal(rig_cnps(&c, 5), 0);
+	text = ccs_status_text(r->agent[RP], client_of(r, false)->uid, &len);
+	assert_non_null(text);
+	assert_null(strstr(text, "\"remote\": \"127.0.0.2\""));
+	free(text);
+	close(fd);
+	rig_hang_up(&c);
+	rig_teardown(&state);
+	_exit(0);
+}
+
+/* The agent is in a user namespace, as in a container, and its clients are of the host. */
+static void users_without_a_number_may_nothing_to_each_other(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (pid == 0) {
+		if (unshare(CLONE_NEWUSER))
+			_exit(77);
+		test_unmapped_users();
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
 }
 
 /* -- the library ------------------------------------------------------------------- */
@@ -229,6 +280,7 @@ int main(void)
 		TEST(a_hook_reaches_the_queue_pair),
 		TEST(hooks_may_be_wrong),
 		TEST(only_root_and_the_owner_may),
+		cmocka_unit_test(users_without_a_number_may_nothing_to_each_other),
 		TEST(the_library_speaks_to_the_agent),
 		TEST(what_a_nic_has_counted_is_shared),
 		TEST(a_nic_needs_no_peer),

@@ -6,6 +6,7 @@
 
 #include "agent/cnp/deliver.h"
 #include "agent/core.h"
+#include "agent/ipc/users.h"
 
 static uint64_t hash_of(const struct ccs_agent *a, const char *device, uint32_t qpn)
 {
@@ -78,7 +79,7 @@ int ccs_cnp_feed_deliver(struct ccs_agent *a, const struct ccs_client *c,
 
 		if (f->local_qpn != m->local_qpn || strcmp(f->device, m->device) != 0)
 			continue;
-		if (c->uid != 0 && c->uid != f->client->uid) {
+		if (c->uid != 0 && !ccs_users_same(c->uid, f->client->uid)) {
 			error = error ? EPERM : 0;
 			continue;
 		}

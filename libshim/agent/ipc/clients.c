@@ -18,6 +18,7 @@
 #include "agent/ipc/refused.h"
 #include "agent/ipc/requests.h"
 #include "agent/ipc/shm_map.h"
+#include "agent/ipc/users.h"
 
 enum {
 	BUCKETS = 16384, MESSAGE_MAX = 512, MESSAGES_A_TURN = 16,
@@ -140,6 +141,7 @@ int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
 {
 	int saved;
 
+	a->unmapped = ccs_users_unmapped();
 	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
 	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
 		a->client[i].source.fd = -1;
@@ -310,11 +312,13 @@ static void refuse(struct ccs_agent *a, uid_t uid, int fd)
 
 static void add_client(struct ccs_agent *a, int fd)
 {
-	struct ucred peer = { .uid = (uid_t)-1 };
+	struct ucred peer = { .uid = CCS_NO_USER };
 	socklen_t len = sizeof(peer);
 	struct ccs_client *c;
 
 	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+	if (peer.uid == a->unmapped)
+		peer.uid = CCS_NO_USER;
 	c = find_unused(a, peer.uid);
 	if (!c) {
 		refuse(a, peer.uid, fd);
