@@ -190,11 +190,12 @@ endif
 # The host agent, and its parts.
 if HAVE_CMOCKA
 agent_unit_programs = \
+	tests/unit/test_agent_claims \
 	tests/unit/test_agent_clients \
+	tests/unit/test_agent_closing \
 	tests/unit/test_agent_cnps \
 	tests/unit/test_agent_hellos \
 	tests/unit/test_agent_inbound \
-	tests/unit/test_agent_claims \
 	tests/unit/test_agent_limits \
 	tests/unit/test_agent_peers \
 	tests/unit/test_agent_telemetry \
@@ -219,6 +220,11 @@ tests_unit_test_agent_clients_SOURCES = \
 	tests/unit/agentrig.h \
 	tests/unit/test_agent_clients.c
 tests_unit_test_agent_clients_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_agent_closing_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/test_agent_closing.c
+tests_unit_test_agent_closing_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_agent_peers_SOURCES = \
 	tests/unit/agentrig.c \
 	tests/unit/agentrig.h \
