@@ -32,17 +32,23 @@ static bool is_unlimited(const struct ccs_mmu_limits *limits)
 	return !(limits->alpha > 0) && limits->share == UINT64_MAX;
 }
 
+/* At most 2^53. */
+static uint64_t round_up(double x)
+{
+	return x < 0x1p53 ? (uint64_t)x + ((double)(uint64_t)x < x) : 1ull << 53;
+}
+
 /* Cells of its share that an account may take of the pool besides those it has. */
 static uint64_t left_in_share(const struct ccs_mmu *mmu, const struct ccs_mmu_account *a,
 			      uint64_t used)
 {
-	const double share = ccs_mmu_share(mmu, &a->limits, used);
 	const uint64_t unused = mmu->pool > used ? mmu->pool - used : 0;
+	double share;
 
 	if (is_unlimited(&a->limits))
 		return UINT64_MAX;
-	return share <= (double)a->shared
-		? 0 : least(unused, (uint64_t)fmin(ceil(share), 0x1p53) - a->shared);
+	share = ccs_mmu_share(mmu, &a->limits, used);
+	return share <= (double)a->shared ? 0 : least(unused, round_up(share) - a->shared);
 }
 
 /* Book cells from the lowest block up; false and nothing booked if they do not fit. */

@@ -29,21 +29,23 @@ static uint64_t seed_of_run(void)
 
 enum { EVENTS = 20000 };
 
-static void ignore(const void *owner, uint32_t what)
+static void ignore(const void *owner, uint32_t what, uint32_t with)
 {
 	(void)owner;
 	(void)what;
+	(void)with;
 }
 
 /* Events are set at random distances, also while others are taken; equal times are frequent. */
 /* An event is a number in the order of setting, above its kind; kind 0 is an arrival. */
 static void events_are_taken_by_time_arrivals_first_then_as_they_were_set(void **state)
 {
-	struct fab_events q = { .soon = ignore };
+	static struct fab_events q = { .soon = ignore, .next = ignore };
+	struct fab_event e;
 	struct rng random = rng_of(seed_of_run(), 1);
 	static uint64_t at[EVENTS];
-	uint64_t now = 0, t;
-	uint32_t what, last = 1, set = 0, taken = 0;
+	uint64_t now = 0;
+	uint32_t last = 1, set = 0, taken = 0;
 
 	(void)state;
 	while (taken < EVENTS) {
@@ -53,19 +55,21 @@ static void events_are_taken_by_time_arrivals_first_then_as_they_were_set(void *
 			at[set] = now + 1 + (rng_next(&random) >> (rng_next(&random) % 60 + 4));
 			if (rng_next(&random) % 3 == 0 && set && at[set - 1] > now)
 				at[set] = at[set - 1];
-			fab_at(&q, at[set], set << FAB_KIND_BITS | (rng_next(&random) % 2));
+			fab_at(&q, at[set], set << FAB_KIND_BITS | (rng_next(&random) % 2), set);
 		}
-		if (set == taken || !fab_next(&q, &t, &what))
+		if (set == taken || !fab_next(&q, &e))
 			continue;
-		assert_int_equal(t, at[what >> FAB_KIND_BITS]);
-		assert_true(t >= now);
-		if (t == now && taken)
-			assert_true((what & 1) > (last & 1) || ((what & 1) == (last & 1) && what > last));
-		now = t;
-		last = what;
+		assert_int_equal(e.at, at[e.with]);
+		assert_int_equal(e.what >> FAB_KIND_BITS, e.with);
+		assert_true(e.at >= now);
+		if (e.at == now && taken)
+			assert_true((e.what & 1) > (last & 1) ||
+				    ((e.what & 1) == (last & 1) && e.what > last));
+		now = e.at;
+		last = e.what;
 		taken++;
 	}
-	assert_false(fab_next(&q, &t, &what));
+	assert_false(fab_next(&q, &e));
 	fab_events_free(&q);
 }
 

@@ -102,7 +102,7 @@ static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
 
 static void set_reading(struct sim *s, uint32_t port)
 {
-	fab_at(&s->events, s->now + (uint64_t)(period_us(s, port) * FAB_PS_PER_US), event_of(RECORD, port));
+	set_event(s, s->now + (uint64_t)(period_us(s, port) * FAB_PS_PER_US), RECORD, port);
 }
 
 void agent_read(struct sim *s, uint32_t port)

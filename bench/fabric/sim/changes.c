@@ -8,7 +8,7 @@
 static void set_next(struct sim *s)
 {
 	if (s->changes < s->conf->changes)
-		fab_at(&s->events, s->conf->change[s->changes].at, event_of(CHANGE, 0));
+		set_event(s, s->conf->change[s->changes].at, CHANGE, 0);
 }
 
 void changes_init(struct sim *s)
@@ -18,6 +18,7 @@ void changes_init(struct sim *s)
 	s->routes = fab_zeroed(t->nodes, sizeof(*s->routes));
 	for (unsigned i = 0; i < t->nodes; i++)
 		s->routes[i] = s->conf->routes;
+	s->path = fab_lines(PATHS, sizeof(*s->path));
 	s->failed = fab_zeroed(t->links, sizeof(*s->failed));
 	s->converged = fab_zeroed(s->conf->changes, sizeof(*s->converged));
 	set_next(s);
@@ -58,6 +59,7 @@ static void converge(struct sim *s, unsigned node)
 	for (unsigned i = 0; i < s->conf->topology->nodes; i++)
 		if (node == FAB_ALL_NODES || node == i)
 			s->routes[i] = r;
+	memset(s->path, 0, PATHS * sizeof(*s->path));
 }
 
 static void apply(struct sim *s, const struct fab_change *c)
@@ -87,4 +89,5 @@ void changes_free(struct sim *s)
 	free(s->converged);
 	free(s->failed);
 	free(s->routes);
+	free(s->path);
 }

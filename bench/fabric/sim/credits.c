@@ -101,7 +101,7 @@ static void set_giver(struct sim *s, uint32_t port)
 	if (g->next_at < s->now)
 		g->next_at = s->now;
 	g->set = true;
-	fab_at(&s->events, g->next_at, event_of(CREDITS, port));
+	set_event(s, g->next_at, CREDITS, port);
 }
 
 static void list(struct sim *s, uint32_t port, uint32_t flow)

@@ -2,22 +2,30 @@
 #ifndef CCFABRIC_EVENTS_H
 #define CCFABRIC_EVENTS_H
 /*
- * The queue of events: hierarchical timing wheels over 64-bit times, a digit of 8 bits per wheel.
- * An event lies in the wheel of the highest digit in which its time differs from the queue's, and
- * moves down as that time comes near, so that setting and taking one costs the same however many
- * there are. (Varghese and Lauck, Hashed and Hierarchical Timing Wheels, scheme 7.) Events of the
- * same time are taken in the order in which they were set, but arrivals, those whose `what` has
- * only zeroes in its lowest FAB_KIND_BITS, before all others: they began a link's delay earlier.
+ * The queue of events. Most are due within a link's delay: a ring of sorted buckets has those of the
+ * current block of 2^20 ps and of the next one, so that they are put and taken once. Later events lie
+ * in hierarchical timing wheels over the blocks' numbers, a digit of 8 bits per wheel: in the wheel
+ * of the highest digit in which their block differs from the ring's last one, and they move down as
+ * that block comes near. (Varghese and Lauck, Hashed and Hierarchical Timing Wheels, scheme 7.)
+ * Events of the same time are taken in the order in which they were set, but arrivals, those whose
+ * `what` has only zeroes in its lowest FAB_KIND_BITS, before all others: they began a link's delay
+ * earlier.
  */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-enum { FAB_WHEELS = 8, FAB_SLOTS = 256, FAB_KIND_BITS = 4 };
+enum {
+	FAB_KIND_BITS = 4,
+	FAB_BUCKET_BITS = 8, FAB_BLOCK_BITS = 20, /* of times in ps */
+	FAB_BUCKETS = 1 << (FAB_BLOCK_BITS - FAB_BUCKET_BITS), /* of a block */
+	FAB_WORDS = FAB_BUCKETS / 64,
+	FAB_WHEELS = 6, FAB_SLOTS = 256,
+};
 
 struct fab_event {
 	uint64_t at;
-	uint32_t what;           /* the owner's */
+	uint32_t what, with;     /* the owner's */
 	uint32_t next;           /* index; 0: none */
 };
 
@@ -25,15 +33,23 @@ struct fab_slot {
 	uint32_t first, last;
 };
 
+struct fab_block {
+	uint64_t words;          /* a bit for each of `used` that is not 0 */
+	uint64_t used[FAB_WORDS]; /* a bit for each bucket that is not empty */
+	struct fab_slot bucket[FAB_BUCKETS];
+};
+
 struct fab_events {
-	uint64_t now;            /* no event is before it */
+	uint64_t now;            /* the current block's number; no event is before it */
 	struct fab_event *pool;  /* [1, capacity) */
 	uint32_t capacity, unused;
+	struct fab_block block[2]; /* by the lowest bit of their numbers: `now` and `now` + 1 */
 	struct fab_slot slot[FAB_WHEELS][FAB_SLOTS];
-	struct fab_slot arrivals[FAB_SLOTS]; /* of the lowest wheel, whose slots are single times */
 	uint64_t used[FAB_WHEELS][FAB_SLOTS / 64]; /* a bit for each slot that is not empty */
-	/* Called for what an event names shortly before it is due: to fetch it into the cache. */
-	void (*soon)(const void *owner, uint32_t what);
+	/* To fetch into the cache what events name: called for those of the next bucket, and for
+	 * the next event. */
+	void (*soon)(const void *owner, uint32_t what, uint32_t with);
+	void (*next)(const void *owner, uint32_t what, uint32_t with);
 	const void *owner;
 };
 
@@ -41,26 +57,58 @@ struct fab_events {
 void fab_events_grow(struct fab_events *q);
 void fab_events_free(struct fab_events *q);
 
+/* An event that is later than the ring's blocks. */
+void fab_events_defer(struct fab_events *q, uint32_t i);
+
+/* The current block is empty: go to the next one that has events. False: there are none. */
+bool fab_events_turn(struct fab_events *q);
+
+static inline bool fab_is_arrival(const struct fab_event *e)
+{
+	return !(e->what & ((1u << FAB_KIND_BITS) - 1));
+}
+
+/* The order within a bucket, in which higher bits of times are the same. */
+static inline uint32_t fab_rank(const struct fab_event *e)
+{
+	return (uint32_t)e->at << 1 | !fab_is_arrival(e);
+}
+
+/* Before the first event with a higher rank; the last one has such a rank. */
+static inline void fab_insert(struct fab_events *q, struct fab_slot *s, uint32_t i, uint32_t rank)
+{
+	uint32_t *to = &s->first;
+
+	while (fab_rank(&q->pool[*to]) <= rank)
+		to = &q->pool[*to].next;
+	q->pool[i].next = *to;
+	*to = i;
+}
+
+/* Into its bucket of the ring. */
 static inline void fab_events_put(struct fab_events *q, uint32_t i)
 {
 	struct fab_event *e = &q->pool[i];
-	const uint64_t differ = e->at ^ q->now;
-	const unsigned wheel = differ ? (63u - (unsigned)__builtin_clzll(differ)) / 8 : 0;
-	const unsigned digit = (unsigned)(e->at >> (8 * wheel)) & (FAB_SLOTS - 1);
-	struct fab_slot *s = wheel || e->what & ((1u << FAB_KIND_BITS) - 1)
-		? &q->slot[wheel][digit] : &q->arrivals[digit];
+	struct fab_block *block = &q->block[e->at >> FAB_BLOCK_BITS & 1];
+	const unsigned b = (unsigned)(e->at >> FAB_BUCKET_BITS) & (FAB_BUCKETS - 1);
+	struct fab_slot *s = &block->bucket[b];
 
-	e->next = 0;
-	if (s->first)
+	if (!s->first) {
+		e->next = 0;
+		*s = (struct fab_slot){ i, i };
+		block->words |= 1ull << (b / 64);
+		block->used[b / 64] |= 1ull << (b % 64);
+	} else if (fab_rank(&q->pool[s->last]) <= fab_rank(e)) {
+		e->next = 0;
 		q->pool[s->last].next = i;
-	else
-		s->first = i;
-	s->last = i;
-	q->used[wheel][digit / 64] |= 1ull << (digit % 64);
+		s->last = i;
+	} else {
+		fab_insert(q, s, i, fab_rank(e));
+	}
 }
 
 /* `at` is not before the time of the event that was taken last. */
-static inline void fab_at(struct fab_events *q, uint64_t at, uint32_t what)
+static inline void fab_at(struct fab_events *q, uint64_t at, uint32_t what, uint32_t with)
 {
 	uint32_t i;
 
@@ -70,63 +118,68 @@ static inline void fab_at(struct fab_events *q, uint64_t at, uint32_t what)
 	q->unused = q->pool[i].next;
 	q->pool[i].at = at;
 	q->pool[i].what = what;
-	fab_events_put(q, i);
+	q->pool[i].with = with;
+	if ((at >> FAB_BLOCK_BITS) - q->now <= 1)
+		fab_events_put(q, i);
+	else
+		fab_events_defer(q, i);
 }
 
-/* The first slot of a wheel that is not empty; FAB_SLOTS: all are. */
-static inline unsigned fab_first_slot(const uint64_t *used)
+/* The first bucket of the block, which has some. */
+static inline struct fab_slot *fab_first(struct fab_block *block)
 {
-	for (unsigned w = 0; w < FAB_SLOTS / 64; w++)
-		if (used[w])
-			return 64 * w + (unsigned)__builtin_ctzll(used[w]);
-	return FAB_SLOTS;
+	const unsigned w = (unsigned)__builtin_ctzll(block->words);
+
+	return &block->bucket[64 * w + (unsigned)__builtin_ctzll(block->used[w])];
 }
 
-/* Move the events of the nearest slot of a higher wheel down. False: there are none. */
-static inline bool fab_events_turn(struct fab_events *q)
+/* The one after it; NULL: there is none. */
+static inline struct fab_slot *fab_second(struct fab_block *block, size_t b)
 {
-	for (unsigned wheel = 1; wheel < FAB_WHEELS; wheel++) {
-		const unsigned digit = fab_first_slot(q->used[wheel]);
-		struct fab_slot *s;
-		uint32_t i;
+	const uint64_t rest = block->used[b / 64] & (~1ull << (b % 64));
+	const uint64_t words = block->words & (~1ull << (b / 64));
+	unsigned w = (unsigned)b / 64;
 
-		if (digit == FAB_SLOTS)
-			continue;
-		s = &q->slot[wheel][digit];
-		q->now = q->pool[s->first].at >> (8 * wheel) << (8 * wheel);
-		i = s->first;
-		*s = (struct fab_slot){ 0 };
-		q->used[wheel][digit / 64] &= ~(1ull << (digit % 64));
-		while (i) {
-			const uint32_t next = q->pool[i].next;
-
-			if (wheel == 1)
-				q->soon(q->owner, q->pool[i].what);
-			fab_events_put(q, i);
-			i = next;
-		}
-		return true;
-	}
-	return false;
+	if (rest)
+		return &block->bucket[64 * w + (unsigned)__builtin_ctzll(rest)];
+	if (!words)
+		return NULL;
+	w = (unsigned)__builtin_ctzll(words);
+	return &block->bucket[64 * w + (unsigned)__builtin_ctzll(block->used[w])];
 }
 
 /* Take the next event. False: there is none. */
-static inline bool fab_next(struct fab_events *q, uint64_t *at, uint32_t *what)
+static inline bool fab_next(struct fab_events *q, struct fab_event *taken)
 {
-	unsigned digit;
+	struct fab_block *block = &q->block[q->now & 1];
 	struct fab_slot *s;
 	uint32_t i;
 
-	while ((digit = fab_first_slot(q->used[0])) == FAB_SLOTS)
+	if (!block->words) {
 		if (!fab_events_turn(q))
 			return false;
-	s = q->arrivals[digit].first ? &q->arrivals[digit] : &q->slot[0][digit];
+		block = &q->block[q->now & 1];
+	}
+	s = fab_first(block);
 	i = s->first;
-	s->first = q->pool[i].next;
-	if (!q->arrivals[digit].first && !q->slot[0][digit].first)
-		q->used[0][digit / 64] &= ~(1ull << (digit % 64));
-	*at = q->now = q->pool[i].at;
-	*what = q->pool[i].what;
+	*taken = q->pool[i];
+	s->first = taken->next;
+	if (!s->first) {
+		const size_t b = (size_t)(s - block->bucket);
+
+		block->used[b / 64] &= block->used[b / 64] - 1;
+		if (!block->used[b / 64])
+			block->words &= block->words - 1;
+		s = block->words ? fab_first(block) : NULL;
+		if (s) {
+			const struct fab_slot *a = fab_second(block, (size_t)(s - block->bucket));
+
+			for (uint32_t j = a ? a->first : 0; j; j = q->pool[j].next)
+				q->soon(q->owner, q->pool[j].what, q->pool[j].with);
+		}
+	}
+	if (s)
+		q->next(q->owner, q->pool[s->first].what, q->pool[s->first].with);
 	q->pool[i].next = q->unused;
 	q->unused = i;
 	return true;

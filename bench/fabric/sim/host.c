@@ -66,7 +66,7 @@ static void set_due(struct sim *s, uint32_t flow, uint64_t at)
 	f->state = TIMED;
 	if (at < f->due_at) {
 		f->due_at = at;
-		fab_at(&s->events, at, event_of(DUE, flow));
+		set_event(s, at, DUE, flow);
 	}
 }
 
@@ -181,7 +181,7 @@ void flow_set_timer(struct sim *s, uint32_t flow, uint64_t at)
 		at = s->now + 1;
 	if (at < f->timer_at) {
 		f->timer_at = at;
-		fab_at(&s->events, at, event_of(TIMER, flow));
+		set_event(s, at, TIMER, flow);
 	}
 }
 
@@ -238,7 +238,7 @@ static void note_sack(struct sim *s, uint32_t flow, const struct packet *k)
 static void set_timeout(struct sim *s, uint32_t flow)
 {
 	if (s->conf->rto_us > 0 && s->flow[flow].driver != &tcp_driver)
-		fab_at(&s->events, s->now + us_to_ps(s->conf->rto_us), event_of(TIMEOUT, flow));
+		set_event(s, s->now + us_to_ps(s->conf->rto_us), TIMEOUT, flow);
 }
 
 void flow_timeout(struct sim *s, uint32_t flow)

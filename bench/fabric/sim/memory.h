@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static inline void *fab_memory(void *p)
 {
@@ -24,6 +25,14 @@ static inline void *fab_resized(void *p, size_t n, size_t size)
 static inline void *fab_zeroed(size_t n, size_t size)
 {
 	return fab_memory(calloc(n ? n : 1, size));
+}
+
+/* Zeroes, from the beginning of a cache line on; size is a multiple of one. */
+static inline void *fab_lines(size_t n, size_t size)
+{
+	void *p = fab_memory(n <= SIZE_MAX / size ? aligned_alloc(64, (n ? n : 1) * size) : NULL);
+
+	return memset(p, 0, (n ? n : 1) * size);
 }
 
 #endif

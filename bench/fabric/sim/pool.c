@@ -10,8 +10,13 @@ uint32_t new_packet(struct sim *s)
 	if (!i) {
 		const uint32_t old = s->packets ? s->packets : 1;
 
+		struct packet *few = s->packet;
+
 		s->packets = s->packets ? 2 * s->packets : 1024;
-		s->packet = fab_resized(s->packet, s->packets, sizeof(*s->packet));
+		s->packet = fab_lines(s->packets, sizeof(*s->packet));
+		if (few)
+			memcpy(s->packet, few, old * sizeof(*few));
+		free(few);
 		for (i = s->packets - 1; i >= old; i--) {
 			s->packet[i].next = s->free_packet;
 			s->free_packet = i;

@@ -5,7 +5,7 @@
 #include "memory.h"
 #include "priv.h"
 
-static void append(struct sim *s, struct fifo *f, uint32_t packet)
+static void append(struct sim *s, struct queue *f, uint32_t packet)
 {
 	s->packet[packet].next = 0;
 	if (f->first)
@@ -98,7 +98,7 @@ void port_warm(struct sim *s, uint32_t port)
 		memset(st->level, 0, LEVELS * sizeof(*st->level));
 	st->area = 0;
 	for (unsigned q = 0; q < FAB_PRIORITIES; q++)
-		warm_queue(s, &st->queue[q], p->waiting[q]);
+		warm_queue(s, &st->queue[q], p->queue[q].waiting);
 	st->pauses = st->paused_ps = st->drops = st->marks = 0;
 	st->paused_at = s->now;
 	st->warm_tx = p->tx_bytes;
@@ -125,9 +125,8 @@ void port_finish(struct sim *s, uint32_t port, struct fab_port_result *r)
 		.utilisation = whole > 0 ? (double)bytes * p->ps_per_byte / whole : 0,
 	};
 	for (unsigned q = 0; q < FAB_PRIORITIES; q++)
-		r->queue[q] = finish_queue(s, &st->queue[q], p->waiting[q]);
+		r->queue[q] = finish_queue(s, &st->queue[q], p->queue[q].waiting);
 	free(st->level);
-	free(p->line.ring);
 }
 
 /* -- sending --------------------------------------------------------------------------------- */
@@ -138,46 +137,39 @@ static void wait_until_free(struct sim *s, uint32_t port)
 
 	if (!p->due) {
 		p->due = true;
-		fab_at(&s->events, p->free_at, event_of(FREE, port));
+		set_event(s, p->free_at, FREE, port);
 	}
 }
 
-static void grow(struct line *l)
+static void set_arrival(struct sim *s, uint32_t port, uint64_t at, uint32_t packet)
 {
-	const uint32_t old = l->mask, new = l->ring ? 2 * old + 1 : 7;
-	struct arrival *ring = fab_resized(NULL, (size_t)new + 1, sizeof(*ring));
-
-	for (uint32_t i = l->tail; i != l->head; i++)
-		ring[i & new] = l->ring[i & old];
-	free(l->ring);
-	l->ring = ring;
-	l->mask = new;
+	fab_at(&s->events, at, port << KIND_BITS | ARRIVE, packet);
 }
 
 /* One event is set for a line, that of the first packet on it. */
 static void put_on_line(struct sim *s, uint32_t port, uint64_t at, uint32_t packet)
 {
-	struct line *l = &s->port[port].line;
+	struct port *p = &s->port[port];
+	struct packet *before = &s->packet[p->on_line];
 
-	if (!l->ring || l->head - l->tail > l->mask)
-		grow(l);
-	if (l->head == l->tail)
-		fab_at(&s->events, at, event_of(ARRIVE, port));
-	l->ring[l->head++ & l->mask] = (struct arrival){ at, packet };
+	s->packet[packet].next = 0;
+	if (p->on_line) {
+		before->next = packet;
+		before->next_at = at;
+	} else {
+		set_arrival(s, port, at, packet);
+	}
+	p->on_line = packet;
 }
 
-uint32_t port_arrived(struct sim *s, uint32_t port)
+void port_arrived(struct sim *s, uint32_t port, uint32_t packet)
 {
-	struct line *l = &s->port[port].line;
-	const uint32_t packet = l->ring[l->tail++ & l->mask].packet;
+	const struct packet *k = &s->packet[packet];
 
-	if (l->head != l->tail) {
-		const struct arrival *next = &l->ring[l->tail & l->mask];
-
-		fab_at(&s->events, next->at, event_of(ARRIVE, port));
-		__builtin_prefetch(&s->packet[next->packet]);
-	}
-	return packet;
+	if (k->next)
+		set_arrival(s, port, k->next_at, k->next);
+	else
+		s->port[port].on_line = 0;
 }
 
 void port_send(struct sim *s, uint32_t port, uint32_t packet)
@@ -193,10 +185,11 @@ void port_send(struct sim *s, uint32_t port, uint32_t packet)
 
 static bool marked(struct sim *s, const struct port *p, unsigned q)
 {
-	const double us = (double)s->now / FAB_PS_PER_US;
-	const double queue = ccs_polled_queue(&p->stats->average[q], us, p->waiting[q]);
 	const struct ccs_red *red = &p->stats->queue[q].red;
+	double queue = p->queue[q].waiting;
 
+	if (s->conf->marking.poll_us > 0)
+		queue = ccs_polled_queue(&p->stats->average[q], (double)s->now / FAB_PS_PER_US, queue);
 	return queue > red->kmin && ccs_red_mark(red, queue, rng_unit(&s->random));
 }
 
@@ -257,7 +250,7 @@ static uint32_t take(struct sim *s, uint32_t port, unsigned q)
 		return packet;
 	count_queue(s, p);
 	p->bytes -= k->len;
-	p->waiting[q] -= k->len;
+	p->queue[q].waiting -= k->len;
 	p->stats->queue[q].area += area_since_0(s, k->len);
 	if (!p->of_host)
 		switch_release(s, port, k);
@@ -367,10 +360,10 @@ void port_put(struct sim *s, uint32_t port, uint32_t packet)
 
 		count_queue(s, p);
 		p->bytes += k->len;
-		p->waiting[q] += k->len;
+		p->queue[q].waiting += k->len;
 		st->area -= area_since_0(s, k->len);
-		if (p->waiting[q] > st->max)
-			st->max = p->waiting[q];
+		if (p->queue[q].waiting > st->max)
+			st->max = p->queue[q].waiting;
 		if (p->bytes > p->max_bytes)
 			p->max_bytes = p->bytes;
 	}

@@ -16,20 +16,23 @@
 enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priorities */
 
 /* Kinds of events; the number of a port or flow stands above them. */
-enum {
+enum event {
 	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
-	KIND_BITS = FAB_KIND_BITS
 };
+
+enum { KIND_BITS = FAB_KIND_BITS };
 
 enum kind { DATA, ACK, NAK, CNP, PAUSE, HELLO, ADVICE, ASK, CREDIT };
 
+/* A cache line. */
 struct packet {
-	uint64_t sent;           /* by the source; of an acknowledgement, its packet's */
+	_Alignas(64) uint64_t sent; /* by the source; of an acknowledgement, its packet's */
 	/* first byte; of acknowledgements, the next one that is expected; of advice, bit/s; of credit,
 	 * the bytes that may be sent */
 	uint64_t seq;
 	uint64_t sack;           /* of acknowledgements: first byte of the packet */
-	uint32_t next;
+	uint64_t next_at;        /* on a line: when the last bit of `next` arrives */
+	uint32_t next;           /* behind it in a queue or on a line; 0: none */
 	uint32_t flow;
 	uint32_t port;           /* by which it came into the switch */
 	uint32_t record;         /* telemetry; 0: none */
@@ -47,16 +50,7 @@ struct record {
 };
 
 struct fifo {
-	uint32_t first, last;    /* packets, or flows */
-};
-
-/* Packets on a line, in a ring of 1 + mask: their memory is not touched before they arrive. */
-struct line {
-	struct arrival {
-		uint64_t at;     /* of the last bit */
-		uint32_t packet;
-	} *ring;
-	uint32_t head, tail, mask;
+	uint32_t first, last;    /* flows */
 };
 
 /* Lengths of a queue over time; a bucket is an eighth of a doubling. */
@@ -84,27 +78,43 @@ struct port_stats {
 	uint64_t watched_at;     /* when it was last not paused; during a storm, paused */
 };
 
-/* One direction of a link: the sender's queues, its transmitter, and the line. */
+struct queue {
+	uint32_t first, last;    /* packets */
+	uint32_t waiting;        /* bytes */
+};
+
+/* One direction of a link: the sender's queues, its transmitter, and the line. A packet that does
+ * not wait needs the first cache line alone. */
 struct port {
-	uint64_t free_at;        /* the transmitter is busy before */
+	_Alignas(64) uint64_t free_at; /* the transmitter is busy before */
 	double ps_per_byte;
 	uint64_t delay;
 	uint64_t tx_bytes;
-	struct line line;
-	uint32_t node, peer;
-	uint16_t ready, paused;  /* queues that are not empty, that are paused: a bit each */
-	bool due;                /* FREE is set for free_at */
-	bool of_host, down;
-	uint8_t marks;           /* priorities that are marked: a bit each */
-	uint8_t storm, ignored;  /* priorities on which the watchdog acts; whose pauses it ignores */
+	uint64_t changed;        /* when bytes last did, ps */
 	uint32_t bytes;          /* in the queues */
 	uint32_t max_bytes;
-	uint64_t changed;        /* when bytes last did, ps */
+	uint32_t on_line;        /* the last packet on the line; 0: it is empty */
+	uint16_t ready, paused;  /* queues that are not empty, that are paused: a bit each */
+	bool due;                /* FREE is set for free_at */
+	bool of_host, to_host, down;
+	uint8_t marks;           /* priorities that are marked: a bit each */
+	uint8_t storm, ignored;  /* priorities on which the watchdog acts; whose pauses it ignores */
+	struct queue queue[QUEUES];
+	uint32_t node, peer;
 	uint32_t flows;          /* of a host: in `sending` */
 	struct fifo sending;     /* flows that may send */
-	struct fifo queue[QUEUES];
-	uint32_t waiting[QUEUES]; /* bytes in each */
 	struct port_stats *stats;
+};
+
+/* Where the packets of a flow, or those that come back, leave the switches of their path: a cache
+ * line. A place is for several flows: `of` tells whose path it has. */
+enum { PATH_HOPS = 7, PATHS = 4096 };
+
+struct path {
+	_Alignas(64) uint32_t of; /* 2 * flow + 1, and 1 more if they come back; 0: none */
+	struct path_hop {
+		uint32_t node, port;
+	} hop[PATH_HOPS];
 };
 
 enum state { BLOCKED, TIMED, SENDING };
@@ -178,6 +188,7 @@ struct sim {
 	struct rng random;
 
 	const struct fab_routes **routes; /* in force at each node */
+	struct path *path;       /* some that follow from them, by flow */
 	struct fab_routes *converged; /* after each change of them */
 	unsigned changes, convergences; /* done so far */
 	bool *failed;            /* links */
@@ -212,9 +223,9 @@ struct sim {
 	uint64_t headroom_max;   /* cells */
 };
 
-static inline uint32_t event_of(unsigned kind, uint32_t number)
+static inline void set_event(struct sim *s, uint64_t at, enum event kind, uint32_t number)
 {
-	return number << KIND_BITS | kind;
+	fab_at(&s->events, at, number << KIND_BITS | kind, 0);
 }
 
 static inline uint64_t after(const struct sim *s, double ps)
@@ -234,7 +245,7 @@ void port_put(struct sim *s, uint32_t port, uint32_t packet); /* into its queue 
 void port_pass(struct sim *s, uint32_t port, uint32_t packet); /* through an idle port */
 void port_kick(struct sim *s, uint32_t port); /* there may be something to send */
 void port_send(struct sim *s, uint32_t port, uint32_t packet); /* on the idle line */
-uint32_t port_arrived(struct sim *s, uint32_t port); /* the packet that arrives now */
+void port_arrived(struct sim *s, uint32_t port, uint32_t packet); /* it leaves the line */
 void port_free(struct sim *s, uint32_t port); /* the transmitter is idle */
 void port_pause(struct sim *s, uint32_t port, unsigned priority, bool xoff);
 void port_warm(struct sim *s, uint32_t port); /* measure from now on */
@@ -246,6 +257,18 @@ void drop_packet(struct sim *s, uint32_t port, uint32_t packet, uint64_t *reason
 
 /* schedule.c; which of these queues sends next, QUEUES: none now */
 unsigned schedule(struct sim *s, uint32_t port, unsigned ready);
+
+/* From the receiver to the sender. */
+static inline bool goes_back(const struct packet *k)
+{
+	return k->kind != DATA && k->kind != HELLO && k->kind != ASK;
+}
+
+/* The place of the path of the packet's flow. */
+static inline struct path *path_of(const struct sim *s, const struct packet *k)
+{
+	return &s->path[(2 * k->flow + goes_back(k)) % PATHS];
+}
 
 /* changes.c */
 void changes_init(struct sim *s);

@@ -22,7 +22,7 @@ static unsigned allowed(struct sim *s, uint32_t port, unsigned ready)
 			next = shaped[q] < next ? shaped[q] : next;
 		}
 	if (!ready && next != NEVER)
-		fab_at(&s->events, next, event_of(SHAPED, port));
+		set_event(s, next, SHAPED, port);
 	return ready;
 }
 

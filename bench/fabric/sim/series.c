@@ -17,7 +17,7 @@ void series_init(struct sim *s)
 		return;
 	series->interval = FIRST_INTERVAL;
 	series->queue = fab_zeroed((size_t)FAB_SAMPLES * s->ports, sizeof(*series->queue));
-	fab_at(&s->events, s->result->begin, event_of(SAMPLE, 0));
+	set_event(s, s->result->begin, SAMPLE, 0);
 }
 
 static void thin(const struct sim *s, struct fab_series *series)
@@ -39,5 +39,5 @@ void series_sample(struct sim *s)
 	row = &series->queue[(size_t)series->n++ * s->ports];
 	for (uint32_t i = 0; i < s->ports; i++)
 		row[i] = s->port[i].bytes;
-	fab_at(&s->events, s->now + series->interval, event_of(SAMPLE, 0));
+	set_event(s, s->now + series->interval, SAMPLE, 0);
 }

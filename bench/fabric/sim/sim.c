@@ -9,14 +9,24 @@
 
 enum { PROGRESS_EVENTS = 1 << 21 };
 
-static void fetch(const void *owner, uint32_t what)
+/* What one of the next events needs: its port and packet, */
+static void fetch(const void *owner, uint32_t what, uint32_t with)
 {
 	const struct sim *s = owner;
-	const struct port *p = &s->port[what >> KIND_BITS];
 
 	if ((what & ((1u << KIND_BITS) - 1)) != ARRIVE)
 		return;
-	__builtin_prefetch(&p->line.ring[p->line.tail & p->line.mask]);
+	__builtin_prefetch(&s->port[what >> KIND_BITS]);
+	__builtin_prefetch(&s->packet[with]);
+}
+
+/* and then what the packet names. */
+static void fetch_more(const void *owner, uint32_t what, uint32_t with)
+{
+	const struct sim *s = owner;
+
+	if ((what & ((1u << KIND_BITS) - 1)) == ARRIVE)
+		__builtin_prefetch(path_of(s, &s->packet[with]));
 }
 
 static double scaled(double threshold, double rate, double of)
@@ -53,6 +63,7 @@ static void init_port(struct sim *s, uint32_t i)
 	for (unsigned q = 0; q < FAB_PRIORITIES; q++)
 		init_marks(s, i, q);
 	s->port[i].of_host = !c->topology->is_switch[s->port[i].node];
+	s->port[i].to_host = !c->topology->is_switch[s->port[i].peer];
 }
 
 static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *r, char *err,
@@ -75,8 +86,9 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 	for (unsigned i = 0; i < flows; i++)
 		r->fct[i] = NEVER;
 	s->events.soon = fetch;
+	s->events.next = fetch_more;
 	s->events.owner = s;
-	s->port = fab_zeroed(s->ports, sizeof(*s->port));
+	s->port = fab_lines(s->ports, sizeof(*s->port));
 	s->stats = fab_zeroed(s->ports, sizeof(*s->stats));
 	for (uint32_t i = 0; i < s->ports; i++) {
 		init_port(s, i);
@@ -93,9 +105,9 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 	s->delays = conf->delays ? fab_zeroed(1, sizeof(*s->delays)) : NULL;
 	r->delays = s->delays;
 	if (conf->warm)
-		fab_at(&s->events, r->begin + conf->warm, event_of(WARM, 0));
+		set_event(s, r->begin + conf->warm, WARM, 0);
 	if (flows)
-		fab_at(&s->events, r->begin, event_of(START, 0));
+		set_event(s, r->begin, START, 0);
 	return ok;
 }
 
@@ -110,7 +122,7 @@ static void start_flows(struct sim *s)
 		s->started++;
 	}
 	if (s->started < flows->n)
-		fab_at(&s->events, flows->flow[s->started].start, event_of(START, 0));
+		set_event(s, flows->flow[s->started].start, START, 0);
 }
 
 /* A PAUSE frame takes effect at the port that it names. */
@@ -122,21 +134,21 @@ static void pause(struct sim *s, uint32_t packet)
 	port_pause(s, k.port, k.priority, k.ce);
 }
 
-static void arrive(struct sim *s, uint32_t port)
+static void arrive(struct sim *s, uint32_t port, uint32_t packet)
 {
-	const uint32_t packet = port_arrived(s, port);
 	const struct packet *k = &s->packet[packet];
 
+	port_arrived(s, port, packet);
 	if (s->port[port].down) {
 		drop_packet(s, port, packet, &s->result->drops_link);
 	} else if (k->kind == PAUSE) {
 		s->packet[packet].port = port ^ 1;
 		if (s->conf->buffer.t0_us > 0)
-			fab_at(&s->events, s->now + (uint64_t)(s->conf->buffer.t0_us * FAB_PS_PER_US),
-			       event_of(PAUSED, packet));
+			set_event(s, s->now + (uint64_t)(s->conf->buffer.t0_us * FAB_PS_PER_US),
+			       PAUSED, packet);
 		else
 			pause(s, packet);
-	} else if (s->port[port ^ 1].of_host) {
+	} else if (s->port[port].to_host) {
 		host_receive(s, port, packet);
 	} else {
 		switch_receive(s, port, packet);
@@ -152,12 +164,12 @@ static void warm(struct sim *s)
 	s->measured_from = s->now;
 }
 
-static void fire(struct sim *s, uint32_t what)
+static void fire(struct sim *s, const struct fab_event *e)
 {
-	const uint32_t number = what >> KIND_BITS;
+	const uint32_t number = e->what >> KIND_BITS;
 
-	switch (what & ((1u << KIND_BITS) - 1)) {
-	case ARRIVE: arrive(s, number); break;
+	switch ((enum event)(e->what & ((1u << KIND_BITS) - 1))) {
+	case ARRIVE: arrive(s, number, e->with); break;
 	case FREE: port_free(s, number); break;
 	case DUE: flow_due(s, number); break;
 	case TIMER: flow_timer(s, number); break;
@@ -210,14 +222,13 @@ static void finish(struct sim *s)
 bool fab_run(const struct fab_conf *conf, struct fab_result *result, char *err, size_t len)
 {
 	struct sim s;
-	uint64_t at;
-	uint32_t what;
+	struct fab_event e;
 	const bool ok = init(&s, conf, result, err, len);
 
 	while (ok && !s.over && result->done < conf->flows->n &&
-	       fab_next(&s.events, &at, &what) && at <= conf->end) {
-		s.now = at;
-		fire(&s, what);
+	       fab_next(&s.events, &e) && e.at <= conf->end) {
+		s.now = e.at;
+		fire(&s, &e);
 		if (++result->events % PROGRESS_EVENTS == 0 && conf->progress)
 			conf->progress(s.now, result->done, conf->flows->n);
 	}

@@ -65,7 +65,7 @@ static bool take_from_pool(struct sim *s, uint32_t port)
 	struct ccs_mmu *mmu = &s->mmu[s->port[port].peer];
 	const uint64_t taken = l->guarantee + l->headroom;
 
-	if (s->port[port ^ 1].of_host)
+	if (s->port[port].to_host)
 		return true;
 	if (mmu->pool <= taken)
 		return false;
@@ -196,17 +196,34 @@ void switch_release(struct sim *s, uint32_t port, const struct packet *k)
 	update_pause(s, node, k->port, k->priority);
 }
 
-/* The port by which the packet leaves; equal-cost paths are chosen by its flow. */
-static bool choose(const struct sim *s, unsigned node, const struct packet *k, uint32_t *port)
+/* The port by which the packet leaves, from the tables; equal-cost paths are chosen by its flow. */
+static uint32_t look_up(const struct sim *s, unsigned node, const struct packet *k)
 {
 	const struct flow *f = &s->flow[k->flow];
-	const bool back = k->kind != DATA && k->kind != HELLO && k->kind != ASK;
+	const bool back = goes_back(k);
 	const struct fab_next_hops *n = fab_next_hops(s->routes[node], node, back ? f->src : f->dst);
 
-	if (!n->n)
-		return false;
-	*port = n->port[n->n == 1 ? 0 : fab_hash(&f->key[back], node) % n->n];
-	return true;
+	return !n->n ? NO_PORT : n->port[n->n == 1 ? 0 : fab_hash(&f->key[back], node) % n->n];
+}
+
+/* The same from the flow's path, if that has this switch. */
+static uint32_t choose(struct sim *s, unsigned node, const struct packet *k)
+{
+	const unsigned hops = s->conf->ttl - k->ttl - 1;
+	const uint32_t of = 2 * k->flow + goes_back(k) + 1;
+	struct path *path = path_of(s, k);
+	uint32_t port;
+
+	if (hops >= PATH_HOPS)
+		return look_up(s, node, k);
+	if (path->of == of && path->hop[hops].node == node)
+		return path->hop[hops].port;
+	port = look_up(s, node, k);
+	if (path->of != of)
+		memset(path, 0xff, sizeof(*path));
+	path->of = of;
+	path->hop[hops] = (struct path_hop){ node, port };
+	return port;
 }
 
 void switch_receive(struct sim *s, uint32_t port, uint32_t packet)
@@ -215,14 +232,15 @@ void switch_receive(struct sim *s, uint32_t port, uint32_t packet)
 	struct packet *k = &s->packet[packet];
 	unsigned priority;
 	uint64_t *full;
-	uint32_t to = port;
+	uint32_t to;
 
 	k->port = port;
 	if (!k->ttl--) {
 		drop_packet(s, port, packet, &s->result->drops_ttl);
 		return;
 	}
-	if (!choose(s, node, k, &to)) {
+	to = choose(s, node, k);
+	if (to == NO_PORT) {
 		drop_packet(s, port, packet, &s->result->drops_route);
 		return;
 	}

@@ -16,7 +16,7 @@ void watch_init(struct sim *s)
 {
 	s->result->deadlock_at = NEVER;
 	if (s->has_mmu && s->conf->buffer.pfc)
-		fab_at(&s->events, s->result->begin + WATCH_PS, event_of(WATCH, 0));
+		set_event(s, s->result->begin + WATCH_PS, WATCH, 0);
 }
 
 static bool waits(const struct sim *s, uint32_t port)
@@ -132,5 +132,5 @@ void watch(struct sim *s)
 		s->result->deadlock_at = s->now;
 	if (stands_still(s))
 		s->over = true;
-	fab_at(&s->events, s->now + WATCH_PS, event_of(WATCH, 0));
+	set_event(s, s->now + WATCH_PS, WATCH, 0);
 }
