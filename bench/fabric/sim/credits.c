@@ -24,7 +24,7 @@ const struct ccs_cc_ops fab_eqds = {
 	.name = "eqds", .doc = "credits of receivers, as EQDS's", .params = params, .nparams = PARAMS,
 };
 
-/* What a receiver knows of a flow. */
+/* A flow, as its receiver sees it. */
 struct account {
 	uint64_t given;          /* bytes that the sender may send, as of the last credit */
 	uint32_t next;           /* in the receiver's list: flow + 1; 0: the last */
@@ -208,20 +208,6 @@ static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 	return lost || f->snd_nxt < f->eqds->granted;
 }
 
-static uint64_t due(const struct sim *s, const struct flow *f)
-{
-	(void)s;
-	(void)f;
-	return 0;
-}
-
-static void sent(struct sim *s, struct flow *f, uint32_t bytes)
-{
-	(void)s;
-	(void)f;
-	(void)bytes;
-}
-
 /* A flow that had nothing more to send may have a window under way without credit. If that is used,
  * it asks for credit, else its packets do. */
 static void ready(struct sim *s, uint32_t flow)
@@ -254,18 +240,6 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t a
 	flow_update(s, flow);
 }
 
-static void ignore(struct sim *s, uint32_t flow)
-{
-	flow_update(s, flow);
-}
-
-static void advice(struct sim *s, uint32_t flow, const struct packet *k)
-{
-	(void)s;
-	(void)flow;
-	(void)k;
-}
-
 static void stop(struct flow *f)
 {
 	free(f->eqds);
@@ -273,5 +247,6 @@ static void stop(struct flow *f)
 }
 
 const struct driver credit_driver = {
-	start, may_send, due, sent, ack, ignore, ignore, advice, ignore, stop, ready, received,
+	start, may_send, driver_due_now, driver_sent_nothing, ack, flow_update, flow_update,
+	driver_no_advice, flow_update, stop, ready, received,
 };

@@ -57,20 +57,6 @@ static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 	return lost || flight <= 0 || flight + f->nscc->packet <= f->nscc->cwnd;
 }
 
-static uint64_t due(const struct sim *s, const struct flow *f)
-{
-	(void)s;
-	(void)f;
-	return 0;
-}
-
-static void sent(struct sim *s, struct flow *f, uint32_t bytes)
-{
-	(void)s;
-	(void)f;
-	(void)bytes;
-}
-
 static void start(struct sim *s, uint32_t flow)
 {
 	struct flow *f = &s->flow[flow];
@@ -154,24 +140,6 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t a
 	flow_update(s, flow);
 }
 
-static void ready(struct sim *s, uint32_t flow)
-{
-	s->flow[flow].posted = flow_ready(s, flow);
-	flow_update(s, flow);
-}
-
-static void ignore(struct sim *s, uint32_t flow)
-{
-	flow_update(s, flow);
-}
-
-static void advice(struct sim *s, uint32_t flow, const struct packet *k)
-{
-	(void)s;
-	(void)flow;
-	(void)k;
-}
-
 static void stop(struct flow *f)
 {
 	free(f->nscc);
@@ -179,5 +147,6 @@ static void stop(struct flow *f)
 }
 
 const struct driver nscc_driver = {
-	start, may_send, due, sent, ack, ignore, ignore, advice, ignore, stop, ready, NULL,
+	start, may_send, driver_due_now, driver_sent_nothing, ack, flow_update, flow_update,
+	driver_no_advice, flow_update, stop, driver_ready, NULL,
 };

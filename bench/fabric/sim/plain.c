@@ -126,12 +126,6 @@ static void timer(struct sim *s, uint32_t flow)
 	follow(s, flow);
 }
 
-static void ready(struct sim *s, uint32_t flow)
-{
-	s->flow[flow].posted = flow_ready(s, flow);
-	flow_update(s, flow);
-}
-
 static void stop(struct flow *f)
 {
 	free(f->cc);
@@ -139,5 +133,5 @@ static void stop(struct flow *f)
 }
 
 const struct driver plain_driver = {
-	start, may_send, due, sent, ack, cnp, loss, advice, timer, stop, ready, NULL,
+	start, may_send, due, sent, ack, cnp, loss, advice, timer, stop, driver_ready, NULL,
 };

@@ -107,7 +107,7 @@ struct port {
 };
 
 /* Where the packets of a flow, or those that come back, leave the switches of their path: a cache
- * line. A place is for several flows: `of` tells whose path it has. */
+ * line. A place is for several flows; `of` is the one whose path it has. */
 enum { PATH_HOPS = 7, PATHS = 4096 };
 
 struct path {
@@ -176,6 +176,13 @@ struct driver {
 	/* Data have arrived at the receiver, by this port; NULL: does not matter. */
 	void (*received)(struct sim *s, uint32_t port, uint32_t flow);
 };
+
+/* baselines.c: what several of them do: send without pacing, keep no account of what is sent, ignore
+ * advice, and send all that the application has posted. */
+uint64_t driver_due_now(const struct sim *s, const struct flow *f);
+void driver_sent_nothing(struct sim *s, struct flow *f, uint32_t bytes);
+void driver_no_advice(struct sim *s, uint32_t flow, const struct packet *k);
+void driver_ready(struct sim *s, uint32_t flow);
 
 extern const struct driver plain_driver, shim_driver, credit_driver, nscc_driver;
 extern const struct driver tcp_driver; /* with recovery and timeouts of its own */

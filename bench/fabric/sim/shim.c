@@ -32,20 +32,6 @@ static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 	return true;
 }
 
-static uint64_t due(const struct sim *s, const struct flow *f)
-{
-	(void)s;
-	(void)f;
-	return 0;
-}
-
-static void sent(struct sim *s, struct flow *f, uint32_t bytes)
-{
-	(void)s;
-	(void)f;
-	(void)bytes;
-}
-
 static void accept(struct sim *s, uint32_t flow)
 {
 	const uint64_t ready = flow_ready(s, flow);
@@ -174,5 +160,6 @@ static void stop(struct flow *f)
 }
 
 const struct driver shim_driver = {
-	start, may_send, due, sent, ack, cnp, loss, advice, pump, stop, ready, NULL,
+	start, may_send, driver_due_now, driver_sent_nothing, ack, cnp, loss, advice, pump, stop,
+	ready, NULL,
 };

@@ -95,13 +95,6 @@ static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 	return bytes <= 0 || bytes + f->tcp->mss <= f->tcp->cwnd || (lost && f->resend <= f->snd_una);
 }
 
-static uint64_t due(const struct sim *s, const struct flow *f)
-{
-	(void)s;
-	(void)f;
-	return 0;
-}
-
 /* -- timeouts -------------------------------------------------------------------------------- */
 
 static void measure(struct tcp *t, double rtt_us)
@@ -286,19 +279,6 @@ static void ignore(struct sim *s, uint32_t flow)
 	(void)flow;
 }
 
-static void advice(struct sim *s, uint32_t flow, const struct packet *k)
-{
-	(void)s;
-	(void)flow;
-	(void)k;
-}
-
-static void ready(struct sim *s, uint32_t flow)
-{
-	s->flow[flow].posted = flow_ready(s, flow);
-	flow_update(s, flow);
-}
-
 static void stop(struct flow *f)
 {
 	free(f->tcp);
@@ -306,5 +286,6 @@ static void stop(struct flow *f)
 }
 
 const struct driver tcp_driver = {
-	start, may_send, due, sent, ack, ignore, ignore, advice, timer, stop, ready, NULL,
+	start, may_send, driver_due_now, sent, ack, ignore, ignore, driver_no_advice, timer, stop,
+	driver_ready, NULL,
 };
