@@ -156,6 +156,8 @@ alone() {
 	printf '%s\n' 1 '0 0 3 100 1000 0' > self
 	printf '%s\n' 1 '0 1 9 100 1000 0' > priority
 	echo 0 > none
+	{ echo 1; head -c 2000000 /dev/zero | tr '\0' 1; } > endless
+	head -c 2000000 /dev/zero | tr '\0' '\n' > empty
 	printf '%s\n' '6 2 4' '4 5' '0 4 1g 1us 0' '1 4 1g 1us 0' '2 5 1g 1us 0' '3 5 1g 1us 0' > islands
 	printf '%s\n' '3 1 2' '2' '0 2 1g 1us 0' '1 2 1g 1us 0.5' > errors
 	printf '%s\n' '4 1 4' '3' '0 3 1g 1us 0' '1 3 1g 1us 0' '2 3 1g 1us 0' '0 1 1g 1us 0' > triangle
@@ -178,6 +180,11 @@ alone() {
 		--flows websearch:300%|'websearch:300%' is no traffic
 		--topology star:3@1g --flows far|flow 0 goes from node 0 to 9, which are not both hosts
 		--flows none|the traffic has no flows
+		--flows /dev/zero|/dev/zero:1: this is not a text: it has null bytes
+		--topology /dev/zero|/dev/zero:1: this is not a text: it has null bytes
+		--routes /dev/zero|/dev/zero:1: this is not a text: it has null bytes
+		--flows endless|endless:2: the line is too long
+		--flows empty|empty:1048577: the file has nothing but empty lines from line 1 on
 		--topology islands --flows between|flow 0 has no path from node 0 to 3
 		--topology errors --flows incast:1|errors:4: '0.5' is not 0: links with errors are not supported
 		--topology triangle --flows along --routes through|through:1: node 1 is a host, which forwards nothing

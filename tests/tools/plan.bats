@@ -81,6 +81,11 @@ is() {
 		--rate 0|--rate: '0' is not a positive rate
 		--rate 100q|--rate: '100q' is not a positive rate
 		--rate inf|--rate: 'inf' is not
+		--rate 1e30|--rate: '1e30' is not in the range 1k to 100t
+		--mtu 1e30|--mtu: '1e30' is not in the range 1 to 1t
+		--cell 1e-30|--cell: '1e-30' is not in the range
+		--cable 1e30|--cable: '1e30' is not in the range
+		--t0 100s --rate 100t|--rate: with this cable, MTU and t0 the headroom is 14880952529798 cells
 		--cable 5cm|--cable: '5cm' is not a length
 		--velocity 0|--velocity: '0' is not a positive number
 		--slot 0|--slot: '0'
@@ -159,8 +164,8 @@ tor=(--buffer 32m --cell 256 --ports 32x25g:15m,8x100g:100m --lossless 1 --kmax 
 		--alpha 1/8x|--alpha: '1/8x' is not
 		--buffer 1m|--buffer: 4096 cells are too few: headroom needs 6400
 		--frame 64m|--buffer: 131072 cells are too few for one port
-		--ports 2x25g:1e15|--buffer: 131072 cells are too few for one port
-		--buffer 1e18|--buffer: it is too large
+		--ports 2x25g:1e8|--buffer: 131072 cells are too few for one port
+		--buffer 1e18|--buffer: '1e18' is not in the range
 		--lossless 9|--lossless: '9' is not a whole number from 1 to 8
 		--ports 32|--ports: '32' is not NxRATE:LENGTH
 		--ports 1x25g:15m|--ports: a switch has at least two

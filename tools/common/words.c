@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WORDS_LINE_MAX = 1 << 20, WORDS_EMPTY_MAX = 1 << 20, WORDS_LINES_MAX = 1 << 29 };
+
 bool words_open(struct words *w, const char *path, char *err, size_t len)
 {
 	*w = (struct words){ .path = path, .f = fopen(path, "re"), .err = err, .err_len = len };
@@ -32,19 +34,65 @@ bool words_refuse(struct words *w, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	snprintf(w->err, w->err_len, "%s:%u: %s", w->path, w->number, text);
+	w->refused = true;
 	return false;
+}
+
+/* A character of the line; false: there is no memory. */
+static bool add_char(struct words *w, size_t at, char c)
+{
+	if (at == w->size) {
+		const size_t size = w->size ? 2 * w->size : 256;
+		char *line = realloc(w->line, size);
+
+		if (!line)
+			return false;
+		w->line = line;
+		w->size = size;
+	}
+	w->line[at] = c;
+	return true;
+}
+
+/* 1: a line; 0: the end of the file; -1: refused. Devices such as /dev/zero have lines without end. */
+static int read_line(struct words *w)
+{
+	size_t n = 0;
+	int c;
+
+	w->number++;
+	while ((c = getc_unlocked(w->f)) != EOF && c != '\n') {
+		if (!c || n == WORDS_LINE_MAX || !add_char(w, n, (char)c)) {
+			words_refuse(w, c ? "the line is too long" : "this is not a text: it has null bytes");
+			return -1;
+		}
+		n++;
+	}
+	if (c == EOF && !n)
+		return 0;
+	if (!add_char(w, n, '\0')) {
+		words_refuse(w, "the line is too long");
+		return -1;
+	}
+	return 1;
 }
 
 bool words_line(struct words *w, const char *what)
 {
-	while (getline(&w->line, &w->size, w->f) > 0) {
-		w->number++;
-		w->line[strcspn(w->line, "\r\n")] = '\0';
+	const unsigned first = w->number;
+
+	for (int got; (got = read_line(w)) != 0;) {
+		if (got < 0)
+			return false;
+		w->line[strcspn(w->line, "\r")] = '\0';
 		w->at = w->line + strspn(w->line, " \t");
-		if (*w->at)
+		if (*w->at && w->number < WORDS_LINES_MAX)
 			return true;
+		if (w->number - first > WORDS_EMPTY_MAX || w->number >= WORDS_LINES_MAX)
+			return words_refuse(w, *w->at ? "the file has too many lines"
+					    : "the file has nothing but empty lines from line %u on",
+					    first + 1);
 	}
-	w->number++;
 	if (what)
 		words_refuse(w, "%s", what);
 	return false;

@@ -18,6 +18,7 @@ struct words {
 	unsigned number;         /* of the line */
 	char *err;
 	size_t err_len;
+	bool refused;            /* there is a message in err */
 };
 
 bool words_open(struct words *w, const char *path, char *err, size_t len);
@@ -27,7 +28,8 @@ void words_close(struct words *w);
 bool words_refuse(struct words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The next line that is not empty; what: the message if there is none. NULL: then it is no
- * mistake. */
+ * mistake, unless `refused` is set. Lines, and rows of empty ones, have a greatest length: devices
+ * and pipes may not end. */
 bool words_line(struct words *w, const char *what);
 
 /* The next word of the line; NULL: there is none. */

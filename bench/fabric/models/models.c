@@ -108,6 +108,8 @@ static bool read_all(struct words *w, struct fab_models *m, struct list *default
 			return false;
 		}
 	}
+	if (w->refused)
+		return false;
 	return m->n || words_refuse(w, "the file has no model");
 }
 

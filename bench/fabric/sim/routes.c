@@ -189,6 +189,7 @@ bool fab_routes_read(struct fab_routes *r, const struct topology *t, const char 
 
 	while (ok && words_line(&w, NULL))
 		ok = read_route(&w, r, t);
+	ok = ok && !w.refused;
 	words_close(&w);
 	return ok;
 }

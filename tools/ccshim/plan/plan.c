@@ -66,15 +66,33 @@ static const char *const examples[] = {
 	[CCS_UNIT_LENGTH] = "length, such as 100m",
 };
 
+/* What networks may have, with a wide margin: results beyond it say nothing. Times are in us. */
+static const struct {
+	double least, most;
+	const char *text;
+} ranges[] = {
+	[CCS_UNIT_NONE] = { 1e-9, 1e12, "1e-9 to 1e12" },
+	[CCS_UNIT_RATE] = { 1e3, 1e14, "1k to 100t" },
+	[CCS_UNIT_BYTES] = { 1, 0x1p40, "1 to 1t" },
+	[CCS_UNIT_TIME] = { 1e-3, 1e9, "1ns to 1000s" },
+	[CCS_UNIT_LENGTH] = { 1e-3, 1e8, "1 mm to 100000 km" },
+};
+
 static double parse(struct plan *p, const char *option, const char *text, enum ccs_unit unit,
 		    bool zero)
 {
 	double value;
 
-	if (ccs_parse_unit(text, unit, &value) == 0 && isfinite(value) && (value > 0 || zero))
-		return value;
-	plan_refuse(p, option, "'%s' is not a %s%s", text, zero ? "" : "positive ", examples[unit]);
-	return 1;
+	if (ccs_parse_unit(text, unit, &value) != 0 || !isfinite(value) || !(value > 0 || zero)) {
+		plan_refuse(p, option, "'%s' is not a %s%s", text, zero ? "" : "positive ",
+			    examples[unit]);
+		return 1;
+	}
+	if (value != 0 && (value < ranges[unit].least || value > ranges[unit].most)) {
+		plan_refuse(p, option, "'%s' is not in the range %s", text, ranges[unit].text);
+		return 1;
+	}
+	return value;
 }
 
 static const char *required(struct plan *p, const char *option)
@@ -123,9 +141,9 @@ double plan_fraction(struct plan *p, const char *option)
 		divisor = ccs_strtod(text, &end);
 		ok = end != text && divisor > 0;
 	}
-	if (ok && !*end && value > 0 && isfinite(value / divisor))
+	if (ok && !*end && value / divisor >= 1e-9 && value / divisor <= 1e9)
 		return value / divisor;
-	plan_refuse(p, option, "'%s' is not a positive fraction, such as 1/8 or 0.125",
+	plan_refuse(p, option, "'%s' is not a positive fraction up to 1e9, such as 1/8 or 0.125",
 		    plan_text(p, option));
 	return 1;
 }
@@ -150,7 +168,7 @@ double plan_cells(struct plan *p, const char *option, const char *text, double c
 	const char *end;
 	const double value = ccs_strtod(text, &end);
 
-	if (end != text && (!*end || strcmp(end, "cells") == 0) && value > 0 && value < 1e15)
+	if (end != text && (!*end || strcmp(end, "cells") == 0) && value >= 1e-9 && value <= 1e12)
 		return value;
 	return plan_parse(p, option, text, CCS_UNIT_BYTES) / cell_bytes;
 }

@@ -38,6 +38,10 @@ static const struct plan_formula formulas[] = {
 	{ 0 }
 };
 
+/* Buffers have some 100 000 cells and 100 MB. */
+#define CELLS_MAX 1000000000ull
+#define BYTES_MAX (1ull << 40)
+
 struct ccs_headroom plan_headroom_options(struct plan *p, double *velocity)
 {
 	struct ccs_headroom h = { 0 };
@@ -127,6 +131,11 @@ static int plan_port(struct plan *p)
 	if (p->failed)
 		return EXIT_USAGE;
 	need = ccs_headroom_need(&h);
+	if (need.cells > CELLS_MAX || need.bytes > BYTES_MAX) {
+		plan_refuse(p, "rate", "with this cable, MTU and t0 the headroom is %" PRIu64
+			    " cells, more than a buffer has", need.cells);
+		return EXIT_USAGE;
+	}
 	worst_bits = ccs_headroom_standard_bits(h.rate_bps, h.cable_us, jumbo);
 	if (p->json) {
 		print_json(p, &need, worst_bits, h.slot_bits);
