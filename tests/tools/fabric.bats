@@ -40,6 +40,16 @@ alone() {
 	done
 }
 
+@test "results have the documented keys, and their types" {
+	fabric --topology star:3@100g --flows incast:2,100k --cc dcqcn
+	jq -e '(.events | type) == "number" and (.wall_s | type) == "number" and
+		(.flows | length) == 2 and (.ports | length) == 6 and
+		all(.flows[] | (.id, .src, .dst, .size, .start_ns, .fct_ns, .slowdown); type == "number") and
+		all(.ports[] | (.pauses, .drops, .marks, .utilisation); type == "number") and
+		all(.ports[] | .queue_bytes | (.mean, .p50, .p99, .max); type == "number") and
+		all(.ports[]; .name | type == "string")' out.json
+}
+
 @test "every packet is received, dropped for a reason, or under way, under every algorithm" {
 	for cc in none copa swift timely dcqcn hpcc "hpcc:variant=echo --agents" "auto --agents"; do
 		for hosts in plain shim; do

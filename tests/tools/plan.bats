@@ -39,6 +39,30 @@ is() {
 	is 'all(.explain[]; .formula and .source)' true
 }
 
+# types KEY:TYPE…: members of the JSON just printed that programs may rely on.
+types() {
+	local key
+	for key; do
+		jq -e --arg type "${key#*:}" "(${key%%:*} | type) == \$type" <<< "$output" > /dev/null ||
+			{ echo "no $key in $output"; return 1; }
+	done
+}
+
+@test "JSON has the documented keys, and their types" {
+	plan headroom --json
+	types .cells:number .bytes:number .terms_ns:object .terms_ns.{tm1,tr1,tm2,tr2}:number
+	plan buffer --json
+	types .{cells,headroom_cells,guarantee_cells,shared_cells,xoff_cells}:number .inequality_holds:boolean
+	plan thresholds --json
+	types .{t_pfc_bytes,t_ecn_bytes}:number
+	plan ecn --json
+	types .pmax_effective:number
+	plan deadlock --clos 4x2 --failures 2 --json
+	types .{cases,with_cycle}:number .{cycles,safe_order}:array .cycles[0].links:array
+	plan deadlock --transient --fail t0-a0 --json
+	types .safe_order:array .safe_order[0]:string
+}
+
 @test "headroom: the two ports of UCloud's article" {
 	plan headroom --rate 100g --cable 100m --json
 	is '[.cells, .bytes, .standard_cells]' '[408,104448,1036]'
