@@ -273,6 +273,27 @@ check_suite() {
   bats --timing --tap "${@/#/$top/}"
 }
 
+# release DIR: the files of the release in DIR.
+release() {
+  make -C "$builds/gcc" -s dist
+  rm -rf "$1"
+  mkdir -p "$1"
+  tar -xf "$builds"/gcc/ccshim-*.tar.xz --strip-components=1 -C "$1"
+}
+
+# The commands that the documents print, where they take no minutes; check_fresh runs all.
+check_documents() {
+  local work=$builds/documents
+  [[ $EUID -eq 0 ]] || skip "the lab needs root"
+  unshare --mount --pid --net --fork true || skip "namespaces are not permitted here"
+  release "$work/tree"
+  make -C "$builds/gcc" -s libfakerdma.la
+  make -C "$builds/gcc" -s DESTDIR="$work/root" install >/dev/null
+  "$work/tree/tests/docs/commands" --bind "$builds/gcc:$work/tree/out/mine" \
+    --bind "$work/root/usr/local:/usr/local"
+  rm -rf "$work"
+}
+
 # The verbs suite, also with the rdma-core of Debian 13 if that can be had.
 check_verbs() {
   if have mmdebstrap && CCS_RDMA_CORE=$(base trixie "${trixie[@]}"); then

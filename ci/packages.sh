@@ -171,6 +171,31 @@ check_debian() {
   rm -rf "$root"
 }
 
+# What README tells to do on a Debian with nothing but what the packages step of ./check installs,
+# then all commands of all documents, as they are printed.
+check_fresh() {
+  local work=$builds/fresh root=$builds/fresh/root suite
+  # shellcheck disable=SC1091
+  suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  fresh "$root" "$suite" "${build_packages[@]}" "${lab_packages[@]}" "${documents_packages[@]}"
+  release "$root/root/ccshim"
+  mkdir -p "$root/root/.cache" "$root/usr/src"
+  cp -r "${CCSHIM_LAB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ccshim-lab}" "$root/root/.cache/ccshim-lab"
+  echo 'APT::Get::Assume-Yes "true";' >"$root/etc/apt/apt.conf.d/yes"
+  make -C "$builds/gcc" -s libfakerdma.la
+  cp "$builds/gcc/.libs/libfakerdma.so" "$root/root"
+  # shellcheck disable=SC2016 # in there
+  inside "$root" env DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$jobs" bash -ec '
+    mkdir -p /dev/shm
+    mount -t tmpfs none /dev/shm
+    apt-get -qq update
+    commands="/root/ccshim/tests/docs/commands --full --fake /root/libfakerdma.so"
+    $commands --places debian README.md
+    make -C /root/ccshim/out/mine -s check TESTS= >/dev/null
+    $commands'
+  rm -rf "$work"
+}
+
 # That it is a spec of this version; to build it wants another system. rpmlint's error and
 # its URL are Mageia's customs.
 check_rpm() {

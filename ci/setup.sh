@@ -53,6 +53,9 @@ readonly demo_packages=(gnuplot-nox jq)
 readonly conformance_packages=(ibverbs-utils rdmacm-utils perftest python3-pyverbs fio
   ucx-utils libfabric-bin)
 readonly debian_packages=(abigail-tools debhelper lintian mmdebstrap rpm rpmlint systemd-container)
+# What the documents' commands use beside that.
+readonly documents_packages=(ca-certificates gnuplot-nox ibverbs-utils jq libcmocka-dev libopenmpi-dev
+  openmpi-bin perftest valgrind)
 readonly slurm_packages=(libslurm-dev munge slurm-client slurmctld slurmd)
 readonly check_packages=(clang g++ libcmocka-dev libopenmpi-dev openmpi-bin
   systemtap-sdt-dev bats curl jq shellcheck mandoc man-db
@@ -138,7 +141,7 @@ kernel() { "$top/ci/lab" --prepare --engine uml; }
 # -- steps -------------------------------------------------------------------
 
 step=0 job='' log='' line=''
-readonly limit=2400   # seconds in which any step ought to be through
+limit=2400   # seconds in which any step ought to be through
 
 clock() { printf '%d:%02d' $(($1 / 60)) $(($1 % 60)); }
 

@@ -249,6 +249,7 @@ void ccs_trace_setup(const char *file, double max_bytes, const char *head)
 		atomic_store(&trace.on, true);
 		append_text(line, (size_t)snprintf(line, sizeof(line), "# %.600s\n", head));
 		append_text(CCS_TRACE_HEADER, strlen(CCS_TRACE_HEADER));
+		flush_chunk(); /* before rows of another process that writes the same file */
 		error = ccs_thread_create(&trace.thread, trace_thread, NULL);
 	}
 	ccs_trace_on = !error;

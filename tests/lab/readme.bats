@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # The lab commands that README.md and docs/tutorial.md print, run as they are printed, in a tree
-# such as ./demo leaves behind. make says where the trees are; by hand, run it in the build tree.
+# such as ./demo leaves behind; tests/docs/commands runs the others. make says where the trees are; by
+# hand, run it in the build tree.
 
 setup_file() {
   bats_require_minimum_version 1.5.0
@@ -57,14 +58,4 @@ fits() { awk 'length > 80 { print "too wide: " $0; bad = 1 } END { exit bad }' "
   succeeds out/build "$command"
   grep -q 'not kept: ci/lab was started without --out' "$BATS_TEST_TMPDIR/stdout"
   fits "$BATS_TEST_TMPDIR/stdout"
-}
-
-# Not run here: ./demo and ./check, which run the lab themselves; srun, which needs a Slurm (see
-# tests/slurm); the blocks that install
-# ccshim; and those that name a program "app" or a process "PID" of the reader's.
-@test "every other command that README and the tutorial print is known not to run in the lab" {
-  run -0 awk '/^```/ { fenced = !fenced } !fenced && /^    [^ ]/ && !/^    (\.\.\/\.\.\/)?(ci\/lab|ccbench) / {
-      if (!/^    (\.\/demo|\.\/check|apt-get|\.\/autogen\.sh|ccshim|LD_PRELOAD=|git|cd|srun) ?/) print }' \
-    "$top_srcdir/README.md" "$top_srcdir/docs/tutorial.md"
-  [[ -z $output ]] || { echo "neither run nor excused: $output"; false; }
 }

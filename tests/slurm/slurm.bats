@@ -48,6 +48,21 @@ pingpong() {
 	[ "$(ls -- *.json | wc -l)" -eq 2 ] # not of the shells
 }
 
+# Each in a directory of its own, with "app" and the commands that "make install" would put into PATH.
+@test "README.md's commands with srun control the tasks, which write the reports that they name" {
+	pingpong
+	mkdir bin
+	printf '#!/bin/bash\ncd "%s"; . ./pingpong\n' "$PWD" >bin/app
+	chmod +x bin/app
+	ln -s "$top_builddir/tools/ccshim/ccshim" bin
+	n=0
+	while read -r command; do
+		PATH=$PWD/bin:$PATH SLURM_NTASKS=2 CCSHIM_LIB=$lib bash -euc "mkdir $((++n)); cd $n; $command" </dev/null
+	done < <(sed -n 's/^    \(srun [^#]*\).*/\1/p' "$BATS_TEST_DIRNAME/../../README.md")
+	[ "$n" -eq 2 ]
+	[ "$(jq -s '[.[] | select([.qps[] | .wrs] == [1000])] | length' 2/*.json)" -eq 2 ]
+}
+
 @test "a job that does not ask has the environment that it has without the plug-in" {
 	srun -w node1 env | grep -vE '^SLURM_(JOB|STEP|TASK|SRUN|LAUNCH|STEPMGR)' | sort >with
 	: >"$PLUGSTACK"

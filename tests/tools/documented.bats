@@ -100,6 +100,28 @@ offered() {
 	done
 }
 
+@test "each block of commands in the documents is run as printed, or says why not" {
+	"$top_srcdir/tests/docs/commands" --list > list || { grep -A1 '^not ok' list; false; }
+	[ "$(grep -c ': run in ' list)" -ge 40 ]
+	mkdir -p tree/tests
+	cp -r "$top_srcdir/tests/docs" tree/tests
+	# refused DOCUMENT MESSAGE
+	refused() {
+		printf '%s\n' "$1" > tree/new.md
+		run tree/tests/docs/commands --list
+		[ "$status" -eq 1 ] && [[ $output == *"$2"* ]] || { echo "$1: $output"; return 1; }
+	}
+	refused $'A text:\n\n    ccshim new' 'no comment says where it is run, or why not'
+	refused $'<!-- run in anywhere -->\n\nA text:\n\n    ccshim new' 'no comment says'
+	refused $'<!-- run in nowhere -->\n\n    ccshim new' "'nowhere' is not understood"
+	refused $'<!-- not run: no -->\n\n    ccshim new' 'is not understood'
+	refused $'<!-- run by tests/docs/app -->\n\n    ccshim new' "has neither 'new.md'"
+	refused $'<!-- run in anywhere; until Ctrl-C: ccshim top -->\n\n    ccshim new' "no command begins with 'ccshim top'"
+	refused $'```\n$ ccshim new\n```' 'commands in a fenced block are not run'
+	printf '<!-- run in anywhere -->\n\n    ccshim new\n\n```\noutput\n```\n' > tree/new.md
+	tree/tests/docs/commands --list
+}
+
 # One word on a line, without Markdown's marks.
 words() { tr -d '*`' | sed 's/^ *- //' | tr -s ' \n' '\n\n' | sed '/^$/d'; }
 

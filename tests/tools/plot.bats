@@ -172,6 +172,22 @@ failed() {
 	said "no values of that kind"
 }
 
+@test "a trace of several processes is drawn: headers repeat, and rows before the first are left out" {
+	{ trace 9 2 | tail -n 2; trace 1 3; } > t.csv
+	run2 $ccshim plot -n t.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	[[ $output != *"QP 9"* ]]
+	printed "QP 1"
+	{ trace 1 3; trace 2 3; } > t.csv
+	run2 $ccshim plot -n t.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	printed "QP 2"
+	trace 9 2 | tail -n 2 > t.csv
+	run2 $ccshim plot -n t.csv
+	failed
+	said "t.csv: the file has no header"
+}
+
 @test "a truncated trace is drawn, with a message" {
 	trace 1 30 | head -c -20 > t.csv
 	run2 $ccshim plot -n t.csv

@@ -27,6 +27,7 @@ claims() {
 @test "a claim that does not hold is stated, and is the status" {
 	mkdir -p a/b
 	sed 's/claim R1a "utilisation, %" 98/claim R1a "utilisation, %" 90/' "$top_srcdir/bench/scripts/theory" > a/b/wrong
+	cp "$top_srcdir/bench/scripts/build.bash" a/b
 	run bash a/b/wrong --build "$top_builddir" --only R1a
 	echo "$output"
 	[ "$status" -eq 1 ]

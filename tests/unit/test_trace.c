@@ -73,6 +73,18 @@ static void read_row(struct read *r, const char *line)
 	}
 }
 
+/* Another process may write to the same file before this one has an event. */
+static void check_header_is_written(void)
+{
+	char text[sizeof(CCS_TRACE_HEADER) + 16] = "";
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	assert_string_equal(text, "# a test\n" CCS_TRACE_HEADER);
+}
+
 static void rows_of_concurrent_writers_are_whole_and_ordered(void **state)
 {
 	struct read r = { .last = { -1, -1, -1, -1, -1 } };
@@ -83,6 +95,7 @@ static void rows_of_concurrent_writers_are_whole_and_ordered(void **state)
 	(void)state;
 	ccs_trace_setup(path, INFINITY, "a test");
 	assert_true(ccs_trace_on);
+	check_header_is_written();
 	for (size_t i = 0; i < WRITERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, write_events, (void *)(i + 1)), 0);
 	for (unsigned i = 0; i < WRITERS; i++)

@@ -133,17 +133,27 @@ static int check_header(const struct replay_file *f)
 	return 0;
 }
 
+/* Read up to the first line that is no row: a process that empties a file which another one writes
+ * may get a row of the other before its header. */
+static int find_header(struct replay_file *f, char **text)
+{
+	unsigned long rows = 0;
+	int rc;
+
+	while ((rc = read_content(f, text)) > 0 && **text >= '0' && **text <= '9')
+		rows++;
+	if (!rc)
+		tool_error(f->cmd, "%s: the file %s", f->name,
+			   rows ? "has no header" : "is empty, without a header");
+	return rc > 0 ? 0 : -1;
+}
+
 static int read_header(struct replay_file *f)
 {
 	char *rest, *name;
-	const int rc = read_content(f, &rest);
 
-	if (rc < 0)
+	if (find_header(f, &rest))
 		return -1;
-	if (!rc) {
-		tool_error(f->cmd, "%s: the file is empty, without a header", f->name);
-		return -1;
-	}
 	while ((name = strsep(&rest, ","))) {
 		const enum replay_column column = column_named(trim(name));
 
@@ -475,16 +485,40 @@ static int split_fields(struct replay_file *f, char *rest)
 			    f->fields);
 }
 
+/* Each process that writes to the file writes the header. */
+static bool is_header_again(const struct replay_file *f)
+{
+	for (unsigned i = 0; i < REPLAY_COLUMNS; i++)
+		if (f->has[i] && strcmp(f->text[i], columns[i]) != 0)
+			return false;
+	return true;
+}
+
+/* Read the fields of the next row. */
+static int read_row(struct replay_file *f)
+{
+	char *rest;
+	int rc;
+
+	do {
+		rc = read_content(f, &rest);
+		if (rc <= 0)
+			return rc;
+		if (split_fields(f, rest))
+			return -1;
+	} while (is_header_again(f));
+	return 1;
+}
+
 int replay_next(struct replay_file *f, struct replay_row *row)
 {
 	uint64_t qp = 0;
-	char *rest;
-	const int rc = read_content(f, &rest);
+	const int rc = read_row(f);
 
 	if (rc <= 0)
 		return rc;
 	*row = (struct replay_row){ .has_qp = f->has[COL_QP] };
-	if (split_fields(f, rest) || parse_event(f, row) ||
+	if (parse_event(f, row) ||
 	    parse_time(f, COL_T_US, COL_T_NS, "every event", &row->told.ack.now_us) ||
 	    (row->has_qp && (require(f, COL_QP, "every event") ||
 			     parse_whole(f, COL_QP, f->text[COL_QP], UINT32_MAX, &qp))) ||
