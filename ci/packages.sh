@@ -171,8 +171,8 @@ check_debian() {
   rm -rf "$root"
 }
 
-# What README tells to do on a Debian with nothing but what the packages step of ./check installs,
-# then all commands of all documents, as they are printed.
+# README's ways to install, in a Debian with what a build and the documents' programs need, and then
+# all commands of all documents, as they are printed.
 check_fresh() {
   local work=$builds/fresh root=$builds/fresh/root suite
   # shellcheck disable=SC1091

@@ -59,7 +59,7 @@ readonly documents_packages=(ca-certificates gnuplot-nox ibverbs-utils jq libcmo
 readonly slurm_packages=(libslurm-dev munge slurm-client slurmctld slurmd)
 readonly check_packages=(clang g++ libcmocka-dev libopenmpi-dev openmpi-bin
   systemtap-sdt-dev bats curl jq shellcheck mandoc man-db
-  valgrind gnuplot-nox bpftrace python3 python3-jsonschema python3-prometheus-client python3-yaml
+  valgrind gnuplot-nox bpftrace chromium python3 python3-jsonschema python3-prometheus-client python3-yaml
   iputils-ping file locales "${conformance_packages[@]}" "${debian_packages[@]}" "${slurm_packages[@]}")
 readonly full_packages=(qemu-system-x86 busybox-static cpio dapl2-utils iperf mpich netpipe-mpich2
   netpipe-openmpi netpipe-tcp openmpi-bin sockperf)
