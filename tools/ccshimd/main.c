@@ -426,9 +426,10 @@ static int serve(struct daemon *d)
 
 int main(int argc, char **argv)
 {
-	struct daemon d = { .config = ccs_agent_defaults(), .owner = CCS_OWNER_CLOSED,
-			    .qps = CCS_LIVE_QPS_CLOSED };
+	/* Static, so that what its options allocate is not lost at the end. */
+	static struct daemon d = { .owner = CCS_OWNER_CLOSED, .qps = CCS_LIVE_QPS_CLOSED };
 
+	d.config = ccs_agent_defaults();
 	d.config.daemon = true;
 	d.config.warn = say;
 	d.config.interfaces = d.interface;
