@@ -86,7 +86,9 @@ struct ccs_agent_config {
 	/* Whether a QP of this host with that number can receive: 0 and its device ("": several
 	 * have one), ENOENT, or another errno if that is unknown. NULL: any can. */
 	int (*check_qp)(void *arg, uint32_t qpn, char device[64]);
-	void *check_qp_arg;
+	/* Sets how many QPs this host has: 0 or an errno. NULL: that is unknown. */
+	int (*count_qps)(void *arg, uint32_t *n);
+	void *check_qp_arg;              /* of both */
 
 	/* Called with one sentence, once an hour per kind of warning. NULL: no warnings. */
 	void (*warn)(void *arg, const char *sentence);

@@ -271,6 +271,8 @@ struct ccs_agent {
 	struct ccs_np_flow *np;
 	uint64_t qp_checks_ns;           /* later by a fixed time with each check of a QP */
 
+	uint32_t host_qps;               /* as the kernel counts them */
+	uint64_t host_qps_ns;            /* when they were counted; 0: never */
 	uint64_t demand_ns;              /* next scan of clients' flows */
 	bool telemetry_wanted;           /* by at least one flow */
 	uint64_t newest_demand_ns;       /* when the last flow that requests telemetry was added */

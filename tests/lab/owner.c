@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/cnp/live_qps.h"
 #include "agent/ipc/owner.h"
 
 static struct ccs_owner owner = CCS_OWNER_CLOSED;
@@ -108,16 +109,31 @@ static void ask_about_threads(void)
 	ask_agent("an ended thread's", device, qp->qp_num, 7, getpid());
 }
 
+static uint32_t count_qps(void)
+{
+	struct ccs_live_qps live = CCS_LIVE_QPS_CLOSED;
+	uint32_t n = 0;
+
+	errno = ccs_live_qps_count(&live, &n);
+	if (errno)
+		die("count");
+	ccs_live_qps_close(&live);
+	return n;
+}
+
 int main(int argc, char **argv)
 {
 	struct ibv_qp *qp;
+	uint32_t before;
 
 	if (argc != 3)
 		return 2;
 	device = argv[1];
 	context = open_device(device);
 	peer = open_device(argv[2]);
+	before = count_qps();
 	qp = make_qp(NULL);
+	printf("counted more: %d\n", (int)(count_qps() - before));
 	ask_agent("own", device, qp->qp_num, 7, getpid());
 	ask_agent("for another process", device, qp->qp_num, 7, getppid());
 	connect_to(qp, 7);

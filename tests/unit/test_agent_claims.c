@@ -3,6 +3,7 @@
  * What a host claims about its flows: 127.0.0.3 sends nothing to host NP, but HELLOs, and host RP
  * has a flow there that sends at the advised rate.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -118,7 +119,7 @@ static void claim(struct bench *b, uint32_t flows)
 	rig_forge_message(b->r, LIAR, NP, &m);
 }
 
-/* The share of the port that the flow was allowed to use, while the other host's count alternates. */
+/* The share of the port that the flow was allowed to use while the other host's count alternates. */
 static double share_beside(struct bench *b, uint32_t flows, unsigned ms)
 {
 	b->bits = 0;
@@ -138,6 +139,49 @@ static void a_count_that_goes_up_and_down_takes_no_rate_from_others(void **state
 	run(&b, 100 * MS);
 	assert_float_equal(advised(&b) / GBIT, 0.98, 0.02);
 	assert_true(share_beside(&b, 256, 300) > 0.7);
+	end(&b);
+}
+
+static uint32_t qps;
+static unsigned counts;
+
+/* 0: the kernel does not say. */
+static int count_qps(void *arg, uint32_t *n)
+{
+	(void)arg;
+	counts++;
+	*n = qps;
+	return qps ? 0 : EOPNOTSUPP;
+}
+
+static uint32_t claimed(struct bench *b, uint32_t flows)
+{
+	claim(b, flows);
+	b->r->now_ns += 100 * MS;
+	return ccs_port_flows(&b->r->agent[NP]->port[0]);
+}
+
+static void a_claim_of_more_flows_than_queue_pairs_is_limited(void **state)
+{
+	struct rig *r = *state;
+	struct bench b;
+
+	r->config[NP].count_qps = count_qps;
+	begin(&b, state);
+	run(&b, 10 * MS);
+	claim(&b, 0);
+	b.r->now_ns += 200 * MS; /* the other flow is idle */
+	rig_settle(b.r);
+	qps = 5;
+	counts = 0;
+	assert_int_equal(claimed(&b, 256), 256);
+	assert_int_equal(counts, 0);
+	assert_int_equal(claimed(&b, 4096), 256);
+	qps = 1000;
+	assert_int_equal(claimed(&b, 300), 300);
+	assert_int_equal(claimed(&b, 4096), 1000);
+	qps = 0;
+	assert_int_equal(claimed(&b, UINT32_MAX), 4096);
 	end(&b);
 }
 
@@ -163,6 +207,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_count_that_goes_up_and_down_takes_no_rate_from_others),
+		TEST(a_claim_of_more_flows_than_queue_pairs_is_limited),
 		TEST(flows_are_announced_again_after_the_idle_time),
 	};
 

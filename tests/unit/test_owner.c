@@ -333,6 +333,63 @@ static int check_live(uint8_t state, char device[64])
 	return err;
 }
 
+static size_t begin_nest(struct packet *p, unsigned type)
+{
+	const size_t at = p->len;
+
+	add_attr(p, type | NLA_F_NESTED, "", 0);
+	return at;
+}
+
+static void end_nest(struct packet *p, size_t at)
+{
+	const uint16_t len = (uint16_t)(p->len - at);
+
+	memcpy(p->data + at, &len, sizeof(len));
+}
+
+static void add_entry(struct packet *p, const char *name, uint64_t value)
+{
+	const size_t at = begin_nest(p, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY);
+
+	add_attr(p, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME, name, strlen(name) + 1);
+	add_attr(p, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR, &value, sizeof(value));
+	end_nest(p, at);
+}
+
+static void add_summary(struct packet *p, uint32_t seq, uint32_t index, const char *name,
+			uint64_t qps)
+{
+	size_t at;
+
+	add_message(p, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_RES_GET), NLM_F_MULTI, seq);
+	add_device(p, index, name);
+	at = begin_nest(p, RDMA_NLDEV_ATTR_RES_SUMMARY);
+	add_entry(p, "pd", 77);
+	add_entry(p, "qp", qps);
+	add_entry(p, "cm_id", 99);
+	end_nest(p, at);
+}
+
+static void qps_of_all_devices_are_counted(void **state)
+{
+	struct ccs_live_qps live = { .netlink = owner.netlink };
+	const uint32_t seq = live.netlink.sequence;
+	struct packet p = { .len = 0 };
+	uint32_t n = 0;
+
+	(void)state;
+	add_summary(&p, seq + 1, INDEX, "rxe_0", 300);
+	add_summary(&p, seq + 1, OTHER, "rxe_1", 41);
+	add_message(&p, NLMSG_DONE, NLM_F_MULTI, seq + 1);
+	send_packet(&p);
+	assert_int_equal(ccs_live_qps_count(&live, &n), 0);
+	assert_int_equal(n, 341);
+	answer_error(seq + 2, EOPNOTSUPP);
+	assert_int_equal(ccs_live_qps_count(&live, &n), EOPNOTSUPP);
+	owner.netlink = live.netlink;
+}
+
 /* RESET to ERR are 0 to 6. */
 static void a_qp_that_can_receive_is_found_on_any_device(void **state)
 {
@@ -392,6 +449,7 @@ int main(void)
 		TEST(garbage_is_no_consent),
 		TEST(a_qp_that_can_receive_is_found_on_any_device),
 		TEST(a_number_that_two_devices_use_names_none),
+		TEST(qps_of_all_devices_are_counted),
 		TEST(a_table_that_cannot_be_read_is_no_absence),
 	};
 

@@ -172,6 +172,7 @@ static int set_verify(struct daemon *d, const char *text)
 		return wrong("verify", text, "kernel or none");
 	d->config.check_owner = strcmp(text, "kernel") == 0 ? ccs_owner_check : NULL;
 	d->config.check_qp = d->config.check_owner ? ccs_live_qps_check : NULL;
+	d->config.count_qps = d->config.check_owner ? ccs_live_qps_count : NULL;
 	return 0;
 }
 
@@ -440,6 +441,7 @@ int main(int argc, char **argv)
 	d.config.check_owner = ccs_owner_check;
 	d.config.check_owner_arg = &d.owner;
 	d.config.check_qp = ccs_live_qps_check;
+	d.config.count_qps = ccs_live_qps_count;
 	d.config.check_qp_arg = &d.qps;
 	if (take_options(&d, argc, argv)) {
 		fputs("Try 'ccshimd -h'.\n", stderr);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <rdma/rdma_netlink.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,4 +129,53 @@ int ccs_live_qps_check(void *arg, uint32_t qpn, char device[64])
 		return err;
 	err = list_devices(l);
 	return err ? err : find_qp(l, qpn, device);
+}
+
+/* An entry of the summary has a name and a number. */
+static void add_entry(const struct ccs_netlink_attr *entry, uint64_t *n)
+{
+	struct ccs_netlink_attrs attrs = ccs_netlink_nested(entry);
+	struct ccs_netlink_attr a;
+	uint64_t value = 0;
+	bool is_qp = false;
+
+	while (ccs_netlink_next(&attrs, &a)) {
+		if (a.type == RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME)
+			is_qp = a.len == sizeof("qp") && memcmp(a.data, "qp", a.len) == 0;
+		else if (a.type == RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR && a.len == sizeof(value))
+			memcpy(&value, a.data, sizeof(value));
+	}
+	*n += is_qp ? value : 0;
+}
+
+/* A reply about a device. */
+static void handle_summary(void *arg, const struct nlmsghdr *h)
+{
+	struct ccs_netlink_attrs attrs = ccs_netlink_attrs(h, 0), entries;
+	struct ccs_netlink_attr a, entry;
+
+	while (ccs_netlink_next(&attrs, &a)) {
+		if (a.type != RDMA_NLDEV_ATTR_RES_SUMMARY)
+			continue;
+		entries = ccs_netlink_nested(&a);
+		while (ccs_netlink_next(&entries, &entry))
+			if (entry.type == RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY)
+				add_entry(&entry, arg);
+	}
+}
+
+int ccs_live_qps_count(void *arg, uint32_t *n)
+{
+	struct ccs_live_qps *l = arg;
+	struct ccs_netlink_request r;
+	uint64_t sum = 0;
+	int err = l->netlink.fd < 0 ? ccs_netlink_open(&l->netlink, NETLINK_RDMA) : 0;
+
+	if (err)
+		return err;
+	ccs_netlink_begin(&l->netlink, &r,
+			  RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_RES_GET), NLM_F_DUMP);
+	err = ccs_netlink_ask(&l->netlink, &r, handle_summary, &sum);
+	*n = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+	return err;
 }

@@ -29,4 +29,7 @@ void ccs_live_qps_close(struct ccs_live_qps *l);
  */
 int ccs_live_qps_check(void *arg, uint32_t qpn, char device[64]);
 
+/* As ccs_agent_config.count_qps; arg is the struct ccs_live_qps. One request. */
+int ccs_live_qps_count(void *arg, uint32_t *n);
+
 #endif

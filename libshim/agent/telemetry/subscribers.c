@@ -8,6 +8,8 @@
 
 /* Limits on what a HELLO may state. */
 #define FLOWS_MOST 4096
+#define FLOWS_UNCHECKED 256
+#define QPS_COUNT_NS 100000000ull        /* between counts of this host's QPs */
 #define SEGMENT_MOST (1u << 20)          /* bytes */
 
 static struct ccs_subscriber *find_subscriber(const struct ccs_port *port, const struct ccs_peer *p,
@@ -98,6 +100,28 @@ static uint64_t clamp_period_ns(uint32_t requested_us)
 }
 
 /*
+ * A flow ends in a QP of this host, so a peer has not more of them. The kernel may not count all,
+ * such as those of direct verbs: FLOWS_UNCHECKED are believed without.
+ */
+static uint32_t limit_flows(struct ccs_agent *a, uint32_t flows)
+{
+	const uint64_t now_ns = ccs_agent_now(a);
+	uint32_t most;
+
+	if (flows > FLOWS_MOST)
+		flows = FLOWS_MOST;
+	if (flows <= FLOWS_UNCHECKED || !a->config.count_qps)
+		return flows;
+	if (!a->host_qps_ns || now_ns - a->host_qps_ns >= QPS_COUNT_NS) {
+		a->host_qps_ns = now_ns;
+		if (a->config.count_qps(a->config.check_qp_arg, &a->host_qps))
+			a->host_qps = FLOWS_MOST;
+	}
+	most = a->host_qps > FLOWS_UNCHECKED ? a->host_qps : FLOWS_UNCHECKED;
+	return flows < most ? flows : most;
+}
+
+/*
  * How many flows begin to send. A flow counts as active for CCS_AGENT_IDLE_NS at least, so those
  * that were announced in that time are among the present ones: a host that counts down and up again
  * announces nothing, or it could keep the rate of all others low.
@@ -120,7 +144,7 @@ static uint32_t claim_announcement(struct ccs_agent *a, struct ccs_peer *p, uint
 void ccs_subscribers_update(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_ends *ends,
 			    const struct ccs_wire_hello *m)
 {
-	const uint32_t flows = m->flows < FLOWS_MOST ? m->flows : FLOWS_MOST;
+	const uint32_t flows = limit_flows(a, m->flows);
 	const uint32_t more = claim_announcement(a, p, flows);
 
 	p->peer_requests = m->requested;

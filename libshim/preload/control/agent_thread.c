@@ -145,6 +145,7 @@ int ccs_agent_thread_start(const char *path)
 	config.check_owner = check_owner;
 	config.check_owner_arg = &serving.owner;
 	config.check_qp = ccs_live_qps_check;
+	config.count_qps = ccs_live_qps_count;
 	config.check_qp_arg = &serving.qps;
 	config.warn = queue_message;
 	serving.agent = ccs_agent_open(&config, err, sizeof(err));
