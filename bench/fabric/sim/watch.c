@@ -28,7 +28,7 @@ static bool waits(const struct sim *s, uint32_t port)
 }
 
 /* A port that may send frees all whose packets it has: they are not stuck. Queues may be long, so
- * the search ends with the last stuck port. */
+ * the search ends with the last stuck port that waits for this switch, of which there are n. */
 static unsigned release_origins(const struct sim *s, uint32_t port, bool *stuck, unsigned n)
 {
 	unsigned released = 0;
@@ -43,31 +43,45 @@ static unsigned release_origins(const struct sim *s, uint32_t port, bool *stuck,
 	return released;
 }
 
+/* One round over the ports that may send; the number of those that they free. */
+static unsigned release(const struct sim *s, bool *stuck, bool *moves, unsigned *stuck_at)
+{
+	unsigned all = 0;
+
+	for (uint32_t i = 0; i < s->ports; i++) {
+		const uint32_t node = s->port[i].node;
+
+		if (!stuck[i] && !moves[i]) {
+			const unsigned released = release_origins(s, i, stuck, stuck_at[node]);
+
+			moves[i] = true;
+			stuck_at[node] -= released;
+			all += released;
+		}
+	}
+	return all;
+}
+
 /* Ports of switches that no event can free any more, of those that have not sent lately. */
 static unsigned count_stuck(const struct sim *s)
 {
 	bool *stuck = fab_zeroed(s->ports, sizeof(*stuck));
 	bool *moves = fab_zeroed(s->ports, sizeof(*moves));
-	bool changed = true;
-	unsigned n = 0;
+	unsigned *stuck_at = fab_zeroed(s->conf->topology->nodes, sizeof(*stuck_at));
+	unsigned n = 0, released = 1;
 
 	for (uint32_t i = 0; i < s->ports; i++) {
 		stuck[i] = waits(s, i) && s->stats[i].watched_tx == s->port[i].tx_bytes;
+		stuck_at[s->port[i].peer] += stuck[i];
 		n += stuck[i];
 	}
-	while (changed && n) {
-		changed = false;
-		for (uint32_t i = 0; i < s->ports; i++)
-			if (!stuck[i] && !moves[i]) {
-				const unsigned released = release_origins(s, i, stuck, n);
-
-				moves[i] = true;
-				changed |= released > 0;
-				n -= released;
-			}
+	while (released && n) {
+		released = release(s, stuck, moves, stuck_at);
+		n -= released;
 	}
 	free(stuck);
 	free(moves);
+	free(stuck_at);
 	return n;
 }
 
