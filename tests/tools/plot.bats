@@ -188,6 +188,43 @@ failed() {
 	said "t.csv: the file has no header"
 }
 
+@test "lines have the median and the 99th percentile of RTTs over time" {
+	# 10 parts of 100 RTTs: the k-th part has 99 of k * 10 us and one of 5 ms.
+	{ echo $header
+	for i in $(seq 0 999); do
+		echo "$i,ack,7,$((i % 100 ? (i / 100 + 1) * 10 : 5000)),1000,0,,1e9,$i"
+	done; } > t.csv
+	run2 $ccshim plot -n t.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	lines=$(points P0)
+	[ "$(wc -l <<< "$lines")" -eq 20 ]
+	awk '{ want = (int((NR - 1) / 2) + 1) * 1e-5
+		if ($2 < want * .98 || $2 > want * 1.02 || $3 < $2) bad = 1 } END { exit bad }' <<< "$lines"
+	[ "$(awk '$3 > .0045' <<< "$lines" | wc -l)" -eq 10 ]
+	printed '$P0 using 1:2 with lines'
+	printed '$P0 using 1:3 with lines'
+	trace 1 30 > t.csv
+	run2 $ccshim plot -n t.csv
+	[[ $output != *'$P0'* ]]
+}
+
+@test "a rate that was replaced in the same instant, or is above max_rate, is not drawn" {
+	local set='line_rate=1e10;base_rtt=10;rtt_jitter=0;segment=4096;flows=1;epoch=0'
+	{ echo t_us,event,qp,rtt_us,bytes,set,rate_bps,clock_us
+	echo "0,start,7,,,$set,1e10,0"
+	echo "0,set,7,,,$set;max_rate=2e9,1e10,0"
+	echo "10,ack,7,10,1000,,1e9,10"
+	echo "10,ack,7,10,1000,,1.5e9,10"
+	echo "20,ack,7,10,1000,,3e9,20"; } > t.csv
+	run2 $ccshim plot -n t.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ] || { echo "$errors"; false; }
+	diff <(points F0W0) - <<-'END'
+		0 2e+09
+		1e-05 1.5e+09
+		2e-05 2e+09
+	END
+}
+
 @test "a truncated trace is drawn, with a message" {
 	trace 1 30 | head -c -20 > t.csv
 	run2 $ccshim plot -n t.csv

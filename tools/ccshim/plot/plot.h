@@ -13,6 +13,8 @@ struct ccs_hist;
 
 enum plot_what { PLOT_RATE, PLOT_RTT, PLOT_INFLIGHT, PLOT_QUEUE, PLOT_CNPS, PLOT_WHATS };
 
+enum { PLOT_PARTS = 200, PLOT_PART_RTTS = 50 };
+
 struct plot_point {
 	double t, v;             /* s, the same time line for all files; bit/s, s, bytes or a number */
 };
@@ -21,6 +23,13 @@ struct plot_point {
 struct plot_series {
 	struct plot_point *at;
 	size_t n, capacity;
+	bool steps;              /* a value holds until the next one */
+};
+
+/* RTTs of equal parts of the time line, of which lines of percentiles are drawn. */
+struct plot_parts {
+	struct ccs_hist *hist[PLOT_PARTS];
+	unsigned n;              /* 0: too few RTTs */
 };
 
 struct plot_flow {
@@ -33,7 +42,9 @@ struct plot_flow {
 	bool shown;
 	struct plot_series of[PLOT_WHATS];
 	struct ccs_hist *hist;   /* of plot.cdf; NULL: no value yet */
-	double cnps, origin;     /* used by the reader */
+	uint64_t rtts;           /* in the first pass */
+	struct plot_parts parts;
+	double cnps, origin, max_rate; /* used by the reader */
 };
 
 struct plot {
@@ -49,6 +60,7 @@ struct plot {
 	unsigned n;
 	void *tree;              /* the same flows, for searching */
 	double latest, t0;       /* last and first point of the time line, s */
+	double rtt_first, rtt_last; /* times of the first and last RTT of all flows */
 };
 
 extern const char *const plot_words[PLOT_WHATS]; /* as --cdf names them */
@@ -57,6 +69,8 @@ extern const char *const plot_words[PLOT_WHATS]; /* as --cdf names them */
 struct plot_flow *plot_flow(struct plot *p, unsigned source, uint64_t id);
 /* Add a value of a flow that is drawn, in the second pass. NAN and infinity are ignored. */
 int plot_add(struct plot *p, struct plot_flow *flow, enum plot_what what, double t, double v);
+/* Add an RTT for the lines of percentiles, in both passes. */
+int plot_add_rtt(struct plot *p, struct plot_flow *flow, double t, double v);
 /* Between the passes: mark the busiest flows. Returns the number that is drawn. */
 unsigned plot_choose(struct plot *p);
 void plot_free(struct plot *p);

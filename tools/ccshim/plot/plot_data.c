@@ -92,6 +92,8 @@ static int add_point(struct plot_series *s, double t, double v)
 	}
 	if (s->n == s->capacity)
 		thin_out(s);
+	if (s->steps && s->n && s->at[s->n - 1].t == t)
+		s->n--; /* what was replaced in the same instant has never been in force */
 	s->at[s->n++] = (struct plot_point){ t, v };
 	return 0;
 }
@@ -107,11 +109,53 @@ static int add_to_hist(struct plot_flow *flow, enum plot_what what, double v)
 	return 0;
 }
 
+static struct ccs_hist *part_at(const struct plot *p, struct plot_flow *flow, double t)
+{
+	const double whole = p->rtt_last - p->rtt_first;
+	const unsigned n = flow->parts.n;
+	struct ccs_hist **hist = &flow->parts.hist[t < p->rtt_last ?
+						   (unsigned)((t - p->rtt_first) / whole * n) : n - 1];
+
+	if (!*hist)
+		*hist = calloc(1, sizeof(**hist));
+	return *hist;
+}
+
+int plot_add_rtt(struct plot *p, struct plot_flow *flow, double t, double v)
+{
+	struct ccs_hist *part;
+
+	if (!isfinite(v))
+		return 0;
+	if (!p->values) {
+		p->rtt_first = fmin(p->rtt_first, t);
+		p->rtt_last = fmax(p->rtt_last, t);
+		flow->rtts++;
+		return 0;
+	}
+	if (!flow->shown || !flow->parts.n || p->cdf >= 0)
+		return 0;
+	part = part_at(p, flow, t);
+	if (!part)
+		return report_no_memory();
+	ccs_hist_record(part, (uint64_t)fmin(v * 1e9, 0x1p62));
+	return 0;
+}
+
+/* Enough RTTs in each part that a percentile means something. */
+static unsigned parts_of(const struct plot *p, const struct plot_flow *flow)
+{
+	const uint64_t n = flow->rtts / PLOT_PART_RTTS;
+
+	return n < 2 || !(p->rtt_last > p->rtt_first) ? 0 : n < PLOT_PARTS ? (unsigned)n : PLOT_PARTS;
+}
+
 int plot_add(struct plot *p, struct plot_flow *flow, enum plot_what what, double t, double v)
 {
 	if (!isfinite(v) || !p->values || !flow->shown)
 		return 0;
 	p->t0 = fmin(p->t0, t);
+	flow->of[what].steps = what == PLOT_RATE;
 	if (p->cdf < 0)
 		return add_point(&flow->of[what], t, v);
 	return (int)what == p->cdf ? add_to_hist(flow, what, v) : 0;
@@ -142,6 +186,7 @@ unsigned plot_choose(struct plot *p)
 	for (unsigned i = 0; i < p->n; i++) { /* the readers start again */
 		p->flow[i]->rows = 0;
 		p->flow[i]->bytes = p->flow[i]->cnps = 0;
+		p->flow[i]->parts.n = parts_of(p, p->flow[i]);
 	}
 	p->latest = 0;
 	return shown;
@@ -158,6 +203,8 @@ void plot_free(struct plot *p)
 	for (unsigned i = 0; i < p->n; i++) {
 		for (unsigned what = 0; what < PLOT_WHATS; what++)
 			free(p->flow[i]->of[what].at);
+		for (unsigned k = 0; k < p->flow[i]->parts.n; k++)
+			free(p->flow[i]->parts.hist[k]);
 		free(p->flow[i]->hist);
 		free(p->flow[i]);
 	}

@@ -70,6 +70,30 @@ static void put_data(FILE *f, const struct plot *p, unsigned what)
 	}
 }
 
+/* $P3: the fourth flow's percentiles of the RTT, each in the middle of its part. */
+static void put_percentiles(FILE *f, const struct plot *p)
+{
+	for (unsigned i = 0; i < p->n; i++) {
+		const struct plot_parts *parts = &p->flow[i]->parts;
+		const double step = (p->rtt_last - p->rtt_first) / parts->n;
+
+		if (!p->flow[i]->shown || !parts->n)
+			continue;
+		fprintf(f, "$P%u << EOD\n", i);
+		for (unsigned k = 0; k < parts->n; k++) {
+			const struct ccs_hist *h = parts->hist[k];
+
+			if (h) /* else a gap in the lines */
+				fprintf(f, "%.9g %.9g %.9g\n", p->rtt_first - p->t0 + (k + 0.5) * step,
+					(double)ccs_hist_percentile(h, 0.5) / 1e9,
+					(double)ccs_hist_percentile(h, 0.99) / 1e9);
+			else
+				putc('\n', f);
+		}
+		fprintf(f, "EOD\n");
+	}
+}
+
 static double last_time(const struct plot *p)
 {
 	double most = p->t0;
@@ -128,6 +152,16 @@ static void put_names(FILE *f, const struct plot *p, unsigned height)
 	}
 }
 
+/* Over the RTTs themselves: the median, and dashed the 99th percentile. */
+static void put_percentile_curves(FILE *f, const struct plot *p)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->flow[i]->shown && p->flow[i]->parts.n)
+			fprintf(f, ", \\\n$P%u using 1:2 with lines lw 2 lc rgb '%s' notitle, \\\n"
+				"$P%u using 1:3 with lines lw 1.2 dt 2 lc rgb '%s' notitle", i,
+				gnuplot_color(i), i, gnuplot_color(i));
+}
+
 static void put_curves(FILE *f, const struct plot *p, unsigned what)
 {
 	const char *style = p->cdf < 0 ? styles[what].style : "lines lw 1.5";
@@ -136,11 +170,22 @@ static void put_curves(FILE *f, const struct plot *p, unsigned what)
 	for (unsigned i = 0; i < p->n; i++) {
 		if (!has(p, p->flow[i], what))
 			continue;
-		fprintf(f, "%s$F%uW%u using 1:2 with %s lc rgb '%s' notitle", before, i, what, style,
-			gnuplot_color(i));
+		fprintf(f, "%s$F%uW%u using 1:2 with %s lc rgb '#%s%s' notitle", before, i, what, style,
+			what == PLOT_RTT && p->flow[i]->parts.n ? "b0" : "", gnuplot_color(i) + 1);
 		before = ", \\\n";
 	}
+	if (what == PLOT_RTT && p->cdf < 0)
+		put_percentile_curves(f, p);
 	fprintf(f, "\n");
+}
+
+static bool all_zero(const struct plot *p, unsigned what)
+{
+	for (unsigned i = 0; i < p->n; i++)
+		for (size_t at = 0; at < p->flow[i]->of[what].n; at++)
+			if (p->flow[i]->of[what].at[at].v > 0)
+				return false;
+	return true;
 }
 
 static void put_axes(FILE *f, const struct plot *p, unsigned what, bool last)
@@ -157,7 +202,7 @@ static void put_axes(FILE *f, const struct plot *p, unsigned what, bool last)
 	else if (top > 0)
 		fprintf(f, "set yrange [0:%.9g]\n", top);
 	else
-		fprintf(f, "set yrange [0:*]\n");
+		fprintf(f, "set yrange [0:%s]\n", all_zero(p, what) ? "1000" : "*");
 }
 
 static void put_panel(FILE *f, const struct plot *p, unsigned what, bool last)
@@ -184,6 +229,7 @@ int plot_draw(const struct plot *p, FILE *script)
 	height = (p->cdf < 0 ? panels : 2) * PANEL + MARGINS;
 	for (unsigned what = 0; what < PLOT_WHATS; what++)
 		put_data(script, p, what);
+	put_percentiles(script, p);
 	gnuplot_begin(script, p->out, WIDTH, height);
 	fprintf(script, "set multiplot layout %u,1 title ", panels);
 	gnuplot_quote(script, p->title);

@@ -37,7 +37,8 @@ static int add_ack(struct plot *p, struct plot_flow *flow, double t, const struc
 	const struct ccs_cc_ack *ack = &row->told.ack;
 
 	flow->bytes += ack->bytes;
-	return plot_add(p, flow, PLOT_RTT, t, ack->rtt_us > 0 ? ack->rtt_us / 1e6 : NAN) ||
+	return plot_add_rtt(p, flow, t, ack->rtt_us > 0 ? ack->rtt_us / 1e6 : NAN) ||
+	       plot_add(p, flow, PLOT_RTT, t, ack->rtt_us > 0 ? ack->rtt_us / 1e6 : NAN) ||
 	       plot_add(p, flow, PLOT_INFLIGHT, t, inflight ? ack->inflight : NAN) ||
 	       plot_add(p, flow, PLOT_QUEUE, t, longest_queue(&row->told)) ? -1 : 0;
 }
@@ -50,7 +51,10 @@ static int add_row(struct plot *p, struct plot_flow *flow, const struct replay_f
 	flow->rows++;
 	if (*f->rank)
 		snprintf(flow->owner, sizeof(flow->owner), "rank %s ", f->rank);
-	if (plot_add(p, flow, PLOT_RATE, t, row->told.out.rate))
+	if (row->told.kind == CCS_CC_EVENT_START || row->told.kind == CCS_CC_EVENT_PATH)
+		flow->max_rate = row->told.max_rate;
+	if (plot_add(p, flow, PLOT_RATE, t, flow->max_rate > 0 ? fmin(row->told.out.rate, flow->max_rate) :
+								  row->told.out.rate))
 		return -1;
 	switch (row->told.kind) {
 	case CCS_CC_EVENT_ACK:
