@@ -141,7 +141,8 @@ static void read_all(struct options *o, struct topology *t, struct fab_routes *r
 	const struct fab_traffic how = {
 		.jitter_us = o->jitter_us,
 		.until_us = o->until_us > 0 ? o->until_us : o->for_us > 0 ? o->for_us : 1000,
-		.priority = o->priority, .message = o->message, .seed = o->conf.seed,
+		.priority = o->priority, .message = o->message, .verb = o->verb,
+		.seed = o->conf.seed,
 	};
 	char err[320];
 

@@ -29,7 +29,7 @@ enum {
 	BUFFER, CELL, PFC, ALPHA, QUEUE_ALPHA, GUARANTEE, HEADROOM, T0, XON, ACK_PRIORITY,
 	CNP_PRIORITY, RTO, LIKE, HOSTS, AGENTS, FAIL, RESTORE, CONVERGE, TTL, WATCHDOG, SEED,
 	OUT_JSON, FCT, PLOT, WARM_UP, QUEUE, REPEAT, JOBS, EDGE, INSIDE, RECOVERY, DSCP, PRIORITY,
-	SAVE_TOPOLOGY, SAVE_FLOWS, MESSAGE, UNTIL, PRIORITY_CC, TELEMETRY,
+	SAVE_TOPOLOGY, SAVE_FLOWS, MESSAGE, UNTIL, PRIORITY_CC, TELEMETRY, VERB,
 };
 
 static const struct option known[] = {
@@ -52,6 +52,7 @@ static const struct option known[] = {
 	{ "save-topology", 1, 0, SAVE_TOPOLOGY }, { "save-flows", 1, 0, SAVE_FLOWS },
 	{ "message", 1, 0, MESSAGE }, { "until", 1, 0, UNTIL },
 	{ "priority-cc", 1, 0, PRIORITY_CC }, { "telemetry", 1, 0, TELEMETRY },
+	{ "verb", 1, 0, VERB },
 	{ "quiet", 0, 0, 'q' }, { "help", 0, 0, 'h' }, { 0 }
 };
 
@@ -330,6 +331,16 @@ static void set_buffer(struct fab_buffer *b, int option)
 	}
 }
 
+static enum fab_verb parse_verb(void)
+{
+	static const char *const name[] = { "write", "read", "send" };
+
+	for (unsigned i = 0; i < sizeof(name) / sizeof(*name); i++)
+		if (strcmp(optarg, name[i]) == 0)
+			return (enum fab_verb)i;
+	die("--verb: '%s' is none of write, read and send", optarg);
+}
+
 static void parse_option(struct options *o, int option)
 {
 	struct fab_conf *c = &o->conf;
@@ -376,6 +387,7 @@ static void parse_option(struct options *o, int option)
 		if (!c->shim && strcmp(optarg, "plain") != 0)
 			die("--hosts: '%s' is neither plain nor shim", optarg);
 		break;
+	case VERB: o->verb = parse_verb(); break;
 	case SEED: c->seed = (uint64_t)quantity(option, CCS_UNIT_NONE, 0, 0x1p53); break;
 	case 'q': o->quiet = true; break;
 	case 'h': fputs(options_usage, stdout); exit(0);
@@ -409,6 +421,8 @@ void options_parse(struct options *o, int argc, char **argv)
 		die("'%s' is no option", argv[optind]);
 	if (o->repeat > 1 && (o->fct || o->plot || o->save_topology || o->save_flows))
 		die("--repeat has no single run whose flows, picture or traffic could be written");
+	if (o->verb != FAB_WRITE && !o->conf.shim)
+		die("--verb: only the flow layer makes a difference, so READ and SEND need --hosts shim");
 	o->conf.lossless = o->priority;
 	o->conf.series = o->plot;
 	if (o->plot && !gnuplot_can_write(o->plot))

@@ -15,6 +15,7 @@ struct options {
 	const char *json, *fct, *plot, *save_topology, *save_flows;
 	double delay_us, jitter_us, for_us, until_us; /* until: 0: for */
 	uint64_t message;        /* bytes of each; 0: a flow is one */
+	enum fab_verb verb;
 	bool quiet, like_ns3;
 	unsigned repeat, jobs;
 	unsigned priority;       /* of generated flows */

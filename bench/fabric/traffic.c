@@ -31,7 +31,7 @@ static void add(struct maker *m, unsigned src, unsigned dst, uint64_t size, doub
 		start_us += m->how->jitter_us * rng_unit(&m->random);
 	fab_flows_add(m->f, (struct fab_flow_spec){
 		.src = m->host[src], .dst = m->host[dst], .priority = m->priority,
-		.port = PORT, .size = size, .message = m->how->message,
+		.port = PORT, .size = size, .message = m->how->message, .verb = m->how->verb,
 		.start = (uint64_t)((m->at_us + start_us) * 1e6),
 	});
 }

@@ -10,6 +10,7 @@ struct fab_traffic {
 	double until_us;         /* when the last flow of a load starts */
 	unsigned priority;
 	uint64_t message;        /* bytes; 0: each flow is one message */
+	enum fab_verb verb;
 	uint64_t seed;
 };
 

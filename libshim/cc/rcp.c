@@ -15,6 +15,8 @@
  * would meet there in every round. A flow therefore sends a little slower after a segment that
  * waited in the queue, and a little faster after one that did not: segments spread over time.
  *
+ * Until the first advice the window is two segments, because any number of flows may begin at once.
+ *
  * While no measured link is full, variation of the RTT is taken for jitter of the hosts. It is
  * added to the window, which would else limit a flow whose host acknowledges late, and half of
  * it to the RTT above which a link counts as congested. While no measured link is busy,
@@ -38,6 +40,8 @@ enum { QUEUE_ALLOWANCE, TARGET, DELAY_RTTS, BETA, MIN_RATE, INIT_RATE, NPARAMS }
 #define BUSY 0.9                 /* a load from which on a measured link may be the bottleneck */
 #define RISE 1.1                 /* of the ceiling, per RTT */
 #define SPREAD 0.01              /* most that the rate is above or below the advice, as a share */
+#define DRAIN 0.02               /* most that a flow slows down while a queue does not drain */
+#define CHANCE 1.5               /* segments that wait, by the root of the flows: a 99th percentile */
 #define EVIDENCE 32              /* RTTs in a row above the target before the ceiling falls */
 #define FULL 0.96                /* a load from which on RTTs vary for the measured link's queue */
 #define JITTER_SAMPLES 100       /* RTTs before the first, */
@@ -107,9 +111,10 @@ static void put_out(struct ccs_cc *cc, const struct rcp *r)
 	const double ser = ccs_cc_segment_us(&cc->path, cc->path.segment);
 	const double late = ccs_max(cc->path.rtt_jitter_us, r->jitter_us);
 	const double us = base_us(cc, r) + late + cc->param[QUEUE_ALLOWANCE] * ser;
+	const double under_way = r->advised > 0 ? rate * us / 8e6 : 0;
 
 	cc->out.rate = rate;
-	cc->out.window = ccs_max(rate * us / 8e6, cc->path.segment) + cc->path.segment;
+	cc->out.window = ccs_max(under_way, cc->path.segment) + cc->path.segment;
 	cc->out.telemetry_period_us = cc->path.base_rtt_us + (r->load < BUSY ? r->jitter_us : 0);
 	cc->out.utilisation = r->load;
 }
@@ -147,13 +152,31 @@ static void take_records(struct rcp *r, const struct ccs_cc_ack *ack)
 	ccs_hops_store(&r->last, ack);
 }
 
+/*
+ * Flows whose rate is less than a segment per RTT are not limited by their windows, so a queue of theirs
+ * drains only as fast as the advice leaves room for. While their segments wait for longer than
+ * chance explains, they slow down by as much again. More would let the advice rise meanwhile, and
+ * the queue come back.
+ */
+static double drain(const struct ccs_cc *cc, const struct rcp *r, double waited_us)
+{
+	const double segment_us = ccs_cc_segment_us(&cc->path, cc->path.segment);
+	const double apart_us = 8e6 * cc->path.segment / cc->out.rate;
+	const double excess_us = waited_us - CHANCE * sqrt(ccs_max(r->flows, 1)) * segment_us;
+
+	if (r->load < FULL || apart_us < base_us(cc, r) || excess_us <= 0)
+		return 0;
+	return ccs_min(excess_us / apart_us, DRAIN);
+}
+
 /* The flow is slowest if its last segment waited for a segment's time or longer. */
 static void set_spread(const struct ccs_cc *cc, struct rcp *r, double rtt_us)
 {
 	const double waited = rtt_us - base_us(cc, r) - r->jitter_us;
 	const double segments = waited / ccs_cc_segment_us(&cc->path, cc->path.segment);
 
-	r->spread = 1 + SPREAD * (1 - 2 * ccs_min(ccs_max(segments, 0), 1));
+	r->spread = 1 + SPREAD * (1 - 2 * ccs_min(ccs_max(segments, 0), 1)) -
+		    drain(cc, r, waited);
 }
 
 /* RTTs that contain a retransmission are left out. */

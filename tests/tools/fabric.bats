@@ -222,3 +222,21 @@ alone() {
 	[ "$status" -eq 2 ]
 	[[ $output == "ccfabric: standard output: No space left on device"* ]]
 }
+
+# A READ's first request takes half an RTT, and so do those that wait for the window.
+@test "a READ's data come after its request, and its verb needs the flow layer" {
+	for verb in write read; do
+		fabric --topology star:2@25g --flows pairs:1,0,8000 --cc none --hosts shim --verb $verb
+		value '.flows[0].fct_ns' > $verb
+	done
+	paste write read
+	jq -se '.[1] > .[0] + 2000 and .[1] < .[0] + 2200' write read
+	fabric --topology star:5@25g --flows cross:1-4,0,2m --cc swift --hosts shim --verb read
+	[ "$(value '.flows | all(.fct_ns > 0)')" = true ]
+	run "$ccfabric" run --cc none --verb send
+	[ "$status" -eq 2 ]
+	[[ $output == "ccfabric: --verb: only the flow layer makes a difference"* ]]
+	run "$ccfabric" run --cc none --verb atomic
+	[ "$status" -eq 2 ]
+	[[ $output == "ccfabric: --verb: 'atomic' is none of write, read and send"* ]]
+}

@@ -97,7 +97,7 @@ bool fab_judge_run(struct fab_verdict *v, const struct fab_model *m, const struc
 		.p99_us = fab_delays_quantile(r->delays, 0.99),
 		.mean_us = fab_delays_mean(r->delays),
 		.max_us = r->delays->n ? (double)r->delays->max_ns / 1e3 : NAN,
-		.lost = r->drops_ingress + r->drops_egress, .packets = r->sent,
+		.lost = r->drops_lossless, .packets = r->sent,
 		.deadlock = r->deadlock_at != UINT64_MAX,
 		.simulated_us = (double)(r->end - r->begin) / FAB_PS_PER_US,
 	};

@@ -28,6 +28,7 @@ struct agent {
 	uint64_t sent_at;
 	uint32_t first;          /* flow + 1; 0: none */
 	unsigned flows, hosts;   /* that send them, as of the last record */
+	double grain;            /* bytes; the largest segment of the flows so far */
 	unsigned *reached;       /* by host: the round of messages in which it was last reached */
 	unsigned round;
 };
@@ -48,6 +49,7 @@ static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
 	return (struct ccs_advice_port){
 		.now_ns = s->now / 1000 + 1, .bytes = p->tx_bytes, .capacity = 8e12 / p->ps_per_byte,
 		.flows = s->agent[port]->flows, .rtt_us = s->agent_rtt_us,
+		.grain = s->agent[port]->grain,
 	};
 }
 
@@ -148,6 +150,7 @@ void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 	s->flow[flow].agent_port = port;
 	s->flow[flow].next_inbound = a->first;
 	a->first = flow + 1;
+	a->grain = fmax(a->grain, flow_segment(&s->flow[flow]));
 	if (!a->flows++)
 		set_reading(s, port);
 	now = reading(s, port);
@@ -155,6 +158,7 @@ void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 	send_message(s, port, flow, rate);
 	if (rate < a->sent * (1 - NEWS))
 		send_to_all(s, port, rate, true);
+	a->sent = fmax(a->sent, rate);
 }
 
 void agents_init(struct sim *s)

@@ -159,6 +159,7 @@ struct fab_result {
 	uint64_t dropped_control; /* acknowledgements, CNPs and agents' messages */
 	uint64_t drops_ingress, drops_egress, drops_route, drops_ttl, drops_link, drops_watchdog;
 	uint64_t drops_red;      /* instead of marks */
+	uint64_t drops_lossless; /* of the lossless priority, for lack of buffer; counted above, too */
 	uint64_t storms;         /* times that the watchdog acted */
 	uint64_t deadlock_at;    /* ps, when the first one was seen; UINT64_MAX: none */
 	unsigned deadlocked;     /* ports that are in one in the end */

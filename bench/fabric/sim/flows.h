@@ -11,12 +11,16 @@
 
 enum { FAB_WAITS = 2 };
 
+/* Of the flow layer's hosts; others make no difference between them. */
+enum fab_verb { FAB_WRITE, FAB_READ, FAB_SEND };
+
 struct fab_flow_spec {
 	unsigned src, dst;       /* nodes */
 	unsigned priority, port; /* 0 to 7; the destination's UDP port, by which paths are chosen */
 	uint64_t size;           /* bytes */
 	uint64_t message;        /* in messages of so many, one after another; 0: of all */
 	uint64_t start;          /* ps */
+	enum fab_verb verb;
 	unsigned id;             /* the order in which they were added; set by fab_flows_add */
 	/* Message m is posted when message m - lag of these flows was received: id + 1; 0: of none. */
 	unsigned after[FAB_WAITS], lag;

@@ -423,6 +423,8 @@ void host_receive(struct sim *s, uint32_t port, uint32_t packet)
 		agent_join(s, port, k.flow);
 	else if (k.kind == ASK || k.kind == CREDIT)
 		credits_receive(s, port, &k);
+	else if (k.kind == REQUEST)
+		flow_request(s, &k);
 	else if (k.kind == ACK || k.kind == NAK)
 		receive_ack(s, &k);
 	else

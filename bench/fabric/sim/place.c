@@ -126,15 +126,23 @@ static void set_control(const struct sim *s, struct flow *f)
 /* Where the tables have a loop, algorithms are given this base RTT. */
 #define UNKNOWN_BASE_US 10
 
+static uint32_t port_of(const struct sim *s, const struct flow *f, bool back)
+{
+	const unsigned node = back ? f->spec->dst : f->spec->src;
+	const struct fab_next_hops *n = fab_next_hops(s->conf->routes, node, back ? f->src : f->dst);
+
+	if (!n->n)
+		return NO_PORT;
+	return n->port[n->n == 1 ? 0 : fab_hash(&f->key[back], node) % n->n];
+}
+
 static void place(struct sim *s, struct flow *f)
 {
-	const struct fab_next_hops *n = fab_next_hops(s->conf->routes, f->spec->src, f->dst);
 	struct walk w;
 
-	f->port = NO_PORT;
+	f->port = port_of(s, f, false);
+	f->port_back = port_of(s, f, true);
 	f->base_us = UNKNOWN_BASE_US;
-	if (n->n)
-		f->port = n->port[n->n == 1 ? 0 : fab_hash(&f->key[0], f->spec->src) % n->n];
 	if (!walk(s, f, &w))
 		return;
 	f->base_us = (double)(2 * w.delay + w.first + w.back) / FAB_PS_PER_US;

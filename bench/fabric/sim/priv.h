@@ -22,7 +22,7 @@ enum event {
 
 enum { KIND_BITS = FAB_KIND_BITS };
 
-enum kind { DATA, ACK, NAK, CNP, PAUSE, HELLO, ADVICE, ASK, CREDIT };
+enum kind { DATA, ACK, NAK, CNP, PAUSE, HELLO, ADVICE, ASK, CREDIT, REQUEST };
 
 /* A cache line. */
 struct packet {
@@ -142,7 +142,7 @@ struct flow {
 	uint64_t gap;            /* until the next one, at the rate when it was sent */
 	uint64_t due_at, timer_at; /* of the events that are set; NEVER: none */
 	uint32_t next;           /* in the NIC's list */
-	uint32_t port;           /* the NIC's */
+	uint32_t port, port_back; /* the NIC's, and its receiver's on the way back */
 	uint32_t src, dst;       /* hosts */
 	uint32_t next_inbound;   /* of the receiver's agent: flow + 1; 0: none */
 	uint32_t agent_port;     /* of that agent, once it has the announcement */
@@ -183,6 +183,10 @@ uint64_t driver_due_now(const struct sim *s, const struct flow *f);
 void driver_sent_nothing(struct sim *s, struct flow *f, uint32_t bytes);
 void driver_no_advice(struct sim *s, uint32_t flow, const struct packet *k);
 void driver_ready(struct sim *s, uint32_t flow);
+
+/* Bytes of a segment; 0: there is no flow layer, or the flow is done. */
+double flow_segment(const struct flow *f);
+void flow_request(struct sim *s, const struct packet *k); /* of a READ; has arrived at the sender */
 
 extern const struct driver plain_driver, shim_driver, credit_driver, nscc_driver;
 extern const struct driver tcp_driver; /* with recovery and timeouts of its own */

@@ -2,6 +2,9 @@
 /*
  * The driver with the flow layer, as in the preload: a flow is one WRITE of a queue pair of its own,
  * or one for each message, a few of which are posted at a time, of which ccs_flow_next hands segments to the NIC; the last acknowledgement completes a segment.
+ * SENDs are not split. READs are posted by the flow's receiver: a segment is a request to the host
+ * that has the data, and their arrival completes it. CNPs and advice for them take the way to that
+ * host, too, although they concern the receiver: they come half an RTT late.
  */
 #include <stdlib.h>
 
@@ -16,7 +19,14 @@ struct shim {
 	struct ccs_flow flow;
 	struct ccs_telemetry telemetry;
 	uint64_t accepted, completed; /* bytes of the flow */
+	uint64_t requested;      /* by READs */
+	uint32_t requester;      /* the receiver's port for them */
 };
+
+double flow_segment(const struct flow *f)
+{
+	return f->driver == &shim_driver && f->shim ? f->shim->flow.segment : 0;
+}
 
 /* The library's clock is never 0. */
 static uint64_t ns(const struct sim *s)
@@ -42,9 +52,37 @@ static void accept(struct sim *s, uint32_t flow)
 		const uint64_t left = ready - h->accepted, most = f->spec->message;
 		const uint64_t len = most && most < left ? most : left;
 
-		ccs_flow_accept(&h->flow, len, CCS_WR_SPLIT | CCS_WR_SIGNALED);
+		ccs_flow_accept(&h->flow, len, (f->spec->verb == FAB_SEND ? 0 : CCS_WR_SPLIT) |
+				CCS_WR_SIGNALED);
 		h->accepted += len;
 	}
+}
+
+static void request(struct sim *s, uint32_t flow, uint32_t bytes)
+{
+	struct shim *h = s->flow[flow].shim;
+	const uint32_t i = new_packet(s);
+	struct packet *k = &s->packet[i];
+
+	h->requested += bytes;
+	k->flow = flow;
+	k->kind = REQUEST;
+	k->seq = h->requested;
+	k->ttl = (uint8_t)s->conf->ttl;
+	k->priority = (uint8_t)s->conf->cnp_priority;
+	k->dscp = FAB_CNP_DSCP;
+	k->sent = s->now;
+	k->len = (uint16_t)s->conf->wire.cnp;
+	port_put(s, h->requester, i);
+}
+
+void flow_request(struct sim *s, const struct packet *k)
+{
+	struct flow *f = &s->flow[k->flow];
+
+	if (k->seq > f->posted && !flow_is_done(f))
+		f->posted = k->seq;
+	flow_update(s, k->flow);
 }
 
 static void pump(struct sim *s, uint32_t flow)
@@ -53,8 +91,12 @@ static void pump(struct sim *s, uint32_t flow)
 	const struct ccs_seg *seg;
 	uint64_t wait;
 
-	while (ccs_flow_next(&f->shim->flow, ns(s), &seg) == CCS_NEXT_SEGMENT)
-		f->posted += seg->len;
+	while (ccs_flow_next(&f->shim->flow, ns(s), &seg) == CCS_NEXT_SEGMENT) {
+		if (f->spec->verb == FAB_READ)
+			request(s, flow, seg->len);
+		else
+			f->posted += seg->len;
+	}
 	wait = ccs_flow_wait(&f->shim->flow, ns(s));
 	if (wait && wait != UINT64_MAX)
 		flow_set_timer(s, flow, (wait - 1000) * 1000);
@@ -72,6 +114,7 @@ static void start(struct sim *s, uint32_t flow)
 	};
 
 	f->shim = fab_zeroed(1, sizeof(*f->shim));
+	f->shim->requester = f->port_back;
 	if (ccs_flow_init(&f->shim->flow, &conf, algorithm_of(s, f->spec->priority), WRS, SEGMENTS,
 			  ns(s)))
 		fab_memory(NULL);
@@ -81,7 +124,7 @@ static void start(struct sim *s, uint32_t flow)
 	pump(s, flow);
 }
 
-static void complete(struct sim *s, struct flow *f)
+static void complete(struct sim *s, struct flow *f, uint64_t arrived)
 {
 	struct ccs_flow *c = &f->shim->flow;
 	struct ccs_done done = { .ok = true, .earliest_ns = ns(s), .latest_ns = ns(s) };
@@ -90,7 +133,7 @@ static void complete(struct sim *s, struct flow *f)
 	for (done.number = c->seg_tail; done.number < c->seg_head; done.number++) {
 		const struct ccs_seg *seg = ccs_flow_seg(c, done.number);
 
-		if (f->shim->completed + seg->len > f->snd_una)
+		if (f->shim->completed + seg->len > arrived)
 			break;
 		f->shim->completed += seg->len;
 		ccs_flow_complete(c, &done, &wr);
@@ -112,8 +155,19 @@ static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t a
 	}
 	if (k->ce)
 		ccs_flow_cnp(&h->flow, ns(s));
-	if (acked)
-		complete(s, f);
+	if (acked && f->spec->verb != FAB_READ)
+		complete(s, f, f->snd_una);
+	pump(s, flow);
+}
+
+static void received(struct sim *s, uint32_t port, uint32_t flow)
+{
+	struct flow *f = &s->flow[flow];
+
+	(void)port;
+	if (f->spec->verb != FAB_READ || flow_is_done(f))
+		return;
+	complete(s, f, f->rcv_nxt);
 	pump(s, flow);
 }
 
@@ -161,5 +215,5 @@ static void stop(struct flow *f)
 
 const struct driver shim_driver = {
 	start, may_send, driver_due_now, driver_sent_nothing, ack, cnp, loss, advice, pump, stop,
-	ready, NULL,
+	ready, received,
 };

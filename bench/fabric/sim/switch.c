@@ -181,6 +181,8 @@ static uint64_t *store(struct sim *s, unsigned node, uint32_t to, const struct p
 
 	if (group->headroom > s->headroom_max)
 		s->headroom_max = group->headroom;
+	if (r != CCS_MMU_STORED && k->kind == DATA && k->priority == s->conf->lossless)
+		s->result->drops_lossless++;
 	return r == CCS_MMU_NO_INGRESS ? &s->result->drops_ingress
 		: r == CCS_MMU_NO_EGRESS ? &s->result->drops_egress : NULL;
 }
