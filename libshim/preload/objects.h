@@ -214,14 +214,19 @@ struct qp {
 	bool busy : 1, mixed : 1, failing : 1; /* counted in its CQ */
 	bool resumed : 1;                /* from SQD, since the application posted last */
 	bool counted : 1;                /* in shadow->busy */
+	bool may_split : 1;              /* created with entries for segments */
+	bool flush_seen : 1;             /* broken: the device has flushed a WQE */
 	bool sq_sig_all;
 	bool marker_posted;              /* then: behind all WQEs there is one of ours */
 	bool split_imm;                  /* of its policy */
 	uint8_t port;
 	enum ibv_qp_state state : 8;
 	bool syscalls;                   /* of its device */
+	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
+	uint32_t flush_vendor_err;       /* broken: of the device's flushed WQEs */
 	struct ccs_stats_slot *stats;    /* its entry of the statistics file; NULL: none */
 	uint64_t publish_ns;             /* when to update it; UINT64_MAX: never */
+	uint64_t created_ns;
 	struct ccs_flow flow;
 	struct feedback feedback;
 	struct ibv_qp_cap cap;           /* as returned to the application */
@@ -231,16 +236,11 @@ struct qp {
 	struct ccs_match_subject who;    /* what is known of its connection */
 	struct qp *prev, *next;          /* list of all live QPs, for reports */
 	struct parent_domain *domain;    /* that the application created it in; NULL: none */
-	bool may_split;                  /* created with entries for segments */
-	bool flush_seen;                 /* broken: the device has flushed a WQE */
-	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 	uint32_t peer_qpn;
-	uint64_t created_ns;
 	uint8_t peer_gid[16];            /* zeroes: unknown */
+	atomic_int refs;
 	struct ccs_timer timer;          /* in the pacer thread's wheel */
 	uint64_t flushed_ns;             /* broken: when nothing in flight completes any more */
-	uint32_t flush_vendor_err;       /* of the device's flushed WQEs */
-	atomic_int refs;
 };
 
 _Static_assert(sizeof(struct qp) <= 1536, "the pools have blocks of this size");
