@@ -227,6 +227,8 @@ struct qp {
 	struct ccs_stats_slot *stats;    /* its entry of the statistics file; NULL: none */
 	uint64_t publish_ns;             /* when to update it; UINT64_MAX: never */
 	uint64_t created_ns;
+	uint32_t held_end;               /* behind the last segment that the gate held back; for so */
+	uint16_t held_us;                /* long, up to UINT16_MAX */
 	struct ccs_flow flow;
 	struct feedback feedback;
 	struct ibv_qp_cap cap;           /* as returned to the application */

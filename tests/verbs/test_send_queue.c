@@ -171,6 +171,52 @@ static void the_last_message_arrives_before_the_qp_ends(void **state)
 	}
 }
 
+/* While the shim waits, the device carries out WQEs. */
+static bool step_in_naps;
+
+__attribute__((visibility("default")))
+int nanosleep(const struct timespec *nap, struct timespec *left)
+{
+	if (step_in_naps)
+		fake_step(16);
+	return clock_nanosleep(CLOCK_REALTIME, 0, nap, left);
+}
+
+/* It has left the gate, late, and the device has not got to it. */
+static void a_message_that_was_held_back_arrives_before_the_qp_ends(void **state)
+{
+	const struct timespec nap = { .tv_nsec = 5000000 };
+	struct ibv_wc wc;
+	struct rig r;
+
+	(void)state;
+	if (strncmp(rig_mode_now->name, "gated", 5) != 0)
+		skip();
+	for (unsigned destroy = 0; destroy < 2; destroy++) {
+		rig_open(&r, (struct rig_conf){ 0 });
+		r.src[RIG_BUF - 1] = 1;
+		fake_link(0, 0);
+		fake_hold(true);
+		assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 4096, 0), 0);
+		assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, RIG_BUF - 1, 1, 0), 0);
+		assert_int_equal(fake_pending(), 1);
+		nanosleep(&nap, NULL);
+		assert_int_equal(fake_step(1), 1);
+		for (unsigned spins = 0; !fake_pending() && rig_keep_waiting(&spins);)
+			assert_int_equal(ibv_poll_cq(r.scq, 1, &wc), 0);
+		assert_int_equal(fake_pending(), 1);
+		assert_int_equal(r.dst[RIG_BUF - 1], 0);
+		step_in_naps = true;
+		assert_int_equal(destroy ? ibv_destroy_qp(r.a) : rig_state(r.a, IBV_QPS_ERR), 0);
+		step_in_naps = false;
+		fake_hold(false);
+		assert_int_equal(r.dst[RIG_BUF - 1], 1);
+		if (destroy)
+			r.a = NULL;
+		rig_close(&r);
+	}
+}
+
 /* The first WQE fails, and irdma completes nothing that is posted afterwards. */
 static void a_sleeping_sender_gets_all_its_flushed_wrs(void **state)
 {
@@ -241,6 +287,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_devices_depth_is_granted_and_in_force),
 		cmocka_unit_test(observing_requests_no_more_entries),
 		cmocka_unit_test(the_last_message_arrives_before_the_qp_ends),
+		cmocka_unit_test(a_message_that_was_held_back_arrives_before_the_qp_ends),
 		cmocka_unit_test(a_sleeping_sender_gets_all_its_flushed_wrs),
 		cmocka_unit_test(a_message_that_is_too_long_fails_as_a_whole),
 	};

@@ -106,6 +106,16 @@ static uint64_t return_refused(struct qp *qp, uint64_t first, const struct ibv_s
 	return qp->flow.wr_next;
 }
 
+/* The newest segments were held back: ccs_post_linger() waits for them, too. */
+static void note_held(struct qp *qp, uint64_t now_ns)
+{
+	const uint64_t since_ns = qp->flow.gated_since_ns;
+	const uint64_t us = now_ns > since_ns ? (now_ns - since_ns) / 1000 : 0;
+
+	qp->held_end = (uint32_t)qp->flow.seg_head;
+	qp->held_us = us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
+}
+
 /* Emit until the gate closes. Returns the device's error code, and in *refused the WR. */
 static int emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 {
@@ -118,6 +128,8 @@ static int emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 		fill_batch(qp, &b, now_ns);
 		if (b.n)
 			ccs_notify_before_post(qp);
+		if (b.n && qp->flow.gated_since_ns)
+			note_held(qp, ccs_now(now_ns));
 		rc = b.n ? post_to_device(qp, b.wr, &bad) : 0;
 		if (rc) {
 			*refused = return_refused(qp, b.first, b.wr, bad);
@@ -316,16 +328,23 @@ void ccs_post_flush(struct qp *qp, uint64_t *now_ns)
 		await_flush(qp, now_ns);
 }
 
-/* Emit what is deferred, ungated. Returns for how long it has been. */
+/* For how long, ns, segments that are in flight have been held back before; 0: none is. */
+static uint64_t held_in_flight_ns(const struct qp *qp)
+{
+	return (int32_t)(qp->held_end - (uint32_t)qp->flow.seg_tail) > 0 ? 1000ull * qp->held_us : 0;
+}
+
+/* Emit what is deferred, ungated. Returns for how long that, or what is in flight, has been. */
 static uint64_t emit_last(struct qp *qp)
 {
 	struct ccs_flow *f = &qp->flow;
 	uint64_t now_ns = CCS_TIME_UNKNOWN, since_ns = f->gated_since_ns, refused;
 	int rc;
 
-	if (qp->dead || qp->broken || f->state != CCS_FLOW_RUN || !ccs_flow_waiting(f) ||
-	    !qp->policy->options.linger)
+	if (qp->dead || qp->broken || f->state != CCS_FLOW_RUN || !qp->policy->options.linger)
 		return 0;
+	if (!ccs_flow_waiting(f))
+		return held_in_flight_ns(qp);
 	f->state = CCS_FLOW_FLUSH;
 	rc = emit(qp, &now_ns, &refused);
 	f->state = CCS_FLOW_RUN;
