@@ -110,15 +110,6 @@ bool ccs_cq_resize_ready(struct cq *cq)
 	return true;
 }
 
-void ccs_cq_set_usual(struct cq *cq)
-{
-	const struct shadow *s = atomic_load(&cq->shadows);
-
-	while (s && !s->size)
-		s = s->next; /* it is destroyed */
-	atomic_store(&cq->usual, s && !cq->channel && !cq->ex && !cq->closing);
-}
-
 struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries, uint32_t most)
 {
 	struct shadow *s;

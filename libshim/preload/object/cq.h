@@ -32,7 +32,14 @@ void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries);
 bool ccs_cq_resize_ready(struct cq *cq);
 
 /* After a change of its shadow CQs, or of cq->closing. */
-void ccs_cq_set_usual(struct cq *cq);
+static inline void ccs_cq_set_usual(struct cq *cq)
+{
+	const struct shadow *s = atomic_load(&cq->shadows);
+
+	while (s && !s->size)
+		s = s->next; /* it is destroyed */
+	atomic_store(&cq->usual, s && !cq->channel && !cq->ex && !cq->closing);
+}
 
 static inline uint32_t ccs_cq_ready_count(const struct cq *cq)
 {
