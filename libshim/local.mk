@@ -271,14 +271,22 @@ libccshim_la_SOURCES = \
 	libshim/preload/control/qp_telemetry.h \
 	libshim/preload/control/set_request.c \
 	libshim/preload/control/set_request.h \
+	libshim/preload/datapath/accept.c \
+	libshim/preload/datapath/accept.h \
+	libshim/preload/datapath/bind.c \
 	libshim/preload/datapath/complete.c \
 	libshim/preload/datapath/complete.h \
+	libshim/preload/datapath/emit.c \
+	libshim/preload/datapath/emit.h \
+	libshim/preload/datapath/linger.c \
+	libshim/preload/datapath/linger.h \
 	libshim/preload/datapath/pacer_thread.c \
 	libshim/preload/datapath/pacer_thread.h \
 	libshim/preload/datapath/poll.c \
 	libshim/preload/datapath/poll.h \
 	libshim/preload/datapath/post.c \
 	libshim/preload/datapath/post.h \
+	libshim/preload/datapath/staged.c \
 	libshim/preload/datapath/wr.c \
 	libshim/preload/datapath/wr.h \
 	libshim/preload/interpose/context_ops.c \

@@ -134,7 +134,7 @@ struct ccs_flow {
 	uint32_t segment;                /* bytes */
 	uint32_t reads;                  /* outstanding READs and atomics */
 	uint16_t max_reads;
-	uint16_t fastpath_bytes;         /* budget of ccs_flow_post_fast/_whole; with fastpath_wrs */
+	uint16_t fastpath_bytes;         /* budget of fast posts and runs; with fastpath_wrs */
 
 	/* The gate, for each segment. `window`, `ramping` and `draining` are copies of what is
 	 * in slow_start, which is not in these cache lines. */

@@ -119,7 +119,7 @@ struct cq {
 	uint64_t wc_flags;               /* that it was created with */
 	bool unsupported;                /* created with features that we do not know */
 	bool one_thread;                 /* only one thread polls it, as the application promised */
-	atomic_bool usual;               /* has shadow CQs, no channel or extended fields; not closing */
+	atomic_bool usual;               /* shadow CQs, no channel or extended fields; not closing */
 	struct ctx *ctx;
 	struct ibv_comp_channel *channel;
 	void *cq_context;
@@ -227,13 +227,13 @@ struct qp {
 	struct ccs_stats_slot *stats;    /* its entry of the statistics file; NULL: none */
 	uint64_t publish_ns;             /* when to update it; UINT64_MAX: never */
 	uint64_t created_ns;
-	uint32_t held_end;               /* behind the last segment that the gate held back; for so */
-	uint16_t held_us;                /* long, up to UINT16_MAX */
+	uint32_t held_end;               /* behind the last segment that the gate held back */
+	uint16_t held_us;                /* for so long, up to UINT16_MAX */
 	struct ccs_flow flow;
 	struct feedback feedback;
 	struct ibv_qp_cap cap;           /* as returned to the application */
 	uint32_t reserved;               /* entries of the shadow CQ */
-	struct ibv_send_wr *copy;        /* flow.wr_mask + 1: deferred WRs, and more (wr.h); or NULL */
+	struct ibv_send_wr *copy;        /* deferred WRs, and more (wr.h); NULL: none was yet */
 	const struct ccs_policy *policy; /* in force */
 	struct ccs_match_subject who;    /* what is known of its connection */
 	struct qp *prev, *next;          /* list of all live QPs, for reports */

@@ -15,8 +15,8 @@
 #include "observe/log.h"
 #include "preload/clock.h"
 #include "preload/control/set_request.h"
+#include "preload/datapath/emit.h"
 #include "preload/datapath/poll.h"
-#include "preload/datapath/post.h"
 #include "preload/object/qp.h"
 
 enum { SPIN_WINDOW_NS = 200000, SPIN_GRACE_NS = 50000 };
@@ -42,7 +42,7 @@ _Atomic uint64_t ccs_pacer_thread_next_ns = UINT64_MAX;
 static void pump_qp(struct qp *qp, uint64_t now_ns)
 {
 	ccs_lock(&qp->lock);
-	ccs_post_pump(qp, &now_ns);
+	ccs_emit_pump(qp, &now_ns);
 	ccs_qp_leave(qp);
 }
 

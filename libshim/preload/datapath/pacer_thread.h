@@ -4,7 +4,7 @@
 /* The timer wheel of QPs with deferred WRs, and the thread that serves it. */
 #include "preload/control/set_request.h"
 
-/* Call ccs_post_pump() for the QP at due_ns. False: there is no thread, so nothing may wait. */
+/* Call ccs_emit_pump() for the QP at due_ns. False: there is no thread, so nothing may wait. */
 bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns);
 void ccs_pacer_thread_cancel(struct qp *qp);
 unsigned ccs_pacer_thread_waiting(void);           /* QPs that are scheduled */

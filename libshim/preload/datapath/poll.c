@@ -2,10 +2,10 @@
 /*
  * Polling of completion queues: the application's CQ and its shadow CQs are merged.
  *
- * poll.c, post.c and pacer_thread.c call each other, the only call circle in preload/: polling
- * completes segments, so deferred WRs are emitted (ccs_post_pump); posting polls when the send
- * queue is full (ccs_cq_drain), and schedules WRs that must wait; the pacer thread polls and emits
- * when they are due. Calls do not nest further, because ccs_post_pump() never polls.
+ * poll.c, emit.c and pacer_thread.c call each other, the only call circle in preload/: polling
+ * completes segments, so deferred WRs are emitted (ccs_emit_pump); emission schedules WRs that must
+ * wait; the pacer thread polls and emits when they are due. Calls do not nest further, because
+ * ccs_emit_pump() never polls.
  */
 #include "preload/datapath/poll.h"
 
@@ -15,8 +15,8 @@
 #include "base/probe.h"
 #include "preload/clock.h"
 #include "preload/datapath/complete.h"
+#include "preload/datapath/emit.h"
 #include "preload/datapath/pacer_thread.h"
-#include "preload/datapath/post.h"
 #include "preload/object/cq.h"
 #include "preload/object/cq_ex.h"
 #include "preload/object/notify.h"
@@ -39,7 +39,7 @@ static int pop_ready(struct cq *cq, int n, struct ibv_wc *wc)
 
 static void pump_and_unlock(struct qp *qp)
 {
-	ccs_post_pump(qp, &qp->cq->polled_ns);
+	ccs_emit_pump(qp, &qp->cq->polled_ns);
 	ccs_qp_leave(qp);
 }
 
@@ -220,7 +220,7 @@ static void watch(struct cq *cq)
 	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
 		ccs_lock(&qp->lock);
 		if (qp->busy)
-			ccs_post_pump(qp, &cq->polled_ns);
+			ccs_emit_pump(qp, &cq->polled_ns);
 		ccs_qp_leave(qp);
 	}
 }

@@ -75,8 +75,8 @@ int ccs_wr_check(const struct qp *qp, const struct ibv_send_wr *wr);
  * result of ccs_wr_check(). */
 int ccs_wr_keep(struct qp *qp, uint64_t number);
 
-/* Build the WQE of a segment, the n-th of its doorbell. If it is not all of its WR, the QP must have
- * the memory for copies. */
+/* Build the WQE of a segment, the n-th of its doorbell. If it is not all of its WR, the QP must
+ * have the memory for copies. */
 void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
 		  struct ibv_send_wr *out, uint32_t n);
 
@@ -101,8 +101,8 @@ static inline struct ibv_send_wr *ccs_wr_copy(const struct qp *qp, uint64_t numb
 	return &qp->copy[number & qp->flow.wr_mask];
 }
 
-/* Behind the copies are their scatter lists, of cap.max_send_sge entries, then those of a doorbell's
- * segments, then the copies' inline data. */
+/* Behind the copies are their scatter lists, of cap.max_send_sge entries, then those of the
+ * segments of a doorbell, then the copies' inline data. */
 static inline struct ibv_sge *ccs_wr_sges(const struct qp *qp, size_t list)
 {
 	return (struct ibv_sge *)(void *)(qp->copy + qp->flow.wr_mask + 1) +

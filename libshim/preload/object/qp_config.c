@@ -8,7 +8,7 @@
 #include "preload/clock.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
-#include "preload/datapath/post.h"
+#include "preload/datapath/emit.h"
 #include "preload/object/context.h"
 #include "preload/object/qp.h"
 #include "preload/report/publish.h"
@@ -72,7 +72,7 @@ void ccs_qp_change_policy(struct qp *qp, const struct ccs_policy *policy)
 	ccs_lock(&qp->lock);
 	if (!qp->dead && policy != qp->policy) {
 		ccs_qp_apply_policy(qp, policy, now_ns);
-		ccs_post_pump(qp, &now_ns);
+		ccs_emit_pump(qp, &now_ns);
 		ccs_publish(qp, now_ns);
 	}
 	ccs_qp_leave(qp);

@@ -10,7 +10,8 @@
 #include "preload/control/qp_feedback.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/poll.h"
-#include "preload/datapath/post.h"
+#include "preload/datapath/emit.h"
+#include "preload/datapath/linger.h"
 #include "preload/interpose/real.h"
 #include "preload/object/cq.h"
 #include "preload/object/parent_domain.h"
@@ -98,7 +99,7 @@ static void set_dead(struct qp *qp, bool dead)
 	if (dead)
 		ccs_pacer_thread_cancel(qp);
 	else
-		ccs_post_pump(qp, &now_ns);
+		ccs_emit_pump(qp, &now_ns);
 	ccs_qp_leave(qp);
 	errno = err;
 }
@@ -205,8 +206,8 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	if (mask & IBV_QP_STATE)
 		enter_state(qp, attr);
 	if (qp->state == IBV_QPS_ERR)
-		ccs_post_flush(qp, &now_ns);
-	ccs_post_pump(qp, &now_ns);
+		ccs_emit_flush(qp, &now_ns);
+	ccs_emit_pump(qp, &now_ns);
 	ccs_publish(qp, ccs_now(&now_ns));
 	ccs_qp_leave(qp);
 	return 0;
@@ -232,7 +233,7 @@ int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		return ccs_real()->ibv_modify_qp(qp->real, attr, mask);
 	}
 	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR)
-		ccs_post_linger(qp);
+		ccs_linger(qp);
 	if (writes)
 		ccs_wr_batch_lock(qp);
 	rc = to_reset ? modify_to_reset(qp, attr, mask) : modify_state(qp, attr, mask);
@@ -281,7 +282,7 @@ int ccs_qp_destroy(struct qp *qp)
 		ccs_qp_set_send_cq(qp, false);
 		return ccs_real()->ibv_destroy_qp(qp->real);
 	}
-	ccs_post_linger(qp);
+	ccs_linger(qp);
 	set_dead(qp, true);
 	ccs_purge_begin(&purge, qp->real, false);
 	ccs_parent_domain_set_pd(qp, false);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Acceptance of WRs into a flow's send queue. */
+#include "preload/datapath/accept.h"
+
+#include "preload/datapath/emit.h"
+#include "preload/datapath/poll.h"
+#include "preload/datapath/wr.h"
+#include "preload/object/mr.h"
+
+enum { NEVER_SPLIT = 256 /* bytes: no segment is shorter */ };
+
+/*
+ * The same for one that is just being posted: it waits if what fills the device's queue
+ * are segments of ours, and it is fit. Else the device would have refused it without us.
+ */
+bool ccs_accept_can_defer(struct qp *qp, int rc, uint64_t refused)
+{
+	const struct ccs_flow *f = &qp->flow;
+
+	return ccs_emit_is_full(qp, rc, refused) &&
+	       f->seg_head - f->seg_tail > f->wr_next - f->wr_tail &&
+	       !(ccs_flow_wr(f, refused)->flags & CCS_WR_NO_DEFER) && !ccs_wr_keep(qp, refused);
+}
+
+/* Completions that are not polled yet occupy entries: poll them before refusing a WR. */
+void ccs_accept_make_room(struct qp *qp, uint64_t n)
+{
+	const struct ccs_flow *f = &qp->flow;
+
+	if (f->wr_head - f->wr_tail + n <= f->wr_limit)
+		return;
+	ccs_unlock(&qp->lock);
+	ccs_lock(&qp->cq->lock);
+	ccs_cq_drain(qp->cq);
+	ccs_unlock(&qp->cq->lock);
+	ccs_lock(&qp->lock);
+}
+
+/* The flow has assigned a number to this WR. */
+static void set_source(struct qp *qp, uint64_t number, const struct ibv_send_wr *wr)
+{
+	struct ccs_wr *w = ccs_flow_wr(&qp->flow, number);
+
+	w->source = wr;
+	w->id = wr->wr_id;
+}
+
+/*
+ * Whether a WRITE or READ may be handed over in segments. What the device would refuse as a whole
+ * must get there as a whole; and without memory to keep it, the rest of a WR that is partly
+ * carried out could neither wait nor be refused.
+ */
+static bool may_split(struct qp *qp, const struct ibv_send_wr *wr, uint64_t len)
+{
+	return qp->flow.enforce && qp->flow.split && len <= qp->ctx->max_message &&
+	       ccs_mr_covers(qp->ctx, wr) &&
+	       (len <= qp->flow.segment || qp->copy || !ccs_qp_alloc_copies(qp));
+}
+
+/* Accept one WR; returns its CCS_WR_* flags. */
+uint32_t ccs_accept(struct qp *qp, const struct ibv_send_wr *wr)
+{
+	const uint64_t len = ccs_wr_len(qp, wr);
+	uint32_t flags = ccs_wr_flags(qp, wr);
+
+	if ((flags & CCS_WR_SPLIT) && len > NEVER_SPLIT && !may_split(qp, wr, len))
+		flags &= ~(uint32_t)CCS_WR_SPLIT;
+	set_source(qp, ccs_flow_accept(&qp->flow, len, flags), wr);
+	return flags;
+}

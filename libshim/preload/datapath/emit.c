@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Emission: hand the segments that the gate allows to the device, and schedule those that have to
+ * wait. This file is part of a call circle: see poll.c.
+ */
+#include "preload/datapath/emit.h"
+
+#include <errno.h>
+
+#include "observe/log.h"
+#include "preload/control/qp_feedback.h"
+#include "preload/datapath/pacer_thread.h"
+#include "preload/datapath/wr.h"
+#include "preload/interpose/real.h"
+#include "preload/report/publish.h"
+#include "preload/report/uncontrolled.h"
+#include "preload/shim.h"
+
+enum { LOOK_MIN_NS = 10000, LOOK_MAX_NS = 1000000, LOOKS_AT_ONCE = 16, FLUSH_NS = 100000000 };
+
+static void fill_batch(struct qp *qp, struct ccs_doorbell *b, uint64_t *now_ns)
+{
+	const struct ccs_seg *seg;
+	uint64_t number;
+
+	if (__builtin_expect(ccs_flow_wants_entries(&qp->flow, CCS_BATCH), 0))
+		ccs_qp_add_entries(qp);
+	for (b->n = 0; b->n < CCS_BATCH && ccs_flow_waiting(&qp->flow); b->n++) {
+		if (ccs_emit_next(qp, now_ns, &seg) != CCS_NEXT_SEGMENT)
+			break;
+		number = ccs_flow_newest(&qp->flow);
+		if (!b->n)
+			b->first = number;
+		else
+			b->wr[b->n - 1].next = &b->wr[b->n];
+		ccs_wr_build(qp, seg, ccs_token(qp, number), &b->wr[b->n], (uint32_t)b->n);
+	}
+}
+
+/* Where a doorbell is a system call, a thread could be cancelled in it, with our locks held. */
+__attribute__((noinline)) int ccs_emit_uncancelled(const struct qp *qp, struct ibv_send_wr *wr,
+						      struct ibv_send_wr **bad)
+{
+	int state, rc;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	rc = qp->ctx->real.post_send(qp->real, wr, bad);
+	pthread_setcancelstate(state, NULL);
+	return rc;
+}
+
+/*
+ * The device refused WQE `bad` of a doorbell whose first one is segment `first`: return it and
+ * those behind it to the queue. Returns the number of its WR. Without a bad_wr (rxe, when the
+ * doorbell fails) the device has kept the WQEs, so they count as in flight, and no WR is refused.
+ */
+uint64_t ccs_emit_return(struct qp *qp, uint64_t first, const struct ibv_send_wr *wqes,
+			       const struct ibv_send_wr *bad)
+{
+	if (!bad)
+		return UINT64_MAX;
+	ccs_flow_unsend(&qp->flow, first + (uint64_t)(bad - wqes));
+	return qp->flow.wr_next;
+}
+
+/* The newest segments were held back: ccs_linger() waits for them, too. */
+static void note_held(struct qp *qp, uint64_t now_ns)
+{
+	const uint64_t since_ns = qp->flow.gated_since_ns;
+	const uint64_t us = now_ns > since_ns ? (now_ns - since_ns) / 1000 : 0;
+
+	qp->held_end = (uint32_t)qp->flow.seg_head;
+	qp->held_us = us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
+}
+
+/* Emit until the gate closes. Returns the device's error code, and in *refused the WR. */
+int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
+{
+	struct ccs_doorbell b;
+
+	do {
+		struct ibv_send_wr *bad = NULL;
+		int rc;
+
+		fill_batch(qp, &b, now_ns);
+		if (b.n)
+			ccs_notify_before_post(qp);
+		if (b.n && qp->flow.gated_since_ns)
+			note_held(qp, ccs_now(now_ns));
+		rc = b.n ? ccs_emit_to_device(qp, b.wr, &bad) : 0;
+		if (rc) {
+			*refused = ccs_emit_return(qp, b.first, b.wr, bad);
+			return rc;
+		}
+	} while (b.n == CCS_BATCH);
+	return 0;
+}
+
+/*
+ * The device refused a WR that had been accepted, which cannot be reported as a refusal any more.
+ * Validation makes this unlikely; if it happens, the QP is failed as the device would have done,
+ * and the shim completes the WRs that the device did not accept.
+ */
+void ccs_emit_fail(struct qp *qp, int rc)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (qp->dead)
+		return; /* the application is resetting or destroying it */
+	ccs_log_once(CCS_LOG_WARN, "QP %u: the device refused a deferred WR (error %d); the QP is "
+		     "set to the error state",
+		     qp->real->qp_num, rc);
+	ccs_flow_fail(&qp->flow);
+	qp->broken = true;
+	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
+}
+
+/*
+ * If the application does not poll, look for completions after this long: often enough that RTTs
+ * are precise (rtt.c), but less often if many QPs wait, because one look serves all of a CQ.
+ */
+static uint64_t look_ns(const struct qp *qp)
+{
+	const unsigned waiting = ccs_pacer_thread_waiting();
+	double ns = 500 * qp->flow.cc.path.base_rtt_us;
+
+	if (ns < LOOK_MIN_NS)
+		ns = LOOK_MIN_NS;
+	if (waiting > LOOKS_AT_ONCE)
+		ns *= (double)waiting / LOOKS_AT_ONCE;
+	return ns > LOOK_MAX_NS ? LOOK_MAX_NS : (uint64_t)ns;
+}
+
+/*
+ * A WQE behind all others of a failed QP. Where the device flushes it, its completion says that
+ * unsignalled ones before it succeeded, how such a completion looks, and wakes an application
+ * that sleeps.
+ */
+static void post_marker(struct qp *qp)
+{
+	struct ibv_send_wr wr = { .wr_id = ccs_token(qp, qp->flow.seg_head),
+				  .opcode = IBV_WR_RDMA_WRITE,
+				  .send_flags = IBV_SEND_SIGNALED }, *bad;
+
+	if (!qp->marker_posted)
+		qp->marker_posted = !ccs_emit_to_device(qp, &wr, &bad);
+}
+
+/* Polls complete the WRs of a failed QP, see ccs_complete_broken(). */
+void ccs_emit_await_flush(struct qp *qp, uint64_t *now_ns)
+{
+	const struct ccs_flow *f = &qp->flow;
+	const uint64_t inflight = f->seg_head - f->seg_tail;
+	const bool wait = inflight || !qp->flush_seen;
+	uint64_t due = 0;
+
+	if (wait && f->unsignalled >= inflight && !qp->ctx->ignores_in_error)
+		post_marker(qp);
+	if (wait && !qp->flushed_ns)
+		qp->flushed_ns = ccs_now(now_ns) + FLUSH_NS;
+	if (wait)
+		due = qp->flushed_ns;
+	atomic_store(&qp->cq->broken, true);
+	if (qp->notifies)
+		ccs_notify_count(qp);
+	if (ccs_emit_must_look(qp) && (!due || due > ccs_now(now_ns) + look_ns(qp)))
+		due = ccs_now(now_ns) + look_ns(qp);
+	if (due)
+		ccs_pacer_thread_schedule(qp, due, ccs_now(now_ns));
+	else if (qp->scheduled)
+		ccs_pacer_thread_cancel(qp);
+	qp->scheduled = due;
+}
+
+/* Without a thread, WRs of an application that sleeps would stay deferred: defer none any more. */
+static void disable_enforcement(struct qp *qp, uint64_t *now_ns)
+{
+	uint64_t refused;
+	int rc;
+
+	ccs_notify_eagerly(qp->cq);
+	if (!qp->flow.enforce)
+		return;
+	qp->flow.enforce = false;
+	ccs_uncontrolled_qp(CCS_PASS_NO_THREAD, qp->real);
+	rc = ccs_emit(qp, now_ns, &refused);
+	if (rc && !ccs_emit_is_full(qp, rc, refused))
+		ccs_emit_fail(qp, rc);
+}
+
+/* As ccs_flow_wait(). Where a completion may open the gate, look for one meanwhile. */
+static uint64_t due_ns(struct qp *qp, uint64_t now_ns)
+{
+	const uint64_t due = ccs_flow_wait(&qp->flow, now_ns), look = now_ns + look_ns(qp);
+
+	return due > look && !qp->flow.paced ? look : due;
+}
+
+/* WRs are deferred, or none is any more and the timer must be cancelled. */
+void ccs_emit_schedule_deferred(struct qp *qp, uint64_t *now_ns)
+{
+	uint64_t due = due_ns(qp, ccs_now(now_ns));
+
+	if (qp->flow.state == CCS_FLOW_SQD)
+		due = 0; /* in SQD: emission continues when the application leaves that state */
+	if (ccs_emit_must_look(qp) && (!due || due > *now_ns + look_ns(qp)))
+		due = *now_ns + look_ns(qp);
+	if (due) {
+		if (!ccs_pacer_thread_schedule(qp, due, *now_ns))
+			disable_enforcement(qp, now_ns);
+	} else if (qp->scheduled) {
+		ccs_pacer_thread_cancel(qp);
+	}
+	qp->scheduled = due;
+}
+
+static void emit_and_schedule(struct qp *qp, uint64_t *now_ns)
+{
+	uint64_t refused;
+	const int rc = ccs_emit(qp, now_ns, &refused);
+
+	if (ccs_emit_is_full(qp, rc, refused)) {
+		qp->scheduled = true;
+		ccs_now(now_ns);
+		if (!ccs_pacer_thread_schedule(qp, *now_ns + look_ns(qp), *now_ns))
+			disable_enforcement(qp, now_ns);
+		return;
+	}
+	if (rc)
+		ccs_emit_fail(qp, rc);
+	ccs_emit_schedule(qp, now_ns);
+}
+
+/*
+ * Emit; if one of the WRs just posted must not be deferred, regardless of the gate: WRs queued
+ * before it are emitted too, as far as the device has space. Also in SQD: the device accepts WQEs
+ * then, and begins none. Before RTS some devices do the same (mlx4, libmlx5 before rdma-core 40),
+ * and all others refuse.
+ */
+int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *refused)
+{
+	struct ccs_flow *f = &qp->flow;
+	const enum ccs_flow_state state = f->state;
+	int rc;
+
+	if ((flags & CCS_WR_NO_DEFER) || qp->state < IBV_QPS_RTS)
+		f->state = CCS_FLOW_FLUSH;
+	/* rxe continues after SQD when it gets a WQE. What is in flight would open the gate. */
+	f->skip_gate = qp->resumed;
+	qp->resumed = false;
+	rc = ccs_emit(qp, now_ns, refused);
+	f->skip_gate = false;
+	f->state = state;
+	return rc;
+}
+
+void ccs_emit_pump(struct qp *qp, uint64_t *now_ns)
+{
+	int saved;
+
+	ccs_qp_feedback_poll(qp, now_ns);
+	ccs_publish_due(qp, *now_ns);
+	if (ccs_emit_is_idle(qp) && !qp->broken) {
+		ccs_publish_idle(qp);
+		return;
+	}
+	if (qp->dead || qp->state < IBV_QPS_RTS)
+		return;
+	saved = errno;
+	if (qp->broken)
+		ccs_emit_await_flush(qp, now_ns);
+	else
+		emit_and_schedule(qp, now_ns);
+	errno = saved; /* no call of the application was refused */
+}
+
+void ccs_emit_flush(struct qp *qp, uint64_t *now_ns)
+{
+	ccs_qp_fail(qp);
+	if (qp->broken)
+		ccs_emit_await_flush(qp, now_ns);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_EMIT_H
+#define CCS_EMIT_H
+/* Emission of segments, and what posting shares with it. qp->lock is held in all of it. */
+#include <errno.h>
+
+#include "preload/clock.h"
+#include "preload/object/notify.h"
+#include "preload/object/qp.h"
+
+/* One doorbell's worth of segments. */
+struct ccs_doorbell {
+	struct ibv_send_wr wr[CCS_BATCH];
+	uint64_t first;                  /* number of its first segment */
+	int n;
+};
+
+/* For completions, because the application sleeps and the device may not wake it. */
+static inline bool ccs_emit_must_look(const struct qp *qp)
+{
+	return qp->busy && ccs_notify_waits(qp->cq);
+}
+
+/* No WR is deferred, nor was any at the last pump. */
+static inline bool ccs_emit_is_idle(const struct qp *qp)
+{
+	return !ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns &&
+	       !ccs_emit_must_look(qp);
+}
+
+static inline enum ccs_next ccs_emit_next(struct qp *qp, uint64_t *now_ns,
+					  const struct ccs_seg **seg)
+{
+	const enum ccs_next next = ccs_flow_next(&qp->flow, *now_ns, seg);
+
+	return next == CCS_NEXT_NEED_TIME ? ccs_flow_next(&qp->flow, ccs_now(now_ns), seg) : next;
+}
+
+/* Emit until the gate closes. Returns the device's error code, and in *refused the WR. */
+int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused);
+/* The same for WRs that were just posted, of these flags: regardless of the gate if need be. */
+int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *refused);
+/* Where a doorbell is a system call. */
+int ccs_emit_uncancelled(const struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+/* The device has refused a WQE of a doorbell. Returns the number of its WR. */
+uint64_t ccs_emit_return(struct qp *qp, uint64_t first, const struct ibv_send_wr *wqes,
+			 const struct ibv_send_wr *bad);
+/* The device has refused a WR that had been accepted. */
+void ccs_emit_fail(struct qp *qp, int rc);
+/* Private to ccs_emit_schedule(). */
+void ccs_emit_await_flush(struct qp *qp, uint64_t *now_ns);
+void ccs_emit_schedule_deferred(struct qp *qp, uint64_t *now_ns);
+/* Emit what the gate allows, and schedule the rest; the time may be unknown. */
+void ccs_emit_pump(struct qp *qp, uint64_t *now_ns);
+/* The application has moved the QP to ERR. */
+void ccs_emit_flush(struct qp *qp, uint64_t *now_ns);
+
+static inline int ccs_emit_to_device(struct qp *qp, struct ibv_send_wr *wr,
+				     struct ibv_send_wr **bad)
+{
+	ccs_qp_wake_shadow(qp);
+	if (__builtin_expect(qp->syscalls, 0))
+		return ccs_emit_uncancelled(qp, wr, bad);
+	return qp->ctx->real.post_send(qp->real, wr, bad);
+}
+
+/* The device counts its entries in another way than we do: completions will free some. */
+static inline bool ccs_emit_is_full(const struct qp *qp, int rc, uint64_t refused)
+{
+	return rc == ENOMEM && refused != UINT64_MAX && qp->flow.seg_tail != qp->flow.seg_head;
+}
+
+static inline __attribute__((always_inline)) void ccs_emit_schedule(struct qp *qp, uint64_t *now_ns)
+{
+	if (qp->broken)
+		ccs_emit_await_flush(qp, now_ns);
+	else if (!ccs_emit_is_idle(qp))
+		ccs_emit_schedule_deferred(qp, now_ns);
+}
+
+/*
+ * Of a failed QP: the WRs that the device has will complete first, and then ours. As long as there
+ * are none of ours, further WRs go to the device.
+ */
+static inline bool ccs_emit_is_ours_to_flush(const struct qp *qp)
+{
+	return qp->broken && (ccs_flow_waiting(&qp->flow) || qp->marker_posted);
+}
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_LINGER_H
+#define CCS_LINGER_H
+/* The last WRs of a QP. */
+#include "preload/objects.h"
+
+/* The application is about to destroy the QP, or to move it to ERR. No lock is held. */
+void ccs_linger(struct qp *qp);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Posting of WRs that a batch of ibv_wr_* has staged in the QP's copies. */
+#include "preload/datapath/post.h"
+
+#include <errno.h>
+
+#include "base/probe.h"
+#include "preload/control/qp_feedback.h"
+#include "preload/datapath/accept.h"
+#include "preload/datapath/emit.h"
+#include "preload/datapath/wr.h"
+#include "preload/report/publish.h"
+#include "preload/shim.h"
+
+void ccs_post_reclaim(struct qp *qp, uint32_t n)
+{
+	if (ccs_forked())
+		return;
+	ccs_lock(&qp->lock);
+	ccs_accept_make_room(qp, n);
+	ccs_wr_batch_update_space(qp);
+	ccs_qp_leave(qp);
+}
+
+/* In a child: pass the staged WRs to the device unchanged. */
+static int post_staged_uncontrolled(struct qp *qp, uint32_t n)
+{
+	struct ibv_send_wr *bad;
+
+	for (uint32_t i = 0; i + 1 < n; i++)
+		ccs_wr_copy(qp, qp->flow.wr_head + i)->next =
+			ccs_wr_copy(qp, qp->flow.wr_head + i + 1);
+	return n ? qp->ctx->real.post_send(qp->real, ccs_wr_copy(qp, qp->flow.wr_head), &bad) : 0;
+}
+
+/*
+ * All or none: if the device refuses the first one that it gets, none is posted. One in the middle
+ * was accepted with those before it: it is deferred, or the QP is failed.
+ */
+static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
+{
+	struct ccs_flow *f = &qp->flow;
+	const uint64_t first = f->wr_head;
+	uint32_t flags = 0;
+	uint64_t refused;
+	int rc;
+
+	for (uint32_t i = 0; i < n; i++)
+		flags |= ccs_accept(qp, ccs_wr_copy(qp, f->wr_head));
+	rc = ccs_emit_is_ours_to_flush(qp) ? 0 : ccs_emit_posted(qp, flags, now_ns, &refused);
+	if (rc && refused == first && f->next_offset == 0 &&
+	    !ccs_accept_can_defer(qp, rc, refused)) {
+		ccs_flow_unaccept(f, first);
+		return rc;
+	}
+	f->stats.deferred += f->wr_head - (first > f->wr_next ? first : f->wr_next);
+	if (rc && refused == UINT64_MAX)
+		return rc; /* the device has them nevertheless */
+	if (rc && !ccs_emit_is_full(qp, rc, refused))
+		ccs_emit_fail(qp, rc);
+	return 0;
+}
+
+int ccs_post_staged(struct qp *qp, uint32_t n)
+{
+	const int saved = errno;
+	int rc = EINVAL; /* before RTS, of mlx5, hns, ionic and the kernel alike */
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
+
+	if (ccs_forked())
+		return post_staged_uncontrolled(qp, n);
+	ccs_lock(&qp->lock);
+	if (qp->state >= IBV_QPS_RTS) {
+		ccs_qp_feedback_poll(qp, &now_ns);
+		rc = post_staged(qp, n, &now_ns);
+		CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
+		ccs_emit_schedule(qp, &now_ns);
+		ccs_publish_due(qp, now_ns);
+	}
+	ccs_wr_batch_update_space(qp);
+	ccs_qp_leave(qp);
+	return ccs_done(saved, rc);
+}
