@@ -633,6 +633,13 @@ static __attribute__((noinline)) int poll_and_unlock(struct cq *cq, int n, struc
 	return unlock_after_poll(cq, merge(cq, n, wc), before_ns);
 }
 
+/* The same while no WQE is in flight. */
+static __attribute__((noinline)) int poll_idle(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	cq->polled_ns = CCS_TIME_UNKNOWN;
+	return unlock_after_poll(cq, add_received(cq, 0, n, wc), CCS_TIME_UNKNOWN);
+}
+
 static __attribute__((noinline)) int poll_any(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	if (ccs_cq_is_plain(cq) || n <= 0)
@@ -713,8 +720,9 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 		return poll_any(cq, n, wc);
 	ccs_lock(&cq->lock);
 	s = usual_shadow(cq);
-	if (!s || !ccs_shadow_is_active(s) ||
-	    atomic_load_explicit(&cq->timed, memory_order_relaxed))
+	if (s && !ccs_shadow_is_active(s))
+		return poll_idle(cq, n, wc);
+	if (!s || atomic_load_explicit(&cq->timed, memory_order_relaxed))
 		return poll_and_unlock(cq, n, wc);
 	before_ns = cq->polled_ns;
 	cq->polled_ns = CCS_TIME_UNKNOWN;
