@@ -112,6 +112,10 @@ static void give_signals(struct sim_conf *conf, const struct scenario *s, const 
 	if (needs & CCS_NEEDS_CNP) {
 		conf->kmin = ccs_max(few, s->rate * s->rtt / 8e6);
 		conf->kmax = 4 * conf->kmin;
+		if (s->queue > 0 && conf->kmax > s->queue) {
+			conf->kmax = s->queue;
+			conf->kmin = conf->kmax / 4;
+		}
 		conf->pmax = 1;
 		conf->cnp_us = CNP_US;
 	}

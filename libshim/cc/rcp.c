@@ -23,6 +23,9 @@
  * telemetry is wanted once per RTT, jitter included: the flow could not act on more frequent
  * records, and they would take CPU time from hosts that are late for lack of it.
  *
+ * A loss halves the rate, as a ceiling that rises again: while a flow waits for its retransmission
+ * it is not counted, so others are advised more, and a receiver needs records to see that it is back.
+ *
  * A loss halves the jitter. Where the window overflows an unmeasured queue, further losses soon
  * reduce it to nothing; a single loss may come from a host that was stalled for longer than the
  * queue pair's timeout.
@@ -46,7 +49,7 @@ enum { QUEUE_ALLOWANCE, TARGET, DELAY_RTTS, BETA, MIN_RATE, INIT_RATE, NPARAMS }
 #define FULL 0.96                /* a load from which on RTTs vary for the measured link's queue */
 #define JITTER_SAMPLES 100       /* RTTs before the first, */
 #define LOSS_SAMPLES 1000        /* and after a loss, which leaves */
-#define LOSS_SHARE 0.5           /* of what was learnt before */
+#define LOSS_SHARE 0.5           /* of what was learnt before, and of the rate */
 #define JITTER_DECAY (1 / 256.0) /* per RTT at a full link */
 
 static const struct ccs_cc_param params[NPARAMS] = {
@@ -257,6 +260,8 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 	r->lost_us = now_us;
 	r->settled = -LOSS_SAMPLES;
 	r->jitter_us *= LOSS_SHARE;
+	r->ceiling = ccs_max(cc->out.rate * LOSS_SHARE, cc->param[MIN_RATE]);
+	r->moved_us = now_us;
 	put_out(cc, r);
 }
 

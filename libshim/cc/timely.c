@@ -29,6 +29,8 @@ enum { VARIANT, MIN_RTT, T_LOW, T_HIGH, ADD_RATE, BETA, BETA_HIGH, ALPHA, HAI_TH
 #define TINY_US 1e-3 /* the least RTT that is normalised by */
 #define MOST_US 1e15 /* no RTT, and further on no arithmetic */
 
+#define LOSS_SHARE 0.5           /* of the rate, that a loss leaves */
+
 enum { SCALED, SNIPPET, PAPER, PATCHED, PATCHED_PURE, NS3 };
 static const char *const variants[] = {
 	"scaled", "snippet", "paper", "patched", "patched_pure", "ns3", NULL
@@ -291,6 +293,14 @@ static void set_rate(struct ccs_cc *cc, double rate)
 	cc->out.rate = ccs_max(ccs_min(rate, cc->param[MAX_RATE]), cc->param[MIN_RATE]);
 }
 
+/* Published forms do not answer losses; without it flows at a short queue lose packets for ever. */
+static void on_loss(struct ccs_cc *cc, double now_us)
+{
+	(void)now_us;
+	if (cc->param[VARIANT] == SCALED)
+		set_rate(cc, cc->out.rate * LOSS_SHARE);
+}
+
 static void on_init(struct ccs_cc *cc)
 {
 	*CCS_CC_PRIV(struct timely, cc) = (struct timely){ .cut_us = -INFINITY };
@@ -343,6 +353,7 @@ const struct ccs_cc_ops ccs_cc_timely = {
 	.derive = derive,
 	.on_init = on_init,
 	.on_ack = on_ack,
+	.on_loss = on_loss,
 	.set_rate = set_rate,
 	.observe = observe,
 };

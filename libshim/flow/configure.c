@@ -18,6 +18,7 @@ static void restart(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct c
 	if (!f->base_given)
 		path.base_rtt_us = DEFAULT_BASE_RTT_US;
 	f->message = f->longest = f->shorter = 0;
+	f->losses = 0;
 	/* Where nothing is enforced there is no window to grow. */
 	ccs_slow_start_begin(&f->slow_start, f->enforce);
 	ccs_flow_fit(f, &path);

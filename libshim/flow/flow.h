@@ -187,6 +187,7 @@ struct ccs_flow {
 	float loss_us;                   /* an RTT this long includes a retransmission timeout */
 	uint64_t lost_ns;                /* when the last loss was seen */
 	uint64_t updated_ns;             /* when the algorithm got its last sample */
+	uint8_t losses;                  /* so many, each within seconds of the one before */
 	struct ccs_slow_start slow_start;
 	struct ccs_base_rtt base_rtt;
 	struct ccs_rtt_outlier outlier;

@@ -15,19 +15,33 @@
 #define MESSAGES 64 /* that many shorter messages, and the longer ones before them are forgotten */
 
 /*
- * A power of two that the line sends in at most SEGMENT_US: long enough to be worth a completion,
- * short against the RTT that it measures. It depends on the line rate but not on what the flow has
- * learned of its path, so that flows that share a port have equal segments; unequal ones would
- * share unequally. It also depends on the host: a segment costs a few clock reads, a WQE and an
- * acknowledgement. Where reading the clock is a system call (no vDSO: some virtual machines; 10 us
- * or more under User-Mode Linux), the rest is as expensive, and short segments would use more CPU
- * than everything else that is done for their bytes.
+ * A power of two that is sent at that rate in at most SEGMENT_US: long enough to be worth a
+ * completion, short against the RTT that it measures. It also depends on the host: a segment costs a
+ * few clock reads, a WQE and an acknowledgement. Where reading the clock is a system call (no vDSO:
+ * some virtual machines; 10 us or more under User-Mode Linux), the rest is as expensive, and short
+ * segments would use more CPU than everything else that is done for their bytes.
  */
-static double derive_segment(double line_rate, double clock_cost_us)
+static double derive_segment(const struct ccs_flow *f, double rate)
 {
-	const double us = ccs_max(SEGMENT_US, SEGMENT_CLOCK_READS * clock_cost_us);
+	const double us = ccs_max(SEGMENT_US, SEGMENT_CLOCK_READS * f->clock_cost_ns / 1e3);
 
-	return ccs_min(ccs_max(exp2(floor(log2(line_rate * us / 8e6))), SEGMENT_MIN), SEGMENT_MAX);
+	return ccs_min(ccs_max(exp2(floor(log2(rate * us / 8e6))), SEGMENT_MIN), SEGMENT_MAX);
+}
+
+/*
+ * The rate that the segment is derived from: the line rate, not what the flow has learned of its
+ * path, so that flows that share a port have equal segments; unequal ones would share unequally.
+ * But a queue that is too short for segments of the line's length drops packets, however slow the
+ * flows are, and each loss stops a flow for thousands of RTTs. After a loss it is the flow's own
+ * rate. Algorithms with a window that RTTs control share by segments, so there a single loss, as
+ * some flows have at the start, changes nothing.
+ */
+static double segment_rate(const struct ccs_flow *f, double line_rate)
+{
+	const struct ccs_cc *cc = &f->cc;
+	const bool by_segments = cc->ops && cc->ops->needs == CCS_NEEDS_RTT && cc->out.window > 0;
+
+	return f->losses > by_segments ? ccs_min(line_rate, ccs_flow_rate(f)) : line_rate;
 }
 
 /*
@@ -45,13 +59,24 @@ static double derive_max_inflight(double line_rate, double rtt_us, double segmen
 void ccs_flow_fit(struct ccs_flow *f, struct ccs_cc_path *path)
 {
 	if (!f->segment_given)
-		f->segment = (uint32_t)derive_segment(path->line_rate, f->clock_cost_ns / 1e3);
+		f->segment = (uint32_t)derive_segment(f, segment_rate(f, path->line_rate));
 	path->segment = ccs_max(f->segment, f->message);
 	if (!f->max_inflight_given)
 		f->max_inflight = (uint64_t)derive_max_inflight(
 			path->line_rate, path->base_rtt_us + path->rtt_jitter_us, path->segment);
 	ccs_slow_start_fit(&f->slow_start, path->segment, (double)f->max_inflight);
 	ccs_rtt_copy_slow_start(f);
+}
+
+void ccs_flow_fit_segment(struct ccs_flow *f)
+{
+	struct ccs_cc_path path = f->cc.path;
+
+	if (f->segment_given)
+		return;
+	ccs_flow_fit(f, &path);
+	if (path.segment != f->cc.path.segment)
+		ccs_flow_cc_repath(f, &path);
 }
 
 /*

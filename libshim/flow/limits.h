@@ -13,4 +13,7 @@ void ccs_flow_fit(struct ccs_flow *f, struct ccs_cc_path *path);
 /* A segment of len bytes is timed; updates the longest message of the recent past. */
 void ccs_flow_learn_message(struct ccs_flow *f, uint64_t len);
 
+/* Derive the segment again: the losses of the recent past, or the rate after some, have changed. */
+void ccs_flow_fit_segment(struct ccs_flow *f);
+
 #endif

@@ -19,6 +19,7 @@
 #define LEAST_WINDOW 2.5  /* segments: two, and what an algorithm rounds by */
 #define LEAST_RATE 1.05   /* of the floor */
 #define LEAST_SHARE 2e-4  /* of the line */
+#define FORGET_NS 10000000000ull /* after so long losses are forgotten */
 #define MOST_RATIO 10     /* of the NIC's rate and the bottleneck's */
 
 void ccs_rtt_restart(struct ccs_flow *f, uint64_t now_ns)
@@ -224,10 +225,18 @@ static void update_algorithm(struct ccs_flow *f, const struct ccs_seg *seg, doub
 static void detect_loss(struct ccs_flow *f, const struct ccs_seg *seg, double rtt_us,
 			uint64_t now_ns)
 {
-	if (!f->loss_us || rtt_us < f->loss_us || seg->depart_ns < f->lost_ns)
-		return;
-	f->lost_ns = now_ns;
-	ccs_flow_cc_on_loss(f, now_ns);
+	const bool lost = f->loss_us > 0 && rtt_us >= f->loss_us && seg->depart_ns >= f->lost_ns;
+	const bool forgotten = f->losses && now_ns > f->lost_ns + FORGET_NS;
+
+	if (forgotten)
+		f->losses = 0;
+	if (lost) {
+		f->lost_ns = now_ns;
+		ccs_flow_cc_on_loss(f, now_ns);
+		f->losses += f->losses < UINT8_MAX;
+	}
+	if (f->losses || forgotten)
+		ccs_flow_fit_segment(f);
 }
 
 static double since_departure_us(const struct ccs_seg *seg, uint64_t ns)

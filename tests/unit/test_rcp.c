@@ -244,6 +244,23 @@ static void a_loss_halves_the_jitter_which_does_not_grow_for_a_thousand_rtts(voi
 	assert_float_equal(observed(&cc, "jitter_us").value, jitter, 1);
 }
 
+static void a_loss_halves_the_rate_which_rises_again(void **state)
+{
+	struct ccs_cc cc;
+	double now, rate;
+
+	(void)state;
+	start(&cc, "rcp", &path);
+	now = vary(&cc, 1, 100, 0, 0.5);
+	rate = cc.out.rate;
+	cc.ops->on_loss(&cc, now);
+	assert_float_equal(cc.out.rate, rate / 2, 0.02 * rate);
+	now = vary(&cc, now, 3, 0, 0.5);
+	assert_true(cc.out.rate < 0.8 * rate);
+	vary(&cc, now, 20, 0, 0.5);
+	assert_float_equal(cc.out.rate, rate, 0.02 * rate);
+}
+
 static void repeated_losses_reduce_jitter_to_zero(void **state)
 {
 	struct ccs_cc cc;
@@ -291,6 +308,7 @@ int main(void)
 		cmocka_unit_test(a_queue_at_a_full_link_is_no_jitter),
 		cmocka_unit_test(jitter_makes_telemetry_rarer_while_no_link_is_busy),
 		cmocka_unit_test(a_loss_halves_the_jitter_which_does_not_grow_for_a_thousand_rtts),
+		cmocka_unit_test(a_loss_halves_the_rate_which_rises_again),
 		cmocka_unit_test(repeated_losses_reduce_jitter_to_zero),
 		cmocka_unit_test(a_few_long_rtts_lower_no_ceiling),
 	};

@@ -308,9 +308,69 @@ static void without_memory_init_fails_and_rtts_go_unrecorded(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/* At 100 Gb/s: a segment of 64 KB, whose retransmission takes 2 ms. */
+static uint32_t segment_after_losses(struct ccs_flow *f, unsigned losses, double given, double rate)
+{
+	struct ccs_flow_config conf = flow_config(given);
+	uint64_t now = 1000000;
+
+	conf.line_rate = 100e9;
+	spy_rate = rate;
+	spy_window = 0;
+	open_started(f, &conf);
+	f->loss_us = 1000;
+	for (unsigned i = 0; i < losses; i++)
+		one_round_trip(f, &now, 2000);
+	return f->segment;
+}
+
+static void a_slow_flow_with_losses_has_shorter_segments(void **state)
+{
+	struct ccs_flow f;
+	uint64_t now = 11000 * 1000000ull;
+
+	(void)state;
+	assert_int_equal(segment_after_losses(&f, 0, 0, 300e6), 65536);
+	ccs_flow_destroy(&f);
+	assert_int_equal(segment_after_losses(&f, 1, 0, 10e9), 8192);
+	ccs_flow_destroy(&f);
+	assert_int_equal(segment_after_losses(&f, 1, 0, 100e9), 65536);
+	ccs_flow_destroy(&f);
+	assert_int_equal(segment_after_losses(&f, 1, 32768, 300e6), 32768);
+	ccs_flow_destroy(&f);
+	assert_int_equal(segment_after_losses(&f, 1, 0, 300e6), 4096);
+	assert_true(f.cc.path.segment == 4096);
+	one_round_trip(&f, &now, 20);
+	assert_int_equal(f.segment, 65536); /* ten seconds later */
+	ccs_flow_destroy(&f);
+}
+
+/* Their shares are in segments. */
+static void a_single_loss_shortens_no_segments_of_a_window_by_rtts(void **state)
+{
+	struct ccs_flow f;
+	struct ccs_flow_config conf = flow_config(0);
+	uint64_t now = 1000000;
+
+	(void)state;
+	conf.line_rate = 100e9;
+	spy_rate = 300e6;
+	spy_window = 1e6;
+	open_started(&f, &conf);
+	f.loss_us = 1000;
+	one_round_trip(&f, &now, 2000);
+	assert_int_equal(f.segment, 65536);
+	now += 2000000;
+	one_round_trip(&f, &now, 2000);
+	assert_int_equal(f.segment, 4096);
+	ccs_flow_destroy(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_slow_flow_with_losses_has_shorter_segments),
+		cmocka_unit_test(a_single_loss_shortens_no_segments_of_a_window_by_rtts),
 		cmocka_unit_test(rtt_leaves_out_serialisation),
 		cmocka_unit_test(rtt_leaves_out_predecessors),
 		cmocka_unit_test(an_unsplit_message_departs_at_line_rate),

@@ -269,6 +269,26 @@ static void a_better_known_path_moves_only_derived_values(void **state)
 	assert_true(observed(&cc, "neg_count").value == 0);
 }
 
+/* Published forms do not know losses. */
+static void a_loss_halves_the_rate_of_the_scaled_variant_only(void **state)
+{
+	static const char *const variants[] = { "timely", "timely:variant=paper", "timely:variant=ns3" };
+	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .segment = 8192,
+					  .flows = 1 };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct ccs_cc_spec spec;
+		struct ccs_cc cc;
+		char err[128];
+
+		assert_int_equal(ccs_cc_parse(&spec, variants[i], err, sizeof(err)), 0);
+		ccs_cc_start(&cc, &spec, &path);
+		cc.ops->on_loss(&cc, 100);
+		assert_true(cc.out.rate == (i ? 10e9 : 5e9));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +296,7 @@ int main(void)
 		cmocka_unit_test(parameters_are_derived_from_the_path),
 		cmocka_unit_test(rate_floor_lets_1000_flows_share_a_port),
 		cmocka_unit_test(parameters_follow_the_bottleneck),
+		cmocka_unit_test(a_loss_halves_the_rate_of_the_scaled_variant_only),
 		cmocka_unit_test(below_t_low_the_increase_grows_with_time),
 		cmocka_unit_test(thresholds_rise_as_the_rate_falls),
 		cmocka_unit_test(one_queue_causes_one_decrease_per_rtt),
