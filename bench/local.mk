@@ -263,4 +263,4 @@ bench_fabric_ccfabric_LDADD = bench/libfabric-sim.la
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-matrix bench/scripts/fabric-matrix.jq bench/scripts/fabric-speed \
 	bench/scripts/fabric-ucloud docs/matrix.md docs/matrix.png
 EXTRA_DIST += bench/scripts/beyond bench/scripts/beyond.rows bench/scripts/papers bench/scripts/papers.rows \
-	bench/scripts/theory docs/beyond.md docs/papers.md docs/theory.md
+	bench/scripts/theory docs/beyond.md docs/fabric-rows.md docs/papers.md docs/theory.md

@@ -22,6 +22,7 @@ TESTS += \
 	tests/tools/fabric_papers.bats \
 	tests/tools/fabric_pfc.bats \
 	tests/tools/fabric_queues.bats \
+	tests/tools/fabric_rows.bats \
 	tests/tools/fabric_signals.bats \
 	tests/tools/fabric_tcp.bats \
 	tests/tools/plan.bats \
@@ -55,6 +56,7 @@ EXTRA_DIST += \
 	tests/tools/fabric_papers.bats \
 	tests/tools/fabric_pfc.bats \
 	tests/tools/fabric_queues.bats \
+	tests/tools/fabric_rows.bats \
 	tests/tools/fabric_signals.bats \
 	tests/tools/fabric_tcp.bats \
 	tests/tools/plan.bats \

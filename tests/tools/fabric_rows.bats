@@ -1,0 +1,25 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-2-Clause
+# The commands of docs/fabric-rows.md.
+
+load tools.bash
+
+@test "every command of docs/fabric-rows.md runs, every script exists" {
+	ccfabric=$(realpath "$top_builddir")/bench/fabric/ccfabric
+	[ -x "$ccfabric" ] || skip "ccfabric is not built"
+	PATH=${ccfabric%/*}:$(realpath "${ccshim%/*}"):$PATH
+	cd "$top_srcdir"
+	n=0
+	while read -r words; do
+		n=$((n + 1))
+		case $words in
+			bench/*) [ -x "${words%% *}" ] ;;
+			*)
+				# shellcheck disable=SC2086 # words
+				run2 $words
+				[ "$status" -eq 0 ] && [ -n "$output" ] || { echo "$words: $status: $errors"; return 1; }
+				;;
+		esac
+	done < <(sed -nE 's/^\| .* \| `(.*)` \|$/\1/p' docs/fabric-rows.md)
+	[ "$n" -ge 35 ]
+}
