@@ -260,7 +260,7 @@ bench_fabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \
 fabricdir = $(pkgdatadir)/fabric
 dist_fabric_DATA = bench/fabric/models/sonic.models bench/fabric/models/ucloud.models
 bench_fabric_ccfabric_LDADD = bench/libfabric-sim.la
-EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-matrix bench/scripts/fabric-matrix.jq bench/scripts/fabric-speed \
+EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-lab bench/scripts/fabric-matrix bench/scripts/fabric-matrix.jq bench/scripts/fabric-speed \
 	bench/scripts/fabric-ucloud docs/matrix.md docs/matrix.png
 EXTRA_DIST += bench/scripts/beyond bench/scripts/beyond.rows bench/scripts/papers bench/scripts/papers.rows \
 	bench/scripts/theory docs/beyond.md docs/fabric-rows.md docs/papers.md docs/theory.md
