@@ -41,22 +41,17 @@ def worst: (["", "model", "", "of the goal"] | head),
     sort_by(-farthest.ratio)[:3][] | farthest as $f |
     [$run, .name, $f.text, ($f.ratio | digits) + "×"] | row);
 
-# Why auto misses what it misses.
-def why: {
-  "B-60:1-500k": "60 hosts begin at the same time at line rate, and what they send in the first RTT, before advice arrives, waits at one port; if the starts are spread over 1 ms (`--jitter 1ms`) the p99 is below 80 us",
-  "I-512-qps": "4096 flows send a packet each in 1.5 ms; about one in sixteen of these packets waits, by chance"
-}[.] // "not known";
-
 def missed: [.[] | select(.run == "auto") | .models[] | select(.run and (.pass | not))] |
   if . == [] then "Nothing of what was run." else
-    (["model", "figures", "reason"] | head),
-    (.[] | [.name, ([misses[].text] | join(", ")), (.name | why)] | row) end;
+    (["model", "figures"] | head),
+    (.[] | [.name, ([misses[].text] | join(", "))] | row) end;
 
 def slow: [.[] | select(.run == "auto") | .models[] | select(.pass and .p99_us > 40)] |
   "Models that pass, with a p99 above 40 us: " +
     (map("\(.name) (\(.p99_us | us))") | join(", ") | if . == "" then "none" else . end) + ".";
 
-def not_run: .[0].models[] | select(.run | not) | "- \(.name): \(.reason)";
+def not_run: [.[0].models[] | select(.run | not) | "- \(.name): \(.reason)"] |
+  if . == [] then "All are run." else .[] end;
 
 # A column per run, a row per model, the first one on top; blank if it was not run.
 def picture: . as $all | names as $names | ($names | length) as $n |

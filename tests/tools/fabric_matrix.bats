@@ -175,7 +175,8 @@ matrix() {
 @test "bench/scripts/fabric-matrix makes the document and the picture" {
 	command -v gnuplot > /dev/null || skip "gnuplot is not installed"
 	script=$(realpath "$BATS_TEST_DIRNAME/../..")/bench/scripts/fabric-matrix
-	made() { "$script" --build "${ccfabric%/bench/*}" --out figures --only '[JN]-*' "$@"; }
+	{ cat "$(models)" && echo 'N-later not-run because of this'; } > mine
+	made() { "$script" --build "${ccfabric%/bench/*}" --models mine --out figures --only 'N-*' "$@"; }
 	made none > first.md
 	made --write out.md auto
 	made --keep > third.md
@@ -185,10 +186,11 @@ matrix() {
 	run ! grep -F -e "--cc auto" first.md
 	grep -qxF "| model | auto | none |" out.md
 	grep -qxF "| N-100g-to-25g | yes | **G2 G3** |" out.md
-	grep -qxF "| J-read | – | – |" out.md
-	grep -qxF -e "- J-read: needs READ requests that a requester paces" out.md
-	grep -qE "^\| auto \| 3 of 5 \| 2 \| 3 of 3 \| 0 \| 0 \|" out.md
-	grep -qE "^\| none \| 0 of 5 \| 2 \| 0 of 3, less than 90 % \| 0 \| 0 \|" out.md
+	grep -qxF "| N-later | – | – |" out.md
+	grep -qxF -e "- N-later: because of this" out.md
+	grep -qE "^\| auto \| 2 of 3 \| 1 \| 2 of 2 \| 0 \| 0 \|" out.md
+	grep -qE "^\| none \| 0 of 3 \| 1 \| 0 of 2, less than 90 % \| 0 \| 0 \|" out.md
+	grep -qE "^[0-9]+ CPUs\.$" out.md
 	grep -qF "Nothing of what was run." out.md
 	head -c 4 out.png | grep -aq PNG
 }
