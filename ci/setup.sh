@@ -53,6 +53,7 @@ readonly demo_packages=(gnuplot-nox jq)
 readonly conformance_packages=(ibverbs-utils rdmacm-utils perftest python3-pyverbs fio
   ucx-utils libfabric-bin)
 readonly debian_packages=(abigail-tools debhelper lintian mmdebstrap rpm rpmlint systemd-container)
+readonly container_packages=(podman crun)
 # What the documents' commands use beside that.
 readonly documents_packages=(ca-certificates gnuplot-nox ibverbs-utils jq libcmocka-dev libopenmpi-dev
   openmpi-bin perftest valgrind)
@@ -60,7 +61,7 @@ readonly slurm_packages=(libslurm-dev munge slurm-client slurmctld slurmd)
 readonly check_packages=(clang g++ libcmocka-dev libopenmpi-dev openmpi-bin
   systemtap-sdt-dev bats curl jq shellcheck mandoc man-db
   valgrind gnuplot-nox bpftrace chromium python3 python3-jsonschema python3-prometheus-client python3-yaml
-  iputils-ping file locales "${conformance_packages[@]}" "${debian_packages[@]}" "${slurm_packages[@]}")
+  iputils-ping file locales "${conformance_packages[@]}" "${container_packages[@]}" "${debian_packages[@]}" "${slurm_packages[@]}")
 readonly full_packages=(qemu-system-x86 busybox-static cpio dapl2-utils iperf mpich netpipe-mpich2
   netpipe-openmpi netpipe-tcp openmpi-bin sockperf)
 

@@ -178,3 +178,62 @@ seen() {
 	holder=
 	rmdir "$group/docker-$id.scope"
 }
+
+# root_of_host: the directory root becomes one for containers, which have the host's programs.
+root_of_host() {
+	mkdir -p root/{dev,etc,proc,run,sys,tmp,usr}
+	for dir in bin lib lib32 lib64 libx32 sbin; do
+		[ ! -e "/usr/$dir" ] || ln -s "usr/$dir" "root/$dir"
+	done
+	touch root/etc/os-release # systemd-nspawn requires it
+}
+
+# Start shown.c by the file start, and see, show and set it from here. app is its ID here.
+started_is_seen_and_set() {
+	bash start "$top_builddir/tests/verbs/shown" < in > said 2> stderr 5>&- 7<&- 8>&- &
+	holder=$!
+	exec 8> in 7< said
+	answer ready
+	app=$(for pid in $(pgrep -x shown); do
+		! grep -qzx "CONTAINER_TEST=$PWD" "/proc/$pid/environ" || echo "$pid"
+	done)
+	echo 'write 10' >&8
+	answer done
+	seen ".pid == $app and .inner_pid == $1 and .program == \"shown\" and .totals.bytes == 122880"
+	$ccshim set -p "$app" --timeout 60s max_rate=1g &
+	while kill -0 $! 2> /dev/null; do
+		echo 'write 1' >&8
+		answer done
+	done
+	wait $!
+	seen '.qps | any(.rate_bps == 1e9)'
+}
+
+# crun refuses a host with control groups of both versions: the containers see version 2 only.
+@test "a container of Podman is shown with its ID, and set from the host" {
+	command -v podman > /dev/null && command -v crun > /dev/null || skip "no podman with crun"
+	root_of_host
+	cat > start <<-END
+		exec unshare -m sh -ec 'umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup
+			exec podman --root "$PWD/store" --runroot "$PWD/runroot" --cgroup-manager cgroupfs --runtime crun \
+				--log-level error run --rm -i --network none --cgroups disabled \
+				--ulimit nofile=1024:1024 --ulimit nproc=1024:1024 \
+				-v /usr:/usr:ro -v "$top_builddir:$top_builddir" -e RIG_KEEP=1 -e "top_builddir=$top_builddir" \
+				-e "CONTAINER_TEST=$PWD" --rootfs "$PWD/root" "\$0"' "\$1"
+	END
+	bash start true < /dev/null > tried 2>&1 || skip "podman cannot run here: $(tail -n 1 tried)"
+	started_is_seen_and_set 1
+	seen '.container | test("^[0-9a-f]{64}$")'
+}
+
+@test "a container of systemd-nspawn is shown and set from the host" {
+	command -v systemd-nspawn > /dev/null || skip "no systemd-nspawn"
+	root_of_host
+	cat > start <<-END
+		exec systemd-nspawn -q --register=no --keep-unit --private-network --pipe --as-pid2 -D "$PWD/root" \
+			--bind-ro=/usr "--bind=$top_builddir" -E RIG_KEEP=1 -E "top_builddir=$top_builddir" \
+			-E "CONTAINER_TEST=$PWD" "\$1"
+	END
+	bash start true < /dev/null > tried 2>&1 || skip "systemd-nspawn cannot run here: $(tail -n 1 tried)"
+	started_is_seen_and_set 2
+}
