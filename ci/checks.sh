@@ -234,6 +234,9 @@ check_install() {
   [[ $("$usr/bin/ccshim" -V) == *"$(sed -n 's/^AC_INIT(\[ccshim\], \[\(.*\)\])/\1/p' \
     "$top/configure.ac")"* ]]
   CCSHIM_CONFIG='' CCSHIM_LIB=$lib "$usr/bin/ccshim" run -n -a timely | grep -F "$lib"
+  # It finds its parts by its own place.
+  CCSHIM_CONFIG='' "$usr/bin/ccshim" run -n -a timely | grep -F "$lib"
+  "$usr/bin/ccshim" debug --help | grep -q '^usage: ccshim debug'
   # In a program without verbs it prints nothing.
   said=$(LD_PRELOAD=$lib true 2>&1)
   [[ -z $said ]]

@@ -196,17 +196,68 @@ check_fresh() {
   rm -rf "$work"
 }
 
-# That it is a spec of this version; to build it wants another system. rpmlint's error and
-# its URL are Mageia's customs.
+# shellcheck disable=SC2016 # for rpm
+# What the macros of systemd-rpm-macros, which Debian has not, become on a system with RPM.
+readonly rpm_macros=(
+  _unitdir=/usr/lib/systemd/system
+  'systemd_post()=if [ $1 -eq 1 ] && [ -x /usr/bin/systemctl ]; then systemctl --no-reload preset %{?*} || :; fi'
+  'systemd_preun()=if [ $1 -eq 0 ] && [ -x /usr/bin/systemctl ]; then systemctl --no-reload disable --now %{?*} || :; fi'
+  'systemd_postun_with_restart()=if [ $1 -ge 1 ] && [ -x /usr/bin/systemctl ]; then systemctl try-restart %{?*} || :; fi'
+)
+
+# rpm_packages DIR: the packages, in DIR/RPMS. What they need to be built has other names here.
+rpm_packages() {
+  local macro defines=()
+  for macro in "_topdir=$1" "_smp_mflags=-j$jobs" "${rpm_macros[@]}"; do
+    defines+=(--define "${macro%%=*} ${macro#*=}")
+  done
+  mkdir -p "$1/SOURCES"
+  cp "$builds"/gcc/ccshim-*.tar.xz "$1/SOURCES"
+  rpmbuild -bb --quiet --nodeps "${defines[@]}" "$builds/gcc/ccshim.spec" >"$1/log" 2>&1 ||
+    { tail -n 40 "$1/log"; return 1; }
+}
+
+# in_rpm_root ROOT CMD…: rpm with a database in ROOT, which is a Debian: its libraries have other
+# package names there.
+in_rpm_root() { rpm --root "$1" --nodeps "${@:2}"; }
+
+# The packages installed, used and removed in a root with a database of RPM.
+rpm_installed() {
+  local work=$1 root=$1/root suite left
+  # shellcheck disable=SC1091
+  suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  fresh "$root" "$suite" ibverbs-utils libmicrohttpd12 libmnl0 libseccomp2 libsodium23 systemd
+  rpm --root "$root" --initdb
+  rm -f "$work"/RPMS/*/*-debug*.rpm
+  in_rpm_root "$root" --install "$work"/RPMS/*/*.rpm
+  rpm --root "$root" --query --all | sort
+  rpm --root "$root" --verify --nodeps --all
+  inside "$root" ccshim info -v
+  inside "$root" ccshim run -n true | grep -F /usr/lib64/ccshim/libccshim.so
+  inside "$root" ccshimd --help >/dev/null
+  inside "$root" systemctl is-enabled ccshimd.service || true # as the system's presets say
+  # shellcheck disable=SC2046 # words
+  in_rpm_root "$root" --erase $(rpm --root "$root" --query --all)
+  left=$(cd "$root" && find . -xdev -path '*ccshim*' ! -path './tmp/*')
+  [[ -z $left ]] || { printf 'left behind:\n%s\n' "$left"; return 1; }
+}
+
+# That it is a spec of this version; with --full its packages, installed. rpmlint's error and its
+# URL are Mageia's customs.
 check_rpm() {
   local said
   have rpmspec || skip "no rpm"
   cd "$builds/gcc"
   rpmspec -P -D '_unitdir /usr/lib/systemd/system' ccshim.spec >/dev/null
   said=$(rpmlint ccshim.spec | grep -E ' [EW]: ' |
-    grep -vE 'no-buildroot-tag|mklibname|invalid-url Source0: ccshim-[0-9.]+\.tar\.xz') || return 0
-  printf '%s\n' "$said"
-  return 1
+    grep -vE 'no-buildroot-tag|mklibname|invalid-url Source0: ccshim-[0-9.]+\.tar\.xz') || true
+  [[ -z $said ]] || { printf '%s\n' "$said"; return 1; }
+  [[ -n $full ]] || return 0
+  make -s dist
+  rm -rf "$builds/rpm"
+  rpm_packages "$builds/rpm"
+  rpm_installed "$builds/rpm"
+  rm -rf "$builds/rpm"
 }
 
 # -- one binary, several libraries -------------------------------------------------
@@ -224,20 +275,49 @@ compat_run() {
     sed 's/^not ok \(.*# SKIP\)/ok \1/'
 }
 
+# Libraries that not every host has are linked statically.
+readonly static_libs='SODIUM_LIBS="-l:libsodium.a -lpthread" SECCOMP_LIBS=-l:libseccomp.a'
+
+# relocated DIR: with what was built in DIR/11, unpacked at two places, a program on fake devices is
+# controlled.
+relocated() {
+  local dir=$1/a/ccshim place
+  make -C "$builds/gcc" -s libfakerdma.la
+  inside "$1/11" make -C /b -s -j"$jobs" relocatable >/dev/null
+  cp "$1"/11/b/ccshim-*-linux-*.tar.xz "$1"
+  mkdir -p "$1/a"
+  tar -xf "$builds"/compat/ccshim-*-linux-*.tar.xz -C "$1/a"
+  mv "$1"/a/ccshim-* "$dir"
+  for place in a b; do
+    [[ $place == a ]] || { mv "$1/a" "$1/b"; dir=$1/b/ccshim; }
+    "$dir/bin/ccshim" run -n true | grep -F "$dir/lib/ccshim/libccshim.so"
+    "$dir/bin/ccshim" debug --help >/dev/null
+    "$dir/sbin/ccshimd" --help >/dev/null
+    "$dir/bin/ccbench" --help >/dev/null
+    APP_FAKE=$builds/gcc/.libs/libfakerdma.so CCSHIM_CONFIG='' "$dir/bin/ccshim" run -a timely \
+      -o report="$1/$place.%p.json" -- "$top/tests/docs/app"
+    [[ $(jq -s '[.[].qps[] | select(.cc == "timely" and .wrs == 1000)] | length' "$1/$place".*.json) -eq 2 ]]
+    echo "ok unpacked in $place"
+  done
+}
+
 # Built with the libibverbs and libc of Debian 11 it works with those of 11, 13 and this one.
 check_compat() {
   local work=$builds/compat tests
   printf -v tests ' tests/verbs/test_%s' "${compat_tests[@]}"
   make -C "$builds/gcc" -s dist
   fresh "$work/11" bullseye gcc libc6-dev make pkg-config libibverbs-dev libmnl-dev \
-    libsodium-dev libcmocka-dev
+    libmicrohttpd-dev libseccomp-dev libsodium-dev libcmocka-dev xz-utils
   mkdir "$work/11/src" "$work/11/b"
   tar -xf "$builds"/gcc/ccshim-*.tar.xz --strip-components=1 -C "$work/11/src"
-  inside "$work/11" sh -ec "cd /b; /src/configure -q; make -s -j$jobs libccshim.la libfakerdma.la$tests"
+  inside "$work/11" sh -ec "cd /b; /src/configure -q $static_libs --sysconfdir=/etc
+    make -s -j$jobs libccshim.la libfakerdma.la$tests"
   echo "# Debian 11"
   compat_run inside "$work/11" env -C /b
   echo "# this system"
   compat_run env -C "$work/11/b"
+  # All of it takes two minutes to build.
+  [[ -z $full ]] || relocated "$work"
   echo "# Debian 13"
   fresh "$work/13" trixie "${trixie[@]}"
   cp -r "$work/11/b" "$work/13"

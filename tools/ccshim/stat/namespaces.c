@@ -16,6 +16,10 @@
 
 #include "observe/stats_dir.h"
 
+#ifndef SYS_openat2 /* the C library of Debian 11 has no name for it; its number is the same on all */
+#define SYS_openat2 437
+#endif
+
 /* Of the namespace in which the system started: the kernel's PROC_PID_INIT_INO. */
 static const uint64_t first_pid_ns = 0xeffffffc;
 
