@@ -34,7 +34,7 @@ const char options_usage[] =
 	"                    (incast:16,2m)\n"
 	"  --message BYTES   of which each generated flow is a series (a flow is one)\n"
 	"  --verb VERB       write, read or send, of which the latter two need --hosts\n"
-	"                    shim: READs are paced by requests, SENDs are not split (write)\n"
+	"                    shim: requests pace READs, and SENDs are not split (write)\n"
 	"  --jitter TIME     starts vary uniformly within this (0)\n"
 	"  --for TIME        end of the run (when all flows are done)\n"
 	"  --until TIME      end of the starts of a load (--for; 1ms)\n"

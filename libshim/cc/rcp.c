@@ -15,7 +15,8 @@
  * would meet there in every round. A flow therefore sends a little slower after a segment that
  * waited in the queue, and a little faster after one that did not: segments spread over time.
  *
- * Until the first advice the window is two segments, because any number of flows may begin at once.
+ * Until the first advice the window of a flow that was not controlled before is two segments,
+ * because any number of flows may begin at once.
  *
  * While no measured link is full, variation of the RTT is taken for jitter of the hosts. It is
  * added to the window, which would else limit a flow whose host acknowledges late, and half of
@@ -84,6 +85,7 @@ struct rcp {
 	unsigned flows;
 	unsigned above;                  /* so many; 0: they are not */
 	int settled;                     /* RTTs without a loss, up to 1; below that too few */
+	bool started;                    /* by advice, or with a rate learnt elsewhere */
 };
 
 static void derive(const struct ccs_cc_path *path, double *p)
@@ -114,7 +116,7 @@ static void put_out(struct ccs_cc *cc, const struct rcp *r)
 	const double ser = ccs_cc_segment_us(&cc->path, cc->path.segment);
 	const double late = ccs_max(cc->path.rtt_jitter_us, r->jitter_us);
 	const double us = base_us(cc, r) + late + cc->param[QUEUE_ALLOWANCE] * ser;
-	const double under_way = r->advised > 0 ? rate * us / 8e6 : 0;
+	const double under_way = r->started ? rate * us / 8e6 : 0;
 
 	cc->out.rate = rate;
 	cc->out.window = ccs_max(under_way, cc->path.segment) + cc->path.segment;
@@ -140,6 +142,7 @@ static void set_rate(struct ccs_cc *cc, double rate)
 	struct rcp *r = CCS_CC_PRIV(struct rcp, cc);
 
 	r->own = ccs_max(rate, cc->param[MIN_RATE]);
+	r->started = true;
 	put_out(cc, r);
 }
 
@@ -156,10 +159,10 @@ static void take_records(struct rcp *r, const struct ccs_cc_ack *ack)
 }
 
 /*
- * Flows whose rate is less than a segment per RTT are not limited by their windows, so a queue of theirs
- * drains only as fast as the advice leaves room for. While their segments wait for longer than
- * chance explains, they slow down by as much again. More would let the advice rise meanwhile, and
- * the queue come back.
+ * Flows whose rate is less than a segment per RTT are not limited by their windows, so a queue of
+ * theirs drains only by what the advice leaves of the link. While their segments wait for longer
+ * than chance explains, they slow down by as much again. More would let the advice rise meanwhile,
+ * and the queue come back.
  */
 static double drain(const struct ccs_cc *cc, const struct rcp *r, double waited_us)
 {
@@ -240,6 +243,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 		if (ack->bytes == 0 || ack->advised_rate != r->advised)
 			r->own = INFINITY;
 		r->advised = ack->advised_rate;
+		r->started = true;
 	}
 	if (ack->nhops > 0 && ack->nhops <= CCS_CC_MAX_HOPS)
 		take_records(r, ack);

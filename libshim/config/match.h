@@ -36,10 +36,10 @@ struct ccs_match {
 
 /* A process, or one of its queue pairs. */
 struct ccs_match_subject {
-	unsigned known;                  /* enum ccs_match_key */
 	const char *app, *device;
 	uint8_t peer[16];                /* GID */
 	unsigned port, dscp, sl;
+	unsigned known;                  /* enum ccs_match_key */
 };
 
 /* Parse a header from its [ to the end of the line. 0, or -1 with a sentence in err. */

@@ -168,6 +168,7 @@ struct ccs_flow {
 	struct ccs_pacing pacing;
 	uint32_t uncharged;              /* bytes of former fast-path budgets, not paced yet */
 	uint16_t granted;                /* of fastpath_bytes, before any were used */
+	uint8_t losses;                  /* of the recent past, each within seconds of the former */
 	uint32_t internal;               /* in flight, whose completion only we get */
 	uint32_t seg_max;                /* entries of the device's queue: the most of seg_limit */
 
@@ -187,7 +188,6 @@ struct ccs_flow {
 	float loss_us;                   /* an RTT this long includes a retransmission timeout */
 	uint64_t lost_ns;                /* when the last loss was seen */
 	uint64_t updated_ns;             /* when the algorithm got its last sample */
-	uint8_t losses;                  /* so many, each within seconds of the one before */
 	struct ccs_slow_start slow_start;
 	struct ccs_base_rtt base_rtt;
 	struct ccs_rtt_outlier outlier;

@@ -227,8 +227,6 @@ struct qp {
 	struct ccs_stats_slot *stats;    /* its entry of the statistics file; NULL: none */
 	uint64_t publish_ns;             /* when to update it; UINT64_MAX: never */
 	uint64_t created_ns;
-	uint32_t held_end;               /* behind the last segment that the gate held back */
-	uint16_t held_us;                /* for so long, up to UINT16_MAX */
 	struct ccs_flow flow;
 	struct feedback feedback;
 	struct ibv_qp_cap cap;           /* as returned to the application */
@@ -238,6 +236,8 @@ struct qp {
 	struct ccs_match_subject who;    /* what is known of its connection */
 	struct qp *prev, *next;          /* list of all live QPs, for reports */
 	struct parent_domain *domain;    /* that the application created it in; NULL: none */
+	uint32_t held_end;               /* behind the last segment that the gate held back */
+	uint16_t held_us;                /* for so long, up to UINT16_MAX */
 	uint32_t peer_qpn;
 	uint8_t peer_gid[16];            /* zeroes: unknown */
 	atomic_int refs;

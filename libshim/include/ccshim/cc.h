@@ -63,7 +63,7 @@ struct ccs_cc_path {
 /* One telemetry record of a link on the path (an INT record): counters as they stood at ts_ns. */
 struct ccs_cc_hop {
 	uint64_t ts_ns;              /* the producer's clock; only differences count */
-	uint64_t tx_bytes;           /* sent on the link since whenever */
+	uint64_t tx_bytes;           /* sent on the link since some past time */
 	uint64_t qlen_bytes;         /* waiting for it */
 	double capacity;             /* bit/s */
 };
@@ -131,7 +131,7 @@ struct ccs_cc_ops {
 	void (*on_send)(struct ccs_cc *cc, double now_us, double bytes);
 	void (*on_loss)(struct ccs_cc *cc, double now_us);
 	/* Optional: out.timer_us has come, and is now_us. Fire one timer and set out.timer_us
-	 * anew, to the same time if another one is due. */
+	 * again, to the same time if another one is due. */
 	void (*on_timer)(struct ccs_cc *cc, double now_us);
 	/* Optional: go on from this rate (bit/s), learnt elsewhere; the state that speaks of
 	 * the rate follows. Absent: the rate is fixed. */

@@ -117,7 +117,7 @@ void ccs_emit_fail(struct qp *qp, int rc)
 
 /*
  * If the application does not poll, look for completions after this long: often enough that RTTs
- * are precise (rtt.c), but less often if many QPs wait, because one look serves all of a CQ.
+ * are precise (rtt.c), but less often if many QPs wait, because one poll serves all of a CQ.
  */
 static uint64_t look_ns(const struct qp *qp)
 {

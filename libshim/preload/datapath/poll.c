@@ -344,7 +344,7 @@ static inline __attribute__((always_inline)) int deliver_run(struct qp *qp, uint
 		if (!seg)
 			break;
 		wc[done].wr_id = seg->id;
-		CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, IBV_WC_SUCCESS);
+		CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
 		done++;
 	}
 	ccs_flow_end_completed(&qp->flow, &run);
@@ -694,7 +694,7 @@ static inline __attribute__((always_inline)) int deliver_whole(struct cq *cq, st
 		seg = wc[done].status ? NULL : ccs_flow_complete_whole(&qp->flow, (uint32_t)token);
 		if (__builtin_expect(seg != NULL, 1)) {
 			wc[done].wr_id = seg->id;
-			CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, IBV_WC_SUCCESS);
+			CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
 			if (++done < n)
 				done += deliver_run(qp, id, wc + done, n - done);
 		}
