@@ -23,10 +23,10 @@ tell() {
 # Make $ccshim one that sees the processes of this test only: others run beside it, and root sees
 # the statistics of all users, also of other mount namespaces if it may inspect their processes.
 see_own_only() {
-	[ "$EUID" -eq 0 ] && unshare -m setpriv --bounding-set -sys_ptrace true 2> /dev/null || return 0
+	[ "$EUID" -eq 0 ] && unshare -m setpriv --bounding-set -all true 2> /dev/null || return 0
 	cat > alone <<-END
 		#!/bin/sh
-		exec unshare -m sh -c 'mount -t tmpfs none /run && exec setpriv --bounding-set -sys_ptrace "\$@"' sh \
+		exec unshare -m sh -c 'mount -t tmpfs none /run && exec setpriv --bounding-set -all "\$@"' sh \
 			"$ccshim" "\$@"
 	END
 	chmod +x alone
