@@ -146,6 +146,31 @@ seen() {
 	kill "$other"
 }
 
+@test "a user's mount namespace does not make root remove files of another directory" {
+	setpriv --reuid 65534 --clear-groups unshare -Urm true || skip "no user namespaces"
+	export CCSHIM_STATS_DIR=$PWD/pages
+	"$top_builddir/tests/verbs/shown" < in > said 2> stderr &
+	app=$!
+	exec 8> in 7< said
+	answer ready
+	kill -9 "$app"
+	wait "$app" || true
+	chmod 755 .
+	mkdir -m 700 linked bound
+	cp "pages/ccshim-0/$app" linked/999999999
+	cp "pages/ccshim-0/$app" bound/999999999
+	setpriv --reuid 65534 --clear-groups unshare -Urm bash -c "mount -t tmpfs none /run &&
+		ln -s $PWD/linked /run/ccshim-stats && mkdir -p /run/user/1/ccshim &&
+		mount --bind bound /run/user/1/ccshim && touch /run/ready && exec sleep 1000" 3>&- &
+	user=$!
+	until [ -e "/proc/$user/root/run/ready" ]; do kill -0 $user; sleep 0.05; done
+	run $ccshim stat
+	kill $user
+	wait $user || true
+	[ -e linked/999999999 ]
+	[ -e bound/999999999 ]
+}
+
 @test "a container does not become the agent of the host's network, unless told to" {
 	export CCSHIM_AGENT=$PWD/agent.sock CCSHIM_CC=dcqcn CCSHIM_LOG_LEVEL=info CCSHIM_AGENT_THREAD=auto
 	contain

@@ -37,8 +37,9 @@ pid_t namespaces_inner(const struct namespaces *n, pid_t pid);
 uint64_t namespaces_mount(const struct namespaces *n, pid_t pid);
 
 /*
- * Open a directory below the root directory of that process, which may have made it a symbolic
- * link: such a link does not lead out of its root. A descriptor, or -1 and errno.
+ * Open a directory below the root directory of that process, by a path without symbolic links: the
+ * process, which may be any user's, could have made one to a directory that only the caller may
+ * search. A descriptor, or -1 and errno.
  */
 int namespaces_open_dir(pid_t pid, const char *path);
 

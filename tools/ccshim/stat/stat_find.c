@@ -74,7 +74,7 @@ static void sweep_foreign(struct search *f, const struct place *at, const char *
 {
 	if (!f->ns.complete)
 		f->s->invisible++;
-	else if (st->st_ctim.tv_sec + 1 < f->ns.read_s)
+	else if (!at->mount_ns && st->st_ctim.tv_sec + 1 < f->ns.read_s)
 		unlinkat(at->dir, name, 0);
 }
 
@@ -211,7 +211,8 @@ static void read_dir(struct search *f, int dir, const char *name, uint64_t mount
 		return;
 	}
 	at.owner = st.st_uid;
-	ccs_stats_sweep(dir);
+	if (!mount_ns) /* a user can have any directory there, also one of other files */
+		ccs_stats_sweep(dir);
 	read_entries(f, &at);
 }
 
