@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "agent/core.h"
@@ -51,6 +53,72 @@ static bool is_bound_to(int fd, int type, const union name *at)
 	       (own.sa.sa_family != AF_INET6 || option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1);
 }
 
+/* -- a UDP port that others use, too ----------------------------------------------------- */
+
+/* A socket in /proc/net/udp. */
+struct bound {
+	char address[33];
+	unsigned port, uid;
+	unsigned long inode;
+};
+
+static bool read_bound(FILE *f, struct bound *b)
+{
+	char line[256];
+
+	while (fgets(line, sizeof(line), f))
+		if (sscanf(line, " %*u: %32[0-9A-F]:%x %*s %*s %*s %*s %*s %u %*s %lu", b->address,
+			   &b->port, &b->uid, &b->inode) == 4)
+			return true;
+	return false;
+}
+
+static bool is_any(const char *address)
+{
+	return address[strspn(address, "0")] == '\0';
+}
+
+/* Both get messages for an address. Of root's, another one may be an agent that gives way. */
+static bool is_rival(const struct bound *own, const struct bound *b)
+{
+	return b->port == own->port && b->inode != own->inode && b->uid &&
+	       (is_any(own->address) || is_any(b->address) || !strcmp(own->address, b->address));
+}
+
+static void report_rival(struct ccs_agent *a, const char *list, unsigned long inode)
+{
+	struct bound own = { 0 }, b;
+	FILE *f = fopen(list, "re");
+
+	while (f && read_bound(f, &own) && own.inode != inode)
+		;
+	if (f)
+		rewind(f);
+	while (f && own.inode == inode && read_bound(f, &b))
+		if (is_rival(&own, &b))
+			ccs_agent_warn(a, CCS_AGENT_WARN_SHARED_PORT,
+				       "a process of user %u has opened UDP port %u, too, and may get "
+				       "messages in place of this agent: end it (ss -ulpn)",
+				       b.uid, b.port);
+	if (f)
+		fclose(f);
+}
+
+/*
+ * systemd sets SO_REUSEADDR, with which each user could bind the port at one address, and get the
+ * messages to it. Until the first agent ends that permission, a process may have done so.
+ */
+static void make_exclusive(struct ccs_agent *a, int fd, sa_family_t family)
+{
+	const int off = 0;
+	struct stat st;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &off, sizeof(off));
+	if (fstat(fd, &st) == 0)
+		report_rival(a, family == AF_INET ? "/proc/self/net/udp" : "/proc/self/net/udp6",
+			     st.st_ino);
+}
+
 int ccs_inherited_find(struct ccs_agent *a, int type, const struct sockaddr *at)
 {
 	for (unsigned i = 0; i < a->config.ninherited; i++) {
@@ -61,6 +129,8 @@ int ccs_inherited_find(struct ccs_agent *a, int type, const struct sockaddr *at)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 		a->inherited_used++;
+		if (type == SOCK_DGRAM)
+			make_exclusive(a, fd, at->sa_family);
 		return fd;
 	}
 	return -1;

@@ -7,6 +7,7 @@ load tools.bash
 include=$top_srcdir/libshim/include
 
 teardown() {
+	[ -z "${rival-}" ] || kill "$rival" 2> /dev/null || true
 	[ -z "${agent-}" ] || ! kill "$agent" || wait "$agent"
 }
 
@@ -176,6 +177,7 @@ inherit() {
 		socket($u, AF_UNIX, SOCK_SEQPACKET, 0) or die "socket: $!";
 		bind($u, sockaddr_un($path)) && listen($u, 9) or die "bind: $!";
 		socket($i, AF_INET, SOCK_DGRAM, 0) or die "socket: $!";
+		setsockopt($i, SOL_SOCKET, SO_REUSEADDR, 1); # as systemd does
 		bind($i, sockaddr_in($port, inet_aton("127.0.0.79"))) or die "bind: $!";
 		fileno($u) == 3 && fileno($i) == 4 or die "descriptors";
 		($ENV{LISTEN_PID}, $ENV{LISTEN_FDS}) = ($$, 2);
@@ -205,6 +207,40 @@ inherited() {
 	wait $agent
 	agent=
 	[ -S agent.sock ]
+}
+
+# bind_beside: another user binds $port of 127.0.0.79, in the process $rival.
+bind_beside() {
+	setpriv --reuid 65534 --clear-groups perl -MSocket -e '
+		socket($i, AF_INET, SOCK_DGRAM, 0) or die "socket: $!";
+		setsockopt($i, SOL_SOCKET, SO_REUSEADDR, 1) or die "setsockopt: $!";
+		bind($i, sockaddr_in($ARGV[0], inet_aton("127.0.0.79"))) or die "bind: $!";
+		$| = 1;
+		print "bound\n";
+		sleep 1000' "$port" > bound 2> refused 3>&- &
+	rival=$!
+	until [ -s bound ]; do
+		kill -0 $rival 2> /dev/null || return 1
+		sleep 0.05
+	done
+}
+
+@test "no user binds the agent's port beside the service manager's socket" {
+	[ "$EUID" -eq 0 ] && command -v perl setpriv > /dev/null || skip "not root, or no perl"
+	name_sockets
+	inherited --address 127.0.0.79 --port "$port"
+	! bind_beside || { kill $rival; false; }
+	grep -F "Address already in use" refused
+	! grep -F "UDP port" agent.err
+}
+
+@test "a user who has bound the agent's port before it started is reported" {
+	[ "$EUID" -eq 0 ] && command -v perl setpriv > /dev/null || skip "not root, or no perl"
+	name_sockets
+	bind_beside
+	inherited --address 127.0.0.79 --port "$port"
+	kill $rival
+	grep -F "a process of user 65534 has opened UDP port $port, too" agent.err
 }
 
 @test "sockets of the service manager that the options exclude are reported" {
