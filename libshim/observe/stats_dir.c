@@ -16,7 +16,7 @@
 
 #include <ccshim/stats.h>
 
-enum { STAT_MAX = 1024, FIELD_START = 22, FIELD_STACK = 28, UNFINISHED_S = 60 };
+enum { STAT_MAX = 1024, SWEEP_MAX = 16384, FIELD_START = 22, FIELD_STACK = 28, UNFINISHED_S = 60 };
 
 /* Field n, counted from 1, of /proc/PID/stat; field 2 may contain spaces and parentheses. */
 static uint64_t parse_field(const char *line, unsigned n)
@@ -220,14 +220,14 @@ unsigned ccs_stats_sweep(int dir)
 	const int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = copy >= 0 ? fdopendir(copy) : NULL;
 	const struct dirent *e;
-	unsigned swept = 0;
+	unsigned swept = 0, files = 0;
 
 	if (!d) {
 		if (copy >= 0)
 			close(copy);
 		return 0;
 	}
-	while ((e = readdir(d)))
+	while ((e = readdir(d)) && files++ < SWEEP_MAX)
 		if (is_stale_file(dir, e->d_name) && unlinkat(dir, e->d_name, 0) == 0)
 			swept++;
 	closedir(d);

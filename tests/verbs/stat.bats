@@ -284,6 +284,35 @@ quiet() {
 	[[ $output != *"no process"* ]]
 }
 
+# forge NUMBER: that file in the directory of user 65534 has 65536 slots without memory.
+forge() {
+	perl -e '
+		my ($number, $header) = @ARGV;
+		open(my $f, ">", "pages/ccshim-65534/$number") or die "$!";
+		# magic, version, size of header and slot, slots, process
+		print $f pack("Q8", 0x5354415453534343, 1, 2, $header, 2560, 65536, $number, 1);
+		truncate($f, $header + 65536 * 2560) or die "$!"' "$1" 8192
+	chown 65534 "pages/ccshim-65534/$1"
+}
+
+@test "many directories and large files of a user neither delay nor hide the statistics of others" {
+	[ "$(id -u)" -eq 0 ] && command -v setpriv > /dev/null || skip "not root"
+	mkdir -m 1777 pages
+	export CCSHIM_STATS_DIR=$PWD/pages
+	seq -f 'pages/ccshim-%.0f' 1000000 1004200 | xargs mkdir
+	chown 65533 pages/ccshim-*
+	mkdir pages/ccshim-65534
+	chown 65534 pages/ccshim-65534
+	for ((i = 999999000; i < 999999006; i++)); do forge "$i"; done
+	chmod 755 .
+	begin setpriv --reuid 4243 --clear-groups || skip "that user cannot execute the program"
+	tell 'write 10'
+	# Without limits this would read 1 GB.
+	$ccshim stat --json > now 2> skipped
+	jq -e "[.processes[].pid] | index($app) != null" now
+	grep "of a user who has too many" skipped || { cat skipped; false; }
+}
+
 @test "invalid options are refused" {
 	for args in "-p x" "-p 0" "-i 0" "-i soon" "-n 0" "-d more" "--sort byte" "--max-qps -1" "more" \
 		"--openmetrics --baseline" "--prometheus -d deltas" "--json --prometheus" "--baseline -d deltas" "--no"; do

@@ -141,8 +141,8 @@ static void warn_about_omissions(const struct stat_snapshot *s)
 			   "are not visible here; run it on the host, as root", s->invisible,
 			   s->invisible == 1 ? " is" : "s are");
 	if (s->unreadable)
-		tool_error("stat", "%u statistics file%s skipped: damaged, or of another version of "
-			   "ccshim", s->unreadable, s->unreadable == 1 ? " is" : "s are");
+		tool_error("stat", "%u statistics file%s skipped: damaged, of another version of "
+			   "ccshim, or of a user who has too many", s->unreadable, s->unreadable == 1 ? " is" : "s are");
 }
 
 static bool is_in_other_root(pid_t pid)

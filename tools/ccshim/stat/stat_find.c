@@ -23,13 +23,24 @@
 #include "namespaces.h"
 #include "observe/stats_dir.h"
 
-enum { DIRS_MAX = 4096 };
+/*
+ * Of each user except root and the caller, so many directories and slots are read, that none delays
+ * or hides what others have. A file costs as many as the slots that are read of it, and some.
+ */
+enum { DIRS_MAX = 4096, DIRS_OF_USER = 1024, SLOTS_OF_USER = 131072, FILE_COST = 16 };
+
+struct seen {
+	dev_t dev;
+	ino_t ino;
+	uid_t owner;
+	uint64_t slots;                  /* that were read there */
+};
 
 struct search {
 	struct stat_snapshot *s;
 	struct namespaces ns;
 	pid_t only, only_inner;          /* 0: all */
-	struct { dev_t dev; ino_t ino; } seen[DIRS_MAX];
+	struct seen seen[DIRS_MAX];
 	unsigned count;
 };
 
@@ -39,6 +50,7 @@ struct place {
 	const char *name;
 	uid_t owner;
 	uint64_t mount_ns;               /* in which it is; 0: the caller's */
+	uint64_t *slots;                 /* that were read there */
 };
 
 /* -- whose file it is ------------------------------------------------------------ */
@@ -140,10 +152,28 @@ static void read_mapped(struct search *f, const void *mapped, const struct place
 {
 	struct stat_process p = { 0 };
 
-	if (!stat_parse_mapped(mapped, (size_t)st->st_size, &p))
+	*at->slots += FILE_COST;
+	if (!stat_parse_mapped(mapped, (size_t)st->st_size, &p)) {
 		f->s->unreadable++;
-	else if (!identify(f, &p, at, name, st))
+		return;
+	}
+	*at->slots += p.h.slots;
+	if (!identify(f, &p, at, name, st))
 		free(p.qp);
+}
+
+static bool is_limited(uid_t owner)
+{
+	return owner && owner != geteuid();
+}
+
+static bool has_used_up(const struct search *f, uid_t owner)
+{
+	uint64_t slots = 0;
+
+	for (unsigned i = 0; is_limited(owner) && i < f->count; i++)
+		slots += f->seen[i].owner == owner ? f->seen[i].slots : 0;
+	return slots >= SLOTS_OF_USER;
 }
 
 static void read_file(struct search *f, const struct place *at, const char *name)
@@ -166,16 +196,20 @@ static void read_file(struct search *f, const struct place *at, const char *name
 
 /* -- directories --------------------------------------------------------------- */
 
-static bool is_new(struct search *f, const struct stat *st)
+/* NULL: it was read before, or there are too many. */
+static struct seen *add_dir(struct search *f, const struct stat *st)
 {
-	for (unsigned i = 0; i < f->count; i++)
+	unsigned same = 0;
+
+	for (unsigned i = 0; i < f->count; i++) {
 		if (f->seen[i].dev == st->st_dev && f->seen[i].ino == st->st_ino)
-			return false;
-	if (f->count == DIRS_MAX)
-		return false;
-	f->seen[f->count].dev = st->st_dev;
-	f->seen[f->count++].ino = st->st_ino;
-	return true;
+			return NULL;
+		same += f->seen[i].owner == st->st_uid;
+	}
+	if (f->count == DIRS_MAX || (is_limited(st->st_uid) && same >= DIRS_OF_USER))
+		return NULL;
+	f->seen[f->count] = (struct seen){ st->st_dev, st->st_ino, st->st_uid, 0 };
+	return &f->seen[f->count++];
 }
 
 static void read_entries(struct search *f, struct place *at)
@@ -190,8 +224,13 @@ static void read_entries(struct search *f, struct place *at)
 	while ((e = readdir(d))) {
 		const pid_t pid = ccs_stats_pid_of(e->d_name);
 
-		if (pid && (!f->only || pid == f->only || pid == f->only_inner))
-			read_file(f, at, e->d_name);
+		if (!pid || (f->only && pid != f->only && pid != f->only_inner))
+			continue;
+		if (has_used_up(f, at->owner)) {
+			f->s->unreadable++;
+			break;
+		}
+		read_file(f, at, e->d_name);
 	}
 	closedir(d);
 }
@@ -200,17 +239,19 @@ static void read_entries(struct search *f, struct place *at)
 static void read_dir(struct search *f, int dir, const char *name, uint64_t mount_ns)
 {
 	struct place at = { .dir = dir, .name = name, .mount_ns = mount_ns };
+	struct seen *seen;
 	struct stat st;
 
 	if (dir < 0) {
 		f->s->denied += errno == EACCES && !mount_ns;
 		return;
 	}
-	if (fstat(dir, &st) || !is_new(f, &st) || (st.st_uid != geteuid() && geteuid())) {
+	if (fstat(dir, &st) || (st.st_uid != geteuid() && geteuid()) || !(seen = add_dir(f, &st))) {
 		close(dir);
 		return;
 	}
 	at.owner = st.st_uid;
+	at.slots = &seen->slots;
 	if (!mount_ns) /* a user can have any directory there, also one of other files */
 		ccs_stats_sweep(dir);
 	read_entries(f, &at);
