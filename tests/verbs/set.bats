@@ -67,6 +67,21 @@ of() {
 	jq -r ".qps[] | select(.lqpn == $1) | $2" "$CCSHIM_REPORT"
 }
 
+@test "a file that its owner truncates is reported" {
+	begin 10.0.0.1
+	file=$XDG_RUNTIME_DIR/ccshim/$pid
+	kill -STOP "$pid"
+	"$ccshim" set -p "$pid" --timeout 600s max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- &
+	setter=$!
+	until grep "FLOCK.*:$(stat -c %i "$file") " /proc/locks; do kill -0 $setter; sleep 0.05; done
+	truncate -s 0 "$file"
+	status=0
+	wait $setter || status=$?
+	kill -KILL "$pid"
+	[ "$status" -eq 1 ]
+	grep "statistics file was truncated" "$BATS_TEST_TMPDIR/said"
+}
+
 @test "max_rate for all, for new queue pairs, and removed again" {
 	bats_require_minimum_version 1.5.0
 	begin 10.0.0.1

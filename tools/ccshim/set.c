@@ -120,6 +120,18 @@ static const char *find_mismatch(const struct ccs_stats_header *h, const struct 
 	return NULL;
 }
 
+/* The file may be another user's, who can truncate it while it is used. */
+static void report_truncation(int sig)
+{
+	static const char text[] = "ccshim set: the statistics file was truncated meanwhile; settings may "
+				   "be changed or not\n";
+	const ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)sig;
+	(void)n;
+	_exit(EXIT_FAILED);
+}
+
 /* Map the file for writing and lock it against other tools; NULL, with errno, or with errno 0
  * after the error was printed. */
 static struct ccs_stats_header *map_file(int fd, const char *path, const struct set *set)
@@ -416,6 +428,7 @@ int cmd_set(int argc, char **argv)
 	int letter;
 
 	argv[0] = (char *)"ccshim set";
+	signal(SIGBUS, report_truncation);
 	while ((letter = getopt_long(argc, argv, "p:h", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return print_help();
