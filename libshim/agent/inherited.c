@@ -97,8 +97,8 @@ static void report_rival(struct ccs_agent *a, const char *list, unsigned long in
 	while (f && own.inode == inode && read_bound(f, &b))
 		if (is_rival(&own, &b))
 			ccs_agent_warn(a, CCS_AGENT_WARN_SHARED_PORT,
-				       "a process of user %u has opened UDP port %u, too, and may get "
-				       "messages in place of this agent: end it (ss -ulpn)",
+				       "a process of user %u has opened UDP port %u, too, and may "
+				       "get messages in place of this agent: end it (ss -ulpn)",
 				       b.uid, b.port);
 	if (f)
 		fclose(f);

@@ -50,8 +50,8 @@ bool ccs_stats_same(const struct ccs_stats_header *h, const struct ccs_stats_ide
  */
 bool ccs_stats_is_stale(const struct ccs_stats_header *h);
 
-/* Of the first 16384 files, as the directory may be another user's, remove those of ended processes,
- * and those without a header that are older than a minute. Returns their number. */
+/* Of the first 16384 files, as the directory may be another user's, remove those of ended
+ * processes, and those without a header that are older than a minute. Returns their number. */
 unsigned ccs_stats_sweep(int dir);
 
 #endif

@@ -123,8 +123,8 @@ static const char *find_mismatch(const struct ccs_stats_header *h, const struct 
 /* The file may be another user's, who can truncate it while it is used. */
 static void report_truncation(int sig)
 {
-	static const char text[] = "ccshim set: the statistics file was truncated meanwhile; settings may "
-				   "be changed or not\n";
+	static const char text[] = "ccshim set: the statistics file was truncated meanwhile; "
+				   "settings may be changed or not\n";
 	const ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
 
 	(void)sig;

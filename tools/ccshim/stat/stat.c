@@ -142,7 +142,8 @@ static void warn_about_omissions(const struct stat_snapshot *s)
 			   s->invisible == 1 ? " is" : "s are");
 	if (s->unreadable)
 		tool_error("stat", "%u statistics file%s skipped: damaged, of another version of "
-			   "ccshim, or of a user who has too many", s->unreadable, s->unreadable == 1 ? " is" : "s are");
+			   "ccshim, or of a user who has too many", s->unreadable,
+			   s->unreadable == 1 ? " is" : "s are");
 }
 
 static bool is_in_other_root(pid_t pid)
