@@ -69,8 +69,7 @@ def picture: . as $all | names as $names | ($names | length) as $n |
   "EOD",
   "plot $CELL using 1:2:(0.48):(0.45):3 with boxxyerror fs solid noborder lc palette";
 
-if $table == "seconds" then map(.wall_s) | add | round
-elif $table == "passed" then passed
+if $table == "passed" then passed
 elif $table == "verdicts" then verdicts
 elif $table == "worst" then worst
 elif $table == "missed" then missed
