@@ -6,6 +6,10 @@ bench_libbench_la_SOURCES = \
 	bench/ccbench/inforce.h \
 	bench/ccbench/interrupt.c \
 	bench/ccbench/interrupt.h \
+	bench/ccbench/matrix/models.c \
+	bench/ccbench/matrix/models.h \
+	bench/ccbench/matrix/verdict.c \
+	bench/ccbench/matrix/verdict.h \
 	bench/ccbench/opts.c \
 	bench/ccbench/opts.h \
 	bench/ccbench/place/spawn.c \
@@ -80,7 +84,12 @@ ccbench_sources = \
 	tools/common/gnuplot.h \
 	tools/common/provider.c \
 	tools/common/provider.h
-bench_ccbench_ccbench_SOURCES = bench/ccbench/main.c $(ccbench_sources)
+bench_ccbench_ccbench_SOURCES = \
+	bench/ccbench/main.c \
+	bench/ccbench/matrix/matrix.c \
+	bench/ccbench/matrix/matrix.h \
+	bench/ccbench/matrix/print.c \
+	$(ccbench_sources)
 bench_ccbench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS) $(MNL_CFLAGS)
 bench_ccbench_ccbench_CFLAGS = $(AM_CFLAGS) -pthread
 bench_ccbench_ccbench_LDADD = bench/libbench.la $(VERBS_LIBS)

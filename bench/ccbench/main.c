@@ -6,6 +6,7 @@
 
 #include "base/suggest.h"
 #include "bench.h"
+#include "bench/ccbench/matrix/matrix.h"
 #include "scenario.h"
 #include "bench/ccbench/place/worker.h"
 
@@ -18,6 +19,7 @@ static void report_unknown_scenario(const char *what)
 
 	for (s = scenarios; s->name; s++)
 		ccs_suggest_offer(&near, s->name);
+	ccs_suggest_offer(&near, "matrix");
 	fprintf(stderr, "ccbench: there is no scenario '%s'%s\n", what,
 		ccs_suggest_hint(&near, hint, sizeof(hint)));
 }
@@ -29,6 +31,7 @@ static void usage(FILE *to)
 	fputs("usage: ccbench SCENARIO [OPTION]...\n", to);
 	for (s = scenarios; s->name; s++)
 		fprintf(to, "  %-12s  %s\n", s->name, s->what);
+	fprintf(to, "  %-12s  %s\n", "matrix", "traffic models of `ccfabric matrix`, with verdicts");
 	fputs("Run ccbench SCENARIO --help for the options.\n", to);
 }
 
@@ -38,6 +41,8 @@ int main(int argc, char **argv)
 
 	if (scenario_find(what))
 		return bench_main(argc - 1, argv + 1);
+	if (!strcmp(what, "matrix"))
+		return matrix_main(argc - 1, argv + 1);
 	if (!strcmp(what, "worker")) /* for ccbench's own use */
 		return worker_main(argc - 1, argv + 1);
 	if (!strcmp(what, "-h") || !strcmp(what, "--help")) {

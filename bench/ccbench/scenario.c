@@ -131,6 +131,31 @@ static bool mice_defaults(struct opts *o)
 	return true;
 }
 
+/* The first sender has an elephant; messages of the others cross it at random. */
+static int elephant(const struct opts *o, struct flow_list *l)
+{
+	struct opts first = *o;
+	unsigned host;
+
+	first.sizes = SIZES_FIXED;
+	first.load = 0;
+	first.qp_pool = 0;
+	first.senders = 1;
+	if (senders(&first, l))
+		return -1;
+	for (host = 2; host <= o->senders; host++)
+		if (parallel(o, l, traffic(o, host, 0)))
+			return -1;
+	return 0;
+}
+
+static bool elephant_defaults(struct opts *o)
+{
+	if (!(o->load > 0))
+		o->load = 0.1;
+	return true;
+}
+
 /* One after the other comes, and goes: the first to come is the last to go. */
 static int joinleave(const struct opts *o, struct flow_list *l)
 {
@@ -143,6 +168,18 @@ static int joinleave(const struct opts *o, struct flow_list *l)
 		l->v[i].start = (l->v[i].src - 1) * step;
 		l->v[i].stop = o->duration - l->v[i].start;
 	}
+	return 0;
+}
+
+/* All begin together, and go one after the other. */
+static int leave(const struct opts *o, struct flow_list *l)
+{
+	unsigned i;
+
+	if (senders(o, l))
+		return -1;
+	for (i = 0; i < l->n; i++)
+		l->v[i].stop = o->duration * l->v[i].src / (int64_t)o->senders;
 	return 0;
 }
 
@@ -215,8 +252,13 @@ const struct scenario scenarios[] = {
 	{ .name = "mice", .what = "elephants of every sender, and mice between them",
 	  .hosts = to_one_hosts, .make = mice, .apply_defaults = mice_defaults,
 	  .elephants = true, .to_one = true, .slowdown = true },
+	{ .name = "elephant", .what = "an elephant, and messages of other senders across it",
+	  .hosts = to_one_hosts, .make = elephant, .apply_defaults = elephant_defaults,
+	  .elephants = true, .to_one = true },
 	{ .name = "joinleave", .what = "senders come one by one, and go one by one",
 	  .hosts = to_one_hosts, .make = joinleave, .apply_defaults = by_time, .to_one = true },
+	{ .name = "leave", .what = "senders begin together and go one by one",
+	  .hosts = to_one_hosts, .make = leave, .apply_defaults = by_time, .to_one = true },
 	{ .name = "permutation", .what = "every host sends to one and receives from one",
 	  .hosts = all_hosts, .make = permutation },
 	{ .name = "alltoall", .what = "every host sends to every other",

@@ -233,6 +233,46 @@ tabled() {
 	[[ $errors == *"no/x.json: No such file or directory"* ]]
 }
 
+@test "a model of the matrix is there for each of ccfabric's, and 27 of them run here" {
+	setup_bench
+	"$top_builddir/bench/ccbench/ccbench" matrix --list > list
+	grep -oE '^[A-P]-[^ ]+' "$top_srcdir/bench/fabric/models/ucloud.models" | diff - <(awk '{ print $1 }' list)
+	[ "$(grep -c ' hosts: ' list)" -eq 27 ]
+	[ "$(grep -c ' simulated only: needs ' list)" -eq 32 ]
+}
+
+# matrix OPTION...: on the fake device, whose times are the machine's: no verdict is bounded.
+matrix() {
+	LD_PRELOAD=$fake "$top_builddir/bench/ccbench/ccbench" matrix -d fake0 -D 60ms --rate 1g \
+		--timeout 600 --cc none,observe --out_json "$out" "$@" > table 2> log || { cat log; return 1; }
+	cat table
+}
+
+@test "the matrix has a verdict per model and setting, and names what is not run" {
+	setup_bench
+	export LAB_HOSTS=4 LAB_OUT=$BATS_TEST_TMPDIR
+	out=verdicts.json
+	matrix --only '[BH]-[1jl]*'
+	out=$BATS_TEST_TMPDIR/verdicts.json
+	json '[.models[] | select(.run)] | map([.name, .cc]) == [["H-join-2", "none"],
+		["H-join-2", "observe"], ["H-leave", "none"], ["H-leave", "observe"]] and
+		all((.utilisation | type) == "number" and .g2 and .errors == 0)'
+	json '.base_us > 0 and (.models[] | select(.name == "H-join-4") | .reason) ==
+		"5 hosts are needed, the lab has 4"'
+	json '.passed == (.models | map(select(.run)) | group_by(.cc) |
+		map({ (.[0].cc): map(select(.pass)) | length }) | add)'
+	[ "$(grep -c '^model ' table)" -eq 1 ]
+	grep -q '^B-16:1-3-switches *simulated only: needs links between switches' table
+}
+
+@test "the matrix refuses what it cannot do" {
+	for option in --only=Z-* --repeat=2 --out=x --no-such; do
+		run2 "$top_builddir/bench/ccbench/ccbench" matrix "$option"
+		[ "$status" -eq 2 ]
+		[[ $errors == "ccbench: "* ]]
+	done
+}
+
 setup_mpi() {
 	setup_bench
 	[ -x "$top_builddir/bench/ccbench/ccbench-mpi" ] || skip "built without MPI"

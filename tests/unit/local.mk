@@ -58,6 +58,7 @@ bench_unit_programs = \
 	tests/unit/test_bench_inforce \
 	tests/unit/test_bench_io \
 	tests/unit/test_bench_opts \
+	tests/unit/test_bench_matrix \
 	tests/unit/test_bench_scenario
 bench_unit_cppflags = $(AM_CPPFLAGS) $(MNL_CFLAGS) -I$(top_srcdir)
 bench_unit_ldadd = bench/libbench.la $(CMOCKA_LIBS)
@@ -74,6 +75,8 @@ tests_unit_test_bench_io_CPPFLAGS = $(bench_unit_cppflags)
 tests_unit_test_bench_io_LDADD = $(bench_unit_ldadd)
 tests_unit_test_bench_opts_CPPFLAGS = $(bench_unit_cppflags)
 tests_unit_test_bench_opts_LDADD = $(bench_unit_ldadd)
+tests_unit_test_bench_matrix_CPPFLAGS = $(bench_unit_cppflags)
+tests_unit_test_bench_matrix_LDADD = $(bench_unit_ldadd)
 tests_unit_test_bench_scenario_CPPFLAGS = $(bench_unit_cppflags)
 tests_unit_test_bench_scenario_LDADD = $(bench_unit_ldadd)
 endif

@@ -108,6 +108,32 @@ static void who_comes_last_goes_first(void **state)
 	}
 }
 
+static void all_begin_together_and_go_one_by_one(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	MAKE("leave", "--senders", "4", "-D", "8");
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(flows.v[i].start, 0);
+		assert_int_equal(flows.v[i].stop, 2 * (i + 1) * SECOND);
+	}
+}
+
+static void messages_of_others_cross_one_elephant(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	MAKE("elephant", "--senders", "4", "--rate", "10g");
+	assert_int_equal(flows.n, 4);
+	assert_int_equal(flows.v[0].arrival, ARRIVE_BACKLOGGED);
+	for (i = 1; i < 4; i++)
+		assert_int_equal(flows.v[i].arrival, ARRIVE_POISSON);
+	/* Of three flows, a tenth of 10 Gb/s in messages of 64 KB. */
+	assert_float_equal((double)flows.v[1].interval, 3 * 8e9 * 65536 / 1e9, 2);
+}
+
 /* The busiest link has the load that was requested, whichever link that is. */
 static void load_is_of_the_busiest_link(void **state)
 {
@@ -355,6 +381,8 @@ int main(void)
 		cmocka_unit_test(incast_is_senders_to_one_and_a_victim),
 		cmocka_unit_test(a_permutation_is_one),
 		cmocka_unit_test(who_comes_last_goes_first),
+		cmocka_unit_test(all_begin_together_and_go_one_by_one),
+		cmocka_unit_test(messages_of_others_cross_one_elephant),
 		cmocka_unit_test(load_is_of_the_busiest_link),
 		cmocka_unit_test(a_pool_has_one_arrival_process),
 		cmocka_unit_test(every_path_is_looked_at_alone),

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Chooses models and runs each as `ccbench SCENARIO` of its own, whose JSON it judges. */
+#include "matrix.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/ccbench/interrupt.h"
+#include "bench/ccbench/place/place.h"
+#include "bench/ccbench/result/slurp.h"
+
+enum { FAILED = 1, USAGE = 2, WORDS_MAX = 256 };
+
+struct options {
+	const char *only, *out_json;
+	bool list;
+	char *more[WORDS_MAX];   /* for each scenario */
+	unsigned mores;
+};
+
+static const char usage[] =
+"usage: ccbench matrix [OPTION]...\n"
+"\n"
+"Runs the traffic models of `ccfabric matrix` that one bottleneck can carry, and\n"
+"states for each whether the goals hold: G1 the port is used to 95 %; G2 it drops\n"
+"nothing after the warm-up; G3 99 % of the delays are at most 29 base RTTs, and\n"
+"14.5 in 90 % of the models. The other models are named as simulated only.\n"
+"\n"
+"      --only PATTERN    models with such a name, such as 'A-*'\n"
+"      --list            print models, their hosts and options; run nothing\n"
+"      --out_json FILE   write the verdicts as JSON; in the lab, a FILE without a\n"
+"                        slash is among its results (LAB_OUT)\n"
+"  -h, --help            print this text\n"
+"\n"
+"Other options are those of `ccbench incast`, for all models, as --cc, -D, --rate\n"
+"and -d, with their values in the same word or the next one.\n";
+
+static int refuse(const char *what, const char *why)
+{
+	fprintf(stderr, "ccbench: %s: %s\n", what, why);
+	return USAGE;
+}
+
+/* The value of option argv[*i], in the same word or the next; NULL if it is another option. */
+static const char *value_of(int argc, char **argv, int *i, const char *option)
+{
+	const size_t len = strlen(option);
+
+	if (strncmp(argv[*i], option, len))
+		return NULL;
+	if (argv[*i][len] == '=')
+		return argv[*i] + len + 1;
+	return !argv[*i][len] && *i + 1 < argc ? argv[++*i] : NULL;
+}
+
+/* 0, an exit status, or -1: help was printed. */
+static int parse(struct options *o, int argc, char **argv)
+{
+	const char *value;
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) {
+			fputs(usage, stdout);
+			return -1;
+		}
+		if (!strcmp(argv[i], "--list"))
+			o->list = true;
+		else if ((value = value_of(argc, argv, &i, "--only")))
+			o->only = value;
+		else if ((value = value_of(argc, argv, &i, "--out_json")))
+			o->out_json = value;
+		else if (!strncmp(argv[i], "--repeat", 8))
+			return refuse(argv[i], "a model runs once; vary --seed instead");
+		else if (!strcmp(argv[i], "--out") || !strncmp(argv[i], "--out=", 6))
+			return refuse(argv[i], "the only results are those of --out_json FILE");
+		else if (o->mores == WORDS_MAX / 2)
+			return refuse(argv[i], "too many options");
+		else
+			o->more[o->mores++] = argv[i];
+	}
+	return 0;
+}
+
+static int choose(struct matrix *m, const struct options *o)
+{
+	const char *have = getenv("LAB_HOSTS");
+	const struct model *model;
+	struct matrix_row *row;
+
+	for (model = models; model->name; model++) {
+		if (o->only && fnmatch(o->only, model->name, 0))
+			continue;
+		row = &m->row[m->rows++];
+		row->model = model;
+		if (!model->scenario)
+			snprintf(row->reason, sizeof(row->reason), "simulated only: %s",
+				 model->reason);
+		else if (have && (unsigned)atoi(have) < model_hosts(model))
+			snprintf(row->reason, sizeof(row->reason),
+				 "%u hosts are needed, the lab has %s", model_hosts(model), have);
+	}
+	return m->rows ? 0 : refuse(o->only, "no model has such a name");
+}
+
+static void print_list(const struct matrix *m)
+{
+	unsigned i;
+
+	for (i = 0; i < m->rows; i++) {
+		const struct model *model = m->row[i].model;
+
+		if (model->scenario)
+			printf("%-20s %2u hosts: %s --senders %u %s%s\n", model->name,
+			       model_hosts(model), model->scenario, model->senders, model->options,
+			       model->no_victim ? " --no-victim" : "");
+		else
+			printf("%-20s %s\n", model->name, m->row[i].reason);
+	}
+}
+
+/* This program with these words; its output goes nowhere. The exit status. */
+static int run_scenario(char **word)
+{
+	pid_t pid;
+	int status;
+
+	fflush(stdout); /* else the child prints it, too */
+	pid = fork();
+	if (pid == 0) {
+		sigprocmask(SIG_SETMASK, interrupt_mask(), NULL);
+		unsetenv("LAB_OUT"); /* no pictures */
+		if (freopen("/dev/null", "w", stdout))
+			execv("/proc/self/exe", word);
+		_exit(127);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid < 0)
+		return refuse("fork", strerror(errno));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : FAILED;
+}
+
+/* The JSON of a model's runs, to be freed. NULL: *status is why, as an exit status. */
+static char *run_model(const struct options *o, const struct model *m, const char *dir, int *status)
+{
+	char json[PATH_MAX], senders[16], more[128], *word[WORDS_MAX], *at = more, *text;
+	unsigned n = 0;
+
+	snprintf(json, sizeof(json), "%s/runs.json", dir);
+	snprintf(senders, sizeof(senders), "%u", m->senders);
+	snprintf(more, sizeof(more), "%s", m->options);
+	word[n++] = (char *)"ccbench";
+	word[n++] = (char *)m->scenario;
+	memcpy(&word[n], o->more, o->mores * sizeof(*word));
+	n += o->mores;
+	while ((word[n] = strsep(&at, " ")))
+		n++;
+	if (m->no_victim)
+		word[n++] = (char *)"--no-victim";
+	word[n++] = (char *)"--senders";
+	word[n++] = senders;
+	word[n++] = (char *)"--out_json";
+	word[n++] = json;
+	word[n] = NULL;
+	*status = run_scenario(word);
+	text = slurp(json);
+	unlink(json);
+	return text;
+}
+
+/*
+ * The empty network, which the scenario victim measures first; once more if the machine was too
+ * busy for one message to pass meanwhile.
+ */
+static int measure_base(struct matrix *m, const struct options *o, const char *dir)
+{
+	static const struct model lone = { .scenario = "victim", .senders = 1,
+					   .options = "-s 64k -D 200ms --warmup 10ms" };
+	int status, attempt;
+	char *json;
+
+	m->base_us = NAN;
+	for (attempt = 0; attempt < 5 && isnan(m->base_us); attempt++) {
+		json = run_model(o, &lone, dir, &status);
+		m->base_us = json ? verdict_base_us(json) : NAN;
+		free(json);
+		if (status)
+			return status;
+	}
+	return isnan(m->base_us) ? refuse("the empty network", "its base RTT was not measured") : 0;
+}
+
+/* A run whose flows fail is a verdict, too; one without results ends all. */
+static int run_all(struct matrix *m, const struct options *o, const char *dir)
+{
+	int status = measure_base(m, o, dir);
+	unsigned i;
+
+	if (!status)
+		matrix_print_head(m);
+	for (i = 0; !status && i < m->rows; i++) {
+		struct matrix_row *r = &m->row[i];
+		char *json;
+
+		if (!*r->reason) {
+			json = run_model(o, r->model, dir, &status);
+			r->n = json ? verdicts_read(r->v, MAX_SETTINGS, json, m->base_us) : 0;
+			free(json);
+			if (!r->n)
+				return status ? status : refuse(r->model->name, "no results");
+		}
+		matrix_print_row(r);
+		fflush(stdout);
+		status = interrupted() ? 128 + interrupted() : 0;
+	}
+	return status;
+}
+
+/* A name without a slash is in the lab's directory of results, as those of scenarios are. */
+static int write_verdicts(const struct matrix *m, const char *name)
+{
+	const char *lab = getenv("LAB_OUT");
+	char file[PATH_MAX];
+
+	if (!name)
+		return 0;
+	if (lab && !strchr(name, '/'))
+		snprintf(file, sizeof(file), "%s/%s", lab, name);
+	else
+		snprintf(file, sizeof(file), "%s", name);
+	return matrix_write(m, file) ? 0 : FAILED;
+}
+
+int matrix_main(int argc, char **argv)
+{
+	static struct options o;
+	static struct matrix m;
+	char dir[PATH_MAX];
+	int status = parse(&o, argc, argv);
+
+	if (!status)
+		status = choose(&m, &o);
+	if (status)
+		return status < 0 ? 0 : status;
+	if (o.list) {
+		print_list(&m);
+		return 0;
+	}
+	if (!place_scratch(dir, sizeof(dir)))
+		return refuse(dir, strerror(errno));
+	interrupt_setup();
+	status = run_all(&m, &o, dir);
+	rmdir(dir);
+	if (status)
+		return status;
+	matrix_print_totals(&m);
+	return write_verdicts(&m, o.out_json);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_MATRIX_H
+#define BENCH_MATRIX_H
+/* `ccbench matrix`: traffic models of `ccfabric matrix` on real devices, each with a verdict. */
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "models.h"
+#include "verdict.h"
+
+#define MATRIX_MODELS 59
+
+/* A model that was chosen, and its verdict under each setting. */
+struct matrix_row {
+	const struct model *model;
+	char reason[80];         /* why it was not run; "": it was */
+	unsigned n;
+	struct verdict v[MAX_SETTINGS];
+};
+
+struct matrix {
+	struct matrix_row row[MATRIX_MODELS];
+	unsigned rows;
+	double base_us;          /* of this network */
+};
+
+/* argv[0] is matrix. The exit status. */
+int matrix_main(int argc, char **argv);
+
+void matrix_print_head(const struct matrix *m);
+void matrix_print_row(const struct matrix_row *r);
+void matrix_print_totals(const struct matrix *m);
+/* False if the file cannot be written. */
+bool matrix_write(const struct matrix *m, const char *file);
+
+#endif
