@@ -50,6 +50,8 @@ bench_libbench_la_SOURCES = \
 	bench/rng.h \
 	tools/common/human.c \
 	tools/common/human.h \
+	tools/common/installed.c \
+	tools/common/installed.h \
 	tools/common/json_read.c \
 	tools/common/json_read.h
 bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(MNL_CFLAGS)

@@ -237,6 +237,11 @@ check_install() {
   # It finds its parts by its own place.
   CCSHIM_CONFIG='' "$usr/bin/ccshim" run -n -a timely | grep -F "$lib"
   "$usr/bin/ccshim" debug --help | grep -q '^usage: ccshim debug'
+  [[ $("$usr/bin/ccfabric" matrix --only none 2>&1) == *'no model has a name like'* ]]
+  # Where they are not beside it, they are in the prefix.
+  mkdir -p "$to/other/bin"
+  cp "$usr/bin/ccshim" "$to/other/bin"
+  "$to/other/bin/ccshim" info -v | grep -F ' /usr/local/lib/ccshim/libccshim.so'
   # In a program without verbs it prints nothing.
   said=$(LD_PRELOAD=$lib true 2>&1)
   [[ -z $said ]]

@@ -293,7 +293,7 @@ relocated() {
     "$dir/bin/ccshim" run -n true | grep -F "$dir/lib/ccshim/libccshim.so"
     "$dir/bin/ccshim" debug --help >/dev/null
     "$dir/sbin/ccshimd" --help >/dev/null
-    "$dir/bin/ccbench" --help >/dev/null
+    [[ $("$dir/bin/ccfabric" matrix --only none 2>&1) == *'no model has a name like'* ]]
     APP_FAKE=$builds/gcc/.libs/libfakerdma.so CCSHIM_CONFIG='' "$dir/bin/ccshim" run -a timely \
       -o report="$1/$place.%p.json" -- "$top/tests/docs/app"
     [[ $(jq -s '[.[].qps[] | select(.cc == "timely" and .wrs == 1000)] | length' "$1/$place".*.json) -eq 2 ]]

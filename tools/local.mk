@@ -99,6 +99,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/gnuplot.h \
 	tools/common/human.c \
 	tools/common/human.h \
+	tools/common/installed.c \
+	tools/common/installed.h \
 	tools/common/json_read.c \
 	tools/common/json_read.h \
 	tools/common/preload_list.c \

@@ -240,7 +240,7 @@ started_is_seen_and_set() {
 	root_of_host
 	cat > start <<-END
 		exec unshare -m sh -ec 'umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup
-			exec podman --root "$PWD/store" --runroot "$PWD/runroot" --cgroup-manager cgroupfs --runtime crun \
+			exec podman --root "$PWD/store" --runroot "$PWD/runroot" --tmpdir "$PWD/libpod" --cgroup-manager cgroupfs --runtime crun \
 				--log-level error run --rm -i --network none --cgroups disabled \
 				--ulimit nofile=1024:1024 --ulimit nproc=1024:1024 \
 				-v /usr:/usr:ro -v "$top_builddir:$top_builddir" -e RIG_KEEP=1 -e "top_builddir=$top_builddir" \

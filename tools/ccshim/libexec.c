@@ -9,11 +9,12 @@
 
 #include "ccshim.h"
 #include "preload.h"
+#include "tools/common/installed.h"
 
 /* Execute it with the path of this program as its first argument. Returns after an error. */
 static int execute(const char *name, int argc, char **argv)
 {
-	char dir[PATH_MAX], path[PATH_MAX + 32], self[PATH_MAX], beside[48];
+	char dir[PATH_MAX], path[PATH_MAX + 32], self[PATH_MAX], moved[PATH_MAX];
 	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char **args = calloc((size_t)argc + 2, sizeof(*args));
 
@@ -25,9 +26,9 @@ static int execute(const char *name, int argc, char **argv)
 	self[n] = '\0';
 	if (preload_build_dir(dir, sizeof(dir)))
 		snprintf(path, sizeof(path), "%stools/ccshim/%s", dir, name);
-	else if (snprintf(beside, sizeof(beside), "libexec/ccshim/%s", name) < 0 ||
-		 !preload_beside(beside, path, sizeof(path)))
-		snprintf(path, sizeof(path), "%s/%s", CCS_PKGLIBEXECDIR, name);
+	else
+		snprintf(path, sizeof(path), "%s/%s",
+			 installed_path(CCS_PKGLIBEXECDIR, moved, sizeof(moved)), name);
 	args[0] = path;
 	args[1] = self;
 	memcpy(args + 2, argv + 1, (size_t)argc * sizeof(*args)); /* with its NULL */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/elf.h"
+#include "tools/common/installed.h"
 
 #define NAME "libccshim.so"
 
@@ -34,24 +35,6 @@ bool preload_build_dir(char *dir, size_t len)
 	return false;
 }
 
-bool preload_beside(const char *name, char *path, size_t len)
-{
-	char self[PATH_MAX];
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	if (n <= 0)
-		return false;
-	self[n] = '\0';
-	for (unsigned up = 0; up < 2; up++) {
-		slash = strrchr(self, '/');
-		if (!slash)
-			return false;
-		*slash = '\0';
-	}
-	return (size_t)snprintf(path, len, "%s/%s", self, name) < len && access(path, R_OK) == 0;
-}
-
 int preload_find(char *path, size_t len, char *err, size_t errlen)
 {
 	const char *given = getenv("CCSHIM_LIB");
@@ -64,8 +47,8 @@ int preload_find(char *path, size_t len, char *err, size_t errlen)
 		snprintf(built, sizeof(built), "%s.libs/" NAME, dir);
 		if (access(built, R_OK) == 0)
 			choice = built;
-	} else if (preload_beside("lib/ccshim/" NAME, built, sizeof(built))) {
-		choice = built;
+	} else {
+		choice = installed_path(choice, built, sizeof(built));
 	}
 	if (!realpath(choice, real) || access(real, R_OK) != 0) {
 		snprintf(err, errlen, "the library %s cannot be read: %m", choice);

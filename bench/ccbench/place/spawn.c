@@ -14,6 +14,7 @@
 
 #include "bench/ccbench/interrupt.h"
 #include "config/filename.h"
+#include "tools/common/installed.h"
 
 #define SHIM "libccshim.so"
 
@@ -48,7 +49,7 @@ void preload_value(const char *old, const char *lib, char *buf, size_t len)
 int preload_find(char *buf, size_t len)
 {
 	ssize_t n = readlink("/proc/self/exe", buf, len - 1);
-	char *slash;
+	char *slash, moved[PATH_MAX];
 
 	if (n > 0) {
 		buf[n] = '\0';
@@ -60,7 +61,7 @@ int preload_find(char *buf, size_t len)
 		if (!access(buf, R_OK))
 			return 0;
 	}
-	snprintf(buf, len, "%s", CCS_PKGLIBDIR "/" SHIM);
+	snprintf(buf, len, "%s", installed_path(CCS_PKGLIBDIR "/" SHIM, moved, sizeof(moved)));
 	return access(buf, R_OK);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +15,17 @@
 #include "bench/fabric/jobs.h"
 #include "bench/fabric/sim/memory.h"
 #include "bench/fabric/sim/tcp.h"
+#include "tools/common/installed.h"
 
 /* -- options --------------------------------------------------------------------------------- */
 
 void fab_suite_defaults(struct fab_suite_options *o)
 {
+	static char moved[PATH_MAX];
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
-	*o = (struct fab_suite_options){ .file = FAB_MODELS, .jobs = cpus > 0 ? (unsigned)cpus : 1 };
+	*o = (struct fab_suite_options){ .file = installed_path(FAB_MODELS, moved, sizeof(moved)),
+					 .jobs = cpus > 0 ? (unsigned)cpus : 1 };
 }
 
 static void give(struct fab_suite_options *o, const char *name, const char *value)
