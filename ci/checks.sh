@@ -233,15 +233,15 @@ check_install() {
   diff <(mapped_symbols | sort) <(exported_symbols "$lib")
   [[ $("$usr/bin/ccshim" -V) == *"$(sed -n 's/^AC_INIT(\[ccshim\], \[\(.*\)\])/\1/p' \
     "$top/configure.ac")"* ]]
-  CCSHIM_CONFIG='' CCSHIM_LIB=$lib "$usr/bin/ccshim" run -n -a timely | grep -F "$lib"
+  CCSHIM_CONFIG='' CCSHIM_LIB=$lib "$usr/bin/ccshim" run --dry-run -a timely | grep -F "$lib"
   # It finds its parts by its own place.
-  CCSHIM_CONFIG='' "$usr/bin/ccshim" run -n -a timely | grep -F "$lib"
+  CCSHIM_CONFIG='' "$usr/bin/ccshim" run --dry-run -a timely | grep -F "$lib"
   "$usr/bin/ccshim" debug --help | grep -q '^usage: ccshim debug'
   [[ $("$usr/bin/ccfabric" matrix --only none 2>&1) == *'no model has a name like'* ]]
   # Where they are not beside it, they are in the prefix.
   mkdir -p "$to/other/bin"
   cp "$usr/bin/ccshim" "$to/other/bin"
-  "$to/other/bin/ccshim" info -v | grep -F ' /usr/local/lib/ccshim/libccshim.so'
+  "$to/other/bin/ccshim" info --versions | grep -F ' /usr/local/lib/ccshim/libccshim.so'
   # In a program without verbs it prints nothing.
   said=$(LD_PRELOAD=$lib true 2>&1)
   [[ -z $said ]]

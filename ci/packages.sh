@@ -162,7 +162,7 @@ check_debian() {
   cp "$work"/ccshim-*/debian/tests/{installed,unit} "$root/root"
   inside "$root" apt-get -qq update
   inside "$root" bash -ec 'apt-get -qq -y --no-install-recommends install /tmp/*.deb'
-  inside "$root" ccshim info -v
+  inside "$root" ccshim info --versions
   install_inside "$root" ibverbs-utils
   inside "$root" /root/installed
   debian_traffic "$root"
@@ -232,8 +232,8 @@ rpm_installed() {
   in_rpm_root "$root" --install "$work"/RPMS/*/*.rpm
   rpm --root "$root" --query --all | sort
   rpm --root "$root" --verify --nodeps --all
-  inside "$root" ccshim info -v
-  inside "$root" ccshim run -n true | grep -F /usr/lib64/ccshim/libccshim.so
+  inside "$root" ccshim info --versions
+  inside "$root" ccshim run --dry-run true | grep -F /usr/lib64/ccshim/libccshim.so
   inside "$root" ccshimd --help >/dev/null
   inside "$root" systemctl is-enabled ccshimd.service || true # as the system's presets say
   # shellcheck disable=SC2046 # words
@@ -290,7 +290,7 @@ relocated() {
   mv "$1"/a/ccshim-* "$dir"
   for place in a b; do
     [[ $place == a ]] || { mv "$1/a" "$1/b"; dir=$1/b/ccshim; }
-    "$dir/bin/ccshim" run -n true | grep -F "$dir/lib/ccshim/libccshim.so"
+    "$dir/bin/ccshim" run --dry-run true | grep -F "$dir/lib/ccshim/libccshim.so"
     "$dir/bin/ccshim" debug --help >/dev/null
     "$dir/sbin/ccshimd" --help >/dev/null
     [[ $("$dir/bin/ccfabric" matrix --only none 2>&1) == *'no model has a name like'* ]]

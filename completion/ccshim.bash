@@ -38,7 +38,7 @@ _ccshim_run() {
 		esac
 	done
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-a -r -m -t -c -o -n -q -v -h --cc --max-rate --mode --trace --config
+	-*) COMPREPLY=($(compgen -W "-a -r -m -t -c -o -q -v -h --cc --max-rate --mode --trace --config
 		--option --dry-run --quiet --verbose --help --adapt" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -c -- "$word")) ;;
 	esac
@@ -53,7 +53,7 @@ _ccshim_info() {
 	--line-rate | --base-rtt | --rtt-jitter | --segment | --flows) return ;;
 	esac
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-v -c -f -a -d -h --versions --config --file --algorithms --devices --help --json --app --peer --device --port --dscp --sl --line-rate --base-rtt
+	-*) COMPREPLY=($(compgen -W "-c -f -a -d -h --versions --config --file --algorithms --devices --help --json --app --peer --device --port --dscp --sl --line-rate --base-rtt
 		--rtt-jitter --segment --flows" -- "$word")) ;;
 	*)
 		case " ${COMP_WORDS[*]} " in
@@ -84,7 +84,7 @@ _ccshim_plot() {
 	--flows | --qp) return ;;
 	esac
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-o -n -h --output --dry-run --help --cdf --flows --qp" -- "$word")) ;;
+	-*) COMPREPLY=($(compgen -W "-h --output --dry-run --help --cdf --flows --qp" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -f -- "$word")) ;;
 	esac
 }
@@ -110,11 +110,11 @@ _ccshim_plan() {
 _ccshim_debug() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
-	-o | --output) COMPREPLY=($(compgen -f -- "$word")); return ;;
+	--output) COMPREPLY=($(compgen -f -- "$word")); return ;;
 	--timeout) return ;;
 	esac
 	case $word in
-	-*) COMPREPLY=($(compgen -W "-o -h --output --timeout --help" -- "$word")) ;;
+	-*) COMPREPLY=($(compgen -W "-h --output --timeout --help" -- "$word")) ;;
 	*) COMPREPLY=($(compgen -c -- "$word")) ;;
 	esac
 }
@@ -122,12 +122,12 @@ _ccshim_debug() {
 _ccshim_stat() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	case ${COMP_WORDS[COMP_CWORD - 1]} in
-	-d | --display) COMPREPLY=($(compgen -W "totals deltas" -- "$word")); return ;;
+	--display) COMPREPLY=($(compgen -W "totals deltas" -- "$word")); return ;;
 	-p | --pid) COMPREPLY=($(compgen -W "$("${COMP_WORDS[0]}" stat 2> /dev/null |
 		sed -n 's/^\([0-9]*\) .*/\1/p')" -- "$word")); return ;;
 	-i | --interval | -n | --count | --sort | --max-qps) return ;;
 	esac
-	COMPREPLY=($(compgen -W "-p -i -n -d -h --pid --interval --count --display --help --sort --json --openmetrics --prometheus --max-qps --reset
+	COMPREPLY=($(compgen -W "-p -i -n -h --pid --interval --count --display --help --sort --json --openmetrics --prometheus --max-qps --reset
 		--baseline" -- "$word"))
 }
 

@@ -109,10 +109,10 @@ make_ucx() {
 	[ ! -e ran ]
 }
 
-@test "run -n --adapt prints what it would set" {
-	run2 $ccshim run -n --adapt
+@test "run --dry-run --adapt prints what it would set" {
+	run2 $ccshim run --dry-run --adapt
 	printed "export UCX_TLS='^rc_x,ud_x,dc_x'"
-	UCX_TLS=tcp run2 $ccshim run -n --adapt
+	UCX_TLS=tcp run2 $ccshim run --dry-run --adapt
 	[[ $output != *UCX_TLS* ]]
 }
 

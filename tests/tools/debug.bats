@@ -33,18 +33,18 @@ stand_in() {
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
 	printed "usage: ccshim debug"
 	refused "$ccshim" debug
-	said "-o is missing"
-	refused "$ccshim" debug -o
+	said "--output is missing"
+	refused "$ccshim" debug --output
 	refused "$ccshim" debug -x
 	said "there is no option -x"
-	refused "$ccshim" debug -o x.tgz --timeout soon
+	refused "$ccshim" debug --output x.tgz --timeout soon
 	said "'soon' is not a number of seconds"
 	[ "$(echo *)" = stderr ]
 }
 
 @test "one file, with a manifest of collected and missing items" {
 	touch before
-	debug -o a.tgz
+	debug --output a.tgz
 	unpack a.tgz
 	[ "$(echo *)" = "a.tgz before ccshim-debug stderr" ]
 	[ "$(stat -c %a a.tgz)" = 600 ]
@@ -69,18 +69,18 @@ stand_in() {
 	ln -s nowhere b.tgz
 	mkdir c.tgz
 	for file in a.tgz b.tgz c.tgz; do
-		debug -o $file
+		debug --output $file
 		[ "$status" -eq 1 ]
 		said "$file exists and is not overwritten"
 	done
 	[ "$(cat a.tgz)" = precious ]
 	[ ! -e nowhere ]
-	debug -o no/such/a.tgz
+	debug --output no/such/a.tgz
 	[ "$status" -eq 1 ]
 	said "cannot write to no/such/"
 	# A file that is created meanwhile.
 	stand_in uname 'echo precious > "$RACE"; echo Linux'
-	RACE=$PWD/d.tgz debug -o d.tgz
+	RACE=$PWD/d.tgz debug --output d.tgz
 	[ "$status" -eq 1 ]
 	[ "$(cat d.tgz)" = precious ]
 	[ -z "$(find . -name '.ccshim-debug*')" ]
@@ -91,7 +91,7 @@ stand_in() {
 	stand_in rdma 'trap "" TERM; echo $$ > "$HOME/hung"; sleep 1000; sleep 1000'
 	stand_in tc 'echo "this kernel cannot" >&2; exit 3'
 	stand_in lsmod 'sleep 20 & echo some modules'
-	debug --timeout 1 -o a.tgz
+	debug --timeout 1 --output a.tgz
 	unpack a.tgz
 	manifest "^missing +rdma/link +'rdma .*did not end within 1 s"
 	manifest "^missing +net/qdisc .*status 3: this kernel cannot"
@@ -106,7 +106,7 @@ stand_in() {
 		ln -s "$(command -v $command)" few/
 	done
 	sed 's,:/usr/sbin:/sbin:/usr/local/sbin,,' "$top_builddir/tools/ccshim/ccshim-debug" > script
-	run2 env PATH="$PWD/few" bash script "$(realpath "$ccshim")" -o b.tgz
+	run2 env PATH="$PWD/few" bash script "$(realpath "$ccshim")" --output b.tgz
 	unpack b.tgz
 	manifest '^missing +rdma/link +rdma is not installed'
 	manifest '^ok +system/uname '
@@ -130,7 +130,7 @@ stand_in() {
 	mkfifo fifo
 	LD_PRELOAD=$top_builddir/.libs/libccshim.so bash -c 'read -r line' - --password=$secret <> fifo 3>&- &
 	victim=$!
-	debug -o a.tgz -- ls --password=$secret
+	debug --output a.tgz -- ls --password=$secret
 	kill $victim
 	unpack a.tgz
 	if grep -r "$secret" ccshim-debug; then return 1; fi
@@ -149,7 +149,7 @@ stand_in() {
 	{ echo "# ccshim 0.1.0: p, process 17, cc=timely"; echo t_us,event; seq 1000; } > t.csv
 	stand_in a-program 'echo it ran > ran'
 	export CCSHIM_REPORT=$PWD/r-%p.json CCSHIM_TRACE=$PWD/t.csv
-	debug -o a.tgz -- a-program
+	debug --output a.tgz -- a-program
 	unpack a.tgz
 	diff r-17.json ccshim-debug/report/1-r-17.json
 	[ "$(wc -l < ccshim-debug/trace/1-t.csv)" -eq 501 ]
@@ -159,7 +159,7 @@ stand_in() {
 
 @test "a full disk is reported" {
 	# More than that many kilobytes in a file are refused.
-	run2 bash -c 'trap "" XFSZ; ulimit -f 2; exec "$@"' - "$ccshim" debug -o a.tgz
+	run2 bash -c 'trap "" XFSZ; ulimit -f 2; exec "$@"' - "$ccshim" debug --output a.tgz
 	[ "$status" -eq 1 ]
 	said "cannot be written"
 	[ ! -e a.tgz ]

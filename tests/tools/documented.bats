@@ -55,6 +55,30 @@ offered() {
 	done
 }
 
+@test "a letter means one thing in all programs but ccbench" {
+	export LC_ALL=C
+	{
+		for sub in $(subcommands); do "$ccshim" "$sub" -h; done
+		"$ccshim" -h
+		"$top_builddir/tools/ccshimd/ccshimd" --help
+		for command in run matrix; do "$top_builddir/bench/fabric/ccfabric" "$command" --help; done
+	} | grep -E '^ +-' | grep -oE -- '-[a-zA-Z], (-[a-z]+, )?--[a-z-]+' |
+		sed -E 's/^-(.), .*--/\1 /' | sort -u > meanings
+	# Those with two names are the same subject: one algorithm, or all.
+	diff <(cut -d ' ' -f 1 meanings | uniq -d) <(echo a)
+	grep -qx 'a algorithms' meanings
+	grep -qx 'a cc' meanings
+	for letter in $(cut -d ' ' -f 1 meanings | uniq); do
+		grep -qx ".Fl $letter" "$top_srcdir/docs/ccshim.1" || { echo "ccshim(1): no -$letter"; false; }
+	done
+	diff <(cut -d ' ' -f 1 meanings | uniq) <(sed -n '/^A letter/,/^has the letters/s/^\.Fl //p' \
+		"$top_srcdir/docs/ccshim.1" | sort)
+	# Letters that had another meaning are refused.
+	for old in "run -n true" "plot -n t.csv" "plot -o x.png t.csv" "debug -o x.tgz" "info -v" "stat -d deltas"; do
+		refused "$ccshim" $old
+	done
+}
+
 @test "every calculation of plan has its options in the manual page and in completion" {
 	source "$top_srcdir/completion/ccshim.bash"
 	for calc in $("$ccshim" plan -h | sed -n 's/^  \([a-z]\{1,\}\) .*/\1/p'); do

@@ -47,7 +47,7 @@ failed() {
 	printed "usage: ccshim plot"
 	refused $ccshim plot
 	said "FILE is missing"
-	refused $ccshim plot -o x.pdf t.csv
+	refused $ccshim plot --output x.pdf t.csv
 	said "'x.pdf' does not end in .png or .svg"
 	refused $ccshim plot --cdf rt t.csv
 	said "did you mean 'rtt'?"
@@ -60,7 +60,7 @@ failed() {
 @test "each value of the trace is a point, and times have one origin" {
 	trace 2 30 > t.csv
 	for k in 1 2 3; do echo "$((300 + k)),cnp,2,,,,,5e7,$((5000400 + k))" >> t.csv; done
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
 	# QP 2 is the busier: the first.
 	[ "$(points F0W0 | wc -l)" -eq 33 ]
@@ -81,7 +81,7 @@ failed() {
 
 @test "a flow without the host's clock starts at the current time of the trace" {
 	printf '%s\n' t_us,event,qp,rtt_us 10,ack,1,20 5000000,ack,1,20 10,ack,2,20 20,ack,2,20 > t.csv
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	[ "$status" -eq 0 ]
 	[ "$(points F0W1 | awk '{ printf "%.5f ", $1 }')" = "0.00000 4.99999 " ]
 	[ "$(points F1W1 | awk '{ printf "%.5f ", $1 }')" = "4.99999 5.00000 " ]
@@ -93,12 +93,12 @@ failed() {
 	run2 $ccshim plot t.csv
 	[ "$status" -eq 0 ] && [ -z "$output" ] && [ -z "$errors" ]
 	is_png t.png
-	run2 $ccshim plot -o "a 'b\" \`c\`.svg" t.csv
+	run2 $ccshim plot --output "a 'b\" \`c\`.svg" t.csv
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
 	grep -q '</svg>' "a 'b\" \`c\`.svg"
 	rm a*
 	for what in rtt rate inflight queue; do
-		run2 $ccshim plot --cdf $what -o $what.png t.csv t.csv
+		run2 $ccshim plot --cdf $what --output $what.png t.csv t.csv
 		[ "$status" -eq 0 ] && [ -z "$errors" ]
 		is_png $what.png
 	done
@@ -109,7 +109,7 @@ failed() {
 
 @test "a CDF is of all samples, and rises to 1" {
 	trace 1 20000 > t.csv
-	run2 $ccshim plot -n --cdf rtt t.csv
+	run2 $ccshim plot --dry-run --cdf rtt t.csv
 	[ "$status" -eq 0 ]
 	[ "$(points F0W1 | head -1)" = "2e-05 0.000000" ]
 	points F0W1 | tail -1 | awk '{ exit !($2 == 1 && $1 > 25.9e-6 && $1 < 26.1e-6) }'
@@ -119,7 +119,7 @@ failed() {
 
 @test "a long trace keeps its extremes, and few points" {
 	trace 1 50000 | awk -F, -v OFS=, 'NR == 30001 { $4 = 9999 } { print }' > t.csv
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	[ "$(points F0W1 | wc -l)" -le 8192 ]
 	[ "$(points F0W1 | wc -l)" -gt 1000 ]
 	points F0W1 | grep -q ' 0.009999$'
@@ -128,19 +128,19 @@ failed() {
 
 @test "of too many flows the busiest are drawn, with a message" {
 	trace 40 3 > t.csv
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	[ "$status" -eq 0 ]
 	said "of 40 flows the 16 busiest are drawn"
 	printed 'front "QP 40"'
 	printed 'front "QP 25"'
 	[[ $output != *'front "QP 24"'* ]]
-	run2 $ccshim plot -n --flows 2 t.csv
+	run2 $ccshim plot --dry-run --flows 2 t.csv
 	said "of 40 flows the 2 busiest"
-	run2 $ccshim plot -n --qp 7 t.csv
+	run2 $ccshim plot --dry-run --qp 7 t.csv
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
 	printed 'front "QP 7"'
 	[ "$(points F33W1 | wc -l)" -eq 3 ]
-	run2 $ccshim plot -n --qp 99 t.csv
+	run2 $ccshim plot --dry-run --qp 99 t.csv
 	failed
 	said "there is no QP 99"
 }
@@ -151,39 +151,39 @@ failed() {
 	echo $header > empty.csv
 	: > nothing
 	for file in passwd zero empty.csv nothing . missing /dev/null; do
-		run2 $ccshim plot -o x.png "$file"
+		run2 $ccshim plot --output x.png "$file"
 		failed || { echo "$file: $status $output"; return 1; }
 		[ -n "$errors" ]
 		[ ! -e x.png ]
 	done
-	run2 $ccshim plot -o x.png passwd
+	run2 $ccshim plot --output x.png passwd
 	said "passwd is neither a trace nor a recording"
-	run2 $ccshim plot -o x.png empty.csv
+	run2 $ccshim plot --output x.png empty.csv
 	said "no events"
-	run2 $ccshim plot -o x.png .
+	run2 $ccshim plot --output x.png .
 	said "not a regular file"
 	printf '%s\n1,ack,1,x,1,1,,1,1\n' $header > bad.csv
-	run2 $ccshim plot -o x.png bad.csv
+	run2 $ccshim plot --output x.png bad.csv
 	failed
 	said "bad.csv:2: column rtt_us: 'x' is not a number"
 	trace 1 3 | cut -d, -f1-3 > bare.csv
-	run2 $ccshim plot -o x.png --cdf queue bare.csv
+	run2 $ccshim plot --output x.png --cdf queue bare.csv
 	failed
 	said "no values of that kind"
 }
 
 @test "a trace of several processes is drawn: headers repeat, and rows before the first are left out" {
 	{ trace 9 2 | tail -n 2; trace 1 3; } > t.csv
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
 	[[ $output != *"QP 9"* ]]
 	printed "QP 1"
 	{ trace 1 3; trace 2 3; } > t.csv
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
 	printed "QP 2"
 	trace 9 2 | tail -n 2 > t.csv
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	failed
 	said "t.csv: the file has no header"
 }
@@ -194,7 +194,7 @@ failed() {
 	for i in $(seq 0 999); do
 		echo "$i,ack,7,$((i % 100 ? (i / 100 + 1) * 10 : 5000)),1000,0,,1e9,$i"
 	done; } > t.csv
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
 	lines=$(points P0)
 	[ "$(wc -l <<< "$lines")" -eq 20 ]
@@ -204,7 +204,7 @@ failed() {
 	printed '$P0 using 1:2 with lines'
 	printed '$P0 using 1:3 with lines'
 	trace 1 30 > t.csv
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	[[ $output != *'$P0'* ]]
 }
 
@@ -216,7 +216,7 @@ failed() {
 	echo "10,ack,7,10,1000,,1e9,10"
 	echo "10,ack,7,10,1000,,1.5e9,10"
 	echo "20,ack,7,10,1000,,3e9,20"; } > t.csv
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	[ "$status" -eq 0 ] && [ -z "$errors" ] || { echo "$errors"; false; }
 	diff <(points F0W0) - <<-'END'
 		0 2e+09
@@ -227,13 +227,13 @@ failed() {
 
 @test "a truncated trace is drawn, with a message" {
 	trace 1 30 | head -c -20 > t.csv
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	[ "$status" -eq 0 ]
 	said "ends in the middle of a line"
 	[ "$(wc -l <<< "$errors")" -eq 1 ]
 	[ "$(points F0W1 | wc -l)" -eq 29 ]
 	{ trace 1 3; echo "# 17 events are lost near here"; echo "# 4 events are lost near here"; } > t.csv
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	said "t.csv: 21 events were dropped"
 }
 
@@ -243,7 +243,7 @@ failed() {
 	failed
 	said "the picture would replace t.png"
 	ln t.png u.svg
-	run2 $ccshim plot -o u.svg t.png
+	run2 $ccshim plot --output u.svg t.png
 	failed
 	head -1 t.png | grep -q '^# ccshim'
 }
@@ -272,12 +272,12 @@ failed() {
 	trace 1 30 > t.csv
 	echo before > t.svg
 	# More than that many kilobytes in a file are refused, as by a full disk.
-	run2 bash -c 'trap "" XFSZ; ulimit -f 8; exec "$@"' - "$ccshim" plot -o t.svg t.csv
+	run2 bash -c 'trap "" XFSZ; ulimit -f 8; exec "$@"' - "$ccshim" plot --output t.svg t.csv
 	failed || { echo "$status $errors"; return 1; }
 	said "no picture: t.svg: File too large"
 	[ "$(cat t.svg)" = before ]
 	only stderr t.csv t.svg
-	run2 $ccshim plot -o no/such/t.png t.csv
+	run2 $ccshim plot --output no/such/t.png t.csv
 	failed
 	said "no/such/t.png: No such file"
 }
@@ -306,7 +306,7 @@ recording() {
 	for interval in 1 0; do
 		recording 30 $interval > stat.json
 		jq -e . stat.json > /dev/null
-		run2 $ccshim plot -n stat.json
+		run2 $ccshim plot --dry-run stat.json
 		[ "$status" -eq 0 ] && [ -z "$errors" ]
 		[ "$(points F0W0 | wc -l)" -eq 30 ]
 		[ "$(points F0W1 | wc -l)" -eq 60 ]
@@ -318,7 +318,7 @@ recording() {
 		[ "$(points F1W4 | wc -l)" -eq 0 ]
 		printed "[8] QP 17"
 	done
-	run2 $ccshim plot -n --cdf rtt stat.json
+	run2 $ccshim plot --dry-run --cdf rtt stat.json
 	[ "$status" -eq 0 ]
 	points F0W1 | tail -1 | grep -q ' 1.000000$'
 	needs_gnuplot
@@ -329,11 +329,11 @@ recording() {
 
 @test "a rank is part of the legend" {
 	recording 30 1 | sed 's/"pid": 8,/"pid": 8, "rank": 3,/' > stat.json
-	run2 $ccshim plot -n stat.json
+	run2 $ccshim plot --dry-run stat.json
 	printed '[8] rank 3 QP 17'
 	printed '[7] QP 17'
 	trace 2 30 | sed '1s/.*/# ccshim 0.1.0: app, rank 9, process 4, job 7, rank 12, cc=none/' > t.csv
-	run2 $ccshim plot -n t.csv
+	run2 $ccshim plot --dry-run t.csv
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
 	printed 'front "rank 12 QP 2"'
 }
@@ -343,17 +343,17 @@ recording() {
 		'{"time": 1, "processes": [{"pid": -1}]}' "{\"time\": 1, \"x\": $(printf '[%.0s' {1..1000})" \
 		'{"time": 1, "x": "\'; do
 		echo "$text" > bad.json
-		run2 $ccshim plot -o x.png bad.json
+		run2 $ccshim plot --output x.png bad.json
 		failed || { echo "of $text: $status"; return 1; }
 		said "bad.json:1: not a line of 'ccshim stat"
 	done
 	recording 3 1 | head -c -30 > cut.json
-	run2 $ccshim plot -n cut.json
+	run2 $ccshim plot --dry-run cut.json
 	[ "$status" -eq 0 ]
 	said "ends in the middle of a line"
 	[ "$(points F0W0 | wc -l)" -eq 2 ]
 	trace 1 3 > t.csv
-	run2 $ccshim plot -n t.csv cut.json
+	run2 $ccshim plot --dry-run t.csv cut.json
 	failed
 	said "no common time line"
 }

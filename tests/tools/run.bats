@@ -87,14 +87,14 @@ load tools.bash
 @test "a percent sign in the directory of -t is no escape" {
 	mkdir "50%p"
 	cd "50%p"
-	run2 $ccshim run -n -t %j.csv
+	run2 $ccshim run --dry-run -t %j.csv
 	printed "CCSHIM_TRACE='${PWD%p}%p/%j.csv'"
 }
 
 @test "-q, -v and -vv set the log level" {
-	run2 $ccshim run -q -n
+	run2 $ccshim run -q --dry-run
 	printed "CCSHIM_LOG_LEVEL='error'"
-	run2 $ccshim run -vv -n
+	run2 $ccshim run -vv --dry-run
 	printed "CCSHIM_LOG_LEVEL='debug'"
 }
 
@@ -105,14 +105,14 @@ load tools.bash
 }
 
 @test "LD_PRELOAD is appended to, once" {
-	LD_PRELOAD=libm.so.6 run2 $ccshim run -n
+	LD_PRELOAD=libm.so.6 run2 $ccshim run --dry-run
 	printed "export LD_PRELOAD='libm.so.6:$standin'"
-	LD_PRELOAD="$standin libm.so.6" run2 $ccshim run -n
+	LD_PRELOAD="$standin libm.so.6" run2 $ccshim run --dry-run
 	printed "export LD_PRELOAD='$standin libm.so.6'"
 }
 
 @test "-n runs nothing and prints equivalent exports" {
-	run2 $ccshim run -n -o report="it's; \$x" -a none touch ran
+	run2 $ccshim run --dry-run -o report="it's; \$x" -a none touch ran
 	[ "$status" -eq 0 ]
 	[ ! -e ran ]
 	eval "$output"
@@ -148,7 +148,7 @@ load tools.bash
 @test "in the build tree it uses the library built there" {
 	[ -e "$top_builddir/.libs/libccshim.so" ] || skip "the library is not built"
 	unset CCSHIM_LIB
-	run2 $ccshim run -n
+	run2 $ccshim run --dry-run
 	printed "LD_PRELOAD='$(realpath "$top_builddir")/.libs/libccshim.so'"
 }
 
@@ -157,10 +157,10 @@ load tools.bash
 	# An ELF header with one segment, of type PT_LOAD.
 	{ head -c 56 /proc/self/exe; printf '\1\0\0\0\0\0\0\0\1'; head -c 55 /dev/zero; } > static
 	chmod +x static
-	run2 $ccshim run -n ./static
+	run2 $ccshim run --dry-run ./static
 	[ "$status" -eq 0 ]
 	said "warning: ./static will not be controlled: it is statically linked"
-	run2 $ccshim run -n true
+	run2 $ccshim run --dry-run true
 	[ -z "$errors" ]
 	printf '#!/bin/sh\nexit 0\n' > script
 	chmod +x script
@@ -174,15 +174,15 @@ load tools.bash
 	cp "$(type -P true)" other
 	chown nobody other
 	chmod u+s other
-	run2 $ccshim run -n ./other
+	run2 $ccshim run --dry-run ./other
 	said "warning: ./other will not be controlled: it is setuid"
 	chown root other
 	chmod u+s other
-	run2 $ccshim run -n ./other
+	run2 $ccshim run --dry-run ./other
 	[ -z "$errors" ]
 }
 
 @test "a full stdout is reported" {
-	run bash -c "$ccshim run -n > /dev/full"
+	run bash -c "$ccshim run --dry-run > /dev/full"
 	[ "$status" -eq 1 ]
 }

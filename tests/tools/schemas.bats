@@ -16,7 +16,7 @@ valid() { /usr/bin/python3 "$top_srcdir/tests/tools/schema.py" "$top_srcdir/docs
 
 @test "ccshim info" {
 	needs_jsonschema
-	for options in -v -c -f -a -d -vcad; do
+	for options in --versions -c -f -a -d "--versions -cad"; do
 		$ccshim info $options --json > info.json || [ "$options" = -d ]
 		valid info info.json
 	done

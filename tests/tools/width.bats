@@ -64,7 +64,7 @@ fits() {
 		check no-such-command
 		run -a timely -o segment=64k -o max_inflight=4k ls
 		run -o max_rate=fast ls
-		stat -d sometimes
+		stat --display sometimes
 		stat -p 1
 		set -p 1 mode=off
 	END

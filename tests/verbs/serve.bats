@@ -67,7 +67,7 @@ status_begins() { echo "until=document.getElementById('status').textContent.star
 	serve
 	[ "$(ask /flows.json)" = 200 ]
 	grep -qi '^content-type: application/json' headers
-	"$ccshim" stat -d deltas --json > stat.json
+	"$ccshim" stat --display deltas --json > stat.json
 	# What remains when the times at which each was read are removed.
 	same='del(.time, .interval_s, (.processes[] | .age_us, (.qps[] | .age_us, .idle_us)))
 		| .processes |= map(select(.pid == $pid))'

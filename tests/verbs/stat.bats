@@ -136,10 +136,10 @@ quiet() {
 	tell 'create 1'
 	tell 'destroy 1'
 	$ccshim stat -p "$app" --baseline=mine --json | jq -e '.processes[0].totals | .wrs == 0 and .qps == 3'
-	$ccshim stat -p "$app" -d deltas -i 0.01 -n 3 --json > lines
+	$ccshim stat -p "$app" --display deltas -i 0.01 -n 3 --json > lines
 	[ "$(wc -l < lines)" -eq 3 ]
 	jq -se 'length == 3 and all(.interval_s >= 0.01 and .processes[0].totals.wrs == 0)' lines
-	$ccshim stat -p "$app" -d totals -i 0.01 -n 2 --json | jq -se 'all(.processes[0].totals.wrs == 17)'
+	$ccshim stat -p "$app" --display totals -i 0.01 -n 2 --json | jq -se 'all(.processes[0].totals.wrs == 17)'
 	$ccshim stat -p "$app" --sort bytes --json | jq -e '.processes[0].qps[0].bytes > 0'
 	echo rubbish > mine
 	run -1 $ccshim stat --baseline=mine
@@ -315,7 +315,7 @@ forge() {
 
 @test "invalid options are refused" {
 	for args in "-p x" "-p 0" "-i 0" "-i soon" "-n 0" "-d more" "--sort byte" "--max-qps -1" "more" \
-		"--openmetrics --baseline" "--prometheus -d deltas" "--json --prometheus" "--baseline -d deltas" "--no"; do
+		"--openmetrics --baseline" "--prometheus --display deltas" "--json --prometheus" "--baseline --display deltas" "--no"; do
 		run -2 $ccshim stat $args
 	done
 	run -2 $ccshim stat --sort byte

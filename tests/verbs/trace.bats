@@ -118,8 +118,8 @@ loop_is_closed() {
 }
 
 @test "ccshim run -t sets an absolute path" {
-	run "$ccshim" run -n -t x.csv
+	run "$ccshim" run --dry-run -t x.csv
 	[[ $output == *"export CCSHIM_TRACE='$PWD/x.csv'"* ]]
-	run "$ccshim" run -n --trace /tmp/%p.csv
+	run "$ccshim" run --dry-run --trace /tmp/%p.csv
 	[[ $output == *"export CCSHIM_TRACE='/tmp/%p.csv'"* ]]
 }

@@ -21,8 +21,8 @@ struct info {
 
 static int help(void)
 {
-	printf("usage: ccshim info [-vcfad] [OPTION...] [ALG[:PARAM=VALUE,...] | DEVICE]\n\n"
-	       "  -v, --versions    version of ccshim and of libibverbs\n"
+	printf("usage: ccshim info [-acdf] [OPTION...] [ALG[:PARAM=VALUE,...] | DEVICE]\n\n"
+	       "  --versions        version of ccshim and of libibverbs\n"
 	       "  -c, --config      the current value and origin of each option\n"
 	       "  -f, --file        every option documented, as a valid configuration file\n"
 	       "                    with the defaults, or with -c the current values\n"
@@ -42,7 +42,7 @@ static int help(void)
 	return EXIT_OK;
 }
 
-enum { OPT_MATCH = 256, OPT_JSON };
+enum { OPT_MATCH = 256, OPT_JSON, OPT_VERSIONS };
 
 static const struct option long_options[] = {
 	{ "app", required_argument, NULL, OPT_MATCH },
@@ -51,7 +51,7 @@ static const struct option long_options[] = {
 	{ "port", required_argument, NULL, OPT_MATCH },
 	{ "dscp", required_argument, NULL, OPT_MATCH },
 	{ "sl", required_argument, NULL, OPT_MATCH },
-	{ "versions", no_argument, NULL, 'v' },
+	{ "versions", no_argument, NULL, OPT_VERSIONS },
 	{ "config", no_argument, NULL, 'c' },
 	{ "file", no_argument, NULL, 'f' },
 	{ "algorithms", no_argument, NULL, 'a' },
@@ -77,7 +77,7 @@ static int parse_match(struct info *info, const char *key)
 static int parse_option(struct info *info, int letter, const char *name)
 {
 	switch (letter) {
-	case 'v': info->version = true; return 0;
+	case OPT_VERSIONS: info->version = true; return 0;
 	case 'c': info->config = true; return 0;
 	case 'f': info->file = true; return 0;
 	case 'a': info->algorithms = true; return 0;
@@ -185,7 +185,7 @@ int cmd_info(int argc, char **argv)
 	int letter, mistakes, status, which = 0;
 
 	argv[0] = (char *)"ccshim info"; /* the prefix of getopt's messages */
-	while ((letter = getopt_long(argc, argv, "vcfadh", long_options, &which)) != -1) {
+	while ((letter = getopt_long(argc, argv, "cfadh", long_options, &which)) != -1) {
 		if (letter == 'h')
 			return help();
 		if (parse_option(&info, letter, long_options[which].name))
@@ -194,7 +194,7 @@ int cmd_info(int argc, char **argv)
 	if (parse_operand(&info, argv + optind))
 		return EXIT_USAGE;
 	if (!(info.version || info.config || info.file || info.algorithms || info.devices)) {
-		tool_error("info", "nothing selected: give -v, -c, -f, -a or -d");
+		tool_error("info", "nothing selected: give -a, -c, -d, -f or --versions");
 		return tool_usage_error("info");
 	}
 	mistakes = load_options(&info);

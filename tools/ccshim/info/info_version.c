@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ccshim info -v: versions of ccshim and libibverbs. */
+/* ccshim info --versions: versions of ccshim and libibverbs. */
 #include "config.h"
 
 #include <dlfcn.h>

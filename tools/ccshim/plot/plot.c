@@ -21,11 +21,11 @@ static int print_help(void)
 	       "Draws with gnuplot, for each flow in traces (option trace) or in recordings of\n"
 	       "'ccshim stat -i SECONDS --json', over time: rate, RTT, bytes in flight, the\n"
 	       "longest queue on its path, CNPs.\n\n"
-	       "  -o, --output FILE  the picture, .png or .svg   [the first FILE's name, .png]\n"
+	       "  --output FILE      the picture, .png or .svg   [the first FILE's name, .png]\n"
 	       "  --cdf WHAT         the distribution of rtt, rate, inflight or queue instead\n"
 	       "  --flows N          maximum number of flows, the busiest ones       [%d]\n"
 	       "  --qp N             only this queue pair\n"
-	       "  -n, --dry-run      print the commands for gnuplot, and draw nothing\n"
+	       "  --dry-run          print the commands for gnuplot, and draw nothing\n"
 	       "  -h, --help         this text\n", GNUPLOT_COLORS);
 	return EXIT_OK;
 }
@@ -70,11 +70,11 @@ static int parse_out(struct plot *p)
 	return EXIT_USAGE;
 }
 
-enum { OPT_CDF = 256, OPT_FLOWS, OPT_QP };
+enum { OPT_CDF = 256, OPT_DRY_RUN, OPT_FLOWS, OPT_OUTPUT, OPT_QP };
 
 static const struct option long_options[] = {
-	{ "output", required_argument, NULL, 'o' },
-	{ "dry-run", no_argument, NULL, 'n' },
+	{ "output", required_argument, NULL, OPT_OUTPUT },
+	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 	{ "cdf", required_argument, NULL, OPT_CDF },
 	{ "flows", required_argument, NULL, OPT_FLOWS },
 	{ "qp", required_argument, NULL, OPT_QP },
@@ -87,8 +87,8 @@ static int parse_option(struct plot *p, int letter)
 	unsigned long value;
 
 	switch (letter) {
-	case 'o': return parse_out(p);
-	case 'n': p->script = true; return 0;
+	case OPT_OUTPUT: return parse_out(p);
+	case OPT_DRY_RUN: p->script = true; return 0;
 	case OPT_CDF: return parse_cdf(p);
 	case OPT_FLOWS:
 		if (parse_number("--flows", 1, 64, &value))
@@ -128,7 +128,7 @@ static int check_file(const struct plot *p, const char *file)
 		tool_error("plot", "%s: not a regular file, which is needed since it is read twice", file);
 	} else if (!p->script && stat(p->out, &out) == 0 && out.st_dev == st.st_dev &&
 		   out.st_ino == st.st_ino) {
-		tool_error("plot", "the picture would replace %s: name another one with -o", file);
+		tool_error("plot", "the picture would replace %s: name another one with --output", file);
 	} else {
 		return 0;
 	}
@@ -216,7 +216,7 @@ int cmd_plot(int argc, char **argv)
 	int letter, rc;
 
 	argv[0] = (char *)"ccshim plot"; /* the prefix of getopt's messages */
-	while ((letter = getopt_long(argc, argv, "o:nh", long_options, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return print_help();
 		if (parse_option(&p, letter))

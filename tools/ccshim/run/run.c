@@ -19,7 +19,7 @@
 #include "tools/ccshim/preload.h"
 #include "tools/common/preload_list.h"
 
-enum { OPT_ADAPT = 256 };
+enum { OPT_ADAPT = 256, OPT_DRY_RUN };
 
 struct run {
 	struct run_options options;
@@ -44,7 +44,7 @@ static int print_help(void)
 	       "  -c, --config FILE      a configuration file instead of the user's\n"
 	       "  --adapt                make UCX use ordinary verbs (UCX_TLS), and\n"
 	       "                         Open MPI's mpirun pass all this to other hosts\n"
-	       "  -n, --dry-run          print what would be set, run nothing\n"
+	       "  --dry-run              print what would be set, run nothing\n"
 	       "  -q, --quiet            errors only (log_level=error)\n"
 	       "  -v, -vv, --verbose     more messages (log_level=info, debug)\n"
 	       "  -h, --help             this text\n\n"
@@ -61,7 +61,7 @@ static int set_verbose(struct run *run)
 static int parse_option(struct run *run, int letter)
 {
 	switch (letter) {
-	case 'n':
+	case OPT_DRY_RUN:
 		run->dry = true;
 		return 0;
 	case 'q':
@@ -80,7 +80,7 @@ static int parse_option(struct run *run, int letter)
 	}
 }
 
-/* eval "$(ccshim run -n ...)" has the same effect as the options. */
+/* eval "$(ccshim run --dry-run ...)" has the same effect as the options. */
 static void print_export(const char *name)
 {
 	printf("export %s='", name);
@@ -152,7 +152,7 @@ int cmd_run(int argc, char **argv)
 	static const struct option long_options[] = {
 		{ "adapt", no_argument, NULL, OPT_ADAPT },
 		RUN_LONG_OPTIONS,
-		{ "dry-run", no_argument, NULL, 'n' },
+		{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
@@ -163,7 +163,7 @@ int cmd_run(int argc, char **argv)
 
 	argv[0] = (char *)"ccshim run"; /* the prefix of getopt's messages */
 	ccs_options_default(&run.options.scratch);
-	while ((letter = getopt_long(argc, argv, "+" RUN_OPTIONS "nqvh", long_options, NULL)) != -1) {
+	while ((letter = getopt_long(argc, argv, "+" RUN_OPTIONS "qvh", long_options, NULL)) != -1) {
 		if (letter == 'h')
 			return print_help();
 		if (parse_option(&run, letter))

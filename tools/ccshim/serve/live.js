@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The flows of snapshots of 'ccshim stat --json -d deltas', one after the other.
+// The flows of snapshots of 'ccshim stat --json --display deltas', one after the other.
 import { Series } from "./chart.js";
 
 const CURVES = ["goodput", "rate", "rtt50", "rtt99", "queue"];

@@ -17,7 +17,10 @@
 #include "tools/ccshim/ccshim.h"
 #include "tools/common/seconds.h"
 
-enum { OPT_JSON = 256, OPT_OPENMETRICS, OPT_PROMETHEUS, OPT_SORT, OPT_RESET, OPT_BASELINE, OPT_MAX_QPS };
+enum {
+	OPT_JSON = 256, OPT_OPENMETRICS, OPT_PROMETHEUS, OPT_SORT, OPT_RESET, OPT_BASELINE, OPT_MAX_QPS,
+	OPT_DISPLAY
+};
 enum form { TABLE, JSON, OPENMETRICS, PROMETHEUS };
 
 struct request {
@@ -41,7 +44,7 @@ static int print_help(void)
 	       "  -p, --pid PID           this process only\n"
 	       "  -i, --interval SECONDS  repeat at this interval; a terminal is redrawn\n"
 	       "  -n, --count N           number of repetitions\n"
-	       "  -d, --display WHAT      totals since the queue pair was created, or deltas\n"
+	       "  --display WHAT          totals since the queue pair was created, or deltas\n"
 	       "                          since the last time              [deltas with -i]\n"
 	       "  --sort FIELD            sort queue pairs by a field of --json, largest first\n"
 	       "  --json                  a JSON object, with -i one per line\n"
@@ -297,7 +300,7 @@ static int parse_deltas(struct request *rq)
 	rq->deltas = strcmp(optarg, "deltas") == 0;
 	if (rq->deltas || strcmp(optarg, "totals") == 0)
 		return 0;
-	tool_error("stat", "-d: '%s' is neither totals nor deltas", optarg);
+	tool_error("stat", "--display: '%s' is neither totals nor deltas", optarg);
 	return EXIT_USAGE;
 }
 
@@ -329,7 +332,7 @@ static int parse_option(struct request *rq, int c)
 		return rc;
 	case 'i': return parse_interval(rq);
 	case 'n': return parse_number("-n", 1, ULONG_MAX, &rq->count);
-	case 'd': return parse_deltas(rq);
+	case OPT_DISPLAY: return parse_deltas(rq);
 	case OPT_SORT: return parse_sort(rq);
 	case OPT_MAX_QPS: return parse_number("--max-qps", 0, 1000000, &rq->max_qps);
 	case OPT_JSON: return parse_form(rq, JSON);
@@ -356,9 +359,9 @@ static int check_options(struct request *rq, char **operands)
 	if (rq->count && !(rq->interval_s > 0))
 		rq->interval_s = 1;
 	if (is_metrics(rq) && (rq->deltas == 1 || rq->baseline))
-		why = "metrics are totals: -d deltas and --baseline do not apply to them";
+		why = "metrics are totals: --display deltas and --baseline do not apply to them";
 	else if (rq->baseline && rq->deltas == 1)
-		why = "-d deltas and --baseline exclude each other";
+		why = "--display deltas and --baseline exclude each other";
 	if (!why)
 		return 0;
 	tool_error("stat", "%s", why);
@@ -372,7 +375,7 @@ int cmd_stat(int argc, char **argv)
 		{ "pid", required_argument, NULL, 'p' },
 		{ "interval", required_argument, NULL, 'i' },
 		{ "count", required_argument, NULL, 'n' },
-		{ "display", required_argument, NULL, 'd' },
+		{ "display", required_argument, NULL, OPT_DISPLAY },
 		{ "json", no_argument, NULL, OPT_JSON },
 		{ "openmetrics", no_argument, NULL, OPT_OPENMETRICS },
 		{ "prometheus", no_argument, NULL, OPT_PROMETHEUS },
@@ -387,7 +390,7 @@ int cmd_stat(int argc, char **argv)
 	int c, status = 0;
 
 	argv[0] = (char *)"ccshim stat";
-	while (!status && (c = getopt_long(argc, argv, "p:i:n:d:h", options, NULL)) != -1) {
+	while (!status && (c = getopt_long(argc, argv, "p:i:n:h", options, NULL)) != -1) {
 		if (c == 'h')
 			return print_help();
 		status = parse_option(&rq, c);
