@@ -29,6 +29,10 @@ int serve_http(struct serve *s, const int *fd, unsigned n)
 #include <string.h>
 #include <unistd.h>
 
+#ifndef MHD_HTTP_CONTENT_TOO_LARGE /* in libmicrohttpd 0.9.72 it has another name */
+#define MHD_HTTP_CONTENT_TOO_LARGE 413
+#endif
+
 enum { CONNECTIONS = 64, IDLE_S = 30 };
 
 bool serve_http_present(void)
