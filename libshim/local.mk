@@ -273,9 +273,13 @@ libccshim_la_SOURCES = \
 	libshim/preload/control/set_request.h \
 	libshim/preload/datapath/accept.c \
 	libshim/preload/datapath/accept.h \
+	libshim/preload/datapath/arm.c \
+	libshim/preload/datapath/arm.h \
 	libshim/preload/datapath/bind.c \
 	libshim/preload/datapath/complete.c \
 	libshim/preload/datapath/complete.h \
+	libshim/preload/datapath/drain.c \
+	libshim/preload/datapath/drain.h \
 	libshim/preload/datapath/emit.c \
 	libshim/preload/datapath/emit.h \
 	libshim/preload/datapath/linger.c \
@@ -284,6 +288,10 @@ libccshim_la_SOURCES = \
 	libshim/preload/datapath/pacer_thread.h \
 	libshim/preload/datapath/poll.c \
 	libshim/preload/datapath/poll.h \
+	libshim/preload/datapath/poll_ex.c \
+	libshim/preload/datapath/poll_ex.h \
+	libshim/preload/datapath/poll_run.c \
+	libshim/preload/datapath/poll_run.h \
 	libshim/preload/datapath/post.c \
 	libshim/preload/datapath/post.h \
 	libshim/preload/datapath/staged.c \

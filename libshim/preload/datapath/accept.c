@@ -3,7 +3,7 @@
 #include "preload/datapath/accept.h"
 
 #include "preload/datapath/emit.h"
-#include "preload/datapath/poll.h"
+#include "preload/datapath/drain.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/mr.h"
 

@@ -93,8 +93,8 @@ static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
 /*
  * To keep the order, wait until the device has completed all that is in flight. It flushes each
  * WQE, signalled or not, but success without a signal is silent. So if none comes for a while,
- * and none waits to be polled, unsignalled WQEs have succeeded, and signalled ones, which the device got when it had failed
- * already, count as flushed. Returns whether WRs are left.
+ * and none waits to be polled, unsignalled WQEs have succeeded, and signalled ones, which the
+ * device got when it had failed already, count as flushed. Returns whether WRs are left.
  */
 static __attribute__((noinline)) bool
 complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, bool emptied)

@@ -52,6 +52,13 @@ void ccs_emit_await_flush(struct qp *qp, uint64_t *now_ns);
 void ccs_emit_schedule_deferred(struct qp *qp, uint64_t *now_ns);
 /* Emit what the gate allows, and schedule the rest; the time may be unknown. */
 void ccs_emit_pump(struct qp *qp, uint64_t *now_ns);
+/* The same, and release the lock. */
+static inline void ccs_emit_pump_and_unlock(struct qp *qp)
+{
+	ccs_emit_pump(qp, &qp->cq->polled_ns);
+	ccs_qp_leave(qp);
+}
+
 /* The application has moved the QP to ERR. */
 void ccs_emit_flush(struct qp *qp, uint64_t *now_ns);
 

@@ -7,7 +7,7 @@
 
 #include "preload/control/policy.h"
 #include "preload/datapath/emit.h"
-#include "preload/datapath/poll.h"
+#include "preload/datapath/drain.h"
 
 enum { LINGER_STEP_NS = 50000 };
 

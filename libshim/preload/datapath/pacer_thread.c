@@ -16,7 +16,7 @@
 #include "preload/clock.h"
 #include "preload/control/set_request.h"
 #include "preload/datapath/emit.h"
-#include "preload/datapath/poll.h"
+#include "preload/datapath/drain.h"
 #include "preload/object/qp.h"
 
 enum { SPIN_WINDOW_NS = 200000, SPIN_GRACE_NS = 50000 };

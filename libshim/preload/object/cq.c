@@ -162,3 +162,12 @@ struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct 
 		cq->ready_more[at] = *more;
 	return &cq->ready[at].wc;
 }
+
+int ccs_cq_pop_ready(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	int got = 0;
+
+	while (got < n && ccs_cq_ready_count(cq))
+		wc[got++] = cq->ready[cq->ready_tail++ & cq->ready_mask].wc;
+	return got;
+}

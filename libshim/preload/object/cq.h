@@ -55,6 +55,9 @@ static inline uint32_t ccs_cq_ready_space(const struct cq *cq)
 struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more,
 			   uint64_t owner);
 
+/* Move up to n of them, oldest first, to the application's array. Returns how many. */
+int ccs_cq_pop_ready(struct cq *cq, int n, struct ibv_wc *wc);
+
 /* Whether there is nothing of ours to poll: calls go to the device. No lock is needed. */
 static inline bool ccs_cq_is_plain(struct cq *cq)
 {

@@ -13,7 +13,7 @@
 
 #include "base/cacheline.h"
 #include "preload/datapath/pacer_thread.h"
-#include "preload/datapath/poll.h"
+#include "preload/datapath/poll_ex.h"
 #include "preload/object/cq.h"
 #include "preload/shim.h"
 

@@ -4,7 +4,8 @@
 
 #include <errno.h>
 
-#include "preload/datapath/poll.h"
+#include "preload/datapath/arm.h"
+#include "preload/datapath/drain.h"
 #include "preload/interpose/real.h"
 #include "preload/object/cq.h"
 #include "preload/object/memlock.h"

@@ -5,7 +5,7 @@
  */
 #include "preload/object/event.h"
 
-#include "preload/datapath/poll.h"
+#include "preload/datapath/arm.h"
 #include "preload/interpose/real.h"
 #include "preload/object/cq.h"
 #include "preload/shim.h"

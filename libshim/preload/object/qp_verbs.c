@@ -9,7 +9,7 @@
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/datapath/pacer_thread.h"
-#include "preload/datapath/poll.h"
+#include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
 #include "preload/datapath/linger.h"
 #include "preload/interpose/real.h"

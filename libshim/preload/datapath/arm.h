@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_ARM_H
+#define CCS_ARM_H
+/* Requests for events. cq->lock is held in all of it. */
+#include "preload/objects.h"
+
+/* The application's request for an event. */
+void ccs_cq_arm(struct cq *cq, bool solicited_only);
+/* It gets an event of that shadow CQ; NULL: of its own CQ. */
+void ccs_cq_take_event(struct cq *cq, const struct shadow *s);
+
+#endif

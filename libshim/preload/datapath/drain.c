@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Polling of shadow CQs, and delivery of what they have.
+ *
+ * drain.c, emit.c and pacer_thread.c call each other, the only call circle in preload/: draining
+ * completes segments, so deferred WRs are emitted (ccs_emit_pump); emission schedules WRs that must
+ * wait; the pacer thread drains and emits when they are due. Calls do not nest further, because
+ * ccs_emit_pump() never polls.
+ */
+#include "preload/datapath/drain.h"
+
+#include <string.h>
+
+#include "preload/clock.h"
+#include "preload/datapath/complete.h"
+#include "preload/datapath/emit.h"
+#include "preload/object/cq.h"
+#include "preload/object/notify.h"
+#include "preload/object/provider.h"
+#include "preload/object/qp.h"
+#include "preload/object/shadow_cq.h"
+#include "preload/registry.h"
+
+enum { REST_AFTER = 1024, REST_AFTER_QP = 64 };
+
+/*
+ * Completions are polled into the application's array, and changed there, if it has space for
+ * several: else more than it has space for are taken at a time. Returns for how many there is
+ * space: each yields at most one of ours.
+ */
+static inline int make_batch(const struct cq *cq, struct shadow_batch *a)
+{
+	const bool in_place = cq->out_space >= CCS_BATCH / 2;
+	const uint32_t space = in_place ? (uint32_t)cq->out_space : ccs_cq_ready_space(cq);
+
+	a->wc = in_place ? cq->out : a->own;
+	return space < CCS_BATCH ? (int)space : CCS_BATCH;
+}
+
+/* A failure may yield more than one completion: they must not overwrite those not read yet. */
+static __attribute__((noinline)) void copy_rest(struct shadow_batch *a, int i)
+{
+	if (a->wc != a->own)
+		memcpy(&a->own[i], &a->wc[i], (size_t)(a->n - i) * sizeof(*a->wc));
+	a->wc = a->own;
+}
+
+/* For consecutive completions of one QP, lock it and check its gate once. */
+void ccs_drain_deliver(struct cq *cq, struct shadow_batch *a, int n)
+{
+	struct qp *last = NULL;
+
+	for (int i = 0; i < n; i++) {
+		const uint32_t id = (uint32_t)(a->wc[i].wr_id >> 32);
+
+		if (!last || last->id != id) {
+			struct qp *qp = ccs_registry_find(cq, id);
+
+			if (!qp)
+				continue; /* it was destroyed */
+			if (last)
+				ccs_emit_pump_and_unlock(last);
+			ccs_lock(&qp->lock);
+			last = qp;
+		}
+		if (__builtin_expect(a->wc[i].status, 0))
+			copy_rest(a, i);
+		else if (ccs_complete_whole(last, a, i))
+			continue;
+		ccs_complete(last, a, i);
+	}
+	if (last)
+		ccs_emit_pump_and_unlock(last);
+}
+
+/* Whether a poll has what the caller wants: its array is full, or without one, any completion. */
+static bool has_enough(const struct cq *cq)
+{
+	return cq->out ? !cq->out_space : ccs_cq_ready_count(cq) > 0;
+}
+
+/*
+ * Nothing was found for a while: unless a QP has WQEs in flight, do not poll until one is posted.
+ * A thread that posts takes the QP's lock after this one and ends the rest, or its WQE is seen
+ * here. The walk takes a small part of the time that the polls before it took.
+ */
+void ccs_drain_try_to_rest(struct cq *cq, struct shadow *s)
+{
+	uint32_t qps = 0;
+	bool busy = false;
+	struct qp *qp;
+
+	atomic_store(&s->resting, true);
+	for (uint32_t slot = 0; !busy && (qp = ccs_registry_next(cq, &slot)); qps++) {
+		ccs_lock(&qp->lock);
+		busy = qp->shadow == s && ccs_qp_is_busy(qp);
+		ccs_unlock(&qp->lock);
+	}
+	if (busy)
+		atomic_store(&s->resting, false);
+	s->empty = 0;
+	s->rest_after = REST_AFTER + REST_AFTER_QP * qps;
+}
+
+/*
+ * Returns a time after which the CQ was seen empty, if the clock was read: that before the last
+ * poll, because this thread may have lost the CPU after it. If it was not, *emptied becomes false.
+ */
+static uint64_t drain_shadow(struct cq *cq, struct shadow *s, bool all, bool *emptied)
+{
+	struct shadow_batch a;
+
+	for (;;) {
+		const int want = make_batch(cq, &a);
+		const uint64_t before_ns = cq->polled_ns;
+		const int n = want ? ccs_shadow_poll(cq, s, want, &a) : 0;
+
+		if (n > 0) {
+			atomic_store_explicit(&cq->quiet, false, memory_order_relaxed);
+			ccs_drain_deliver(cq, &a, n);
+		}
+		if (n < 0) {
+			cq->failed = n;
+			return CCS_TIME_UNKNOWN;
+		}
+		if (!want)
+			break;
+		s->empty = n ? 0 : s->empty + 1;
+		if (__builtin_expect(s->empty > s->rest_after, 0))
+			ccs_drain_try_to_rest(cq, s);
+		if (n < want)
+			return before_ns;
+		if (!all && has_enough(cq))
+			break;
+	}
+	*emptied = false;
+	return CCS_TIME_UNKNOWN;
+}
+
+/* Unless all completions are wanted, a batch of each shadow CQ may be enough. */
+static void drain_once(struct cq *cq, bool all)
+{
+	uint64_t empty_ns = 0; /* of the first one */
+	bool polled = false, emptied = true;
+
+	cq->failed = 0;
+	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next) {
+		uint64_t before_ns;
+
+		if (!s->size || !ccs_shadow_is_active(s))
+			continue;
+		polled = true;
+		before_ns = drain_shadow(cq, s, all, &emptied);
+		if (!empty_ns)
+			empty_ns = before_ns;
+	}
+	ccs_complete_broken(cq, emptied);
+	if (!polled)
+		cq->polled_ns = CCS_TIME_UNKNOWN;
+	if (empty_ns && empty_ns != CCS_TIME_UNKNOWN)
+		cq->empty_ns = empty_ns;
+	cq->woken = false;
+}
+
+/*
+ * Arm the shadow CQs. Where a completion that came before that raises no event, what is found then
+ * counts as such; if it came later, there is a second event.
+ */
+void ccs_drain_cover(struct cq *cq)
+{
+	ccs_notify_cover(cq);
+	if (cq->ctx->provider->arms_by_index)
+		return;
+	atomic_store(&cq->cover, CCS_COVER_NONE);
+	drain_once(cq, true);
+	atomic_store(&cq->cover, CCS_COVER_DEVICE);
+}
+
+static void drain_shadows(struct cq *cq, bool all)
+{
+	drain_once(cq, all);
+	if (!cq->channel)
+		return;
+	if (ccs_notify_is_due(cq) && !cq->ring)
+		ccs_drain_cover(cq);
+	if (cq->ring)
+		ccs_notify_ring(cq);
+}
+
+void ccs_cq_drain(struct cq *cq)
+{
+	drain_shadows(cq, true);
+}
+
+void ccs_drain_some(struct cq *cq)
+{
+	drain_shadows(cq, false);
+}

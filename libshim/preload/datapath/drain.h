@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_DRAIN_H
+#define CCS_DRAIN_H
+/* Polling of a CQ's shadow CQs. cq->lock is held in all of it. */
+#include "preload/objects.h"
+
+/* Poll all shadow CQs until they are empty, deliver the completions, and emit what becomes due. */
+void ccs_cq_drain(struct cq *cq);
+/* The same, but a batch of each is enough if the caller's array is full then. */
+void ccs_drain_some(struct cq *cq);
+/* Deliver the first n completions of a batch. */
+void ccs_drain_deliver(struct cq *cq, struct shadow_batch *a, int n);
+/* Arm the shadow CQs: see notify.h. */
+void ccs_drain_cover(struct cq *cq);
+/* Many polls of it have found nothing: omit them while none of its QPs has WQEs in flight. */
+void ccs_drain_try_to_rest(struct cq *cq, struct shadow *s);
+
+#endif

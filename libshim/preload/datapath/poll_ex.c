@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the poll batches of extended CQs get from the shadow CQs. */
+#include "preload/datapath/poll_ex.h"
+
+#include <errno.h>
+
+#include "preload/datapath/drain.h"
+#include "preload/datapath/poll.h"
+#include "preload/object/cq.h"
+#include "preload/object/shadow_cq.h"
+
+bool ccs_cq_has_ready(struct cq *cq)
+{
+	bool ready;
+
+	ccs_lock(&cq->lock);
+	ready = ccs_cq_ready_count(cq);
+	ccs_unlock(&cq->lock);
+	return ready;
+}
+
+bool ccs_cq_queue_current(struct cq *cq, struct ibv_cq_ex *ex)
+{
+	struct wc_more more;
+	struct ibv_wc wc;
+	bool ready;
+
+	if (ccs_cq_is_plain(cq))
+		return false;
+	ccs_lock(&cq->lock);
+	ccs_cq_drain(cq);
+	ready = ccs_cq_ready_count(cq) && ccs_cq_ready_space(cq);
+	if (ready) {
+		ccs_shadow_read(ex, &wc, &more);
+		ccs_cq_push(cq, &wc, &more, CCS_NO_OWNER);
+	}
+	ccs_unlock(&cq->lock);
+	return ready;
+}
+
+int ccs_cq_pop(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning,
+	       uint64_t *empty_ns)
+{
+	uint32_t at;
+	int rc = 0;
+
+	if (ccs_cq_is_plain(cq))
+		return ENOENT;
+	ccs_lock(&cq->lock);
+	if (!ccs_cq_ready_count(cq))
+		ccs_drain_some(cq);
+	if (ccs_cq_ready_count(cq)) {
+		at = cq->ready_tail++ & cq->ready_mask;
+		*wc = cq->ready[at].wc;
+		*more = cq->ready_more[at];
+	} else {
+		rc = cq->failed ? EINVAL : ENOENT;
+	}
+	*spinning = ccs_poll_count_idle(cq, rc);
+	*empty_ns = rc ? cq->polled_ns : CCS_TIME_UNKNOWN;
+	ccs_unlock(&cq->lock);
+	return rc;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_POLL_RUN_H
+#define CCS_POLL_RUN_H
+/*
+ * Usual polls: they need no event or extended field, and one shadow CQ has WQEs in flight. cq->lock
+ * is held in all of it.
+ */
+#include "base/probe.h"
+#include "preload/datapath/emit.h"
+#include "preload/object/cq.h"
+#include "preload/object/qp.h"
+#include "preload/object/shadow_cq.h"
+#include "preload/registry.h"
+#include "preload/report/publish.h"
+
+/* The only one that may have completions; any, if none has; NULL: there are several. */
+struct shadow *ccs_poll_only_active(struct shadow *s);
+/* Poll up to n completions of the application's QPs, usual or not. */
+int ccs_poll_first(struct cq *cq, int n, struct ibv_wc *wc);
+/* The same of a usual poll, whose first batch has been polled, after before_ns, with the result
+ * `got`. */
+int ccs_poll_batches(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc, int got,
+		     uint64_t before_ns);
+
+/* The shadow CQ of a usual poll, or NULL. */
+static inline struct shadow *ccs_poll_usual_shadow(struct cq *cq)
+{
+	struct shadow *s = atomic_load_explicit(&cq->shadows, memory_order_acquire);
+
+	if (!atomic_load_explicit(&cq->usual, memory_order_relaxed) ||
+	    atomic_load_explicit(&cq->broken, memory_order_relaxed) || ccs_cq_ready_count(cq))
+		return NULL;
+	return __builtin_expect(s->next != NULL, 0) ? ccs_poll_only_active(s) : s;
+}
+
+/* The QP that a completion is of, locked. NULL: it was destroyed. */
+static inline struct qp *ccs_poll_lock_qp(struct cq *cq, uint32_t id)
+{
+	struct qp *qp = cq->last;
+
+	if (!qp || qp->id != id)
+		qp = cq->last = ccs_registry_find(cq, id);
+	if (qp)
+		ccs_lock(&qp->lock);
+	return qp;
+}
+
+/* As ccs_emit_pump_and_unlock(). While the time is unknown, most QPs need no pump. */
+static inline void ccs_poll_leave_qp(struct qp *qp, bool timed)
+{
+	if (__builtin_expect(timed || qp->has_feedback || qp->broken || qp->scheduled ||
+			     ccs_flow_waiting(&qp->flow) || qp->flow.gated_since_ns, 0)) {
+		ccs_emit_pump_and_unlock(qp);
+		return;
+	}
+	ccs_publish_idle(qp);
+	if (__builtin_expect(qp->counted && !ccs_qp_is_busy(qp), 0))
+		ccs_shadow_count(qp, false);
+	ccs_unlock(&qp->lock);
+}
+
+/*
+ * Completions in the application's array, up to the first that is not the success of a whole WR of
+ * this QP: they need no change but of their wr_id. Returns how many.
+ */
+static inline __attribute__((always_inline)) int
+ccs_poll_deliver_run(struct qp *qp, uint32_t id, struct ibv_wc *wc, int n)
+{
+	struct ccs_flow_completed run = { qp->flow.seg_tail, 0 };
+	int done = 0;
+
+	while (done < n && (uint32_t)(wc[done].wr_id >> 32) == id && !wc[done].status) {
+		const struct ccs_seg *seg = ccs_flow_completed_add(&qp->flow, &run,
+								   (uint32_t)wc[done].wr_id);
+		if (!seg)
+			break;
+		wc[done].wr_id = seg->id;
+		CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
+		done++;
+	}
+	ccs_flow_end_completed(&qp->flow, &run);
+	return done;
+}
+
+/*
+ * As ccs_poll_deliver_run(), for several QPs; few instructions if there is one completion. The time
+ * is unknown.
+ */
+static inline __attribute__((always_inline)) int
+ccs_poll_deliver_whole(struct cq *cq, struct ibv_wc *wc, int n)
+{
+	int done = 0;
+
+	do {
+		const uint64_t token = wc[done].wr_id;
+		const uint32_t id = (uint32_t)(token >> 32);
+		struct qp *qp = ccs_poll_lock_qp(cq, id);
+		const struct ccs_seg *seg;
+
+		if (__builtin_expect(!qp, 0))
+			return done;
+		seg = wc[done].status ? NULL : ccs_flow_complete_whole(&qp->flow, (uint32_t)token);
+		if (__builtin_expect(seg != NULL, 1)) {
+			wc[done].wr_id = seg->id;
+			CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
+			if (++done < n)
+				done += ccs_poll_deliver_run(qp, id, wc + done, n - done);
+		}
+		ccs_poll_leave_qp(qp, false);
+		if (__builtin_expect(!seg, 0))
+			return done;
+	} while (done < n);
+	return done;
+}
+
+#endif
