@@ -23,8 +23,11 @@ void ccs_timer_wheel_cancel(struct ccs_timer_wheel *w, struct ccs_timer *t)
 	t->next->prev = t->prev;
 	t->prev->next = t->next;
 	t->next = t->prev = NULL;
-	if (w->bucket[t->bucket].next == &w->bucket[t->bucket])
-		w->used[t->bucket / 64] &= ~(1ull << t->bucket % 64);
+	if (w->bucket[t->bucket].next != &w->bucket[t->bucket])
+		return;
+	w->used[t->bucket / 64] &= ~(1ull << t->bucket % 64);
+	if (!w->used[t->bucket / 64])
+		w->words &= ~(1ull << t->bucket / 64);
 }
 
 void ccs_timer_wheel_set(struct ccs_timer_wheel *w, struct ccs_timer *t, uint64_t due_ns)
@@ -45,6 +48,7 @@ void ccs_timer_wheel_set(struct ccs_timer_wheel *w, struct ccs_timer *t, uint64_
 	t->prev->next = t;
 	head->prev = t;
 	w->used[t->bucket / 64] |= 1ull << t->bucket % 64;
+	w->words |= 1ull << t->bucket / 64;
 }
 
 /* Ticks from `tick` to the first bucket in use, CCS_TIMER_WHEEL_BUCKETS if there is none. */
@@ -54,17 +58,17 @@ static uint32_t distance(const struct ccs_timer_wheel *w)
 	uint32_t word = start / 64;
 	uint64_t bits = w->used[word] & (~0ull << start % 64);
 
-	/* One word more than there are: the first one is searched from both ends. */
-	for (uint32_t i = 0; i <= CCS_TIMER_WHEEL_BUCKETS / 64; i++) {
-		if (bits) {
-			const uint32_t bucket = word * 64 + (uint32_t)__builtin_ctzll(bits);
+	_Static_assert(CCS_TIMER_WHEEL_BUCKETS == 64 * 64, "a bit for each word");
+	if (!bits) {
+		const uint64_t later = w->words & (~0ull << word << 1);
 
-			return (bucket - start) % CCS_TIMER_WHEEL_BUCKETS;
-		}
-		word = (word + 1) % (CCS_TIMER_WHEEL_BUCKETS / 64);
+		if (!w->words)
+			return CCS_TIMER_WHEEL_BUCKETS;
+		/* The first word may come again, as the last one: its bits before the start. */
+		word = (uint32_t)__builtin_ctzll(later ? later : w->words);
 		bits = w->used[word];
 	}
-	return CCS_TIMER_WHEEL_BUCKETS;
+	return (word * 64 + (uint32_t)__builtin_ctzll(bits) - start) % CCS_TIMER_WHEEL_BUCKETS;
 }
 
 uint64_t ccs_timer_wheel_next(const struct ccs_timer_wheel *w)
