@@ -36,6 +36,7 @@ enum ccs_wr_flag {
 	CCS_WR_RECV = 1 << 3,     /* consumes a receive: its RTT may include an RNR wait */
 	CCS_WR_NO_DEFER = 1 << 4, /* for the caller: it cannot be handed over later */
 	CCS_WR_WHOLE = 1 << 5,    /* of a segment: a whole signalled WR, not timed */
+	CCS_WR_IN_RUN = 1 << 6,   /* and its WR's entry is not filled: ccs_flow_run_add() */
 };
 
 struct ccs_wr {
@@ -320,8 +321,9 @@ const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint3
 
 /*
  * The same for a run of usual WRs: they are signalled, and neither READs nor CCS_WR_NO_DEFER. Begin
- * it; add the WRs while they fit, which only fills their entries; end it, which accounts for all.
- * The WRs and their segments are the newest ones then.
+ * it; add the WRs while they fit, which only fills their segments; end it, which accounts for all.
+ * The WRs and their segments are the newest ones then. A WR's entry is filled when it is needed:
+ * if the segment is taken back, without a source, or fails.
  */
 struct ccs_flow_run {
 	uint64_t wr, seg;        /* the next numbers */
@@ -330,8 +332,6 @@ struct ccs_flow_run {
 
 static inline void ccs_flow_begin_run(struct ccs_flow *f, struct ccs_flow_run *run)
 {
-	if (f->wr_head == f->wr_tail)
-		f->wr_base = (uint32_t)f->wr_head;
 	if (f->seg_head == f->seg_tail)
 		f->seg_base = (uint32_t)f->seg_head;
 	*run = (struct ccs_flow_run){ f->wr_head, f->seg_head, 0 };
@@ -349,19 +349,17 @@ static inline bool ccs_flow_run_fits(const struct ccs_flow *f, const struct ccs_
 	return run->bytes + len <= f->fastpath_bytes;
 }
 
-static inline void ccs_flow_run_add(struct ccs_flow *f, struct ccs_flow_run *run, uint32_t len,
-				    uint32_t flags, uint64_t id, const void *source)
+static inline void ccs_flow_run_add(const struct ccs_flow *f, struct ccs_flow_run *run, uint32_t len,
+				    uint32_t flags, uint64_t id)
 {
-	struct ccs_wr *wr = ccs_flow_wr(f, run->wr);
 	struct ccs_seg *seg = ccs_flow_seg(f, run->seg++);
 
-	*wr = (struct ccs_wr){ .len = len, .flags = flags, .id = id, .source = source };
 	seg->wr = run->wr++;
 	seg->offset = 0;
 	seg->len = len;
 	seg->id = id;
 	seg->depart_ns = 0;
-	seg->flags = flags | CCS_WR_WHOLE;
+	seg->flags = flags | CCS_WR_WHOLE | CCS_WR_IN_RUN;
 	seg->first = seg->last = seg->signal = true;
 	seg->internal = false;
 	run->bytes += len;

@@ -407,12 +407,24 @@ static void recount_unsignalled(struct ccs_flow *f)
 	}
 }
 
+/* The entry of a segment's WR is needed: ccs_flow_run_add() has not filled it. */
+static void fill_entry(struct ccs_flow *f, struct ccs_seg *seg)
+{
+	if (!(seg->flags & CCS_WR_IN_RUN))
+		return;
+	seg->flags &= ~(uint32_t)CCS_WR_IN_RUN;
+	*ccs_flow_wr(f, seg->wr) = (struct ccs_wr){
+		.len = seg->len, .flags = seg->flags & ~(uint32_t)CCS_WR_WHOLE, .id = seg->id,
+	};
+}
+
 void ccs_flow_unsend(struct ccs_flow *f, uint64_t from)
 {
 	ccs_flow_fastpath_revoke(f);
 	while (f->seg_head > from) {
-		const struct ccs_seg *seg = ccs_flow_seg(f, --f->seg_head);
+		struct ccs_seg *seg = ccs_flow_seg(f, --f->seg_head);
 
+		fill_entry(f, seg);
 		account_done(f, seg);
 		f->sent -= seg->len;
 		f->read -= seg->flags & CCS_WR_READ ? seg->len : 0;
@@ -525,6 +537,8 @@ void ccs_flow_settle(struct ccs_flow *f, bool succeeded)
 		count_success(f, seg);
 		retire(f, seg);
 	}
+	for (uint64_t n = f->seg_tail; n < f->seg_head; n++)
+		fill_entry(f, ccs_flow_seg(f, n));
 	f->seg_tail = ++f->seg_head;
 	f->inflight = 0;
 	f->internal = 0;
@@ -536,7 +550,7 @@ void ccs_flow_settle(struct ccs_flow *f, bool succeeded)
 
 bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr)
 {
-	const struct ccs_seg *seg = ccs_flow_seg(f, done->number);
+	struct ccs_seg *seg = ccs_flow_seg(f, done->number);
 	struct ccs_wr *owner;
 
 	if (done->number < f->seg_tail || done->number >= f->seg_head)
@@ -548,6 +562,7 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 		count_success(f, old);
 		retire(f, old);
 	}
+	fill_entry(f, seg);
 	owner = ccs_flow_wr(f, seg->wr);
 	retire(f, seg);
 	*wr = seg->wr;

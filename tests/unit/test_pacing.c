@@ -327,7 +327,7 @@ static bool post_usual(struct ccs_flow *f, uint64_t len)
 	ccs_flow_begin_run(f, &run);
 	if (!ccs_flow_run_fits(f, &run, (uint32_t)len))
 		return false;
-	ccs_flow_run_add(f, &run, (uint32_t)len, CCS_WR_SIGNALED, 0, NULL);
+	ccs_flow_run_add(f, &run, (uint32_t)len, CCS_WR_SIGNALED, 0);
 	ccs_flow_end_run(f, &run);
 	return true;
 }

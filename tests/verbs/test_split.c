@@ -393,6 +393,41 @@ static void a_queue_full_of_segments_defers_the_next_wr(void **state)
 	rig_close(&r);
 }
 
+/* The same for small WRs that pass an open gate untimed, alone and in a list. */
+static void a_queue_full_of_segments_defers_small_wrs(void **state)
+{
+	struct ibv_sge sge[2];
+	struct ibv_send_wr wr[2], *bad;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	for (unsigned i = 0; i < 20; i++) { /* let the window open */
+		rig_post(&r, 0, IBV_WR_RDMA_WRITE, 0, 3 * K4, IBV_SEND_SIGNALED);
+		rig_poll(r.scq, 1, wc);
+	}
+	for (unsigned list = 1; list <= 2; list++) {
+		fake_hold(true);
+		rig_post(&r, 0, IBV_WR_RDMA_WRITE, 0, 3 * K4, IBV_SEND_SIGNALED);
+		for (unsigned i = 1; i < 4; i++)
+			rig_post(&r, i, IBV_WR_RDMA_WRITE, 64 * i, 8, IBV_SEND_SIGNALED);
+		for (unsigned i = 0; i < list; i++) {
+			wr[i] = rig_wr(&r, &sge[i], 4 + i, IBV_WR_RDMA_WRITE, 512 + 64 * i, 8,
+				       IBV_SEND_SIGNALED);
+			wr[i].next = i + 1 < list ? &wr[i + 1] : NULL;
+		}
+		fake_fail_post(list - 1, ENOMEM, FAKE_BAD_WR);
+		assert_int_equal(ibv_post_send(r.a, wr, &bad), 0);
+		memset(wr, 0xa5, sizeof(wr));
+		fake_hold(false);
+		rig_poll(r.scq, (int)(4 + list), wc);
+		for (unsigned i = 0; i < 4 + list; i++)
+			assert_true(wc[i].wr_id == i && !wc[i].status);
+	}
+	rig_poll_nothing(r.scq);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 #define SPLIT "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=64k", \
@@ -414,6 +449,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(reads_outstanding_are_bounded),
 		cmocka_unit_test(unsignalled_reads_make_progress_at_max_rd_atomic_1),
 		cmocka_unit_test(a_queue_full_of_segments_defers_the_next_wr),
+		cmocka_unit_test(a_queue_full_of_segments_defers_small_wrs),
 	};
 
 	return rig_run_in(argc, argv, "split", modes, sizeof(modes) / sizeof(*modes), tests,

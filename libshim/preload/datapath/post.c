@@ -69,6 +69,14 @@ struct outcome {
 	int device;                      /* its error code */
 };
 
+/* The device has refused WRs of this call, whose entries may be without a source. */
+static void set_sources(struct ccs_flow *f, uint64_t first, const struct ibv_send_wr *wr)
+{
+	for (uint64_t n = first; n < f->wr_head; n++, wr = wr->next)
+		if (n >= f->wr_next)
+			ccs_flow_wr(f, n)->source = wr;
+}
+
 /* The device's error codes, or its usual ones where the WR did not get there. */
 static int resolve_post_result(struct qp *qp, const struct outcome *o, struct ibv_send_wr *wr,
 			       struct ibv_send_wr **bad)
@@ -80,6 +88,8 @@ static int resolve_post_result(struct qp *qp, const struct outcome *o, struct ib
 	int rc = left ? ENOMEM : 0;
 	uint64_t n;
 
+	if (o->device && !kept)
+		set_sources(f, o->first, wr);
 	if (o->device && !kept && o->refused >= o->first && f->next_offset == 0 &&
 	    !ccs_accept_can_defer(qp, o->device, o->refused)) {
 		left = nth_wr(wr, o->refused - o->first);
@@ -155,7 +165,7 @@ fill_usual(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **wqe, unsi
 		if (!ccs_flow_run_fits(f, &run, len))
 			break;
 		ccs_wr_build_whole(wr, true, ccs_token(qp, run.seg), out);
-		ccs_flow_run_add(f, &run, len, flags, wr->wr_id, wr);
+		ccs_flow_run_add(f, &run, len, flags, wr->wr_id);
 		out->next = out + 1;
 		out++;
 	}
@@ -179,7 +189,7 @@ build_usual(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe
 	ccs_flow_begin_run(f, &run);
 	ccs_wr_build_whole(wr, true, ccs_token(qp, run.seg), wqe);
 	wqe->next = NULL;
-	ccs_flow_run_add(f, &run, wr->sg_list->length, flags, wr->wr_id, wr);
+	ccs_flow_run_add(f, &run, wr->sg_list->length, flags, wr->wr_id);
 	ccs_flow_end_run(f, &run);
 	return true;
 }
@@ -316,6 +326,12 @@ static __attribute__((noinline)) int post_any(struct qp *qp, struct ibv_send_wr 
 	return ccs_done(saved, rc);
 }
 
+/* Not inlined: a usual WR then needs fewer registers. */
+static __attribute__((noinline)) void notify_before_post(struct qp *qp)
+{
+	ccs_notify_before_post(qp);
+}
+
 /* The device has answered with rc to the WQE of the usual WR. */
 static __attribute__((noinline)) int end_usual(struct qp *qp, struct ibv_send_wr *wr, int rc,
 					       const struct ibv_send_wr *wqe,
@@ -352,7 +368,8 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 		ccs_unlock(&qp->lock);
 		return post_any(qp, wr, bad);
 	}
-	ccs_notify_before_post(qp);
+	if (__builtin_expect(qp->notifies, 0))
+		notify_before_post(qp);
 	ccs_qp_wake_shadow(qp);
 	rc = qp->ctx->real.post_send(qp->real, &wqe, &bad_wqe);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
