@@ -367,7 +367,9 @@ libccshim_la_SOURCES = \
 libccshim_la_LDFLAGS = -module -avoid-version -shared -Wl,--no-as-needed -Wl,-z,nodelete \
 	$(CCS_LTO) -Wl,--version-script=$(top_srcdir)/libshim/libccshim.map -Wl,-z,defs
 libccshim_la_LIBADD = $(VERBS_LIBS) -lpthread -lm -ldl
-libccshim_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP) $(CCS_LTO) $(VERBS_CFLAGS) $(USDT_CFLAGS)
+# Pairs of members that a post sets would be combined in vector registers: more instructions.
+libccshim_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP) $(CCS_LTO) $(VERBS_CFLAGS) $(USDT_CFLAGS) \
+	-fno-tree-slp-vectorize
 libccshim_la_DEPENDENCIES = libshim/libccshim.map
 EXTRA_DIST += libshim/libccshim.map
 

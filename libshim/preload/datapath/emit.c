@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Emission: hand the segments that the gate allows to the device, and schedule those that have to
- * wait. This file is part of a call circle: see poll.c.
+ * wait. This file is part of a call circle: see drain.c.
  */
 #include "preload/datapath/emit.h"
 

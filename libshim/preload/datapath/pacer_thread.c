@@ -3,7 +3,7 @@
  * The process's timer wheel of QPs with deferred WRs, and its thread. The thread starts with the
  * first deferred WR, and sleeps until one is due. An application that spins on its CQ serves the
  * wheel from its polls; the thread then wakes up a little late on purpose. This file is part of
- * a call circle: see poll.c.
+ * a call circle: see drain.c.
  */
 #include "preload/datapath/pacer_thread.h"
 

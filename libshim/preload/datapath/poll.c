@@ -161,7 +161,12 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 			return end_with_received(cq, got, n, wc);
 	}
 	got = cq->ctx->real.poll_cq(s->cq, n, wc);
-	done = got == n ? ccs_poll_deliver_whole(cq, wc, n) : 0;
+	if (got != n)
+		done = 0;
+	else if (n == 1)
+		done = ccs_poll_deliver_one(cq, wc);
+	else
+		done = ccs_poll_deliver(cq, wc, n);
 	if (done < n)
 		return end_usual(cq, s, got, done, n, wc, before_ns);
 	s->empty = 0;

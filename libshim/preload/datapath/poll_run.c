@@ -45,6 +45,49 @@ static __attribute__((noinline)) bool complete_in_place(struct qp *qp, struct ib
 }
 
 /*
+ * Completions in the application's array, up to the first that is not the success of a whole WR of
+ * this QP: they need no change but of their wr_id. Returns how many.
+ */
+static inline __attribute__((always_inline)) int
+deliver_run(struct qp *qp, uint32_t id, struct ibv_wc *wc, int n)
+{
+	struct ccs_flow_completed run = { qp->flow.seg_tail, 0 };
+	int done = 0;
+
+	while (done < n && (uint32_t)(wc[done].wr_id >> 32) == id && !wc[done].status) {
+		const struct ccs_seg *seg = ccs_flow_completed_add(&qp->flow, &run,
+								   (uint32_t)wc[done].wr_id);
+		if (!seg)
+			break;
+		wc[done].wr_id = seg->id;
+		CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
+		done++;
+	}
+	ccs_flow_end_completed(&qp->flow, &run);
+	return done;
+}
+
+int ccs_poll_deliver(struct cq *cq, struct ibv_wc *wc, int n)
+{
+	int done = 0;
+
+	while (done < n) {
+		const uint32_t id = (uint32_t)(wc[done].wr_id >> 32);
+		struct qp *qp = ccs_poll_lock_qp(cq, id);
+		int run;
+
+		if (__builtin_expect(!qp, 0))
+			break;
+		run = deliver_run(qp, id, wc + done, n - done);
+		ccs_poll_leave_qp(qp, false);
+		if (!run)
+			break;
+		done += run;
+	}
+	return done;
+}
+
+/*
  * Completions in the application's array, up to *end, of which most need no change but of their
  * wr_id. What the application does not get is removed, and *end moved. Returns the first that
  * is a failure or stale, or *end. timed: cq->polled_ns is known.
@@ -60,7 +103,7 @@ static struct ibv_wc *deliver_usual(struct cq *cq, struct ibv_wc *wc, struct ibv
 		if (__builtin_expect(!qp, 0))
 			return wc;
 		for (;;) {
-			wc += ccs_poll_deliver_run(qp, id, wc, (int)(*end - wc));
+			wc += deliver_run(qp, id, wc, (int)(*end - wc));
 			if (wc == *end || (uint32_t)(wc->wr_id >> 32) != id)
 				break;
 			failed = wc->status;

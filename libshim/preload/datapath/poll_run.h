@@ -15,6 +15,8 @@
 
 /* The only one that may have completions; any, if none has; NULL: there are several. */
 struct shadow *ccs_poll_only_active(struct shadow *s);
+/* Deliver n completions while they are usual: returns how many. The time is unknown. */
+int ccs_poll_deliver(struct cq *cq, struct ibv_wc *wc, int n);
 /* Poll up to n completions of the application's QPs, usual or not. */
 int ccs_poll_first(struct cq *cq, int n, struct ibv_wc *wc);
 /* The same of a usual poll, whose first batch has been polled, after before_ns, with the result
@@ -59,58 +61,22 @@ static inline void ccs_poll_leave_qp(struct qp *qp, bool timed)
 	ccs_unlock(&qp->lock);
 }
 
-/*
- * Completions in the application's array, up to the first that is not the success of a whole WR of
- * this QP: they need no change but of their wr_id. Returns how many.
- */
-static inline __attribute__((always_inline)) int
-ccs_poll_deliver_run(struct qp *qp, uint32_t id, struct ibv_wc *wc, int n)
+/* The same of one, which was polled alone. Returns whether it is usual. */
+static inline bool ccs_poll_deliver_one(struct cq *cq, struct ibv_wc *wc)
 {
-	struct ccs_flow_completed run = { qp->flow.seg_tail, 0 };
-	int done = 0;
+	const uint64_t token = wc->wr_id;
+	struct qp *qp = ccs_poll_lock_qp(cq, (uint32_t)(token >> 32));
+	const struct ccs_seg *seg;
 
-	while (done < n && (uint32_t)(wc[done].wr_id >> 32) == id && !wc[done].status) {
-		const struct ccs_seg *seg = ccs_flow_completed_add(&qp->flow, &run,
-								   (uint32_t)wc[done].wr_id);
-		if (!seg)
-			break;
-		wc[done].wr_id = seg->id;
+	if (__builtin_expect(!qp, 0))
+		return false;
+	seg = wc->status ? NULL : ccs_flow_complete_whole(&qp->flow, (uint32_t)token);
+	if (__builtin_expect(seg != NULL, 1)) {
+		wc->wr_id = seg->id;
 		CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
-		done++;
 	}
-	ccs_flow_end_completed(&qp->flow, &run);
-	return done;
-}
-
-/*
- * As ccs_poll_deliver_run(), for several QPs; few instructions if there is one completion. The time
- * is unknown.
- */
-static inline __attribute__((always_inline)) int
-ccs_poll_deliver_whole(struct cq *cq, struct ibv_wc *wc, int n)
-{
-	int done = 0;
-
-	do {
-		const uint64_t token = wc[done].wr_id;
-		const uint32_t id = (uint32_t)(token >> 32);
-		struct qp *qp = ccs_poll_lock_qp(cq, id);
-		const struct ccs_seg *seg;
-
-		if (__builtin_expect(!qp, 0))
-			return done;
-		seg = wc[done].status ? NULL : ccs_flow_complete_whole(&qp->flow, (uint32_t)token);
-		if (__builtin_expect(seg != NULL, 1)) {
-			wc[done].wr_id = seg->id;
-			CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
-			if (++done < n)
-				done += ccs_poll_deliver_run(qp, id, wc + done, n - done);
-		}
-		ccs_poll_leave_qp(qp, false);
-		if (__builtin_expect(!seg, 0))
-			return done;
-	} while (done < n);
-	return done;
+	ccs_poll_leave_qp(qp, false);
+	return seg;
 }
 
 #endif
