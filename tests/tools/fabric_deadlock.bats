@@ -58,15 +58,19 @@ loop() {
 # t0-a0 fails; the switches whose tables change get them one by one. Nodes: 16..19 t, 20..23 a,
 # 24, 25 c. The order is `ccshim plan deadlock`'s: a0 last. A packet towards t0 that a0 has no link
 # for comes back to a switch that still prefers a0, if a0 is first.
-@test "with a0 converged first packets loop, with a0 last they do not" {
+@test "with a0 converged first packets loop and deadlock, with a0 last they do not" {
 	run=(--topology clos:1x4x4x4/4@100g:100g:100g --flows all-to-all:256k --fail 16-20@10us
 		--rto 2ms --for 20ms)
 	fabric "${run[@]}" --converge 20@20us --converge all@2ms
 	[ "$(value .packets.dropped_ttl)" -gt 0 ]
+	run+=(--buffer 4m)
+	fabric "${run[@]}" --converge 20@20us --converge all@2ms
+	[ "$(value .deadlocked_ports)" -gt 1 ]
 	fabric "${run[@]}" --converge 16@20us --converge 17@20us --converge 18@20us \
 		--converge 19@20us --converge 24@20us --converge 25@20us --converge 26@20us \
 		--converge 27@20us --converge 20@40us
 	[ "$(value .packets.dropped_ttl)" = 0 ]
+	[ "$(value .deadlock_us)" = null ]
 	[ "$(value '[.flows[].fct_ns | select(. == null)] | length')" = 0 ]
 }
 

@@ -21,5 +21,5 @@ load tools.bash
 				;;
 		esac
 	done < <(sed -nE 's/^\| .* \| `(.*)` \|$/\1/p' docs/fabric-rows.md)
-	[ "$n" -ge 35 ]
+	[ "$n" -ge 49 ]
 }
