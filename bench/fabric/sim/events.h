@@ -46,11 +46,6 @@ struct fab_events {
 	struct fab_block block[2]; /* by the lowest bit of their numbers: `now` and `now` + 1 */
 	struct fab_slot slot[FAB_WHEELS][FAB_SLOTS];
 	uint64_t used[FAB_WHEELS][FAB_SLOTS / 64]; /* a bit for each slot that is not empty */
-	/* To fetch into the cache what events name: called for those of the next bucket, and for
-	 * the next event. */
-	void (*soon)(const void *owner, uint32_t what, uint32_t with);
-	void (*next)(const void *owner, uint32_t what, uint32_t with);
-	const void *owner;
 };
 
 /* Makes space for more; aborts if there is no memory. */
@@ -126,33 +121,19 @@ static inline void fab_at(struct fab_events *q, uint64_t at, uint32_t what, uint
 }
 
 /* The first bucket of the block, which has some. */
-static inline struct fab_slot *fab_first(struct fab_block *block)
+static inline unsigned fab_first(const struct fab_block *block)
 {
 	const unsigned w = (unsigned)__builtin_ctzll(block->words);
 
-	return &block->bucket[64 * w + (unsigned)__builtin_ctzll(block->used[w])];
+	return 64 * w + (unsigned)__builtin_ctzll(block->used[w]);
 }
 
-/* The one after it; NULL: there is none. */
-static inline struct fab_slot *fab_second(struct fab_block *block, size_t b)
-{
-	const uint64_t rest = block->used[b / 64] & (~1ull << (b % 64));
-	const uint64_t words = block->words & (~1ull << (b / 64));
-	unsigned w = (unsigned)b / 64;
-
-	if (rest)
-		return &block->bucket[64 * w + (unsigned)__builtin_ctzll(rest)];
-	if (!words)
-		return NULL;
-	w = (unsigned)__builtin_ctzll(words);
-	return &block->bucket[64 * w + (unsigned)__builtin_ctzll(block->used[w])];
-}
-
-/* Take the next event. False: there is none. */
-static inline bool fab_next(struct fab_events *q, struct fab_event *taken)
+/* Take the next event. False: there is none. `ahead` is the index of the one after it, as long as no
+ * more are set, or 0: it is not in this block. */
+static inline bool fab_next(struct fab_events *q, struct fab_event *taken, uint32_t *ahead)
 {
 	struct fab_block *block = &q->block[q->now & 1];
-	struct fab_slot *s;
+	unsigned b;
 	uint32_t i;
 
 	if (!block->words) {
@@ -160,26 +141,17 @@ static inline bool fab_next(struct fab_events *q, struct fab_event *taken)
 			return false;
 		block = &q->block[q->now & 1];
 	}
-	s = fab_first(block);
-	i = s->first;
+	b = fab_first(block);
+	i = block->bucket[b].first;
 	*taken = q->pool[i];
-	s->first = taken->next;
-	if (!s->first) {
-		const size_t b = (size_t)(s - block->bucket);
-
+	*ahead = block->bucket[b].first = taken->next;
+	if (!taken->next) {
 		block->used[b / 64] &= block->used[b / 64] - 1;
 		if (!block->used[b / 64])
 			block->words &= block->words - 1;
-		s = block->words ? fab_first(block) : NULL;
-		if (s) {
-			const struct fab_slot *a = fab_second(block, (size_t)(s - block->bucket));
-
-			for (uint32_t j = a ? a->first : 0; j; j = q->pool[j].next)
-				q->soon(q->owner, q->pool[j].what, q->pool[j].with);
-		}
+		if (block->words)
+			*ahead = block->bucket[fab_first(block)].first;
 	}
-	if (s)
-		q->next(q->owner, q->pool[s->first].what, q->pool[s->first].with);
 	q->pool[i].next = q->unused;
 	q->unused = i;
 	return true;

@@ -411,14 +411,10 @@ static void receive_signal(struct sim *s, const struct packet *k)
 		receive_cnp(s, k);
 }
 
-void host_receive(struct sim *s, uint32_t port, uint32_t packet)
+static void receive_other(struct sim *s, uint32_t port, uint32_t packet)
 {
 	const struct packet k = s->packet[packet];
 
-	if (k.kind == DATA) {
-		receive_data(s, port, packet);
-		return;
-	}
 	if (k.kind == HELLO)
 		agent_join(s, port, k.flow);
 	else if (k.kind == ASK || k.kind == CREDIT)
@@ -430,4 +426,12 @@ void host_receive(struct sim *s, uint32_t port, uint32_t packet)
 	else
 		receive_signal(s, &k);
 	free_packet(s, packet);
+}
+
+void host_receive(struct sim *s, uint32_t port, uint32_t packet)
+{
+	if (s->packet[packet].kind == DATA)
+		receive_data(s, port, packet);
+	else
+		receive_other(s, port, packet);
 }

@@ -186,9 +186,13 @@ void port_send(struct sim *s, uint32_t port, uint32_t packet)
 static bool marked(struct sim *s, const struct port *p, unsigned q)
 {
 	const struct ccs_red *red = &p->stats->queue[q].red;
-	double queue = p->queue[q].waiting;
+	const bool polled = s->conf->marking.poll_us > 0;
+	double queue;
 
-	if (s->conf->marking.poll_us > 0)
+	if (!p->bytes && !polled) /* without a cache miss for the curve */
+		return false;
+	queue = p->queue[q].waiting;
+	if (polled)
 		queue = ccs_polled_queue(&p->stats->average[q], (double)s->now / FAB_PS_PER_US, queue);
 	return queue > red->kmin && ccs_red_mark(red, queue, rng_unit(&s->random));
 }
@@ -319,14 +323,6 @@ void port_kick(struct sim *s, uint32_t port)
 		port_free(s, port);
 	else
 		wait_until_free(s, port);
-}
-
-bool port_idle(const struct sim *s, uint32_t port, const struct packet *k)
-{
-	const struct port *p = &s->port[port];
-
-	return p->free_at <= s->now && !p->ready && !p->due && !p->down &&
-	       !((p->paused | p->storm) & 1u << k->priority);
 }
 
 void port_pass(struct sim *s, uint32_t port, uint32_t packet)

@@ -90,7 +90,7 @@ struct port {
 	double ps_per_byte;
 	uint64_t delay;
 	uint64_t tx_bytes;
-	uint64_t changed;        /* when bytes last did, ps */
+	uint32_t peer;
 	uint32_t bytes;          /* in the queues */
 	uint32_t max_bytes;
 	uint32_t on_line;        /* the last packet on the line; 0: it is empty */
@@ -99,8 +99,9 @@ struct port {
 	bool of_host, to_host, down;
 	uint8_t marks;           /* priorities that are marked: a bit each */
 	uint8_t storm, ignored;  /* priorities on which the watchdog acts; whose pauses it ignores */
+	uint64_t changed;        /* when bytes last did, ps */
 	struct queue queue[QUEUES];
-	uint32_t node, peer;
+	uint32_t node;
 	uint32_t flows;          /* of a host: in `sending` */
 	struct fifo sending;     /* flows that may send */
 	struct port_stats *stats;
@@ -251,7 +252,6 @@ uint32_t new_record(struct sim *s);
 void free_record(struct sim *s, uint32_t i);
 
 /* port.c */
-bool port_idle(const struct sim *s, uint32_t port, const struct packet *k); /* k can leave at once */
 void port_put(struct sim *s, uint32_t port, uint32_t packet); /* into its queue */
 void port_pass(struct sim *s, uint32_t port, uint32_t packet); /* through an idle port */
 void port_kick(struct sim *s, uint32_t port); /* there may be something to send */
@@ -261,6 +261,15 @@ void port_free(struct sim *s, uint32_t port); /* the transmitter is idle */
 void port_pause(struct sim *s, uint32_t port, unsigned priority, bool xoff);
 void port_warm(struct sim *s, uint32_t port); /* measure from now on */
 void port_finish(struct sim *s, uint32_t port, struct fab_port_result *r);
+
+/* Whether k can leave at once. */
+static inline bool port_idle(const struct sim *s, uint32_t port, const struct packet *k)
+{
+	const struct port *p = &s->port[port];
+
+	return p->free_at <= s->now && !p->ready && !p->due && !p->down &&
+	       !((p->paused | p->storm) & 1u << k->priority);
+}
 
 /* Drop what waits in a queue, for this reason. */
 void port_flush(struct sim *s, uint32_t port, unsigned q, uint64_t *reason);

@@ -9,24 +9,16 @@
 
 enum { PROGRESS_EVENTS = 1 << 21 };
 
-/* What one of the next events needs: its port and packet, */
-static void fetch(const void *owner, uint32_t what, uint32_t with)
+/* What the next event needs is fetched into the cache while the one before it is handled: its port and
+ * packet, and the path that the packet names. */
+static void fetch(const struct sim *s, uint32_t event)
 {
-	const struct sim *s = owner;
+	const struct fab_event *e = &s->events.pool[event];
 
-	if ((what & ((1u << KIND_BITS) - 1)) != ARRIVE)
+	if (!event || !fab_is_arrival(e))
 		return;
-	__builtin_prefetch(&s->port[what >> KIND_BITS]);
-	__builtin_prefetch(&s->packet[with]);
-}
-
-/* and then what the packet names. */
-static void fetch_more(const void *owner, uint32_t what, uint32_t with)
-{
-	const struct sim *s = owner;
-
-	if ((what & ((1u << KIND_BITS) - 1)) == ARRIVE)
-		__builtin_prefetch(path_of(s, &s->packet[with]));
+	__builtin_prefetch(&s->port[e->what >> KIND_BITS]);
+	__builtin_prefetch(path_of(s, &s->packet[e->with]));
 }
 
 static double scaled(double threshold, double rate, double of)
@@ -85,9 +77,6 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 	};
 	for (unsigned i = 0; i < flows; i++)
 		r->fct[i] = NEVER;
-	s->events.soon = fetch;
-	s->events.next = fetch_more;
-	s->events.owner = s;
 	s->port = fab_lines(s->ports, sizeof(*s->port));
 	s->stats = fab_zeroed(s->ports, sizeof(*s->stats));
 	for (uint32_t i = 0; i < s->ports; i++) {
@@ -223,10 +212,12 @@ bool fab_run(const struct fab_conf *conf, struct fab_result *result, char *err, 
 {
 	struct sim s;
 	struct fab_event e;
+	uint32_t ahead;
 	const bool ok = init(&s, conf, result, err, len);
 
 	while (ok && !s.over && result->done < conf->flows->n &&
-	       fab_next(&s.events, &e) && e.at <= conf->end) {
+	       fab_next(&s.events, &e, &ahead) && e.at <= conf->end) {
+		fetch(&s, ahead);
 		s.now = e.at;
 		fire(&s, &e);
 		if (++result->events % PROGRESS_EVENTS == 0 && conf->progress)
