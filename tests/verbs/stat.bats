@@ -310,7 +310,7 @@ forge() {
 	# Without limits this would read 1 GB.
 	$ccshim stat --json > now 2> skipped
 	jq -e "[.processes[].pid] | index($app) != null" now
-	grep "of a user who has too many" skipped || { cat skipped; false; }
+	grep "of a user with too many" skipped || { cat skipped; false; }
 }
 
 @test "invalid options are refused" {

@@ -120,7 +120,7 @@ static const char *find_mismatch(const struct ccs_stats_header *h, const struct 
 	return NULL;
 }
 
-/* The file may be another user's, who can truncate it while it is used. */
+/* The file's owner, perhaps another user, can truncate it while it is used. */
 static void report_truncation(int sig)
 {
 	static const char text[] = "ccshim set: the statistics file was truncated meanwhile; "

@@ -5,7 +5,7 @@
 
 /*
  * As ccs_agent_open(). If the agent at that socket is a thread of another process, its socket's
- * file is removed, upon which it ends: who may do that may be the agent.
+ * file is removed, upon which it ends: a process that may do that may be the agent.
  */
 struct ccs_agent *open_displacing(const struct ccs_agent_config *config, char *err, size_t len);
 

@@ -10,8 +10,8 @@
 enum { NEVER_SPLIT = 256 /* bytes: no segment is shorter */ };
 
 /*
- * The same for one that is just being posted: it waits if what fills the device's queue
- * are segments of ours, and it is fit. Else the device would have refused it without us.
+ * A WR that is just being posted waits if segments of ours fill the device's queue, and if it may
+ * be deferred. Else the device would have refused it without us.
  */
 bool ccs_accept_can_defer(struct qp *qp, int rc, uint64_t refused)
 {
@@ -57,7 +57,6 @@ static bool may_split(struct qp *qp, const struct ibv_send_wr *wr, uint64_t len)
 	       (len <= qp->flow.segment || qp->copy || !ccs_qp_alloc_copies(qp));
 }
 
-/* Accept one WR; returns its CCS_WR_* flags. */
 uint32_t ccs_accept(struct qp *qp, const struct ibv_send_wr *wr)
 {
 	const uint64_t len = ccs_wr_len(qp, wr);

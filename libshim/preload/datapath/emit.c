@@ -39,7 +39,7 @@ static void fill_batch(struct qp *qp, struct ccs_doorbell *b, uint64_t *now_ns)
 
 /* Where a doorbell is a system call, a thread could be cancelled in it, with our locks held. */
 __attribute__((noinline)) int ccs_emit_uncancelled(const struct qp *qp, struct ibv_send_wr *wr,
-						      struct ibv_send_wr **bad)
+						   struct ibv_send_wr **bad)
 {
 	int state, rc;
 
@@ -55,7 +55,7 @@ __attribute__((noinline)) int ccs_emit_uncancelled(const struct qp *qp, struct i
  * doorbell fails) the device has kept the WQEs, so they count as in flight, and no WR is refused.
  */
 uint64_t ccs_emit_return(struct qp *qp, uint64_t first, const struct ibv_send_wr *wqes,
-			       const struct ibv_send_wr *bad)
+			 const struct ibv_send_wr *bad)
 {
 	if (!bad)
 		return UINT64_MAX;

@@ -145,7 +145,7 @@ static void warn_about_omissions(const struct stat_snapshot *s)
 			   s->invisible == 1 ? " is" : "s are");
 	if (s->unreadable)
 		tool_error("stat", "%u statistics file%s skipped: damaged, of another version of "
-			   "ccshim, or of a user who has too many", s->unreadable,
+			   "ccshim, or of a user with too many", s->unreadable,
 			   s->unreadable == 1 ? " is" : "s are");
 }
 
