@@ -566,7 +566,8 @@ int main(int argc, char **argv)
 		if (argc < 2 || strcmp(argv[1], scenarios[i].name) != 0)
 			continue;
 		rig_exec(argv, mode_setting, cc_setting, "CCSHIM_SEGMENT=1k", "CCSHIM_MAX_INFLIGHT=2k",
-			 "CCSHIM_BASE_RTT=20us", "FAKERDMA_CLOCK=156250", NULL);
+			 "CCSHIM_BASE_RTT=20us", "FAKERDMA_CLOCK=156250",
+			 "FAKERDMA_CLOCK_QUERY=1", NULL);
 		alarm(200);
 		scenarios[i].run();
 		return 0;
