@@ -108,12 +108,11 @@ const struct ccs_opt ccs_opt_table[] = {
 	{ .name = "max_inflight", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = INFINITY,
 	  QP_AT(max_inflight),
 	  .doc = "Maximum bytes in flight per queue pair. Default: one bandwidth-delay "
-		 "product (base RTT plus rtt_jitter) and three segments; three more for "
-		 "algorithms that marks control, while they are at line rate; no limit "
-		 "for algorithms that compute their window from RTTs. Set a megabyte or "
-		 "more if the host is delayed for longer than that, as with software "
-		 "RDMA on few cores, so that the device does not run idle; each sender "
-		 "may then fill a switch's queue by as much before it notices a delay." },
+		 "product (base RTT plus rtt_jitter) and three segments; no limit for "
+		 "algorithms that compute their window from RTTs. Set a megabyte or more "
+		 "if the host is delayed for longer than that, as with software RDMA on "
+		 "few cores, so that the device does not run idle; each sender may then "
+		 "fill a switch's queue by as much before it notices a delay." },
 	{ .name = "split", .type = CCS_OPT_BOOL, .def = "y", QP_AT(split),
 	  .doc = "Whether WRITE and READ requests are split into segments. With n, each "
 		 "request is paced and timed as a whole." },

@@ -67,8 +67,6 @@ enum ccs_flow_state {
 	CCS_FLOW_FLUSH,          /* the QP failed: emit all, the device flushes it */
 };
 
-enum { CCS_FLOW_UNMARKED_SEGMENTS = 3 }; /* beyond the derived limit, see ccs_flow_limit() */
-
 /* Called with each event that the flow's algorithm gets; must not keep pointers into it. */
 struct ccs_flow;
 struct ccs_cc_event;
@@ -515,19 +513,6 @@ static inline double ccs_flow_rate(const struct ccs_flow *f)
 static inline bool ccs_flow_at_line_rate(const struct ccs_flow *f)
 {
 	return ccs_flow_rate(f) >= f->cc.path.line_rate;
-}
-
-/*
- * Bytes outstanding that the limit allows. Where marks control a flow and it is at line rate, there
- * is no queue of its own, and RTTs are longer by jitter, or because acknowledgements wait
- * behind data of the other direction.
- */
-static inline double ccs_flow_limit(const struct ccs_flow *f)
-{
-	if (f->ramping || f->max_inflight_given || !ccs_flow_at_line_rate(f) ||
-	    !(f->cc.ops->needs & CCS_NEEDS_CNP))
-		return f->window;
-	return f->window + CCS_FLOW_UNMARKED_SEGMENTS * f->cc.path.segment;
 }
 
 /* True if RTTs are the algorithm's only feedback, and each may reduce the rate at once. */

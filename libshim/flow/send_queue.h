@@ -19,7 +19,7 @@ static inline double ccs_flow_window(const struct ccs_flow *f)
 
 	if (own > 0 && !f->ramping && !f->max_inflight_given)
 		return own;
-	return own > 0 && own < f->window ? own : ccs_flow_limit(f);
+	return own > 0 && own < f->window ? own : f->window;
 }
 
 /*

@@ -218,46 +218,6 @@ static void the_first_queue_ends_slow_start(void **state)
 	check_first_queue_beyond(100);
 }
 
-/* So many bytes leave at once. */
-static uint64_t sent_at_once(struct ccs_flow *f)
-{
-	uint64_t n;
-
-	ccs_flow_accept(f, 1 << 20, CCS_WR_SPLIT | CCS_WR_SIGNALED);
-	while (flow_next(f, 1000000, &n))
-		;
-	return f->inflight;
-}
-
-/*
- * RTTs are no signal to an algorithm that marks control: at line rate it may have three segments
- * more outstanding than the derived limit, for acknowledgements that wait behind other data.
- */
-static void at_line_rate_marks_allow_three_more_segments(void **state)
-{
-	struct ccs_cc_ops marked = spy;
-	const struct ccs_cc_spec spec = ccs_cc_default_spec(&marked);
-	struct ccs_flow_config conf = flow_config(4096);
-	const uint64_t derived = (5 + 3) * 4096; /* 20 us at 8 Gb/s are 4.9 segments */
-
-	(void)state;
-	spy_window = 0;
-	for (int i = 0; i < 4; i++) {
-		struct ccs_flow f = { 0 };
-
-		marked.needs = i == 1 ? CCS_NEEDS_RTT : CCS_NEEDS_CNP;
-		spy_rate = i == 2 ? 7.9e9 : 8e9;
-		conf.max_inflight = i == 3 ? 8 * 4096 : 0;
-		assert_int_equal(ccs_flow_init(&f, &conf, &spec, 16, 144, 0), 0);
-		end_slow_start(&f);
-		assert_int_equal(f.max_inflight, derived);
-		assert_int_equal(ccs_flow_limit(&f), derived + (i ? 0 : 3 * 4096));
-		if (i != 2) /* which is paced */
-			assert_int_equal(sent_at_once(&f), ccs_flow_limit(&f));
-		ccs_flow_destroy(&f);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -269,7 +229,6 @@ int main(void)
 		cmocka_unit_test(a_host_pause_does_not_end_slow_start),
 		cmocka_unit_test(a_flow_ramps_up_while_the_path_is_idle),
 		cmocka_unit_test(the_first_queue_ends_slow_start),
-		cmocka_unit_test(at_line_rate_marks_allow_three_more_segments),
 	};
 
 	return cmocka_run_group_tests_name("slow start", tests, NULL, NULL);

@@ -114,7 +114,7 @@ static void collect_flow(const struct ccs_flow *f, uint64_t now_ns, struct ccs_s
 	out->min_rate = (uint64_t)ccs_min(f->stats.min_rate, line);
 	out->max_rate = (uint64_t)ccs_min(f->stats.max_rate, line);
 	out->line_rate = (uint64_t)line;
-	out->window = (uint64_t)(own > 0 && own < f->window ? own : ccs_flow_limit(f));
+	out->window = (uint64_t)(own > 0 && own < f->window ? own : f->window);
 	out->max_inflight = f->max_inflight;
 	out->segment = f->segment;
 	out->inflight = f->inflight;
