@@ -71,8 +71,8 @@ char *opts_title(const struct opts *o, char *buf, size_t len)
 static const char usage[] =
 "usage: ccbench SCENARIO [OPTION]...\n"
 "\n"
-"SCENARIO: incast, readincast, victim, mice, elephant, joinleave, leave, permutation\n"
-"or alltoall.\n"
+"SCENARIO: incast, readincast, victim, mice, elephant, joinleave, leave,\n"
+"permutation or alltoall.\n"
 "Runs every setting of --cc in turn and compares them. (Defaults in parentheses.)\n"
 "\n"
 "  --cc LIST              none (no preload), off, observe, or an algorithm\n"
