@@ -44,6 +44,7 @@ ccs_core_sources = \
 	libshim/cc/fixed.c \
 	libshim/cc/hops.c \
 	libshim/cc/hops.h \
+	libshim/cc/host_jitter.h \
 	libshim/cc/hpcc.c \
 	libshim/cc/jitter.h \
 	libshim/cc/minmax.h \

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 #include "cc/cc.h"
+#include "cc/host_jitter.h"
 #include "cc/minmax.h"
 
 enum { VARIANT, G, ALPHA_INIT, ALPHA_TIMER, RATE_TIMER, DECREASE_TIMER, BYTE_COUNTER, F,
@@ -70,6 +71,11 @@ static const char *const stages[] = { "idle", "fr", "ai", "hai" };
 /* So many segments' times in an RTT are no queue. */
 #define UNQUEUED_SEGMENTS 2
 
+/* Segments that the window has beside what is under way: not fewer than the limit without one. */
+#define LIMIT_SEGMENTS 4
+#define MOST_LATE_US 400.0       /* that is taken for jitter, */
+#define MOST_LATE_BASES 10       /* and so many base RTTs: where nothing marks, queues vary RTTs, too */
+
 /* In the order in which those fire that are due at the same time. */
 enum { T_ALPHA, T_RATE, T_DECREASE, NTIMERS };
 
@@ -82,6 +88,7 @@ struct dcqcn {
 	double cut_us;               /* when the last cut was that may show; paper only, as are these: */
 	double rtt_us;               /* the last one measured; 0: none */
 	double ack_us, acked;        /* the last acknowledgement, and bytes since cut_us */
+	struct ccs_host_jitter jitter;
 	bool seen;                   /* a CNP, ever */
 	bool alpha_cnp, cut_cnp;     /* mlx: a CNP that this timer has not seen yet */
 };
@@ -498,6 +505,23 @@ static void on_send(struct ccs_cc *cc, double now_us, double bytes)
 		count_packet(cc, bytes);
 }
 
+/*
+ * What may be outstanding is limited in any case (flow/limits.c). While a flow is at line rate no
+ * port marks, so RTTs vary for late hosts, or because acknowledgements wait behind data of the
+ * other direction: by as much paper's limit is larger. 0: the limit is as it was.
+ */
+static double window_of(const struct ccs_cc *cc)
+{
+	const struct dcqcn *d = (const struct dcqcn *)(const void *)cc->priv;
+	const double base_us = cc->path.base_rtt_us;
+	const double most_us = ccs_min(MOST_LATE_US, MOST_LATE_BASES * base_us);
+	const double us = base_us + cc->path.rtt_jitter_us + ccs_min((double)d->jitter.us, most_us);
+
+	if (!(d->jitter.us > 0))
+		return 0;
+	return cc->path.line_rate * us / 8e6 + LIMIT_SEGMENTS * cc->path.segment;
+}
+
 static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 {
 	struct dcqcn *d = state(cc);
@@ -507,6 +531,16 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 	d->ack_us = ack->now_us;
 	d->acked += ack->bytes;
 	start_below_line(cc, ack->now_us);
+	if (is(cc, PAPER)) {
+		ccs_host_jitter_add(&d->jitter, ack, cc->out.rate < cc->path.line_rate);
+		cc->out.window = window_of(cc);
+	}
+}
+
+static void on_loss(struct ccs_cc *cc, double now_us)
+{
+	(void)now_us;
+	ccs_host_jitter_loss(&state(cc)->jitter);
 }
 
 /* alpha and the timers depend on CNPs only, and continue. */
@@ -526,6 +560,7 @@ static void on_init(struct ccs_cc *cc)
 	struct dcqcn *d = state(cc);
 
 	*d = (struct dcqcn){ .alpha = cc->param[ALPHA_INIT], .stage = IDLE, .cut_us = -INFINITY };
+	ccs_host_jitter_init(&d->jitter);
 	stop_timers(d);
 	arm(cc);
 	cc->out.window = 0;
@@ -558,6 +593,7 @@ const struct ccs_cc_ops ccs_cc_dcqcn = {
 	.derive = derive,
 	.on_init = on_init,
 	.on_ack = on_ack,
+	.on_loss = on_loss,
 	.on_cnp = on_cnp,
 	.on_send = on_send,
 	.on_timer = on_timer,

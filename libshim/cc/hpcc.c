@@ -22,6 +22,7 @@
 
 #include "cc/cc.h"
 #include "cc/hops.h"
+#include "cc/host_jitter.h"
 #include "cc/minmax.h"
 
 enum { VARIANT, ETA, MAX_STAGE, W_AI, MIN_WINDOW, RATE_AI, MIN_RATE, BASE_RTT, NPARAMS };
@@ -50,6 +51,9 @@ static const char *const variants[] = { "paper", "ns3", "echo", NULL };
  * So many may do so at two records in a row, and are no excess.
  */
 #define CHANCE 0.5
+
+/* A load from which on RTTs vary for the link's queue. */
+#define FULL 0.96
 
 /* Telemetry is wanted once in so many T. */
 #define TELEMETRY_PERIODS 4
@@ -89,6 +93,7 @@ struct hpcc {
 	unsigned flows;                  /* as telemetry counts them; 0: unknown. Not ns3 */
 	unsigned most_flows;             /* so far */
 	double capacity;                 /* bit/s, of the receiver's link by the records; 0: unknown */
+	struct ccs_host_jitter jitter;
 };
 
 static enum variant variant_of(const struct ccs_cc *cc)
@@ -228,14 +233,17 @@ static double clamp_window(const struct ccs_cc *cc, const struct hpcc *h, double
 
 /*
  * Under agents the rate decides, and the window limits what is sent until the next record. It is
- * larger than W, because acknowledgements wait behind data of their own host. With twice W no ring
- * of hosts would miss its throughput, but a long flow would yield late to bursts.
+ * larger than W, because acknowledgements wait behind data of their own host, and hosts are late:
+ * by the jitter that is learnt. With twice W from the start no ring of hosts would miss its
+ * throughput, but a long flow would yield late to bursts.
  */
 static double window_of(const struct ccs_cc *cc, const struct hpcc *h)
 {
+	const double least = variant_of(cc) == ECHO ? 1.25 : 1.125;
+
 	if (!h->flows || variant_of(cc) == NS3)
 		return h->W;
-	return (variant_of(cc) == ECHO ? 1.25 : 1.125) * h->W;
+	return ccs_max(least, 1 + 1e-6 * (double)h->jitter.us / h->T) * h->W;
 }
 
 /* W and R = W/T go out. A record that spans many packets costs little, but it is of long ago. */
@@ -269,6 +277,7 @@ static void on_init(struct ccs_cc *cc)
 
 	memset(h, 0, sizeof(*h));
 	h->U = 1;
+	ccs_host_jitter_init(&h->jitter);
 	set_rate(cc, cc->path.line_rate / flows);
 }
 
@@ -506,8 +515,15 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 		take_records(cc, h, ack);
 	}
 	h->ack_us = ack->now_us;
+	ccs_host_jitter_add(&h->jitter, ack, h->U >= FULL);
 	if (measured(ack))
 		h->rtt_us = ack->rtt_us;
+}
+
+static void on_loss(struct ccs_cc *cc, double now_us)
+{
+	(void)now_us;
+	ccs_host_jitter_loss(&CCS_CC_PRIV(struct hpcc, cc)->jitter);
 }
 
 static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max)
@@ -536,6 +552,7 @@ const struct ccs_cc_ops ccs_cc_hpcc = {
 	.derive = derive,
 	.on_init = on_init,
 	.on_ack = on_ack,
+	.on_loss = on_loss,
 	.set_rate = set_rate,
 	.observe = observe,
 	.start_rate = ccs_hops_start_rate,

@@ -145,6 +145,59 @@ static void steps_grow_with_the_period_where_nothing_queues(void **state)
 	}
 }
 
+/* So many RTTs, every second one 100 us longer, without a CNP. */
+static double vary(struct ccs_cc *cc, double now_us, unsigned rtts)
+{
+	for (unsigned i = 0; i < rtts; i++)
+		ack(cc, now_us += 20, i % 2 ? 20 : 120, 32768);
+	return now_us;
+}
+
+/* RTTs that vary at line rate: hosts are late, or acknowledgements wait behind other data. */
+static void jitter_at_line_rate_widens_the_limit(void **state)
+{
+	const double least = 40e9 * 20 / 8e6 + 3 * 32768; /* as without a window */
+	struct ccs_cc cc;
+	double now_us, wide;
+
+	(void)state;
+	for (unsigned variant = PAPER; variant <= MLX; variant++) {
+		start_variant(&cc, variant, "");
+		now_us = vary(&cc, 0, 90);
+		assert_true(cc.out.window == 0);
+		now_us = vary(&cc, now_us, 100);
+		assert_true(variant == PAPER ? cc.out.window > least + 40e9 * 50 / 8e6
+					     : cc.out.window == 0);
+	}
+	start(&cc, "dcqcn", &path40g);
+	now_us = vary(&cc, 0, 200);
+	wide = cc.out.window;
+	cc.ops->on_loss(&cc, now_us);
+	now_us = vary(&cc, now_us, 100);
+	assert_true(cc.out.window < wide);
+	assert_true(cc.out.window > least);
+}
+
+static void jitter_below_line_rate_is_forgotten(void **state)
+{
+	struct ccs_cc cc;
+	double now_us, wide;
+
+	(void)state;
+	start(&cc, "dcqcn", &path40g);
+	now_us = vary(&cc, 0, 200);
+	wide = cc.out.window;
+	cnp(&cc, now_us);
+	cc.ops->set_rate(&cc, 1e9);
+	for (int i = 0; i < 400; i++) {
+		cnp(&cc, now_us);
+		now_us = vary(&cc, now_us, 2);
+	}
+	assert_true(cc.out.window > 0);
+	assert_true(cc.out.window < 40e9 * 25 / 8e6 + 4 * 32768);
+	assert_true(wide > 40e9 * 70 / 8e6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +206,8 @@ int main(void)
 		cmocka_unit_test(a_period_holds_a_quarter_of_the_own_segments_time),
 		cmocka_unit_test(cuts_within_an_rtt_end_at_the_delivered_rate),
 		cmocka_unit_test(steps_grow_with_the_period_where_nothing_queues),
+		cmocka_unit_test(jitter_at_line_rate_widens_the_limit),
+		cmocka_unit_test(jitter_below_line_rate_is_forgotten),
 	};
 
 	return cmocka_run_group_tests_name("dcqcn_path", tests, NULL, NULL);

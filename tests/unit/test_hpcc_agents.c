@@ -368,6 +368,43 @@ static void the_window_exceeds_the_rate_if_agents_count_flows(void **state)
 	}
 }
 
+/* So many records of that load, with RTTs of which every second one is 200 us longer. */
+static void vary(struct ccs_cc *cc, struct wire *w, int records, double share)
+{
+	for (int i = 0; i < records; i++) {
+		w->ack.rtt_us = i % 2 ? 100 : 300;
+		agent_record(cc, w, 1, share, 0);
+	}
+}
+
+static double spare(const struct ccs_cc *cc)
+{
+	return cc->out.window / (cc->out.rate / 8e6 * 300);
+}
+
+/* Where no link is full, RTTs vary for the hosts. */
+static void jitter_widens_the_window_but_not_the_rate(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		const double least = i ? 1.25 : 1.125;
+		struct ccs_cc cc;
+		struct wire w;
+
+		start_with_agent_records(&cc, &w, record_variants[i]);
+		vary(&cc, &w, 200, 0.98);
+		check_close("full", (int)i, spare(&cc), least);
+		vary(&cc, &w, 200, 0.9);
+		assert_true(spare(&cc) > 1 + 90.0 / 300);
+		assert_true(spare(&cc) < 1 + 300.0 / 300);
+		cc.ops->on_loss(&cc, w.ack.now_us);
+		vary(&cc, &w, 1, 0.9);
+		assert_true(spare(&cc) < 1 + 150.0 / 300);
+		vary(&cc, &w, 2000, 0.98);
+		check_close("full again", (int)i, spare(&cc), least);
+	}
+}
+
 /* Records of one link come to all flows, but T of those that are farther away is longer. */
 static void agent_records_give_flows_of_any_base_rtt_equal_shares(void **state)
 {
@@ -451,6 +488,7 @@ int main(void)
 		cmocka_unit_test(an_agent_record_from_before_an_update_changes_nothing),
 		cmocka_unit_test(the_interval_of_agent_records_does_not_change_the_result),
 		cmocka_unit_test(the_window_exceeds_the_rate_if_agents_count_flows),
+		cmocka_unit_test(jitter_widens_the_window_but_not_the_rate),
 		cmocka_unit_test(agent_records_give_flows_of_any_base_rtt_equal_shares),
 		cmocka_unit_test(a_queue_by_chance_does_not_count_as_utilisation),
 		cmocka_unit_test(a_growing_queue_counts_as_utilisation_above_one),
