@@ -68,6 +68,8 @@ static const char *const stages[] = { "idle", "fr", "ai", "hai" };
 /* and an increase adds so much of the target at most: to a queue, and to none. */
 #define QUEUED_MOST (1.0 / 32)
 #define UNQUEUED_MOST (1.0 / 16)
+/* While there is none the step grows by itself in so many increases, once recovery is long over. */
+#define UNQUEUED_INCREASES 4
 /* So many segments' times in an RTT are no queue. */
 #define UNQUEUED_SEGMENTS 2
 
@@ -241,7 +243,8 @@ static enum stage next_stage(const struct ccs_cc *cc, const struct dcqcn *d, boo
 /*
  * paper's step is for a period of 55 us. As long as the RTT shows no queue it is as large in
  * longer ones, by time; at one, the slower loop makes the smaller steps. Nor does it outgrow
- * the target: steps of hundreds of flows would exceed the link at once.
+ * the target: steps of hundreds of flows would exceed the link at once. Without a queue it grows the
+ * longer there was no CNP, since more is free then: others have left, or the port is fast again.
  */
 static double additive(const struct ccs_cc *cc, const struct dcqcn *d)
 {
@@ -249,11 +252,13 @@ static double additive(const struct ccs_cc *cc, const struct dcqcn *d)
 	const double idle_us = cc->path.base_rtt_us + cc->path.rtt_jitter_us +
 			       UNQUEUED_SEGMENTS * ccs_cc_segment_us(&cc->path, cc->path.segment);
 	const double longer = period_us(cc, RATE_TIMER) / published[PAPER].rate_timer;
+	const double late = ccs_max(d->time_count - 2 * p[F], 0);
 
 	if (!is(cc, PAPER) || is_given(cc, RATE_AI) || !(d->rtt_us > 0))
 		return p[RATE_AI];
 	if (d->rtt_us < idle_us)
-		return ccs_min(p[RATE_AI] * longer, UNQUEUED_MOST * d->target);
+		return ccs_min(p[RATE_AI] * longer * (1 + late / UNQUEUED_INCREASES),
+			       UNQUEUED_MOST * d->target);
 	return ccs_min(p[RATE_AI], QUEUED_MOST * d->target);
 }
 

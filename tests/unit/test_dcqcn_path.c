@@ -145,6 +145,29 @@ static void steps_grow_with_the_period_where_nothing_queues(void **state)
 	}
 }
 
+/* The longer there is neither a CNP nor a queue, the more is free. */
+static void steps_grow_with_time_where_nothing_queues(void **state)
+{
+	const struct ccs_cc_path path = { .line_rate = 1e9, .base_rtt_us = 20, .segment = 512,
+					  .flows = 1 };
+
+	(void)state;
+	for (int queued = 0; queued <= 1; queued++) {
+		double before = 0;
+		struct ccs_cc cc;
+
+		start(&cc, "dcqcn", &path);
+		cnp(&cc, 100);
+		cc.ops->set_rate(&cc, 200e6);
+		for (int i = 1; i <= 30; i++) {
+			before = target(&cc);
+			ack(&cc, 100 + (i + 0.5) * 55, queued ? 40 : 20, 512);
+		}
+		assert_string_equal(stage(&cc), "ai");
+		check_close("step", queued, target(&cc) - before, 1e6 * (queued ? 1 : 1 + 20 / 4.0));
+	}
+}
+
 /* So many RTTs, every second one 100 us longer, without a CNP. */
 static double vary(struct ccs_cc *cc, double now_us, unsigned rtts)
 {
@@ -206,6 +229,7 @@ int main(void)
 		cmocka_unit_test(a_period_holds_a_quarter_of_the_own_segments_time),
 		cmocka_unit_test(cuts_within_an_rtt_end_at_the_delivered_rate),
 		cmocka_unit_test(steps_grow_with_the_period_where_nothing_queues),
+		cmocka_unit_test(steps_grow_with_time_where_nothing_queues),
 		cmocka_unit_test(jitter_at_line_rate_widens_the_limit),
 		cmocka_unit_test(jitter_below_line_rate_is_forgotten),
 	};
