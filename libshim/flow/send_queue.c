@@ -9,7 +9,7 @@
 #include "flow/rtt.h"
 #include "flow/send_queue.h"
 
-enum { UNTIMED_MAX = 32 };
+enum { UNTIMED_MAX = 128 };
 
 #define SMALL_BYTES 256 /* of a segment that measures the path; too small to build a queue */
 

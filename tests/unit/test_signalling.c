@@ -149,8 +149,8 @@ static void unsignalled_reads_of_observe_mode_block_nothing(void **state)
 	ccs_flow_destroy(&f);
 }
 
-/* One in 32 is timed, or one per quarter of a segment's worth; the bytes of all count. */
-static void one_small_wr_in_32_is_timed(void **state)
+/* One in 128 is timed, or one per quarter of a segment's worth; the bytes of all count. */
+static void one_small_wr_in_128_is_timed(void **state)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	unsigned timed = 0;
@@ -160,10 +160,10 @@ static void one_small_wr_in_32_is_timed(void **state)
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
 	ack_count = 0;
-	for (unsigned i = 0; i < 128; i++) {
-		const bool asked = asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000);
+	for (unsigned i = 0; i < 512; i++) {
+		const bool asked = asks_for_time(&f, 4, CCS_WR_SIGNALED, 1000);
 
-		assert_int_equal(asked, i % 32 == 31);
+		assert_int_equal(asked, i % 128 == 127);
 		assert_int_equal(ccs_flow_is_timed(&f, i), asked);
 		assert_int_equal(f.timed, asked);
 		/* The time of the others is not read. */
@@ -171,7 +171,7 @@ static void one_small_wr_in_32_is_timed(void **state)
 		assert_int_equal(f.timed, 0);
 	}
 	assert_int_equal(ack_count, 1); /* of four in one base RTT */
-	assert_true(acks[0].bytes == 256 && fabs(acks[0].rtt_us - 30) < 0.2);
+	assert_true(acks[0].bytes == 512 && fabs(acks[0].rtt_us - 30) < 0.2);
 	for (unsigned i = 0; i < 8; i++)
 		timed += asks_for_time(&f, 512, CCS_WR_SIGNALED, 1000);
 	assert_int_equal(timed, 4);
@@ -193,7 +193,7 @@ static void unsignalled_wrs_are_not_timed(void **state)
 	(void)state;
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
-	for (unsigned i = 0; i < 34; i++) {
+	for (unsigned i = 0; i < 130; i++) {
 		assert_false(asks_for_time(&f, 8, 0, 1000));
 		if (i % 8 == 7)
 			complete_up_to(&f, i, CCS_TIME_UNKNOWN);
@@ -326,7 +326,7 @@ int main(void)
 		cmocka_unit_test(a_sender_that_signals_nothing_never_fills_its_queue),
 		cmocka_unit_test(observing_does_not_change_what_the_device_gets),
 		cmocka_unit_test(unsignalled_reads_of_observe_mode_block_nothing),
-		cmocka_unit_test(one_small_wr_in_32_is_timed),
+		cmocka_unit_test(one_small_wr_in_128_is_timed),
 		cmocka_unit_test(unsignalled_wrs_are_not_timed),
 		cmocka_unit_test(only_an_unpaced_flow_that_knows_its_path_needs_no_time),
 		cmocka_unit_test(rare_polling_does_not_time_every_wr),
