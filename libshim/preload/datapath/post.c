@@ -370,6 +370,8 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	}
 	if (__builtin_expect(qp->notifies, 0))
 		notify_before_post(qp);
+	if (qp->stats)
+		__builtin_prefetch(&qp->stats->live, 1);
 	ccs_qp_wake_shadow(qp);
 	rc = qp->ctx->real.post_send(qp->real, &wqe, &bad_wqe);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);

@@ -20,7 +20,7 @@ static pthread_mutex_t mrs_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Of 32 bits, the keys of some regions are the same: their requests may not be split then. */
 static const void *key_of(const struct ctx *ctx, uint32_t lkey)
 {
-	return (const void *)(uintptr_t)((uint64_t)ctx->number << 38 | (uint64_t)lkey << 6 | 1);
+	return (const void *)(uintptr_t)((uint64_t)ctx->number << 39 | (uint64_t)lkey << 7 | 1);
 }
 
 /* Replace the region's record by another; NULL: by none. Returns the one that is not needed. */

@@ -37,7 +37,7 @@ static inline size_t ccs_ptrmap_hash(const void *key)
 {
 	const uint64_t x = (uintptr_t)key;
 
-	return (size_t)((x >> 6) + ((x >> 14) * 0x9e3779b97f4a7c15ull >> 32));
+	return (size_t)((x >> 7) + ((x >> 15) * 0x9e3779b97f4a7c15ull >> 32));
 }
 
 /* NULL: not found. */
