@@ -123,7 +123,8 @@ struct ccs_flow {
 
 	/* Segments in flight: [seg_tail, seg_head). */
 	uint64_t seg_tail, seg_head;
-	struct ccs_seg *seg;             /* the ring; the ring of WRs is before it, backwards */
+	struct ccs_seg *seg;             /* the ring in use: `ring`, or `first` alone */
+	struct ccs_seg *ring;            /* the ring of WRs is before it, backwards */
 	uint32_t seg_mask, seg_limit;
 	uint32_t wr_base, seg_base;      /* numbers at which the rings were last empty */
 	uint64_t inflight;               /* bytes */
@@ -158,6 +159,7 @@ struct ccs_flow {
 	uint8_t fastpath_wrs;
 	uint16_t clock_cost_ns;          /* the user's: what reading the clock takes, up to 65 us */
 	double max_rate;                 /* bit/s, the user's limit */
+	struct ccs_seg first;            /* while no other is in flight: in a line that is used anyway */
 	struct ccs_flow_stats stats;
 
 	/* The algorithm, with what is known of the path; called by cc_events.c only. */
@@ -172,6 +174,7 @@ struct ccs_flow {
 	uint8_t losses;                  /* of the recent past, each within seconds of the former */
 	uint32_t internal;               /* in flight, whose completion only we get */
 	uint32_t seg_max;                /* entries of the device's queue: the most of seg_limit */
+	uint32_t ring_mask;              /* size of `ring` - 1 */
 
 	/* Events for the algorithm (cc_events.c). */
 	uint64_t origin_ns;              /* of the algorithm's time */
@@ -199,7 +202,7 @@ struct ccs_flow {
 };
 
 _Static_assert(sizeof(struct ccs_flow) <= 1280, "an idle flow is meant to fit 20 cache lines");
-_Static_assert(offsetof(struct ccs_flow, cc) <= 256, "the hot members are meant to fit 4 lines");
+_Static_assert(offsetof(struct ccs_flow, cc) <= 320, "the hot members are meant to fit 5 lines");
 
 /*
  * Set up a zeroed flow for an application queue of wr_limit and a device queue of seg_limit
@@ -256,7 +259,7 @@ void ccs_flow_reset(struct ccs_flow *f);
 /* The rings start at their beginning whenever they were empty: a shallow queue uses few lines. */
 static inline struct ccs_wr *ccs_flow_wr(const struct ccs_flow *f, uint64_t number)
 {
-	return (struct ccs_wr *)(void *)f->seg - 1 - (((uint32_t)number - f->wr_base) & f->wr_mask);
+	return (struct ccs_wr *)(void *)f->ring - 1 - (((uint32_t)number - f->wr_base) & f->wr_mask);
 }
 
 static inline struct ccs_seg *ccs_flow_seg(const struct ccs_flow *f, uint64_t number)
@@ -281,11 +284,31 @@ static inline uint64_t ccs_flow_newest(const struct ccs_flow *f)
 	return f->seg_head - 1;
 }
 
+/* None is in flight: begin with the entry in the flow. */
+static inline void ccs_flow_begin_ring(struct ccs_flow *f)
+{
+	f->seg_base = (uint32_t)f->seg_head;
+	f->seg = &f->first;
+	f->seg_mask = 0;
+}
+
+/* Move what is in flight to the ring of many entries, for more. */
+static inline void ccs_flow_use_ring(struct ccs_flow *f)
+{
+	if (f->seg != &f->first)
+		return;
+	f->ring[0] = f->first;
+	f->seg = f->ring;
+	f->seg_mask = f->ring_mask;
+}
+
 /* The next free entry of the ring. */
 static inline struct ccs_seg *ccs_flow_next_entry(struct ccs_flow *f)
 {
 	if (f->seg_head == f->seg_tail)
-		f->seg_base = (uint32_t)f->seg_head;
+		ccs_flow_begin_ring(f);
+	else
+		ccs_flow_use_ring(f);
 	return ccs_flow_seg(f, f->seg_head);
 }
 
@@ -332,6 +355,14 @@ static inline void ccs_flow_begin_run(struct ccs_flow *f, struct ccs_flow_run *r
 {
 	if (f->seg_head == f->seg_tail)
 		f->seg_base = (uint32_t)f->seg_head;
+	ccs_flow_use_ring(f);
+	*run = (struct ccs_flow_run){ f->wr_head, f->seg_head, 0 };
+}
+
+/* A run of one WR. */
+static inline void ccs_flow_begin_run_of_one(struct ccs_flow *f, struct ccs_flow_run *run)
+{
+	ccs_flow_next_entry(f);
 	*run = (struct ccs_flow_run){ f->wr_head, f->seg_head, 0 };
 }
 

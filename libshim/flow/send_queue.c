@@ -25,7 +25,7 @@ static uint32_t pow2_at_least(uint32_t n)
 static size_t rings_size(const struct ccs_flow *f)
 {
 	return ((size_t)f->wr_mask + 1) * sizeof(struct ccs_wr) +
-	       ((size_t)f->seg_mask + 1) * sizeof(struct ccs_seg);
+	       ((size_t)f->ring_mask + 1) * sizeof(struct ccs_seg);
 }
 
 int ccs_send_queue_init(struct ccs_flow *f, uint32_t wr_limit, uint32_t seg_limit)
@@ -35,12 +35,13 @@ int ccs_send_queue_init(struct ccs_flow *f, uint32_t wr_limit, uint32_t seg_limi
 	f->wr_limit = wr_limit;
 	f->wr_mask = pow2_at_least(wr_limit) - 1;
 	f->seg_limit = f->seg_max = seg_limit;
-	f->seg_mask = pow2_at_least(seg_limit) - 1;
+	f->ring_mask = pow2_at_least(seg_limit) - 1;
 	f->max_reads = UINT16_MAX;
 	wrs = ccs_pool_calloc(1, rings_size(f));
 	if (!wrs)
 		return -1;
-	f->seg = (struct ccs_seg *)(void *)(wrs + f->wr_mask + 1);
+	f->ring = (struct ccs_seg *)(void *)(wrs + f->wr_mask + 1);
+	ccs_flow_begin_ring(f);
 	return 0;
 }
 
@@ -52,9 +53,9 @@ void ccs_flow_set_entries(struct ccs_flow *f, uint32_t entries)
 
 void ccs_send_queue_destroy(struct ccs_flow *f)
 {
-	if (f->seg)
-		ccs_pool_free((struct ccs_wr *)(void *)f->seg - (f->wr_mask + 1), 1, rings_size(f));
-	f->seg = NULL;
+	if (f->ring)
+		ccs_pool_free((struct ccs_wr *)(void *)f->ring - (f->wr_mask + 1), 1, rings_size(f));
+	f->ring = NULL;
 }
 
 void ccs_flow_reset(struct ccs_flow *f)

@@ -226,9 +226,9 @@ struct qp {
 	uint32_t flush_vendor_err;       /* broken: of the device's flushed WQEs */
 	struct ccs_stats_slot *stats;    /* its entry of the statistics file; NULL: none */
 	uint64_t publish_ns;             /* when to update it; UINT64_MAX: never */
-	uint64_t created_ns;
 	struct ccs_flow flow;
 	struct feedback feedback;
+	uint64_t created_ns;
 	struct ibv_qp_cap cap;           /* as returned to the application */
 	uint32_t reserved;               /* entries of the shadow CQ */
 	struct ibv_send_wr *copy;        /* deferred WRs, and more (wr.h); NULL: none was yet */
@@ -245,8 +245,8 @@ struct qp {
 	uint64_t flushed_ns;             /* broken: when nothing in flight completes any more */
 };
 
-_Static_assert(sizeof(struct qp) <= 1536, "the pools have blocks of this size");
-_Static_assert(offsetof(struct qp, flow.cc.path.segment) <= 7 * 64,
-	       "a post touches seven cache lines, with thousands of QPs");
+_Static_assert(sizeof(struct qp) <= 1792, "the pools have blocks of this size");
+_Static_assert(offsetof(struct qp, flow.cc.path.segment) <= 8 * 64,
+	       "a post touches eight cache lines, with thousands of QPs");
 
 #endif

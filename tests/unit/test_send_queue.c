@@ -383,14 +383,17 @@ static void random_cnp(void)
 	spy_rate = before;
 }
 
-/* A run of one. */
+/* A run of one; like the first of several, which uses the ring at once. */
 static const struct ccs_seg *post_usual(const struct mwr *wr)
 {
 	struct ccs_flow_run run;
 
 	if (!ccs_flow_run_limit(&m.flow) || wr->len > m.flow.fastpath_bytes)
 		return NULL;
-	ccs_flow_begin_run(&m.flow, &run);
+	if (seed_below(2))
+		ccs_flow_begin_run_of_one(&m.flow, &run);
+	else
+		ccs_flow_begin_run(&m.flow, &run);
 	assert_true(ccs_flow_run_fits(&m.flow, &run, (uint32_t)wr->len));
 	ccs_flow_run_add(&m.flow, &run, (uint32_t)wr->len, wr->flags, m.flow.wr_head);
 	ccs_flow_end_run(&m.flow, &run);
@@ -442,6 +445,9 @@ static bool post_fast_one(void)
 	after.fastpath_wrs = m.flow.fastpath_wrs;
 	after.fastpath_bytes = m.flow.fastpath_bytes;
 	after.wr_base = m.flow.wr_base;
+	after.first = m.flow.first; /* as compared above, or moved to the ring */
+	after.seg = m.flow.seg;
+	after.seg_mask = m.flow.seg_mask;
 	assert_memory_equal(&m.flow, &after, sizeof(after));
 	if (ran.flags & CCS_WR_IN_RUN)
 		continue_from_run(&run, &ran);

@@ -27,7 +27,7 @@ static void unsignalled_bytes_never_block_the_window(void **state)
 	ccs_flow_accept(&f, 100, CCS_WR_SPLIT);
 	ccs_flow_accept(&f, 4096, CCS_WR_SPLIT | CCS_WR_SIGNALED);
 	assert_non_null(flow_next(&f, 1000, &n));
-	if (!f.seg[0].signal)
+	if (!ccs_flow_seg(&f, 0)->signal)
 		assert_non_null(flow_next(&f, 1000, &n));
 	ccs_flow_destroy(&f);
 }
@@ -51,7 +51,7 @@ static void unsignalled_reads_never_block_reads(void **state)
 	assert_non_null(flow_next(&f, 1000, &n));
 	assert_non_null(flow_next(&f, 1000, &n));
 	assert_null(flow_next(&f, 1000, &n));
-	assert_true(f.seg[0].signal || f.seg[1].signal);
+	assert_true(ccs_flow_seg(&f, 0)->signal || ccs_flow_seg(&f, 1)->signal);
 	ccs_flow_destroy(&f);
 }
 

@@ -186,7 +186,7 @@ build_usual(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe
 
 	if (!flags || !ccs_flow_run_limit(f) || wr->sg_list->length > f->fastpath_bytes)
 		return false;
-	ccs_flow_begin_run(f, &run);
+	ccs_flow_begin_run_of_one(f, &run);
 	ccs_wr_build_whole(wr, true, ccs_token(qp, run.seg), wqe);
 	wqe->next = NULL;
 	ccs_flow_run_add(f, &run, wr->sg_list->length, flags, wr->wr_id);
