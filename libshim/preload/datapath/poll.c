@@ -92,13 +92,6 @@ static __attribute__((noinline)) int poll_and_unlock(struct cq *cq, int n, struc
 	return unlock_after_poll(cq, merge(cq, n, wc), before_ns);
 }
 
-/* The same while no WQE is in flight. */
-static __attribute__((noinline)) int poll_idle(struct cq *cq, int n, struct ibv_wc *wc)
-{
-	cq->polled_ns = CCS_TIME_UNKNOWN;
-	return unlock_after_poll(cq, add_received(cq, 0, n, wc), CCS_TIME_UNKNOWN);
-}
-
 static __attribute__((noinline)) int poll_any(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	if (ccs_cq_is_plain(cq) || n <= 0)
@@ -131,6 +124,23 @@ static __attribute__((noinline)) int end_with_received(struct cq *cq, int got, i
 	if (got > 0)
 		got = queue_behind_pending(cq, got, n, wc);
 	return unlock_after_poll(cq, got, CCS_TIME_UNKNOWN);
+}
+
+/* A usual poll while no WQE is in flight: of the application's CQ only. */
+static __attribute__((noinline)) int poll_idle(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	int got;
+	bool spinning;
+
+	cq->polled_ns = CCS_TIME_UNKNOWN;
+	cq->polls = 0;
+	got = poll_app(cq, n, wc);
+	if (__builtin_expect(got, 0))
+		return end_with_received(cq, got, n, wc);
+	spinning = ccs_poll_count_idle(cq, true);
+	ccs_unlock(&cq->lock);
+	ccs_pacer_thread_after_poll(cq, CCS_TIME_UNKNOWN, spinning);
+	return 0;
 }
 
 /*
