@@ -119,7 +119,7 @@ struct ccs_flow {
 	 * waiting. */
 	uint64_t wr_tail, wr_next, wr_head;
 	uint64_t next_offset;            /* bytes of wr_next already handed over */
-	uint32_t wr_mask, wr_limit;      /* ring size - 1, entries used of it */
+	uint32_t wr_mask, wr_limit;      /* ring size - 1, entries that may be used of it now */
 
 	/* Segments in flight: [seg_tail, seg_head). */
 	uint64_t seg_tail, seg_head;
@@ -153,6 +153,8 @@ struct ccs_flow {
 	bool skip_gate : 1;              /* the next segment goes to the device at once */
 	bool growable : 1;               /* seg_limit is less than the device's queue */
 	bool followed : 1;               /* the algorithm or a sink wants an event per segment */
+	bool withholds : 1;              /* wr_withheld is not 0 */
+	uint8_t losses : 3;              /* recent ones, each within seconds of the former */
 	uint8_t base_samples : 4;        /* of the first CCS_RTT_BASE_SAMPLES */
 	uint8_t imprecise_samples : 4;   /* of the first ones, those too imprecise to learn from */
 	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
@@ -171,7 +173,7 @@ struct ccs_flow {
 	struct ccs_pacing pacing;
 	uint32_t uncharged;              /* bytes of former fast-path budgets, not paced yet */
 	uint16_t granted;                /* of fastpath_bytes, before any were used */
-	uint8_t losses;                  /* of the recent past, each within seconds of the former */
+	uint16_t wr_withheld;            /* entries that wr_limit lacks now */
 	uint32_t internal;               /* in flight, whose completion only we get */
 	uint32_t seg_max;                /* entries of the device's queue: the most of seg_limit */
 	uint32_t ring_mask;              /* size of `ring` - 1 */
@@ -220,6 +222,12 @@ void ccs_flow_destroy(struct ccs_flow *f);
  */
 void ccs_flow_set_entries(struct ccs_flow *f, uint32_t entries);
 
+/* The application's queue. */
+static inline uint32_t ccs_flow_depth(const struct ccs_flow *f)
+{
+	return f->wr_limit + f->wr_withheld;
+}
+
 /*
  * So many unsignalled segments in a row are too many: the last one asks for a completion. Whole
  * WRs are no more than the application's queue holds, and it must ask for completions itself.
@@ -228,9 +236,9 @@ static inline uint32_t ccs_flow_signal_distance(const struct ccs_flow *f)
 {
 	const uint32_t quarter = (f->seg_limit + 3) / 4;
 
-	if (f->seg_limit <= f->wr_limit)
+	if (f->seg_limit <= ccs_flow_depth(f))
 		return f->growable ? f->seg_limit : UINT32_MAX;
-	return quarter > f->wr_limit ? quarter : f->wr_limit + 1;
+	return quarter > ccs_flow_depth(f) ? quarter : ccs_flow_depth(f) + 1;
 }
 
 /* True if more would avoid that one of the next n segments waits, or asks for a completion. */
@@ -270,6 +278,43 @@ static inline struct ccs_seg *ccs_flow_seg(const struct ccs_flow *f, uint64_t nu
 static inline bool ccs_flow_full(const struct ccs_flow *f)
 {
 	return f->wr_head - f->wr_tail >= f->wr_limit;
+}
+
+/*
+ * Where a device frees entries when the application polls a completion, so do we. withhold: the
+ * entries of the newest completed WRs; free: those up to wr_end; free_all: all of completed WRs.
+ */
+static inline void ccs_flow_set_withheld(struct ccs_flow *f, uint32_t entries)
+{
+	f->wr_limit = ccs_flow_depth(f) - entries;
+	f->wr_withheld = (uint16_t)entries;
+	f->withholds = entries;
+}
+
+static inline void ccs_flow_withhold(struct ccs_flow *f, uint64_t entries)
+{
+	uint64_t left;
+
+	if (!entries || f->wr_withheld + entries > UINT16_MAX)
+		return;
+	ccs_flow_set_withheld(f, f->wr_withheld + (uint32_t)entries);
+	left = f->wr_limit - (f->wr_head - f->wr_tail);
+	if (f->fastpath_wrs > left) /* the budget has counted them as free */
+		f->fastpath_wrs = (uint8_t)left;
+}
+
+static inline void ccs_flow_free_polled(struct ccs_flow *f, uint32_t wr_end)
+{
+	const uint32_t left = (uint32_t)f->wr_tail - wr_end; /* many, if it is from before a reset */
+
+	if (left < f->wr_withheld)
+		ccs_flow_set_withheld(f, left);
+}
+
+static inline void ccs_flow_free_all_polled(struct ccs_flow *f)
+{
+	if (__builtin_expect(f->withholds, 0))
+		ccs_flow_set_withheld(f, 0);
 }
 
 /* WRs not yet wholly handed to the device. */

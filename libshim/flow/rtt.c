@@ -20,6 +20,7 @@
 #define LEAST_RATE 1.05   /* of the floor */
 #define LEAST_SHARE 2e-4  /* of the line */
 #define FORGET_NS 10000000000ull /* after so long losses are forgotten */
+#define LOSSES_MAX 7 /* more are not counted */
 #define MOST_RATIO 10     /* of the NIC's rate and the bottleneck's */
 
 void ccs_rtt_restart(struct ccs_flow *f, uint64_t now_ns)
@@ -233,7 +234,8 @@ static void detect_loss(struct ccs_flow *f, const struct ccs_seg *seg, double rt
 	if (lost) {
 		f->lost_ns = now_ns;
 		ccs_flow_cc_on_loss(f, now_ns);
-		f->losses += f->losses < UINT8_MAX;
+		if (f->losses < LOSSES_MAX)
+			f->losses++;
 	}
 	if (f->losses || forgotten)
 		ccs_flow_fit_segment(f);

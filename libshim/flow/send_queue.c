@@ -61,6 +61,7 @@ void ccs_send_queue_destroy(struct ccs_flow *f)
 void ccs_flow_reset(struct ccs_flow *f)
 {
 	f->wr_tail = f->wr_next = f->wr_head;
+	ccs_flow_set_withheld(f, 0);
 	f->seg_tail = f->seg_head;
 	f->next_offset = 0;
 	f->inflight = 0;
@@ -115,8 +116,8 @@ static bool has_spare_entry(const struct ccs_flow *f)
 {
 	const uint64_t used = f->seg_head + 1 - f->seg_tail, handed_over = f->wr_next - f->wr_tail;
 
-	return f->seg_max <= f->wr_limit ||
-	       used + f->wr_limit <= f->seg_max + handed_over;
+	return f->seg_max <= ccs_flow_depth(f) ||
+	       used + ccs_flow_depth(f) <= f->seg_max + handed_over;
 }
 
 /* No completion would free the device's queue, although the application's queue is not full. */
@@ -134,7 +135,7 @@ static bool would_fill_silently(const struct ccs_flow *f, const struct ccs_seg *
 static __attribute__((noinline)) bool
 needs_signal_for_entries(const struct ccs_flow *f, const struct ccs_seg *seg)
 {
-	return (f->reuses_silently && f->unsignalled + 1 >= (f->wr_limit + 3) / 4) ||
+	return (f->reuses_silently && f->unsignalled + 1 >= (ccs_flow_depth(f) + 3) / 4) ||
 	       (f->enforce && f->unsignalled + 1 >= ccs_flow_signal_distance(f)) ||
 	       would_fill_silently(f, seg);
 }

@@ -106,10 +106,11 @@ struct shadow_batch {
 /* A completion that is to be delivered. A number may belong to another QP by then. */
 struct ready {
 	struct ibv_wc wc;
-	uint64_t owner;                  /* id of its QP; CCS_NO_OWNER: from the application's CQ */
+	uint32_t owner;                  /* id of its QP; CCS_NO_OWNER: from the application's CQ */
+	uint32_t wr_end;                 /* behind its WR: those before it are free when it is polled */
 };
 
-#define CCS_NO_OWNER UINT64_MAX
+#define CCS_NO_OWNER UINT32_MAX
 
 struct cq_ex; /* the application's side of an extended CQ; cq_ex.c */
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 enum { ENTRY_BITS = 20, CHUNK_BITS = 10, CHUNK = 1 << CHUNK_BITS, GENERATIONS = 1 << 12 };
+enum { LAST = (1 << ENTRY_BITS) - 1 };   /* is not used: no id is CCS_NO_OWNER */
 
 struct entry {
 	_Atomic(const struct cq *) cq;   /* of qp, which may be read under this CQ's lock only */
@@ -43,7 +44,7 @@ int ccs_registry_add(struct qp *qp)
 	uint32_t at;
 
 	pthread_mutex_lock(&registry_lock);
-	for (at = lowest_free; at < 1u << ENTRY_BITS; at++) {
+	for (at = lowest_free; at < LAST; at++) {
 		e = make_entry(at);
 		if (!e || !atomic_load_explicit(&e->qp, memory_order_relaxed))
 			break;

@@ -408,6 +408,11 @@ static void op_overfill(struct end *e, const struct step *s)
 	list_plain(e, &l, 1, 0);
 	post_most(e, &l, s->how & 1);
 	hold(false);
+	if (s->how & 2 && !fake_profile()->reuses_silently) {
+		virtual_pass(LONG_NS); /* it stays full until a completion is polled */
+		list_plain(e, &l, 1, 0);
+		post_most(e, &l, s->how & 1);
+	}
 	if (!wait_for(e, e->posted - 1))
 		return;
 	e->cut = true; /* the number of WRs depends on what the device grants */

@@ -14,6 +14,13 @@
 #include "preload/report/control_warning.h"
 #include "preload/shim.h"
 
+/* WRs from `tail` on were retired, and the application has not polled their completion. */
+static void withhold(struct qp *qp, uint64_t tail)
+{
+	if (!qp->ctx->reuses_silently)
+		ccs_flow_withhold(&qp->flow, qp->flow.wr_tail - tail);
+}
+
 /*
  * Queue the device's completion under the application's wr_id. A provider that reports the
  * length reports the segment's, and the application expects that of the WR. The copy is
@@ -23,7 +30,7 @@ static void push_completion(struct qp *qp, uint64_t number, uint64_t segment_len
 			    const struct shadow_batch *a, int i)
 {
 	const struct ccs_wr *wr = ccs_flow_wr(&qp->flow, number);
-	struct ibv_wc *wc = ccs_cq_push(qp->cq, &a->wc[i], &a->more[i], qp->id);
+	struct ibv_wc *wc = ccs_cq_push(qp->cq, &a->wc[i], &a->more[i], qp);
 
 	wc->wr_id = wr->id;
 	if (wc->status == IBV_WC_SUCCESS && wc->byte_len && wc->byte_len == segment_len)
@@ -79,11 +86,14 @@ static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
 	struct ccs_flow *f = &qp->flow;
 
 	ccs_shadow_now(cq, &more);
-	for (; f->wr_tail < f->wr_head && ccs_cq_ready_space(cq) > reserved; f->wr_tail++) {
-		if (ccs_flow_wr(f, f->wr_tail)->reported)
+	while (f->wr_tail < f->wr_head && ccs_cq_ready_space(cq) > reserved) {
+		const struct ccs_wr *wr = ccs_flow_wr(f, f->wr_tail++);
+
+		withhold(qp, f->wr_tail - 1);
+		if (wr->reported)
 			continue;
-		wc.wr_id = ccs_flow_wr(f, f->wr_tail)->id;
-		ccs_cq_push(cq, &wc, &more, qp->id);
+		wc.wr_id = wr->id;
+		ccs_cq_push(cq, &wc, &more, qp);
 		ccs_notify_completion(cq, wc.status);
 	}
 	f->wr_next = f->wr_tail;
@@ -167,13 +177,14 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 
 bool ccs_complete_whole(struct qp *qp, const struct shadow_batch *a, int i)
 {
-	const uint64_t token = a->wc[i].wr_id;
+	const uint64_t token = a->wc[i].wr_id, tail = qp->flow.wr_tail;
 	const struct ccs_seg *seg = ccs_flow_complete_whole(&qp->flow, (uint32_t)token);
 	struct ibv_wc *wc;
 
 	if (!seg)
 		return false;
-	wc = ccs_cq_push(qp->cq, &a->wc[i], &a->more[i], qp->id);
+	withhold(qp, tail);
+	wc = ccs_cq_push(qp->cq, &a->wc[i], &a->more[i], qp);
 	wc->wr_id = seg->id;
 	ccs_notify_completion(qp->cq, wc->status);
 	CCS_PROBE4(complete, qp->qp_num, wc->wr_id, seg->len, wc->status);
@@ -182,9 +193,12 @@ bool ccs_complete_whole(struct qp *qp, const struct shadow_batch *a, int i)
 
 void ccs_complete(struct qp *qp, struct shadow_batch *a, int i)
 {
+	const uint64_t tail = qp->flow.wr_tail;
 	uint64_t wr, len;
+	const bool delivered = retire(qp, a, i, &wr, &len);
 
-	if (retire(qp, a, i, &wr, &len))
+	withhold(qp, tail);
+	if (delivered)
 		push_completion(qp, wr, len, a, i);
 	if (__builtin_expect(a->wc[i].status, 0)) {
 		note_failure(qp, &a->wc[i]);

@@ -34,7 +34,7 @@ static int queue_behind_pending(struct cq *cq, int got, int n, struct ibv_wc *wc
 	    (cq->ex && ccs_cq_ready_count(cq) + (uint32_t)got > (uint32_t)n))
 		return got;
 	for (int i = 0; i < got; i++)
-		ccs_cq_push(cq, &wc[i], &none, CCS_NO_OWNER);
+		ccs_cq_push(cq, &wc[i], &none, NULL);
 	return ccs_cq_pop_ready(cq, n, wc);
 }
 

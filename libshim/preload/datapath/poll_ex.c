@@ -32,7 +32,7 @@ bool ccs_cq_queue_current(struct cq *cq, struct ibv_cq_ex *ex)
 	ready = ccs_cq_ready_count(cq) && ccs_cq_ready_space(cq);
 	if (ready) {
 		ccs_shadow_read(ex, &wc, &more);
-		ccs_cq_push(cq, &wc, &more, CCS_NO_OWNER);
+		ccs_cq_push(cq, &wc, &more, NULL);
 	}
 	ccs_unlock(&cq->lock);
 	return ready;
@@ -41,7 +41,6 @@ bool ccs_cq_queue_current(struct cq *cq, struct ibv_cq_ex *ex)
 int ccs_cq_pop(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning,
 	       uint64_t *empty_ns)
 {
-	uint32_t at;
 	int rc = 0;
 
 	if (ccs_cq_is_plain(cq))
@@ -49,13 +48,10 @@ int ccs_cq_pop(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spi
 	ccs_lock(&cq->lock);
 	if (!ccs_cq_ready_count(cq))
 		ccs_drain_some(cq);
-	if (ccs_cq_ready_count(cq)) {
-		at = cq->ready_tail++ & cq->ready_mask;
-		*wc = cq->ready[at].wc;
-		*more = cq->ready_more[at];
-	} else {
+	if (ccs_cq_ready_count(cq))
+		*more = cq->ready_more[ccs_cq_pop_one(cq, wc)];
+	else
 		rc = cq->failed ? EINVAL : ENOENT;
-	}
 	*spinning = ccs_poll_count_idle(cq, rc);
 	*empty_ns = rc ? cq->polled_ns : CCS_TIME_UNKNOWN;
 	ccs_unlock(&cq->lock);

@@ -64,6 +64,8 @@ deliver_run(struct qp *qp, uint32_t id, struct ibv_wc *wc, int n)
 		done++;
 	}
 	ccs_flow_end_completed(&qp->flow, &run);
+	if (done)
+		ccs_flow_free_all_polled(&qp->flow);
 	return done;
 }
 

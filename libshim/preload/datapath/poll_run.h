@@ -73,6 +73,7 @@ static inline bool ccs_poll_deliver_one(struct cq *cq, struct ibv_wc *wc)
 	seg = wc->status ? NULL : ccs_flow_complete_whole(&qp->flow, (uint32_t)token);
 	if (__builtin_expect(seg != NULL, 1)) {
 		wc->wr_id = seg->id;
+		ccs_flow_free_all_polled(&qp->flow);
 		CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
 	}
 	ccs_poll_leave_qp(qp, false);

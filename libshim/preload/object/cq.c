@@ -13,6 +13,7 @@
 #include "preload/object/context.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/shadow_cq.h"
+#include "preload/registry.h"
 #include "preload/shim.h"
 
 enum { READY_MIN = 64 };
@@ -144,12 +145,25 @@ void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries)
 	ccs_unlock(&cq->lock);
 }
 
+static __attribute__((noinline)) void free_polled(const struct cq *cq, const struct ready *r)
+{
+	struct qp *qp = ccs_registry_find(cq, r->owner);
+
+	if (!qp)
+		return; /* it was destroyed */
+	ccs_lock(&qp->lock);
+	ccs_flow_free_polled(&qp->flow, r->wr_end);
+	ccs_unlock(&qp->lock);
+}
+
 struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more,
-			   uint64_t owner)
+			   struct qp *owner)
 {
 	uint32_t at;
 
 	if (cq->out_space) {
+		if (owner)
+			ccs_flow_free_all_polled(&owner->flow);
 		cq->out_space--;
 		if (cq->out != wc)
 			*cq->out = *wc;
@@ -157,10 +171,21 @@ struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct 
 	}
 	at = cq->ready_head++ & cq->ready_mask;
 	cq->ready[at].wc = *wc;
-	cq->ready[at].owner = owner;
+	cq->ready[at].owner = owner ? owner->id : CCS_NO_OWNER;
+	cq->ready[at].wr_end = owner ? (uint32_t)owner->flow.wr_tail : 0;
 	if (cq->ready_more)
 		cq->ready_more[at] = *more;
 	return &cq->ready[at].wc;
+}
+
+uint32_t ccs_cq_pop_one(struct cq *cq, struct ibv_wc *wc)
+{
+	const uint32_t at = cq->ready_tail++ & cq->ready_mask;
+
+	*wc = cq->ready[at].wc;
+	if (!cq->ctx->reuses_silently && cq->ready[at].owner != CCS_NO_OWNER)
+		free_polled(cq, &cq->ready[at]);
+	return at;
 }
 
 int ccs_cq_pop_ready(struct cq *cq, int n, struct ibv_wc *wc)
@@ -168,6 +193,6 @@ int ccs_cq_pop_ready(struct cq *cq, int n, struct ibv_wc *wc)
 	int got = 0;
 
 	while (got < n && ccs_cq_ready_count(cq))
-		wc[got++] = cq->ready[cq->ready_tail++ & cq->ready_mask].wc;
+		ccs_cq_pop_one(cq, &wc[got++]);
 	return got;
 }

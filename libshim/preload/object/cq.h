@@ -51,10 +51,15 @@ static inline uint32_t ccs_cq_ready_space(const struct cq *cq)
 	return cq->ready_mask + 1 - ccs_cq_ready_count(cq);
 }
 
-/* Add a copy of *wc to the ready completions and return where it is. There must be space. */
+/*
+ * Add a copy of *wc to the ready completions and return where it is. There must be space. owner:
+ * its QP, locked, whose oldest WRs have been retired; NULL: from the application's CQ.
+ */
 struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more,
-			   uint64_t owner);
+			   struct qp *owner);
 
+/* Move the oldest one, and return its place in the ring. */
+uint32_t ccs_cq_pop_one(struct cq *cq, struct ibv_wc *wc);
 /* Move up to n of them, oldest first, to the application's array. Returns how many. */
 int ccs_cq_pop_ready(struct cq *cq, int n, struct ibv_wc *wc);
 

@@ -44,7 +44,7 @@ static void copy_ready(struct cq *cq, uint32_t to, uint32_t from)
 		cq->ready_more[to & cq->ready_mask] = cq->ready_more[from & cq->ready_mask];
 }
 
-static void remove_ready(struct cq *cq, uint32_t head, uint32_t qp_num, uint64_t owner)
+static void remove_ready(struct cq *cq, uint32_t head, uint32_t qp_num, uint32_t owner)
 {
 	uint32_t kept = cq->ready_tail;
 
@@ -59,7 +59,7 @@ static void remove_ready(struct cq *cq, uint32_t head, uint32_t qp_num, uint64_t
 	cq->ready_head = kept;
 }
 
-void ccs_purge_end(struct ccs_purge *p, uint32_t qp_num, uint64_t owner)
+void ccs_purge_end(struct ccs_purge *p, uint32_t qp_num, uint32_t owner)
 {
 	for (int i = 0; i < 2; i++) {
 		struct cq *cq = p->cq[i];

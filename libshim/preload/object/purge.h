@@ -15,7 +15,7 @@ struct ccs_purge {
 /* Before the provider's call; `reset`: or else destroy. No lock is held for these. */
 void ccs_purge_begin(struct ccs_purge *p, const struct ibv_qp *qp, bool reset);
 /* After its success. owner: CCS_NO_OWNER if the QP is uncontrolled. */
-void ccs_purge_end(struct ccs_purge *p, uint32_t qp_num, uint64_t owner);
+void ccs_purge_end(struct ccs_purge *p, uint32_t qp_num, uint32_t owner);
 
 /* The verbs on a QP without a record. */
 int ccs_purge_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
