@@ -125,6 +125,7 @@ struct cq {
 	struct ibv_comp_channel *channel;
 	void *cq_context;
 	int comp_vector;
+	atomic_int cqe;                  /* as granted at creation, or requested since */
 	atomic_int refs;                 /* its owner and each controlled QP */
 	atomic_bool broken;              /* one of its QPs has failed, and has WRs to complete */
 	atomic_bool direct;              /* direct verbs read its ring */

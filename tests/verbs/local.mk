@@ -33,6 +33,7 @@ verbs_programs = \
 	tests/verbs/test_split_imm \
 	tests/verbs/test_stack \
 	tests/verbs/test_threads \
+	tests/verbs/test_threads_mixed \
 	tests/verbs/test_timestamp \
 	tests/verbs/test_traffic_class \
 	tests/verbs/test_wr \
@@ -115,6 +116,8 @@ tests_verbs_test_stack_SOURCES = tests/verbs/test_stack.c $(rig)
 tests_verbs_test_stack_LDADD = $(verbs_ldadd)
 tests_verbs_test_threads_SOURCES = tests/verbs/test_threads.c $(rig)
 tests_verbs_test_threads_LDADD = $(verbs_ldadd)
+tests_verbs_test_threads_mixed_SOURCES = tests/verbs/test_threads_mixed.c $(rig)
+tests_verbs_test_threads_mixed_LDADD = $(verbs_ldadd)
 tests_verbs_test_timestamp_SOURCES = tests/verbs/test_timestamp.c $(rig)
 tests_verbs_test_timestamp_LDADD = $(verbs_ldadd)
 tests_verbs_test_wr_SOURCES = tests/verbs/test_wr.c $(rig)

@@ -40,6 +40,7 @@ struct cq *ccs_cq_new(struct ibv_cq *ibcq, struct ibv_comp_channel *channel, voi
 	cq->channel = channel;
 	cq->cq_context = cq_context;
 	cq->comp_vector = comp_vector;
+	atomic_store(&cq->cqe, ibcq->cqe);
 	cq->clock = ctx->clock;
 	cq->batch_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	atomic_store(&cq->refs, 1);
@@ -84,7 +85,7 @@ bool ccs_cq_resize_ready(struct cq *cq)
 	uint32_t size = READY_MIN;
 	struct ready *ready;
 
-	while (size <= (uint32_t)cq->app->cqe)
+	while (size <= (uint32_t)atomic_load(&cq->cqe))
 		size *= 2;
 	if (cq->ready && size <= cq->ready_mask + 1)
 		return true;

@@ -108,14 +108,18 @@ static bool is_too_small(struct cq *cq, int cqe)
  * overflows. So a size that a device would refuse may be granted. No completion is lost or
  * reordered by that: the ready ones stay in our ring, and leave more of the CQ to new ones than
  * there would be without the shim. Shadow CQs keep what they have reserved for their QPs.
+ *
+ * The provider writes ibv_cq.cqe while other threads may resize or create a QP: so it is not read.
  */
 int ccs_cq_resize(struct cq *cq, int cqe)
 {
 	const bool small = is_too_small(cq, cqe);
-	const int rc = ccs_real()->ibv_resize_cq(cq->app, small ? cq->app->cqe : cqe);
+	const int rc = ccs_real()->ibv_resize_cq(cq->app, small ? atomic_load(&cq->cqe) : cqe);
 
 	if (small && !rc)
 		return EINVAL;
+	if (!rc)
+		atomic_store(&cq->cqe, cqe);
 	if (!rc && !ccs_cq_is_plain(cq)) {
 		ccs_lock(&cq->lock);
 		ccs_cq_resize_ready(cq); /* without memory, completions stay in the shadow CQs */

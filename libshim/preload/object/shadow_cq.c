@@ -110,7 +110,7 @@ static uint32_t round_up(uint32_t entries)
 static uint32_t size_for(const struct cq *cq, uint32_t entries)
 {
 	const struct shadow *before = atomic_load(&cq->shadows);
-	const uint32_t cqe = (uint32_t)cq->app->cqe, max = cq->ctx->max_cqe;
+	const uint32_t cqe = (uint32_t)atomic_load(&cq->cqe), max = cq->ctx->max_cqe;
 	uint32_t size = round_up(entries > cqe ? entries : cqe), next = 0;
 
 	while (before && !before->size)
