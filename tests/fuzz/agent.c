@@ -5,22 +5,18 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "agent/cnp/capture.h"
 #include "agent/cnp/flows.h"
 #include "agent/core.h"
-#include "agent/ipc/requests.h"
 #include "agent/cnp/notification_point.h"
 #include "agent/net/peers.h"
-#include "agent/net/receive.h"
 #include "agent/net/udp.h"
 #include "agent/loop.h"
 #include "agent/telemetry/ports.h"
 #include "input.h"
+#include "sockets.h"
 
 enum { CLIENTS = 4, SLOTS = 70, STEPS = 400 };
 
@@ -41,8 +37,14 @@ struct world {
 	char sysfs[64];                  /* where lo's counter is */
 	int counter;
 	uint64_t bytes;                  /* that it shows, but when it starts over */
-	int client[CLIENTS];             /* -1: not connected */
+	int client[CLIENTS];             /* its connection; -1: none */
 };
+
+static struct world world;
+
+/* Hours after an input all of it has expired, but a counter of ns lasts for 584 years only. */
+#define HOUR_NS 3600000000000
+#define LATEST_NS (1ull << 62)
 
 static uint64_t now(void *arg)
 {
@@ -168,14 +170,15 @@ static void open_world(struct world *w)
 	memset(w->agent->key, 0, sizeof(w->agent->key));
 }
 
-static void close_world(struct world *w)
+static void close_world(void)
 {
-	char lock[80];
+	struct world *w = &world;
+	char lock[sizeof(*w)];
 
-	for (unsigned i = 0; i < CLIENTS; i++)
-		if (w->client[i] >= 0)
-			close(w->client[i]);
+	if (!w->agent)
+		return;
 	ccs_agent_close(w->agent);
+	w->agent = NULL;
 	remove_sysfs(w);
 	snprintf(lock, sizeof(lock), "%s.lock", w->socket);
 	unlink(lock);
@@ -226,12 +229,12 @@ static void check_agent(const struct ccs_agent *a)
 		check_client(a, &a->client[i]);
 		flows += a->client[i].flows;
 	}
-	for (uint32_t i = 0; i < CCS_SHM_PATHS; i++) {
+	for (uint32_t i = 0; i < a->peers.high; i++) {
 		const struct ccs_peer *p = &a->peers.peer[i];
 
 		if (!p->serial)
 			continue;
-		CHECK(i < a->peers.high && ccs_peer_find(a, &p->ends) == p);
+		CHECK(ccs_peer_find(a, &p->ends) == p);
 		peers++;
 		peers_flows += p->flows;
 		strangers += !p->flows;
@@ -257,8 +260,8 @@ static struct ccs_ends take_ends(struct input *in)
 
 static void arrive(struct world *w, const struct ccs_ends *ends, const void *data, size_t len)
 {
-	ccs_receive_message(w->agent, ends, data, len);
-	ccs_udp_flush(w->agent);
+	fuzz_datagram(ends, w->agent->config.port, data, len);
+	ccs_agent_turn(w->agent, 0);
 }
 
 static void raw_message(struct world *w, struct input *in)
@@ -316,55 +319,29 @@ static void good_message(struct world *w, struct input *in)
 	arrive(w, &ends, data, whole ? len : len - len % 7);
 }
 
-static void dial(struct world *w, unsigned i)
-{
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-
-	memcpy(to.sun_path, w->socket, sizeof(w->socket));
-	w->client[i] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	CHECK(connect(w->client[i], (struct sockaddr *)&to, sizeof(to)) == 0);
-}
-
-static void come_or_go(struct world *w, struct input *in)
+/* Each is another user's. */
+static void connect_or_disconnect(struct world *w, struct input *in)
 {
 	const unsigned i = take_below(in, CLIENTS);
 
 	if (w->client[i] < 0) {
-		dial(w, i);
+		w->client[i] = (int)fuzz_connect(i);
 	} else {
-		close(w->client[i]);
+		fuzz_disconnect((unsigned)w->client[i]);
 		w->client[i] = -1;
 	}
 }
 
-static void post(int fd, const void *data, size_t len, int passed)
-{
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
-				.cmsg_type = SCM_RIGHTS } };
-	struct iovec iov = { (void *)(uintptr_t)data, len };
-	struct msghdr h = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	if (passed >= 0) {
-		memcpy(CMSG_DATA(&control.head), &passed, sizeof(passed));
-		h.msg_control = &control;
-		h.msg_controllen = sizeof(control);
-	}
-	sendmsg(fd, &h, MSG_NOSIGNAL); /* it may have been hung up on */
-}
-
-static void raw_request(struct input *in, int fd)
+static void raw_request(struct input *in, unsigned connection)
 {
 	uint8_t data[256];
 	const size_t len = take_below(in, 256);
 
 	take(in, data, len);
-	post(fd, data, len, take_below(in, 4) ? -1 : some_page(in));
+	fuzz_send(connection, data, len, take_below(in, 4) ? -1 : some_page(in));
 }
 
-static void good_request(struct input *in, int fd)
+static void good_request(struct input *in, unsigned connection)
 {
 	union {
 		uint32_t type;
@@ -408,15 +385,15 @@ static void good_request(struct input *in, int fd)
 		m.type = CCS_IPC_RECORD;
 		m.record.from_bits %= 130;
 	}
-	post(fd, &m, sizeof(m), m.type == CCS_IPC_HELLO ? some_page(in) : -1);
+	fuzz_send(connection, &m, sizeof(m), m.type == CCS_IPC_HELLO ? some_page(in) : -1);
 }
 
-static void request(struct world *w, struct input *in, void (*what)(struct input *, int))
+static void request(struct world *w, struct input *in, void (*what)(struct input *, unsigned))
 {
 	const unsigned i = take_below(in, CLIENTS);
 
 	if (w->client[i] >= 0)
-		what(in, w->client[i]);
+		what(in, (unsigned)w->client[i]);
 }
 
 static void mark(struct world *w, struct input *in)
@@ -430,19 +407,6 @@ static void mark(struct world *w, struct input *in)
 	/* A WRITE, or an answer to a READ. */
 	ccs_np_mark(w->agent, &ends, which & 8 ? 0x0e : 0x07, which & 7);
 	ccs_udp_flush(w->agent);
-}
-
-/* The agent handles its messages; answers are read from every connected client. */
-static void process_messages(struct world *w)
-{
-	char answer[4096];
-
-	ccs_agent_turn(w->agent, 0);
-	ccs_agent_turn(w->agent, 0);
-	for (unsigned i = 0; i < CLIENTS; i++)
-		while (w->client[i] >= 0 &&
-		       recv(w->client[i], answer, sizeof(answer), MSG_DONTWAIT) > 0)
-			;
 }
 
 static void step(struct world *w, struct input *in)
@@ -461,7 +425,7 @@ static void step(struct world *w, struct input *in)
 		request(w, in, good_request);
 		break;
 	case 6:
-		come_or_go(w, in);
+		connect_or_disconnect(w, in);
 		break;
 	case 7:
 		mark(w, in);
@@ -469,26 +433,57 @@ static void step(struct world *w, struct input *in)
 		w->bytes += take_below(in, 256) * 10000;
 		count(w, take_below(in, 16) ? w->bytes : 0);
 	}
-	process_messages(w);
+	ccs_agent_turn(w->agent, 0);
+}
+
+static void begin(struct world *w)
+{
+	if (w->agent && w->now_ns > LATEST_NS)
+		close_world();
+	if (!w->agent) {
+		static bool registered;
+
+		open_world(w);
+		if (!registered)
+			atexit(close_world);
+		registered = true;
+	}
+	w->bytes = 0;
+	count(w, 0);
+	memset(&w->agent->totals, 0, sizeof(w->agent->totals));
+}
+
+/* The agent has what it had at first: nothing. */
+static void end(struct world *w)
+{
+	const struct ccs_agent *a = w->agent;
+
+	for (unsigned i = 0; i < CLIENTS; i++)
+		if (w->client[i] >= 0)
+			fuzz_disconnect((unsigned)w->client[i]);
+	memset(w->client, -1, sizeof(w->client));
+	ccs_agent_turn(w->agent, 0); /* accepts */
+	ccs_agent_turn(w->agent, 0);
+	check_agent(a);
+	CHECK(!a->nclients && !a->nflows && !a->counters.ports && !fuzz_descriptors());
+	for (int i = 0; i < 2; i++) { /* flows that have ended are counted before peers are evicted */
+		w->now_ns += HOUR_NS;
+		ccs_agent_turn(w->agent, 0);
+	}
+	CHECK(!a->peers.high && a->peers.nunused == CCS_SHM_PATHS);
+	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
+		CHECK(!a->port[i].nsubs);
 }
 
 void fuzz_agent(const uint8_t *bytes, size_t len)
 {
 	struct input in = { bytes, len };
-	struct world w;
 
-	open_world(&w);
+	begin(&world);
 	for (unsigned i = 1; i <= STEPS && in.left; i++) {
-		step(&w, &in);
+		step(&world, &in);
 		if (i % 16 == 0)
-			check_agent(w.agent);
+			check_agent(world.agent);
 	}
-	for (unsigned i = 0; i < CLIENTS; i++)
-		if (w.client[i] >= 0)
-			close(w.client[i]);
-	memset(w.client, -1, sizeof(w.client));
-	process_messages(&w);
-	check_agent(w.agent);
-	CHECK(!w.agent->nclients && !w.agent->nflows && !w.agent->counters.ports);
-	close_world(&w);
+	end(&world);
 }

@@ -7,7 +7,13 @@ tests_fuzz_test_fuzz_agent_SOURCES = \
 	tests/fuzz/agent.c \
 	tests/fuzz/input.h \
 	tests/fuzz/agent.h \
+	tests/fuzz/sockets.c \
+	tests/fuzz/sockets.h \
 	tests/fuzz/test_fuzz_agent.c
+tests_fuzz_test_fuzz_agent_LDFLAGS = \
+	-Wl,--wrap=syscall -Wl,--wrap=epoll_ctl -Wl,--wrap=epoll_wait -Wl,--wrap=accept4 \
+	-Wl,--wrap=getsockopt -Wl,--wrap=recvmsg -Wl,--wrap=send -Wl,--wrap=recvmmsg \
+	-Wl,--wrap=sendmmsg -Wl,--wrap=close -Wl,--wrap=ccs_closing_client
 tests_fuzz_test_fuzz_agent_LDADD = libccs-agent.la $(unit_ldadd)
 check_PROGRAMS += tests/fuzz/test_fuzz_parsers
 TESTS += tests/fuzz/test_fuzz_parsers
