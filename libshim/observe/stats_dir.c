@@ -193,6 +193,25 @@ static bool is_abandoned(int fd, pid_t pid)
 	       kill(pid, 0) && errno == ESRCH;
 }
 
+int ccs_stats_open_file(int dir, const char *name, int flags)
+{
+	const int at = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char link[40];
+	struct stat st;
+	int fd = -1, error;
+
+	if (at < 0)
+		return -1;
+	errno = EINVAL;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
+	if (fstat(at, &st) == 0 && S_ISREG(st.st_mode))
+		fd = open(link, flags | O_CLOEXEC | O_NONBLOCK);
+	error = errno;
+	close(at);
+	errno = error;
+	return fd;
+}
+
 static bool is_stale_file(int dir, const char *name)
 {
 	const pid_t pid = ccs_stats_pid_of(name);
@@ -202,7 +221,7 @@ static bool is_stale_file(int dir, const char *name)
 
 	if (!h)
 		return false;
-	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	fd = ccs_stats_open_file(dir, name, O_RDONLY);
 	if (fd < 0)
 		goto done;
 	if (read(fd, h, offsetof(struct ccs_stats_header, uid)) > 0 && h->magic == CCS_STATS_MAGIC)

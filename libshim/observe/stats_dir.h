@@ -50,6 +50,13 @@ bool ccs_stats_same(const struct ccs_stats_header *h, const struct ccs_stats_ide
  */
 bool ccs_stats_is_stale(const struct ccs_stats_header *h);
 
+/*
+ * Open a regular file of that directory, with O_RDONLY or O_RDWR; a descriptor, or -1 and errno.
+ * Other kinds of files, and links, are not opened: the owner of the directory chooses what is
+ * there, and to open a device can have an effect, or wait.
+ */
+int ccs_stats_open_file(int dir, const char *name, int flags);
+
 /* Of the first 16384 files, as the directory may be another user's, remove those of ended
  * processes, and those without a header that are older than a minute. Returns their number. */
 unsigned ccs_stats_sweep(int dir);

@@ -7,10 +7,15 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -352,6 +357,64 @@ static void reads_are_consistent(const struct ccs_stats_layout *h)
 	assert_int_equal(q.bytes, WRITES);
 }
 
+static void add_files(const char *kinds)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(chdir(kinds), 0);
+	close(open("1", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+	assert_int_equal(mkfifo("2", 0600), 0);
+	assert_int_equal(mkdir("3", 0700), 0);
+	assert_int_equal(symlink("1", "4"), 0);
+	strcpy(un.sun_path, "5");
+	assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof(un)), 0);
+	close(fd);
+	if (mknod("6", S_IFCHR | 0600, makedev(1, 5)))
+		print_message("# without a device: %s\n", strerror(errno));
+}
+
+static unsigned count_events(int watch)
+{
+	_Alignas(struct inotify_event) char events[4096];
+	const ssize_t n = read(watch, events, sizeof(events));
+	unsigned count = 0;
+
+	for (ssize_t at = 0; at < n; count++)
+		at += (ssize_t)(sizeof(struct inotify_event) +
+				((const struct inotify_event *)(const void *)(events + at))->len);
+	return count;
+}
+
+static void other_kinds_of_files_are_not_opened(void **state)
+{
+	char kinds[] = "/tmp/ccshim-kinds-XXXXXX", name[] = "1";
+	const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), old = open(".", O_PATH | O_CLOEXEC);
+	int at, fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(kinds));
+	add_files(kinds);
+	at = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (*name = '1'; *name <= '6'; (*name)++)
+		inotify_add_watch(watch, name, IN_OPEN);
+	for (*name = '2'; *name <= '7'; (*name)++) {
+		assert_int_equal(ccs_stats_open_file(at, name, O_RDONLY), -1);
+		assert_int_equal(ccs_stats_open_file(at, name, O_RDWR), -1);
+	}
+	ccs_stats_sweep(at);
+	assert_int_equal(count_events(watch), 1); /* the sweep opened the first */
+	fd = ccs_stats_open_file(at, "1", O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(count_events(watch), 1);
+	close(fd), close(watch), close(at);
+	for (*name = '1'; *name <= '6'; (*name)++)
+		remove(name);
+	assert_int_equal(fchdir(old), 0);
+	close(old);
+	assert_int_equal(rmdir(kinds), 0);
+}
+
 static void lifecycle_of_a_statistics_file(void **state)
 {
 	const struct ccs_stats_header about = { .mode = "observe", .cc = "none" };
@@ -411,6 +474,7 @@ int main(void)
 		cmocka_unit_test(files_of_other_minor_versions_are_read),
 		cmocka_unit_test(other_files_are_refused),
 		cmocka_unit_test(a_file_that_its_owner_tears_is_read_within_its_bounds),
+		cmocka_unit_test(other_kinds_of_files_are_not_opened),
 		cmocka_unit_test(lifecycle_of_a_statistics_file),
 	};
 

@@ -178,13 +178,13 @@ static bool has_used_up(const struct search *f, uid_t owner)
 
 static void read_file(struct search *f, const struct place *at, const char *name)
 {
-	const int fd = openat(at->dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	const int fd = ccs_stats_open_file(at->dir, name, O_RDONLY);
 	struct stat st;
 	void *mapped;
 
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == at->owner && !is_unfinished(fd)) {
+	if (fstat(fd, &st) == 0 && st.st_uid == at->owner && !is_unfinished(fd)) {
 		mapped = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 		if (mapped != MAP_FAILED) {
 			read_mapped(f, mapped, at, name, &st);
@@ -409,7 +409,7 @@ int stat_open(const struct stat_process *p, int flags)
 			    : open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (dir < 0)
 		return -1;
-	fd = openat(dir, base + 1, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	fd = ccs_stats_open_file(dir, base + 1, flags);
 	error = errno;
 	close(dir);
 	errno = error;
