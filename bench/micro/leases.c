@@ -165,7 +165,9 @@ static unsigned open_sources(enum flood flood, unsigned starts, int *fd)
 		struct sockaddr_in in = { .sin_family = AF_INET };
 
 		in.sin_addr.s_addr = htonl(flood == SAME_ADDRESSES ? 0 : 0x7f020001 + (i << 8));
-		if (flood == SAME_ADDRESSES)
+		if (flood != SAME_ADDRESSES) /* of which the hosts have the port */
+			in.sin_port = to.sin_port;
+		else
 			inet_pton(AF_INET, host_address(i), &in.sin_addr);
 		fd[i] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		bench_check(!bind(fd[i], (struct sockaddr *)&in, sizeof(in)) &&

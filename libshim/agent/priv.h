@@ -177,6 +177,7 @@ struct ccs_np_flow {
 };
 
 enum ccs_refusal {
+	CCS_REFUSED_PORT,                /* from another port than that of agents */
 	CCS_REFUSED_GARBAGE,
 	CCS_REFUSED_VERSION,
 	CCS_REFUSED_TYPE,

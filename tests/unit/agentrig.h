@@ -73,9 +73,9 @@ void rig_mark_own(struct rig *r, int host, enum rig_opcode opcode, unsigned n);
 uint64_t rig_cnps(const struct rig_client *c, uint32_t slot);
 const struct ccs_shm_path *rig_path(const struct rig_client *c, uint32_t slot);
 
-/* Send data from that address to a host's agent. */
+/* A host's agent receives data from that address and the agents' port. */
 void rig_forge(struct rig *r, const char *from, int host, const void *data, size_t len);
-/* The same with a message, and it arrives. */
+/* The same with a message, and both agents handle what follows from it. */
 void rig_forge_message(struct rig *r, const char *from, int host, struct ccs_wire_message *m);
 
 #endif

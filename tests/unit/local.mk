@@ -197,6 +197,7 @@ agent_unit_programs = \
 	tests/unit/test_agent_clients \
 	tests/unit/test_agent_closing \
 	tests/unit/test_agent_cnps \
+	tests/unit/test_agent_extremes \
 	tests/unit/test_agent_hellos \
 	tests/unit/test_agent_inbound \
 	tests/unit/test_agent_limits \
@@ -238,6 +239,11 @@ tests_unit_test_agent_hellos_SOURCES = \
 	tests/unit/agentrig.h \
 	tests/unit/test_agent_hellos.c
 tests_unit_test_agent_hellos_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_agent_extremes_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/test_agent_extremes.c
+tests_unit_test_agent_extremes_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_agent_limits_SOURCES = \
 	tests/unit/agentrig.c \
 	tests/unit/agentrig.h \

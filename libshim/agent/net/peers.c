@@ -238,9 +238,14 @@ bool ccs_peer_fresh(struct ccs_peer *p, uint64_t sequence)
 	return true;
 }
 
+bool ccs_peer_has_forged_number(const struct ccs_peer *p, uint64_t sequence)
+{
+	return p->highest_sequence > sequence && p->highest_sequence - sequence > UINT32_MAX;
+}
+
 void ccs_peer_prove(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence)
 {
-	if (incarnation != p->incarnation)
+	if (incarnation != p->incarnation || ccs_peer_has_forged_number(p, sequence))
 		ccs_peer_adopt(p, incarnation, sequence);
 	ccs_peer_fresh(p, sequence);
 	if (p->proven != incarnation)

@@ -29,6 +29,12 @@ uint32_t ccs_peer_record(struct ccs_agent *a);
 /* Start a new incarnation of the peer; earlier messages become invalid. */
 void ccs_peer_adopt(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence);
 /*
+ * Whether a number was accepted that the peer has not sent, if the one given is its present one: so
+ * many messages are not sent within a second, nor does the time advance as much, in ns, at which
+ * numbers start. An attacker who knows both incarnations could else silence a host.
+ */
+bool ccs_peer_has_forged_number(const struct ccs_peer *p, uint64_t sequence);
+/*
  * The peer's answer to a HELLO shows that it has that incarnation. What it sent before the first
  * answer becomes invalid: it may have counted when that incarnation was adopted another time.
  */

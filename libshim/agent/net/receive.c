@@ -69,6 +69,17 @@ static bool is_hello_fresh(struct ccs_agent *a, struct ccs_peer *p,
 	return true;
 }
 
+/* Answers correct the numbers of both, as the peer may have accepted a forged one, too. */
+static void restore_numbers(struct ccs_agent *a, struct ccs_peer *p,
+			    const struct ccs_wire_message *hello)
+{
+	if (hello->header.incarnation != p->incarnation ||
+	    !ccs_peer_has_forged_number(p, hello->header.sequence))
+		return;
+	challenge(a, p);
+	answer_hello(a, &p->ends, p, hello, 0);
+}
+
 static void handle_hello(struct ccs_agent *a, const struct ccs_ends *ends,
 			 const struct ccs_wire_message *m)
 {
@@ -85,8 +96,10 @@ static void handle_hello(struct ccs_agent *a, const struct ccs_ends *ends,
 		count_refusal(a, CCS_REFUSED_LIMIT);
 		return;
 	}
-	if (!is_hello_fresh(a, p, &m->header))
+	if (!is_hello_fresh(a, p, &m->header)) {
+		restore_numbers(a, p, m);
 		return;
+	}
 	if (lease_ms > CCS_LEASE_MAX_MS)
 		lease_ms = CCS_LEASE_MAX_MS;
 	p->asked_ns = ccs_agent_now(a);

@@ -415,6 +415,18 @@ static bool read_ends(const struct msghdr *h, const union any_address *from,
 	return true;
 }
 
+/* An agent sends from the port that it has: so no user of its host can send in its place. */
+static bool is_from_agent(struct ccs_agent *a, const union any_address *from)
+{
+	const uint16_t port = from->sa.sa_family == AF_INET ? from->in.sin_port
+							    : from->in6.sin6_port;
+
+	if (port == htons(a->config.port))
+		return true;
+	a->totals.refused[CCS_REFUSED_PORT]++;
+	return false;
+}
+
 static void udp_ready(struct ccs_agent *a, struct ccs_source *s)
 {
 	struct ccs_ends ends;
@@ -425,7 +437,8 @@ static void udp_ready(struct ccs_agent *a, struct ccs_source *s)
 		n = receive_batch(s->fd, &in);
 		for (int i = 0; i < n; i++) {
 			a->totals.messages_marked += is_marked(&in.h[i].msg_hdr);
-			if (read_ends(&in.h[i].msg_hdr, &in.datagram[i].peer, &ends) &&
+			if (is_from_agent(a, &in.datagram[i].peer) &&
+			    read_ends(&in.h[i].msg_hdr, &in.datagram[i].peer, &ends) &&
 			    ccs_address_is_unicast(&ends.local))
 				a->received(a, &ends, in.datagram[i].data, in.h[i].msg_len);
 		}
