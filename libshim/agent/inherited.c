@@ -73,6 +73,26 @@ static bool read_bound(FILE *f, struct bound *b)
 	return false;
 }
 
+static const char *list_of(sa_family_t family)
+{
+	return family == AF_INET ? "/proc/self/net/udp" : "/proc/self/net/udp6";
+}
+
+bool ccs_inherited_port_user(sa_family_t family, uint16_t port, unsigned *uid)
+{
+	FILE *f = fopen(list_of(family), "re");
+	struct bound b;
+	bool found = false;
+
+	while (f && !found && read_bound(f, &b))
+		found = b.port == port && b.uid;
+	if (found)
+		*uid = b.uid;
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static bool is_any(const char *address)
 {
 	return address[strspn(address, "0")] == '\0';
@@ -115,8 +135,7 @@ static void make_exclusive(struct ccs_agent *a, int fd, sa_family_t family)
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &off, sizeof(off));
 	if (fstat(fd, &st) == 0)
-		report_rival(a, family == AF_INET ? "/proc/self/net/udp" : "/proc/self/net/udp6",
-			     st.st_ino);
+		report_rival(a, list_of(family), st.st_ino);
 }
 
 int ccs_inherited_find(struct ccs_agent *a, int type, const struct sockaddr *at)

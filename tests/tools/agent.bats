@@ -243,6 +243,16 @@ bind_beside() {
 	grep -F "a process of user 65534 has opened UDP port $port, too" agent.err
 }
 
+@test "an agent whose port a user has bound does not start, and reports which user" {
+	[ "$EUID" -eq 0 ] && command -v perl setpriv > /dev/null || skip "not root, or no perl"
+	name_sockets
+	bind_beside
+	run2 "$ccshimd" --no-capture --verify none --socket "$socket" --address 127.0.0.79 --port "$port"
+	[ "$status" -eq 1 ]
+	said "port $port of 127.0.0.79: Address already in use; a process of user 65534 has it"
+	[ ! -e "$socket" ]
+}
+
 @test "sockets of the service manager that the options exclude are reported" {
 	command -v perl > /dev/null || skip "no perl"
 	name_sockets

@@ -157,12 +157,17 @@ static int open_socket(struct ccs_agent *a, struct ccs_udp *u)
 static int report_open_error(const struct ccs_agent *a, const struct ccs_address *address,
 			     char *err, size_t len)
 {
+	const sa_family_t family = ccs_address_is_v4(address) ? AF_INET : AF_INET6;
 	const int saved = errno;
-	char text[INET6_ADDRSTRLEN];
+	char text[INET6_ADDRSTRLEN], who[80] = "";
+	unsigned uid;
 
+	if (saved == EADDRINUSE && ccs_inherited_port_user(family, a->config.port, &uid))
+		snprintf(who, sizeof(who), "; a process of user %u has it: end it (ss -ulpn)", uid);
+	else if (saved == EADDRINUSE)
+		snprintf(who, sizeof(who), "; is another agent running?");
 	snprintf(err, len, "cannot open UDP port %u of %s: %s%s", a->config.port,
-		 ccs_address_text(address, text), strerror(saved),
-		 saved == EADDRINUSE ? "; is another agent running?" : "");
+		 ccs_address_text(address, text), strerror(saved), who);
 	errno = saved;
 	return -1;
 }
