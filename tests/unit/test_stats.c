@@ -269,7 +269,8 @@ static void a_file_that_its_owner_tears_is_read_within_its_bounds(void **state)
 	(void)state;
 	map = map_guarded(image, size);
 	assert_int_equal(pthread_create(&owner, NULL, tear, map), 0);
-	for (unsigned i = 0; i < READS; i++) {
+	/* The owner may have no processor for all of these reads, while a size is wrong. */
+	for (unsigned i = 0; i < READS || !parsed; i++) {
 		struct stat_process p = { 0 };
 
 		if (!stat_parse(map, size, &p))
@@ -279,7 +280,6 @@ static void a_file_that_its_owner_tears_is_read_within_its_bounds(void **state)
 	}
 	atomic_store(&torn, true);
 	pthread_join(owner, NULL);
-	assert_true(parsed > 0);
 	free(image);
 }
 
