@@ -163,7 +163,8 @@ static int report_open_error(const struct ccs_agent *a, const struct ccs_address
 	unsigned uid;
 
 	if (saved == EADDRINUSE && ccs_inherited_port_user(family, a->config.port, &uid))
-		snprintf(who, sizeof(who), "; a process of user %u has it: end it (ss -ulpn)", uid);
+		snprintf(who, sizeof(who), "; a process of user %u has it (ss -ulpn); is another agent running?",
+			 uid);
 	else if (saved == EADDRINUSE)
 		snprintf(who, sizeof(who), "; is another agent running?");
 	snprintf(err, len, "cannot open UDP port %u of %s: %s%s", a->config.port,
