@@ -200,6 +200,7 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/fabric/collectives.c \
 	bench/fabric/collectives.h \
 	bench/fabric/sim/credits.c \
+	bench/fabric/sim/cut.c \
 	bench/fabric/sim/delays.c \
 	bench/fabric/sim/delays.h \
 	bench/fabric/sim/events.c \

@@ -98,6 +98,7 @@ static void write_totals(struct ccs_json *j, const struct fab_result *r)
 	ccs_json_uint(j, "dropped_ttl", r->drops_ttl);
 	ccs_json_uint(j, "dropped_link", r->drops_link);
 	ccs_json_uint(j, "dropped_watchdog", r->drops_watchdog);
+	ccs_json_uint(j, "under_way", r->under_way);
 	ccs_json_uint(j, "control_dropped", r->dropped_control);
 	ccs_json_uint(j, "marked", r->marks);
 	ccs_json_uint(j, "cnps", r->cnps);
@@ -117,6 +118,7 @@ static void write_totals(struct ccs_json *j, const struct fab_result *r)
 	ccs_json_num(j, "deadlock_us", us_from(r, r->deadlock_at));
 	ccs_json_uint(j, "deadlocked_ports", r->deadlocked);
 	ccs_json_uint(j, "storms", r->storms);
+	ccs_json_uint(j, "cut_off", r->cut);
 }
 
 bool fab_write_json(const struct fab_conf *conf, const struct fab_result *r,
@@ -254,6 +256,8 @@ static void print_flows(const struct fab_conf *conf, const struct fab_result *r,
 		print_class(conf, r, &class[i], f);
 	if (r->done < conf->flows->n)
 		fprintf(f, "%u of %u flows are not done.\n", conf->flows->n - r->done, conf->flows->n);
+	if (r->cut)
+		fprintf(f, "%u of them have no path since the last change of the network.\n", r->cut);
 }
 
 static void print_ports(const struct fab_conf *conf, const struct fab_result *r, FILE *f)

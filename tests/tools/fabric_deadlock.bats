@@ -101,6 +101,19 @@ loop() {
 	[ "$(value '[.flows[].fct_ns | select(. == null)] | length')" = 0 ]
 }
 
+@test "a run ends when it waits only for flows that have no path any more" {
+	for network in "--rto 0" "--cc reno --pfc off" "--cc auto --hosts shim --agents"; do
+		# shellcheck disable=SC2086
+		fabric --topology star:3@25g --flows incast:2,1m --fail 1-3@10us $network
+		echo "$network: $(jq -c '[.cut_off, .virtual_us, [.flows[].fct_ns]]' out.json)"
+		[ "$(value '[.flows[] | select(.fct_ns == null)] | length')" = 1 ]
+		value '.cut_off == 1 and .packets.under_way == 0' | grep -qx true
+	done
+	# The others wait for data of the host that is cut off.
+	fabric --topology star:8@25g --flows allreduce-ring:1m --fail 3-8@50us
+	value '.cut_off == 2 and ([.flows[] | select(.fct_ns == null)] | length) == 8' | grep -qx true
+}
+
 @test "changes that name no link, node or time are refused" {
 	while IFS='|' read -r option message; do
 		# shellcheck disable=SC2086

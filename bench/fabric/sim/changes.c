@@ -79,6 +79,8 @@ void changes_apply(struct sim *s)
 {
 	while (s->changes < s->conf->changes && s->conf->change[s->changes].at <= s->now)
 		apply(s, &s->conf->change[s->changes++]);
+	if (s->changes == s->conf->changes)
+		cut_begin(s);
 	set_next(s);
 }
 

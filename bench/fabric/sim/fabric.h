@@ -155,7 +155,7 @@ struct fab_result {
 	uint64_t begin, end;     /* first start, last event */
 	uint64_t events, hops;   /* hops: packets over links */
 	uint64_t acked;          /* bytes of flows */
-	uint64_t sent, received, dropped; /* data packets; the rest is under way */
+	uint64_t sent, received, dropped, under_way; /* data packets */
 	uint64_t dropped_control; /* acknowledgements, CNPs and agents' messages */
 	uint64_t drops_ingress, drops_egress, drops_route, drops_ttl, drops_link, drops_watchdog;
 	uint64_t drops_red;      /* instead of marks */
@@ -169,6 +169,7 @@ struct fab_result {
 	double cnp_us_sum, cnp_us_max; /* time from the receiver to the sender */
 	double headroom_max;     /* bytes in use of one priority group */
 	unsigned done;           /* flows */
+	unsigned cut;            /* flows for whose end the run does not wait: they have no path */
 	struct fab_series series; /* if conf->series is set */
 	struct fab_delays *delays; /* if conf->delays is */
 };

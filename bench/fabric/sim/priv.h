@@ -18,6 +18,7 @@ enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priori
 /* Kinds of events; the number of a port or flow stands above them. */
 enum event {
 	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
+	CUT,
 };
 
 enum { KIND_BITS = FAB_KIND_BITS };
@@ -224,6 +225,7 @@ struct sim {
 
 	double slowest;          /* ps per byte, of all ports */
 	uint64_t watched_hops, moved_at;
+	uint64_t cut_acked;      /* bytes of flows that are not done; NEVER: not known */
 	bool over;
 	uint64_t measured_from;
 	struct fab_delays *delays; /* NULL: not measured */
@@ -295,6 +297,10 @@ void changes_init(struct sim *s);
 void changes_apply(struct sim *s); /* those that are due */
 void changes_free(struct sim *s);
 
+/* cut.c: flows that can never end; after the last change, and later */
+void cut_begin(struct sim *s);
+void cut_check(struct sim *s);
+
 /* agent.c; port: by which the receiver's packets reach it */
 void agents_init(struct sim *s);
 void agent_join(struct sim *s, uint32_t port, uint32_t flow);
@@ -314,6 +320,8 @@ void watch(struct sim *s);
 /* switch.c */
 bool switch_init(struct sim *s, char *err, size_t len);
 void switch_receive(struct sim *s, uint32_t port, uint32_t packet);
+/* The port by which a packet of this flow and kind leaves, from the tables; NO_PORT: none. */
+uint32_t switch_look_up(const struct sim *s, unsigned node, const struct packet *k);
 void switch_free(struct sim *s);
 void switch_release(struct sim *s, uint32_t port, const struct packet *p);
 

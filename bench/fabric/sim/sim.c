@@ -172,7 +172,37 @@ static void fire(struct sim *s, const struct fab_event *e)
 	case PAUSED: pause(s, number); break;
 	case SHAPED: port_kick(s, number); break;
 	case CREDITS: credits_give(s, number); break;
+	case CUT: cut_check(s); break;
 	}
+}
+
+/* Data packets of a queue, or of a line, from this one on. */
+static uint64_t count_data(const struct sim *s, uint32_t packet)
+{
+	uint64_t n = 0;
+
+	for (; packet; packet = s->packet[packet].next)
+		n += s->packet[packet].kind == DATA;
+	return n;
+}
+
+static void count_under_way(struct sim *s, const struct fab_event *e)
+{
+	if (fab_is_arrival(e))
+		s->result->under_way += count_data(s, e->with);
+}
+
+/* What is counted here was neither received nor dropped. */
+static void finish_network(struct sim *s)
+{
+	struct fab_event e;
+	uint32_t ahead;
+
+	for (uint32_t i = 0; i < s->ports; i++)
+		for (unsigned q = 0; q < QUEUES; q++)
+			s->result->under_way += count_data(s, s->port[i].queue[q].first);
+	while (fab_next(&s->events, &e, &ahead))
+		count_under_way(s, &e);
 }
 
 static void finish_flow(struct sim *s, struct flow *f)
@@ -191,6 +221,7 @@ static void finish_flow(struct sim *s, struct flow *f)
 static void finish(struct sim *s)
 {
 	s->result->end = s->now;
+	finish_network(s);
 	for (uint32_t i = 0; i < s->ports; i++)
 		port_finish(s, i, &s->result->port[i]);
 	for (unsigned i = 0; i < s->conf->flows->n; i++)
@@ -216,7 +247,11 @@ bool fab_run(const struct fab_conf *conf, struct fab_result *result, char *err, 
 	const bool ok = init(&s, conf, result, err, len);
 
 	while (ok && !s.over && result->done < conf->flows->n &&
-	       fab_next(&s.events, &e, &ahead) && e.at <= conf->end) {
+	       fab_next(&s.events, &e, &ahead)) {
+		if (e.at > conf->end) {
+			count_under_way(&s, &e);
+			break;
+		}
 		fetch(&s, ahead);
 		s.now = e.at;
 		fire(&s, &e);

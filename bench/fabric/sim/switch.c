@@ -198,8 +198,8 @@ void switch_release(struct sim *s, uint32_t port, const struct packet *k)
 	update_pause(s, node, k->port, k->priority);
 }
 
-/* The port by which the packet leaves, from the tables; equal-cost paths are chosen by its flow. */
-static uint32_t look_up(const struct sim *s, unsigned node, const struct packet *k)
+/* Equal-cost paths are chosen by the flow. */
+uint32_t switch_look_up(const struct sim *s, unsigned node, const struct packet *k)
 {
 	const struct flow *f = &s->flow[k->flow];
 	const bool back = goes_back(k);
@@ -217,10 +217,10 @@ static uint32_t choose(struct sim *s, unsigned node, const struct packet *k)
 	uint32_t port;
 
 	if (hops >= PATH_HOPS)
-		return look_up(s, node, k);
+		return switch_look_up(s, node, k);
 	if (path->of == of && path->hop[hops].node == node)
 		return path->hop[hops].port;
-	port = look_up(s, node, k);
+	port = switch_look_up(s, node, k);
 	if (path->of != of)
 		memset(path, 0xff, sizeof(*path));
 	path->of = of;
