@@ -62,7 +62,7 @@ static bool book(const struct ccs_mmu *mmu, struct ccs_mmu_account *a, uint64_t 
 		return false;
 	a->guaranteed += guaranteed;
 	a->shared += shared;
-	a->headroom += rest;
+	a->headroom += (uint32_t)rest;
 	*used += shared;
 	return true;
 }
@@ -73,7 +73,7 @@ static void unbook(struct ccs_mmu_account *a, uint64_t *used, uint64_t cells)
 	const uint64_t headroom = least(cells, a->headroom);
 	const uint64_t shared = least(cells - headroom, a->shared);
 
-	a->headroom -= headroom;
+	a->headroom -= (uint32_t)headroom;
 	a->shared -= shared;
 	a->guaranteed -= cells - headroom - shared;
 	*used -= shared;

@@ -15,15 +15,16 @@ struct ccs_mmu_limits {
 	uint64_t guarantee;  /* its own, even if it is idle */
 	double alpha;        /* its share is alpha * free cells of the pool; 0: `share` instead */
 	uint64_t share;      /* static share; UINT64_MAX: no limit, for queues */
-	uint64_t headroom;   /* lossless PGs only */
-	uint64_t hysteresis; /* XON is so far below XOFF */
+	uint32_t headroom;   /* lossless PGs only */
+	uint32_t hysteresis; /* XON is so far below XOFF */
 	bool lossless;
 };
 
-/* What one PG or queue holds. */
+/* What one PG or queue holds: a cache line, since a simulator has thousands. */
 struct ccs_mmu_account {
-	struct ccs_mmu_limits limits;
-	uint64_t guaranteed, shared, headroom; /* cells in use */
+	_Alignas(64) struct ccs_mmu_limits limits;
+	uint64_t guaranteed, shared;           /* cells in use */
+	uint32_t headroom;                     /* and of the headroom */
 	bool paused;                           /* XOFF was sent, XON was not */
 };
 

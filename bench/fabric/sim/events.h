@@ -27,6 +27,7 @@ struct fab_event {
 	uint64_t at;
 	uint32_t what, with;     /* the owner's */
 	uint32_t next;           /* index; 0: none */
+	uint32_t rank;           /* within a bucket, in which higher bits of times are the same */
 };
 
 struct fab_slot {
@@ -49,11 +50,11 @@ struct fab_events {
 };
 
 /* Makes space for more; aborts if there is no memory. */
-void fab_events_grow(struct fab_events *q);
+__attribute__((cold)) void fab_events_grow(struct fab_events *q);
 void fab_events_free(struct fab_events *q);
 
 /* An event that is later than the ring's blocks. */
-void fab_events_defer(struct fab_events *q, uint32_t i);
+__attribute__((cold)) void fab_events_defer(struct fab_events *q, uint32_t i);
 
 /* The current block is empty: go to the next one that has events. False: there are none. */
 bool fab_events_turn(struct fab_events *q);
@@ -63,18 +64,12 @@ static inline bool fab_is_arrival(const struct fab_event *e)
 	return !(e->what & ((1u << FAB_KIND_BITS) - 1));
 }
 
-/* The order within a bucket, in which higher bits of times are the same. */
-static inline uint32_t fab_rank(const struct fab_event *e)
-{
-	return (uint32_t)e->at << 1 | !fab_is_arrival(e);
-}
-
 /* Before the first event with a higher rank; the last one has such a rank. */
 static inline void fab_insert(struct fab_events *q, struct fab_slot *s, uint32_t i, uint32_t rank)
 {
 	uint32_t *to = &s->first;
 
-	while (fab_rank(&q->pool[*to]) <= rank)
+	while (q->pool[*to].rank <= rank)
 		to = &q->pool[*to].next;
 	q->pool[i].next = *to;
 	*to = i;
@@ -93,27 +88,28 @@ static inline void fab_events_put(struct fab_events *q, uint32_t i)
 		*s = (struct fab_slot){ i, i };
 		block->words |= 1ull << (b / 64);
 		block->used[b / 64] |= 1ull << (b % 64);
-	} else if (fab_rank(&q->pool[s->last]) <= fab_rank(e)) {
+	} else if (q->pool[s->last].rank <= e->rank) {
 		e->next = 0;
 		q->pool[s->last].next = i;
 		s->last = i;
 	} else {
-		fab_insert(q, s, i, fab_rank(e));
+		fab_insert(q, s, i, e->rank);
 	}
 }
 
 /* `at` is not before the time of the event that was taken last. */
 static inline void fab_at(struct fab_events *q, uint64_t at, uint32_t what, uint32_t with)
 {
+	struct fab_event *e;
 	uint32_t i;
 
 	if (!q->unused)
 		fab_events_grow(q);
 	i = q->unused;
-	q->unused = q->pool[i].next;
-	q->pool[i].at = at;
-	q->pool[i].what = what;
-	q->pool[i].with = with;
+	e = &q->pool[i];
+	q->unused = e->next;
+	*e = (struct fab_event){ .at = at, .what = what, .with = with };
+	e->rank = (uint32_t)at << 1 | !fab_is_arrival(e);
 	if ((at >> FAB_BLOCK_BITS) - q->now <= 1)
 		fab_events_put(q, i);
 	else

@@ -42,47 +42,45 @@ static uint64_t area_since_0(const struct sim *s, uint32_t bytes)
 	return (s->now >> AREA_SHIFT) * bytes;
 }
 
-static void warm_queue(const struct sim *s, struct queue_stats *q, uint32_t waiting)
+static void warm_queue(const struct sim *s, struct queue *q, struct queue_stats *st)
 {
-	q->area = -area_since_0(s, waiting);
-	q->drops = q->marks = 0;
-	q->max = waiting;
+	q->area = -area_since_0(s, q->waiting);
+	q->max = q->waiting;
+	st->drops = st->marks = 0;
 }
 
-static struct fab_queue_result finish_queue(const struct sim *s, const struct queue_stats *q,
-					    uint32_t waiting)
+static struct fab_queue_result finish_queue(const struct sim *s, const struct queue *q,
+					    const struct queue_stats *st)
 {
 	const double whole = (double)(s->now - s->measured_from);
-	const uint64_t area = q->area + area_since_0(s, waiting);
+	const uint64_t area = q->area + area_since_0(s, q->waiting);
 
 	return (struct fab_queue_result){
 		.mean = whole > 0 ? ldexp((double)area, AREA_SHIFT) / whole : 0, .max = q->max,
-		.drops = q->drops, .marks = q->marks,
+		.drops = st->drops, .marks = st->marks,
 	};
 }
 
 /* An empty queue is not counted: its time is what is left of the run. */
-static void count_queue(struct sim *s, struct port *p)
+static void count_queue(const struct sim *s, struct port *p)
 {
 	if (p->bytes && s->now > p->changed) {
-		struct port_stats *st = p->stats;
 		const double ps = (double)(s->now - p->changed);
 
-		if (!st->level)
-			st->level = fab_zeroed(LEVELS, sizeof(*st->level));
-		st->area += ps * p->bytes;
-		st->level[level_of(p->bytes)] += ps;
+		if (!p->level)
+			p->level = fab_zeroed(LEVELS, sizeof(*p->level));
+		p->area += ps * p->bytes;
+		p->level[level_of(p->bytes)] += ps;
 	}
 	p->changed = s->now;
 }
 
 static double percentile(const struct port *p, double whole, double q)
 {
-	const struct port_stats *st = p->stats;
 	double above = 0;
 
-	for (unsigned i = LEVELS; st->level && i-- > 0;) {
-		above += st->level[i];
+	for (unsigned i = LEVELS; p->level && i-- > 0;) {
+		above += p->level[i];
 		if (above > (1 - q) * whole)
 			return fmin(level_bytes(i), (double)p->max_bytes);
 	}
@@ -92,13 +90,13 @@ static double percentile(const struct port *p, double whole, double q)
 void port_warm(struct sim *s, uint32_t port)
 {
 	struct port *p = &s->port[port];
-	struct port_stats *st = p->stats;
+	struct port_stats *st = &s->stats[port];
 
-	if (st->level)
-		memset(st->level, 0, LEVELS * sizeof(*st->level));
-	st->area = 0;
+	if (p->level)
+		memset(p->level, 0, LEVELS * sizeof(*p->level));
+	p->area = 0;
 	for (unsigned q = 0; q < FAB_PRIORITIES; q++)
-		warm_queue(s, &st->queue[q], p->queue[q].waiting);
+		warm_queue(s, &p->queue[q], &st->queue[q]);
 	st->pauses = st->paused_ps = st->drops = st->marks = 0;
 	st->paused_at = s->now;
 	st->warm_tx = p->tx_bytes;
@@ -109,7 +107,7 @@ void port_warm(struct sim *s, uint32_t port)
 void port_finish(struct sim *s, uint32_t port, struct fab_port_result *r)
 {
 	struct port *p = &s->port[port];
-	struct port_stats *st = p->stats;
+	struct port_stats *st = &s->stats[port];
 	const double whole = (double)(s->now - s->measured_from);
 	const uint64_t bytes = p->tx_bytes - st->warm_tx;
 
@@ -117,7 +115,7 @@ void port_finish(struct sim *s, uint32_t port, struct fab_port_result *r)
 	if (p->paused)
 		st->paused_ps += s->now - st->paused_at;
 	*r = (struct fab_port_result){
-		.queue_mean = whole > 0 ? st->area / whole : 0,
+		.queue_mean = whole > 0 ? p->area / whole : 0,
 		.queue_p50 = percentile(p, whole, 0.5), .queue_p95 = percentile(p, whole, 0.95),
 		.queue_p99 = percentile(p, whole, 0.99),
 		.queue_max = p->max_bytes, .pauses = st->pauses, .paused_ps = st->paused_ps,
@@ -125,8 +123,8 @@ void port_finish(struct sim *s, uint32_t port, struct fab_port_result *r)
 		.utilisation = whole > 0 ? (double)bytes * p->ps_per_byte / whole : 0,
 	};
 	for (unsigned q = 0; q < FAB_PRIORITIES; q++)
-		r->queue[q] = finish_queue(s, &st->queue[q], p->queue[q].waiting);
-	free(st->level);
+		r->queue[q] = finish_queue(s, &p->queue[q], &st->queue[q]);
+	free(p->level);
 }
 
 /* -- sending --------------------------------------------------------------------------------- */
@@ -185,16 +183,18 @@ void port_send(struct sim *s, uint32_t port, uint32_t packet)
 
 static bool marked(struct sim *s, const struct port *p, unsigned q)
 {
-	const struct ccs_red *red = &p->stats->queue[q].red;
 	const bool polled = s->conf->marking.poll_us > 0;
+	struct port_stats *st;
 	double queue;
 
 	if (!p->bytes && !polled) /* without a cache miss for the curve */
 		return false;
+	st = stats_of(s, p);
 	queue = p->queue[q].waiting;
 	if (polled)
-		queue = ccs_polled_queue(&p->stats->average[q], (double)s->now / FAB_PS_PER_US, queue);
-	return queue > red->kmin && ccs_red_mark(red, queue, rng_unit(&s->random));
+		queue = ccs_polled_queue(&st->average[q], (double)s->now / FAB_PS_PER_US, queue);
+	return queue > st->queue[q].red.kmin &&
+	       ccs_red_mark(&st->queue[q].red, queue, rng_unit(&s->random));
 }
 
 /* Marks and telemetry are of the queue that the packet leaves behind. False: it is to be dropped,
@@ -205,8 +205,8 @@ static bool stamp(struct sim *s, struct port *p, struct packet *k)
 		if (!s->flow[k->flow].ect)
 			return false;
 		k->ce = true;
-		p->stats->marks++;
-		p->stats->queue[k->priority].marks++;
+		stats_of(s, p)->marks++;
+		stats_of(s, p)->queue[k->priority].marks++;
 		s->result->marks++;
 	}
 	if (k->record) {
@@ -255,7 +255,7 @@ static uint32_t take(struct sim *s, uint32_t port, unsigned q)
 	count_queue(s, p);
 	p->bytes -= k->len;
 	p->queue[q].waiting -= k->len;
-	p->stats->queue[q].area += area_since_0(s, k->len);
+	p->queue[q].area += area_since_0(s, k->len);
 	if (!p->of_host)
 		switch_release(s, port, k);
 	return packet;
@@ -352,14 +352,14 @@ void port_put(struct sim *s, uint32_t port, uint32_t packet)
 		return;
 	}
 	if (q != CONTROL) {
-		struct queue_stats *st = &p->stats->queue[q];
+		struct queue *f = &p->queue[q];
 
 		count_queue(s, p);
 		p->bytes += k->len;
-		p->queue[q].waiting += k->len;
-		st->area -= area_since_0(s, k->len);
-		if (p->queue[q].waiting > st->max)
-			st->max = p->queue[q].waiting;
+		f->waiting += k->len;
+		f->area -= area_since_0(s, k->len);
+		if (f->waiting > f->max)
+			f->max = f->waiting;
 		if (p->bytes > p->max_bytes)
 			p->max_bytes = p->bytes;
 	}
@@ -372,16 +372,17 @@ void port_put(struct sim *s, uint32_t port, uint32_t packet)
 void port_pause(struct sim *s, uint32_t port, unsigned priority, bool xoff)
 {
 	struct port *p = &s->port[port];
+	struct port_stats *st = &s->stats[port];
 
 	if (xoff) {
-		p->stats->pauses++;
+		st->pauses++;
 		if (!p->paused)
-			p->stats->paused_at = s->now;
+			st->paused_at = s->now;
 		p->paused |= (uint16_t)(1u << priority);
 		return;
 	}
 	p->paused &= (uint16_t)~(1u << priority);
 	if (!p->paused)
-		p->stats->paused_ps += s->now - p->stats->paused_at;
+		st->paused_ps += s->now - st->paused_at;
 	port_kick(s, port);
 }

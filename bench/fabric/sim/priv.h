@@ -23,7 +23,8 @@ enum event {
 
 enum { KIND_BITS = FAB_KIND_BITS };
 
-enum kind { DATA, ACK, NAK, CNP, PAUSE, HELLO, ADVICE, ASK, CREDIT, REQUEST };
+/* Those up to ASK go from the sender to the receiver. */
+enum kind { DATA, HELLO, ASK, ACK, NAK, CNP, PAUSE, ADVICE, CREDIT, REQUEST };
 
 /* A cache line. */
 struct packet {
@@ -60,15 +61,12 @@ enum { LEVELS = 8 * 40 };
 /* Of the queue of a priority. */
 struct queue_stats {
 	struct ccs_red red;
-	uint64_t area;           /* bytes * (ps >> 10), modulo 2^64 */
 	uint64_t drops, marks;
-	uint32_t max;            /* bytes */
 };
 
 /* Of a port, what not every packet needs. */
 struct port_stats {
 	struct queue_stats queue[FAB_PRIORITIES];
-	double area, *level;     /* bytes * ps; ps at each level */
 	struct ccs_polled_queue average[FAB_PRIORITIES];
 	uint64_t pauses, paused_at, paused_ps, drops, marks;
 	double deficit[FAB_PRIORITIES]; /* bytes */
@@ -80,12 +78,13 @@ struct port_stats {
 };
 
 struct queue {
+	uint64_t area;           /* bytes * (ps >> 10), modulo 2^64 */
 	uint32_t first, last;    /* packets */
-	uint32_t waiting;        /* bytes */
+	uint32_t waiting, max;   /* bytes */
 };
 
 /* One direction of a link: the sender's queues, its transmitter, and the line. A packet that does
- * not wait needs the first cache line alone. */
+ * not wait needs the first cache line alone; one that waits, the second and its queue's, too. */
 struct port {
 	_Alignas(64) uint64_t free_at; /* the transmitter is busy before */
 	double ps_per_byte;
@@ -100,12 +99,12 @@ struct port {
 	bool of_host, to_host, down;
 	uint8_t marks;           /* priorities that are marked: a bit each */
 	uint8_t storm, ignored;  /* priorities on which the watchdog acts; whose pauses it ignores */
-	uint64_t changed;        /* when bytes last did, ps */
-	struct queue queue[QUEUES];
 	uint32_t node;
+	uint64_t changed;        /* when bytes last did, ps */
+	double area, *level;     /* bytes * ps; ps at each level */
+	struct queue queue[QUEUES];
 	uint32_t flows;          /* of a host: in `sending` */
 	struct fifo sending;     /* flows that may send */
-	struct port_stats *stats;
 };
 
 /* Where the packets of a flow, or those that come back, leave the switches of their path: a cache
@@ -237,6 +236,11 @@ struct sim {
 	uint64_t headroom_max;   /* cells */
 };
 
+static inline struct port_stats *stats_of(const struct sim *s, const struct port *p)
+{
+	return &s->stats[p - s->port];
+}
+
 static inline void set_event(struct sim *s, uint64_t at, enum event kind, uint32_t number)
 {
 	fab_at(&s->events, at, number << KIND_BITS | kind, 0);
@@ -283,7 +287,7 @@ unsigned schedule(struct sim *s, uint32_t port, unsigned ready);
 /* From the receiver to the sender. */
 static inline bool goes_back(const struct packet *k)
 {
-	return k->kind != DATA && k->kind != HELLO && k->kind != ASK;
+	return k->kind > ASK;
 }
 
 /* The place of the path of the packet's flow. */

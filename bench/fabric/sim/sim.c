@@ -9,16 +9,23 @@
 
 enum { PROGRESS_EVENTS = 1 << 21 };
 
-/* What the next event needs is fetched into the cache while the one before it is handled: its port and
- * packet, and the path that the packet names. */
+/* What the next event needs is fetched into the cache while the one before it is handled: its port,
+ * the port's queues or the packet, and the path that the packet names. */
 static void fetch(const struct sim *s, uint32_t event)
 {
 	const struct fab_event *e = &s->events.pool[event];
+	const uint32_t number = e->what >> KIND_BITS;
 
-	if (!event || !fab_is_arrival(e))
+	if (!event)
 		return;
-	__builtin_prefetch(&s->port[e->what >> KIND_BITS]);
-	__builtin_prefetch(path_of(s, &s->packet[e->with]));
+	if (fab_is_arrival(e)) {
+		__builtin_prefetch(&s->port[number]);
+		__builtin_prefetch(path_of(s, &s->packet[e->with]));
+	} else if ((e->what & ((1u << KIND_BITS) - 1)) == FREE) {
+		__builtin_prefetch(&s->port[number]);
+		__builtin_prefetch(&s->port[number].queue[s->conf->lossless]);
+		__builtin_prefetch(&s->port[number].changed);
+	}
 }
 
 static double scaled(double threshold, double rate, double of)
@@ -50,7 +57,6 @@ static void init_port(struct sim *s, uint32_t i)
 		.delay = (uint64_t)llround(l->delay_us * FAB_PS_PER_US),
 		.ps_per_byte = 8e12 / l->rate_bps,
 		.node = fab_port_node(c->topology, i), .peer = fab_port_peer(c->topology, i),
-		.stats = &s->stats[i],
 	};
 	for (unsigned q = 0; q < FAB_PRIORITIES; q++)
 		init_marks(s, i, q);

@@ -37,6 +37,11 @@ static uint64_t headroom_cells(const struct sim *s, const struct port *p)
 	return ccs_headroom_need(&h).cells;
 }
 
+static uint32_t at_most_32_bits(uint64_t cells)
+{
+	return cells < UINT32_MAX ? (uint32_t)cells : UINT32_MAX;
+}
+
 static void init_accounts(struct sim *s, uint32_t port, uint64_t guarantee)
 {
 	const struct fab_buffer *b = &s->conf->buffer;
@@ -49,8 +54,9 @@ static void init_accounts(struct sim *s, uint32_t port, uint64_t guarantee)
 		account(s->group, port, q)->limits = (struct ccs_mmu_limits){
 			.guarantee = q == s->conf->lossless ? guarantee : 0,
 			.alpha = lossless || !(b->queue_alpha > 0) ? alpha : b->queue_alpha,
-			.headroom = lossless ? headroom_cells(s, &s->port[port]) : 0,
-			.hysteresis = cells_of(s, b->hysteresis), .lossless = lossless,
+			.headroom = lossless ? at_most_32_bits(headroom_cells(s, &s->port[port])) : 0,
+			.hysteresis = at_most_32_bits(cells_of(s, b->hysteresis)),
+			.lossless = lossless,
 		};
 		account(s->queue, port, q)->limits = (struct ccs_mmu_limits){
 			.alpha = lossless ? 0 : b->queue_alpha, .share = UINT64_MAX,
@@ -85,8 +91,8 @@ bool switch_init(struct sim *s, char *err, size_t len)
 	for (unsigned i = 0; i <= UINT16_MAX; i++)
 		s->cells[i] = (uint32_t)cells_of(s, i);
 	s->mmu = fab_zeroed(nodes, sizeof(*s->mmu));
-	s->group = fab_zeroed((size_t)s->ports * FAB_PRIORITIES, sizeof(*s->group));
-	s->queue = fab_zeroed((size_t)s->ports * FAB_PRIORITIES, sizeof(*s->queue));
+	s->group = fab_lines((size_t)s->ports * FAB_PRIORITIES, sizeof(*s->group));
+	s->queue = fab_lines((size_t)s->ports * FAB_PRIORITIES, sizeof(*s->queue));
 	for (unsigned i = 0; i < nodes; i++)
 		s->mmu[i].pool = (uint64_t)(b->bytes / b->cell);
 	for (uint32_t p = 0; p < s->ports; p++) {

@@ -101,12 +101,12 @@ static void watchdog(struct sim *s, uint32_t port)
 
 	if (p->storm & bit) {
 		if (p->paused & bit)
-			p->stats->watched_at = s->now;
-		else if (s->now >= p->stats->watched_at + ps(w->restore_us))
+			s->stats[port].watched_at = s->now;
+		else if (s->now >= s->stats[port].watched_at + ps(w->restore_us))
 			p->storm = p->ignored = 0;
 	} else if (!(p->paused & bit) || !p->queue[q].first) {
-		p->stats->watched_at = s->now;
-	} else if (s->now >= p->stats->watched_at + ps(w->detect_us)) {
+		s->stats[port].watched_at = s->now;
+	} else if (s->now >= s->stats[port].watched_at + ps(w->detect_us)) {
 		p->storm = bit;
 		p->ignored = w->forward ? bit : 0;
 		s->result->storms++;
