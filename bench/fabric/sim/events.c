@@ -101,8 +101,8 @@ static uint64_t next_block(const struct fab_events *q)
 
 bool fab_events_turn(struct fab_events *q)
 {
-	while (!q->block[q->now & 1].words) {
-		const uint64_t next = q->block[(q->now + 1) & 1].words ? q->now + 2 : next_block(q);
+	while (!q->words[q->now & 1]) {
+		const uint64_t next = q->words[(q->now + 1) & 1] ? q->now + 2 : next_block(q);
 
 		if (!next)
 			return false;

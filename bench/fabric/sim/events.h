@@ -34,17 +34,14 @@ struct fab_slot {
 	uint32_t first, last;
 };
 
-struct fab_block {
-	uint64_t words;          /* a bit for each of `used` that is not 0 */
-	uint64_t used[FAB_WORDS]; /* a bit for each bucket that is not empty */
-	struct fab_slot bucket[FAB_BUCKETS];
-};
-
 struct fab_events {
 	uint64_t now;            /* the current block's number; no event is before it */
 	struct fab_event *pool;  /* [1, capacity) */
 	uint32_t capacity, unused;
-	struct fab_block block[2]; /* by the lowest bit of their numbers: `now` and `now` + 1 */
+	/* The blocks `now` and `now` + 1, by the lowest bit of their numbers, one behind the other. */
+	uint64_t words[2];       /* a bit for each of the block's `used` that is not 0 */
+	uint64_t ring_used[2 * FAB_WORDS]; /* a bit for each bucket that is not empty */
+	struct fab_slot bucket[2 * FAB_BUCKETS];
 	struct fab_slot slot[FAB_WHEELS][FAB_SLOTS];
 	uint64_t used[FAB_WHEELS][FAB_SLOTS / 64]; /* a bit for each slot that is not empty */
 };
@@ -79,15 +76,14 @@ static inline void fab_insert(struct fab_events *q, struct fab_slot *s, uint32_t
 static inline void fab_events_put(struct fab_events *q, uint32_t i)
 {
 	struct fab_event *e = &q->pool[i];
-	struct fab_block *block = &q->block[e->at >> FAB_BLOCK_BITS & 1];
-	const unsigned b = (unsigned)(e->at >> FAB_BUCKET_BITS) & (FAB_BUCKETS - 1);
-	struct fab_slot *s = &block->bucket[b];
+	const unsigned b = (unsigned)(e->at >> FAB_BUCKET_BITS) & (2 * FAB_BUCKETS - 1);
+	struct fab_slot *s = &q->bucket[b];
 
 	if (!s->first) {
 		e->next = 0;
 		*s = (struct fab_slot){ i, i };
-		block->words |= 1ull << (b / 64);
-		block->used[b / 64] |= 1ull << (b % 64);
+		q->words[b / FAB_BUCKETS] |= 1ull << (b / 64 % FAB_WORDS);
+		q->ring_used[b / 64] |= 1ull << (b % 64);
 	} else if (q->pool[s->last].rank <= e->rank) {
 		e->next = 0;
 		q->pool[s->last].next = i;
@@ -116,37 +112,36 @@ static inline void fab_at(struct fab_events *q, uint64_t at, uint32_t what, uint
 		fab_events_defer(q, i);
 }
 
-/* The first bucket of the block, which has some. */
-static inline unsigned fab_first(const struct fab_block *block)
+/* The first bucket of one of the two blocks, which has some. */
+static inline unsigned fab_first(const struct fab_events *q, unsigned block)
 {
-	const unsigned w = (unsigned)__builtin_ctzll(block->words);
+	const unsigned w = block * FAB_WORDS + (unsigned)__builtin_ctzll(q->words[block]);
 
-	return 64 * w + (unsigned)__builtin_ctzll(block->used[w]);
+	return 64 * w + (unsigned)__builtin_ctzll(q->ring_used[w]);
 }
 
 /* Take the next event. False: there is none. `ahead` is the index of the one after it, as long as no
  * more are set, or 0: it is not in this block. */
 static inline bool fab_next(struct fab_events *q, struct fab_event *taken, uint32_t *ahead)
 {
-	struct fab_block *block = &q->block[q->now & 1];
-	unsigned b;
+	unsigned block = q->now & 1, b;
 	uint32_t i;
 
-	if (!block->words) {
+	if (!q->words[block]) {
 		if (!fab_events_turn(q))
 			return false;
-		block = &q->block[q->now & 1];
+		block = q->now & 1;
 	}
-	b = fab_first(block);
-	i = block->bucket[b].first;
+	b = fab_first(q, block);
+	i = q->bucket[b].first;
 	*taken = q->pool[i];
-	*ahead = block->bucket[b].first = taken->next;
+	*ahead = q->bucket[b].first = taken->next;
 	if (!taken->next) {
-		block->used[b / 64] &= block->used[b / 64] - 1;
-		if (!block->used[b / 64])
-			block->words &= block->words - 1;
-		if (block->words)
-			*ahead = block->bucket[fab_first(block)].first;
+		q->ring_used[b / 64] &= q->ring_used[b / 64] - 1;
+		if (!q->ring_used[b / 64])
+			q->words[block] &= q->words[block] - 1;
+		if (q->words[block])
+			*ahead = q->bucket[fab_first(q, block)].first;
 	}
 	q->pool[i].next = q->unused;
 	q->unused = i;
