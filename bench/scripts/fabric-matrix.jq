@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Tables of docs/matrix.md, from an array of {run, models, wall_s}: --arg table NAME.
+# Tables of docs/matrix.md, from an array of {run, models, wall_s}, or from the JSON of ccfabric tune:
+# --arg table NAME.
 
 def row: "| " + join(" | ") + " |";
 def head: row, (map("---") | row);
@@ -53,6 +54,27 @@ def slow: [.[] | select(.run == "auto") | .models[] | select(.pass and .p99_us >
 def not_run: [.[0].models[] | select(.run | not) | "- \(.name): \(.reason)"] |
   if . == [] then "All are run." else .[] end;
 
+def verdicts_run: map(.models |= map(select(.run))) | verdicts;
+
+def not_run_by_reason: [.[0].models[] | select(.run | not)] | group_by(.reason) | sort_by(-length)[] |
+  "- \(.[0].reason): \(map(.name) | join(", "))";
+
+# A setting, or one of the algorithms beside, which have none.
+def setting: [if .kmin then .kmin, .kmax, .pmax, .alpha else .cc, "", "", "" end,
+    (.passed, .g1, .g2, .g3, .within_40us | tostring), (.p99_us | us),
+    ([if .recommended then "recommended" else empty end, if .front then "front" else empty end] | join(", "))] | row;
+
+def tuned: (["Kmin", "Kmax", "Pmax", "alpha", "pass", "G1", "G2", "G3", "p99 at most 40 us", "p99, geometric mean", ""] | head),
+  (.settings[], .beside[] | setting), "",
+  "Of \(.coarse_settings) settings, all were tried on \(.coarse_models) models, and these \(.settings | length) " +
+    "on all \(.settings[0].run). A setting is on the front if none is better in a goal without being worse in another.",
+  "",
+  if .unreached == [] then "Each model passes under one of the settings." else
+    "None of these settings passes the following models, with the goals that none meets:", "",
+    ([.unreached[] | . + {missed: ([if .g1 then empty else "G1" end, if .g2 then empty else "G2" end,
+      if .g3 then empty else "G3" end] | if . == [] then "not all at once" else join(" ") end)}] |
+      group_by(.missed)[] | "- \(.[0].missed): \(map(.name) | join(", "))") end;
+
 # A column per run, a row per model, the first one on top; blank if it was not run.
 def picture: . as $all | names as $names | ($names | length) as $n |
   "set terminal pngcairo size \([260 + 100 * length, 640] | max),\(120 + 18 * $n) font 'Sans,10' noenhanced background '#ffffff'",
@@ -75,5 +97,8 @@ elif $table == "worst" then worst
 elif $table == "missed" then missed
 elif $table == "slow" then slow
 elif $table == "not_run" then not_run
+elif $table == "verdicts_run" then verdicts_run
+elif $table == "not_run_by_reason" then not_run_by_reason
+elif $table == "tuned" then tuned
 elif $table == "picture" then picture
 else error("no table \($table)") end

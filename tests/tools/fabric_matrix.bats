@@ -195,6 +195,41 @@ matrix() {
 	head -c 4 out.png | grep -aq PNG
 }
 
+@test "bench/scripts/fabric-matrix has SONiC's verdicts and what tune found" {
+	script=$(realpath "$BATS_TEST_DIRNAME/../..")/bench/scripts/fabric-matrix
+	printf '%s\n' 'used full=2->0 --topology star:2@10g --flows pairs:1,0,10m --warmup 1ms --for 2ms' \
+		'idle full=2->1 --topology star:2@10g --flows pairs:1,0,10m --warmup 1ms --for 2ms' \
+		'later not-run because of this' 'last not-run because of this' > mine
+	made() { "$script" --build "${ccfabric%/bench/*}" --models mine --out figures "$@"; }
+	made none > first.md
+	run ! grep -E 'SONiC|Switch settings' first.md
+	cp figures/none.json figures/sonic.none.json
+	"$ccfabric" tune -q --models mine --kmin 100k --kmax 400k --pmax 20% --alpha 1/8 --every 1 \
+		--cc dcqcn --beside none --out_json figures/tune:dcqcn.json > /dev/null
+	echo "0.6 0.1" > figures/tune:dcqcn.cpu
+	made --keep > out.md
+	cat out.md
+	grep -qxF -e "- because of this: later, last" out.md
+	[ "$(grep -cxF "| used | yes |" out.md)" = 2 ]
+	grep -qxF "## Switch settings for dcqcn" out.md
+	grep -qF "not run: takes 1 s of CPU" out.md
+	grep -qE "^    ccfabric tune --goals ucloud --cc dcqcn --beside auto" out.md
+	grep -qE "^\| 100k \| 400k \| 20% \| 1/8 \| 1 \| 1 \| 2 \| 2 \| 2 \|.*recommended, front" out.md
+	grep -qE "^\| none \|  \|  \|  \| 1 " out.md
+	grep -qxF -e "- G1: idle" out.md
+}
+
+# Other figures would mean that it has what switches write into packets.
+@test "HPCC-E has records of receivers' agents without being asked for" {
+	for agents in "" --agents; do
+		# shellcheck disable=SC2086
+		matrix --cc hpcc:variant=echo --only A-2:1-64k $agents
+		value 'del(.wall_s) | del(.models[].wall_s)' > "agents$agents"
+	done
+	cmp agents agents--agents
+	[ "$(value .models[0].pass)" = true ]
+}
+
 # Without control, each of the models that congest a port breaks goals, and no other.
 @test "the models of SONiC's tests: what is run, and the verdicts" {
 	file=$(realpath "$BATS_TEST_DIRNAME/../../bench/fabric/models/sonic.models")

@@ -103,6 +103,12 @@ static bool needs(const char *cc, unsigned what)
 	return fab_cc_parse(&spec, cc, err, sizeof(err)) && spec.ops->needs & what;
 }
 
+/* hpcc:variant=echo can do without, but then it has what switches write into packets. */
+static bool needs_agents(const char *cc)
+{
+	return ccs_cc_is_auto(cc) || needs(cc, CCS_NEEDS_ADVICE) || strstr(cc, "variant=echo");
+}
+
 struct suite {
 	const struct fab_suite_options *o;
 	const struct fab_models *models;
@@ -132,7 +138,7 @@ static void set_options(const struct suite *x, const struct fab_model *m,
 		add_word(&w, m->word[i]);
 	add_word(&w, "--cc");
 	add_word(&w, s->cc);
-	if (ccs_cc_is_auto(s->cc) || needs(s->cc, CCS_NEEDS_ADVICE))
+	if (needs_agents(s->cc))
 		add_word(&w, "--agents");
 	for (unsigned i = 0; i < x->o->givens; i++)
 		add_word(&w, x->o->given[i]);
