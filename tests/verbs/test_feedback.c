@@ -434,6 +434,28 @@ static void a_rate_far_below_the_share_is_warned_about(void **state)
 	close_all(&r);
 }
 
+/* A SEND cannot be split, so the agents have to know that so much comes at once. */
+static void agents_know_the_length_of_sends(void **state)
+{
+	struct ccs_slot *slot;
+	struct ibv_wc wc;
+	struct rig r;
+
+	(void)state;
+	agent_start(agent_path, (struct agent_config){ .telemetry = true, .advised = LINE / 4 });
+	slot = open_with_slot(&r);
+	send_until_rate(&r, slot, LINE / 4);
+	assert_int_equal(atomic_load(&slot->segment), K4);
+	while (atomic_load(&slot->segment) != 16 * K4) {
+		assert_int_equal(rig_recv(&r, 1, 0, 16 * K4), 0);
+		assert_int_equal(rig_post(&r, 1, IBV_WR_SEND, 0, 16 * K4, IBV_SEND_SIGNALED), 0);
+		rig_poll(r.scq, 1, &wc);
+		rig_poll(r.rcq, 1, &wc);
+		nap();
+	}
+	close_all(&r);
+}
+
 /* Returns whether this process has a thread of that name. */
 static bool has_thread(const char *name)
 {
@@ -491,6 +513,7 @@ static const struct CMUnitTest advice_tests[] = {
 	cmocka_unit_test(without_an_agent_socket_there_is_no_feedback_thread),
 	cmocka_unit_test(advised_rates_are_followed_until_they_stop),
 	cmocka_unit_test(a_rate_far_below_the_share_is_warned_about),
+	cmocka_unit_test(agents_know_the_length_of_sends),
 };
 static const struct rig_mode modes[] = {
 	{ "ports", { "CCSHIM_CC=hpcc:base_rtt=100us" } },

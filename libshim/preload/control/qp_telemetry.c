@@ -159,7 +159,8 @@ void ccs_qp_telemetry_read(struct qp *qp, uint64_t *now_ns)
 		warn_outdone(qp);
 	if (tm->now.advised_rate > 0)
 		ccs_flow_advise(&qp->flow, ccs_now(now_ns));
-	atomic_store_explicit(&slot->segment, qp->flow.segment, memory_order_relaxed);
+	/* A message that cannot be split leaves at once. */
+	atomic_store_explicit(&slot->segment, (uint32_t)qp->flow.cc.path.segment, memory_order_relaxed);
 	atomic_store_explicit(&slot->period_us, ccs_qp_telemetry_period_us(&qp->flow),
 			      memory_order_relaxed);
 }
