@@ -236,11 +236,11 @@ matrix() {
 	"$ccfabric" matrix -q --models "$file" --cc none --cc auto --json > out.json
 	value '[.models[] | select(.cc == "none" and .run and (.pass | not)) | .name] | join(" ")' > congested
 	cat congested
-	[ "$(cat congested)" = "rocev2-pfc-q3 congestion-diff mixed-speed-over" ]
-	value '.models | map(select(.cc == "none")) | (map(select(.run)) | length) == 10 and
-		(map(select(.reason)) | length) == 27 and all(.run or (.reason | length) > 0)' | grep -qx true
+	[ "$(cat congested)" = "rocev2-pfc-q3 congestion-diff congestion-uni mixed-speed-over m2o-lossless-lossy" ]
+	value '.models | map(select(.cc == "none")) | (map(select(.run)) | length) == 12 and
+		(map(select(.reason)) | length) == 25 and all(.run or (.reason | length) > 0)' | grep -qx true
 	[ "$(value .passed.none)" = 7 ]
-	[ "$(value .passed.auto)" = 10 ]
+	[ "$(value .passed.auto)" = 12 ]
 	value '.models | all((.lossless_lost // 0) == 0)' | grep -qx true
 }
 
