@@ -51,9 +51,11 @@ static void print_unreached(const struct tune_result *r, FILE *f)
 
 		if (!reach.run || reach.pass)
 			continue;
-		fprintf(f, "%s  %-24s%s%s%s%s\n", any ? "" : "\nNo setting passes, with the goals that none meets:\n",
-			r->models->model[m].name, reach.g1 ? "" : " G1", reach.g2 ? "" : " G2",
-			reach.g3 ? "" : " G3", reach.g1 && reach.g2 && reach.g3 ? " not all at once" : "");
+		if (!any)
+			fputs("\nNone of these settings passes, with the goals that none meets:\n", f);
+		fprintf(f, "  %-24s%s%s%s%s\n", r->models->model[m].name, reach.g1 ? "" : " G1",
+			reach.g2 ? "" : " G2", reach.g3 ? "" : " G3",
+			reach.g1 && reach.g2 && reach.g3 ? " not all at once" : "");
 		any = true;
 	}
 	if (!any)
