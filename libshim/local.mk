@@ -8,6 +8,8 @@ ccs_core_sources = \
 	libshim/base/elf.h \
 	libshim/base/elf_needed.c \
 	libshim/base/elf_needed.h \
+	libshim/base/gid.c \
+	libshim/base/gid.h \
 	libshim/base/hist.c \
 	libshim/base/hist.h \
 	libshim/base/json.c \

@@ -93,8 +93,6 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/ask_agent.h \
 	tools/common/capabilities.c \
 	tools/common/capabilities.h \
-	tools/common/gid.c \
-	tools/common/gid.h \
 	tools/common/gnuplot.c \
 	tools/common/gnuplot.h \
 	tools/common/human.c \
@@ -139,8 +137,6 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/terminal.h \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
-	tools/common/gid.c \
-	tools/common/gid.h \
 	tools/common/seconds.c \
 	tools/common/seconds.h
 nodist_tools_ccshim_ccshim_serve_SOURCES = tools/ccshim/serve/serve_files.c

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/gid.h"
+
 #define FIELD(member) .offset = offsetof(struct ccs_stats_qp, member)
 #define COUNTER(member) FIELD(member), .counter = true
 
@@ -107,13 +109,23 @@ static void write_telemetry(struct ccs_json *j, const struct ccs_stats_qp *qp, u
 	ccs_json_end(j);
 }
 
+static void write_peer(struct ccs_json *j, const struct ccs_stats_qp *qp)
+{
+	char text[INET6_ADDRSTRLEN];
+	const char *peer = ccs_gid_text(qp->peer_gid, text);
+
+	if (qp->peer_qpn)
+		ccs_json_uint(j, "rqpn", qp->peer_qpn);
+	if (peer == text)
+		ccs_json_str(j, "peer", peer);
+}
+
 void ccs_stats_json_qp(struct ccs_json *j, const struct ccs_stats_qp *qp, uint64_t now_ns)
 {
 	ccs_json_str(j, "ifname", qp->device);
 	ccs_json_uint(j, "port", qp->port);
 	ccs_json_uint(j, "lqpn", qp->lqpn);
-	if (qp->peer_qpn)
-		ccs_json_uint(j, "rqpn", qp->peer_qpn);
+	write_peer(j, qp);
 	ccs_json_str(j, "cc", qp->cc);
 	ccs_json_str(j, "variant", *qp->variant ? qp->variant : NULL);
 	ccs_json_bool(j, "enforced", qp->enforced);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/gid.h"
 #include "base/thread.h"
 #include "config/filename.h"
 #include "config/job.h"
@@ -38,8 +39,11 @@ enum {
 struct cell {
 	atomic_size_t seq;
 	uint32_t qp;
-	const struct ccs_cc_ops *ops;
-	struct ccs_cc_event event;
+	const struct ccs_cc_ops *ops;    /* NULL: no event, but the peer's GID */
+	union {
+		struct ccs_cc_event event;
+		uint8_t gid[16];
+	};
 };
 
 bool ccs_trace_on;
@@ -82,7 +86,7 @@ static struct cell *claim_cell(size_t *at)
 	}
 }
 
-void ccs_trace_put(uint32_t qp, const struct ccs_cc_ops *ops, const struct ccs_cc_event *event)
+static void put(uint32_t qp, const struct ccs_cc_ops *ops, const void *what, size_t len)
 {
 	struct cell *cell;
 	size_t at;
@@ -96,9 +100,19 @@ void ccs_trace_put(uint32_t qp, const struct ccs_cc_ops *ops, const struct ccs_c
 	}
 	cell->qp = qp;
 	cell->ops = ops;
-	cell->event = *event;
+	memcpy(&cell->event, what, len);
 	atomic_store(&cell->seq, at + 1);
 	wake_thread();
+}
+
+void ccs_trace_put(uint32_t qp, const struct ccs_cc_ops *ops, const struct ccs_cc_event *event)
+{
+	put(qp, ops, event, sizeof(*event));
+}
+
+void ccs_trace_peer(uint32_t qp, const uint8_t gid[16])
+{
+	put(qp, NULL, gid, 16);
 }
 
 static bool is_empty(void)
@@ -175,6 +189,16 @@ static void append_lost(void)
 	trace.lost_reported = lost;
 }
 
+static size_t format_cell(const struct cell *cell, char row[CCS_TRACE_ROW_MAX])
+{
+	char peer[INET6_ADDRSTRLEN];
+
+	if (cell->ops)
+		return ccs_trace_row(row, cell->qp, cell->ops, &cell->event);
+	return (size_t)snprintf(row, CCS_TRACE_ROW_MAX, "# QP %u sends to %s\n", cell->qp,
+				ccs_gid_text(cell->gid, peer));
+}
+
 static void write_events(void)
 {
 	char row[CCS_TRACE_ROW_MAX];
@@ -182,7 +206,7 @@ static void write_events(void)
 	while (!is_empty()) {
 		struct cell *cell = &trace.ring[trace.tail % RING];
 
-		append_text(row, ccs_trace_row(row, cell->qp, cell->ops, &cell->event));
+		append_text(row, format_cell(cell, row));
 		atomic_store_explicit(&cell->seq, trace.tail + RING, memory_order_release);
 		trace.tail++;
 	}

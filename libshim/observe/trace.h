@@ -22,6 +22,9 @@ extern bool ccs_trace_on; /* a trace is being written; set by setup only */
 
 void ccs_trace_put(uint32_t qp, const struct ccs_cc_ops *ops, const struct ccs_cc_event *event);
 
+/* The GID of the peer that a queue pair is connected to, as a comment. */
+void ccs_trace_peer(uint32_t qp, const uint8_t gid[16]);
+
 /* Write the remaining events and stop the thread. */
 void ccs_trace_finish(void);
 

@@ -74,7 +74,7 @@ starts_within_ms() {
   for file in out/trace-*; do
     [[ $(wc -l <"$file") -gt 500 ]] || continue # a victim's, or a responder's
     awk -F, '
-      /^# QP / { split($0, word, " "); runs[word[3]] = word[5] }
+      /^# QP [0-9]+ runs / { split($0, word, " "); runs[word[3]] = word[5] }
       $2 == "start" { origin[$3] = $NF; if (runs[$3] == "hpcc") began[$3] = $NF }
       $2 == "ack" && !($3 in first) { first[$3] = origin[$3] + $1 }
       END {

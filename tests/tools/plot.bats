@@ -338,6 +338,26 @@ recording() {
 	printed 'front "rank 12 QP 2"'
 }
 
+@test "a peer is part of the legend, for which there is space" {
+	cat > t.csv <<-'END'
+		t_us,event,qp,rtt_us,bytes,set,rate_bps
+		# QP 2 sends to 2001:db8:1111:2222:3333:4444:5555:6666
+		1,start,2,,,line_rate=1e10;base_rtt=10;rtt_jitter=0;segment=65536;flows=1,1e9
+		2,ack,2,20,1000,,1e9
+		3,start,1,,,line_rate=1e10;base_rtt=10;rtt_jitter=0;segment=65536;flows=1,1e9
+		4,ack,1,20,1000,,1e9
+	END
+	run2 $ccshim plot --dry-run t.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	printed 'front "QP 2 to 2001:db8:1111:2222:3333:4444:5555:6666"'
+	printed 'front "QP 1"'
+	# Of 1200 columns, 8 for each of its 46 letters.
+	grep -q '^set label at screen 0.6933,' <<< "$output"
+	recording 30 1 | sed 's/"lqpn": 17,/"lqpn": 17, "peer": "10.1.2.3",/' > stat.json
+	run2 $ccshim plot --dry-run stat.json
+	printed '[7] QP 17 to 10.1.2.3'
+}
+
 @test "files that are not recordings are refused" {
 	for text in '{' '{}' '{"time": 1, "processes": [{"qps": [{}]}]}' '{"time": "x"}' '{"time": 1} 2' \
 		'{"time": 1, "processes": [{"pid": -1}]}' "{\"time\": 1, \"x\": $(printf '[%.0s' {1..1000})" \

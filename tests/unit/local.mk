@@ -357,8 +357,6 @@ tests_unit_test_top_SOURCES = \
 	tools/ccshim/top/top.h \
 	tools/ccshim/top/top_page.c \
 	tools/ccshim/top/top_rows.c \
-	tools/common/gid.c \
-	tools/common/gid.h \
 	tools/common/human.c \
 	tools/common/human.h
 tests_unit_test_top_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)

@@ -55,6 +55,9 @@ static void read_row(struct read *r, const char *line)
 
 	if (sscanf(line, "# %lu events are lost", &lost) == 1) {
 		r->lost += lost;
+	} else if (strncmp(line, "# QP ", 5) == 0) {
+		assert_string_equal(line, "# QP 1 sends to 10.1.2.3\n");
+		r->comments++;
 	} else if (*line == '#') {
 		r->comments++;
 	} else if (strncmp(line, "t_us,", 5) == 0) {
@@ -87,6 +90,7 @@ static void check_header_is_written(void)
 
 static void rows_of_concurrent_writers_are_whole_and_ordered(void **state)
 {
+	static const uint8_t gid[16] = { [10] = 0xff, 0xff, 10, 1, 2, 3 };
 	struct read r = { .last = { -1, -1, -1, -1, -1 } };
 	pthread_t threads[WRITERS];
 	char line[CCS_TRACE_ROW_MAX + 1];
@@ -96,6 +100,7 @@ static void rows_of_concurrent_writers_are_whole_and_ordered(void **state)
 	ccs_trace_setup(path, INFINITY, "a test");
 	assert_true(ccs_trace_on);
 	check_header_is_written();
+	ccs_trace_peer(1, gid);
 	for (size_t i = 0; i < WRITERS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, write_events, (void *)(i + 1)), 0);
 	for (unsigned i = 0; i < WRITERS; i++)
@@ -107,7 +112,7 @@ static void rows_of_concurrent_writers_are_whole_and_ordered(void **state)
 		read_row(&r, line);
 	fclose(f);
 	printf("# %u rows, %lu lost\n", r.rows, r.lost);
-	assert_true(r.heads == 1 && r.comments == 1);
+	assert_true(r.heads == 1 && r.comments == 2);
 	assert_true(r.rows > 0 && r.rows + r.lost == WRITERS * EACH);
 }
 

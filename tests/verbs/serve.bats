@@ -255,8 +255,9 @@ status_begins() { echo "until=document.getElementById('status').textContent.star
 	for file in trace.csv stat.jsonl report.json; do
 		[ -s "$file" ]
 		browser "drop=$file" "until=document.getElementById('status').textContent.includes('$file: 2 flows')" \
-			"print=document.querySelectorAll('#flows tbody tr').length" > dropped
-		[ "$(cat dropped)" -eq 2 ]
+			"print=document.querySelectorAll('#flows tbody tr').length" \
+			"print=document.getElementById('flows').innerText.split('10.250.0.1').length - 1" > dropped
+		[ "$(paste -sd ' ' dropped)" = "2 2" ]
 	done
 	echo 'no, trace' > wrong.csv
 	browser drop=wrong.csv "$(status_begins 'wrong.csv: it is not a trace')"

@@ -352,6 +352,18 @@ forge() {
 	[ "$(grep -c 'job_id=' metrics)" -eq 1 ]
 }
 
+@test "the peer of a queue pair is in the table, JSON, metrics, trace and report" {
+	CCSHIM_REPORT=$PWD/report.json CCSHIM_TRACE=$PWD/trace.csv begin
+	tell 'write 10'
+	seen '.qps | all(.peer == "10.250.0.1")'
+	$ccshim stat -p "$app" | awk 'NR == 2 { at = $3 } NR > 2 && $3 != "10.250.0.1" { bad = 1 }
+		END { exit at != "PEER" || NR != 4 || bad }'
+	[ "$($ccshim stat -p "$app" --prometheus | grep -c '^ccshim_qp_info{.*,peer="10.250.0.1",')" -eq 2 ]
+	finish
+	jq -e '.qps | length == 2 and all(.peer == "10.250.0.1")' report.json
+	grep -Eq '^# QP [0-9]+ sends to 10.250.0.1$' trace.csv
+}
+
 @test "of a process in no job, no job is shown" {
 	begin env -u SLURM_JOB_ID -u SLURM_PROCID -u PMI_RANK -u PMIX_RANK -u OMPI_COMM_WORLD_RANK \
 		-u RANK -u PBS_JOBID -u JOB_ID

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "observe/trace.h"
 #include "preload/clock.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
@@ -57,8 +58,11 @@ static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 	}
 	if (mask & IBV_QP_DEST_QPN)
 		qp->peer_qpn = attr->dest_qp_num;
-	if ((mask & IBV_QP_AV) && attr->ah_attr.is_global)
+	if ((mask & IBV_QP_AV) && attr->ah_attr.is_global) {
 		memcpy(qp->peer_gid, attr->ah_attr.grh.dgid.raw, sizeof(qp->peer_gid));
+		if (ccs_trace_on)
+			ccs_trace_peer(qp->qp_num, qp->peer_gid);
+	}
 	/* READs above the limit that the peer set would stall the queue behind them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
 		qp->flow.max_reads = attr->max_rd_atomic;

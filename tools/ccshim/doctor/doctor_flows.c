@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/gid.h"
+#include "base/gid.h"
 #include "tools/common/human.h"
 
 /* From this share of its time at the gate on, a flow is limited by its rate or window. */
@@ -99,7 +99,7 @@ static void judge_peer(struct doctor *d, const struct peer *p)
 
 	if (p->goodput_bps > SLOW * p->line_bps)
 		return;
-	snprintf(f.where, sizeof(f.where), "%s to %s", p->device, gid_text(p->gid, name));
+	snprintf(f.where, sizeof(f.where), "%s to %s", p->device, ccs_gid_text(p->gid, name));
 	human_rate(p->goodput_bps, is, sizeof(is));
 	if (p->hop.capacity && (double)p->hop.capacity < 0.9 * p->line_bps)
 		snprintf(f.text, sizeof(f.text), "A slow port is on the path: ccshim holds the flows at %s, since "

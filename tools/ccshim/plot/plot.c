@@ -158,9 +158,9 @@ static void name_flows(struct plot *p, char **files)
 		const char *base = strrchr(files[flow->source], '/');
 
 		base = base ? base + 1 : files[flow->source];
-		snprintf(flow->name, sizeof(flow->name), "%.40s%s%sQP %" PRIu32,
+		snprintf(flow->name, sizeof(flow->name), "%.40s%s%sQP %" PRIu32 "%s%s",
 			 files[1] ? base : "", files[1] ? " " : "", flow->owner,
-			 (uint32_t)flow->id);
+			 (uint32_t)flow->id, *flow->peer ? " to " : "", flow->peer);
 	}
 }
 

@@ -5,6 +5,7 @@
  * ccshim plot. Files are read twice: first to find the flows and how busy they are, then
  * the values of those that are drawn. So memory is bounded, however long a trace is.
  */
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -36,7 +37,8 @@ struct plot_flow {
 	unsigned source;         /* number of the file */
 	uint64_t id;             /* within it */
 	char owner[48];          /* the process and its rank, if the file names them */
-	char name[112];
+	char peer[INET6_ADDRSTRLEN]; /* "": unknown */
+	char name[160];
 	double bytes;            /* acknowledged */
 	uint64_t rows;           /* used instead of bytes if the file has none */
 	bool shown;

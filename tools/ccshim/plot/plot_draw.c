@@ -5,12 +5,14 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hist.h"
 #include "tools/common/gnuplot.h"
 #include "plot.h"
 
 #define WIDTH 1200
+#define LETTER 8                 /* pixels of width, of a name's letters on average */
 #define PANEL 230                /* pixels of height */
 #define MARGINS 100              /* above and below all of them */
 #define STEPS 1000               /* of a CDF */
@@ -136,8 +138,19 @@ static double top_rate(const struct plot *p)
 	return top;
 }
 
+/* Where the names begin, as a share of the width: the longest has space, but curves have half. */
+static double left_of_names(const struct plot *p)
+{
+	size_t most = 0;
+
+	for (unsigned i = 0; i < p->n; i++)
+		if (p->flow[i]->shown && strlen(p->flow[i]->name) > most)
+			most = strlen(p->flow[i]->name);
+	return fmin(fmax(1 - (double)(most * LETTER) / WIDTH, 0.5), 0.85);
+}
+
 /* Names at the right, in the colours of the curves: a gnuplot key is limited to one panel. */
-static void put_names(FILE *f, const struct plot *p, unsigned height)
+static void put_names(FILE *f, const struct plot *p, double left, unsigned height)
 {
 	const double step = fmin(18.0 / height, 0.9 / p->most);
 	unsigned n = 0;
@@ -145,8 +158,8 @@ static void put_names(FILE *f, const struct plot *p, unsigned height)
 	for (unsigned i = 0; i < p->n; i++) {
 		if (!p->flow[i]->shown)
 			continue;
-		fprintf(f, "set label at screen 0.85,%.4f tc rgb '%s' front ", 0.94 - n++ * step,
-			gnuplot_color(i));
+		fprintf(f, "set label at screen %.4f,%.4f tc rgb '%s' front ", left,
+			0.94 - n++ * step, gnuplot_color(i));
 		gnuplot_quote(f, p->flow[i]->name);
 		putc('\n', f);
 	}
@@ -220,6 +233,7 @@ static void put_panel(FILE *f, const struct plot *p, unsigned what, bool last)
 
 int plot_draw(const struct plot *p, FILE *script)
 {
+	const double left = left_of_names(p);
 	unsigned panels = 0, done = 0, height;
 
 	for (unsigned what = 0; what < PLOT_WHATS; what++)
@@ -233,9 +247,9 @@ int plot_draw(const struct plot *p, FILE *script)
 	gnuplot_begin(script, p->out, WIDTH, height);
 	fprintf(script, "set multiplot layout %u,1 title ", panels);
 	gnuplot_quote(script, p->title);
-	fprintf(script, " font ',13' margins 0.105,0.84,%.4f,%.4f spacing 0,0.03\n",
-		62.0 / height, 1 - 35.0 / height);
-	put_names(script, p, height);
+	fprintf(script, " font ',13' margins 0.105,%.4f,%.4f,%.4f spacing 0,0.03\n",
+		left - 0.01, 62.0 / height, 1 - 35.0 / height);
+	put_names(script, p, left, height);
 	for (unsigned what = 0; what < PLOT_WHATS; what++)
 		if (any_has(p, what))
 			put_panel(script, p, what, ++done == panels);

@@ -15,7 +15,7 @@ struct line {
 	bool failed;             /* for another reason than the text */
 	double t;
 	double pid;
-	char program[32], rank[16];
+	char program[32], rank[16], peer[INET6_ADDRSTRLEN];
 	struct {
 		double lqpn, rate, bytes, inflight, cnps, p50, p99, queue;
 	} qp;
@@ -69,6 +69,8 @@ static bool qp_member(struct json_read *j, const char *key, void *arg)
 	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		if (strcmp(key, numbers[i].key) == 0)
 			return json_number(j, numbers[i].value);
+	if (strcmp(key, "peer") == 0)
+		return json_string(j, l->peer, sizeof(l->peer));
 	if (strcmp(key, "rtt_us") == 0)
 		return json_object(j, rtt_member, l);
 	if (strcmp(key, "telemetry") == 0)
@@ -86,6 +88,7 @@ static int add_values(struct line *l, struct plot_flow *flow)
 	flow->bytes = fmax(l->qp.bytes, 0) + (l->interval ? flow->bytes : 0);
 	flow->cnps = fmax(l->qp.cnps, 0) + (l->interval ? flow->cnps : 0);
 	snprintf(flow->owner, sizeof(flow->owner), "%.15s[%.0f] %s", l->program, l->pid, l->rank);
+	memcpy(flow->peer, l->peer, sizeof(flow->peer));
 	return plot_add(p, flow, PLOT_RATE, l->t, l->qp.rate) ||
 	       plot_add(p, flow, PLOT_RTT, l->t, l->qp.p50 / 1e6) ||
 	       plot_add(p, flow, PLOT_RTT, l->t, p->cdf < 0 ? l->qp.p99 / 1e6 : NAN) ||
@@ -101,6 +104,7 @@ static bool read_qp(struct json_read *j, void *arg)
 
 	l->qp.lqpn = l->qp.rate = l->qp.bytes = l->qp.inflight = l->qp.cnps = NAN;
 	l->qp.p50 = l->qp.p99 = l->qp.queue = NAN;
+	*l->peer = '\0';
 	if (!json_object(j, qp_member, l) || !(l->qp.lqpn >= 0 && l->qp.lqpn <= UINT32_MAX))
 		return false;
 	flow = plot_flow(l->p, l->source, (uint64_t)l->pid << 32 | (uint32_t)l->qp.lqpn);

@@ -66,6 +66,20 @@ static int add_row(struct plot *p, struct plot_flow *flow, const struct replay_f
 	}
 }
 
+struct rows_of {
+	struct plot *plot;
+	unsigned source;
+};
+
+static void name_peer(void *arg, uint32_t qp, const char *address)
+{
+	const struct rows_of *of = arg;
+	struct plot_flow *flow = plot_flow(of->plot, of->source, qp);
+
+	if (flow)
+		snprintf(flow->peer, sizeof(flow->peer), "%s", address);
+}
+
 /* Report an incomplete trace, once per file. */
 static void report_incomplete(const struct plot *p, const struct replay_file *f)
 {
@@ -95,9 +109,10 @@ static int read_rows(struct plot *p, unsigned source, struct replay_file *f)
 int plot_read_trace(struct plot *p, unsigned source, const char *file)
 {
 	static struct replay_file f;
+	struct rows_of of = { p, source };
 	int rc;
 
-	f = (struct replay_file){ .cmd = "plot", .whole_lines = true };
+	f = (struct replay_file){ .cmd = "plot", .whole_lines = true, .handle_peer = name_peer, .arg = &of };
 	rc = replay_open(&f, file);
 	if (rc)
 		tool_error("plot", "%s is neither a trace nor a recording, see ccshim-plot(1)", file);

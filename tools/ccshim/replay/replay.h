@@ -38,6 +38,9 @@ struct replay_file {
 	bool whole_lines;        /* ignore a last line without a newline, and set cut */
 	bool cut;
 	char rank[16];           /* of the process that wrote the next lines; "": not recorded */
+	/* NULL, or called when a queue pair is connected to a peer with that address. */
+	void (*handle_peer)(void *arg, uint32_t qp, const char *address);
+	void *arg;
 	uint64_t lost;           /* events so far that the recorder dropped */
 	char *text[REPLAY_COLUMNS]; /* of the current line; NULL: no such column */
 	char buf[65536];

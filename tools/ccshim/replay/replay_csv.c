@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parses CSV into events. Nothing is guessed: any mistake ends the replay. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,14 +79,18 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Comments give the number of lost events, and at the start of a process's rows its rank. */
+/* Comments give the number of lost events, peers, and at the start of a process's rows its rank. */
 static void read_comment(struct replay_file *f, const char *text)
 {
+	char peer[INET6_ADDRSTRLEN];
 	unsigned long lost;
 	const char *at;
+	uint32_t qp;
 
 	if (sscanf(text, "# %lu events are lost", &lost) == 1)
 		f->lost += lost;
+	if (f->handle_peer && sscanf(text, "# QP %" SCNu32 " sends to %45[0-9a-f.:]", &qp, peer) == 2)
+		f->handle_peer(f->arg, qp, peer);
 	if (strncmp(text, "# ccshim ", 9) != 0)
 		return;
 	*f->rank = '\0';

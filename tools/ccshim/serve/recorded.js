@@ -41,6 +41,8 @@ class Trace {
 	constructor(name) {
 		this.name = name;
 		this.flows = new Map();
+		this.algorithmOf = new Map();
+		this.peerOf = new Map();
 		this.notes = [];
 		this.column = null;
 		this.origin = NaN;
@@ -50,10 +52,10 @@ class Trace {
 
 	line(text) {
 		if (text.startsWith("#")) {
-			const [, qp, algorithm] = /^# QP (\d+) runs (.*)/.exec(text) ?? [];
+			const [, qp, verb, what] = /^# QP (\d+) (runs|sends to) (.*)/.exec(text) ?? [];
 
 			if (qp)
-				this.algorithmOf = { ...this.algorithmOf, [qp]: algorithm };
+				this[verb === "runs" ? "algorithmOf" : "peerOf"].set(qp, what);
 		} else if (!this.column) {
 			this.column = Object.fromEntries(text.trim().split(",").map((name, i) => [name, i]));
 			if (this.column.t_us === undefined || this.column.event === undefined)
@@ -124,7 +126,8 @@ class Trace {
 		if (!this.flows.size)
 			throw new Error("it has no events");
 		for (const flow of this.flows.values()) {
-			flow.algorithm = this.algorithmOf?.[flow.qp] ?? "";
+			flow.algorithm = this.algorithmOf.get(flow.qp) ?? "";
+			flow.peer = this.peerOf.get(flow.qp);
 			flow.rttMean = flow.rttSum / flow.rtts;
 		}
 		if (this.bad)
@@ -156,7 +159,7 @@ function readReport(name, report) {
 	const notes = reasons.map(([why, n]) => `${n} not controlled: ${why}`);
 	const flows = report.qps.map((qp, i) => ({
 		key: String(i), color: i, qp: qp.lqpn, program: String(report.program ?? ""), pid: report.pid,
-		device: `${qp.ifname ?? "?"}/${qp.port ?? "?"}`,
+		peer: qp.peer, device: `${qp.ifname ?? "?"}/${qp.port ?? "?"}`,
 		algorithm: qp.variant ? `${qp.cc}:${qp.variant}` : String(qp.cc ?? ""),
 		rate: qp.rate_bps, rateMin: qp.rate_min_bps, rateMax: qp.rate_max_bps, bytes: qp.bytes,
 		wrs: qp.wrs, gatedUs: qp.gated_us, rtt: readRtt(qp.rtt_us), cnps: qp.rp_cnp_handled,

@@ -39,6 +39,7 @@ function column(title, get, unit) {
 const PROGRAM = column("PROGRAM", (f) => f.program);
 const PID = column("PID", (f) => f.pid, String);
 const QP = column("QP", (f) => f.qp, String);
+const PEER = column("PEER", (f) => f.peer ?? "-");
 const ALGORITHM = column("ALGORITHM", (f) => f.algorithm);
 const CNPS = column("CNPS", (f) => f.cnps, format.count);
 const LOSSES = column("LOSSES", (f) => f.losses, format.count);
@@ -46,18 +47,18 @@ const LIMITS = { rate: "rate", window: "window", app: "application", none: "noth
 		 uncontrolled: "uncontrolled" };
 
 export const COLUMNS = {
-	live: [PROGRAM, PID, QP, column("PEER", (f) => f.peer),
+	live: [PROGRAM, PID, QP, PEER,
 	       { ...column("LIMITED BY", (f) => LIMITS[f.limit] ?? f.limit), style: (f) => f.limit },
 	       column("GOODPUT", (f) => f.goodput, format.rate), column("RATE", (f) => f.rate, format.rate),
 	       column("RTT P50", (f) => f.rtt50, format.micros), column("RTT P99", (f) => f.rtt99, format.micros),
 	       column("IN FLIGHT", (f) => f.inflight, format.bytes), column("WINDOW", (f) => f.window, format.bytes),
 	       column("WAITING", (f) => f.queued, format.bytes), column("GATED", (f) => f.gated, format.percent),
 	       CNPS, LOSSES, ALGORITHM, column("DEVICE", (f) => f.device)],
-	trace: [QP, ALGORITHM, column("EVENTS", (f) => f.events, format.count),
+	trace: [QP, PEER, ALGORITHM, column("EVENTS", (f) => f.events, format.count),
 		column("ACKNOWLEDGED", (f) => f.bytes, format.bytes), column("MEAN RTT", (f) => f.rttMean, format.micros),
 		column("LAST RATE", (f) => f.rate, format.rate), column("LAST WINDOW", (f) => f.window, format.bytes),
 		CNPS, LOSSES],
-	report: [PROGRAM, PID, QP, column("DEVICE", (f) => f.device), ALGORITHM,
+	report: [PROGRAM, PID, QP, PEER, column("DEVICE", (f) => f.device), ALGORITHM,
 		 column("COMPLETED", (f) => f.bytes, format.bytes), column("REQUESTS", (f) => f.wrs, format.count),
 		 column("RATE", (f) => f.rate, format.rate), column("RTT P50", (f) => f.rtt.p50, format.micros),
 		 column("RTT P99", (f) => f.rtt.p99, format.micros), column("RTT MAX", (f) => f.rtt.max, format.micros),

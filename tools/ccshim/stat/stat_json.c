@@ -4,7 +4,6 @@
 
 #include "base/json.h"
 #include "config/document.h"
-#include "tools/common/gid.h"
 
 static void write_rtt(struct ccs_json *j, const struct ccs_stats_rtt *rtt)
 {
@@ -55,13 +54,8 @@ static double age_us(const struct stat_snapshot *s, uint64_t then_ns)
 
 static void write_qp(struct ccs_json *j, const struct stat_snapshot *s, const struct stat_qp *qp)
 {
-	static const uint8_t unknown[16];
-	char peer[INET6_ADDRSTRLEN];
-
 	ccs_json_object(j, NULL);
 	ccs_stats_json_qp(j, &qp->q, s->now_ns);
-	if (memcmp(qp->q.peer_gid, unknown, sizeof(unknown)) != 0)
-		ccs_json_str(j, "peer", gid_text(qp->q.peer_gid, peer));
 	if (s->since_s > 0)
 		ccs_json_str(j, "limit", stat_limits[stat_limit_of(&qp->q, s->since_s)]);
 	write_rtt(j, &qp->rtt);

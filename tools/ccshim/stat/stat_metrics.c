@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/gid.h"
 #include "base/json.h"
 
 /* The labels of a series: those of a process or, with qp, of a queue pair. */
@@ -92,9 +93,12 @@ static void for_each_qp(const struct writer *w,
 static void print_qp_info(FILE *f, const struct series *of, void *name)
 {
 	const struct ccs_stats_qp *q = &of->qp->q;
+	char text[INET6_ADDRSTRLEN];
+	const char *peer = ccs_gid_text(q->peer_gid, text);
 
 	print_name_and_labels(f, name, of);
 	print_number_label(f, "rqpn", q->peer_qpn);
+	putc(',', f), print_label(f, "peer", peer == text ? peer : "");
 	putc(',', f), print_label(f, "cc", q->cc);
 	putc(',', f), print_label(f, "variant", q->variant);
 	putc(',', f), print_label(f, "feedback", q->feedback);

@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gid.h"
 #include "tools/ccshim/terminal.h"
 #include "tools/common/human.h"
 
 enum { CELL = 24, INDENT = 2, WIDE = 256, LINE = 2048 };
 
 enum column {
-	DEVICE, LQPN, ALGORITHM, FEEDBACK, RATE, DONE, WINDOW, RTT_P50, RTT_P99, GATED, CNPS,
+	DEVICE, LQPN, PEER, ALGORITHM, FEEDBACK, RATE, DONE, WINDOW, RTT_P50, RTT_P99, GATED, CNPS,
 	UTILISATION, HOPS, COLUMNS
 };
 
@@ -25,17 +26,18 @@ static const struct {
 } columns[COLUMNS] = {
 	[DEVICE] = { "DEVICE/PORT", NULL, -12, 0 },
 	[LQPN] = { "LQPN", NULL, 8, 0 },
+	[PEER] = { "PEER", NULL, -12, 4 },
 	[ALGORITHM] = { "ALGORITHM", NULL, -18, 0 },
 	[FEEDBACK] = { "FEEDBACK", NULL, -9, 1 },
 	[RATE] = { "RATE", NULL, 9, 0 },
 	[DONE] = { "DONE", "GOODPUT", 9, 0 },
-	[WINDOW] = { "WINDOW", NULL, 7, 4 },
-	[RTT_P50] = { "RTT P50", NULL, 7, 5 },
+	[WINDOW] = { "WINDOW", NULL, 7, 5 },
+	[RTT_P50] = { "RTT P50", NULL, 7, 6 },
 	[RTT_P99] = { "RTT P99", NULL, 7, 3 },
 	[GATED] = { "GATED", NULL, 8, 2 },
-	[CNPS] = { "CNPS", NULL, 6, 6 },
-	[UTILISATION] = { "U", NULL, 5, 7 },
-	[HOPS] = { "HOPS", NULL, -4, 8 },
+	[CNPS] = { "CNPS", NULL, 6, 7 },
+	[UTILISATION] = { "U", NULL, 5, 8 },
+	[HOPS] = { "HOPS", NULL, -4, 9 },
 };
 
 struct row {
@@ -158,10 +160,12 @@ static bool is_ineffective(const struct ccs_stats_qp *q)
 static void format_row(struct row *row, const struct stat_snapshot *s, struct stat_qp qp)
 {
 	struct ccs_stats_qp *q = &qp.q;
+	char peer[INET6_ADDRSTRLEN];
 
 	*row = (struct row){ 0 };
 	snprintf(row->cell[DEVICE], WIDE, "%s/%" PRIu64, clean(q->device), q->port);
 	snprintf(row->cell[LQPN], WIDE, "%" PRIu64, q->lqpn);
+	snprintf(row->cell[PEER], WIDE, "%s", ccs_gid_text(q->peer_gid, peer));
 	snprintf(row->cell[ALGORITHM], WIDE, "%s%s%s", clean(q->cc), *q->variant ? ":" : "",
 		 clean(q->variant));
 	snprintf(row->cell[FEEDBACK], WIDE, "%s",

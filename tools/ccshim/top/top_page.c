@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/gid.h"
 #include "tools/ccshim/terminal.h"
-#include "tools/common/gid.h"
 #include "tools/common/human.h"
 
 enum { CELL = 48, LINE = 512, LINES_AROUND = 4 };
@@ -94,7 +94,7 @@ static void format_peer(char cell[CELL], const uint8_t gid[16])
 {
 	const size_t width = (size_t)abs(columns[PEER].width);
 	char text[INET6_ADDRSTRLEN];
-	const char *peer = gid_text(gid, text);
+	const char *peer = ccs_gid_text(gid, text);
 	const size_t len = strlen(peer);
 
 	if (len <= width)

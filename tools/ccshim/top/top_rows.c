@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/gid.h"
+#include "base/gid.h"
 
 const char *const top_orders[TOP_ORDERS] = {
 	[TOP_BY_GATED] = "gated", [TOP_BY_GOODPUT] = "goodput", [TOP_BY_RATE] = "rate",
@@ -30,7 +30,7 @@ static bool matches(const struct stat_process *p, const struct stat_qp *qp, cons
 	snprintf(pid, sizeof(pid), "%" PRIu64, p->h.pid);
 	return !*filter || strcasestr(p->h.program, filter) || strcmp(pid, filter) == 0 ||
 	       strcmp(p->h.job, filter) == 0 ||
-	       strcasestr(gid_text(qp->q.peer_gid, peer), filter);
+	       strcasestr(ccs_gid_text(qp->q.peer_gid, peer), filter);
 }
 
 static struct top_row make_row(const struct stat_process *p, const struct stat_qp *qp, double since_s)

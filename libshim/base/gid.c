@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Formats GIDs. */
-#include "gid.h"
+#include "base/gid.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 
-const char *gid_text(const uint8_t gid[16], char text[INET6_ADDRSTRLEN])
+const char *ccs_gid_text(const uint8_t gid[16], char text[INET6_ADDRSTRLEN])
 {
 	static const uint8_t none[16], ipv4[12] = { [10] = 0xff, [11] = 0xff };
 
