@@ -46,6 +46,30 @@ holds() { yaml "$1" > json; jq -e "$2" json > /dev/null || { echo "not so: $2"; 
 	holds "$deploy/cdi.yaml" ".[0] | .kind as \$k | .devices | any(\"\(\$k)=\(.name)\" == \"$device\")"
 }
 
+# fits EXPRESSION: each document in json, after the change, has the form of the API's objects.
+fits() {
+	jq -c ".[] | $1" json | while read -r object; do
+		/usr/bin/python3 "$top_srcdir/tests/tools/schema.py" \
+			"$top_srcdir/tests/data/kubernetes.schema.json" <<< "$object" || exit 1
+	done
+}
+
+@test "the manifests of Kubernetes have the members and types of its API, and no others" {
+	/usr/bin/python3 -c 'import jsonschema' 2> /dev/null || skip "no python3-jsonschema"
+	for file in kubernetes-pod kubernetes; do
+		yaml "$source/$file.yaml" > json
+		fits .
+	done
+	for wrong in '.spec.template.spec.hostPid = true' 'del(.spec.selector)' '.apiVersion = "apps/v2"' \
+		'.spec.template.spec.containers[0].command = "ccshimd"' \
+		'.spec.template.spec.containers[0].securityContext.capabilities.add = ["CAP_NET_RAW"]' \
+		'.spec.template.spec.volumes[0].hostPath.type = "Folder"' \
+		'.spec.template.spec.volumes[0].emptyDir = {}' \
+		'del(.spec.template.spec.containers[0].volumeMounts[0].mountPath)'; do
+		if fits "select(.kind == \"DaemonSet\") | $wrong"; then echo "accepted: $wrong"; false; fi
+	done
+}
+
 # hook: run it with the stand-in for enroot-mount, in which the lines of mounts are.
 hook() {
 	mkdir -p bin lib

@@ -70,6 +70,7 @@ EXTRA_DIST += \
 	tests/tools/width.bats \
 	tests/tools/fabric.bash \
 	tests/tools/schema.py \
+	tests/data/kubernetes.schema.json \
 	tests/tools/tools.bash
 
 # -rpath makes libtool build a shared object that is never installed. Without the
