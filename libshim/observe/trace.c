@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
@@ -241,19 +242,35 @@ static void *trace_thread(void *arg)
 	return NULL;
 }
 
+/*
+ * A file that no other process writes to is truncated. The descriptor stays open for its lock, which
+ * tells other processes; nothing else uses it, since the application may close it.
+ */
+static int create_file(void)
+{
+	const int fd = open_file(O_CREAT);
+
+	if (fd < 0)
+		return errno;
+	if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && ftruncate(fd, 0) &&
+	    errno != EINVAL) /* EINVAL: no regular file */
+		return errno;
+	flock(fd, LOCK_SH | LOCK_NB);
+	return 0;
+}
+
 static int create_file_and_ring(const char *file)
 {
 	char name[CCS_FILENAME_MAX];
-	int fd;
+	int error;
 
 	ccs_filename_absolute(file, trace.path, sizeof(trace.path));
 	if (ccs_filename_expand(file, ccs_job(), name, sizeof(name)))
 		return errno;
 	ccs_filename_absolute(name, trace.path, sizeof(trace.path));
-	fd = open_file(O_CREAT | O_TRUNC);
-	if (fd < 0)
-		return errno;
-	close(fd);
+	error = create_file();
+	if (error)
+		return error;
 	trace.ring = calloc(RING, sizeof(*trace.ring));
 	if (!trace.ring || sem_init(&trace.wake, 0, 0))
 		return errno;

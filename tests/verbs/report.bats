@@ -164,6 +164,21 @@ refused() {
 	check_traffic
 }
 
+@test "a process that replaces the report of another one that ran beside it says so" {
+	cd "$BATS_TEST_TMPDIR"
+	load shown.bash
+	export CCSHIM_LOG_LEVEL=warn CCSHIM_AGENT=off
+	traffic live
+	traffic live 2> alone # of an earlier process
+	[ "$(grep -c another alone)" -eq 0 ]
+	begin
+	traffic live
+	exec 8>&-
+	wait "$app"
+	check '.program == "shown"'
+	[ "$(grep -c "warn: report $report: another process wrote it" stderr)" -eq 1 ]
+}
+
 @test "only its user can read the report" {
 	traffic live
 	[ "$(stat -c %a "$report")" = 600 ]

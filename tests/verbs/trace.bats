@@ -109,6 +109,22 @@ loop_is_closed() {
 	loop_is_closed
 }
 
+@test "a process does not remove the rows of another one that writes to the same file" {
+	export CCSHIM_CC=timely
+	load shown.bash
+	begin
+	until [ "$(rows start)" -ge 2 ]; do kill -0 "$app"; sleep 0.1; done
+	traffic
+	exec 8>&-
+	wait "$app"
+	[ "$(grep -c '^# ccshim' t.csv)" -eq 2 ]
+	[ "$(rows start)" -ge 4 ]
+	# One that comes after all of them begins a new file.
+	traffic
+	[ "$(grep -c '^# ccshim' t.csv)" -eq 1 ]
+	loop_is_closed
+}
+
 @test "mode off without trace writes no file" {
 	CCSHIM_MODE=off traffic
 	[ ! -e t.csv ]

@@ -225,6 +225,17 @@ static bool write_file(int fd)
 	return fclose(file) == 0 && ok;
 }
 
+/* Of processes that write the same file only the last one's report remains. */
+static void warn_of_replacement(const char *name, const struct stat *st)
+{
+	const double run_s = (double)(ccs_now_ns() - ccs_shim()->started_ns) / 1e9;
+	const double written = (double)st->st_mtim.tv_sec + (double)st->st_mtim.tv_nsec / 1e9;
+
+	if (st->st_size && written > ccs_document_now() - run_s)
+		ccs_log(CCS_LOG_WARN, "report %s: another process wrote it while this one ran, and its "
+			"report is replaced; with %%p in the name each process has its own file", name);
+}
+
 /*
  * A regular file is replaced by rename(), so that a reader never sees a partial report. Another
  * kind of file (/dev/null, /dev/stderr, a pipe) must not be replaced.
@@ -232,11 +243,14 @@ static bool write_file(int fd)
 static bool write_report(const char *name)
 {
 	struct stat st;
+	const bool exists = lstat(name, &st) == 0;
 	char temp[CCS_FILENAME_MAX + 8];
 	int error, fd;
 
-	if (lstat(name, &st) == 0 && !S_ISREG(st.st_mode))
+	if (exists && !S_ISREG(st.st_mode))
 		return write_file(ccs_filename_open(name, O_CREAT | O_TRUNC));
+	if (exists)
+		warn_of_replacement(name, &st);
 	snprintf(temp, sizeof(temp), "%s.XXXXXX", name);
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0)
