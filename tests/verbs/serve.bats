@@ -259,6 +259,10 @@ status_begins() { echo "until=document.getElementById('status').textContent.star
 			"print=document.getElementById('flows').innerText.split('10.250.0.1').length - 1" > dropped
 		[ "$(paste -sd ' ' dropped)" = "2 2" ]
 	done
+	cat trace.csv trace.csv > both.csv # as two processes write it
+	browser drop=both.csv "until=document.getElementById('status').textContent.includes('both.csv: 2 flows')" \
+		"print=document.body.innerText.includes('ignored')" > dropped
+	[ "$(cat dropped)" = False ]
 	echo 'no, trace' > wrong.csv
 	browser drop=wrong.csv "$(status_begins 'wrong.csv: it is not a trace')"
 }

@@ -56,7 +56,7 @@ class Trace {
 
 			if (qp)
 				this[verb === "runs" ? "algorithmOf" : "peerOf"].set(qp, what);
-		} else if (!this.column) {
+		} else if (!this.column || /^t_[un]s,event,/.test(text)) { // each process writes a header
 			this.column = Object.fromEntries(text.trim().split(",").map((name, i) => [name, i]));
 			if (this.column.t_us === undefined || this.column.event === undefined)
 				throw new Error("it is not a trace: its first line does not name the columns t_us and event");
