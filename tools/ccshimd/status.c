@@ -15,7 +15,8 @@ int daemon_status(const char *socket)
 	bool ok;
 
 	if (!text) {
-		daemon_error("no reply from an agent at %s: %s", socket, strerror(errno));
+		daemon_error("no reply from an agent at %s: %s; start ccshimd, or give "
+			     "the --socket of the one that runs", socket, strerror(errno));
 		return EXIT_FAILURE;
 	}
 	ok = fputs(text, stdout) >= 0 && fflush(stdout) == 0;

@@ -209,7 +209,7 @@ static void check_access(struct check *c)
 {
 	char node[PATH_MAX + NAME_MAX + 32];
 	struct dirent **list;
-	int n, seen = 0;
+	int n, seen = 0, usable = 0;
 	const int dir = list_dir(c, "/sys/class/infiniband_verbs", &list, &n);
 
 	for (int i = 0; i < n; i++) {
@@ -225,9 +225,12 @@ static void check_access(struct check *c)
 			check_report(c, CHECK_FAIL, "access", "join its group, or run as root",
 				  "no permission to read and write %s", node);
 		else
-			check_report(c, CHECK_OK, "access", NULL, "%s", node);
+			usable++;
 	}
 	free_list(dir, list, n);
+	if (usable)
+		check_report(c, CHECK_OK, "access", NULL, "%d device file%s in %s/dev/infiniband", usable,
+			     usable > 1 ? "s" : "", c->root);
 	if (!seen)
 		check_report(c, CHECK_FAIL, "access", "modprobe ib_uverbs",
 			  "the kernel provides no verbs interface to programs");
