@@ -74,6 +74,13 @@ failed() {
 	[ "$(points F1W1 | head -1)" = "0 2.1e-05" ]
 	[ "$(points F1W3 | tail -1 | cut -d' ' -f2)" = 15000 ]
 	printed 'front "QP 2"'
+	# Sizes in KB of 1024 bytes.
+	printed "ylabel 'in flight, KB'"
+	printed '$F0W2 using 1:($2/1024) with lines'
+	run2 $ccshim plot --dry-run --cdf queue t.csv
+	printed "xlabel 'longest queue, KB'"
+	printed '$F0W3 using ($1/1024):2 with lines'
+	run2 $ccshim plot --dry-run t.csv
 	# Of the axes only that of RTTs is logarithmic.
 	[ "$(grep -E "^set ylabel|logscale" <<< "$output" | grep -B1 '^set logscale' | grep -c "ylabel 'RTT'")" -eq 1 ]
 	[ "$(grep -c '^set logscale' <<< "$output")" -eq 1 ]

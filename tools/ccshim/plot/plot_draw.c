@@ -22,8 +22,8 @@ static const struct {
 } styles[PLOT_WHATS] = {
 	[PLOT_RATE] = { "rate", "%.1s %cb/s", "steps lw 1.5" },
 	[PLOT_RTT] = { "RTT", "%.1s %cs", "points pt 7 ps 0.25" },
-	[PLOT_INFLIGHT] = { "in flight", "%.1s %cB", "lines" },
-	[PLOT_QUEUE] = { "longest queue on the path", "%.1s %cB", "lines" },
+	[PLOT_INFLIGHT] = { "in flight, KB", "%g", "lines" },
+	[PLOT_QUEUE] = { "longest queue, KB", "%g", "lines" },
 	[PLOT_CNPS] = { "CNPs", "%g", "steps lw 1.5" },
 };
 
@@ -175,6 +175,14 @@ static void put_percentile_curves(FILE *f, const struct plot *p)
 				gnuplot_color(i), i, gnuplot_color(i));
 }
 
+/* The columns of gnuplot's data. Sizes are in KB of 1024 bytes, as in all output. */
+static const char *columns_of(const struct plot *p, unsigned what)
+{
+	if (what != PLOT_INFLIGHT && what != PLOT_QUEUE)
+		return "1:2";
+	return p->cdf < 0 ? "1:($2/1024)" : "($1/1024):2";
+}
+
 static void put_curves(FILE *f, const struct plot *p, unsigned what)
 {
 	const char *style = p->cdf < 0 ? styles[what].style : "lines lw 1.5";
@@ -183,7 +191,8 @@ static void put_curves(FILE *f, const struct plot *p, unsigned what)
 	for (unsigned i = 0; i < p->n; i++) {
 		if (!has(p, p->flow[i], what))
 			continue;
-		fprintf(f, "%s$F%uW%u using 1:2 with %s lc rgb '#%s%s' notitle", before, i, what, style,
+		fprintf(f, "%s$F%uW%u using %s with %s lc rgb '#%s%s' notitle", before, i, what,
+			columns_of(p, what), style,
 			what == PLOT_RTT && p->flow[i]->parts.n ? "b0" : "", gnuplot_color(i) + 1);
 		before = ", \\\n";
 	}
