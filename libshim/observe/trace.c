@@ -243,8 +243,8 @@ static void *trace_thread(void *arg)
 }
 
 /*
- * A file that no other process writes to is truncated. The descriptor stays open for its lock, which
- * tells other processes; nothing else uses it, since the application may close it.
+ * A file that no other process writes to is truncated. The descriptor stays open for its lock,
+ * which other processes test; nothing else uses it, since the application may close it.
  */
 static int create_file(void)
 {

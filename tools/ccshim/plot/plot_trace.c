@@ -112,7 +112,9 @@ int plot_read_trace(struct plot *p, unsigned source, const char *file)
 	struct rows_of of = { p, source };
 	int rc;
 
-	f = (struct replay_file){ .cmd = "plot", .whole_lines = true, .handle_peer = name_peer, .arg = &of };
+	f = (struct replay_file){
+		.cmd = "plot", .whole_lines = true, .handle_peer = name_peer, .arg = &of,
+	};
 	rc = replay_open(&f, file);
 	if (rc)
 		tool_error("plot", "%s is neither a trace nor a recording, see ccshim-plot(1)", file);
