@@ -73,8 +73,9 @@ static const char *const stages[] = { "idle", "fr", "ai", "hai" };
 /* So many segments' times in an RTT are no queue. */
 #define UNQUEUED_SEGMENTS 2
 
-/* Segments that the window has beside what is under way: not fewer than the limit without one. */
+/* Segments that the window has beside what is under way: not fewer than the limit at line rate. */
 #define LIMIT_SEGMENTS 4
+#define BAND 4.0                 /* base RTTs that may be under way at the rate: Kmax by Kmin */
 #define MOST_LATE_US 400.0       /* that is taken for jitter, */
 #define MOST_LATE_BASES 10       /* and so many base RTTs: where nothing marks, queues vary RTTs, too */
 
@@ -195,9 +196,31 @@ static double period_us(const struct ccs_cc *cc, unsigned timer)
 	return ccs_max(ccs_max(cc->param[timer], d->rtt_us), OWN_SHARE * own);
 }
 
+/*
+ * What may be outstanding is limited in any case (flow/limits.c), but by a base RTT that flows which
+ * begin together learn in their own queue. So paper's limit follows the rate, else that queue would
+ * only drain once the rate is below the limit per RTT of the queue. In the marking band RTTs are
+ * some times the base RTT. While a flow is at line rate no port marks, so RTTs vary for late hosts,
+ * or because acknowledgements wait behind data of the other direction: by as much the limit is
+ * larger. 0: it is as it was.
+ */
+static double window_of(const struct ccs_cc *cc)
+{
+	const struct dcqcn *d = (const struct dcqcn *)(const void *)cc->priv;
+	const double rate = cc->out.rate, line = cc->path.line_rate, base = cc->path.base_rtt_us;
+	const double late = ccs_min((double)d->jitter.us,
+				    ccs_min(MOST_LATE_US, MOST_LATE_BASES * base));
+	const double idle = ccs_min(BAND * rate, line) * (base + cc->path.rtt_jitter_us);
+
+	if (!is(cc, PAPER) || (rate >= line && !(late > 0)))
+		return 0;
+	return (idle + rate * late) / 8e6 + LIMIT_SEGMENTS * cc->path.segment;
+}
+
 static void put_rate(struct ccs_cc *cc, double rate)
 {
 	cc->out.rate = ccs_min(rate, cc->path.line_rate);
+	cc->out.window = window_of(cc);
 }
 
 static void arm(struct ccs_cc *cc)
@@ -510,23 +533,6 @@ static void on_send(struct ccs_cc *cc, double now_us, double bytes)
 		count_packet(cc, bytes);
 }
 
-/*
- * What may be outstanding is limited in any case (flow/limits.c). While a flow is at line rate no
- * port marks, so RTTs vary for late hosts, or because acknowledgements wait behind data of the
- * other direction: by as much paper's limit is larger. 0: the limit is as it was.
- */
-static double window_of(const struct ccs_cc *cc)
-{
-	const struct dcqcn *d = (const struct dcqcn *)(const void *)cc->priv;
-	const double base_us = cc->path.base_rtt_us;
-	const double most_us = ccs_min(MOST_LATE_US, MOST_LATE_BASES * base_us);
-	const double us = base_us + cc->path.rtt_jitter_us + ccs_min((double)d->jitter.us, most_us);
-
-	if (!(d->jitter.us > 0))
-		return 0;
-	return cc->path.line_rate * us / 8e6 + LIMIT_SEGMENTS * cc->path.segment;
-}
-
 static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 {
 	struct dcqcn *d = state(cc);
@@ -536,10 +542,8 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 	d->ack_us = ack->now_us;
 	d->acked += ack->bytes;
 	start_below_line(cc, ack->now_us);
-	if (is(cc, PAPER)) {
-		ccs_host_jitter_add(&d->jitter, ack, cc->out.rate < cc->path.line_rate);
-		cc->out.window = window_of(cc);
-	}
+	ccs_host_jitter_add(&d->jitter, ack, cc->out.rate < cc->path.line_rate);
+	cc->out.window = window_of(cc);
 }
 
 static void on_loss(struct ccs_cc *cc, double now_us)
@@ -568,7 +572,6 @@ static void on_init(struct ccs_cc *cc)
 	ccs_host_jitter_init(&d->jitter);
 	stop_timers(d);
 	arm(cc);
-	cc->out.window = 0;
 	set_rate(cc, cc->param[INIT_RATE]);
 }
 
