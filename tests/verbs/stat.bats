@@ -148,6 +148,24 @@ quiet() {
 	[[ $output == *"No such file"*"--reset"* ]]
 }
 
+@test "a baseline is not written into another user's home, nor through links" {
+	echo untouched > victim
+	ln -s "$PWD/victim" base.new
+	$ccshim stat --reset --baseline=base
+	[ "$(cat victim)" = untouched ]
+	[ "$(id -u)" -eq 0 ] || skip "not root"
+	unset XDG_STATE_HOME
+	mkdir -p home/.local/state/ccshim
+	mkfifo home/.local/state/ccshim/baseline
+	ln -s "$PWD/victim" home/.local/state/ccshim/baseline.new
+	chown -hR 65534 home
+	for args in --reset --baseline; do
+		HOME=$PWD/home run -1 $ccshim stat $args
+		[[ $output == *"another user owns its directory: give --baseline=FILE"* ]]
+	done
+	[ "$(cat victim)" = untouched ]
+}
+
 @test "titles have attributes on a terminal only, and none with NO_COLOR" {
 	command -v script > /dev/null || skip "script(1) is not installed"
 	begin

@@ -73,6 +73,25 @@ static bool default_baseline(char *name, size_t len)
 	       (size_t)snprintf(name, len, "%s/.local/state/ccshim/baseline", home) < len;
 }
 
+/* The home may be another user's (su -m, sudo -E), with links and FIFOs that he has put there. */
+static bool is_of_other_user(const char *name)
+{
+	char dir[4000];
+	struct stat st;
+	char *slash;
+	int error;
+
+	snprintf(dir, sizeof(dir), "%s", name);
+	do {
+		slash = strrchr(dir, '/');
+		if (!slash || slash == dir)
+			return false;
+		*slash = '\0';
+		error = stat(dir, &st);
+	} while (error && errno == ENOENT);
+	return error || (st.st_uid && st.st_uid != geteuid());
+}
+
 static void make_parents(char *name)
 {
 	for (char *p = strchr(name + 1, '/'); p; p = strchr(p + 1, '/')) {
@@ -88,7 +107,11 @@ static int baseline_file(const struct request *rq, char *name, size_t len)
 		if ((size_t)snprintf(name, len, "%s", rq->file) < len)
 			return 0;
 	} else if (default_baseline(name, len)) {
-		return 0;
+		if (!is_of_other_user(name))
+			return 0;
+		tool_error("stat", "%s: is not used, because another user owns its directory: give "
+			   "--baseline=FILE", name);
+		return EXIT_FAILED;
 	}
 	tool_error("stat", "there is no default file for the baseline: give --baseline=FILE, or set HOME");
 	return EXIT_USAGE;
@@ -100,8 +123,9 @@ static int save_baseline(const struct request *rq)
 	char name[4000];
 	int error;
 
-	if (baseline_file(rq, name, sizeof(name)))
-		return EXIT_USAGE;
+	error = baseline_file(rq, name, sizeof(name));
+	if (error)
+		return error;
 	if (!rq->file)
 		make_parents(name);
 	stat_read(&s, 0);
@@ -117,8 +141,9 @@ static int load_baseline(const struct request *rq, struct stat_snapshot *base)
 	char name[4000];
 	int error;
 
-	if (baseline_file(rq, name, sizeof(name)))
-		return EXIT_USAGE;
+	error = baseline_file(rq, name, sizeof(name));
+	if (error)
+		return error;
 	error = stat_load(base, name);
 	if (error == EBADMSG)
 		tool_error("stat", "%s: not a baseline; 'ccshim stat --reset' writes one", name);

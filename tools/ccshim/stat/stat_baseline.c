@@ -3,8 +3,10 @@
 #include "stat.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const uint64_t magic = 0x31455341424d4343ull; /* "CCMBASE1" */
 
@@ -49,6 +51,17 @@ static bool write_snapshot(const struct stat_snapshot *s, FILE *f)
 	return true;
 }
 
+/* A new file, whose name cannot be predicted in a directory that others may write. */
+static FILE *create_temporary(char *name)
+{
+	const int fd = mkostemp(name, O_CLOEXEC);
+	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+	if (!f && fd >= 0)
+		close(fd);
+	return f;
+}
+
 /* The file is replaced completely or not at all. */
 int stat_save(const struct stat_snapshot *s, const char *file)
 {
@@ -56,9 +69,9 @@ int stat_save(const struct stat_snapshot *s, const char *file)
 	int error = 0;
 	FILE *f;
 
-	if ((size_t)snprintf(temp, sizeof(temp), "%s.new", file) >= sizeof(temp))
+	if ((size_t)snprintf(temp, sizeof(temp), "%s.XXXXXX", file) >= sizeof(temp))
 		return ENAMETOOLONG;
-	f = fopen(temp, "we");
+	f = create_temporary(temp);
 	if (!f)
 		return errno;
 	errno = EIO;
