@@ -348,6 +348,16 @@ tests_unit_test_serve_SOURCES = \
 tests_unit_test_serve_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_test_serve_LDADD = $(unit_ldadd)
 
+check_PROGRAMS += tests/unit/test_set_all
+TESTS += tests/unit/test_set_all
+tests_unit_test_set_all_SOURCES = \
+	tests/unit/test_set_all.c \
+	tools/ccshim/message.c \
+	tools/ccshim/set_all.c \
+	tools/ccshim/terminal.c \
+	tools/common/seconds.c
+tests_unit_test_set_all_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_unit_test_set_all_LDADD = $(unit_ldadd)
 check_PROGRAMS += tests/unit/test_top
 TESTS += tests/unit/test_top
 tests_unit_test_top_SOURCES = \

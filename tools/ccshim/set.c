@@ -21,7 +21,7 @@
 #include "stat/stat.h"
 #include "terminal.h"
 
-enum { POLL_NS = 2000000 };
+enum { POLL_NS = 2000000, START_S = 10 };
 
 struct set {
 	pid_t pid;                       /* as this program sees it */
@@ -278,6 +278,7 @@ static int print_answer(const struct ccs_stats_mailbox *box)
 
 	memcpy(text, box->answer, sizeof(text));
 	text[sizeof(text) - 1] = '\0';
+	terminal_replace_controls(text);
 	if (box->status) {
 		tool_error("set", "refused: %s", text);
 		return EXIT_FAILED;
@@ -439,5 +440,7 @@ int cmd_set(int argc, char **argv)
 	set->count = argc - optind;
 	if (check_usage(set) || write_request(set, send.request) || check_request(send.request))
 		return EXIT_USAGE;
-	return set->all ? set_all(send_to, &send) : send_to(NULL, -1, &send);
+	if (set->all)
+		return set_all(send_to, &send, set->timeout_us / 1e6 + START_S);
+	return send_to(NULL, -1, &send);
 }

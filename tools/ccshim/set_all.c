@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -12,13 +14,14 @@
 #include "ccshim.h"
 #include "stat/stat.h"
 #include "terminal.h"
+#include "tools/common/seconds.h"
 
 enum { AT_ONCE = 64, NOGROUP = 65534 };
 
 struct target {
 	const struct stat_process *p;
 	pid_t child;
-	FILE *answer;
+	int answer;                      /* the end of a pipe */
 };
 
 static int become(uid_t uid)
@@ -67,40 +70,72 @@ static int start(struct target *t, set_sender *send, void *arg)
 		run(t, end[1], send, arg);
 	}
 	close(end[1]);
-	t->answer = fdopen(end[0], "r");
-	return t->answer ? 0 : errno;
+	t->answer = end[0];
+	return 0;
 }
 
-/* The text is that of another user's process: print no control characters. */
 static void print_line(const struct ccs_stats_header *h, char *line)
 {
 	static const char error[] = "ccshim set: ";
 
-	line[strcspn(line, "\n")] = '\0';
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
 	if (strncmp(line, error, strlen(error)) == 0)
 		line += strlen(error);
 	terminal_print(stdout, "          ", "%7ld %s: %s", (long)h->pid, h->program, line);
 }
 
-/* Print the answer and return the status. */
-static int finish(struct target *t)
+/* Until its end; false: it has not ended in time. */
+static bool read_answer(const struct target *t, FILE *text, double end_s)
 {
-	char line[1024];
+	struct pollfd p = { .fd = t->answer, .events = POLLIN };
+	char part[1024];
+	ssize_t n = 1;
+
+	while (n > 0) {
+		const double left_s = end_s - seconds_now(CLOCK_MONOTONIC);
+
+		if (poll(&p, 1, left_s > 0 ? (int)(left_s * 1e3) + 1 : 0) == 0)
+			return false;
+		n = read(t->answer, part, sizeof(part));
+		if (n > 0)
+			fwrite(part, 1, (size_t)n, text);
+	}
+	return true;
+}
+
+static void print_answer(const struct ccs_stats_header *h, char *text)
+{
+	terminal_replace_controls(text);
+	for (char *line; (line = strsep(&text, "\n"));)
+		if (*line || text)
+			print_line(h, line);
+}
+
+/* Print the answer and return the status. */
+static int finish(struct target *t, double end_s)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
 	int status;
 
-	while (fgets(line, sizeof(line), t->answer))
-		print_line(&t->p->h, line);
-	fclose(t->answer);
+	if (!f || !read_answer(t, f, end_s)) {
+		kill(t->child, SIGKILL);
+		if (f)
+			fputs("the request took too long and was ended: maybe its user has stopped it\n", f);
+	}
+	if (f && fclose(f) == 0)
+		print_answer(&t->p->h, text);
+	free(text);
+	close(t->answer);
 	if (waitpid(t->child, &status, 0) < 0 || !WIFEXITED(status))
 		return EXIT_FAILED;
 	return WEXITSTATUS(status);
 }
 
-static int run_some(const struct stat_process *p, size_t n, set_sender *send, void *arg)
+static int run_some(const struct stat_process *p, size_t n, set_sender *send, void *arg,
+		    double wait_s)
 {
+	const double end_s = seconds_now(CLOCK_MONOTONIC) + wait_s;
 	struct target target[AT_ONCE];
 	size_t started = 0;
 	int worst = EXIT_OK;
@@ -118,7 +153,7 @@ static int run_some(const struct stat_process *p, size_t n, set_sender *send, vo
 		}
 	}
 	for (size_t i = 0; i < started; i++) {
-		const int status = finish(&target[i]);
+		const int status = finish(&target[i], end_s);
 
 		if (status && (!worst || status < worst))
 			worst = status;
@@ -126,7 +161,7 @@ static int run_some(const struct stat_process *p, size_t n, set_sender *send, vo
 	return worst;
 }
 
-int set_all(set_sender *send, void *arg)
+int set_all(set_sender *send, void *arg, double wait_s)
 {
 	struct stat_snapshot s;
 	int worst = EXIT_OK;
@@ -139,7 +174,7 @@ int set_all(set_sender *send, void *arg)
 	}
 	for (size_t i = 0; i < s.count; i += AT_ONCE) {
 		const size_t n = s.count - i < AT_ONCE ? s.count - i : AT_ONCE;
-		const int status = run_some(&s.process[i], n, send, arg);
+		const int status = run_some(&s.process[i], n, send, arg, wait_s);
 
 		if (status && (!worst || status < worst))
 			worst = status;

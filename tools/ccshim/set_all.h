@@ -12,8 +12,9 @@ typedef int set_sender(const struct stat_process *p, int file, void *arg);
 /*
  * Call send() for each process that has statistics, in a process of its own that runs as the other's
  * owner: root opens no files of users, except those in containers. Print what it prints, behind the other's number and
- * name. The status is 0, or the least that is not.
+ * name. The status is 0, or the least that is not. What has not returned after wait_s is killed: the
+ * owner can stop a process that runs as his.
  */
-int set_all(set_sender *send, void *arg);
+int set_all(set_sender *send, void *arg, double wait_s);
 
 #endif

@@ -61,6 +61,13 @@ static void print_line(FILE *out, const char *lead, char *line, size_t width)
 	fprintf(out, "%s\n", line);
 }
 
+void terminal_replace_controls(char *text)
+{
+	for (; *text; text++)
+		if (((unsigned char)*text < 0x20 && *text != '\n') || *text == 0x7f)
+			*text = '?';
+}
+
 void terminal_vprint(FILE *out, const char *lead, const char *fmt, va_list ap)
 {
 	const int saved = errno; /* isatty(3) sets it */

@@ -30,4 +30,8 @@ void terminal_vprint(FILE *out, const char *lead, const char *fmt, va_list ap)
 void terminal_wrap(FILE *out, size_t width, const char *lead, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* Text of another user's process, which must not control the terminal: replace all control
+ * characters but ends of lines. */
+void terminal_replace_controls(char *text);
+
 #endif
