@@ -423,6 +423,8 @@ void options_parse(struct options *o, int argc, char **argv)
 		die("--repeat has no single run whose flows, picture or traffic could be written");
 	if (o->verb != FAB_WRITE && !o->conf.shim)
 		die("--verb: only the flow layer makes a difference, so READ and SEND need --hosts shim");
+	if (o->for_us > 0 && (double)o->conf.warm >= o->for_us * FAB_PS_PER_US)
+		die("--warmup is not shorter than --for: nothing would be counted");
 	o->conf.lossless = o->priority;
 	o->conf.series = o->plot;
 	if (o->plot && !gnuplot_can_write(o->plot))

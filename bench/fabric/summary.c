@@ -302,6 +302,8 @@ void fab_print(const struct fab_conf *conf, const struct fab_result *r, const st
 		(unsigned long long)r->sent, (unsigned long long)r->dropped,
 		(unsigned long long)r->marks, (unsigned long long)r->pauses,
 		human_bytes(r->headroom_max, headroom, sizeof(headroom)));
+	if (conf->warm >= r->end - r->begin && conf->warm)
+		fputs("All ended within --warmup, so ports' figures are of the whole run.\n", f);
 	if (r->deadlock_at != UINT64_MAX)
 		fprintf(f, "A deadlock was seen after %s; in the end %u ports are in one.\n",
 			human_us(us_from(r, r->deadlock_at), virtual, sizeof(virtual)), r->deadlocked);

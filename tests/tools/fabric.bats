@@ -160,6 +160,14 @@ alone() {
 	jq -e '.rows | map(select(.poll == "50us:1/4")) | length == 3 and all(.second > .kmax)' rows
 }
 
+@test "if all flows end within --warmup, the table says that ports are counted from the start" {
+	for warmup in 100us 1s; do
+		run "$ccfabric" run --quiet --flows incast:16,100k --warmup $warmup
+		[ "$status" -eq 0 ]
+		[ "$warmup $(grep -c "within --warmup" <<< "$output")" = "$warmup $([ $warmup = 1s ] && echo 1 || echo 0)" ]
+	done
+}
+
 @test "mistakes are refused with what is wrong" {
 	printf '%s\n' 1 '0 9 3 100 1000 0' > far
 	printf '%s\n' 2 '0 1 3 100 1000 0' > short
@@ -203,6 +211,7 @@ alone() {
 		--flows priority|priority:2: '9' is not a priority, a whole number below 8
 		--routes routes|routes:1: 'over' is not 'via'
 		--cc unknown|there is no algorithm 'unknown'
+		--warmup 2ms --for 2ms|--warmup is not shorter than --for: nothing would be counted
 		--cc rcp|--cc rcp needs --agents
 		--ecn 400k:100k:1|--ecn: '400k:100k:1' is not [N=]MIN:MAX:P[@RATE]
 		--ecn 8=1k:2k:1|--ecn: '8=1k:2k:1' is not [N=]MIN:MAX:P[@RATE]
