@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Writes the report as JSON. Unknown values are null. */
-#include "config.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "config/document.h"
 #include "jsoncopy.h"
 #include "report.h"
 #include "rows.h"
@@ -268,11 +268,11 @@ int json_write(const char *file, const struct report *p, unsigned n, unsigned re
 	}
 	ccs_json_start(&j, f);
 	ccs_json_object(&j, NULL);
+	ccs_document_head(&j, ccs_document_now());
 	ccs_json_str(&j, "scenario", opts_title(o, title, sizeof(title)));
 	ccs_json_str(&j, "bench", o->kind->name);
-	ccs_json_str(&j, "version", PACKAGE_VERSION);
 	ccs_json_str(&j, "engine", o->engine);
-	ccs_json_str(&j, "time", o->time);
+	ccs_json_str(&j, "clock", o->time);
 	ccs_json_array(&j, "runs");
 	for (i = 0; i < n * repeats; i++)
 		write_run(&j, &p[i]);
