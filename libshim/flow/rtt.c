@@ -16,7 +16,7 @@
 #define QUEUED_SEGMENTS 4 /* an RTT longer by the times of that many segments shows a queue */
 #define LATE_SEGMENTS 8   /* by that many it is filtered: between TIMELY's thresholds */
 #define HIGH_SEGMENTS 32  /* by that many it is beyond what any algorithm aims at */
-#define LEAST_WINDOW 2.5  /* segments: two, and what an algorithm rounds by */
+#define LEAST_WINDOW 3    /* segments: one, what copa keeps in the queue, and what is rounded by */
 #define LEAST_RATE 1.05   /* of the floor */
 #define LEAST_SHARE 2e-4  /* of the line */
 #define FORGET_NS 10000000000ull /* after so long losses are forgotten */
