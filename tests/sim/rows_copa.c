@@ -56,6 +56,9 @@ static const struct row rows[] = {
 	  { { UTIL, 96, ALL }, { JAIN, 0.99, 1 } } },
 	{ "copa, ring, 10 Gb/s", { TWO_WAY(SIM_RING, 10e9, 8192) },
 	  { { UTIL, 96, ALL }, { JAIN, 0.99, 1 } } },
+	/* several flows a host, whose queue delays acknowledgements for as long as data */
+	{ "copa, ring, 10 Gb/s, 4 flows a host", { TWO_WAY(SIM_RING, 10e9, 8192), .flows = 24 },
+	  { { UTIL, 94, ALL }, { JAIN, 0.98, 1 } } },
 
 	{ "copa, SENDs of 64 KB, N=12", { SENDS(12, 65536, 1500e3) },
 	  { { UTIL, 97, ALL }, { JAIN, 0.95, 1 } } },
@@ -71,7 +74,7 @@ static const struct row rows[] = {
 	/* hosts that poll every 100 us delay more than the path; several flows keep a longer queue */
 	{ "copa, polls every 100 us, 10 Gb/s, N=1", { POLLED(1) }, { { UTIL, 95, ALL } } },
 	{ "copa, polls every 100 us, 10 Gb/s, N=8", { POLLED(8) },
-	  { { UTIL, 95, ALL }, { JAIN, 0.8, 1 }, { Q_P95, 0, 656 } } },
+	  { { UTIL, 95, ALL }, { JAIN, 0.8, 1 }, { Q_P95, 0, 820 } } },
 };
 
 const struct group sim_copa = { "copa", rows, sizeof(rows) / sizeof(rows[0]) };

@@ -11,7 +11,7 @@
 #define SEGMENT 8192.0
 #define BASE 42.0
 #define LINE_US (8e6 * SEGMENT / 10e9)
-#define DELTA 0.9
+#define DELTA 0.6
 
 static const struct ccs_cc_path test_path = { .line_rate = 10e9, .base_rtt_us = BASE,
 					      .segment = SEGMENT, .flows = 1 };
@@ -58,6 +58,24 @@ static void the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay(void *
 		}
 		assert_true(fabs(sum / 1000 / target - 1) < 0.15);
 	}
+}
+
+/* Steps of one length would go on around the target, and flows of a queue do so together. */
+static void the_window_comes_to_rest_at_the_target(void **state)
+{
+	struct ccs_cc cc;
+	double now, least = INFINITY, most = 0;
+
+	(void)state;
+	start(&cc, "copa:drain=0", &test_path);
+	ack(&cc, 1, BASE, SEGMENT);
+	now = stream(&cc, 1, 100e3, BASE + 100);
+	for (unsigned i = 0; i < 100; i++) {
+		now = stream(&cc, now, now + 1, BASE + 100);
+		least = fmin(least, observed(&cc, "cwnd_segments").value);
+		most = fmax(most, observed(&cc, "cwnd_segments").value);
+	}
+	assert_true(most / least < 1.01);
 }
 
 /*
@@ -262,6 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay),
+		cmocka_unit_test(the_window_comes_to_rest_at_the_target),
 		cmocka_unit_test(drains_are_at_the_hosts_common_time),
 		cmocka_unit_test(an_uncongested_flow_has_no_timer),
 		cmocka_unit_test(jitter_after_drains_is_taken_off_the_queueing_delay),
