@@ -12,9 +12,15 @@ static double cc_us(const struct sim *s)
 	return (double)(s->now - s->result->begin) / FAB_PS_PER_US + 1;
 }
 
+/* Where marks control the rate, the window is a limit of the shim's, and NICs have none. */
+static double window_of(const struct ccs_cc *cc)
+{
+	return cc->ops->needs & CCS_NEEDS_CNP ? 0 : cc->out.window;
+}
+
 static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 {
-	const double inflight = (double)(f->snd_nxt - f->snd_una), window = f->cc->out.window;
+	const double inflight = (double)(f->snd_nxt - f->snd_una), window = window_of(f->cc);
 
 	(void)s;
 	return lost || !(window > 0) || inflight <= 0 || inflight < floor(window);
