@@ -311,10 +311,12 @@ static inline void ccs_flow_free_polled(struct ccs_flow *f, uint32_t wr_end)
 		ccs_flow_set_withheld(f, left);
 }
 
+void ccs_flow_free_withheld(struct ccs_flow *f);
+
 static inline void ccs_flow_free_all_polled(struct ccs_flow *f)
 {
 	if (__builtin_expect(f->withholds, 0))
-		ccs_flow_set_withheld(f, 0);
+		ccs_flow_free_withheld(f);
 }
 
 /* WRs not yet wholly handed to the device. */

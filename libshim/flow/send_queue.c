@@ -75,6 +75,12 @@ void ccs_flow_reset(struct ccs_flow *f)
 	ccs_pacing_forget(&f->pacing);
 }
 
+/* Rare, so that polls need fewer registers. */
+__attribute__((noinline)) void ccs_flow_free_withheld(struct ccs_flow *f)
+{
+	ccs_flow_set_withheld(f, 0);
+}
+
 uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
 {
 	if (f->wr_head == f->wr_tail)
