@@ -101,6 +101,14 @@ loop() {
 	[ "$(value '[.flows[].fct_ns | select(. == null)] | length')" = 0 ]
 }
 
+@test "a sender is paused again when its link is back, and nothing is dropped for lack of buffer" {
+	for at in 52us 60us; do
+		fabric --flows incast:16,1m --cc none --buffer 4m --fail 1-17@50us --restore 1-17@$at
+		echo "$at: $(jq -c .packets out.json)"
+		value '.packets | .pauses > 0 and .dropped_no_buffer_ingress == 0' | grep -qx true
+	done
+}
+
 @test "a run ends when it waits only for flows that have no path any more" {
 	for network in "--rto 0" "--cc reno --pfc off" "--cc auto --hosts shim --agents"; do
 		# shellcheck disable=SC2086

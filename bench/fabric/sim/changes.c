@@ -33,7 +33,6 @@ static void fail(struct sim *s, uint32_t port)
 	s->port[port].paused = 0;
 }
 
-/* The MMU's accounts were released when the link failed, but its peer may still be paused. */
 static void restore(struct sim *s, uint32_t port)
 {
 	s->port[port].down = false;
@@ -73,6 +72,8 @@ static void apply(struct sim *s, const struct fab_change *c)
 	s->failed[c->number] = c->kind == FAB_FAIL;
 	for (uint32_t port = 2 * c->number; port <= 2 * c->number + 1; port++)
 		(c->kind == FAB_FAIL ? fail : restore)(s, port);
+	for (uint32_t port = 2 * c->number; c->kind != FAB_FAIL && port <= 2 * c->number + 1; port++)
+		switch_restore(s, port);
 }
 
 void changes_apply(struct sim *s)

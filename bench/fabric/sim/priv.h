@@ -327,6 +327,8 @@ void switch_receive(struct sim *s, uint32_t port, uint32_t packet);
 /* The port by which a packet of this flow and kind leaves, from the tables; NO_PORT: none. */
 uint32_t switch_look_up(const struct sim *s, unsigned node, const struct packet *k);
 void switch_free(struct sim *s);
+/* The link by whose port the node receives is back: pause its peer again. */
+void switch_restore(struct sim *s, uint32_t port);
 void switch_release(struct sim *s, uint32_t port, const struct packet *p);
 
 /* place.c; the algorithm of a priority's flows, and whether it needs records in their packets */

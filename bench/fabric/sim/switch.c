@@ -153,6 +153,13 @@ static void update_pause(struct sim *s, unsigned node, uint32_t port, unsigned p
 		send_pause(s, port, priority, group->paused);
 }
 
+void switch_restore(struct sim *s, uint32_t port)
+{
+	for (unsigned q = 0; s->has_mmu && q < FAB_PRIORITIES; q++)
+		if (account(s->group, port, q)->paused)
+			send_pause(s, port, q, true);
+}
+
 enum { TCP_PORT = 0, ROCE_PORT = 4791, AGENTS_PORT = 4793 };
 
 /* Agents send their CNPs to a port of their own. No rule is for TCP. */
