@@ -77,7 +77,7 @@ def tuned: (["Kmin", "Kmax", "Pmax", "alpha", "pass", "G1", "G2", "G3", "p99 at 
 
 # Why models miss goals on the real driver.
 def lab_reasons: {
-  "G-long-incast": "G-long-incast and G-long-64k: what a short flow leaves is given to the others after a span of 64 segments, 4 ms at 1 Gb/s, in which the next ones begin. The simulated models want that all is delivered, however much of the port is used.",
+  "G-long-incast": "G-long-incast and G-long-64k: probably what a short flow leaves is given to the others after a span of 64 segments, 4 ms at 1 Gb/s, in which the next ones begin; the lab has not shown it. The simulated models want that all is delivered, however much of the port is used.",
   "I-64-qps": "I-64-qps: 658 KB wait, 1.3 KB of each of 512 queue pairs that began together; whether they part after the run's 0.4 s was not measured.",
   "K-64b": "K-64b: the lab's clock advances by 0.26 us when a program reads it, and there is one CPU, which 0.9 million messages a second leave 1.1 us each; at 100 Mb/s 98 % are used, and the p99 is the base RTT.",
   "J-send": "J-send: a SEND of 64 KB leaves at once; the goal is the time that the port takes for 2.4 of them, and those of eight senders meet by chance. It was run with -D 1 --warmup 500ms, since agents learn the length of SENDs after the start.",
