@@ -13,6 +13,7 @@
 #include "cc/minmax.h"
 
 #define CCS_HOST_JITTER_SAMPLES 100        /* RTTs before the first estimate, */
+#define CCS_HOST_JITTER_FULL_SAMPLES 6     /* after a link was full, whose queue drains, */
 #define CCS_HOST_JITTER_LOSS_SAMPLES 1000  /* and after a loss, which leaves */
 #define CCS_HOST_JITTER_LOSS_SHARE 0.5     /* of what was learnt before */
 #define CCS_HOST_JITTER_DECAY (1 / 256.0)  /* per RTT at a full link */
@@ -33,11 +34,15 @@ static inline void ccs_host_jitter_add(struct ccs_host_jitter *j, const struct c
 {
 	if (!(ack->rtt_us > 0 && ack->rtt_us < INFINITY))
 		return;
+	if (full) {
+		j->us *= 1 - (float)CCS_HOST_JITTER_DECAY;
+		if (j->wanted < CCS_HOST_JITTER_FULL_SAMPLES)
+			j->wanted = CCS_HOST_JITTER_FULL_SAMPLES;
+		return;
+	}
 	ccs_jitter_add(&j->rtts, ack->rtt_us);
 	j->wanted -= j->wanted > 0;
-	if (full)
-		j->us *= 1 - (float)CCS_HOST_JITTER_DECAY;
-	else if (j->wanted == 0)
+	if (j->wanted == 0)
 		j->us = fmaxf(j->us, (float)ccs_jitter_us(&j->rtts));
 }
 
