@@ -4,6 +4,8 @@
 # that a work request crosses from one component to another without a call.
 ccs_core_sources = \
 	libshim/base/cacheline.h \
+	libshim/base/document.c \
+	libshim/base/document.h \
 	libshim/base/elf.c \
 	libshim/base/elf.h \
 	libshim/base/elf_needed.c \
@@ -59,8 +61,6 @@ ccs_core_sources = \
 	libshim/config/check_cc.h \
 	libshim/config/conf.c \
 	libshim/config/conf.h \
-	libshim/config/document.c \
-	libshim/config/document.h \
 	libshim/config/filename.c \
 	libshim/config/filename.h \
 	libshim/config/container.c \

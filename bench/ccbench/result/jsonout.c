@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "config/document.h"
+#include "base/document.h"
 #include "jsoncopy.h"
 #include "report.h"
 #include "rows.h"

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "config/document.h"
+#include "base/document.h"
 #include "config/filename.h"
 #include "config/job.h"
 #include "observe/log.h"

@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "cc/cc.h"
 #include "config/check_cc.h"
-#include "config/document.h"
+#include "base/document.h"
 #include "tools/ccshim/ccshim.h"
 #include "tools/ccshim/preload.h"
 #include "tools/ccshim/run/run_options.h"

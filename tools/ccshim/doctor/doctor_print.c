@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "config/document.h"
+#include "base/document.h"
 #include "tools/ccshim/terminal.h"
 
 enum { WIDTH = 80 };

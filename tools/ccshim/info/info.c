@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "config/check_cc.h"
-#include "config/document.h"
+#include "base/document.h"
 #include "tools/ccshim/ccshim.h"
 #include "tools/ccshim/path_options.h"
 

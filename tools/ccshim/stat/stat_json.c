@@ -3,7 +3,7 @@
 #include "stat.h"
 
 #include "base/json.h"
-#include "config/document.h"
+#include "base/document.h"
 
 static void write_rtt(struct ccs_json *j, const struct ccs_stats_rtt *rtt)
 {
