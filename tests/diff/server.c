@@ -2,6 +2,7 @@
 /* Processes that run programs behind one shim or none; see server.h. */
 #include "server.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,14 +128,12 @@ static bool full_write(int fd, const void *from, size_t len)
 	return true;
 }
 
-static bool exchange(struct server *s, const uint8_t *program, size_t len, bool trace)
+static bool receive(struct server *s)
 {
-	const uint32_t head = (uint32_t)len | (trace ? TRACE : 0);
 	bool last;
 	uint32_t back;
 
-	if (!full_write(s->to, &head, sizeof(head)) || !full_write(s->to, program, len) ||
-	    !full_read(s->from, &back, sizeof(back)))
+	if (!full_read(s->from, &back, sizeof(back)))
 		return false;
 	last = back & LAST;
 	back &= ~LAST;
@@ -152,14 +151,23 @@ static bool exchange(struct server *s, const uint8_t *program, size_t len, bool 
 	return true;
 }
 
-const char *server_ask(struct server *s, const uint8_t *program, size_t len, bool trace)
+void server_request(struct server *s, const uint8_t *program, size_t len, bool trace)
+{
+	const uint32_t head = (uint32_t)len | (trace ? TRACE : 0);
+
+	if (!s->pid)
+		start(s);
+	/* if it has died, there is no answer either */
+	if (full_write(s->to, &head, sizeof(head)))
+		full_write(s->to, program, len);
+}
+
+const char *server_answer(struct server *s)
 {
 	static char died[64];
 	int status = 0;
 
-	if (!s->pid)
-		start(s);
-	if (exchange(s, program, len, trace))
+	if (receive(s))
 		return s->text;
 	close(s->to);
 	close(s->from);
@@ -169,6 +177,12 @@ const char *server_ask(struct server *s, const uint8_t *program, size_t len, boo
 		 WIFSIGNALED(status) ? WTERMSIG(status) : 0,
 		 WIFEXITED(status) ? WEXITSTATUS(status) : 0);
 	return died;
+}
+
+const char *server_ask(struct server *s, const uint8_t *program, size_t len, bool trace)
+{
+	server_request(s, program, len, trace);
+	return server_answer(s);
 }
 
 static bool answer(const uint8_t *program, uint32_t head)
@@ -199,6 +213,7 @@ int server_main(char **argv)
 	uint32_t head;
 
 	rig_exec(argv, NULL);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30); /* each program allocates the same memory again */
 	virtual_feedback();
 	mutant_choose(argv[2] ? argv[2] : "");
 	while (full_read(0, &head, sizeof(head)) && (head & ~TRACE) <= sizeof(program) &&

@@ -30,6 +30,9 @@ extern const struct setting settings[]; /* the first without a shim; ends in a N
  * a trace the steps come first.
  */
 const char *server_ask(struct server *s, const uint8_t *program, size_t len, bool trace);
+/* The same in two parts, so that several servers run a program at the same time. */
+void server_request(struct server *s, const uint8_t *program, size_t len, bool trace);
+const char *server_answer(struct server *s);
 /* Let it end, without waiting: some settings take seconds to end. Then stop it. */
 void server_hang_up(struct server *s);
 void server_stop(struct server *s);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "coroutine.h"
 #include "feedback/shm.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -25,22 +26,23 @@ enum { TASKS = 8, A_LOOK = 20, ROUND = 1000000000, SPURIOUS = 100000, SLOTS = 25
 static struct task {
 	void *(*main)(void *);
 	void *arg;
-	sem_t go;
-	const pthread_cond_t *on;        /* the thread waits for it, or until then */
+	struct coroutine *coroutine;
+	const void *on;                  /* the thread waits for it, or until then */
 	uint64_t until;
 } tasks[TASKS];
 static int ntasks;
-static sem_t back;
 static bool on;
 static uint64_t now_ns = 1000ull * ROUND;
 static _Thread_local struct task *self;
 static struct ccs_shm *region;
 static bool with_feedback;
 
-static void *next(const char *name)
-{
-	return dlsym(RTLD_NEXT, name);
-}
+#define REAL(function) ({ \
+	static __typeof__(function) *real_function; \
+	if (!real_function) \
+		real_function = (__typeof__(function) *)dlsym(RTLD_NEXT, #function); \
+	real_function; \
+})
 
 /* Reading the clock takes time, so that a loop that waits for the time ends. */
 EXPORT int clock_gettime(clockid_t id, struct timespec *ts)
@@ -65,54 +67,58 @@ EXPORT int memfd_create(const char *name, unsigned int flags)
 	return fd;
 }
 
+/* Where close() is not libc's own, the shim's threads share this process's descriptor table: a
+ * coroutine must not leave it, as it runs in the program's thread. */
+EXPORT int close(int fd)
+{
+	return (int)syscall(SYS_close, fd);
+}
+
 struct ccs_shm *virtual_region(void)
 {
 	return region;
 }
 
-/* Return to the thread that let this one run. Returns when this thread may run again. */
-static void rest(struct task *t, const pthread_cond_t *cond, uint64_t until)
+/* Return to what let this thread run. Returns when it may run again. */
+static void rest(struct task *t, const void *object, uint64_t until)
 {
-	t->on = cond;
+	t->on = object;
 	t->until = until;
-	sem_post(&back);
-	sem_wait(&t->go);
+	self = NULL; /* coroutines may wait for semaphores */
+	coroutine_suspend(t->coroutine);
+	self = t;
 }
 
-static void *begin(void *arg)
+static void begin(void *arg)
 {
-	self = arg;
-	sem_wait(&self->go);
-	self->main(self->arg);
-	rest(self, NULL, UINT64_MAX); /* forever */
-	return NULL;
+	struct task *t = arg;
+
+	self = t;
+	t->main(t->arg);
+	rest(t, NULL, UINT64_MAX); /* forever */
 }
 
 EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *),
 			  void *arg)
 {
-	int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
-		(int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))
-		next("pthread_create");
-	struct task *t;
+	struct task *t = &tasks[ntasks];
+	int rc;
 
 	if (!on)
-		return real(thread, attr, fn, arg);
+		return REAL(pthread_create)(thread, attr, fn, arg);
 	if (ntasks == TASKS)
 		return EAGAIN;
-	t = &tasks[ntasks++];
 	*t = (struct task){ .main = fn, .arg = arg };
-	sem_init(&t->go, 0, 0);
-	return real(thread, attr, begin, t);
+	rc = coroutine_create(&t->coroutine, thread, attr, begin, t);
+	ntasks += !rc;
+	return rc;
 }
 
 static void run_woken(void)
 {
 	for (int i = 0; i < ntasks; i++)
-		while (tasks[i].until <= now_ns) {
-			sem_post(&tasks[i].go);
-			sem_wait(&back);
-		}
+		while (tasks[i].until <= now_ns)
+			coroutine_resume(tasks[i].coroutine);
 }
 
 /* Equal for equal times within a program, and for all QPs, whichever slot each has. */
@@ -144,11 +150,7 @@ void virtual_pass(uint64_t ns)
 /* A multiple of a second, so that a program finds the same phase of any timer wheel each time. */
 void virtual_start(void)
 {
-	static bool again;
-
-	if (!again)
-		sem_init(&back, 0, 0);
-	again = on = true;
+	on = true;
 	now_ns = (now_ns / ROUND + 100) * ROUND;
 }
 
@@ -172,6 +174,11 @@ static int wait_here(pthread_mutex_t *mutex)
 	return 0;
 }
 
+static uint64_t ns_of(const struct timespec *ts)
+{
+	return (uint64_t)ts->tv_sec * ROUND + (uint64_t)ts->tv_nsec;
+}
+
 static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t until)
 {
 	if (!self)
@@ -184,66 +191,77 @@ static int wait_until(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t unt
 
 EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-	int (*real)(pthread_cond_t *, pthread_mutex_t *) =
-		(int (*)(pthread_cond_t *, pthread_mutex_t *))next("pthread_cond_wait");
-
-	return on ? wait_until(cond, mutex, UINT64_MAX) : real(cond, mutex);
+	return on ? wait_until(cond, mutex, UINT64_MAX) : REAL(pthread_cond_wait)(cond, mutex);
 }
 
 EXPORT int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 				  const struct timespec *ts)
 {
-	int (*real)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *) =
-		(int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))
-		next("pthread_cond_timedwait");
-
-	return on ? wait_until(cond, mutex, (uint64_t)ts->tv_sec * ROUND + (uint64_t)ts->tv_nsec)
-		  : real(cond, mutex, ts);
+	return on ? wait_until(cond, mutex, ns_of(ts)) : REAL(pthread_cond_timedwait)(cond, mutex, ts);
 }
 
-EXPORT int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
-				  const struct timespec *ts)
+/* Only threads of the shim wait for semaphores. */
+static int wait_for_post(sem_t *sem, uint64_t until)
 {
-	int (*real)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *) =
-		(int (*)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *))
-		next("pthread_cond_clockwait");
+	if (sem_trywait(sem) == 0)
+		return 0;
+	rest(self, sem, until);
+	return sem_trywait(sem);
+}
 
-	return on ? wait_until(cond, mutex, (uint64_t)ts->tv_sec * ROUND + (uint64_t)ts->tv_nsec)
-		  : real(cond, mutex, clock, ts);
+EXPORT int sem_wait(sem_t *sem)
+{
+	return on && self ? wait_for_post(sem, UINT64_MAX) : REAL(sem_wait)(sem);
+}
+
+EXPORT int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *ts)
+{
+	return on && self ? wait_for_post(sem, ns_of(ts)) : REAL(sem_clockwait)(sem, clock, ts);
+}
+
+EXPORT int nanosleep(const struct timespec *ts, struct timespec *left)
+{
+	const uint64_t ns = ns_of(ts);
+
+	if (!on)
+		return REAL(nanosleep)(ts, left);
+	if (self)
+		now_ns += ns; /* it may have locks, unlike the program */
+	else
+		virtual_pass(ns);
+	return 0;
 }
 
 /* A message from another process arrives after the whole timeout has passed. */
 EXPORT int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *ts, const sigset_t *mask)
 {
-	int (*real)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *) =
-		(int (*)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *))
-		next("ppoll");
-
 	if (!on || !self)
-		return real(fds, n, ts, mask);
-	rest(self, NULL, now_ns + (uint64_t)ts->tv_sec * ROUND + (uint64_t)ts->tv_nsec);
-	return real(fds, n, &(struct timespec){ 0 }, mask);
+		return REAL(ppoll)(fds, n, ts, mask);
+	rest(self, NULL, now_ns + ns_of(ts));
+	return REAL(ppoll)(fds, n, &(struct timespec){ 0 }, mask);
 }
 
-static void wake(const pthread_cond_t *cond)
+static void wake(const void *object)
 {
 	for (int i = 0; i < ntasks; i++)
-		if (tasks[i].on == cond)
+		if (tasks[i].on == object)
 			tasks[i].until = 0;
 }
 
 EXPORT int pthread_cond_signal(pthread_cond_t *cond)
 {
-	int (*real)(pthread_cond_t *) = (int (*)(pthread_cond_t *))next("pthread_cond_signal");
-
 	wake(cond);
-	return real(cond);
+	return REAL(pthread_cond_signal)(cond);
 }
 
 EXPORT int pthread_cond_broadcast(pthread_cond_t *cond)
 {
-	int (*real)(pthread_cond_t *) = (int (*)(pthread_cond_t *))next("pthread_cond_broadcast");
-
 	wake(cond);
-	return real(cond);
+	return REAL(pthread_cond_broadcast)(cond);
+}
+
+EXPORT int sem_post(sem_t *sem)
+{
+	wake(sem);
+	return REAL(sem_post)(sem);
 }

@@ -3,8 +3,8 @@
 #define CCS_TESTS_VIRTUAL_H
 /*
  * Virtual time for the whole process: clock_gettime() returns it, and threads that are started
- * meanwhile run only when virtual_pass() lets them, one at a time, until they wait for a
- * condition. So the pacer thread depends only on the program. A caller must not hold locks of
+ * meanwhile run only when virtual_pass() lets them, one at a time, until they wait for
+ * something. So the pacer thread depends only on the program. A caller must not hold locks of
  * these threads while time passes.
  */
 #include <stdbool.h>

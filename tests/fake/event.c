@@ -31,9 +31,11 @@ void fake_queue_close(struct fake_queue *q)
 	close(q->fd);
 }
 
+/* A device raises it, not the thread that posts: that is no cancellation point. */
 void fake_queue_add(struct fake_queue *q, const struct fake_event *event)
 {
 	struct fake_event *e = malloc(sizeof(*e));
+	int state;
 
 	if (!e)
 		abort();
@@ -41,8 +43,10 @@ void fake_queue_add(struct fake_queue *q, const struct fake_event *event)
 	e->next = NULL;
 	*q->end = e;
 	q->end = &e->next;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (eventfd_write(q->fd, 1))
 		abort();
+	pthread_setcancelstate(state, NULL);
 }
 
 static bool is_about(const struct fake_event *e, const void *object)

@@ -6,6 +6,7 @@
  * device for tests.
  */
 #include <pthread.h>
+#include <semaphore.h>
 
 #include "fake.h"
 
@@ -113,7 +114,7 @@ struct fake_srq {
 
 /* A batch of the extended posting interface; see wr.c. */
 struct fake_batch {
-	pthread_mutex_t lock;            /* wr_start to wr_complete or wr_abort */
+	sem_t lock;                      /* of no thread: another may end the batch, as of mlx5 */
 	struct fake_wqe *wqe;            /* one more entry than the send queue */
 	uint32_t used;
 	int error;                       /* the first one, returned by wr_complete */
