@@ -82,15 +82,17 @@ german() {
   export LOCPATH=$dir
 }
 
-# make_check BUILD WRAPPER [ARG…]: run make check with WRAPPER in front of each program. The
-# output of a failed one is shown in full.
-make_check() {
+# run_tests BUILD GOAL WRAPPER [ARG…]: make GOAL with WRAPPER in front of each program. The output
+# of a failed one is shown in full.
+run_tests() {
   german
   cd "$builds/$1"
-  make -j"$jobs" check VERBOSE=1 LOG_FLAGS="$time_limit $2" "${@:3}"
+  make -j"$jobs" "$2" VERBOSE=1 LOG_FLAGS="$time_limit $3" "${@:4}"
 }
 
-# The programs of tests/unit, verbs, fake and fuzz: NAME.c that defines tests.
+check_unit() { run_tests gcc check ''; }
+
+# The programs of tests/unit, verbs, fake and fuzz.
 test_programs() {
   local file
   cd "$top"
@@ -99,7 +101,13 @@ test_programs() {
   done
 }
 
-check_unit() { make_check gcc ''; }
+# run_programs BUILD WRAPPER PROGRAM…: build these tests, and what they preload or start, but
+# nothing else, and run them.
+run_programs() {
+  make -C "$builds/$1" -s -j"$jobs" libccshim.la libfakerdma.la tests/verbs/traffic tools/ccshimd/ccshimd \
+    "${@:3}"
+  run_tests "$1" check-TESTS "$2" TESTS="${*:3}"
+}
 
 # Run a million steps of random programs with the shim, half of them on each processor, and half
 # on each of mlx5 and rxe.
@@ -128,21 +136,51 @@ check_grid() {
     --bounds "$top/tests/sim/grid.bounds"
 }
 
+# objects BUILD: what make compiles there, each source once. make may first print that it configures
+# the tree again.
+objects() {
+  # shellcheck disable=SC2016 # make expands it
+  make -C "$builds/$1" -s --eval='list: ; @printf "%s\n" \
+    $(sort $(filter %.o %.lo,$(foreach v,$(filter %_OBJECTS,$(.VARIABLES)),$($v))))' list |
+    awk '!/\.l?o$/ { next } { source = $0; sub(/[^\/]*-/, "", source); sub(/\.l?o$/, "", source) } !seen[source]++'
+}
+
+# clang's front end has all of its warnings. What it compiles runs only with --full.
 check_clang() {
+  local list
   have clang || skip "no clang"
-  check_build clang CC=clang
-  make_check clang ''
+  if [[ -n $full ]]; then
+    check_build clang CC=clang
+    list=$(test_programs)
+    run_tests clang check '' TESTS="$list"
+    return
+  fi
+  configured "$builds/clang-warnings" --enable-werror CC=clang
+  list=$(objects clang-warnings)
+  # shellcheck disable=SC2086 # words are wanted
+  make -s -j"$jobs" CFLAGS=-fsyntax-only $list
 }
 
 check_sanitized() {
-  check_build asan --enable-sanitizer=address,undefined
-  make_check asan '' TESTS="$(test_programs)"
+  local list
+  list=$(test_programs)
+  configured "$builds/asan" --enable-werror --enable-sanitizer=address,undefined
+  # shellcheck disable=SC2086 # words are wanted
+  run_programs asan '' $list
 }
 
-# ThreadSanitizer needs fixed addresses, where address randomisation may place other mappings.
+# Programs with threads, which those that preload the shim have. ThreadSanitizer needs fixed
+# addresses, where address randomisation may place other mappings, and sleeps a second before
+# each program ends, if it may.
 check_threads() {
-  check_build tsan --enable-sanitizer=thread
-  make_check tsan 'setarch -R' TESTS="$(test_programs)"
+  local list
+  cd "$top"
+  list=$({ printf '%s\n' tests/{verbs,fake}/test_*.c; grep -lE 'pthread_|ccs_thread' tests/unit/test_*.c; } |
+    sed 's/\.c$//')
+  configured "$builds/tsan" --enable-werror --enable-sanitizer=thread
+  export TSAN_OPTIONS=atexit_sleep_ms=0
+  # shellcheck disable=SC2086 # words are wanted
+  run_programs tsan 'setarch -R' $list
 }
 
 # A few tests: of parsers, lists and shared objects. The stack of a thread that runs until the
@@ -151,8 +189,8 @@ check_valgrind() {
   local options=(-q --trace-children=yes --error-exitcode=99 --leak-check=full
     --show-leak-kinds=definite --errors-for-leak-kinds=definite)
   have valgrind || skip "no valgrind"
-  make_check gcc "valgrind ${options[*]}" TESTS="$(
-    printf 'tests/%s ' unit/test_{send_queue,rtt,slow_start,options,log,json,bench_io} verbs/test_{post,split,life,error})"
+  run_programs gcc "valgrind ${options[*]}" \
+    tests/{unit/test_{send_queue,rtt,slow_start,options,log,json,bench_io},verbs/test_{post,split,life,error}}
 }
 
 # Ten minutes of libFuzzer with ASan and UBSan, from the corpus.
@@ -163,9 +201,11 @@ check_fuzz() {
   "$top/tests/fuzz/fuzz" --keep agent 200
 }
 
+# The release builds, and is installed and removed. Its tests are those of the other steps.
 check_dist() {
   cd "$builds/gcc"
-  VERBOSE=1 make -s -j"$jobs" distcheck LOG_FLAGS="$time_limit"
+  make -s -j"$jobs" distcheck check_PROGRAMS= check_LTLIBRARIES= TESTS= \
+    DISTCHECK_CONFIGURE_FLAGS="CFLAGS=-O0 --disable-lto"
   released
 }
 
@@ -215,7 +255,7 @@ installed_files() {
     share/doc/ccshim/deploy/{apptainer.def,cdi.yaml,enroot-hook.sh,kubernetes{,-pod}.yaml,modulefile} \
     share/doc/ccshim/{dcqcn,fabric,hpcc,metrics,operate,rcp,telemetry,tutorial}.md share/doc/ccshim/ccshim.conf.example \
     share/doc/ccshim/metrics/{ccshim.json,ccshim-metrics.service,ccshim-metrics.timer} \
-    share/doc/ccshim/schemas/{ccbench,check,doctor,info,report,stat}.json
+    share/doc/ccshim/schemas/{agent,ccbench{,-matrix},ccfabric-{matrix,run,tune},check,doctor,info,plan,report,stat}.json
   find "$top/docs" -name '*.[1-8]' | { if has_slurm; then cat; else grep -v /spank_ccshim; fi; } |
     sed 's,.*/\(.*\)\.\([1-8]\)$,share/man/man\2/\1.\2,'
 }

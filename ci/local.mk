@@ -11,6 +11,7 @@ EXTRA_DIST += ci/lab.d/common.sh
 EXTRA_DIST += ci/lab.d/guest-init
 EXTRA_DIST += ci/lab.d/inside
 EXTRA_DIST += ci/lab.d/kernel/rxe.patch
+EXTRA_DIST += ci/lab.d/kernel/uml.patch
 EXTRA_DIST += ci/lab.d/kernel/rxe_abi.c
 EXTRA_DIST += ci/lab.d/kernel/rxe_abi.h
 EXTRA_DIST += ci/lab.d/kernel/rxe_abi_fault.c

@@ -16,6 +16,13 @@ mirror() {
     awk '$2 == "main" && $1 ~ /debian\/?$/ { print $1; exit }'
 }
 
+# sources_list SUITE: the lines of sources.list for it and its updates, as an installed Debian has them.
+sources_list() {
+  # shellcheck disable=SC2016 # apt fills these in
+  apt-get indextargets --format 'deb $(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+    grep -E " $1(-updates|-security)? main\$" | sort -u
+}
+
 # base SUITE PACKAGE…: the directory of a Debian with these packages. Not to be written to.
 base() {
   local suite=$1 site dir proxy=()
@@ -178,6 +185,7 @@ check_fresh() {
   # shellcheck disable=SC1091
   suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
   fresh "$root" "$suite" "${build_packages[@]}" "${lab_packages[@]}" "${documents_packages[@]}"
+  sources_list "$suite" >"$root/etc/apt/sources.list"
   release "$root/root/ccshim"
   mkdir -p "$root/root/.cache" "$root/usr/src"
   cp -r "${CCSHIM_LAB_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ccshim-lab}" "$root/root/.cache/ccshim-lab"
@@ -186,8 +194,9 @@ check_fresh() {
   cp "$builds/gcc/.libs/libfakerdma.so" "$root/root"
   # shellcheck disable=SC2016 # in there
   inside "$root" env DEB_BUILD_OPTIONS="nocheck noautodbgsym parallel=$jobs" bash -ec '
-    mkdir -p /dev/shm
+    mkdir -p /dev/shm /dev/pts
     mount -t tmpfs none /dev/shm
+    mount -t devpts none /dev/pts
     apt-get -qq update
     commands="/root/ccshim/tests/docs/commands --full --fake /root/libfakerdma.so"
     $commands --places debian README.md

@@ -10,6 +10,8 @@
 # shellcheck disable=SC2034,SC2154,SC2164
 readonly out=$top/out src=$top/out/src
 export LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH=$PATH:/usr/sbin:/sbin
+# configure, make and libtool start a shell for each file, and dash starts faster than bash.
+[[ ! -x /bin/dash ]] || export CONFIG_SHELL=/bin/dash
 
 # Set width to the columns of the terminal on stdout; 80 if there is none.
 measure_width() {

@@ -53,6 +53,7 @@ uml_build() {
   uml_unpack "$build/src" || fail "cannot unpack $uml_source"
   uml_add_providers "$build/src/drivers/infiniband/sw" "$done_dir" >"$log" 2>&1 ||
     say "  this kernel's rxe gets no other user ABI"
+  uml_add_speed "$build/src" >>"$log" 2>&1 || say "  this kernel's system calls stay slow"
   uml_configure "$build/src" >>"$log" 2>&1 || uml_build_failed "$log"
   uml_compile "$build/src" "$log" || uml_build_failed "$log"
   uml_clock_address "$build/src/linux" >"$done_dir/clock"
@@ -98,6 +99,12 @@ uml_add_providers() {
     file=${file##*/rxe_}
     : >"$2/${file%_queue.c}"
   done
+}
+
+# The patch is for 6.12.
+uml_add_speed() {
+  patch -d "$1" -p0 --dry-run <"$parts/kernel/uml.patch" &&
+    patch -d "$1" -p0 <"$parts/kernel/uml.patch"
 }
 
 uml_configure() {
