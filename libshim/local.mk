@@ -10,12 +10,15 @@ ccs_core_sources = \
 	libshim/base/elf.h \
 	libshim/base/elf_needed.c \
 	libshim/base/elf_needed.h \
+	libshim/base/float_env.h \
 	libshim/base/gid.c \
 	libshim/base/gid.h \
 	libshim/base/hist.c \
 	libshim/base/hist.h \
 	libshim/base/json.c \
 	libshim/base/json.h \
+	libshim/base/keep_open.c \
+	libshim/base/keep_open.h \
 	libshim/base/lock.c \
 	libshim/base/lock.h \
 	libshim/base/number.c \
@@ -61,6 +64,8 @@ ccs_core_sources = \
 	libshim/config/check_cc.h \
 	libshim/config/conf.c \
 	libshim/config/conf.h \
+	libshim/config/environment.c \
+	libshim/config/environment.h \
 	libshim/config/filename.c \
 	libshim/config/filename.h \
 	libshim/config/container.c \
@@ -79,6 +84,8 @@ ccs_core_sources = \
 	libshim/config/request.h \
 	libshim/config/rules.c \
 	libshim/config/rules.h \
+	libshim/config/share.c \
+	libshim/config/share.h \
 	libshim/feedback/agent_client.c \
 	libshim/feedback/agent_client.h \
 	libshim/feedback/agent_conn.c \

@@ -11,6 +11,7 @@
 #include "agent/net/peers.h"
 #include "agent/net/udp.h"
 #include "agent/telemetry/ports.h"
+#include "base/document.h"
 #include "base/json.h"
 
 /* The text must fit into one packet of the UNIX socket. */
@@ -178,7 +179,8 @@ char *ccs_status_text(struct ccs_agent *a, uid_t viewer, size_t *len)
 	ccs_capture_count(a);
 	ccs_json_start(&j, f);
 	ccs_json_object(&j, NULL);
-	ccs_json_uint(&j, "version", CCS_WIRE_VERSION);
+	ccs_document_head(&j, ccs_document_now());
+	ccs_json_uint(&j, "wire_version", CCS_WIRE_VERSION);
 	ccs_json_uint(&j, "pid", (uint64_t)getpid());
 	put_age(&j, "uptime_s", now_ns, a->opened_ns);
 	put_totals(&j, a);

@@ -3,6 +3,7 @@
 #include "base/thread.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -92,16 +93,20 @@ static int create(pthread_t *thread, const cpu_set_t *cpus, void *(*function)(vo
 int ccs_thread_create(pthread_t *thread, void *(*function)(void *), void *arg)
 {
 	const int saved = errno;
+	fenv_t env;
 	sigset_t all, old;
 	int rc;
 
 	if (!given)
 		set_all(&allowed);
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_sigmask(SIG_SETMASK, &all, &old); /* inherited, as the next */
+	fegetenv(&env);
+	fesetenv(FE_DFL_ENV);
 	rc = create(thread, &allowed, function, arg);
 	if (rc == EINVAL) /* it may use none of these CPUs */
 		rc = create(thread, NULL, function, arg);
+	fesetenv(&env);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	errno = saved;
 	return rc;

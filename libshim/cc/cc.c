@@ -31,6 +31,14 @@ const struct ccs_cc_ops *ccs_cc_find(const char *name)
 	return strcmp(name, CCS_CC_AUTO) == 0 ? &ccs_cc_rcp : NULL;
 }
 
+int ccs_cc_find_param(const struct ccs_cc_ops *ops, const char *name)
+{
+	for (unsigned i = 0; i < ops->nparams; i++)
+		if (strcmp(ops->params[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
 const struct ccs_cc_ops *ccs_cc_fallback(const struct ccs_cc_ops *ops)
 {
 	const struct ccs_cc_ops *fallback = ops->fallback ? ccs_cc_find(ops->fallback) : NULL;
@@ -76,8 +84,9 @@ static int parse_value(const struct ccs_cc_param *param, const char *text, doubl
 		return fail(err, len, "'%s' is no %s", text, param->name);
 	}
 	if (ccs_parse_unit(text, ccs_unit_named(param->unit), value))
-		return fail(err, len, "'%s' is not a value for %s%s%s", text, param->name,
-			    *param->unit ? " in " : "", param->unit);
+		return fail(err, len, "'%s' is not a value for %s%s%s; allowed: %g to %g", text,
+			    param->name, *param->unit ? " in " : "", param->unit, param->min,
+			    param->max);
 	if (*value < param->min || *value > param->max)
 		return fail(err, len, "%s=%s is outside %g to %g%s%s", param->name, text,
 			    param->min, param->max, *param->unit ? " " : "", param->unit);
@@ -88,14 +97,15 @@ static int parse_param(const struct ccs_cc_ops *ops, char *item, double *given,
 		       char *err, size_t len)
 {
 	char *eq = strchr(item, '=');
+	int i;
 
 	if (!eq)
 		return fail(err, len, "'%s' is not param=value", item);
 	*eq = '\0';
-	for (unsigned i = 0; i < ops->nparams; i++)
-		if (strcmp(ops->params[i].name, item) == 0)
-			return parse_value(&ops->params[i], eq + 1, &given[i], err, len);
-	return fail(err, len, "algorithm %s has no parameter '%s'", ops->name, item);
+	i = ccs_cc_find_param(ops, item);
+	if (i < 0)
+		return fail(err, len, "algorithm %s has no parameter '%s'", ops->name, item);
+	return parse_value(&ops->params[i], eq + 1, &given[i], err, len);
 }
 
 struct ccs_cc_spec ccs_cc_default_spec(const struct ccs_cc_ops *ops)
@@ -158,14 +168,11 @@ int ccs_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t e
 
 bool ccs_cc_set_default_choice(struct ccs_cc_spec *spec, const char *param, const char *choice)
 {
+	const int i = ccs_cc_find_param(spec->ops, param);
 	char err[128];
 
-	for (unsigned i = 0; i < spec->ops->nparams; i++)
-		if (strcmp(spec->ops->params[i].name, param) == 0)
-			return spec->ops->params[i].choices && isnan(spec->given[i]) &&
-			       !parse_value(&spec->ops->params[i], choice, &spec->given[i], err,
-					    sizeof(err));
-	return false;
+	return i >= 0 && spec->ops->params[i].choices && isnan(spec->given[i]) &&
+	       !parse_value(&spec->ops->params[i], choice, &spec->given[i], err, sizeof(err));
 }
 
 void ccs_cc_repath(struct ccs_cc *cc, const struct ccs_cc_path *path)
@@ -180,9 +187,10 @@ void ccs_cc_repath(struct ccs_cc *cc, const struct ccs_cc_path *path)
 
 void ccs_cc_limit(struct ccs_cc *cc, double max_rate)
 {
-	for (unsigned i = 0; i < cc->ops->nparams; i++)
-		if (strcmp(cc->ops->params[i].name, "max_rate") == 0)
-			cc->param[i] = fmin(cc->param[i], max_rate);
+	const int i = ccs_cc_find_param(cc->ops, "max_rate");
+
+	if (i >= 0)
+		cc->param[i] = fmin(cc->param[i], max_rate);
 }
 
 void ccs_cc_set_rate(struct ccs_cc *cc, double rate)
@@ -217,16 +225,16 @@ void ccs_cc_switch(struct ccs_cc *cc, const struct ccs_cc_spec *spec,
 
 double ccs_cc_min_rate(const struct ccs_cc *cc)
 {
-	for (unsigned i = 0; i < cc->ops->nparams; i++)
-		if (strcmp(cc->ops->params[i].name, "min_rate") == 0)
-			return cc->param[i];
-	return 0;
+	const int i = ccs_cc_find_param(cc->ops, "min_rate");
+
+	return i < 0 ? 0 : cc->param[i];
 }
 
 const char *ccs_cc_variant(const struct ccs_cc *cc)
 {
-	for (unsigned i = 0; i < cc->ops->nparams; i++)
-		if (cc->ops->params[i].choices && strcmp(cc->ops->params[i].name, "variant") == 0)
-			return cc->ops->params[i].choices[(unsigned)cc->param[i]];
-	return "";
+	const int i = ccs_cc_find_param(cc->ops, "variant");
+
+	if (i < 0 || !cc->ops->params[i].choices)
+		return "";
+	return cc->ops->params[i].choices[(unsigned)cc->param[i]];
 }

@@ -38,6 +38,9 @@ bool ccs_cc_is_auto(const char *text);
 /* NULL if there is none of that name. */
 const struct ccs_cc_ops *ccs_cc_find(const char *name);
 
+/* The index of that parameter; -1: there is none. */
+int ccs_cc_find_param(const struct ccs_cc_ops *ops, const char *name);
+
 /* The algorithm that replaces this one while the feedback that it needs is missing. */
 const struct ccs_cc_ops *ccs_cc_fallback(const struct ccs_cc_ops *ops);
 

@@ -58,6 +58,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 /* The drain period in base RTTs: a flow without competitors must lose little by drains. */
 #define DRAIN_BASES 8
 #define GAIN 0.1                 /* of Copa's steps, at a distance from the target of */
+#define MOST_VELOCITY 1e6        /* beyond any window; it would double to infinity */
 #define NEAR 4                   /* so many shares of the queue; in proportion below it */
 #define JITTER_SAMPLES 16        /* that its average is of */
 #define BATCH_SEGMENTS 32.0      /* that the average share of batches is of */
@@ -310,7 +311,7 @@ static bool judge(struct ccs_cc *cc, struct copa *c, double target, double now_u
 		return true;
 	}
 	c->far = target > 2 * c->cwnd ? c->far + 1 : 0;
-	c->velocity = c->far > 1 ? 2 * c->velocity : 1;
+	c->velocity = c->far > 1 ? ccs_min(2 * c->velocity, MOST_VELOCITY) : 1;
 	return false;
 }
 

@@ -5,15 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/suggest.h"
 #include "config/plugin.h"
 
-static const struct ccs_cc_param *find_param(const struct ccs_cc_ops *ops, const char *name)
+void ccs_offer_params(struct ccs_suggestion *near, const struct ccs_cc_ops *ops)
 {
 	for (unsigned i = 0; i < ops->nparams; i++)
-		if (strcmp(ops->params[i].name, name) == 0)
-			return &ops->params[i];
-	return NULL;
+		ccs_suggest_offer(near, ops->params[i].name);
 }
 
 static void hint_algorithm(const char *word, char *hint, size_t len)
@@ -55,20 +52,19 @@ static void hint_param(const struct ccs_cc_ops *ops, char *items, char *hint, si
 
 	while (!*hint && (item = strsep(&items, ","))) {
 		char *value = strchr(item, '=');
-		const struct ccs_cc_param *param;
 		struct ccs_suggestion near;
+		int i;
 
 		if (!value)
 			return;
 		*value++ = '\0';
-		param = find_param(ops, item);
-		if (param && param->choices)
-			hint_choice(param, value, hint, len);
-		if (param)
+		i = ccs_cc_find_param(ops, item);
+		if (i >= 0 && ops->params[i].choices)
+			hint_choice(&ops->params[i], value, hint, len);
+		if (i >= 0)
 			continue;
 		near = ccs_suggest_for(item);
-		for (unsigned i = 0; i < ops->nparams; i++)
-			ccs_suggest_offer(&near, ops->params[i].name);
+		ccs_offer_params(&near, ops);
 		ccs_suggest_hint(&near, hint, len);
 		return;
 	}
@@ -89,13 +85,11 @@ static int find_partner(const struct ccs_cc_ops *ops, const char *name, const ch
 {
 	const char *at = strstr(name, from);
 	char other[64];
-	const struct ccs_cc_param *param;
 
 	if (!at)
 		return -1;
 	snprintf(other, sizeof(other), "%.*s%s%s", (int)(at - name), name, to, at + strlen(from));
-	param = find_param(ops, other);
-	return param ? (int)(param - ops->params) : -1;
+	return ccs_cc_find_param(ops, other);
 }
 
 /* A given minimum above its given maximum is a mistake for every algorithm. */

@@ -9,11 +9,12 @@
 
 #include "base/suggest.h"
 #include "config/conf.h"
+#include "config/environment.h"
 #include "config/options.h"
 #include "config/rules.h"
 
 #define SYSTEM_FILE CCS_SYSCONFDIR "/ccshim.conf"
-#define PREFIX "CCSHIM_"
+#define PREFIX CCS_ENVIRONMENT_PREFIX
 
 struct load {
 	struct ccs_rules *rules;
@@ -54,10 +55,10 @@ static bool is_repeated(const struct load *l, const struct ccs_setting *s)
 	return false;
 }
 
-/* True if the section applies to other programs only. */
-static bool is_for_other_program(const struct load *l, struct ccs_match match)
+/* True if the section applies to other processes only. */
+static bool is_for_other_process(const struct load *l, struct ccs_match match)
 {
-	match.keys &= CCS_MATCH_APP;
+	match.keys &= l->subject->known & CCS_MATCH_PROCESS;
 	return !ccs_match_matches(&match, l->subject);
 }
 
@@ -65,7 +66,7 @@ static bool is_for_other_program(const struct load *l, struct ccs_match match)
 static void handle_item(void *arg, const struct ccs_conf_item *item)
 {
 	struct load *l = arg;
-	const struct ccs_setting s = {
+	struct ccs_setting s = {
 		.opt = ccs_opt_find(item->name),
 		.source = l->source,
 		.section = item->section,
@@ -75,12 +76,14 @@ static void handle_item(void *arg, const struct ccs_conf_item *item)
 	};
 	char err[512];
 
+	/* A share is decided here, once for all queue pairs. */
+	s.match.keys &= ~(l->subject->known & CCS_MATCH_SHARE);
 	if (ccs_options_set(&l->scratch, item->name, item->value, err, sizeof(err)))
 		complain(l, "%s: %s", item->where, err);
 	else if ((item->match.keys & CCS_MATCH_QP) && !s.opt->per_qp)
 		complain(l, "%s: %s applies to the whole process; set it before all sections or "
-			 "in one with the key app only", item->where, item->name);
-	else if (item->bad || is_for_other_program(l, item->match))
+			 "in one with the keys app and share only", item->where, item->name);
+	else if (item->bad || is_for_other_process(l, item->match))
 		return;
 	else if (is_repeated(l, &s))
 		complain(l, "%s: %s is set twice in this section; the first value is used",
@@ -120,8 +123,8 @@ static void read_file(struct load *l, const char *path, bool is_named)
 
 static void read_user_file(struct load *l)
 {
-	const char *named = secure_getenv(PREFIX "CONFIG");
-	const char *dir = secure_getenv("XDG_CONFIG_HOME"), *below = "";
+	const char *named = ccs_environment_get(PREFIX "CONFIG");
+	const char *dir = ccs_environment_get("XDG_CONFIG_HOME"), *below = "";
 	char path[1024];
 
 	if (named) {
@@ -130,7 +133,7 @@ static void read_user_file(struct load *l)
 		return;
 	}
 	if (!dir || *dir != '/') { /* the XDG specification says to ignore a relative path */
-		dir = secure_getenv("HOME");
+		dir = ccs_environment_get("HOME");
 		below = "/.config";
 	}
 	if (dir && *dir &&
@@ -186,9 +189,10 @@ static void complain_unknown(struct load *l, const char *name, size_t len)
 		 near.best ? "; did you mean " PREFIX : "", best, near.best ? "?" : "");
 }
 
-/* setting is the text after the prefix: NAME=value. */
-static void parse_variable(struct load *l, const char *setting)
+static void parse_variable(void *arg, const char *variable)
 {
+	struct load *l = arg;
+	const char *setting = variable + sizeof(PREFIX) - 1;
 	const size_t len = strcspn(setting, "=");
 	const struct ccs_opt *opt = option_of_variable(setting, len);
 	char err[512];
@@ -204,9 +208,9 @@ static void parse_variable(struct load *l, const char *setting)
 					      .value = setting + len + 1 });
 }
 
-int ccs_rules_load(struct ccs_rules *r, const char *app, ccs_opt_complain *complain_to, void *arg)
+int ccs_rules_load(struct ccs_rules *r, const struct ccs_match_subject *process,
+		   ccs_opt_complain *complain_to, void *arg)
 {
-	const struct ccs_match_subject subject = { .known = CCS_MATCH_APP, .app = app };
 	/* not on the stack: an application's thread may have little */
 	struct load *l = calloc(1, sizeof(*l));
 	int complaints;
@@ -215,7 +219,7 @@ int ccs_rules_load(struct ccs_rules *r, const char *app, ccs_opt_complain *compl
 	if (!l)
 		return -1;
 	l->rules = r;
-	l->subject = &subject;
+	l->subject = process;
 	l->complain = complain_to;
 	l->arg = arg;
 	l->source = CCS_FROM_SYSTEM_FILE;
@@ -223,9 +227,7 @@ int ccs_rules_load(struct ccs_rules *r, const char *app, ccs_opt_complain *compl
 	if (!getauxval(AT_SECURE)) {
 		l->source = CCS_FROM_USER_FILE;
 		read_user_file(l);
-		for (char **e = environ; e && *e; e++)
-			if (strncmp(*e, PREFIX, sizeof(PREFIX) - 1) == 0)
-				parse_variable(l, *e + sizeof(PREFIX) - 1);
+		ccs_environment_each(parse_variable, l);
 	}
 	complaints = l->no_memory ? -1 : l->complaints;
 	free(l);
@@ -239,7 +241,7 @@ int ccs_options_load_as(const char *app, struct ccs_options *o, ccs_opt_complain
 {
 	const struct ccs_match_subject subject = { .known = CCS_MATCH_APP, .app = app };
 	struct ccs_rules rules;
-	int complaints = ccs_rules_load(&rules, app, complain_to, arg);
+	int complaints = ccs_rules_load(&rules, &subject, complain_to, arg);
 
 	complaints += ccs_rules_resolve(&rules, &subject, o, NULL, complain_to, arg);
 	ccs_rules_free(&rules);

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/suggest.h"
 
 #define SYNTAX "expected [app \"GLOB\"], [peer ADDRESS/BITS], [device GLOB], [port N], " \
-	       "[dscp N], [sl N], or several of these in one section"
+	       "[dscp N], [sl N], [share N%%], or several of these in one section"
 
 /* Parse decimal digits only; -1: other characters, or the number is too high. */
 static int parse_small_number(const char *text, int max)
@@ -63,6 +64,17 @@ static int parse_number(unsigned *number, const char *value, int max)
 	return n < 0 ? -1 : 0;
 }
 
+static int parse_share(double *share, const char *value)
+{
+	const char *end;
+	const double percent = ccs_strtod(value, &end);
+
+	if (end == value || strcmp(end, "%") || !(percent > 0 && percent <= 100))
+		return -1;
+	*share = percent;
+	return 0;
+}
+
 static const struct key {
 	const char *name;
 	enum ccs_match_key key;
@@ -74,6 +86,7 @@ static const struct key {
 	{ "port", CCS_MATCH_PORT, "a port, 1 to 255" },
 	{ "dscp", CCS_MATCH_DSCP, "a DSCP, 0 to 63" },
 	{ "sl", CCS_MATCH_SL, "a service level, 0 to 15" },
+	{ "share", CCS_MATCH_SHARE, "a percentage such as 10% or 0.5%, above 0% and up to 100%" },
 };
 enum { KEYS = sizeof(keys) / sizeof(*keys) };
 
@@ -100,6 +113,7 @@ static int parse_value(struct ccs_match *m, enum ccs_match_key key, const char *
 	case CCS_MATCH_DEVICE: return parse_glob(m->device, value);
 	case CCS_MATCH_PORT: return parse_number(&m->port, value, 255) || !m->port ? -1 : 0;
 	case CCS_MATCH_DSCP: return parse_number(&m->dscp, value, 63);
+	case CCS_MATCH_SHARE: return parse_share(&m->share, value);
 	default: return parse_number(&m->sl, value, 15);
 	}
 }
@@ -218,5 +232,6 @@ bool ccs_match_matches(const struct ccs_match *m, const struct ccs_match_subject
 	       (!(m->keys & CCS_MATCH_DEVICE) || fnmatch(m->device, subject->device, 0) == 0) &&
 	       (!(m->keys & CCS_MATCH_PORT) || m->port == subject->port) &&
 	       (!(m->keys & CCS_MATCH_DSCP) || m->dscp == subject->dscp) &&
-	       (!(m->keys & CCS_MATCH_SL) || m->sl == subject->sl);
+	       (!(m->keys & CCS_MATCH_SL) || m->sl == subject->sl) &&
+	       (!(m->keys & CCS_MATCH_SHARE) || subject->place <= m->share);
 }

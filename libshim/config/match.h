@@ -7,6 +7,7 @@
  *	[app "ib_write_*"]
  *	[peer 10.0.0.0/24]
  *	[device mlx5_1 port 2 dscp 26]
+ *	[share 10%]
  *
  * No allocation and no stdio streams: this runs inside an application.
  */
@@ -21,6 +22,8 @@ enum ccs_match_key {
 	CCS_MATCH_PORT = 1 << 3,
 	CCS_MATCH_DSCP = 1 << 4,
 	CCS_MATCH_SL = 1 << 5,
+	CCS_MATCH_SHARE = 1 << 6,
+	CCS_MATCH_PROCESS = CCS_MATCH_APP | CCS_MATCH_SHARE,
 	CCS_MATCH_QP = CCS_MATCH_PEER | CCS_MATCH_DEVICE | CCS_MATCH_PORT | CCS_MATCH_DSCP |
 		       CCS_MATCH_SL,     /* not known without a queue pair */
 };
@@ -31,6 +34,7 @@ struct ccs_match {
 	uint8_t peer[16];                /* IPv4 as ::ffff:a.b.c.d */
 	unsigned peer_bits;              /* length of the prefix */
 	unsigned port, dscp, sl;
+	double share;                    /* percent of the processes */
 	char text[128];                  /* as in the file */
 };
 
@@ -39,6 +43,7 @@ struct ccs_match_subject {
 	const char *app, *device;
 	uint8_t peer[16];                /* GID */
 	unsigned port, dscp, sl;
+	double place;                    /* among all processes, see config/share.h */
 	unsigned known;                  /* enum ccs_match_key */
 };
 

@@ -122,10 +122,10 @@ const struct ccs_opt ccs_opt_table[] = {
 		 "length of that segment only. Requires split=y." },
 	{ .name = "linger", .type = CCS_OPT_TIME, .def = "10ms", .min = 0, .max = 1e7,
 	  QP_AT(linger),
-	  .doc = "How long ibv_destroy_qp and ibv_modify_qp to ERR wait at most for requests "
-		 "that were held back: these are posted at once, and waited for as long as "
-		 "they have been held back, so that a program's last messages arrive. With 0, "
-		 "they are lost." },
+	  .doc = "How long ibv_destroy_qp, ibv_modify_qp to ERR and exit wait at most for "
+		 "requests that were held back: these are posted at once, and waited for as "
+		 "long as they have been held back, so that a program's last messages arrive. "
+		 "With 0, they are lost." },
 	{ .name = "hw_timestamps", .type = CCS_OPT_BOOL, .def = "y", AT(hw_timestamps),
 	  .doc = "Whether RTTs are measured with the completion timestamps of devices that "
 		 "have them. Set n to compare, or if a device's clock is faulty; completions "
@@ -199,7 +199,7 @@ static const struct number_type {
 	enum ccs_unit unit;
 	const char *name, *example;
 } numbers[] = {
-	[CCS_OPT_RATE] = { CCS_UNIT_RATE, "rate", "10g or 400mbit" },
+	[CCS_OPT_RATE] = { CCS_UNIT_RATE, "rate", "10g or 400mbit (bits per second)" },
 	[CCS_OPT_BYTES] = { CCS_UNIT_BYTES, "size", "64k or 1m" },
 	[CCS_OPT_TIME] = { CCS_UNIT_TIME, "time", "50us or 1ms" },
 };
@@ -237,10 +237,21 @@ static char *join(const char *const *words, char *buf, size_t len)
 	return buf;
 }
 
+/* Of a number. */
+static char *format_range(const struct ccs_opt *opt, char *buf, size_t len)
+{
+	const enum ccs_unit unit = numbers[opt->type].unit;
+	char min[CCS_UNIT_LEN], max[CCS_UNIT_LEN];
+
+	snprintf(buf, len, "%s to %s%s", ccs_format_unit(opt->min, unit, min, sizeof(min)),
+		 ccs_format_unit(opt->max, unit, max, sizeof(max)),
+		 takes_auto(opt) ? ", or auto" : "");
+	return buf;
+}
+
 char *ccs_opt_values(const struct ccs_opt *opt, char *buf, size_t len)
 {
-	char min[CCS_UNIT_LEN], max[CCS_UNIT_LEN];
-	const struct number_type *number;
+	char range[100];
 
 	switch (opt->type) {
 	case CCS_OPT_BOOL:
@@ -252,11 +263,8 @@ char *ccs_opt_values(const struct ccs_opt *opt, char *buf, size_t len)
 		snprintf(buf, len, "text");
 		return buf;
 	default:
-		number = &numbers[opt->type];
-		snprintf(buf, len, "%s, %s to %s%s", number->name,
-			 ccs_format_unit(opt->min, number->unit, min, sizeof(min)),
-			 ccs_format_unit(opt->max, number->unit, max, sizeof(max)),
-			 takes_auto(opt) ? ", or auto" : "");
+		snprintf(buf, len, "%s, %s", numbers[opt->type].name,
+			 format_range(opt, range, sizeof(range)));
 		return buf;
 	}
 }
@@ -330,12 +338,12 @@ static int parse_number(const struct ccs_opt *opt, const char *text, void *at, c
 	}
 	if (ccs_parse_unit(text, type->unit, &value)) {
 		snprintf(err, len, "'%s' is not a %s such as %s; allowed: %s", text, type->name,
-			 type->example, ccs_opt_values(opt, range, sizeof(range)));
+			 type->example, format_range(opt, range, sizeof(range)));
 		return -1;
 	}
 	if (value < opt->min || value > opt->max) {
 		snprintf(err, len, "'%s' is out of range; allowed: %s", text,
-			 ccs_opt_values(opt, range, sizeof(range)));
+			 format_range(opt, range, sizeof(range)));
 		return -1;
 	}
 	*(double *)at = value;
@@ -378,7 +386,7 @@ int ccs_options_set(struct ccs_options *o, const char *name, const char *text, c
 	for (size_t i = 0; i < ccs_opt_count; i++)
 		ccs_suggest_offer(&near, ccs_opt_table[i].name);
 	snprintf(err, errlen, "there is no option '%s'%s", name,
-		 ccs_suggest_hint(&near, hint, sizeof(hint)));
+		 near.best ? ccs_suggest_hint(&near, hint, sizeof(hint)) : "; see ccshim.conf(5)");
 	return -1;
 }
 

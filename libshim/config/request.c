@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
 #include "config/check_cc.h"
 
 /* Parse LQPN, in decimal as the tools print it. */
@@ -113,7 +112,7 @@ static int set_param(char *cc, size_t size, const char *name, const char *value)
 	       (int)(size - had) ? 0 : -1;
 }
 
-/* Explain that name is neither an option nor a parameter. */
+/* Explain that name is neither an option nor a parameter; ops NULL: of any built-in algorithm. */
 static void explain_unknown(const struct ccs_cc_ops *ops, const char *name, char *err,
 			    size_t errlen)
 {
@@ -123,10 +122,12 @@ static void explain_unknown(const struct ccs_cc_ops *ops, const char *name, char
 	for (size_t i = 0; i < ccs_opt_count; i++)
 		if (ccs_opt_table[i].per_qp)
 			ccs_suggest_offer(&near, ccs_opt_table[i].name);
-	for (unsigned i = 0; i < ops->nparams; i++)
-		ccs_suggest_offer(&near, ops->params[i].name);
+	if (ops)
+		ccs_offer_params(&near, ops);
+	for (unsigned k = 0; !ops && ccs_cc_all[k]; k++)
+		ccs_offer_params(&near, ccs_cc_all[k]);
 	snprintf(err, errlen, "'%.64s' is neither an option nor a parameter of %s%s", name,
-		 ops->name, ccs_suggest_hint(&near, hint, sizeof(hint)));
+		 ops ? ops->name : "an algorithm", ccs_suggest_hint(&near, hint, sizeof(hint)));
 }
 
 static int apply_param(struct ccs_options *o, const char *name, const char *value, char *err,
@@ -134,14 +135,10 @@ static int apply_param(struct ccs_options *o, const char *name, const char *valu
 {
 	struct ccs_cc_spec spec;
 	char cc[2 * sizeof(o->cc)];
-	unsigned i;
 
 	if (ccs_spec_parse(&spec, o->cc, err, errlen))
 		return -1;
-	for (i = 0; i < spec.ops->nparams; i++)
-		if (strcmp(spec.ops->params[i].name, name) == 0)
-			break;
-	if (i == spec.ops->nparams) {
+	if (ccs_cc_find_param(spec.ops, name) < 0) {
 		explain_unknown(spec.ops, name, err, errlen);
 		return -1;
 	}
@@ -200,6 +197,55 @@ int ccs_request_apply(const struct ccs_request *r, struct ccs_options *o, char *
 		return 0;
 	snprintf(err, errlen, "cc: %s", why);
 	return -1;
+}
+
+/* As the parameter of each algorithm that has it. */
+static int check_param(const char *name, const char *value, bool plugins, char *err, size_t errlen)
+{
+	bool known = false;
+
+	for (unsigned i = 0; ccs_cc_all[i]; i++) {
+		struct ccs_options o;
+
+		if (ccs_cc_find_param(ccs_cc_all[i], name) < 0)
+			continue;
+		known = true;
+		ccs_options_default(&o);
+		snprintf(o.cc, sizeof(o.cc), "%s", ccs_cc_all[i]->name);
+		if (apply_param(&o, name, value, err, errlen) == 0)
+			return 0;
+	}
+	if (plugins)
+		return 0;
+	if (!known)
+		explain_unknown(NULL, name, err, errlen);
+	return -1;
+}
+
+int ccs_request_check(const struct ccs_request *r, bool plugins, char *err, size_t errlen)
+{
+	bool cc_known = false, path = false;
+	struct ccs_options o;
+
+	ccs_options_default(&o);
+	for (unsigned i = 0; i < r->count; i++) {
+		const char *name = r->setting[i].name, *value = r->setting[i].value;
+		int rc = 0;
+
+		if (strcmp(name, "cc") == 0) {
+			cc_known = true;
+			path = ccs_cc_is_path(value);
+			if (path)
+				continue;
+		}
+		if (ccs_opt_find(name) || (cc_known && !path))
+			rc = apply_one(&o, name, value, err, errlen);
+		else if (!cc_known)
+			rc = check_param(name, value, plugins, err, errlen);
+		if (rc)
+			return -1;
+	}
+	return 0;
 }
 
 bool ccs_request_sets(const struct ccs_request *r, const struct ccs_opt *opt)

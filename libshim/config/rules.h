@@ -28,10 +28,12 @@ struct ccs_rules {
 };
 
 /*
- * Load files and environment for the program with that base name. Reports problems as
+ * Load files and environment for a process, of which CCS_MATCH_APP must be known. If its place is,
+ * sections with other shares are ignored, else kept, and match nothing. Reports problems as
  * ccs_options_load_as() does and returns their number. -1: no memory, the rules are empty.
  */
-int ccs_rules_load(struct ccs_rules *r, const char *app, ccs_opt_complain *complain, void *arg);
+int ccs_rules_load(struct ccs_rules *r, const struct ccs_match_subject *process,
+		   ccs_opt_complain *complain, void *arg);
 void ccs_rules_free(struct ccs_rules *r);
 
 /* Add a copy of s to the rules, after all others, or (front) before them. 0; -1: no memory. */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/float_env.h"
 #include "base/probe.h"
 #include "cc/minmax.h"
 #include "cc/event.h"
@@ -107,12 +108,15 @@ static void start_instance(struct ccs_flow *f, const struct ccs_cc_spec *spec,
 			   const struct ccs_cc_path *path)
 {
 	struct ccs_cc_path from_now = *path;
+	struct ccs_float_env env;
 
 	ccs_flow_fastpath_revoke(f);
 	f->origin_ns = f->last_event_ns;
 	from_now.epoch_us = epoch_us(f);
 	f->followed = f->sink || spec->ops->on_send || (spec->ops->needs & CCS_NEEDS_TELEMETRY);
+	ccs_float_begin(&env);
 	ccs_cc_start(&f->cc, spec, &from_now);
+	ccs_float_end(&env);
 	ccs_cc_limit(&f->cc, f->max_rate);
 	report_event(f, CCS_CC_EVENT_START, 0, 0);
 }
@@ -141,15 +145,23 @@ void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_
 
 void ccs_flow_cc_repath(struct ccs_flow *f, const struct ccs_cc_path *path)
 {
+	struct ccs_float_env env;
+
 	ccs_flow_fastpath_revoke(f);
+	ccs_float_begin(&env);
 	ccs_cc_repath(&f->cc, path);
+	ccs_float_end(&env);
 	ccs_cc_limit(&f->cc, f->max_rate);
 	report_event(f, CCS_CC_EVENT_PATH, us_of(f, f->last_event_ns), 0);
 }
 
 void ccs_flow_cc_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
 {
+	struct ccs_float_env env;
+
+	ccs_float_begin(&env);
 	ccs_cc_set_rate(&f->cc, rate);
+	ccs_float_end(&env);
 	apply_rate(f, now_ns);
 	if (f->sink)
 		pass_to_sink(f, CCS_CC_EVENT_RATE,
@@ -171,6 +183,7 @@ void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
 void ccs_flow_cc_fire_timers(struct ccs_flow *f, uint64_t now_ns)
 {
 	struct ccs_cc *cc = &f->cc;
+	struct ccs_float_env env;
 	double now_us;
 	double last = -1;
 	unsigned fired = 0;
@@ -181,6 +194,7 @@ void ccs_flow_cc_fire_timers(struct ccs_flow *f, uint64_t now_ns)
 	if (cc->out.timer_us > now_us)
 		return;
 	start_event_us(f, now_ns);
+	ccs_float_begin(&env);
 	/* Do not stop between two timers of the same time: the next event would precede them. */
 	for (; cc->out.timer_us <= now_us &&
 	       (fired < TIMERS_MAX || (cc->out.timer_us <= last && fired < 2 * TIMERS_MAX));
@@ -188,6 +202,7 @@ void ccs_flow_cc_fire_timers(struct ccs_flow *f, uint64_t now_ns)
 		last = cc->out.timer_us;
 		cc->ops->on_timer(cc, last);
 	}
+	ccs_float_end(&env);
 	if (cc->out.timer_us <= now_us)
 		f->origin_ns += (uint64_t)((now_us - ccs_max(cc->out.timer_us, 0)) * 1e3);
 	f->cc.path.epoch_us = epoch_us(f);
@@ -209,13 +224,16 @@ uint64_t ccs_flow_cc_next_timer(const struct ccs_flow *f, uint64_t now_ns)
 
 void ccs_flow_cc_on_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns)
 {
+	struct ccs_float_env env;
 	double now_us;
 
 	if (!f->cc.ops->on_send)
 		return;
 	ccs_flow_cc_fire_timers(f, now_ns);
 	now_us = start_event_us(f, now_ns);
+	ccs_float_begin(&env);
 	f->cc.ops->on_send(&f->cc, now_us, (double)bytes);
+	ccs_float_end(&env);
 	apply_rate(f, now_ns);
 	report_event(f, CCS_CC_EVENT_SEND, now_us, (double)bytes);
 }
@@ -240,6 +258,7 @@ void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, d
 		.ack_seq = f->sent - f->inflight,
 		.snd_nxt = f->sent,
 	};
+	struct ccs_float_env env;
 
 	if (t) {
 		ack.hops = t->hops;
@@ -251,7 +270,9 @@ void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, d
 	}
 	ccs_flow_cc_fire_timers(f, now_ns);
 	ack.now_us = start_event_us(f, now_ns);
+	ccs_float_begin(&env);
 	f->cc.ops->on_ack(&f->cc, &ack);
+	ccs_float_end(&env);
 	f->stats.samples++;
 	CCS_PROBE4(ack, f->stats.qp_num, (int64_t)(rtt_us * 1e3), (int64_t)bytes, f->inflight);
 	apply_rate(f, now_ns);
@@ -279,6 +300,7 @@ void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 
 void ccs_flow_cc_on_loss(struct ccs_flow *f, uint64_t now_ns)
 {
+	struct ccs_float_env env;
 	double now_us;
 
 	f->stats.losses++;
@@ -286,13 +308,16 @@ void ccs_flow_cc_on_loss(struct ccs_flow *f, uint64_t now_ns)
 		return;
 	ccs_flow_cc_fire_timers(f, now_ns);
 	now_us = start_event_us(f, now_ns);
+	ccs_float_begin(&env);
 	f->cc.ops->on_loss(&f->cc, now_us);
+	ccs_float_end(&env);
 	apply_rate(f, now_ns);
 	report_event(f, CCS_CC_EVENT_LOSS, now_us, 0);
 }
 
 void ccs_flow_cnp(struct ccs_flow *f, uint64_t now_ns)
 {
+	struct ccs_float_env env;
 	double now_us;
 
 	f->stats.cnps++;
@@ -301,7 +326,9 @@ void ccs_flow_cnp(struct ccs_flow *f, uint64_t now_ns)
 		return;
 	ccs_flow_cc_fire_timers(f, now_ns);
 	now_us = start_event_us(f, now_ns);
+	ccs_float_begin(&env);
 	f->cc.ops->on_cnp(&f->cc, now_us);
+	ccs_float_end(&env);
 	apply_rate(f, now_ns);
 	report_event(f, CCS_CC_EVENT_CNP, now_us, 0);
 }

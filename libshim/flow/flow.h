@@ -261,6 +261,12 @@ void ccs_flow_configure(struct ccs_flow *f, const struct ccs_flow_config *conf,
 /* The flow uses a port of that line rate, bit/s, from now on: everything is learned again. */
 void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns);
 
+/*
+ * flow.loss_us of a QP with this local ACK timeout, on a kernel with such ticks: the least time
+ * after which a device retransmits. 0: never.
+ */
+float ccs_flow_loss_us(unsigned timeout, double tick_us);
+
 /* Forget everything queued and in flight (modify to RESET); the rate stays. */
 void ccs_flow_reset(struct ccs_flow *f);
 
@@ -468,6 +474,18 @@ void ccs_flow_unaccept(struct ccs_flow *f, uint64_t from);
  * the gate. Also updates the gated time in the statistics.
  */
 uint64_t ccs_flow_wait(struct ccs_flow *f, uint64_t now_ns);
+
+/* The algorithm gets the late end of a completion's time if it is known to within this. */
+static inline double ccs_flow_exact_ns(const struct ccs_flow *f)
+{
+	return 500 * f->cc.path.base_rtt_us;
+}
+
+/* Polls at this interval find completions exact, even if each is late by as much. */
+static inline double ccs_flow_poll_ns(const struct ccs_flow *f)
+{
+	return ccs_flow_exact_ns(f) / 2;
+}
 
 /* A completion, which occurred between earliest_ns and latest_ns. */
 struct ccs_done {

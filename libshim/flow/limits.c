@@ -90,7 +90,7 @@ void ccs_flow_learn_message(struct ccs_flow *f, uint64_t len)
 	if (len <= f->segment && !f->message)
 		return;
 	f->shorter = len < f->message ? f->shorter + 1 : 0;
-	f->longest = (uint32_t)ccs_min(ccs_max(f->shorter ? f->longest : 0, (double)len), 0x1p31);
+	f->longest = (uint32_t)ccs_min(ccs_max(f->shorter > 1 ? f->longest : 0, (double)len), 0x1p31);
 	if (f->longest == f->message || (f->shorter && f->shorter < MESSAGES))
 		return;
 	f->message = f->longest > f->segment ? f->longest : 0;

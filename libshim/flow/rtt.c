@@ -220,6 +220,17 @@ static void update_algorithm(struct ccs_flow *f, const struct ccs_seg *seg, doub
 }
 
 /*
+ * 4.096 us * 2^timeout, or later (IBTA 9.7.6.1.3). Soft-RoCE rounds to kernel ticks, down, and the
+ * first of them has begun. An RTT that is shorter is the pause of a busy host, which is no loss.
+ */
+float ccs_flow_loss_us(unsigned timeout, double tick_us)
+{
+	const double us = 4.096 * (double)(1ull << (timeout & 31));
+
+	return timeout ? (float)ccs_max(us - 2 * tick_us, us / 2) : 0;
+}
+
+/*
  * At most one loss per window: segments that were in flight when the timeout was seen waited for
  * the same retransmission.
  */
@@ -303,7 +314,7 @@ static double measured_rtt_us(struct ccs_flow *f, const struct ccs_seg *seg,
 
 	if (seg->flags & CCS_WR_RECV)
 		late_us = ccs_rnr_filter_us(&f->rnr, late_us, limit_us(f, late_us, LATE_SEGMENTS));
-	if (span_ns <= 500 * base_us)
+	if (span_ns <= ccs_flow_exact_ns(f))
 		rtt_us = late_us;
 	else
 		rtt_us = ccs_min(late_us,

@@ -38,20 +38,42 @@ static int open_file(void)
 	return ccs_filename_open(log_path, O_APPEND | O_CREAT);
 }
 
-static void write_line(const char *line, size_t len)
+/* 0 or an errno. */
+static int write_to(int fd, const char *line, size_t len)
+{
+	ssize_t n;
+
+	do
+		n = write(fd, line, len);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? errno : 0;
+}
+
+/* False if the file cannot be written any more; if it cannot be opened, the line goes to stderr. */
+static bool write_guarded(const char *line, size_t len)
 {
 	struct ccs_write_guard guard;
-	int fd = -1;
+	int fd = -1, error = 0;
 
 	ccs_write_guard_begin(&guard);
 	if (atomic_load_explicit(&to_file, memory_order_acquire))
 		fd = open_file();
 	if (fd >= 0 || stderr_is_ours())
-		while (write(fd >= 0 ? fd : STDERR_FILENO, line, len) < 0 && errno == EINTR)
-			;
+		error = write_to(fd >= 0 ? fd : STDERR_FILENO, line, len);
 	if (fd >= 0)
 		close(fd);
 	ccs_write_guard_end(&guard);
+	errno = error;
+	return fd < 0 || !error;
+}
+
+static void write_line(const char *line, size_t len)
+{
+	if (write_guarded(line, len))
+		return;
+	atomic_store_explicit(&to_file, false, memory_order_relaxed);
+	ccs_log(CCS_LOG_WARN, "log_file %s: %m; messages go to stderr", log_path);
+	write_guarded(line, len);
 }
 
 static void begin_file(const char *file)

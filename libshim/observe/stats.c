@@ -48,6 +48,7 @@ static struct {
 	_Atomic uint64_t qps;            /* likewise; may be read without the lock */
 	uint32_t *unused, unused_count;  /* indices; allocated for all slots */
 	bool full;
+	atomic_bool closed;              /* the process ends; other threads may continue */
 } stats = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void warn(const char *consequence, int error)
@@ -330,7 +331,7 @@ struct ccs_stats_slot *ccs_stats_claim_slot(void)
 	if (!h)
 		return NULL;
 	pthread_mutex_lock(&stats.lock);
-	if (!stats.unused_count && !stats.full)
+	if (!stats.unused_count && !stats.full && !atomic_load(&stats.closed))
 		add_slots(h);
 	if (stats.unused_count)
 		slot = slot_of(stats.unused[--stats.unused_count]);
@@ -410,6 +411,7 @@ void ccs_stats_close(void)
 
 	if (!ccs_stats_file())
 		return;
+	atomic_store(&stats.closed, true);
 	snprintf(path, sizeof(path), "%s/%s", stats.dir, stats.name);
 	if (lstat(path, &st) == 0 && st.st_dev == stats.device && st.st_ino == stats.inode)
 		unlink(path);

@@ -16,6 +16,8 @@
 
 #include <ccshim/stats.h>
 
+#include "config/environment.h"
+
 enum { STAT_MAX = 1024, SWEEP_MAX = 16384, FIELD_START = 22, FIELD_STACK = 28, UNFINISHED_S = 60 };
 
 /* Field n, counted from 1, of /proc/PID/stat; field 2 may contain spaces and parentheses. */
@@ -86,7 +88,7 @@ static bool find_unpredictable(unsigned n, char *name, size_t len)
 
 bool ccs_stats_dir_name(unsigned n, char *name, size_t len)
 {
-	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+	const char *runtime = ccs_environment_get("XDG_RUNTIME_DIR");
 
 	if (*configured && !n--)
 		return (size_t)snprintf(name, len, "%s/ccshim-%ld", configured, (long)geteuid()) < len;
@@ -142,14 +144,21 @@ static int open_private_dir(const char *name)
 	return -1;
 }
 
+/* Without a free descriptor no other directory would do, and a new one would stay. */
+static bool has_no_descriptor(void)
+{
+	return errno == EMFILE || errno == ENFILE;
+}
+
 int ccs_stats_dir_open(char *name, size_t len)
 {
 	int fd = -1;
 
 	errno = ENAMETOOLONG;
-	for (unsigned n = 0; fd < 0 && ccs_stats_dir_name(n, name, len); n++)
+	for (unsigned n = 0; fd < 0 && !has_no_descriptor() && ccs_stats_dir_name(n, name, len); n++)
 		fd = open_private_dir(name);
-	if (fd >= 0 || (size_t)snprintf(name, len, "/tmp/ccshim-%ld.XXXXXX", (long)geteuid()) >= len)
+	if (fd >= 0 || has_no_descriptor() ||
+	    (size_t)snprintf(name, len, "/tmp/ccshim-%ld.XXXXXX", (long)geteuid()) >= len)
 		return fd;
 	return mkdtemp(name) ? open_private_dir(name) : -1;
 }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/gid.h"
+#include "base/keep_open.h"
 #include "base/thread.h"
 #include "config/filename.h"
 #include "config/job.h"
@@ -243,19 +244,27 @@ static void *trace_thread(void *arg)
 }
 
 /*
- * A file that no other process writes to is truncated. The descriptor stays open for its lock,
- * which other processes test; nothing else uses it, since the application may close it.
+ * A file that no other process writes to is truncated. It stays open for its lock, which other
+ * processes test, and so that readers of a pipe see one end.
  */
 static int create_file(void)
 {
 	const int fd = open_file(O_CREAT);
+	int error;
 
 	if (fd < 0)
 		return errno;
 	if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && ftruncate(fd, 0) &&
-	    errno != EINVAL) /* EINVAL: no regular file */
-		return errno;
+	    errno != EINVAL) { /* EINVAL: no regular file */
+		error = errno;
+		close(fd);
+		return error;
+	}
 	flock(fd, LOCK_SH | LOCK_NB);
+	error = ccs_keep_open(fd);
+	if (error)
+		ccs_log(CCS_LOG_WARN, "trace %s: %s; it takes one descriptor of the application's limit",
+			trace.path, strerror(error));
 	return 0;
 }
 

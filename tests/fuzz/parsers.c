@@ -164,7 +164,7 @@ static void fuzz_config(const uint8_t *bytes, size_t len)
 	unsetenv("HOME");
 	unsetenv("XDG_CONFIG_HOME");
 	setenv("CCSHIM_CONFIG", file_of(bytes, len), 1);
-	if (ccs_rules_load(&r, "app", ignore_complaint, &complaints) < 0)
+	if (ccs_rules_load(&r, &(struct ccs_match_subject){ .known = CCS_MATCH_APP, .app = "app" }, ignore_complaint, &complaints) < 0)
 		return;
 	ccs_rules_resolve(&r, &subject, &o, NULL, ignore_complaint, &complaints);
 	ccs_rules_free(&r);

@@ -202,6 +202,7 @@ agent_unit_programs = \
 	tests/unit/test_agent_inbound \
 	tests/unit/test_agent_limits \
 	tests/unit/test_agent_peers \
+	tests/unit/test_agent_relay \
 	tests/unit/test_agent_telemetry \
 	tests/unit/test_capture \
 	tests/unit/test_ccshimd_links \
@@ -264,9 +265,16 @@ tests_unit_test_agent_claims_SOURCES = \
 	tests/unit/agentrig.h \
 	tests/unit/test_agent_claims.c
 tests_unit_test_agent_claims_LDADD = libccs-agent.la $(unit_ldadd)
+tests_unit_test_agent_relay_SOURCES = \
+	tests/unit/agentrig.c \
+	tests/unit/agentrig.h \
+	tests/unit/telemetry.h \
+	tests/unit/test_agent_relay.c
+tests_unit_test_agent_relay_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_agent_telemetry_SOURCES = \
 	tests/unit/agentrig.c \
 	tests/unit/agentrig.h \
+	tests/unit/telemetry.h \
 	tests/unit/test_agent_telemetry.c
 tests_unit_test_agent_telemetry_LDADD = libccs-agent.la $(unit_ldadd)
 tests_unit_test_counters_LDADD = libccs-agent.la $(unit_ldadd)

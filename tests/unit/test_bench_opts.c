@@ -211,12 +211,14 @@ static void titles(void **state)
 }
 
 /* Other preloads stay, and ours is there at most once. */
-static void preload_is_appended_never_replaced(void **state)
+static void preload_is_first_but_for_sanitizers_and_others_stay(void **state)
 {
 	static const struct { const char *old, *lib, *value; } cases[] = {
 		{ NULL, NULL, "" }, { NULL, "/l/libccshim.so", "/l/libccshim.so" },
 		{ "", "/l/libccshim.so", "/l/libccshim.so" },
-		{ "/a.so /b.so", "/l/libccshim.so", "/a.so:/b.so:/l/libccshim.so" },
+		{ "/a.so /b.so", "/l/libccshim.so", "/l/libccshim.so:/a.so:/b.so" },
+		{ "/a.so:/o/libccshim.so:/b.so", "/l/libccshim.so", "/l/libccshim.so:/a.so:/b.so" },
+		{ "/libasan.so.8:/a.so", "/l/libccshim.so", "/libasan.so.8:/l/libccshim.so:/a.so" },
 		{ "/a.so:/old/libccshim.so:/b.so", NULL, "/a.so:/b.so" },
 		{ "libccshim.so", "/l/libccshim.so", "/l/libccshim.so" },
 		{ "/o/libccshim.so /b.so libccshim.so", "/l/libccshim.so", "/l/libccshim.so:/b.so" },
@@ -243,7 +245,7 @@ int main(void)
 		cmocka_unit_test(a_pool_is_for_messages_that_arrive),
 		cmocka_unit_test(wrong_ones_are_named),
 		cmocka_unit_test(titles),
-		cmocka_unit_test(preload_is_appended_never_replaced),
+		cmocka_unit_test(preload_is_first_but_for_sanitizers_and_others_stay),
 	};
 
 	return cmocka_run_group_tests(tests, no_lab, NULL);

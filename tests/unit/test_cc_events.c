@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -25,11 +26,16 @@ static struct {
 static double period_us;                 /* of the timer; INFINITY: none */
 static double raise;                     /* what the timer adds to the rate */
 static double first_rate, first_window;
+static bool divides;                     /* it divides by zero in each event */
 
 static void note(char what, double now_us, double bytes)
 {
 	const unsigned i = events.n++ % (HEARD - 1);
+	volatile double zero = 0, quotient;
 
+	if (divides)
+		quotient = 1 / zero;
+	(void)quotient;
 	events.what[i] = what;
 	events.at[i] = now_us;
 	events.bytes[i] = bytes;
@@ -523,6 +529,31 @@ static void a_window_below_a_segment_leaves_pacing(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/* A program may trap the exceptions (gfortran's -ffpe-trap), and tests the flags. */
+static void an_algorithms_float_exceptions_are_not_the_applications(void **state)
+{
+	const int traps = FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID;
+	struct ccs_flow f;
+	uint64_t n;
+
+	(void)state;
+	open_flow(&f, INFINITY, 0, 10);
+	divides = true;
+	feclearexcept(FE_ALL_EXCEPT);
+	feenableexcept(traps);
+	ccs_flow_accept(&f, SEGMENT, CCS_WR_SIGNALED);
+	assert_non_null(flow_next(&f, 25000, &n));
+	ccs_flow_cnp(&f, 30000);
+	complete(&f, n, 45000);
+	ccs_flow_cc_on_loss(&f, 46000);
+	ccs_flow_set_rate(&f, 1e9, 47000);
+	fedisableexcept(traps);
+	divides = false;
+	assert_string_equal(events.what, "ttstctalr");
+	assert_int_equal(fetestexcept(traps), 0);
+	ccs_flow_destroy(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -542,6 +573,7 @@ int main(void)
 		cmocka_unit_test(baselines_keep_their_rate),
 		cmocka_unit_test(timely_does_not_grow_beyond_max_rate),
 		cmocka_unit_test(a_window_below_a_segment_leaves_pacing),
+		cmocka_unit_test(an_algorithms_float_exceptions_are_not_the_applications),
 	};
 
 	return cmocka_run_group_tests_name("drive", tests, NULL, NULL);

@@ -19,7 +19,7 @@ static const struct { const char *spec, *says; } wrong[] = {
 	{ "timely:beta=0.5,", "is not param=value" },
 	{ "timely:gamma=1", "no parameter 'gamma'" },
 	{ "timely:beta=", "is not a value for beta" },
-	{ "timely:beta=x", "is not a value for beta" },
+	{ "timely:beta=x", "'x' is not a value for beta; allowed: 0 to 1" },
 	{ "timely:beta=1.5", "outside" },
 	{ "timely:t_low=5g", "is not a value for t_low in us" },
 	{ "timely:min_rtt=0", "outside" },

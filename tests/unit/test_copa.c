@@ -276,6 +276,20 @@ static void rate_and_window_stay_within_bounds(void **state)
 	}
 }
 
+/* It doubled to infinity with each RTT of a target out of reach. */
+static void the_velocity_has_a_bound(void **state)
+{
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "copa:drain=0", &test_path);
+	ack(&cc, 1, BASE, SEGMENT);
+	ccs_cc_set_rate(&cc, 100e6);
+	for (unsigned i = 1; i < 3000; i++)
+		ack(&cc, i * 2 * BASE, BASE, SEGMENT / 1024);
+	assert_true(observed(&cc, "velocity").value <= 1e6);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +304,7 @@ int main(void)
 		cmocka_unit_test(queueing_depends_on_the_share_of_the_window_that_arrives_at_once),
 		cmocka_unit_test(losses_reduce_the_flows_share_of_the_queue),
 		cmocka_unit_test(rate_and_window_stay_within_bounds),
+		cmocka_unit_test(the_velocity_has_a_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

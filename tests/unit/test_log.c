@@ -189,6 +189,16 @@ static void log_file_survives_chdir_and_closefrom(void **state)
 				      "No such file or directory; messages go to stderr\n");
 }
 
+static void what_a_full_log_file_does_not_take_goes_to_stderr(void **state)
+{
+	(void)state;
+	ccs_log_setup(CCS_LOG_WARN, "/dev/full");
+	ccs_log(CCS_LOG_WARN, "one");
+	ccs_log(CCS_LOG_WARN, "two");
+	assert_string_equal(caught(), "ccshim: warn: log_file /dev/full: No space left on device; "
+				      "messages go to stderr\nccshim: warn: one\nccshim: warn: two\n");
+}
+
 /* Run body in a child; returns its wait status. */
 static int in_child(void (*body)(void))
 {
@@ -325,6 +335,7 @@ int main(void)
 		CAUGHT(log_once_logs_once_per_call_site),
 		CAUGHT(threads_do_not_mix_lines),
 		CAUGHT(log_file_survives_chdir_and_closefrom),
+		CAUGHT(what_a_full_log_file_does_not_take_goes_to_stderr),
 		CAUGHT(no_signal_is_delivered_to_the_application),
 		CAUGHT(network_socket_at_descriptor_2_is_not_written),
 		CAUGHT(logging_is_not_a_cancellation_point),

@@ -34,7 +34,7 @@ static int load_as(const char *app, struct ccs_options *o)
 
 	*reported = '\0';
 	ccs_rules_free(&rules);
-	complaints = ccs_rules_load(&rules, app, record_report, NULL);
+	complaints = ccs_rules_load(&rules, &subject, record_report, NULL);
 	return complaints + ccs_rules_resolve(&rules, &subject, o, from, record_report, NULL);
 }
 
@@ -239,6 +239,9 @@ static const struct { const char *name, *text, *part; } refused[] = {
 	{ "max_rate", "auto", "inf" },
 	{ "max_rate", "-1g", "rate" },
 	{ "max_rate", "10 g", "rate" },
+	{ "max_rate", "1GB/s", "'1GB/s' is not a rate such as 10g or 400mbit (bits per second); "
+			       "allowed: 1k to inf" },
+	{ "bogus", "1", "there is no option 'bogus'; see ccshim.conf(5)" },
 	{ "base_rtt", "10g", "50us" },
 	{ "base_rtt", "0", "auto" },
 	{ "segment", "100", "256" },

@@ -258,6 +258,22 @@ static void poll_between(struct ccs_flow *f, uint64_t *now, uint64_t earliest_ns
 	*now = done.latest_ns;
 }
 
+/* Sleeps end late: what the shim finds when it looks itself must not count as the early end. */
+static void rtts_found_by_late_looks_are_the_late_end(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	uint64_t now = 1000000, look_ns;
+	struct ccs_flow f;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	look_ns = (uint64_t)ccs_flow_poll_ns(&f);
+	poll_between(&f, &now, 30000, 30000 + look_ns + 2000);
+	assert_true(fabs(last_rtt() - (32000 + (double)look_ns) / 1e3) < 1e-9);
+	ccs_flow_destroy(&f);
+}
+
 /*
  * With a poll every 60 us, an RTT of 150 us is known to within half of itself, though not to within
  * half of what is assumed of an unknown path. An application's pause teaches nothing.
@@ -366,11 +382,44 @@ static void a_single_loss_shortens_no_segments_of_a_window_by_rtts(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/* 4.096 us * 2^14 is 67 ms, which Soft-RoCE may shorten to 50 on a kernel with ticks of 10. */
+static void a_pause_that_is_shorter_than_the_timeout_is_no_loss(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_flow f;
+	uint64_t now = 1000000;
+
+	(void)state;
+	spy_rate = INFINITY;
+	spy_window = 0;
+	open_started(&f, &conf);
+	f.loss_us = ccs_flow_loss_us(14, 10000);
+	one_round_trip(&f, &now, 44000);
+	assert_int_equal(f.stats.losses, 0);
+	one_round_trip(&f, &now, 50000);
+	assert_int_equal(f.stats.losses, 1);
+	f.loss_us = ccs_flow_loss_us(14, 1000);
+	now += 50000000;
+	one_round_trip(&f, &now, 64000);
+	assert_int_equal(f.stats.losses, 1);
+	ccs_flow_destroy(&f);
+}
+
+static void a_timeout_of_few_ticks_may_be_half_as_long(void **state)
+{
+	(void)state;
+	assert_true(fabs(ccs_flow_loss_us(8, 10000) - 524.288) < 1e-3);
+	assert_true(ccs_flow_loss_us(31, 10000) > 8e9);
+	assert_true(ccs_flow_loss_us(0, 10000) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_slow_flow_with_losses_has_shorter_segments),
 		cmocka_unit_test(a_single_loss_shortens_no_segments_of_a_window_by_rtts),
+		cmocka_unit_test(a_pause_that_is_shorter_than_the_timeout_is_no_loss),
+		cmocka_unit_test(a_timeout_of_few_ticks_may_be_half_as_long),
 		cmocka_unit_test(rtt_leaves_out_serialisation),
 		cmocka_unit_test(rtt_leaves_out_predecessors),
 		cmocka_unit_test(an_unsplit_message_departs_at_line_rate),
@@ -381,6 +430,7 @@ int main(void)
 		cmocka_unit_test(rtt_of_sends_ignores_rnr_waits),
 		cmocka_unit_test(rtts_of_sends_through_a_short_queue_are_not_filtered),
 		cmocka_unit_test(updates_come_per_segment_of_data),
+		cmocka_unit_test(rtts_found_by_late_looks_are_the_late_end),
 		cmocka_unit_test(base_rtt_is_learned_despite_rare_polling),
 		cmocka_unit_test(without_memory_init_fails_and_rtts_go_unrecorded),
 	};

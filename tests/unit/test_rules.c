@@ -9,13 +9,15 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "config/job.h"
 #include "config/rules.h"
+#include "config/share.h"
 #include "seed.h"
 
 static struct ccs_match_subject make_subject(const char *peer)
 {
-	struct ccs_match_subject subject = { .known = CCS_MATCH_APP | CCS_MATCH_QP, .app = "ib_write_bw",
-			       .device = "mlx5_1", .port = 2, .dscp = 26, .sl = 3 };
+	struct ccs_match_subject subject = { .known = CCS_MATCH_PROCESS | CCS_MATCH_QP, .app = "ib_write_bw",
+			       .place = 12.5, .device = "mlx5_1", .port = 2, .dscp = 26, .sl = 3 };
 
 	if (inet_pton(AF_INET, peer, subject.peer + 12) == 1)
 		memset(subject.peer + 10, 0xff, 2);
@@ -53,6 +55,9 @@ static const struct { const char *head, *peer; bool matches; } heads[] = {
 	{ "[device mlx5_1 port 2 dscp 27]", "::", false },
 	{ "[app \"ib_*\" peer fe80::/10]", "fe80::1", true },
 	{ "[app \"x\" peer fe80::/10]", "fe80::1", false },
+	{ "[share 12.5%]", "::", true },
+	{ "[share 12.4%]", "::", false },
+	{ "[app ib_* share 100%]", "::", true },
 };
 
 static void header_matches_the_subjects_it_names(void **state)
@@ -85,6 +90,56 @@ static void unknown_keys_do_not_match(void **state)
 	assert_true(ccs_match_matches(&m, &subject));
 	subject.known &= ~(unsigned)CCS_MATCH_PEER;
 	assert_false(ccs_match_matches(&m, &subject));
+}
+
+static void wrong_shares_are_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"10", "0%", "-1%", "100.1%", "1e3%", "%", "ten%", "10%%", "nan%", "inf%"
+	};
+	struct ccs_match m;
+	char head[32], err[256];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		snprintf(head, sizeof(head), "[share %s]", wrong[i]);
+		if (ccs_match_parse(&m, head, err, sizeof(err)) == 0)
+			fail_msg("%s is accepted", head);
+		assert_non_null(strstr(err, "is not a percentage such as 10%"));
+	}
+}
+
+static void share_has_its_percentage_of_the_processes(void **state)
+{
+	static const double shares[] = { 1, 10, 50, 100 };
+	struct ccs_job job = { .host = "node17" };
+	unsigned in[4] = { 0 };
+	double place = 0;
+
+	(void)state;
+	for (int pid = 1; pid <= 40000; pid++) {
+		place = ccs_share_place(&job, pid);
+		assert_true(place > 0 && place <= 100);
+		for (unsigned i = 0; i < 4; i++)
+			in[i] += place <= shares[i];
+	}
+	for (unsigned i = 0; i < 4; i++)
+		assert_in_range(in[i], (uintmax_t)(360 * shares[i]), (uintmax_t)(440 * shares[i]));
+	strcpy(job.host, "node18");
+	assert_true(ccs_share_place(&job, 40000) != place);
+}
+
+static void processes_of_a_job_have_one_place(void **state)
+{
+	struct ccs_job job = { .host = "node17", .id = "4711", .rank = "0" };
+	const double place = ccs_share_place(&job, 1);
+
+	(void)state;
+	strcpy(job.host, "node18");
+	strcpy(job.rank, "1");
+	assert_true(ccs_share_place(&job, 2) == place);
+	strcpy(job.id, "4712");
+	assert_true(ccs_share_place(&job, 2) != place);
 }
 
 static void random_headers_are_refused_or_matched(void **state)
@@ -297,6 +352,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(header_matches_the_subjects_it_names),
 		cmocka_unit_test(unknown_keys_do_not_match),
+		cmocka_unit_test(wrong_shares_are_refused),
+		cmocka_unit_test(share_has_its_percentage_of_the_processes),
+		cmocka_unit_test(processes_of_a_job_have_one_place),
 		cmocka_unit_test(random_headers_are_refused_or_matched),
 		cmocka_unit_test(first_match_of_the_last_source_is_used),
 		cmocka_unit_test(requests_take_precedence_latest_first),

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -20,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "observe/log.h"
 #include "observe/stats.h"
 #include "observe/stats_dir.h"
 #include "seed.h"
@@ -421,6 +423,7 @@ static void lifecycle_of_a_statistics_file(void **state)
 	struct ccs_stats_slot *slot[SLOTS];
 	const struct ccs_stats_header *h;
 	struct ccs_stats_layout layout;
+	struct stat st;
 	char name[512];
 
 	(void)state;
@@ -453,6 +456,33 @@ static void lifecycle_of_a_statistics_file(void **state)
 	ccs_stats_close();
 	snprintf(name, sizeof(name), "%s/ccshim/%ld", dir, (long)getpid());
 	assert_int_equal(access(name, F_OK), -1);
+	/* Threads that continue until the process ends create QPs: that is no reason to warn. */
+	snprintf(name, sizeof(name), "%s/log", dir);
+	ccs_log_setup(CCS_LOG_WARN, name);
+	while (ccs_stats_claim_slot())
+		;
+	assert_int_equal(stat(name, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	ccs_log_setup(CCS_LOG_WARN, NULL);
+	assert_int_equal(unlink(name), 0);
+}
+
+/* The last one has a name of its own, and would stay. */
+static void without_a_free_descriptor_no_other_directory_is_created(void **state)
+{
+	struct rlimit limit, none;
+	char name[512], first[512];
+
+	(void)state;
+	assert_true(ccs_stats_dir_name(0, first, sizeof(first)));
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(ccs_stats_dir_open(name, sizeof(name)), -1);
+	assert_int_equal(errno, EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_string_equal(name, first);
 }
 
 static int clean_up(void **state)
@@ -476,6 +506,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_its_owner_tears_is_read_within_its_bounds),
 		cmocka_unit_test(other_kinds_of_files_are_not_opened),
 		cmocka_unit_test(lifecycle_of_a_statistics_file),
+		cmocka_unit_test(without_a_free_descriptor_no_other_directory_is_created),
 	};
 
 	if (!mkdtemp(dir))

@@ -127,14 +127,36 @@ static void the_library_and_the_algorithm_are_set(void **state)
 	assert_int_equal(count(), 2);
 }
 
-static void an_existing_preload_is_kept_and_the_library_appended_once(void **state)
+static void an_existing_preload_is_kept_behind_the_library(void **state)
 {
 	(void)state;
 	set(variables, "LD_PRELOAD", "/usr/lib/liba.so libb.so");
 	apply("lib=" LIB, "auto");
-	assert_string_equal(value_of("LD_PRELOAD"), "/usr/lib/liba.so libb.so:" LIB);
+	assert_string_equal(value_of("LD_PRELOAD"), LIB ":/usr/lib/liba.so libb.so");
 	apply("lib=" LIB, "auto");
-	assert_string_equal(value_of("LD_PRELOAD"), "/usr/lib/liba.so libb.so:" LIB);
+	assert_string_equal(value_of("LD_PRELOAD"), LIB ":/usr/lib/liba.so libb.so");
+	set(variables, "LD_PRELOAD", "libb.so " LIB);
+	apply("lib=" LIB, "auto");
+	assert_string_equal(value_of("LD_PRELOAD"), "libb.so " LIB);
+}
+
+static void sanitizers_that_come_first_stay_first(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "libasan.so.8", "libasan.so.8:" LIB },
+		{ " /usr/lib/libtsan.so.2 ", " /usr/lib/libtsan.so.2 " LIB },
+		{ "/x/libclang_rt.asan-x86_64.so:libubsan.so.1 libm.so.6",
+		  "/x/libclang_rt.asan-x86_64.so:libubsan.so.1 " LIB ":libm.so.6" },
+		{ "libjemalloc.so.2:libasan.so.8", LIB ":libjemalloc.so.2:libasan.so.8" },
+		{ "/libasan.so/libm.so.6", LIB ":/libasan.so/libm.so.6" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		set(variables, "LD_PRELOAD", cases[i][0]);
+		apply("lib=" LIB, "auto");
+		assert_string_equal(value_of("LD_PRELOAD"), cases[i][1]);
+	}
 }
 
 static void the_default_is_for_jobs_that_do_not_ask(void **state)
@@ -287,7 +309,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_job_that_does_not_ask_is_not_changed, clear),
 		cmocka_unit_test_setup(the_library_and_the_algorithm_are_set, clear),
-		cmocka_unit_test_setup(an_existing_preload_is_kept_and_the_library_appended_once, clear),
+		cmocka_unit_test_setup(an_existing_preload_is_kept_behind_the_library, clear),
+		cmocka_unit_test_setup(sanitizers_that_come_first_stay_first, clear),
 		cmocka_unit_test_setup(the_default_is_for_jobs_that_do_not_ask, clear),
 		cmocka_unit_test_setup(variables_of_the_job_precede_those_of_the_site, clear),
 		cmocka_unit_test_setup(off_also_holds_where_the_library_is_preloaded_already, clear),

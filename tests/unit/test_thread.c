@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fenv.h>
 #include <signal.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 struct seen {
 	cpu_set_t cpus;
 	sigset_t blocked;
-	int policy;
+	int policy, traps;               /* of floating-point exceptions */
 };
 
 static void *look(void *arg)
@@ -23,6 +24,7 @@ static void *look(void *arg)
 
 	sched_getaffinity(0, sizeof(s->cpus), &s->cpus);
 	s->policy = sched_getscheduler(0);
+	s->traps = fegetexcept();
 	pthread_sigmask(SIG_SETMASK, NULL, &s->blocked);
 	return NULL;
 }
@@ -66,7 +68,7 @@ static void lists_of_cpus_are_parsed(void **state)
 }
 
 /* The mask of the creating thread is one CPU; its policy a real-time one if that is permitted. */
-static void a_thread_does_not_inherit_cpus_policy_and_signals(void **state)
+static void a_thread_does_not_inherit_cpus_policy_signals_and_traps(void **state)
 {
 	const struct sched_param priority = { .sched_priority = 1 }, none = { 0 };
 	cpu_set_t all, one;
@@ -81,11 +83,14 @@ static void a_thread_does_not_inherit_cpus_policy_and_signals(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 	if (sched_setscheduler(0, SCHED_FIFO, &priority))
 		print_message("no real-time policy is permitted here\n");
+	feenableexcept(FE_DIVBYZERO);
 	s = seen_by_thread();
+	fedisableexcept(FE_DIVBYZERO);
 	sched_setscheduler(0, SCHED_OTHER, &none);
 	sched_setaffinity(0, sizeof(all), &all);
 	assert_int_equal(s.policy, SCHED_OTHER);
 	assert_true(CPU_COUNT(&s.cpus) >= CPU_COUNT(&all));
+	assert_int_equal(s.traps, 0);
 	assert_true(sigismember(&s.blocked, SIGTERM) && sigismember(&s.blocked, SIGUSR1));
 }
 
@@ -114,7 +119,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_of_cpus_are_parsed),
-		cmocka_unit_test(a_thread_does_not_inherit_cpus_policy_and_signals),
+		cmocka_unit_test(a_thread_does_not_inherit_cpus_policy_signals_and_traps),
 		cmocka_unit_test(threads_run_on_the_cpus_that_were_set),
 	};
 

@@ -219,6 +219,35 @@ static void page_fills_the_screen_and_no_more(void **state)
 		}
 }
 
+static void page_without_flows_says_why_and_what_to_do(void **state)
+{
+	static const size_t rows[] = { 0, 4, 5, 24 };
+	size_t longest;
+	char *text;
+
+	(void)state;
+	snapshot.count = 0;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		view.rows = rows[i];
+		text = page();
+		assert_int_equal(count_lines(text, &longest), rows[i] ? rows[i] : 4);
+		if (rows[i] != 4) /* there is no line for it */
+			assert_non_null(strstr(text, "\nno process has statistics; start one with: "
+						     "ccshim run -- COMMAND\n"));
+		free(text);
+	}
+	snapshot.count = 1;
+	strcpy(view.filter, "gamma");
+	text = page();
+	assert_non_null(strstr(text, "\nno flow matches the filter\n"));
+	free(text);
+	view.filter[0] = '\0';
+	process[0].count = 0;
+	text = page();
+	assert_non_null(strstr(text, "\nno process has a queue pair\n"));
+	free(text);
+}
+
 static void row_has_all_columns_in_80(void **state)
 {
 	char *text;
@@ -275,6 +304,7 @@ int main(void)
 		cmocka_unit_test_setup(each_order_has_its_key, setup),
 		cmocka_unit_test_setup(filter_selects_by_program_peer_or_whole_pid, setup),
 		cmocka_unit_test_setup(page_fills_the_screen_and_no_more, setup),
+		cmocka_unit_test_setup(page_without_flows_says_why_and_what_to_do, setup),
 		cmocka_unit_test_setup(row_has_all_columns_in_80, setup),
 		cmocka_unit_test_setup(page_has_no_control_characters_but_its_own, setup),
 		cmocka_unit_test_setup(long_addresses_keep_both_ends, setup),

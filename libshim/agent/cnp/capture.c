@@ -154,7 +154,8 @@ static int report_open_error(const char *interface, char *err, size_t len)
 	const int saved = errno;
 
 	if (saved == EPERM || saved == EACCES)
-		snprintf(err, len, "cannot capture CE marks: CAP_NET_RAW is required");
+		snprintf(err, len, "cannot capture CE marks: CAP_NET_RAW is required: run as "
+			 "root, or grant that capability");
 	else
 		snprintf(err, len, "cannot capture CE marks on %s: %s",
 			 interface ? interface : "the interfaces", strerror(saved));

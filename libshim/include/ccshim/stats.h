@@ -15,8 +15,9 @@
  *
  * All words have 64 bits, in the machine's byte order; text is terminated and padded with NUL.
  * Times are CLOCK_MONOTONIC in ns, rates in bit/s, lengths in bytes; counters of a queue pair
- * only increase while it exists. Only the process writes, except to the mailbox; readers map the
- * file read-only. Reading changes nothing: to start at 0, a reader subtracts an earlier value.
+ * only increase while it exists. Only the process writes, except to mailbox and unattended; readers
+ * map the file read-only. Reading changes nothing: to start at 0, a reader subtracts an earlier
+ * value.
  *
  * The process writes the statistics of a queue pair when an event occurs on it, at most once a
  * millisecond, and less often if there are hundreds of queue pairs; updated_ns is the time of
@@ -59,7 +60,9 @@ struct ccs_stats_gone {
  * The process accepts the request by setting the next even number, applies it, writes status
  * (0 or an errno) and answer, then sets answer_gen = request_gen. A tool that stops waiting
  * sets the even number itself. Both use compare-and-swap, so that a request is applied either
- * completely or not at all. A process that accepts no requests sets answer_gen to UINT64_MAX.
+ * completely or not at all. A tool that leaves its request pending sets unattended to request_gen
+ * first: the process then logs a refusal. A process that accepts no requests sets answer_gen to
+ * UINT64_MAX.
  */
 struct ccs_stats_mailbox {
 	uint64_t request_gen, answer_gen, status;
@@ -84,7 +87,8 @@ struct ccs_stats_header {
 	uint64_t qps_unshown;            /* without a slot: file full, or no memory */
 	uint64_t changes;                /* odd while a destroyed QP is moved from its slot to gone */
 	struct ccs_stats_gone gone;
-	uint64_t spare[15];
+	uint64_t spare[14];
+	uint64_t unattended;             /* request_gen of a request that its tool left pending */
 	struct ccs_stats_uncontrolled uncontrolled[CCS_STATS_MAX_UNCONTROLLED];
 	struct ccs_stats_mailbox mailbox;
 	/* Since 1.1. Each is "" if it is unknown. */

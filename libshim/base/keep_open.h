@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_BASE_KEEP_OPEN_H
+#define CCS_BASE_KEEP_OPEN_H
+
+/*
+ * Keep the opened file, and with it a lock by flock(2), to the end of the process, and close the
+ * descriptor: applications that use all descriptors of RLIMIT_NOFILE get as many as without us. A
+ * thread with a descriptor table of its own has the file. If there can be none, the descriptor
+ * stays open, and an error code is returned; else 0.
+ */
+int ccs_keep_open(int fd);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Keeps variables of the environment; see environment.h. */
+#include "config/environment.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+static const char *const names[] = {
+	"HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR",
+};
+
+static char **kept;                      /* NAME=value; NULL ends it, or if there is no memory */
+
+static bool has_prefix(const char *variable)
+{
+	return strncmp(variable, CCS_ENVIRONMENT_PREFIX, strlen(CCS_ENVIRONMENT_PREFIX)) == 0;
+}
+
+/* The value if that is its name, else NULL. */
+static const char *value_of(const char *variable, const char *name, size_t len)
+{
+	return strncmp(variable, name, len) == 0 && variable[len] == '=' ? variable + len + 1 : NULL;
+}
+
+static bool is_ours(const char *variable)
+{
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (value_of(variable, names[i], strlen(names[i])))
+			return true;
+	return has_prefix(variable);
+}
+
+void ccs_environment_keep(void)
+{
+	size_t n = 0, all = 0;
+
+	if (getauxval(AT_SECURE))
+		return;
+	for (char **e = environ; e && *e; e++)
+		all += is_ours(*e);
+	kept = calloc(all + 1, sizeof(*kept));
+	for (char **e = environ; kept && n < all; e++)
+		if (is_ours(*e))
+			kept[n++] = strdup(*e);
+}
+
+static const char *find(char **variables, const char *name, size_t len)
+{
+	const char *value = NULL;
+
+	for (; !value && variables && *variables; variables++)
+		value = value_of(*variables, name, len);
+	return value;
+}
+
+const char *ccs_environment_get(const char *name)
+{
+	const char *value = secure_getenv(name);
+
+	return value ? value : find(kept, name, strlen(name));
+}
+
+void ccs_environment_each(void (*call)(void *arg, const char *variable), void *arg)
+{
+	for (char **e = environ; e && *e; e++)
+		if (has_prefix(*e))
+			call(arg, *e);
+	for (char **e = kept; e && *e; e++)
+		if (has_prefix(*e) && !find(environ, *e, strcspn(*e, "=")))
+			call(arg, *e);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_ENVIRONMENT_H
+#define CCS_ENVIRONMENT_H
+/*
+ * The variables that the library reads, also if the program has removed them since its start: some
+ * clear their environment before they use verbs. A program that gains privileges has none of them.
+ */
+
+/* The prefix of the options' variables. */
+#define CCS_ENVIRONMENT_PREFIX "CCSHIM_"
+
+/* Copy those that exist now, when the library is loaded. */
+void ccs_environment_keep(void);
+/* The value, or that of the start; or NULL. No thread may call setenv() meanwhile. */
+const char *ccs_environment_get(const char *name);
+/* Call for each variable with the prefix, as NAME=value: first those that exist now. */
+void ccs_environment_each(void (*call)(void *arg, const char *variable), void *arg);
+
+#endif
