@@ -14,6 +14,9 @@ int64_t ccs_epoch_ns(void);
 /* The time that one reading of the clock takes, us. */
 double ccs_clock_cost_us(void);
 
+/* A tick of the kernel, us. */
+double ccs_tick_us(void);
+
 /* Read the clock if *now_ns is CCS_TIME_UNKNOWN: at most once per call of the application. */
 static inline uint64_t ccs_now(uint64_t *now_ns)
 {

@@ -107,6 +107,11 @@ struct qp *ccs_registry_grab(const struct ctx *ctx, uint32_t *at)
 	return found;
 }
 
+bool ccs_registry_is_free(void)
+{
+	return !pthread_mutex_trylock(&registry_lock) && !pthread_mutex_unlock(&registry_lock);
+}
+
 void ccs_registry_remove(struct qp *qp)
 {
 	const uint32_t at = qp->id % (1u << ENTRY_BITS);

@@ -17,5 +17,7 @@ void ccs_registry_remove(struct qp *qp);
 /* The same for all QPs of a device (NULL: of all devices). Needs no lock; takes a reference that
  * the caller must put. */
 struct qp *ccs_registry_grab(const struct ctx *ctx, uint32_t *entry);
+/* Whether no thread holds the registry's own lock. */
+bool ccs_registry_is_free(void);
 
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "config/environment.h"
 #include "config/job.h"
 #include "feedback/agent_client.h"
 #include "observe/log.h"
@@ -22,11 +23,13 @@
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/control/set_request.h"
+#include "preload/datapath/linger.h"
 #include "preload/report/report.h"
 #include "preload/shim.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static _Thread_local bool in_setup;
+static pid_t owner;
 
 /* Threads that the child does not have may hold locks: the child uses no record of ours. */
 static void mark_forked(void)
@@ -46,6 +49,11 @@ static void begin_trace(void)
 	ccs_trace_setup(o->trace, o->trace_size, head);
 }
 
+static void __attribute__((constructor)) keep_environment(void)
+{
+	ccs_environment_keep();
+}
+
 static void set_thread_cpus(void)
 {
 	cpu_set_t cpus;
@@ -58,9 +66,10 @@ static void set_thread_cpus(void)
 static void set_up(void)
 {
 	struct ccs_shim *shim = ccs_shim();
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	in_setup = true;
+	owner = getpid();
 	shim->started_ns = ccs_now_ns();
 	ccs_job(); /* before the application can change its environment */
 	shim->handle_request = ccs_set_request_handle;
@@ -78,16 +87,20 @@ static void set_up(void)
 	}
 	atomic_store_explicit(&shim->ready, true, memory_order_release);
 	in_setup = false;
-	errno = saved;
+	ccs_done(saved, 0);
 }
 
-/* A process that never used verbs has no output. */
+/*
+ * A process that never used verbs has no output. No fork handler ran for a child of _Fork() or
+ * clone(): its files are the parent's.
+ */
 static void __attribute__((destructor)) finish(void)
 {
 	const struct ccs_shim *shim = ccs_shim();
 
-	if (!atomic_load(&shim->ready) || atomic_load(&shim->forked))
+	if (!atomic_load(&shim->ready) || atomic_load(&shim->forked) || getpid() != owner)
 		return;
+	ccs_linger_at_exit();
 	ccs_agent_client_finish();
 	ccs_agent_thread_flush_log();
 	ccs_report_log_summary();

@@ -6,6 +6,7 @@
  * every interposed function finds no record and calls the real one.
  */
 #include <errno.h>
+#include <pthread.h>
 
 #include "config/options.h"
 #include "observe/stats.h"
@@ -42,17 +43,38 @@ static inline bool ccs_forked(void)
  * errno belongs to the application: a verb that succeeds leaves it unchanged, whatever was
  * tried meanwhile. A verb that fails leaves the device's errno.
  */
-static inline int ccs_done(int saved, int rc)
+static inline int ccs_posted(int saved, int rc)
 {
 	if (!rc)
 		errno = saved;
 	return rc;
 }
 
-static inline void *ccs_made(int saved, void *object)
+/*
+ * The same for verbs off the data path. They read files and call libibverbs with our locks held,
+ * which a cancelled thread would never release: a cancellation waits until the verb returns.
+ */
+struct ccs_saved {
+	int error, cancel_state;
+};
+
+static inline struct ccs_saved ccs_save(void)
 {
-	if (object)
-		errno = saved;
+	struct ccs_saved saved = { .error = errno };
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &saved.cancel_state);
+	return saved;
+}
+
+static inline int ccs_done(struct ccs_saved saved, int rc)
+{
+	pthread_setcancelstate(saved.cancel_state, NULL);
+	return ccs_posted(saved.error, rc);
+}
+
+static inline void *ccs_made(struct ccs_saved saved, void *object)
+{
+	ccs_done(saved, object ? 0 : -1);
 	return object;
 }
 

@@ -6,6 +6,7 @@ verbs_ldadd = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
 verbs_programs = \
 	tests/verbs/test_agent_thread \
 	tests/verbs/test_alloc \
+	tests/verbs/test_cancel \
 	tests/verbs/test_clock \
 	tests/verbs/test_contexts \
 	tests/verbs/test_cq_ex \
@@ -17,6 +18,7 @@ verbs_programs = \
 	tests/verbs/test_fork \
 	tests/verbs/test_idle_shadow \
 	tests/verbs/test_life \
+	tests/verbs/test_linger \
 	tests/verbs/test_memory \
 	tests/verbs/test_modes \
 	tests/verbs/test_no_poll \
@@ -49,6 +51,8 @@ rig = tests/verbs/rig.c tests/verbs/rig.h
 
 tests_verbs_test_alloc_SOURCES = tests/verbs/test_alloc.c $(rig)
 tests_verbs_test_alloc_LDADD = $(verbs_ldadd)
+tests_verbs_test_cancel_SOURCES = tests/verbs/test_cancel.c $(rig)
+tests_verbs_test_cancel_LDADD = $(verbs_ldadd)
 tests_verbs_test_clock_SOURCES = tests/verbs/test_clock.c $(rig)
 tests_verbs_test_clock_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_contexts_SOURCES = tests/verbs/test_contexts.c $(rig)
@@ -83,6 +87,9 @@ tests_verbs_test_fork_SOURCES = tests/verbs/test_fork.c $(rig)
 tests_verbs_test_fork_LDADD = $(verbs_ldadd)
 tests_verbs_test_life_SOURCES = tests/verbs/test_life.c $(rig)
 tests_verbs_test_life_LDADD = $(verbs_ldadd)
+tests_verbs_test_linger_SOURCES = tests/verbs/test_linger.c $(rig)
+tests_verbs_test_linger_LDADD = $(verbs_ldadd)
+tests_verbs_test_linger_LDFLAGS = -rdynamic
 tests_verbs_test_modes_SOURCES = tests/verbs/test_modes.c $(rig)
 tests_verbs_test_modes_LDADD = $(verbs_ldadd)
 tests_verbs_test_numbers_SOURCES = tests/verbs/test_numbers.c $(rig)

@@ -7,7 +7,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -63,12 +63,10 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct ti
 }
 
 /* Only the pacer thread waits with this function. */
-__attribute__((visibility("default"))) int pthread_cond_clockwait(pthread_cond_t *cond,
-								  pthread_mutex_t *mutex,
-								  clockid_t id,
-								  const struct timespec *until)
+__attribute__((visibility("default"))) int sem_clockwait(sem_t *sem, clockid_t id,
+							 const struct timespec *until)
 {
-	int (*real)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
+	int (*real)(sem_t *, clockid_t, const struct timespec *);
 	struct timespec ts;
 
 	clock_gettime(id, &ts);
@@ -77,11 +75,12 @@ __attribute__((visibility("default"))) int pthread_cond_clockwait(pthread_cond_t
 		if (ns_of(until) > ns_of(&ts))
 			atomic_fetch_add(&skipped_ns, ns_of(until) - ns_of(&ts));
 		atomic_store(&away, atomic_load(&skipped_ns) < AWAY_NS);
-		return ETIMEDOUT;
+		errno = ETIMEDOUT;
+		return -1;
 	}
-	*(void **)&real = dlsym(RTLD_NEXT, "pthread_cond_clockwait");
+	*(void **)&real = dlsym(RTLD_NEXT, "sem_clockwait");
 	ts = add_ns((struct timespec){ 0 }, ns_of(until) - atomic_load(&skipped_ns));
-	return real(cond, mutex, id, &ts);
+	return real(sem, id, &ts);
 }
 
 static unsigned clock_reads_of(struct rig *r, unsigned n, uint32_t len)

@@ -6,7 +6,7 @@
 #include "rig.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -155,6 +155,52 @@ static void deferred_wrs_are_flushed_where_the_device_ignores_posts_in_err(void 
 			expect(&wc[i], i, by_wqe && !i ? IBV_WC_REM_ACCESS_ERR : IBV_WC_WR_FLUSH_ERR);
 		rig_poll_nothing(r.scq);
 		check_qp_works_after_reset(&r);
+		rig_close(&r);
+	}
+}
+
+static void poll_ex_stepping(struct rig *r, int n)
+{
+	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)r->scq;
+	struct ibv_poll_cq_attr attr = { 0 };
+	unsigned spins = 0;
+
+	for (int i = 0; i < n;) {
+		fake_step(1);
+		if (ibv_start_poll(cq, &attr)) {
+			assert_true(rig_keep_waiting(&spins));
+			continue;
+		}
+		wc[i].wr_id = cq->wr_id;
+		wc[i++].status = cq->status;
+		ibv_end_poll(cq);
+	}
+}
+
+/* As on a device that has them all. This one never completes the marker, of which rxe's may be late. */
+static void waiting_sends_are_flushed_before_receives(void **state)
+{
+	static struct ibv_cq_init_attr_ex cq_ex = { .wc_flags = IBV_WC_EX_WITH_QP_NUM };
+	struct ibv_recv_wr recv = { .wr_id = 9 }, *bad;
+	struct rig r;
+
+	(void)state;
+	for (unsigned ex = 0; ex < 2; ex++) {
+		rig_open(&r, (struct rig_conf){ .one_cq = true, .cq_ex = ex ? &cq_ex : NULL });
+		assert_int_equal(ibv_post_recv(r.a, &recv, &bad), 0);
+		fake_hold(true);
+		fake_ignore_in_error(true);
+		post_many(&r, 0, 3);
+		fake_fail_cqe(0, IBV_WC_RETRY_EXC_ERR);
+		if (ex)
+			poll_ex_stepping(&r, 4);
+		else
+			rig_poll_stepping(r.scq, 4, wc);
+		expect(&wc[0], 0, IBV_WC_RETRY_EXC_ERR);
+		expect(&wc[1], 1, IBV_WC_WR_FLUSH_ERR);
+		expect(&wc[2], 2, IBV_WC_WR_FLUSH_ERR);
+		expect(&wc[3], 9, IBV_WC_WR_FLUSH_ERR);
+		rig_poll_nothing(r.scq);
 		rig_close(&r);
 	}
 }
@@ -477,9 +523,9 @@ static void count_nap(void)
 		*(void **)&real = dlsym(RTLD_NEXT, #name); \
 		return real arguments; \
 	}
-COUNTED(pthread_cond_wait, (pthread_cond_t *cond, pthread_mutex_t *mutex), (cond, mutex))
-COUNTED(pthread_cond_clockwait, (pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
-				 const struct timespec *until), (cond, mutex, clock, until))
+COUNTED(sem_wait, (sem_t *sem), (sem))
+COUNTED(sem_clockwait, (sem_t *sem, clockid_t clock, const struct timespec *until),
+	(sem, clock, until))
 
 /* The pacer retries WRs that wait for a completion, but not those that SQD holds. */
 static void waiting_wrs_are_not_retried_in_sqd(void **state)
@@ -543,6 +589,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(modify_to_err_flushes_waiting_wrs_in_order),
 		cmocka_unit_test(
 			deferred_wrs_are_flushed_where_the_device_ignores_posts_in_err),
+		cmocka_unit_test(waiting_sends_are_flushed_before_receives),
 		cmocka_unit_test(a_silent_success_before_err_is_not_flushed),
 		cmocka_unit_test(a_wqe_that_the_failing_device_ignored_is_flushed),
 		cmocka_unit_test(reset_drops_waiting_wrs_and_keeps_earlier_completions),

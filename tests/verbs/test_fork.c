@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -108,6 +109,39 @@ static void a_child_that_exits_does_not_disturb_its_parent(void **state)
 	rig_close(&r);
 }
 
+/* Whether this process maps its statistics file, whose name is its PID, under that name. */
+static bool has_statistics_file(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512], end[32];
+	bool has = false;
+
+	assert_non_null(maps);
+	snprintf(end, sizeof(end), "/%ld\n", (long)getpid());
+	while (fgets(line, sizeof(line), maps))
+		has = has || strstr(line, end);
+	fclose(maps);
+	return has;
+}
+
+/* As _Fork(), which runs no fork handlers. */
+static void a_child_without_fork_handlers_keeps_its_parents_statistics(void **state)
+{
+	struct rig r;
+	pid_t pid;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_true(has_statistics_file());
+	fflush(NULL);
+	pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	if (pid == 0)
+		exit(0);
+	assert_int_equal(wait_for(pid), 0);
+	assert_true(has_statistics_file());
+	rig_close(&r);
+}
+
 /* A posting thread is stopped while it reads the WR, which lies in a page without read access. */
 static struct ibv_sge *unreadable;
 static atomic_int stopped, go_on;
@@ -195,6 +229,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_child_can_open_its_own_device),
 		cmocka_unit_test(a_fork_does_not_stop_the_parents_waiting_wrs),
 		cmocka_unit_test(a_child_that_exits_does_not_disturb_its_parent),
+		cmocka_unit_test(a_child_without_fork_handlers_keeps_its_parents_statistics),
 		cmocka_unit_test(a_child_can_destroy_inherited_objects),
 	};
 

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 enum { SHADOWS = 3, MOST = 1200, POLLS = 8, BYTES = 64 };
 
@@ -52,11 +53,16 @@ static void close_many(struct many *m)
 	rig_close(&m->r);
 }
 
+/* Post a WR, and wait until the device has it: copa delays it after a pause of the host. */
 static void post_to(struct many *m, unsigned shadow)
 {
+	const uint64_t before = fake_doorbells();
+
 	m->r.a = m->of[shadow];
 	assert_int_equal(rig_post(&m->r, shadow, IBV_WR_RDMA_WRITE, 0, BYTES, IBV_SEND_SIGNALED),
 			 0);
+	while (fake_doorbells() == before)
+		usleep(10);
 }
 
 /* Of some empty polls, only those of shadow CQ `busy` reach the device. */
@@ -119,6 +125,59 @@ static void completions_of_all_shadow_cqs_are_found(void **state)
 		seen |= 1u << wc.wr_id;
 	}
 	polls_reach_only(&m, SHADOWS);
+	close_many(&m);
+}
+
+/* Most polls check the shadow CQ of the last completions first: make it that of this one. */
+static void use_alone(struct many *m, unsigned shadow, unsigned times)
+{
+	while (times--) {
+		struct ibv_wc wc;
+
+		post_to(m, shadow);
+		rig_poll(m->r.scq, 1, &wc);
+		assert_true(!wc.status && wc.wr_id == shadow);
+	}
+}
+
+static void a_poll_returns_fewer_only_if_all_shadow_cqs_are_empty(void **state)
+{
+	static struct many m;
+	struct ibv_wc wc[8];
+
+	(void)state;
+	open_many(&m, SHADOWS);
+	for (unsigned k = 0; k < 600; k++) {
+		const unsigned posted = 1 + k % 2;
+
+		use_alone(&m, k % SHADOWS, 1 + k % 5);
+		for (unsigned i = 0; i < SHADOWS; i++)
+			for (unsigned n = 0; n < (i == k % SHADOWS ? posted : 1); n++)
+				post_to(&m, i);
+		assert_int_equal(ibv_poll_cq(m.r.scq, 8, wc), SHADOWS + posted - 1);
+	}
+	close_many(&m);
+}
+
+static void a_busy_shadow_cq_delays_no_completion_of_another(void **state)
+{
+	static struct many m;
+
+	(void)state;
+	open_many(&m, SHADOWS);
+	for (unsigned k = 0; k < 300; k++) {
+		unsigned polls = 0;
+		struct ibv_wc wc = { .wr_id = 0 };
+
+		use_alone(&m, 0, 1 + k % 5);
+		post_to(&m, 1);
+		for (; wc.wr_id != 1; polls++) {
+			post_to(&m, 0);
+			assert_int_equal(ibv_poll_cq(m.r.scq, 1, &wc), 1);
+			assert_true(!wc.status && polls < POLLS);
+		}
+		rig_poll(m.r.scq, 1, &wc); /* as many were polled as posted to the busy one */
+	}
 	close_many(&m);
 }
 
@@ -213,6 +272,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(polls_skip_shadow_cqs_without_wqes_in_flight),
 		cmocka_unit_test(completions_of_all_shadow_cqs_are_found),
+		cmocka_unit_test(a_poll_returns_fewer_only_if_all_shadow_cqs_are_empty),
+		cmocka_unit_test(a_busy_shadow_cq_delays_no_completion_of_another),
 		cmocka_unit_test(wqes_from_before_the_second_shadow_cq_are_not_missed),
 		cmocka_unit_test(a_thread_gets_its_completions_while_shadow_cqs_are_added),
 		cmocka_unit_test(wqes_of_an_ended_qp_do_not_count),

@@ -55,6 +55,19 @@ static void mode_off_leaves_qps_and_wrs_unchanged(void **state)
 	rig_close(&r);
 }
 
+/* As daemons do before they use verbs. */
+static void settings_outlive_a_cleared_environment(void **state)
+{
+	assert_int_equal(clearenv(), 0);
+	mode_off_leaves_qps_and_wrs_unchanged(state);
+}
+
+static void settings_of_the_program_itself_come_first(void **state)
+{
+	assert_int_equal(setenv("CCSHIM_MODE", "off", 1), 0);
+	mode_off_leaves_qps_and_wrs_unchanged(state);
+}
+
 /* With iWARP a completion contains no information about the network. */
 static void iwarp_is_uncontrolled(void **state)
 {
@@ -74,6 +87,8 @@ static const struct {
 } modes[] = {
 	{ "observe", "CCSHIM_MODE=observe", mode_observe_leaves_wrs_unchanged },
 	{ "off", "CCSHIM_MODE=off", mode_off_leaves_qps_and_wrs_unchanged },
+	{ "cleared", "CCSHIM_MODE=off", settings_outlive_a_cleared_environment },
+	{ "changed", "CCSHIM_MODE=observe", settings_of_the_program_itself_come_first },
 	{ "iwarp", "FAKERDMA_TRANSPORT=iwarp", iwarp_is_uncontrolled },
 };
 

@@ -530,6 +530,68 @@ static void poll_and_modify_work_within_a_batch(void **state)
 	rig_close(&r);
 }
 
+static void *start_and_write(void *arg)
+{
+	struct rig *r = arg;
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(r->a);
+
+	ibv_wr_start(ex);
+	write_8(r, ex, 7, IBV_SEND_SIGNALED);
+	return NULL;
+}
+
+/* As of a Go program, whose calls of C may come from different threads. */
+static void a_batch_continues_in_another_thread(void **state)
+{
+	struct ibv_qp_ex *ex;
+	pthread_t thread;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ 0 });
+	for (unsigned i = 0; i < 6; i++) {
+		pthread_create(&thread, NULL, start_and_write, &r);
+		pthread_join(thread, NULL);
+		if (i % 2) {
+			ibv_wr_abort(ex);
+			continue;
+		}
+		write_8(&r, ex, 8, IBV_SEND_SIGNALED);
+		assert_int_equal(ibv_wr_complete(ex), 0);
+		rig_poll(r.scq, 2, wc);
+		expect(&wc[0], 7, IBV_WC_RDMA_WRITE);
+		expect(&wc[1], 8, IBV_WC_RDMA_WRITE);
+	}
+	rig_close(&r);
+}
+
+/* It would wait for itself if the batch still belonged to the thread that began it. */
+static void a_batch_that_continues_in_another_thread_may_modify_there(void **state)
+{
+	const enum ibv_qp_state states[] = { IBV_QPS_RTS, IBV_QPS_RESET };
+	struct ibv_qp_ex *ex;
+	pthread_t thread;
+	struct rig r;
+
+	(void)state;
+	ex = open_ex(&r, (struct rig_conf){ 0 });
+	for (unsigned i = 0; i < 2; i++) {
+		pthread_create(&thread, NULL, start_and_write, &r);
+		pthread_join(thread, NULL);
+		write_8(&r, ex, 8, IBV_SEND_SIGNALED);
+		assert_int_equal(rig_state(r.a, states[i]), 0);
+		if (i) {
+			ibv_wr_abort(ex);
+			continue;
+		}
+		assert_int_equal(ibv_wr_complete(ex), 0);
+		rig_poll(r.scq, 2, wc);
+		expect(&wc[0], 7, IBV_WC_RDMA_WRITE);
+		expect(&wc[1], 8, IBV_WC_RDMA_WRITE);
+	}
+	rig_close(&r);
+}
+
 enum { THREADS = 4, ROUNDS = 100, EACH = 3 };
 
 struct job {
@@ -621,6 +683,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ibv_wr_complete_follows_the_qps_state),
 		cmocka_unit_test(post_send_and_ibv_wr_keep_their_order_on_one_qp),
 		cmocka_unit_test(poll_and_modify_work_within_a_batch),
+		cmocka_unit_test(a_batch_continues_in_another_thread),
+		cmocka_unit_test(a_batch_that_continues_in_another_thread_may_modify_there),
 		cmocka_unit_test(batches_of_several_threads_do_not_mix),
 	};
 

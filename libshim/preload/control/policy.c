@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "config/check_cc.h"
+#include "config/job.h"
 #include "config/rules.h"
+#include "config/share.h"
 #include "observe/log.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/object/qp_config.h"
@@ -154,8 +157,12 @@ void ccs_policy_options(const struct ccs_match_subject *who, struct ccs_options 
 
 bool ccs_policy_setup(struct ccs_options *options)
 {
-	const int complaints = ccs_rules_load(&rules, program_invocation_short_name, warn,
-					      NULL);
+	const struct ccs_match_subject process = {
+		.known = CCS_MATCH_PROCESS,
+		.app = program_invocation_short_name,
+		.place = ccs_share_place(ccs_job(), getpid()),
+	};
+	const int complaints = ccs_rules_load(&rules, &process, warn, NULL);
 	const struct ccs_policy *p = NULL;
 
 	ccs_policy_options(NULL, options);

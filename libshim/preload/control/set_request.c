@@ -271,6 +271,16 @@ static void copy_text(char *to, const char *from)
 				 __ATOMIC_RELAXED);
 }
 
+/* Its tool prints a refusal if it still waits. Paired with leave_pending() of ccshim set. */
+static void log_refusal(const struct job *w, uint64_t generation)
+{
+	const struct ccs_stats_header *file = ccs_stats_file();
+
+	if (w->rejected && file &&
+	    __atomic_load_n(&file->unattended, __ATOMIC_SEQ_CST) == generation - 1)
+		ccs_log(CCS_LOG_WARN, "refused a pending request of 'ccshim set': %s", w->answer);
+}
+
 static void process_mailbox(struct ccs_stats_mailbox *box, uint64_t generation)
 {
 	static const char no_memory[CCS_STATS_TEXT] = "no memory";
@@ -279,6 +289,7 @@ static void process_mailbox(struct ccs_stats_mailbox *box, uint64_t generation)
 	if (w) {
 		copy_text(w->text, box->request);
 		process_request(w, w->text);
+		log_refusal(w, generation);
 	}
 	copy_text(box->answer, w ? w->answer : no_memory);
 	__atomic_store_n(&box->status, w ? w->rejected : ENOMEM, __ATOMIC_RELAXED);
@@ -295,7 +306,7 @@ static void claim_request(struct ccs_stats_mailbox *box, uint64_t request)
 	if (pthread_mutex_trylock(&busy))
 		return;
 	if (__atomic_compare_exchange_n(&box->request_gen, &request, request + 1, false,
-					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+					__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		process_mailbox(box, request + 1);
 	pthread_mutex_unlock(&busy);
 	errno = saved;

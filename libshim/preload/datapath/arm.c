@@ -9,17 +9,34 @@
 #include "preload/object/qp.h"
 #include "preload/registry.h"
 
-/* The request waits until completions that only we get have come: let the pacer thread look. */
+static bool watch_qp(struct qp *qp)
+{
+	bool busy;
+
+	ccs_lock(&qp->lock);
+	ccs_notify_count(qp);
+	busy = qp->busy;
+	if (busy)
+		ccs_emit_pump(qp, &qp->cq->polled_ns);
+	ccs_qp_leave(qp);
+	return busy;
+}
+
+/*
+ * The request waits until completions that only we get have come: let the pacer thread look. A QP
+ * that is busy stays so while the CQ's lock is held. Usually there is one, that of the last
+ * completion: else this is a walk over all QPs of the process.
+ */
 static void watch(struct cq *cq)
 {
+	struct qp *const last = cq->last;
+	unsigned watched = last && watch_qp(last);
 	struct qp *qp;
 
-	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
-		ccs_lock(&qp->lock);
-		if (qp->busy)
-			ccs_emit_pump(qp, &cq->polled_ns);
-		ccs_qp_leave(qp);
-	}
+	for (uint32_t slot = 0; watched < atomic_load(&cq->busy) &&
+				(qp = ccs_registry_next(cq, &slot));)
+		if (qp != last)
+			watched += watch_qp(qp);
 }
 
 void ccs_cq_arm(struct cq *cq, bool solicited_only)

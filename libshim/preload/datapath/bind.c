@@ -99,5 +99,5 @@ int ccs_post_bind_mw(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	ccs_accept_make_room(qp, 1);
 	rc = post_bind(qp, mw, bind);
 	ccs_accept_unlock(qp);
-	return ccs_done(saved, rc);
+	return ccs_posted(saved, rc);
 }

@@ -125,23 +125,26 @@ complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, bool emptied)
 	return false;
 }
 
+static void note_flush(struct qp *qp, const struct ibv_wc *wc)
+{
+	qp->flush_seen = true;
+	qp->flush_vendor_err = wc->vendor_err;
+}
+
 /* WQEs before the marker that have no completion have succeeded silently. */
 static __attribute__((noinline)) void complete_marker(struct qp *qp, const struct ibv_wc *wc)
 {
 	ccs_flow_settle(&qp->flow, true);
 	qp->marker_posted = false;
-	qp->flush_seen = true;
-	qp->flush_vendor_err = wc->vendor_err;
+	note_flush(qp, wc);
 }
 
 static __attribute__((noinline)) void note_failure(struct qp *qp, const struct ibv_wc *wc)
 {
 	if (qp->flow.state != CCS_FLOW_FLUSH)
 		return; /* it was a stale one */
-	if (wc->status == IBV_WC_WR_FLUSH_ERR) {
-		qp->flush_seen = true;
-		qp->flush_vendor_err = wc->vendor_err;
-	}
+	if (wc->status == IBV_WC_WR_FLUSH_ERR)
+		note_flush(qp, wc);
 	qp->flushed_ns = 0; /* there may be more: wait again */
 	ccs_qp_fail(qp);
 }
@@ -224,4 +227,34 @@ void ccs_complete_broken(struct cq *cq, bool emptied)
 	}
 	if (more)
 		atomic_store(&cq->broken, true);
+}
+
+static const struct ibv_wc *find_flushed(const struct qp *qp, const struct ibv_wc *wc, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (wc[i].status == IBV_WC_WR_FLUSH_ERR && wc[i].qp_num == qp->qp_num)
+			return &wc[i];
+	return NULL;
+}
+
+/*
+ * A device with all WRs flushes the send queue before the receives. Where nothing is in flight, and
+ * only the marker is waited for, a flushed receive says that the device flushes.
+ */
+void ccs_complete_flushed_receives(struct cq *cq, const struct ibv_wc *wc, int n)
+{
+	const struct ibv_wc *flushed;
+	struct qp *qp;
+
+	if (!atomic_load_explicit(&cq->broken, memory_order_relaxed))
+		return;
+	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
+		flushed = find_flushed(qp, wc, n);
+		if (!flushed)
+			continue;
+		ccs_lock(&qp->lock);
+		if (qp->broken && qp->flow.seg_tail == qp->flow.seg_head && !qp->flush_seen)
+			note_flush(qp, flushed);
+		ccs_unlock(&qp->lock);
+	}
 }

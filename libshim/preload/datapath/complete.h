@@ -11,5 +11,7 @@ bool ccs_complete_whole(struct qp *qp, const struct shadow_batch *a, int i);
 /* Create flush completions for WRs of failed QPs, as far as there is space. cq->lock is held.
  * emptied: the shadow CQs have just been seen empty. */
 void ccs_complete_broken(struct cq *cq, bool emptied);
+/* Flushed receives among these n completions: the WRs of their QPs that waited can go first. */
+void ccs_complete_flushed_receives(struct cq *cq, const struct ibv_wc *wc, int n);
 
 #endif

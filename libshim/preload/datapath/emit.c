@@ -104,6 +104,7 @@ int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 void ccs_emit_fail(struct qp *qp, int rc)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ccs_saved saved;
 
 	if (qp->dead)
 		return; /* the application is resetting or destroying it */
@@ -112,7 +113,9 @@ void ccs_emit_fail(struct qp *qp, int rc)
 		     qp->real->qp_num, rc);
 	ccs_flow_fail(&qp->flow);
 	qp->broken = true;
+	saved = ccs_save();
 	ccs_real()->ibv_modify_qp(qp->real, &attr, IBV_QP_STATE);
+	ccs_done(saved, 0);
 }
 
 /*
@@ -122,7 +125,7 @@ void ccs_emit_fail(struct qp *qp, int rc)
 static uint64_t look_ns(const struct qp *qp)
 {
 	const unsigned waiting = ccs_pacer_thread_waiting();
-	double ns = 500 * qp->flow.cc.path.base_rtt_us;
+	double ns = ccs_flow_poll_ns(&qp->flow);
 
 	if (ns < LOOK_MIN_NS)
 		ns = LOOK_MIN_NS;

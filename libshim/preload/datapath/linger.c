@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is held back when the application ends a QP leaves before that. */
+/* What is held back when the application ends a QP, or exits, leaves before that. */
 #include "preload/datapath/linger.h"
 
 #include <errno.h>
@@ -8,8 +8,13 @@
 #include "preload/control/policy.h"
 #include "preload/datapath/emit.h"
 #include "preload/datapath/drain.h"
+#include "preload/datapath/pacer_thread.h"
+#include "preload/registry.h"
+#include "preload/shim.h"
 
 enum { LINGER_STEP_NS = 50000 };
+
+static uint64_t lock_until_ns;           /* at exit */
 
 /* For how long, ns, segments that are in flight have been held back before; 0: none is. */
 static uint64_t held_in_flight_ns(const struct qp *qp)
@@ -52,22 +57,94 @@ static bool has_sent_all(struct qp *qp)
 	return done;
 }
 
-/*
- * Without us, requests that the gate holds back would have been on their way for that long. A
- * program that ends its QP may rely on that, as far as one can.
- */
-void ccs_linger(struct qp *qp)
+/* Returns the time up to which to wait. */
+static uint64_t begin_to_linger(struct qp *qp)
 {
-	const struct timespec nap = { .tv_nsec = LINGER_STEP_NS };
-	const int saved = errno;
 	uint64_t left, most;
 
 	ccs_lock(&qp->lock);
 	left = emit_last(qp);
 	most = (uint64_t)(1e3 * qp->policy->options.linger);
 	ccs_qp_leave(qp);
-	left = left < most ? left : most;
-	for (; left && !has_sent_all(qp); left -= left < LINGER_STEP_NS ? left : LINGER_STEP_NS)
-		nanosleep(&nap, NULL);
+	return left ? ccs_now_ns() + (left < most ? left : most) : 0;
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = LINGER_STEP_NS }, NULL);
+}
+
+/*
+ * Without us, requests that the gate holds back would have been on their way for that long. A
+ * program that ends its QP may rely on that, as far as one can.
+ */
+void ccs_linger(struct qp *qp)
+{
+	const int saved = errno;
+	const uint64_t end_ns = begin_to_linger(qp);
+
+	/* The clock is read because a signal may cut a nap short. */
+	while (end_ns && !has_sent_all(qp) && ccs_now_ns() < end_ns)
+		nap();
 	errno = saved;
+}
+
+static bool is_free(struct ccs_lock *l)
+{
+	if (!ccs_trylock(l))
+		return false;
+	ccs_unlock(l);
+	return true;
+}
+
+static bool are_locks_free(struct qp *qp)
+{
+	return ccs_registry_is_free() && ccs_pacer_thread_is_free() &&
+	       (!qp || (is_free(&qp->cq->lock) && is_free(&qp->lock)));
+}
+
+/*
+ * exit() may be called by a signal handler, whose thread will never release a lock of ours. Another
+ * thread will. qp: NULL for the locks that belong to none.
+ */
+static bool may_lock(struct qp *qp)
+{
+	while (!are_locks_free(qp)) {
+		if (ccs_now_ns() >= lock_until_ns)
+			return false;
+		nap();
+	}
+	return true;
+}
+
+/* Whether `what` is true of all QPs. */
+static bool all_qps(bool (*what)(struct qp *qp))
+{
+	bool yes = true;
+	uint32_t entry = 0;
+	struct qp *qp;
+
+	while (yes && (qp = ccs_registry_grab(NULL, &entry))) {
+		yes = what(qp);
+		ccs_qp_put(qp);
+	}
+	return yes;
+}
+
+void ccs_linger_at_exit(void)
+{
+	uint64_t end_ns = 0, qp_end_ns;
+	uint32_t entry = 0;
+	struct qp *qp;
+
+	lock_until_ns = ccs_now_ns() + (uint64_t)(1e3 * ccs_shim()->options.linger);
+	if (!may_lock(NULL) || !all_qps(may_lock))
+		return;
+	while ((qp = ccs_registry_grab(NULL, &entry))) {
+		qp_end_ns = begin_to_linger(qp);
+		end_ns = qp_end_ns > end_ns ? qp_end_ns : end_ns;
+		ccs_qp_put(qp);
+	}
+	while (end_ns && !all_qps(has_sent_all) && ccs_now_ns() < end_ns)
+		nap();
 }

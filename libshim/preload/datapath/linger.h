@@ -6,5 +6,7 @@
 
 /* The application is about to destroy the QP, or to move it to ERR. No lock is held. */
 void ccs_linger(struct qp *qp);
+/* The same for all QPs: the process ends. */
+void ccs_linger_at_exit(void);
 
 #endif

@@ -7,6 +7,9 @@
  */
 #include "preload/datapath/pacer_thread.h"
 
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -23,15 +26,14 @@ enum { SPIN_WINDOW_NS = 200000, SPIN_GRACE_NS = 50000 };
 
 static struct {
 	pthread_mutex_t lock;
-	pthread_cond_t wake;
+	sem_t wake;                      /* after a condition's wait each unlock is a system call */
 	bool started, failed;
-	uint64_t sleeping_until;         /* 0: awake */
+	uint64_t sleeping_until;         /* 0: awake, or woken */
 	struct ccs_timer_wheel wheel;
 	_Atomic unsigned waiting;        /* timers that are set; written under the lock */
 	_Atomic uint64_t spun_ns;        /* an application was last seen spinning */
 } pacer = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
-	.wake = PTHREAD_COND_INITIALIZER,
 };
 /* ccs_timer_wheel_next(), readable without the lock. */
 _Atomic uint64_t ccs_pacer_thread_next_ns = UINT64_MAX;
@@ -74,6 +76,11 @@ unsigned ccs_pacer_thread_waiting(void)
 	return atomic_load_explicit(&pacer.waiting, memory_order_relaxed);
 }
 
+bool ccs_pacer_thread_is_free(void)
+{
+	return !pthread_mutex_trylock(&pacer.lock) && !pthread_mutex_unlock(&pacer.lock);
+}
+
 /* The next due QP, with a reference, or NULL. pacer.lock is held. */
 static struct qp *pop_due(uint64_t now_ns)
 {
@@ -105,10 +112,12 @@ static void sleep_until(uint64_t when)
 	};
 
 	pacer.sleeping_until = when;
+	pthread_mutex_unlock(&pacer.lock);
 	if (when == UINT64_MAX)
-		pthread_cond_wait(&pacer.wake, &pacer.lock);
+		sem_wait(&pacer.wake);
 	else
-		pthread_cond_clockwait(&pacer.wake, &pacer.lock, CLOCK_MONOTONIC, &ts);
+		sem_clockwait(&pacer.wake, CLOCK_MONOTONIC, &ts);
+	pthread_mutex_lock(&pacer.lock);
 	pacer.sleeping_until = 0;
 }
 
@@ -154,7 +163,7 @@ static void start_thread(void)
 	int rc;
 
 	pacer.started = true;
-	rc = ccs_thread_create(&thread, serve_timers, NULL);
+	rc = sem_init(&pacer.wake, 0, 0) ? errno : ccs_thread_create(&thread, serve_timers, NULL);
 	if (!rc) {
 		pthread_detach(thread);
 		return;
@@ -179,8 +188,10 @@ bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns)
 	if (!pacer.started)
 		start_thread();
 	else if (pacer.sleeping_until && next < pacer.sleeping_until &&
-		 wake_time(now_ns) < pacer.sleeping_until)
-		pthread_cond_signal(&pacer.wake);
+		 wake_time(now_ns) < pacer.sleeping_until) {
+		pacer.sleeping_until = 0;
+		sem_post(&pacer.wake);
+	}
 	failed = pacer.failed;
 	pthread_mutex_unlock(&pacer.lock);
 	return !failed;

@@ -2,6 +2,7 @@
 /* The application's polls: its CQ and the shadow CQs are merged. */
 #include "preload/datapath/poll.h"
 
+#include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/poll_run.h"
@@ -28,6 +29,7 @@ static int queue_behind_pending(struct cq *cq, int got, int n, struct ibv_wc *wc
 {
 	const struct wc_more none = { 0 };
 
+	ccs_complete_flushed_receives(cq, wc, got);
 	ccs_cq_drain(cq);
 	/* What is left over may be read by a poll batch, which needs the extended fields. */
 	if (!ccs_cq_ready_count(cq) || ccs_cq_ready_space(cq) < (uint32_t)got ||
@@ -102,6 +104,15 @@ static __attribute__((noinline)) int poll_any(struct cq *cq, int n, struct ibv_w
 	return poll_and_unlock(cq, n, wc);
 }
 
+/* The array has `got` completions of the recent shadow CQ; < 0: an error. */
+static int poll_others(struct cq *cq, int got, int n, struct ibv_wc *wc)
+{
+	const int first = got < 0 ? 0 : got, more = ccs_poll_first(cq, n - first, wc + first);
+
+	cq->recent = NULL;
+	return more > 0 ? first + more : got;
+}
+
 /*
  * The rest of a usual poll, which has polled `got` completions, and of those `done` are delivered.
  * before_ns: the time of the poll before.
@@ -109,9 +120,13 @@ static __attribute__((noinline)) int poll_any(struct cq *cq, int n, struct ibv_w
 static __attribute__((noinline)) int end_usual(struct cq *cq, struct shadow *s, int got, int done,
 					       int n, struct ibv_wc *wc, uint64_t before_ns)
 {
-	const int more = ccs_poll_batches(cq, s, n - done, wc + done, got - done, before_ns);
+	/* Of several shadow CQs, only s is known to have been empty. */
+	const int more = ccs_poll_batches(cq, s, n - done, wc + done, got - done,
+					  cq->recent ? CCS_TIME_UNKNOWN : before_ns);
 
 	got = done && more < 0 ? done : done + more;
+	if (cq->recent && got < n && ccs_poll_is_another_active(cq, s))
+		got = poll_others(cq, got, n, wc);
 	/* With polls == 0 the application's own CQ was first. */
 	return unlock_after_poll(cq, cq->polls ? add_received(cq, got, n, wc) : got,
 				 CCS_TIME_UNKNOWN);
@@ -157,7 +172,7 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 	    ccs_forked())
 		return poll_any(cq, n, wc);
 	ccs_lock(&cq->lock);
-	s = ccs_poll_usual_shadow(cq);
+	s = ccs_poll_likely_shadow(cq);
 	if (s && !ccs_shadow_is_active(s))
 		return poll_idle(cq, n, wc);
 	if (!s || atomic_load_explicit(&cq->timed, memory_order_relaxed))

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/poll.h"
 #include "preload/object/cq.h"
@@ -28,6 +29,10 @@ bool ccs_cq_queue_current(struct cq *cq, struct ibv_cq_ex *ex)
 	if (ccs_cq_is_plain(cq))
 		return false;
 	ccs_lock(&cq->lock);
+	if (ex->status == IBV_WC_WR_FLUSH_ERR) {
+		ccs_shadow_read(ex, &wc, &more);
+		ccs_complete_flushed_receives(cq, &wc, 1);
+	}
 	ccs_cq_drain(cq);
 	ready = ccs_cq_ready_count(cq) && ccs_cq_ready_space(cq);
 	if (ready) {

@@ -23,6 +23,14 @@ struct shadow *ccs_poll_only_active(struct shadow *s)
 	return active ? active : any;
 }
 
+bool ccs_poll_is_another_active(struct cq *cq, const struct shadow *s)
+{
+	for (const struct shadow *o = atomic_load(&cq->shadows); o; o = o->next)
+		if (o != s && o->size && ccs_shadow_is_active(o))
+			return true;
+	return false;
+}
+
 /* As ccs_complete() of the first of n completions, without a copy. Returns whether the application
  * gets it. */
 static __attribute__((noinline)) bool complete_in_place(struct qp *qp, struct ibv_wc *wc, int n)

@@ -17,6 +17,8 @@
 struct shadow *ccs_poll_only_active(struct shadow *s);
 /* Deliver n completions while they are usual: returns how many. The time is unknown. */
 int ccs_poll_deliver(struct cq *cq, struct ibv_wc *wc, int n);
+/* Whether one but s is. */
+bool ccs_poll_is_another_active(struct cq *cq, const struct shadow *s);
 /* Poll up to n completions of the application's QPs, usual or not. */
 int ccs_poll_first(struct cq *cq, int n, struct ibv_wc *wc);
 /* The same of a usual poll, whose first batch has been polled, after before_ns, with the result
@@ -24,15 +26,39 @@ int ccs_poll_first(struct cq *cq, int n, struct ibv_wc *wc);
 int ccs_poll_batches(struct cq *cq, struct shadow *s, int n, struct ibv_wc *wc, int got,
 		     uint64_t before_ns);
 
-/* The shadow CQ of a usual poll, or NULL. */
-static inline struct shadow *ccs_poll_usual_shadow(struct cq *cq)
+/* The first shadow CQ, if a poll is usual; or NULL. */
+static inline struct shadow *ccs_poll_first_shadow(struct cq *cq)
 {
 	struct shadow *s = atomic_load_explicit(&cq->shadows, memory_order_acquire);
 
 	if (!atomic_load_explicit(&cq->usual, memory_order_relaxed) ||
 	    atomic_load_explicit(&cq->broken, memory_order_relaxed) || ccs_cq_ready_count(cq))
 		return NULL;
-	return __builtin_expect(s->next != NULL, 0) ? ccs_poll_only_active(s) : s;
+	return s;
+}
+
+/* The shadow CQ of a usual poll, or NULL. */
+static inline struct shadow *ccs_poll_usual_shadow(struct cq *cq)
+{
+	struct shadow *s = ccs_poll_first_shadow(cq);
+
+	return s && __builtin_expect(s->next != NULL, 0) ? ccs_poll_only_active(s) : s;
+}
+
+/*
+ * The same without a check of the others, if it is the one of a recent poll: if it has fewer
+ * completions than wanted, ccs_poll_is_another_active() says whether they must be polled, too. They
+ * are checked with the application's own CQ at the latest.
+ */
+static inline struct shadow *ccs_poll_likely_shadow(struct cq *cq)
+{
+	struct shadow *s = ccs_poll_first_shadow(cq);
+
+	if (!s || __builtin_expect(s->next == NULL, 1))
+		return s;
+	if (!cq->polls || !cq->recent || !ccs_shadow_is_active(cq->recent))
+		cq->recent = ccs_poll_only_active(s);
+	return cq->recent;
 }
 
 /* The QP that a completion is of, locked. NULL: it was destroyed. */

@@ -323,7 +323,7 @@ static __attribute__((noinline)) int post_any(struct qp *qp, struct ibv_send_wr 
 	ccs_accept_unlock(qp);
 	if (__builtin_expect(syscalls, 0))
 		pthread_testcancel(); /* no lock is held here */
-	return ccs_done(saved, rc);
+	return ccs_posted(saved, rc);
 }
 
 /* Not inlined: a usual WR then needs fewer registers. */
@@ -376,7 +376,7 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	rc = qp->ctx->real.post_send(qp->real, &wqe, &bad_wqe);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 	if (__builtin_expect(rc || !ccs_emit_is_idle(qp), 0))
-		return ccs_done(saved, end_usual(qp, wr, rc, &wqe, bad_wqe, bad));
+		return ccs_posted(saved, end_usual(qp, wr, rc, &wqe, bad_wqe, bad));
 	ccs_unlock(&qp->lock);
 	return 0;
 }

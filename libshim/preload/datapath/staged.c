@@ -79,5 +79,5 @@ int ccs_post_staged(struct qp *qp, uint32_t n)
 	}
 	ccs_wr_batch_update_space(qp);
 	ccs_qp_leave(qp);
-	return ccs_done(saved, rc);
+	return ccs_posted(saved, rc);
 }

@@ -64,7 +64,7 @@ static int hook_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bi
 static struct ibv_qp *hook_create_qp_ex(struct ibv_context *context,
 					struct ibv_qp_init_attr_ex *attr)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	return ccs_made(saved, ccs_qp_create_ex(context, attr));
 }
@@ -72,7 +72,7 @@ static struct ibv_qp *hook_create_qp_ex(struct ibv_context *context,
 static struct ibv_pd *hook_alloc_parent_domain(struct ibv_context *context,
 					       struct ibv_parent_domain_init_attr *attr)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	return ccs_made(saved, ccs_parent_domain_alloc(ccs_context_find(context), attr));
 }
@@ -80,14 +80,14 @@ static struct ibv_pd *hook_alloc_parent_domain(struct ibv_context *context,
 static struct ibv_cq_ex *hook_create_cq_ex(struct ibv_context *context,
 					   struct ibv_cq_init_attr_ex *attr)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	return ccs_made(saved, ccs_cq_ex_create(ccs_context_find(context), attr));
 }
 
 static int hook_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 	struct cq *cq = ccs_cq_find(ibcq);
 
 	return ccs_done(saved, cq ? ccs_cq_modify(cq, attr)

@@ -20,14 +20,14 @@
 
 HOOK struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	return ccs_made(saved, ccs_open_device(device));
 }
 
 HOOK struct ibv_context *ibv_import_device(int cmd_fd)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 	struct ibv_context *context;
 
 	ccs_open_begin();
@@ -39,7 +39,7 @@ HOOK struct ibv_context *ibv_import_device(int cmd_fd)
 
 HOOK int ibv_close_device(struct ibv_context *context)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	ccs_context_detach(context);
 	return ccs_done(saved, ccs_real()->ibv_close_device(context));
@@ -47,12 +47,13 @@ HOOK int ibv_close_device(struct ibv_context *context)
 
 HOOK int ibv_dealloc_pd(struct ibv_pd *pd)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	return ccs_done(saved, ccs_parent_domain_dealloc(pd));
 }
 
-static struct ibv_mr *registered(int saved, struct ibv_mr *mr, uint64_t iova, unsigned int access)
+static struct ibv_mr *registered(struct ccs_saved saved, struct ibv_mr *mr, uint64_t iova,
+				 unsigned int access)
 {
 	if (mr)
 		ccs_mr_add(mr, iova, access);
@@ -63,7 +64,7 @@ static struct ibv_mr *registered(int saved, struct ibv_mr *mr, uint64_t iova, un
 #undef ibv_reg_mr
 HOOK struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	return registered(saved, ccs_real()->ibv_reg_mr(pd, addr, length, access),
 			  (uintptr_t)addr, (unsigned int)access);
@@ -73,7 +74,7 @@ HOOK struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int
 HOOK struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				    int access)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	return registered(saved, ccs_real()->ibv_reg_mr_iova(pd, addr, length, iova, access), iova,
 			  (unsigned int)access);
@@ -82,7 +83,7 @@ HOOK struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length
 HOOK struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				     unsigned int access)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	return registered(saved, ccs_real()->ibv_reg_mr_iova2(pd, addr, length, iova, access),
 			  iova, access);
@@ -92,12 +93,13 @@ HOOK struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t lengt
 HOOK struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 				      uint64_t iova, int fd, int access)
 {
-	const int saved = errno;
+	struct ccs_saved saved;
 
 	if (!ccs_real()->ibv_reg_dmabuf_mr) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
+	saved = ccs_save();
 	return registered(saved, ccs_real()->ibv_reg_dmabuf_mr(pd, offset, length, iova, fd,
 							       access),
 			  iova, (unsigned int)access);
@@ -106,14 +108,14 @@ HOOK struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t
 HOOK int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		      int access)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	return ccs_done(saved, ccs_mr_rereg(mr, flags, pd, addr, length, access));
 }
 
 HOOK int ibv_dereg_mr(struct ibv_mr *mr)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	return ccs_done(saved, ccs_mr_dereg(mr));
 }
@@ -122,7 +124,7 @@ HOOK int ibv_dereg_mr(struct ibv_mr *mr)
 HOOK struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 				  struct ibv_comp_channel *channel, int comp_vector)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 	struct ibv_cq *cq = ccs_real()->ibv_create_cq(context, cqe, cq_context, channel,
 						      comp_vector);
 	struct cq *ours = cq ? ccs_cq_new(cq, channel, cq_context, comp_vector) : NULL;
@@ -134,7 +136,7 @@ HOOK struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq
 
 HOOK int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 	struct cq *cq = ccs_cq_find(ibcq);
 
 	return ccs_done(saved, cq ? ccs_cq_resize(cq, cqe) : ccs_real()->ibv_resize_cq(ibcq, cqe));
@@ -142,7 +144,7 @@ HOOK int ibv_resize_cq(struct ibv_cq *ibcq, int cqe)
 
 HOOK int ibv_destroy_cq(struct ibv_cq *ibcq)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 	struct cq *cq = ccs_cq_find(ibcq);
 
 	return ccs_done(saved, cq ? ccs_cq_destroy(cq) : ccs_real()->ibv_destroy_cq(ibcq));
@@ -175,14 +177,14 @@ HOOK void ibv_ack_async_event(struct ibv_async_event *event)
 
 HOOK struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 
 	return ccs_made(saved, ccs_qp_create(pd, attr));
 }
 
 HOOK int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 	struct qp *qp = ccs_qp_find(ibqp);
 
 	return ccs_done(saved, qp ? ccs_qp_modify(qp, attr, mask)
@@ -200,7 +202,7 @@ HOOK int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 
 HOOK int ibv_destroy_qp(struct ibv_qp *ibqp)
 {
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 	struct qp *qp = ccs_qp_find(ibqp);
 
 	return ccs_done(saved, qp ? ccs_qp_destroy(qp) : ccs_purge_destroy(ibqp));

@@ -96,7 +96,7 @@ static int next_behind_ready(struct cq *cq, struct ibv_poll_cq_attr *attr)
 {
 	int rc;
 
-	if (ccs_cq_has_ready(cq))
+	if (!attr->comp_mask && ccs_cq_has_ready(cq)) /* the provider validates comp_mask */
 		return next_ready(cq);
 	rc = next_real(cq->ex, attr);
 	return !rc && ccs_cq_queue_current(cq, cq->ex->app) ? next_ready(cq) : rc;
@@ -152,7 +152,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	ccs_cq_ex_lock(cq);
 	switch_source(e);
 	if (attr->comp_mask)
-		e->ready_first = false; /* the provider validates it */
+		e->ready_first = false;
 	rc = next_completion(cq, attr);
 	if (rc)
 		unlock_and_run_due(cq);

@@ -188,15 +188,16 @@ fail:
 /* With the first request of a CQ that has a shadow. */
 static void want_bell(struct cq *cq)
 {
-	const int saved = errno;
+	struct ccs_saved saved;
 
 	if (cq->bell_tried || !atomic_load(&cq->shadows) || cq->closing)
 		return;
 	cq->bell_tried = true;
 	if (!cq->ctx->provider->flushes || !ccs_memlock_reserve(cq->ctx, BELL_PINNED))
 		return;
+	saved = ccs_save();
 	cq->bell = make_bell(cq);
-	errno = saved;
+	ccs_done(saved, 0);
 	if (!cq->bell) {
 		ccs_memlock_release(BELL_PINNED);
 		return;
@@ -229,11 +230,11 @@ static bool stands(struct cq *cq, unsigned armed, bool solicited_only)
 static bool may_have_raised(struct cq *cq)
 {
 	struct pollfd fd = { .fd = cq->channel->fd, .events = POLLIN };
-	const int saved = errno;
+	const struct ccs_saved saved = ccs_save();
 	const bool raised = !atomic_load(&cq->shadows) || atomic_load(&cq->received) ||
 			    poll(&fd, 1, 0) != 0;
 
-	errno = saved;
+	ccs_done(saved, 0);
 	return raised;
 }
 

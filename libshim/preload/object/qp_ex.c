@@ -73,6 +73,7 @@ static struct ibv_send_wr *stage_wr(struct ibv_qp_ex *ex, enum ibv_wr_opcode opc
 	struct ibv_send_wr *wr;
 	uint64_t number;
 
+	ccs_wr_batch_continue(batch);
 	if (batch->staged == batch->space)
 		ccs_post_reclaim(qp, batch->staged + 1);
 	if (batch->staged == batch->space) {
@@ -297,8 +298,6 @@ int ccs_qp_ex_open(struct qp *qp)
 		free(batch);
 		return -1;
 	}
-	/* An application may modify its QP during a batch of the same thread. */
-	batch->lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 	batch->ex = ex;
 	qp->wr_batch = batch;
 	return 0;

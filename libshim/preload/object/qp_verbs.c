@@ -66,10 +66,8 @@ static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 	/* READs above the limit that the peer set would stall the queue behind them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
 		qp->flow.max_reads = attr->max_rd_atomic;
-	/* Half of the local ACK timeout, 4.096 us * 2^timeout (IBTA 9.7.6.1.3); 0 is none. */
 	if (mask & IBV_QP_TIMEOUT)
-		qp->flow.loss_us = attr->timeout ? 2.048f * (float)(1ull << (attr->timeout & 31))
-						 : 0;
+		qp->flow.loss_us = ccs_flow_loss_us(attr->timeout, ccs_tick_us());
 }
 
 static bool pause_emission(struct qp *qp)
@@ -221,7 +219,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
  * A provider may set its own wr_complete during this call (mlx5, to RESET and to RTS): a batch
  * that called it would release a lock that it never took. So no batch is open meanwhile, however
  * long the provider takes: only threads that post to this QP wait, not polls, the pacer thread or
- * other QPs. The lock is recursive, for a provider that calls back. A provider that waits for a
+ * other QPs. The provider may call back meanwhile. A provider that waits for a
  * poll batch of the receive CQ (mlx5, to RESET) would deadlock if that thread, within its batch,
  * began to post to the QP that is being reset; no application does, as it could not know whether
  * the WR is sent.
@@ -239,10 +237,10 @@ int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR)
 		ccs_linger(qp);
 	if (writes)
-		ccs_wr_batch_lock(qp);
+		ccs_wr_batch_lock_to_modify(qp);
 	rc = to_reset ? modify_to_reset(qp, attr, mask) : modify_state(qp, attr, mask);
 	if (writes)
-		ccs_wr_batch_unlock(qp);
+		ccs_wr_batch_unlock_modified(qp);
 	return rc;
 }
 

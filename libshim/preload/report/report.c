@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "base/document.h"
+#include "base/json.h"
 #include "config/filename.h"
 #include "config/job.h"
 #include "observe/log.h"

@@ -2,7 +2,7 @@
 /* The queue pairs of the verbs suite: how they are created, connected and destroyed. */
 #include "suite.h"
 
-enum { RNR_TIMER_640_US = 14, TIMEOUT_16_MS = 12 };
+enum { RNR_TIMER_640_US = 14, TIMEOUT_17_MS = 12 };
 
 static void set_defaults(struct shape *s)
 {
@@ -22,6 +22,8 @@ static void set_defaults(struct shape *s)
 		s->rnr_retry = 7;
 	if (!s->rd_atomic)
 		s->rd_atomic = 8;
+	if (!s->timeout)
+		s->timeout = TIMEOUT_17_MS;
 }
 
 void end_make_cq(struct end *e, struct host *h, const struct shape *shape)
@@ -130,7 +132,7 @@ static void to_rtr(struct end *e, const union ibv_gid *gid, uint32_t qpn)
 static void to_rts(struct end *e)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTS, .sq_psn = 7, .timeout = TIMEOUT_16_MS, .retry_cnt = 3,
+		.qp_state = IBV_QPS_RTS, .sq_psn = 7, .timeout = e->shape.timeout, .retry_cnt = 3,
 		.rnr_retry = (uint8_t)(e->shape.rnr_retry % NO_RNR_RETRY),
 		.max_rd_atomic = (uint8_t)e->shape.rd_atomic,
 	};

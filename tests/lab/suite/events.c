@@ -111,7 +111,10 @@ static void sleeping_receiver_misses_nothing(void)
 	pair_drop(&p);
 }
 
-/* Long requests. After each event the sender arms the CQ and polls once more. */
+/*
+ * Long requests. After each event the sender arms the CQ and polls once more. In real time on a busy
+ * host a request may have completed by the first poll, and then no event is waited for.
+ */
 static void sleeping_sender_misses_nothing(void)
 {
 	unsigned events = 0;
@@ -129,7 +132,6 @@ static void sleeping_sender_misses_nothing(void)
 		}
 		require(!wc.status && wc.wr_id == i, "WR %lu", (unsigned long)wc.wr_id);
 	}
-	require(events >= 5, "%u events for 5 completions", events);
 	fact("empty_events", "%s", events > 10 ? "some" : "none");
 	pair_drop(&p);
 }

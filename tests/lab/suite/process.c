@@ -13,7 +13,11 @@
 
 /* -- threads ----------------------------------------------------------------------------------- */
 
-enum { WRS = 240 };
+/*
+ * These run in real time. A busy host may stop the lab for longer than the usual timeout, and more
+ * often than there are retries.
+ */
+enum { WRS = 240, TIMEOUT_1_S = 18 };
 
 /* Polls until the common count is reached. A thread must not end the check: it counts errors. */
 struct poller {
@@ -116,7 +120,7 @@ static void poll_by_threads(unsigned n, void *(*poll)(void *), uint64_t wc_flags
 	pthread_t thread[2];
 	struct pair p;
 
-	PAIR(&p, .wc_flags = wc_flags);
+	PAIR(&p, .wc_flags = wc_flags, .timeout = TIMEOUT_1_S);
 	for (unsigned i = 0; i < n; i++) {
 		poller[i] = (struct poller){ p.a.cq, &total, seen, 0, 0 };
 		require(!pthread_create(&thread[i], NULL, poll, &poller[i]), "thread");
@@ -179,7 +183,7 @@ static void two_threads_post_to_one_qp(void)
 	struct ibv_wc wc;
 	struct pair p;
 
-	PAIR(&p);
+	PAIR(&p, .timeout = TIMEOUT_1_S);
 	for (unsigned i = 0; i < 2; i++) {
 		poster[i].p = &p;
 		require(!pthread_create(&thread[i], NULL, post_range, &poster[i]), "thread");
@@ -203,15 +207,15 @@ static void qps_are_created_beside_a_poller(void)
 	pthread_t thread;
 	struct pair p, q;
 
-	PAIR(&p);
+	PAIR(&p, .timeout = TIMEOUT_1_S);
 	poller = (struct poller){ p.a.cq, &total, seen, 0, 0 };
 	require(!pthread_create(&thread, NULL, poll_until_all, &poller), "thread");
 	for (unsigned i = 0; i < WRS; i++) {
 		post_patiently(&p.a, &p.b, i);
 		if (i % 24)
 			continue;
-		end_make(&q.a, &hosts[0], &(struct shape){ .cq = p.a.cq });
-		end_make(&q.b, &hosts[1], &(struct shape){ 0 });
+		end_make(&q.a, &hosts[0], &(struct shape){ .cq = p.a.cq, .timeout = TIMEOUT_1_S });
+		end_make(&q.b, &hosts[1], &(struct shape){ .timeout = TIMEOUT_1_S });
 		pair_connect(&q);
 		for (unsigned j = 0; j < 5; j++)
 			POST(&q, .opcode = IBV_WR_RDMA_WRITE, .len = 5000);

@@ -103,6 +103,7 @@ struct shape {
 	struct ibv_srq *srq;
 	unsigned rnr_retry;                      /* 7; NO_RNR_RETRY is none */
 	unsigned rd_atomic;                      /* 8 */
+	uint8_t timeout;                         /* 12: 17 ms */
 };
 
 enum { NO_RNR_RETRY = 8 };
