@@ -2,6 +2,8 @@
 # libbench: what the bench's unit tests need as well.
 noinst_LTLIBRARIES += bench/libbench.la
 bench_libbench_la_SOURCES = \
+	bench/writable.c \
+	bench/writable.h \
 	bench/ccbench/inforce.c \
 	bench/ccbench/inforce.h \
 	bench/ccbench/interrupt.c \
@@ -53,7 +55,9 @@ bench_libbench_la_SOURCES = \
 	tools/common/installed.c \
 	tools/common/installed.h \
 	tools/common/json_read.c \
-	tools/common/json_read.h
+	tools/common/json_read.h \
+	tools/common/preload_list.c \
+	tools/common/preload_list.h
 bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(MNL_CFLAGS)
 bench_libbench_la_LIBADD = libccs-core.la $(MNL_LIBS) -lm
 
@@ -259,6 +263,8 @@ bench_fabric_ccfabric_SOURCES = \
 	bench/fabric/models/models.h \
 	bench/fabric/options.c \
 	bench/fabric/options.h \
+	bench/fabric/output.c \
+	bench/fabric/output.h \
 	bench/fabric/repeat.c \
 	bench/fabric/repeat.h \
 	bench/fabric/models/suite.c \

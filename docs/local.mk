@@ -12,8 +12,10 @@ dist_bashcompletion_DATA = completion/ccbench completion/ccfabric completion/ccs
 
 # What the tools' JSON documents contain.
 schemasdir = $(docdir)/schemas
-dist_schemas_DATA = docs/schemas/ccbench.json docs/schemas/check.json docs/schemas/doctor.json \
-	docs/schemas/info.json docs/schemas/report.json docs/schemas/stat.json
+dist_schemas_DATA = docs/schemas/agent.json docs/schemas/ccbench.json docs/schemas/ccbench-matrix.json \
+	docs/schemas/ccfabric-matrix.json docs/schemas/ccfabric-run.json docs/schemas/ccfabric-tune.json \
+	docs/schemas/check.json docs/schemas/doctor.json docs/schemas/info.json docs/schemas/plan.json \
+	docs/schemas/report.json docs/schemas/stat.json
 
 dist_doc_DATA = docs/ccshim.conf.example docs/dcqcn.md docs/fabric.md docs/hpcc.md docs/metrics.md \
 	docs/operate.md docs/rcp.md docs/telemetry.md docs/tutorial.md

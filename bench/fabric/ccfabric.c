@@ -10,6 +10,7 @@
 #include "bench/clock.h"
 #include "bench/fabric/models/matrix.h"
 #include "options.h"
+#include "output.h"
 #include "plot.h"
 #include "repeat.h"
 #include "summary.h"
@@ -171,40 +172,32 @@ struct outcome {
 	struct fab_cost cost;
 };
 
-static bool write_json(const struct outcome *o, FILE *f)
+static bool write_json(const void *owner, FILE *f)
 {
+	const struct outcome *o = owner;
+
 	return fab_write_json(o->conf, o->result, &o->cost, f);
 }
 
-static bool write_fct(const struct outcome *o, FILE *f)
+static bool write_fct(const void *owner, FILE *f)
 {
+	const struct outcome *o = owner;
+
 	return fab_write_fct(o->conf, o->result, f);
 }
 
-static bool write_topology(const struct outcome *o, FILE *f)
+static bool write_topology(const void *owner, FILE *f)
 {
+	const struct outcome *o = owner;
+
 	return topology_write(o->conf->topology, f);
 }
 
-static bool write_flows(const struct outcome *o, FILE *f)
+static bool write_flows(const void *owner, FILE *f)
 {
+	const struct outcome *o = owner;
+
 	return fab_flows_write(o->conf->flows, f);
-}
-
-static void write_to(const char *path, const struct outcome *o,
-		     bool (*write)(const struct outcome *o, FILE *f))
-{
-	FILE *f;
-	bool written;
-
-	if (!path)
-		return;
-	f = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-	if (!f)
-		die("%s: %s", path, strerror(errno));
-	written = write(o, f);
-	if ((f == stdout ? fflush(f) : fclose(f)) || !written)
-		die("%s: %s", path, strerror(errno));
 }
 
 static void draw(const struct options *o, const struct fab_result *r)
@@ -222,12 +215,11 @@ static void print_all(const struct options *o, const struct fab_result *r, struc
 
 	if (!o->json || strcmp(o->json, "-") != 0)
 		fab_print(&o->conf, r, &cost, stdout);
-	if (fflush(stdout) || ferror(stdout))
-		die("standard output: %s", strerror(errno));
-	write_to(o->json, &outcome, write_json);
-	write_to(o->fct, &outcome, write_fct);
-	write_to(o->save_topology, &outcome, write_topology);
-	write_to(o->save_flows, &outcome, write_flows);
+	output_flush();
+	output_write(o->json, write_json, &outcome);
+	output_write(o->fct, write_fct, &outcome);
+	output_write(o->save_topology, write_topology, &outcome);
+	output_write(o->save_flows, write_flows, &outcome);
 	if (o->plot)
 		draw(o, r);
 }
@@ -317,7 +309,13 @@ static int run(int argc, char **argv)
 {
 	struct options o;
 
+	die_in_command("run");
 	options_parse(&o, argc, argv);
+	output_check(o.json);
+	output_check(o.fct);
+	output_check(o.plot);
+	output_check(o.save_topology);
+	output_check(o.save_flows);
 	return o.repeat > 1 ? repeat(&o, run_seed) : run_once(&o);
 }
 
@@ -329,10 +327,8 @@ int main(int argc, char **argv)
 		return matrix(argc - 1, argv + 1, run_model);
 	if (argc > 1 && strcmp(argv[1], "tune") == 0)
 		return tune(argc - 1, argv + 1, run_model);
-	if (argc > 1 && strcmp(argv[1], "--help") == 0) {
-		fputs(options_usage, stdout);
-		return 0;
-	}
+	if (argc > 1 && strcmp(argv[1], "--help") == 0)
+		output_help(options_usage);
 	if (argc > 1)
 		die("'%s' is no command; run, matrix and tune are", argv[1]);
 	die("a command is missing: run, matrix or tune");

@@ -2,11 +2,13 @@
 #include "jobs.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,10 +30,12 @@ void *fab_shared(size_t n, size_t size)
 	return p;
 }
 
-/* Each process draws the bar: the others may run for long. */
-static void work(struct state *s, unsigned n, bool progress, void (*run)(void *owner, unsigned i),
-		 void *owner)
+/* Each process draws the bar: the others may run for long. None survives the first. */
+static void work(struct state *s, unsigned n, bool progress, pid_t first,
+		 void (*run)(void *owner, unsigned i), void *owner)
 {
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != first)
+		_exit(1);
 	for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < n;) {
 		run(owner, i);
 		atomic_fetch_add(&s->done, 1);
@@ -45,6 +49,7 @@ bool fab_jobs(unsigned n, unsigned processes, bool progress, void (*run)(void *o
 	      void *owner)
 {
 	struct state *s = fab_shared(1, sizeof(*s));
+	const pid_t first = getpid();
 	bool ok = true;
 	int status;
 
@@ -58,7 +63,7 @@ bool fab_jobs(unsigned n, unsigned processes, bool progress, void (*run)(void *o
 		if (pid < 0)
 			die("cannot start a process: %s", strerror(errno));
 		if (pid == 0)
-			work(s, n, progress, run, owner);
+			work(s, n, progress, first, run, owner);
 	}
 	while (wait(&status) > 0)
 		ok &= WIFEXITED(status) && WEXITSTATUS(status) == 0;

@@ -10,7 +10,15 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "output.h"
 #include "tools/common/gnuplot.h"
+
+static const char *command;
+
+void die_in_command(const char *name)
+{
+	command = name;
+}
 
 void die(const char *format, ...)
 {
@@ -20,7 +28,7 @@ void die(const char *format, ...)
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);
-	fputs("\nTry 'ccfabric run --help'.\n", stderr);
+	fprintf(stderr, "\nTry 'ccfabric %s%s--help'.\n", command ? command : "", command ? " " : "");
 	exit(2);
 }
 
@@ -30,6 +38,7 @@ enum {
 	CNP_PRIORITY, RTO, LIKE, HOSTS, AGENTS, FAIL, RESTORE, CONVERGE, TTL, WATCHDOG, SEED,
 	OUT_JSON, FCT, PLOT, WARM_UP, QUEUE, REPEAT, JOBS, EDGE, INSIDE, RECOVERY, DSCP, PRIORITY,
 	SAVE_TOPOLOGY, SAVE_FLOWS, MESSAGE, UNTIL, PRIORITY_CC, TELEMETRY, VERB,
+	NOISE, SEGMENT,
 };
 
 static const struct option known[] = {
@@ -52,7 +61,7 @@ static const struct option known[] = {
 	{ "save-topology", 1, 0, SAVE_TOPOLOGY }, { "save-flows", 1, 0, SAVE_FLOWS },
 	{ "message", 1, 0, MESSAGE }, { "until", 1, 0, UNTIL },
 	{ "priority-cc", 1, 0, PRIORITY_CC }, { "telemetry", 1, 0, TELEMETRY },
-	{ "verb", 1, 0, VERB },
+	{ "verb", 1, 0, VERB }, { "noise", 1, 0, NOISE }, { "segment", 1, 0, SEGMENT },
 	{ "quiet", 0, 0, 'q' }, { "help", 0, 0, 'h' }, { 0 }
 };
 
@@ -80,6 +89,16 @@ static double time_us(int option)
 	return quantity(option, CCS_UNIT_TIME, 0, 1e12);
 }
 
+/* A timeout of less than a ps would be due at once again, without end. */
+static double none_or_ns(int option)
+{
+	const double us = time_us(option);
+
+	if (us > 0 && us < 1e-3)
+		die("--%s: '%s' is less than 1ns; 0 is none", name_of(option), optarg);
+	return us;
+}
+
 static double bytes(int option, double least)
 {
 	return quantity(option, CCS_UNIT_BYTES, least, 1e15);
@@ -90,9 +109,9 @@ static unsigned priority(int option)
 	return (unsigned)quantity(option, CCS_UNIT_NONE, 0, FAB_PRIORITIES - 1);
 }
 
-/* "1/8", "0.125", "20%" */
-static double fraction(int option, const char *text)
+double options_fraction(const char *option, const char *given)
 {
+	const char *text = given;
 	char *end;
 	double value = strtod(text, &end);
 
@@ -104,8 +123,13 @@ static double fraction(int option, const char *text)
 		end++;
 	}
 	if (end == text || *end || !(value >= 0 && value <= 1e3))
-		die("--%s: '%s' is no fraction, such as 1/8, 0.2 or 20%%", name_of(option), optarg);
+		die("--%s: '%s' is no fraction, such as 1/8, 0.2 or 20%%", option, given);
 	return value;
+}
+
+static double fraction(int option)
+{
+	return options_fraction(name_of(option), optarg);
 }
 
 /* "N=REST": *text is the rest then. */
@@ -144,7 +168,7 @@ static void parse_ecn(struct options *o)
 	    ccs_parse_unit(word[1], CCS_UNIT_BYTES, &m->red.kmax) || m->red.kmax < m->red.kmin ||
 	    (rate && (ccs_parse_unit(rate, CCS_UNIT_RATE, &m->rate) || !(m->rate > 0))))
 		die("--ecn: '%s' is not [N=]MIN:MAX:P[@RATE], such as 100k:400k:20%%@25g, or off", optarg);
-	m->red.pmax = fraction(ECN, word[2]);
+	m->red.pmax = options_fraction("ecn", word[2]);
 	if (m->red.pmax > 1)
 		die("--ecn: a probability of %g is above 1", m->red.pmax);
 }
@@ -167,10 +191,26 @@ static void parse_poll(struct options *o)
 	weight = strchr(copy, ':');
 	if (weight)
 		*weight++ = '\0';
-	o->conf.marking.weight = weight ? fraction(POLL, weight) : 1;
+	o->conf.marking.weight = weight ? options_fraction("poll", weight) : 1;
 	if (ccs_parse_unit(copy, CCS_UNIT_TIME, &o->conf.marking.poll_us) ||
 	    !(o->conf.marking.weight > 0 && o->conf.marking.weight <= 1))
 		die("--poll: '%s' is not TIME[:WEIGHT], such as 50us:1/4", optarg);
+}
+
+static void parse_segment(struct fab_conf *c)
+{
+	char copy[64], *rate;
+	double size;
+
+	snprintf(copy, sizeof(copy), "%s", optarg);
+	rate = strchr(copy, ':');
+	if (rate)
+		*rate++ = '\0';
+	c->segment_rate = 0;
+	if (ccs_parse_unit(copy, CCS_UNIT_BYTES, &size) || !(size >= 1 && size <= 0x1p30) ||
+	    (rate && (ccs_parse_unit(rate, CCS_UNIT_RATE, &c->segment_rate) || !(c->segment_rate > 0))))
+		die("--segment: '%s' is not BYTES[:RATE], such as 64k:700m", optarg);
+	c->segment = (uint32_t)size;
 }
 
 static void parse_change(struct options *o, int option)
@@ -311,8 +351,8 @@ static void set_buffer(struct fab_buffer *b, int option)
 	switch (option) {
 	case BUFFER: b->bytes = strcmp(optarg, "inf") ? bytes(option, 1) : INFINITY; break;
 	case CELL: b->cell = bytes(option, 1); break;
-	case ALPHA: b->alpha = fraction(option, optarg); break;
-	case QUEUE_ALPHA: b->queue_alpha = fraction(option, optarg); break;
+	case ALPHA: b->alpha = fraction(option); break;
+	case QUEUE_ALPHA: b->queue_alpha = fraction(option); break;
 	case GUARANTEE: b->guarantee = bytes(option, 0); break;
 	case HEADROOM:
 		b->headroom = b->headroom_us = NAN;
@@ -341,6 +381,27 @@ static enum fab_verb parse_verb(void)
 	die("--verb: '%s' is none of write, read and send", optarg);
 }
 
+static void set_hosts(struct options *o, int option)
+{
+	struct fab_conf *c = &o->conf;
+
+	switch (option) {
+	case HOSTS:
+		c->shim = strcmp(optarg, "shim") == 0;
+		if (!c->shim && strcmp(optarg, "plain") != 0)
+			die("--hosts: '%s' is neither plain nor shim", optarg);
+		break;
+	case RECOVERY:
+		c->selective = strcmp(optarg, "selective") == 0;
+		if (!c->selective && strcmp(optarg, "go-back-n") != 0)
+			die("--recovery: '%s' is neither go-back-n nor selective", optarg);
+		break;
+	case VERB: o->verb = parse_verb(); break;
+	case NOISE: c->noise_us = time_us(option); break;
+	case SEGMENT: parse_segment(c); break;
+	}
+}
+
 static void parse_option(struct options *o, int option)
 {
 	struct fab_conf *c = &o->conf;
@@ -360,7 +421,7 @@ static void parse_option(struct options *o, int option)
 	case CNP_TIME: c->cnp_us = time_us(option); break;
 	case ACK_PRIORITY: c->ack_priority = priority(option); break;
 	case CNP_PRIORITY: c->cnp_priority = priority(option); break;
-	case RTO: c->rto_us = time_us(option); break;
+	case RTO: c->rto_us = none_or_ns(option); break;
 	case LIKE: set_like_ns3(o); break;
 	case FAIL: case RESTORE: case CONVERGE: parse_change(o, option); break;
 	case TTL: c->ttl = (unsigned)quantity(option, CCS_UNIT_NONE, 1, 255); break;
@@ -372,25 +433,15 @@ static void parse_option(struct options *o, int option)
 	case REPEAT: o->repeat = (unsigned)quantity(option, CCS_UNIT_NONE, 1, 1e6); break;
 	case JOBS: o->jobs = (unsigned)quantity(option, CCS_UNIT_NONE, 1, 1024); break;
 	case AGENTS: c->agents = true; break;
-	case RECOVERY:
-		c->selective = strcmp(optarg, "selective") == 0;
-		if (!c->selective && strcmp(optarg, "go-back-n") != 0)
-			die("--recovery: '%s' is neither go-back-n nor selective", optarg);
-		break;
 	case TELEMETRY:
 		c->wire.count_received = strcmp(optarg, "received") == 0;
 		if (!c->wire.count_received && strcmp(optarg, "sent") != 0)
 			die("--telemetry: '%s' is neither sent nor received", optarg);
 		break;
-	case HOSTS:
-		c->shim = strcmp(optarg, "shim") == 0;
-		if (!c->shim && strcmp(optarg, "plain") != 0)
-			die("--hosts: '%s' is neither plain nor shim", optarg);
-		break;
-	case VERB: o->verb = parse_verb(); break;
+	case HOSTS: case RECOVERY: case VERB: case NOISE: case SEGMENT: set_hosts(o, option); break;
 	case SEED: c->seed = (uint64_t)quantity(option, CCS_UNIT_NONE, 0, 0x1p53); break;
 	case 'q': o->quiet = true; break;
-	case 'h': fputs(options_usage, stdout); exit(0);
+	case 'h': output_help(options_usage);
 	case '?': fputs("Try 'ccfabric run --help'.\n", stderr); exit(2);
 	case TOPOLOGY: case ROUTES: case FLOWS: case CC: case OUT_JSON: case FCT: case PLOT:
 	case SAVE_TOPOLOGY: case SAVE_FLOWS: set_text(o, option); break;
@@ -425,6 +476,8 @@ void options_parse(struct options *o, int argc, char **argv)
 		die("--verb: only the flow layer makes a difference, so READ and SEND need --hosts shim");
 	if (o->for_us > 0 && (double)o->conf.warm >= o->for_us * FAB_PS_PER_US)
 		die("--warmup is not shorter than --for: nothing would be counted");
+	if (o->conf.segment && o->conf.segment % o->conf.wire.payload)
+		die("--segment: it is not a multiple of a packet's --mtu of %u bytes", o->conf.wire.payload);
 	o->conf.lossless = o->priority;
 	o->conf.series = o->plot;
 	if (o->plot && !gnuplot_can_write(o->plot))

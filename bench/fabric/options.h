@@ -40,6 +40,11 @@ void options_parse(struct options *o, int argc, char **argv);
 /* Defaults that depend on the links. */
 void options_follow_topology(struct options *o, const struct topology *t);
 
+/* "1/8", "0.125", "20%": from 0 to 1000; a mistake ends the program. option: without its dashes. */
+double options_fraction(const char *option, const char *text);
+
+/* The command whose --help die() names. */
+void die_in_command(const char *name);
 /* Print "ccfabric: ..." and exit with status 2. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "repeat.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
+#include "base/document.h"
 #include "base/json.h"
 #include "jobs.h"
+#include "output.h"
 #include "tools/common/human.h"
 
 struct seeds {
@@ -61,12 +62,15 @@ static void print_table(const struct options *o, const struct seeds *s)
 	print_line("most", &row[2]);
 }
 
-static bool write_json(const struct options *o, const struct seeds *s, FILE *f)
+static bool write_json(const void *owner, FILE *f)
 {
+	const struct seeds *s = owner;
+	const struct options *o = s->o;
 	struct ccs_json j;
 
 	ccs_json_start(&j, f);
 	ccs_json_object(&j, NULL);
+	ccs_document_head(&j, ccs_document_now());
 	ccs_json_array(&j, "runs");
 	for (unsigned i = 0; i < o->repeat; i++) {
 		ccs_json_object(&j, NULL);
@@ -90,16 +94,12 @@ static void run_one(void *owner, unsigned i)
 int repeat(const struct options *o, fab_run_seed *run)
 {
 	struct seeds s = { o, run, fab_shared(o->repeat, sizeof(*s.brief)) };
-	FILE *f;
 
 	if (!fab_jobs(o->repeat, o->jobs, !o->quiet, run_one, &s))
 		return 2;
 	if (!o->json || strcmp(o->json, "-") != 0)
 		print_table(o, &s);
-	if (!o->json)
-		return 0;
-	f = strcmp(o->json, "-") == 0 ? stdout : fopen(o->json, "w");
-	if (!f || !write_json(o, &s, f) || (f != stdout && fclose(f)))
-		die("%s: %s", o->json, strerror(errno));
+	output_flush();
+	output_write(o->json, write_json, &s);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/document.h"
 #include "base/json.h"
 #include "bench/fabric/sim/memory.h"
 #include "tools/common/human.h"
@@ -128,6 +129,7 @@ bool fab_write_json(const struct fab_conf *conf, const struct fab_result *r,
 
 	ccs_json_start(&j, f);
 	ccs_json_object(&j, NULL);
+	ccs_document_head(&j, ccs_document_now());
 	ccs_json_array(&j, "flows");
 	for (unsigned i = 0; i < conf->flows->n; i++)
 		write_flow(&j, &conf->flows->flow[i], r);

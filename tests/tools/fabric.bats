@@ -101,7 +101,7 @@ alone() {
 	for seed in 7 7 8; do
 		fabric --topology clos:2x2x2x4/4@25g:100g --flows websearch:50% --for 2ms --cc dcqcn \
 			--hosts shim --seed $seed
-		jq -c 'del(.wall_s, .cpu_s)' out.json | sha1sum >> sums
+		jq -c 'del(.wall_s, .cpu_s, .time)' out.json | sha1sum >> sums
 	done
 	[ "$(sort -u sums | wc -l)" -eq 2 ]
 	[ "$(sed -n 1p sums)" = "$(sed -n 2p sums)" ]
@@ -178,6 +178,7 @@ alone() {
 	head -c 2000000 /dev/zero | tr '\0' '\n' > empty
 	printf '%s\n' '6 2 4' '4 5' '0 4 1g 1us 0' '1 4 1g 1us 0' '2 5 1g 1us 0' '3 5 1g 1us 0' > islands
 	printf '%s\n' '3 1 2' '2' '0 2 1g 1us 0' '1 2 1g 1us 0.5' > errors
+	printf '%s\n' '3 1 2' '2' '0 2 100 1us 0' '1 2 1g 1us 0' > slow
 	printf '%s\n' '4 1 4' '3' '0 3 1g 1us 0' '1 3 1g 1us 0' '2 3 1g 1us 0' '0 1 1g 1us 0' > triangle
 	printf '%s\n' 1 '0 3 3 100 1000 0' > between
 	printf '%s\n' 1 '0 2 3 100 1000 0' > along
@@ -192,14 +193,22 @@ alone() {
 	done <<-'END'
 		--topology star:4@x|'star:4@x' is no topology
 		--topology star:0@100g|'star:0@100g' is no topology
+		--topology star:17@100|'star:17@100' is no topology: star:16@100g, leaf-spine:4x8x2@100g:400g and clos:4x4x4x8/20@100g:400g are, with rates of 1k to 100t bit/s
+		--topology chain:2x2@100g:400|'chain:2x2@100g:400' is no topology
+		--topology clos:2x2x2x4/4@25:100|'clos:2x2x2x4/4@25:100' is no topology
+		--topology slow|slow:3: the link's rate is not in the range 1k to 100t bit/s
 		--topology clos:2x2x2x3/4@25g|'clos:2x2x2x3/4@25g' is no topology
 		--topology missing|missing: No such file
 		--flows incast:16|'incast:16' is no traffic
 		--flows websearch:300%|'websearch:300%' is no traffic
 		--topology star:3@1g --flows far|flow 0 goes from node 0 to 9, which are not both hosts
 		--flows none|the traffic has no flows
+		--rto 1e-300|--rto: '1e-300' is less than 1ns; 0 is none
 		--flows /dev/zero|/dev/zero:1: this is not a text: it has null bytes
 		--topology /dev/zero|/dev/zero:1: this is not a text: it has null bytes
+		--routes .|.:1: Is a directory
+		--flows .|.:1: Is a directory
+		--topology .|.:1: Is a directory
 		--routes /dev/zero|/dev/zero:1: this is not a text: it has null bytes
 		--flows endless|endless:2: the line is too long
 		--flows empty|empty:1048577: the file has nothing but empty lines from line 1 on
@@ -222,14 +231,30 @@ alone() {
 		--hosts both|--hosts: 'both' is neither plain nor shim
 		--recovery none|--recovery: 'none' is neither go-back-n nor selective
 		--mtu 10|--mtu: '10' is not valid
+		--segment 64k:0|--segment: '64k:0' is not BYTES[:RATE], such as 64k:700m
+		--segment 1000|--segment: it is not a multiple of a packet's --mtu of 1024 bytes
 		extra|'extra' is no option
 	END
-	run "$ccfabric" run -q --out_json /missing/file
-	[ "$status" -eq 2 ]
-	[[ $output == *"/missing/file: No such file"* ]]
 	run bash -c '"$1" run -q --topology star:2@1g --flows incast:1,64k > /dev/full' - "$ccfabric"
 	[ "$status" -eq 2 ]
 	[[ $output == "ccfabric: standard output: No space left on device"* ]]
+	for options in --help 'run --help' 'run -q --repeat 2 --topology star:2@1g --flows incast:1,64k'; do
+		# shellcheck disable=SC2016,SC2086
+		run bash -c '"$@" > /dev/full' - "$ccfabric" $options
+		[ "$options: $status" = "$options: 2" ]
+		[[ $output == "ccfabric: standard output: No space left on device"* ]]
+	done
+	# Refused before anything is simulated.
+	for option in --out_json --fct --save-topology --save-flows; do
+		run "$ccfabric" run -q --topology star:2@1g --flows incast:1,64k $option /missing/file
+		[ "$option $status" = "$option 2" ]
+		[[ $output == "ccfabric: /missing/file: No such file"* ]]
+	done
+	for option in --out_json --fct --save-topology --save-flows; do
+		run "$ccfabric" run -q --topology star:2@1g --flows incast:1,64k $option /dev/full
+		[ "$option $status" = "$option 2" ]
+		[[ $output == *"ccfabric: /dev/full: No space left on device"* ]]
+	done
 }
 
 # A READ's first request takes half an RTT, and so do those that wait for the window.
@@ -248,4 +273,54 @@ alone() {
 	run "$ccfabric" run --cc none --verb atomic
 	[ "$status" -eq 2 ]
 	[[ $output == "ccfabric: --verb: 'atomic' is none of write, read and send"* ]]
+}
+
+# interrupted OPTION...: Ctrl-C on a terminal while the progress is shown; what was drawn is in screen.
+interrupted() {
+	local i
+	command -v script > /dev/null || skip "no script"
+	printf 'stty cols 80; exec ' > on_terminal
+	printf '%q ' "$ccfabric" "$@" >> on_terminal
+	rm -f keys screen
+	mkfifo keys
+	# A background job ignores SIGINT unless its disposition is reset.
+	env --default-signal=INT script -qefc 'sh on_terminal' /dev/null < keys > screen 2>&1 3>&- &
+	exec 9> keys
+	for ((i = 0; i < 1200; i++)); do
+		if grep -q simulating screen || ! kill -0 $!; then break; fi
+		sleep 0.1
+	done
+	! kill -0 $! || printf '\003' >&9
+	status=0
+	wait $! || status=$?
+	exec 9>&-
+}
+
+@test "the progress is erased when Ctrl-C ends the program" {
+	local models=$top_srcdir/bench/fabric/models/ucloud.models
+	for what in "run --topology star:2@1g --flows incast:1,100g" "matrix --models $models" \
+		"tune --models $models"; do
+		# shellcheck disable=SC2086 # words
+		interrupted $what
+		[ "$status" -eq 130 ] || { echo "$what: status $status"; cat -A screen; return 1; }
+		[ "$(tail -c 4 screen)" = $'\r\e[K' ] || { echo "$what:"; cat -A screen; return 1; }
+	done
+}
+
+@test "no process of a matrix survives the first" {
+	local i pids=
+	"$ccfabric" matrix -q --models "$top_srcdir/bench/fabric/models/ucloud.models" --jobs 2 > /dev/null 2>&1 3>&- &
+	for ((i = 0; i < 300; i++)); do
+		pids=$(pgrep -P $!) || true
+		[ "$(wc -w <<< "$pids")" -lt 2 ] || break
+		sleep 0.1
+	done
+	[ "$(wc -w <<< "$pids")" -eq 2 ]
+	kill -KILL $!
+	for ((i = 0; i < 300; i++)); do
+		# shellcheck disable=SC2086 # words
+		kill -0 $pids 2> /dev/null || return 0
+		sleep 0.1
+	done
+	return 1
 }

@@ -41,6 +41,17 @@ matrix() {
 	grep -q "not run: because of this" out.txt
 }
 
+@test "mistakes are followed by the command whose help has the options" {
+	for command in run matrix tune; do
+		run ! "$ccfabric" "$command" --only nothing --models /missing extra
+		[ "${lines[-1]}" = "Try 'ccfabric $command --help'." ]
+	done
+	run ! "$ccfabric" matrix --models /missing
+	[ "${lines[0]}" = "ccfabric: /missing: No such file or directory; name a file with --models" ]
+	run ! "$ccfabric"
+	[ "${lines[-1]}" = "Try 'ccfabric --help'." ]
+}
+
 @test "every model's line is accepted" {
 	grep -E '^(defaults|[A-P]-)' "$(models)" |
 		sed -E 's/--(warmup|for|until) [^ ]+//g; /^[A-P]/s/$/ --for 300us --until 300us/' > short
@@ -81,12 +92,12 @@ matrix() {
 @test "a seed gives one result, however many models run side by side" {
 	for jobs in 1 3; do
 		matrix --cc none --cc dcqcn --only 'N-*' --seed 7 --jobs $jobs
-		value 'del(.wall_s) | del(.models[].wall_s)' > jobs.$jobs
+		value 'del(.wall_s, .time, .models[].wall_s)' > jobs.$jobs
 	done
 	cmp jobs.1 jobs.3
 	[ "$(value '.models | length')" = 4 ]
 	matrix --cc none --cc dcqcn --only 'N-*' --seed 8
-	value 'del(.wall_s) | del(.models[].wall_s)' > other
+	value 'del(.wall_s, .time, .models[].wall_s)' > other
 	run ! cmp -s jobs.1 other
 }
 
@@ -224,7 +235,7 @@ matrix() {
 	for agents in "" --agents; do
 		# shellcheck disable=SC2086
 		matrix --cc hpcc:variant=echo --only A-2:1-64k $agents
-		value 'del(.wall_s) | del(.models[].wall_s)' > "agents$agents"
+		value 'del(.wall_s, .time, .models[].wall_s)' > "agents$agents"
 	done
 	cmp agents agents--agents
 	[ "$(value .models[0].pass)" = true ]
@@ -271,4 +282,37 @@ matrix() {
 		[ "$status" -eq 2 ]
 		[[ $output == "ccfabric: "* ]]
 	done
+	echo 'a delivered --topology star:2@1g --flows incast:1,64k' > small
+	for command in matrix tune; do
+		# shellcheck disable=SC2016
+		run bash -c '"$@" > /dev/full' - "$ccfabric" "$command" -q --models small
+		[ "$command: $status" = "$command: 2" ]
+		[[ $output == "ccfabric: standard output: No space left on device"* ]]
+	done
+}
+
+@test "what no simulation could use is refused once, before the first, also if auto ignores it" {
+	while IFS='|' read -r options message; do
+		# shellcheck disable=SC2086
+		run "$ccfabric" $options -q --models "$(models)"
+		echo "$options: $output"
+		[ "$status" -eq 2 ]
+		[ "${#lines[@]}" -eq 2 ]
+		[[ $output == "ccfabric: $message"* ]]
+	done <<-'END'
+		matrix --kmin 100q|--kmin: '100q' is no number of bytes
+		matrix --kmin -5|--kmin: '-5' is no number of bytes
+		matrix --kmin 500k|--kmax: '400k' is below --kmin, which is '500k'
+		matrix --pmax nan|--pmax: 'nan' is no fraction
+		matrix --pmax 2|--pmax: a probability of '2' is above 1
+		matrix --alpha 1/0|--alpha: '1/0' is no fraction
+		matrix --buffer x|--buffer: 'x' is not valid
+		matrix --cc auto --cc none --cc auto|--cc: 'auto' is given twice
+		matrix --out_json /missing/file|/missing/file: No such file
+		tune --kmin 100q|--kmin: '100q' is no number of bytes
+		tune --pmax 2|--pmax: a probability of '2' is above 1
+		tune --alpha 1,1/0|--alpha: '1/0' is no fraction
+		tune --buffer x|--buffer: 'x' is not valid
+		tune --out_json .|.: Is a directory
+	END
 }

@@ -59,3 +59,35 @@ port_to_0() {
 	done
 	awk '{ queue[NR] = $1 } END { exit !(queue[2] < 16000) }' queues
 }
+
+# With segments of 4 KB in their place, the agent took 1.5 MB for what 8 SENDs leave by chance.
+@test "agents know the length of SENDs, which are not split" {
+	fabric --topology star:9@1g --delay 3us --flows cross:1-8,0,1g --message 64k --verb send --hosts shim \
+		--cc rcp --agents --rto 1s --warmup 500ms --for 1s
+	port_to_0 '[.queue_bytes.p99, .utilisation] | @tsv' | awk '{ exit !($1 < 400e3 && $2 > 0.95) }'
+}
+
+# 2 MiB at a tenth of the NIC's rate into a port of half of it.
+@test "a segment's packets leave at once, or at a rate, and the algorithm's rate paces segments" {
+	for segment in "" "--segment 64k" "--segment 64k:4g"; do
+		# shellcheck disable=SC2086
+		fabric --topology star:1@5g,1@10g --flows pairs:1,0,2m --cc fixed:rate=1g $segment
+		port_to_0 .queue_bytes.max | tee -a queues
+		value '.flows[0] | .size * 8 / .fct_ns' | tee -a rates
+	done
+	# A packet has 1106 bytes on the line; half of a segment waits.
+	awk '{ queue[NR] = $1 } END { exit !(queue[1] == 1106 && queue[2] > 32 * 1024 && queue[2] < 36 * 1106 &&
+		queue[3] == 1106) }' queues
+	awk '$1 < 0.9 || $1 > 1 { exit 1 }' rates
+}
+
+@test "noise of hosts makes RTTs longer, by half of it on average, and loses nothing" {
+	for hosts in plain shim; do
+		for noise in 0 100us; do
+			fabric --topology star:2@10g --flows pairs:1,0,2m --cc fixed:rate=1g --hosts $hosts --noise $noise
+			value '.flows[0].rtt_us' > rtt.$noise
+			[ "$(value '.packets | .sent == .received and .retransmitted == 0')" = true ]
+		done
+		paste rtt.0 rtt.100us | awk '{ exit !($2 - $1 > 45 && $2 - $1 < 55) }'
+	done
+}

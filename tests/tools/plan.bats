@@ -353,6 +353,8 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 		# shellcheck disable=SC2086 # words
 		refused "$ccshim" plan deadlock --json $words || { echo "accepted: $words"; return 1; }
 		said "ccshim plan: $says" || { echo "in: $words"; return 1; }
+		# shellcheck disable=SC2086 # words
+		refused "$ccshim" plan deadlock --explain $words || { echo "printed: $output"; return 1; }
 	done <<- 'END'
 		--clos 4|--clos: '4' is not TORSxAGGREGATES
 		--clos 4x4x|--clos: '4x4x' is not TORSxAGGREGATES

@@ -80,6 +80,68 @@ valid() { /usr/bin/python3 "$top_srcdir/tests/tools/schema.py" "$top_srcdir/docs
 	jq -e 'has("interval_s")' deltas.json
 }
 
+# conforms TO COMMAND...: its output, with a status that says what it found.
+conforms() {
+	"${@:2}" > "$1.json" || [ $? -eq 1 ]
+	valid "$1" "$1.json"
+}
+
+@test "ccshim plan, each calculation" {
+	needs_jsonschema
+	printf '%s\n' '3 1 2' 2 '0 2 100Gbps 500ns 0' '1 2 25Gbps 75ns 0' > topo
+	while read -r words; do
+		# shellcheck disable=SC2086 # words
+		conforms plan "$ccshim" plan $words --json
+		[ "$(jq -r .calculation plan.json)" = "${words%% *}" ]
+	done <<- END
+		headroom --explain
+		headroom --all $PWD/topo
+		headroom --solve 408@100g/100m,98@25g/15m
+		buffer
+		thresholds --check 5k:20k
+		ecn --pps 2227007 --check 1:1400 --poll 50us --weight 1/4
+		deadlock --clos 4x2 --failures 2
+		deadlock --clos 4x2 --transient --fail t0-a0
+		deadlock --clos 4x2
+		qos
+		qos --format tc --dev eth0
+	END
+	# What SONiC reads has nothing else in it.
+	"$ccshim" plan qos --format sonic --dev Ethernet0 --json > sonic.json
+	jq -e 'has("schema") or has("host") | not' sonic.json
+}
+
+@test "ccfabric run, matrix and tune" {
+	needs_jsonschema
+	ccfabric=$top_builddir/bench/fabric/ccfabric
+	[ -x "$ccfabric" ] || skip "ccfabric is not built"
+	short=(--topology star:3@100g --flows incast:2,64k)
+	conforms ccfabric-run "$ccfabric" run -q "${short[@]}" --cc dcqcn --out_json -
+	conforms ccfabric-run "$ccfabric" run -q "${short[@]}" --for 5us --out_json -
+	conforms ccfabric-run "$ccfabric" run -q "${short[@]}" --repeat 2 --out_json -
+	echo "some delivered ${short[*]} --warmup 2us --for 50us" > few
+	echo "port full=receivers ${short[*]} --warmup 2us --for 10us" >> few
+	echo 'later not-run because of this' >> few
+	conforms ccfabric-matrix "$ccfabric" matrix -q --models few --cc none --cc auto --json
+	[ "$(jq '.models | length' ccfabric-matrix.json)" -eq 6 ]
+	conforms ccfabric-tune "$ccfabric" tune -q --models few --kmin 10k --kmax 100k --pmax 5% \
+		--alpha 1/8 --beside none --json
+}
+
+@test "ccshimd --status" {
+	needs_jsonschema
+	agent=("$top_builddir/tools/ccshimd/ccshimd" --socket "$PWD/agent.sock")
+	"${agent[@]}" --no-capture --verify none --port $((20000 + RANDOM % 10000)) --address 127.0.0.79 \
+		2> agent.err 3>&- &
+	until "${agent[@]}" --status > agent.json 2> /dev/null; do
+		kill -0 $! || { cat agent.err; return 1; }
+		sleep 0.05
+	done
+	kill $!
+	wait $! || true
+	valid agent agent.json
+}
+
 @test "every schema has a title and describes the head of its document" {
 	for schema in "$top_srcdir"/docs/schemas/*.json; do
 		jq -e '.title and .description and (["schema", "version", "host", "time"] - .required == [])' "$schema"

@@ -31,6 +31,8 @@ static bool read_link(struct words *w, const struct topology *t, struct topology
 	if (!words_line(w, "a link is missing: NODE NODE RATE DELAY ERRORS") ||
 	    !read_node(w, t, "a node", &link->from) || !read_node(w, t, "a node", &link->to) ||
 	    !words_quantity(w, "link's rate, such as 100Gbps", CCS_UNIT_RATE, &link->rate_bps) ||
+	    !(topology_rate_is_possible(link->rate_bps) ||
+	      words_refuse(w, "the link's rate is not in the range " TOPOLOGY_RATES " bit/s")) ||
 	    !words_quantity(w, "link's delay, such as 1000ns", CCS_UNIT_TIME, &link->delay_us) ||
 	    !read_errors(w))
 		return false;

@@ -10,6 +10,16 @@
 
 enum { TOPOLOGY_NODES_MAX = 1 << 16, TOPOLOGY_LINKS_MAX = 1 << 20 };
 
+/* What links may have, bit/s, so that a rate whose unit was forgotten is refused. */
+#define TOPOLOGY_RATE_MIN 1e3
+#define TOPOLOGY_RATE_MAX 1e14
+#define TOPOLOGY_RATES "1k to 100t"
+
+static inline bool topology_rate_is_possible(double rate_bps)
+{
+	return rate_bps >= TOPOLOGY_RATE_MIN && rate_bps <= TOPOLOGY_RATE_MAX;
+}
+
 struct topology_link {
 	unsigned from, to;
 	double rate_bps, delay_us; /* one way */

@@ -3,8 +3,10 @@
 
 #include <getopt.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/clock.h"
+#include "bench/fabric/output.h"
 
 enum { CCS_MAX = 16 };
 
@@ -13,7 +15,7 @@ struct matrix_options {
 	struct fab_setting setting[CCS_MAX];
 	unsigned ccs;
 	const char *kmin, *kmax, *pmax;
-	char ecn[128];           /* of algorithms that need marks */
+	char ecn[FAB_SUITE_ECN]; /* of algorithms that need marks */
 };
 
 static const char usage[] =
@@ -49,6 +51,9 @@ static void add_cc(struct matrix_options *o, const char *cc)
 {
 	if (o->ccs == CCS_MAX)
 		die("--cc: more than %d algorithms", CCS_MAX);
+	for (unsigned i = 0; i < o->ccs; i++)
+		if (strcmp(o->setting[i].cc, cc) == 0)
+			die("--cc: '%s' is given twice", cc);
 	o->setting[o->ccs++] = (struct fab_setting){ .cc = cc, .ecn = o->ecn };
 }
 
@@ -59,7 +64,7 @@ static void parse_option(struct matrix_options *o, int option, int index)
 	case KMIN: o->kmin = optarg; break;
 	case KMAX: o->kmax = optarg; break;
 	case PMAX: o->pmax = optarg; break;
-	case 'h': fputs(usage, stdout); exit(0);
+	case 'h': output_help(usage);
 	default:
 		if (fab_suite_option(&o->suite, option, known[index].name))
 			break;
@@ -73,6 +78,7 @@ static void parse(struct matrix_options *o, int argc, char **argv)
 	int index = 0;
 
 	*o = (struct matrix_options){ .kmin = "100k", .kmax = "400k", .pmax = "20%" };
+	die_in_command("matrix");
 	fab_suite_defaults(&o->suite);
 	optind = 0;
 	for (int c; (c = getopt_long(argc, argv, "qh", known, &index)) != -1;)
@@ -81,7 +87,8 @@ static void parse(struct matrix_options *o, int argc, char **argv)
 		die("'%s' is no option", argv[optind]);
 	if (!o->ccs)
 		add_cc(o, "auto");
-	snprintf(o->ecn, sizeof(o->ecn), "%.30s:%.30s:%.30s@25g", o->kmin, o->kmax, o->pmax);
+	fab_suite_marks(o->ecn, o->kmin, o->kmax, o->pmax);
+	output_check(o->suite.json);
 }
 
 int matrix(int argc, char **argv, fab_run_model *run)
@@ -102,6 +109,7 @@ int matrix(int argc, char **argv, fab_run_model *run)
 	r.wall_s = (double)(now_ns() - start) / 1e9;
 	if (fab_suite_prints(&o.suite))
 		matrix_print(&r, stdout);
-	fab_suite_write(&o.suite, matrix_write_json, &r);
+	output_flush();
+	output_write(o.suite.json, matrix_write_json, &r);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/document.h"
 #include "base/json.h"
 #include "matrix.h"
 #include "tools/common/human.h"
@@ -90,6 +91,7 @@ bool matrix_write_json(const void *result, FILE *f)
 
 	ccs_json_start(&j, f);
 	ccs_json_object(&j, NULL);
+	ccs_document_head(&j, ccs_document_now());
 	ccs_json_array(&j, "models");
 	for (unsigned c = 0; c < r->ccs; c++)
 		for (unsigned m = 0; m < r->models->n; m++)

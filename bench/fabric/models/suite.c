@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "suite.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
 #include <limits.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "bench/clock.h"
+#include "base/units.h"
 #include "cc/cc.h"
 #include "bench/fabric/jobs.h"
 #include "bench/fabric/sim/memory.h"
@@ -74,6 +74,24 @@ const char *fab_suite_cc(void)
 	return optarg;
 }
 
+double fab_suite_bytes(const char *option, const char *text)
+{
+	double value;
+
+	if (ccs_parse_unit(text, CCS_UNIT_BYTES, &value) || !(value >= 0))
+		die("--%s: '%s' is no number of bytes, such as 100k", option, text);
+	return value;
+}
+
+void fab_suite_marks(char ecn[FAB_SUITE_ECN], const char *kmin, const char *kmax, const char *pmax)
+{
+	if (fab_suite_bytes("kmax", kmax) < fab_suite_bytes("kmin", kmin))
+		die("--kmax: '%s' is below --kmin, which is '%s'", kmax, kmin);
+	if (options_fraction("pmax", pmax) > 1)
+		die("--pmax: a probability of '%s' is above 1", pmax);
+	snprintf(ecn, FAB_SUITE_ECN, "%.30s:%.30s:%.30s@25g", kmin, kmax, pmax);
+}
+
 /* -- models ---------------------------------------------------------------------------------- */
 
 void fab_suite_models(const struct fab_suite_options *o, struct fab_models *m)
@@ -82,7 +100,7 @@ void fab_suite_models(const struct fab_suite_options *o, struct fab_models *m)
 	unsigned n = 0;
 
 	if (!fab_models_read(m, o->file, err, sizeof(err)))
-		die("%s", err);
+		die("%s%s", err, access(o->file, F_OK) ? "; name a file with --models" : "");
 	for (unsigned i = 0; i < m->n; i++)
 		if (!o->only || fnmatch(o->only, m->model[i].name, 0) == 0) {
 			const struct fab_model chosen = m->model[i];
@@ -193,7 +211,10 @@ struct fab_verdict *fab_suite_run(const struct fab_suite_options *o, const struc
 {
 	const unsigned n = models->n * settings;
 	struct suite x = { o, models, setting, run, fab_shared(n, sizeof(*x.verdict)) };
+	struct options unused;
 
+	/* A mistake in an option ends the program here, once. */
+	set_options(&x, &models->model[0], &setting[0], &unused);
 	return fab_jobs(n, o->jobs, !o->quiet, run_one, &x) ? x.verdict : NULL;
 }
 
@@ -230,16 +251,4 @@ bool fab_most_are_quick(const struct fab_totals *t)
 bool fab_suite_prints(const struct fab_suite_options *o)
 {
 	return !o->json || strcmp(o->json, "-") != 0;
-}
-
-void fab_suite_write(const struct fab_suite_options *o, bool (*write)(const void *owner, FILE *f),
-		     const void *owner)
-{
-	FILE *f;
-
-	if (!o->json)
-		return;
-	f = fab_suite_prints(o) ? fopen(o->json, "w") : stdout;
-	if (!f || !write(owner, f) || (f != stdout && fclose(f)))
-		die("%s: %s", o->json, strerror(errno));
 }

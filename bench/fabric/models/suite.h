@@ -49,6 +49,13 @@ void fab_suite_models(const struct fab_suite_options *o, struct fab_models *m);
 /* optarg as an algorithm; a mistake ends the program. */
 const char *fab_suite_cc(void);
 
+/* Text as a number of bytes; a mistake ends the program. */
+double fab_suite_bytes(const char *option, const char *text);
+
+/* ecn: the marks at ports of 25 Gb/s, for --ecn; a mistake ends the program. */
+enum { FAB_SUITE_ECN = 128 };
+void fab_suite_marks(char ecn[FAB_SUITE_ECN], const char *kmin, const char *kmax, const char *pmax);
+
 /* Shared memory with a verdict for each model and setting, verdict[s * models->n + m]; NULL if a
  * simulation failed, which has said why. */
 struct fab_verdict *fab_suite_run(const struct fab_suite_options *o, const struct fab_models *models,
@@ -65,10 +72,6 @@ struct fab_totals {
 
 struct fab_totals fab_add_up(const struct fab_verdict *verdict, unsigned models);
 bool fab_most_are_quick(const struct fab_totals *t);
-
-/* Writes JSON where the options want it. */
-void fab_suite_write(const struct fab_suite_options *o, bool (*write)(const void *owner, FILE *f),
-		     const void *owner);
 
 /* Whether the options want a table, too. */
 bool fab_suite_prints(const struct fab_suite_options *o);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
 #include "bench/clock.h"
+#include "bench/fabric/output.h"
 #include "bench/fabric/sim/memory.h"
 
 enum { VALUES_MAX = 16, BESIDE_MAX = 8 };
@@ -97,7 +97,7 @@ static void parse_option(struct tune_options *o, int option, const char *name)
 	case ALPHA: parse_values(&o->alpha, name, optarg); break;
 	case EVERY: o->every = number(name); break;
 	case KEEP: o->keep = number(name); break;
-	case 'h': fputs(usage, stdout); exit(0);
+	case 'h': output_help(usage);
 	default:
 		if (fab_suite_option(&o->suite, option, name))
 			break;
@@ -117,12 +117,14 @@ static void parse(struct tune_options *o, int argc, char **argv)
 		.pmax = { { "5%", "20%", "100%" }, 3 },
 		.alpha = { { "1/8", "1" }, 2 },
 	};
+	die_in_command("tune");
 	fab_suite_defaults(&o->suite);
 	optind = 0;
 	for (int c; (c = getopt_long(argc, argv, "qh", known, &index)) != -1;)
 		parse_option(o, c, known[index].name);
 	if (optind < argc)
 		die("'%s' is no option", argv[optind]);
+	output_check(o->suite.json);
 	if (!o->besides)
 		o->beside[o->besides++] = "auto";
 }
@@ -134,20 +136,12 @@ struct grid {
 	unsigned n;
 };
 
-static double bytes(const char *name, const char *text)
-{
-	double value;
-
-	if (ccs_parse_unit(text, CCS_UNIT_BYTES, &value) || !(value >= 0))
-		die("--%s: '%s' is no number of bytes", name, text);
-	return value;
-}
-
 static void add_setting(struct grid *g, const struct tune_setting *s)
 {
 	g->setting = fab_resized(g->setting, g->n + 1u, sizeof(*g->setting));
 	g->setting[g->n] = *s;
-	snprintf(g->setting[g->n].ecn, sizeof(s->ecn), "%.30s:%.30s:%.30s@25g", s->kmin, s->kmax, s->pmax);
+	fab_suite_marks(g->setting[g->n].ecn, s->kmin, s->kmax, s->pmax);
+	options_fraction("alpha", s->alpha);
 	g->n++;
 }
 
@@ -164,7 +158,7 @@ static struct grid make_grid(const struct tune_options *o)
 			.pmax = o->pmax.value[j % o->pmax.n], .alpha = o->alpha.value[i % o->alpha.n],
 		};
 
-		if (bytes("kmin", s.kmin) < bytes("kmax", s.kmax))
+		if (fab_suite_bytes("kmin", s.kmin) < fab_suite_bytes("kmax", s.kmax))
 			add_setting(&g, &s);
 	}
 	if (!g.n)
@@ -276,6 +270,7 @@ int tune(int argc, char **argv, fab_run_model *run)
 	r.wall_s = (double)(now_ns() - start) / 1e9;
 	if (fab_suite_prints(&o.suite))
 		tune_print(&r, stdout);
-	fab_suite_write(&o.suite, tune_write_json, &r);
+	output_flush();
+	output_write(o.suite.json, tune_write_json, &r);
 	return 0;
 }

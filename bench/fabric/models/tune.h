@@ -9,7 +9,7 @@ int tune(int argc, char **argv, fab_run_model *run);
 
 struct tune_setting {
 	const char *kmin, *kmax, *pmax, *alpha;
-	char ecn[128];
+	char ecn[FAB_SUITE_ECN];
 };
 
 /* A setting on all models; or one of the algorithms beside, which have no setting. */

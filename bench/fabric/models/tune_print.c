@@ -2,6 +2,7 @@
 /* What `ccfabric tune` found, as a table and as JSON. */
 #include <stdio.h>
 
+#include "base/document.h"
 #include "base/json.h"
 #include "tools/common/human.h"
 #include "tune.h"
@@ -126,6 +127,7 @@ bool tune_write_json(const void *result, FILE *f)
 
 	ccs_json_start(&j, f);
 	ccs_json_object(&j, NULL);
+	ccs_document_head(&j, ccs_document_now());
 	ccs_json_array(&j, "settings");
 	for (unsigned i = 0; i < r->settings; i++)
 		write_row(&j, &r->row[i]);

@@ -112,6 +112,9 @@ struct fab_conf {
 	double cnp_us;           /* least time between a flow's CNPs */
 	double rto_us;
 	double base_rtt_us;      /* given to algorithms; 0: that of each path */
+	double noise_us;         /* a host takes up to so long for an acknowledgement */
+	uint32_t segment;        /* bytes that the plain driver paces at once; 0: those of a packet */
+	double segment_rate;     /* of the packets within a segment; 0: the NIC's */
 	uint64_t warm;           /* ps after the first start from which on ports are measured */
 	bool series;             /* sample all queues */
 	bool delays;             /* measure the lossless packets' delays from `warm` on */

@@ -28,7 +28,8 @@ static int by_start(const void *a, const void *b)
 
 void fab_flows_sort(struct fab_flows *f)
 {
-	qsort(f->flow, f->n, sizeof(*f->flow), by_start);
+	if (f->n)
+		qsort(f->flow, f->n, sizeof(*f->flow), by_start);
 }
 
 static bool read_flow(struct words *w, struct fab_flow_spec *flow)

@@ -113,6 +113,14 @@ void flow_update(struct sim *s, uint32_t flow)
 	port_kick(s, f->port);
 }
 
+/* When the segment began in which this byte is. */
+static uint64_t segment_start(const struct sim *s, struct flow *f, uint64_t byte)
+{
+	if (!s->conf->segment || byte % s->conf->segment == 0)
+		f->segment_at = s->now;
+	return f->segment_at;
+}
+
 static void send_packet(struct sim *s, uint32_t port, uint32_t flow)
 {
 	struct flow *f = &s->flow[flow];
@@ -129,7 +137,8 @@ static void send_packet(struct sim *s, uint32_t port, uint32_t flow)
 	k->ttl = (uint8_t)s->conf->ttl;
 	k->dscp = f->dscp;
 	k->len = (uint16_t)(k->payload + w->header + (f->telemetry ? w->data_telemetry : 0));
-	k->sent = f->sent_at = s->now;
+	f->sent_at = s->now;
+	k->sent = segment_start(s, f, bytes.from);
 	f->last_len = k->len;
 	if (f->telemetry)
 		s->packet[i].record = new_record(s);
@@ -323,8 +332,10 @@ static void receive_ack(struct sim *s, const struct packet *k)
 	/* A packet that a timeout sent again closed a gap; the receiver has what follows. */
 	if (k->seq > f->snd_nxt)
 		f->snd_nxt = k->seq;
-	f->rtt_sum += s->now - k->sent;
-	f->acks++;
+	if (!s->conf->segment || k->seq % s->conf->segment == 0) {
+		f->rtt_sum += s->now - k->sent;
+		f->acks++;
+	}
 	acked = k->seq > f->snd_una ? (uint32_t)(k->seq - f->snd_una) : 0;
 	f->snd_una += acked;
 	if (flow_is_done(f))
@@ -411,6 +422,14 @@ static void receive_signal(struct sim *s, const struct packet *k)
 		receive_cnp(s, k);
 }
 
+void host_held(struct sim *s, uint32_t packet)
+{
+	const struct packet k = s->packet[packet];
+
+	receive_ack(s, &k);
+	free_packet(s, packet);
+}
+
 static void receive_other(struct sim *s, uint32_t port, uint32_t packet)
 {
 	const struct packet k = s->packet[packet];
@@ -430,8 +449,12 @@ static void receive_other(struct sim *s, uint32_t port, uint32_t packet)
 
 void host_receive(struct sim *s, uint32_t port, uint32_t packet)
 {
-	if (s->packet[packet].kind == DATA)
+	const uint8_t kind = s->packet[packet].kind;
+
+	if (kind == DATA)
 		receive_data(s, port, packet);
+	else if (s->conf->noise_us > 0 && (kind == ACK || kind == NAK))
+		set_event(s, s->now + us_to_ps(s->conf->noise_us * rng_unit(&s->random)), HELD, packet);
 	else
 		receive_other(s, port, packet);
 }

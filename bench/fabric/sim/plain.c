@@ -26,22 +26,40 @@ static bool may_send(const struct sim *s, const struct flow *f, bool lost)
 	return lost || !(window > 0) || inflight <= 0 || inflight < floor(window);
 }
 
+/* What the newest packet, or its segment, takes at the flow's rate. */
 static uint64_t gap(const struct sim *s, const struct flow *f)
 {
-	return after(s, 8e12 * f->last_len / f->cc->out.rate);
+	const struct fab_wire *w = &s->conf->wire;
+	const double packets = (double)s->conf->segment / w->payload;
+	const double len = packets > 0 ? packets * (w->payload + w->header) : f->last_len;
+
+	return after(s, 8e12 * len / f->cc->out.rate);
 }
 
-/* The newest packet takes this time at the flow's rate; a change of it counts at once. */
+static uint64_t due_within_segment(const struct sim *s, const struct flow *f)
+{
+	const double rate = s->conf->segment_rate;
+
+	return rate > 0 ? f->sent_at + after(s, 8e12 * f->last_len / rate) : 0;
+}
+
+/* A change of the rate counts at once for packets, and from the next one on for segments. */
 static uint64_t due(const struct sim *s, const struct flow *f)
 {
-	const bool late = s->conf->wire.late_rates && !f->telemetry;
+	const uint32_t segment = s->conf->segment;
+	const bool late = segment || (s->conf->wire.late_rates && !f->telemetry);
 
-	return f->sent_at == NEVER ? 0 : f->sent_at + (late ? f->gap : gap(s, f));
+	if (f->sent_at == NEVER)
+		return 0;
+	if (segment && f->snd_nxt % segment)
+		return due_within_segment(s, f);
+	return f->segment_at + (late ? f->gap : gap(s, f));
 }
 
 static void sent(struct sim *s, struct flow *f, uint32_t bytes)
 {
-	f->gap = gap(s, f);
+	if (f->segment_at == s->now)
+		f->gap = gap(s, f);
 	if (f->cc->ops->on_send)
 		f->cc->ops->on_send(f->cc, cc_us(s), bytes);
 }
@@ -69,11 +87,30 @@ static void start(struct sim *s, uint32_t flow)
 	follow(s, flow);
 }
 
-static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked)
+/* Of the acknowledged bytes, those of whole segments: the algorithm gets an RTT of each. */
+static uint32_t completed(const struct sim *s, const struct flow *f, uint32_t acked)
+{
+	const uint32_t segment = s->conf->segment;
+
+	return segment ? (uint32_t)(f->snd_una / segment - (f->snd_una - acked) / segment) * segment : acked;
+}
+
+/* What the NIC takes to send so many bytes, as far as it is no part of the RTT. */
+static double sending_us(const struct sim *s, const struct flow *f, uint32_t bytes)
+{
+	const double rate = s->conf->segment_rate;
+
+	if (s->conf->segment && rate > 0)
+		return 8e6 * bytes / rate;
+	return s->conf->wire.whole_rtt && !s->conf->segment ? 0 : 8e6 * bytes / f->cc->path.line_rate;
+}
+
+static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t new)
 {
 	struct flow *f = &s->flow[flow];
 	const struct record *r = k->record ? &s->record[k->record] : NULL;
-	const double own_us = s->conf->wire.whole_rtt ? 0 : 8e6 * acked / f->cc->path.line_rate;
+	const uint32_t acked = completed(s, f, new);
+	const double own_us = acked ? sending_us(s, f, acked) : 0;
 	const struct ccs_cc_ack a = {
 		.now_us = cc_us(s),
 		.rtt_us = fmax(1e-3, (double)(s->now - k->sent) / FAB_PS_PER_US - own_us),

@@ -164,10 +164,12 @@ void port_arrived(struct sim *s, uint32_t port, uint32_t packet)
 {
 	const struct packet *k = &s->packet[packet];
 
-	if (k->next)
+	if (k->next) {
 		set_arrival(s, port, k->next_at, k->next);
-	else
+		__builtin_prefetch(&s->packet[k->next]); /* fetch() would be too late */
+	} else {
 		s->port[port].on_line = 0;
+	}
 }
 
 void port_send(struct sim *s, uint32_t port, uint32_t packet)

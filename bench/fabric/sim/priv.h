@@ -18,7 +18,7 @@ enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priori
 /* Kinds of events; the number of a port or flow stands above them. */
 enum event {
 	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
-	CUT,
+	CUT, HELD,
 };
 
 enum { KIND_BITS = FAB_KIND_BITS };
@@ -140,7 +140,8 @@ struct flow {
 	uint64_t rtt_sum, acks;  /* ps */
 	uint64_t una_at_timeout; /* snd_una when progress was last checked */
 	uint64_t sent_at;        /* the newest packet; NEVER: none yet */
-	uint64_t gap;            /* until the next one, at the rate when it was sent */
+	uint64_t segment_at;     /* the first packet of its segment */
+	uint64_t gap;            /* until the next segment, at the rate when that packet was sent */
 	uint64_t due_at, timer_at; /* of the events that are set; NEVER: none */
 	uint32_t next;           /* in the NIC's list */
 	uint32_t port, port_back; /* the NIC's, and its receiver's on the way back */
@@ -185,7 +186,8 @@ void driver_sent_nothing(struct sim *s, struct flow *f, uint32_t bytes);
 void driver_no_advice(struct sim *s, uint32_t flow, const struct packet *k);
 void driver_ready(struct sim *s, uint32_t flow);
 
-/* Bytes of a segment; 0: there is no flow layer, or the flow is done. */
+/* Bytes of a segment, or of a message that is not split; 0: there is no flow layer, or the flow is
+ * done. */
 double flow_segment(const struct flow *f);
 void flow_request(struct sim *s, const struct packet *k); /* of a READ; has arrived at the sender */
 
@@ -350,6 +352,7 @@ void credits_free(struct sim *s);
 /* host.c */
 bool host_send(struct sim *s, uint32_t port); /* a packet of a flow, if one may send */
 void host_receive(struct sim *s, uint32_t port, uint32_t packet);
+void host_held(struct sim *s, uint32_t packet); /* an acknowledgement, for the noise of a host */
 void flow_start(struct sim *s, uint32_t flow);
 void flow_due(struct sim *s, uint32_t flow);
 void flow_timer(struct sim *s, uint32_t flow);

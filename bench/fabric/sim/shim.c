@@ -25,7 +25,7 @@ struct shim {
 
 double flow_segment(const struct flow *f)
 {
-	return f->driver == &shim_driver && f->shim ? f->shim->flow.segment : 0;
+	return f->driver == &shim_driver && f->shim ? f->shim->flow.cc.path.segment : 0;
 }
 
 /* The library's clock is never 0. */

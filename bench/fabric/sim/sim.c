@@ -179,6 +179,7 @@ static void fire(struct sim *s, const struct fab_event *e)
 	case SHAPED: port_kick(s, number); break;
 	case CREDITS: credits_give(s, number); break;
 	case CUT: cut_check(s); break;
+	case HELD: host_held(s, number); break;
 	}
 }
 

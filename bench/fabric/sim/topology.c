@@ -24,8 +24,8 @@ static bool parse_rates(struct shape *s, const char *text)
 
 	snprintf(copy, sizeof(copy), "%s", text);
 	while ((word = strsep(&at, ":"))) {
-		if (n == TIERS || ccs_parse_unit(word, CCS_UNIT_RATE, &s->rate[n]) || !(s->rate[n] > 0) ||
-		    !(s->rate[n] < 1e15))
+		if (n == TIERS || ccs_parse_unit(word, CCS_UNIT_RATE, &s->rate[n]) ||
+		    !topology_rate_is_possible(s->rate[n]))
 			return false;
 		n++;
 	}
@@ -71,7 +71,7 @@ static bool parse_star(struct row *r, const char *text)
 
 		if (r->kinds == STARS || sscanf(word, "%5u@%n", &r->hosts[r->kinds], &end) != 1 || !end ||
 		    ccs_parse_unit(word + end, CCS_UNIT_RATE, &r->rate[r->kinds]) ||
-		    !(r->rate[r->kinds] > 0) || !(r->rate[r->kinds] < 1e15) || !r->hosts[r->kinds])
+		    !topology_rate_is_possible(r->rate[r->kinds]) || !r->hosts[r->kinds])
 			return false;
 		r->kinds++;
 	}
@@ -179,6 +179,6 @@ bool fab_topology(struct topology *t, const char *text, double delay_us, char *e
 	}
 	topology_free(t);
 	snprintf(err, len, "'%s' is no topology: star:16@100g, leaf-spine:4x8x2@100g:400g and "
-		 "clos:4x4x4x8/20@100g:400g are", text);
+		 "clos:4x4x4x8/20@100g:400g are, with rates of " TOPOLOGY_RATES " bit/s", text);
 	return false;
 }

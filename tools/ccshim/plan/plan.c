@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/document.h"
 #include "base/number.h"
 #include "base/suggest.h"
 #include "tools/ccshim/ccshim.h"
@@ -72,7 +73,7 @@ static const struct {
 	const char *text;
 } ranges[] = {
 	[CCS_UNIT_NONE] = { 1e-9, 1e12, "1e-9 to 1e12" },
-	[CCS_UNIT_RATE] = { 1e3, 1e14, "1k to 100t" },
+	[CCS_UNIT_RATE] = { TOPOLOGY_RATE_MIN, TOPOLOGY_RATE_MAX, TOPOLOGY_RATES },
 	[CCS_UNIT_BYTES] = { 1, 0x1p40, "1 to 1t" },
 	[CCS_UNIT_TIME] = { 1e-3, 1e9, "1ns to 1000s" },
 	[CCS_UNIT_LENGTH] = { 1e-3, 1e8, "1 mm to 100000 km" },
@@ -286,6 +287,15 @@ static void explain(const struct plan *p)
 	}
 }
 
+/* A switch's configuration has the switch's members only. */
+static void begin_document(struct plan *p)
+{
+	if (p->calc == &plan_qos && strcmp(plan_text(p, "format"), "sonic") == 0)
+		return;
+	ccs_document_head(&p->j, ccs_document_now());
+	ccs_json_str(&p->j, "calculation", p->calc->name);
+}
+
 /* JSON goes to a buffer first: a mistake must not leave half an object on stdout. */
 static int calculate(struct plan *p)
 {
@@ -297,6 +307,7 @@ static int calculate(struct plan *p)
 	if (f) {
 		ccs_json_start(&p->j, f);
 		ccs_json_object(&p->j, NULL);
+		begin_document(p);
 	}
 	status = p->calc->main(p);
 	if (!p->failed && p->explain && !p->json)

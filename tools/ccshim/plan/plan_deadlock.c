@@ -43,6 +43,7 @@ struct deadlock {
 	struct plan_network n;
 	struct ccs_cbd *cbd;
 	bool summaries, transient;
+	bool titled;                   /* the table's title is printed */
 	unsigned elements;             /* that may fail: links, then switches above tier 0 */
 	unsigned *element;             /* below net.links: a link; else a switch */
 	bool *failed;                  /* per link */
@@ -219,6 +220,15 @@ static void print_order(const struct deadlock *d, const unsigned *changed, const
 	free(text);
 }
 
+/* Before the first case: until then the network or the failures may be refused. */
+static void print_title(struct deadlock *d)
+{
+	if (!d->titled)
+		printf("Cyclic buffer dependencies of %u switches, %u links between them\n\n",
+		       d->n.net.switches, d->n.net.links);
+	d->titled = true;
+}
+
 static void print_case(struct deadlock *d, const char *failed)
 {
 	char *text = NULL, name[2 * PLAN_NAME_LEN + 2];
@@ -232,6 +242,7 @@ static void print_case(struct deadlock *d, const char *failed)
 		fprintf(f, " %s", name);
 	}
 	fclose(f);
+	print_title(d);
 	printf("  failed: %s%s\n", failed, d->loop ? " (with a forwarding loop)" : "");
 	terminal_print(stdout, "      ", "    cycle:%s", text);
 	free(text);
@@ -387,9 +398,6 @@ static bool try_cases(struct deadlock *d)
 		plan_refuse(d->p, "failures", "more than %.0f cases: name a set with --fail", CASES_MAX);
 	if (d->p->failed)
 		return false;
-	if (!d->p->json)
-		printf("Cyclic buffer dependencies of %u switches, %u links between them\n\n",
-		       d->n.net.switches, d->n.net.links);
 	ccs_cbd_routes(d->cbd, d->failed, d->summaries, d->old); /* nothing has failed yet */
 	return plan_text(d->p, "fail") ? try_given(d) : try_all(d, failures, 0, pick, 0);
 }
@@ -409,8 +417,9 @@ static void json_counts(const struct deadlock *d)
 	json_order(j, "safe_order", d, d->first_order, d->first_group, d->first_changes, d->first_groups);
 }
 
-static void print_counts(const struct deadlock *d)
+static void print_counts(struct deadlock *d)
 {
+	print_title(d);
 	if (d->printed > d->examples)
 		printf("  ... and %u more\n", d->printed - d->examples);
 	printf("\n  cases                         %7lu\n", d->cases);
