@@ -15,6 +15,7 @@
 #include "bench/ccbench/result/report.h"
 #include "bench/ccbench/result/slurp.h"
 #include "bench/ccbench/place/spawn.h"
+#include "bench/writable.h"
 
 enum { FAILED = 1, USAGE = 2 }; /* exit statuses */
 
@@ -129,22 +130,6 @@ static const char *file_name(const struct bench *b, const char *given, const cha
 	return buf;
 }
 
-/* 0, or the errno with which writing would fail. Does not open the file: a FIFO's reader would
- * see an end of file. */
-static int check_file(const char *file)
-{
-	char dir[PATH_MAX], *slash;
-	struct stat st;
-
-	if (stat(file, &st) == 0)
-		return S_ISDIR(st.st_mode) ? EISDIR : access(file, W_OK) ? errno : 0;
-	snprintf(dir, sizeof(dir), "%s", file);
-	slash = strrchr(dir, '/');
-	if (slash)
-		slash[1] = '\0';
-	return access(slash ? dir : ".", W_OK | X_OK) ? errno : 0;
-}
-
 /* Check that results can be written, before hours of runs. */
 static int check_results(const struct bench *b)
 {
@@ -156,7 +141,7 @@ static int check_results(const struct bench *b)
 		return report_error(USAGE, b->o->out, strerror(errno));
 	if (!json)
 		return 0;
-	error = check_file(result_path(b->o, json, file, sizeof(file)));
+	error = file_obstacle(result_path(b->o, json, file, sizeof(file)));
 	return error ? report_error(USAGE, file, strerror(error)) : 0;
 }
 

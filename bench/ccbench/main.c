@@ -35,7 +35,7 @@ static void usage(FILE *to)
 	fputs("Run ccbench SCENARIO --help for the options.\n", to);
 }
 
-int main(int argc, char **argv)
+static int dispatch(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
@@ -57,4 +57,14 @@ int main(int argc, char **argv)
 		report_unknown_scenario(what);
 	usage(stderr);
 	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	const int status = dispatch(argc, argv);
+
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	perror("ccbench: standard output");
+	return status ? status : 1;
 }

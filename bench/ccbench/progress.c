@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "progress.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,10 @@
 
 #define WIDTH 30u
 
-static bool drawn;
+#define ERASE "\r\033[K"
+
+static volatile sig_atomic_t drawn;
+static pid_t drawer; /* the process that began, not those that it forked */
 
 bool progress_watched(void)
 {
@@ -35,10 +39,36 @@ int terminal_columns(int fd)
 	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+/* Erase the bar, so that the shell's prompt has a line of its own, and end as without a handler. */
+static void end_line(int number)
+{
+	ssize_t ignored = 0; /* there is nothing to do about it */
+
+	if (drawn && getpid() == drawer)
+		ignored = write(STDERR_FILENO, ERASE, strlen(ERASE));
+	(void)ignored;
+	raise(number);
+}
+
+/* Programs that handle signals themselves erase the bar themselves. */
+static void handle_signals(void)
+{
+	static const int numbers[] = { SIGINT, SIGTERM };
+	const struct sigaction ours = { .sa_handler = end_line, .sa_flags = (int)SA_RESETHAND };
+	struct sigaction now;
+
+	drawer = getpid();
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+			sigaction(numbers[i], &ours, NULL);
+}
+
 void progress_bar(unsigned i, unsigned n, const char *what, double fraction)
 {
 	char bar[WIDTH + 3], line[WIDTH + 128];
 
+	if (!drawer)
+		handle_signals();
 	snprintf(line, sizeof(line), "%s run %u of %u, %.40s",
 		 progress_fill(bar, WIDTH, (i + fraction) / n), i + 1, n, what);
 	/* A line that wraps could not be drawn over. */
@@ -49,6 +79,6 @@ void progress_bar(unsigned i, unsigned n, const char *what, double fraction)
 void progress_clear(void)
 {
 	if (drawn)
-		fputs("\r\033[K", stderr);
+		fputs(ERASE, stderr);
 	drawn = false;
 }

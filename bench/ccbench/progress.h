@@ -10,7 +10,8 @@ bool progress_watched(void);
 /* The width of the terminal at fd; 80 if it is none. */
 int terminal_columns(int fd);
 
-/* Draw the bar, or draw it again in place: run i of n is done to that fraction. */
+/* Draw the bar, or draw it again in place: run i of n is done to that fraction. If a signal for
+ * which there is no handler ends the process, the bar is erased first. */
 void progress_bar(unsigned i, unsigned n, const char *what, double fraction);
 
 /* Erase the bar if there is one. */

@@ -174,19 +174,15 @@ static void bench_variant(struct ccs_cc_spec spec, const char *variant)
 static void bench_algorithm(const struct ccs_cc_ops *ops)
 {
 	struct ccs_cc_spec spec = ccs_cc_default_spec(ops);
+	const int i = ccs_cc_find_param(ops, "variant");
+	const char *const *choice = i < 0 ? NULL : ops->params[i].choices;
 
-	for (unsigned i = 0; i < ops->nparams; i++) {
-		const char *const *choice = ops->params[i].choices;
-
-		if (strcmp(ops->params[i].name, "variant") || !choice)
-			continue;
-		for (unsigned k = 0; choice[k]; k++) {
-			spec.given[i] = k;
-			bench_variant(spec, choice[k]);
-		}
-		return;
+	if (!choice)
+		bench_variant(spec, NULL);
+	for (unsigned k = 0; choice && choice[k]; k++) {
+		spec.given[i] = k;
+		bench_variant(spec, choice[k]);
 	}
-	bench_variant(spec, NULL);
 }
 
 struct stream {

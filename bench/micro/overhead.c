@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "load.h"
+#include "bench/ccbench/progress.h"
 #include "bench/ccbench/place/spawn.h"
 
 enum { POSTS = 8, POLLS = 4, GATED = POSTS + POLLS, PACED, CASES, ROUNDS_MAX = 9 };
@@ -214,29 +215,34 @@ static void count(unsigned c, unsigned setting)
 	counted[c][setting] = n / ((double)LOAD_BATCH * cases[c].threads * parts(c));
 }
 
-static void progress(const char *what, unsigned round, unsigned c, unsigned setting)
+static void progress(unsigned i, unsigned n, unsigned c, unsigned setting)
 {
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K%s %u: %u threads, %u QPs, lists of %u, %s", what, round + 1,
-			cases[c].threads, cases[c].qps, cases[c].list, names[setting]);
+	char what[64];
+
+	if (!progress_watched())
+		return;
+	snprintf(what, sizeof(what), "%s, %u QPs, %u threads", names[setting], cases[c].qps,
+		 cases[c].threads);
+	progress_bar(i, n, what, 0);
 }
 
 static void measure_all(void)
 {
-	for (unsigned i = 0; i < (rounds + valgrind) * CASES * SETTINGS; i++) {
+	const unsigned n = (rounds + valgrind) * CASES * SETTINGS;
+
+	for (unsigned i = 0; i < n; i++) {
 		const unsigned setting = i % SETTINGS, c = i / SETTINGS % CASES;
 		const unsigned round = i / SETTINGS / CASES;
 
 		if (!wanted[setting])
 			continue;
-		progress(round < rounds ? "round" : "count", round, c, setting);
+		progress(i, n, c, setting);
 		if (round < rounds)
 			measure(c, setting, round);
 		else
 			count(c, setting);
 	}
-	if (isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
+	progress_clear();
 }
 
 static int compare(const void *a, const void *b)

@@ -134,7 +134,7 @@ json() { jq -e "$1" out/incast.json; }
 
 # slowdown ARG…: p95 of messages up to 1 KB between two hosts, under TIMELY.
 slowdown() {
-  in_lab "$ccbench" permutation --hosts 2 -D 2 --sizes hadoop --load 50% --cc timely "$@" >&2
+  in_lab "$ccbench" permutation --hosts 2 -D 1 --sizes hadoop --load 50% --cc timely "$@" >&2
   jq -e '.runs[0].slowdown[] | select(.class == "<= 1 KB") | .p95' out/permutation.json
 }
 

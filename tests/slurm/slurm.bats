@@ -73,10 +73,10 @@ pingpong() {
 	[ "$output" = LD_PRELOAD=libm.so.6 ]
 }
 
-@test "the library is appended to LD_PRELOAD, once" {
+@test "the library precedes others in LD_PRELOAD, and is there once" {
 	LD_PRELOAD=libm.so.6 run srun --ccshim=timely:beta=0.5 sh -c "$variables"
 	[ "$output" = "CCSHIM_CC=timely:beta=0.5
-LD_PRELOAD=libm.so.6:$lib" ]
+LD_PRELOAD=$lib:libm.so.6" ]
 	LD_PRELOAD="libm.so.6 $lib" run srun --ccshim=auto sh -c "$variables"
 	printed "LD_PRELOAD=libm.so.6 $lib"
 }

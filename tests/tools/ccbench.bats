@@ -29,11 +29,19 @@ bench_only() {
 	[ "$status" -eq 0 ]
 }
 
-# The last document of each test has the form of docs/schemas/ccbench.json.
+# A device that precedes the shim, as a sanitizer's runtime does, and never calls it.
+before_the_shim() {
+	bare=$BATS_TEST_TMPDIR/libasan.so
+	ln -s "$top_builddir/.libs/libfakerdma.so" "$bare"
+}
+
+# The last document of each test has the form that docs/schemas describes.
 teardown() {
-	[ -n "${out:-}" ] && [ -s "$out" ] && jq -e .runs "$out" > /dev/null || return 0
+	local schema=ccbench
+	[ -n "${out:-}" ] && [ -s "$out" ] || return 0
+	jq -e .runs "$out" > /dev/null || schema=ccbench-matrix
 	/usr/bin/python3 -c 'import jsonschema' 2> /dev/null || return 0
-	/usr/bin/python3 "$top_srcdir/tests/tools/schema.py" "$top_srcdir/docs/schemas/ccbench.json" < "$out"
+	/usr/bin/python3 "$top_srcdir/tests/tools/schema.py" "$top_srcdir/docs/schemas/$schema.json" < "$out"
 }
 
 json() { jq -e "$1" "$out"; }
@@ -101,6 +109,12 @@ json() { jq -e "$1" "$out"; }
 	[[ $status -eq 0 && $errors != *LD_PRELOAD* ]]
 }
 
+@test "a device that is preloaded is behind the shim" {
+	setup_bench
+	fake=$top_builddir/.libs/libfakerdma.so bench_only permutation -n 5 -s 4k --cc timely
+	json '.runs[0].shim | all(.report.qps | length > 0)'
+}
+
 @test "a percentile of too few samples is not printed, and JSON has their number" {
 	bench victim -D 200ms --victim-interval 20ms
 	printed "of only"
@@ -109,8 +123,8 @@ json() { jq -e "$1" "$out"; }
 
 @test "a setting that was not in force is no column, but a failure" {
 	setup_bench
-	# The device answers before the shim, which is behind it in LD_PRELOAD, is asked.
-	LD_PRELOAD=$top_builddir/.libs/libfakerdma.so run2 "$top_builddir/bench/ccbench/ccbench" permutation \
+	before_the_shim
+	LD_PRELOAD=$bare run2 "$top_builddir/bench/ccbench/ccbench" permutation \
 		-d fake0 --hosts 4 -n 5 --cc none,timely --timeout 600 --out_json "$out"
 	[ "$status" -eq 1 ]
 	[[ $errors == *"timely: host 1 (fake0): timely was not in force: the shim was not called"* ]]
@@ -319,15 +333,15 @@ readonly devices=fake0,fake1,fake2
 	job 2 incast --senders 9 --devices $devices
 	[ "$status" -eq 2 ]
 	[ "$(grep -c "11 hosts are needed, the job has 2 ranks" <<< "$errors")" -eq 1 ]
-	# The shim is behind the device, which answers first.
-	preloaded=$top_builddir/.libs/libfakerdma.so job 3 incast --devices $devices -n 5 --cc timely
+	before_the_shim
+	preloaded=$bare job 3 incast --devices $devices -n 5 --cc timely
 	[ "$status" -eq 1 ]
 	[ "$(grep -c "timely was not in force: the shim was not called" <<< "$errors")" -eq 1 ]
 }
 
 @test "a setting that was not in force on one host only is a failure that names the host" {
-	local bare=$top_builddir/.libs/libfakerdma.so
 	setup_mpi
+	before_the_shim
 	set -- permutation --devices fake0,fake1,fake2,fake3 --hosts 4 -n 5 --cc none,timely --timeout 600 \
 		--out_json "$out"
 	run2 "${mpirun[@]}" -np 2 -x LD_PRELOAD="$fake" "$ccbench_mpi" "$@" : \
@@ -338,4 +352,10 @@ readonly devices=fake0,fake1,fake2
 	[ "$(grep -c "was not in force" <<< "$errors")" -eq 1 ]
 	[ ! -e "$out" ]
 	[ "$(grep -c ^timely <<< "$output")" -eq 0 ]
+}
+
+@test "a full stdout is reported" {
+	run2 bash -c '"$1" --help > /dev/full' - "$top_builddir/bench/ccbench/ccbench"
+	[ "$status" -eq 1 ]
+	said "ccbench: standard output: No space left on device"
 }

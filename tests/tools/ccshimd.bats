@@ -107,7 +107,7 @@ stop() {
 	[ "$(id -u)" -ne 0 ] || without=(setpriv --bounding-set -net_raw)
 	run2 "${without[@]}" "$ccshimd" --socket "$socket" --port $port
 	[ "$status" -eq 1 ]
-	said CAP_NET_RAW
+	said "CAP_NET_RAW is required: run as root, or grant that capability"
 }
 
 @test "it tells its state as JSON, and ends on SIGTERM without a trace" {

@@ -77,7 +77,7 @@ stand_in() {
 	[ ! -e nowhere ]
 	debug --output no/such/a.tgz
 	[ "$status" -eq 1 ]
-	said "cannot write to no/such/"
+	said "cannot write to no/such/: there is no such directory; create it, or choose another"
 	# A file that is created meanwhile.
 	stand_in uname 'echo precious > "$RACE"; echo Linux'
 	RACE=$PWD/d.tgz debug --output d.tgz

@@ -24,7 +24,8 @@ healthy() {
 	counters "$(hw mlx5_0)" out_of_buffer out_of_sequence rnr_nak_retry_err packet_seq_err \
 		local_ack_timeout_err implied_nak_seq_err np_ecn_marked_roce_packets np_cnp_sent \
 		rp_cnp_handled rp_cnp_ignored req_transport_retries_exceeded rx_icrc_encapsulated
-	counters sys/class/infiniband/mlx5_0/ports/1/counters port_xmit_packets port_rcv_packets
+	counters sys/class/infiniband/mlx5_0/ports/1/counters port_xmit_packets port_rcv_packets \
+		symbol_error link_downed
 	counters "$(hw rxe0)" sent_pkts rcvd_pkts duplicate_request out_of_seq_request rcvd_rnr_err \
 		send_rnr_err rcvd_seq_err completer_retry_err retry_exceeded_err retry_rnr_exceeded_err
 	echo 10 > "$(hw mlx5_0)/lifespan"
@@ -39,7 +40,7 @@ healthy() {
 	printf '     %s: 100\n' rx_prio3_pause tx_prio3_pause rx_prio3_pause_duration tx_prio3_pause_duration \
 		rx_prio3_discards rx_prio0_discards rx_prio3_bytes tx_prio3_bytes \
 		{rx,tx}_vport_rdma_unicast_bytes rx_oversize_pkts_phy rx_crc_errors_phy \
-		tx_pause_storm_error_events > nic/ens1/statistics
+		tx_pause_storm_error_events link_down_events_phy > nic/ens1/statistics
 	printf '%s\n' 'drops: 100' 'marks: 100' > nic/eth0/qdisc
 	printf '{\n  "capturing": true,\n  "cnps_sent": 5,\n  "cnps_received": 5,\n  "ce_dropped": 0\n}\n' > agent
 	cp -r "$root/before" "$root/after"
@@ -103,7 +104,7 @@ statistics() {
 		my $page = do { local $/; <$in> };
 		my ($header, $slot) = unpack 'Q<2', substr $page, 3 * 8, 16;
 		my $qp = 64 + 64 + 1600;                # in a slot, after live and rtt
-		my %at = (bytes => 64 + 4 * 8, gated_ns => 64 + 7 * 8, feedback => $qp + 216,
+		my %at = (bytes => 64 + 4 * 8, gated_ns => 64 + 7 * 8, enforced => $qp + 136, feedback => $qp + 216,
 			  losses => $qp + 392, nhops => $qp + 440, link => $qp + 448,
 			  not_rc => 1032, # the first reason's number, in the header
 			  link_rate => $qp + 456, link_queue => $qp + 464, capacity => $qp + 472);
@@ -113,6 +114,8 @@ statistics() {
 			$value = $name eq 'feedback' ? pack('a16', $value) : pack 'Q<', $value;
 			my $where = $name eq 'not_rc' ? $at{$name} : $header + $slot + $at{$name};
 			substr($page, $where, length $value) = $value;
+			# of the receiver, too
+			substr($page, $header + $at{$name}, 8) = $value if $name eq 'enforced';
 		}
 		binmode STDOUT;
 		print 'CCMBASE1', pack('Q<2', $second * 1e9, 1), pack('Q<', length $page), $page;
@@ -136,6 +139,16 @@ statistics() {
 	words "nothing found No RDMA packet was counted in this time"
 	doctor 0 --json
 	jq -e '.traffic == false' <<< "$output"
+}
+
+@test "a host without RDMA devices is said to have none" {
+	healthy
+	rm -r "$root"/{before,after}/sys/class/infiniband/*
+	doctor 0
+	words "nothing found There is no RDMA device: load the card's driver"
+	[[ $output != *"No RDMA packet"* ]]
+	doctor 0 --json
+	jq -e '.ports == []' <<< "$output"
 }
 
 @test "a counter that decreased or is new is not judged" {
@@ -251,6 +264,15 @@ statistics() {
 	doctor 1 --priority 0
 	found problem drops "mlx5_0/1 on ens1"
 	words "priority 0, for which PFC is off"
+	# PFC that cannot be read is not said to be off; PAUSE frames show that it is on.
+	healthy
+	rm nic/ens1/dcb
+	statistic ens1 rx_prio3_discards 150
+	doctor 1
+	words "priority 3, and whether PFC is on for it cannot be read"
+	statistic ens1 tx_prio3_pause 120
+	doctor 1
+	found problem headroom "mlx5_0/1 on ens1"
 }
 
 @test "drops in the host's own queue are found" {
@@ -355,6 +377,20 @@ statistics() {
 	doctor 1
 	grep -xF "problem: dcqcn-off: mlx5_0/1 on ens1" <<< "$output"
 	words "The NIC's DCQCN is off for priority 3 and no process runs under ccshim"
+	# A damaged cable and missing receives are not congestion.
+	healthy
+	echo 0 > sys/class/net/ens1/ecn/roce_rp/enable/3
+	statistic ens1 rx_crc_errors_phy 130
+	doctor 1
+	found problem bad-link "mlx5_0/1 on ens1"
+	# A switch that does not exist is no figure.
+	healthy
+	echo 0 > sys/class/net/ens1/ecn/roce_rp/enable/3
+	rm sys/class/net/ens1/ecn/roce_np/enable/3
+	echo 900 > "$(hw mlx5_0)/packet_seq_err"
+	doctor 1
+	grep -E '^    ecn/roce_rp/enable/3 +0$' <<< "$output"
+	[[ $output != *roce_np* ]]
 }
 
 @test "packets that are larger than the port's MTU are found" {
@@ -363,6 +399,12 @@ statistics() {
 	doctor 1
 	found problem mtu "mlx5_0/1 on ens1"
 	grep -E '^    MTU of ens1 +4200$' <<< "$output"
+	# The interface's statistics count the same packets.
+	counters "$root/before/sys/class/net/ens1/statistics" rx_length_errors
+	counters sys/class/net/ens1/statistics rx_length_errors
+	echo 130 > sys/class/net/ens1/statistics/rx_length_errors
+	doctor 1
+	found problem mtu "mlx5_0/1 on ens1"
 	healthy
 	counters "$root/before/sys/class/net/eth0/statistics" rx_length_errors
 	counters sys/class/net/eth0/statistics rx_length_errors
@@ -394,6 +436,32 @@ statistics() {
 	echo 101 > "$(hw mlx5_0)/rx_icrc_encapsulated"
 	doctor 1
 	found problem bad-link "mlx5_0/1 on ens1"
+}
+
+@test "symbol errors point to the cable or optics, and links that go down are found" {
+	local counters=sys/class/infiniband/mlx5_0/ports/1/counters
+	healthy
+	echo 140 > $counters/symbol_error
+	doctor 1
+	found problem bad-link "mlx5_0/1 on ens1"
+	figure symbol_error 40
+	words "The link to the switch damages packets. What to do: Clean or replace the cable or transceiver"
+	statistic ens1 rx_crc_errors_phy 130 # drivers count the same here
+	doctor 1
+	found problem bad-link "mlx5_0/1 on ens1"
+	healthy
+	echo 102 > $counters/link_downed
+	doctor 1
+	found problem link-down "mlx5_0/1 on ens1"
+	figure link_downed 2
+	words "What to do: Read the reason in the logs"
+	doctor 1 --json
+	jq -e '.status == "problem" and .findings[0].verdict == "link-down" and .findings[0].figures ==
+		[{ name: "link_downed", increase: 2, per_second: 0.2 }]' <<< "$output"
+	statistic ens1 link_down_events_phy 102
+	doctor 1
+	found problem link-down "mlx5_0/1 on ens1"
+	figure link_down_events_phy 2
 }
 
 @test "flows that ccshim holds far below the port's rate show a slow port, with its link if known" {
@@ -440,6 +508,20 @@ statistics() {
 	statistics . 1010
 	doctor 1
 	absent dcqcn-off
+}
+
+@test "a process that is only observed is not taken for a controlled one" {
+	healthy
+	echo 0 > sys/class/net/ens1/ecn/roce_rp/enable/3
+	echo 900 > "$(hw mlx5_0)/packet_seq_err"
+	statistics "$root/before" 1000 bytes=0 gated_ns=0
+	statistics . 1010 bytes=1250000000 gated_ns=8000000000 enforced=0
+	doctor 1
+	grep -xF "problem: dcqcn-off: mlx5_0/1 on ens1" <<< "$output"
+	words "ccshim only observes, and controls no queue pair: nothing but PAUSE frames"
+	words "What to do: Switch control on with ccshim set --all mode=enforce"
+	grep -E "^    queue pairs that ccshim only observes +2$" <<< "$output"
+	absent slow-port
 }
 
 @test "problems come before notes, and JSON has them with their figures" {

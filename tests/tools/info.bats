@@ -91,6 +91,46 @@ load tools.bash
 	said "dscp: '64' is not a DSCP, 0 to 63"
 }
 
+@test "a share of the processes has the settings of its section" {
+	cat > x.conf <<-'END'
+		mode = observe
+		[app nvmf* share 20%]
+		stats = n
+		[share 10%]
+		mode = enforce
+	END
+	export CCSHIM_CONFIG=x.conf
+	value() { sed -n "s/^$1 *= *\([^ ]*\) *# /\1 /p" <<< "$output"; }
+	run2 $ccshim info -c
+	[ "$status" -eq 0 ]
+	[ -z "$errors" ]
+	[ "$(value mode)" = "observe user file x.conf:1" ]
+	printed "# mode = enforce in [share 10%] at x.conf:5"
+	for share in 0.1% 10%; do
+		run2 $ccshim info -c --share "$share"
+		[ "$(value mode)" = "enforce user file x.conf:5 [share 10%]" ]
+	done
+	run2 $ccshim info -c --app nvmf_tgt --share 11%
+	[ "$(value mode)" = "observe user file x.conf:1" ]
+	[ "$(value stats)" = "n user file x.conf:3 [app nvmf* share 20%]" ]
+	refused $ccshim info -c --share 10
+	said "share: '10' is not a percentage such as 10% or 0.5%, above 0% and up to 100%"
+}
+
+@test "processes of one job are in a share or none, and reports say which" {
+	[ -e "$top_builddir/.libs/libfakerdma.so" ] || skip "no fake device"
+	! grep -q fsanitize "$top_builddir/Makefile" || skip "a sanitizer's runtime has to come first"
+	export CCSHIM_CONFIG=$PWD/x.conf CCSHIM_AGENT=off CCSHIM_REPORT=$PWD/%j.%p CCSHIM_LOG_LEVEL=error
+	printf '%s\n' 'mode = observe' '[share 50%]' 'mode = enforce' > x.conf
+	for job in 1 1 2 2 3 4 5 6 7 8; do
+		LD_PRELOAD="$top_builddir/.libs/libccshim.so $top_builddir/.libs/libfakerdma.so" \
+			SLURM_JOB_ID=$job "$top_builddir/tests/verbs/traffic" live
+	done
+	[ "$(cat -- [1-8].* | jq -s 'length')" -eq 10 ]
+	cat -- [1-8].* | jq -s -e 'map({ job, mode }) | unique |
+		length == 8 and ([.[].mode] | unique) == ["enforce", "observe"]'
+}
+
 @test "the manual pages list the options per queue pair" {
 	$ccshim info -c --json | jq -r '.options[] | select(.per_qp) | .name' | sort > table
 	[ "$(wc -l < table)" -gt 8 ]

@@ -57,6 +57,16 @@ failed() {
 	refused $ccshim plot --qp -1 t.csv
 }
 
+@test "a trace that may not be read is not called anything else" {
+	local without=()
+	[ "$EUID" -ne 0 ] || without=(setpriv --bounding-set -dac_override,-dac_read_search)
+	trace 1 3 > t.csv
+	chmod 0 t.csv
+	run2 "${without[@]}" "$ccshim" plot --output x.svg t.csv
+	failed
+	[ "$errors" = "ccshim plot: t.csv: Permission denied" ]
+}
+
 @test "each value of the trace is a point, and times have one origin" {
 	trace 2 30 > t.csv
 	for k in 1 2 3; do echo "$((300 + k)),cnp,2,,,,,5e7,$((5000400 + k))" >> t.csv; done
@@ -383,4 +393,16 @@ recording() {
 	run2 $ccshim plot --dry-run t.csv cut.json
 	failed
 	said "no common time line"
+}
+
+@test "a picture is written into a pipe, and does not replace it" {
+	needs_gnuplot
+	trace 1 9 > t.csv
+	mkfifo pipe.svg
+	cat pipe.svg > got 3>&- &
+	run2 $ccshim plot --output pipe.svg t.csv
+	[ "$status" -eq 0 ] || { echo "$errors"; false; }
+	[ -p pipe.svg ]
+	wait $!
+	grep -q '</svg>' got
 }

@@ -104,11 +104,20 @@ load tools.bash
 	[ "$output" = "-a -h -x" ]
 }
 
-@test "LD_PRELOAD is appended to, once" {
+@test "the library precedes others in LD_PRELOAD, is there once, and keeps a place that it has" {
 	LD_PRELOAD=libm.so.6 run2 $ccshim run --dry-run
-	printed "export LD_PRELOAD='libm.so.6:$standin'"
-	LD_PRELOAD="$standin libm.so.6" run2 $ccshim run --dry-run
-	printed "export LD_PRELOAD='$standin libm.so.6'"
+	printed "export LD_PRELOAD='$standin:libm.so.6'"
+	LD_PRELOAD="libm.so.6 $standin" run2 $ccshim run --dry-run
+	printed "export LD_PRELOAD='libm.so.6 $standin'"
+}
+
+@test "a preload with functions of libibverbs does not replace the library's" {
+	local lib=$top_builddir/.libs
+	[ -e "$lib/libfakerdma.so" ] || skip "no fake device"
+	! grep -q fsanitize "$top_builddir/Makefile" || skip "a sanitizer's runtime has to come first"
+	export CCSHIM_LIB=$lib/libccshim.so CCSHIM_AGENT=off LD_PRELOAD=$lib/libfakerdma.so
+	$ccshim run -o report="$PWD/report.json" -- "$top_builddir/tests/verbs/traffic" live
+	[ "$(jq '.qps | length' report.json)" -gt 0 ]
 }
 
 @test "-n runs nothing and prints equivalent exports" {
@@ -130,6 +139,43 @@ load tools.bash
 	touch plain
 	run2 $ccshim run ./plain
 	[ "$status" -eq 126 ]
+}
+
+@test "a command that cannot be executed is explained" {
+	run2 $ccshim run no-such-command
+	said "No such file or directory in any directory of PATH"
+	run2 $ccshim run "$PWD"
+	[ "$status" -eq 126 ]
+	said "it is a directory; give the path of a program"
+	touch plain
+	run2 $ccshim run ./plain
+	said "./plain: Permission denied; make it executable with chmod +x"
+	printf '#!/no/such/shell\n' > script
+	chmod +x script
+	run2 $ccshim run ./script
+	[ "$status" -eq 127 ]
+	said "./script: its interpreter does not exist: /no/such/shell; correct its first line"
+	printf '#!/bin/sh\r\n' > script
+	run2 $ccshim run ./script
+	said "./script: its first line ends with a carriage return"
+}
+
+@test "a program without its dynamic linker is explained" {
+	[ "$(getconf LONG_BIT)" = 64 ] || skip
+	# An ELF header with one segment, of type PT_INTERP: its text follows the program header.
+	{
+		head -c 16 /proc/self/exe
+		printf '\2\0'; head -c 20 /proc/self/exe | tail -c 2; printf '\1\0\0\0'
+		head -c 8 /dev/zero; printf '\100'; head -c 15 /dev/zero
+		printf '\0\0\0\0\100\0\70\0\1\0\100\0\0\0\0\0'
+		printf '\3\0\0\0\4\0\0\0\170'; head -c 23 /dev/zero
+		printf '\21'; head -c 7 /dev/zero; printf '\21'; head -c 7 /dev/zero
+		printf '\1\0\0\0\0\0\0\0/no/such/ld.so.1\0'
+	} > other
+	chmod +x other
+	run2 $ccshim run ./other
+	[ "$status" -eq 127 ]
+	said "./other: its dynamic linker /no/such/ld.so.1 does not exist"
 }
 
 @test "a missing library is reported with status 125" {
@@ -159,6 +205,8 @@ load tools.bash
 	chmod +x static
 	run2 $ccshim run --dry-run ./static
 	[ "$status" -eq 0 ]
+	said "warning: ./static will not be controlled: it is statically linked; link it dynamically"
+	run2 $ccshim run --dry-run nice -n 5 ./static
 	said "warning: ./static will not be controlled: it is statically linked"
 	run2 $ccshim run --dry-run true
 	[ -z "$errors" ]
@@ -182,7 +230,27 @@ load tools.bash
 	[ -z "$errors" ]
 }
 
+@test "a file that cannot be created is named before the run" {
+	mkdir "a directory"
+	for option in report trace log_file; do
+		run2 $ccshim run -o "$option=/no/such/x" -- echo started
+		[ "$status" -eq 0 ]
+		printed started
+		said "warning: $option=/no/such/x cannot be written: /no/such: No such file or directory; create that directory, or name another file"
+		for file in "a directory/x" x /dev/null "/no/such/%p/x"; do
+			run2 $ccshim run -o "$option=$file" -- true
+			[ -z "$errors" ]
+		done
+		run2 $ccshim run -q -o "$option=/no/such/x" -- true
+		[ -z "$errors" ]
+	done
+}
+
 @test "a full stdout is reported" {
-	run bash -c "$ccshim run --dry-run > /dev/full"
-	[ "$status" -eq 1 ]
+	# Also by commands that fail at the same time for another reason.
+	for command in "run --dry-run" "stat --json" "doctor -i 0.1" "check --json -- none"; do
+		run2 bash -c "$ccshim $command > /dev/full"
+		[ "$status" -eq 1 ]
+		said "ccshim: standard output: No space left on device"
+	done
 }

@@ -2,7 +2,8 @@
 # Loaded by the tools' bats files. make says where the trees are; by hand, run them in the build tree.
 : "${top_builddir:=$PWD}" "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
 ccshim=$top_builddir/tools/ccshim/ccshim
-standin=$top_builddir/tests/tools/.libs/fakeverbs.so
+# `ccshim run` and `info` resolve links in the library's path, as where the build tree is one.
+standin=$(realpath -m "$top_builddir")/tests/tools/.libs/fakeverbs.so
 
 # No configuration but the test's own.
 setup() {

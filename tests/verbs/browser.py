@@ -79,7 +79,8 @@ class Browser:
         for domain in ("Runtime", "Log", "Page"):
             self.call(f"{domain}.enable")
         self.call("Page.navigate", url=url)
-        self.until("document.readyState === 'complete'")
+        # The reply comes before the page: until then about:blank is evaluated, or goes away.
+        self.until(f"location.href === {json.dumps(url)} && document.readyState === 'complete'", gone=RuntimeError)
 
     def value(self, script):
         result = self.call("Runtime.evaluate", expression=script, returnByValue=True)
@@ -87,9 +88,14 @@ class Browser:
             raise RuntimeError(f"{script}: {result['exceptionDetails']}")
         return result["result"].get("value")
 
-    def until(self, script):
+    def until(self, script, gone=()):
         end = time.monotonic() + WAIT_S
-        while not self.value(script):
+        while True:
+            try:
+                if self.value(script):
+                    return
+            except gone:
+                pass
             if time.monotonic() > end:
                 raise RuntimeError(f"never: {script}; the page is: {self.value('document.body.innerText')}")
             time.sleep(0.1)

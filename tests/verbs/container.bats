@@ -91,7 +91,7 @@ seen() {
 	answer done
 	seen ".pid == $app and .totals.wrs == 1"
 	run -3 $ccshim set -p "$app" --timeout 100ms max_rate=1g # it is not polling
-	[[ $output == *"did not accept the request"* ]]
+	[[ $output == *"has not answered within 100ms"* ]]
 }
 
 @test "containers share a directory of the host: each file is that of its process, whatever its ID" {

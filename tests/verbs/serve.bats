@@ -205,6 +205,14 @@ status_begins() { echo "until=document.getElementById('status').textContent.star
 	[[ $output == *"--control requires a loopback address"* ]]
 }
 
+@test "a privileged port is refused with the reason" {
+	local without=()
+	[ "$(< /proc/sys/net/ipv4/ip_unprivileged_port_start)" -gt 1 ] || skip "port 1 needs no privilege here"
+	[ "$EUID" -ne 0 ] || without=(setpriv --bounding-set -net_bind_service)
+	run -1 "${without[@]}" "$ccshim" serve --port 1
+	[[ $output == *"port 1 of 127.0.0.1 requires root; give one from 1024 on with --port, or 0 for any"* ]]
+}
+
 @test "another address is served after a warning" {
 	serve --address 0.0.0.0
 	grep -q 'warning: other hosts can connect to 0.0.0.0' serve.err
@@ -259,12 +267,22 @@ status_begins() { echo "until=document.getElementById('status').textContent.star
 			"print=document.getElementById('flows').innerText.split('10.250.0.1').length - 1" > dropped
 		[ "$(paste -sd ' ' dropped)" = "2 2" ]
 	done
+	jq -c '.processes[0] |= (.program = "python3.11" | .qps = [.qps[0] as $qp | range(30) | $qp + {
+		lqpn: (16384 + .), peer: "10.17.204.\(100 + .)", ifname: "mlx5_bond_0", u: 1, limit: "app",
+		rate_bps: 123456789012, window_bytes: 12345678, inflight_bytes: 12345678, queued_bytes: 98765432 }])' \
+		stat.jsonl > many.jsonl
+	browser drop=many.jsonl "until=document.querySelectorAll('#flows tbody tr').length == 30" \
+		"print=document.getElementById('flows').offsetWidth <= document.querySelector('.wide').clientWidth" > fits
+	[ "$(cat fits)" = True ] # in a window of 1280 pixels
 	cat trace.csv trace.csv > both.csv # as two processes write it
 	browser drop=both.csv "until=document.getElementById('status').textContent.includes('both.csv: 2 flows')" \
 		"print=document.body.innerText.includes('ignored')" > dropped
 	[ "$(cat dropped)" = False ]
 	echo 'no, trace' > wrong.csv
-	browser drop=wrong.csv "$(status_begins 'wrong.csv: it is not a trace')"
+	# The next reading of the live flows, which are shown again, leaves the reason there.
+	browser drop=wrong.csv "until=document.getElementById('notes').textContent.startsWith('wrong.csv: it is not a trace')" \
+		"$(status_begins '0 flows')" "print=document.getElementById('notes').checkVisibility()" > stays
+	[ "$(cat stays)" = True ]
 }
 
 @test "markup in a recording is shown as text" {

@@ -119,10 +119,8 @@ of() {
 @test "refusals are reported and change nothing" {
 	bats_require_minimum_version 1.5.0
 	begin 10.0.0.1
-	refused max_rate=1g mode=of
-	[[ $output == *"refused: mode: 'of' is not one of off|observe|enforce; did you mean 'off'?" ]]
-	refused max_rate=1g report=/tmp/x
-	[[ $output == *"report applies to the whole process and cannot be changed while it runs" ]]
+	refused max_rate=1g t_low=1us
+	[[ $output == *"refused: 't_low' is neither an option nor a parameter of none" ]]
 	refused max_rate=1g dscp=5
 	[[ $output == *"is connected, and its packets keep their DSCP; use --new to change future connections only" ]]
 	refused cc=dcqcn
@@ -140,12 +138,22 @@ of() {
 	[ "$(wc -l < "$BATS_TEST_TMPDIR/errors")" = 1 ]
 }
 
+@test "a parameter of a plug-in is checked by the process" {
+	bats_require_minimum_version 1.5.0
+	export CCSHIM_CC=$top_builddir/libshim/examples/.libs/aimd.so
+	begin 10.0.0.1
+	asked add_rate=20m
+	refused bogus=1
+	[[ $output == *"refused: 'bogus' is neither an option nor a parameter of aimd" ]]
+	end
+}
+
 @test "a request that timed out is not applied later" {
 	bats_require_minimum_version 1.5.0
 	begin 10.0.0.1
 	tell sleep
 	run -3 "$ccshim" set -p "$pid" --timeout 100ms max_rate=1g
-	[[ $output == *"did not accept the request within 100ms: it is not polling its completion queues; no setting is changed"* ]]
+	[[ $output == *"has not answered within 100ms: it reads requests when it polls its completion queues, and has not polled; the request is withdrawn. Repeat the command while the process communicates, or with a longer --timeout" ]]
 	tell write
 	asked --show
 	[[ $output == *"max_rate = inf"* ]]
@@ -165,6 +173,25 @@ of() {
 	refused max_inflight=1m
 	[[ $output == *"is not a statistics file" ]]
 	pid=
+}
+
+@test "a process that ends after it accepted a request is reported at once" {
+	bats_require_minimum_version 1.5.0
+	begin 10.0.0.1
+	file=$XDG_RUNTIME_DIR/ccshim/$pid
+	tell sleep
+	"$ccshim" set -p "$pid" --timeout 1s max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- 8>&- & setter=$!
+	until at=$(grep -abo max_rate=1g "$file" | head -n 1 | cut -d : -f 1) && [ -n "$at" ]; do sleep 0.05; done
+	# As the process does to accept it: the request follows request_gen and two more words, and a line.
+	printf '\002' | dd of="$file" bs=1 seek=$((at - 28)) conv=notrunc status=none
+	kill -KILL "$pid"
+	wait "$pid" || true
+	pid=
+	status=0
+	timeout 40 tail --pid=$setter -f /dev/null || kill $setter
+	wait $setter || status=$?
+	[ "$status" -eq 1 ]
+	[[ $(< "$BATS_TEST_TMPDIR/said") == "ccshim set: process "*" ended before it answered" ]]
 }
 
 @test "a request left by a killed tool is withdrawn" {
@@ -207,6 +234,28 @@ alone() {
 		"$ccshim" "$@"
 }
 
+@test "a process of another user is called so" {
+	bats_require_minimum_version 1.5.0
+	[ "$EUID" -eq 0 ] || skip "not root"
+	run -1 setpriv --reuid 65534 --clear-groups "$ccshim" set -p $$ max_rate=1g
+	[[ $output == "ccshim set: process $$ belongs to another user; changing its settings requires that user or root" ]]
+}
+
+@test "a setting that no process would accept is refused without one, too" {
+	bats_require_minimum_version 1.5.0
+	[ "$EUID" -eq 0 ] && unshare -m true 2> /dev/null || skip "not root, or no mount namespaces"
+	for subject in "-p 1" --all "--all --new --peer 10.0.0.0/8"; do
+		# shellcheck disable=SC2086 # words
+		wrong() { run -2 alone set $subject max_rate=1g "$@"; }
+		wrong bogus=1
+		[[ $output == "ccshim set: 'bogus' is neither an option nor a parameter of an algorithm" ]]
+		wrong mode=of
+		[[ $output == "ccshim set: mode: 'of' is not one of off|observe|enforce; did you mean 'off'?" ]]
+		wrong report=/tmp/x
+		[[ $output == *"report applies to the whole process and cannot be changed while it runs" ]]
+	done
+}
+
 @test "a request to every process reaches those that poll later, too" {
 	bats_require_minimum_version 1.5.0
 	[ "$EUID" -eq 0 ] && unshare -m true 2> /dev/null || skip "not root, or no mount namespaces"
@@ -217,12 +266,32 @@ alone() {
 	[[ $output == *"$pid sections: "*" connected queue pairs changed, and future ones" ]]
 	tell sleep
 	run -3 alone set --all --timeout 100ms max_rate=1g
-	[[ $output == *"$pid sections: pending: it applies when the process polls next" ]]
+	[[ $output == *"$pid sections: pending: it has not answered within 100ms, since it reads requests when it polls"*"Repeat the command to see its answer" ]]
 	tell write
 	run -0 alone set --all --timeout 60s --show
 	[[ $output == *"$pid sections: max_rate = 1g"* ]]
 	end
 	[ "$(of "${qpn[0]}" .rate_bps)" = 1000000000 ]
+}
+
+@test "a pending request that is refused later is logged once and shown" {
+	bats_require_minimum_version 1.5.0
+	[ "$EUID" -eq 0 ] && unshare -m true 2> /dev/null || skip "not root, or no mount namespaces"
+	begin 10.0.0.1
+	tell sleep
+	run -3 alone set --all --timeout 100ms cc=dcqcn
+	tell write
+	tell write
+	run -0 "$ccshim" stat -p "$pid" --json
+	[[ $(jq -r '.processes[].refused_request' <<< "$output") == "cc: dcqcn needs ECN-capable packets"* ]]
+	run -0 "$ccshim" stat -p "$pid"
+	[[ $output == *"refused the last request: cc: dcqcn needs ECN-capable packets"* ]]
+	# A request whose answer is printed is neither logged nor shown.
+	refused cc=dcqcn
+	[[ $("$ccshim" stat -p "$pid") != *refused* ]]
+	! end
+	[[ $(< "$BATS_TEST_TMPDIR/errors") == "ccshim: warn: refused a pending request of 'ccshim set': cc: dcqcn needs ECN-capable packets"* ]]
+	[ "$(wc -l < "$BATS_TEST_TMPDIR/errors")" = 1 ]
 }
 
 @test "names of other users' programs do not control the terminal" {

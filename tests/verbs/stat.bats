@@ -166,6 +166,13 @@ quiet() {
 	[ "$(cat victim)" = untouched ]
 }
 
+@test "a baseline does not replace a device or a pipe" {
+	mkfifo special
+	run -1 $ccshim stat --reset --baseline=special
+	[[ $output == *"special: not a regular file, which a baseline would replace: give the name of one" ]]
+	[ -p special ]
+}
+
 @test "titles have attributes on a terminal only, and none with NO_COLOR" {
 	command -v script > /dev/null || skip "script(1) is not installed"
 	begin
@@ -338,6 +345,8 @@ forge() {
 	done
 	run -2 $ccshim stat --sort byte
 	[[ $output == *"there is no field 'byte'; did you mean 'bytes'?"* ]]
+	run -2 $ccshim stat --sort speed
+	[[ $output == *"there is no field 'speed'; give a number of --json, such as bytes or gated_us"* ]]
 }
 
 @test "metrics are valid for Prometheus" {
@@ -437,7 +446,7 @@ forge() {
 	own=$("${as[@]}" "$ccshim" stat -p "$app" --json 2> /dev/null || true)
 	run "${as[@]}" "$ccshim" set -p "$app" --show
 	rm -rf "/tmp/ccshim-$user" "/tmp/ccshim-$user".*
-	[[ $output == *"process $app did not accept"* ]] # shown.c does not poll
+	[[ $output == *"process $app has not answered"* ]] # shown.c does not poll
 	jq -e '.processes | length == 1' <<< "$all"
 	jq -e '.processes | length == 1' <<< "$own"
 }

@@ -166,5 +166,7 @@ ended() {
 	done
 	run -2 $ccshim top --sort gate
 	[[ $output == *"there is no order 'gate'; did you mean 'gated'?"* ]]
+	run -2 $ccshim top --sort bandwidth
+	[[ $output == *"there is no order 'bandwidth'; give gated, goodput, rate, rtt or program"* ]]
 	run -2 $ccshim top --filter "$(printf 'x%.0s' {1..80})"
 }

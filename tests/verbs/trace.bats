@@ -125,6 +125,21 @@ loop_is_closed() {
 	loop_is_closed
 }
 
+# What the application opens at the beginning, it opens before there are rows to write.
+@test "a program that needs all its descriptors gets them beside a trace and a report" {
+	! grep -q fsanitize "$top_builddir/Makefile" || skip "a sanitizer's runtime needs some, too"
+	export CCSHIM_CC=timely CCSHIM_REPORT=$PWD/r.json
+	run bash -c 'for fd in /proc/$$/fd/*; do # those of this test
+			[ "${fd##*/}" -le 2 ] || eval "exec ${fd##*/}>&-"
+		done
+		ulimit -n 5
+		exec "$1" live' - "$top_builddir/tests/verbs/traffic"
+	[ "$status" -eq 0 ]
+	[ "$(grep -c "warn: trace " <<< "$output")" -le 1 ]
+	[ "$(grep -c "warn: cannot write report $CCSHIM_REPORT: " <<< "$output")" -eq 1 ]
+	[ "$(grep -c '^# ccshim' t.csv)" -eq 1 ]
+}
+
 @test "mode off without trace writes no file" {
 	CCSHIM_MODE=off traffic
 	[ ! -e t.csv ]

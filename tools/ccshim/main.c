@@ -87,9 +87,9 @@ int main(int argc, char **argv)
 {
 	int status = dispatch(argc, argv);
 
-	if ((fflush(stdout) != 0 || ferror(stdout)) && status == EXIT_OK) {
+	if (fflush(stdout) != 0 || ferror(stdout)) {
 		tool_error("", "standard output: %m");
-		status = EXIT_FAILED;
+		status = status ? status : EXIT_FAILED;
 	}
 	return status;
 }

@@ -136,15 +136,24 @@ enum preload_obstacle preload_obstacle(const char *path)
 	return obstacle;
 }
 
+static const struct {
+	const char *text, *remedy;
+} obstacles[] = {
+	[PRELOAD_FOREIGN] = { "it is built for another architecture",
+			      "build ccshim for that architecture too" },
+	[PRELOAD_STATIC] = { "it is statically linked", "link it dynamically" },
+	[PRELOAD_SETUID] = { "it is setuid", "run it as its owner, from a copy that is not setuid" },
+	[PRELOAD_SETGID] = { "it is setgid", "run it in its group, from a copy that is not setgid" },
+	[PRELOAD_CAPABILITIES] = { "it has file capabilities",
+				   "run it as root, or grant them through a service manager instead" },
+};
+
 const char *preload_obstacle_text(enum preload_obstacle obstacle)
 {
-	static const char *const texts[] = {
-		[PRELOAD_FOREIGN] = "it is built for another architecture",
-		[PRELOAD_STATIC] = "it is statically linked",
-		[PRELOAD_SETUID] = "it is setuid",
-		[PRELOAD_SETGID] = "it is setgid",
-		[PRELOAD_CAPABILITIES] = "it has file capabilities",
-	};
+	return obstacles[obstacle].text;
+}
 
-	return texts[obstacle];
+const char *preload_obstacle_remedy(enum preload_obstacle obstacle)
+{
+	return obstacles[obstacle].remedy;
 }

@@ -27,5 +27,7 @@ enum preload_obstacle {
 enum preload_obstacle preload_obstacle(const char *path);
 /* "it is setuid"; NULL for PRELOAD_FREE. */
 const char *preload_obstacle_text(enum preload_obstacle obstacle);
+/* "link it dynamically"; NULL for PRELOAD_FREE. */
+const char *preload_obstacle_remedy(enum preload_obstacle obstacle);
 
 #endif

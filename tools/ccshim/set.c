@@ -14,6 +14,7 @@
 #include <ccshim/stats.h>
 
 #include "base/units.h"
+#include "cc/cc.h"
 #include "config/request.h"
 #include "observe/stats_dir.h"
 #include "ccshim.h"
@@ -21,7 +22,7 @@
 #include "stat/stat.h"
 #include "terminal.h"
 
-enum { POLL_NS = 2000000, START_S = 10 };
+enum { POLL_NS = 2000000, ALIVE_POLLS = 50, START_S = 10, ANSWER_S = 60 };
 
 struct set {
 	pid_t pid;                       /* as this program sees it */
@@ -52,8 +53,9 @@ static int print_help(void)
 	       "  --timeout T     how long to wait for the process to accept       [2s]\n"
 	       "  -h, --help      this text\n\n"
 	       "The status is 0 if the settings are applied, 1 if the process refuses or does\n"
-	       "not exist, 2 for a usage error, 3 if the process did not accept the request in\n"
-	       "time: then no setting is changed, or with --all, not yet.\n");
+	       "not exist, 2 for a usage error or a setting that no process would accept, 3 if\n"
+	       "the process did not answer in time: then no setting is changed, or with --all,\n"
+	       "not yet.\n");
 	return EXIT_OK;
 }
 
@@ -92,13 +94,31 @@ static int write_request(const struct set *set, char text[CCS_REQUEST_LEN])
 	return 0;
 }
 
-/* Check the syntax here; the process checks the values. */
-static int check_request(const char *text)
+/* Whether a process in question, 0 for any, may run a plug-in, whose parameters only it knows. */
+static bool may_have_plugin(pid_t pid)
+{
+	struct stat_snapshot s;
+	bool may = false;
+
+	stat_read(&s, pid);
+	for (size_t i = 0; i < s.count; i++) {
+		may |= ccs_cc_is_path(s.process[i].h.cc);
+		for (size_t k = 0; k < s.process[i].count; k++)
+			may |= !ccs_cc_find(s.process[i].qp[k].q.cc);
+	}
+	stat_free(&s);
+	return may;
+}
+
+/* Check here what needs no process; the process checks the rest. */
+static int check_request(const struct set *set, const char *text)
 {
 	struct ccs_request request;
 	char err[512];
 
-	if (ccs_request_parse(&request, text, err, sizeof(err)) == 0)
+	if (ccs_request_parse(&request, text, err, sizeof(err)) == 0 &&
+	    (ccs_request_check(&request, false, err, sizeof(err)) == 0 ||
+	     (may_have_plugin(set->pid) && ccs_request_check(&request, true, err, sizeof(err)) == 0)))
 		return 0;
 	tool_error("set", "%s", err);
 	return EXIT_USAGE;
@@ -192,6 +212,9 @@ static int report_absence(pid_t pid)
 {
 	if (kill(pid, 0) && errno == ESRCH)
 		tool_error("set", "there is no process %ld", (long)pid);
+	else if (errno == EPERM && geteuid())
+		tool_error("set", "process %ld belongs to another user; changing its settings requires "
+			   "that user or root", (long)pid);
 	else
 		tool_error("set", "cannot find statistics of process %ld: it is not owned by you, not "
 			   "running under ccshim, has mode=off or stats=n, or no queue pair yet",
@@ -259,14 +282,15 @@ static bool is_answered(const struct ccs_stats_mailbox *box, uint64_t accepted)
 	return __atomic_load_n(&box->answer_gen, __ATOMIC_ACQUIRE) == accepted;
 }
 
-static bool wait_answer(const struct ccs_stats_mailbox *box, uint64_t accepted, double timeout_us)
+/* False: not in time, or the process has ended. */
+static bool wait_answer(const struct ccs_stats_header *h, uint64_t accepted, double timeout_us)
 {
 	const struct timespec interval = { .tv_nsec = POLL_NS };
 	const double end = now_us() + timeout_us;
 
-	while (!is_answered(box, accepted)) {
-		if (now_us() > end)
-			return false;
+	for (unsigned i = 1; !is_answered(&h->mailbox, accepted); i++) {
+		if (now_us() > end || (i % ALIVE_POLLS == 0 && ccs_stats_is_stale(h)))
+			return is_answered(&h->mailbox, accepted);
 		nanosleep(&interval, NULL);
 	}
 	return true;
@@ -293,12 +317,37 @@ static int report_timeout(const struct ccs_stats_header *h, const struct set *se
 {
 	char timeout[CCS_UNIT_LEN];
 
-	tool_error("set", "process %ld did not accept the request within %s: %s; no setting is changed",
-		   (long)set->pid,
-		   ccs_format_unit(set->timeout_us, CCS_UNIT_TIME, timeout, sizeof(timeout)),
-		   h->qps ? "it is not polling its completion queues"
-			  : "it has no controlled queue pair");
+	ccs_format_unit(set->timeout_us, CCS_UNIT_TIME, timeout, sizeof(timeout));
+	if (set->all && !set->show) {
+		printf("pending: it has not answered within %s, since it reads requests when it polls its "
+		       "completion queues; it applies this one then, or logs why not, unless another request "
+		       "follows. Repeat the command to see its answer\n", timeout);
+		return EXIT_TIMEOUT;
+	}
+	tool_error("set", "process %ld has not answered within %s: it reads requests when it polls its "
+		   "completion queues, and %s; the request is withdrawn. Repeat the command while the "
+		   "process communicates, or with a longer --timeout", (long)set->pid, timeout,
+		   h->qps ? "has not polled" : "has no controlled queue pair");
 	return EXIT_TIMEOUT;
+}
+
+static int report_end(const struct set *set)
+{
+	tool_error("set", "process %ld ended before it answered", (long)set->pid);
+	return EXIT_FAILED;
+}
+
+/* Both: false if the process accepted the request at this moment. */
+static bool withdraw(struct ccs_stats_mailbox *box, uint64_t asked)
+{
+	return __atomic_compare_exchange_n(&box->request_gen, &asked, asked + 1, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+static bool leave_pending(struct ccs_stats_header *h, uint64_t asked)
+{
+	__atomic_store_n(&h->unattended, asked, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&h->mailbox.request_gen, __ATOMIC_SEQ_CST) == asked;
 }
 
 /* The next odd number. A request that a killed tool has left is withdrawn first. */
@@ -316,7 +365,7 @@ static int send_request(struct ccs_stats_header *h, const struct set *set,
 	       const char request[CCS_REQUEST_LEN])
 {
 	struct ccs_stats_mailbox *box = &h->mailbox;
-	uint64_t asked = next_request_gen(box);
+	const uint64_t asked = next_request_gen(box);
 	const uint64_t accepted = asked + 1;
 
 	if (box->answer_gen == UINT64_MAX) {
@@ -326,19 +375,19 @@ static int send_request(struct ccs_stats_header *h, const struct set *set,
 	}
 	memcpy(box->request, request, CCS_REQUEST_LEN);
 	__atomic_store_n(&box->request_gen, asked, __ATOMIC_RELEASE);
-	if (wait_answer(box, accepted, set->timeout_us))
+	if (wait_answer(h, accepted, set->timeout_us))
 		return print_answer(box);
-	if (set->all && !set->show) {
-		printf("pending: it applies when the process polls next\n");
-		return EXIT_TIMEOUT;
-	}
-	if (__atomic_compare_exchange_n(&box->request_gen, &asked, accepted, false, __ATOMIC_ACQ_REL,
-					__ATOMIC_ACQUIRE))
+	if (ccs_stats_is_stale(h))
+		return report_end(set);
+	if (set->all && !set->show ? leave_pending(h, asked) : withdraw(box, asked))
 		return report_timeout(h, set);
 	/* The process accepted the request at this moment. */
-	if (wait_answer(box, accepted, 1e9))
+	if (wait_answer(h, accepted, ANSWER_S * 1e6))
 		return print_answer(box);
-	tool_error("set", "process %ld accepted the request but does not answer; --show prints its settings", (long)set->pid);
+	if (ccs_stats_is_stale(h))
+		return report_end(set);
+	tool_error("set", "process %ld accepted the request but has not answered within %d s; "
+		   "--show prints its settings", (long)set->pid, ANSWER_S);
 	return EXIT_FAILED;
 }
 
@@ -438,7 +487,7 @@ int cmd_set(int argc, char **argv)
 	}
 	set->settings = argv + optind;
 	set->count = argc - optind;
-	if (check_usage(set) || write_request(set, send.request) || check_request(send.request))
+	if (check_usage(set) || write_request(set, send.request) || check_request(set, send.request))
 		return EXIT_USAGE;
 	if (set->all)
 		return set_all(send_to, &send, set->timeout_us / 1e6 + START_S);

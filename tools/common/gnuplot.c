@@ -68,9 +68,10 @@ FILE *gnuplot_script(void)
 	return script;
 }
 
+/* As "-" gnuplot would read its script unbuffered, a byte at a time. */
 static int spawn_gnuplot(int in, int out, pid_t *pid)
 {
-	char *argv[] = { (char *)"gnuplot", (char *)"-d", (char *)"-", NULL };
+	char *argv[] = { (char *)"gnuplot", (char *)"-d", (char *)"/dev/stdin", NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	sigset_t none;
@@ -135,14 +136,32 @@ static int write_all(int fd, const char *buf, size_t len)
 	return 0;
 }
 
+/* A device or a pipe is written to, not replaced. 0 or an errno. */
+static int write_special(const char *picture, size_t len, const char *file)
+{
+	const int fd = open(file, O_WRONLY | O_CLOEXEC);
+	int error = 0;
+
+	if (fd < 0)
+		return errno;
+	if (write_all(fd, picture, len))
+		error = errno;
+	if (close(fd) && !error)
+		error = errno;
+	return error;
+}
+
 /* Write a temporary file in the same directory and rename it. 0 or an errno. */
 static int store_picture(const char *picture, size_t len, const char *file)
 {
 	const mode_t mask = umask(0);
 	char part[PATH_MAX];
 	int fd, error = 0;
+	struct stat st;
 
 	umask(mask);
+	if (lstat(file, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+		return write_special(picture, len, file);
 	if ((size_t)snprintf(part, sizeof(part), "%s.XXXXXX", file) >= sizeof(part))
 		return ENAMETOOLONG;
 	fd = mkostemp(part, O_CLOEXEC);

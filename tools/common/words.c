@@ -68,6 +68,10 @@ static int read_line(struct words *w)
 		}
 		n++;
 	}
+	if (ferror(w->f)) {
+		words_refuse(w, "%s", strerror(errno));
+		return -1;
+	}
 	if (c == EOF && !n)
 		return 0;
 	if (!add_char(w, n, '\0')) {

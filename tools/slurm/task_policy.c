@@ -139,7 +139,7 @@ static int set_preload(const struct task_policy *p, const struct task_env *env, 
 		return -1;
 	}
 	old = env->get(env->arg, "LD_PRELOAD");
-	list = preload_list_append(old ? old : "", p->lib);
+	list = preload_list_add(old ? old : "", p->lib);
 	status = list ? set(env, "LD_PRELOAD", list, err, errlen) : -1;
 	if (!list)
 		snprintf(err, errlen, "no memory");

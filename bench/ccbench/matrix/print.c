@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/document.h"
 #include "base/json.h"
 #include "matrix.h"
 #include "tools/common/human.h"
@@ -143,6 +144,7 @@ bool matrix_write(const struct matrix *m, const char *file)
 	}
 	ccs_json_start(&j, f);
 	ccs_json_object(&j, NULL);
+	ccs_document_head(&j, ccs_document_now());
 	ccs_json_num(&j, "base_us", m->base_us);
 	ccs_json_array(&j, "models");
 	for (i = 0; i < m->rows; i++)

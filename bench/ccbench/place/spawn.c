@@ -15,6 +15,7 @@
 #include "bench/ccbench/interrupt.h"
 #include "config/filename.h"
 #include "tools/common/installed.h"
+#include "tools/common/preload_list.h"
 
 #define SHIM "libccshim.so"
 
@@ -27,23 +28,28 @@ static bool is_shim(const char *entry, size_t len)
 	return len - dir == strlen(SHIM) && !memcmp(entry + dir, SHIM, len - dir);
 }
 
-void preload_value(const char *old, const char *lib, char *buf, size_t len)
+/* The other entries. */
+static void remove_shim(const char *list, char *buf, size_t len)
 {
-	const char *entry;
 	size_t word, n = 0;
 
 	buf[0] = '\0';
-	for (; old && *old; old += word + strspn(old + word, ": ")) {
-		word = strcspn(old, ": ");
-		entry = is_shim(old, word) ? lib : old;
-		if (entry == lib)
-			lib = NULL;
-		if (word && entry && n < len)
-			n += (size_t)snprintf(buf + n, len - n, "%s%.*s", n ? ":" : "",
-					      entry == old ? (int)word : (int)strlen(entry), entry);
+	for (; list && *list; list += word + strspn(list + word, ": ")) {
+		word = strcspn(list, ": ");
+		if (word && !is_shim(list, word) && n < len)
+			n += (size_t)snprintf(buf + n, len - n, "%s%.*s", n ? ":" : "", (int)word, list);
 	}
-	if (lib && n < len)
-		snprintf(buf + n, len - n, "%s%s", n ? ":" : "", lib);
+}
+
+void preload_value(const char *old, const char *lib, char *buf, size_t len)
+{
+	char *value;
+
+	remove_shim(old, buf, len);
+	value = lib ? preload_list_add(buf, lib) : NULL;
+	if (value)
+		snprintf(buf, len, "%s", value);
+	free(value);
 }
 
 int preload_find(char *buf, size_t len)

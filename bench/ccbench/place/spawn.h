@@ -28,8 +28,8 @@ int spawn_reap(struct child *c, char *err, size_t errlen);
 void spawn_kill(struct child *c);
 
 /*
- * LD_PRELOAD from its old value (or NULL): lib (or NULL: none) instead of every libccshim.so,
- * where the first of them was, else at the end. Other preloaded libraries stay.
+ * LD_PRELOAD from its old value (or NULL): lib (or NULL: none) instead of every libccshim.so, before
+ * other libraries as under 'ccshim run' (preload_list.h). These stay.
  */
 void preload_value(const char *old, const char *lib, char *buf, size_t len);
 

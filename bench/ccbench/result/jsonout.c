@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/document.h"
+#include "base/json.h"
 #include "jsoncopy.h"
 #include "report.h"
 #include "rows.h"

@@ -11,10 +11,10 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/document.h"
 #include "base/units.h"
 #include "cc/cc.h"
 #include "config/check_cc.h"
-#include "base/document.h"
 #include "tools/ccshim/ccshim.h"
 #include "tools/ccshim/preload.h"
 #include "tools/ccshim/run/run_options.h"

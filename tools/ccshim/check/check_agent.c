@@ -30,7 +30,7 @@ static void report_status(struct check *c, const char *socket, const char *statu
 	const unsigned long long pid = strtoull(find_member(status, "pid"), NULL, 10);
 	const unsigned long long seen = strtoull(find_member(status, "ce_packets"), NULL, 10);
 	const unsigned long long lost = strtoull(find_member(status, "ce_dropped"), NULL, 10);
-	const unsigned long version = strtoul(find_member(status, "version"), NULL, 10);
+	const unsigned long version = strtoul(find_member(status, "wire_version"), NULL, 10);
 
 	if (!*capturing)
 		check_report(c, CHECK_WARN, "agent", "install ccshimd and ccshim of one version",

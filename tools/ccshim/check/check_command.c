@@ -7,14 +7,6 @@
 #include "tools/ccshim/command/command.h"
 #include "tools/ccshim/preload.h"
 
-static const char *const obstacle_remedies[] = {
-	[PRELOAD_FOREIGN] = "build ccshim for that architecture too",
-	[PRELOAD_STATIC] = "link it dynamically",
-	[PRELOAD_SETUID] = "run it as its owner, from a copy that is not setuid",
-	[PRELOAD_SETGID] = "run it in its group, from a copy that is not setgid",
-	[PRELOAD_CAPABILITIES] = "run it as root, or grant them through a service manager instead",
-};
-
 static const char *base_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -81,7 +73,7 @@ static void report_kind(struct check *c, const struct command *k)
 	const char *by = *k->started_by ? ", started by " : "";
 
 	if (obstacle)
-		check_report(c, CHECK_FAIL, "command", obstacle_remedies[obstacle], "%s: %s", k->path,
+		check_report(c, CHECK_FAIL, "command", preload_obstacle_remedy(obstacle), "%s: %s", k->path,
 			  preload_obstacle_text(obstacle));
 	else if (*k->script)
 		check_report(c, CHECK_OK, "command", NULL, "a script, run by %s%s%s", k->path, by,

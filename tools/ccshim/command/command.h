@@ -14,7 +14,7 @@ struct command {
 	char started_by[256];           /* "mpirun, env": what it was followed through; "" */
 	char script[PATH_MAX];          /* that this file interprets; "" */
 	char module[NAME_MAX + 1];      /* of python -m, instead of a script */
-	char problem[PATH_MAX + 64];    /* why there is no such file; "" */
+	char problem[2 * PATH_MAX + 64]; /* why there is no such file; "" */
 	bool open_mpi;                  /* one of started_by is Open MPI's launcher */
 	char text[4096];                /* of a shell's -c, in words */
 	char *words[64];

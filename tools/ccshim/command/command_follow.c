@@ -122,20 +122,21 @@ static const char *command_of_env(char *words, char *buf, size_t len)
 	while (word && (*word == '-' || strchr(word, '=')))
 		word = strtok_r(NULL, " \t", &save);
 	found = word ? preload_which(word, buf, len) : NULL;
-	if (found && found != buf)
-		snprintf(buf, len, "%s", found);
+	if (found != buf)
+		snprintf(buf, len, "%s", found ? found : word ? word : "");
 	return found ? buf : NULL;
 }
 
 /*
  * The interpreter of a file that is not ELF: from its first line, else the shell, as for
- * execvp(3). NULL: there is none; *why explains it.
+ * execvp(3). NULL: there is none; *why explains it, with the missing program's name in buf.
  */
 static const char *find_interpreter(const char *path, char *buf, size_t len, const char **why)
 {
 	char start[256], *save, *word;
 	const size_t n = read_start(path, start, sizeof(start));
 
+	*buf = '\0';
 	if (memchr(start, '\0', n)) {
 		*why = "it is neither an ELF file nor a script";
 		return NULL;
@@ -143,6 +144,10 @@ static const char *find_interpreter(const char *path, char *buf, size_t len, con
 	if (strncmp(start, "#!", 2) != 0)
 		return "/bin/sh";
 	start[strcspn(start, "\n")] = '\0';
+	if (strchr(start, '\r')) {
+		*why = "its first line ends with a carriage return";
+		return NULL;
+	}
 	*why = "its interpreter does not exist";
 	word = strtok_r(start + 2, " \t", &save);
 	if (!word)
@@ -157,7 +162,7 @@ static const char *find_interpreter(const char *path, char *buf, size_t len, con
 static bool follow_scripts(struct command *c)
 {
 	const char *why = "its interpreters are nested too deeply", *next;
-	char buf[PATH_MAX], first[PATH_MAX];
+	char buf[PATH_MAX] = "", first[PATH_MAX];
 	struct ccs_elf e;
 
 	snprintf(first, sizeof(first), "%s", c->path);
@@ -173,7 +178,8 @@ static bool follow_scripts(struct command *c)
 			snprintf(c->script, sizeof(c->script), "%s", c->path);
 		snprintf(c->path, sizeof(c->path), "%s", next);
 	}
-	snprintf(c->problem, sizeof(c->problem), "%s: %s", first, why);
+	snprintf(c->problem, sizeof(c->problem), "%s: %s%s%s", first, why,
+		 !next && *buf ? ": " : "", next ? "" : buf);
 	return false;
 }
 

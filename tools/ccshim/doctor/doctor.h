@@ -122,6 +122,8 @@ void doctor_judge_pauses(const struct doctor_pair *p);
 /* first: the port's findings begin there. */
 void doctor_judge_dcqcn(const struct doctor_pair *p, size_t first);
 void doctor_judge_flows(struct doctor *d);
+/* Queue pairs that ccshim controls at the second reading, and those that it only observes. */
+void doctor_count_controlled(const struct doctor *d, uint64_t *controlled, uint64_t *observed);
 
 /* doctor_print.c */
 void doctor_print(const struct doctor *d);

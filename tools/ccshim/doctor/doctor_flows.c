@@ -57,7 +57,7 @@ static void add_flow(struct peer *list, unsigned *n, const struct stat_snapshot 
 	const double gated = (double)qp->q.gated_ns / 1e9 / s->since_s;
 	struct peer *p;
 
-	if (!qp->q.bytes || gated < GATED || !(p = find_peer(list, n, &qp->q)))
+	if (!qp->q.bytes || !qp->q.enforced || gated < GATED || !(p = find_peer(list, n, &qp->q)))
 		return;
 	p->flows++;
 	p->goodput_bps += 8 * (double)qp->q.bytes / s->since_s;
@@ -194,6 +194,19 @@ static void judge_losses(struct doctor *d, const struct stat_process *p)
 	f.remedy = "The verdicts on ports say where, if the NIC counts it. Examine drops at the switches.";
 	doctor_add_figure(&f, true, (double)losses, "losses");
 	doctor_report(d, &f);
+}
+
+void doctor_count_controlled(const struct doctor *d, uint64_t *controlled, uint64_t *observed)
+{
+	*controlled = *observed = 0;
+	for (size_t i = 0; i < d->after.stat.count; i++) {
+		const struct stat_process *p = &d->after.stat.process[i];
+
+		*(strcmp(p->h.mode, "enforce") == 0 ? controlled : observed) += p->h.qps_unshown;
+		for (size_t k = 0; k < p->count; k++)
+			if (!*p->qp[k].q.uncontrolled)
+				++*(p->qp[k].q.enforced ? controlled : observed);
+	}
 }
 
 void doctor_judge_flows(struct doctor *d)

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* More PAUSE frames a second than this are too many: as for ccshim check --fabric. */
 #define PAUSES_MOST 5.0
@@ -135,18 +136,19 @@ static void judge_sent(const struct doctor_pair *p)
 /* Packets that the NIC discards, of one priority. */
 static void judge_discards(const struct doctor_pair *p, unsigned prio)
 {
-	const bool lossless = p->is->has_dcb && p->is->dcb.pfc & 1u << prio;
 	struct doctor_finding f = doctor_finding_at(p, "drops", DOCTOR_PROBLEM);
 	const double lost = gather_priority(&f, p, discarded, prio);
 	const double pauses = gather_priority(&f, p, sent, prio);
+	const bool lossless = p->is->has_dcb ? p->is->dcb.pfc & 1u << prio : pauses > 0;
 
 	if (!(lost > 0))
 		return;
 	if (!lossless) {
 		if (prio != p->d->priority)
 			f.severity = DOCTOR_NOTE;
-		snprintf(f.text, sizeof(f.text), "The NIC discards packets of priority %u, for which PFC is off: "
-			 "they are lost where a buffer is full.", prio);
+		snprintf(f.text, sizeof(f.text), "The NIC discards packets of priority %u, %s: they are lost where "
+			 "a buffer is full.", prio, p->is->has_dcb ? "for which PFC is off"
+			 : "and whether PFC is on for it cannot be read");
 		f.remedy = "If it carries RDMA, switch PFC on for it at the host and all switches (dcb pfc set), "
 			   "or control congestion: ccshim run. --priority names the priority of RDMA traffic.";
 	} else if (pauses > 0) {
@@ -173,25 +175,46 @@ void doctor_judge_pauses(const struct doctor_pair *p)
 		judge_discards(p, prio);
 }
 
+/* Is it a problem of congestion? Not of a cable, an MTU, a DSCP or missing receives, which DCQCN does not cure. */
+static bool is_congestion(const struct doctor_finding *f)
+{
+	static const char *const verdicts[] = {
+		"loss", "loss-in", "qdisc-drops", "no-cnps", "cnps-ignored", "paused", "pausing",
+		"pause-storm", "drops", "headroom"
+	};
+	bool is = false;
+
+	for (size_t i = 0; i < sizeof(verdicts) / sizeof(*verdicts); i++)
+		is |= strcmp(f->verdict, verdicts[i]) == 0;
+	return is && f->severity == DOCTOR_PROBLEM;
+}
+
 void doctor_judge_dcqcn(const struct doctor_pair *p, size_t first)
 {
 	struct doctor_finding f = doctor_finding_at(p, "dcqcn-off", DOCTOR_PROBLEM);
+	uint64_t controlled, observed;
 	bool congested = false;
 
 	if (p->is->np && p->is->rp)
 		return;
 	for (size_t i = first; i < p->d->findings; i++)
-		congested |= p->d->finding[i].severity == DOCTOR_PROBLEM;
-	for (size_t i = 0; i < p->d->after.stat.count; i++)
-		if (p->d->after.stat.process[i].h.qps)
-			return;
-	if (!congested)
+		congested |= is_congestion(&p->d->finding[i]);
+	doctor_count_controlled(p->d, &controlled, &observed);
+	if (!congested || controlled)
 		return;
-	doctor_add_figure(&f, false, (double)p->is->np, "ecn/roce_np/enable/%u", p->d->priority);
-	doctor_add_figure(&f, false, (double)p->is->rp, "ecn/roce_rp/enable/%u", p->d->priority);
-	snprintf(f.text, sizeof(f.text), "The NIC's DCQCN is off for priority %u and no process runs under "
-		 "ccshim: nothing but PAUSE frames and loss slows the senders down.", p->d->priority);
-	f.remedy = "Control the programs with ccshim run, or enable DCQCN at both ends of each NIC "
-		   "(/sys/class/net/DEV/ecn), with marking at the switches.";
+	if (p->is->np >= 0)
+		doctor_add_figure(&f, false, (double)p->is->np, "ecn/roce_np/enable/%u", p->d->priority);
+	if (p->is->rp >= 0)
+		doctor_add_figure(&f, false, (double)p->is->rp, "ecn/roce_rp/enable/%u", p->d->priority);
+	if (observed)
+		doctor_add_figure(&f, false, (double)observed, "queue pairs that ccshim only observes");
+	snprintf(f.text, sizeof(f.text), "The NIC's DCQCN is off for priority %u and %s: nothing but PAUSE "
+		 "frames and loss slows the senders down.", p->d->priority, observed
+		 ? "ccshim only observes, and controls no queue pair" : "no process runs under ccshim");
+	f.remedy = observed
+		? "Switch control on with ccshim set --all mode=enforce, or enable DCQCN at both ends of each NIC "
+		  "(/sys/class/net/DEV/ecn), with marking at the switches."
+		: "Control the programs with ccshim run, or enable DCQCN at both ends of each NIC "
+		  "(/sys/class/net/DEV/ecn), with marking at the switches.";
 	doctor_report(p->d, &f);
 }

@@ -9,7 +9,15 @@
 
 /* -- counters that mean one thing -------------------------------------------------------------- */
 
-enum { FEW_ARE_NORMAL = 1, SHOW_MTU = 2 };
+/* INSTEAD: only if the rule before it found nothing, since drivers count the same packets there. */
+enum { FEW_ARE_NORMAL = 1, SHOW_MTU = 2, INSTEAD = 4 };
+
+#define DAMAGES "The link to the switch damages packets."
+#define CABLE "Clean or replace the cable or transceiver; compare the FEC mode of both ends."
+#define FLAPS "The link to the switch goes down and comes up again: meanwhile nothing passes, and " \
+	"requests may time out."
+#define LOGS "Read the reason in the logs of the kernel (dmesg) and the switch. Seat the cable and " \
+	"transceiver again, or replace them; compare speed, autonegotiation and FEC mode of both ends."
 
 /* Names of mlx5, bnxt_re (older ones, too), irdma, mana and rxe, in this order. */
 static const struct rule {
@@ -56,21 +64,25 @@ static const struct rule {
 	  "Packets arrive that are larger than this port accepts, and are dropped: the MTU of a peer or "
 	  "switch is larger.",
 	  "Set one MTU at both ends and all switches between them, 4200 or more for RoCE's 4096." },
-	{ SHOW_MTU, "mtu", DOCTOR_NETDEV, NAMES("rx_length_errors"), NULL,
+	{ SHOW_MTU | INSTEAD, "mtu", DOCTOR_NETDEV, NAMES("rx_length_errors"), NULL,
 	  "Packets arrive that are larger than this interface accepts, and are dropped: the MTU of a "
 	  "peer or switch is larger.",
 	  "Set one MTU at both ends and all switches between them, 4200 or more for RoCE's 4096." },
 	{ 0, "bad-link", DOCTOR_ETHTOOL,
-	  NAMES("rx_crc_errors_phy", "rx_symbol_err_phy", "rx_pcs_symbol_err_phy", "link_down_events_phy"),
-	  NULL, "The link to the switch damages packets, or goes down.",
-	  "Clean or replace the cable or transceiver; compare the FEC mode of both ends." },
-	{ 0, "bad-link", DOCTOR_HW, NAMES("rx_icrc_encapsulated", "CRC errors", "link_downed"), NULL,
-	  "RDMA packets arrive damaged, or the link goes down.",
+	  NAMES("rx_crc_errors_phy", "rx_symbol_err_phy", "rx_pcs_symbol_err_phy"), NULL, DAMAGES, CABLE },
+	{ INSTEAD, "bad-link", DOCTOR_PORT, NAMES("symbol_error", "local_link_integrity_errors"), NULL,
+	  DAMAGES, CABLE },
+	{ 0, "link-down", DOCTOR_ETHTOOL, NAMES("link_down_events_phy"), NULL, FLAPS, LOGS },
+	{ INSTEAD, "link-down", DOCTOR_PORT, NAMES("link_downed", "link_error_recovery"), NULL, FLAPS, LOGS },
+	{ INSTEAD, "link-down", DOCTOR_HW, NAMES("link_downed"), NULL, FLAPS, LOGS },
+	{ 0, "bad-link", DOCTOR_HW, NAMES("rx_icrc_encapsulated", "CRC errors"), NULL,
+	  "RDMA packets arrive damaged.",
 	  "Check whether a switch or NIC on the path rewrites headers that the ICRC covers, and whether "
 	  "a cable is damaged." },
 };
 
-static void judge_rule(const struct doctor_pair *p, const struct rule *r)
+/* True: it found something. */
+static bool judge_rule(const struct doctor_pair *p, const struct rule *r)
 {
 	struct doctor_finding f = doctor_finding_at(p, r->verdict, DOCTOR_PROBLEM);
 	double failed = 0, n;
@@ -79,7 +91,7 @@ static void judge_rule(const struct doctor_pair *p, const struct rule *r)
 		failed = doctor_gather(&f, p, r->source, r->failed);
 	n = failed + doctor_gather(&f, p, r->source, r->names);
 	if (!(n > 0))
-		return;
+		return false;
 	/* Less than one a second does no harm; it occurs whenever programs start. */
 	if (r->flags & FEW_ARE_NORMAL && !(failed > 0) && n < p->d->interval_s)
 		f.severity = DOCTOR_NOTE;
@@ -90,6 +102,7 @@ static void judge_rule(const struct doctor_pair *p, const struct rule *r)
 	if (r->flags & SHOW_MTU && p->is->mtu > 0)
 		doctor_add_figure(&f, false, (double)p->is->mtu, "MTU of %s", p->is->interface);
 	doctor_report(p->d, &f);
+	return true;
 }
 
 /* -- marks and CNPs ---------------------------------------------------------------------------- */
@@ -207,8 +220,11 @@ static void judge_dscp(const struct doctor_pair *p, const char *direction, const
 
 void doctor_judge_port(const struct doctor_pair *p)
 {
+	bool found = false;
+
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
-		judge_rule(p, &rules[i]);
+		if (!found || !(rules[i].flags & INSTEAD))
+			found = judge_rule(p, &rules[i]);
 	judge_marks(p);
 	judge_own_marks(p);
 	judge_cnps(p);

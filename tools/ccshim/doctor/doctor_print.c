@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "base/document.h"
+#include "base/json.h"
 #include "tools/ccshim/terminal.h"
 
 enum { WIDTH = 80 };
@@ -95,7 +95,10 @@ void doctor_print(const struct doctor *d)
 		       notes == 1 ? "" : "s");
 	else
 		puts("nothing found");
-	if (d->traffic == 0)
+	if (!d->after.ports)
+		terminal_wrap(stdout, width(), "", "There is no RDMA device: load the card's driver, or create a "
+			      "software device with rdma link add rxe0 type rxe netdev NAME.");
+	else if (d->traffic == 0)
 		terminal_wrap(stdout, width(), "", "No RDMA packet was counted in this time: run the programs "
 			      "meanwhile, or give a longer interval with -i.");
 }

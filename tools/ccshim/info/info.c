@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "config/check_cc.h"
 #include "base/document.h"
+#include "config/check_cc.h"
 #include "tools/ccshim/ccshim.h"
 #include "tools/ccshim/path_options.h"
 
@@ -32,6 +32,7 @@ static int help(void)
 	       "  --peer ADDR, --device NAME, --port N, --dscp N, --sl N\n"
 	       "                    ... and its queue pairs to that peer, on that device and\n"
 	       "                    port, with that DSCP and service level\n"
+	       "  --share N%%        ... as one of the first N%% of the processes sees them\n"
 	       "  --line-rate R     derive parameters for a port of that rate      [10g]\n"
 	       "  --base-rtt T      ... for that unloaded round-trip time          [10us]\n"
 	       "  --rtt-jitter T    ... for that much delay added by the hosts (p95) [0]\n"
@@ -51,6 +52,7 @@ static const struct option long_options[] = {
 	{ "port", required_argument, NULL, OPT_MATCH },
 	{ "dscp", required_argument, NULL, OPT_MATCH },
 	{ "sl", required_argument, NULL, OPT_MATCH },
+	{ "share", required_argument, NULL, OPT_MATCH },
 	{ "versions", no_argument, NULL, OPT_VERSIONS },
 	{ "config", no_argument, NULL, 'c' },
 	{ "file", no_argument, NULL, 'f' },
@@ -113,7 +115,7 @@ static struct ccs_match_subject make_subject(const struct ccs_match *m)
 		.known = m->keys | CCS_MATCH_APP,
 		.app = m->keys & CCS_MATCH_APP ? m->app : program_invocation_short_name,
 		.device = m->device,
-		.port = m->port, .dscp = m->dscp, .sl = m->sl,
+		.port = m->port, .dscp = m->dscp, .sl = m->sl, .place = m->share,
 	};
 
 	memcpy(subject.peer, m->peer, sizeof(subject.peer));
@@ -130,7 +132,7 @@ static int load_options(struct info *info)
 	if (!info->config)
 		return 0;
 	o->subject = make_subject(&info->qp);
-	mistakes = ccs_rules_load(&o->rules, o->subject.app, tool_complain, (void *)"info");
+	mistakes = ccs_rules_load(&o->rules, &o->subject, tool_complain, (void *)"info");
 	if (mistakes < 0) {
 		tool_error("info", "%s", strerror(ENOMEM));
 		return 1;

@@ -68,14 +68,14 @@ static void print_with_origin(const struct info_options *o, size_t i)
 	printf("%-*s = %s\n", *text == '"' ? 0 : name_width(), ccs_opt_table[i].name, text);
 }
 
-/* Whether other queue pairs than the one asked for (or none) have this setting: no setting
- * takes precedence over it for all queue pairs. */
+/* Whether other processes or queue pairs than the one asked for (or none) have this setting: no
+ * setting takes precedence over it for all of them. */
 static bool is_for_others(const struct info_options *o, const struct ccs_setting *s)
 {
 	const struct ccs_match_subject program = { .known = CCS_MATCH_APP, .app = o->subject.app };
 	const struct ccs_setting *all = ccs_rules_find(&o->rules, s->opt, &program);
 
-	if (!(s->match.keys & CCS_MATCH_QP) || ccs_match_matches(&s->match, &o->subject))
+	if (!(s->match.keys & (CCS_MATCH_QP | CCS_MATCH_SHARE)) || ccs_match_matches(&s->match, &o->subject))
 		return false;
 	return !all || s->source > all->source ||
 	       (s->source == all->source && (!all->section || s->section < all->section));
@@ -89,7 +89,7 @@ static void print_others(const struct info_options *o)
 		if (!is_for_others(o, s))
 			continue;
 		if (first)
-			printf("\n# Other queue pairs:\n");
+			printf("\n# Other processes or queue pairs:\n");
 		first = false;
 		terminal_print(stdout, "#   ", "# %s = %s in %s at %s", s->opt->name, s->value,
 			       s->match.text, s->where);

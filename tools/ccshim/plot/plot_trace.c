@@ -116,9 +116,9 @@ int plot_read_trace(struct plot *p, unsigned source, const char *file)
 		.cmd = "plot", .whole_lines = true, .handle_peer = name_peer, .arg = &of,
 	};
 	rc = replay_open(&f, file);
-	if (rc)
+	if (rc && f.file)
 		tool_error("plot", "%s is neither a trace nor a recording, see ccshim-plot(1)", file);
-	else
+	else if (!rc)
 		rc = read_rows(p, source, &f);
 	replay_close(&f);
 	return rc;

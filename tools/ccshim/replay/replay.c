@@ -188,10 +188,9 @@ static int finish(const struct replay *r)
 /* Bytes of an ack without a number: the algorithm's parameter segment, if it has one. */
 static double default_bytes(const struct ccs_cc *cc)
 {
-	for (unsigned i = 0; i < cc->ops->nparams; i++)
-		if (strcmp(cc->ops->params[i].name, "segment") == 0)
-			return cc->param[i];
-	return cc->path.segment;
+	const int i = ccs_cc_find_param(cc->ops, "segment");
+
+	return i < 0 ? cc->path.segment : cc->param[i];
 }
 
 static int replay_trace(struct replay *r, const char *path)

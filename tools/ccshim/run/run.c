@@ -12,10 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/filename.h"
 #include "config/options.h"
 #include "run_adapt.h"
+#include "run_exec.h"
 #include "run_options.h"
 #include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/command/command.h"
 #include "tools/ccshim/preload.h"
 #include "tools/common/preload_list.h"
 
@@ -109,7 +112,7 @@ static int print_exports(const struct run *run)
 	return EXIT_OK;
 }
 
-/* Append the library to those that are preloaded already. */
+/* Add the library to those that are preloaded already. */
 static int set_preload(void)
 {
 	const char *old = getenv("LD_PRELOAD");
@@ -120,31 +123,57 @@ static int set_preload(void)
 		tool_error("run", "%s", err);
 		return -1;
 	}
-	list = preload_list_append(old ? old : "", lib);
+	list = preload_list_add(old ? old : "", lib);
 	if (list)
 		status = run_set_variable("run", "LD_PRELOAD", list);
 	free(list);
 	return status;
 }
 
-static void warn_if_not_preloaded(const char *command)
+/*
+ * The program that wrappers start is the one that matters. What a shell starts with -c is a guess,
+ * and there may be several.
+ */
+static void warn_if_not_preloaded(char *const *argv)
 {
-	char buf[PATH_MAX];
-	const char *path = preload_which(command, buf, sizeof(buf));
-	const char *why = path ? preload_obstacle_text(preload_obstacle(path)) : NULL;
+	struct command *c = malloc(sizeof(*c));
+	enum preload_obstacle o = PRELOAD_FREE;
 
-	if (why)
-		tool_error("run", "warning: %s will not be controlled: %s", command, why);
+	if (c && command_follow(c, argv) && !*c->text)
+		o = preload_obstacle(c->path);
+	if (o)
+		tool_error("run", "warning: %s will not be controlled: %s; %s", c->path,
+			   preload_obstacle_text(o), preload_obstacle_remedy(o));
+	free(c);
+}
+
+/* Say before the run, not after it, that a file cannot be created. */
+static void warn_of_directory(const char *option, const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	char dir[CCS_FILENAME_MAX];
+
+	snprintf(dir, sizeof(dir), "%.*s", slash > file ? (int)(slash - file) : 1, slash ? file : ".");
+	if (*file && !strchr(dir, '%') && access(file, W_OK) && access(dir, W_OK | X_OK))
+		tool_error("run", "warning: %s=%s cannot be written: %s: %s; create that directory, or "
+			   "name another file", option, file, dir, strerror(errno));
 }
 
 /* Check the whole configuration that applies to the command, with sections and conflicts. */
-static int check_configuration(const char *command)
+static int check_configuration(const char *command, bool quiet)
 {
 	const char *slash = strrchr(command, '/');
 	struct ccs_options o;
 
-	return ccs_options_load_as(slash ? slash + 1 : command, &o, tool_complain, "run") ||
-	       tool_check_cc("run", &o);
+	if (ccs_options_load_as(slash ? slash + 1 : command, &o, tool_complain, "run") ||
+	    tool_check_cc("run", &o))
+		return -1;
+	if (!quiet) {
+		warn_of_directory("report", o.report);
+		warn_of_directory("trace", o.trace);
+		warn_of_directory("log_file", o.log_file);
+	}
+	return 0;
 }
 
 int cmd_run(int argc, char **argv)
@@ -159,7 +188,7 @@ int cmd_run(int argc, char **argv)
 		{ 0 }
 	};
 	struct run run = { .dry = false };
-	int letter, status;
+	int letter;
 
 	argv[0] = (char *)"ccshim run"; /* the prefix of getopt's messages */
 	ccs_options_default(&run.options.scratch);
@@ -176,16 +205,13 @@ int cmd_run(int argc, char **argv)
 	}
 	if (run_options_export(&run.options, "run"))
 		return EXIT_ERROR;
-	if (check_configuration(*argv ? *argv : "ccshim"))
+	if (check_configuration(*argv ? *argv : "ccshim", run.quiet))
 		return EXIT_USAGE;
 	if (set_preload() || run_adapt(&run.adapted, argv, run.adapt, run.quiet || run.dry))
 		return EXIT_ERROR;
 	if (*argv)
-		warn_if_not_preloaded(*argv);
+		warn_if_not_preloaded(argv);
 	if (run.dry)
 		return print_exports(&run);
-	execvp(*argv, argv);
-	status = errno == ENOENT ? EXIT_NO_COMMAND : EXIT_NO_EXEC;
-	tool_error("run", "%s: %m", *argv);
-	return status;
+	return run_exec(argv);
 }

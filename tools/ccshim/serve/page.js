@@ -225,14 +225,20 @@ async function poll() {
 
 // -- recordings ---------------------------------------------------------------------------------
 
+// The next reading replaces the status; a note stays until something else is shown.
+function note(text, bad = false) {
+	$("notes").textContent = text;
+	$("notes").hidden = !text;
+	$("notes").classList.toggle("bad", bad);
+}
+
 function show(recorded) {
 	state.recorded = recorded;
 	state.chosen = null;
 	$("live").hidden = !recorded;
 	$("pause").hidden = Boolean(recorded);
 	$("control").hidden = $("agent").hidden = true;
-	$("notes").hidden = !recorded?.notes.length;
-	$("notes").textContent = recorded ? recorded.notes.join("; ") : "";
+	note(recorded ? recorded.notes.join("; ") : "");
 	if (recorded)
 		say(`${recorded.kind} ${recorded.name}: ${countFlows(recorded.flows)}`);
 	draw();
@@ -254,7 +260,8 @@ async function open(files) {
 		if (all.length)
 			show(merge(all));
 	} catch (e) {
-		say(e.message, true);
+		show(state.recorded); // as before
+		note(e.message, true);
 	}
 }
 

@@ -80,6 +80,9 @@ static unsigned complain(const char *address, unsigned port)
 			   port, address);
 	else if (errno == EADDRNOTAVAIL)
 		tool_error("serve", "--address: this host has no address %s", address);
+	else if (errno == EACCES)
+		tool_error("serve", "port %u of %s requires root; give one from 1024 on with --port, or 0 "
+			   "for any", port, address);
 	else
 		tool_error("serve", "cannot listen on port %u of %s: %s", port, address, strerror(errno));
 	return 0;

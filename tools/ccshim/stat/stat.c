@@ -121,11 +121,17 @@ static int save_baseline(const struct request *rq)
 {
 	struct stat_snapshot s;
 	char name[4000];
+	struct stat st;
 	int error;
 
 	error = baseline_file(rq, name, sizeof(name));
 	if (error)
 		return error;
+	if (lstat(name, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
+		tool_error("stat", "%s: not a regular file, which a baseline would replace: give the "
+			   "name of one", name);
+		return EXIT_FAILED;
+	}
 	if (!rq->file)
 		make_parents(name);
 	stat_read(&s, 0);
@@ -223,7 +229,7 @@ static void print_snapshot(const struct request *rq, const struct stat_snapshot 
 			fputs(clear, stdout);
 		stat_table(s, stdout);
 		if (!s->count && !rq->pid)
-			puts("no process has statistics");
+			puts("no process has statistics; start one with: ccshim run -- COMMAND");
 	}
 	fflush(stdout);
 }
@@ -315,8 +321,9 @@ static int parse_sort(struct request *rq)
 	}
 	if (rq->sort)
 		return 0;
-	tool_error("stat", "--sort: there is no field '%s'%s", optarg,
-		   ccs_suggest_hint(&near, hint, sizeof(hint)));
+	tool_error("stat", "--sort: there is no field '%s'%s", optarg, near.best
+		   ? ccs_suggest_hint(&near, hint, sizeof(hint))
+		   : "; give a number of --json, such as bytes or gated_us");
 	return EXIT_USAGE;
 }
 

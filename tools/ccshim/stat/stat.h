@@ -55,6 +55,8 @@ bool stat_parse_mapped(const void *image, size_t size, struct stat_process *p);
 
 /* The job that the file names. */
 struct ccs_job stat_job(const struct ccs_stats_header *h);
+/* Why it refused the last request, if that was left pending; else NULL. */
+const char *stat_refusal(const struct ccs_stats_header *h);
 
 /* stat_delta.c. *to must be freed in any case; -1: no memory. */
 int stat_copy(struct stat_snapshot *to, const struct stat_snapshot *s);

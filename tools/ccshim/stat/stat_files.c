@@ -29,6 +29,7 @@ static void copy_header(const struct ccs_stats_layout *l, struct ccs_stats_heade
 	memcpy(h, l->file, l->header_size < sizeof(*h) ? l->header_size : sizeof(*h));
 	h->slots = l->slots;
 	END(h->program), END(h->version), END(h->mode), END(h->cc), END(h->missing_feedback);
+	END(h->mailbox.answer);
 	END(h->host), END(h->job), END(h->task), END(h->rank), END(h->container);
 	for (unsigned i = 0; i < CCS_STATS_MAX_UNCONTROLLED; i++)
 		END(h->uncontrolled[i].name);
@@ -47,6 +48,12 @@ struct ccs_job stat_job(const struct ccs_stats_header *h)
 	COPY(job.container, h->container);
 	job.container[sizeof(job.container) - 1] = '\0';
 	return job;
+}
+
+const char *stat_refusal(const struct ccs_stats_header *h)
+{
+	return h->unattended && h->mailbox.answer_gen == h->unattended + 1 && h->mailbox.status
+		? h->mailbox.answer : NULL;
 }
 
 static void copy_rtt(const struct ccs_stats_rtt *from, struct ccs_stats_rtt *to)

@@ -2,8 +2,8 @@
 /* Statistics as JSON. */
 #include "stat.h"
 
-#include "base/json.h"
 #include "base/document.h"
+#include "base/json.h"
 
 static void write_rtt(struct ccs_json *j, const struct ccs_stats_rtt *rtt)
 {
@@ -83,6 +83,8 @@ static void write_process(struct ccs_json *j, const struct stat_snapshot *s,
 	ccs_json_str(j, "cc", p->h.cc);
 	if (*p->h.missing_feedback)
 		ccs_json_str(j, "missing_feedback", p->h.missing_feedback);
+	if (stat_refusal(&p->h))
+		ccs_json_str(j, "refused_request", stat_refusal(&p->h));
 	ccs_json_num(j, "age_us", age_us(s, p->h.created_ns));
 	ccs_json_uint(j, "qps_controlled", p->h.qps);
 	ccs_json_uint(j, "qps_unshown", p->h.qps_unshown);

@@ -70,7 +70,7 @@ append(char *line, size_t at, const char *fmt, ...)
 	return at + (n > 0 ? (size_t)n : 0);
 }
 
-static void append_uncontrolled(char *line, size_t at, const struct ccs_stats_header *h)
+static size_t append_uncontrolled(char *line, size_t at, const struct ccs_stats_header *h)
 {
 	const char *before = "; uncontrolled: ";
 	char name[sizeof(h->uncontrolled[0].name)];
@@ -83,6 +83,7 @@ static void append_uncontrolled(char *line, size_t at, const struct ccs_stats_he
 			    clean(name));
 		before = ", ";
 	}
+	return at;
 }
 
 static void print_process(const struct stat_process *p, FILE *out)
@@ -102,7 +103,9 @@ static void print_process(const struct stat_process *p, FILE *out)
 	at = append(line, at, "%s", clean(text));
 	if (*h.missing_feedback)
 		at = append(line, at, ", without %s", clean(h.missing_feedback));
-	append_uncontrolled(line, at, &h);
+	at = append_uncontrolled(line, at, &h);
+	if (stat_refusal(&h))
+		append(line, at, "; refused the last request: %s", stat_refusal(&h));
 	terminal_print(out, "    ", "%s", line);
 }
 

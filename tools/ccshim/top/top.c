@@ -198,7 +198,9 @@ static bool read_order(struct request *rq)
 		return true;
 	for (unsigned i = 0; i < TOP_ORDERS; i++)
 		ccs_suggest_offer(&near, top_orders[i]);
-	tool_error("top", "--sort: there is no order '%s'%s", optarg, ccs_suggest_hint(&near, hint, sizeof(hint)));
+	tool_error("top", "--sort: there is no order '%s'%s", optarg, near.best
+		   ? ccs_suggest_hint(&near, hint, sizeof(hint))
+		   : "; give gated, goodput, rate, rtt or program");
 	return false;
 }
 

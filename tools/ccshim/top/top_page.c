@@ -164,6 +164,13 @@ static void print_totals(FILE *out, const struct stat_snapshot *s, const struct 
 		   *v->filter ? ", filter " : "", v->filter);
 }
 
+static void print_absence(FILE *out, const struct top_view *v, const struct stat_snapshot *s)
+{
+	print_text(out, v, "", "%s", !s->count ? "no process has statistics; start one with: ccshim run -- COMMAND"
+		   : *v->filter ? "no flow matches the filter"
+		   : "no process has a queue pair");
+}
+
 static void print_keys(FILE *out, const struct top_view *v, size_t printed, size_t n)
 {
 	if (v->typing)
@@ -184,11 +191,11 @@ void top_page(const struct stat_snapshot *s, const struct top_view *v, FILE *out
 	print_titles(out, v);
 	for (size_t i = 0; i < printed; i++)
 		print_row(out, v, &rows[i]);
-	for (size_t i = printed; i < space; i++)
+	if (!n && (space || !v->rows))
+		print_absence(out, v, s);
+	for (size_t i = n ? printed : 1; i < space; i++)
 		putc('\n', out);
 	if (v->rows)
 		print_keys(out, v, printed, n);
-	else if (!n)
-		print_text(out, v, "", "no flow%s", *v->filter ? " matches the filter" : ": no process has statistics");
 	free(rows);
 }
