@@ -168,7 +168,8 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "Least severe level of messages that are logged." },
 	{ .name = "log_file", .type = CCS_OPT_STRING, .def = "", .check = ccs_filename_check,
 	  AT(log_file),
-	  .doc = "File to which messages are appended. Empty: stderr. " ESCAPES },
+	  .doc = "File to which messages are appended. Empty: stderr. What the file does not take "
+		 "goes there, too. " ESCAPES },
 	{ .name = "report", .type = CCS_OPT_STRING, .def = "", .check = ccs_filename_check,
 	  AT(report),
 	  .doc = "File to which a summary is written as JSON when the process ends. Empty: "
