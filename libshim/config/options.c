@@ -182,7 +182,8 @@ const struct ccs_opt ccs_opt_table[] = {
 	  .doc = "Directory that contains the directories of statistics files, one for each "
 		 "user, as an absolute path; for processes in containers one that is bound "
 		 "from the host. It belongs to the only user or has the sticky bit, as /tmp "
-		 "has. Empty: see FILES in libccshim(7)." },
+		 "has; if it cannot be used, the default is, with a warning. Empty: see "
+		 "FILES in libccshim(7)." },
 	{ .name = "trace", .type = CCS_OPT_STRING, .def = "", .check = ccs_filename_check,
 	  AT(trace),
 	  .doc = "File in which the events that the algorithm of each queue pair receives "

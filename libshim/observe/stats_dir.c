@@ -144,6 +144,27 @@ static int open_private_dir(const char *name)
 	return -1;
 }
 
+const char *ccs_stats_dir_obstacle(const char *dir)
+{
+	char own[300];
+	struct stat st;
+
+	if (!*dir)
+		return NULL;
+	snprintf(own, sizeof(own), "%s/ccshim-%ld", dir, (long)geteuid());
+	if (stat(dir, &st))
+		return strerror(errno);
+	if (!S_ISDIR(st.st_mode))
+		return strerror(ENOTDIR);
+	if (check_parent(own))
+		return "it belongs to another user and has no sticky bit";
+	if (lstat(own, &st))
+		return faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) ? strerror(errno) : NULL;
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
+		return "its ccshim-UID is not a directory of that user only";
+	return faccessat(AT_FDCWD, own, W_OK | X_OK, AT_EACCESS) ? strerror(errno) : NULL;
+}
+
 /* Without a free descriptor no other directory would do, and a new one would stay. */
 static bool has_no_descriptor(void)
 {

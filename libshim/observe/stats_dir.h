@@ -34,6 +34,9 @@ void ccs_stats_dir_set(const char *dir);
  */
 int ccs_stats_dir_open(char *name, size_t len);
 
+/* Why processes of this user cannot use dir as option stats_dir; NULL: they can, or it is "". */
+const char *ccs_stats_dir_obstacle(const char *dir);
+
 /* The n-th candidate for the caller's directory, counted from 0; false: there are no more. */
 bool ccs_stats_dir_name(unsigned n, char *name, size_t len);
 

@@ -309,6 +309,41 @@ quiet() {
 	[[ $output != *"no process"* ]]
 }
 
+@test "a stats_dir that cannot be used is reported by the process and by the commands" {
+	touch file
+	mkdir shared
+	for dir in missing file shared; do
+		why='Make it a directory with mode 1777, or unset stats_dir'
+		case $dir in
+		missing) why="stats_dir=$PWD/missing: No such file or directory; .*$why";;
+		file) why="stats_dir=$PWD/file: Not a directory; .*$why";;
+		shared) # the name of its own directory is taken
+			touch "shared/ccshim-$(id -u)"
+			why="stats_dir=$PWD/shared: its ccshim-UID is not a directory of that user only; .*$why";;
+		esac
+		export CCSHIM_STATS_DIR=$PWD/$dir
+		begin
+		tell 'write 1'
+		for command in stat "top -n 1 -i 0.1" "set -p $app --show --timeout 1ms"; do
+			$ccshim $command > out 2> err || [ $? -eq 3 ] # it is not polling
+			[ "$(grep -c "^ccshim ${command%% *}: warning: stats_dir=$PWD/$dir: " err)" -eq 1 ]
+		done
+		$ccshim stat | grep "^$app shown: "
+		finish
+		rm in said
+		[ "$(grep -c "^ccshim: warn: $why" stderr)" -eq 1 ] || { cat stderr; false; }
+	done
+	mkdir -m 1777 pages
+	export CCSHIM_STATS_DIR=$PWD/pages
+	begin
+	tell 'write 1'
+	[ -e "pages/ccshim-$(id -u)/$app" ]
+	$ccshim stat -p "$app" > out 2>&1
+	! grep warning out || false
+	finish
+	quiet
+}
+
 # forge NUMBER: that file in the directory of user 65534 has 65536 slots without memory.
 forge() {
 	perl -e '

@@ -489,6 +489,7 @@ int cmd_set(int argc, char **argv)
 	set->count = argc - optind;
 	if (check_usage(set) || write_request(set, send.request) || check_request(set, send.request))
 		return EXIT_USAGE;
+	stat_warn_of_option("set");
 	if (set->all)
 		return set_all(send_to, &send, set->timeout_us / 1e6 + START_S);
 	return send_to(NULL, -1, &send);

@@ -5,6 +5,7 @@
  */
 #include "preload/report/publish.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <stdlib.h>
@@ -34,6 +35,19 @@ static void name_missing_feedback(char *text, size_t len)
 			at += (size_t)snprintf(text + at, len - at, "%s%s", at ? " " : "", s->name);
 }
 
+/* Statistics in another directory are not found where it matters: in a container, from the host. */
+static void warn_of_other_dir(const char *wanted)
+{
+	const int saved = errno; /* the application's */
+	const char *obstacle = ccs_stats_dir_obstacle(wanted);
+
+	if (obstacle)
+		ccs_log(CCS_LOG_WARN, "stats_dir=%s: %s; the statistics are in the default "
+			"directory. Make it a directory with mode 1777, or unset stats_dir", wanted,
+			obstacle);
+	errno = saved;
+}
+
 static void open_file(void)
 {
 	static const char *const modes[] = { "off", "observe", "enforce" };
@@ -60,7 +74,8 @@ static void open_file(void)
 	if (getauxval(AT_SECURE))
 		h->mailbox.answer_gen = UINT64_MAX; /* processes with fewer rights may write to it */
 	ccs_stats_dir_set(shim->options.stats_dir);
-	ccs_stats_open(h);
+	if (ccs_stats_open(h))
+		warn_of_other_dir(shim->options.stats_dir);
 	free(h);
 }
 

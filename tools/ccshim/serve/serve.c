@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/stat/stat.h"
 
 enum { OPT_PORT = 256, OPT_ADDRESS, OPT_CONTROL, PORT = 8470 };
 
@@ -131,6 +132,7 @@ int main(int argc, char **argv)
 		tool_error("serve", "the kernel gives no random numbers: %m");
 		return EXIT_FAILED;
 	}
+	stat_warn_of_option("serve");
 	n = serve_listen(&s, fd);
 	if (!n)
 		return EXIT_FAILED;

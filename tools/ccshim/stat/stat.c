@@ -433,6 +433,7 @@ int cmd_stat(int argc, char **argv)
 		return status;
 	if (is_metrics(&rq) && rq.deltas < 0)
 		rq.deltas = 0;
+	stat_warn_of_option("stat");
 	if (rq.reset)
 		return save_baseline(&rq);
 	if (rq.baseline)

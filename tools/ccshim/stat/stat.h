@@ -47,6 +47,8 @@ void stat_free(struct stat_snapshot *s);
 int stat_open(const struct stat_process *p, int flags);
 /* Use the directory of option stats_dir. stat_read() does so. */
 void stat_use_option(void);
+/* Warn if processes cannot use that directory. */
+void stat_warn_of_option(const char *cmd);
 
 /* stat_files.c. Parse a statistics file of a known version; false: it is none. */
 bool stat_parse(const void *image, size_t size, struct stat_process *p);

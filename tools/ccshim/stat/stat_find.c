@@ -22,6 +22,7 @@
 #include "config/options.h"
 #include "namespaces.h"
 #include "observe/stats_dir.h"
+#include "tools/ccshim/ccshim.h"
 
 /*
  * Of each user except root and the caller, so many directories and slots are read, that none delays
@@ -347,6 +348,16 @@ static const char *read_option(void)
 void stat_use_option(void)
 {
 	ccs_stats_dir_set(read_option());
+}
+
+void stat_warn_of_option(const char *cmd)
+{
+	const char *obstacle = ccs_stats_dir_obstacle(read_option());
+
+	if (obstacle)
+		tool_error(cmd, "warning: stats_dir=%s: %s; processes that have this option keep their "
+			   "statistics elsewhere. Make it a directory with mode 1777, or unset stats_dir",
+			   read_option(), obstacle);
 }
 
 static int by_pid(const void *a, const void *b)

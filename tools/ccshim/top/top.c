@@ -241,5 +241,6 @@ int cmd_top(int argc, char **argv)
 		tool_error("top", "unexpected argument '%s'", argv[optind]);
 	if (!ok || argv[optind])
 		return tool_usage_error("top");
+	stat_warn_of_option("top");
 	return top_screen_open() ? run_screen(&rq) : print_pages(&rq);
 }
