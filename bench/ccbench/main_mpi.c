@@ -88,6 +88,10 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	status = run_rank(rank, ranks, argc, argv);
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("ccbench: standard output");
+		status = status ? status : 1;
+	}
 	/* mpirun returns the first status that is not 0, so all ranks return the same. */
 	MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
 	MPI_Finalize();

@@ -50,6 +50,16 @@ stop() {
 	printed ccshimd
 }
 
+@test "a full standard output is an error" {
+	start
+	for option in --help --version --status; do
+		run2 bash -c '"$@" > /dev/full' - "$ccshimd" --socket "$socket" $option
+		[ "$option $status" = "$option 1" ]
+		[ "$errors" = "ccshimd: standard output: No space left on device" ]
+	done
+	stop TERM
+}
+
 @test "ports and switches that cannot be are said" {
 	run2 "$ccshimd" --no-capture --socket "$socket" --port $port --publish none0
 	[ "$status" -eq 1 ]

@@ -315,3 +315,12 @@ status_begins() { echo "until=document.getElementById('status').textContent.star
 		> hidden || [ "$(grep -vc 'status of 400' errors)" -eq 0 ] # Chromium logs it
 	[ "$(head -1 hidden)" = False ]
 }
+
+@test "an address that cannot be printed, and help, are errors" {
+	for option in "--port 0" --help; do
+		# shellcheck disable=SC2086
+		status=0 output=$(timeout 60 "$ccshim" serve $option 2>&1 > /dev/full) || status=$?
+		[[ $output != *"without libmicrohttpd"* ]] || skip "built without libmicrohttpd"
+		[ "$status: $output" = "1: ccshim serve: standard output: No space left on device" ]
+	done
+}

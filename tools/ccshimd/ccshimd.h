@@ -5,6 +5,9 @@
 /* "ccshimd: text" to stderr. */
 void daemon_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Returns an exit status: what was printed may not have been written. */
+int daemon_flush(void);
+
 /* Print the state of the agent at that socket. Returns an exit status. */
 int daemon_status(const char *socket);
 

@@ -57,6 +57,14 @@ void daemon_error(const char *fmt, ...)
 	putc('\n', stderr);
 }
 
+int daemon_flush(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return EXIT_SUCCESS;
+	daemon_error("standard output: %s", strerror(errno));
+	return EXIT_FAILURE;
+}
+
 static void help(void)
 {
 	printf("usage: ccshimd [OPTION...]\n\n"
@@ -238,10 +246,10 @@ static int take_option(struct daemon *d, int option)
 		return 0;
 	case 'h':
 		help();
-		exit(EXIT_SUCCESS);
+		exit(daemon_flush());
 	case 'V':
 		printf("ccshimd %s\n", PACKAGE_VERSION);
-		exit(EXIT_SUCCESS);
+		exit(daemon_flush());
 	default:
 		return -1;
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccshimd --status: requests the agent's state and prints the reply unchanged. */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +11,13 @@
 int daemon_status(const char *socket)
 {
 	char *text = ask_agent(socket);
-	bool ok;
 
 	if (!text) {
 		daemon_error("no reply from an agent at %s: %s; start ccshimd, or give "
 			     "the --socket of the one that runs", socket, strerror(errno));
 		return EXIT_FAILURE;
 	}
-	ok = fputs(text, stdout) >= 0 && fflush(stdout) == 0;
+	fputs(text, stdout);
 	free(text);
-	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+	return daemon_flush();
 }

@@ -67,6 +67,14 @@ static bool check_exposure(const struct serve *s)
 	return true;
 }
 
+static int flush_output(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return EXIT_OK;
+	tool_error("serve", "standard output: %m");
+	return EXIT_FAILED;
+}
+
 /* 0, or the exit status plus 1. */
 static int read_options(struct serve *s, int argc, char **argv)
 {
@@ -82,7 +90,7 @@ static int read_options(struct serve *s, int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (c) {
-		case 'h': return print_help() + 1;
+		case 'h': print_help(); return flush_output() + 1;
 		case OPT_PORT: ok &= read_port(s); break;
 		case OPT_ADDRESS: ok &= read_address(s); break;
 		case OPT_CONTROL: s->control = true; break;
@@ -98,15 +106,15 @@ static int read_options(struct serve *s, int argc, char **argv)
 
 /* -- the address of the page ------------------------------------------------------------------- */
 
-/* What follows # is not sent by browsers: the page's script reads it. */
-static void print_address(const struct serve *s)
+/* What follows # is not sent by browsers: the page's script reads it. 0, or the exit status. */
+static int print_address(const struct serve *s)
 {
 	const char *address = !s->address || strcmp(s->address, "0.0.0.0") == 0 ? "127.0.0.1"
 		: strcmp(s->address, "::") == 0 ? "::1" : s->address;
 	const bool v6 = strchr(address, ':');
 
 	printf("http://%s%s%s:%u/#%s\n", v6 ? "[" : "", address, v6 ? "]" : "", s->port, s->token);
-	fflush(stdout);
+	return flush_output();
 }
 
 /* As ccshim executes it: the first argument is the path of ccshim. */
@@ -136,8 +144,9 @@ int main(int argc, char **argv)
 	n = serve_listen(&s, fd);
 	if (!n)
 		return EXIT_FAILED;
+	if (print_address(&s))
+		return EXIT_FAILED;
 	serve_data_start(&s);
-	print_address(&s);
 	status = serve_http(&s, fd, n);
 	serve_data_end(&s);
 	return status;
