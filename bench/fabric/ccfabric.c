@@ -206,7 +206,7 @@ static void draw(const struct options *o, const struct fab_result *r)
 
 	snprintf(title, sizeof(title), "%s, %s, %s", o->topology, o->flows, o->cc);
 	if (!fab_plot(o->plot, &o->conf, r, title, err, sizeof(err)))
-		die("no picture: %s", err);
+		fail("no picture: %s", err);
 }
 
 static void print_all(const struct options *o, const struct fab_result *r, struct fab_cost cost)

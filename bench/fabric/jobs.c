@@ -26,7 +26,7 @@ void *fab_shared(size_t n, size_t size)
 	if (n <= SIZE_MAX / size)
 		p = mmap(NULL, n * size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
-		die("out of memory");
+		fail("out of memory");
 	return p;
 }
 
@@ -61,7 +61,7 @@ bool fab_jobs(unsigned n, unsigned processes, bool progress, void (*run)(void *o
 		const pid_t pid = fork();
 
 		if (pid < 0)
-			die("cannot start a process: %s", strerror(errno));
+			fail("cannot start a process: %s", strerror(errno));
 		if (pid == 0)
 			work(s, n, progress, first, run, owner);
 	}

@@ -20,16 +20,33 @@ void die_in_command(const char *name)
 	command = name;
 }
 
+__attribute__((format(printf, 1, 0)))
+static void print_error(const char *format, va_list args)
+{
+	fputs("ccfabric: ", stderr);
+	vfprintf(stderr, format, args);
+	putc('\n', stderr);
+}
+
 void die(const char *format, ...)
 {
 	va_list args;
 
-	fputs("ccfabric: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	print_error(format, args);
 	va_end(args);
-	fprintf(stderr, "\nTry 'ccfabric %s%s--help'.\n", command ? command : "", command ? " " : "");
+	fprintf(stderr, "Try 'ccfabric %s%s--help'.\n", command ? command : "", command ? " " : "");
 	exit(2);
+}
+
+void fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_error(format, args);
+	va_end(args);
+	exit(1);
 }
 
 enum {
@@ -76,12 +93,18 @@ static const char *name_of(int option)
 
 static double quantity(int option, enum ccs_unit unit, double least, double most)
 {
+	static const char *const examples[] = {
+		[CCS_UNIT_NONE] = "number", [CCS_UNIT_RATE] = "rate such as 10g",
+		[CCS_UNIT_BYTES] = "number of bytes such as 64k", [CCS_UNIT_TIME] = "time such as 50us",
+	};
+	char low[CCS_UNIT_LEN], high[CCS_UNIT_LEN];
 	double value;
 
-	if (ccs_parse_unit(optarg, unit, &value) || !(value >= least && value <= most))
-		die("--%s: '%s' is not valid; see its unit and default in the help", name_of(option),
-		    optarg);
-	return value;
+	if (ccs_parse_unit(optarg, unit, &value) == 0 && value >= least && value <= most)
+		return value;
+	die("--%s: '%s' is not a %s, from %s to %s", name_of(option), optarg, examples[unit],
+	    ccs_format_unit(least, unit, low, sizeof(low)),
+	    ccs_format_unit(most, unit, high, sizeof(high)));
 }
 
 static double time_us(int option)

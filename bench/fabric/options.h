@@ -45,7 +45,8 @@ double options_fraction(const char *option, const char *text);
 
 /* The command whose --help die() names. */
 void die_in_command(const char *name);
-/* Print "ccfabric: ..." and exit with status 2. */
+/* Print "ccfabric: ..." and exit: of a wrong option or input file with status 2, else with 1. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 #endif

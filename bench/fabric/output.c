@@ -18,7 +18,7 @@ void output_check(const char *path)
 	const int error = path && !is_stdout(path) ? file_obstacle(path) : 0;
 
 	if (error)
-		die("%s: %s", path, strerror(error));
+		fail("%s: %s", path, strerror(error));
 }
 
 void output_write(const char *path, bool (*write)(const void *owner, FILE *f), const void *owner)
@@ -30,16 +30,16 @@ void output_write(const char *path, bool (*write)(const void *owner, FILE *f), c
 		return;
 	f = is_stdout(path) ? stdout : fopen(path, "w");
 	if (!f)
-		die("%s: %s", path, strerror(errno));
+		fail("%s: %s", path, strerror(errno));
 	written = write(owner, f);
 	if ((f == stdout ? fflush(f) : fclose(f)) || !written)
-		die("%s: %s", path, strerror(errno));
+		fail("%s: %s", path, strerror(errno));
 }
 
 void output_flush(void)
 {
 	if (fflush(stdout) || ferror(stdout))
-		die("standard output: %s", strerror(errno));
+		fail("standard output: %s", strerror(errno));
 }
 
 void output_help(const char *usage)

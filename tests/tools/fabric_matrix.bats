@@ -286,7 +286,7 @@ matrix() {
 	for command in matrix tune; do
 		# shellcheck disable=SC2016
 		run bash -c '"$@" > /dev/full' - "$ccfabric" "$command" -q --models small
-		[ "$command: $status" = "$command: 2" ]
+		[ "$command: $status" = "$command: 1" ]
 		[[ $output == "ccfabric: standard output: No space left on device"* ]]
 	done
 }
@@ -306,13 +306,15 @@ matrix() {
 		matrix --pmax nan|--pmax: 'nan' is no fraction
 		matrix --pmax 2|--pmax: a probability of '2' is above 1
 		matrix --alpha 1/0|--alpha: '1/0' is no fraction
-		matrix --buffer x|--buffer: 'x' is not valid
+		matrix --buffer x|--buffer: 'x' is not a number of bytes
 		matrix --cc auto --cc none --cc auto|--cc: 'auto' is given twice
-		matrix --out_json /missing/file|/missing/file: No such file
 		tune --kmin 100q|--kmin: '100q' is no number of bytes
 		tune --pmax 2|--pmax: a probability of '2' is above 1
 		tune --alpha 1,1/0|--alpha: '1/0' is no fraction
-		tune --buffer x|--buffer: 'x' is not valid
-		tune --out_json .|.: Is a directory
+		tune --buffer x|--buffer: 'x' is not a number of bytes
 	END
+	run "$ccfabric" matrix -q --models "$(models)" --out_json /missing/file
+	[ "$status: $output" = "1: ccfabric: /missing/file: No such file or directory" ]
+	run "$ccfabric" tune -q --models "$(models)" --out_json .
+	[ "$status: $output" = "1: ccfabric: .: Is a directory" ]
 }
