@@ -157,6 +157,23 @@ stand_in() {
 	[ ! -e ran ]
 }
 
+@test "on a terminal, what is collected for longer than a second is shown, and erased" {
+	command -v script > /dev/null || skip "script(1) is not installed"
+	stand_in rdma 'sleep 2; echo some'
+	script -qefc "exec '$ccshim' debug --output a.tgz" typescript < /dev/null > /dev/null
+	# The line is erased before the result is printed.
+	tr -d '\r' < typescript | grep -F $'\e[Kccshim debug: collecting rdma/link'
+	tr -d '\r' < typescript | grep -F $'\e[Ka.tgz: '
+	debug --output b.tgz
+	[ -z "$errors" ]
+}
+
+@test "help that cannot be written is an error" {
+	run2 bash -c '"$1" debug --help > /dev/full' - "$ccshim"
+	[ "$status" -eq 1 ]
+	said "ccshim debug: standard output cannot be written"
+}
+
 @test "a full disk is reported" {
 	# More than that many kilobytes in a file are refused.
 	run2 bash -c 'trap "" XFSZ; ulimit -f 2; exec "$@"' - "$ccshim" debug --output a.tgz
