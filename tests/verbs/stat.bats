@@ -166,6 +166,19 @@ quiet() {
 	[ "$(cat victim)" = untouched ]
 }
 
+@test "a baseline that cannot be written is refused with the cause and the remedy" {
+	touch file
+	XDG_STATE_HOME=$PWD/file/state run -1 $ccshim stat --reset
+	[ "$output" = "ccshim stat: $PWD/file/state/ccshim/baseline: Not a directory; name another file with --baseline=FILE" ]
+	run -1 $ccshim stat --reset --baseline=none/base
+	[ "$output" = "ccshim stat: none/base: No such file or directory; name another file with --baseline=FILE" ]
+	run -2 env -u XDG_STATE_HOME -u HOME "$ccshim" stat --reset
+	[ "$output" = "ccshim stat: there is no default file for the baseline: give --baseline=FILE, or set HOME" ]
+	[ "$EUID" -eq 0 ] || skip "not root"
+	run -1 unshare -m sh -c 'mount -t tmpfs -o ro none /mnt && HOME=/mnt/h XDG_STATE_HOME= exec "$@"' sh 		"$ccshim" stat --reset
+	[[ $output == "ccshim stat: /mnt/h/.local/state/ccshim/baseline: Read-only file system; "* ]]
+}
+
 @test "a baseline does not replace a device or a pipe" {
 	mkfifo special
 	run -1 $ccshim stat --reset --baseline=special

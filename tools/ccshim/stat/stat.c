@@ -88,17 +88,22 @@ static bool is_of_other_user(const char *name)
 			return false;
 		*slash = '\0';
 		error = stat(dir, &st);
-	} while (error && errno == ENOENT);
+	} while (error && (errno == ENOENT || errno == ENOTDIR));
 	return error || (st.st_uid && st.st_uid != geteuid());
 }
 
-static void make_parents(char *name)
+/* 0, or an errno. */
+static int make_parents(char *name)
 {
+	int error = 0;
+
 	for (char *p = strchr(name + 1, '/'); p; p = strchr(p + 1, '/')) {
 		*p = '\0';
-		mkdir(name, 0700);
+		if (mkdir(name, 0700) && errno != EEXIST && !error)
+			error = errno;
 		*p = '/';
 	}
+	return error;
 }
 
 static int baseline_file(const struct request *rq, char *name, size_t len)
@@ -122,7 +127,7 @@ static int save_baseline(const struct request *rq)
 	struct stat_snapshot s;
 	char name[4000];
 	struct stat st;
-	int error;
+	int error, missing = 0;
 
 	error = baseline_file(rq, name, sizeof(name));
 	if (error)
@@ -133,12 +138,13 @@ static int save_baseline(const struct request *rq)
 		return EXIT_FAILED;
 	}
 	if (!rq->file)
-		make_parents(name);
+		missing = make_parents(name);
 	stat_read(&s, 0);
 	error = stat_save(&s, name);
 	stat_free(&s);
 	if (error)
-		tool_error("stat", "%s: %s", name, strerror(error));
+		tool_error("stat", "%s: %s; name another file with --baseline=FILE", name,
+			   strerror(missing ? missing : error));
 	return error ? EXIT_FAILED : EXIT_OK;
 }
 
