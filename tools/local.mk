@@ -55,6 +55,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/plot/plot.h \
 	tools/ccshim/plot/plot_data.c \
 	tools/ccshim/plot/plot_draw.c \
+	tools/ccshim/plot/plot_inflight.c \
 	tools/ccshim/plot/plot_stat.c \
 	tools/ccshim/plot/plot_trace.c \
 	tools/ccshim/preload.c \

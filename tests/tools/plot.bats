@@ -225,6 +225,31 @@ failed() {
 	[[ $output != *'$P0'* ]]
 }
 
+@test "of many flows with many values, bytes in flight are means and one area, not curves" {
+	# 16 flows of 200 values: 4 parts. Flow i has 0 and 2000 * i in turn, so 1000 * i on average.
+	{ echo $header
+	for k in $(seq 0 199); do
+		for i in $(seq 16); do
+			echo "$((k * 10)),ack,$i,$((20 + k % 7)),$i,$((k % 2 * 2000 * i)),,1e9,$((k * 10))"
+		done
+	done; } > t.csv
+	run2 $ccshim plot --dry-run t.csv
+	[ "$status" -eq 0 ] && [ -z "$errors" ]
+	[[ $output != *'$F0W2'* ]]
+	[ "$(points A | cut -d' ' -f2- | sort | uniq -c | sed 's/^ *//')" = "4 0 32000" ]
+	[ "$(points M0 | cut -d' ' -f2 | sort -u)" = 16000 ] # the busiest is the first
+	[ "$(points M15 | cut -d' ' -f2 | sort -u)" = 1000 ]
+	printed '$A using 1:($2/1024):($3/1024) with filledcurves'
+	printed '$M15 using 1:($2/1024) with lines'
+	run2 $ccshim plot --dry-run --cdf inflight t.csv
+	printed '$F15W2 using ($1/1024):2 with lines'
+	! command -v gnuplot > /dev/null || {
+		run2 $ccshim plot t.csv
+		[ "$status" -eq 0 ] && [ -z "$errors" ]
+		is_png t.png
+	}
+}
+
 @test "a rate that was replaced in the same instant, or is above max_rate, is not drawn" {
 	local set='line_rate=1e10;base_rtt=10;rtt_jitter=0;segment=4096;flows=1;epoch=0'
 	{ echo t_us,event,qp,rtt_us,bytes,set,rate_bps,clock_us

@@ -33,6 +33,12 @@ struct plot_parts {
 	unsigned n;              /* 0: too few RTTs */
 };
 
+/* The bytes in flight in a part of the time line. */
+struct plot_part {
+	double sum, least, most;
+	unsigned n;
+};
+
 struct plot_flow {
 	unsigned source;         /* number of the file */
 	uint64_t id;             /* within it */
@@ -46,6 +52,10 @@ struct plot_flow {
 	struct ccs_hist *hist;   /* of plot.cdf; NULL: no value yet */
 	uint64_t rtts;           /* in the first pass */
 	struct plot_parts parts;
+	struct {
+		uint64_t n;      /* values, in the first pass */
+		struct plot_part *part; /* plot.inflight.parts; NULL: no value yet */
+	} inflight;
 	double cnps, origin, max_rate; /* used by the reader */
 };
 
@@ -63,6 +73,10 @@ struct plot {
 	void *tree;              /* the same flows, for searching */
 	double latest, t0;       /* last and first point of the time line, s */
 	double rtt_first, rtt_last; /* times of the first and last RTT of all flows */
+	struct {
+		double first, last; /* times of the first and last value of all flows */
+		unsigned parts;  /* 0: so few values that each is drawn */
+	} inflight;
 };
 
 extern const char *const plot_words[PLOT_WHATS]; /* as --cdf names them */
@@ -76,6 +90,16 @@ int plot_add_rtt(struct plot *p, struct plot_flow *flow, double t, double v);
 /* Between the passes: mark the busiest flows. Returns the number that is drawn. */
 unsigned plot_choose(struct plot *p);
 void plot_free(struct plot *p);
+
+/* plot_inflight.c. Count a value in the first pass. */
+void plot_inflight_count(struct plot *p, struct plot_flow *flow, double t);
+/* Between the passes: whether means of parts of the time are drawn, and of how many. */
+void plot_inflight_choose(struct plot *p);
+/* Add a value in the second pass. 0, or -1: no memory. */
+int plot_inflight_add(struct plot *p, struct plot_flow *flow, double t, double v);
+/* The means for gnuplot, and the commands that draw them. */
+void plot_inflight_data(FILE *f, const struct plot *p);
+void plot_inflight_curves(FILE *f, const struct plot *p);
 
 /* plot_trace.c, plot_stat.c: one pass over a file. 0, or -1 after printing an error. */
 int plot_read_trace(struct plot *p, unsigned source, const char *file);

@@ -152,10 +152,14 @@ static unsigned parts_of(const struct plot *p, const struct plot_flow *flow)
 
 int plot_add(struct plot *p, struct plot_flow *flow, enum plot_what what, double t, double v)
 {
+	if (isfinite(v) && !p->values && what == PLOT_INFLIGHT)
+		plot_inflight_count(p, flow, t);
 	if (!isfinite(v) || !p->values || !flow->shown)
 		return 0;
 	p->t0 = fmin(p->t0, t);
 	flow->of[what].steps = what == PLOT_RATE;
+	if (p->cdf < 0 && what == PLOT_INFLIGHT && plot_inflight_add(p, flow, t, v))
+		return report_no_memory();
 	if (p->cdf < 0)
 		return add_point(&flow->of[what], t, v);
 	return (int)what == p->cdf ? add_to_hist(flow, what, v) : 0;
@@ -188,6 +192,7 @@ unsigned plot_choose(struct plot *p)
 		p->flow[i]->bytes = p->flow[i]->cnps = 0;
 		p->flow[i]->parts.n = parts_of(p, p->flow[i]);
 	}
+	plot_inflight_choose(p);
 	p->latest = 0;
 	return shown;
 }
@@ -206,6 +211,7 @@ void plot_free(struct plot *p)
 		for (unsigned k = 0; k < p->flow[i]->parts.n; k++)
 			free(p->flow[i]->parts.hist[k]);
 		free(p->flow[i]->hist);
+		free(p->flow[i]->inflight.part);
 		free(p->flow[i]);
 	}
 	free(p->flow);

@@ -57,9 +57,18 @@ static void put_points(FILE *f, const struct plot_series *s, double t0)
 		fprintf(f, "%.9g %.9g\n", s->at[i].t - t0, s->at[i].v);
 }
 
+static bool has_means(const struct plot *p, unsigned what)
+{
+	return p->cdf < 0 && what == PLOT_INFLIGHT && p->inflight.parts;
+}
+
 /* $F3W1: the fourth flow's RTTs. */
 static void put_data(FILE *f, const struct plot *p, unsigned what)
 {
+	if (has_means(p, what)) {
+		plot_inflight_data(f, p);
+		return;
+	}
 	for (unsigned i = 0; i < p->n; i++) {
 		if (!has(p, p->flow[i], what))
 			continue;
@@ -188,6 +197,10 @@ static void put_curves(FILE *f, const struct plot *p, unsigned what)
 	const char *style = p->cdf < 0 ? styles[what].style : "lines lw 1.5";
 	const char *before = "plot ";
 
+	if (has_means(p, what)) {
+		plot_inflight_curves(f, p);
+		return;
+	}
 	for (unsigned i = 0; i < p->n; i++) {
 		if (!has(p, p->flow[i], what))
 			continue;
