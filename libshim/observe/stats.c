@@ -219,7 +219,8 @@ bool ccs_stats_open(const struct ccs_stats_header *about)
 		fill_header(h, about);
 		atomic_store_explicit(&stats.header, h, memory_order_release);
 	} else {
-		warn("'ccshim stat' and 'ccshim set' cannot access this process",
+		warn("'ccshim stat' and 'ccshim set' cannot access this process. Name another "
+		     "directory with stats_dir, or set stats=n",
 		     stats.unused ? errno : ENOMEM);
 	}
 	pthread_mutex_unlock(&stats.lock);

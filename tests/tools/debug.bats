@@ -168,6 +168,12 @@ stand_in() {
 	[ -z "$errors" ]
 }
 
+@test "without a directory for temporary files, TMPDIR is named" {
+	TMPDIR=/no/such debug --output a.tgz
+	[ "$status" -eq 1 ]
+	said "cannot create a temporary directory; set TMPDIR to one that may be written"
+}
+
 @test "help that cannot be written is an error" {
 	run2 bash -c '"$1" debug --help > /dev/full' - "$ccshim"
 	[ "$status" -eq 1 ]

@@ -200,6 +200,25 @@ quiet() {
 	finish
 }
 
+# The lines of the example, or of what was printed, without what differs from run to run: process, and
+# of a queue pair what follows the rate.
+steady() {
+	sed -E 's/\x1b\[[0-9]*[A-Za-z]//g; s/^[0-9]+ shown/PID shown/; s/^(  fake0.* 200 Mb\/s).*/\1/'
+}
+
+@test "the output is as in the manual's example" {
+	command -v script > /dev/null || skip "script(1) is not installed"
+	CCSHIM_CC=fixed:rate=200m begin
+	tell 'write 10'
+	script -qec "stty cols 90; $ccshim stat -p $app -i 0.1 -n 1; $ccshim stat -p $app" /dev/null \
+		< /dev/null | tr -d '\r' | steady > printed
+	sed -n '/^\$ ccshim stat -i 1 -n 1/,/^\.Ed/p' "$top_srcdir/docs/ccshim-stat.1" | grep -v '^[$.]' |
+		steady > example
+	[ "$(wc -l < example)" -eq 8 ]
+	diff example printed
+	finish
+}
+
 @test "-p selects a process, or explains why it has no statistics" {
 	begin
 	$ccshim stat -p "$app" | grep "^$app shown: enforce, cc=auto, 2 queue pairs"
@@ -252,6 +271,7 @@ quiet() {
 		finish
 		[ "$(grep -c 'warn: statistics file' stderr)" -eq 1 ] || { echo "$FILL"; cat stderr; false; }
 		[ "$(wc -l < stderr)" -eq 1 ]
+		! grep -q 'cannot access' stderr || grep -q 'Name another directory with stats_dir, or set stats=n' stderr
 		rm in said
 	done
 	FILL= RO=y begin unshare -m bash confined # there is another place
