@@ -100,6 +100,7 @@ rows() {
 			jq -e '.unfinished == 0 and ([.figures[]] | all(. >= 0))' "kept/$id.$cc.json"
 		done
 	done
+	documented out.md beyond.md
 }
 
 @test "where rcp is not first a reason is needed, and the best of each column is bold" {

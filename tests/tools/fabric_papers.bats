@@ -34,6 +34,7 @@ rows() {
 		| .ours / (.published | tonumber) | . > 0.99 and . < 1.01' out.json
 	grep -q '^## What is not compared' out.md
 	[ "$(grep -c '^\*\*[a-z0-9-]*\*\*: ' out.md)" = "$(papers --sample --list | wc -l)" ]
+	documented out.md papers.md
 }
 
 @test "a figure is within 15 %, holds a bound, or needs a reason" {
