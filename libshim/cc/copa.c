@@ -27,6 +27,11 @@
  * flow's rate, so flows of such hosts agree on it and stay fair. (The number of acknowledgements
  * does: a dq divided by it gives a fast flow more and more.)
  *
+ * However long the queue is, segments leave it no closer than they came from the NIC. So
+ * acknowledgements that are closer were held back after that, by jitter or behind data of the other
+ * direction. They are a batch, too, but count for less: with the full weight hosts with data in
+ * both directions would use less of their links.
+ *
  * A step acts an RTT later, or two where acknowledgements wait behind data as long as data do
  * before them. Steps of equal length would let all flows of a queue oscillate together, until the
  * queue is empty for a part of the time. They are a tenth of Copa's, and shorter near the target.
@@ -62,6 +67,8 @@ static const struct ccs_cc_param params[NPARAMS] = {
 #define NEAR 4                   /* so many shares of the queue; in proportion below it */
 #define JITTER_SAMPLES 16        /* that its average is of */
 #define BATCH_SEGMENTS 32.0      /* that the average share of batches is of */
+#define CLOSE 0.5                /* share of the data's time at line rate that ends a batch */
+#define CLOSE_WEIGHT (2 / 3.0)   /* of an acknowledgement that is close to the one before */
 #define LOSS_SHARE 0.7           /* what a loss leaves of the share of the queue, */
 #define LOSS_RECOVERY 1.02       /* and what an RTT gives back */
 
@@ -233,19 +240,27 @@ static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us)
 
 /* -- the window ------------------------------------------------------------------------ */
 
-/* A batch is over with the first acknowledgement that is later. */
+static void end_batch(struct copa *c)
+{
+	const double more = ccs_max(c->batch - 1, 0), share = more / (c->batch + c->rest);
+	const double weight = ccs_min(c->batch / BATCH_SEGMENTS, 1);
+
+	c->batch_share += (share - c->batch_share) * weight;
+	c->batch_more += (more - c->batch_more) * weight;
+	c->batch = 0;
+}
+
+/* A batch is over with the first acknowledgement that is later than the line explains. */
 static void count_batch(const struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
 {
-	if (ack->now_us > c->batch_us && c->batch > 0) {
-		const double more = ccs_max(c->batch - 1, 0), share = more / (c->batch + c->rest);
-		const double weight = ccs_min(c->batch / BATCH_SEGMENTS, 1);
+	const double apart_us = ack->now_us - c->batch_us;
+	const bool later = apart_us > CLOSE * 8e6 * ack->bytes / cc->path.line_rate;
+	const double segments = ccs_min(ack->bytes / cc->path.segment, 1);
 
-		c->batch_share += (share - c->batch_share) * weight;
-		c->batch_more += (more - c->batch_more) * weight;
-		c->batch = 0;
-	}
+	if (later && c->batch > 0)
+		end_batch(c);
+	c->batch += apart_us > 0 && !later ? CLOSE_WEIGHT * segments : segments;
 	c->batch_us = ack->now_us;
-	c->batch += ccs_min(ack->bytes / cc->path.segment, 1);
 	c->rest = ack->inflight / cc->path.segment;
 }
 

@@ -70,6 +70,9 @@ static const struct row rows[] = {
 	/* a jitter of 20 us costs nothing at 1 Gb/s, and a lone flow a fifth at 10 Gb/s */
 	{ "copa, jitter of 20 us, 1 Gb/s, N=2", { GIGABIT(2, 600e3), .noise = { .exp_us = 20 } },
 	  { { UTIL, 95, ALL }, { JAIN, 0.95, 1 } } },
+	/* of 200 us, acknowledgements arrive closer than data leave, which no queue explains */
+	{ "copa, jitter of 200 us, 1 Gb/s, N=1", { GIGABIT(1, 50e3), .ack_bytes = 80,
+	  .noise = { .uniform_us = 200 } }, { { UTIL, 95, ALL } } },
 
 	/* hosts that poll every 100 us delay more than the path; several flows keep a longer queue */
 	{ "copa, polls every 100 us, 10 Gb/s, N=1", { POLLED(1) }, { { UTIL, 95, ALL } } },

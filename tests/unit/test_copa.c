@@ -213,6 +213,26 @@ static void delay_of_acks_that_arrive_at_once_is_not_queueing(void **state)
 	assert_true(cc.out.window > 8 * SEGMENT);
 }
 
+/* A queue of data spaces them by a segment's time at line rate, at least. */
+static void acks_that_arrive_closer_than_data_leave_were_held_back(void **state)
+{
+	const double spacing_us[] = { 0, 0.1 * LINE_US, 0.6 * LINE_US };
+	double held_us[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct ccs_cc cc;
+
+		start(&cc, "copa:drain=0", &test_path);
+		ack(&cc, 1, BASE, SEGMENT);
+		ack_batches(&cc, 9, 15, spacing_us[i]);
+		held_us[i] = observed(&cc, "held_us").value;
+	}
+	assert_true(held_us[1] > 0.3 * 150);
+	assert_true(held_us[1] < held_us[0]); /* some of them by each other only */
+	assert_true(held_us[2] == 0);
+}
+
 /* The number of segments in a batch does not count, which a faster flow has more of. */
 static void queueing_depends_on_the_share_of_the_window_that_arrives_at_once(void **state)
 {
@@ -301,6 +321,7 @@ int main(void)
 		cmocka_unit_test(jitter_has_a_bound),
 		cmocka_unit_test(waiting_in_the_local_nic_counts_as_queueing),
 		cmocka_unit_test(delay_of_acks_that_arrive_at_once_is_not_queueing),
+		cmocka_unit_test(acks_that_arrive_closer_than_data_leave_were_held_back),
 		cmocka_unit_test(queueing_depends_on_the_share_of_the_window_that_arrives_at_once),
 		cmocka_unit_test(losses_reduce_the_flows_share_of_the_queue),
 		cmocka_unit_test(rate_and_window_stay_within_bounds),
