@@ -2,15 +2,26 @@
 /* Requests to the shim through its mailbox; see mailbox.h. */
 #include "mailbox.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <ccshim/stats.h>
 
 static struct ccs_stats_mailbox *box;
 static bool used;
+
+/* As `ccshim set` does: one that sends requests to all processes must not write into ours. */
+static void lock_file(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || flock(fd, LOCK_EX))
+		abort();
+}
 
 /* Finds the shim's mapping of its statistics file, which is named after the process. */
 bool mailbox_open(void)
@@ -24,8 +35,11 @@ bool mailbox_open(void)
 		const char *end = strrchr(line, '/');
 
 		if (end && strcmp(end, name) == 0 && strstr(line, "/ccshim") &&
-		    sscanf(line, "%lx-%*x %*s %lx", &at, &offset) == 2 && !offset)
+		    sscanf(line, "%lx-%*x %*s %lx", &at, &offset) == 2 && !offset) {
 			box = &((struct ccs_stats_header *)at)->mailbox;
+			*strchr(line, '\n') = '\0';
+			lock_file(strchr(line, '/'));
+		}
 	}
 	if (maps)
 		fclose(maps);

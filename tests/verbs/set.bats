@@ -175,6 +175,25 @@ of() {
 	pid=
 }
 
+@test "a request that another program overtakes without the lock is reported at once" {
+	bats_require_minimum_version 1.5.0
+	begin 10.0.0.1
+	file=$XDG_RUNTIME_DIR/ccshim/$pid
+	tell sleep
+	"$ccshim" set -p "$pid" --timeout 60s max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- 8>&- & setter=$!
+	until at=$(grep -abo max_rate=1g "$file" | head -n 1 | cut -d : -f 1) && [ -n "$at" ]; do sleep 0.05; done
+	# As if both requests were answered: before the request's line are request_gen, answer_gen, status.
+	printf '\004' | dd of="$file" bs=1 seek=$((at - 28)) conv=notrunc status=none
+	printf '\004' | dd of="$file" bs=1 seek=$((at - 20)) conv=notrunc status=none
+	SECONDS=0
+	status=0
+	wait "$setter" || status=$?
+	[ "$status" -eq 1 ]
+	((SECONDS < 30))
+	grep "another program sends requests to process $pid without the lock" "$BATS_TEST_TMPDIR/said"
+	end
+}
+
 @test "a process that ends after it accepted a request is reported at once" {
 	bats_require_minimum_version 1.5.0
 	begin 10.0.0.1

@@ -277,9 +277,10 @@ static double now_us(void)
 	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
 }
 
+/* True as well if another program has ignored the lock, and its request was answered since. */
 static bool is_answered(const struct ccs_stats_mailbox *box, uint64_t accepted)
 {
-	return __atomic_load_n(&box->answer_gen, __ATOMIC_ACQUIRE) == accepted;
+	return __atomic_load_n(&box->answer_gen, __ATOMIC_ACQUIRE) >= accepted;
 }
 
 /* False: not in time, or the process has ended. */
@@ -296,10 +297,16 @@ static bool wait_answer(const struct ccs_stats_header *h, uint64_t accepted, dou
 	return true;
 }
 
-static int print_answer(const struct ccs_stats_mailbox *box)
+static int print_answer(const struct ccs_stats_mailbox *box, uint64_t accepted, pid_t pid)
 {
 	char text[CCS_STATS_TEXT];
 
+	if (box->answer_gen != accepted) {
+		tool_error("set", "another program sends requests to process %ld without the lock that "
+			   "ccshim/stats.h requires, and has replaced the answer; --show prints the settings",
+			   (long)pid);
+		return EXIT_FAILED;
+	}
 	memcpy(text, box->answer, sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	terminal_replace_controls(text);
@@ -376,14 +383,14 @@ static int send_request(struct ccs_stats_header *h, const struct set *set,
 	memcpy(box->request, request, CCS_REQUEST_LEN);
 	__atomic_store_n(&box->request_gen, asked, __ATOMIC_RELEASE);
 	if (wait_answer(h, accepted, set->timeout_us))
-		return print_answer(box);
+		return print_answer(box, accepted, set->pid);
 	if (ccs_stats_is_stale(h))
 		return report_end(set);
 	if (set->all && !set->show ? leave_pending(h, asked) : withdraw(box, asked))
 		return report_timeout(h, set);
 	/* The process accepted the request at this moment. */
 	if (wait_answer(h, accepted, ANSWER_S * 1e6))
-		return print_answer(box);
+		return print_answer(box, accepted, set->pid);
 	if (ccs_stats_is_stale(h))
 		return report_end(set);
 	tool_error("set", "process %ld accepted the request but has not answered within %d s; "
