@@ -590,20 +590,32 @@ static void mlx5_single_threaded_is_hidden_from_the_provider(void **state)
 }
 
 /* The application manages the memory of these QPs. */
-static void qps_in_thread_domains_with_allocators_are_uncontrolled(void **state)
+static void assert_uncontrolled_in(struct rig *r, const struct thread_domain *d)
 {
-	struct thread_domain d;
-	struct ibv_qp *qp;
+	struct ibv_qp *qp = qp_in(r, d);
+
+	assert_false(controlled(qp, r->scq));
+	assert_int_equal(ibv_dealloc_pd(d->pd), EBUSY);
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_dealloc_pd(d->pd), 0);
+}
+
+static void qps_in_domains_with_allocators_are_uncontrolled(void **state)
+{
+	const uint32_t allocators = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
+	struct ibv_parent_domain_init_attr attr = { .comp_mask = allocators };
+	struct thread_domain with_td, without = { 0 };
 	struct rig r;
 
 	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
-	d = thread_domain(&r, IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS);
-	qp = qp_in(&r, &d);
-	assert_false(controlled(qp, r.scq));
-	assert_int_equal(ibv_dealloc_pd(d.pd), EBUSY);
-	assert_int_equal(ibv_destroy_qp(qp), 0);
-	dealloc_domain(&d);
+	with_td = thread_domain(&r, allocators);
+	assert_uncontrolled_in(&r, &with_td);
+	assert_int_equal(ibv_dealloc_td(with_td.td), 0);
+	attr.pd = r.pd;
+	without.pd = ibv_alloc_parent_domain(r.ctx, &attr);
+	assert_non_null(without.pd);
+	assert_uncontrolled_in(&r, &without);
 	rig_close(&r);
 }
 
@@ -649,7 +661,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(uc_and_ud_are_uncontrolled),
 		cmocka_unit_test(extended_cqs_are_controlled),
 		cmocka_unit_test(thread_domains_are_used_by_the_applications_thread_only),
-		cmocka_unit_test(qps_in_thread_domains_with_allocators_are_uncontrolled),
+		cmocka_unit_test(qps_in_domains_with_allocators_are_uncontrolled),
 		cmocka_unit_test(mlx5_single_threaded_is_hidden_from_the_provider),
 		cmocka_unit_test(a_reopened_device_is_controlled_again),
 	};

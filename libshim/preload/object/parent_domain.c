@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parent domains with a thread domain. The application promises that one thread at a time uses
- * the objects created in it, and the provider takes no locks, not even around the doorbell that
- * all of them share. The pacer thread is another thread, and so may be the one that polls. A
- * controlled QP is therefore created in the plain domain below, where keys are the same and locks
- * are taken. The application still sees its own domain in the QP.
+ * Parent domains with a thread domain or allocators. With the former the application promises that
+ * one thread at a time uses the objects created in it, and the provider takes no locks, not even
+ * around the doorbell that all of them share. The pacer thread is another thread, and so may be the
+ * one that polls. A controlled QP is therefore created in the plain domain below, where keys are the
+ * same and locks are taken. The application still sees its own domain in the QP. With allocators
+ * of the application it is uncontrolled: these would get other sizes than without the shim.
  */
 #include "preload/object/parent_domain.h"
 
@@ -24,7 +25,8 @@ struct parent_domain {
 struct ibv_pd *ccs_parent_domain_alloc(struct ctx *ctx, struct ibv_parent_domain_init_attr *attr)
 {
 	struct ibv_pd *pd = ctx->alloc_parent_domain(ctx->context, attr);
-	struct parent_domain *d = pd && attr->td && !ccs_forked() ? calloc(1, sizeof(*d)) : NULL;
+	const bool plain = !attr->td && !attr->comp_mask;
+	struct parent_domain *d = pd && !plain && !ccs_forked() ? calloc(1, sizeof(*d)) : NULL;
 
 	if (!d)
 		return pd;
