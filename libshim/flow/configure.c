@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Set-up of a flow, and new settings for one that runs. */
-#include <stdlib.h>
-
+#include "base/pool.h"
 #include "cc/minmax.h"
 #include "flow/cc_events.h"
 #include "flow/limits.h"
@@ -65,7 +64,7 @@ int ccs_flow_init(struct ccs_flow *f, const struct ccs_flow_config *conf,
 void ccs_flow_destroy(struct ccs_flow *f)
 {
 	ccs_send_queue_destroy(f);
-	free(f->rtt);
+	ccs_pool_free(f->rtt, 1, sizeof(*f->rtt));
 	f->rtt = NULL;
 }
 

@@ -4,9 +4,8 @@
  * base RTT, slow start and the algorithm.
  */
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/cacheline.h"
+#include "base/pool.h"
 #include "cc/minmax.h"
 #include "flow/cc_events.h"
 #include "flow/limits.h"
@@ -282,7 +281,7 @@ static void record(struct ccs_flow *f, double rtt_us)
 	if (f->shown)
 		record_shown(f->shown, (uint64_t)(rtt_us * 1e3));
 	if (!f->rtt)
-		f->rtt = ccs_calloc_padded(1, sizeof(*f->rtt));
+		f->rtt = ccs_pool_calloc(1, sizeof(*f->rtt));
 	if (f->rtt)
 		ccs_hist_record(f->rtt, (uint64_t)(rtt_us * 1e3));
 	else

@@ -174,7 +174,7 @@ tests_unit_test_slow_start_SOURCES = \
 	tests/unit/flow_fixture.h \
 	tests/unit/test_slow_start.c
 tests_unit_test_slow_start_LDADD = $(unit_ldadd)
-tests_unit_test_rtt_LDFLAGS = -Wl,--wrap=calloc
+tests_unit_test_rtt_LDFLAGS = -Wl,--wrap=calloc -Wl,--wrap=ccs_pool_calloc
 tests_unit_test_pacing_LDADD = $(unit_ldadd)
 tests_unit_test_timer_wheel_LDADD = $(unit_ldadd)
 tests_unit_test_hwclock_LDADD = $(unit_ldadd)

@@ -9,13 +9,21 @@
 
 static bool no_memory;
 
-/* The linker's --wrap: calls of calloc() in the library arrive here. */
+/* The linker's --wrap: calls of these in the library arrive here. */
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
 
 void *__wrap_calloc(size_t n, size_t size)
 {
 	return no_memory ? NULL : __real_calloc(n, size);
+}
+
+void *__real_ccs_pool_calloc(size_t n, size_t size);
+void *__wrap_ccs_pool_calloc(size_t n, size_t size);
+
+void *__wrap_ccs_pool_calloc(size_t n, size_t size)
+{
+	return no_memory ? NULL : __real_ccs_pool_calloc(n, size);
 }
 
 /* RTT = completion - posting - serialisation at line rate (8 Gbit/s: 1 ns a byte). */

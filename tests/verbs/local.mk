@@ -19,6 +19,7 @@ verbs_programs = \
 	tests/verbs/test_idle_shadow \
 	tests/verbs/test_life \
 	tests/verbs/test_linger \
+	tests/verbs/test_malloc \
 	tests/verbs/test_memory \
 	tests/verbs/test_modes \
 	tests/verbs/test_no_poll \
@@ -77,6 +78,8 @@ tests_verbs_windowed_la_SOURCES = tests/verbs/windowed.c
 tests_verbs_windowed_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 tests_verbs_test_idle_shadow_SOURCES = tests/verbs/test_idle_shadow.c $(rig)
 tests_verbs_test_idle_shadow_LDADD = $(verbs_ldadd)
+tests_verbs_test_malloc_SOURCES = tests/verbs/test_malloc.c $(rig)
+tests_verbs_test_malloc_LDADD = $(verbs_ldadd)
 tests_verbs_test_memory_SOURCES = tests/verbs/test_memory.c $(rig)
 tests_verbs_test_memory_LDADD = $(verbs_ldadd)
 tests_verbs_test_notify_SOURCES = tests/verbs/test_notify.c $(rig)

@@ -375,8 +375,8 @@ int main(int argc, char **argv)
 		{ "modules", "fopen", SANITIZED ? 0 : 1, 20, 20 },
 		/* the report counts missing QP reports and histograms */
 		{ "traffic", "malloc", SANITIZED ? 0 : 1, 40, 2 },
-		{ "traffic", "calloc", SANITIZED ? 0 : 10, 80, 1 },
-		{ "traffic", "mmap", SANITIZED ? 0 : 3, 40, 0 },
+		{ "traffic", "calloc", SANITIZED ? 0 : 10, 80, SANITIZED },
+		{ "traffic", "mmap", SANITIZED ? 0 : 3, 40, 1 },
 		{ "modules", "malloc", 0, 40, 40 },
 		{ "modules", "calloc", 0, 40, 40 },
 		{ "modules", "realloc", 0, 40, 40 },
