@@ -316,6 +316,7 @@ libccshim_la_SOURCES = \
 	libshim/preload/interpose/open.h \
 	libshim/preload/interpose/real.c \
 	libshim/preload/interpose/real.h \
+	libshim/preload/object/broken.h \
 	libshim/preload/object/context.c \
 	libshim/preload/object/context.h \
 	libshim/preload/object/cq.c \

@@ -127,7 +127,7 @@ struct cq {
 	int comp_vector;
 	atomic_int cqe;                  /* as granted at creation, or requested since */
 	atomic_int refs;                 /* its owner and each controlled QP */
-	atomic_bool broken;              /* one of its QPs has failed, and has WRs to complete */
+	_Atomic(struct qp *) broken;     /* QPs that have failed, and have WRs to complete; broken.h */
 	atomic_bool direct;              /* direct verbs read its ring */
 	/* Of CQs with a channel; see notify.h */
 	atomic_uint armed;               /* requests without an event: 0, 1, or 2 */
@@ -219,6 +219,7 @@ struct qp {
 	bool counted : 1;                /* in shadow->busy */
 	bool may_split : 1;              /* created with entries for segments */
 	bool flush_seen : 1;             /* broken: the device has flushed a WQE */
+	bool in_broken : 1;              /* it is in cq->broken, or being destroyed */
 	bool sq_sig_all;
 	bool marker_posted;              /* then: behind all WQEs there is one of ours */
 	bool split_imm;                  /* of its policy */
@@ -246,6 +247,7 @@ struct qp {
 	atomic_int refs;
 	struct ccs_timer timer;          /* in the pacer thread's wheel */
 	uint64_t flushed_ns;             /* broken: when nothing in flight completes any more */
+	struct qp *next_broken;          /* in cq->broken */
 };
 
 _Static_assert(sizeof(struct qp) <= 1792, "the pools have blocks of this size");

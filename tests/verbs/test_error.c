@@ -159,6 +159,62 @@ static void deferred_wrs_are_flushed_where_the_device_ignores_posts_in_err(void 
 	}
 }
 
+static void post_to(struct rig *r, struct ibv_qp *qp, uint64_t wr_id, unsigned n)
+{
+	struct ibv_send_wr wr, *bad;
+	struct ibv_sge sge;
+
+	for (unsigned i = 0; i < n; i++) {
+		wr = rig_wr(r, &sge, wr_id + i, IBV_WR_RDMA_WRITE, 0, 8192, IBV_SEND_SIGNALED);
+		assert_int_equal(ibv_post_send(qp, &wr, &bad), 0);
+	}
+}
+
+/* The next completion of one of the QPs is that of its next WR, a flushed one. */
+static void expect_flushed(const struct ibv_wc *got, struct ibv_qp *const *qp, uint64_t *next, int n)
+{
+	int i = 0;
+
+	while (i < n && got->qp_num != qp[i]->qp_num)
+		i++;
+	assert_int_not_equal(i, n);
+	expect(got, next[i]++, IBV_WC_WR_FLUSH_ERR);
+}
+
+static void a_failed_qp_that_is_destroyed_leaves_the_flushes_of_others(void **state)
+{
+	enum { QPS = 5, WRS = 12 };
+	struct ibv_qp *qp[QPS];
+	uint64_t next[QPS];
+	struct rig r;
+
+	(void)state;
+	for (int gone = 0; gone < QPS; gone++) {
+		rig_open(&r, (struct rig_conf){ 0 });
+		fake_hold(true);
+		fake_ignore_in_error(true);
+		for (int i = 0; i < QPS; i++) {
+			qp[i] = rig_qp(&r, r.scq, r.rcq);
+			rig_to_rts(&r, qp[i], r.b->qp_num);
+			next[i] = 100u * (unsigned)i;
+			fake_fail_qp(qp[i]); /* so its flush is waited for */
+			post_to(&r, qp[i], next[i], WRS);
+		}
+		for (int i = 0; i < QPS; i++)
+			assert_int_equal(rig_state(qp[i], IBV_QPS_ERR), 0);
+		assert_int_equal(ibv_destroy_qp(qp[gone]), 0);
+		qp[gone] = qp[QPS - 1];
+		next[gone] = next[QPS - 1];
+		rig_poll(r.scq, (QPS - 1) * WRS, wc);
+		for (int i = 0; i < (QPS - 1) * WRS; i++)
+			expect_flushed(&wc[i], qp, next, QPS - 1);
+		rig_poll_nothing(r.scq);
+		for (int i = 0; i < QPS - 1; i++)
+			assert_int_equal(ibv_destroy_qp(qp[i]), 0);
+		rig_close(&r);
+	}
+}
+
 static void poll_ex_stepping(struct rig *r, int n)
 {
 	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)r->scq;
@@ -589,6 +645,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(modify_to_err_flushes_waiting_wrs_in_order),
 		cmocka_unit_test(
 			deferred_wrs_are_flushed_where_the_device_ignores_posts_in_err),
+		cmocka_unit_test(a_failed_qp_that_is_destroyed_leaves_the_flushes_of_others),
 		cmocka_unit_test(waiting_sends_are_flushed_before_receives),
 		cmocka_unit_test(a_silent_success_before_err_is_not_flushed),
 		cmocka_unit_test(a_wqe_that_the_failing_device_ignored_is_flushed),

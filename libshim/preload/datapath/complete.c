@@ -6,11 +6,11 @@
 #include "preload/clock.h"
 #include "preload/control/qp_telemetry.h"
 #include "preload/datapath/wr.h"
+#include "preload/object/broken.h"
 #include "preload/object/cq.h"
 #include "preload/object/notify.h"
 #include "preload/object/qp.h"
 #include "preload/object/shadow_cq.h"
-#include "preload/registry.h"
 #include "preload/report/control_warning.h"
 #include "preload/shim.h"
 
@@ -210,23 +210,19 @@ void ccs_complete(struct qp *qp, struct shadow_batch *a, int i)
 	}
 }
 
-/* A thread that adds WRs to such a QP sets cq->broken after that, under the QP's lock. */
+/* A thread that adds WRs to such a QP adds it to cq->broken after that, under the QP's lock. */
 void ccs_complete_broken(struct cq *cq, bool emptied)
 {
-	bool more = false;
-	struct qp *qp;
+	struct qp *next;
 
-	if (!atomic_load_explicit(&cq->broken, memory_order_relaxed))
-		return;
-	atomic_store(&cq->broken, false);
-	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
+	for (struct qp *qp = ccs_broken_take(cq); qp; qp = next) {
+		next = qp->next_broken;
 		ccs_lock(&qp->lock);
+		qp->in_broken = false;
 		if (qp->broken && complete_broken(cq, qp, 0, emptied))
-			more = true;
+			ccs_broken_add(qp);
 		ccs_qp_leave(qp);
 	}
-	if (more)
-		atomic_store(&cq->broken, true);
 }
 
 static const struct ibv_wc *find_flushed(const struct qp *qp, const struct ibv_wc *wc, int n)
@@ -244,11 +240,8 @@ static const struct ibv_wc *find_flushed(const struct qp *qp, const struct ibv_w
 void ccs_complete_flushed_receives(struct cq *cq, const struct ibv_wc *wc, int n)
 {
 	const struct ibv_wc *flushed;
-	struct qp *qp;
 
-	if (!atomic_load_explicit(&cq->broken, memory_order_relaxed))
-		return;
-	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
+	for (struct qp *qp = atomic_load(&cq->broken); qp; qp = qp->next_broken) {
 		flushed = find_flushed(qp, wc, n);
 		if (!flushed)
 			continue;

@@ -12,6 +12,7 @@
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/wr.h"
 #include "preload/interpose/real.h"
+#include "preload/object/broken.h"
 #include "preload/report/publish.h"
 #include "preload/report/uncontrolled.h"
 #include "preload/shim.h"
@@ -163,7 +164,7 @@ void ccs_emit_await_flush(struct qp *qp, uint64_t *now_ns)
 		qp->flushed_ns = ccs_now(now_ns) + FLUSH_NS;
 	if (wait)
 		due = qp->flushed_ns;
-	atomic_store(&qp->cq->broken, true);
+	ccs_broken_add(qp);
 	if (qp->notifies)
 		ccs_notify_count(qp);
 	if (ccs_emit_must_look(qp) && (!due || due > ccs_now(now_ns) + look_ns(qp)))

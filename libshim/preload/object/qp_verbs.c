@@ -14,6 +14,7 @@
 #include "preload/datapath/emit.h"
 #include "preload/datapath/linger.h"
 #include "preload/interpose/real.h"
+#include "preload/object/broken.h"
 #include "preload/object/cq.h"
 #include "preload/object/parent_domain.h"
 #include "preload/object/ptrmap.h"
@@ -305,6 +306,7 @@ int ccs_qp_destroy(struct qp *qp)
 	ccs_publish_end(qp);
 	qp->flow.timed = 0;
 	ccs_notify_forget(qp);
+	ccs_broken_forget(qp);
 	if (qp->counted)
 		ccs_shadow_count(qp, false);
 	ccs_qp_leave(qp);

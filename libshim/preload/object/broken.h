@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_BROKEN_H
+#define CCS_BROKEN_H
+/*
+ * The failed QPs of a CQ whose last WRs the shim completes: a stack. Any thread adds a QP, and only
+ * one that holds the CQ's lock takes them off, all at once: a QP in it keeps its `next_broken`.
+ */
+#include "preload/objects.h"
+
+static inline void ccs_broken_put(struct qp *qp)
+{
+	struct qp *first = atomic_load_explicit(&qp->cq->broken, memory_order_relaxed);
+
+	do
+		qp->next_broken = first;
+	while (!atomic_compare_exchange_weak(&qp->cq->broken, &first, qp));
+}
+
+/* qp->lock is held. */
+static inline void ccs_broken_add(struct qp *qp)
+{
+	if (qp->in_broken)
+		return;
+	qp->in_broken = true;
+	ccs_broken_put(qp);
+}
+
+/* Take all off. The first one, or NULL. cq->lock is held, as in the next. */
+static inline struct qp *ccs_broken_take(struct cq *cq)
+{
+	return atomic_load_explicit(&cq->broken, memory_order_relaxed)
+		? atomic_exchange(&cq->broken, NULL) : NULL;
+}
+
+/* The QP is being destroyed: it is not added again. qp->lock is held as well. */
+static inline void ccs_broken_forget(struct qp *qp)
+{
+	struct qp *next;
+
+	for (struct qp *q = qp->in_broken ? ccs_broken_take(qp->cq) : NULL; q; q = next) {
+		next = q->next_broken;
+		if (q != qp)
+			ccs_broken_put(q);
+	}
+	qp->in_broken = true;
+}
+
+#endif
