@@ -5,6 +5,7 @@
 # shellcheck disable=SC2154 # what fabric.bash sets
 
 load fabric.bash
+load terminal.bash
 
 # One flow at a time, 2 ms apart, of each of the sizes.
 alone() {
@@ -279,33 +280,12 @@ alone() {
 	[[ $output == "ccfabric: --verb: 'atomic' is none of write, read and send"* ]]
 }
 
-# interrupted OPTION...: Ctrl-C on a terminal while the progress is shown; what was drawn is in screen.
-interrupted() {
-	local i
-	command -v script > /dev/null || skip "no script"
-	printf 'stty cols 80; exec ' > on_terminal
-	printf '%q ' "$ccfabric" "$@" >> on_terminal
-	rm -f keys screen
-	mkfifo keys
-	# A background job ignores SIGINT unless its disposition is reset.
-	env --default-signal=INT script -qefc 'sh on_terminal' /dev/null < keys > screen 2>&1 3>&- &
-	exec 9> keys
-	for ((i = 0; i < 1200; i++)); do
-		if grep -q simulating screen || ! kill -0 $!; then break; fi
-		sleep 0.1
-	done
-	! kill -0 $! || printf '\003' >&9
-	status=0
-	wait $! || status=$?
-	exec 9>&-
-}
-
 @test "the progress is erased when Ctrl-C ends the program" {
 	local models=$top_srcdir/bench/fabric/models/ucloud.models
 	for what in "run --topology star:2@1g --flows incast:1,100g" "matrix --models $models" \
 		"tune --models $models"; do
 		# shellcheck disable=SC2086 # words
-		interrupted $what
+		interrupted simulating "$ccfabric" $what
 		[ "$status" -eq 130 ] || { echo "$what: status $status"; cat -A screen; return 1; }
 		[ "$(tail -c 4 screen)" = $'\r\e[K' ] || { echo "$what:"; cat -A screen; return 1; }
 	done

@@ -69,6 +69,7 @@ EXTRA_DIST += \
 	tests/tools/theory.bats \
 	tests/tools/width.bats \
 	tests/tools/fabric.bash \
+	tests/tools/terminal.bash \
 	tests/tools/schema.py \
 	tests/data/kubernetes.schema.json \
 	tests/tools/tools.bash

@@ -54,7 +54,7 @@ static void only_the_peer_is_believed(void **state)
 	rig_forge_message(b.r, b.r->address[NP], RP, &m); /* an earlier life */
 	m = forged(&b, 10);
 	m.header.echo--;
-	rig_forge_message(b.r, b.r->address[NP], RP, &m); /* who does not hear us */
+	rig_forge_message(b.r, b.r->address[NP], RP, &m); /* an echo of an earlier incarnation */
 	m.header = forged(&b, 10).header;
 	m.header.type = CCS_WIRE_RECORDS; /* it is no switch of ours */
 	m.records = (struct ccs_wire_records){ .n = 0 };
@@ -168,7 +168,7 @@ static void records_of_switches_go_on_to_senders(void **state)
 
 	begin(&b, state, true);
 	run(&b, 30, 1 << 1, 100000);
-	assert_true(asked(&b, &m)); /* which does not hear us yet */
+	assert_true(asked(&b, &m)); /* which has not answered yet */
 	switch_answers(&b, &m);
 	run(&b, 1, 1 << 1, 100000);
 	since = b.r->now_ns;
@@ -184,7 +184,7 @@ static void records_of_switches_go_on_to_senders(void **state)
 	assert_int_equal(t.hops[1].qlen_bytes, 1000);
 	assert_int_equal(t.hops[1].ts_ns, since * 3);
 	assert_true(t.hops[1].capacity == 200e6);
-	assert_in_range(b.rx_bytes - t.hops[2].tx_bytes, 0, 100000); /* when the switch told */
+	assert_in_range(b.rx_bytes - t.hops[2].tx_bytes, 0, 100000); /* when the switch answered */
 	assert_in_range(since - t.covers_ns, 0, MS);
 	assert_true(rig_path(&b.c, 1)->flags & CCS_PEER_PORTS);
 	end(&b);
@@ -202,7 +202,7 @@ static void begin_in_step(struct bench *b, void **state)
 	switch_answers(b, &m);
 }
 
-/* It is read, and what was read is told. */
+/* It is read, and sent on. */
 static void settle_port(struct bench *b)
 {
 	rig_settle(b->r);
@@ -267,12 +267,12 @@ static void switches_are_asked_as_senders_want(void **state)
 	assert_int_equal(m.hello.period_us, 1000);
 	assert_int_not_equal(m.hello.clock_ns, 0);
 	switch_answers(&b, &m);
-	run(&b, 130, 0, 100000); /* idle: told at once */
+	run(&b, 130, 0, 100000); /* idle: sent at once */
 	assert_true(asked(&b, &m));
 	assert_int_equal(m.hello.flows, 0);
 	switch_answers(&b, &m);
 	rig_hang_up(&b.c);
-	rig_pass(b.r, 6000); /* nobody wants anything any more */
+	rig_pass(b.r, 6000); /* all requests have expired */
 	asked(&b, &m);
 	rig_pass(b.r, 3000);
 	assert_false(asked(&b, &m));
@@ -318,7 +318,7 @@ static void processes_may_tell_of_links(void **state)
 	assert_int_equal(t.nhops, 2);
 	assert_int_equal(t.link[0], 31);
 	assert_int_equal(t.hops[0].qlen_bytes, 7);
-	assert_int_equal(t.covers_ns, 0); /* nobody knows */
+	assert_int_equal(t.covers_ns, 0); /* unknown */
 	m.capacity = 0;
 	assert_int_equal(rig_ask(b.r, hook.fd, &m, sizeof(m)), EINVAL);
 	m.capacity = 8;

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # bench/micro/overhead runs, and its JSON is what it says. What it finds is nobody's failure.
 
+load ../tools/terminal.bash
+
 overhead() {
 	timeout 300 "$top_builddir/bench/micro/overhead" --quick -D 0.1ms "$@"
 }
@@ -49,21 +51,7 @@ overhead() {
 }
 
 @test "the progress is erased when Ctrl-C ends the program" {
-	local i
-	command -v script > /dev/null || skip "no script"
 	cd "$BATS_TEST_TMPDIR"
-	printf 'stty cols 80; exec %q -D 60s' "$top_builddir/bench/micro/overhead" > on_terminal
-	mkfifo keys
-	# A background job ignores SIGINT unless its disposition is reset.
-	env --default-signal=INT script -qefc 'sh on_terminal' /dev/null < keys > screen 2>&1 3>&- &
-	exec 9> keys
-	for ((i = 0; i < 1200; i++)); do
-		if grep -q bare screen || ! kill -0 $!; then break; fi
-		sleep 0.1
-	done
-	printf '\003' >&9
-	status=0
-	wait $! || status=$?
-	exec 9>&-
+	interrupted bare "$top_builddir/bench/micro/overhead" -D 60s
 	[ "$status" -eq 130 ] && [ "$(tail -c 4 screen)" = $'\r\e[K' ] || { cat -A screen; return 1; }
 }

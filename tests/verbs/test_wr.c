@@ -540,6 +540,14 @@ static void *start_and_write(void *arg)
 	return NULL;
 }
 
+static void complete_both(struct rig *r, struct ibv_qp_ex *ex)
+{
+	assert_int_equal(ibv_wr_complete(ex), 0);
+	rig_poll(r->scq, 2, wc);
+	expect(&wc[0], 7, IBV_WC_RDMA_WRITE);
+	expect(&wc[1], 8, IBV_WC_RDMA_WRITE);
+}
+
 /* As of a Go program, whose calls of C may come from different threads. */
 static void a_batch_continues_in_another_thread(void **state)
 {
@@ -557,10 +565,7 @@ static void a_batch_continues_in_another_thread(void **state)
 			continue;
 		}
 		write_8(&r, ex, 8, IBV_SEND_SIGNALED);
-		assert_int_equal(ibv_wr_complete(ex), 0);
-		rig_poll(r.scq, 2, wc);
-		expect(&wc[0], 7, IBV_WC_RDMA_WRITE);
-		expect(&wc[1], 8, IBV_WC_RDMA_WRITE);
+		complete_both(&r, ex);
 	}
 	rig_close(&r);
 }
@@ -584,10 +589,7 @@ static void a_batch_that_continues_in_another_thread_may_modify_there(void **sta
 			ibv_wr_abort(ex);
 			continue;
 		}
-		assert_int_equal(ibv_wr_complete(ex), 0);
-		rig_poll(r.scq, 2, wc);
-		expect(&wc[0], 7, IBV_WC_RDMA_WRITE);
-		expect(&wc[1], 8, IBV_WC_RDMA_WRITE);
+		complete_both(&r, ex);
 	}
 	rig_close(&r);
 }
