@@ -14,10 +14,11 @@
 #include "preload/object/wr_batch.h"
 
 /*
- * Entries of the device's queue, for splitting: as many as of the application's. Of a shallow one
- * as many as fit in a ring of 32 entries, of which a device (rxe) may keep one free.
+ * Entries of the device's queue that a shallow one has at least, for segments: as many as fit in a
+ * ring of 32, of which a device (rxe) may keep one free. Deeper ones have entries enough, and more
+ * would double their memory.
  */
-enum { DEPTH_LEAST = 31, EXTRA_MOST = 128 };
+enum { DEPTH_LEAST = 31 };
 
 /* Of one block, as wr.h describes it. */
 static size_t copies_size(const struct qp *qp)
@@ -69,14 +70,12 @@ bool ccs_qp_add_entries(struct qp *qp)
 
 uint32_t ccs_qp_device_depth(const struct ctx *ctx, uint32_t wanted)
 {
-	uint32_t extra = wanted < EXTRA_MOST ? wanted : EXTRA_MOST;
+	const uint32_t least = ctx->max_qp_wr < DEPTH_LEAST ? ctx->max_qp_wr : DEPTH_LEAST;
 
-	/* Above its limit let the device refuse with its own error; near it, use what is left. */
-	if (wanted > ctx->max_qp_wr || !ccs_policy_may_split() || ccs_memlock_limited(ctx))
+	/* Above its limit let the device refuse with its own error. */
+	if (wanted >= least || !ccs_policy_may_split() || ccs_memlock_limited(ctx))
 		return wanted;
-	if (wanted + extra < DEPTH_LEAST)
-		extra = DEPTH_LEAST - wanted;
-	return ctx->max_qp_wr - wanted < extra ? ctx->max_qp_wr : wanted + extra;
+	return least;
 }
 
 uint32_t ccs_qp_granted_max(const struct ctx *ctx, uint32_t depth)
