@@ -65,7 +65,22 @@ def overhead:
      .aim_ns // "-", .added_instructions // "-", .aim_instructions // "-"] |
     map(if type == "number" then digits else . end) | row);
 
+def middle: sort | .[length / 2 | floor];
+def memory:
+  (["provider", "depth", "bare KB", "with shim KB", "aim", "create, bare us", "added", "destroy, bare us", "added"] | head),
+  (group_by([.provider, .depth])[] | (map(select(.mode == "none"))) as $bare | (map(select(.mode != "none"))) as $shim |
+    ($bare | map(.resident_kb) | middle) as $kb |
+    [$bare[0].provider, $bare[0].depth] +
+      (if .[0].provider == "fake" then ["–", "–", "–"] else
+        [$kb, ($shim | map(.resident_kb) | middle), $kb * 1.3 + 8 | digits] end) +
+      (if .[0].provider == "mlx5" then ["–", "–", "–", "–"] else
+        [("create_us", "destroy_us") as $what | ($bare | map(.[$what]) | middle) as $us |
+          ($us, ($shim | map(.[$what]) | middle - $us)) | digits] end) | row),
+  "", (map(select(.provider == "mlx5" and .depth == 256)) | group_by(.mode) |
+    map(map(.resident_kb) | middle * 10000 / 1024 | digits) |
+    "10 000 queue pairs of depth 256 take \(.[0]) MB with libmlx5 and the shim, \(.[1]) MB without it.");
+
 if $table == "incast" then incast elif $table == "classes" then classes
 elif $table == "slowdown" then slowdown elif $table == "converge" then converge
-elif $table == "law" then law elif $table == "overhead" then overhead
+elif $table == "law" then law elif $table == "overhead" then overhead elif $table == "memory" then memory
 else error("no table \($table)") end
