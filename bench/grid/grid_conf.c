@@ -152,6 +152,7 @@ struct sim_conf grid_conf(const struct scenario *s, const struct contender *c)
 		.flows = grid_flows(s), .rivals = s->rivals, .victim = true,
 		.hosts = s->pattern == SIM_INCAST ? s->hosts + s->joins + s->rivals : s->hosts,
 		.pattern = s->pattern, .op = s->op, .message = s->message, .depth = grid_depth(s),
+		.entries = s->entries,
 		.rate = s->rate, .nic_rate = s->nic, .nic_depth = soft ? SOFT_DEPTH : 1,
 		.unacked = soft ? SOFT_UNACKED : 0,
 		.base_us = s->rtt, .far_us = s->far, .ack_bytes = ACK_BYTES, .mtu = GRID_MTU,

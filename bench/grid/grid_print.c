@@ -143,6 +143,7 @@ static void write_scenario(struct ccs_json *j, const struct scenario *s)
 	ccs_json_num(j, "segment_bytes", grid_segment(s));
 	ccs_json_num(j, "rtt_us", s->rtt);
 	ccs_json_num(j, "far_rtt_us", s->far > 0 ? s->far : NAN);
+	ccs_json_num(j, "send_queue_entries", s->entries ? s->entries : NAN);
 	ccs_json_num(j, "queue_bytes", s->queue > 0 ? s->queue : NAN);
 	ccs_json_num(j, "jitter_us", s->jitter);
 	ccs_json_num(j, "loss", s->loss);

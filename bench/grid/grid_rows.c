@@ -48,6 +48,8 @@ static void name(struct scenario *s, double usual_rtt)
 	append_unit(s, "nic ", s->nic != s->rate ? s->nic : 0, CCS_UNIT_RATE);
 	append_unit(s, "rtt ", s->rtt != usual_rtt ? s->rtt : 0, CCS_UNIT_TIME);
 	append_unit(s, "far ", s->far, CCS_UNIT_TIME);
+	if (s->entries)
+		append(s, " entries %u", s->entries);
 	append_unit(s, "queue ", s->queue, CCS_UNIT_BYTES);
 	if (s->op != SIM_WRITE || s->message != USUAL_MESSAGE)
 		append(s, "%s%s", op[s->op], ccs_format_unit(s->message, CCS_UNIT_BYTES, text,
@@ -122,8 +124,13 @@ static void distances(void)
 	ROW(.hosts = 2, .rate = 100e6, .rtt = 1000, .queue = 256 << 10);
 	EACH(double, rate, 500e6, 1e9, 10e9, 100e9)
 		ROW(.hosts = 8, .rate = *rate, .rtt = 20, .far = 400);
-	EACH(double, rate, 10e9, 100e9)
+	EACH(double, rate, 10e9, 100e9) {
 		ROW(.hosts = 8, .rate = *rate, .rtt = 10, .far = 1000);
+		EACH(double, rtt, 200, 1000)
+			ROW(.hosts = 1, .rate = *rate, .rtt = *rtt, .entries = 31);
+		ROW(.hosts = 8, .rate = *rate, .rtt = 1000, .entries = 31);
+		ROW(.hosts = 1, .rate = *rate, .rtt = 1000, .op = SIM_READ, .message = 1 << 20);
+	}
 }
 
 static void queues(void)
@@ -240,7 +247,8 @@ const struct scenario *grid_scenarios(unsigned *n)
 static const char *const sample[] = {
 	"incast 8 100m", "incast 8 1g", "incast 31 1g nic 4g", "incast 8 10g nic 100g",
 	"incast 8 25g", "incast 8 100g", "incast 1 10g", "incast 64 10g", "incast 8x8 1g",
-	"incast 2 10g rtt 1ms", "incast 8 1g rtt 20us far 400us", "incast 6 10g queue 32k",
+	"incast 2 10g rtt 1ms", "incast 1 10g rtt 1ms entries 31",
+	"incast 8 1g rtt 20us far 400us", "incast 6 10g queue 32k",
 	"incast 8 200m nic 1g queue 256k", "incast 31 2.5g nic 10g queue 1m",
 	"incast 8 1g write 1k", "incast 8 1g send 64k", "incast 8 10g send 256k",
 	"incast 8 1g read 64k", "ring 6 1g", "ring 6 10g", "permutation 8 10g",

@@ -45,7 +45,8 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 	const double line = f->cc.path.line_rate;
 	const double ns = 8e9 * (double)seg->len / line;
 
-	ccs_flow_learn_message(f, seg->len);
+	if (seg->len <= f->segment || !ccs_flow_splits(f, seg->flags))
+		ccs_flow_learn_message(f, seg->len);
 	seg->post_ns = now_ns;
 	f->nic_free_ns = (f->nic_free_ns > now_ns ? f->nic_free_ns : now_ns) + (uint64_t)ns;
 	seg->depart_ns = f->nic_free_ns;

@@ -92,8 +92,7 @@ uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
 /* True if the next segment does not take all that is left of the waiting WR. */
 static bool is_split(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
-	return wr->len - f->next_offset > f->segment && (wr->flags & CCS_WR_SPLIT) && f->split &&
-	       f->enforce && f->state == CCS_FLOW_RUN;
+	return wr->len - f->next_offset > f->segment && ccs_flow_splits(f, wr->flags);
 }
 
 /*
@@ -106,24 +105,55 @@ static bool measures_path(const struct ccs_flow *f)
 	       !f->base_given;
 }
 
+/*
+ * Entries of the device's queue for segments. A WR that cannot wait may be posted behind a full
+ * queue: splitting leaves an entry for each WR that would be waiting then. If the device's queue is
+ * no deeper than the application's, that is impossible with splitting, and no entries are kept.
+ */
+static int64_t spare_entries(const struct ccs_flow *f)
+{
+	const uint32_t depth = ccs_flow_depth(f);
+	const uint64_t used = f->seg_head - f->seg_tail, handed_over = f->wr_next - f->wr_tail;
+
+	return (int64_t)(f->seg_max - used) -
+	       (f->seg_max > depth ? (int64_t)(depth - handed_over) : 0);
+}
+
+/* What the path and the algorithm want in flight, with a quarter for long segments' own time. */
+static double wanted_bytes(const struct ccs_flow *f)
+{
+	const struct ccs_cc_path *path = &f->cc.path;
+	const double rtt_us = 1.25 * (path->base_rtt_us + path->rtt_jitter_us);
+
+	return ccs_min(ccs_flow_window(f), ccs_flow_rate(f) * rtt_us / 8e6 + 3.0 * f->segment);
+}
+
+/*
+ * The entries that are left, and the READs that may be outstanding, have to hold the rest of the
+ * window: on a long path there may be too few of them for short segments.
+ */
+static uint64_t segment_len(const struct ccs_flow *f, const struct ccs_wr *wr)
+{
+	const uint64_t rest = wr->len - f->next_offset, segment = f->segment;
+	const double space = wanted_bytes(f) - (double)f->inflight;
+	int64_t left = spare_entries(f);
+	uint64_t len;
+
+	if ((wr->flags & CCS_WR_READ) && f->max_reads - (int64_t)f->reads < left)
+		left = f->max_reads - (int64_t)f->reads;
+	if (left < 1)
+		left = 1;
+	if (f->segment_given || space <= (double)left * (double)segment)
+		return segment;
+	len = ((uint64_t)space / (uint64_t)left + segment - 1) / segment * segment;
+	return len < rest ? len : rest;
+}
+
 static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
 	if (!is_split(f, wr))
 		return wr->len - f->next_offset;
-	return measures_path(f) && f->segment > SMALL_BYTES ? SMALL_BYTES : f->segment;
-}
-
-/*
- * A WR that cannot wait may be posted behind a full queue: splitting leaves an entry of the
- * device's queue for each WR that would be waiting then. If the device's queue is no deeper than
- * the application's, that is impossible with splitting, and no entries are kept.
- */
-static bool has_spare_entry(const struct ccs_flow *f)
-{
-	const uint64_t used = f->seg_head + 1 - f->seg_tail, handed_over = f->wr_next - f->wr_tail;
-
-	return f->seg_max <= ccs_flow_depth(f) ||
-	       used + ccs_flow_depth(f) <= f->seg_max + handed_over;
+	return measures_path(f) && f->segment > SMALL_BYTES ? SMALL_BYTES : segment_len(f, wr);
 }
 
 /* No completion would free the device's queue, although the application's queue is not full. */
@@ -180,7 +210,7 @@ static bool has_entry(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
 	return f->seg_head - f->seg_tail < f->seg_limit &&
 	       (!(wr->flags & CCS_WR_READ) || may_read(f)) &&
-	       (!is_split(f, wr) || has_spare_entry(f));
+	       (!is_split(f, wr) || spare_entries(f) > 0);
 }
 
 static uint64_t release_due_ns(const struct ccs_flow *f, uint64_t now_ns)

@@ -8,6 +8,12 @@
 int ccs_send_queue_init(struct ccs_flow *f, uint32_t wr_limit, uint32_t seg_limit);
 void ccs_send_queue_destroy(struct ccs_flow *f);
 
+/* Whether a WR with those CCS_WR_* leaves in segments, if it is longer than one. */
+static inline bool ccs_flow_splits(const struct ccs_flow *f, uint32_t flags)
+{
+	return (flags & CCS_WR_SPLIT) && f->split && f->enforce && f->state == CCS_FLOW_RUN;
+}
+
 /*
  * Bytes that may be outstanding. After slow start the derived limit holds only for algorithms
  * without a window: an algorithm with one knows better how much the path needs where

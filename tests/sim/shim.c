@@ -102,7 +102,8 @@ static void start(struct sim *s, struct sim_flow *f)
 		.seed = (uint64_t)(sim_draw(s) * 0x1p53),
 	};
 
-	if (ccs_flow_init(&f->flow, &conf, &s->spec, QUEUE, QUEUE, ns(s))) {
+	if (ccs_flow_init(&f->flow, &conf, &s->spec, QUEUE, s->conf->entries ? s->conf->entries : QUEUE,
+			  ns(s))) {
 		fputs("sim: out of memory\n", stderr);
 		abort();
 	}

@@ -87,6 +87,7 @@ struct sim_conf {
 	uint32_t message;        /* bytes; SIM_SHIM: default 64 segments, SIM_PLAIN: 1 MB */
 	unsigned depth;          /* messages outstanding; SIM_PLAIN: by default of 1 MB, 2 to 128 */
 	unsigned max_reads;      /* outstanding; default 16 */
+	unsigned entries;        /* of the shim's device queue; default: as many as are needed */
 
 	enum sim_pattern pattern;
 	double rate;             /* rate of a port */

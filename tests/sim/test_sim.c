@@ -170,6 +170,22 @@ static void reads_outstanding_are_limited(void **state)
 }
 
 /* A message of ten segments is one work request, one acknowledgement, one RTT. */
+/* Segments are longer where too few can be in flight to hold what a long path takes. */
+static void few_entries_or_reads_fill_a_long_path(void **state)
+{
+	struct sim_conf c = { .cc = "copa", .driver = SIM_SHIM, .flows = 1, .rate = 10e9,
+			      .base_us = 1000, .mtu = 4096, .message = 1 << 20, .entries = 31,
+			      .warm_us = 100e3, .end_us = 200e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_true(r.util > 0.95);
+	c.entries = 0;
+	c.op = SIM_READ;
+	sim_run(&c, 1, &r);
+	assert_true(r.util > 0.95);
+}
+
 static void a_send_is_not_split(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=1g", .driver = SIM_SHIM, .op = SIM_SEND, .flows = 1,
@@ -303,6 +319,7 @@ int main(void)
 		cmocka_unit_test(acknowledgements_wait_behind_own_data),
 		cmocka_unit_test(a_read_request_uses_the_return_path),
 		cmocka_unit_test(reads_outstanding_are_limited),
+		cmocka_unit_test(few_entries_or_reads_fill_a_long_path),
 		cmocka_unit_test(a_send_is_not_split),
 		cmocka_unit_test(unacknowledged_packets_are_limited),
 		cmocka_unit_test(shares_depend_on_the_rtt_with_one_message_outstanding),

@@ -6,7 +6,9 @@
 #include "preload/datapath/emit.h"
 
 #include <errno.h>
+#include <math.h>
 
+#include "cc/minmax.h"
 #include "observe/log.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/datapath/pacer_thread.h"
@@ -17,7 +19,8 @@
 #include "preload/report/uncontrolled.h"
 #include "preload/shim.h"
 
-enum { LOOK_MIN_NS = 10000, LOOK_MAX_NS = 1000000, LOOKS_AT_ONCE = 16, FLUSH_NS = 100000000 };
+enum { LOOK_MIN_NS = 10000, LOOK_MAX_NS = 1000000, LOOKS_AT_ONCE = 16, LOOK_SEGMENTS = 2,
+       FLUSH_NS = 100000000 };
 
 static void fill_batch(struct qp *qp, struct ccs_doorbell *b, uint64_t *now_ns)
 {
@@ -120,13 +123,26 @@ void ccs_emit_fail(struct qp *qp, int rc)
 }
 
 /*
+ * The error of an RTT without timestamps. On a long path a part of it is more than the queue that
+ * algorithms aim at, which is a few segments.
+ */
+static double precision_ns(const struct qp *qp)
+{
+	const struct ccs_cc *cc = &qp->flow.cc;
+	const bool timestamps = qp->ctx->has_timestamps && ccs_shim()->options.hw_timestamps;
+	const double segments_ns = LOOK_SEGMENTS * 8e9 * cc->path.segment / cc->path.line_rate;
+
+	return (cc->ops->needs & CCS_NEEDS_RTT) && !timestamps ? segments_ns : INFINITY;
+}
+
+/*
  * If the application does not poll, look for completions after this long: often enough that RTTs
  * are precise (rtt.c), but less often if many QPs wait, because one poll serves all of a CQ.
  */
 static uint64_t look_ns(const struct qp *qp)
 {
 	const unsigned waiting = ccs_pacer_thread_waiting();
-	double ns = ccs_flow_poll_ns(&qp->flow);
+	double ns = ccs_min(ccs_flow_poll_ns(&qp->flow), precision_ns(qp));
 
 	if (ns < LOOK_MIN_NS)
 		ns = LOOK_MIN_NS;
