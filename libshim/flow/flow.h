@@ -142,7 +142,7 @@ struct ccs_flow {
 	 * in slow_start, which is not in these cache lines. */
 	double window;                   /* bytes; max_inflight after slow start */
 	uint64_t gated_since_ns;         /* 0: no WR is waiting */
-	double pending_bytes;            /* acknowledged since the algorithm's last update */
+	uint64_t pending_bytes;          /* acknowledged since the algorithm's last update */
 	enum ccs_flow_state state : 8;
 	bool split : 1, enforce : 1;     /* the user's, as the next three */
 	bool base_given : 1, segment_given : 1, max_inflight_given : 1;
@@ -546,7 +546,7 @@ static inline void ccs_flow_end_completed(struct ccs_flow *f, const struct ccs_f
 	f->wr_tail = ccs_flow_seg(f, run->seg - 1)->wr + 1;
 	f->seg_tail = run->seg;
 	f->inflight -= run->bytes;
-	f->pending_bytes += (double)run->bytes;
+	f->pending_bytes += run->bytes;
 	f->stats.segments += n;
 	f->stats.wrs += n;
 	f->stats.bytes += run->bytes;

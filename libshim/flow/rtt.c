@@ -214,7 +214,7 @@ static void update_algorithm(struct ccs_flow *f, const struct ccs_seg *seg, doub
 	const double wait_us = ccs_max((double)(seg->depart_ns - seg->post_ns) / 1e3 - own_us, 0);
 
 	watch_control(f, rtt_us, now_ns);
-	ccs_flow_cc_on_ack(f, rtt_us, wait_us, f->pending_bytes, now_ns);
+	ccs_flow_cc_on_ack(f, rtt_us, wait_us, (double)f->pending_bytes, now_ns);
 	f->pending_bytes = 0;
 	f->updated_ns = now_ns;
 }
@@ -349,7 +349,7 @@ void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct 
 	}
 
 	/* One update per segment's worth or per RTT: small messages are not segments. */
-	f->pending_bytes += (double)seg->len;
+	f->pending_bytes += seg->len;
 	if (!counts)
 		return;
 	if (f->pending_bytes >= f->segment ||

@@ -612,7 +612,7 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 			    ccs_rtt_sample_some(f))
 				fastpath_grant(f, done->latest_ns);
 		} else {
-			f->pending_bytes += (double)seg->len;
+			f->pending_bytes += seg->len;
 		}
 		if (seg->last && (seg->flags & CCS_WR_SIGNALED) && !owner->reported)
 			return true;

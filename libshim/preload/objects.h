@@ -66,6 +66,12 @@ struct ctx {
 	atomic_int refs;                 /* its owner and each tracked CQ */
 };
 
+/* Of a shadow CQ. Posts of its QPs have more to do with any of them. */
+enum {
+	CCS_SHADOW_RESTS = 1,            /* no QP has WQEs in flight: do not poll it */
+	CCS_SHADOW_COUNTED = 2,          /* another one exists: `busy` says the same at any time */
+};
+
 /* A shadow CQ: our send CQ for QPs that the application created on one of its own. The bell's CQ is
  * one of size 0. */
 struct shadow {
@@ -74,8 +80,7 @@ struct shadow {
 	uint64_t empty_ns;               /* with timestamps: it was seen empty after this time */
 	unsigned errors;                 /* failed polls */
 	uint32_t empty, rest_after;      /* polls in a row that found nothing; so many: rest */
-	atomic_bool resting;             /* none of its QPs has WQEs in flight: do not poll it */
-	atomic_bool counted;             /* another one exists: `busy` says the same at any time */
+	atomic_uint watch;               /* CCS_SHADOW_* */
 	atomic_uint busy;                /* QPs with WQEs in flight, or failing */
 	uint32_t size;                   /* entries */
 	atomic_uint used;                /* those reserved for QPs; only release needs cq->lock */
@@ -151,7 +156,8 @@ struct cq {
 	unsigned qps;
 	struct ibv_modify_cq_attr moderation; /* attr_mask 0: none */
 	struct qp *last;                 /* of the last completion; NULL: unknown */
-	struct shadow *recent;           /* the only active one at a recent poll; or NULL */
+	struct shadow *recent;           /* polls are usual, and only this one was active recently; or
+					  * NULL: it has to be found out */
 	struct ready *ready;             /* completions to be delivered, oldest first */
 	struct wc_more *ready_more;      /* of each; NULL: a plain CQ */
 	uint32_t ready_head, ready_tail, ready_mask;
@@ -213,9 +219,11 @@ struct qp {
 	bool scheduled : 1;              /* timer may be set */
 	bool broken : 1;                 /* failed: the shim completes what the device does not */
 	bool has_feedback : 1;           /* feedback.slot is set */
+	bool resumed : 1;                /* from SQD, since the application posted last */
+	bool early : 1;                  /* it is not in RTS yet */
+	bool special : 1;                /* posts are system calls, or batches of ibv_wr_* */
 	bool notifies : 1;               /* its CQ has a channel */
 	bool busy : 1, mixed : 1, failing : 1; /* counted in its CQ */
-	bool resumed : 1;                /* from SQD, since the application posted last */
 	bool counted : 1;                /* in shadow->busy */
 	bool may_split : 1;              /* created with entries for segments */
 	bool flush_seen : 1;             /* broken: the device has flushed a WQE */

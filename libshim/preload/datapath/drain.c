@@ -90,14 +90,14 @@ void ccs_drain_try_to_rest(struct cq *cq, struct shadow *s)
 	bool busy = false;
 	struct qp *qp;
 
-	atomic_store(&s->resting, true);
+	atomic_fetch_or(&s->watch, CCS_SHADOW_RESTS);
 	for (uint32_t slot = 0; !busy && (qp = ccs_registry_next(cq, &slot)); qps++) {
 		ccs_lock(&qp->lock);
 		busy = qp->shadow == s && ccs_qp_is_busy(qp);
 		ccs_unlock(&qp->lock);
 	}
 	if (busy)
-		atomic_store(&s->resting, false);
+		atomic_fetch_and(&s->watch, ~(unsigned)CCS_SHADOW_RESTS);
 	s->empty = 0;
 	s->rest_after = REST_AFTER + REST_AFTER_QP * qps;
 }

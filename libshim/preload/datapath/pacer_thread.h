@@ -18,7 +18,6 @@ void ccs_pacer_thread_run_due(const struct cq *cq, uint64_t now_ns, bool spinnin
  */
 static inline void ccs_pacer_thread_after_poll(const struct cq *cq, uint64_t now_ns, bool spinning)
 {
-	ccs_set_request_poll();
 	if (atomic_load_explicit(&ccs_pacer_thread_next_ns, memory_order_relaxed) != UINT64_MAX)
 		ccs_pacer_thread_run_due(cq, now_ns, spinning);
 }

@@ -82,6 +82,7 @@ static inline int unlock_after_poll(struct cq *cq, int got, uint64_t before_ns)
 	ccs_unlock(&cq->lock);
 	if (cq->ex)
 		ccs_cq_ex_unlock(cq);
+	ccs_set_request_poll();
 	ccs_pacer_thread_after_poll(cq, now_ns, spinning);
 	return got;
 }
@@ -121,11 +122,12 @@ static __attribute__((noinline)) int end_usual(struct cq *cq, struct shadow *s, 
 					       int n, struct ibv_wc *wc, uint64_t before_ns)
 {
 	/* Of several shadow CQs, only s is known to have been empty. */
+	const bool single = ccs_poll_is_single(cq, s);
 	const int more = ccs_poll_batches(cq, s, n - done, wc + done, got - done,
-					  cq->recent ? CCS_TIME_UNKNOWN : before_ns);
+					  single ? before_ns : CCS_TIME_UNKNOWN);
 
 	got = done && more < 0 ? done : done + more;
-	if (cq->recent && got < n && ccs_poll_is_another_active(cq, s))
+	if (!single && got < n && ccs_poll_is_another_active(cq, s))
 		got = poll_others(cq, got, n, wc);
 	/* With polls == 0 the application's own CQ was first. */
 	return unlock_after_poll(cq, cq->polls ? add_received(cq, got, n, wc) : got,
@@ -154,30 +156,41 @@ static __attribute__((noinline)) int poll_idle(struct cq *cq, int n, struct ibv_
 		return end_with_received(cq, got, n, wc);
 	spinning = ccs_poll_count_idle(cq, true);
 	ccs_unlock(&cq->lock);
+	ccs_set_request_poll();
 	ccs_pacer_thread_after_poll(cq, CCS_TIME_UNKNOWN, spinning);
 	return 0;
 }
 
-/*
- * Most polls that find something fill the array with completions of whole WRs, which takes few
- * instructions here.
- */
-int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
+/* A poll of s finds n completions in most cases, all of whole WRs, which takes few instructions. */
+static inline __attribute__((always_inline)) int poll_usual(struct cq *cq, struct shadow *s, int n,
+							     struct ibv_wc *wc, uint64_t before_ns)
 {
-	uint64_t before_ns;
-	struct shadow *s;
-	int got, done;
+	const int got = cq->ctx->real.poll_cq(s->cq, n, wc);
+	int done = 0;
 
-	if (!atomic_load_explicit(&cq->usual, memory_order_relaxed) || n <= 0 || n > CCS_BATCH ||
-	    ccs_forked())
-		return poll_any(cq, n, wc);
-	ccs_lock(&cq->lock);
-	s = ccs_poll_likely_shadow(cq);
+	if (got == n)
+		done = n == 1 ? ccs_poll_deliver_one(cq, wc) : ccs_poll_deliver(cq, wc, n);
+	if (__builtin_expect(done < n, 0))
+		return end_usual(cq, s, got, done, n, wc, before_ns);
+	s->empty = 0;
+	cq->idle_polls = 0;
+	ccs_unlock(&cq->lock);
+	ccs_pacer_thread_after_poll(cq, CCS_TIME_UNKNOWN, false);
+	return n;
+}
+
+/* The poll that follows several without a look at the application's own CQ and all shadow CQs, or
+ * one that may not be usual. cq->lock is held, and released. */
+static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	struct shadow *s = ccs_poll_find_recent(cq);
+	const uint64_t before_ns = cq->polled_ns;
+	int got;
+
 	if (s && !ccs_shadow_is_active(s))
 		return poll_idle(cq, n, wc);
 	if (!s || atomic_load_explicit(&cq->timed, memory_order_relaxed))
 		return poll_and_unlock(cq, n, wc);
-	before_ns = cq->polled_ns;
 	cq->polled_ns = CCS_TIME_UNKNOWN;
 	if (++cq->polls >= FAIR) {
 		cq->polls = 0;
@@ -185,18 +198,29 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 		if (__builtin_expect(got, 0))
 			return end_with_received(cq, got, n, wc);
 	}
-	got = cq->ctx->real.poll_cq(s->cq, n, wc);
-	if (got != n)
-		done = 0;
-	else if (n == 1)
-		done = ccs_poll_deliver_one(cq, wc);
-	else
-		done = ccs_poll_deliver(cq, wc, n);
-	if (done < n)
-		return end_usual(cq, s, got, done, n, wc, before_ns);
-	s->empty = 0;
-	cq->idle_polls = 0;
-	ccs_unlock(&cq->lock);
-	ccs_pacer_thread_after_poll(cq, CCS_TIME_UNKNOWN, false);
-	return n;
+	got = poll_usual(cq, s, n, wc, before_ns);
+	ccs_set_request_poll();
+	return got;
+}
+
+static inline bool is_unusual(struct cq *cq, const struct shadow *s)
+{
+	return !s || !ccs_shadow_is_active(s) || cq->polled_ns != CCS_TIME_UNKNOWN ||
+	       atomic_load_explicit(&cq->timed, memory_order_relaxed) ||
+	       atomic_load_explicit(&cq->broken, memory_order_relaxed);
+}
+
+int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
+{
+	struct shadow *s;
+
+	if (!atomic_load_explicit(&cq->usual, memory_order_relaxed) || n <= 0 || n > CCS_BATCH ||
+	    ccs_forked())
+		return poll_any(cq, n, wc);
+	ccs_lock(&cq->lock);
+	s = cq->recent;
+	if (cq->polls + 1 >= FAIR || is_unusual(cq, s))
+		return poll_in_turn(cq, n, wc);
+	cq->polls++;
+	return poll_usual(cq, s, n, wc, CCS_TIME_UNKNOWN);
 }

@@ -46,19 +46,20 @@ static inline struct shadow *ccs_poll_usual_shadow(struct cq *cq)
 }
 
 /*
- * The same without a check of the others, if it is the one of a recent poll: if it has fewer
- * completions than wanted, ccs_poll_is_another_active() says whether they must be polled, too. They
- * are checked with the application's own CQ at the latest.
+ * The same, for the polls that follow: if it has fewer completions than wanted,
+ * ccs_poll_is_another_active() says whether the others must be polled, too. They are checked with the
+ * application's own CQ at the latest.
  */
-static inline struct shadow *ccs_poll_likely_shadow(struct cq *cq)
+static inline struct shadow *ccs_poll_find_recent(struct cq *cq)
 {
-	struct shadow *s = ccs_poll_first_shadow(cq);
-
-	if (!s || __builtin_expect(s->next == NULL, 1))
-		return s;
-	if (!cq->polls || !cq->recent || !ccs_shadow_is_active(cq->recent))
-		cq->recent = ccs_poll_only_active(s);
+	cq->recent = ccs_poll_usual_shadow(cq);
 	return cq->recent;
+}
+
+/* Whether s is the only one that exists. */
+static inline bool ccs_poll_is_single(const struct cq *cq, const struct shadow *s)
+{
+	return !s->next && atomic_load_explicit(&cq->shadows, memory_order_relaxed) == s;
 }
 
 /* The QP that a completion is of, locked. NULL: it was destroyed. */
@@ -74,7 +75,7 @@ static inline struct qp *ccs_poll_lock_qp(struct cq *cq, uint32_t id)
 }
 
 /* As ccs_emit_pump_and_unlock(). While the time is unknown, most QPs need no pump. */
-static inline void ccs_poll_leave_qp(struct qp *qp, bool timed)
+static inline __attribute__((always_inline)) void ccs_poll_leave_qp(struct qp *qp, bool timed)
 {
 	if (__builtin_expect(timed || qp->has_feedback || qp->broken || qp->scheduled ||
 			     ccs_flow_waiting(&qp->flow) || qp->flow.gated_since_ns, 0)) {
@@ -88,7 +89,7 @@ static inline void ccs_poll_leave_qp(struct qp *qp, bool timed)
 }
 
 /* The same of one, which was polled alone. Returns whether it is usual. */
-static inline bool ccs_poll_deliver_one(struct cq *cq, struct ibv_wc *wc)
+static inline __attribute__((always_inline)) bool ccs_poll_deliver_one(struct cq *cq, struct ibv_wc *wc)
 {
 	const uint64_t token = wc->wr_id;
 	struct qp *qp = ccs_poll_lock_qp(cq, (uint32_t)(token >> 32));

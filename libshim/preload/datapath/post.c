@@ -327,16 +327,17 @@ static __attribute__((noinline)) int post_any(struct qp *qp, struct ibv_send_wr 
 }
 
 /* Not inlined: a usual WR then needs fewer registers. */
-static __attribute__((noinline)) void notify_before_post(struct qp *qp)
+static __attribute__((noinline)) void prepare_post(struct qp *qp)
 {
 	ccs_notify_before_post(qp);
+	ccs_qp_wake_shadow(qp);
 }
 
-/* The device has answered with rc to the WQE of the usual WR. */
+/* The device has answered with rc to the WQE of the usual WR; saved: errno before that. */
 static __attribute__((noinline)) int end_usual(struct qp *qp, struct ibv_send_wr *wr, int rc,
 					       const struct ibv_send_wr *wqe,
 					       const struct ibv_send_wr *bad_wqe,
-					       struct ibv_send_wr **bad)
+					       struct ibv_send_wr **bad, int saved)
 {
 	struct outcome o = { .first = qp->flow.wr_head - 1, .device = rc };
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
@@ -347,7 +348,13 @@ static __attribute__((noinline)) int end_usual(struct qp *qp, struct ibv_send_wr
 	}
 	ccs_emit_schedule(qp, &now_ns);
 	ccs_qp_leave(qp);
-	return rc;
+	return ccs_posted(saved, rc);
+}
+
+/* Whether a WR of it cannot be a usual one. */
+static inline bool is_unusual(const struct qp *qp)
+{
+	return qp->scheduled || qp->broken || qp->resumed || qp->early || qp->special;
 }
 
 /*
@@ -361,22 +368,20 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	int rc;
 
 	ccs_accept_prefetch(qp);
-	if (qp->syscalls || qp->wr_batch || !wr || wr->next || ccs_forked())
+	if (!wr || wr->next || ccs_forked())
 		return post_any(qp, wr, bad);
 	ccs_lock(&qp->lock);
-	if (qp->state < IBV_QPS_RTS || qp->resumed || !build_usual(qp, wr, &wqe)) {
+	if (is_unusual(qp) || !build_usual(qp, wr, &wqe)) {
 		ccs_unlock(&qp->lock);
 		return post_any(qp, wr, bad);
 	}
-	if (__builtin_expect(qp->notifies, 0))
-		notify_before_post(qp);
-	if (qp->stats)
-		__builtin_prefetch(&qp->stats->live, 1);
-	ccs_qp_wake_shadow(qp);
+	if (__builtin_expect(qp->notifies || ccs_shadow_watch(qp->shadow), 0))
+		prepare_post(qp);
+	__builtin_prefetch(&qp->stats->live, 1);
 	rc = qp->ctx->real.post_send(qp->real, &wqe, &bad_wqe);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
-	if (__builtin_expect(rc || !ccs_emit_is_idle(qp), 0))
-		return ccs_posted(saved, end_usual(qp, wr, rc, &wqe, bad_wqe, bad));
+	if (__builtin_expect(rc || qp->notifies, 0))
+		return end_usual(qp, wr, rc, &wqe, bad_wqe, bad, saved);
 	ccs_unlock(&qp->lock);
 	return 0;
 }

@@ -170,6 +170,7 @@ struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct 
 			*cq->out = *wc;
 		return cq->out++;
 	}
+	cq->recent = NULL;
 	at = cq->ready_head++ & cq->ready_mask;
 	cq->ready[at].wc = *wc;
 	cq->ready[at].owner = owner ? owner->id : CCS_NO_OWNER;

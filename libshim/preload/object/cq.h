@@ -31,11 +31,12 @@ void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries);
  * held for this and all that follow. */
 bool ccs_cq_resize_ready(struct cq *cq);
 
-/* After a change of its shadow CQs, or of cq->closing. */
+/* After a change of its shadow CQs, or of cq->closing. cq->lock is held. */
 static inline void ccs_cq_set_usual(struct cq *cq)
 {
 	const struct shadow *s = atomic_load(&cq->shadows);
 
+	cq->recent = NULL;
 	while (s && !s->size)
 		s = s->next; /* it is destroyed */
 	atomic_store(&cq->usual, s && !cq->channel && !cq->ex && !cq->closing);

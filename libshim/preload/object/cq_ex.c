@@ -138,6 +138,7 @@ static void unlock_and_run_due(struct cq *cq)
 	const uint64_t now_ns = cq->ex->empty_ns;
 
 	ccs_cq_ex_unlock(cq);
+	ccs_set_request_poll();
 	ccs_pacer_thread_after_poll(cq, now_ns, spinning);
 }
 

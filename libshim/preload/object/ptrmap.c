@@ -7,6 +7,23 @@
 static const char deleted;
 #define DELETED ((const void *)&deleted)
 
+enum { SIZE_MIN = 64 };
+
+struct ccs_ptrtable ccs_ptrmap_empty = { .entry = { { 0 } } };
+
+__attribute__((noinline)) void *ccs_ptrmap_get_behind(struct ccs_ptrtable *t, const void *key)
+{
+	for (size_t i = ccs_ptrmap_hash(key);; i++) {
+		struct ccs_ptrentry *e = &t->entry[i & t->mask];
+		const void *k = atomic_load_explicit(&e->key, memory_order_acquire);
+
+		if (k == key)
+			return atomic_load_explicit(&e->value, memory_order_acquire);
+		if (!k)
+			return NULL;
+	}
+}
+
 /* key must not be in the table. A deleted entry can be reused. */
 static void insert_entry(struct ccs_ptrtable *t, const void *key, void *value)
 {
@@ -30,14 +47,16 @@ static void insert_entry(struct ccs_ptrtable *t, const void *key, void *value)
  */
 static struct ccs_ptrtable *make_larger(struct ccs_ptrtable *old)
 {
-	size_t live = 0, size = old ? 2 * (old->mask + 1) : 64;
+	size_t live = 0, size = 2 * (old->mask + 1);
 	struct ccs_ptrtable *t;
 
-	for (size_t i = 0; old && i <= old->mask; i++) {
+	for (size_t i = 0; i <= old->mask; i++) {
 		const void *k = old->entry[i].key;
 
 		live += k && k != DELETED;
 	}
+	if (size < SIZE_MIN)
+		size = SIZE_MIN;
 	while (size < 4 * (live + 1))
 		size *= 2;
 	t = calloc(1, sizeof(*t) + size * sizeof(t->entry[0]));
@@ -45,7 +64,7 @@ static struct ccs_ptrtable *make_larger(struct ccs_ptrtable *old)
 		return NULL;
 	t->mask = size - 1;
 	t->outgrown = old;
-	for (size_t i = 0; old && i <= old->mask; i++) {
+	for (size_t i = 0; i <= old->mask; i++) {
 		const void *k = old->entry[i].key;
 
 		if (k && k != DELETED)
@@ -57,16 +76,15 @@ static struct ccs_ptrtable *make_larger(struct ccs_ptrtable *old)
 /* With m->lock held. */
 static struct ccs_ptrentry *find_entry(struct ccs_ptrtable *t, const void *key)
 {
-	for (size_t i = ccs_ptrmap_hash(key); t; i++) {
+	for (size_t i = ccs_ptrmap_hash(key);; i++) {
 		struct ccs_ptrentry *e = &t->entry[i & t->mask];
 		const void *k = atomic_load_explicit(&e->key, memory_order_relaxed);
 
 		if (k == key)
 			return e;
 		if (!k)
-			break;
+			return NULL;
 	}
-	return NULL;
 }
 
 int ccs_ptrmap_put(struct ccs_ptrmap *m, const void *key, void *value)
@@ -83,7 +101,7 @@ int ccs_ptrmap_put(struct ccs_ptrmap *m, const void *key, void *value)
 		pthread_mutex_unlock(&m->lock);
 		return 0;
 	}
-	if (!t || 2 * (t->filled + 1) > t->mask + 1) {
+	if (2 * (t->filled + 1) > t->mask + 1) {
 		t = make_larger(t);
 		if (t)
 			atomic_store_explicit(&m->table, t, memory_order_release);

@@ -55,13 +55,8 @@ bool ccs_qp_add_entries(struct qp *qp);
 /* WQEs are about to be posted. qp->lock is held, as in the next. */
 static inline void ccs_qp_wake_shadow(struct qp *qp)
 {
-	struct shadow *s = qp->shadow;
-
-	if (__builtin_expect(atomic_load_explicit(&s->resting, memory_order_relaxed), 0))
-		atomic_store(&s->resting, false);
-	if (__builtin_expect(!qp->counted &&
-			     atomic_load_explicit(&s->counted, memory_order_relaxed), 0))
-		ccs_shadow_count(qp, true);
+	if (__builtin_expect(ccs_shadow_watch(qp->shadow), 0))
+		ccs_shadow_wake(qp);
 }
 
 /* Whether its shadow CQ has, or will get, completions of it. */

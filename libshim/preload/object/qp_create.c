@@ -157,7 +157,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->qp_num = real->qp_num;
 	qp->flow.stats.qp_num = real->qp_num;
 	qp->ctx = cq->ctx;
-	qp->syscalls = cq->ctx->syscalls;
+	qp->special = qp->syscalls = cq->ctx->syscalls;
 	qp->cq = cq;
 	atomic_fetch_add(&cq->refs, 1);
 	qp->shadow = s;
@@ -166,6 +166,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->publish_ns = UINT64_MAX;
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->state = IBV_QPS_RESET;
+	qp->early = true;
 	qp->cap = *cap;
 	qp->cap.max_send_wr = depth_of_app(rq, cap);
 	qp->may_split = ccs_policy_may_split();

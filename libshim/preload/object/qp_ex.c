@@ -300,5 +300,6 @@ int ccs_qp_ex_open(struct qp *qp)
 	}
 	batch->ex = ex;
 	qp->wr_batch = batch;
+	qp->special = true;
 	return 0;
 }

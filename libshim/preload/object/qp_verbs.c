@@ -33,6 +33,7 @@
 static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 {
 	qp->state = attr->qp_state;
+	qp->early = qp->state < IBV_QPS_RTS;
 	switch (attr->qp_state) {
 	case IBV_QPS_RESET:
 		qp->who = (struct ccs_match_subject){ 0 };

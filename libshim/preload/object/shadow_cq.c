@@ -163,6 +163,14 @@ __attribute__((noinline)) void ccs_shadow_count(struct qp *qp, bool busy)
 	atomic_fetch_add(&qp->shadow->busy, busy ? 1u : -1u);
 }
 
+__attribute__((noinline)) void ccs_shadow_wake(struct qp *qp)
+{
+	if (ccs_shadow_watch(qp->shadow) & CCS_SHADOW_RESTS)
+		atomic_fetch_and(&qp->shadow->watch, ~(unsigned)CCS_SHADOW_RESTS);
+	if (!qp->counted && (ccs_shadow_watch(qp->shadow) & CCS_SHADOW_COUNTED))
+		ccs_shadow_count(qp, true);
+}
+
 /*
  * With several shadow CQs a poll must not poll all of them, so their QPs are counted from now on.
  * With one that would cost more than it saves. A QP that is not in the registry yet has posted
@@ -174,7 +182,8 @@ static void count_busy(struct cq *cq)
 	struct qp *qp;
 
 	for (struct shadow *s = atomic_load(&cq->shadows); s; s = s->next)
-		first |= s->size && !atomic_exchange(&s->counted, true);
+		first |= s->size && !(atomic_fetch_or(&s->watch, CCS_SHADOW_COUNTED) &
+				      CCS_SHADOW_COUNTED);
 	if (!first)
 		return;
 	for (uint32_t slot = 0; (qp = ccs_registry_next(cq, &slot));) {
@@ -209,7 +218,7 @@ struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries, uint32_t most)
 	s->empty_ns = ccs_now_ns();
 	if (has_shadow(cq)) {
 		count_busy(cq);
-		atomic_store(&s->counted, true);
+		atomic_store(&s->watch, CCS_SHADOW_COUNTED);
 	}
 	s->next = atomic_load(&cq->shadows);
 	atomic_store(&cq->shadows, s);

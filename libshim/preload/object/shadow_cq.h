@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_SHADOW_CQ_H
 #define CCS_SHADOW_CQ_H
-/* Shadow CQs. cq->lock is held in all of these functions but the first two. */
+/* Shadow CQs. cq->lock is held in all of these functions but the first four. */
 #include "preload/objects.h"
 
 /* Count a QP in shadow->busy, or no longer. qp->lock is held. */
 void ccs_shadow_count(struct qp *qp, bool busy);
 
+/* WQEs of the QP are about to be posted. qp->lock is held. */
+void ccs_shadow_wake(struct qp *qp);
+
+static inline unsigned ccs_shadow_watch(const struct shadow *s)
+{
+	return atomic_load_explicit(&s->watch, memory_order_relaxed);
+}
+
 /* Whether one of its QPs may have WQEs in flight. */
 static inline bool ccs_shadow_is_active(const struct shadow *s)
 {
-	return !atomic_load_explicit(&s->resting, memory_order_relaxed) &&
-	       (!atomic_load_explicit(&s->counted, memory_order_relaxed) ||
-		atomic_load_explicit(&s->busy, memory_order_acquire));
+	const unsigned watch = ccs_shadow_watch(s);
+
+	return !watch || (!(watch & CCS_SHADOW_RESTS) &&
+			  atomic_load_explicit(&s->busy, memory_order_acquire));
 }
 
 /*
