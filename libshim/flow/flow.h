@@ -89,10 +89,10 @@ struct ccs_flow_config {
 
 struct ccs_flow_stats {
 	uint64_t bytes, wrs, segments;   /* completed with success */
-	uint64_t samples;                /* RTT samples fed to the algorithm */
 	uint64_t internal_completions;   /* completions the application did not ask for */
-	uint64_t deferred;               /* WRs that had to wait */
 	uint64_t gated_ns;               /* time with a WR waiting at the gate */
+	uint64_t samples;                /* RTT samples fed to the algorithm */
+	uint64_t deferred;               /* WRs that had to wait */
 	uint32_t cnps, losses;           /* received; detected */
 	uint32_t unrecorded;             /* RTTs lost for lack of memory for the histogram */
 	uint32_t qp_num;                 /* set by the caller, for probes */
@@ -111,42 +111,29 @@ struct ccs_telemetry {
 
 /*
  * A host may have 100 000 of these, so memory that only active flows need is allocated when they
- * send. Members that every segment needs at an open gate come first, in few cache lines: keep
- * their order, and add others behind `cc`.
+ * send. What a WR and its completion need while the gate is open comes first, in three cache lines,
+ * up to stats.samples: keep the order, and add others behind `cc`.
  */
 struct ccs_flow {
 	/* Send queue (send_queue.c). WRs: [wr_tail, wr_next) handed over, [wr_next, wr_head)
-	 * waiting. */
+	 * waiting. Segments in flight: [seg_tail, seg_head). */
 	uint64_t wr_tail, wr_next, wr_head;
-	uint64_t next_offset;            /* bytes of wr_next already handed over */
-	uint32_t wr_mask, wr_limit;      /* ring size - 1, entries that may be used of it now */
-
-	/* Segments in flight: [seg_tail, seg_head). */
 	uint64_t seg_tail, seg_head;
 	struct ccs_seg *seg;             /* the ring in use: `ring`, or `first` alone */
-	struct ccs_seg *ring;            /* the ring of WRs is before it, backwards */
-	uint32_t seg_mask, seg_limit;
-	uint32_t wr_base, seg_base;      /* numbers at which the rings were last empty */
+	uint32_t seg_mask, seg_base;     /* its size - 1; the number at which it was last empty */
 	uint64_t inflight;               /* bytes */
-	uint64_t sent;                   /* bytes handed over in the flow's life */
-	uint64_t unsignalled_bytes;
-	uint32_t unsignalled;            /* segments since the last signalled one */
-	uint32_t timed;                  /* in flight, whose completion's time is wanted */
-	uint32_t timed_sent;             /* lower half of `sent` when one was last timed */
-	uint32_t segment;                /* bytes */
-	uint32_t reads;                  /* outstanding READs and atomics */
-	uint16_t max_reads;
-	uint16_t fastpath_bytes;         /* budget of fast posts and runs; with fastpath_wrs */
 
-	/* The gate, for each segment. `window`, `ramping` and `draining` are copies of what is
-	 * in slow_start, which is not in these cache lines. */
-	double window;                   /* bytes; max_inflight after slow start */
-	uint64_t gated_since_ns;         /* 0: no WR is waiting */
+	struct ccs_seg first;            /* while no other is in flight: in a line that is used anyway */
 	uint64_t pending_bytes;          /* acknowledged since the algorithm's last update */
+	uint32_t unsignalled;            /* segments since the last signalled one */
+	uint16_t fastpath_bytes;         /* budget of fast posts and runs; with fastpath_wrs */
+	uint8_t fastpath_wrs;
+	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
+
 	enum ccs_flow_state state : 8;
 	bool split : 1, enforce : 1;     /* the user's, as the next three */
 	bool base_given : 1, segment_given : 1, max_inflight_given : 1;
-	bool ramping : 1;                /* slow start */
+	bool ramping : 1;                /* slow start; a copy, as `draining` and `window` */
 	bool draining : 1;               /* the queue that ended slow start drains */
 	bool paced : 1;                  /* a segment waits for its release time alone */
 	bool reuses_silently : 1;        /* the device reuses entries without a completion */
@@ -157,12 +144,24 @@ struct ccs_flow {
 	uint8_t losses : 3;              /* recent ones, each within seconds of the former */
 	uint8_t base_samples : 4;        /* of the first CCS_RTT_BASE_SAMPLES */
 	uint8_t imprecise_samples : 4;   /* of the first ones, those too imprecise to learn from */
-	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
-	uint8_t fastpath_wrs;
-	uint16_t clock_cost_ns;          /* the user's: what reading the clock takes, up to 65 us */
-	double max_rate;                 /* bit/s, the user's limit */
-	struct ccs_seg first;            /* while no other is in flight: in a line that is used anyway */
+	uint32_t timed;                  /* in flight, whose completion's time is wanted */
+	uint64_t unsignalled_bytes;
+	uint64_t sent;                   /* bytes handed over in the flow's life */
 	struct ccs_flow_stats stats;
+
+	uint64_t next_offset;            /* bytes of wr_next already handed over */
+	uint32_t wr_mask, wr_limit;      /* ring size - 1, entries that may be used of it now */
+	struct ccs_seg *ring;            /* the ring of WRs is before it, backwards */
+	uint32_t seg_limit;
+	uint32_t wr_base;                /* the number at which the ring of WRs was last empty */
+	uint32_t timed_sent;             /* lower half of `sent` when one was last timed */
+	uint32_t segment;                /* bytes */
+	uint32_t reads;                  /* outstanding READs and atomics */
+	uint16_t max_reads;
+	uint16_t clock_cost_ns;          /* the user's: what reading the clock takes, up to 65 us */
+	double window;                   /* bytes; max_inflight after slow start */
+	uint64_t gated_since_ns;         /* 0: no WR is waiting */
+	double max_rate;                 /* bit/s, the user's limit */
 
 	/* The algorithm, with what is known of the path; called by cc_events.c only. */
 	struct ccs_cc cc;
@@ -204,7 +203,8 @@ struct ccs_flow {
 };
 
 _Static_assert(sizeof(struct ccs_flow) <= 1280, "an idle flow is meant to fit 20 cache lines");
-_Static_assert(offsetof(struct ccs_flow, cc) <= 320, "the hot members are meant to fit 5 lines");
+_Static_assert(offsetof(struct ccs_flow, stats.samples) <= 192, "the hot members fit 3 lines");
+_Static_assert(offsetof(struct ccs_flow, cc) <= 320, "what the gate needs fits 5 lines");
 
 /*
  * Set up a zeroed flow for an application queue of wr_limit and a device queue of seg_limit
@@ -543,7 +543,7 @@ static inline void ccs_flow_end_completed(struct ccs_flow *f, const struct ccs_f
 
 	if (!n)
 		return;
-	f->wr_tail = ccs_flow_seg(f, run->seg - 1)->wr + 1;
+	f->wr_tail += n; /* it is the WR of the oldest segment */
 	f->seg_tail = run->seg;
 	f->inflight -= run->bytes;
 	f->pending_bytes += run->bytes;

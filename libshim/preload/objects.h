@@ -126,6 +126,7 @@ struct cq {
 	bool unsupported;                /* created with features that we do not know */
 	bool one_thread;                 /* only one thread polls it, as the application promised */
 	atomic_bool usual;               /* shadow CQs, no channel or extended fields; not closing */
+	atomic_bool idle;                /* usual, and since then no QP has had a WQE in flight */
 	struct ctx *ctx;
 	struct ibv_comp_channel *channel;
 	void *cq_context;
@@ -204,18 +205,15 @@ struct feedback {
 	uint64_t fallback, accounted;    /* bytes sent under the fallback, of `accounted` */
 };
 
-/* What posting and completing access comes first, up to the middle of the flow. */
+/* What posting and completing access comes first, up to the flow's statistics. */
 struct qp {
 	struct ibv_qp *real;
 	struct ctx *ctx;
 	struct cq *cq;
 	struct shadow *shadow;
-	struct wr_batch *wr_batch;       /* NULL: created without ibv_wr_*. Not under the lock */
+	struct ccs_stats_slot *stats;    /* its entry of the statistics file; NULL: none */
 	uint32_t id;                     /* registry entry and generation, for tokens */
-	uint32_t qp_num;                 /* for the last report, when `real` is gone */
-	struct ccs_lock lock;            /* guards what follows, up to prev */
-	bool dead;
-	bool timed;                      /* counted in cq->timed */
+	struct ccs_lock lock;            /* guards what follows, up to prev, but for wr_batch */
 	bool scheduled : 1;              /* timer may be set */
 	bool broken : 1;                 /* failed: the shim completes what the device does not */
 	bool has_feedback : 1;           /* feedback.slot is set */
@@ -229,16 +227,19 @@ struct qp {
 	bool flush_seen : 1;             /* broken: the device has flushed a WQE */
 	bool in_broken : 1;              /* it is in cq->broken, or being destroyed */
 	bool sq_sig_all;
-	bool marker_posted;              /* then: behind all WQEs there is one of ours */
+	bool timed;                      /* counted in cq->timed */
+	bool dead;
 	bool split_imm;                  /* of its policy */
-	uint8_t port;
 	enum ibv_qp_state state : 8;
 	bool syscalls;                   /* of its device */
-	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
-	uint32_t flush_vendor_err;       /* broken: of the device's flushed WQEs */
-	struct ccs_stats_slot *stats;    /* its entry of the statistics file; NULL: none */
-	uint64_t publish_ns;             /* when to update it; UINT64_MAX: never */
 	struct ccs_flow flow;
+	struct wr_batch *wr_batch;       /* NULL: created without ibv_wr_* */
+	uint64_t publish_ns;             /* when to update its statistics; UINT64_MAX: never */
+	uint32_t qp_num;                 /* for the last report, when `real` is gone */
+	uint32_t flush_vendor_err;       /* broken: of the device's flushed WQEs */
+	bool marker_posted;              /* broken: behind all WQEs there is one of ours */
+	uint8_t port;
+	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 	struct feedback feedback;
 	uint64_t created_ns;
 	struct ibv_qp_cap cap;           /* as returned to the application */
@@ -259,7 +260,7 @@ struct qp {
 };
 
 _Static_assert(sizeof(struct qp) <= 1792, "the pools have blocks of this size");
-_Static_assert(offsetof(struct qp, flow.cc.path.segment) <= 8 * 64,
-	       "a post touches eight cache lines, with thousands of QPs");
+_Static_assert(offsetof(struct qp, flow.stats.samples) <= 4 * 64,
+	       "a post and its poll touch four cache lines, with thousands of QPs");
 
 #endif

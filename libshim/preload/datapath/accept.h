@@ -13,10 +13,19 @@ void ccs_accept_make_room(struct qp *qp, uint64_t n);
 bool ccs_accept_can_defer(struct qp *qp, int rc, uint64_t refused);
 
 /* With thousands of QPs none of this is cached: fetch all lines at once, not one by one. */
-static inline void ccs_accept_prefetch(const struct qp *qp)
+static inline __attribute__((always_inline)) void ccs_accept_prefetch(const struct qp *qp)
 {
 #pragma GCC unroll 16
-	for (unsigned at = 0; at < offsetof(struct qp, flow.cc.param); at += 64)
+	for (unsigned at = 0; at < offsetof(struct qp, flow.stats.samples); at += 64)
+		__builtin_prefetch((const char *)qp + at, 1);
+}
+
+/* And those that WRs need which go through the gate. */
+static inline void ccs_accept_prefetch_gate(const struct qp *qp)
+{
+#pragma GCC unroll 16
+	for (unsigned at = offsetof(struct qp, flow.stats.samples);
+	     at < offsetof(struct qp, flow.cc.param); at += 64)
 		__builtin_prefetch((const char *)qp + at, 1);
 }
 

@@ -143,15 +143,30 @@ static __attribute__((noinline)) int end_with_received(struct cq *cq, int got, i
 	return unlock_after_poll(cq, got, CCS_TIME_UNKNOWN);
 }
 
-/* A usual poll while no WQE is in flight: of the application's CQ only. */
+/*
+ * No WQE is in flight: until one is posted, or a completion is ready, polls are of the application's
+ * CQ only. A thread that posts counts its WQE before it looks at cq->idle.
+ */
+static bool become_idle(struct cq *cq)
+{
+	const struct shadow *s;
+
+	atomic_store(&cq->idle, true);
+	s = ccs_poll_usual_shadow(cq);
+	if (!s || ccs_shadow_is_active(s)) {
+		atomic_store(&cq->idle, false);
+		return false;
+	}
+	cq->polled_ns = CCS_TIME_UNKNOWN;
+	cq->polls = FAIR; /* no usual poll follows at once */
+	return true;
+}
+
 static __attribute__((noinline)) int poll_idle(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	int got;
+	const int got = poll_app(cq, n, wc);
 	bool spinning;
 
-	cq->polled_ns = CCS_TIME_UNKNOWN;
-	cq->polls = 0;
-	got = poll_app(cq, n, wc);
 	if (__builtin_expect(got, 0))
 		return end_with_received(cq, got, n, wc);
 	spinning = ccs_poll_count_idle(cq, true);
@@ -187,7 +202,7 @@ static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct i
 	const uint64_t before_ns = cq->polled_ns;
 	int got;
 
-	if (s && !ccs_shadow_is_active(s))
+	if (s && !ccs_shadow_is_active(s) && become_idle(cq))
 		return poll_idle(cq, n, wc);
 	if (!s || atomic_load_explicit(&cq->timed, memory_order_relaxed))
 		return poll_and_unlock(cq, n, wc);
@@ -220,7 +235,8 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 	ccs_lock(&cq->lock);
 	s = cq->recent;
 	if (cq->polls + 1 >= FAIR || is_unusual(cq, s))
-		return poll_in_turn(cq, n, wc);
+		return atomic_load_explicit(&cq->idle, memory_order_relaxed)
+			? poll_idle(cq, n, wc) : poll_in_turn(cq, n, wc);
 	cq->polls++;
 	return poll_usual(cq, s, n, wc, CCS_TIME_UNKNOWN);
 }

@@ -78,7 +78,7 @@ static inline struct qp *ccs_poll_lock_qp(struct cq *cq, uint32_t id)
 static inline __attribute__((always_inline)) void ccs_poll_leave_qp(struct qp *qp, bool timed)
 {
 	if (__builtin_expect(timed || qp->has_feedback || qp->broken || qp->scheduled ||
-			     ccs_flow_waiting(&qp->flow) || qp->flow.gated_since_ns, 0)) {
+			     ccs_flow_waiting(&qp->flow), 0)) {
 		ccs_emit_pump_and_unlock(qp);
 		return;
 	}

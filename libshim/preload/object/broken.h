@@ -14,6 +14,7 @@ static inline void ccs_broken_put(struct qp *qp)
 	do
 		qp->next_broken = first;
 	while (!atomic_compare_exchange_weak(&qp->cq->broken, &first, qp));
+	atomic_store(&qp->cq->idle, false);
 }
 
 /* qp->lock is held. */

@@ -171,6 +171,7 @@ struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct 
 		return cq->out++;
 	}
 	cq->recent = NULL;
+	atomic_store_explicit(&cq->idle, false, memory_order_relaxed);
 	at = cq->ready_head++ & cq->ready_mask;
 	cq->ready[at].wc = *wc;
 	cq->ready[at].owner = owner ? owner->id : CCS_NO_OWNER;

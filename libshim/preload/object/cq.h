@@ -37,6 +37,7 @@ static inline void ccs_cq_set_usual(struct cq *cq)
 	const struct shadow *s = atomic_load(&cq->shadows);
 
 	cq->recent = NULL;
+	atomic_store(&cq->idle, false);
 	while (s && !s->size)
 		s = s->next; /* it is destroyed */
 	atomic_store(&cq->usual, s && !cq->channel && !cq->ex && !cq->closing);

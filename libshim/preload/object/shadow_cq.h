@@ -18,10 +18,9 @@ static inline unsigned ccs_shadow_watch(const struct shadow *s)
 /* Whether one of its QPs may have WQEs in flight. */
 static inline bool ccs_shadow_is_active(const struct shadow *s)
 {
-	const unsigned watch = ccs_shadow_watch(s);
+	const unsigned watch = atomic_load(&s->watch);
 
-	return !watch || (!(watch & CCS_SHADOW_RESTS) &&
-			  atomic_load_explicit(&s->busy, memory_order_acquire));
+	return !watch || (!(watch & CCS_SHADOW_RESTS) && atomic_load(&s->busy));
 }
 
 /*
