@@ -92,7 +92,9 @@ static inline void ccs_wr_build_whole(const struct ibv_send_wr *wr, bool signal,
 	out->send_flags = signal ? wr->send_flags | IBV_SEND_SIGNALED
 				 : wr->send_flags & ~(unsigned int)IBV_SEND_SIGNALED;
 	out->imm_data = wr->imm_data;
-	out->wr.rdma = wr->wr.rdma;
+	/* as one of 16 bytes, the load would often cross a cache line */
+	out->wr.rdma.remote_addr = wr->wr.rdma.remote_addr;
+	out->wr.rdma.rkey = wr->wr.rdma.rkey;
 	out->qp_type.xrc.remote_srqn = wr->qp_type.xrc.remote_srqn;
 }
 
