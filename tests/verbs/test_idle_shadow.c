@@ -3,10 +3,11 @@
 #include "rig.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { SHADOWS = 3, MOST = 1200, POLLS = 8, BYTES = 64 };
+enum { SHADOWS = 3, MOST = 1200, POLLS = 8, BYTES = 64, RACES = 2000 };
 
 struct many {
 	struct rig r;
@@ -232,6 +233,48 @@ static void a_thread_gets_its_completions_while_shadow_cqs_are_added(void **stat
 	close_many(&m);
 }
 
+static atomic_uint polled;
+
+static void *post_after_each_poll(void *arg)
+{
+	struct many *m = arg;
+
+	for (unsigned i = 0; i < RACES; i++) {
+		struct ibv_sge sge;
+		struct ibv_send_wr wr = rig_wr(&m->r, &sge, i, IBV_WR_RDMA_WRITE, 0, BYTES,
+					       IBV_SEND_SIGNALED), *bad;
+
+		while (atomic_load(&polled) < i)
+			sched_yield();
+		assert_int_equal(ibv_post_send(m->of[i % m->shadows], &wr, &bad), 0);
+	}
+	return NULL;
+}
+
+/* A thread polls all the time: a WQE may be posted while it finds that none is in flight. */
+static void polls_of_an_idle_cq_find_what_another_thread_posts(void **state)
+{
+	static struct many m;
+
+	(void)state;
+	for (unsigned shadows = 1; shadows <= SHADOWS; shadows += SHADOWS - 1) {
+		pthread_t thread;
+
+		open_many(&m, shadows);
+		atomic_store(&polled, 0);
+		assert_int_equal(pthread_create(&thread, NULL, post_after_each_poll, &m), 0);
+		for (unsigned i = 0; i < RACES; i++) {
+			struct ibv_wc wc;
+
+			rig_poll(m.r.scq, 1, &wc);
+			assert_true(!wc.status && wc.wr_id == i);
+			atomic_store(&polled, i + 1);
+		}
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		close_many(&m);
+	}
+}
+
 static void wqes_of_an_ended_qp_do_not_count(void **state)
 {
 	static struct many m;
@@ -276,6 +319,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_busy_shadow_cq_delays_no_completion_of_another),
 		cmocka_unit_test(wqes_from_before_the_second_shadow_cq_are_not_missed),
 		cmocka_unit_test(a_thread_gets_its_completions_while_shadow_cqs_are_added),
+		cmocka_unit_test(polls_of_an_idle_cq_find_what_another_thread_posts),
 		cmocka_unit_test(wqes_of_an_ended_qp_do_not_count),
 	};
 
