@@ -157,8 +157,7 @@ struct cq {
 	unsigned qps;
 	struct ibv_modify_cq_attr moderation; /* attr_mask 0: none */
 	struct qp *last;                 /* of the last completion; NULL: unknown */
-	struct shadow *recent;           /* polls are usual, and only this one was active recently; or
-					  * NULL: it has to be found out */
+	struct shadow *recent;           /* the only active one at a recent usual poll; or NULL */
 	struct ready *ready;             /* completions to be delivered, oldest first */
 	struct wc_more *ready_more;      /* of each; NULL: a plain CQ */
 	uint32_t ready_head, ready_tail, ready_mask;

@@ -144,8 +144,8 @@ static __attribute__((noinline)) int end_with_received(struct cq *cq, int got, i
 }
 
 /*
- * No WQE is in flight: until one is posted, or a completion is ready, polls are of the application's
- * CQ only. A thread that posts counts its WQE before it looks at cq->idle.
+ * No WQE is in flight: until one is posted, or a completion is ready, polls are of the
+ * application's CQ only. A thread that posts counts its WQE before it looks at cq->idle.
  */
 static bool become_idle(struct cq *cq)
 {
@@ -194,17 +194,22 @@ static inline __attribute__((always_inline)) int poll_usual(struct cq *cq, struc
 	return n;
 }
 
-/* The poll that follows several without a look at the application's own CQ and all shadow CQs, or
- * one that may not be usual. cq->lock is held, and released. */
+/*
+ * Every few polls, or if a poll may be unusual: find out which shadow CQs are active, and perhaps
+ * poll the application's own CQ first. cq->lock is held, and released.
+ */
 static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct ibv_wc *wc)
 {
-	struct shadow *s = ccs_poll_find_recent(cq);
 	const uint64_t before_ns = cq->polled_ns;
+	struct shadow *s;
 	int got;
 
+	if (atomic_load_explicit(&cq->timed, memory_order_relaxed))
+		return poll_and_unlock(cq, n, wc);
+	s = ccs_poll_find_recent(cq);
 	if (s && !ccs_shadow_is_active(s) && become_idle(cq))
 		return poll_idle(cq, n, wc);
-	if (!s || atomic_load_explicit(&cq->timed, memory_order_relaxed))
+	if (!s)
 		return poll_and_unlock(cq, n, wc);
 	cq->polled_ns = CCS_TIME_UNKNOWN;
 	if (++cq->polls >= FAIR) {
@@ -218,6 +223,7 @@ static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct i
 	return got;
 }
 
+/* Whether a poll of s has more to do than to deliver completions of whole WRs. */
 static inline bool is_unusual(struct cq *cq, const struct shadow *s)
 {
 	return !s || !ccs_shadow_is_active(s) || cq->polled_ns != CCS_TIME_UNKNOWN ||
@@ -225,6 +231,7 @@ static inline bool is_unusual(struct cq *cq, const struct shadow *s)
 	       atomic_load_explicit(&cq->broken, memory_order_relaxed);
 }
 
+/* Most polls find what they want in the shadow CQ of those before them. */
 int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	struct shadow *s;

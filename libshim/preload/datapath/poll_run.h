@@ -47,8 +47,8 @@ static inline struct shadow *ccs_poll_usual_shadow(struct cq *cq)
 
 /*
  * The same, for the polls that follow: if it has fewer completions than wanted,
- * ccs_poll_is_another_active() says whether the others must be polled, too. They are checked with the
- * application's own CQ at the latest.
+ * ccs_poll_is_another_active() says whether the others must be polled, too. They are checked with
+ * the application's own CQ at the latest.
  */
 static inline struct shadow *ccs_poll_find_recent(struct cq *cq)
 {
@@ -89,7 +89,8 @@ static inline __attribute__((always_inline)) void ccs_poll_leave_qp(struct qp *q
 }
 
 /* The same of one, which was polled alone. Returns whether it is usual. */
-static inline __attribute__((always_inline)) bool ccs_poll_deliver_one(struct cq *cq, struct ibv_wc *wc)
+static inline __attribute__((always_inline)) bool
+ccs_poll_deliver_one(struct cq *cq, struct ibv_wc *wc)
 {
 	const uint64_t token = wc->wr_id;
 	struct qp *qp = ccs_poll_lock_qp(cq, (uint32_t)(token >> 32));

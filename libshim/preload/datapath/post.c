@@ -304,8 +304,7 @@ static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 	ccs_emit_schedule(qp, &now_ns);
 	ccs_publish_due(qp, now_ns);
-	if (qp->stats)
-		__builtin_prefetch(&qp->stats->live, 1);
+	ccs_publish_prefetch(qp);
 	return rc;
 }
 
@@ -377,7 +376,7 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	}
 	if (__builtin_expect(qp->notifies || ccs_shadow_watch(qp->shadow), 0))
 		prepare_post(qp);
-	__builtin_prefetch(&qp->stats->live, 1);
+	ccs_publish_prefetch(qp);
 	rc = qp->ctx->real.post_send(qp->real, &wqe, &bad_wqe);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 	if (__builtin_expect(rc || qp->notifies, 0))

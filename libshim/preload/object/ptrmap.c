@@ -9,7 +9,7 @@ static const char deleted;
 
 enum { SIZE_MIN = 64 };
 
-struct ccs_ptrtable ccs_ptrmap_empty = { .entry = { { 0 } } };
+struct ccs_ptrtable ccs_ptrmap_empty = { .entry = { { NULL, NULL } } };
 
 __attribute__((noinline)) void *ccs_ptrmap_get_behind(struct ccs_ptrtable *t, const void *key)
 {

@@ -19,7 +19,7 @@ struct ccs_ptrentry {
 struct ccs_ptrtable {
 	size_t mask, filled;             /* filled counts deleted entries too */
 	struct ccs_ptrtable *outgrown;   /* kept reachable, never freed */
-	size_t spare;                    /* entries are found in fewer instructions behind 32 bytes */
+	size_t spare;                    /* an entry is found in fewer instructions behind it */
 	struct ccs_ptrentry entry[];
 };
 

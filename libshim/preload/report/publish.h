@@ -12,6 +12,14 @@ void ccs_publish(struct qp *qp, uint64_t now_ns);
 /* Fill *out with the QP's statistics, for the report too. */
 void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_qp *out);
 
+/* What ccs_publish_idle() writes. Without an entry, it is no error. */
+static inline void ccs_publish_prefetch(const struct qp *qp)
+{
+	const uintptr_t slot = (uintptr_t)qp->stats;
+
+	__builtin_prefetch((const void *)(slot + offsetof(struct ccs_stats_slot, live)), 1);
+}
+
 /* Publish if it is due. Never due while the time is unknown. */
 static inline void ccs_publish_due(struct qp *qp, uint64_t now_ns)
 {
