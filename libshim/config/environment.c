@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static const char *const names[] = {
-	"HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR",
+	"HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", NULL
 };
 
 static char **kept;                      /* NAME=value; NULL ends it, or if there is no memory */
@@ -25,25 +25,34 @@ static const char *value_of(const char *variable, const char *name, size_t len)
 	return strncmp(variable, name, len) == 0 && variable[len] == '=' ? variable + len + 1 : NULL;
 }
 
-static bool is_ours(const char *variable)
+static bool is_one_of(const char *variable, const char *const *list)
 {
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (value_of(variable, names[i], strlen(names[i])))
+	for (; *list; list++)
+		if (value_of(variable, *list, strlen(*list)))
 			return true;
-	return has_prefix(variable);
+	return false;
 }
 
-void ccs_environment_keep(void)
+static bool is_ours(const char *variable, const char *const *const *more)
+{
+	bool ours = has_prefix(variable) || is_one_of(variable, names);
+
+	for (; !ours && *more; more++)
+		ours = is_one_of(variable, *more);
+	return ours;
+}
+
+void ccs_environment_keep(const char *const *const *more)
 {
 	size_t n = 0, all = 0;
 
 	if (getauxval(AT_SECURE))
 		return;
 	for (char **e = environ; e && *e; e++)
-		all += is_ours(*e);
+		all += is_ours(*e, more);
 	kept = calloc(all + 1, sizeof(*kept));
 	for (char **e = environ; kept && n < all; e++)
-		if (is_ours(*e))
+		if (is_ours(*e, more))
 			kept[n++] = strdup(*e);
 }
 

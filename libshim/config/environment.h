@@ -9,8 +9,9 @@
 /* The prefix of the options' variables. */
 #define CCS_ENVIRONMENT_PREFIX "CCSHIM_"
 
-/* Copy those that exist now, when the library is loaded. */
-void ccs_environment_keep(void);
+/* Copy those that exist now, when the library is loaded: the options', and those of the lists in
+ * `more`. The lists, and the list of them, end with NULL. */
+void ccs_environment_keep(const char *const *const *more);
 /* The value, or that of the start; or NULL. No thread may call setenv() meanwhile. */
 const char *ccs_environment_get(const char *name);
 /* Call for each variable with the prefix, as NAME=value: first those that exist now. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "config/environment.h"
 
 enum { SHORT_ID = 12 };
 
@@ -23,6 +24,9 @@ static const char *const container_names[] = { "APPTAINER_NAME", "SINGULARITY_NA
 /* mpirun starts one Slurm task per host, and all ranks of the host inherit its SLURM_PROCID. */
 static const char *const rank_names[] = {
 	"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "RANK", NULL
+};
+const char *const *const ccs_job_variables[] = {
+	id_names, task_names, container_names, rank_names, NULL
 };
 
 static bool is_number(const char *text)
@@ -52,7 +56,7 @@ static void read_word(const char *const *names, char *to, size_t len)
 	const char *value = NULL;
 
 	for (; *names && !(value && *value); names++)
-		value = secure_getenv(*names);
+		value = ccs_environment_get(*names);
 	copy_word(value ? value : "", to, len);
 }
 
@@ -61,7 +65,7 @@ static void read_number(const char *const *names, char *to, size_t len)
 {
 	*to = '\0';
 	for (; *names && !*to; names++) {
-		const char *value = secure_getenv(*names);
+		const char *value = ccs_environment_get(*names);
 
 		if (value && is_number(value))
 			snprintf(to, len, "%s", value);

@@ -18,12 +18,16 @@ struct ccs_job {
 	char container[CCS_CONTAINER_LEN]; /* its ID, or the name of Apptainer's; "": none is known */
 };
 
+/* Names of the variables that are read, for ccs_environment_keep(). */
+extern const char *const *const ccs_job_variables[];
+
 /* Read the environment; a program that gains privileges when it is executed reads no variables. */
 void ccs_job_read(struct ccs_job *job);
 
 /*
  * The job of this process. The first call reads the environment, so no thread may call setenv()
- * meanwhile; the application may change or clear it afterwards.
+ * meanwhile; variables that are gone have the value that was kept. The application may change the
+ * environment afterwards.
  */
 const struct ccs_job *ccs_job(void);
 

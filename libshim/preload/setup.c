@@ -51,7 +51,7 @@ static void begin_trace(void)
 
 static void __attribute__((constructor)) keep_environment(void)
 {
-	ccs_environment_keep();
+	ccs_environment_keep(ccs_job_variables);
 }
 
 static void set_thread_cpus(void)

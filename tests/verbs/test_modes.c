@@ -62,6 +62,18 @@ static void settings_outlive_a_cleared_environment(void **state)
 	mode_off_leaves_qps_and_wrs_unchanged(state);
 }
 
+/* As above; the file is created at the first use of verbs. */
+static void file_names_keep_job_and_rank_of_a_cleared_environment(void **state)
+{
+	char name[64];
+
+	(void)state;
+	snprintf(name, sizeof(name), "test_modes-%ld-4711-3.log", (long)getpid());
+	assert_int_equal(clearenv(), 0);
+	ibv_close_device(rig_device());
+	assert_int_equal(unlink(name), 0);
+}
+
 static void settings_of_the_program_itself_come_first(void **state)
 {
 	assert_int_equal(setenv("CCSHIM_MODE", "off", 1), 0);
@@ -88,6 +100,8 @@ static const struct {
 	{ "observe", "CCSHIM_MODE=observe", mode_observe_leaves_wrs_unchanged },
 	{ "off", "CCSHIM_MODE=off", mode_off_leaves_qps_and_wrs_unchanged },
 	{ "cleared", "CCSHIM_MODE=off", settings_outlive_a_cleared_environment },
+	{ "named", "CCSHIM_LOG_FILE=test_modes-%p-%j-%r.log",
+	  file_names_keep_job_and_rank_of_a_cleared_environment },
 	{ "changed", "CCSHIM_MODE=observe", settings_of_the_program_itself_come_first },
 	{ "iwarp", "FAKERDMA_TRANSPORT=iwarp", iwarp_is_uncontrolled },
 };
@@ -120,7 +134,7 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], modes[i].name) != 0)
 			continue;
 		rig_exec(argv, "CCSHIM_CC=timely", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k",
-			 modes[i].setting, NULL);
+			 "SLURM_JOB_ID=4711", "PMI_RANK=3", modes[i].setting, NULL);
 		return cmocka_run_group_tests_name(modes[i].name, one, NULL, NULL);
 	}
 	return cmocka_run_group_tests_name("modes", all, NULL, NULL);
