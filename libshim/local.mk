@@ -374,9 +374,11 @@ libccshim_la_SOURCES = \
 	libshim/preload/shim.h
 # libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
 # application only dlopens it. Nothing else is linked. It stays when an application
-# closes it that opened it: contexts point to it.
+# closes it that opened it: contexts point to it. The dynamic linker binds all functions at the
+# start: later it would need 3 KB of the stack of a thread that posts.
 libccshim_la_LDFLAGS = -module -avoid-version -shared -Wl,--no-as-needed -Wl,-z,nodelete \
-	$(CCS_LTO) -Wl,--version-script=$(top_srcdir)/libshim/libccshim.map -Wl,-z,defs
+	$(CCS_LTO) -Wl,--version-script=$(top_srcdir)/libshim/libccshim.map -Wl,-z,defs \
+	-Wl,-z,now
 libccshim_la_LIBADD = $(VERBS_LIBS) -lpthread -lm -ldl
 # Pairs of members that a post sets would be combined in vector registers: more instructions.
 libccshim_la_CFLAGS = $(AM_CFLAGS) $(CCS_EXACT_FP) $(CCS_LTO) $(VERBS_CFLAGS) $(USDT_CFLAGS) \

@@ -70,8 +70,8 @@ static void hint_param(const struct ccs_cc_ops *ops, char *items, char *hint, si
 	}
 }
 
-/* params is the text after the name. */
-static void hint_params(const struct ccs_cc_ops *ops, const char *params, char *hint, size_t len)
+/* params is the text after the name. Not inlined: a thread that parses may have a small stack. */
+static __attribute__((noinline)) void hint_params(const struct ccs_cc_ops *ops, const char *params, char *hint, size_t len)
 {
 	char items[512];
 
@@ -111,11 +111,18 @@ static int check_pairs(const struct ccs_cc_spec *cc, char *err, size_t errlen)
 	return 0;
 }
 
-static const struct ccs_cc_ops *find_algorithm(const char *name, char *err, size_t errlen)
+/* Its name is the first len bytes of the text. */
+static __attribute__((noinline)) const struct ccs_cc_ops *
+find_algorithm(const char *text, size_t len, char *err, size_t errlen)
 {
 	const struct ccs_cc_ops *ops;
-	char hint[160] = "";
+	char name[512], hint[160] = "";
 
+	if (snprintf(name, sizeof(name), "%.*s", (int)len, text) >= (int)sizeof(name)) {
+		snprintf(err, errlen, "the algorithm's name is longer than %zu bytes",
+			 sizeof(name) - 1);
+		return NULL;
+	}
 	if (ccs_cc_is_path(name))
 		return ccs_plugin_load(name, err, errlen);
 	ops = ccs_cc_find(name);
@@ -131,15 +138,10 @@ int ccs_spec_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t
 	const size_t len = ccs_cc_name_len(text);
 	const struct ccs_cc_ops *ops;
 	struct ccs_cc_spec new;
-	char name[512], hint[160] = "";
+	char hint[160] = "";
 	size_t at;
 
-	if (snprintf(name, sizeof(name), "%.*s", (int)len, text) >= (int)sizeof(name)) {
-		snprintf(err, errlen, "the algorithm's name is longer than %zu bytes",
-			 sizeof(name) - 1);
-		return -1;
-	}
-	ops = find_algorithm(name, err, errlen);
+	ops = find_algorithm(text, len, err, errlen);
 	if (!ops)
 		return -1;
 	if (ccs_cc_parse_params(&new, ops, text + len, err, errlen)) {

@@ -305,8 +305,6 @@ static int parse_enum(const struct ccs_opt *opt, const char *text, void *at, cha
 static int parse_string(const struct ccs_opt *opt, const char *text, void *at, char *err,
 			size_t len)
 {
-	char why[256];
-
 	if (strlen(text) >= opt->size) {
 		snprintf(err, len, "'%.32s...' is longer than %zu bytes", text, opt->size - 1);
 		return -1;
@@ -318,10 +316,8 @@ static int parse_string(const struct ccs_opt *opt, const char *text, void *at, c
 				 (int)(p - text), text);
 			return -1;
 		}
-	if (opt->check && opt->check(text, why, sizeof(why))) {
-		snprintf(err, len, "%s", why);
+	if (opt->check && opt->check(text, err, len))
 		return -1;
-	}
 	memset(at, 0, opt->size); /* so that equal options are equal bytes */
 	strcpy(at, text);
 	return 0;

@@ -178,16 +178,14 @@ static int apply_one(struct ccs_options *o, const char *name, const char *value,
 	return ccs_options_set(o, name, value, err, errlen);
 }
 
-int ccs_request_apply(const struct ccs_request *r, struct ccs_options *o, char *err,
-		      size_t errlen)
+/* Not inlined: its buffers would be in a thread's stack while values are parsed. */
+static __attribute__((noinline)) int check_whole(const struct ccs_options *o, char *err,
+						 size_t errlen)
 {
 	const struct ccs_opt *opt;
 	struct ccs_cc_spec spec;
 	char why[512];
 
-	for (unsigned i = 0; i < r->count; i++)
-		if (apply_one(o, r->setting[i].name, r->setting[i].value, err, errlen))
-			return -1;
 	opt = ccs_options_conflict(o, why, sizeof(why));
 	if (opt) {
 		snprintf(err, errlen, "%s: %s", opt->name, why);
@@ -197,6 +195,15 @@ int ccs_request_apply(const struct ccs_request *r, struct ccs_options *o, char *
 		return 0;
 	snprintf(err, errlen, "cc: %s", why);
 	return -1;
+}
+
+int ccs_request_apply(const struct ccs_request *r, struct ccs_options *o, char *err,
+		      size_t errlen)
+{
+	for (unsigned i = 0; i < r->count; i++)
+		if (apply_one(o, r->setting[i].name, r->setting[i].value, err, errlen))
+			return -1;
+	return check_whole(o, err, errlen);
 }
 
 /* As the parameter of each algorithm that has it. */

@@ -80,8 +80,10 @@ const struct ccs_setting *ccs_rules_find(const struct ccs_rules *r, const struct
 	return best;
 }
 
-static int resolve_conflicts(struct ccs_options *o, const struct ccs_setting **from,
-			     ccs_opt_complain *complain, void *arg)
+/* Not inlined: its buffers would be in a thread's stack while values are parsed. */
+static __attribute__((noinline)) int resolve_conflicts(struct ccs_options *o,
+						       const struct ccs_setting **from,
+						       ccs_opt_complain *complain, void *arg)
 {
 	const struct ccs_opt *opt;
 	char err[512], sentence[640];
@@ -103,7 +105,7 @@ int ccs_rules_resolve(const struct ccs_rules *r, const struct ccs_match_subject 
 		      struct ccs_options *o, const struct ccs_setting **from,
 		      ccs_opt_complain *complain, void *arg)
 {
-	char err[512];
+	char err[8]; /* values were checked when they were read */
 
 	ccs_options_default(o);
 	for (size_t i = 0; i < ccs_opt_count; i++) {

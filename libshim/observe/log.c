@@ -109,26 +109,41 @@ bool ccs_log_on(enum ccs_log_level level)
 	return (int)level <= atomic_load_explicit(&level_now, memory_order_relaxed);
 }
 
-static size_t format_prefix(char *line, enum ccs_log_level level)
+/* A line that is being formatted is large for a thread's stack. */
+static struct line {
+	atomic_flag used;
+	char text[LINE_LEN];
+} lines[4];
+
+/* NULL: other threads use all; or a signal handler has interrupted those that do. */
+static struct line *claim_line(void)
+{
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		if (!atomic_flag_test_and_set_explicit(&lines[i].used, memory_order_acquire))
+			return &lines[i];
+	return NULL;
+}
+
+static size_t format_prefix(char *line, size_t size, enum ccs_log_level level)
 {
 	static const char *const names[] = { "error", "warn", "info", "debug" };
-	int n = snprintf(line, LINE_LEN, "ccshim: %s: ", names[level]);
+	int n = snprintf(line, size, "ccshim: %s: ", names[level]);
 
 	if (ccs_log_on(CCS_LOG_DEBUG)) {
 		char host[65] = "";
 
 		gethostname(host, sizeof(host) - 1);
-		n += snprintf(line + n, LINE_LEN - (size_t)n, "%s:%d:%d: ", host, (int)getpid(),
+		n += snprintf(line + n, size - (size_t)n, "%s:%d:%d: ", host, (int)getpid(),
 			      (int)gettid());
 	}
 	return (size_t)n;
 }
 
 /* Replace control characters, which may come from an environment variable, and end the line. */
-static size_t end_line(char *line, size_t len)
+static size_t end_line(char *line, size_t size, size_t len)
 {
-	if (len > LINE_LEN - 2) {
-		len = LINE_LEN - 2;
+	if (len > size - 2) {
+		len = size - 2;
 		memcpy(line + len - 3, "...", 3);
 	}
 	for (size_t i = 0; i < len; i++)
@@ -153,24 +168,44 @@ static bool is_suppressed(enum ccs_log_level level)
 	return logged >= MAX_WARNINGS;
 }
 
+static void __attribute__((format(printf, 5, 0)))
+log_line(char *line, size_t size, enum ccs_log_level level, int error, const char *fmt, va_list ap)
+{
+	size_t len = format_prefix(line, size, level);
+	int n;
+
+	errno = error; /* for %m */
+	n = vsnprintf(line + len, size - len, fmt, ap);
+	write_line(line, end_line(line, size, len + (n > 0 ? (size_t)n : 0)));
+}
+
+/* Not inlined, as it is rarely needed. */
+static __attribute__((noinline, format(printf, 3, 0))) void
+log_short(enum ccs_log_level level, int error, const char *fmt, va_list ap)
+{
+	char text[LINE_LEN / 4];
+
+	log_line(text, sizeof(text), level, error, fmt, ap);
+}
+
 void ccs_log(enum ccs_log_level level, const char *fmt, ...)
 {
 	const int saved = errno;
-	char line[LINE_LEN];
+	struct line *line;
 	va_list ap;
-	size_t len;
-	int n;
 
-	if (!ccs_log_on(level))
+	if (!ccs_log_on(level) || is_suppressed(level)) {
+		errno = saved;
 		return;
-	if (!is_suppressed(level)) {
-		len = format_prefix(line, level);
-		va_start(ap, fmt);
-		errno = saved; /* for %m */
-		n = vsnprintf(line + len, sizeof(line) - len, fmt, ap);
-		va_end(ap);
-		len = end_line(line, len + (n > 0 ? (size_t)n : 0));
-		write_line(line, len);
 	}
+	line = claim_line();
+	va_start(ap, fmt);
+	if (line)
+		log_line(line->text, sizeof(line->text), level, saved, fmt, ap);
+	else
+		log_short(level, saved, fmt, ap);
+	va_end(ap);
+	if (line)
+		atomic_flag_clear_explicit(&line->used, memory_order_release);
 	errno = saved;
 }

@@ -66,10 +66,10 @@ static void disable(struct ccs_policy *p)
 	p->cc = ccs_cc_default_spec(&ccs_cc_none);
 }
 
-/* Derive the rest from its options. */
+/* Derive the rest from its options. The lock is held; a stack may be too small for a buffer. */
 static void prepare_policy(struct ccs_policy *p)
 {
-	char err[1024];
+	static char err[1024];
 
 	if (p->options.mode == CCS_MODE_OFF) {
 		disable(p);
@@ -210,8 +210,8 @@ unsigned ccs_policy_generation(void)
 
 const struct ccs_policy *ccs_policy_of(const struct ccs_match_subject *who)
 {
+	static struct ccs_options o; /* under the lock; it is large for a stack */
 	const struct ccs_policy *p = ccs_policy_default();
-	struct ccs_options o;
 
 	ccs_policy_lock();
 	if (ccs_rules_by_qp(&rules)) {
@@ -227,8 +227,8 @@ const struct ccs_policy *ccs_policy_of(const struct ccs_match_subject *who)
 
 int ccs_policy_add_rules(const struct ccs_setting *settings, unsigned n)
 {
+	static struct ccs_options o; /* as above */
 	const struct ccs_policy *p = NULL;
-	struct ccs_options o;
 	unsigned added;
 
 	for (added = 0; added < n && !ccs_rules_add(&rules, &settings[added], true); added++)

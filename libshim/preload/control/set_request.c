@@ -39,9 +39,10 @@ struct job {
 	struct change *change;           /* with a reference to each QP */
 	size_t count, space;
 	unsigned rejected;               /* 0, or an errno */
+	struct ccs_options options;      /* that are being changed: large for a stack */
 	struct ccs_setting setting[CCS_REQUEST_MAX];
 	char value[CCS_REQUEST_MAX][512];
-	char text[CCS_STATS_TEXT], answer[CCS_STATS_TEXT];
+	char text[CCS_STATS_TEXT], answer[CCS_STATS_TEXT], err[512];
 };
 
 static void __attribute__((format(printf, 3, 4))) reject(struct job *w, int error,
@@ -136,10 +137,9 @@ static void check_connection(struct job *w, struct qp *qp, const struct ccs_poli
 static const struct ccs_policy *changed_policy(struct job *w, struct ccs_options *o)
 {
 	const struct ccs_policy *p;
-	char err[512];
 
-	if (ccs_request_apply(&w->request, o, err, sizeof(err))) {
-		reject(w, EINVAL, "%s", err);
+	if (ccs_request_apply(&w->request, o, w->err, sizeof(w->err))) {
+		reject(w, EINVAL, "%s", w->err);
 		return NULL;
 	}
 	p = ccs_policy_for(o);
@@ -156,10 +156,9 @@ static void find_policies(struct job *w)
 		struct change *c = &w->change[i];
 
 		if (c->policy != old) { /* most have the same */
-			struct ccs_options o = c->policy->asked;
-
+			w->options = c->policy->asked;
 			old = c->policy;
-			new = changed_policy(w, &o);
+			new = changed_policy(w, &w->options);
 		}
 		c->policy = new;
 		if (new)
@@ -167,24 +166,23 @@ static void find_policies(struct job *w)
 	}
 }
 
-/* The options that future connections would have without the request. */
-static void options_of(const struct job *w, struct ccs_options *o)
+/* In w->options: those that future connections would have without the request. */
+static void find_options(struct job *w)
 {
 	struct ccs_match_subject who = { .known = CCS_MATCH_APP | w->request.match.keys,
 			       .app = program_invocation_short_name };
 
 	memcpy(who.peer, w->request.match.peer, sizeof(who.peer));
-	ccs_policy_options(&who, o);
+	ccs_policy_options(&who, &w->options);
 }
 
 /* Add the request to the rules for future connections. */
 static void add_rules(struct job *w)
 {
-	struct ccs_options o;
 	unsigned n = 0;
 
-	options_of(w, &o);
-	if (!changed_policy(w, &o))
+	find_options(w);
+	if (!changed_policy(w, &w->options))
 		return;
 	for (size_t i = 0; i < ccs_opt_count; i++) {
 		const struct ccs_opt *opt = &ccs_opt_table[i];
@@ -197,7 +195,8 @@ static void add_rules(struct job *w)
 			.section = 1,
 			.match = w->request.match,
 			.where = "",
-			.value = ccs_options_format(&o, opt, w->value[n], sizeof(w->value[n])),
+			.value = ccs_options_format(&w->options, opt, w->value[n],
+						    sizeof(w->value[n])),
 		};
 		n++;
 	}
@@ -209,20 +208,20 @@ static void add_rules(struct job *w)
 
 static void print_options(struct job *w)
 {
-	struct ccs_options o;
-	char value[512];
+	const struct ccs_options *o = &w->options;
 	size_t at = 0;
 
 	if (w->request.one)
-		o = w->change[0].policy->asked;
+		o = &w->change[0].policy->asked;
 	else
-		options_of(w, &o);
+		find_options(w);
 	for (size_t i = 0; i < ccs_opt_count && at < sizeof(w->answer); i++)
 		if (ccs_opt_table[i].per_qp)
 			at += (size_t)snprintf(w->answer + at, sizeof(w->answer) - at,
 					       "%s = %s\n", ccs_opt_table[i].name,
-					       ccs_options_format(&o, &ccs_opt_table[i], value,
-								  sizeof(value)));
+					       ccs_options_format(o, &ccs_opt_table[i],
+								  w->value[0],
+								  sizeof(w->value[0])));
 }
 
 static void apply_changes(struct job *w)
@@ -240,10 +239,8 @@ static void apply_changes(struct job *w)
 
 static void process_request(struct job *w, const char text[CCS_STATS_TEXT])
 {
-	char err[512];
-
-	if (ccs_request_parse(&w->request, text, err, sizeof(err))) {
-		reject(w, EINVAL, "%s", err);
+	if (ccs_request_parse(&w->request, text, w->err, sizeof(w->err))) {
+		reject(w, EINVAL, "%s", w->err);
 		return;
 	}
 	ccs_policy_lock();

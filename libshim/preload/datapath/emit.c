@@ -19,17 +19,26 @@
 #include "preload/report/uncontrolled.h"
 #include "preload/shim.h"
 
+/* WQEs per doorbell: fewer than of a post, because a poll of a small thread stack emits, too. */
+enum { EMIT_BATCH = CCS_BATCH / 2 };
 enum { LOOK_MIN_NS = 10000, LOOK_MAX_NS = 1000000, LOOKS_AT_ONCE = 16, LOOK_SEGMENTS = 2,
        FLUSH_NS = 100000000 };
 
-static void fill_batch(struct qp *qp, struct ccs_doorbell *b, uint64_t *now_ns)
+/* One doorbell's worth of segments. */
+struct doorbell {
+	struct ibv_send_wr wr[EMIT_BATCH];
+	uint64_t first;                  /* number of its first segment */
+	int n;
+};
+
+static void fill_batch(struct qp *qp, struct doorbell *b, uint64_t *now_ns)
 {
 	const struct ccs_seg *seg;
 	uint64_t number;
 
-	if (__builtin_expect(ccs_flow_wants_entries(&qp->flow, CCS_BATCH), 0))
+	if (__builtin_expect(ccs_flow_wants_entries(&qp->flow, EMIT_BATCH), 0))
 		ccs_qp_add_entries(qp);
-	for (b->n = 0; b->n < CCS_BATCH && ccs_flow_waiting(&qp->flow); b->n++) {
+	for (b->n = 0; b->n < EMIT_BATCH && ccs_flow_waiting(&qp->flow); b->n++) {
 		if (ccs_emit_next(qp, now_ns, &seg) != CCS_NEXT_SEGMENT)
 			break;
 		number = ccs_flow_newest(&qp->flow);
@@ -80,7 +89,7 @@ static void note_held(struct qp *qp, uint64_t now_ns)
 /* Emit until the gate closes. Returns the device's error code, and in *refused the WR. */
 int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 {
-	struct ccs_doorbell b;
+	struct doorbell b;
 
 	do {
 		struct ibv_send_wr *bad = NULL;
@@ -96,7 +105,7 @@ int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused)
 			*refused = ccs_emit_return(qp, b.first, b.wr, bad);
 			return rc;
 		}
-	} while (b.n == CCS_BATCH);
+	} while (b.n == EMIT_BATCH);
 	return 0;
 }
 

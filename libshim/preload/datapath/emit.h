@@ -8,13 +8,6 @@
 #include "preload/object/notify.h"
 #include "preload/object/qp.h"
 
-/* One doorbell's worth of segments. */
-struct ccs_doorbell {
-	struct ibv_send_wr wr[CCS_BATCH];
-	uint64_t first;                  /* number of its first segment */
-	int n;
-};
-
 /* For completions, because the application sleeps and the device may not wake it. */
 static inline bool ccs_emit_must_look(const struct qp *qp)
 {

@@ -194,12 +194,19 @@ build_usual(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe
 	return true;
 }
 
+/* One doorbell's worth of segments. */
+struct doorbell {
+	struct ibv_send_wr wr[CCS_BATCH];
+	uint64_t first;                  /* number of its first segment */
+	int n;
+};
+
 /*
  * The segments of WRs that need not wait, in a batch. Returns the first WR that is not accepted;
  * the last one that is may have to wait for the gate, or for its other segments.
  */
 static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr *wr,
-					       struct ccs_doorbell *b, uint64_t *now_ns)
+					       struct doorbell *b, uint64_t *now_ns)
 {
 	struct ccs_flow *f = &qp->flow;
 	struct ibv_send_wr *wqe = b->wr;
@@ -235,7 +242,7 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 /* Post WRs as they are accepted, while none must wait: as ccs_emit(); o->left as fill_at_once(). */
 static inline int post_at_once(struct qp *qp, struct outcome *o, uint64_t *now_ns)
 {
-	struct ccs_doorbell b;
+	struct doorbell b;
 
 	if (qp->flow.state != CCS_FLOW_RUN || qp->state < IBV_QPS_RTS || qp->resumed)
 		return 0;
