@@ -14,7 +14,7 @@
 enum {
 	LINE = 64,
 	STEPS = 4,                       /* sizes between two powers of two */
-	LARGE = 1 << 16,                 /* larger blocks are left to the C library */
+	LARGE = 1 << 16,                 /* larger blocks are mapped one by one */
 	POOLS = 1 + 8 * STEPS + STEPS,   /* for sizes up to LARGE */
 	SMALL = 1 << 11,                 /* blocks up to this are touched as a whole */
 	CHUNK_MIN = 1 << 16,
@@ -86,6 +86,32 @@ static void *pop_block(struct pool *p, size_t bytes)
 	return p->at - bytes;
 }
 
+static void *map_block(size_t n, size_t size)
+{
+	size_t bytes;
+	void *p;
+
+	if (NO_POOLS)
+		return ccs_calloc_padded(n, size);
+	if (__builtin_mul_overflow(n, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void unmap_block(void *p, size_t bytes)
+{
+	const int saved = errno;
+
+	if (NO_POOLS)
+		free(p);
+	else
+		munmap(p, bytes);
+	errno = saved;
+}
+
 static bool is_pooled(size_t n, size_t size, size_t *bytes)
 {
 	return !NO_POOLS && !__builtin_mul_overflow(n, size, bytes) && *bytes <= LARGE;
@@ -99,7 +125,7 @@ void *ccs_pool_calloc(size_t n, size_t size)
 	void *p;
 
 	if (!is_pooled(n, size, &bytes))
-		return ccs_calloc_padded(n, size);
+		return map_block(n, size);
 	bytes = round_up(bytes ? bytes : 1, &pool);
 	pthread_mutex_lock(&lock);
 	p = pop_block(&pools[pool], bytes);
@@ -115,8 +141,10 @@ void ccs_pool_free(void *p, size_t n, size_t size)
 	unsigned pool;
 	size_t bytes;
 
-	if (!p || !is_pooled(n, size, &bytes)) {
-		free(p);
+	if (!p)
+		return;
+	if (!is_pooled(n, size, &bytes)) {
+		unmap_block(p, n * size);
 		return;
 	}
 	round_up(bytes ? bytes : 1, &pool);

@@ -6,7 +6,8 @@
  * whole cache lines, and not between the application's own: an application that iterates over its
  * queue pairs finds its memory and ours as close together as without the shim.
  *
- * Freed blocks are reused for blocks of that size, not returned to the system. Thread-safe.
+ * Freed blocks are reused for blocks of that size, and only those of more than 64 KB returned to
+ * the system. Thread-safe. malloc() is not called.
  */
 #include <stddef.h>
 

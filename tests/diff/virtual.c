@@ -160,7 +160,7 @@ void virtual_stop(void)
 }
 
 /* The program waits for a thread, possibly without a timeout. */
-static int wait_here(pthread_mutex_t *mutex)
+static void let_threads_run(void)
 {
 	static unsigned spurious;
 
@@ -168,8 +168,13 @@ static int wait_here(pthread_mutex_t *mutex)
 		fprintf(stderr, "the program waits forever\n");
 		abort();
 	}
-	pthread_mutex_unlock(mutex);
 	virtual_pass(1000);
+}
+
+static int wait_here(pthread_mutex_t *mutex)
+{
+	pthread_mutex_unlock(mutex);
+	let_threads_run();
 	pthread_mutex_lock(mutex);
 	return 0;
 }
@@ -200,23 +205,27 @@ EXPORT int pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 	return on ? wait_until(cond, mutex, ns_of(ts)) : REAL(pthread_cond_timedwait)(cond, mutex, ts);
 }
 
-/* Only threads of the shim wait for semaphores. */
 static int wait_for_post(sem_t *sem, uint64_t until)
 {
 	if (sem_trywait(sem) == 0)
 		return 0;
-	rest(self, sem, until);
+	if (self)
+		rest(self, sem, until);
+	else if (until == UINT64_MAX)
+		let_threads_run();
+	else if (until > now_ns)
+		virtual_pass(until - now_ns);
 	return sem_trywait(sem);
 }
 
 EXPORT int sem_wait(sem_t *sem)
 {
-	return on && self ? wait_for_post(sem, UINT64_MAX) : REAL(sem_wait)(sem);
+	return on ? wait_for_post(sem, UINT64_MAX) : REAL(sem_wait)(sem);
 }
 
 EXPORT int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *ts)
 {
-	return on && self ? wait_for_post(sem, ns_of(ts)) : REAL(sem_clockwait)(sem, clock, ts);
+	return on ? wait_for_post(sem, ns_of(ts)) : REAL(sem_clockwait)(sem, clock, ts);
 }
 
 EXPORT int nanosleep(const struct timespec *ts, struct timespec *left)

@@ -30,6 +30,7 @@ verbs_programs = \
 	tests/verbs/test_post \
 	tests/verbs/test_qp_ex \
 	tests/verbs/test_resize \
+	tests/verbs/test_seccomp \
 	tests/verbs/test_send_queue \
 	tests/verbs/test_set_request \
 	tests/verbs/test_split \
@@ -91,7 +92,7 @@ tests_verbs_test_fork_LDADD = $(verbs_ldadd)
 tests_verbs_test_life_SOURCES = tests/verbs/test_life.c $(rig)
 tests_verbs_test_life_LDADD = $(verbs_ldadd)
 tests_verbs_test_linger_SOURCES = tests/verbs/test_linger.c $(rig)
-tests_verbs_test_linger_LDADD = $(verbs_ldadd)
+tests_verbs_test_linger_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_linger_LDFLAGS = -rdynamic
 tests_verbs_test_modes_SOURCES = tests/verbs/test_modes.c $(rig)
 tests_verbs_test_modes_LDADD = $(verbs_ldadd)
@@ -108,8 +109,10 @@ tests_verbs_test_split_imm_SOURCES = tests/verbs/test_split_imm.c $(rig)
 tests_verbs_test_split_imm_LDADD = $(verbs_ldadd)
 tests_verbs_test_order_SOURCES = tests/verbs/test_order.c $(rig)
 tests_verbs_test_order_LDADD = $(verbs_ldadd)
+tests_verbs_test_seccomp_SOURCES = tests/verbs/test_seccomp.c $(rig)
+tests_verbs_test_seccomp_LDADD = $(verbs_ldadd)
 tests_verbs_test_send_queue_SOURCES = tests/verbs/test_send_queue.c $(rig)
-tests_verbs_test_send_queue_LDADD = $(verbs_ldadd)
+tests_verbs_test_send_queue_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_resize_SOURCES = tests/verbs/test_resize.c $(rig)
 tests_verbs_test_resize_LDADD = $(verbs_ldadd)
 tests_verbs_test_agent_thread_SOURCES = tests/verbs/test_agent_thread.c $(rig)

@@ -5,7 +5,9 @@
  */
 #include "rig.h"
 
+#include <dlfcn.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <time.h>
 
 static bool defers(void)
@@ -209,14 +211,18 @@ static void the_last_message_arrives_before_the_qp_ends(void **state)
 }
 
 /* While the shim waits, the device carries out WQEs. */
-static bool step_in_naps;
+static _Thread_local bool step_in_naps;
 
 __attribute__((visibility("default")))
-int nanosleep(const struct timespec *nap, struct timespec *left)
+int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *end)
 {
+	static int (*real)(sem_t *, clockid_t, const struct timespec *);
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "sem_clockwait");
 	if (step_in_naps)
 		fake_step(16);
-	return clock_nanosleep(CLOCK_REALTIME, 0, nap, left);
+	return real(sem, clock, end);
 }
 
 /* It has left the gate, late, and the device has not got to it. */

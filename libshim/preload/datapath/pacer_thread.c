@@ -27,6 +27,7 @@ enum { SPIN_WINDOW_NS = 200000, SPIN_GRACE_NS = 50000 };
 static struct {
 	pthread_mutex_t lock;
 	sem_t wake;                      /* after a condition's wait each unlock is a system call */
+	sem_t ready;                     /* the thread has made its first system calls */
 	bool started, failed;
 	uint64_t sleeping_until;         /* 0: awake, or woken */
 	struct ccs_timer_wheel wheel;
@@ -133,6 +134,7 @@ static void *serve_timers(void *arg)
 	(void)arg;
 	prctl(PR_SET_NAME, "ccshim-pacer");
 	prctl(PR_SET_TIMERSLACK, 1ul); /* the default of 50 us is longer than many gaps */
+	sem_post(&pacer.ready);
 	pthread_mutex_lock(&pacer.lock);
 	for (;;) {
 		const uint64_t when = wake_time(now);
@@ -157,13 +159,16 @@ static void *serve_timers(void *arg)
 	return NULL;
 }
 
-static void start_thread(void)
+/* pacer.lock is held. */
+static void start_thread(uint64_t now_ns)
 {
 	pthread_t thread;
 	int rc;
 
 	pacer.started = true;
-	rc = sem_init(&pacer.wake, 0, 0) ? errno : ccs_thread_create(&thread, serve_timers, NULL);
+	ccs_timer_wheel_init(&pacer.wheel, now_ns);
+	rc = sem_init(&pacer.wake, 0, 0) || sem_init(&pacer.ready, 0, 0)
+		? errno : ccs_thread_create(&thread, serve_timers, NULL);
 	if (!rc) {
 		pthread_detach(thread);
 		return;
@@ -173,6 +178,20 @@ static void start_thread(void)
 		"wait for it are sent at once, unpaced", strerror(rc));
 }
 
+void ccs_pacer_thread_prepare(void)
+{
+	bool start;
+
+	pthread_mutex_lock(&pacer.lock);
+	start = !pacer.started;
+	if (start)
+		start_thread(ccs_now_ns());
+	start &= !pacer.failed;
+	pthread_mutex_unlock(&pacer.lock);
+	while (start && sem_wait(&pacer.ready))
+		; /* a signal */
+}
+
 bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns)
 {
 	uint64_t next;
@@ -180,14 +199,12 @@ bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns)
 
 	pthread_mutex_lock(&pacer.lock);
 	if (!pacer.started)
-		ccs_timer_wheel_init(&pacer.wheel, now_ns);
+		start_thread(now_ns);
 	count_waiting(!ccs_timer_is_set(&qp->timer));
 	ccs_timer_wheel_set(&pacer.wheel, &qp->timer, due_ns);
 	next = ccs_timer_wheel_next(&pacer.wheel);
 	atomic_store_explicit(&ccs_pacer_thread_next_ns, next, memory_order_relaxed);
-	if (!pacer.started)
-		start_thread();
-	else if (pacer.sleeping_until && next < pacer.sleeping_until &&
+	if (pacer.sleeping_until && next < pacer.sleeping_until &&
 		 wake_time(now_ns) < pacer.sleeping_until) {
 		pacer.sleeping_until = 0;
 		sem_post(&pacer.wake);

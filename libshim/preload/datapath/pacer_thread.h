@@ -4,6 +4,9 @@
 /* The timer wheel of QPs with deferred WRs, and the thread that serves it. */
 #include "preload/control/set_request.h"
 
+/* Start the thread, where WRs may have to wait later: the data path of the application may not be
+ * allowed to, or may be in a signal handler that has interrupted malloc(). */
+void ccs_pacer_thread_prepare(void);
 /* Call ccs_emit_pump() for the QP at due_ns. False: there is no thread, so nothing may wait. */
 bool ccs_pacer_thread_schedule(struct qp *qp, uint64_t due_ns, uint64_t now_ns);
 void ccs_pacer_thread_cancel(struct qp *qp);

@@ -192,6 +192,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 			  pause_emission(qp);
 	const int rc = ccs_traffic_class_modify(qp, policy, attr, mask);
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
+	bool may_wait;
 
 	ccs_qp_ex_install(qp);
 	if (rc) {
@@ -213,7 +214,10 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		ccs_emit_flush(qp, &now_ns);
 	ccs_emit_pump(qp, &now_ns);
 	ccs_publish(qp, ccs_now(&now_ns));
+	may_wait = qp->state == IBV_QPS_RTS && qp->flow.enforce;
 	ccs_qp_leave(qp);
+	if (may_wait)
+		ccs_pacer_thread_prepare();
 	return 0;
 }
 
