@@ -18,6 +18,7 @@ verbs_programs = \
 	tests/verbs/test_fork \
 	tests/verbs/test_idle_shadow \
 	tests/verbs/test_life \
+	tests/verbs/test_limits \
 	tests/verbs/test_linger \
 	tests/verbs/test_malloc \
 	tests/verbs/test_memory \
@@ -91,6 +92,8 @@ tests_verbs_test_fork_SOURCES = tests/verbs/test_fork.c $(rig)
 tests_verbs_test_fork_LDADD = $(verbs_ldadd)
 tests_verbs_test_life_SOURCES = tests/verbs/test_life.c $(rig)
 tests_verbs_test_life_LDADD = $(verbs_ldadd)
+tests_verbs_test_limits_SOURCES = tests/verbs/test_limits.c $(rig)
+tests_verbs_test_limits_LDADD = $(verbs_ldadd)
 tests_verbs_test_linger_SOURCES = tests/verbs/test_linger.c $(rig)
 tests_verbs_test_linger_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_linger_LDFLAGS = -rdynamic
