@@ -128,6 +128,12 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 	struct fake_qp *qp = qp_of(ib);
 	int rc = 0, doorbell = 0;
 
+	if (fake_profile()->clears_bad_wr) {
+		if (bad)
+			*bad = NULL;
+		if (!bad || !wr)
+			return EINVAL;
+	}
 	pthread_mutex_lock(&fake_lock);
 	fake_ring();
 	for (; wr; wr = wr->next) {

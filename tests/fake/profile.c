@@ -21,8 +21,8 @@ static const struct fake_profile profiles[] = {
 	{ .name = "mlx5-33", .vendor = MELLANOX, .cleans_cqs = true, .arms_by_index = true,
 	  .rounds_up = true, .sets_wr_complete = true, .too_large = ENOMEM,
 	  .batch_too_large = ENOMEM },
-	{ .name = "rxe", .vendor = FAKE_RXE_VENDOR, .reuses_silently = true, .not_rts = EINVAL,
-	  .too_large = EINVAL, .batch_too_large = ENOSPC },
+	{ .name = "rxe", .vendor = FAKE_RXE_VENDOR, .reuses_silently = true,
+	  .clears_bad_wr = true, .not_rts = EINVAL, .too_large = EINVAL, .batch_too_large = ENOSPC },
 };
 
 static const struct fake_profile *chosen = profiles;

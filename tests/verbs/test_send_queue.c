@@ -310,6 +310,35 @@ static void a_message_that_is_too_long_fails_as_a_whole(void **state)
 #define GATED "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k", \
 	"CCSHIM_BASE_RTT=20us", "CCSHIM_LINGER=1s"
 
+/* Whether bad_wr is written without an error, and an empty list refused. */
+static void lists_and_bad_wr_are_treated_as_by_the_device(void **state)
+{
+	bool clears;
+	struct ibv_send_wr wr[2], *const unset = &wr[1], *bad;
+	struct ibv_sge sge[2];
+	struct ibv_wc wc[2];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	clears = fake_profile()->clears_bad_wr;
+	for (unsigned n = 1; n <= 2; n++) {
+		for (unsigned i = 0; i < n; i++) {
+			wr[i] = rig_wr(&r, &sge[i], i, IBV_WR_RDMA_WRITE, 0, 64, IBV_SEND_SIGNALED);
+			wr[i].next = i + 1 < n ? &wr[i + 1] : NULL;
+		}
+		bad = unset;
+		assert_int_equal(ibv_post_send(r.a, wr, &bad), 0);
+		assert_ptr_equal(bad, clears ? NULL : unset);
+		rig_poll(r.scq, (int)n, wc);
+	}
+	bad = unset;
+	assert_int_equal(ibv_post_send(r.a, NULL, &bad), clears ? EINVAL : 0);
+	assert_ptr_equal(bad, clears ? NULL : unset);
+	assert_int_equal(ibv_post_send(r.a, wr, NULL), clears ? EINVAL : 0);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct rig_mode modes[] = {
@@ -334,6 +363,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_message_that_was_held_back_arrives_before_the_qp_ends),
 		cmocka_unit_test(a_sleeping_sender_gets_all_its_flushed_wrs),
 		cmocka_unit_test(a_message_that_is_too_long_fails_as_a_whole),
+		cmocka_unit_test(lists_and_bad_wr_are_treated_as_by_the_device),
 	};
 
 	return rig_run_in(argc, argv, "send queue", modes, sizeof(modes) / sizeof(*modes), tests,

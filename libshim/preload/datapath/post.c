@@ -315,6 +315,14 @@ static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **
 	return rc;
 }
 
+/* As librxe, which clears bad_wr in each call. */
+static bool is_list_refused(struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	if (bad)
+		*bad = NULL;
+	return !bad || !wr;
+}
+
 static __attribute__((noinline)) int post_any(struct qp *qp, struct ibv_send_wr *wr,
 					      struct ibv_send_wr **bad)
 {
@@ -324,6 +332,8 @@ static __attribute__((noinline)) int post_any(struct qp *qp, struct ibv_send_wr 
 
 	if (ccs_forked())
 		return qp->ctx->real.post_send(qp->real, wr, bad);
+	if (syscalls && is_list_refused(wr, bad))
+		return EINVAL;
 	ccs_accept_lock(qp);
 	rc = post_wrs(qp, wr, bad);
 	ccs_accept_unlock(qp);
