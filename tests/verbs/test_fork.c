@@ -223,6 +223,54 @@ static void a_child_can_destroy_inherited_objects(void **state)
 	rig_close(&r);
 }
 
+/* As a child that waits for events on behalf of its parent. */
+static void a_child_gets_events_of_the_parents_cq(void **state)
+{
+	struct ibv_cq *cq;
+	void *context;
+	struct rig r;
+	pid_t pid;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .channel = true });
+	assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+	pid = fork();
+	if (pid == 0) {
+		alarm(20);
+		if (ibv_get_cq_event(r.channel, &cq, &context))
+			_exit(1);
+		ibv_ack_cq_events(cq, 1);
+		_exit(cq == r.scq && context == &r ? 0 : 2);
+	}
+	assert_int_equal(wait_for(pid), 0);
+	rig_poll(r.scq, 1, wc);
+	rig_close(&r);
+}
+
+static void a_child_queries_what_its_parent_does(void **state)
+{
+	struct ibv_qp_attr attr = { 0 }, here = { 0 };
+	struct ibv_qp_init_attr init, there;
+	struct rig r;
+	pid_t pid;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(ibv_query_qp(r.a, &attr, IBV_QP_CAP | IBV_QP_AV, &init), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (ibv_query_qp(r.a, &here, IBV_QP_CAP | IBV_QP_AV, &there))
+			_exit(1);
+		_exit(memcmp(&here.cap, &attr.cap, sizeof(attr.cap)) ? 2 :
+		      memcmp(&there.cap, &init.cap, sizeof(init.cap)) ? 3 :
+		      there.send_cq != r.scq ? 4 :
+		      here.ah_attr.grh.traffic_class != attr.ah_attr.grh.traffic_class ? 5 : 0);
+	}
+	assert_int_equal(wait_for(pid), 0);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +279,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_child_that_exits_does_not_disturb_its_parent),
 		cmocka_unit_test(a_child_without_fork_handlers_keeps_its_parents_statistics),
 		cmocka_unit_test(a_child_can_destroy_inherited_objects),
+		cmocka_unit_test(a_child_gets_events_of_the_parents_cq),
+		cmocka_unit_test(a_child_queries_what_its_parent_does),
 	};
 
 	(void)argc;

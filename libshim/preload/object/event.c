@@ -25,13 +25,15 @@ int ccs_event_get(struct ibv_comp_channel *channel, struct ibv_cq **ibcq, void *
 	struct cq *cq = rc ? NULL : ccs_cq_find(*ibcq);
 	struct shadow *s;
 
-	if (!cq || ccs_forked())
+	if (!cq)
 		return rc;
 	s = shadow_of(cq, *ibcq);
-	atomic_fetch_add(s ? &s->unacked : &cq->unacked, 1);
 	*ibcq = cq->app;
 	if (s)
 		*cq_context = cq->app->cq_context; /* the application may have changed it */
+	if (ccs_forked())
+		return rc; /* it has the parent's channel */
+	atomic_fetch_add(s ? &s->unacked : &cq->unacked, 1);
 	ccs_lock(&cq->lock);
 	if (s) {
 		cq->woken = true;

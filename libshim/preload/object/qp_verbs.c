@@ -254,7 +254,7 @@ int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_q
 {
 	const int rc = ccs_real()->ibv_query_qp(qp->real, attr, mask, init);
 
-	if (rc || ccs_forked())
+	if (rc)
 		return rc;
 	ccs_traffic_class_restore(qp, attr);
 	init->send_cq = qp->cq->app;

@@ -12,6 +12,7 @@
 #include "preload/control/policy.h"
 #include "preload/interpose/real.h"
 #include "preload/object/qp_config.h"
+#include "preload/shim.h"
 
 enum { ECN_MASK = 3, ECT_0 = 2 };
 
@@ -58,10 +59,13 @@ int ccs_traffic_class_modify(struct qp *qp, const struct ccs_policy *policy,
 void ccs_traffic_class_restore(struct qp *qp, struct ibv_qp_attr *attr)
 {
 	uint8_t *class = &attr->ah_attr.grh.traffic_class;
+	const bool child = ccs_forked(); /* a thread of the parent may have the lock */
 
-	ccs_lock(&qp->lock);
+	if (!child)
+		ccs_lock(&qp->lock);
 	/* Some devices store the DSCP only. */
 	if (qp->class_given != qp->class_sent && (*class ^ qp->class_sent) <= ECN_MASK)
 		*class = qp->class_given;
-	ccs_unlock(&qp->lock);
+	if (!child)
+		ccs_unlock(&qp->lock);
 }
