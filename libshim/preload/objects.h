@@ -216,7 +216,7 @@ struct qp {
 	bool scheduled : 1;              /* timer may be set */
 	bool broken : 1;                 /* failed: the shim completes what the device does not */
 	bool has_feedback : 1;           /* feedback.slot is set */
-	bool resumed : 1;                /* from SQD, since the application posted last */
+	bool resumed : 1;                /* in RTS, since the application posted last */
 	bool early : 1;                  /* it is not in RTS yet */
 	bool special : 1;                /* posts are system calls, or batches of ibv_wr_* */
 	bool notifies : 1;               /* its CQ has a channel */

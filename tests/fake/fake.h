@@ -130,7 +130,7 @@ FAKE_API void fake_atomics(bool yes);
 FAKE_API void fake_ignore_in_error(bool yes);
 /* The QP fails in the device, without an event or the failure of a WQE. */
 FAKE_API void fake_fail_qp(struct ibv_qp *qp);
-/* Permanently: after SQD, a QP in RTS carries out nothing until a WQE is posted, as on rxe. */
+/* Permanently: a QP that enters RTS carries out nothing until a WQE is posted, as on rxe. */
 FAKE_API void fake_resume_by_post(bool yes);
 /* Permanently: create_qp with a deeper send queue is refused. */
 FAKE_API void fake_limit_depth(uint32_t max_send_wr);

@@ -274,7 +274,8 @@ int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *r
 
 	if ((flags & CCS_WR_NO_DEFER) || qp->state < IBV_QPS_RTS)
 		f->state = CCS_FLOW_FLUSH;
-	/* rxe continues after SQD when it gets a WQE. What is in flight would open the gate. */
+	/* rxe begins, or continues after SQD, when it gets a WQE. What is in flight would open the
+	 * gate. */
 	f->skip_gate = qp->resumed;
 	qp->resumed = false;
 	rc = ccs_emit(qp, now_ns, refused);

@@ -32,6 +32,8 @@
 /* Update the flow for the new state, after the device has accepted it. */
 static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 {
+	const bool pending = qp->state < IBV_QPS_RTS && qp->flow.seg_tail != qp->flow.seg_head;
+
 	qp->state = attr->qp_state;
 	qp->early = qp->state < IBV_QPS_RTS;
 	switch (attr->qp_state) {
@@ -45,6 +47,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 			qp->flow.state = CCS_FLOW_RUN;
 			qp->resumed = true;
 		}
+		qp->resumed |= pending; /* rxe begins what it has with the next WQE, too */
 		ccs_flow_untime(&qp->flow);
 		break;
 	default:
