@@ -68,6 +68,7 @@ struct fake_profile {
 	bool reuses_silently;            /* entries of the send queue, without a completion */
 	bool sets_wr_complete;           /* modify_qp to RESET and to RTS writes it */
 	bool clears_bad_wr;              /* if nothing is refused; and refuses an empty list */
+	bool checks_atomics;             /* their length and alignment, when they are posted */
 	int not_rts;                     /* error of ibv_post_send before RTS; 0: WRs are queued */
 	int too_large;                   /* too many SGEs, or too much inline data */
 	int batch_too_large;             /* the same with ibv_wr_*, and too many WRs */

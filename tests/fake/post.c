@@ -123,6 +123,19 @@ void fake_posted(struct fake_qp *qp)
 	fake_run();
 }
 
+/* As librxe's validate_send_wr(). */
+static bool is_misaligned_atomic(const struct ibv_send_wr *wr)
+{
+	uint64_t len = 0;
+
+	if (!fake_profile()->checks_atomics || (wr->opcode != IBV_WR_ATOMIC_CMP_AND_SWP &&
+						wr->opcode != IBV_WR_ATOMIC_FETCH_AND_ADD))
+		return false;
+	for (int i = 0; i < wr->num_sge; i++)
+		len += wr->sg_list[i].length;
+	return len < 8 || wr->wr.atomic.remote_addr % 8;
+}
+
 int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct fake_qp *qp = qp_of(ib);
@@ -144,6 +157,8 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 		}
 		if (!rc)
 			rc = fake_check_send(qp, wr);
+		if (!rc && is_misaligned_atomic(wr))
+			rc = EINVAL;
 		if (rc)
 			break;
 		fake_enqueue(qp, wr);

@@ -22,7 +22,8 @@ static const struct fake_profile profiles[] = {
 	  .rounds_up = true, .sets_wr_complete = true, .too_large = ENOMEM,
 	  .batch_too_large = ENOMEM },
 	{ .name = "rxe", .vendor = FAKE_RXE_VENDOR, .reuses_silently = true,
-	  .clears_bad_wr = true, .not_rts = EINVAL, .too_large = EINVAL, .batch_too_large = ENOSPC },
+	  .clears_bad_wr = true, .checks_atomics = true, .not_rts = EINVAL,
+	  .too_large = EINVAL, .batch_too_large = ENOSPC },
 };
 
 static const struct fake_profile *chosen = profiles;

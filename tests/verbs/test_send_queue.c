@@ -317,6 +317,34 @@ static void a_message_that_is_too_long_fails_as_a_whole(void **state)
 #define GATED "CCSHIM_CC=none", "CCSHIM_SEGMENT=4k", "CCSHIM_MAX_INFLIGHT=4k", \
 	"CCSHIM_BASE_RTT=20us", "CCSHIM_LINGER=1s"
 
+/* Soft-RoCE's library refuses it, others let the device do that. */
+static void a_misaligned_atomic_is_refused_as_by_the_device(void **state)
+{
+	struct ibv_send_wr wr, *bad;
+	struct ibv_sge sge;
+	struct ibv_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 9000, IBV_SEND_SIGNALED), 0);
+	wr = rig_wr(&r, &sge, 3, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8, IBV_SEND_SIGNALED);
+	wr.wr.atomic.remote_addr++;
+	if (fake_profile()->checks_atomics) {
+		assert_int_equal(ibv_post_send(r.a, &wr, &bad), EINVAL);
+		assert_ptr_equal(bad, &wr);
+		rig_poll(r.scq, 3, wc);
+	} else {
+		assert_int_equal(ibv_post_send(r.a, &wr, &bad), 0);
+		rig_poll(r.scq, 4, wc);
+		assert_int_equal(wc[3].status, IBV_WC_REM_ACCESS_ERR);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
+	rig_close(&r);
+}
+
 /* Whether bad_wr is written without an error, and an empty list refused. */
 static void lists_and_bad_wr_are_treated_as_by_the_device(void **state)
 {
@@ -371,6 +399,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_sleeping_sender_gets_all_its_flushed_wrs),
 		cmocka_unit_test(a_message_that_is_too_long_fails_as_a_whole),
 		cmocka_unit_test(lists_and_bad_wr_are_treated_as_by_the_device),
+		cmocka_unit_test(a_misaligned_atomic_is_refused_as_by_the_device),
 	};
 
 	return rig_run_in(argc, argv, "send queue", modes, sizeof(modes) / sizeof(*modes), tests,

@@ -17,12 +17,20 @@ static bool is_atomic(enum ibv_wr_opcode opcode)
 	return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+/* As librxe requires. */
+static bool is_atomic_aligned(const struct qp *qp, const struct ibv_send_wr *wr)
+{
+	return ccs_wr_len(qp, wr) >= 8 && wr->wr.atomic.remote_addr % 8 == 0;
+}
+
 int ccs_wr_check(const struct qp *qp, const struct ibv_send_wr *wr)
 {
 	if (!is_known(wr->opcode))
 		return EINVAL;
 	if (is_atomic(wr->opcode) && !qp->ctx->atomics)
 		return EOPNOTSUPP;
+	if (qp->syscalls && is_atomic(wr->opcode) && !is_atomic_aligned(qp, wr))
+		return EINVAL;
 	if (!ccs_wr_has_payload(wr))
 		return 0;
 	return !ccs_wr_sge_fit(qp, wr) || ((wr->send_flags & IBV_SEND_INLINE) &&
