@@ -297,9 +297,10 @@ static void record(struct ccs_flow *f, double rtt_us)
  * with the sample itself, so that an application that polls rarely learns its path, too, whatever
  * was assumed of it. Samples of an application that did not poll for long are mostly its pause.
  *
- * The algorithm gets the late end if that is exact to half a base RTT. Otherwise congestion cannot
- * be told from an application that polls rarely, and the early end counts, but at least the base
- * RTT: no flow is slowed because its application paused.
+ * The algorithm gets the late end if that is exact to half the least RTT, of which the path's base
+ * RTT is a copy once there are enough samples. Otherwise congestion cannot be told from an
+ * application that polls rarely, and the early end counts, but at least the base RTT: no flow is
+ * slowed because its application paused.
  */
 static double measured_rtt_us(struct ccs_flow *f, const struct ccs_seg *seg,
 			      const struct ccs_done *done)
@@ -314,7 +315,7 @@ static double measured_rtt_us(struct ccs_flow *f, const struct ccs_seg *seg,
 
 	if (seg->flags & CCS_WR_RECV)
 		late_us = ccs_rnr_filter_us(&f->rnr, late_us, limit_us(f, late_us, LATE_SEGMENTS));
-	if (span_ns <= ccs_flow_exact_ns(f))
+	if (span_ns <= 500 * idle_rtt_us(f, late_us))
 		rtt_us = late_us;
 	else
 		rtt_us = ccs_min(late_us,

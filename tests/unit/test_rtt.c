@@ -179,6 +179,26 @@ static void rtt_of_a_rarely_polling_application_is_the_early_end(void **state)
 	ccs_flow_destroy(&f);
 }
 
+/* On a long path that is not known yet, too: an early end would be taken for the empty path's RTT. */
+static void the_first_rtts_of_a_long_path_are_the_late_end(void **state)
+{
+	const struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_done done = { .ok = true };
+	struct ccs_flow f;
+	uint64_t wr;
+
+	(void)state;
+	spy_rate = INFINITY;
+	open_started(&f, &conf);
+	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
+	flow_next(&f, 1000000, &done.number);
+	done.earliest_ns = 1000000 + 4096 + 470000;
+	done.latest_ns = 1000000 + 4096 + 500000;
+	assert_true(ccs_flow_complete(&f, &done, &wr));
+	assert_true(fabs(last_rtt() - 500) < .01);
+	ccs_flow_destroy(&f);
+}
+
 /* A SEND takes longer_us more than the 25 us of an idle path; returns the algorithm's RTT. */
 static double rtt_of_send(struct ccs_flow *f, uint64_t *now, unsigned longer_us)
 {
@@ -435,6 +455,7 @@ int main(void)
 		cmocka_unit_test(rtt_is_positive),
 		cmocka_unit_test(completions_of_one_poll_are_one_sample),
 		cmocka_unit_test(rtt_of_a_rarely_polling_application_is_the_early_end),
+		cmocka_unit_test(the_first_rtts_of_a_long_path_are_the_late_end),
 		cmocka_unit_test(rtt_of_sends_ignores_rnr_waits),
 		cmocka_unit_test(rtts_of_sends_through_a_short_queue_are_not_filtered),
 		cmocka_unit_test(updates_come_per_segment_of_data),
