@@ -28,12 +28,6 @@
 	.base_us = 20, .segment = 8192, .mtu = 4096, .ack_bytes = 80, .nic_depth = 64, .unacked = 128, \
 	.noise = { .exp_us = 1 }, .start_spread_us = 20, .warm_us = 10e3, .end_us = 30e3, .cc = "swift"
 
-/* Hosts return each acknowledgement up to so much later: every long RTT had counted as a queue. */
-#define JITTER(us) .noise = { .exp_us = 1, .uniform_us = us }
-#define LONE \
-	.driver = SIM_SHIM, .rate = 100e9, .base_us = 20, .segment = 65536, .mtu = 4096, STEADY(1, 50e3), \
-	.cc = "swift"
-
 static const struct row rows[] = {
 	{ GRID_FABRIC(2), { { UTIL, 98, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 60 } } },
 	{ GRID_FABRIC(8), { { UTIL, 98, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 75 } } },
@@ -55,9 +49,6 @@ static const struct row rows[] = {
 	    .cc = "swift" },
 	  { { UTIL, 99, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 4000 } } },
 	{ "swift, ring, 10 Gb/s", { RING }, { { UTIL, 93, ALL }, { JAIN, 0.95, 1 } } },
-	{ "swift, ring, 10 Gb/s, jitter of 10 us", { RING, JITTER(10) },
-	  { { UTIL, 93, ALL }, { JAIN, 0.95, 1 } } },
-	{ "swift, lone flow, jitter of 20 us", { LONE, JITTER(20) }, { { UTIL, 90, ALL } } },
 	{ SLOW_PORT(1, 10), { { UTIL, 97, ALL }, { JAIN, 0.99, 1 }, { Q_P95, 0, 13 } } },
 	{ SLOW_PORT(2, 4), { { UTIL, 97, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 17 } } },
 	{ SLOW_PORT(8, 10), { { UTIL, 97, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 33 } } },

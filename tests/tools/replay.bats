@@ -123,7 +123,7 @@ same() {
 }
 
 @test "an ack without bytes acknowledges the given segment" {
-	cc=swift:base_target=1000,fs_range=0,ai=1,segment=4096,init_window=40960
+	cc=swift:base_target=25,fs_range=0,ai=1,segment=4096,init_window=40960
 	replay t_us,event,rtt_us 100,ack,20
 	[ "$(tail -n 1 <<< "$output" | cut -d, -f7)" = 10.1 ]
 	replay t_us,event,rtt_us,bytes 100,ack,20,2048
