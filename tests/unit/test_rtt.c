@@ -182,13 +182,14 @@ static void rtt_of_a_rarely_polling_application_is_the_early_end(void **state)
 /* On a long path that is not known yet, too: an early end would be taken for the empty path's RTT. */
 static void the_first_rtts_of_a_long_path_are_the_late_end(void **state)
 {
-	const struct ccs_flow_config conf = flow_config(4096);
+	struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_done done = { .ok = true };
 	struct ccs_flow f;
 	uint64_t wr;
 
 	(void)state;
 	spy_rate = INFINITY;
+	conf.base_rtt_us = 0;
 	open_started(&f, &conf);
 	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
 	flow_next(&f, 1000000, &done.number);
