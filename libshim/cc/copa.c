@@ -19,8 +19,7 @@
  * What an emptied path adds to the least RTT is jitter of the hosts. Its average is taken off
  * dq, but for an eighth of dq: a queue of others that does not drain would be taken for
  * jitter, too. At least a segment's time is taken off: acknowledgements may wait that long
- * behind data of the other direction. The first drains come early, so that flows of some
- * milliseconds learn jitter, too.
+ * behind data of the other direction.
  *
  * If batches of acknowledgements (cc/batch.h) are a share of what was in flight, hosts hold them
  * back for about that share of the RTT: the period of the hosts is to the RTT as a batch is to the
@@ -33,9 +32,7 @@
  *
  * Other departures: pacing at the window per RTT, since what leaves as a burst waits in the
  * NIC before the acknowledgements of the other direction; a flow with more than twice its
- * target drops its share of the queue at once (as FAST TCP does). The RTT that paces is the least,
- * so that the window is used. Where RTTs vary that is faster than the window lets through on
- * average, in bursts, so what may be outstanding per average RTT is a limit, too.
+ * target drops its share of the queue at once (as FAST TCP does).
  */
 #include <math.h>
 #include <stdbool.h>
@@ -60,15 +57,10 @@ static const struct ccs_cc_param params[NPARAMS] = {
 
 /* The drain period in base RTTs: a flow without competitors must lose little by drains. */
 #define DRAIN_BASES 8
-#define EARLY_DRAINS 4           /* so many drains come first, */
-#define EARLY 8                  /* so many times as often */
 #define GAIN 0.1                 /* of Copa's steps, at a distance from the target of */
 #define MOST_VELOCITY 1e6        /* beyond any window; it would double to infinity */
 #define NEAR 4                   /* so many shares of the queue; in proportion below it */
 #define JITTER_SAMPLES 16        /* that its average is of */
-#define ENOUGH_SAMPLES 8         /* with fewer it is of this many segments at most, */
-#define FEW_SEGMENTS 3
-#define FEW_LEFT 2               /* and the first RTT may have so many of others */
 #define LOSS_SHARE 0.7           /* what a loss leaves of the share of the queue, */
 #define LOSS_RECOVERY 1.02       /* and what an RTT gives back */
 
@@ -88,7 +80,6 @@ struct copa {
 	double settle_us;            /* what was decided before shows by then */
 	double resume_us;            /* the last pause ended */
 	unsigned far, samples;       /* RTTs far below the target; of jitter */
-	unsigned drains;             /* measured; no more than EARLY_DRAINS are counted */
 	bool startup;
 	bool paused, awaited;        /* a drain; its measurement is to come */
 	bool acked;                  /* since the last timer */
@@ -124,12 +115,9 @@ static double standing_us(const struct ccs_cc *cc, const struct copa *c)
 	return us < INFINITY ? us : cc->path.base_rtt_us;
 }
 
-/* Few samples are inaccurate, and flows of one port have different ones. */
 static double jitter_us(const struct ccs_cc *cc, const struct copa *c)
 {
-	const double most = c->samples < ENOUGH_SAMPLES ? FEW_SEGMENTS * line_us(cc) : INFINITY;
-
-	return ccs_max(cc->path.rtt_jitter_us, ccs_min(c->jitter_us, most));
+	return ccs_max(cc->path.rtt_jitter_us, c->jitter_us);
 }
 
 /* What fills the line, with acknowledgements that wait behind data, and jitter. */
@@ -146,27 +134,13 @@ static double path_us(const struct ccs_cc *cc, const struct copa *c)
 	return standing_us(cc, c) - c->held_us + line_us(cc);
 }
 
-/*
- * A segment's time is not in an RTT. A second one makes up for segments being whole: on average half
- * of one does not fit into the window. An average of more than twice the least RTT contains
- * retransmissions.
- */
-static double paced_rate(const struct ccs_cc *cc, const struct copa *c)
-{
-	const double least_us = standing_us(cc, c);
-	const double average_us = ccs_min(ccs_max(c->srtt_us, least_us), 2 * least_us);
-	const double rate = 8e6 * c->cwnd * cc->path.segment / path_us(cc, c);
-
-	return ccs_min(rate, 8e6 * cc->out.window / (average_us + 2 * line_us(cc)));
-}
-
 /* In startup the window alone holds the flow. */
 static void put_out(struct ccs_cc *cc, struct copa *c)
 {
-	double rate;
+	const double us = path_us(cc, c);
+	const double rate = c->startup ? cc->path.line_rate : 8e6 * c->cwnd * cc->path.segment / us;
 
 	cc->out.window = (c->cwnd + 1) * cc->path.segment;
-	rate = c->startup ? cc->path.line_rate : paced_rate(cc, c);
 	cc->out.rate = ccs_min(ccs_max(rate, cc->param[MIN_RATE]), cc->path.line_rate);
 	if (c->paused)
 		cc->out.rate = cc->param[MIN_RATE];
@@ -209,8 +183,7 @@ static bool queues(const struct ccs_cc *cc, const struct copa *c)
 static void arm(struct ccs_cc *cc, const struct copa *c, double now_us)
 {
 	const double apart = cc->param[DRAIN] * (c->srtt_us + DRAIN_BASES * base_us(cc, c));
-	const double sooner = c->drains < EARLY_DRAINS ? EARLY : 1;
-	const double period = exp2(ceil(log2(apart / sooner)));
+	const double period = exp2(ceil(log2(apart)));
 
 	cc->out.timer_us = INFINITY;
 	if (apart > 0 && period < INFINITY && queues(cc, c))
@@ -242,19 +215,12 @@ static void on_timer(struct ccs_cc *cc, double now_us)
 	arm(cc, c, now_us);
 }
 
-/*
- * The first RTT of an emptied path. A segment is no jitter: one may have been left, and more while
- * flows do not yet agree on when to pause. After a loss it may contain a retransmission.
- */
+/* The first RTT of an emptied path. A segment is no jitter: one may have been left. */
 static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us)
 {
-	const double left = (c->samples < ENOUGH_SAMPLES ? FEW_LEFT : 1) * line_us(cc);
-	const double excess = ccs_max(rtt_us - base_us(cc, c) - left, 0);
+	const double excess = ccs_max(rtt_us - base_us(cc, c) - line_us(cc), 0);
 
 	c->awaited = false;
-	c->drains += c->drains < EARLY_DRAINS;
-	if (c->share < 1)
-		return;
 	c->samples += c->samples < JITTER_SAMPLES;
 	c->excess_us += (ccs_min(excess, cc->param[MAX_JITTER]) - c->excess_us) / c->samples;
 	if (c->samples >= JITTER_SAMPLES / 4)
@@ -384,7 +350,6 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 		return;
 	c->settle_us = now_us + c->srtt_us;
 	c->startup = false;
-	c->drains = EARLY_DRAINS; /* before a pause no segment follows to show that one was lost */
 	c->velocity = 1;
 	c->share = ccs_max(c->share * LOSS_SHARE, 0.1);
 	set_cwnd(cc, c, c->cwnd / 2);
@@ -405,7 +370,7 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 	const struct ccs_cc_obs all[] = {
 		{ "cwnd_segments", c->cwnd, NULL },
 		{ "queue_us", c->queue_us, NULL },
-		{ "jitter_us", jitter_us(cc, c), NULL },
+		{ "jitter_us", c->jitter_us, NULL },
 		{ "held_us", c->held_us, NULL },
 		{ "velocity", c->velocity, NULL },
 		{ "phase", 0, c->paused ? "drain" : c->startup ? "startup" : "steady" },

@@ -74,11 +74,6 @@ static const struct row rows[] = {
 	{ "copa, jitter of 200 us, 1 Gb/s, N=1", { GIGABIT(1, 50e3), .ack_bytes = 80,
 	  .noise = { .uniform_us = 200 } }, { { UTIL, 95, ALL } } },
 
-	/* of 50 us, in a run of milliseconds: the first drains are early, and bursts are paced */
-	{ "copa, jitter of 50 us, ring, 10 Gb/s", { TWO_WAY(SIM_RING, 10e9, 8192),
-	  .noise = { .uniform_us = 50 }, .warm_us = 6e3, .end_us = 18e3 },
-	  { { UTIL, 82, ALL }, { JAIN, 0.95, 1 } } },
-
 	/* hosts that poll every 100 us delay more than the path; several flows keep a longer queue */
 	{ "copa, polls every 100 us, 10 Gb/s, N=1", { POLLED(1) }, { { UTIL, 95, ALL } } },
 	{ "copa, polls every 100 us, 10 Gb/s, N=8", { POLLED(8) },

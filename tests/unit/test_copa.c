@@ -108,33 +108,7 @@ static void drains_are_at_the_hosts_common_time(void **state)
 		assert_true(cc.out.small_next);
 	}
 	for (unsigned host = 0; host < 2; host++)
-		assert_true(fmod(first[host], 2048) == 0);
-}
-
-/* The first drains are eight times as close as the later ones, unless packets are lost. */
-static void the_first_drains_come_early(void **state)
-{
-	(void)state;
-	for (unsigned lost = 0; lost < 2; lost++) {
-		struct ccs_cc cc;
-		double now = 1;
-
-		start(&cc, "copa", &test_path);
-		ack(&cc, now, BASE, SEGMENT);
-		if (lost)
-			cc.ops->on_loss(&cc, now);
-		for (unsigned drain = 0; drain < 8; drain++) {
-			for (unsigned i = 0; i < 50; i++)
-				ack(&cc, now += 8, BASE + 150, SEGMENT);
-			assert_true(cc.out.timer_us <= now + (drain > 4 || lost ? 16384 : 2048));
-			if (drain > 4 || lost)
-				assert_true(fmod(cc.out.timer_us, 16384) == 0);
-			ccs_cc_advance(&cc, cc.out.timer_us);
-			assert_string_equal(observed(&cc, "phase").text, "drain");
-			now = cc.out.timer_us;
-			ccs_cc_advance(&cc, now);
-		}
-	}
+		assert_true(fmod(first[host], 4096) == 0);
 }
 
 /*
@@ -342,7 +316,6 @@ int main(void)
 		cmocka_unit_test(the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay),
 		cmocka_unit_test(the_window_comes_to_rest_at_the_target),
 		cmocka_unit_test(drains_are_at_the_hosts_common_time),
-		cmocka_unit_test(the_first_drains_come_early),
 		cmocka_unit_test(an_uncongested_flow_has_no_timer),
 		cmocka_unit_test(jitter_after_drains_is_taken_off_the_queueing_delay),
 		cmocka_unit_test(jitter_has_a_bound),
