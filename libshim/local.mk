@@ -40,7 +40,6 @@ ccs_core_sources = \
 	libshim/base/units.h \
 	libshim/cc/advice.c \
 	libshim/cc/advice.h \
-	libshim/cc/batch.h \
 	libshim/cc/cc.c \
 	libshim/cc/cc.h \
 	libshim/cc/copa.c \

@@ -21,10 +21,16 @@
  * jitter, too. At least a segment's time is taken off: acknowledgements may wait that long
  * behind data of the other direction.
  *
- * If batches of acknowledgements (cc/batch.h) are a share of what was in flight, hosts hold them
- * back for about that share of the RTT: the period of the hosts is to the RTT as a batch is to the
- * window. That share does not depend on the flow's rate, so flows of such hosts agree on it and stay
- * fair. (The number of acknowledgements does: a dq divided by it gives a fast flow more and more.)
+ * The path spaces acknowledgements; hosts that run in batches return several at once. If these
+ * are a share of what was in flight, hosts hold them back for about that share of the RTT: the
+ * period of the hosts is to the RTT as a batch is to the window. That share does not depend on the
+ * flow's rate, so flows of such hosts agree on it and stay fair. (The number of acknowledgements
+ * does: a dq divided by it gives a fast flow more and more.)
+ *
+ * However long the queue is, segments leave it no closer than they came from the NIC. So
+ * acknowledgements that are closer were held back after that, by jitter or behind data of the other
+ * direction. They are a batch, too, but count for less: with the full weight hosts with data in
+ * both directions would use less of their links.
  *
  * A step acts an RTT later, or two where acknowledgements wait behind data as long as data do
  * before them. Steps of equal length would let all flows of a queue oscillate together, until the
@@ -38,7 +44,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cc/batch.h"
 #include "cc/cc.h"
 #include "cc/minmax.h"
 
@@ -61,6 +66,9 @@ static const struct ccs_cc_param params[NPARAMS] = {
 #define MOST_VELOCITY 1e6        /* beyond any window; it would double to infinity */
 #define NEAR 4                   /* so many shares of the queue; in proportion below it */
 #define JITTER_SAMPLES 16        /* that its average is of */
+#define BATCH_SEGMENTS 32.0      /* that the average share of batches is of */
+#define CLOSE 0.5                /* share of the data's time at line rate that ends a batch */
+#define CLOSE_WEIGHT (2 / 3.0)   /* of an acknowledgement that is close to the one before */
 #define LOSS_SHARE 0.7           /* what a loss leaves of the share of the queue, */
 #define LOSS_RECOVERY 1.02       /* and what an RTT gives back */
 
@@ -74,7 +82,10 @@ struct copa {
 	double base_us;              /* least RTT seen; INFINITY: none yet */
 	double queue_us;             /* dq */
 	double excess_us, jitter_us; /* its average, and as far as it is relied on */
-	struct ccs_batch batch;
+	double batch_us;             /* when the latest acknowledgements arrived, */
+	double batch, rest;          /* how many segments' worth, and left in flight by them */
+	double batch_share;          /* the average of (batch - 1) / (batch + rest), */
+	double batch_more;           /* and of batch - 1 */
 	double held_us;              /* the part of dq that batches account for */
 	double turn_us;              /* when the velocity was last judged */
 	double settle_us;            /* what was decided before shows by then */
@@ -229,13 +240,37 @@ static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us)
 
 /* -- the window ------------------------------------------------------------------------ */
 
+static void end_batch(struct copa *c)
+{
+	const double more = ccs_max(c->batch - 1, 0), share = more / (c->batch + c->rest);
+	const double weight = ccs_min(c->batch / BATCH_SEGMENTS, 1);
+
+	c->batch_share += (share - c->batch_share) * weight;
+	c->batch_more += (more - c->batch_more) * weight;
+	c->batch = 0;
+}
+
+/* A batch is over with the first acknowledgement that is later than the line explains. */
+static void count_batch(const struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
+{
+	const double apart_us = ack->now_us - c->batch_us;
+	const bool later = apart_us > CLOSE * 8e6 * ack->bytes / cc->path.line_rate;
+	const double segments = ccs_min(ack->bytes / cc->path.segment, 1);
+
+	if (later && c->batch > 0)
+		end_batch(c);
+	c->batch += apart_us > 0 && !later ? CLOSE_WEIGHT * segments : segments;
+	c->batch_us = ack->now_us;
+	c->rest = ack->inflight / cc->path.segment;
+}
+
 /*
  * dq without the share of batches. Hosts may return a window in two batches or three, and then the
  * average is a part of what they hold: what is left is cubed.
  */
 static double queueing_us(struct copa *c, double dq)
 {
-	const double rest = 1 - c->batch.share, left = rest * rest * rest;
+	const double rest = 1 - c->batch_share, left = rest * rest * rest;
 
 	c->held_us = dq * (1 - left);
 	return dq * left;
@@ -257,7 +292,7 @@ static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *
 	c->base_us = ccs_min(c->base_us, rtt + rest);
 	if (c->awaited && ack->now_us >= c->resume_us + base_us(cc, c))
 		learn_jitter(cc, c, rtt);
-	ccs_batch_add(&c->batch, &cc->path, ack);
+	count_batch(cc, c, ack);
 	dq = queueing_us(c, ccs_max(standing_us(cc, c) - base_us(cc, c), 1e-3));
 	c->queue_us = ccs_max(dq - no_queue_us(cc, c), dq / 8);
 	c->acked = true;
@@ -282,7 +317,7 @@ static bool judge(struct ccs_cc *cc, struct copa *c, double target, double now_u
 	c->share = ccs_min(c->share * LOSS_RECOVERY, 1);
 	if (c->cwnd > 2 * target) {
 		const double us = path_us(cc, c) - line_us(cc);
-		const double rest = ccs_max(c->cwnd * base_us(cc, c) / us, c->batch.more);
+		const double rest = ccs_max(c->cwnd * base_us(cc, c) / us, c->batch_more);
 
 		c->settle_us = now_us + c->srtt_us;
 		c->velocity = 1;
