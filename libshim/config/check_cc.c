@@ -71,7 +71,8 @@ static void hint_param(const struct ccs_cc_ops *ops, char *items, char *hint, si
 }
 
 /* params is the text after the name. Not inlined: a thread that parses may have a small stack. */
-static __attribute__((noinline)) void hint_params(const struct ccs_cc_ops *ops, const char *params, char *hint, size_t len)
+static __attribute__((noinline)) void
+hint_params(const struct ccs_cc_ops *ops, const char *params, char *hint, size_t len)
 {
 	char items[512];
 

@@ -298,8 +298,8 @@ static void record(struct ccs_flow *f, double rtt_us)
  * was assumed of it. Samples of an application that did not poll for long are mostly its pause.
  *
  * The algorithm gets the late end if that is exact to half the least RTT, of which the path's base
- * RTT is a copy once there are enough samples. Otherwise congestion cannot be told from an
- * application that polls rarely, and the early end counts, but at least the base RTT: no flow is
+ * RTT is a copy once there are enough samples. Otherwise congestion cannot be distinguished from
+ * an application that polls rarely, and the early end counts, but at least the base RTT: no flow is
  * slowed because its application paused.
  */
 static double measured_rtt_us(struct ccs_flow *f, const struct ccs_seg *seg,

@@ -132,8 +132,8 @@ void ccs_emit_fail(struct qp *qp, int rc)
 }
 
 /*
- * The error of an RTT without timestamps. On a long path a part of it is more than the queue that
- * algorithms aim at, which is a few segments.
+ * Without timestamps an RTT is too long by up to the time between two looks. On a long path even a
+ * quarter of the base RTT is more than the queue that algorithms aim at, which is a few segments.
  */
 static double precision_ns(const struct qp *qp)
 {

@@ -145,7 +145,7 @@ static __attribute__((noinline)) int end_with_received(struct cq *cq, int got, i
 
 /*
  * No WQE is in flight: until one is posted, or a completion is ready, polls are of the
- * application's CQ only. A thread that posts counts its WQE before it looks at cq->idle.
+ * application's CQ only. A thread that posts counts its WQE before it reads cq->idle.
  */
 static bool become_idle(struct cq *cq)
 {
