@@ -36,16 +36,20 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct ti
 	return 0;
 }
 
+static int (*real_sem_clockwait)(sem_t *, clockid_t, const struct timespec *);
+
+/* Not at the first call: the pacer thread and the thread that exits can make it at once. */
+__attribute__((constructor)) static void find_sem_clockwait(void)
+{
+	*(void **)&real_sem_clockwait = dlsym(RTLD_NEXT, "sem_clockwait");
+}
+
 /* The naps of the thread that lingers. */
 __attribute__((visibility("default")))
 int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *end)
 {
-	static int (*real)(sem_t *, clockid_t, const struct timespec *);
-
-	if (!real)
-		*(void **)&real = dlsym(RTLD_NEXT, "sem_clockwait");
 	if (!clock_ns)
-		return real(sem, clock, end);
+		return real_sem_clockwait(sem, clock, end);
 	if (!signals) {
 		clock_ns = end->tv_sec * (int64_t)SECOND + end->tv_nsec;
 		nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);

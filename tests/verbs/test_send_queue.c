@@ -223,10 +223,9 @@ static _Thread_local bool step_in_naps;
 __attribute__((visibility("default")))
 int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *end)
 {
-	static int (*real)(sem_t *, clockid_t, const struct timespec *);
+	int (*real)(sem_t *, clockid_t, const struct timespec *);
 
-	if (!real)
-		*(void **)&real = dlsym(RTLD_NEXT, "sem_clockwait");
+	*(void **)&real = dlsym(RTLD_NEXT, "sem_clockwait");
 	if (step_in_naps)
 		fake_step(16);
 	return real(sem, clock, end);
