@@ -281,6 +281,21 @@ libccshim_la_SOURCES = \
 	libshim/preload/control/qp_telemetry.h \
 	libshim/preload/control/set_request.c \
 	libshim/preload/control/set_request.h \
+	libshim/preload/cq/broken.h \
+	libshim/preload/cq/cq.c \
+	libshim/preload/cq/cq.h \
+	libshim/preload/cq/cq_ex.c \
+	libshim/preload/cq/cq_ex.h \
+	libshim/preload/cq/cq_verbs.c \
+	libshim/preload/cq/cq_verbs.h \
+	libshim/preload/cq/event.c \
+	libshim/preload/cq/event.h \
+	libshim/preload/cq/notify.c \
+	libshim/preload/cq/notify.h \
+	libshim/preload/cq/purge.c \
+	libshim/preload/cq/purge.h \
+	libshim/preload/cq/shadow_cq.c \
+	libshim/preload/cq/shadow_cq.h \
 	libshim/preload/datapath/accept.c \
 	libshim/preload/datapath/accept.h \
 	libshim/preload/datapath/arm.c \
@@ -316,21 +331,10 @@ libccshim_la_SOURCES = \
 	libshim/preload/interpose/open.h \
 	libshim/preload/interpose/real.c \
 	libshim/preload/interpose/real.h \
-	libshim/preload/object/broken.h \
 	libshim/preload/object/context.c \
 	libshim/preload/object/context.h \
-	libshim/preload/object/cq.c \
-	libshim/preload/object/cq.h \
-	libshim/preload/object/cq_ex.c \
-	libshim/preload/object/cq_ex.h \
-	libshim/preload/object/cq_verbs.c \
-	libshim/preload/object/cq_verbs.h \
-	libshim/preload/object/event.c \
-	libshim/preload/object/event.h \
 	libshim/preload/object/memlock.c \
 	libshim/preload/object/memlock.h \
-	libshim/preload/object/notify.c \
-	libshim/preload/object/notify.h \
 	libshim/preload/object/mr.c \
 	libshim/preload/object/mr.h \
 	libshim/preload/object/parent_domain.c \
@@ -339,8 +343,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/object/provider.h \
 	libshim/preload/object/ptrmap.c \
 	libshim/preload/object/ptrmap.h \
-	libshim/preload/object/purge.c \
-	libshim/preload/object/purge.h \
 	libshim/preload/object/qp.c \
 	libshim/preload/object/qp.h \
 	libshim/preload/object/qp_config.c \
@@ -351,8 +353,6 @@ libccshim_la_SOURCES = \
 	libshim/preload/object/qp_ex.h \
 	libshim/preload/object/qp_verbs.c \
 	libshim/preload/object/qp_verbs.h \
-	libshim/preload/object/shadow_cq.c \
-	libshim/preload/object/shadow_cq.h \
 	libshim/preload/object/traffic_class.c \
 	libshim/preload/object/traffic_class.h \
 	libshim/preload/object/wr_batch.c \

@@ -2,9 +2,9 @@
 /* The application's requests for events, and the events that it reads. */
 #include "preload/datapath/arm.h"
 
+#include "preload/cq/notify.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
-#include "preload/object/notify.h"
 #include "preload/object/provider.h"
 #include "preload/object/qp.h"
 #include "preload/registry.h"

@@ -12,13 +12,13 @@
 #include <string.h>
 
 #include "preload/clock.h"
+#include "preload/cq/cq.h"
+#include "preload/cq/notify.h"
+#include "preload/cq/shadow_cq.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/emit.h"
-#include "preload/object/cq.h"
-#include "preload/object/notify.h"
 #include "preload/object/provider.h"
 #include "preload/object/qp.h"
-#include "preload/object/shadow_cq.h"
 #include "preload/registry.h"
 
 enum { REST_AFTER = 1024, REST_AFTER_QP = 64 };

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "preload/clock.h"
-#include "preload/object/notify.h"
+#include "preload/cq/notify.h"
 #include "preload/object/qp.h"
 
 /* For completions, because the application sleeps and the device may not wake it. */

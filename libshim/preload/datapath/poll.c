@@ -2,11 +2,11 @@
 /* The application's polls: its CQ and the shadow CQs are merged. */
 #include "preload/datapath/poll.h"
 
+#include "preload/cq/cq_ex.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/poll_run.h"
-#include "preload/object/cq_ex.h"
 
 enum { FAIR = 4 };                       /* polls, of which the application's CQ is first in one */
 

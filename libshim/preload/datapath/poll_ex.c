@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
+#include "preload/cq/cq.h"
+#include "preload/cq/shadow_cq.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/poll.h"
-#include "preload/object/cq.h"
-#include "preload/object/shadow_cq.h"
 
 bool ccs_cq_has_ready(struct cq *cq)
 {

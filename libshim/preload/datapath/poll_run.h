@@ -6,10 +6,10 @@
  * is held in all of it.
  */
 #include "base/probe.h"
+#include "preload/cq/cq.h"
+#include "preload/cq/shadow_cq.h"
 #include "preload/datapath/emit.h"
-#include "preload/object/cq.h"
 #include "preload/object/qp.h"
-#include "preload/object/shadow_cq.h"
 #include "preload/registry.h"
 #include "preload/report/publish.h"
 

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 
 #include "observe/log.h"
+#include "preload/cq/cq.h"
+#include "preload/cq/cq_ex.h"
+#include "preload/cq/cq_verbs.h"
 #include "preload/datapath/poll.h"
 #include "preload/datapath/post.h"
 #include "preload/object/context.h"
-#include "preload/object/cq.h"
-#include "preload/object/cq_ex.h"
-#include "preload/object/cq_verbs.h"
 #include "preload/object/parent_domain.h"
 #include "preload/object/provider.h"
 #include "preload/object/ptrmap.h"

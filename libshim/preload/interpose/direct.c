@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "observe/log.h"
+#include "preload/cq/cq.h"
 #include "preload/interpose/real.h"
-#include "preload/object/cq.h"
 #include "preload/report/uncontrolled.h"
 #include "preload/setup.h"
 

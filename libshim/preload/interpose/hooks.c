@@ -4,15 +4,15 @@
  * object's record and calls the function that handles it. Objects without a record, such as a
  * provider's own, go to the real function.
  */
+#include "preload/cq/cq.h"
+#include "preload/cq/cq_verbs.h"
+#include "preload/cq/event.h"
+#include "preload/cq/purge.h"
 #include "preload/interpose/context_ops.h"
 #include "preload/interpose/open.h"
 #include "preload/interpose/real.h"
-#include "preload/object/cq.h"
-#include "preload/object/cq_verbs.h"
-#include "preload/object/event.h"
 #include "preload/object/mr.h"
 #include "preload/object/parent_domain.h"
-#include "preload/object/purge.h"
 #include "preload/object/qp.h"
 #include "preload/object/qp_create.h"
 #include "preload/object/qp_verbs.h"

@@ -6,11 +6,11 @@
 
 #include "base/pool.h"
 #include "preload/control/policy.h"
+#include "preload/cq/cq.h"
+#include "preload/cq/shadow_cq.h"
 #include "preload/datapath/wr.h"
-#include "preload/object/cq.h"
 #include "preload/object/memlock.h"
 #include "preload/object/provider.h"
-#include "preload/object/shadow_cq.h"
 #include "preload/object/wr_batch.h"
 
 /*

@@ -2,8 +2,8 @@
 #ifndef CCS_QP_H
 #define CCS_QP_H
 /* Records of queue pairs. */
-#include "preload/object/notify.h"
-#include "preload/object/shadow_cq.h"
+#include "preload/cq/notify.h"
+#include "preload/cq/shadow_cq.h"
 #include "preload/shim.h"
 
 static inline struct qp *ccs_qp_find(const struct ibv_qp *qp)

@@ -4,7 +4,7 @@
  * completions, the time of each is that of its creation, not that at which the application got
  * to polling; elsewhere the time of the poll is used.
  */
-#include "preload/object/shadow_cq.h"
+#include "preload/cq/shadow_cq.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 #include "base/cacheline.h"
 #include "observe/log.h"
 #include "preload/clock.h"
+#include "preload/cq/cq.h"
+#include "preload/cq/notify.h"
 #include "preload/interpose/real.h"
-#include "preload/object/cq.h"
 #include "preload/object/memlock.h"
-#include "preload/object/notify.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/qp.h"
 #include "preload/registry.h"

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Verbs on a CQ other than polling. */
-#include "preload/object/cq_verbs.h"
+#include "preload/cq/cq_verbs.h"
 
 #include <errno.h>
 
+#include "preload/cq/cq.h"
+#include "preload/cq/notify.h"
+#include "preload/cq/shadow_cq.h"
 #include "preload/datapath/arm.h"
 #include "preload/datapath/drain.h"
 #include "preload/interpose/real.h"
-#include "preload/object/cq.h"
 #include "preload/object/memlock.h"
-#include "preload/object/notify.h"
 #include "preload/object/ptrmap.h"
-#include "preload/object/shadow_cq.h"
 #include "preload/shim.h"
 
 /*

@@ -3,16 +3,16 @@
  * Records of completion queues. Send completions of controlled QPs arrive in shadow CQs; those
  * that the application is to get are kept in `ready` until it polls.
  */
-#include "preload/object/cq.h"
+#include "preload/cq/cq.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cacheline.h"
 #include "observe/log.h"
+#include "preload/cq/shadow_cq.h"
 #include "preload/object/context.h"
 #include "preload/object/ptrmap.h"
-#include "preload/object/shadow_cq.h"
 #include "preload/registry.h"
 #include "preload/shim.h"
 

@@ -5,10 +5,10 @@
  * call is over; but receives become ready in the application's own polls only, so those from
  * before the call are this QP's.
  */
-#include "preload/object/purge.h"
+#include "preload/cq/purge.h"
 
+#include "preload/cq/cq.h"
 #include "preload/interpose/real.h"
-#include "preload/object/cq.h"
 #include "preload/object/provider.h"
 
 static bool is_purged(const struct cq *cq, bool reset)

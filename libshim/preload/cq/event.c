@@ -3,11 +3,11 @@
  * Events of a shadow CQ are reported as events of the application's CQ, and acknowledgements are
  * passed to the CQ that raised the event.
  */
-#include "preload/object/event.h"
+#include "preload/cq/event.h"
 
+#include "preload/cq/cq.h"
 #include "preload/datapath/arm.h"
 #include "preload/interpose/real.h"
-#include "preload/object/cq.h"
 #include "preload/shim.h"
 
 static struct shadow *shadow_of(struct cq *cq, const struct ibv_cq *ibcq)

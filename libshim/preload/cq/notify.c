@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See notify.h. What posting and arming share is atomic: each writes its part, then reads the
  * other's, so that at least one of them arms the shadow CQs. */
-#include "preload/object/notify.h"
+#include "preload/cq/notify.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 
 #include "observe/log.h"
+#include "preload/cq/cq.h"
 #include "preload/interpose/real.h"
-#include "preload/object/cq.h"
 #include "preload/object/memlock.h"
 #include "preload/object/provider.h"
 #include "preload/object/ptrmap.h"

@@ -6,15 +6,15 @@
  * providers hold a lock during it, so it is opened by the first poll of the real CQ, and closed
  * as soon as that is empty, because some cannot be polled again then.
  */
-#include "preload/object/cq_ex.h"
+#include "preload/cq/cq_ex.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cacheline.h"
+#include "preload/cq/cq.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/poll_ex.h"
-#include "preload/object/cq.h"
 #include "preload/shim.h"
 
 /* The fields of a completion: type, name, where our record has it. */
