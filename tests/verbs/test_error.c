@@ -6,12 +6,16 @@
 #include "rig.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define K4 4096u
+#define SECOND 1000000000ull
 
 static struct ibv_wc wc[64];
 
@@ -613,6 +617,83 @@ static void waiting_wrs_are_not_retried_in_sqd(void **state)
 	rig_close(&r);
 }
 
+/* While this is not NULL: the next poll of its shadow CQ by this thread takes long. */
+static _Thread_local struct ibv_qp *failing;
+static _Thread_local unsigned polls_before;
+static _Atomic uint64_t skipped_ns;
+
+static void *fail_qp(void *qp)
+{
+	assert_int_equal(rig_state(qp, IBV_QPS_ERR), 0);
+	return NULL;
+}
+
+/* Another thread fails the QP then, and much time passes. */
+static void interrupt_poll(void)
+{
+	struct ibv_qp *qp = failing;
+	pthread_t thread;
+
+	failing = NULL;
+	assert_int_equal(pthread_create(&thread, NULL, fail_qp, qp), 0);
+	pthread_join(thread, NULL);
+	atomic_fetch_add(&skipped_ns, SECOND);
+}
+
+__attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *ts)
+{
+	Dl_info who;
+
+	if (failing && dladdr(__builtin_return_address(0), &who) &&
+	    strstr(who.dli_fname, "libccshim") && fake_polls(fake_send_cq(failing)) != polls_before)
+		interrupt_poll();
+	if (syscall(SYS_clock_gettime, id, ts))
+		return -1;
+	ts->tv_sec += (time_t)(atomic_load(&skipped_ns) / SECOND);
+	return 0;
+}
+
+/*
+ * The last of several shadow CQs, which is polled first, has been found empty before the QP failed.
+ * So the WQEs that the device flushes then have not succeeded silently, however long the poll takes.
+ */
+static void wqes_that_are_flushed_during_a_poll_are_not_taken_for_silent_successes(void **state)
+{
+	enum { MOST = 60, DEPTH = 100 };
+	struct ibv_qp *qp[MOST], *first;
+	unsigned n = 0;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .max_send_wr = DEPTH, .cqe = 1000 });
+	first = r.a;
+	fake_hold(true);
+	do {
+		assert_true(n < MOST);
+		r.a = qp[n++] = rig_qp(&r, r.scq, r.rcq);
+		rig_to_rts(&r, r.a, r.b->qp_num);
+		for (unsigned i = 0; i < DEPTH; i++)
+			assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 8, 0), 0);
+	} while (fake_send_cq(r.a) == fake_send_cq(first));
+	r.a = first;
+	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+	polls_before = fake_polls(fake_send_cq(qp[n - 1]));
+	failing = qp[n - 1];
+	assert_int_equal(ibv_poll_cq(r.scq, 1, wc), 0);
+	assert_null(failing);
+	for (unsigned i = 0; i < DEPTH; i++) {
+		rig_poll(r.scq, 1, wc);
+		expect(wc, i, IBV_WC_WR_FLUSH_ERR);
+		assert_int_equal(wc->qp_num, qp[n - 1]->qp_num);
+	}
+	fake_hold(false);
+	rig_poll(r.scq, 1, wc);
+	expect(wc, 1, IBV_WC_SUCCESS);
+	while (n)
+		assert_int_equal(ibv_destroy_qp(qp[--n]), 0);
+	rig_close(&r);
+}
+
 /* As with a native CQ, earlier completions are returned before the error. */
 static void a_failed_shadow_cq_fails_the_applications_cq(void **state)
 {
@@ -660,6 +741,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_refused_bind_mw_loses_no_waiting_wr),
 		cmocka_unit_test(the_device_flushes_receives),
 		cmocka_unit_test(waiting_wrs_are_not_retried_in_sqd),
+		cmocka_unit_test(
+			wqes_that_are_flushed_during_a_poll_are_not_taken_for_silent_successes),
 		cmocka_unit_test(a_failed_shadow_cq_fails_the_applications_cq),
 	};
 

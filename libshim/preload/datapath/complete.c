@@ -103,16 +103,16 @@ static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
 /*
  * To keep the order, wait until the device has completed all that is in flight. It flushes each
  * WQE, signalled or not, but success without a signal is silent. So if none comes for a while,
- * and none waits to be polled, unsignalled WQEs have succeeded, and signalled ones, which the
- * device got when it had failed already, count as flushed. Returns whether WRs are left.
+ * and none waited to be polled at its end, unsignalled WQEs have succeeded, and signalled ones,
+ * which the device got when it had failed already, count as flushed. Returns whether WRs are left.
  */
 static __attribute__((noinline)) bool
-complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, bool emptied)
+complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, uint64_t empty_ns)
 {
 	struct ccs_flow *f = &qp->flow;
 
 	if (f->seg_tail < f->seg_head || !qp->flush_seen) {
-		if (!emptied || !qp->flushed_ns || ccs_now_ns() < qp->flushed_ns)
+		if (!qp->flushed_ns || empty_ns < qp->flushed_ns)
 			return true;
 		ccs_flow_settle(f, is_silent(f));
 		qp->marker_posted = false;
@@ -206,12 +206,12 @@ void ccs_complete(struct qp *qp, struct shadow_batch *a, int i)
 	if (__builtin_expect(a->wc[i].status, 0)) {
 		note_failure(qp, &a->wc[i]);
 		if (qp->broken) /* now, so that those of other QPs that follow come later */
-			complete_broken(qp->cq, qp, (uint32_t)(a->n - i - 1), false);
+			complete_broken(qp->cq, qp, (uint32_t)(a->n - i - 1), 0);
 	}
 }
 
 /* A thread that adds WRs to such a QP adds it to cq->broken after that, under the QP's lock. */
-void ccs_complete_broken(struct cq *cq, bool emptied)
+void ccs_complete_broken(struct cq *cq, uint64_t empty_ns)
 {
 	struct qp *next;
 
@@ -219,7 +219,7 @@ void ccs_complete_broken(struct cq *cq, bool emptied)
 		next = qp->next_broken;
 		ccs_lock(&qp->lock);
 		qp->in_broken = false;
-		if (qp->broken && complete_broken(cq, qp, 0, emptied))
+		if (qp->broken && complete_broken(cq, qp, 0, empty_ns))
 			ccs_broken_add(qp);
 		ccs_qp_leave(qp);
 	}

@@ -9,8 +9,8 @@ void ccs_complete(struct qp *qp, struct shadow_batch *a, int i);
 /* The same for most successes: of a whole WR that is not timed. False: nothing was done. */
 bool ccs_complete_whole(struct qp *qp, const struct shadow_batch *a, int i);
 /* Create flush completions for WRs of failed QPs, as far as there is space. cq->lock is held.
- * emptied: the shadow CQs have just been seen empty. */
-void ccs_complete_broken(struct cq *cq, bool emptied);
+ * empty_ns: each shadow CQ was seen empty after this time; 0: at no known time. */
+void ccs_complete_broken(struct cq *cq, uint64_t empty_ns);
 /* Flushed receives among these n completions: the WRs of their QPs that waited can go first. */
 void ccs_complete_flushed_receives(struct cq *cq, const struct ibv_wc *wc, int n);
 

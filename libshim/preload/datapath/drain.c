@@ -137,9 +137,13 @@ static uint64_t drain_shadow(struct cq *cq, struct shadow *s, bool all, bool *em
 	return CCS_TIME_UNKNOWN;
 }
 
-/* Unless all completions are wanted, a batch of each shadow CQ may be enough. */
+/*
+ * Unless all completions are wanted, a batch of each shadow CQ may be enough. A QP may fail, and its
+ * WQEs be flushed, after its shadow CQ was polled: the clock is read before the polls.
+ */
 static void drain_once(struct cq *cq, bool all)
 {
+	const uint64_t begun_ns = atomic_load(&cq->broken) ? ccs_now_ns() : 0;
 	uint64_t empty_ns = 0; /* of the first one */
 	bool polled = false, emptied = true;
 
@@ -154,7 +158,7 @@ static void drain_once(struct cq *cq, bool all)
 		if (!empty_ns)
 			empty_ns = before_ns;
 	}
-	ccs_complete_broken(cq, emptied);
+	ccs_complete_broken(cq, emptied ? begun_ns : 0);
 	if (!polled)
 		cq->polled_ns = CCS_TIME_UNKNOWN;
 	if (empty_ns && empty_ns != CCS_TIME_UNKNOWN)
