@@ -6,6 +6,7 @@
 #include "rig.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
@@ -424,6 +425,8 @@ static void *poll_some(void *arg)
 			ibv_end_poll(scq());
 		}
 		atomic_fetch_add(&gathered, (unsigned)n);
+		if (!n)
+			sched_yield(); /* to the thread that posts */
 	}
 	return NULL;
 }
