@@ -517,7 +517,7 @@ TXT
 }
 
 @test "a program that spins in virtual time is killed, with the reason" {
-  uml --timeout 60 --spin 3 -- sh -c 'echo before; while :; do :; done'
+  uml --timeout 600 --spin 3 -- sh -c 'echo before; while :; do :; done'
   expect 125
   [[ $(stdout) == before ]]
   grep -q 'spins without sleeping, which stops virtual time; use --time real' \
@@ -582,7 +582,7 @@ for _ in range(8):
   expect 0
   uml -- sh -c "exit 3 $mark"
   expect 3
-  uml --timeout 60 --spin 1 -- sh -c "while :; do : $mark; done"
+  uml --timeout 600 --spin 1 -- sh -c "while :; do : $mark; done"
   expect 125
   [[ -z $(leftovers $mark) ]] || { leftovers $mark; false; }
 }
@@ -596,7 +596,7 @@ start_lab() {
     sh -c "echo up; sleep infinity; : $mark" \
     >"$scratch/stdout" 2>"$scratch/stderr" 3>&- &
   id=$!
-  for ((i = 0; i < 300; i++)); do
+  for ((i = 0; i < 3000; i++)); do
     ! grep -q up "$scratch/stdout" || break
     sleep 0.1
   done
@@ -621,12 +621,15 @@ interrupt() {
 @test "nothing is left after a closed terminal" { interrupt HUP 129; }
 
 @test "no process is left when the lab itself is killed" {
-  local mark=mark-$$-$RANDOM id work
+  local mark=mark-$$-$RANDOM id work i
   start_lab "$mark"
   kill -KILL "$id"
   wait "$id" || true
-  sleep 1
-  [[ -z $(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$work" 2>/dev/null) ]]
+  for ((i = 0; i < 600; i++)); do
+    [[ -n $(find /proc/[0-9]*/cwd -maxdepth 0 -lname "$work" 2>/dev/null) ]] || break
+    sleep 0.1
+  done
+  ((i < 600))
   rm -rf -- "$work"
 }
 

@@ -25,7 +25,7 @@ server_ready() {
 
 # side NAME COMMAND…
 side() {
-  CCSHIM_REPORT=$PWD/$1.json timeout 60 "${@:2}" >"$1.out" 2>"$1.err"
+  CCSHIM_REPORT=$PWD/$1.json timeout 300 "${@:2}" >"$1.out" 2>"$1.err"
   echo $? >"$1.status"
 }
 
@@ -56,7 +56,7 @@ once() {
       ;;
   esac
   side server "${server[@]}" "$@" "${at_server[@]}" &
-  for ((i = 0; i < 400; i++)); do
+  for ((i = 0; i < 2400; i++)); do
     if server_ready "$1" || [[ -e server.status ]]; then
       break
     fi

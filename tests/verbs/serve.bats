@@ -172,7 +172,9 @@ status_begins() { echo "until=document.getElementById('status').textContent.star
 	"$ccshim" stat -p "$app" --json | jq -e '[.processes[].qps[].rate_bps] | max > 1e9'
 	ask "/set?pid=$app" -d 'max_rate=1g  segment=2k' > status &
 	asking=$!
-	tell 'write 200000' # it reads requests when it polls
+	while kill -0 "$asking" 2> /dev/null; do
+		tell 'write 1000' # it reads requests when it polls
+	done
 	wait "$asking"
 	[ "$(cat status)" = 200 ]
 	grep -q '^2 connected queue pairs changed' body

@@ -199,7 +199,7 @@ of() {
 	begin 10.0.0.1
 	file=$XDG_RUNTIME_DIR/ccshim/$pid
 	tell sleep
-	"$ccshim" set -p "$pid" --timeout 1s max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- 8>&- & setter=$!
+	"$ccshim" set -p "$pid" --timeout 60s max_rate=1g 2> "$BATS_TEST_TMPDIR/said" 3>&- 8>&- & setter=$!
 	until at=$(grep -abo max_rate=1g "$file" | head -n 1 | cut -d : -f 1) && [ -n "$at" ]; do sleep 0.05; done
 	# As the process does to accept it: the request follows request_gen and two more words, and a line.
 	printf '\002' | dd of="$file" bs=1 seek=$((at - 28)) conv=notrunc status=none
@@ -218,7 +218,7 @@ of() {
 	begin 10.0.0.1
 	tell sleep
 	"$ccshim" set -p "$pid" --timeout 60s max_rate=1g 3>&- 8>&- & killed=$!
-	sleep 0.2
+	until grep -aq max_rate=1g "$XDG_RUNTIME_DIR/ccshim/$pid"; do sleep 0.05; done
 	kill -9 $killed
 	wait $killed || true
 	run -3 "$ccshim" set -p "$pid" --timeout 100ms max_inflight=1m
