@@ -71,7 +71,7 @@ check_gcc() {
 }
 
 # A program that hangs fails alone, with all processes that it has started.
-readonly time_limit="$src/ci/alone 400"
+readonly time_limit="$src/ci/alone 900"
 
 # A locale with a decimal comma, as applications may have set one.
 german() {

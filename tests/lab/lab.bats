@@ -592,7 +592,7 @@ for _ in range(8):
 # with SIGINT ignored: give it back.
 start_lab() {
   local mark=$1 i
-  env --default-signal "$lab" --engine uml --timeout 300 -- \
+  env --default-signal "$lab" --engine uml --timeout 1200 -- \
     sh -c "echo up; sleep infinity; : $mark" \
     >"$scratch/stdout" 2>"$scratch/stderr" 3>&- &
   id=$!

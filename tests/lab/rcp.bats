@@ -17,7 +17,7 @@ in_lab() {
   local status=0 options
   read -ra options <<<"$1"
   shift
-  "$lab" --engine uml --priority --seed "$seed" "${options[@]}" --timeout 900 --out out -- \
+  "$lab" --engine uml --priority --seed "$seed" "${options[@]}" --timeout 1800 --out out -- \
     "$BATS_TEST_DIRNAME/hpcc.sh" "$(realpath "$top_builddir")" "$@" >stdout 2>stderr || status=$?
   cat stdout stderr
   [[ $status -eq 0 ]]

@@ -46,7 +46,7 @@ in_lab() {
     shift
   done
   mkdir -p "$out"
-  "$lab" --engine uml --provider "$provider" --rate 10gbit --timeout 600 --build "$build" \
+  "$lab" --engine uml --provider "$provider" --rate 10gbit --timeout 1200 --build "$build" \
     "${options[@]}" --out "$out" -- "$guest" "$build" "${@:2}" >"$out/stdout" 2>"$out/stderr" ||
     echo "the lab ended with $?" >>"$out/stderr"
 }

@@ -13,7 +13,7 @@ setup_file() {
 }
 
 @test "senders receive for the receiver's port and the switch's queue the values of tc" {
-  "$lab" --engine uml --timeout 300 --hosts 6 --rate 200mbit --queue 2mb --priority \
+  "$lab" --engine uml --timeout 1200 --hosts 6 --rate 200mbit --queue 2mb --priority \
     --out "$BATS_TEST_TMPDIR" -- \
     "$top_srcdir/tests/lab/telemetry.sh" "$(realpath "$top_builddir")" 500 4
   # 4 senders of 200 Mb/s fill the queue by 75 bytes a us, within about 3 ms.
@@ -27,7 +27,7 @@ setup_file() {
 
 # Once there was a queue for two spans of 50 ms; the interface itself claims 10 Gb/s.
 @test "a receiver measures the capacity of a shaped link" {
-  "$lab" --engine uml --timeout 300 --hosts 6 --rate 200mbit --queue 2mb --priority \
+  "$lab" --engine uml --timeout 1200 --hosts 6 --rate 200mbit --queue 2mb --priority \
     --ecn 20kb:80kb:1 --out "$BATS_TEST_TMPDIR" -- \
     "$top_srcdir/tests/lab/telemetry.sh" "$(realpath "$top_builddir")" 500 4
   jq -e '.links[] | select(.interface == "h_1") | .capacity > 194e6 and .capacity < 202e6' \

@@ -242,7 +242,12 @@ static void serve_once(void)
 
 static void *agent_main(void *arg)
 {
-	usleep(1000 * agent.config.late_ms);
+	unsigned late_us;
+
+	pthread_mutex_lock(&agent.lock);
+	late_us = 1000 * agent.config.late_ms;
+	pthread_mutex_unlock(&agent.lock);
+	usleep(late_us);
 	pthread_mutex_lock(&agent.lock);
 	while (!agent.stop)
 		serve_once();
