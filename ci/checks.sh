@@ -301,7 +301,7 @@ check_slurm() {
   export top_builddir=$builds/gcc
   cd "$builds/gcc"
   make -s libfakerdma.la
-  "$src/ci/alone" 400 "$top/tests/slurm/cluster" bats --timing --tap "$top/tests/slurm/slurm.bats"
+  "$src/ci/alone" 900 "$top/tests/slurm/cluster" bats --timing --tap "$top/tests/slurm/slurm.bats"
 }
 
 # -- the lab -------------------------------------------------------------------

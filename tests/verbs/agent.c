@@ -109,6 +109,7 @@ static void update_region(struct client *c)
 {
 	struct ccs_shm_path *path = &c->region->path[0];
 
+	agent.counts.updates++;
 	atomic_store(&path->flags, peer_flags());
 	if (agent.config.telemetry)
 		write_telemetry(path, 77);

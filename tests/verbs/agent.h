@@ -33,7 +33,8 @@ void agent_start(const char *path, struct agent_config config);
 void agent_stop(void);                   /* as if killed: the socket's file stays */
 void agent_configure(struct agent_config config);
 
-struct agent_counts { unsigned hellos, adds, removes, flows, wrong; };
+/* updates: of the shared regions of clients, each as it was configured then. */
+struct agent_counts { unsigned hellos, adds, removes, flows, wrong, updates; };
 struct agent_counts agent_counts(void);
 /* The ADD message of that QP's flow; false: there is no such flow. */
 bool agent_flow(uint32_t qpn, struct ccs_ipc_add *flow);

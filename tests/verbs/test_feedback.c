@@ -28,6 +28,14 @@ static void nap(void)
 	nanosleep(&ts, NULL);
 }
 
+static unsigned now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (unsigned)ts.tv_sec * 1000 + (unsigned)(ts.tv_nsec / 1000000);
+}
+
 #define wait_for(condition_) do { \
 	while (!(condition_)) \
 		nap(); \
@@ -319,12 +327,14 @@ static void a_new_flow_starts_at_its_share_and_telemetry_may_stop(void **state)
 	close_all(&r);
 }
 
-static void nap_and_send(struct rig *r)
+/* The flow has read what the agent writes now. */
+static void wait_and_send(struct rig *r)
 {
-	for (unsigned i = 0; i < 20; i++) {
-		nap();
-		send_one(r);
-	}
+	const unsigned updates = agent_counts().updates;
+
+	wait_for(agent_counts().updates > updates);
+	send_one(r);
+	send_one(r);
 }
 
 /*
@@ -346,7 +356,7 @@ static void a_flow_starts_with_its_first_record(void **state)
 		send_one(&r);                    /* the flow has started without telemetry */
 		agent_configure((struct agent_config){ .peer_silent = true, .telemetry = true,
 						       .idle = true });
-		nap_and_send(&r);                /* a record without flows would allow line rate */
+		wait_and_send(&r);               /* a record without flows would allow line rate */
 		agent_configure((struct agent_config){ .peer_silent = true, .telemetry = true });
 		while (fabs(rate(&r, slot) / (LINE / 3) - 1) > 0.01 &&
 		       atomic_load(&slot->status) == CCS_FEEDBACK_WAITING)
@@ -424,11 +434,10 @@ static void a_rate_far_below_the_share_is_warned_about(void **state)
 	(void)state;
 	agent_start(agent_path, sending);
 	slot = open_with_slot(&r);
-	for (unsigned ms = 0; ms < 1300; ms++) {
+	for (unsigned since_ms = now_ms(); now_ms() - since_ms < 1300; nap()) {
 		send_one(&r);
-		usleep(1000);
 		if (atomic_load(&slot->status) != CCS_FEEDBACK_OK)
-			ms = 0; /* the agent's thread did not run in time */
+			since_ms = now_ms(); /* the agent's thread did not run in time */
 	}
 	send_until_rate(&r, slot, LINE / 8);
 	close_all(&r);
