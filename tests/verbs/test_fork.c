@@ -237,7 +237,7 @@ static void a_child_gets_events_of_the_parents_cq(void **state)
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
 	pid = fork();
 	if (pid == 0) {
-		alarm(20);
+		alarm(60);
 		if (ibv_get_cq_event(r.channel, &cq, &context))
 			_exit(1);
 		ibv_ack_cq_events(cq, 1);
