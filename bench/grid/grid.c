@@ -15,8 +15,8 @@ enum { CONTENDERS_MAX = 16 };
 
 static const char usage[] =
 	"usage: grid [--sample] [--only REGEX] [--cc CC]... [--as AIMS] [--seed N]\n"
-	"            [--jobs N] [--worst N] [--json FILE] [--bounds FILE]\n"
-	"            [--list | --commands | --figures FILE]\n"
+	"            [--length N] [--jobs N] [--worst N] [--json FILE]\n"
+	"            [--bounds FILE] [--list | --commands | --figures FILE]\n"
 	"\n"
 	"Runs every algorithm with default parameters in the simulator (tests/sim): over\n"
 	"links of 100 Mb/s to 400 Gb/s, hosts up to ten times faster than the bottleneck,\n"
@@ -32,6 +32,8 @@ static const char usage[] =
 	"                (default: timely, dcqcn, hpcc and swift as named, others that\n"
 	"                need telemetry as agents, all else as rtt)\n"
 	"  --seed N      of all that is random (1)\n"
+	"  --length N    rows last N times as long (1): an algorithm may need time to learn\n"
+	"                the hosts' jitter, or lose shares later on\n"
 	"  --jobs N      processes (one per CPU)\n"
 	"  --worst N     print so many of the worst rows (20)\n"
 	"  --json FILE   all figures, {\"rows\": [...]}; - is standard output, and then no\n"
@@ -80,7 +82,7 @@ static const char usage[] =
 
 struct options {
 	const char *only, *as, *json, *bounds, *figures, *cc[CONTENDERS_MAX];
-	unsigned ccs, jobs, worst;
+	unsigned ccs, length, jobs, worst;
 	uint64_t seed;
 	bool sample, list, commands;
 };
@@ -126,6 +128,7 @@ static void parse_option(struct options *o, int option)
 	case 'c': add_cc(o, optarg); break;
 	case 'a': o->as = optarg; break;
 	case 's': o->seed = number("--seed", optarg, 0, UINT64_MAX); break;
+	case 'L': o->length = (unsigned)number("--length", optarg, 1, 1000); break;
 	case 'j': o->jobs = (unsigned)number("--jobs", optarg, 1, 64); break;
 	case 'w': o->worst = (unsigned)number("--worst", optarg, 0, 100000); break;
 	case 'J': o->json = optarg; break;
@@ -144,6 +147,7 @@ static void parse(struct options *o, int argc, char **argv)
 	static const struct option known[] = {
 		{ "sample", 0, 0, 'S' }, { "only", 1, 0, 'o' }, { "cc", 1, 0, 'c' },
 		{ "as", 1, 0, 'a' }, { "seed", 1, 0, 's' }, { "jobs", 1, 0, 'j' },
+		{ "length", 1, 0, 'L' },
 		{ "worst", 1, 0, 'w' }, { "json", 1, 0, 'J' }, { "bounds", 1, 0, 'b' },
 		{ "list", 0, 0, 'l' }, { "commands", 0, 0, 'C' }, { "figures", 1, 0, 'f' },
 		{ "help", 0, 0, 'h' }, { 0 }
@@ -151,7 +155,7 @@ static void parse(struct options *o, int argc, char **argv)
 	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	*o = (struct options){ .jobs = cpus > 0 && cpus < 64 ? (unsigned)cpus : 1, .worst = 20,
-			       .seed = 1 };
+			       .seed = 1, .length = 1 };
 	for (int c; (c = getopt_long(argc, argv, "h", known, NULL)) != -1;)
 		parse_option(o, c);
 	if (optind < argc)
@@ -217,7 +221,7 @@ static void run_scenarios(const struct grid *g, const struct options *o, struct 
 		die("out of memory");
 	for (unsigned i = 0; i < n; i++)
 		job[i] = (struct job){ g->scenario[i / g->contenders],
-				       &g->contender[i % g->contenders], &out[i] };
+				       &g->contender[i % g->contenders], g->length, &out[i] };
 	if (grid_run(job, n, o->jobs, o->seed))
 		exit(1);
 	free(job);
@@ -265,6 +269,7 @@ int main(int argc, char **argv)
 
 	parse(&o, argc, argv);
 	g.seed = o.seed;
+	g.length = o.length;
 	g.scenarios = choose_scenarios(&o, scenario);
 	g.contenders = choose_contenders(&o, contender);
 	if (o.list || o.commands) {

@@ -63,7 +63,8 @@ struct contender {
 /* Whether the algorithm needs feedback from agents. */
 bool grid_needs_records(const struct ccs_cc_spec *spec);
 
-struct sim_conf grid_conf(const struct scenario *s, const struct contender *c);
+/* length: how many times as long as the row usually lasts. */
+struct sim_conf grid_conf(const struct scenario *s, const struct contender *c, double length);
 
 /* A run's figures; small, for thousands of them. */
 struct outcome {
@@ -77,6 +78,7 @@ struct outcome {
 struct job {
 	const struct scenario *scenario;
 	const struct contender *contender;
+	double length;
 	struct outcome *out;     /* in memory that processes share */
 };
 
@@ -107,6 +109,7 @@ struct grid {
 	const struct contender *contender; /* [0] is none */
 	unsigned scenarios, contenders;
 	const struct outcome *outcome;   /* [scenario * contenders + contender] */
+	unsigned length;
 	uint64_t seed;
 };
 

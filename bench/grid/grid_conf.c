@@ -143,10 +143,10 @@ static void give_changes(struct sim_conf *conf, const struct scenario *s)
 	}
 }
 
-struct sim_conf grid_conf(const struct scenario *s, const struct contender *c)
+struct sim_conf grid_conf(const struct scenario *s, const struct contender *c, double length)
 {
 	const bool none = strcmp(c->cc, "none") == 0, soft = s->nic <= SOFT_RATE;
-	const double end_us = length_us(s, none);
+	const double end_us = length * length_us(s, none);
 	struct sim_conf conf = {
 		.cc = c->cc, .driver = none ? SIM_PLAIN : SIM_SHIM,
 		.flows = grid_flows(s), .rivals = s->rivals, .victim = true,

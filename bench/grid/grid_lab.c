@@ -80,7 +80,7 @@ void grid_lab(const struct grid *g)
 	all.spec = ccs_cc_default_spec(ccs_cc_find(all.cc));
 	for (unsigned i = 0; i < g->scenarios; i++) {
 		const struct scenario *s = g->scenario[i];
-		const struct sim_conf c = grid_conf(s, &all);
+		const struct sim_conf c = grid_conf(s, &all, g->length);
 
 		if (!in_lab(s) || grid_forbidden(s))
 			continue;

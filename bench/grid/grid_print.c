@@ -203,6 +203,7 @@ bool grid_json(const struct grid *g, FILE *f)
 	ccs_json_start(&j, f);
 	ccs_json_object(&j, NULL);
 	ccs_json_uint(&j, "seed", g->seed);
+	ccs_json_uint(&j, "length", g->length);
 	ccs_json_array(&j, "rows");
 	for (unsigned i = 0; i < g->scenarios; i++)
 		for (unsigned c = 1; c < g->contenders; c++)

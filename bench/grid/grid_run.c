@@ -35,7 +35,8 @@ static void work(const struct job *job, unsigned n, atomic_uint *next, int out, 
 	static struct sim_result r;
 
 	for (unsigned i; (i = atomic_fetch_add(next, 1)) < n;) {
-		const struct sim_conf conf = grid_conf(job[i].scenario, job[i].contender);
+		const struct sim_conf conf =
+			grid_conf(job[i].scenario, job[i].contender, job[i].length);
 
 		job[i].out->begun = true;
 		sim_run(&conf, seed, &r);

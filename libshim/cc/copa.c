@@ -90,6 +90,7 @@ struct copa {
 	double turn_us;              /* when the velocity was last judged */
 	double settle_us;            /* what was decided before shows by then */
 	double resume_us;            /* the last pause ended */
+	double lost_us;              /* the last loss was noticed */
 	unsigned far, samples;       /* RTTs far below the target; of jitter */
 	bool startup;
 	bool paused, awaited;        /* a drain; its measurement is to come */
@@ -226,12 +227,17 @@ static void on_timer(struct ccs_cc *cc, double now_us)
 	arm(cc, c, now_us);
 }
 
-/* The first RTT of an emptied path. A segment is no jitter: one may have been left. */
-static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us)
+/*
+ * The first RTT of an emptied path. A segment is no jitter: one may have been left. A flow that
+ * waits for a timeout or sends rarely may have none before the queue has built up again.
+ */
+static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us, double now_us)
 {
 	const double excess = ccs_max(rtt_us - base_us(cc, c) - line_us(cc), 0);
 
 	c->awaited = false;
+	if (now_us - rtt_us > c->resume_us + c->srtt_us)
+		return;
 	c->samples += c->samples < JITTER_SAMPLES;
 	c->excess_us += (ccs_min(excess, cc->param[MAX_JITTER]) - c->excess_us) / c->samples;
 	if (c->samples >= JITTER_SAMPLES / 4)
@@ -290,8 +296,8 @@ static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *
 	}
 	c->least_us[0] = ccs_min(c->least_us[0], rtt);
 	c->base_us = ccs_min(c->base_us, rtt + rest);
-	if (c->awaited && ack->now_us >= c->resume_us + base_us(cc, c))
-		learn_jitter(cc, c, rtt);
+	if (c->awaited && ack->now_us - rtt >= c->resume_us)
+		learn_jitter(cc, c, rtt, ack->now_us);
 	count_batch(cc, c, ack);
 	dq = queueing_us(c, ccs_max(standing_us(cc, c) - base_us(cc, c), 1e-3));
 	c->queue_us = ccs_max(dq - no_queue_us(cc, c), dq / 8);
@@ -361,6 +367,8 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 
 	if (!(ack->rtt_us > 0 && ack->rtt_us + ack->nic_wait_us < INFINITY))
 		return;
+	if (ack->now_us - ack->rtt_us < c->lost_us) /* it waited for the retransmission */
+		return;
 	measure(cc, c, ack);
 	if (!c->paused && cc->out.timer_us == INFINITY)
 		arm(cc, c, ack->now_us);
@@ -381,6 +389,7 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 {
 	struct copa *c = state(cc);
 
+	c->lost_us = now_us;
 	if (now_us < c->settle_us)
 		return;
 	c->settle_us = now_us + c->srtt_us;

@@ -6,7 +6,7 @@ load tools.bash
 grid=$top_builddir/bench/grid/grid
 
 @test "options that make no sense are refused with a sentence" {
-	for wrong in --seed=-1 --seed=x --jobs=0 --jobs=65 '--only=(' --only=nothing --cc=vegas \
+	for wrong in --seed=-1 --seed=x --jobs=0 --jobs=65 --length=0 '--only=(' --only=nothing --cc=vegas \
 		--cc=timely:min_rate=fast --as=best row --unknown --worst=; do
 		refused "$grid" "$wrong" || { echo "$wrong: $status"; return 1; }
 		said grid
@@ -19,7 +19,7 @@ grid=$top_builddir/bench/grid/grid
 	run2 "$grid" --help
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
 	[ -z "$(awk 'length > 80' <<< "$output")" ]
-	for option in sample only cc as seed jobs worst json bounds list; do
+	for option in sample only cc as seed length jobs worst json bounds list; do
 		printed "  --$option "
 	done
 }
@@ -53,6 +53,15 @@ grid=$top_builddir/bench/grid/grid
 		and .queue_p99_segments_per_flow >= 0 and (.misses | type) == "array")' one
 	"$grid" --only '^incast 2 1g' --cc swift --seed 2 --json other 2> /dev/null
 	! cmp -s one other
+}
+
+@test "rows may last longer, which shows what jitter an algorithm learns" {
+	for length in 1 10; do
+		"$grid" --only '^incast 1 10g jitter 200us$' --cc copa --length "$length" --json "$length" \
+			2> /dev/null
+	done
+	jq -es '.[0].length == 1 and .[1].length == 10
+		and 2 * .[0].rows[0].utilisation < .[1].rows[0].utilisation' 1 10
 }
 
 @test "what physics forbids is named with its rule, and not judged" {

@@ -140,9 +140,8 @@ static void jitter_after_drains_is_taken_off_the_queueing_delay(void **state)
 	(void)state;
 	start(&cc, "copa", &test_path);
 	ack(&cc, 1, BASE, SEGMENT);
-	for (unsigned i = 0; i < 200; i++) {
-		now = stream(&cc, now, now + 500, BASE + 60);
-	}
+	for (unsigned i = 0; i < 10000; i++)
+		ack(&cc, now += 10, BASE + 60, SEGMENT);
 	assert_true(observed(&cc, "jitter_us").value > 40);
 	assert_true(observed(&cc, "queue_us").value < 20);
 	assert_true(observed(&cc, "queue_us").value >= 60 / 8.0);
@@ -156,9 +155,37 @@ static void jitter_has_a_bound(void **state)
 	(void)state;
 	start(&cc, "copa:max_jitter=30us", &test_path);
 	ack(&cc, 1, BASE, SEGMENT);
-	for (unsigned i = 0; i < 200; i++)
-		now = stream(&cc, now, now + 2000, BASE + 500);
-	assert_true(observed(&cc, "jitter_us").value <= 30);
+	for (unsigned i = 0; i < 40000; i++)
+		ack(&cc, now += 10, BASE + 500, SEGMENT);
+	assert_true(observed(&cc, "jitter_us").value == 30);
+}
+
+/* End eight drains, and after each acknowledge a segment of then that was sent so long after it. */
+static double jitter_learned_from(double sent_us, double rtt_us)
+{
+	struct ccs_cc cc;
+	double now = 1;
+
+	start(&cc, "copa", &test_path);
+	ack(&cc, now, BASE, SEGMENT);
+	for (unsigned i = 0; i < 8; i++) {
+		while (strcmp(observed(&cc, "phase").text, "drain") != 0)
+			ack(&cc, now += 10, BASE + 60, SEGMENT);
+		now = cc.out.timer_us;
+		ccs_cc_advance(&cc, now);
+		now += sent_us + rtt_us;
+		ack(&cc, now, rtt_us, SEGMENT);
+	}
+	return observed(&cc, "jitter_us").value;
+}
+
+/* Others have a queue before and after: the segment waited for a retransmission, or for its turn. */
+static void only_a_segment_sent_right_after_a_drain_shows_jitter(void **state)
+{
+	(void)state;
+	assert_float_equal(jitter_learned_from(1, BASE + 30), 30 - LINE_US, 2);
+	assert_float_equal(jitter_learned_from(-20, BASE + 40), 60 - LINE_US, 2);
+	assert_float_equal(jitter_learned_from(5000, BASE + 300), 0, 1e-9);
 }
 
 /*
@@ -272,6 +299,26 @@ static void losses_reduce_the_flows_share_of_the_queue(void **state)
 }
 
 /* Rate and window are finite and within their bounds for any RTTs. */
+/* It takes as long as a timeout. A pause for so long would leave the path to others. */
+static void the_rtt_of_a_retransmission_does_not_lengthen_a_drain(void **state)
+{
+	struct ccs_cc cc;
+	double now;
+
+	(void)state;
+	start(&cc, "copa", &test_path);
+	ack(&cc, 1, BASE, SEGMENT);
+	stream(&cc, 1, 2000, BASE + 100);
+	now = cc.out.timer_us - 100;
+	cc.ops->on_loss(&cc, now);
+	for (unsigned i = 0; i < 8; i++)
+		ack(&cc, now += 10, 4000, SEGMENT);
+	now = cc.out.timer_us;
+	ccs_cc_advance(&cc, now);
+	assert_string_equal(observed(&cc, "phase").text, "drain");
+	assert_float_equal(cc.out.timer_us - now, BASE + 100, 5);
+}
+
 static void rate_and_window_stay_within_bounds(void **state)
 {
 	(void)state;
@@ -319,11 +366,13 @@ int main(void)
 		cmocka_unit_test(an_uncongested_flow_has_no_timer),
 		cmocka_unit_test(jitter_after_drains_is_taken_off_the_queueing_delay),
 		cmocka_unit_test(jitter_has_a_bound),
+		cmocka_unit_test(only_a_segment_sent_right_after_a_drain_shows_jitter),
 		cmocka_unit_test(waiting_in_the_local_nic_counts_as_queueing),
 		cmocka_unit_test(delay_of_acks_that_arrive_at_once_is_not_queueing),
 		cmocka_unit_test(acks_that_arrive_closer_than_data_leave_were_held_back),
 		cmocka_unit_test(queueing_depends_on_the_share_of_the_window_that_arrives_at_once),
 		cmocka_unit_test(losses_reduce_the_flows_share_of_the_queue),
+		cmocka_unit_test(the_rtt_of_a_retransmission_does_not_lengthen_a_drain),
 		cmocka_unit_test(rate_and_window_stay_within_bounds),
 		cmocka_unit_test(the_velocity_has_a_bound),
 	};
