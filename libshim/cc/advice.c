@@ -11,7 +11,10 @@
 #define RISE 4.0
 /* So few flows in effect do not need the rate that there is, so that no burst comes at it. */
 #define UNUSED 0.5
+#define SETTLE 0.25          /* of the span: the least that a count after a cut or a pause is of */
 #define CUTS_MOST 8          /* in a row that accelerate */
+#define CUTS_BLIND 2         /* in a row before the hosts' count of the flows is believed, */
+#define HALVE 0.5            /* as far as that */
 #define GRAIN 4096.0
 /* A load is measured over so many grains, so that one more or less is little of it, */
 #define SPAN_GRAINS 64
@@ -89,16 +92,18 @@ static double effect_ns(const struct ccs_advice *a, const struct ccs_advice_port
 
 /*
  * Where to measure from: the newest record that is old enough, but none of before the last cut
- * took effect. The bytes that a full port sent show no more than its capacity.
+ * took effect, or before flows began after a pause. The bytes that a full port sent show no more
+ * than its capacity, and flows that were not there all the time would count for less.
  */
 static const struct ccs_advice_record *since(const struct ccs_advice *a,
 					     const struct ccs_advice_port *port)
 {
-	const double least = ccs_max((double)port->now_ns - span_ns(port), a->cut_ns);
+	const double first = ccs_max(a->cut_ns, a->begun_ns);
+	const double least = ccs_max((double)port->now_ns - span_ns(port), first);
 	unsigned age = 1;
 
 	while (age + 1 < a->n && (double)record(a, age)->ns > least &&
-	       (double)record(a, age + 1)->ns >= a->cut_ns)
+	       (double)record(a, age + 1)->ns >= first)
 		age++;
 	return record(a, age);
 }
@@ -164,7 +169,9 @@ static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
 
 /*
  * Where the queue is not seen a full port may have been offered any load, so the rate falls
- * faster with each cut that did not help; each has its time to.
+ * faster with each cut that did not help; each has its time to. Many flows that begin at once may
+ * have several times what the port carries. So the third cut and later ones halve a rate that is
+ * above what the flows that their hosts count could have.
  */
 static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
@@ -173,8 +180,24 @@ static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
 	a->saturated += a->saturated < CUTS_MOST;
 	for (unsigned i = 0; i < a->saturated; i++)
 		rate *= ETA;
+	if (a->saturated > CUTS_BLIND && port->flows)
+		rate = ccs_min(rate, ccs_max(HALVE * a->rate, ETA * port->capacity / port->flows));
 	a->cut_ns = (double)port->now_ns + effect_ns(a, port);
 	return rate;
+}
+
+/*
+ * Whether flows have just begun after a pause. They may have begun at any time before the first
+ * record that shows them, so what follows it counts, and until there is enough the rate stays.
+ */
+static bool has_begun(struct ccs_advice *a, const struct ccs_advice_port *port, double settle_ns)
+{
+	const bool paused = a->paused;
+
+	a->paused = a->flows < UNUSED;
+	if (paused && !a->paused)
+		a->begun_ns = (double)port->now_ns;
+	return !a->paused && (double)port->now_ns - a->begun_ns < settle_ns;
 }
 
 static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
@@ -182,8 +205,11 @@ static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 {
 	const double share = ETA * port->capacity / a->flows;
 	const double seen_ns = (double)port->now_ns - ccs_max((double)old->ns, a->cut_ns);
+	const double settle_ns = SETTLE * span_ns(port);
 
-	if (a->saturated && seen_ns < span_ns(port) / 4)
+	if (has_begun(a, port, settle_ns))
+		return a->rate;
+	if (a->saturated && seen_ns < settle_ns)
 		return ccs_min(a->rate, share);
 	if (!port->sees_queue && a->load > FULL)
 		return ccs_min(cut(a, port), share);

@@ -53,6 +53,8 @@ struct ccs_advice {
 	double load;                     /* arrivals in relation to the capacity, as fed last */
 	unsigned saturated;              /* cuts in a row, since the port is full */
 	double cut_ns;                   /* when the last one takes effect */
+	double begun_ns;                 /* the first record that shows flows after a pause, */
+	bool paused;                     /* which lasts */
 };
 
 /*

@@ -122,6 +122,36 @@ static void the_rate_of_63_flows_that_leave_is_advised_within_five_records(void 
 	assert_in_range(records, 1, 4);
 }
 
+/* They were announced when they connected, and all begin at once later. */
+static void flows_that_begin_after_a_pause_get_no_more_than_their_share(void **state)
+{
+	(void)state;
+	for (unsigned n = 2; n <= 64; n *= 2)
+		for (unsigned pause = 20; pause < 200; pause += 13) {
+			struct loop l = begin(0, n, false);
+
+			ccs_advice_join(&l.a, &l.port, n);
+			after(&l, pause);
+			l.flows = n / 4.0; /* late in a record's period */
+			for (unsigned i = 0; i < 200; i++, l.flows = n)
+				assert_true(step(&l) < 1.02 * C / n);
+		}
+}
+
+/* Each used a tenth of its share, and the others could have the rest. */
+static void flows_that_all_begin_to_use_their_rate_soon_fall_to_their_share(void **state)
+{
+	(void)state;
+	for (unsigned n = 8; n <= 64; n *= 2) {
+		struct loop l = begin(n / 8.0, n, false);
+		const double span_us = 8e6 * 4096 * fmax(64, 6 * n) / C;
+
+		after(&l, 1000);
+		l.flows = n;
+		assert_true(after(&l, (unsigned)(4 * span_us / TAU_US)) < 1.1 * C / n);
+	}
+}
+
 static void all_slow_down_for_a_newcomer_before_it_sends(void **state)
 {
 	struct loop l = begin(4, 4, false);
@@ -190,6 +220,8 @@ int main(void)
 		cmocka_unit_test(a_competitor_that_does_not_follow_leaves_a_floor),
 		cmocka_unit_test(a_lone_flow_gets_the_line_back_within_ten_records),
 		cmocka_unit_test(the_rate_of_63_flows_that_leave_is_advised_within_five_records),
+		cmocka_unit_test(flows_that_begin_after_a_pause_get_no_more_than_their_share),
+		cmocka_unit_test(flows_that_all_begin_to_use_their_rate_soon_fall_to_their_share),
 		cmocka_unit_test(all_slow_down_for_a_newcomer_before_it_sends),
 		cmocka_unit_test(a_newcomer_to_an_idle_port_begins_at_once),
 		cmocka_unit_test(a_counter_that_starts_over_changes_nothing),
