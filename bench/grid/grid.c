@@ -49,7 +49,7 @@ static const char usage[] =
 	"A row's name is what is not default: the pattern and its hosts (x queue pairs of\n"
 	"each), the bottleneck's rate, \"nic\" the hosts' rate (default: the same), \"rtt\"\n"
 	"without queues (20us from 5 Gb/s on, else 50us), \"far\" that of every second\n"
-	"flow, \"entries\" those of the NIC's send queues (default: enough), \"queue\"\n"
+	"flow, \"entries\" those of send queues (default: enough), \"queue\"\n"
 	"(default: so deep that nothing is dropped), operation and size (write 64k),\n"
 	"\"jitter\" of completions, \"loss\" of data packets, \"slow\" the rate in\n"
 	"the middle third, \"+N\" flows more in the middle third, \"rival\" flows without\n"
@@ -60,8 +60,8 @@ static const char usage[] =
 	"\n"
 	"Aims of those named:\n"
 	"  utilisation   .95 of none's\n"
-	"  victim        p99 of a 64-byte WRITE by another host through the port: none's,\n"
-	"                5 % and a packet's time\n"
+	"  victim        p99 over time of a 64-byte WRITE by another host through the\n"
+	"                port: none's, 5 % and a packet's time\n"
 	"of rtt, in addition:\n"
 	"  Jain's index  .90 (and .95 in nine of ten rows)\n"
 	"  queue         its p99, 4 segments per flow\n"
@@ -76,9 +76,9 @@ static const char usage[] =
 	"A segment is the power of two that the NIC sends in 8 us, 4k to 64k, or a whole\n"
 	"SEND. Beside a rival, queue and drops are not judged, and utilisation only where\n"
 	"nothing is dropped. Jain's index is not judged where the 1 MB that applications\n"
-	"have outstanding (2 to 128 messages) is less than a flow's share of the port in\n"
-	"the far flows' RTT. Where a packet (of the path MTU, 4096) or a whole SEND of\n"
-	"each flow exceeds the queue, nothing is.\n";
+	"have outstanding (2 to 128 messages, at most \"entries\") is less than a flow's\n"
+	"share of the port in the far flows' RTT. Where a packet (of the path MTU, 4096)\n"
+	"or a whole SEND of each flow exceeds the queue, nothing is.\n";
 
 struct options {
 	const char *only, *as, *json, *bounds, *figures, *cc[CONTENDERS_MAX];

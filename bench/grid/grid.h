@@ -24,7 +24,7 @@ struct scenario {
 	double nic;              /* of the hosts; default: as the ports */
 	unsigned hosts, qps;     /* that send; flows of each, default 1 */
 	double rtt, far;         /* base RTT, by default by the rate; that of every second flow */
-	unsigned entries;        /* of the device's send queue; default: as many as are needed */
+	unsigned entries;        /* of the application's send queue; default: enough */
 	double queue;            /* of a port; 0: no packet is ever dropped */
 	double jitter;           /* of completions: uniform, up to this */
 	double loss;             /* of data packets on the links */

@@ -67,7 +67,9 @@ static double round_us(const struct scenario *s)
 
 unsigned grid_depth(const struct scenario *s)
 {
-	return (unsigned)ccs_min(ccs_max((1u << 20) / s->message, 2), 128);
+	const double depth = ccs_min(ccs_max((1u << 20) / s->message, 2), 128);
+
+	return (unsigned)(s->entries ? ccs_min(depth, s->entries) : depth);
 }
 
 /* Without control the queue is all that may be outstanding; so long it takes to build up. */

@@ -130,6 +130,7 @@ static void distances(void)
 			ROW(.hosts = 1, .rate = *rate, .rtt = *rtt, .entries = 31);
 		ROW(.hosts = 8, .rate = *rate, .rtt = 1000, .entries = 31);
 		ROW(.hosts = 1, .rate = *rate, .rtt = 1000, .op = SIM_READ, .message = 1 << 20);
+		ROW(.hosts = 8, .rate = *rate, .rtt = 200, .message = 1 << 10);
 	}
 }
 
@@ -171,6 +172,8 @@ static void messages(void)
 		ROW(.hosts = 8, .rate = 100e9, .op = SIM_READ, .message = *size);
 	}
 	ROW(.hosts = 12, .rate = 1e9, .queue = 1 << 20, .op = SIM_SEND, .message = 256 << 10);
+	ROW(.hosts = 2, .rate = 40e9, .entries = 16, .message = 2 << 10);
+	ROW(.hosts = 8, .rate = 1e9, .nic = 4e9, .entries = 8, .op = SIM_READ, .message = 16 << 10);
 }
 
 static void two_ways(void)
@@ -188,7 +191,13 @@ static void two_ways(void)
 			ROW(.pattern = SIM_ALL_TO_ALL, .hosts = 6, .qps = 5, .rate = *rate,
 			    .jitter = *jitter);
 		}
+	EACH(double, rate, 80e9, 200e9)
+		ROW(.pattern = SIM_ALL_TO_ALL, .hosts = 7, .qps = 12, .rate = *rate);
 	EACH(double, rate, 1e9, 10e9) {
+		ROW(.pattern = SIM_RING, .hosts = 6, .qps = 12, .rate = *rate, .nic = 3 * *rate);
+		ROW(.pattern = SIM_PERMUTATION, .hosts = 8, .qps = 2, .rate = *rate, .nic = 3 * *rate);
+		ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .entries = 8);
+		ROW(.pattern = SIM_ALL_TO_ALL, .hosts = 6, .qps = 5, .rate = *rate, .entries = 12);
 		ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .nic = 4 * *rate);
 		ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .op = SIM_SEND, .message = 64 << 10);
 		ROW(.pattern = SIM_RING, .hosts = 6, .rate = *rate, .op = SIM_READ);
@@ -206,6 +215,11 @@ static void changes(void)
 		ROW(.hosts = 8, .joins = 8, .rate = *rate, .nic = 4 * *rate);
 		ROW(.hosts = 6, .rate = *rate, .slow = *rate / 4, .queue = 4 << 20);
 	}
+	EACH(double, rate, 100e6, 250e6) {
+		ROW(.hosts = 1, .joins = 2, .rate = *rate);
+		ROW(.hosts = 3, .joins = 5, .rate = *rate, .nic = 4 * *rate);
+	}
+	ROW(.hosts = 1, .qps = 20, .rate = 100e9, .slow = 20e9, .queue = 4 << 20);
 	ROW(.hosts = 4, .joins = 16, .rate = 500e6);
 	ROW(.hosts = 2, .joins = 62, .rate = 10e9);
 }

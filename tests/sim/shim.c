@@ -10,7 +10,16 @@
 #include "flow/cc_events.h"
 #include "priv.h"
 
-enum { QUEUE = 2048, WRITE_SEGMENTS = 64 };
+enum {
+	QUEUE = 2048,
+	LEAST_ENTRIES = 31,      /* of a device's queue (preload/object/qp.c) */
+	WRITE_SEGMENTS = 64,
+};
+
+static unsigned queue_depth(const struct sim_conf *c)
+{
+	return c->entries && c->entries < QUEUE ? c->entries : QUEUE;
+}
 
 /* The library's clock is never 0. */
 static uint64_t ns(const struct sim *s)
@@ -42,7 +51,7 @@ static const struct ccs_seg *next(const struct sim *s, struct sim_flow *f, uint6
 	};
 	const struct ccs_seg *seg;
 	const struct sim_conf *c = s->conf;
-	const unsigned depth = c->depth && c->depth < QUEUE ? c->depth : QUEUE;
+	const unsigned most = queue_depth(c), depth = c->depth && c->depth < most ? c->depth : most;
 	const uint64_t len = c->message ? c->message : (uint64_t)WRITE_SEGMENTS * c->segment;
 
 	while (ccs_flow_waiting(&f->flow) < 2 && f->flow.wr_head - f->flow.wr_tail < depth)
@@ -102,8 +111,10 @@ static void start(struct sim *s, struct sim_flow *f)
 		.seed = (uint64_t)(sim_draw(s) * 0x1p53),
 	};
 
-	if (ccs_flow_init(&f->flow, &conf, &s->spec, QUEUE, s->conf->entries ? s->conf->entries : QUEUE,
-			  ns(s))) {
+	const unsigned depth = queue_depth(s->conf);
+	const unsigned device = depth < LEAST_ENTRIES ? LEAST_ENTRIES : depth;
+
+	if (ccs_flow_init(&f->flow, &conf, &s->spec, depth, device, ns(s))) {
 		fputs("sim: out of memory\n", stderr);
 		abort();
 	}

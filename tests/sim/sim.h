@@ -87,7 +87,8 @@ struct sim_conf {
 	uint32_t message;        /* bytes; SIM_SHIM: default 64 segments, SIM_PLAIN: 1 MB */
 	unsigned depth;          /* messages outstanding; SIM_PLAIN: by default of 1 MB, 2 to 128 */
 	unsigned max_reads;      /* outstanding; default 16 */
-	unsigned entries;        /* of the shim's device queue; default: as many as are needed */
+	unsigned entries;        /* SIM_SHIM: of the application's send queue; the device's has 31
+				    or more. Default: as many as are needed */
 
 	enum sim_pattern pattern;
 	double rate;             /* rate of a port */
@@ -149,12 +150,12 @@ struct sim_bin {
 
 struct sim_result {
 	double util;             /* delivered payload by capacity */
-	double own_util;         /* the same without the rivals' */
+	double own_util;         /* the same without the rivals' and the victim's */
 	double jain;             /* of the goodput of flows that were active throughout */
 	double rtt_avg, rtt_p50, rtt_p99; /* us, as measured by flows: without the own segment */
 	double q_avg, q_p50, q_p95, q_p99; /* bytes waiting, sampled in equal steps of time */
 	double victim_p50, victim_p99; /* us, from a write's post to its completion */
-	uint64_t victims;        /* writes of it */
+	uint64_t victims;        /* samples: one per base RTT that its writes took */
 	double join_us, leave_us;  /* until Jain and utilisation are >= 0.9; INFINITY: never */
 	uint64_t packets, marks, drops, cnps;
 	uint64_t late_drops;     /* after warm_us */

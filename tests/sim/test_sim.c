@@ -143,6 +143,32 @@ static void acknowledgements_wait_behind_own_data(void **state)
 	assert_true(r.victim_p99 < 20 + 2 * 0.8);
 }
 
+/* The port has a queue of ms for a fifth of the time; few of the victim's writes are of that time. */
+static void the_victim_counts_by_time(void **state)
+{
+	const struct sim_conf c = { .cc = "none", .driver = SIM_PLAIN, .flows = 2, .hosts = 1,
+				    .rate = 10e9, .slow_rate = 1e9, .slow_us = 10e3, .fast_us = 14e3,
+				    .nic_rate = 6e9, .base_us = 10, .mtu = 4096, .message = 1 << 16, .depth = 16,
+				    .victim = true, .warm_us = 1e3, .end_us = 30e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_true(r.victim_p50 < 20 && r.victim_p99 > 1000);
+}
+
+/* 64 bytes per 20 us and two times a packet's at 100 Mb/s are part of what the port carries. */
+static void the_victim_counts_as_delivered(void **state)
+{
+	const struct sim_conf c = { .cc = "fixed:rate=50m", .driver = SIM_SHIM, .flows = 1,
+				    .rate = 100e6, .base_us = 20, .mtu = 64, .segment = 64,
+				    .message = 64, .victim = true, .warm_us = 1e3, .end_us = 101e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_float_equal(r.own_util, 0.5, 0.02);
+	assert_true(r.util > r.own_util + 0.12);
+}
+
 /* A request and the response, with one more packet's serialisation at each end. */
 static void a_read_request_uses_the_return_path(void **state)
 {
@@ -169,7 +195,6 @@ static void reads_outstanding_are_limited(void **state)
 	assert_true(r.util > 0.98);
 }
 
-/* A message of ten segments is one work request, one acknowledgement, one RTT. */
 /* Segments are longer where too few can be in flight to hold what a long path takes. */
 static void few_entries_or_reads_fill_a_long_path(void **state)
 {
@@ -186,6 +211,22 @@ static void few_entries_or_reads_fill_a_long_path(void **state)
 	assert_true(r.util > 0.95);
 }
 
+/* A device's queue has 31 entries for segments, if the application's has fewer. */
+static void few_entries_limit_messages_and_not_segments(void **state)
+{
+	struct sim_conf c = { .cc = "fixed:rate=10g", .driver = SIM_SHIM, .flows = 1, .rate = 10e9,
+			      .base_us = 91.8, .mtu = 4096, .message = 4096, .entries = 8,
+			      .max_inflight = 1 << 20, .warm_us = 10e3, .end_us = 110e3 };
+
+	(void)state;
+	sim_run(&c, 1, &r);
+	assert_float_equal(r.util, 8 * 3.28 / (91.8 + 2 * 3.28), 0.01);
+	c.message = 1 << 16;
+	sim_run(&c, 1, &r);
+	assert_true(r.util > 0.97);
+}
+
+/* A message of ten segments is one work request, one acknowledgement, one RTT. */
 static void a_send_is_not_split(void **state)
 {
 	const struct sim_conf c = { .cc = "fixed:rate=1g", .driver = SIM_SHIM, .op = SIM_SEND, .flows = 1,
@@ -320,6 +361,9 @@ int main(void)
 		cmocka_unit_test(a_read_request_uses_the_return_path),
 		cmocka_unit_test(reads_outstanding_are_limited),
 		cmocka_unit_test(few_entries_or_reads_fill_a_long_path),
+		cmocka_unit_test(few_entries_limit_messages_and_not_segments),
+		cmocka_unit_test(the_victim_counts_by_time),
+		cmocka_unit_test(the_victim_counts_as_delivered),
 		cmocka_unit_test(a_send_is_not_split),
 		cmocka_unit_test(unacknowledged_packets_are_limited),
 		cmocka_unit_test(shares_depend_on_the_rtt_with_one_message_outstanding),

@@ -44,6 +44,12 @@ grid=$top_builddir/bench/grid/grid
 		and .utilisation > .9 and .victim_p99_us < 0.02 * .none.victim_p99_us)' <<< "$output"
 }
 
+@test "few entries in send queues limit what is outstanding without control, too" {
+	run2 "$grid" --only '^incast 2 40g entries 16 write 2k$' --cc copa --json -
+	# 2 x 16 x 2 KB per RTT of 20 us and more
+	jq -e '.rows[0] | .none.utilisation < .65 and .utilisation > .95 * .none.utilisation' <<< "$output"
+}
+
 @test "JSON has each row with each algorithm, one seed gives one result" {
 	"$grid" --only '^incast 2 1g' --cc swift --cc fixed:rate=100m --jobs 2 --json two 2> /dev/null
 	"$grid" --only '^incast 2 1g' --cc swift --cc fixed:rate=100m --jobs 1 --json one 2> /dev/null
