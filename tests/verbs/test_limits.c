@@ -221,6 +221,26 @@ static void a_split_write_is_a_sequence_of_segments(void **state)
 	rig_close(&r);
 }
 
+/* -- a completion queue that is too small -------------------------------------------- */
+
+static void sends_do_not_overrun_a_completion_queue(void **state)
+{
+	enum { CQE = 4, SENDS = 16 };
+	struct ibv_wc wc[SENDS];
+	struct rig r;
+
+	(void)state;
+	if (rig_is("bare"))
+		return; /* the device's does, which no rig survives */
+	rig_open(&r, (struct rig_conf){ .max_send_wr = SENDS, .cqe = CQE });
+	for (uint64_t i = 0; i < SENDS; i++)
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED), 0);
+	rig_poll(r.scq, SENDS, wc);
+	for (uint64_t i = 0; i < SENDS; i++)
+		assert_true(wc[i].wr_id == i && wc[i].status == IBV_WC_SUCCESS);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -228,6 +248,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(only_waiting_requests_are_lost_without_exit),
 		cmocka_unit_test(a_modify_by_a_thread_that_adds_nothing_waits_for_the_end_of_the_batch),
 		cmocka_unit_test(a_split_write_is_a_sequence_of_segments),
+		cmocka_unit_test(sends_do_not_overrun_a_completion_queue),
 	};
 
 	const struct rig_mode modes[] = {
