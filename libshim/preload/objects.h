@@ -145,6 +145,8 @@ struct cq {
 	atomic_uint mixed;               /* those with some whose completion only we get */
 	atomic_uint failing;             /* those whose last WRs we complete */
 	atomic_bool lazy;                /* there is a bell */
+	bool completed;                  /* a send has since the last request, under the lock */
+	bool event_is_own;               /* CCS_COVER_READ: it was of its own CQ; the same */
 	bool ring;                       /* raise an event after this drain, under the lock */
 	bool bell_tried;
 	struct ccs_bell *bell;           /* that raises it; NULL: none */

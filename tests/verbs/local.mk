@@ -26,6 +26,7 @@ verbs_programs = \
 	tests/verbs/test_no_poll \
 	tests/verbs/test_no_thread \
 	tests/verbs/test_notify \
+	tests/verbs/test_notify_random \
 	tests/verbs/test_numbers \
 	tests/verbs/test_order \
 	tests/verbs/test_post \
@@ -86,6 +87,8 @@ tests_verbs_test_memory_SOURCES = tests/verbs/test_memory.c $(rig)
 tests_verbs_test_memory_LDADD = $(verbs_ldadd)
 tests_verbs_test_notify_SOURCES = tests/verbs/test_notify.c $(rig)
 tests_verbs_test_notify_LDADD = $(verbs_ldadd)
+tests_verbs_test_notify_random_SOURCES = tests/verbs/test_notify_random.c tests/unit/seed.h $(rig)
+tests_verbs_test_notify_random_LDADD = $(verbs_ldadd)
 tests_verbs_test_no_thread_SOURCES = tests/verbs/test_no_thread.c $(rig)
 tests_verbs_test_no_thread_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_fork_SOURCES = tests/verbs/test_fork.c $(rig)

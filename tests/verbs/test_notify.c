@@ -4,7 +4,7 @@
 
 #include <poll.h>
 
-enum { K4 = 4096, LONG = 60 * K4 };
+enum { K4 = 4096, LONG = 60 * K4, OTHERS = 8 };
 
 static struct ibv_wc wc[8];
 
@@ -164,6 +164,120 @@ static void a_request_outlives_the_event_of_a_receive(void **state)
 	rig_close(&r);
 }
 
+/* A QP that, behind the shim, does not send to the same CQ of the device as r->a. */
+static struct ibv_qp *another_shadow(struct rig *r, struct ibv_qp **others, unsigned *n)
+{
+	for (*n = 0; *n < OTHERS; ++*n) {
+		others[*n] = rig_qp(r, r->scq, r->rcq);
+		rig_to_rts(r, others[*n], r->b->qp_num);
+		if (fake_send_cq(others[*n]) != fake_send_cq(r->a))
+			return others[(*n)++];
+	}
+	return others[*n - 1];
+}
+
+/*
+ * The request gives the event of this WRITE, whatever was raised before it: events without a
+ * completion do not end it.
+ */
+static void request_outlives_events(struct rig *r, uint64_t id)
+{
+	fake_hold(true);
+	assert_int_equal(post(r, id, LONG), 0);
+	while (event_comes(r, 20)) {
+		take_event(r);
+		assert_int_equal(ibv_poll_cq(r->scq, 8, wc), 0);
+	}
+	fake_hold(false);
+	while (!ibv_poll_cq(r->scq, 8, wc))
+		take_event(r);
+	assert_int_equal(wc->wr_id, id);
+}
+
+/* Sends complete in two CQs of the device, so there may be an event more than requested. */
+static void a_request_outlives_an_event_without_a_completion(void **state)
+{
+	struct ibv_qp *others[OTHERS], *second, *first;
+	unsigned n, spins = 0;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .channel = true, .max_send_wr = 64, .cqe = 64 });
+	first = r.a;
+	second = another_shadow(&r, others, &n);
+	fake_hold(true);
+	arm(&r);
+	assert_int_equal(post(&r, 1, K4), 0);
+	r.a = second;
+	assert_int_equal(post(&r, 2, K4), 0);
+	fake_hold(false);
+	while (fake_pending())
+		assert_true(rig_keep_waiting(&spins));
+	take_event(&r);
+	rig_poll(r.scq, 2, wc);
+	arm(&r);
+	request_outlives_events(&r, 3);
+	r.a = first;
+	while (n)
+		assert_int_equal(ibv_destroy_qp(others[--n]), 0);
+	rig_close(&r);
+}
+
+/* What the shim measures of unsignalled sends raises events, too: LIMITS of libccshim(7). */
+static void a_request_outlives_unsignalled_sends(void **state)
+{
+	const bool bare = strncmp(rig_mode_now->name, "bare", 4) == 0;
+	unsigned spins = 0;
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	assert_int_equal(rig_post(&r, 0, IBV_WR_RDMA_WRITE, 0, K4, 0), 0);
+	arm(&r);
+	for (uint64_t i = 0; i < 8; i++) {
+		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, K4, 0), 0);
+		while (fake_pending())
+			assert_true(rig_keep_waiting(&spins));
+		while (event_comes(&r, 5)) {
+			assert_false(bare);
+			take_event(&r);
+			assert_int_equal(ibv_poll_cq(r.scq, 8, wc), 0);
+		}
+	}
+	request_outlives_events(&r, 9);
+	rig_close(&r);
+}
+
+static void take_event_of_a_receive_and_a_send(struct rig *r, uint64_t i)
+{
+	unsigned spins = 0;
+
+	assert_int_equal(rig_recv(r, 100 + i, 0, 64), 0);
+	arm(r);
+	assert_int_equal(rig_post(r, i, IBV_WR_SEND, 0, 64, IBV_SEND_SIGNALED), 0);
+	while (fake_pending())
+		assert_true(rig_keep_waiting(&spins));
+	take_event(r);
+}
+
+/* A receive and a send have raised one each, and both were polled with the first. */
+static void a_request_outlives_the_event_of_a_polled_receive(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
+	for (uint64_t i = 0; i < 10; i++) {
+		take_event_of_a_receive_and_a_send(&r, i);
+		rig_poll(r.scq, 2, wc);
+		arm(&r);
+		request_outlives_events(&r, 200 + i);
+		while (event_comes(&r, 20))
+			take_event(&r);
+	}
+	rig_close(&r);
+}
+
 /* The destruction of another QP has read the completion from the device meanwhile. */
 static void arming_counts_completions_that_are_ready(void **state)
 {
@@ -194,18 +308,13 @@ static void arming_counts_completions_that_are_ready(void **state)
 static void a_receive_and_a_send_raise_at_most_one_event_each(void **state)
 {
 	const bool bare = strncmp(rig_mode_now->name, "bare", 4) == 0;
-	unsigned spins = 0, surplus = 0;
+	unsigned surplus = 0;
 	struct rig r;
 
 	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
 	for (uint64_t i = 0; i < 20; i++, surplus = 0) {
-		assert_int_equal(rig_recv(&r, 100 + i, 0, 64), 0);
-		arm(&r);
-		assert_int_equal(rig_post(&r, i, IBV_WR_SEND, 0, 64, IBV_SEND_SIGNALED), 0);
-		while (fake_pending())
-			assert_true(rig_keep_waiting(&spins));
-		take_event(&r);
+		take_event_of_a_receive_and_a_send(&r, i);
 		assert_int_equal(ibv_poll_cq(r.scq, 8, wc), 2);
 		for (; event_comes(&r, 0); surplus++)
 			take_event(&r);
@@ -232,6 +341,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(arming_counts_completions_that_are_ready),
 		cmocka_unit_test(a_request_outlives_the_event_of_the_one_before),
 		cmocka_unit_test(a_request_outlives_the_event_of_a_receive),
+		cmocka_unit_test(a_request_outlives_an_event_without_a_completion),
+		cmocka_unit_test(a_request_outlives_unsignalled_sends),
+		cmocka_unit_test(a_request_outlives_the_event_of_a_polled_receive),
 		cmocka_unit_test(a_receive_and_a_send_raise_at_most_one_event_each),
 	};
 

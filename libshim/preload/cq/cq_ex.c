@@ -13,6 +13,7 @@
 
 #include "base/cacheline.h"
 #include "preload/cq/cq.h"
+#include "preload/datapath/arm.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/poll_ex.h"
 #include "preload/shim.h"
@@ -137,6 +138,9 @@ static void unlock_and_run_due(struct cq *cq)
 	const bool spinning = cq->ex->spinning;
 	const uint64_t now_ns = cq->ex->empty_ns;
 
+	ccs_lock(&cq->lock);
+	ccs_cq_end_poll(cq);
+	ccs_unlock(&cq->lock);
 	ccs_cq_ex_unlock(cq);
 	ccs_set_request_poll();
 	ccs_pacer_thread_after_poll(cq, now_ns, spinning);

@@ -211,7 +211,7 @@ void ccs_notify_new_shadow(struct cq *cq, struct shadow *s)
 {
 	if (!atomic_load(&cq->armed))
 		return;
-	if (atomic_load(&cq->cover) != CCS_COVER_NONE)
+	if (atomic_load(&cq->cover) == CCS_COVER_DEVICE)
 		arm_device(cq, s->cq, atomic_load(&cq->solicited));
 	want_bell(cq);
 }
@@ -244,11 +244,15 @@ static bool may_have_raised(struct cq *cq)
  */
 void ccs_notify_arm(struct cq *cq, bool solicited_only)
 {
-	const unsigned armed = atomic_load(&cq->armed);
+	/* One whose event was read perhaps is replaced by this one. */
+	const unsigned armed = atomic_load(&cq->cover) == CCS_COVER_READ ? 0
+									 : atomic_load(&cq->armed);
 	bool raised = armed && may_have_raised(cq);
 
 	want_bell(cq);
 	atomic_store(&cq->received, false);
+	/* Where the device counts completions that are not polled yet, so do we. */
+	cq->completed = ccs_cq_ready_count(cq) && cq->ctx->provider->arms_by_index;
 	if (stands(cq, armed, solicited_only)) {
 		if (raised)
 			atomic_store(&cq->armed, 2);
@@ -259,20 +263,38 @@ void ccs_notify_arm(struct cq *cq, bool solicited_only)
 		raised = armed;
 	if (raised || !armed)
 		atomic_store(&cq->armed, raised ? 2 : 1);
-	if (ccs_cq_ready_count(cq) && cq->ctx->provider->arms_by_index)
+	if (cq->completed)
 		cq->ring = true;
 	else if (ccs_notify_is_due(cq))
 		ccs_notify_cover(cq);
+}
+
+/* Whether a completion came that the event is of. */
+static bool has_ended(struct cq *cq)
+{
+	return cq->event_is_own ? atomic_load(&cq->received) : cq->completed;
 }
 
 void ccs_notify_event(struct cq *cq, const struct shadow *s)
 {
 	const unsigned armed = atomic_load(&cq->armed);
 
+	cq->event_is_own = !s;
+	if (armed == 1 && atomic_load(&cq->shadows) && !has_ended(cq)) {
+		atomic_store(&cq->cover, CCS_COVER_READ);
+		return;
+	}
 	if (armed)
 		atomic_store(&cq->armed, armed - 1);
 	if (s && atomic_load(&cq->cover) == (s->size ? CCS_COVER_DEVICE : CCS_COVER_RAISED))
 		atomic_store(&cq->cover, CCS_COVER_NONE);
+}
+
+void ccs_notify_decide(struct cq *cq)
+{
+	atomic_store(&cq->cover, CCS_COVER_NONE);
+	if (has_ended(cq))
+		atomic_store(&cq->armed, 0);
 }
 
 bool ccs_notify_is_due(struct cq *cq)

@@ -7,6 +7,10 @@
  * application does not get, because that would raise an event, too. Meanwhile the pacer thread
  * drains the CQ, and the shim raises the event itself: it posts a WQE to a QP of its own that is in
  * the error state, so the device completes it at once, without a packet (the "bell").
+ *
+ * Several device CQs may raise more events than were requested. An event ends a request only if a
+ * completion came since that request from where the event is of: the application's own CQ, or
+ * the shadow CQs. If none was seen yet, the next poll decides.
  */
 #include "preload/objects.h"
 
@@ -15,6 +19,7 @@ enum ccs_cover {
 	CCS_COVER_NONE,
 	CCS_COVER_DEVICE,                /* its shadow CQs are armed */
 	CCS_COVER_RAISED,                /* the bell has */
+	CCS_COVER_READ,                  /* it was read, unless that was another event */
 };
 
 void ccs_notify_set(struct qp *qp, bool busy, bool mixed, bool failing);
@@ -51,7 +56,7 @@ static inline bool ccs_notify_waits(struct cq *cq)
 {
 	const unsigned cover = atomic_load_explicit(&cq->cover, memory_order_relaxed);
 
-	if (!atomic_load_explicit(&cq->armed, memory_order_relaxed) || cover == CCS_COVER_RAISED)
+	if (!atomic_load_explicit(&cq->armed, memory_order_relaxed) || cover >= CCS_COVER_RAISED)
 		return false;
 	if (cover == CCS_COVER_DEVICE)
 		return atomic_load_explicit(&cq->failing, memory_order_relaxed);
@@ -66,16 +71,20 @@ void ccs_notify_eagerly(struct cq *cq);
 /* A completion of a shadow CQ, of that status, is ready for the application. */
 static inline void ccs_notify_completion(struct cq *cq, enum ibv_wc_status status)
 {
-	if (cq->channel && ccs_notify_waits(cq) &&
-	    !(status == IBV_WC_SUCCESS && atomic_load(&cq->solicited)))
+	if (!cq->channel || (status == IBV_WC_SUCCESS && atomic_load(&cq->solicited)))
+		return;
+	cq->completed = true;
+	if (ccs_notify_waits(cq))
 		cq->ring = true;
 }
 
 void ccs_notify_new_shadow(struct cq *cq, struct shadow *s);
 /* A request of the application. */
 void ccs_notify_arm(struct cq *cq, bool solicited_only);
-/* The application gets an event of that shadow CQ; NULL: of its own CQ. */
+/* The application reads an event of that shadow CQ; NULL: of its own CQ. */
 void ccs_notify_event(struct cq *cq, const struct shadow *s);
+/* It has polled since (CCS_COVER_READ): that event has ended the request, or it stands. */
+void ccs_notify_decide(struct cq *cq);
 /* Whether the shadow CQs should be armed now. */
 bool ccs_notify_is_due(struct cq *cq);
 void ccs_notify_cover(struct cq *cq);

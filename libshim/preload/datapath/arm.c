@@ -52,10 +52,9 @@ void ccs_cq_arm(struct cq *cq, bool solicited_only)
 		watch(cq);
 }
 
-/* A request may have followed the one that this event is of. */
-void ccs_cq_take_event(struct cq *cq, const struct shadow *s)
+/* If a request stands, its event is still to be raised. */
+static void await_event(struct cq *cq)
 {
-	ccs_notify_event(cq, s);
 	if (!ccs_notify_waits(cq))
 		return;
 	if (ccs_notify_is_due(cq))
@@ -64,4 +63,19 @@ void ccs_cq_take_event(struct cq *cq, const struct shadow *s)
 		ccs_notify_ring(cq);
 	if (ccs_notify_waits(cq))
 		watch(cq);
+}
+
+/* A request may have followed the one that this event is of. */
+void ccs_cq_take_event(struct cq *cq, const struct shadow *s)
+{
+	ccs_notify_event(cq, s);
+	await_event(cq);
+}
+
+void ccs_cq_end_poll(struct cq *cq)
+{
+	if (atomic_load_explicit(&cq->cover, memory_order_relaxed) != CCS_COVER_READ)
+		return;
+	ccs_notify_decide(cq);
+	await_event(cq);
 }

@@ -3,6 +3,7 @@
 #include "preload/datapath/poll.h"
 
 #include "preload/cq/cq_ex.h"
+#include "preload/datapath/arm.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/pacer_thread.h"
@@ -91,8 +92,10 @@ static inline int unlock_after_poll(struct cq *cq, int got, uint64_t before_ns)
 static __attribute__((noinline)) int poll_and_unlock(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	const uint64_t before_ns = cq->polled_ns;
+	const int got = merge(cq, n, wc);
 
-	return unlock_after_poll(cq, merge(cq, n, wc), before_ns);
+	ccs_cq_end_poll(cq);
+	return unlock_after_poll(cq, got, before_ns);
 }
 
 static __attribute__((noinline)) int poll_any(struct cq *cq, int n, struct ibv_wc *wc)
