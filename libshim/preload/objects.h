@@ -143,6 +143,7 @@ struct cq {
 	atomic_bool received;            /* one of its own was polled since the last request */
 	atomic_uint busy;                /* QPs with WQEs in flight, or failing */
 	atomic_uint mixed;               /* those with some whose completion only we get */
+	atomic_uint silent;              /* those with none that completes unless it fails */
 	atomic_uint failing;             /* those whose last WRs we complete */
 	atomic_bool lazy;                /* there is a bell */
 	bool completed;                  /* a send has since the last request, under the lock */
@@ -222,7 +223,9 @@ struct qp {
 	bool early : 1;                  /* it is not in RTS yet */
 	bool special : 1;                /* posts are system calls, or batches of ibv_wr_* */
 	bool notifies : 1;               /* its CQ has a channel */
-	bool busy : 1, mixed : 1, failing : 1; /* counted in its CQ */
+	bool busy : 1, mixed : 1, silent : 1, failing : 1; /* counted in its CQ */
+	bool silent_long : 1;            /* up to silent_end: the device raises the event */
+	bool looks_soon : 1;             /* silent: its timer is not a longer one */
 	bool counted : 1;                /* in shadow->busy */
 	bool may_split : 1;              /* created with entries for segments */
 	bool flush_seen : 1;             /* broken: the device has flushed a WQE */
@@ -252,6 +255,8 @@ struct qp {
 	struct parent_domain *domain;    /* that the application created it in; NULL: none */
 	uint32_t held_end;               /* behind the last segment that the gate held back */
 	uint16_t held_us;                /* for so long, up to UINT16_MAX */
+	uint32_t silent_end;             /* behind the last segment, when it was seen silent */
+	uint64_t silent_ns;              /* it was seen silent first, with that end */
 	uint32_t peer_qpn;
 	uint8_t peer_gid[16];            /* zeroes: unknown */
 	atomic_int refs;

@@ -4,7 +4,7 @@
 
 #include <poll.h>
 
-enum { K4 = 4096, LONG = 60 * K4, OTHERS = 8 };
+enum { SHORT = 3000, K4 = 4096, LONG = 60 * K4, OTHERS = 8 };
 
 static struct ibv_wc wc[8];
 
@@ -176,6 +176,14 @@ static struct ibv_qp *another_shadow(struct rig *r, struct ibv_qp **others, unsi
 	return others[*n - 1];
 }
 
+/* Its events come until it can be polled. */
+static void request_gives_completion(struct rig *r, uint64_t id)
+{
+	while (!ibv_poll_cq(r->scq, 8, wc))
+		take_event(r);
+	assert_int_equal(wc->wr_id, id);
+}
+
 /*
  * The request gives the event of this WRITE, whatever was raised before it: events without a
  * completion do not end it.
@@ -189,9 +197,7 @@ static void request_outlives_events(struct rig *r, uint64_t id)
 		assert_int_equal(ibv_poll_cq(r->scq, 8, wc), 0);
 	}
 	fake_hold(false);
-	while (!ibv_poll_cq(r->scq, 8, wc))
-		take_event(r);
-	assert_int_equal(wc->wr_id, id);
+	request_gives_completion(r, id);
 }
 
 /* Sends complete in two CQs of the device, so there may be an event more than requested. */
@@ -223,11 +229,20 @@ static void a_request_outlives_an_event_without_a_completion(void **state)
 	rig_close(&r);
 }
 
-/* What the shim measures of unsignalled sends raises events, too: LIMITS of libccshim(7). */
+static void wait_until_done(void)
+{
+	unsigned spins = 0;
+
+	while (fake_pending())
+		assert_true(rig_keep_waiting(&spins));
+}
+
+/*
+ * The shim measures each of them, in mode enforce. In mode observe one frees entries of the queue,
+ * which raises an event: LIMITS of libccshim(7).
+ */
 static void a_request_outlives_unsignalled_sends(void **state)
 {
-	const bool bare = strncmp(rig_mode_now->name, "bare", 4) == 0;
-	unsigned spins = 0;
 	struct rig r;
 
 	(void)state;
@@ -236,15 +251,139 @@ static void a_request_outlives_unsignalled_sends(void **state)
 	arm(&r);
 	for (uint64_t i = 0; i < 8; i++) {
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, K4, 0), 0);
-		while (fake_pending())
-			assert_true(rig_keep_waiting(&spins));
+		wait_until_done();
 		while (event_comes(&r, 5)) {
-			assert_false(bare);
+			assert_true(rig_is("observe"));
 			take_event(&r);
 			assert_int_equal(ibv_poll_cq(r.scq, 8, wc), 0);
 		}
 	}
 	request_outlives_events(&r, 9);
+	rig_close(&r);
+}
+
+static void post_unsignalled(struct rig *r)
+{
+	assert_int_equal(rig_post(r, 99, IBV_WR_RDMA_WRITE, 0, SHORT, 0), 0);
+}
+
+/* The shim measures every second one, in mode enforce. */
+static void unsignalled_sends_raise_no_event(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	for (uint64_t i = 0; i < 10; i++) {
+		arm(&r);
+		for (int n = 0; n < 5; n++) {
+			post_unsignalled(&r);
+			wait_until_done();
+			assert_false(event_comes(&r, 2));
+		}
+		assert_int_equal(post(&r, i, 64), 0);
+		take_event(&r);
+		assert_int_equal(ibv_poll_cq(r.scq, 8, wc), 1);
+		assert_int_equal(wc->wr_id, i);
+		assert_false(event_comes(&r, 5));
+	}
+	rig_close(&r);
+}
+
+/* The request is made while it is in flight, or before; it fails at once, or after a while. */
+static void a_failing_unsignalled_send_raises_one_event(void **state)
+{
+	static const int ms[] = { 0, 5, 50, 1500 };
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * sizeof(ms) / sizeof(*ms); i++) {
+		struct rig r;
+
+		open_rig(&r);
+		fake_fail_cqe(0, IBV_WC_REM_ACCESS_ERR);
+		fake_hold(true);
+		if (i % 2)
+			arm(&r);
+		post_unsignalled(&r);
+		if (!(i % 2))
+			arm(&r);
+		assert_false(event_comes(&r, ms[i / 2]));
+		fake_hold(false);
+		take_event(&r);
+		assert_int_equal(ibv_poll_cq(r.scq, 8, wc), 1);
+		assert_int_equal(wc->status, IBV_WC_REM_ACCESS_ERR);
+		assert_false(event_comes(&r, 5));
+		rig_close(&r);
+	}
+}
+
+/* It has failed when the request's signalled send is posted, or that is refused. */
+static void a_failure_before_a_signalled_send_raises_an_event(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		struct rig r;
+		int rc;
+
+		open_rig(&r);
+		fake_fail_cqe(0, IBV_WC_REM_ACCESS_ERR);
+		arm(&r);
+		post_unsignalled(&r);
+		wait_until_done();
+		if (i % 2)
+			fake_fail_post(0, ENOMEM, FAKE_BAD_WR);
+		rc = post(&r, 7, 64);
+		assert_true(!rc || i % 2);
+		take_event(&r);
+		rig_poll(r.scq, 1, wc);
+		assert_int_equal(wc->status, IBV_WC_REM_ACCESS_ERR);
+		if (!rc)
+			rig_poll(r.scq, 1, wc);
+		rig_close(&r);
+	}
+}
+
+/* The other one's send was unsignalled, and may still fail. */
+static void a_send_of_another_qp_raises_its_event(void **state)
+{
+	struct ibv_qp *first, *second;
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	first = r.a;
+	second = rig_qp(&r, r.scq, r.rcq);
+	rig_to_rts(&r, second, r.b->qp_num);
+	for (uint64_t i = 0; i < 20; i++) {
+		r.a = first;
+		post_unsignalled(&r);
+		if (i % 2)
+			wait_until_done();
+		arm(&r);
+		r.a = second;
+		assert_int_equal(post(&r, i, 64), 0);
+		request_gives_completion(&r, i);
+	}
+	r.a = first;
+	assert_int_equal(ibv_destroy_qp(second), 0);
+	rig_close(&r);
+}
+
+/* The shim looks for failures ever less often, and at last leaves that to the device. */
+static void a_sleeping_application_is_seldom_disturbed(void **state)
+{
+	unsigned before;
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	arm(&r);
+	post_unsignalled(&r);
+	before = fake_polls(fake_send_cq(r.a));
+	assert_false(event_comes(&r, 2000));
+	assert_in_range(fake_polls(fake_send_cq(r.a)) - before, 0, 60);
+	assert_int_equal(post(&r, 1, 64), 0);
+	take_event(&r);
 	rig_close(&r);
 }
 
@@ -343,6 +482,11 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_request_outlives_the_event_of_a_receive),
 		cmocka_unit_test(a_request_outlives_an_event_without_a_completion),
 		cmocka_unit_test(a_request_outlives_unsignalled_sends),
+		cmocka_unit_test(unsignalled_sends_raise_no_event),
+		cmocka_unit_test(a_failing_unsignalled_send_raises_one_event),
+		cmocka_unit_test(a_failure_before_a_signalled_send_raises_an_event),
+		cmocka_unit_test(a_send_of_another_qp_raises_its_event),
+		cmocka_unit_test(a_sleeping_application_is_seldom_disturbed),
 		cmocka_unit_test(a_request_outlives_the_event_of_a_polled_receive),
 		cmocka_unit_test(a_receive_and_a_send_raise_at_most_one_event_each),
 	};

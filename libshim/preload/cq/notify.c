@@ -47,43 +47,64 @@ static void arm_shadows(struct cq *cq)
 /* Whether the next completion in the shadow CQs may be one that only we get. */
 static bool is_mixed(struct cq *cq)
 {
-	return atomic_load(&cq->lazy) && atomic_load(&cq->mixed) && !atomic_load(&cq->solicited);
+	return atomic_load(&cq->lazy) && !atomic_load(&cq->solicited) &&
+	       (atomic_load(&cq->mixed) || ccs_notify_is_silent(cq));
 }
 
-void ccs_notify_set(struct qp *qp, bool busy, bool mixed, bool failing)
+static void count(atomic_uint *qps, bool before, bool now)
+{
+	if (now != before)
+		atomic_fetch_add(qps, now ? 1u : -1u);
+}
+
+void ccs_notify_set(struct qp *qp, struct ccs_notify_state now)
 {
 	struct cq *cq = qp->cq;
 
-	if (failing != qp->failing)
-		atomic_fetch_add(&cq->failing, failing ? 1u : -1u);
-	if (mixed != qp->mixed)
-		atomic_fetch_add(&cq->mixed, mixed ? 1u : -1u);
-	if (busy != qp->busy)
-		atomic_fetch_add(&cq->busy, busy ? 1u : -1u);
-	qp->failing = failing;
-	qp->mixed = mixed;
-	qp->busy = busy;
+	count(&cq->failing, qp->failing, now.failing);
+	count(&cq->mixed, qp->mixed, now.mixed);
+	count(&cq->silent, qp->silent, now.silent);
+	count(&cq->busy, qp->busy, now.busy);
+	qp->failing = now.failing;
+	qp->mixed = now.mixed;
+	qp->silent = now.silent;
+	qp->busy = now.busy;
 }
 
 /*
  * If another QP has WQEs in flight as well, a completion may have come before the shadow CQs were
- * armed: then the pacer thread drains them.
+ * armed: then the pacer thread drains them. Of this one, only a failure may have come: the device
+ * flushes what is posted then, which raises the event, unless it ignores that.
  */
 void ccs_notify_first_post(struct qp *qp)
 {
+	const bool may_fail = qp->silent && qp->ctx->ignores_in_error;
 	struct cq *cq = qp->cq;
 
 	ccs_notify_count(qp);
-	if (!qp->busy || !ccs_notify_waits(cq) || is_mixed(cq) || atomic_load(&cq->busy) != 1)
+	if (!qp->busy || !ccs_notify_waits(cq) || is_mixed(cq) || atomic_load(&cq->busy) != 1 ||
+	    may_fail)
 		return;
 	arm_shadows(cq);
 	if (atomic_load(&cq->busy) == 1)
 		atomic_store(&cq->cover, CCS_COVER_DEVICE);
 }
 
+/* So their flush will not raise the event of an earlier failure: let the pacer thread look. */
+void ccs_notify_refused(struct qp *qp)
+{
+	unsigned cover = CCS_COVER_DEVICE;
+
+	if (!qp->notifies)
+		return;
+	ccs_notify_count(qp);
+	if (qp->silent)
+		atomic_compare_exchange_strong(&qp->cq->cover, &cover, CCS_COVER_NONE);
+}
+
 void ccs_notify_forget(struct qp *qp)
 {
-	ccs_notify_set(qp, false, false, false);
+	ccs_notify_set(qp, (struct ccs_notify_state){ 0 });
 	qp->notifies = false;
 }
 

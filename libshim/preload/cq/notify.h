@@ -8,6 +8,11 @@
  * drains the CQ, and the shim raises the event itself: it posts a WQE to a QP of its own that is in
  * the error state, so the device completes it at once, without a packet (the "bell").
  *
+ * The same holds while one QP alone has WQEs in flight, all unsignalled ("silent"): the next one
+ * may be such a WQE. The shadow CQs are armed when it posts one whose completion the application gets,
+ * or nothing for a second. With more QPs they are armed, because to look at all of them costs more
+ * than an event without a completion.
+ *
  * Several device CQs may raise more events than were requested. An event ends a request only if a
  * completion came since that request from where the event is of: the application's own CQ, or
  * the shadow CQs. If none was seen yet, the next poll decides.
@@ -22,19 +27,26 @@ enum ccs_cover {
 	CCS_COVER_READ,                  /* it was read, unless that was another event */
 };
 
-void ccs_notify_set(struct qp *qp, bool busy, bool mixed, bool failing);
+struct ccs_notify_state {
+	bool busy, mixed, silent, failing;
+};
+
+void ccs_notify_set(struct qp *qp, struct ccs_notify_state now);
 void ccs_notify_first_post(struct qp *qp);
 
 /* Count the QP's WQEs in flight, and the WRs that we complete ourselves. qp->lock is held. */
 static inline void ccs_notify_count(struct qp *qp)
 {
 	const struct ccs_flow *f = &qp->flow;
+	const uint64_t inflight = f->seg_head - f->seg_tail;
 	const bool failing = qp->broken && f->wr_tail != f->wr_head;
-	const bool busy = failing || f->seg_tail != f->seg_head;
+	const bool busy = failing || inflight;
 	const bool mixed = f->internal || f->next_offset;
+	const bool silent = inflight && f->unsignalled >= inflight && f->enforce && !qp->broken &&
+			    !(qp->silent_long && qp->silent_end == (uint32_t)f->seg_head);
 
-	if (busy != qp->busy || mixed != qp->mixed || failing != qp->failing)
-		ccs_notify_set(qp, busy, mixed, failing);
+	if (busy != qp->busy || mixed != qp->mixed || silent != qp->silent || failing != qp->failing)
+		ccs_notify_set(qp, (struct ccs_notify_state){ busy, mixed, silent, failing });
 }
 
 /* The flow's newest segments are about to be posted. */
@@ -42,11 +54,14 @@ static inline void ccs_notify_before_post(struct qp *qp)
 {
 	if (!qp->notifies)
 		return;
-	if (qp->busy)
+	if (qp->busy && !qp->silent)
 		ccs_notify_count(qp);
 	else
 		ccs_notify_first_post(qp);
 }
+
+/* The device has refused the newest segments. */
+void ccs_notify_refused(struct qp *qp);
 
 /* The QP is destroyed: its WQEs do not count any more. */
 void ccs_notify_forget(struct qp *qp);
@@ -61,6 +76,12 @@ static inline bool ccs_notify_waits(struct cq *cq)
 	if (cover == CCS_COVER_DEVICE)
 		return atomic_load_explicit(&cq->failing, memory_order_relaxed);
 	return atomic_load_explicit(&cq->busy, memory_order_relaxed);
+}
+
+/* Whether all that is in flight completes only if it fails. */
+static inline bool ccs_notify_is_silent(struct cq *cq)
+{
+	return atomic_load(&cq->silent) && atomic_load(&cq->busy) == 1;
 }
 
 /* Without the pacer thread the shadow CQs must always be armed. */

@@ -42,7 +42,7 @@ static void watch(struct cq *cq)
 void ccs_cq_arm(struct cq *cq, bool solicited_only)
 {
 	/* Completions from before raise no event, unless the device counts those not polled yet. */
-	if (atomic_load(&cq->mixed) || atomic_load(&cq->broken) ||
+	if (atomic_load(&cq->mixed) || atomic_load(&cq->silent) || atomic_load(&cq->broken) ||
 	    (atomic_load(&cq->busy) && !cq->ctx->provider->arms_by_index))
 		ccs_cq_drain(cq);
 	ccs_notify_arm(cq, solicited_only);

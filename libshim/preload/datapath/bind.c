@@ -54,6 +54,7 @@ static int emit_bind(struct qp *qp, struct ibv_mw *mw, const struct ibv_mw_bind 
 	rc = bind_on_device(qp, mw, &copy);
 	if (rc) {
 		ccs_flow_unsend(&qp->flow, number);
+		ccs_notify_refused(qp);
 		ccs_flow_unaccept(&qp->flow, wr);
 	}
 	return rc;

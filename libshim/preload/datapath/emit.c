@@ -22,7 +22,7 @@
 /* WQEs per doorbell: fewer than of a post, because a poll of a small thread stack emits, too. */
 enum { EMIT_BATCH = CCS_BATCH / 2 };
 enum { LOOK_MIN_NS = 10000, LOOK_MAX_NS = 1000000, LOOKS_AT_ONCE = 16, LOOK_SEGMENTS = 2,
-       FLUSH_NS = 100000000 };
+       FLUSH_NS = 100000000, SILENT_NS = 1000000000 };
 
 /* One doorbell's worth of segments. */
 struct doorbell {
@@ -73,6 +73,7 @@ uint64_t ccs_emit_return(struct qp *qp, uint64_t first, const struct ibv_send_wr
 	if (!bad)
 		return UINT64_MAX;
 	ccs_flow_unsend(&qp->flow, first + (uint64_t)(bad - wqes));
+	ccs_notify_refused(qp);
 	return qp->flow.wr_next;
 }
 
@@ -161,6 +162,33 @@ static uint64_t look_ns(const struct qp *qp)
 }
 
 /*
+ * All that is in flight, of this QP alone, completes only if it fails: a failure is noticed when
+ * half as much time again has passed at most. After SILENT_NS the next look arms the shadow CQ.
+ */
+static uint64_t silent_look_ns(struct qp *qp, uint64_t now_ns)
+{
+	const uint32_t end = (uint32_t)qp->flow.seg_head;
+	uint64_t ns;
+
+	if (qp->silent_end != end) {
+		qp->silent_end = end;
+		qp->silent_ns = now_ns;
+	}
+	ns = now_ns > qp->silent_ns ? now_ns - qp->silent_ns : 0;
+	qp->silent_long = ns > SILENT_NS;
+	qp->looks_soon = ns / 2 <= LOOK_MAX_NS;
+	if (qp->silent_long)
+		return look_ns(qp);
+	return qp->looks_soon ? LOOK_MAX_NS : ns / 2;
+}
+
+static uint64_t next_look_ns(struct qp *qp, uint64_t now_ns)
+{
+	return now_ns + (qp->silent && ccs_notify_is_silent(qp->cq) ? silent_look_ns(qp, now_ns)
+								    : look_ns(qp));
+}
+
+/*
  * A WQE behind all others of a failed QP. Where the device flushes it, its completion says that
  * unsignalled ones before it succeeded, how such a completion looks, and wakes an application
  * that sleeps.
@@ -232,8 +260,11 @@ void ccs_emit_schedule_deferred(struct qp *qp, uint64_t *now_ns)
 
 	if (qp->flow.state == CCS_FLOW_SQD)
 		due = 0; /* in SQD: emission continues when the application leaves that state */
-	if (ccs_emit_must_look(qp) && (!due || due > *now_ns + look_ns(qp)))
-		due = *now_ns + look_ns(qp);
+	if (ccs_emit_must_look(qp)) {
+		const uint64_t look = next_look_ns(qp, *now_ns);
+
+		due = !due || due > look ? look : due;
+	}
 	if (due) {
 		if (!ccs_pacer_thread_schedule(qp, due, *now_ns))
 			disable_enforcement(qp, now_ns);

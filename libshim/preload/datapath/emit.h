@@ -21,6 +21,13 @@ static inline bool ccs_emit_is_idle(const struct qp *qp)
 	       !ccs_emit_must_look(qp);
 }
 
+/* Unsignalled WQEs were posted behind others of that kind, which the pacer thread polls for. */
+static inline bool ccs_emit_is_watched(const struct qp *qp)
+{
+	return qp->silent && qp->looks_soon && qp->scheduled && !ccs_flow_waiting(&qp->flow) &&
+	       !qp->flow.gated_since_ns && ccs_emit_must_look(qp) && ccs_notify_is_silent(qp->cq);
+}
+
 static inline enum ccs_next ccs_emit_next(struct qp *qp, uint64_t *now_ns,
 					  const struct ccs_seg **seg)
 {

@@ -309,7 +309,8 @@ static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **
 	rc = ccs_emit_is_ours_to_flush(qp) ? post_broken(qp, wr, bad)
 					   : post_list(qp, wr, bad, &now_ns);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
-	ccs_emit_schedule(qp, &now_ns);
+	if (!ccs_emit_is_watched(qp))
+		ccs_emit_schedule(qp, &now_ns);
 	ccs_publish_due(qp, now_ns);
 	ccs_publish_prefetch(qp);
 	return rc;
