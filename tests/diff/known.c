@@ -25,7 +25,8 @@ static struct known {
 	bool (*applies)(value bare, value shim);
 	unsigned long seen;
 } known[] = {
-	/* a second event of one request: of a receive and of a send that completed meanwhile */
+	/* a second event of one request: of a receive and of a send that completed meanwhile, or of a
+	 * send of another QP, as LIMITS of libccshim(7) say */
 	{ "events", ALL, only_shim, 0 },
 	/* on one CQ for both ends: SENDs completed before the receive that they arrived in */
 	{ "order", ALL, only_shim, 0 },
