@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cc/advice.h"
 
+#include <math.h>
+
 #include "cc/minmax.h"
 
 #define ETA 0.98             /* of the capacity, for all flows together */
@@ -24,6 +26,14 @@
  * for that, which kept the flows in step; with 6 they part after some hundred rounds.
  */
 #define SPAN_EACH 6
+/*
+ * When flows leave, the load falls at once, but its average over a span takes a span to follow. So
+ * flows are also counted over the newest quarter of it, or two grains of a flow if that is longer.
+ */
+#define RECENT 0.25
+#define RECENT_EACH 2
+#define LEFT 0.9             /* of the flows: if so few are left by that count, it holds */
+#define PAUSE 0.75           /* grains of a flow: when nothing came for so long, all may have paused */
 
 static const struct ccs_advice_record *record(const struct ccs_advice *a, unsigned age)
 {
@@ -96,10 +106,10 @@ static double effect_ns(const struct ccs_advice *a, const struct ccs_advice_port
  * than its capacity, and flows that were not there all the time would count for less.
  */
 static const struct ccs_advice_record *since(const struct ccs_advice *a,
-					     const struct ccs_advice_port *port)
+					     const struct ccs_advice_port *port, double ns)
 {
 	const double first = ccs_max(a->cut_ns, a->begun_ns);
-	const double least = ccs_max((double)port->now_ns - span_ns(port), first);
+	const double least = ccs_max((double)port->now_ns - ns, first);
 	unsigned age = 1;
 
 	while (age + 1 < a->n && (double)record(a, age)->ns > least &&
@@ -219,6 +229,71 @@ static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 	return a->flows > 0 ? ccs_min(share, RISE * a->rate) : RISE * a->rate;
 }
 
+/* Flows that were announced since that time, as far as records reach back. */
+static double announced(const struct ccs_advice *a, double since_ns)
+{
+	unsigned age = 0;
+
+	while (age + 1 < a->n && (double)record(a, age)->ns > since_ns)
+		age++;
+	return a->joined - record(a, age)->joined;
+}
+
+/* What one flow may have sent, bits, until it took effect at that time. */
+static double meant_until(const struct ccs_advice *a, const struct ccs_advice_port *port, uint64_t ns)
+{
+	return allowed_at(a, (double)ns - effect_ns(a, port));
+}
+
+/*
+ * At most so many flows are left: what waits counts as sent lately, and so does a grain more, which
+ * is much of a short time. A full port sends without pauses, however unevenly its flows send, so it
+ * never seems to be left. Flows that were announced within the span may not have begun. Where the
+ * delay is stated too long, a rate that fell has had its effect already: the lesser one counts.
+ */
+static double count_left(const struct ccs_advice *a, const struct ccs_advice_port *port,
+			 const struct ccs_advice_record *old, const struct ccs_advice_record *whole)
+{
+	const double bytes = (double)(port->bytes - old->bytes + port->queue) + grain(port);
+	const double meant = ccs_min(a->allowed - old->allowed, meant_until(a, port, port->now_ns) -
+				     meant_until(a, port, old->ns));
+
+	return (meant > 0 ? 8 * bytes / meant : INFINITY) +
+	       announced(a, (double)whole->ns - effect_ns(a, port));
+}
+
+/* Whether nothing came for some time since that record, so that all flows may have paused. */
+static bool has_paused(const struct ccs_advice *a, const struct ccs_advice_port *port,
+		       const struct ccs_advice_record *from)
+{
+	double silent = 0;
+
+	for (unsigned age = 0; record(a, age) != from; age++) {
+		const struct ccs_advice_record *new = record(a, age), *old = record(a, age + 1);
+		const double meant = meant_until(a, port, new->ns) - meant_until(a, port, old->ns);
+		const bool nothing = 8 * (double)(new->bytes - old->bytes) < UNUSED * meant;
+
+		silent = nothing ? silent + meant : 0;
+		if (silent > PAUSE * 8 * grain(port))
+			return true;
+	}
+	return false;
+}
+
+/* The flows in effect, or those that are left: none, or some that go on sending. */
+static double lower_count(const struct ccs_advice *a, const struct ccs_advice_port *port,
+			  const struct ccs_advice_record *whole)
+{
+	const double apart_ns = 8e9 * grain(port) / a->rate;
+	const double ns = ccs_max(RECENT * span_ns(port), RECENT_EACH * apart_ns);
+	const struct ccs_advice_record *old = since(a, port, ns);
+	const double left = count_left(a, port, old, whole);
+
+	if (left < UNUSED || (left < LEFT * a->flows && !has_paused(a, port, old)))
+		return left;
+	return a->flows;
+}
+
 double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
 	const struct ccs_advice_record *last = record(a, 0), *old;
@@ -231,8 +306,9 @@ double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
 	store(a, port);
 	if (a->n == 1)
 		return set(a, port, a->rate);
-	old = since(a, port);
+	old = since(a, port, span_ns(port));
 	a->flows = count(a, port, old);
+	a->flows = lower_count(a, port, old);
 	return set(a, port, answer(a, port, old));
 }
 

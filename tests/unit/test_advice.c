@@ -107,6 +107,43 @@ static void a_lone_flow_gets_the_line_back_within_ten_records(void **state)
 	assert_float_equal(step(&l) / C, 0.972, 0.011);
 }
 
+/* A span is 10.5 records at first, and 31.5 of 32 flows. */
+static void a_lone_flow_gets_the_line_back_within_less_than_a_span(void **state)
+{
+	static const unsigned flows[] = { 2, 4, 16, 32 }, most[] = { 7, 8, 10, 14 };
+
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		struct loop l = begin(flows[i / 2], flows[i / 2], i % 2);
+		unsigned records = 0;
+
+		after(&l, 1000);
+		l.flows = 1;
+		while (records < 100 && step(&l) < 0.9 * C)
+			records++;
+		assert_in_range(records, 1, most[i / 2]);
+	}
+}
+
+/* Their bytes come once per round, a segment of each at once, which the port sends one by one. */
+static void flows_that_send_in_step_are_not_missed_between_their_bursts(void **state)
+{
+	struct loop l = begin(0, 32, true);
+	double rate = after(&l, 1), due = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 3000; i++) {
+		due += 32 * rate * TAU_US / 1e6;
+		l.others = 0;
+		if (due >= 32 * 4096 * 8) {
+			l.others = 32 * 4096 * 8 / (TAU_US / 1e6);
+			due -= 32 * 4096 * 8;
+		}
+		rate = step(&l);
+		assert_true(i < 1000 || rate < 1.2 * 0.98 * C / 32);
+	}
+}
+
 /* Small grains, so that the span is two RTTs; the hosts still count the flows that left. */
 static void the_rate_of_63_flows_that_leave_is_advised_within_five_records(void **state)
 {
@@ -136,6 +173,60 @@ static void flows_that_begin_after_a_pause_get_no_more_than_their_share(void **s
 			for (unsigned i = 0; i < 200; i++, l.flows = n)
 				assert_true(step(&l) < 1.02 * C / n);
 		}
+}
+
+/*
+ * They are announced, and begin when the span is nearly over: until then no bytes come lately. The
+ * time from the advice to its effect is stated far too long, which makes the span longer.
+ */
+static void announced_flows_that_have_not_begun_are_not_taken_for_gone(void **state)
+{
+	(void)state;
+	for (unsigned pause = 12; pause < 45; pause++) {
+		struct loop l = begin(0, 64, false);
+
+		l.port.rtt_us = 16 * TAU_US;
+		after(&l, 3);
+		ccs_advice_join(&l.a, &l.port, 64);
+		after(&l, pause);
+		l.flows = 64;
+		for (unsigned i = 0; i < 400; i++)
+			assert_true(step(&l) < 2.5 * C / 64);
+	}
+}
+
+/* A rate that falls has its effect early then, and the bytes that are less are not of flows that left. */
+static void a_delay_that_is_stated_too_long_does_not_raise_a_rate_that_fell(void **state)
+{
+	struct loop l = begin(8, 8, false);
+
+	(void)state;
+	l.port.rtt_us = 4 * TAU_US;
+	after(&l, 500);
+	for (unsigned i = 0; i < 2000; i++) {
+		l.others = i / 60 % 2 ? 0.4 * C : 0;
+		assert_true(step(&l) < 1.02 * C / 8);
+	}
+}
+
+/* For a part of the span, whose average falls meanwhile. */
+static void flows_that_pause_together_begin_again_near_their_share(void **state)
+{
+	(void)state;
+	for (unsigned n = 2; n <= 64; n *= 2) {
+		const double span = 8e6 * 4096 * fmax(64, 6 * n) / C / TAU_US;
+
+		for (double pause = 0.1; pause < 1.3; pause += 0.1) {
+			struct loop l = begin(n, n, false);
+
+			after(&l, 1000);
+			l.flows = 0;
+			after(&l, (unsigned)(pause * span));
+			l.flows = n;
+			for (unsigned i = 0; i < 200; i++)
+				assert_true(step(&l) < (pause < 0.65 ? 3 : 1.05) * C / n);
+		}
+	}
 }
 
 /* Each used a tenth of its share, and the others could have the rest. */
@@ -219,8 +310,13 @@ int main(void)
 		cmocka_unit_test(capacity_unused_by_limited_flows_goes_to_the_others),
 		cmocka_unit_test(a_competitor_that_does_not_follow_leaves_a_floor),
 		cmocka_unit_test(a_lone_flow_gets_the_line_back_within_ten_records),
+		cmocka_unit_test(a_lone_flow_gets_the_line_back_within_less_than_a_span),
+		cmocka_unit_test(flows_that_send_in_step_are_not_missed_between_their_bursts),
 		cmocka_unit_test(the_rate_of_63_flows_that_leave_is_advised_within_five_records),
 		cmocka_unit_test(flows_that_begin_after_a_pause_get_no_more_than_their_share),
+		cmocka_unit_test(announced_flows_that_have_not_begun_are_not_taken_for_gone),
+		cmocka_unit_test(a_delay_that_is_stated_too_long_does_not_raise_a_rate_that_fell),
+		cmocka_unit_test(flows_that_pause_together_begin_again_near_their_share),
 		cmocka_unit_test(flows_that_all_begin_to_use_their_rate_soon_fall_to_their_share),
 		cmocka_unit_test(all_slow_down_for_a_newcomer_before_it_sends),
 		cmocka_unit_test(a_newcomer_to_an_idle_port_begins_at_once),
