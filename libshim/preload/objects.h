@@ -220,7 +220,7 @@ struct qp {
 	bool broken : 1;                 /* failed: the shim completes what the device does not */
 	bool has_feedback : 1;           /* feedback.slot is set */
 	bool resumed : 1;                /* in RTS, since the application posted last */
-	bool early : 1;                  /* it is not in RTS yet */
+	bool early : 1;                  /* not in RTS since it was created or reset */
 	bool special : 1;                /* posts are system calls, or batches of ibv_wr_* */
 	bool notifies : 1;               /* its CQ has a channel */
 	bool busy : 1, mixed : 1, silent : 1, failing : 1; /* counted in its CQ */

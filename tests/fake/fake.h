@@ -70,6 +70,7 @@ struct fake_profile {
 	bool clears_bad_wr;              /* if nothing is refused; and refuses an empty list */
 	bool checks_atomics;             /* their length and alignment, when they are posted */
 	int not_rts;                     /* error of ibv_post_send before RTS; 0: WRs are queued */
+	bool keeps_early;                /* and with the error, too: the doorbell fails */
 	int too_large;                   /* too many SGEs, or too much inline data */
 	int batch_too_large;             /* the same with ibv_wr_*, and too many WRs */
 };

@@ -46,7 +46,7 @@ static bool is_atomic(enum ibv_wr_opcode op)
 }
 
 /* libmlx5 remembers transitions to RTS and RESET, and ignores those to other states. */
-static bool may_send(const struct fake_qp *qp)
+bool fake_may_send(const struct fake_qp *qp)
 {
 	return fake_profile()->sets_wr_complete ? qp->was_rts : qp->ib.state >= IBV_QPS_RTS;
 }
@@ -57,7 +57,7 @@ int fake_check_send(const struct fake_qp *qp, const struct ibv_send_wr *wr)
 
 	if (!known(qp->ib.qp_type, wr->opcode))
 		return EINVAL;
-	if (p->not_rts && !may_send(qp))
+	if (p->not_rts && !p->keeps_early && !fake_may_send(qp))
 		return p->not_rts;
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->init.cap.max_send_sge)
 		return p->too_large;
@@ -149,6 +149,8 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 	}
 	pthread_mutex_lock(&fake_lock);
 	fake_ring();
+	if (fake_profile()->keeps_early && !fake_may_send(qp))
+		doorbell = fake_profile()->not_rts;
 	for (; wr; wr = wr->next) {
 		rc = qp->ib.state == IBV_QPS_ERR ? 0 : fake_fault(FAULT_POST);
 		if (rc && fake_fault_bad() == FAKE_BAD_NULL) {
@@ -171,7 +173,7 @@ int fake_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr
 	pthread_mutex_unlock(&fake_lock);
 	if (fake_is_rxe())
 		pthread_testcancel(); /* the doorbell is a system call on this device */
-	rc = rc ? rc : doorbell;
+	rc = rc && !fake_profile()->keeps_early ? rc : doorbell ? doorbell : rc;
 	if (rc)
 		errno = abs(rc); /* some devices' doorbells are system calls */
 	return rc;

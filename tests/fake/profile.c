@@ -23,7 +23,7 @@ static const struct fake_profile profiles[] = {
 	  .batch_too_large = ENOMEM },
 	{ .name = "rxe", .vendor = FAKE_RXE_VENDOR, .reuses_silently = true,
 	  .clears_bad_wr = true, .checks_atomics = true, .not_rts = EINVAL,
-	  .too_large = EINVAL, .batch_too_large = ENOSPC },
+	  .keeps_early = true, .too_large = EINVAL, .batch_too_large = ENOSPC },
 };
 
 static const struct fake_profile *chosen = profiles;

@@ -279,7 +279,9 @@ static void enter(struct fake_qp *qp, enum ibv_qp_state state)
 	const enum ibv_qp_state old = qp->ib.state;
 
 	qp->ib.state = state;
-	qp->dozes = state == IBV_QPS_RTS && old != IBV_QPS_RTS && fake_resumes_by_post();
+	qp->dozes = state == IBV_QPS_RTS && old != IBV_QPS_RTS &&
+		    (fake_resumes_by_post() ||
+		     (fake_profile()->keeps_early && old == IBV_QPS_RTR));
 	qp->was_rts = state == IBV_QPS_RTS || (qp->was_rts && state != IBV_QPS_RESET);
 	fake_batch_state(qp);
 	if (state == IBV_QPS_RESET) {

@@ -140,7 +140,7 @@ static void messages_beyond_the_ports_limit_fail_with_a_length_error(void **stat
 	rig_close(&r);
 }
 
-/* libmlx5 before rdma-core 40 queued the WRs. */
+/* libmlx5 before rdma-core 40 queued the WRs; librxe does, and its doorbell fails. */
 static void sends_before_rts_are_refused_or_queued(void **state)
 {
 	const int code = rig_is("mlx5") ? ENOMEM : rig_is("rxe") ? EINVAL : 0;
@@ -153,6 +153,10 @@ static void sends_before_rts_are_refused_or_queued(void **state)
 	assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED), code);
 	rig_to_rts(&r, r.a, r.b->qp_num);
 	rig_poll(r.scq, !code, wc);
+	rig_poll_nothing(r.scq);
+	assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED), 0);
+	rig_poll(r.scq, rig_is("rxe") ? 2 : 1, wc);
+	assert_int_equal(wc->wr_id, rig_is("rxe") ? 2 : 3);
 	rig_poll_nothing(r.scq);
 	rig_close(&r);
 }

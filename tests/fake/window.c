@@ -93,6 +93,8 @@ int fake_bind_mw(struct ibv_qp *ib, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	fake_ring();
 	rc = fake_fault(FAULT_POST);
 	if (!rc)
+		rc = fake_may_send(qp) ? 0 : fake_profile()->not_rts;
+	if (!rc)
 		rc = fake_check_send(qp, &wr);
 	if (!rc) {
 		mw->rkey = wr.bind_mw.rkey;

@@ -203,8 +203,11 @@ static void wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 static int acceptable(const struct fake_qp *qp, int *doorbell)
 {
 	const struct fake_batch *s = qp->batch;
-	int rc = qp->ib.state < IBV_QPS_RTS ? EINVAL : s->error;
+	const bool early = !fake_may_send(qp), keeps = fake_profile()->keeps_early;
+	int rc = early && !keeps ? EINVAL : s->error;
 
+	if (early)
+		*doorbell = EINVAL;
 	if (!rc && qp->sq_head - qp->sq_tail + s->used > qp->init.cap.max_send_wr)
 		rc = fake_profile()->batch_too_large;
 	for (uint32_t i = 0; i < s->used && !rc; i++) {

@@ -101,7 +101,7 @@ static void post_before_rts(bool resume_by_post)
 					  i == 1 ? 0 : IBV_SEND_SIGNALED), refusal);
 	rig_to_rts(&r, r.a, r.b->qp_num);
 	assert_int_equal(rig_post(&r, 3, IBV_WR_RDMA_WRITE, 0, 9000, IBV_SEND_SIGNALED), 0);
-	if (!refusal) {
+	if (!refusal || fake_profile()->keeps_early) {
 		rig_poll(r.scq, 2, wc);
 		assert_int_equal(wc[n++].wr_id, 0);
 		assert_int_equal(wc[n++].wr_id, 2);
@@ -112,12 +112,98 @@ static void post_before_rts(bool resume_by_post)
 	rig_close(&r);
 }
 
-/* Some devices queue it, and carry it out in RTS; some of these when they get the next one. */
+/*
+ * Some devices queue it, and carry it out in RTS; some of these when they get the next one. librxe
+ * queues it with an error.
+ */
 static void a_wr_before_rts_is_refused_or_completes(void **state)
 {
 	(void)state;
 	post_before_rts(false);
 	post_before_rts(true);
+}
+
+/* librxe's doorbell fails, and it names the first WR that did not fit. What fits is carried out in
+ * RTS, beginning when a WR is posted, even one that is refused. */
+static void a_full_queue_before_rts_begins_with_a_refused_wr(void **state)
+{
+	struct ibv_send_wr wr[16], *bad = NULL;
+	struct ibv_sge sge[16];
+	struct ibv_wc wc[16];
+	uint32_t depth;
+	struct rig r;
+
+	(void)state;
+	if (!fake_profile()->keeps_early)
+		skip();
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 4 });
+	depth = rig_cap.max_send_wr;
+	assert_true(depth + 2 <= 16);
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	for (uint32_t i = 0; i < depth + 2; i++) {
+		wr[i] = rig_wr(&r, &sge[i], i, IBV_WR_RDMA_WRITE, 0, 64, IBV_SEND_SIGNALED);
+		wr[i].next = i < depth + 1 ? &wr[i + 1] : NULL;
+	}
+	assert_int_equal(ibv_post_send(r.a, wr, &bad), EINVAL);
+	assert_ptr_equal(bad, &wr[depth]);
+	assert_int_equal(rig_post(&r, 98, IBV_WR_RDMA_WRITE, 0, 64, 0), EINVAL);
+	rig_to_rts(&r, r.a, r.b->qp_num);
+	rig_poll_nothing(r.scq);
+	assert_int_equal(rig_post(&r, 99, IBV_WR_RDMA_WRITE, 0, 64, 0), ENOMEM);
+	rig_poll(r.scq, (int)depth, wc);
+	for (uint32_t i = 0; i < depth; i++)
+		assert_true(wc[i].wr_id == i && wc[i].status == IBV_WC_SUCCESS);
+	assert_int_equal(rig_post(&r, 100, IBV_WR_RDMA_WRITE, 0, 64, IBV_SEND_SIGNALED), 0);
+	rig_poll(r.scq, 1, wc);
+	assert_int_equal(wc->wr_id, 100);
+	rig_close(&r);
+}
+
+/* A batch of n WRITEs; returns the result of ibv_wr_complete(). */
+static int post_batch(struct rig *r, uint64_t wr_id, uint32_t n)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(r->a);
+
+	ibv_wr_start(ex);
+	for (uint32_t i = 0; i < n; i++) {
+		ex->wr_id = wr_id + i;
+		ex->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_rdma_write(ex, r->dmr->rkey, (uintptr_t)r->dst);
+		ibv_wr_set_sge(ex, r->smr->lkey, (uintptr_t)r->src, 9000);
+	}
+	return ibv_wr_complete(ex);
+}
+
+/* libmlx5 looks at the state first, and at nothing else; librxe at the space, and queues the WRs. */
+static void a_batch_before_rts_is_treated_as_by_the_device(void **state)
+{
+	const bool kept = fake_profile()->keeps_early;
+	struct ibv_wc wc[4];
+	struct rig r;
+
+	(void)state;
+	if (rig_is("gated-irdma"))
+		skip(); /* libirdma has no ibv_wr_*() */
+	rig_open(&r, (struct rig_conf){ .max_send_wr = 4, .ex = true });
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	assert_int_equal(post_batch(&r, 1, rig_cap.max_send_wr + 1),
+			 kept ? fake_profile()->batch_too_large : EINVAL);
+	assert_int_equal(post_batch(&r, 10, 2), EINVAL);
+	rig_to_rts(&r, r.a, r.b->qp_num);
+	rig_poll_nothing(r.scq);
+	assert_int_equal(post_batch(&r, 20, 1), 0);
+	rig_poll(r.scq, kept ? 3 : 1, wc);
+	for (int i = 0; i < (kept ? 3 : 1); i++) {
+		assert_int_equal(wc[i].status, IBV_WC_SUCCESS);
+		assert_int_equal(wc[i].wr_id, kept && i < 2 ? 10 + i : 20);
+	}
+	/* In the error state, but never in RTS. */
+	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
+	assert_int_equal(rig_state(r.a, IBV_QPS_ERR), 0);
+	assert_int_equal(post_batch(&r, 30, 1), kept ? 0 : EINVAL);
+	rig_poll(r.scq, kept, wc);
+	rig_poll_nothing(r.scq);
+	rig_close(&r);
 }
 
 /* What the device has from before SQD opens the gate, so one WQE must get there. */
@@ -417,6 +503,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_sender_that_signals_nothing_passes_where_it_passes_bare),
 		cmocka_unit_test(an_entry_is_free_when_its_completion_is_polled),
 		cmocka_unit_test(a_wr_before_rts_is_refused_or_completes),
+		cmocka_unit_test(a_full_queue_before_rts_begins_with_a_refused_wr),
+		cmocka_unit_test(a_batch_before_rts_is_treated_as_by_the_device),
 		cmocka_unit_test(a_post_after_sqd_resumes_the_queue),
 		cmocka_unit_test(the_devices_depth_is_granted_and_in_force),
 		cmocka_unit_test(observing_requests_no_more_entries),

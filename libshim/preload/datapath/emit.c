@@ -291,6 +291,16 @@ static void emit_and_schedule(struct qp *qp, uint64_t *now_ns)
 	ccs_emit_schedule(qp, now_ns);
 }
 
+/* A full queue got no WQE, but without us librxe would have rung the doorbell: it does that for an
+ * atomic of no length, too, which it refuses. */
+static void ring_doorbell(const struct qp *qp)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD }, *bad;
+
+	if (qp->syscalls)
+		ccs_emit_uncancelled(qp, &wr, &bad);
+}
+
 /*
  * Emit; if one of the WRs just posted must not be deferred, regardless of the gate: WRs queued
  * before it are emitted too, as far as the device has space. Also in SQD: the device accepts WQEs
@@ -301,6 +311,7 @@ int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *r
 {
 	struct ccs_flow *f = &qp->flow;
 	const enum ccs_flow_state state = f->state;
+	const uint64_t head = f->seg_head;
 	int rc;
 
 	if ((flags & CCS_WR_NO_DEFER) || qp->state < IBV_QPS_RTS)
@@ -310,6 +321,8 @@ int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *r
 	f->skip_gate = qp->resumed;
 	qp->resumed = false;
 	rc = ccs_emit(qp, now_ns, refused);
+	if (f->skip_gate && f->seg_head == head)
+		ring_doorbell(qp);
 	f->skip_gate = false;
 	f->state = state;
 	return rc;

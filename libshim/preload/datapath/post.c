@@ -15,6 +15,12 @@
 #include "preload/report/publish.h"
 #include "preload/shim.h"
 
+/* Of librxe, the doorbell's error before RTS: it queues what fits nevertheless. */
+static int full_error(const struct qp *qp)
+{
+	return qp->syscalls && qp->state < IBV_QPS_RTS ? EINVAL : ENOMEM;
+}
+
 static inline uint64_t list_length(const struct ibv_send_wr *wr, uint64_t most)
 {
 	uint64_t n = 0;
@@ -85,7 +91,7 @@ static int resolve_post_result(struct qp *qp, const struct outcome *o, struct ib
 	/* The device has the WRs despite its error. */
 	const bool kept = o->device && o->refused == UINT64_MAX;
 	struct ibv_send_wr *left = o->left;
-	int rc = left ? ENOMEM : 0;
+	int rc = left ? full_error(qp) : 0;
 	uint64_t n;
 
 	if (o->device && !kept)
@@ -104,7 +110,7 @@ static int resolve_post_result(struct qp *qp, const struct outcome *o, struct ib
 		ccs_flow_unaccept(f, n);
 	}
 	if (kept) {
-		left = NULL;
+		left = o->left;
 		rc = o->device;
 	}
 	if (rc)

@@ -9,6 +9,7 @@
 #include "preload/datapath/accept.h"
 #include "preload/datapath/emit.h"
 #include "preload/datapath/wr.h"
+#include "preload/object/provider.h"
 #include "preload/report/publish.h"
 #include "preload/shim.h"
 
@@ -61,16 +62,25 @@ static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
 	return 0;
 }
 
-int ccs_post_staged(struct qp *qp, uint32_t n)
+/* Too early to post: mlx5, hns, ionic and the kernel report that whatever the batch contains. */
+static bool is_too_early(const struct qp *qp)
+{
+	if (qp->syscalls)
+		return false; /* librxe queues the WRs; only its doorbell fails */
+	return qp->ctx->provider->remembers_rts ? qp->early : qp->state < IBV_QPS_RTS;
+}
+
+int ccs_post_staged(struct qp *qp, uint32_t n, int error)
 {
 	const int saved = errno;
-	int rc = EINVAL; /* before RTS, of mlx5, hns, ionic and the kernel alike */
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
+	int rc;
 
 	if (ccs_forked())
-		return post_staged_uncontrolled(qp, n);
+		return error ? error : post_staged_uncontrolled(qp, n);
 	ccs_lock(&qp->lock);
-	if (qp->state >= IBV_QPS_RTS) {
+	rc = is_too_early(qp) ? EINVAL : error;
+	if (!rc) {
 		ccs_qp_feedback_poll(qp, &now_ns);
 		rc = post_staged(qp, n, &now_ns);
 		CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);

@@ -17,6 +17,8 @@ struct ccs_provider {
 	bool flushes;                    /* a WQE that is posted to a QP in the error state */
 	/* While it posts or polls, it reads ibv_qp.send_cq. */
 	bool reads_send_cq;
+	/* ibv_wr_complete() of a QP that has not been in RTS since its last RESET is EINVAL. */
+	bool remembers_rts;
 };
 
 /* Of the function that polls a device's CQs; for an unknown library, by the device's vendor. */

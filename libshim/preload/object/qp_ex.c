@@ -50,8 +50,7 @@ static void wr_start(struct ibv_qp_ex *ex)
 static int wr_complete(struct ibv_qp_ex *ex)
 {
 	struct qp *qp = qp_of(ex);
-	const int rc = qp->wr_batch->error ? qp->wr_batch->error
-					  : ccs_post_staged(qp, qp->wr_batch->staged);
+	const int rc = ccs_post_staged(qp, qp->wr_batch->staged, qp->wr_batch->error);
 	const bool syscalls = qp->syscalls;
 
 	ccs_wr_batch_unlock(qp);

@@ -35,7 +35,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 	const bool pending = qp->state < IBV_QPS_RTS && qp->flow.seg_tail != qp->flow.seg_head;
 
 	qp->state = attr->qp_state;
-	qp->early = qp->state < IBV_QPS_RTS;
+	qp->early = qp->early ? qp->state != IBV_QPS_RTS : qp->state == IBV_QPS_RESET;
 	switch (attr->qp_state) {
 	case IBV_QPS_RESET:
 		qp->who = (struct ccs_match_subject){ 0 };
