@@ -42,12 +42,19 @@ static uint32_t pick_num(void)
 	return 0;
 }
 
-static bool acceptable(const struct ibv_qp_init_attr *attr)
+/* The kernel looks a CQ up by its handle, among the objects of the PD's context. */
+static bool is_foreign(const struct ibv_pd *pd, const struct ibv_cq *cq)
+{
+	return cq && cq->context != pd->context;
+}
+
+static bool acceptable(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
 {
 	const bool sends = attr->qp_type != IBV_QPT_XRC_RECV;
 	const bool receives = sends && attr->qp_type != IBV_QPT_XRC_SEND;
 
-	return (attr->send_cq || !sends) && (attr->recv_cq || !receives) &&
+	return !is_foreign(pd, attr->send_cq) && !is_foreign(pd, attr->recv_cq) &&
+	       (attr->send_cq || !sends) && (attr->recv_cq || !receives) &&
 	       attr->cap.max_send_wr <= MAX_WR && attr->cap.max_recv_wr <= MAX_WR &&
 	       attr->cap.max_send_sge <= MAX_SGE && attr->cap.max_recv_sge <= MAX_SGE &&
 	       attr->cap.max_inline_data <= MAX_INLINE &&
@@ -111,7 +118,7 @@ static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *
 	struct fake_qp *qp;
 	int error;
 
-	if (!num || !acceptable(attr)) {
+	if (!num || !acceptable(pd, attr)) {
 		errno = EINVAL;
 		return NULL;
 	}

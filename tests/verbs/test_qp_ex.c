@@ -176,6 +176,35 @@ static void refused_attributes_return_the_devices_errno(void **state)
 	rig_close(&r);
 }
 
+static void a_cq_of_another_device_gets_to_the_device(void **state)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_context *other;
+	struct ibv_cq *cq;
+	unsigned cqs;
+	struct rig r;
+
+	(void)state;
+	assert_true(list && list[1]);
+	rig_open(&r, (struct rig_conf){ 0 });
+	other = ibv_open_device(list[1]);
+	assert_non_null(other);
+	ibv_free_device_list(list);
+	cq = ibv_create_cq(other, 16, NULL, NULL, 0);
+	assert_non_null(cq);
+	cqs = fake_counts().cqs;
+	attr = usual(&r);
+	attr.send_cq = cq;
+	errno = 0;
+	assert_null(ibv_create_qp_ex(r.ctx, &attr));
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(fake_counts().cqs, cqs);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	assert_int_equal(ibv_close_device(other), 0);
+	rig_close(&r);
+}
+
 /* The device handles the receive side, including an SRQ. */
 static void a_controlled_qp_receives_from_an_srq(void **state)
 {
@@ -219,6 +248,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(uncontrolled_qps_work_natively),
 		cmocka_unit_test(members_beyond_an_older_qp_ex_are_not_written),
 		cmocka_unit_test(refused_attributes_return_the_devices_errno),
+		cmocka_unit_test(a_cq_of_another_device_gets_to_the_device),
 		cmocka_unit_test(a_controlled_qp_receives_from_an_srq),
 	};
 

@@ -63,7 +63,8 @@ static bool is_controllable(const struct request *rq, struct cq **cq, enum ccs_p
 	const struct parent_domain *domain = ccs_parent_domain_find(rq->pd);
 	struct ctx *ctx = rq->ctx;
 
-	*cq = attr->send_cq ? ccs_cq_find(attr->send_cq) : NULL;
+	*cq = attr->send_cq && attr->send_cq->context == ctx->context
+	    ? ccs_cq_find(attr->send_cq) : NULL; /* the device refuses one of another */
 	if (attr->qp_type != IBV_QPT_RC && attr->qp_type != IBV_QPT_XRC_SEND)
 		*reason = CCS_PASS_NOT_RC;
 	else if (!is_supported_ex(rq->ex))
