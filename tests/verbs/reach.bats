@@ -63,7 +63,20 @@ controlled() {
 	said=$(< "$here/errors")
 	! preload='' reach module noload libnever.so
 	[ "$(< "$here/errors")" = "$said" ]
+}
+
+@test "libibverbs is loaded, also in a program that has not opened it" {
 	reach module noload libibverbs.so.1
+	! preload='' reach module noload libibverbs.so.1
+}
+
+@test "a look-up in a handle of another library finds libibverbs's functions, counted and reported once" {
+	reach nccl "$built/reach_linked.so"
+	check '.qps == [] and .uncontrolled.bypassed == 1'
+	[ "$(grep -c . "$here/errors")" -eq 1 ]
+	grep -F "warn: fake0 was opened past the shim" "$here/errors"
+	CCSHIM_MODE=off reach nccl "$built/reach_linked.so"
+	[ ! -s "$here/errors" ]
 }
 
 @test "other files with the name of libibverbs are opened unchanged" {

@@ -241,6 +241,34 @@ static void sends_do_not_overrun_a_completion_queue(void **state)
 	rig_close(&r);
 }
 
+/* -- objects that the device has more of ---------------------------------------------- */
+
+static void completion_queues_use_more_objects(void **state)
+{
+	struct fake_counts before, after;
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ .channel = true });
+	cq = rig_cq(&r, 16);
+	before = fake_counts();
+	qp = rig_qp(&r, cq, cq);
+	after = fake_counts();
+	assert_int_equal(after.qps, before.qps + 1);
+	assert_int_equal(after.cqs, before.cqs + !rig_is("bare"));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(ibv_req_notify_cq(cq, 0), 0);
+	before = after;
+	after = fake_counts();
+	assert_int_equal(after.qps, before.qps + !rig_is("bare"));
+	assert_int_equal(after.cqs, before.cqs + !rig_is("bare"));
+	assert_int_equal(ibv_destroy_qp(qp), 0);
+	assert_int_equal(ibv_destroy_cq(cq), 0);
+	rig_close(&r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +277,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_modify_by_a_thread_that_adds_nothing_waits_for_the_end_of_the_batch),
 		cmocka_unit_test(a_split_write_is_a_sequence_of_segments),
 		cmocka_unit_test(sends_do_not_overrun_a_completion_queue),
+		cmocka_unit_test(completion_queues_use_more_objects),
 	};
 
 	const struct rig_mode modes[] = {

@@ -14,8 +14,9 @@
 #include <ccshim/stats.h>
 
 /*
- * What the shim may need in addition to the device's library. Where a value is parsed (the settings
- * of sections, when a QP is connected; a request of `ccshim set`), strtod() needs 2 KB of it.
+ * What the shim may need in addition to the device's library, as LIMITS of libccshim(7) says. Where
+ * a value is parsed (the settings of sections, when a QP is connected; a request of `ccshim set`),
+ * strtod() needs 2 KB of it.
  */
 enum { DATA_PATH = 4096, CONNECT = 6144, REQUEST = 7168, FIRST_USE = 12 << 10 };
 enum { STACK = 256 << 10, PAINT = 0xa5, K4 = 4096 };
