@@ -291,8 +291,7 @@ static void emit_and_schedule(struct qp *qp, uint64_t *now_ns)
 	ccs_emit_schedule(qp, now_ns);
 }
 
-/* A full queue got no WQE, but without us librxe would have rung the doorbell: it does that for an
- * atomic of no length, too, which it refuses. */
+/* librxe rings the doorbell also if it refuses the WR, as an atomic of no length. */
 static void ring_doorbell(const struct qp *qp)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD }, *bad;
@@ -301,8 +300,8 @@ static void ring_doorbell(const struct qp *qp)
 		ccs_emit_uncancelled(qp, &wr, &bad);
 }
 
-/* rxe completes the message that it is sending, and then continues in RTS. Between two segments it
- * sends none. */
+/* rxe completes the message that it is sending, and then continues in RTS; between two segments it
+ * is sending none. */
 void ccs_emit_resume(const struct qp *qp)
 {
 	if (qp->flow.enforce && qp->flow.seg_tail != qp->flow.seg_head)
@@ -330,7 +329,7 @@ int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *r
 	qp->resumed = false;
 	rc = ccs_emit(qp, now_ns, refused);
 	if (f->skip_gate && f->seg_head == head)
-		ring_doorbell(qp);
+		ring_doorbell(qp); /* the queue is full: librxe would have refused the WRs */
 	f->skip_gate = false;
 	f->state = state;
 	return rc;
