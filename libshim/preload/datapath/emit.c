@@ -295,9 +295,11 @@ static void emit_and_schedule(struct qp *qp, uint64_t *now_ns)
 static void ring_doorbell(const struct qp *qp)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD }, *bad;
+	const int saved = errno;
 
 	if (qp->syscalls)
 		ccs_emit_uncancelled(qp, &wr, &bad);
+	errno = saved;
 }
 
 /* rxe completes the message that it is sending, and then continues in RTS; between two segments it
