@@ -36,9 +36,17 @@
  * before them. Steps of equal length would let all flows of a queue oscillate together, until the
  * queue is empty for a part of the time. They are a tenth of Copa's, and shorter near the target.
  *
- * Other departures: pacing at the window per RTT, since what leaves as a burst waits in the
- * NIC before the acknowledgements of the other direction; a flow with more than twice its
- * target drops its share of the queue at once (as FAST TCP does).
+ * Flows are paced at the window per RTT, since what leaves as a burst waits in the NIC before the
+ * acknowledgements of the other direction. Where these wait behind data, too, a queue slows the
+ * flows whose acknowledgements it delays, their own queue becomes empty, and so on from host to host:
+ * a wave of full and empty queues, as a rate that follows the RTT does so an RTT too late. So it
+ * follows the RTT's average, and the rest in part only. With all of it left out the window and the
+ * queue would oscillate: the window moves by a share g of the distance from the target in an RTT,
+ * and the target by 1/x of what the queue does, x being the queue's share of the RTT. If a part
+ * p follows at once, deviations obey l^2 + p l + g/x = 0, in RTTs; p = 2 sqrt(g/x) damps them.
+ *
+ * Another departure: a flow with more than twice its target drops its share of the queue at once
+ * (as FAST TCP does).
  */
 #include <math.h>
 #include <stdbool.h>
@@ -65,6 +73,9 @@ static const struct ccs_cc_param params[NPARAMS] = {
 #define GAIN 0.1                 /* of Copa's steps, at a distance from the target of */
 #define MOST_VELOCITY 1e6        /* beyond any window; it would double to infinity */
 #define NEAR 4                   /* so many shares of the queue; in proportion below it */
+#define LEAST_RTTS 0.25          /* part of an RTT, or two, that the least RTT is of */
+#define AVERAGE_RTTS 32          /* that the RTT's average is of */
+#define REFILL_RTTS 6            /* until the queue has come back after a drain */
 #define JITTER_SAMPLES 16        /* that its average is of */
 #define BATCH_SEGMENTS 32.0      /* that the average share of batches is of */
 #define CLOSE 0.5                /* share of the data's time at line rate that ends a batch */
@@ -77,8 +88,11 @@ struct copa {
 	double velocity;             /* steps per RTT */
 	double share;                /* of 1/delta: less after losses */
 	double srtt_us;
-	double least_us[2];          /* RTT, of this half RTT and of the one before */
-	double half_us;              /* when this one began */
+	double least_us[2];          /* RTT, of this part of an RTT and of the one before */
+	double least_from_us;        /* when this one began */
+	double average_us;           /* of the least RTT, over */
+	double average_rtts;         /* so many RTTs, */
+	double averaged_us;          /* at that time */
 	double base_us;              /* least RTT seen; INFINITY: none yet */
 	double queue_us;             /* dq */
 	double excess_us, jitter_us; /* its average, and as far as it is relied on */
@@ -93,7 +107,8 @@ struct copa {
 	double lost_us;              /* the last loss was noticed */
 	unsigned far, samples;       /* RTTs far below the target; of jitter */
 	bool startup;
-	bool paused, awaited;        /* a drain; its measurement is to come */
+	bool paused, awaited;        /* a drain; its measurement is to come, */
+	bool drained;                /* or the queue of before */
 	bool acked;                  /* since the last timer */
 };
 
@@ -119,7 +134,7 @@ static double base_us(const struct ccs_cc *cc, const struct copa *c)
 	return ccs_min(cc->path.base_rtt_us, c->base_us);
 }
 
-/* The least of the last half to whole RTT: what is late by acknowledgements' bunching is not. */
+/* The least of the last quarter to half RTT: what is late by acknowledgements' bunching is not. */
 static double standing_us(const struct ccs_cc *cc, const struct copa *c)
 {
 	const double us = ccs_min(c->least_us[0], c->least_us[1]);
@@ -146,10 +161,20 @@ static double path_us(const struct ccs_cc *cc, const struct copa *c)
 	return standing_us(cc, c) - c->held_us + line_us(cc);
 }
 
+/* The RTT that paces. */
+static double pace_us(const struct ccs_cc *cc, const struct copa *c)
+{
+	const double queue = c->average_us - base_us(cc, c) - line_us(cc);
+	const double x = ccs_max(queue / (c->average_us + line_us(cc)), 1e-3);
+	const double part = c->drained ? 1 : ccs_min(2 * sqrt(GAIN / NEAR / x), 1);
+
+	return path_us(cc, c) + (1 - part) * (c->average_us - standing_us(cc, c));
+}
+
 /* In startup the window alone holds the flow. */
 static void put_out(struct ccs_cc *cc, struct copa *c)
 {
-	const double us = path_us(cc, c);
+	const double us = pace_us(cc, c);
 	const double rate = c->startup ? cc->path.line_rate : 8e6 * c->cwnd * cc->path.segment / us;
 
 	cc->out.window = (c->cwnd + 1) * cc->path.segment;
@@ -282,6 +307,26 @@ static double queueing_us(struct copa *c, double dq)
 	return dq * left;
 }
 
+/*
+ * Until the queue has come back after a drain, RTTs say nothing of its average. If it is gone, or has
+ * been far too short for more than an RTT, others have left, and the average begins anew.
+ */
+static void average(const struct ccs_cc *cc, struct copa *c, double now_us)
+{
+	const double us = standing_us(cc, c), rtts = (now_us - c->averaged_us) / c->srtt_us;
+
+	c->averaged_us = now_us;
+	c->drained = c->paused || now_us < c->resume_us + REFILL_RTTS * c->srtt_us;
+	if (c->startup || c->average_rtts == 0 ||
+	    (!c->drained && (c->far > 1 || !queues(cc, c)))) {
+		c->average_us = us;
+		c->average_rtts = 1;
+	} else if (!c->drained) {
+		c->average_rtts = ccs_min(c->average_rtts + rtts, AVERAGE_RTTS);
+		c->average_us += (us - c->average_us) * ccs_min(rtts / c->average_rtts, 1);
+	}
+}
+
 static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
 {
 	const double rtt = ack->rtt_us + ack->nic_wait_us, segment = cc->path.segment;
@@ -289,10 +334,10 @@ static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *
 	double dq;
 
 	c->srtt_us += c->srtt_us > 0 ? (rtt - c->srtt_us) / 8 : rtt;
-	if (ack->now_us - c->half_us >= c->srtt_us / 2) {
+	if (ack->now_us - c->least_from_us >= LEAST_RTTS * c->srtt_us) {
 		c->least_us[1] = c->least_us[0];
 		c->least_us[0] = INFINITY;
-		c->half_us = ack->now_us;
+		c->least_from_us = ack->now_us;
 	}
 	c->least_us[0] = ccs_min(c->least_us[0], rtt);
 	c->base_us = ccs_min(c->base_us, rtt + rest);
@@ -301,6 +346,7 @@ static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *
 	count_batch(cc, c, ack);
 	dq = queueing_us(c, ccs_max(standing_us(cc, c) - base_us(cc, c), 1e-3));
 	c->queue_us = ccs_max(dq - no_queue_us(cc, c), dq / 8);
+	average(cc, c, ack->now_us);
 	c->acked = true;
 }
 

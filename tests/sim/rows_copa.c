@@ -59,6 +59,11 @@ static const struct row rows[] = {
 	/* several flows a host, whose queue delays acknowledgements for as long as data */
 	{ "copa, ring, 10 Gb/s, 4 flows a host", { TWO_WAY(SIM_RING, 10e9, 8192), .flows = 24 },
 	  { { UTIL, 94, ALL }, { JAIN, 0.98, 1 } } },
+	/* rates that followed the RTT would send a wave of full and empty queues round the ring */
+	{ "copa, ring, 10 Gb/s, 12 flows a host", { TWO_WAY(SIM_RING, 10e9, 8192), .flows = 60,
+	  .hosts = 5 }, { { UTIL, 97, ALL }, { JAIN, 0.98, 1 } } },
+	{ "copa, ring, 40 into 10 Gb/s, 12 flows a host", { TWO_WAY(SIM_RING, 10e9, 32768),
+	  .nic_rate = 40e9, .flows = 60, .hosts = 5 }, { { UTIL, 96, ALL }, { JAIN, 0.98, 1 } } },
 
 	{ "copa, SENDs of 64 KB, N=12", { SENDS(12, 65536, 1500e3) },
 	  { { UTIL, 97, ALL }, { JAIN, 0.95, 1 } } },

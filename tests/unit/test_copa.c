@@ -79,6 +79,29 @@ static void the_window_comes_to_rest_at_the_target(void **state)
 }
 
 /*
+ * A queue that swings within a few RTTs is that of acknowledgements behind others' data, which these
+ * reduce an RTT later. A rate that followed it would keep it swinging.
+ */
+static void the_rate_follows_the_average_rtt(void **state)
+{
+	struct ccs_cc cc;
+	double now, least = INFINITY, most = 0;
+
+	(void)state;
+	start(&cc, "copa:drain=0", &test_path);
+	ack(&cc, 1, BASE, SEGMENT);
+	now = stream(&cc, 1, 20e3, BASE + 150);
+	for (unsigned i = 0; i < 100; i++) {
+		now = stream(&cc, now, now + 600, BASE + (i % 2 ? 110 : 190));
+		if (i < 50)
+			continue;
+		least = fmin(least, cc.out.rate);
+		most = fmax(most, cc.out.rate);
+	}
+	assert_true(most / least < 1.25);
+}
+
+/*
  * A drain lasts one round trip and begins at multiples of a power of two of the hosts' common
  * time.
  */
@@ -362,6 +385,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay),
 		cmocka_unit_test(the_window_comes_to_rest_at_the_target),
+		cmocka_unit_test(the_rate_follows_the_average_rtt),
 		cmocka_unit_test(drains_are_at_the_hosts_common_time),
 		cmocka_unit_test(an_uncongested_flow_has_no_timer),
 		cmocka_unit_test(jitter_after_drains_is_taken_off_the_queueing_delay),
