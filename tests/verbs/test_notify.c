@@ -285,7 +285,9 @@ static void unsignalled_sends_raise_no_event(void **state)
 		take_event(&r);
 		assert_int_equal(ibv_poll_cq(r.scq, 8, wc), 1);
 		assert_int_equal(wc->wr_id, i);
-		assert_false(event_comes(&r, 5));
+		/* On Soft-RoCE it may have completed while its queue was armed: LIMITS. */
+		for (; event_comes(&r, 5); take_event(&r))
+			assert_true(rig_is("rxe"));
 	}
 	rig_close(&r);
 }

@@ -44,11 +44,14 @@ static void arm_shadows(struct cq *cq)
 			arm_device(cq, s->cq, atomic_load(&cq->solicited));
 }
 
-/* Whether the next completion in the shadow CQs may be one that only we get. */
+/*
+ * Whether the next completion in the shadow CQs may be one that only we get. A QP that is silent may
+ * become mixed meanwhile.
+ */
 static bool is_mixed(struct cq *cq)
 {
 	return atomic_load(&cq->lazy) && !atomic_load(&cq->solicited) &&
-	       (atomic_load(&cq->mixed) || ccs_notify_is_silent(cq));
+	       (ccs_notify_is_silent(cq) || atomic_load(&cq->mixed));
 }
 
 static void count(atomic_uint *qps, bool before, bool now)
@@ -74,7 +77,8 @@ void ccs_notify_set(struct qp *qp, struct ccs_notify_state now)
 /*
  * If another QP has WQEs in flight as well, a completion may have come before the shadow CQs were
  * armed: then the pacer thread drains them. Of this one, only a failure may have come: the device
- * flushes what is posted then, which raises the event, unless it ignores that.
+ * flushes what is posted then, which raises the event, unless it ignores that. If the CQ's lock is
+ * taken, its holder or the pacer thread arms them.
  */
 void ccs_notify_first_post(struct qp *qp)
 {
@@ -83,11 +87,14 @@ void ccs_notify_first_post(struct qp *qp)
 
 	ccs_notify_count(qp);
 	if (!qp->busy || !ccs_notify_waits(cq) || is_mixed(cq) || atomic_load(&cq->busy) != 1 ||
-	    may_fail)
+	    may_fail || !ccs_trylock(&cq->lock))
 		return;
-	arm_shadows(cq);
-	if (atomic_load(&cq->busy) == 1)
-		atomic_store(&cq->cover, CCS_COVER_DEVICE);
+	if (ccs_notify_waits(cq)) {
+		arm_shadows(cq);
+		if (atomic_load(&cq->busy) == 1)
+			atomic_store(&cq->cover, CCS_COVER_DEVICE);
+	}
+	ccs_unlock(&cq->lock);
 }
 
 /* So their flush will not raise the event of an earlier failure: let the pacer thread look. */
@@ -110,10 +117,8 @@ void ccs_notify_forget(struct qp *qp)
 
 void ccs_notify_eagerly(struct cq *cq)
 {
-	if (!atomic_exchange(&cq->lazy, false))
-		return;
-	arm_shadows(cq);
-	atomic_store(&cq->cover, CCS_COVER_DEVICE);
+	if (atomic_exchange(&cq->lazy, false))
+		ccs_notify_cover(cq);
 }
 
 static void free_bell(struct ccs_bell *bell)

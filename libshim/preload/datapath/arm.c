@@ -55,12 +55,7 @@ void ccs_cq_arm(struct cq *cq, bool solicited_only)
 /* If a request stands, its event is still to be raised. */
 static void await_event(struct cq *cq)
 {
-	if (!ccs_notify_waits(cq))
-		return;
-	if (ccs_notify_is_due(cq))
-		ccs_drain_cover(cq);
-	if (cq->ring)
-		ccs_notify_ring(cq);
+	ccs_drain_notify(cq);
 	if (ccs_notify_waits(cq))
 		watch(cq);
 }

@@ -170,7 +170,7 @@ static void drain_once(struct cq *cq, bool all)
  * Arm the shadow CQs. Where a completion that came before that raises no event, what is found then
  * counts as such; if it came later, there is a second event.
  */
-void ccs_drain_cover(struct cq *cq)
+static void cover(struct cq *cq)
 {
 	ccs_notify_cover(cq);
 	if (cq->ctx->provider->arms_by_index)
@@ -180,15 +180,19 @@ void ccs_drain_cover(struct cq *cq)
 	atomic_store(&cq->cover, CCS_COVER_DEVICE);
 }
 
+void ccs_drain_notify(struct cq *cq)
+{
+	if (ccs_notify_is_due(cq) && !cq->ring)
+		cover(cq);
+	if (cq->ring)
+		ccs_notify_ring(cq);
+}
+
 static void drain_shadows(struct cq *cq, bool all)
 {
 	drain_once(cq, all);
-	if (!cq->channel)
-		return;
-	if (ccs_notify_is_due(cq) && !cq->ring)
-		ccs_drain_cover(cq);
-	if (cq->ring)
-		ccs_notify_ring(cq);
+	if (cq->channel)
+		ccs_drain_notify(cq);
 }
 
 void ccs_cq_drain(struct cq *cq)

@@ -10,8 +10,8 @@ void ccs_cq_drain(struct cq *cq);
 void ccs_drain_some(struct cq *cq);
 /* Deliver the first n completions of a batch. */
 void ccs_drain_deliver(struct cq *cq, struct shadow_batch *a, int n);
-/* Arm the shadow CQs: see notify.h. */
-void ccs_drain_cover(struct cq *cq);
+/* Of a CQ with a channel: arm the shadow CQs, or raise an event, if that is due; see notify.h. */
+void ccs_drain_notify(struct cq *cq);
 /* Many polls of it have found nothing: omit them while none of its QPs has WQEs in flight. */
 void ccs_drain_try_to_rest(struct cq *cq, struct shadow *s);
 

@@ -62,6 +62,8 @@ static void drive_qp(struct qp *qp, uint64_t turn_ns)
 	}
 	ccs_cq_drain(qp->cq);
 	pump_qp(qp, qp->cq->polled_ns > turn_ns ? qp->cq->polled_ns : CCS_TIME_UNKNOWN);
+	if (qp->cq->channel)
+		ccs_drain_notify(qp->cq); /* of what was emitted; it finds the CQ's lock taken */
 	ccs_unlock(&qp->cq->lock);
 }
 
