@@ -233,28 +233,6 @@ static void a_post_after_sqd_resumes_the_queue(void **state)
 	rig_close(&r);
 }
 
-/* Of a whole message, rxe would continue what it is sending, and then the next one. */
-static void segments_in_sqd_continue_in_rts_on_rxe(void **state)
-{
-	struct ibv_wc wc[2];
-	struct rig r;
-
-	(void)state;
-	if (!rig_is("gated-rxe"))
-		skip();
-	rig_open(&r, (struct rig_conf){ 0 });
-	fake_resume_by_post(true);
-	fake_hold(true);
-	assert_int_equal(rig_post(&r, 0, IBV_WR_RDMA_WRITE, 0, 9000, IBV_SEND_SIGNALED), 0);
-	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
-	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 9000, IBV_SEND_SIGNALED), 0);
-	assert_int_equal(rig_state(r.a, IBV_QPS_RTS), 0);
-	fake_hold(false);
-	rig_poll(r.scq, 2, wc);
-	assert_true(wc[0].wr_id == 0 && wc[1].wr_id == 1);
-	rig_close(&r);
-}
-
 /* The application may count on what the device rounds up to. */
 static void the_devices_depth_is_granted_and_in_force(void **state)
 {
@@ -528,7 +506,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_full_queue_before_rts_begins_with_a_refused_wr),
 		cmocka_unit_test(a_batch_before_rts_is_treated_as_by_the_device),
 		cmocka_unit_test(a_post_after_sqd_resumes_the_queue),
-		cmocka_unit_test(segments_in_sqd_continue_in_rts_on_rxe),
 		cmocka_unit_test(the_devices_depth_is_granted_and_in_force),
 		cmocka_unit_test(observing_requests_no_more_entries),
 		cmocka_unit_test(the_last_message_arrives_before_the_qp_ends),

@@ -302,14 +302,6 @@ static void ring_doorbell(const struct qp *qp)
 	errno = saved;
 }
 
-/* rxe completes the message that it is sending, and then continues in RTS; between two segments it
- * is sending none. */
-void ccs_emit_resume(const struct qp *qp)
-{
-	if (qp->flow.enforce && qp->flow.seg_tail != qp->flow.seg_head)
-		ring_doorbell(qp);
-}
-
 /*
  * Emit; if one of the WRs just posted must not be deferred, regardless of the gate: WRs queued
  * before it are emitted too, as far as the device has space. Also in SQD: the device accepts WQEs

@@ -59,8 +59,6 @@ static inline void ccs_emit_pump_and_unlock(struct qp *qp)
 	ccs_qp_leave(qp);
 }
 
-/* The application has moved the QP from SQD to RTS. */
-void ccs_emit_resume(const struct qp *qp);
 /* The application has moved the QP to ERR. */
 void ccs_emit_flush(struct qp *qp, uint64_t *now_ns);
 

@@ -46,7 +46,6 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 		if (qp->flow.state == CCS_FLOW_SQD) {
 			qp->flow.state = CCS_FLOW_RUN;
 			qp->resumed = true;
-			ccs_emit_resume(qp);
 		}
 		qp->resumed |= pending; /* rxe begins what it has with the next WQE, too */
 		ccs_flow_untime(&qp->flow);
