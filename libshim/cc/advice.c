@@ -280,7 +280,7 @@ static bool has_paused(const struct ccs_advice *a, const struct ccs_advice_port 
 	return false;
 }
 
-/* The flows in effect, or those that are left: none, or some that go on sending. */
+/* The flows in effect, or those that are left: none, or some that continue to send. */
 static double lower_count(const struct ccs_advice *a, const struct ccs_advice_port *port,
 			  const struct ccs_advice_record *whole)
 {

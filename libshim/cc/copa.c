@@ -309,7 +309,7 @@ static double queueing_us(struct copa *c, double dq)
 
 /*
  * Until the queue has come back after a drain, RTTs say nothing of its average. If it is gone, or has
- * been far too short for more than an RTT, others have left, and the average begins anew.
+ * been far too short for more than an RTT, others have left, and the average begins again.
  */
 static void average(const struct ccs_cc *cc, struct copa *c, double now_us)
 {

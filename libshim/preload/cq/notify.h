@@ -10,7 +10,7 @@
  *
  * The same holds while one QP alone has WQEs in flight, all unsignalled ("silent"): the next one
  * may be such a WQE. The shadow CQs are armed when it posts one whose completion the application gets,
- * or nothing for a second. With more QPs they are armed, because to look at all of them costs more
+ * or nothing for a second. With more QPs they are armed, because to poll for all of them costs more
  * than an event without a completion.
  *
  * Several device CQs may raise more events than were requested. An event ends a request only if a

@@ -163,7 +163,7 @@ static uint64_t look_ns(const struct qp *qp)
 
 /*
  * All that is in flight, of this QP alone, completes only if it fails: a failure is noticed when
- * half as much time again has passed at most. After SILENT_NS the next look arms the shadow CQ.
+ * half as much time again has passed at most. After SILENT_NS the next poll arms the shadow CQ.
  */
 static uint64_t silent_look_ns(struct qp *qp, uint64_t now_ns)
 {
