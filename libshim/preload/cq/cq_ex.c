@@ -53,6 +53,7 @@ struct cq_ex {
 	bool ready_first;                /* poll the ready completions first */
 	int run;                         /* completions from that source so far */
 	bool spinning;                   /* the application, at the last poll of those */
+	bool exhausted;                  /* the last poll found none */
 	uint64_t empty_ns;               /* when that found none; or unknown */
 	bool ours;                       /* the current completion is the following one */
 	struct ibv_wc wc;
@@ -128,18 +129,20 @@ static int next_completion(struct cq *cq, struct ibv_poll_cq_attr *attr)
 		switch_source(e);
 		rc = next_of_source(cq, attr);
 	}
+	e->exhausted = rc == ENOENT;
 	if (!rc) /* it is not known when the application continues */
 		e->empty_ns = CCS_TIME_UNKNOWN;
 	return rc;
 }
 
-static void unlock_and_run_due(struct cq *cq)
+static void unlock_and_run_due(struct cq *cq, bool found)
 {
 	const bool spinning = cq->ex->spinning;
 	const uint64_t now_ns = cq->ex->empty_ns;
 
 	ccs_lock(&cq->lock);
-	ccs_cq_end_poll(cq);
+	/* What is ready now was drained after a last poll that found none. */
+	ccs_cq_end_poll(cq, found && !(cq->ex->exhausted && ccs_cq_ready_count(cq)));
 	ccs_unlock(&cq->lock);
 	ccs_cq_ex_unlock(cq);
 	ccs_set_request_poll();
@@ -160,7 +163,7 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 		e->ready_first = false;
 	rc = next_completion(cq, attr);
 	if (rc)
-		unlock_and_run_due(cq);
+		unlock_and_run_due(cq, false);
 	return rc;
 }
 
@@ -183,7 +186,7 @@ static void end_poll(struct ibv_cq_ex *ex)
 		return;
 	e->open = false;
 	e->ours = false;
-	unlock_and_run_due(cq);
+	unlock_and_run_due(cq, true);
 }
 
 #define READER(type, name, from) \

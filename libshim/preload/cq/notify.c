@@ -316,11 +316,14 @@ void ccs_notify_event(struct cq *cq, const struct shadow *s)
 		atomic_store(&cq->cover, CCS_COVER_NONE);
 }
 
-void ccs_notify_decide(struct cq *cq)
+/* The pacer thread may have drained one that a poll batch did not find: that raises an event. */
+void ccs_notify_decide(struct cq *cq, bool found)
 {
 	atomic_store(&cq->cover, CCS_COVER_NONE);
-	if (has_ended(cq))
+	if (found && has_ended(cq))
 		atomic_store(&cq->armed, 0);
+	else if (!found && ccs_cq_ready_count(cq))
+		cq->ring = true;
 }
 
 bool ccs_notify_is_due(struct cq *cq)

@@ -104,8 +104,9 @@ void ccs_notify_new_shadow(struct cq *cq, struct shadow *s);
 void ccs_notify_arm(struct cq *cq, bool solicited_only);
 /* The application reads an event of that shadow CQ; NULL: of its own CQ. */
 void ccs_notify_event(struct cq *cq, const struct shadow *s);
-/* It has polled since (CCS_COVER_READ): that event has ended the request, or it stands. */
-void ccs_notify_decide(struct cq *cq);
+/* It has polled since (CCS_COVER_READ), and found a completion or not: that event has ended the
+ * request, or it stands. */
+void ccs_notify_decide(struct cq *cq, bool found);
 /* Whether the shadow CQs should be armed now. */
 bool ccs_notify_is_due(struct cq *cq);
 void ccs_notify_cover(struct cq *cq);

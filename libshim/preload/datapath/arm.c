@@ -67,10 +67,10 @@ void ccs_cq_take_event(struct cq *cq, const struct shadow *s)
 	await_event(cq);
 }
 
-void ccs_cq_end_poll(struct cq *cq)
+void ccs_cq_end_poll(struct cq *cq, bool found)
 {
 	if (atomic_load_explicit(&cq->cover, memory_order_relaxed) != CCS_COVER_READ)
 		return;
-	ccs_notify_decide(cq);
+	ccs_notify_decide(cq, found);
 	await_event(cq);
 }

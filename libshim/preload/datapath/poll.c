@@ -94,7 +94,7 @@ static __attribute__((noinline)) int poll_and_unlock(struct cq *cq, int n, struc
 	const uint64_t before_ns = cq->polled_ns;
 	const int got = merge(cq, n, wc);
 
-	ccs_cq_end_poll(cq);
+	ccs_cq_end_poll(cq, got > 0);
 	return unlock_after_poll(cq, got, before_ns);
 }
 
