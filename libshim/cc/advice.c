@@ -246,8 +246,8 @@ static double meant_until(const struct ccs_advice *a, const struct ccs_advice_po
 }
 
 /*
- * At most so many flows are left: what waits counts as sent lately, and so does a grain more, which
- * is much of a short time. A full port sends without pauses, however unevenly its flows send, so it
+ * At most so many flows are left: what is queued counts as sent lately, and so does a grain more,
+ * which is much of a short time. A full port sends without pauses, however unevenly its flows send, so it
  * never seems to be left. Flows that were announced within the span may not have begun. Where the
  * delay is stated too long, a rate that fell has had its effect already: the lesser one counts.
  */

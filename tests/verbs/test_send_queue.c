@@ -174,7 +174,7 @@ static int post_batch(struct rig *r, uint64_t wr_id, uint32_t n)
 	return ibv_wr_complete(ex);
 }
 
-/* libmlx5 looks at the state first, and at nothing else; librxe at the space, and queues the WRs. */
+/* libmlx5 checks the state first, and nothing else; librxe the space, and it queues the WRs. */
 static void a_batch_before_rts_is_treated_as_by_the_device(void **state)
 {
 	const bool kept = fake_profile()->keeps_early;
@@ -206,7 +206,10 @@ static void a_batch_before_rts_is_treated_as_by_the_device(void **state)
 	rig_close(&r);
 }
 
-/* What the device has from before SQD opens the gate, so one WQE must get there. */
+/*
+ * What the device has from before SQD opens the gate, so one WQE must get there. Of a split WRITE it is
+ * the rest, too: LIMITS of libccshim(7).
+ */
 static void a_post_after_sqd_resumes_the_queue(void **state)
 {
 	struct ibv_wc wc[8];

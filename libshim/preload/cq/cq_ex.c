@@ -135,15 +135,21 @@ static int next_completion(struct cq *cq, struct ibv_poll_cq_attr *attr)
 	return rc;
 }
 
+/* What is ready at the end was drained after a last poll that found none. */
+static void end_batch(struct cq *cq, bool found)
+{
+	ccs_lock(&cq->lock);
+	ccs_cq_end_poll(cq, found && !(cq->ex->exhausted && ccs_cq_ready_count(cq)));
+	ccs_unlock(&cq->lock);
+}
+
 static void unlock_and_run_due(struct cq *cq, bool found)
 {
 	const bool spinning = cq->ex->spinning;
 	const uint64_t now_ns = cq->ex->empty_ns;
 
-	ccs_lock(&cq->lock);
-	/* What is ready now was drained after a last poll that found none. */
-	ccs_cq_end_poll(cq, found && !(cq->ex->exhausted && ccs_cq_ready_count(cq)));
-	ccs_unlock(&cq->lock);
+	if (cq->channel)
+		end_batch(cq, found);
 	ccs_cq_ex_unlock(cq);
 	ccs_set_request_poll();
 	ccs_pacer_thread_after_poll(cq, now_ns, spinning);

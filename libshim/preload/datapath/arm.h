@@ -8,7 +8,7 @@
 void ccs_cq_arm(struct cq *cq, bool solicited_only);
 /* It gets an event of that shadow CQ; NULL: of its own CQ. */
 void ccs_cq_take_event(struct cq *cq, const struct shadow *s);
-/* It has polled, and found a completion or not: has the last event ended its request? */
+/* It has polled, and found a completion or not: whether the last event has ended its request. */
 void ccs_cq_end_poll(struct cq *cq, bool found);
 
 #endif
