@@ -90,7 +90,7 @@ struct copa {
 	double srtt_us;
 	double least_us[2];          /* RTT, of this part of an RTT and of the one before */
 	double least_from_us;        /* when this one began */
-	double average_us;           /* of the least RTT, over */
+	double average_us;           /* of the RTT without batches, over */
 	double average_rtts;         /* so many RTTs, */
 	double averaged_us;          /* at that time */
 	double base_us;              /* least RTT seen; INFINITY: none yet */
@@ -155,20 +155,26 @@ static double most_cwnd(const struct ccs_cc *cc, const struct copa *c)
 	return cc->path.line_rate * us / 8e6 / cc->path.segment + 8;
 }
 
-/* The RTT without delay by batches, from a segment's first byte. */
-static double path_us(const struct ccs_cc *cc, const struct copa *c)
+/* Without the delay by batches. */
+static double unbatched_us(const struct ccs_cc *cc, const struct copa *c)
 {
-	return standing_us(cc, c) - c->held_us + line_us(cc);
+	return standing_us(cc, c) - c->held_us;
 }
 
-/* The RTT that paces. */
+/* The same from a segment's first byte. */
+static double path_us(const struct ccs_cc *cc, const struct copa *c)
+{
+	return unbatched_us(cc, c) + line_us(cc);
+}
+
+/* The RTT that paces: of what differs from the average, a part. */
 static double pace_us(const struct ccs_cc *cc, const struct copa *c)
 {
 	const double queue = c->average_us - base_us(cc, c) - line_us(cc);
 	const double x = ccs_max(queue / (c->average_us + line_us(cc)), 1e-3);
 	const double part = c->drained ? 1 : ccs_min(2 * sqrt(GAIN / NEAR / x), 1);
 
-	return path_us(cc, c) + (1 - part) * (c->average_us - standing_us(cc, c));
+	return c->average_us + part * (unbatched_us(cc, c) - c->average_us) + line_us(cc);
 }
 
 /* In startup the window alone holds the flow. */
@@ -313,7 +319,7 @@ static double queueing_us(struct copa *c, double dq)
  */
 static void average(const struct ccs_cc *cc, struct copa *c, double now_us)
 {
-	const double us = standing_us(cc, c), rtts = (now_us - c->averaged_us) / c->srtt_us;
+	const double us = unbatched_us(cc, c), rtts = (now_us - c->averaged_us) / c->srtt_us;
 
 	c->averaged_us = now_us;
 	c->drained = c->paused || now_us < c->resume_us + REFILL_RTTS * c->srtt_us;

@@ -366,6 +366,38 @@ static void rate_and_window_stay_within_bounds(void **state)
 	}
 }
 
+/*
+ * Hosts that return a window at once, after RTTs of very different length: the RTT that paces is
+ * between those that were seen, however much of the last one batches account for. It was below
+ * zero, which paused the flow for the time of a segment at the least rate, 26 seconds.
+ */
+static void the_window_leaves_within_the_longest_rtt(void **state)
+{
+	(void)state;
+	seed_start("the longest RTT");
+	for (unsigned run = 0; run < 50; run++) {
+		struct ccs_cc cc;
+		double now = 0, longest = BASE;
+
+		start(&cc, "copa:drain=0", &test_path);
+		ack(&cc, 1, BASE, SEGMENT);
+		for (unsigned i = 0; i < 500; i++) {
+			const double rtt = BASE + (double)seed_below(1 << seed_below(16));
+			const unsigned batch = 1 + seed_below(16);
+
+			now += rtt;
+			longest = fmax(longest, rtt);
+			for (unsigned k = 0; k < batch; k++) {
+				const double cwnd = observed(&cc, "cwnd_segments").value;
+
+				assert_true(cc.out.rate * (longest + LINE_US) >=
+					    fmin(8e6 * cwnd * SEGMENT, 1e10 * longest) * .999);
+				ack(&cc, now, rtt, SEGMENT);
+			}
+		}
+	}
+}
+
 /* It doubled to infinity with each RTT of a target out of reach. */
 static void the_velocity_has_a_bound(void **state)
 {
@@ -398,6 +430,7 @@ int main(void)
 		cmocka_unit_test(losses_reduce_the_flows_share_of_the_queue),
 		cmocka_unit_test(the_rtt_of_a_retransmission_does_not_lengthen_a_drain),
 		cmocka_unit_test(rate_and_window_stay_within_bounds),
+		cmocka_unit_test(the_window_leaves_within_the_longest_rtt),
 		cmocka_unit_test(the_velocity_has_a_bound),
 	};
 
