@@ -189,7 +189,7 @@ bench_micro_nullrdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 bench_micro_nullrdma_la_DEPENDENCIES = bench/micro/nullrdma.map
 EXTRA_DIST += bench/micro/nullrdma.map
 
-EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/results.md bench/scripts/matrix bench/scripts/timestamps bench/scripts/uncongested docs/hardware.md tests/lab/ccbench.bats
+EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/results.md docs/tried.md docs/uncongested.md bench/scripts/matrix bench/scripts/timestamps bench/scripts/uncongested docs/hardware.md tests/lab/ccbench.bats
 
 # What telemetry costs an agent.
 EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost
