@@ -10,27 +10,35 @@
 
 enum { INTEL = 0x8086, MELLANOX = 0x02c9, RXE = 0xffffff };
 
+/* struct ccs_provider's members, in short. */
+#define DESTROY .purges_on_destroy = true
+#define RESET .purges_on_reset = true
+#define INDEX .arms_by_index = true
+#define FLUSHES .flushes = true
+#define SEND_CQ .reads_send_cq = true
+#define RTS .remembers_rts = true
+
 /* The last one is for unknown providers: most adapters' remove completions. */
 static const struct ccs_provider providers[] = {
-	{ "libmlx5", MELLANOX, true, true, true, true, false, true },
-	{ "libmlx4", 0, true, true, true, true, false, false },
-	{ "libmthca", 0, true, true, true, true, false, false },
-	{ "libbnxt_re", 0x14e4, true, true, false, true, true, false },
-	{ "libhns", 0x19e5, true, true, false, true, false, false },
-	{ "libvmw_pvrdma", 0x15ad, true, true, false, true, false, false },
-	{ "libionic", 0x1dd8, true, true, false, true, true, false },
-	{ "libirdma", INTEL, true, false, false, false, false, false },
-	{ "libocrdma", 0x10df, true, false, false, true, false, false },
-	{ "librxe", RXE, false, false, false, true, false, false },
-	{ "libsiw", 0x626d74, false, false, false, true, false, false },
-	{ "libqedr", 0x1077, false, false, false, true, false, false },
-	{ "libefa", 0x1d0f, false, false, false, true, false, false },
-	{ "liberdma", 0x1ded, false, false, false, true, false, false },
-	{ "libmana", 0x1414, false, false, false, true, true, false },
-	{ "libcxgb4", 0x1425, false, false, false, true, false, false },
-	{ "libhfi1verbs", 0, false, false, false, true, false, false },
-	{ "libipathverbs", 0, false, false, false, true, false, false },
-	{ "", 0, true, true, false, true, true, false },
+	{ "libmlx5", MELLANOX, DESTROY, RESET, INDEX, FLUSHES, RTS },
+	{ "libmlx4", 0, DESTROY, RESET, INDEX, FLUSHES },
+	{ "libmthca", 0, DESTROY, RESET, INDEX, FLUSHES },
+	{ "libbnxt_re", 0x14e4, DESTROY, RESET, FLUSHES, SEND_CQ },
+	{ "libhns", 0x19e5, DESTROY, RESET, FLUSHES },
+	{ "libvmw_pvrdma", 0x15ad, DESTROY, RESET, FLUSHES },
+	{ "libionic", 0x1dd8, DESTROY, RESET, FLUSHES, SEND_CQ },
+	{ "libirdma", INTEL, DESTROY },
+	{ "libocrdma", 0x10df, DESTROY, FLUSHES },
+	{ "librxe", RXE, FLUSHES },
+	{ "libsiw", 0x626d74, FLUSHES },
+	{ "libqedr", 0x1077, FLUSHES },
+	{ "libefa", 0x1d0f, FLUSHES },
+	{ "liberdma", 0x1ded, FLUSHES },
+	{ "libmana", 0x1414, FLUSHES, SEND_CQ },
+	{ "libcxgb4", 0x1425, FLUSHES },
+	{ "libhfi1verbs", 0, FLUSHES },
+	{ "libipathverbs", 0, FLUSHES },
+	{ "", 0, DESTROY, RESET, FLUSHES, SEND_CQ },
 };
 
 enum { N = sizeof(providers) / sizeof(*providers) };
