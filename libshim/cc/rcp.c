@@ -51,7 +51,8 @@ enum { QUEUE_ALLOWANCE, TARGET, DELAY_RTTS, BETA, MIN_RATE, INIT_RATE, NPARAMS }
 #define JITTER_SAMPLES 100       /* RTTs before the first, */
 #define LOSS_SAMPLES 1000        /* and after a loss, which leaves */
 #define LOSS_SHARE 0.5           /* of what was learnt before, and of the rate */
-#define JITTER_DECAY (1 / 256.0) /* per RTT at a full link */
+/* Per RTT at a full link: slowly, because one that is used as advised is full by that measure. */
+#define JITTER_DECAY (1 / 4096.0)
 
 static const struct ccs_cc_param params[NPARAMS] = {
 	[QUEUE_ALLOWANCE] = { "queue_allowance", "", 4, 0, 1e3, NULL,

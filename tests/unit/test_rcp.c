@@ -197,7 +197,9 @@ static void jitter_widens_the_window_where_no_link_is_full(void **state)
 	now = vary(&cc, now, 200, 400, 0.5);
 	assert_in_range((unsigned)observed(&cc, "jitter_us").value, 200, 400);
 	assert_true(cc.out.window > empty + 1e9 / 8e6 * 200);
-	vary(&cc, now, 2000, 400, 0.97);
+	now = vary(&cc, now, 1000, 400, 0.97);
+	assert_true(observed(&cc, "jitter_us").value > 150); /* a link that is used as advised */
+	vary(&cc, now, 30000, 400, 0.97);
 	assert_true(observed(&cc, "jitter_us").value < 1);
 }
 
