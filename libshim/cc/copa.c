@@ -78,15 +78,13 @@ static const struct ccs_cc_param params[NPARAMS] = {
 #define REFILL_RTTS 6            /* until the queue has come back after a drain */
 #define JITTER_SAMPLES 16        /* that its average is of */
 #define BATCH_SEGMENTS 32.0      /* that the average share of batches is of */
+#define FORGET_US 10e6           /* after so long losses are forgotten */
 #define CLOSE 0.5                /* share of the data's time at line rate that ends a batch */
 #define CLOSE_WEIGHT (2 / 3.0)   /* of an acknowledgement that is close to the one before */
-#define LOSS_SHARE 0.7           /* what a loss leaves of the share of the queue, */
-#define LOSS_RECOVERY 1.02       /* and what an RTT gives back */
 
 struct copa {
 	double cwnd;                 /* segments */
 	double velocity;             /* steps per RTT */
-	double share;                /* of 1/delta: less after losses */
 	double srtt_us;
 	double least_us[2];          /* RTT, of this part of an RTT and of the one before */
 	double least_from_us;        /* when this one began */
@@ -104,7 +102,7 @@ struct copa {
 	double turn_us;              /* when the velocity was last judged */
 	double settle_us;            /* what was decided before shows by then */
 	double resume_us;            /* the last pause ended */
-	double lost_us;              /* the last loss was noticed */
+	double lost_us;              /* the last loss was noticed; 0: none, or long ago */
 	unsigned far, samples;       /* RTTs far below the target; of jitter */
 	bool startup;
 	bool paused, awaited;        /* a drain; its measurement is to come, */
@@ -202,7 +200,7 @@ static void on_init(struct ccs_cc *cc)
 	struct copa *c = state(cc);
 
 	*c = (struct copa){
-		.velocity = 1, .share = 1, .startup = true, .base_us = INFINITY,
+		.velocity = 1, .startup = true, .base_us = INFINITY,
 		.least_us = { INFINITY, INFINITY },
 	};
 	cc->out.timer_us = INFINITY;
@@ -356,10 +354,10 @@ static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *
 	c->acked = true;
 }
 
-/* Segments that the flow is to have in the queue. */
+/* Segments that the flow is to have in the queue: one if that is too short for more. */
 static double in_queue(const struct ccs_cc *cc, const struct copa *c)
 {
-	return c->share / cc->param[DELTA];
+	return ccs_min(1 / cc->param[DELTA], c->lost_us > 0 ? 1 : INFINITY);
 }
 
 /*
@@ -372,7 +370,8 @@ static bool judge(struct ccs_cc *cc, struct copa *c, double target, double now_u
 	if (now_us - c->turn_us < c->srtt_us)
 		return false;
 	c->turn_us = now_us;
-	c->share = ccs_min(c->share * LOSS_RECOVERY, 1);
+	if (now_us > c->lost_us + FORGET_US)
+		c->lost_us = 0;
 	if (c->cwnd > 2 * target) {
 		const double us = path_us(cc, c) - line_us(cc);
 		const double rest = ccs_max(c->cwnd * base_us(cc, c) / us, c->batch_more);
@@ -436,7 +435,11 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 		step(cc, c, ack, target);
 }
 
-/* The queue is too short for the share that each flow keeps in it. */
+/*
+ * Only timeouts show as losses, and flows with more in flight have few of them: the device retransmits
+ * for a NAK. If each loss reduced a flow's share of the queue, it would leave it to those. So the
+ * shares of all that have lost are equal, and a segment, as the target is never less, remains.
+ */
 static void on_loss(struct ccs_cc *cc, double now_us)
 {
 	struct copa *c = state(cc);
@@ -447,8 +450,7 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 	c->settle_us = now_us + c->srtt_us;
 	c->startup = false;
 	c->velocity = 1;
-	c->share = ccs_max(c->share * LOSS_SHARE, 0.1);
-	set_cwnd(cc, c, c->cwnd / 2);
+	set_cwnd(cc, c, ccs_min(c->cwnd, ccs_max(c->cwnd / 2, 1)));
 }
 
 static void set_rate(struct ccs_cc *cc, double rate)

@@ -18,6 +18,11 @@
 	AT(6, port, port, bytes), .hosts = 6, .pattern = shape, .ack_bytes = 80, .nic_depth = 64, \
 	.warm_us = 40e3, .end_us = 100e3
 
+#define SHORT_QUEUE(n, port, nic, bytes) \
+	AT(n, port, nic, 4096), .limit = bytes, .message = 65536, .ack_bytes = 80, .nic_depth = 64, \
+	.unacked = 128, .end_us = 1500 * 8e6 * 4096 * (n) / (port), \
+	.warm_us = 500 * 8e6 * 4096 * (n) / (port)
+
 #define POLLED(n) \
 	AT(n, 10e9, 10e9, 8192), .poll_us = 100, .warm_us = 40e3, .end_us = 100e3
 
@@ -71,6 +76,12 @@ static const struct row rows[] = {
 	  { { UTIL, 97, ALL }, { JAIN, 0.95, 1 } } },
 	{ "copa, SENDs of 4 MB, N=2", { SENDS(2, 4194304, 8e6) },
 	  { { UTIL, 97, ALL }, { JAIN, 0.95, 1 } } },
+
+	/* a queue of 1.3 segments per flow: those with more in flight have no timeouts */
+	{ "copa, 32 KB of queue, 100 Mb/s, N=6", { SHORT_QUEUE(6, 100e6, 100e6, 32768), .rto_us = 12e3 },
+	  { { UTIL, 90, ALL }, { JAIN, 0.95, 1 } } },
+	{ "copa, 32 KB of queue, 4 into 1 Gb/s, N=5", { SHORT_QUEUE(5, 1e9, 4e9, 32768) },
+	  { { UTIL, 92, ALL }, { JAIN, 0.9, 1 } } },
 
 	/* a jitter of 20 us costs nothing at 1 Gb/s, and a lone flow a fifth at 10 Gb/s */
 	{ "copa, jitter of 20 us, 1 Gb/s, N=2", { GIGABIT(2, 600e3), .noise = { .exp_us = 20 } },
