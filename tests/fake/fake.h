@@ -124,6 +124,8 @@ enum { FAKE_KEY_FAILS = 0x7a170000 };
 FAKE_API void fake_not_ready(unsigned skip, unsigned times);
 /* The next modify_qp is slow: it calls this first, with nothing locked. */
 FAKE_API void fake_during_modify(void (*call)(void *arg), void *arg);
+/* The next destroy_qp calls this at its end, with nothing locked: another QP may get its memory. */
+FAKE_API void fake_after_destroy(void (*call)(void *arg), void *arg);
 /* Whether modify_qp to RESET and RTS writes ibv_qp_ex.wr_complete, where the profile does. */
 FAKE_API void fake_rewrite_wr_complete(bool yes);
 /* Whether QPs have atomics; if not, posting one fails with EOPNOTSUPP. */

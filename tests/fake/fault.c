@@ -17,8 +17,11 @@ static enum fake_bad bad_style;
 static uint32_t depth_limit = UINT32_MAX, wanted_num;
 static bool rewrite = true, atomics = true, ignores_in_error, resumes_by_post;
 static int refuse_cqs;
-static void (*meanwhile)(void *arg);
-static void *meanwhile_arg;
+
+static struct call {
+	void (*function)(void *arg);
+	void *arg;
+} during_modify, after_destroy;
 
 int fake_fault(enum fake_fault which)
 {
@@ -117,24 +120,43 @@ void fake_not_ready(unsigned skip, unsigned times)
 	set(FAULT_NOT_READY, skip, (int)times);
 }
 
-void fake_during_modify(void (*call)(void *arg), void *arg)
+static void set_call(struct call *c, void (*function)(void *arg), void *arg)
 {
 	pthread_mutex_lock(&fake_lock);
-	meanwhile = call;
-	meanwhile_arg = arg;
+	*c = (struct call){ function, arg };
 	pthread_mutex_unlock(&fake_lock);
 }
 
-void fake_meanwhile(void)
+static void make_call(struct call *c)
 {
-	void (*call)(void *);
+	struct call now;
 
 	pthread_mutex_lock(&fake_lock);
-	call = meanwhile;
-	meanwhile = NULL;
+	now = *c;
+	c->function = NULL;
 	pthread_mutex_unlock(&fake_lock);
-	if (call)
-		call(meanwhile_arg);
+	if (now.function)
+		now.function(now.arg);
+}
+
+void fake_during_modify(void (*call)(void *arg), void *arg)
+{
+	set_call(&during_modify, call, arg);
+}
+
+void fake_modifying(void)
+{
+	make_call(&during_modify);
+}
+
+void fake_after_destroy(void (*call)(void *arg), void *arg)
+{
+	set_call(&after_destroy, call, arg);
+}
+
+void fake_destroyed(void)
+{
+	make_call(&after_destroy);
 }
 
 void fake_rewrite_wr_complete(bool yes)
@@ -193,7 +215,7 @@ void fake_faults_clear(void)
 		fault[i].set = false;
 	depth_limit = UINT32_MAX;
 	wanted_num = 0;
-	meanwhile = NULL;
+	during_modify.function = after_destroy.function = NULL;
 	atomics = true;
 	ignores_in_error = resumes_by_post = false;
 }

@@ -338,7 +338,8 @@ bool fake_has_atomics(void);
 bool fake_ignores_in_error(void);
 int fake_refused_cqs(void);
 bool fake_resumes_by_post(void);
-void fake_meanwhile(void);                  /* no lock is held */
+void fake_modifying(void);                  /* no lock is held */
+void fake_destroyed(void);                  /* likewise */
 void fake_faults_clear(void);
 
 /* seen.c */

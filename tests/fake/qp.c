@@ -336,7 +336,7 @@ EXPORT int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *attr, int mask)
 	struct fake_cq *cq = cq_of(ib->recv_cq);
 	int rc;
 
-	fake_meanwhile();
+	fake_modifying();
 	if (cleans)
 		pthread_mutex_lock(&cq->batch);
 	rc = fake_modify_qp(ib, attr, mask);
@@ -401,6 +401,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *ib)
 		end--;
 	release(qp);
 	pthread_mutex_unlock(&fake_lock);
+	fake_destroyed();
 	return 0;
 }
 

@@ -225,6 +225,60 @@ static void a_refused_destroy_changes_nothing(void **state)
 	rig_close(&r);
 }
 
+/* -- a QP at the address of one that another thread is destroying -------------------- */
+
+enum { TRIES = 64 };
+
+struct reuse {
+	struct rig *rig;
+	const struct ibv_qp *destroyed;
+	struct ibv_qp *made[TRIES];
+	int n;
+	bool found;
+};
+
+/* Between the device's destruction of a QP and the return of the verb, as another thread would. */
+static void reuse_the_address(void *arg)
+{
+	struct reuse *u = arg;
+	struct rig *r = u->rig;
+
+	r->conf.type = IBV_QPT_UC;
+	while (!u->found && u->n < TRIES) {
+		u->made[u->n] = rig_qp(r, r->rcq, r->rcq);
+		u->found = u->made[u->n++] == u->destroyed;
+	}
+	if (!u->found)
+		return;
+	r->a = u->made[u->n - 1];
+	rig_to_rts(r, r->a, r->b->qp_num);
+	assert_int_equal(rig_post(r, 77, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
+	rig_poll(r->rcq, 1, wc);
+	assert_true(wc->wr_id == 77 && wc->status == IBV_WC_SUCCESS);
+}
+
+static void a_qp_at_the_address_of_a_destroyed_one_is_another(void **state)
+{
+	struct rig r;
+	struct reuse u = { .rig = &r };
+
+	(void)state;
+	rig_open(&r, (struct rig_conf){ 0 });
+	assert_int_equal(ibv_destroy_qp(r.b), 0);
+	r.conf.type = IBV_QPT_UC;
+	r.b = rig_qp(&r, r.scq, r.rcq);
+	rig_to_rts(&r, r.b, r.b->qp_num);
+	u.destroyed = r.a;
+	fake_after_destroy(reuse_the_address, &u);
+	assert_int_equal(ibv_destroy_qp(r.a), 0);
+	for (int i = 0; i < u.n; i++)
+		assert_int_equal(ibv_destroy_qp(u.made[i]), 0);
+	r.a = NULL;
+	rig_close(&r);
+	if (!u.found)
+		skip(); /* malloc() used other memory */
+}
+
 /* Post ten WRITEs to a held device, which carries out `done` of them; it holds one at a time. */
 static void leave_work(struct rig *r, unsigned done)
 {
@@ -652,6 +706,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_shadow_cq_of_a_qp_can_be_used_to_create_another),
 		cmocka_unit_test(a_cq_with_qps_is_busy),
 		cmocka_unit_test(a_refused_destroy_changes_nothing),
+		cmocka_unit_test(a_qp_at_the_address_of_a_destroyed_one_is_another),
 		cmocka_unit_test(a_qp_with_a_reused_number_gets_no_old_completions),
 		cmocka_unit_test(completions_that_the_shim_polled_go_where_the_device_removes_them),
 		cmocka_unit_test(completions_of_other_qps_stay),

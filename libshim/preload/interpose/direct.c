@@ -12,6 +12,7 @@
 #include "observe/log.h"
 #include "preload/cq/cq.h"
 #include "preload/interpose/real.h"
+#include "preload/object/qp.h"
 #include "preload/report/uncontrolled.h"
 #include "preload/setup.h"
 
@@ -71,16 +72,20 @@ static void count_direct(const char *function)
 		     "see LIMITS in libccshim(7)", function);
 }
 
+static struct ibv_qp *count_created(struct ibv_qp *qp, const char *function)
+{
+	if (qp && !ccs_forked())
+		ccs_qp_uncontrolled(qp);
+	if (qp)
+		count_direct(function);
+	return qp;
+}
+
 HOOK struct ibv_qp *ccs_direct_create_qp(struct ibv_context *context, void *attr, void *mlx5_attr)
 {
-	struct ibv_qp *qp;
-
 	REAL(struct ibv_qp *, (struct ibv_context *, void *, void *), MLX5, "mlx5dv_create_qp",
 	     "MLX5_1.3", NULL)
-	qp = real(context, attr, mlx5_attr);
-	if (qp)
-		count_direct("mlx5dv_create_qp");
-	return qp;
+	return count_created(real(context, attr, mlx5_attr), "mlx5dv_create_qp");
 }
 
 /* QPs that are created later on a CQ which the application reads itself are not controlled. */
@@ -133,25 +138,15 @@ HOOK void *ccs_direct_devx(struct ibv_context *context, const void *in, size_t i
 
 HOOK struct ibv_qp *ccs_direct_efa_driver_qp(struct ibv_pd *pd, void *attr, uint32_t type)
 {
-	struct ibv_qp *qp;
-
 	REAL(struct ibv_qp *, (struct ibv_pd *, void *, uint32_t), EFA, "efadv_create_driver_qp",
 	     "EFA_1.0", NULL)
-	qp = real(pd, attr, type);
-	if (qp)
-		count_direct("efadv_create_driver_qp");
-	return qp;
+	return count_created(real(pd, attr, type), "efadv_create_driver_qp");
 }
 
 HOOK struct ibv_qp *ccs_direct_efa_qp_ex(struct ibv_context *context, void *attr, void *efa_attr,
 					 uint32_t inlen)
 {
-	struct ibv_qp *qp;
-
 	REAL(struct ibv_qp *, (struct ibv_context *, void *, void *, uint32_t), EFA,
 	     "efadv_create_qp_ex", "EFA_1.1", NULL)
-	qp = real(context, attr, efa_attr, inlen);
-	if (qp)
-		count_direct("efadv_create_qp_ex");
-	return qp;
+	return count_created(real(context, attr, efa_attr, inlen), "efadv_create_qp_ex");
 }

@@ -49,6 +49,14 @@ void ccs_qp_put(struct qp *qp)
 	ccs_pool_free(qp, 1, sizeof(*qp));
 }
 
+void ccs_qp_uncontrolled(const struct ibv_qp *real)
+{
+	const struct qp *stale = ccs_qp_find(real);
+
+	if (stale)
+		ccs_ptrmap_del(&ccs_shim()->qps, real, stale);
+}
+
 void ccs_qp_set_send_cq(struct qp *qp, bool app)
 {
 	if (!qp->ctx->provider->reads_send_cq)

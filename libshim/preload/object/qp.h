@@ -18,6 +18,12 @@ static inline struct qp *ccs_qp_find(const struct ibv_qp *qp)
 int ccs_qp_alloc_copies(struct qp *qp);
 void ccs_qp_put(struct qp *qp);
 
+/*
+ * An uncontrolled QP was created. Its address may be that of a controlled one which another thread
+ * is destroying: the device has freed it, and its record can still be found.
+ */
+void ccs_qp_uncontrolled(const struct ibv_qp *real);
+
 /* Set ibv_qp.send_cq to the application's CQ; or, where the provider reads it, to the shadow CQ. */
 void ccs_qp_set_send_cq(struct qp *qp, bool app);
 

@@ -199,8 +199,10 @@ static struct ibv_qp *create_uncontrolled(const struct request *rq, enum ccs_pas
 	struct ibv_qp *qp = rq->ex ? rq->ctx->create_qp_ex(rq->ctx->context, rq->ex)
 				   : ccs_real()->ibv_create_qp(rq->pd, rq->attr);
 
-	if (qp)
-		ccs_uncontrolled_qp(reason, qp);
+	if (!qp)
+		return NULL;
+	ccs_qp_uncontrolled(qp);
+	ccs_uncontrolled_qp(reason, qp);
 	return qp;
 }
 
