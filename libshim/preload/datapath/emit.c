@@ -124,7 +124,7 @@ void ccs_emit_fail(struct qp *qp, int rc)
 		return; /* the application is resetting or destroying it */
 	ccs_log_once(CCS_LOG_WARN, "QP %u: the device refused a deferred WR (error %d); the QP is "
 		     "set to the error state",
-		     qp->real->qp_num, rc);
+		     qp->qp_num, rc);
 	ccs_flow_fail(&qp->flow);
 	qp->broken = true;
 	saved = ccs_save();

@@ -43,7 +43,7 @@ void ccs_qp_flow_config(const struct qp *qp, double line_rate, struct ccs_flow_c
 		.split = o->split && qp->may_split,
 		.enforce = o->mode == CCS_MODE_ENFORCE,
 		.sink = ccs_trace_on ? write_trace : NULL,
-		.seed = 0x9e3779b97f4a7c15ull * (qp->real->qp_num + 1ull),
+		.seed = 0x9e3779b97f4a7c15ull * (qp->qp_num + 1ull),
 	};
 }
 
