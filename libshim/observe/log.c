@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/filename.h"
@@ -21,14 +22,48 @@ static atomic_uint warnings;
 static char log_path[CCS_FILENAME_MAX];
 static _Atomic bool to_file;
 
-/* A daemon that closed stderr may have a network connection as descriptor 2: do not write there. */
-static bool stderr_is_ours(void)
+static struct stat first_stderr;         /* st_mode 0: it was closed */
+
+static void __attribute__((constructor)) note_stderr(void)
 {
-	int domain = AF_UNIX; /* allowed: the journal, or a shell's socket pair */
+	const int saved = errno;
+
+	if (fstat(STDERR_FILENO, &first_stderr))
+		first_stderr = (struct stat){ 0 };
+	errno = saved;
+}
+
+static bool is_network(int fd)
+{
+	int domain = AF_UNIX; /* no network: the journal, or a shell's socket pair */
 	socklen_t len = sizeof(domain);
 
-	return getsockopt(STDERR_FILENO, SOL_SOCKET, SO_DOMAIN, &domain, &len) != 0 ||
-	       domain == AF_UNIX;
+	return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) && domain != AF_UNIX;
+}
+
+/* Whether messages may have been redirected there: not where a program also reads, or what its
+ * children do not inherit. */
+static bool is_like_stderr(int fd, const struct stat *st)
+{
+	const bool reads = (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY;
+
+	return (!reads || S_ISSOCK(st->st_mode) || isatty(fd)) &&
+	       !(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+}
+
+/*
+ * Descriptor 2 of a program that was started without stderr, or closed it, may be a file or a
+ * connection of its own: do not write there.
+ */
+static bool stderr_is_ours(void)
+{
+	const int fd = STDERR_FILENO;
+	struct stat st;
+
+	if (!first_stderr.st_mode || fstat(fd, &st) || is_network(fd))
+		return false;
+	return (st.st_dev == first_stderr.st_dev && st.st_ino == first_stderr.st_ino) ||
+	       is_like_stderr(fd, &st);
 }
 
 /* The file is opened for each line: the application's closefrom() would close a descriptor that

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -282,6 +283,51 @@ static void network_socket_at_descriptor_2_is_not_written(void **state)
 	close(b);
 }
 
+/* Open a file as descriptor 2 and log; returns the file's size. */
+static long log_into_file(int flags)
+{
+	char path[] = "/tmp/ccs-log-XXXXXX";
+	struct stat st;
+
+	close(mkstemp(path));
+	close(STDERR_FILENO);
+	if (open(path, flags) != STDERR_FILENO)
+		return -1;
+	unlink(path);
+	ccs_log(CCS_LOG_ERROR, "not into your data");
+	return fstat(STDERR_FILENO, &st) ? -1 : st.st_size;
+}
+
+static void write_where_stderr_was_redirected(void)
+{
+	_exit(log_into_file(O_WRONLY | O_TRUNC) > 0 ? 0 : 1);
+}
+
+static void log_into_data_file(void)
+{
+	_exit(log_into_file(O_RDWR) ? 1 : 0);
+}
+
+static void log_into_file_of_a_library(void)
+{
+	_exit(log_into_file(O_WRONLY | O_CLOEXEC) ? 1 : 0);
+}
+
+static void start_without_stderr(void)
+{
+	close(STDERR_FILENO);
+	execl("/proc/self/exe", "test_log", "without-stderr", NULL);
+}
+
+static void file_of_the_program_at_descriptor_2_is_not_written(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(write_where_stderr_was_redirected), 0);
+	assert_int_equal(in_child(log_into_data_file), 0);
+	assert_int_equal(in_child(log_into_file_of_a_library), 0);
+	assert_int_equal(in_child(start_without_stderr), 0);
+}
+
 static void *cancelled(void *arg)
 {
 	(void)arg;
@@ -325,7 +371,7 @@ static void number_of_warnings_is_limited(void **state)
 
 #define CAUGHT(test) cmocka_unit_test_setup_teardown(test, catch_stderr, release_stderr)
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		CAUGHT(messages_below_the_level_are_dropped),
@@ -338,9 +384,12 @@ int main(void)
 		CAUGHT(what_a_full_log_file_does_not_take_goes_to_stderr),
 		CAUGHT(no_signal_is_delivered_to_the_application),
 		CAUGHT(network_socket_at_descriptor_2_is_not_written),
+		CAUGHT(file_of_the_program_at_descriptor_2_is_not_written),
 		CAUGHT(logging_is_not_a_cancellation_point),
 		CAUGHT(number_of_warnings_is_limited),
 	};
 
+	if (argc > 1 && strcmp(argv[1], "without-stderr") == 0)
+		return log_into_file(O_WRONLY) ? 1 : 0;
 	return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }
