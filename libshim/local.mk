@@ -368,6 +368,8 @@ libccshim_la_SOURCES = \
 	libshim/preload/report/report.h \
 	libshim/preload/report/uncontrolled.c \
 	libshim/preload/report/uncontrolled.h \
+	libshim/preload/last_thread.c \
+	libshim/preload/last_thread.h \
 	libshim/preload/setup.c \
 	libshim/preload/setup.h \
 	libshim/preload/shim.c \

@@ -24,6 +24,7 @@
 #include "preload/control/qp_feedback.h"
 #include "preload/control/set_request.h"
 #include "preload/datapath/linger.h"
+#include "preload/last_thread.h"
 #include "preload/report/report.h"
 #include "preload/shim.h"
 
@@ -86,6 +87,7 @@ static void set_up(void)
 		shim->off = true;
 	}
 	atomic_store_explicit(&shim->ready, true, memory_order_release);
+	ccs_last_thread_watch();
 	in_setup = false;
 	ccs_done(saved, 0);
 }

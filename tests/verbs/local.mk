@@ -17,6 +17,7 @@ verbs_programs = \
 	tests/verbs/test_feedback \
 	tests/verbs/test_fork \
 	tests/verbs/test_idle_shadow \
+	tests/verbs/test_last_thread \
 	tests/verbs/test_life \
 	tests/verbs/test_limits \
 	tests/verbs/test_linger \
@@ -93,6 +94,8 @@ tests_verbs_test_no_thread_SOURCES = tests/verbs/test_no_thread.c $(rig)
 tests_verbs_test_no_thread_LDADD = $(verbs_ldadd) -ldl
 tests_verbs_test_fork_SOURCES = tests/verbs/test_fork.c $(rig)
 tests_verbs_test_fork_LDADD = $(verbs_ldadd)
+tests_verbs_test_last_thread_SOURCES = tests/verbs/test_last_thread.c $(rig)
+tests_verbs_test_last_thread_LDADD = $(verbs_ldadd)
 tests_verbs_test_life_SOURCES = tests/verbs/test_life.c $(rig)
 tests_verbs_test_life_LDADD = $(verbs_ldadd)
 tests_verbs_test_limits_SOURCES = tests/verbs/test_limits.c $(rig)
