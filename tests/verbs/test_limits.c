@@ -5,6 +5,7 @@
  */
 #include "rig.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -38,42 +39,64 @@ static int in_child(int (*call)(void *arg), void *arg)
 	return status;
 }
 
-/* -- another user name space ------------------------------------------------------- */
+/* -- other name spaces -------------------------------------------------------------- */
 
 static int enter_user_namespace(void)
 {
 	return unshare(CLONE_NEWUSER) ? errno : 0;
 }
 
+/* The thread's own will do: the kernel refuses that, too. */
+static int enter_mount_namespace(void)
+{
+	const int fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+
+	return setns(fd, CLONE_NEWNS) ? errno : 0;
+}
+
+struct entering {
+	int (*enter)(void);
+};
+
 static int enter_before_verbs(void *arg)
 {
-	(void)arg;
-	return enter_user_namespace();
+	return ((struct entering *)arg)->enter();
 }
 
 static int enter_before_connecting(void *arg)
 {
-	(void)arg;
 	ibv_close_device(rig_device());
-	return enter_user_namespace();
+	return ((struct entering *)arg)->enter();
 }
 
 static int enter_connected(void *arg)
 {
 	struct rig r;
 
-	(void)arg;
 	rig_open(&r, (struct rig_conf){ 0 });
-	return enter_user_namespace();
+	return ((struct entering *)arg)->enter();
+}
+
+static void can_be_entered_until_connected(int (*enter)(void))
+{
+	struct entering e = { enter };
+
+	if (THREADED || in_child(enter_before_verbs, &e)) /* the system forbids it */
+		skip();
+	assert_int_equal(in_child(enter_before_connecting, &e), 0);
+	assert_int_equal(WEXITSTATUS(in_child(enter_connected, &e)), enforces() ? EINVAL : 0);
 }
 
 static void a_user_name_space_can_be_entered_until_a_qp_is_connected_in_mode_enforce(void **state)
 {
 	(void)state;
-	if (THREADED || in_child(enter_before_verbs, NULL)) /* the system forbids it */
-		skip();
-	assert_int_equal(in_child(enter_before_connecting, NULL), 0);
-	assert_int_equal(WEXITSTATUS(in_child(enter_connected, NULL)), enforces() ? EINVAL : 0);
+	can_be_entered_until_connected(enter_user_namespace);
+}
+
+static void a_mount_name_space_can_be_entered_until_a_qp_is_connected_in_mode_enforce(void **state)
+{
+	(void)state;
+	can_be_entered_until_connected(enter_mount_namespace);
 }
 
 /* -- a process that ends without exit ---------------------------------------------- */
@@ -273,6 +296,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_user_name_space_can_be_entered_until_a_qp_is_connected_in_mode_enforce),
+		cmocka_unit_test(a_mount_name_space_can_be_entered_until_a_qp_is_connected_in_mode_enforce),
 		cmocka_unit_test(only_waiting_requests_are_lost_without_exit),
 		cmocka_unit_test(a_modify_by_a_thread_that_adds_nothing_waits_for_the_end_of_the_batch),
 		cmocka_unit_test(a_split_write_is_a_sequence_of_segments),
