@@ -442,6 +442,46 @@ static void arming_counts_completions_that_are_ready(void **state)
 	rig_close(&r);
 }
 
+static void reconnect(struct rig *r)
+{
+	r->b = rig_qp(r, r->scq, r->rcq);
+	r->a = rig_qp(r, r->scq, r->rcq);
+	rig_to_rts(r, r->b, r->a->qp_num);
+	rig_to_rts(r, r->a, r->b->qp_num);
+}
+
+/* A QP still receives there: the event that is not read yet stays, and later ones are as before. */
+static void a_refused_destroy_loses_no_event(void **state)
+{
+	struct ibv_qp *receiver;
+	struct ibv_cq *other;
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	other = ibv_create_cq(r.ctx, 16, NULL, NULL, 0);
+	receiver = rig_qp(&r, other, r.scq);
+	for (uint64_t i = 0; i < 6; i++) {
+		arm(&r);
+		assert_int_equal(post(&r, i, i % 2 ? LONG : K4), 0);
+		assert_true(event_comes(&r, 20000));
+		rig_poll(r.scq, 1, wc);
+		assert_int_equal(ibv_destroy_qp(r.a), 0);
+		assert_int_equal(ibv_destroy_qp(r.b), 0);
+		assert_int_equal(ibv_destroy_cq(r.scq), EBUSY);
+		take_event(&r);
+		reconnect(&r);
+		arm(&r);
+		assert_int_equal(post(&r, i, LONG), 0);
+		take_event(&r);
+		assert_int_equal(ibv_poll_cq(r.scq, 8, wc), 1);
+		assert_false(event_comes(&r, 5));
+	}
+	assert_int_equal(ibv_destroy_qp(receiver), 0);
+	assert_int_equal(ibv_destroy_cq(other), 0);
+	rig_close(&r);
+}
+
 /*
  * Sends and receives complete in different CQs of the device: LIMITS of libccshim(7). What came by
  * the first event can be polled, and no more than one event follows it.
@@ -490,6 +530,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_send_of_another_qp_raises_its_event),
 		cmocka_unit_test(a_sleeping_application_is_seldom_disturbed),
 		cmocka_unit_test(a_request_outlives_the_event_of_a_polled_receive),
+		cmocka_unit_test(a_refused_destroy_loses_no_event),
 		cmocka_unit_test(a_receive_and_a_send_raise_at_most_one_event_each),
 	};
 

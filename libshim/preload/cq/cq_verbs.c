@@ -39,14 +39,27 @@ static int destroy_shadows(struct cq *cq)
 	return 0;
 }
 
+/* A QP that only receives there, or is uncontrolled, still uses it. */
+static void reopen(struct cq *cq)
+{
+	const int err = errno;
+
+	ccs_lock(&cq->lock);
+	cq->closing = false;
+	ccs_cq_set_usual(cq);
+	ccs_notify_reopen(cq);
+	ccs_unlock(&cq->lock);
+	errno = err;
+}
+
 /* From then on neither polls nor the pacer thread use the shadow CQs. */
-static bool set_closing(struct cq *cq, bool closing)
+static bool close_unless_busy(struct cq *cq)
 {
 	bool busy;
 
 	ccs_lock(&cq->lock);
 	busy = cq->qps;
-	cq->closing = closing && !busy;
+	cq->closing = !busy;
 	ccs_cq_set_usual(cq);
 	ccs_unlock(&cq->lock);
 	return !busy;
@@ -58,13 +71,13 @@ int ccs_cq_destroy(struct cq *cq)
 
 	if (ccs_forked())
 		return ccs_real()->ibv_destroy_cq(cq->app);
-	if (!set_closing(cq, true)) /* as the kernel would, which ties these QPs to the shadow CQ */
+	if (!close_unless_busy(cq)) /* as the kernel would, which ties these QPs to the shadow CQ */
 		return errno = EBUSY;
 	rc = destroy_shadows(cq);
 	if (!rc)
 		rc = ccs_real()->ibv_destroy_cq(cq->app);
 	if (rc) {
-		set_closing(cq, false);
+		reopen(cq);
 		return rc;
 	}
 	ccs_ptrmap_del(&ccs_shim()->cqs, cq->app, cq);

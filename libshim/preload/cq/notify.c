@@ -190,25 +190,41 @@ static bool make_bell_qp(struct ccs_bell *bell)
 	return bell->qp && enter_error(bell->qp);
 }
 
-static struct ccs_bell *make_bell(struct cq *cq)
+static bool make_bell(struct cq *cq, struct ccs_bell *bell)
 {
-	struct ccs_bell *bell = calloc(1, sizeof(*bell));
-	struct shadow *s = bell ? &bell->shadow : NULL;
+	struct shadow *s = &bell->shadow;
 
-	if (!bell)
-		goto fail;
-	s->cq = ccs_real()->ibv_create_cq(cq->ctx->context, BELL_DEPTH, cq->cq_context,
-					  cq->channel, cq->comp_vector);
+	if (!s->cq)
+		s->cq = ccs_real()->ibv_create_cq(cq->ctx->context, BELL_DEPTH, cq->cq_context,
+						  cq->channel, cq->comp_vector);
 	if (s->cq && make_bell_qp(bell) && !ccs_ptrmap_put(&ccs_shim()->cqs, s->cq, cq))
-		return bell;
+		return true;
 	free_bell(bell);
 	if (s->cq)
 		ccs_real()->ibv_destroy_cq(s->cq);
-	free(bell);
-fail:
-	ccs_log_once(CCS_LOG_WARN, "%s: no queue pair to raise events with: event-driven "
-		     "applications may get events without a completion", cq->ctx->device);
-	return NULL;
+	s->cq = NULL;
+	return false;
+}
+
+/* The record of one that was destroyed is used again. */
+static bool add_bell(struct cq *cq)
+{
+	struct ccs_bell *bell = cq->bell ? cq->bell : calloc(1, sizeof(*bell));
+
+	if (!bell || !make_bell(cq, bell)) {
+		if (!cq->bell)
+			free(bell);
+		ccs_log_once(CCS_LOG_WARN, "%s: no queue pair to raise events with: event-driven "
+			     "applications may get events without a completion", cq->ctx->device);
+		return false;
+	}
+	if (!cq->bell) {
+		bell->shadow.next = atomic_load(&cq->shadows);
+		atomic_store(&cq->shadows, &bell->shadow);
+		cq->bell = bell;
+	}
+	atomic_store(&cq->lazy, true);
+	return true;
 }
 
 /* With the first request of a CQ that has a shadow. */
@@ -222,15 +238,9 @@ static void want_bell(struct cq *cq)
 	if (!cq->ctx->provider->flushes || !ccs_memlock_reserve(cq->ctx, BELL_PINNED))
 		return;
 	saved = ccs_save();
-	cq->bell = make_bell(cq);
-	ccs_done(saved, 0);
-	if (!cq->bell) {
+	if (!add_bell(cq))
 		ccs_memlock_release(BELL_PINNED);
-		return;
-	}
-	cq->bell->shadow.next = atomic_load(&cq->shadows);
-	atomic_store(&cq->shadows, &cq->bell->shadow);
-	atomic_store(&cq->lazy, true);
+	ccs_done(saved, 0);
 }
 
 void ccs_notify_new_shadow(struct cq *cq, struct shadow *s)
@@ -372,4 +382,21 @@ void ccs_notify_close(struct cq *cq)
 	if (cq->bell->qp)
 		ccs_memlock_release(BELL_PINNED);
 	free_bell(cq->bell);
+}
+
+/*
+ * An event that is not read yet was lost with the queue that raised it. With the application's
+ * request it is raised again, perhaps without a completion.
+ */
+void ccs_notify_reopen(struct cq *cq)
+{
+	const unsigned cover = atomic_load(&cq->cover);
+	const bool raised = cover == CCS_COVER_RAISED ||
+			    (cover == CCS_COVER_DEVICE && !atomic_load(&cq->quiet));
+
+	cq->bell_tried = false;
+	if (!atomic_load(&cq->armed) || !raised)
+		return;
+	want_bell(cq);
+	ccs_notify_ring(cq);
 }

@@ -112,6 +112,8 @@ bool ccs_notify_is_due(struct cq *cq);
 void ccs_notify_cover(struct cq *cq);
 /* Raise an event. */
 void ccs_notify_ring(struct cq *cq);
+/* The device has refused to destroy the CQ, after ccs_notify_close(). */
+void ccs_notify_reopen(struct cq *cq);
 /* The CQ is being destroyed. Takes no lock. */
 void ccs_notify_close(struct cq *cq);
 
