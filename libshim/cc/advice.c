@@ -198,7 +198,8 @@ static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
 
 /*
  * Whether flows have just begun after a pause. They may have begun at any time before the first
- * record that shows them, so what follows it counts, and until there is enough the rate stays.
+ * record that shows them, so what follows it counts, and until there is enough the rate does not
+ * rise.
  */
 static bool has_begun(struct ccs_advice *a, const struct ccs_advice_port *port, double settle_ns)
 {
@@ -218,7 +219,7 @@ static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 	const double settle_ns = SETTLE * span_ns(port);
 
 	if (has_begun(a, port, settle_ns))
-		return a->rate;
+		return a->flows > 0 ? ccs_min(a->rate, share) : a->rate;
 	if (a->saturated && seen_ns < settle_ns)
 		return ccs_min(a->rate, share);
 	if (!port->sees_queue && a->load > FULL)

@@ -229,6 +229,17 @@ static void flows_that_pause_together_begin_again_near_their_share(void **state)
 	}
 }
 
+/* Eight were announced, and 64 begin: the queue that is seen to grow says so. */
+static void flows_that_begin_above_their_share_slow_down_as_soon_as_it_shows(void **state)
+{
+	struct loop l = begin(0, 8, true);
+
+	(void)state;
+	assert_true(after(&l, 200) > 0.9 * C / 8);
+	l.flows = l.port.flows = 64;
+	assert_true(after(&l, 5) < 1.1 * C / 64);
+}
+
 /* Each used a tenth of its share, and the others could have the rest. */
 static void flows_that_all_begin_to_use_their_rate_soon_fall_to_their_share(void **state)
 {
@@ -317,6 +328,7 @@ int main(void)
 		cmocka_unit_test(announced_flows_that_have_not_begun_are_not_taken_for_gone),
 		cmocka_unit_test(a_delay_that_is_stated_too_long_does_not_raise_a_rate_that_fell),
 		cmocka_unit_test(flows_that_pause_together_begin_again_near_their_share),
+		cmocka_unit_test(flows_that_begin_above_their_share_slow_down_as_soon_as_it_shows),
 		cmocka_unit_test(flows_that_all_begin_to_use_their_rate_soon_fall_to_their_share),
 		cmocka_unit_test(all_slow_down_for_a_newcomer_before_it_sends),
 		cmocka_unit_test(a_newcomer_to_an_idle_port_begins_at_once),
