@@ -24,7 +24,7 @@ static void at_exit(void)
 
 static void *work(void *arg)
 {
-	const struct timespec longer = { .tv_nsec = 200000000 }; /* than a look at the threads */
+	const struct timespec longer = { .tv_nsec = 200000000 }; /* than the threads stay unwatched */
 	struct ibv_wc wc;
 	struct rig r;
 

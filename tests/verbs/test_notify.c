@@ -32,6 +32,13 @@ static void take_event(const struct rig *r)
 	take_event_of(r, r->scq);
 }
 
+/* On Soft-RoCE a send may have completed while its queue was armed: LIMITS of libccshim(7). */
+static void no_event_comes(const struct rig *r)
+{
+	for (; event_comes(r, 5); take_event(r))
+		assert_true(rig_is("rxe"));
+}
+
 static void arm(const struct rig *r)
 {
 	assert_int_equal(ibv_req_notify_cq(r->scq, 0), 0);
@@ -285,9 +292,7 @@ static void unsignalled_sends_raise_no_event(void **state)
 		take_event(&r);
 		assert_int_equal(ibv_poll_cq(r.scq, 8, wc), 1);
 		assert_int_equal(wc->wr_id, i);
-		/* On Soft-RoCE it may have completed while its queue was armed: LIMITS. */
-		for (; event_comes(&r, 5); take_event(&r))
-			assert_true(rig_is("rxe"));
+		no_event_comes(&r);
 	}
 	rig_close(&r);
 }
@@ -471,11 +476,12 @@ static void a_refused_destroy_loses_no_event(void **state)
 		assert_int_equal(ibv_destroy_cq(r.scq), EBUSY);
 		take_event(&r);
 		reconnect(&r);
+		no_event_comes(&r);
 		arm(&r);
 		assert_int_equal(post(&r, i, LONG), 0);
 		take_event(&r);
 		assert_int_equal(ibv_poll_cq(r.scq, 8, wc), 1);
-		assert_false(event_comes(&r, 5));
+		no_event_comes(&r);
 	}
 	assert_int_equal(ibv_destroy_qp(receiver), 0);
 	assert_int_equal(ibv_destroy_cq(other), 0);
