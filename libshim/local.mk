@@ -121,6 +121,8 @@ ccs_core_sources = \
 	libshim/flow/rtt.h \
 	libshim/flow/rtt_outlier.c \
 	libshim/flow/rtt_outlier.h \
+	libshim/flow/segment.c \
+	libshim/flow/segment.h \
 	libshim/flow/send_queue.c \
 	libshim/flow/send_queue.h \
 	libshim/flow/slow_start.c \

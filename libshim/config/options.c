@@ -102,9 +102,11 @@ const struct ccs_opt ccs_opt_table[] = {
 	  QP_AT(segment),
 	  .doc = "Segment size for splitting long WRITE and READ requests, so that RTT can "
 		 "be sampled and pacing applied within a request. Default: the amount of "
-		 "data the port transmits in 8 us; more on systems where reading the clock "
-		 "is slow. For ten seconds after packets were lost, what the queue pair "
-		 "sends in that time at its own rate, but at least 4 KB." },
+		 "data the port transmits in 8 us, 4 to 64 KB; more on systems where "
+		 "reading the clock is slow. A queue pair that is slower uses what it sends "
+		 "in that time, but at least 16 KB, unless its algorithm needs RTTs alone. "
+		 "For ten seconds after packets were lost, what the queue pair sends in that "
+		 "time at its own rate, but at least 4 KB." },
 	{ .name = "max_inflight", .type = CCS_OPT_BYTES, .def = "auto", .min = 256, .max = INFINITY,
 	  QP_AT(max_inflight),
 	  .doc = "Maximum bytes in flight per queue pair. Default: one bandwidth-delay "

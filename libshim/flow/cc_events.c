@@ -12,6 +12,7 @@
 #include "cc/event.h"
 #include "flow/cc_events.h"
 #include "flow/rtt.h"
+#include "flow/segment.h"
 #include "flow/send_queue.h"
 
 #define EPOCH_US 0x1p40 /* the common time is modulo this, to be exact in a double */
@@ -65,6 +66,7 @@ static void apply_rate(struct ccs_flow *f, uint64_t now_ns)
 
 	ccs_flow_fastpath_revoke(f);
 	ccs_flow_cc_pace(f, now_ns);
+	ccs_flow_fit_split(f);
 	f->stats.min_rate = ccs_min(f->stats.min_rate, rate);
 	f->stats.max_rate = ccs_max(f->stats.max_rate, rate);
 }

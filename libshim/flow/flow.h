@@ -155,7 +155,8 @@ struct ccs_flow {
 	uint32_t seg_limit;
 	uint32_t wr_base;                /* the number at which the ring of WRs was last empty */
 	uint32_t timed_sent;             /* lower half of `sent` when one was last timed */
-	uint32_t segment;                /* bytes */
+	uint32_t segment;                /* bytes: on this path, at line rate */
+	uint32_t split_len;              /* of segments that WRs are split into: shorter if slow */
 	uint32_t reads;                  /* outstanding READs and atomics */
 	uint16_t max_reads;
 	uint16_t clock_cost_ns;          /* the user's: what reading the clock takes, up to 65 us */

@@ -6,27 +6,10 @@
 #include "flow/cc_events.h"
 #include "flow/limits.h"
 #include "flow/rtt.h"
+#include "flow/segment.h"
 
-#define SEGMENT_US 8.0
-#define SEGMENT_CLOCK_READS 32   /* that many clock reads take at most a segment's time */
-#define SEGMENT_MIN 4096.0
-#define SEGMENT_MAX 65536.0
 #define INFLIGHT_SEGMENTS_MAX 1024
 #define MESSAGES 64 /* that many shorter messages, and the longer ones before them are forgotten */
-
-/*
- * A power of two that is sent at that rate in at most SEGMENT_US: long enough to be worth a
- * completion, short against the RTT that it measures. It also depends on the host: a segment costs a
- * few clock reads, a WQE and an acknowledgement. Where reading the clock is a system call (no vDSO:
- * some virtual machines; 10 us or more under User-Mode Linux), the rest is as expensive, and short
- * segments would use more CPU than everything else that is done for their bytes.
- */
-static double derive_segment(const struct ccs_flow *f, double rate)
-{
-	const double us = ccs_max(SEGMENT_US, SEGMENT_CLOCK_READS * f->clock_cost_ns / 1e3);
-
-	return ccs_min(ccs_max(exp2(floor(log2(rate * us / 8e6))), SEGMENT_MIN), SEGMENT_MAX);
-}
 
 /*
  * The rate that the segment is derived from: the line rate, not what the flow has learned of its
@@ -59,7 +42,8 @@ static double derive_max_inflight(double line_rate, double rtt_us, double segmen
 void ccs_flow_fit(struct ccs_flow *f, struct ccs_cc_path *path)
 {
 	if (!f->segment_given)
-		f->segment = (uint32_t)derive_segment(f, segment_rate(f, path->line_rate));
+		f->segment = ccs_flow_segment_len(f, segment_rate(f, path->line_rate));
+	f->split_len = f->segment;
 	path->segment = ccs_max(f->segment, f->message);
 	if (!f->max_inflight_given)
 		f->max_inflight = (uint64_t)derive_max_inflight(

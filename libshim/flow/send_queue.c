@@ -92,7 +92,7 @@ uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
 /* True if the next segment does not take all that is left of the waiting WR. */
 static bool is_split(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
-	return wr->len - f->next_offset > f->segment && ccs_flow_splits(f, wr->flags);
+	return wr->len - f->next_offset > f->split_len && ccs_flow_splits(f, wr->flags);
 }
 
 /*
@@ -134,7 +134,7 @@ static double wanted_bytes(const struct ccs_flow *f)
  */
 static uint64_t segment_len(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
-	const uint64_t rest = wr->len - f->next_offset, segment = f->segment;
+	const uint64_t rest = wr->len - f->next_offset, segment = f->split_len;
 	const double space = wanted_bytes(f) - (double)f->inflight;
 	int64_t left = spare_entries(f);
 	uint64_t len;
@@ -153,7 +153,7 @@ static uint64_t next_len(const struct ccs_flow *f, const struct ccs_wr *wr)
 {
 	if (!is_split(f, wr))
 		return wr->len - f->next_offset;
-	return measures_path(f) && f->segment > SMALL_BYTES ? SMALL_BYTES : segment_len(f, wr);
+	return measures_path(f) && f->split_len > SMALL_BYTES ? SMALL_BYTES : segment_len(f, wr);
 }
 
 /* No completion would free the device's queue, although the application's queue is not full. */
@@ -176,6 +176,12 @@ needs_signal_for_entries(const struct ccs_flow *f, const struct ccs_seg *seg)
 	       would_fill_silently(f, seg);
 }
 
+/* What leaves at once of a WR that is long enough. */
+static uint32_t usual_len(const struct ccs_flow *f, const struct ccs_seg *seg)
+{
+	return ccs_flow_splits(f, seg->flags) ? f->split_len : f->segment;
+}
+
 /*
  * A completion is asked for if the application asked for one, for the RTT of every segment's worth
  * of data, often enough to free entries, and always before the window closes: the completion that
@@ -188,15 +194,15 @@ static bool needs_signal(const struct ccs_flow *f, const struct ccs_seg *seg)
 		return true;
 	if (seg->last && (seg->flags & CCS_WR_SIGNALED))
 		return true;
-	if (!seg->last && seg->len < f->segment) /* it measures the path */
+	if (!seg->last && seg->len < f->split_len) /* it measures the path */
 		return true;
 	if (needs_signal_for_entries(f, seg))
 		return true;
 	/* The next READ waits for the completion of this one. */
 	if (f->enforce && (seg->flags & CCS_WR_READ) && f->reads + 1 >= f->max_reads)
 		return true;
-	return f->enforce && (f->unsignalled_bytes + seg->len >= f->segment ||
-				   !ccs_flow_window_open(f, seg->len + f->segment));
+	return f->enforce && (f->unsignalled_bytes + seg->len >= usual_len(f, seg) ||
+			      !ccs_flow_window_open(f, seg->len + f->segment));
 }
 
 /* Without a signalled segment in flight, as after observing, no completion can be waited for. */
@@ -372,10 +378,11 @@ static void time_segment(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_n
 	const bool at_line_rate = ccs_flow_at_line_rate(f), burst = at_line_rate || f->paced;
 	const uint64_t before = at_line_rate ? 0 : uncharged_bytes(f);
 
-	if (!seg->last && seg->len < f->segment)
+	if (!seg->last && seg->len < f->split_len)
 		ccs_pacing_charge_random(&f->pacing, f->segment, burst, now_ns);
 	else
-		ccs_pacing_charge(&f->pacing, before + seg->len, f->segment, burst, now_ns);
+		ccs_pacing_charge(&f->pacing, before + seg->len, usual_len(f, seg), burst,
+				  now_ns);
 	f->uncharged = 0;
 	f->granted = f->fastpath_bytes;
 	ccs_rtt_depart(f, seg, now_ns);

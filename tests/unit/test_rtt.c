@@ -390,6 +390,39 @@ static void a_slow_flow_with_losses_has_shorter_segments(void **state)
 	ccs_flow_destroy(&f);
 }
 
+static uint32_t split_len_at(struct ccs_flow *f, double rate)
+{
+	spy_rate = rate;
+	ccs_flow_cnp(f, 1000000);
+	assert_int_equal(f->segment, 65536);
+	return f->split_len;
+}
+
+/* Of 16 KB at least, and without a change for a rate that varies a little. */
+static void a_slow_flow_of_a_fast_link_splits_into_shorter_segments(void **state)
+{
+	struct ccs_flow f;
+	struct ccs_cc_ops advised = spy;
+	struct ccs_flow_config conf = flow_config(0);
+
+	(void)state;
+	advised.needs = CCS_NEEDS_ADVICE;
+	conf.line_rate = 100e9;
+	spy_rate = 100e9;
+	open_started(&f, &conf);
+	f.cc.ops = &advised;
+	assert_int_equal(split_len_at(&f, 60e9), 32768);
+	assert_int_equal(split_len_at(&f, 70e9), 32768);
+	assert_int_equal(split_len_at(&f, 90e9), 65536);
+	assert_int_equal(split_len_at(&f, 300e6), 16384);
+	assert_int_equal(split_len_at(&f, 100e9), 65536);
+	f.clock_cost_ns = 50; /* 32 readings take as long as 20 KB */
+	assert_int_equal(split_len_at(&f, 300e6), 32768);
+	f.cc.ops = &spy;
+	assert_int_equal(split_len_at(&f, 300e6), 65536); /* RTTs give it its share */
+	ccs_flow_destroy(&f);
+}
+
 /* Their shares are in segments. */
 static void a_single_loss_shortens_no_segments_of_a_window_by_rtts(void **state)
 {
@@ -446,6 +479,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_slow_flow_with_losses_has_shorter_segments),
+		cmocka_unit_test(a_slow_flow_of_a_fast_link_splits_into_shorter_segments),
 		cmocka_unit_test(a_single_loss_shortens_no_segments_of_a_window_by_rtts),
 		cmocka_unit_test(a_pause_that_is_shorter_than_the_timeout_is_no_loss),
 		cmocka_unit_test(a_timeout_of_few_ticks_may_be_half_as_long),

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Lengths of segments; see segment.h. */
+#include <math.h>
+
+#include "cc/minmax.h"
+#include "flow/segment.h"
+
+#define SEGMENT_US 8.0
+#define SEGMENT_CLOCK_READS 32   /* that many clock reads take at most a segment's time */
+#define SEGMENT_MIN 4096.0
+#define SEGMENT_MAX 65536.0
+#define SPLIT_MIN 16384.0
+#define REGROW 1.25 /* a rate that varies by less does not vary the length */
+
+static double clock_us(const struct ccs_flow *f)
+{
+	return SEGMENT_CLOCK_READS * f->clock_cost_ns / 1e3;
+}
+
+/*
+ * The time of a segment: long enough to be worth a completion, short against the RTT that it
+ * measures. It depends on the host, too: a segment costs a few clock reads, a WQE and an
+ * acknowledgement. Where reading the clock is a system call (no vDSO: some virtual machines; 10 us
+ * or more under User-Mode Linux), the rest is as expensive, and short segments would use more CPU
+ * than everything else that is done for their bytes.
+ */
+static double segment_us(const struct ccs_flow *f)
+{
+	return ccs_max(SEGMENT_US, clock_us(f));
+}
+
+uint32_t ccs_flow_segment_len(const struct ccs_flow *f, double rate)
+{
+	const double own = rate * segment_us(f) / 8e6;
+
+	return (uint32_t)ccs_min(ccs_max(exp2(floor(log2(own))), SEGMENT_MIN), SEGMENT_MAX);
+}
+
+/*
+ * Many long segments that meet in a port of a fast network delay others there, where NICs without
+ * control send a packet of each queue pair in turn. So slow flows split into what their own rate
+ * sends in a segment's time, unless RTTs give them their shares: a faster one would get more and
+ * more. The host reads the clock for the segments of all flows, which may fill the line.
+ */
+void ccs_flow_fit_split(struct ccs_flow *f)
+{
+	const double own = ccs_flow_rate(f) * segment_us(f) / 8e6;
+	const double least = ccs_max(SPLIT_MIN, f->cc.path.line_rate * clock_us(f) / 8e6);
+
+	if (f->segment_given || f->cc.ops->needs == CCS_NEEDS_RTT) {
+		f->split_len = f->segment;
+		return;
+	}
+	while (f->split_len / 2 >= least && f->split_len > own)
+		f->split_len /= 2;
+	while (f->split_len < f->segment && 2 * REGROW * f->split_len <= own)
+		f->split_len *= 2;
+}
