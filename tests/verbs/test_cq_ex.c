@@ -371,6 +371,34 @@ static void everything_at_once(void)
 	end();
 }
 
+/*
+ * The CQ was created without fields. A poll batch gets the completion of a SEND, or of its receive,
+ * and ibv_poll_cq() the other one, of which it returns all fields.
+ */
+static void a_batch_and_then_a_poll(void)
+{
+	cq_attr.wc_flags = 0;
+	begin((struct rig_conf){ .one_cq = true });
+	for (unsigned i = 0; i < 40; i++) {
+		struct ibv_poll_cq_attr attr = { 0 };
+		unsigned spins = 0;
+		struct ibv_wc wc;
+
+		assert_int_equal(rig_recv(&rig, 1000 + i, 0, K4), 0);
+		assert_int_equal(rig_post(&rig, i, IBV_WR_SEND, 0, 100 + i, IBV_SEND_SIGNALED), 0);
+		while (ibv_start_poll(scq(), &attr))
+			assert_true(rig_keep_waiting(&spins));
+		wc.wr_id = scq()->wr_id;
+		fprintf(lane_of(lane[wc.wr_id >= 1000].qp_num)->file, "%llu\n", (unsigned long long)wc.wr_id);
+		ibv_end_poll(scq());
+		rig_poll(rig.scq, 1, &wc);
+		fprintf(lane_of(wc.qp_num)->file, "%llu\n", (unsigned long long)wc.wr_id);
+		if (wc.wr_id >= 1000)
+			assert_int_equal(wc.byte_len, 100 + i);
+	}
+	end();
+}
+
 /* A CQ that a single thread uses. */
 static void single_threaded(void)
 {
@@ -508,9 +536,8 @@ static const struct {
 #define STORY(name) { #name, name }
 	STORY(every_field), STORY(both_sides_on_one_cq), STORY(failures_and_what_they_flush),
 	STORY(what_is_there_to_read), STORY(codes_of_the_calls), STORY(posting_in_a_batch),
-	STORY(everything_at_once), STORY(single_threaded), STORY(a_number_used_again),
-	STORY(a_reset_waits_for_a_batch),
-	STORY(several_threads),
+	STORY(everything_at_once), STORY(a_batch_and_then_a_poll), STORY(single_threaded),
+	STORY(a_number_used_again), STORY(a_reset_waits_for_a_batch), STORY(several_threads),
 #undef STORY
 };
 

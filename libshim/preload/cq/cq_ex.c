@@ -21,6 +21,9 @@
 /* The fields of a completion: type, name, where our record has it. */
 #define READERS(X) \
 	X(enum ibv_wc_opcode, opcode, wc.opcode) \
+	READERS_AT_FAILURE(X)
+/* Those that a failed completion has, too. */
+#define READERS_AT_FAILURE(X) \
 	X(uint32_t, vendor_err, wc.vendor_err) \
 	X(uint32_t, byte_len, wc.byte_len) \
 	X(__be32, imm_data, wc.imm_data) \
@@ -93,6 +96,29 @@ static int next_ready(struct cq *cq)
 	return 0;
 }
 
+/* All fields, also those that the application did not request: ibv_poll_cq() may return it. */
+static void read_current(struct cq *cq, struct ibv_wc *wc, struct wc_more *more)
+{
+	const struct real_ops *real = &cq->ex->real;
+	struct ibv_cq_ex *ex = cq->ex->app;
+	struct {
+		struct ibv_wc wc;
+		struct wc_more more;
+	} all = { .wc = { .wr_id = ex->wr_id, .status = ex->status } };
+
+#define READ(type, name, from) \
+	if (real->read_##name) \
+		all.from = (__typeof__(all.from))real->read_##name(ex);
+	READERS_AT_FAILURE(READ)
+#undef READ
+	if (!ex->status)
+		all.wc.opcode = real->read_opcode(ex);
+	if (real->read_tm_info)
+		real->read_tm_info(ex, &all.more.tm_info);
+	*wc = all.wc;
+	*more = all.more;
+}
+
 /* A completion of the real CQ goes behind those in the shadow CQs by then, as in a poll. */
 static int next_behind_ready(struct cq *cq, struct ibv_poll_cq_attr *attr)
 {
@@ -101,7 +127,9 @@ static int next_behind_ready(struct cq *cq, struct ibv_poll_cq_attr *attr)
 	if (!attr->comp_mask && ccs_cq_has_ready(cq)) /* the provider validates comp_mask */
 		return next_ready(cq);
 	rc = next_real(cq->ex, attr);
-	return !rc && ccs_cq_queue_current(cq, cq->ex->app) ? next_ready(cq) : rc;
+	if (rc || !ccs_cq_queue_current(cq, cq->ex->app->status, read_current))
+		return rc;
+	return next_ready(cq);
 }
 
 static int next_of_source(struct cq *cq, struct ibv_poll_cq_attr *attr)
@@ -214,8 +242,8 @@ static void read_tm_info(struct ibv_cq_ex *ex, struct ibv_wc_tm_info *info)
 		e->real.read_tm_info(ex, info);
 }
 
-/* Readers that the CQ does not have stay NULL. */
-static void install_functions(struct cq_ex *e)
+/* Readers that the CQ does not have stay NULL, and those that were not requested become NULL. */
+static void install_functions(struct cq_ex *e, uint64_t wc_flags)
 {
 	struct ibv_cq_ex *ex = e->app;
 
@@ -233,6 +261,17 @@ static void install_functions(struct cq_ex *e)
 	READERS(REPLACE_READER)
 #undef REPLACE_READER
 #undef REPLACE
+#define HIDE(flag, name) \
+	if (!(wc_flags & IBV_WC_EX_WITH_##flag)) \
+		ex->read_##name = NULL
+	HIDE(BYTE_LEN, byte_len);
+	HIDE(IMM, imm_data);
+	HIDE(QP_NUM, qp_num);
+	HIDE(SRC_QP, src_qp);
+	HIDE(SLID, slid);
+	HIDE(SL, sl);
+	HIDE(DLID_PATH_BITS, dlid_path_bits);
+#undef HIDE
 }
 
 static uint32_t flags_of(const struct ibv_cq_init_attr_ex *attr)
@@ -272,12 +311,27 @@ static struct cq *make_record(struct ibv_cq_ex *ex, const struct ibv_cq_init_att
 	return cq;
 }
 
+/*
+ * With all fields that ibv_poll_cq() returns: a receive that a poll batch has left behind a send may
+ * be returned by it.
+ */
+static struct ibv_cq_ex *create_with_all(struct ctx *ctx, struct ibv_cq_init_attr_ex *attr)
+{
+	struct ibv_cq_init_attr_ex all = *attr;
+	struct ibv_cq_ex *ex = NULL;
+
+	all.wc_flags |= IBV_WC_STANDARD_FLAGS;
+	if (all.wc_flags != attr->wc_flags && !is_unsupported(attr))
+		ex = ctx->create_cq_ex(ctx->context, &all);
+	return ex ? ex : ctx->create_cq_ex(ctx->context, attr);
+}
+
 struct ibv_cq_ex *ccs_cq_ex_create(struct ctx *ctx, struct ibv_cq_init_attr_ex *attr)
 {
-	struct ibv_cq_ex *ex = ctx->create_cq_ex(ctx->context, attr);
+	struct ibv_cq_ex *ex = create_with_all(ctx, attr);
 	struct cq *cq = ex ? make_record(ex, attr) : NULL;
 
 	if (cq && ccs_cq_track(cq) && !cq->unsupported)
-		install_functions(cq->ex);
+		install_functions(cq->ex, attr->wc_flags);
 	return ex;
 }

@@ -236,10 +236,7 @@ fail:
 	return NULL;
 }
 
-/*
- * As ibv_poll_cq() returns it; the opcode of a failure is undefined there and not read here. Of
- * an application's own CQ only the fields that it requested can be read.
- */
+/* As ibv_poll_cq() returns it; the opcode of a failure is undefined there and not read here. */
 static void read_wc(struct ibv_cq_ex *ex, struct ibv_wc *wc)
 {
 	*wc = (struct ibv_wc){
@@ -272,7 +269,7 @@ static void read_more(struct ibv_cq_ex *ex, struct wc_more *more)
 		ibv_wc_read_tm_info(ex, &more->tm_info);
 }
 
-void ccs_shadow_read(struct ibv_cq_ex *ex, struct ibv_wc *wc, struct wc_more *more)
+static void read_current(struct ibv_cq_ex *ex, struct ibv_wc *wc, struct wc_more *more)
 {
 	read_wc(ex, wc);
 	read_more(ex, more);
@@ -289,7 +286,7 @@ static int poll_extended(struct shadow *s, int n, struct shadow_batch *a)
 
 	if (!rc) {
 		do {
-			ccs_shadow_read(s->ex, &a->wc[got], &a->more[got]);
+			read_current(s->ex, &a->wc[got], &a->more[got]);
 			got++;
 		} while (got < n && !(rc = ibv_next_poll(s->ex)));
 		ibv_end_poll(s->ex);

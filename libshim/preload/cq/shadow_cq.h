@@ -34,8 +34,6 @@ bool ccs_shadow_reserve(struct shadow *s, uint32_t entries);
 int ccs_shadow_poll(struct cq *cq, struct shadow *s, int n, struct shadow_batch *a);
 /* A poll of it returned that error: report the first one. */
 void ccs_shadow_note_error(struct shadow *s, int error);
-/* Read the current completion of an open poll batch. */
-void ccs_shadow_read(struct ibv_cq_ex *ex, struct ibv_wc *wc, struct wc_more *more);
 /* When the i-th of them was created, as precisely as is known. Its segment was posted at post_ns; 0:
  * unknown. */
 struct ccs_span ccs_shadow_completion_time(struct cq *cq, const struct shadow_batch *a, int i,

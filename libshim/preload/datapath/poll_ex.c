@@ -20,7 +20,8 @@ bool ccs_cq_has_ready(struct cq *cq)
 	return ready;
 }
 
-bool ccs_cq_queue_current(struct cq *cq, struct ibv_cq_ex *ex)
+bool ccs_cq_queue_current(struct cq *cq, enum ibv_wc_status status,
+			  void (*read)(struct cq *cq, struct ibv_wc *wc, struct wc_more *more))
 {
 	struct wc_more more;
 	struct ibv_wc wc;
@@ -29,14 +30,14 @@ bool ccs_cq_queue_current(struct cq *cq, struct ibv_cq_ex *ex)
 	if (ccs_cq_is_plain(cq))
 		return false;
 	ccs_lock(&cq->lock);
-	if (ex->status == IBV_WC_WR_FLUSH_ERR) {
-		ccs_shadow_read(ex, &wc, &more);
+	if (status == IBV_WC_WR_FLUSH_ERR) {
+		read(cq, &wc, &more);
 		ccs_complete_flushed_receives(cq, &wc, 1);
 	}
 	ccs_cq_drain(cq);
 	ready = ccs_cq_ready_count(cq) && ccs_cq_ready_space(cq);
 	if (ready) {
-		ccs_shadow_read(ex, &wc, &more);
+		read(cq, &wc, &more);
 		ccs_cq_push(cq, &wc, &more, NULL);
 	}
 	ccs_unlock(&cq->lock);

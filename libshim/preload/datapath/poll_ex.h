@@ -11,8 +11,9 @@
 int ccs_cq_pop(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spinning,
 	       uint64_t *empty_ns);
 bool ccs_cq_has_ready(struct cq *cq);
-/* Queue the batch's current completion behind those that are ready after the shadow CQs were
- * polled again. False: none is ready, or there is no space for it. */
-bool ccs_cq_queue_current(struct cq *cq, struct ibv_cq_ex *ex);
+/* Queue the batch's current completion, which `read` reads, behind those that are ready after the
+ * shadow CQs were polled again. False: none is ready, or there is no space for it. */
+bool ccs_cq_queue_current(struct cq *cq, enum ibv_wc_status status,
+			  void (*read)(struct cq *cq, struct ibv_wc *wc, struct wc_more *more));
 
 #endif
