@@ -312,14 +312,17 @@ int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *r
 {
 	struct ccs_flow *f = &qp->flow;
 	const enum ccs_flow_state state = f->state;
+	const bool sqd = state == CCS_FLOW_SQD && qp->syscalls;
 	const uint64_t head = f->seg_head;
 	int rc;
 
 	if ((flags & CCS_WR_NO_DEFER) || qp->state < IBV_QPS_RTS)
 		f->state = CCS_FLOW_FLUSH;
-	/* rxe begins, or continues after SQD, when it gets a WQE. What is in flight would open the
-	 * gate. */
-	f->skip_gate = qp->resumed;
+	else if (sqd)
+		f->state = CCS_FLOW_RUN;
+	/* rxe begins, or continues after SQD, when it gets a WQE, and in SQD its queue may count as
+	 * drained only then. What is in flight would open the gate. */
+	f->skip_gate = qp->resumed || sqd;
 	qp->resumed = false;
 	rc = ccs_emit(qp, now_ns, refused);
 	if (f->skip_gate && f->seg_head == head)
@@ -327,6 +330,18 @@ int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *r
 	f->skip_gate = false;
 	f->state = state;
 	return rc;
+}
+
+void ccs_emit_in_sqd(struct qp *qp, uint64_t *now_ns)
+{
+	uint64_t refused;
+	int rc;
+
+	if (!qp->syscalls || !ccs_flow_waiting(&qp->flow))
+		return;
+	rc = ccs_emit_posted(qp, 0, now_ns, &refused);
+	if (rc && !ccs_emit_is_full(qp, rc, refused))
+		ccs_emit_fail(qp, rc);
 }
 
 void ccs_emit_pump(struct qp *qp, uint64_t *now_ns)

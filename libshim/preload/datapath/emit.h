@@ -40,6 +40,8 @@ static inline enum ccs_next ccs_emit_next(struct qp *qp, uint64_t *now_ns,
 int ccs_emit(struct qp *qp, uint64_t *now_ns, uint64_t *refused);
 /* The same for WRs that were just posted, of these flags: regardless of the gate if need be. */
 int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *refused);
+/* The device has entered SQD. Where it must have a WQE that waits, it gets one. */
+void ccs_emit_in_sqd(struct qp *qp, uint64_t *now_ns);
 /* Where a doorbell is a system call. */
 int ccs_emit_uncancelled(const struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 /* The device has refused a WQE of a doorbell. Returns the number of its WR. */

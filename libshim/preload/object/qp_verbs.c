@@ -215,6 +215,8 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		enter_state(qp, attr);
 	if (qp->state == IBV_QPS_ERR)
 		ccs_emit_flush(qp, &now_ns);
+	if (qp->state == IBV_QPS_SQD)
+		ccs_emit_in_sqd(qp, &now_ns);
 	ccs_emit_pump(qp, &now_ns);
 	ccs_publish(qp, ccs_now(&now_ns));
 	may_wait = qp->state == IBV_QPS_RTS && qp->flow.enforce;

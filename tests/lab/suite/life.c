@@ -96,6 +96,30 @@ static void drained_send_queue(void)
 	pair_drop(&p);
 }
 
+/* The same when each entry of the send queue was used before: that of Linux 6.12's rxe counts as
+ * drained only when a request is posted. */
+static void send_queue_is_drained_after_a_lap(void)
+{
+	struct pair p;
+	int error;
+
+	PAIR(&p);
+	for (unsigned i = 0; i < 200; i++) {
+		POST(&p, .id = i, .opcode = IBV_WR_RDMA_WRITE, .len = 100, SIGNALED);
+		done(&p.a, i, IBV_WC_RDMA_WRITE);
+	}
+	error = end_modify(&p.a, IBV_QPS_SQD);
+	if (error)
+		skip("no SQD: %s", strerror(error));
+	POST(&p, .id = 200, .opcode = IBV_WR_RDMA_WRITE, .len = 100, SIGNALED);
+	nap_us(20000);
+	require(!end_modify(&p.a, IBV_QPS_RTS), "to RTS");
+	POST(&p, .id = 201, .opcode = IBV_WR_RDMA_WRITE, .len = 100, SIGNALED);
+	done(&p.a, 200, IBV_WC_RDMA_WRITE);
+	done(&p.a, 201, IBV_WC_RDMA_WRITE);
+	pair_drop(&p);
+}
+
 /*
  * SQD with requests outstanding. After the return to RTS rxe sends nothing before the next request
  * is posted.
@@ -286,6 +310,8 @@ const struct check life_checks[] = {
 	{ "life_reset_drops", "RESET drops what is outstanding, without completions",
 	  reset_drops_what_is_outstanding },
 	{ "life_sqd", "requests posted in SQD wait for RTS", drained_send_queue },
+	{ "life_sqd_lap", "SQD ends when each entry of the send queue was used before",
+	  send_queue_is_drained_after_a_lap },
 	{ "life_sqd_busy", "requests outstanding in SQD complete at most once",
 	  busy_send_queue_is_drained },
 	{ "life_teardown", "QPs with traffic in flight can be destroyed, and others continue",
