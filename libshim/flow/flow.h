@@ -37,6 +37,7 @@ enum ccs_wr_flag {
 	CCS_WR_NO_DEFER = 1 << 4, /* for the caller: it cannot be handed over later */
 	CCS_WR_WHOLE = 1 << 5,    /* of a segment: a whole signalled WR, not timed */
 	CCS_WR_IN_RUN = 1 << 6,   /* and its WR's entry is not filled: ccs_flow_run_add() */
+	CCS_WR_IMM = 1 << 7,      /* for the caller: it carries immediate data */
 };
 
 struct ccs_wr {

@@ -218,6 +218,14 @@ static int poll_ex(struct ibv_cq_ex *ex, int n, struct ibv_wc *wc)
 	return rc && rc != ENOENT ? -1 : got;
 }
 
+/* ibv_poll_cq() does not, and an extended CQ is polled in both ways. */
+static void hide_sent_imm(struct ibv_wc *wc, int n)
+{
+	for (int k = 0; k < n; k++)
+		if (wc[k].opcode < IBV_WC_RECV)
+			wc[k].wc_flags &= ~(unsigned)IBV_WC_WITH_IMM;
+}
+
 int poll_some(unsigned i, int n, bool classic)
 {
 	struct ibv_wc wc[LONGEST];
@@ -229,6 +237,8 @@ int poll_some(unsigned i, int n, bool classic)
 		w.hung = true;
 		return 0;
 	}
+	if (w.cqx[i] && fake_profile()->hides_sent_imm)
+		hide_sent_imm(wc, got);
 	got = mutate(wc, got, LONGEST);
 	for (int k = 0; k < got; k++)
 		on_completion(&wc[k]);

@@ -82,11 +82,18 @@ READ(uint32_t, byte_len)
 READ(__be32, imm_data)
 READ(uint32_t, qp_num)
 READ(uint32_t, src_qp)
-READ(unsigned int, wc_flags)
 READ(uint32_t, slid)
 READ(uint8_t, sl)
 READ(uint8_t, dlid_path_bits)
 #undef READ
+
+static unsigned int read_wc_flags(struct ibv_cq_ex *ex)
+{
+	const struct ibv_wc *wc = &cq_of(ex)->current.wc;
+
+	return fake_profile()->hides_sent_imm && wc->opcode < IBV_WC_RECV
+		? wc->wc_flags & ~(unsigned int)IBV_WC_WITH_IMM : wc->wc_flags;
+}
 
 #define STAMPS (IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
 

@@ -66,6 +66,7 @@ struct fake_profile {
 	bool arms_by_index;              /* arming counts completions that were not polled */
 	bool rounds_up;                  /* capabilities of a QP */
 	bool reuses_silently;            /* entries of the send queue, without a completion */
+	bool hides_sent_imm;             /* from ibv_wc_read_wc_flags() of a send */
 	bool sets_wr_complete;           /* modify_qp to RESET and to RTS writes it */
 	bool clears_bad_wr;              /* if nothing is refused; and refuses an empty list */
 	bool checks_atomics;             /* their length and alignment, when they are posted */

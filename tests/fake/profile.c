@@ -16,11 +16,11 @@ enum { MELLANOX = 0x02c9 };
 static const struct fake_profile profiles[] = {
 	{ .name = "mlx5", .vendor = MELLANOX, .cleans_cqs = true, .arms_by_index = true,
 	  .rounds_up = true, .sets_wr_complete = true, .not_rts = ENOMEM, .too_large = ENOMEM,
-	  .batch_too_large = ENOMEM },
+	  .batch_too_large = ENOMEM, .hides_sent_imm = true },
 	/* libmlx5 before rdma-core 40, and mlx4: WRs that are posted before RTS are queued. */
 	{ .name = "mlx5-33", .vendor = MELLANOX, .cleans_cqs = true, .arms_by_index = true,
 	  .rounds_up = true, .sets_wr_complete = true, .too_large = ENOMEM,
-	  .batch_too_large = ENOMEM },
+	  .batch_too_large = ENOMEM, .hides_sent_imm = true },
 	{ .name = "rxe", .vendor = FAKE_RXE_VENDOR, .reuses_silently = true,
 	  .clears_bad_wr = true, .checks_atomics = true, .not_rts = EINVAL,
 	  .keeps_early = true, .too_large = EINVAL, .batch_too_large = ENOSPC },

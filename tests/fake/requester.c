@@ -29,6 +29,11 @@ static enum ibv_wc_opcode wc_opcode(enum ibv_wr_opcode op)
 	}
 }
 
+static bool has_imm(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
 void fake_complete_send(struct fake_qp *qp, const struct fake_wqe *wqe, enum ibv_wc_status status)
 {
 	const uint64_t now = fake_now_ns();
@@ -40,6 +45,7 @@ void fake_complete_send(struct fake_qp *qp, const struct fake_wqe *wqe, enum ibv
 			.opcode = wc_opcode(wqe->wr.opcode),
 			.vendor_err = status ? 0x99 : 0,
 			.byte_len = (uint32_t)wqe->length,
+			.wc_flags = !status && has_imm(wqe->wr.opcode) ? IBV_WC_WITH_IMM : 0,
 			.qp_num = qp->ib.qp_num,
 		},
 		.qp = qp,

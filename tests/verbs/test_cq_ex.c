@@ -373,7 +373,8 @@ static void everything_at_once(void)
 
 /*
  * The CQ was created without fields. A poll batch gets the completion of a SEND, or of its receive,
- * and ibv_poll_cq() the other one, of which it returns all fields.
+ * and ibv_poll_cq() the other one, of which it returns all fields. It reports the immediate data
+ * of a SEND, too.
  */
 static void a_batch_and_then_a_poll(void)
 {
@@ -385,14 +386,18 @@ static void a_batch_and_then_a_poll(void)
 		struct ibv_wc wc;
 
 		assert_int_equal(rig_recv(&rig, 1000 + i, 0, K4), 0);
-		assert_int_equal(rig_post(&rig, i, IBV_WR_SEND, 0, 100 + i, IBV_SEND_SIGNALED), 0);
+		assert_int_equal(rig_post(&rig, i, IBV_WR_SEND_WITH_IMM, 0, 100 + i,
+					  IBV_SEND_SIGNALED), 0);
 		while (ibv_start_poll(scq(), &attr))
 			assert_true(rig_keep_waiting(&spins));
 		wc.wr_id = scq()->wr_id;
+		assert_int_equal(ibv_wc_read_wc_flags(scq()) & IBV_WC_WITH_IMM,
+				 wc.wr_id >= 1000 ? IBV_WC_WITH_IMM : 0);
 		fprintf(lane_of(lane[wc.wr_id >= 1000].qp_num)->file, "%llu\n", (unsigned long long)wc.wr_id);
 		ibv_end_poll(scq());
 		rig_poll(rig.scq, 1, &wc);
 		fprintf(lane_of(wc.qp_num)->file, "%llu\n", (unsigned long long)wc.wr_id);
+		assert_true(wc.wc_flags & IBV_WC_WITH_IMM);
 		if (wc.wr_id >= 1000)
 			assert_int_equal(wc.byte_len, 100 + i);
 	}

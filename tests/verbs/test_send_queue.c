@@ -236,7 +236,7 @@ static void a_post_after_sqd_resumes_the_queue(void **state)
 	rig_close(&r);
 }
 
-/* The send queue of Linux 6.12's rxe may count as drained only when the device gets a WQE in SQD. */
+/* The queue of Linux 6.12's rxe may count as drained only when the device gets a WQE in SQD. */
 static void in_sqd_rxe_gets_a_wqe(void **state)
 {
 	struct ibv_wc wc[4];

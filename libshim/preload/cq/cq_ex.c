@@ -16,6 +16,7 @@
 #include "preload/datapath/arm.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/poll_ex.h"
+#include "preload/object/provider.h"
 #include "preload/shim.h"
 
 /* The fields of a completion: type, name, where our record has it. */
@@ -90,6 +91,8 @@ static int next_ready(struct cq *cq)
 
 	if (rc)
 		return rc;
+	if (!e->wc.status && e->wc.opcode < IBV_WC_RECV && cq->ctx->provider->hides_sent_imm)
+		e->wc.wc_flags &= ~(unsigned int)IBV_WC_WITH_IMM;
 	e->ours = true;
 	e->app->wr_id = e->wc.wr_id;
 	e->app->status = e->wc.status;
@@ -312,8 +315,8 @@ static struct cq *make_record(struct ibv_cq_ex *ex, const struct ibv_cq_init_att
 }
 
 /*
- * With all fields that ibv_poll_cq() returns: a receive that a poll batch has left behind a send may
- * be returned by it.
+ * With all fields that ibv_poll_cq() returns: it may return a receive that a poll batch has left
+ * behind a send.
  */
 static struct ibv_cq_ex *create_with_all(struct ctx *ctx, struct ibv_cq_init_attr_ex *attr)
 {

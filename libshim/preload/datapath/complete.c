@@ -10,6 +10,7 @@
 #include "preload/cq/notify.h"
 #include "preload/cq/shadow_cq.h"
 #include "preload/datapath/wr.h"
+#include "preload/object/provider.h"
 #include "preload/object/qp.h"
 #include "preload/report/control_warning.h"
 #include "preload/shim.h"
@@ -19,6 +20,14 @@ static void withhold(struct qp *qp, uint64_t tail)
 {
 	if (!qp->ctx->reuses_silently)
 		ccs_flow_withhold(&qp->flow, qp->flow.wr_tail - tail);
+}
+
+/* As ibv_poll_cq() of libmlx5 reports a WR with these flags. Its extended readers do not. */
+static inline void set_sent_imm(const struct qp *qp, uint32_t flags, struct ibv_wc *wc)
+{
+	if (__builtin_expect(flags & CCS_WR_IMM, 0) && qp->ctx->provider->hides_sent_imm &&
+	    !wc->status)
+		wc->wc_flags |= IBV_WC_WITH_IMM;
 }
 
 /*
@@ -35,6 +44,7 @@ static void push_completion(struct qp *qp, uint64_t number, uint64_t segment_len
 	wc->wr_id = wr->id;
 	if (wc->status == IBV_WC_SUCCESS && wc->byte_len && wc->byte_len == segment_len)
 		wc->byte_len = (uint32_t)wr->len;
+	set_sent_imm(qp, wr->flags, wc);
 	ccs_notify_completion(qp->cq, wc->status);
 	CCS_PROBE4(complete, qp->qp_num, wc->wr_id, wr->len, wc->status);
 }
@@ -189,6 +199,7 @@ bool ccs_complete_whole(struct qp *qp, const struct shadow_batch *a, int i)
 	withhold(qp, tail);
 	wc = ccs_cq_push(qp->cq, &a->wc[i], &a->more[i], qp);
 	wc->wr_id = seg->id;
+	set_sent_imm(qp, seg->flags, wc);
 	ccs_notify_completion(qp->cq, wc->status);
 	CCS_PROBE4(complete, qp->qp_num, wc->wr_id, seg->len, wc->status);
 	return true;

@@ -145,7 +145,7 @@ static inline uint32_t flags_of_usual(const struct qp *qp, const struct ibv_send
 	if ((flags & (CCS_WR_READ | CCS_WR_NO_DEFER)) || wr->num_sge != 1 ||
 	    !(qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED)))
 		return 0;
-	return (flags & CCS_WR_RECV) | CCS_WR_SIGNALED;
+	return (flags & (CCS_WR_RECV | CCS_WR_IMM)) | CCS_WR_SIGNALED;
 }
 
 /*

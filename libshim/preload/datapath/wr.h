@@ -38,9 +38,9 @@ static inline uint32_t ccs_opcode_flags(enum ibv_wr_opcode opcode)
 	/* Others change keys at once, or are unknown: only the device can validate them. */
 	static const uint8_t known[IBV_WR_SEND_WITH_INV + 1] = {
 		[IBV_WR_RDMA_WRITE] = CCS_WR_SPLIT,
-		[IBV_WR_RDMA_WRITE_WITH_IMM] = CCS_WR_SPLIT | CCS_WR_RECV,
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = CCS_WR_SPLIT | CCS_WR_RECV | CCS_WR_IMM,
 		[IBV_WR_SEND] = CCS_WR_RECV,
-		[IBV_WR_SEND_WITH_IMM] = CCS_WR_RECV,
+		[IBV_WR_SEND_WITH_IMM] = CCS_WR_RECV | CCS_WR_IMM,
 		[IBV_WR_RDMA_READ] = CCS_WR_SPLIT | CCS_WR_READ,
 		[IBV_WR_ATOMIC_CMP_AND_SWP] = CCS_WR_READ,
 		[IBV_WR_ATOMIC_FETCH_AND_ADD] = CCS_WR_READ,

@@ -17,10 +17,11 @@ enum { INTEL = 0x8086, MELLANOX = 0x02c9, RXE = 0xffffff };
 #define FLUSHES .flushes = true
 #define SEND_CQ .reads_send_cq = true
 #define RTS .remembers_rts = true
+#define IMM .hides_sent_imm = true
 
 /* The last one is for unknown providers: most adapters' remove completions. */
 static const struct ccs_provider providers[] = {
-	{ "libmlx5", MELLANOX, DESTROY, RESET, INDEX, FLUSHES, RTS },
+	{ "libmlx5", MELLANOX, DESTROY, RESET, INDEX, FLUSHES, RTS, IMM },
 	{ "libmlx4", 0, DESTROY, RESET, INDEX, FLUSHES },
 	{ "libmthca", 0, DESTROY, RESET, INDEX, FLUSHES },
 	{ "libbnxt_re", 0x14e4, DESTROY, RESET, FLUSHES, SEND_CQ },

@@ -19,6 +19,8 @@ struct ccs_provider {
 	bool reads_send_cq;
 	/* ibv_wr_complete() of a QP that has not been in RTS since its last RESET is EINVAL. */
 	bool remembers_rts;
+	/* A send's flags say by ibv_poll_cq(), but not by a reader, that it has immediate data. */
+	bool hides_sent_imm;
 };
 
 /* Of the function that polls a device's CQs; for an unknown library, by the device's vendor. */

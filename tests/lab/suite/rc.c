@@ -72,7 +72,10 @@ static void write_imm_consumes_a_receive(void)
 	POST(&p, .id = 1, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .len = 20000, .imm = 0xabcd1234,
 	     SIGNALED);
 	POST(&p, .id = 2, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm = 7, SIGNALED);
-	done(&p.a, 1, IBV_WC_RDMA_WRITE);
+	next_wc(&p.a, &wc);
+	require(!wc.status && wc.wr_id == 1 && wc.opcode == IBV_WC_RDMA_WRITE, "WR %lu: %d",
+		(unsigned long)wc.wr_id, wc.status);
+	fact("sent_flags", "%#x", wc.wc_flags);
 	done(&p.a, 2, IBV_WC_RDMA_WRITE);
 	wc = received(&p.b, 10, 20000);
 	require(wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM, "opcode %d", wc.opcode);
