@@ -170,63 +170,63 @@ libccs_fabric_la_LIBADD = -lm
 # The host agent, for ccshimd and the preload.
 ccs_agent_sources = \
 	libshim/agent/agent.h \
-	libshim/agent/cnp/capture.c \
-	libshim/agent/cnp/capture.h \
+	libshim/agent/capture.c \
+	libshim/agent/capture.h \
+	libshim/agent/clients.c \
+	libshim/agent/clients.h \
 	libshim/agent/cnp/cnp_feed.c \
 	libshim/agent/cnp/cnp_feed.h \
 	libshim/agent/cnp/deliver.c \
 	libshim/agent/cnp/deliver.h \
-	libshim/agent/cnp/flows.c \
-	libshim/agent/cnp/flows.h \
-	libshim/agent/cnp/live_qps.c \
-	libshim/agent/cnp/live_qps.h \
 	libshim/agent/cnp/nic_cnps.c \
 	libshim/agent/cnp/nic_cnps.h \
-	libshim/agent/cnp/nic_counters.c \
-	libshim/agent/cnp/nic_counters.h \
-	libshim/agent/cnp/notification_point.c \
-	libshim/agent/cnp/notification_point.h \
-	libshim/agent/core.c \
-	libshim/agent/core.h \
-	libshim/agent/hash_index.h \
-	libshim/agent/inherited.c \
-	libshim/agent/inherited.h \
-	libshim/agent/ipc/clients.c \
-	libshim/agent/ipc/clients.h \
-	libshim/agent/ipc/closing.c \
-	libshim/agent/ipc/closing.h \
-	libshim/agent/ipc/owner.c \
-	libshim/agent/ipc/owner.h \
-	libshim/agent/ipc/refused.c \
-	libshim/agent/ipc/refused.h \
-	libshim/agent/ipc/requests.c \
-	libshim/agent/ipc/requests.h \
-	libshim/agent/ipc/shm_map.c \
-	libshim/agent/ipc/shm_map.h \
-	libshim/agent/ipc/users.c \
-	libshim/agent/ipc/users.h \
+	libshim/agent/flows.c \
+	libshim/agent/flows.h \
+	libshim/agent/host/address.c \
+	libshim/agent/host/address.h \
+	libshim/agent/host/closing.c \
+	libshim/agent/host/closing.h \
+	libshim/agent/host/core.c \
+	libshim/agent/host/core.h \
+	libshim/agent/host/hash_index.h \
+	libshim/agent/host/inherited.c \
+	libshim/agent/host/inherited.h \
+	libshim/agent/host/live_qps.c \
+	libshim/agent/host/live_qps.h \
+	libshim/agent/host/netlink.c \
+	libshim/agent/host/netlink.h \
+	libshim/agent/host/nic_counters.c \
+	libshim/agent/host/nic_counters.h \
+	libshim/agent/host/owner.c \
+	libshim/agent/host/owner.h \
+	libshim/agent/host/priv.h \
+	libshim/agent/host/refused.c \
+	libshim/agent/host/refused.h \
+	libshim/agent/host/shm_map.c \
+	libshim/agent/host/shm_map.h \
+	libshim/agent/host/siphash.h \
+	libshim/agent/host/sysfile.c \
+	libshim/agent/host/sysfile.h \
+	libshim/agent/host/users.c \
+	libshim/agent/host/users.h \
 	libshim/agent/loop.c \
 	libshim/agent/loop.h \
-	libshim/agent/net/address.c \
-	libshim/agent/net/address.h \
 	libshim/agent/net/hello_limit.c \
 	libshim/agent/net/hello_limit.h \
 	libshim/agent/net/peers.c \
 	libshim/agent/net/peers.h \
-	libshim/agent/net/receive.c \
-	libshim/agent/net/receive.h \
 	libshim/agent/net/send.c \
 	libshim/agent/net/send.h \
-	libshim/agent/net/siphash.h \
 	libshim/agent/net/udp.c \
 	libshim/agent/net/udp.h \
-	libshim/agent/netlink.c \
-	libshim/agent/netlink.h \
-	libshim/agent/priv.h \
+	libshim/agent/notification_point.c \
+	libshim/agent/notification_point.h \
+	libshim/agent/receive.c \
+	libshim/agent/receive.h \
+	libshim/agent/requests.c \
+	libshim/agent/requests.h \
 	libshim/agent/status.c \
 	libshim/agent/status.h \
-	libshim/agent/sysfile.c \
-	libshim/agent/sysfile.h \
 	libshim/agent/telemetry/advise.c \
 	libshim/agent/telemetry/advise.h \
 	libshim/agent/telemetry/capacity.c \
@@ -271,8 +271,6 @@ pkglib_preload_LTLIBRARIES = libccshim.la
 libccshim_la_SOURCES = \
 	$(ccs_core_sources) \
 	$(ccs_agent_sources) \
-	libshim/preload/clock.c \
-	libshim/preload/clock.h \
 	libshim/preload/control/agent_thread.c \
 	libshim/preload/control/agent_thread.h \
 	libshim/preload/control/policy.c \
@@ -281,17 +279,11 @@ libccshim_la_SOURCES = \
 	libshim/preload/control/qp_feedback.h \
 	libshim/preload/control/qp_telemetry.c \
 	libshim/preload/control/qp_telemetry.h \
-	libshim/preload/control/set_request.c \
-	libshim/preload/control/set_request.h \
+	libshim/preload/control/traffic_class.c \
+	libshim/preload/control/traffic_class.h \
 	libshim/preload/cq/broken.h \
 	libshim/preload/cq/cq.c \
 	libshim/preload/cq/cq.h \
-	libshim/preload/cq/cq_ex.c \
-	libshim/preload/cq/cq_ex.h \
-	libshim/preload/cq/cq_verbs.c \
-	libshim/preload/cq/cq_verbs.h \
-	libshim/preload/cq/event.c \
-	libshim/preload/cq/event.h \
 	libshim/preload/cq/notify.c \
 	libshim/preload/cq/notify.h \
 	libshim/preload/cq/purge.c \
@@ -311,6 +303,7 @@ libccshim_la_SOURCES = \
 	libshim/preload/datapath/emit.h \
 	libshim/preload/datapath/linger.c \
 	libshim/preload/datapath/linger.h \
+	libshim/preload/datapath/mailbox.h \
 	libshim/preload/datapath/pacer_thread.c \
 	libshim/preload/datapath/pacer_thread.h \
 	libshim/preload/datapath/poll.c \
@@ -321,20 +314,19 @@ libccshim_la_SOURCES = \
 	libshim/preload/datapath/poll_run.h \
 	libshim/preload/datapath/post.c \
 	libshim/preload/datapath/post.h \
+	libshim/preload/datapath/qp.c \
+	libshim/preload/datapath/qp.h \
 	libshim/preload/datapath/staged.c \
 	libshim/preload/datapath/wr.c \
 	libshim/preload/datapath/wr.h \
-	libshim/preload/interpose/context_ops.c \
-	libshim/preload/interpose/context_ops.h \
-	libshim/preload/interpose/direct.c \
-	libshim/preload/interpose/dlopen.c \
-	libshim/preload/interpose/hooks.c \
-	libshim/preload/interpose/open.c \
-	libshim/preload/interpose/open.h \
-	libshim/preload/interpose/real.c \
-	libshim/preload/interpose/real.h \
+	libshim/preload/object/clock.c \
+	libshim/preload/object/clock.h \
 	libshim/preload/object/context.c \
 	libshim/preload/object/context.h \
+	libshim/preload/object/cq_record.h \
+	libshim/preload/object/ctx.h \
+	libshim/preload/object/last_thread.c \
+	libshim/preload/object/last_thread.h \
 	libshim/preload/object/memlock.c \
 	libshim/preload/object/memlock.h \
 	libshim/preload/object/mr.c \
@@ -345,23 +337,15 @@ libccshim_la_SOURCES = \
 	libshim/preload/object/provider.h \
 	libshim/preload/object/ptrmap.c \
 	libshim/preload/object/ptrmap.h \
-	libshim/preload/object/qp.c \
-	libshim/preload/object/qp.h \
-	libshim/preload/object/qp_config.c \
-	libshim/preload/object/qp_config.h \
-	libshim/preload/object/qp_create.c \
-	libshim/preload/object/qp_create.h \
-	libshim/preload/object/qp_ex.c \
-	libshim/preload/object/qp_ex.h \
-	libshim/preload/object/qp_verbs.c \
-	libshim/preload/object/qp_verbs.h \
-	libshim/preload/object/traffic_class.c \
-	libshim/preload/object/traffic_class.h \
+	libshim/preload/object/qp_record.h \
+	libshim/preload/object/real.c \
+	libshim/preload/object/real.h \
+	libshim/preload/object/registry.c \
+	libshim/preload/object/registry.h \
+	libshim/preload/object/shim.c \
+	libshim/preload/object/shim.h \
 	libshim/preload/object/wr_batch.c \
 	libshim/preload/object/wr_batch.h \
-	libshim/preload/objects.h \
-	libshim/preload/registry.c \
-	libshim/preload/registry.h \
 	libshim/preload/report/control_warning.c \
 	libshim/preload/report/control_warning.h \
 	libshim/preload/report/publish.c \
@@ -370,12 +354,31 @@ libccshim_la_SOURCES = \
 	libshim/preload/report/report.h \
 	libshim/preload/report/uncontrolled.c \
 	libshim/preload/report/uncontrolled.h \
-	libshim/preload/last_thread.c \
-	libshim/preload/last_thread.h \
-	libshim/preload/setup.c \
-	libshim/preload/setup.h \
-	libshim/preload/shim.c \
-	libshim/preload/shim.h
+	libshim/preload/settings/qp_config.c \
+	libshim/preload/settings/qp_config.h \
+	libshim/preload/settings/set_request.c \
+	libshim/preload/settings/set_request.h \
+	libshim/preload/verbs/context_ops.c \
+	libshim/preload/verbs/context_ops.h \
+	libshim/preload/verbs/cq_ex.c \
+	libshim/preload/verbs/cq_ex.h \
+	libshim/preload/verbs/cq_verbs.c \
+	libshim/preload/verbs/cq_verbs.h \
+	libshim/preload/verbs/direct.c \
+	libshim/preload/verbs/dlopen.c \
+	libshim/preload/verbs/event.c \
+	libshim/preload/verbs/event.h \
+	libshim/preload/verbs/hooks.c \
+	libshim/preload/verbs/open.c \
+	libshim/preload/verbs/open.h \
+	libshim/preload/verbs/qp_create.c \
+	libshim/preload/verbs/qp_create.h \
+	libshim/preload/verbs/qp_ex.c \
+	libshim/preload/verbs/qp_ex.h \
+	libshim/preload/verbs/qp_verbs.c \
+	libshim/preload/verbs/qp_verbs.h \
+	libshim/preload/verbs/setup.c \
+	libshim/preload/verbs/setup.h
 # libibverbs must be among our own dependencies: RTLD_NEXT finds nothing when the
 # application only dlopens it. Nothing else is linked. It stays when an application
 # closes it that opened it: contexts point to it. The dynamic linker binds all functions at the

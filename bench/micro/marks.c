@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/cnp/capture.h"
-#include "agent/cnp/live_qps.h"
+#include "agent/capture.h"
+#include "agent/host/live_qps.h"
 #include "agents.h"
 
 enum { RP, NP, AGENTS, BATCH = 20, ROCE = 4791 };

@@ -15,16 +15,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/cnp/capture.h"
+#include "agent/capture.h"
+#include "agent/clients.h"
 #include "agent/cnp/nic_cnps.h"
-#include "agent/cnp/notification_point.h"
-#include "agent/core.h"
-#include "agent/inherited.h"
-#include "agent/ipc/clients.h"
+#include "agent/host/core.h"
+#include "agent/host/inherited.h"
 #include "agent/net/hello_limit.h"
 #include "agent/net/peers.h"
-#include "agent/net/receive.h"
 #include "agent/net/udp.h"
+#include "agent/notification_point.h"
+#include "agent/receive.h"
 #include "agent/telemetry/demand.h"
 #include "agent/telemetry/ports.h"
 #include "agent/telemetry/relay.h"

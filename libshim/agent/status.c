@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/cnp/capture.h"
-#include "agent/core.h"
-#include "agent/ipc/users.h"
+#include "agent/capture.h"
+#include "agent/host/core.h"
+#include "agent/host/users.h"
 #include "agent/net/peers.h"
 #include "agent/net/udp.h"
 #include "agent/telemetry/ports.h"

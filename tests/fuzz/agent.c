@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/cnp/flows.h"
-#include "agent/core.h"
-#include "agent/cnp/notification_point.h"
+#include "agent/flows.h"
+#include "agent/host/core.h"
+#include "agent/loop.h"
 #include "agent/net/peers.h"
 #include "agent/net/udp.h"
-#include "agent/loop.h"
+#include "agent/notification_point.h"
 #include "agent/telemetry/ports.h"
 #include "input.h"
 #include "sockets.h"

@@ -9,14 +9,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "agent/cnp/flows.h"
-#include "agent/cnp/notification_point.h"
-#include "agent/core.h"
-#include "agent/ipc/requests.h"
+#include "agent/flows.h"
+#include "agent/host/core.h"
 #include "agent/net/hello_limit.h"
 #include "agent/net/peers.h"
-#include "agent/net/receive.h"
 #include "agent/net/udp.h"
+#include "agent/notification_point.h"
+#include "agent/receive.h"
+#include "agent/requests.h"
 #include "agent/telemetry/ports.h"
 #include "agent/telemetry/relay.h"
 #include "agent/telemetry/subscribers.h"

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/ipc/closing.h"
+#include "agent/host/closing.h"
 
 /* Of a connection, the agent's descriptor is FIRST and its number: more than a process may have. */
 enum { FIRST = 1 << 30, CONNECTIONS = 8, QUEUE = 4, MESSAGE = 512, SOURCES = 32 };

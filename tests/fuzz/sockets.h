@@ -6,7 +6,7 @@
  * and receives (tests/fuzz/local.mk). Descriptors that a message passes are real, as the agent
  * maps them; the agent gets a copy of each. Errors end the program.
  */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 
 /* A connection of a process of that user, until it ends it. Returns its number. */
 unsigned fuzz_connect(uid_t uid);

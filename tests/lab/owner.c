@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/cnp/live_qps.h"
-#include "agent/ipc/owner.h"
+#include "agent/host/live_qps.h"
+#include "agent/host/owner.h"
 
 static struct ccs_owner owner = CCS_OWNER_CLOSED;
 static struct ibv_context *context, *peer;

@@ -12,7 +12,7 @@
 
 enum {
 	QUEUE = 2048,
-	LEAST_ENTRIES = 31,      /* of a device's queue (preload/object/qp.c) */
+	LEAST_ENTRIES = 31,      /* of a device's queue (preload/datapath/qp.c) */
 	WRITE_SEGMENTS = 64,
 };
 

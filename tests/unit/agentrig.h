@@ -11,9 +11,9 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "agent/core.h"
+#include "agent/host/core.h"
+#include "agent/host/priv.h"
 #include "agent/loop.h"
-#include "agent/priv.h"
 
 enum { RIG_HOSTS = 2 };
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/ipc/refused.h"
+#include "agent/host/refused.h"
 #include "agent/status.h"
 #include "agentrig.h"
 #include "seed.h"

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/ipc/refused.h"
+#include "agent/host/refused.h"
 #include "agentrig.h"
 
 enum { RP, NP };

@@ -5,8 +5,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/host/siphash.h"
 #include "agent/net/hello_limit.h"
-#include "agent/net/siphash.h"
 #include "agentrig.h"
 #include "seed.h"
 

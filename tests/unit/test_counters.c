@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "agent/cnp/nic_counters.h"
+#include "agent/host/nic_counters.h"
 #include "seed.h"
 #include "tree.h"
 

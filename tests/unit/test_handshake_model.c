@@ -19,13 +19,13 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/cnp/flows.h"
-#include "agent/core.h"
+#include "agent/flows.h"
+#include "agent/host/core.h"
+#include "agent/host/siphash.h"
 #include "agent/net/peers.h"
-#include "agent/net/receive.h"
 #include "agent/net/send.h"
-#include "agent/net/siphash.h"
 #include "agent/net/udp.h"
+#include "agent/receive.h"
 #include "agent/telemetry/ports.h"
 #include "agent/telemetry/relay.h"
 #include "agent/telemetry/subscribers.h"

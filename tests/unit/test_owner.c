@@ -14,8 +14,8 @@
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 
-#include "agent/cnp/live_qps.h"
-#include "agent/ipc/owner.h"
+#include "agent/host/live_qps.h"
+#include "agent/host/owner.h"
 #include "seed.h"
 
 enum { QPN = 0x11, PEER = 0x22, PORT = 1, INDEX = 3, OTHER = 4 };

@@ -185,9 +185,9 @@ refused() {
 }
 
 @test "every reason for uncontrolled traffic is in the manual page" {
-	grep -oP '^\tX\([A-Z_]+, "\K[a-z-]+' "$top_srcdir/libshim/preload/objects.h" |
+	grep -oP '^\tX\([A-Z_]+, "\K[a-z-]+' "$top_srcdir/libshim/preload/object/shim.h" |
 		grep -vw "$(sed -n 's/^\.It Li //p' "$top_srcdir/docs/libccshim.7" |
 			sed 's/ , /\n/g')" > "$BATS_TEST_TMPDIR/missing" || true
 	[ ! -s "$BATS_TEST_TMPDIR/missing" ] || { cat "$BATS_TEST_TMPDIR/missing"; return 1; }
-	[ "$(grep -cP '^\tX\(' "$top_srcdir/libshim/preload/objects.h")" -gt 10 ]
+	[ "$(grep -cP '^\tX\(' "$top_srcdir/libshim/preload/object/shim.h")" -gt 10 ]
 }

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/cnp/live_qps.h"
-#include "agent/ipc/owner.h"
+#include "agent/host/live_qps.h"
+#include "agent/host/owner.h"
 #include "base/units.h"
 #include "tools/common/capabilities.h"
 #include "ccshimd.h"

@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_CNP_FEED_H
 #define CCS_AGENT_CNP_FEED_H
 /* CNPs that clients feed through libccshim_feed. */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 
 void ccs_cnp_feed_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_cnp_feed_detach(struct ccs_agent_flow *f);

@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_DELIVER_H
 #define CCS_AGENT_DELIVER_H
 /* Writes of CNPs and of a peer's state into clients' shared regions. */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 
 /* Add n CNPs, from any source, to the flow's slot. */
 void ccs_deliver_cnps(struct ccs_agent_flow *f, uint64_t n, uint64_t now_ns);

@@ -2,7 +2,7 @@
 #include "agent/cnp/nic_cnps.h"
 
 #include "agent/cnp/deliver.h"
-#include "agent/core.h"
+#include "agent/host/core.h"
 
 static struct ccs_agent_flow *flow_of(struct ccs_nic_counter_flow *c)
 {

@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_NIC_CNPS_H
 #define CCS_AGENT_NIC_CNPS_H
 /* CNPs that NICs handle in hardware, for clients' flows. */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 
 void ccs_nic_cnps_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_nic_cnps_detach(struct ccs_agent *a, struct ccs_agent_flow *f);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "agent/net/hello_limit.h"
 
-#include "agent/core.h"
+#include "agent/host/core.h"
 
 /* HELLOs answered per second. */
 #define RATE 2000.0

@@ -6,7 +6,7 @@
  * for each network and one for each address, so that one host's flood does not lock out others. A
  * token is spent only if all three buckets have one.
  */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 
 /* 0, or -1: out of memory. */
 int ccs_hello_limit_open(struct ccs_agent *a);

@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_PEERS_H
 #define CCS_AGENT_PEERS_H
 /* The table of other hosts' agents: lookup, eviction, replay window, clock, HELLO renewal. */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 
 /* evicted is called before an entry is freed. 0, or -1: out of memory. */
 int ccs_peers_open(struct ccs_agent *a,

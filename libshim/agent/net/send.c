@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "agent/net/send.h"
 
-#include "agent/core.h"
+#include "agent/host/core.h"
 #include "agent/net/udp.h"
 
 #define LATE_NS CCS_RENEW_NS

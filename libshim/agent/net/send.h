@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_SEND_H
 #define CCS_AGENT_SEND_H
 /* Messages to other agents; feedback/wire.h defines them. */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 
 void ccs_send_hello(struct ccs_agent *a, struct ccs_peer *p);
 /* The reply to a HELLO; sets ack->of. p may be NULL if the sender is not verified. */

@@ -12,8 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/core.h"
-#include "agent/inherited.h"
+#include "agent/host/core.h"
+#include "agent/host/inherited.h"
 
 enum { OUTBOX = 32, INBOX = 32, ROUNDS = 8, DATAGRAM = CCS_WIRE_MAX + CCS_WIRE_TAG,
        RCVBUF = 4 << 20 };

@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_UDP_H
 #define CCS_AGENT_UDP_H
 /* UDP sockets between agents, with batched send and receive. */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 
 /* Opens the sockets; a->received is called for each datagram. 0, or -1 with an error text. */
 int ccs_udp_open(struct ccs_agent *a, char *err, size_t len);

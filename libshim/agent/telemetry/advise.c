@@ -2,7 +2,7 @@
 /* One controller per port computes the rate that is advised to all flows through it. */
 #include "agent/telemetry/advise.h"
 
-#include "agent/core.h"
+#include "agent/host/core.h"
 #include "agent/telemetry/relay.h"
 #include "cc/minmax.h"
 

@@ -6,7 +6,7 @@
  */
 #include "agent/telemetry/demand.h"
 
-#include "agent/core.h"
+#include "agent/host/core.h"
 #include "agent/net/send.h"
 #include "agent/telemetry/inbound.h"
 

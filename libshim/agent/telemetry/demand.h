@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_DEMAND_H
 #define CCS_AGENT_DEMAND_H
 /* Scan of clients' slots for flows that request telemetry. */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 
 /* Register a new flow, which may be the first one to request telemetry of its peer. */
 void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f);

@@ -3,7 +3,7 @@
 #include "agent/telemetry/echo.h"
 
 #include "agent/cnp/deliver.h"
-#include "agent/core.h"
+#include "agent/host/core.h"
 
 /* Client entries are allocated from the end of the table. */
 void ccs_echo_publish(struct ccs_agent *a, uint32_t index, const struct ccs_path_telemetry *t)

@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_ECHO_H
 #define CCS_AGENT_ECHO_H
 /* Telemetry received from a peer, and its publication in shared regions. */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 
 /* Handle an ECHO; sorts its records. */
 void ccs_echo_receive(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m);

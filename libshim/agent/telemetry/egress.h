@@ -8,7 +8,7 @@
  */
 #include <stdint.h>
 
-#include "agent/netlink.h"
+#include "agent/host/netlink.h"
 
 struct ccs_egress {
 	uint64_t sent_bytes, backlog_bytes;

@@ -7,7 +7,7 @@
 #include "agent/telemetry/inbound.h"
 
 #include "agent/cnp/deliver.h"
-#include "agent/core.h"
+#include "agent/host/core.h"
 #include "agent/net/peers.h"
 #include "agent/telemetry/advise.h"
 #include "agent/telemetry/echo.h"

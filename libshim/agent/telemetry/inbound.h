@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_INBOUND_H
 #define CCS_AGENT_INBOUND_H
 /* Feedback for data that arrive because flows of this host READ them. */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 
 void ccs_inbound_attach(struct ccs_agent *a, struct ccs_agent_flow *f);
 void ccs_inbound_detach(struct ccs_agent_flow *f);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/sysfile.h"
+#include "agent/host/sysfile.h"
 #include "base/sysfs.h"
 
 static bool is_port_of(const char *sysfs, const char *device, unsigned port, const char *interface)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/core.h"
+#include "agent/host/core.h"
 #include "base/sysfs.h"
 
 static const char *sysfs_of(const struct ccs_agent *a)

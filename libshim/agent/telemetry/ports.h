@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_PORTS_H
 #define CCS_AGENT_PORTS_H
 /* Ports that are measured on this host: ingress ports of receivers, published ports of switches. */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 #include "agent/telemetry/capacity.h"
 #include "agent/telemetry/egress.h"
 #include "agent/telemetry/ingress.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "agent/core.h"
+#include "agent/host/core.h"
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
 #include "agent/net/udp.h"

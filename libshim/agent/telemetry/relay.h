@@ -2,7 +2,7 @@
 #ifndef CCS_AGENT_RELAY_H
 #define CCS_AGENT_RELAY_H
 /* Records of links elsewhere on the path, received from switches or from local processes. */
-#include "agent/priv.h"
+#include "agent/host/priv.h"
 
 int ccs_relay_open(struct ccs_agent *a, char *err, size_t len);
 /* Request records of links towards that address of this host from the switches. */

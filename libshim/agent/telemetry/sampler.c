@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "agent/core.h"
+#include "agent/host/core.h"
 #include "agent/net/peers.h"
 #include "agent/net/send.h"
 #include "agent/telemetry/advise.h"

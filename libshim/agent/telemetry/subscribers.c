@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "agent/telemetry/subscribers.h"
 
-#include "agent/core.h"
+#include "agent/host/core.h"
 #include "agent/net/peers.h"
 #include "agent/telemetry/advise.h"
 #include "agent/telemetry/relay.h"

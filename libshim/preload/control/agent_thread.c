@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/cnp/live_qps.h"
-#include "agent/ipc/owner.h"
+#include "agent/host/live_qps.h"
+#include "agent/host/owner.h"
 #include "base/lock.h"
 #include "base/thread.h"
 #include "config/agent_place.h"

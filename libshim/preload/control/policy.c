@@ -17,7 +17,6 @@
 #include "config/share.h"
 #include "observe/log.h"
 #include "preload/control/qp_feedback.h"
-#include "preload/object/qp_config.h"
 
 enum { POLICIES_MAX = 4096 }; /* as docs/ccshim-set.1 says */
 

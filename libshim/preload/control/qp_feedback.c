@@ -12,11 +12,10 @@
 #include "cc/minmax.h"
 #include "feedback/agent_client.h"
 #include "observe/log.h"
-#include "preload/clock.h"
 #include "preload/control/agent_thread.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_telemetry.h"
-#include "preload/object/qp_config.h"
+#include "preload/object/clock.h"
 
 /* Enough to cut any rate to its floor; a sender that did not poll for longer needs no more. */
 enum { MAX_CNPS = 64 };

@@ -2,7 +2,7 @@
 #ifndef CCS_QP_FEEDBACK_H
 #define CCS_QP_FEEDBACK_H
 /* Congestion feedback of the host agent for a QP. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 struct ccs_options;
 struct ccs_policy;

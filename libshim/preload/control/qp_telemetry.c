@@ -14,8 +14,8 @@
 #include "feedback/agent_client.h"
 #include "feedback/record.h"
 #include "observe/log.h"
-#include "preload/clock.h"
 #include "preload/control/policy.h"
+#include "preload/object/clock.h"
 
 enum { MIN_PERIOD_US = 200, MAX_PERIOD_US = 10000 };
 

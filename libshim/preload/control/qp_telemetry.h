@@ -2,7 +2,7 @@
 #ifndef CCS_QP_TELEMETRY_H
 #define CCS_QP_TELEMETRY_H
 /* Telemetry of a QP's path. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 struct qp_telemetry *ccs_qp_telemetry_new(void);  /* NULL: no memory */
 /* Read a new record into the flow. qp->feedback has telemetry and a slot; qp->lock is held. */

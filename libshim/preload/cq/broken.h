@@ -5,7 +5,7 @@
  * The failed QPs of a CQ whose last WRs the shim completes: a stack. Any thread adds a QP, and only
  * one that holds the CQ's lock takes them off, all at once: a QP in it keeps its `next_broken`.
  */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 static inline void ccs_broken_put(struct qp *qp)
 {

@@ -13,8 +13,8 @@
 #include "preload/cq/shadow_cq.h"
 #include "preload/object/context.h"
 #include "preload/object/ptrmap.h"
-#include "preload/registry.h"
-#include "preload/shim.h"
+#include "preload/object/registry.h"
+#include "preload/object/shim.h"
 
 enum { READY_MIN = 64 };
 

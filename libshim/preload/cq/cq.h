@@ -2,7 +2,7 @@
 #ifndef CCS_CQ_H
 #define CCS_CQ_H
 /* Records of completion queues, and the ring of completions that are ready for delivery. */
-#include "preload/shim.h"
+#include "preload/object/shim.h"
 
 static inline struct cq *ccs_cq_find(struct ibv_cq *cq)
 {
@@ -64,6 +64,19 @@ struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct 
 uint32_t ccs_cq_pop_one(struct cq *cq, struct ibv_wc *wc);
 /* Move up to n of them, oldest first, to the application's array. Returns how many. */
 int ccs_cq_pop_ready(struct cq *cq, int n, struct ibv_wc *wc);
+
+/* Exclude poll batches of other threads, as providers do. cq is an extended one. */
+static inline void ccs_cq_ex_lock(struct cq *cq)
+{
+	if (!cq->one_thread)
+		pthread_mutex_lock(&cq->batch_lock);
+}
+
+static inline void ccs_cq_ex_unlock(struct cq *cq)
+{
+	if (!cq->one_thread)
+		pthread_mutex_unlock(&cq->batch_lock);
+}
 
 /* Whether there is nothing of ours to poll: calls go to the device. No lock is needed. */
 static inline bool ccs_cq_is_plain(struct cq *cq)

@@ -9,11 +9,11 @@
 
 #include "observe/log.h"
 #include "preload/cq/cq.h"
-#include "preload/interpose/real.h"
 #include "preload/object/memlock.h"
 #include "preload/object/provider.h"
 #include "preload/object/ptrmap.h"
-#include "preload/shim.h"
+#include "preload/object/real.h"
+#include "preload/object/shim.h"
 
 enum {
 	BELL_DEPTH = 4,

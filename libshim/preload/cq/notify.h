@@ -17,7 +17,7 @@
  * completion came since that request from where the event is of: the application's own CQ, or
  * the shadow CQs. If none was seen yet, the next poll decides.
  */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 /* ccs_cq.cover: who raises the event that the application has requested. */
 enum ccs_cover {

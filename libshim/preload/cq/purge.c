@@ -8,8 +8,8 @@
 #include "preload/cq/purge.h"
 
 #include "preload/cq/cq.h"
-#include "preload/interpose/real.h"
 #include "preload/object/provider.h"
+#include "preload/object/real.h"
 
 static bool is_purged(const struct cq *cq, bool reset)
 {

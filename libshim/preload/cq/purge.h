@@ -5,7 +5,7 @@
  * Where the provider removes the completions of a QP from its CQs when the QP is destroyed or
  * reset, those that the shim has polled already, and not delivered yet, are removed too.
  */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 struct ccs_purge {
 	struct cq *cq[2];                /* of its receives and sends, each once */

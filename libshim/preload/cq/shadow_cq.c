@@ -12,15 +12,14 @@
 
 #include "base/cacheline.h"
 #include "observe/log.h"
-#include "preload/clock.h"
 #include "preload/cq/cq.h"
 #include "preload/cq/notify.h"
-#include "preload/interpose/real.h"
+#include "preload/object/clock.h"
 #include "preload/object/memlock.h"
 #include "preload/object/ptrmap.h"
-#include "preload/object/qp.h"
-#include "preload/registry.h"
-#include "preload/shim.h"
+#include "preload/object/real.h"
+#include "preload/object/registry.h"
+#include "preload/object/shim.h"
 
 enum { LARGE = 1 << 12, MODERATION_US = 100 };
 

@@ -2,7 +2,7 @@
 #ifndef CCS_SHADOW_CQ_H
 #define CCS_SHADOW_CQ_H
 /* Shadow CQs. cq->lock is held in all of these functions but the first four. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 /* Count a QP in shadow->busy, or no longer. qp->lock is held. */
 void ccs_shadow_count(struct qp *qp, bool busy);
@@ -42,5 +42,11 @@ struct ccs_span ccs_shadow_completion_time(struct cq *cq, const struct shadow_ba
 void ccs_shadow_now(struct cq *cq, struct wc_more *more);
 /* Apply the application's moderation to that CQ. */
 int ccs_shadow_moderate(const struct cq *cq, struct ibv_cq *ibcq);
+
+/* Whether its shadow CQ has, or will get, completions of it. */
+static inline bool ccs_qp_is_busy(const struct qp *qp)
+{
+	return qp->flow.seg_tail != qp->flow.seg_head || qp->broken;
+}
 
 #endif

@@ -2,8 +2,8 @@
 /* Acceptance of WRs into a flow's send queue. */
 #include "preload/datapath/accept.h"
 
-#include "preload/datapath/emit.h"
 #include "preload/datapath/drain.h"
+#include "preload/datapath/emit.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/mr.h"
 

@@ -2,7 +2,7 @@
 #ifndef CCS_ACCEPT_H
 #define CCS_ACCEPT_H
 /* Acceptance of WRs. qp->lock is held, unless noted. */
-#include "preload/object/qp.h"
+#include "preload/datapath/qp.h"
 #include "preload/object/wr_batch.h"
 
 /* Accept one WR, for which there is space; returns its CCS_WR_* flags. */

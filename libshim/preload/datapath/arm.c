@@ -5,9 +5,9 @@
 #include "preload/cq/notify.h"
 #include "preload/datapath/drain.h"
 #include "preload/datapath/emit.h"
+#include "preload/datapath/qp.h"
 #include "preload/object/provider.h"
-#include "preload/object/qp.h"
-#include "preload/registry.h"
+#include "preload/object/registry.h"
 
 static bool watch_qp(struct qp *qp)
 {

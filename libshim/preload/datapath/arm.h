@@ -2,7 +2,7 @@
 #ifndef CCS_ARM_H
 #define CCS_ARM_H
 /* Requests for events. cq->lock is held in all of it. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 /* The application's request for an event. */
 void ccs_cq_arm(struct cq *cq, bool solicited_only);

@@ -8,7 +8,7 @@
 #include "preload/datapath/accept.h"
 #include "preload/datapath/emit.h"
 #include "preload/datapath/wr.h"
-#include "preload/shim.h"
+#include "preload/object/shim.h"
 
 static int bind_on_device(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {

@@ -3,17 +3,17 @@
 #include "preload/datapath/complete.h"
 
 #include "base/probe.h"
-#include "preload/clock.h"
 #include "preload/control/qp_telemetry.h"
 #include "preload/cq/broken.h"
 #include "preload/cq/cq.h"
 #include "preload/cq/notify.h"
 #include "preload/cq/shadow_cq.h"
+#include "preload/datapath/qp.h"
 #include "preload/datapath/wr.h"
+#include "preload/object/clock.h"
 #include "preload/object/provider.h"
-#include "preload/object/qp.h"
+#include "preload/object/shim.h"
 #include "preload/report/control_warning.h"
-#include "preload/shim.h"
 
 /* WRs from `tail` on were retired, and the application has not polled their completion. */
 static void withhold(struct qp *qp, uint64_t tail)

@@ -2,7 +2,7 @@
 #ifndef CCS_COMPLETE_H
 #define CCS_COMPLETE_H
 /* From completions of the device to those of the application. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 /* Process the i-th completion of a shadow CQ's batch. The locks of qp and its CQ are held. */
 void ccs_complete(struct qp *qp, struct shadow_batch *a, int i);

@@ -11,15 +11,15 @@
 
 #include <string.h>
 
-#include "preload/clock.h"
 #include "preload/cq/cq.h"
 #include "preload/cq/notify.h"
 #include "preload/cq/shadow_cq.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/emit.h"
+#include "preload/datapath/qp.h"
+#include "preload/object/clock.h"
 #include "preload/object/provider.h"
-#include "preload/object/qp.h"
-#include "preload/registry.h"
+#include "preload/object/registry.h"
 
 enum { REST_AFTER = 1024, REST_AFTER_QP = 64 };
 

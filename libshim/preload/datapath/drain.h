@@ -2,7 +2,7 @@
 #ifndef CCS_DRAIN_H
 #define CCS_DRAIN_H
 /* Polling of a CQ's shadow CQs. cq->lock is held in all of it. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 /* Poll all shadow CQs until they are empty, deliver the completions, and emit what becomes due. */
 void ccs_cq_drain(struct cq *cq);

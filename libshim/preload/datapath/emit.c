@@ -14,10 +14,10 @@
 #include "preload/cq/broken.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/wr.h"
-#include "preload/interpose/real.h"
+#include "preload/object/real.h"
+#include "preload/object/shim.h"
 #include "preload/report/publish.h"
 #include "preload/report/uncontrolled.h"
-#include "preload/shim.h"
 
 /* WQEs per doorbell: fewer than of a post, because a poll of a small thread stack emits, too. */
 enum { EMIT_BATCH = CCS_BATCH / 2 };
@@ -239,7 +239,7 @@ static void disable_enforcement(struct qp *qp, uint64_t *now_ns)
 	if (!qp->flow.enforce)
 		return;
 	qp->flow.enforce = false;
-	ccs_uncontrolled_qp(CCS_PASS_NO_THREAD, qp->real);
+	ccs_uncontrolled_qp(CCS_UNCONTROLLED_NO_THREAD, qp->real);
 	rc = ccs_emit(qp, now_ns, &refused);
 	if (rc && !ccs_emit_is_full(qp, rc, refused))
 		ccs_emit_fail(qp, rc);

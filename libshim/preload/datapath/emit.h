@@ -4,9 +4,9 @@
 /* Emission of segments, and what posting shares with it. qp->lock is held in all of it. */
 #include <errno.h>
 
-#include "preload/clock.h"
 #include "preload/cq/notify.h"
-#include "preload/object/qp.h"
+#include "preload/datapath/qp.h"
+#include "preload/object/clock.h"
 
 /* For completions, because the application sleeps and the device may not wake it. */
 static inline bool ccs_emit_must_look(const struct qp *qp)

@@ -7,11 +7,11 @@
 #include <time.h>
 
 #include "preload/control/policy.h"
-#include "preload/datapath/emit.h"
 #include "preload/datapath/drain.h"
+#include "preload/datapath/emit.h"
 #include "preload/datapath/pacer_thread.h"
-#include "preload/registry.h"
-#include "preload/shim.h"
+#include "preload/object/registry.h"
+#include "preload/object/shim.h"
 
 enum { LINGER_STEP_NS = 50000 };
 

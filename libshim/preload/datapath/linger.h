@@ -2,7 +2,7 @@
 #ifndef CCS_LINGER_H
 #define CCS_LINGER_H
 /* The last WRs of a QP. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 /* The application is about to destroy the QP, or to move it to ERR. No lock is held. */
 void ccs_linger(struct qp *qp);

@@ -16,11 +16,11 @@
 
 #include "base/thread.h"
 #include "observe/log.h"
-#include "preload/clock.h"
-#include "preload/control/set_request.h"
-#include "preload/datapath/emit.h"
 #include "preload/datapath/drain.h"
-#include "preload/object/qp.h"
+#include "preload/datapath/emit.h"
+#include "preload/datapath/mailbox.h"
+#include "preload/datapath/qp.h"
+#include "preload/object/clock.h"
 
 enum { SPIN_WINDOW_NS = 200000, SPIN_GRACE_NS = 50000 };
 
@@ -154,7 +154,7 @@ static void *serve_timers(void *arg)
 		pthread_mutex_unlock(&pacer.lock);
 		drive_qp(qp, now);
 		ccs_qp_put(qp);
-		ccs_set_request_poll();
+		ccs_mailbox_poll();
 		used = true;
 		pthread_mutex_lock(&pacer.lock);
 	}

@@ -2,7 +2,7 @@
 #ifndef CCS_PACER_THREAD_H
 #define CCS_PACER_THREAD_H
 /* The timer wheel of QPs with deferred WRs, and the thread that serves it. */
-#include "preload/control/set_request.h"
+#include "preload/object/qp_record.h"
 
 /* Start the thread, where WRs may have to wait later: the data path of the application may not be
  * allowed to, or may be in a signal handler that has interrupted malloc(). */

@@ -2,10 +2,10 @@
 /* The application's polls: its CQ and the shadow CQs are merged. */
 #include "preload/datapath/poll.h"
 
-#include "preload/cq/cq_ex.h"
 #include "preload/datapath/arm.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
+#include "preload/datapath/mailbox.h"
 #include "preload/datapath/pacer_thread.h"
 #include "preload/datapath/poll_run.h"
 
@@ -83,7 +83,7 @@ static inline int unlock_after_poll(struct cq *cq, int got, uint64_t before_ns)
 	ccs_unlock(&cq->lock);
 	if (cq->ex)
 		ccs_cq_ex_unlock(cq);
-	ccs_set_request_poll();
+	ccs_mailbox_poll();
 	ccs_pacer_thread_after_poll(cq, now_ns, spinning);
 	return got;
 }
@@ -174,7 +174,7 @@ static __attribute__((noinline)) int poll_idle(struct cq *cq, int n, struct ibv_
 		return end_with_received(cq, got, n, wc);
 	spinning = ccs_poll_count_idle(cq, true);
 	ccs_unlock(&cq->lock);
-	ccs_set_request_poll();
+	ccs_mailbox_poll();
 	ccs_pacer_thread_after_poll(cq, CCS_TIME_UNKNOWN, spinning);
 	return 0;
 }
@@ -222,7 +222,7 @@ static __attribute__((noinline)) int poll_in_turn(struct cq *cq, int n, struct i
 			return end_with_received(cq, got, n, wc);
 	}
 	got = poll_usual(cq, s, n, wc, before_ns);
-	ccs_set_request_poll();
+	ccs_mailbox_poll();
 	return got;
 }
 

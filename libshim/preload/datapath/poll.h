@@ -2,7 +2,7 @@
 #ifndef CCS_POLL_H
 #define CCS_POLL_H
 /* Polling of completion queues. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 enum { CCS_SPINNING = 8 };               /* polls */
 

@@ -2,7 +2,7 @@
 #ifndef CCS_POLL_EX_H
 #define CCS_POLL_EX_H
 /* Polling for the poll batches of extended CQs. All of it takes cq->lock. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 /*
  * The oldest ready completion. *spinning: whether the application polls in a loop; *empty_ns: when

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "preload/clock.h"
 #include "preload/datapath/complete.h"
 #include "preload/datapath/drain.h"
+#include "preload/object/clock.h"
 
 struct shadow *ccs_poll_only_active(struct shadow *s)
 {

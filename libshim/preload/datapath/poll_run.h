@@ -9,8 +9,8 @@
 #include "preload/cq/cq.h"
 #include "preload/cq/shadow_cq.h"
 #include "preload/datapath/emit.h"
-#include "preload/object/qp.h"
-#include "preload/registry.h"
+#include "preload/datapath/qp.h"
+#include "preload/object/registry.h"
 #include "preload/report/publish.h"
 
 /* The only one that may have completions; any, if none has; NULL: there are several. */

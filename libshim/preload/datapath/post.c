@@ -12,8 +12,8 @@
 #include "preload/datapath/accept.h"
 #include "preload/datapath/emit.h"
 #include "preload/datapath/wr.h"
+#include "preload/object/shim.h"
 #include "preload/report/publish.h"
-#include "preload/shim.h"
 
 /* Of librxe, the doorbell's error before RTS: it queues what fits nevertheless. */
 static int full_error(const struct qp *qp)

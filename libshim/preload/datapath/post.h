@@ -2,7 +2,7 @@
 #ifndef CCS_POST_H
 #define CCS_POST_H
 /* Posting of work requests. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 /* ibv_post_send() of a QP with a record. */
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);

@@ -10,8 +10,8 @@
 #include "preload/datapath/emit.h"
 #include "preload/datapath/wr.h"
 #include "preload/object/provider.h"
+#include "preload/object/shim.h"
 #include "preload/report/publish.h"
-#include "preload/shim.h"
 
 void ccs_post_reclaim(struct qp *qp, uint32_t n)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "preload/object/qp.h"
+#include "preload/datapath/qp.h"
 
 static bool is_known(enum ibv_wr_opcode opcode)
 {

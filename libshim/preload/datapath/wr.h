@@ -2,7 +2,7 @@
 #ifndef CCS_WR_H
 #define CCS_WR_H
 /* Properties of a work request, its deep copy, and its WQEs. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 /* At least one, so that each copy has an entry for inline data. */
 static inline uint32_t ccs_max_sge(const struct qp *qp)

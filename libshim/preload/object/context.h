@@ -2,7 +2,7 @@
 #ifndef CCS_CONTEXT_H
 #define CCS_CONTEXT_H
 /* Records of device contexts. */
-#include "preload/shim.h"
+#include "preload/object/shim.h"
 
 static inline struct ctx *ccs_context_find(struct ibv_context *context)
 {

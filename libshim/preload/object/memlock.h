@@ -5,7 +5,7 @@
  * Adapters pin the queues that they access, and what a process may pin is limited: what is pinned
  * for us must not be missing when the application registers memory. Thread-safe.
  */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 /* Whether the device pins queues, and this process may not pin without limit. */
 bool ccs_memlock_limited(const struct ctx *ctx);

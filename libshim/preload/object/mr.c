@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "observe/log.h"
-#include "preload/interpose/real.h"
 #include "preload/object/context.h"
+#include "preload/object/real.h"
 
 struct ccs_mr {
 	uint64_t start, length;

@@ -5,7 +5,7 @@
  * Memory regions, as far as splitting needs them: the device checks a whole request before it
  * begins, but each segment on its own. All functions are thread-safe.
  */
-#include "preload/shim.h"
+#include "preload/object/shim.h"
 
 /* A region was registered; its first byte has the address iova for the device. */
 void ccs_mr_add(const struct ibv_mr *mr, uint64_t iova, unsigned int access);

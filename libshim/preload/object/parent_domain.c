@@ -12,9 +12,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "preload/interpose/real.h"
 #include "preload/object/ptrmap.h"
-#include "preload/shim.h"
+#include "preload/object/real.h"
+#include "preload/object/shim.h"
 
 struct parent_domain {
 	struct ibv_pd *parent, *plain;

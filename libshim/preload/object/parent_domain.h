@@ -2,7 +2,7 @@
 #ifndef CCS_PARENT_DOMAIN_H
 #define CCS_PARENT_DOMAIN_H
 /* Parent domains with a thread domain. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 struct parent_domain;
 struct ibv_pd *ccs_parent_domain_alloc(struct ctx *ctx, struct ibv_parent_domain_init_attr *attr);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "preload/shim.h"
+#include "preload/object/shim.h"
 
 /* Its address is that of a thread. */
 static _Thread_local char self;

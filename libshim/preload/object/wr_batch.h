@@ -2,7 +2,7 @@
 #ifndef CCS_WR_BATCH_H
 #define CCS_WR_BATCH_H
 /* The batch between ibv_wr_start() and ibv_wr_complete() of a QP that has these functions. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 struct wr_batch {
 	struct ccs_lock lock;            /* taken before cq.lock; guards what follows */

@@ -2,7 +2,7 @@
 #ifndef CCS_CONTROL_WARNING_H
 #define CCS_CONTROL_WARNING_H
 /* The warning that an algorithm has no effect. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 /* The flow's control state has changed. Warns once per process of each state but ok. */
 void ccs_control_warn(const struct qp *qp);

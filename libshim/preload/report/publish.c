@@ -15,10 +15,10 @@
 #include "observe/log.h"
 #include "observe/stats.h"
 #include "observe/stats_dir.h"
-#include "preload/clock.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
-#include "preload/shim.h"
+#include "preload/object/clock.h"
+#include "preload/object/shim.h"
 
 enum {
 	PERIOD_NS = 1000000,
@@ -66,9 +66,9 @@ static void open_file(void)
 	snprintf(h->mode, sizeof(h->mode), "%s", modes[shim->options.mode]);
 	snprintf(h->cc, sizeof(h->cc), "%.*s", (int)sizeof(h->cc) - 1, shim->options.cc);
 	name_missing_feedback(h->missing_feedback, sizeof(h->missing_feedback));
-	for (unsigned i = 0; i < CCS_PASS_COUNT; i++) {
+	for (unsigned i = 0; i < CCS_UNCONTROLLED_COUNT; i++) {
 		snprintf(h->uncontrolled[i].name, sizeof(h->uncontrolled[i].name), "%s",
-			 ccs_pass_names[i]);
+			 ccs_uncontrolled_names[i]);
 		h->uncontrolled[i].count = atomic_load(&shim->uncontrolled[i]);
 	}
 	if (getauxval(AT_SECURE))
@@ -79,7 +79,7 @@ static void open_file(void)
 	free(h);
 }
 
-_Static_assert(CCS_PASS_COUNT <= CCS_STATS_MAX_UNCONTROLLED, "a reason for each");
+_Static_assert(CCS_UNCONTROLLED_COUNT <= CCS_STATS_MAX_UNCONTROLLED, "a reason for each");
 
 struct ccs_stats_header *ccs_publish_file(void)
 {
@@ -173,7 +173,7 @@ void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_
 	};
 	memcpy(out->device, qp->ctx->device, sizeof(out->device));
 	memcpy(out->peer_gid, qp->peer_gid, sizeof(out->peer_gid));
-	TEXT(out->uncontrolled, is_enforcement_off ? ccs_pass_names[CCS_PASS_NO_THREAD] : "");
+	TEXT(out->uncontrolled, is_enforcement_off ? ccs_uncontrolled_names[CCS_UNCONTROLLED_NO_THREAD] : "");
 	TEXT(out->cc, cc->ops->name);
 	TEXT(out->variant, ccs_cc_variant(cc));
 	TEXT(out->feedback, ccs_qp_feedback_state(qp));

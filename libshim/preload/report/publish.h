@@ -2,8 +2,8 @@
 #ifndef CCS_PUBLISH_H
 #define CCS_PUBLISH_H
 /* The QPs' entries of the statistics file. The QP's lock is held unless noted. */
-#include "preload/objects.h"
 #include "observe/stats.h"
+#include "preload/object/qp_record.h"
 
 struct ccs_stats_header *ccs_publish_file(void); /* created on first use; NULL: none. No lock */
 void ccs_publish_begin(struct qp *qp);           /* takes the lock */

@@ -22,12 +22,11 @@
 #include "observe/stats.h"
 #include "observe/stats_fields.h"
 #include "observe/write_guard.h"
-#include "preload/clock.h"
 #include "preload/control/policy.h"
 #include "preload/control/qp_feedback.h"
-#include "preload/object/qp_config.h"
+#include "preload/object/clock.h"
+#include "preload/object/shim.h"
 #include "preload/report/publish.h"
-#include "preload/shim.h"
 
 enum { KEPT = 1024 };
 
@@ -168,8 +167,8 @@ static void write_qp(struct ccs_json *j, const struct qp_record *f)
 static void write_uncontrolled(struct ccs_json *j)
 {
 	ccs_json_object(j, "uncontrolled");
-	for (unsigned i = 0; i < CCS_PASS_COUNT; i++)
-		ccs_json_uint(j, ccs_pass_names[i], atomic_load(&ccs_shim()->uncontrolled[i]));
+	for (unsigned i = 0; i < CCS_UNCONTROLLED_COUNT; i++)
+		ccs_json_uint(j, ccs_uncontrolled_names[i], atomic_load(&ccs_shim()->uncontrolled[i]));
 	ccs_json_end(j);
 }
 
@@ -282,13 +281,13 @@ void ccs_report_log_summary(void)
 {
 	char reasons[512] = "";
 
-	for (unsigned i = 0; i < CCS_PASS_COUNT; i++) {
+	for (unsigned i = 0; i < CCS_UNCONTROLLED_COUNT; i++) {
 		const uint64_t n = atomic_load(&ccs_shim()->uncontrolled[i]);
 		const size_t at = strlen(reasons);
 
 		if (n)
 			snprintf(reasons + at, sizeof(reasons) - at, "%s%s %" PRIu64, at ? ", " : "",
-				 ccs_pass_names[i], n);
+				 ccs_uncontrolled_names[i], n);
 	}
 	if (controlled || *reasons)
 		ccs_log(CCS_LOG_INFO, "controlled QPs: %" PRIu64 "; uncontrolled: %s", controlled,

@@ -2,7 +2,7 @@
 #ifndef CCS_REPORT_H
 #define CCS_REPORT_H
 /* The JSON report at exit. */
-#include "preload/objects.h"
+#include "preload/object/qp_record.h"
 
 void ccs_report_add(struct qp *qp);
 void ccs_report_remove(struct qp *qp);  /* qp->lock is held */

@@ -7,13 +7,13 @@
 #include "base/probe.h"
 #include "observe/log.h"
 #include "observe/stats.h"
+#include "preload/object/shim.h"
 #include "preload/report/publish.h"
-#include "preload/shim.h"
 
-static void count_pass(enum ccs_pass reason, uint32_t qp_num)
+static void count_uncontrolled(enum ccs_uncontrolled reason, uint32_t qp_num)
 {
 	struct ccs_stats_header *file = ccs_publish_file();
-	const char *text = ccs_pass_names[reason];
+	const char *text = ccs_uncontrolled_names[reason];
 
 	atomic_fetch_add_explicit(&ccs_shim()->uncontrolled[reason], 1, memory_order_relaxed);
 	if (file)
@@ -21,24 +21,24 @@ static void count_pass(enum ccs_pass reason, uint32_t qp_num)
 	CCS_PROBE2(pass, qp_num, text);
 }
 
-void ccs_uncontrolled_count(enum ccs_pass reason)
+void ccs_uncontrolled_count(enum ccs_uncontrolled reason)
 {
-	count_pass(reason, 0);
+	count_uncontrolled(reason, 0);
 }
 
 /* It could have been controlled, and no setting prevented it. */
-static bool is_failure(enum ccs_pass reason)
+static bool is_failure(enum ccs_uncontrolled reason)
 {
-	return reason == CCS_PASS_SHADOW_CQ || reason == CCS_PASS_NO_MEMORY ||
-	       reason == CCS_PASS_REFUSED;
+	return reason == CCS_UNCONTROLLED_SHADOW_CQ || reason == CCS_UNCONTROLLED_NO_MEMORY ||
+	       reason == CCS_UNCONTROLLED_REFUSED;
 }
 
-void ccs_uncontrolled_qp(enum ccs_pass reason, const struct ibv_qp *qp)
+void ccs_uncontrolled_qp(enum ccs_uncontrolled reason, const struct ibv_qp *qp)
 {
-	count_pass(reason, qp ? qp->qp_num : 0);
+	count_uncontrolled(reason, qp ? qp->qp_num : 0);
 	if (is_failure(reason))
 		ccs_log_once(CCS_LOG_WARN, "QP %" PRIu32 " is uncontrolled: %s",
-			     qp ? qp->qp_num : 0, ccs_pass_names[reason]);
+			     qp ? qp->qp_num : 0, ccs_uncontrolled_names[reason]);
 	ccs_log(CCS_LOG_INFO, "QP %" PRIu32 " is uncontrolled: %s", qp ? qp->qp_num : 0,
-		ccs_pass_names[reason]);
+		ccs_uncontrolled_names[reason]);
 }

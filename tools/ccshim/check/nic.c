@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/netlink.h"
+#include "agent/host/netlink.h"
 #include "base/sysfs.h"
 
 /* -- data center bridging -------------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "agent/netlink.h"
+#include "agent/host/netlink.h"
 
 struct answer {
 	struct doctor_qdisc *sum;

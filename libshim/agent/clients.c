@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/clients.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/flows.h"
+#include "agent/host/closing.h"
+#include "agent/host/core.h"
+#include "agent/host/inherited.h"
+#include "agent/host/refused.h"
+#include "agent/host/shm_map.h"
+#include "agent/host/users.h"
+#include "agent/requests.h"
+
+enum {
+	BUCKETS = 16384, MESSAGE_MAX = 512, MESSAGES_A_TURN = 16,
+};
+
+/* -- the listening socket -------------------------------------------------------- */
+
+static void make_directory(const char *path)
+{
+	char dir[PATH_MAX];
+	char *slash;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash && slash != dir) {
+		*slash = '\0';
+		if (mkdir(dir, 0755) == 0)
+			chmod(dir, 0755); /* independent of the umask */
+	}
+}
+
+/*
+ * The holder of the lock may remove the socket of an agent that has died. The lock belongs to the
+ * process: a forked child that outlives it does not hold it.
+ */
+static int claim_lock(struct ccs_agent *a)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s.lock", a->config.socket);
+	a->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (a->lock < 0)
+		return -1;
+	if (fcntl(a->lock, F_SETLK, &whole) == 0)
+		return 0;
+	close(a->lock);
+	a->lock = -1;
+	errno = EADDRINUSE;
+	return -1;
+}
+
+/* The service manager does, without the lock. */
+static bool is_listened_at(const struct sockaddr_un *at)
+{
+	const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	const bool answers = fd >= 0 && (!connect(fd, (const struct sockaddr *)at, sizeof(*at)) ||
+					 errno == EAGAIN);
+
+	if (fd >= 0)
+		close(fd);
+	return answers;
+}
+
+/* Remove the socket of an agent that has died; no other kind of file, in case the path is wrong. */
+static int remove_socket(const struct sockaddr_un *at)
+{
+	struct stat st;
+
+	if (lstat(at->sun_path, &st))
+		return 0;
+	if (S_ISSOCK(st.st_mode) && !is_listened_at(at))
+		return unlink(at->sun_path);
+	errno = S_ISSOCK(st.st_mode) ? EADDRINUSE : ENOTSOCK;
+	return -1;
+}
+
+static void listener_ready(struct ccs_agent *a, struct ccs_source *s);
+
+static void store_identity(struct ccs_agent *a)
+{
+	struct stat st;
+
+	if (lstat(a->config.socket, &st))
+		return;
+	a->socket_dev = st.st_dev;
+	a->socket_ino = st.st_ino;
+}
+
+static bool has_name(const struct ccs_agent *a)
+{
+	struct stat st;
+
+	return a->lock >= 0 && !lstat(a->config.socket, &st) && st.st_dev == a->socket_dev &&
+	       st.st_ino == a->socket_ino;
+}
+
+static int bind_listener(struct ccs_agent *a, const struct sockaddr_un *at)
+{
+	make_directory(at->sun_path);
+	if (claim_lock(a) || remove_socket(at))
+		return -1;
+	a->listener.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (a->listener.fd < 0 || bind(a->listener.fd, (const struct sockaddr *)at, sizeof(*at)))
+		return -1;
+	store_identity(a);
+	return chmod(at->sun_path, 0666) || listen(a->listener.fd, SOMAXCONN) ? -1 : 0;
+}
+
+static int listen_at(struct ccs_agent *a)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	const char *path = a->config.socket;
+
+	if (strlen(path) >= sizeof(at.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	memcpy(at.sun_path, path, strlen(path));
+	a->listener = (struct ccs_source){
+		ccs_inherited_find(a, SOCK_SEQPACKET, (const struct sockaddr *)&at), listener_ready,
+	};
+	if (a->listener.fd < 0 && bind_listener(a, &at))
+		return -1;
+	a->listening = true;
+	return ccs_agent_watch(a, &a->listener);
+}
+
+int ccs_clients_open(struct ccs_agent *a, char *err, size_t len)
+{
+	int saved;
+
+	a->unmapped = ccs_users_unmapped();
+	a->client = calloc(CCS_AGENT_CLIENTS, sizeof(*a->client));
+	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
+		a->client[i].source.fd = -1;
+	if (a->client && !ccs_closing_open(a) && !ccs_refused_open(a) &&
+	    !ccs_index_init(&a->flows, BUCKETS, a->salt) &&
+	    !ccs_index_init(&a->qps, BUCKETS, a->salt) &&
+	    !ccs_index_init(&a->inbound, BUCKETS, a->salt) &&
+	    !ccs_index_init(&a->slots, BUCKETS, a->salt) && !listen_at(a))
+		return 0;
+	saved = errno;
+	snprintf(err, len, "cannot listen on socket %s: %s", a->config.socket,
+		 saved == EADDRINUSE ? "another agent uses it" : strerror(saved));
+	errno = saved;
+	return -1;
+}
+
+void ccs_clients_close(struct ccs_agent *a)
+{
+	for (unsigned i = 0; a->client && i < CCS_AGENT_CLIENTS; i++)
+		if (a->client[i].source.fd >= 0)
+			ccs_client_close(a, &a->client[i]);
+	if (a->closing && a->refused >= 0)
+		ccs_closing_client(a, 0, a->refused, &(const struct ccs_passed){ 0 });
+	ccs_closing_end(a);
+	ccs_refused_end(a);
+	if (a->listener.fd >= 0) {
+		if (has_name(a))
+			unlink(a->config.socket);
+		close(a->listener.fd);
+	}
+	if (a->lock >= 0)
+		close(a->lock);
+	free(a->flows.bucket);
+	free(a->qps.bucket);
+	free(a->inbound.bucket);
+	free(a->slots.bucket);
+	free(a->client);
+}
+
+/* -- connections ----------------------------------------------------------------- */
+
+static void end_client(struct ccs_agent *a, struct ccs_client *c, const struct ccs_passed *p)
+{
+	const int fd = c->source.fd;
+	const uid_t uid = c->uid;
+
+	while (c->first)
+		ccs_agent_flow_remove(a, c->first);
+	ccs_shm_unmap(c->shm);
+	free(c->paths);
+	epoll_ctl(a->epoll, EPOLL_CTL_DEL, fd, NULL);
+	*c = (struct ccs_client){ .source.fd = -1, .uid = uid };
+	ccs_closing_client(a, (unsigned)(c - a->client), fd, p);
+	a->nclients--;
+}
+
+void ccs_client_close(struct ccs_agent *a, struct ccs_client *c)
+{
+	end_client(a, c, &(const struct ccs_passed){ 0 });
+}
+
+static void read_passed(struct msghdr *h, struct ccs_passed *p)
+{
+	p->n = 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		p->n = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(*p->fd));
+		memcpy(p->fd, CMSG_DATA(c), p->n * sizeof(*p->fd));
+	}
+}
+
+/* One message with its descriptors. Returns its length; -1: there is none. */
+static ssize_t receive(int socket, struct msghdr *h, int flags)
+{
+	ssize_t n;
+
+	do
+		n = recvmsg(socket, h, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+/*
+ * Receive one message. Returns its length; 0: end of connection, too long, or with more descriptors
+ * than there is place for; -1: none yet. recvmsg() closes the others, which can block. So the message
+ * is read while it also stays in the socket, and removed from there only if there was place for all:
+ * then nothing is closed for the last time.
+ */
+static ssize_t receive_request(int socket, void *data, size_t len, struct ccs_passed *p)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_LEN(CCS_PASSED_MAX * sizeof(int))];
+	} control;
+	struct iovec iov = { data, len };
+	struct msghdr h = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = &control, .msg_controllen = sizeof(control.bytes),
+	};
+	const ssize_t n = receive(socket, &h, MSG_PEEK);
+
+	if (n < 0)
+		return errno == EAGAIN ? -1 : 0;
+	read_passed(&h, p);
+	if (h.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		return 0;
+	receive(socket, &(struct msghdr){ 0 }, 0);
+	return n;
+}
+
+static void client_ready(struct ccs_agent *a, struct ccs_source *s)
+{
+	struct ccs_client *c = (struct ccs_client *)s;
+	uint64_t data[MESSAGE_MAX / 8];
+
+	for (int i = 0; i < MESSAGES_A_TURN; i++) {
+		struct ccs_passed p = { 0 };
+		const ssize_t n = receive_request(s->fd, data, sizeof(data), &p);
+		bool stays;
+
+		if (n < 0)
+			return;
+		stays = n && ccs_ipc_handle(a, c, data, (size_t)n, p.n == 1 ? p.fd[0] : -1);
+		if (p.n == 1 && ccs_shm_is_closed_quickly(p.fd[0]))
+			close(p.fd[--p.n]);
+		if (!stays || p.n) {
+			end_client(a, c, &p);
+			return;
+		}
+	}
+}
+
+/* An unused entry; NULL if there is none, or the user has too many. */
+static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid)
+{
+	struct ccs_client *unused = NULL;
+	unsigned same = 0;
+
+	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++) {
+		const bool used = c->source.fd >= 0 || atomic_load(&a->closing->entry[c - a->client]);
+
+		if (!used)
+			unused = c;
+		same += used && c->uid == uid;
+	}
+	return uid && same >= CCS_AGENT_CLIENTS_PER_UID ? NULL : unused;
+}
+
+static void stop_listening(struct ccs_agent *a)
+{
+	epoll_ctl(a->epoll, EPOLL_CTL_DEL, a->listener.fd, NULL);
+	a->listening = false;
+}
+
+/* What was sent before a connection is accepted is closed with it, so a refused one is closed like
+ * the others. While too many are being closed, none is accepted. */
+static void refuse(struct ccs_agent *a, uid_t uid, int fd)
+{
+	ccs_agent_warn(a, CCS_AGENT_WARN_CLIENTS,
+			    "too many connections: further processes get no feedback");
+	if (ccs_refused_close(a, uid, fd))
+		return;
+	a->refused = fd;
+	a->refused_uid = uid;
+	stop_listening(a);
+}
+
+static void add_client(struct ccs_agent *a, int fd)
+{
+	struct ucred peer = { .uid = CCS_NO_USER };
+	socklen_t len = sizeof(peer);
+	struct ccs_client *c;
+
+	getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+	if (peer.uid == a->unmapped)
+		peer.uid = CCS_NO_USER;
+	c = find_unused(a, peer.uid);
+	if (!c) {
+		refuse(a, peer.uid, fd);
+		return;
+	}
+	*c = (struct ccs_client){
+		.source = { fd, client_ready }, .pid = peer.pid, .uid = peer.uid,
+	};
+	a->nclients++;
+	if (ccs_agent_watch(a, &c->source))
+		ccs_client_close(a, c);
+}
+
+/* While no descriptor is free, pending connections would wake the loop in vain: stop listening
+ * until the next tick. */
+static void listener_ready(struct ccs_agent *a, struct ccs_source *s)
+{
+	const int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd >= 0) {
+		add_client(a, fd);
+	} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+		ccs_agent_warn(a, CCS_AGENT_WARN_ACCEPT, "cannot accept a connection: %s",
+				    strerror(errno));
+		stop_listening(a);
+	}
+}
+
+void ccs_clients_retry_refused(struct ccs_agent *a)
+{
+	if (a->refused < 0 || !ccs_refused_close(a, a->refused_uid, a->refused))
+		return;
+	a->refused = -1;
+	a->listening = ccs_agent_watch(a, &a->listener) == 0;
+}
+
+void ccs_clients_tick(struct ccs_agent *a, uint64_t now_ns)
+{
+	if (a->config.gives_way && !has_name(a))
+		a->stopping = true;
+	if (!a->listening && a->refused < 0)
+		a->listening = ccs_agent_watch(a, &a->listener) == 0;
+	for (struct ccs_client *c = a->client; c < a->client + CCS_AGENT_CLIENTS; c++)
+		if (c->shm)
+			atomic_store_explicit(&c->shm->heartbeat_ns, now_ns, memory_order_release);
+}

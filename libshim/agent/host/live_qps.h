@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_LIVE_QPS_H
+#define CCS_AGENT_LIVE_QPS_H
+/*
+ * Whether a queue pair number belongs to a queue pair of this host that can receive, according to
+ * the kernel: RDMA netlink, as in agent/host/owner.h.
+ */
+#include "agent/host/netlink.h"
+
+enum { CCS_LIVE_QPS_DEVICES = 64 };
+
+struct ccs_live_qps {
+	struct ccs_netlink netlink;
+	unsigned n;                      /* devices, as of the last query of them */
+	struct {
+		uint32_t index, ports;   /* ports 1 to that number */
+		char name[64];
+	} device[CCS_LIVE_QPS_DEVICES];
+};
+
+/* The first query opens it: RDMA devices may appear later than the agent. */
+#define CCS_LIVE_QPS_CLOSED { .netlink = { .fd = -1 } }
+
+void ccs_live_qps_close(struct ccs_live_qps *l);
+
+/*
+ * As ccs_agent_config.check_qp; arg is the struct ccs_live_qps. A request for each port, and again
+ * after one for the list of devices if none has that QP. Does not block. One thread at a time.
+ */
+int ccs_live_qps_check(void *arg, uint32_t qpn, char device[64]);
+
+/* As ccs_agent_config.count_qps; arg is the struct ccs_live_qps. One request. */
+int ccs_live_qps_count(void *arg, uint32_t *n);
+
+#endif

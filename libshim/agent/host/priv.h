@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_AGENT_PRIV_H
+#define CCS_AGENT_PRIV_H
+/* The structs that the agent's files share. Only the loop's thread accesses them. */
+#include <sys/types.h>
+
+#include "agent/agent.h"
+#include "agent/host/address.h"
+#include "agent/host/hash_index.h"
+#include "agent/host/netlink.h"
+#include "agent/host/nic_counters.h"
+#include "cc/dcqcn_np.h"
+#include "feedback/shm.h"
+
+enum {
+	CCS_AGENT_CLIENTS = 1024,
+	CCS_AGENT_CLIENTS_PER_UID = 512, /* except root's */
+	CCS_AGENT_PEERS_PER_UID = 1024,  /* that its flows needed first; except root's */
+	CCS_AGENT_STRANGERS = 2048,      /* peers that no flow of this host needs */
+	CCS_AGENT_NETWORKS = 4096,       /* hash values of networks */
+	CCS_AGENT_FLOWS = 262144,        /* of all clients */
+	CCS_AGENT_FLOWS_PER_UID = 131072, /* except root's */
+	CCS_AGENT_SAME_QP = 8,           /* slots of a user for one QP at either end: its number can
+	                                  * be reused before the agent has processed the removal */
+	CCS_AGENT_STATUS_USERS = 256,    /* hash values of users that request the status */
+	CCS_AGENT_ADDRESSES = 64,
+	CCS_AGENT_INTERFACES = 16,
+	CCS_AGENT_PORTS = 64,
+	CCS_AGENT_SWITCHES = 16,
+	CCS_AGENT_RELAYED = 256,
+};
+
+#define CCS_AGENT_TICK_NS CCS_HEARTBEAT_NS
+#define CCS_LEASE_MS 3000u
+#define CCS_LEASE_MAX_MS 60000u
+#define CCS_RENEW_NS 1000000000ull
+#define CCS_AGENT_FIRST_RETRY_NS 5000000ull /* of a HELLO, before there was a lease */
+#define CCS_AGENT_IDLE_NS 100000000ull /* a flow without traffic for this long is idle */
+#define CCS_AGENT_WARN_NS 3600000000000ull /* between warnings of one kind */
+#define CCS_AGENT_STATUS_NS 100000000ull /* between requests of a user for the status, except root */
+
+/* A descriptor that the loop waits for. */
+struct ccs_source {
+	int fd;
+	void (*ready)(struct ccs_agent *a, struct ccs_source *s);
+};
+
+/* Both addresses of a message, as seen from this host. */
+struct ccs_ends {
+	struct ccs_address local, remote;
+	uint32_t ifindex;                /* of link-local addresses; else 0 */
+	uint32_t arrived;                /* interface on which it arrived; 0: unknown */
+};
+
+struct ccs_port;
+
+/* Data that a peer sends because flows of this host READ them. */
+struct ccs_inbound {
+	uint32_t path;                   /* 1 + the index of its record in each region; 0: none */
+	uint32_t ifindex;                /* on which the data arrive; 0: unknown */
+	struct ccs_port *port;           /* measured for these data; NULL: none */
+	uint32_t active, period_us;      /* active flows; telemetry period that they request */
+	uint32_t requested;              /* enum ccs_peer_flag that they request */
+	uint32_t scan_active, scan_period_us, scan_requested; /* the same, of the running scan */
+	uint64_t renew_ns;               /* next renewal of the subscriptions at port and switches */
+	bool measurable;                 /* the interface can be measured */
+	bool switch_records;             /* the telemetry includes records of switches */
+	struct ccs_path_telemetry telemetry;
+};
+
+/* Another agent: the peer of clients' flows, a subscriber to CNPs or telemetry, or both. */
+struct ccs_peer {
+	struct ccs_hash_node link;       /* in peers.index, by ends */
+	struct ccs_ends ends;
+	uint32_t index;                  /* of its record in each region */
+	uint32_t network;                /* hash of its network, below CCS_AGENT_NETWORKS */
+	uint32_t serial;                 /* unique, never reused; 0: entry unused */
+	uint64_t sequence;               /* last one sent */
+
+	uint64_t incarnation;            /* the peer's; 0: unknown */
+	uint64_t proven;                 /* the one that has answered a HELLO of ours last */
+	uint64_t highest_sequence;       /* received */
+	uint64_t received_mask;          /* bit n: highest_sequence - n has been received */
+	uint64_t last_seen_ns;           /* it last granted a lease; 0: never */
+	uint32_t capabilities;           /* enum ccs_peer_flag, of its last HELLO_ACK */
+	bool nic_counts_cnps;            /* the local NIC counts CNPs of flows towards it */
+
+	uint32_t flows;                  /* of clients, towards it */
+	uid_t uid;                       /* the user of the first of these */
+	unsigned hello_attempts;         /* HELLOs since the last HELLO_ACK */
+	uint64_t hello_due_ns;           /* next HELLO */
+	uint64_t hello_awaited;          /* sequence number of the HELLO without a reply; 0: none */
+	uint64_t hello_sent_ns;          /* when that one was sent */
+	uint64_t hello_first;            /* the first HELLO of which a late reply counts */
+	uint64_t hello_first_ns;         /* when that one was sent */
+	uint64_t hello_echo;             /* the peer's incarnation at that time */
+	bool hello_pending;              /* a changed request is to be sent in a HELLO */
+
+	/* Telemetry that this host's flows request from the peer. */
+	uint32_t active, period_us;      /* as in the last HELLO */
+	uint32_t requested;              /* enum ccs_peer_flag, as in the last HELLO */
+	uint32_t segment;                /* largest segment of its flows, bytes */
+	uint32_t scan_active, scan_period_us, scan_requested; /* the same, of the running scan */
+	uint64_t rtt_ns;                 /* between the agents; 0: not measured yet */
+	uint64_t telemetry_sequence;     /* of the newest ECHO or ADVICE */
+	bool switch_records;             /* the telemetry includes records of switches */
+	struct ccs_path_telemetry telemetry;
+	struct ccs_inbound inbound;
+	uint64_t switch_until_ns;        /* it is a switch's agent; request records until then */
+	uint32_t switch_flows, switch_period_us; /* and report these in HELLOs to it */
+
+	/* Telemetry that the peer requests from this host. */
+	struct ccs_port *ingress;        /* on which its data arrive; NULL: not measured */
+	uint32_t peer_requests;          /* enum ccs_peer_flag, of its newest HELLO */
+	uint32_t peer_flows;             /* active flows, of its newest HELLO */
+	uint32_t announced;              /* flows that it announced since announced_ns */
+	uint64_t announced_ns;
+	uint32_t peer_segment;           /* bytes per segment of its flows; 0: unknown */
+	uint64_t period_ns;
+	double rtt_us;                   /* as measured by the peer */
+	uint64_t clock_ns, clock_at_ns;  /* its clock was at least clock_ns at clock_at_ns of ours;
+	                                  * 0: unknown */
+
+	uint64_t lease_ns;               /* it receives CNPs until then */
+	uint64_t asked_ns;               /* its last HELLO that renewed the lease */
+	uint64_t cnps_sent, cnps_received;
+};
+
+struct ccs_peers {
+	struct ccs_index index;
+	struct ccs_peer *peer;           /* CCS_SHM_PATHS */
+	uint32_t *unused, nunused;       /* indexes, a stack */
+	uint32_t high;                   /* all entries from here on are unused */
+	uint32_t strangers;              /* entries that no flow of this host needs */
+	uint16_t network_strangers[CCS_AGENT_NETWORKS]; /* of them, by network */
+	uint32_t serial;
+	uint64_t hello_due_ns;           /* no HELLO is due earlier, but to peers wanted since */
+	void (*evicted)(struct ccs_agent *a, struct ccs_peer *p);
+};
+
+/* A client's flow. */
+struct ccs_agent_flow {
+	struct ccs_hash_node link;       /* in flows, by peer and peer_qpn */
+	struct ccs_hash_node qp_link;    /* in qps, by device and local_qpn */
+	struct ccs_hash_node inbound_link; /* in inbound, by peer and local_qpn */
+	struct ccs_hash_node slot_link;  /* in slots, by client and slot */
+	struct ccs_agent_flow *next, **at; /* of the client's flows; what points to this one */
+	struct ccs_nic_counter_flow counter;
+	struct ccs_client *client;
+	struct ccs_peer *peer;
+	uint32_t slot, port, local_qpn, peer_qpn;
+	uint64_t sent, sent_ns;          /* slot->sent at the last scan; when it last changed */
+	uint64_t read, read_ns;          /* the same for slot->read */
+	bool reads;                      /* it has READ: its slot names the inbound record */
+	char device[64];
+};
+
+/* A connected process. fd < 0: entry unused. */
+struct ccs_client {
+	struct ccs_source source;        /* first: the loop passes a pointer to it */
+	pid_t pid;
+	uid_t uid;                       /* CCS_NO_USER: of an unknown one */
+	bool hello_done;
+	struct ccs_shm *shm;             /* NULL: the client shares no region */
+	struct ccs_agent_flow *first;    /* of its flows */
+	uint32_t flows;
+	uint32_t *paths;                 /* number of flows per peer, by the peer's index */
+};
+
+/* One receiving QP whose packets arrived with CE marks. */
+struct ccs_np_flow {
+	uint64_t key;                    /* the peer's serial, direction, QPN; 0: unused */
+	struct ccs_dcqcn_np np;
+	uint32_t marked;                 /* since its last CNP */
+	bool refused;                    /* no such QP, or it is connected to another peer */
+	uint64_t check_ns;               /* when that is to be checked again */
+};
+
+enum ccs_refusal {
+	CCS_REFUSED_PORT,                /* from another port than that of agents */
+	CCS_REFUSED_GARBAGE,
+	CCS_REFUSED_VERSION,
+	CCS_REFUSED_TYPE,
+	CCS_REFUSED_AUTH,                /* wrong or missing authentication */
+	CCS_REFUSED_INCARNATION,         /* not for this agent's incarnation, or from an old one */
+	CCS_REFUSED_REPLAYED,
+	CCS_REFUSED_PEER,                /* no flow, lease or subscription for that host */
+	CCS_REFUSED_FLOW,                /* CNP for an unknown flow */
+	CCS_REFUSED_LIMIT,               /* too many unverified HELLOs, or no free peer entry */
+	CCS_REFUSALS
+};
+
+struct ccs_agent_totals {
+	uint64_t ce, ce_dropped;         /* CE-marked packets seen, and dropped before */
+	uint64_t ce_unasked;             /* from senders without a lease, or without data */
+	uint64_t ce_no_qp;               /* for a QP that no flow of their sender has */
+	uint64_t ce_cnps;                /* that were CNPs themselves */
+	uint64_t cnps_sent, cnps_received, cnps_accepted;
+	uint64_t cnps_hooked, cnps_counted; /* fed by clients, counted by NICs */
+	uint64_t cnps_inbound;           /* for flows of this host, for data that they READ */
+	uint64_t hellos_sent, hellos_received;
+	uint64_t answers_late;           /* that came after a further HELLO, and counted */
+	uint64_t echoes_sent, echoes_received; /* ECHO, ADVICE and RECORDS */
+	uint64_t samples, samples_late;  /* of links; discarded because their time is uncertain */
+	uint64_t send_failed, messages_marked;
+	uint64_t refused[CCS_REFUSALS];
+};
+
+/* Kinds of warnings. */
+enum ccs_agent_warning {
+	CCS_AGENT_WARN_VERSION, CCS_AGENT_WARN_AUTH, CCS_AGENT_WARN_SEND, CCS_AGENT_WARN_DROPPED,
+	CCS_AGENT_WARN_REGION, CCS_AGENT_WARN_CLIENTS, CCS_AGENT_WARN_PEERS,
+	CCS_AGENT_WARN_IPC_VERSION, CCS_AGENT_WARN_ACCEPT, CCS_AGENT_WARN_OWNER,
+	CCS_AGENT_WARN_CAPACITY, CCS_AGENT_WARN_PORT, CCS_AGENT_WARN_INTERFACE,
+	CCS_AGENT_WARN_FLOWS, CCS_AGENT_WARN_QPS, CCS_AGENT_WARN_INHERITED,
+	CCS_AGENT_WARN_SHARED_PORT,
+	CCS_AGENT_WARNINGS
+};
+
+/* Client entries whose connection has ended but whose descriptors are not closed yet. The last user
+ * frees it. */
+struct ccs_closing {
+	_Atomic unsigned users;
+	_Atomic bool entry[CCS_AGENT_CLIENTS];
+};
+
+struct ccs_refused;
+struct ccs_udp;
+struct ccs_capture;
+struct ccs_relayed;
+struct ccs_hello_limit;
+
+struct ccs_agent {
+	struct ccs_agent_config config;
+	uint64_t incarnation;            /* when it started, ns since 1970 */
+	uint64_t key[2], salt;           /* random: for incarnations, and for hash tables */
+	uint64_t opened_ns, tick_ns;     /* tick_ns: the next one */
+	uint64_t alive_ns;               /* the next call of config.alive */
+	int epoll;
+	struct ccs_source stop;
+	bool stopping;
+	uint64_t warn_ns[CCS_AGENT_WARNINGS]; /* when the next one of that kind may be issued */
+	uint32_t unreported[CCS_AGENT_WARNINGS];
+	struct ccs_agent_totals totals;
+
+	struct ccs_address address[CCS_AGENT_ADDRESSES]; /* config.naddresses of them */
+	struct ccs_udp *udp;
+	unsigned nudp;
+	void (*received)(struct ccs_agent *a, const struct ccs_ends *ends, const void *data,
+			 size_t len);    /* called for each datagram */
+	struct ccs_capture *capture;
+	unsigned ncaptures;
+
+	unsigned inherited_used;         /* of config.inherited */
+	int lock;                        /* on the socket's path; -1: its name is not the agent's */
+	dev_t socket_dev;                /* of the file of the socket that the agent bound */
+	ino_t socket_ino;
+	struct ccs_source listener;
+	bool listening;
+	struct ccs_refused *refusals;
+	uid_t unmapped;                  /* as ccs_users_unmapped() */
+	int refused;                     /* a connection for which they have no place; -1: none */
+	uid_t refused_uid;
+	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
+	unsigned nclients;
+	uint64_t status_ns[CCS_AGENT_STATUS_USERS]; /* when the next request is answered */
+	struct ccs_closing *closing;
+	struct ccs_index flows, qps, inbound, slots;
+	uint32_t nflows;
+	struct ccs_nic_counters counters;
+	uint64_t counters_ns;            /* the next poll */
+	struct ccs_peers peers;
+	struct ccs_np_flow *np;
+	uint64_t qp_checks_ns;           /* later by a fixed time with each check of a QP */
+
+	uint32_t host_qps;               /* as the kernel counts them */
+	uint64_t host_qps_ns;            /* when they were counted; 0: never */
+	uint64_t demand_ns;              /* next scan of clients' flows */
+	bool telemetry_wanted;           /* by at least one flow */
+	uint64_t newest_demand_ns;       /* when the last flow that requests telemetry was added */
+	struct ccs_port *port;           /* CCS_AGENT_PORTS */
+	unsigned nports;                 /* published ones, the first entries */
+	struct ccs_netlink netlink;      /* for qdisc queries; fd -1: closed */
+	struct ccs_address switches[CCS_AGENT_SWITCHES];
+	struct ccs_relayed *relayed;     /* CCS_AGENT_RELAYED */
+
+	struct ccs_hello_limit *hello_limit;
+};
+
+#endif

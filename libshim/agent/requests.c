@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "agent/requests.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "agent/cnp/cnp_feed.h"
+#include "agent/flows.h"
+#include "agent/host/core.h"
+#include "agent/host/shm_map.h"
+#include "agent/status.h"
+#include "agent/telemetry/relay.h"
+
+/* False if the socket is full: a client must read its replies before it sends more requests. */
+static bool send_reply(const struct ccs_client *c, const void *data, size_t len)
+{
+	return send(c->source.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len;
+}
+
+static bool send_result(const struct ccs_client *c, int error, uint32_t slot)
+{
+	const struct ccs_ipc_result r = {
+		.type = CCS_IPC_RESULT, .error = error, .slot = slot,
+		.version = CCS_IPC_VERSION,
+	};
+
+	return send_reply(c, &r, sizeof(r));
+}
+
+static int map_region(struct ccs_agent *a, struct ccs_client *c, int fd)
+{
+	const char *why;
+	struct ccs_shm *shm = ccs_shm_map(fd, &why);
+
+	if (!shm) {
+		ccs_agent_warn(a, CCS_AGENT_WARN_REGION,
+				    "refused the shared memory of process %d: %s", (int)c->pid, why);
+		return EINVAL;
+	}
+	c->paths = calloc(CCS_SHM_PATHS, sizeof(*c->paths));
+	if (!c->paths) {
+		ccs_shm_unmap(shm);
+		return ENOMEM;
+	}
+	c->shm = shm;
+	atomic_store_explicit(&c->shm->heartbeat_ns, ccs_agent_now(a), memory_order_release);
+	return 0;
+}
+
+static int handle_hello(struct ccs_agent *a, struct ccs_client *c, const struct ccs_ipc_hello *m,
+			int fd)
+{
+	int error;
+
+	if (c->hello_done)
+		return EALREADY;
+	if (m->version != CCS_IPC_VERSION) {
+		ccs_agent_warn(a, CCS_AGENT_WARN_IPC_VERSION,
+				    "refused process %d: it uses protocol version %u, this agent %u",
+				    (int)c->pid, m->version, CCS_IPC_VERSION);
+		return EPROTONOSUPPORT;
+	}
+	error = fd >= 0 ? map_region(a, c, fd) : 0;
+	c->hello_done = error == 0;
+	return error;
+}
+
+/* The text takes some milliseconds. Users whose hashes are equal share the limit. */
+static bool claim_status(struct ccs_agent *a, uid_t uid)
+{
+	uint64_t *next_ns = &a->status_ns[ccs_mix(a->salt ^ uid) % CCS_AGENT_STATUS_USERS];
+	const uint64_t now_ns = ccs_agent_now(a);
+
+	if (uid && now_ns < *next_ns)
+		return false;
+	*next_ns = now_ns + CCS_AGENT_STATUS_NS;
+	return true;
+}
+
+static bool send_status(struct ccs_agent *a, const struct ccs_client *c)
+{
+	char *text;
+	size_t len;
+	bool ok;
+
+	if (!claim_status(a, c->uid))
+		return send_result(c, EAGAIN, 0);
+	text = ccs_status_text(a, c->uid, &len);
+	ok = text && send_reply(c, text, len);
+	free(text);
+	return ok;
+}
+
+static bool handle_request(struct ccs_agent *a, struct ccs_client *c, uint32_t type,
+			   const void *data, int fd)
+{
+	const struct ccs_ipc_remove *r = data;
+	const struct ccs_ipc_add *add = data;
+	struct ccs_agent_flow *f;
+
+	switch (type) {
+	case CCS_IPC_HELLO:
+		return send_result(c, handle_hello(a, c, data, fd),
+				   a->config.daemon ? CCS_IPC_DAEMON : 0);
+	case CCS_IPC_ADD:
+		return send_result(c, c->hello_done ? ccs_agent_flow_add(a, c, add) : EPROTO,
+				   add->slot);
+	case CCS_IPC_REMOVE:
+		f = ccs_agent_flow_find(a, c, r->slot);
+		if (f)
+			ccs_agent_flow_remove(a, f);
+		return true;
+	case CCS_IPC_CNP:
+		return send_result(c, c->hello_done ? ccs_cnp_feed_deliver(a, c, data) : EPROTO, 0);
+	case CCS_IPC_RECORD:
+		return send_result(c, c->hello_done ? ccs_relay_feed(a, c, data) : EPROTO, 0);
+	case CCS_IPC_STATUS:
+		return send_status(a, c);
+	default:
+		return send_result(c, EOPNOTSUPP, 0);
+	}
+}
+
+/* Minimum length of a message of that type; newer clients may send longer ones. */
+static size_t least_length(uint32_t type)
+{
+	switch (type) {
+	case CCS_IPC_HELLO:
+		return sizeof(struct ccs_ipc_hello);
+	case CCS_IPC_ADD:
+		return sizeof(struct ccs_ipc_add);
+	case CCS_IPC_REMOVE:
+		return sizeof(struct ccs_ipc_remove);
+	case CCS_IPC_CNP:
+		return sizeof(struct ccs_ipc_cnp);
+	case CCS_IPC_RECORD:
+		return sizeof(struct ccs_ipc_record);
+	default:
+		return sizeof(uint32_t);
+	}
+}
+
+bool ccs_ipc_handle(struct ccs_agent *a, struct ccs_client *c, const void *data, size_t len,
+		       int fd)
+{
+	const uint32_t *type = data;
+	const bool is_complete = len >= sizeof(*type) && len >= least_length(*type);
+
+	return is_complete && handle_request(a, c, *type, data, fd);
+}

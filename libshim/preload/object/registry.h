@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_REGISTRY_H
+#define CCS_REGISTRY_H
+/*
+ * Registry of QPs: maps the id in a WQE's wr_id to its QP. The caller of find, next and remove
+ * holds the lock of the QP's CQ.
+ */
+#include "preload/object/qp_record.h"
+
+/* Assigns qp->id. 0, or -1: no memory, or too many QPs. */
+int ccs_registry_add(struct qp *qp);
+/* NULL: no QP of this CQ has that id; it was destroyed. */
+struct qp *ccs_registry_find(const struct cq *cq, uint32_t id);
+/* The CQ's first QP in an entry >= *entry, which becomes the entry behind it; NULL at the end. */
+struct qp *ccs_registry_next(const struct cq *cq, uint32_t *entry);
+void ccs_registry_remove(struct qp *qp);
+/* The same for all QPs of a device (NULL: of all devices). Needs no lock; takes a reference that
+ * the caller must put. */
+struct qp *ccs_registry_grab(const struct ctx *ctx, uint32_t *entry);
+/* Whether no thread holds the registry's own lock. */
+bool ccs_registry_is_free(void);
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Extended CQs. An application polls one in batches, from ibv_start_poll() to ibv_end_poll(), by
+ * functions in the CQ's own structure, which are replaced when it is created. A batch merges the
+ * real CQ with the ready completions of the shadow CQs. The real CQ's batch is nested in ours:
+ * providers hold a lock during it, so it is opened by the first poll of the real CQ, and closed
+ * as soon as that is empty, because some cannot be polled again then.
+ */
+#include "preload/verbs/cq_ex.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cacheline.h"
+#include "preload/cq/cq.h"
+#include "preload/datapath/arm.h"
+#include "preload/datapath/mailbox.h"
+#include "preload/datapath/pacer_thread.h"
+#include "preload/datapath/poll_ex.h"
+#include "preload/object/provider.h"
+#include "preload/object/shim.h"
+
+/* The fields of a completion: type, name, where our record has it. */
+#define READERS(X) \
+	X(enum ibv_wc_opcode, opcode, wc.opcode) \
+	READERS_AT_FAILURE(X)
+/* Those that a failed completion has, too. */
+#define READERS_AT_FAILURE(X) \
+	X(uint32_t, vendor_err, wc.vendor_err) \
+	X(uint32_t, byte_len, wc.byte_len) \
+	X(__be32, imm_data, wc.imm_data) \
+	X(uint32_t, qp_num, wc.qp_num) \
+	X(uint32_t, src_qp, wc.src_qp) \
+	X(unsigned int, wc_flags, wc.wc_flags) \
+	X(uint32_t, slid, wc.slid) \
+	X(uint8_t, sl, wc.sl) \
+	X(uint8_t, dlid_path_bits, wc.dlid_path_bits) \
+	X(uint64_t, completion_ts, more.completion_ts) \
+	X(__be16, cvlan, more.cvlan) \
+	X(uint32_t, flow_tag, more.flow_tag) \
+	X(uint64_t, completion_wallclock_ns, more.completion_wallclock_ns)
+
+struct real_ops {
+	int (*start_poll)(struct ibv_cq_ex *, struct ibv_poll_cq_attr *);
+	int (*next_poll)(struct ibv_cq_ex *);
+	void (*end_poll)(struct ibv_cq_ex *);
+	void (*read_tm_info)(struct ibv_cq_ex *, struct ibv_wc_tm_info *);
+#define MEMBER(type, name, from) type (*read_##name)(struct ibv_cq_ex *);
+	READERS(MEMBER)
+#undef MEMBER
+};
+
+struct cq_ex {
+	struct ibv_cq_ex *app;
+	struct real_ops real;
+	/* what follows is guarded by cq->batch_lock */
+	bool open;                       /* the real CQ's batch is */
+	bool ready_first;                /* poll the ready completions first */
+	int run;                         /* completions from that source so far */
+	bool spinning;                   /* the application, at the last poll of those */
+	bool exhausted;                  /* the last poll found none */
+	uint64_t empty_ns;               /* when that found none; or unknown */
+	bool ours;                       /* the current completion is the following one */
+	struct ibv_wc wc;
+	struct wc_more more;
+};
+
+static struct cq *cq_of(struct ibv_cq_ex *ex)
+{
+	return ccs_cq_find(ibv_cq_ex_to_cq(ex));
+}
+
+/* hns calls the readers while it polls, so they must read its own completion already. */
+static int next_real(struct cq_ex *e, struct ibv_poll_cq_attr *attr)
+{
+	int rc;
+
+	e->ours = false;
+	rc = e->open ? e->real.next_poll(e->app) : e->real.start_poll(e->app, attr);
+	if (rc && e->open)
+		e->real.end_poll(e->app);
+	e->open = !rc;
+	if (e->open)
+		atomic_store_explicit(&cq_of(e->app)->received, true, memory_order_relaxed);
+	return rc;
+}
+
+static int next_ready(struct cq *cq)
+{
+	struct cq_ex *e = cq->ex;
+	const int rc = ccs_cq_pop(cq, &e->wc, &e->more, &e->spinning, &e->empty_ns);
+
+	if (rc)
+		return rc;
+	if (!e->wc.status && e->wc.opcode < IBV_WC_RECV && cq->ctx->provider->hides_sent_imm)
+		e->wc.wc_flags &= ~(unsigned int)IBV_WC_WITH_IMM;
+	e->ours = true;
+	e->app->wr_id = e->wc.wr_id;
+	e->app->status = e->wc.status;
+	return 0;
+}
+
+/* All fields, also those that the application did not request: ibv_poll_cq() may return it. */
+static void read_current(struct cq *cq, struct ibv_wc *wc, struct wc_more *more)
+{
+	const struct real_ops *real = &cq->ex->real;
+	struct ibv_cq_ex *ex = cq->ex->app;
+	struct {
+		struct ibv_wc wc;
+		struct wc_more more;
+	} all = { .wc = { .wr_id = ex->wr_id, .status = ex->status } };
+
+#define READ(type, name, from) \
+	if (real->read_##name) \
+		all.from = (__typeof__(all.from))real->read_##name(ex);
+	READERS_AT_FAILURE(READ)
+#undef READ
+	if (!ex->status)
+		all.wc.opcode = real->read_opcode(ex);
+	if (real->read_tm_info)
+		real->read_tm_info(ex, &all.more.tm_info);
+	*wc = all.wc;
+	*more = all.more;
+}
+
+/* A completion of the real CQ goes behind those in the shadow CQs by then, as in a poll. */
+static int next_behind_ready(struct cq *cq, struct ibv_poll_cq_attr *attr)
+{
+	int rc;
+
+	if (!attr->comp_mask && ccs_cq_has_ready(cq)) /* the provider validates comp_mask */
+		return next_ready(cq);
+	rc = next_real(cq->ex, attr);
+	if (rc || !ccs_cq_queue_current(cq, cq->ex->app->status, read_current))
+		return rc;
+	return next_ready(cq);
+}
+
+static int next_of_source(struct cq *cq, struct ibv_poll_cq_attr *attr)
+{
+	return cq->ex->ready_first ? next_ready(cq) : next_behind_ready(cq, attr);
+}
+
+static void switch_source(struct cq_ex *e)
+{
+	e->ready_first = !e->ready_first;
+	e->run = 0;
+}
+
+/* ENOENT only if both sources are empty; neither waits until the other is. */
+static int next_completion(struct cq *cq, struct ibv_poll_cq_attr *attr)
+{
+	struct cq_ex *e = cq->ex;
+	int rc;
+
+	e->empty_ns = CCS_TIME_UNKNOWN;
+	if (e->run++ == CCS_BATCH)
+		switch_source(e);
+	rc = next_of_source(cq, attr);
+	if (rc == ENOENT) {
+		switch_source(e);
+		rc = next_of_source(cq, attr);
+	}
+	e->exhausted = rc == ENOENT;
+	if (!rc) /* it is not known when the application continues */
+		e->empty_ns = CCS_TIME_UNKNOWN;
+	return rc;
+}
+
+/* What is ready at the end was drained after a last poll that found none. */
+static void end_batch(struct cq *cq, bool found)
+{
+	ccs_lock(&cq->lock);
+	ccs_cq_end_poll(cq, found && !(cq->ex->exhausted && ccs_cq_ready_count(cq)));
+	ccs_unlock(&cq->lock);
+}
+
+static void unlock_and_run_due(struct cq *cq, bool found)
+{
+	const bool spinning = cq->ex->spinning;
+	const uint64_t now_ns = cq->ex->empty_ns;
+
+	if (cq->channel)
+		end_batch(cq, found);
+	ccs_cq_ex_unlock(cq);
+	ccs_mailbox_poll();
+	ccs_pacer_thread_after_poll(cq, now_ns, spinning);
+}
+
+static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	struct cq *cq = cq_of(ex);
+	struct cq_ex *e = cq->ex;
+	int rc;
+
+	if (ccs_forked())
+		return e->real.start_poll(ex, attr);
+	ccs_cq_ex_lock(cq);
+	switch_source(e);
+	if (attr->comp_mask)
+		e->ready_first = false;
+	rc = next_completion(cq, attr);
+	if (rc)
+		unlock_and_run_due(cq, false);
+	return rc;
+}
+
+static int next_poll(struct ibv_cq_ex *ex)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+	struct cq *cq = cq_of(ex);
+
+	return ccs_forked() ? cq->ex->real.next_poll(ex) : next_completion(cq, &attr);
+}
+
+static void end_poll(struct ibv_cq_ex *ex)
+{
+	struct cq *cq = cq_of(ex);
+	struct cq_ex *e = cq->ex;
+
+	if (ccs_forked() || e->open)
+		e->real.end_poll(ex);
+	if (ccs_forked())
+		return;
+	e->open = false;
+	e->ours = false;
+	unlock_and_run_due(cq, true);
+}
+
+#define READER(type, name, from) \
+	static type read_##name(struct ibv_cq_ex *ex) \
+	{ \
+		const struct cq_ex *e = cq_of(ex)->ex; \
+		return e->ours ? (type)e->from : e->real.read_##name(ex); \
+	}
+READERS(READER)
+#undef READER
+
+static void read_tm_info(struct ibv_cq_ex *ex, struct ibv_wc_tm_info *info)
+{
+	const struct cq_ex *e = cq_of(ex)->ex;
+
+	if (e->ours)
+		*info = e->more.tm_info;
+	else
+		e->real.read_tm_info(ex, info);
+}
+
+/* Readers that the CQ does not have stay NULL, and those that were not requested become NULL. */
+static void install_functions(struct cq_ex *e, uint64_t wc_flags)
+{
+	struct ibv_cq_ex *ex = e->app;
+
+#define REPLACE(name) \
+	do { \
+		e->real.name = ex->name; \
+		if (ex->name) \
+			ex->name = name; \
+	} while (0)
+#define REPLACE_READER(type, name, from) REPLACE(read_##name);
+	REPLACE(start_poll);
+	REPLACE(next_poll);
+	REPLACE(end_poll);
+	REPLACE(read_tm_info);
+	READERS(REPLACE_READER)
+#undef REPLACE_READER
+#undef REPLACE
+#define HIDE(flag, name) \
+	if (!(wc_flags & IBV_WC_EX_WITH_##flag)) \
+		ex->read_##name = NULL
+	HIDE(BYTE_LEN, byte_len);
+	HIDE(IMM, imm_data);
+	HIDE(QP_NUM, qp_num);
+	HIDE(SRC_QP, src_qp);
+	HIDE(SLID, slid);
+	HIDE(SL, sl);
+	HIDE(DLID_PATH_BITS, dlid_path_bits);
+#undef HIDE
+}
+
+static uint32_t flags_of(const struct ibv_cq_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS ? attr->flags : 0;
+}
+
+static bool is_unsupported(const struct ibv_cq_init_attr_ex *attr)
+{
+	const uint32_t masks = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
+	const uint32_t flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
+			       IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+	const uint64_t values = 2 * (uint64_t)IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK - 1;
+
+	return (attr->comp_mask & ~masks) || (flags_of(attr) & ~flags) ||
+	       (attr->wc_flags & ~values);
+}
+
+/* NULL: no memory. Then the CQ is left as it is, and its QPs are uncontrolled. */
+static struct cq *make_record(struct ibv_cq_ex *ex, const struct ibv_cq_init_attr_ex *attr)
+{
+	struct cq_ex *e = ccs_calloc_padded(1, sizeof(*e));
+	struct cq *cq = e ? ccs_cq_new(ibv_cq_ex_to_cq(ex), attr->channel, attr->cq_context,
+				       (int)attr->comp_vector) : NULL;
+
+	if (!e)
+		ccs_cq_warn_untracked();
+	if (!cq) {
+		free(e);
+		return NULL;
+	}
+	e->app = ex;
+	cq->ex = e;
+	cq->one_thread = flags_of(attr) & IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	cq->wc_flags = attr->wc_flags;
+	cq->unsupported = is_unsupported(attr);
+	return cq;
+}
+
+/*
+ * With all fields that ibv_poll_cq() returns: it may return a receive that a poll batch has left
+ * behind a send.
+ */
+static struct ibv_cq_ex *create_with_all(struct ctx *ctx, struct ibv_cq_init_attr_ex *attr)
+{
+	struct ibv_cq_init_attr_ex all = *attr;
+	struct ibv_cq_ex *ex = NULL;
+
+	all.wc_flags |= IBV_WC_STANDARD_FLAGS;
+	if (all.wc_flags != attr->wc_flags && !is_unsupported(attr))
+		ex = ctx->create_cq_ex(ctx->context, &all);
+	return ex ? ex : ctx->create_cq_ex(ctx->context, attr);
+}
+
+struct ibv_cq_ex *ccs_cq_ex_create(struct ctx *ctx, struct ibv_cq_init_attr_ex *attr)
+{
+	struct ibv_cq_ex *ex = create_with_all(ctx, attr);
+	struct cq *cq = ex ? make_record(ex, attr) : NULL;
+
+	if (cq && ccs_cq_track(cq) && !cq->unsupported)
+		install_functions(cq->ex, attr->wc_flags);
+	return ex;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Verbs on a CQ other than polling. */
+#include "preload/verbs/cq_verbs.h"
+
+#include <errno.h>
+
+#include "preload/cq/cq.h"
+#include "preload/cq/notify.h"
+#include "preload/cq/shadow_cq.h"
+#include "preload/datapath/arm.h"
+#include "preload/datapath/drain.h"
+#include "preload/object/memlock.h"
+#include "preload/object/ptrmap.h"
+#include "preload/object/real.h"
+#include "preload/object/shim.h"
+
+/*
+ * Shadow CQs must be destroyed first, because they hold the channel; without QPs the application
+ * does not need them. The real call waits for acknowledgements, which are mapped by our records:
+ * those are kept, and no lock is held.
+ */
+static int destroy_shadows(struct cq *cq)
+{
+	ccs_notify_close(cq);
+	for (struct shadow *s = atomic_load(&cq->shadows); s; s = s->next) {
+		const int rc = s->cq ? ccs_real()->ibv_destroy_cq(s->cq) : 0;
+
+		if (rc)
+			return rc;
+		if (s->cq) {
+			ccs_ptrmap_del(&ccs_shim()->cqs, s->cq, cq);
+			if (s->size)
+				ccs_memlock_release(s->size);
+		}
+		s->cq = NULL;
+		s->ex = NULL;
+		s->size = 0;
+	}
+	return 0;
+}
+
+/* A QP that only receives there, or is uncontrolled, still uses it. */
+static void reopen(struct cq *cq)
+{
+	const int err = errno;
+
+	ccs_lock(&cq->lock);
+	cq->closing = false;
+	ccs_cq_set_usual(cq);
+	ccs_notify_reopen(cq);
+	ccs_unlock(&cq->lock);
+	errno = err;
+}
+
+/* From then on neither polls nor the pacer thread use the shadow CQs. */
+static bool close_unless_busy(struct cq *cq)
+{
+	bool busy;
+
+	ccs_lock(&cq->lock);
+	busy = cq->qps;
+	cq->closing = !busy;
+	ccs_cq_set_usual(cq);
+	ccs_unlock(&cq->lock);
+	return !busy;
+}
+
+int ccs_cq_destroy(struct cq *cq)
+{
+	int rc;
+
+	if (ccs_forked())
+		return ccs_real()->ibv_destroy_cq(cq->app);
+	if (!close_unless_busy(cq)) /* as the kernel would, which ties these QPs to the shadow CQ */
+		return errno = EBUSY;
+	rc = destroy_shadows(cq);
+	if (!rc)
+		rc = ccs_real()->ibv_destroy_cq(cq->app);
+	if (rc) {
+		reopen(cq);
+		return rc;
+	}
+	ccs_ptrmap_del(&ccs_shim()->cqs, cq->app, cq);
+	ccs_cq_put(cq);
+	return 0;
+}
+
+int ccs_cq_notify(struct cq *cq, int solicited_only)
+{
+	const int rc = cq->ctx->real.req_notify_cq(cq->app, solicited_only);
+
+	if (!rc && cq->channel && !ccs_forked()) {
+		ccs_lock(&cq->lock);
+		ccs_cq_arm(cq, solicited_only);
+		ccs_unlock(&cq->lock);
+	}
+	return rc;
+}
+
+/* Whether more completions are ready than it would hold. */
+static bool is_too_small(struct cq *cq, int cqe)
+{
+	bool small;
+
+	if (ccs_cq_is_plain(cq) || cqe <= 0)
+		return false;
+	ccs_lock(&cq->lock);
+	ccs_cq_drain(cq);
+	small = (uint32_t)cqe < ccs_cq_ready_count(cq);
+	ccs_unlock(&cq->lock);
+	return small;
+}
+
+/*
+ * Ready completions count as if they were in the application's CQ, so it cannot become smaller
+ * than their number. The device is then asked for the current size, so that the error of a
+ * device that cannot resize at all is returned.
+ *
+ * One thing differs: the ready completions and those in the CQ together may exceed the new size.
+ * How many are in the CQ can only be found out by polling them, or by making it so small that it
+ * overflows. So a size that a device would refuse may be granted. No completion is lost or
+ * reordered by that: the ready ones stay in our ring, and leave more of the CQ to new ones than
+ * there would be without the shim. Shadow CQs keep what they have reserved for their QPs.
+ *
+ * The provider writes ibv_cq.cqe while other threads may resize or create a QP: so it is not read.
+ */
+int ccs_cq_resize(struct cq *cq, int cqe)
+{
+	const bool small = is_too_small(cq, cqe);
+	const int rc = ccs_real()->ibv_resize_cq(cq->app, small ? atomic_load(&cq->cqe) : cqe);
+
+	if (small && !rc)
+		return EINVAL;
+	if (!rc)
+		atomic_store(&cq->cqe, cqe);
+	if (!rc && !ccs_cq_is_plain(cq)) {
+		ccs_lock(&cq->lock);
+		ccs_cq_resize_ready(cq); /* without memory, completions stay in the shadow CQs */
+		ccs_unlock(&cq->lock);
+	}
+	return rc;
+}
+
+int ccs_cq_modify(struct cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	const int rc = cq->ctx->modify_cq(cq->app, attr);
+
+	if (rc || !(attr->attr_mask & IBV_CQ_ATTR_MODERATE) ||
+	    ccs_forked())
+		return rc;
+	ccs_lock(&cq->lock);
+	cq->moderation = *attr;
+	for (struct shadow *s = atomic_load(&cq->shadows); s && !cq->closing; s = s->next)
+		ccs_shadow_moderate(cq, s->size ? s->cq : NULL);
+	if (atomic_load(&cq->shadows))
+		ccs_shadow_moderate(cq, cq->app);
+	ccs_unlock(&cq->lock);
+	return 0;
+}

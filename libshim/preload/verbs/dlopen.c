@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Applications that open libibverbs by dlopen(), or that open modules which bind to it before any
+ * preload. For the first dlopen() returns our own handle: a look-up in it finds our hooks, then
+ * the functions of our dependency libibverbs. Such modules are opened without RTLD_DEEPBIND.
+ */
+#include <dlfcn.h>
+#include <string.h>
+
+#include "base/elf_needed.h"
+#include "observe/log.h"
+#include "preload/object/real.h"
+#include "preload/object/shim.h"
+#include "preload/verbs/setup.h"
+
+#define LIBIBVERBS "libibverbs.so"
+
+static bool is_libibverbs(const char *file)
+{
+	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+	const size_t len = sizeof(LIBIBVERBS) - 1;
+
+	return strncmp(base, LIBIBVERBS, len) == 0 &&
+	       (!base[len] || strcmp(base + len, ".1") == 0 ||
+		strncmp(base + len, ".1.", 3) == 0);
+}
+
+/*
+ * A path may be that of another library of this name: a wrapper, which will open libibverbs
+ * itself. Every rdma-core has this function for its providers.
+ */
+static bool is_genuine(const char *file)
+{
+	struct ccs_elf e;
+	bool yes;
+
+	if (!strchr(file, '/'))
+		return true;
+	if (ccs_elf_open(&e, file))
+		return false;
+	yes = ccs_elf_symbol(&e, "verbs_open_device", true) != NULL;
+	ccs_elf_close(&e);
+	return yes;
+}
+
+/* Returns our own file name, which is loaded already: the linker need not search for it. */
+static __attribute__((noinline)) const char *redirect(const char *file)
+{
+	Dl_info own;
+
+	if (!is_genuine(file) || !ccs_shim_on() || !dladdr((void *)redirect, &own))
+		return file;
+	ccs_log(CCS_LOG_INFO, "dlopen(\"%s\") is redirected to %s", file, own.dli_fname);
+	return own.dli_fname;
+}
+
+/* Whether a file needs libibverbs, or contains its name and so may open it. */
+static bool reaches_verbs(void *arg, const struct ccs_elf_needed *lib)
+{
+	bool *yes = arg;
+
+	*yes = is_libibverbs(lib->name) ||
+	       (!lib->by && lib->elf && ccs_elf_holds(lib->elf, LIBIBVERBS));
+	return *yes;
+}
+
+static __attribute__((noinline)) int drop_deepbind(const char *file, int mode)
+{
+	bool yes = false;
+
+	ccs_elf_needed_walk(file, reaches_verbs, &yes);
+	if (!yes || !ccs_shim_on() || ccs_shim()->options.deepbind == CCS_DEEPBIND_KEEP)
+		return mode;
+	ccs_log(CCS_LOG_INFO, "%s is opened without RTLD_DEEPBIND", file);
+	return mode & ~RTLD_DEEPBIND;
+}
+
+/* gcc 12 does this without the attribute. A local whose address is taken would prevent it. */
+#if __has_attribute(musttail)
+#define TAIL_CALL __attribute__((musttail))
+#else
+#define TAIL_CALL
+#endif
+
+/*
+ * The real function is called last and its result returned unchanged. That is compiled to a jump,
+ * so that its return address is in the caller, whose RUNPATH and namespace it uses. dlerror()
+ * reports its errors.
+ */
+HOOK void *dlopen(const char *file, int mode)
+{
+	if (file && is_libibverbs(file))
+		file = redirect(file);
+	else if (file && (mode & RTLD_DEEPBIND))
+		mode = drop_deepbind(file, mode);
+	TAIL_CALL return ccs_real_dlopen()(file, mode);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Opening of devices. libibverbs opens every device by its private verbs_open_device(), which it
+ * calls through the dynamic linker, so it is interposed even if the application's
+ * ibv_open_device() was not.
+ */
+#include "preload/verbs/open.h"
+
+#include <stdlib.h>
+
+#include "observe/log.h"
+#include "preload/object/qp_record.h"
+#include "preload/object/real.h"
+#include "preload/report/uncontrolled.h"
+#include "preload/verbs/context_ops.h"
+#include "preload/verbs/setup.h"
+
+struct ibv_context *verbs_open_device(struct ibv_device *device, void *private_data);
+
+static _Thread_local unsigned in_open_device; /* called by our ibv_open_device() */
+
+/*
+ * A provider that was promised a single thread takes no locks, and aborts the process when it
+ * detects two (mlx5). The pacer thread is a second one. Providers read these variables when they
+ * open a device.
+ */
+void ccs_open_begin(void)
+{
+	static const char *const promises[] = { "MLX4_SINGLE_THREADED", "MLX5_SINGLE_THREADED",
+						"BNXT_SINGLE_THREADED" };
+
+	for (size_t i = 0; ccs_shim_on() && i < sizeof(promises) / sizeof(*promises); i++)
+		if (getenv(promises[i]))
+			setenv(promises[i], "0", 1);
+}
+
+struct ibv_context *ccs_open_device(struct ibv_device *device)
+{
+	struct ibv_context *context;
+
+	ccs_open_begin();
+	in_open_device++;
+	context = ccs_real()->ibv_open_device(device);
+	in_open_device--;
+	if (context)
+		ccs_context_attach(context);
+	return context;
+}
+
+/*
+ * An application that bypasses our ibv_open_device() bypasses ibv_create_qp() too, so attaching to
+ * that context would be useless. Private data are passed by a provider's own function to open a
+ * device (mlx5dv_open_device), which is no bypass.
+ */
+HOOK struct ibv_context *verbs_open_device(struct ibv_device *device, void *private_data)
+{
+	static _Atomic(void *) found;
+	struct ibv_context *(*real)(struct ibv_device *, void *), *context;
+	void *symbol = atomic_load_explicit(&found, memory_order_relaxed);
+
+	if (!symbol) {
+		symbol = ccs_real_find("libibverbs.so.1", "verbs_open_device", NULL);
+		atomic_store_explicit(&found, symbol, memory_order_relaxed);
+	}
+	*(void **)&real = symbol;
+	if (!in_open_device)
+		ccs_open_begin();
+	context = real(device, private_data);
+	if (!context || in_open_device || !ccs_shim_on())
+		return context;
+	if (private_data) {
+		ccs_context_attach(context);
+		return context;
+	}
+	ccs_uncontrolled_count(CCS_UNCONTROLLED_BYPASS);
+	ccs_log_once(CCS_LOG_WARN, "%s was opened past the shim (RTLD_DEEPBIND?): traffic on it "
+		     "is uncontrolled; see LIMITS in libccshim(7)", context->device->name);
+	return context;
+}

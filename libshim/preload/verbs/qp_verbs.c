@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Verbs on a QP other than posting: state changes, queries, destruction. */
+#include "preload/verbs/qp_verbs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "observe/trace.h"
+#include "preload/control/policy.h"
+#include "preload/control/qp_feedback.h"
+#include "preload/control/traffic_class.h"
+#include "preload/cq/broken.h"
+#include "preload/cq/cq.h"
+#include "preload/cq/purge.h"
+#include "preload/datapath/drain.h"
+#include "preload/datapath/emit.h"
+#include "preload/datapath/linger.h"
+#include "preload/datapath/pacer_thread.h"
+#include "preload/datapath/qp.h"
+#include "preload/object/clock.h"
+#include "preload/object/parent_domain.h"
+#include "preload/object/ptrmap.h"
+#include "preload/object/real.h"
+#include "preload/object/registry.h"
+#include "preload/object/shim.h"
+#include "preload/object/wr_batch.h"
+#include "preload/report/publish.h"
+#include "preload/report/report.h"
+#include "preload/settings/qp_config.h"
+#include "preload/verbs/qp_ex.h"
+
+/* Update the flow for the new state, after the device has accepted it. */
+static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
+{
+	const bool pending = qp->state < IBV_QPS_RTS && qp->flow.seg_tail != qp->flow.seg_head;
+
+	qp->state = attr->qp_state;
+	qp->early = qp->early ? qp->state != IBV_QPS_RTS : qp->state == IBV_QPS_RESET;
+	switch (attr->qp_state) {
+	case IBV_QPS_RESET:
+		qp->who = (struct ccs_match_subject){ 0 };
+		ccs_qp_end_broken(qp);
+		ccs_flow_reset(&qp->flow);
+		break;
+	case IBV_QPS_RTS:
+		if (qp->flow.state == CCS_FLOW_SQD) {
+			qp->flow.state = CCS_FLOW_RUN;
+			qp->resumed = true;
+		}
+		qp->resumed |= pending; /* rxe begins what it has with the next WQE, too */
+		ccs_flow_untime(&qp->flow);
+		break;
+	default:
+		break;
+	}
+}
+
+static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	if ((mask & IBV_QP_PORT) && attr->port_num != qp->port) {
+		qp->port = attr->port_num;
+		ccs_flow_set_line(&qp->flow, ccs_qp_line_rate(qp), ccs_now_ns());
+	}
+	if (mask & IBV_QP_DEST_QPN)
+		qp->peer_qpn = attr->dest_qp_num;
+	if ((mask & IBV_QP_AV) && attr->ah_attr.is_global) {
+		memcpy(qp->peer_gid, attr->ah_attr.grh.dgid.raw, sizeof(qp->peer_gid));
+		if (ccs_trace_on)
+			ccs_trace_peer(qp->qp_num, qp->peer_gid);
+	}
+	/* READs above the limit that the peer set would stall the queue behind them. */
+	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
+		qp->flow.max_reads = attr->max_rd_atomic;
+	if (mask & IBV_QP_TIMEOUT)
+		qp->flow.loss_us = ccs_flow_loss_us(attr->timeout, ccs_tick_us());
+}
+
+static bool pause_emission(struct qp *qp)
+{
+	bool was_running;
+
+	ccs_lock(&qp->lock);
+	was_running = qp->flow.state == CCS_FLOW_RUN;
+	if (was_running)
+		qp->flow.state = CCS_FLOW_SQD;
+	ccs_unlock(&qp->lock);
+	return was_running;
+}
+
+static void resume_emission(struct qp *qp)
+{
+	ccs_lock(&qp->lock);
+	if (qp->flow.state == CCS_FLOW_SQD)
+		qp->flow.state = CCS_FLOW_RUN;
+	ccs_unlock(&qp->lock);
+}
+
+/* Stop emitting, or continue. */
+static void set_dead(struct qp *qp, bool dead)
+{
+	const int err = errno; /* of the failed call, for the application */
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
+
+	ccs_lock(&qp->lock);
+	qp->dead = dead;
+	if (dead)
+		ccs_pacer_thread_cancel(qp);
+	else
+		ccs_emit_pump(qp, &now_ns);
+	ccs_qp_leave(qp);
+	errno = err;
+}
+
+/*
+ * No deferred WR may be emitted between the device's reset and ours: the device would refuse it,
+ * and the QP would be failed. No lock of ours is held meanwhile: providers lock the receive CQ,
+ * which another thread may have locked in a poll batch that needs our lock (mlx5). Completions
+ * that arrive meanwhile stay in the CQ where the provider leaves them there (rxe), as without
+ * the shim; where it removes them (mlx5), those that are ready are removed, too.
+ */
+static int modify_to_reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	struct ccs_purge purge;
+	int rc;
+
+	set_dead(qp, true);
+	ccs_purge_begin(&purge, qp->real, true);
+	ccs_qp_set_send_cq(qp, false);
+	rc = ccs_real()->ibv_modify_qp(qp->real, attr, mask);
+	ccs_qp_set_send_cq(qp, true);
+	ccs_qp_ex_install(qp);
+	if (!rc) {
+		ccs_lock(&qp->cq->lock);
+		ccs_cq_drain(qp->cq);
+		ccs_lock(&qp->lock);
+		apply_attr(qp, attr, mask);
+		enter_state(qp, attr);
+		ccs_publish(qp, ccs_now_ns());
+		ccs_qp_leave(qp);
+		ccs_unlock(&qp->cq->lock);
+		ccs_purge_end(&purge, qp->qp_num, qp->id);
+		ccs_qp_feedback_detach(qp);
+	}
+	set_dead(qp, false);
+	return rc;
+}
+
+/* What the attributes say of the connection. Without a GRH there is no address. */
+static struct ccs_match_subject subject_of(const struct qp *qp, const struct ibv_qp_attr *attr,
+					   int mask)
+{
+	const struct ibv_ah_attr *ah = &attr->ah_attr;
+	struct ccs_match_subject who = {
+		.known = CCS_MATCH_APP | CCS_MATCH_DEVICE | CCS_MATCH_PORT | CCS_MATCH_SL,
+		.app = program_invocation_short_name,
+		.device = qp->ctx->device,
+		.port = mask & IBV_QP_PORT ? attr->port_num : qp->port,
+		.sl = ah->sl,
+	};
+
+	if (ah->is_global) {
+		who.known |= CCS_MATCH_PEER | CCS_MATCH_DSCP;
+		memcpy(who.peer, ah->grh.dgid.raw, sizeof(who.peer));
+		who.dscp = ah->grh.traffic_class >> 2;
+	}
+	return who;
+}
+
+/* The device has accepted the path to that peer. A request that changes the rules meanwhile may
+ * have enumerated the QPs before: then choose again. */
+static void apply_connection(struct qp *qp, const struct ccs_match_subject *who)
+{
+	unsigned generation;
+
+	do {
+		const struct ccs_policy *policy;
+
+		generation = ccs_policy_generation();
+		policy = ccs_policy_of(who);
+		ccs_lock(&qp->lock);
+		qp->who = *who;
+		if (policy != qp->policy)
+			ccs_qp_apply_policy(qp, policy, ccs_now_ns());
+		qp->feedback.feedback_needs = (uint16_t)policy->feedback_needs;
+		ccs_qp_leave(qp);
+	} while (generation != ccs_policy_generation());
+}
+
+static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	const struct ccs_match_subject who = subject_of(qp, attr, mask & IBV_QP_AV ? mask : 0);
+	const struct ccs_policy *policy = mask & IBV_QP_AV ? ccs_policy_of(&who) : NULL;
+	/* Deferred WRs count as not started, so stop before the device reports SQ drained. */
+	const bool held = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_SQD &&
+			  pause_emission(qp);
+	const int rc = ccs_traffic_class_modify(qp, policy, attr, mask);
+	uint64_t now_ns = CCS_TIME_UNKNOWN;
+	bool may_wait;
+
+	ccs_qp_ex_install(qp);
+	if (rc) {
+		const int err = errno;
+
+		if (held)
+			resume_emission(qp);
+		errno = err;
+		return rc;
+	}
+	if (mask & IBV_QP_AV)
+		apply_connection(qp, &who);
+	ccs_qp_feedback_attach(qp, attr, mask);
+	ccs_lock(&qp->lock);
+	apply_attr(qp, attr, mask);
+	if (mask & IBV_QP_STATE)
+		enter_state(qp, attr);
+	if (qp->state == IBV_QPS_ERR)
+		ccs_emit_flush(qp, &now_ns);
+	if (qp->state == IBV_QPS_SQD)
+		ccs_emit_in_sqd(qp, &now_ns);
+	ccs_emit_pump(qp, &now_ns);
+	ccs_publish(qp, ccs_now(&now_ns));
+	may_wait = qp->state == IBV_QPS_RTS && qp->flow.enforce;
+	ccs_qp_leave(qp);
+	if (may_wait)
+		ccs_pacer_thread_prepare();
+	return 0;
+}
+
+/*
+ * A provider may set its own wr_complete during this call (mlx5, to RESET and to RTS): a batch
+ * that called it would release a lock that it never took. So no batch is open meanwhile, however
+ * long the provider takes: only threads that post to this QP wait, not polls, the pacer thread or
+ * other QPs. The provider may call back meanwhile. A provider that waits for a
+ * poll batch of the receive CQ (mlx5, to RESET) would deadlock if that thread, within its batch,
+ * began to post to the QP that is being reset; no application does, as it could not know whether
+ * the WR is sent.
+ */
+int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	const bool to_reset = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET;
+	const bool writes = to_reset || ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RTS);
+	int rc;
+
+	if (ccs_forked()) {
+		ccs_qp_set_send_cq(qp, false);
+		return ccs_real()->ibv_modify_qp(qp->real, attr, mask);
+	}
+	if ((mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_ERR)
+		ccs_linger(qp);
+	if (writes)
+		ccs_wr_batch_lock_to_modify(qp);
+	rc = to_reset ? modify_to_reset(qp, attr, mask) : modify_state(qp, attr, mask);
+	if (writes)
+		ccs_wr_batch_unlock_modified(qp);
+	return rc;
+}
+
+int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init)
+{
+	const int rc = ccs_real()->ibv_query_qp(qp->real, attr, mask, init);
+
+	if (rc)
+		return rc;
+	ccs_traffic_class_restore(qp, attr);
+	init->send_cq = qp->cq->app;
+	init->sq_sig_all = qp->sq_sig_all;
+	init->cap.max_send_wr = qp->cap.max_send_wr;
+	attr->cap.max_send_wr = qp->cap.max_send_wr;
+	return 0;
+}
+
+void ccs_qp_abandon(struct qp *qp)
+{
+	set_dead(qp, true);
+	ccs_qp_feedback_detach(qp);
+	ccs_lock(&qp->cq->lock);
+	qp->cq->closing = true;
+	ccs_cq_set_usual(qp->cq);
+	ccs_unlock(&qp->cq->lock);
+}
+
+/*
+ * The real call waits until events of the QP are acknowledged, by a thread that may poll first: so
+ * no lock of ours is held meanwhile. The QP stays in the registry until then, so completions that
+ * arrive meanwhile are delivered. WRs that are still deferred are dropped, as a device drops WRs
+ * that it has not begun.
+ */
+int ccs_qp_destroy(struct qp *qp)
+{
+	struct cq *cq = qp->cq;
+	struct ccs_purge purge;
+	int rc;
+
+	if (ccs_forked()) {
+		ccs_qp_set_send_cq(qp, false);
+		return ccs_real()->ibv_destroy_qp(qp->real);
+	}
+	ccs_linger(qp);
+	set_dead(qp, true);
+	ccs_purge_begin(&purge, qp->real, false);
+	ccs_parent_domain_set_pd(qp, false);
+	ccs_qp_set_send_cq(qp, false);
+	rc = ccs_real()->ibv_destroy_qp(qp->real);
+	if (rc) {
+		ccs_qp_set_send_cq(qp, true);
+		ccs_parent_domain_set_pd(qp, true);
+		set_dead(qp, false);
+		return rc;
+	}
+	ccs_ptrmap_del(&ccs_shim()->qps, qp->real, qp);
+	ccs_lock(&cq->lock);
+	ccs_cq_drain(cq);
+	ccs_registry_remove(qp);
+	ccs_lock(&qp->lock);
+	ccs_report_remove(qp);
+	ccs_publish_end(qp);
+	qp->flow.timed = 0;
+	ccs_notify_forget(qp);
+	ccs_broken_forget(qp);
+	if (qp->counted)
+		ccs_shadow_count(qp, false);
+	ccs_qp_leave(qp);
+	ccs_unlock(&cq->lock);
+	ccs_purge_end(&purge, qp->qp_num, qp->id);
+	ccs_qp_feedback_detach(qp);
+	ccs_cq_release(cq, qp->shadow, qp->reserved);
+	ccs_parent_domain_leave(qp);
+	ccs_qp_put(qp);
+	return 0;
+}
