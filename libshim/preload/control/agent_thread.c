@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The host agent as a thread, ccshim-agent, if none runs and this process has the rights to be
- * one. Other processes of the host connect to it by the same path. The client's thread and the
- * agent's share a descriptor table that is not the application's and has no stderr, so their
- * messages are queued until one of the application's threads logs them.
+ * The host agent as a thread, ccshim-agent, if no agent runs on the host and this process has the
+ * privileges for it. Other processes of the host connect to it by the same path. The client's
+ * thread and the agent's share a descriptor table that is not the application's and has no stderr.
+ * Their messages are queued until one of the application's threads logs them.
  */
 #include "preload/control/agent_thread.h"
 
@@ -31,7 +31,11 @@ static struct {
 	pthread_t thread;
 	struct ccs_owner owner;
 	struct ccs_live_qps qps;
-} serving = { .lock = PTHREAD_MUTEX_INITIALIZER, .owner = CCS_OWNER_CLOSED, .qps = CCS_LIVE_QPS_CLOSED };
+} serving = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.owner = CCS_OWNER_CLOSED,
+	.qps = CCS_LIVE_QPS_CLOSED,
+};
 
 static struct {
 	struct ccs_lock lock;
@@ -79,7 +83,7 @@ static void report_refusal(const char *why)
 	queue_message(NULL, text);
 }
 
-/* Our own client needs no check. */
+/* The client of this process needs no check. */
 static int check_owner(void *arg, const struct ccs_ipc_add *qp, pid_t pid, uid_t uid)
 {
 	return pid == getpid() ? 0 : ccs_owner_check(arg, qp, pid, uid);

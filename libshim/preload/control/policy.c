@@ -25,7 +25,7 @@ static struct ccs_rules rules;
 static struct ccs_policy *policies;
 static unsigned count;
 static _Atomic(const struct ccs_policy *) default_policy; /* for QPs that no rule names */
-static atomic_uint generation;           /* of the rules */
+static atomic_uint generation;           /* incremented when the rules change */
 static atomic_uint missing_feedback;
 
 static void warn(void *arg, const char *sentence)
@@ -57,7 +57,7 @@ void ccs_policy_warn_missing_feedback(const struct ccs_policy *p)
 		"its rate does not follow them", p->cc.ops->name, names);
 }
 
-/* The QP keeps its record and shadow CQ, but nothing is done to its traffic. */
+/* The QP keeps its record and shadow CQ, but its traffic is not changed. */
 static void disable(struct ccs_policy *p)
 {
 	p->options.mode = CCS_MODE_OFF;
@@ -129,17 +129,17 @@ void ccs_policy_unlock(void)
 	pthread_mutex_unlock(&lock);
 }
 
-const struct ccs_policy *ccs_policy_for(const struct ccs_options *o)
+const struct ccs_policy *ccs_policy_get(const struct ccs_options *o)
 {
 	struct ccs_policy *p;
 
 	for (p = policies; p; p = p->next)
-		if (memcmp(o, &p->asked, sizeof(p->asked)) == 0)
+		if (memcmp(o, &p->configured, sizeof(p->configured)) == 0)
 			return p;
 	p = count < POLICIES_MAX ? calloc(1, sizeof(*p)) : NULL;
 	if (!p)
 		return NULL;
-	p->options = p->asked = *o;
+	p->options = p->configured = *o;
 	prepare_policy(p);
 	p->next = policies;
 	policies = p;
@@ -169,7 +169,7 @@ bool ccs_policy_setup(struct ccs_options *options)
 	if (complaints >= 0) {
 		if (options->mode == CCS_MODE_OFF && !may_control_some())
 			return false;
-		p = ccs_policy_for(options);
+		p = ccs_policy_get(options);
 	}
 	if (!p) {
 		ccs_log(CCS_LOG_WARN, "no memory; all traffic is uncontrolled");
@@ -207,7 +207,7 @@ unsigned ccs_policy_generation(void)
 	return atomic_load(&generation);
 }
 
-const struct ccs_policy *ccs_policy_of(const struct ccs_match_subject *who)
+const struct ccs_policy *ccs_policy_lookup(const struct ccs_match_subject *who)
 {
 	static struct ccs_options o; /* under the lock; it is large for a stack */
 	const struct ccs_policy *p = ccs_policy_default();
@@ -215,7 +215,7 @@ const struct ccs_policy *ccs_policy_of(const struct ccs_match_subject *who)
 	ccs_policy_lock();
 	if (ccs_rules_by_qp(&rules)) {
 		ccs_policy_options(who, &o);
-		p = ccs_policy_for(&o);
+		p = ccs_policy_get(&o);
 	}
 	ccs_policy_unlock();
 	if (!p)
@@ -234,7 +234,7 @@ int ccs_policy_add_rules(const struct ccs_setting *settings, unsigned n)
 		;
 	if (added == n) {
 		ccs_policy_options(NULL, &o);
-		p = ccs_policy_for(&o);
+		p = ccs_policy_get(&o);
 	}
 	if (!p) {
 		ccs_rules_drop(&rules, added);

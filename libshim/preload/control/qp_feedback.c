@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Congestion feedback of the host agent for a QP: CNPs and telemetry are passed to its algorithm.
- * While the feedback is missing, the fallback is used. Feedback is for one direction, outbound or,
- * for READs, inbound: the one with most of the bytes.
+ * While the feedback is missing, the fallback is used. Feedback is for the direction that has most
+ * of the bytes: outbound or, for READs, inbound.
  */
 #include "preload/control/qp_feedback.h"
 
@@ -38,7 +38,7 @@ static const struct { const char *state, *why; } statuses[] = {
 
 enum { STATUSES = sizeof(statuses) / sizeof(*statuses) };
 
-/* What option fallback selects; auto: the algorithm's own. */
+/* The algorithm of option fallback; for auto, the fallback that cc names. */
 static const struct ccs_cc_ops *fallback_of(const struct ccs_policy *p)
 {
 	static const struct ccs_cc_ops *const fallback[] = {
@@ -215,8 +215,8 @@ static uint32_t status_of(const struct feedback *fb)
 }
 
 /*
- * Whether the direction has changed. A flow has one rate, and therefore feedback for one direction:
- * a flow with data in both keeps its direction until the other one has three quarters of the bytes.
+ * Whether the direction has changed. A flow has one rate, and therefore feedback for one direction.
+ * With data in both, it keeps its direction until three quarters of the bytes go in the other.
  */
 static bool has_direction_changed(struct feedback *fb, const struct ccs_flow *f)
 {

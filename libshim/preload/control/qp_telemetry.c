@@ -19,7 +19,7 @@
 
 enum { MIN_PERIOD_US = 200, MAX_PERIOD_US = 10000 };
 
-#define OUTDONE 0.5                      /* of a share; the agent's minimum is slightly less */
+#define OUTDONE 0.5                      /* part of an equal share; the agent's minimum is lower */
 #define OUTDONE_NS 1000000000ull
 
 struct qp_telemetry *ccs_qp_telemetry_new(void)
@@ -37,8 +37,8 @@ uint32_t ccs_qp_telemetry_period_us(const struct ccs_flow *f)
 }
 
 /*
- * Bits per second since the record before, limited to what a link can have; unchanged if there is
- * no newer record.
+ * Set the link's rate, bit/s, since the previous record. It is limited to a rate that a link can
+ * have, and unchanged without a newer record.
  */
 static double rate_of(const struct qp_telemetry *tm, const struct ccs_path_telemetry *t,
 		      unsigned hop)
@@ -57,9 +57,9 @@ static double rate_of(const struct qp_telemetry *tm, const struct ccs_path_telem
 }
 
 /*
- * Whether the advised rate is less than half of an equal share of the counted flows: their
- * receiver's agent would not advise that if they were alone. With several links the rate may be
- * that of another one.
+ * Whether the advised rate is less than half of an equal share of the counted flows. The receiver's
+ * agent would not advise that if these flows were alone. With several links the rate may be advised
+ * for another link.
  */
 static bool is_outdone(const struct ccs_telemetry *t)
 {

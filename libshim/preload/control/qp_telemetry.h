@@ -7,9 +7,9 @@
 struct qp_telemetry *ccs_qp_telemetry_new(void);  /* NULL: no memory */
 /* Read a new record into the flow. qp->feedback has telemetry and a slot; qp->lock is held. */
 void ccs_qp_telemetry_read(struct qp *qp, uint64_t *now_ns);
-/* Set the algorithm's start rate: of a flow that has sent nothing yet, beside those counted, */
+/* Set the algorithm's start rate for a flow that has not sent yet and is not counted. */
 void ccs_qp_telemetry_start(struct qp *qp, uint64_t *now_ns);
-/* or of one that began without telemetry and is counted already. */
+/* The same for a flow that began without telemetry and is counted already. */
 void ccs_qp_telemetry_share(struct qp *qp, uint64_t *now_ns);
 /* The period at which the flow wants telemetry, us. */
 uint32_t ccs_qp_telemetry_period_us(const struct ccs_flow *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Warns that a flow's algorithm has no effect on the queue that the flow meets, and what to do. */
+/* The warning that a flow's algorithm has no effect on the queue of its path, with the remedy. */
 #include "preload/report/control_warning.h"
 
 #include <arpa/inet.h>

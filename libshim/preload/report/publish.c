@@ -173,7 +173,8 @@ void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_
 	};
 	memcpy(out->device, qp->ctx->device, sizeof(out->device));
 	memcpy(out->peer_gid, qp->peer_gid, sizeof(out->peer_gid));
-	TEXT(out->uncontrolled, is_enforcement_off ? ccs_uncontrolled_names[CCS_UNCONTROLLED_NO_THREAD] : "");
+	TEXT(out->uncontrolled, is_enforcement_off
+				? ccs_uncontrolled_names[CCS_UNCONTROLLED_NO_THREAD] : "");
 	TEXT(out->cc, cc->ops->name);
 	TEXT(out->variant, ccs_cc_variant(cc));
 	TEXT(out->feedback, ccs_qp_feedback_state(qp));

@@ -5,14 +5,14 @@
 #include "observe/stats.h"
 #include "preload/object/qp_record.h"
 
-struct ccs_stats_header *ccs_publish_file(void); /* created on first use; NULL: none. No lock */
+struct ccs_stats_header *ccs_publish_file(void); /* created on first use, or NULL. No lock */
 void ccs_publish_begin(struct qp *qp);           /* takes the lock */
 void ccs_publish_end(struct qp *qp);
 void ccs_publish(struct qp *qp, uint64_t now_ns);
 /* Fill *out with the QP's statistics, for the report too. */
 void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_qp *out);
 
-/* What ccs_publish_idle() writes. Without an entry, it is no error. */
+/* Prefetch the line that ccs_publish_idle() writes. Without an entry, this has no effect. */
 static inline void ccs_publish_prefetch(const struct qp *qp)
 {
 	const uintptr_t slot = (uintptr_t)qp->stats;
@@ -28,7 +28,7 @@ static inline void ccs_publish_due(struct qp *qp, uint64_t now_ns)
 		ccs_publish(qp, now_ns);
 }
 
-/* Nothing is outstanding, so no event may follow for long: store the counters. One cache line. */
+/* If no WR is outstanding, the next event may be far away: store the counters, one cache line. */
 static inline void ccs_publish_idle(const struct qp *qp)
 {
 	const struct ccs_flow *f = &qp->flow;

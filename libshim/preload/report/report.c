@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The JSON report at exit (option report): the statistics of each QP, live or destroyed. Those of
- * destroyed QPs are kept, up to KEPT; of more QPs only the number.
+ * The JSON report at exit (option report): the statistics of each QP, live or destroyed. The first
+ * KEPT destroyed QPs are reported singly, later destroyed QPs by their number.
  */
 #include "preload/report/report.h"
 
@@ -139,8 +139,8 @@ static void write_configured(struct ccs_json *j, const struct qp_record *f)
 	const struct ccs_policy *p = f->policy;
 
 	ccs_json_object(j, "asked");
-	ccs_json_str(j, "mode", modes[p->asked.mode]);
-	ccs_json_str(j, "cc", p->asked.cc);
+	ccs_json_str(j, "mode", modes[p->configured.mode]);
+	ccs_json_str(j, "cc", p->configured.cc);
 	ccs_json_end(j);
 	if (!p->feedback_needs)
 		return;
@@ -224,7 +224,7 @@ static bool write_file(int fd)
 	return fclose(file) == 0 && ok;
 }
 
-/* Of processes that write the same file only the last one's report remains. */
+/* If several processes write the same file, only the last report remains. */
 static void warn_of_replacement(const char *name, const struct stat *st)
 {
 	const double run_s = (double)(ccs_now_ns() - ccs_shim()->started_ns) / 1e9;
@@ -276,7 +276,7 @@ void ccs_report_write(void)
 	ccs_write_guard_end(&guard);
 }
 
-/* A process without QPs logs nothing. */
+/* A process without QPs does not log this. */
 void ccs_report_log_summary(void)
 {
 	char reasons[512] = "";

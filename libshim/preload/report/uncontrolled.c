@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counters of what is left uncontrolled, in the statistics file and the log. */
+/* Counters of uncontrolled QPs and calls, in the statistics file and the log. */
 #include "preload/report/uncontrolled.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_UNCONTROLLED_H
 #define CCS_UNCONTROLLED_H
-/* Counters of what is left uncontrolled, by reason (CCS_UNCONTROLLED_REASONS). */
+/* Counters of uncontrolled QPs and calls, by reason (CCS_UNCONTROLLED_REASONS). */
 #include "preload/object/shim.h"
 
 /* Count something that is left uncontrolled and is no known QP. */

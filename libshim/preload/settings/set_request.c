@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Requests to the running process (`ccshim set`), in the mailbox of its statistics file. A thread
- * that polls, or the pacer thread, finds a request and processes it: for all QPs that it names, or
- * for none. Any process of the user may write to the mailbox at any time: the text is copied
- * first, and then parsed as untrusted input.
+ * that polls, or the pacer thread, finds a request. It changes all QPs that the request names, or
+ * refuses the request. Any process of the user may write to the mailbox at any time, so the text
+ * is copied first, and then parsed as untrusted input.
  */
 #include "preload/settings/set_request.h"
 
@@ -34,7 +34,7 @@ struct change {
 	const struct ccs_policy *policy;
 };
 
-struct job {
+struct set_request {
 	struct ccs_request request;
 	struct change *change;           /* with a reference to each QP */
 	size_t count, space;
@@ -45,70 +45,70 @@ struct job {
 	char text[CCS_STATS_TEXT], answer[CCS_STATS_TEXT], err[512];
 };
 
-static void __attribute__((format(printf, 3, 4))) reject(struct job *w, int error,
+static void __attribute__((format(printf, 3, 4))) reject(struct set_request *r, int error,
 							  const char *fmt, ...)
 {
 	va_list ap;
 
-	w->rejected = (unsigned)error;
+	r->rejected = (unsigned)error;
 	va_start(ap, fmt);
-	vsnprintf(w->answer, sizeof(w->answer), fmt, ap);
+	vsnprintf(r->answer, sizeof(r->answer), fmt, ap);
 	va_end(ap);
 }
 
 /* -- which QPs --------------------------------------------------------------------- */
 
 /* The QP's policy; NULL: the request does not name it, or it is not connected. */
-static const struct ccs_policy *policy_of_qp(const struct job *w, struct qp *qp)
+static const struct ccs_policy *policy_of_qp(const struct set_request *r, struct qp *qp)
 {
 	const struct ccs_policy *policy = NULL;
 
 	ccs_lock(&qp->lock);
-	if (!qp->dead && qp->who.known && (!w->request.one || qp->qp_num == w->request.lqpn) &&
-	    ccs_match_matches(&w->request.match, &qp->who))
+	if (!qp->dead && qp->who.known && (!r->request.one || qp->qp_num == r->request.lqpn) &&
+	    ccs_match_matches(&r->request.match, &qp->who))
 		policy = qp->policy;
 	ccs_unlock(&qp->lock);
 	return policy;
 }
 
-static int add_change(struct job *w, struct qp *qp, const struct ccs_policy *policy)
+static int add_change(struct set_request *r, struct qp *qp, const struct ccs_policy *policy)
 {
-	if (w->count == w->space) {
-		const size_t space = w->space ? 2 * w->space : 64;
-		struct change *more = realloc(w->change, space * sizeof(*more));
+	if (r->count == r->space) {
+		const size_t space = r->space ? 2 * r->space : 64;
+		struct change *more = realloc(r->change, space * sizeof(*more));
 
 		if (!more)
 			return -1;
-		w->change = more;
-		w->space = space;
+		r->change = more;
+		r->space = space;
 	}
-	w->change[w->count++] = (struct change){ qp, policy };
+	r->change[r->count++] = (struct change){ qp, policy };
 	return 0;
 }
 
-static void find_qps(struct job *w)
+static void find_qps(struct set_request *r)
 {
 	uint32_t slot = 0;
 	struct qp *qp;
 
-	while (!w->rejected && (qp = ccs_registry_grab(NULL, &slot))) {
-		const struct ccs_policy *policy = policy_of_qp(w, qp);
+	while (!r->rejected && (qp = ccs_registry_grab(NULL, &slot))) {
+		const struct ccs_policy *policy = policy_of_qp(r, qp);
 
-		if (policy && add_change(w, qp, policy) == 0)
+		if (policy && add_change(r, qp, policy) == 0)
 			continue;
 		if (policy)
-			reject(w, ENOMEM, "no memory");
+			reject(r, ENOMEM, "no memory");
 		ccs_qp_put(qp);
 	}
-	if (!w->rejected && w->request.one && !w->count)
-		reject(w, ENOENT, "there is no connected and controlled queue pair %" PRIu32,
-		       w->request.lqpn);
+	if (!r->rejected && r->request.one && !r->count)
+		reject(r, ENOENT, "there is no connected and controlled queue pair %" PRIu32,
+		       r->request.lqpn);
 }
 
 /* -- the new policies -------------------------------------------------------------- */
 
 /* Properties of a connection cannot change while it exists. */
-static void check_connection(struct job *w, struct qp *qp, const struct ccs_policy *p)
+static void check_connection(struct set_request *r, struct qp *qp, const struct ccs_policy *p)
 {
 	const char *cc = p->cc.ops->name;
 	unsigned class, feedback_needs;
@@ -119,143 +119,143 @@ static void check_connection(struct job *w, struct qp *qp, const struct ccs_poli
 	feedback_needs = qp->feedback.feedback_needs;
 	global = qp->who.known & CCS_MATCH_PEER;
 	ccs_unlock(&qp->lock);
-	if (ccs_request_sets(&w->request, ccs_opt_find("dscp")))
-		reject(w, EINVAL, "dscp: queue pair %" PRIu32 " is connected, and its packets keep "
+	if (ccs_request_sets(&r->request, ccs_opt_find("dscp")))
+		reject(r, EINVAL, "dscp: queue pair %" PRIu32 " is connected, and its packets keep "
 		       "their DSCP; use --new to change future connections only", qp->qp_num);
 	else if (p->options.mode == CCS_MODE_ENFORCE && global && !(class & ECN_MASK) &&
 		 (p->cc.ops->needs & CCS_NEEDS_ECT))
-		reject(w, EINVAL, "cc: %s needs ECN-capable packets, but queue pair %" PRIu32
+		reject(r, EINVAL, "cc: %s needs ECN-capable packets, but queue pair %" PRIu32
 		       " was connected without ECT; use --new to change future connections only",
 		       cc, qp->qp_num);
 	else if (p->feedback_needs & ~feedback_needs)
-		reject(w, EINVAL, "cc: %s needs feedback of the host agent, but queue pair %" PRIu32
+		reject(r, EINVAL, "cc: %s needs feedback of the host agent, but queue pair %" PRIu32
 		       " was connected without; use --new to change future connections only",
 		       cc, qp->qp_num);
 }
 
 /* The policy for these options with the request applied; NULL: the request is rejected. */
-static const struct ccs_policy *changed_policy(struct job *w, struct ccs_options *o)
+static const struct ccs_policy *changed_policy(struct set_request *r, struct ccs_options *o)
 {
 	const struct ccs_policy *p;
 
-	if (ccs_request_apply(&w->request, o, w->err, sizeof(w->err))) {
-		reject(w, EINVAL, "%s", w->err);
+	if (ccs_request_apply(&r->request, o, r->err, sizeof(r->err))) {
+		reject(r, EINVAL, "%s", r->err);
 		return NULL;
 	}
-	p = ccs_policy_for(o);
+	p = ccs_policy_get(o);
 	if (!p)
-		reject(w, ENOMEM, "no memory, or too many different settings so far");
+		reject(r, ENOMEM, "no memory, or too many different settings so far");
 	return p;
 }
 
-static void find_policies(struct job *w)
+static void find_policies(struct set_request *r)
 {
 	const struct ccs_policy *old = NULL, *new = NULL;
 
-	for (size_t i = 0; i < w->count && !w->rejected; i++) {
-		struct change *c = &w->change[i];
+	for (size_t i = 0; i < r->count && !r->rejected; i++) {
+		struct change *c = &r->change[i];
 
 		if (c->policy != old) { /* most have the same */
-			w->options = c->policy->asked;
+			r->options = c->policy->configured;
 			old = c->policy;
-			new = changed_policy(w, &w->options);
+			new = changed_policy(r, &r->options);
 		}
 		c->policy = new;
 		if (new)
-			check_connection(w, c->qp, new);
+			check_connection(r, c->qp, new);
 	}
 }
 
-/* In w->options: those that future connections would have without the request. */
-static void find_options(struct job *w)
+/* Set r->options to the options that future connections would have without the request. */
+static void find_options(struct set_request *r)
 {
-	struct ccs_match_subject who = { .known = CCS_MATCH_APP | w->request.match.keys,
+	struct ccs_match_subject who = { .known = CCS_MATCH_APP | r->request.match.keys,
 			       .app = program_invocation_short_name };
 
-	memcpy(who.peer, w->request.match.peer, sizeof(who.peer));
-	ccs_policy_options(&who, &w->options);
+	memcpy(who.peer, r->request.match.peer, sizeof(who.peer));
+	ccs_policy_options(&who, &r->options);
 }
 
 /* Add the request to the rules for future connections. */
-static void add_rules(struct job *w)
+static void add_rules(struct set_request *r)
 {
 	unsigned n = 0;
 
-	find_options(w);
-	if (!changed_policy(w, &w->options))
+	find_options(r);
+	if (!changed_policy(r, &r->options))
 		return;
 	for (size_t i = 0; i < ccs_opt_count; i++) {
 		const struct ccs_opt *opt = &ccs_opt_table[i];
 
-		if (!ccs_request_sets(&w->request, opt))
+		if (!ccs_request_sets(&r->request, opt))
 			continue;
-		w->setting[n] = (struct ccs_setting){
+		r->setting[n] = (struct ccs_setting){
 			.opt = opt,
 			.source = CCS_FROM_REQUEST,
 			.section = 1,
-			.match = w->request.match,
+			.match = r->request.match,
 			.where = "",
-			.value = ccs_options_format(&w->options, opt, w->value[n],
-						    sizeof(w->value[n])),
+			.value = ccs_options_format(&r->options, opt, r->value[n],
+						    sizeof(r->value[n])),
 		};
 		n++;
 	}
-	if (ccs_policy_add_rules(w->setting, n))
-		reject(w, ENOMEM, "no memory");
+	if (ccs_policy_add_rules(r->setting, n))
+		reject(r, ENOMEM, "no memory");
 }
 
 /* -- processing -------------------------------------------------------------------- */
 
-static void print_options(struct job *w)
+static void print_options(struct set_request *r)
 {
-	const struct ccs_options *o = &w->options;
+	const struct ccs_options *o = &r->options;
 	size_t at = 0;
 
-	if (w->request.one)
-		o = &w->change[0].policy->asked;
+	if (r->request.one)
+		o = &r->change[0].policy->configured;
 	else
-		find_options(w);
-	for (size_t i = 0; i < ccs_opt_count && at < sizeof(w->answer); i++)
+		find_options(r);
+	for (size_t i = 0; i < ccs_opt_count && at < sizeof(r->answer); i++)
 		if (ccs_opt_table[i].per_qp)
-			at += (size_t)snprintf(w->answer + at, sizeof(w->answer) - at,
+			at += (size_t)snprintf(r->answer + at, sizeof(r->answer) - at,
 					       "%s = %s\n", ccs_opt_table[i].name,
 					       ccs_options_format(o, &ccs_opt_table[i],
-								  w->value[0],
-								  sizeof(w->value[0])));
+								  r->value[0],
+								  sizeof(r->value[0])));
 }
 
-static void apply_changes(struct job *w)
+static void apply_changes(struct set_request *r)
 {
-	find_policies(w);
-	if (!w->rejected && !w->request.one)
-		add_rules(w);
-	if (w->rejected)
+	find_policies(r);
+	if (!r->rejected && !r->request.one)
+		add_rules(r);
+	if (r->rejected)
 		return;
-	for (size_t i = 0; i < w->count; i++)
-		ccs_qp_change_policy(w->change[i].qp, w->change[i].policy);
-	snprintf(w->answer, sizeof(w->answer), "%zu connected queue pair%s changed%s", w->count,
-		 w->count == 1 ? "" : "s", w->request.one ? "" : ", and future ones");
+	for (size_t i = 0; i < r->count; i++)
+		ccs_qp_change_policy(r->change[i].qp, r->change[i].policy);
+	snprintf(r->answer, sizeof(r->answer), "%zu connected queue pair%s changed%s", r->count,
+		 r->count == 1 ? "" : "s", r->request.one ? "" : ", and future ones");
 }
 
-static void process_request(struct job *w, const char text[CCS_STATS_TEXT])
+static void process_request(struct set_request *r, const char text[CCS_STATS_TEXT])
 {
-	if (ccs_request_parse(&w->request, text, w->err, sizeof(w->err))) {
-		reject(w, EINVAL, "%s", w->err);
+	if (ccs_request_parse(&r->request, text, r->err, sizeof(r->err))) {
+		reject(r, EINVAL, "%s", r->err);
 		return;
 	}
 	ccs_policy_lock();
-	if (!w->request.only_new)
-		find_qps(w);
-	if (!w->rejected && w->request.count)
-		apply_changes(w);
-	else if (!w->rejected)
-		print_options(w);
+	if (!r->request.only_new)
+		find_qps(r);
+	if (!r->rejected && r->request.count)
+		apply_changes(r);
+	else if (!r->rejected)
+		print_options(r);
 	ccs_policy_unlock();
-	for (size_t i = 0; i < w->count; i++)
-		ccs_qp_put(w->change[i].qp);
-	free(w->change);
-	if (!w->rejected && w->request.count)
-		ccs_log(CCS_LOG_INFO, "request: %s", w->answer);
+	for (size_t i = 0; i < r->count; i++)
+		ccs_qp_put(r->change[i].qp);
+	free(r->change);
+	if (!r->rejected && r->request.count)
+		ccs_log(CCS_LOG_INFO, "request: %s", r->answer);
 }
 
 /* -- the mailbox ------------------------------------------------------------------- */
@@ -269,29 +269,29 @@ static void copy_text(char *to, const char *from)
 }
 
 /* Its tool prints a refusal if it still waits. Paired with leave_pending() of ccshim set. */
-static void log_refusal(const struct job *w, uint64_t generation)
+static void log_refusal(const struct set_request *r, uint64_t generation)
 {
 	const struct ccs_stats_header *file = ccs_stats_file();
 
-	if (w->rejected && file &&
+	if (r->rejected && file &&
 	    __atomic_load_n(&file->unattended, __ATOMIC_SEQ_CST) == generation - 1)
-		ccs_log(CCS_LOG_WARN, "refused a pending request of 'ccshim set': %s", w->answer);
+		ccs_log(CCS_LOG_WARN, "refused a pending request of 'ccshim set': %s", r->answer);
 }
 
 static void process_mailbox(struct ccs_stats_mailbox *box, uint64_t generation)
 {
 	static const char no_memory[CCS_STATS_TEXT] = "no memory";
-	struct job *w = calloc(1, sizeof(*w));
+	struct set_request *r = calloc(1, sizeof(*r));
 
-	if (w) {
-		copy_text(w->text, box->request);
-		process_request(w, w->text);
-		log_refusal(w, generation);
+	if (r) {
+		copy_text(r->text, box->request);
+		process_request(r, r->text);
+		log_refusal(r, generation);
 	}
-	copy_text(box->answer, w ? w->answer : no_memory);
-	__atomic_store_n(&box->status, w ? w->rejected : ENOMEM, __ATOMIC_RELAXED);
+	copy_text(box->answer, r ? r->answer : no_memory);
+	__atomic_store_n(&box->status, r ? r->rejected : ENOMEM, __ATOMIC_RELAXED);
 	__atomic_store_n(&box->answer_gen, generation, __ATOMIC_RELEASE);
-	free(w);
+	free(r);
 }
 
 /* One thread at a time; errno is kept, as it is the application's. */

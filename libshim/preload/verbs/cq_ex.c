@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Extended CQs. An application polls one in batches, from ibv_start_poll() to ibv_end_poll(), by
- * functions in the CQ's own structure, which are replaced when it is created. A batch merges the
- * real CQ with the ready completions of the shadow CQs. The real CQ's batch is nested in ours:
- * providers hold a lock during it, so it is opened by the first poll of the real CQ, and closed
- * as soon as that is empty, because some cannot be polled again then.
+ * Extended CQs. An application polls such a CQ in batches, from ibv_start_poll() to ibv_end_poll().
+ * The poll functions are members of struct ibv_cq_ex, and the shim replaces them when the CQ is
+ * created. A batch merges the real CQ with the ready completions of the shadow CQs. The real CQ's
+ * batch is nested in ours. Providers hold a lock during it, so it is opened by the first poll of
+ * the real CQ. It is closed when the CQ is empty, because some providers cannot poll again then.
  */
 #include "preload/verbs/cq_ex.h"
 
@@ -24,7 +24,7 @@
 #define READERS(X) \
 	X(enum ibv_wc_opcode, opcode, wc.opcode) \
 	READERS_AT_FAILURE(X)
-/* Those that a failed completion has, too. */
+/* The fields that are also valid in a failed completion. */
 #define READERS_AT_FAILURE(X) \
 	X(uint32_t, vendor_err, wc.vendor_err) \
 	X(uint32_t, byte_len, wc.byte_len) \
@@ -53,14 +53,14 @@ struct real_ops {
 struct cq_ex {
 	struct ibv_cq_ex *app;
 	struct real_ops real;
-	/* what follows is guarded by cq->batch_lock */
-	bool open;                       /* the real CQ's batch is */
-	bool ready_first;                /* poll the ready completions first */
-	int run;                         /* completions from that source so far */
-	bool spinning;                   /* the application, at the last poll of those */
-	bool exhausted;                  /* the last poll found none */
-	uint64_t empty_ns;               /* when that found none; or unknown */
-	bool ours;                       /* the current completion is the following one */
+	/* Members of the current batch; cq->batch_lock guards them. */
+	bool open;                       /* the real CQ's batch has begun */
+	bool ready_first;                /* poll the ready completions before the real CQ */
+	int run;                         /* completions taken from the present source */
+	bool spinning;                   /* the application was polling in a loop */
+	bool exhausted;                  /* the last poll found both sources empty */
+	uint64_t empty_ns;               /* time of that poll, or unknown */
+	bool ours;                       /* the current completion is wc and more below */
 	struct ibv_wc wc;
 	struct wc_more more;
 };
@@ -70,7 +70,7 @@ static struct cq *cq_of(struct ibv_cq_ex *ex)
 	return ccs_cq_find(ibv_cq_ex_to_cq(ex));
 }
 
-/* hns calls the readers while it polls, so they must read its own completion already. */
+/* hns calls the readers while it polls. They must read the device's completion by then. */
 static int next_real(struct cq_ex *e, struct ibv_poll_cq_attr *attr)
 {
 	int rc;
@@ -100,7 +100,7 @@ static int next_ready(struct cq *cq)
 	return 0;
 }
 
-/* All fields, also those that the application did not request: ibv_poll_cq() may return it. */
+/* Fill all fields, requested or not, because ibv_poll_cq() may return this completion. */
 static void read_current(struct cq *cq, struct ibv_wc *wc, struct wc_more *more)
 {
 	const struct real_ops *real = &cq->ex->real;
@@ -123,7 +123,7 @@ static void read_current(struct cq *cq, struct ibv_wc *wc, struct wc_more *more)
 	*more = all.more;
 }
 
-/* A completion of the real CQ goes behind those in the shadow CQs by then, as in a poll. */
+/* Completions that are in the shadow CQs by now precede this one of the real CQ, as in a poll. */
 static int next_behind_ready(struct cq *cq, struct ibv_poll_cq_attr *attr)
 {
 	int rc;
@@ -167,7 +167,7 @@ static int next_completion(struct cq *cq, struct ibv_poll_cq_attr *attr)
 	return rc;
 }
 
-/* What is ready at the end was drained after a last poll that found none. */
+/* Completions that are ready now were drained after the batch's last poll. */
 static void end_batch(struct cq *cq, bool found)
 {
 	ccs_lock(&cq->lock);
@@ -246,7 +246,7 @@ static void read_tm_info(struct ibv_cq_ex *ex, struct ibv_wc_tm_info *info)
 		e->real.read_tm_info(ex, info);
 }
 
-/* Readers that the CQ does not have stay NULL, and those that were not requested become NULL. */
+/* Readers that the provider left NULL stay NULL. Readers of fields not requested become NULL. */
 static void install_functions(struct cq_ex *e, uint64_t wc_flags)
 {
 	struct ibv_cq_ex *ex = e->app;
@@ -316,8 +316,8 @@ static struct cq *make_record(struct ibv_cq_ex *ex, const struct ibv_cq_init_att
 }
 
 /*
- * With all fields that ibv_poll_cq() returns: it may return a receive that a poll batch has left
- * behind a send.
+ * Request all fields that ibv_poll_cq() returns: it may return a receive that a poll batch left in
+ * the CQ.
  */
 static struct ibv_cq_ex *create_with_all(struct ctx *ctx, struct ibv_cq_init_attr_ex *attr)
 {

@@ -15,9 +15,9 @@
 #include "preload/object/shim.h"
 
 /*
- * Shadow CQs must be destroyed first, because they hold the channel; without QPs the application
- * does not need them. The real call waits for acknowledgements, which are mapped by our records:
- * those are kept, and no lock is held.
+ * Shadow CQs hold the channel, so they are destroyed first; without QPs they have no use. The real
+ * call waits until events are acknowledged. Our records map these acknowledgements, so the records
+ * are kept, and no lock is held.
  */
 static int destroy_shadows(struct cq *cq)
 {
@@ -52,7 +52,7 @@ static void reopen(struct cq *cq)
 	errno = err;
 }
 
-/* From then on neither polls nor the pacer thread use the shadow CQs. */
+/* Polls and the pacer thread do not use the shadow CQs after this. */
 static bool close_unless_busy(struct cq *cq)
 {
 	bool busy;
@@ -112,17 +112,15 @@ static bool is_too_small(struct cq *cq, int cqe)
 }
 
 /*
- * Ready completions count as if they were in the application's CQ, so it cannot become smaller
- * than their number. The device is then asked for the current size, so that the error of a
- * device that cannot resize at all is returned.
+ * Ready completions count as entries of the application's CQ, so it cannot become smaller than
+ * their number. In this case the device gets a request for the current size, so that a device
+ * without ibv_resize_cq() returns its error.
  *
- * One thing differs: the ready completions and those in the CQ together may exceed the new size.
- * How many are in the CQ can only be found out by polling them, or by making it so small that it
- * overflows. So a size that a device would refuse may be granted. No completion is lost or
- * reordered by that: the ready ones stay in our ring, and leave more of the CQ to new ones than
- * there would be without the shim. Shadow CQs keep what they have reserved for their QPs.
+ * The ready completions and the entries of the CQ together may exceed the new size, which a device
+ * would refuse. The shim cannot count the entries without polling them. No completion is lost or
+ * reordered: ready completions stay in the shim's ring.
  *
- * The provider writes ibv_cq.cqe while other threads may resize or create a QP: so it is not read.
+ * The provider may write ibv_cq.cqe at this time in another thread, so it is not read.
  */
 int ccs_cq_resize(struct cq *cq, int cqe)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Applications that open libibverbs by dlopen(), or that open modules which bind to it before any
- * preload. For the first dlopen() returns our own handle: a look-up in it finds our hooks, then
- * the functions of our dependency libibverbs. Such modules are opened without RTLD_DEEPBIND.
+ * preload. For libibverbs, dlopen() returns the preload's handle: a look-up in it finds the hooks,
+ * then the functions of its dependency libibverbs. Such modules are opened without RTLD_DEEPBIND.
  */
 #include <dlfcn.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static bool is_libibverbs(const char *file)
 }
 
 /*
- * A path may be that of another library of this name: a wrapper, which will open libibverbs
- * itself. Every rdma-core has this function for its providers.
+ * Whether the file is rdma-core's libibverbs. Another library of this name is a wrapper, which will
+ * open libibverbs itself. Every rdma-core has verbs_open_device() for its providers.
  */
 static bool is_genuine(const char *file)
 {
@@ -43,7 +43,7 @@ static bool is_genuine(const char *file)
 	return yes;
 }
 
-/* Returns our own file name, which is loaded already: the linker need not search for it. */
+/* Returns the preload's file name. It is loaded already, so the linker need not search for it. */
 static __attribute__((noinline)) const char *redirect(const char *file)
 {
 	Dl_info own;

@@ -24,7 +24,7 @@
 #include "preload/settings/qp_config.h"
 #include "preload/verbs/qp_ex.h"
 
-/* What the application requests. ex: NULL for ibv_create_qp, else attr is its beginning. */
+/* A request of the application. ibv_create_qp: ex is NULL; ibv_create_qp_ex: attr begins ex. */
 struct request {
 	struct ctx *ctx;
 	struct ibv_pd *pd;
@@ -33,7 +33,7 @@ struct request {
 };
 
 enum {
-	FIRST_ENTRIES = 63,              /* of a shadow CQ, for WQEs in flight */
+	FIRST_ENTRIES = 63,              /* entries of a shadow CQ that a new QP reserves */
 	OURS = 1,                        /* one more, for the marker of a QP that has failed */
 };
 
@@ -123,13 +123,13 @@ static struct ibv_qp *create_real(const struct request *rq, struct shadow *s, ui
 	return qp;
 }
 
-/* What the application gets: as much as without the shim, if there is that much. */
+/* The depth that the application is given: the same as without the shim, if the device grants it. */
 static uint32_t depth_of_app(const struct request *rq, const struct ibv_qp_cap *cap)
 {
 	return ccs_qp_bare_depth(rq->ctx, rq->attr->cap.max_send_wr, cap->max_send_wr);
 }
 
-/* `cap` as the device granted it; so many entries of the shadow CQ are reserved. */
+/* cap: as granted by the device. entries: reserved in the shadow CQ. */
 static int init_flow(struct qp *qp, const struct ibv_qp_cap *cap, uint32_t entries)
 {
 	const uint32_t needed = cap->max_send_wr + OURS;
@@ -144,7 +144,7 @@ static int init_flow(struct qp *qp, const struct ibv_qp_cap *cap, uint32_t entri
 	return 0;
 }
 
-/* All that may fail comes before the record can be found. */
+/* Each step that may fail precedes the step that lets ccs_qp_find() find the record. */
 static struct qp *make_record(struct ibv_qp *real, const struct request *rq, struct cq *cq,
 			      struct shadow *s, uint32_t entries, const struct ibv_qp_cap *cap)
 {
@@ -234,8 +234,8 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 }
 
 /*
- * A QP begins with a few entries of its shadow CQ and gets more by need. One that is only observed
- * must never wait for them, so it gets all that it may need.
+ * A QP reserves a few entries of its shadow CQ, and more when it needs them. A QP in mode observe
+ * must never wait for an entry, so it reserves its depth at once.
  */
 static uint32_t first_entries(uint32_t most)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Posting by ibv_wr_*: the builders and setters of a controlled QP are ours. They stage WRs in the
- * copies behind the send queue's head, which is where deferred WRs are kept. The provider's own
- * batch is never opened: WRs are passed to its post_send at wr_complete.
+ * Posting by ibv_wr_*. The builders and setters of a controlled QP are the shim's. They stage WRs
+ * in the ring of copies that also holds deferred WRs, from the send queue's head on. The provider's
+ * batch is never opened: at wr_complete, its post_send gets the WRs.
  *
  * From wr_start to wr_complete the batch's lock excludes other posting threads, as a provider's
- * does. No other lock is held meanwhile, because the application may poll during a batch.
+ * does. No other lock is held, because the application may poll during a batch.
  */
 #include "preload/verbs/qp_ex.h"
 
@@ -64,7 +64,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 	ccs_wr_batch_unlock(qp_of(ex));
 }
 
-/* Stage a WR: all members except those that depend on the opcode. */
+/* Stage a WR. The caller sets the members that depend on the opcode. */
 static struct ibv_send_wr *stage_wr(struct ibv_qp_ex *ex, enum ibv_wr_opcode opcode)
 {
 	struct qp *qp = qp_of(ex);
@@ -174,7 +174,7 @@ static void refuse_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16_
 	set_error(qp_of(ex)->wr_batch, EOPNOTSUPP);
 }
 
-/* The WR that setters modify; NULL: none is staged, or the batch has failed. */
+/* The WR that setters modify; NULL: the batch is empty or has failed. */
 static struct ibv_send_wr *newest_staged(struct qp *qp, uint64_t *number)
 {
 	if (!qp->wr_batch->staged || qp->wr_batch->error)
@@ -248,9 +248,9 @@ static void set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length)
 }
 
 /*
- * A pointer that the provider left NULL stays NULL. Those behind wr_abort (wr_atomic_write,
- * wr_flush) are newer than the oldest supported libibverbs, where that memory belongs to the
- * provider; a QP that was created for them is not controlled.
+ * A pointer that the provider left NULL stays NULL. The members that follow wr_abort
+ * (wr_atomic_write, wr_flush) are not touched: with the oldest supported libibverbs their memory
+ * belongs to the provider. A QP that was created for them is uncontrolled.
  */
 static void install_functions(struct ibv_qp_ex *ex)
 {

@@ -6,7 +6,7 @@
 
 extern const uint64_t ccs_qp_ex_send_ops;  /* IBV_QP_EX_WITH_* that a controlled QP may have */
 int ccs_qp_ex_open(struct qp *qp);         /* 0, or -1: no memory */
-/* Replace the functions, again where the provider has set its own. */
+/* Replace the functions, or replace them again after the provider has set them. */
 void ccs_qp_ex_install(const struct qp *qp);
 
 #endif

@@ -47,7 +47,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 			qp->flow.state = CCS_FLOW_RUN;
 			qp->resumed = true;
 		}
-		qp->resumed |= pending; /* rxe begins what it has with the next WQE, too */
+		qp->resumed |= pending; /* rxe begins the WQEs that it has when it gets the next one */
 		ccs_flow_untime(&qp->flow);
 		break;
 	default:
@@ -68,7 +68,7 @@ static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 		if (ccs_trace_on)
 			ccs_trace_peer(qp->qp_num, qp->peer_gid);
 	}
-	/* READs above the limit that the peer set would stall the queue behind them. */
+	/* READs above the peer's limit would stall the WQEs that follow them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
 		qp->flow.max_reads = attr->max_rd_atomic;
 	if (mask & IBV_QP_TIMEOUT)
@@ -98,7 +98,7 @@ static void resume_emission(struct qp *qp)
 /* Stop emitting, or continue. */
 static void set_dead(struct qp *qp, bool dead)
 {
-	const int err = errno; /* of the failed call, for the application */
+	const int err = errno; /* the application gets the failed call's errno */
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
 
 	ccs_lock(&qp->lock);
@@ -112,11 +112,11 @@ static void set_dead(struct qp *qp, bool dead)
 }
 
 /*
- * No deferred WR may be emitted between the device's reset and ours: the device would refuse it,
- * and the QP would be failed. No lock of ours is held meanwhile: providers lock the receive CQ,
- * which another thread may have locked in a poll batch that needs our lock (mlx5). Completions
- * that arrive meanwhile stay in the CQ where the provider leaves them there (rxe), as without
- * the shim; where it removes them (mlx5), those that are ready are removed, too.
+ * No deferred WR may be emitted between the device's reset and the shim's: the device would refuse
+ * it, and the QP would fail. No lock of the shim is held during the real call: mlx5 locks the
+ * receive CQ, which another thread may have locked in a poll batch that needs the shim's lock.
+ * Completions that arrive during the call stay in the CQ if the provider leaves them there (rxe).
+ * If it removes them (mlx5), ready completions are removed as well.
  */
 static int modify_to_reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -145,7 +145,7 @@ static int modify_to_reset(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 	return rc;
 }
 
-/* What the attributes say of the connection. Without a GRH there is no address. */
+/* Take the peer from the attributes. Without a GRH the address is unknown. */
 static struct ccs_match_subject subject_of(const struct qp *qp, const struct ibv_qp_attr *attr,
 					   int mask)
 {
@@ -166,8 +166,8 @@ static struct ccs_match_subject subject_of(const struct qp *qp, const struct ibv
 	return who;
 }
 
-/* The device has accepted the path to that peer. A request that changes the rules meanwhile may
- * have enumerated the QPs before: then choose again. */
+/* The device has accepted the path to that peer. If a request changes the rules during the choice,
+ * it may not have seen this QP: choose again. */
 static void apply_connection(struct qp *qp, const struct ccs_match_subject *who)
 {
 	unsigned generation;
@@ -176,7 +176,7 @@ static void apply_connection(struct qp *qp, const struct ccs_match_subject *who)
 		const struct ccs_policy *policy;
 
 		generation = ccs_policy_generation();
-		policy = ccs_policy_of(who);
+		policy = ccs_policy_lookup(who);
 		ccs_lock(&qp->lock);
 		qp->who = *who;
 		if (policy != qp->policy)
@@ -189,7 +189,7 @@ static void apply_connection(struct qp *qp, const struct ccs_match_subject *who)
 static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	const struct ccs_match_subject who = subject_of(qp, attr, mask & IBV_QP_AV ? mask : 0);
-	const struct ccs_policy *policy = mask & IBV_QP_AV ? ccs_policy_of(&who) : NULL;
+	const struct ccs_policy *policy = mask & IBV_QP_AV ? ccs_policy_lookup(&who) : NULL;
 	/* Deferred WRs count as not started, so stop before the device reports SQ drained. */
 	const bool held = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_SQD &&
 			  pause_emission(qp);
@@ -227,13 +227,12 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 }
 
 /*
- * A provider may set its own wr_complete during this call (mlx5, to RESET and to RTS): a batch
- * that called it would release a lock that it never took. So no batch is open meanwhile, however
- * long the provider takes: only threads that post to this QP wait, not polls, the pacer thread or
- * other QPs. The provider may call back meanwhile. A provider that waits for a
- * poll batch of the receive CQ (mlx5, to RESET) would deadlock if that thread, within its batch,
- * began to post to the QP that is being reset; no application does, as it could not know whether
- * the WR is sent.
+ * A provider may set its wr_complete during this call (mlx5, to RESET and to RTS). A batch of ours
+ * that called it would release a lock that it never took. So no batch is open during the call: only
+ * threads that post to this QP wait, not polls, the pacer thread or other QPs. The provider may
+ * call back. mlx5, to RESET, waits for a poll batch of the receive CQ: it would deadlock if that
+ * batch's thread began to post to this QP. No application does, as it could not know whether the
+ * WR is sent.
  */
 int ccs_qp_modify(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
@@ -280,10 +279,10 @@ void ccs_qp_abandon(struct qp *qp)
 }
 
 /*
- * The real call waits until events of the QP are acknowledged, by a thread that may poll first: so
- * no lock of ours is held meanwhile. The QP stays in the registry until then, so completions that
- * arrive meanwhile are delivered. WRs that are still deferred are dropped, as a device drops WRs
- * that it has not begun.
+ * The real call waits until events of the QP are acknowledged, by a thread that may poll first. So
+ * no lock of ours is held, and the QP stays in the registry, which lets completions that arrive
+ * be delivered. WRs that are still deferred are dropped, as a device drops WRs that it has not
+ * begun.
  */
 int ccs_qp_destroy(struct qp *qp)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Set-up of the process on first use: configuration, clock, feedback, trace; and what is written
- * at its end.
+ * Set-up of the process on first use (configuration, clock, feedback, trace), and its end (report,
+ * trace, statistics).
  */
 #include "config.h"
 #include "preload/verbs/setup.h"
