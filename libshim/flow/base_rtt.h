@@ -2,13 +2,13 @@
 #ifndef CCS_BASE_RTT_H
 #define CCS_BASE_RTT_H
 /*
- * The base RTT of a path, learned as a windowed minimum: the least RTT of the present window of
- * 10 s and of the previous one. So a shorter path takes effect with the first sample, a longer
- * one after 10 to 20 s.
+ * The base RTT of a path, a windowed minimum: the least RTT of the present window of 10 s and of
+ * the previous window. A shorter path takes effect with the first sample, a longer path after 10
+ * to 20 s.
  *
- * The base RTT wanted is that of a whole segment, which includes the segment's own time on the
- * slowest link. RTTs of whole segments also include a queue that never empties, so they count
- * only up to the least RTT of any segment plus that time.
+ * The base RTT is the RTT of a whole segment on the empty path, which includes the segment's time
+ * on the slowest link. RTTs of whole segments also include a queue that never empties, so they are
+ * limited to the least RTT of any segment plus that time.
  */
 #include <stdbool.h>
 #include <stdint.h>

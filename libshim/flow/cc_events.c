@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events for a flow's algorithm: every call into the algorithm is made in this file. The rest of
- * the library reports events here and reads the results by ccs_flow_rate() and cc.out.window.
+ * Events for a flow's algorithm. Every call into the algorithm is made in this file; other files
+ * read the results by ccs_flow_rate() and cc.out.window.
  */
 #include <math.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static double us_of(const struct ccs_flow *f, uint64_t now_ns)
 	return (double)(ns - f->origin_ns) / 1e3;
 }
 
-/* The time of an event that the algorithm gets now. */
+/* The time of the event that the algorithm is about to get. */
 static double start_event_us(struct ccs_flow *f, uint64_t now_ns)
 {
 	const double us = us_of(f, now_ns);
@@ -40,12 +40,12 @@ static double start_event_us(struct ccs_flow *f, uint64_t now_ns)
 }
 
 /*
- * A change of the rate moves a segment that is already waiting. DCQCN and HPCC move all of the
- * wait, as their authors' simulators do, and Swift's gap is what its newest window requires. A
- * rate that follows each RTT moves only the rest of the wait. Otherwise, where a flow has a segment
- * or less per RTT, the sample of each segment alone would place the next one, and the flows would
- * lock in phase: then no RTT changes, the gradient is zero, and a queue of three times the size
- * persists (TIMELY 5 fixes the release time when a segment is queued).
+ * A change of the rate moves a segment that is already waiting. DCQCN and HPCC rescale the whole
+ * wait, as their authors' simulators do, and Swift's gap follows its newest window. A rate that
+ * follows each RTT rescales only the rest of the wait. Otherwise, with a segment or less per RTT,
+ * each segment's sample alone would place the next segment, and flows would lock in phase: RTTs
+ * stop changing, the gradient is zero, and a queue of three times the size persists (TIMELY 5 fixes
+ * the release time when a segment is queued).
  */
 void ccs_flow_cc_pace(struct ccs_flow *f, uint64_t now_ns)
 {
@@ -66,12 +66,12 @@ static void apply_rate(struct ccs_flow *f, uint64_t now_ns)
 
 	ccs_flow_fastpath_revoke(f);
 	ccs_flow_cc_pace(f, now_ns);
-	ccs_flow_fit_split(f);
+	ccs_flow_update_split_len(f);
 	f->stats.min_rate = ccs_min(f->stats.min_rate, rate);
 	f->stats.max_rate = ccs_max(f->stats.max_rate, rate);
 }
 
-/* Pass to the sink what the algorithm got and what it decided. */
+/* Pass the event and the algorithm's decision to the sink. */
 static void pass_to_sink(struct ccs_flow *f, enum ccs_cc_event_kind kind,
 			 const struct ccs_cc_ack *ack, double rate)
 {
@@ -132,7 +132,7 @@ void ccs_flow_cc_start(struct ccs_flow *f, const struct ccs_cc_spec *spec,
 	ccs_pacing_start(&f->pacing, ccs_flow_rate(f), f->cc.path.line_rate, now_ns);
 }
 
-/* Like ccs_cc_switch(), but the sink gets every step. */
+/* The new instance starts at the throughput of the previous one. The sink gets every step. */
 void ccs_flow_switch(struct ccs_flow *f, const struct ccs_cc_spec *spec, uint64_t now_ns)
 {
 	const struct ccs_cc_path path = f->cc.path;
@@ -179,8 +179,8 @@ void ccs_flow_set_rate(struct ccs_flow *f, double rate, uint64_t now_ns)
 
 /*
  * A flow that was idle for a day has missed a million timers, which would all fire under its lock.
- * The first few thousand have all the effect there is; the rest of such a pause is skipped by
- * moving the origin of the algorithm's time.
+ * The first few thousand bring the algorithm to its idle state. The rest of such a pause is skipped
+ * by moving the origin of the algorithm's time.
  */
 void ccs_flow_cc_fire_timers(struct ccs_flow *f, uint64_t now_ns)
 {
@@ -220,7 +220,7 @@ uint64_t ccs_flow_cc_next_timer(const struct ccs_flow *f, uint64_t now_ns)
 
 	if (!(ns < 0x1p63) || !f->cc.ops->on_timer)
 		return UINT64_MAX;
-	/* All timers up to now have fired: one that rounding puts there is still to come. */
+	/* All timers up to now have fired. A time that rounding puts before now is still to come. */
 	return f->origin_ns + (uint64_t)ns > now_ns ? f->origin_ns + (uint64_t)ns : now_ns + 1;
 }
 
@@ -240,7 +240,7 @@ void ccs_flow_cc_on_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns)
 	report_event(f, CCS_CC_EVENT_SEND, now_us, (double)bytes);
 }
 
-/* In the algorithm's time, in which everything before its origin is equally old. */
+/* t->covers_ns in the algorithm's time; times before its origin become its first moment. */
 static double covers_us(const struct ccs_flow *f, const struct ccs_telemetry *t)
 {
 	if (!t->covers_ns)
@@ -275,7 +275,6 @@ void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, d
 	ccs_float_begin(&env);
 	f->cc.ops->on_ack(&f->cc, &ack);
 	ccs_float_end(&env);
-	f->stats.samples++;
 	CCS_PROBE4(ack, f->stats.qp_num, (int64_t)(rtt_us * 1e3), (int64_t)bytes, f->inflight);
 	apply_rate(f, now_ns);
 	if (f->sink)
@@ -283,13 +282,11 @@ void ccs_flow_cc_on_ack(struct ccs_flow *f, double rtt_us, double nic_wait_us, d
 }
 
 /*
- * Advice acknowledges nothing, so it is not counted as a sample. It gives the rate that slow start
- * searches for, once the adviser has seen that the flow sends.
+ * Advice is an acknowledgement of 0 bytes without an RTT. Once the agent has seen that the flow
+ * sends, it advises the rate that slow start searches for.
  */
 void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 {
-	const uint64_t samples = f->stats.samples;
-
 	if (!(f->cc.ops->needs & CCS_NEEDS_ADVICE))
 		return;
 	if (f->ramping && f->sent) {
@@ -297,7 +294,6 @@ void ccs_flow_advise(struct ccs_flow *f, uint64_t now_ns)
 		ccs_rtt_copy_slow_start(f);
 	}
 	ccs_flow_cc_on_ack(f, 0, 0, 0, now_ns);
-	f->stats.samples = samples;
 }
 
 void ccs_flow_cc_on_loss(struct ccs_flow *f, uint64_t now_ns)

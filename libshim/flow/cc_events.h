@@ -15,7 +15,7 @@ void ccs_flow_cc_pace(struct ccs_flow *f, uint64_t now_ns);
 
 /* Fire the timers that are due. */
 void ccs_flow_cc_fire_timers(struct ccs_flow *f, uint64_t now_ns);
-/* When the next timer is due; UINT64_MAX: none. */
+/* The next timer's time, ns, or UINT64_MAX. */
 uint64_t ccs_flow_cc_next_timer(const struct ccs_flow *f, uint64_t now_ns);
 
 void ccs_flow_cc_on_send(struct ccs_flow *f, uint64_t bytes, uint64_t now_ns);

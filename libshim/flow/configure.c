@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Set-up of a flow, and new settings for one that runs. */
+/* Set-up of a flow, and changes of its settings. */
 #include "base/pool.h"
 #include "cc/minmax.h"
 #include "flow/cc_events.h"
@@ -9,7 +9,7 @@
 
 #define DEFAULT_BASE_RTT_US 50.0 /* until it was measured */
 
-/* Start with nothing known of the path. */
+/* Forget the path, and start the algorithm. */
 static void restart(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct ccs_cc_path path,
 		    uint64_t now_ns)
 {
@@ -18,13 +18,13 @@ static void restart(struct ccs_flow *f, const struct ccs_cc_spec *spec, struct c
 		path.base_rtt_us = DEFAULT_BASE_RTT_US;
 	f->message = f->longest = f->shorter = 0;
 	f->losses = 0;
-	/* Where nothing is enforced there is no window to grow. */
+	/* Without enforcement there is no window to grow. */
 	ccs_slow_start_begin(&f->slow_start, f->enforce);
-	ccs_flow_fit(f, &path);
+	ccs_flow_derive_limits(f, &path);
 	ccs_flow_cc_start(f, spec, &path, now_ns);
 }
 
-/* What is automatic in conf stays unchanged in path. */
+/* Automatic settings of conf leave path unchanged. */
 static void apply_settings(struct ccs_flow *f, const struct ccs_flow_config *conf,
 			   struct ccs_cc_path *path)
 {
@@ -68,7 +68,7 @@ void ccs_flow_destroy(struct ccs_flow *f)
 	f->rtt = NULL;
 }
 
-/* Slow start ends if nothing is enforced any more; it does not start a second time. */
+/* Slow start ends with a change to mode observe; it does not start a second time. */
 void ccs_flow_configure(struct ccs_flow *f, const struct ccs_flow_config *conf,
 			const struct ccs_cc_spec *spec, uint64_t now_ns)
 {
@@ -84,7 +84,7 @@ void ccs_flow_configure(struct ccs_flow *f, const struct ccs_flow_config *conf,
 		f->base_samples = CCS_RTT_BASE_SAMPLES;
 	if (!f->enforce)
 		ccs_slow_start_end(&f->slow_start, (double)f->max_inflight);
-	ccs_flow_fit(f, &path);
+	ccs_flow_derive_limits(f, &path);
 	ccs_flow_cc_fire_timers(f, now_ns);
 	ccs_flow_cc_repath(f, &path);
 	ccs_flow_cc_pace(f, now_ns);

@@ -6,8 +6,8 @@
 
 #include "cc/minmax.h"
 
-#define LOW 0.75         /* of the average */
-#define AVERAGE_OF 16    /* RTTs */
+#define LOW 0.75         /* RTTs below this part of the average are low */
+#define AVERAGE_OF 16    /* RTTs in the moving average */
 
 const char *const ccs_control_names[] = {
 	[CCS_CONTROL_OK] = "ok", [CCS_CONTROL_AT_FLOOR] = "at-floor",

@@ -2,16 +2,16 @@
 #ifndef CCS_CONTROL_STATE_H
 #define CCS_CONTROL_STATE_H
 /*
- * Whether an algorithm still has an effect on the queue that its flow meets. It has none while the
- * RTT is far above that of an empty path and the rate is at its floor, or at its upper limit: either
- * traffic that is not controlled fills the queue, or a setting is wrong.
+ * Whether an algorithm still has an effect on the queue of its flow's path. It has no effect while
+ * RTTs are far above the empty path's and the rate is at its floor or at its upper limit: either
+ * uncontrolled traffic fills the queue, or a setting is wrong.
  *
- * The queue of many flows that are all controlled is long, too, but it becomes short at times. That
- * of a flow without control always holds what its application has outstanding. So a sample counts
- * only if its RTT is not far below the average, and the state changes when all samples of a second
- * differ from it, or of CCS_CONTROL_RTTS if these take longer, and CCS_CONTROL_SAMPLES at least. A
- * burst of other traffic is thus not reported, and one low RTT does not end the state. After a
- * pause the second starts again. No clock; times are in ns.
+ * The queue of many controlled flows may be long as well, but it becomes short at times, while
+ * uncontrolled flows keep it long. So a sample counts only if its RTT is not far below the average.
+ * The state changes after a second in which each sample differs from it (or after CCS_CONTROL_RTTS
+ * if these take longer), and after CCS_CONTROL_SAMPLES at least. A burst of other traffic is not
+ * reported, and a single low RTT does not end the state. After a pause the second starts again. No
+ * clock; times are in ns.
  */
 #include <stdint.h>
 
@@ -30,15 +30,16 @@ enum ccs_control {
 extern const char *const ccs_control_names[];
 
 struct ccs_control_state {
-	uint64_t since_ns;               /* samples show `next`, not `now`; with samples */
-	float average_us;                /* of RTTs */
-	enum ccs_control now : 8, next : 8;
-	uint8_t samples;                 /* so many, up to CCS_CONTROL_SAMPLES; 0: they do not */
+	uint64_t since_ns;               /* time of the first sample that shows `next` */
+	float average_us;                /* moving average of the RTT */
+	enum ccs_control now : 8;        /* the state */
+	enum ccs_control next : 8;       /* the state that recent samples show */
+	uint8_t samples;                 /* number of these, at most CCS_CONTROL_SAMPLES */
 };
 
 /*
- * A sample that shows this unless its RTT is far below the average: AT_FLOOR and AT_LIMIT are for
- * RTTs far above that of an empty path. The sample before was at last_ns.
+ * Add a sample. shown: the state that it shows, unless its RTT is far below the average; AT_FLOOR
+ * and AT_LIMIT are for RTTs far above the empty path's. last_ns: time of the previous sample.
  */
 void ccs_control_sample(struct ccs_control_state *c, enum ccs_control shown, double rtt_us,
 			uint64_t last_ns, uint64_t now_ns);

@@ -9,15 +9,14 @@
 #include "flow/segment.h"
 
 #define INFLIGHT_SEGMENTS_MAX 1024
-#define MESSAGES 64 /* that many shorter messages, and the longer ones before them are forgotten */
+#define MESSAGES 64 /* number of shorter messages after which a longer message is forgotten */
 
 /*
- * The rate that the segment is derived from: the line rate, not what the flow has learned of its
- * path, so that flows that share a port have equal segments; unequal ones would share unequally.
- * But a queue that is too short for segments of the line's length drops packets, however slow the
- * flows are, and each loss stops a flow for thousands of RTTs. After a loss it is the flow's own
- * rate. Algorithms with a window that RTTs control share by segments, so there a single loss, as
- * some flows have at the start, changes nothing.
+ * The rate from which the segment is derived. It is the line rate and not a rate learned from the
+ * path: flows that share a port must have equal segments, as they share by segments. But a queue
+ * that is too short for these segments drops packets, however slow the flows are, and each loss
+ * stops a flow for thousands of RTTs. After a loss it is the flow's rate. Algorithms with a window
+ * that RTTs control share by segments, so for them a single loss, usual at the start, is ignored.
  */
 static double segment_rate(const struct ccs_flow *f, double line_rate)
 {
@@ -39,7 +38,7 @@ static double derive_max_inflight(double line_rate, double rtt_us, double segmen
 	return segment * ccs_min(ceil(bdp / segment) + 3, INFLIGHT_SEGMENTS_MAX);
 }
 
-void ccs_flow_fit(struct ccs_flow *f, struct ccs_cc_path *path)
+void ccs_flow_derive_limits(struct ccs_flow *f, struct ccs_cc_path *path)
 {
 	if (!f->segment_given)
 		f->segment = ccs_flow_segment_len(f, segment_rate(f, path->line_rate));
@@ -48,24 +47,24 @@ void ccs_flow_fit(struct ccs_flow *f, struct ccs_cc_path *path)
 	if (!f->max_inflight_given)
 		f->max_inflight = (uint64_t)derive_max_inflight(
 			path->line_rate, path->base_rtt_us + path->rtt_jitter_us, path->segment);
-	ccs_slow_start_fit(&f->slow_start, path->segment, (double)f->max_inflight);
+	ccs_slow_start_set_limit(&f->slow_start, path->segment, (double)f->max_inflight);
 	ccs_rtt_copy_slow_start(f);
 }
 
-void ccs_flow_fit_segment(struct ccs_flow *f)
+void ccs_flow_update_segment(struct ccs_flow *f)
 {
 	struct ccs_cc_path path = f->cc.path;
 
 	if (f->segment_given)
 		return;
-	ccs_flow_fit(f, &path);
+	ccs_flow_derive_limits(f, &path);
 	if (path.segment != f->cc.path.segment)
 		ccs_flow_cc_repath(f, &path);
 }
 
 /*
- * What cannot be split leaves as a burst, so a queue grows by messages, not by segments. What
- * algorithms and the limit derive from the path's segment follows the longest recent message.
+ * An unsplit message leaves as a burst, so a queue grows by messages, not by segments. The path's
+ * segment, from which algorithms and limits are derived, is then the longest recent message.
  */
 void ccs_flow_learn_message(struct ccs_flow *f, uint64_t len)
 {
@@ -79,6 +78,6 @@ void ccs_flow_learn_message(struct ccs_flow *f, uint64_t len)
 		return;
 	f->message = f->longest > f->segment ? f->longest : 0;
 	f->shorter = f->longest = 0;
-	ccs_flow_fit(f, &path);
+	ccs_flow_derive_limits(f, &path);
 	ccs_flow_cc_repath(f, &path);
 }

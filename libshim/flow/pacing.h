@@ -4,8 +4,8 @@
 /*
  * Pacing: computes when the next data may be released, so that releases follow a rate.
  *
- * A segment is the `segment` argument, the largest charge, or what leaves in a tick of the timer
- * wheel at that rate, whichever is longest. Over any interval in which the rate is at most R,
+ * A segment is the longest of the `segment` argument, the largest charge, and the data of one tick
+ * of the timer wheel at that rate. Over any interval in which the rate is at most R,
  *
  *	bytes released <= R * interval + 3 segments (4 if CCS_PACING_WHOLE_WAIT raises the rate)
  *
@@ -14,9 +14,9 @@
  *
  *	bytes released >= r * interval - 3 segments
  *
- * Of the three segments, one is the release at which the interval begins, one is what an idle
- * flow may make up for, one is jitter. The fourth is the wait that a rising rate shortens. With
- * `burst`, a flow may make up for CCS_PACING_BURST_SEGMENTS segments instead of one.
+ * The three segments are the release at which the interval begins, the data that an idle flow may
+ * make up for, and jitter. The fourth is the wait that a rising rate shortens. With `burst`, an
+ * idle flow may make up for CCS_PACING_BURST_SEGMENTS segments.
  *
  * No clock and no locks; times are in ns, rates in bit/s.
  */
@@ -26,15 +26,15 @@
 #include "cc/minmax.h"
 
 /*
- * A flow at line rate leaves 2 % of the line unused, for acknowledgements. These would otherwise
- * wait behind the flow's own data and arrive in bunches, and flows in opposite directions would
- * take each other's bursts for queues.
+ * A flow at line rate leaves 2 % of the line unused, for acknowledgements. Otherwise they would
+ * wait for the flow's data and arrive in bunches, and flows in opposite directions would take each
+ * other's bursts for queues.
  */
 #define CCS_PACING_LINE_SHARE 0.98
 
 enum { CCS_PACING_BURST_SEGMENTS = 16 }; /* that `burst` may make up for */
 
-/* What a change of the rate does to a wait that has begun. */
+/* The effect of a rate change on a wait that has begun. */
 enum ccs_pacing_change {
 	CCS_PACING_WHOLE_WAIT,   /* as if the new rate had applied since the last release */
 	CCS_PACING_REST_OF_WAIT, /* only the part of the wait that is left follows the new rate */
@@ -62,21 +62,21 @@ static inline double ccs_pacing_rate(double rate, double line_rate)
 /* Start with no release to wait for. */
 void ccs_pacing_start(struct ccs_pacing *p, double rate, double line_rate, uint64_t now_ns);
 
-/* Forget what is still charged: it was discarded. */
+/* Forget the last charge: its data were discarded. */
 static inline void ccs_pacing_forget(struct ccs_pacing *p)
 {
 	p->bytes = 0;
 	p->phase = 0;
 }
 
-/* Release at this rate, from ccs_pacing_rate(), from now on. */
+/* Release at this rate, a result of ccs_pacing_rate(), after now_ns. */
 void ccs_pacing_change_rate(struct ccs_pacing *p, double rate, enum ccs_pacing_change change,
 			    uint64_t now_ns);
 
-/* The time from which on the next release is allowed; now_ns if that is now. */
+/* The earliest time of the next release; now_ns if it is allowed now. */
 uint64_t ccs_pacing_due_ns(const struct ccs_pacing *p, uint64_t now_ns);
 
-/* How many bytes may be released at that time one by one, of segments of that size. */
+/* The bytes that may be released at that time one by one, in segments of that size. */
 double ccs_pacing_credit(const struct ccs_pacing *p, uint32_t segment, uint64_t now_ns);
 
 /*

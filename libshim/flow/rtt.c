@@ -12,15 +12,17 @@
 #include "flow/rtt.h"
 #include "flow/send_queue.h"
 
-#define QUEUED_SEGMENTS 4 /* an RTT longer by the times of that many segments shows a queue */
-#define LATE_SEGMENTS 8   /* by that many it is filtered: between TIMELY's thresholds */
-#define HIGH_SEGMENTS 32  /* by that many it is beyond what any algorithm aims at */
-#define LEAST_WINDOW 3    /* segments: one, what copa keeps in the queue, and what is rounded by */
-#define LEAST_RATE 1.05   /* of the floor */
-#define LEAST_SHARE 2e-4  /* of the line */
-#define FORGET_NS 10000000000ull /* after so long losses are forgotten */
-#define LOSSES_MAX 7 /* more are not counted */
-#define MOST_RATIO 10     /* of the NIC's rate and the bottleneck's */
+/* The delay above an idle path's RTT, in segment times, that shows a queue; that is filtered
+ * (between TIMELY's thresholds); and that is above the aim of any algorithm. */
+#define QUEUED_SEGMENTS 4
+#define LATE_SEGMENTS 8
+#define HIGH_SEGMENTS 32
+#define LEAST_WINDOW 3    /* segments: one in flight, copa's 1.67 in the queue, and rounding */
+#define LEAST_RATE 1.05   /* times the floor */
+#define LEAST_SHARE 2e-4  /* times the line rate */
+#define FORGET_NS 10000000000ull /* losses older than this are forgotten */
+#define LOSSES_MAX 7 /* further losses are not counted */
+#define MOST_RATIO 10     /* largest ratio of the NIC's rate to the bottleneck's */
 
 void ccs_rtt_restart(struct ccs_flow *f, uint64_t now_ns)
 {
@@ -35,10 +37,9 @@ void ccs_rtt_restart(struct ccs_flow *f, uint64_t now_ns)
 }
 
 /*
- * TIMELY's RTT leaves out the segment's own serialisation at the NIC's line rate (3.1). With
- * several segments or a chain of small WRs handed over at once, each also waits for its
- * predecessors, so the reference is the time at which a NIC at line rate has sent the last byte.
- * This holds for WRs that cannot be split, too.
+ * TIMELY's RTT leaves out the segment's serialisation at the NIC's line rate (3.1). If several
+ * segments or WRs are handed over at once, each also waits for its predecessors, so the reference
+ * is the time at which a NIC at line rate has sent the last byte. This includes unsplit WRs.
  */
 void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 {
@@ -52,7 +53,7 @@ void ccs_rtt_depart(struct ccs_flow *f, struct ccs_seg *seg, uint64_t now_ns)
 	seg->depart_ns = f->nic_free_ns;
 }
 
-/* If the slowest link is unknown, it is taken to be MOST_RATIO times slower than the NIC's. */
+/* If the slowest link is unknown, assume one MOST_RATIO times slower than the NIC. */
 static double measured_base_us(const struct ccs_flow *f)
 {
 	const double rate = f->cc.path.bottleneck_rate > 0 ? f->cc.path.bottleneck_rate
@@ -63,13 +64,13 @@ static double measured_base_us(const struct ccs_flow *f)
 
 /*
  * Parameters follow the base RTT when it moves by a tenth. An RTT that includes a retransmission
- * timeout says nothing about the path.
+ * timeout does not measure the path.
  */
 static void learn_base(struct ccs_flow *f, const struct ccs_seg *seg, double rtt_us,
 		       uint64_t now_ns)
 {
 	const double rest_us = 8e6 * ccs_max(f->segment - (double)seg->len, 0) /
-			       f->cc.path.line_rate; /* on the first link behind the NIC's */
+			       f->cc.path.line_rate; /* on the first link after the NIC */
 	struct ccs_cc_path path;
 	double base;
 
@@ -83,7 +84,7 @@ static void learn_base(struct ccs_flow *f, const struct ccs_seg *seg, double rtt
 		return;
 	path = f->cc.path;
 	path.base_rtt_us = base;
-	ccs_flow_fit(f, &path);
+	ccs_flow_derive_limits(f, &path);
 	ccs_flow_cc_repath(f, &path);
 }
 
@@ -97,7 +98,7 @@ static double segment_us(const struct ccs_flow *f)
 	return 8e6 * f->cc.path.segment / f->cc.path.line_rate;
 }
 
-/* An RTT above this exceeds the idle path's and the jitter by the times of that many segments. */
+/* The idle path's RTT, plus the jitter and this number of segment times. */
 static double limit_us(const struct ccs_flow *f, double rtt_us, double segments)
 {
 	return idle_rtt_us(f, rtt_us) + f->cc.path.rtt_jitter_us + segments * segment_us(f);
@@ -144,7 +145,7 @@ static bool ramp_sample(struct ccs_flow *f, const struct ccs_seg *seg, double rt
 	return true;
 }
 
-/* A sample in slow start: true while the algorithm must not see it. */
+/* A sample in slow start. True if the algorithm must not see it. */
 static bool slow_start_sample(struct ccs_flow *f, const struct ccs_seg *seg, double rtt_us,
 			      uint64_t now_ns)
 {
@@ -159,8 +160,8 @@ static bool slow_start_sample(struct ccs_flow *f, const struct ccs_seg *seg, dou
 }
 
 /*
- * TIMELY's thresholds rise as the rate falls, so that its rate may stay above its floor: what is as
- * good as stopped counts, too.
+ * TIMELY's thresholds rise as the rate falls, so its rate may stay above its floor: a flow that is
+ * practically stopped counts as at its floor.
  */
 static bool is_at_floor(const struct ccs_flow *f, double rate, bool by_rtt)
 {
@@ -174,9 +175,9 @@ static bool is_at_floor(const struct ccs_flow *f, double rate, bool by_rtt)
 }
 
 /*
- * Whether the algorithm cannot reduce what the flow sends, or does not. Those that get marks or
- * telemetry do not answer RTTs, which a queue in the host itself raises, too; and it is known
- * whether advice is followed.
+ * Whether the algorithm cannot reduce the flow's rate, or does not. Algorithms with marks or
+ * telemetry need not respond to RTTs, which a queue in the host raises as well. Whether advice is
+ * followed is known.
  */
 static enum ccs_control lost_control(const struct ccs_flow *f)
 {
@@ -195,7 +196,7 @@ static enum ccs_control lost_control(const struct ccs_flow *f)
 	return CCS_CONTROL_OK;
 }
 
-/* A flow that has nothing waiting is limited by its application. */
+/* A flow without waiting WRs is limited by its application. */
 static void watch_control(struct ccs_flow *f, double rtt_us, uint64_t now_ns)
 {
 	const struct ccs_cc_path *path = &f->cc.path;
@@ -214,14 +215,15 @@ static void update_algorithm(struct ccs_flow *f, const struct ccs_seg *seg, doub
 	const double wait_us = ccs_max((double)(seg->depart_ns - seg->post_ns) / 1e3 - own_us, 0);
 
 	watch_control(f, rtt_us, now_ns);
+	f->stats.samples++;
 	ccs_flow_cc_on_ack(f, rtt_us, wait_us, (double)f->pending_bytes, now_ns);
 	f->pending_bytes = 0;
 	f->updated_ns = now_ns;
 }
 
 /*
- * 4.096 us * 2^timeout, or later (IBTA 9.7.6.1.3). Soft-RoCE rounds to kernel ticks, down, and the
- * first of them has begun. An RTT that is shorter is the pause of a busy host, which is no loss.
+ * 4.096 us * 2^timeout, or later (IBTA 9.7.6.1.3). Soft-RoCE rounds down to kernel ticks, and the
+ * first tick has begun. A shorter RTT is the pause of a busy host, not a loss.
  */
 float ccs_flow_loss_us(unsigned timeout, double tick_us)
 {
@@ -249,7 +251,7 @@ static void detect_loss(struct ccs_flow *f, const struct ccs_seg *seg, double rt
 			f->losses++;
 	}
 	if (f->losses || forgotten)
-		ccs_flow_fit_segment(f);
+		ccs_flow_update_segment(f);
 }
 
 static double since_departure_us(const struct ccs_seg *seg, uint64_t ns)
@@ -262,7 +264,7 @@ static void store(uint64_t *word, uint64_t value)
 	__atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-/* Other processes read this meanwhile: each word is whole. */
+/* Other processes read this at any time: each word is stored at once. */
 static void record_shown(struct ccs_stats_rtt *shown, uint64_t ns)
 {
 	uint64_t *bucket = &shown->bucket[ccs_stats_bucket(ns)];
@@ -293,14 +295,13 @@ static void record(struct ccs_flow *f, double rtt_us)
  * The completion occurred between the last poll that found the queue empty and this one, and after
  * the departure.
  *
- * To be learned from, an RTT must be known to within half of itself or of the base RTT: compared
- * with the sample itself, so that an application that polls rarely learns its path, too, whatever
- * was assumed of it. Samples of an application that did not poll for long are mostly its pause.
+ * The base RTT is learned from an RTT that is known to within half of itself or of the base RTT.
+ * The comparison with the sample itself lets an application that polls rarely learn its path,
+ * whatever base RTT was assumed. Samples of an application that paused mostly measure its pause.
  *
- * The algorithm gets the late end if that is exact to half the least RTT, of which the path's base
- * RTT is a copy once there are enough samples. Otherwise congestion cannot be distinguished from
- * an application that polls rarely, and the early end counts, but at least the base RTT: no flow is
- * slowed because its application paused.
+ * The algorithm gets the late end if it is exact to half of the least RTT. Otherwise congestion
+ * cannot be distinguished from an application that polls rarely, and the algorithm gets the early
+ * end, or the base RTT if that is longer: a flow is not slowed because its application paused.
  */
 static double measured_rtt_us(struct ccs_flow *f, const struct ccs_seg *seg,
 			      const struct ccs_done *done)
@@ -330,8 +331,8 @@ static double measured_rtt_us(struct ccs_flow *f, const struct ccs_seg *seg,
 }
 
 /*
- * Of the completions that one poll returns only the last is a sample: the others waited longer for
- * the poll, or for the acknowledgement.
+ * If one poll returns several completions, only the last is a sample: the others waited longer for
+ * the poll or for the acknowledgement.
  */
 void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct ccs_done *done)
 {
@@ -349,7 +350,7 @@ void ccs_rtt_sample(struct ccs_flow *f, const struct ccs_seg *seg, const struct 
 		ccs_rtt_copy_slow_start(f);
 	}
 
-	/* One update per segment's worth or per RTT: small messages are not segments. */
+	/* One update per segment of data or per RTT, as messages may be small. */
 	f->pending_bytes += seg->len;
 	if (!counts)
 		return;

@@ -4,9 +4,9 @@
 /* RTT samples of a flow, private to flow/. */
 #include "flow/flow.h"
 
-enum { CCS_RTT_BASE_SAMPLES = 8 };  /* the first base RTT is learned from as many */
+enum { CCS_RTT_BASE_SAMPLES = 8 };  /* samples for the first base RTT */
 
-/* Forget all that samples have shown of the path. */
+/* Forget the path. */
 void ccs_rtt_restart(struct ccs_flow *f, uint64_t now_ns);
 
 /* A segment is handed to the device now: compute when it departs. */
@@ -24,12 +24,12 @@ static inline void ccs_rtt_copy_slow_start(struct ccs_flow *f)
 }
 
 /*
- * True if timing one segment now and then is enough, because no RTT slows the flow and nothing is
- * to be learned. In slow start that holds while little is outstanding: the window is never less
- * than a segment. It also holds if the application polls too rarely for its completions to show
- * an RTT: more samples would not show one either.
+ * True if timing one segment now and then is enough, because RTTs do not slow the flow and its base
+ * RTT is known. In slow start this holds while little is outstanding, as the window is never less
+ * than a segment. It also holds if the application polls so rarely that its completions do not show
+ * RTTs: more samples would not show them either.
  */
-static inline bool ccs_rtt_sample_some(const struct ccs_flow *f)
+static inline bool ccs_rtt_may_skip_samples(const struct ccs_flow *f)
 {
 	return (!f->ramping || f->inflight < f->segment / 4) && !f->followed && !f->draining &&
 	       f->base_samples + f->imprecise_samples >= CCS_RTT_BASE_SAMPLES &&
@@ -37,10 +37,10 @@ static inline bool ccs_rtt_sample_some(const struct ccs_flow *f)
 	       (ccs_flow_at_line_rate(f) || !(f->cc.ops->needs & CCS_NEEDS_RTT));
 }
 
-/* True if nor the gate needs the time: only the line slows the flow. */
-static inline bool ccs_rtt_sample_sparsely(const struct ccs_flow *f)
+/* True if the gate does not need the time either: the flow runs at line rate. */
+static inline bool ccs_rtt_may_skip_clock(const struct ccs_flow *f)
 {
-	return ccs_flow_at_line_rate(f) && ccs_rtt_sample_some(f);
+	return ccs_flow_at_line_rate(f) && ccs_rtt_may_skip_samples(f);
 }
 
 #endif

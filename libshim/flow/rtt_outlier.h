@@ -10,28 +10,26 @@
 
 /*
  * Outlier filter: is an RTT long because of a queue, or because a host paused (the peer, or the
- * thread that runs a software device)? After a pause everything that was in flight completes
- * late, and at once. A queue also delays what is sent after it was first seen; a pause that is
- * over does not. So a late RTT is accepted only of segments sent after the first late one was
- * seen, one RTT later, until an RTT is in time again. Without the filter a host that pauses for
- * 1 ms in every 20 costs a lone flow half of its throughput: each pause halves the rate, and the
- * steps up are small.
+ * thread that runs a software device)? After a pause, all segments in flight complete late and at
+ * once. A queue also delays segments sent after the first late RTT; a pause that is over does not.
+ * So a late RTT is accepted only if its segment was sent after the first late RTT, that is, one RTT
+ * later, until an RTT is in time again. Without the filter a host that pauses for 1 ms in every 20
+ * costs a lone flow half of its throughput: each pause halves the rate, and the steps up are small.
  *
- * A queue grows gradually, a pause does not. So an RTT that exceeds the last accepted one by no
- * more than the tolerance is accepted at once. Rejecting these, too, would accept the fewer late
- * RTTs the more segments are in flight: among sixteen flows at a slow port a fast one would stay
- * fast.
+ * A queue grows gradually, a pause does not. So an RTT that exceeds the last accepted RTT by no
+ * more than the tolerance is accepted at once. Otherwise, with more segments in flight, fewer late
+ * RTTs would be accepted: among sixteen flows at a slow port a fast flow would stay fast.
  */
 struct ccs_rtt_outlier {
-	float accepted_us;       /* the last accepted RTT; 0: none */
-	uint32_t after_seq;      /* late RTTs count from this segment number on */
+	float accepted_us;       /* the last accepted RTT, or 0 */
+	uint32_t after_seq;      /* first segment number whose late RTT is accepted */
 	bool late;               /* the last RTT was late */
 };
 
 struct ccs_rtt_outlier_sample {
 	double rtt_us;
 	double limit_us;         /* an RTT above this is late */
-	double tolerance_us;     /* what a queue may add to the last accepted RTT at once */
+	double tolerance_us;     /* delay that a queue may add to the last accepted RTT at once */
 	uint32_t seq;            /* number of the segment (lower half) */
 	uint32_t next_seq;       /* number of the next segment to be sent */
 };
@@ -53,7 +51,7 @@ bool ccs_rtt_is_outlier(struct ccs_rtt_outlier *o, const struct ccs_rtt_outlier_
  */
 struct ccs_rnr_filter {
 	uint32_t last_ns[4];     /* the last RTTs of WRs that consume a receive */
-	uint8_t next;            /* where the next one goes, modulo 4 */
+	uint8_t next;            /* index of the next sample, modulo 4 */
 };
 
 void ccs_rnr_filter_init(struct ccs_rnr_filter *r);

@@ -6,7 +6,7 @@
 #include "flow/segment.h"
 
 #define SEGMENT_US 8.0
-#define SEGMENT_CLOCK_READS 32   /* that many clock reads take at most a segment's time */
+#define SEGMENT_CLOCK_READS 32   /* clock readings that take at most a segment's time */
 #define SEGMENT_MIN 4096.0
 #define SEGMENT_MAX 65536.0
 #define SPLIT_MIN 16384.0
@@ -19,10 +19,10 @@ static double clock_us(const struct ccs_flow *f)
 
 /*
  * The time of a segment: long enough to be worth a completion, short against the RTT that it
- * measures. It depends on the host, too: a segment costs a few clock reads, a WQE and an
- * acknowledgement. Where reading the clock is a system call (no vDSO: some virtual machines; 10 us
- * or more under User-Mode Linux), the rest is as expensive, and short segments would use more CPU
- * than everything else that is done for their bytes.
+ * measures. It also depends on the host: a segment costs a few clock readings, a WQE and an
+ * acknowledgement. Where reading the clock is a system call (some virtual machines; 10 us or more
+ * under User-Mode Linux), posts are as expensive, and short segments would use more CPU than the
+ * rest of the work for their bytes.
  */
 static double segment_us(const struct ccs_flow *f)
 {
@@ -37,12 +37,13 @@ uint32_t ccs_flow_segment_len(const struct ccs_flow *f, double rate)
 }
 
 /*
- * Many long segments that meet in a port of a fast network delay others there, where NICs without
- * control send a packet of each queue pair in turn. So slow flows split into what their own rate
- * sends in a segment's time, unless RTTs give them their shares: a faster one would get more and
- * more. The host reads the clock for the segments of all flows, which may fill the line.
+ * Many long segments that meet in a port of a fast network delay other traffic there, while NICs
+ * without control send a packet of each queue pair in turn. So a slow flow's segments have the
+ * length that its rate sends in a segment's time. This does not apply where RTTs give flows their
+ * shares: a faster flow, with longer segments, would get more and more. The host reads the clock
+ * for the segments of all flows, which may fill the line.
  */
-void ccs_flow_fit_split(struct ccs_flow *f)
+void ccs_flow_update_split_len(struct ccs_flow *f)
 {
 	const double own = ccs_flow_rate(f) * segment_us(f) / 8e6;
 	const double least = ccs_max(SPLIT_MIN, f->cc.path.line_rate * clock_us(f) / 8e6);

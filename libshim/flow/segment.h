@@ -4,10 +4,10 @@
 /* Lengths of segments, private to flow/. */
 #include "flow/flow.h"
 
-/* Bytes: a power of two, 4 to 64 KB, that is sent at that rate, bit/s, in a segment's time. */
+/* The length that is sent at this rate, bit/s, in a segment's time: a power of two, 4 to 64 KB. */
 uint32_t ccs_flow_segment_len(const struct ccs_flow *f, double rate);
 
-/* The flow's rate may have changed: so may the length of the segments that it splits into. */
-void ccs_flow_fit_split(struct ccs_flow *f);
+/* Derive the length of segments that WRs are split into from the flow's rate. */
+void ccs_flow_update_split_len(struct ccs_flow *f);
 
 #endif

@@ -404,7 +404,7 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 	}
 	if (!has_entry(f, wr))
 		return CCS_NEXT_NONE;
-	sparse = ccs_rtt_sample_sparsely(f);
+	sparse = ccs_rtt_may_skip_clock(f);
 	if (!sparse && now_ns == CCS_TIME_UNKNOWN)
 		return CCS_NEXT_NEED_TIME;
 	if (!sparse)
@@ -435,7 +435,7 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 	account_sent(f, seg);
 	ccs_flow_fastpath_revoke(f);
 	if (!f->next_offset && (f->wr_next == f->wr_head || (sparse && now_ns == CCS_TIME_UNKNOWN)) &&
-	    ccs_rtt_sample_some(f))
+	    ccs_rtt_may_skip_samples(f))
 		fastpath_grant(f, now_ns);
 	*next = seg;
 	return CCS_NEXT_SEGMENT;
@@ -616,7 +616,7 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 		if (seg->depart_ns) {
 			ccs_rtt_sample(f, seg, done);
 			if (f->wr_next == f->wr_head && !f->cc.out.small_next &&
-			    ccs_rtt_sample_some(f))
+			    ccs_rtt_may_skip_samples(f))
 				fastpath_grant(f, done->latest_ns);
 		} else {
 			f->pending_bytes += seg->len;

@@ -17,7 +17,7 @@ void ccs_slow_start_end(struct ccs_slow_start *s, double limit)
 	s->window = limit;
 }
 
-void ccs_slow_start_fit(struct ccs_slow_start *s, double segment, double limit)
+void ccs_slow_start_set_limit(struct ccs_slow_start *s, double segment, double limit)
 {
 	s->window = s->ramping ? ccs_max(s->window, segment) : limit;
 }

@@ -15,7 +15,7 @@ static struct ccs_slow_start begin_slow_start(void)
 	struct ccs_slow_start s;
 
 	ccs_slow_start_begin(&s, true);
-	ccs_slow_start_fit(&s, SEGMENT, LIMIT);
+	ccs_slow_start_set_limit(&s, SEGMENT, LIMIT);
 	return s;
 }
 
@@ -84,13 +84,13 @@ static void new_limit_applies_at_once_after_the_ramp(void **state)
 	struct ccs_slow_start s = begin_slow_start();
 
 	(void)state;
-	ccs_slow_start_fit(&s, 2 * SEGMENT, 10 * LIMIT);
+	ccs_slow_start_set_limit(&s, 2 * SEGMENT, 10 * LIMIT);
 	assert_true(s.window == 2 * SEGMENT && s.ramping); /* never less than a segment */
 	ccs_slow_start_end(&s, LIMIT);
 	assert_true(s.window == LIMIT && !s.ramping);
 	ccs_slow_start_grow(&s, 1000);
 	assert_true(s.window == LIMIT);
-	ccs_slow_start_fit(&s, SEGMENT, 10 * LIMIT);
+	ccs_slow_start_set_limit(&s, SEGMENT, 10 * LIMIT);
 	assert_true(s.window == 10 * LIMIT);
 }
 
@@ -100,7 +100,7 @@ static void without_enforcement_there_is_no_ramp(void **state)
 
 	(void)state;
 	ccs_slow_start_begin(&s, false);
-	ccs_slow_start_fit(&s, SEGMENT, LIMIT);
+	ccs_slow_start_set_limit(&s, SEGMENT, LIMIT);
 	assert_true(s.window == LIMIT && !s.ramping && !s.drain_samples);
 }
 
