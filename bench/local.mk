@@ -70,6 +70,7 @@ ccbench_sources = \
 	bench/ccbench/place/proto.h \
 	bench/ccbench/place/worker.c \
 	bench/ccbench/place/worker.h \
+	bench/ccbench/place/worker_main.c \
 	bench/ccbench/result/jsonout.c \
 	bench/ccbench/result/plot.c \
 	bench/ccbench/result/report.c \

@@ -9,6 +9,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/check/check_command.c \
 	tools/ccshim/check/check_devices.c \
 	tools/ccshim/check/check_fabric.c \
+	tools/ccshim/check/check_report.c \
 	tools/ccshim/check/nic.c \
 	tools/ccshim/check/nic.h \
 	tools/ccshim/command/command.h \
@@ -20,6 +21,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/devices.h \
 	tools/ccshim/doctor/doctor.c \
 	tools/ccshim/doctor/doctor.h \
+	tools/ccshim/doctor/doctor_finding.c \
 	tools/ccshim/doctor/doctor_flows.c \
 	tools/ccshim/doctor/doctor_increase.c \
 	tools/ccshim/doctor/doctor_pauses.c \
@@ -47,6 +49,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/plan/plan_deadlock.c \
 	tools/ccshim/plan/plan_network.c \
 	tools/ccshim/plan/plan_network.h \
+	tools/ccshim/plan/plan_options.c \
 	tools/ccshim/plan/plan_qos.c \
 	tools/ccshim/plan/plan_qos.h \
 	tools/ccshim/plan/plan_qos_sonic.c \
@@ -178,6 +181,7 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/links.c \
 	tools/ccshimd/links.h \
 	tools/ccshimd/main.c \
+	tools/ccshimd/message.c \
 	tools/ccshimd/status.c \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \

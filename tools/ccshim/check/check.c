@@ -8,19 +8,14 @@
 #include <dlfcn.h>
 #include <getopt.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/document.h"
-#include "base/units.h"
 #include "cc/cc.h"
 #include "config/check_cc.h"
 #include "tools/ccshim/ccshim.h"
 #include "tools/ccshim/preload.h"
 #include "tools/ccshim/run/run_options.h"
-#include "tools/ccshim/terminal.h"
-
-static const char *const verdicts[] = { "ok", "warn", "fail" };
 
 static int print_help(void)
 {
@@ -41,30 +36,6 @@ static int print_help(void)
 	       "  -h, --help  this text\n\n"
 	       "The status is 0 if no check failed, 1 if one did, 2 for a usage error.\n");
 	return EXIT_OK;
-}
-
-void check_report(struct check *c, enum verdict v, const char *what, const char *remedy,
-	       const char *fmt, ...)
-{
-	char text[2 * PATH_MAX];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (v > c->worst)
-		c->worst = v;
-	if (!c->json) {
-		terminal_print(stdout, "                ", "%-4s  %-8s  %s%s%s", verdicts[v], what,
-			       text, remedy ? "; " : "", remedy ? remedy : "");
-		return;
-	}
-	ccs_json_object(c->json, NULL);
-	ccs_json_str(c->json, "check", what);
-	ccs_json_str(c->json, "status", verdicts[v]);
-	ccs_json_str(c->json, "text", text);
-	ccs_json_str(c->json, "remedy", remedy);
-	ccs_json_end(c->json);
 }
 
 /* The file that defines a symbol. */
@@ -157,7 +128,7 @@ static void print_verdict(const struct check *c, const char *command)
 		"cannot be controlled here: see what failed",
 	};
 
-	printf("%s: %s %s\n", verdicts[c->worst], command ? command : "a command", sentences[c->worst]);
+	printf("%s: %s %s\n", check_verdicts[c->worst], command ? command : "a command", sentences[c->worst]);
 }
 
 static int run_checks(struct check *c, char *const *argv)
@@ -181,18 +152,8 @@ static int run_checks_json(struct check *c, char *const *argv)
 	ccs_json_array(&j, "checks");
 	status = run_checks(c, argv);
 	ccs_json_end(&j);
-	ccs_json_str(&j, "status", verdicts[c->worst]);
+	ccs_json_str(&j, "status", check_verdicts[c->worst]);
 	return ccs_json_finish(&j) ? status : EXIT_FAILED;
-}
-
-/* A number from least to most; false after a message. */
-static bool read_number(const char *option, double least, double most, double *value)
-{
-	if (ccs_parse_unit(optarg, CCS_UNIT_NONE, value) == 0 && *value >= least && *value <= most)
-		return true;
-	fprintf(stderr, "ccshim check: --%s: '%s' is not a number from %g to %g\n", option, optarg, least,
-		most);
-	return false;
 }
 
 int cmd_check(int argc, char **argv)
@@ -226,9 +187,9 @@ int cmd_check(int argc, char **argv)
 		else if (letter == OPT_FABRIC)
 			c.fabric = true;
 		else if (letter == OPT_PRIORITY)
-			ok &= read_number("priority", 0, 7, &priority);
+			ok &= tool_parse_number("check", "--priority", optarg, 0, 7, &priority);
 		else if (letter == OPT_INTERVAL)
-			ok &= read_number("interval", 0.1, 3600, &c.interval_s);
+			ok &= tool_parse_number("check", "--interval", optarg, 0.1, 3600, &c.interval_s);
 		else if (letter == '?')
 			ok = false;
 		else if (run_options_letter(&options, "check", letter))

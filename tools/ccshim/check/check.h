@@ -18,6 +18,9 @@ struct check {
 	enum verdict worst;
 };
 
+/* The word that is printed for each verdict. */
+extern const char *const check_verdicts[];
+
 /* Report one line: what was checked, what was found, and what to do about it (or NULL). */
 void check_report(struct check *c, enum verdict v, const char *what, const char *remedy,
 		  const char *fmt, ...) __attribute__((format(printf, 5, 6)));

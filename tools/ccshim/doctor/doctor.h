@@ -93,10 +93,11 @@ struct doctor {
 	size_t findings;
 };
 
-/* doctor.c */
+/* doctor_finding.c */
 void doctor_report(struct doctor *d, const struct doctor_finding *f);
 void doctor_add_figure(struct doctor_finding *f, bool is_counter, double value, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+unsigned doctor_count(const struct doctor *d, enum doctor_severity severity);
 
 /* Two readings of a port. */
 struct doctor_pair {
@@ -128,6 +129,5 @@ void doctor_count_controlled(const struct doctor *d, uint64_t *controlled, uint6
 /* doctor_print.c */
 void doctor_print(const struct doctor *d);
 bool doctor_print_json(const struct doctor *d); /* false: standard output failed */
-unsigned doctor_count(const struct doctor *d, enum doctor_severity severity);
 
 #endif

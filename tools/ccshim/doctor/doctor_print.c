@@ -16,15 +16,6 @@ enum { WIDTH = 80 };
 
 static const char *const severities[] = { "note", "problem" };
 
-unsigned doctor_count(const struct doctor *d, enum doctor_severity severity)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < d->findings; i++)
-		n += d->finding[i].severity == severity;
-	return n;
-}
-
 /* -- text -------------------------------------------------------------------------------------- */
 
 static size_t width(void)

@@ -19,6 +19,8 @@ struct plan_option {
 	const char *doc;
 };
 
+#define FOR_EACH_OPTION(o, calc) for (const struct plan_option *o = (calc)->options; o->name; o++)
+
 struct plan_formula {
 	const char *text, *source;
 };
