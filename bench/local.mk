@@ -57,9 +57,11 @@ bench_libbench_la_SOURCES = \
 	tools/common/json_read.c \
 	tools/common/json_read.h \
 	tools/common/preload_list.c \
-	tools/common/preload_list.h
-bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(MNL_CFLAGS)
-bench_libbench_la_LIBADD = libccs-core.la $(MNL_LIBS) -lm
+	tools/common/preload_list.h \
+	tools/common/qdisc_stats.c \
+	tools/common/qdisc_stats.h
+bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+bench_libbench_la_LIBADD = libccs-agent.la libccs-core.la -lm
 
 bin_PROGRAMS += bench/ccbench/ccbench
 ccbench_sources = \
@@ -97,7 +99,7 @@ bench_ccbench_ccbench_SOURCES = \
 	bench/ccbench/matrix/matrix.h \
 	bench/ccbench/matrix/print.c \
 	$(ccbench_sources)
-bench_ccbench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS) $(MNL_CFLAGS)
+bench_ccbench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)
 bench_ccbench_ccbench_CFLAGS = $(AM_CFLAGS) -pthread
 bench_ccbench_ccbench_LDADD = bench/libbench.la $(VERBS_LIBS)
 

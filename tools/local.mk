@@ -111,6 +111,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/preload_list.h \
 	tools/common/provider.c \
 	tools/common/provider.h \
+	tools/common/qdisc_stats.c \
+	tools/common/qdisc_stats.h \
 	tools/common/seconds.c \
 	tools/common/seconds.h \
 	tools/common/topology.c \

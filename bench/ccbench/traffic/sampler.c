@@ -54,12 +54,14 @@ static int append(struct sampler *s, const struct sample *one)
 
 static int read_queue(struct sampler *s, struct qdisc *q, struct sample *to)
 {
+	int err;
+
 	to->t = now_ns();
-	if (!qdisc_read(q, &to->s))
-		return 0;
-	snprintf(s->err, sizeof(s->err), "%s: cannot read its queue: %s", s->port,
-		 strerror(errno));
-	return -1;
+	err = qdisc_read(q, &to->s);
+	if (err)
+		snprintf(s->err, sizeof(s->err), "%s: cannot read its queue: %s", s->port,
+			 strerror(err));
+	return err ? -1 : 0;
 }
 
 static int sample(struct sampler *s, struct qdisc *q, int64_t *t)
@@ -104,7 +106,7 @@ static void sample_last(struct sampler *s, struct qdisc *q)
 static void *sampler_main(void *arg)
 {
 	struct sampler *s = arg;
-	struct qdisc q = { 0 };
+	struct qdisc q = { .netlink.fd = -1 };
 	bool ok;
 
 	prctl(PR_SET_TIMERSLACK, 1);

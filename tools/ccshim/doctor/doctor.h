@@ -16,6 +16,7 @@
 
 #include "tools/ccshim/check/nic.h"
 #include "tools/ccshim/stat/stat.h"
+#include "tools/common/qdisc_stats.h"
 
 /* Where a counter was read; names are unique within a source only. */
 enum doctor_source { DOCTOR_HW, DOCTOR_PORT, DOCTOR_ETHTOOL, DOCTOR_NETDEV, DOCTOR_QDISC, DOCTOR_SOURCES };
@@ -55,12 +56,8 @@ struct doctor_reading {
 void doctor_read(struct doctor_reading *r, const char *root, unsigned priority);
 void doctor_free(struct doctor_reading *r);
 
-/* doctor_qdisc.c. Sums over the qdiscs of an interface; false: they do not count. */
-struct doctor_qdisc {
-	uint64_t drops, marks;
-};
-
-bool doctor_read_qdisc(const char *root, const char *interface, struct doctor_qdisc *q);
+/* doctor_qdisc.c. Drops and marks of an interface's qdiscs; false: they do not count. */
+bool doctor_read_qdisc(const char *root, const char *interface, struct qdisc_stats *q);
 
 /* -- findings ---------------------------------------------------------------------------------- */
 
