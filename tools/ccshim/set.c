@@ -27,7 +27,7 @@ enum { POLL_NS = 2000000, ALIVE_POLLS = 50, START_S = 10, ANSWER_S = 60 };
 struct set {
 	pid_t pid;                       /* as this program sees it */
 	const struct stat_process *found; /* where its file is; NULL: in a directory of the caller */
-	int file;                        /* found's, if it is open already; else -1 */
+	int file;                        /* descriptor, if it is open already; or -1 */
 	const char *lqpn, *peer;
 	bool only_new, show, all;
 	double timeout_us;
@@ -126,7 +126,7 @@ static int check_request(const struct set *set, const char *text)
 
 /* -- the statistics file ----------------------------------------------------------- */
 
-/* Why the file cannot be that of the process; NULL: it is. */
+/* The reason why the file does not belong to the process, or NULL. */
 static const char *find_mismatch(const struct ccs_stats_header *h, const struct set *set)
 {
 	if (h->magic != CCS_STATS_MAGIC)
@@ -182,7 +182,7 @@ static struct ccs_stats_header *map_file(int fd, const char *path, const struct 
 	return NULL;
 }
 
-/* Try the directories of the caller. A descriptor; or -1, and errno 0 if there is no such file. */
+/* Try the directories of the caller. A descriptor; -1 with errno 0 if no such file exists. */
 static int open_own(const struct set *set, char *path, size_t len)
 {
 	char dir[300];

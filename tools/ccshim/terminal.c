@@ -30,8 +30,8 @@ size_t terminal_width(FILE *out)
 	return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col >= MIN_WIDTH ? size.ws_col : 0;
 }
 
-/* Where to break a line that is longer than width: at a space after column `from`, the last that
- * fits, else the first. NULL: there is none. */
+/* The place to break a line that is longer than width: the last space after column `from` that
+ * fits, or the first space if it does not. NULL: the line has no space there. */
 static char *find_break(char *line, size_t from, size_t width)
 {
 	char *best = NULL;

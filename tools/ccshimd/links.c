@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "ccshimd.h"
 
-/* bit/s; -1: none. */
+/* bit/s; -1: not a rate. */
 static int parse_rate(const char *text, double *rate)
 {
 	return ccs_parse_unit(text, CCS_UNIT_RATE, rate) || *rate < 1 || isinf(*rate) ? -1 : 0;

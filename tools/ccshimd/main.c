@@ -332,7 +332,7 @@ static void set_watchdog(struct ccs_agent_config *config)
 	config->alive_ns = strtoull(usec, NULL, 10) * 1000 / 3;
 }
 
-/* A bad file changes nothing, so that a mistake does not cut the host off. */
+/* If the file is bad, the old keys stay in use: a mistake must not cut the host off. */
 static void reload_keys(struct ccshimd *d)
 {
 	char text[4096];
@@ -347,8 +347,8 @@ static void reload_keys(struct ccshimd *d)
 	}
 }
 
-/* Called when the sockets are open and the key is read: nothing later needs a privilege, if the
- * agent's user may read the key file. */
+/* Called when the sockets are open and the key is read. Later steps need no privilege if the agent's
+ * user may read the key file. */
 static void run(struct ccshimd *d)
 {
 	int error;
@@ -415,7 +415,7 @@ static int serve(struct ccshimd *d)
 
 int main(int argc, char **argv)
 {
-	/* Static, so that what its options allocate is not lost at the end. */
+	/* Static, so that a leak checker finds the memory of its options at the end. */
 	static struct ccshimd d = { .owner = CCS_OWNER_CLOSED, .qps = CCS_LIVE_QPS_CLOSED };
 
 	d.config = ccs_agent_defaults();

@@ -15,7 +15,7 @@ static void copy_attr(void *to, size_t size, const struct ccs_netlink_attr *a)
 	memcpy(to, a->data, a->len < size ? a->len : size);
 }
 
-/* Packets that a qdisc of that kind has marked, from its own statistics. */
+/* Packets that a qdisc has marked, from the statistics that its kind defines. */
 static uint64_t marks_of(const char *kind, const struct ccs_netlink_attr *a)
 {
 	union {

@@ -17,7 +17,7 @@ struct qdisc_stats {
 
 enum { QDISC_KIND = 32 };
 
-/* The kind of qdisc that a message describes, such as "red"; false: it describes none. */
+/* The kind of qdisc that a message describes, such as "red"; false: it is another message. */
 bool qdisc_kind(const struct nlmsghdr *h, char kind[QDISC_KIND]);
 
 /* Add the counters of one message. */

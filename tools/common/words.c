@@ -38,7 +38,7 @@ bool words_refuse(struct words *w, const char *fmt, ...)
 	return false;
 }
 
-/* A character of the line; false: there is no memory. */
+/* Add a character to the line; false without memory. */
 static bool add_char(struct words *w, size_t at, char c)
 {
 	if (at == w->size) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ccshim check: finds what would prevent a command from being controlled on this host.
- * Prints a line for each check; nothing is run or changed.
+ * ccshim check: finds the reasons why a command could not be controlled on this host. Prints a line
+ * for each check. It runs no command and changes no setting.
  */
 #include "check.h"
 

@@ -25,7 +25,7 @@ struct device {
 	unsigned port;
 };
 
-/* The first line of a file in that directory, "" if there is none. */
+/* The first line of a file in a directory; "" if it cannot be read. */
 static char *read_first_line(char line[LINE], int dir, const char *name)
 {
 	const int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
@@ -59,7 +59,7 @@ static char *read_port_line(char line[LINE], int dir, unsigned port, const char 
 	return read_first_line(line, dir, name);
 }
 
-/* Read the first port that is active, else port 1. */
+/* Read the first active port, or port 1 if all are down. */
 static void read_port(int dir, struct device *d)
 {
 	char layer[LINE];
@@ -154,7 +154,7 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* Open a directory below the root and list its entries; -1: there is none. */
+/* Open a directory below the root and list its entries; -1 if it does not exist. */
 static int list_dir(const struct check *c, const char *below, struct dirent ***list, int *n)
 {
 	char path[PATH_MAX];

@@ -32,7 +32,7 @@ struct doctor_port {
 	char device[64], interface[IF_NAMESIZE + 1];
 	unsigned port;
 	double speed_bps;                /* 0: unknown */
-	long mtu;                        /* of the interface; -1: unknown */
+	long mtu;                        /* the interface's; -1: unknown */
 	long np, rp;                     /* DCQCN of the NIC, receiver and sender: 1, 0; -1: unknown */
 	bool has_dcb;
 	struct nic_dcb dcb;
@@ -120,7 +120,7 @@ void doctor_judge_pauses(const struct doctor_pair *p);
 /* first: the port's findings begin there. */
 void doctor_judge_dcqcn(const struct doctor_pair *p, size_t first);
 void doctor_judge_flows(struct doctor *d);
-/* Queue pairs that ccshim controls at the second reading, and those that it only observes. */
+/* Count the queue pairs that ccshim controls or only observes at the second reading. */
 void doctor_count_controlled(const struct doctor *d, uint64_t *controlled, uint64_t *observed);
 
 /* doctor_print.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Verdicts on what processes under ccshim measured: slow paths, missing feedback, losses. */
+/* Verdicts on measurements of processes under ccshim: slow paths, missing feedback, losses. */
 #include "doctor.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ struct peer {
 	char device[64];
 	unsigned flows;
 	double goodput_bps, line_bps, gated, rtt_us, base_us;
-	struct ccs_stats_hop hop;        /* the busiest link; capacity 0: none is known */
+	struct ccs_stats_hop hop;        /* the busiest link; capacity 0: unknown */
 };
 
 static struct peer *find_peer(struct peer *list, unsigned *n, const struct ccs_stats_qp *q)

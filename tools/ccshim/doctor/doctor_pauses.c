@@ -38,7 +38,7 @@ static const char *const discarded[] = { "rx_prio%u_discards", "rx_prio%u_buf_di
 /* PAUSE frames of one direction, and the greatest share of the time that a priority was paused. */
 struct pauses {
 	double frames, share;
-	bool measured;                   /* the driver counts the time; else share is an upper bound */
+	bool measured;                   /* the driver counts the time; if not, share is an upper bound */
 };
 
 static void add_share(struct pauses *s, const struct doctor_pair *p, double frames, double duration_us, bool measured)

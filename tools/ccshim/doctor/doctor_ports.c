@@ -9,7 +9,7 @@
 
 /* -- counters that mean one thing -------------------------------------------------------------- */
 
-/* INSTEAD: only if the rule before it found nothing, since drivers count the same packets there. */
+/* INSTEAD: only if the previous rule did not match, since drivers count the same packets there. */
 enum { FEW_ARE_NORMAL = 1, SHOW_MTU = 2, INSTEAD = 4 };
 
 #define DAMAGES "The link to the switch damages packets."
@@ -19,7 +19,7 @@ enum { FEW_ARE_NORMAL = 1, SHOW_MTU = 2, INSTEAD = 4 };
 #define LOGS "Read the reason in the logs of the kernel (dmesg) and the switch. Seat the cable and " \
 	"transceiver again, or replace them; compare speed, autonegotiation and FEC mode of both ends."
 
-/* Names of mlx5, bnxt_re (older ones, too), irdma, mana and rxe, in this order. */
+/* Counters of mlx5, bnxt_re (new and old versions), irdma, mana and rxe, in this order. */
 static const struct rule {
 	unsigned flags;
 	const char *verdict;
@@ -118,7 +118,7 @@ static void add_switch(struct doctor_finding *f, const char *end, long value)
 		doctor_add_figure(f, false, (double)value, "ecn/roce_%s/enable", end);
 }
 
-/* Marked packets arrive, and neither the NIC nor the agent answers with CNPs. */
+/* Marked packets arrive, but the NIC and the agent do not send CNPs. */
 static void judge_marks(const struct doctor_pair *p)
 {
 	struct doctor_finding f = doctor_finding_at(p, "no-cnps", DOCTOR_PROBLEM), unused = { 0 };

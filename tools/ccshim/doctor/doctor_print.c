@@ -54,7 +54,7 @@ static void print_finding(const struct doctor *d, const struct doctor_finding *f
 		print_figure(d, &f->figure[i]);
 }
 
-/* What was read, so that "nothing found" can be judged. */
+/* Print the ports and processes that were read: "nothing found" depends on them. */
 static void print_scope(const struct doctor *d)
 {
 	char line[2048] = "";

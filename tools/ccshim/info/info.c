@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ccshim info: its command line, and the choice of what is printed. */
+/* ccshim info: parses the command line and prints the sections that it selects. */
 #include "info.h"
 
 #include <errno.h>

@@ -52,7 +52,7 @@ static int print_calc_help(const struct plan_calc *calc)
 
 enum { OPT_FIRST = 256, OPT_JSON = OPT_FIRST + PLAN_OPTIONS_MAX, OPT_EXPLAIN, OPT_HELP = 'h' };
 
-/* -1: run the calculation, else the exit status. */
+/* An exit status, or -1 if the calculation should run. */
 static int parse_options(struct plan *p, int argc, char **argv)
 {
 	struct option longs[PLAN_OPTIONS_MAX + 4] = { 0 };

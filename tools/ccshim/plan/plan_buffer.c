@@ -191,7 +191,7 @@ static double largest_static_share(const struct buffer *b)
 	return fmax(floor(((double)b->right - fixed_of_ingresses(b)) / b->ingresses), 0);
 }
 
-/* The most queues that one ingress fills to `cells` each. */
+/* The maximum number of queues that an ingress port fills to `cells` each. */
 static double queues_filled(const struct buffer *b, double alpha, double cells)
 {
 	return floor(ccs_mmu_fixed_point((double)b->pool, alpha, 1, 0) / cells);

@@ -52,7 +52,7 @@ static const char *const examples[] = {
 	[CCS_UNIT_LENGTH] = "length, such as 100m",
 };
 
-/* What networks may have, with a wide margin: results beyond it say nothing. Times are in us. */
+/* Plausible values, with a wide margin; results outside of it are meaningless. Times are in us. */
 static const struct {
 	double least, most;
 	const char *text;

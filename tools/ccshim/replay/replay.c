@@ -85,7 +85,7 @@ static void print_row(struct replay *r, double t_us, const char *event)
 	putchar('\n');
 }
 
-/* 1: the row belongs to the chosen QP, 0: to another one. */
+/* 1 if the row belongs to the chosen QP, 0 if not. */
 static int choose_qp(struct replay *r, const struct replay_row *row)
 {
 	if (!row->has_qp && r->given_qp)

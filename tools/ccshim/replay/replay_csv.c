@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses CSV into events. Nothing is guessed: any mistake ends the replay. */
+/* Parses CSV into events. Any mistake ends the replay. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -100,7 +100,7 @@ static void read_comment(struct replay_file *f, const char *text)
 		*f->rank = '\0';
 }
 
-/* Read the next line that is neither empty nor a comment. */
+/* Read the next line, without empty lines and comments. */
 static int read_content(struct replay_file *f, char **text)
 {
 	int rc;
@@ -139,8 +139,8 @@ static int check_header(const struct replay_file *f)
 	return 0;
 }
 
-/* Read up to the first line that is no row: a process that empties a file which another one writes
- * may get a row of the other before its header. */
+/* Read up to the first line that is not a row. If a process truncates a file while another process
+ * writes to it, a row of the other may precede the header. */
 static int find_header(struct replay_file *f, char **text)
 {
 	unsigned long rows = 0;

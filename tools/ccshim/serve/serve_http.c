@@ -42,7 +42,7 @@ bool serve_http_present(void)
 
 /* -- responses --------------------------------------------------------------------------------- */
 
-/* The page loads nothing but its own files, runs no script within the page, and is in no frame. */
+/* The page loads only files of this server, has no inline script, and cannot be framed. */
 static const char *const headers[][2] = {
 	{ "Content-Security-Policy",
 	  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -91,7 +91,7 @@ struct request {
 	struct MHD_Connection *connection;
 	const char *method, *path;
 	char body[SERVE_BODY];
-	size_t len;                      /* of the body; SERVE_BODY: it is too long */
+	size_t len;                      /* length of the body; SERVE_BODY: it is too long */
 };
 
 static const char *header(const struct request *rq, const char *name)
@@ -173,7 +173,7 @@ static enum MHD_Result refuse_method(const struct request *rq, const char *allow
 							    .value = allowed, .text = "the method is not allowed\n" });
 }
 
-/* Without a reason, the request may be answered as far as its source is concerned. */
+/* The reason to refuse the source of a request, or NULL. */
 static const char *find_fault(const struct request *rq)
 {
 	const char *host = header(rq, "Host");

@@ -15,7 +15,7 @@
 
 enum { ARGS = 80 };
 
-/* All other requests wait meanwhile. */
+/* All other requests wait for this one. */
 #define TIMEOUT "1s"
 
 /* False: there are too many settings. */

@@ -67,8 +67,8 @@ static void subtract_qp(struct stat_qp *qp, const struct stat_qp *base)
 }
 
 /*
- * The sums include all that a destroyed queue pair did. For those destroyed since base, subtract
- * what they had done by then.
+ * The sums include the whole traffic of destroyed queue pairs. If they were destroyed since base,
+ * subtract their traffic until base.
  */
 static void subtract_gone(struct stat_process *p, const struct stat_process *base)
 {

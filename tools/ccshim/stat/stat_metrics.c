@@ -12,7 +12,7 @@
 #include "base/gid.h"
 #include "base/json.h"
 
-/* The labels of a series: those of a process or, with qp, of a queue pair. */
+/* The labels of a series: of a process or, with qp, of a queue pair. */
 struct series {
 	const struct stat_process *p;
 	const struct stat_qp *qp;
@@ -163,7 +163,7 @@ static void print_qps(const struct writer *w)
 
 /* -- of processes ---------------------------------------------------------------- */
 
-/* Only those that are known. Prometheus itself adds a label "job", of another meaning. */
+/* Unknown labels are left out. Prometheus adds a label "job", which has another meaning. */
 static void print_job_labels(FILE *f, const struct ccs_stats_header *h)
 {
 	const struct { const char *name, *value; } labels[] = {

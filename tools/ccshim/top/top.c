@@ -120,7 +120,7 @@ static bool show(const struct stat_snapshot *s, struct top_view *v)
 	return true;
 }
 
-/* The first page follows the first one soon, for it has no rates yet. */
+/* The second page follows soon, since the first has no rates. */
 static int run_screen(struct request *rq)
 {
 	const double interval_s = rq->view.interval_s;
