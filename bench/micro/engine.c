@@ -41,7 +41,7 @@ static const char usage[] =
 
 struct row {
 	const char *kind, *name, *variant;
-	unsigned flows;                  /* of the wheel */
+	unsigned flows;                  /* number of flows on the wheel */
 	bool scattered;
 	double ns, instructions;         /* per event; NAN: not counted */
 };

@@ -186,7 +186,7 @@ static double count(int counter)
 	return counter >= 0 && read(counter, &n, sizeof(n)) == sizeof(n) ? (double)n : NAN;
 }
 
-/* Of all threads, the shim's too; not what others take of the machine. */
+/* CPU time of all threads of this process, which include the shim's. */
 static double cpu_ns(void)
 {
 	struct timespec ts;

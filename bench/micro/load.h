@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef BENCH_LOAD_H
 #define BENCH_LOAD_H
-/* What bench/micro/overhead measures, in a process of its own. */
+/* The load that bench/micro/overhead measures, in a separate process. */
 #include <stdint.h>
 
 struct load {
-	unsigned threads;                /* each with QPs and a CQ of its own */
+	unsigned threads;                /* each has its QPs and a CQ */
 	unsigned qps;                    /* in all, but one a thread at least */
 	unsigned list;                   /* WRs a post; 0: polls of an empty queue instead */
-	unsigned bytes;                  /* of a WR */
+	unsigned bytes;                  /* WR size */
 	int64_t ns;                      /* how long; 0: one batch a thread, to be counted */
 };
 
@@ -18,7 +18,7 @@ enum {
 };
 
 struct cost {
-	double ns, instructions;         /* of a WR or an empty poll; NAN: not counted */
+	double ns, instructions;         /* per WR or empty poll; NAN: not counted */
 };
 
 /* On the first device. Ends the process where something fails. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What host agents cost: CPU time of the notification point for each marked packet and for
- * each CNP that it sends, of the reaction point for each CNP that it takes, of both when
- * nothing happens; and what is lost. Two agents, each in a thread, in a network namespace
- * of this process; packets that look like RoCEv2 go over its loopback.
+ * Measures the cost of host agents: CPU time of the notification point per marked packet and per CNP
+ * sent, CPU time of the reaction point per CNP received, CPU time of both when idle, and losses. Two
+ * agents are threads of this process in a network namespace; packets that resemble RoCEv2 go over
+ * its loopback.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static struct ccs_agent *agent[AGENTS];
 static pthread_t thread[AGENTS];
 static struct ccs_shm *page;
 static uint32_t flows;
-static uint64_t late;                    /* of the last row */
+static uint64_t late;                    /* marks that the last row did not process in time */
 static int agents_nice;
 
 static double seconds_of(clockid_t clock)
@@ -68,7 +68,7 @@ static void sleep_seconds(double s)
 
 static void *run(void *a)
 {
-	/* Of the thread, on Linux. */
+	/* On Linux this sets the nice value of the calling thread. */
 	bench_check(!setpriority(PRIO_PROCESS, 0, agents_nice), "setpriority");
 	ccs_agent_run(a);
 	return NULL;
@@ -183,7 +183,7 @@ static uint64_t delivered(void)
 	return sum;
 }
 
-/* Ends NP's thread; marks that it had not got to, 0.3 s after the last one was sent. */
+/* End NP's thread. Returns the marks that it had not processed 0.3 s after the last was sent. */
 static uint64_t drain_np(void)
 {
 	const struct ccs_agent_totals *t = &agent[NP]->totals;
@@ -197,7 +197,7 @@ static uint64_t drain_np(void)
 	return t->ce - since;
 }
 
-/* CPU seconds of both agents for that many marks, or none at all, and the totals of NP. */
+/* CPU seconds of both agents, with marks or idle, and the totals of NP. */
 static struct ccs_agent_totals measure(uint64_t interval_ns, bool checked, double seconds,
 				       double rate, double cpu[AGENTS], uint64_t *sent, uint64_t *reached)
 {
@@ -210,7 +210,7 @@ static struct ccs_agent_totals measure(uint64_t interval_ns, bool checked, doubl
 	for (int i = 0; i < AGENTS; i++)
 		cpu[i] = -cpu_of(i);
 	*sent = rate > 0 ? send_marks(seconds, rate) : 0;
-	sleep_seconds(rate > 0 ? 0.3 : seconds); /* what is on its way arrives */
+	sleep_seconds(rate > 0 ? 0.3 : seconds); /* marks in flight arrive */
 	for (int i = 0; i < AGENTS; i++)
 		cpu[i] += cpu_of(i);
 	late = drain_np();
@@ -250,7 +250,7 @@ static void row(const char *name, const struct ccs_agent_totals *t, uint64_t sen
 	       100 * cpu[NP] / seconds, 100 * cpu[RP] / seconds);
 }
 
-/* Of an answer of the kernel, at most 2000 of which are asked for in a second. */
+/* CPU time of a reply of the kernel; agents request at most 2000 in a second. */
 static void print_kernel_time(void)
 {
 	enum { TIMES = 1000 };

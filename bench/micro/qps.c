@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What queue pairs take: resident memory, address space, and CPU time to create and destroy. */
+/* Measures queue pairs: resident memory, address space, CPU time to create and destroy. */
 #include <getopt.h>
 #include <infiniband/verbs.h>
 #include <stdio.h>

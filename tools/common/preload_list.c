@@ -16,7 +16,7 @@ static bool is_listed(const char *list, const char *path)
 	return false;
 }
 
-/* Is it the runtime of a sanitizer, of gcc or clang? */
+/* Whether the entry is the runtime of a sanitizer, of gcc or clang. */
 static bool is_sanitizer(const char *name, size_t len)
 {
 	static const char *const starts[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chooses models and runs each as `ccbench SCENARIO` of its own, whose JSON it judges. */
+/* Selects models, runs each as a process `ccbench SCENARIO` and judges its JSON. */
 #include "matrix.h"
 
 #include <errno.h>
@@ -132,7 +132,7 @@ static int run_scenario(char **word)
 	pid_t pid;
 	int status;
 
-	fflush(stdout); /* else the child prints it, too */
+	fflush(stdout); /* the child must not print it again */
 	pid = fork();
 	if (pid == 0) {
 		sigprocmask(SIG_SETMASK, interrupt_mask(), NULL);
@@ -177,8 +177,8 @@ static char *run_model(const struct options *o, const struct model *m, const cha
 }
 
 /*
- * The empty network, which the scenario victim measures first; once more if the machine was too
- * busy for one message to pass meanwhile.
+ * Measure the empty network, which the scenario victim does first. Repeat it once if the machine was
+ * too busy to transfer one message in that time.
  */
 static int measure_base(struct matrix *m, const struct options *o, const char *dir)
 {
@@ -198,7 +198,7 @@ static int measure_base(struct matrix *m, const struct options *o, const char *d
 	return isnan(m->base_us) ? refuse("the empty network", "its base RTT was not measured") : 0;
 }
 
-/* A run whose flows fail is a verdict, too; one without results ends all. */
+/* A run whose flows fail also yields a verdict; a run without results ends the matrix. */
 static int run_all(struct matrix *m, const struct options *o, const char *dir)
 {
 	int status = measure_base(m, o, dir);
@@ -224,7 +224,7 @@ static int run_all(struct matrix *m, const struct options *o, const char *dir)
 	return status;
 }
 
-/* A name without a slash is in the lab's directory of results, as those of scenarios are. */
+/* A name without a slash is in the lab's directory of results, as for scenarios. */
 static int write_verdicts(const struct matrix *m, const char *name)
 {
 	const char *lab = getenv("LAB_OUT");

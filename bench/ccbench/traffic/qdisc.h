@@ -12,7 +12,7 @@
 struct qdisc {
 	struct ccs_netlink netlink;
 	int ifindex;
-	uint32_t handle[QDISC_CHAIN]; /* of the qdiscs that mark, except the root */
+	uint32_t handle[QDISC_CHAIN]; /* handles of qdiscs that mark, except the root */
 	unsigned marking;
 	char kind[64];                /* for people, such as "tbf+red" */
 };

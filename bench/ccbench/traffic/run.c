@@ -134,7 +134,7 @@ static int handle_message(struct run *r, unsigned host, struct xchg_msg *m)
 	return 0;
 }
 
-/* Wait for a message: its host, or -1. Updates the progress bar meanwhile. */
+/* Wait for a message and update the progress bar. Returns its host, or -1. */
 static int wait_for_host(struct run *r)
 {
 	int ready;

@@ -92,7 +92,7 @@ static void sample_all(struct sampler *s, struct qdisc *q)
 	}
 }
 
-/* What is still on its way at the end of the time comes through until it is stopped. */
+/* Data in flight at the end of the time still arrive until the sampler is stopped. */
 static void sample_last(struct sampler *s, struct qdisc *q)
 {
 	pthread_mutex_lock(&s->lock);

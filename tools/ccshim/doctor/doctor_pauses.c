@@ -175,7 +175,8 @@ void doctor_judge_pauses(const struct doctor_pair *p)
 		judge_discards(p, prio);
 }
 
-/* Is it a problem of congestion? Not of a cable, an MTU, a DSCP or missing receives, which DCQCN does not cure. */
+/* Whether congestion is the problem, which DCQCN cures; not a cable, an MTU, a DSCP or missing
+ * receives. */
 static bool is_congestion(const struct doctor_finding *f)
 {
 	static const char *const verdicts[] = {
