@@ -70,7 +70,7 @@ static int check_devices(const struct opts *o)
 }
 
 /* Warn that a preloaded shim, as by `ccshim run -- ccbench`, is removed for runs without control. */
-static void note_preload(const struct opts *o)
+static void warn_of_preload(const struct opts *o)
 {
 	const char *preload = getenv("LD_PRELOAD");
 	char without[PATH_MAX + 1024];
@@ -428,6 +428,6 @@ int bench_main(int argc, char **argv)
 	status = bench_preload(&o, preload, sizeof(preload));
 	if (status || (status = check_devices(&o)))
 		return status;
-	note_preload(&o);
+	warn_of_preload(&o);
 	return bench_run(&o, place_local, preload);
 }

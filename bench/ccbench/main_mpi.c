@@ -21,7 +21,7 @@ static int usage(int rank, int status)
 {
 	if (!rank)
 		fputs("usage: mpirun [...] ccbench-mpi SCENARIO [OPTION]...\n"
-		      "One rank for each host; scenarios and options are those of ccbench(1).\n",
+		      "One rank for each host; see ccbench(1) for scenarios and options.\n",
 		      status ? stderr : stdout);
 	return status;
 }

@@ -431,7 +431,7 @@ static int check_pool(struct parse *p)
 				 "the pool has all QPs of two hosts");
 	if (o->iterations)
 		return set_error(p, "--qp-pool and -n exclude each other: "
-				 "a pool's QPs carry all that arrives");
+				 "a pool's QPs carry every message that arrives");
 	return 0;
 }
 

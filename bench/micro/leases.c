@@ -33,7 +33,7 @@ static const char usage[] =
 	"usage: leases [STARTS [AIM_MS]]\n"
 	"Prints the time to a lease of STARTS (50) hosts that have the key and start one after the\n"
 	"other, without a flood, and under floods without the key from one address, from addresses\n"
-	"of many networks, and from those of the hosts that start; and how many took longer than\n"
+	"of many networks, and from the hosts that start; and the number that took longer than\n"
 	"AIM_MS (200). Needs root, or a system that lets users make network namespaces.\n";
 
 static const char *const flooded_address = "127.0.0.1";

@@ -27,7 +27,7 @@ enum { RP, NP, AGENTS, BATCH = 20, ROCE = 4791 };
 static const char usage[] =
 	"usage: marks [SECONDS [FLOWS [RATE [BUSY [NICE]]]]]\n"
 	"Prints CPU time of the host agents for each marked packet and each CNP, with FLOWS (10000)\n"
-	"marked RATE times a second (100000) altogether for SECONDS (5) a row, and what is lost,\n"
+	"marked RATE times a second (100000) in total for SECONDS (5) a row, and losses,\n"
 	"beside BUSY processes that use all the CPU time they get (0), with agents of that NICE (0).\n"
 	"Needs root, or a system that lets users make network namespaces.\n";
 
@@ -66,7 +66,7 @@ static void sleep_seconds(double s)
 
 /* -- agents, and a client ----------------------------------------------------------- */
 
-static void *run(void *a)
+static void *run_agent(void *a)
 {
 	/* On Linux this sets the nice value of the calling thread. */
 	bench_check(!setpriority(PRIO_PROCESS, 0, agents_nice), "setpriority");
@@ -83,7 +83,7 @@ static int answer_live(void *arg, uint32_t qpn, char device[64])
 	return 0;
 }
 
-static void start(int i, uint64_t interval_ns, bool checked)
+static void start_agent(int i, uint64_t interval_ns, bool checked)
 {
 	char err[512];
 
@@ -98,10 +98,10 @@ static void start(int i, uint64_t interval_ns, bool checked)
 	agent[i] = ccs_agent_open(&config[i], err, sizeof(err));
 	if (!agent[i])
 		bench_fail(err);
-	bench_check(pthread_create(&thread[i], NULL, run, agent[i]) == 0, "pthread_create");
+	bench_check(pthread_create(&thread[i], NULL, run_agent, agent[i]) == 0, "pthread_create");
 }
 
-static void finish(int i)
+static void finish_agent(int i)
 {
 	char lock[80];
 
@@ -204,8 +204,8 @@ static struct ccs_agent_totals measure(uint64_t interval_ns, bool checked, doubl
 	struct ccs_agent_totals totals;
 	int client;
 
-	start(RP, interval_ns, checked);
-	start(NP, interval_ns, checked);
+	start_agent(RP, interval_ns, checked);
+	start_agent(NP, interval_ns, checked);
 	client = connect_client();
 	for (int i = 0; i < AGENTS; i++)
 		cpu[i] = -cpu_of(i);
@@ -217,7 +217,7 @@ static struct ccs_agent_totals measure(uint64_t interval_ns, bool checked, doubl
 	sleep_seconds(0.1);
 	*reached = delivered();
 	close(client);
-	finish(RP);
+	finish_agent(RP);
 	totals = agent[NP]->totals;
 	ccs_agent_close(agent[NP]);
 	return totals;

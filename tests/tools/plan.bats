@@ -397,7 +397,7 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 	is '[.cnps_bps, .cap_bps] | map(. / 1e6 | round)' '[11840,500]'
 	plan qos
 	printed "1000 flows could send 11.8 Gb/s of CNPs"
-	printed "lets those of 42 flows pass"
+	printed "passes the CNPs of 42 flows"
 }
 
 @test "qos: tc commands classify, limit, weigh and mark" {
@@ -433,7 +433,7 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 		refused "$ccshim" plan qos $words || { echo "accepted: $words"; return 1; }
 		said "ccshim plan: $says" || { echo "in: $words"; return 1; }
 	done <<- 'END'
-		--format xml|--format: 'xml' is none of table, tc and sonic
+		--format xml|--format: 'xml' is not table, tc or sonic
 		--where here|--where: 'here' is neither
 		--edge 4791:6|--edge: '4791:6' in the list has the wrong form
 		--edge 4791/64:6|--edge: '4791/64:6' in the list has the wrong form or a number that is too large

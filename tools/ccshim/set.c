@@ -48,7 +48,7 @@ static int print_help(void)
 	       "                  one that is not polling applies the request when it polls\n"
 	       "  --qp LQPN       only that connected queue pair\n"
 	       "  --peer ADDR     only queue pairs to that peer or network\n"
-	       "  --new           only queue pairs that are connected from now on\n"
+	       "  --new           only queue pairs that are connected later\n"
 	       "  --show          print the current settings\n"
 	       "  --timeout T     how long to wait for the process to accept       [2s]\n"
 	       "  -h, --help      this text\n\n"
@@ -143,7 +143,7 @@ static const char *find_mismatch(const struct ccs_stats_header *h, const struct 
 /* The file's owner, perhaps another user, can truncate it while it is used. */
 static void report_truncation(int sig)
 {
-	static const char text[] = "ccshim set: the statistics file was truncated meanwhile; "
+	static const char text[] = "ccshim set: the statistics file was truncated during the request; "
 				   "settings may be changed or not\n";
 	const ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
 
@@ -327,8 +327,8 @@ static int report_timeout(const struct ccs_stats_header *h, const struct set *se
 	ccs_format_unit(set->timeout_us, CCS_UNIT_TIME, timeout, sizeof(timeout));
 	if (set->all && !set->show) {
 		printf("pending: it has not answered within %s, since it reads requests when it polls its "
-		       "completion queues; it applies this one then, or logs why not, unless another request "
-		       "follows. Repeat the command to see its answer\n", timeout);
+		       "completion queues; it then applies this request or logs its "
+		       "refusal, unless another request follows. Repeat the command to see its answer\n", timeout);
 		return EXIT_TIMEOUT;
 	}
 	tool_error("set", "process %ld has not answered within %s: it reads requests when it polls its "

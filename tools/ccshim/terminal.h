@@ -23,8 +23,6 @@ size_t terminal_width(FILE *out);
  */
 void terminal_print(FILE *out, const char *lead, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void terminal_vprint(FILE *out, const char *lead, const char *fmt, va_list ap)
-	__attribute__((format(printf, 3, 0)));
 
 /* The same for a given width, on a terminal or not. */
 void terminal_wrap(FILE *out, size_t width, const char *lead, const char *fmt, ...)

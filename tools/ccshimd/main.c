@@ -55,7 +55,7 @@ static void help(void)
 	       "  --port N           UDP port of all agents (%d)\n"
 	       "  --interval TIME    least time between CNPs for a flow (50us)\n"
 	       "  --dscp N           DSCP of messages to other agents, 0 to 63 (%d)\n"
-	       "  --interface NAME   capture only on this one; may be repeated (all)\n"
+	       "  --interface NAME   capture only here; may be repeated (all)\n"
 	       "  --address ADDRESS  serve only this address; may be repeated (all)\n"
 	       "  --no-capture       send no CNPs, only receive them; needs no privilege\n"
 	       "  --key-file FILE    accept only agents that share a key; SIGHUP reloads it\n"
@@ -191,39 +191,20 @@ static const struct option options[] = {
 static int parse_option(struct ccshimd *d, int option)
 {
 	switch (option) {
-	case OPT_SOCKET:
-		d->config.socket = optarg;
-		return 0;
-	case OPT_PORT:
-		return set_port(d, optarg);
-	case OPT_INTERVAL:
-		return set_interval(d, optarg);
-	case OPT_DSCP:
-		return set_dscp(d, optarg);
-	case OPT_INTERFACE:
-		return append("interface", d->interface, &d->config.ninterfaces, optarg);
-	case OPT_ADDRESS:
-		return append("address", d->address, &d->config.naddresses, optarg);
-	case OPT_NO_CAPTURE:
-		d->config.capture = false;
-		return 0;
-	case OPT_KEY_FILE:
-		d->key_file = optarg;
-		return 0;
-	case OPT_VERIFY:
-		return set_verify(d, optarg);
-	case OPT_NO_TELEMETRY:
-		d->config.telemetry = false;
-		return 0;
-	case OPT_CAPACITY:
-		return append_capacity(d, optarg);
-	case OPT_SWITCH:
-		return append("switch", d->switches, &d->config.nswitches, optarg);
-	case OPT_PUBLISH:
-		return append_publication(d, optarg);
-	case OPT_STATUS:
-		d->status = true;
-		return 0;
+	case OPT_SOCKET: d->config.socket = optarg; return 0;
+	case OPT_PORT: return set_port(d, optarg);
+	case OPT_INTERVAL: return set_interval(d, optarg);
+	case OPT_DSCP: return set_dscp(d, optarg);
+	case OPT_INTERFACE: return append("interface", d->interface, &d->config.ninterfaces, optarg);
+	case OPT_ADDRESS: return append("address", d->address, &d->config.naddresses, optarg);
+	case OPT_NO_CAPTURE: d->config.capture = false; return 0;
+	case OPT_KEY_FILE: d->key_file = optarg; return 0;
+	case OPT_VERIFY: return set_verify(d, optarg);
+	case OPT_NO_TELEMETRY: d->config.telemetry = false; return 0;
+	case OPT_CAPACITY: return append_capacity(d, optarg);
+	case OPT_SWITCH: return append("switch", d->switches, &d->config.nswitches, optarg);
+	case OPT_PUBLISH: return append_publication(d, optarg);
+	case OPT_STATUS: d->status = true; return 0;
 	case 'h':
 		help();
 		exit(agent_flush_stdout());
@@ -250,13 +231,13 @@ static int parse_options(struct ccshimd *d, int argc, char **argv)
 
 /* -- the process ------------------------------------------------------------------- */
 
-static void say(void *arg, const char *sentence)
+static void print_warning(void *arg, const char *sentence)
 {
 	(void)arg;
 	agent_error("%s", sentence);
 }
 
-/* The loop returns; run() then does what the signal asks for. */
+/* The loop returns; run_agent() then does what the signal asks for. */
 static void handle_signal(int sig)
 {
 	if (sig == SIGHUP)
@@ -349,7 +330,7 @@ static void reload_keys(struct ccshimd *d)
 
 /* Called when the sockets are open and the key is read. Later steps need no privilege if the agent's
  * user may read the key file. */
-static void run(struct ccshimd *d)
+static void run_agent(struct ccshimd *d)
 {
 	int error;
 
@@ -403,7 +384,7 @@ static int serve(struct ccshimd *d)
 		auth_close(&d->auth);
 		return EXIT_FAILURE;
 	}
-	run(d);
+	run_agent(d);
 	a = running;
 	running = NULL; /* signals have no effect any more */
 	ccs_agent_close(a);
@@ -420,7 +401,7 @@ int main(int argc, char **argv)
 
 	d.config = ccs_agent_defaults();
 	d.config.daemon = true;
-	d.config.warn = say;
+	d.config.warn = print_warning;
 	d.config.interfaces = d.interface;
 	d.config.addresses = d.address;
 	d.config.capacities = d.capacity;

@@ -14,7 +14,7 @@ int agent_print_status(const char *socket)
 
 	if (!text) {
 		agent_error("no reply from an agent at %s: %s; start ccshimd, or give "
-			     "the --socket of the one that runs", socket, strerror(errno));
+			     "the --socket of the running agent", socket, strerror(errno));
 		return EXIT_FAILURE;
 	}
 	fputs(text, stdout);

@@ -94,7 +94,7 @@ bool words_line(struct words *w, const char *what)
 			return true;
 		if (w->number - first > WORDS_EMPTY_MAX || w->number >= WORDS_LINES_MAX)
 			return words_refuse(w, *w->at ? "the file has too many lines"
-					    : "the file has nothing but empty lines from line %u on",
+					    : "the file has only empty lines from line %u",
 					    first + 1);
 	}
 	if (what)

@@ -105,7 +105,9 @@ static int unset_variable(void *arg, const char *name)
 /* In the task's process, as its user, just before the program is executed. */
 int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 {
-	const struct task_env env = { get_variable, set_variable, unset_variable, spank };
+	const struct task_env env = {
+		.get = get_variable, .set = set_variable, .unset = unset_variable, .arg = spank,
+	};
 	struct task_policy policy;
 	char err[1024];
 

@@ -30,7 +30,7 @@ static const char usage[] =
 "\n"
 "Runs the traffic models of `ccfabric matrix` that one bottleneck can carry, and\n"
 "states for each whether the goals hold: G1 the port is used to 95 %; G2 it drops\n"
-"nothing after the warm-up; G3 99 % of the delays are at most 29 base RTTs, and\n"
+"no packet after the warm-up; G3 99 % of the delays are at most 29 base RTTs, and\n"
 "14.5 in 90 % of the models. The other models are named as simulated only.\n"
 "\n"
 "      --only PATTERN    models with such a name, such as 'A-*'\n"
@@ -39,8 +39,8 @@ static const char usage[] =
 "                        slash is among its results (LAB_OUT)\n"
 "  -h, --help            print this text\n"
 "\n"
-"Other options are those of `ccbench incast`, for all models, as --cc, -D, --rate\n"
-"and -d, with their values in the same word or the next one.\n";
+"All models take the other options of `ccbench incast`, such as --cc, -D, --rate\n"
+"and -d, with their values in the same word or the next.\n";
 
 static int refuse(const char *what, const char *why)
 {
@@ -80,7 +80,7 @@ static int parse(struct options *o, int argc, char **argv)
 		else if (!strncmp(argv[i], "--repeat", 8))
 			return refuse(argv[i], "a model runs once; vary --seed instead");
 		else if (!strcmp(argv[i], "--out") || !strncmp(argv[i], "--out=", 6))
-			return refuse(argv[i], "the only results are those of --out_json FILE");
+			return refuse(argv[i], "the only output of results is --out_json FILE");
 		else if (o->mores == WORDS_MAX / 2)
 			return refuse(argv[i], "too many options");
 		else

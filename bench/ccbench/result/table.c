@@ -174,7 +174,7 @@ static void print_fallback(const struct run *r)
 			      human_percent(f->fallback / f->sent, share, sizeof(share)),
 			      f->fallen, f->qps, f->feedback);
 	if (*f->missing_feedback)
-		print_wrapped("%s: it needs %s, which nothing delivered", r->setting->name,
+		print_wrapped("%s: it needs %s, but did not get it", r->setting->name,
 			      f->missing_feedback);
 }
 
@@ -241,7 +241,7 @@ void table_slowdown(const struct report *p, unsigned n)
 	unsigned class, i;
 
 	b.width = b.width > 24 ? b.width : 24;
-	print_wrapped("slowdown: time of a message / that of one of its size in the empty network");
+	print_wrapped("slowdown: time of a message / time of its size in the empty network");
 	while (next_block(&b, 23)) {
 		printf("  %-12s %8s", "size", "messages");
 		print_names(&b);

@@ -4,7 +4,7 @@
 /*
  * A worker's end of its connections: one device, one CQ for sends, one CQ for receives, and RC QPs
  * with a buffer each. It is an ordinary verbs program: it uses the functions that applications use,
- * and does not know of the shim.
+ * and is not aware of the shim.
  */
 #include "bench/ccbench/place/proto.h"
 #include "bench/rng.h"

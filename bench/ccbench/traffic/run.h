@@ -55,7 +55,4 @@ int run_execute(struct run *r);
 
 void run_free(struct run *r);
 
-/* "sender 2 (rxe_3)" */
-char *run_host(const struct run *r, unsigned host, char *buf, size_t len);
-
 #endif

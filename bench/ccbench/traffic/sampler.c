@@ -97,7 +97,7 @@ static void sample_last(struct sampler *s, struct qdisc *q)
 {
 	pthread_mutex_lock(&s->lock);
 	while (!atomic_load(&s->stop))
-		pthread_cond_wait(&s->told, &s->lock);
+		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 	if (!s->err[0])
 		read_queue(s, q, &s->final);
@@ -114,9 +114,9 @@ static void *sampler_main(void *arg)
 	snprintf(s->kind, sizeof(s->kind), "%s", q.kind);
 	pthread_mutex_lock(&s->lock);
 	s->opened = true;
-	pthread_cond_broadcast(&s->told);
+	pthread_cond_broadcast(&s->changed);
 	while (ok && !s->begun && !atomic_load(&s->stop))
-		pthread_cond_wait(&s->told, &s->lock);
+		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 	if (ok) {
 		sample_all(s, &q);
@@ -131,7 +131,7 @@ int sampler_open(struct sampler *s)
 	int err;
 
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->told, NULL);
+	pthread_cond_init(&s->changed, NULL);
 	err = pthread_create(&s->thread, NULL, sampler_main, s);
 	if (err) {
 		snprintf(s->err, sizeof(s->err), "cannot start a thread: %s", strerror(err));
@@ -140,7 +140,7 @@ int sampler_open(struct sampler *s)
 	s->running = true;
 	pthread_mutex_lock(&s->lock);
 	while (!s->opened)
-		pthread_cond_wait(&s->told, &s->lock);
+		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 	return s->err[0] ? sampler_stop(s) : 0;
 }
@@ -151,7 +151,7 @@ void sampler_begin(struct sampler *s, int64_t start, int64_t end)
 	s->start = start;
 	s->end = end;
 	s->begun = true;
-	pthread_cond_broadcast(&s->told);
+	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -160,7 +160,7 @@ int sampler_stop(struct sampler *s)
 	if (s->running) {
 		pthread_mutex_lock(&s->lock);
 		atomic_store(&s->stop, true);
-		pthread_cond_broadcast(&s->told);
+		pthread_cond_broadcast(&s->changed);
 		pthread_mutex_unlock(&s->lock);
 		pthread_join(s->thread, NULL);
 		s->running = false;

@@ -186,7 +186,9 @@ static int record_sample(struct traffic *t, struct flow *f, const struct message
 			return endpoint_fail(&t->w->e, 1, ENOMEM, "%zu samples", f->room);
 		f->sample = more;
 	}
-	f->sample[f->nsamples++] = (struct flow_sample){ m->arrived, latency, m->size };
+	f->sample[f->nsamples++] = (struct flow_sample){
+		.arrived = m->arrived, .latency = latency, .size = m->size,
+	};
 	return 0;
 }
 

@@ -24,13 +24,13 @@ static int print_help(void)
 	       "       ccshim check --fabric [--priority N] [--interval SECONDS] [--json]\n"
 	       "                    [--root DIR]\n\n"
 	       "Checks whether COMMAND can be run under congestion control here, and prints\n"
-	       "what to do if not. COMMAND is only read, never run.\n\n"
+	       "remedies if not. COMMAND is only read, never run.\n\n"
 	       "  -a, --cc; -r, --max-rate; -m, --mode; -t, --trace; -o, --option; -c, --config\n"
 	       "              as of 'ccshim run'\n"
 	       "  --fabric    check instead how the interfaces of RoCE devices are set up:\n"
 	       "              MTU, PFC, trust, ECN, CNPs' DSCP, PAUSE frames per second\n"
 	       "  --priority N        the priority of RDMA traffic there (3)\n"
-	       "  --interval SECONDS  count PAUSE frames for so long (1)\n"
+	       "  --interval SECONDS  time to count PAUSE frames (1)\n"
 	       "  --json      JSON\n"
 	       "  --root DIR  check the devices in DIR/sys and DIR/dev\n"
 	       "  -h, --help  this text\n\n"
@@ -78,7 +78,7 @@ static void check_feedback(struct check *c, const struct ccs_cc_ops *ops,
 	const unsigned agents = CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE;
 
 	if (ccs_cc_is_auto(o->cc))
-		check_report(c, CHECK_OK, "agent", NULL, "auto uses an agent if there is one");
+		check_report(c, CHECK_OK, "agent", NULL, "auto uses an agent if one runs");
 	else if (ops->needs & agents)
 		check_agent(c, o);
 	else

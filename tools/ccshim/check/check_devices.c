@@ -200,7 +200,7 @@ static int check_sysfs(struct check *c)
 		check_report(c, CHECK_FAIL, "device", "load the card's driver, or create a software "
 			  "device: rdma link add rxe0 type rxe netdev NAME", "there is no RDMA device");
 	else if (!usable)
-		check_report(c, CHECK_FAIL, "device", "bring the link of one up", "no device is usable");
+		check_report(c, CHECK_FAIL, "device", "bring a link up", "no device is usable");
 	return n > 0 ? n : 0;
 }
 
@@ -218,8 +218,8 @@ static void check_access(struct check *c)
 		seen++;
 		snprintf(node, sizeof(node), "%s/dev/infiniband/%s", c->root, list[i]->d_name);
 		if (access(node, F_OK) != 0)
-			check_report(c, CHECK_FAIL, "access", "in a container, pass it in "
-				  "(--device /dev/infiniband); else check the udev rules",
+			check_report(c, CHECK_FAIL, "access", "pass it into a container "
+				  "(--device /dev/infiniband); on a host, check the udev rules",
 				  "%s does not exist", node);
 		else if (access(node, R_OK | W_OK) != 0)
 			check_report(c, CHECK_FAIL, "access", "join its group, or run as root",

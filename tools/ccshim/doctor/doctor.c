@@ -36,7 +36,7 @@ static void judge_port(struct doctor *d, const struct doctor_port *is)
 	int traffic;
 
 	for (size_t i = 0; i < d->before.ports; i++) {
-		const struct doctor_pair p = { d, &d->before.port[i], is };
+		const struct doctor_pair p = { .d = d, .was = &d->before.port[i], .is = is };
 
 		if (p.was->port != is->port || strcmp(p.was->device, is->device) != 0)
 			continue;
@@ -67,7 +67,7 @@ static void sort_findings(struct doctor *d)
 		}
 }
 
-static void take_readings(struct doctor *d)
+static void read_twice(struct doctor *d)
 {
 	double begin_s;
 
@@ -102,7 +102,7 @@ static int diagnose(struct doctor *d, const char *root, bool json)
 	int status = EXIT_OK;
 
 	if (!root)
-		take_readings(d);
+		read_twice(d);
 	else if (!load_readings(d, root))
 		status = EXIT_USAGE;
 	d->unix_s = seconds_now(CLOCK_REALTIME);

@@ -109,8 +109,8 @@ static void judge_peer(struct doctor *d, const struct peer *p)
 	else
 		snprintf(f.text, sizeof(f.text), "ccshim holds the flows at %s of the port's %s: a port on the path "
 			 "is slower, or others share it.", is, human_rate(p->line_bps, most, sizeof(most)));
-	f.remedy = "This is what congestion control is for. If the rate is not what the path should have, compare "
-		   "link speeds at the peer and the switches, and set max_rate or cc where the limit is ccshim's.";
+	f.remedy = "This is the purpose of congestion control. If the path should have a higher rate, compare link "
+		   "speeds at the peer and the switches, and change max_rate or cc if they are the limit.";
 	add_figures(&f, p);
 	doctor_report(d, &f);
 }

@@ -91,7 +91,7 @@ void doctor_print(const struct doctor *d)
 			      "software device with rdma link add rxe0 type rxe netdev NAME.");
 	else if (d->traffic == 0)
 		terminal_wrap(stdout, width(), "", "No RDMA packet was counted in this time: run the programs "
-			      "meanwhile, or give a longer interval with -i.");
+			      "at the same time, or give a longer interval with -i.");
 }
 
 /* -- JSON -------------------------------------------------------------------------------------- */

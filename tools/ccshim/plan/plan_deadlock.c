@@ -13,9 +13,9 @@
 static const struct plan_option options[] = {
 	{ "clos", "TORSxAGGSxCORES", "4x4x2", "the network; cores may be left out" },
 	{ "topology", "FILE", NULL, "the network, in the HPCC simulator's format" },
-	{ "failures", "N", "1", "each set of so many failures, 0 to 4" },
+	{ "failures", "N", "1", "each set of N failures, 0 to 4" },
 	{ "fail", "LINK,...", NULL, "only this set, such as t0-a0,t1-a1" },
-	{ "nodes", NULL, NULL, "aggregates and cores may fail, too" },
+	{ "nodes", NULL, NULL, "include failures of aggregates and cores" },
 	{ "summaries", NULL, NULL, "cores know only a summary of the routes" },
 	{ "transient", NULL, NULL, "each mixture of old and new tables" },
 	{ "examples", "N", "3", "cycles that the table shows" },
@@ -457,5 +457,6 @@ static int deadlock(struct plan *p)
 }
 
 const struct plan_calc plan_deadlock = {
-	"deadlock", "cyclic buffer dependencies, with failures", options, formulas, deadlock,
+	.name = "deadlock", .doc = "cyclic buffer dependencies, with failures",
+	.options = options, .formulas = formulas, .main = deadlock,
 };

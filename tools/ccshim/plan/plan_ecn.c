@@ -290,5 +290,6 @@ static int ecn(struct plan *p)
 }
 
 const struct plan_calc plan_ecn = {
-	"ecn", "Kmin, Kmax and Pmax of the marks", options, formulas, ecn,
+	.name = "ecn", .doc = "Kmin, Kmax and Pmax of the marks",
+	.options = options, .formulas = formulas, .main = ecn,
 };

@@ -301,5 +301,6 @@ static int headroom(struct plan *p)
 }
 
 const struct plan_calc plan_headroom = {
-	"headroom", "cells above the XOFF mark, from rate and cable length", options, formulas, headroom,
+	.name = "headroom", .doc = "cells above the XOFF mark, from rate and cable length",
+	.options = options, .formulas = formulas, .main = headroom,
 };

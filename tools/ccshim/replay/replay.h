@@ -18,7 +18,7 @@ enum replay_column {
 };
 
 struct replay_row {
-	struct ccs_cc_event told; /* out: the recorded decision; NAN: not recorded */
+	struct ccs_cc_event ev; /* out: the recorded decision; NAN: not recorded */
 	const char *event;       /* its name */
 	double clock_us;         /* the host's clock; NAN: not recorded */
 	bool has_qp;

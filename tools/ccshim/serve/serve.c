@@ -62,7 +62,7 @@ static bool check_exposure(const struct serve *s)
 			   "leave --address out, and forward the port with 'ssh -L PORT:localhost:PORT HOST'");
 		return false;
 	}
-	tool_error("serve", "warning: other hosts can connect to %s, and what is sent is not encrypted; 'ssh -L' "
+	tool_error("serve", "warning: other hosts can connect to %s, and the traffic is not encrypted; 'ssh -L' "
 		   "is safer", s->address);
 	return true;
 }

@@ -209,7 +209,7 @@ static struct seen *add_dir(struct search *f, const struct stat *st)
 	}
 	if (f->count == DIRS_MAX || (is_limited(st->st_uid) && same >= DIRS_OF_USER))
 		return NULL;
-	f->seen[f->count] = (struct seen){ st->st_dev, st->st_ino, st->st_uid, 0 };
+	f->seen[f->count] = (struct seen){ .dev = st->st_dev, .ino = st->st_ino, .owner = st->st_uid };
 	return &f->seen[f->count++];
 }
 
