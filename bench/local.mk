@@ -125,7 +125,7 @@ bench_micro_collectives_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 bench_micro_collectives_LDADD = $(MPI_LIBS)
 EXTRA_DIST += bench/scripts/collectives
 
-# What the engine costs per event; for developers, not installed.
+# Cost of the engine per event; for developers, not installed.
 noinst_PROGRAMS += bench/micro/engine
 bench_micro_engine_SOURCES = \
 	bench/clock.h \
@@ -148,7 +148,7 @@ bench_grid_grid_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/sim
 bench_grid_grid_LDADD = tests/sim/libsim.la bench/libbench.la
 EXTRA_DIST += bench/scripts/grid-lab
 
-# What host agents cost per mark and per CNP; for developers, not installed.
+# Cost of host agents per mark and per CNP; for developers, not installed.
 noinst_PROGRAMS += bench/micro/marks
 bench_micro_marks_SOURCES = bench/micro/agents.c bench/micro/agents.h bench/micro/marks.c
 bench_micro_marks_LDADD = libccs-agent.la libccs-core.la -lpthread
@@ -166,13 +166,13 @@ bench_micro_leases_SOURCES = \
 bench_micro_leases_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
 bench_micro_leases_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) -lpthread
 
-# What queue pairs take; likewise.
+# Memory and CPU time of queue pairs; likewise.
 noinst_PROGRAMS += bench/micro/qps
 bench_micro_qps_SOURCES = bench/micro/qps.c
 bench_micro_qps_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CFLAGS)
 bench_micro_qps_LDADD = $(VERBS_LIBS)
 
-# What the shim costs per work request, and the device for that; likewise.
+# Cost of the shim per work request, and the device for that; likewise.
 noinst_PROGRAMS += bench/micro/overhead
 bench_micro_overhead_SOURCES = \
 	bench/clock.h \
@@ -183,7 +183,7 @@ bench_micro_overhead_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CFLAGS)
 bench_micro_overhead_CFLAGS = $(AM_CFLAGS) -pthread
 bench_micro_overhead_LDADD = bench/libbench.la $(VERBS_LIBS)
 # -rpath makes libtool build a shared object that is never installed. Without sanitizers:
-# it is what a run is measured against.
+# runs are measured against it.
 noinst_LTLIBRARIES += bench/micro/nullrdma.la
 bench_micro_nullrdma_la_SOURCES = bench/micro/nullrdma.c
 bench_micro_nullrdma_la_CFLAGS = -std=gnu11 -Wall -Wextra $(VERBS_CFLAGS)
@@ -194,7 +194,7 @@ EXTRA_DIST += bench/micro/nullrdma.map
 
 EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/results.md docs/tried.md docs/uncongested.md bench/scripts/matrix bench/scripts/timestamps bench/scripts/uncongested docs/hardware.md tests/lab/ccbench.bats
 
-# What telemetry costs an agent.
+# Cost of telemetry for an agent.
 EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost
 
 # Congestion control in a simulated fabric.

@@ -122,7 +122,7 @@ tools_ccshim_ccshim_SOURCES = \
 tools_ccshim_ccshim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)
 tools_ccshim_ccshim_LDADD = libccs-agent.la libccs-fabric.la libccs-core.la $(VERBS_LIBS)
 
-# What ccshim serve executes: in libexec, and beside ccshim in the build tree, too.
+# ccshim serve executes this program: in libexec, or beside ccshim in the build tree.
 pkglibexec_PROGRAMS = tools/ccshim/ccshim-serve
 tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/message.c \
@@ -192,7 +192,7 @@ tools_ccshimd_ccshimd_SOURCES = \
 tools_ccshimd_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS) $(SECCOMP_CFLAGS)
 tools_ccshimd_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) $(SECCOMP_LIBS) -lpthread
 
-# Slurm's plug-in. What it exports is what Slurm calls.
+# Slurm's plug-in. It exports the functions that Slurm calls.
 if HAVE_SLURM
 spankdir = $(pkglibdir)
 spank_LTLIBRARIES = tools/slurm/spank_ccshim.la
@@ -221,11 +221,11 @@ endif
 EXTRA_DIST += tools/ccshimd/ccshimd.service.in
 CLEANFILES += tools/ccshimd/ccshimd.service
 
-# What tracers see of the preload.
+# Scripts for the preload's probes.
 bpftracedir = $(pkgdatadir)/bpftrace
 dist_bpftrace_SCRIPTS = tools/bpftrace/gated.bt tools/bpftrace/rate.bt tools/bpftrace/rtt-hist.bt
 
-# What ccshim debug runs: beside ccshim in the build tree, too.
+# ccshim debug executes this script: in libexec, or beside ccshim in the build tree.
 pkglibexec_SCRIPTS = tools/ccshim/ccshim-debug
 tools/ccshim/ccshim-debug: $(top_srcdir)/tools/ccshim/ccshim-debug.in
 	$(AM_V_GEN)$(MKDIR_P) tools && cp $(top_srcdir)/tools/ccshim/ccshim-debug.in $@ && chmod 755 $@

@@ -59,7 +59,7 @@ def verdicts_run: map(.models |= map(select(.run))) | verdicts;
 def not_run_by_reason: [.[0].models[] | select(.run | not)] | group_by(.reason) | sort_by(-length)[] |
   "- \(.[0].reason): \(map(.name) | join(", "))";
 
-# A setting, or one of the algorithms beside, which have none.
+# A setting, or one of the other algorithms, which have no settings.
 def setting: [if .kmin then .kmin, .kmax, .pmax, .alpha else .cc, "", "", "" end,
     (.passed, .g1, .g2, .g3, .within_40us | tostring), (.p99_us | us),
     ([if .recommended then "recommended" else empty end, if .front then "front" else empty end] | join(", "))] | row;
@@ -90,7 +90,7 @@ def lab: (["model", "cc", "used", "drops", "p99, us", "missed"] | head),
   ([.models[] | select(.run and (.g1 and .g2 and .g3 | not)) | lab_reasons[.name] // empty] |
     if . == [] then empty else "", "Why goals are missed:", "", (unique[] | "- " + .) end);
 
-# A column per run, a row per model, the first one on top; blank if it was not run.
+# A column per run, a row per model, the first model on top; blank if it was not run.
 def picture: . as $all | names as $names | ($names | length) as $n |
   "set terminal pngcairo size \([260 + 100 * length, 640] | max),\(120 + 18 * $n) font 'Sans,10' noenhanced background '#ffffff'",
   "set title 'Distance from the goals, as a multiple of the one that is farthest'",
