@@ -121,6 +121,7 @@ ccs_core_sources = \
 	libshim/flow/rtt.h \
 	libshim/flow/rtt_outlier.c \
 	libshim/flow/rtt_outlier.h \
+	libshim/flow/run.h \
 	libshim/flow/segment.c \
 	libshim/flow/segment.h \
 	libshim/flow/send_queue.c \
