@@ -44,8 +44,10 @@ ccs_core_sources = \
 	libshim/cc/cc.h \
 	libshim/cc/copa.c \
 	libshim/cc/dcqcn.c \
+	libshim/cc/dcqcn.h \
 	libshim/cc/dcqcn_np.c \
 	libshim/cc/dcqcn_np.h \
+	libshim/cc/dcqcn_published.c \
 	libshim/cc/event.c \
 	libshim/cc/event.h \
 	libshim/cc/fixed.c \
