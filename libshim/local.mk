@@ -58,6 +58,7 @@ ccs_core_sources = \
 	libshim/cc/jitter.h \
 	libshim/cc/minmax.h \
 	libshim/cc/rcp.c \
+	libshim/cc/spec.c \
 	libshim/cc/swift.c \
 	libshim/cc/timely.c \
 	libshim/config/agent_place.c \
