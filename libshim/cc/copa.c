@@ -38,9 +38,9 @@ static const struct ccs_cc_param params[NPARAMS] = {
 		"floor of the rate", "derived: line rate / 100000" },
 };
 
-#define DRAIN_BASES 8            /* base RTTs in the drain period, so that a lone flow loses little */
-#define GAIN 0.1                 /* step as a share of Copa's; less within NEAR shares of the target */
-#define NEAR 4
+#define DRAIN_BASES 8            /* base RTTs in the drain period: a lone flow must lose little */
+#define GAIN 0.1                 /* step as a share of Copa's; smaller near the target */
+#define NEAR 4                   /* distance at which steps become smaller, shares of the queue */
 #define MAX_VELOCITY 1e6         /* above any window; doubling would reach infinity */
 #define MIN_RTT_PERIOD 0.25      /* period of the minimum RTT, RTTs */
 #define AVERAGE_RTTS 32          /* length of the RTT's moving average */

@@ -25,9 +25,11 @@ static const char *const no_yes[] = { "0", "1", NULL };
 
 static const struct ccs_cc_param params[NPARAMS] = {
 	[VARIANT] = { "variant", "", CCSHIM, 0, 0, variants,
-		"ccshim's form of the algorithm, or a published one", "DCQCN 3; ns3-rdma; HPCC's ns-3" },
+		"ccshim's form of the algorithm, or a published one",
+		"DCQCN 3; ns3-rdma; HPCC's ns-3" },
 	[G] = { "g", "", 1.0 / 256, 1e-4, 1, NULL,
-		"weight of the newest observation in alpha; ConnectX firmware: 5/1024", "DCQCN Fig. 14" },
+		"weight of the newest observation in alpha; ConnectX firmware: 5/1024",
+		"DCQCN Fig. 14" },
 	[ALPHA_INIT] = { "alpha_init", "", NAN, 0, 1, NULL,
 		"alpha before the first CNP", "DCQCN 3.1; ns3rdma: 0.5" },
 	[ALPHA_TIMER] = { "alpha_timer", "us", NAN, 1e-3, 1e9, NULL,
@@ -39,11 +41,13 @@ static const struct ccs_cc_param params[NPARAMS] = {
 		"mlx only: period after which the rate is cut if a CNP has arrived",
 		"mlx: RATE_REDUCE_MONITOR_PERIOD" },
 	[BYTE_COUNTER] = { "byte_counter", "bytes", NAN, 0, 1e15, NULL,
-		"bytes sent per increase by bytes; 0: no such increase; not in mlx", "DCQCN Fig. 14" },
+		"bytes sent per increase by bytes; 0: no such increase; not in mlx",
+		"DCQCN Fig. 14" },
 	[F] = { "f", "", NAN, 1, 1e6, NULL,
 		"increases of one kind in fast recovery", "DCQCN 3.1; mlx: RPG_THRESHOLD" },
 	[RATE_AI] = { "rate_ai", "bit/s", NAN, 1, 1e15, NULL,
-		"additive increase of the target", "DCQCN Fig. 14: 40 Mb/s; else line rate / 1000; mlx: 5000" },
+		"additive increase of the target",
+		"DCQCN Fig. 14: 40 Mb/s; ccshim, ns3rdma: line rate / 1000; mlx: 5000" },
 	[RATE_HAI] = { "rate_hai", "bit/s", NAN, 1, 1e15, NULL,
 		"hyper increase of the target", "derived: 10 rate_ai; ns3rdma: 5" },
 	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
@@ -67,7 +71,7 @@ static const char *const stages[] = { "idle", "fr", "ai", "hai" };
 /* An RTT that is this number of segment times above the base RTT shows no queue. */
 #define UNQUEUED_SEGMENTS 2
 
-#define LIMIT_SEGMENTS 4         /* in the window, besides the bytes that the rate sends in the RTT */
+#define LIMIT_SEGMENTS 4         /* in the window besides the rate times the RTT */
 #define BAND 4.0                 /* Kmax / Kmin: the RTT in the marking band, in base RTTs */
 #define MOST_LATE_US 400.0       /* limit of the host jitter in the window */
 #define MOST_LATE_BASES 10       /* the same in base RTTs, for queues that no switch marks */
@@ -119,8 +123,8 @@ static double own_period_us(const struct ccs_cc *cc, unsigned timer)
 
 /*
  * The flow layer limits outstanding bytes by the base RTT (flow/limits.c), but flows that begin
- * together measure a base RTT that contains the queue that they cause. With that limit alone the queue would
- * not drain before the rate is below the limit per RTT. In the marking band the RTT is up to BAND
+ * together measure a base RTT that contains their queue. With that limit alone the queue would not
+ * drain before the rate is below the limit per RTT. In the marking band the RTT is up to BAND
  * base RTTs. While the flow is at line rate no port marks, so RTTs vary because hosts are late or
  * because acknowledgements wait for data of the other direction: this jitter widens the window.
  */
@@ -229,7 +233,8 @@ static void derive(const struct ccs_cc_path *path, double *p)
 	const struct ccs_dcqcn_variant *v = variant_of(p);
 	const double line = v == &own ? ccs_cc_bottleneck(path) : path->line_rate;
 	const double loop = v == &own ? own_timer_us(path) : 0;
-	const double rate_timer = isnan(p[RATE_TIMER]) ? ccs_max(v->rate_timer, loop) : p[RATE_TIMER];
+	const double rate_timer = isnan(p[RATE_TIMER]) ? ccs_max(v->rate_timer, loop)
+						       : p[RATE_TIMER];
 	const double pace = v == &own ? rate_timer / v->rate_timer * line / PAPER_RATE : 1;
 	const double default_ai = v->rate_ai > 0 ? v->rate_ai : line / v->ai_share;
 	const double ai = isnan(p[RATE_AI]) ? default_ai : p[RATE_AI];
@@ -296,7 +301,8 @@ static void on_init(struct ccs_cc *cc)
 	struct dcqcn *d = ccs_dcqcn(cc);
 
 	*d = (struct dcqcn){
-		.variant = variant_of(cc->param), .alpha = cc->param[ALPHA_INIT], .cut_us = -INFINITY,
+		.variant = variant_of(cc->param), .alpha = cc->param[ALPHA_INIT],
+		.cut_us = -INFINITY,
 	};
 	ccs_host_jitter_init(&d->jitter);
 	ccs_dcqcn_stop_timers(d);

@@ -189,7 +189,8 @@ static void ns3rdma_increase(struct ccs_cc *cc, bool by_time)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
 	const enum stage stage = ns3rdma_stage(cc, d, by_time);
-	double step = stage == HYPER ? hyper_step(cc, d) : stage == ADDITIVE ? cc->param[RATE_AI] : 0;
+	double step = stage == HYPER ? hyper_step(cc, d)
+		    : stage == ADDITIVE ? cc->param[RATE_AI] : 0;
 
 	if ((d->time_count == 1 || d->byte_count == 1) && d->target > 10 * cc->out.rate) {
 		d->target /= 8;
@@ -335,7 +336,8 @@ const struct ccs_dcqcn_variant ccs_dcqcn_published[CCS_DCQCN_PUBLISHED] = {
 		.alpha_init = 1, .f = 5, .clamp_target = 1,
 		.alpha_timer = 55, .rate_timer = 55, .byte_counter = 10e6,
 		.rate_ai = 40e6, .hai_steps = 10, .min_share = 10000,
-		.on_cnp = paper_on_cnp, .increase = paper_increase, .count_sent = ccs_dcqcn_count_bytes,
+		.on_cnp = paper_on_cnp, .increase = paper_increase,
+		.count_sent = ccs_dcqcn_count_bytes,
 	},
 	[CCS_DCQCN_NS3RDMA] = {
 		.alpha_init = 0.5, .f = 5, .clamp_target = 1,

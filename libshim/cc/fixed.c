@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The honest baselines: no control at all, and one constant rate. */
+/* The baselines none and fixed: no control, and a constant rate. */
 #include <math.h>
 
 #include "cc/cc.h"
@@ -33,7 +33,8 @@ const struct ccs_cc_ops ccs_cc_none = {
 };
 
 static const struct ccs_cc_param rate_param = {
-	"rate", "bit/s", NAN, 1, 1e15, NULL, "the constant rate", "derived: line rate / flows of this host"
+	"rate", "bit/s", NAN, 1, 1e15, NULL, "the constant rate",
+	"derived: line rate / flows of this host"
 };
 
 static void fixed_derive(const struct ccs_cc_path *path, double *p)

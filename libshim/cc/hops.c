@@ -48,8 +48,8 @@ static double utilisation(const struct ccs_cc_hop *old, const struct ccs_cc_hop 
  * Utilisation by arrivals instead of departures: bytes sent plus the growth of the queue, and the
  * standing queue. At least half of the bytes sent: while a queue drains, arrivals may be zero.
  */
-static double load_by_arrivals(const struct ccs_cc_hop *old, const struct ccs_cc_hop *new, double tau,
-		     double chance)
+static double load_by_arrivals(const struct ccs_cc_hop *old, const struct ccs_cc_hop *new,
+			       double tau, double chance)
 {
 	const double bytes = new->capacity / 8 * tau;
 	const double sent = (double)(new->tx_bytes - old->tx_bytes);

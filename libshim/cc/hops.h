@@ -41,9 +41,9 @@ bool ccs_hops_continue(const struct ccs_hops *last, const struct ccs_cc_ack *ack
  * The records in ack must continue the stored records. A link without a newer record is skipped.
  * False: no link has a newer record; u and tau are unchanged.
  *
- * If `spans` is set and the interval exceeds T, u is the utilisation by arrivals. The standing queue
- * must drain within another such interval: such a queue grows with time at the rates in force, and is
- * no longer a function of the windows.
+ * If `spans` is set and the interval exceeds T, u is the utilisation by arrivals, and the standing
+ * queue must drain within another such interval. In so long a time a queue grows with the excess of
+ * the rates, and is not a function of the windows.
  */
 bool ccs_hops_measure(const struct ccs_hops *last, const struct ccs_cc_ack *ack, double T,
 		      bool spans, double chance, double *u, double *tau);

@@ -52,7 +52,8 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[MAX_STAGE] = { "max_stage", "", NAN, 0, 1e6, NULL,
 		"additive increases before the next multiplicative one; 5, ns3: 0", "HPCC 3.3" },
 	[W_AI] = { "w_ai", "bytes", NAN, 0, 1e12, NULL,
-		"additive increase of the window (not ns3)", "HPCC 3.3; derived: C*T/8*(1-eta)/32" },
+		"additive increase of the window (not ns3)",
+		"HPCC 3.3; derived: C*T/8*(1-eta)/32" },
 	[MIN_WINDOW] = { "min_window", "bytes", NAN, 1, 1e12, NULL,
 		"floor of the window (not ns3)", "derived: min_rate*T/8" },
 	[RATE_AI] = { "rate_ai", "bit/s", NAN, 0, 1e15, NULL,
@@ -75,7 +76,7 @@ struct hpcc {
 	double ack_us, rtt_us;           /* last acknowledgement and its RTT; 0: no RTT */
 	double covers_us;                /* earliest time of the last records; 0: unknown */
 	double update_us;                /* time of update_seq */
-	double acked_us;                 /* first ack of data sent since the update; INFINITY: none */
+	double acked_us;                 /* first ack of data sent after the update; or INFINITY */
 	unsigned stage;                  /* incStage */
 	unsigned flows;                  /* number of flows in telemetry; 0: unknown or published */
 	unsigned most_flows;             /* largest number so far */
