@@ -45,7 +45,6 @@ ccs_core_sources = \
 	libshim/cc/copa.c \
 	libshim/cc/dcqcn.c \
 	libshim/cc/dcqcn.h \
-	libshim/cc/dcqcn_np.c \
 	libshim/cc/dcqcn_np.h \
 	libshim/cc/dcqcn_published.c \
 	libshim/cc/event.c \

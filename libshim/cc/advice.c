@@ -9,7 +9,7 @@
 #define OVERLOAD 0.99        /* load at which there may be a queue that is not visible */
 #define FLOOR 0.45           /* smallest rate, as a share of a flow's equal share */
 #define UNCOUNTED 1000       /* number of flows for the floor where flows are not counted */
-#define RISE 4.0             /* largest factor per record: in two records, one of 16 flows gets the port */
+#define RISE 4.0             /* largest factor per record: 16 in two records */
 /* With fewer flows in effect the rate does not rise: it is not used, and would permit bursts. */
 #define UNUSED 0.5
 #define SETTLE 0.25          /* shortest time to measure after a cut or a pause, in spans */
@@ -18,20 +18,14 @@
 #define HALVE 0.5            /* limit of a later cut by that count */
 #define GRAIN 4096.0         /* default of port->grain */
 /*
- * A load is measured over a span of this number of grains, so that a grain more or less matters
- * little, and of this number of each flow's grains. Flows that begin together send a burst per
- * round, and a burst more or less in the span changes the load by its share. With 4 grains the rate
- * oscillated by a tenth, which kept the flows in step; with 6 they separate after some hundred
- * rounds.
+ * Flows that begin together send a burst per round, so a burst more or less in the span changes the
+ * load. With 4 grains per flow the rate oscillated by a tenth, which kept the flows in step; with 6
+ * they separate after some hundred rounds.
  */
-#define SPAN_GRAINS 64
-#define SPAN_EACH 6
-/*
- * When flows end, the load falls at once, but its average over a span takes a span to follow. So
- * flows are also counted over the newest quarter of it, and over two grains of a flow at least.
- */
-#define RECENT 0.25
-#define RECENT_EACH 2
+#define SPAN_GRAINS 64       /* shortest span over which a load is measured, grains */
+#define SPAN_EACH 6          /* the same in grains of each flow */
+#define RECENT 0.25          /* share of the span in which ended flows show, see lower_count() */
+#define RECENT_EACH 2        /* the same in grains of a flow, at least */
 #define LEFT 0.9             /* share of the flows below which the recent count applies */
 #define PAUSE 0.75           /* idle time in which all flows may pause, in a flow's grains */
 
@@ -134,14 +128,11 @@ static double arrived(const struct ccs_advice *a, const struct ccs_advice_record
 	       ccs_max(standing - (a->flows + 1) * grain(port), 0);
 }
 
-static double lowest(const struct ccs_advice_port *port)
-{
-	return ETA * port->capacity * (port->flows ? FLOOR / port->flows : 1.0 / UNCOUNTED);
-}
-
 static double set(struct ccs_advice *a, const struct ccs_advice_port *port, double rate)
 {
-	a->rate = ccs_min(ccs_max(rate, lowest(port)), port->capacity);
+	const double floor = port->flows ? FLOOR / port->flows : 1.0 / UNCOUNTED;
+
+	a->rate = ccs_min(ccs_max(rate, ETA * port->capacity * floor), port->capacity);
 	return a->rate;
 }
 
@@ -281,7 +272,10 @@ static bool has_paused(const struct ccs_advice *a, const struct ccs_advice_port 
 	return false;
 }
 
-/* The flows in effect, or fewer if flows have ended and the others continue to send. */
+/*
+ * The flows in effect, or fewer if flows have ended and the others continue to send. The average
+ * over the span follows an end late, so the newest part of the span counts as well.
+ */
 static double lower_count(const struct ccs_advice *a, const struct ccs_advice_port *port,
 			  const struct ccs_advice_record *whole)
 {

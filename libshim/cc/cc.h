@@ -2,6 +2,7 @@
 #ifndef CCS_CC_CC_H
 #define CCS_CC_CC_H
 /* The registry of algorithms, their text form, and the set-up of instances. */
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -36,9 +37,8 @@ extern const struct ccs_cc_need_name { unsigned bit; const char *name; } ccs_cc_
 /* Whether "NAME[:param=value,...]" has the name CCS_CC_AUTO. */
 bool ccs_cc_is_auto(const char *text);
 
-/* NULL: no algorithm has that name. */
+/* An algorithm; NULL: no algorithm has that name. */
 const struct ccs_cc_ops *ccs_cc_find(const char *name);
-
 /* The index of a parameter; -1: no parameter has that name. */
 int ccs_cc_find_param(const struct ccs_cc_ops *ops, const char *name);
 
@@ -100,6 +100,19 @@ double ccs_cc_min_rate(const struct ccs_cc *cc);
 
 /* The value of the parameter "variant"; "" without that parameter. */
 const char *ccs_cc_variant(const struct ccs_cc *cc);
+
+static inline bool ccs_cc_is_given(const struct ccs_cc *cc, unsigned param)
+{
+	return !isnan(cc->spec->given[param]);
+}
+
+/* The end of a derive(): set the parameters that have no value. */
+static inline void ccs_cc_fill(double *param, const double *derived, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (isnan(param[i]))
+			param[i] = derived[i];
+}
 
 /* The slowest known link of the path, bit/s. */
 static inline double ccs_cc_bottleneck(const struct ccs_cc_path *path)

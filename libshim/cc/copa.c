@@ -138,17 +138,15 @@ static double path_us(const struct ccs_cc *cc, const struct copa *c)
 }
 
 /*
- * The RTT at which the window is paced. Flows are paced because a burst waits in the NIC, in front
- * of acknowledgements for the other direction. A rate that follows the RTT does so an RTT too
- * late. Where acknowledgements wait for data, a queue would slow down the flows whose
- * acknowledgements it delays, so their queue would become empty: a wave of full and empty queues
- * from host to host. Therefore the rate follows the average RTT, and only a part p of the
- * current deviation from it.
+ * The RTT at which the window is paced: a burst would wait in the NIC, in front of acknowledgements
+ * for the other direction. A rate that follows the RTT is late by an RTT. Where acknowledgements
+ * wait for data, a queue would slow the flows whose acknowledgements it delays, and empty their
+ * queue: a wave of full and empty queues from host to host. So the rate follows the average RTT,
+ * and a part p of the deviation from it, without which window and queue would oscillate.
  *
- * p = 0 would let window and queue oscillate. In an RTT the window moves by a share g of its
- * distance from the target, and the target by 1/x of the queue's change, where x is the queue's
- * share of the RTT. Deviations then obey l^2 + p l + g/x = 0, with time in RTTs. They are
- * critically damped with p = 2 sqrt(g/x).
+ * In an RTT the window moves by a share g of its distance from the target, and the target by 1/x of
+ * the queue's change, where x is the queue's share of the RTT. Deviations obey l^2 + p l + g/x = 0,
+ * with time in RTTs, and are critically damped with p = 2 sqrt(g/x).
  */
 static double pacing_rtt_us(const struct ccs_cc *cc, const struct copa *c)
 {
@@ -193,10 +191,7 @@ static void on_init(struct ccs_cc *cc)
 
 /* -- drains ---------------------------------------------------------------------------- */
 
-/*
- * Delay that is not congestion: the jitter, and at least a segment's time, because an
- * acknowledgement may wait for a segment of the other direction.
- */
+/* At least a segment's time: an acknowledgement may wait for data of the other direction. */
 static double host_delay_us(const struct ccs_cc *cc, const struct copa *c)
 {
 	return ccs_max(jitter_us(cc, c), line_us(cc));
@@ -211,9 +206,8 @@ static bool has_queue(const struct ccs_cc *cc, const struct copa *c)
 /*
  * A flow that joins a standing queue would never measure the empty path, and take a multiple of
  * its share. So each flow that sees a queue pauses for an RTT at multiples of a power of two of
- * the hosts' common time. In this RTT the queue drains, and the next segment, which is small,
- * measures the path. If clocks differ by more than an RTT, a drain only reveals the flow's own
- * share of the queue; the rest of the algorithm does not depend on clocks.
+ * the hosts' common time. The queue drains, and the next segment, which is small, measures the
+ * path. If clocks differ by more than an RTT, a drain only reveals the flow's share of the queue.
  */
 static void arm_drain(struct ccs_cc *cc, const struct copa *c, double now_us)
 {
@@ -267,8 +261,6 @@ static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us, doubl
 	if (c->jitter_samples >= JITTER_SAMPLES / 4)
 		c->jitter_us = c->excess_us;
 }
-
-/* -- the queueing delay ---------------------------------------------------------------- */
 
 static void end_batch(struct copa *c)
 {
@@ -488,18 +480,11 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 }
 
 const struct ccs_cc_ops ccs_cc_copa = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "copa",
 	.doc = "a few segments of each flow in the queue; needs nothing of peer or switch",
 	.needs = CCS_NEEDS_RTT,
-	.params = params,
-	.nparams = NPARAMS,
-	.derive = derive,
-	.on_init = on_init,
-	.on_ack = on_ack,
-	.on_loss = on_loss,
-	.on_timer = on_timer,
-	.set_rate = set_rate,
-	.observe = observe,
+	.params = params, .nparams = NPARAMS, .derive = derive,
+	.on_init = on_init, .on_ack = on_ack, .on_loss = on_loss, .on_timer = on_timer,
+	.set_rate = set_rate, .observe = observe,
 };

@@ -78,34 +78,6 @@ static const char *const stages[] = { "idle", "fr", "ai", "hai" };
 
 #define PAPER_RATE 40e9
 
-static bool is_own(const struct ccs_cc *cc)
-{
-	return cc->param[VARIANT] == CCSHIM;
-}
-
-static bool is_given(const struct ccs_cc *cc, unsigned param)
-{
-	return !isnan(cc->spec->given[param]);
-}
-
-/*
- * Both timers exceed the delay of the control loop, 1.5 RTT. In equilibrium a CNP takes away what
- * five increases add, so each flow needs one CNP in five periods. N flows send a segment each in
- * N ser, where ser is a segment's time on the slowest known link. The share of marked segments is
- * then N ser / (5 period). With a period of 8 ser it is N/40, which leaves room for more marks:
- * 4 ser would not. Beyond 20 flows own_period_us() lengthens the period.
- *
- * With the paper's segments of 0.2 us this is the paper's 55 us up to an RTT of 36 us. The byte
- * counter is 36 periods at line rate, as in the paper; with the paper's 10 MB, flows at 200 Mb/s
- * would have no hyper increase for seconds.
- */
-static double own_timer_us(const struct ccs_cc_path *path)
-{
-	const double ser = ccs_cc_segment_us(path, path->segment);
-
-	return ccs_max(1.5 * path->base_rtt_us, 8 * ser);
-}
-
 /*
  * The period of a timer. It is at least the current RTT, which a queue may have made longer than
  * the base RTT, and a quarter of the time between the flow's own segments. Each of these causes
@@ -116,7 +88,7 @@ static double own_period_us(const struct ccs_cc *cc, unsigned timer)
 {
 	const double apart = 8e6 * cc->path.segment / cc->out.rate;
 
-	if (is_given(cc, timer))
+	if (ccs_cc_is_given(cc, timer))
 		return cc->param[timer];
 	return ccs_max(ccs_max(cc->param[timer], ccs_dcqcn_const(cc)->rtt_us), OWN_SHARE * apart);
 }
@@ -146,8 +118,9 @@ static double own_window(const struct ccs_cc *cc)
  * last CNP, because capacity has become free. With a queue, longer periods have the same step. A
  * share of the target limits it: steps of hundreds of flows would exceed the link at once.
  */
-static double own_step(const struct ccs_cc *cc, const struct dcqcn *d)
+static double own_step(const struct ccs_cc *cc)
 {
+	const struct dcqcn *d = ccs_dcqcn_const(cc);
 	const double *p = cc->param;
 	const double idle_us = cc->path.base_rtt_us + cc->path.rtt_jitter_us +
 			       UNQUEUED_SEGMENTS * ccs_cc_segment_us(&cc->path, cc->path.segment);
@@ -155,24 +128,12 @@ static double own_step(const struct ccs_cc *cc, const struct dcqcn *d)
 			      ccs_dcqcn_published[CCS_DCQCN_PAPER].rate_timer;
 	const double late = ccs_max(d->time_count - 2 * p[F], 0);
 
-	if (is_given(cc, RATE_AI) || !(d->rtt_us > 0))
+	if (ccs_cc_is_given(cc, RATE_AI) || !(d->rtt_us > 0))
 		return p[RATE_AI];
 	if (d->rtt_us < idle_us)
 		return ccs_min(p[RATE_AI] * longer * (1 + late / UNQUEUED_INCREASES),
 			       UNQUEUED_MOST * d->target);
 	return ccs_min(p[RATE_AI], QUEUED_MOST * d->target);
-}
-
-static void own_increase(struct ccs_cc *cc, bool by_time)
-{
-	(void)by_time;
-	ccs_dcqcn_increase(cc, own_step(cc, ccs_dcqcn(cc)));
-}
-
-/* The rate at which data was acknowledged since the last cut, bit/s; 0: unknown. */
-static double delivery_rate(const struct dcqcn *d)
-{
-	return d->ack_us > d->cut_us ? 8e6 * d->acked / (d->ack_us - d->cut_us) : 0;
 }
 
 /*
@@ -185,10 +146,12 @@ static void own_on_cnp(struct ccs_cc *cc, double now_us)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
 	const bool awaits_effect = now_us < d->cut_us + d->rtt_us;
+	const double acked_us = d->ack_us - d->cut_us;
 	double least = ccs_dcqcn_floor(cc);
 
 	if (awaits_effect) {
-		least = ccs_min(ccs_max(delivery_rate(d), least), cc->out.rate);
+		least = ccs_max(acked_us > 0 ? 8e6 * d->acked / acked_us : 0, least);
+		least = ccs_min(least, cc->out.rate);
 		if (cc->out.rate <= least)
 			return;
 	}
@@ -199,7 +162,7 @@ static void own_on_cnp(struct ccs_cc *cc, double now_us)
 	}
 }
 
-static void own_on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
+static void learn_from_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
 
@@ -219,8 +182,8 @@ static const struct ccs_dcqcn_variant own = {
 	.alpha_init = 1, .f = 5, .clamp_target = 1,
 	.alpha_timer = 55, .rate_timer = 55, .byte_counter = 10e6,
 	.ai_share = 1000, .hai_steps = 10, .min_share = 10000,
-	.on_cnp = own_on_cnp, .increase = own_increase, .count_sent = ccs_dcqcn_count_bytes,
-	.period_us = own_period_us, .window = own_window,
+	.on_cnp = own_on_cnp, .increase = ccs_dcqcn_increase, .count_sent = ccs_dcqcn_count_bytes,
+	.additive_step = own_step, .period_us = own_period_us, .window = own_window,
 };
 
 static const struct ccs_dcqcn_variant *variant_of(const double *p)
@@ -228,11 +191,23 @@ static const struct ccs_dcqcn_variant *variant_of(const double *p)
 	return p[VARIANT] == CCSHIM ? &own : &ccs_dcqcn_published[(unsigned)p[VARIANT] - 1];
 }
 
+/*
+ * ccshim: both timers exceed the delay of the control loop, 1.5 RTT. In equilibrium five increases
+ * make up for the cut of a CNP, so each flow needs one CNP in five periods. N flows send a segment
+ * each in N ser, where ser is a segment's time on the slowest known link. The share of marked
+ * segments is then N ser / (5 period): with a period of 8 ser it is N/40. With 4 ser there would be
+ * no room for more marks. Beyond 20 flows own_period_us() lengthens the period. The paper's path,
+ * with segments of 0.2 us and an RTT of up to 36 us, has the paper's 55 us.
+ *
+ * The byte counter is 36 periods at line rate, as in the paper. With the paper's 10 MB, flows at
+ * 200 Mb/s would have no hyper increase for seconds.
+ */
 static void derive(const struct ccs_cc_path *path, double *p)
 {
 	const struct ccs_dcqcn_variant *v = variant_of(p);
 	const double line = v == &own ? ccs_cc_bottleneck(path) : path->line_rate;
-	const double loop = v == &own ? own_timer_us(path) : 0;
+	const double ser = ccs_cc_segment_us(path, path->segment);
+	const double loop = v == &own ? ccs_max(1.5 * path->base_rtt_us, 8 * ser) : 0;
 	const double rate_timer = isnan(p[RATE_TIMER]) ? ccs_max(v->rate_timer, loop)
 						       : p[RATE_TIMER];
 	const double pace = v == &own ? rate_timer / v->rate_timer * line / PAPER_RATE : 1;
@@ -251,30 +226,13 @@ static void derive(const struct ccs_cc_path *path, double *p)
 		[CLAMP_TARGET] = v->clamp_target,
 	};
 
-	for (unsigned i = 0; i < NPARAMS; i++)
-		if (isnan(p[i]))
-			p[i] = derived[i];
-}
-
-static void on_cnp(struct ccs_cc *cc, double now_us)
-{
-	ccs_dcqcn(cc)->variant->on_cnp(cc, now_us);
-	ccs_dcqcn_arm(cc);
-}
-
-static void on_send(struct ccs_cc *cc, double now_us, double bytes)
-{
-	const struct dcqcn *d = ccs_dcqcn(cc);
-
-	ccs_dcqcn_start_below_line(cc, now_us);
-	if (d->stage != IDLE && d->variant->count_sent && cc->param[BYTE_COUNTER] > 0)
-		d->variant->count_sent(cc, bytes);
+	ccs_cc_fill(p, derived, NPARAMS);
 }
 
 static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 {
-	if (is_own(cc))
-		own_on_ack(cc, ack);
+	if (cc->param[VARIANT] == CCSHIM)
+		learn_from_ack(cc, ack);
 	ccs_dcqcn_start_below_line(cc, ack->now_us);
 }
 
@@ -284,30 +242,9 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 	ccs_host_jitter_loss(&ccs_dcqcn(cc)->jitter);
 }
 
-/* alpha and the timers depend on CNPs only, and continue. */
-static void set_rate(struct ccs_cc *cc, double rate)
-{
-	struct dcqcn *d = ccs_dcqcn(cc);
-
-	ccs_dcqcn_set_rate(cc, ccs_max(rate, cc->param[MIN_RATE]));
-	d->target = cc->out.rate;
-	ccs_dcqcn_reset_counts(cc);
-	if (d->stage != IDLE)
-		d->stage = FAST_RECOVERY;
-}
-
 static void on_init(struct ccs_cc *cc)
 {
-	struct dcqcn *d = ccs_dcqcn(cc);
-
-	*d = (struct dcqcn){
-		.variant = variant_of(cc->param), .alpha = cc->param[ALPHA_INIT],
-		.cut_us = -INFINITY,
-	};
-	ccs_host_jitter_init(&d->jitter);
-	ccs_dcqcn_stop_timers(d);
-	ccs_dcqcn_arm(cc);
-	set_rate(cc, cc->param[INIT_RATE]);
+	ccs_dcqcn_init(cc, variant_of(cc->param));
 }
 
 static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max)
@@ -323,20 +260,12 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 }
 
 const struct ccs_cc_ops ccs_cc_dcqcn = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "dcqcn",
 	.doc = "rate from the CNPs with which a receiver answers ECN marks",
 	.needs = CCS_NEEDS_CNP | CCS_NEEDS_ECT,
-	.params = params,
-	.nparams = NPARAMS,
-	.derive = derive,
-	.on_init = on_init,
-	.on_ack = on_ack,
-	.on_loss = on_loss,
-	.on_cnp = on_cnp,
-	.on_send = on_send,
-	.on_timer = ccs_dcqcn_on_timer,
-	.set_rate = set_rate,
-	.observe = observe,
+	.params = params, .nparams = NPARAMS, .derive = derive,
+	.on_init = on_init, .on_ack = on_ack, .on_loss = on_loss, .on_cnp = ccs_dcqcn_on_cnp,
+	.on_send = ccs_dcqcn_on_send, .on_timer = ccs_dcqcn_on_timer,
+	.set_rate = ccs_dcqcn_set_rate, .observe = observe,
 };

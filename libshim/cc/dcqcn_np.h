@@ -7,6 +7,7 @@
  * as in NICs (min_time_between_cnps). The paper can also mean a CNP at the end of the interval for
  * absorbed marks; ns3-rdma polls in this way. Pure, no timer.
  */
+#include <math.h>
 #include <stdbool.h>
 
 #define CCS_DCQCN_NP_INTERVAL_US 50.0 /* DCQCN 3.1; ConnectX firmware: 4 us */
@@ -17,10 +18,18 @@ struct ccs_dcqcn_np {
 	double next_us;              /* earliest time of the next CNP */
 };
 
-/* A flow that has sent no CNP yet. */
-struct ccs_dcqcn_np ccs_dcqcn_np_init(double interval_us);
+static inline struct ccs_dcqcn_np ccs_dcqcn_np_init(double interval_us)
+{
+	return (struct ccs_dcqcn_np){ .interval_us = interval_us, .next_us = -INFINITY };
+}
 
 /* A CE mark arrived. True: send a CNP now. Times must not decrease. */
-bool ccs_dcqcn_np_ce(struct ccs_dcqcn_np *np, double now_us);
+static inline bool ccs_dcqcn_np_ce(struct ccs_dcqcn_np *np, double now_us)
+{
+	if (now_us < np->next_us)
+		return false;
+	np->next_us = now_us + np->interval_us;
+	return true;
+}
 
 #endif

@@ -27,7 +27,14 @@
 /* Limit of expiries of the byte counter in one send; the rate has recovered by then. */
 #define EXPIRIES_MAX 1000
 
-void ccs_dcqcn_set_rate(struct ccs_cc *cc, double rate)
+static double period_us(const struct ccs_cc *cc, unsigned timer)
+{
+	const struct ccs_dcqcn_variant *v = ccs_dcqcn_const(cc)->variant;
+
+	return v->period_us ? v->period_us(cc, timer) : cc->param[timer];
+}
+
+static void put_rate(struct ccs_cc *cc, double rate)
 {
 	const struct ccs_dcqcn_variant *v = ccs_dcqcn(cc)->variant;
 
@@ -35,20 +42,20 @@ void ccs_dcqcn_set_rate(struct ccs_cc *cc, double rate)
 	cc->out.window = v->window ? v->window(cc) : 0;
 }
 
-void ccs_dcqcn_arm(struct ccs_cc *cc)
+static void arm(struct ccs_cc *cc)
 {
 	const double *due = ccs_dcqcn(cc)->due;
 
 	cc->out.timer_us = ccs_min(ccs_min(due[T_ALPHA], due[T_RATE]), due[T_DECREASE]);
 }
 
-void ccs_dcqcn_stop_timers(struct dcqcn *d)
+static void stop_timers(struct dcqcn *d)
 {
 	for (unsigned i = 0; i < NTIMERS; i++)
 		d->due[i] = INFINITY;
 }
 
-void ccs_dcqcn_reset_counts(struct ccs_cc *cc)
+static void reset_counts(struct ccs_cc *cc)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
 
@@ -71,14 +78,15 @@ static void update_alpha(struct ccs_cc *cc, bool congested)
 		d->alpha = ccs_min(d->alpha + g, 1);
 }
 
-static void cut_rate(struct ccs_cc *cc, double least, bool clamp_target)
+/* The target falls to the rate if the rate has increased since the last cut, or by parameter. */
+static void cut_rate(struct ccs_cc *cc, double least, bool has_increased)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
 	const double rate = cc->out.rate;
 
-	if (clamp_target)
+	if (cc->param[CLAMP_TARGET] != 0 || has_increased)
 		d->target = rate;
-	ccs_dcqcn_set_rate(cc, ccs_max(least, rate * (1 - d->alpha / 2)));
+	put_rate(cc, ccs_max(least, rate * (1 - d->alpha / 2)));
 	d->time_count = d->byte_count = 0;
 	d->stage = FAST_RECOVERY;
 }
@@ -87,17 +95,17 @@ static void restart_timers(struct ccs_cc *cc, double now_us)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
 
-	d->due[T_ALPHA] = now_us + ccs_dcqcn_period_us(cc, ALPHA_TIMER);
-	d->due[T_RATE] = now_us + ccs_dcqcn_period_us(cc, RATE_TIMER);
+	d->due[T_ALPHA] = now_us + period_us(cc, ALPHA_TIMER);
+	d->due[T_RATE] = now_us + period_us(cc, RATE_TIMER);
 }
 
-void ccs_dcqcn_raise(struct ccs_cc *cc, enum stage stage, double step, double most)
+static void raise_rate(struct ccs_cc *cc, enum stage stage, double step, double most)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
 
 	d->stage = stage;
 	d->target = ccs_min(d->target + step, most);
-	ccs_dcqcn_set_rate(cc, (d->target + cc->out.rate) / 2);
+	put_rate(cc, (d->target + cc->out.rate) / 2);
 }
 
 static double hyper_step(const struct ccs_cc *cc, const struct dcqcn *d)
@@ -105,34 +113,30 @@ static double hyper_step(const struct ccs_cc *cc, const struct dcqcn *d)
 	return cc->param[RATE_HAI] * (ccs_min(d->time_count, d->byte_count) - cc->param[F] + 1);
 }
 
-/* -- paper ------------------------------------------------------------------------------- */
-
-static bool has_increased(const struct dcqcn *d)
-{
-	return d->byte_count > 0 || d->time_count > 0;
-}
-
 void ccs_dcqcn_cut(struct ccs_cc *cc, double now_us, double least)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
 
-	cut_rate(cc, least, cc->param[CLAMP_TARGET] != 0 || has_increased(d));
+	cut_rate(cc, least, d->byte_count > 0 || d->time_count > 0);
 	d->left = cc->param[BYTE_COUNTER];
 	update_alpha(cc, true);
 	restart_timers(cc, now_us);
 }
 
-void ccs_dcqcn_increase(struct ccs_cc *cc, double additive)
+void ccs_dcqcn_increase(struct ccs_cc *cc, bool by_time)
 {
 	const struct dcqcn *d = ccs_dcqcn(cc);
 	const double f = cc->param[F], line = cc->path.line_rate;
+	const struct ccs_dcqcn_variant *v = d->variant;
 
+	(void)by_time;
 	if (ccs_max(d->time_count, d->byte_count) < f)
-		ccs_dcqcn_raise(cc, FAST_RECOVERY, 0, line);
+		raise_rate(cc, FAST_RECOVERY, 0, line);
 	else if (ccs_min(d->time_count, d->byte_count) > f)
-		ccs_dcqcn_raise(cc, HYPER, hyper_step(cc, d), line);
+		raise_rate(cc, HYPER, hyper_step(cc, d), line);
 	else
-		ccs_dcqcn_raise(cc, ADDITIVE, additive, line);
+		raise_rate(cc, ADDITIVE, v->additive_step ? v->additive_step(cc)
+						  : cc->param[RATE_AI], line);
 }
 
 void ccs_dcqcn_count_bytes(struct ccs_cc *cc, double bytes)
@@ -153,23 +157,15 @@ static void paper_on_cnp(struct ccs_cc *cc, double now_us)
 	ccs_dcqcn_cut(cc, now_us, ccs_dcqcn_floor(cc));
 }
 
-static void paper_increase(struct ccs_cc *cc, bool by_time)
-{
-	(void)by_time;
-	ccs_dcqcn_increase(cc, cc->param[RATE_AI]);
-}
-
-/* -- ns3rdma ----------------------------------------------------------------------------- */
-
 /* Only increases by bytes let a cut clamp the target; without that the byte counter goes on. */
 static void ns3rdma_on_cnp(struct ccs_cc *cc, double now_us)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);
-	const bool clamp = cc->param[CLAMP_TARGET] != 0 || d->byte_count > 0;
+	const bool has_increased = d->byte_count > 0;
 
 	update_alpha(cc, true);
-	cut_rate(cc, ccs_dcqcn_floor(cc), clamp);
-	if (clamp)
+	cut_rate(cc, ccs_dcqcn_floor(cc), has_increased);
+	if (cc->param[CLAMP_TARGET] != 0 || has_increased)
 		d->left = cc->param[BYTE_COUNTER];
 	restart_timers(cc, now_us);
 }
@@ -196,7 +192,7 @@ static void ns3rdma_increase(struct ccs_cc *cc, bool by_time)
 		d->target /= 8;
 		step = 0;
 	}
-	ccs_dcqcn_raise(cc, stage, step, INFINITY);
+	raise_rate(cc, stage, step, INFINITY);
 }
 
 /* A packet that exceeds the counter resets it; the excess does not count for the next period. */
@@ -219,8 +215,6 @@ static double ns3rdma_period_us(const struct ccs_cc *cc, unsigned timer)
 
 	return halved ? cc->param[timer] / 2 : cc->param[timer];
 }
-
-/* -- mlx --------------------------------------------------------------------------------- */
 
 /* The first CNP starts the timers and does not change alpha. */
 static void mlx_on_cnp(struct ccs_cc *cc, double now_us)
@@ -245,11 +239,11 @@ static void mlx_increase(struct ccs_cc *cc, bool by_time)
 
 	(void)by_time;
 	if (count < p[F])
-		ccs_dcqcn_raise(cc, FAST_RECOVERY, 0, cc->path.line_rate);
+		raise_rate(cc, FAST_RECOVERY, 0, cc->path.line_rate);
 	else if (count > p[F])
-		ccs_dcqcn_raise(cc, HYPER, p[RATE_HAI], cc->path.line_rate);
+		raise_rate(cc, HYPER, p[RATE_HAI], cc->path.line_rate);
 	else
-		ccs_dcqcn_raise(cc, ADDITIVE, p[RATE_AI], cc->path.line_rate);
+		raise_rate(cc, ADDITIVE, p[RATE_AI], cc->path.line_rate);
 }
 
 /* A cut restarts the timer of the increase. */
@@ -258,14 +252,12 @@ static void mlx_decrease_expired(struct ccs_cc *cc)
 	struct dcqcn *d = ccs_dcqcn(cc);
 
 	if (d->cut_cnp) {
-		cut_rate(cc, ccs_dcqcn_floor(cc), cc->param[CLAMP_TARGET] != 0 || has_increased(d));
+		cut_rate(cc, ccs_dcqcn_floor(cc), d->time_count > 0);
 		d->cut_cnp = false;
 		d->due[T_RATE] = d->due[T_DECREASE] + cc->param[RATE_TIMER];
 	}
 	d->due[T_DECREASE] += cc->param[DECREASE_TIMER];
 }
-
-/* -- timers ------------------------------------------------------------------------------ */
 
 /*
  * Stop the timers of a flow that has recovered: they no longer change anything, and a process
@@ -280,9 +272,9 @@ static void rest_if_recovered(struct ccs_cc *cc, double rate_before)
 	if (!alpha_rests || d->cut_cnp || cc->out.rate != rate_before ||
 	    d->target < cc->path.line_rate)
 		return;
-	ccs_dcqcn_stop_timers(d);
-	ccs_dcqcn_reset_counts(cc);
-	ccs_dcqcn_set_rate(cc, cc->path.line_rate); /* halving may end one bit below */
+	stop_timers(d);
+	reset_counts(cc);
+	put_rate(cc, cc->path.line_rate); /* halving may end one bit below */
 	d->stage = IDLE;
 }
 
@@ -291,7 +283,7 @@ static void rate_expired(struct ccs_cc *cc)
 	struct dcqcn *d = ccs_dcqcn(cc);
 	const double before = cc->out.rate;
 
-	d->due[T_RATE] += ccs_dcqcn_period_us(cc, RATE_TIMER);
+	d->due[T_RATE] += period_us(cc, RATE_TIMER);
 	d->time_count++;
 	d->variant->increase(cc, true);
 	rest_if_recovered(cc, before);
@@ -304,7 +296,7 @@ void ccs_dcqcn_on_timer(struct ccs_cc *cc, double now_us)
 	const double until = now_us + SAME_TIME_US;
 
 	if (d->due[T_ALPHA] <= until) {
-		d->due[T_ALPHA] += ccs_dcqcn_period_us(cc, ALPHA_TIMER);
+		d->due[T_ALPHA] += period_us(cc, ALPHA_TIMER);
 		update_alpha(cc, d->alpha_cnp);
 		d->alpha_cnp = false;
 	} else if (d->due[T_RATE] <= until) {
@@ -312,7 +304,7 @@ void ccs_dcqcn_on_timer(struct ccs_cc *cc, double now_us)
 	} else if (d->due[T_DECREASE] <= until) {
 		mlx_decrease_expired(cc);
 	}
-	ccs_dcqcn_arm(cc);
+	arm(cc);
 }
 
 void ccs_dcqcn_start_below_line(struct ccs_cc *cc, double now_us)
@@ -321,9 +313,49 @@ void ccs_dcqcn_start_below_line(struct ccs_cc *cc, double now_us)
 
 	if (cc->out.rate >= cc->path.line_rate || !isinf(d->due[T_RATE]))
 		return;
-	d->due[T_RATE] = now_us + ccs_dcqcn_period_us(cc, RATE_TIMER);
+	d->due[T_RATE] = now_us + period_us(cc, RATE_TIMER);
 	d->stage = FAST_RECOVERY;
-	ccs_dcqcn_arm(cc);
+	arm(cc);
+}
+
+void ccs_dcqcn_on_cnp(struct ccs_cc *cc, double now_us)
+{
+	ccs_dcqcn(cc)->variant->on_cnp(cc, now_us);
+	arm(cc);
+}
+
+void ccs_dcqcn_on_send(struct ccs_cc *cc, double now_us, double bytes)
+{
+	const struct dcqcn *d = ccs_dcqcn(cc);
+
+	ccs_dcqcn_start_below_line(cc, now_us);
+	if (d->stage != IDLE && d->variant->count_sent && cc->param[BYTE_COUNTER] > 0)
+		d->variant->count_sent(cc, bytes);
+}
+
+/* alpha and the timers depend on CNPs only, and continue. */
+void ccs_dcqcn_set_rate(struct ccs_cc *cc, double rate)
+{
+	struct dcqcn *d = ccs_dcqcn(cc);
+
+	put_rate(cc, ccs_max(rate, cc->param[MIN_RATE]));
+	d->target = cc->out.rate;
+	reset_counts(cc);
+	if (d->stage != IDLE)
+		d->stage = FAST_RECOVERY;
+}
+
+void ccs_dcqcn_init(struct ccs_cc *cc, const struct ccs_dcqcn_variant *variant)
+{
+	struct dcqcn *d = ccs_dcqcn(cc);
+
+	*d = (struct dcqcn){
+		.variant = variant, .alpha = cc->param[ALPHA_INIT], .cut_us = -INFINITY,
+	};
+	ccs_host_jitter_init(&d->jitter);
+	stop_timers(d);
+	arm(cc);
+	ccs_dcqcn_set_rate(cc, cc->param[INIT_RATE]);
 }
 
 /*
@@ -336,7 +368,7 @@ const struct ccs_dcqcn_variant ccs_dcqcn_published[CCS_DCQCN_PUBLISHED] = {
 		.alpha_init = 1, .f = 5, .clamp_target = 1,
 		.alpha_timer = 55, .rate_timer = 55, .byte_counter = 10e6,
 		.rate_ai = 40e6, .hai_steps = 10, .min_share = 10000,
-		.on_cnp = paper_on_cnp, .increase = paper_increase,
+		.on_cnp = paper_on_cnp, .increase = ccs_dcqcn_increase,
 		.count_sent = ccs_dcqcn_count_bytes,
 	},
 	[CCS_DCQCN_NS3RDMA] = {

@@ -6,14 +6,9 @@
 
 #include <ccshim/cc.h>
 
-/* Utilisation at which a link has a queue, so that RTTs vary. */
-#define CCS_LOAD_FULL 0.96
-
-/*
- * Queue of n independent flows' segments that meet at a link by chance, in segments, divided by
- * sqrt(n). The average is about 0.6.
- */
-#define CCS_CHANCE_STANDING 0.5  /* two records in a row have it */
+#define CCS_LOAD_FULL 0.96       /* utilisation at which a link has a queue, so that RTTs vary */
+/* Queue of n independent flows by chance, segments / sqrt(n); the average is about 0.6. */
+#define CCS_CHANCE_STANDING 0.5  /* in two consecutive records */
 #define CCS_CHANCE_P99 1.5       /* 99th percentile */
 
 /* An op start_rate: an equal share of the slowest link. */

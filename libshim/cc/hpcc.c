@@ -33,15 +33,9 @@ static const char *const variants[] = { "ccshim", "paper", "ns3", "echo", NULL }
 #define EXPECTED_FLOWS 16        /* number of flows for the increase while it is unknown */
 #define FEW_FLOWS 4              /* smallest number to count with: fewer cannot fill the link */
 #define CATCH_UP 8               /* limit of increases for a time without completions, in T */
-/*
- * Increases in an answer to a record of agents. If the number followed the length of the record in
- * T, flows with different base RTTs would get different shares.
- */
+/* Increases per record of agents. With one per T, shares would depend on the base RTT. */
 #define INCREASES 2
-/*
- * Share of the computed move that an answer makes. The sent bytes follow the window with a delay,
- * so the average window of the record's period is uncertain, and full moves would alternate.
- */
+/* Share of the computed move. Sent bytes follow the window late, so full moves would alternate. */
 #define ANSWER 0.8
 #define TELEMETRY_PERIODS 4      /* interval at which telemetry is requested, in T */
 
@@ -89,25 +83,12 @@ static enum variant variant_of(const struct ccs_cc *cc)
 	return (enum variant)cc->param[VARIANT];
 }
 
-static bool is_given(const struct ccs_cc *cc, unsigned param)
-{
-	return !isnan(cc->spec->given[param]);
-}
-
 static bool is_published(enum variant variant)
 {
 	return variant == PAPER || variant == NS3;
 }
 
-static double at_least(unsigned flows, unsigned least)
-{
-	return flows > least ? flows : least;
-}
-
-/*
- * The path with the link whose flows are counted as the bottleneck; its rate in bit/s, 0: unknown.
- * Published variants use the NIC's rate.
- */
+/* The path whose bottleneck has that rate, bit/s; 0: unknown. Published variants use the NIC's. */
 static struct ccs_cc_path known_path(const struct ccs_cc_path *path, enum variant variant,
 				     double rate)
 {
@@ -120,12 +101,6 @@ static struct ccs_cc_path known_path(const struct ccs_cc_path *path, enum varian
 	return known;
 }
 
-/* T as published, us: slightly above the largest unloaded round-trip time. */
-static double round_us(const struct ccs_cc_path *path)
-{
-	return path->base_rtt_us + path->rtt_jitter_us;
-}
-
 /*
  * T of echo, and of ccshim if flows are counted, us: it contains a segment of each flow. A flow
  * that completes less than a segment per T would increase in proportion to its rate, and shares
@@ -135,7 +110,8 @@ static double period_us(const struct ccs_cc_path *path, unsigned flows)
 {
 	const double ser = ccs_cc_segment_us(path, path->segment);
 
-	return ccs_max(round_us(path) + ser, path->base_rtt_us + at_least(flows, FEW_FLOWS) * ser);
+	return ccs_max(path->base_rtt_us + path->rtt_jitter_us + ser,
+		       path->base_rtt_us + ccs_max(flows, FEW_FLOWS) * ser);
 }
 
 /*
@@ -150,7 +126,7 @@ static double increase(const struct ccs_cc_path *path, double T_us, double eta, 
 /* 1/1000 of the link; the floors of all flows together are at most half of it. */
 static double least_rate(const struct ccs_cc_path *path, unsigned flows)
 {
-	return ccs_cc_bottleneck(path) / at_least(2 * flows, 1000);
+	return ccs_cc_bottleneck(path) / ccs_max(2 * flows, 1000);
 }
 
 static double least_window(double min_rate, double T_us)
@@ -169,7 +145,8 @@ static void derive(const struct ccs_cc_path *path, double *p)
 	const enum variant variant = (enum variant)p[VARIANT];
 	const struct ccs_cc_path known = known_path(path, variant, 0);
 	const double T = !isnan(p[BASE_RTT]) ? p[BASE_RTT] :
-			 variant == ECHO ? period_us(&known, path->flows) : round_us(path);
+			 variant == ECHO ? period_us(&known, path->flows)
+					  : path->base_rtt_us + path->rtt_jitter_us;
 	const double min_rate = isnan(p[MIN_RATE]) ? least_rate(&known, 0) : p[MIN_RATE];
 	const double derived[NPARAMS] = {
 		[MAX_STAGE] = variant == NS3 ? 0 : 5,
@@ -180,9 +157,7 @@ static void derive(const struct ccs_cc_path *path, double *p)
 		[BASE_RTT] = T,
 	};
 
-	for (unsigned i = 0; i < NPARAMS; i++)
-		if (isnan(p[i]))
-			p[i] = derived[i];
+	ccs_cc_fill(p, derived, NPARAMS);
 }
 
 static struct ccs_cc_path path_of(const struct ccs_cc *cc)
@@ -198,7 +173,7 @@ static double period(const struct ccs_cc *cc, unsigned flows)
 	const struct ccs_cc_path path = path_of(cc);
 	double us = cc->param[BASE_RTT];
 
-	if (!is_given(cc, BASE_RTT) && (flows || variant_of(cc) == ECHO))
+	if (!ccs_cc_is_given(cc, BASE_RTT) && (flows || variant_of(cc) == ECHO))
 		us = period_us(&path, flows ? flows : path.flows);
 	return us * 1e3 * 1e-9; /* rounded as published traces are: their T is in ns */
 }
@@ -207,14 +182,14 @@ static double min_rate(const struct ccs_cc *cc, const struct hpcc *h)
 {
 	const struct ccs_cc_path path = path_of(cc);
 
-	return is_given(cc, MIN_RATE) ? cc->param[MIN_RATE] : least_rate(&path, h->flows);
+	return ccs_cc_is_given(cc, MIN_RATE) ? cc->param[MIN_RATE] : least_rate(&path, h->flows);
 }
 
 static double min_window(const struct ccs_cc *cc, const struct hpcc *h, double T)
 {
 	if (variant_of(cc) == NS3)
 		return cc->param[MIN_RATE] / 8 * T;
-	return is_given(cc, MIN_WINDOW) ? cc->param[MIN_WINDOW]
+	return ccs_cc_is_given(cc, MIN_WINDOW) ? cc->param[MIN_WINDOW]
 					: least_window(min_rate(cc, h), T * 1e6);
 }
 
@@ -227,10 +202,9 @@ static double clamp_window(const struct ccs_cc *cc, const struct hpcc *h, double
 }
 
 /*
- * With records of agents the rate is in control, and the window limits the bytes that are sent
- * until the next record. It exceeds W because acknowledgements wait for data of their host, and by
- * the learnt jitter of the hosts. A window of 2 W from the start would give hosts that send in a
- * ring their throughput, but long flows would give way to bursts late.
+ * With records of agents the window limits the bytes that are sent at the rate until the next
+ * record. It exceeds W because acknowledgements wait for data of their host, and hosts have jitter.
+ * A window of 2 W from the start would suit hosts that send in a ring, but let bursts wait.
  */
 static double window_of(const struct ccs_cc *cc, const struct hpcc *h)
 {
@@ -292,12 +266,6 @@ static bool has_rtt(const struct ccs_cc_ack *ack)
 	return ack->rtt_us > 0 && ack->rtt_us < INFINITY;
 }
 
-/* Records of host agents count flows and span T or more. */
-static bool is_by_agents(const struct hpcc *h, const struct ccs_cc_ack *ack)
-{
-	return h->flows && ack->covers_us > 0;
-}
-
 /*
  * echo: the queue as the excess of the RTT over T, relative to drain, s. T contains the base RTT,
  * its jitter and a segment of each flow. The smaller of two RTTs counts, because a single long
@@ -327,18 +295,12 @@ static bool measure(const struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc
 	return true;
 }
 
-/* A time in T, limited to 1 to most. */
-static double periods(const struct hpcc *h, double us, double most)
-{
-	return ccs_max(1, ccs_min(us * 1e-6 / h->T, most));
-}
-
 static double shared_increase(const struct ccs_cc *cc, const struct hpcc *h)
 {
 	const struct ccs_cc_path path = path_of(cc);
-	const double flows = h->flows ? at_least(h->flows, FEW_FLOWS) : EXPECTED_FLOWS;
+	const double flows = h->flows ? ccs_max(h->flows, FEW_FLOWS) : EXPECTED_FLOWS;
 
-	if (is_given(cc, W_AI))
+	if (ccs_cc_is_given(cc, W_AI))
 		return cc->param[W_AI];
 	return increase(&path, h->T * 1e6, cc->param[ETA], flows);
 }
@@ -350,23 +312,20 @@ static double additive(const struct ccs_cc *cc, const struct hpcc *h, double now
 		return cc->param[RATE_AI] / 8 * h->T;
 	if (variant_of(cc) != ECHO && !h->flows)
 		return shared_increase(cc, h);
-	return shared_increase(cc, h) * periods(h, now_us - h->ack_us, CATCH_UP);
+	return shared_increase(cc, h) *
+	       ccs_max(1, ccs_min((now_us - h->ack_us) * 1e-6 / h->T, CATCH_UP));
 }
 
 /*
- * Records of agents, which count flows, span few packets. If an excess was removed at once but a
- * deficit returned in steps, this noise would leave the link idle. So both take effect at once.
+ * ComputeWind. commit is the paper's updateWc. Records that count flows span few packets. If an
+ * excess was removed at once but a deficit returned in max_stage steps, this noise would leave the
+ * link idle.
  */
-static double max_stage(const struct ccs_cc *cc, const struct hpcc *h)
-{
-	return h->flows && !is_given(cc, MAX_STAGE) ? 0 : cc->param[MAX_STAGE];
-}
-
-/* ComputeWind. commit is the paper's updateWc. */
 static void compute_window(const struct ccs_cc *cc, struct hpcc *h, double now_us, bool commit)
 {
 	const double eta = cc->param[ETA], ai = additive(cc, h, now_us);
-	const bool scale = h->U >= eta || h->stage >= max_stage(cc, h);
+	const bool counted = h->flows && !ccs_cc_is_given(cc, MAX_STAGE);
+	const bool scale = h->U >= eta || counted || h->stage >= cc->param[MAX_STAGE];
 
 	h->W = clamp_window(cc, h, scale ? h->Wc / (h->U / eta) + ai : h->Wc + ai, h->T);
 	if (!commit)
@@ -375,10 +334,7 @@ static void compute_window(const struct ccs_cc *cc, struct hpcc *h, double now_u
 	h->Wc = h->W;
 }
 
-/*
- * The share of the record's period in which the link carried data sent since the last change of W.
- * Half of the base RTT is the delay to the link.
- */
+/* Share of the record's period in which the link, half an RTT away, carried data of this W. */
 static double since_move(const struct ccs_cc *cc, const struct hpcc *h,
 			 const struct ccs_cc_ack *ack)
 {
@@ -399,7 +355,7 @@ static double since_move(const struct ccs_cc *cc, const struct hpcc *h,
 static bool answer_agents(const struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
 {
 	const double eta = cc->param[ETA], reserve = (1 - eta) / 2;
-	const double added = reserve * h->flows / at_least(h->flows, FEW_FLOWS);
+	const double added = reserve * h->flows / ccs_max(h->flows, FEW_FLOWS);
 	const double share = since_move(cc, h, ack);
 	const double meant = h->before + share * (h->W - h->before);
 	const double target = eta * (1 - INCREASES * added) / (1 - reserve);
@@ -453,7 +409,8 @@ static void begin_at_share(struct ccs_cc *cc, const struct hpcc *h)
 
 static void handle_records(struct ccs_cc *cc, struct hpcc *h, const struct ccs_cc_ack *ack)
 {
-	const bool echo = variant_of(cc) == ECHO, agents = is_by_agents(h, ack);
+	const bool echo = variant_of(cc) == ECHO;
+	const bool agents = h->flows && ack->covers_us > 0; /* whose records span T or more */
 	bool commit = may_commit(h, ack, echo);
 
 	if (h->last.nhops == 0 || (agents && h->flows > h->most_flows)) {
@@ -530,20 +487,13 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 }
 
 const struct ccs_cc_ops ccs_cc_hpcc = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "hpcc",
 	.doc = "window from the utilisation of the busiest link; needs telemetry of the path",
 	.needs = CCS_NEEDS_TELEMETRY,
-	.params = params,
-	.nparams = NPARAMS,
-	.derive = derive,
-	.on_init = on_init,
-	.on_ack = on_ack,
-	.on_loss = on_loss,
-	.set_rate = set_rate,
-	.observe = observe,
-	.start_rate = ccs_hops_start_rate,
+	.params = params, .nparams = NPARAMS, .derive = derive,
+	.on_init = on_init, .on_ack = on_ack, .on_loss = on_loss,
+	.set_rate = set_rate, .observe = observe, .start_rate = ccs_hops_start_rate,
 	.fallback = "swift",
 	.without_ports = "echo",
 };

@@ -2,23 +2,17 @@
 /*
  * rcp: each flow sends at the rate that the receiver advises (cc/advice.h), the same for all flows.
  *
- * Window: the data of that rate on an empty path, plus a few segments for queues by chance. It
- * limits the flow when advice ceases. It is at least two segments: if the only segment outstanding
- * is lost, no later packet shows the gap to the receiver, and the flow stops for the queue pair's
- * timeout, thousands of RTTs. It is two segments until the first advice, because any number of
- * flows may begin at the same time.
+ * Window: the data of that rate on an empty path, a few segments for queues by chance, and the
+ * jitter of the hosts. It limits the flow when advice ceases. It is at least two segments, and two
+ * until the first advice, because any number of flows may begin together. With one segment, no
+ * later packet would show a loss to the receiver, and the flow would wait for a timeout.
  *
- * Ceiling: a bottleneck that no agent measures has no advice and shows in delay alone. While RTTs
- * stay above the possible queue of advised flows and no measured link is busy, a ceiling falls
- * below the advised rate; then it rises again. A loss also sets it, to half the rate: while a flow
- * waits for its retransmission it is not counted, so the others are advised more, and the receiver
- * needs records to see that it is back.
+ * Ceiling: a bottleneck that no agent measures shows in delay alone. While RTTs stay above the
+ * possible queue of advised flows and no measured link is busy, a ceiling falls below the advised
+ * rate; then it rises again. A loss also sets it, to half the rate: a flow that waits for its
+ * retransmission is not counted, and the others are advised more until records show it again.
  *
- * Spread: flows of equal rates keep their phases, so segments that meet in a queue would meet in
- * each round. See set_spread().
- *
- * Jitter of the hosts: learnt from RTTs while no measured link is full. It adds to the window, so
- * that a late host does not limit the flow, and half of it to the RTT of congestion.
+ * Spread: segments of equal rates that meet in a queue would meet in each round, see set_spread().
  */
 #include <math.h>
 #include <string.h>
@@ -81,9 +75,7 @@ static void derive(const struct ccs_cc_path *path, double *p)
 		[INIT_RATE] = path->line_rate / ccs_max(1, path->flows),
 	};
 
-	for (unsigned i = 0; i < NPARAMS; i++)
-		if (isnan(p[i]))
-			p[i] = derived[i];
+	ccs_cc_fill(p, derived, NPARAMS);
 }
 
 /* The path's base RTT may be a guess at first: the minimum RTT counts if it is larger. */
@@ -104,7 +96,7 @@ static void set_outputs(struct ccs_cc *cc, const struct rcp *r)
 
 	cc->out.rate = rate;
 	cc->out.window = ccs_max(under_way, cc->path.segment) + cc->path.segment;
-	/* Late hosts could not act on more frequent records, which would cost them CPU time. */
+	/* Late hosts cannot act on more frequent records, which cost CPU time. */
 	cc->out.telemetry_period_us = cc->path.base_rtt_us + (r->load < BUSY ? r->jitter_us : 0);
 	cc->out.utilisation = r->load;
 }
@@ -276,19 +268,12 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 }
 
 const struct ccs_cc_ops ccs_cc_rcp = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "rcp",
 	.doc = "the rate that the receiver advises to all flows alike; needs agents",
 	.needs = CCS_NEEDS_ADVICE,
-	.params = params,
-	.nparams = NPARAMS,
-	.derive = derive,
-	.on_init = on_init,
-	.on_ack = on_ack,
-	.on_loss = on_loss,
-	.set_rate = set_rate,
-	.observe = observe,
-	.start_rate = ccs_hops_start_rate,
+	.params = params, .nparams = NPARAMS, .derive = derive,
+	.on_init = on_init, .on_ack = on_ack, .on_loss = on_loss,
+	.set_rate = set_rate, .observe = observe, .start_rate = ccs_hops_start_rate,
 	.fallback = "swift",
 };

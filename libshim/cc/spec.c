@@ -25,11 +25,7 @@ static int __attribute__((format(printf, 3, 4))) fail(char *err, size_t len, con
 }
 
 #define TEXT_LEN 512
-
-static int too_long(char *err, size_t len)
-{
-	return fail(err, len, "the algorithm's text is longer than %d bytes", TEXT_LEN - 1);
-}
+#define TOO_LONG "the algorithm's text is longer than %d bytes", TEXT_LEN - 1
 
 static int parse_value(const struct ccs_cc_param *param, const char *text, double *value,
 		       char *err, size_t len)
@@ -102,7 +98,7 @@ int ccs_cc_parse_params(struct ccs_cc_spec *spec, const struct ccs_cc_ops *ops, 
 	char copy[TEXT_LEN], *rest = *text ? copy : NULL, *item;
 
 	if (strlen(text) >= sizeof(copy))
-		return too_long(err, errlen);
+		return fail(err, errlen, TOO_LONG);
 	strcpy(copy, text + !!*text);
 	while ((item = strsep(&rest, ",")))
 		if (parse_param(ops, item, new.given, err, errlen))
@@ -118,7 +114,7 @@ int ccs_cc_parse(struct ccs_cc_spec *spec, const char *text, char *err, size_t e
 	char name[TEXT_LEN];
 
 	if (len >= sizeof(name))
-		return too_long(err, errlen);
+		return fail(err, errlen, TOO_LONG);
 	snprintf(name, sizeof(name), "%.*s", (int)len, text);
 	ops = ccs_cc_find(name);
 	if (!ops)

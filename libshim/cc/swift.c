@@ -59,9 +59,9 @@ struct swift {
 
 /*
  * base_target is the delay of an unloaded path with its jitter and a segment of another flow. At
- * fs_min the target is eleven segment times longer. At min_window a segment leaves once in 100 RTTs,
- * but not below min_rate: an RTT that contains a stall of the host may have any length, and
- * no other RTT is measured before that segment.
+ * fs_min the target is eleven segment times longer. At min_window a segment leaves in 100 RTTs, but
+ * not below min_rate: an RTT that contains a stall of the host may have any length, and no other
+ * RTT is measured before that segment.
  */
 static void derive(const struct ccs_cc_path *path, double *p)
 {
@@ -78,9 +78,7 @@ static void derive(const struct ccs_cc_path *path, double *p)
 		[MIN_RATE] = line / 4000,
 	};
 
-	for (unsigned i = 0; i < NPARAMS; i++)
-		if (isnan(p[i]))
-			p[i] = derived[i];
+	ccs_cc_fill(p, derived, NPARAMS);
 }
 
 /* Flow scaling: the addition to the target, us. */
@@ -218,17 +216,11 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 }
 
 const struct ccs_cc_ops ccs_cc_swift = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "swift",
 	.doc = "window that holds the round-trip time at a target; needs nothing of peer or switch",
 	.needs = CCS_NEEDS_RTT,
-	.params = params,
-	.nparams = NPARAMS,
-	.derive = derive,
-	.on_init = on_init,
-	.on_ack = on_ack,
-	.on_loss = on_loss,
-	.set_rate = set_rate,
-	.observe = observe,
+	.params = params, .nparams = NPARAMS, .derive = derive,
+	.on_init = on_init, .on_ack = on_ack, .on_loss = on_loss,
+	.set_rate = set_rate, .observe = observe,
 };

@@ -67,13 +67,13 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[HAI_N] = { "hai_n", "", 5, 1, 1e3, NULL,
 		"hyperactive increase is this many times add_rate", "TIMELY 4.3" },
 	[HAI_LOW] = { "hai_low", "", NAN, 0, 1e6, NULL,
-		"min_rtts below t_low before hyperactive increase, which grows from there; 0: never",
-		"derived: scaled 30, else 0" },
+		"min_rtts below t_low before hyperactive increase, which then grows; 0: never",
+		"derived: scaled 30, others 0" },
 	[SCALE] = { "scale", "us", NAN, 0, 1e9, NULL,
 		"raises both thresholds, times the square root of bottleneck rate / rate",
-		"derived: scaled a segment time, else 0" },
+		"derived: scaled a segment time, others 0" },
 	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
-		"floor of the rate", "derived: bottleneck rate / 4000, a tenth of that if unknown" },
+		"floor of the rate", "derived: bottleneck rate / 4000, else line rate / 40000" },
 	[MAX_RATE] = { "max_rate", "bit/s", NAN, 1, 1e15, NULL,
 		"ceiling of the rate", "TIMELY 5: line rate" },
 	[INIT_RATE] = { "init_rate", "bit/s", NAN, 1, 1e15, NULL,
@@ -95,34 +95,31 @@ static bool is_patched(const double *p)
 	return p[VARIANT] == PATCHED || p[VARIANT] == PATCHED_PURE;
 }
 
+/* delta_factor scales steps, and a decrease is at most a half. */
+static bool is_limited(const double *p)
+{
+	return p[VARIANT] == SCALED || p[VARIANT] == SNIPPET || p[VARIANT] == PATCHED;
+}
+
 /*
- * Defaults are in segment times at the bottleneck, because segments of other flows change its
- * queue in such steps:
- * - t_low is one or more segment times above the unloaded RTT and its jitter (TIMELY Fig. 15:
- *   the throughput knee moves with the segment).
- * - t_high is a band above t_low. It must be within the switch's queue; 256 KB with 16 flows at
- *   10 Gb/s was the smallest that was measured.
+ * Defaults are in segment times at the bottleneck, the steps in which other flows change its queue:
+ * - t_low is above the unloaded RTT and its jitter (TIMELY Fig. 15: the throughput knee moves with
+ *   the segment). t_high is a band above it, within the switch's queue; the shortest measured queue
+ *   was 256 KB with 16 flows at 10 Gb/s.
  * - min_rtt normalises the gradient and paces the increase. With less than two segment times above
- *   the unloaded RTT, one segment of another flow would look like steep congestion (the paper has
- *   20 us and segments of 13 us). For long segments it is at least eight: flows that complete
- *   less than one segment in it increase in proportion to their rate, and 16 of them stay unequal
- *   for seconds.
+ *   the unloaded RTT, a segment of another flow would look like steep congestion (the paper has
+ *   20 us and segments of 13 us). It is at least eight: flows that complete less than a segment
+ *   in it increase in proportion to their rate, and 16 of them stay unequal for seconds.
  *
- * scaled serves more flows. Each of N flows reacts once in N segment times, so in a round they add
- * N * add_rate, and their phases alone change the queue by sqrt(N) segments. Therefore its step is
- * smaller, and its thresholds rise by a segment for each sqrt(bottleneck / rate). A flow below its
- * share has a higher threshold and increases while others decrease, as with Swift's flow scaling
- * (SIGCOMM 2020, 3.5). The increase below t_low makes up for the smaller step.
+ * scaled is for more flows. Each of N flows reacts once in N segment times. In a round they add
+ * N * add_rate, and their phases alone change the queue by sqrt(N) segments. So steps are smaller,
+ * and the thresholds rise by a segment for each sqrt(bottleneck / rate): a flow below its share
+ * increases while others decrease, as with flow scaling in Swift (SIGCOMM 2020, 3.5). The increase
+ * below t_low makes up for the smaller step.
  */
 static const struct tuning {
 	double low, band, min_rtt, steps, scale, hai_low;
 } tuned[] = { { 4, 12, 8, 1000, 0, 0 }, [true] = { 1, 8, 10, 2000, 1, 30 } };
-
-/* 4000 flows fit into the bottleneck; if it is unknown it may be a tenth of the line rate. */
-static double derive_floor(const struct ccs_cc_path *path)
-{
-	return ccs_cc_bottleneck(path) / (path->bottleneck_rate > 0 ? 4e3 : 40e3);
-}
 
 /*
  * beta of patched leads to a queue of N * add_rate / (beta * C) above t_low. As the factor above
@@ -136,6 +133,8 @@ static void derive(const struct ccs_cc_path *path, double *p)
 	const double ser = ccs_cc_segment_us(path, path->segment);
 	const double low = ns3 ? 50 : path->base_rtt_us + path->rtt_jitter_us + tune->low * ser;
 	const double t_low = isnan(p[T_LOW]) ? low : p[T_LOW];
+	/* 4000 flows fit into the bottleneck; if it is unknown it may be a tenth of the line. */
+	const double min_rate = ccs_cc_bottleneck(path) / (path->bottleneck_rate > 0 ? 4e3 : 40e3);
 	const double derived[NPARAMS] = {
 		[MIN_RTT] = ns3 ? 20 : ccs_max(path->base_rtt_us + 2 * ser, tune->min_rtt * ser),
 		[T_LOW] = ccs_min(t_low, p[T_HIGH]),
@@ -146,23 +145,12 @@ static void derive(const struct ccs_cc_path *path, double *p)
 		[ALPHA] = ns3 ? 0.875 : is_patched(p) ? 0.1 : 0.02,
 		[HAI_LOW] = tune->hai_low,
 		[SCALE] = tune->scale * ser,
-		[MIN_RATE] = derive_floor(path),
+		[MIN_RATE] = ccs_min(min_rate, p[MAX_RATE]),
 		[MAX_RATE] = path->line_rate,
 		[INIT_RATE] = path->line_rate / ccs_max(1, path->flows),
 	};
 
-	for (unsigned i = 0; i < NPARAMS; i++) {
-		if (!isnan(p[i]))
-			continue;
-		p[i] = derived[i];
-		if (i == MIN_RATE) /* below a ceiling that the user gave */
-			p[i] = ccs_min(p[i], p[MAX_RATE]);
-	}
-}
-
-static unsigned in_a_row(unsigned n, bool holds)
-{
-	return holds ? n + 1 : 0;
+	ccs_cc_fill(p, derived, NPARAMS);
 }
 
 /* The filter of all variants; returns delta_factor. */
@@ -175,10 +163,10 @@ static double learn(struct timely *t, const double *p, const struct ccs_cc_ack *
 	t->avg_diff = (1 - p[ALPHA]) * t->avg_diff + p[ALPHA] * diff;
 	t->gradient = t->avg_diff / p[MIN_RTT];
 	if (p[VARIANT] != NS3)
-		t->neg = in_a_row(t->neg, (p[VARIANT] == PAPER ? t->gradient : diff) < 0);
+		t->neg = (p[VARIANT] == PAPER ? t->gradient : diff) < 0 ? t->neg + 1 : 0;
 	t->prev_rtt = ack->rtt_us;
 	t->last = ack->now_us;
-	return p[VARIANT] == SCALED || p[VARIANT] == SNIPPET || p[VARIANT] == PATCHED ? df : 1;
+	return is_limited(p) ? df : 1;
 }
 
 /* Consecutive falls of the RTT, in ns3 increases of the rate, make an increase hyperactive. */
@@ -282,7 +270,7 @@ static double next_window(struct ccs_cc *cc, struct timely *t, const struct ccs_
 		return cc->out.rate;
 	}
 	next = next_rate(cc, t, ack);
-	t->neg = in_a_row(t->neg, t->branch == B_LOW || t->branch == B_AI || t->branch == B_HAI);
+	t->neg = t->branch == B_LOW || t->branch == B_AI || t->branch == B_HAI ? t->neg + 1 : 0;
 	return next;
 }
 
@@ -307,11 +295,6 @@ static void on_init(struct ccs_cc *cc)
 	cc->out.window = 0;
 }
 
-static bool has_cap(const double *p)
-{
-	return p[VARIANT] == SCALED || p[VARIANT] == SNIPPET || p[VARIANT] == PATCHED;
-}
-
 static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 {
 	struct timely *t = CCS_CC_PRIV(struct timely, cc);
@@ -324,7 +307,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 		return;
 	}
 	next = cc->param[VARIANT] == NS3 ? next_window(cc, t, ack) : next_rate(cc, t, ack);
-	t->capped = has_cap(cc->param) && next < 0.5 * rate;
+	t->capped = is_limited(cc->param) && next < 0.5 * rate;
 	set_rate(cc, t->capped ? 0.5 * rate : next);
 }
 
@@ -342,17 +325,11 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 }
 
 const struct ccs_cc_ops ccs_cc_timely = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "timely",
 	.doc = "rate from the gradient of the round-trip time; needs nothing of peer or switch",
 	.needs = CCS_NEEDS_RTT,
-	.params = params,
-	.nparams = NPARAMS,
-	.derive = derive,
-	.on_init = on_init,
-	.on_ack = on_ack,
-	.on_loss = on_loss,
-	.set_rate = set_rate,
-	.observe = observe,
+	.params = params, .nparams = NPARAMS, .derive = derive,
+	.on_init = on_init, .on_ack = on_ack, .on_loss = on_loss,
+	.set_rate = set_rate, .observe = observe,
 };
