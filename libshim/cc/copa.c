@@ -273,7 +273,7 @@ static void end_batch(struct copa *c)
 }
 
 /*
- * Segments leave a queue at least as far apart as the NIC sent them. Acknowledgements that are
+ * A queue does not shorten the distance at which the NIC sent segments. Acknowledgements that are
  * closer together were held after the queue: by a host, or by data of the other direction. The
  * second case counts less, or hosts with data in both directions would use less of their links.
  */

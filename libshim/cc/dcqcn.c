@@ -66,7 +66,7 @@ static const char *const stages[] = { "idle", "fr", "ai", "hai" };
 /* Limits of the additive step, as shares of the target: with and without a queue. */
 #define QUEUED_MOST (1.0 / 32)
 #define UNQUEUED_MOST (1.0 / 16)
-/* Without a queue the step grows by itself in this number of increases, after 2 F increases. */
+/* Without a queue the step grows by its first value in this number of increases, after 2 F. */
 #define UNQUEUED_INCREASES 4
 /* An RTT that is this number of segment times above the base RTT shows no queue. */
 #define UNQUEUED_SEGMENTS 2
@@ -195,9 +195,9 @@ static const struct ccs_dcqcn_variant *variant_of(const double *p)
  * ccshim: both timers exceed the delay of the control loop, 1.5 RTT. In equilibrium five increases
  * make up for the cut of a CNP, so each flow needs one CNP in five periods. N flows send a segment
  * each in N ser, where ser is a segment's time on the slowest known link. The share of marked
- * segments is then N ser / (5 period): with a period of 8 ser it is N/40. With 4 ser there would be
- * no room for more marks. Beyond 20 flows own_period_us() lengthens the period. The paper's path,
- * with segments of 0.2 us and an RTT of up to 36 us, has the paper's 55 us.
+ * segments is then N ser / (5 period): with a period of 8 ser it is N/40, with 4 ser it would reach
+ * 1 too early. Beyond 20 flows own_period_us() lengthens the period. The paper's path, with segments
+ * of 0.2 us and an RTT of up to 36 us, has the paper's 55 us.
  *
  * The byte counter is 36 periods at line rate, as in the paper. With the paper's 10 MB, flows at
  * 200 Mb/s would have no hyper increase for seconds.

@@ -157,7 +157,7 @@ static void paper_on_cnp(struct ccs_cc *cc, double now_us)
 	ccs_dcqcn_cut(cc, now_us, ccs_dcqcn_floor(cc));
 }
 
-/* Only increases by bytes let a cut clamp the target; without that the byte counter goes on. */
+/* Only increases by bytes let a cut clamp the target; without that the byte counter continues. */
 static void ns3rdma_on_cnp(struct ccs_cc *cc, double now_us)
 {
 	struct dcqcn *d = ccs_dcqcn(cc);

@@ -280,7 +280,7 @@ static void set_rate(struct ccs_cc *cc, double rate)
 	cc->out.rate = ccs_max(ccs_min(rate, cc->param[MAX_RATE]), cc->param[MIN_RATE]);
 }
 
-/* Published forms ignore losses, so flows at a short queue lose packets for ever. */
+/* Published forms ignore losses, so flows at a short queue lose packets again and again. */
 static void on_loss(struct ccs_cc *cc, double now_us)
 {
 	(void)now_us;
