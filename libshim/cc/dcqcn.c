@@ -196,8 +196,8 @@ static const struct ccs_dcqcn_variant *variant_of(const double *p)
  * make up for the cut of a CNP, so each flow needs one CNP in five periods. N flows send a segment
  * each in N ser, where ser is a segment's time on the slowest known link. The share of marked
  * segments is then N ser / (5 period): with a period of 8 ser it is N/40, with 4 ser it would reach
- * 1 too early. Beyond 20 flows own_period_us() lengthens the period. The paper's path, with segments
- * of 0.2 us and an RTT of up to 36 us, has the paper's 55 us.
+ * 1 too early. Beyond 20 flows own_period_us() lengthens the period. The paper's path, which has
+ * segments of 0.2 us and an RTT of up to 36 us, has the paper's 55 us.
  *
  * The byte counter is 36 periods at line rate, as in the paper. With the paper's 10 MB, flows at
  * 200 Mb/s would have no hyper increase for seconds.
