@@ -57,7 +57,7 @@ check_components() {
 
 check_manuals() {
   have mandoc || skip "no mandoc"
-  mandoc -Tlint -W warning "$top"/docs/*.[1-8]
+  mandoc -Tlint -W warning "$top"/docs/man/*.[1-8]
 }
 
 # -- builds and unit tests -----------------------------------------------------
@@ -257,7 +257,7 @@ installed_files() {
     share/doc/ccshim/{dcqcn,fabric,hpcc,metrics,operate,rcp,telemetry,tutorial}.md share/doc/ccshim/ccshim.conf.example \
     share/doc/ccshim/metrics/{ccshim.json,ccshim-metrics.service,ccshim-metrics.timer} \
     share/doc/ccshim/schemas/{agent,ccbench{,-matrix},ccfabric-{matrix,run,tune},check,doctor,info,plan,report,stat}.json
-  find "$top/docs" -name '*.[1-8]' | { if has_slurm; then cat; else grep -v /spank_ccshim; fi; } |
+  find "$top/docs/man" -name '*.[1-8]' | { if has_slurm; then cat; else grep -v /spank_ccshim; fi; } |
     sed 's,.*/\(.*\)\.\([1-8]\)$,share/man/man\2/\1.\2,'
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Tables of docs/matrix.md, from an array of {run, models, wall_s}, or from the JSON of ccfabric tune:
+# Tables of docs/measured/matrix.md, from an array of {run, models, wall_s}, or from the JSON of ccfabric tune:
 # --arg table NAME.
 
 def row: "| " + join(" | ") + " |";
