@@ -192,7 +192,7 @@ EXTRA_DIST += bench/micro/nullrdma.map
 EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/measured/results.md docs/notebook/tried.md docs/measured/uncongested.md bench/scripts/matrix bench/scripts/timestamps bench/scripts/uncongested docs/guide/hardware.md tests/lab/ccbench.bats
 
 # What telemetry costs an agent.
-EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost
+EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost bench/scripts/readme
 
 # Congestion control in a simulated fabric.
 noinst_LTLIBRARIES += bench/libfabric-sim.la

@@ -184,3 +184,16 @@ promises() { sed -n "/^## $1/,/^## /p" "$top_srcdir/tests/security.md" | grep '^
 			{ echo "in completion of $sub"; false; }
 	done
 }
+
+@test "README has the table of the stored run, and the size of the tree" {
+	"$top_srcdir/bench/scripts/readme" --check
+	"$top_srcdir/tests/docs/size"
+	cp -r "$top_srcdir/tests/docs" "$top_srcdir/README.md" .
+	mkdir -p tree/tests tree/libshim tree/tools tree/bench
+	mv docs tree/tests
+	mv README.md tree
+	seq 1000 > tree/libshim/small.c
+	run tree/tests/docs/size
+	echo "$output"
+	[ "$status" -eq 1 ] && [[ $output == *"the tree has 1000"* ]]
+}

@@ -227,7 +227,7 @@ algorithms_of_page() {
 }
 
 @test "the manual pages have no mistakes and name every letter" {
-	cd "$top_srcdir/docs"
+	cd "$top_srcdir/docs/man"
 	for letter in a r m t o c q v h; do
 		grep -q "^\.It Fl $letter" ccshim-run.1
 	done
