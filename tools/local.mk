@@ -2,7 +2,7 @@
 # One folder or file per subcommand; main.c dispatches.
 bin_PROGRAMS += tools/ccshim/ccshim
 tools_ccshim_ccshim_SOURCES = \
-	tools/ccshim/ccshim.h \
+	tools/ccshim/shared/ccshim.h \
 	tools/ccshim/check/check.c \
 	tools/ccshim/check/check.h \
 	tools/ccshim/check/check_agent.c \
@@ -17,8 +17,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/command/command_python.c \
 	tools/ccshim/command/command_ucx.c \
 	tools/ccshim/command/command_uses.c \
-	tools/ccshim/devices.c \
-	tools/ccshim/devices.h \
+	tools/ccshim/shared/devices.c \
+	tools/ccshim/shared/devices.h \
 	tools/ccshim/doctor/doctor.c \
 	tools/ccshim/doctor/doctor.h \
 	tools/ccshim/doctor/doctor_finding.c \
@@ -37,9 +37,9 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/info/info_version.c \
 	tools/ccshim/libexec.c \
 	tools/ccshim/main.c \
-	tools/ccshim/message.c \
-	tools/ccshim/path_options.c \
-	tools/ccshim/path_options.h \
+	tools/ccshim/shared/message.c \
+	tools/ccshim/shared/path_options.c \
+	tools/ccshim/shared/path_options.h \
 	tools/ccshim/plan/plan.c \
 	tools/ccshim/plan/plan.h \
 	tools/ccshim/plan/plan_buffer.c \
@@ -61,8 +61,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/plot/plot_inflight.c \
 	tools/ccshim/plot/plot_stat.c \
 	tools/ccshim/plot/plot_trace.c \
-	tools/ccshim/preload.c \
-	tools/ccshim/preload.h \
+	tools/ccshim/shared/preload.c \
+	tools/ccshim/shared/preload.h \
 	tools/ccshim/replay/replay.c \
 	tools/ccshim/replay/replay.h \
 	tools/ccshim/replay/replay_csv.c \
@@ -88,8 +88,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/stat/stat_limit.c \
 	tools/ccshim/stat/stat_metrics.c \
 	tools/ccshim/stat/stat_table.c \
-	tools/ccshim/terminal.c \
-	tools/ccshim/terminal.h \
+	tools/ccshim/shared/terminal.c \
+	tools/ccshim/shared/terminal.h \
 	tools/ccshim/top/top.c \
 	tools/ccshim/top/top.h \
 	tools/ccshim/top/top_page.c \
@@ -125,7 +125,7 @@ tools_ccshim_ccshim_LDADD = libccs-agent.la libccs-fabric.la libccs-core.la $(VE
 # ccshim serve executes this program: in libexec, or beside ccshim in the build tree.
 pkglibexec_PROGRAMS = tools/ccshim/ccshim-serve
 tools_ccshim_ccshim_serve_SOURCES = \
-	tools/ccshim/message.c \
+	tools/ccshim/shared/message.c \
 	tools/ccshim/serve/serve.c \
 	tools/ccshim/serve/serve.h \
 	tools/ccshim/serve/serve_data.c \
@@ -141,8 +141,8 @@ tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/stat/stat_find.c \
 	tools/ccshim/stat/stat_json.c \
 	tools/ccshim/stat/stat_limit.c \
-	tools/ccshim/terminal.c \
-	tools/ccshim/terminal.h \
+	tools/ccshim/shared/terminal.c \
+	tools/ccshim/shared/terminal.h \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
 	tools/common/seconds.c \

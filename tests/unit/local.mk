@@ -348,11 +348,11 @@ check_PROGRAMS += tests/unit/test_serve
 TESTS += tests/unit/test_serve
 tests_unit_test_serve_SOURCES = \
 	tests/unit/test_serve.c \
-	tools/ccshim/message.c \
+	tools/ccshim/shared/message.c \
 	tools/ccshim/serve/serve.h \
 	tools/ccshim/serve/serve_guard.c \
 	tools/ccshim/serve/serve_listen.c \
-	tools/ccshim/terminal.c
+	tools/ccshim/shared/terminal.c
 tests_unit_test_serve_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_test_serve_LDADD = $(unit_ldadd)
 
@@ -360,9 +360,9 @@ check_PROGRAMS += tests/unit/test_set_all
 TESTS += tests/unit/test_set_all
 tests_unit_test_set_all_SOURCES = \
 	tests/unit/test_set_all.c \
-	tools/ccshim/message.c \
+	tools/ccshim/shared/message.c \
 	tools/ccshim/set_all.c \
-	tools/ccshim/terminal.c \
+	tools/ccshim/shared/terminal.c \
 	tools/common/seconds.c
 tests_unit_test_set_all_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_test_set_all_LDADD = $(unit_ldadd)

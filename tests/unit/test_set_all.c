@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/set_all.h"
 #include "tools/ccshim/stat/stat.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ccshim.h"
-#include "preload.h"
+#include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/preload.h"
 #include "tools/common/installed.h"
 
 /* Execute it with the path of this program as its first argument. Returns after an error. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccshim SUBCOMMAND: dispatch. */
 #include "config.h"
-#include "ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 
 #include <string.h>
 

@@ -17,10 +17,10 @@
 #include "cc/cc.h"
 #include "config/request.h"
 #include "observe/stats_dir.h"
-#include "ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "set_all.h"
 #include "stat/stat.h"
-#include "terminal.h"
+#include "tools/ccshim/shared/terminal.h"
 
 enum { POLL_NS = 2000000, ALIVE_POLLS = 50, START_S = 10, ANSWER_S = 60 };
 

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "stat/stat.h"
-#include "terminal.h"
+#include "tools/ccshim/shared/terminal.h"
 #include "tools/common/seconds.h"
 
 enum { AT_ONCE = 64, NOGROUP = 65534 };

@@ -13,8 +13,8 @@
 #include "base/document.h"
 #include "cc/cc.h"
 #include "config/check_cc.h"
-#include "tools/ccshim/ccshim.h"
-#include "tools/ccshim/preload.h"
+#include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/preload.h"
 #include "tools/ccshim/run/run_options.h"
 
 static int print_help(void)

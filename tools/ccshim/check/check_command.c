@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "tools/ccshim/command/command.h"
-#include "tools/ccshim/preload.h"
+#include "tools/ccshim/shared/preload.h"
 
 static const char *base_of(const char *path)
 {

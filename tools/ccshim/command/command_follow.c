@@ -6,7 +6,7 @@
 
 #include "base/elf_needed.h"
 #include "command.h"
-#include "tools/ccshim/preload.h"
+#include "tools/ccshim/shared/preload.h"
 
 enum { WRAPPERS = 8, SCRIPTS = 4 };      /* nested; the kernel's limit of interpreters */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/seconds.h"
 
 enum { OPT_JSON = 256, OPT_PRIORITY, OPT_ROOT };

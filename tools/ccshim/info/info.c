@@ -7,8 +7,8 @@
 
 #include "base/document.h"
 #include "config/check_cc.h"
-#include "tools/ccshim/ccshim.h"
-#include "tools/ccshim/path_options.h"
+#include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/path_options.h"
 
 struct info {
 	bool version, config, file, algorithms, devices, json;

@@ -7,9 +7,9 @@
 #include "base/portrate.h"
 #include "base/sysfs.h"
 #include "base/units.h"
-#include "tools/ccshim/ccshim.h"
-#include "tools/ccshim/devices.h"
-#include "tools/ccshim/terminal.h"
+#include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/devices.h"
+#include "tools/ccshim/shared/terminal.h"
 #include "info.h"
 
 static double port_rate(const struct device *dev, unsigned i)

@@ -4,7 +4,7 @@
 
 #include "config/conf.h"
 #include "info.h"
-#include "tools/ccshim/terminal.h"
+#include "tools/ccshim/shared/terminal.h"
 
 #define WIDTH 78
 

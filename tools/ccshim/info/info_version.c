@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "info.h"
-#include "tools/ccshim/preload.h"
-#include "tools/ccshim/terminal.h"
+#include "tools/ccshim/shared/preload.h"
+#include "tools/ccshim/shared/terminal.h"
 
 /* The file that libibverbs was loaded from; its name carries the version. */
 static const char *libibverbs_path(char real[PATH_MAX])

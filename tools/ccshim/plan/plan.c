@@ -8,8 +8,8 @@
 
 #include "base/document.h"
 #include "base/suggest.h"
-#include "tools/ccshim/ccshim.h"
-#include "tools/ccshim/terminal.h"
+#include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/terminal.h"
 
 static const struct plan_calc *const calcs[] = {
 	&plan_headroom, &plan_buffer,

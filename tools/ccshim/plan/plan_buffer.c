@@ -8,7 +8,7 @@
 #include "fabric/headroom.h"
 #include "fabric/mmu.h"
 #include "plan.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 
 static const struct plan_option options[] = {
 	{ "buffer", "SIZE", "32m", "the switch's buffer" },

@@ -7,8 +7,8 @@
 #include "fabric/cbd.h"
 #include "plan.h"
 #include "plan_network.h"
-#include "tools/ccshim/ccshim.h"
-#include "tools/ccshim/terminal.h"
+#include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/terminal.h"
 
 static const struct plan_option options[] = {
 	{ "clos", "TORSxAGGSxCORES", "4x4x2", "the network; cores may be left out" },

@@ -7,7 +7,7 @@
 #include "fabric/marking.h"
 #include "fabric/mmu.h"
 #include "plan.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 
 static const struct plan_option options[] = {
 	{ "rate", "RATE", "25g", "line rate of the senders and the port" },

@@ -8,8 +8,8 @@
 #include "fabric/headroom.h"
 #include "plan.h"
 #include "tools/common/topology.h"
-#include "tools/ccshim/ccshim.h"
-#include "tools/ccshim/terminal.h"
+#include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/terminal.h"
 
 static const struct plan_option options[] = {
 	{ "rate", "RATE", "100g", "line rate of the port" },

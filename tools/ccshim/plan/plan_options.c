@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/human.h"
 #include "tools/common/topology.h"
 

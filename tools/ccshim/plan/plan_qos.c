@@ -8,7 +8,7 @@
 #include "agent/agent.h"
 #include "feedback/wire.h"
 #include "plan.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 
 /* The third rule is for ccshim's agents. */
 #define EDGE "4791/48:6,4791/46:5,4793/48:6"

@@ -6,7 +6,7 @@
 
 #include "fabric/thresholds.h"
 #include "plan.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 
 static const struct plan_option options[] = {
 	{ "buffer", "SIZE", "12000k", "the switch's buffer; k is 1000 here" },

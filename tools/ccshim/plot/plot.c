@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/suggest.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/gnuplot.h"
 
 static int print_help(void)

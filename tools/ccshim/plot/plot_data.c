@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/hist.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "plot.h"
 
 enum { POINTS_MAX = 8192, GROUP = 4 }; /* two points of each group are kept */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "plot.h"
 #include "tools/ccshim/replay/replay.h"
 

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "config/check_cc.h"
-#include "tools/ccshim/ccshim.h"
-#include "tools/ccshim/path_options.h"
+#include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/path_options.h"
 
 #define TIMERS_MAX 100000000ul /* between two rows: more means a mistaken unit */
 #define RELATIVE 1e-9           /* tolerance when decisions are compared */

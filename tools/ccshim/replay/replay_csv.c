@@ -10,7 +10,7 @@
 
 #include "base/suggest.h"
 #include "base/number.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "replay.h"
 
 #define MOST 0x1p53 /* beyond, a double skips whole numbers */

@@ -17,9 +17,9 @@
 #include "run_adapt.h"
 #include "run_exec.h"
 #include "run_options.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/command/command.h"
-#include "tools/ccshim/preload.h"
+#include "tools/ccshim/shared/preload.h"
 #include "tools/common/preload_list.h"
 
 enum { OPT_ADAPT = 256, OPT_DRY_RUN };

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "run_options.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/command/command.h"
 
 #define ENV_LIST "OMPI_MCA_mca_base_env_list"

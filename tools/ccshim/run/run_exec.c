@@ -10,9 +10,9 @@
 
 #include "base/elf.h"
 #include "run_exec.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/command/command.h"
-#include "tools/ccshim/preload.h"
+#include "tools/ccshim/shared/preload.h"
 
 /* The file exists: what it needs does not, the dynamic linker or a script's interpreter. */
 static void explain_missing_interpreter(char *const *argv, const char *path)

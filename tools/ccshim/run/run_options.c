@@ -8,7 +8,7 @@
 
 #include "cc/cc.h"
 #include "config/filename.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 
 /* Make the path of a plug-in absolute: the command may change directory before it is loaded. */
 static const char *with_absolute_path(struct run_options *o, const char *spec)

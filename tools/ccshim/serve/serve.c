@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/stat/stat.h"
 
 enum { OPT_PORT = 256, OPT_ADDRESS, OPT_CONTROL, PORT = 8470 };

@@ -2,7 +2,7 @@
 /* The HTTP server of ccshim serve, with libmicrohttpd. */
 #include "serve.h"
 
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 
 #ifndef HAVE_LIBMICROHTTPD
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 
 enum { ARGS = 80 };
 

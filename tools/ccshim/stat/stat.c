@@ -14,7 +14,7 @@
 
 #include "base/suggest.h"
 #include "base/units.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 #include "tools/common/seconds.h"
 
 enum {

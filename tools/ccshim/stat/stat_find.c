@@ -22,7 +22,7 @@
 #include "config/options.h"
 #include "namespaces.h"
 #include "observe/stats_dir.h"
-#include "tools/ccshim/ccshim.h"
+#include "tools/ccshim/shared/ccshim.h"
 
 /*
  * Limits of directories and slots that are read for each user except root and the caller, so that a

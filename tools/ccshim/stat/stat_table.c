@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/gid.h"
-#include "tools/ccshim/terminal.h"
+#include "tools/ccshim/shared/terminal.h"
 #include "tools/common/human.h"
 
 enum { CELL = 24, INDENT = 2, WIDE = 256, LINE = 2048 };

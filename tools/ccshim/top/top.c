@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "tools/ccshim/ccshim.h"
-#include "tools/ccshim/terminal.h"
+#include "tools/ccshim/shared/ccshim.h"
+#include "tools/ccshim/shared/terminal.h"
 #include "tools/common/seconds.h"
 
 enum { OPT_SORT = 256, OPT_FILTER, ESCAPE = 27, BACKSPACE = 127 };
