@@ -35,12 +35,12 @@ check_scripts() {
 check_headers() {
   local bad
   bad=$(find "$top" \( -name .git -o -path "$out" -o -name autom4te.cache -o -path "$top/build-aux" \) \
-    -prune -o -path "$top/ci/lab.d/kernel" -prune -o -type f \
+    -prune -o -path "$top/ci/lab/kernel" -prune -o -type f \
     \( -name '*.[chS]' -o -name '*.mk' -o -name '*.am' -o -name '*.ac' -o -name '*.sh' -o \
     -name '*.bats' -o -name '*.bash' -o -name '*.map' -o -name '*.[1-8]' -o -name '*.md' \) \
     -exec grep -L 'SPDX-License-Identifier: BSD-2-Clause' {} +)
   # What becomes part of the lab's kernel has rxe's licence.
-  bad+=$(grep -L 'SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB' "$top"/ci/lab.d/kernel/*.[ch]) ||
+  bad+=$(grep -L 'SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB' "$top"/ci/lab/kernel/*.[ch]) ||
     true
   [[ -z $bad ]] || { printf 'no licence in:\n%s\n' "$bad"; return 1; }
 }

@@ -139,7 +139,7 @@ build() {
   make -s -j"$(nproc)"
 }
 
-kernel() { "$top/ci/lab" --prepare --engine uml; }
+kernel() { "$top/ci/lab/lab" --prepare --engine uml; }
 
 # -- steps -------------------------------------------------------------------
 

@@ -145,7 +145,7 @@ static int check_results(const struct bench *b)
 	return error ? report_error(USAGE, file, strerror(error)) : 0;
 }
 
-/* The directory to which ci/lab copies results, as its caller named it; "" without one. NULL outside
+/* The directory to which ci/lab/lab copies results, as its caller named it; "" without one. NULL outside
  * of the lab. To be freed. */
 static char *lab_results_dir(void)
 {
@@ -170,7 +170,7 @@ static void print_result(const struct bench *b, const char *file)
 	else if (*outside)
 		printf("%s%s\n", outside, file + len);
 	else
-		printf("%s is not kept: ci/lab was started without --out DIR\n", file + len + 1);
+		printf("%s is not kept: ci/lab/lab was started without --out DIR\n", file + len + 1);
 	free(outside);
 }
 

@@ -342,7 +342,7 @@ static void set_defaults(struct opts *o, const char *scenario, unsigned ranks)
 	};
 }
 
-/* Defaults from the variables of ci/lab, which are numbers in base units. */
+/* Defaults from the variables of ci/lab/lab, which are numbers in base units. */
 static int read_lab_variables(struct parse *p)
 {
 	struct opts *o = p->o;

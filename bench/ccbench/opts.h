@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef BENCH_OPTS_H
 #define BENCH_OPTS_H
-/* The command line of `ccbench SCENARIO`, with defaults from the variables LAB_* of ci/lab. */
+/* The command line of `ccbench SCENARIO`, with defaults from the variables LAB_* of ci/lab/lab. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -116,7 +116,7 @@ struct grid {
 void grid_print(const struct grid *g, unsigned worst);
 bool grid_json(const struct grid *g, FILE *f);
 
-/* Each row that the lab can have: name, options of ci/lab, arguments of ccbench, commands first. */
+/* Each row that the lab can have: name, options of ci/lab/lab, arguments of ccbench, commands first. */
 void grid_lab(const struct grid *g);
 
 /* Outcomes from a file of lines that bench/scripts/grid-lab wrote. 0, or -1 after a sentence. */

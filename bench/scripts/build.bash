@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # top, the source tree
 
-# Print where make has run, as ci/lab looks for it: this directory, or out/build or out/mine of the
+# Print where make has run, as ci/lab/lab looks for it: this directory, or out/build or out/mine of the
 # source tree; or the source tree.
 default_build() {
   local dir

@@ -7,7 +7,7 @@ setup_file() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
   export ccshimd=$top_builddir/tools/ccshimd/ccshimd ccbench=$top_builddir/bench/ccbench/ccbench
-  export lab=$top_srcdir/ci/lab top_builddir seed=${CCS_SEED:-3}
+  export lab=$top_srcdir/ci/lab/lab top_builddir seed=${CCS_SEED:-3}
   echo "# CCS_SEED=$seed"
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
   "$lab" --prepare --engine uml

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Unmodified programs on Soft-RoCE in ci/lab: each runs bare, with
+# Unmodified programs on Soft-RoCE in ci/lab/lab: each runs bare, with
 # the shim on the client, and with it on both sides in both modes, and does the same
 # every time. What fails bare is skipped. No test passes or fails by time. make says
 # where the trees are; by hand, run it in the build tree.
@@ -11,7 +11,7 @@ bats_require_minimum_version 1.5.0
 setup_file() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-  export lab=$top_srcdir/ci/lab pair=$top_srcdir/tests/lab/pair.sh
+  export lab=$top_srcdir/ci/lab/lab pair=$top_srcdir/tests/lab/pair.sh
   export ccshim=$top_builddir/tools/ccshim/ccshim verify=$top_builddir/tests/lab/verify
   export endure=$top_builddir/tests/lab/endure
   [[ $EUID -eq 0 ]] || skip "the lab needs root"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# ccbench's command line anywhere, its runs in ci/lab in virtual time.
+# ccbench's command line anywhere, its runs in ci/lab/lab in virtual time.
 # make says where the trees are; by hand, run it in the build tree.
 
 bats_require_minimum_version 1.5.0
@@ -9,7 +9,7 @@ bats_require_minimum_version 1.5.0
 setup_file() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-  export ccbench=$top_builddir/bench/ccbench/ccbench lab=$top_srcdir/ci/lab seed=${CCS_SEED:-3}
+  export ccbench=$top_builddir/bench/ccbench/ccbench lab=$top_srcdir/ci/lab/lab seed=${CCS_SEED:-3}
   echo "# CCS_SEED=$seed"
   [[ $EUID -ne 0 ]] || "$lab" --prepare --engine uml
 }

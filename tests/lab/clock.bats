@@ -46,7 +46,7 @@ setup_file() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
-  local lab=$top_srcdir/ci/lab ccbench
+  local lab=$top_srcdir/ci/lab/lab ccbench
   ccbench=$(realpath "$top_builddir/bench/ccbench/ccbench")
   "$lab" --prepare --engine uml --provider mlx5 || skip "the lab has no provider mlx5"
   "$lab" --engine uml --provider mlx5 --hosts 2 --rate 10gbit --queue 1mb \

@@ -10,7 +10,7 @@ bats_require_minimum_version 1.5.0
 setup() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-  lab=$top_srcdir/ci/lab script=$top_srcdir/tests/on-hardware
+  lab=$top_srcdir/ci/lab/lab script=$top_srcdir/tests/on-hardware
   build=$(realpath "$top_builddir")
   cd "$BATS_TEST_TMPDIR"
 }

@@ -2,13 +2,13 @@
 # shellcheck disable=SC2016 # what expands, expands in the guest
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The contract of ci/lab, on the uml engine. Needs root and, once, the minutes
+# The contract of ci/lab/lab, on the uml engine. Needs root and, once, the minutes
 # in which the kernel is built.
 
 setup_file() {
   bats_require_minimum_version 1.5.0
   top=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-  export lab=$top/ci/lab
+  export lab=$top/ci/lab/lab
   [[ $EUID -eq 0 ]] || skip "needs root"
   "$lab" --prepare --engine uml
 }
@@ -168,7 +168,7 @@ TXT
 
 @test "the default build tree is out/build of the source tree, or else out/mine" {
   cp -r "${lab%/lab}" "$scratch/ci"
-  lab=$scratch/ci/lab
+  lab=$scratch/ci/lab/lab
   build_tree "$scratch/out/mine"
   mkdir -p "$scratch/out/build/tools/ccshim"
   runs "$scratch/out/mine"
@@ -564,7 +564,7 @@ for _ in range(8):
   chmod -R a+rX "$BATS_RUN_TMPDIR"
   mkdir -m 777 cache
   CCSHIM_LAB_CACHE=$scratch/cache run setpriv --reuid 65534 --clear-groups \
-    "$scratch/ci/lab" --engine uml -- true
+    "$scratch/ci/lab/lab" --engine uml -- true
   [[ $status -eq 125 && $output == *"needs root"* && ${#lines[@]} -eq 1 ]]
   [[ -z $(ls cache) ]]
 }

@@ -7,7 +7,7 @@
 setup_file() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-  export lab=$top_srcdir/ci/lab owner=$top_builddir/tests/lab/owner
+  export lab=$top_srcdir/ci/lab/lab owner=$top_builddir/tests/lab/owner
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
   "$lab" --prepare --engine uml
 }

@@ -9,7 +9,7 @@ setup_file() {
   bats_require_minimum_version 1.5.0
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-  export top_builddir top_srcdir lab=$top_srcdir/ci/lab
+  export top_builddir top_srcdir lab=$top_srcdir/ci/lab/lab
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
   "$lab" --prepare --engine uml
 }

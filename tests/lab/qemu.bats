@@ -8,7 +8,7 @@
 setup_file() {
   bats_require_minimum_version 1.5.0
   : "${top_builddir:=$PWD}"
-  lab=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)/ci/lab
+  lab=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)/ci/lab/lab
   export lab ccshim=$top_builddir/tools/ccshim/ccshim pair=$BATS_TEST_DIRNAME/pair.sh
   [[ $EUID -eq 0 ]] || skip "needs root"
   "$lab" --prepare --engine qemu

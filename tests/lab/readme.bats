@@ -12,7 +12,7 @@ setup_file() {
   export top_srcdir=${top_srcdir:-$(realpath "$BATS_TEST_DIRNAME/../..")}
   tree "$(realpath "$top_builddir")" "$BATS_FILE_TMPDIR/tree"
   export tree=$BATS_FILE_TMPDIR/tree
-  "$tree/ci/lab" --prepare --engine uml
+  "$tree/ci/lab/lab" --prepare --engine uml
 }
 
 # tree BUILD DIR: in DIR, what of the source tree and of build tree BUILD the commands use.
@@ -56,6 +56,6 @@ fits() { awk 'length > 80 { print "too wide: " $0; bad = 1 } END { exit bad }' "
   command=$(commands "$top_srcdir/docs/guide/tutorial.md")
   [[ $(wc -l <<<"$command") -eq 1 ]]
   succeeds out/build "$command"
-  grep -q 'not kept: ci/lab was started without --out' "$BATS_TEST_TMPDIR/stdout"
+  grep -q 'not kept: ci/lab/lab was started without --out' "$BATS_TEST_TMPDIR/stdout"
   fits "$BATS_TEST_TMPDIR/stdout"
 }

@@ -12,7 +12,7 @@ bats_require_minimum_version 1.5.0
 setup_file() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-  export lab=$top_srcdir/ci/lab known=$BATS_TEST_DIRNAME/suite.known
+  export lab=$top_srcdir/ci/lab/lab known=$BATS_TEST_DIRNAME/suite.known
   export guest=$BATS_TEST_DIRNAME/suite.sh build
   build=$(realpath "$top_builddir")
   [[ $EUID -eq 0 ]] || skip "the lab needs root"

@@ -7,7 +7,7 @@
 setup_file() {
   : "${top_builddir:=$PWD}"
   : "${top_srcdir:=$(realpath "$BATS_TEST_DIRNAME/../..")}"
-  export lab=$top_srcdir/ci/lab top_srcdir top_builddir
+  export lab=$top_srcdir/ci/lab/lab top_srcdir top_builddir
   [[ $EUID -eq 0 ]] || skip "the lab needs root"
   "$lab" --prepare --engine uml
 }

@@ -26,7 +26,7 @@
 #define GRID_SOFT(v, n) "dcqcn " v ", soft, N=" #n, { SHAPED(v), STEADY(n, 8e6) }
 #define GRID_SOFT_JOIN(v) "dcqcn " v ", soft, N=8+8", { SHAPED(v), CHURN(8, 9e6) }
 
-/* Soft-RoCE in ci/lab: a segment is a packet, and the port marks as ccshim-cc(7) recommends. */
+/* Soft-RoCE in ci/lab/lab: a segment is a packet, and the port marks as ccshim-cc(7) recommends. */
 #define LAB(n, c, t) \
 	"dcqcn lab " #c " Gb/s, " #n ":1", \
 	{ .driver = SIM_SHIM, .rate = (c) * 1e9, .base_us = 50, .segment = 4096, .cnp_us = 50, \

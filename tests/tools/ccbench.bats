@@ -209,7 +209,7 @@ fits() {
 	[[ $output == *$'\n'"on/the/host/incast.json"* ]]
 	: > results.name
 	results
-	printed "incast.json is not kept: ci/lab was started without --out DIR"
+	printed "incast.json is not kept: ci/lab/lab was started without --out DIR"
 	[ -s results/incast.json ]
 }
 

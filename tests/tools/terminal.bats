@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# What ./demo, ./check and ci/lab print fits on a terminal of 80 columns.
+# What ./demo, ./check and ci/lab/lab print fits on a terminal of 80 columns.
 
 load tools.bash
 
@@ -23,7 +23,7 @@ on_terminal() {
 }
 
 @test "the help of the programs of the source tree fits" {
-	for program in demo check ci/lab; do
+	for program in demo check ci/lab/lab; do
 		"$top_srcdir/$program" --help | LC_ALL=C.UTF-8 fits 80
 	done
 	for scenario in incast alltoall; do
@@ -63,11 +63,11 @@ SH
 
 @test "messages of the lab fit on a terminal, and are one line elsewhere" {
 	on_terminal 80 <<SH
-"$top_srcdir/ci/lab" --ecn $(printf '1%.0s' {1..90}):1kb:0.1 -- true || true
-"$top_srcdir/ci/lab" --build "/no/such/directory/with/a/name" --time virtual -- true || true
+"$top_srcdir/ci/lab/lab" --ecn $(printf '1%.0s' {1..90}):1kb:0.1 -- true || true
+"$top_srcdir/ci/lab/lab" --build "/no/such/directory/with/a/name" --time virtual -- true || true
 SH
 	grep -q 'no build tree' drawn
 	grep -v 1111 drawn | fits 80
-	refused "$top_srcdir/ci/lab" --build "/no/such/directory/with/a/name" --time virtual -- true
+	refused "$top_srcdir/ci/lab/lab" --build "/no/such/directory/with/a/name" --time virtual -- true
 	[ "$(wc -l <<< "$errors")" -eq 1 ]
 }

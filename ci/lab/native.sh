@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck shell=bash disable=SC2034,SC2154 # it shares ci/lab's variables
+# shellcheck shell=bash disable=SC2034,SC2154 # it shares ci/lab/lab's variables
 #
 # Engine native: the running kernel, if it has rdma_rxe. The topology is in the machine's
 # first network namespace during the run; CMD and all that it starts run in a PID namespace

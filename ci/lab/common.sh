@@ -18,7 +18,7 @@ say() {
 fail() { say "$*"; exit "$LAB_FAILED"; }
 
 # An option is wrong.
-usage_error() { say "$* (see ci/lab --help)"; exit "$LAB_USAGE"; }
+usage_error() { say "$* (see ci/lab/lab --help)"; exit "$LAB_USAGE"; }
 
 # need PROGRAM PACKAGE: one line with the remedy instead of "command not found".
 need() {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck shell=bash disable=SC2034,SC2154 # it shares ci/lab's variables
+# shellcheck shell=bash disable=SC2034,SC2154 # it shares ci/lab/lab's variables
 #
 # Engine qemu: the hosts' kernel is Debian's own, unmodified and with several
 # CPUs, under QEMU's emulation; no KVM, so it runs anywhere, slowly. Root is

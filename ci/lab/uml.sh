@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck shell=bash disable=SC2034,SC2154 # it shares ci/lab's variables
+# shellcheck shell=bash disable=SC2034,SC2154 # it shares ci/lab/lab's variables
 #
 # Engine uml: the hosts' kernel is a process. Debian's kernel source built for
 # ARCH=um with the real rxe driver, the host's own tree as its root.
@@ -138,7 +138,7 @@ uml_build_seed() {
   scratch+=("$build")
   mkdir "$build/done"
   gcc -O2 -Wall -Wextra -shared -fPIC -o "$build/done/seed.so" "$parts/seed.c" ||
-    fail "cannot build lab.d/seed.c"
+    fail "cannot build lab/seed.c"
   mv -T "$build/done" "$seed_dir"
   rm -rf -- "$build"
 }
