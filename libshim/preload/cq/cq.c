@@ -186,7 +186,7 @@ uint32_t ccs_cq_pop_one(struct cq *cq, struct ibv_wc *wc)
 	const uint32_t at = cq->ready_tail++ & cq->ready_mask;
 
 	*wc = cq->ready[at].wc;
-	if (!cq->ctx->reuses_silently && cq->ready[at].owner != CCS_NO_OWNER)
+	if (!cq->ctx->provider->reuses_silently && cq->ready[at].owner != CCS_NO_OWNER)
 		free_polled(cq, &cq->ready[at]);
 	return at;
 }

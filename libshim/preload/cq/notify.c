@@ -82,7 +82,7 @@ void ccs_notify_set(struct qp *qp, struct ccs_notify_state now)
  */
 void ccs_notify_first_post(struct qp *qp)
 {
-	const bool may_fail = qp->silent && qp->ctx->ignores_in_error;
+	const bool may_fail = qp->silent && qp->ctx->provider->ignores_in_error;
 	struct cq *cq = qp->cq;
 
 	ccs_notify_count(qp);

@@ -18,7 +18,7 @@
 /* WRs from `tail` on were retired, and the application has not polled their completion. */
 static void withhold(struct qp *qp, uint64_t tail)
 {
-	if (!qp->ctx->reuses_silently)
+	if (!qp->ctx->provider->reuses_silently)
 		ccs_flow_withhold(&qp->flow, qp->flow.wr_tail - tail);
 }
 

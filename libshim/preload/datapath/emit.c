@@ -211,7 +211,7 @@ void ccs_emit_await_flush(struct qp *qp, uint64_t *now_ns)
 	const bool wait = inflight || !qp->flush_seen;
 	uint64_t due = 0;
 
-	if (wait && f->unsignalled >= inflight && !qp->ctx->ignores_in_error)
+	if (wait && f->unsignalled >= inflight && !qp->ctx->provider->ignores_in_error)
 		post_marker(qp);
 	if (wait && !qp->flushed_ns)
 		qp->flushed_ns = ccs_now(now_ns) + FLUSH_NS;

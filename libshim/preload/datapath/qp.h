@@ -43,7 +43,7 @@ static inline void ccs_qp_fail(struct qp *qp)
 {
 	ccs_flow_fail(&qp->flow);
 	qp->broken |= qp->flow.enforce && qp->flow.wr_tail < qp->flow.wr_head;
-	qp->flush_seen |= qp->ctx->ignores_in_error; /* so there may be none to see */
+	qp->flush_seen |= qp->ctx->provider->ignores_in_error; /* so there may be none to see */
 }
 
 /* The QP was reset, or all WRs of the failed QP have completed. */

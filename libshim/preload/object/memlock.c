@@ -26,7 +26,7 @@ static bool may_exceed(void)
 
 static bool get_limit(const struct ctx *ctx, struct rlimit *limit)
 {
-	return !ctx->syscalls && !getrlimit(RLIMIT_MEMLOCK, limit) &&
+	return !ctx->provider->syscalls && !getrlimit(RLIMIT_MEMLOCK, limit) &&
 	       limit->rlim_cur != RLIM_INFINITY && !may_exceed();
 }
 

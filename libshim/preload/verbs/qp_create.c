@@ -158,7 +158,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->qp_num = real->qp_num;
 	qp->flow.stats.qp_num = real->qp_num;
 	qp->ctx = cq->ctx;
-	qp->special = qp->syscalls = cq->ctx->syscalls;
+	qp->special = qp->syscalls = cq->ctx->provider->syscalls;
 	qp->cq = cq;
 	atomic_fetch_add(&cq->refs, 1);
 	qp->shadow = s;
@@ -187,7 +187,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 		ccs_qp_put(qp);
 		return NULL;
 	}
-	qp->flow.reuses_silently = cq->ctx->reuses_silently;
+	qp->flow.reuses_silently = cq->ctx->provider->reuses_silently;
 	ccs_wr_batch_update_space(qp);
 	ccs_qp_ex_install(qp);
 	ccs_qp_set_send_cq(qp, true);
