@@ -12,7 +12,7 @@ static inline void ccs_broken_put(struct qp *qp)
 	struct qp *first = atomic_load_explicit(&qp->cq->broken, memory_order_relaxed);
 
 	do
-		qp->next_broken = first;
+		qp->failure.next = first;
 	while (!atomic_compare_exchange_weak(&qp->cq->broken, &first, qp));
 	atomic_store(&qp->cq->idle, false);
 }
@@ -20,9 +20,9 @@ static inline void ccs_broken_put(struct qp *qp)
 /* qp->lock is held. */
 static inline void ccs_broken_add(struct qp *qp)
 {
-	if (qp->in_broken)
+	if (qp->failure.listed)
 		return;
-	qp->in_broken = true;
+	qp->failure.listed = true;
 	ccs_broken_put(qp);
 }
 
@@ -38,12 +38,12 @@ static inline void ccs_broken_forget(struct qp *qp)
 {
 	struct qp *next;
 
-	for (struct qp *q = qp->in_broken ? ccs_broken_take(qp->cq) : NULL; q; q = next) {
-		next = q->next_broken;
+	for (struct qp *q = qp->failure.listed ? ccs_broken_take(qp->cq) : NULL; q; q = next) {
+		next = q->failure.next;
 		if (q != qp)
 			ccs_broken_put(q);
 	}
-	qp->in_broken = true;
+	qp->failure.listed = true;
 }
 
 #endif

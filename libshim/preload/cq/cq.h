@@ -32,7 +32,7 @@ void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries);
 bool ccs_cq_resize_ready(struct cq *cq);
 
 /* After a change of its shadow CQs, or of cq->closing. cq->lock is held. */
-static inline void ccs_cq_set_usual(struct cq *cq)
+static inline void ccs_cq_update_fast(struct cq *cq)
 {
 	const struct shadow *s = atomic_load(&cq->shadows);
 
@@ -40,17 +40,17 @@ static inline void ccs_cq_set_usual(struct cq *cq)
 	atomic_store(&cq->idle, false);
 	while (s && !s->size)
 		s = s->next; /* it is destroyed */
-	atomic_store(&cq->usual, s && !cq->channel && !cq->ex && !cq->closing);
+	atomic_store(&cq->fast, s && !cq->channel && !cq->ex && !cq->closing);
 }
 
 static inline uint32_t ccs_cq_ready_count(const struct cq *cq)
 {
-	return cq->ready_head - cq->ready_tail;
+	return cq->ready.head - cq->ready.tail;
 }
 
 static inline uint32_t ccs_cq_ready_space(const struct cq *cq)
 {
-	return cq->ready_mask + 1 - ccs_cq_ready_count(cq);
+	return cq->ready.mask + 1 - ccs_cq_ready_count(cq);
 }
 
 /*

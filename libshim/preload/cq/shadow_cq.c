@@ -223,7 +223,7 @@ struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries, uint32_t most)
 	}
 	s->next = atomic_load(&cq->shadows);
 	atomic_store(&cq->shadows, s);
-	ccs_cq_set_usual(cq);
+	ccs_cq_update_fast(cq);
 	if (cq->moderation.attr_mask) {
 		ccs_shadow_moderate(cq, s->cq);
 		ccs_shadow_moderate(cq, cq->app);

@@ -25,7 +25,7 @@ static size_t copies_size(const struct qp *qp)
 {
 	const size_t n = (size_t)qp->flow.wr_mask + 1;
 
-	return n * (sizeof(*qp->copy) + qp->cap.max_inline_data) +
+	return n * (sizeof(*qp->copy) + qp->attr.cap.max_inline_data) +
 	       (n + CCS_BATCH) * ccs_max_sge(qp) * sizeof(struct ibv_sge);
 }
 

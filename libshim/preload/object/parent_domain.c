@@ -76,21 +76,21 @@ struct ibv_pd *ccs_parent_domain_plain(struct ibv_pd *pd)
 
 void ccs_parent_domain_enter(struct qp *qp, const struct ibv_pd *pd)
 {
-	qp->domain = ccs_parent_domain_find(pd);
-	if (!qp->domain)
+	qp->attr.domain = ccs_parent_domain_find(pd);
+	if (!qp->attr.domain)
 		return;
-	atomic_fetch_add(&qp->domain->qps, 1);
+	atomic_fetch_add(&qp->attr.domain->qps, 1);
 	ccs_parent_domain_set_pd(qp, true);
 }
 
 void ccs_parent_domain_leave(const struct qp *qp)
 {
-	if (qp->domain)
-		atomic_fetch_sub(&qp->domain->qps, 1);
+	if (qp->attr.domain)
+		atomic_fetch_sub(&qp->attr.domain->qps, 1);
 }
 
 void ccs_parent_domain_set_pd(const struct qp *qp, bool parent)
 {
-	if (qp->domain)
-		qp->real->pd = parent ? qp->domain->parent : qp->domain->plain;
+	if (qp->attr.domain)
+		qp->real->pd = parent ? qp->attr.domain->parent : qp->attr.domain->plain;
 }

@@ -227,7 +227,7 @@ static void set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ib
 		return;
 	data = ccs_wr_copy_inline(qp, number);
 	for (size_t i = 0; i < n; i++) {
-		if (buf[i].length > qp->cap.max_inline_data - len) {
+		if (buf[i].length > qp->attr.cap.max_inline_data - len) {
 			set_error(qp->wr_batch, qp->ctx->provider->batch_too_large);
 			return;
 		}

@@ -38,7 +38,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 	qp->early = qp->early ? qp->state != IBV_QPS_RTS : qp->state == IBV_QPS_RESET;
 	switch (attr->qp_state) {
 	case IBV_QPS_RESET:
-		qp->who = (struct ccs_match_subject){ 0 };
+		qp->peer.subject = (struct ccs_match_subject){ 0 };
 		ccs_qp_end_broken(qp);
 		ccs_flow_reset(&qp->flow);
 		break;
@@ -57,16 +57,16 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 
 static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
-	if ((mask & IBV_QP_PORT) && attr->port_num != qp->port) {
-		qp->port = attr->port_num;
+	if ((mask & IBV_QP_PORT) && attr->port_num != qp->attr.port) {
+		qp->attr.port = attr->port_num;
 		ccs_flow_set_line(&qp->flow, ccs_qp_line_rate(qp), ccs_now_ns());
 	}
 	if (mask & IBV_QP_DEST_QPN)
-		qp->peer_qpn = attr->dest_qp_num;
+		qp->peer.qpn = attr->dest_qp_num;
 	if ((mask & IBV_QP_AV) && attr->ah_attr.is_global) {
-		memcpy(qp->peer_gid, attr->ah_attr.grh.dgid.raw, sizeof(qp->peer_gid));
+		memcpy(qp->peer.gid, attr->ah_attr.grh.dgid.raw, sizeof(qp->peer.gid));
 		if (ccs_trace_on)
-			ccs_trace_peer(qp->qp_num, qp->peer_gid);
+			ccs_trace_peer(qp->qp_num, qp->peer.gid);
 	}
 	/* READs above the peer's limit would stall the WQEs that follow them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
@@ -154,7 +154,7 @@ static struct ccs_match_subject subject_of(const struct qp *qp, const struct ibv
 		.known = CCS_MATCH_APP | CCS_MATCH_DEVICE | CCS_MATCH_PORT | CCS_MATCH_SL,
 		.app = program_invocation_short_name,
 		.device = qp->ctx->device,
-		.port = mask & IBV_QP_PORT ? attr->port_num : qp->port,
+		.port = mask & IBV_QP_PORT ? attr->port_num : qp->attr.port,
 		.sl = ah->sl,
 	};
 
@@ -178,7 +178,7 @@ static void apply_connection(struct qp *qp, const struct ccs_match_subject *who)
 		generation = ccs_policy_generation();
 		policy = ccs_policy_lookup(who);
 		ccs_lock(&qp->lock);
-		qp->who = *who;
+		qp->peer.subject = *who;
 		if (policy != qp->policy)
 			ccs_qp_apply_policy(qp, policy, ccs_now_ns());
 		qp->feedback.feedback_needs = (uint16_t)policy->feedback_needs;
@@ -263,8 +263,8 @@ int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_q
 	ccs_traffic_class_restore(qp, attr);
 	init->send_cq = qp->cq->app;
 	init->sq_sig_all = qp->sq_sig_all;
-	init->cap.max_send_wr = qp->cap.max_send_wr;
-	attr->cap.max_send_wr = qp->cap.max_send_wr;
+	init->cap.max_send_wr = qp->attr.cap.max_send_wr;
+	attr->cap.max_send_wr = qp->attr.cap.max_send_wr;
 	return 0;
 }
 
@@ -274,7 +274,7 @@ void ccs_qp_abandon(struct qp *qp)
 	ccs_qp_feedback_detach(qp);
 	ccs_lock(&qp->cq->lock);
 	qp->cq->closing = true;
-	ccs_cq_set_usual(qp->cq);
+	ccs_cq_update_fast(qp->cq);
 	ccs_unlock(&qp->cq->lock);
 }
 
