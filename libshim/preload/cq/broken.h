@@ -2,8 +2,8 @@
 #ifndef CCS_BROKEN_H
 #define CCS_BROKEN_H
 /*
- * The failed QPs of a CQ whose last WRs the shim completes: a stack. Any thread adds a QP, and only
- * one that holds the CQ's lock takes them off, all at once: a QP in it keeps its `next_broken`.
+ * Stack of the failed QPs of a CQ whose last WRs the shim completes. Any thread adds a QP. Only a
+ * thread that holds cq->lock removes QPs, and it removes all at once.
  */
 #include "preload/object/qp_record.h"
 
@@ -26,14 +26,14 @@ static inline void ccs_broken_add(struct qp *qp)
 	ccs_broken_put(qp);
 }
 
-/* Take all off. The first one, or NULL. cq->lock is held, as in the next. */
+/* Remove all. Returns the first QP, or NULL. cq->lock is held. */
 static inline struct qp *ccs_broken_take(struct cq *cq)
 {
 	return atomic_load_explicit(&cq->broken, memory_order_relaxed)
 		? atomic_exchange(&cq->broken, NULL) : NULL;
 }
 
-/* The QP is being destroyed: it is not added again. qp->lock is held as well. */
+/* The QP is being destroyed: it is not added again. cq->lock and qp->lock are held. */
 static inline void ccs_broken_forget(struct qp *qp)
 {
 	struct qp *next;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of completion queues. Send completions of controlled QPs arrive in shadow CQs; those
- * that the application is to get are kept in `ready` until it polls.
+ * Records of completion queues. Send completions of controlled QPs arrive in shadow CQs. Those for
+ * the application are kept in cq->ready until it polls.
  */
 #include "preload/cq/cq.h"
 
@@ -74,10 +74,7 @@ void ccs_cq_put(struct cq *cq)
 	free(cq);
 }
 
-/*
- * Larger than the application's own CQ: completions that are not reported to it must get through
- * when that is full.
- */
+/* More entries than the application's CQ: internal completions pass through while that is full. */
 bool ccs_cq_resize_ready(struct cq *cq)
 {
 	const uint32_t count = ccs_cq_ready_count(cq);

@@ -254,7 +254,7 @@ void ccs_notify_new_shadow(struct cq *cq, struct shadow *s)
 	want_event_qp(cq);
 }
 
-/* The previous request covers this one, and the device has not raised its event yet. */
+/* Whether the device has still to raise the previous event, and that serves both requests. */
 static bool stands(struct cq *cq, unsigned requests, bool solicited_only)
 {
 	return requests && (solicited_only || !atomic_load(&cq->events.solicited)) &&
@@ -283,7 +283,7 @@ static bool may_have_raised(struct cq *cq)
  */
 void ccs_notify_request(struct cq *cq, bool solicited_only)
 {
-	/* A request that is undecided is replaced by this one. */
+	/* This replaces an undecided request. */
 	const unsigned requests = ccs_notify_is_undecided(cq) ? 0
 							      : atomic_load(&cq->events.requests);
 	bool raised = requests && may_have_raised(cq);

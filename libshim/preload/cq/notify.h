@@ -4,24 +4,24 @@
 /*
  * Events of a CQ with a channel. The application requests an event (ibv_req_notify_cq) and gets it
  * when a completion has come that it can poll. Its sends complete in shadow CQs, so the device
- * raises an event for them only while those are armed (CCS_EVENT_DEVICE). They stay unarmed
+ * raises an event for them only while these are armed (CCS_EVENT_DEVICE). They stay unarmed
  * (CCS_EVENT_NONE) in two cases, because the device would raise events without a completion:
  *  - A WQE is in flight whose completion the shim keeps ("internal").
- *  - One QP alone has WQEs in flight, and all are unsignalled: its next WQE may be internal. If it
- *    posts nothing for a second, the shadow CQs are armed. With more QPs they are armed at once:
- *    to poll for all of them costs more than an event without a completion.
+ *  - One QP alone has WQEs in flight, and all are unsignalled: its next WQE may be internal. After
+ *    a second without a post the shadow CQs are armed. With more QPs they are armed at once: to
+ *    poll for many QPs costs more than an event without a completion.
  * The pacer thread polls the unarmed shadow CQs. When it finds a completion for the application,
  * the shim raises the event (CCS_EVENT_SHIM): it posts a WQE to the event QP, a QP in the error
  * state. The device completes that at once and sends no packet.
  *
- * Each device CQ raises its own events, so there may be more events than requests. An event ends a
- * request only if a completion has come since that request, and from the same CQ. If none has been
- * seen when the application reads the event, the state is CCS_EVENT_UNDECIDED_*: the next poll
- * decides. Transitions of cq->events.source:
- *  to DEVICE     ccs_notify_arm_shadows(); the first post when nothing was in flight
+ * Each device CQ raises events, so there may be more events than requests. An event ends a request
+ * only if a completion of the same CQ has come since the request. If the shim has not seen such a
+ * completion when the application reads the event, the state is CCS_EVENT_UNDECIDED_*: the next
+ * poll decides. Transitions of cq->events.source:
+ *  to DEVICE     ccs_notify_arm_shadows(), ccs_notify_first_post()
  *  to SHIM       ccs_notify_raise()
  *  to UNDECIDED  ccs_notify_event()
- *  to NONE       a request that replaces another, an event that ends one, ccs_notify_decide()
+ *  to NONE       ccs_notify_request(), ccs_notify_event(), _refused(), _decide()
  */
 #include "preload/object/qp_record.h"
 
@@ -98,7 +98,7 @@ static inline bool ccs_notify_is_all_unsignalled(struct cq *cq)
 	return atomic_load(&cq->events.all_unsignalled) && atomic_load(&cq->events.busy) == 1;
 }
 
-/* There is no pacer thread: keep the shadow CQs armed. */
+/* Without the pacer thread, keep the shadow CQs armed. */
 void ccs_notify_always_arm(struct cq *cq);
 
 /* cq->lock is held in the rest, except in ccs_notify_close(). */
@@ -116,7 +116,7 @@ static inline void ccs_notify_completion(struct cq *cq, enum ibv_wc_status statu
 void ccs_notify_new_shadow(struct cq *cq, struct shadow *s);
 /* The application requests an event. */
 void ccs_notify_request(struct cq *cq, bool solicited_only);
-/* The application reads an event of that shadow CQ; NULL: of its own CQ. */
+/* The application reads an event of shadow CQ s; NULL: of the application's CQ. */
 void ccs_notify_event(struct cq *cq, const struct shadow *s);
 /* The application has polled while undecided; found: it got a completion. */
 void ccs_notify_decide(struct cq *cq, bool found);

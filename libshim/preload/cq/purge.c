@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Removal of ready completions of a destroyed or reset QP. A completion that came from a shadow CQ
- * names its QP. A receive does not, and another QP may get the number as soon as the provider's
- * call is over; but receives become ready in the application's own polls only, so those from
- * before the call are this QP's.
+ * Removal of ready completions of a destroyed or reset QP. A completion of a shadow CQ names its
+ * QP's record. A receive has only the QP number, which another QP may get as soon as the provider's
+ * call returns. Receives become ready only in the application's polls, so a receive with this
+ * number that was ready before the call belongs to this QP.
  */
 #include "preload/cq/purge.h"
 

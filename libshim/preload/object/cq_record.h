@@ -64,13 +64,13 @@ struct ready {
 /* Completions that the shim has polled and the application has not: a ring, oldest first. */
 struct ready_ring {
 	struct ready *entry;
-	struct wc_more *more;            /* of each entry; NULL: a plain CQ */
+	struct wc_more *more;            /* for each entry; NULL: a plain CQ */
 	uint32_t head, tail, mask;
 };
 
 /* Who raises the event that the application has requested; cq/notify.h explains the states. */
 enum ccs_event_source {
-	CCS_EVENT_NONE,                  /* no one yet: the shadow CQs are not armed */
+	CCS_EVENT_NONE,                  /* undetermined: the shadow CQs are not armed */
 	CCS_EVENT_DEVICE,                /* the shadow CQs are armed */
 	CCS_EVENT_SHIM,                  /* the event QP has raised it */
 	CCS_EVENT_UNDECIDED_APP,         /* an event of the application's own CQ was read */
@@ -92,7 +92,7 @@ struct cq_events {
 	atomic_uint failing;             /* QPs whose last WRs the shim completes */
 	atomic_bool shim_raises_events;  /* there is an event QP, and it works */
 	bool event_qp_tried;
-	struct ccs_event_qp *event_qp;   /* NULL: none was created */
+	struct ccs_event_qp *event_qp;   /* NULL: not created */
 	atomic_uint unacked;             /* events of the application's own CQ */
 };
 
@@ -121,7 +121,7 @@ struct cq {
 	struct ccs_lock lock;            /* guards the members up to batch_lock */
 	bool closing;                    /* shadow CQs are being destroyed */
 	unsigned qps;
-	struct ibv_modify_cq_attr moderation; /* attr_mask 0: none */
+	struct ibv_modify_cq_attr moderation; /* attr_mask 0: not set */
 	struct qp *last;                 /* QP of the last completion; NULL: unknown */
 	struct shadow *recent;           /* the only active one at a recent fast poll; or NULL */
 	struct ready_ring ready;
@@ -129,12 +129,12 @@ struct cq {
 	int out_space;
 	uint64_t polled_ns;              /* time of the last poll of a shadow CQ; or unknown */
 	uint64_t empty_ns;               /* last time before a poll emptied the shadow CQs */
-	struct ccs_hwclock clock;        /* of the shadow CQs' timestamps */
+	struct ccs_hwclock clock;        /* maps timestamps of the shadow CQs */
 	unsigned idle_polls;             /* consecutive empty polls: the application spins */
 	bool woken;                      /* an event woke the application: completions are recent */
 	unsigned polls;                  /* since the application's own CQ was polled */
 	int failed;                      /* result of the last poll of a shadow CQ, if < 0 */
-	pthread_mutex_t batch_lock;      /* of an extended CQ: one poll batch at a time */
+	pthread_mutex_t batch_lock;      /* extended CQ: held during a poll batch */
 };
 
 #endif

@@ -15,7 +15,7 @@
 /* Telemetry of the links on a QP's path. */
 struct qp_telemetry {
 	struct ccs_telemetry now;        /* input of the flow's algorithm */
-	uint64_t updated_ns;             /* arrival of the last record; 0: none yet */
+	uint64_t updated_ns;             /* arrival of the last record; 0: no record yet */
 	uint32_t name[CCS_CC_MAX_HOPS];
 	double rate[CCS_CC_MAX_HOPS];    /* bit/s since the previous record; 0: unknown */
 	bool ports;                      /* records of switches are included */
@@ -28,9 +28,9 @@ struct qp_telemetry {
 
 /* A QP's congestion feedback from the host agent. */
 struct feedback {
-	struct ccs_slot *slot;           /* NULL: none */
+	struct ccs_slot *slot;           /* NULL: no feedback */
 	struct qp_telemetry *telemetry;  /* NULL: not needed */
-	uint64_t cnps;                   /* those of slot->cnps that were processed */
+	uint64_t cnps;                   /* CNPs of slot->cnps that were processed */
 	double rate;                     /* bit/s, last stored in the slot */
 	uint64_t sent;                   /* bytes, last stored in the slot */
 	uint64_t direction_sent, direction_read; /* flow totals at the last check of direction */
@@ -41,7 +41,7 @@ struct feedback {
 	uint32_t switches;               /* changes between the algorithm and its fallback */
 	enum ccs_feedback_status status; /* as processed last */
 	uint64_t accounted;              /* bytes sent that were attributed to an algorithm */
-	uint64_t fallback;               /* those of them that the fallback controlled */
+	uint64_t fallback;               /* part of `accounted` that the fallback controlled */
 };
 
 /* A QP's part in the events of its CQ. `busy` to `failing`: it is counted in the member of struct
@@ -57,7 +57,7 @@ struct qp_events {
 struct qp_failure {
 	uint64_t deadline_ns;            /* WQEs without a completion are lost then; 0: not set */
 	struct qp *next;                 /* in cq->broken */
-	uint32_t vendor_err;             /* of the WQEs that the device flushed */
+	uint32_t vendor_err;             /* vendor_err of flushed WQEs */
 	bool flush_seen;                 /* the device has flushed a WQE */
 	bool marker_posted;              /* the newest WQE is the shim's */
 	bool listed;                     /* in cq->broken, or being destroyed */
@@ -66,7 +66,7 @@ struct qp_failure {
 /* Attributes as the application set them. */
 struct qp_attr {
 	struct ibv_qp_cap cap;           /* as returned to the application */
-	struct parent_domain *domain;    /* NULL: none */
+	struct parent_domain *domain;    /* NULL: not in a parent domain */
 	uint8_t port;
 	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
 };
@@ -83,7 +83,7 @@ struct qp {
 	struct ctx *ctx;
 	struct cq *cq;
 	struct shadow *shadow;
-	struct ccs_stats_slot *stats;    /* its entry of the statistics file; NULL: none */
+	struct ccs_stats_slot *stats;    /* its entry of the statistics file, or NULL */
 	uint32_t id;                     /* registry entry and generation, for tokens */
 	struct ccs_lock lock;            /* guards the members up to prev, except wr_batch */
 	bool scheduled : 1;              /* timer may be set */
@@ -95,7 +95,7 @@ struct qp {
 	bool counted : 1;                /* in shadow->busy */
 	bool may_split : 1;              /* created with entries for segments */
 	struct qp_events events;
-	bool sq_sig_all;
+	bool sq_sig_all : 1;
 	bool timed;                      /* counted in cq->timed */
 	bool dead;
 	bool split_imm;                  /* of its policy */
