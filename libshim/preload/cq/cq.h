@@ -2,6 +2,7 @@
 #ifndef CCS_CQ_H
 #define CCS_CQ_H
 /* Records of completion queues, and the ring of completions that are ready for delivery. */
+#include "preload/cq/shadow_cq.h"
 #include "preload/object/shim.h"
 
 static inline struct cq *ccs_cq_find(struct ibv_cq *cq)
@@ -35,13 +36,9 @@ bool ccs_cq_resize_ready(struct cq *cq);
 /* After a change of its shadow CQs, or of cq->closing. */
 static inline void ccs_cq_update_fast(struct cq *cq)
 {
-	const struct shadow *s = atomic_load(&cq->shadows);
-
 	cq->recent = NULL;
 	atomic_store(&cq->idle, false);
-	while (s && !s->size)
-		s = s->next; /* of the event QP, or destroyed */
-	atomic_store(&cq->fast, s && !cq->channel && !cq->ex && !cq->closing);
+	atomic_store(&cq->fast, ccs_shadow_newest(cq) && !cq->channel && !cq->ex && !cq->closing);
 }
 
 static inline uint32_t ccs_cq_ready_count(const struct cq *cq)

@@ -12,7 +12,6 @@
 #include "observe/log.h"
 #include "preload/cq/cq.h"
 #include "preload/object/memlock.h"
-#include "preload/object/provider.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"

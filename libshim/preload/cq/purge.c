@@ -8,7 +8,6 @@
 #include "preload/cq/purge.h"
 
 #include "preload/cq/cq.h"
-#include "preload/object/provider.h"
 #include "preload/object/real.h"
 
 static bool is_purged(const struct cq *cq, bool reset)

@@ -107,12 +107,10 @@ static uint32_t round_up(uint32_t entries)
  */
 static uint32_t size_for(const struct cq *cq, uint32_t entries)
 {
-	const struct shadow *before = atomic_load(&cq->shadows);
+	const struct shadow *before = ccs_shadow_newest(cq);
 	const uint32_t cqe = (uint32_t)atomic_load(&cq->cqe), max = cq->ctx->max_cqe;
 	uint32_t size = round_up(entries > cqe ? entries : cqe), next = 0;
 
-	while (before && !before->size)
-		before = before->next; /* of the event QP */
 	if (before)
 		next = round_up(before->size < LARGE ? 3 * before->size : before->size + 1);
 	size = size > next ? size : next;
@@ -194,15 +192,6 @@ static void count_busy(struct cq *cq)
 	}
 }
 
-static bool has_shadow(struct cq *cq)
-{
-	const struct shadow *s = atomic_load(&cq->shadows);
-
-	while (s && !s->size)
-		s = s->next; /* of the event QP */
-	return s;
-}
-
 struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries, uint32_t most)
 {
 	struct shadow *s = ccs_calloc_padded(1, sizeof(*s));
@@ -216,7 +205,7 @@ struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries, uint32_t most)
 	}
 	atomic_store(&s->used, entries);
 	s->empty_ns = ccs_now_ns();
-	if (has_shadow(cq)) {
+	if (ccs_shadow_newest(cq)) {
 		count_busy(cq);
 		atomic_store(&s->watch, CCS_SHADOW_COUNTED);
 	}
@@ -267,12 +256,6 @@ static void read_more(struct ibv_cq_ex *ex, struct wc_more *more)
 		ibv_wc_read_tm_info(ex, &more->tm_info);
 }
 
-static void read_current(struct ibv_cq_ex *ex, struct ibv_wc *wc, struct wc_more *more)
-{
-	read_wc(ex, wc);
-	read_more(ex, more);
-}
-
 /*
  * EBUSY: the clock is being set, and no completion was polled. Providers hold the CQ's lock from
  * ibv_start_poll() to ibv_end_poll(), so the loop only reads.
@@ -284,7 +267,8 @@ static int poll_extended(struct shadow *s, int n, struct shadow_batch *a)
 
 	if (!rc) {
 		do {
-			read_current(s->ex, &a->wc[got], &a->more[got]);
+			read_wc(s->ex, &a->wc[got]);
+			read_more(s->ex, &a->more[got]);
 			got++;
 		} while (got < n && !(rc = ibv_next_poll(s->ex)));
 		ibv_end_poll(s->ex);

@@ -23,6 +23,16 @@ static inline bool ccs_shadow_is_active(const struct shadow *s)
 	return !watch || (!(watch & CCS_SHADOW_RESTS) && atomic_load(&s->busy));
 }
 
+/* The newest, without the CQ of the event QP and those that are destroyed; or NULL. */
+static inline const struct shadow *ccs_shadow_newest(const struct cq *cq)
+{
+	const struct shadow *s = atomic_load(&cq->shadows);
+
+	while (s && !s->size)
+		s = s->next;
+	return s;
+}
+
 /*
  * Create a shadow CQ, add it to the CQ's list, and reserve entries of it; a QP may need up to
  * `most`. NULL: the device refused.

@@ -9,32 +9,19 @@
 struct ccs_provider {
 	const char *library;             /* its file name up to the first '-' or '.' */
 	uint32_t vendor;                 /* vendor ID of its devices; 0: several */
-	/* ibv_destroy_qp() removes the QP's completions that were not polled. */
-	bool purges_on_destroy;
-	/* A transition to RESET removes them. */
-	bool purges_on_reset;
-	/* Arming a CQ raises an event for completions that were not polled. */
-	bool arms_by_index;
-	/* A WQE that is posted to a QP in the error state is flushed: it completes with an error. */
-	bool flushes;
-	/* Such a WQE may get no completion. */
-	bool ignores_in_error;
-	/* Posting and polling read ibv_qp.send_cq. */
-	bool reads_send_cq;
-	/* ibv_wr_complete() on a QP that was not in RTS since its last RESET is EINVAL. */
-	bool remembers_rts;
-	/* ibv_poll_cq() flags the completion of a send with immediate data; ibv_cq_ex does not. */
-	bool hides_sent_imm;
-	/* Posting is a system call: a software device. */
-	bool syscalls;
-	/* A send queue is doubled until it is large enough, and all entries are granted. */
-	bool doubles_rings;
-	/* The entry of an unsignalled WQE is reused without a later completion being polled. */
-	bool reuses_silently;
-	/* errno of ibv_post_send() for too many SGEs or too much inline data */
-	int too_large;
-	/* errno of ibv_wr_complete() for the same, and for too many WRs */
-	int batch_too_large;
+	bool purges_on_destroy;          /* ibv_destroy_qp() removes completions not yet polled */
+	bool purges_on_reset;            /* a transition to RESET removes them */
+	bool arms_by_index;              /* arming raises an event for completions not yet polled */
+	bool flushes;                    /* a WQE posted in the error state completes at once */
+	bool ignores_in_error;           /* a WQE posted in the error state may not complete */
+	bool reads_send_cq;              /* posting and polling read ibv_qp.send_cq */
+	bool remembers_rts;              /* ibv_wr_complete() needs RTS once since the last RESET */
+	bool hides_sent_imm;             /* only ibv_poll_cq() flags immediate data of a send */
+	bool syscalls;                   /* posting is a system call: a software device */
+	bool doubles_rings;              /* doubles a send queue to fit, and grants all entries */
+	bool reuses_silently;            /* reuses unsignalled WQEs' entries before a poll */
+	int too_large;                   /* error of a post: too many SGEs, too much inline data */
+	int batch_too_large;             /* the same of ibv_wr_complete(), and for too many WRs */
 };
 
 /*

@@ -3,8 +3,8 @@
 #define CCS_REAL_H
 /*
  * The interposed verbs, each with name, version node of rdma-core, result and arguments. The table
- * of real functions and its resolver are generated from this list. libccshim.map repeats the nodes for the
- * linker, and a test compares the two.
+ * of real functions and its resolver are generated from this list. libccshim.map repeats the nodes
+ * for the linker, and a test compares the two.
  */
 #include <infiniband/verbs.h>
 
