@@ -23,7 +23,7 @@ static bool watch_qp(struct qp *qp)
 }
 
 /*
- * The request waits until completions that only we get have come: let the pacer thread look. A QP
+ * The request waits until completions that only we get have come: let the pacer thread poll. A QP
  * that is busy stays so while the CQ's lock is held. Usually there is one, that of the last
  * completion: else this is a walk over all QPs of the process.
  */

@@ -133,7 +133,7 @@ void ccs_emit_fail(struct qp *qp, int rc)
 }
 
 /*
- * Without timestamps an RTT is too long by up to the time between two looks. On a long path even a
+ * Without timestamps an RTT is too long by up to the time between two polls. On a long path even a
  * quarter of the base RTT is more than the queue that algorithms aim at, which is a few segments.
  */
 static double precision_ns(const struct qp *qp)
@@ -146,7 +146,7 @@ static double precision_ns(const struct qp *qp)
 }
 
 /*
- * If the application does not poll, look for completions after this long: often enough that RTTs
+ * If the application does not poll, poll for completions after this long: often enough that RTTs
  * are precise (rtt.c), but less often if many QPs wait, because one poll serves all of a CQ.
  */
 static uint64_t poll_interval_ns(const struct qp *qp)
@@ -185,8 +185,9 @@ static uint64_t unsignalled_interval_ns(struct qp *qp, uint64_t now_ns)
 
 static uint64_t next_poll_ns(struct qp *qp, uint64_t now_ns)
 {
-	return now_ns + (qp->events.all_unsignalled && ccs_notify_is_all_unsignalled(qp->cq) ? unsignalled_interval_ns(qp, now_ns)
-								    : poll_interval_ns(qp));
+	const bool alone = qp->events.all_unsignalled && ccs_notify_is_all_unsignalled(qp->cq);
+
+	return now_ns + (alone ? unsignalled_interval_ns(qp, now_ns) : poll_interval_ns(qp));
 }
 
 /*
@@ -246,7 +247,7 @@ static void disable_enforcement(struct qp *qp, uint64_t *now_ns)
 		ccs_emit_fail(qp, rc);
 }
 
-/* As ccs_flow_wait(). Where a completion may open the gate, look for one meanwhile. */
+/* As ccs_flow_wait(). Where a completion may open the gate, poll for it as well. */
 static uint64_t due_ns(struct qp *qp, uint64_t now_ns)
 {
 	const uint64_t due = ccs_flow_wait(&qp->flow, now_ns), next_poll = now_ns + poll_interval_ns(qp);
@@ -318,9 +319,9 @@ int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *r
 	int rc;
 
 	if ((flags & CCS_WR_NO_DEFER) || qp->state < IBV_QPS_RTS)
-		f->state = CCS_FLOW_FLUSH;
+		ccs_flow_set_state(f, CCS_FLOW_FLUSH);
 	else if (sqd)
-		f->state = CCS_FLOW_RUN;
+		ccs_flow_set_state(f, CCS_FLOW_RUN);
 	/* rxe begins, or continues after SQD, when it gets a WQE, and in SQD its queue may count as
 	 * drained only then. What is in flight would open the gate. */
 	f->skip_gate = qp->resumed || sqd;
@@ -329,7 +330,7 @@ int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *r
 	if (f->skip_gate && f->seg_head == head)
 		ring_doorbell(qp); /* the queue is full: librxe would have refused the WRs */
 	f->skip_gate = false;
-	f->state = state;
+	ccs_flow_set_state(f, state);
 	return rc;
 }
 

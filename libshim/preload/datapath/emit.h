@@ -24,8 +24,9 @@ static inline bool ccs_emit_is_idle(const struct qp *qp)
 /* Unsignalled WQEs were posted behind others of that kind, which the pacer thread polls for. */
 static inline bool ccs_emit_is_watched(const struct qp *qp)
 {
-	return qp->events.all_unsignalled && qp->events.polls_soon && qp->scheduled && !ccs_flow_waiting(&qp->flow) &&
-	       !qp->flow.gated_since_ns && ccs_emit_must_poll(qp) && ccs_notify_is_all_unsignalled(qp->cq);
+	return qp->events.all_unsignalled && qp->events.polls_soon && qp->scheduled &&
+	       !ccs_flow_waiting(&qp->flow) && !qp->flow.gated_since_ns &&
+	       ccs_emit_must_poll(qp) && ccs_notify_is_all_unsignalled(qp->cq);
 }
 
 static inline enum ccs_next ccs_emit_next(struct qp *qp, uint64_t *now_ns,

@@ -169,11 +169,11 @@ static void find_policies(struct set_request *r)
 /* Set r->options to the options that future connections would have without the request. */
 static void find_options(struct set_request *r)
 {
-	struct ccs_match_subject who = { .known = CCS_MATCH_APP | r->request.match.keys,
+	struct ccs_match_subject subject = { .known = CCS_MATCH_APP | r->request.match.keys,
 			       .app = program_invocation_short_name };
 
-	memcpy(who.peer, r->request.match.peer, sizeof(who.peer));
-	ccs_policy_options(&who, &r->options);
+	memcpy(subject.peer, r->request.match.peer, sizeof(subject.peer));
+	ccs_policy_options(&subject, &r->options);
 }
 
 /* Add the request to the rules for future connections. */

@@ -44,7 +44,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 		break;
 	case IBV_QPS_RTS:
 		if (qp->flow.state == CCS_FLOW_SQD) {
-			qp->flow.state = CCS_FLOW_RUN;
+			ccs_flow_set_state(&qp->flow, CCS_FLOW_RUN);
 			qp->resumed = true;
 		}
 		qp->resumed |= pending; /* rxe begins the WQEs that it has when it gets the next one */
@@ -82,7 +82,7 @@ static bool pause_emission(struct qp *qp)
 	ccs_lock(&qp->lock);
 	was_running = qp->flow.state == CCS_FLOW_RUN;
 	if (was_running)
-		qp->flow.state = CCS_FLOW_SQD;
+		ccs_flow_set_state(&qp->flow, CCS_FLOW_SQD);
 	ccs_unlock(&qp->lock);
 	return was_running;
 }
@@ -91,7 +91,7 @@ static void resume_emission(struct qp *qp)
 {
 	ccs_lock(&qp->lock);
 	if (qp->flow.state == CCS_FLOW_SQD)
-		qp->flow.state = CCS_FLOW_RUN;
+		ccs_flow_set_state(&qp->flow, CCS_FLOW_RUN);
 	ccs_unlock(&qp->lock);
 }
 
@@ -150,7 +150,7 @@ static struct ccs_match_subject subject_of(const struct qp *qp, const struct ibv
 					   int mask)
 {
 	const struct ibv_ah_attr *ah = &attr->ah_attr;
-	struct ccs_match_subject who = {
+	struct ccs_match_subject subject = {
 		.known = CCS_MATCH_APP | CCS_MATCH_DEVICE | CCS_MATCH_PORT | CCS_MATCH_SL,
 		.app = program_invocation_short_name,
 		.device = qp->ctx->device,
@@ -159,16 +159,16 @@ static struct ccs_match_subject subject_of(const struct qp *qp, const struct ibv
 	};
 
 	if (ah->is_global) {
-		who.known |= CCS_MATCH_PEER | CCS_MATCH_DSCP;
-		memcpy(who.peer, ah->grh.dgid.raw, sizeof(who.peer));
-		who.dscp = ah->grh.traffic_class >> 2;
+		subject.known |= CCS_MATCH_PEER | CCS_MATCH_DSCP;
+		memcpy(subject.peer, ah->grh.dgid.raw, sizeof(subject.peer));
+		subject.dscp = ah->grh.traffic_class >> 2;
 	}
-	return who;
+	return subject;
 }
 
 /* The device has accepted the path to that peer. If a request changes the rules during the choice,
  * it may not have seen this QP: choose again. */
-static void apply_connection(struct qp *qp, const struct ccs_match_subject *who)
+static void apply_connection(struct qp *qp, const struct ccs_match_subject *subject)
 {
 	unsigned generation;
 
@@ -176,9 +176,9 @@ static void apply_connection(struct qp *qp, const struct ccs_match_subject *who)
 		const struct ccs_policy *policy;
 
 		generation = ccs_policy_generation();
-		policy = ccs_policy_lookup(who);
+		policy = ccs_policy_lookup(subject);
 		ccs_lock(&qp->lock);
-		qp->peer.subject = *who;
+		qp->peer.subject = *subject;
 		if (policy != qp->policy)
 			ccs_qp_apply_policy(qp, policy, ccs_now_ns());
 		qp->feedback.feedback_needs = (uint16_t)policy->feedback_needs;
@@ -188,8 +188,8 @@ static void apply_connection(struct qp *qp, const struct ccs_match_subject *who)
 
 static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
-	const struct ccs_match_subject who = subject_of(qp, attr, mask & IBV_QP_AV ? mask : 0);
-	const struct ccs_policy *policy = mask & IBV_QP_AV ? ccs_policy_lookup(&who) : NULL;
+	const struct ccs_match_subject subject = subject_of(qp, attr, mask & IBV_QP_AV ? mask : 0);
+	const struct ccs_policy *policy = mask & IBV_QP_AV ? ccs_policy_lookup(&subject) : NULL;
 	/* Deferred WRs count as not started, so stop before the device reports SQ drained. */
 	const bool held = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_SQD &&
 			  pause_emission(qp);
@@ -207,7 +207,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		return rc;
 	}
 	if (mask & IBV_QP_AV)
-		apply_connection(qp, &who);
+		apply_connection(qp, &subject);
 	ccs_qp_feedback_attach(qp, attr, mask);
 	ccs_lock(&qp->lock);
 	apply_attr(qp, attr, mask);
