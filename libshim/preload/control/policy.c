@@ -109,8 +109,8 @@ static struct ccs_match_subject this_process(void)
 static bool may_control_some(void)
 {
 	const struct ccs_opt *mode = ccs_opt_find("mode");
-	const struct ccs_match_subject who = this_process();
-	const struct ccs_setting *all = ccs_rules_find(&rules, mode, &who);
+	const struct ccs_match_subject subject = this_process();
+	const struct ccs_setting *all = ccs_rules_find(&rules, mode, &subject);
 
 	for (const struct ccs_setting *s = rules.first; s; s = s->next)
 		if (s->opt == mode && (s->match.keys & CCS_MATCH_QP) &&
@@ -147,11 +147,11 @@ const struct ccs_policy *ccs_policy_get(const struct ccs_options *o)
 	return p;
 }
 
-void ccs_policy_options(const struct ccs_match_subject *who, struct ccs_options *o)
+void ccs_policy_options(const struct ccs_match_subject *subject, struct ccs_options *o)
 {
 	const struct ccs_match_subject all = this_process();
 
-	ccs_rules_resolve(&rules, who ? who : &all, o, NULL, who ? warn_once : warn, NULL);
+	ccs_rules_resolve(&rules, subject ? subject : &all, o, NULL, subject ? warn_once : warn, NULL);
 }
 
 bool ccs_policy_setup(struct ccs_options *options)
@@ -207,14 +207,14 @@ unsigned ccs_policy_generation(void)
 	return atomic_load(&generation);
 }
 
-const struct ccs_policy *ccs_policy_lookup(const struct ccs_match_subject *who)
+const struct ccs_policy *ccs_policy_lookup(const struct ccs_match_subject *subject)
 {
 	static struct ccs_options o; /* under the lock; it is large for a stack */
 	const struct ccs_policy *p = ccs_policy_default();
 
 	ccs_policy_lock();
 	if (ccs_rules_by_qp(&rules)) {
-		ccs_policy_options(who, &o);
+		ccs_policy_options(subject, &o);
 		p = ccs_policy_get(&o);
 	}
 	ccs_policy_unlock();

@@ -26,7 +26,7 @@ bool ccs_policy_setup(struct ccs_options *options);
 const struct ccs_policy *ccs_policy_default(void);  /* for a QP whose peer is not known yet */
 /* Whether some QP may get a policy that splits. */
 bool ccs_policy_may_split(void);
-const struct ccs_policy *ccs_policy_lookup(const struct ccs_match_subject *who);
+const struct ccs_policy *ccs_policy_lookup(const struct ccs_match_subject *subject);
 unsigned ccs_policy_generation(void);               /* changes whenever the rules change */
 /* To be called when a QP gets this policy: warns once if its missing_feedback is not 0. */
 void ccs_policy_warn_missing_feedback(const struct ccs_policy *p);
@@ -35,8 +35,8 @@ unsigned ccs_policy_missing_feedback(void);         /* union over the policies i
 /* For requests. This lock is taken before a QP's; the functions below need it. */
 void ccs_policy_lock(void);
 void ccs_policy_unlock(void);
-/* The options of a QP, or if who is NULL, of the process. */
-void ccs_policy_options(const struct ccs_match_subject *who, struct ccs_options *o);
+/* The options of a QP, or if subject is NULL, of the process. */
+void ccs_policy_options(const struct ccs_match_subject *subject, struct ccs_options *o);
 const struct ccs_policy *ccs_policy_get(const struct ccs_options *o);      /* NULL: no memory */
 /* Put n new rules before all others. 0, or -1: no memory, and the rules are unchanged. */
 int ccs_policy_add_rules(const struct ccs_setting *settings, unsigned n);

@@ -296,7 +296,7 @@ static struct ccs_slot *register_flow(const struct qp *qp, const struct ibv_ah_a
 {
 	const unsigned feedback_needs = qp->feedback.feedback_needs;
 	struct ccs_feedback_flow flow = {
-		.port = qp->port, .local_qpn = qp->qp_num, .peer_qpn = qp->feedback.peer_qpn,
+		.port = qp->attr.port, .local_qpn = qp->qp_num, .peer_qpn = qp->feedback.peer_qpn,
 		.requested = (feedback_needs & CCS_NEEDS_CNP ? CCS_PEER_NP : 0) |
 			 (feedback_needs & CCS_NEEDS_TELEMETRY ? CCS_PEER_TELEMETRY : 0) |
 			 (feedback_needs & CCS_NEEDS_ADVICE ? CCS_PEER_ADVICE : 0),
@@ -306,7 +306,7 @@ static struct ccs_slot *register_flow(const struct qp *qp, const struct ibv_ah_a
 
 	flow.optional = qp->policy->automatic;
 	if (!ah->is_global ||
-	    ibv_query_gid(qp->ctx->context, qp->port, ah->grh.sgid_index, &gid))
+	    ibv_query_gid(qp->ctx->context, qp->attr.port, ah->grh.sgid_index, &gid))
 		return NULL;
 	snprintf(flow.device, sizeof(flow.device), "%s", qp->ctx->device);
 	memcpy(flow.local_gid, gid.raw, sizeof(flow.local_gid));

@@ -81,7 +81,7 @@ static void warn_outdone(const struct qp *qp)
 	const struct ccs_telemetry *t = &qp->feedback.telemetry->now;
 	char peer[INET6_ADDRSTRLEN];
 
-	inet_ntop(AF_INET6, qp->peer_gid, peer, sizeof(peer));
+	inet_ntop(AF_INET6, qp->peer.gid, peer, sizeof(peer));
 	ccs_log_once(CCS_LOG_WARN, "QP %u to %s has had less than half of its fair share for a "
 		     "second: traffic on its receiver's link of %g Mb/s ignores the advised rate; "
 		     "run those senders under ccshim, or check 'ccshimd --capacity' there",

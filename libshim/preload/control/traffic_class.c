@@ -48,8 +48,8 @@ int ccs_traffic_class_modify(struct qp *qp, const struct ccs_policy *policy,
 	rc = ccs_real()->ibv_modify_qp(qp->real, &copy, mask);
 	if (!rc) {
 		ccs_lock(&qp->lock);
-		qp->class_given = given;
-		qp->class_sent = copy.ah_attr.grh.traffic_class;
+		qp->attr.class_given = given;
+		qp->attr.class_sent = copy.ah_attr.grh.traffic_class;
 		ccs_unlock(&qp->lock);
 	}
 	return rc;
@@ -63,8 +63,8 @@ void ccs_traffic_class_restore(struct qp *qp, struct ibv_qp_attr *attr)
 	if (!child)
 		ccs_lock(&qp->lock);
 	/* Some devices store the DSCP only. */
-	if (qp->class_given != qp->class_sent && (*class ^ qp->class_sent) <= ECN_MASK)
-		*class = qp->class_given;
+	if (qp->attr.class_given != qp->attr.class_sent && (*class ^ qp->attr.class_sent) <= ECN_MASK)
+		*class = qp->attr.class_given;
 	if (!child)
 		ccs_unlock(&qp->lock);
 }

@@ -2,8 +2,8 @@
 #ifndef CCS_BROKEN_H
 #define CCS_BROKEN_H
 /*
- * The failed QPs of a CQ whose last WRs the shim completes: a stack. Any thread adds a QP, and only
- * one that holds the CQ's lock takes them off, all at once: a QP in it keeps its `next_broken`.
+ * Stack of the failed QPs of a CQ whose last WRs the shim completes. Any thread adds a QP. Only a
+ * thread that holds cq->lock removes QPs, and it removes all at once.
  */
 #include "preload/object/qp_record.h"
 
@@ -12,7 +12,7 @@ static inline void ccs_broken_put(struct qp *qp)
 	struct qp *first = atomic_load_explicit(&qp->cq->broken, memory_order_relaxed);
 
 	do
-		qp->next_broken = first;
+		qp->failure.next = first;
 	while (!atomic_compare_exchange_weak(&qp->cq->broken, &first, qp));
 	atomic_store(&qp->cq->idle, false);
 }
@@ -20,30 +20,30 @@ static inline void ccs_broken_put(struct qp *qp)
 /* qp->lock is held. */
 static inline void ccs_broken_add(struct qp *qp)
 {
-	if (qp->in_broken)
+	if (qp->failure.listed)
 		return;
-	qp->in_broken = true;
+	qp->failure.listed = true;
 	ccs_broken_put(qp);
 }
 
-/* Take all off. The first one, or NULL. cq->lock is held, as in the next. */
+/* Remove all. Returns the first QP, or NULL. cq->lock is held. */
 static inline struct qp *ccs_broken_take(struct cq *cq)
 {
 	return atomic_load_explicit(&cq->broken, memory_order_relaxed)
 		? atomic_exchange(&cq->broken, NULL) : NULL;
 }
 
-/* The QP is being destroyed: it is not added again. qp->lock is held as well. */
+/* The QP is being destroyed: it is not added again. cq->lock and qp->lock are held. */
 static inline void ccs_broken_forget(struct qp *qp)
 {
 	struct qp *next;
 
-	for (struct qp *q = qp->in_broken ? ccs_broken_take(qp->cq) : NULL; q; q = next) {
-		next = q->next_broken;
+	for (struct qp *q = qp->failure.listed ? ccs_broken_take(qp->cq) : NULL; q; q = next) {
+		next = q->failure.next;
 		if (q != qp)
 			ccs_broken_put(q);
 	}
-	qp->in_broken = true;
+	qp->failure.listed = true;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of completion queues. Send completions of controlled QPs arrive in shadow CQs; those
- * that the application is to get are kept in `ready` until it polls.
+ * Records of completion queues. Send completions of controlled QPs arrive in shadow CQs. Those for
+ * the application are kept in cq->ready until it polls.
  */
 #include "preload/cq/cq.h"
 
@@ -69,15 +69,12 @@ void ccs_cq_put(struct cq *cq)
 	ccs_context_put(cq->ctx);
 	pthread_mutex_destroy(&cq->batch_lock);
 	free(cq->ex);
-	free(cq->ready);
-	free(cq->ready_more);
+	free(cq->ready.entry);
+	free(cq->ready.more);
 	free(cq);
 }
 
-/*
- * Larger than the application's own CQ: completions that are not reported to it must get through
- * when that is full.
- */
+/* More entries than the application's CQ: internal completions pass through while that is full. */
 bool ccs_cq_resize_ready(struct cq *cq)
 {
 	const uint32_t count = ccs_cq_ready_count(cq);
@@ -87,7 +84,7 @@ bool ccs_cq_resize_ready(struct cq *cq)
 
 	while (size <= (uint32_t)atomic_load(&cq->cqe))
 		size *= 2;
-	if (cq->ready && size <= cq->ready_mask + 1)
+	if (cq->ready.entry && size <= cq->ready.mask + 1)
 		return true;
 	ready = ccs_calloc_padded(size, sizeof(*ready));
 	if (cq->ex)
@@ -98,17 +95,17 @@ bool ccs_cq_resize_ready(struct cq *cq)
 		return false;
 	}
 	for (uint32_t i = 0; i < count; i++) {
-		ready[i] = cq->ready[(cq->ready_tail + i) & cq->ready_mask];
+		ready[i] = cq->ready.entry[(cq->ready.tail + i) & cq->ready.mask];
 		if (more)
-			more[i] = cq->ready_more[(cq->ready_tail + i) & cq->ready_mask];
+			more[i] = cq->ready.more[(cq->ready.tail + i) & cq->ready.mask];
 	}
-	free(cq->ready);
-	free(cq->ready_more);
-	cq->ready = ready;
-	cq->ready_more = more;
-	cq->ready_tail = 0;
-	cq->ready_head = count;
-	cq->ready_mask = size - 1;
+	free(cq->ready.entry);
+	free(cq->ready.more);
+	cq->ready.entry = ready;
+	cq->ready.more = more;
+	cq->ready.tail = 0;
+	cq->ready.head = count;
+	cq->ready.mask = size - 1;
 	return true;
 }
 
@@ -172,22 +169,22 @@ struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct 
 	}
 	cq->recent = NULL;
 	atomic_store_explicit(&cq->idle, false, memory_order_relaxed);
-	at = cq->ready_head++ & cq->ready_mask;
-	cq->ready[at].wc = *wc;
-	cq->ready[at].owner = owner ? owner->id : CCS_NO_OWNER;
-	cq->ready[at].wr_end = owner ? (uint32_t)owner->flow.wr_tail : 0;
-	if (cq->ready_more)
-		cq->ready_more[at] = *more;
-	return &cq->ready[at].wc;
+	at = cq->ready.head++ & cq->ready.mask;
+	cq->ready.entry[at].wc = *wc;
+	cq->ready.entry[at].owner = owner ? owner->id : CCS_NO_OWNER;
+	cq->ready.entry[at].wr_end = owner ? (uint32_t)owner->flow.wr_tail : 0;
+	if (cq->ready.more)
+		cq->ready.more[at] = *more;
+	return &cq->ready.entry[at].wc;
 }
 
 uint32_t ccs_cq_pop_one(struct cq *cq, struct ibv_wc *wc)
 {
-	const uint32_t at = cq->ready_tail++ & cq->ready_mask;
+	const uint32_t at = cq->ready.tail++ & cq->ready.mask;
 
-	*wc = cq->ready[at].wc;
-	if (!cq->ctx->reuses_silently && cq->ready[at].owner != CCS_NO_OWNER)
-		free_polled(cq, &cq->ready[at]);
+	*wc = cq->ready.entry[at].wc;
+	if (!cq->ctx->provider->reuses_silently && cq->ready.entry[at].owner != CCS_NO_OWNER)
+		free_polled(cq, &cq->ready.entry[at]);
 	return at;
 }
 

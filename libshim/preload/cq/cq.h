@@ -2,6 +2,7 @@
 #ifndef CCS_CQ_H
 #define CCS_CQ_H
 /* Records of completion queues, and the ring of completions that are ready for delivery. */
+#include "preload/cq/shadow_cq.h"
 #include "preload/object/shim.h"
 
 static inline struct cq *ccs_cq_find(struct ibv_cq *cq)
@@ -19,53 +20,50 @@ void ccs_cq_warn_untracked(void);
 void ccs_cq_put(struct cq *cq);
 
 /*
- * Reserve so many entries in a shadow CQ for a QP that may need up to `most`. NULL: the device
+ * Reserve entries in a shadow CQ for a QP, which may need up to `most` later. NULL: the device
  * refused, or no memory.
  */
 struct shadow *ccs_cq_attach(struct cq *cq, uint32_t entries, uint32_t most);
 void ccs_cq_release(struct cq *cq, struct shadow *s, uint32_t entries);
-/* The QP needs so many entries less than it has reserved. */
+/* Return a part of the QP's entries. */
 void ccs_cq_release_some(struct cq *cq, struct shadow *s, uint32_t entries);
 
-/* Grow the ring of ready completions with the application's CQ. False: no memory. cq->lock is
- * held for this and all that follow. */
+/* cq->lock is held in the functions from here to ccs_cq_pop_ready(). */
+
+/* Grow the ring of ready completions with the application's CQ. False: no memory. */
 bool ccs_cq_resize_ready(struct cq *cq);
 
-/* After a change of its shadow CQs, or of cq->closing. cq->lock is held. */
-static inline void ccs_cq_set_usual(struct cq *cq)
+/* After a change of its shadow CQs, or of cq->closing. */
+static inline void ccs_cq_update_fast(struct cq *cq)
 {
-	const struct shadow *s = atomic_load(&cq->shadows);
-
 	cq->recent = NULL;
 	atomic_store(&cq->idle, false);
-	while (s && !s->size)
-		s = s->next; /* it is destroyed */
-	atomic_store(&cq->usual, s && !cq->channel && !cq->ex && !cq->closing);
+	atomic_store(&cq->fast, ccs_shadow_newest(cq) && !cq->channel && !cq->ex && !cq->closing);
 }
 
 static inline uint32_t ccs_cq_ready_count(const struct cq *cq)
 {
-	return cq->ready_head - cq->ready_tail;
+	return cq->ready.head - cq->ready.tail;
 }
 
 static inline uint32_t ccs_cq_ready_space(const struct cq *cq)
 {
-	return cq->ready_mask + 1 - ccs_cq_ready_count(cq);
+	return cq->ready.mask + 1 - ccs_cq_ready_count(cq);
 }
 
 /*
- * Add a copy of *wc to the ready completions and return where it is. There must be space. owner:
- * its QP, locked, whose oldest WRs have been retired; NULL: from the application's CQ.
+ * Add a copy of *wc to the ready completions, which must have space. Returns its place. owner: its
+ * QP, which is locked and has retired the WR; NULL: the completion is of the application's CQ.
  */
 struct ibv_wc *ccs_cq_push(struct cq *cq, const struct ibv_wc *wc, const struct wc_more *more,
 			   struct qp *owner);
 
-/* Move the oldest one, and return its place in the ring. */
+/* Move the oldest completion to *wc. Returns its place in the ring. */
 uint32_t ccs_cq_pop_one(struct cq *cq, struct ibv_wc *wc);
-/* Move up to n of them, oldest first, to the application's array. Returns how many. */
+/* Move up to n completions, oldest first, to the application's array. Returns the number. */
 int ccs_cq_pop_ready(struct cq *cq, int n, struct ibv_wc *wc);
 
-/* Exclude poll batches of other threads, as providers do. cq is an extended one. */
+/* Exclude poll batches of other threads, as providers do. For an extended CQ. */
 static inline void ccs_cq_ex_lock(struct cq *cq)
 {
 	if (!cq->one_thread)
@@ -78,7 +76,7 @@ static inline void ccs_cq_ex_unlock(struct cq *cq)
 		pthread_mutex_unlock(&cq->batch_lock);
 }
 
-/* Whether there is nothing of ours to poll: calls go to the device. No lock is needed. */
+/* Whether the CQ has no shadow CQ: calls go to the device. No lock is needed. */
 static inline bool ccs_cq_is_plain(struct cq *cq)
 {
 	return !atomic_load_explicit(&cq->shadows, memory_order_acquire) || ccs_forked();

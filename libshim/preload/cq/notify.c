@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See notify.h. What posting and arming share is atomic: each writes its part, then reads the
- * other's, so that at least one of them arms the shadow CQs. */
+/*
+ * Events of a CQ; see notify.h. A post counts its QP and then reads the requests; a request is
+ * stored before the counts are read. So at least one of them arms the shadow CQs.
+ */
 #include "preload/cq/notify.h"
 
 #include <errno.h>
@@ -10,18 +12,17 @@
 #include "observe/log.h"
 #include "preload/cq/cq.h"
 #include "preload/object/memlock.h"
-#include "preload/object/provider.h"
 #include "preload/object/ptrmap.h"
 #include "preload/object/real.h"
 #include "preload/object/shim.h"
 
 enum {
-	BELL_DEPTH = 4,
-	BELL_PINNED = 192,               /* its CQ and QP take as much as a CQ of that size */
+	EVENT_QP_DEPTH = 4,
+	EVENT_QP_PINNED = 192,           /* size of a CQ that pins as much as its CQ and QP */
 };
 
-struct ccs_bell {
-	struct shadow shadow;            /* of size 0: events and acknowledgements are mapped */
+struct ccs_event_qp {
+	struct shadow shadow;            /* of size 0: its events are found by its CQ */
 	struct ibv_pd *pd;
 	struct ibv_qp *qp;
 };
@@ -36,22 +37,22 @@ static void arm_device(struct cq *cq, struct ibv_cq *ibcq, bool solicited_only)
 	pthread_setcancelstate(state, NULL);
 }
 
-static void arm_shadows(struct cq *cq)
+static void arm_shadow_cqs(struct cq *cq)
 {
-	atomic_store(&cq->quiet, true);
+	atomic_store(&cq->events.no_cqe_since_arm, true);
 	for (struct shadow *s = atomic_load(&cq->shadows); s; s = s->next)
 		if (s->size && s->cq)
-			arm_device(cq, s->cq, atomic_load(&cq->solicited));
+			arm_device(cq, s->cq, atomic_load(&cq->events.solicited));
 }
 
 /*
- * Whether the next completion in the shadow CQs may be one that only we get. A QP that is silent may
- * become mixed meanwhile.
+ * Whether the next completion in the shadow CQs may be internal. all_unsignalled is read first: a
+ * QP may lose it and get an internal WQE between the two reads.
  */
-static bool is_mixed(struct cq *cq)
+static bool may_be_internal(struct cq *cq)
 {
-	return atomic_load(&cq->lazy) && !atomic_load(&cq->solicited) &&
-	       (ccs_notify_is_silent(cq) || atomic_load(&cq->mixed));
+	return atomic_load(&cq->events.shim_raises_events) && !atomic_load(&cq->events.solicited) &&
+	       (ccs_notify_is_all_unsignalled(cq) || atomic_load(&cq->events.has_internal));
 }
 
 static void count(atomic_uint *qps, bool before, bool now)
@@ -64,71 +65,71 @@ void ccs_notify_set(struct qp *qp, struct ccs_notify_state now)
 {
 	struct cq *cq = qp->cq;
 
-	count(&cq->failing, qp->failing, now.failing);
-	count(&cq->mixed, qp->mixed, now.mixed);
-	count(&cq->silent, qp->silent, now.silent);
-	count(&cq->busy, qp->busy, now.busy);
-	qp->failing = now.failing;
-	qp->mixed = now.mixed;
-	qp->silent = now.silent;
-	qp->busy = now.busy;
+	count(&cq->events.failing, qp->events.failing, now.failing);
+	count(&cq->events.has_internal, qp->events.has_internal, now.has_internal);
+	count(&cq->events.all_unsignalled, qp->events.all_unsignalled, now.all_unsignalled);
+	count(&cq->events.busy, qp->events.busy, now.busy);
+	qp->events.failing = now.failing;
+	qp->events.has_internal = now.has_internal;
+	qp->events.all_unsignalled = now.all_unsignalled;
+	qp->events.busy = now.busy;
 }
 
 /*
- * If another QP has WQEs in flight as well, a completion may have come before the shadow CQs were
- * armed: then the pacer thread drains them. Of this one, only a failure may have come: the device
- * flushes what is posted then, which raises the event, unless it ignores that. If the CQ's lock is
- * taken, its holder or the pacer thread arms them.
+ * The shadow CQs are armed only if no other QP has WQEs in flight. Otherwise a completion may have
+ * come before they were armed, so the pacer thread polls them. This QP may have failed at most:
+ * the device flushes its next WQE then, which raises the event, unless it ignores such a WQE. If
+ * the CQ's lock is taken, its holder or the pacer thread arms them.
  */
 void ccs_notify_first_post(struct qp *qp)
 {
-	const bool may_fail = qp->silent && qp->ctx->ignores_in_error;
+	const bool may_fail = qp->events.all_unsignalled && qp->ctx->provider->ignores_in_error;
 	struct cq *cq = qp->cq;
 
 	ccs_notify_count(qp);
-	if (!qp->busy || !ccs_notify_waits(cq) || is_mixed(cq) || atomic_load(&cq->busy) != 1 ||
-	    may_fail || !ccs_trylock(&cq->lock))
+	if (!qp->events.busy || !ccs_notify_waits(cq) || may_be_internal(cq) ||
+	    atomic_load(&cq->events.busy) != 1 || may_fail || !ccs_trylock(&cq->lock))
 		return;
 	if (ccs_notify_waits(cq)) {
-		arm_shadows(cq);
-		if (atomic_load(&cq->busy) == 1)
-			atomic_store(&cq->cover, CCS_COVER_DEVICE);
+		arm_shadow_cqs(cq);
+		if (atomic_load(&cq->events.busy) == 1)
+			atomic_store(&cq->events.source, CCS_EVENT_DEVICE);
 	}
 	ccs_unlock(&cq->lock);
 }
 
-/* So their flush will not raise the event of an earlier failure: let the pacer thread look. */
+/* Their flush does not raise the event of an earlier failure: the pacer thread must poll. */
 void ccs_notify_refused(struct qp *qp)
 {
-	unsigned cover = CCS_COVER_DEVICE;
+	unsigned source = CCS_EVENT_DEVICE;
 
-	if (!qp->notifies)
+	if (!qp->events.enabled)
 		return;
 	ccs_notify_count(qp);
-	if (qp->silent)
-		atomic_compare_exchange_strong(&qp->cq->cover, &cover, CCS_COVER_NONE);
+	if (qp->events.all_unsignalled)
+		atomic_compare_exchange_strong(&qp->cq->events.source, &source, CCS_EVENT_NONE);
 }
 
 void ccs_notify_forget(struct qp *qp)
 {
 	ccs_notify_set(qp, (struct ccs_notify_state){ 0 });
-	qp->notifies = false;
+	qp->events.enabled = false;
 }
 
-void ccs_notify_eagerly(struct cq *cq)
+void ccs_notify_always_arm(struct cq *cq)
 {
-	if (atomic_exchange(&cq->lazy, false))
-		ccs_notify_cover(cq);
+	if (atomic_exchange(&cq->events.shim_raises_events, false))
+		ccs_notify_arm_shadows(cq);
 }
 
-static void free_bell(struct ccs_bell *bell)
+static void free_event_qp(struct ccs_event_qp *eq)
 {
-	if (bell->qp)
-		ccs_real()->ibv_destroy_qp(bell->qp);
-	if (bell->pd)
-		ccs_real()->ibv_dealloc_pd(bell->pd);
-	bell->qp = NULL;
-	bell->pd = NULL;
+	if (eq->qp)
+		ccs_real()->ibv_destroy_qp(eq->qp);
+	if (eq->pd)
+		ccs_real()->ibv_dealloc_pd(eq->pd);
+	eq->qp = NULL;
+	eq->pd = NULL;
 }
 
 static bool modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state state, int mask)
@@ -138,8 +139,8 @@ static bool modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_stat
 }
 
 /*
- * Nothing is ever sent, so any address will do. That of a multicast group needs no resolution,
- * which may take a second; if the device refuses it for a connection, the QP's peer is itself.
+ * No packet is ever sent, so any address serves. The address of a multicast group needs no
+ * resolution, which may take a second. If the device refuses it, the QP is connected to itself.
  */
 static bool enter_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 {
@@ -156,7 +157,7 @@ static bool enter_rtr(struct ibv_qp *qp, struct ibv_qp_attr *attr)
 	       (!ibv_query_gid(qp->context, 1, 0, dgid) && modify(qp, attr, IBV_QPS_RTR, mask));
 }
 
-/* By way of RTS: libmlx5 accepts no WQE of a QP that was never there. */
+/* Through RTS: libmlx5 accepts no WQE of a QP that was never in RTS. */
 static bool enter_error(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {
@@ -175,99 +176,100 @@ static bool enter_error(struct ibv_qp *qp)
 	       modify(qp, &attr, IBV_QPS_ERR, 0);
 }
 
-static bool make_bell_qp(struct ccs_bell *bell)
+static bool create_qp(struct ccs_event_qp *eq)
 {
 	struct ibv_qp_init_attr init = {
-		.send_cq = bell->shadow.cq,
-		.recv_cq = bell->shadow.cq,
-		.cap = { .max_send_wr = BELL_DEPTH, .max_send_sge = 1 },
+		.send_cq = eq->shadow.cq,
+		.recv_cq = eq->shadow.cq,
+		.cap = { .max_send_wr = EVENT_QP_DEPTH, .max_send_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
 	};
 
-	bell->pd = ibv_alloc_pd(bell->shadow.cq->context);
-	bell->qp = bell->pd ? ccs_real()->ibv_create_qp(bell->pd, &init) : NULL;
-	return bell->qp && enter_error(bell->qp);
+	eq->pd = ibv_alloc_pd(eq->shadow.cq->context);
+	eq->qp = eq->pd ? ccs_real()->ibv_create_qp(eq->pd, &init) : NULL;
+	return eq->qp && enter_error(eq->qp);
 }
 
-static bool make_bell(struct cq *cq, struct ccs_bell *bell)
+static bool create_event_qp(struct cq *cq, struct ccs_event_qp *eq)
 {
-	struct shadow *s = &bell->shadow;
+	struct shadow *s = &eq->shadow;
 
 	if (!s->cq)
-		s->cq = ccs_real()->ibv_create_cq(cq->ctx->context, BELL_DEPTH, cq->cq_context,
+		s->cq = ccs_real()->ibv_create_cq(cq->ctx->context, EVENT_QP_DEPTH, cq->cq_context,
 						  cq->channel, cq->comp_vector);
-	if (s->cq && make_bell_qp(bell) && !ccs_ptrmap_put(&ccs_shim()->cqs, s->cq, cq))
+	if (s->cq && create_qp(eq) && !ccs_ptrmap_put(&ccs_shim()->cqs, s->cq, cq))
 		return true;
-	free_bell(bell);
+	free_event_qp(eq);
 	if (s->cq)
 		ccs_real()->ibv_destroy_cq(s->cq);
 	s->cq = NULL;
 	return false;
 }
 
-/* The record of one that was destroyed is used again. */
-static bool add_bell(struct cq *cq)
+/* If an event QP was destroyed, its record is used again. */
+static bool add_event_qp(struct cq *cq)
 {
-	struct ccs_bell *bell = cq->bell ? cq->bell : calloc(1, sizeof(*bell));
+	struct ccs_event_qp *eq = cq->events.event_qp ? cq->events.event_qp : calloc(1, sizeof(*eq));
 
-	if (!bell || !make_bell(cq, bell)) {
-		if (!cq->bell)
-			free(bell);
+	if (!eq || !create_event_qp(cq, eq)) {
+		if (!cq->events.event_qp)
+			free(eq);
 		ccs_log_once(CCS_LOG_WARN, "%s: no queue pair to raise events with: event-driven "
 			     "applications may get events without a completion", cq->ctx->device);
 		return false;
 	}
-	if (!cq->bell) {
-		bell->shadow.next = atomic_load(&cq->shadows);
-		atomic_store(&cq->shadows, &bell->shadow);
-		cq->bell = bell;
+	if (!cq->events.event_qp) {
+		eq->shadow.next = atomic_load(&cq->shadows);
+		atomic_store(&cq->shadows, &eq->shadow);
+		cq->events.event_qp = eq;
 	}
-	atomic_store(&cq->lazy, true);
+	atomic_store(&cq->events.shim_raises_events, true);
 	return true;
 }
 
-/* With the first request of a CQ that has a shadow. */
-static void want_bell(struct cq *cq)
+/* Create the event QP with the first request of a CQ that has a shadow CQ. */
+static void want_event_qp(struct cq *cq)
 {
 	struct ccs_saved saved;
 
-	if (cq->bell_tried || !atomic_load(&cq->shadows) || cq->closing)
+	if (cq->events.event_qp_tried || !atomic_load(&cq->shadows) || cq->closing)
 		return;
-	cq->bell_tried = true;
-	if (!cq->ctx->provider->flushes || !ccs_memlock_reserve(cq->ctx, BELL_PINNED))
+	cq->events.event_qp_tried = true;
+	if (!cq->ctx->provider->flushes || !ccs_memlock_reserve(cq->ctx, EVENT_QP_PINNED))
 		return;
 	saved = ccs_save();
-	if (!add_bell(cq))
-		ccs_memlock_release(BELL_PINNED);
+	if (!add_event_qp(cq))
+		ccs_memlock_release(EVENT_QP_PINNED);
 	ccs_done(saved, 0);
 }
 
 void ccs_notify_new_shadow(struct cq *cq, struct shadow *s)
 {
-	if (!atomic_load(&cq->armed))
+	if (!atomic_load(&cq->events.requests))
 		return;
-	if (atomic_load(&cq->cover) == CCS_COVER_DEVICE)
-		arm_device(cq, s->cq, atomic_load(&cq->solicited));
-	want_bell(cq);
+	if (atomic_load(&cq->events.source) == CCS_EVENT_DEVICE)
+		arm_device(cq, s->cq, atomic_load(&cq->events.solicited));
+	want_event_qp(cq);
 }
 
-/* The one before asks for as much, and the device has not raised its event yet. */
-static bool stands(struct cq *cq, unsigned armed, bool solicited_only)
+/* Whether the device has still to raise the previous event, and that serves both requests. */
+static bool stands(struct cq *cq, unsigned requests, bool solicited_only)
 {
-	return armed && (solicited_only || !atomic_load(&cq->solicited)) &&
-	       atomic_load(&cq->cover) == CCS_COVER_DEVICE && atomic_load(&cq->quiet);
+	return requests && (solicited_only || !atomic_load(&cq->events.solicited)) &&
+	       atomic_load(&cq->events.source) == CCS_EVENT_DEVICE &&
+	       atomic_load(&cq->events.no_cqe_since_arm);
 }
 
 /*
- * Whether the application's own CQ may have raised an event since the request before. Without a
- * shadow CQ we do not see what is polled. The event of a completion may come later than that.
+ * Whether the application's own CQ may have raised an event since the previous request. Without a
+ * shadow CQ the shim does not see polls. An event may come later than its completion.
  */
 static bool may_have_raised(struct cq *cq)
 {
 	struct pollfd fd = { .fd = cq->channel->fd, .events = POLLIN };
 	const struct ccs_saved saved = ccs_save();
-	const bool raised = !atomic_load(&cq->shadows) || atomic_load(&cq->received) ||
+	const bool raised = !atomic_load(&cq->shadows) || atomic_load(&cq->events.app_completed) ||
 			    poll(&fd, 1, 0) != 0;
 
 	ccs_done(saved, 0);
@@ -275,128 +277,131 @@ static bool may_have_raised(struct cq *cq)
 }
 
 /*
- * If the one before may have raised an event that the application has not read yet, both count:
- * reading that event does not end this request.
+ * If the previous request may have raised an event that the application has not read yet, both
+ * count: reading that event does not end this request.
  */
-void ccs_notify_arm(struct cq *cq, bool solicited_only)
+void ccs_notify_request(struct cq *cq, bool solicited_only)
 {
-	/* One whose event was read perhaps is replaced by this one. */
-	const unsigned armed = atomic_load(&cq->cover) == CCS_COVER_READ ? 0
-									 : atomic_load(&cq->armed);
-	bool raised = armed && may_have_raised(cq);
+	/* This replaces an undecided request. */
+	const unsigned requests = ccs_notify_is_undecided(cq) ? 0
+							      : atomic_load(&cq->events.requests);
+	bool raised = requests && may_have_raised(cq);
 
-	want_bell(cq);
-	atomic_store(&cq->received, false);
-	/* Where the device counts completions that are not polled yet, so do we. */
-	cq->completed = ccs_cq_ready_count(cq) && cq->ctx->provider->arms_by_index;
-	if (stands(cq, armed, solicited_only)) {
+	want_event_qp(cq);
+	atomic_store(&cq->events.app_completed, false);
+	/* Count completions that are not polled yet where the device counts them. */
+	cq->events.shadow_completed = ccs_cq_ready_count(cq) && cq->ctx->provider->arms_by_index;
+	if (stands(cq, requests, solicited_only)) {
 		if (raised)
-			atomic_store(&cq->armed, 2);
+			atomic_store(&cq->events.requests, 2);
 		return;
 	}
-	atomic_store(&cq->solicited, solicited_only && (!armed || atomic_load(&cq->solicited)));
-	if (atomic_exchange(&cq->cover, CCS_COVER_NONE) != CCS_COVER_NONE)
-		raised = armed;
-	if (raised || !armed)
-		atomic_store(&cq->armed, raised ? 2 : 1);
-	if (cq->completed)
-		cq->ring = true;
-	else if (ccs_notify_is_due(cq))
-		ccs_notify_cover(cq);
+	atomic_store(&cq->events.solicited,
+		     solicited_only && (!requests || atomic_load(&cq->events.solicited)));
+	if (atomic_exchange(&cq->events.source, CCS_EVENT_NONE) != CCS_EVENT_NONE)
+		raised = requests;
+	if (raised || !requests)
+		atomic_store(&cq->events.requests, raised ? 2 : 1);
+	if (cq->events.shadow_completed)
+		cq->events.must_raise = true;
+	else if (ccs_notify_must_arm(cq))
+		ccs_notify_arm_shadows(cq);
 }
 
-/* Whether a completion came that the event is of. */
-static bool has_ended(struct cq *cq)
+/* Whether a completion has come since the request, from the CQ that an event is of. */
+static bool has_completed(struct cq *cq, bool shadow)
 {
-	return cq->event_is_own ? atomic_load(&cq->received) : cq->completed;
+	return shadow ? cq->events.shadow_completed : atomic_load(&cq->events.app_completed);
 }
 
 void ccs_notify_event(struct cq *cq, const struct shadow *s)
 {
-	const unsigned armed = atomic_load(&cq->armed);
+	const unsigned requests = atomic_load(&cq->events.requests);
 
-	cq->event_is_own = !s;
-	if (armed == 1 && atomic_load(&cq->shadows) && !has_ended(cq)) {
-		atomic_store(&cq->cover, CCS_COVER_READ);
+	if (requests == 1 && atomic_load(&cq->shadows) && !has_completed(cq, s)) {
+		atomic_store(&cq->events.source,
+			     s ? CCS_EVENT_UNDECIDED_SHADOW : CCS_EVENT_UNDECIDED_APP);
 		return;
 	}
-	if (armed)
-		atomic_store(&cq->armed, armed - 1);
-	if (s && atomic_load(&cq->cover) == (s->size ? CCS_COVER_DEVICE : CCS_COVER_RAISED))
-		atomic_store(&cq->cover, CCS_COVER_NONE);
+	if (requests)
+		atomic_store(&cq->events.requests, requests - 1);
+	if (s && atomic_load(&cq->events.source) == (s->size ? CCS_EVENT_DEVICE : CCS_EVENT_SHIM))
+		atomic_store(&cq->events.source, CCS_EVENT_NONE);
 }
 
-/* The pacer thread may have drained one that a poll batch did not find: that raises an event. */
+/* The pacer thread may have polled a completion that a poll batch did not find: raise an event. */
 void ccs_notify_decide(struct cq *cq, bool found)
 {
-	atomic_store(&cq->cover, CCS_COVER_NONE);
-	if (found && has_ended(cq))
-		atomic_store(&cq->armed, 0);
+	const bool shadow = ccs_notify_source(cq) == CCS_EVENT_UNDECIDED_SHADOW;
+
+	atomic_store(&cq->events.source, CCS_EVENT_NONE);
+	if (found && has_completed(cq, shadow))
+		atomic_store(&cq->events.requests, 0);
 	else if (!found && ccs_cq_ready_count(cq))
-		cq->ring = true;
+		cq->events.must_raise = true;
 }
 
-bool ccs_notify_is_due(struct cq *cq)
+bool ccs_notify_must_arm(struct cq *cq)
 {
-	return ccs_notify_waits(cq) && !is_mixed(cq) && !cq->closing;
+	return ccs_notify_waits(cq) && !may_be_internal(cq) && !cq->closing;
 }
 
-void ccs_notify_cover(struct cq *cq)
+void ccs_notify_arm_shadows(struct cq *cq)
 {
-	arm_shadows(cq);
-	atomic_store(&cq->cover, CCS_COVER_DEVICE);
+	arm_shadow_cqs(cq);
+	atomic_store(&cq->events.source, CCS_EVENT_DEVICE);
 }
 
-/* If it has no free entry, the events of earlier ones are still to come. */
-void ccs_notify_ring(struct cq *cq)
+/* ENOMEM: its send queue is full, so events of earlier WQEs are still to come. */
+void ccs_notify_raise(struct cq *cq)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE }, *bad;
 	const int saved = errno;
-	struct ibv_wc wc[BELL_DEPTH];
+	struct ibv_wc wc[EVENT_QP_DEPTH];
 	int state, rc;
 
-	cq->ring = false;
-	if (!cq->bell || !cq->bell->qp || cq->closing)
+	cq->events.must_raise = false;
+	if (!cq->events.event_qp || !cq->events.event_qp->qp || cq->closing)
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	while (cq->ctx->real.poll_cq(cq->bell->shadow.cq, BELL_DEPTH, wc) > 0)
+	while (cq->ctx->real.poll_cq(cq->events.event_qp->shadow.cq, EVENT_QP_DEPTH, wc) > 0)
 		;
-	cq->ctx->real.req_notify_cq(cq->bell->shadow.cq, 0);
-	rc = cq->ctx->real.post_send(cq->bell->qp, &wr, &bad);
+	cq->ctx->real.req_notify_cq(cq->events.event_qp->shadow.cq, 0);
+	rc = cq->ctx->real.post_send(cq->events.event_qp->qp, &wr, &bad);
 	pthread_setcancelstate(state, NULL);
 	if (rc && rc != ENOMEM) {
 		ccs_log_once(CCS_LOG_WARN, "%s: cannot raise an event (error %d): an event-driven "
 			     "application may have to poll once more", cq->ctx->device, rc);
-		ccs_notify_eagerly(cq);
+		ccs_notify_always_arm(cq);
 	} else {
-		atomic_store(&cq->cover, CCS_COVER_RAISED);
+		atomic_store(&cq->events.source, CCS_EVENT_SHIM);
 	}
 	errno = saved;
 }
 
 void ccs_notify_close(struct cq *cq)
 {
-	if (!cq->bell)
+	if (!cq->events.event_qp)
 		return;
-	atomic_store(&cq->lazy, false);
-	if (cq->bell->qp)
-		ccs_memlock_release(BELL_PINNED);
-	free_bell(cq->bell);
+	atomic_store(&cq->events.shim_raises_events, false);
+	if (cq->events.event_qp->qp)
+		ccs_memlock_release(EVENT_QP_PINNED);
+	free_event_qp(cq->events.event_qp);
 }
 
 /*
- * An event that is not read yet was lost with the queue that raised it. With the application's
- * request it is raised again, perhaps without a completion.
+ * An event that was not read is lost with the queue that raised it. While a request waits, it is
+ * raised again, perhaps without a completion.
  */
 void ccs_notify_reopen(struct cq *cq)
 {
-	const unsigned cover = atomic_load(&cq->cover);
-	const bool raised = cover == CCS_COVER_RAISED ||
-			    (cover == CCS_COVER_DEVICE && !atomic_load(&cq->quiet));
+	const unsigned source = atomic_load(&cq->events.source);
+	const bool raised = source == CCS_EVENT_SHIM ||
+			    (source == CCS_EVENT_DEVICE && !atomic_load(&cq->events.no_cqe_since_arm));
 
-	cq->bell_tried = false;
-	if (!atomic_load(&cq->armed) || !raised)
+	cq->events.event_qp_tried = false;
+	if (!atomic_load(&cq->events.requests) || !raised)
 		return;
-	want_bell(cq);
-	ccs_notify_ring(cq);
+	want_event_qp(cq);
+	ccs_notify_raise(cq);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Removal of ready completions of a destroyed or reset QP. A completion that came from a shadow CQ
- * names its QP. A receive does not, and another QP may get the number as soon as the provider's
- * call is over; but receives become ready in the application's own polls only, so those from
- * before the call are this QP's.
+ * Removal of ready completions of a destroyed or reset QP. A completion of a shadow CQ names its
+ * QP's record. A receive has only the QP number, which another QP may get as soon as the provider's
+ * call returns. Receives become ready only in the application's polls, so a receive with this
+ * number that was ready before the call belongs to this QP.
  */
 #include "preload/cq/purge.h"
 
 #include "preload/cq/cq.h"
-#include "preload/object/provider.h"
 #include "preload/object/real.h"
 
 static bool is_purged(const struct cq *cq, bool reset)
@@ -32,31 +31,31 @@ void ccs_purge_begin(struct ccs_purge *p, const struct ibv_qp *qp, bool reset)
 			continue;
 		}
 		ccs_lock(&cq->lock);
-		p->head[i] = cq->ready_head;
+		p->head[i] = cq->ready.head;
 		ccs_unlock(&cq->lock);
 	}
 }
 
 static void copy_ready(struct cq *cq, uint32_t to, uint32_t from)
 {
-	cq->ready[to & cq->ready_mask] = cq->ready[from & cq->ready_mask];
-	if (cq->ready_more)
-		cq->ready_more[to & cq->ready_mask] = cq->ready_more[from & cq->ready_mask];
+	cq->ready.entry[to & cq->ready.mask] = cq->ready.entry[from & cq->ready.mask];
+	if (cq->ready.more)
+		cq->ready.more[to & cq->ready.mask] = cq->ready.more[from & cq->ready.mask];
 }
 
 static void remove_ready(struct cq *cq, uint32_t head, uint32_t qp_num, uint32_t owner)
 {
-	uint32_t kept = cq->ready_tail;
+	uint32_t kept = cq->ready.tail;
 
-	for (uint32_t i = cq->ready_tail; i != cq->ready_head; i++) {
-		const struct ready *r = &cq->ready[i & cq->ready_mask];
+	for (uint32_t i = cq->ready.tail; i != cq->ready.head; i++) {
+		const struct ready *r = &cq->ready.entry[i & cq->ready.mask];
 		const bool its = r->owner != CCS_NO_OWNER
 			? r->owner == owner : r->wc.qp_num == qp_num && (int32_t)(i - head) < 0;
 
 		if (!its)
 			copy_ready(cq, kept++, i);
 	}
-	cq->ready_head = kept;
+	cq->ready.head = kept;
 }
 
 void ccs_purge_end(struct ccs_purge *p, uint32_t qp_num, uint32_t owner)

@@ -2,17 +2,17 @@
 #ifndef CCS_PURGE_H
 #define CCS_PURGE_H
 /*
- * Where the provider removes the completions of a QP from its CQs when the QP is destroyed or
- * reset, those that the shim has polled already, and not delivered yet, are removed too.
+ * Some providers remove a QP's completions from its CQs when the QP is destroyed or reset. The shim
+ * then also removes the completions that it has polled and not delivered yet.
  */
 #include "preload/object/qp_record.h"
 
 struct ccs_purge {
-	struct cq *cq[2];                /* of its receives and sends, each once */
-	uint32_t head[2];                /* what was ready when the call began is before these */
+	struct cq *cq[2];                /* CQs of receives and sends; NULL: unknown, or the same */
+	uint32_t head[2];                /* ready.head of each before the provider's call */
 };
 
-/* Before the provider's call; `reset`: or else destroy. No lock is held for these. */
+/* Before the provider's call; reset: it resets the QP, otherwise it destroys it. Takes locks. */
 void ccs_purge_begin(struct ccs_purge *p, const struct ibv_qp *qp, bool reset);
 /* After its success. owner: CCS_NO_OWNER if the QP is uncontrolled. */
 void ccs_purge_end(struct ccs_purge *p, uint32_t qp_num, uint32_t owner);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shadow CQs: their creation, and reading completions from them. Where the device timestamps
- * completions, the time of each is that of its creation, not that at which the application got
- * to polling; elsewhere the time of the poll is used.
+ * Shadow CQs: their creation, and polling of completions. Where the device timestamps completions,
+ * RTTs end when the completion was created; elsewhere they end when it was polled.
  */
 #include "preload/cq/shadow_cq.h"
 
@@ -39,16 +38,16 @@ static struct ibv_cq_ex *create_extended(struct cq *cq, uint32_t size, uint64_t 
 	return cq->ctx->create_cq_ex(cq->ctx->context, &attr);
 }
 
-/* For RTTs. The application gets those that it requested in any case. */
+/* Whether RTTs use timestamps. The application gets the timestamps that it requested anyway. */
 static bool uses_timestamps(const struct cq *cq)
 {
 	return cq->ctx->has_timestamps && ccs_shim()->options.hw_timestamps;
 }
 
 /*
- * The CQ gets the extended fields that the application reads, and timestamps for our own use.
- * Without the latter a refusal is not an error, so errno is kept. It is never created for a
- * single thread or in a parent domain, because the pacer thread polls it too.
+ * The CQ has the extended fields that the application reads, and timestamps for the shim. If the
+ * device refuses the timestamps, that is not an error and errno is kept. The CQ is never created
+ * for a single thread or in a parent domain, because the pacer thread polls it as well.
  */
 static bool create_cq(struct cq *cq, struct shadow *s, uint32_t size)
 {
@@ -73,7 +72,7 @@ static bool create_cq(struct cq *cq, struct shadow *s, uint32_t size)
 
 /*
  * An event may be early, but not late. Some of the completions that the application counts arrive
- * here and some in its own CQ, so with a count and no period an event might never be raised.
+ * in shadow CQs, so with a count and no period an event might never be raised.
  */
 int ccs_shadow_moderate(const struct cq *cq, struct ibv_cq *ibcq)
 {
@@ -102,18 +101,16 @@ static uint32_t round_up(uint32_t entries)
 }
 
 /*
- * As large as the application's own, which has space for the completions of all its QPs, and as
- * one QP needs at most. Each further one is larger than the one before, as every poll polls all of
- * them: four times, where that is not much memory, and then twice.
+ * At least the need of one QP, and at least the size of the application's CQ, which has space for
+ * completions of all its QPs. Each further shadow CQ is larger than the previous: four times up to
+ * LARGE, and then twice. So a CQ has few shadow CQs to poll.
  */
 static uint32_t size_for(const struct cq *cq, uint32_t entries)
 {
-	const struct shadow *before = atomic_load(&cq->shadows);
+	const struct shadow *before = ccs_shadow_newest(cq);
 	const uint32_t cqe = (uint32_t)atomic_load(&cq->cqe), max = cq->ctx->max_cqe;
 	uint32_t size = round_up(entries > cqe ? entries : cqe), next = 0;
 
-	while (before && !before->size)
-		before = before->next; /* the bell's */
 	if (before)
 		next = round_up(before->size < LARGE ? 3 * before->size : before->size + 1);
 	size = size > next ? size : next;
@@ -131,19 +128,19 @@ static bool create_of_size(struct cq *cq, struct shadow *s, uint32_t size)
 	return false;
 }
 
-/* If it is refused: as small as possible. */
+/* If the device refuses that size, use the smallest possible. */
 static bool create_sized(struct cq *cq, struct shadow *s, uint32_t entries, uint32_t most)
 {
 	const uint32_t max = cq->ctx->max_cqe;
 	const uint32_t least = round_up(entries) < max ? round_up(entries) : max;
-	/* What another QP has reserved must not keep one from growing. */
+	/* A QP must be able to grow although others have reserved entries. */
 	const uint32_t size = size_for(cq, most > entries ? most + entries : entries);
 
 	return least >= entries && (create_of_size(cq, s, size) ||
 				    (least < size && create_of_size(cq, s, least)));
 }
 
-/* A QP has at most as many WQEs in flight as it has reserved entries, so no CQ can overflow. */
+/* The WQEs in flight of a QP never exceed its reserved entries, so no shadow CQ can overflow. */
 bool ccs_shadow_reserve(struct shadow *s, uint32_t entries)
 {
 	uint32_t used = atomic_load_explicit(&s->used, memory_order_relaxed);
@@ -155,7 +152,7 @@ bool ccs_shadow_reserve(struct shadow *s, uint32_t entries)
 	return true;
 }
 
-/* Rarely called where posts and polls must be short: kept out of them. */
+/* Not inlined, because posts and polls rarely call it and must be short. */
 __attribute__((noinline)) void ccs_shadow_count(struct qp *qp, bool busy)
 {
 	qp->counted = busy;
@@ -173,9 +170,9 @@ __attribute__((noinline)) void ccs_shadow_wake(struct qp *qp)
 }
 
 /*
- * With several shadow CQs a poll must not poll all of them, so their QPs are counted from now on.
- * With one that would cost more than it saves. A QP that is not in the registry yet has posted
- * nothing; its creation takes cq->lock after that, so it sees that it is to be counted.
+ * With a second shadow CQ the shim begins to count the busy QPs of each, so that a poll can skip
+ * idle shadow CQs. For one shadow CQ that would cost more than it saves. A QP that is not in the
+ * registry yet has not posted. Its creation takes cq->lock later and then reads the flag.
  */
 static void count_busy(struct cq *cq)
 {
@@ -195,15 +192,6 @@ static void count_busy(struct cq *cq)
 	}
 }
 
-static bool has_shadow(struct cq *cq)
-{
-	const struct shadow *s = atomic_load(&cq->shadows);
-
-	while (s && !s->size)
-		s = s->next; /* the bell's */
-	return s;
-}
-
 struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries, uint32_t most)
 {
 	struct shadow *s = ccs_calloc_padded(1, sizeof(*s));
@@ -217,13 +205,13 @@ struct shadow *ccs_shadow_new(struct cq *cq, uint32_t entries, uint32_t most)
 	}
 	atomic_store(&s->used, entries);
 	s->empty_ns = ccs_now_ns();
-	if (has_shadow(cq)) {
+	if (ccs_shadow_newest(cq)) {
 		count_busy(cq);
 		atomic_store(&s->watch, CCS_SHADOW_COUNTED);
 	}
 	s->next = atomic_load(&cq->shadows);
 	atomic_store(&cq->shadows, s);
-	ccs_cq_set_usual(cq);
+	ccs_cq_update_fast(cq);
 	if (cq->moderation.attr_mask) {
 		ccs_shadow_moderate(cq, s->cq);
 		ccs_shadow_moderate(cq, cq->app);
@@ -268,15 +256,9 @@ static void read_more(struct ibv_cq_ex *ex, struct wc_more *more)
 		ibv_wc_read_tm_info(ex, &more->tm_info);
 }
 
-static void read_current(struct ibv_cq_ex *ex, struct ibv_wc *wc, struct wc_more *more)
-{
-	read_wc(ex, wc);
-	read_more(ex, more);
-}
-
 /*
  * EBUSY: the clock is being set, and no completion was polled. Providers hold the CQ's lock from
- * start to end, so nothing but reading is done meanwhile.
+ * ibv_start_poll() to ibv_end_poll(), so the loop only reads.
  */
 static int poll_extended(struct shadow *s, int n, struct shadow_batch *a)
 {
@@ -285,7 +267,8 @@ static int poll_extended(struct shadow *s, int n, struct shadow_batch *a)
 
 	if (!rc) {
 		do {
-			read_current(s->ex, &a->wc[got], &a->more[got]);
+			read_wc(s->ex, &a->wc[got]);
+			read_more(s->ex, &a->more[got]);
 			got++;
 		} while (got < n && !(rc = ibv_next_poll(s->ex)));
 		ibv_end_poll(s->ex);

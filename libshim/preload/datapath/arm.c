@@ -15,7 +15,7 @@ static bool watch_qp(struct qp *qp)
 
 	ccs_lock(&qp->lock);
 	ccs_notify_count(qp);
-	busy = qp->busy;
+	busy = qp->events.busy;
 	if (busy)
 		ccs_emit_pump(qp, &qp->cq->polled_ns);
 	ccs_qp_leave(qp);
@@ -23,7 +23,7 @@ static bool watch_qp(struct qp *qp)
 }
 
 /*
- * The request waits until completions that only we get have come: let the pacer thread look. A QP
+ * The request waits until completions that only we get have come: let the pacer thread poll. A QP
  * that is busy stays so while the CQ's lock is held. Usually there is one, that of the last
  * completion: else this is a walk over all QPs of the process.
  */
@@ -33,7 +33,7 @@ static void watch(struct cq *cq)
 	unsigned watched = last && watch_qp(last);
 	struct qp *qp;
 
-	for (uint32_t slot = 0; watched < atomic_load(&cq->busy) &&
+	for (uint32_t slot = 0; watched < atomic_load(&cq->events.busy) &&
 				(qp = ccs_registry_next(cq, &slot));)
 		if (qp != last)
 			watched += watch_qp(qp);
@@ -42,12 +42,13 @@ static void watch(struct cq *cq)
 void ccs_cq_arm(struct cq *cq, bool solicited_only)
 {
 	/* Completions from before raise no event, unless the device counts those not polled yet. */
-	if (atomic_load(&cq->mixed) || atomic_load(&cq->silent) || atomic_load(&cq->broken) ||
-	    (atomic_load(&cq->busy) && !cq->ctx->provider->arms_by_index))
+	if (atomic_load(&cq->events.has_internal) || atomic_load(&cq->events.all_unsignalled) ||
+	    atomic_load(&cq->broken) ||
+	    (atomic_load(&cq->events.busy) && !cq->ctx->provider->arms_by_index))
 		ccs_cq_drain(cq);
-	ccs_notify_arm(cq, solicited_only);
-	if (cq->ring)
-		ccs_notify_ring(cq);
+	ccs_notify_request(cq, solicited_only);
+	if (cq->events.must_raise)
+		ccs_notify_raise(cq);
 	if (ccs_notify_waits(cq))
 		watch(cq);
 }
@@ -69,7 +70,7 @@ void ccs_cq_take_event(struct cq *cq, const struct shadow *s)
 
 void ccs_cq_end_poll(struct cq *cq, bool found)
 {
-	if (atomic_load_explicit(&cq->cover, memory_order_relaxed) != CCS_COVER_READ)
+	if (!ccs_notify_is_undecided(cq))
 		return;
 	ccs_notify_decide(cq, found);
 	await_event(cq);

@@ -19,7 +19,7 @@
 /* WRs from `tail` on were retired, and the application has not polled their completion. */
 static void withhold(struct qp *qp, uint64_t tail)
 {
-	if (!qp->ctx->reuses_silently)
+	if (!qp->ctx->provider->reuses_silently)
 		ccs_flow_withhold(&qp->flow, qp->flow.wr_tail - tail);
 }
 
@@ -93,7 +93,7 @@ static void flush_wrs(struct cq *cq, struct qp *qp, uint32_t reserved)
 {
 	struct wc_more more;
 	struct ibv_wc wc = { .qp_num = qp->qp_num, .status = IBV_WC_WR_FLUSH_ERR,
-			     .vendor_err = qp->flush_vendor_err };
+			     .vendor_err = qp->failure.vendor_err };
 	struct ccs_flow *f = &qp->flow;
 
 	ccs_shadow_now(cq, &more);
@@ -122,12 +122,12 @@ complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, uint64_t empty_
 {
 	struct ccs_flow *f = &qp->flow;
 
-	if (f->seg_tail < f->seg_head || !qp->flush_seen) {
-		if (!qp->flushed_ns || empty_ns < qp->flushed_ns)
+	if (f->seg_tail < f->seg_head || !qp->failure.flush_seen) {
+		if (!qp->failure.deadline_ns || empty_ns < qp->failure.deadline_ns)
 			return true;
 		ccs_flow_settle(f, is_silent(f));
-		qp->marker_posted = false;
-		qp->flush_seen = true;
+		qp->failure.marker_posted = false;
+		qp->failure.flush_seen = true;
 	}
 	flush_wrs(cq, qp, reserved);
 	if (f->wr_tail < f->wr_head)
@@ -138,15 +138,15 @@ complete_broken(struct cq *cq, struct qp *qp, uint32_t reserved, uint64_t empty_
 
 static void note_flush(struct qp *qp, const struct ibv_wc *wc)
 {
-	qp->flush_seen = true;
-	qp->flush_vendor_err = wc->vendor_err;
+	qp->failure.flush_seen = true;
+	qp->failure.vendor_err = wc->vendor_err;
 }
 
 /* WQEs before the marker that have no completion have succeeded silently. */
 static __attribute__((noinline)) void complete_marker(struct qp *qp, const struct ibv_wc *wc)
 {
 	ccs_flow_settle(&qp->flow, true);
-	qp->marker_posted = false;
+	qp->failure.marker_posted = false;
 	note_flush(qp, wc);
 }
 
@@ -156,7 +156,7 @@ static __attribute__((noinline)) void note_failure(struct qp *qp, const struct i
 		return; /* it was a stale one */
 	if (wc->status == IBV_WC_WR_FLUSH_ERR)
 		note_flush(qp, wc);
-	qp->flushed_ns = 0; /* there may be more: wait again */
+	qp->failure.deadline_ns = 0; /* there may be more: wait again */
 	ccs_qp_fail(qp);
 }
 
@@ -173,7 +173,7 @@ retire(struct qp *qp, struct shadow_batch *a, int i, uint64_t *wr, uint64_t *len
 	bool delivered;
 
 	done.number = ccs_token_segment(qp, wc->wr_id);
-	if (qp->marker_posted && done.number == qp->flow.seg_head) {
+	if (qp->failure.marker_posted && done.number == qp->flow.seg_head) {
 		complete_marker(qp, wc);
 		return false;
 	}
@@ -228,9 +228,9 @@ void ccs_complete_broken(struct cq *cq, uint64_t empty_ns)
 	struct qp *next;
 
 	for (struct qp *qp = ccs_broken_take(cq); qp; qp = next) {
-		next = qp->next_broken;
+		next = qp->failure.next;
 		ccs_lock(&qp->lock);
-		qp->in_broken = false;
+		qp->failure.listed = false;
 		if (qp->broken && complete_broken(cq, qp, 0, empty_ns))
 			ccs_broken_add(qp);
 		ccs_qp_leave(qp);
@@ -253,12 +253,12 @@ void ccs_complete_flushed_receives(struct cq *cq, const struct ibv_wc *wc, int n
 {
 	const struct ibv_wc *flushed;
 
-	for (struct qp *qp = atomic_load(&cq->broken); qp; qp = qp->next_broken) {
+	for (struct qp *qp = atomic_load(&cq->broken); qp; qp = qp->failure.next) {
 		flushed = find_flushed(qp, wc, n);
 		if (!flushed)
 			continue;
 		ccs_lock(&qp->lock);
-		if (qp->broken && qp->flow.seg_tail == qp->flow.seg_head && !qp->flush_seen)
+		if (qp->broken && qp->flow.seg_tail == qp->flow.seg_head && !qp->failure.flush_seen)
 			note_flush(qp, flushed);
 		ccs_unlock(&qp->lock);
 	}

@@ -116,7 +116,7 @@ static uint64_t drain_shadow(struct cq *cq, struct shadow *s, bool all, bool *em
 		const int n = want ? ccs_shadow_poll(cq, s, want, &a) : 0;
 
 		if (n > 0) {
-			atomic_store_explicit(&cq->quiet, false, memory_order_relaxed);
+			atomic_store_explicit(&cq->events.no_cqe_since_arm, false, memory_order_relaxed);
 			ccs_drain_deliver(cq, &a, n);
 		}
 		if (n < 0) {
@@ -170,22 +170,22 @@ static void drain_once(struct cq *cq, bool all)
  * Arm the shadow CQs. Where a completion that came before that raises no event, what is found then
  * counts as such; if it came later, there is a second event.
  */
-static void cover(struct cq *cq)
+static void arm(struct cq *cq)
 {
-	ccs_notify_cover(cq);
+	ccs_notify_arm_shadows(cq);
 	if (cq->ctx->provider->arms_by_index)
 		return;
-	atomic_store(&cq->cover, CCS_COVER_NONE);
+	atomic_store(&cq->events.source, CCS_EVENT_NONE);
 	drain_once(cq, true);
-	atomic_store(&cq->cover, CCS_COVER_DEVICE);
+	atomic_store(&cq->events.source, CCS_EVENT_DEVICE);
 }
 
 void ccs_drain_notify(struct cq *cq)
 {
-	if (ccs_notify_is_due(cq) && !cq->ring)
-		cover(cq);
-	if (cq->ring)
-		ccs_notify_ring(cq);
+	if (ccs_notify_must_arm(cq) && !cq->events.must_raise)
+		arm(cq);
+	if (cq->events.must_raise)
+		ccs_notify_raise(cq);
 }
 
 static void drain_shadows(struct cq *cq, bool all)

@@ -21,8 +21,8 @@
 
 /* WQEs per doorbell: fewer than of a post, because a poll of a small thread stack emits, too. */
 enum { EMIT_BATCH = CCS_BATCH / 2 };
-enum { LOOK_MIN_NS = 10000, LOOK_MAX_NS = 1000000, LOOKS_AT_ONCE = 16, LOOK_SEGMENTS = 2,
-       FLUSH_NS = 100000000, SILENT_NS = 1000000000 };
+enum { POLL_MIN_NS = 10000, POLL_MAX_NS = 1000000, POLLS_AT_ONCE = 16, POLL_SEGMENTS = 2,
+       FLUSH_NS = 100000000, UNSIGNALLED_NS = 1000000000 };
 
 /* One doorbell's worth of segments. */
 struct doorbell {
@@ -83,8 +83,8 @@ static void note_held(struct qp *qp, uint64_t now_ns)
 	const uint64_t since_ns = qp->flow.gated_since_ns;
 	const uint64_t us = now_ns > since_ns ? (now_ns - since_ns) / 1000 : 0;
 
-	qp->held_end = (uint32_t)qp->flow.seg_head;
-	qp->held_us = us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
+	qp->held.end = (uint32_t)qp->flow.seg_head;
+	qp->held.us = us < UINT16_MAX ? (uint16_t)us : UINT16_MAX;
 }
 
 /* Emit until the gate closes. Returns the device's error code, and in *refused the WR. */
@@ -133,59 +133,61 @@ void ccs_emit_fail(struct qp *qp, int rc)
 }
 
 /*
- * Without timestamps an RTT is too long by up to the time between two looks. On a long path even a
+ * Without timestamps an RTT is too long by up to the time between two polls. On a long path even a
  * quarter of the base RTT is more than the queue that algorithms aim at, which is a few segments.
  */
 static double precision_ns(const struct qp *qp)
 {
 	const struct ccs_cc *cc = &qp->flow.cc;
 	const bool timestamps = qp->ctx->has_timestamps && ccs_shim()->options.hw_timestamps;
-	const double segments_ns = LOOK_SEGMENTS * 8e9 * cc->path.segment / cc->path.line_rate;
+	const double segments_ns = POLL_SEGMENTS * 8e9 * cc->path.segment / cc->path.line_rate;
 
 	return (cc->ops->needs & CCS_NEEDS_RTT) && !timestamps ? segments_ns : INFINITY;
 }
 
 /*
- * If the application does not poll, look for completions after this long: often enough that RTTs
+ * If the application does not poll, poll for completions after this long: often enough that RTTs
  * are precise (rtt.c), but less often if many QPs wait, because one poll serves all of a CQ.
  */
-static uint64_t look_ns(const struct qp *qp)
+static uint64_t poll_interval_ns(const struct qp *qp)
 {
 	const unsigned waiting = ccs_pacer_thread_waiting();
 	double ns = ccs_min(ccs_flow_poll_ns(&qp->flow), precision_ns(qp));
 
-	if (ns < LOOK_MIN_NS)
-		ns = LOOK_MIN_NS;
-	if (waiting > LOOKS_AT_ONCE)
-		ns *= (double)waiting / LOOKS_AT_ONCE;
-	return ns > LOOK_MAX_NS ? LOOK_MAX_NS : (uint64_t)ns;
+	if (ns < POLL_MIN_NS)
+		ns = POLL_MIN_NS;
+	if (waiting > POLLS_AT_ONCE)
+		ns *= (double)waiting / POLLS_AT_ONCE;
+	return ns > POLL_MAX_NS ? POLL_MAX_NS : (uint64_t)ns;
 }
 
 /*
  * All that is in flight, of this QP alone, completes only if it fails: a failure is noticed when
- * half as much time again has passed at most. After SILENT_NS the next poll arms the shadow CQ.
+ * half as much time again has passed at most. After UNSIGNALLED_NS the next poll arms the shadow
+ * CQ.
  */
-static uint64_t silent_look_ns(struct qp *qp, uint64_t now_ns)
+static uint64_t unsignalled_interval_ns(struct qp *qp, uint64_t now_ns)
 {
 	const uint32_t end = (uint32_t)qp->flow.seg_head;
 	uint64_t ns;
 
-	if (qp->silent_end != end) {
-		qp->silent_end = end;
-		qp->silent_ns = now_ns;
+	if (qp->unsignalled.end != end) {
+		qp->unsignalled.end = end;
+		qp->unsignalled.since_ns = now_ns;
 	}
-	ns = now_ns > qp->silent_ns ? now_ns - qp->silent_ns : 0;
-	qp->silent_long = ns > SILENT_NS;
-	qp->looks_soon = ns / 2 <= LOOK_MAX_NS;
-	if (qp->silent_long)
-		return look_ns(qp);
-	return qp->looks_soon ? LOOK_MAX_NS : ns / 2;
+	ns = now_ns > qp->unsignalled.since_ns ? now_ns - qp->unsignalled.since_ns : 0;
+	qp->events.unsignalled_long = ns > UNSIGNALLED_NS;
+	qp->events.polls_soon = ns / 2 <= POLL_MAX_NS;
+	if (qp->events.unsignalled_long)
+		return poll_interval_ns(qp);
+	return qp->events.polls_soon ? POLL_MAX_NS : ns / 2;
 }
 
-static uint64_t next_look_ns(struct qp *qp, uint64_t now_ns)
+static uint64_t next_poll_ns(struct qp *qp, uint64_t now_ns)
 {
-	return now_ns + (qp->silent && ccs_notify_is_silent(qp->cq) ? silent_look_ns(qp, now_ns)
-								    : look_ns(qp));
+	const bool alone = qp->events.all_unsignalled && ccs_notify_is_all_unsignalled(qp->cq);
+
+	return now_ns + (alone ? unsignalled_interval_ns(qp, now_ns) : poll_interval_ns(qp));
 }
 
 /*
@@ -199,8 +201,8 @@ static void post_marker(struct qp *qp)
 				  .opcode = IBV_WR_RDMA_WRITE,
 				  .send_flags = IBV_SEND_SIGNALED }, *bad;
 
-	if (!qp->marker_posted)
-		qp->marker_posted = !ccs_emit_to_device(qp, &wr, &bad);
+	if (!qp->failure.marker_posted)
+		qp->failure.marker_posted = !ccs_emit_to_device(qp, &wr, &bad);
 }
 
 /* Polls complete the WRs of a failed QP, see ccs_complete_broken(). */
@@ -208,20 +210,20 @@ void ccs_emit_await_flush(struct qp *qp, uint64_t *now_ns)
 {
 	const struct ccs_flow *f = &qp->flow;
 	const uint64_t inflight = f->seg_head - f->seg_tail;
-	const bool wait = inflight || !qp->flush_seen;
+	const bool wait = inflight || !qp->failure.flush_seen;
 	uint64_t due = 0;
 
-	if (wait && f->unsignalled >= inflight && !qp->ctx->ignores_in_error)
+	if (wait && f->unsignalled >= inflight && !qp->ctx->provider->ignores_in_error)
 		post_marker(qp);
-	if (wait && !qp->flushed_ns)
-		qp->flushed_ns = ccs_now(now_ns) + FLUSH_NS;
+	if (wait && !qp->failure.deadline_ns)
+		qp->failure.deadline_ns = ccs_now(now_ns) + FLUSH_NS;
 	if (wait)
-		due = qp->flushed_ns;
+		due = qp->failure.deadline_ns;
 	ccs_broken_add(qp);
-	if (qp->notifies)
+	if (qp->events.enabled)
 		ccs_notify_count(qp);
-	if (ccs_emit_must_look(qp) && (!due || due > ccs_now(now_ns) + look_ns(qp)))
-		due = ccs_now(now_ns) + look_ns(qp);
+	if (ccs_emit_must_poll(qp) && (!due || due > ccs_now(now_ns) + poll_interval_ns(qp)))
+		due = ccs_now(now_ns) + poll_interval_ns(qp);
 	if (due)
 		ccs_pacer_thread_schedule(qp, due, ccs_now(now_ns));
 	else if (qp->scheduled)
@@ -235,7 +237,7 @@ static void disable_enforcement(struct qp *qp, uint64_t *now_ns)
 	uint64_t refused;
 	int rc;
 
-	ccs_notify_eagerly(qp->cq);
+	ccs_notify_always_arm(qp->cq);
 	if (!qp->flow.enforce)
 		return;
 	qp->flow.enforce = false;
@@ -245,12 +247,12 @@ static void disable_enforcement(struct qp *qp, uint64_t *now_ns)
 		ccs_emit_fail(qp, rc);
 }
 
-/* As ccs_flow_wait(). Where a completion may open the gate, look for one meanwhile. */
+/* As ccs_flow_wait(). Where a completion may open the gate, poll for it as well. */
 static uint64_t due_ns(struct qp *qp, uint64_t now_ns)
 {
-	const uint64_t due = ccs_flow_wait(&qp->flow, now_ns), look = now_ns + look_ns(qp);
+	const uint64_t due = ccs_flow_wait(&qp->flow, now_ns), next_poll = now_ns + poll_interval_ns(qp);
 
-	return due > look && !qp->flow.paced ? look : due;
+	return due > next_poll && !qp->flow.paced ? next_poll : due;
 }
 
 /* WRs are deferred, or none is any more and the timer must be cancelled. */
@@ -260,10 +262,10 @@ void ccs_emit_schedule_deferred(struct qp *qp, uint64_t *now_ns)
 
 	if (qp->flow.state == CCS_FLOW_SQD)
 		due = 0; /* in SQD: emission continues when the application leaves that state */
-	if (ccs_emit_must_look(qp)) {
-		const uint64_t look = next_look_ns(qp, *now_ns);
+	if (ccs_emit_must_poll(qp)) {
+		const uint64_t next_poll = next_poll_ns(qp, *now_ns);
 
-		due = !due || due > look ? look : due;
+		due = !due || due > next_poll ? next_poll : due;
 	}
 	if (due) {
 		if (!ccs_pacer_thread_schedule(qp, due, *now_ns))
@@ -282,7 +284,7 @@ static void emit_and_schedule(struct qp *qp, uint64_t *now_ns)
 	if (ccs_emit_is_full(qp, rc, refused)) {
 		qp->scheduled = true;
 		ccs_now(now_ns);
-		if (!ccs_pacer_thread_schedule(qp, *now_ns + look_ns(qp), *now_ns))
+		if (!ccs_pacer_thread_schedule(qp, *now_ns + poll_interval_ns(qp), *now_ns))
 			disable_enforcement(qp, now_ns);
 		return;
 	}

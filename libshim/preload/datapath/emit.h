@@ -9,23 +9,24 @@
 #include "preload/object/clock.h"
 
 /* For completions, because the application sleeps and the device may not wake it. */
-static inline bool ccs_emit_must_look(const struct qp *qp)
+static inline bool ccs_emit_must_poll(const struct qp *qp)
 {
-	return qp->busy && ccs_notify_waits(qp->cq);
+	return qp->events.busy && ccs_notify_waits(qp->cq);
 }
 
 /* No WR is deferred, nor was any at the last pump. */
 static inline bool ccs_emit_is_idle(const struct qp *qp)
 {
 	return !ccs_flow_waiting(&qp->flow) && !qp->scheduled && !qp->flow.gated_since_ns &&
-	       !ccs_emit_must_look(qp);
+	       !ccs_emit_must_poll(qp);
 }
 
 /* Unsignalled WQEs were posted behind others of that kind, which the pacer thread polls for. */
 static inline bool ccs_emit_is_watched(const struct qp *qp)
 {
-	return qp->silent && qp->looks_soon && qp->scheduled && !ccs_flow_waiting(&qp->flow) &&
-	       !qp->flow.gated_since_ns && ccs_emit_must_look(qp) && ccs_notify_is_silent(qp->cq);
+	return qp->events.all_unsignalled && qp->events.polls_soon && qp->scheduled &&
+	       !ccs_flow_waiting(&qp->flow) && !qp->flow.gated_since_ns &&
+	       ccs_emit_must_poll(qp) && ccs_notify_is_all_unsignalled(qp->cq);
 }
 
 static inline enum ccs_next ccs_emit_next(struct qp *qp, uint64_t *now_ns,
@@ -93,7 +94,7 @@ static inline __attribute__((always_inline)) void ccs_emit_schedule(struct qp *q
  */
 static inline bool ccs_emit_is_ours_to_flush(const struct qp *qp)
 {
-	return qp->broken && (ccs_flow_waiting(&qp->flow) || qp->marker_posted);
+	return qp->broken && (ccs_flow_waiting(&qp->flow) || qp->failure.marker_posted);
 }
 
 #endif

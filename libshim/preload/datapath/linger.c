@@ -20,9 +20,9 @@ static uint64_t lock_until_ns;           /* at exit */
 /* For how long, ns, segments that are in flight have been held back before; 0: none is. */
 static uint64_t held_in_flight_ns(const struct qp *qp)
 {
-	const int32_t left = (int32_t)(qp->held_end - (uint32_t)qp->flow.seg_tail);
+	const int32_t left = (int32_t)(qp->held.end - (uint32_t)qp->flow.seg_tail);
 
-	return left > 0 ? 1000ull * qp->held_us : 0;
+	return left > 0 ? 1000ull * qp->held.us : 0;
 }
 
 /* Emit what is deferred, ungated. Returns for how long that, or what is in flight, has been. */

@@ -16,7 +16,7 @@ static int poll_app(struct cq *cq, int n, struct ibv_wc *wc)
 	const int got = cq->ctx->real.poll_cq(cq->app, n, wc);
 
 	if (got > 0 && cq->channel)
-		atomic_store_explicit(&cq->received, true, memory_order_relaxed);
+		atomic_store_explicit(&cq->events.app_completed, true, memory_order_relaxed);
 	return got;
 }
 
@@ -239,7 +239,7 @@ int ccs_cq_poll(struct cq *cq, int n, struct ibv_wc *wc)
 {
 	struct shadow *s;
 
-	if (!atomic_load_explicit(&cq->usual, memory_order_relaxed) || n <= 0 || n > CCS_BATCH ||
+	if (!atomic_load_explicit(&cq->fast, memory_order_relaxed) || n <= 0 || n > CCS_BATCH ||
 	    ccs_forked())
 		return poll_any(cq, n, wc);
 	ccs_lock(&cq->lock);

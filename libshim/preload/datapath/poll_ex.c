@@ -55,7 +55,7 @@ int ccs_cq_pop(struct cq *cq, struct ibv_wc *wc, struct wc_more *more, bool *spi
 	if (!ccs_cq_ready_count(cq))
 		ccs_drain_some(cq);
 	if (ccs_cq_ready_count(cq))
-		*more = cq->ready_more[ccs_cq_pop_one(cq, wc)];
+		*more = cq->ready.more[ccs_cq_pop_one(cq, wc)];
 	else
 		rc = cq->failed ? EINVAL : ENOENT;
 	*spinning = ccs_poll_count_idle(cq, rc);

@@ -32,7 +32,7 @@ static inline struct shadow *ccs_poll_first_shadow(struct cq *cq)
 {
 	struct shadow *s = atomic_load_explicit(&cq->shadows, memory_order_acquire);
 
-	if (!atomic_load_explicit(&cq->usual, memory_order_relaxed) ||
+	if (!atomic_load_explicit(&cq->fast, memory_order_relaxed) ||
 	    atomic_load_explicit(&cq->broken, memory_order_relaxed) || ccs_cq_ready_count(cq))
 		return NULL;
 	return s;

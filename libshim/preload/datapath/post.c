@@ -434,12 +434,12 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 		ccs_unlock(&qp->lock);
 		return post_any(qp, wr, bad);
 	}
-	if (__builtin_expect(qp->notifies || ccs_shadow_watch(qp->shadow), 0))
+	if (__builtin_expect(qp->events.enabled || ccs_shadow_watch(qp->shadow), 0))
 		prepare_post(qp);
 	ccs_publish_prefetch(qp);
 	rc = qp->ctx->real.post_send(qp->real, &wqe, &bad_wqe);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
-	if (__builtin_expect(rc || qp->notifies, 0))
+	if (__builtin_expect(rc || qp->events.enabled, 0))
 		return end_post(qp, wr, rc, &wqe, bad_wqe, bad, saved);
 	ccs_unlock(&qp->lock);
 	return 0;

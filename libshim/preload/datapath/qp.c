@@ -25,7 +25,7 @@ static size_t copies_size(const struct qp *qp)
 {
 	const size_t n = (size_t)qp->flow.wr_mask + 1;
 
-	return n * (sizeof(*qp->copy) + qp->cap.max_inline_data) +
+	return n * (sizeof(*qp->copy) + qp->attr.cap.max_inline_data) +
 	       (n + CCS_BATCH) * ccs_max_sge(qp) * sizeof(struct ibv_sge);
 }
 
@@ -90,7 +90,7 @@ uint32_t ccs_qp_granted_max(const struct ctx *ctx, uint32_t depth)
 {
 	const uint32_t most = ctx->max_cqe > depth ? ctx->max_cqe : depth;
 
-	return !ctx->doubles_rings ? depth : depth < most - depth ? 2 * depth : most;
+	return !ctx->provider->doubles_rings ? depth : depth < most - depth ? 2 * depth : most;
 }
 
 /*
@@ -101,7 +101,7 @@ uint32_t ccs_qp_granted_max(const struct ctx *ctx, uint32_t depth)
  */
 uint32_t ccs_qp_bare_depth(const struct ctx *ctx, uint32_t wanted, uint32_t granted)
 {
-	if (!ctx->doubles_rings || (ctx->syscalls && (granted & (granted + 1))))
+	if (!ctx->provider->doubles_rings || (ctx->provider->syscalls && (granted & (granted + 1))))
 		return wanted;
 	while (granted / 2 >= wanted)
 		granted /= 2;

@@ -43,16 +43,16 @@ static inline void ccs_qp_fail(struct qp *qp)
 {
 	ccs_flow_fail(&qp->flow);
 	qp->broken |= qp->flow.enforce && qp->flow.wr_tail < qp->flow.wr_head;
-	qp->flush_seen |= qp->ctx->ignores_in_error; /* so there may be none to see */
+	qp->failure.flush_seen |= qp->ctx->provider->ignores_in_error; /* so there may be none to see */
 }
 
 /* The QP was reset, or all WRs of the failed QP have completed. */
 static inline void ccs_qp_end_broken(struct qp *qp)
 {
-	if (qp->marker_posted)
+	if (qp->failure.marker_posted)
 		ccs_flow_settle(&qp->flow, false);
-	qp->broken = qp->marker_posted = qp->flush_seen = false;
-	qp->flushed_ns = 0;
+	qp->broken = qp->failure.marker_posted = qp->failure.flush_seen = false;
+	qp->failure.deadline_ns = 0;
 }
 
 /* Double the WQEs that may be in flight, as far as the shadow CQ has space. qp->lock is held. */
@@ -75,7 +75,7 @@ static inline void ccs_qp_leave(struct qp *qp)
 	if (timed != qp->timed)
 		atomic_fetch_add_explicit(&qp->cq->timed, timed ? 1 : -1, memory_order_relaxed);
 	qp->timed = timed;
-	if (qp->notifies)
+	if (qp->events.enabled)
 		ccs_notify_count(qp);
 	ccs_unlock(&qp->lock);
 }

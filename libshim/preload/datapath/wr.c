@@ -34,8 +34,8 @@ int ccs_wr_check(const struct qp *qp, const struct ibv_send_wr *wr)
 	if (!ccs_wr_has_payload(wr))
 		return 0;
 	return !ccs_wr_sge_fit(qp, wr) || ((wr->send_flags & IBV_SEND_INLINE) &&
-					   ccs_wr_len(qp, wr) > qp->cap.max_inline_data)
-		? qp->ctx->too_large : 0;
+					   ccs_wr_len(qp, wr) > qp->attr.cap.max_inline_data)
+		? qp->ctx->provider->too_large : 0;
 }
 
 /* The application may reuse inline data once the call returns, so they are copied too. */

@@ -7,7 +7,7 @@
 /* At least one, so that each copy has an entry for inline data. */
 static inline uint32_t ccs_max_sge(const struct qp *qp)
 {
-	return qp->cap.max_send_sge ? qp->cap.max_send_sge : 1;
+	return qp->attr.cap.max_send_sge ? qp->attr.cap.max_send_sge : 1;
 }
 
 static inline bool ccs_wr_has_payload(const struct ibv_send_wr *wr)
@@ -124,7 +124,7 @@ static inline struct ibv_sge *ccs_wr_segment_sge(const struct qp *qp, uint32_t n
 static inline unsigned char *ccs_wr_copy_inline(const struct qp *qp, uint64_t number)
 {
 	return (unsigned char *)ccs_wr_segment_sge(qp, CCS_BATCH) +
-	       (number & qp->flow.wr_mask) * qp->cap.max_inline_data;
+	       (number & qp->flow.wr_mask) * qp->attr.cap.max_inline_data;
 }
 
 /* Token of a WQE: the QP's id in the upper half, the segment's number in the lower. */

@@ -20,7 +20,7 @@ int64_t ccs_epoch_ns(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec - (int64_t)ccs_now_ns();
 }
 
-/* The least of eight: this thread may lose the CPU between two readings. */
+/* The minimum of eight readings: this thread may lose the CPU between two of them. */
 double ccs_clock_cost_us(void)
 {
 	uint64_t before = ccs_now_ns(), least = UINT64_MAX;
@@ -40,6 +40,6 @@ double ccs_tick_us(void)
 	struct timespec ts;
 
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &ts))
-		return 1e4; /* the longest one of Linux */
+		return 1e4; /* the longest tick of Linux */
 	return (double)ts.tv_nsec / 1e3;
 }

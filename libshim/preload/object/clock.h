@@ -11,7 +11,7 @@ uint64_t ccs_now_ns(void);
 /* UTC minus that clock. NTP disciplines both, so this changes only when UTC is stepped. */
 int64_t ccs_epoch_ns(void);
 
-/* The time that one reading of the clock takes, us. */
+/* Time that a reading of the clock takes, us. */
 double ccs_clock_cost_us(void);
 
 /* A tick of the kernel, us. */

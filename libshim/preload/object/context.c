@@ -7,7 +7,7 @@
 #include "base/portrate.h"
 #include "base/sysfs.h"
 
-#define UNKNOWN_LINE_RATE 10e9 /* of a port that does not report it */
+#define UNKNOWN_LINE_RATE 10e9 /* bit/s, if a port does not report its rate */
 
 void ccs_context_put(struct ctx *ctx)
 {

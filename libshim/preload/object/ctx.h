@@ -7,8 +7,7 @@
 #include <stdbool.h>
 
 #include "feedback/hwclock.h"
-
-struct ccs_provider;
+#include "preload/object/provider.h"
 
 struct ctx {
 	struct ibv_context *context;
@@ -19,21 +18,15 @@ struct ctx {
 	struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *, struct ibv_cq_init_attr_ex *);
 	int (*query_rt_values)(struct ibv_context *, struct ibv_values_ex *);
 	int (*modify_cq)(struct ibv_cq *, struct ibv_modify_cq_attr *);
-	const struct ccs_provider *provider;
+	const struct ccs_provider *provider; /* its differences from others */
 	bool has_timestamps;             /* the device timestamps completions, by this clock */
-	struct ccs_hwclock clock;        /* initial value of each CQ's clock */
+	struct ccs_hwclock clock;        /* initial value of the clock of a CQ */
 	uint32_t max_qp_wr, max_cqe;
-	uint32_t max_message;            /* bytes; longer ones are the device's to refuse */
+	uint32_t max_message;            /* bytes; the device refuses longer messages */
 	bool iwarp;
-	bool syscalls;                   /* posting is a system call: a software device */
 	bool atomics;                    /* the device has them */
-	bool ignores_in_error;           /* WQEs that are posted in ERR: no completion */
-	bool doubles_rings;              /* and grants all entries: ccs_qp_bare_depth() */
-	bool reuses_silently;            /* entries of unsignalled WQEs, without a completion */
-	int too_large;                   /* its error for too many SGEs or too much inline data */
-	int batch_too_large;             /* the same with ibv_wr_*, and for too many WRs */
 	char device[IBV_SYSFS_NAME_MAX];
-	uint32_t number;                 /* not that of any other */
+	uint32_t number;                 /* unique in the process */
 	atomic_int refs;                 /* its owner and each tracked CQ */
 };
 

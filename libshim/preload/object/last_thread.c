@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ends a process of which only threads of the shim are left, see last_thread.h. A key's destructor
- * tells that the first thread ends by pthread_exit() or pthread_cancel(); exit() calls none.
+ * Ends a process when only threads of the shim are left; see last_thread.h. A key's destructor runs
+ * when the first thread ends by pthread_exit() or pthread_cancel(); exit() calls no destructor.
  */
 #include "preload/object/last_thread.h"
 
@@ -24,7 +24,7 @@ enum { STEP_NS = 20000000, ENTRY_LEN = 32 };
 static pthread_key_t key;
 static atomic_bool first_ends, watching;
 
-/* Whether the thread's file was read into text. */
+/* Read a file of the thread into text. */
 static bool read_of_thread(const char *thread, const char *file, char *text, size_t size)
 {
 	char path[64 + ENTRY_LEN];
@@ -76,7 +76,7 @@ static bool are_only_ours_left(void)
 	return only;
 }
 
-/* As the C library does when the last thread ends. */
+/* Ends the process as the C library does when the last thread ends. */
 static void *end_process(void *arg)
 {
 	const struct timespec step = { .tv_nsec = STEP_NS };

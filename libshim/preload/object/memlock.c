@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* RLIMIT_MEMLOCK, which counts what devices pin for us; see memlock.h. */
+/* Accounting of memory that devices pin for the shim; see memlock.h. */
 #include "preload/object/memlock.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@
 enum { SHARE = 64, CQE = 64, PAGE = 4096 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t used, raised; /* bytes: pinned for us, added to the limit */
+static uint64_t used;                    /* bytes pinned for the shim */
+static uint64_t raised;                  /* bytes added to the soft limit */
 
 static bool may_exceed(void)
 {
@@ -26,7 +27,7 @@ static bool may_exceed(void)
 
 static bool get_limit(const struct ctx *ctx, struct rlimit *limit)
 {
-	return !ctx->syscalls && !getrlimit(RLIMIT_MEMLOCK, limit) &&
+	return !ctx->provider->syscalls && !getrlimit(RLIMIT_MEMLOCK, limit) &&
 	       limit->rlim_cur != RLIM_INFINITY && !may_exceed();
 }
 

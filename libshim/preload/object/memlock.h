@@ -2,8 +2,8 @@
 #ifndef CCS_MEMLOCK_H
 #define CCS_MEMLOCK_H
 /*
- * Adapters pin the queues that they access, and what a process may pin is limited: what is pinned
- * for us must not be missing when the application registers memory. Thread-safe.
+ * Memory that devices pin for the shim. RLIMIT_MEMLOCK limits the memory that a process may pin,
+ * and the shim must leave enough of it for the application's memory regions. Thread-safe.
  */
 #include "preload/object/qp_record.h"
 
@@ -11,8 +11,8 @@
 bool ccs_memlock_limited(const struct ctx *ctx);
 
 /*
- * A shadow CQ of so many entries may be created. If necessary and permitted the process's soft
- * limit is raised by what it takes; else all of them may use a small share of the limit.
+ * Reserve pinned memory for a shadow CQ of `entries`. Raises the soft limit by that amount if
+ * permitted; otherwise all shadow CQs share 1/64 of the limit. False: the share is used up.
  */
 bool ccs_memlock_reserve(const struct ctx *ctx, uint32_t entries);
 void ccs_memlock_release(uint32_t entries);

@@ -14,16 +14,16 @@ struct ccs_mr {
 	unsigned int access;
 };
 
-/* Also keeps a record from being freed while it is read. */
+/* Guards the map, and records from being freed while they are read. */
 static pthread_mutex_t mrs_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Of 32 bits, the keys of some regions are the same: their requests may not be split then. */
+/* Where a pointer has 32 bits, regions may share a key. Their requests may not be split then. */
 static const void *key_of(const struct ctx *ctx, uint32_t lkey)
 {
 	return (const void *)(uintptr_t)((uint64_t)ctx->number << 39 | (uint64_t)lkey << 7 | 1);
 }
 
-/* Replace the region's record by another; NULL: by none. Returns the one that is not needed. */
+/* Replace the region's record; NULL: remove it. Returns the record that is not needed. */
 static struct ccs_mr *exchange(const struct ibv_mr *mr, struct ccs_mr *record)
 {
 	const struct ctx *ctx = ccs_context_find(mr->context);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Parent domains with a thread domain or allocators. With the former the application promises that
- * one thread at a time uses the objects created in it, and the provider takes no locks, not even
- * around the doorbell that all of them share. The pacer thread is another thread, and so may be the
- * one that polls. A controlled QP is therefore created in the plain domain below, where keys are the
- * same and locks are taken. The application still sees its own domain in the QP. With allocators
- * of the application it is uncontrolled: these would get other sizes than without the shim.
+ * Parent domains with a thread domain or allocators. In a thread domain the application promises
+ * that one thread at a time uses its objects, and the provider takes no locks, not even for the
+ * doorbell that they share. But the pacer thread and polling threads post as well. A controlled QP
+ * is therefore created in the plain domain below, where keys are the same and locks are taken. The
+ * QP shows the parent domain to the application. With allocators a QP is uncontrolled, because the
+ * shim would request other sizes from them.
  */
 #include "preload/object/parent_domain.h"
 
@@ -18,8 +18,8 @@
 
 struct parent_domain {
 	struct ibv_pd *parent, *plain;
-	bool allocates;                  /* by the application's functions: not replaceable */
-	atomic_uint qps;                 /* created in plain instead */
+	bool allocates;                  /* it has allocators of the application */
+	atomic_uint qps;                 /* QPs that were created in plain instead */
 };
 
 struct ibv_pd *ccs_parent_domain_alloc(struct ctx *ctx, struct ibv_parent_domain_init_attr *attr)
@@ -76,21 +76,21 @@ struct ibv_pd *ccs_parent_domain_plain(struct ibv_pd *pd)
 
 void ccs_parent_domain_enter(struct qp *qp, const struct ibv_pd *pd)
 {
-	qp->domain = ccs_parent_domain_find(pd);
-	if (!qp->domain)
+	qp->attr.domain = ccs_parent_domain_find(pd);
+	if (!qp->attr.domain)
 		return;
-	atomic_fetch_add(&qp->domain->qps, 1);
+	atomic_fetch_add(&qp->attr.domain->qps, 1);
 	ccs_parent_domain_set_pd(qp, true);
 }
 
 void ccs_parent_domain_leave(const struct qp *qp)
 {
-	if (qp->domain)
-		atomic_fetch_sub(&qp->domain->qps, 1);
+	if (qp->attr.domain)
+		atomic_fetch_sub(&qp->attr.domain->qps, 1);
 }
 
 void ccs_parent_domain_set_pd(const struct qp *qp, bool parent)
 {
-	if (qp->domain)
-		qp->real->pd = parent ? qp->domain->parent : qp->domain->plain;
+	if (qp->attr.domain)
+		qp->real->pd = parent ? qp->attr.domain->parent : qp->attr.domain->plain;
 }

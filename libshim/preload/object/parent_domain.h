@@ -7,7 +7,7 @@
 struct parent_domain;
 struct ibv_pd *ccs_parent_domain_alloc(struct ctx *ctx, struct ibv_parent_domain_init_attr *attr);
 int ccs_parent_domain_dealloc(struct ibv_pd *pd);
-struct parent_domain *ccs_parent_domain_find(const struct ibv_pd *pd);  /* NULL: any other domain */
+struct parent_domain *ccs_parent_domain_find(const struct ibv_pd *pd);  /* NULL: no parent domain */
 /* False: its QPs cannot be created elsewhere and are left uncontrolled. */
 bool ccs_parent_domain_avoidable(const struct parent_domain *d);
 struct ibv_pd *ccs_parent_domain_plain(struct ibv_pd *pd); /* where a controlled QP is created */

@@ -1,45 +1,52 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Providers, by rdma-core's sources: the functions whose names end in cq_clean, cleanup_cq,
- * clean_cqes or discard_cqes, and where they are called.
+ * The table of providers, from rdma-core's sources. The callers of the functions whose names end in
+ * cq_clean, cleanup_cq, clean_cqes or discard_cqes show when a provider removes completions.
  */
 #include "preload/object/provider.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
 enum { INTEL = 0x8086, MELLANOX = 0x02c9, RXE = 0xffffff };
 
-/* struct ccs_provider's members, in short. */
-#define DESTROY .purges_on_destroy = true
-#define RESET .purges_on_reset = true
-#define INDEX .arms_by_index = true
-#define FLUSHES .flushes = true
-#define SEND_CQ .reads_send_cq = true
-#define RTS .remembers_rts = true
-#define IMM .hides_sent_imm = true
+#define PURGES .purges_on_destroy = true, .purges_on_reset = true
+#define ERRORS(post, batch) .too_large = (post), .batch_too_large = (batch)
+/* Not examined. The shim requests a completion early enough for a provider of either kind. */
+#define UNEXAMINED .reuses_silently = true, ERRORS(EINVAL, ENOMEM)
 
-/* The last one is for unknown providers: most adapters' remove completions. */
 static const struct ccs_provider providers[] = {
-	{ "libmlx5", MELLANOX, DESTROY, RESET, INDEX, FLUSHES, RTS, IMM },
-	{ "libmlx4", 0, DESTROY, RESET, INDEX, FLUSHES },
-	{ "libmthca", 0, DESTROY, RESET, INDEX, FLUSHES },
-	{ "libbnxt_re", 0x14e4, DESTROY, RESET, FLUSHES, SEND_CQ },
-	{ "libhns", 0x19e5, DESTROY, RESET, FLUSHES },
-	{ "libvmw_pvrdma", 0x15ad, DESTROY, RESET, FLUSHES },
-	{ "libionic", 0x1dd8, DESTROY, RESET, FLUSHES, SEND_CQ },
-	{ "libirdma", INTEL, DESTROY },
-	{ "libocrdma", 0x10df, DESTROY, FLUSHES },
-	{ "librxe", RXE, FLUSHES },
-	{ "libsiw", 0x626d74, FLUSHES },
-	{ "libqedr", 0x1077, FLUSHES },
-	{ "libefa", 0x1d0f, FLUSHES },
-	{ "liberdma", 0x1ded, FLUSHES },
-	{ "libmana", 0x1414, FLUSHES, SEND_CQ },
-	{ "libcxgb4", 0x1425, FLUSHES },
-	{ "libhfi1verbs", 0, FLUSHES },
-	{ "libipathverbs", 0, FLUSHES },
-	{ "", 0, DESTROY, RESET, FLUSHES, SEND_CQ },
+	{ .library = "libmlx5", .vendor = MELLANOX, PURGES, .arms_by_index = true,
+	  .flushes = true, .remembers_rts = true, .hides_sent_imm = true,
+	  .doubles_rings = true, ERRORS(ENOMEM, ENOMEM) },
+	{ .library = "libmlx4", PURGES, .arms_by_index = true, .flushes = true,
+	  .doubles_rings = true, ERRORS(ENOMEM, ENOMEM) },
+	{ .library = "libmthca", PURGES, .arms_by_index = true, .flushes = true,
+	  .doubles_rings = true, ERRORS(ENOMEM, ENOMEM) },
+	{ .library = "libbnxt_re", .vendor = 0x14e4, PURGES, .flushes = true,
+	  .reads_send_cq = true, UNEXAMINED },
+	{ .library = "libhns", .vendor = 0x19e5, PURGES, .flushes = true, UNEXAMINED },
+	{ .library = "libvmw_pvrdma", .vendor = 0x15ad, PURGES, .flushes = true, UNEXAMINED },
+	{ .library = "libionic", .vendor = 0x1dd8, PURGES, .flushes = true,
+	  .reads_send_cq = true, UNEXAMINED },
+	{ .library = "libirdma", .vendor = INTEL, .purges_on_destroy = true,
+	  .ignores_in_error = true, UNEXAMINED },
+	{ .library = "libocrdma", .vendor = 0x10df, .purges_on_destroy = true, .flushes = true,
+	  UNEXAMINED },
+	{ .library = "librxe", .vendor = RXE, .flushes = true, .syscalls = true,
+	  .doubles_rings = true, .reuses_silently = true, ERRORS(EINVAL, ENOSPC) },
+	{ .library = "libsiw", .vendor = 0x626d74, .flushes = true, UNEXAMINED },
+	{ .library = "libqedr", .vendor = 0x1077, .flushes = true, UNEXAMINED },
+	{ .library = "libefa", .vendor = 0x1d0f, .flushes = true, UNEXAMINED },
+	{ .library = "liberdma", .vendor = 0x1ded, .flushes = true, UNEXAMINED },
+	{ .library = "libmana", .vendor = 0x1414, .flushes = true, .reads_send_cq = true,
+	  UNEXAMINED },
+	{ .library = "libcxgb4", .vendor = 0x1425, .flushes = true, UNEXAMINED },
+	{ .library = "libhfi1verbs", .flushes = true, UNEXAMINED },
+	{ .library = "libipathverbs", .flushes = true, UNEXAMINED },
+	/* Any other: the drivers of most adapters remove completions. */
+	{ .library = "", PURGES, .flushes = true, .reads_send_cq = true, UNEXAMINED },
 };
 
 enum { N = sizeof(providers) / sizeof(*providers) };

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_PROVIDER_H
 #define CCS_PROVIDER_H
-/* What libibverbs leaves to the provider and applications can see. */
+/* The differences between providers that libibverbs permits and an application can observe. */
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct ccs_provider {
 	const char *library;             /* its file name up to the first '-' or '.' */
-	uint32_t vendor;                 /* of its devices; 0: several */
-	/* The completions of a QP that the application has not polled are removed */
-	bool purges_on_destroy;          /* by ibv_destroy_qp() */
-	bool purges_on_reset;            /* by a transition to RESET */
-	/* An event is raised for completions that were not polled when the CQ is armed. */
-	bool arms_by_index;
-	bool flushes;                    /* a WQE that is posted to a QP in the error state */
-	/* While it posts or polls, it reads ibv_qp.send_cq. */
-	bool reads_send_cq;
-	/* ibv_wr_complete() of a QP that has not been in RTS since its last RESET is EINVAL. */
-	bool remembers_rts;
-	/* A send's flags say by ibv_poll_cq(), but not by a reader, that it has immediate data. */
-	bool hides_sent_imm;
+	uint32_t vendor;                 /* vendor ID of its devices; 0: several */
+	bool purges_on_destroy;          /* ibv_destroy_qp() removes completions not yet polled */
+	bool purges_on_reset;            /* a transition to RESET removes them */
+	bool arms_by_index;              /* arming raises an event for completions not yet polled */
+	bool flushes;                    /* a WQE posted in the error state completes at once */
+	bool ignores_in_error;           /* a WQE posted in the error state may not complete */
+	bool reads_send_cq;              /* posting and polling read ibv_qp.send_cq */
+	bool remembers_rts;              /* ibv_wr_complete() needs RTS once since the last RESET */
+	bool hides_sent_imm;             /* only ibv_poll_cq() flags immediate data of a send */
+	bool syscalls;                   /* posting is a system call: a software device */
+	bool doubles_rings;              /* doubles a send queue to fit, and grants all entries */
+	bool reuses_silently;            /* reuses unsignalled WQEs' entries before a poll */
+	int too_large;                   /* error of a post: too many SGEs, too much inline data */
+	int batch_too_large;             /* the same of ibv_wr_complete(), and for too many WRs */
 };
 
-/* Of the function that polls a device's CQs; for an unknown library, by the device's vendor. */
+/*
+ * Find the provider by the library that contains poll_cq, a function of its context; for an
+ * unknown library, by the vendor ID. Never NULL.
+ */
 const struct ccs_provider *ccs_provider_find(const void *poll_cq, uint32_t vendor);
 
 #endif

@@ -11,7 +11,7 @@ enum { SIZE_MIN = 64 };
 
 struct ccs_ptrtable ccs_ptrmap_empty = { .entry = { { NULL, NULL } } };
 
-__attribute__((noinline)) void *ccs_ptrmap_get_behind(struct ccs_ptrtable *t, const void *key)
+__attribute__((noinline)) void *ccs_ptrmap_probe(struct ccs_ptrtable *t, const void *key)
 {
 	for (size_t i = ccs_ptrmap_hash(key);; i++) {
 		struct ccs_ptrentry *e = &t->entry[i & t->mask];
@@ -41,9 +41,8 @@ static void insert_entry(struct ccs_ptrtable *t, const void *key, void *value)
 }
 
 /*
- * A table with at most a quarter of its entries in use, without the deleted ones. It is at least
- * twice as large as the one before, which is kept: all old tables together are smaller than the
- * newest, and each makes the next less likely.
+ * Make a table of which at most a quarter is in use, and which has no deleted entries. Each table
+ * is at least twice as large as the previous, so the newest is larger than all others together.
  */
 static struct ccs_ptrtable *make_larger(struct ccs_ptrtable *old)
 {
@@ -126,8 +125,8 @@ static void clear_entry(struct ccs_ptrtable *t, size_t i)
 }
 
 /*
- * A deleted entry must not end a reader's search for a key behind it. Deleted entries in the run
- * around entry i that no search passes become empty again, so that creating and destroying
+ * A deleted entry must not end a reader's search for a key that follows it. Deleted entries that no
+ * search passes, in the run around entry i, become empty again, so that creating and destroying
  * objects does not fill the table.
  */
 static void clear_deleted_run(struct ccs_ptrtable *t, size_t i)

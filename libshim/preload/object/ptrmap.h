@@ -4,7 +4,7 @@
 /*
  * A hash map from a libibverbs object to its record. Readers take no lock: a post finds its QP in
  * one or two cache lines. Writers take the lock. Outgrown tables are kept, because a reader may
- * be in one; their sizes add up to less than that of the current table.
+ * still use them; together they are smaller than the current table.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,7 +19,7 @@ struct ccs_ptrentry {
 struct ccs_ptrtable {
 	size_t mask, filled;             /* filled counts deleted entries too */
 	struct ccs_ptrtable *outgrown;   /* kept reachable, never freed */
-	size_t spare;                    /* an entry is found in fewer instructions behind it */
+	size_t spare;                    /* places entry[] at an offset that takes fewer instructions */
 	struct ccs_ptrentry entry[];
 };
 
@@ -44,8 +44,8 @@ static inline size_t ccs_ptrmap_hash(const void *key)
 	return (size_t)((x >> 7) + ((x >> 15) * 0x9e3779b97f4a7c15ull >> 32));
 }
 
-/* The search of a key that is not in its first entry. */
-void *ccs_ptrmap_get_behind(struct ccs_ptrtable *t, const void *key);
+/* Find a key that is not in its first entry. */
+void *ccs_ptrmap_probe(struct ccs_ptrtable *t, const void *key);
 
 /* NULL: not found. */
 static inline void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key)
@@ -56,7 +56,7 @@ static inline void *ccs_ptrmap_get(struct ccs_ptrmap *m, const void *key)
 	/* acquire: pairs with put(), which stores the value first */
 	if (__builtin_expect(atomic_load_explicit(&e->key, memory_order_acquire) == key, 1))
 		return atomic_load_explicit(&e->value, memory_order_acquire);
-	return ccs_ptrmap_get_behind(t, key);
+	return ccs_ptrmap_probe(t, key);
 }
 
 /* Replaces an existing value. 0, or -1: no memory. */

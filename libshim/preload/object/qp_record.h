@@ -2,9 +2,9 @@
 #ifndef CCS_QP_RECORD_H
 #define CCS_QP_RECORD_H
 /*
- * Record of a queue pair. Lock order: cq.lock, then qp.lock; the pacer thread's lock is innermost.
- * A record lives while references to it exist: the application's until ibv_destroy_qp, and the
- * pacer thread's while it processes the QP.
+ * Record of a queue pair. Lock order: cq.lock, qp.lock, the pacer thread's lock. A record lives
+ * while references to it exist: the application has one until ibv_destroy_qp(), and the pacer
+ * thread has one while it processes the QP.
  */
 #include "base/timer_wheel.h"
 #include "config/match.h"
@@ -14,59 +14,88 @@
 
 /* Telemetry of the links on a QP's path. */
 struct qp_telemetry {
-	struct ccs_telemetry now;        /* as the flow's algorithm gets it */
-	uint64_t updated_ns;             /* arrival of the last record; 0: none yet */
+	struct ccs_telemetry now;        /* input of the flow's algorithm */
+	uint64_t updated_ns;             /* arrival of the last record; 0: no record yet */
 	uint32_t name[CCS_CC_MAX_HOPS];
-	double rate[CCS_CC_MAX_HOPS];    /* bit/s since the record before; 0: not known */
+	double rate[CCS_CC_MAX_HOPS];    /* bit/s since the previous record; 0: unknown */
 	bool ports;                      /* records of switches are included */
 	bool fresh;                      /* a record arrived since feedback was last missing */
-	uint64_t floor_ns;               /* advised far below a fair share since; 0: it is not */
-	bool outdone;                    /* for long enough to be reported */
-	const struct ccs_shm_path *path; /* read last, at this version */
-	uint32_t version;
+	uint64_t floor_ns;               /* advised far below a fair share since; 0: not so */
+	bool outdone;                    /* advised so for long enough to be reported */
+	const struct ccs_shm_path *path; /* read last */
+	uint32_t version;                /* of `path` at that time */
 };
 
 /* A QP's congestion feedback from the host agent. */
 struct feedback {
-	struct ccs_slot *slot;           /* NULL: none */
+	struct ccs_slot *slot;           /* NULL: no feedback */
 	struct qp_telemetry *telemetry;  /* NULL: not needed */
-	uint64_t cnps;                   /* of slot->cnps, processed */
+	uint64_t cnps;                   /* CNPs of slot->cnps that were processed */
 	double rate;                     /* bit/s, last stored in the slot */
 	uint64_t sent;                   /* bytes, last stored in the slot */
-	uint64_t direction_sent, direction_read; /* the flow's at the last check of its direction */
+	uint64_t direction_sent, direction_read; /* flow totals at the last check of direction */
 	bool direction_known;            /* it has sent or READ data */
-	bool inbound;                    /* most of its data are READ: they come from the peer */
-	uint16_t feedback_needs;         /* CCS_NEEDS_* that it was connected for */
+	bool inbound;                    /* most of its data come from the peer: READs */
+	uint16_t feedback_needs;         /* CCS_NEEDS_* at its registration with the agent */
 	uint32_t peer_qpn;
 	uint32_t switches;               /* changes between the algorithm and its fallback */
-	enum ccs_feedback_status status; /* the last one that was processed */
-	uint64_t fallback, accounted;    /* bytes sent under the fallback, of `accounted` */
+	enum ccs_feedback_status status; /* as processed last */
+	uint64_t accounted;              /* bytes sent that were attributed to an algorithm */
+	uint64_t fallback;               /* part of `accounted` that the fallback controlled */
 };
 
-/* What posting and completing access comes first, up to the flow's statistics. */
+/* A QP's part in the events of its CQ. `busy` to `failing`: it is counted in the member of struct
+ * cq_events that has the same name. */
+struct qp_events {
+	bool enabled : 1;                /* its CQ has a channel */
+	bool busy : 1, has_internal : 1, all_unsignalled : 1, failing : 1;
+	bool unsignalled_long : 1;       /* the device raises events up to unsignalled.end */
+	bool polls_soon : 1;             /* the timer for a poll is at its shortest interval */
+};
+
+/* A QP that has failed: the shim completes the WRs that the device does not. */
+struct qp_failure {
+	uint64_t deadline_ns;            /* WQEs without a completion are lost then; 0: not set */
+	struct qp *next;                 /* in cq->broken */
+	uint32_t vendor_err;             /* vendor_err of flushed WQEs */
+	bool flush_seen;                 /* the device has flushed a WQE */
+	bool marker_posted;              /* the newest WQE is the shim's */
+	bool listed;                     /* in cq->broken, or being destroyed */
+};
+
+/* Attributes as the application set them. */
+struct qp_attr {
+	struct ibv_qp_cap cap;           /* as returned to the application */
+	struct parent_domain *domain;    /* NULL: not in a parent domain */
+	uint8_t port;
+	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
+};
+
+struct qp_peer {
+	struct ccs_match_subject subject; /* for the sections of the configuration */
+	uint32_t qpn;
+	uint8_t gid[16];                 /* zeroes: unknown */
+};
+
+/* The members that posting and completing access come first, up to the flow's statistics. */
 struct qp {
 	struct ibv_qp *real;
 	struct ctx *ctx;
 	struct cq *cq;
 	struct shadow *shadow;
-	struct ccs_stats_slot *stats;    /* its entry of the statistics file; NULL: none */
+	struct ccs_stats_slot *stats;    /* its entry of the statistics file, or NULL */
 	uint32_t id;                     /* registry entry and generation, for tokens */
-	struct ccs_lock lock;            /* guards what follows, up to prev, but for wr_batch */
+	struct ccs_lock lock;            /* guards the members up to prev, except wr_batch */
 	bool scheduled : 1;              /* timer may be set */
-	bool broken : 1;                 /* failed: the shim completes what the device does not */
+	bool broken : 1;                 /* has failed; see `failure` */
 	bool has_feedback : 1;           /* feedback.slot is set */
 	bool resumed : 1;                /* in RTS, since the application posted last */
 	bool early : 1;                  /* not in RTS since it was created or reset */
 	bool special : 1;                /* posts are system calls, or batches of ibv_wr_* */
-	bool notifies : 1;               /* its CQ has a channel */
-	bool busy : 1, mixed : 1, silent : 1, failing : 1; /* counted in its CQ */
-	bool silent_long : 1;            /* up to silent_end: the device raises the event */
-	bool looks_soon : 1;             /* silent: its timer is not a longer one */
 	bool counted : 1;                /* in shadow->busy */
 	bool may_split : 1;              /* created with entries for segments */
-	bool flush_seen : 1;             /* broken: the device has flushed a WQE */
-	bool in_broken : 1;              /* it is in cq->broken, or being destroyed */
-	bool sq_sig_all;
+	struct qp_events events;
+	bool sq_sig_all : 1;
 	bool timed;                      /* counted in cq->timed */
 	bool dead;
 	bool split_imm;                  /* of its policy */
@@ -76,29 +105,25 @@ struct qp {
 	struct wr_batch *wr_batch;       /* NULL: created without ibv_wr_* */
 	uint64_t publish_ns;             /* when to update its statistics; UINT64_MAX: never */
 	uint32_t qp_num;                 /* for the last report, when `real` is gone */
-	uint32_t flush_vendor_err;       /* broken: of the device's flushed WQEs */
-	bool marker_posted;              /* broken: behind all WQEs there is one of ours */
-	uint8_t port;
-	uint8_t class_given, class_sent; /* traffic class: the application's, the device's */
+	struct qp_failure failure;
+	struct qp_attr attr;
 	struct feedback feedback;
 	uint64_t created_ns;
-	struct ibv_qp_cap cap;           /* as returned to the application */
 	uint32_t reserved;               /* entries of the shadow CQ */
-	struct ibv_send_wr *copy;        /* deferred WRs, and more (wr.h); NULL: none was yet */
+	struct ibv_send_wr *copy;        /* memory for deferred WRs (wr.h); NULL: not allocated */
 	const struct ccs_policy *policy; /* in force */
-	struct ccs_match_subject who;    /* what is known of its connection */
+	struct qp_peer peer;
 	struct qp *prev, *next;          /* list of all live QPs, for reports */
-	struct parent_domain *domain;    /* that the application created it in; NULL: none */
-	uint32_t held_end;               /* behind the last segment that the gate held back */
-	uint16_t held_us;                /* for so long, up to UINT16_MAX */
-	uint32_t silent_end;             /* behind the last segment, when it was seen silent */
-	uint64_t silent_ns;              /* it was seen silent first, with that end */
-	uint32_t peer_qpn;
-	uint8_t peer_gid[16];            /* zeroes: unknown */
+	struct {
+		uint32_t end;            /* number after the last segment that the gate held back */
+		uint16_t us;             /* time that it was held back, at most UINT16_MAX */
+	} held;
+	struct {
+		uint32_t end;            /* seg_head when all in flight was found unsignalled */
+		uint64_t since_ns;       /* time of that */
+	} unsignalled;
 	atomic_int refs;
 	struct ccs_timer timer;          /* in the pacer thread's wheel */
-	uint64_t flushed_ns;             /* broken: when nothing in flight completes any more */
-	struct qp *next_broken;          /* in cq->broken */
 };
 
 _Static_assert(sizeof(struct qp) <= 1792, "the pools have blocks of this size");

@@ -2,9 +2,9 @@
 #ifndef CCS_REAL_H
 #define CCS_REAL_H
 /*
- * The interposed verbs: name, rdma-core's version node, result, arguments. The table of real
- * functions and its resolver are generated from this list. libccshim.map repeats the nodes for the
- * linker, and a test compares the two.
+ * The interposed verbs, each with name, version node of rdma-core, result and arguments. The table
+ * of real functions and its resolver are generated from this list. libccshim.map repeats the nodes
+ * for the linker, and a test compares the two.
  */
 #include <infiniband/verbs.h>
 
@@ -57,8 +57,8 @@ typedef void *ccs_dlopen(const char *file, int mode);
 ccs_dlopen *ccs_real_dlopen(void);
 
 /*
- * The function that the process would call without the shim: the next definition after ours, else
- * that of the library, if it is loaded. NULL: there is none. version may be NULL.
+ * Find the function that the process would call without the shim: the next definition in search
+ * order, or the definition in the library if that is loaded. NULL: not found. version may be NULL.
  */
 void *ccs_real_find(const char *library, const char *name, const char *version);
 

@@ -61,7 +61,7 @@ int ccs_registry_add(struct qp *qp)
 	return e ? 0 : -1;
 }
 
-/* NULL: none, or a QP of another CQ, which may be freed at any time. */
+/* NULL: the entry is free, or has a QP of another CQ, which may be freed at any time. */
 static struct qp *qp_at(const struct entry *e, const struct cq *cq)
 {
 	return e && atomic_load_explicit(&e->cq, memory_order_acquire) == cq

@@ -11,11 +11,11 @@
 int ccs_registry_add(struct qp *qp);
 /* NULL: no QP of this CQ has that id; it was destroyed. */
 struct qp *ccs_registry_find(const struct cq *cq, uint32_t id);
-/* The CQ's first QP in an entry >= *entry, which becomes the entry behind it; NULL at the end. */
+/* The CQ's first QP in an entry >= *entry, and advance *entry past it. NULL at the end. */
 struct qp *ccs_registry_next(const struct cq *cq, uint32_t *entry);
 void ccs_registry_remove(struct qp *qp);
-/* The same for all QPs of a device (NULL: of all devices). Needs no lock; takes a reference that
- * the caller must put. */
+/* The same for all QPs of ctx (NULL: any device). No lock is needed. The caller must put the
+ * reference that the QP gets. */
 struct qp *ccs_registry_grab(const struct ctx *ctx, uint32_t *entry);
 /* Whether no thread holds the registry's own lock. */
 bool ccs_registry_is_free(void);

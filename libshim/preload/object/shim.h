@@ -61,8 +61,8 @@ static inline bool ccs_forked(void)
 }
 
 /*
- * errno belongs to the application: a verb that succeeds leaves it unchanged, whatever was
- * tried meanwhile. A verb that fails leaves the device's errno.
+ * errno belongs to the application. A verb that succeeds leaves it unchanged; a verb that fails
+ * leaves the errno of the device.
  */
 static inline int ccs_posted(int saved, int rc)
 {

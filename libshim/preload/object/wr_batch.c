@@ -6,7 +6,7 @@
 
 #include "preload/object/shim.h"
 
-/* Its address is that of a thread. */
+/* Its address identifies a thread. */
 static _Thread_local char self;
 
 static struct wr_batch *batch_of(const struct qp *qp)

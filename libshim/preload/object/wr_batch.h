@@ -6,18 +6,19 @@
 
 struct wr_batch {
 	struct ccs_lock lock;            /* taken before cq.lock; guards what follows */
-	_Atomic(const void *) owner;     /* the thread that used it last; NULL: none */
+	_Atomic(const void *) owner;     /* thread that used it last; NULL: not in use */
 	unsigned modifying;              /* calls of ibv_modify_qp() by the owner */
-	unsigned depth;                  /* times that the owner has it, less one */
+	unsigned depth;                  /* nested locks of the owner */
 	struct ibv_qp_ex *ex;
-	uint32_t staged, space;          /* space: at least so many WRs can be staged */
-	int error;                       /* the first one, returned by wr_complete */
-	struct ibv_send_wr spill;        /* takes a WR that there is no space for */
+	uint32_t staged;                 /* WRs in the batch */
+	uint32_t space;                  /* WRs that can be staged at least */
+	int error;                       /* first error, returned by wr_complete */
+	struct ibv_send_wr spill;        /* takes a WR that does not fit */
 };
 
 /*
- * A QP without ibv_wr_* has no batch: these do nothing then. Another thread may unlock than locked:
- * with a provider's lock, a batch may continue in another thread (of a Go program, for example).
+ * A QP without ibv_wr_* has no batch and these functions return at once. The thread that unlocks
+ * need not be the thread that locked: a Go program, for example, may continue in another thread.
  */
 void ccs_wr_batch_lock(const struct qp *qp);
 void ccs_wr_batch_unlock(const struct qp *qp);
@@ -27,9 +28,9 @@ void ccs_wr_batch_unlock(const struct qp *qp);
  */
 void ccs_wr_batch_lock_to_modify(const struct qp *qp);
 void ccs_wr_batch_unlock_modified(const struct qp *qp);
-/* Within a batch: it is this thread's from now on. */
+/* This thread continues a batch, and becomes its owner. */
 void ccs_wr_batch_continue(struct wr_batch *b);
-/* Update `space`; the locks of the batch and of qp are held. */
+/* Update `space`. The locks of the batch and of qp are held. */
 void ccs_wr_batch_update_space(const struct qp *qp);
 void ccs_wr_batch_free(struct qp *qp);
 

@@ -12,7 +12,7 @@ void ccs_control_warn(const struct qp *qp)
 	const char *name = f->cc.ops->name;
 	char peer[INET6_ADDRSTRLEN];
 
-	inet_ntop(AF_INET6, qp->peer_gid, peer, sizeof(peer));
+	inet_ntop(AF_INET6, qp->peer.gid, peer, sizeof(peer));
 	if (f->control.now == CCS_CONTROL_AT_FLOOR)
 		ccs_log_once(CCS_LOG_WARN, "QP %u to %s: %s has no effect: at its lowest rate the RTT "
 			     "is %.0f us, %.0f us without a queue; other traffic on the path is not "

@@ -165,14 +165,14 @@ void ccs_publish_collect(const struct qp *qp, uint64_t now_ns, struct ccs_stats_
 		.created_ns = qp->created_ns,
 		.updated_ns = now_ns,
 		.lqpn = qp->qp_num,
-		.port = qp->port,
-		.peer_qpn = qp->peer_qpn,
+		.port = qp->attr.port,
+		.peer_qpn = qp->peer.qpn,
 		.state = qp->state,
 		.cnps = ccs_qp_feedback_cnps(qp),
 		.switches = qp->feedback.switches,
 	};
 	memcpy(out->device, qp->ctx->device, sizeof(out->device));
-	memcpy(out->peer_gid, qp->peer_gid, sizeof(out->peer_gid));
+	memcpy(out->peer_gid, qp->peer.gid, sizeof(out->peer_gid));
 	TEXT(out->uncontrolled, is_enforcement_off
 				? ccs_uncontrolled_names[CCS_UNCONTROLLED_NO_THREAD] : "");
 	TEXT(out->cc, cc->ops->name);

@@ -24,7 +24,7 @@ static void write_trace(const struct ccs_flow *f, const struct ccs_cc_event *eve
 
 double ccs_qp_line_rate(const struct qp *qp)
 {
-	return ccs_context_line_rate(qp->ctx, qp->port, qp->policy->options.line_rate);
+	return ccs_context_line_rate(qp->ctx, qp->attr.port, qp->policy->options.line_rate);
 }
 
 void ccs_qp_flow_config(const struct qp *qp, double line_rate, struct ccs_flow_config *conf)
@@ -59,7 +59,7 @@ void ccs_qp_apply_policy(struct qp *qp, const struct ccs_policy *policy, uint64_
 	qp->policy = policy;
 	qp->split_imm = policy->options.split_imm;
 	ccs_qp_flow_config(qp, known ? qp->flow.cc.path.line_rate
-				 : ccs_context_line_rate(qp->ctx, qp->port, given), &conf);
+				 : ccs_context_line_rate(qp->ctx, qp->attr.port, given), &conf);
 	ccs_flow_configure(&qp->flow, &conf, ccs_qp_feedback_algorithm(qp), now_ns);
 	while (qp->flow.growable && !conf.enforce && ccs_qp_add_entries(qp))
 		;

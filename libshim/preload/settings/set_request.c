@@ -64,8 +64,8 @@ static const struct ccs_policy *policy_of_qp(const struct set_request *r, struct
 	const struct ccs_policy *policy = NULL;
 
 	ccs_lock(&qp->lock);
-	if (!qp->dead && qp->who.known && (!r->request.one || qp->qp_num == r->request.lqpn) &&
-	    ccs_match_matches(&r->request.match, &qp->who))
+	if (!qp->dead && qp->peer.subject.known && (!r->request.one || qp->qp_num == r->request.lqpn) &&
+	    ccs_match_matches(&r->request.match, &qp->peer.subject))
 		policy = qp->policy;
 	ccs_unlock(&qp->lock);
 	return policy;
@@ -115,9 +115,9 @@ static void check_connection(struct set_request *r, struct qp *qp, const struct 
 	bool global;
 
 	ccs_lock(&qp->lock);
-	class = qp->class_sent;
+	class = qp->attr.class_sent;
 	feedback_needs = qp->feedback.feedback_needs;
-	global = qp->who.known & CCS_MATCH_PEER;
+	global = qp->peer.subject.known & CCS_MATCH_PEER;
 	ccs_unlock(&qp->lock);
 	if (ccs_request_sets(&r->request, ccs_opt_find("dscp")))
 		reject(r, EINVAL, "dscp: queue pair %" PRIu32 " is connected, and its packets keep "
@@ -169,11 +169,11 @@ static void find_policies(struct set_request *r)
 /* Set r->options to the options that future connections would have without the request. */
 static void find_options(struct set_request *r)
 {
-	struct ccs_match_subject who = { .known = CCS_MATCH_APP | r->request.match.keys,
+	struct ccs_match_subject subject = { .known = CCS_MATCH_APP | r->request.match.keys,
 			       .app = program_invocation_short_name };
 
-	memcpy(who.peer, r->request.match.peer, sizeof(who.peer));
-	ccs_policy_options(&who, &r->options);
+	memcpy(subject.peer, r->request.match.peer, sizeof(subject.peer));
+	ccs_policy_options(&subject, &r->options);
 }
 
 /* Add the request to the rules for future connections. */

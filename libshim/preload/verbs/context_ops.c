@@ -27,8 +27,6 @@
 #include "preload/verbs/qp_verbs.h"
 #include "preload/verbs/setup.h"
 
-enum { RXE_VENDOR = 0xffffff, MELLANOX_VENDOR = 0x02c9, INTEL_VENDOR = 0x8086 };
-
 static int hook_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct qp *qp = ccs_qp_find(ibqp);
@@ -173,18 +171,11 @@ void ccs_context_attach(struct ibv_context *context)
 	ctx->max_qp_wr = (uint32_t)attr.max_qp_wr;
 	ctx->max_cqe = (uint32_t)attr.max_cqe;
 	ctx->max_message = max_message(context);
-	ctx->syscalls = attr.vendor_id == RXE_VENDOR;
-	ctx->ignores_in_error = attr.vendor_id == INTEL_VENDOR; /* irdma */
-	ctx->doubles_rings = attr.vendor_id == MELLANOX_VENDOR || attr.vendor_id == RXE_VENDOR;
-	ctx->reuses_silently = attr.vendor_id != MELLANOX_VENDOR; /* rxe; others are not known */
 	ctx->atomics = attr.atomic_cap != IBV_ATOMIC_NONE;
-	/* for WRs that the shim refuses before the device gets them */
-	ctx->too_large = attr.vendor_id == MELLANOX_VENDOR ? ENOMEM : EINVAL;
-	ctx->batch_too_large = attr.vendor_id == RXE_VENDOR ? ENOSPC : ENOMEM;
 	ctx->iwarp = context->device->transport_type == IBV_TRANSPORT_IWARP;
 	init_clock(ctx);
+	ctx->provider = ccs_provider_find((const void *)context->ops.poll_cq, attr.vendor_id);
 	swap_tables(ctx);
-	ctx->provider = ccs_provider_find((const void *)ctx->real.poll_cq, attr.vendor_id);
 }
 
 void ccs_context_detach(struct ibv_context *context)

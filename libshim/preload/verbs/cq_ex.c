@@ -81,7 +81,7 @@ static int next_real(struct cq_ex *e, struct ibv_poll_cq_attr *attr)
 		e->real.end_poll(e->app);
 	e->open = !rc;
 	if (e->open)
-		atomic_store_explicit(&cq_of(e->app)->received, true, memory_order_relaxed);
+		atomic_store_explicit(&cq_of(e->app)->events.app_completed, true, memory_order_relaxed);
 	return rc;
 }
 

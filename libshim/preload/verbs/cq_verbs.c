@@ -46,7 +46,7 @@ static void reopen(struct cq *cq)
 
 	ccs_lock(&cq->lock);
 	cq->closing = false;
-	ccs_cq_set_usual(cq);
+	ccs_cq_update_fast(cq);
 	ccs_notify_reopen(cq);
 	ccs_unlock(&cq->lock);
 	errno = err;
@@ -60,7 +60,7 @@ static bool close_unless_busy(struct cq *cq)
 	ccs_lock(&cq->lock);
 	busy = cq->qps;
 	cq->closing = !busy;
-	ccs_cq_set_usual(cq);
+	ccs_cq_update_fast(cq);
 	ccs_unlock(&cq->lock);
 	return !busy;
 }

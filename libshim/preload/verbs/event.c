@@ -33,7 +33,7 @@ int ccs_event_get(struct ibv_comp_channel *channel, struct ibv_cq **ibcq, void *
 		*cq_context = cq->app->cq_context; /* the application may have changed it */
 	if (ccs_forked())
 		return rc; /* it has the parent's channel */
-	atomic_fetch_add(s ? &s->unacked : &cq->unacked, 1);
+	atomic_fetch_add(s ? &s->unacked : &cq->events.unacked, 1);
 	ccs_lock(&cq->lock);
 	if (s) {
 		cq->woken = true;
@@ -71,7 +71,7 @@ void ccs_event_ack(struct ibv_cq *ibcq, unsigned int n)
 			return; /* a thread that waited to destroy the CQ may have done so by now */
 	}
 	if (cq)
-		claim_unacked(&cq->unacked, n);
+		claim_unacked(&cq->events.unacked, n);
 	if (n)
 		ccs_real()->ibv_ack_cq_events(cq ? cq->app : ibcq, n);
 }

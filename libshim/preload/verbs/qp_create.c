@@ -136,7 +136,7 @@ static int init_flow(struct qp *qp, const struct ibv_qp_cap *cap, uint32_t entri
 	struct ccs_flow_config conf;
 
 	ccs_qp_flow_config(qp, ccs_qp_line_rate(qp), &conf);
-	if (ccs_flow_init(&qp->flow, &conf, ccs_qp_feedback_algorithm(qp), qp->cap.max_send_wr,
+	if (ccs_flow_init(&qp->flow, &conf, ccs_qp_feedback_algorithm(qp), qp->attr.cap.max_send_wr,
 			  cap->max_send_wr, ccs_now_ns()))
 		return -1;
 	qp->reserved = entries < needed ? entries : needed;
@@ -158,18 +158,18 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 	qp->qp_num = real->qp_num;
 	qp->flow.stats.qp_num = real->qp_num;
 	qp->ctx = cq->ctx;
-	qp->special = qp->syscalls = cq->ctx->syscalls;
+	qp->special = qp->syscalls = cq->ctx->provider->syscalls;
 	qp->cq = cq;
 	atomic_fetch_add(&cq->refs, 1);
 	qp->shadow = s;
-	qp->notifies = cq->channel;
-	qp->port = 1;
+	qp->events.enabled = cq->channel;
+	qp->attr.port = 1;
 	qp->publish_ns = UINT64_MAX;
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->state = IBV_QPS_RESET;
 	qp->early = true;
-	qp->cap = *cap;
-	qp->cap.max_send_wr = depth_of_app(rq, cap);
+	qp->attr.cap = *cap;
+	qp->attr.cap.max_send_wr = depth_of_app(rq, cap);
 	qp->may_split = ccs_policy_may_split();
 	qp->policy = ccs_policy_default();
 	ccs_policy_warn_missing_feedback(qp->policy);
@@ -187,7 +187,7 @@ static struct qp *make_record(struct ibv_qp *real, const struct request *rq, str
 		ccs_qp_put(qp);
 		return NULL;
 	}
-	qp->flow.reuses_silently = cq->ctx->reuses_silently;
+	qp->flow.reuses_silently = cq->ctx->provider->reuses_silently;
 	ccs_wr_batch_update_space(qp);
 	ccs_qp_ex_install(qp);
 	ccs_qp_set_send_cq(qp, true);
@@ -226,7 +226,7 @@ static struct ibv_qp *create_on_shadow(const struct request *rq, struct cq *cq, 
 		return NULL;
 	}
 	ccs_cq_release_some(cq, s, entries - qp->reserved);
-	rq->attr->cap = qp->cap;
+	rq->attr->cap = qp->attr.cap;
 	ccs_parent_domain_enter(qp, rq->pd);
 	ccs_report_add(qp);
 	ccs_publish_begin(qp);

@@ -76,7 +76,7 @@ static struct ibv_send_wr *stage_wr(struct ibv_qp_ex *ex, enum ibv_wr_opcode opc
 	if (batch->staged == batch->space)
 		ccs_post_reclaim(qp, batch->staged + 1);
 	if (batch->staged == batch->space) {
-		set_error(batch, qp->ctx->batch_too_large);
+		set_error(batch, qp->ctx->provider->batch_too_large);
 		return &batch->spill;
 	}
 	number = qp->flow.wr_head + batch->staged++;
@@ -192,7 +192,7 @@ static void set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *l
 	if (!wr)
 		return;
 	if (n > ccs_max_sge(qp)) {
-		set_error(qp->wr_batch, qp->ctx->batch_too_large);
+		set_error(qp->wr_batch, qp->ctx->provider->batch_too_large);
 		return;
 	}
 	memcpy(wr->sg_list, list, n * sizeof(*list));
@@ -227,8 +227,8 @@ static void set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ib
 		return;
 	data = ccs_wr_copy_inline(qp, number);
 	for (size_t i = 0; i < n; i++) {
-		if (buf[i].length > qp->cap.max_inline_data - len) {
-			set_error(qp->wr_batch, qp->ctx->batch_too_large);
+		if (buf[i].length > qp->attr.cap.max_inline_data - len) {
+			set_error(qp->wr_batch, qp->ctx->provider->batch_too_large);
 			return;
 		}
 		if (buf[i].length)

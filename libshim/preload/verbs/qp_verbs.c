@@ -38,7 +38,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 	qp->early = qp->early ? qp->state != IBV_QPS_RTS : qp->state == IBV_QPS_RESET;
 	switch (attr->qp_state) {
 	case IBV_QPS_RESET:
-		qp->who = (struct ccs_match_subject){ 0 };
+		qp->peer.subject = (struct ccs_match_subject){ 0 };
 		ccs_qp_end_broken(qp);
 		ccs_flow_reset(&qp->flow);
 		break;
@@ -57,16 +57,16 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 
 static void apply_attr(struct qp *qp, const struct ibv_qp_attr *attr, int mask)
 {
-	if ((mask & IBV_QP_PORT) && attr->port_num != qp->port) {
-		qp->port = attr->port_num;
+	if ((mask & IBV_QP_PORT) && attr->port_num != qp->attr.port) {
+		qp->attr.port = attr->port_num;
 		ccs_flow_set_line(&qp->flow, ccs_qp_line_rate(qp), ccs_now_ns());
 	}
 	if (mask & IBV_QP_DEST_QPN)
-		qp->peer_qpn = attr->dest_qp_num;
+		qp->peer.qpn = attr->dest_qp_num;
 	if ((mask & IBV_QP_AV) && attr->ah_attr.is_global) {
-		memcpy(qp->peer_gid, attr->ah_attr.grh.dgid.raw, sizeof(qp->peer_gid));
+		memcpy(qp->peer.gid, attr->ah_attr.grh.dgid.raw, sizeof(qp->peer.gid));
 		if (ccs_trace_on)
-			ccs_trace_peer(qp->qp_num, qp->peer_gid);
+			ccs_trace_peer(qp->qp_num, qp->peer.gid);
 	}
 	/* READs above the peer's limit would stall the WQEs that follow them. */
 	if ((mask & IBV_QP_MAX_QP_RD_ATOMIC) && attr->max_rd_atomic)
@@ -150,25 +150,25 @@ static struct ccs_match_subject subject_of(const struct qp *qp, const struct ibv
 					   int mask)
 {
 	const struct ibv_ah_attr *ah = &attr->ah_attr;
-	struct ccs_match_subject who = {
+	struct ccs_match_subject subject = {
 		.known = CCS_MATCH_APP | CCS_MATCH_DEVICE | CCS_MATCH_PORT | CCS_MATCH_SL,
 		.app = program_invocation_short_name,
 		.device = qp->ctx->device,
-		.port = mask & IBV_QP_PORT ? attr->port_num : qp->port,
+		.port = mask & IBV_QP_PORT ? attr->port_num : qp->attr.port,
 		.sl = ah->sl,
 	};
 
 	if (ah->is_global) {
-		who.known |= CCS_MATCH_PEER | CCS_MATCH_DSCP;
-		memcpy(who.peer, ah->grh.dgid.raw, sizeof(who.peer));
-		who.dscp = ah->grh.traffic_class >> 2;
+		subject.known |= CCS_MATCH_PEER | CCS_MATCH_DSCP;
+		memcpy(subject.peer, ah->grh.dgid.raw, sizeof(subject.peer));
+		subject.dscp = ah->grh.traffic_class >> 2;
 	}
-	return who;
+	return subject;
 }
 
 /* The device has accepted the path to that peer. If a request changes the rules during the choice,
  * it may not have seen this QP: choose again. */
-static void apply_connection(struct qp *qp, const struct ccs_match_subject *who)
+static void apply_connection(struct qp *qp, const struct ccs_match_subject *subject)
 {
 	unsigned generation;
 
@@ -176,9 +176,9 @@ static void apply_connection(struct qp *qp, const struct ccs_match_subject *who)
 		const struct ccs_policy *policy;
 
 		generation = ccs_policy_generation();
-		policy = ccs_policy_lookup(who);
+		policy = ccs_policy_lookup(subject);
 		ccs_lock(&qp->lock);
-		qp->who = *who;
+		qp->peer.subject = *subject;
 		if (policy != qp->policy)
 			ccs_qp_apply_policy(qp, policy, ccs_now_ns());
 		qp->feedback.feedback_needs = (uint16_t)policy->feedback_needs;
@@ -188,8 +188,8 @@ static void apply_connection(struct qp *qp, const struct ccs_match_subject *who)
 
 static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 {
-	const struct ccs_match_subject who = subject_of(qp, attr, mask & IBV_QP_AV ? mask : 0);
-	const struct ccs_policy *policy = mask & IBV_QP_AV ? ccs_policy_lookup(&who) : NULL;
+	const struct ccs_match_subject subject = subject_of(qp, attr, mask & IBV_QP_AV ? mask : 0);
+	const struct ccs_policy *policy = mask & IBV_QP_AV ? ccs_policy_lookup(&subject) : NULL;
 	/* Deferred WRs count as not started, so stop before the device reports SQ drained. */
 	const bool held = (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_SQD &&
 			  pause_emission(qp);
@@ -207,7 +207,7 @@ static int modify_state(struct qp *qp, struct ibv_qp_attr *attr, int mask)
 		return rc;
 	}
 	if (mask & IBV_QP_AV)
-		apply_connection(qp, &who);
+		apply_connection(qp, &subject);
 	ccs_qp_feedback_attach(qp, attr, mask);
 	ccs_lock(&qp->lock);
 	apply_attr(qp, attr, mask);
@@ -263,8 +263,8 @@ int ccs_qp_query(struct qp *qp, struct ibv_qp_attr *attr, int mask, struct ibv_q
 	ccs_traffic_class_restore(qp, attr);
 	init->send_cq = qp->cq->app;
 	init->sq_sig_all = qp->sq_sig_all;
-	init->cap.max_send_wr = qp->cap.max_send_wr;
-	attr->cap.max_send_wr = qp->cap.max_send_wr;
+	init->cap.max_send_wr = qp->attr.cap.max_send_wr;
+	attr->cap.max_send_wr = qp->attr.cap.max_send_wr;
 	return 0;
 }
 
@@ -274,7 +274,7 @@ void ccs_qp_abandon(struct qp *qp)
 	ccs_qp_feedback_detach(qp);
 	ccs_lock(&qp->cq->lock);
 	qp->cq->closing = true;
-	ccs_cq_set_usual(qp->cq);
+	ccs_cq_update_fast(qp->cq);
 	ccs_unlock(&qp->cq->lock);
 }
 
