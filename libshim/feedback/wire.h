@@ -21,8 +21,8 @@
  * keep on working with agents that use the same key as number 0.
  *
  * A receiver ignores the excess of a body longer than it expects; fields that a shorter body lacks
- * are 0.
- * The packet's addresses identify the two hosts: they are those of the RoCE packets.
+ * are 0. The packet's addresses identify the two hosts: RoCE packets between the hosts have the
+ * same addresses.
  *
  * The echo proves that the sender receives packets at its source address, so that source addresses
  * cannot be forged. A HELLO without the correct echo is answered but has no other effect; the
@@ -78,8 +78,8 @@ struct ccs_wire_hello {
 struct ccs_wire_hello_ack {
 	uint64_t of;                     /* sequence number of the HELLO that it answers */
 	uint32_t capabilities;                 /* enum ccs_peer_flag */
-	uint32_t lease_ms;               /* granted; 0: none, repeat the HELLO with this incarnation */
-	uint32_t flows;                  /* active flows of all senders, as far as known */
+	uint32_t lease_ms;               /* granted; 0: repeat HELLO with this incarnation */
+	uint32_t flows;                  /* known active flows of all senders */
 	uint64_t advised;                /* bit/s, for each flow on the path; 0: no advice */
 };
 

@@ -10,8 +10,8 @@
  * `struct ccs_cc.out`. The caller serialises all calls on one `struct ccs_cc`.
  *
  * Units: rates in bit/s, windows in bytes, times in microseconds. Times are
- * doubles because the published formulas and traces are; the caller passes
- * them relative to an origin of its own choice that never changes.
+ * doubles, as in the published formulas and traces; the caller passes them
+ * relative to an origin that it chooses once.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ enum ccs_cc_needs {
 	CCS_NEEDS_CNP = 1u << 1,
 	CCS_NEEDS_TELEMETRY = 1u << 2,
 	CCS_NEEDS_ECT = 1u << 3,
-	CCS_NEEDS_ADVICE = 1u << 4,  /* advised rates; a new one comes as an ack of 0 bytes */
+	CCS_NEEDS_ADVICE = 1u << 4,  /* advised rates; a new rate comes as an ack of 0 bytes */
 };
 
 /* One tunable. A parameter with `choices` is an enumeration: its value is the
@@ -47,14 +47,14 @@ struct ccs_cc_param {
 	const char *source;          /* paper and section, or code */
 };
 
-/* What is known of a flow's path when parameters are derived. */
+/* Properties of a flow's path, from which parameters are derived. */
 struct ccs_cc_path {
 	double line_rate;            /* bit/s, > 0 */
 	double base_rtt_us;          /* unloaded RTT of one segment, > 0 */
 	double rtt_jitter_us;             /* p95 of the RTT noise at idle */
 	double segment;              /* bytes, > 0 */
 	unsigned flows;              /* flows of this host on the port, >= 1 */
-	double bottleneck_rate;      /* bit/s, capacity of the slowest link as far as it is known;
+	double bottleneck_rate;      /* bit/s, known capacity of the slowest link;
 				      * 0: unknown, then it is taken for line_rate */
 	double epoch_us;             /* the hosts' common time at the algorithm's time 0: UTC,
 				      * modulo a power of two */
@@ -78,22 +78,22 @@ struct ccs_cc_ack {
 	uint64_t ack_seq;            /* bytes of the flow acknowledged so far */
 	uint64_t snd_nxt;            /* bytes of the flow sent so far */
 	const struct ccs_cc_hop *hops; /* telemetry of the path, nearest link first; only for the call */
-	unsigned nhops;              /* at most CCS_CC_MAX_HOPS; 0: none came */
+	unsigned nhops;              /* at most CCS_CC_MAX_HOPS; 0: no telemetry */
 	uint32_t path;               /* names the path: records of two paths do not compare */
 	unsigned flows;              /* active ones at the bottleneck; 0: unknown */
 	double covers_us;            /* the telemetry is of then or later; 0: unknown */
-	double advised_rate;         /* bit/s, what the receiver advises each flow; 0: nothing */
+	double advised_rate;         /* bit/s, advised to each flow by the receiver; 0: no advice */
 };
 
-/* What the algorithm wants. */
+/* Outputs of the algorithm. */
 struct ccs_cc_out {
 	double rate;                 /* bit/s */
-	double window;               /* bytes outstanding; 0: no window of its own */
+	double window;               /* bytes outstanding; 0: no window */
 	double timer_us;             /* when on_timer is to be called; INFINITY: never */
-	int small_next;              /* the next segment is to be a small one, to measure the path
+	int small_next;              /* the next segment is to be small, to measure the path
 				      * by; the host clears it */
 	double telemetry_period_us;  /* how often telemetry is wanted; 0: the host decides */
-	double utilisation;          /* of the busiest link as a ratio, for people; 0: not known */
+	double utilisation;          /* ratio of the busiest link, for display; 0: unknown */
 };
 
 /* A number for people: the algorithm's own state by name. */
@@ -131,7 +131,7 @@ struct ccs_cc_ops {
 	void (*on_send)(struct ccs_cc *cc, double now_us, double bytes);
 	void (*on_loss)(struct ccs_cc *cc, double now_us);
 	/* Optional: out.timer_us has come, and is now_us. Fire one timer and set out.timer_us
-	 * again, to the same time if another one is due. */
+	 * again, to the same time if another timer is due. */
 	void (*on_timer)(struct ccs_cc *cc, double now_us);
 	/* Optional: go on from this rate (bit/s), learnt elsewhere; the state that speaks of
 	 * the rate follows. Absent: the rate is fixed. */
@@ -141,10 +141,11 @@ struct ccs_cc_ops {
 	/* Optional: the rate to begin at, bit/s, when the first telemetry shows that `flows` flows,
 	 * this one included, share the path's bottleneck_rate. Pure. Absent: on_init's rate. */
 	double (*start_rate)(const struct ccs_cc_path *path, unsigned flows);
-	/* Optional: the built-in algorithm to be used while feedback that this one needs from
-	 * agents is missing. NULL: swift if that is telemetry or advised rates, else timely. */
+	/* Optional: the built-in algorithm to be used while the feedback of agents is missing.
+	 * NULL: swift if that feedback is telemetry or advised rates, otherwise timely. */
 	const char *fallback;
-	/* Optional: the value of parameter "variant" where telemetry has the receiver's link only. */
+	/* Optional: the value of parameter "variant" where telemetry has the receiver's link
+	 * only. */
 	const char *without_ports;
 };
 
@@ -155,12 +156,12 @@ struct ccs_cc {
 	const struct ccs_cc_ops *ops;
 	const struct ccs_cc_spec *spec;  /* the host's: what the user asked for */
 	struct ccs_cc_out out;
-	struct ccs_cc_path path;         /* what param[] was last derived for */
+	struct ccs_cc_path path;         /* the path for which param[] was last derived */
 	double param[CCS_CC_MAX_PARAMS]; /* in force */
 	unsigned char priv[CCS_CC_PRIV_BYTES] __attribute__((aligned(16)));
 };
 
-/* What a plug-in defines: its one algorithm. */
+/* The algorithm that a plug-in defines. */
 extern const struct ccs_cc_ops ccs_cc_plugin __attribute__((visibility("default")));
 
 /* A pointer to the private area as T, checked to fit. */
