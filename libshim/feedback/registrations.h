@@ -70,7 +70,6 @@ struct ccs_registrations {
 
 /* The region must be all zero. 0, or -1 if out of memory. */
 int ccs_reg_init(struct ccs_registrations *r, struct ccs_shm *shm);
-void ccs_reg_destroy(struct ccs_registrations *r);
 
 /* Allocate a slot; NULL if all are in use. Slots freed most recently are reused last. */
 struct ccs_slot *ccs_reg_add(struct ccs_registrations *r, const struct ccs_feedback_flow *flow,
