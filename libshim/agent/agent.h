@@ -5,7 +5,7 @@
  * The host agent. As NP it captures CE marks on arriving RoCEv2 packets and sends CNPs to the
  * agents of their senders; on the RP side it receives CNPs and delivers them to the process and
  * queue pair concerned. It measures the links on which data arrive, or leave a switch, for senders
- * that request telemetry. One loop runs in one thread, main()'s or one of the shim's: nothing here
+ * that request telemetry. One loop runs in one thread, main()'s or one of the shim's: no code here
  * exits, handles signals, or is global.
  */
 #include <stdbool.h>
@@ -28,11 +28,12 @@ struct ccs_agent;
  */
 struct ccs_agent_auth {
 	void *arg;
-	/* The id of the key for messages to that peer; -1: there is none, and nothing is sent. */
+	/* The id of the key for messages to that peer; -1: without a key, do not send the
+	 * message. */
 	int (*select)(void *arg, const struct ccs_address *peer);
 	void (*tag)(void *arg, const struct ccs_address *peer, uint8_t key, const void *message,
 		    size_t len, uint8_t tag[CCS_WIRE_TAG]);
-	/* False also if there is no such key for that peer. */
+	/* False also if that peer does not have this key. */
 	bool (*check)(void *arg, const struct ccs_address *peer, uint8_t key, const void *message,
 		      size_t len, const uint8_t tag[CCS_WIRE_TAG]);
 };
@@ -48,21 +49,22 @@ struct ccs_agent_publication {
 	const char *port;                /* an interface with a qdisc */
 	const char *to, *from;           /* prefixes of receivers and senders; NULL: any */
 	uint16_t hop;                    /* links to the receiver, from 1 */
-	double rate;                     /* bit/s; 0: its tbf's rate, else the interface's speed */
+	double rate;                     /* bit/s; 0: rate of its tbf or speed of the interface */
 };
 
-/* All of it must outlive the agent. 0 is the default unless stated otherwise. */
+/* The configuration and its pointers must outlive the agent. 0 is the default unless stated
+ * otherwise. */
 struct ccs_agent_config {
 	const char *socket;              /* NULL: CCS_IPC_SOCKET */
 	uint16_t port;                   /* UDP; 0: CCS_WIRE_PORT */
 	uint64_t interval_ns;            /* least time between CNPs for a flow; 0: no limit */
 	uint8_t dscp;                    /* of messages to other agents; 0 is DSCP 0 */
 	bool capture;                    /* be an NP; requires CAP_NET_RAW */
-	const char *const *interfaces;   /* capture only on these; none: on all, also later ones */
+	const char *const *interfaces;   /* capture only on these; empty: on all, also later ones */
 	unsigned ninterfaces;
-	const char *const *addresses;    /* serve only these addresses; none: all */
+	const char *const *addresses;    /* serve only these addresses; empty: all */
 	unsigned naddresses;
-	const struct ccs_agent_auth *auth;       /* NULL: none */
+	const struct ccs_agent_auth *auth;       /* NULL: no authentication */
 	const int *inherited;            /* sockets that are bound already, by a service manager */
 	unsigned ninherited;
 

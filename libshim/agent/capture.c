@@ -34,7 +34,7 @@ struct ccs_capture {
 	struct ccs_source source;        /* first: the loop passes a pointer to it */
 	bool v6;
 	uint8_t *ring;
-	size_t size;                     /* of the ring, bytes */
+	size_t size;                     /* length of the ring, bytes */
 	unsigned next;
 	const char *interface;           /* NULL: all */
 	bool lost;                       /* the interface went down or vanished */
@@ -100,14 +100,15 @@ static int set_ring(struct ccs_capture *t)
 	    setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &r, sizeof(r)))
 		return -1;
 	t->ring = mmap(NULL, t->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	/* In a child of fork() the mapping would keep the socket alive, and the kernel capturing. */
+	/* In a child of fork() the mapping would keep the socket alive, and the kernel
+	 * capturing. */
 	if (t->ring != MAP_FAILED)
 		return madvise(t->ring, t->size, MADV_DONTFORK);
 	t->ring = NULL;
 	return -1;
 }
 
-/* From here on the socket receives packets. */
+/* The socket receives packets after this call. */
 static int set_interface(const struct ccs_capture *t)
 {
 	const unsigned ifindex = t->interface ? if_nametoindex(t->interface) : 0;
@@ -189,7 +190,7 @@ void ccs_capture_close(struct ccs_agent *a)
 	free(a->capture);
 }
 
-/* An interface that comes back may be a new one with the same name. */
+/* An interface that reappears may be another with the same name. */
 void ccs_capture_tick(struct ccs_agent *a)
 {
 	for (unsigned i = 0; i < a->ncaptures; i++)

@@ -214,7 +214,7 @@ static void read_passed(struct msghdr *h, struct ccs_passed *p)
 	}
 }
 
-/* One message with its descriptors. Returns its length; -1: there is none. */
+/* One message with its descriptors. Returns its length, or -1. */
 static ssize_t receive(int socket, struct msghdr *h, int flags)
 {
 	ssize_t n;
@@ -226,10 +226,10 @@ static ssize_t receive(int socket, struct msghdr *h, int flags)
 }
 
 /*
- * Receive one message. Returns its length; 0: end of connection, too long, or with more descriptors
- * than there is place for; -1: none yet. recvmsg() closes the others, which can block. So the message
- * is read while it also stays in the socket, and removed from there only if there was place for all:
- * then nothing is closed for the last time.
+ * Receive one message. Returns its length; 0: end of connection, message overlong or with more
+ * descriptors than fit; -1: not received yet. recvmsg() closes the others, which can block. So the
+ * message is read while it also stays in the socket, and removed from there only if all fitted:
+ * then recvmsg() closes no last reference.
  */
 static ssize_t receive_request(int socket, void *data, size_t len, struct ccs_passed *p)
 {
@@ -275,7 +275,7 @@ static void client_ready(struct ccs_agent *a, struct ccs_source *s)
 	}
 }
 
-/* An unused entry; NULL if there is none, or the user has too many. */
+/* An unused entry; NULL if all are in use or the user has too many. */
 static struct ccs_client *find_unused(struct ccs_agent *a, uid_t uid)
 {
 	struct ccs_client *unused = NULL;
@@ -297,8 +297,8 @@ static void stop_listening(struct ccs_agent *a)
 	a->listening = false;
 }
 
-/* What was sent before a connection is accepted is closed with it, so a refused one is closed like
- * the others. While too many are being closed, none is accepted. */
+/* Descriptors that were sent before the connection was accepted are closed with it, so a refused
+ * connection is closed like the others. While too many are being closed, connections wait. */
 static void refuse(struct ccs_agent *a, uid_t uid, int fd)
 {
 	ccs_agent_warn(a, CCS_AGENT_WARN_CLIENTS,

@@ -90,7 +90,7 @@ static uint32_t flows_of_user(const struct ccs_agent *a, uid_t uid)
 	return n;
 }
 
-/* So that one user's flows leave some for the others'. */
+/* The limit per user reserves flows for other users. */
 static bool has_too_many_flows(struct ccs_agent *a, const struct ccs_client *c)
 {
 	if (a->nflows < CCS_AGENT_FLOWS_PER_UID || c->uid == 0 ||
@@ -102,7 +102,7 @@ static bool has_too_many_flows(struct ccs_agent *a, const struct ccs_client *c)
 	return true;
 }
 
-/* So that one user's flows leave peers for the others'. */
+/* The limit per user reserves peers for other users. */
 static bool needs_too_many_peers(struct ccs_agent *a, const struct ccs_client *c,
 				 const struct ccs_ends *ends)
 {
@@ -172,7 +172,7 @@ static void attach(struct ccs_agent *a, struct ccs_agent_flow *f)
 			      memory_order_release);
 	if (!f->peer->flows++) {
 		f->peer->uid = c->uid;
-		ccs_peer_set_stranger(a, f->peer, false);
+		ccs_peer_set_flowless(a, f->peer, false);
 		ccs_send_hello(a, f->peer);
 	}
 }
@@ -212,7 +212,7 @@ void ccs_agent_flow_remove(struct ccs_agent *a, struct ccs_agent_flow *f)
 	unlink_from_client(a, f);
 	c->paths[f->peer->index]--;
 	if (!--f->peer->flows)
-		ccs_peer_set_stranger(a, f->peer, true);
+		ccs_peer_set_flowless(a, f->peer, true);
 	ccs_index_remove(&f->link);
 	ccs_cnp_feed_detach(f);
 	ccs_inbound_detach(f);

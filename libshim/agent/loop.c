@@ -31,7 +31,7 @@
 #include "agent/telemetry/sampler.h"
 #include "agent/telemetry/subscribers.h"
 
-/* Until a refused connection can be closed, none is accepted: this is short under a flood. */
+/* Connections are not accepted until a refused connection can be closed, hence a short retry. */
 #define REFUSED_RETRY_NS 2000000u
 
 struct ccs_agent_config ccs_agent_defaults(void)
@@ -161,7 +161,7 @@ static void report_alive(struct ccs_agent *a)
 	a->config.alive(a->config.alive_arg);
 }
 
-/* Time until something is due, ns; -1: nothing is, as without clients and peers. */
+/* Time until something is due, ns; -1 if no timer is set, as without clients and peers. */
 static int64_t next_timeout_ns(const struct ccs_agent *a)
 {
 	const uint64_t now_ns = ccs_agent_now(a);

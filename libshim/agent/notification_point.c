@@ -98,9 +98,9 @@ static int check_qp(struct ccs_agent *a, uint32_t qpn, char device[64])
 	return 0;
 }
 
-/* Whether the mark is for a QP of this host, and one that its sender is connected to as far as
- * that is known. The owner of a registered QP was checked. If no check is allowed now, the result
- * of the last one holds. */
+/* Whether the mark is for a QP of this host that, if known, is connected to the sender. The
+ * owner of a registered QP was checked. If no check is allowed now, the result of the last check
+ * holds. */
 static bool is_for_live_qp(struct ccs_agent *a, const struct ccs_peer *p, struct ccs_np_flow *f,
 			   uint32_t qpn, uint64_t now_ns)
 {

@@ -69,7 +69,7 @@ static bool is_hello_fresh(struct ccs_agent *a, struct ccs_peer *p,
 	return true;
 }
 
-/* Answers correct the numbers of both, as the peer may have accepted a forged one, too. */
+/* Answers correct the numbers of both, as the peer may also have accepted a forged number. */
 static void restore_numbers(struct ccs_agent *a, struct ccs_peer *p,
 			    const struct ccs_wire_message *hello)
 {
@@ -91,7 +91,7 @@ static void handle_hello(struct ccs_agent *a, const struct ccs_ends *ends,
 		answer_hello(a, ends, ccs_peer_find(a, ends), m, 0);
 		return;
 	}
-	p = ccs_peer_get_stranger(a, ends);
+	p = ccs_peer_get_flowless(a, ends);
 	if (!p) {
 		count_refusal(a, CCS_REFUSED_LIMIT);
 		return;
@@ -140,7 +140,7 @@ static void handle_hello_ack(struct ccs_agent *a, struct ccs_peer *p,
 		return;
 	}
 	p->hello_awaited = 0;
-	/* It has started again meanwhile, or a recorded HELLO seems to show that: ask again. */
+	/* The peer has restarted since, or a replayed HELLO pretends it: send another HELLO. */
 	if (p->hello_echo != p->incarnation && !known) {
 		count_refusal(a, CCS_REFUSED_INCARNATION);
 		ccs_send_hello(a, p);
@@ -165,7 +165,7 @@ static void handle_hello_ack(struct ccs_agent *a, struct ccs_peer *p,
 	}
 }
 
-/* What slows flows counts only from an incarnation that is certainly the peer's present one. */
+/* Messages that slow flows count only if the incarnation is certainly the peer's present one. */
 static bool is_proven(const struct ccs_peer *p, const struct ccs_wire_header *h)
 {
 	return h->incarnation == p->incarnation && h->incarnation == p->proven;

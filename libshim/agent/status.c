@@ -93,13 +93,13 @@ static void put_peer(struct ccs_json *j, const struct ccs_peer *p, uint64_t now_
 	ccs_json_end(j);
 }
 
-/* Processes, and what they communicate with, are shown to their user, root and the agent's user. */
+/* Processes and their peers are shown to their user, root and the agent's user. */
 static bool sees_all(uid_t viewer)
 {
 	return !viewer || viewer == geteuid();
 }
 
-/* Of all peers at once: a user may have as many, and connections, as the agent allows. */
+/* All peers in one pass: a user may have the maximum of peers and of connections. */
 static void find_visible_peers(const struct ccs_agent *a, uid_t viewer, bool visible[CCS_SHM_PATHS])
 {
 	memset(visible, sees_all(viewer), CCS_SHM_PATHS);

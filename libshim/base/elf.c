@@ -99,7 +99,7 @@ bool ccs_elf_alike(const struct ccs_elf *a, const struct ccs_elf *b)
 	return a->wide == b->wide && a->big == b->big && a->machine == b->machine;
 }
 
-/* The offset of the next program header of that type, from entry *i on; 0: none. */
+/* The offset of the next program header of that type, from entry *i on; 0 if not found. */
 static uint64_t next_header(const struct ccs_elf *e, uint64_t type, unsigned *i)
 {
 	const uint64_t table = GET(e, 0, Ehdr, e_phoff), count = GET(e, 0, Ehdr, e_phnum);
@@ -124,7 +124,7 @@ const char *ccs_elf_interpreter(const struct ccs_elf *e)
 	return at ? checked_string(e, GET(e, at, Phdr, p_offset), 0) : NULL;
 }
 
-/* The offset in the file of an address of the program; UINT64_MAX: none. */
+/* The offset in the file of an address of the program; UINT64_MAX if no segment contains it. */
 static uint64_t file_offset(const struct ccs_elf *e, uint64_t address)
 {
 	unsigned i = 0;

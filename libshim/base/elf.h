@@ -18,7 +18,8 @@ struct ccs_elf {
 	uint16_t type, machine;         /* ET_*, EM_* */
 };
 
-/* 0; or an errno value, ENOEXEC if it is no ELF file, with nothing to close. */
+/* 0; or an errno value, ENOEXEC if it is not an ELF file. After an error the caller does not
+ * close it. */
 int ccs_elf_open(struct ccs_elf *e, const char *path);
 /* The same for a file in memory, which the caller owns; do not close it. */
 int ccs_elf_read(struct ccs_elf *e, const void *at, size_t len);
@@ -27,7 +28,7 @@ void ccs_elf_close(struct ccs_elf *e);
 /* True if both are for the same machine. */
 bool ccs_elf_alike(const struct ccs_elf *a, const struct ccs_elf *b);
 
-/* The dynamic linker that it requests; NULL: none, it is static or a library. */
+/* The dynamic linker that it requests; NULL for a static program or a library. */
 const char *ccs_elf_interpreter(const struct ccs_elf *e);
 
 /* The nth string of the dynamic section under DT_NEEDED, DT_RUNPATH...; or NULL. */

@@ -12,7 +12,7 @@
 #define CACHE "/etc/ld.so.cache"
 #define CACHE_MAGIC "glibc-ld.so.cache1.1"
 
-enum { LIBRARIES_MAX = 1024 };           /* no real program has as many */
+enum { LIBRARIES_MAX = 1024 };           /* more than any real program needs */
 
 struct entry {
 	char *name, *path;
@@ -128,7 +128,7 @@ static bool find_in_cache(struct walk *w, struct entry *e)
 	return found;
 }
 
-/* In ld.so's order. An RPATH counts only without a RUNPATH, and then for indirect needs, too. */
+/* In ld.so's order. An RPATH counts only without a RUNPATH, and then also for indirect needs. */
 static bool locate(struct walk *w, struct entry *e)
 {
 	const struct entry *needer = w->count ? &w->entry[e->by] : NULL;

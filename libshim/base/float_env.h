@@ -4,7 +4,7 @@
 /*
  * The floating-point environment belongs to the application: it may trap exceptions (gfortran's
  * -ffpe-trap), or test their flags. Our arithmetic is between these two, in the default
- * environment. All of it is SSE's on x86-64, whose register alone is quicker than fesetenv().
+ * environment. On x86-64 it uses only SSE, and writing MXCSR is faster than fesetenv().
  */
 #ifdef __x86_64__
 #include <xmmintrin.h>

@@ -39,14 +39,6 @@ static void halve(struct ccs_hist *h)
 	h->halvings++;
 }
 
-static void update_extremes(struct ccs_hist *h, uint64_t min, uint64_t max)
-{
-	if (!h->count || min < h->min)
-		h->min = min;
-	if (max > h->max)
-		h->max = max;
-}
-
 /* After n halvings one record in 2^n is counted, so that old and new weigh the same. */
 static bool is_counted(const struct ccs_hist *h)
 {
@@ -62,7 +54,10 @@ void ccs_hist_record(struct ccs_hist *h, uint64_t value)
 			halve(h);
 		++*bucket;
 	}
-	update_extremes(h, value, value);
+	if (!h->count || value < h->min)
+		h->min = value;
+	if (value > h->max)
+		h->max = value;
 	h->count++;
 	h->sum += (double)value;
 }
@@ -97,30 +92,4 @@ uint64_t ccs_hist_percentile(const struct ccs_hist *h, double q)
 double ccs_hist_mean(const struct ccs_hist *h)
 {
 	return h->count ? h->sum / (double)h->count : 0;
-}
-
-/* A count, halved that often. */
-static uint64_t halved(uint32_t n, uint32_t halvings)
-{
-	for (; halvings && n > 1; halvings--)
-		n = n / 2 + n % 2;
-	return n;
-}
-
-void ccs_hist_merge(struct ccs_hist *into, const struct ccs_hist *from)
-{
-	if (!from->count)
-		return;
-	while (into->halvings < from->halvings)
-		halve(into);
-	for (unsigned i = 0; i < CCS_HIST_BUCKETS; i++)
-		while (into->bucket[i] + halved(from->bucket[i], into->halvings - from->halvings) >
-		       UINT32_MAX)
-			halve(into);
-	for (unsigned i = 0; i < CCS_HIST_BUCKETS; i++)
-		into->bucket[i] += (uint32_t)halved(from->bucket[i],
-						    into->halvings - from->halvings);
-	update_extremes(into, from->min, from->max);
-	into->count += from->count;
-	into->sum += from->sum;
 }

@@ -26,7 +26,4 @@ uint64_t ccs_hist_percentile(const struct ccs_hist *h, double q);
 
 double ccs_hist_mean(const struct ccs_hist *h);
 
-/* Add all records of `from`. */
-void ccs_hist_merge(struct ccs_hist *into, const struct ccs_hist *from);
-
 #endif

@@ -26,10 +26,10 @@ struct ccs_json {
 };
 
 void ccs_json_start(struct ccs_json *j, FILE *f);
-void ccs_json_start_line(struct ccs_json *j, FILE *f); /* all of it in one line */
+void ccs_json_start_line(struct ccs_json *j, FILE *f); /* the document is one line */
 void ccs_json_object(struct ccs_json *j, const char *key);
 void ccs_json_array(struct ccs_json *j, const char *key);
-void ccs_json_end(struct ccs_json *j); /* of the innermost object or array */
+void ccs_json_end(struct ccs_json *j); /* end the innermost object or array */
 
 void ccs_json_str(struct ccs_json *j, const char *key, const char *s); /* NULL: null */
 void ccs_json_num(struct ccs_json *j, const char *key, double v); /* exact; inf and NaN: null */
@@ -37,7 +37,7 @@ void ccs_json_uint(struct ccs_json *j, const char *key, uint64_t v);
 void ccs_json_int(struct ccs_json *j, const char *key, int64_t v);
 void ccs_json_bool(struct ccs_json *j, const char *key, bool v);
 
-/* Length of the well-formed UTF-8 sequence at text (RFC 3629), 0 if there is none. */
+/* Length of the well-formed UTF-8 sequence at text (RFC 3629); 0 if it is malformed. */
 unsigned ccs_utf8_len(const char *text);
 
 /* End all open objects and arrays, and the line. False if anything could not be written. */

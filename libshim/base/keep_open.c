@@ -17,7 +17,7 @@ struct holder {
 	sem_t ready;
 };
 
-/* Leave the application's table for one that has nothing but the descriptor. */
+/* Leave the application's descriptor table for a new table that contains only fd. */
 static int unshare_descriptor(int fd)
 {
 	if (syscall(__NR_close_range, (unsigned)fd + 1, ~0u, CLOSE_RANGE_UNSHARE))
@@ -34,7 +34,7 @@ static void *hold(void *arg)
 
 	prctl(PR_SET_NAME, "ccshim-lock");
 	h->error = error;
-	sem_post(&h->ready); /* h is gone from here on */
+	sem_post(&h->ready); /* the caller may now return, which ends the life of h */
 	while (!error)
 		pause();
 	return NULL;

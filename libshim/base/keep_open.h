@@ -5,8 +5,8 @@
 /*
  * Keep the opened file, and with it a lock by flock(2), to the end of the process, and close the
  * descriptor: applications that use all descriptors of RLIMIT_NOFILE get as many as without us. A
- * thread with a descriptor table of its own has the file. If there can be none, the descriptor
- * stays open, and an error code is returned; else 0.
+ * thread with a separate descriptor table holds the file. If the thread cannot be created, the
+ * descriptor stays open. Returns 0 or an error code.
  */
 int ccs_keep_open(int fd);
 

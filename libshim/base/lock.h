@@ -4,7 +4,7 @@
 /*
  * The lock that every post and poll acquires: one atomic exchange to lock and a plain store to
  * unlock, a fraction of the cost of pthread_mutex without contention. A waiting thread spins for a
- * moment and then sleeps. Not recursive; all zeroes is unlocked; nothing to destroy.
+ * moment and then sleeps. Not recursive; all zeroes is unlocked; it need not be destroyed.
  *
  * The store may become visible after the following check for sleepers, so a thread that is about
  * to sleep may be missed: threads therefore sleep for at most a millisecond at a time.

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* glibc and musl return a static object for "C": nothing is allocated, nothing to free. */
+/* glibc and musl return a static object for "C", which need not be freed. */
 static locale_t use_c_locale(void)
 {
 	return uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
@@ -20,7 +20,7 @@ static const char *skip_digits(const char *p)
 	return p;
 }
 
-/* The end of digits[.digits][e[+-]digits], or text if there is no number. */
+/* The end of digits[.digits][e[+-]digits], or text if no number begins there. */
 static const char *decimal_end(const char *text)
 {
 	const char *p = skip_digits(text), *exp;

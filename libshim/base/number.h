@@ -7,7 +7,7 @@
 #define CCS_NUMBER_LEN 32 /* holds the text of any double */
 
 /* Like strtod() in the C locale, but decimal only: no sign, hex, inf, nan or leading space.
- * *end == text if there is no number. */
+ * *end == text if no number begins there. */
 double ccs_strtod(const char *text, const char **end);
 
 /* The shortest decimal text that reads back as exactly value. */

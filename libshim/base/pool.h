@@ -14,7 +14,7 @@
 /* n objects of that size, zeroed; NULL: no memory. */
 void *ccs_pool_calloc(size_t n, size_t size);
 
-/* n and size must be those of the allocation; p may be NULL. */
+/* n and size must be the same as at the allocation; p may be NULL. */
 void ccs_pool_free(void *p, size_t n, size_t size);
 
 #endif

@@ -13,7 +13,7 @@
 struct ccs_suggestion {
 	const char *word;
 	const char *best;   /* NULL while no name is near enough */
-	unsigned distance;  /* of best; else the first distance that is too far */
+	unsigned distance;  /* distance of best; without it the lowest distance that is too far */
 };
 
 struct ccs_suggestion ccs_suggest_for(const char *word);

@@ -27,7 +27,7 @@ int ccs_sysfs_open(const char *sysfs, const char *fmt, ...)
 	return fd;
 }
 
-/* Read the first line and close fd; false: there is none. */
+/* Read the first line and close fd. False if fd is -1 or the file is empty. */
 static bool read_line(int fd, char *line, size_t len)
 {
 	ssize_t n;
@@ -53,7 +53,7 @@ double ccs_sysfs_speed(const char *sysfs, const char *interface)
 	char line[32];
 	long mbit;
 
-	/* EINVAL while the link is down; -1, or that as an unsigned, if there is no speed. */
+	/* EINVAL while the link is down; -1, signed or unsigned, if the speed is unknown. */
 	if (!read_line(ccs_sysfs_open(sysfs, "net/%s/speed", interface), line, sizeof(line)))
 		return 0;
 	mbit = strtol(line, NULL, 10);

@@ -8,7 +8,7 @@
 /* Open a file below class/. The caller closes the descriptor; -1 and errno on failure. */
 int ccs_sysfs_open(const char *sysfs, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The network interface of an Ethernet port; false: the port has none. */
+/* The network interface of an Ethernet port; false: the port has no interface. */
 bool ccs_sysfs_netdev(const char *sysfs, const char *device, unsigned port,
 		      char name[IF_NAMESIZE + 1]);
 
@@ -16,7 +16,7 @@ bool ccs_sysfs_netdev(const char *sysfs, const char *device, unsigned port,
 double ccs_sysfs_speed(const char *sysfs, const char *interface);
 
 /*
- * True if a port's interface exists and reports no speed, as those of virtio and bridges: the
+ * True if a port's interface exists and reports no speed, as with virtio and bridges: the
  * kernel then reports 1 Gbit/s for the RDMA device (ib_get_eth_speed()). Blocks as above.
  */
 bool ccs_sysfs_speed_is_guess(const char *sysfs, const char *device, unsigned port);

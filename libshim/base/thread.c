@@ -89,7 +89,7 @@ static int create(pthread_t *thread, const cpu_set_t *cpus, void *(*function)(vo
 	return rc;
 }
 
-/* A thread on the application's CPUs is better than none. */
+/* If the configured CPUs are not permitted, use the CPUs of the application. */
 int ccs_thread_create(pthread_t *thread, void *(*function)(void *), void *arg)
 {
 	const int saved = errno;
@@ -104,7 +104,7 @@ int ccs_thread_create(pthread_t *thread, void *(*function)(void *), void *arg)
 	fegetenv(&env);
 	fesetenv(FE_DFL_ENV);
 	rc = create(thread, &allowed, function, arg);
-	if (rc == EINVAL) /* it may use none of these CPUs */
+	if (rc == EINVAL) /* the process may not use these CPUs */
 		rc = create(thread, NULL, function, arg);
 	fesetenv(&env);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -13,7 +13,7 @@
 /* Parse "all" or a list of CPUs as in taskset(1), "0-3,8". 0, or -1 with a sentence in err. */
 int ccs_cpus_parse(const char *text, cpu_set_t *cpus, char *err, size_t errlen);
 
-/* CPUs of threads that are created from now on; all, if it is not called. */
+/* Set the CPUs of threads that are created afterwards. Default: all CPUs. */
 void ccs_thread_set_cpus(const cpu_set_t *cpus);
 
 /* As pthread_create(), with all signals blocked, the policy SCHED_OTHER and the CPUs set. errno

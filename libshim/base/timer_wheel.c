@@ -51,7 +51,7 @@ void ccs_timer_wheel_set(struct ccs_timer_wheel *w, struct ccs_timer *t, uint64_
 	w->words |= 1ull << t->bucket / 64;
 }
 
-/* Ticks from `tick` to the first bucket in use, CCS_TIMER_WHEEL_BUCKETS if there is none. */
+/* Ticks from `tick` to the first bucket in use, CCS_TIMER_WHEEL_BUCKETS if all are empty. */
 static uint32_t distance(const struct ccs_timer_wheel *w)
 {
 	const uint32_t start = w->tick % CCS_TIMER_WHEEL_BUCKETS;
@@ -64,7 +64,7 @@ static uint32_t distance(const struct ccs_timer_wheel *w)
 
 		if (!w->words)
 			return CCS_TIMER_WHEEL_BUCKETS;
-		/* The first word may come again, as the last one: its bits before the start. */
+		/* The search may return to the first word, for its bits before the start. */
 		word = (uint32_t)__builtin_ctzll(later ? later : w->words);
 		bits = w->used[word];
 	}

@@ -25,7 +25,7 @@ struct ccs_timer_wheel {
 	uint64_t tick;                   /* all earlier ticks are empty */
 	struct ccs_timer bucket[CCS_TIMER_WHEEL_BUCKETS];
 	uint64_t used[CCS_TIMER_WHEEL_BUCKETS / 64];
-	uint64_t words;                  /* those of `used` that are not 0 */
+	uint64_t words;                  /* bit i is set if used[i] is not 0 */
 };
 
 void ccs_timer_wheel_init(struct ccs_timer_wheel *w, uint64_t now_ns);

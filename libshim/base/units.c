@@ -45,7 +45,7 @@ enum ccs_unit ccs_unit_named(const char *name)
 	return strcmp(name, "bytes") == 0 ? CCS_UNIT_BYTES : CCS_UNIT_NONE;
 }
 
-/* What may follow the prefix. The b of a rate is never upper case: a "GBps" is bytes. */
+/* Whether text may follow the prefix. The b of a rate is never upper case: a "GBps" is bytes. */
 static bool is_tail(const char *text, enum ccs_unit unit)
 {
 	if (!*text)

@@ -17,7 +17,8 @@ enum ccs_unit {
 	CCS_UNIT_LENGTH, /* metres: 15m, 2km; a bare number is metres */
 };
 
-/* The unit of a parameter by the name in its table: "bit/s", "bytes", "us", else none. */
+/* The unit of a parameter by the name in its table: "bit/s", "bytes" or "us"; other names have
+ * no unit. */
 enum ccs_unit ccs_unit_named(const char *name);
 
 /*

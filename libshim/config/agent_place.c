@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-/* That of the first PID namespace, the same in each kernel since 3.8. */
+/* Inode of the initial PID namespace, the same in each kernel since 3.8. */
 #define FIRST_PID_NAMESPACE 0xeffffffcu
 
 static const char *const installed[] = {

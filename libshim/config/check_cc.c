@@ -80,8 +80,8 @@ hint_params(const struct ccs_cc_ops *ops, const char *params, char *hint, size_t
 		hint_param(ops, items, hint, len);
 }
 
-/* The index of the parameter whose name has `to` in place of `from` (min_rate, max_rate); -1:
- * there is none. */
+/* The index of the parameter whose name has `to` in place of `from` (min_rate, max_rate); -1
+ * if it does not exist. */
 static int find_partner(const struct ccs_cc_ops *ops, const char *name, const char *from, const char *to)
 {
 	const char *at = strstr(name, from);

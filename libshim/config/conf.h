@@ -6,11 +6,11 @@
  *
  *	# a comment, also after a value
  *	name = value
- *	name = "a value with # or spaces at its ends; nothing may follow the quote"
+ *	name = "a value with # or spaces at its ends; only a comment may follow the quote"
  *	[app "ib_*"]
  *	name = value for the processes and queue pairs that match the header, see match.h
  *
- * The reader does not know the options. It neither allocates nor opens stdio streams: it
+ * The reader does not know the options. It does not allocate or open stdio streams: it
  * runs inside an application, perhaps before main().
  */
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 struct ccs_conf_item {
 	const char *where;   /* "FILE:LINE" */
 	unsigned section;    /* 0: before the first */
-	bool bad;            /* its header is invalid and was reported: it matches nothing */
+	bool bad;            /* the header is invalid and was reported: no queue pair matches */
 	struct ccs_match match;
 	const char *name, *value;
 };

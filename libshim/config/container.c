@@ -32,7 +32,7 @@ static bool is_in_cgroup(char *line, char id[CCS_CONTAINER_LEN])
 }
 
 /* Fields 4 and 5 are the mount's origin in its file system, and where it is mounted. Kubernetes
- * mounts files of the pod, which has an ID of its own. */
+ * mounts files of the pod, which has another ID. */
 static bool is_in_mount(char *line, char id[CCS_CONTAINER_LEN])
 {
 	const char *field[5] = { NULL };

@@ -12,14 +12,14 @@ static const char *const names[] = {
 	"HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", NULL
 };
 
-static char **kept;                      /* NAME=value; NULL ends it, or if there is no memory */
+static char **kept;                      /* NAME=value, ended by NULL; NULL if allocation failed */
 
 static bool has_prefix(const char *variable)
 {
 	return strncmp(variable, CCS_ENVIRONMENT_PREFIX, strlen(CCS_ENVIRONMENT_PREFIX)) == 0;
 }
 
-/* The value if that is its name, else NULL. */
+/* The value if the variable has that name; otherwise NULL. */
 static const char *value_of(const char *variable, const char *name, size_t len)
 {
 	return strncmp(variable, name, len) == 0 && variable[len] == '=' ? variable + len + 1 : NULL;

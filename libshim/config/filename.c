@@ -28,7 +28,7 @@ int ccs_filename_check(const char *name, char *err, size_t errlen)
 	return 0;
 }
 
-/* What the escape stands for; number: a buffer for one. */
+/* The text that replaces the escape; number: a buffer for a numeric value. */
 static const char *value_of(char escape, const struct ccs_job *job, char *number, size_t len)
 {
 	const char *value = "%";

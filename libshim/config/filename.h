@@ -4,11 +4,11 @@
 /* Expands the file names given by options. */
 #include <stddef.h>
 
-enum { CCS_FILENAME_MAX = 1024 };        /* of an expanded and absolute name, with its NUL */
+enum { CCS_FILENAME_MAX = 1024 };        /* size of an expanded, absolute name, with its NUL */
 
 /*
- * Names have escapes, so that many processes can share a setting: %h host, %j job, %t task,
- * %r rank (job.h), %p process ID, %% a percent sign. What is unknown becomes "none".
+ * Names have escapes, with which all processes can share a setting: %h host, %j job, %t task,
+ * %r rank (job.h), %p process ID, %% a percent sign. An unknown value becomes "none".
  */
 struct ccs_job;
 

@@ -36,7 +36,7 @@ static bool is_number(const char *text)
 	return len && len <= 10 && strspn(text, "0123456789") == len;
 }
 
-/* Copy the text, with '_' in place of what has a meaning in paths, terminals or shells. */
+/* Copy the text, with '_' for each character that is special in paths, terminals or shells. */
 static void copy_word(const char *text, char *to, size_t len)
 {
 	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -60,7 +60,7 @@ static void read_word(const char *const *names, char *to, size_t len)
 	copy_word(value ? value : "", to, len);
 }
 
-/* The same for the first one that is a number. */
+/* The same for the first variable that is a number. */
 static void read_number(const char *const *names, char *to, size_t len)
 {
 	*to = '\0';

@@ -12,10 +12,10 @@ struct ccs_json;
 /* Each is without '/', spaces and control characters, so it can be part of a file name. */
 struct ccs_job {
 	char host[64];                   /* name of this host, without its domain */
-	char id[48];                     /* of the batch system's job; "": in no job */
+	char id[48];                     /* ID of the batch system's job; "": in no job */
 	char task[16];                   /* number of the process in the job; "": unknown */
 	char rank[16];                   /* in MPI_COMM_WORLD or similar; "": unknown */
-	char container[CCS_CONTAINER_LEN]; /* its ID, or the name of Apptainer's; "": none is known */
+	char container[CCS_CONTAINER_LEN]; /* its ID, for Apptainer its name; "": unknown */
 };
 
 /* Names of the variables that are read, for ccs_environment_keep(). */
@@ -26,18 +26,18 @@ void ccs_job_read(struct ccs_job *job);
 
 /*
  * The job of this process. The first call reads the environment, so no thread may call setenv()
- * meanwhile; variables that are gone have the value that was kept. The application may change the
- * environment afterwards.
+ * during it; variables that were removed have the value that was kept. The application may change
+ * the environment afterwards.
  */
 const struct ccs_job *ccs_job(void);
 
 enum { CCS_JOB_TEXT = 256 };
 
-/* Write what is known of ", job ID, task N, rank N, container ID", the latter as its 12 first digits
- * and the task only if it is not the rank; an empty text if nothing is. Returns text. */
+/* Write the known parts of ", job ID, task N, rank N, container ID", the latter as its 12 first
+ * digits and the task only if it is not the rank. Returns text, which may be empty. */
 const char *ccs_job_text(const struct ccs_job *job, char *text, size_t len);
 
-/* Members job, task, rank and container of an object, those that are known. */
+/* Write the known members of job, task, rank and container into the open object. */
 void ccs_job_json(struct ccs_json *j, const struct ccs_job *job);
 
 #endif

@@ -241,7 +241,7 @@ static char *join(const char *const *words, char *buf, size_t len)
 	return buf;
 }
 
-/* Of a number. */
+/* The range of a numeric option, as text. */
 static char *format_range(const struct ccs_opt *opt, char *buf, size_t len)
 {
 	const enum ccs_unit unit = numbers[opt->type].unit;
@@ -311,7 +311,7 @@ static int parse_string(const struct ccs_opt *opt, const char *text, void *at, c
 		snprintf(err, len, "'%.32s...' is longer than %zu bytes", text, opt->size - 1);
 		return -1;
 	}
-	/* A control character could neither be logged nor written to a configuration file. */
+	/* Logs and configuration files cannot contain control characters. */
 	for (const char *p = text; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f) {
 			snprintf(err, len, "'%.*s' is followed by a control character; remove it",

@@ -8,7 +8,7 @@
  *
  * Precedence: built-in < $sysconfdir/ccshim.conf < user's file < environment;
  * within a file by section, see rules.h.
- * The user's file is $CCSHIM_CONFIG (none if that is empty), else ccshim.conf
+ * The user's file is $CCSHIM_CONFIG (not read if that is empty); default: ccshim.conf
  * in $XDG_CONFIG_HOME or ~/.config.
  */
 #include <stdbool.h>
@@ -28,7 +28,7 @@ enum ccs_log_level { CCS_LOG_ERROR, CCS_LOG_WARN, CCS_LOG_INFO, CCS_LOG_DEBUG };
 struct ccs_options {
 	int mode;               /* enum ccs_mode;    default enforce */
 	char cc[512];           /* algorithm spec;   default "auto" */
-	double line_rate;       /* of the port;      default auto (port attributes) */
+	double line_rate;       /* of the port; default auto (port attributes) */
 	double max_rate;        /* limit per QP;     default inf */
 	double base_rtt;        /* unloaded RTT;     default auto (measured) */
 	double rtt_jitter;      /* added by the hosts to the RTT, p95; default 0 */
@@ -39,21 +39,21 @@ struct ccs_options {
 	double linger;          /* for deferred requests of a QP that ends; default 10 ms */
 	int deepbind;           /* enum ccs_deepbind; default clear */
 	char agent[108];        /* socket of the host agent; default CCS_IPC_SOCKET; or "off" */
-	bool hw_timestamps;     /* use those of completions; default y */
+	bool hw_timestamps;     /* use timestamps of completions; default y */
 	int agent_thread;       /* run an agent if none answers and it is permitted; default auto */
-	char thread_cpus[256];  /* of the shim's threads; default "all" */
+	char thread_cpus[256];  /* CPUs of the shim's threads; default "all" */
 	int fallback;           /* enum ccs_fallback; default auto */
 	char dscp[8];           /* of packets; default "keep": as the application requests */
 	int log_level;          /* enum ccs_log_level; default warn */
-	char log_file[256];     /* default "" = stderr; of files see filename.h */
-	char report[256];       /* JSON summary at exit; default "" = none */
-	char trace[256];        /* events and decisions of algorithms; default "" = none */
+	char log_file[256];     /* default "" = stderr; for names see filename.h */
+	char report[256];       /* JSON summary at exit; default "" = off */
+	char trace[256];        /* events and decisions of algorithms; default "" = off */
 	bool stats;             /* publish a statistics file; default y */
 	char stats_dir[256];    /* parent of its directory; default "": a private one */
 	double trace_size;      /* maximum size of the trace; default 64 MB */
 };
 
-/* Parse a DSCP, 0 to 63; -1: text is none. */
+/* Parse a DSCP, 0 to 63; -1: text is invalid. */
 int ccs_dscp(const char *text);
 
 enum ccs_opt_type {
@@ -65,16 +65,16 @@ struct ccs_opt {
 	enum ccs_opt_type type;
 	const char *def;                /* as text, for the same parser; "auto" is allowed
 					   only where it is the default */
-	double min, max;                /* of a number, inclusive */
+	double min, max;                /* inclusive range of a number */
 	size_t offset;                  /* in struct ccs_options */
-	size_t size;                    /* of a string's array */
+	size_t size;                    /* size of a string's array */
 	const char *const *choices;     /* enum names, NULL-terminated */
 	int (*check)(const char *text, char *err, size_t errlen); /* or NULL */
 	bool per_qp;                    /* may differ between queue pairs of one process */
 	const char *doc;                /* whole sentences */
 };
 
-/* Sources of a value; a later one takes precedence. */
+/* Sources of a value; later sources take precedence. */
 enum ccs_opt_origin {
 	CCS_FROM_DEFAULT, CCS_FROM_SYSTEM_FILE, CCS_FROM_USER_FILE, CCS_FROM_ENV,
 	CCS_FROM_REQUEST                /* `ccshim set` */
@@ -108,7 +108,7 @@ int ccs_options_set(struct ccs_options *o, const char *name, const char *text,
 int ccs_opt_set(struct ccs_options *o, const struct ccs_opt *opt, const char *text,
 		char *err, size_t errlen);
 
-/* An option that conflicts with the others, with a sentence in err; NULL if none does. */
+/* An option that conflicts with the others, with a sentence in err; NULL if the options agree. */
 const struct ccs_opt *ccs_options_conflict(const struct ccs_options *o, char *err, size_t errlen);
 
 /*
@@ -117,7 +117,7 @@ const struct ccs_opt *ccs_options_conflict(const struct ccs_options *o, char *er
  * has these). A refused value leaves the option unchanged, a conflicting one is replaced
  * by its default; both are reported, and so is an unknown CCSHIM_* variable, with the
  * nearest name. Returns the number of reports. Under AT_SECURE only the system's file is
- * read. Reads environ, so no thread may call setenv() meanwhile.
+ * read. Reads environ, so no thread may call setenv() during the call.
  */
 int ccs_options_load_as(const char *app, struct ccs_options *o, ccs_opt_complain *complain,
 			void *arg);

@@ -33,7 +33,7 @@ static const char *who_may_change(const struct stat *s)
 		? "may be written by everyone" : NULL;
 }
 
-/* The file and its directory. The text of what is wrong, or NULL; `real` is changed meanwhile. */
+/* Check the file and its directory. Returns the reason to refuse it, or NULL. Restores `real`. */
 static const char *check_owner(char *real, char *why, size_t len)
 {
 	char *const slash = strrchr(real, '/');
@@ -55,7 +55,7 @@ static const char *check_owner(char *real, char *why, size_t len)
 	return who ? why : NULL;
 }
 
-/* Symbolic links are resolved once, so that what is loaded is what was checked. */
+/* Symbolic links are resolved once, so that the file that was checked is loaded. */
 static void *load(const char *path, char *err, size_t errlen)
 {
 	char *const real = realpath(path, NULL);

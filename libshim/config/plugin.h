@@ -6,7 +6,7 @@
 
 /*
  * Load and check the algorithm in that file; it stays loaded until the process ends. NULL with
- * a sentence in err that begins with the file's name. Under AT_SECURE nothing is loaded.
+ * a sentence in err that begins with the file's name. Under AT_SECURE every file is refused.
  */
 const struct ccs_cc_ops *ccs_plugin_load(const char *path, char *err, size_t errlen);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checks that an algorithm follows <ccshim/cc.h>, as far as can be checked before it runs. */
+/* Checks that an algorithm follows <ccshim/cc.h>; limited to rules that can be checked before it
+ * runs. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -142,7 +143,7 @@ static bool has_variant(const struct ccs_cc_ops *ops)
 	return ccs_cc_set_default_choice(&spec, "variant", ops->without_ports);
 }
 
-/* What replaces the algorithm, or its variant, where feedback is missing. */
+/* Check the replacement of the algorithm, or of its variant, where feedback is missing. */
 static int check_missing_feedback(const struct ccs_cc_ops *ops, struct complaint *to)
 {
 	const unsigned agent = CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE;

@@ -83,7 +83,7 @@ int ccs_request_parse(struct ccs_request *r, const char text[CCS_REQUEST_LEN], c
 	return 0;
 }
 
-/* The comma-separated item that sets that parameter, and its length; NULL: there is none. */
+/* The comma-separated item that sets that parameter, and its length; NULL if absent. */
 static char *find_item(char *items, const char *name, size_t *len)
 {
 	const size_t n = strlen(name);
@@ -104,7 +104,7 @@ static int set_param(char *cc, size_t size, const char *name, const char *value)
 	size_t len, had;
 
 	item = *end ? find_item(end + 1, name, &len) : NULL;
-	if (item) /* with the comma after it, or else the comma or colon before it */
+	if (item) /* with the comma after it, or the comma or colon before the last item */
 		memmove(item - !item[len], item + len + !!item[len],
 			strlen(item + len + !!item[len]) + 1);
 	had = strlen(cc);
@@ -112,7 +112,7 @@ static int set_param(char *cc, size_t size, const char *name, const char *value)
 	       (int)(size - had) ? 0 : -1;
 }
 
-/* Explain that name is neither an option nor a parameter; ops NULL: of any built-in algorithm. */
+/* Explain that name is not an option or parameter (ops NULL: of any built-in algorithm). */
 static void explain_unknown(const struct ccs_cc_ops *ops, const char *name, char *err,
 			    size_t errlen)
 {

@@ -8,7 +8,7 @@
  *	NAME=VALUE
  *	...
  *
- * one on each line; "new": queue pairs connected from now on, not those connected already.
+ * one on each line; "new": applies to queue pairs connected later, not to connected queue pairs.
  * Without a setting it only queries the current ones. The text is untrusted; parsing has no
  * side effects.
  */

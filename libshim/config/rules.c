@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of a process's settings, and the lookup of those that apply to a queue pair. */
+/* The list of a process's settings, and the lookup of the settings that apply to a queue pair. */
 #include "config/rules.h"
 
 #include <stdlib.h>

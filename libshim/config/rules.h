@@ -2,11 +2,10 @@
 #ifndef CCS_RULES_H
 #define CCS_RULES_H
 /*
- * All settings of a process: those of its files that apply to the program, those of the
- * environment, and those requested while it runs; and the lookup of the ones that apply to a
- * queue pair.
+ * All settings of a process, from its files, the environment and requests while it runs; and the
+ * lookup of the settings that apply to a queue pair.
  *
- * A later source takes precedence over an earlier one, enum ccs_opt_origin. Within a source,
+ * A later source takes precedence over an earlier source, enum ccs_opt_origin. Within a source,
  * the first section that matches and sets the option is used; settings before the first section
  * apply if no such section matches. Not thread-safe.
  */

@@ -7,9 +7,9 @@
 struct ccs_job;
 
 /*
- * A number above 0 and up to 100, from a hash of the batch system's job, or else of host and process
- * ID: processes of one job have one place on all hosts, so that they are controlled together, and
- * a larger share contains those of a smaller one.
+ * A number above 0 and up to 100: a hash of the batch system's job or, outside of jobs, of host and
+ * process ID. All processes of a job have the same place on all hosts, so that they are controlled
+ * together. A larger share contains each smaller share.
  */
 double ccs_share_place(const struct ccs_job *job, pid_t pid);
 

@@ -44,7 +44,7 @@ static void derive(const struct ccs_cc_path *path, double *p)
 	};
 
 	for (unsigned i = 0; i < NPARAMS; i++)
-		if (isnan(p[i])) /* neither given nor a default */
+		if (isnan(p[i])) /* no value and no default */
 			p[i] = derived[i];
 }
 
@@ -66,7 +66,8 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 	if (!(ack->rtt_us > 0))
 		return; /* not measured */
 	if (ack->rtt_us <= cc->param[TARGET]) {
-		/* An RTT at this rate acknowledges rate * rtt bits; this ack covers a share of them. */
+		/* An RTT at this rate acknowledges rate * rtt bits; this ack covers a share of
+		 * them. */
 		const double share = 8e6 * ack->bytes / (cc->out.rate * ack->rtt_us);
 
 		set_rate(cc, cc->out.rate + cc->param[ADD_RATE] * fmin(share, 1));

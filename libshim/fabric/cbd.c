@@ -27,7 +27,7 @@ struct ccs_cbd {
 	unsigned *stack;                /* per directed link */
 	uint32_t *index, *low, *component, *parent;
 	uint32_t indices, components, stacked;
-	uint32_t found;                 /* a directed link of a component with several; NONE */
+	uint32_t found;                 /* a directed link in a component of several, or NONE */
 };
 
 static unsigned directed(const struct ccs_cbd *c, unsigned from, unsigned port)
@@ -64,7 +64,7 @@ static bool add_ports(struct ccs_cbd *c)
 	return true;
 }
 
-/* One byte more than nothing, so that NULL always means a failure. */
+/* Allocate one byte at least, so that NULL always means a failure. */
 static void *zeroed(bool *ok, size_t n, size_t size)
 {
 	void *p = calloc(n + 1, size);
@@ -222,7 +222,7 @@ static void depend_on(struct ccs_cbd *c, unsigned to, const bool *failed, const 
 	}
 }
 
-/* Remove switches without predecessors until none is left; what remains is a loop. */
+/* Remove switches without predecessors repeatedly; the remaining switches contain a loop. */
 static bool has_loop(struct ccs_cbd *c)
 {
 	const unsigned ids = 2 * c->net->links;

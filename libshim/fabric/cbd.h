@@ -2,9 +2,9 @@
 #ifndef CCS_FABRIC_CBD_H
 #define CCS_FABRIC_CBD_H
 /*
- * Cyclic buffer dependencies of a network of switches with PFC: a link depends on the links that its
- * packets take next, since a pause of those pauses it. A cycle of dependencies is necessary for a
- * deadlock. Pure.
+ * Cyclic buffer dependencies of a network of switches with PFC: a link depends on the links that
+ * its packets take next, since a pause of those pauses it. A cycle of dependencies is necessary for
+ * a deadlock. Pure.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,8 +15,8 @@ struct ccs_cbd_link {
 	unsigned a, b;       /* switches */
 };
 
-/* Switches of tier 0 are destinations and sources. Those of tier 2 and above are sources, too:
- * packets from outside come in there. */
+/* Switches of tier 0 are destinations and sources. Switches of tier 2 and above are sources
+ * for packets from outside. */
 struct ccs_cbd_net {
 	unsigned switches, links;
 	const struct ccs_cbd_link *link;
@@ -37,17 +37,17 @@ unsigned ccs_cbd_table_len(const struct ccs_cbd *c);
  * tier 2 and above know only that all switches below lead to all destinations. */
 void ccs_cbd_routes(struct ccs_cbd *c, const bool *failed, bool summaries, uint64_t *table);
 
-/* The dependencies of these tables; failed links carry nothing. Returns whether a destination has a
+/* The dependencies of these tables; failed links are not used. Returns whether a destination has a
  * forwarding loop. */
 bool ccs_cbd_depend(struct ccs_cbd *c, const bool *failed, const uint64_t *table);
 
-/* A cycle of the dependencies: links as 2 * link + (1 if from b to a), in order. Returns its length,
- * 0 if there is none. cycle holds 2 * links. */
+/* A cycle of the dependencies: links as 2 * link + (1 if from b to a), in order. Returns its
+ * length, 0 if there is no cycle. cycle holds 2 * links. */
 unsigned ccs_cbd_cycle(struct ccs_cbd *c, unsigned *cycle);
 
 /*
  * While n switches change tables, each subset of them may have changed: good[s] says whether that
- * mixture has neither loop nor cycle. Orders the switches in groups, so that no mixture on the way
+ * mixture is free of loops and cycles. Orders the switches in groups, so that no mixture on the way
  * is bad; the order within a group does not matter. group[i] is the group of switch i, from 0.
  * Returns the number of groups, 0 if there is no such order. n is at most 16.
  */

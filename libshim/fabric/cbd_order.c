@@ -40,7 +40,8 @@ static unsigned order_groups(const bool *good, unsigned n, unsigned *group)
 	return groups;
 }
 
-/* One switch after the other: from[s] is the last one on a good way to the mixture s, plus 1. */
+/* One switch after the other: from[s] is 1 + the last switch changed on a good way to the
+ * mixture s. */
 static unsigned order_singly(const bool *good, unsigned n, unsigned *group)
 {
 	const unsigned all = (1u << n) - 1;

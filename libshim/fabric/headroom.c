@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define ROUNDING 1e-9 /* of a cell: a need of 408 cells must not become 409 by the last bit */
+#define ROUNDING 1e-9 /* cells: rounding of the last bit must not turn 408 cells into 409 */
 
 /* Preamble and gap around a frame, and the smallest frame with them. */
 enum { GAP_BITS = 160, PAUSE_BITS = 512 + GAP_BITS };

@@ -2,8 +2,9 @@
 #ifndef CCS_FABRIC_HEADROOM_H
 #define CCS_FABRIC_HEADROOM_H
 /*
- * How many cells of buffer a lossless priority of a port needs above its XOFF water mark: what still
- * arrives between the decision to pause the peer and the last bit of the peer's traffic. Pure.
+ * How many cells of buffer a lossless priority of a port needs above its XOFF water mark: what
+ * still arrives between the decision to pause the peer and the last bit of the peer's traffic.
+ * Pure.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,9 +14,9 @@
 struct ccs_headroom {
 	double rate_bps;
 	double cable_us;    /* one way */
-	double t0_us;       /* what the devices at both ends add to frames and cable */
+	double t0_us;       /* delay in the devices at both ends, beside frames and cable */
 	double mtu_bytes;   /* the longest frame that delays a PAUSE frame, or the stop */
-	double slot_bits;   /* what the smallest frame takes of the line */
+	double slot_bits;   /* the smallest frame's share of the line */
 	double cell_bytes;
 };
 
@@ -30,7 +31,7 @@ double ccs_headroom_cable_us(double metres, double velocity);
 
 /*
  * H = ceil(T * rate / slot_bits). A frame in transmission delays the PAUSE frame (in Tm1), and
- * another one the stop (in Tm2). Where t0_us arises is unknown; each end gets half.
+ * another frame delays the stop (in Tm2). Where t0_us arises is unknown; each end gets half.
  */
 struct ccs_headroom_need ccs_headroom_need(const struct ccs_headroom *h);
 
@@ -51,12 +52,13 @@ struct ccs_interval ccs_headroom_solve_tm(const struct ccs_headroom_row *row, do
 struct ccs_interval ccs_headroom_solve_t0(const struct ccs_headroom_row *row, double slot_bits,
 					  double frame_bytes);
 
-/* What both contain; empty if !(above < most). */
+/* The intersection; empty if !(above < most). */
 struct ccs_interval ccs_interval_common(struct ccs_interval a, struct ccs_interval b);
 
 /*
  * The worst case of 802.1Qbb: two of the largest frames, the PAUSE frame, the cable both ways, two
- * interface delays and the peer's response. Bits; NAN: the delays of this rate are not in the table.
+ * interface delays and the peer's response. Bits; NAN: the delays of this rate are not in the
+ * table.
  */
 double ccs_headroom_standard_bits(double rate_bps, double cable_us, double frame_bytes);
 

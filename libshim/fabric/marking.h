@@ -2,7 +2,7 @@
 #ifndef CCS_FABRIC_MARKING_H
 #define CCS_FABRIC_MARKING_H
 /*
- * What settings of ECN marks achieve: the CNPs of a marking probability, and how far a queue grows
+ * The effects of ECN settings: the CNPs of a marking probability, and how far a queue grows
  * if the switch marks on an average that its software polls. Pure.
  */
 #include "fabric/red.h"
@@ -24,10 +24,10 @@ double ccs_pmax_effective(double pps, double cnp_interval_us);
  * a mark. */
 double ccs_cnp_rate(double probability, double pps, double cnp_interval_us);
 
-/* A queue that grows from nothing while its senders have not been slowed down. */
+/* A queue that grows from empty while its senders have not been slowed down. */
 struct ccs_ramp {
 	struct ccs_red red;
-	double growth;              /* of the queue per us, in red's unit */
+	double growth;              /* growth of the queue per us, in red's unit */
 	double pps;                 /* packets that leave the port, per second */
 	double poll_us, weight;     /* 0: marks depend on the queue itself; weight not below 1/1024 */
 	double marks;               /* expected number of marks after which senders do slow down */
@@ -37,7 +37,7 @@ struct ccs_ramp {
 /* The queue's greatest length. */
 double ccs_ramp_peak(const struct ccs_ramp *ramp);
 
-/* The largest kmin with which that is at most kmax; below 0 if there is none. */
+/* The largest kmin with which that is at most kmax; below 0 if no kmin is low enough. */
 double ccs_ramp_largest_kmin(const struct ccs_ramp *ramp);
 
 #endif

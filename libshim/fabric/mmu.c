@@ -51,7 +51,7 @@ static uint64_t left_in_share(const struct ccs_mmu *mmu, const struct ccs_mmu_ac
 	return share <= (double)a->shared ? 0 : least(unused, round_up(share) - a->shared);
 }
 
-/* Book cells from the lowest block up; false and nothing booked if they do not fit. */
+/* Book cells from the lowest block up; false, without booking any, if they do not fit. */
 static bool book(const struct ccs_mmu *mmu, struct ccs_mmu_account *a, uint64_t *used, uint64_t cells)
 {
 	const uint64_t guaranteed = least(cells, a->limits.guarantee - a->guaranteed);

@@ -21,7 +21,7 @@ struct ccs_qos {
 	unsigned char inside[CCS_QOS_DSCPS];  /* the queue of each DSCP */
 };
 
-/* The queue of a packet that comes in at the edge, and its DSCP from there on. */
+/* The queue of a packet that comes in at the edge, and its DSCP inside the fabric. */
 unsigned ccs_qos_edge(const struct ccs_qos *q, unsigned udp_dport, unsigned *dscp);
 
 /* The queue of a packet inside. DSCPs above 63 are taken modulo 64. */
@@ -30,7 +30,7 @@ unsigned ccs_qos_inside(const struct ccs_qos *q, unsigned dscp);
 /* The most that a packet of the first queue waits at a port: one frame in transmission. us */
 double ccs_qos_wait_us(double frame_bytes, double rate_bps);
 
-/* bit/s of the CNPs of so many flows, if each sends one of cnp_bytes per interval. */
+/* Rate of CNPs, bit/s, if each flow sends cnp_bytes per interval. */
 double ccs_qos_cnp_bps(double flows, double cnp_bytes, double cnp_interval_us);
 
 #endif

@@ -11,7 +11,7 @@ struct ccs_thresholds {
 	double ports, priorities, beta;
 };
 
-/* What remains of the buffer for queues; 0 or less: there is no buffer for any threshold. */
+/* The rest of the buffer, for queues; 0 or less: there is no buffer for any threshold. */
 double ccs_thresholds_rest(const struct ccs_thresholds *t);
 
 /* The largest static t_PFC: all ports and priorities may reach it at the same time. */
@@ -23,8 +23,8 @@ double ccs_thresholds_pfc_dynamic(const struct ccs_thresholds *t, double used);
 /* t_ECN below a static t_PFC: n egress queues may be the cause of one ingress queue. */
 double ccs_thresholds_ecn_static(const struct ccs_thresholds *t);
 
-/* t_ECN must be below this with a dynamic t_PFC, if `per_port` queues of a port fill up. The paper's
- * bound follows from all priorities, not from one. */
+/* t_ECN must be below this with a dynamic t_PFC, if `per_port` queues of a port fill up. The
+ * paper's bound follows from all priorities, not from one. */
 double ccs_thresholds_ecn_dynamic(const struct ccs_thresholds *t, double per_port);
 
 #endif

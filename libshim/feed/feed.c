@@ -39,37 +39,37 @@ static int failed(struct ccs_feed *h, int err)
 	return -1;
 }
 
-static int send_request(struct ccs_feed *h, const void *request, size_t len)
+static int send_request(struct ccs_feed *h, const void *message, size_t len)
 {
-	const ssize_t n = TEMP_FAILURE_RETRY(send(h->fd, request, len, MSG_NOSIGNAL));
+	const ssize_t n = TEMP_FAILURE_RETRY(send(h->fd, message, len, MSG_NOSIGNAL));
 
 	return n < 0 ? failed(h, errno == EPIPE ? ECONNRESET : errno) : 0;
 }
 
-static int hear(struct ccs_feed *h, struct ccs_ipc_result *answer)
+static int receive_reply(struct ccs_feed *h, struct ccs_ipc_result *reply)
 {
-	const ssize_t n = TEMP_FAILURE_RETRY(recv(h->fd, answer, sizeof(*answer), 0));
+	const ssize_t n = TEMP_FAILURE_RETRY(recv(h->fd, reply, sizeof(*reply), 0));
 
 	if (n <= 0)
 		return failed(h, n < 0 ? errno : ECONNRESET);
-	if ((size_t)n < sizeof(*answer) || answer->type != CCS_IPC_RESULT || answer->error < 0)
+	if ((size_t)n < sizeof(*reply) || reply->type != CCS_IPC_RESULT || reply->error < 0)
 		return failed(h, EPROTO);
 	return 0;
 }
 
-static int greet(struct ccs_feed *h)
+static int send_hello(struct ccs_feed *h)
 {
 	const struct ccs_ipc_hello hello = {
 		.type = CCS_IPC_HELLO, .version = CCS_IPC_VERSION,
 	};
-	struct ccs_ipc_result answer;
+	struct ccs_ipc_result reply;
 
-	if (send_request(h, &hello, sizeof(hello)) || hear(h, &answer))
+	if (send_request(h, &hello, sizeof(hello)) || receive_reply(h, &reply))
 		return -1;
-	return answer.error ? failed(h, answer.error) : 0;
+	return reply.error ? failed(h, reply.error) : 0;
 }
 
-static int reach(struct ccs_feed *h)
+static int connect_agent(struct ccs_feed *h)
 {
 	static const struct timeval timeout = { .tv_sec = 3 };
 
@@ -80,7 +80,7 @@ static int reach(struct ccs_feed *h)
 	setsockopt(h->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	if (TEMP_FAILURE_RETRY(connect(h->fd, (void *)&h->agent, sizeof(h->agent))))
 		return failed(h, errno == ENOENT ? ECONNREFUSED : errno);
-	return greet(h);
+	return send_hello(h);
 }
 
 API struct ccs_feed *ccs_feed_open(const char *path)
@@ -98,7 +98,7 @@ API struct ccs_feed *ccs_feed_open(const char *path)
 	h->fd = -1;
 	h->agent.sun_family = AF_UNIX;
 	strcpy(h->agent.sun_path, path);
-	if (reach(h) == 0)
+	if (connect_agent(h) == 0)
 		return h;
 	ccs_feed_close(h);
 	return NULL;
@@ -106,21 +106,21 @@ API struct ccs_feed *ccs_feed_open(const char *path)
 
 /* An agent that was restarted closed the connection and has not received the request: send it again
  * on a new connection. */
-static int send_with_reconnect(struct ccs_feed *h, const void *request, size_t len)
+static int send_with_reconnect(struct ccs_feed *h, const void *message, size_t len)
 {
-	if (h->fd >= 0 && send_request(h, request, len) == 0)
+	if (h->fd >= 0 && send_request(h, message, len) == 0)
 		return 0;
-	return reach(h) ? -1 : send_request(h, request, len);
+	return connect_agent(h) ? -1 : send_request(h, message, len);
 }
 
-static int ask(struct ccs_feed *h, const void *request, size_t len)
+static int request(struct ccs_feed *h, const void *message, size_t len)
 {
-	struct ccs_ipc_result answer;
+	struct ccs_ipc_result reply;
 
-	if (send_with_reconnect(h, request, len) || hear(h, &answer))
+	if (send_with_reconnect(h, message, len) || receive_reply(h, &reply))
 		return -1;
-	errno = answer.error ? answer.error : errno;
-	return answer.error ? -1 : 0;
+	errno = reply.error ? reply.error : errno;
+	return reply.error ? -1 : 0;
 }
 
 API int ccs_feed_cnp(struct ccs_feed *h, const char *device, uint32_t qpn, uint32_t count)
@@ -132,7 +132,7 @@ API int ccs_feed_cnp(struct ccs_feed *h, const char *device, uint32_t qpn, uint3
 		return -1;
 	}
 	strcpy(cnp.device, device);
-	return ask(h, &cnp, sizeof(cnp));
+	return request(h, &cnp, sizeof(cnp));
 }
 
 /* The agent validates the record. */
@@ -147,7 +147,7 @@ API int ccs_feed_link(struct ccs_feed *h, const struct ccs_feed_link *link)
 
 	memcpy(m.from, link->from, sizeof(m.from));
 	memcpy(m.to, link->to, sizeof(m.to));
-	return ask(h, &m, sizeof(m));
+	return request(h, &m, sizeof(m));
 }
 
 _Static_assert(sizeof(struct ccs_int_link) <= 8 * sizeof(uint64_t), "it fits the caller's state");

@@ -36,7 +36,7 @@ enum { FIRST_FD = 0 };
 enum life { NOT_STARTED, STARTING, RUNNING, FAILED, STOPPING };
 
 static struct {
-	pthread_mutex_t lock;            /* protects all that follows; innermost */
+	pthread_mutex_t lock;            /* protects the members below; innermost */
 	pthread_cond_t wake, changed;    /* for the thread; for changes of life */
 	enum life life;
 	pthread_t thread;
@@ -105,8 +105,8 @@ static bool may_serve(int error)
 }
 
 /*
- * If no agent listens, this process becomes the agent. Of several processes that start together
- * one succeeds, and the others wait until it listens; if it ends before that, another one does.
+ * If no agent listens, this process becomes the agent. If several processes start
+ * together, one succeeds and the others wait until it listens; if it ends first, another succeeds.
  */
 static int connect_or_serve(void)
 {
@@ -176,7 +176,7 @@ static void handle_replies(uint64_t now_ns)
 	}
 }
 
-/* Only this thread removes requests: the request is still the first one after the call. */
+/* Only this thread removes requests: the request is still first in the queue after the call. */
 static void send_requests(uint64_t now_ns)
 {
 	struct ccs_feedback_flow flow;
@@ -251,7 +251,7 @@ static void sleep_until(uint64_t when_ns)
 		pthread_cond_timedwait(&client.wake, &client.lock, &ts);
 }
 
-/* A turn that runs late does not evaluate timeouts; the next one follows soon. */
+/* A turn that runs late does not evaluate timeouts; the next turn follows soon. */
 static void check_timeouts(uint64_t now_ns)
 {
 	if (ccs_reg_update_late(&client.reg, client.due_ns, now_ns)) {
@@ -281,7 +281,7 @@ static void run_turn(void)
 
 /*
  * Whether another preload interposes socket calls, as librspreload does. It identifies its sockets
- * by their numbers, and would mistake descriptors of another table for its own.
+ * by their numbers, and would mistake descriptors of another table for its sockets.
  */
 static bool are_sockets_interposed(void)
 {
@@ -292,7 +292,7 @@ static bool are_sockets_interposed(void)
 }
 
 /*
- * Give the thread its own descriptor table without the application's descriptors, so that a file
+ * Give the thread a separate descriptor table without the application's descriptors, so that a file
  * that the application closes is really closed. 0 to 2 are /dev/null, so that output for them
  * does not reach another file.
  */

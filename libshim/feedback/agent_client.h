@@ -2,10 +2,10 @@
 #ifndef CCS_AGENT_CLIENT_H
 #define CCS_AGENT_CLIENT_H
 /*
- * The process's client of the host agent: a thread, ccshim-feedback, that registers flows with
- * the agent and updates each flow's feedback status (slot.status) ten times a second. It starts
- * with the first flow, with all signals blocked, and reconnects without limit. It has its own
- * descriptor table: the application neither sees nor closes its descriptors, and children do not
+ * The process's client of the host agent: a thread, ccshim-feedback, that registers flows with the
+ * agent and updates each flow's feedback status (slot.status) ten times a second. It starts with
+ * the first flow, with all signals blocked, and reconnects without limit. It has a separate
+ * descriptor table: the application cannot see or close its descriptors, and children do not
  * inherit them.
  *
  * Any thread may attach and detach; neither waits for an agent. Not allowed after fork.
@@ -13,7 +13,7 @@
 #include "feedback/registrations.h"
 
 struct ccs_agent_client_config {
-	char path[108];                  /* of the agent's socket */
+	char path[108];                  /* path of the agent's socket */
 	/* Called in the client's thread if no agent listens: become the agent. 0 or an errno;
 	 * after EPERM, or if ccshimd was the agent, it is not called again. NULL: never become
 	 * the agent. */
@@ -24,7 +24,7 @@ struct ccs_agent_client_config {
 /* Call once, before any attach. */
 void ccs_agent_client_setup(const struct ccs_agent_client_config *config);
 
-/* Whether an agent's socket exists, or the thread already runs: else attaching has no use. */
+/* Whether an agent's socket exists or the thread runs; if not, attaching has no use. */
 bool ccs_agent_client_is_useful(void);
 
 /* NULL: no slot, thread or memory is available; the caller reports it. */
@@ -32,8 +32,8 @@ struct ccs_slot *ccs_agent_client_attach(const struct ccs_feedback_flow *flow);
 /* The slot may be reused afterwards. NULL: no effect. */
 void ccs_agent_client_detach(struct ccs_slot *slot);
 
-/* The record of the path to the slot's peer, or of the one from there; NULL: there is none yet.
- * The address of a record does not change. */
+/* The record of the path to the slot's peer, or of the path from the peer; NULL if it does not
+ * exist yet. The address of a record does not change. */
 const struct ccs_shm_path *ccs_agent_client_path(const struct ccs_slot *slot);
 const struct ccs_shm_path *ccs_agent_client_inbound_path(const struct ccs_slot *slot);
 

@@ -65,8 +65,8 @@ static void age(struct ccs_hwclock *c, uint64_t now_ns)
 }
 
 /*
- * How far an event's bounds are outside of the known ones; 0: they agree. A CQE that takes a
- * while to reach memory contradicts by as much, and drift beyond the allowed by a little.
+ * How far an event's bounds are outside of the known ones; 0: they agree. A CQE that is
+ * late in memory contradicts by its delay, and drift beyond the allowed 200 ppm by little.
  */
 static int64_t contradiction(const struct ccs_hwclock *c, int64_t low, int64_t high)
 {
@@ -139,7 +139,7 @@ void ccs_hwclock_learn(struct ccs_hwclock *c, uint64_t ticks, const struct ccs_s
 	c->doubtful = false;
 }
 
-/* Between the event and its poll the clocks may have drifted, too. */
+/* The clocks may also have drifted between the event and its poll. */
 void ccs_hwclock_map(struct ccs_hwclock *c, uint64_t ticks, struct ccs_span *span)
 {
 	uint64_t device_ns, earliest, latest, drift;

@@ -20,22 +20,9 @@ static const struct layout {
 	[CCS_INT_NS3] = { { 0, 3 }, { 3, TIME_BITS }, { 27, BYTES_BITS }, { 47, 17 } },
 };
 
-static uint64_t put(const struct field *f, uint32_t value)
-{
-	return (value & (BIT(f->bits) - 1)) << f->shift;
-}
-
 static uint32_t get(const struct field *f, uint64_t word)
 {
 	return (uint32_t)(word >> f->shift & (BIT(f->bits) - 1));
-}
-
-uint64_t ccs_int_pack(enum ccs_int_layout layout, const struct ccs_int_hop *hop)
-{
-	const struct layout *l = &layouts[layout];
-
-	return put(&l->rate, hop->rate) | put(&l->ts, hop->ts) | put(&l->bytes, hop->bytes) |
-	       put(&l->qlen, hop->qlen);
 }
 
 struct ccs_int_hop ccs_int_unpack(enum ccs_int_layout layout, uint64_t word)

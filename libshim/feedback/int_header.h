@@ -35,7 +35,6 @@ struct ccs_int_hop {
 	uint32_t rate, ts, bytes, qlen;
 };
 
-uint64_t ccs_int_pack(enum ccs_int_layout layout, const struct ccs_int_hop *hop);
 struct ccs_int_hop ccs_int_unpack(enum ccs_int_layout layout, uint64_t word);
 
 /* The last state of a link; initially zero except its name. */

@@ -32,7 +32,7 @@ struct ccs_ipc_hello {
 struct ccs_ipc_result {
 	uint32_t type;
 	int32_t error;                   /* 0 or an errno */
-	uint32_t slot;                   /* of an ADD; to a HELLO: CCS_IPC_DAEMON, or 0 */
+	uint32_t slot;                   /* slot of the ADD; after a HELLO: CCS_IPC_DAEMON or 0 */
 	uint32_t version;                /* the agent's, to a HELLO */
 };
 

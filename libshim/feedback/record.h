@@ -23,7 +23,7 @@ enum ccs_record_kind {
 
 struct ccs_record {
 	uint32_t link;                   /* identifies it; changes when its counter resets; not 0 */
-	uint16_t hop;                    /* links to the receiver; its own is 0 */
+	uint16_t hop;                    /* number of links to the receiver; 0 for the receiver */
 	uint16_t kind;                   /* enum ccs_record_kind */
 	uint64_t ts_ns;                  /* when it was taken, by the producer's clock */
 	uint64_t tx_bytes;               /* sent, from an arbitrary start; never wraps */

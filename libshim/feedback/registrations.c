@@ -56,11 +56,6 @@ int ccs_reg_init(struct ccs_registrations *r, struct ccs_shm *shm)
 	return r->entry ? 0 : -1;
 }
 
-void ccs_reg_destroy(struct ccs_registrations *r)
-{
-	free(r->entry);
-}
-
 /*
  * An agent that has not yet processed a REMOVE would deliver that flow's feedback to the next flow
  * in the slot. Slots freed most recently are therefore reused last.

@@ -20,8 +20,8 @@ struct ccs_feedback_flow {
 	uint32_t local_qpn, peer_qpn;
 	uint8_t local_gid[16], peer_gid[16];
 	uint32_t requested;              /* enum ccs_peer_flag that its algorithm needs */
-	uint32_t period_us;              /* requested telemetry period; 0: none requested */
-	bool optional;                   /* use an agent if there is one, but do not start one */
+	uint32_t period_us;              /* requested telemetry period; 0: not requested */
+	bool optional;                   /* use a running agent, but do not start an agent */
 };
 
 enum ccs_reg_state {
@@ -70,7 +70,6 @@ struct ccs_registrations {
 
 /* The region must be all zero. 0, or -1 if out of memory. */
 int ccs_reg_init(struct ccs_registrations *r, struct ccs_shm *shm);
-void ccs_reg_destroy(struct ccs_registrations *r);
 
 /* Allocate a slot; NULL if all are in use. Slots freed most recently are reused last. */
 struct ccs_slot *ccs_reg_add(struct ccs_registrations *r, const struct ccs_feedback_flow *flow,
@@ -83,22 +82,22 @@ void ccs_reg_remove(struct ccs_registrations *r, const struct ccs_slot *slot, ui
 void ccs_reg_agent_connected(struct ccs_registrations *r, uint64_t now_ns);
 void ccs_reg_agent_lost(struct ccs_registrations *r, uint64_t now_ns);
 
-/* The next request to send: ADD or REMOVE for *slot. False: nothing to send. */
+/* The next request to send: ADD or REMOVE for *slot. False: the queue is empty. */
 bool ccs_reg_next_request(struct ccs_registrations *r, uint32_t *slot, bool *add);
-/* That request has been sent; the flow may have been removed meanwhile. */
+/* That request has been sent; the flow may have been removed since. */
 void ccs_reg_request_sent(struct ccs_registrations *r, bool add, uint64_t now_ns);
 /* Handle a reply (0 or an errno). -1: no request was outstanding for that slot. */
 int ccs_reg_reply(struct ccs_registrations *r, uint32_t slot, int error, uint64_t now_ns);
 
-/* The record of the path to the slot's peer, or of the one from there; NULL: there is none yet. */
+/* The record of the path to the slot's peer, or of the path from the peer; NULL if absent. */
 const struct ccs_shm_path *ccs_reg_path(const struct ccs_shm *shm, const struct ccs_slot *slot);
 const struct ccs_shm_path *ccs_reg_inbound_path(const struct ccs_shm *shm,
 						const struct ccs_slot *slot);
 
 /*
- * True if this update, due at due_ns (UINT64_MAX: none was), runs more than 0.5 s late, so that
- * its timeouts must not be trusted: the host was stalled, and the agent may have been too. Update
- * at the next time instead. Never true twice in a row.
+ * True if this update, due at due_ns (UINT64_MAX: not scheduled), runs more than 0.5 s late, so
+ * that its timeouts must not be trusted: the host was stalled, and the agent may have been too.
+ * Update at the next time instead. Never true twice in a row.
  */
 bool ccs_reg_update_late(struct ccs_registrations *r, uint64_t due_ns, uint64_t now_ns);
 

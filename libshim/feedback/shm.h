@@ -25,15 +25,15 @@ enum { CCS_SHM_SLOTS = 65536, CCS_SHM_PATHS = 4096 };
 /* A flow's slot. The agent writes the first cache line, the process the second one. */
 struct ccs_slot {
 	_Atomic uint64_t cnps;           /* received; not reset when the slot is reused */
-	_Atomic uint64_t cnp_ns;         /* when the last one was received */
-	_Atomic uint32_t path;           /* 1 + the index of its peer's record; 0: none yet */
+	_Atomic uint64_t cnp_ns;         /* when the last CNP was received */
+	_Atomic uint32_t path;           /* 1 + index of the peer's record; 0: no record yet */
 	_Atomic uint32_t inbound;        /* the same for the record of data that it READs */
 	_Atomic uint32_t inbound_flags;  /* enum ccs_peer_flag: feedback available for these data */
 	uint8_t agent_spare[36];
 
 	_Atomic uint64_t rate;           /* bit/s in force, to share CNPs counted per port */
 	_Atomic uint32_t status;        /* enum ccs_feedback_status, of the process's signal thread */
-	_Atomic uint32_t period_us;      /* telemetry is wanted that often; 0: none is */
+	_Atomic uint32_t period_us;      /* wanted period of telemetry; 0: not wanted */
 	_Atomic uint64_t sent;           /* bytes to the peer handed to the device */
 	_Atomic uint64_t read;           /* bytes requested by READs, which come from the peer */
 	_Atomic uint32_t inbound_status; /* as verdict, for the data that it READs */
@@ -48,7 +48,7 @@ struct ccs_shm {
 	uint32_t magic, version;         /* CCS_SHM_MAGIC, CCS_SHM_VERSION */
 	uint32_t slots, paths;           /* CCS_SHM_SLOTS, CCS_SHM_PATHS */
 	uint8_t spare[48];
-	_Atomic uint64_t heartbeat_ns;        /* of the agent: it lives */
+	_Atomic uint64_t heartbeat_ns;        /* time of the agent's last heartbeat */
 	uint8_t reserved[4096 - 72];
 	struct ccs_shm_path path[CCS_SHM_PATHS];
 	struct ccs_slot slot[CCS_SHM_SLOTS];
@@ -68,7 +68,7 @@ struct ccs_shm {
 enum ccs_feedback_status {
 	CCS_FEEDBACK_WAITING,            /* no reply yet, within the timeout */
 	CCS_FEEDBACK_OK,
-	CCS_FEEDBACK_NO_AGENT,           /* none on this host, or it died */
+	CCS_FEEDBACK_NO_AGENT,           /* no agent on this host, or it died */
 	CCS_FEEDBACK_REFUSED,            /* the agent refused this flow */
 	CCS_FEEDBACK_NO_PEER,            /* the peer's agent does not respond */
 	CCS_FEEDBACK_UNABLE,             /* it responds, but lacks a required capability */

@@ -2,27 +2,11 @@
 #ifndef CCS_WIRE_H
 #define CCS_WIRE_H
 /*
- * Messages between host agents, over UDP. All fields are little-endian:
- *
- *   offset  bytes
- *     0      4    magic "CCSW"
- *     4      1    version: 1, or 2 if it states a key
- *     5      1    type
- *     6      2    length of header and body together
- *     8      8    incarnation of the sender: when it started, ns since 1970, except the lower
- *                  32 bits, which are a secret between these two hosts
- *    16      8    echo: the incarnation that the receiver last stated; 0: unknown
- *    24      8    sequence number: rises by one, per incarnation and peer
- *    32      n    body
- *    32+n    1    version 2: id of the key, 1 to 255
- *   then     32    authentication of all before it, if the agents share a key
- *
- * The key of version 1 has the id 0. Agents that are older than ids know only that version; they
- * keep on working with agents that use the same key as number 0.
+ * Messages between host agents, over UDP.
  *
  * A receiver ignores the excess of a body longer than it expects; fields that a shorter body lacks
- * are 0.
- * The packet's addresses identify the two hosts: they are those of the RoCE packets.
+ * are 0. The packet's addresses identify the two hosts: RoCE packets between the hosts have the
+ * same addresses.
  *
  * The echo proves that the sender receives packets at its source address, so that source addresses
  * cannot be forged. A HELLO without the correct echo is answered but has no other effect; the
@@ -58,6 +42,25 @@ enum ccs_wire_type {
 	CCS_WIRE_ADVICE = 6,             /* a rate: receiver to sender */
 };
 
+/*
+ * Layout of a message; all fields are little-endian:
+ *
+ *   offset  bytes
+ *     0      4    magic "CCSW"
+ *     4      1    version: 1, or 2 if it states a key
+ *     5      1    type
+ *     6      2    length of header and body together
+ *     8      8    incarnation of the sender: when it started, ns since 1970, except the lower
+ *                  32 bits, which are a secret between these two hosts
+ *    16      8    echo: the incarnation that the receiver last stated; 0: unknown
+ *    24      8    sequence number: rises by one, per incarnation and peer
+ *    32      n    body
+ *    32+n    1    version 2: id of the key, 1 to 255
+ *   then     32    authentication of all before it, if the agents share a key
+ *
+ * The key of version 1 has the id 0. Agents older than key ids support only that version;
+ * they still work with agents that use the same key as number 0.
+ */
 struct ccs_wire_header {
 	uint8_t type;
 	uint8_t key;                     /* its id; 0: not stated, version 1 */
@@ -78,8 +81,8 @@ struct ccs_wire_hello {
 struct ccs_wire_hello_ack {
 	uint64_t of;                     /* sequence number of the HELLO that it answers */
 	uint32_t capabilities;                 /* enum ccs_peer_flag */
-	uint32_t lease_ms;               /* granted; 0: none, repeat the HELLO with this incarnation */
-	uint32_t flows;                  /* active flows of all senders, as far as known */
+	uint32_t lease_ms;               /* granted; 0: repeat HELLO with this incarnation */
+	uint32_t flows;                  /* known active flows of all senders */
 	uint64_t advised;                /* bit/s, for each flow on the path; 0: no advice */
 };
 

@@ -41,8 +41,8 @@ static bool is_network(int fd)
 	return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) && domain != AF_UNIX;
 }
 
-/* Whether messages may have been redirected there: not where a program also reads, or what its
- * children do not inherit. */
+/* Whether messages may have been redirected there: not if the program also reads it, or its
+ * children do not inherit it. */
 static bool is_like_stderr(int fd, const struct stat *st)
 {
 	const bool reads = (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY;
@@ -53,7 +53,7 @@ static bool is_like_stderr(int fd, const struct stat *st)
 
 /*
  * Descriptor 2 of a program that was started without stderr, or closed it, may be a file or a
- * connection of its own: do not write there.
+ * connection of the program: do not write there.
  */
 static bool stderr_is_ours(void)
 {
@@ -150,7 +150,7 @@ static struct line {
 	char text[LINE_LEN];
 } lines[4];
 
-/* NULL: other threads use all; or a signal handler has interrupted those that do. */
+/* NULL: all lines are in use by other threads, or by threads that a signal handler interrupted. */
 static struct line *claim_line(void)
 {
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)

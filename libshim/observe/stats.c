@@ -30,7 +30,7 @@ enum { FIRST_SLOTS = 8, MORE_SLOTS = 1024, MAX_SLOTS = CCS_STATS_MAX_SLOTS, MAX_
 _Static_assert(sizeof(struct ccs_stats_slot) == 2560, "eight are whole pages");
 _Static_assert(sizeof(struct ccs_stats_header) <= 4096, "one page");
 
-/* A part of the file, with a mapping of its own. */
+/* A part of the file, with a separate mapping. */
 struct part {
 	struct ccs_stats_slot *slot;
 	uint32_t count;
@@ -80,7 +80,7 @@ static size_t page_size(void)
 	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* True for a file of an ended process, or of this one before exec(); false for one of a process
+/* True for a file of an ended process, or of this process before exec(); false for a process
  * in another PID namespace. */
 static bool may_replace_file(int dir)
 {

@@ -10,16 +10,16 @@
 #include <ccshim/stats.h>
 
 /* Create the file. *about gives mode, cc, missing_feedback and the names in uncontrolled; the
- * rest is filled in. Call it once; false: there is no file. */
+ * rest is filled in. Call it once; false: it could not be created. */
 bool ccs_stats_open(const struct ccs_stats_header *about);
 
-/* The mapped file; NULL: there is none. From any thread; not in a forked child. */
+/* The mapped file, or NULL. From any thread; not in a forked child. */
 struct ccs_stats_header *ccs_stats_file(void);
 
 /* The number of queue pairs, with a slot or without. */
 uint64_t ccs_stats_qps(void);
 
-/* Claim an empty slot, for one writer at a time; NULL: there is no file, or it is full, which is
+/* Claim an empty slot, for one writer at a time; NULL if no file is open or it is full, which is
  * counted. */
 struct ccs_stats_slot *ccs_stats_claim_slot(void);
 

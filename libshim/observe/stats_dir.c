@@ -165,7 +165,7 @@ const char *ccs_stats_dir_obstacle(const char *dir)
 	return faccessat(AT_FDCWD, own, W_OK | X_OK, AT_EACCESS) ? strerror(errno) : NULL;
 }
 
-/* Without a free descriptor no other directory would do, and a new one would stay. */
+/* Without a free descriptor every directory would fail, and an unused directory would be left. */
 static bool has_no_descriptor(void)
 {
 	return errno == EMFILE || errno == ENFILE;

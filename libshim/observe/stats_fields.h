@@ -33,7 +33,7 @@ static inline uint64_t *ccs_stats_field_at(struct ccs_stats_qp *qp, const struct
 	return (uint64_t *)(void *)((char *)qp + f->offset);
 }
 
-/* The value in the unit of JSON, and in that of metrics. */
+/* The value in the units of JSON and of metrics. */
 double ccs_stats_field_json(const struct ccs_stats_qp *qp, const struct ccs_stats_field *f);
 double ccs_stats_field_metric(const struct ccs_stats_qp *qp, const struct ccs_stats_field *f);
 
@@ -41,7 +41,7 @@ double ccs_stats_field_metric(const struct ccs_stats_qp *qp, const struct ccs_st
 void ccs_stats_json_qp(struct ccs_json *j, const struct ccs_stats_qp *qp, uint64_t now_ns);
 
 /* The q-quantile of the RTTs in the buckets, in ns, exact to an eighth and limited to min_ns and
- * max_ns (0: unknown). 0: there are no RTTs. */
+ * max_ns (0: unknown). 0 if the buckets are empty. */
 double ccs_stats_percentile(const struct ccs_stats_rtt *rtt, double q);
 
 #endif

@@ -38,7 +38,7 @@ static void append_hops(struct row *r, const struct ccs_cc_event *event, unsigne
 	}
 }
 
-/* The column stays empty if there is no value. */
+/* The column stays empty without a value. */
 static void append_if_positive(struct row *r, double value)
 {
 	if (value > 0)

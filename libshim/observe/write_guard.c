@@ -24,7 +24,7 @@ void ccs_write_guard_end(struct ccs_write_guard *s)
 	const struct timespec now = { 0 };
 	const int saved = errno;
 
-	if (!s->pending) /* consume the signals that we caused, never those of the application */
+	if (!s->pending) /* consume the signals that we caused, but not the application's */
 		while (sigtimedwait(&s->set, NULL, &now) < 0 && errno == EINTR)
 			;
 	pthread_sigmask(SIG_SETMASK, &s->old, NULL);

@@ -2,8 +2,8 @@
 #ifndef CCS_WRITE_GUARD_H
 #define CCS_WRITE_GUARD_H
 /*
- * Protects the application's thread in which we write: the write must neither kill it by
- * SIGPIPE or SIGXFSZ nor act as a cancellation point.
+ * Protects the application's thread in which we write: the write must not kill it by
+ * SIGPIPE or SIGXFSZ or act as a cancellation point.
  */
 #include <signal.h>
 #include <stdbool.h>

@@ -219,7 +219,7 @@ static void check_port(const struct ccs_agent *a, const struct ccs_port *port)
 
 static void check_agent(const struct ccs_agent *a)
 {
-	uint32_t flows = 0, peers_flows = 0, peers = 0, strangers = 0;
+	uint32_t flows = 0, peers_flows = 0, peers = 0, flowless = 0;
 	unsigned clients = 0;
 
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++) {
@@ -237,14 +237,14 @@ static void check_agent(const struct ccs_agent *a)
 		CHECK(ccs_peer_find(a, &p->ends) == p);
 		peers++;
 		peers_flows += p->flows;
-		strangers += !p->flows;
+		flowless += !p->flows;
 	}
 	for (unsigned i = 0; i < CCS_AGENT_PORTS; i++)
 		check_port(a, &a->port[i]);
 	CHECK(clients == a->nclients);
 	CHECK(flows == a->nflows && peers_flows == flows);
 	CHECK(peers + a->peers.nunused == CCS_SHM_PATHS);
-	CHECK(strangers == a->peers.strangers);
+	CHECK(flowless == a->peers.flowless);
 	CHECK(a->totals.cnps_accepted <= a->totals.cnps_received);
 }
 

@@ -161,19 +161,19 @@ static void hosts_that_send_leave_peers_for_flows_of_this_host(void **state)
 	struct rig *r = *state;
 	struct rig_client c;
 	struct ccs_ends ends = { .local = ccs_address_of(rig_flow(r, RP, 1, 1).local_gid) };
-	for (unsigned i = 0; i < 2 * CCS_AGENT_STRANGERS; i++) {
+	for (unsigned i = 0; i < 2 * CCS_AGENT_FLOWLESS; i++) {
 		struct ccs_peer *p;
 
 		ends.remote = ccs_address_of(rig_flow(r, RP, 1, 1).peer_gid);
 		ends.remote.b[13] = (uint8_t)(1 + (i >> 8));
 		ends.remote.b[14] = (uint8_t)i;
-		p = ccs_peer_get_stranger(r->agent[RP], &ends);
+		p = ccs_peer_get_flowless(r->agent[RP], &ends);
 		if (p)
 			p->lease_ns = UINT64_MAX;
-		assert_in_range(r->agent[RP]->peers.nunused, CCS_SHM_PATHS - CCS_AGENT_STRANGERS,
+		assert_in_range(r->agent[RP]->peers.nunused, CCS_SHM_PATHS - CCS_AGENT_FLOWLESS,
 				CCS_SHM_PATHS);
 	}
-	assert_int_equal(r->agent[RP]->peers.nunused, CCS_SHM_PATHS - CCS_AGENT_STRANGERS);
+	assert_int_equal(r->agent[RP]->peers.nunused, CCS_SHM_PATHS - CCS_AGENT_FLOWLESS);
 	c = rig_client(r, RP);
 	assert_int_equal(rig_add(r, &c, RP, 1, 0), 0);
 	rig_hang_up(&c);
@@ -197,7 +197,7 @@ static void lease_to_attacker(struct rig *r, unsigned from, unsigned to)
 {
 	for (unsigned i = from; i < to; i++) {
 		const struct ccs_ends ends = attacker(r, i);
-		struct ccs_peer *p = ccs_peer_get_stranger(r->agent[NP], &ends);
+		struct ccs_peer *p = ccs_peer_get_flowless(r->agent[NP], &ends);
 
 		if (p)
 			p->lease_ns = UINT64_MAX;
@@ -213,12 +213,12 @@ static void hosts_of_one_network_leave_places_for_other_networks(void **state)
 	unsigned gone = 0;
 
 	r->agent[NP]->salt = 1; /* no two networks of the test count as one */
-	lease_to_attacker(r, 0, CCS_AGENT_STRANGERS);
-	assert_int_equal(r->agent[NP]->peers.strangers, CCS_AGENT_STRANGERS);
+	lease_to_attacker(r, 0, CCS_AGENT_FLOWLESS);
+	assert_int_equal(r->agent[NP]->peers.flowless, CCS_AGENT_FLOWLESS);
 	assert_int_equal(rig_add(r, &c, RP, 1, 0), 0);
 	rig_settle(r);
 	assert_int_not_equal(rig_path(&c, 0)->last_seen_ns, 0);
-	for (unsigned i = 0; i < CCS_AGENT_STRANGERS; i++) {
+	for (unsigned i = 0; i < CCS_AGENT_FLOWLESS; i++) {
 		const struct ccs_ends ends = attacker(r, i);
 
 		if (ccs_peer_find(r->agent[NP], &ends))
@@ -227,7 +227,7 @@ static void hosts_of_one_network_leave_places_for_other_networks(void **state)
 		gone++;
 	}
 	assert_int_equal(gone, 1);
-	lease_to_attacker(r, 0, 2 * CCS_AGENT_STRANGERS);
+	lease_to_attacker(r, 0, 2 * CCS_AGENT_FLOWLESS);
 	rig_mark(r, NP, 1);
 	rig_settle(r);
 	assert_int_equal(rig_cnps(&c, 0), 1);

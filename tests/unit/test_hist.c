@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The histogram: its percentiles against sorted values, merging, and halving when full. */
+/* The histogram: its percentiles against sorted values, and halving when full. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,32 +101,10 @@ static void quantiles_out_of_range_are_clamped(void **state)
 	assert_int_equal(ccs_hist_percentile(&h, NAN), 1000);
 }
 
-static void merging_equals_recording_all(void **state)
-{
-	struct ccs_hist a = { 0 }, b = { 0 }, all = { 0 }, none = { 0 };
-
-	(void)state;
-	seed_start("merge");
-	for (unsigned i = 0; i < 10000; i++) {
-		const uint64_t v = seed_next() >> seed_below(60);
-
-		ccs_hist_record(i % 3 ? &a : &b, v);
-		ccs_hist_record(&all, v);
-	}
-	ccs_hist_merge(&a, &b);
-	ccs_hist_merge(&a, &none);
-	assert_true(a.count == all.count && a.min == all.min && a.max == all.max);
-	assert_memory_equal(a.bucket, all.bucket, sizeof(a.bucket));
-	assert_true(fabs(ccs_hist_mean(&a) / ccs_hist_mean(&all) - 1) < 1e-12);
-	ccs_hist_merge(&none, &all);
-	assert_memory_equal(none.bucket, all.bucket, sizeof(a.bucket));
-	assert_true(none.min == all.min);
-}
-
 /* A bucket at its end: the shape stays, nothing wraps, the count stays exact. */
 static void a_full_bucket_halves_all_buckets(void **state)
 {
-	struct ccs_hist h = { 0 }, other = { 0 };
+	struct ccs_hist h = { 0 };
 
 	(void)state;
 	ccs_hist_record(&h, 10);
@@ -146,16 +124,6 @@ static void a_full_bucket_halves_all_buckets(void **state)
 	for (unsigned i = 0; i < 1000; i++)
 		ccs_hist_record(&h, 30);
 	assert_int_equal(h.bucket[30], 500);
-
-	/* Also the other way round: into one that was never halved, and is then full again. */
-	ccs_hist_record(&other, 20);
-	ccs_hist_merge(&other, &h);
-	assert_int_equal(other.halvings, 1);
-	ccs_hist_merge(&other, &h);
-	ccs_hist_merge(&other, &h);
-	assert_int_equal(other.halvings, 2);
-	assert_int_equal(ccs_hist_percentile(&other, 0.6), 10);
-	assert_int_equal(ccs_hist_percentile(&other, 0.7), 20);
 }
 
 int main(void)
@@ -166,7 +134,6 @@ int main(void)
 		cmocka_unit_test(percentiles_are_within_1_6_percent),
 		cmocka_unit_test(edges_of_the_range),
 		cmocka_unit_test(quantiles_out_of_range_are_clamped),
-		cmocka_unit_test(merging_equals_recording_all),
 		cmocka_unit_test(a_full_bucket_halves_all_buckets),
 	};
 

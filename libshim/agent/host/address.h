@@ -45,7 +45,7 @@ static inline struct ccs_address ccs_address_of(const void *bytes)
 	return a;
 }
 
-/* Neither the unspecified address nor multicast. */
+/* False for the unspecified address and multicast. */
 bool ccs_address_is_unicast(const struct ccs_address *a);
 
 /* 0, or -1 if the text is not a unicast address. */

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What a thread closes. */
+/* The descriptors that a thread closes. */
 struct remains {
 	struct ccs_closing *closing;
 	unsigned entry, n;

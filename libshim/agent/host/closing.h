@@ -22,8 +22,8 @@ int ccs_closing_open(struct ccs_agent *a);
 /* Threads may still be closing. */
 void ccs_closing_end(struct ccs_agent *a);
 
-/* Close a client's connection, and what it passed. If the thread cannot be created, they stay
- * open. */
+/* Close a client's connection and the descriptors that it passed. If the thread cannot be
+ * created, they stay open. */
 void ccs_closing_client(struct ccs_agent *a, unsigned entry, int socket,
 			const struct ccs_passed *p);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_AGENT_CORE_H
 #define CCS_AGENT_CORE_H
-/* What every component of the agent uses: time, warnings, the loop's descriptors, identity. */
+/* Functions for every component of the agent: time, warnings, the loop's descriptors, identity. */
 #include "agent/host/priv.h"
 
 /* Sets the agent's incarnation and its random keys. 0, or -1 and errno. */
@@ -22,7 +22,7 @@ int ccs_agent_watch(struct ccs_agent *a, struct ccs_source *s);
 bool ccs_agent_owns_address(const struct ccs_agent *a, const struct ccs_address *address);
 
 /* Whether ccs_agent_warn() would pass that kind on now; if not, it is counted. Called first where a
- * flood of messages could cause the warning: to format the arguments takes longer than all else. */
+ * flood of messages could cause the warning, because formatting the arguments is expensive. */
 bool ccs_agent_warning_due(struct ccs_agent *a, enum ccs_agent_warning kind);
 /* Pass a sentence to config.warn, at most once an hour per kind. */
 void ccs_agent_warn(struct ccs_agent *a, enum ccs_agent_warning kind, const char *fmt, ...)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 struct ccs_hash_node {
-	struct ccs_hash_node *next, **at; /* at: what points to this one */
+	struct ccs_hash_node *next, **at; /* at: the pointer to this node */
 	uint64_t hash;
 };
 
@@ -51,7 +51,7 @@ static inline void ccs_index_remove(struct ccs_hash_node *e)
 		e->next->at = e->at;
 }
 
-/* The next entry with that hash after e; e NULL: the first one. */
+/* The next entry with that hash after e; e NULL: the first entry. */
 static inline struct ccs_hash_node *ccs_index_next(const struct ccs_index *x,
 						   const struct ccs_hash_node *e, uint64_t hash)
 {

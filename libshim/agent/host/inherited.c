@@ -53,7 +53,7 @@ static bool is_bound_to(int fd, int type, const union name *at)
 	       (own.sa.sa_family != AF_INET6 || option(fd, IPPROTO_IPV6, IPV6_V6ONLY) == 1);
 }
 
-/* -- a UDP port that others use, too ----------------------------------------------------- */
+/* -- a UDP port that others also use ----------------------------------------------------- */
 
 /* A socket in /proc/net/udp. */
 struct bound {
@@ -98,7 +98,7 @@ static bool is_any(const char *address)
 	return address[strspn(address, "0")] == '\0';
 }
 
-/* Both get messages for an address. Of root's, another one may be an agent that gives way. */
+/* Both get messages for an address. Another socket of root's may be an agent that gives way. */
 static bool is_rival(const struct bound *own, const struct bound *b)
 {
 	return b->port == own->port && b->inode != own->inode && b->uid &&

@@ -12,7 +12,7 @@ enum {
 	FIRST_RECEIVING = 2, LAST_RECEIVING = 5, /* the states IB_QPS_RTR, RTS, SQD and SQE */
 };
 
-/* Of a reply about a QP. */
+/* The attributes in a reply about a QP. */
 struct qp {
 	uint32_t qpn, state;
 };
@@ -79,7 +79,7 @@ static void handle_qp(void *arg, const struct nlmsghdr *h)
 	}
 }
 
-/* 0 or an errno; ENOENT: that port has none, or it cannot receive. */
+/* 0 or an errno; ENOENT: the port does not have that QP, or the QP cannot receive. */
 static int find_at_port(struct ccs_live_qps *l, uint32_t index, uint32_t port, uint32_t qpn)
 {
 	struct ccs_netlink_request r;

@@ -24,8 +24,9 @@ struct ccs_live_qps {
 void ccs_live_qps_close(struct ccs_live_qps *l);
 
 /*
- * As ccs_agent_config.check_qp; arg is the struct ccs_live_qps. A request for each port, and again
- * after one for the list of devices if none has that QP. Does not block. One thread at a time.
+ * As ccs_agent_config.check_qp; arg is the struct ccs_live_qps. Sends a request for each port; if
+ * the QP is not found, reads the list of devices and tries again. Does not block. One thread at a
+ * time.
  */
 int ccs_live_qps_check(void *arg, uint32_t qpn, char device[64]);
 

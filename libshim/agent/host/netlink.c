@@ -125,7 +125,7 @@ bool ccs_netlink_next(struct ccs_netlink_attrs *in, struct ccs_netlink_attr *a)
 		return false;
 	*a = (struct ccs_netlink_attr){ head.nla_type & NLA_TYPE_MASK, in->at + NLA_HDRLEN,
 					head.nla_len - (size_t)NLA_HDRLEN };
-	whole = NLA_ALIGN(head.nla_len); /* the last one may lack its padding */
+	whole = NLA_ALIGN(head.nla_len); /* the last attribute may lack its padding */
 	in->at += whole < (size_t)(in->end - in->at) ? whole : (size_t)(in->end - in->at);
 	return true;
 }

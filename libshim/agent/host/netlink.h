@@ -3,7 +3,7 @@
 #define CCS_AGENT_NETLINK_H
 /*
  * Netlink requests that the kernel answers before send() returns or, for dumps, within recv().
- * Nothing here blocks. One thread at a time.
+ * No call blocks. One thread at a time.
  */
 #include <linux/netlink.h>
 #include <stdbool.h>

@@ -17,7 +17,7 @@ enum { FILES = 2, DEVICE_LEN = 64 };
 #define RETRY_NS 1000000000ull           /* between attempts to open a device that vanished */
 #define GOLDEN 0.6180339887498949        /* spreads any number of phases evenly */
 
-/* Drivers' names for the CNPs that the NIC received for its own senders: mlx5, irdma, bnxt_re. */
+/* Drivers' names for the CNPs that the NIC received for its senders: mlx5, irdma, bnxt_re. */
 static const char *const names[][FILES] = {
 	{ "rp_cnp_handled", "rp_cnp_ignored" },
 	{ "cnpHandled", "cnpIgnored" },
@@ -38,7 +38,7 @@ struct ccs_nic_counter_port {
 	struct ccs_nic_counter_port *next;
 	char device[DEVICE_LEN];
 	uint32_t number;
-	struct counter file[FILES];      /* fd -1: none */
+	struct counter file[FILES];      /* fd is -1 without the counter */
 	uint64_t retry_ns;               /* if not open: next attempt */
 	double phase;                    /* 0 to 1; see share_out */
 	unsigned flows, max_flows;

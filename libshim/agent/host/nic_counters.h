@@ -44,12 +44,12 @@ void ccs_nic_counters_leave(struct ccs_nic_counters *c, struct ccs_nic_counter_f
 /* Whether this flow's port is readable at present: a device may vanish and come back. */
 bool ccs_nic_counters_alive(const struct ccs_nic_counter_flow *flow);
 
-/* Call each() for all flows of all ports, in no order; it must neither join nor leave flows. */
+/* Call each() for all flows of all ports, in no order; it must not join or leave flows. */
 void ccs_nic_counters_each(const struct ccs_nic_counters *c,
 		       void (*each)(void *arg, struct ccs_nic_counter_flow *flow), void *arg);
 
-/* Call deliver() with each flow's share of the CNPs since the last poll; it must neither join
- * nor leave flows. */
+/* Call deliver() with each flow's share of the CNPs since the last poll; it must not join
+ * or leave flows. */
 void ccs_nic_counters_poll(struct ccs_nic_counters *c, uint64_t now_ns,
 			   void (*deliver)(void *arg, struct ccs_nic_counter_flow *flow,
 					   uint32_t cnps),

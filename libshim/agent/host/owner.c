@@ -145,8 +145,8 @@ static bool read_users(pid_t pid, uid_t users[3])
 }
 
 /*
- * A connection outlives the process that made it if another one has its descriptor. The kernel may
- * give that process's number to a process of another user.
+ * A connection outlives the process that made it if another process has its descriptor. The kernel
+ * may give that process's number to a process of another user.
  */
 static bool is_of_user(pid_t pid, uid_t uid)
 {

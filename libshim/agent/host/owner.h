@@ -25,10 +25,10 @@ void ccs_owner_close(struct ccs_owner *o);
 
 /*
  * Whether the process may register that QP, as ccs_agent_config.check_owner; arg is the struct
- * ccs_owner. 0; EPERM: another process owns it, the process is another user's (the one that
+ * ccs_owner. 0; EPERM: another process owns it, the process is another user's (the process that
  * connected may have ended), or the QP is connected to another peer; ENOENT: no
  * such QP; ENODEV: no such device; EPROTONOSUPPORT: the kernel has no RDMA, or its modules are
- * not loaded; else the kernel's errno (EINVAL before Linux 5.2, and for a port that the device
+ * not loaded; or the kernel's errno (EINVAL before Linux 5.2, and for a port that the device
  * does not have). Does not block. One thread at a time.
  */
 int ccs_owner_check(void *arg, const struct ccs_ipc_add *qp, pid_t pid, uid_t uid);

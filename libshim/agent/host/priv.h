@@ -16,9 +16,9 @@ enum {
 	CCS_AGENT_CLIENTS = 1024,
 	CCS_AGENT_CLIENTS_PER_UID = 512, /* except root's */
 	CCS_AGENT_PEERS_PER_UID = 1024,  /* that its flows needed first; except root's */
-	CCS_AGENT_STRANGERS = 2048,      /* peers that no flow of this host needs */
+	CCS_AGENT_FLOWLESS = 2048,      /* peers that no flow of this host needs */
 	CCS_AGENT_NETWORKS = 4096,       /* hash values of networks */
-	CCS_AGENT_FLOWS = 262144,        /* of all clients */
+	CCS_AGENT_FLOWS = 262144,        /* limit for all clients */
 	CCS_AGENT_FLOWS_PER_UID = 131072, /* except root's */
 	CCS_AGENT_SAME_QP = 8,           /* slots of a user for one QP at either end: its number can
 	                                  * be reused before the agent has processed the removal */
@@ -34,7 +34,7 @@ enum {
 #define CCS_LEASE_MS 3000u
 #define CCS_LEASE_MAX_MS 60000u
 #define CCS_RENEW_NS 1000000000ull
-#define CCS_AGENT_FIRST_RETRY_NS 5000000ull /* of a HELLO, before there was a lease */
+#define CCS_AGENT_FIRST_RETRY_NS 5000000ull /* first retry of a HELLO before the first lease */
 #define CCS_AGENT_IDLE_NS 100000000ull /* a flow without traffic for this long is idle */
 #define CCS_AGENT_WARN_NS 3600000000000ull /* between warnings of one kind */
 #define CCS_AGENT_STATUS_NS 100000000ull /* between requests of a user for the status, except root */
@@ -48,7 +48,7 @@ struct ccs_source {
 /* Both addresses of a message, as seen from this host. */
 struct ccs_ends {
 	struct ccs_address local, remote;
-	uint32_t ifindex;                /* of link-local addresses; else 0 */
+	uint32_t ifindex;                /* for link-local addresses; 0 for others */
 	uint32_t arrived;                /* interface on which it arrived; 0: unknown */
 };
 
@@ -56,9 +56,9 @@ struct ccs_port;
 
 /* Data that a peer sends because flows of this host READ them. */
 struct ccs_inbound {
-	uint32_t path;                   /* 1 + the index of its record in each region; 0: none */
+	uint32_t path;                   /* 1 + the index of its record in each region, or 0 */
 	uint32_t ifindex;                /* on which the data arrive; 0: unknown */
-	struct ccs_port *port;           /* measured for these data; NULL: none */
+	struct ccs_port *port;           /* measured for these data, or NULL */
 	uint32_t active, period_us;      /* active flows; telemetry period that they request */
 	uint32_t requested;              /* enum ccs_peer_flag that they request */
 	uint32_t scan_active, scan_period_us, scan_requested; /* the same, of the running scan */
@@ -75,10 +75,10 @@ struct ccs_peer {
 	uint32_t index;                  /* of its record in each region */
 	uint32_t network;                /* hash of its network, below CCS_AGENT_NETWORKS */
 	uint32_t serial;                 /* unique, never reused; 0: entry unused */
-	uint64_t sequence;               /* last one sent */
+	uint64_t sequence;               /* last number sent */
 
 	uint64_t incarnation;            /* the peer's; 0: unknown */
-	uint64_t proven;                 /* the one that has answered a HELLO of ours last */
+	uint64_t proven;                 /* incarnation that last answered a HELLO of ours */
 	uint64_t highest_sequence;       /* received */
 	uint64_t received_mask;          /* bit n: highest_sequence - n has been received */
 	uint64_t last_seen_ns;           /* it last granted a lease; 0: never */
@@ -89,10 +89,10 @@ struct ccs_peer {
 	uid_t uid;                       /* the user of the first of these */
 	unsigned hello_attempts;         /* HELLOs since the last HELLO_ACK */
 	uint64_t hello_due_ns;           /* next HELLO */
-	uint64_t hello_awaited;          /* sequence number of the HELLO without a reply; 0: none */
-	uint64_t hello_sent_ns;          /* when that one was sent */
+	uint64_t hello_awaited;          /* sequence number of the HELLO without a reply, or 0 */
+	uint64_t hello_sent_ns;          /* when that HELLO was sent */
 	uint64_t hello_first;            /* the first HELLO of which a late reply counts */
-	uint64_t hello_first_ns;         /* when that one was sent */
+	uint64_t hello_first_ns;         /* when that HELLO was sent */
 	uint64_t hello_echo;             /* the peer's incarnation at that time */
 	bool hello_pending;              /* a changed request is to be sent in a HELLO */
 
@@ -102,7 +102,7 @@ struct ccs_peer {
 	uint32_t segment;                /* largest segment of its flows, bytes */
 	uint32_t scan_active, scan_period_us, scan_requested; /* the same, of the running scan */
 	uint64_t rtt_ns;                 /* between the agents; 0: not measured yet */
-	uint64_t telemetry_sequence;     /* of the newest ECHO or ADVICE */
+	uint64_t telemetry_sequence;     /* number of the newest ECHO or ADVICE */
 	bool switch_records;             /* the telemetry includes records of switches */
 	struct ccs_path_telemetry telemetry;
 	struct ccs_inbound inbound;
@@ -130,9 +130,9 @@ struct ccs_peers {
 	struct ccs_index index;
 	struct ccs_peer *peer;           /* CCS_SHM_PATHS */
 	uint32_t *unused, nunused;       /* indexes, a stack */
-	uint32_t high;                   /* all entries from here on are unused */
-	uint32_t strangers;              /* entries that no flow of this host needs */
-	uint16_t network_strangers[CCS_AGENT_NETWORKS]; /* of them, by network */
+	uint32_t high;                   /* lowest index above all used entries */
+	uint32_t flowless;               /* entries that no flow of this host needs */
+	uint16_t network_flowless[CCS_AGENT_NETWORKS]; /* of them, by network */
 	uint32_t serial;
 	uint64_t hello_due_ns;           /* no HELLO is due earlier, but to peers wanted since */
 	void (*evicted)(struct ccs_agent *a, struct ccs_peer *p);
@@ -144,7 +144,7 @@ struct ccs_agent_flow {
 	struct ccs_hash_node qp_link;    /* in qps, by device and local_qpn */
 	struct ccs_hash_node inbound_link; /* in inbound, by peer and local_qpn */
 	struct ccs_hash_node slot_link;  /* in slots, by client and slot */
-	struct ccs_agent_flow *next, **at; /* of the client's flows; what points to this one */
+	struct ccs_agent_flow *next, **at; /* list of the client's flows; pointer to this flow */
 	struct ccs_nic_counter_flow counter;
 	struct ccs_client *client;
 	struct ccs_peer *peer;
@@ -159,7 +159,7 @@ struct ccs_agent_flow {
 struct ccs_client {
 	struct ccs_source source;        /* first: the loop passes a pointer to it */
 	pid_t pid;
-	uid_t uid;                       /* CCS_NO_USER: of an unknown one */
+	uid_t uid;                       /* CCS_NO_USER: unknown */
 	bool hello_done;
 	struct ccs_shm *shm;             /* NULL: the client shares no region */
 	struct ccs_agent_flow *first;    /* of its flows */
@@ -177,12 +177,12 @@ struct ccs_np_flow {
 };
 
 enum ccs_refusal {
-	CCS_REFUSED_PORT,                /* from another port than that of agents */
+	CCS_REFUSED_PORT,                /* not from the port of agents */
 	CCS_REFUSED_GARBAGE,
 	CCS_REFUSED_VERSION,
 	CCS_REFUSED_TYPE,
 	CCS_REFUSED_AUTH,                /* wrong or missing authentication */
-	CCS_REFUSED_INCARNATION,         /* not for this agent's incarnation, or from an old one */
+	CCS_REFUSED_INCARNATION,         /* an old or wrong incarnation */
 	CCS_REFUSED_REPLAYED,
 	CCS_REFUSED_PEER,                /* no flow, lease or subscription for that host */
 	CCS_REFUSED_FLOW,                /* CNP for an unknown flow */
@@ -234,12 +234,12 @@ struct ccs_agent {
 	struct ccs_agent_config config;
 	uint64_t incarnation;            /* when it started, ns since 1970 */
 	uint64_t key[2], salt;           /* random: for incarnations, and for hash tables */
-	uint64_t opened_ns, tick_ns;     /* tick_ns: the next one */
+	uint64_t opened_ns, tick_ns;     /* tick_ns: the next tick */
 	uint64_t alive_ns;               /* the next call of config.alive */
 	int epoll;
 	struct ccs_source stop;
 	bool stopping;
-	uint64_t warn_ns[CCS_AGENT_WARNINGS]; /* when the next one of that kind may be issued */
+	uint64_t warn_ns[CCS_AGENT_WARNINGS]; /* when the next warning of that kind may be issued */
 	uint32_t unreported[CCS_AGENT_WARNINGS];
 	struct ccs_agent_totals totals;
 
@@ -253,13 +253,13 @@ struct ccs_agent {
 
 	unsigned inherited_used;         /* of config.inherited */
 	int lock;                        /* on the socket's path; -1: its name is not the agent's */
-	dev_t socket_dev;                /* of the file of the socket that the agent bound */
+	dev_t socket_dev;                /* device of the socket file that the agent bound */
 	ino_t socket_ino;
 	struct ccs_source listener;
 	bool listening;
 	struct ccs_refused *refusals;
 	uid_t unmapped;                  /* as ccs_users_unmapped() */
-	int refused;                     /* a connection for which they have no place; -1: none */
+	int refused;                     /* a connection for which they have no place, or -1 */
 	uid_t refused_uid;
 	struct ccs_client *client;       /* CCS_AGENT_CLIENTS */
 	unsigned nclients;

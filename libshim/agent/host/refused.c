@@ -79,7 +79,7 @@ static bool has_no_descriptors(int socket)
 
 /* -- what may block ------------------------------------------------------------------ */
 
-/* What a user's thread closes together. */
+/* The connections that a user's thread closes together. */
 struct batch {
 	unsigned n;
 	int *fd;
@@ -92,9 +92,9 @@ static void close_all(struct batch *b)
 }
 
 /*
- * The kernel does not linger when a thread that exits closes a socket (inet_release()), or what is
- * in it. So a thread that exits closes it last: it has a copy of the descriptor table. It closes
- * nothing before it exits, as it may have the last reference to any socket.
+ * The kernel does not linger when a thread that exits closes a socket (inet_release()), or
+ * descriptors queued in it. The thread has a copy of the descriptor table and closes them only by
+ * its exit, as it may have the last reference to any socket.
  */
 struct exiting {
 	pthread_t thread;
@@ -152,7 +152,7 @@ struct work {
 	struct ccs_refused_of *of;
 };
 
-/* All that wait; none: the thread is done. */
+/* Remove all waiting connections; if the batch is empty, the thread ends. */
 static struct batch take_batch(struct ccs_refused *r, struct ccs_refused_of *of)
 {
 	struct batch b;

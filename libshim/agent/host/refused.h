@@ -4,7 +4,7 @@
 /*
  * Refused connections are closed at once, unless a process left descriptors in them, whose close
  * can block for hours. Those wait for a thread of their user: it closes one after the other, so a
- * user delays only the end of its own.
+ * user delays only the connections of that user.
  */
 #include <pthread.h>
 
@@ -18,7 +18,7 @@ enum {
 };
 
 struct ccs_refused {
-	_Atomic unsigned users;          /* threads, and the agent; the last one frees it */
+	_Atomic unsigned users;          /* threads, and the agent; the last user frees it */
 	_Atomic unsigned waiting;        /* connections that are not closed yet */
 	pthread_mutex_t lock;            /* never held while something is closed */
 	struct ccs_refused_of {

@@ -6,7 +6,7 @@
 
 #include "feedback/shm.h"
 
-/* Whether fd is a file in memory that has little of it: close() neither blocks nor takes long. */
+/* Whether fd is a file in memory that has little of it: close() returns soon. */
 bool ccs_shm_is_closed_quickly(int fd);
 /* NULL, and the reason in *why, if the region is not acceptable. */
 struct ccs_shm *ccs_shm_map(int fd, const char **why);

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define ALL_USERS UINT32_MAX             /* CCS_NO_USER is none */
-#define OVERFLOW_UID 65534u              /* of the kernel, unless it is configured */
+#define ALL_USERS UINT32_MAX             /* differs from CCS_NO_USER */
+#define OVERFLOW_UID 65534u              /* default of the kernel */
 
 /* Each line of the map is a range. Without /proc it is unknown, and counted as a part. */
 static bool are_all_mapped(void)

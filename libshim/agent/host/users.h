@@ -3,7 +3,7 @@
 #define CCS_AGENT_USERS_H
 /*
  * Users of clients. An agent in a user namespace sees all users of the host that have no number
- * there as one. They share limits, but nothing that belongs to one of them.
+ * there as one. They share limits, but not access to clients or their data.
  */
 #include <stdbool.h>
 #include <sys/types.h>

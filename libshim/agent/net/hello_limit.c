@@ -15,9 +15,10 @@ struct ccs_bucket {
 };
 
 /*
- * Prefixes whose hashes are equal share a bucket, so the table is bounded and nothing is evicted.
- * The hash is salted: an attacker cannot choose addresses that share the bucket of another host. Of
- * all addresses together, RATE is taken, which suffices to empty 32 buckets of the last level.
+ * Prefixes whose hashes are equal share a bucket, so the table is bounded and does not evict
+ * entries. The hash is salted: an attacker cannot choose addresses that share the bucket of another
+ * host. Of all addresses together, RATE is taken, which suffices to empty 32 buckets of the last
+ * level.
  */
 struct ccs_hello_limit {
 	struct ccs_bucket bucket[LEVELS][BUCKETS];
@@ -35,7 +36,7 @@ void ccs_hello_limit_close(struct ccs_agent *a)
 }
 
 /* Length of the prefix at that level, and its part of RATE and BURST. A host may use all addresses
- * of an IPv6 /64, which it may share with other hosts, too; a link-local one has only one. */
+ * of an IPv6 /64, which other hosts may share; in link-local networks it has one address. */
 static unsigned prefix_bits(unsigned level, const struct ccs_address *remote, double *part)
 {
 	const bool single = ccs_address_is_v4(remote) || ccs_address_is_link_local(remote);

@@ -2,9 +2,9 @@
 #ifndef CCS_AGENT_HELLO_LIMIT_H
 #define CCS_AGENT_HELLO_LIMIT_H
 /*
- * Limits the work for hosts whose source address may be forged, by token buckets: one for all, one
- * for each network and one for each address, so that one host's flood does not lock out others. A
- * token is spent only if all three buckets have one.
+ * Limits the work for hosts whose source address may be forged, by token buckets: for all hosts,
+ * for each network and for each address, so that one host's flood does not lock out others. A token
+ * is spent only if all three buckets have one.
  */
 #include "agent/host/priv.h"
 

@@ -74,12 +74,12 @@ static uint32_t network_of(const struct ccs_agent *a, const struct ccs_address *
 			  CCS_AGENT_NETWORKS);
 }
 
-void ccs_peer_set_stranger(struct ccs_agent *a, const struct ccs_peer *p, bool is_stranger)
+void ccs_peer_set_flowless(struct ccs_agent *a, const struct ccs_peer *p, bool is_flowless)
 {
-	uint16_t *of_network = &a->peers.network_strangers[p->network];
+	uint16_t *of_network = &a->peers.network_flowless[p->network];
 
-	*of_network = (uint16_t)(*of_network + (is_stranger ? 1 : -1));
-	a->peers.strangers += is_stranger ? 1u : -1u;
+	*of_network = (uint16_t)(*of_network + (is_flowless ? 1 : -1));
+	a->peers.flowless += is_flowless ? 1u : -1u;
 }
 
 static void evict(struct ccs_agent *a, struct ccs_peer *p)
@@ -87,7 +87,7 @@ static void evict(struct ccs_agent *a, struct ccs_peer *p)
 	struct ccs_peers *ps = &a->peers;
 
 	ps->evicted(a, p);
-	ccs_peer_set_stranger(a, p, false);
+	ccs_peer_set_flowless(a, p, false);
 	ccs_index_remove(&p->link);
 	ps->unused[ps->nunused++] = p->index;
 	if (p->inbound.path)
@@ -97,7 +97,7 @@ static void evict(struct ccs_agent *a, struct ccs_peer *p)
 		ps->high--;
 }
 
-/* Evict the peers that neither serve this host nor are served by it. */
+/* Evict the peers that do not serve this host and are not served by it. */
 static void evict_unused(struct ccs_agent *a, uint64_t now_ns)
 {
 	struct ccs_peers *ps = &a->peers;
@@ -141,18 +141,18 @@ struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends)
 		.index = (uint32_t)(p - ps->peer), .network = network_of(a, &ends->remote),
 		.asked_ns = now_ns,
 	};
-	ccs_peer_set_stranger(a, p, true);
+	ccs_peer_set_flowless(a, p, true);
 	if (ps->high <= p->index)
 		ps->high = p->index + 1;
 	ccs_index_add(&ps->index, &p->link, hash_of(ps, ends));
 	return p;
 }
 
-/* Of the network with most hosts that only send, the host that has been silent for longest. NULL:
- * there is none, or the newcomer's network would then have more. */
+/* In the network with most hosts that only send, the host whose last message is oldest. NULL if no
+ * host only sends, or the network of the new host would then have more. */
 static struct ccs_peer *find_displaced(struct ccs_agent *a, uint32_t newcomer)
 {
-	const uint16_t *n = a->peers.network_strangers;
+	const uint16_t *n = a->peers.network_flowless;
 	const uint64_t now_ns = ccs_agent_now(a);
 	struct ccs_peer *oldest = NULL;
 	uint32_t largest = 0;
@@ -169,15 +169,15 @@ static struct ccs_peer *find_displaced(struct ccs_agent *a, uint32_t newcomer)
 	return oldest;
 }
 
-struct ccs_peer *ccs_peer_get_stranger(struct ccs_agent *a, const struct ccs_ends *ends)
+struct ccs_peer *ccs_peer_get_flowless(struct ccs_agent *a, const struct ccs_ends *ends)
 {
 	struct ccs_peer *p = ccs_peer_find(a, ends), *displaced;
 
-	if (p || a->peers.strangers < CCS_AGENT_STRANGERS)
+	if (p || a->peers.flowless < CCS_AGENT_FLOWLESS)
 		return p ? p : ccs_peer_get(a, ends);
 	ccs_agent_warn(a, CCS_AGENT_WARN_PEERS,
 		       "more than %d hosts send to this one and get no traffic from it: "
-		       "some get no feedback", CCS_AGENT_STRANGERS);
+		       "some get no feedback", CCS_AGENT_FLOWLESS);
 	displaced = find_displaced(a, network_of(a, &ends->remote));
 	if (!displaced)
 		return NULL;

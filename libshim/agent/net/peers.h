@@ -14,24 +14,24 @@ struct ccs_peer *ccs_peer_find(const struct ccs_agent *a, const struct ccs_ends 
 struct ccs_peer *ccs_peer_get(struct ccs_agent *a, const struct ccs_ends *ends);
 /* The same for a host that sent a HELLO: such ones leave space for peers of flows of this host, and
  * one network's leave space for others'. */
-struct ccs_peer *ccs_peer_get_stranger(struct ccs_agent *a, const struct ccs_ends *ends);
+struct ccs_peer *ccs_peer_get_flowless(struct ccs_agent *a, const struct ccs_ends *ends);
 /* The first flow of this host towards it was added, or the last one removed. */
-void ccs_peer_set_stranger(struct ccs_agent *a, const struct ccs_peer *p, bool is_stranger);
+void ccs_peer_set_flowless(struct ccs_agent *a, const struct ccs_peer *p, bool is_flowless);
 /* Whether one more peer for flows of that user is too many. */
 bool ccs_peers_used_up(const struct ccs_agent *a, uid_t uid);
 /* Whether this host requests anything from that agent. */
 bool ccs_peer_wanted(const struct ccs_peer *p, uint64_t now_ns);
 /* Whether that agent has a valid lease for CNPs and telemetry of this host. */
 bool ccs_peer_leased(const struct ccs_peer *p, uint64_t now_ns);
-/* Allocates another record of each region, for inbound data: 1 + its index; 0: none is left. */
+/* Allocates another record of each region, for inbound data: 1 + its index; 0: all are in use. */
 uint32_t ccs_peer_record(struct ccs_agent *a);
 
 /* Start a new incarnation of the peer; earlier messages become invalid. */
 void ccs_peer_adopt(struct ccs_peer *p, uint64_t incarnation, uint64_t sequence);
 /*
- * Whether a number was accepted that the peer has not sent, if the one given is its present one: so
- * many messages are not sent within a second, nor does the time advance as much, in ns, at which
- * numbers start. An attacker who knows both incarnations could else silence a host.
+ * Whether a number was accepted that the peer has not sent, given its present number. The gap is
+ * more than the messages of a second, and more than a second in ns, from which numbers start.
+ * Without this check an attacker who knows both incarnations could silence a host.
  */
 bool ccs_peer_has_forged_number(const struct ccs_peer *p, uint64_t sequence);
 /*
@@ -52,7 +52,7 @@ void ccs_peer_update_clock(struct ccs_peer *p, uint64_t clock_ns, uint64_t now_n
 
 /* Send the HELLOs that are due at peers.hello_due_ns. */
 void ccs_peers_retry(struct ccs_agent *a, uint64_t now_ns);
-/* Send those that are due, and evict unused peers. */
+/* Send HELLOs that are due, and evict unused peers. */
 void ccs_peers_tick(struct ccs_agent *a, uint64_t now_ns);
 
 #endif

@@ -19,7 +19,7 @@ enum { FIRST_RETRIES = 8 };              /* 1.3 s in all */
 /*
  * The first retries come soon, in case a message was lost; later ones, to hosts without an agent,
  * at increasing intervals. A flow that begins waits for its first lease: without one, the first
- * interval is the shortest, and each is twice the one before, as the delay is not known yet.
+ * interval is the shortest and each later interval doubles, as the delay is not known yet.
  */
 static uint64_t retry_interval_ns(bool had_lease, unsigned attempts)
 {
@@ -33,7 +33,7 @@ static uint64_t retry_interval_ns(bool had_lease, unsigned attempts)
 }
 
 /*
- * A late answer counts, too: to any HELLO of a series that has no answer yet and in which this
+ * A late answer also counts: to any HELLO of a series that has no answer yet and in which this
  * agent assumed the same incarnation of the peer. After LATE_NS a new series begins.
  */
 static void expect_answer(struct ccs_peer *p, uint64_t now_ns)
@@ -48,7 +48,7 @@ static void expect_answer(struct ccs_peer *p, uint64_t now_ns)
 	p->hello_sent_ns = now_ns;
 }
 
-/* The shorter of two periods; 0 is none. */
+/* The shorter of two periods; 0: no period. */
 static uint32_t shorter_period(uint32_t a_us, uint32_t b_us)
 {
 	return a_us && (!b_us || a_us < b_us) ? a_us : b_us;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * There is one socket per address family, or one per address if the agent is restricted to some.
+ * There is one socket per address family, or per address if the agent is restricted to some.
  * A reply is sent from the address to which the request was sent.
  */
 #include "agent/net/udp.h"
@@ -91,7 +91,7 @@ static socklen_t fill_sockaddr(union any_address *to, const struct ccs_address *
 /*
  * systemd binds the port before ccshimd runs, for which ccshimd.socket has ReusePort: also while an
  * agent that gives way to it has the port. Only that is possible: that agent's socket could not be
- * bound beside another one, a socket of another user cannot be bound beside it, and ccshimd ends
+ * bound beside another, a socket of another user cannot be bound beside it, and ccshimd ends
  * the permission.
  */
 static int set_shared(int fd, bool shared)
@@ -113,7 +113,7 @@ static int bind_socket(const struct ccs_udp *u, const struct sockaddr *at, sockl
 	return -1;
 }
 
-/* The one that the service manager bound, or a new one. */
+/* The socket that the service manager bound, or a new socket. */
 static int bound_socket(struct ccs_agent *a, const struct ccs_udp *u)
 {
 	union any_address at;
@@ -291,7 +291,7 @@ static void count_send_error(struct ccs_agent *a, const union any_address *to)
 		      ccs_address_text(&address, text), strerror(saved));
 }
 
-/* An error concerns one datagram only: continue with the next one. */
+/* An error concerns one datagram only: continue with the next datagram. */
 static void flush_socket(struct ccs_agent *a, struct ccs_udp *u)
 {
 	struct mmsghdr h[OUTBOX] = { 0 };

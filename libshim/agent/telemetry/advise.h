@@ -9,7 +9,8 @@
 void ccs_port_advise(struct ccs_port *port);
 /* `more` flows of a subscriber have become active; their data have not arrived yet. */
 void ccs_port_joined(struct ccs_agent *a, struct ccs_port *port, uint32_t more);
-/* The rate to advise to a subscriber's flows, from all records of their path, bit/s; 0: none. */
+/* The rate to advise to a subscriber's flows, from all records of their path, bit/s; 0: no
+ * advice. */
 uint64_t ccs_port_advised(const struct ccs_agent *a, const struct ccs_port *port,
 			  const struct ccs_subscriber *s);
 /* The same for that peer's flows towards this host. */

@@ -19,7 +19,7 @@
 
 /* All zero at first. */
 struct ccs_capacity {
-	uint64_t begin_ns, begin_bytes;  /* start of the span; 0: none yet */
+	uint64_t begin_ns, begin_bytes;  /* start of the span; 0: not started */
 	bool queue_seen, queued;         /* a queue was seen in this span; in the previous one */
 	uint64_t window_ns;              /* start of the newer window */
 	double most[2];                  /* highest rate per window; 0: no queue was seen */

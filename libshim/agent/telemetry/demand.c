@@ -12,9 +12,9 @@
 
 #define SCAN_NS 2000000ull               /* shortest scan interval, */
 #define SCAN_FLOW_NS 10000ull            /* and per flow */
-#define NEW_NS 100000000ull              /* a flow is new for this long, and about to send: */
-#define NEW_SCAN_NS 500000ull            /* shortest scan interval meanwhile, */
-#define NEW_SCAN_FLOW_NS 2000ull         /* and per flow */
+#define NEW_NS 100000000ull              /* how long a flow is new, and about to send */
+#define NEW_SCAN_NS 500000ull            /* shortest scan interval with new flows */
+#define NEW_SCAN_FLOW_NS 2000ull         /* addition per flow */
 #define UNREQUESTED 10u                  /* factor on the interval if no flow requests telemetry */
 
 static uint32_t period_of(const struct ccs_agent_flow *f)

@@ -4,7 +4,7 @@
 /* Scan of clients' slots for flows that request telemetry. */
 #include "agent/host/priv.h"
 
-/* Register a new flow, which may be the first one to request telemetry of its peer. */
+/* Register a new flow, which may be the first to request telemetry of its peer. */
 void ccs_demand_join(struct ccs_agent *a, struct ccs_agent_flow *f);
 /* Scan the slots if it is due, and send changed requests to peers. */
 void ccs_demand_update(struct ccs_agent *a, uint64_t now_ns);

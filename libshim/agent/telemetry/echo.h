@@ -6,7 +6,7 @@
 
 /* Handle an ECHO; sorts its records. */
 void ccs_echo_receive(struct ccs_agent *a, struct ccs_peer *p, struct ccs_wire_message *m);
-/* Handle the flow count and the advised rate (0: none) of an ADVICE or HELLO_ACK. */
+/* Handle the flow count and the advised rate (0: no advice) of an ADVICE or HELLO_ACK. */
 void ccs_echo_advice(struct ccs_agent *a, struct ccs_peer *p, const struct ccs_wire_advice *m);
 
 /* Convert n records of a path to *t; sorts the records. */

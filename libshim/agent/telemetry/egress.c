@@ -105,7 +105,7 @@ int ccs_egress_read(struct ccs_netlink *n, uint32_t ifindex, struct ccs_egress *
 	ccs_netlink_put_header(&r, &root, sizeof(root));
 	err = ccs_netlink_ask(n, &r, handle_reply, &answer);
 	if (err == EINVAL || err == EIO)
-		return ENOENT; /* a built-in qdisc: old kernels return an error, new ones no reply */
+		return ENOENT; /* a built-in qdisc on an old kernel; newer kernels do not reply */
 	if (err)
 		return err;
 	return answer.has_sent && answer.has_backlog && !answer.is_none ? 0 : ENOENT;

@@ -12,7 +12,7 @@
 
 struct ccs_egress {
 	uint64_t sent_bytes, backlog_bytes;
-	double rate;                     /* bit/s, of a tbf at the root; 0: none */
+	double rate;                     /* bit/s, of a tbf at the root; 0: no tbf */
 };
 
 /* 0 or an errno; ENOENT: the port's qdisc does not count, like "noqueue". n: a NETLINK_ROUTE

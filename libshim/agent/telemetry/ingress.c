@@ -18,7 +18,7 @@ static bool is_port_of(const char *sysfs, const char *device, unsigned port, con
 	return ccs_sysfs_netdev(sysfs, device, port, name) && strcmp(name, interface) == 0;
 }
 
-/* Each port of a device has its own netdev. */
+/* Each port of a device has a netdev. */
 static int open_port(const char *sysfs, const char *device, const char *interface)
 {
 	for (unsigned port = 1; port <= CCS_INGRESS_PORTS; port++)

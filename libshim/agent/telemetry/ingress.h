@@ -13,7 +13,7 @@
 enum { CCS_INGRESS_PORTS = 4 };          /* RDMA ports of one netdev */
 
 struct ccs_ingress {
-	int netdev, rdma[CCS_INGRESS_PORTS]; /* -1: none */
+	int netdev, rdma[CCS_INGRESS_PORTS]; /* -1: not open */
 };
 
 /* 0 or an errno. sysfs: "/sys". */

@@ -14,7 +14,7 @@
 
 struct ccs_subscriber {
 	struct ccs_peer *peer;
-	bool inbound;                    /* flows here READ from it; else messages are sent to it */
+	bool inbound;                    /* flows here READ from it; false: it sends to them */
 	uint64_t due_ns;
 	uint64_t reported_bytes;         /* in the last report */
 	uint64_t reported_advised;       /* in the last report */
@@ -33,10 +33,10 @@ struct ccs_port {
 	bool marked;                     /* CE marks since the last sample */
 
 	struct ccs_advice advice;
-	struct ccs_record record;        /* newest; ts_ns 0: none yet */
+	struct ccs_record record;        /* newest; ts_ns is 0 before the first */
 	uint64_t sampled_ns;             /* just before it was taken, by this host's clock */
 	uint64_t next_ns;                /* sample */
-	uint64_t switch_record_ns;       /* last record of a switch on this link; 0: none */
+	uint64_t switch_record_ns;       /* last record of a switch on this link, or 0 */
 	struct ccs_subscriber *sub;      /* nsubs of max_subs in use */
 	unsigned nsubs, max_subs;
 	unsigned nreaders;               /* of nsubs: inbound */

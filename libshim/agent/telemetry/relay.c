@@ -87,7 +87,7 @@ static bool is_fresh(const struct ccs_relayed *h, uint64_t now_ns)
 	return h->record.link && now_ns - h->last_seen_ns < FRESH_NS;
 }
 
-/* Replace an earlier record of the link, or else the entry updated least recently. */
+/* Replace an earlier record of the link, or the entry updated least recently. */
 static void store(struct ccs_agent *a, const struct ccs_relayed *new)
 {
 	struct ccs_relayed *entry = a->relayed;

@@ -48,7 +48,7 @@ static int read_port(struct ccs_agent *a, struct ccs_port *port, struct ccs_reco
 /*
  * The time of a sample is known to within half the duration of its read. The relative error of a
  * rate is that uncertainty divided by the interval. A sample that is too uncertain, because the
- * thread was preempted, is discarded; the next one then has a longer interval.
+ * thread was preempted, is discarded; the next sample then has a longer interval.
  */
 static bool take_sample(struct ccs_agent *a, struct ccs_port *port)
 {
@@ -194,7 +194,7 @@ static void report_change(struct ccs_agent *a, const struct ccs_port *port,
 	ccs_send_advice(a, s->peer, advised, flows);
 }
 
-/* A report that is nearly due uses this sample, not the next one. */
+/* A report that is nearly due uses this sample, not the next. */
 static void report_if_due(struct ccs_agent *a, const struct ccs_port *port,
 			  struct ccs_subscriber *s, uint64_t period_ns, uint32_t flows)
 {

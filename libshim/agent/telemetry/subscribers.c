@@ -6,7 +6,7 @@
 #include "agent/telemetry/advise.h"
 #include "agent/telemetry/relay.h"
 
-/* Limits on what a HELLO may state. */
+/* Limits on the values of a HELLO. */
 #define FLOWS_MOST 4096
 #define FLOWS_UNCHECKED 256
 #define QPS_COUNT_NS 100000000ull        /* between counts of this host's QPs */
@@ -101,7 +101,7 @@ static uint64_t clamp_period_ns(uint32_t requested_us)
 
 /*
  * A flow ends in a QP of this host, so a peer has not more of them. The kernel may not count all,
- * such as those of direct verbs: FLOWS_UNCHECKED are believed without.
+ * such as QPs of direct verbs: FLOWS_UNCHECKED are accepted unchecked.
  */
 static uint32_t limit_flows(struct ccs_agent *a, uint32_t flows)
 {
@@ -122,9 +122,9 @@ static uint32_t limit_flows(struct ccs_agent *a, uint32_t flows)
 }
 
 /*
- * How many flows begin to send. A flow counts as active for CCS_AGENT_IDLE_NS at least, so those
- * that were announced in that time are among the present ones: a host that counts down and up again
- * announces nothing, or it could keep the rate of all others low.
+ * How many flows begin to send. A flow counts as active for CCS_AGENT_IDLE_NS at least, so flows
+ * that were announced in that time are still counted: a host that counts down and up again does not
+ * announce new flows, or it could keep the rate of all others low.
  */
 static uint32_t claim_announcement(struct ccs_agent *a, struct ccs_peer *p, uint32_t flows)
 {

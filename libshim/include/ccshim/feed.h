@@ -36,8 +36,8 @@ struct ccs_feed *ccs_feed_open(const char *path);
 /*
  * Delivers count (>= 1) CNPs to queue pair qpn on that device of this host. 0; -1 and errno:
  * ENOENT: no such controlled queue pair, or its algorithm does not use CNPs; EPERM: the caller is
- * neither root nor the user whose process owns it; EINVAL: invalid device name, or count is 0;
- * also those of ccs_feed_open(). After ETIMEDOUT or ECONNRESET it is unknown whether the CNPs were
+ * not root or the user whose process owns it; EINVAL: invalid device name, or count is 0; also the
+ * errors of ccs_feed_open(). After ETIMEDOUT or ECONNRESET it is unknown whether the CNPs were
  * delivered.
  */
 int ccs_feed_cnp(struct ccs_feed *h, const char *device, uint32_t qpn, uint32_t count);

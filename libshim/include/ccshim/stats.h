@@ -2,28 +2,27 @@
 #ifndef CCSHIM_STATS_H
 #define CCSHIM_STATS_H
 /*
- * The statistics file: a file in which a process under ccshim publishes its statistics, for
- * readers that map it (option stats; libccshim(7) names the directories). `ccshim stat` is
- * such a reader.
+ * The statistics file: a file in which a process under ccshim publishes its statistics, for readers
+ * that map it (option stats; libccshim(7) names the directories). `ccshim stat` is such a reader.
  *
  *   struct ccs_stats_header          header_size bytes at the start of the file
  *   struct ccs_stats_slot [slots]    slot_size bytes each, starting at header_size
  *
- * Versions: a reader understands every file of its own CCS_STATS_MAJOR. The header states the
- * sizes: a newer minor version adds fields at the ends of header and slots, an older one lacks
- * some, and missing fields read as 0 (ccs_stats_read_qp). `slots` grows and never shrinks.
+ * Versions: a reader understands every file of its CCS_STATS_MAJOR. The header states the sizes: a
+ * newer minor version adds fields at the ends of header and slots, an older one lacks some, and
+ * missing fields read as 0 (ccs_stats_read_qp). `slots` grows and never shrinks.
  *
  * All words have 64 bits, in the machine's byte order; text is terminated and padded with NUL.
- * Times are CLOCK_MONOTONIC in ns, rates in bit/s, lengths in bytes; counters of a queue pair
- * only increase while it exists. Only the process writes, except to mailbox and unattended; readers
- * map the file read-only. Reading changes nothing: to start at 0, a reader subtracts an earlier
+ * Times are CLOCK_MONOTONIC in ns, rates in bit/s, lengths in bytes; counters of a queue pair only
+ * increase while it exists. Only the process writes, except to mailbox and unattended; readers map
+ * the file read-only. Readers cannot reset counters: to start at 0, a reader subtracts an earlier
  * value.
  *
  * The process writes the statistics of a queue pair when an event occurs on it, at most once a
- * millisecond, and less often if there are hundreds of queue pairs; updated_ns is the time of
- * the last write. The counters in `live` are also exact whenever all posted requests have
- * completed; the other fields may then lag by a millisecond of traffic, or by sixteen small
- * requests of an unpaced queue pair.
+ * millisecond, and less often if there are hundreds of queue pairs; updated_ns is the time of the
+ * last write. The counters in `live` are also exact whenever all posted requests have completed;
+ * the other fields may then lag by a millisecond of traffic, or by sixteen small requests of an
+ * unpaced queue pair.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -48,7 +47,7 @@ struct ccs_stats_uncontrolled {
 	uint64_t count;
 };
 
-/* Sums over destroyed queue pairs; the process's totals are these plus those of the slots. */
+/* Sums over destroyed queue pairs; the process's totals are these plus the sums over the slots. */
 struct ccs_stats_gone {
 	uint64_t qps, posts, completions, segments, bytes, cnps, losses, samples, gated_ns;
 };
@@ -92,8 +91,8 @@ struct ccs_stats_header {
 	struct ccs_stats_uncontrolled uncontrolled[CCS_STATS_MAX_UNCONTROLLED];
 	struct ccs_stats_mailbox mailbox;
 	/* Since 1.1. Each is "" if it is unknown. */
-	char host[64];                   /* as the process sees it: of a container its own */
-	char job[48], task[16], rank[16]; /* of a batch system or of MPI */
+	char host[64];                   /* as the process sees it; in a container its name */
+	char job[48], task[16], rank[16]; /* from a batch system or MPI */
 	char container[72];
 };
 
@@ -104,7 +103,7 @@ struct ccs_stats_hop {
 
 /* A queue pair. */
 struct ccs_stats_qp {
-	uint64_t generation;             /* of the slot: it changes with the queue pair */
+	uint64_t generation;             /* changes when another queue pair gets the slot */
 	uint64_t created_ns;             /* 0: the slot is free */
 	uint64_t updated_ns;
 	uint64_t lqpn, port, peer_qpn;
@@ -114,7 +113,7 @@ struct ccs_stats_qp {
 	uint64_t enforced;               /* 0: it is only observed */
 	char uncontrolled[24];           /* why it is no longer controlled; "": it is controlled */
 	char cc[32], variant[16];        /* algorithm in use; "": it has no variants */
-	char feedback[16];               /* from an agent: ok, waiting, no-agent...; none: not needed */
+	char feedback[16];               /* from an agent: ok, waiting, no-agent...; none: unused */
 	uint64_t rate, min_rate, max_rate, line_rate; /* rate <= line_rate */
 	uint64_t window;                 /* minimum of the algorithm's window and max_inflight */
 	uint64_t max_inflight, segment;
@@ -128,7 +127,7 @@ struct ccs_stats_qp {
 	uint64_t internal_completions;   /* completions that the application did not request */
 	uint64_t cnps, losses, samples;  /* samples: RTTs passed to the algorithm */
 	uint64_t switches;               /* changes of the algorithm */
-	double utilisation;              /* of the busiest link, as HPCC's U; 0: unknown */
+	double utilisation;              /* HPCC's U of the busiest link; 0: unknown */
 	uint64_t flows;                  /* active at the receiver; 0: unknown */
 	uint64_t telemetry_ns;           /* time of the last telemetry; 0: never */
 	uint64_t nhops;
@@ -162,7 +161,8 @@ struct ccs_stats_slot {
 	struct ccs_stats_qp qp;          /* last member: a newer minor version extends it */
 };
 
-/* The bucket of an RTT: below 512 ns, from 2^32 ns, else an eighth of its power of two. */
+/* The bucket of an RTT: below 512 ns, from 2^32 ns, and between them eighths of each power of
+ * two. */
 static inline unsigned ccs_stats_bucket(uint64_t ns)
 {
 	unsigned top;
@@ -199,7 +199,7 @@ struct ccs_stats_layout {
 
 #define CCS_STATS_MAX_SLOTS 65536u
 
-/* Of a file of that many bytes. 0: it is not such a file, or of another CCS_STATS_MAJOR. */
+/* Describe a file of `size` bytes. 0: not a statistics file, or of another CCS_STATS_MAJOR. */
 static inline int ccs_stats_layout(const void *file, size_t size, struct ccs_stats_layout *l)
 {
 	const struct ccs_stats_header *h = (const struct ccs_stats_header *)file;
