@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The differential property: random programs, the same on the bare device and behind
- * the shim in each mode and under each algorithm, look the same to the application. The device
- * is mlx5 or rxe as the fake provider knows them; known.c lists what differs nevertheless.
+ * The differential property: random programs, run with and without the shim in each mode and under each algorithm, look the same to the application. The device
+ * is mlx5 or rxe as the fake provider knows them; known.c lists the known differences.
  *
  *   CCS_SEED=N               those programs again
  *   CCS_STEPS=N              as many steps
@@ -20,7 +19,7 @@
 #include "server.h"
 
 enum { HEAD = 8, STEP = 8, STEPS_A_PROGRAM = 60, SETTINGS_MAX = 16 };
-/* So many steps see each known difference. */
+/* Number of steps in which each known difference occurs. */
 enum { ENOUGH = 10000 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -395,7 +395,7 @@ static void sq_drained_is_raised_after_the_last_completion(void **state)
 	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
 	rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED);
 	assert_int_equal(ibv_get_async_event(r.ctx, &event), -1);
-	assert_int_equal(fake_step(2), 1); /* the later one waits */
+	assert_int_equal(fake_step(2), 1); /* the later WR waits */
 	assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
 	assert_int_equal(event.event_type, IBV_EVENT_SQ_DRAINED);
 	ibv_ack_async_event(&event);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests in what the fake provider's profiles differ. README.md has the sources. */
+/* Tests the differences between the fake provider's profiles. README.md has the sources. */
 #include "../verbs/rig.h"
 
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static void arming_a_cq_that_is_not_empty_raises_an_event_as_on_mlx5(void **stat
 	(void)state;
 	open_with_completions(&r, false);
 	assert_int_equal(ibv_req_notify_cq(r.scq, 1), 0);
-	assert_false(has_event(&r)); /* none is solicited */
+	assert_false(has_event(&r)); /* no completion is solicited */
 	assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
 	assert_int_equal(has_event(&r), is_mlx5());
 	assert_false(has_event(&r));
@@ -74,7 +74,7 @@ static void arming_a_cq_that_is_not_empty_raises_an_event_as_on_mlx5(void **stat
 	rig_close(&r);
 }
 
-/* The sizes are those that libmlx5 or rxe computes for an RC QP, with and without ibv_wr_*. */
+/* The sizes that libmlx5 or rxe computes for an RC QP, with and without ibv_wr_*. */
 static void capabilities_are_rounded_up_as_by_the_provider(void **state)
 {
 	struct ibv_qp_init_attr init;

@@ -289,7 +289,7 @@ static void every_opcode_works_between_processes(void **state)
 	expect(&e, 2, fine);
 	assert_int_equal(word[0], word[1] + 5);
 	fill(&e, 0, LONG);
-	for (unsigned i = 0; i < 4; i++) /* in order: the last one arrives last */
+	for (unsigned i = 0; i < 4; i++) /* in order: the last arrives last */
 		post(&e, IBV_WR_RDMA_WRITE, i, 8 * i, 8);
 	post(&e, IBV_WR_SEND_WITH_IMM, 4, 0, LONG);
 	expect(&e, 5, fine);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What libFuzzer found to reach most of the agent, once more; and bytes by chance. */
+/* The agent with libFuzzer's corpus, and with random bytes. */
 #include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>

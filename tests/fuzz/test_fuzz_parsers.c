@@ -45,7 +45,7 @@ static void on_signal(int sig)
 	raise(sig);
 }
 
-/* Of a sanitizer's runtime. */
+/* From a sanitizer's runtime. */
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
 static double seconds(void)
@@ -171,7 +171,7 @@ static void mutate_once(struct input *in)
 	}
 }
 
-/* An input for that target: of the corpus, or by chance. */
+/* An input for that target, from the corpus or random. */
 static void make_input(unsigned target, struct input *in)
 {
 	if (seed_below(8)) {

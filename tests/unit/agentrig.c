@@ -48,8 +48,8 @@ static int open_fence(void)
 }
 
 /*
- * A port that is free at both addresses, and stays free: the kernel assigns none of this range to
- * sockets without a port, and another process starts its search elsewhere.
+ * A port that is free at both addresses, and stays free: the kernel does not assign ports of this
+ * range to sockets without a port, and another process starts its search elsewhere.
  */
 static uint16_t free_port(void)
 {
@@ -133,7 +133,7 @@ int rig_teardown(void **state)
 
 /*
  * Packets sent over loopback pass through a per-CPU queue. When a packet that is sent later on the
- * same CPU has arrived, all earlier ones have.
+ * same CPU has arrived, all earlier packets have arrived.
  */
 static void wait_for_loopback(const struct rig *r)
 {

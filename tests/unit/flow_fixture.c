@@ -115,7 +115,7 @@ bool asks_for_time(struct ccs_flow *f, uint64_t len, uint32_t flags, uint64_t no
 	next = ccs_flow_next(f, CCS_TIME_UNKNOWN, &seg);
 	asked = next == CCS_NEXT_NEED_TIME;
 	if (asked) {
-		assert_int_equal(f->seg_head, head); /* nothing has changed */
+		assert_int_equal(f->seg_head, head); /* no change */
 		next = ccs_flow_next(f, now, &seg);
 	}
 	assert_int_equal(next, CCS_NEXT_SEGMENT);

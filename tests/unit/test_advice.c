@@ -12,7 +12,7 @@
 #define C 1e9
 #define TAU_US 200
 
-/* A port with that many flows, which send at the rate advised one RTT ago. */
+/* A port with `flows` flows, which send at the rate advised one RTT ago. */
 struct loop {
 	struct ccs_advice a;
 	struct ccs_advice_port port;
@@ -209,7 +209,7 @@ static void a_delay_that_is_stated_too_long_does_not_raise_a_rate_that_fell(void
 	}
 }
 
-/* For a part of the span, whose average falls meanwhile. */
+/* The flow sends for a part of the span, during which its average falls. */
 static void flows_that_pause_together_begin_again_near_their_share(void **state)
 {
 	(void)state;

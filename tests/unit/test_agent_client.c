@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The process's end of signals against an agent with each manner and each fault. There is
- * one client in a process, so each test is one. What is waited for comes at last, however
- * slow the machine; alarm() ends a test in which it never does.
+ * Tests the agent's client in a process against an agent with each behaviour and each fault. A
+ * process has one client, so each test runs in a separate process. Tests wait without a limit for
+ * what must happen; alarm() ends a test in which it does not.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -201,7 +201,7 @@ static void *churn(void *arg)
 	uint32_t qpn = *(const uint32_t *)arg;
 
 	while (!__atomic_load_n(&stop_churn, __ATOMIC_RELAXED)) {
-		ccs_agent_client_detach(attach(qpn)); /* faster than the agent hears: none may be left */
+		ccs_agent_client_detach(attach(qpn)); /* the agent must not keep any flow */
 		qpn = (qpn + 1) & 0xffffff;
 	}
 	return NULL;
@@ -235,12 +235,12 @@ static int serve(const char *where)
 {
 	assert_string_equal(where, path);
 	if (__atomic_add_fetch(&served, 1, __ATOMIC_RELAXED) == 1)
-		return EADDRINUSE;               /* somebody else was faster, and is gone again */
+		return EADDRINUSE; /* another agent bound the socket first, and ended */
 	agent_start(where, (struct agent_config){ 0 });
 	return 0;
 }
 
-/* Nothing stands in while that is being settled. */
+/* The fallback does not run while the process starts its agent: the status is WAITING. */
 static void a_process_that_is_its_own_agent(void)
 {
 	struct ccs_slot *s;
@@ -318,7 +318,7 @@ static void no_process_takes_the_place_of_ccshimd(void)
 	wait_verdict(s, CCS_FEEDBACK_OK);
 	agent_stop();
 	wait_verdict(s, CCS_FEEDBACK_NO_AGENT);
-	usleep(1500000);                         /* it tries to connect again meanwhile */
+	usleep(1500000);                         /* the client tries to connect again */
 	assert_int_equal(__atomic_load_n(&served, __ATOMIC_RELAXED), 0);
 	agent_start(path, (struct agent_config){ .daemon = true });
 	wait_verdict(s, CCS_FEEDBACK_OK);
@@ -337,7 +337,10 @@ static unsigned descriptors(void)
 	return n;
 }
 
-/* The application's table is its own: whatever it closes, and the lowest number is free. */
+/*
+ * The client has a separate descriptor table: the application may close any number, and the lowest
+ * is free.
+ */
 static void descriptors_are_not_the_applications(void)
 {
 	unsigned before;

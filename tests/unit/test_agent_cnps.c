@@ -78,7 +78,7 @@ static void no_cnp_is_sent_without_a_lease(void **state)
 	assert_int_equal(r->agent[RP]->peers.high, 0);
 }
 
-/* One that is known for another reason, too. */
+/* The host is also known for another reason. */
 static void lease_expires(void **state)
 {
 	struct rig *r = *state;
@@ -137,7 +137,7 @@ static void cnps_resume_after_the_np_agent_restarts(void **state)
 	rig_hang_up(&c);
 }
 
-/* The page outlives the agent, and its counts go on. */
+/* The region outlives the agent, and its counters continue. */
 static void cnps_resume_after_the_rp_agent_restarts(void **state)
 {
 	struct rig *r = *state;

@@ -11,7 +11,7 @@
 
 enum { RP, NP };
 
-/* What an attacker on the path knows without a key: the incarnations of both. */
+/* An attacker on the path knows the incarnations of both without a key. */
 static struct ccs_wire_message forged(const struct rig *r, int to, enum ccs_wire_type type)
 {
 	const struct ccs_peer *p = &r->agent[to]->peers.peer[0];
@@ -204,7 +204,7 @@ static void a_sender_whose_clock_is_set_back_gets_a_lease(void **state)
 	rig_hang_up(&c);
 }
 
-/* While a host is suspended its CLOCK_MONOTONIC stands still, and those of others do not. */
+/* While a host is suspended its CLOCK_MONOTONIC does not advance; other hosts' clocks do. */
 static uint64_t lagging_clock(void *arg)
 {
 	static const uint64_t hour_ns = 3600000000000;

@@ -90,7 +90,7 @@ static struct ccs_client *client_of(struct rig *r, bool page)
 	return c;
 }
 
-/* The agent's notion of who is at the other end is what counts. */
+/* The peer's identity is decided by the agent, not by the client. */
 static void only_root_and_the_owner_may(void **state)
 {
 	static const struct { uid_t caller, owner; int error; } may[] = {

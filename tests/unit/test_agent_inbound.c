@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Congestion on the way of data that a host's own flows READ: host READER has the flows, the
- * other one only answers.
+ * Congestion on the path of data that a host READs: host READER has the flows, the other host only
+ * responds.
  */
 #include <stdio.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ enum { READER, RESPONDER };
 #define GBIT 1000000000ull
 #define MS 1000000ull
 
-/* The reader's agent watches for marks, as far as its clients can tell. */
+/* The reader's agent reports to its clients that it watches for marks. */
 static struct rig_client open_reader(struct rig *r)
 {
 	r->agent[READER]->config.capture = true;
@@ -251,7 +251,7 @@ static struct rig_client open_readers(struct rig *r, unsigned n)
 	return c;
 }
 
-/* Flows 1 to n READ for so many ms, in each of which so many bytes come in. */
+/* Flows 1 to n READ for `ms`; in each ms, `more` bytes arrive. */
 static void read_for(struct rig *r, const struct rig_client *c, unsigned n, unsigned ms,
 		     uint64_t *bytes, uint64_t more)
 {
@@ -296,12 +296,14 @@ static void a_reader_has_the_record_of_its_own_port(void **state)
 	assert_int_equal(t.hops[0].ts_ns - first.hops[0].ts_ns, 5 * MS);
 	assert_int_equal(t.hops[0].tx_bytes - first.hops[0].tx_bytes, 5 * 100000);
 	assert_int_equal(t.covers_ns, r->now_ns);
-	assert_int_equal(c.shm->slot[2].inbound, 0); /* it READs nothing */
+	assert_int_equal(c.shm->slot[2].inbound, 0); /* it has no READ */
 	assert_int_equal(r->agent[READER]->totals.echoes_sent, 0);
 	rig_hang_up(&c);
 }
 
-/* Its records have other places: what is in the slots names those of the agent before. */
+/*
+ * The new agent numbers its records again: the slots still have the numbers of the previous agent.
+ */
 static void another_agent_begins_with_no_record(void **state)
 {
 	struct rig *r = *state;
@@ -323,7 +325,7 @@ static void another_agent_begins_with_no_record(void **state)
 	rig_hang_up(&c);
 }
 
-/* What comes to one port is shared by all whose data come in there. */
+/* Flows whose data arrive at one port share its rate. */
 static void flows_from_both_sides_share_a_port(void **state)
 {
 	struct rig *r = *state;
@@ -355,7 +357,7 @@ static void a_port_is_measured_only_while_it_is_read_by(void **state)
 	assert_int_equal(a->totals.samples, 0);
 	read_for(r, &c, 1, 150, &bytes, 1000);
 	assert_true(a->totals.samples >= 20);
-	read_for(r, &c, 0, 150, &bytes, 1000);   /* idle is who READs nothing for 0.1 s */
+	read_for(r, &c, 0, 150, &bytes, 1000);   /* a flow without a READ for 0.1 s is idle */
 	samples = a->totals.samples;
 	read_for(r, &c, 0, 50, &bytes, 1000);
 	assert_int_equal(a->totals.samples, samples);
@@ -382,7 +384,7 @@ static void a_port_of_unknown_speed_gives_nothing(void **state)
 	rig_hang_up(&c);
 }
 
-/* Of a port that the data pass on their way here. */
+/* Records of a port on the data's path. */
 static void records_from_elsewhere_are_of_the_path(void **state)
 {
 	struct ccs_ipc_record m = { .type = CCS_IPC_RECORD, .link = 7, .hop = 1,

@@ -53,7 +53,10 @@ static uint64_t stated_incarnation(struct rig *r, int host, const char *from)
 	return m.header.incarnation;
 }
 
-/* Who only sends from an address cannot use what he hears at another one. */
+/*
+ * A host that can only send from an address cannot use messages that it receives at another
+ * address.
+ */
 static void incarnation_differs_between_hosts(void **state)
 {
 	struct rig *r = *state;
@@ -96,7 +99,7 @@ static void forged_cnps_are_refused(void **state)
 	rig_forge_message(r, "127.0.0.3", RP, &m);
 	assert_int_equal(refused(r, CCS_REFUSED_PEER), 1);
 	m = true_cnp(r);
-	m.header.echo ^= 1; /* who does not hear this host cannot know */
+	m.header.echo ^= 1; /* a host that does not receive our messages cannot know it */
 	rig_forge_message(r, "127.0.0.2", RP, &m);
 	assert_int_equal(refused(r, CCS_REFUSED_INCARNATION), 1);
 	m = true_cnp(r);
@@ -147,7 +150,7 @@ static void duplicate_and_late_cnps_are_refused(void **state)
 	rig_hang_up(&c);
 }
 
-/* What was said to an agent before it started again is of no use after it. */
+/* Messages to a previous incarnation of an agent are not accepted. */
 static void messages_from_before_a_restart_are_refused(void **state)
 {
 	struct rig *r = *state;
@@ -169,7 +172,7 @@ static void messages_from_before_a_restart_are_refused(void **state)
 	rig_hang_up(&c);
 }
 
-/* A HELLO by whoever does not hear the answer makes no lease, and ends none. */
+/* A HELLO of a sender that does not receive the answer neither grants nor ends a lease. */
 static void unverified_hello_changes_nothing(void **state)
 {
 	struct rig *r = *state;
@@ -188,7 +191,7 @@ static void unverified_hello_changes_nothing(void **state)
 	rig_mark(r, NP, 1);
 	rig_settle(r);
 	assert_int_equal(rig_cnps(&c, 0), 1);
-	/* One of a incarnation before the live one, with the right echo: an old one, again. */
+	/* A HELLO of an earlier incarnation with the right echo: a replay. */
 	m.header.incarnation = 1;
 	m.header.echo = r->agent[RP]->peers.peer[0].incarnation;
 	rig_forge_message(r, "127.0.0.1", NP, &m);
@@ -279,7 +282,7 @@ static void replies_to_unverified_hellos_are_limited(void **state)
 		rig_forge_message(r, from, NP, &m);
 	}
 	assert_in_range(r->agent[NP]->totals.refused[CCS_REFUSED_LIMIT], 50, 150);
-	/* Whoever is known is served. */
+	/* Known peers are served. */
 	rig_mark(r, NP, 1);
 	rig_settle(r);
 	assert_int_equal(rig_cnps(&c, 0), 1);
@@ -395,7 +398,7 @@ static void a_trouble_that_lasts_is_reported_once_an_hour(void **state)
 	assert_non_null(strstr(r->said, "(2 more since"));
 }
 
-/* Anything at all, and what differs from true messages in a few bits or in length. */
+/* Random bytes, and true messages with a few bits or the length changed. */
 static void random_messages_are_harmless(void **state)
 {
 	struct rig *r = *state;
@@ -420,7 +423,7 @@ static void random_messages_are_harmless(void **state)
 		rig_settle(r);
 		r->now_ns += 1000000;
 	}
-	/* The true peer is still heard, if not before a new incarnation. */
+	/* The true peer is still accepted, at the latest with a new incarnation. */
 	rig_stop(r, NP);
 	rig_start(r, NP);
 	rig_pass(r, 10000);

@@ -92,7 +92,10 @@ static void a_container_is_one(void **state)
 		if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
 			_exit(77);
 		inner = fork();
-		/* /proc/self has no entry for it in a /proc of the outer namespace: none is one, too. */
+		/*
+		 * /proc/self has no entry for it in a /proc of the outer namespace: a missing entry
+		 * counts as well.
+		 */
 		if (inner == 0)
 			_exit(!is_obstacle("in a container"));
 		_exit(waitpid(inner, &status, 0) == inner && WIFEXITED(status)

@@ -7,7 +7,7 @@
 
 /* -- what others may say --------------------------------------------------------------- */
 
-/* As the receiver's agent would, at any distance from what it sends itself. */
+/* An ECHO as from the receiver's agent; its sequence number is `ahead` of the newest. */
 static struct ccs_wire_message forged(const struct bench *b, uint64_t ahead)
 {
 	const struct ccs_agent *np = b->r->agent[NP], *rp = b->r->agent[RP];
@@ -65,7 +65,7 @@ static void only_the_peer_is_believed(void **state)
 	end(&b);
 }
 
-/* Whatever records say, a page says no more than there is room for, and no later than now. */
+/* For any records, the region has at most as many hops as fit, and no time later than now. */
 static void any_records_are_survived(void **state)
 {
 	struct ccs_wire_message m;
@@ -97,7 +97,7 @@ static void any_records_are_survived(void **state)
 
 /* -- records of switches --------------------------------------------------------------- */
 
-/* What the receiver's agent asked the switch last; false: nothing. */
+/* The last request of the receiver's agent to the switch; false if it sent no request. */
 static bool asked(const struct bench *b, struct ccs_wire_message *m)
 {
 	uint8_t buf[CCS_WIRE_MAX];
@@ -190,7 +190,7 @@ static void records_of_switches_go_on_to_senders(void **state)
 	end(&b);
 }
 
-/* A switch is asked for a record every 8 ms, and gives them: the next one is due in 8 ms. */
+/* A switch is asked for a record every 8 ms, and answers: the next is due in 8 ms. */
 static void begin_in_step(struct bench *b, void **state)
 {
 	struct ccs_wire_message m;
@@ -222,7 +222,7 @@ static void what_came_in_is_read_when_a_switch_tells(void **state)
 		assert_true(i < 2 || seen(&b).hops[0].tx_bytes == 5555 + i);
 		assert_true(i < 2 || seen(&b).hops[1].tx_bytes == b.rx_bytes);
 	}
-	run(&b, 13, 1 << 1, 100000); /* nor does it wait for what does not come */
+	run(&b, 13, 1 << 1, 100000); /* it does not wait for missing records */
 	assert_true(b.rx_bytes - seen(&b).hops[1].tx_bytes <= 300000);
 	end(&b);
 }
@@ -256,7 +256,7 @@ static void switches_are_asked_as_senders_want(void **state)
 	assert_true(asked(&b, &m));
 	assert_int_equal(m.hello.flows, 0); /* before it sent */
 	switch_answers(&b, &m);
-	assert_true(asked(&b, &m)); /* what has changed meanwhile, at once */
+	assert_true(asked(&b, &m)); /* the change is sent at once */
 	assert_int_equal(m.hello.flows, 1);
 	switch_answers(&b, &m);
 	run(&b, 1100, 1 << 1, 100000);

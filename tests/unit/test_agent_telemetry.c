@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Telemetry between agents: what a receiver reports of its own port, and what it advises. */
+/* Telemetry between agents: a receiver's report of its port, and the rates that it advises. */
 #include "agent/telemetry/ports.h"
 #include "telemetry.h"
 
@@ -43,7 +43,7 @@ static void received_bytes_are_reported(void **state)
 	end(&b);
 }
 
-/* It is about to send, so it is looked at often: without telemetry it may begin too fast. */
+/* The flow is about to send, so its slot is read often: without telemetry it may begin too fast. */
 static void a_new_flow_has_telemetry_within_a_millisecond(void **state)
 {
 	struct bench b;
@@ -61,7 +61,7 @@ static void a_new_flow_has_telemetry_within_a_millisecond(void **state)
 	end(&b);
 }
 
-/* An idle flow does not cost much: it is looked at rarely once it is not new any more. */
+/* An idle flow costs little: its slot is read rarely once it is no longer new. */
 static void idle_flows_are_looked_at_rarely(void **state)
 {
 	const struct ccs_agent *a;
@@ -80,7 +80,7 @@ static void idle_flows_are_looked_at_rarely(void **state)
 	end(&b);
 }
 
-/* A HELLO that has waited in a queue makes nothing look older than it is. */
+/* A HELLO that has waited in a queue does not make records appear older. */
 static void a_late_hello_makes_no_record_older(void **state)
 {
 	struct ccs_wire_message m = { .header.type = CCS_WIRE_HELLO };
@@ -101,7 +101,7 @@ static void a_late_hello_makes_no_record_older(void **state)
 	run(&b, 2, 1 << 1, 100000);
 	assert_in_range(b.r->now_ns - seen(&b).covers_ns, 0, MS);
 	m.header.sequence++;
-	m.hello.clock_ns = 0; /* it does not tell any more */
+	m.hello.clock_ns = 0; /* it no longer sends its clock */
 	rig_forge_message(b.r, b.r->address[RP], NP, &m);
 	run(&b, 2, 1 << 1, 100000);
 	assert_int_equal(seen(&b).covers_ns, 0);
@@ -110,13 +110,16 @@ static void a_late_hello_makes_no_record_older(void **state)
 
 static uint64_t stumble_ns;
 
-/* A CPU that is taken away at each look at the clock. */
+/* A CPU that is taken away at each reading of the clock. */
 static uint64_t stumbling(void *arg)
 {
 	return ((struct rig *)arg)->now_ns += stumble_ns;
 }
 
-/* What is known to within e has an interval of 20 e at least: rates are off by 5 % at most. */
+/*
+ * The interval is at least 20 times the uncertainty of its ends: rates have an error of at most 5
+ * %.
+ */
 static void samples_of_an_uncertain_time_are_not_used(void **state)
 {
 	struct ccs_path_telemetry last, t;
@@ -152,13 +155,13 @@ static void silence_while_nothing_moves(void **state)
 	uint64_t before;
 
 	begin(&b, state, false);
-	run(&b, 20, 0, 100000); /* nobody sends */
+	run(&b, 20, 0, 100000); /* no flow sends */
 	assert_int_equal(echoes(&b), 0);
 	run(&b, 20, 1 << 1, 100000);
 	assert_in_range(echoes(&b), 5, 20);
 	run(&b, 2, 1 << 1, 0);
 	before = echoes(&b);
-	run(&b, 20, 1 << 1, 0); /* nothing arrives */
+	run(&b, 20, 1 << 1, 0); /* no data arrives */
 	assert_int_equal(echoes(&b), before);
 	run(&b, 130, 0, 100000); /* idle for more than 100 ms */
 	before = echoes(&b);
@@ -355,7 +358,7 @@ static void unknown_speed_is_warned_about_once(void **state)
 
 /* -- advice -------------------------------------------------------------------------- */
 
-/* The flow of slot 1 lives on advice alone. */
+/* The flow of slot 1 uses only advised rates. */
 static void begin_advised(struct bench *b, void **state, bool with_switch)
 {
 	begin(b, state, with_switch);

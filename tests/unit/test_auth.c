@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keys and tags of host agents, or what a build without libsodium says. */
+/* Keys and tags of host agents, or the errors of a build without libsodium. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -173,7 +173,7 @@ static void what_was_altered_or_forged_is_refused(void **state)
 #define HEX_2 "202122232425262728292a2b2c2d2e2f"
 #define HEX_3 "303132333435363738393a3b3c3d3e3f"
 
-/* The id of the key for messages to that address; -1: none. */
+/* The ID of the key for messages to that address; -1 if it has no key. */
 static int id_for(const char *address)
 {
 	struct ccs_address a;
@@ -316,7 +316,7 @@ static void load(struct ccs_agent_auth *of_host, const char *text)
 	auth = (struct ccs_agent_auth){ 0 };
 }
 
-/* From a plain key to another one: at each step one agent is before the other. */
+/* The change from one key to another: at each step one agent has changed before the other. */
 static void keys_rotate_without_losing_a_message_or_a_lease(void **state)
 {
 	static const char *const step[STEPS] = {

@@ -42,13 +42,16 @@ static void estimate_is_the_minimum_of_this_and_the_previous_window(void **state
 	}
 }
 
-/* RTTs of a small segment (with its rest_us) and of a whole one, whose serialisation is 5 us. */
+/*
+ * RTTs of a small segment (with its rest_us) and of a full-size segment, whose serialisation takes
+ * 5 us.
+ */
 static void whole_segments_count_up_to_the_least_rtt_and_their_own_time(void **state)
 {
 	static const struct { double small_us, rest_us, whole_us, estimate; } rows[] = {
 		{ 20, 0, INFINITY, 20 },  /* no whole segment yet */
 		{ 20, 2, INFINITY, 22 },
-		{ 20, 2, 24, 24 },        /* the whole one's own RTT */
+		{ 20, 2, 24, 24 },        /* the full-size segment's RTT */
 		{ 20, 2, 27, 27 },        /* 20 + 2 + 5 */
 		{ 20, 2, 90, 27 },        /* the rest is a queue that never empties */
 	};

@@ -14,7 +14,7 @@
 
 #define SECOND 1000000000ll
 
-/* Flows that completed so many bytes each in the first second, and were there all the time. */
+/* Flows with the given bytes completed in the first second, which were active all the time. */
 static struct sharer *sharers(const uint64_t *bytes, size_t n)
 {
 	static struct curve curve[4];
@@ -55,7 +55,7 @@ static void jain_of_nothing_is_unknown(void **state)
 	assert_true(isnan(fairness_of(sharers(nothing, 2), 2, 5, 5, SECOND).jain));
 }
 
-/* What a flow lacks for the time in which it did not want to send is no unfairness. */
+/* The time in which a flow did not want to send does not count as unfairness. */
 static void jain_is_of_flows_that_are_there_all_along(void **state)
 {
 	const uint64_t some[] = { 2, 1 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether a setting was in force, by what the shim reports of a worker. */
+/* Whether a setting was in force, according to the shim's report of a worker. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What comes from outside: netlink messages, a shim's report, words between processes. */
+/* Input from outside: netlink messages, a shim's report, words between processes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void a_qdisc_chain_is_not_counted_twice(void **state)
 	assert_int_equal(s.drops, 7);
 	assert_int_equal(s.bytes, 90000);
 	assert_int_equal(s.marks, 11);
-	/* A marking root counts all marks; an unknown kind or a short answer has none. */
+	/* A marking root counts all marks; an unknown kind or a short answer counts 0. */
 	s = (struct qdisc_stats){ 0 };
 	qdisc_count(qdisc_message("red", TC_H_ROOT, &queue, 1, &red, sizeof(red)), &s);
 	assert_int_equal(s.marks, 11);

@@ -54,7 +54,7 @@ static void each_goal_can_be_missed(void **state)
 	assert_true(v.g1 && v.g2 && v.g3 && !v.pass);
 }
 
-/* Without a queue and without a victim no delay is known, and none is believed to be short. */
+/* Without a queue and without a victim the delay is unknown, and is not assumed to be short. */
 static void without_a_queue_the_victim_is_judged(void **state)
 {
 	(void)state;

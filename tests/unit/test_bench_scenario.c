@@ -160,7 +160,7 @@ static void load_is_of_the_busiest_link(void **state)
 	}
 }
 
-/* A pool's messages arrive at one of its QPs for all, so that its load is that of one flow. */
+/* A pool's messages arrive at one of its QPs for all, so that it has the load of one flow. */
 static void a_pool_has_one_arrival_process(void **state)
 {
 	int64_t alone;

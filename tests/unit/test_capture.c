@@ -19,7 +19,7 @@
 
 enum { RP, NP, ROCE = 4791, ECT = 2, CE = 3 };
 
-/* Root of a user namespace; who has no place in it cannot make files. */
+/* Root of a user namespace; users that are not mapped there cannot make files. */
 static bool own_user(void)
 {
 	const uid_t uid = getuid();
@@ -110,7 +110,7 @@ static void a_packet_s_mark_becomes_a_cnp(void **state)
 	rig_settle(r);
 	assert_int_equal(r->agent[NP]->totals.ce, 2);
 	assert_int_equal(rig_cnps(&c, 0), 2);
-	/* What goes to the other host, it does not count. */
+	/* It does not count packets to the other host. */
 	assert_int_equal(r->agent[RP]->totals.ce, 0);
 	rig_hang_up(&c);
 }

@@ -23,8 +23,8 @@ static struct {
 	struct ccs_cc_ack ack;           /* the last */
 	unsigned n, timers;
 } events;
-static double period_us;                 /* of the timer; INFINITY: none */
-static double raise;                     /* what the timer adds to the rate */
+static double period_us;                 /* time of the timer; INFINITY if it is not set */
+static double raise;                     /* increase of the rate per timer */
 static double first_rate, first_window;
 static bool divides;                     /* it divides by zero in each event */
 
@@ -219,7 +219,7 @@ static void a_timer_that_raises_the_rate_releases_a_waiting_wr(void **state)
 	ccs_flow_destroy(&f);
 }
 
-/* The algorithm's timer may open its own window, but not max_inflight. */
+/* The algorithm's timer may open its window, but not max_inflight. */
 static void a_closed_window_waits_for_the_timer_that_may_open_it(void **state)
 {
 	struct ccs_flow f;

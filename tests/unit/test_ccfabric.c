@@ -145,7 +145,7 @@ static void generated_topologies_have_their_nodes_and_links(void **state)
 	}
 }
 
-/* Whether each host reaches each other one, whichever of the next hops is taken. */
+/* Whether each host reaches each other host over any choice of next hops. */
 static bool all_reach(const struct fab_routes *r, const struct topology *t, struct rng *random)
 {
 	for (unsigned a = 0; a < r->hosts; a++)
@@ -234,7 +234,7 @@ static void run(const struct fab_conf *conf, struct fab_result *result)
 		fail_msg("%s", err);
 }
 
-/* One host sends the smallest frames into a port that sends nearly none. */
+/* One host sends the smallest frames into a port that sends almost no frames. */
 static uint64_t drops_with(double cells, const char *rate, double cable_us, double t0_us)
 {
 	const struct ccs_cc_spec none = ccs_cc_default_spec(&ccs_cc_none);
@@ -268,8 +268,7 @@ static uint64_t drops_with(double cells, const char *rate, double cable_us, doub
 	return drops;
 }
 
-/* The frames of the MTU that delay the PAUSE and the stop are part of t0 here: all that arrives is of
- * the smallest size, a cell each, which is the worst case. */
+/* The frames of the MTU that delay the PAUSE and the stop are part of t0 here: arriving frames have the smallest size, a cell each, which is the worst case. */
 static void computed_headroom_loses_nothing_and_a_cell_less_does(void **state)
 {
 	static const struct {

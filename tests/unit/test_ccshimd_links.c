@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a link carried, has waiting and could carry: sysfs, qdiscs and the rate under a queue. */
+/* A link's traffic, queue and rate: sysfs, qdiscs and the rate under a queue. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -138,7 +138,10 @@ static void add_attr(struct answer *a, unsigned type, const void *data, size_t l
 
 enum { IFINDEX = 7, SEQUENCE = 41 };
 
-/* As the kernel tells of tbf with red below it, but for what nobody reads. */
+/*
+ * The kernel's answer for tbf with red below it, without the attributes that the agent does not
+ * read.
+ */
 static struct answer qdisc(const char *kind, uint64_t rate64, uint32_t parent)
 {
 	const struct tcmsg tc = { .tcm_ifindex = IFINDEX, .tcm_parent = parent, .tcm_handle = 0x10000 };
@@ -165,7 +168,7 @@ static struct answer qdisc(const char *kind, uint64_t rate64, uint32_t parent)
 	return a;
 }
 
-/* What the question was is left in asked. */
+/* Stores the request in asked. */
 static int read_egress(const struct answer *a, struct ccs_egress *e, char asked[256])
 {
 	struct ccs_netlink n = { .sequence = SEQUENCE - 1 };
@@ -214,11 +217,11 @@ static void rates_are_tbfs_only_and_may_be_large(void **state)
 	assert_int_equal(read_egress(&a, &e, asked), 0);
 	assert_true(e.rate == 0);
 	assert_int_equal(e.backlog_bytes, 65536);
-	a = qdisc("noqueue", 0, TC_H_ROOT); /* it tells zeroes, whatever is sent */
+	a = qdisc("noqueue", 0, TC_H_ROOT); /* its counters are always 0 */
 	assert_int_equal(read_egress(&a, &e, asked), ENOENT);
 }
 
-/* Cut anywhere, or with any byte changed: an error or an answer, nothing else. */
+/* Truncated anywhere, or with any byte changed: an error or an answer. */
 static void strange_answers_are_no_counters(void **state)
 {
 	const struct answer whole = qdisc("tbf", 1, TC_H_ROOT);
@@ -288,7 +291,7 @@ static void slower_links_are_believed_in_time(void **state)
 	assert_float_equal(c.learnt, 100e6, 1e6);
 }
 
-/* A queue that only begins within a span says nothing of all of it. */
+/* A queue that begins within a span gives no utilisation for the whole span. */
 static void one_span_is_no_evidence(void **state)
 {
 	uint64_t now = 1, bytes = 0;

@@ -60,7 +60,7 @@ static void the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay(void *
 	}
 }
 
-/* Steps of one length would go on around the target, and flows of a queue do so together. */
+/* Steps of one length would continue around the target, and synchronise the flows of a queue. */
 static void the_window_comes_to_rest_at_the_target(void **state)
 {
 	struct ccs_cc cc;
@@ -79,8 +79,8 @@ static void the_window_comes_to_rest_at_the_target(void **state)
 }
 
 /*
- * A queue that swings within a few RTTs is that of acknowledgements behind others' data, which these
- * reduce an RTT later. A rate that followed it would keep it swinging.
+ * A queue that oscillates within a few RTTs consists of acknowledgements that wait for other flows'
+ * data, which these flows reduce an RTT later. A rate that followed it would keep it oscillating.
  */
 static void the_rate_follows_the_average_rtt(void **state)
 {
@@ -135,8 +135,8 @@ static void drains_are_at_the_hosts_common_time(void **state)
 }
 
 /*
- * With nothing to drain there is no pause and no timer, which would cost each small WR a clock
- * reading.
+ * Without a queue to drain, the flow needs neither a pause nor a timer, which would cost each small
+ * WR a clock reading.
  */
 static void an_uncongested_flow_has_no_timer(void **state)
 {
@@ -183,7 +183,7 @@ static void jitter_has_a_bound(void **state)
 	assert_true(observed(&cc, "jitter_us").value == 30);
 }
 
-/* End eight drains, and after each acknowledge a segment of then that was sent so long after it. */
+/* End eight drains, and after each acknowledge a segment that was sent `sent_us` later. */
 static double jitter_learned_from(double sent_us, double rtt_us)
 {
 	struct ccs_cc cc;
@@ -230,7 +230,7 @@ static void waiting_in_the_local_nic_counts_as_queueing(void **state)
 	assert_float_equal(observed(&cc, "queue_us").value, 80 - LINE_US, 1e-6);
 }
 
-/* Acknowledge that many segments every time, at once or spaced, with as many left in flight. */
+/* Acknowledge `segments` a hundred times, at once or spaced, with `left` left in flight. */
 static void ack_batches(struct ccs_cc *cc, unsigned segments, unsigned left, double spacing_us)
 {
 	for (unsigned i = 0; i < 100; i++) {
@@ -328,7 +328,7 @@ static void the_share_of_the_queue_does_not_depend_on_the_number_of_losses(void 
 }
 
 /* Rate and window are finite and within their bounds for any RTTs. */
-/* It takes as long as a timeout. A pause for so long would leave the path to others. */
+/* It takes as long as a timeout. A pause of this length would leave the path to other flows. */
 static void the_rtt_of_a_retransmission_does_not_lengthen_a_drain(void **state)
 {
 	struct ccs_cc cc;
@@ -373,9 +373,10 @@ static void rate_and_window_stay_within_bounds(void **state)
 }
 
 /*
- * Hosts that return a window at once, after RTTs of very different length: the RTT that paces is
- * between those that were seen, however much of the last one batches account for. It was below
- * zero, which paused the flow for the time of a segment at the least rate, 26 seconds.
+ * Hosts that return a window at once, after RTTs of very different length: the RTT used for pacing
+ * is between the smallest and the largest sample, whatever part of the last sample batches account
+ * for. It was below zero, which paused the flow for the time of a segment at the least rate, 26
+ * seconds.
  */
 static void the_window_leaves_within_the_longest_rtt(void **state)
 {

@@ -34,7 +34,7 @@ static void counter_path(char *path, size_t len, const char *device, const char 
 	snprintf(path, len, "%s/class/infiniband/%s/ports/1/hw_counters/%s", root, device, name);
 }
 
-/* Written in place, as sysfs would show it to who has it open. */
+/* Written in place, as an open sysfs file shows new values. */
 static void put(const char *device, const char *name, const char *text)
 {
 	char path[256];
@@ -96,7 +96,7 @@ static uint64_t total(const struct fixture *f)
 	return sum;
 }
 
-/* mlx5_0 with a history that is nobody's. */
+/* mlx5_0 with counts from before any flow. */
 static struct fixture start(void)
 {
 	put("mlx5_0", "rp_cnp_handled", "1000\n");
@@ -186,14 +186,14 @@ static void a_counter_that_falls_was_reset_or_wrapped(void **state)
 	assert_int_equal(f.given[0], 6);
 	put_value("mlx5_0", "rp_cnp_handled", UINT64_C(1) << 40);
 	poll_now(&f);
-	assert_int_equal(f.given[0], 6 + (uint64_t)UINT32_MAX); /* at most so many at once */
+	assert_int_equal(f.given[0], 6 + (uint64_t)UINT32_MAX); /* the largest step at once */
 	put("mlx5_0", "rp_cnp_handled", "0\n");
 	poll_now(&f);
 	assert_int_equal(f.given[0], 6 + (uint64_t)UINT32_MAX);
 	finish(&f);
 }
 
-/* An empty file is what a device that is being removed looks like. */
+/* A device that is being removed has empty files. */
 static void a_device_may_vanish_and_come_back(void **state)
 {
 	struct fixture f = start();
@@ -231,7 +231,7 @@ static void who_sends_nothing_gets_nothing(void **state)
 	put("mlx5_0", "rp_cnp_handled", "1100\n");
 	poll_now(&f);
 	assert_int_equal(f.given[2], 100);
-	f.rate[2] = 0; /* they must have been somebody's */
+	f.rate[2] = 0; /* some flow must have caused them */
 	put("mlx5_0", "rp_cnp_handled", "1200\n");
 	poll_now(&f);
 	for (unsigned i = 0; i < 4; i++)
@@ -239,7 +239,7 @@ static void who_sends_nothing_gets_nothing(void **state)
 	finish(&f);
 }
 
-/* Within a poll nobody is off by a whole event; over many, by a few. */
+/* Within a poll the error of a flow is less than one event; over many polls, a few. */
 static void shares_are_by_rate(void **state)
 {
 	uint64_t value = 1000, before[FLOWS], n, sum = 0;

@@ -18,7 +18,7 @@
 #include "ccshim/feed.h"
 #include "feedback/ipc.h"
 
-/* What the agent does with each request in turn. */
+/* The agent's reaction to each request, in order. */
 enum act { END, ANSWER, REFUSE, GARBAGE, SHORT, HANG_UP, SILENCE, LEAVE };
 
 static char dir[] = "/tmp/test_hooks.XXXXXX";
@@ -163,7 +163,7 @@ static void another_version_is_refused(void **state)
 	agent_end(&a, NULL);
 }
 
-/* It has gone between two calls: nothing of the second one got lost. */
+/* The agent ended between two calls: the second call is not lost. */
 static void an_agent_may_be_started_again(void **state)
 {
 	static const enum act script[] = { ANSWER, ANSWER, HANG_UP, ANSWER, ANSWER, END };
@@ -172,7 +172,7 @@ static void an_agent_may_be_started_again(void **state)
 
 	(void)state;
 	assert_int_equal(cnp(h), 0);
-	assert_int_equal(cnp(h), ECONNRESET); /* it went with that one */
+	assert_int_equal(cnp(h), ECONNRESET); /* the connection broke at that request */
 	assert_int_equal(cnp(h), 0);
 	agent_end(&a, h);
 	assert_int_equal(a.connections, 2);
@@ -207,7 +207,7 @@ static void nonsense_is_no_success(void **state)
 		struct ccs_feed *h = start(&a, script[i]);
 
 		assert_int_equal(cnp(h), EPROTO);
-		assert_int_equal(cnp(h), 0); /* anew */
+		assert_int_equal(cnp(h), 0); /* a new connection */
 		agent_end(&a, h);
 	}
 }
@@ -297,7 +297,7 @@ static void a_link_is_told(void **state)
 	assert_memory_equal(a.record.to, link.to, 16);
 }
 
-/* Rate 2, time, bytes and queue as they stand in the word. */
+/* Rate 2, time, bytes and queue as the record encodes them. */
 static uint64_t word_of(uint64_t ts, uint64_t bytes, uint64_t queue)
 {
 	return UINT64_C(2) << 60 | (ts & 0xffffff) << 36 | (bytes & 0xfffff) << 16 | queue;

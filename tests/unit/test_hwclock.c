@@ -22,7 +22,7 @@ static struct {
 	struct ccs_hwclock clock;
 	uint64_t khz, mask, first;
 	double skew;
-	uint64_t looked, now, made;      /* of the last poll, this poll, the completion */
+	uint64_t looked, now, made;      /* times of the last poll, this poll, the completion */
 } m;
 
 static void start(unsigned bits)
@@ -78,7 +78,7 @@ static void prompt_polls_make_all_exact(void **state)
 	}
 }
 
-/* Nobody ever polls in time, but some completions come just before or after a poll. */
+/* No poll is in time, but some completions arrive just before or after one. */
 static void late_polls_make_most_exact(void **state)
 {
 	unsigned exact = 0, all = 0;
@@ -235,7 +235,7 @@ static void a_wrong_rate_is_found_in_25_ms(void **state)
 	}
 }
 
-/* What a completion would be stamped with that is made now. */
+/* The device's timestamp of a completion at this time. */
 static void the_time_now(void **state)
 {
 	const uint64_t slack_ns = DRIFT_NS + 300;

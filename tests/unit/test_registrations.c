@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The book of slots: what an agent is told, and what is made of its answers. Time is given. */
+/* Registrations: the requests to an agent, and the results of its replies. Time is an argument. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ static uint32_t number(const struct fixture *x, const struct ccs_slot *s)
 	return (uint32_t)(s - x->page->slot);
 }
 
-/* Tells the agent all that there is; how many came and left. */
+/* Send the agent all changes, and count the flows added and removed. */
 static void tell(struct fixture *x, unsigned *came, unsigned *left)
 {
 	uint32_t slot;
@@ -147,7 +147,7 @@ static void telemetry_has_to_come_while_it_sends(void **state)
 	assert_int_equal(sends_for(x, s, 1, true), CCS_FEEDBACK_OK);
 	assert_int_equal(sends_for(x, s, 4, false), CCS_FEEDBACK_OK);
 	assert_int_equal(sends_for(x, s, 3, false), CCS_FEEDBACK_STALE);
-	x->now += 100 * MS;                      /* it sends nothing, and may begin again */
+	x->now += 100 * MS;                      /* it is idle, and may begin again */
 	beat(x);
 	peer(x, s, CCS_PEER_TELEMETRY);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_OK);
@@ -167,7 +167,7 @@ static enum ccs_feedback_status inbound_status(struct fixture *x, struct ccs_slo
 	return atomic_load(&s->inbound_status);
 }
 
-/* Whatever the peer's agent is, or says: marks on what comes from there are seen here. */
+/* Marks on data from a peer are seen here, whatever the peer's agent supports. */
 static void of_reads_this_hosts_agent_is_asked(void **state)
 {
 	struct fixture *x = *state;
@@ -219,7 +219,7 @@ static void telemetry_of_reads_has_to_come_while_it_reads(void **state)
 	assert_int_equal(inbound_status(x, s), CCS_FEEDBACK_UNABLE);
 	atomic_store(&s->inbound_flags, CCS_PEER_TELEMETRY);
 	assert_int_equal(sends_for(x, s, 7, true), CCS_FEEDBACK_OK);
-	assert_int_equal(inbound_status(x, s), CCS_FEEDBACK_OK); /* it has READ nothing */
+	assert_int_equal(inbound_status(x, s), CCS_FEEDBACK_OK); /* it has had no READ */
 	assert_int_equal(reads_for(x, s, 5, false), CCS_FEEDBACK_OK);
 	assert_int_equal(reads_for(x, s, 2, false), CCS_FEEDBACK_STALE);
 	atomic_store(&s->inbound, 9);
@@ -238,7 +238,7 @@ static void one_flow_from_end_to_end(void **state)
 
 	assert_int_equal(x->page->magic, CCS_SHM_MAGIC);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_WAITING);
-	expect_told(x, 0, 0);                    /* there is nobody */
+	expect_told(x, 0, 0);                    /* no agent exists */
 	ccs_reg_agent_connected(&x->book, x->now);
 	expect_told(x, 1, 0);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_WAITING);
@@ -257,7 +257,7 @@ static void each_verdict_has_its_cause(void **state)
 	struct fixture *x = *state;
 	struct ccs_slot *s = take(x, 5);
 
-	ccs_reg_agent_lost(&x->book, x->now);        /* nobody listens */
+	ccs_reg_agent_lost(&x->book, x->now);        /* no agent listens */
 	assert_int_equal(status(x, s), CCS_FEEDBACK_NO_AGENT);
 	assert_int_equal(atomic_load(&take(x, 6)->status), CCS_FEEDBACK_NO_AGENT);
 	ccs_reg_remove(&x->book, s + 1, x->now);
@@ -280,7 +280,7 @@ static void each_verdict_has_its_cause(void **state)
 	assert_int_equal(status(x, s), CCS_FEEDBACK_NO_AGENT); /* it hangs */
 	beat(x);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_OK);
-	ccs_reg_agent_lost(&x->book, x->now);        /* it died: perhaps there is another one soon */
+	ccs_reg_agent_lost(&x->book, x->now);        /* it died: another agent may start soon */
 	assert_int_equal(status(x, s), CCS_FEEDBACK_WAITING);
 	x->now += S;
 	ccs_reg_agent_lost(&x->book, x->now);        /* no */
@@ -292,13 +292,13 @@ static void each_verdict_has_its_cause(void **state)
 	assert_int_equal(status(x, s), CCS_FEEDBACK_OK);
 }
 
-/* A look that was due in time is one more thing that did not happen while a host stood still. */
+/* An update is late after half a second, but not twice in a row. */
 static void a_late_look_is_an_excuse_once(void **state)
 {
 	struct fixture *x = *state;
 	const uint64_t due = x->now;
 
-	assert_false(ccs_reg_update_late(&x->book, UINT64_MAX, x->now)); /* none was due */
+	assert_false(ccs_reg_update_late(&x->book, UINT64_MAX, x->now)); /* no update was due */
 	assert_false(ccs_reg_update_late(&x->book, due, due));
 	assert_false(ccs_reg_update_late(&x->book, due + S, due));
 	assert_false(ccs_reg_update_late(&x->book, due, due + S / 2));
@@ -360,7 +360,7 @@ static void nonsense_is_told_from_answers(void **state)
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), 0, x->now), -1);
 }
 
-/* While the agent was told of it, or before. */
+/* While its request is sent, or before. */
 static void a_flow_may_leave_at_any_time(void **state)
 {
 	struct fixture *x = *state;
@@ -370,7 +370,7 @@ static void a_flow_may_leave_at_any_time(void **state)
 
 	ccs_reg_agent_connected(&x->book, x->now);
 	assert_true(ccs_reg_next_request(&x->book, &slot, &came) && came);
-	ccs_reg_remove(&x->book, s, x->now);     /* meanwhile */
+	ccs_reg_remove(&x->book, s, x->now);     /* before the reply */
 	ccs_reg_request_sent(&x->book, came, x->now);
 	assert_true(ccs_reg_next_request(&x->book, &slot, &came) && !came);
 	ccs_reg_request_sent(&x->book, came, x->now);
@@ -395,7 +395,7 @@ static void slots_rest_before_they_are_used_again(void **state)
 		assert_non_null(take(x, 10 + i));
 	assert_null(take(x, 4));
 	ccs_reg_remove(&x->book, b, x->now);
-	assert_ptr_equal(take(x, 4), b);         /* at once, if there is no other */
+	assert_ptr_equal(take(x, 4), b);         /* at once, if no other slot is free */
 	assert_null(take(x, 5));
 	assert_int_equal(x->book.flows, CCS_SHM_SLOTS);
 }
@@ -422,7 +422,7 @@ static void agent_hears(struct world *w)
 	w->has[slot] = came;
 	if (came)
 		w->due[w->ndue++] = slot;
-	if (seed_below(4) == 0) { /* a flow leaves while it is told */
+	if (seed_below(4) == 0) { /* a flow is removed while its request is sent */
 		const uint32_t i = (uint32_t)seed_below(MANY);
 
 		if (w->mine[i])

@@ -25,7 +25,7 @@ enum { CLIENTS = 16, TICK_MS = 5, MESSAGES = 64 };
 struct client {
 	int fd;                          /* 0: none */
 	struct ccs_shm *region;
-	struct ccs_ipc_add *flow;      /* CCS_SHM_SLOTS; type 0: none */
+	struct ccs_ipc_add *flow;      /* CCS_SHM_SLOTS; type 0: unused */
 };
 
 static struct {

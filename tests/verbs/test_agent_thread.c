@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the agent thread where no host agent runs: a marked packet leads to a CNP that slows
- * the QP that sent it. The test uses its own network namespace and requires root. RDMA netlink is
+ * Tests the agent thread where no host agent runs: a marked packet leads to a CNP that slows the QP
+ * that sent it. The test enters a new network namespace and requires root. RDMA netlink is
  * replaced: its kernel has no devices.
  */
 #include "rig.h"
@@ -37,7 +37,7 @@ static const char *path;
 
 static _Atomic int netlink_fd = -1, kernel_fd = -1;
 
-/* The agent's threads may have a descriptor table of their own: compare only there. */
+/* The agent's threads may have a separate descriptor table: compare only there. */
 static bool is_netlink(int fd)
 {
 	return gettid() != getpid() && fd == netlink_fd;
@@ -129,7 +129,7 @@ static void marked_packet(uint32_t qpn)
 	close(fd);
 }
 
-/* The agent's status; "" if there is no agent. */
+/* The agent's status; "" without an agent. */
 static const char *status(void)
 {
 	static char text[65536];
@@ -147,7 +147,7 @@ static const char *status(void)
 	return text;
 }
 
-/* The test rig's first path is IPv6; this one is RoCE v2 over IPv4. */
+/* The test rig's first path is IPv6; this path is RoCE v2 over IPv4. */
 static void move_path(const struct rig *r, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
@@ -185,7 +185,7 @@ static void run_ccshimd(void)
 	const char *top = getenv("top_builddir");
 	char program[1024];
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails must not leave it behind */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child must not outlive a test that fails */
 	snprintf(program, sizeof(program), "%s/tools/ccshimd/ccshimd", top ? top : ".");
 	unsetenv("LD_PRELOAD");
 	execl(program, program, "--verify", "none", "--socket", path, NULL);
@@ -271,7 +271,10 @@ static void give_way_to_ccshimd(struct rig *r)
 	unlink(path);
 }
 
-/* The kernel does not list the fake device's queue pairs, but this process registers its own. */
+/*
+ * The kernel does not list the fake device's queue pairs, but this process registers its queue
+ * pairs.
+ */
 static void a_marked_packet_causes_a_cnp_for_its_qp_if_there_is_one(void **state)
 {
 	enum { NO_QP = 0x654321 };

@@ -16,7 +16,7 @@ extern void *__libc_calloc(size_t n, size_t size);
 __attribute__((visibility("default"))) void *malloc(size_t size);
 __attribute__((visibility("default"))) void *calloc(size_t n, size_t size);
 
-static _Thread_local int countdown; /* allocations until one fails; 0: none fails */
+static _Thread_local int countdown; /* allocations until one fails; 0: all succeed */
 
 static bool fails(void)
 {

@@ -21,10 +21,10 @@ static _Thread_local unsigned clock_reads; /* this thread's reads, not the pacer
 
 static _Thread_local bool leaves;    /* sleep in this thread at its next clock read, for AWAY_NS */
 static atomic_bool away;             /* that sleep has ended */
-static _Atomic uint64_t skipped_ns;  /* waits of the pacer thread meanwhile, which take no time */
-static unsigned turns;               /* clock reads of the pacer thread meanwhile */
+static _Atomic uint64_t skipped_ns;  /* waits of the pacer thread during it, which take no time */
+static unsigned turns;               /* clock reads of the pacer thread during it */
 
-static atomic_bool pacer_stays;      /* asleep, also when it is due: it polls nothing meanwhile */
+static atomic_bool pacer_stays;      /* asleep, also when it is due: it does not poll */
 
 static struct timespec add_ns(struct timespec ts, uint64_t ns)
 {

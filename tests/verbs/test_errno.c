@@ -105,7 +105,7 @@ static void close_all(struct rig *r)
 	free(r->dst);
 }
 
-/* Poll through the CQ's interface until that many completions have arrived. */
+/* Poll through the CQ's interface until `n` completions have arrived. */
 static void gather(struct rig *r, bool ex, int n)
 {
 	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)(void *)r->scq;

@@ -47,8 +47,8 @@ static void check_qp_works_after_reset(struct rig *r)
 }
 
 /*
- * If the k-th segment fails, its WR is reported once, later WRs are flushed, and earlier ones
- * succeed.
+ * If the k-th segment fails, its WR is reported once, earlier WRs succeed, and later WRs are
+ * flushed.
  */
 static void a_failed_segment_is_reported_once_and_flushes_later_wrs(void **state)
 {
@@ -174,7 +174,7 @@ static void post_to(struct rig *r, struct ibv_qp *qp, uint64_t wr_id, unsigned n
 	}
 }
 
-/* The next completion of one of the QPs is that of its next WR, a flushed one. */
+/* The next completion of one of the QPs belongs to its next WR, and is flushed. */
 static void expect_flushed(const struct ibv_wc *got, struct ibv_qp *const *qp, uint64_t *next, int n)
 {
 	int i = 0;
@@ -237,7 +237,10 @@ static void poll_ex_stepping(struct rig *r, int n)
 	}
 }
 
-/* As on a device that has them all. This one never completes the marker, of which rxe's may be late. */
+/*
+ * As on a device that has them all. This device never completes the marker, whose completion may be
+ * late on rxe.
+ */
 static void waiting_sends_are_flushed_before_receives(void **state)
 {
 	static struct ibv_cq_init_attr_ex cq_ex = { .wc_flags = IBV_WC_EX_WITH_QP_NUM };
@@ -587,7 +590,7 @@ COUNTED(sem_wait, (sem_t *sem), (sem))
 COUNTED(sem_clockwait, (sem_t *sem, clockid_t clock, const struct timespec *until),
 	(sem, clock, until))
 
-/* The pacer retries WRs that wait for a completion, but not those that SQD holds. */
+/* The pacer retries WRs that wait for a completion, but not WRs that SQD holds. */
 static void waiting_wrs_are_not_retried_in_sqd(void **state)
 {
 	const struct timespec patch = { .tv_nsec = 20000000 };

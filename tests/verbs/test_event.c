@@ -50,7 +50,7 @@ static bool event_is_there(struct rig *r)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* Poll with a batch if the CQ is extended, else with ibv_poll_cq. */
+/* Poll with a batch if the CQ is extended, otherwise with ibv_poll_cq. */
 static int poll_some(struct rig *r, int n)
 {
 	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)(void *)r->scq;
@@ -109,8 +109,8 @@ static void event_driven_writes_with_deferred_wrs_complete(void **state)
 }
 
 /*
- * Programs that are about to exit do this: the pacer thread must not access what they left
- * behind.
+ * Programs that are about to exit do this: the pacer thread must not access objects that they have
+ * not destroyed.
  */
 static void nothing_is_posted_after_its_device_is_closed(void **state)
 {
@@ -390,7 +390,7 @@ static void late_refusal_while_sleeping(void)
 			assert_int_equal(wc->status, got ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS);
 		}
 	}
-	/* WRs posted afterwards are flushed, too */
+	/* WRs posted afterwards are also flushed */
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, K4, 0), 0);
 		sleep_for_event(&r);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests QPs under dcqcn, hpcc and auto with a host agent: CNPs cut the rate wherever the sender
- * is, and the fallback runs where feedback is not reliable. The algorithm's timers are so long
- * that the rate follows from the CNPs alone. Each mode runs in a separate process.
+ * Tests QPs under dcqcn, hpcc and auto with a host agent: CNPs cut the rate wherever the sender is,
+ * and the fallback runs where feedback is not reliable. The algorithm's timers are too long to
+ * matter: the rate follows from the CNPs alone. Each mode runs in a separate process.
  */
 #include "rig.h"
 
@@ -297,8 +297,8 @@ static void send_until(struct rig *r, struct ccs_slot *slot, enum ccs_feedback_s
 }
 
 /*
- * No record is newer than the first, except the last one, so HPCC keeps its initial rate until
- * then.
+ * No record is newer than the first, except the last, so HPCC keeps its initial rate until that
+ * record.
  */
 static void a_new_flow_starts_at_its_share_and_telemetry_may_stop(void **state)
 {
@@ -443,7 +443,7 @@ static void a_rate_far_below_the_share_is_warned_about(void **state)
 	close_all(&r);
 }
 
-/* A SEND cannot be split, so the agents have to know that so much comes at once. */
+/* A SEND cannot be split, so the agents must know its whole length in advance. */
 static void agents_know_the_length_of_sends(void **state)
 {
 	struct ccs_slot *slot;
@@ -488,7 +488,7 @@ static bool has_thread(const char *name)
 	return found;
 }
 
-/* The default uses an agent if there is one, but does not wait for one to start. */
+/* The default uses an agent that runs, but does not wait for an agent to start. */
 static void without_an_agent_socket_there_is_no_feedback_thread(void **state)
 {
 	struct rig r;
@@ -595,7 +595,7 @@ static void check_report(const struct rig_mode *mode, const char *report)
 		assert_true(contains(report, strcmp(mode->name, "ports") == 0
 				     ? "\"variant\": \"paper\"" : "\"variant\": \"echo\""));
 		assert_true(contains(report, "\"link\": 77"));
-		assert_true(contains(report, "\"link\": 78")); /* of the data read */
+		assert_true(contains(report, "\"link\": 78")); /* for the data read */
 		assert_true(contains(report, "\"rate_bps\": 1000000000000000")); /* limited */
 		return;
 	}

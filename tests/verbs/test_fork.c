@@ -26,7 +26,7 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* The child opens its own device, whose completions arrive natively. */
+/* The child opens the device again, and its completions arrive natively. */
 static int child_with_its_own_device(void)
 {
 	struct rig r;

@@ -457,7 +457,7 @@ static void shadow_cqs_hold_a_completion_for_every_wqe(void **state)
 	rig_close(&r);
 }
 
-/* There are so many QPs that shadow CQs fill and further ones are created. */
+/* The QPs fill shadow CQs, so that more shadow CQs are created. */
 static void shadow_cqs_are_shared_and_reused_by_many_qps(void **state)
 {
 	enum { N = 120 };

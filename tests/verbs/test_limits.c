@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests what libccshim(7) says under LIMITS of controlled queue pairs, where no other test does: what
- * is documented happens, only there, and nothing else.
+ * Tests what libccshim(7) says under LIMITS of controlled queue pairs, where no other test does:
+ * the documented effects occur, only there, and no other effect does.
  */
 #include "rig.h"
 
@@ -46,7 +46,7 @@ static int enter_user_namespace(void)
 	return unshare(CLONE_NEWUSER) ? errno : 0;
 }
 
-/* The thread's own will do: the kernel refuses that, too. */
+/* The thread's current namespace suffices: the kernel refuses it as well. */
 static int enter_mount_namespace(void)
 {
 	const int fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
@@ -306,7 +306,7 @@ int main(int argc, char **argv)
 
 	const struct rig_mode modes[] = {
 		rig_modes[0], rig_modes[1], rig_modes[2],
-		/* A WR of 4 KB takes .3 s: the last ones have not left when the process ends. */
+		/* A WR of 4 KB takes .3 s: the last WRs have not left when the process ends. */
 		{ "paced", { "CCSHIM_CC=fixed:rate=100k", "CCSHIM_SEGMENT=4k" } },
 	};
 

@@ -63,7 +63,7 @@ int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *end)
 	return -1;
 }
 
-/* Stop this thread's clock so long after now. */
+/* Stop this thread's clock `seconds` from now. */
 static void move_clock(int seconds)
 {
 	struct timespec now;
@@ -126,7 +126,7 @@ static void exit_while_threads_post(unsigned char *unused)
 	exit(0);
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* its allocator has locks, too */
+#ifndef __SANITIZE_ADDRESS__ /* its allocator also has locks */
 static void exit_now(int sig)
 {
 	(void)sig;
@@ -141,7 +141,7 @@ static void exit_in_a_signal_handler(unsigned char *unused)
 
 	(void)unused;
 	alarm(60);
-	setenv("CCSHIM_LINGER", "10ms", 1); /* for so long it waits for its own lock */
+	setenv("CCSHIM_LINGER", "10ms", 1); /* it waits up to 10 ms for its lock */
 	rig_open(&r, (struct rig_conf){ 0 });
 	signal(SIGPROF, exit_now);
 	setitimer(ITIMER_PROF, &in_2_ms, NULL);
@@ -149,7 +149,7 @@ static void exit_in_a_signal_handler(unsigned char *unused)
 }
 #endif
 
-/* The child is a process of its own: this one has not used verbs yet. */
+/* The child is a new process: this process has not used verbs yet. */
 static int exit_status(void (*function)(unsigned char *shared), unsigned char *shared)
 {
 	int status;

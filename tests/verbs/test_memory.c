@@ -92,7 +92,7 @@ static void without_memory_to_wait_a_long_wr_is_not_split(void **state)
 	finish(&r, 1);
 }
 
-/* Posts at an open gate allocate nothing, and neither do those of a QP that only observes. */
+/* Posts at an open gate do not allocate memory, and neither do posts of a QP in mode observe. */
 static void only_wrs_that_wait_need_memory(void **state)
 {
 	struct rig r;
@@ -201,7 +201,7 @@ static void limit_memlock(rlim_t soft, rlim_t hard)
 
 enum { REGIONS = 256, REGION = 1 << 15, QPS = 12 };
 
-/* How many regions can be registered beside 12 QPs, each with a CQ of its own. */
+/* How many regions can be registered beside 12 QPs, each with a separate CQ. */
 static int regions_beside(enum ibv_qp_type type, unsigned *controlled)
 {
 	static unsigned char memory[REGION];

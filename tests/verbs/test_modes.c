@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the modes. With mode=observe the device receives what the application posted, on a
- * shadow CQ. With mode=off nothing is changed. Each mode runs in a separate process.
+ * Tests the modes. With mode=observe the device receives what the application posted, on a shadow
+ * CQ. With mode=off the shim changes neither WRs nor CQs. Each mode runs in a separate process.
  */
 #include "rig.h"
 

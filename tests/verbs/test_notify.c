@@ -99,7 +99,7 @@ static void arming_while_segments_are_in_flight_loses_no_event(void **state)
 		fake_hold(true);
 		assert_int_equal(post(&r, i, LONG), 0);
 		if (rig_is("mlx5") || rig_is("rxe"))
-			fake_step((unsigned)i % 4 + 1); /* segments; never the last one */
+			fake_step((unsigned)i % 4 + 1); /* segments, without the last */
 		arm(&r);
 		fake_hold(false);
 		take_event(&r);
@@ -171,7 +171,7 @@ static void a_request_outlives_the_event_of_a_receive(void **state)
 	rig_close(&r);
 }
 
-/* A QP that, behind the shim, does not send to the same CQ of the device as r->a. */
+/* A QP whose sends complete in another CQ of the device than r->a's. */
 static struct ibv_qp *another_shadow(struct rig *r, struct ibv_qp **others, unsigned *n)
 {
 	for (*n = 0; *n < OTHERS; ++*n) {
@@ -350,7 +350,7 @@ static void a_failure_before_a_signalled_send_raises_an_event(void **state)
 	}
 }
 
-/* The other one's send was unsignalled, and may still fail. */
+/* The other QP's send was unsignalled, and may still fail. */
 static void a_send_of_another_qp_raises_its_event(void **state)
 {
 	struct ibv_qp *first, *second;
@@ -424,7 +424,7 @@ static void a_request_outlives_the_event_of_a_polled_receive(void **state)
 	rig_close(&r);
 }
 
-/* The destruction of another QP has read the completion from the device meanwhile. */
+/* The destruction of another QP has already read the completion from the device. */
 static void arming_counts_completions_that_are_ready(void **state)
 {
 	struct ibv_qp *other;
@@ -455,7 +455,7 @@ static void reconnect(struct rig *r)
 	rig_to_rts(r, r->a, r->b->qp_num);
 }
 
-/* A QP still receives there: the event that is not read yet stays, and later ones are as before. */
+/* A QP still receives there: the unread event stays, and later events arrive as before. */
 static void a_refused_destroy_loses_no_event(void **state)
 {
 	struct ibv_qp *receiver;
@@ -489,8 +489,8 @@ static void a_refused_destroy_loses_no_event(void **state)
 }
 
 /*
- * Sends and receives complete in different CQs of the device: LIMITS of libccshim(7). What came by
- * the first event can be polled, and no more than one event follows it.
+ * Sends and receives complete in different CQs of the device: LIMITS of libccshim(7). The
+ * completions of the first event can be polled, and no more than one event follows it.
  */
 static void a_receive_and_a_send_raise_at_most_one_event_each(void **state)
 {

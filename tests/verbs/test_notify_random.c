@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Property: a request gives an event of what completes after it, whatever its completion queue's
- * queue pairs send, and whichever events were left unread before. The program requests once, and
- * reads events and polls until it has what it waits for.
+ * Property: a request gives an event for a later completion, whatever its completion queue's queue
+ * pairs send, and whichever events were left unread before. The program requests once, and reads
+ * events and polls until it has what it waits for.
  */
 #include "rig.h"
 

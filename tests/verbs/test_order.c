@@ -189,7 +189,10 @@ static void sends_and_receives_each_keep_their_order(void **state)
 	}
 }
 
-/* The work of a poll is in proportion to what it returns: at most a batch more is read ahead. */
+/*
+ * The work of a poll is in proportion to the completions it returns: it reads at most a batch
+ * ahead.
+ */
 static void a_poll_for_one_completion_leaves_most_in_the_device(void **state)
 {
 	enum { N = 200, BATCH = 16 };
@@ -223,7 +226,7 @@ static void a_poll_for_one_completion_leaves_most_in_the_device(void **state)
 	}
 }
 
-/* What no WQE is in flight for, is not polled for long; and a WQE changes that at once. */
+/* A CQ without a WQE in flight is soon not polled any more; the next WQE changes that at once. */
 static void idle_polls_leave_the_devices_send_cq_alone(void **state)
 {
 	enum { LONG = 20000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests ibv_create_qp_ex: which QPs are controlled and which are not. The same expectations
- * hold on the bare device and behind the shim.
+ * Tests ibv_create_qp_ex: which QPs are controlled and which are not. The same expectations hold
+ * with and without the shim.
  */
 #include "rig.h"
 
@@ -130,7 +130,7 @@ static void uncontrolled_qps_work_natively(void **state)
 	}
 }
 
-/* In an older libibverbs the structure is shorter, and the memory behind it is the provider's. */
+/* In an older libibverbs the structure is shorter, and the memory after it is the provider's. */
 static void members_beyond_an_older_qp_ex_are_not_written(void **state)
 {
 	const size_t old = offsetof(struct ibv_qp_ex, wr_abort) + sizeof(void (*)(void));

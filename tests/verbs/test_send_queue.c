@@ -25,7 +25,7 @@ static bool is_irdma(void)
 
 /*
  * Where the device reuses the entries of unsignalled WQEs silently, an application need not signal
- * or poll at all; elsewhere its queue is full for ever. The shim knows the latter of mlx5 only.
+ * or poll at all; on other devices its queue stays full. The shim knows the latter of mlx5 only.
  */
 static void a_sender_that_signals_nothing_passes_where_it_passes_bare(void **state)
 {
@@ -52,7 +52,7 @@ static void a_sender_that_signals_nothing_passes_where_it_passes_bare(void **sta
 /*
  * Also if all WRs have completed, an entry is free when the application has polled the completion
  * of its WR or of a later one, except where the device reuses entries silently: an application that
- * posts until the queue is full has space for so many. The shim knows that of mlx5 only.
+ * posts until the queue is full counts on these entries. The shim implements this for mlx5 only.
  */
 static void an_entry_is_free_when_its_completion_is_polled(void **state)
 {
@@ -113,7 +113,7 @@ static void post_before_rts(bool resume_by_post)
 }
 
 /*
- * Some devices queue it, and carry it out in RTS; some of these when they get the next one. librxe
+ * Some devices queue it, and carry it out in RTS; some do so when they get the next WR. librxe
  * queues it with an error.
  */
 static void a_wr_before_rts_is_refused_or_completes(void **state)
@@ -123,8 +123,10 @@ static void a_wr_before_rts_is_refused_or_completes(void **state)
 	post_before_rts(true);
 }
 
-/* librxe's doorbell fails, and it names the first WR that did not fit. What fits is carried out in
- * RTS, beginning when a WR is posted, even one that is refused. */
+/*
+ * librxe's doorbell fails, and it names the first WR that did not fit. WRs that fit are carried out
+ * in RTS, beginning when a WR is posted, even if it is refused.
+ */
 static void a_full_queue_before_rts_begins_with_a_refused_wr(void **state)
 {
 	struct ibv_send_wr wr[16], *bad = NULL;
@@ -174,7 +176,7 @@ static int post_batch(struct rig *r, uint64_t wr_id, uint32_t n)
 	return ibv_wr_complete(ex);
 }
 
-/* libmlx5 checks the state first, and nothing else; librxe the space, and it queues the WRs. */
+/* libmlx5 checks only the state; librxe checks the space, and queues the WRs. */
 static void a_batch_before_rts_is_treated_as_by_the_device(void **state)
 {
 	const bool kept = fake_profile()->keeps_early;
@@ -207,8 +209,8 @@ static void a_batch_before_rts_is_treated_as_by_the_device(void **state)
 }
 
 /*
- * What the device has from before SQD opens the gate, so one WQE must get there. Of a split WRITE it is
- * the rest, too: LIMITS of libccshim(7).
+ * WQEs that the device got before SQD open the gate, so one WQE must reach it. The rest of a split
+ * WRITE does as well: LIMITS of libccshim(7).
  */
 static void a_post_after_sqd_resumes_the_queue(void **state)
 {
@@ -269,7 +271,7 @@ static void in_sqd_rxe_gets_a_wqe(void **state)
 	rig_close(&r);
 }
 
-/* The application may count on what the device rounds up to. */
+/* The application may use all entries that the device grants by rounding up. */
 static void the_devices_depth_is_granted_and_in_force(void **state)
 {
 	static const uint32_t depths[] = { 1, 4, 10, 16, 23, 64, 100, 129, 300, 1000 };
@@ -359,7 +361,7 @@ static int end_qp(struct rig *r, bool destroy)
 	return rc;
 }
 
-/* A WRITE of 8 bytes behind more than the gate lets pass; then the QP ends, 100 ms later. */
+/* A WRITE of 8 bytes after more data than the gate permits; then the QP ends, 100 ms later. */
 static void the_last_message_arrives_before_the_qp_ends(void **state)
 {
 	const struct timespec nap = { .tv_nsec = 100000000 };
@@ -415,7 +417,7 @@ static void a_message_that_was_held_back_arrives_before_the_qp_ends(void **state
 	}
 }
 
-/* The first WQE fails, and irdma completes nothing that is posted afterwards. */
+/* The first WQE fails, and irdma completes no WR that is posted afterwards. */
 static void a_sleeping_sender_gets_all_its_flushed_wrs(void **state)
 {
 	struct pollfd ready = { .events = POLLIN };

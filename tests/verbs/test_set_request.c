@@ -83,7 +83,7 @@ static void assert_shows(struct rig *r, const char *whom, const char *part)
 		fail_msg("%s: %s is not in %s", whom, part, stats->mailbox.answer);
 }
 
-/* The initial settings, except those that come from rules. */
+/* The initial settings, except settings that come from rules. */
 static void reset_settings(struct rig *r)
 {
 	assert_accepted(r, "all\nmode=enforce\ncc=none\nsplit=y\nsegment=4k\nmax_inflight=4k\n"
@@ -134,7 +134,7 @@ static void a_mode_changes_what_the_device_sees(void **state)
 		assert_int_equal(wqes_of_a_write(&r), steps[i].wqes);
 	}
 	close_rig(&r);
-	open_rig(&r); /* new QPs have it, too */
+	open_rig(&r); /* new QPs also have it */
 	assert_int_equal(wqes_of_a_write(&r), 20);
 	assert_shows(&r, "all\n", "cc = none\n");
 	close_rig(&r);
@@ -190,7 +190,7 @@ static void a_request_applies_only_to_its_queue_pairs(void **state)
 	close_rig(&r);
 }
 
-/* A request that cannot be met for one QP changes nothing, for any QP. */
+/* A request that one QP cannot meet does not change any QP. */
 static void a_refused_request_changes_nothing(void **state)
 {
 	char text[128];

@@ -89,7 +89,7 @@ static void a_split_read_scatters_to_all_its_sges(void **state)
 	rig_close(&r);
 }
 
-/* The device refuses such a request with nothing done, which it cannot of a part. */
+/* The device refuses such a request before any effect, which it could not do for a part of it. */
 static void check_unsplit(struct rig *r, enum ibv_wr_opcode opcode, struct ibv_sge *sge)
 {
 	const size_t first = rig_seen_of(r->a, seen, 512);
@@ -267,7 +267,7 @@ static void sends_immediates_inline_data_and_atomics_are_not_split(void **state)
 	rig_close(&r);
 }
 
-/* More outstanding READs than the peer supports would stall the queue behind them. */
+/* More outstanding READs than the peer supports would stall the rest of the queue. */
 static void reads_outstanding_are_bounded(void **state)
 {
 	struct rig r;

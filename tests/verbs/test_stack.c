@@ -92,7 +92,7 @@ static struct ccs_stats_header *map_statistics_file(void)
 	return stats == MAP_FAILED ? NULL : stats;
 }
 
-/* As `ccshim set`; where there is no file, nothing handles it. */
+/* As `ccshim set`; without a file no thread handles the request. */
 static void put_request(void)
 {
 	static unsigned n;
@@ -229,7 +229,7 @@ static void measure(size_t used[CALLS])
 		}
 }
 
-/* Those of a UC queue pair go to the device unchanged. */
+/* WRs of a UC queue pair go to the device unchanged. */
 static void calls_need_little_more_than_bare_ones(void **state)
 {
 	size_t bare[CALLS] = { 0 }, used[CALLS] = { 0 };

@@ -243,7 +243,7 @@ static void *post_forever(void *arg)
 	return NULL;
 }
 
-/* The call is a cancellation point with and without the shim, and must leave nothing locked. */
+/* The call is a cancellation point with and without the shim, and must not leave a lock held. */
 static void a_cancelled_thread_leaves_nothing_locked(void **state)
 {
 	(void)state;

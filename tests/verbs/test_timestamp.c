@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests a device that stamps completions: the RTT is the network's however late the application
- * polls, and nothing else differs. Each case runs in a separate process.
+ * polls, and other results do not differ. Each case runs in a separate process.
  */
 #include "rig.h"
 
@@ -238,7 +238,7 @@ static const struct {
 	  "CCSHIM_HW_TIMESTAMPS=n" },
 };
 
-/* The median RTT of the sender; it is 0 for a QP that sent nothing. */
+/* The median RTT of the sender; it is 0 for a QP that has not sent. */
 static double median_rtt(const char *report)
 {
 	FILE *file = fopen(report, "r");
@@ -272,7 +272,7 @@ static void run_case(size_t i, const char *report)
 		return;
 	us = median_rtt(report);
 	printf("# %s: %.0f us\n", cases[i].name, us);
-	/* Half of the RTT that a late poll would give is far above what a busy host adds. */
+	/* Half of the RTT that a late poll would give is far above the delay of a busy host. */
 	assert_true(us > LATENCY_US - 20 && us < LATE_US / 2);
 }
 

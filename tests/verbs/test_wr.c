@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests ibv_wr_*: what the device receives and the application sees is the same on the bare
- * device and behind the shim, whether the gate is open or everything beyond 4 KiB waits.
+ * Tests ibv_wr_*: what the device receives and the application sees is the same with and without
+ * the shim, whether the gate is open or everything beyond 4 KiB waits.
  */
 #include "rig.h"
 
@@ -190,8 +190,8 @@ static void send_builders_post_what_they_are_given(void **state)
 }
 
 /*
- * A window is bound, used and invalidated within one batch, in order although none of these WRs
- * waits.
+ * A window is bound, used and invalidated within one batch, in order although these WRs do not
+ * wait.
  */
 static void a_window_can_be_bound_used_and_invalidated_in_one_batch(void **state)
 {
@@ -282,7 +282,7 @@ static void setters_copy_lists_and_inline_data(void **state)
 	rig_close(&r);
 }
 
-/* One WR is wrong: ibv_wr_complete returns its code, and nothing of the batch is posted. */
+/* One WR is wrong: ibv_wr_complete returns its code, and no WR of the batch is posted. */
 static void wr_complete_returns_the_error_and_posts_nothing(void **state)
 {
 	static const struct ibv_sge many[6];
@@ -348,7 +348,7 @@ static void a_full_queue_refuses_the_whole_batch(void **state)
 	rig_close(&r);
 }
 
-/* The device refuses a WR of a batch: none is posted, and its code is returned. */
+/* The device refuses a WR of a batch: the whole batch is dropped, and its code is returned. */
 static void a_batch_that_the_device_refuses_returns_its_code(void **state)
 {
 	static const int codes[] = { ENOMEM, EINVAL, -EINVAL };
@@ -430,7 +430,7 @@ static void aborted_batches_post_nothing(void **state)
 }
 
 /*
- * Before RTS the provider's wr_complete refuses. modify_qp installs another one, which the
+ * Before RTS the provider's wr_complete refuses. modify_qp installs another function, which the
  * application must not see.
  */
 static void ibv_wr_complete_follows_the_qps_state(void **state)
