@@ -106,9 +106,9 @@ struct fake_srq {
 	struct ibv_srq ib;
 	struct fake_rq rq;
 	uint32_t num, max_sge, limit;
-	struct fake_xrcd *xrcd; /* only completions of this QP; NULL: of any QP */
-	struct fake_cq *cq;              /* then: the CQ of its receives */
-	struct fake_srq *next;           /* of those completions */
+	struct fake_xrcd *xrcd; /* domain of an XRC SRQ, or NULL */
+	struct fake_cq *cq;              /* completion queue of an XRC SRQ */
+	struct fake_srq *next;           /* in the list of XRC SRQs */
 	unsigned qps, async_given;
 };
 

@@ -61,7 +61,7 @@ int rig_region(struct ccs_shm **page);
 void rig_send_hello(int fd, int shm_fd);
 int rig_hello(struct rig *r, int fd, int shm_fd);
 /* Send a request; returns the error of the reply. */
-int rig_ask(struct rig *r, int fd, const void *m, size_t len);
+int rig_request(struct rig *r, int fd, const void *m, size_t len);
 /* A flow from host `from` to the other host, QP 0x100 + n to QP 0x200 + n. */
 struct ccs_ipc_add rig_flow(const struct rig *r, int from, unsigned n, uint32_t slot);
 int rig_add(struct rig *r, struct rig_client *c, int from, unsigned n, uint32_t slot);

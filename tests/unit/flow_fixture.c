@@ -104,7 +104,7 @@ double last_rtt(void)
 	return acks[(ack_count - 1) % 64].rtt_us;
 }
 
-bool asks_for_time(struct ccs_flow *f, uint64_t len, uint32_t flags, uint64_t now)
+bool is_time_needed(struct ccs_flow *f, uint64_t len, uint32_t flags, uint64_t now)
 {
 	const uint64_t head = f->seg_head;
 	const struct ccs_seg *seg;

@@ -37,6 +37,6 @@ double last_rtt(void);
  * Post one WR, without reading the clock if that is possible; true if it was not. Fails the test
  * if the segment is not handed over.
  */
-bool asks_for_time(struct ccs_flow *f, uint64_t len, uint32_t flags, uint64_t now);
+bool is_time_needed(struct ccs_flow *f, uint64_t len, uint32_t flags, uint64_t now);
 
 #endif

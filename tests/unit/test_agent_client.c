@@ -134,7 +134,7 @@ static void an_agent_that_refuses(void)
 	wait_verdict(s, CCS_FEEDBACK_OK);
 }
 
-static void peers_that_are_silent_or_unable(void)
+static void peers_that_do_not_reply_or_lack_feedback(void)
 {
 	struct ccs_slot *s;
 
@@ -274,7 +274,7 @@ static int serve_not(const char *where)
 	return EPERM;
 }
 
-static void one_that_may_not_asks_once(void)
+static void a_client_that_is_refused_requests_once(void)
 {
 	struct ccs_slot *s;
 
@@ -409,14 +409,14 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
 	CASE(without_an_agent),
 	CASE(an_agent_that_dies_and_comes_back),
 	CASE(an_agent_that_refuses),
-	CASE(peers_that_are_silent_or_unable),
+	CASE(peers_that_do_not_reply_or_lack_feedback),
 	CASE(an_agent_that_hangs),
 	CASE(an_agent_that_talks_nonsense),
 	CASE(ten_thousand_flows),
 	CASE(flows_that_come_and_go_while_agents_do),
 	CASE(a_process_that_is_its_own_agent),
 	CASE(one_that_takes_long_to_be_it),
-	CASE(one_that_may_not_asks_once),
+	CASE(a_client_that_is_refused_requests_once),
 	CASE(a_process_takes_the_place_of_another_ones_thread),
 	CASE(no_process_takes_the_place_of_ccshimd),
 #ifndef __SANITIZE_THREAD__

@@ -137,10 +137,10 @@ static void other_ipc_versions_are_refused(void **state)
 	const uint32_t unknown = 99;
 	const int fd = rig_dial(r, RP);
 
-	assert_int_equal(rig_ask(r, fd, &m, sizeof(m)), EPROTONOSUPPORT);
+	assert_int_equal(rig_request(r, fd, &m, sizeof(m)), EPROTONOSUPPORT);
 	assert_non_null(strstr(r->said, "version 2"));
-	assert_int_equal(rig_ask(r, fd, &add, sizeof(add)), EPROTO);
-	assert_int_equal(rig_ask(r, fd, &unknown, sizeof(unknown)), EOPNOTSUPP);
+	assert_int_equal(rig_request(r, fd, &add, sizeof(add)), EPROTO);
+	assert_int_equal(rig_request(r, fd, &unknown, sizeof(unknown)), EOPNOTSUPP);
 	close(fd);
 }
 
@@ -161,7 +161,7 @@ static void invalid_flows_are_refused(void **state)
 #define REFUSED(error, change) do { \
 		m = rig_flow(r, RP, 1, 1); \
 		change; \
-		assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), error); \
+		assert_int_equal(rig_request(r, c.fd, &m, sizeof(m)), error); \
 	} while (0)
 
 	REFUSED(EINVAL, m.slot = CCS_SHM_SLOTS);
@@ -228,10 +228,10 @@ static void flows_per_queue_pair_of_a_peer_are_limited(void **state)
 	for (uint32_t n = 0; n <= CCS_AGENT_SAME_QP; n++) {
 		m = rig_flow(r, RP, n, n);
 		m.peer_qpn = 0x300;
-		assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), n < CCS_AGENT_SAME_QP ? 0 : EBUSY);
+		assert_int_equal(rig_request(r, c.fd, &m, sizeof(m)), n < CCS_AGENT_SAME_QP ? 0 : EBUSY);
 	}
 	m.peer_qpn = 0x301;
-	assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), 0);
+	assert_int_equal(rig_request(r, c.fd, &m, sizeof(m)), 0);
 	rig_hang_up(&c);
 }
 

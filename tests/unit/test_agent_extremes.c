@@ -112,7 +112,7 @@ static void forged_messages_from_the_hosts_own_address_slow_none_of_its_flows(vo
 	const struct ccs_peer *p = &r->agent[RP]->peers.peer[0];
 
 	memcpy(add.peer_gid, add.local_gid, sizeof(add.peer_gid));
-	assert_int_equal(rig_ask(r, c.fd, &add, sizeof(add)), 0);
+	assert_int_equal(rig_request(r, c.fd, &add, sizeof(add)), 0);
 	rig_settle(r);
 	assert_int_equal(p->proven, ccs_agent_incarnation(r->agent[RP], &p->ends));
 	m = forged(r, RP, CCS_WIRE_CNP);

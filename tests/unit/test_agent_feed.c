@@ -24,7 +24,7 @@ static int cnp(struct rig *r, int fd, const char *device, uint32_t qpn, uint32_t
 	struct ccs_ipc_cnp m = { .type = CCS_IPC_CNP, .local_qpn = qpn, .count = count };
 
 	memcpy(m.device, device, strnlen(device, sizeof(m.device)));
-	return rig_ask(r, fd, &m, sizeof(m));
+	return rig_request(r, fd, &m, sizeof(m));
 }
 
 /* A hook's connection. */
@@ -75,7 +75,7 @@ static void hooks_may_be_wrong(void **state)
 	assert_int_equal(send(c.fd, &gone, sizeof(gone), 0), sizeof(gone));
 	rig_settle(r);
 	assert_int_equal(cnp(r, fd, "fake0", 0x101, 1), ENOENT);
-	assert_int_equal(rig_ask(r, fd, &type, sizeof(type)), -1); /* cut: hung up on */
+	assert_int_equal(rig_request(r, fd, &type, sizeof(type)), -1); /* cut: hung up on */
 	assert_int_equal(rig_cnps(&c, 5), 0);
 	close(fd);
 	rig_hang_up(&c);

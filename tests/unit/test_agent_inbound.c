@@ -92,7 +92,7 @@ static void one_qp_that_reads_and_is_written_to(void **state)
 	rig_add(r, &c, READER, 1, 0);
 	m.local_qpn = 0x201;
 	m.peer_qpn = 0x101;
-	assert_int_equal(rig_ask(r, d.fd, &m, sizeof(m)), 0);
+	assert_int_equal(rig_request(r, d.fd, &m, sizeof(m)), 0);
 	rig_settle(r);
 	rig_mark_own(r, READER, RIG_ANSWER, 1);
 	rig_mark_own(r, READER, RIG_WRITE, 1);   /* in the same interval */
@@ -115,7 +115,7 @@ static void requests_and_acknowledgements_are_no_data(void **state)
 	rig_add(r, &c, READER, 1, 0);
 	m.local_qpn = 0x201;
 	m.peer_qpn = 0x101;
-	assert_int_equal(rig_ask(r, d.fd, &m, sizeof(m)), 0);
+	assert_int_equal(rig_request(r, d.fd, &m, sizeof(m)), 0);
 	rig_settle(r);
 	rig_mark_own(r, READER, RIG_READ, 1);
 	rig_mark_own(r, READER, RIG_ACK, 1);
@@ -134,7 +134,7 @@ static void answers_to_other_queue_pairs_are_no_cnps(void **state)
 	struct ccs_ipc_add m = rig_flow(r, READER, 1, 0);
 
 	m.peer_gid[15] = 9;                      /* connected to another host */
-	assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), 0);
+	assert_int_equal(rig_request(r, c.fd, &m, sizeof(m)), 0);
 	assert_int_equal(rig_add(r, &c, READER, 2, 1), 0);
 	rig_mark_own(r, READER, RIG_ANSWER, 1);
 	rig_mark_own(r, READER, RIG_ANSWER, 3);
@@ -152,7 +152,7 @@ static void answers_to_other_queue_pairs_are_no_cnps(void **state)
 	close_reader(r, &c);
 }
 
-static void the_slot_says_whether_marks_are_seen(void **state)
+static void the_slot_states_whether_marks_are_seen(void **state)
 {
 	static const char *const other[] = { "eth9" };
 	struct rig *r = *state;
@@ -396,7 +396,7 @@ static void records_from_elsewhere_are_of_the_path(void **state)
 	for (unsigned i = 0; i < 150; i++) {
 		m.ts_ns = r->now_ns;
 		m.covers_ns = r->now_ns;
-		assert_int_equal(rig_ask(r, hook.fd, &m, sizeof(m)), 0);
+		assert_int_equal(rig_request(r, hook.fd, &m, sizeof(m)), 0);
 		read_for(r, &c, 1, 1, &bytes, 1000);
 	}
 	assert_int_equal(seen(&c, 1).nhops, 2);
@@ -502,7 +502,7 @@ int main(void)
 		TEST(one_qp_that_reads_and_is_written_to),
 		TEST(requests_and_acknowledgements_are_no_data),
 		TEST(answers_to_other_queue_pairs_are_no_cnps),
-		TEST(the_slot_says_whether_marks_are_seen),
+		TEST(the_slot_states_whether_marks_are_seen),
 		MEASURED(a_reader_has_the_record_of_its_own_port),
 		MEASURED(another_agent_begins_with_no_record),
 		MEASURED(flows_from_both_sides_share_a_port),

@@ -245,7 +245,7 @@ static void peer_table_overflow_is_refused_and_recovers(void **state)
 	for (i = 0; i < CCS_SHM_PATHS; i++)
 		add_peer(r, &c, i);
 	m = rig_flow(r, RP, i, i);
-	assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), ENOSPC);
+	assert_int_equal(rig_request(r, c.fd, &m, sizeof(m)), ENOSPC);
 	assert_non_null(strstr(r->said, "peers"));
 	rig_hang_up(&c);
 	rig_pass(r, 200);

@@ -243,7 +243,7 @@ static void a_claim_of_many_flows_counts_as_a_limited_number(void **state)
 	end(&b);
 }
 
-static void who_has_left_is_not_counted(void **state)
+static void flows_that_ended_are_not_counted(void **state)
 {
 	const struct ccs_agent *np;
 	struct bench b;
@@ -281,7 +281,7 @@ static void a_port_may_vanish_and_come_back(void **state)
 }
 
 /* How many share the link, before anything of the new flow's has arrived. */
-static void newcomers_hear_the_number_at_once(void **state)
+static void new_flows_get_the_number_at_once(void **state)
 {
 	struct rig_client other;
 	struct ccs_path_telemetry t;
@@ -407,7 +407,7 @@ static void a_newcomer_is_advised_with_the_first_answer(void **state)
 	end(&b);
 }
 
-static void who_lives_on_telemetry_alone_gets_it_as_ever(void **state)
+static void flows_with_telemetry_alone_get_it_unchanged(void **state)
 {
 	struct bench b;
 
@@ -428,16 +428,16 @@ int main(void)
 		TEST(a_lone_flow_is_advised_nearly_the_line),
 		TEST(what_comes_beside_the_flow_lowers_its_rate),
 		TEST(a_newcomer_is_advised_with_the_first_answer),
-		TEST(who_lives_on_telemetry_alone_gets_it_as_ever),
+		TEST(flows_with_telemetry_alone_get_it_unchanged),
 		TEST(a_late_hello_makes_no_record_older),
 		TEST(samples_of_an_uncertain_time_are_not_used),
 		TEST(silence_while_nothing_moves),
 		TEST(period_and_share_of_the_link_are_kept),
 		TEST(all_senders_flows_are_counted),
 		TEST(a_claim_of_many_flows_counts_as_a_limited_number),
-		TEST(who_has_left_is_not_counted),
+		TEST(flows_that_ended_are_not_counted),
 		TEST(a_port_may_vanish_and_come_back),
-		TEST(newcomers_hear_the_number_at_once),
+		TEST(new_flows_get_the_number_at_once),
 		TEST(a_restarted_receiver_has_another_link),
 		TEST(counters_that_start_over_are_another_link),
 		TEST(unknown_speed_is_warned_about_once),

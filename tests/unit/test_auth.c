@@ -375,7 +375,7 @@ static void nothing_is_sent_to_a_peer_without_a_key(void **state)
 
 #else
 
-static void a_build_without_libsodium_says_so(void **state)
+static void a_build_without_libsodium_reports_an_error(void **state)
 {
 	(void)state;
 	assert_int_equal(open_text(HEX), -1);
@@ -418,7 +418,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_is_sent_to_a_peer_without_a_key, rig_setup,
 						rig_teardown),
 #else
-		cmocka_unit_test(a_build_without_libsodium_says_so),
+		cmocka_unit_test(a_build_without_libsodium_reports_an_error),
 #endif
 	};
 

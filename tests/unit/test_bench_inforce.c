@@ -79,7 +79,7 @@ static void each_queue_pair_is_looked_for(void **state)
 }
 
 /* A section of a configuration file may want something else of this peer. */
-static void what_the_configuration_asks_for_is_compared(void **state)
+static void requested_settings_are_compared(void **state)
 {
 	(void)state;
 	refused(&timely, report(", \"enforced\": true, \"asked\": {\"mode\": \"enforce\", "
@@ -101,7 +101,7 @@ static void the_fallback_is_counted_by_bytes(void **state)
 	assert_string_equal(sum.feedback, "no-agent");
 }
 
-static void what_the_report_had_no_room_for_is_not_blamed(void **state)
+static void settings_omitted_from_the_report_do_not_fail(void **state)
 {
 	(void)state;
 	assert_int_equal(check_of(&timely, "{\"mode\": \"enforce\", \"qps_omitted\": 3, "
@@ -132,9 +132,9 @@ int main(void)
 		cmocka_unit_test(a_controlled_queue_pair_is_in_force),
 		cmocka_unit_test(a_shim_that_was_not_called_is_not_in_force),
 		cmocka_unit_test(each_queue_pair_is_looked_for),
-		cmocka_unit_test(what_the_configuration_asks_for_is_compared),
+		cmocka_unit_test(requested_settings_are_compared),
 		cmocka_unit_test(the_fallback_is_counted_by_bytes),
-		cmocka_unit_test(what_the_report_had_no_room_for_is_not_blamed),
+		cmocka_unit_test(settings_omitted_from_the_report_do_not_fail),
 		cmocka_unit_test(numbers_have_signs),
 	};
 

@@ -96,7 +96,7 @@ static void a_permutation_is_one(void **state)
 	assert_int_equal(flows.n, 20);
 }
 
-static void who_comes_last_goes_first(void **state)
+static void the_last_flow_to_start_stops_first(void **state)
 {
 	unsigned i;
 
@@ -202,7 +202,7 @@ static void every_path_is_looked_at_alone(void **state)
 }
 
 /* Drawn often, they have the mean and the quantiles of their table. */
-static void distributions_are_what_they_say(void **state)
+static void distributions_match_their_names(void **state)
 {
 	static const struct { enum sizes s; double median, p90; } is[] = {
 		{ SIZES_WEBSEARCH, 73077, 5e6 }, { SIZES_HADOOP, 700, 120e3 },
@@ -212,7 +212,7 @@ static void distributions_are_what_they_say(void **state)
 	double sum, v;
 
 	(void)state;
-	seed_start("distributions_are_what_they_say");
+	seed_start("distributions_match_their_names");
 	rng = rng_of(seed_next(), 0);
 	for (k = 0; k < 2; k++) {
 		unsigned median = 0, p90 = 0;
@@ -380,13 +380,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(incast_is_senders_to_one_and_a_victim),
 		cmocka_unit_test(a_permutation_is_one),
-		cmocka_unit_test(who_comes_last_goes_first),
+		cmocka_unit_test(the_last_flow_to_start_stops_first),
 		cmocka_unit_test(all_begin_together_and_go_one_by_one),
 		cmocka_unit_test(messages_of_others_cross_one_elephant),
 		cmocka_unit_test(load_is_of_the_busiest_link),
 		cmocka_unit_test(a_pool_has_one_arrival_process),
 		cmocka_unit_test(every_path_is_looked_at_alone),
-		cmocka_unit_test(distributions_are_what_they_say),
+		cmocka_unit_test(distributions_match_their_names),
 		cmocka_unit_test(messages_are_cut_and_put_together),
 		cmocka_unit_test(convergence_is_when_they_share),
 		cmocka_unit_test(slowdown_is_counted_from_the_empty_network),

@@ -221,7 +221,7 @@ static void a_device_may_vanish_and_come_back(void **state)
 	finish(&f);
 }
 
-static void who_sends_nothing_gets_nothing(void **state)
+static void idle_flows_get_no_cnps(void **state)
 {
 	struct fixture f = start();
 
@@ -339,7 +339,7 @@ int main(void)
 		cmocka_unit_test(devices_without_counters_are_refused),
 		cmocka_unit_test(a_counter_that_falls_was_reset_or_wrapped),
 		cmocka_unit_test(a_device_may_vanish_and_come_back),
-		cmocka_unit_test(who_sends_nothing_gets_nothing),
+		cmocka_unit_test(idle_flows_get_no_cnps),
 		cmocka_unit_test(shares_are_by_rate),
 		cmocka_unit_test(single_events_are_spread),
 		cmocka_unit_test(flows_come_and_go),

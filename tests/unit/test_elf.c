@@ -171,7 +171,7 @@ static void check_string(const struct ccs_elf *e, const char *s)
 }
 
 /* In memory of exactly that size, so that a sanitizer detects each access beyond it. */
-static void ask_everything(const unsigned char *bytes, size_t len)
+static void query_everything(const unsigned char *bytes, size_t len)
 {
 	unsigned char *copy = malloc(len ? len : 1);
 	struct ccs_elf e;
@@ -195,7 +195,7 @@ static void truncated_files_give_no_results_beyond_their_end(void **state)
 	for (int i = 0; i < 4; i++) {
 		make(i & 1, i & 2);
 		for (size_t len = 0; len <= sizeof(image); len++)
-			ask_everything(image, len);
+			query_everything(image, len);
 	}
 }
 
@@ -215,7 +215,7 @@ static void garbage_gives_no_results_outside_the_file(void **state)
 
 			put(SELFMAG + 2 + seed_below(SIZE - 16), 0, size, value);
 		}
-		ask_everything(image, seed_below(4) ? SIZE : seed_below(SIZE));
+		query_everything(image, seed_below(4) ? SIZE : seed_below(SIZE));
 	}
 }
 

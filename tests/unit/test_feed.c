@@ -134,7 +134,7 @@ static void a_cnp_is_delivered(void **state)
 	assert_int_equal(a.got[1].count, 3);
 }
 
-static void what_the_agent_says_is_errno(void **state)
+static void the_agents_error_is_errno(void **state)
 {
 	static const enum act script[] = { ANSWER, REFUSE, ANSWER, END };
 	static const int errors[] = { EPERM, ENOENT };
@@ -212,7 +212,7 @@ static void nonsense_is_no_success(void **state)
 	}
 }
 
-static void a_silent_agent_is_not_waited_for(void **state)
+static void an_agent_that_does_not_reply_is_not_waited_for(void **state)
 {
 	static const enum act script[] = { ANSWER, SILENCE, END };
 	struct agent a = { .ngot = 0 };
@@ -268,7 +268,7 @@ static int remove_socket(void **state)
 	return unlink(path) || rmdir(dir) ? -1 : 0;
 }
 
-static void a_link_is_told(void **state)
+static void a_link_is_sent(void **state)
 {
 	static const enum act script[] = { ANSWER, ANSWER, REFUSE, END };
 	const struct ccs_feed_link link = {
@@ -333,14 +333,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cnp_is_delivered),
-		cmocka_unit_test(a_link_is_told),
+		cmocka_unit_test(a_link_is_sent),
 		cmocka_unit_test(a_packets_telemetry_becomes_a_link),
-		cmocka_unit_test(what_the_agent_says_is_errno),
+		cmocka_unit_test(the_agents_error_is_errno),
 		cmocka_unit_test(another_version_is_refused),
 		cmocka_unit_test(an_agent_may_be_started_again),
 		cmocka_unit_test(an_idle_connection_that_was_closed_is_made_anew),
 		cmocka_unit_test(nonsense_is_no_success),
-		cmocka_unit_test(a_silent_agent_is_not_waited_for),
+		cmocka_unit_test(an_agent_that_does_not_reply_is_not_waited_for),
 		cmocka_unit_test(wrong_arguments_are_refused),
 	};
 

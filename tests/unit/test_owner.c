@@ -232,7 +232,7 @@ static void requests_are_what_the_kernel_expects(void **state)
 	assert_memory_equal(asked[1], p.data, p.len);
 }
 
-static void what_is_not_there_is_said(void **state)
+static void missing_objects_are_reported(void **state)
 {
 	(void)state;
 	answer_devices(owner.netlink.sequence + 1);
@@ -443,7 +443,7 @@ int main(void)
 		TEST(a_process_of_another_user_is_refused),
 		TEST(a_thread_of_the_process_is_the_process),
 		TEST(requests_are_what_the_kernel_expects),
-		TEST(what_is_not_there_is_said),
+		TEST(missing_objects_are_reported),
 		TEST(the_answer_must_be_for_what_was_asked),
 		TEST(late_answers_are_passed_over),
 		TEST(garbage_is_no_consent),

@@ -192,7 +192,7 @@ static void int_records_do_not_wrap(void **state)
 	}
 }
 
-static void int_repeated_and_late_ones_tell_nothing(void **state)
+static void repeated_and_late_int_records_are_ignored(void **state)
 {
 	const struct ccs_int_format f = { CCS_INT_PAPER, 1, ccs_int_rates, 5 };
 	struct port p = { .format = &f, .rate = 2, .ts_ns = 0xfffff0 };
@@ -201,7 +201,7 @@ static void int_repeated_and_late_ones_tell_nothing(void **state)
 	uint64_t first, second;
 
 	(void)state;
-	seed_start("int_repeated_and_late_ones_tell_nothing");
+	seed_start("repeated_and_late_int_records_are_ignored");
 	first = word_of(&p);
 	assert_true(ccs_int_follow(&l, &f, first, 1000, &r));
 	send_for(&p, 1000, 50); /* the time wraps */
@@ -228,7 +228,7 @@ int main(void)
 		cmocka_unit_test(the_least_advice_of_a_path_holds),
 		cmocka_unit_test(int_words_are_the_papers),
 		cmocka_unit_test(int_records_do_not_wrap),
-		cmocka_unit_test(int_repeated_and_late_ones_tell_nothing),
+		cmocka_unit_test(repeated_and_late_int_records_are_ignored),
 	};
 
 	return cmocka_run_group_tests_name("record", tests, NULL, NULL);

@@ -74,7 +74,7 @@ static void tell(struct fixture *x, unsigned *came, unsigned *left)
 	}
 }
 
-static void expect_told(struct fixture *x, unsigned came, unsigned left)
+static void expect_sent(struct fixture *x, unsigned came, unsigned left)
 {
 	unsigned n, m;
 
@@ -111,7 +111,7 @@ static struct ccs_slot *take_with_telemetry(struct fixture *x)
 
 	s = take_wanting(x, 5, CCS_PEER_TELEMETRY);
 	ccs_reg_agent_connected(&x->book, x->now);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), 0, x->now), 0);
 	return s;
 }
@@ -157,7 +157,7 @@ static void telemetry_has_to_come_while_it_sends(void **state)
 static void taken(struct fixture *x, struct ccs_slot *s)
 {
 	ccs_reg_agent_connected(&x->book, x->now);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), 0, x->now), 0);
 }
 
@@ -238,17 +238,17 @@ static void one_flow_from_end_to_end(void **state)
 
 	assert_int_equal(x->page->magic, CCS_SHM_MAGIC);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_WAITING);
-	expect_told(x, 0, 0);                    /* no agent exists */
+	expect_sent(x, 0, 0);                    /* no agent exists */
 	ccs_reg_agent_connected(&x->book, x->now);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_WAITING);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), 0, x->now), 0);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_WAITING);
 	peer(x, s, CCS_PEER_NP);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_OK);
 	ccs_reg_remove(&x->book, s, x->now);
-	expect_told(x, 0, 1);
-	expect_told(x, 0, 0);
+	expect_sent(x, 0, 1);
+	expect_sent(x, 0, 0);
 	assert_int_equal(x->book.flows, 0);
 }
 
@@ -293,7 +293,7 @@ static void each_verdict_has_its_cause(void **state)
 }
 
 /* An update is late after half a second, but not twice in a row. */
-static void a_late_look_is_an_excuse_once(void **state)
+static void an_update_is_late_once(void **state)
 {
 	struct fixture *x = *state;
 	const uint64_t due = x->now;
@@ -313,7 +313,7 @@ static void whoever_does_not_answer_is_not_there(void **state)
 	struct ccs_slot *s = take(x, 5);
 
 	ccs_reg_agent_connected(&x->book, x->now);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	x->now += S + MS;
 	beat(x);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_NO_AGENT);
@@ -332,28 +332,28 @@ static void what_is_refused_is_tried_again(void **state)
 	struct ccs_slot *s = take(x, 5);
 
 	ccs_reg_agent_connected(&x->book, x->now);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), EPERM, x->now), 0);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_REFUSED);
-	expect_told(x, 0, 0);
+	expect_sent(x, 0, 0);
 	x->now += 5 * S + MS;
 	beat(x);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_REFUSED);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_REFUSED);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), EPERM, x->now), 0);
 	ccs_reg_remove(&x->book, s, x->now);
-	expect_told(x, 0, 0);                    /* it does not have it */
+	expect_sent(x, 0, 0);                    /* it does not have it */
 }
 
-static void nonsense_is_told_from_answers(void **state)
+static void malformed_replies_are_refused(void **state)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *s = take(x, 5);
 
 	ccs_reg_agent_connected(&x->book, x->now);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), 0, x->now), -1);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s) + 1, 0, x->now), -1);
 	assert_int_equal(ccs_reg_reply(&x->book, UINT32_MAX, 0, x->now), -1);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), 0, x->now), 0);
@@ -377,7 +377,7 @@ static void a_flow_may_leave_at_any_time(void **state)
 	assert_int_equal(ccs_reg_reply(&x->book, slot, 0, x->now), 0);
 	s = take(x, 6);
 	ccs_reg_remove(&x->book, s, x->now);
-	expect_told(x, 0, 0);                    /* it came and left unnoticed */
+	expect_sent(x, 0, 0);                    /* it came and left unnoticed */
 }
 
 /* An agent that is late gives no signals to the slot's next owner. */
@@ -411,7 +411,7 @@ struct world {
 	uint32_t due[STEPS], ndue;       /* answers */
 };
 
-static void agent_hears(struct world *w)
+static void agent_receives(struct world *w)
 {
 	uint32_t slot;
 	bool came;
@@ -474,7 +474,7 @@ static void any_order(void **state)
 		if (what < 40)
 			flow_comes_or_leaves(w);
 		else if (what < 80)
-			agent_hears(w);
+			agent_receives(w);
 		else if (what < 98)
 			agent_answers(w);
 		else
@@ -483,7 +483,7 @@ static void any_order(void **state)
 	if (!w->x->book.connected)
 		agent_comes_or_goes(w);
 	while (w->x->book.todo.count || w->ndue) {
-		agent_hears(w);
+		agent_receives(w);
 		agent_answers(w);
 	}
 	for (unsigned i = 0; i < MANY; i++)
@@ -508,10 +508,10 @@ int main(void)
 		with_book(of_reads_this_hosts_agent_is_asked),
 		with_book(telemetry_of_reads_has_to_come_while_it_reads),
 		with_book(each_verdict_has_its_cause),
-		with_book(a_late_look_is_an_excuse_once),
+		with_book(an_update_is_late_once),
 		with_book(whoever_does_not_answer_is_not_there),
 		with_book(what_is_refused_is_tried_again),
-		with_book(nonsense_is_told_from_answers),
+		with_book(malformed_replies_are_refused),
 		with_book(a_flow_may_leave_at_any_time),
 		with_book(slots_rest_before_they_are_used_again),
 		with_book(any_order),

@@ -288,7 +288,7 @@ static void poll_between(struct ccs_flow *f, uint64_t *now, uint64_t earliest_ns
 }
 
 /* Sleeps end late: what the shim finds when it looks itself must not count as the early end. */
-static void rtts_found_by_late_looks_are_the_late_end(void **state)
+static void the_rtt_of_a_late_poll_ends_at_the_poll(void **state)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	uint64_t now = 1000000, look_ns;
@@ -494,7 +494,7 @@ int main(void)
 		cmocka_unit_test(rtt_of_sends_ignores_rnr_waits),
 		cmocka_unit_test(rtts_of_sends_through_a_short_queue_are_not_filtered),
 		cmocka_unit_test(updates_come_per_segment_of_data),
-		cmocka_unit_test(rtts_found_by_late_looks_are_the_late_end),
+		cmocka_unit_test(the_rtt_of_a_late_poll_ends_at_the_poll),
 		cmocka_unit_test(base_rtt_is_learned_despite_rare_polling),
 		cmocka_unit_test(without_memory_init_fails_and_rtts_go_unrecorded),
 	};

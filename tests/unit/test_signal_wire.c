@@ -362,7 +362,7 @@ static void each_bit_of_the_preamble_counts(void **state)
 	}
 }
 
-static void other_versions_and_types_are_told_apart(void **state)
+static void other_versions_and_types_are_distinguished(void **state)
 {
 	uint8_t buf[sizeof(golden_cnp)];
 	struct ccs_wire_message m;
@@ -390,7 +390,7 @@ int main(void)
 		cmocka_unit_test(records_are_checked),
 		cmocka_unit_test(what_is_cut_is_refused),
 		cmocka_unit_test(each_bit_of_the_preamble_counts),
-		cmocka_unit_test(other_versions_and_types_are_told_apart),
+		cmocka_unit_test(other_versions_and_types_are_distinguished),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,7 +161,7 @@ static void one_small_wr_in_128_is_timed(void **state)
 	open_started(&f, &conf);
 	ack_count = 0;
 	for (unsigned i = 0; i < 512; i++) {
-		const bool asked = asks_for_time(&f, 4, CCS_WR_SIGNALED, 1000);
+		const bool asked = is_time_needed(&f, 4, CCS_WR_SIGNALED, 1000);
 
 		assert_int_equal(asked, i % 128 == 127);
 		assert_int_equal(ccs_flow_is_timed(&f, i), asked);
@@ -173,9 +173,9 @@ static void one_small_wr_in_128_is_timed(void **state)
 	assert_int_equal(ack_count, 1); /* of four in one base RTT */
 	assert_true(acks[0].bytes == 512 && fabs(acks[0].rtt_us - 30) < 0.2);
 	for (unsigned i = 0; i < 8; i++)
-		timed += asks_for_time(&f, 512, CCS_WR_SIGNALED, 1000);
+		timed += is_time_needed(&f, 512, CCS_WR_SIGNALED, 1000);
 	assert_int_equal(timed, 4);
-	assert_true(asks_for_time(&f, 1024, CCS_WR_SIGNALED, 1000));
+	assert_true(is_time_needed(&f, 1024, CCS_WR_SIGNALED, 1000));
 	assert_int_equal(f.timed, 5);
 	ccs_flow_unsend(&f, f.seg_head - 1);
 	assert_int_equal(f.timed, 4);
@@ -194,12 +194,12 @@ static void unsignalled_wrs_are_not_timed(void **state)
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
 	for (unsigned i = 0; i < 130; i++) {
-		assert_false(asks_for_time(&f, 8, 0, 1000));
+		assert_false(is_time_needed(&f, 8, 0, 1000));
 		if (i % 8 == 7)
 			complete_up_to(&f, i, CCS_TIME_UNKNOWN);
 	}
 	assert_int_equal(f.timed, 0);
-	assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000));
+	assert_true(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000));
 	assert_int_equal(f.timed, 1);
 	ccs_flow_destroy(&f);
 }
@@ -213,21 +213,21 @@ static void only_an_unpaced_flow_that_knows_its_path_needs_no_time(void **state)
 	(void)state;
 	spy_rate = 7e9;
 	open_started(&f, &conf);
-	assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000)); /* paced */
+	assert_true(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000)); /* paced */
 	ccs_flow_destroy(&f);
 	spy_rate = INFINITY;
 	open_flow(&f, &conf, 16, 144, 0);
-	assert_false(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000)); /* slow start */
-	assert_true(asks_for_time(&f, 1024, CCS_WR_SIGNALED, 1000));
-	assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000)); /* with much outstanding */
+	assert_false(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000)); /* slow start */
+	assert_true(is_time_needed(&f, 1024, CCS_WR_SIGNALED, 1000));
+	assert_true(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000)); /* with much outstanding */
 	ccs_flow_destroy(&f);
 	conf.base_rtt_us = 0;
 	open_started(&f, &conf);
 	for (unsigned i = 0; i < 8; i++) { /* to learn the base RTT */
-		assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000 + i));
+		assert_true(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000 + i));
 		complete_up_to(&f, i, 9000 + i);
 	}
-	assert_false(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000));
+	assert_false(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000));
 	ccs_flow_destroy(&f);
 }
 
@@ -252,11 +252,11 @@ static void rare_polling_does_not_time_every_wr(void **state)
 	conf.base_rtt_us = 0;
 	open_started(&f, &conf);
 	for (unsigned i = 0; i < 8; i++) {
-		assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000));
+		assert_true(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000));
 		complete_between(&f, i, 1000, 1000000);
 	}
 	assert_int_equal(f.base_samples, 0);
-	assert_false(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000));
+	assert_false(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000));
 	ccs_flow_destroy(&f);
 }
 

@@ -110,7 +110,7 @@ static unsigned count(void)
 	return n;
 }
 
-static void a_job_that_does_not_ask_is_not_changed(void **state)
+static void a_job_without_the_option_is_not_changed(void **state)
 {
 	(void)state;
 	apply("", NULL);
@@ -159,7 +159,7 @@ static void sanitizers_that_come_first_stay_first(void **state)
 	}
 }
 
-static void the_default_is_for_jobs_that_do_not_ask(void **state)
+static void the_default_is_for_jobs_without_the_option(void **state)
 {
 	(void)state;
 	apply("lib=" LIB " default=copa mode=observe", NULL);
@@ -307,11 +307,11 @@ static void random_arguments_are_refused_or_valid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_job_that_does_not_ask_is_not_changed, clear),
+		cmocka_unit_test_setup(a_job_without_the_option_is_not_changed, clear),
 		cmocka_unit_test_setup(the_library_and_the_algorithm_are_set, clear),
 		cmocka_unit_test_setup(an_existing_preload_is_kept_behind_the_library, clear),
 		cmocka_unit_test_setup(sanitizers_that_come_first_stay_first, clear),
-		cmocka_unit_test_setup(the_default_is_for_jobs_that_do_not_ask, clear),
+		cmocka_unit_test_setup(the_default_is_for_jobs_without_the_option, clear),
 		cmocka_unit_test_setup(variables_of_the_job_precede_those_of_the_site, clear),
 		cmocka_unit_test_setup(off_also_holds_where_the_library_is_preloaded_already, clear),
 		cmocka_unit_test_setup(a_missing_library_is_an_error_and_is_not_preloaded, clear),

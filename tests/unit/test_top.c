@@ -219,7 +219,7 @@ static void page_fills_the_screen_and_no_more(void **state)
 		}
 }
 
-static void page_without_flows_says_why_and_what_to_do(void **state)
+static void page_without_flows_gives_the_reason_and_a_remedy(void **state)
 {
 	static const size_t rows[] = { 0, 4, 5, 24 };
 	size_t longest;
@@ -304,7 +304,7 @@ int main(void)
 		cmocka_unit_test_setup(each_order_has_its_key, setup),
 		cmocka_unit_test_setup(filter_selects_by_program_peer_or_whole_pid, setup),
 		cmocka_unit_test_setup(page_fills_the_screen_and_no_more, setup),
-		cmocka_unit_test_setup(page_without_flows_says_why_and_what_to_do, setup),
+		cmocka_unit_test_setup(page_without_flows_gives_the_reason_and_a_remedy, setup),
 		cmocka_unit_test_setup(row_has_all_columns_in_80, setup),
 		cmocka_unit_test_setup(page_has_no_control_characters_but_its_own, setup),
 		cmocka_unit_test_setup(long_addresses_keep_both_ends, setup),

@@ -98,7 +98,7 @@ static const struct { double value; enum ccs_unit unit; const char *text; } usua
 	{ -0.0, CCS_UNIT_NONE, "0" },
 };
 
-static void the_usual_form_is_written(void **state)
+static void the_canonical_form_is_written(void **state)
 {
 	char text[CCS_UNIT_LEN];
 
@@ -197,7 +197,7 @@ static void the_locale_does_not_matter(void **state)
 	if (!set)
 		skip();
 	known_values_are_read(state);
-	the_usual_form_is_written(state);
+	the_canonical_form_is_written(state);
 	setlocale(LC_ALL, "C");
 }
 
@@ -231,7 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_values_are_read),
 		cmocka_unit_test(wrong_text_is_refused_and_writes_nothing),
-		cmocka_unit_test(the_usual_form_is_written),
+		cmocka_unit_test(the_canonical_form_is_written),
 		cmocka_unit_test(written_values_read_back),
 		cmocka_unit_test(what_tools_print_reads_back),
 		cmocka_unit_test(garbage_is_refused_or_reads_back),

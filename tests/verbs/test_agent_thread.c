@@ -313,7 +313,7 @@ static bool file_contains(const char *file, const char *text)
  * The socket's directory does not exist. The agent thread has no stderr; the application's
  * stderr shows the error.
  */
-static void the_log_says_why_there_is_no_agent_thread(void **state)
+static void the_log_has_the_reason_for_a_missing_agent_thread(void **state)
 {
 	struct rig r;
 
@@ -376,7 +376,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_marked_packet_causes_a_cnp_for_its_qp_if_there_is_one),
 	};
 	const struct CMUnitTest none[] = {
-		cmocka_unit_test(the_log_says_why_there_is_no_agent_thread),
+		cmocka_unit_test(the_log_has_the_reason_for_a_missing_agent_thread),
 	};
 	char agent[300], report[300], socket[256];
 

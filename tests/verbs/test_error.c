@@ -269,7 +269,7 @@ static void waiting_sends_are_flushed_before_receives(void **state)
 }
 
 /* The first WR succeeded silently, whether or not the device can tell that in ERR. */
-static void a_silent_success_before_err_is_not_flushed(void **state)
+static void an_unsignalled_success_before_err_is_not_flushed(void **state)
 {
 	struct rig r;
 
@@ -660,7 +660,7 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct ti
  * The last of several shadow CQs, which is polled first, has been found empty before the QP failed.
  * So the WQEs that the device flushes then have not succeeded silently, however long the poll takes.
  */
-static void wqes_that_are_flushed_during_a_poll_are_not_taken_for_silent_successes(void **state)
+static void wqes_flushed_during_a_poll_are_not_counted_as_successes(void **state)
 {
 	enum { MOST = 60, DEPTH = 100 };
 	struct ibv_qp *qp[MOST], *first;
@@ -731,7 +731,7 @@ int main(int argc, char **argv)
 			deferred_wrs_are_flushed_where_the_device_ignores_posts_in_err),
 		cmocka_unit_test(a_failed_qp_that_is_destroyed_leaves_the_flushes_of_others),
 		cmocka_unit_test(waiting_sends_are_flushed_before_receives),
-		cmocka_unit_test(a_silent_success_before_err_is_not_flushed),
+		cmocka_unit_test(an_unsignalled_success_before_err_is_not_flushed),
 		cmocka_unit_test(a_wqe_that_the_failing_device_ignored_is_flushed),
 		cmocka_unit_test(reset_drops_waiting_wrs_and_keeps_earlier_completions),
 		cmocka_unit_test(sqd_holds_waiting_wrs_and_rts_resumes_them),
@@ -745,7 +745,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_device_flushes_receives),
 		cmocka_unit_test(waiting_wrs_are_not_retried_in_sqd),
 		cmocka_unit_test(
-			wqes_that_are_flushed_during_a_poll_are_not_taken_for_silent_successes),
+			wqes_flushed_during_a_poll_are_not_counted_as_successes),
 		cmocka_unit_test(a_failed_shadow_cq_fails_the_applications_cq),
 	};
 

@@ -109,7 +109,7 @@ static void check_unsplit(struct rig *r, enum ibv_wr_opcode opcode, struct ibv_s
 }
 
 /* An address, a length, or a region that does not allow it; of the last of two SGEs. */
-static void what_a_region_does_not_cover_is_not_split(void **state)
+static void data_outside_a_region_is_not_split(void **state)
 {
 	struct ibv_mr *mr;
 	struct rig r;
@@ -441,7 +441,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_large_wr_behind_a_small_unsignalled_one_completes),
 		cmocka_unit_test(a_split_write_gathers_from_all_its_sges),
 		cmocka_unit_test(a_split_read_scatters_to_all_its_sges),
-		cmocka_unit_test(what_a_region_does_not_cover_is_not_split),
+		cmocka_unit_test(data_outside_a_region_is_not_split),
 		cmocka_unit_test(what_all_variants_of_reg_mr_registered_is_split),
 		cmocka_unit_test(random_sge_lists_arrive_whole),
 		cmocka_unit_test(fence_is_on_the_first_segment_and_solicited_on_the_last),
