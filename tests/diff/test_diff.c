@@ -224,20 +224,17 @@ static void run_random_programs(struct fleet *fleet, unsigned part)
 
 static void random_programs_have_equal_records_on_mlx5(void **state)
 {
-	(void)state;
 	run_random_programs(&fleets[0], 2);
 }
 
 static void random_programs_have_equal_records_on_rxe(void **state)
 {
-	(void)state;
 	run_random_programs(&fleets[1], 2);
 }
 
 /* libmlx5 that does not check the QP's state at post. */
 static void random_programs_have_equal_records_on_old_mlx5(void **state)
 {
-	(void)state;
 	run_random_programs(&fleets[2], 8);
 }
 
@@ -250,7 +247,6 @@ static void corpus_programs_have_equal_records(void **state)
 	unsigned n = 0;
 	DIR *dir;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/tests/diff/corpus", src ? src : ".");
 	dir = opendir(path);
 	if (!dir)
@@ -284,7 +280,6 @@ static bool differ_in(const char *bare, const char *shim)
 
 static void known_differences_are_in_one_direction_of_one_line(void **state)
 {
-	(void)state;
 	known_start();
 	assert_false(differ_in("post\n~send_cq 1\n--\n", "post\n~send_cq 1\n--\n"));
 	assert_string_equal(known_unseen("rxe"), "order");
@@ -305,7 +300,6 @@ static void every_mutant_is_found_and_shrunk(void **state)
 					     "wr_id", "vendor", "unasked", "bad_wr", "event",
 					     "unarmed" };
 
-	(void)state;
 	seed_state = 4;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct server *shim = &fleets[i / 2 % 2].server[i % 2 ? 3 : 1];

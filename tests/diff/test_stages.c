@@ -107,7 +107,6 @@ static void rate_recovers_by_the_papers_stages_at_their_times(void **state)
 	uint64_t cut_ns;
 	struct rig r;
 
-	(void)state;
 	virtual_start();
 	rig_open(&r, (struct rig_conf){ 0 });
 	send_one(&r);

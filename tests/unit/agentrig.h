@@ -6,10 +6,7 @@
  * the test advances; clients of these agents, and forged messages from any address. The rig
  * requires no privilege.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "agent/host/core.h"
 #include "agent/host/priv.h"

@@ -16,6 +16,7 @@ noinst_HEADERS += \
 	tests/unit/hpcc.h \
 	tests/unit/seed.h \
 	tests/unit/telemetry.h \
+	tests/unit/test.h \
 	tests/unit/timely.h \
 	tests/unit/tree.h
 

@@ -4,11 +4,7 @@
  * process has one client, so each test runs in a separate process. Tests wait without a limit for
  * what must happen; alarm() ends a test in which it does not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -446,7 +442,6 @@ static void run_chosen(void **state)
 {
 	char dir[] = "/tmp/test_client.XXXXXX";
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/agent.sock", dir);
 	setup_for(path, NULL);

@@ -51,7 +51,6 @@ static void at_most_one_cnp_per_flow_and_interval(void **state)
 	rig_hang_up(&c);
 }
 
-
 /* -- leases and restarts ------------------------------------------------------------ */
 
 static void no_cnp_is_sent_without_a_lease(void **state)

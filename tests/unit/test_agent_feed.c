@@ -144,7 +144,6 @@ static void users_without_a_number_may_nothing_to_each_other(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	pid = fork();
 	if (pid == 0) {
 		if (unshare(CLONE_NEWUSER))

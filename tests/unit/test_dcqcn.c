@@ -3,10 +3,7 @@
  * Tests DCQCN's reaction point against a golden trace from another implementation, and against
  * a second implementation below, written directly from the published texts and in whole ns.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -24,7 +21,6 @@ static void paper_matches_the_golden_trace(void **state)
 	int i, rows = 0;
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "dcqcn", &path40g);
 	assert_string_equal(stage(&cc), "idle");
 	while (fgets(line, sizeof(line), f)) {
@@ -391,7 +387,6 @@ static void random_walk(unsigned variant, bool clamp, struct ref *seen)
 
 static void random_walks_equal_the_reference(void **state)
 {
-	(void)state;
 	seed_start("walks");
 	for (unsigned variant = PAPER; variant <= MLX; variant++)
 		for (int clamp = 0; clamp <= 1; clamp++) {

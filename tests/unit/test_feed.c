@@ -2,8 +2,6 @@
 /* libccshim_feed against an agent that a thread plays. */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -13,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "ccshim/feed.h"
 #include "feedback/ipc.h"
@@ -123,7 +121,6 @@ static void a_cnp_is_delivered(void **state)
 	struct agent a = { .ngot = 0 };
 	struct ccs_feed *h = start(&a, script);
 
-	(void)state;
 	assert_int_equal(cnp(h), 0);
 	assert_int_equal(cnp(h), 0);
 	agent_end(&a, h);
@@ -139,7 +136,6 @@ static void the_agents_error_is_errno(void **state)
 	static const enum act script[] = { ANSWER, REFUSE, ANSWER, END };
 	static const int errors[] = { EPERM, ENOENT };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct agent a = { .error = errors[i] };
 		struct ccs_feed *h = start(&a, script);
@@ -156,7 +152,6 @@ static void another_version_is_refused(void **state)
 	static const enum act script[] = { REFUSE, END };
 	struct agent a = { .error = EPROTONOSUPPORT };
 
-	(void)state;
 	agent_start(&a, script);
 	assert_null(ccs_feed_open(path));
 	assert_int_equal(errno, EPROTONOSUPPORT);
@@ -170,7 +165,6 @@ static void an_agent_may_be_started_again(void **state)
 	struct agent a = { .ngot = 0 };
 	struct ccs_feed *h = start(&a, script);
 
-	(void)state;
 	assert_int_equal(cnp(h), 0);
 	assert_int_equal(cnp(h), ECONNRESET); /* the connection broke at that request */
 	assert_int_equal(cnp(h), 0);
@@ -187,7 +181,6 @@ static void an_idle_connection_that_was_closed_is_made_anew(void **state)
 	struct agent a = { .ngot = 0 }, b = { .ngot = 0 };
 	struct ccs_feed *h = start(&a, script);
 
-	(void)state;
 	pthread_join(a.thread, NULL);
 	agent_start(&b, again);
 	assert_int_equal(cnp(h), 0);
@@ -201,7 +194,6 @@ static void nonsense_is_no_success(void **state)
 	static const enum act cut[] = { ANSWER, SHORT, ANSWER, ANSWER, END };
 	static const enum act *const script[] = { garbage, cut };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct agent a = { .ngot = 0 };
 		struct ccs_feed *h = start(&a, script[i]);
@@ -218,7 +210,6 @@ static void an_agent_that_does_not_reply_is_not_waited_for(void **state)
 	struct agent a = { .ngot = 0 };
 	struct ccs_feed *h = start(&a, script);
 
-	(void)state;
 	assert_int_equal(cnp(h), ETIMEDOUT);
 	agent_end(&a, h);
 }
@@ -230,7 +221,6 @@ static void wrong_arguments_are_refused(void **state)
 	struct ccs_feed *h = start(&a, script);
 	char lengthy[200];
 
-	(void)state;
 	memset(lengthy, 'x', sizeof(lengthy));
 	lengthy[sizeof(lengthy) - 1] = '\0';
 	assert_int_equal(ccs_feed_cnp(h, "rxe_0", 17, 0), -1);
@@ -252,7 +242,6 @@ static int make_socket(void **state)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 
-	(void)state;
 	if (!mkdtemp(dir))
 		return -1;
 	snprintf(path, sizeof(path), "%s/agent", dir);
@@ -263,7 +252,6 @@ static int make_socket(void **state)
 
 static int remove_socket(void **state)
 {
-	(void)state;
 	close(listener);
 	return unlink(path) || rmdir(dir) ? -1 : 0;
 }
@@ -279,7 +267,6 @@ static void a_link_is_sent(void **state)
 	struct agent a = { .error = EPERM };
 	struct ccs_feed *h = start(&a, script);
 
-	(void)state;
 	assert_int_equal(ccs_feed_link(h, &link), 0);
 	assert_int_equal(ccs_feed_link(h, &link), -1);
 	assert_int_equal(errno, EPERM);
@@ -309,7 +296,6 @@ static void a_packets_telemetry_becomes_a_link(void **state)
 	struct ccs_feed_link link = { .hop = 3 };
 	uint64_t link_state[8] = { 0 }, ts, tx;
 
-	(void)state;
 	assert_int_equal(ccs_feed_int(link_state, 9, rates, word_of(0xfffff0, 0xffffe, 2), 1000,
 				       &link), 0);
 	ts = link.ts_ns;

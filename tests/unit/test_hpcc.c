@@ -3,10 +3,7 @@
  * Tests HPCC's variants against a golden trace from another implementation and against a second
  * implementation below.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -39,7 +36,6 @@ static void paper_matches_the_golden_incast(void **state)
 	struct ccs_cc cc;
 	int i, rows = 0;
 
-	(void)state;
 	start(&cc, "hpcc:variant=paper,w_ai=80,min_window=1000", &path); /* T is the base RTT */
 	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%d,%" SCNu64 ",%" SCNu64 ",%" SCNu32 ",%255[^,],%*[^,],%*[^,],%*[^,],"
@@ -226,7 +222,6 @@ static void follow_ref(unsigned variant, struct ref *marks)
 
 static void random_sequences_equal_the_reference(void **state)
 {
-	(void)state;
 	seed_start("reference");
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		struct ref m = { 0 };

@@ -2,13 +2,11 @@
 /* Telemetry in the shared region: readers get consistent records while a writer changes them. */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "feedback/shm_path.h"
 
@@ -48,7 +46,6 @@ static void what_is_read_is_of_one_write(void **state)
 	uint64_t last = 0;
 	pthread_t writer;
 
-	(void)state;
 	assert_int_equal(pthread_create(&writer, NULL, write_on, NULL), 0);
 	while (!atomic_load(&done)) {
 		if (!ccs_shm_path_read(&path, &t) || !t.updated_ns)
@@ -68,7 +65,6 @@ static void what_is_being_written_is_not_read(void **state)
 	struct ccs_path_telemetry t;
 	struct ccs_shm_path p;
 
-	(void)state;
 	memset(&p, 0, sizeof(p));
 	assert_true(ccs_shm_path_read(&p, &t));
 	assert_int_equal(t.updated_ns, 0);
@@ -89,7 +85,6 @@ static void what_is_no_telemetry_is_not_read(void **state)
 	struct ccs_path_telemetry t, seen;
 	struct ccs_shm_path p;
 
-	(void)state;
 	memset(&p, 0, sizeof(p));
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
 		t = numbered(3);

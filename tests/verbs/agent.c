@@ -2,10 +2,7 @@
 /* A host agent for tests; see agent.h. */
 #include "agent.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "../unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,10 +2,7 @@
 #ifndef CCS_TESTS_RIG_H
 #define CCS_TESTS_RIG_H
 /* Two connected QPs of one process on the fake provider, with the shim preloaded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "../unit/test.h"
 
 #include <errno.h>
 #include <infiniband/verbs.h>

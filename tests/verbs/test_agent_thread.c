@@ -280,7 +280,6 @@ static void a_marked_packet_causes_a_cnp_for_its_qp_if_there_is_one(void **state
 	enum { NO_QP = 0x654321 };
 	struct rig r;
 
-	(void)state;
 	if (geteuid() || !own_network())
 		skip();
 	rig_open(&r, (struct rig_conf){ 0 });
@@ -317,7 +316,6 @@ static void the_log_has_the_reason_for_a_missing_agent_thread(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	while (!file_contains(path, "info: agent: cannot run in this process: ")) {
 		send_one(&r);
@@ -344,7 +342,6 @@ static void run_script(const char *script)
 /* The report is of the process that has ended. */
 static void the_report_counts_the_cnp_of_a_marked_packet(void **state)
 {
-	(void)state;
 	if (geteuid())
 		skip();
 	run_script("cd \"$DIR\" && \"$SELF\" \"$DIR\" > out && if ! grep -q SKIPPED out; then "
@@ -353,7 +350,6 @@ static void the_report_counts_the_cnp_of_a_marked_packet(void **state)
 
 static void an_agent_thread_gives_way_to_systemds_sockets(void **state)
 {
-	(void)state;
 	if (geteuid())
 		skip();
 	run_script("cd \"$DIR\" && BY_SYSTEMD=y \"$SELF\" \"$DIR\" > out 2>&1 || { cat out; false; }");
@@ -361,7 +357,6 @@ static void an_agent_thread_gives_way_to_systemds_sockets(void **state)
 
 static void the_agent_threads_messages_reach_the_applications_stderr(void **state)
 {
-	(void)state;
 	run_script("\"$SELF\" \"$DIR/no/where\" \"$DIR/err\" > \"$DIR/out\" 2> \"$DIR/err\"");
 }
 

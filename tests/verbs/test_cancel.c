@@ -42,7 +42,6 @@ static void a_cancellation_waits_until_verbs_return(void **state)
 	pthread_t thread;
 	void *result;
 
-	(void)state;
 #ifdef __SANITIZE_ADDRESS__
 	skip(); /* as in test_threads.c */
 #endif

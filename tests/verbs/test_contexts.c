@@ -69,7 +69,6 @@ static void each_context_gets_its_own_completions(void **state)
 {
 	unsigned spins = 0;
 
-	(void)state;
 	open_all();
 	fake_hold(true);
 	post_all();
@@ -92,7 +91,6 @@ static void closing_one_context_leaves_the_others_traffic(void **state)
 {
 	struct ibv_wc wc[EACH];
 
-	(void)state;
 	open_all();
 	fake_hold(true);
 	post_all();

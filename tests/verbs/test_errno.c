@@ -213,13 +213,11 @@ static void sweep(bool ex)
 
 static void successful_verbs_leave_errno_unchanged(void **state)
 {
-	(void)state;
 	sweep(false);
 }
 
 static void successful_extended_verbs_leave_errno_unchanged(void **state)
 {
-	(void)state;
 	sweep(true);
 }
 
@@ -228,7 +226,6 @@ static void a_second_attempt_to_create_a_qp_leaves_errno_unchanged(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	fake_reset();
 	fake_limit_depth(16);
 	open_all(&r, false);

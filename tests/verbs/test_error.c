@@ -52,7 +52,6 @@ static void check_qp_works_after_reset(struct rig *r)
  */
 static void a_failed_segment_is_reported_once_and_flushes_later_wrs(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < 8; k++) {
 		const unsigned failing = k / 2;
 		struct rig r;
@@ -79,7 +78,6 @@ static void segments_in_flight_behind_a_failed_one_are_not_reported(void **state
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 8 });
 	fake_hold(false);
 	/* warm up, so that the window reaches max_inflight */
@@ -104,7 +102,6 @@ static void memory_errors_keep_the_devices_status(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, RIG_BUF - 3 * K4, 6 * K4, 0), 0);
 	assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, 6 * K4, 0), 0);
@@ -121,7 +118,6 @@ static void modify_to_err_flushes_waiting_wrs_in_order(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	post_many(&r, 0, 12);
@@ -144,7 +140,6 @@ static void deferred_wrs_are_flushed_where_the_device_ignores_posts_in_err(void 
 {
 	struct rig r;
 
-	(void)state;
 	for (unsigned by_wqe = 0; by_wqe < 2; by_wqe++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		fake_hold(true);
@@ -192,7 +187,6 @@ static void a_failed_qp_that_is_destroyed_leaves_the_flushes_of_others(void **st
 	uint64_t next[QPS];
 	struct rig r;
 
-	(void)state;
 	for (int gone = 0; gone < QPS; gone++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		fake_hold(true);
@@ -247,7 +241,6 @@ static void waiting_sends_are_flushed_before_receives(void **state)
 	struct ibv_recv_wr recv = { .wr_id = 9 }, *bad;
 	struct rig r;
 
-	(void)state;
 	for (unsigned ex = 0; ex < 2; ex++) {
 		rig_open(&r, (struct rig_conf){ .one_cq = true, .cq_ex = ex ? &cq_ex : NULL });
 		assert_int_equal(ibv_post_recv(r.a, &recv, &bad), 0);
@@ -273,7 +266,6 @@ static void an_unsignalled_success_before_err_is_not_flushed(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	for (unsigned ignore = 0; ignore < 2; ignore++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		fake_hold(true);
@@ -297,7 +289,6 @@ static void a_wqe_that_the_failing_device_ignored_is_flushed(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	fake_ignore_in_error(true);
@@ -316,7 +307,6 @@ static void reset_drops_waiting_wrs_and_keeps_earlier_completions(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	for (unsigned done = 0; done < 6; done++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		fake_hold(true);
@@ -339,7 +329,6 @@ static void sqd_holds_waiting_wrs_and_rts_resumes_them(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	post_many(&r, 0, 3);
@@ -359,7 +348,6 @@ static void a_refused_modify_changes_nothing(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	post_many(&r, 0, 3);
@@ -382,7 +370,6 @@ static void a_late_refusal_fails_the_qp(void **state)
 {
 	static const int codes[] = { ENOMEM, EINVAL, -EINVAL };
 
-	(void)state;
 	for (unsigned c = 0; c < 3; c++) {
 		struct rig r;
 
@@ -414,7 +401,6 @@ static void a_late_refusal_of_a_second_segment_flushes_its_wr(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	post_many(&r, 1, 3);
@@ -432,7 +418,6 @@ static void a_late_refusal_behind_unsignalled_wqes_flushes_the_rest(void **state
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
@@ -469,7 +454,6 @@ static void bind_mw_in_sqd_waits_in_the_device(void **state)
 	struct rig r;
 	uint32_t key;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
 	key = mw->rkey;
@@ -497,7 +481,6 @@ static void bind_mw_behind_a_late_refusal_is_flushed(void **state)
 	struct ibv_mw *mw;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 4 });
 	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
 	fake_hold(true);
@@ -521,7 +504,6 @@ static void a_refused_bind_mw_loses_no_waiting_wr(void **state)
 	struct ibv_mw *mw;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
 	fake_hold(true);
@@ -550,7 +532,6 @@ static void the_device_flushes_receives(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .one_cq = true });
 	rig_recv(&r, 31, 0, 10);
 	rig_recv(&r, 32, 0, 10);
@@ -597,7 +578,6 @@ static void waiting_wrs_are_not_retried_in_sqd(void **state)
 	unsigned before, spins = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	post_many(&r, 0, 5);
@@ -667,7 +647,6 @@ static void wqes_flushed_during_a_poll_are_not_counted_as_successes(void **state
 	unsigned n = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = DEPTH, .cqe = 1000 });
 	first = r.a;
 	fake_hold(true);
@@ -704,7 +683,6 @@ static void a_failed_shadow_cq_fails_the_applications_cq(void **state)
 	struct ibv_poll_cq_attr attr = { 0 };
 	struct rig r;
 
-	(void)state;
 	for (unsigned ex = 0; ex < 2; ex++) {
 		rig_open(&r, (struct rig_conf){ .cq_ex = ex ? &cq_ex : NULL });
 		assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED), 0);

@@ -327,7 +327,6 @@ static void without_a_pacer_thread_nothing_is_deferred(void **state)
 	bool counted = false;
 	FILE *f;
 
-	(void)state;
 	assert_true(run_failing(&c, PACER, line));
 	assert_non_null(strstr(line, "warn: cannot start the pacer thread"));
 	path_of("report", path);
@@ -346,7 +345,6 @@ static int clean_up(void **state)
 
 	path_of("ccshim", path);
 	rmdir(path);
-	(void)state;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		path_of(names[i], path);
 		unlink(path);

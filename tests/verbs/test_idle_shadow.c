@@ -98,7 +98,6 @@ static void polls_skip_shadow_cqs_without_wqes_in_flight(void **state)
 {
 	static struct many m;
 
-	(void)state;
 	open_many(&m, SHADOWS);
 	for (unsigned i = 0; i < SHADOWS; i++) {
 		fake_hold(true);
@@ -115,7 +114,6 @@ static void completions_of_all_shadow_cqs_are_found(void **state)
 	static struct many m;
 	unsigned seen = 0;
 
-	(void)state;
 	open_many(&m, SHADOWS);
 	for (unsigned i = 0; i < SHADOWS; i++)
 		post_to(&m, i);
@@ -147,7 +145,6 @@ static void a_poll_returns_fewer_only_if_all_shadow_cqs_are_empty(void **state)
 	static struct many m;
 	struct ibv_wc wc[8];
 
-	(void)state;
 	open_many(&m, SHADOWS);
 	for (unsigned k = 0; k < 600; k++) {
 		const unsigned posted = 1 + k % 2;
@@ -165,7 +162,6 @@ static void a_busy_shadow_cq_delays_no_completion_of_another(void **state)
 {
 	static struct many m;
 
-	(void)state;
 	open_many(&m, SHADOWS);
 	for (unsigned k = 0; k < 300; k++) {
 		unsigned polls = 0;
@@ -187,7 +183,6 @@ static void wqes_from_before_the_second_shadow_cq_are_not_missed(void **state)
 {
 	static struct many m;
 
-	(void)state;
 	open_many(&m, 1);
 	fake_hold(true);
 	post_to(&m, 0);
@@ -223,7 +218,6 @@ static void a_thread_gets_its_completions_while_shadow_cqs_are_added(void **stat
 	static struct many m;
 	pthread_t thread;
 
-	(void)state;
 	open_many(&m, 1);
 	atomic_store(&enough, false);
 	assert_int_equal(pthread_create(&thread, NULL, post_and_poll, &m), 0);
@@ -264,7 +258,6 @@ static void polls_of_an_idle_cq_find_what_another_thread_posts(void **state)
 {
 	static struct many m;
 
-	(void)state;
 	for (unsigned shadows = 1; shadows <= SHADOWS; shadows += SHADOWS - 1) {
 		const time_t since = time(NULL);
 		pthread_t thread;
@@ -291,7 +284,6 @@ static void wqes_of_an_ended_qp_do_not_count(void **state)
 	static struct many m;
 	struct ibv_wc wc;
 
-	(void)state;
 	open_many(&m, SHADOWS);
 	fake_hold(true);
 	post_to(&m, 0);

@@ -168,7 +168,6 @@ static void wrs_that_wait_at_exit_are_sent(void **state)
 	unsigned char *shared = mmap(NULL, 2 * RIG_BUF, PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	(void)state;
 	assert_ptr_not_equal(shared, MAP_FAILED);
 	assert_int_equal(exit_status(exit_with_wrs_that_wait, shared), 0);
 	assert_memory_equal(shared, shared + RIG_BUF, WRS * K4);
@@ -177,7 +176,6 @@ static void wrs_that_wait_at_exit_are_sent(void **state)
 
 static void exit_waits_for_no_lock_of_a_thread(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < 10; round++) {
 		assert_int_equal(exit_status(exit_while_threads_post, NULL), 0);
 #ifndef __SANITIZE_ADDRESS__
@@ -190,7 +188,6 @@ static void signals_do_not_shorten_the_wait_for_the_last_wrs(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	for (unsigned round = 0; round < 2; round++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		post_all(&r);

@@ -54,7 +54,6 @@ static void posts_and_polls_do_not_allocate(void **state)
 {
 	static const struct rig_conf conf[] = { { 0 }, { .max_send_wr = 512, .max_inline = 200 } };
 
-	(void)state;
 	if (SANITIZED)
 		skip();
 	for (unsigned i = 0; i < sizeof(conf) / sizeof(*conf); i++) {

@@ -23,7 +23,6 @@ static void data_arrive_although_the_application_does_not_poll(void **state)
 	struct ibv_wc wc;
 	struct rig r;
 
-	(void)state;
 #ifdef __SANITIZE_THREAD__
 	skip(); /* it reports memory that a device writes as a data race */
 #endif

@@ -59,7 +59,6 @@ static void each_event_has_a_completion(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	for (uint64_t i = 0; i < 100; i++) {
 		arm(&r);
@@ -77,7 +76,6 @@ static void an_event_comes_for_a_completion_that_was_polled(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	for (uint64_t i = 0; i < 20; i++) {
 		arm(&r);
@@ -93,7 +91,6 @@ static void arming_while_segments_are_in_flight_loses_no_event(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	for (uint64_t i = 0; i < 20; i++) {
 		fake_hold(true);
@@ -115,7 +112,6 @@ static void a_request_outlives_the_event_of_the_one_before(void **state)
 	struct ibv_qp *first, *late;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	arm(&r);
 	assert_int_equal(post(&r, 1, K4), 0);
@@ -144,7 +140,6 @@ static void a_request_outlives_the_event_of_a_receive(void **state)
 	struct ibv_cq *other;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	other = ibv_create_cq(r.ctx, 16, NULL, NULL, 0);
 	from = rig_qp(&r, other, other);
@@ -214,7 +209,6 @@ static void a_request_outlives_an_event_without_a_completion(void **state)
 	unsigned n, spins = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true, .max_send_wr = 64, .cqe = 64 });
 	first = r.a;
 	second = another_shadow(&r, others, &n);
@@ -252,7 +246,6 @@ static void a_request_outlives_unsignalled_sends(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	assert_int_equal(rig_post(&r, 0, IBV_WR_RDMA_WRITE, 0, K4, 0), 0);
 	arm(&r);
@@ -279,7 +272,6 @@ static void unsignalled_sends_raise_no_event(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	for (uint64_t i = 0; i < 10; i++) {
 		arm(&r);
@@ -302,7 +294,6 @@ static void a_failing_unsignalled_send_raises_one_event(void **state)
 {
 	static const int ms[] = { 0, 5, 50, 1500 };
 
-	(void)state;
 	for (unsigned i = 0; i < 2 * sizeof(ms) / sizeof(*ms); i++) {
 		struct rig r;
 
@@ -327,7 +318,6 @@ static void a_failing_unsignalled_send_raises_one_event(void **state)
 /* It has failed when the request's signalled send is posted, or that is refused. */
 static void a_failure_before_a_signalled_send_raises_an_event(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		struct rig r;
 		int rc;
@@ -356,7 +346,6 @@ static void a_send_of_another_qp_raises_its_event(void **state)
 	struct ibv_qp *first, *second;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	first = r.a;
 	second = rig_qp(&r, r.scq, r.rcq);
@@ -382,7 +371,6 @@ static void a_sleeping_application_is_seldom_disturbed(void **state)
 	unsigned before;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	arm(&r);
 	post_unsignalled(&r);
@@ -411,7 +399,6 @@ static void a_request_outlives_the_event_of_a_polled_receive(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
 	for (uint64_t i = 0; i < 10; i++) {
 		take_event_of_a_receive_and_a_send(&r, i);
@@ -430,7 +417,6 @@ static void arming_counts_completions_that_are_ready(void **state)
 	struct ibv_qp *other;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	other = rig_qp(&r, r.scq, r.rcq);
 	fake_hold(true);
@@ -462,7 +448,6 @@ static void a_refused_destroy_loses_no_event(void **state)
 	struct ibv_cq *other;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	other = ibv_create_cq(r.ctx, 16, NULL, NULL, 0);
 	receiver = rig_qp(&r, other, r.scq);
@@ -498,7 +483,6 @@ static void a_receive_and_a_send_raise_at_most_one_event_each(void **state)
 	unsigned surplus = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
 	for (uint64_t i = 0; i < 20; i++, surplus = 0) {
 		take_event_of_a_receive_and_a_send(&r, i);

@@ -142,7 +142,6 @@ static void a_request_gives_an_event_whatever_came_before(void **state)
 {
 	bool found = false;
 
-	(void)state;
 	seed_start("requests");
 	for (int kind = 0; kind < 4; kind++) {
 		struct set s;

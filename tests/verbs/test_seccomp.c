@@ -151,7 +151,6 @@ static void run(unsigned what)
 
 static void processes_make_only_the_documented_calls(void **state)
 {
-	(void)state;
 	if (SANITIZED)
 		skip();
 	run(POLLS);

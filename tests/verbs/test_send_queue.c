@@ -32,7 +32,6 @@ static void a_sender_that_signals_nothing_passes_where_it_passes_bare(void **sta
 	enum { MANY = 2000 };
 	struct rig r;
 
-	(void)state;
 	for (uint32_t depth = 1; depth <= 300; depth += depth < 12 ? 1 : 13) {
 		unsigned n = 0;
 		int error = 0;
@@ -60,7 +59,6 @@ static void an_entry_is_free_when_its_completion_is_polled(void **state)
 	unsigned spins = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 8, .one_cq = true });
 	if (fake_profile()->reuses_silently || is_irdma()) {
 		rig_close(&r);
@@ -118,7 +116,6 @@ static void post_before_rts(bool resume_by_post)
  */
 static void a_wr_before_rts_is_refused_or_completes(void **state)
 {
-	(void)state;
 	post_before_rts(false);
 	post_before_rts(true);
 }
@@ -135,7 +132,6 @@ static void a_full_queue_before_rts_begins_with_a_refused_wr(void **state)
 	uint32_t depth;
 	struct rig r;
 
-	(void)state;
 	if (!fake_profile()->keeps_early)
 		skip();
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 4 });
@@ -183,7 +179,6 @@ static void a_batch_before_rts_is_treated_as_by_the_device(void **state)
 	struct ibv_wc wc[4];
 	struct rig r;
 
-	(void)state;
 	if (rig_is("gated-irdma"))
 		skip(); /* libirdma has no ibv_wr_*() */
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 4, .ex = true });
@@ -217,7 +212,6 @@ static void a_post_after_sqd_resumes_the_queue(void **state)
 	struct ibv_wc wc[8];
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_rd_atomic = 1 });
 	for (unsigned read = 0; read < 2; read++) {
 		fake_resume_by_post(true);
@@ -245,7 +239,6 @@ static void in_sqd_rxe_gets_a_wqe(void **state)
 	struct rig r;
 	size_t seen;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	if (!fake_profile()->clears_bad_wr) { /* not rxe */
 		rig_close(&r);
@@ -276,7 +269,6 @@ static void the_devices_depth_is_granted_and_in_force(void **state)
 {
 	static const uint32_t depths[] = { 1, 4, 10, 16, 23, 64, 100, 129, 300, 1000 };
 
-	(void)state;
 	if (is_irdma())
 		skip(); /* the shim does not know how that rounds up */
 	for (unsigned i = 0; i < sizeof(depths) / sizeof(*depths); i++) {
@@ -309,7 +301,6 @@ static void observing_requests_no_more_entries(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 8 });
 	if (defers())
 		assert_true(fake_depth(r.a) > 8);
@@ -367,7 +358,6 @@ static void the_last_message_arrives_before_the_qp_ends(void **state)
 	const struct timespec nap = { .tv_nsec = 100000000 };
 	struct rig r;
 
-	(void)state;
 	for (unsigned destroy = 0; destroy < 2; destroy++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		r.src[RIG_BUF - 1] = 1;
@@ -391,7 +381,6 @@ static void a_message_that_was_held_back_arrives_before_the_qp_ends(void **state
 	struct ibv_wc wc;
 	struct rig r;
 
-	(void)state;
 	if (strncmp(rig_mode_now->name, "gated", 5) != 0)
 		skip();
 	for (unsigned destroy = 0; destroy < 2; destroy++) {
@@ -427,7 +416,6 @@ static void a_sleeping_sender_gets_all_its_flushed_wrs(void **state)
 	void *context;
 	int n = 0, got;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true });
 	fake_ignore_in_error(is_irdma());
 	ready.fd = r.channel->fd;
@@ -455,7 +443,6 @@ static void a_message_that_is_too_long_fails_as_a_whole(void **state)
 	struct ibv_wc wc;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, (1u << 30) + 1, 0), 0);
 	rig_poll(r.scq, 1, &wc);
@@ -475,7 +462,6 @@ static void a_misaligned_atomic_is_refused_as_by_the_device(void **state)
 	struct ibv_wc wc[4];
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 9000, IBV_SEND_SIGNALED), 0);
@@ -504,7 +490,6 @@ static void lists_and_bad_wr_are_treated_as_by_the_device(void **state)
 	struct ibv_wc wc[2];
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	clears = fake_profile()->clears_bad_wr;
 	for (unsigned n = 1; n <= 2; n++) {

@@ -174,7 +174,6 @@ static void a_thread_with_the_least_stack_works(void **state)
 	pthread_t thread;
 	void *result;
 
-	(void)state;
 	if (SANITIZED)
 		skip();
 	pthread_attr_init(&attr);
@@ -190,7 +189,6 @@ static void first_use_needs_little_stack(void **state)
 {
 	size_t used;
 
-	(void)state;
 	if (SANITIZED)
 		skip();
 	used = used_by(open_device) - used_by(nothing);
@@ -234,7 +232,6 @@ static void calls_need_little_more_than_bare_ones(void **state)
 {
 	size_t bare[CALLS] = { 0 }, used[CALLS] = { 0 };
 
-	(void)state;
 	if (SANITIZED)
 		skip();
 	open_device(&r);

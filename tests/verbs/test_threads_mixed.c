@@ -239,7 +239,6 @@ static void threads_that_share_all_kinds_of_cqs_lose_no_completion(void **state)
 	struct worker workers[THREADS] = { 0 };
 	pthread_t thread[THREADS];
 
-	(void)state;
 	rig_open(&rig, (struct rig_conf){ .channel = true, .ex = true, .max_send_wr = 64 });
 	assert_int_equal(fcntl(rig.channel->fd, F_SETFL, O_NONBLOCK), 0);
 	fake_link(20, 10e9);

@@ -46,19 +46,16 @@ static void traffic(unsigned prompt)
 
 static void always_late(void **state)
 {
-	(void)state;
 	traffic(0);
 }
 
 static void sometimes_late(void **state)
 {
-	(void)state;
 	traffic(2);
 }
 
 static void never_late(void **state)
 {
-	(void)state;
 	traffic(5);
 }
 
@@ -121,7 +118,6 @@ static void same_as_plain(void **state)
 	struct ibv_qp *a;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(fake_counts().stamped_cqs, 1);
 	n = all_kinds(&r, r.scq, stamped);
@@ -189,7 +185,6 @@ static void made_here(void **state)
 	struct ibv_cq_ex *cq;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 64, .cq_ex = &cq_ex });
 	cq = (struct ibv_cq_ex *)r.scq;
 	fake_hold(true);
@@ -214,7 +209,6 @@ static void plain_shadow(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(fake_counts().stamped_cqs, 0);
 	rig_close(&r);
@@ -281,7 +275,6 @@ static void each_case_passes_in_a_separate_process(void **state)
 	char report[] = "/tmp/test_timestamp.XXXXXX";
 	const int fd = mkstemp(report);
 
-	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)

@@ -57,7 +57,6 @@ static void the_device_gets_dscp_and_ect_and_queries_return_the_applications(voi
 	static const uint8_t classes[] = { 0, 26 << 2, 26 << 2 | ECT_1, DSCP_46 | ECT_0, 255 };
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	for (unsigned i = 0; i < sizeof(classes); i++) {
 		struct ibv_qp_attr attr = rtr(&r, classes[i]);
@@ -79,7 +78,6 @@ static void the_traffic_class_follows_a_new_path_in_sqd(void **state)
 	struct ibv_qp_attr attr;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
 	attr = rtr(&r, 9 << 2);
@@ -101,7 +99,6 @@ static void no_traffic_class_is_set_without_a_grh(void **state)
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	qp = new_qp(&r);
 	attr = rtr(&r, 0);
