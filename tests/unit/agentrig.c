@@ -293,6 +293,15 @@ int rig_add(struct rig *r, struct rig_client *c, int from, unsigned n, uint32_t 
 	return rig_request(r, c->fd, &m, sizeof(m));
 }
 
+struct rig_client rig_client_with_flow(struct rig *r, int host, unsigned n, uint32_t slot)
+{
+	struct rig_client c = rig_client(r, host);
+
+	assert_int_equal(rig_add(r, &c, host, n, slot), 0);
+	rig_settle(r);
+	return c;
+}
+
 void rig_mark(struct rig *r, int host, unsigned n)
 {
 	const struct ccs_ends ends = {

@@ -62,6 +62,8 @@ int rig_request(struct rig *r, int fd, const void *m, size_t len);
 /* A flow from host `from` to the other host, QP 0x100 + n to QP 0x200 + n. */
 struct ccs_ipc_add rig_flow(const struct rig *r, int from, unsigned n, uint32_t slot);
 int rig_add(struct rig *r, struct rig_client *c, int from, unsigned n, uint32_t slot);
+/* A client with that flow; the agents have exchanged HELLOs. */
+struct rig_client rig_client_with_flow(struct rig *r, int host, unsigned n, uint32_t slot);
 
 enum rig_opcode { RIG_WRITE = 0x07, RIG_READ = 0x0c, RIG_ANSWER = 0x0e, RIG_ACK = 0x11 };
 

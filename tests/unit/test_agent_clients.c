@@ -416,13 +416,11 @@ static void random_requests_are_harmless(void **state)
 static void status_reports_all_counters(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	const uint32_t status = CCS_IPC_STATUS;
 	char text[65536];
 	ssize_t n;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	rig_mark(r, NP, 1);
 	rig_settle(r);
 	assert_int_equal(send(c.fd, &status, sizeof(status), 0), sizeof(status));
@@ -521,10 +519,8 @@ static void status_shows_a_user_only_what_is_his(void **state)
 		"\"pid\": 99999999", "\"uid\": 4242", "\"remote\": \"127.0.0.2\"",
 	};
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
 		if (r->agent[RP]->client[i].shm) {
 			r->agent[RP]->client[i].uid = OWNER;

@@ -14,10 +14,8 @@ enum { RP, NP };
 static void ce_mark_causes_a_cnp_in_the_slot(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 7);
 
-	assert_int_equal(rig_add(r, &c, RP, 1, 7), 0);
-	rig_settle(r);
 	assert_int_equal(rig_path(&c, 7)->last_seen_ns, r->now_ns);
 	assert_int_equal(rig_cnps(&c, 7), 0);
 	rig_mark(r, NP, 1);
@@ -140,11 +138,9 @@ static void cnps_resume_after_the_np_agent_restarts(void **state)
 static void cnps_resume_after_the_rp_agent_restarts(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 3);
 	char end;
 
-	rig_add(r, &c, RP, 1, 3);
-	rig_settle(r);
 	rig_mark(r, NP, 1);
 	rig_settle(r);
 	rig_stop(r, RP);
@@ -165,10 +161,8 @@ static void cnps_resume_after_the_rp_agent_restarts(void **state)
 static void np_flag_is_set_if_marks_are_captured(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	assert_int_equal(rig_path(&c, 0)->flags, 0);
 	r->agent[NP]->config.capture = true;
 	rig_pass(r, 1200);

@@ -42,10 +42,8 @@ static bool is_mark_delivered(struct rig *r, const struct rig_client *c)
 
 static struct rig_client sender(struct rig *r)
 {
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
-	assert_int_equal(rig_add(r, &c, RP, 1, 0), 0);
-	rig_settle(r);
 	assert_true(is_mark_delivered(r, &c));
 	return c;
 }

@@ -87,11 +87,9 @@ static void first_hellos_to_a_host_without_an_agent_are_few(void **state)
 static void renewals_are_not_repeated_sooner(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	uint64_t before;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	rig_stop(r, NP);
 	before = hellos(r);
 	rig_pass(r, 1000);

@@ -82,18 +82,25 @@ static void a_reader_gets_one_cnp_an_interval(void **state)
 	close_reader(r, &c);
 }
 
+/* A flow from each end between the same two QPs. */
+static void add_both_ends(struct rig *r, struct rig_client *reader, struct rig_client *responder)
+{
+	struct ccs_ipc_add m = rig_flow(r, RESPONDER, 1, 0);
+
+	rig_add(r, reader, READER, 1, 0);
+	m.local_qpn = 0x201;
+	m.peer_qpn = 0x101;
+	assert_int_equal(rig_request(r, responder->fd, &m, sizeof(m)), 0);
+	rig_settle(r);
+}
+
 /* The peer's WRITEs and the answers to our READs come to one QP, each of another flow. */
 static void one_qp_that_reads_and_is_written_to(void **state)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r), d = rig_client(r, RESPONDER);
-	struct ccs_ipc_add m = rig_flow(r, RESPONDER, 1, 0);
 
-	rig_add(r, &c, READER, 1, 0);
-	m.local_qpn = 0x201;
-	m.peer_qpn = 0x101;
-	assert_int_equal(rig_request(r, d.fd, &m, sizeof(m)), 0);
-	rig_settle(r);
+	add_both_ends(r, &c, &d);
 	rig_mark_own(r, READER, RIG_ANSWER, 1);
 	rig_mark_own(r, READER, RIG_WRITE, 1);   /* in the same interval */
 	rig_settle(r);
@@ -110,13 +117,8 @@ static void requests_and_acknowledgements_are_no_data(void **state)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r), d = rig_client(r, RESPONDER);
-	struct ccs_ipc_add m = rig_flow(r, RESPONDER, 1, 0);
 
-	rig_add(r, &c, READER, 1, 0);
-	m.local_qpn = 0x201;
-	m.peer_qpn = 0x101;
-	assert_int_equal(rig_request(r, d.fd, &m, sizeof(m)), 0);
-	rig_settle(r);
+	add_both_ends(r, &c, &d);
 	rig_mark_own(r, READER, RIG_READ, 1);
 	rig_mark_own(r, READER, RIG_ACK, 1);
 	rig_settle(r);

@@ -60,11 +60,9 @@ static uint64_t stated_incarnation(struct rig *r, int host, const char *from)
 static void incarnation_differs_between_hosts(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	struct ccs_wire_message m;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	m = true_cnp(r);
 	m.header.echo = stated_incarnation(r, RP, "127.0.0.3");
 	rig_forge_message(r, "127.0.0.2", RP, &m);
@@ -88,11 +86,9 @@ static void siphash_matches_the_reference_vector(void **state)
 static void forged_cnps_are_refused(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	struct ccs_wire_message m;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	m = true_cnp(r);
 	m.header.echo = stated_incarnation(r, RP, "127.0.0.3");
 	rig_forge_message(r, "127.0.0.3", RP, &m);
@@ -120,12 +116,10 @@ static void forged_cnps_are_refused(void **state)
 static void duplicate_and_late_cnps_are_refused(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	struct ccs_wire_message m;
 	uint64_t first;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	m = true_cnp(r);
 	first = m.header.sequence;
 	m.header.sequence = first + 70;
@@ -153,11 +147,9 @@ static void duplicate_and_late_cnps_are_refused(void **state)
 static void messages_from_before_a_restart_are_refused(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	struct ccs_wire_message m;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	m = true_cnp(r);
 	rig_hang_up(&c);
 	rig_stop(r, RP);
@@ -216,7 +208,7 @@ static void unverified_hello_changes_nothing(void **state)
 static void recorded_messages_of_an_earlier_incarnation_are_refused(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	const struct ccs_peer *p = &r->agent[RP]->peers.peer[0];
 	struct ccs_wire_message hello = {
 		.header = { .type = CCS_WIRE_HELLO, .incarnation = 1, .sequence = 1 },
@@ -224,8 +216,6 @@ static void recorded_messages_of_an_earlier_incarnation_are_refused(void **state
 	}, cnp;
 	uint64_t now;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	now = p->incarnation;
 	assert_int_equal(p->lease_ns, 0);
 	hello.header.echo = r->agent[NP]->peers.peer[0].incarnation;
@@ -245,12 +235,10 @@ static void recorded_messages_of_an_earlier_incarnation_are_refused(void **state
 static void an_incarnation_that_has_not_answered_slows_no_flow(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	struct ccs_peer *p = &r->agent[RP]->peers.peer[0];
 	struct ccs_wire_message cnp;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	cnp = true_cnp(r);
 	cnp.header.incarnation = p->incarnation = UINT64_MAX; /* as by its HELLO */
 	rig_forge_message(r, "127.0.0.2", RP, &cnp);
@@ -270,10 +258,8 @@ static void replies_to_unverified_hellos_are_limited(void **state)
 		.header = { .type = CCS_WIRE_HELLO, .incarnation = 5, .sequence = 1 },
 		.hello = { .lease_ms = 3000, .requested = CCS_PEER_NP },
 	};
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	for (int i = 0; i < 600; i++) {
 		char from[INET_ADDRSTRLEN];
 
@@ -300,10 +286,8 @@ static void fix_salt(struct rig *r)
 /* The host that sends gets its lease within 0.2 s, although no time refills what a flood took. */
 static void assert_leased_in_time(struct rig *r)
 {
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
-	assert_int_equal(rig_add(r, &c, RP, 1, 0), 0);
-	rig_settle(r);
 	assert_int_not_equal(rig_path(&c, 0)->last_seen_ns, 0);
 	rig_hang_up(&c);
 }
@@ -401,11 +385,9 @@ static void a_trouble_that_lasts_is_reported_once_an_hour(void **state)
 static void random_messages_are_harmless(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	uint64_t before;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	seed_start("random_messages_are_harmless");
 	for (int i = 0; i < 3000; i++) {
 		struct ccs_wire_message m = true_cnp(r);

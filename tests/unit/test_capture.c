@@ -97,10 +97,8 @@ static void a_packet_s_mark_becomes_a_cnp(void **state)
 	static const uint8_t nops[8] = { IPOPT_NOP, IPOPT_NOP, IPOPT_NOP, IPOPT_NOP,
 					 IPOPT_NOP, IPOPT_NOP, IPOPT_NOP, IPOPT_EOL };
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	send_v4(r, NP, ROCE, 46 << 2 | CE, NULL, sizeof(write_to_201));
 	rig_settle(r);
 	assert_int_equal(r->agent[NP]->totals.ce, 1);
