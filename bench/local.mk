@@ -189,10 +189,10 @@ bench_micro_nullrdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 bench_micro_nullrdma_la_DEPENDENCIES = bench/micro/nullrdma.map
 EXTRA_DIST += bench/micro/nullrdma.map
 
-EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/results.md docs/tried.md docs/uncongested.md bench/scripts/matrix bench/scripts/timestamps bench/scripts/uncongested docs/hardware.md tests/lab/ccbench.bats
+EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/measured/results.md docs/notebook/tried.md docs/measured/uncongested.md bench/scripts/matrix bench/scripts/timestamps bench/scripts/uncongested docs/guide/hardware.md tests/lab/ccbench.bats
 
 # What telemetry costs an agent.
-EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost
+EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost bench/scripts/readme
 
 # Congestion control in a simulated fabric.
 noinst_LTLIBRARIES += bench/libfabric-sim.la
@@ -279,6 +279,6 @@ fabricdir = $(pkgdatadir)/fabric
 dist_fabric_DATA = bench/fabric/models/sonic.models bench/fabric/models/ucloud.models
 bench_fabric_ccfabric_LDADD = bench/libfabric-sim.la
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-lab bench/scripts/fabric-matrix bench/scripts/fabric-matrix.jq bench/scripts/fabric-speed \
-	bench/scripts/fabric-ucloud docs/matrix.md docs/matrix.png
+	bench/scripts/fabric-ucloud docs/measured/matrix.md docs/measured/matrix.png
 EXTRA_DIST += bench/scripts/beyond bench/scripts/beyond.rows bench/scripts/papers bench/scripts/papers.rows \
-	bench/scripts/theory docs/beyond.md docs/fabric-rows.md docs/papers.md docs/theory.md
+	bench/scripts/theory docs/measured/beyond.md docs/measured/fabric-rows.md docs/measured/papers.md docs/notebook/theory.md

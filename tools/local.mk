@@ -226,12 +226,12 @@ tools/ccshim/ccshim-debug: $(top_srcdir)/tools/ccshim/ccshim-debug.in
 EXTRA_DIST += tools/ccshim/ccshim-debug.in
 CLEANFILES += tools/ccshim/ccshim-debug
 
-# Metrics of 'ccshim stat', for Prometheus and Grafana: docs/metrics.md.
+# Metrics of 'ccshim stat', for Prometheus and Grafana: docs/guide/metrics.md.
 metricsdir = $(docdir)/metrics
 dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-metrics.service \
 	tools/metrics/ccshim-metrics.timer
 
-# For containers, Kubernetes, HPC: docs/operate.md.
+# For containers, Kubernetes, HPC: docs/guide/operate.md.
 deploydir = $(docdir)/deploy
 dist_deploy_DATA = tools/deploy/apptainer.def tools/deploy/kubernetes.yaml tools/deploy/kubernetes-pod.yaml
 deploy_generated = tools/deploy/cdi.yaml tools/deploy/enroot-hook.sh tools/deploy/modulefile

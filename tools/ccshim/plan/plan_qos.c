@@ -41,7 +41,7 @@ static const struct plan_formula formulas[] = {
 	{ "edge: udp_dport == 4791 && dscp == 48 -> queue 6; udp_dport == 4791 && dscp == 46 -> queue 5; "
 	  "others are re-marked; inside: DSCP 48 -> queue 6, 46 -> queue 5",
 	  "UCloud's article, section QoS" },
-	{ "edge: udp_dport == 4793 && dscp == 48 -> queue 6", "ccshim's agents, docs/telemetry.md" },
+	{ "edge: udp_dport == 4793 && dscp == 48 -> queue 6", "ccshim's agents, docs/guide/telemetry.md" },
 	{ "wait of a CNP = sum over the hops of 8 * (mtu + 82) / rate: a frame in transmission at each",
 	  "strict priority without preemption" },
 	{ "CNPs = flows * 74 bytes * 8 / 50 us", "RoCEv2's CNP; DCQCN 3.1, notification point" },
