@@ -48,7 +48,6 @@ static void check_golden_trace(const char *spec)
 /* On this path ccshim's form decides as the paper's does. */
 static void paper_matches_the_golden_trace(void **state)
 {
-	(void)state;
 	check_golden_trace("dcqcn:variant=paper");
 	check_golden_trace("dcqcn");
 }

@@ -31,7 +31,6 @@ static void published_parameters_on_an_ordinary_path(void **state)
 				    .flows = 4 };
 	struct ccs_cc cc;
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++)
 		check_params(variant, names, of[variant]);
 	start(&cc, "dcqcn:rate_ai=2m", &slow);
@@ -53,7 +52,6 @@ static void papers_parameters_do_not_follow_the_path(void **state)
 					  .flows = 4, .bottleneck_rate = 100e6 };
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "dcqcn:variant=paper", &slow);
 	check_close("alpha_timer", 0, param(&cc, "alpha_timer"), 55);
 	check_close("rate_timer", 0, param(&cc, "rate_timer"), 55);
@@ -87,7 +85,6 @@ static void a_period_holds_a_quarter_of_the_own_segments_time(void **state)
 		{ "dcqcn:variant=paper", 55 }, { "dcqcn:variant=ns3rdma", 55 },
 	};
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		struct ccs_cc cc;
 
@@ -190,7 +187,6 @@ static void jitter_at_line_rate_widens_the_limit(void **state)
 	struct ccs_cc cc;
 	double now_us, wide;
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		start_variant(&cc, variant, "");
 		now_us = vary(&cc, 0, 90);
@@ -213,7 +209,6 @@ static void the_limit_follows_the_rate(void **state)
 {
 	static const double rates[] = { 40e9, 20e9, 4e9, 40e6 };
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++)
 		for (unsigned i = 0; i < 4; i++) {
 			struct ccs_cc cc;

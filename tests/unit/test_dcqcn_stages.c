@@ -27,7 +27,6 @@ static void the_first_cut_is_by_each_variants_initial_alpha(void **state)
 	static const double share[] = { 0.5, 0.5, 1 - (0.5 * 255 / 256 + 1.0 / 256) / 2, 1 };
 	struct ccs_cc cc;
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		start_variant(&cc, variant, "");
 		assert_true(cc.out.rate == 40e9 && isinf(cc.out.timer_us) && cc.out.window == 0);
@@ -70,7 +69,6 @@ static void the_byte_counter_expires_at_its_limit(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= NS3; variant++) {
 		double cut;
 
@@ -124,7 +122,6 @@ static void a_rested_flow_starts_again(void **state)
 	static const double alpha_at_cut[] = { 0, 0, 1.0 / 256,
 		1.0 / 256 * 255 / 256 * 255 / 256 * 255 / 256 };
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		struct ccs_cc cc;
 
@@ -190,7 +187,6 @@ static void a_flow_that_begins_below_line_rate_reaches_it(void **state)
 {
 	static const struct ccs_cc_ack ack = { .now_us = 100, .bytes = 1000 };
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		struct ccs_cc cc;
 
@@ -209,7 +205,6 @@ static void a_flow_that_begins_below_line_rate_reaches_it(void **state)
 
 static void set_rate_moves_rate_and_target_only(void **state)
 {
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		static const struct ccs_cc_ack ack = { .now_us = 205, .bytes = 1 };
 		struct ccs_cc cc;

@@ -58,7 +58,6 @@ static void check_golden_incast(const char *spec)
 /* ccshim's form decides as the paper's does if records do not count flows. */
 static void paper_matches_the_golden_incast(void **state)
 {
-	(void)state;
 	check_golden_incast("hpcc:variant=paper,w_ai=80,min_window=1000");
 	check_golden_incast("hpcc:w_ai=80,min_window=1000");
 }

@@ -305,7 +305,6 @@ static void an_agent_record_from_before_an_update_changes_nothing(void **state)
 	struct wire w;
 	double once;
 
-	(void)state;
 	start_with_agent_records(&cc, &w, "ccshim");
 	agent_record(&cc, &w, 2, 1, 0);
 	once = cc.out.window;
@@ -417,7 +416,6 @@ static void a_queue_by_chance_does_not_count_as_utilisation(void **state)
 	struct ccs_cc cc;
 	struct wire w;
 
-	(void)state;
 	start_with_agent_records(&cc, &w, "ccshim");
 	agent_record(&cc, &w, 2, 0.9, chance);
 	agent_record(&cc, &w, 2, 0.9, chance);

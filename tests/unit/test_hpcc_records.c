@@ -107,7 +107,6 @@ static void without_telemetry_nothing_changes(void **state)
 /* Ten acknowledgements of one queue cause one decrease, the next RTT's cause another. */
 static void one_queue_causes_one_decrease_per_rtt(void **state)
 {
-	(void)state;
 	for (unsigned variant = 0; variant <= NS3; variant++) {
 		struct ccs_cc cc;
 		struct wire w;

@@ -297,7 +297,6 @@ static void given_parameters_bind_after_a_switch(void **state)
 	struct ccs_flow f;
 	char err[128];
 
-	(void)state;
 	assert_int_equal(ccs_cc_parse(&fixed, "fixed:rate=3g", err, sizeof(err)), 0);
 	assert_int_equal(ccs_cc_parse(&timely, "timely:max_rate=2g", err, sizeof(err)), 0);
 	open_flow(&f, &fixed);
