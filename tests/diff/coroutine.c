@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Coroutines; see coroutine.h. A switch between threads would cost many times as much. */
+/* Coroutines; see coroutine.h. A switch between threads would cost many times more. */
 #include "coroutine.h"
 
 #include <dlfcn.h>

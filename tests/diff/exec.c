@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Executes a program of eight bytes per step. A step depends only on what was posted and waited
- * for, never on what was polled so far: so both runs execute the same program. Any bytes are a
- * program, also a program with steps removed.
+ * Executes a program of eight bytes per step. A step depends only on earlier posts and waits, never
+ * on completions polled so far, so both runs execute the same program. Any bytes are a program,
+ * also a program with steps removed.
  */
 #include <string.h>
 
@@ -31,7 +31,7 @@ static unsigned list_len(const struct end *e, uint8_t n)
 	return 1 + n % (e->depth - 1 < 8 ? e->depth - 1 : 8);
 }
 
-/* The end that may post: while one end of a pair has failed, only that one. */
+/* The end that may post: while one end of a pair has failed, only that end. */
 static struct end *chosen(uint8_t end)
 {
 	struct end *e = &w.end[end % ENDS];
@@ -82,7 +82,7 @@ static void op_hold(const struct step *s)
 	step(1 + s->n % 8);
 }
 
-/* All WRs from here on fail. No outstanding WR has begun, or its result is undefined. */
+/* All later WRs fail. No outstanding WR has begun, or its result is undefined. */
 static void op_err(struct end *e, const struct step *s)
 {
 	quiesce_peer(e);
@@ -111,7 +111,7 @@ static void op_pause(struct end *e)
 	append(&e->calls, "%d\n", to_state(e, e->paused ? IBV_QPS_SQD : IBV_QPS_RTS));
 	if (!e->paused || e->posted != e->synced)
 		return;
-	read_async_events(); /* nothing is outstanding, so it is drained at once */
+	read_async_events(); /* no WR is outstanding, so it is drained at once */
 	append(&e->calls, "drained: %u\n", pauses - e->pauses);
 }
 
@@ -417,7 +417,7 @@ static void op_overfill(struct end *e, const struct step *s)
 	}
 	if (!wait_for(e, e->posted - 1))
 		return;
-	e->cut = true; /* the number of WRs depends on what the device grants */
+	e->cut = true; /* the number of WRs depends on the granted capabilities */
 	raise_pair(e);
 }
 
@@ -449,7 +449,7 @@ static void op_fault(struct end *e, const struct step *s)
 	list_account(e, &l, bad >= 0 ? (unsigned)bad : n);
 	list_plain(e, &l, 1, IBV_SEND_SIGNALED);
 	later = list_post(e, &l, false, &bad);
-	/* the WR may have waited, and been posted with this one */
+	/* the WR may have waited, and been posted with this WR */
 	if (later && (rc || later != code || bad != (silent ? -1 : 0)))
 		violation(e, "and behind that with %d at %d", later, bad);
 	list_account(e, &l, !later || silent);
@@ -541,8 +541,8 @@ static void op_window(struct end *e, const struct step *s)
 }
 
 /*
- * Change settings for some or all QPs: the next poll applies them; without the shim nothing
- * does.
+ * Change settings for some or all QPs: the next poll applies them; without the shim this step has
+ * no effect.
  */
 static void op_set(const struct end *e, const struct step *s)
 {

@@ -25,8 +25,7 @@ static struct known {
 	bool (*applies)(value bare, value shim);
 	unsigned long seen;
 } known[] = {
-	/* a second event of one request: of a receive and of a send that completed meanwhile, or of a
-	 * send of another QP, as LIMITS of libccshim(7) say */
+	/* a second event of one request: for a receive and for a send that completed before it, or for a send of another QP, as LIMITS of libccshim(7) say */
 	{ "events", ALL, only_shim, 0 },
 	/* on one CQ for both ends: SENDs completed before the receive that they arrived in */
 	{ "order", ALL, only_shim, 0 },

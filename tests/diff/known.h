@@ -2,8 +2,8 @@
 #ifndef CCS_TESTS_KNOWN_H
 #define CCS_TESTS_KNOWN_H
 /*
- * Differences between a device and the shim in front of it that are known and not yet fixed. What
- * may differ is in lines "~NAME VALUE" of the record; all other lines must be equal.
+ * Differences between a device and the shim in front of it that are known and not yet fixed.
+ * Results that may differ are in lines "~NAME VALUE" of the record; all other lines must be equal.
  */
 #include <stdbool.h>
 

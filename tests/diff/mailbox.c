@@ -53,7 +53,7 @@ void mailbox_put(const char *text)
 	used = true;
 }
 
-/* The setting of the process, or else the default. */
+/* The setting of the process, or the default. */
 static void add(char *text, size_t len, const char *name, const char *variable, const char *def)
 {
 	const char *value = getenv(variable);

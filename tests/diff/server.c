@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Processes that run programs behind one shim or none; see server.h. */
+/* Processes that run programs with or without the shim; see server.h. */
 #include "server.h"
 
 #include <malloc.h>
@@ -157,7 +157,7 @@ void server_request(struct server *s, const uint8_t *program, size_t len, bool t
 
 	if (!s->pid)
 		start(s);
-	/* if it has died, there is no answer either */
+	/* if it has died, the answer is also missing */
 	if (full_write(s->to, &head, sizeof(head)))
 		full_write(s->to, program, len);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_TESTS_SERVER_H
 #define CCS_TESTS_SERVER_H
-/* A process that runs programs, one after the other, behind one shim or none. */
+/* A process that runs programs, one after another, with or without the shim. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,12 +9,12 @@
 
 struct setting {
 	const char *name;
-	const char *env[8];              /* NULL-terminated; none: no shim */
+	const char *env[8];              /* NULL-terminated; empty: no shim */
 };
 
 struct server {
 	const struct setting *setting;
-	const char *profile;             /* of the fake provider */
+	const char *profile;             /* profile of the fake provider */
 	struct server *bare;             /* the same without a shim */
 	const char *mutant;
 	pid_t pid;                       /* 0: not started yet */
@@ -26,8 +26,8 @@ struct server {
 extern const struct setting settings[]; /* the first without a shim; ends in a NULL name */
 
 /*
- * Run a program and return its record, valid until the next one, or that the process died. With
- * a trace the steps come first.
+ * Run a program and return its record, valid until the next call, or report that the process died.
+ * With a trace the steps come first.
  */
 const char *server_ask(struct server *s, const uint8_t *program, size_t len, bool trace);
 /* The same in two parts, so that several servers run a program at the same time. */

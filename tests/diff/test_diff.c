@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The differential property: random programs, the same on the bare device and behind
- * the shim in each mode and under each algorithm, look the same to the application. The device
- * is mlx5 or rxe as the fake provider knows them; known.c lists what differs nevertheless.
+ * The differential property: random programs, run with and without the shim in each mode and under each algorithm, look the same to the application. The device
+ * is mlx5 or rxe as the fake provider knows them; known.c lists the known differences.
  *
  *   CCS_SEED=N               those programs again
  *   CCS_STEPS=N              as many steps
@@ -20,7 +19,7 @@
 #include "server.h"
 
 enum { HEAD = 8, STEP = 8, STEPS_A_PROGRAM = 60, SETTINGS_MAX = 16 };
-/* So many steps see each known difference. */
+/* Number of steps in which each known difference occurs. */
 enum { ENOUGH = 10000 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -225,20 +224,17 @@ static void run_random_programs(struct fleet *fleet, unsigned part)
 
 static void random_programs_have_equal_records_on_mlx5(void **state)
 {
-	(void)state;
 	run_random_programs(&fleets[0], 2);
 }
 
 static void random_programs_have_equal_records_on_rxe(void **state)
 {
-	(void)state;
 	run_random_programs(&fleets[1], 2);
 }
 
 /* libmlx5 that does not check the QP's state at post. */
 static void random_programs_have_equal_records_on_old_mlx5(void **state)
 {
-	(void)state;
 	run_random_programs(&fleets[2], 8);
 }
 
@@ -251,7 +247,6 @@ static void corpus_programs_have_equal_records(void **state)
 	unsigned n = 0;
 	DIR *dir;
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/tests/diff/corpus", src ? src : ".");
 	dir = opendir(path);
 	if (!dir)
@@ -285,7 +280,6 @@ static bool differ_in(const char *bare, const char *shim)
 
 static void known_differences_are_in_one_direction_of_one_line(void **state)
 {
-	(void)state;
 	known_start();
 	assert_false(differ_in("post\n~send_cq 1\n--\n", "post\n~send_cq 1\n--\n"));
 	assert_string_equal(known_unseen("rxe"), "order");
@@ -306,7 +300,6 @@ static void every_mutant_is_found_and_shrunk(void **state)
 					     "wr_id", "vendor", "unasked", "bad_wr", "event",
 					     "unarmed" };
 
-	(void)state;
 	seed_state = 4;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		struct server *shim = &fleets[i / 2 % 2].server[i % 2 ? 3 : 1];

@@ -78,7 +78,6 @@ static void a_flow_without_effect_is_named_once(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	virtual_start();
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);

@@ -68,7 +68,7 @@ static void send_one(struct rig *r)
 	assert_int_equal(wc.status, IBV_WC_SUCCESS);
 }
 
-/* CNPs for both QPs; the sender is the one that reads its slot. */
+/* CNPs for both QPs; only the sender reads its slot. */
 static void congest(void)
 {
 	for (unsigned i = 0; i < 2; i++)
@@ -107,7 +107,6 @@ static void rate_recovers_by_the_papers_stages_at_their_times(void **state)
 	uint64_t cut_ns;
 	struct rig r;
 
-	(void)state;
 	virtual_start();
 	rig_open(&r, (struct rig_conf){ 0 });
 	send_one(&r);
@@ -124,7 +123,7 @@ static void rate_recovers_by_the_papers_stages_at_their_times(void **state)
 		assert_true(k < 1000);
 		pass_until(cut_ns + (2 * k - 1) * PERIOD_NS / 2);
 		poll_feedback(&r);
-		expect_rate(slot, rp.rate); /* nothing happens in between */
+		expect_rate(slot, rp.rate); /* no event in between */
 		pass_until(cut_ns + (4 * k + 1) * PERIOD_NS / 4);
 		rp.t++;
 		increase(&rp);

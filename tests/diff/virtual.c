@@ -79,7 +79,7 @@ struct ccs_shm *virtual_region(void)
 	return region;
 }
 
-/* Return to what let this thread run. Returns when it may run again. */
+/* Return to the thread's resumer. Returns when this thread may run again. */
 static void rest(struct task *t, const void *object, uint64_t until)
 {
 	t->on = object;

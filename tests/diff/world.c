@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The objects that a program uses, and the record and checks of what it sees; see world.h. */
+/* The objects that a program uses, and the record and checks of its results; see world.h. */
 #include "world.h"
 
 #include <fcntl.h>
@@ -86,7 +86,7 @@ static uint64_t mixed(uint64_t h, uint64_t word)
 	return h ^ h >> 29;
 }
 
-/* Four at a time, of which none waits for another. */
+/* Four at a time, which do not wait for each other. */
 static uint64_t digest(uint64_t h, const void *data, size_t len)
 {
 	const unsigned char *p = data;
@@ -391,7 +391,7 @@ int to_state(struct end *e, enum ibv_qp_state state)
 	return CALL(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE));
 }
 
-/* Fill the queue to its depth, counted at the last sync and not by what was polled. */
+/* Fill the queue to its depth, as counted at the last sync, not by polled completions. */
 void post_receives(struct end *e, uint32_t n)
 {
 	for (; n && e->receives - e->used < RECEIVES; n--) {

@@ -2,17 +2,16 @@
 #ifndef CCS_TESTS_WORLD_H
 #define CCS_TESTS_WORLD_H
 /*
- * What a program works on, two pairs of connected QPs, and the record of what it sees.
+ * A program's objects, two pairs of connected QPs, and the record of its results.
  *
- * The record has no times and no interleaving of streams: of each QP its calls, its
- * send completions and its receive completions, each in order. Besides, each completion
- * is judged at once by what verbs promise (world.c), the same for both runs.
+ * The record has no times and no interleaving of streams: for each QP it has the calls, the send
+ * completions and the receive completions, each in order. Each completion is also checked at once
+ * against the guarantees of verbs (world.c), the same for both runs.
  *
- * Where verbs leave open what becomes of a WR (one outstanding when its QP goes to ERR,
- * RESET or away), the stretch of the record since all was known to be done is cut, and
- * the judgement alone remains.
+ * Where verbs leave the result of a WR open (outstanding when its QP goes to ERR or RESET or is
+ * destroyed), the record since the last sync is dropped, and only the checks remain.
  *
- * Lines "~NAME VALUE" have what is known to differ (known.c).
+ * Lines "~NAME VALUE" are results that are known to differ (known.c).
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -47,7 +46,7 @@ struct end {
 	uint32_t life;                   /* counts the periods between resets; part of each wr_id */
 	uint32_t posted, reported; /* sends; reported: the first that is not yet reported */
 	uint32_t synced; /* all before have completed, and their record was compared */
-	uint32_t doomed;                 /* all from here on fail */
+	uint32_t doomed;                 /* all later WRs fail */
 	bool visible[KNOWN];
 	uint32_t arrives[KNOWN];         /* number of receives that precede a SEND's completion */
 	enum ibv_wc_status status;       /* of the last send completion */
@@ -74,7 +73,7 @@ struct world {
 	bool held, sig_all, new_posts, atomics, hung;
 	uint8_t reads;
 	struct text violations;
-	FILE *trace;                     /* readable trace of the steps; NULL: none */
+	FILE *trace;                     /* readable trace of the steps, or NULL */
 };
 
 extern struct world w;
@@ -83,7 +82,7 @@ void append(struct text *t, const char *fmt, ...) __attribute__((format(printf, 
 void trace_step(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void violation(const struct end *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A verb's return code. The fake device never changes errno, so nothing else may. */
+/* A verb's return code. The fake device never changes errno, so the shim must not either. */
 enum { UNTOUCHED = 4711 };
 int untouched(const char *call, int rc);
 #define CALL(call) (errno = UNTOUCHED, untouched(#call, (call)))
@@ -111,7 +110,7 @@ void raise_pair(struct end *e);
  * brought up again, with its peer.
  */
 void quiesce(struct end *e);
-/* Quiesce the other end, so that a failure of this one cannot change its results. */
+/* Quiesce the other end, so that a failure of this end cannot change its results. */
 void quiesce_peer(struct end *e);
 /* While held, WQEs are carried out only by a step. */
 void hold(bool held);
@@ -127,7 +126,7 @@ void post_receives(struct end *e, uint32_t n);
 void arm(struct ibv_cq *cq, bool solicited);
 /* As an application that has armed a CQ and found it empty. */
 bool sleep_for_event(void);
-/* Let up to that many milliseconds pass until an event waits. */
+/* Let up to `ms` milliseconds pass until an event waits. */
 bool wait_for_event(unsigned ms);
 void read_cq_events(bool ack);
 void read_async_events(void);

@@ -229,5 +229,5 @@ void list_submit(struct end *e, struct list *l, bool builders)
 	trace_step("  -> %d, %d", rc, bad);
 	append(&e->calls, "post %u: %d %d\n", l->n, rc, bad);
 	list_account(e, l, rc ? bad < 0 ? 0 : (unsigned)bad : l->n);
-	memset(l, 0xa5, sizeof(*l)); /* overwrite the list: nothing may depend on it */
+	memset(l, 0xa5, sizeof(*l)); /* overwrite the list: the shim must not depend on it */
 }

@@ -8,7 +8,7 @@
 
 #include "priv.h"
 
-#define FIRST_NS 3000000000ull /* the device's clock started that much later than the host's */
+#define FIRST_NS 3000000000ull /* start of the device's clock after the host's */
 
 static uint64_t khz, mask;
 static bool query, stuck;

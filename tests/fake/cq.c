@@ -196,7 +196,7 @@ static void clean(struct fake_cq *cq, uint32_t qp_num)
 
 void fake_cq_clean(const struct fake_qp *qp)
 {
-	if (qp->ib.send_cq) /* libmlx5 finds it there, too */
+	if (qp->ib.send_cq) /* libmlx5 also finds it there */
 		clean(cq_of(qp->ib.send_cq), qp->ib.qp_num);
 	if (qp->rcq)
 		clean(qp->rcq, qp->ib.qp_num);
@@ -244,7 +244,7 @@ int fake_req_notify_cq(struct ibv_cq *ib, int solicited_only)
 		cq->armed = ARMED;
 	else if (cq->armed == NOT_ARMED)
 		cq->armed = ARMED_SOLICITED;
-	/* The first one disarms it. */
+	/* The first disarms it. */
 	for (uint32_t i = 0; fake_profile()->arms_by_index && i < cq->used; i++)
 		notify(cq, &cq->ring[(cq->head + i) % cq->size]);
 	pthread_mutex_unlock(&fake_lock);

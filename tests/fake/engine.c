@@ -21,7 +21,7 @@ uint64_t fake_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* The port at the other end, by its GID: that of fake0 ends in 1. */
+/* The port at the other end, by its GID; fake0's GID ends in 1. */
 static unsigned far_port(const struct fake_qp *qp, const struct fake_wqe *wqe)
 {
 	const struct ibv_ah_attr *av = qp->ib.qp_type == IBV_QPT_UD ? &wqe->av
@@ -78,8 +78,8 @@ static struct fake_wqe *head_of(struct fake_qp *qp)
 }
 
 /*
- * The oldest WQE that is due and not in `stalled`; *due is its time, or that of the first one
- * to become due.
+ * The oldest WQE that is due and not in `stalled`; *due is its time, or the time at which the next
+ * becomes due.
  */
 static struct fake_qp *pick(const bool *stalled, uint64_t now, uint64_t *due)
 {
@@ -132,7 +132,7 @@ void fake_run(void)
 		carry_out_due(UINT32_MAX, false, &due);
 }
 
-/* Wait until a WQE is due, or for a millisecond, as there may be new ones. */
+/* Wait until a WQE is due, or for a millisecond, as new WQEs may arrive. */
 static void nap(uint64_t due)
 {
 	const uint64_t now = fake_now_ns(), most = 1000000, least = 20000;
@@ -193,7 +193,7 @@ static void unlock(void)
 	pthread_mutex_unlock(&fake_lock);
 }
 
-/* A child has none of these threads, and is another process on the wire. */
+/* A child does not inherit these threads, and is another process on the wire. */
 static void forked(void)
 {
 	started = false;

@@ -88,7 +88,7 @@ static int pop_event(struct fake_queue *q, struct fake_event *event)
 		e = q->first;
 		if (e)
 			break;
-		pthread_mutex_unlock(&fake_lock); /* the event was removed meanwhile */
+		pthread_mutex_unlock(&fake_lock); /* the event was removed before that */
 	}
 	q->first = e->next;
 	if (!q->first)

@@ -2,17 +2,16 @@
 #ifndef FAKERDMA_FAKE_H
 #define FAKERDMA_FAKE_H
 /*
- * libfakerdma.so: an RDMA provider without hardware, kernel or root, to be
- * preloaded behind the shim. It defines the exported verbs under rdma-core's
- * version nodes with a table of its own, so it sees exactly what a device would.
+ * libfakerdma.so: an RDMA provider without hardware, kernel or root, to be preloaded after the
+ * shim. It defines the exported verbs under rdma-core's version nodes with a separate table, so it
+ * gets exactly a device's calls.
  *
- * These functions let a test look inside and steer it. They are declared weak:
- * a program need not link the library, and fake_present() returns whether it is there.
+ * These functions let a test inspect and steer it. They are declared weak: a program need not link
+ * the library, and fake_present() returns whether it is there.
  *
- * It is as strict as any real device: a CQ holds no entry more than asked for and dies
- * of an overrun, unsignalled WQEs are silent unless they fail, keys and bounds
- * of memory are checked. Where real providers differ, it behaves as its profile
- * says: see FAKERDMA_PROFILE in README.md.
+ * It is as strict as any real device: a CQ holds no entry more than asked for and dies of an
+ * overrun, unsignalled WQEs are silent unless they fail, keys and bounds of memory are checked.
+ * Where real providers differ, it behaves as its profile says: see FAKERDMA_PROFILE in README.md.
  *
  * The environment is described in README.md.
  */
@@ -58,7 +57,7 @@ FAKE_API uint64_t fake_doorbells(void);
 /* WQEs that were received and not yet carried out. */
 FAKE_API unsigned fake_pending(void);
 
-/* What differs between real providers: see FAKERDMA_PROFILE in README.md. */
+/* Differences between real providers: see FAKERDMA_PROFILE in README.md. */
 struct fake_profile {
 	const char *name;
 	uint32_t vendor;                 /* unless FAKERDMA_VENDOR is set */
@@ -68,14 +67,14 @@ struct fake_profile {
 	bool reuses_silently;            /* entries of the send queue, without a completion */
 	bool hides_sent_imm;             /* from ibv_wc_read_wc_flags() of a send */
 	bool sets_wr_complete;           /* modify_qp to RESET and to RTS writes it */
-	bool clears_bad_wr;              /* if nothing is refused; and refuses an empty list */
+	bool clears_bad_wr;              /* if no WR is refused; and refuses an empty list */
 	bool checks_atomics;             /* their length and alignment, when they are posted */
 	int not_rts;                     /* error of ibv_post_send before RTS; 0: WRs are queued */
-	bool keeps_early;                /* and with the error, too: the doorbell fails */
+	bool keeps_early;                /* also with the error: the doorbell fails */
 	int too_large;                   /* too many SGEs, or too much inline data */
 	int batch_too_large;             /* the same with ibv_wr_*, and too many WRs */
 };
-/* The one that was chosen when a device was opened. */
+/* The profile that was chosen when a device was opened. */
 FAKE_API const struct fake_profile *fake_profile(void);
 
 /* The capabilities that are granted to a QP, instead of those requested. ops: NULL, or send_ops. */
@@ -110,8 +109,8 @@ FAKE_API void fake_fail_resize_cq(unsigned skip, int code);
 FAKE_API void fake_fail_modify_qp(unsigned skip, int code);
 FAKE_API void fake_fail_destroy_qp(unsigned skip, int code);
 /*
- * The next ibv_destroy_qp, or ibv_modify_qp to RESET, is late: that many WQEs are carried out
- * first, held or not.
+ * The next ibv_destroy_qp, or ibv_modify_qp to RESET, is late: `wqes` WQEs are carried out first,
+ * held or not.
  */
 FAKE_API void fake_late(unsigned wqes);
 /* Destroying the next QP adds one more CQE, of its last WQE. */
@@ -121,11 +120,11 @@ FAKE_API void fake_stale_cqe(unsigned skip);
  * status.
  */
 enum { FAKE_KEY_FAILS = 0x7a170000 };
-/* A message finds no receive that many times, although there is one. */
+/* A message finds no receive `times` times, although one is posted. */
 FAKE_API void fake_not_ready(unsigned skip, unsigned times);
-/* The next modify_qp is slow: it calls this first, with nothing locked. */
+/* The next modify_qp is slow: it calls this first, without a lock. */
 FAKE_API void fake_during_modify(void (*call)(void *arg), void *arg);
-/* The next destroy_qp calls this at its end, with nothing locked: another QP may get its memory. */
+/* The next destroy_qp calls this at its end, without a lock: another QP may get its memory. */
 FAKE_API void fake_after_destroy(void (*call)(void *arg), void *arg);
 /* Whether modify_qp to RESET and RTS writes ibv_qp_ex.wr_complete, where the profile does. */
 FAKE_API void fake_rewrite_wr_complete(bool yes);
@@ -135,7 +134,7 @@ FAKE_API void fake_atomics(bool yes);
 FAKE_API void fake_ignore_in_error(bool yes);
 /* The QP fails in the device, without an event or the failure of a WQE. */
 FAKE_API void fake_fail_qp(struct ibv_qp *qp);
-/* Permanently: a QP that enters RTS carries out nothing until a WQE is posted, as on rxe. */
+/* Permanently: a QP that enters RTS carries out no WQE until a WQE is posted, as on rxe. */
 FAKE_API void fake_resume_by_post(bool yes);
 /* Permanently: create_qp with a deeper send queue is refused. */
 FAKE_API void fake_limit_depth(uint32_t max_send_wr);

@@ -36,21 +36,7 @@ libfakerdma_la_DEPENDENCIES = tests/fake/fake.map
 EXTRA_DIST += tests/fake/README.md tests/fake/fake.map
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/fake/test_fake tests/fake/test_profile tests/fake/test_wire
-TESTS += tests/fake/test_fake tests/fake/test_profile tests/fake/test_wire
-tests_fake_test_fake_SOURCES = \
-	tests/fake/test_fake.c \
-	tests/verbs/rig.c \
-	tests/verbs/rig.h
-tests_fake_test_fake_LDADD = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
-tests_fake_test_profile_SOURCES = \
-	tests/fake/test_profile.c \
-	tests/verbs/rig.c \
-	tests/verbs/rig.h
-tests_fake_test_profile_LDADD = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
-tests_fake_test_wire_SOURCES = \
-	tests/fake/test_wire.c \
-	tests/verbs/rig.c \
-	tests/verbs/rig.h
-tests_fake_test_wire_LDADD = $(CMOCKA_LIBS) $(VERBS_LIBS) -lpthread
+fake_programs = tests/fake/test_fake tests/fake/test_profile tests/fake/test_wire
+check_PROGRAMS += $(fake_programs)
+TESTS += $(fake_programs)
 endif

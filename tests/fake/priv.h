@@ -25,7 +25,7 @@ enum {
 extern pthread_mutex_t fake_lock;
 extern pthread_cond_t fake_changed;      /* an acknowledgement or a new due time */
 
-/* A counting file descriptor and what it counts. */
+/* A counting file descriptor with its counter. */
 struct fake_event {
 	struct fake_event *next;
 	struct fake_cq *cq;              /* of a completion channel */
@@ -106,9 +106,9 @@ struct fake_srq {
 	struct ibv_srq ib;
 	struct fake_rq rq;
 	uint32_t num, max_sge, limit;
-	struct fake_xrcd *xrcd; /* NULL: completions of any QP, else of the QP with its number */
-	struct fake_cq *cq;              /* then: the CQ of its receives */
-	struct fake_srq *next;           /* of those completions */
+	struct fake_xrcd *xrcd; /* domain of an XRC SRQ, or NULL */
+	struct fake_cq *cq;              /* completion queue of an XRC SRQ */
+	struct fake_srq *next;           /* in the list of XRC SRQs */
 	unsigned qps, async_given;
 };
 
@@ -117,7 +117,7 @@ struct fake_batch {
 	sem_t lock;                      /* of no thread: another may end the batch, as of mlx5 */
 	struct fake_wqe *wqe;            /* one more entry than the send queue */
 	uint32_t used;
-	int error;                       /* the first one, returned by wr_complete */
+	int error;                       /* the first error, returned by wr_complete */
 };
 
 struct fake_qp {
@@ -132,7 +132,7 @@ struct fake_qp {
 	struct ibv_qp_attr attr;
 	struct fake_wqe *sq;             /* [tail, next) carried out, [next, head) pending */
 	uint64_t sq_tail, sq_next, sq_head;
-	uint64_t sq_stop;                /* SQD: WQEs from here on wait */
+	uint64_t sq_stop;                /* SQD: first WQE that waits */
 	uint64_t offset;                 /* of sq_next's next piece */
 	bool in_flight;                  /* and it is on the wire */
 	bool dozes;                      /* until a WQE is posted */
@@ -168,7 +168,7 @@ struct fake_mr {
 
 struct fake_mw {
 	struct ibv_mw ib;
-	uint32_t key;                    /* key that is bound now, 0: none */
+	uint32_t key;                    /* key that is bound now, or 0 */
 	struct ibv_mw_bind_info bound;
 	struct fake_mw *next;
 };
@@ -178,7 +178,7 @@ struct fake_ah {
 	struct ibv_ah_attr attr;
 };
 
-/* A request to a responder: a message, or a piece of a long one. */
+/* A request to a responder: a message, or a piece of a long message. */
 struct fake_request {
 	uint32_t src_qp, dst_qp;
 	enum ibv_wr_opcode opcode;
@@ -234,7 +234,7 @@ void fake_clock_table(struct fake_context *c);
 /* qp.c */
 struct fake_qp *fake_qp_by_num(uint32_t num);
 struct fake_qp *fake_qp_at(unsigned i); /* NULL: that entry is free */
-unsigned fake_qp_end(void);             /* all entries from here on are free */
+unsigned fake_qp_end(void);             /* first entry of the free rest */
 int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 void fake_check_drained(struct fake_qp *qp); /* a WQE before SQD was carried out */
 void fake_qp_to_err(struct fake_qp *qp);
@@ -257,7 +257,7 @@ void fake_batch_state(struct fake_qp *qp); /* the QP has entered its state */
 /* recv.c */
 int fake_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int fake_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
-bool fake_recv_take(struct fake_qp *qp); /* stores it in qp->taken; false: there is none */
+bool fake_recv_take(struct fake_qp *qp); /* stores it in qp->taken; false if the queue is empty */
 struct ibv_srq *fake_srq_create(struct ibv_context *context, struct ibv_pd *pd, void *srq_context,
 				const struct ibv_srq_attr *attr);
 void fake_srq_table(struct fake_context *c);
@@ -267,7 +267,7 @@ bool fake_reliable(enum ibv_qp_type type);
 enum ibv_qp_type fake_peer_type(enum ibv_qp_type type);
 struct ibv_srq *fake_xrc_srq_create(struct ibv_context *context, struct ibv_srq_init_attr_ex *init);
 void fake_xrc_srq_gone(struct fake_srq *srq);
-bool fake_xrc_aim(struct fake_qp *qp, uint32_t srqn); /* false: there is no such SRQ */
+bool fake_xrc_aim(struct fake_qp *qp, uint32_t srqn); /* false if the SRQ does not exist */
 void fake_xrc_table(struct fake_context *c);
 
 /* engine.c */
@@ -287,7 +287,7 @@ int fake_remote_ask(struct fake_qp *qp, struct fake_wqe *wqe, const struct fake_
 void fake_remote_forget(struct fake_qp *qp);
 void fake_remote_progress(void);
 void fake_remote_forked(void);
-void fake_idle(void); /* called without the lock when a poll found nothing */
+void fake_idle(void); /* called without the lock after an empty poll */
 uint64_t wire_reserve(unsigned from, unsigned to, uint64_t bytes, double rate);
 int fake_thread(void *(*main)(void *)); /* detached, signals blocked */
 

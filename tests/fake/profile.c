@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where real devices differ, the provider behaves as the one that FAKERDMA_PROFILE names. The
+ * Where real devices differ, the provider behaves as the provider that FAKERDMA_PROFILE names. The
  * sources are rdma-core's providers/mlx5 and providers/rxe, and the kernel's drivers/infiniband/
  * sw/rxe. README.md names the functions.
  */
@@ -64,7 +64,7 @@ static uint32_t power_of_two(uint32_t n)
 	return power;
 }
 
-/* What precedes the data in the longest WQE of these operations. NULL: all of the QP type. */
+/* The segments before the data in the longest WQE of these operations. NULL: all of the QP type. */
 static uint32_t header_bytes(enum ibv_qp_type type, const uint64_t *ops)
 {
 	const uint64_t rdma = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |

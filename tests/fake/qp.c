@@ -12,7 +12,7 @@
 enum { FIRST_NUM = 0x11, WQE_BYTES = 64 };
 
 static struct fake_qp *table[MAX_QPS];
-static unsigned end;                     /* all entries from here on are free */
+static unsigned end;                     /* first entry of the free rest */
 
 unsigned fake_qp_end(void)
 {
@@ -152,7 +152,7 @@ static struct fake_qp *create(struct ibv_pd *pd, const struct ibv_qp_init_attr *
 	return qp;
 }
 
-/* The capabilities in *attr become those that are granted. */
+/* *attr gets the granted capabilities. */
 static struct ibv_qp *create_locked(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
 				    const uint64_t *send_ops)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests to QPs of other processes, and theirs to this one. A QP has one piece of one message
- * in flight, which keeps its order; QPs do not wait for each other.
+ * Requests to QPs of other processes, and their requests to this process. A QP has one piece of one
+ * message in flight, which keeps its order; QPs do not wait for each other.
  */
 #include <sched.h>
 #include <signal.h>
@@ -87,8 +87,8 @@ static void end_flight(struct flight *f, int answer)
 }
 
 /*
- * Annotations of ThreadSanitizer, if it is present. Programs synchronise with what a device
- * does to their memory by means that it cannot see, as the copy happens in another process.
+ * Annotations of ThreadSanitizer, if it is present. Programs synchronise with a device's writes to
+ * their memory by means that it cannot see, as another process does the copy.
  */
 void AnnotateIgnoreReadsBegin(const char *, int) __attribute__((weak));
 void AnnotateIgnoreReadsEnd(const char *, int) __attribute__((weak));
@@ -145,7 +145,7 @@ void fake_remote_progress(void)
 	}
 }
 
-/* Dead processes do not answer. What they had answered is received before the second check. */
+/* Dead processes do not answer. Their last answers are received before the second check. */
 static void find_dead_peers(void)
 {
 	for (int i = 0; i < WIRE_BLOCKS; i++) {

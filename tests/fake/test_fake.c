@@ -49,7 +49,6 @@ static void batches_are_posted_completely_or_not_at_all(void **state)
 	char text[] = "inline";
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r);
 	assert_non_null(ex);
 	assert_null(ibv_qp_to_qp_ex(r.b));
@@ -93,7 +92,6 @@ static void wr_complete_returns_what_a_setter_refused(void **state)
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r);
 	ibv_wr_start(ex);
 	ibv_wr_send(ex);
@@ -129,7 +127,6 @@ static void modify_qp_installs_wr_complete(void **state)
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r);
 	ex->wr_complete = replaced_complete;
 	assert_int_equal(rig_state(r.a, IBV_QPS_RTS), 0);
@@ -156,7 +153,6 @@ static void extended_cqs_are_polled_in_batches(void **state)
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	attr.wc_flags |= IBV_WC_EX_WITH_COMPLETION_TIMESTAMP; /* the device has no clock */
 	assert_null(ibv_create_cq_ex(r.ctx, &attr));
@@ -200,7 +196,6 @@ static void an_srq_is_shared_and_raises_its_limit_event(void **state)
 	struct ibv_qp *two[2], *b;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	srq = ibv_create_srq(r.pd, &init);
 	assert_non_null(srq);
@@ -266,7 +261,6 @@ static void windows_give_access_from_bind_to_invalidation(void **state)
 	struct ibv_mw *mw;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_2);
 	assert_int_equal(write_to(&r, mw->rkey), IBV_WC_REM_ACCESS_ERR);
@@ -311,7 +305,6 @@ static void datagrams_without_receive_or_qkey_are_lost(void **state)
 	struct ibv_ah *ah;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .type = IBV_QPT_UD });
 	a = r.a;
 	b = r.b;
@@ -358,7 +351,6 @@ static void faults_apply_to_the_chosen_event(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_fail_cqe(1, IBV_WC_RNR_RETRY_EXC_ERR);
 	rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED);
@@ -387,7 +379,6 @@ static void sq_drained_is_raised_after_the_last_completion(void **state)
 	struct ibv_async_event event;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(fcntl(r.ctx->async_fd, F_SETFL, O_NONBLOCK), 0);
 	fake_hold(true);
@@ -395,7 +386,7 @@ static void sq_drained_is_raised_after_the_last_completion(void **state)
 	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
 	rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED);
 	assert_int_equal(ibv_get_async_event(r.ctx, &event), -1);
-	assert_int_equal(fake_step(2), 1); /* the later one waits */
+	assert_int_equal(fake_step(2), 1); /* the later WR waits */
 	assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
 	assert_int_equal(event.event_type, IBV_EVENT_SQ_DRAINED);
 	ibv_ack_async_event(&event);
@@ -414,7 +405,6 @@ static void a_context_is_imported_by_its_descriptor(void **state)
 	struct ibv_context *again;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	again = ibv_import_device(dup(r.ctx->cmd_fd));
 	assert_non_null(again);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests in what the fake provider's profiles differ. README.md has the sources. */
+/* Tests the differences between the fake provider's profiles. README.md has the sources. */
 #include "../verbs/rig.h"
 
 #include <fcntl.h>
@@ -25,7 +25,6 @@ static void destroy_and_reset_remove_completions_as_on_mlx5(void **state)
 	struct ibv_qp **qp[2];
 	struct rig r;
 
-	(void)state;
 	for (int i = 0; i < 8; i++) {
 		open_with_completions(&r, i & 1);
 		qp[0] = &r.a; /* two send completions, one receive completion of the other QP */
@@ -58,10 +57,9 @@ static void arming_a_cq_that_is_not_empty_raises_an_event_as_on_mlx5(void **stat
 {
 	struct rig r;
 
-	(void)state;
 	open_with_completions(&r, false);
 	assert_int_equal(ibv_req_notify_cq(r.scq, 1), 0);
-	assert_false(has_event(&r)); /* none is solicited */
+	assert_false(has_event(&r)); /* no completion is solicited */
 	assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
 	assert_int_equal(has_event(&r), is_mlx5());
 	assert_false(has_event(&r));
@@ -74,14 +72,13 @@ static void arming_a_cq_that_is_not_empty_raises_an_event_as_on_mlx5(void **stat
 	rig_close(&r);
 }
 
-/* The sizes are those that libmlx5 or rxe computes for an RC QP, with and without ibv_wr_*. */
+/* The sizes that libmlx5 or rxe computes for an RC QP, with and without ibv_wr_*. */
 static void capabilities_are_rounded_up_as_by_the_provider(void **state)
 {
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 23, .max_recv_wr = 5, .max_send_sge = 3 });
 	assert_int_equal(rig_cap.max_send_wr, is_mlx5() ? 8192 / 320 : 31);
 	assert_int_equal(rig_cap.max_inline_data, is_mlx5() ? 320 - 192 - 4 : 64);
@@ -109,7 +106,6 @@ static void malformed_wrs_are_refused_with_the_codes_of_the_profile(void **state
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .ex = true });
 	wr = rig_wr(&r, sge, 1, IBV_WR_RDMA_WRITE, 0, 8, 0);
 	wr.num_sge = 5;
@@ -132,7 +128,6 @@ static void messages_beyond_the_ports_limit_fail_with_a_length_error(void **stat
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, (1u << 30) + 1, 0), 0);
 	rig_poll(r.scq, 1, wc);
@@ -146,7 +141,6 @@ static void sends_before_rts_are_refused_or_queued(void **state)
 	const int code = rig_is("mlx5") ? ENOMEM : rig_is("rxe") ? EINVAL : 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
 	assert_int_equal(rig_recv(&r, 1, 0, 64), 0); /* to b */

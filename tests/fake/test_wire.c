@@ -275,7 +275,6 @@ static void every_opcode_works_between_processes(void **state)
 	uint64_t *word;
 	struct end e;
 
-	(void)state;
 	begin(&e, 1, usual);
 	run_command(&e, 'f');
 	word = (uint64_t *)(void *)e.buf;
@@ -289,7 +288,7 @@ static void every_opcode_works_between_processes(void **state)
 	expect(&e, 2, fine);
 	assert_int_equal(word[0], word[1] + 5);
 	fill(&e, 0, LONG);
-	for (unsigned i = 0; i < 4; i++) /* in order: the last one arrives last */
+	for (unsigned i = 0; i < 4; i++) /* in order: the last arrives last */
 		post(&e, IBV_WR_RDMA_WRITE, i, 8 * i, 8);
 	post(&e, IBV_WR_SEND_WITH_IMM, 4, 0, LONG);
 	expect(&e, 5, fine);
@@ -305,7 +304,6 @@ static void both_sides_can_read_at_once(void **state)
 	const enum ibv_wc_status fine[8] = { IBV_WC_SUCCESS };
 	struct end e;
 
-	(void)state;
 	begin(&e, 1, usual);
 	send_command(&e, 'w');
 	for (unsigned round = 0; round < 3; round++) {
@@ -323,7 +321,6 @@ static void a_send_is_retried_until_a_receive_is_posted(void **state)
 	struct retries p = usual;
 	struct end e;
 
-	(void)state;
 	begin(&e, 1, usual);
 	post(&e, IBV_WR_SEND, 0, 0, 8);
 	post(&e, IBV_WR_RDMA_WRITE, 1, 0, 8);
@@ -346,7 +343,6 @@ static void a_refusal_of_the_peer_fails_the_wr(void **state)
 	struct retries p = { .timeout = 4, .retry_cnt = 2, .rnr_retry = 7 };
 	struct end e;
 
-	(void)state;
 	begin(&e, 1, p);
 	e.far.rkey++;
 	post(&e, IBV_WR_RDMA_WRITE, 0, 0, LONG);
@@ -378,7 +374,6 @@ static void wrs_to_a_dead_peer_fail_and_its_file_is_reused(void **state)
 {
 	struct end e;
 
-	(void)state;
 	begin(&e, 1, usual);
 	assert_int_equal(files(), 2);
 	post(&e, IBV_WR_SEND, 0, 0, 8); /* retried */
@@ -400,7 +395,6 @@ static void requests_that_a_dead_peer_left_unanswered_fail(void **state)
 {
 	struct end e;
 
-	(void)state;
 	begin(&e, 1, usual);
 	kill(e.pid, SIGSTOP);
 	waitpid(e.pid, NULL, WUNTRACED);
@@ -417,7 +411,6 @@ static void a_process_in_a_dead_peers_place_gets_none_of_its_requests(void **sta
 {
 	struct end old, new;
 
-	(void)state;
 	begin(&old, 1, usual);
 	kill(old.pid, SIGSTOP);
 	waitpid(old.pid, NULL, WUNTRACED);
@@ -441,7 +434,6 @@ static void two_senders_share_the_receivers_port(void **state)
 	struct end e[2];
 	double ns;
 
-	(void)state;
 	for (int i = 0; i < 2; i++)
 		begin(&e[i], 1 + i, usual);
 	clock_gettime(CLOCK_MONOTONIC, &before);
@@ -461,7 +453,6 @@ static int clean_up(void **state)
 {
 	char command[128];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r '%s'", getenv("FAKERDMA_WIRE"));
 	return system(command);
 }

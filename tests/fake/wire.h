@@ -2,9 +2,9 @@
 #ifndef FAKERDMA_WIRE_H
 #define FAKERDMA_WIRE_H
 /*
- * Communication between processes: each has a file in the directory FAKERDMA_WIRE with a ring
- * of messages for it, and blocks for the data of its own requests. A responder copies from or
- * to these blocks, so no process needs access to the memory of another.
+ * Communication between processes: each has a file in the directory FAKERDMA_WIRE with a ring of
+ * messages for it, and blocks for the data of its requests. A responder copies from or to these
+ * blocks, so no process needs access to the memory of another.
  */
 #include "priv.h"
 
@@ -26,7 +26,7 @@ struct wire_msg {
 
 struct wire_file;
 
-/* Returns 0 or an errno. Without FAKERDMA_WIRE there is nothing to join. */
+/* Returns 0 or an errno. Without FAKERDMA_WIRE it does not join a wire. */
 int wire_join(void);
 bool wire_on(void); /* whether this process has joined; needs no lock */
 /* This process's slot; 0: not joined. */

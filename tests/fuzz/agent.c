@@ -37,12 +37,12 @@ struct world {
 	char sysfs[64];                  /* where lo's counter is */
 	int counter;
 	uint64_t bytes;                  /* that it shows, but when it starts over */
-	int client[CLIENTS];             /* its connection; -1: none */
+	int client[CLIENTS];             /* its connection, or -1 */
 };
 
 static struct world world;
 
-/* Hours after an input all of it has expired, but a counter of ns lasts for 584 years only. */
+/* Hours after an input all its effects have expired. A counter of ns lasts for only 584 years. */
 #define HOUR_NS 3600000000000
 #define LATEST_NS (1ull << 62)
 
@@ -60,7 +60,7 @@ static struct ccs_address address(unsigned last)
 
 static struct ccs_shm *shared;
 
-/* Made once: pages are large, and what is in them is no matter. */
+/* Made once: regions are large, and their contents do not matter. */
 static int page(void)
 {
 	static int fd = -1;
@@ -91,7 +91,7 @@ static int wrong_page(void)
 	return fd;
 }
 
-/* A descriptor to pass, or none. */
+/* A descriptor to pass, or -1. */
 static int some_page(struct input *in)
 {
 	const unsigned which = take_below(in, 16);
@@ -453,7 +453,7 @@ static void begin(struct world *w)
 	memset(&w->agent->totals, 0, sizeof(w->agent->totals));
 }
 
-/* The agent has what it had at first: nothing. */
+/* The agent has no more objects than at the start. */
 static void end(struct world *w)
 {
 	const struct ccs_agent *a = w->agent;

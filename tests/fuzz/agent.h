@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * Reads bytes as what a host agent meets: messages of peers, raw or nearly right, what clients send
- * and when they connect and disconnect, marks, and time. The agent is opened once. Its lists must
- * agree with each other, and be empty after each input; aborts if they are not.
+ * Reads bytes as the input of a host agent: messages of peers, raw or nearly right, clients'
+ * messages, connections and disconnections, marks, and time. The agent is opened once. Its lists
+ * must agree with each other, and be empty after each input; aborts if they are not.
  */
 void fuzz_agent(const uint8_t *bytes, size_t len);
 

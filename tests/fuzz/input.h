@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_FUZZ_INPUT_H
 #define CCS_FUZZ_INPUT_H
-/* What a fuzzer chose, read from its start. */
+/* A fuzzer's input, read from its start. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -11,7 +11,7 @@ struct input {
 	size_t left;
 };
 
-/* Zeros when there are no more. */
+/* Zeros at the end of the input. */
 static inline void take(struct input *in, void *to, size_t len)
 {
 	const size_t n = len < in->left ? len : in->left;

@@ -25,7 +25,7 @@ _Noreturn void fuzz_fail(const char *file, int line, const char *what)
 
 /* -- records of telemetry ------------------------------------------------------------ */
 
-/* What is decoded and encoded again is the same. */
+/* Decoding and encoding again gives the same bytes. */
 static void check_same_again(const struct ccs_wire_message *m)
 {
 	struct ccs_wire_message copy = *m, again;

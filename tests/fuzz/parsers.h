@@ -2,8 +2,8 @@
 #ifndef CCS_TESTS_FUZZ_PARSERS_H
 #define CCS_TESTS_FUZZ_PARSERS_H
 /*
- * Targets for bytes from outside that need no socket, file system or thread, so that one process
- * runs thousands of inputs a second. The first byte of an input selects the target. A target aborts
+ * Targets for bytes from outside that need no socket, file system or thread, so that a process runs
+ * thousands of inputs a second. The first byte of an input selects the target. A target aborts
  * where a property does not hold; the same bytes do the same.
  */
 #include <stddef.h>

@@ -88,7 +88,7 @@ static void open_agent(void)
 		a->client[i].paths = calloc(CCS_SHM_PATHS, sizeof(uint32_t));
 }
 
-/* Two processes have a region; the third has said nothing yet. Each is another user. */
+/* Two processes have a region; the third has sent no request yet. Each is a different user. */
 static void reset(void)
 {
 	char err[256];

@@ -13,7 +13,10 @@
 
 #include "agent/host/closing.h"
 
-/* Of a connection, the agent's descriptor is FIRST and its number: more than a process may have. */
+/*
+ * The agent's descriptor of a connection is FIRST plus its number: larger than a process's
+ * descriptors.
+ */
 enum { FIRST = 1 << 30, CONNECTIONS = 8, QUEUE = 4, MESSAGE = 512, SOURCES = 32 };
 
 static void require(bool ok, const char *what)
@@ -333,7 +336,7 @@ int __wrap_recvmmsg(int fd, struct mmsghdr *h, unsigned n, int flags, struct tim
 	return 1;
 }
 
-/* All that is sent is read, so that sanitizers check it. */
+/* All bytes sent are read, so that sanitizers check them. */
 int __wrap_sendmmsg(int fd, struct mmsghdr *h, unsigned n, int flags);
 int __wrap_sendmmsg(int fd, struct mmsghdr *h, unsigned n, int flags)
 {

@@ -11,7 +11,7 @@
 /* A connection of a process of that user, until it ends it. Returns its number. */
 unsigned fuzz_connect(uid_t uid);
 void fuzz_disconnect(unsigned connection);
-/* Nothing happens if the agent has ended the connection. passed: -1: none. */
+/* No effect if the agent has ended the connection. passed: a descriptor, or -1. */
 void fuzz_send(unsigned connection, const void *data, size_t len, int passed);
 
 /* A datagram from ends->remote, which arrives in the agent's next turn. */

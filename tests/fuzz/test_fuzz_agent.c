@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What libFuzzer found to reach most of the agent, once more; and bytes by chance. */
+/* The agent with libFuzzer's corpus, and with random bytes. */
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "../unit/test.h"
 
 #include "agent.h"
 #include "../unit/seed.h"
@@ -35,7 +33,6 @@ static void the_corpus(void **state)
 	struct dirent *e;
 	DIR *d;
 
-	(void)state;
 	snprintf(dir, sizeof(dir), "%s/tests/fuzz/corpus", top ? top : ".");
 	d = opendir(dir);
 	assert_non_null(d);
@@ -52,7 +49,6 @@ static void bytes_by_chance(void **state)
 {
 	uint8_t bytes[INPUT_MAX];
 
-	(void)state;
 	seed_start("bytes_by_chance");
 	for (unsigned round = 0; round < RANDOM_INPUTS; round++) {
 		const size_t len = 1 + seed_below(sizeof(bytes));

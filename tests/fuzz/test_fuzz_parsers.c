@@ -6,13 +6,11 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "../unit/test.h"
 
 #include "parsers.h"
 #include "../unit/seed.h"
@@ -45,7 +43,7 @@ static void on_signal(int sig)
 	raise(sig);
 }
 
-/* Of a sanitizer's runtime. */
+/* From a sanitizer's runtime. */
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
 static double seconds(void)
@@ -80,7 +78,6 @@ static int read_corpus(void **state)
 	char dir[512];
 	DIR *d;
 
-	(void)state;
 	snprintf(dir, sizeof(dir), "%s/tests/fuzz/corpus-parsers", top ? top : ".");
 	corpus = calloc(CORPUS_MAX, sizeof(*corpus));
 	d = opendir(dir);
@@ -101,14 +98,12 @@ static int read_corpus(void **state)
 
 static int free_corpus(void **state)
 {
-	(void)state;
 	free(corpus);
 	return 0;
 }
 
 static void the_corpus_breaks_nothing(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < ncorpus; i++) {
 		current = corpus[i];
 		fuzz_parsers(current.bytes, current.len);
@@ -171,7 +166,7 @@ static void mutate_once(struct input *in)
 	}
 }
 
-/* An input for that target: of the corpus, or by chance. */
+/* An input for that target, from the corpus or random. */
 static void make_input(unsigned target, struct input *in)
 {
 	if (seed_below(8)) {
@@ -209,7 +204,6 @@ static void mutated_inputs_break_nothing(void **state)
 	const char *given = getenv("CCS_FUZZ_SECONDS"), *seed = getenv("CCS_SEED");
 	const double limit = given ? atof(given) : 0;
 
-	(void)state;
 	seed_state = seed ? strtoull(seed, NULL, 0) : 1;
 	for (unsigned i = 0; i < FUZZ_TARGETS; i++)
 		run_target(i, i < 2 ? limit / 4 : limit / 2 / (FUZZ_TARGETS - 2));

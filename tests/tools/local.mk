@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The command lines. BATS is empty where bats is not installed.
-if HAVE_BATS
-TESTS += \
+tools_scripts = \
 	tests/tools/adapt.bats \
 	tests/tools/agent.bats \
 	tests/tools/ccbench.bats \
@@ -13,8 +12,6 @@ TESTS += \
 	tests/tools/deploy.bats \
 	tests/tools/doctor.bats \
 	tests/tools/documented.bats \
-	tests/tools/grid.bats \
-	tests/tools/info.bats \
 	tests/tools/fabric.bats \
 	tests/tools/fabric_beyond.bats \
 	tests/tools/fabric_deadlock.bats \
@@ -25,6 +22,8 @@ TESTS += \
 	tests/tools/fabric_rows.bats \
 	tests/tools/fabric_signals.bats \
 	tests/tools/fabric_tcp.bats \
+	tests/tools/grid.bats \
+	tests/tools/info.bats \
 	tests/tools/plan.bats \
 	tests/tools/plot.bats \
 	tests/tools/plugin.bats \
@@ -34,45 +33,15 @@ TESTS += \
 	tests/tools/terminal.bats \
 	tests/tools/theory.bats \
 	tests/tools/width.bats
-endif
-EXTRA_DIST += \
-	tests/tools/adapt.bats \
-	tests/tools/agent.bats \
-	tests/tools/ccbench.bats \
-	tests/tools/ccshimd.bats \
-	tests/tools/check.bats \
-	tests/tools/check_fabric.bats \
-	tests/tools/completion.bats \
-	tests/tools/debug.bats \
-	tests/tools/deploy.bats \
-	tests/tools/doctor.bats \
-	tests/tools/documented.bats \
-	tests/tools/grid.bats \
-	tests/tools/info.bats \
-	tests/tools/fabric.bats \
-	tests/tools/fabric_beyond.bats \
-	tests/tools/fabric_deadlock.bats \
-	tests/tools/fabric_matrix.bats \
-	tests/tools/fabric_papers.bats \
-	tests/tools/fabric_pfc.bats \
-	tests/tools/fabric_queues.bats \
-	tests/tools/fabric_rows.bats \
-	tests/tools/fabric_signals.bats \
-	tests/tools/fabric_tcp.bats \
-	tests/tools/plan.bats \
-	tests/tools/plot.bats \
-	tests/tools/plugin.bats \
-	tests/tools/replay.bats \
-	tests/tools/run.bats \
-	tests/tools/schemas.bats \
-	tests/tools/terminal.bats \
-	tests/tools/theory.bats \
-	tests/tools/width.bats \
+EXTRA_DIST += $(tools_scripts) \
 	tests/tools/fabric.bash \
-	tests/tools/terminal.bash \
 	tests/tools/schema.py \
-	tests/data/kubernetes.schema.json \
-	tests/tools/tools.bash
+	tests/tools/terminal.bash \
+	tests/tools/tools.bash \
+	tests/data/kubernetes.schema.json
+if HAVE_BATS
+TESTS += $(tools_scripts)
+endif
 
 # -rpath makes libtool build a shared object that is never installed. Without the
 # sanitizers: it is preloaded into programs that have none.

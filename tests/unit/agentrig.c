@@ -20,7 +20,7 @@ static uint64_t rig_now(void *arg)
 	return ((struct rig *)arg)->now_ns;
 }
 
-static void rig_say(void *arg, const char *sentence)
+static void rig_transmit(void *arg, const char *sentence)
 {
 	struct rig *r = arg;
 
@@ -48,8 +48,8 @@ static int open_fence(void)
 }
 
 /*
- * A port that is free at both addresses, and stays free: the kernel assigns none of this range to
- * sockets without a port, and another process starts its search elsewhere.
+ * A port that is free at both addresses, and stays free: the kernel does not assign ports of this
+ * range to sockets without a port, and another process starts its search elsewhere.
  */
 static uint16_t free_port(void)
 {
@@ -107,7 +107,7 @@ int rig_setup(void **state)
 		r->config[i].capture = false;
 		r->config[i].addresses = &r->address[i];
 		r->config[i].naddresses = 1;
-		r->config[i].warn = rig_say;
+		r->config[i].warn = rig_transmit;
 		r->config[i].now = rig_now;
 		r->config[i].warn_arg = r->config[i].now_arg = r;
 		rig_start(r, i);
@@ -133,7 +133,7 @@ int rig_teardown(void **state)
 
 /*
  * Packets sent over loopback pass through a per-CPU queue. When a packet that is sent later on the
- * same CPU has arrived, all earlier ones have.
+ * same CPU has arrived, all earlier packets have arrived.
  */
 static void wait_for_loopback(const struct rig *r)
 {
@@ -216,7 +216,7 @@ static int answer(struct rig *r, int fd)
 	return result.error;
 }
 
-int rig_ask(struct rig *r, int fd, const void *m, size_t len)
+int rig_request(struct rig *r, int fd, const void *m, size_t len)
 {
 	assert_int_equal(send(fd, m, len, MSG_NOSIGNAL), len);
 	return answer(r, fd);
@@ -290,7 +290,16 @@ int rig_add(struct rig *r, struct rig_client *c, int from, unsigned n, uint32_t 
 {
 	const struct ccs_ipc_add m = rig_flow(r, from, n, slot);
 
-	return rig_ask(r, c->fd, &m, sizeof(m));
+	return rig_request(r, c->fd, &m, sizeof(m));
+}
+
+struct rig_client rig_client_with_flow(struct rig *r, int host, unsigned n, uint32_t slot)
+{
+	struct rig_client c = rig_client(r, host);
+
+	assert_int_equal(rig_add(r, &c, host, n, slot), 0);
+	rig_settle(r);
+	return c;
 }
 
 void rig_mark(struct rig *r, int host, unsigned n)

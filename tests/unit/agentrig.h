@@ -3,13 +3,10 @@
 #define CCS_TESTS_AGENTRIG_H
 /*
  * Two hosts, 127.0.0.1 and 127.0.0.2, with an agent each, in one thread and in virtual time that
- * the test advances; clients of these agents, and forged messages from any address. Nothing here
- * requires a privilege.
+ * the test advances; clients of these agents, and forged messages from any address. The rig
+ * requires no privilege.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "agent/host/core.h"
 #include "agent/host/priv.h"
@@ -43,7 +40,7 @@ int rig_teardown(void **state);
 void rig_start(struct rig *r, int host);
 void rig_stop(struct rig *r, int host);
 
-/* Messages in flight arrive, and what is due runs. */
+/* Deliver messages in flight, and run timers that are due. */
 void rig_settle(struct rig *r);
 /* Advance the time in steps of the agents' tick. */
 void rig_pass(struct rig *r, unsigned ms);
@@ -54,18 +51,23 @@ struct rig_client rig_client(struct rig *r, int host);
 void rig_hang_up(struct rig_client *c);
 /* A valid, sealed region. */
 int rig_region(struct ccs_shm **page);
-/* Send a HELLO with that region, or none (-1); rig_hello() returns the error of the reply. */
+/*
+ * Send a HELLO with that region, or without a region (-1); rig_hello() returns the error of the
+ * reply.
+ */
 void rig_send_hello(int fd, int shm_fd);
 int rig_hello(struct rig *r, int fd, int shm_fd);
 /* Send a request; returns the error of the reply. */
-int rig_ask(struct rig *r, int fd, const void *m, size_t len);
-/* A flow of host `from` to the other one, QP 0x100 + n to QP 0x200 + n. */
+int rig_request(struct rig *r, int fd, const void *m, size_t len);
+/* A flow from host `from` to the other host, QP 0x100 + n to QP 0x200 + n. */
 struct ccs_ipc_add rig_flow(const struct rig *r, int from, unsigned n, uint32_t slot);
 int rig_add(struct rig *r, struct rig_client *c, int from, unsigned n, uint32_t slot);
+/* A client with that flow; the agents have exchanged HELLOs. */
+struct rig_client rig_client_with_flow(struct rig *r, int host, unsigned n, uint32_t slot);
 
 enum rig_opcode { RIG_WRITE = 0x07, RIG_READ = 0x0c, RIG_ANSWER = 0x0e, RIG_ACK = 0x11 };
 
-/* A CE mark at `host` on a packet from the other one to QP 0x200 + n: on data of a WRITE. */
+/* A CE mark at `host` on a packet from the other host to QP 0x200 + n: on data of a WRITE. */
 void rig_mark(struct rig *r, int host, unsigned n);
 /* The same to QP 0x100 + n, which is at one end of a flow of `host`. */
 void rig_mark_own(struct rig *r, int host, enum rig_opcode opcode, unsigned n);

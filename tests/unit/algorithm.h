@@ -34,7 +34,7 @@ static inline struct ccs_cc_spec parse(const char *text)
 	return spec;
 }
 
-/* Only one at a time: the spec is that of the latest. */
+/* Only one exists at a time, with the latest spec. */
 static inline void start(struct ccs_cc *cc, const char *text, const struct ccs_cc_path *path)
 {
 	static struct ccs_cc_spec spec;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A flow with an algorithm that records its samples; see flow_fixture.h. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "flow/rtt.h"
 #include "flow_fixture.h"
@@ -104,7 +101,7 @@ double last_rtt(void)
 	return acks[(ack_count - 1) % 64].rtt_us;
 }
 
-bool asks_for_time(struct ccs_flow *f, uint64_t len, uint32_t flags, uint64_t now)
+bool is_time_needed(struct ccs_flow *f, uint64_t len, uint32_t flags, uint64_t now)
 {
 	const uint64_t head = f->seg_head;
 	const struct ccs_seg *seg;
@@ -115,7 +112,7 @@ bool asks_for_time(struct ccs_flow *f, uint64_t len, uint32_t flags, uint64_t no
 	next = ccs_flow_next(f, CCS_TIME_UNKNOWN, &seg);
 	asked = next == CCS_NEXT_NEED_TIME;
 	if (asked) {
-		assert_int_equal(f->seg_head, head); /* nothing has changed */
+		assert_int_equal(f->seg_head, head); /* no change */
 		next = ccs_flow_next(f, now, &seg);
 	}
 	assert_int_equal(next, CCS_NEXT_SEGMENT);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_TESTS_FLOW_FIXTURE_H
 #define CCS_TESTS_FLOW_FIXTURE_H
-/* What the tests of struct ccs_flow share: a flow with an algorithm that records its samples. */
+/* Fixture for tests of struct ccs_flow: a flow with an algorithm that records its samples. */
 #include <math.h>
 #include <string.h>
 
 #include "flow/flow.h"
 #include "flow_next.h"
 
-/* An algorithm that records the samples it gets; its rate and window are what these say. */
+/* An algorithm that records its samples, with a fixed rate and window. */
 extern const struct ccs_cc_ops spy;
 extern double spy_rate, spy_window;      /* when it starts, and again at each CNP */
-extern struct ccs_cc_ack acks[64];       /* the last ones, modulo 64 */
+extern struct ccs_cc_ack acks[64];       /* the last samples, modulo 64 */
 extern unsigned ack_count;
 
-/* 8 Gbit/s, so that a byte takes 1 ns; a base RTT of 20 us is given; nothing limits the flow. */
+/* 8 Gbit/s, so that a byte takes 1 ns; a base RTT of 20 us is given; the flow has no limit. */
 struct ccs_flow_config flow_config(double segment);
 
 /* Zero and set up a flow that the spy controls; forgets earlier samples. */
@@ -37,6 +37,6 @@ double last_rtt(void);
  * Post one WR, without reading the clock if that is possible; true if it was not. Fails the test
  * if the segment is not handed over.
  */
-bool asks_for_time(struct ccs_flow *f, uint64_t len, uint32_t flags, uint64_t now);
+bool is_time_needed(struct ccs_flow *f, uint64_t len, uint32_t flags, uint64_t now);
 
 #endif

@@ -4,7 +4,7 @@
 /* The next segment of a flow, for tests in which the time is always known. */
 #include "flow/flow.h"
 
-/* The next segment; NULL if none may leave now. *number is that of the newest segment then. */
+/* The next segment; NULL if it must wait. *number becomes the newest segment's number. */
 static inline const struct ccs_seg *flow_next(struct ccs_flow *f, uint64_t now_ns, uint64_t *number)
 {
 	const struct ccs_seg *seg;

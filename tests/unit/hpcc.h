@@ -56,7 +56,7 @@ static inline void pass(struct wire *w, unsigned hop, double us, double share, u
 	w->hop[hop].qlen_bytes = q;
 }
 
-/* The next acknowledgement, `us` later, with that much still in flight. */
+/* The next acknowledgement, `us` later, with `inflight` bytes still in flight. */
 static inline void acknowledge(struct ccs_cc *cc, struct wire *w, double us, uint64_t inflight)
 {
 	w->ack.now_us += us;

@@ -97,7 +97,7 @@ static inline void end(struct bench *b)
 		close(b->fake_switch);
 }
 
-/* Each flow in `slots` sends, and so many bytes come in each ms. */
+/* Each flow in `slots` sends, and `bytes` arrive in each ms. */
 static inline void run(struct bench *b, unsigned ms, unsigned slots, uint64_t bytes)
 {
 	for (unsigned i = 0; i < ms; i++) {
@@ -107,7 +107,7 @@ static inline void run(struct bench *b, unsigned ms, unsigned slots, uint64_t by
 				atomic_fetch_add(&b->c.shm->slot[slot].sent, 4096);
 		b->rx_bytes += bytes;
 		put_file(b, "statistics/rx_bytes", b->rx_bytes);
-		rig_settle(b->r); /* what is due is sent */
+		rig_settle(b->r); /* send what is due */
 		rig_settle(b->r); /* and arrives */
 	}
 }

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests the advised rate: where it settles, its bounds, and flows that start. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 
@@ -12,7 +9,7 @@
 #define C 1e9
 #define TAU_US 200
 
-/* A port with that many flows, which send at the rate advised one RTT ago. */
+/* A port with `flows` flows, which send at the rate advised one RTT ago. */
 struct loop {
 	struct ccs_advice a;
 	struct ccs_advice_port port;
@@ -57,7 +54,6 @@ static double after(struct loop *l, unsigned steps)
 
 static void utilisation_settles_at_97_percent_for_any_number_of_flows(void **state)
 {
-	(void)state;
 	for (unsigned n = 1; n <= 1000; n = 2 * n + 1)
 		for (int sees = 0; sees < 2; sees++) {
 			struct loop l = begin(n, n, sees);
@@ -68,7 +64,6 @@ static void utilisation_settles_at_97_percent_for_any_number_of_flows(void **sta
 
 static void a_count_that_is_half_or_twice_the_flows_makes_no_difference(void **state)
 {
-	(void)state;
 	for (unsigned counted = 6; counted <= 24; counted += 6) {
 		struct loop l = begin(12, counted, false);
 
@@ -80,7 +75,6 @@ static void capacity_unused_by_limited_flows_goes_to_the_others(void **state)
 {
 	struct loop l = begin(2, 12, false);
 
-	(void)state;
 	l.others = 0.5 * C;
 	assert_float_equal(after(&l, 3000) * 2 / C, 0.472, 0.011);
 }
@@ -90,7 +84,6 @@ static void a_competitor_that_does_not_follow_leaves_a_floor(void **state)
 	struct loop l = begin(4, 4, false);
 	double rate;
 
-	(void)state;
 	l.others = 2 * C;
 	rate = after(&l, 1000);
 	assert_true(rate > 0.1 * C && rate < C / 4);
@@ -100,7 +93,6 @@ static void a_lone_flow_gets_the_line_back_within_ten_records(void **state)
 {
 	struct loop l = begin(16, 16, false);
 
-	(void)state;
 	after(&l, 1000);
 	l.flows = l.port.flows = 1;
 	after(&l, 30);
@@ -112,7 +104,6 @@ static void a_lone_flow_gets_the_line_back_within_less_than_a_span(void **state)
 {
 	static const unsigned flows[] = { 2, 4, 16, 32 }, most[] = { 7, 8, 10, 14 };
 
-	(void)state;
 	for (unsigned i = 0; i < 8; i++) {
 		struct loop l = begin(flows[i / 2], flows[i / 2], i % 2);
 		unsigned records = 0;
@@ -131,7 +122,6 @@ static void flows_that_send_in_step_are_not_missed_between_their_bursts(void **s
 	struct loop l = begin(0, 32, true);
 	double rate = after(&l, 1), due = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 3000; i++) {
 		due += 32 * rate * TAU_US / 1e6;
 		l.others = 0;
@@ -150,7 +140,6 @@ static void the_rate_of_63_flows_that_leave_is_advised_within_five_records(void 
 	struct loop l = begin(64, 64, true);
 	unsigned records = 0;
 
-	(void)state;
 	l.port.grain = 64;
 	after(&l, 1000);
 	l.flows = 1;
@@ -162,7 +151,6 @@ static void the_rate_of_63_flows_that_leave_is_advised_within_five_records(void 
 /* They were announced when they connected, and all begin at once later. */
 static void flows_that_begin_after_a_pause_get_no_more_than_their_share(void **state)
 {
-	(void)state;
 	for (unsigned n = 2; n <= 64; n *= 2)
 		for (unsigned pause = 20; pause < 200; pause += 13) {
 			struct loop l = begin(0, n, false);
@@ -181,7 +169,6 @@ static void flows_that_begin_after_a_pause_get_no_more_than_their_share(void **s
  */
 static void announced_flows_that_have_not_begun_are_not_taken_for_gone(void **state)
 {
-	(void)state;
 	for (unsigned pause = 12; pause < 45; pause++) {
 		struct loop l = begin(0, 64, false);
 
@@ -200,7 +187,6 @@ static void a_delay_that_is_stated_too_long_does_not_raise_a_rate_that_fell(void
 {
 	struct loop l = begin(8, 8, false);
 
-	(void)state;
 	l.port.rtt_us = 4 * TAU_US;
 	after(&l, 500);
 	for (unsigned i = 0; i < 2000; i++) {
@@ -209,10 +195,9 @@ static void a_delay_that_is_stated_too_long_does_not_raise_a_rate_that_fell(void
 	}
 }
 
-/* For a part of the span, whose average falls meanwhile. */
+/* The flow sends for a part of the span, during which its average falls. */
 static void flows_that_pause_together_begin_again_near_their_share(void **state)
 {
-	(void)state;
 	for (unsigned n = 2; n <= 64; n *= 2) {
 		const double span = 8e6 * 4096 * fmax(64, 6 * n) / C / TAU_US;
 
@@ -234,7 +219,6 @@ static void flows_that_begin_above_their_share_slow_down_as_soon_as_it_shows(voi
 {
 	struct loop l = begin(0, 8, true);
 
-	(void)state;
 	assert_true(after(&l, 200) > 0.9 * C / 8);
 	l.flows = l.port.flows = 64;
 	assert_true(after(&l, 5) < 1.1 * C / 64);
@@ -243,7 +227,6 @@ static void flows_that_begin_above_their_share_slow_down_as_soon_as_it_shows(voi
 /* Each used a tenth of its share, and the others could have the rest. */
 static void flows_that_all_begin_to_use_their_rate_soon_fall_to_their_share(void **state)
 {
-	(void)state;
 	for (unsigned n = 8; n <= 64; n *= 2) {
 		struct loop l = begin(n / 8.0, n, false);
 		const double span_us = 8e6 * 4096 * fmax(64, 6 * n) / C;
@@ -259,7 +242,6 @@ static void all_slow_down_for_a_newcomer_before_it_sends(void **state)
 	struct loop l = begin(4, 4, false);
 	const double rate = after(&l, 1000);
 
-	(void)state;
 	assert_float_equal(ccs_advice_join(&l.a, &l.port, 4) / rate, 0.5, 0.01);
 	l.port.flows = 8;
 	/* Bytes that are not due yet do not count as missing. */
@@ -274,7 +256,6 @@ static void a_newcomer_to_an_idle_port_begins_at_once(void **state)
 	struct ccs_advice a = { 0 };
 	const struct ccs_advice_port port = { .now_ns = 1, .capacity = C };
 
-	(void)state;
 	assert_float_equal(ccs_advice_join(&a, &port, 1) / C, 0.972, 0.011);
 }
 
@@ -283,7 +264,6 @@ static void a_counter_that_starts_over_changes_nothing(void **state)
 	struct loop l = begin(4, 4, false);
 	const double rate = after(&l, 1000);
 
-	(void)state;
 	l.bits = 0;
 	l.port.bytes = 0;
 	for (unsigned i = 0; i < 100; i++)
@@ -296,7 +276,6 @@ static void random_input_keeps_the_advice_within_bounds(void **state)
 	struct ccs_advice_port port = { .now_ns = 1, .capacity = C };
 	uint64_t random = 1;
 
-	(void)state;
 	for (unsigned i = 0; i < 20000; i++) {
 		double rate;
 

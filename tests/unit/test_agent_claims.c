@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a host claims about its flows: 127.0.0.3 sends nothing to host NP, but HELLOs, and host RP
- * has a flow there that sends at the advised rate.
+ * Claims of a host about its flows: 127.0.0.3 sends only HELLOs to host NP, and host RP has a flow
+ * there that sends at the advised rate.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -86,7 +86,7 @@ static double advised(const struct bench *b)
 	return t.advised_rate;
 }
 
-/* For that long the flow sends at the advised rate. */
+/* The flow sends at the advised rate for `ns`. */
 static void run(struct bench *b, uint64_t ns)
 {
 	enum { STEP_NS = 100000 };
@@ -99,12 +99,12 @@ static void run(struct bench *b, uint64_t ns)
 		b->rx_bytes += (uint64_t)(bits / 8);
 		atomic_fetch_add(&b->c.shm->slot[1].sent, 4096);
 		put_bytes(b);
-		rig_settle(b->r); /* what is due is sent */
+		rig_settle(b->r); /* send what is due */
 		rig_settle(b->r); /* and arrives */
 	}
 }
 
-/* A HELLO of the other host: so many flows send now. */
+/* A HELLO of the other host with `flows` flows that send now. */
 static void claim(struct bench *b, uint32_t flows)
 {
 	struct ccs_ends ends = b->r->agent[NP]->peers.peer[0].ends;
@@ -185,7 +185,7 @@ static void a_claim_of_more_flows_than_queue_pairs_is_limited(void **state)
 	end(&b);
 }
 
-/* Flows that begin again after they were idle are announced like new ones. */
+/* Flows that begin again after they were idle are announced as new. */
 static void flows_are_announced_again_after_the_idle_time(void **state)
 {
 	struct bench b;

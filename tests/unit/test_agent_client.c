@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The process's end of signals against an agent with each manner and each fault. There is
- * one client in a process, so each test is one. What is waited for comes at last, however
- * slow the machine; alarm() ends a test in which it never does.
+ * Tests the agent's client in a process against an agent with each behaviour and each fault. A
+ * process has one client, so each test runs in a separate process. Tests wait without a limit for
+ * what must happen; alarm() ends a test in which it does not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -134,7 +130,7 @@ static void an_agent_that_refuses(void)
 	wait_verdict(s, CCS_FEEDBACK_OK);
 }
 
-static void peers_that_are_silent_or_unable(void)
+static void peers_that_do_not_reply_or_lack_feedback(void)
 {
 	struct ccs_slot *s;
 
@@ -201,7 +197,7 @@ static void *churn(void *arg)
 	uint32_t qpn = *(const uint32_t *)arg;
 
 	while (!__atomic_load_n(&stop_churn, __ATOMIC_RELAXED)) {
-		ccs_agent_client_detach(attach(qpn)); /* faster than the agent hears: none may be left */
+		ccs_agent_client_detach(attach(qpn)); /* the agent must not keep any flow */
 		qpn = (qpn + 1) & 0xffffff;
 	}
 	return NULL;
@@ -235,12 +231,12 @@ static int serve(const char *where)
 {
 	assert_string_equal(where, path);
 	if (__atomic_add_fetch(&served, 1, __ATOMIC_RELAXED) == 1)
-		return EADDRINUSE;               /* somebody else was faster, and is gone again */
+		return EADDRINUSE; /* another agent bound the socket first, and ended */
 	agent_start(where, (struct agent_config){ 0 });
 	return 0;
 }
 
-/* Nothing stands in while that is being settled. */
+/* The fallback does not run while the process starts its agent: the status is WAITING. */
 static void a_process_that_is_its_own_agent(void)
 {
 	struct ccs_slot *s;
@@ -274,7 +270,7 @@ static int serve_not(const char *where)
 	return EPERM;
 }
 
-static void one_that_may_not_asks_once(void)
+static void a_client_that_is_refused_requests_once(void)
 {
 	struct ccs_slot *s;
 
@@ -318,7 +314,7 @@ static void no_process_takes_the_place_of_ccshimd(void)
 	wait_verdict(s, CCS_FEEDBACK_OK);
 	agent_stop();
 	wait_verdict(s, CCS_FEEDBACK_NO_AGENT);
-	usleep(1500000);                         /* it tries to connect again meanwhile */
+	usleep(1500000);                         /* the client tries to connect again */
 	assert_int_equal(__atomic_load_n(&served, __ATOMIC_RELAXED), 0);
 	agent_start(path, (struct agent_config){ .daemon = true });
 	wait_verdict(s, CCS_FEEDBACK_OK);
@@ -337,7 +333,10 @@ static unsigned descriptors(void)
 	return n;
 }
 
-/* The application's table is its own: whatever it closes, and the lowest number is free. */
+/*
+ * The client has a separate descriptor table: the application may close any number, and the lowest
+ * is free.
+ */
 static void descriptors_are_not_the_applications(void)
 {
 	unsigned before;
@@ -406,14 +405,14 @@ static const struct { const char *name; void (*run)(void); } cases[] = {
 	CASE(without_an_agent),
 	CASE(an_agent_that_dies_and_comes_back),
 	CASE(an_agent_that_refuses),
-	CASE(peers_that_are_silent_or_unable),
+	CASE(peers_that_do_not_reply_or_lack_feedback),
 	CASE(an_agent_that_hangs),
 	CASE(an_agent_that_talks_nonsense),
 	CASE(ten_thousand_flows),
 	CASE(flows_that_come_and_go_while_agents_do),
 	CASE(a_process_that_is_its_own_agent),
 	CASE(one_that_takes_long_to_be_it),
-	CASE(one_that_may_not_asks_once),
+	CASE(a_client_that_is_refused_requests_once),
 	CASE(a_process_takes_the_place_of_another_ones_thread),
 	CASE(no_process_takes_the_place_of_ccshimd),
 #ifndef __SANITIZE_THREAD__
@@ -443,7 +442,6 @@ static void run_chosen(void **state)
 {
 	char dir[] = "/tmp/test_client.XXXXXX";
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/agent.sock", dir);
 	setup_for(path, NULL);

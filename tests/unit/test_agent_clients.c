@@ -46,7 +46,7 @@ static void other_users_can_connect_to_the_socket(void **state)
 	rmdir(dir);
 }
 
-/* A path that was mistaken costs nobody a file. */
+/* A wrong path does not remove the file there. */
 static void only_a_stale_socket_is_replaced(void **state)
 {
 	struct rig *r = *state;
@@ -137,10 +137,10 @@ static void other_ipc_versions_are_refused(void **state)
 	const uint32_t unknown = 99;
 	const int fd = rig_dial(r, RP);
 
-	assert_int_equal(rig_ask(r, fd, &m, sizeof(m)), EPROTONOSUPPORT);
+	assert_int_equal(rig_request(r, fd, &m, sizeof(m)), EPROTONOSUPPORT);
 	assert_non_null(strstr(r->said, "version 2"));
-	assert_int_equal(rig_ask(r, fd, &add, sizeof(add)), EPROTO);
-	assert_int_equal(rig_ask(r, fd, &unknown, sizeof(unknown)), EOPNOTSUPP);
+	assert_int_equal(rig_request(r, fd, &add, sizeof(add)), EPROTO);
+	assert_int_equal(rig_request(r, fd, &unknown, sizeof(unknown)), EOPNOTSUPP);
 	close(fd);
 }
 
@@ -161,7 +161,7 @@ static void invalid_flows_are_refused(void **state)
 #define REFUSED(error, change) do { \
 		m = rig_flow(r, RP, 1, 1); \
 		change; \
-		assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), error); \
+		assert_int_equal(rig_request(r, c.fd, &m, sizeof(m)), error); \
 	} while (0)
 
 	REFUSED(EINVAL, m.slot = CCS_SHM_SLOTS);
@@ -201,7 +201,7 @@ static void set_user(struct rig *r, const struct rig_client *c, uid_t uid)
 	atomic_store(&c->shm->heartbeat_ns, mark);
 }
 
-/* Slots for one QP without end would make each of its CNPs take as long. */
+/* An unlimited number of slots for one QP would make each of its CNPs slow. */
 static void slots_per_queue_pair_are_limited(void **state)
 {
 	struct rig *r = *state;
@@ -218,7 +218,7 @@ static void slots_per_queue_pair_are_limited(void **state)
 	rig_hang_up(&d);
 }
 
-/* Each CNP is for all of them, and QPs that are not connected may name any. */
+/* A CNP is delivered to all slots of its QP, and a QP that is not connected may name any peer. */
 static void flows_per_queue_pair_of_a_peer_are_limited(void **state)
 {
 	struct rig *r = *state;
@@ -228,10 +228,10 @@ static void flows_per_queue_pair_of_a_peer_are_limited(void **state)
 	for (uint32_t n = 0; n <= CCS_AGENT_SAME_QP; n++) {
 		m = rig_flow(r, RP, n, n);
 		m.peer_qpn = 0x300;
-		assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), n < CCS_AGENT_SAME_QP ? 0 : EBUSY);
+		assert_int_equal(rig_request(r, c.fd, &m, sizeof(m)), n < CCS_AGENT_SAME_QP ? 0 : EBUSY);
 	}
 	m.peer_qpn = 0x301;
-	assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), 0);
+	assert_int_equal(rig_request(r, c.fd, &m, sizeof(m)), 0);
 	rig_hang_up(&c);
 }
 
@@ -259,7 +259,7 @@ static void removed_flow_receives_no_cnps(void **state)
 	rig_hang_up(&c);
 }
 
-/* Who asks and never reads is dropped, and nobody waits for him. */
+/* A client that sends requests and does not read replies is dropped; others do not wait for it. */
 static void client_that_reads_no_replies_is_disconnected(void **state)
 {
 	struct rig *r = *state;
@@ -290,7 +290,7 @@ static void number_of_clients_is_limited(void **state)
 		fd[n++] = rig_dial(r, RP);
 		ccs_agent_turn(r->agent[RP], 1000);
 		if (r->agent[RP]->warn_ns[CCS_AGENT_WARN_ACCEPT])
-			break; /* no descriptors here for so many: then it waits for one */
+			break; /* too few descriptors: the agent then waits for one */
 	}
 	if (!r->agent[RP]->warn_ns[CCS_AGENT_WARN_ACCEPT]) {
 		assert_int_equal(recv(fd[n - 1], &end, 1, 0), 0);
@@ -307,7 +307,7 @@ static void number_of_clients_is_limited(void **state)
 	}
 }
 
-/* -- an agent in a process of its own, in its own time ------------------------------- */
+/* -- an agent in a separate process, in real time ------------------------------- */
 
 static void write_to_parent(void *arg, const char *sentence)
 {
@@ -323,13 +323,13 @@ static void run_agent_in_child(const struct rig *r, int say)
 	struct rlimit none;
 	char err[512];
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails must not leave it behind */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the agent must not outlive a test that fails */
 	config.now = NULL;
 	config.warn = write_to_parent;
 	config.warn_arg = &say;
 	a = ccs_agent_open(&config, err, sizeof(err));
 	getrlimit(RLIMIT_NOFILE, &none);
-	none.rlim_cur = 3; /* what is open stays so */
+	none.rlim_cur = 3; /* open descriptors stay open */
 	setrlimit(RLIMIT_NOFILE, &none);
 	write_to_parent(&say, a ? "open" : err);
 	if (a)
@@ -337,7 +337,7 @@ static void run_agent_in_child(const struct rig *r, int say)
 	_exit(1);
 }
 
-/* Who finds no descriptor for its only client takes it as soon as there is one. */
+/* An agent without a descriptor for its only client accepts it as soon as it gets one. */
 static void connections_are_accepted_once_descriptors_are_free(void **state)
 {
 	const struct timeval timeout = { .tv_sec = 120 };
@@ -416,13 +416,11 @@ static void random_requests_are_harmless(void **state)
 static void status_reports_all_counters(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	const uint32_t status = CCS_IPC_STATUS;
 	char text[65536];
 	ssize_t n;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	rig_mark(r, NP, 1);
 	rig_settle(r);
 	assert_int_equal(send(c.fd, &status, sizeof(status), 0), sizeof(status));
@@ -478,7 +476,7 @@ static void status_requests_of_a_user_are_limited(void **state)
 	rig_hang_up(&e);
 }
 
-/* So that the others', marks and messages do not wait for all of them. */
+/* Other clients, marks and messages need not wait for the whole queue. */
 static void a_turn_handles_few_requests_of_a_client(void **state)
 {
 	enum { N = 100 };
@@ -521,10 +519,8 @@ static void status_shows_a_user_only_what_is_his(void **state)
 		"\"pid\": 99999999", "\"uid\": 4242", "\"remote\": \"127.0.0.2\"",
 	};
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	for (unsigned i = 0; i < CCS_AGENT_CLIENTS; i++)
 		if (r->agent[RP]->client[i].shm) {
 			r->agent[RP]->client[i].uid = OWNER;

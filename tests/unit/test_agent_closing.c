@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What takes long to close or to release makes the agent's loop, and other users, wait for nothing. */
+/*
+ * A descriptor or region that takes long to close delays neither the agent's loop nor other users.
+ */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +20,7 @@
 
 enum { RP, NP };
 
-/* A connection whose other end reads nothing: to close it takes that many seconds. */
+/* A connection whose peer does not read: close() takes `seconds`. */
 static int lingering(int seconds, int *reader)
 {
 	const struct linger linger = { .l_onoff = 1, .l_linger = seconds };
@@ -44,7 +46,7 @@ static int lingering(int seconds, int *reader)
 	return fd;
 }
 
-/* Nobody makes the loop wait by what he passes. */
+/* A client cannot delay the loop with a descriptor that it passes. */
 static void slow_close_does_not_block_the_agent(void **state)
 {
 	struct rig *r = *state;
@@ -84,7 +86,7 @@ static void descriptors_without_place_do_not_block_the_agent(void **state)
 	close(fd);
 	getrlimit(RLIMIT_NOFILE, &enough);
 	none = (struct rlimit){ .rlim_cur = 3, .rlim_max = enough.rlim_max };
-	setrlimit(RLIMIT_NOFILE, &none); /* what is open stays so */
+	setrlimit(RLIMIT_NOFILE, &none); /* open descriptors stay open */
 	rig_settle(r);
 	setrlimit(RLIMIT_NOFILE, &enough);
 	assert_int_equal(r->agent[RP]->nclients, 0);
@@ -184,7 +186,7 @@ static unsigned waiting(const struct rig *r)
 	return atomic_load(&r->agent[RP]->refusals->waiting);
 }
 
-/* What a process sent before it was refused is closed with the connection. */
+/* Descriptors that a refused process has sent are closed with its connection. */
 static void slow_close_of_a_refused_connection_does_not_block_the_agent(void **state)
 {
 	struct rig *r = *state;
@@ -197,7 +199,7 @@ static void slow_close_of_a_refused_connection_does_not_block_the_agent(void **s
 	rig_settle(r);
 	assert_true(r->agent[RP]->listening);
 	while (waiting(r))
-		usleep(1000); /* nothing reads, and the hour is not over */
+		usleep(1000); /* the peer does not read, and the hour is not over */
 	close(reader);
 	close(conn);
 	fill(r, 0, CCS_AGENT_CLIENTS, false);
@@ -254,7 +256,7 @@ static int dial_with_descriptor(struct rig *r)
 	return conn;
 }
 
-/* However many connections a user has refused meanwhile. */
+/* The number of connections refused to a user does not matter. */
 static void slow_closes_of_a_user_keep_no_other_user_out(void **state)
 {
 	enum { N = 200 };
@@ -285,7 +287,7 @@ static void slow_closes_of_a_user_keep_no_other_user_out(void **state)
 	close(other);
 }
 
-/* The thread of another user does, although the first one's is stuck. */
+/* Another user's thread closes, although the first user's is stuck. */
 static void slow_closes_of_a_user_delay_no_close_of_another(void **state)
 {
 	struct rig *r = *state;

@@ -14,10 +14,8 @@ enum { RP, NP };
 static void ce_mark_causes_a_cnp_in_the_slot(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 7);
 
-	assert_int_equal(rig_add(r, &c, RP, 1, 7), 0);
-	rig_settle(r);
 	assert_int_equal(rig_path(&c, 7)->last_seen_ns, r->now_ns);
 	assert_int_equal(rig_cnps(&c, 7), 0);
 	rig_mark(r, NP, 1);
@@ -51,7 +49,6 @@ static void at_most_one_cnp_per_flow_and_interval(void **state)
 	rig_hang_up(&c);
 }
 
-
 /* -- leases and restarts ------------------------------------------------------------ */
 
 static void no_cnp_is_sent_without_a_lease(void **state)
@@ -78,7 +75,7 @@ static void no_cnp_is_sent_without_a_lease(void **state)
 	assert_int_equal(r->agent[RP]->peers.high, 0);
 }
 
-/* One that is known for another reason, too. */
+/* The host is also known for another reason. */
 static void lease_expires(void **state)
 {
 	struct rig *r = *state;
@@ -137,15 +134,13 @@ static void cnps_resume_after_the_np_agent_restarts(void **state)
 	rig_hang_up(&c);
 }
 
-/* The page outlives the agent, and its counts go on. */
+/* The region outlives the agent, and its counters continue. */
 static void cnps_resume_after_the_rp_agent_restarts(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 3);
 	char end;
 
-	rig_add(r, &c, RP, 1, 3);
-	rig_settle(r);
 	rig_mark(r, NP, 1);
 	rig_settle(r);
 	rig_stop(r, RP);
@@ -163,13 +158,11 @@ static void cnps_resume_after_the_rp_agent_restarts(void **state)
 	rig_hang_up(&c);
 }
 
-static void np_flag_tells_whether_marks_are_captured(void **state)
+static void np_flag_is_set_if_marks_are_captured(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	assert_int_equal(rig_path(&c, 0)->flags, 0);
 	r->agent[NP]->config.capture = true;
 	rig_pass(r, 1200);
@@ -287,13 +280,13 @@ static void a_mark_for_a_qp_of_another_peer_causes_no_cnp(void **state)
 
 	m.local_qpn = 0x201;
 	m.peer_gid[15] = 3;              /* 127.0.0.3 */
-	assert_int_equal(rig_ask(r, d.fd, &m, sizeof(m)), 0);
+	assert_int_equal(rig_request(r, d.fd, &m, sizeof(m)), 0);
 	rig_mark(r, NP, 1);
 	assert_int_equal(r->agent[NP]->totals.cnps_sent, 0);
 	assert_int_equal(r->agent[NP]->totals.ce_no_qp, 1);
 	m = rig_flow(r, NP, 1, 1);
 	m.local_qpn = 0x201;
-	assert_int_equal(rig_ask(r, d.fd, &m, sizeof(m)), 0);
+	assert_int_equal(rig_request(r, d.fd, &m, sizeof(m)), 0);
 	r->now_ns += 100000000;
 	rig_mark(r, NP, 1);
 	assert_int_equal(r->agent[NP]->totals.cnps_sent, 1);
@@ -311,7 +304,7 @@ static void a_mark_for_a_registered_qp_needs_no_check(void **state)
 	const struct ccs_ipc_remove gone = { CCS_IPC_REMOVE, 0 };
 
 	m.local_qpn = 0x201;
-	assert_int_equal(rig_ask(r, d.fd, &m, sizeof(m)), 0);
+	assert_int_equal(rig_request(r, d.fd, &m, sizeof(m)), 0);
 	rig_mark(r, NP, 1);
 	assert_int_equal(r->agent[NP]->totals.cnps_sent, 1);
 	assert_int_equal(t.checks, 0);
@@ -374,7 +367,7 @@ int main(void)
 		TEST(lease_is_renewed_while_flows_exist),
 		TEST(cnps_resume_after_the_np_agent_restarts),
 		TEST(cnps_resume_after_the_rp_agent_restarts),
-		TEST(np_flag_tells_whether_marks_are_captured),
+		TEST(np_flag_is_set_if_marks_are_captured),
 		TEST(both_directions_work_at_once),
 		TEST(no_cnp_is_lost_or_duplicated),
 		TEST(a_mark_for_a_qp_that_does_not_exist_causes_no_cnp),

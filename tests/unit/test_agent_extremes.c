@@ -11,7 +11,7 @@
 
 enum { RP, NP };
 
-/* What an attacker on the path knows without a key: the incarnations of both. */
+/* An attacker on the path knows the incarnations of both without a key. */
 static struct ccs_wire_message forged(const struct rig *r, int to, enum ccs_wire_type type)
 {
 	const struct ccs_peer *p = &r->agent[to]->peers.peer[0];
@@ -42,10 +42,8 @@ static bool is_mark_delivered(struct rig *r, const struct rig_client *c)
 
 static struct rig_client sender(struct rig *r)
 {
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
-	assert_int_equal(rig_add(r, &c, RP, 1, 0), 0);
-	rig_settle(r);
 	assert_true(is_mark_delivered(r, &c));
 	return c;
 }
@@ -112,7 +110,7 @@ static void forged_messages_from_the_hosts_own_address_slow_none_of_its_flows(vo
 	const struct ccs_peer *p = &r->agent[RP]->peers.peer[0];
 
 	memcpy(add.peer_gid, add.local_gid, sizeof(add.peer_gid));
-	assert_int_equal(rig_ask(r, c.fd, &add, sizeof(add)), 0);
+	assert_int_equal(rig_request(r, c.fd, &add, sizeof(add)), 0);
 	rig_settle(r);
 	assert_int_equal(p->proven, ccs_agent_incarnation(r->agent[RP], &p->ends));
 	m = forged(r, RP, CCS_WIRE_CNP);
@@ -204,7 +202,7 @@ static void a_sender_whose_clock_is_set_back_gets_a_lease(void **state)
 	rig_hang_up(&c);
 }
 
-/* While a host is suspended its CLOCK_MONOTONIC stands still, and those of others do not. */
+/* While a host is suspended its CLOCK_MONOTONIC does not advance; other hosts' clocks do. */
 static uint64_t lagging_clock(void *arg)
 {
 	static const uint64_t hour_ns = 3600000000000;

@@ -24,7 +24,7 @@ static int cnp(struct rig *r, int fd, const char *device, uint32_t qpn, uint32_t
 	struct ccs_ipc_cnp m = { .type = CCS_IPC_CNP, .local_qpn = qpn, .count = count };
 
 	memcpy(m.device, device, strnlen(device, sizeof(m.device)));
-	return rig_ask(r, fd, &m, sizeof(m));
+	return rig_request(r, fd, &m, sizeof(m));
 }
 
 /* A hook's connection. */
@@ -75,7 +75,7 @@ static void hooks_may_be_wrong(void **state)
 	assert_int_equal(send(c.fd, &gone, sizeof(gone), 0), sizeof(gone));
 	rig_settle(r);
 	assert_int_equal(cnp(r, fd, "fake0", 0x101, 1), ENOENT);
-	assert_int_equal(rig_ask(r, fd, &type, sizeof(type)), -1); /* cut: hung up on */
+	assert_int_equal(rig_request(r, fd, &type, sizeof(type)), -1); /* cut: hung up on */
 	assert_int_equal(rig_cnps(&c, 5), 0);
 	close(fd);
 	rig_hang_up(&c);
@@ -90,7 +90,7 @@ static struct ccs_client *client_of(struct rig *r, bool page)
 	return c;
 }
 
-/* The agent's notion of who is at the other end is what counts. */
+/* The peer's identity is decided by the agent, not by the client. */
 static void only_root_and_the_owner_may(void **state)
 {
 	static const struct { uid_t caller, owner; int error; } may[] = {
@@ -144,7 +144,6 @@ static void users_without_a_number_may_nothing_to_each_other(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	pid = fork();
 	if (pid == 0) {
 		if (unshare(CLONE_NEWUSER))

@@ -83,15 +83,13 @@ static void first_hellos_to_a_host_without_an_agent_are_few(void **state)
 	rig_hang_up(&c);
 }
 
-/* What a peer does not answer in time during a lease is repeated at the intervals of a lease. */
+/* During a lease, an unanswered HELLO is repeated at the lease's interval. */
 static void renewals_are_not_repeated_sooner(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	uint64_t before;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	rig_stop(r, NP);
 	before = hellos(r);
 	rig_pass(r, 1000);
@@ -136,7 +134,7 @@ static void a_late_answer_counts_once(void **state)
 	assert_int_equal(peer(r)->proven, m.header.incarnation);
 	assert_int_equal(r->agent[RP]->totals.answers_late, 1);
 	assert_int_equal(hellos(r), sent + 1); /* with that incarnation, for a lease */
-	assert_int_equal(peer(r)->rtt_ns, 0); /* a HELLO of which it is not the answer says nothing */
+	assert_int_equal(peer(r)->rtt_ns, 0); /* not an answer to the last HELLO: no RTT */
 	rig_forge_message(r, "127.0.0.2", RP, &m);
 	assert_int_equal(r->agent[RP]->totals.refused[CCS_REFUSED_REPLAYED], 1);
 	assert_int_equal(hellos(r), sent + 1);
@@ -144,7 +142,7 @@ static void a_late_answer_counts_once(void **state)
 	rig_hang_up(&c);
 }
 
-/* Who keeps answers back can make them count for a second, not for as long as he wants. */
+/* An attacker who delays answers can keep them valid for at most a second. */
 static void an_answer_that_is_too_late_is_refused(void **state)
 {
 	struct rig *r = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Congestion on the way of data that a host's own flows READ: host READER has the flows, the
- * other one only answers.
+ * Congestion on the path of data that a host READs: host READER has the flows, the other host only
+ * responds.
  */
 #include <stdio.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ enum { READER, RESPONDER };
 #define GBIT 1000000000ull
 #define MS 1000000ull
 
-/* The reader's agent watches for marks, as far as its clients can tell. */
+/* The reader's agent reports to its clients that it watches for marks. */
 static struct rig_client open_reader(struct rig *r)
 {
 	r->agent[READER]->config.capture = true;
@@ -82,18 +82,25 @@ static void a_reader_gets_one_cnp_an_interval(void **state)
 	close_reader(r, &c);
 }
 
+/* A flow from each end between the same two QPs. */
+static void add_both_ends(struct rig *r, struct rig_client *reader, struct rig_client *responder)
+{
+	struct ccs_ipc_add m = rig_flow(r, RESPONDER, 1, 0);
+
+	rig_add(r, reader, READER, 1, 0);
+	m.local_qpn = 0x201;
+	m.peer_qpn = 0x101;
+	assert_int_equal(rig_request(r, responder->fd, &m, sizeof(m)), 0);
+	rig_settle(r);
+}
+
 /* The peer's WRITEs and the answers to our READs come to one QP, each of another flow. */
 static void one_qp_that_reads_and_is_written_to(void **state)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r), d = rig_client(r, RESPONDER);
-	struct ccs_ipc_add m = rig_flow(r, RESPONDER, 1, 0);
 
-	rig_add(r, &c, READER, 1, 0);
-	m.local_qpn = 0x201;
-	m.peer_qpn = 0x101;
-	assert_int_equal(rig_ask(r, d.fd, &m, sizeof(m)), 0);
-	rig_settle(r);
+	add_both_ends(r, &c, &d);
 	rig_mark_own(r, READER, RIG_ANSWER, 1);
 	rig_mark_own(r, READER, RIG_WRITE, 1);   /* in the same interval */
 	rig_settle(r);
@@ -110,13 +117,8 @@ static void requests_and_acknowledgements_are_no_data(void **state)
 {
 	struct rig *r = *state;
 	struct rig_client c = open_reader(r), d = rig_client(r, RESPONDER);
-	struct ccs_ipc_add m = rig_flow(r, RESPONDER, 1, 0);
 
-	rig_add(r, &c, READER, 1, 0);
-	m.local_qpn = 0x201;
-	m.peer_qpn = 0x101;
-	assert_int_equal(rig_ask(r, d.fd, &m, sizeof(m)), 0);
-	rig_settle(r);
+	add_both_ends(r, &c, &d);
 	rig_mark_own(r, READER, RIG_READ, 1);
 	rig_mark_own(r, READER, RIG_ACK, 1);
 	rig_settle(r);
@@ -134,7 +136,7 @@ static void answers_to_other_queue_pairs_are_no_cnps(void **state)
 	struct ccs_ipc_add m = rig_flow(r, READER, 1, 0);
 
 	m.peer_gid[15] = 9;                      /* connected to another host */
-	assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), 0);
+	assert_int_equal(rig_request(r, c.fd, &m, sizeof(m)), 0);
 	assert_int_equal(rig_add(r, &c, READER, 2, 1), 0);
 	rig_mark_own(r, READER, RIG_ANSWER, 1);
 	rig_mark_own(r, READER, RIG_ANSWER, 3);
@@ -152,7 +154,7 @@ static void answers_to_other_queue_pairs_are_no_cnps(void **state)
 	close_reader(r, &c);
 }
 
-static void the_slot_says_whether_marks_are_seen(void **state)
+static void the_slot_states_whether_marks_are_seen(void **state)
 {
 	static const char *const other[] = { "eth9" };
 	struct rig *r = *state;
@@ -251,7 +253,7 @@ static struct rig_client open_readers(struct rig *r, unsigned n)
 	return c;
 }
 
-/* Flows 1 to n READ for so many ms, in each of which so many bytes come in. */
+/* Flows 1 to n READ for `ms`; in each ms, `more` bytes arrive. */
 static void read_for(struct rig *r, const struct rig_client *c, unsigned n, unsigned ms,
 		     uint64_t *bytes, uint64_t more)
 {
@@ -296,12 +298,14 @@ static void a_reader_has_the_record_of_its_own_port(void **state)
 	assert_int_equal(t.hops[0].ts_ns - first.hops[0].ts_ns, 5 * MS);
 	assert_int_equal(t.hops[0].tx_bytes - first.hops[0].tx_bytes, 5 * 100000);
 	assert_int_equal(t.covers_ns, r->now_ns);
-	assert_int_equal(c.shm->slot[2].inbound, 0); /* it READs nothing */
+	assert_int_equal(c.shm->slot[2].inbound, 0); /* it has no READ */
 	assert_int_equal(r->agent[READER]->totals.echoes_sent, 0);
 	rig_hang_up(&c);
 }
 
-/* Its records have other places: what is in the slots names those of the agent before. */
+/*
+ * The new agent numbers its records again: the slots still have the numbers of the previous agent.
+ */
 static void another_agent_begins_with_no_record(void **state)
 {
 	struct rig *r = *state;
@@ -323,7 +327,7 @@ static void another_agent_begins_with_no_record(void **state)
 	rig_hang_up(&c);
 }
 
-/* What comes to one port is shared by all whose data come in there. */
+/* Flows whose data arrive at one port share its rate. */
 static void flows_from_both_sides_share_a_port(void **state)
 {
 	struct rig *r = *state;
@@ -355,7 +359,7 @@ static void a_port_is_measured_only_while_it_is_read_by(void **state)
 	assert_int_equal(a->totals.samples, 0);
 	read_for(r, &c, 1, 150, &bytes, 1000);
 	assert_true(a->totals.samples >= 20);
-	read_for(r, &c, 0, 150, &bytes, 1000);   /* idle is who READs nothing for 0.1 s */
+	read_for(r, &c, 0, 150, &bytes, 1000);   /* a flow without a READ for 0.1 s is idle */
 	samples = a->totals.samples;
 	read_for(r, &c, 0, 50, &bytes, 1000);
 	assert_int_equal(a->totals.samples, samples);
@@ -382,7 +386,7 @@ static void a_port_of_unknown_speed_gives_nothing(void **state)
 	rig_hang_up(&c);
 }
 
-/* Of a port that the data pass on their way here. */
+/* Records of a port on the data's path. */
 static void records_from_elsewhere_are_of_the_path(void **state)
 {
 	struct ccs_ipc_record m = { .type = CCS_IPC_RECORD, .link = 7, .hop = 1,
@@ -394,7 +398,7 @@ static void records_from_elsewhere_are_of_the_path(void **state)
 	for (unsigned i = 0; i < 150; i++) {
 		m.ts_ns = r->now_ns;
 		m.covers_ns = r->now_ns;
-		assert_int_equal(rig_ask(r, hook.fd, &m, sizeof(m)), 0);
+		assert_int_equal(rig_request(r, hook.fd, &m, sizeof(m)), 0);
 		read_for(r, &c, 1, 1, &bytes, 1000);
 	}
 	assert_int_equal(seen(&c, 1).nhops, 2);
@@ -500,7 +504,7 @@ int main(void)
 		TEST(one_qp_that_reads_and_is_written_to),
 		TEST(requests_and_acknowledgements_are_no_data),
 		TEST(answers_to_other_queue_pairs_are_no_cnps),
-		TEST(the_slot_says_whether_marks_are_seen),
+		TEST(the_slot_states_whether_marks_are_seen),
 		MEASURED(a_reader_has_the_record_of_its_own_port),
 		MEASURED(another_agent_begins_with_no_record),
 		MEASURED(flows_from_both_sides_share_a_port),

@@ -53,7 +53,7 @@ static long resident_kb(void)
 	return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* What clients add to this process's memory, each with a flow in that slot. */
+/* Memory in KB that clients add to this process, each with a flow in `slot`. */
 static long kb_of_clients(struct rig *r, uint32_t slot)
 {
 	enum { CLIENTS = 32 };
@@ -78,7 +78,7 @@ static void a_high_slot_takes_no_more_memory_than_a_low_one(void **state)
 	struct rig *r = *state;
 	long low, high;
 
-	kb_of_clients(r, 0); /* what is allocated once */
+	kb_of_clients(r, 0); /* memory that is allocated once */
 	low = kb_of_clients(r, 0);
 	high = kb_of_clients(r, CCS_SHM_SLOTS - 1);
 	assert_in_range(high - low + 4096, 0, 8192);
@@ -90,7 +90,7 @@ static void set_user(struct rig *r, uid_t uid)
 		r->agent[RP]->client[i].uid = uid;
 }
 
-/* Flow i, to a peer of its own. Returns the error. */
+/* Add flow i, to a separate peer. Returns the error. */
 static uint32_t add_peer(struct rig *r, const struct rig_client *c, unsigned i)
 {
 	struct ccs_ipc_add m = rig_flow(r, RP, i, i);
@@ -120,7 +120,7 @@ static void flows_of_a_user_leave_peers_for_others(void **state)
 	rig_hang_up(&c);
 }
 
-/* Flow n of that client, in a slot of its own. Returns the error. */
+/* Add flow n of that client, in a separate slot. Returns the error. */
 static int add_flow(struct rig *r, const struct rig_client *c, unsigned n)
 {
 	const struct ccs_ipc_add m = rig_flow(r, RP, n, n % CCS_SHM_SLOTS);
@@ -148,7 +148,7 @@ static void flows_of_a_user_leave_some_for_others(void **state)
 	}
 	assert_int_equal(add_flow(r, &c[CLIENTS], n), ENOSPC);
 	assert_non_null(strstr(r->said, "user 4242"));
-	r->agent[RP]->client[CCS_AGENT_CLIENTS - 1 - CLIENTS].uid = 4243; /* the last one's */
+	r->agent[RP]->client[CCS_AGENT_CLIENTS - 1 - CLIENTS].uid = 4243; /* the last client's */
 	assert_int_equal(add_flow(r, &c[CLIENTS], n), 0);
 	for (unsigned i = 0; i <= CLIENTS; i++)
 		rig_hang_up(&c[i]);
@@ -205,7 +205,7 @@ static void lease_to_attacker(struct rig *r, unsigned from, unsigned to)
 	}
 }
 
-/* Of the largest network, the host that has been silent for longest gives way. */
+/* In the largest network, the host that has sent no message for the longest time is replaced. */
 static void hosts_of_one_network_leave_places_for_other_networks(void **state)
 {
 	struct rig *r = *state;
@@ -245,7 +245,7 @@ static void peer_table_overflow_is_refused_and_recovers(void **state)
 	for (i = 0; i < CCS_SHM_PATHS; i++)
 		add_peer(r, &c, i);
 	m = rig_flow(r, RP, i, i);
-	assert_int_equal(rig_ask(r, c.fd, &m, sizeof(m)), ENOSPC);
+	assert_int_equal(rig_request(r, c.fd, &m, sizeof(m)), ENOSPC);
 	assert_non_null(strstr(r->said, "peers"));
 	rig_hang_up(&c);
 	rig_pass(r, 200);

@@ -53,15 +53,16 @@ static uint64_t stated_incarnation(struct rig *r, int host, const char *from)
 	return m.header.incarnation;
 }
 
-/* Who only sends from an address cannot use what he hears at another one. */
+/*
+ * A host that can only send from an address cannot use messages that it receives at another
+ * address.
+ */
 static void incarnation_differs_between_hosts(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	struct ccs_wire_message m;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	m = true_cnp(r);
 	m.header.echo = stated_incarnation(r, RP, "127.0.0.3");
 	rig_forge_message(r, "127.0.0.2", RP, &m);
@@ -78,7 +79,6 @@ static void siphash_matches_the_reference_vector(void **state)
 {
 	const uint64_t key[2] = { 0x0706050403020100, 0x0f0e0d0c0b0a0908 }, word = key[0];
 
-	(void)state;
 	assert_true(ccs_siphash(key, &word, 0) == 0x726fdb47dd0e0e31);
 	assert_true(ccs_siphash(key, &word, 1) == 0x93f5f5799a932462);
 }
@@ -86,17 +86,15 @@ static void siphash_matches_the_reference_vector(void **state)
 static void forged_cnps_are_refused(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	struct ccs_wire_message m;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	m = true_cnp(r);
 	m.header.echo = stated_incarnation(r, RP, "127.0.0.3");
 	rig_forge_message(r, "127.0.0.3", RP, &m);
 	assert_int_equal(refused(r, CCS_REFUSED_PEER), 1);
 	m = true_cnp(r);
-	m.header.echo ^= 1; /* who does not hear this host cannot know */
+	m.header.echo ^= 1; /* a host that does not receive our messages cannot know it */
 	rig_forge_message(r, "127.0.0.2", RP, &m);
 	assert_int_equal(refused(r, CCS_REFUSED_INCARNATION), 1);
 	m = true_cnp(r);
@@ -118,12 +116,10 @@ static void forged_cnps_are_refused(void **state)
 static void duplicate_and_late_cnps_are_refused(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	struct ccs_wire_message m;
 	uint64_t first;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	m = true_cnp(r);
 	first = m.header.sequence;
 	m.header.sequence = first + 70;
@@ -147,15 +143,13 @@ static void duplicate_and_late_cnps_are_refused(void **state)
 	rig_hang_up(&c);
 }
 
-/* What was said to an agent before it started again is of no use after it. */
+/* Messages to a previous incarnation of an agent are not accepted. */
 static void messages_from_before_a_restart_are_refused(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	struct ccs_wire_message m;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	m = true_cnp(r);
 	rig_hang_up(&c);
 	rig_stop(r, RP);
@@ -169,7 +163,7 @@ static void messages_from_before_a_restart_are_refused(void **state)
 	rig_hang_up(&c);
 }
 
-/* A HELLO by whoever does not hear the answer makes no lease, and ends none. */
+/* A HELLO of a sender that does not receive the answer neither grants nor ends a lease. */
 static void unverified_hello_changes_nothing(void **state)
 {
 	struct rig *r = *state;
@@ -188,7 +182,7 @@ static void unverified_hello_changes_nothing(void **state)
 	rig_mark(r, NP, 1);
 	rig_settle(r);
 	assert_int_equal(rig_cnps(&c, 0), 1);
-	/* One of a incarnation before the live one, with the right echo: an old one, again. */
+	/* A HELLO of an earlier incarnation with the right echo: a replay. */
 	m.header.incarnation = 1;
 	m.header.echo = r->agent[RP]->peers.peer[0].incarnation;
 	rig_forge_message(r, "127.0.0.1", NP, &m);
@@ -214,7 +208,7 @@ static void unverified_hello_changes_nothing(void **state)
 static void recorded_messages_of_an_earlier_incarnation_are_refused(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	const struct ccs_peer *p = &r->agent[RP]->peers.peer[0];
 	struct ccs_wire_message hello = {
 		.header = { .type = CCS_WIRE_HELLO, .incarnation = 1, .sequence = 1 },
@@ -222,8 +216,6 @@ static void recorded_messages_of_an_earlier_incarnation_are_refused(void **state
 	}, cnp;
 	uint64_t now;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	now = p->incarnation;
 	assert_int_equal(p->lease_ns, 0);
 	hello.header.echo = r->agent[NP]->peers.peer[0].incarnation;
@@ -243,12 +235,10 @@ static void recorded_messages_of_an_earlier_incarnation_are_refused(void **state
 static void an_incarnation_that_has_not_answered_slows_no_flow(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	struct ccs_peer *p = &r->agent[RP]->peers.peer[0];
 	struct ccs_wire_message cnp;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	cnp = true_cnp(r);
 	cnp.header.incarnation = p->incarnation = UINT64_MAX; /* as by its HELLO */
 	rig_forge_message(r, "127.0.0.2", RP, &cnp);
@@ -268,10 +258,8 @@ static void replies_to_unverified_hellos_are_limited(void **state)
 		.header = { .type = CCS_WIRE_HELLO, .incarnation = 5, .sequence = 1 },
 		.hello = { .lease_ms = 3000, .requested = CCS_PEER_NP },
 	};
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	for (int i = 0; i < 600; i++) {
 		char from[INET_ADDRSTRLEN];
 
@@ -279,7 +267,7 @@ static void replies_to_unverified_hellos_are_limited(void **state)
 		rig_forge_message(r, from, NP, &m);
 	}
 	assert_in_range(r->agent[NP]->totals.refused[CCS_REFUSED_LIMIT], 50, 150);
-	/* Whoever is known is served. */
+	/* Known peers are served. */
 	rig_mark(r, NP, 1);
 	rig_settle(r);
 	assert_int_equal(rig_cnps(&c, 0), 1);
@@ -298,10 +286,8 @@ static void fix_salt(struct rig *r)
 /* The host that sends gets its lease within 0.2 s, although no time refills what a flood took. */
 static void assert_leased_in_time(struct rig *r)
 {
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
-	assert_int_equal(rig_add(r, &c, RP, 1, 0), 0);
-	rig_settle(r);
 	assert_int_not_equal(rig_path(&c, 0)->last_seen_ns, 0);
 	rig_hang_up(&c);
 }
@@ -395,15 +381,13 @@ static void a_trouble_that_lasts_is_reported_once_an_hour(void **state)
 	assert_non_null(strstr(r->said, "(2 more since"));
 }
 
-/* Anything at all, and what differs from true messages in a few bits or in length. */
+/* Random bytes, and true messages with a few bits or the length changed. */
 static void random_messages_are_harmless(void **state)
 {
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 	uint64_t before;
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	seed_start("random_messages_are_harmless");
 	for (int i = 0; i < 3000; i++) {
 		struct ccs_wire_message m = true_cnp(r);
@@ -420,7 +404,7 @@ static void random_messages_are_harmless(void **state)
 		rig_settle(r);
 		r->now_ns += 1000000;
 	}
-	/* The true peer is still heard, if not before a new incarnation. */
+	/* The true peer is still accepted, at the latest with a new incarnation. */
 	rig_stop(r, NP);
 	rig_start(r, NP);
 	rig_pass(r, 10000);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where a process may become the host's agent. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -40,7 +37,6 @@ static int begin(void **state)
 {
 	char proc[64];
 
-	(void)state;
 	strcpy(root + sizeof(root) - 7, "XXXXXX");
 	if (!mkdtemp(root))
 		return -1;
@@ -52,7 +48,6 @@ static int end(void **state)
 {
 	char command[64];
 
-	(void)state;
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return system(command);
 }
@@ -84,7 +79,6 @@ static void a_container_is_one(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	pid = fork();
 	if (pid == 0) {
 		pid_t inner;
@@ -92,7 +86,10 @@ static void a_container_is_one(void **state)
 		if (unshare(CLONE_NEWPID) && unshare(CLONE_NEWUSER | CLONE_NEWPID))
 			_exit(77);
 		inner = fork();
-		/* /proc/self has no entry for it in a /proc of the outer namespace: none is one, too. */
+		/*
+		 * /proc/self has no entry for it in a /proc of the outer namespace: a missing entry
+		 * counts as well.
+		 */
 		if (inner == 0)
 			_exit(!is_obstacle("in a container"));
 		_exit(waitpid(inner, &status, 0) == inner && WIFEXITED(status)
@@ -108,7 +105,6 @@ static void without_proc_it_is_taken_for_a_container(void **state)
 {
 	char proc[64];
 
-	(void)state;
 	snprintf(proc, sizeof(proc), "%s/proc", root);
 	assert_int_equal(unlink(proc), 0);
 	assert_true(is_obstacle("in a container"));
@@ -118,7 +114,6 @@ static void the_first_pid_namespace_is_none(void **state)
 {
 	struct stat st;
 
-	(void)state;
 	if (stat("/proc/self/ns/pid", &st) || st.st_ino != 0xeffffffcu)
 		skip(); /* this test is in a container */
 	assert_null(ccs_agent_place_obstacle(root));

@@ -7,7 +7,7 @@
 
 /* -- what others may say --------------------------------------------------------------- */
 
-/* As the receiver's agent would, at any distance from what it sends itself. */
+/* An ECHO as from the receiver's agent; its sequence number is `ahead` of the newest. */
 static struct ccs_wire_message forged(const struct bench *b, uint64_t ahead)
 {
 	const struct ccs_agent *np = b->r->agent[NP], *rp = b->r->agent[RP];
@@ -65,7 +65,7 @@ static void only_the_peer_is_believed(void **state)
 	end(&b);
 }
 
-/* Whatever records say, a page says no more than there is room for, and no later than now. */
+/* For any records, the region has at most as many hops as fit, and no time later than now. */
 static void any_records_are_survived(void **state)
 {
 	struct ccs_wire_message m;
@@ -97,7 +97,7 @@ static void any_records_are_survived(void **state)
 
 /* -- records of switches --------------------------------------------------------------- */
 
-/* What the receiver's agent asked the switch last; false: nothing. */
+/* The last request of the receiver's agent to the switch; false if it sent no request. */
 static bool asked(const struct bench *b, struct ccs_wire_message *m)
 {
 	uint8_t buf[CCS_WIRE_MAX];
@@ -141,7 +141,7 @@ static void switch_answers(struct bench *b, const struct ccs_wire_message *hello
 	switch_sends(b, &ack);
 }
 
-static void switch_tells(struct bench *b, uint32_t link, uint16_t hop, uint64_t tx, const char *from)
+static void switch_reports(struct bench *b, uint32_t link, uint16_t hop, uint64_t tx, const char *from)
 {
 	struct ccs_prefix prefix = { .bits = 0 };
 	struct ccs_wire_message m = {
@@ -172,9 +172,9 @@ static void records_of_switches_go_on_to_senders(void **state)
 	switch_answers(&b, &m);
 	run(&b, 1, 1 << 1, 100000);
 	since = b.r->now_ns;
-	switch_tells(&b, 21, 1, 5555, "127.0.0.0/8");
-	switch_tells(&b, 22, 2, 6666, NULL);
-	switch_tells(&b, 23, 3, 7777, "10.0.0.0/8"); /* no sender of ours */
+	switch_reports(&b, 21, 1, 5555, "127.0.0.0/8");
+	switch_reports(&b, 22, 2, 6666, NULL);
+	switch_reports(&b, 23, 3, 7777, "10.0.0.0/8"); /* no sender of ours */
 	run(&b, 2, 1 << 1, 100000);
 	t = seen(&b);
 	assert_int_equal(t.nhops, 3);
@@ -190,7 +190,7 @@ static void records_of_switches_go_on_to_senders(void **state)
 	end(&b);
 }
 
-/* A switch is asked for a record every 8 ms, and gives them: the next one is due in 8 ms. */
+/* A switch is asked for a record every 8 ms, and answers: the next is due in 8 ms. */
 static void begin_in_step(struct bench *b, void **state)
 {
 	struct ccs_wire_message m;
@@ -210,19 +210,19 @@ static void settle_port(struct bench *b)
 }
 
 /* Each echo is of the time of the switch's record, once it has found into step. */
-static void what_came_in_is_read_when_a_switch_tells(void **state)
+static void counters_are_read_when_a_switch_reports(void **state)
 {
 	struct bench b;
 
 	begin_in_step(&b, state);
 	for (unsigned i = 0; i < 6; i++) {
 		run(&b, 8, 1 << 1, 100000);
-		switch_tells(&b, 21, 1, 5555 + i, NULL);
+		switch_reports(&b, 21, 1, 5555 + i, NULL);
 		settle_port(&b);
 		assert_true(i < 2 || seen(&b).hops[0].tx_bytes == 5555 + i);
 		assert_true(i < 2 || seen(&b).hops[1].tx_bytes == b.rx_bytes);
 	}
-	run(&b, 13, 1 << 1, 100000); /* nor does it wait for what does not come */
+	run(&b, 13, 1 << 1, 100000); /* it does not wait for missing records */
 	assert_true(b.rx_bytes - seen(&b).hops[1].tx_bytes <= 300000);
 	end(&b);
 }
@@ -235,9 +235,9 @@ static void what_came_in_is_of_the_time_of_the_nearest_port(void **state)
 	begin_in_step(&b, state);
 	for (unsigned i = 0; i < 6; i++) {
 		run(&b, 7, 1 << 1, 100000);
-		switch_tells(&b, 22, 2, 6666 + i, NULL);
+		switch_reports(&b, 22, 2, 6666 + i, NULL);
 		run(&b, 1, 1 << 1, 100000);
-		switch_tells(&b, 21, 1, 5555 + i, NULL);
+		switch_reports(&b, 21, 1, 5555 + i, NULL);
 		settle_port(&b);
 		assert_true(i < 2 || seen(&b).hops[0].tx_bytes == 6666 + i);
 		assert_true(i < 2 || seen(&b).hops[1].tx_bytes == 5555 + i);
@@ -256,7 +256,7 @@ static void switches_are_asked_as_senders_want(void **state)
 	assert_true(asked(&b, &m));
 	assert_int_equal(m.hello.flows, 0); /* before it sent */
 	switch_answers(&b, &m);
-	assert_true(asked(&b, &m)); /* what has changed meanwhile, at once */
+	assert_true(asked(&b, &m)); /* the change is sent at once */
 	assert_int_equal(m.hello.flows, 1);
 	switch_answers(&b, &m);
 	run(&b, 1100, 1 << 1, 100000);
@@ -280,7 +280,7 @@ static void switches_are_asked_as_senders_want(void **state)
 	end(&b);
 }
 
-static void a_silent_switch_is_left_out(void **state)
+static void a_switch_that_does_not_reply_is_left_out(void **state)
 {
 	struct ccs_wire_message m;
 	struct bench b;
@@ -289,19 +289,19 @@ static void a_silent_switch_is_left_out(void **state)
 	run(&b, 30, 1 << 1, 100000);
 	assert_true(asked(&b, &m));
 	switch_answers(&b, &m);
-	switch_tells(&b, 21, 1, 5555, NULL);
+	switch_reports(&b, 21, 1, 5555, NULL);
 	run(&b, 2, 1 << 1, 100000);
 	assert_int_equal(seen(&b).nhops, 2);
 	run(&b, 255, 1 << 1, 100000);
 	assert_int_equal(seen(&b).nhops, 1);
 	assert_false(rig_path(&b.c, 1)->flags & CCS_PEER_PORTS);
-	switch_tells(&b, 21, 1, 9999, NULL);
+	switch_reports(&b, 21, 1, 9999, NULL);
 	run(&b, 2, 1 << 1, 100000);
 	assert_int_equal(seen(&b).nhops, 2);
 	end(&b);
 }
 
-static void processes_may_tell_of_links(void **state)
+static void processes_may_report_links(void **state)
 {
 	struct ccs_ipc_record m = { .type = CCS_IPC_RECORD, .link = 31, .hop = 1, .ts_ns = 5,
 				      .tx_bytes = 6, .qlen_bytes = 7, .capacity = 8 };
@@ -312,7 +312,7 @@ static void processes_may_tell_of_links(void **state)
 	begin(&b, state, false);
 	run(&b, 30, 1 << 1, 100000);
 	hook = rig_client(b.r, NP);
-	assert_int_equal(rig_ask(b.r, hook.fd, &m, sizeof(m)), 0);
+	assert_int_equal(rig_request(b.r, hook.fd, &m, sizeof(m)), 0);
 	run(&b, 2, 1 << 1, 100000);
 	t = seen(&b);
 	assert_int_equal(t.nhops, 2);
@@ -320,10 +320,10 @@ static void processes_may_tell_of_links(void **state)
 	assert_int_equal(t.hops[0].qlen_bytes, 7);
 	assert_int_equal(t.covers_ns, 0); /* unknown */
 	m.capacity = 0;
-	assert_int_equal(rig_ask(b.r, hook.fd, &m, sizeof(m)), EINVAL);
+	assert_int_equal(rig_request(b.r, hook.fd, &m, sizeof(m)), EINVAL);
 	m.capacity = 8;
 	m.from_bits = 129;
-	assert_int_equal(rig_ask(b.r, hook.fd, &m, sizeof(m)), EINVAL);
+	assert_int_equal(rig_request(b.r, hook.fd, &m, sizeof(m)), EINVAL);
 	rig_hang_up(&hook);
 	end(&b);
 }
@@ -337,11 +337,11 @@ int main(void)
 		TEST(only_the_peer_is_believed),
 		TEST(any_records_are_survived),
 		TEST(records_of_switches_go_on_to_senders),
-		TEST(what_came_in_is_read_when_a_switch_tells),
+		TEST(counters_are_read_when_a_switch_reports),
 		TEST(what_came_in_is_of_the_time_of_the_nearest_port),
 		TEST(switches_are_asked_as_senders_want),
-		TEST(a_silent_switch_is_left_out),
-		TEST(processes_may_tell_of_links),
+		TEST(a_switch_that_does_not_reply_is_left_out),
+		TEST(processes_may_report_links),
 	};
 
 	return cmocka_run_group_tests_name("telemetry of others", tests, NULL, NULL);

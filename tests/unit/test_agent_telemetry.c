@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Telemetry between agents: what a receiver reports of its own port, and what it advises. */
+/* Telemetry between agents: a receiver's report of its port, and the rates that it advises. */
 #include "agent/telemetry/ports.h"
 #include "telemetry.h"
 
@@ -43,7 +43,7 @@ static void received_bytes_are_reported(void **state)
 	end(&b);
 }
 
-/* It is about to send, so it is looked at often: without telemetry it may begin too fast. */
+/* The flow is about to send, so its slot is read often: without telemetry it may begin too fast. */
 static void a_new_flow_has_telemetry_within_a_millisecond(void **state)
 {
 	struct bench b;
@@ -61,7 +61,7 @@ static void a_new_flow_has_telemetry_within_a_millisecond(void **state)
 	end(&b);
 }
 
-/* An idle flow does not cost much: it is looked at rarely once it is not new any more. */
+/* An idle flow costs little: its slot is read rarely once it is no longer new. */
 static void idle_flows_are_looked_at_rarely(void **state)
 {
 	const struct ccs_agent *a;
@@ -80,7 +80,7 @@ static void idle_flows_are_looked_at_rarely(void **state)
 	end(&b);
 }
 
-/* A HELLO that has waited in a queue makes nothing look older than it is. */
+/* A HELLO that has waited in a queue does not make records appear older. */
 static void a_late_hello_makes_no_record_older(void **state)
 {
 	struct ccs_wire_message m = { .header.type = CCS_WIRE_HELLO };
@@ -101,7 +101,7 @@ static void a_late_hello_makes_no_record_older(void **state)
 	run(&b, 2, 1 << 1, 100000);
 	assert_in_range(b.r->now_ns - seen(&b).covers_ns, 0, MS);
 	m.header.sequence++;
-	m.hello.clock_ns = 0; /* it does not tell any more */
+	m.hello.clock_ns = 0; /* it no longer sends its clock */
 	rig_forge_message(b.r, b.r->address[RP], NP, &m);
 	run(&b, 2, 1 << 1, 100000);
 	assert_int_equal(seen(&b).covers_ns, 0);
@@ -110,13 +110,16 @@ static void a_late_hello_makes_no_record_older(void **state)
 
 static uint64_t stumble_ns;
 
-/* A CPU that is taken away at each look at the clock. */
+/* A CPU that is taken away at each reading of the clock. */
 static uint64_t stumbling(void *arg)
 {
 	return ((struct rig *)arg)->now_ns += stumble_ns;
 }
 
-/* What is known to within e has an interval of 20 e at least: rates are off by 5 % at most. */
+/*
+ * The interval is at least 20 times the uncertainty of its ends: rates have an error of at most 5
+ * %.
+ */
 static void samples_of_an_uncertain_time_are_not_used(void **state)
 {
 	struct ccs_path_telemetry last, t;
@@ -152,13 +155,13 @@ static void silence_while_nothing_moves(void **state)
 	uint64_t before;
 
 	begin(&b, state, false);
-	run(&b, 20, 0, 100000); /* nobody sends */
+	run(&b, 20, 0, 100000); /* no flow sends */
 	assert_int_equal(echoes(&b), 0);
 	run(&b, 20, 1 << 1, 100000);
 	assert_in_range(echoes(&b), 5, 20);
 	run(&b, 2, 1 << 1, 0);
 	before = echoes(&b);
-	run(&b, 20, 1 << 1, 0); /* nothing arrives */
+	run(&b, 20, 1 << 1, 0); /* no data arrives */
 	assert_int_equal(echoes(&b), before);
 	run(&b, 130, 0, 100000); /* idle for more than 100 ms */
 	before = echoes(&b);
@@ -240,7 +243,7 @@ static void a_claim_of_many_flows_counts_as_a_limited_number(void **state)
 	end(&b);
 }
 
-static void who_has_left_is_not_counted(void **state)
+static void flows_that_ended_are_not_counted(void **state)
 {
 	const struct ccs_agent *np;
 	struct bench b;
@@ -278,7 +281,7 @@ static void a_port_may_vanish_and_come_back(void **state)
 }
 
 /* How many share the link, before anything of the new flow's has arrived. */
-static void newcomers_hear_the_number_at_once(void **state)
+static void new_flows_get_the_number_at_once(void **state)
 {
 	struct rig_client other;
 	struct ccs_path_telemetry t;
@@ -355,7 +358,7 @@ static void unknown_speed_is_warned_about_once(void **state)
 
 /* -- advice -------------------------------------------------------------------------- */
 
-/* The flow of slot 1 lives on advice alone. */
+/* The flow of slot 1 uses only advised rates. */
 static void begin_advised(struct bench *b, void **state, bool with_switch)
 {
 	begin(b, state, with_switch);
@@ -404,7 +407,7 @@ static void a_newcomer_is_advised_with_the_first_answer(void **state)
 	end(&b);
 }
 
-static void who_lives_on_telemetry_alone_gets_it_as_ever(void **state)
+static void flows_with_telemetry_alone_get_it_unchanged(void **state)
 {
 	struct bench b;
 
@@ -425,16 +428,16 @@ int main(void)
 		TEST(a_lone_flow_is_advised_nearly_the_line),
 		TEST(what_comes_beside_the_flow_lowers_its_rate),
 		TEST(a_newcomer_is_advised_with_the_first_answer),
-		TEST(who_lives_on_telemetry_alone_gets_it_as_ever),
+		TEST(flows_with_telemetry_alone_get_it_unchanged),
 		TEST(a_late_hello_makes_no_record_older),
 		TEST(samples_of_an_uncertain_time_are_not_used),
 		TEST(silence_while_nothing_moves),
 		TEST(period_and_share_of_the_link_are_kept),
 		TEST(all_senders_flows_are_counted),
 		TEST(a_claim_of_many_flows_counts_as_a_limited_number),
-		TEST(who_has_left_is_not_counted),
+		TEST(flows_that_ended_are_not_counted),
 		TEST(a_port_may_vanish_and_come_back),
-		TEST(newcomers_hear_the_number_at_once),
+		TEST(new_flows_get_the_number_at_once),
 		TEST(a_restarted_receiver_has_another_link),
 		TEST(counters_that_start_over_are_another_link),
 		TEST(unknown_speed_is_warned_about_once),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keys and tags of host agents, or what a build without libsodium says. */
+/* Keys and tags of host agents, or the errors of a build without libsodium. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -67,7 +67,6 @@ static void the_tag_is_keyed_blake2b(void **state)
 	};
 	uint8_t tag[CCS_WIRE_TAG];
 
-	(void)state;
 	tag_with(HEX, "abc", tag);
 	assert_memory_equal(tag, golden, sizeof(tag));
 }
@@ -76,7 +75,6 @@ static void a_key_has_several_forms(void **state)
 {
 	uint8_t tag[CCS_WIRE_TAG], other[CCS_WIRE_TAG];
 
-	(void)state;
 	tag_with(HEX, "abc", tag);
 	tag_with(" \n" HEX "\r\n", "abc", other);
 	assert_memory_equal(tag, other, sizeof(tag));
@@ -105,7 +103,6 @@ static void wrong_files_are_refused(void **state)
 	};
 	char raw[65];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		assert_int_equal(open_with(wrong[i].key, strlen(wrong[i].key), wrong[i].mode), -1);
 		assert_non_null(strstr(err, wrong[i].why));
@@ -125,7 +122,6 @@ static void wrong_files_are_refused(void **state)
 
 static void anybody_elses_file_is_refused(void **state)
 {
-	(void)state;
 	if (geteuid() != 0)
 		skip();
 	assert_int_equal(chown(file, 12345, (gid_t)-1), 0);
@@ -144,7 +140,6 @@ static void what_was_altered_or_forged_is_refused(void **state)
 {
 	uint8_t message[CCS_WIRE_MAX], tag[CCS_WIRE_TAG];
 
-	(void)state;
 	seed_start("what_was_altered_or_forged_is_refused");
 	assert_int_equal(open_text(HEX), 0);
 	for (unsigned round = 0; round < 2000; round++) {
@@ -173,7 +168,7 @@ static void what_was_altered_or_forged_is_refused(void **state)
 #define HEX_2 "202122232425262728292a2b2c2d2e2f"
 #define HEX_3 "303132333435363738393a3b3c3d3e3f"
 
-/* The id of the key for messages to that address; -1: none. */
+/* The ID of the key for messages to that address; -1 if it has no key. */
 static int id_for(const char *address)
 {
 	struct ccs_address a;
@@ -198,7 +193,6 @@ static bool takes(const char *address, uint8_t id, const char *key)
 
 static void every_key_of_a_list_is_accepted_and_the_marked_one_is_sent(void **state)
 {
-	(void)state;
 	assert_int_equal(open_text("[keys]\n# old\n1 " HEX "\n\n200 " HEX_2 " send\n"), 0);
 	assert_int_equal(id_for("10.0.0.1"), 200);
 	assert_true(takes("10.0.0.1", 1, HEX));
@@ -210,7 +204,6 @@ static void every_key_of_a_list_is_accepted_and_the_marked_one_is_sent(void **st
 
 static void the_keys_of_the_longest_prefix_serve_a_peer(void **state)
 {
-	(void)state;
 	assert_int_equal(open_text("[keys]\n3 " HEX_3 " 10.9.0.0/16\n1 " HEX "\n"
 				   "2 " HEX_2 " 10.0.0.0/8 send\n1 " HEX " 10.0.0.0/8\n"
 				   "7 " HEX_2 " fd00:1::/32\n"), 0);
@@ -251,7 +244,6 @@ static void wrong_lists_are_refused(void **state)
 	};
 	char many[32 + 65 * 40] = "[keys]\n", *end = many + strlen(many);
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		assert_int_equal(open_text(wrong[i].text), -1);
 		if (!strstr(err, wrong[i].why))
@@ -270,7 +262,6 @@ static void a_bad_file_leaves_the_keys_as_they_are(void **state)
 {
 	char text[256];
 
-	(void)state;
 	assert_int_equal(open_text("[keys]\n5 " HEX " 10.0.0.0/8\n6 " HEX_2 "\n"), 0);
 	assert_int_equal(open_text("[keys]\n7 " HEX "\n8 " HEX_2 "\n"), -1);
 	assert_int_equal(id_for("10.0.0.1"), 5);
@@ -316,7 +307,7 @@ static void load(struct ccs_agent_auth *of_host, const char *text)
 	auth = (struct ccs_agent_auth){ 0 };
 }
 
-/* From a plain key to another one: at each step one agent is before the other. */
+/* The change from one key to another: at each step one agent has changed before the other. */
 static void keys_rotate_without_losing_a_message_or_a_lease(void **state)
 {
 	static const char *const step[STEPS] = {
@@ -375,9 +366,8 @@ static void nothing_is_sent_to_a_peer_without_a_key(void **state)
 
 #else
 
-static void a_build_without_libsodium_says_so(void **state)
+static void a_build_without_libsodium_reports_an_error(void **state)
 {
-	(void)state;
 	assert_int_equal(open_text(HEX), -1);
 	assert_int_equal(errno, ENOTSUP);
 	assert_non_null(strstr(err, "without libsodium"));
@@ -390,13 +380,11 @@ static int make_file(void **state)
 {
 	const int fd = mkstemp(file);
 
-	(void)state;
 	return fd < 0 ? -1 : close(fd);
 }
 
 static int remove_file(void **state)
 {
-	(void)state;
 	return unlink(file);
 }
 
@@ -418,7 +406,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_is_sent_to_a_peer_without_a_key, rig_setup,
 						rig_teardown),
 #else
-		cmocka_unit_test(a_build_without_libsodium_says_so),
+		cmocka_unit_test(a_build_without_libsodium_reports_an_error),
 #endif
 	};
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The base RTT: struct ccs_base_rtt alone, by tables, and as part of a flow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "flow/base_rtt.h"
 #include "flow_fixture.h"
@@ -14,7 +11,6 @@ static void no_sample_gives_infinity(void **state)
 {
 	struct ccs_base_rtt b;
 
-	(void)state;
 	ccs_base_rtt_init(&b, 0);
 	assert_true(isinf(ccs_base_rtt_us(&b, 5)));
 }
@@ -34,7 +30,6 @@ static void estimate_is_the_minimum_of_this_and_the_previous_window(void **state
 	};
 	struct ccs_base_rtt b;
 
-	(void)state;
 	ccs_base_rtt_init(&b, 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		ccs_base_rtt_add(&b, rows[i].rtt_us, 0, false, rows[i].at_s * SECOND);
@@ -42,18 +37,20 @@ static void estimate_is_the_minimum_of_this_and_the_previous_window(void **state
 	}
 }
 
-/* RTTs of a small segment (with its rest_us) and of a whole one, whose serialisation is 5 us. */
+/*
+ * RTTs of a small segment (with its rest_us) and of a full-size segment, whose serialisation takes
+ * 5 us.
+ */
 static void whole_segments_count_up_to_the_least_rtt_and_their_own_time(void **state)
 {
 	static const struct { double small_us, rest_us, whole_us, estimate; } rows[] = {
 		{ 20, 0, INFINITY, 20 },  /* no whole segment yet */
 		{ 20, 2, INFINITY, 22 },
-		{ 20, 2, 24, 24 },        /* the whole one's own RTT */
+		{ 20, 2, 24, 24 },        /* the full-size segment's RTT */
 		{ 20, 2, 27, 27 },        /* 20 + 2 + 5 */
 		{ 20, 2, 90, 27 },        /* the rest is a queue that never empties */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct ccs_base_rtt b;
 
@@ -72,7 +69,6 @@ static void segment_and_max_inflight_follow_the_base_rtt(void **state)
 	uint64_t now = 1000000;
 	struct ccs_flow f;
 
-	(void)state;
 	conf.base_rtt_us = conf.max_inflight = 0;
 	spy_rate = INFINITY;
 	open_flow(&f, &conf, 16, 144, 0);

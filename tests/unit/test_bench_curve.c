@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +11,6 @@ static struct curve c; /* too big for a stack */
 
 static void a_message_is_spread_from_its_predecessor_to_itself(void **state)
 {
-	(void)state;
 	curve_start(&c, 1000, 1);
 	curve_add(&c, 2000, 100);
 	curve_add(&c, 4000, 500);
@@ -33,7 +29,6 @@ static void a_message_is_spread_from_its_predecessor_to_itself(void **state)
 /* A moment within a message leaves open how much of it has been sent. */
 static void a_piece_is_what_a_moment_leaves_open(void **state)
 {
-	(void)state;
 	curve_start(&c, 1000, 1);
 	assert_float_equal(curve_piece(&c, 1000), 0, 0);
 	curve_add(&c, 2000, 100);
@@ -48,7 +43,6 @@ static void a_piece_is_what_a_moment_leaves_open(void **state)
 
 static void an_empty_flow_has_no_rate(void **state)
 {
-	(void)state;
 	curve_start(&c, 5, 1);
 	assert_float_equal(curve_at(&c, 4), 0, 0);
 	assert_float_equal(curve_at(&c, 100), 0, 0);
@@ -63,7 +57,6 @@ static void thinning_moves_bytes_by_the_resolution_only(void **state)
 	int64_t *t = calloc(n + 1, sizeof(*t)), now = 0;
 	unsigned k;
 
-	(void)state;
 	seed_start(__func__);
 	curve_start(&c, 0, 1);
 	for (k = 1; k <= n; k++) {
@@ -90,7 +83,6 @@ static void completions_at_one_instant_do_no_harm(void **state)
 {
 	unsigned k;
 
-	(void)state;
 	curve_start(&c, 0, 1);
 	for (k = 1; k <= 3 * CURVE_POINTS; k++)
 		curve_add(&c, 7, k);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +11,7 @@
 
 #define SECOND 1000000000ll
 
-/* Flows that completed so many bytes each in the first second, and were there all the time. */
+/* Flows with the given bytes completed in the first second, which were active all the time. */
 static struct sharer *sharers(const uint64_t *bytes, size_t n)
 {
 	static struct curve curve[4];
@@ -38,7 +35,6 @@ static void jain_of_equals_is_one(void **state)
 {
 	const uint64_t same[] = { 3, 3, 3, 3 }, one[] = { 5, 0, 0, 0 }, some[] = { 1, 2, 3 };
 
-	(void)state;
 	assert_float_equal(jain(same, 4), 1, 1e-12);
 	assert_float_equal(jain(one, 4), 0.25, 1e-12);
 	assert_float_equal(jain(some, 3), 36.0 / 42, 1e-12);
@@ -49,19 +45,17 @@ static void jain_of_nothing_is_unknown(void **state)
 {
 	const uint64_t nothing[] = { 0, 0 };
 
-	(void)state;
 	assert_true(isnan(jain(nothing, 0)));
 	assert_true(isnan(jain(nothing, 2)));
 	assert_true(isnan(fairness_of(sharers(nothing, 2), 2, 5, 5, SECOND).jain));
 }
 
-/* What a flow lacks for the time in which it did not want to send is no unfairness. */
+/* The time in which a flow did not want to send does not count as unfairness. */
 static void jain_is_of_flows_that_are_there_all_along(void **state)
 {
 	const uint64_t some[] = { 2, 1 };
 	struct sharer *v = sharers(some, 2);
 
-	(void)state;
 	v[1].from = SECOND / 2;
 	assert_true(isnan(fairness_of(v, 2, 0, SECOND, SECOND).jain));
 	assert_true(isnan(fairness_of(v, 2, 0, SECOND, SECOND / 4).worst));
@@ -73,7 +67,6 @@ static void jain_is_of_flows_that_are_there_all_along(void **state)
 /* Nearest rank has no sample above the 99th percentile of 99. */
 static void a_percentile_needs_a_sample_above_it(void **state)
 {
-	(void)state;
 	assert_int_equal(spread_needs(0.5), 2);
 	assert_int_equal(spread_needs(0.9), 10);
 	assert_int_equal(spread_needs(0.95), 20);
@@ -86,7 +79,6 @@ static void overhead_of_each_operation(void **state)
 {
 	struct wire w = { .op = OP_WRITE, .mtu = 1024, .size = 65536 };
 
-	(void)state;
 	assert_int_equal(wire_packets(&w), 64);
 	assert_float_equal(wire_bytes(&w), 65536 + 64 * 58 + 16, 1e-9);
 	w.op = OP_SEND;
@@ -104,7 +96,6 @@ static void capacity_is_what_one_flow_reaches(void **state)
 {
 	struct wire w = { .op = OP_WRITE, .mtu = 1024, .size = 65536 };
 
-	(void)state;
 	assert_float_equal(wire_capacity(&w, 200e6) / 1e6, 189.2, 0.1);
 	w.mtu = 4096;
 	assert_float_equal(wire_capacity(&w, 200e6) / 1e6, 197.2, 0.1);
@@ -116,7 +107,6 @@ static void percentiles_are_values_that_occurred(void **state)
 	struct spread s;
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < 1000; i++)
 		v[i] = 1000 - i;
 	s = spread_of(v, 1000);
@@ -141,7 +131,6 @@ static void windows_show_what_the_whole_hides(void **state)
 	uint64_t bytes[2] = { 0 };
 	unsigned k;
 
-	(void)state;
 	curve_start(&c[0], 0, 1);
 	curve_start(&c[1], 0, 1);
 	for (k = 0; k < 4; k++) {
@@ -169,7 +158,6 @@ static void rtt_is_bounded_by_what_binds(void **state)
 	struct backlog b = { .flows = 4, .depth = 1, .link_bps = 200e6, .queue_bytes = NAN };
 	struct prediction p = predict_rtt(&b, &w);
 
-	(void)state;
 	assert_string_equal(p.bound, "depth");
 	assert_float_equal(p.rtt_us, 4 * wire_bytes(&w) * 8 / 200, 1e-6);
 	b.depth = 16;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What comes from outside: netlink messages, a shim's report, words between processes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+/* Input from outside: netlink messages, a shim's report, words between processes. */
+#include "test.h"
 
 #include <errno.h>
 #include <linux/gen_stats.h>
@@ -63,14 +60,13 @@ static void a_qdisc_chain_is_not_counted_twice(void **state)
 	struct tc_red_xstats red = { .early = 3, .pdrop = 4, .marked = 11 };
 	struct qdisc_stats s = { 0 };
 
-	(void)state;
 	qdisc_count(qdisc_message("tbf", TC_H_ROOT, &queue, 90000, NULL, 0), &s);
 	qdisc_count(qdisc_message("red", 0x10001, &queue, 90000, &red, sizeof(red)), &s);
 	assert_int_equal(s.backlog, 5000);
 	assert_int_equal(s.drops, 7);
 	assert_int_equal(s.bytes, 90000);
 	assert_int_equal(s.marks, 11);
-	/* A marking root counts all marks; an unknown kind or a short answer has none. */
+	/* A marking root counts all marks; an unknown kind or a short answer counts 0. */
 	s = (struct qdisc_stats){ 0 };
 	qdisc_count(qdisc_message("red", TC_H_ROOT, &queue, 1, &red, sizeof(red)), &s);
 	assert_int_equal(s.marks, 11);
@@ -110,7 +106,6 @@ static void json_is_copied_or_null(void **state)
 		{ "\"\\u00", "[null]" }, { "[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]", "[null]" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *out = copied(cases[i].from);
 
@@ -124,7 +119,6 @@ static void json_garbage_is_harmless(void **state)
 	static const char alphabet[] = "{}[]\",:\\u0123456789-+.eEtruefalsn ";
 	char text[64];
 
-	(void)state;
 	seed_start(__func__);
 	for (unsigned i = 0; i < 20000; i++) {
 		seed_garbage(text, sizeof(text), alphabet, sizeof(alphabet) - 1);
@@ -138,7 +132,6 @@ static void words_arrive_whole_and_in_order(void **state)
 	struct xchg x[2];
 	int fd[2];
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
 	x[0].fd = fd[0];
 	x[1].fd = fd[1];

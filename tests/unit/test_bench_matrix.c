@@ -3,12 +3,10 @@
 #include "bench/ccbench/matrix/verdict.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #define BASE_US 100.0
 
@@ -34,7 +32,6 @@ static void a_run_that_meets_all_goals_passes(void **state)
 {
 	const struct verdict v = judged(0.95, "0", "350000", "1e6", 0);
 
-	(void)state;
 	assert_true(v.run && v.g1 && v.g2 && v.g3 && v.pass);
 	assert_float_equal(v.p99_us, 2800 + BASE_US, 1e-6);
 }
@@ -43,7 +40,6 @@ static void each_goal_can_be_missed(void **state)
 {
 	struct verdict v;
 
-	(void)state;
 	v = judged(0.949, "0", "0", "0", 0);
 	assert_true(!v.g1 && v.g2 && v.g3 && !v.pass);
 	v = judged(1, "1", "0", "0", 0);
@@ -54,10 +50,9 @@ static void each_goal_can_be_missed(void **state)
 	assert_true(v.g1 && v.g2 && v.g3 && !v.pass);
 }
 
-/* Without a queue and without a victim no delay is known, and none is believed to be short. */
+/* Without a queue and without a victim the delay is unknown, and is not assumed to be short. */
 static void without_a_queue_the_victim_is_judged(void **state)
 {
-	(void)state;
 	assert_true(judged(1, "null", "null", "2900", 0).pass);
 	assert_false(judged(1, "null", "null", "2901", 0).pass);
 	assert_false(judged(1, "null", "null", "null", 0).g3);
@@ -67,7 +62,6 @@ static void the_base_is_the_least_time_of_the_empty_network(void **state)
 {
 	struct verdict v;
 
-	(void)state;
 	assert_float_equal(verdict_base_us("{\"unloaded\": [{\"host\": 1, \"size\": [64, 128], "
 					   "\"us\": [44.5, 46]}, {\"us\": [null]}]}"), 44.5, 1e-9);
 	assert_true(isnan(verdict_base_us("{\"unloaded\": null}")));

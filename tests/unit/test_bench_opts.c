@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +31,6 @@ static int no_lab(void **state)
 		"LAB_SWITCH_PORT", "LAB_ENGINE", "LAB_TIME", "LAB_OUT", "LAB_HOSTS",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unsetenv(names[i]);
 	return 0;
@@ -42,7 +38,6 @@ static int no_lab(void **state)
 
 static void defaults(void **state)
 {
-	(void)state;
 	assert_int_equal(PARSE("-F"), OPTS_OK);
 	assert_int_equal(o.senders, 4);
 	assert_int_equal(o.size, 65536);
@@ -61,7 +56,6 @@ static void defaults(void **state)
 
 static void units_and_letters(void **state)
 {
-	(void)state;
 	assert_int_equal(PARSE("-s", "1m", "-q", "2", "-D", "0.5", "--warmup", "20ms", "-x", "3",
 			       "--victim-interval", "500us", "--rate", "200mbit", "-m", "1024"),
 			 OPTS_OK);
@@ -86,7 +80,6 @@ static void units_and_letters(void **state)
 
 static void polls_are_events_or_prompt_or_late(void **state)
 {
-	(void)state;
 	assert_int_equal(PARSE("-s", "64"), OPTS_OK);
 	assert_true(!o.poll && o.late_share == 0);
 	assert_int_equal(PARSE("--poll"), OPTS_OK);
@@ -98,7 +91,6 @@ static void polls_are_events_or_prompt_or_late(void **state)
 
 static void the_lab_speaks_first_and_the_user_last(void **state)
 {
-	(void)state;
 	setenv("LAB_SEED", "7", 1);
 	setenv("LAB_RATE_BPS", "10000000000", 1);
 	setenv("LAB_QUEUE_BYTES", "262144", 1);
@@ -119,7 +111,6 @@ static void the_lab_speaks_first_and_the_user_last(void **state)
 
 static void devices_by_name_and_by_number(void **state)
 {
-	(void)state;
 	assert_int_equal(PARSE("-d", "mlx5_7", "--senders", "2"), OPTS_OK);
 	assert_string_equal(o.device[3], "mlx5_10");
 	assert_int_equal(PARSE("--devices", "a,b,c", "--senders", "1"), OPTS_OK);
@@ -134,7 +125,6 @@ static void devices_by_name_and_by_number(void **state)
 
 static void settings_may_have_parameters(void **state)
 {
-	(void)state;
 	assert_int_equal(PARSE("--cc", "none,timely:beta=0.7,alpha=0.02,observe", "--cc",
 			       "off,timely"), OPTS_OK);
 	assert_int_equal(o.cc.n, 5);
@@ -150,7 +140,6 @@ static void settings_may_have_parameters(void **state)
 
 static void a_pool_is_for_messages_that_arrive(void **state)
 {
-	(void)state;
 	assert_int_equal(PARSE("--rate", "1g", "--load", "50%", "--qp-pool", "16"), OPTS_OK);
 	assert_int_equal(o.qp_pool, 16);
 	assert_int_equal(PARSE("--rate", "1g", "--qp-pool", "16"), OPTS_BAD);
@@ -181,7 +170,6 @@ static void wrong_ones_are_named(void **state)
 		{ "--senders", "0", "--senders" }, { "--frob", "1", "--frob" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		assert_int_equal(PARSE(wrong[i].option, wrong[i].value), OPTS_BAD);
 		if (!strstr(err, wrong[i].says))
@@ -196,7 +184,6 @@ static void titles(void **state)
 {
 	char buf[256];
 
-	(void)state;
 	PARSE("--rate", "200mbit", "-q", "2");
 	assert_string_equal(opts_title(&o, buf, sizeof(buf)),
 			    "4:1 x 2 QPs incast of 64 KB writes into 200 Mb/s");
@@ -226,7 +213,6 @@ static void preload_is_first_but_for_sanitizers_and_others_stay(void **state)
 	};
 	char buf[128];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		preload_value(cases[i].old, cases[i].lib, buf, sizeof(buf));
 		assert_string_equal(buf, cases[i].value);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +42,6 @@ static void make(const char *first, ...)
 
 static int release(void **state)
 {
-	(void)state;
 	free(flows.v);
 	flows.v = NULL;
 	return 0;
@@ -55,7 +51,6 @@ static void incast_is_senders_to_one_and_a_victim(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	MAKE("incast", "--senders", "3", "-q", "2", "-s", "4k");
 	assert_int_equal(flows.n, 7);
 	assert_int_equal(opts_hosts(&o), 5);
@@ -80,7 +75,6 @@ static void a_permutation_is_one(void **state)
 	unsigned hosts, i, from[16];
 	char n[8];
 
-	(void)state;
 	for (hosts = 2; hosts <= 16; hosts++) {
 		snprintf(n, sizeof(n), "%u", hosts);
 		MAKE("permutation", "--hosts", n, "--seed", n);
@@ -96,11 +90,10 @@ static void a_permutation_is_one(void **state)
 	assert_int_equal(flows.n, 20);
 }
 
-static void who_comes_last_goes_first(void **state)
+static void the_last_flow_to_start_stops_first(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	MAKE("joinleave", "--senders", "4", "-D", "8");
 	for (i = 0; i < 4; i++) {
 		assert_int_equal(flows.v[i].start, i * SECOND);
@@ -112,7 +105,6 @@ static void all_begin_together_and_go_one_by_one(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	MAKE("leave", "--senders", "4", "-D", "8");
 	for (i = 0; i < 4; i++) {
 		assert_int_equal(flows.v[i].start, 0);
@@ -124,7 +116,6 @@ static void messages_of_others_cross_one_elephant(void **state)
 {
 	unsigned i;
 
-	(void)state;
 	MAKE("elephant", "--senders", "4", "--rate", "10g");
 	assert_int_equal(flows.n, 4);
 	assert_int_equal(flows.v[0].arrival, ARRIVE_BACKLOGGED);
@@ -141,7 +132,6 @@ static void load_is_of_the_busiest_link(void **state)
 	double in[8], out[8], most;
 	unsigned s, i;
 
-	(void)state;
 	for (s = 0; s < 4; s++) {
 		MAKE(which[s], "--senders", "4", "--hosts", "5", "--rate", "10g", "--load", "40%",
 		     "--sizes", "hadoop");
@@ -160,13 +150,12 @@ static void load_is_of_the_busiest_link(void **state)
 	}
 }
 
-/* A pool's messages arrive at one of its QPs for all, so that its load is that of one flow. */
+/* A pool's messages arrive at one of its QPs for all, so that it has the load of one flow. */
 static void a_pool_has_one_arrival_process(void **state)
 {
 	int64_t alone;
 	unsigned i;
 
-	(void)state;
 	MAKE("alltoall", "--hosts", "3", "--rate", "10g", "--load", "40%");
 	alone = flows.v[0].interval;
 	MAKE("alltoall", "--hosts", "3", "--rate", "10g", "--load", "40%", "--qp-pool", "5");
@@ -190,7 +179,6 @@ static void every_path_is_looked_at_alone(void **state)
 	int64_t length;
 	unsigned i;
 
-	(void)state;
 	MAKE("permutation", "--hosts", "6");
 	assert_int_equal(scenario_unloaded(&flows, &empty, &length), 0);
 	assert_int_equal(empty.n, 6);
@@ -202,7 +190,7 @@ static void every_path_is_looked_at_alone(void **state)
 }
 
 /* Drawn often, they have the mean and the quantiles of their table. */
-static void distributions_are_what_they_say(void **state)
+static void distributions_match_their_names(void **state)
 {
 	static const struct { enum sizes s; double median, p90; } is[] = {
 		{ SIZES_WEBSEARCH, 73077, 5e6 }, { SIZES_HADOOP, 700, 120e3 },
@@ -211,8 +199,7 @@ static void distributions_are_what_they_say(void **state)
 	struct rng rng;
 	double sum, v;
 
-	(void)state;
-	seed_start("distributions_are_what_they_say");
+	seed_start("distributions_match_their_names");
 	rng = rng_of(seed_next(), 0);
 	for (k = 0; k < 2; k++) {
 		unsigned median = 0, p90 = 0;
@@ -239,7 +226,6 @@ static void messages_are_cut_and_put_together(void **state)
 	uint64_t in = 0, posted = 0, done = 0, ended = 0, pushed = 0, wrs = 0;
 	unsigned i;
 
-	(void)state;
 	seed_start("messages_are_cut_and_put_together");
 	for (i = 0; i < 100000; i++) {
 		uint64_t size = 1 + seed_below(1000);
@@ -280,7 +266,6 @@ static void convergence_is_when_they_share(void **state)
 	uint64_t bytes_a = 0, bytes_b = 0;
 	int64_t t;
 
-	(void)state;
 	curve_start(&a, 0, 0);
 	curve_start(&b, SECOND, 0);
 	for (t = SECOND / 100; t <= 4 * SECOND; t += SECOND / 100) {
@@ -311,7 +296,6 @@ static void slowdown_is_counted_from_the_empty_network(void **state)
 	struct slowdown d;
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < 2 * LADDER_STEPS; i++) {
 		uint64_t size = sizes_ladder[i % LADDER_STEPS];
 
@@ -340,7 +324,6 @@ static void repeats_have_a_middle(void **state)
 	double odd[] = { 3, NAN, 1, 2 }, even[] = { 4, 1 }, none[] = { NAN };
 	struct repeats r = repeats_of(odd, 4);
 
-	(void)state;
 	assert_float_equal(r.median, 2, 0);
 	assert_float_equal(r.min, 1, 0);
 	assert_float_equal(r.max, 3, 0);
@@ -352,7 +335,6 @@ static void a_bar_is_as_long_as_it_is_far(void **state)
 {
 	char buf[16];
 
-	(void)state;
 	assert_string_equal(progress_fill(buf, 4, 0.5), "[##..]");
 	assert_string_equal(progress_fill(buf, 4, -1), "[....]");
 	assert_string_equal(progress_fill(buf, 4, 7), "[####]");
@@ -369,7 +351,6 @@ static void what_a_scenario_cannot_do_is_refused(void **state)
 	char err[512];
 	unsigned i;
 
-	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_int_equal(opts_parse(&o, 0, 3, (char **)(uintptr_t)wrong[i], err,
 					    sizeof(err)), OPTS_BAD);
@@ -380,13 +361,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(incast_is_senders_to_one_and_a_victim),
 		cmocka_unit_test(a_permutation_is_one),
-		cmocka_unit_test(who_comes_last_goes_first),
+		cmocka_unit_test(the_last_flow_to_start_stops_first),
 		cmocka_unit_test(all_begin_together_and_go_one_by_one),
 		cmocka_unit_test(messages_of_others_cross_one_elephant),
 		cmocka_unit_test(load_is_of_the_busiest_link),
 		cmocka_unit_test(a_pool_has_one_arrival_process),
 		cmocka_unit_test(every_path_is_looked_at_alone),
-		cmocka_unit_test(distributions_are_what_they_say),
+		cmocka_unit_test(distributions_match_their_names),
 		cmocka_unit_test(messages_are_cut_and_put_together),
 		cmocka_unit_test(convergence_is_when_they_share),
 		cmocka_unit_test(slowdown_is_counted_from_the_empty_network),

@@ -19,7 +19,7 @@
 
 enum { RP, NP, ROCE = 4791, ECT = 2, CE = 3 };
 
-/* Root of a user namespace; who has no place in it cannot make files. */
+/* Root of a user namespace; users that are not mapped there cannot make files. */
 static bool own_user(void)
 {
 	const uid_t uid = getuid();
@@ -97,10 +97,8 @@ static void a_packet_s_mark_becomes_a_cnp(void **state)
 	static const uint8_t nops[8] = { IPOPT_NOP, IPOPT_NOP, IPOPT_NOP, IPOPT_NOP,
 					 IPOPT_NOP, IPOPT_NOP, IPOPT_NOP, IPOPT_EOL };
 	struct rig *r = *state;
-	struct rig_client c = rig_client(r, RP);
+	struct rig_client c = rig_client_with_flow(r, RP, 1, 0);
 
-	rig_add(r, &c, RP, 1, 0);
-	rig_settle(r);
 	send_v4(r, NP, ROCE, 46 << 2 | CE, NULL, sizeof(write_to_201));
 	rig_settle(r);
 	assert_int_equal(r->agent[NP]->totals.ce, 1);
@@ -110,7 +108,7 @@ static void a_packet_s_mark_becomes_a_cnp(void **state)
 	rig_settle(r);
 	assert_int_equal(r->agent[NP]->totals.ce, 2);
 	assert_int_equal(rig_cnps(&c, 0), 2);
-	/* What goes to the other host, it does not count. */
+	/* It does not count packets to the other host. */
 	assert_int_equal(r->agent[RP]->totals.ce, 0);
 	rig_hang_up(&c);
 }

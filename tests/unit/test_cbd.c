@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests cyclic buffer dependencies of Clos networks, with failures and while tables change. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +75,6 @@ static void published_claims_hold(void **state)
 		{ 4, 4, 2, 1, true, 24, 16 }, { 4, 4, 2, 2, true, 276, 248 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		unsigned cases = 0, bad = 0;
 		struct clos k;
@@ -97,7 +93,6 @@ static void each_link_of_a_cycle_begins_where_the_last_one_ends(void **state)
 	struct clos k;
 	unsigned n;
 
-	(void)state;
 	build(&k, 4, 2, 0);
 	k.failed[0] = k.failed[3] = true; /* t0-a0, t1-a1 */
 	assert_true(has_cycle(&k, false));
@@ -151,7 +146,6 @@ static void an_aggregate_must_change_last(void **state)
 	bool good[1 << 10];
 	struct clos k;
 
-	(void)state;
 	build(&k, 4, 4, 2);
 	assert_int_equal(mix(&k, good, changed, &changes), 62);
 	assert_int_equal(changes, 7);
@@ -170,7 +164,6 @@ static void an_order_without_groups_is_found(void **state)
 	bool good[8] = { false };
 	unsigned group[3];
 
-	(void)state;
 	good[0] = good[4] = good[6] = good[7] = true;
 	assert_int_equal(ccs_cbd_safe_order(good, 3, group), 3);
 	assert_int_equal(group[2], 0);
@@ -185,7 +178,6 @@ static void too_many_ports_are_refused(void **state)
 	unsigned tier[CCS_CBD_PORTS + 2] = { 1 };
 	struct ccs_cbd_net net = { CCS_CBD_PORTS + 2, CCS_CBD_PORTS + 1, link, tier };
 
-	(void)state;
 	for (unsigned i = 0; i <= CCS_CBD_PORTS; i++)
 		link[i] = (struct ccs_cbd_link){ 0, i + 1 };
 	assert_null(ccs_cbd_new(&net));

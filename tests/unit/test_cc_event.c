@@ -3,10 +3,7 @@
  * A trace is complete: an instance that is fed only with the recorded events of a flow makes
  * bit-identical decisions, whatever happens to the flow.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <string.h>
@@ -56,7 +53,6 @@ static double replica_us;
 
 static int list_algorithms(void **state)
 {
-	(void)state;
 	specs[nspecs++] = ccs_cc_default_spec(&ticker);
 	for (; ccs_cc_all[nspecs - 1]; nspecs++) {
 		assert_true(nspecs < ALGORITHMS);
@@ -181,7 +177,6 @@ static void run_flow(const struct ccs_cc_spec *spec, double max_rate)
 
 static void replayed_events_give_identical_decisions(void **state)
 {
-	(void)state;
 	seed_start("replica");
 	for (unsigned i = 0; i < 20 * nspecs; i++)
 		run_flow(&specs[i % nspecs], i % 3 ? INFINITY : 2e9);

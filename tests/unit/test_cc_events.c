@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The events that a flow passes to its algorithm, when, and how it applies the results. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -23,8 +20,8 @@ static struct {
 	struct ccs_cc_ack ack;           /* the last */
 	unsigned n, timers;
 } events;
-static double period_us;                 /* of the timer; INFINITY: none */
-static double raise;                     /* what the timer adds to the rate */
+static double period_us;                 /* time of the timer; INFINITY if it is not set */
+static double raise;                     /* increase of the rate per timer */
 static double first_rate, first_window;
 static bool divides;                     /* it divides by zero in each event */
 
@@ -161,7 +158,6 @@ static void events_come_in_order_after_the_timers_due(void **state)
 	struct ccs_flow f;
 	uint64_t n;
 
-	(void)state;
 	open_flow(&f, INFINITY, 0, 10);
 	ccs_flow_accept(&f, SEGMENT, CCS_WR_SIGNALED);
 	assert_non_null(flow_next(&f, 25000, &n));
@@ -183,7 +179,6 @@ static void time_does_not_go_back(void **state)
 	struct ccs_flow f;
 	uint64_t a, b;
 
-	(void)state;
 	open_flow(&f, INFINITY, 0, 10);
 	ccs_flow_accept(&f, 2 * SEGMENT, CCS_WR_SIGNALED | CCS_WR_SPLIT);
 	assert_non_null(flow_next(&f, 1000, &a));
@@ -202,7 +197,6 @@ static void a_timer_that_raises_the_rate_releases_a_waiting_wr(void **state)
 	struct ccs_flow f;
 	uint64_t n, now = 1000, wakes = 0;
 
-	(void)state;
 	open_flow(&f, 1e6, 0, 100); /* 33 ms a segment */
 	raise = 1e8;
 	ccs_flow_accept(&f, 2 * SEGMENT, CCS_WR_SIGNALED | CCS_WR_SPLIT);
@@ -219,13 +213,12 @@ static void a_timer_that_raises_the_rate_releases_a_waiting_wr(void **state)
 	ccs_flow_destroy(&f);
 }
 
-/* The algorithm's timer may open its own window, but not max_inflight. */
+/* The algorithm's timer may open its window, but not max_inflight. */
 static void a_closed_window_waits_for_the_timer_that_may_open_it(void **state)
 {
 	struct ccs_flow f;
 	uint64_t n;
 
-	(void)state;
 	open_flow(&f, INFINITY, SEGMENT, 100);
 	ccs_flow_accept(&f, 2 * SEGMENT, CCS_WR_SIGNALED | CCS_WR_SPLIT);
 	assert_non_null(flow_next(&f, 1000, &n));
@@ -242,7 +235,6 @@ static void a_closed_window_waits_for_the_timer_that_may_open_it(void **state)
 /* Timers at fractions of a nanosecond: calling when ccs_flow_wait() says fires each. */
 static void wait_always_makes_progress(void **state)
 {
-	(void)state;
 	seed_start("timers");
 	for (unsigned round = 0; round < 200; round++) {
 		struct ccs_flow f;
@@ -269,7 +261,6 @@ static void timers_of_an_idle_day_are_skipped(void **state)
 	uint64_t n;
 	double before;
 
-	(void)state;
 	open_flow(&f, INFINITY, 0, 50);
 	ccs_flow_accept(&f, SEGMENT, CCS_WR_SIGNALED);
 	assert_non_null(flow_next(&f, day, &n));
@@ -290,7 +281,6 @@ static void timers_in_the_past_do_not_stop_a_flow(void **state)
 	struct ccs_flow f;
 	uint64_t n;
 
-	(void)state;
 	open_flow(&f, INFINITY, 0, -1);
 	for (uint64_t now = 1000000; now < 20000000; now += 1000000) {
 		ccs_flow_accept(&f, SEGMENT, CCS_WR_SIGNALED);
@@ -308,7 +298,6 @@ static void acks_carry_sequence_numbers(void **state)
 	struct ccs_flow f;
 	uint64_t a, b, c;
 
-	(void)state;
 	open_flow(&f, INFINITY, 0, INFINITY);
 	ccs_flow_accept(&f, 3 * SEGMENT, CCS_WR_SIGNALED | CCS_WR_SPLIT);
 	assert_non_null(flow_next(&f, 1000, &a));
@@ -336,7 +325,6 @@ static void a_reset_flow_does_not_wait_for_what_was_discarded(void **state)
 	struct ccs_flow f;
 	uint64_t number;
 
-	(void)state;
 	open_flow(&f, 1e6, 0, INFINITY);
 	ccs_flow_accept(&f, SEGMENT, CCS_WR_SIGNALED);
 	assert_non_null(flow_next(&f, 1000, &number));
@@ -353,7 +341,6 @@ static void acks_carry_the_latest_telemetry(void **state)
 	struct ccs_flow f;
 	uint64_t now = 1000;
 
-	(void)state;
 	open_flow(&f, INFINITY, 0, INFINITY);
 	assert_true(round_trip(&f, &now, 20));
 	assert_true(events.ack.nhops == 0 && events.ack.flows == 0);
@@ -388,7 +375,6 @@ static void a_retransmission_is_one_loss(void **state)
 	struct ccs_flow f;
 	uint64_t n[4], now = 1000;
 
-	(void)state;
 	open_flow(&f, INFINITY, 0, INFINITY);
 	f.loss_us = 1000;
 	assert_true(round_trip(&f, &now, 900));
@@ -413,7 +399,6 @@ static void a_retry_exceeded_completion_is_a_loss(void **state)
 	struct ccs_flow f;
 	uint64_t wr;
 
-	(void)state;
 	open_flow(&f, INFINITY, 0, INFINITY);
 	ccs_flow_accept(&f, SEGMENT, CCS_WR_SIGNALED);
 	assert_non_null(flow_next(&f, 1000, &done.number));
@@ -430,7 +415,6 @@ static void slow_start_sets_the_rate_only_for_rtt_algorithms_without_a_window(vo
 		{ &recorder, 0, true }, { &recorder, 1e6, false }, { &by_cnp, 0, false },
 	};
 
-	(void)state;
 	by_cnp.needs = CCS_NEEDS_CNP;
 	for (unsigned i = 0; i < 3; i++) {
 		struct ccs_flow_config conf = config();
@@ -463,7 +447,6 @@ static void baselines_keep_their_rate(void **state)
 	struct ccs_flow f;
 	uint64_t now = 1000;
 
-	(void)state;
 	conf.base_rtt_us = 0;
 	for (unsigned i = 0; i < 2; i++) {
 		open_as(&f, &conf, i ? &ccs_cc_fixed : &ccs_cc_none);
@@ -484,7 +467,6 @@ static void timely_does_not_grow_beyond_max_rate(void **state)
 	struct ccs_flow f;
 	uint64_t now = 1000;
 
-	(void)state;
 	conf.max_rate = 1e9;
 	conf.base_rtt_us = 0; /* so that parameters are derived again meanwhile */
 	open_as(&f, &conf, &ccs_cc_timely);
@@ -511,7 +493,6 @@ static void a_window_below_a_segment_leaves_pacing(void **state)
 	struct ccs_flow f;
 	uint64_t n, now = 1000, due;
 
-	(void)state;
 	open_flow(&f, 1e9, SEGMENT / 8.0, INFINITY);
 	ccs_flow_accept(&f, 4 * SEGMENT, CCS_WR_SIGNALED | CCS_WR_SPLIT);
 	for (unsigned i = 0; i < 4; i++) {
@@ -536,7 +517,6 @@ static void an_algorithms_float_exceptions_are_not_the_applications(void **state
 	struct ccs_flow f;
 	uint64_t n;
 
-	(void)state;
 	open_flow(&f, INFINITY, 0, 10);
 	divides = true;
 	feclearexcept(FE_ALL_EXCEPT);

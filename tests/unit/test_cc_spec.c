@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests the parser of algorithm specifications with TIMELY's parameters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,7 +29,6 @@ static const struct { const char *spec, *says; } wrong[] = {
 
 static void wrong_specs_are_refused_and_change_nothing(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct ccs_cc_spec cc = parse("timely:beta=0.5");
 		const struct ccs_cc_spec before = cc;
@@ -52,7 +48,6 @@ static void an_endless_spec_is_refused(void **state)
 	struct ccs_cc_spec cc = { 0 };
 	char err[256] = "";
 
-	(void)state;
 	memset(spec, 'a', sizeof(spec) - 1);
 	assert_int_equal(ccs_cc_parse(&cc, spec, err, sizeof(err)), -1);
 	assert_non_null(strstr(err, "longer than"));
@@ -64,7 +59,6 @@ static void garbage_never_crashes_the_parser(void **state)
 	static const char letters[] = "timelyfxdno:=,.0123456789kmgus_brath";
 	unsigned taken = 0;
 
-	(void)state;
 	seed_start("garbage");
 	for (int i = 0; i < 50000; i++) {
 		struct ccs_cc_spec cc = { 0 };
@@ -86,7 +80,6 @@ static void units_and_choices_are_understood(void **state)
 					  .flows = 1 };
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "timely:variant=snippet,t_high=2ms,add_rate=5mbit,t_low=1500ns,min_rate=100k", &path);
 	assert_true(param(&cc, "t_high") == 2000);
 	assert_true(param(&cc, "t_low") == 1.5);

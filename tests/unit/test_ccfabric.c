@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests the parts of ccfabric's simulator: the event queue, topologies, tables, and headroom. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,7 +37,6 @@ static void events_are_taken_by_time_arrivals_first_then_as_they_were_set(void *
 	uint64_t now = 0;
 	uint32_t last = 1, set = 0, taken = 0, ahead;
 
-	(void)state;
 	while (taken < EVENTS) {
 		const unsigned burst = (unsigned)(rng_next(&random) % 4);
 
@@ -74,7 +70,6 @@ static void ranges_are_the_set_of_their_bytes(void **state)
 {
 	struct rng random = rng_of(seed_of_run(), 5);
 
-	(void)state;
 	for (unsigned run = 0; run < 200; run++) {
 		struct fab_ranges r = { 0 };
 		bool in[BYTES + 1] = { false };
@@ -130,7 +125,6 @@ static void generated_topologies_have_their_nodes_and_links(void **state)
 		{ "clos:1x10x4x0/2x32@25g:100g", 320 + 14, 640 + 40, 14 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(expected) / sizeof(*expected); i++) {
 		struct topology t;
 		unsigned switches = 0;
@@ -145,7 +139,7 @@ static void generated_topologies_have_their_nodes_and_links(void **state)
 	}
 }
 
-/* Whether each host reaches each other one, whichever of the next hops is taken. */
+/* Whether each host reaches each other host over any choice of next hops. */
 static bool all_reach(const struct fab_routes *r, const struct topology *t, struct rng *random)
 {
 	for (unsigned a = 0; a < r->hosts; a++)
@@ -170,7 +164,6 @@ static void all_next_hops_lead_there_also_after_a_failure(void **state)
 	struct fab_routes r;
 	bool failed[64] = { false };
 
-	(void)state;
 	generate(&t, "leaf-spine:4x4x4@25g:100g");
 	fab_routes_init(&r, &t);
 	fab_routes_compute(&r, &t, NULL);
@@ -194,7 +187,6 @@ static void a_host_with_two_links_is_no_switch(void **state)
 	struct topology t;
 	struct fab_routes r;
 
-	(void)state;
 	generate(&t, "clos:1x4x2x0/2x3@25g:100g");
 	fab_routes_init(&r, &t);
 	fab_routes_compute(&r, &t, NULL);
@@ -234,7 +226,7 @@ static void run(const struct fab_conf *conf, struct fab_result *result)
 		fail_msg("%s", err);
 }
 
-/* One host sends the smallest frames into a port that sends nearly none. */
+/* One host sends the smallest frames into a port that sends almost no frames. */
 static uint64_t drops_with(double cells, const char *rate, double cable_us, double t0_us)
 {
 	const struct ccs_cc_spec none = ccs_cc_default_spec(&ccs_cc_none);
@@ -268,8 +260,7 @@ static uint64_t drops_with(double cells, const char *rate, double cable_us, doub
 	return drops;
 }
 
-/* The frames of the MTU that delay the PAUSE and the stop are part of t0 here: all that arrives is of
- * the smallest size, a cell each, which is the worst case. */
+/* The frames of the MTU that delay the PAUSE and the stop are part of t0 here: arriving frames have the smallest size, a cell each, which is the worst case. */
 static void computed_headroom_loses_nothing_and_a_cell_less_does(void **state)
 {
 	static const struct {
@@ -277,7 +268,6 @@ static void computed_headroom_loses_nothing_and_a_cell_less_does(void **state)
 		double rate_bps, metres, cells;
 	} published[] = { { "100g", 100e9, 100, 408 }, { "25g", 25e9, 15, 98 } };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		const struct ccs_headroom h = {
 			.rate_bps = published[i].rate_bps, .t0_us = 1.5, .mtu_bytes = 1500,
@@ -299,7 +289,6 @@ static void no_lossless_packet_is_dropped_with_the_computed_headroom(void **stat
 	const struct ccs_cc_spec none = ccs_cc_default_spec(&ccs_cc_none);
 	struct rng random = rng_of(seed_of_run(), 4);
 
-	(void)state;
 	for (unsigned i = 0; i < 40; i++) {
 		const unsigned n = 1 + (unsigned)(rng_next(&random) % 64);
 		const double alpha = ldexp(1, (int)(rng_next(&random) % 10) - 6);
@@ -348,7 +337,6 @@ static void quantiles_of_delays_are_at_most_a_32nd_above_the_exact_ones(void **s
 	static struct fab_delays d;
 	double sum = 0;
 
-	(void)state;
 	assert_true(isnan(fab_delays_quantile(&d, 0.99)) && isnan(fab_delays_mean(&d)));
 	for (unsigned i = 0; i < N; i++) {
 		ns[i] = rng_next(&random) >> (24 + i % 40);

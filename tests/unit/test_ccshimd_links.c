@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a link carried, has waiting and could carry: sysfs, qdiscs and the rate under a queue. */
+/* A link's traffic, queue and rate: sysfs, qdiscs and the rate under a queue. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test.h"
 #include <linux/gen_stats.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -50,7 +48,6 @@ static void bytes_of_netdev_and_nic_add_up(void **state)
 	struct ccs_ingress in;
 	uint64_t bytes;
 
-	(void)state;
 	put("class/net/eth0/statistics/rx_bytes", "1000\n");
 	put("class/net/eth1/statistics/rx_bytes", "7\n");
 	put(IB "gid_attrs/ndevs/0", "eth0\n");
@@ -75,7 +72,6 @@ static void bytes_of_netdev_and_nic_add_up(void **state)
 
 static void speed_may_be_unknown(void **state)
 {
-	(void)state;
 	put("class/net/eth0/speed", "100000\n");
 	assert_true(ccs_sysfs_speed(root, "eth0") == 100e9);
 	put("class/net/eth0/speed", "-1\n");
@@ -138,7 +134,10 @@ static void add_attr(struct answer *a, unsigned type, const void *data, size_t l
 
 enum { IFINDEX = 7, SEQUENCE = 41 };
 
-/* As the kernel tells of tbf with red below it, but for what nobody reads. */
+/*
+ * The kernel's answer for tbf with red below it, without the attributes that the agent does not
+ * read.
+ */
 static struct answer qdisc(const char *kind, uint64_t rate64, uint32_t parent)
 {
 	const struct tcmsg tc = { .tcm_ifindex = IFINDEX, .tcm_parent = parent, .tcm_handle = 0x10000 };
@@ -165,7 +164,7 @@ static struct answer qdisc(const char *kind, uint64_t rate64, uint32_t parent)
 	return a;
 }
 
-/* What the question was is left in asked. */
+/* Stores the request in asked. */
 static int read_egress(const struct answer *a, struct ccs_egress *e, char asked[256])
 {
 	struct ccs_netlink n = { .sequence = SEQUENCE - 1 };
@@ -189,7 +188,6 @@ static void root_qdisc_is_asked_for(void **state)
 	const struct tcmsg *tc = NLMSG_DATA(h);
 	struct ccs_egress e;
 
-	(void)state;
 	assert_int_equal(read_egress(&a, &e, asked), 0);
 	assert_int_equal(h->nlmsg_type, RTM_GETQDISC);
 	assert_int_equal(h->nlmsg_flags, NLM_F_REQUEST | NLM_F_ECHO);
@@ -207,18 +205,17 @@ static void rates_are_tbfs_only_and_may_be_large(void **state)
 	struct ccs_egress e;
 	char asked[256];
 
-	(void)state;
 	assert_int_equal(read_egress(&a, &e, asked), 0);
 	assert_true(e.rate == 400e9);
 	a = qdisc("htb", 0, TC_H_ROOT);
 	assert_int_equal(read_egress(&a, &e, asked), 0);
 	assert_true(e.rate == 0);
 	assert_int_equal(e.backlog_bytes, 65536);
-	a = qdisc("noqueue", 0, TC_H_ROOT); /* it tells zeroes, whatever is sent */
+	a = qdisc("noqueue", 0, TC_H_ROOT); /* its counters are always 0 */
 	assert_int_equal(read_egress(&a, &e, asked), ENOENT);
 }
 
-/* Cut anywhere, or with any byte changed: an error or an answer, nothing else. */
+/* Truncated anywhere, or with any byte changed: an error or an answer. */
 static void strange_answers_are_no_counters(void **state)
 {
 	const struct answer whole = qdisc("tbf", 1, TC_H_ROOT);
@@ -226,7 +223,6 @@ static void strange_answers_are_no_counters(void **state)
 	char asked[256];
 	struct answer a;
 
-	(void)state;
 	seed_start("strange_answers_are_no_counters");
 	a = qdisc("tbf", 0, 0x10001); /* not the root's */
 	assert_int_equal(read_egress(&a, &e, asked), ENOENT);
@@ -264,7 +260,6 @@ static void capacity_is_learnt_under_a_queue(void **state)
 	uint64_t now = 1, bytes = 0;
 	struct ccs_capacity c = { 0 };
 
-	(void)state;
 	assert_false(run_for(&c, &now, &bytes, 150e6, 30 * S, false));
 	assert_true(c.learnt == 0);
 	assert_true(run_for(&c, &now, &bytes, 200e6, S / 2, true));
@@ -281,20 +276,18 @@ static void slower_links_are_believed_in_time(void **state)
 	uint64_t now = 1, bytes = 0;
 	struct ccs_capacity c = { 0 };
 
-	(void)state;
 	run_for(&c, &now, &bytes, 400e6, 11 * S, true);
 	assert_false(run_for(&c, &now, &bytes, 100e6, 8 * S, true));
 	assert_true(run_for(&c, &now, &bytes, 100e6, 13 * S, true));
 	assert_float_equal(c.learnt, 100e6, 1e6);
 }
 
-/* A queue that only begins within a span says nothing of all of it. */
+/* A queue that begins within a span gives no utilisation for the whole span. */
 static void one_span_is_no_evidence(void **state)
 {
 	uint64_t now = 1, bytes = 0;
 	struct ccs_capacity c = { 0 };
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++) {
 		run_for(&c, &now, &bytes, 20e6, 60 * S / 1000, true);
 		run_for(&c, &now, &bytes, 20e6, 200 * S / 1000, false);
@@ -309,13 +302,11 @@ static void one_span_is_no_evidence(void **state)
 
 static int make_root(void **state)
 {
-	(void)state;
 	return mkdtemp(root) ? 0 : -1;
 }
 
 static int remove_root(void **state)
 {
-	(void)state;
 	return tree_remove(root);
 }
 

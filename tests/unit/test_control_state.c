@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* When a flow's control counts as lost: by samples alone, and in a flow. Virtual time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "flow/control_state.h"
 #include "flow_fixture.h"
@@ -15,7 +12,6 @@ static uint64_t now, last;
 
 static int begin(void **state)
 {
-	(void)state;
 	c = (struct ccs_control_state){ 0 };
 	now = last = 1000 * MS;
 	return 0;
@@ -38,7 +34,6 @@ static void samples(enum ccs_control shown, double rtt_us, unsigned ms)
 
 static void control_is_lost_after_a_second(void **state)
 {
-	(void)state;
 	samples(CCS_CONTROL_AT_FLOOR, 5000, 1000);
 	assert_int_equal(c.now, CCS_CONTROL_OK);
 	samples(CCS_CONTROL_AT_FLOOR, 5000, 10);
@@ -47,7 +42,6 @@ static void control_is_lost_after_a_second(void **state)
 
 static void a_burst_of_half_a_second_is_not_reported(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 10; i++) {
 		samples(CCS_CONTROL_AT_FLOOR, 5000, 500);
 		samples(CCS_CONTROL_OK, 100, 10);
@@ -57,7 +51,6 @@ static void a_burst_of_half_a_second_is_not_reported(void **state)
 
 static void a_queue_that_becomes_short_at_times_is_controlled(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 10; i++) {
 		samples(CCS_CONTROL_AT_FLOOR, 5000, 900);
 		samples(CCS_CONTROL_AT_FLOOR, 3000, 10);
@@ -67,7 +60,6 @@ static void a_queue_that_becomes_short_at_times_is_controlled(void **state)
 
 static void the_state_ends_after_a_second_not_with_one_low_rtt(void **state)
 {
-	(void)state;
 	samples(CCS_CONTROL_AT_FLOOR, 5000, 1010);
 	samples(CCS_CONTROL_OK, 100, 10);
 	assert_int_equal(c.now, CCS_CONTROL_AT_FLOOR);
@@ -80,7 +72,6 @@ static void the_state_ends_after_a_second_not_with_one_low_rtt(void **state)
 
 static void one_state_may_follow_the_other(void **state)
 {
-	(void)state;
 	samples(CCS_CONTROL_AT_FLOOR, 5000, 1010);
 	samples(CCS_CONTROL_AT_LIMIT, 5000, 1010);
 	assert_int_equal(c.now, CCS_CONTROL_AT_LIMIT);
@@ -88,7 +79,6 @@ static void one_state_may_follow_the_other(void **state)
 
 static void long_rtts_take_a_hundred_of_them(void **state)
 {
-	(void)state;
 	c.average_us = 50e3;
 	samples(CCS_CONTROL_AT_FLOOR, 50e3, 5000);
 	assert_int_equal(c.now, CCS_CONTROL_OK);
@@ -98,7 +88,6 @@ static void long_rtts_take_a_hundred_of_them(void **state)
 
 static void rare_samples_count_but_not_across_a_pause(void **state)
 {
-	(void)state;
 	for (unsigned i = 1; i < CCS_CONTROL_SAMPLES; i++) {
 		now += 3000 * MS;
 		sample(CCS_CONTROL_AT_FLOOR, 5000);
@@ -149,20 +138,17 @@ static enum ccs_control after(double rtt_us, unsigned waiting, bool enforce)
 
 static void rtts_of_more_than_32_segments_count(void **state)
 {
-	(void)state;
 	assert_int_equal(after(20 + 31 * 4.096, 1, true), CCS_CONTROL_OK);
 	assert_int_equal(after(20 + 33 * 4.096, 1, true), CCS_CONTROL_AT_LIMIT);
 }
 
 static void a_flow_with_nothing_waiting_is_not_reported(void **state)
 {
-	(void)state;
 	assert_int_equal(after(5000, 0, true), CCS_CONTROL_OK);
 }
 
 static void an_observed_flow_is_not_reported(void **state)
 {
-	(void)state;
 	assert_int_equal(after(5000, 1, false), CCS_CONTROL_OK);
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests Copa: the fixed point, drains at the hosts' common time, jitter, losses, bounds. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "algorithm.h"
 #include "seed.h"
@@ -43,7 +40,6 @@ static void the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay(void *
 	const double queue_us = 100;
 	const double target = 8e6 * SEGMENT / (DELTA * (queue_us - LINE_US));
 
-	(void)state;
 	for (double first = 20e6; first < 10e9; first *= 3) {
 		struct ccs_cc cc;
 		double sum = 0, now;
@@ -60,13 +56,12 @@ static void the_rate_goes_to_a_segment_per_delta_times_the_queueing_delay(void *
 	}
 }
 
-/* Steps of one length would go on around the target, and flows of a queue do so together. */
+/* Steps of one length would continue around the target, and synchronise the flows of a queue. */
 static void the_window_comes_to_rest_at_the_target(void **state)
 {
 	struct ccs_cc cc;
 	double now, least = INFINITY, most = 0;
 
-	(void)state;
 	start(&cc, "copa:drain=0", &test_path);
 	ack(&cc, 1, BASE, SEGMENT);
 	now = stream(&cc, 1, 100e3, BASE + 100);
@@ -79,15 +74,14 @@ static void the_window_comes_to_rest_at_the_target(void **state)
 }
 
 /*
- * A queue that swings within a few RTTs is that of acknowledgements behind others' data, which these
- * reduce an RTT later. A rate that followed it would keep it swinging.
+ * A queue that oscillates within a few RTTs consists of acknowledgements that wait for other flows'
+ * data, which these flows reduce an RTT later. A rate that followed it would keep it oscillating.
  */
 static void the_rate_follows_the_average_rtt(void **state)
 {
 	struct ccs_cc cc;
 	double now, least = INFINITY, most = 0;
 
-	(void)state;
 	start(&cc, "copa:drain=0", &test_path);
 	ack(&cc, 1, BASE, SEGMENT);
 	now = stream(&cc, 1, 20e3, BASE + 150);
@@ -109,7 +103,6 @@ static void drains_are_at_the_hosts_common_time(void **state)
 {
 	double first[2] = { 0 };
 
-	(void)state;
 	for (unsigned host = 0; host < 2; host++) {
 		struct ccs_cc_path path = test_path;
 		struct ccs_cc cc;
@@ -135,14 +128,13 @@ static void drains_are_at_the_hosts_common_time(void **state)
 }
 
 /*
- * With nothing to drain there is no pause and no timer, which would cost each small WR a clock
- * reading.
+ * Without a queue to drain, the flow needs neither a pause nor a timer, which would cost each small
+ * WR a clock reading.
  */
 static void an_uncongested_flow_has_no_timer(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "copa", &test_path);
 	stream(&cc, 1, 50e3, BASE);
 	assert_true(cc.out.timer_us == INFINITY);
@@ -160,7 +152,6 @@ static void jitter_after_drains_is_taken_off_the_queueing_delay(void **state)
 	struct ccs_cc cc;
 	double now = 1;
 
-	(void)state;
 	start(&cc, "copa", &test_path);
 	ack(&cc, 1, BASE, SEGMENT);
 	for (unsigned i = 0; i < 10000; i++)
@@ -175,7 +166,6 @@ static void jitter_has_a_bound(void **state)
 	struct ccs_cc cc;
 	double now = 1;
 
-	(void)state;
 	start(&cc, "copa:max_jitter=30us", &test_path);
 	ack(&cc, 1, BASE, SEGMENT);
 	for (unsigned i = 0; i < 40000; i++)
@@ -183,7 +173,7 @@ static void jitter_has_a_bound(void **state)
 	assert_true(observed(&cc, "jitter_us").value == 30);
 }
 
-/* End eight drains, and after each acknowledge a segment of then that was sent so long after it. */
+/* End eight drains, and after each acknowledge a segment that was sent `sent_us` later. */
 static double jitter_learned_from(double sent_us, double rtt_us)
 {
 	struct ccs_cc cc;
@@ -205,7 +195,6 @@ static double jitter_learned_from(double sent_us, double rtt_us)
 /* Others have a queue before and after: the segment waited for a retransmission, or for its turn. */
 static void only_a_segment_sent_right_after_a_drain_shows_jitter(void **state)
 {
-	(void)state;
 	assert_float_equal(jitter_learned_from(1, BASE + 30), 30 - LINE_US, 2);
 	assert_float_equal(jitter_learned_from(-20, BASE + 40), 60 - LINE_US, 2);
 	assert_float_equal(jitter_learned_from(5000, BASE + 300), 0, 1e-9);
@@ -220,7 +209,6 @@ static void waiting_in_the_local_nic_counts_as_queueing(void **state)
 	struct ccs_cc cc;
 	struct ccs_cc_ack a = { .rtt_us = BASE, .nic_wait_us = 80, .bytes = SEGMENT };
 
-	(void)state;
 	start(&cc, "copa:drain=0", &test_path);
 	ack(&cc, 1, BASE, SEGMENT);
 	for (unsigned i = 1; i < 100; i++) {
@@ -230,7 +218,7 @@ static void waiting_in_the_local_nic_counts_as_queueing(void **state)
 	assert_float_equal(observed(&cc, "queue_us").value, 80 - LINE_US, 1e-6);
 }
 
-/* Acknowledge that many segments every time, at once or spaced, with as many left in flight. */
+/* Acknowledge `segments` a hundred times, at once or spaced, with `left` left in flight. */
 static void ack_batches(struct ccs_cc *cc, unsigned segments, unsigned left, double spacing_us)
 {
 	for (unsigned i = 0; i < 100; i++) {
@@ -250,7 +238,6 @@ static void delay_of_acks_that_arrive_at_once_is_not_queueing(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "copa:drain=0", &test_path);
 	ack(&cc, 1, BASE, SEGMENT);
 	ack_batches(&cc, 8, 0, LINE_US);
@@ -269,7 +256,6 @@ static void acks_that_arrive_closer_than_data_leave_were_held_back(void **state)
 	const double spacing_us[] = { 0, 0.1 * LINE_US, 0.6 * LINE_US };
 	double held_us[3];
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct ccs_cc cc;
 
@@ -288,7 +274,6 @@ static void queueing_depends_on_the_share_of_the_window_that_arrives_at_once(voi
 {
 	double queue_us[2];
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct ccs_cc cc;
 
@@ -307,7 +292,6 @@ static void the_share_of_the_queue_does_not_depend_on_the_number_of_losses(void 
 	const unsigned losses[] = { 0, 1, 8 };
 	double rate[3];
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct ccs_cc cc;
 		double now;
@@ -328,13 +312,12 @@ static void the_share_of_the_queue_does_not_depend_on_the_number_of_losses(void 
 }
 
 /* Rate and window are finite and within their bounds for any RTTs. */
-/* It takes as long as a timeout. A pause for so long would leave the path to others. */
+/* It takes as long as a timeout. A pause of this length would leave the path to other flows. */
 static void the_rtt_of_a_retransmission_does_not_lengthen_a_drain(void **state)
 {
 	struct ccs_cc cc;
 	double now;
 
-	(void)state;
 	start(&cc, "copa", &test_path);
 	ack(&cc, 1, BASE, SEGMENT);
 	stream(&cc, 1, 2000, BASE + 100);
@@ -350,7 +333,6 @@ static void the_rtt_of_a_retransmission_does_not_lengthen_a_drain(void **state)
 
 static void rate_and_window_stay_within_bounds(void **state)
 {
-	(void)state;
 	seed_start("bounds");
 	for (unsigned run = 0; run < 50; run++) {
 		struct ccs_cc_path path = test_path;
@@ -373,13 +355,13 @@ static void rate_and_window_stay_within_bounds(void **state)
 }
 
 /*
- * Hosts that return a window at once, after RTTs of very different length: the RTT that paces is
- * between those that were seen, however much of the last one batches account for. It was below
- * zero, which paused the flow for the time of a segment at the least rate, 26 seconds.
+ * Hosts that return a window at once, after RTTs of very different length: the RTT used for pacing
+ * is between the smallest and the largest sample, whatever part of the last sample batches account
+ * for. It was below zero, which paused the flow for the time of a segment at the least rate, 26
+ * seconds.
  */
 static void the_window_leaves_within_the_longest_rtt(void **state)
 {
-	(void)state;
 	seed_start("the longest RTT");
 	for (unsigned run = 0; run < 50; run++) {
 		struct ccs_cc cc;
@@ -409,7 +391,6 @@ static void the_velocity_has_a_bound(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "copa:drain=0", &test_path);
 	ack(&cc, 1, BASE, SEGMENT);
 	ccs_cc_set_rate(&cc, 100e6);

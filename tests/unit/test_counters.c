@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CNP counters of a port, in a tree of files that stands for sysfs. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "agent/host/nic_counters.h"
 #include "seed.h"
@@ -34,7 +32,7 @@ static void counter_path(char *path, size_t len, const char *device, const char 
 	snprintf(path, len, "%s/class/infiniband/%s/ports/1/hw_counters/%s", root, device, name);
 }
 
-/* Written in place, as sysfs would show it to who has it open. */
+/* Written in place, as an open sysfs file shows new values. */
 static void put(const char *device, const char *name, const char *text)
 {
 	char path[256];
@@ -96,7 +94,7 @@ static uint64_t total(const struct fixture *f)
 	return sum;
 }
 
-/* mlx5_0 with a history that is nobody's. */
+/* mlx5_0 with counts from before any flow. */
 static struct fixture start(void)
 {
 	put("mlx5_0", "rp_cnp_handled", "1000\n");
@@ -115,7 +113,6 @@ static void new_events_go_to_the_flow(void **state)
 {
 	struct fixture f = start();
 
-	(void)state;
 	assert_int_equal(join(&f, 0, "mlx5_0", 1), 0);
 	assert_true(ccs_nic_counters_alive(&f.flow[0]));
 	poll_now(&f);
@@ -134,7 +131,6 @@ static void other_drivers_have_other_names(void **state)
 {
 	struct fixture f = start();
 
-	(void)state;
 	put("irdma0", "cnpHandled", "1");
 	put("irdma0", "cnpIgnored", "1");
 	put("bnxt_re0", "rx_cnp_pkts", "1");
@@ -154,7 +150,6 @@ static void devices_without_counters_are_refused(void **state)
 		"a_name_of_sixty_four_letters____________________________________" };
 	struct fixture f = start();
 
-	(void)state;
 	put("rxe_0", "sent_pkts", "1");
 	put("odd", "rp_cnp_handled", "none\n");
 	put("odd", "rp_cnp_ignored", "1\n");
@@ -172,7 +167,6 @@ static void a_counter_that_falls_was_reset_or_wrapped(void **state)
 {
 	struct fixture f = start();
 
-	(void)state;
 	put_value("mlx5_0", "rp_cnp_handled", UINT32_MAX - 1);
 	assert_int_equal(join(&f, 0, "mlx5_0", 1), 0);
 	put("mlx5_0", "rp_cnp_handled", "3\n");
@@ -186,19 +180,18 @@ static void a_counter_that_falls_was_reset_or_wrapped(void **state)
 	assert_int_equal(f.given[0], 6);
 	put_value("mlx5_0", "rp_cnp_handled", UINT64_C(1) << 40);
 	poll_now(&f);
-	assert_int_equal(f.given[0], 6 + (uint64_t)UINT32_MAX); /* at most so many at once */
+	assert_int_equal(f.given[0], 6 + (uint64_t)UINT32_MAX); /* the largest step at once */
 	put("mlx5_0", "rp_cnp_handled", "0\n");
 	poll_now(&f);
 	assert_int_equal(f.given[0], 6 + (uint64_t)UINT32_MAX);
 	finish(&f);
 }
 
-/* An empty file is what a device that is being removed looks like. */
+/* A device that is being removed has empty files. */
 static void a_device_may_vanish_and_come_back(void **state)
 {
 	struct fixture f = start();
 
-	(void)state;
 	assert_int_equal(join(&f, 0, "mlx5_0", 1), 0);
 	put("mlx5_0", "rp_cnp_ignored", "");
 	take_away("mlx5_0", "rp_cnp_handled");
@@ -221,17 +214,16 @@ static void a_device_may_vanish_and_come_back(void **state)
 	finish(&f);
 }
 
-static void who_sends_nothing_gets_nothing(void **state)
+static void idle_flows_get_no_cnps(void **state)
 {
 	struct fixture f = start();
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(join(&f, i, "mlx5_0", i == 2 ? 1000 : 0), 0);
 	put("mlx5_0", "rp_cnp_handled", "1100\n");
 	poll_now(&f);
 	assert_int_equal(f.given[2], 100);
-	f.rate[2] = 0; /* they must have been somebody's */
+	f.rate[2] = 0; /* some flow must have caused them */
 	put("mlx5_0", "rp_cnp_handled", "1200\n");
 	poll_now(&f);
 	for (unsigned i = 0; i < 4; i++)
@@ -239,14 +231,13 @@ static void who_sends_nothing_gets_nothing(void **state)
 	finish(&f);
 }
 
-/* Within a poll nobody is off by a whole event; over many, by a few. */
+/* Within a poll the error of a flow is less than one event; over many polls, a few. */
 static void shares_are_by_rate(void **state)
 {
 	uint64_t value = 1000, before[FLOWS], n, sum = 0;
 	double due[FLOWS] = { 0 }, share;
 	struct fixture f = start();
 
-	(void)state;
 	seed_start("shares_are_by_rate");
 	for (unsigned i = 0; i < FLOWS; i++) {
 		assert_int_equal(join(&f, i, "mlx5_0", 1 + seed_below(UINT64_C(1) << (2 * i))), 0);
@@ -277,7 +268,6 @@ static void single_events_are_spread(void **state)
 {
 	struct fixture f = start();
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(join(&f, i, "mlx5_0", i + 1), 0);
 	for (unsigned n = 1; n <= 1000; n++) {
@@ -297,7 +287,6 @@ static void flows_come_and_go(void **state)
 	uint64_t value = 1000;
 	unsigned joined;
 
-	(void)state;
 	seed_start("flows_come_and_go");
 	for (unsigned round = 0; round < 1000; round++) {
 		const unsigned i = (unsigned)seed_below(FLOWS);
@@ -321,13 +310,11 @@ static void flows_come_and_go(void **state)
 
 static int make_root(void **state)
 {
-	(void)state;
 	return mkdtemp(root) ? 0 : -1;
 }
 
 static int remove_root(void **state)
 {
-	(void)state;
 	return tree_remove(root);
 }
 
@@ -339,7 +326,7 @@ int main(void)
 		cmocka_unit_test(devices_without_counters_are_refused),
 		cmocka_unit_test(a_counter_that_falls_was_reset_or_wrapped),
 		cmocka_unit_test(a_device_may_vanish_and_come_back),
-		cmocka_unit_test(who_sends_nothing_gets_nothing),
+		cmocka_unit_test(idle_flows_get_no_cnps),
 		cmocka_unit_test(shares_are_by_rate),
 		cmocka_unit_test(single_events_are_spread),
 		cmocka_unit_test(flows_come_and_go),

@@ -3,10 +3,7 @@
  * Tests DCQCN's reaction point against a golden trace from another implementation, and against
  * a second implementation below, written directly from the published texts and in whole ns.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -51,7 +48,6 @@ static void check_golden_trace(const char *spec)
 /* On this path ccshim's form decides as the paper's does. */
 static void paper_matches_the_golden_trace(void **state)
 {
-	(void)state;
 	check_golden_trace("dcqcn:variant=paper");
 	check_golden_trace("dcqcn");
 }
@@ -416,7 +412,6 @@ static void random_walk(unsigned variant, bool clamp, struct ref *seen)
 
 static void random_walks_equal_the_reference(void **state)
 {
-	(void)state;
 	seed_start("walks");
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++)
 		for (int clamp = 0; clamp <= 1; clamp++) {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests DCQCN's other two points: RED marks at the switch, and which marks become CNPs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 
@@ -16,7 +13,6 @@ static const struct ccs_red paper = { .kmin = 5e3, .kmax = 200e3, .pmax = 0.01 }
 
 static void red_corners(void **state)
 {
-	(void)state;
 	assert_true(ccs_red_probability(&paper, 0) == 0);
 	assert_true(ccs_red_probability(&paper, 5e3) == 0);
 	assert_true(ccs_red_probability(&paper, nextafter(5e3, INFINITY)) > 0);
@@ -29,7 +25,6 @@ static void red_with_one_threshold_is_dctcp(void **state)
 {
 	const struct ccs_red step = { .kmin = 40e3, .kmax = 40e3, .pmax = 1 };
 
-	(void)state;
 	assert_true(ccs_red_probability(&step, 40e3) == 0);
 	assert_true(ccs_red_probability(&step, 40001) == 1);
 	assert_false(ccs_red_mark(&step, 40e3, 0));
@@ -38,7 +33,6 @@ static void red_with_one_threshold_is_dctcp(void **state)
 
 static void red_marks_more_of_a_longer_queue(void **state)
 {
-	(void)state;
 	seed_start("red");
 	for (int i = 0; i < 20000; i++) {
 		const double kmin = (double)seed_below(100000);
@@ -59,7 +53,6 @@ static void the_first_mark_causes_a_cnp_at_once(void **state)
 {
 	struct ccs_dcqcn_np np = ccs_dcqcn_np_init(CCS_DCQCN_NP_INTERVAL_US);
 
-	(void)state;
 	assert_true(ccs_dcqcn_np_ce(&np, 0));
 	assert_false(ccs_dcqcn_np_ce(&np, 0));
 	assert_false(ccs_dcqcn_np_ce(&np, 49.999));
@@ -75,7 +68,6 @@ static void coalescing_equals_brute_force(void **state)
 	enum { MARKS = 300 };
 	int cnps[MARKS];
 
-	(void)state;
 	seed_start("np");
 	for (int round = 0; round < 300; round++) {
 		const int interval = (int)seed_below(60), gap = 1 + (int)seed_below(120);

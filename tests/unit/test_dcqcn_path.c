@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests how DCQCN's parameters and periods follow from the path and the measured RTT. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 
@@ -34,7 +31,6 @@ static void published_parameters_on_an_ordinary_path(void **state)
 				    .flows = 4 };
 	struct ccs_cc cc;
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++)
 		check_params(variant, names, of[variant]);
 	start(&cc, "dcqcn:rate_ai=2m", &slow);
@@ -56,7 +52,6 @@ static void papers_parameters_do_not_follow_the_path(void **state)
 					  .flows = 4, .bottleneck_rate = 100e6 };
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "dcqcn:variant=paper", &slow);
 	check_close("alpha_timer", 0, param(&cc, "alpha_timer"), 55);
 	check_close("rate_timer", 0, param(&cc, "rate_timer"), 55);
@@ -71,7 +66,6 @@ static void ccshim_takes_the_slowest_link(void **state)
 				    .bottleneck_rate = 1e9 };
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "dcqcn", &path);
 	check_close("rate_timer", 0, param(&cc, "rate_timer"), 8 * 65.536);
 	check_close("alpha_timer", 0, param(&cc, "alpha_timer"), 8 * 65.536);
@@ -91,7 +85,6 @@ static void a_period_holds_a_quarter_of_the_own_segments_time(void **state)
 		{ "dcqcn:variant=paper", 55 }, { "dcqcn:variant=ns3rdma", 55 },
 	};
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		struct ccs_cc cc;
 
@@ -110,7 +103,6 @@ static void cuts_within_an_rtt_end_at_the_delivered_rate(void **state)
 	const double given = 32768 / 50.0 * 8e6; /* a segment in 50 us */
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "dcqcn", &path40g);
 	ack(&cc, 950, 400, 32768);
 	cnp(&cc, 950);
@@ -141,7 +133,6 @@ static void steps_grow_with_the_period_where_nothing_queues(void **state)
 						.segment = 4096, .flows = 1 };
 	const double period = 8 * 327.68;
 
-	(void)state;
 	for (int queued = 0; queued < 2; queued++) {
 		struct ccs_cc cc;
 		double before;
@@ -165,7 +156,6 @@ static void steps_grow_with_time_where_nothing_queues(void **state)
 	const struct ccs_cc_path path = { .line_rate = 1e9, .base_rtt_us = 20, .segment = 512,
 					  .flows = 1 };
 
-	(void)state;
 	for (int queued = 0; queued <= 1; queued++) {
 		double before = 0;
 		struct ccs_cc cc;
@@ -197,7 +187,6 @@ static void jitter_at_line_rate_widens_the_limit(void **state)
 	struct ccs_cc cc;
 	double now_us, wide;
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		start_variant(&cc, variant, "");
 		now_us = vary(&cc, 0, 90);
@@ -220,7 +209,6 @@ static void the_limit_follows_the_rate(void **state)
 {
 	static const double rates[] = { 40e9, 20e9, 4e9, 40e6 };
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++)
 		for (unsigned i = 0; i < 4; i++) {
 			struct ccs_cc cc;
@@ -237,7 +225,6 @@ static void jitter_below_line_rate_is_forgotten(void **state)
 	struct ccs_cc cc;
 	double now_us, wide;
 
-	(void)state;
 	start(&cc, "dcqcn", &path40g);
 	now_us = vary(&cc, 0, 200);
 	wide = cc.out.window;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests DCQCN's cuts, stages of recovery and bounds of the rate. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 
@@ -14,7 +11,6 @@ static void consecutive_cnps_halve_down_to_the_floor(void **state)
 {
 	struct ccs_cc cc, floored;
 
-	(void)state;
 	start(&cc, "dcqcn:min_rate=1m", &path40g);
 	start(&floored, "dcqcn", &path40g);
 	for (int i = 0; i < 15; i++) {
@@ -31,7 +27,6 @@ static void the_first_cut_is_by_each_variants_initial_alpha(void **state)
 	static const double share[] = { 0.5, 0.5, 1 - (0.5 * 255 / 256 + 1.0 / 256) / 2, 1 };
 	struct ccs_cc cc;
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		start_variant(&cc, variant, "");
 		assert_true(cc.out.rate == 40e9 && isinf(cc.out.timer_us) && cc.out.window == 0);
@@ -51,7 +46,6 @@ static void the_first_cut_is_by_each_variants_initial_alpha(void **state)
  */
 static void mlx_increases_before_it_cuts(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 2000; i++) {
 		const double t = 0.137 * i;
 		struct ccs_cc cc;
@@ -75,7 +69,6 @@ static void the_byte_counter_expires_at_its_limit(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= NS3; variant++) {
 		double cut;
 
@@ -100,7 +93,6 @@ static void a_flow_recovers_and_rests(void **state)
 {
 	struct ccs_cc_path path = path40g;
 
-	(void)state;
 	path.line_rate = nextafter(40e9, INFINITY);
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		struct ccs_cc cc;
@@ -130,7 +122,6 @@ static void a_rested_flow_starts_again(void **state)
 	static const double alpha_at_cut[] = { 0, 0, 1.0 / 256,
 		1.0 / 256 * 255 / 256 * 255 / 256 * 255 / 256 };
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		struct ccs_cc cc;
 
@@ -158,7 +149,6 @@ static void without_cnps_it_climbs_by_the_papers_stages(void **state)
 	double goal, gap;
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "dcqcn", &lab);
 	for (int i = 0; i < 4; i++)
 		cnp(&cc, t0);
@@ -197,7 +187,6 @@ static void a_flow_that_begins_below_line_rate_reaches_it(void **state)
 {
 	static const struct ccs_cc_ack ack = { .now_us = 100, .bytes = 1000 };
 
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		struct ccs_cc cc;
 
@@ -216,7 +205,6 @@ static void a_flow_that_begins_below_line_rate_reaches_it(void **state)
 
 static void set_rate_moves_rate_and_target_only(void **state)
 {
-	(void)state;
 	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		static const struct ccs_cc_ack ack = { .now_us = 205, .bytes = 1 };
 		struct ccs_cc cc;
@@ -248,7 +236,6 @@ static void a_lower_line_rate_binds_and_a_higher_floor_does_not_raise(void **sta
 	struct ccs_cc_path path = path40g;
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "dcqcn:clamp_target=0", &path);
 	for (int i = 0; i < 14; i++)
 		cnp(&cc, 50 * i);
@@ -268,7 +255,6 @@ static void a_send_takes_bounded_time(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "dcqcn:byte_counter=1", &path40g);
 	cnp(&cc, 0);
 	send(&cc, 1, 1e300);

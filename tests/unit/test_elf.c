@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ELF files of every class and byte order, broken ones, and the libraries of this program. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,7 +94,6 @@ static void well_formed_files_are_read(void **state)
 {
 	struct ccs_elf e;
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		make(i & 1, i & 2);
 		assert_int_equal(ccs_elf_read(&e, image, sizeof(image)), 0);
@@ -124,7 +120,6 @@ static void only_files_of_one_machine_are_alike(void **state)
 	struct ccs_elf a, b;
 	unsigned char other[SIZE];
 
-	(void)state;
 	make(true, false);
 	memcpy(other, image, sizeof(other));
 	assert_int_equal(ccs_elf_read(&a, other, sizeof(other)), 0);
@@ -142,7 +137,6 @@ static void other_files_are_refused(void **state)
 {
 	struct ccs_elf e;
 
-	(void)state;
 	assert_int_equal(ccs_elf_read(&e, "", 0), ENOEXEC);
 	assert_int_equal(ccs_elf_read(&e, "#!/bin/sh\n", 10), ENOEXEC);
 	make(true, false);
@@ -171,7 +165,7 @@ static void check_string(const struct ccs_elf *e, const char *s)
 }
 
 /* In memory of exactly that size, so that a sanitizer detects each access beyond it. */
-static void ask_everything(const unsigned char *bytes, size_t len)
+static void query_everything(const unsigned char *bytes, size_t len)
 {
 	unsigned char *copy = malloc(len ? len : 1);
 	struct ccs_elf e;
@@ -191,11 +185,10 @@ static void ask_everything(const unsigned char *bytes, size_t len)
 
 static void truncated_files_give_no_results_beyond_their_end(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		make(i & 1, i & 2);
 		for (size_t len = 0; len <= sizeof(image); len++)
-			ask_everything(image, len);
+			query_everything(image, len);
 	}
 }
 
@@ -204,7 +197,6 @@ static void garbage_gives_no_results_outside_the_file(void **state)
 	static const uint64_t extremes[] = { 0, 1, SIZE - 1, SIZE, 1u << 31, UINT32_MAX,
 					     1ull << 63, UINT64_MAX, UINT64_MAX - 63 };
 
-	(void)state;
 	seed_start("garbage");
 	for (int run = 0; run < 20000; run++) {
 		make(seed_below(2), seed_below(2));
@@ -215,7 +207,7 @@ static void garbage_gives_no_results_outside_the_file(void **state)
 
 			put(SELFMAG + 2 + seed_below(SIZE - 16), 0, size, value);
 		}
-		ask_everything(image, seed_below(4) ? SIZE : seed_below(SIZE));
+		query_everything(image, seed_below(4) ? SIZE : seed_below(SIZE));
 	}
 }
 
@@ -248,7 +240,6 @@ static void libraries_of_this_program_are_found(void **state)
 {
 	struct seen all = { 0 }, libc = { .stop = "libc.so.6" };
 
-	(void)state;
 	assert_int_equal(ccs_elf_needed_walk("/proc/self/exe", see, &all), 0);
 	assert_string_equal(all.names[0], "/proc/self/exe");
 	assert_true(all.count > 1 && all.found == all.count);
@@ -289,7 +280,6 @@ static void libraries_are_searched_in_the_order_of_ld_so(void **state)
 	char dir[] = "/tmp/test_elf.XXXXXX", prog[64], want[64];
 	struct seen here = { .stop = "libb.so.1" }, all = { 0 };
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(prog, sizeof(prog), "%s/prog", dir);
 	snprintf(want, sizeof(want), "%s/libb.so.1", dir);

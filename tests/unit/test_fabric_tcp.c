@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests ccfabric's TCP against the queues and windows that are published for it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,7 +97,6 @@ static struct outcome measure(const struct port *p, double ms)
  */
 static void the_queue_of_dctcp_is_that_of_its_papers_equations(void **state)
 {
-	(void)state;
 	for (unsigned n = 2; n <= 40; n = n == 2 ? 10 : 4 * n) {
 		const struct port p = { "dctcp", n, 25, 40, 0 };
 		const struct outcome o = measure(&p, 60);
@@ -120,7 +116,6 @@ static void dctcp_loses_throughput_below_the_papers_least_k_only(void **state)
 	const struct port enough = { "dctcp", 2, 25, 20, 0 }, little = { "dctcp", 2, 25, 2, 0 };
 	const struct outcome o = measure(&enough, 60);
 
-	(void)state;
 	assert_true(enough.mark > o.rtt / 7 && little.mark < o.rtt / 7);
 	assert_true(o.utilisation > 0.99);
 	assert_true(measure(&little, 60).utilisation < 0.99);
@@ -131,7 +126,6 @@ static void a_gain_of_1_makes_dctcps_queue_oscillate_more(void **state)
 {
 	const struct port slow = { "dctcp", 2, 25, 40, 0 }, fast = { "dctcp:g=1", 2, 25, 40, 0 };
 
-	(void)state;
 	assert_true(measure(&fast, 60).queue_min < measure(&slow, 60).queue_min - 2);
 }
 
@@ -145,7 +139,6 @@ static void reno_needs_a_buffer_of_a_bandwidth_delay_product(void **state)
 	const struct port large = { "reno", 1, 25, 0, 90 }, small = { "reno", 1, 25, 0, 3 };
 	const struct outcome full = measure(&large, 200), part = measure(&small, 200);
 
-	(void)state;
 	printf("# utilisation %.4f with a bandwidth-delay product, %.4f without\n", full.utilisation,
 	       part.utilisation);
 	assert_true(full.utilisation > 0.999);
@@ -158,7 +151,6 @@ static void reno_is_dropped_where_dctcp_is_marked(void **state)
 	const struct port p = { "reno", 2, 25, 40, 0 };
 	const struct outcome o = measure(&p, 60);
 
-	(void)state;
 	assert_true(o.drops > 0);
 	assert_true(o.queue_max <= p.mark + 2);
 }

@@ -2,8 +2,6 @@
 /* libccshim_feed against an agent that a thread plays. */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -13,12 +11,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "ccshim/feed.h"
 #include "feedback/ipc.h"
 
-/* What the agent does with each request in turn. */
+/* The agent's reaction to each request, in order. */
 enum act { END, ANSWER, REFUSE, GARBAGE, SHORT, HANG_UP, SILENCE, LEAVE };
 
 static char dir[] = "/tmp/test_hooks.XXXXXX";
@@ -123,7 +121,6 @@ static void a_cnp_is_delivered(void **state)
 	struct agent a = { .ngot = 0 };
 	struct ccs_feed *h = start(&a, script);
 
-	(void)state;
 	assert_int_equal(cnp(h), 0);
 	assert_int_equal(cnp(h), 0);
 	agent_end(&a, h);
@@ -134,12 +131,11 @@ static void a_cnp_is_delivered(void **state)
 	assert_int_equal(a.got[1].count, 3);
 }
 
-static void what_the_agent_says_is_errno(void **state)
+static void the_agents_error_is_errno(void **state)
 {
 	static const enum act script[] = { ANSWER, REFUSE, ANSWER, END };
 	static const int errors[] = { EPERM, ENOENT };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct agent a = { .error = errors[i] };
 		struct ccs_feed *h = start(&a, script);
@@ -156,23 +152,21 @@ static void another_version_is_refused(void **state)
 	static const enum act script[] = { REFUSE, END };
 	struct agent a = { .error = EPROTONOSUPPORT };
 
-	(void)state;
 	agent_start(&a, script);
 	assert_null(ccs_feed_open(path));
 	assert_int_equal(errno, EPROTONOSUPPORT);
 	agent_end(&a, NULL);
 }
 
-/* It has gone between two calls: nothing of the second one got lost. */
+/* The agent ended between two calls: the second call is not lost. */
 static void an_agent_may_be_started_again(void **state)
 {
 	static const enum act script[] = { ANSWER, ANSWER, HANG_UP, ANSWER, ANSWER, END };
 	struct agent a = { .ngot = 0 };
 	struct ccs_feed *h = start(&a, script);
 
-	(void)state;
 	assert_int_equal(cnp(h), 0);
-	assert_int_equal(cnp(h), ECONNRESET); /* it went with that one */
+	assert_int_equal(cnp(h), ECONNRESET); /* the connection broke at that request */
 	assert_int_equal(cnp(h), 0);
 	agent_end(&a, h);
 	assert_int_equal(a.connections, 2);
@@ -187,7 +181,6 @@ static void an_idle_connection_that_was_closed_is_made_anew(void **state)
 	struct agent a = { .ngot = 0 }, b = { .ngot = 0 };
 	struct ccs_feed *h = start(&a, script);
 
-	(void)state;
 	pthread_join(a.thread, NULL);
 	agent_start(&b, again);
 	assert_int_equal(cnp(h), 0);
@@ -201,24 +194,22 @@ static void nonsense_is_no_success(void **state)
 	static const enum act cut[] = { ANSWER, SHORT, ANSWER, ANSWER, END };
 	static const enum act *const script[] = { garbage, cut };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct agent a = { .ngot = 0 };
 		struct ccs_feed *h = start(&a, script[i]);
 
 		assert_int_equal(cnp(h), EPROTO);
-		assert_int_equal(cnp(h), 0); /* anew */
+		assert_int_equal(cnp(h), 0); /* a new connection */
 		agent_end(&a, h);
 	}
 }
 
-static void a_silent_agent_is_not_waited_for(void **state)
+static void an_agent_that_does_not_reply_is_not_waited_for(void **state)
 {
 	static const enum act script[] = { ANSWER, SILENCE, END };
 	struct agent a = { .ngot = 0 };
 	struct ccs_feed *h = start(&a, script);
 
-	(void)state;
 	assert_int_equal(cnp(h), ETIMEDOUT);
 	agent_end(&a, h);
 }
@@ -230,7 +221,6 @@ static void wrong_arguments_are_refused(void **state)
 	struct ccs_feed *h = start(&a, script);
 	char lengthy[200];
 
-	(void)state;
 	memset(lengthy, 'x', sizeof(lengthy));
 	lengthy[sizeof(lengthy) - 1] = '\0';
 	assert_int_equal(ccs_feed_cnp(h, "rxe_0", 17, 0), -1);
@@ -252,7 +242,6 @@ static int make_socket(void **state)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 
-	(void)state;
 	if (!mkdtemp(dir))
 		return -1;
 	snprintf(path, sizeof(path), "%s/agent", dir);
@@ -263,12 +252,11 @@ static int make_socket(void **state)
 
 static int remove_socket(void **state)
 {
-	(void)state;
 	close(listener);
 	return unlink(path) || rmdir(dir) ? -1 : 0;
 }
 
-static void a_link_is_told(void **state)
+static void a_link_is_sent(void **state)
 {
 	static const enum act script[] = { ANSWER, ANSWER, REFUSE, END };
 	const struct ccs_feed_link link = {
@@ -279,7 +267,6 @@ static void a_link_is_told(void **state)
 	struct agent a = { .error = EPERM };
 	struct ccs_feed *h = start(&a, script);
 
-	(void)state;
 	assert_int_equal(ccs_feed_link(h, &link), 0);
 	assert_int_equal(ccs_feed_link(h, &link), -1);
 	assert_int_equal(errno, EPERM);
@@ -297,7 +284,7 @@ static void a_link_is_told(void **state)
 	assert_memory_equal(a.record.to, link.to, 16);
 }
 
-/* Rate 2, time, bytes and queue as they stand in the word. */
+/* Rate 2, time, bytes and queue as the record encodes them. */
 static uint64_t word_of(uint64_t ts, uint64_t bytes, uint64_t queue)
 {
 	return UINT64_C(2) << 60 | (ts & 0xffffff) << 36 | (bytes & 0xfffff) << 16 | queue;
@@ -309,7 +296,6 @@ static void a_packets_telemetry_becomes_a_link(void **state)
 	struct ccs_feed_link link = { .hop = 3 };
 	uint64_t link_state[8] = { 0 }, ts, tx;
 
-	(void)state;
 	assert_int_equal(ccs_feed_int(link_state, 9, rates, word_of(0xfffff0, 0xffffe, 2), 1000,
 				       &link), 0);
 	ts = link.ts_ns;
@@ -333,14 +319,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cnp_is_delivered),
-		cmocka_unit_test(a_link_is_told),
+		cmocka_unit_test(a_link_is_sent),
 		cmocka_unit_test(a_packets_telemetry_becomes_a_link),
-		cmocka_unit_test(what_the_agent_says_is_errno),
+		cmocka_unit_test(the_agents_error_is_errno),
 		cmocka_unit_test(another_version_is_refused),
 		cmocka_unit_test(an_agent_may_be_started_again),
 		cmocka_unit_test(an_idle_connection_that_was_closed_is_made_anew),
 		cmocka_unit_test(nonsense_is_no_success),
-		cmocka_unit_test(a_silent_agent_is_not_waited_for),
+		cmocka_unit_test(an_agent_that_does_not_reply_is_not_waited_for),
 		cmocka_unit_test(wrong_arguments_are_refused),
 	};
 

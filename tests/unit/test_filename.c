@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Escapes in file names, and the variables from which job, task and rank come. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -31,7 +28,6 @@ static const char *const variables[] = {
 
 static int clear_environment(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < sizeof(variables) / sizeof(*variables); i++)
 		unsetenv(variables[i]);
 	return 0;
@@ -71,7 +67,6 @@ static void a_name_is_refused_or_expands_to_what_its_escapes_stand_for(void **st
 {
 	unsigned refused = 0;
 
-	(void)state;
 	seed_start("escapes");
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		char name[12], want[1024], got[1024], err[256] = "";
@@ -92,7 +87,6 @@ static void a_name_is_refused_or_expands_to_what_its_escapes_stand_for(void **st
 
 static void an_escaped_name_expands_to_the_original(void **state)
 {
-	(void)state;
 	seed_start("escaped names");
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		char name[40], escaped[80], again[40], err[256];
@@ -111,7 +105,6 @@ static void a_result_that_does_not_fit_is_an_error(void **state)
 	static const char name[] = "/%h.%j.%t.%r.%%";
 	static const char want[] = "/node7.4711.12.13.%";
 
-	(void)state;
 	for (size_t len = 1; len < 2 * sizeof(want); len++) {
 		char *out = malloc(len);
 		const int status = ccs_filename_expand(name, &job, out, len);
@@ -130,7 +123,6 @@ static void what_is_unknown_is_none(void **state)
 	struct ccs_job own;
 	char out[64];
 
-	(void)state;
 	ccs_job_read(&own);
 	assert_string_equal(own.id, "");
 	assert_string_equal(own.task, "");
@@ -168,7 +160,6 @@ static void the_rank_of_mpi_differs_from_the_task_of_slurm(void **state)
 {
 	struct ccs_job own;
 
-	(void)state;
 	setenv("SLURM_JOB_ID", "4711", 1);
 	setenv("SLURM_PROCID", "1", 1);
 	setenv("OMPI_COMM_WORLD_RANK", "5", 1);
@@ -188,7 +179,6 @@ static void job_ids_of_batch_systems_are_kept(void **state)
 	static const char *const kept[] = { "4711", "12[3].server-1.example.org", "17_4", "__" };
 	struct ccs_job own;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
 		setenv("PBS_JOBID", ids[i], 1);
 		ccs_job_read(&own);
@@ -200,7 +190,6 @@ static void no_variable_leads_to_another_directory(void **state)
 {
 	static const char letters[] = "../%p\n ;$17";
 
-	(void)state;
 	seed_start("variables");
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		char value[100], out[512];
@@ -252,7 +241,6 @@ static void the_container_is_found_in_control_groups_and_mounts(void **state)
 	};
 	char dir[] = "/tmp/ccshim-test-container.XXXXXX", id[CCS_CONTAINER_LEN], command[64];
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	assert_false(ccs_container_read(dir, id));
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -275,7 +263,6 @@ static void a_job_is_written_with_what_is_known(void **state)
 	};
 	char text[CCS_JOB_TEXT], little[10];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_string_equal(ccs_job_text(&cases[i].job, text, sizeof(text)), cases[i].text);
 	ccs_job_text(&cases[1].job, little, sizeof(little));
@@ -285,7 +272,6 @@ static void a_job_is_written_with_what_is_known(void **state)
 /* An application may write over its environment, to change its title. */
 static void the_own_job_is_read_once(void **state)
 {
-	(void)state;
 	setenv("SLURM_JOB_ID", "4711", 1);
 	assert_string_equal(ccs_job()->id, "4711");
 	setenv("SLURM_JOB_ID", "4712", 1);

@@ -4,8 +4,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -13,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "tests/tools/forbidden_calls.h"
 #include "tools/ccshimd/filter.h"
@@ -41,7 +39,6 @@ static int inside(long (*attempt)(void), bool filtered)
 
 static void what_an_agent_never_does_is_refused(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < nforbidden_calls; i++) {
 		const int result = inside(forbidden_calls[i].attempt, true);
 
@@ -55,7 +52,6 @@ static void what_an_agent_never_does_is_refused(void **state)
 /* So that EPERM above is the filter's. */
 static void without_a_filter_it_is_not_refused(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < nforbidden_calls; i++)
 		if (!forbidden_calls[i].privileged &&
 		    inside(forbidden_calls[i].attempt, false) == EPERM)
@@ -88,7 +84,6 @@ static void what_an_agent_does_is_allowed(void **state)
 {
 	int result;
 
-	(void)state;
 	result = inside(do_an_agents_work, true);
 	if (result == NO_FILTER)
 		skip();

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a flow derives from its settings and its path, and what a change of settings keeps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "flow/cc_events.h"
 #include "flow_fixture.h"
@@ -19,7 +16,6 @@ static void segments_grow_with_the_cost_of_reading_the_clock(void **state)
 	struct ccs_flow_config conf = flow_config(0);
 	struct ccs_flow f;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		conf.line_rate = rows[i].line_rate;
 		conf.clock_cost_us = rows[i].clock_cost_us;
@@ -37,7 +33,6 @@ static void path_segment_follows_unsplit_messages(void **state)
 	uint64_t n, now = 1000000;
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_started(&f, &conf);
@@ -63,7 +58,6 @@ static void a_given_base_rtt_stays(void **state)
 	uint64_t now = 1000000;
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = INFINITY;
 	open_flow(&f, &conf, 16, 144, 0);
 	for (int i = 0; i < 32; i++)
@@ -80,7 +74,6 @@ static void invalid_output_of_an_algorithm_does_not_stop_a_flow(void **state)
 	uint64_t now = 1000000;
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_flow(&f, &conf, 16, 144, 0);
@@ -103,7 +96,6 @@ static void new_settings_keep_what_was_learned(void **state)
 	struct ccs_flow f;
 	double learnt;
 
-	(void)state;
 	conf.base_rtt_us = 0;
 	conf.max_inflight = 65536;
 	spy_rate = INFINITY;
@@ -143,7 +135,6 @@ static void max_rate_binds_only_while_it_is_set(void **state)
 	uint64_t now = 1000000;
 	struct ccs_flow f = { 0 };
 
-	(void)state;
 	spec = ccs_cc_default_spec(&ccs_cc_timely);
 	conf.max_rate = 1e8;
 	assert_int_equal(ccs_flow_init(&f, &conf, &spec, 16, 144, now), 0);

@@ -13,11 +13,9 @@
  *  - a message that is not authenticated with the key changes nothing but a counter;
  *  - when the attacker stops, RP gets a lease again, and CNPs count.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "agent/flows.h"
 #include "agent/host/core.h"
@@ -596,7 +594,6 @@ static void nothing_counts_twice_or_late_and_a_lease_returns(void **state)
 	};
 	const char *more = getenv("CCS_DEPTH");
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
 		struct bounds b = all[i];
 
@@ -611,7 +608,6 @@ static void the_search_finds_what_counts_without_proof(void **state)
 		.np_flows = 3, .depth = 9, .restarts = 1, .pauses = 1, .slowing = 1,
 	};
 
-	(void)state;
 	if (FEWER_STEPS > 2)
 		skip();
 	without_proof = true;

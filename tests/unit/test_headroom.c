@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests headroom with the published values, and its monotonicity. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 
@@ -23,7 +20,6 @@ static void both_published_ports_have_their_cells(void **state)
 {
 	const struct ccs_headroom fast = port(100e9, 100), slow = port(25e9, 15);
 
-	(void)state;
 	assert_int_equal(ccs_headroom_need(&fast).cells, 408);
 	assert_int_equal(ccs_headroom_need(&fast).bytes, 104448);
 	assert_int_equal(ccs_headroom_need(&slow).cells, 98);
@@ -32,7 +28,6 @@ static void both_published_ports_have_their_cells(void **state)
 
 static void the_terms_add_up_to_the_time(void **state)
 {
-	(void)state;
 	seed_start("headroom");
 	for (int i = 0; i < 10000; i++) {
 		const struct ccs_headroom h = port(1e9 * (1 + (double)seed_below(400)),
@@ -47,7 +42,6 @@ static void the_terms_add_up_to_the_time(void **state)
 
 static void a_longer_cable_and_a_faster_port_never_need_less(void **state)
 {
-	(void)state;
 	seed_start("headroom");
 	for (int i = 0; i < 10000; i++) {
 		struct ccs_headroom h = port(1e9 * (1 + (double)seed_below(400)),
@@ -73,7 +67,6 @@ static void no_constant_explains_both_published_values(void **state)
 	const struct ccs_headroom_row fast = { 408, 100e9, 0.5 }, slow = { 98, 25e9, 0.075 };
 	struct ccs_interval both;
 
-	(void)state;
 	assert_interval(ccs_headroom_solve_tm(&fast, 512), 1.0838, 1.0890);
 	assert_interval(ccs_headroom_solve_tm(&slow, 512), 1.8366, 1.8570);
 	assert_interval(ccs_headroom_solve_tm(&fast, 672), 1.7350, 1.7418);
@@ -87,7 +80,6 @@ static void a_frame_at_each_end_explains_both_published_values(void **state)
 {
 	const struct ccs_headroom_row fast = { 408, 100e9, 0.5 }, slow = { 98, 25e9, 0.075 };
 
-	(void)state;
 	assert_interval(ccs_interval_common(ccs_headroom_solve_t0(&fast, 672, 1500),
 					    ccs_headroom_solve_t0(&slow, 672, 1500)),
 			1.4974, 1.5018);
@@ -98,7 +90,6 @@ static void a_frame_at_each_end_explains_both_published_values(void **state)
 
 static void the_standard_allows_more(void **state)
 {
-	(void)state;
 	assert_int_equal(ceil(ccs_headroom_standard_bits(100e9, 0.5, 9216) / 672), 1036);
 	assert_int_equal(ceil(ccs_headroom_standard_bits(25e9, 0.075, 9216) / 672), 306);
 	assert_true(isnan(ccs_headroom_standard_bits(40e9, 0.5, 9216)));

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The histogram: its percentiles against sorted values, and halving when full. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +14,6 @@ static void empty_is_all_zero(void **state)
 {
 	struct ccs_hist h = { 0 };
 
-	(void)state;
 	assert_int_equal(ccs_hist_percentile(&h, 0.5), 0);
 	assert_true(ccs_hist_mean(&h) == 0);
 }
@@ -26,7 +22,6 @@ static void small_values_are_exact(void **state)
 {
 	struct ccs_hist h = { 0 };
 
-	(void)state;
 	for (unsigned v = 1; v <= 50; v++)
 		ccs_hist_record(&h, v);
 	assert_int_equal(h.min, 1);
@@ -51,7 +46,6 @@ static void percentiles_are_within_1_6_percent(void **state)
 	enum { N = 5000 };
 	static uint64_t values[N];
 
-	(void)state;
 	seed_start("percentiles");
 	for (unsigned round = 0; round < 50; round++) {
 		struct ccs_hist h = { 0 };
@@ -76,7 +70,6 @@ static void percentiles_are_within_1_6_percent(void **state)
 
 static void edges_of_the_range(void **state)
 {
-	(void)state;
 	for (unsigned bit = 0; bit < 64; bit++)
 		for (int off = -1; off <= 1; off++) {
 			const uint64_t v = (UINT64_C(1) << bit) + (uint64_t)off;
@@ -93,7 +86,6 @@ static void quantiles_out_of_range_are_clamped(void **state)
 {
 	struct ccs_hist h = { 0 };
 
-	(void)state;
 	ccs_hist_record(&h, 1000);
 	ccs_hist_record(&h, 3000);
 	assert_int_equal(ccs_hist_percentile(&h, -1), 1000);
@@ -106,7 +98,6 @@ static void a_full_bucket_halves_all_buckets(void **state)
 {
 	struct ccs_hist h = { 0 };
 
-	(void)state;
 	ccs_hist_record(&h, 10);
 	ccs_hist_record(&h, 20);
 	h.bucket[10] = UINT32_MAX;

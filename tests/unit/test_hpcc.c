@@ -3,10 +3,7 @@
  * Tests HPCC's variants against a golden trace from another implementation and against a second
  * implementation below.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -61,7 +58,6 @@ static void check_golden_incast(const char *spec)
 /* ccshim's form decides as the paper's does if records do not count flows. */
 static void paper_matches_the_golden_incast(void **state)
 {
-	(void)state;
 	check_golden_incast("hpcc:variant=paper,w_ai=80,min_window=1000");
 	check_golden_incast("hpcc:w_ai=80,min_window=1000");
 }
@@ -237,7 +233,6 @@ static void follow_ref(unsigned variant, struct ref *marks)
 
 static void random_sequences_equal_the_reference(void **state)
 {
-	(void)state;
 	seed_start("reference");
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		struct ref m = { 0 };

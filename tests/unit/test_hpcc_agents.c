@@ -3,10 +3,7 @@
  * Tests HPCC with telemetry of host agents: the echo variant, counts of flows, and records of
  * longer spans.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +19,6 @@ static void an_echo_derives_the_queue_from_the_rtt(void **state)
 		{ 3000, INFINITY, 0.9 }, { 3000, -1, 0.9 }, { 1500, 1500, 1.4 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct ccs_cc cc;
 		struct wire w;
@@ -45,7 +41,6 @@ static void an_echo_commits_only_by_intervals_begun_since(void **state)
 	struct wire w;
 	double reference;
 
-	(void)state;
 	start_with_steady_flow(&cc, &w, ECHO, 1);
 	for (reference = seen(&cc, "wc_bytes"); seen(&cc, "wc_bytes") == reference;)
 		step(&cc, &w, 0.5, 0, 0);
@@ -64,7 +59,6 @@ static void counted_flows_lengthen_the_period(void **state)
 	struct ccs_cc cc;
 	struct wire w;
 
-	(void)state;
 	start(&cc, "hpcc", &test_path);
 	open_wire(&w, 1);
 	acknowledge(&cc, &w, 1, 0);
@@ -87,7 +81,6 @@ static void an_echo_increases_once_per_T(void **state)
 {
 	static const double gaps[] = { 0.1, 1, 3, 8, 100 }, worth[] = { 1, 1, 3, 8, 8 };
 
-	(void)state;
 	for (unsigned i = 0; i < 5; i++) {
 		struct ccs_cc cc;
 		struct wire w;
@@ -112,7 +105,6 @@ static void an_echo_follows_the_count_of_flows(void **state)
 	struct wire w;
 	double rate;
 
-	(void)state;
 	open_wire(&w, 1);
 	start(&cc, "hpcc:variant=echo", &test_path);
 	cc.ops->set_rate(&cc, LINE / 25);
@@ -195,7 +187,6 @@ static void parameters_follow_the_slowest_link_of_the_records(void **state)
 	struct ccs_cc cc;
 	struct wire w;
 
-	(void)state;
 	start(&cc, "hpcc", &test_path);
 	open_wire(&w, 3);
 	w.hop[1].capacity = LINE / 10;
@@ -221,7 +212,6 @@ static void parameters_follow_a_known_bottleneck(void **state)
 	struct ccs_cc_path path = test_path;
 	struct ccs_cc cc;
 
-	(void)state;
 	path.bottleneck_rate = LINE / 10;
 	start(&cc, "hpcc", &path);
 	check_close("rate", 0, cc.out.rate, LINE / 10);
@@ -242,7 +232,6 @@ static void the_first_record_bounds_the_share(void **state)
 {
 	const double ser_us = 8e6 * 1000 / LINE;
 
-	(void)state;
 	for (unsigned flows = 1; flows <= 1000; flows *= 10) {
 		struct ccs_cc cc;
 		struct wire w;
@@ -264,7 +253,6 @@ static void a_rate_above_the_share_falls_to_it_when_more_flows_are_counted(void 
 	struct ccs_cc cc;
 	struct wire w;
 
-	(void)state;
 	start(&cc, "hpcc:variant=echo", &test_path);
 	open_wire(&w, 1);
 	w.ack.flows = 2;
@@ -290,7 +278,6 @@ static void an_agent_record_updates_the_average_window_of_its_span(void **state)
 {
 	const double headroom = (1 - ETA) / 2, full = LINE / 8e6 * 300;
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct ccs_cc cc;
 		struct wire w;
@@ -318,7 +305,6 @@ static void an_agent_record_from_before_an_update_changes_nothing(void **state)
 	struct wire w;
 	double once;
 
-	(void)state;
 	start_with_agent_records(&cc, &w, "ccshim");
 	agent_record(&cc, &w, 2, 1, 0);
 	once = cc.out.window;
@@ -335,7 +321,6 @@ static void an_agent_record_from_before_an_update_changes_nothing(void **state)
 /* With any interval between records the line is equally full in the end, and shares are equal. */
 static void the_interval_of_agent_records_does_not_change_the_result(void **state)
 {
-	(void)state;
 	for (double k = 1; k < 6; k++) {
 		struct ccs_cc cc[2];
 		struct wire w[2];
@@ -360,7 +345,6 @@ static void the_window_exceeds_the_rate_if_agents_count_flows(void **state)
 {
 	static const double spare[] = { 1.125, 1.25 };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct ccs_cc cc;
 		struct wire w;
@@ -387,7 +371,6 @@ static double spare(const struct ccs_cc *cc)
 /* Where no link is full, RTTs vary for the hosts. */
 static void jitter_widens_the_window_but_not_the_rate(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		const double least = i ? 1.25 : 1.125;
 		struct ccs_cc cc;
@@ -414,7 +397,6 @@ static void agent_records_give_flows_of_any_base_rtt_equal_shares(void **state)
 	struct wire w[2];
 	struct ccs_cc_path far = test_path;
 
-	(void)state;
 	far.base_rtt_us += 300;
 	start_with_agent_records(&cc[0], &w[0], "ccshim");
 	start_path_with_agent_records(&cc[1], &w[1], "ccshim", &far);
@@ -434,7 +416,6 @@ static void a_queue_by_chance_does_not_count_as_utilisation(void **state)
 	struct ccs_cc cc;
 	struct wire w;
 
-	(void)state;
 	start_with_agent_records(&cc, &w, "ccshim");
 	agent_record(&cc, &w, 2, 0.9, chance);
 	agent_record(&cc, &w, 2, 0.9, chance);
@@ -456,7 +437,6 @@ static void a_growing_queue_counts_as_utilisation_above_one(void **state)
 		{ 1, 0.8, 0, 0.5 }, { 0.5, 0, 0, 0.5 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct ccs_cc cc;
 		struct wire w;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests HPCC with telemetry that is old, odd or missing, its bounds, and its parameters. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -14,7 +11,6 @@
 
 static void the_first_record_only_baselines(void **state)
 {
-	(void)state;
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		struct ccs_cc cc;
 		struct wire w;
@@ -46,7 +42,6 @@ static bool same_decision(const struct ccs_cc *a, const struct ccs_cc *b)
 
 static void records_that_do_not_compare_decide_nothing(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < VARIANTS * 4; i++) {
 		struct ccs_cc cc, before;
 		struct wire w;
@@ -71,7 +66,6 @@ static void records_that_do_not_compare_decide_nothing(void **state)
 
 static void a_repeated_record_does_nothing(void **state)
 {
-	(void)state;
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		struct ccs_cc cc, before;
 		struct wire w;
@@ -93,7 +87,6 @@ static void a_repeated_record_does_nothing(void **state)
 
 static void without_telemetry_nothing_changes(void **state)
 {
-	(void)state;
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		struct ccs_cc cc, before;
 		struct wire w;
@@ -114,7 +107,6 @@ static void without_telemetry_nothing_changes(void **state)
 /* Ten acknowledgements of one queue cause one decrease, the next RTT's cause another. */
 static void one_queue_causes_one_decrease_per_rtt(void **state)
 {
-	(void)state;
 	for (unsigned variant = 0; variant <= NS3; variant++) {
 		struct ccs_cc cc;
 		struct wire w;
@@ -142,7 +134,6 @@ static void one_queue_causes_one_decrease_per_rtt(void **state)
 /* Records may state the time at which they were taken. The paper's do not. */
 static void records_from_before_an_update_commit_nothing(void **state)
 {
-	(void)state;
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		struct ccs_cc cc;
 		struct wire w;
@@ -199,7 +190,6 @@ static struct ccs_cc_ack odd_ack(struct wire *w)
 
 static void random_input_keeps_rate_and_window_within_bounds(void **state)
 {
-	(void)state;
 	seed_start("bounds");
 	for (unsigned i = 0; i < 3000; i++) {
 		const unsigned variant = i % VARIANTS;
@@ -228,7 +218,6 @@ static void random_input_keeps_rate_and_window_within_bounds(void **state)
  */
 static void more_congestion_gives_no_larger_window(void **state)
 {
-	(void)state;
 	seed_start("monotone");
 	for (unsigned i = 0; i < 6000; i++) {
 		const double us = (double)(1 + seed_below(2000));
@@ -264,7 +253,6 @@ static void parameters_are_derived_from_the_path(void **state)
 	const double ser = 8e6 * 4096 / 10e9;
 	struct ccs_cc cc;
 
-	(void)state;
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		const double T = variant == ECHO ? 20 + 8 * ser : 23;
 		char spec[64];
@@ -289,7 +277,6 @@ static void parameters_are_derived_from_the_path(void **state)
 /* New facts about the path change T; the rate stays, and W changes in proportion. */
 static void a_better_known_path_keeps_the_rate(void **state)
 {
-	(void)state;
 	for (unsigned variant = 0; variant < VARIANTS; variant++) {
 		struct ccs_cc_path path = test_path;
 		struct ccs_cc cc;
@@ -317,7 +304,6 @@ static void set_rate_sets_rate_and_windows(void **state)
 {
 	static const double rates[] = { 1, 33e6, 1e8, 1e9, 1e12, INFINITY };
 
-	(void)state;
 	for (unsigned i = 0; i < VARIANTS * 6; i++) {
 		const unsigned variant = i / 6;
 		const double floor = variant == NS3 ? MIN_RATE : MIN_WINDOW * 8e6 / T_US;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The device's clock against a model that knows when each completion was made. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "seed.h"
 #include "feedback/hwclock.h"
@@ -22,7 +19,7 @@ static struct {
 	struct ccs_hwclock clock;
 	uint64_t khz, mask, first;
 	double skew;
-	uint64_t looked, now, made;      /* of the last poll, this poll, the completion */
+	uint64_t looked, now, made;      /* times of the last poll, this poll, the completion */
 } m;
 
 static void start(unsigned bits)
@@ -60,7 +57,6 @@ static struct ccs_span map(void)
 
 static void prompt_polls_make_all_exact(void **state)
 {
-	(void)state;
 	seed_start("prompt polls");
 	for (unsigned round = 0; round < 100; round++) {
 		start(widths[round % 4]);
@@ -78,12 +74,11 @@ static void prompt_polls_make_all_exact(void **state)
 	}
 }
 
-/* Nobody ever polls in time, but some completions come just before or after a poll. */
+/* No poll is in time, but some completions arrive just before or after one. */
 static void late_polls_make_most_exact(void **state)
 {
 	unsigned exact = 0, all = 0;
 
-	(void)state;
 	seed_start("late polls");
 	for (unsigned round = 0; round < 20; round++) {
 		start(widths[round % 4]);
@@ -105,7 +100,6 @@ static void late_polls_make_most_exact(void **state)
 
 static void a_query_makes_late_polls_exact(void **state)
 {
-	(void)state;
 	seed_start("query");
 	for (unsigned round = 0; round < 50; round++) {
 		start(widths[round % 4]);
@@ -129,7 +123,6 @@ static void a_query_makes_late_polls_exact(void **state)
 /* Up to three quarters of a range may pass between two completions. */
 static void pauses_do_not_lose_a_wrap(void **state)
 {
-	(void)state;
 	seed_start("wraps");
 	for (unsigned round = 0; round < 200; round++) {
 		start(32);
@@ -154,7 +147,6 @@ static void bounds_become_loose_by_the_drift_of_a_pause(void **state)
 	const uint64_t pause_ns = 60000 * MS, drift_ns = pause_ns / 5000;
 	struct ccs_span span;
 
-	(void)state;
 	seed_start("pause");
 	start(48);
 	m.made = m.now = m.looked + 10;
@@ -191,7 +183,6 @@ static void a_step_shortens_rtts_until_the_next_query_at_most(void **state)
 {
 	static const int64_t steps_us[] = { 20, -20, 40, -40, 50, -50, 200, -200, 5000, -1000000 };
 
-	(void)state;
 	seed_start("steps");
 	for (unsigned k = 0; k < sizeof(steps_us) / sizeof(*steps_us); k++) {
 		uint64_t stepped_ns = 0;
@@ -223,7 +214,6 @@ static void a_wrong_rate_is_found_in_25_ms(void **state)
 {
 	static const double skews[] = { 0, 0.5, 0.99, 0.995, 1.005, 1.01, 2 };
 
-	(void)state;
 	seed_start("rates");
 	for (unsigned k = 0; k < sizeof(skews) / sizeof(*skews); k++) {
 		start(62);
@@ -235,12 +225,11 @@ static void a_wrong_rate_is_found_in_25_ms(void **state)
 	}
 }
 
-/* What a completion would be stamped with that is made now. */
+/* The device's timestamp of a completion at this time. */
 static void the_time_now(void **state)
 {
 	const uint64_t slack_ns = DRIFT_NS + 300;
 
-	(void)state;
 	seed_start("now");
 	for (unsigned round = 0; round < 1000; round++) {
 		const unsigned bits = widths[round % 3];
@@ -268,7 +257,6 @@ static void what_is_unknown_stays_so(void **state)
 {
 	struct ccs_span span = { 0, 2000000 * MS };
 
-	(void)state;
 	seed_start("unknown");
 	start(48);
 	ccs_hwclock_map(&m.clock, 12345, &span);
@@ -279,7 +267,6 @@ static void what_is_unknown_stays_so(void **state)
 /* Such values exist: something else than the time, or in another unit. */
 static void no_clock_is_left_alone(void **state)
 {
-	(void)state;
 	seed_start("no clock");
 	for (unsigned kind = 0; kind < 3; kind++) {
 		start(48);
@@ -303,7 +290,6 @@ static void what_cannot_be_a_clock(void **state)
 {
 	struct ccs_hwclock c;
 
-	(void)state;
 	assert_false(ccs_hwclock_init(&c, 0, UINT64_MAX));
 	assert_false(ccs_hwclock_init(&c, 156250, 0));
 	assert_false(ccs_hwclock_init(&c, 156250, 0xfff0));

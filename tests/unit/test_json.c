@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The exact output of the JSON writer; jq checks it, too, if it is installed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,14 +14,12 @@ static struct ccs_json j;
 
 static int open_stream(void **state)
 {
-	(void)state;
 	ccs_json_start(&j, open_memstream(&text, &text_len));
 	return j.f ? 0 : -1;
 }
 
 static int close_stream(void **state)
 {
-	(void)state;
 	fclose(j.f);
 	free(text);
 	return 0;
@@ -32,7 +27,6 @@ static int close_stream(void **state)
 
 static void everything(void **state)
 {
-	(void)state;
 	ccs_json_object(&j, NULL);
 	ccs_json_str(&j, "s", "a\"b\\c\n\x01");
 	ccs_json_str(&j, "null", NULL);
@@ -88,7 +82,6 @@ static void strings_are_valid_utf8(void **state)
 {
 	char want[4096] = "[", piece[64];
 
-	(void)state;
 	ccs_json_array(&j, NULL);
 	for (size_t i = 0; i < sizeof(utf8) / sizeof(*utf8); i++) {
 		ccs_json_str(&j, NULL, utf8[i].in);
@@ -102,7 +95,6 @@ static void strings_are_valid_utf8(void **state)
 
 static void numbers_read_back(void **state)
 {
-	(void)state;
 	seed_start("numbers");
 	for (unsigned i = 0; i < 20000; i++) {
 		union { uint64_t u; double d; } any = { .u = seed_next() };
@@ -122,7 +114,6 @@ static void misuse_is_harmless(void **state)
 {
 	char *nested;
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++)
 		ccs_json_array(&j, NULL);
 	ccs_json_str(&j, NULL, "too deep");
@@ -141,7 +132,6 @@ static void a_write_error_is_reported(void **state)
 {
 	struct ccs_json full;
 
-	(void)state;
 	ccs_json_start(&full, fopen("/dev/full", "w"));
 	if (!full.f)
 		skip();
@@ -184,7 +174,6 @@ static void jq_accepts_it(void **state)
 {
 	FILE *jq;
 
-	(void)state;
 	if (system("command -v jq >/dev/null 2>&1") != 0)
 		skip();
 	seed_start("jq");

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The lock of posts and polls: one thread at a time holds it, and each sleeping thread gets it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -20,7 +17,6 @@ static void one_thread_at_a_time(void **state)
 {
 	struct ccs_lock l = { 0 };
 
-	(void)state;
 	assert_true(ccs_trylock(&l));
 	assert_false(ccs_trylock(&l));
 	ccs_unlock(&l);
@@ -67,13 +63,11 @@ static void run_threads(unsigned each, bool held)
 
 static void no_increment_is_lost(void **state)
 {
-	(void)state;
 	run_threads(TURNS, false);
 }
 
 static void all_sleeping_threads_wake_up(void **state)
 {
-	(void)state;
 	run_threads(1, true);
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Log messages: levels, files, errno, threads, signals and the limit on warnings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +22,6 @@ static int real_stderr, catcher[2];
 /* Redirect stderr into a pipe that collects the output of a test. */
 static int catch_stderr(void **state)
 {
-	(void)state;
 	real_stderr = dup(STDERR_FILENO);
 	if (pipe2(catcher, O_NONBLOCK | O_CLOEXEC) || dup2(catcher[1], STDERR_FILENO) < 0)
 		return -1;
@@ -35,7 +31,6 @@ static int catch_stderr(void **state)
 
 static int release_stderr(void **state)
 {
-	(void)state;
 	dup2(real_stderr, STDERR_FILENO);
 	close(real_stderr);
 	close(catcher[0]);
@@ -54,7 +49,6 @@ static const char *caught(void)
 
 static void messages_below_the_level_are_dropped(void **state)
 {
-	(void)state;
 	ccs_log_setup(CCS_LOG_WARN, NULL);
 	ccs_log(CCS_LOG_ERROR, "a %d", 1);
 	ccs_log(CCS_LOG_WARN, "b");
@@ -72,7 +66,6 @@ static void debug_level_adds_host_pid_and_tid(void **state)
 {
 	char host[65] = "", want[256];
 
-	(void)state;
 	gethostname(host, sizeof(host) - 1);
 	snprintf(want, sizeof(want), "ccshim: warn: %s:%d:%d: x\n", host, (int)getpid(),
 		 (int)gettid());
@@ -83,7 +76,6 @@ static void debug_level_adds_host_pid_and_tid(void **state)
 
 static void errno_is_preserved_and_formatted(void **state)
 {
-	(void)state;
 	errno = ENOSPC;
 	ccs_log(CCS_LOG_WARN, "write: %m");
 	assert_int_equal(errno, ENOSPC);
@@ -100,7 +92,6 @@ static void one_message_is_one_line(void **state)
 	char text[5000];
 	const char *line;
 
-	(void)state;
 	ccs_log(CCS_LOG_WARN, "a\nb\033[31m\tc\x7f \xc3\xa9");
 	assert_string_equal(caught(), "ccshim: warn: a?b?[31m?c? \xc3\xa9\n");
 	memset(text, 'x', sizeof(text) - 1);
@@ -118,7 +109,6 @@ static void log_once_here(void)
 
 static void log_once_logs_once_per_call_site(void **state)
 {
-	(void)state;
 	log_once_here();
 	log_once_here();
 	assert_string_equal(caught(), "ccshim: warn: only once\n");
@@ -138,7 +128,6 @@ static void threads_do_not_mix_lines(void **state)
 	unsigned lines = 0;
 	char want[64], *text;
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, log_many, (void *)names[i]), 0);
 	for (unsigned i = 0; i < 4; i++)
@@ -163,7 +152,6 @@ static void log_file_survives_chdir_and_closefrom(void **state)
 	char dir[] = "/tmp/ccs-log-XXXXXX", text[128] = "", path[64];
 	FILE *f;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(chdir(dir), 0);
 	ccs_log_setup(CCS_LOG_INFO, "x.log");
@@ -192,7 +180,6 @@ static void log_file_survives_chdir_and_closefrom(void **state)
 
 static void what_a_full_log_file_does_not_take_goes_to_stderr(void **state)
 {
-	(void)state;
 	ccs_log_setup(CCS_LOG_WARN, "/dev/full");
 	ccs_log(CCS_LOG_WARN, "one");
 	ccs_log(CCS_LOG_WARN, "two");
@@ -258,7 +245,6 @@ static void write_beyond_the_limit(void)
 
 static void no_signal_is_delivered_to_the_application(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(write_to_closed_pipe), 0);
 	assert_int_equal(in_child(keep_pending_sigpipe), 0);
 	assert_int_equal(in_child(write_beyond_the_limit), 0);
@@ -272,7 +258,6 @@ static void network_socket_at_descriptor_2_is_not_written(void **state)
 	int a = socket(AF_INET, SOCK_DGRAM, 0), b = socket(AF_INET, SOCK_DGRAM, 0);
 	char text[64];
 
-	(void)state;
 	assert_int_equal(bind(a, (struct sockaddr *)&any, sizeof(any)), 0);
 	assert_int_equal(getsockname(a, (struct sockaddr *)&any, &len), 0);
 	assert_int_equal(connect(b, (struct sockaddr *)&any, sizeof(any)), 0);
@@ -327,7 +312,6 @@ static void start_without_stderr(void)
 
 static void file_of_the_program_at_descriptor_2_is_not_written(void **state)
 {
-	(void)state;
 	assert_int_equal(in_child(write_where_stderr_was_redirected), 0);
 	assert_int_equal(in_child(log_into_data_file), 0);
 	assert_int_equal(in_child(log_into_file_of_a_library), 0);
@@ -348,7 +332,6 @@ static void logging_is_not_a_cancellation_point(void **state)
 	pthread_t thread;
 	bool survived = false;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, cancelled, &survived), 0);
 	pthread_join(thread, NULL);
 	assert_true(survived);
@@ -361,7 +344,6 @@ static void number_of_warnings_is_limited(void **state)
 	const char *text;
 	unsigned lines = 0;
 
-	(void)state;
 	ccs_log_setup(CCS_LOG_WARN, NULL);
 	for (unsigned i = 0; i < 1000; i++)
 		ccs_log(CCS_LOG_WARN, "again");

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests the CNPs of a marking probability, and marks on a polled average, with UCloud's port. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 
@@ -18,7 +15,6 @@ static void the_effective_pmax_is_the_published_one(void **state)
 		{ 256, 0.216 }, { 512, 0.380 }, { 1024, 0.708 }, { 2048, 1.363 }, { 4096, 2.674 },
 	};
 
-	(void)state;
 	assert_true(fabs(100 * ccs_pmax_effective(pps, 50) - 0.898) < 0.5e-3);
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		assert_true(fabs(100 * ccs_pmax_effective(25e9 / 8 / (rows[i].mtu + 82), 50) -
@@ -33,7 +29,6 @@ static void the_effective_pmax_is_a_knee(void **state)
 		{ 0.02, 13802 }, { 0.0405, 16370 }, { 1, 19822 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		assert_true(fabs(ccs_cnp_rate(rows[i].p, pps, 50) - rows[i].cnps) < 1);
 	assert_true(fabs(ccs_cnp_rate(ccs_pmax_effective(pps, 50), pps, 50) - 10000) < 1e-6);
@@ -58,7 +53,6 @@ static bool alarms(double kmin, double poll_us, double weight)
 
 static void polling_explains_the_published_alarm(void **state)
 {
-	(void)state;
 	assert_false(alarms(1, 50, 1 / 4.));
 	assert_true(alarms(800, 50, 1 / 4.));
 	assert_false(alarms(1, 50, 1));
@@ -68,14 +62,12 @@ static void polling_explains_the_published_alarm(void **state)
 
 static void marks_on_the_queue_itself_would_not_have_alarmed(void **state)
 {
-	(void)state;
 	assert_false(alarms(1, 0, 1));
 	assert_false(alarms(800, 0, 1));
 }
 
 static void the_largest_kmin_is_the_largest(void **state)
 {
-	(void)state;
 	seed_start("marking");
 	for (int i = 0; i < 30; i++) {
 		struct ccs_ramp r = experiment(0, (double)seed_below(120), 1 / (1 + (double)seed_below(4)));
@@ -94,7 +86,6 @@ static void extreme_ramps_end(void **state)
 	struct ccs_ramp slow = experiment(800, 50, 1), itself = experiment(800, 0, 1);
 	struct ccs_ramp rare = experiment(1, 1e12, 1 / 1024.), few = experiment(1, 50, 1 / 1024.);
 
-	(void)state;
 	slow.growth = itself.growth = 1e-9;
 	slow.reaction_us = itself.reaction_us = 0;
 	assert_true(fabs(ccs_ramp_peak(&slow) - ccs_ramp_peak(&itself)) < 1);
@@ -107,7 +98,6 @@ static void a_polled_average_is_late_and_converges(void **state)
 {
 	struct ccs_polled_queue a = { .interval_us = 50, .weight = 0.25 };
 
-	(void)state;
 	assert_true(ccs_polled_queue(&a, 0, 100) == 25);
 	assert_true(ccs_polled_queue(&a, 49, 1e6) == 25);
 	assert_true(ccs_polled_queue(&a, 50, 100) == 43.75);

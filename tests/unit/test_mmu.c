@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests the accounts of a shared buffer: fixed points, XOFF, and that cells are conserved. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 
@@ -39,7 +36,6 @@ static void fill(struct ccs_mmu *mmu, struct ccs_mmu_account *pg, unsigned n,
 
 static void xoff_is_at_the_fixed_point(void **state)
 {
-	(void)state;
 	seed_start("mmu");
 	for (int round = 0; round < 30; round++) {
 		const unsigned n = 1 + (unsigned)seed_below(PGS);
@@ -63,7 +59,6 @@ static void the_published_alphas_give_these_shares(void **state)
 		{ 1 / 2., 3005, 117220 }, { 1, 3080, 120151 },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const double each = ccs_mmu_fixed_point(POOL, rows[i].alpha, 39, 0);
 
@@ -81,7 +76,6 @@ static void a_lossy_queue_lowers_xoff_to_the_fixed_point(void **state)
 	struct ccs_mmu_account pg = lossless(1 / 8., 100), queue = unlimited();
 	struct ccs_mmu_account lossy = { .limits = { .alpha = 8 } }, drain = unlimited();
 
-	(void)state;
 	while (ccs_mmu_store(&mmu, &lossy, &drain, 1) == CCS_MMU_STORED)
 		;
 	while (!ccs_mmu_update_pause(&mmu, &pg)) {
@@ -97,7 +91,6 @@ static void headroom_takes_exactly_its_cells_after_xoff(void **state)
 	struct ccs_mmu mmu = { .pool = 1000 };
 	struct ccs_mmu_account pg = lossless(1, 408), queue = unlimited();
 
-	(void)state;
 	fill(&mmu, &pg, 1, &queue);
 	for (int i = 0; i < 408; i++)
 		assert_int_equal(ccs_mmu_store(&mmu, &pg, &queue, 1), CCS_MMU_STORED);
@@ -109,7 +102,6 @@ static void a_full_queue_drops_and_books_nothing(void **state)
 	struct ccs_mmu mmu = { .pool = 1000 };
 	struct ccs_mmu_account pg = lossless(1, 0), queue = { .limits = { .share = 10 } };
 
-	(void)state;
 	assert_int_equal(ccs_mmu_store(&mmu, &pg, &queue, 10), CCS_MMU_STORED);
 	assert_int_equal(ccs_mmu_store(&mmu, &pg, &queue, 1), CCS_MMU_NO_EGRESS);
 	assert_int_equal(pg.guaranteed + pg.shared + pg.headroom, 10);
@@ -120,7 +112,6 @@ static void xon_is_below_xoff_by_the_hysteresis(void **state)
 	struct ccs_mmu mmu = { .pool = 1000 };
 	struct ccs_mmu_account pg = lossless(0, 100), queue = unlimited();
 
-	(void)state;
 	pg.limits.share = 200;
 	pg.limits.hysteresis = 20;
 	assert_int_equal(ccs_mmu_store(&mmu, &pg, &queue, 36 + 200), CCS_MMU_STORED);
@@ -142,7 +133,6 @@ static void cells_are_conserved(void **state)
 	struct ccs_mmu_account pg[4], queue[4];
 	uint64_t stored[4][4] = { 0 };
 
-	(void)state;
 	seed_start("mmu");
 	for (int i = 0; i < 4; i++) {
 		pg[i] = lossless(1 / 2., 50);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The option table, its values and the loading of settings from files and environment. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 
@@ -56,7 +53,6 @@ static enum ccs_opt_origin origin_of(const char *name)
 
 static int reset_sources(void **state)
 {
-	(void)state;
 	for (char **e = environ; *e;)
 		if (strncmp(*e, PREFIX, strlen(PREFIX)) == 0) {
 			char name[64];
@@ -79,7 +75,6 @@ static void option_table_is_consistent(void **state)
 	struct ccs_options o;
 	char text[512], err[512];
 
-	(void)state;
 	ccs_options_default(&o);
 	for (size_t i = 0; i < ccs_opt_count; i++) {
 		const struct ccs_opt *opt = &ccs_opt_table[i];
@@ -96,7 +91,6 @@ static void defaults_match_the_header(void **state)
 {
 	struct ccs_options o;
 
-	(void)state;
 	ccs_options_default(&o);
 	assert_int_equal(o.mode, CCS_MODE_ENFORCE);
 	assert_string_equal(o.cc, "auto");
@@ -114,7 +108,6 @@ static void dscp_is_0_to_63_or_keep(void **state)
 	struct ccs_options o;
 	char err[512];
 
-	(void)state;
 	ccs_options_default(&o);
 	assert_int_equal(ccs_dscp(o.dscp), -1);
 	for (unsigned i = 0; i < sizeof(good) / sizeof(*good); i++)
@@ -164,7 +157,6 @@ static void random_text(const struct ccs_opt *opt, char *text, size_t len)
 
 static void every_option_round_trips(void **state)
 {
-	(void)state;
 	seed_start("options round-trip");
 	for (unsigned round = 0; round < 2000; round++)
 		for (size_t i = 0; i < ccs_opt_count; i++) {
@@ -189,7 +181,6 @@ static void every_option_round_trips(void **state)
 /* Through a file, all options at once, strings quoted where they must be. */
 static void a_written_file_reads_back(void **state)
 {
-	(void)state;
 	seed_start("file round-trip");
 	for (unsigned round = 0; round < 100; round++) {
 		struct ccs_options a, b;
@@ -265,7 +256,6 @@ static const struct { const char *name, *text, *part; } refused[] = {
 
 static void invalid_values_are_reported_and_change_nothing(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
 		struct ccs_options o, before;
 		char err[512] = "";
@@ -285,7 +275,6 @@ static void text_that_is_too_long_is_refused(void **state)
 	char text[4096], err[128];
 	struct ccs_options o;
 
-	(void)state;
 	ccs_options_default(&o);
 	memset(text, 'a', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
@@ -305,7 +294,6 @@ static void defaults_apply_without_any_source(void **state)
 	struct ccs_options o, def;
 	char **old = environ;
 
-	(void)state;
 	ccs_options_default(&def);
 	unsetenv("CCSHIM_CONFIG");
 	unlink("etc/ccshim.conf");
@@ -322,7 +310,6 @@ static void later_sources_take_precedence(void **state)
 {
 	struct ccs_options o;
 
-	(void)state;
 	write_file("etc/ccshim.conf", "mode=off\ncc = none\nlog_level = info\n");
 	write_file("user.conf", "cc = fixed:rate=1g\nlog_level=debug\n");
 	setenv("CCSHIM_LOG_LEVEL", "error", 1);
@@ -341,7 +328,6 @@ static void user_file_is_found_in_xdg_directories(void **state)
 	struct ccs_options o;
 	char cwd[512];
 
-	(void)state;
 	assert_non_null(getcwd(cwd, sizeof(cwd)));
 	mkdir(".config", 0700);
 	write_file(".config/ccshim.conf", "mode = off\n");
@@ -369,7 +355,6 @@ static void a_file_in_the_home_of_another_user_is_not_read(void **state)
 	struct ccs_options o;
 	char cwd[512];
 
-	(void)state;
 	if (geteuid())
 		skip();
 	assert_non_null(getcwd(cwd, sizeof(cwd)));
@@ -389,7 +374,6 @@ static void a_named_file_must_be_readable(void **state)
 {
 	struct ccs_options o;
 
-	(void)state;
 	setenv("CCSHIM_CONFIG", "nowhere.conf", 1);
 	assert_int_equal(load_as("app", &o), 1);
 	assert_non_null(strstr(reported, "nowhere.conf: cannot be read: No such file"));
@@ -405,7 +389,6 @@ static void sections_apply_by_program(void **state)
 {
 	struct ccs_options o;
 
-	(void)state;
 	write_file("etc/ccshim.conf", "[app \"ib_*\"]\nreport = sys\nmode = off\n");
 	write_file("user.conf",
 		   "log_level = info   # for all\n"
@@ -476,7 +459,6 @@ static void mistakes_are_reported_with_file_and_line(void **state)
 	struct ccs_options o;
 	char where[64];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(mistakes) / sizeof(*mistakes); i++) {
 		write_file("user.conf", mistakes[i].file);
 		snprintf(where, sizeof(where), "user.conf%s", mistakes[i].where);
@@ -491,7 +473,6 @@ static void valid_lines_apply_beside_invalid_ones(void **state)
 	struct ccs_options o;
 	FILE *f;
 
-	(void)state;
 	write_file("etc/ccshim.conf", "mode = observe\n");
 	f = fopen("user.conf", "w");
 	assert_non_null(f);
@@ -512,7 +493,6 @@ static void settings_below_an_invalid_header_are_ignored(void **state)
 	struct ccs_options o;
 	FILE *f;
 
-	(void)state;
 	f = fopen("user.conf", "w");
 	assert_non_null(f);
 	fprintf(f, "cc = none\n [app \"other\"%01500d]\nmode = off\n[app \"oth", 0);
@@ -527,7 +507,6 @@ static void the_environment_is_checked(void **state)
 {
 	struct ccs_options o;
 
-	(void)state;
 	setenv("CCSHIM_MAX_RATE", "10x", 1);
 	setenv("CCSHIM_LINE_RATE", "25g", 1);
 	setenv("CCSHIM_MAX_RAT", "10g", 1);
@@ -549,7 +528,6 @@ static void conflicting_options_fall_back_to_defaults(void **state)
 {
 	struct ccs_options o;
 
-	(void)state;
 	setenv("CCSHIM_SPLIT", "n", 1);
 	setenv("CCSHIM_SPLIT_IMM", "y", 1);
 	setenv("CCSHIM_SEGMENT", "64k", 1);
@@ -567,7 +545,6 @@ static void random_files_and_variables_yield_valid_options(void **state)
 	char text[2000], value[512], err[512];
 	struct ccs_options o;
 
-	(void)state;
 	seed_start("garbage files and variables");
 	for (unsigned i = 0; i < 3000; i++) {
 		seed_garbage(text, sizeof(text), letters, sizeof(letters) - 1);
@@ -588,7 +565,6 @@ static int enter_directory(void **state)
 {
 	static char dir[] = "/tmp/ccs-options-XXXXXX";
 
-	(void)state;
 	return !mkdtemp(dir) || chdir(dir) || mkdir("etc", 0700);
 }
 
@@ -596,7 +572,6 @@ static int leave_directory(void **state)
 {
 	char dir[64];
 
-	(void)state;
 	ccs_rules_free(&rules);
 	unlink("etc/ccshim.conf");
 	unlink(".config/ccshim.conf");

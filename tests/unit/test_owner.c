@@ -3,14 +3,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test.h"
 #include <linux/netlink.h>
 #include <rdma/rdma_netlink.h>
 
@@ -28,7 +26,6 @@ static int start(void **state)
 {
 	int end[2];
 
-	(void)state;
 	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, end))
 		return -1;
 	owner.netlink = (struct ccs_netlink){ .fd = end[0], .sequence = 40 };
@@ -39,7 +36,6 @@ static int start(void **state)
 
 static int finish(void **state)
 {
-	(void)state;
 	close(kernel);
 	ccs_owner_close(&owner);
 	return owner.netlink.fd == -1 ? 0 : -1;
@@ -154,14 +150,12 @@ static int check_qp(uint32_t pid, uint32_t rqpn)
 
 static void the_processes_own_is_accepted(void **state)
 {
-	(void)state;
 	assert_int_equal(check_qp((uint32_t)getpid(), PEER), 0);
 	assert_int_equal(check_qp((uint32_t)getpid(), 0), 0);
 }
 
 static void others_are_refused(void **state)
 {
-	(void)state;
 	assert_int_equal(check_qp((uint32_t)getppid(), PEER), EPERM);
 	assert_int_equal(check_qp(0, PEER), EPERM);
 	assert_int_equal(check_qp((uint32_t)getpid(), PEER + 1), EPERM);
@@ -170,7 +164,6 @@ static void others_are_refused(void **state)
 /* The process that connected has ended, and its number is that of another user's process. */
 static void a_process_of_another_user_is_refused(void **state)
 {
-	(void)state;
 	user = getuid() + 1;
 	assert_int_equal(check_qp((uint32_t)getpid(), PEER), EPERM);
 	user = 0;
@@ -198,7 +191,6 @@ static void a_thread_of_the_process_is_the_process(void **state)
 	struct thread t;
 	pthread_t id;
 
-	(void)state;
 	sem_init(&t.started, 0, 0);
 	sem_init(&t.end, 0, 0);
 	assert_int_equal(pthread_create(&id, NULL, run_thread, &t), 0);
@@ -218,7 +210,6 @@ static void requests_are_what_the_kernel_expects(void **state)
 	struct packet p = { .len = 0 };
 	ssize_t n;
 
-	(void)state;
 	assert_int_equal(check_qp((uint32_t)getpid(), PEER), 0);
 	assert_int_equal(recv(kernel, asked[0], sizeof(asked[0]), MSG_DONTWAIT), NLMSG_HDRLEN);
 	assert_int_equal(h->nlmsg_type, get_type);
@@ -232,9 +223,8 @@ static void requests_are_what_the_kernel_expects(void **state)
 	assert_memory_equal(asked[1], p.data, p.len);
 }
 
-static void what_is_not_there_is_said(void **state)
+static void missing_objects_are_reported(void **state)
 {
-	(void)state;
 	answer_devices(owner.netlink.sequence + 1);
 	assert_int_equal(check("rxe_1"), ENODEV);
 	answer_devices(owner.netlink.sequence + 1);
@@ -250,7 +240,6 @@ static void the_answer_must_be_for_what_was_asked(void **state)
 {
 	struct packet p = { .len = 0 };
 
-	(void)state;
 	answer_devices(owner.netlink.sequence + 1);
 	add_message(&p, qp_type, 0, owner.netlink.sequence + 2);
 	add_device(&p, INDEX, "rxe_5");
@@ -264,14 +253,12 @@ static void late_answers_are_passed_over(void **state)
 {
 	struct packet p = qp_answer(owner.netlink.sequence, (uint32_t)getppid(), PEER);
 
-	(void)state;
 	send_packet(&p);
 	assert_int_equal(check_qp((uint32_t)getpid(), PEER), 0);
 }
 
 static void garbage_is_no_consent(void **state)
 {
-	(void)state;
 	seed_start("garbage_is_no_consent");
 	for (unsigned round = 0; round < 5000; round++) {
 		/* A pid that no few flips make ours. */
@@ -378,7 +365,6 @@ static void qps_of_all_devices_are_counted(void **state)
 	struct packet p = { .len = 0 };
 	uint32_t n = 0;
 
-	(void)state;
 	add_summary(&p, seq + 1, INDEX, "rxe_0", 300);
 	add_summary(&p, seq + 1, OTHER, "rxe_1", 41);
 	add_message(&p, NLMSG_DONE, NLM_F_MULTI, seq + 1);
@@ -395,7 +381,6 @@ static void a_qp_that_can_receive_is_found_on_any_device(void **state)
 {
 	char device[64];
 
-	(void)state;
 	for (uint8_t qp_state = 0; qp_state <= 6; qp_state++) {
 		strcpy(device, "");
 		assert_int_equal(check_live(qp_state, device),
@@ -410,7 +395,6 @@ static void a_number_that_two_devices_use_names_none(void **state)
 	const uint32_t seq = live.netlink.sequence;
 	char device[64];
 
-	(void)state;
 	answer_device_ports(seq + 1);
 	answer_state(seq + 2, QPN, 3);
 	answer_error(seq + 3, EAGAIN);
@@ -425,7 +409,6 @@ static void a_table_that_cannot_be_read_is_no_absence(void **state)
 	const uint32_t seq = live.netlink.sequence;
 	char device[64];
 
-	(void)state;
 	answer_error(seq + 1, EOPNOTSUPP);
 	assert_int_equal(ccs_live_qps_check(&live, QPN, device), EOPNOTSUPP);
 	answer_device_ports(seq + 2);
@@ -443,7 +426,7 @@ int main(void)
 		TEST(a_process_of_another_user_is_refused),
 		TEST(a_thread_of_the_process_is_the_process),
 		TEST(requests_are_what_the_kernel_expects),
-		TEST(what_is_not_there_is_said),
+		TEST(missing_objects_are_reported),
 		TEST(the_answer_must_be_for_what_was_asked),
 		TEST(late_answers_are_passed_over),
 		TEST(garbage_is_no_consent),

@@ -4,10 +4,7 @@
  * same bounds for a flow, and for a flow and the timer wheel together, over random rates and loads.
  * Completions arrive at once, so that only pacing limits a flow.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <string.h>
@@ -45,7 +42,6 @@ static void the_next_release_is_due_when_the_charge_has_left(void **state)
 		{ INFINITY, 8e9, 4096 / 0.98 },
 	};
 
-	(void)state;
 	seed_start("due");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct ccs_pacing p = start_pacing(rows[i].rate, rows[i].line_rate, 1000);
@@ -67,7 +63,6 @@ static void a_pause_is_made_up_for_by_one_segment_or_sixteen(void **state)
 		{ 5, true, 4, 6 }, { 1000, true, 16, 18 },
 	};
 
-	(void)state;
 	seed_start("pause");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct ccs_pacing p = start_pacing(BYTE_PER_NS, LINE, 1000);
@@ -95,7 +90,6 @@ static void a_change_of_the_rate_moves_the_whole_wait_or_its_rest(void **state)
 		{ CCS_PACING_REST_OF_WAIT, 8, 1375 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct ccs_pacing p = { .bytes = 4000, .rate = BYTE_PER_NS, .random = 1 };
 
@@ -110,7 +104,6 @@ static void a_random_charge_is_a_part_of_a_segment(void **state)
 {
 	double sum = 0;
 
-	(void)state;
 	seed_start("random charge");
 	for (unsigned i = 0; i < 1000; i++) {
 		struct ccs_pacing p = start_pacing(BYTE_PER_NS, LINE, 1000);
@@ -254,7 +247,6 @@ static double random_rate(const struct range *r)
 /* The struct alone, with random rates, segments and times. */
 static void pacing_alone_keeps_the_upper_bound(void **state)
 {
-	(void)state;
 	seed_start("alone");
 	for (unsigned round = 0; round < 300; round++) {
 		const enum ccs_pacing_change change = (enum ccs_pacing_change)(round % 2);
@@ -285,7 +277,6 @@ static void pacing_alone_keeps_the_upper_bound(void **state)
 /* Any load, released at random times, while the rate changes or not. */
 static void a_flow_releases_no_more_than_its_rate_allows(void **state)
 {
-	(void)state;
 	seed_start("upper");
 	for (unsigned round = 0; round < 300; round++) {
 		const struct ccs_cc_ops *ops = settables[round % 2];
@@ -355,7 +346,6 @@ static void untimed_wrs_leave_at_the_rate(void **state)
 {
 	unsigned fast = 0;
 
-	(void)state;
 	seed_start("untimed");
 	for (unsigned round = 0; round < 300; round++) {
 		const struct range range = random_range();
@@ -395,7 +385,6 @@ static void a_backlog_of_untimed_wrs_uses_the_rate(void **state)
 	struct ccs_flow f;
 	int64_t len;
 
-	(void)state;
 	open_flow(&f, 2 * rate, 4096, rate, 1000000);
 	for (uint64_t now = 1000000; now < 11000000; now += 5000)
 		while ((len = release_small(&f, 64, now, &fast)) >= 0)
@@ -409,7 +398,6 @@ static void a_backlog_of_untimed_wrs_uses_the_rate(void **state)
 /* Backlogged, and released in time though not at once. */
 static void a_flow_releases_no_less_than_its_rate_allows(void **state)
 {
-	(void)state;
 	seed_start("lower");
 	for (unsigned round = 0; round < 300; round++) {
 		const struct range range = random_range();
@@ -507,7 +495,6 @@ static void flow_and_timer_wheel_meet_the_rate(void **state)
 {
 	static const uint64_t lens[] = { 1000, 4096, 1 << 20 };
 
-	(void)state;
 	seed_start("wheel");
 	for (double line = 100e6; line <= 400e9; line *= 4)
 		for (double rate = 10e6; rate < line && rate <= 100e9; rate *= 2.5)
@@ -526,7 +513,6 @@ static void a_rise_releases_one_segment(void **state)
 	struct ccs_flow f;
 	uint64_t now = 1000000;
 
-	(void)state;
 	seed_start("rise");
 	open_flow(&f, 10e9, 4096, 1e6, now);
 	ccs_flow_accept(&f, 1 << 20, CCS_WR_SPLIT);
@@ -545,7 +531,6 @@ static void only_the_rest_of_a_wait_follows_a_rate_from_rtts(void **state)
 {
 	static const double factors[] = { 0.01, 0.25, 1, 4, 1000 };
 
-	(void)state;
 	seed_start("rest");
 	for (size_t i = 0; i < sizeof(factors) / sizeof(*factors); i++) {
 		uint64_t now = 1000000, half;
@@ -572,7 +557,6 @@ static void a_flow_at_line_rate_leaves_a_fiftieth_of_the_line(void **state)
 	struct ccs_flow f;
 	double bytes = 0;
 
-	(void)state;
 	seed_start("line");
 	open_flow(&f, 10e9, 4096, 10e9, now);
 	ccs_flow_accept(&f, 5000 * 4096, CCS_WR_SPLIT);
@@ -611,7 +595,6 @@ static double share_of_rate(unsigned late_gaps)
 
 static void late_releases_cost_a_waiting_flow_no_throughput(void **state)
 {
-	(void)state;
 	seed_start("late");
 	for (unsigned gaps = 0; gaps <= 14; gaps += 2)
 		assert_true(fabs(share_of_rate(gaps) - 1) < 0.01);
@@ -622,7 +605,6 @@ static void an_infinite_rate_is_not_paced(void **state)
 {
 	struct ccs_flow f;
 
-	(void)state;
 	seed_start("infinite");
 	open_flow(&f, 10e9, 4096, INFINITY, 1000);
 	ccs_flow_accept(&f, 50 * 4096, CCS_WR_SPLIT);
@@ -636,7 +618,6 @@ static void max_rate_limits_pacing(void **state)
 {
 	struct ccs_flow f;
 
-	(void)state;
 	seed_start("max_rate");
 	open_flow(&f, 10e9, 4096, INFINITY, 1000);
 	f.max_rate = 1e9;
@@ -654,7 +635,6 @@ static void the_longest_gap_is_a_time(void **state)
 	struct ccs_flow f;
 	uint64_t due;
 
-	(void)state;
 	seed_start("longest");
 	open_flow(&f, 10e9, 4096, 1, 1000);
 	ccs_flow_accept(&f, 1ull << 32, 0);

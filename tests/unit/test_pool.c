@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The pool: blocks are zeroed, share no cache lines, and are reused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -45,7 +42,6 @@ static void random_programs_get_zeroed_disjoint_blocks(void **state)
 {
 	static struct held held[BLOCKS];
 
-	(void)state;
 	seed_start("pool");
 	for (unsigned step = 0; step < STEPS; step++) {
 		struct held *h = &held[seed_below(BLOCKS)];
@@ -63,7 +59,6 @@ static void random_programs_get_zeroed_disjoint_blocks(void **state)
 /* For each size, and one byte more or less, cache lines are not shared. */
 static void no_line_is_shared(void **state)
 {
-	(void)state;
 	for (size_t size = 1; size < 70000; size += size < 600 ? 1 : 511) {
 		char *a = ccs_pool_calloc(1, size), *b = ccs_pool_calloc(1, size);
 		const uintptr_t first = (uintptr_t)(a < b ? a : b);
@@ -78,7 +73,6 @@ static void no_line_is_shared(void **state)
 
 static void empty_blocks_can_be_allocated_and_freed(void **state)
 {
-	(void)state;
 	ccs_pool_free(NULL, 1, 64);
 	ccs_pool_free(ccs_pool_calloc(0, 64), 0, 64);
 	ccs_pool_free(ccs_pool_calloc(64, 0), 64, 0);
@@ -103,7 +97,6 @@ static void threads_can_use_it_at_once(void **state)
 	pthread_t thread[THREADS];
 	void *wrong;
 
-	(void)state;
 	for (unsigned i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, churn, NULL), 0);
 	for (unsigned i = 0; i < THREADS; i++) {

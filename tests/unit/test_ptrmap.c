@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests the pointer map against an array, under churn, and with concurrent readers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -31,7 +28,6 @@ static void an_empty_map_finds_nothing(void **state)
 {
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 
-	(void)state;
 	assert_null(ccs_ptrmap_get(&m, key_of(1)));
 	ccs_ptrmap_del(&m, key_of(1), value_of(1, 0));
 	assert_null(ccs_ptrmap_get(&m, key_of(1)));
@@ -45,7 +41,6 @@ static void random_programs_match_an_array(void **state)
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 	unsigned hits = 0;
 
-	(void)state;
 	seed_start("ptrmap");
 	for (unsigned step = 1; step < 400000; step++) {
 		/*
@@ -80,7 +75,6 @@ static void churn_does_not_grow_the_map(void **state)
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 	size_t before;
 
-	(void)state;
 	if (!mallinfo2().uordblks)
 		skip(); /* a sanitizer's allocator does not report it */
 	for (unsigned i = 0; i < 20; i++)
@@ -106,7 +100,6 @@ static void a_reused_key_gives_its_new_value(void **state)
 {
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 
-	(void)state;
 	for (unsigned version = 1; version < 100000; version++) {
 		const unsigned i = version % 5;
 
@@ -125,7 +118,6 @@ static void a_new_owner_replaces_the_old_one(void **state)
 {
 	static struct ccs_ptrmap m = CCS_PTRMAP_INIT;
 
-	(void)state;
 	ccs_ptrmap_put(&m, key_of(1), value_of(1, 1));
 	ccs_ptrmap_put(&m, key_of(1), value_of(1, 2));
 	assert_ptr_equal(ccs_ptrmap_get(&m, key_of(1)), value_of(1, 2));
@@ -161,7 +153,6 @@ static void readers_are_safe_during_writes(void **state)
 	pthread_t thread[3];
 	unsigned version = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 100; i++)
 		ccs_ptrmap_put(&shared, key_of(i), value_of(i, 0));
 	for (unsigned t = 0; t < 3; t++)

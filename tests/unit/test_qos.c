@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests queue maps and the wait of a CNP. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 
@@ -15,7 +12,6 @@ static void rules_match_port_and_dscp(void **state)
 				   .rules = 3, .remark = 0, .other = 2 };
 	unsigned dscp = 48;
 
-	(void)state;
 	assert_int_equal(ccs_qos_edge(&q, 4791, &dscp), 6);
 	assert_int_equal(ccs_qos_edge(&q, 4793, &dscp), 6);
 	assert_int_equal(dscp, 48);
@@ -30,7 +26,6 @@ static void a_cnp_waits_for_a_frame_at_each_hop(void **state)
 {
 	static const struct { double mtu, us; } rows[] = { { 1024, 0.53 }, { 4096, 2.01 }, { 9216, 4.46 } };
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		const double frame = rows[i].mtu + 82;
 		const double us = ccs_qos_wait_us(frame, 25e9) + 2 * ccs_qos_wait_us(frame, 100e9);
@@ -41,7 +36,6 @@ static void a_cnp_waits_for_a_frame_at_each_hop(void **state)
 
 static void cnps_of_a_thousand_flows_take_gigabits(void **state)
 {
-	(void)state;
 	assert_true(fabs(ccs_qos_cnp_bps(1000, 74, 50) - 11.84e9) < 1);
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests rcp: how it follows advice, its window, and links that no agent measures. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "algorithm.h"
 
@@ -45,7 +42,6 @@ static void the_rate_is_the_advised_rate(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	ack(&cc, 1, 0, 123e6, 0.97);
 	assert_rate(&cc, 123e6);
@@ -59,7 +55,6 @@ static void without_advice_the_rate_stays(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "rcp:init_rate=1g", &path);
 	ack(&cc, 1, RTT, 0, 0.97);
 	assert_float_equal(cc.out.rate, 1e9, 1);
@@ -74,7 +69,6 @@ static void the_window_is_the_rate_times_the_rtt_and_a_few_segments(void **state
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	ack(&cc, 1, RTT, 1e9, 0.97);
 	assert_float_equal(cc.out.window, cc.out.rate / 8e6 * (RTT + 4 * SER) + 8192, 1);
@@ -85,7 +79,6 @@ static void the_window_is_two_segments_at_any_rate(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	ack(&cc, 1, RTT, 1e6, 0.97);
 	assert_float_equal(cc.out.window, 2 * 8192, 1);
@@ -96,7 +89,6 @@ static void the_window_is_two_segments_until_the_first_advice(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	assert_float_equal(cc.out.window, 2 * 8192, 1);
 	ack(&cc, 1, RTT, 0, 0.5);
@@ -119,7 +111,6 @@ static void an_unmeasured_bottleneck_lowers_a_ceiling(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	queue_for(&cc, 200e3, 0.5);
 	assert_true(cc.out.rate < 0.1e9);
@@ -133,7 +124,6 @@ static void a_queue_at_a_measured_link_lowers_no_ceiling(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	queue_for(&cc, 200e3, 0.97);
 	assert_true(cc.out.rate >= 0.97e9 - 1);
@@ -144,7 +134,6 @@ static void a_segment_that_found_a_queue_slows_its_flow_by_a_hundredth(void **st
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	ack(&cc, 1, RTT, 1e9, 0.97);
 	assert_float_equal(cc.out.rate, 1.01e9, 1);
@@ -162,7 +151,6 @@ static void many_flows_slow_down_by_a_fiftieth_at_most_while_a_queue_stands(void
 	const double rate = 1e9 / 900;
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	ack_of(&cc, 900, 1, RTT, rate, 0.98);
 	ack_of(&cc, 900, 1e5, RTT + 44 * SER, rate, 0.98);
@@ -190,7 +178,6 @@ static void jitter_widens_the_window_where_no_link_is_full(void **state)
 	struct ccs_cc cc;
 	double empty, now;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	now = vary(&cc, 1, 90, 400, 0.5);
 	empty = cc.out.window;
@@ -207,7 +194,6 @@ static void a_queue_at_a_full_link_is_no_jitter(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	vary(&cc, 1, 1000, 400, 0.97);
 	assert_true(observed(&cc, "jitter_us").value == 0);
@@ -218,7 +204,6 @@ static void jitter_makes_telemetry_rarer_while_no_link_is_busy(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	assert_float_equal(cc.out.telemetry_period_us, RTT, 1e-6);
 	vary(&cc, 1, 300, 400, 0.5);
@@ -234,7 +219,6 @@ static void a_loss_halves_the_jitter_which_does_not_grow_for_a_thousand_rtts(voi
 	struct ccs_cc cc;
 	double now, jitter;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	now = vary(&cc, 1, 300, 400, 0.5);
 	jitter = observed(&cc, "jitter_us").value;
@@ -251,7 +235,6 @@ static void a_loss_halves_the_rate_which_rises_again(void **state)
 	struct ccs_cc cc;
 	double now, rate;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	now = vary(&cc, 1, 100, 0, 0.5);
 	rate = cc.out.rate;
@@ -268,7 +251,6 @@ static void repeated_losses_reduce_jitter_to_zero(void **state)
 	struct ccs_cc cc;
 	double now;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	now = vary(&cc, 1, 300, 400, 0.5);
 	for (unsigned i = 0; i < 10; i++) {
@@ -284,7 +266,6 @@ static void a_few_long_rtts_lower_no_ceiling(void **state)
 	struct ccs_cc cc;
 	double now = 1;
 
-	(void)state;
 	start(&cc, "rcp", &path);
 	for (unsigned i = 0; i < 100; i++) {
 		ack(&cc, now += RTT, RTT, 1e9, 0.5);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Telemetry records: on the wire, in order, and made of what switches put into packets. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "seed.h"
 #include "feedback/int_header.h"
@@ -27,7 +25,6 @@ static void layout_is_the_specification(void **state)
 	uint8_t out[CCS_RECORD_BYTES];
 	struct ccs_record r;
 
-	(void)state;
 	assert_true(ccs_record_decode(wire, &r));
 	assert_int_equal(r.link, 0x01020304);
 	assert_int_equal(r.hop, 0x0506);
@@ -47,7 +44,6 @@ static void impossible_ones_are_refused(void **state)
 	struct ccs_record r = { .link = 1, .capacity = CCS_RECORD_CAPACITY_MOST }, back;
 	uint8_t wire[CCS_RECORD_BYTES];
 
-	(void)state;
 	ccs_record_encode(&r, wire);
 	assert_true(ccs_record_decode(wire, &back));
 	r.capacity++;
@@ -67,7 +63,6 @@ static void order_makes_no_other_path(void **state)
 	struct ccs_record r[CCS_RECORDS];
 	uint32_t path;
 
-	(void)state;
 	seed_start("order_makes_no_other_path");
 	for (unsigned round = 0; round < 1000; round++) {
 		const unsigned n = 1 + (unsigned)seed_below(CCS_RECORDS);
@@ -100,7 +95,6 @@ static void the_least_advice_of_a_path_holds(void **state)
 {
 	struct ccs_record r[] = { { .advised = 3 }, { .advised = 0 }, { .advised = 2 }, { .advised = 7 } };
 
-	(void)state;
 	assert_int_equal(ccs_record_advised(r, 4), 2);
 	assert_int_equal(ccs_record_advised(r, 2), 3);
 	assert_int_equal(ccs_record_advised(r + 1, 1), 0);
@@ -126,7 +120,6 @@ static void int_words_are_the_papers(void **state)
 	const uint64_t ns3 = UINT64_C(0x66f7bc4d5891a2b2);
 	const enum ccs_int_layout layouts[] = { CCS_INT_PAPER, CCS_INT_NS3 };
 
-	(void)state;
 	assert_int_equal(pack(CCS_INT_PAPER, &hop), paper);
 	assert_int_equal(pack(CCS_INT_NS3, &hop), ns3);
 	for (unsigned i = 0; i < 2; i++) {
@@ -171,7 +164,6 @@ static void int_records_do_not_wrap(void **state)
 	struct ccs_record r = { 0 }, base = { 0 };
 	struct port base_port;
 
-	(void)state;
 	seed_start("int_records_do_not_wrap");
 	for (unsigned run = 0; run < 40; run++) {
 		const struct ccs_int_format f = { run % 2 ? CCS_INT_NS3 : CCS_INT_PAPER,
@@ -203,7 +195,7 @@ static void int_records_do_not_wrap(void **state)
 	}
 }
 
-static void int_repeated_and_late_ones_tell_nothing(void **state)
+static void repeated_and_late_int_records_are_ignored(void **state)
 {
 	const struct ccs_int_format f = { CCS_INT_PAPER, 1, ccs_int_rates, 5 };
 	struct port p = { .format = &f, .rate = 2, .ts_ns = 0xfffff0 };
@@ -211,8 +203,7 @@ static void int_repeated_and_late_ones_tell_nothing(void **state)
 	struct ccs_record r, kept;
 	uint64_t first, second;
 
-	(void)state;
-	seed_start("int_repeated_and_late_ones_tell_nothing");
+	seed_start("repeated_and_late_int_records_are_ignored");
 	first = word_of(&p);
 	assert_true(ccs_int_follow(&l, &f, first, 1000, &r));
 	send_for(&p, 1000, 50); /* the time wraps */
@@ -239,7 +230,7 @@ int main(void)
 		cmocka_unit_test(the_least_advice_of_a_path_holds),
 		cmocka_unit_test(int_words_are_the_papers),
 		cmocka_unit_test(int_records_do_not_wrap),
-		cmocka_unit_test(int_repeated_and_late_ones_tell_nothing),
+		cmocka_unit_test(repeated_and_late_int_records_are_ignored),
 	};
 
 	return cmocka_run_group_tests_name("record", tests, NULL, NULL);

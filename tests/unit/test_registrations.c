@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The book of slots: what an agent is told, and what is made of its answers. Time is given. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+/* Registrations: the requests to an agent, and the results of its replies. Time is an argument. */
+#include "test.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,7 +57,7 @@ static uint32_t number(const struct fixture *x, const struct ccs_slot *s)
 	return (uint32_t)(s - x->page->slot);
 }
 
-/* Tells the agent all that there is; how many came and left. */
+/* Send the agent all changes, and count the flows added and removed. */
 static void tell(struct fixture *x, unsigned *came, unsigned *left)
 {
 	uint32_t slot;
@@ -74,7 +70,7 @@ static void tell(struct fixture *x, unsigned *came, unsigned *left)
 	}
 }
 
-static void expect_told(struct fixture *x, unsigned came, unsigned left)
+static void expect_sent(struct fixture *x, unsigned came, unsigned left)
 {
 	unsigned n, m;
 
@@ -111,7 +107,7 @@ static struct ccs_slot *take_with_telemetry(struct fixture *x)
 
 	s = take_wanting(x, 5, CCS_PEER_TELEMETRY);
 	ccs_reg_agent_connected(&x->book, x->now);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), 0, x->now), 0);
 	return s;
 }
@@ -147,7 +143,7 @@ static void telemetry_has_to_come_while_it_sends(void **state)
 	assert_int_equal(sends_for(x, s, 1, true), CCS_FEEDBACK_OK);
 	assert_int_equal(sends_for(x, s, 4, false), CCS_FEEDBACK_OK);
 	assert_int_equal(sends_for(x, s, 3, false), CCS_FEEDBACK_STALE);
-	x->now += 100 * MS;                      /* it sends nothing, and may begin again */
+	x->now += 100 * MS;                      /* it is idle, and may begin again */
 	beat(x);
 	peer(x, s, CCS_PEER_TELEMETRY);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_OK);
@@ -157,7 +153,7 @@ static void telemetry_has_to_come_while_it_sends(void **state)
 static void taken(struct fixture *x, struct ccs_slot *s)
 {
 	ccs_reg_agent_connected(&x->book, x->now);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), 0, x->now), 0);
 }
 
@@ -167,7 +163,7 @@ static enum ccs_feedback_status inbound_status(struct fixture *x, struct ccs_slo
 	return atomic_load(&s->inbound_status);
 }
 
-/* Whatever the peer's agent is, or says: marks on what comes from there are seen here. */
+/* Marks on data from a peer are seen here, whatever the peer's agent supports. */
 static void of_reads_this_hosts_agent_is_asked(void **state)
 {
 	struct fixture *x = *state;
@@ -219,7 +215,7 @@ static void telemetry_of_reads_has_to_come_while_it_reads(void **state)
 	assert_int_equal(inbound_status(x, s), CCS_FEEDBACK_UNABLE);
 	atomic_store(&s->inbound_flags, CCS_PEER_TELEMETRY);
 	assert_int_equal(sends_for(x, s, 7, true), CCS_FEEDBACK_OK);
-	assert_int_equal(inbound_status(x, s), CCS_FEEDBACK_OK); /* it has READ nothing */
+	assert_int_equal(inbound_status(x, s), CCS_FEEDBACK_OK); /* it has had no READ */
 	assert_int_equal(reads_for(x, s, 5, false), CCS_FEEDBACK_OK);
 	assert_int_equal(reads_for(x, s, 2, false), CCS_FEEDBACK_STALE);
 	atomic_store(&s->inbound, 9);
@@ -238,17 +234,17 @@ static void one_flow_from_end_to_end(void **state)
 
 	assert_int_equal(x->page->magic, CCS_SHM_MAGIC);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_WAITING);
-	expect_told(x, 0, 0);                    /* there is nobody */
+	expect_sent(x, 0, 0);                    /* no agent exists */
 	ccs_reg_agent_connected(&x->book, x->now);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_WAITING);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), 0, x->now), 0);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_WAITING);
 	peer(x, s, CCS_PEER_NP);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_OK);
 	ccs_reg_remove(&x->book, s, x->now);
-	expect_told(x, 0, 1);
-	expect_told(x, 0, 0);
+	expect_sent(x, 0, 1);
+	expect_sent(x, 0, 0);
 	assert_int_equal(x->book.flows, 0);
 }
 
@@ -257,7 +253,7 @@ static void each_verdict_has_its_cause(void **state)
 	struct fixture *x = *state;
 	struct ccs_slot *s = take(x, 5);
 
-	ccs_reg_agent_lost(&x->book, x->now);        /* nobody listens */
+	ccs_reg_agent_lost(&x->book, x->now);        /* no agent listens */
 	assert_int_equal(status(x, s), CCS_FEEDBACK_NO_AGENT);
 	assert_int_equal(atomic_load(&take(x, 6)->status), CCS_FEEDBACK_NO_AGENT);
 	ccs_reg_remove(&x->book, s + 1, x->now);
@@ -280,7 +276,7 @@ static void each_verdict_has_its_cause(void **state)
 	assert_int_equal(status(x, s), CCS_FEEDBACK_NO_AGENT); /* it hangs */
 	beat(x);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_OK);
-	ccs_reg_agent_lost(&x->book, x->now);        /* it died: perhaps there is another one soon */
+	ccs_reg_agent_lost(&x->book, x->now);        /* it died: another agent may start soon */
 	assert_int_equal(status(x, s), CCS_FEEDBACK_WAITING);
 	x->now += S;
 	ccs_reg_agent_lost(&x->book, x->now);        /* no */
@@ -292,13 +288,13 @@ static void each_verdict_has_its_cause(void **state)
 	assert_int_equal(status(x, s), CCS_FEEDBACK_OK);
 }
 
-/* A look that was due in time is one more thing that did not happen while a host stood still. */
-static void a_late_look_is_an_excuse_once(void **state)
+/* An update is late after half a second, but not twice in a row. */
+static void an_update_is_late_once(void **state)
 {
 	struct fixture *x = *state;
 	const uint64_t due = x->now;
 
-	assert_false(ccs_reg_update_late(&x->book, UINT64_MAX, x->now)); /* none was due */
+	assert_false(ccs_reg_update_late(&x->book, UINT64_MAX, x->now)); /* no update was due */
 	assert_false(ccs_reg_update_late(&x->book, due, due));
 	assert_false(ccs_reg_update_late(&x->book, due + S, due));
 	assert_false(ccs_reg_update_late(&x->book, due, due + S / 2));
@@ -313,7 +309,7 @@ static void whoever_does_not_answer_is_not_there(void **state)
 	struct ccs_slot *s = take(x, 5);
 
 	ccs_reg_agent_connected(&x->book, x->now);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	x->now += S + MS;
 	beat(x);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_NO_AGENT);
@@ -332,35 +328,35 @@ static void what_is_refused_is_tried_again(void **state)
 	struct ccs_slot *s = take(x, 5);
 
 	ccs_reg_agent_connected(&x->book, x->now);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), EPERM, x->now), 0);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_REFUSED);
-	expect_told(x, 0, 0);
+	expect_sent(x, 0, 0);
 	x->now += 5 * S + MS;
 	beat(x);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_REFUSED);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	assert_int_equal(status(x, s), CCS_FEEDBACK_REFUSED);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), EPERM, x->now), 0);
 	ccs_reg_remove(&x->book, s, x->now);
-	expect_told(x, 0, 0);                    /* it does not have it */
+	expect_sent(x, 0, 0);                    /* it does not have it */
 }
 
-static void nonsense_is_told_from_answers(void **state)
+static void malformed_replies_are_refused(void **state)
 {
 	struct fixture *x = *state;
 	struct ccs_slot *s = take(x, 5);
 
 	ccs_reg_agent_connected(&x->book, x->now);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), 0, x->now), -1);
-	expect_told(x, 1, 0);
+	expect_sent(x, 1, 0);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s) + 1, 0, x->now), -1);
 	assert_int_equal(ccs_reg_reply(&x->book, UINT32_MAX, 0, x->now), -1);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), 0, x->now), 0);
 	assert_int_equal(ccs_reg_reply(&x->book, number(x, s), 0, x->now), -1);
 }
 
-/* While the agent was told of it, or before. */
+/* While its request is sent, or before. */
 static void a_flow_may_leave_at_any_time(void **state)
 {
 	struct fixture *x = *state;
@@ -370,14 +366,14 @@ static void a_flow_may_leave_at_any_time(void **state)
 
 	ccs_reg_agent_connected(&x->book, x->now);
 	assert_true(ccs_reg_next_request(&x->book, &slot, &came) && came);
-	ccs_reg_remove(&x->book, s, x->now);     /* meanwhile */
+	ccs_reg_remove(&x->book, s, x->now);     /* before the reply */
 	ccs_reg_request_sent(&x->book, came, x->now);
 	assert_true(ccs_reg_next_request(&x->book, &slot, &came) && !came);
 	ccs_reg_request_sent(&x->book, came, x->now);
 	assert_int_equal(ccs_reg_reply(&x->book, slot, 0, x->now), 0);
 	s = take(x, 6);
 	ccs_reg_remove(&x->book, s, x->now);
-	expect_told(x, 0, 0);                    /* it came and left unnoticed */
+	expect_sent(x, 0, 0);                    /* it came and left unnoticed */
 }
 
 /* An agent that is late gives no signals to the slot's next owner. */
@@ -395,7 +391,7 @@ static void slots_rest_before_they_are_used_again(void **state)
 		assert_non_null(take(x, 10 + i));
 	assert_null(take(x, 4));
 	ccs_reg_remove(&x->book, b, x->now);
-	assert_ptr_equal(take(x, 4), b);         /* at once, if there is no other */
+	assert_ptr_equal(take(x, 4), b);         /* at once, if no other slot is free */
 	assert_null(take(x, 5));
 	assert_int_equal(x->book.flows, CCS_SHM_SLOTS);
 }
@@ -411,7 +407,7 @@ struct world {
 	uint32_t due[STEPS], ndue;       /* answers */
 };
 
-static void agent_hears(struct world *w)
+static void agent_receives(struct world *w)
 {
 	uint32_t slot;
 	bool came;
@@ -422,7 +418,7 @@ static void agent_hears(struct world *w)
 	w->has[slot] = came;
 	if (came)
 		w->due[w->ndue++] = slot;
-	if (seed_below(4) == 0) { /* a flow leaves while it is told */
+	if (seed_below(4) == 0) { /* a flow is removed while its request is sent */
 		const uint32_t i = (uint32_t)seed_below(MANY);
 
 		if (w->mine[i])
@@ -474,7 +470,7 @@ static void any_order(void **state)
 		if (what < 40)
 			flow_comes_or_leaves(w);
 		else if (what < 80)
-			agent_hears(w);
+			agent_receives(w);
 		else if (what < 98)
 			agent_answers(w);
 		else
@@ -483,7 +479,7 @@ static void any_order(void **state)
 	if (!w->x->book.connected)
 		agent_comes_or_goes(w);
 	while (w->x->book.todo.count || w->ndue) {
-		agent_hears(w);
+		agent_receives(w);
 		agent_answers(w);
 	}
 	for (unsigned i = 0; i < MANY; i++)
@@ -508,10 +504,10 @@ int main(void)
 		with_book(of_reads_this_hosts_agent_is_asked),
 		with_book(telemetry_of_reads_has_to_come_while_it_reads),
 		with_book(each_verdict_has_its_cause),
-		with_book(a_late_look_is_an_excuse_once),
+		with_book(an_update_is_late_once),
 		with_book(whoever_does_not_answer_is_not_there),
 		with_book(what_is_refused_is_tried_again),
-		with_book(nonsense_is_told_from_answers),
+		with_book(malformed_replies_are_refused),
 		with_book(a_flow_may_leave_at_any_time),
 		with_book(slots_rest_before_they_are_used_again),
 		with_book(any_order),

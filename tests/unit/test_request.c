@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Requests of `ccshim set`: parsing of untrusted text, and applying the settings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <string.h>
 
@@ -35,7 +32,6 @@ static void first_line_selects_queue_pairs(void **state)
 {
 	struct ccs_request r;
 
-	(void)state;
 	assert_int_equal(parse(&r, "all\n"), 0);
 	assert_true(!r.one && !r.only_new && !r.match.keys && !r.count);
 	assert_int_equal(parse(&r, "qp 17\nmax_inflight=1m"), 0);
@@ -70,7 +66,6 @@ static void malformed_requests_are_reported(void **state)
 	char full[CCS_REQUEST_LEN], many[CCS_REQUEST_LEN] = "all\n";
 	struct ccs_request r;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(unreadable) / sizeof(*unreadable); i++)
 		if (!parse(&r, unreadable[i].text) || !strstr(err, unreadable[i].part))
 			fail_msg("%s: %s", unreadable[i].text, err);
@@ -98,7 +93,6 @@ static void parameters_are_set_in_the_current_algorithm(void **state)
 {
 	char text[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(params) / sizeof(*params); i++) {
 		struct ccs_options o;
 
@@ -131,7 +125,6 @@ static void invalid_settings_are_reported(void **state)
 {
 	char text[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
 		struct ccs_options o;
 
@@ -167,7 +160,6 @@ static const struct { const char *asked, *part; } unacceptable[] = {
 
 static void what_no_process_could_accept_is_found_without_one(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(unacceptable) / sizeof(*unacceptable); i++)
 		if (!check(unacceptable[i].asked, false) || !strstr(err, unacceptable[i].part))
 			fail_msg("%s: %s", unacceptable[i].asked, err);
@@ -180,7 +172,6 @@ static void what_depends_on_the_process_is_left_to_it(void **state)
 		"", "beta=0.5", "t_low=9us", "max_inflight=4k", "split_imm=y", "cc=/tmp/mine.so\nbogus=1",
 		"cc=dcqcn\nrate_ai=40m", "cc=auto" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(accepted) / sizeof(*accepted); i++)
 		if (check(accepted[i], false))
 			fail_msg("%s: %s", accepted[i], err);
@@ -193,7 +184,6 @@ static void request_knows_which_options_it_sets(void **state)
 {
 	struct ccs_request r;
 
-	(void)state;
 	assert_int_equal(parse(&r, "all\nbeta=0.5\nmax_inflight=1m"), 0);
 	assert_true(ccs_request_sets(&r, ccs_opt_find("max_inflight")));
 	assert_true(ccs_request_sets(&r, ccs_opt_find("cc")));
@@ -211,7 +201,6 @@ static void random_requests_are_refused_or_valid(void **state)
 		"max_rate=1g\n", "=", "\xff", "a" };
 	unsigned good = 0;
 
-	(void)state;
 	seed_start("requests");
 	for (unsigned i = 0; i < 30000; i++) {
 		char text[CCS_REQUEST_LEN] = "all\n", again[512];

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The RTT samples that a flow's algorithm gets: what they include, when they come, what is kept. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "flow_fixture.h"
 
@@ -33,7 +30,6 @@ static void rtt_leaves_out_serialisation(void **state)
 	struct ccs_flow f;
 	uint64_t n;
 
-	(void)state;
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_started(&f, &conf);
@@ -55,7 +51,6 @@ static void rtt_leaves_out_predecessors(void **state)
 	struct ccs_flow f;
 	uint64_t a, b;
 
-	(void)state;
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_started(&f, &conf);
@@ -78,7 +73,6 @@ static void an_unsplit_message_departs_at_line_rate(void **state)
 	struct ccs_flow f;
 	uint64_t n;
 
-	(void)state;
 	spy_rate = 1e9; /* 8 ns a byte */
 	spy_window = 0;
 	open_started(&f, &conf);
@@ -97,7 +91,6 @@ static void the_first_segment_measures_the_path(void **state)
 	struct ccs_flow f;
 	uint64_t n;
 
-	(void)state;
 	spy_rate = INFINITY;
 	spy_window = 0;
 	conf.base_rtt_us = 0;
@@ -126,7 +119,6 @@ static void rtt_is_positive(void **state)
 	struct ccs_flow f;
 	uint64_t n;
 
-	(void)state;
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
 	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
@@ -144,7 +136,6 @@ static void completions_of_one_poll_are_one_sample(void **state)
 	struct ccs_flow f;
 	uint64_t last, wr;
 
-	(void)state;
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_started(&f, &conf);
@@ -167,7 +158,6 @@ static void rtt_of_a_rarely_polling_application_is_the_early_end(void **state)
 	struct ccs_flow f;
 	uint64_t wr;
 
-	(void)state;
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
 	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED);
@@ -187,7 +177,6 @@ static void the_first_rtts_of_a_long_path_are_the_late_end(void **state)
 	struct ccs_flow f;
 	uint64_t wr;
 
-	(void)state;
 	spy_rate = INFINITY;
 	conf.base_rtt_us = 0;
 	open_started(&f, &conf);
@@ -219,7 +208,6 @@ static void rtt_of_sends_ignores_rnr_waits(void **state)
 	uint64_t now = 1000000;
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
 	for (int i = 0; i < 12; i++)
@@ -234,7 +222,6 @@ static void rtts_of_sends_through_a_short_queue_are_not_filtered(void **state)
 	uint64_t now = 1000000;
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
 	for (unsigned i = 0; i < 12; i++)
@@ -249,7 +236,6 @@ static void updates_come_per_segment_of_data(void **state)
 	uint64_t n, now = 1000000;
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
 	ccs_flow_accept(&f, 4096, CCS_WR_SIGNALED); /* sets the time of the last update */
@@ -288,13 +274,12 @@ static void poll_between(struct ccs_flow *f, uint64_t *now, uint64_t earliest_ns
 }
 
 /* Sleeps end late: what the shim finds when it looks itself must not count as the early end. */
-static void rtts_found_by_late_looks_are_the_late_end(void **state)
+static void the_rtt_of_a_late_poll_ends_at_the_poll(void **state)
 {
 	const struct ccs_flow_config conf = flow_config(4096);
 	uint64_t now = 1000000, look_ns;
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
 	look_ns = (uint64_t)ccs_flow_poll_ns(&f);
@@ -313,7 +298,6 @@ static void base_rtt_is_learned_despite_rare_polling(void **state)
 	uint64_t now = 1000000;
 	struct ccs_flow f;
 
-	(void)state;
 	conf.base_rtt_us = conf.max_inflight = 0;
 	spy_rate = INFINITY;
 	open_flow(&f, &conf, 16, 144, 0);
@@ -336,7 +320,6 @@ static void without_memory_init_fails_and_rtts_go_unrecorded(void **state)
 	struct ccs_flow f = { 0 };
 	uint64_t now = 1000000;
 
-	(void)state;
 	spy_rate = INFINITY;
 	no_memory = true;
 	assert_int_equal(ccs_flow_init(&f, &conf, &spec, 16, 4096, 0), -1); /* not of a pool */
@@ -374,7 +357,6 @@ static void a_slow_flow_with_losses_has_shorter_segments(void **state)
 	struct ccs_flow f;
 	uint64_t now = 11000 * 1000000ull;
 
-	(void)state;
 	assert_int_equal(segment_after_losses(&f, 0, 0, 300e6), 65536);
 	ccs_flow_destroy(&f);
 	assert_int_equal(segment_after_losses(&f, 1, 0, 10e9), 8192);
@@ -405,7 +387,6 @@ static void a_slow_flow_of_a_fast_link_splits_into_shorter_segments(void **state
 	struct ccs_cc_ops advised = spy;
 	struct ccs_flow_config conf = flow_config(0);
 
-	(void)state;
 	advised.needs = CCS_NEEDS_ADVICE;
 	conf.line_rate = 100e9;
 	spy_rate = 100e9;
@@ -430,7 +411,6 @@ static void a_single_loss_shortens_no_segments_of_a_window_by_rtts(void **state)
 	struct ccs_flow_config conf = flow_config(0);
 	uint64_t now = 1000000;
 
-	(void)state;
 	conf.line_rate = 100e9;
 	spy_rate = 300e6;
 	spy_window = 1e6;
@@ -451,7 +431,6 @@ static void a_pause_that_is_shorter_than_the_timeout_is_no_loss(void **state)
 	struct ccs_flow f;
 	uint64_t now = 1000000;
 
-	(void)state;
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_started(&f, &conf);
@@ -469,7 +448,6 @@ static void a_pause_that_is_shorter_than_the_timeout_is_no_loss(void **state)
 
 static void a_timeout_of_few_ticks_may_be_half_as_long(void **state)
 {
-	(void)state;
 	assert_true(fabs(ccs_flow_loss_us(8, 10000) - 524.288) < 1e-3);
 	assert_true(ccs_flow_loss_us(31, 10000) > 8e9);
 	assert_true(ccs_flow_loss_us(0, 10000) == 0);
@@ -494,7 +472,7 @@ int main(void)
 		cmocka_unit_test(rtt_of_sends_ignores_rnr_waits),
 		cmocka_unit_test(rtts_of_sends_through_a_short_queue_are_not_filtered),
 		cmocka_unit_test(updates_come_per_segment_of_data),
-		cmocka_unit_test(rtts_found_by_late_looks_are_the_late_end),
+		cmocka_unit_test(the_rtt_of_a_late_poll_ends_at_the_poll),
 		cmocka_unit_test(base_rtt_is_learned_despite_rare_polling),
 		cmocka_unit_test(without_memory_init_fails_and_rtts_go_unrecorded),
 	};

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The filters of host delay: alone, by tables, and as part of a flow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "flow/rtt_outlier.h"
 #include "flow_fixture.h"
@@ -43,7 +40,6 @@ static void late_rtts_of_segments_in_flight_at_a_pause_are_outliers(void **state
 		{ 6, 10, 900, true },  /* the next pause */
 	};
 
-	(void)state;
 	check_outliers(rows, sizeof(rows) / sizeof(*rows));
 }
 
@@ -57,7 +53,6 @@ static void late_rtts_of_segments_sent_after_the_first_late_one_count(void **sta
 		{ 4, 6, 900, false },
 	};
 
-	(void)state;
 	check_outliers(rows, sizeof(rows) / sizeof(*rows));
 }
 
@@ -71,7 +66,6 @@ static void rtts_that_grow_within_the_tolerance_count_at_once(void **state)
 		{ 4, 12, 54, false },
 	};
 
-	(void)state;
 	check_outliers(rows, sizeof(rows) / sizeof(*rows));
 }
 
@@ -85,7 +79,6 @@ static void segment_numbers_may_wrap(void **state)
 		{ 1, 4, 900, false },
 	};
 
-	(void)state;
 	check_outliers(rows, sizeof(rows) / sizeof(*rows));
 }
 
@@ -104,7 +97,6 @@ static void rnr_filter_gives_the_least_of_four_for_long_rtts(void **state)
 	};
 	struct ccs_rnr_filter r = { 0 };
 
-	(void)state;
 	ccs_rnr_filter_init(&r);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		assert_true(ccs_rnr_filter_us(&r, rows[i].rtt_us, 30) == rows[i].result_us);
@@ -146,7 +138,6 @@ static void a_host_pause_is_not_a_queue(void **state)
 	struct ccs_flow f;
 	const uint64_t trip = open_unlimited(&f);
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		four_round_trips(&f, trip + 5000000, &now);
 		assert_int_equal(ack_count, 4 * i);
@@ -171,7 +162,6 @@ static void a_growing_queue_is_not_a_host_pause(void **state)
 	struct ccs_flow f;
 	const uint64_t trip = open_unlimited(&f);
 
-	(void)state;
 	for (uint64_t i = 0; i < 6; i++) {
 		four_round_trips(&f, trip + i * 4 * 4096, &now);
 		assert_int_equal(ack_count, 4 * (i + 1));
@@ -188,7 +178,6 @@ static void outlier_filter_is_off_for_algorithms_with_other_feedback(void **stat
 	struct ccs_flow f = { 0 };
 	uint64_t last;
 
-	(void)state;
 	other.needs = CCS_NEEDS_TELEMETRY;
 	spy_rate = INFINITY;
 	spy_window = 0;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Sections: which subjects a header matches, and which setting applies to a queue pair. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <arpa/inet.h>
 #include <fnmatch.h>
@@ -65,7 +62,6 @@ static void header_matches_the_subjects_it_names(void **state)
 	struct ccs_match m;
 	char err[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
 		const struct ccs_match_subject subject = make_subject(heads[i].peer);
 
@@ -85,7 +81,6 @@ static void unknown_keys_do_not_match(void **state)
 	struct ccs_match m;
 	char err[256];
 
-	(void)state;
 	assert_int_equal(ccs_match_parse(&m, "[peer ::/0]", err, sizeof(err)), 0);
 	assert_true(ccs_match_matches(&m, &subject));
 	subject.known &= ~(unsigned)CCS_MATCH_PEER;
@@ -100,7 +95,6 @@ static void wrong_shares_are_refused(void **state)
 	struct ccs_match m;
 	char head[32], err[256];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		snprintf(head, sizeof(head), "[share %s]", wrong[i]);
 		if (ccs_match_parse(&m, head, err, sizeof(err)) == 0)
@@ -116,7 +110,6 @@ static void share_has_its_percentage_of_the_processes(void **state)
 	unsigned in[4] = { 0 };
 	double place = 0;
 
-	(void)state;
 	for (int pid = 1; pid <= 40000; pid++) {
 		place = ccs_share_place(&job, pid);
 		assert_true(place > 0 && place <= 100);
@@ -134,7 +127,6 @@ static void processes_of_a_job_have_one_place(void **state)
 	struct ccs_job job = { .host = "node17", .id = "4711", .rank = "0" };
 	const double place = ccs_share_place(&job, 1);
 
-	(void)state;
 	strcpy(job.host, "node18");
 	strcpy(job.rank, "1");
 	assert_true(ccs_share_place(&job, 2) == place);
@@ -150,7 +142,6 @@ static void random_headers_are_refused_or_matched(void **state)
 	struct ccs_match m;
 	char text[200], err[256];
 
-	(void)state;
 	seed_start("heads of sections");
 	for (unsigned i = 0; i < 100000; i++) {
 		static const char *const words[] = { "app", "peer", "port", "dscp", "sl", " ", " ",
@@ -281,7 +272,6 @@ static void compare_with_model(const struct ccs_rules *r, const struct line *lin
 
 static void first_match_of_the_last_source_is_used(void **state)
 {
-	(void)state;
 	seed_start("first match wins");
 	for (unsigned i = 0; i < 3000; i++) {
 		struct line lines[MODEL], before = { .source = CCS_FROM_SYSTEM_FILE };
@@ -305,7 +295,6 @@ static void requests_take_precedence_latest_first(void **state)
 	struct ccs_setting s = { .opt = ccs_opt_find("max_inflight"), .where = "", .value = "1k" };
 	struct ccs_rules r = { 0 };
 
-	(void)state;
 	s.source = CCS_FROM_ENV;
 	assert_int_equal(ccs_rules_add(&r, &s, false), 0);
 	s.source = CCS_FROM_REQUEST;
@@ -330,7 +319,6 @@ static void conflicts_are_resolved_per_queue_pair(void **state)
 	struct ccs_options o;
 	char err[256];
 
-	(void)state;
 	assert_int_equal(ccs_rules_add(&r, &s, false), 0);
 	assert_false(ccs_rules_by_qp(&r));
 	s.opt = ccs_opt_find("max_inflight");

@@ -4,10 +4,7 @@
  * simple model of its own, and compares after every step. The device of the model completes in
  * order, reports what was asked for, and reports every WQE once one has failed.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "flow/rtt.h"
 #include "flow/run.h"
@@ -684,7 +681,6 @@ static void random_programs_match_the_model(void **state)
 {
 	uint64_t delivered = 0, failures = 0, accepted = 0, switches = 0, fast = 0, whole = 0;
 
-	(void)state;
 	seed_start("flow");
 	for (unsigned program = 0; program < 400; program++) {
 		open_random_flow();

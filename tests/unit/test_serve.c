@@ -2,12 +2,10 @@
 /* Which requests ccshim serve answers. */
 #include "tools/ccshim/serve/serve.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 static void hosts_are_localhost_or_addresses(void **state)
 {
@@ -18,7 +16,6 @@ static void hosts_are_localhost_or_addresses(void **state)
 					       "::1", "[::1", "[::1]x", "[localhost]", "[127.0.0.1]", "localhost ",
 					       "user@localhost", "2130706433", "0x7f.0.0.1" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(accepted) / sizeof(*accepted); i++)
 		assert_true(serve_accepts_host(accepted[i]));
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
@@ -30,7 +27,6 @@ static void very_long_host_is_refused(void **state)
 {
 	char host[300];
 
-	(void)state;
 	memset(host, '1', sizeof(host));
 	host[sizeof(host) - 1] = '\0';
 	assert_false(serve_accepts_host(host));
@@ -38,7 +34,6 @@ static void very_long_host_is_refused(void **state)
 
 static void origin_is_absent_or_that_of_the_page(void **state)
 {
-	(void)state;
 	assert_true(serve_accepts_origin(NULL, "localhost:1"));
 	assert_true(serve_accepts_origin("http://localhost:1", "localhost:1"));
 	assert_true(serve_accepts_origin("http://[::1]:1", "[::1]:1"));
@@ -53,7 +48,6 @@ static void origin_is_absent_or_that_of_the_page(void **state)
 
 static void token_must_be_equal(void **state)
 {
-	(void)state;
 	assert_true(serve_accepts_token("Bearer abc", "abc"));
 	assert_true(serve_accepts_token("bearer abc", "abc"));
 	assert_false(serve_accepts_token("Bearer abd", "abc"));
@@ -70,7 +64,6 @@ static void tokens_are_hexadecimal_and_differ(void **state)
 {
 	char a[SERVE_TOKEN_LEN], b[SERVE_TOKEN_LEN];
 
-	(void)state;
 	assert_int_equal(serve_make_token(a), 0);
 	assert_int_equal(serve_make_token(b), 0);
 	assert_int_equal(strlen(a), SERVE_TOKEN_LEN - 1);
@@ -80,7 +73,6 @@ static void tokens_are_hexadecimal_and_differ(void **state)
 
 static void addresses_are_of_this_host_only_or_not(void **state)
 {
-	(void)state;
 	assert_int_equal(serve_is_loopback("127.0.0.1"), 1);
 	assert_int_equal(serve_is_loopback("127.9.9.9"), 1);
 	assert_int_equal(serve_is_loopback("::1"), 1);

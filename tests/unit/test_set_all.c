@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccshim set --all, of processes whose owners do what they can to delay it. */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "tools/ccshim/shared/ccshim.h"
 #include "tools/ccshim/set_all.h"
@@ -81,7 +79,6 @@ static void a_request_that_its_user_stops_does_not_delay_the_others(void **state
 	const char *text;
 	int status;
 
-	(void)state;
 	text = call(stop, NULL, 0.01, &status);
 	assert_int_equal(status, EXIT_FAILED);
 	assert_non_null(strstr(text, "4711 victim: the request took too long and was ended"));
@@ -93,7 +90,6 @@ static void answers_do_not_control_the_terminal(void **state)
 	const char *text;
 	int status;
 
-	(void)state;
 	text = call(answer, forged, 1e6, &status);
 	assert_int_equal(status, EXIT_OK);
 	assert_string_equal(text, "   4711 victim: one?[2J\n   4711 victim: two?three\n");

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Telemetry in the shared page: whole, however often it is written meanwhile. */
+/* Telemetry in the shared region: readers get consistent records while a writer changes them. */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "feedback/shm_path.h"
 
@@ -17,7 +15,7 @@ enum { WRITES = 200000 };
 static struct ccs_shm_path path;
 static _Atomic int done;
 
-/* Each word tells which one it is of. */
+/* Each word identifies its record. */
 static struct ccs_path_telemetry numbered(uint64_t n)
 {
 	struct ccs_path_telemetry t = { .updated_ns = n, .covers_ns = n, .path = (uint32_t)n,
@@ -48,7 +46,6 @@ static void what_is_read_is_of_one_write(void **state)
 	uint64_t last = 0;
 	pthread_t writer;
 
-	(void)state;
 	assert_int_equal(pthread_create(&writer, NULL, write_on, NULL), 0);
 	while (!atomic_load(&done)) {
 		if (!ccs_shm_path_read(&path, &t) || !t.updated_ns)
@@ -68,7 +65,6 @@ static void what_is_being_written_is_not_read(void **state)
 	struct ccs_path_telemetry t;
 	struct ccs_shm_path p;
 
-	(void)state;
 	memset(&p, 0, sizeof(p));
 	assert_true(ccs_shm_path_read(&p, &t));
 	assert_int_equal(t.updated_ns, 0);
@@ -78,7 +74,7 @@ static void what_is_being_written_is_not_read(void **state)
 	ccs_shm_path_write(&p, &t);
 	assert_true(ccs_shm_path_read(&p, &t));
 	assert_int_equal(t.updated_ns, 3);
-	t.nhops = CCS_CC_MAX_HOPS + 1; /* more than there is room for */
+	t.nhops = CCS_CC_MAX_HOPS + 1; /* more than fit */
 	ccs_shm_path_write(&p, &t);
 	assert_false(ccs_shm_path_read(&p, &t));
 }
@@ -89,14 +85,13 @@ static void what_is_no_telemetry_is_not_read(void **state)
 	struct ccs_path_telemetry t, seen;
 	struct ccs_shm_path p;
 
-	(void)state;
 	memset(&p, 0, sizeof(p));
 	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++) {
 		t = numbered(3);
 		t.hops[4].capacity = none[i];
 		ccs_shm_path_write(&p, &t);
 		assert_false(ccs_shm_path_read(&p, &seen));
-		t.nhops = 4; /* what is beyond is nobody's */
+		t.nhops = 4; /* the entries beyond are unused */
 		ccs_shm_path_write(&p, &t);
 		assert_true(ccs_shm_path_read(&p, &seen));
 	}

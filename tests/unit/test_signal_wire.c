@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What agents send each other: its bytes, and that nothing else is taken for it. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "test.h"
 #include <string.h>
 
 #include "seed.h"
@@ -75,7 +72,6 @@ static void golden_bytes_of_telemetry(void **state)
 	};
 	uint8_t buf[CCS_WIRE_MAX];
 
-	(void)state;
 	assert_int_equal(ccs_wire_encode(&echo, buf), sizeof(golden_echo));
 	assert_memory_equal(buf, golden_echo, sizeof(golden_echo));
 	assert_int_equal(ccs_wire_encode(&records, buf), sizeof(golden_records));
@@ -104,7 +100,6 @@ static void golden_bytes(void **state)
 	};
 	uint8_t buf[CCS_WIRE_MAX];
 
-	(void)state;
 	assert_int_equal(ccs_wire_encode(&cnp, buf), sizeof(golden_cnp));
 	assert_memory_equal(buf, golden_cnp, sizeof(golden_cnp));
 	assert_int_equal(cnp.header.length, sizeof(golden_cnp));
@@ -123,7 +118,6 @@ static void the_id_of_a_key_makes_version_2(void **state)
 	uint8_t buf[CCS_WIRE_MAX] = { 0 };
 	const size_t len = sizeof(golden_cnp) + 1;
 
-	(void)state;
 	assert_int_equal(ccs_wire_decode(golden_cnp, sizeof(golden_cnp), &m), CCS_WIRE_OK);
 	m.header.key = 0x77;
 	assert_int_equal(ccs_wire_encode(&m, buf), len);
@@ -202,7 +196,6 @@ static struct ccs_wire_message any_message(void)
 
 static void what_is_encoded_is_decoded(void **state)
 {
-	(void)state;
 	seed_start("what_is_encoded_is_decoded");
 	for (int i = 0; i < 20000; i++) {
 		struct ccs_wire_message m = any_message(), back;
@@ -221,7 +214,6 @@ static void a_longer_body_is_read_in_part(void **state)
 	struct ccs_wire_message m;
 	uint8_t buf[64] = { 0 };
 
-	(void)state;
 	memcpy(buf, golden_cnp, sizeof(golden_cnp));
 	buf[6] = sizeof(buf);
 	assert_int_equal(ccs_wire_decode(buf, sizeof(buf), &m), CCS_WIRE_OK);
@@ -249,7 +241,6 @@ static void a_shorter_body_lacks_telemetry(void **state)
 	uint8_t hello[40], ack[48];
 	struct ccs_wire_message m;
 
-	(void)state;
 	memcpy(hello, golden_hello, sizeof(hello));
 	hello[6] = sizeof(hello);
 	assert_int_equal(decode_exactly(hello, sizeof(hello), &m), CCS_WIRE_OK);
@@ -268,7 +259,6 @@ static void an_older_agent_advises_no_rate(void **state)
 	uint8_t hello[56], ack[56], echo[88];
 	struct ccs_wire_message m;
 
-	(void)state;
 	memcpy(hello, golden_hello, sizeof(hello));
 	hello[6] = sizeof(hello);
 	assert_int_equal(decode_exactly(hello, sizeof(hello), &m), CCS_WIRE_OK);
@@ -294,7 +284,6 @@ static void records_are_checked(void **state)
 	const size_t body = CCS_WIRE_HEADER;
 	struct ccs_wire_message m;
 
-	(void)state;
 	memcpy(buf, golden_echo, sizeof(golden_echo));
 	buf[6] = sizeof(buf);
 	buf[body + 2] = 72;
@@ -330,7 +319,6 @@ static void what_is_cut_is_refused(void **state)
 	};
 	struct ccs_wire_message m;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		for (size_t len = 0; len < all[i].len; len++)
 			assert_int_equal(decode_exactly(all[i].data, len, &m), CCS_WIRE_GARBAGE);
@@ -342,7 +330,6 @@ static void each_bit_of_the_preamble_counts(void **state)
 	uint8_t buf[sizeof(golden_cnp)];
 	struct ccs_wire_message m;
 
-	(void)state;
 	for (size_t bit = 0; bit < 8 * sizeof(buf); bit++) {
 		enum ccs_wire_error e;
 
@@ -362,12 +349,11 @@ static void each_bit_of_the_preamble_counts(void **state)
 	}
 }
 
-static void other_versions_and_types_are_told_apart(void **state)
+static void other_versions_and_types_are_distinguished(void **state)
 {
 	uint8_t buf[sizeof(golden_cnp)];
 	struct ccs_wire_message m;
 
-	(void)state;
 	memcpy(buf, golden_cnp, sizeof(buf));
 	buf[5] = 200;
 	assert_int_equal(ccs_wire_decode(buf, sizeof(buf), &m), CCS_WIRE_OTHER_TYPE);
@@ -390,7 +376,7 @@ int main(void)
 		cmocka_unit_test(records_are_checked),
 		cmocka_unit_test(what_is_cut_is_refused),
 		cmocka_unit_test(each_bit_of_the_preamble_counts),
-		cmocka_unit_test(other_versions_and_types_are_told_apart),
+		cmocka_unit_test(other_versions_and_types_are_distinguished),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,10 +3,7 @@
  * Which segments ask for a completion, which are timed, and what is counted: unsignalled segments
  * never block a flow, and small ones need no time.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "flow_fixture.h"
 
@@ -20,7 +17,6 @@ static void unsignalled_bytes_never_block_the_window(void **state)
 	struct ccs_flow f;
 	uint64_t n;
 
-	(void)state;
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_flow(&f, &conf, 16, 144, 1000);
@@ -41,7 +37,6 @@ static void unsignalled_reads_never_block_reads(void **state)
 	struct ccs_flow f;
 	uint64_t n;
 
-	(void)state;
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_flow(&f, &conf, 16, 144, 1000);
@@ -62,7 +57,6 @@ static void observing_does_not_change_what_the_device_gets(void **state)
 	struct ccs_flow f;
 	uint64_t n, signals = 0;
 
-	(void)state;
 	conf.enforce = false;
 	spy_rate = 1e3;
 	spy_window = 1;
@@ -90,7 +84,6 @@ static void a_sender_that_signals_nothing_never_fills_its_queue(void **state)
 	struct ccs_flow_config conf = flow_config(1 << 20);
 	uint64_t n;
 
-	(void)state;
 	for (uint32_t depth = 1; depth <= 300; depth++) {
 		for (unsigned enforce = 0; enforce < 2; enforce++) {
 			struct ccs_flow f;
@@ -122,7 +115,6 @@ static void unsignalled_reads_of_observe_mode_block_nothing(void **state)
 	struct ccs_flow f;
 	uint64_t n;
 
-	(void)state;
 	conf.enforce = false;
 	spy_rate = INFINITY;
 	spy_window = 0;
@@ -156,12 +148,11 @@ static void one_small_wr_in_128_is_timed(void **state)
 	unsigned timed = 0;
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
 	ack_count = 0;
 	for (unsigned i = 0; i < 512; i++) {
-		const bool asked = asks_for_time(&f, 4, CCS_WR_SIGNALED, 1000);
+		const bool asked = is_time_needed(&f, 4, CCS_WR_SIGNALED, 1000);
 
 		assert_int_equal(asked, i % 128 == 127);
 		assert_int_equal(ccs_flow_is_timed(&f, i), asked);
@@ -173,9 +164,9 @@ static void one_small_wr_in_128_is_timed(void **state)
 	assert_int_equal(ack_count, 1); /* of four in one base RTT */
 	assert_true(acks[0].bytes == 512 && fabs(acks[0].rtt_us - 30) < 0.2);
 	for (unsigned i = 0; i < 8; i++)
-		timed += asks_for_time(&f, 512, CCS_WR_SIGNALED, 1000);
+		timed += is_time_needed(&f, 512, CCS_WR_SIGNALED, 1000);
 	assert_int_equal(timed, 4);
-	assert_true(asks_for_time(&f, 1024, CCS_WR_SIGNALED, 1000));
+	assert_true(is_time_needed(&f, 1024, CCS_WR_SIGNALED, 1000));
 	assert_int_equal(f.timed, 5);
 	ccs_flow_unsend(&f, f.seg_head - 1);
 	assert_int_equal(f.timed, 4);
@@ -190,16 +181,15 @@ static void unsignalled_wrs_are_not_timed(void **state)
 	const struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = INFINITY;
 	open_started(&f, &conf);
 	for (unsigned i = 0; i < 130; i++) {
-		assert_false(asks_for_time(&f, 8, 0, 1000));
+		assert_false(is_time_needed(&f, 8, 0, 1000));
 		if (i % 8 == 7)
 			complete_up_to(&f, i, CCS_TIME_UNKNOWN);
 	}
 	assert_int_equal(f.timed, 0);
-	assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000));
+	assert_true(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000));
 	assert_int_equal(f.timed, 1);
 	ccs_flow_destroy(&f);
 }
@@ -210,24 +200,23 @@ static void only_an_unpaced_flow_that_knows_its_path_needs_no_time(void **state)
 	struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = 7e9;
 	open_started(&f, &conf);
-	assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000)); /* paced */
+	assert_true(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000)); /* paced */
 	ccs_flow_destroy(&f);
 	spy_rate = INFINITY;
 	open_flow(&f, &conf, 16, 144, 0);
-	assert_false(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000)); /* slow start */
-	assert_true(asks_for_time(&f, 1024, CCS_WR_SIGNALED, 1000));
-	assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000)); /* with much outstanding */
+	assert_false(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000)); /* slow start */
+	assert_true(is_time_needed(&f, 1024, CCS_WR_SIGNALED, 1000));
+	assert_true(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000)); /* with much outstanding */
 	ccs_flow_destroy(&f);
 	conf.base_rtt_us = 0;
 	open_started(&f, &conf);
 	for (unsigned i = 0; i < 8; i++) { /* to learn the base RTT */
-		assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000 + i));
+		assert_true(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000 + i));
 		complete_up_to(&f, i, 9000 + i);
 	}
-	assert_false(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000));
+	assert_false(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000));
 	ccs_flow_destroy(&f);
 }
 
@@ -247,16 +236,15 @@ static void rare_polling_does_not_time_every_wr(void **state)
 	struct ccs_flow_config conf = flow_config(4096);
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = INFINITY;
 	conf.base_rtt_us = 0;
 	open_started(&f, &conf);
 	for (unsigned i = 0; i < 8; i++) {
-		assert_true(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000));
+		assert_true(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000));
 		complete_between(&f, i, 1000, 1000000);
 	}
 	assert_int_equal(f.base_samples, 0);
-	assert_false(asks_for_time(&f, 8, CCS_WR_SIGNALED, 1000));
+	assert_false(is_time_needed(&f, 8, CCS_WR_SIGNALED, 1000));
 	ccs_flow_destroy(&f);
 }
 
@@ -267,7 +255,6 @@ static void gated_time_is_counted(void **state)
 	uint64_t n, now = 1000000, due;
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = 1e9;
 	spy_window = 0;
 	open_flow(&f, &conf, 16, 144, now);
@@ -300,7 +287,6 @@ static void completed_work_is_counted(void **state)
 	uint64_t now = 1000000, n;
 	struct ccs_flow f;
 
-	(void)state;
 	spy_rate = INFINITY;
 	spy_window = 0;
 	open_flow(&f, &conf, 16, 144, 0);

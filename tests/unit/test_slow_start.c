@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Slow start: struct ccs_slow_start alone, by tables, and as part of a flow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include "flow/slow_start.h"
 #include "flow_fixture.h"
@@ -30,7 +27,6 @@ static void window_grows_by_half_of_what_is_acknowledged_up_to_the_limit(void **
 	};
 	struct ccs_slow_start s = begin_slow_start();
 
-	(void)state;
 	assert_true(s.window == SEGMENT && s.ramping);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		ccs_slow_start_sample(&s, rows[i].acknowledged, 10, false, LIMIT);
@@ -49,7 +45,6 @@ static void first_queue_ends_the_ramp_at_half_of_the_lowest_rate(void **state)
 	};
 	struct ccs_slow_start s = begin_slow_start();
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		assert_true(s.ramping);
 		ccs_slow_start_sample(&s, 1000, rows[i].delivery_us, rows[i].queued, LIMIT);
@@ -66,7 +61,6 @@ static void draining_ends_with_the_queue_or_after_16_samples(void **state)
 		{ 0, 0 }, { 1, 1 }, { 5, 5 }, { 15, 15 }, { 16, 15 }, { 100, 15 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct ccs_slow_start s = begin_slow_start();
 		unsigned n = 0;
@@ -83,7 +77,6 @@ static void new_limit_applies_at_once_after_the_ramp(void **state)
 {
 	struct ccs_slow_start s = begin_slow_start();
 
-	(void)state;
 	ccs_slow_start_set_limit(&s, 2 * SEGMENT, 10 * LIMIT);
 	assert_true(s.window == 2 * SEGMENT && s.ramping); /* never less than a segment */
 	ccs_slow_start_end(&s, LIMIT);
@@ -98,7 +91,6 @@ static void without_enforcement_there_is_no_ramp(void **state)
 {
 	struct ccs_slow_start s;
 
-	(void)state;
 	ccs_slow_start_begin(&s, false);
 	ccs_slow_start_set_limit(&s, SEGMENT, LIMIT);
 	assert_true(s.window == LIMIT && !s.ramping && !s.drain_samples);
@@ -111,7 +103,6 @@ static void a_host_pause_does_not_end_slow_start(void **state)
 	uint64_t now = 1000000, n;
 	struct ccs_flow f;
 
-	(void)state;
 	conf.max_inflight = 8 * 4096;
 	spy_rate = INFINITY;
 	spy_window = 0;
@@ -136,7 +127,6 @@ static void a_flow_ramps_up_while_the_path_is_idle(void **state)
 	uint64_t now = 1000000, n, most = 0;
 	struct ccs_flow f;
 
-	(void)state;
 	conf.max_inflight = 8 * 4096;
 	spy_rate = INFINITY;
 	spy_window = 0;
@@ -213,7 +203,6 @@ static void check_first_queue_beyond(double rtt_jitter_us)
 
 static void the_first_queue_ends_slow_start(void **state)
 {
-	(void)state;
 	check_first_queue_beyond(0);
 	check_first_queue_beyond(100);
 }

@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "observe/log.h"
 #include "observe/stats.h"
@@ -57,7 +55,6 @@ _Static_assert(offsetof(struct ccs_stats_header, container) == 3992, "1.1");
 
 static void bucket_bounds_match_bucket_numbers(void **state)
 {
-	(void)state;
 	seed_start("buckets");
 	for (unsigned i = 0; i < 100000; i++) {
 		const uint64_t ns = seed_next() >> seed_below(64);
@@ -82,7 +79,6 @@ static void percentiles_are_within_a_sixteenth(void **state)
 	static uint64_t ns[1000];
 	static const double q[] = { 0.01, 0.5, 0.9, 0.99, 1 };
 
-	(void)state;
 	seed_start("percentiles");
 	for (unsigned round = 0; round < 200; round++) {
 		const unsigned n = 1 + (unsigned)seed_below(1000);
@@ -136,7 +132,6 @@ static void file_of_version_1_0_is_read(void **state)
 	unsigned char *image;
 	const size_t size = read_stored(&image);
 
-	(void)state;
 	assert_true(stat_parse(image, size, &p));
 	assert_int_equal(p.h.minor, 0);
 	assert_string_equal(p.h.program, "shown");
@@ -189,7 +184,6 @@ static void files_of_other_minor_versions_are_read(void **state)
 	unsigned char *image;
 	size_t size;
 
-	(void)state;
 	for (int words = -OLD_MISSING; words <= OLD_MISSING; words += OLD_MISSING) {
 		struct stat_process p = { 0 };
 
@@ -209,7 +203,6 @@ static void other_files_are_refused(void **state)
 	unsigned char *image;
 	const size_t size = read_stored(&image);
 
-	(void)state;
 	h = (struct ccs_stats_header *)(void *)image;
 	assert_false(stat_parse(image, 0, &p));
 	assert_false(stat_parse(image, 1000, &p));
@@ -268,7 +261,6 @@ static void a_file_that_its_owner_tears_is_read_within_its_bounds(void **state)
 	unsigned parsed = 0;
 	pthread_t owner;
 
-	(void)state;
 	map = map_guarded(image, size);
 	assert_int_equal(pthread_create(&owner, NULL, tear, map), 0);
 	/* The owner may have no processor for all of these reads, while a size is wrong. */
@@ -394,7 +386,6 @@ static void other_kinds_of_files_are_not_opened(void **state)
 	const int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK), old = open(".", O_PATH | O_CLOEXEC);
 	int at, fd;
 
-	(void)state;
 	assert_non_null(mkdtemp(kinds));
 	add_files(kinds);
 	at = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -426,7 +417,6 @@ static void lifecycle_of_a_statistics_file(void **state)
 	struct stat st;
 	char name[512];
 
-	(void)state;
 	assert_null(ccs_stats_file());
 	assert_null(ccs_stats_claim_slot());
 	assert_true(ccs_stats_open(&about));
@@ -473,7 +463,6 @@ static void without_a_free_descriptor_no_other_directory_is_created(void **state
 	struct rlimit limit, none;
 	char name[512], first[512];
 
-	(void)state;
 	assert_true(ccs_stats_dir_name(0, first, sizeof(first)));
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	none = limit;
@@ -489,7 +478,6 @@ static int clean_up(void **state)
 {
 	char name[512];
 
-	(void)state;
 	snprintf(name, sizeof(name), "%s/ccshim", dir);
 	rmdir(name);
 	return rmdir(dir);

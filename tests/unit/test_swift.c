@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests Swift against a second implementation below, and properties of any window. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <stdbool.h>
 
@@ -164,7 +161,6 @@ static void random_sequences_equal_the_reference(void **state)
 {
 	struct ref m = { 0 };
 
-	(void)state;
 	seed_start("reference");
 	for (int i = 0; i < 400; i++) {
 		m.cwnd = (double)(1 + seed_below(4000)) / 100;
@@ -183,7 +179,6 @@ static void increases_decreases_and_targets_match_hand_computed_values(void **st
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start_at(&cc, 10);
 	ack(&cc, 100, 20, SEGMENT);
 	check_close("increase", 0, segments(&cc), 10.1);
@@ -211,7 +206,6 @@ static void the_target_is_strict(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start_at(&cc, 100);
 	ack(&cc, 100, BASE, SEGMENT);
 	check_close("window", 0, segments(&cc), 100);
@@ -226,7 +220,6 @@ static void one_decrease_per_rtt(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start_at(&cc, 64);
 	ack(&cc, 1000, 200, SEGMENT);
 	check_close("window", 0, segments(&cc), 32);
@@ -243,7 +236,6 @@ static void repeated_losses_halve_and_then_reach_the_minimum_window(void **state
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start_at(&cc, 64);
 	ack(&cc, 1000, 25, 0);
 	for (int i = 1; i < 5; i++) {
@@ -266,7 +258,6 @@ static void windows_below_one_segment_are_paced(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start_at(&cc, 1.0 / 3);
 	ack(&cc, 100, 60, 0);
 	check_close("window", 0, cc.out.window, SEGMENT / 3);
@@ -284,7 +275,6 @@ static void a_long_rtt_leaves_at_least_min_rate(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start_at(&cc, 1.0 / 3);
 	ack(&cc, 1e9, 540e3, 0);
 	assert_true(cc.out.window <= SEGMENT / 3);
@@ -298,7 +288,6 @@ static void odd_delays_are_ignored(void **state)
 {
 	static const double odd[] = { 0, -1, NAN, INFINITY, -INFINITY };
 
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		struct ccs_cc cc, before;
 
@@ -319,7 +308,6 @@ static void random_input_keeps_rate_and_window_within_bounds(void **state)
 		"swift:max_mdf=1,beta=1", "swift:fs_range=0", "swift:min_window=1g", "swift:segment=1",
 	};
 
-	(void)state;
 	seed_start("bounds");
 	for (unsigned i = 0; i < 4000; i++) {
 		struct ccs_cc cc;
@@ -351,7 +339,6 @@ static void random_input_keeps_rate_and_window_within_bounds(void **state)
  */
 static void a_longer_delay_gives_no_larger_window(void **state)
 {
-	(void)state;
 	seed_start("monotone");
 	for (int i = 0; i < 10000; i++) {
 		const double delay = (double)(1 + seed_below(300)), more = (double)seed_below(300);
@@ -374,7 +361,6 @@ static void the_target_falls_with_the_window(void **state)
 {
 	double last = INFINITY;
 
-	(void)state;
 	for (double cwnd = 0.05; cwnd <= 100; cwnd *= 1.3) {
 		struct ccs_cc cc;
 
@@ -392,7 +378,6 @@ static void flows_share_evenly_at_the_target(void **state)
 	double mean[N] = { 0 }, mean_rtt = 0, all = 0;
 	struct ccs_cc cc[N];
 
-	(void)state;
 	for (int i = 0; i < N; i++)
 		start_at(&cc[i], 1 + 4 * i);
 	for (int round = 1; round < ROUNDS; round++) {
@@ -425,7 +410,6 @@ static void parameters_are_derived_from_the_path(void **state)
 	struct ccs_cc_path crowded = path;
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "swift", &path);
 	check_close("base_target", 0, param(&cc, "base_target"), 20 + 3 + ser);
 	check_close("fs_range", 0, param(&cc, "fs_range"), 11 * ser);
@@ -449,7 +433,6 @@ static void the_target_is_derived_from_the_slowest_link(void **state)
 	const double ser = 8e6 * 8192 / 1e9;
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "swift", &path);
 	check_close("base_target", 0, param(&cc, "base_target"), 50 + ser);
 	check_close("fs_range", 0, param(&cc, "fs_range"), 11 * ser);
@@ -465,7 +448,6 @@ static void messages_of_many_segments_do_not_stall(void **state)
 	const struct ccs_cc_path path = { .line_rate = 1e9, .base_rtt_us = 50, .segment = 4096,
 					  .flows = 1 };
 
-	(void)state;
 	for (double len = 65536; len <= 4 << 20; len *= 4)
 		for (int corrected = 0; corrected < 2; corrected++) {
 			const double drain = 8e6 * (len - 4096) / 1e9;
@@ -483,7 +465,6 @@ static void set_rate_sets_rate_and_window(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start_at(&cc, 10);
 	cc.ops->set_rate(&cc, 5e9);
 	check_close("window", 0, cc.out.window, 5e9 * 20 / 8e6);

@@ -3,10 +3,7 @@
  * Switching a running flow to another algorithm: every ordered pair of the built-in algorithms, in
  * each of their variants.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,7 +41,6 @@ static void add_spec(const struct ccs_cc_ops *ops, int param, unsigned choice)
 
 static int list_specs(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; ccs_cc_all[i]; i++) {
 		const int variant = find(ccs_cc_all[i], "variant");
 
@@ -261,7 +257,6 @@ static void switch_once(unsigned from, unsigned to)
 
 static void every_pair_keeps_a_sane_rate(void **state)
 {
-	(void)state;
 	seed_start("switch");
 	assert_true(spec_count >= 3);
 	for (unsigned from = 0; from < spec_count; from++)
@@ -275,7 +270,6 @@ static void all_follow_the_rules_of_plugins(void **state)
 {
 	char err[256] = "";
 
-	(void)state;
 	for (unsigned i = 0; ccs_cc_all[i]; i++)
 		if (ccs_plugin_check(ccs_cc_all[i], err, sizeof(err)) &&
 		    (ccs_cc_all[i] != &ccs_cc_none || !strstr(err, "rate of inf")))
@@ -303,7 +297,6 @@ static void given_parameters_bind_after_a_switch(void **state)
 	struct ccs_flow f;
 	char err[128];
 
-	(void)state;
 	assert_int_equal(ccs_cc_parse(&fixed, "fixed:rate=3g", err, sizeof(err)), 0);
 	assert_int_equal(ccs_cc_parse(&timely, "timely:max_rate=2g", err, sizeof(err)), 0);
 	open_flow(&f, &fixed);
@@ -346,7 +339,6 @@ static void a_flow_continues_through_all_algorithms(void **state)
 	uint64_t now = 1000000, number;
 	struct ccs_flow f;
 
-	(void)state;
 	open_flow(&f, &specs[0]);
 	for (unsigned i = 0; i < 2 * spec_count; i++) {
 		const struct ccs_flow before = f;
@@ -407,7 +399,6 @@ static void timers_of_the_new_algorithm_start_at_the_switch(void **state)
 	const struct ccs_cc_spec spec = ccs_cc_default_spec(&clock_ops);
 	struct ccs_flow f;
 
-	(void)state;
 	clock_window = 0;
 	clock_fired = 0;
 	open_flow(&f, &spec);
@@ -430,7 +421,6 @@ static void a_smaller_window_waits_for_what_is_in_flight(void **state)
 	uint64_t now = 1000000, number;
 	struct ccs_flow f;
 
-	(void)state;
 	clock_window = 0;
 	open_flow(&f, &spec);
 	while (f.ramping)
@@ -459,7 +449,6 @@ static void a_window_is_passed_on_as_a_rate(void **state)
 	const struct ccs_cc_spec spec = ccs_cc_default_spec(&clock_ops);
 	struct ccs_flow f;
 
-	(void)state;
 	clock_window = 2 * SEGMENT;
 	open_flow(&f, &spec);
 	ccs_flow_switch(&f, &timely, 1000);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What Slurm's plug-in does to the environment of a task. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +67,6 @@ static const struct task_env env = { get, set, unset, variables };
 
 static int clear(void **state)
 {
-	(void)state;
 	memset(variables, 0, sizeof(variables));
 	refuse = false;
 	return 0;
@@ -110,9 +106,8 @@ static unsigned count(void)
 	return n;
 }
 
-static void a_job_that_does_not_ask_is_not_changed(void **state)
+static void a_job_without_the_option_is_not_changed(void **state)
 {
-	(void)state;
 	apply("", NULL);
 	apply("lib=/nowhere/libccshim.so report=/tmp/%j.json default=off", NULL);
 	assert_int_equal(count(), 0);
@@ -120,7 +115,6 @@ static void a_job_that_does_not_ask_is_not_changed(void **state)
 
 static void the_library_and_the_algorithm_are_set(void **state)
 {
-	(void)state;
 	apply("lib=" LIB, "timely:beta=0.5");
 	assert_string_equal(value_of("CCSHIM_CC"), "timely:beta=0.5");
 	assert_string_equal(value_of("LD_PRELOAD"), LIB);
@@ -129,7 +123,6 @@ static void the_library_and_the_algorithm_are_set(void **state)
 
 static void an_existing_preload_is_kept_behind_the_library(void **state)
 {
-	(void)state;
 	set(variables, "LD_PRELOAD", "/usr/lib/liba.so libb.so");
 	apply("lib=" LIB, "auto");
 	assert_string_equal(value_of("LD_PRELOAD"), LIB ":/usr/lib/liba.so libb.so");
@@ -151,7 +144,6 @@ static void sanitizers_that_come_first_stay_first(void **state)
 		{ "/libasan.so/libm.so.6", LIB ":/libasan.so/libm.so.6" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		set(variables, "LD_PRELOAD", cases[i][0]);
 		apply("lib=" LIB, "auto");
@@ -159,9 +151,8 @@ static void sanitizers_that_come_first_stay_first(void **state)
 	}
 }
 
-static void the_default_is_for_jobs_that_do_not_ask(void **state)
+static void the_default_is_for_jobs_without_the_option(void **state)
 {
-	(void)state;
 	apply("lib=" LIB " default=copa mode=observe", NULL);
 	assert_string_equal(value_of("CCSHIM_CC"), "copa");
 	assert_string_equal(value_of("CCSHIM_MODE"), "observe");
@@ -172,7 +163,6 @@ static void the_default_is_for_jobs_that_do_not_ask(void **state)
 
 static void variables_of_the_job_precede_those_of_the_site(void **state)
 {
-	(void)state;
 	set(variables, "CCSHIM_REPORT", "mine");
 	set(variables, "CCSHIM_CC", "hpcc");
 	apply("lib=" LIB " default=copa report=/tmp/%j.json max_rate=10g", NULL);
@@ -185,7 +175,6 @@ static void variables_of_the_job_precede_those_of_the_site(void **state)
 
 static void off_also_holds_where_the_library_is_preloaded_already(void **state)
 {
-	(void)state;
 	apply("lib=" LIB " default=auto", "off");
 	assert_string_equal(value_of("CCSHIM_MODE"), "off");
 	assert_int_equal(count(), 1);
@@ -201,7 +190,6 @@ static void a_missing_library_is_an_error_and_is_not_preloaded(void **state)
 	const struct task_policy p = parse("lib=/nowhere/libccshim.so");
 	char err[1024] = "";
 
-	(void)state;
 	assert_int_equal(task_policy_apply(&p, "auto", &env, err, sizeof(err)), -1);
 	assert_non_null(strstr(err, "/nowhere/libccshim.so cannot be read: No such file"));
 	assert_null(value_of("LD_PRELOAD"));
@@ -212,7 +200,6 @@ static void a_variable_that_cannot_be_set_is_an_error(void **state)
 	const struct task_policy p = parse("lib=" LIB);
 	char err[1024] = "";
 
-	(void)state;
 	refuse = true;
 	assert_int_equal(task_policy_apply(&p, "auto", &env, err, sizeof(err)), -1);
 	assert_string_equal(err, "CCSHIM_CC cannot be set");
@@ -234,7 +221,6 @@ static void mistakes_in_plugstack_conf_are_named(void **state)
 	struct task_policy p;
 	char err[1024];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		char *argument = strdup(cases[i].argument);
 
@@ -260,7 +246,6 @@ static void unknown_algorithms_are_refused(void **state)
 	};
 	char err[1024];
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		assert_int_equal(task_policy_check_spec(bad[i].spec, err, sizeof(err)), -1);
 		if (!strstr(err, bad[i].part))
@@ -276,7 +261,6 @@ static void random_arguments_are_refused_or_valid(void **state)
 	static const char letters[] = "=:,/%ofauto timely lib default report mode";
 	unsigned accepted = 0;
 
-	(void)state;
 	seed_start("arguments");
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		char argument[40], spec[40], err[1024], *argv[] = { argument };
@@ -307,11 +291,11 @@ static void random_arguments_are_refused_or_valid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(a_job_that_does_not_ask_is_not_changed, clear),
+		cmocka_unit_test_setup(a_job_without_the_option_is_not_changed, clear),
 		cmocka_unit_test_setup(the_library_and_the_algorithm_are_set, clear),
 		cmocka_unit_test_setup(an_existing_preload_is_kept_behind_the_library, clear),
 		cmocka_unit_test_setup(sanitizers_that_come_first_stay_first, clear),
-		cmocka_unit_test_setup(the_default_is_for_jobs_that_do_not_ask, clear),
+		cmocka_unit_test_setup(the_default_is_for_jobs_without_the_option, clear),
 		cmocka_unit_test_setup(variables_of_the_job_precede_those_of_the_site, clear),
 		cmocka_unit_test_setup(off_also_holds_where_the_library_is_preloaded_already, clear),
 		cmocka_unit_test_setup(a_missing_library_is_an_error_and_is_not_preloaded, clear),

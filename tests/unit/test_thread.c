@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests that threads of the library inherit neither CPUs, policy nor signals. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <fenv.h>
@@ -55,7 +52,6 @@ static void lists_of_cpus_are_parsed(void **state)
 	cpu_set_t cpus;
 	char err[100];
 
-	(void)state;
 	assert_int_equal(ccs_cpus_parse("0-3,8", &cpus, err, sizeof(err)), 0);
 	assert_int_equal(CPU_COUNT(&cpus), 5);
 	assert_true(CPU_ISSET(3, &cpus) && CPU_ISSET(8, &cpus));
@@ -74,7 +70,6 @@ static void a_thread_does_not_inherit_cpus_policy_signals_and_traps(void **state
 	cpu_set_t all, one;
 	struct seen s;
 
-	(void)state;
 	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
 	CPU_ZERO(&one);
 	for (size_t i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
@@ -100,7 +95,6 @@ static void threads_run_on_the_cpus_that_were_set(void **state)
 	struct seen s;
 	char err[100];
 
-	(void)state;
 	sched_getaffinity(0, sizeof(all), &all);
 	if (!CPU_ISSET(0, &all))
 		skip();

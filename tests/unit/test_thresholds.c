@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests DCQCN's thresholds with the paper's switch, and that they keep their premises. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 
@@ -27,7 +24,6 @@ static void the_papers_switch_has_its_thresholds(void **state)
 {
 	const struct ccs_thresholds t = trident(8), two = trident(2), one = trident(1);
 
-	(void)state;
 	assert_near(ccs_thresholds_pfc_static(&t), 24.475);
 	assert_near(ccs_thresholds_ecn_dynamic(&t, 8), 21.756);
 	assert_near(ccs_thresholds_ecn_static(&t), 0.765);
@@ -39,13 +35,11 @@ static void the_printed_premise_gives_another_bound(void **state)
 {
 	const struct ccs_thresholds t = trident(8);
 
-	(void)state;
 	assert_near(ccs_thresholds_ecn_dynamic(&t, 1), 97.9);
 }
 
 static void at_t_ecn_all_queues_together_just_reach_t_pfc(void **state)
 {
-	(void)state;
 	seed_start("thresholds");
 	for (int i = 0; i < 1000; i++) {
 		const struct ccs_thresholds t = {

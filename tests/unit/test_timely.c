@@ -3,10 +3,7 @@
  * Tests TIMELY's variants against a golden trace from another implementation, and against a
  * second implementation below, written directly from the published texts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -25,7 +22,6 @@ static void snippet_matches_the_golden_ramp(void **state)
 	int step, rows = 0;
 	double t, rtt, before, after, avg, grad, df, neg;
 
-	(void)state;
 	start_set(&cc, &p1);
 	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, "%d,%lf,%lf,%lf,%lf,%31[^,],%lf,%lf,%lf,%lf", &step, &t, &rtt,
@@ -226,7 +222,6 @@ static void random_walks_equal_the_reference(void **state)
 		{ "scaled", false, true },
 	};
 
-	(void)state;
 	seed_start("walks");
 	for (size_t v = 0; v < sizeof(variants) / sizeof(*variants); v++) {
 		const bool patched = variants[v].patched;
@@ -248,7 +243,6 @@ static void a_thresholds_are_strict(void **state)
 	struct ccs_cc cc;
 	struct ref r = begin(&cc, &p);
 
-	(void)state;
 	follow(&cc, &r, &p, 100, p.t_low, 0);
 	assert_true(r.ai);
 	follow(&cc, &r, &p, 200, p.t_high, 1);
@@ -267,7 +261,6 @@ static void b_state_is_kept_in_every_branch(void **state)
 	struct ref r = begin(&cc, &p);
 	double before;
 
-	(void)state;
 	follow(&cc, &r, &p, 100, 20, 0);
 	follow(&cc, &r, &p, 200, 45, 1);
 	assert_true(r.low);
@@ -289,7 +282,6 @@ static void c_steps_are_scaled_by_the_time_since_the_last_ack(void **state)
 	struct set small = p;
 	struct ccs_cc cc;
 
-	(void)state;
 	small.init_rate = 1e9;
 	start_set(&cc, &small);
 	ack(&cc, 100, 20);
@@ -309,7 +301,6 @@ static void d_min_rate_wins_over_a_lower_ceiling(void **state)
 	struct set p = read_set("P1");
 	struct ccs_cc cc;
 
-	(void)state;
 	p.min_rate = 2e9;
 	p.line = 1e9; /* becomes max_rate */
 	start_set(&cc, &p);
@@ -324,7 +315,6 @@ static void e_raw_differences_are_counted(void **state)
 	struct ccs_cc cc;
 	struct ref r;
 
-	(void)state;
 	p.alpha = 0.875;
 	p.init_rate = 1e9;
 	r = begin(&cc, &p);
@@ -344,7 +334,6 @@ static void f_one_decrease_is_at_most_half(void **state)
 	struct ccs_cc cc;
 	struct ref r;
 
-	(void)state;
 	p.alpha = 0.875;
 	r = begin(&cc, &p);
 	follow(&cc, &r, &p, 100, 60, 0);
@@ -365,7 +354,6 @@ static void g_gradient_decrease_is_not_scaled(void **state)
 	const struct set p = read_set("P1");
 	struct ccs_cc near, far;
 
-	(void)state;
 	start_set(&near, &p);
 	start_set(&far, &p);
 	ack(&near, 100, 60);
@@ -383,7 +371,6 @@ static void paper_has_neither_delta_factor_nor_cap(void **state)
 	struct ccs_cc cc;
 	struct ref r;
 
-	(void)state;
 	p.variant = "paper";
 	p.init_rate = 1e9;
 	r = begin(&cc, &p);
@@ -412,7 +399,6 @@ static void beta_high_is_used_above_t_high_where_the_variant_has_it(void **state
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .segment = 16384,
 					  .flows = 1 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct ccs_cc cc;
 		double t_high;
@@ -435,7 +421,6 @@ static void rates_stay_within_bounds(void **state)
 {
 	static const double odd[] = { 0, -1, NAN, INFINITY, -INFINITY, 1e300, 1e14, 1e-300 };
 
-	(void)state;
 	seed_start("bounds");
 	for (unsigned i = 0; i < 2000; i++) {
 		struct set p = read_set(i % 2 ? "P2" : "P4");
@@ -468,7 +453,6 @@ static void rates_stay_within_bounds(void **state)
 /* After equal histories a longer RTT in the same band never gives a higher rate. */
 static void a_longer_rtt_gives_no_higher_rate(void **state)
 {
-	(void)state;
 	seed_start("monotone");
 	for (unsigned i = 0; i < 4000; i++) {
 		struct set p = read_set(i % 2 ? "P2" : "P4");

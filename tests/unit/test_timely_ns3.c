@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests TIMELY's variant ns3 against values of the simulator and a second implementation. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 
@@ -32,7 +29,6 @@ static void ns3_begins_with_the_second_window(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start_ns3(&cc);
 	ack_window(&cc, 65, 65, 1000, 800000); /* any first RTT is only recorded */
 	assert_true(cc.out.rate == 100e9);
@@ -47,7 +43,6 @@ static void ns3_takes_one_step_per_window(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start_ns3(&cc);
 	ack_window(&cc, 65, 65, 1000, 800000);
 	for (uint64_t seq = 2000; seq <= 800000; seq += 1000) {
@@ -66,7 +61,6 @@ static void ns3_counts_increases_below_t_low_too(void **state)
 	uint64_t seq = 1000;
 	double want = 1e9;
 
-	(void)state;
 	start_ns3(&cc);
 	ccs_cc_set_rate(&cc, want);
 	ack_window(&cc, 1, 20, seq, seq);
@@ -87,7 +81,6 @@ static void ns3_has_no_limit_of_a_half(void **state)
 {
 	struct ccs_cc cc;
 
-	(void)state;
 	start_ns3(&cc);
 	ack_window(&cc, 65, 65, 1000, 2000);
 	ack_window(&cc, 66, 200, 3000, 4000);
@@ -126,7 +119,6 @@ static void ns3_ack(struct ns3 *n, double rtt, uint64_t ack_seq, uint64_t snd_nx
 
 static void ns3_equals_the_simulator_over_random_walks(void **state)
 {
-	(void)state;
 	seed_start("ns3");
 	for (unsigned walk = 0; walk < 200; walk++) {
 		struct ns3 n = { .rate = 100e9 };

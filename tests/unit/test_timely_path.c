@@ -3,10 +3,7 @@
  * Tests how TIMELY's parameters and its equilibrium follow from the path, and the scaled
  * variant.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,7 +52,6 @@ static void patched_has_one_fair_fixed_point(void **state)
 {
 	struct set p = read_set("P4");
 
-	(void)state;
 	p.min_rate = 1e6;
 	p.alpha = 0.1;
 	for (unsigned v = 2; v < 4; v++) {
@@ -80,7 +76,6 @@ static void parameters_are_derived_from_the_path(void **state)
 	const double ser = 8e6 * 16384 / 10e9;
 	struct ccs_cc cc, noisy, coarse;
 
-	(void)state;
 	start_at(&cc, 20, 3, 16384);
 	start_at(&noisy, 20, 30, 16384);
 	start_at(&coarse, 20, 3, 65536);
@@ -105,7 +100,6 @@ static void parameters_are_derived_from_the_path(void **state)
 /* Whether a bottleneck of a tenth of the line rate is known or not. */
 static void rate_floor_lets_1000_flows_share_a_port(void **state)
 {
-	(void)state;
 	for (unsigned v = 0; v < sizeof(all_variants) / sizeof(*all_variants); v++)
 		for (unsigned ratio = 1; ratio <= 10; ratio++) {
 			struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20,
@@ -129,7 +123,6 @@ static void parameters_follow_the_bottleneck(void **state)
 	const struct ccs_cc_path fast = { .line_rate = 10e9, .base_rtt_us = 20, .segment = 16384,
 					  .flows = 1 };
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		struct ccs_cc_path slow = fast, above = fast;
 		struct ccs_cc cc, known, wrong;
@@ -158,7 +151,6 @@ static void below_t_low_the_increase_grows_with_time(void **state)
 	struct ccs_cc cc, often;
 	double before;
 
-	(void)state;
 	p.variant = "scaled";
 	p.init_rate = 1e9;
 	p.hai_low = 10;
@@ -188,7 +180,6 @@ static void thresholds_rise_as_the_rate_falls(void **state)
 	struct ccs_cc fast, slow;
 	const double rtt = p.t_low + 20;
 
-	(void)state;
 	p.variant = "scaled";
 	p.scale = 10;
 	p.init_rate = p.line;
@@ -215,7 +206,6 @@ static void one_queue_causes_one_decrease_per_rtt(void **state)
 	const double rtt = 10 * p.t_high;
 	struct ccs_cc cc;
 
-	(void)state;
 	p.variant = "scaled";
 	p.init_rate = p.line;
 	start_set(&cc, &p);
@@ -236,7 +226,6 @@ static void a_given_threshold_moves_the_other(void **state)
 					  .segment = 16384, .flows = 1 };
 	struct ccs_cc cc;
 
-	(void)state;
 	start(&cc, "timely:t_low=5ms", &path);
 	check_close("t_high", 0, param(&cc, "t_high"), 5000 + 8 * 8 * 16384 / 10e3);
 	start(&cc, "timely:t_high=10us", &path);
@@ -253,7 +242,6 @@ static void a_better_known_path_moves_only_derived_values(void **state)
 	struct ccs_cc cc;
 	double rate, before;
 
-	(void)state;
 	start(&cc, "timely:t_low=77us,init_rate=3g", &path);
 	ack(&cc, 100, 20);
 	rate = cc.out.rate;
@@ -276,7 +264,6 @@ static void a_loss_halves_the_rate_of_the_scaled_variant_only(void **state)
 	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 20, .segment = 8192,
 					  .flows = 1 };
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct ccs_cc_spec spec;
 		struct ccs_cc cc;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The timing wheel against a plain list of (due, order of setting). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -117,7 +114,6 @@ static uint64_t random_due(uint64_t now)
 
 static void random_programs_match_the_model(void **state)
 {
-	(void)state;
 	seed_start("wheel");
 	for (unsigned program = 0; program < 60; program++) {
 		uint64_t now = seed_below(1ull << 40);
@@ -157,7 +153,6 @@ static void random_programs_match_the_model(void **state)
 /* Not a nanosecond early, and at the beginning of the tick if popped then. */
 static void never_early_and_at_most_a_tick_late(void **state)
 {
-	(void)state;
 	seed_start("exact");
 	for (unsigned i = 0; i < 20000; i++) {
 		const uint64_t now = seed_below(1ull << 50);
@@ -174,7 +169,6 @@ static void never_early_and_at_most_a_tick_late(void **state)
 /* A thread that sleeps until next() pops each timer in time. */
 static void sleeping_until_next_pops_each_timer_in_time(void **state)
 {
-	(void)state;
 	seed_start("alarm");
 	for (unsigned round = 0; round < 200; round++) {
 		uint64_t now = seed_below(1ull << 45), wakes = 0;
@@ -202,7 +196,6 @@ static void flows_of_one_tick_take_turns(void **state)
 	const uint64_t now = 77 * CCS_TIMER_WHEEL_TICK_NS, due = now + 10 * CCS_TIMER_WHEEL_TICK_NS;
 	unsigned served[5] = { 0 };
 
-	(void)state;
 	start_wheel(now);
 	for (unsigned i = 0; i < 5; i++)
 		set_timer(i, due - i); /* not by due time: the tick is the same */
@@ -232,7 +225,6 @@ static void earlier_ticks_fire_first(void **state)
 {
 	uint64_t last;
 
-	(void)state;
 	seed_start("order");
 	for (unsigned round = 0; round < 300; round++) {
 		const uint64_t now = seed_below(1ull << 45);
@@ -257,7 +249,6 @@ static void a_long_idle_wheel_catches_up_at_once(void **state)
 {
 	const uint64_t now = 1ull << 61;
 
-	(void)state;
 	alarm(30);
 	start_wheel(12345);
 	for (unsigned i = 0; i < 3; i++)
@@ -272,7 +263,6 @@ static void a_long_idle_wheel_catches_up_at_once(void **state)
 
 static void cancel_is_idempotent(void **state)
 {
-	(void)state;
 	start_wheel(0);
 	ccs_timer_wheel_cancel(&wheel, &model.timer[0]);
 	set_timer(0, 5000);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* ccshim top: what limits a flow, the order of flows, and the page. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include "tools/ccshim/top/top.h"
 
@@ -28,7 +26,6 @@ static const struct ccs_stats_qp limited = {
 /* Flows 0 and 1 belong to the first process, "alpha", the others to the second. */
 static int setup(void **state)
 {
-	(void)state;
 	memset(qp, 0, sizeof(qp));
 	for (unsigned i = 0; i < QPS; i++) {
 		qp[i].q = limited;
@@ -52,7 +49,6 @@ static void flow_that_waits_at_its_rate_is_limited_by_it(void **state)
 {
 	struct ccs_stats_qp q = limited;
 
-	(void)state;
 	assert_int_equal(limit_of(q), STAT_RATE);
 	q.inflight = q.window; /* at full rate, a window may be full for a moment */
 	assert_int_equal(limit_of(q), STAT_RATE);
@@ -62,7 +58,6 @@ static void flow_that_waits_below_its_rate_with_a_full_window_is_limited_by_that
 {
 	struct ccs_stats_qp q = limited;
 
-	(void)state;
 	q.bytes /= 2;
 	assert_int_equal(limit_of(q), STAT_RATE);
 	q.inflight = q.window - q.segment;
@@ -75,7 +70,6 @@ static void flow_that_hardly_waits_is_limited_by_its_application(void **state)
 {
 	struct ccs_stats_qp q = limited;
 
-	(void)state;
 	q.gated_ns = 199000000;
 	q.inflight = q.window;
 	assert_int_equal(limit_of(q), STAT_APPLICATION);
@@ -87,7 +81,6 @@ static void flow_without_requests_is_idle_and_observed_or_uncontrolled_ones_are_
 {
 	struct ccs_stats_qp q = limited;
 
-	(void)state;
 	q.enforced = 0;
 	assert_int_equal(limit_of(q), STAT_OBSERVED);
 	strcpy(q.uncontrolled, "mode");
@@ -118,7 +111,6 @@ static void assert_order(const char *expected)
 
 static void busy_flows_come_first_in_every_order(void **state)
 {
-	(void)state;
 	qp[0].q.bytes = qp[0].q.inflight = 0; /* idle, though it waited long and has the highest rate */
 	qp[0].q.rate = 9000000000;
 	qp[1].q.gated_ns = 500000000;
@@ -137,7 +129,6 @@ static void busy_flows_come_first_in_every_order(void **state)
 
 static void each_order_has_its_key(void **state)
 {
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		qp[i].q.gated_ns = 2000000000 - 100000000 * i;
 		qp[i].q.bytes = 100000000 * (1 + (i + 1) % 4);
@@ -158,7 +149,6 @@ static void each_order_has_its_key(void **state)
 
 static void filter_selects_by_program_peer_or_whole_pid(void **state)
 {
-	(void)state;
 	strcpy(view.filter, "ALPH");
 	assert_order("01");
 	strcpy(view.filter, "71");
@@ -206,7 +196,6 @@ static void page_fills_the_screen_and_no_more(void **state)
 	static const size_t sizes[][2] = { { 24, 80 }, { 24, 200 }, { 10, 40 }, { 4, 20 }, { 60, 120 } };
 	size_t longest;
 
-	(void)state;
 	for (process[1].count = 0; process[1].count < QPS - 2; process[1].count++)
 		for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 			char *text;
@@ -219,13 +208,12 @@ static void page_fills_the_screen_and_no_more(void **state)
 		}
 }
 
-static void page_without_flows_says_why_and_what_to_do(void **state)
+static void page_without_flows_gives_the_reason_and_a_remedy(void **state)
 {
 	static const size_t rows[] = { 0, 4, 5, 24 };
 	size_t longest;
 	char *text;
 
-	(void)state;
 	snapshot.count = 0;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		view.rows = rows[i];
@@ -252,7 +240,6 @@ static void row_has_all_columns_in_80(void **state)
 {
 	char *text;
 
-	(void)state;
 	snapshot.count = process[0].count = 1;
 	text = page();
 	assert_non_null(strstr(text, "    PID PROGRAM        PEER                 RATE   GOODPUT RTT P99 GATED LIMIT\n"
@@ -269,7 +256,6 @@ static void page_has_no_control_characters_but_its_own(void **state)
 {
 	char *text;
 
-	(void)state;
 	strcpy(process[0].h.program, "a\033[2Jb\tc\377");
 	text = page();
 	assert_non_null(strstr(text, "a?[2Jb?c?"));
@@ -286,7 +272,6 @@ static void long_addresses_keep_both_ends(void **state)
 {
 	char *text;
 
-	(void)state;
 	memcpy(qp[0].q.peer_gid, "\xfe\x80\0\0\0\0\0\0\x12\x34\x56\x78\x9a\xbc\xde\xf0", 16);
 	text = page();
 	assert_non_null(strstr(text, " fe80::1~bc:def0 "));
@@ -304,7 +289,7 @@ int main(void)
 		cmocka_unit_test_setup(each_order_has_its_key, setup),
 		cmocka_unit_test_setup(filter_selects_by_program_peer_or_whole_pid, setup),
 		cmocka_unit_test_setup(page_fills_the_screen_and_no_more, setup),
-		cmocka_unit_test_setup(page_without_flows_says_why_and_what_to_do, setup),
+		cmocka_unit_test_setup(page_without_flows_gives_the_reason_and_a_remedy, setup),
 		cmocka_unit_test_setup(row_has_all_columns_in_80, setup),
 		cmocka_unit_test_setup(page_has_no_control_characters_but_its_own, setup),
 		cmocka_unit_test_setup(long_addresses_keep_both_ends, setup),

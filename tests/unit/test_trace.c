@@ -3,10 +3,7 @@
  * The trace's ring and thread: with several writers each row is complete and in
  * the order of its flow, and dropped rows are counted.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -96,7 +93,6 @@ static void rows_of_concurrent_writers_are_whole_and_ordered(void **state)
 	char line[CCS_TRACE_ROW_MAX + 1];
 	FILE *f;
 
-	(void)state;
 	ccs_trace_setup(path, INFINITY, "a test");
 	assert_true(ccs_trace_on);
 	check_header_is_written();
@@ -124,7 +120,6 @@ static void rows_have_a_maximum_length(void **state)
 	char row[4 * CCS_TRACE_ROW_MAX], name[2000];
 	size_t len;
 
-	(void)state;
 	event.ack.now_us = event.ack.rtt_us = event.ack.bytes = event.ack.inflight = 1.2345678901234567e-300;
 	event.ack.ack_seq = event.ack.snd_nxt = UINT64_MAX;
 	event.ack.path = event.ack.flows = UINT32_MAX;
@@ -153,7 +148,6 @@ static void nan_is_not_written(void **state)
 	char row[CCS_TRACE_ROW_MAX];
 	const size_t len = ccs_trace_row(row, 5, &ccs_cc_none, &event);
 
-	(void)state;
 	row[len] = '\0';
 	assert_string_equal(row, "0,tick,5,,,,,,,,,,,,,,,0.000\n");
 }

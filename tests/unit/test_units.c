@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Numbers with units: what is read, what is refused, and what is written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "test.h"
 
 #include <locale.h>
 #include <math.h>
@@ -48,7 +45,6 @@ static const struct { const char *text; enum ccs_unit unit; double value; } know
 
 static void known_values_are_read(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		double value = -1;
 
@@ -74,7 +70,6 @@ static const struct { const char *text; enum ccs_unit unit; } wrong[] = {
 
 static void wrong_text_is_refused_and_writes_nothing(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		double value = 42;
 
@@ -98,11 +93,10 @@ static const struct { double value; enum ccs_unit unit; const char *text; } usua
 	{ -0.0, CCS_UNIT_NONE, "0" },
 };
 
-static void the_usual_form_is_written(void **state)
+static void the_canonical_form_is_written(void **state)
 {
 	char text[CCS_UNIT_LEN];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
 		assert_string_equal(ccs_format_unit(usual[i].value, usual[i].unit, text,
 						    sizeof(text)), usual[i].text);
@@ -129,7 +123,6 @@ static void written_values_read_back(void **state)
 {
 	char text[CCS_UNIT_LEN];
 
-	(void)state;
 	seed_start("parse(format(x)) == x");
 	for (unsigned i = 0; i < 100000; i++) {
 		const double value = random_value();
@@ -151,7 +144,6 @@ static void what_tools_print_reads_back(void **state)
 	};
 	char text[CCS_UNIT_LEN];
 
-	(void)state;
 	seed_start("parse(print(x)) is x");
 	for (unsigned i = 0; i < 100000; i++) {
 		const enum ccs_unit unit = (enum ccs_unit)(CCS_UNIT_RATE + i % 3);
@@ -170,7 +162,6 @@ static void garbage_is_refused_or_reads_back(void **state)
 	static const char letters[] = "0123456789.e+-kmgtbpsuniKMGTBx/ ";
 	char text[24], again[CCS_UNIT_LEN];
 
-	(void)state;
 	seed_start("garbage");
 	for (unsigned i = 0; i < 200000; i++) {
 		const enum ccs_unit unit = (enum ccs_unit)(i % 4);
@@ -197,7 +188,7 @@ static void the_locale_does_not_matter(void **state)
 	if (!set)
 		skip();
 	known_values_are_read(state);
-	the_usual_form_is_written(state);
+	the_canonical_form_is_written(state);
 	setlocale(LC_ALL, "C");
 }
 
@@ -209,7 +200,6 @@ static void numbers_are_decimal_only(void **state)
 	};
 	const char *end;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		assert_true(ccs_strtod(texts[i].text, &end) == texts[i].value);
 		assert_int_equal(end - texts[i].text, texts[i].taken);
@@ -220,7 +210,6 @@ static void a_short_buffer_is_not_overrun(void **state)
 {
 	char text[8] = "#######";
 
-	(void)state;
 	ccs_format_unit(1.0 / 3, CCS_UNIT_RATE, text, 4);
 	assert_int_equal(strlen(text), 3);
 	assert_string_equal(text + 4, "###");
@@ -231,7 +220,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_values_are_read),
 		cmocka_unit_test(wrong_text_is_refused_and_writes_nothing),
-		cmocka_unit_test(the_usual_form_is_written),
+		cmocka_unit_test(the_canonical_form_is_written),
 		cmocka_unit_test(written_values_read_back),
 		cmocka_unit_test(what_tools_print_reads_back),
 		cmocka_unit_test(garbage_is_refused_or_reads_back),

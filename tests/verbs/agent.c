@@ -2,10 +2,7 @@
 /* A host agent for tests; see agent.h. */
 #include "agent.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "../unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +22,7 @@ enum { CLIENTS = 16, TICK_MS = 5, MESSAGES = 64 };
 struct client {
 	int fd;                          /* 0: none */
 	struct ccs_shm *region;
-	struct ccs_ipc_add *flow;      /* CCS_SHM_SLOTS; type 0: none */
+	struct ccs_ipc_add *flow;      /* CCS_SHM_SLOTS; type 0: unused */
 };
 
 static struct {

@@ -15,12 +15,12 @@ struct agent_config {
 	int refuses_hello, refuses_flows; /* an errno */
 	bool daemon;                     /* is ccshimd */
 	bool silent;                     /* receives, but does not reply */
-	unsigned late_ms;                /* does not answer for so long at first */
+	unsigned late_ms;                /* delay of the first answer */
 	bool malformed;                    /* replies to ADD with a malformed message */
 	bool no_heartbeat;                       /* writes no heartbeat */
 	bool peer_silent;                     /* the peer's agent does not reply */
 	bool no_feedback;                     /* peers offer no feedback */
-	bool telemetry; /* records name three flows; none is newer than the first */
+	bool telemetry; /* records name three flows; all are as old as the first */
 	bool idle;                       /* the records name no flow */
 	bool ports;                      /* the records are of switches */
 	bool inbound;                    /* this host sees marks and telemetry of inbound data */
@@ -33,10 +33,10 @@ void agent_start(const char *path, struct agent_config config);
 void agent_stop(void);                   /* as if killed: the socket's file stays */
 void agent_configure(struct agent_config config);
 
-/* updates: of the shared regions of clients, each as it was configured then. */
+/* `updates` counts updates of clients' shared regions, each as configured at that time. */
 struct agent_counts { unsigned hellos, adds, removes, flows, wrong, updates; };
 struct agent_counts agent_counts(void);
-/* The ADD message of that QP's flow; false: there is no such flow. */
+/* Get the ADD message of the flow of QP `qpn`; returns false if the flow does not exist. */
 bool agent_flow(uint32_t qpn, struct ccs_ipc_add *flow);
 /* The flow's slot, or NULL. It stays mapped. */
 struct ccs_slot *agent_slot(uint32_t qpn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The test rig: processes behind the shim, and two connected QPs; see rig.h. */
+/* The test rig: processes with the shim preloaded, and two connected QPs; see rig.h. */
 #include "rig.h"
 
 #include <time.h>

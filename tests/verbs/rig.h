@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_TESTS_RIG_H
 #define CCS_TESTS_RIG_H
-/* Two connected QPs of one process on the fake provider, behind the shim. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+/* Two connected QPs of one process on the fake provider, with the shim preloaded. */
+#include "../unit/test.h"
 
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -25,7 +22,7 @@ void rig_exec(char **argv, ...);
 
 /* A mode: a process of the same program with its settings; "RIG_BARE=1" omits the shim. */
 struct rig_mode {
-	const char *name, *settings[6]; /* the first one is not NULL */
+	const char *name, *settings[6]; /* the first is not NULL */
 };
 
 /*
@@ -50,7 +47,7 @@ static inline bool rig_is(const char *mode)
 }
 
 struct rig_conf {
-	struct ibv_context *ctx;         /* NULL: open fake0; else use this one */
+	struct ibv_context *ctx;         /* device to use; NULL: open fake0 */
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_inline;
 	int cqe;
 	bool sig_all, channel, one_cq;
@@ -97,12 +94,12 @@ int rig_recv(struct rig *r, uint64_t wr_id, uint64_t offset, uint32_t len);
 
 /* Poll until n completions have arrived; the test fails if no more arrive. */
 void rig_poll(struct ibv_cq *cq, int n, struct ibv_wc *wc);
-/* As rig_poll(), but step the held device meanwhile. */
+/* As rig_poll(), and step the held device while waiting. */
 void rig_poll_stepping(struct ibv_cq *cq, int n, struct ibv_wc *wc);
 /* Poll for a while; the test fails if a completion arrives. */
 void rig_poll_nothing(struct ibv_cq *cq);
 void rig_fill(struct rig *r);
-/* Wait a little; returns false after so long that the test must be hanging. */
+/* Wait a little; returns false when the test has taken too long and must be hanging. */
 bool rig_keep_waiting(unsigned *spins);
 
 /* The WQEs of one QP that the device received. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * soak [-D SECONDS]: threads that register memory, create completion queues and queue pairs, post,
- * poll a part, fail some, and destroy all of it, again and again behind the shim. Prints the
- * memory, threads and descriptors of the process from time to time. Exits with 1 if something
- * fails, or if the second half needs more memory than the first.
+ * poll a part, fail some, and destroy everything, repeatedly. Prints the memory, threads and
+ * descriptors of the process from time to time. Exits with 1 if something fails, or if the second
+ * half needs more memory than the first.
  */
 #include "rig.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the agent thread where no host agent runs: a marked packet leads to a CNP that slows
- * the QP that sent it. The test uses its own network namespace and requires root. RDMA netlink is
+ * Tests the agent thread where no host agent runs: a marked packet leads to a CNP that slows the QP
+ * that sent it. The test enters a new network namespace and requires root. RDMA netlink is
  * replaced: its kernel has no devices.
  */
 #include "rig.h"
@@ -37,7 +37,7 @@ static const char *path;
 
 static _Atomic int netlink_fd = -1, kernel_fd = -1;
 
-/* The agent's threads may have a descriptor table of their own: compare only there. */
+/* The agent's threads may have a separate descriptor table: compare only there. */
 static bool is_netlink(int fd)
 {
 	return gettid() != getpid() && fd == netlink_fd;
@@ -129,7 +129,7 @@ static void marked_packet(uint32_t qpn)
 	close(fd);
 }
 
-/* The agent's status; "" if there is no agent. */
+/* The agent's status; "" without an agent. */
 static const char *status(void)
 {
 	static char text[65536];
@@ -147,7 +147,7 @@ static const char *status(void)
 	return text;
 }
 
-/* The test rig's first path is IPv6; this one is RoCE v2 over IPv4. */
+/* The test rig's first path is IPv6; this path is RoCE v2 over IPv4. */
 static void move_path(const struct rig *r, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
@@ -185,7 +185,7 @@ static void run_ccshimd(void)
 	const char *top = getenv("top_builddir");
 	char program[1024];
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails must not leave it behind */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child must not outlive a test that fails */
 	snprintf(program, sizeof(program), "%s/tools/ccshimd/ccshimd", top ? top : ".");
 	unsetenv("LD_PRELOAD");
 	execl(program, program, "--verify", "none", "--socket", path, NULL);
@@ -271,13 +271,15 @@ static void give_way_to_ccshimd(struct rig *r)
 	unlink(path);
 }
 
-/* The kernel does not list the fake device's queue pairs, but this process registers its own. */
+/*
+ * The kernel does not list the fake device's queue pairs, but this process registers its queue
+ * pairs.
+ */
 static void a_marked_packet_causes_a_cnp_for_its_qp_if_there_is_one(void **state)
 {
 	enum { NO_QP = 0x654321 };
 	struct rig r;
 
-	(void)state;
 	if (geteuid() || !own_network())
 		skip();
 	rig_open(&r, (struct rig_conf){ 0 });
@@ -310,11 +312,10 @@ static bool file_contains(const char *file, const char *text)
  * The socket's directory does not exist. The agent thread has no stderr; the application's
  * stderr shows the error.
  */
-static void the_log_says_why_there_is_no_agent_thread(void **state)
+static void the_log_has_the_reason_for_a_missing_agent_thread(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	while (!file_contains(path, "info: agent: cannot run in this process: ")) {
 		send_one(&r);
@@ -341,7 +342,6 @@ static void run_script(const char *script)
 /* The report is of the process that has ended. */
 static void the_report_counts_the_cnp_of_a_marked_packet(void **state)
 {
-	(void)state;
 	if (geteuid())
 		skip();
 	run_script("cd \"$DIR\" && \"$SELF\" \"$DIR\" > out && if ! grep -q SKIPPED out; then "
@@ -350,7 +350,6 @@ static void the_report_counts_the_cnp_of_a_marked_packet(void **state)
 
 static void an_agent_thread_gives_way_to_systemds_sockets(void **state)
 {
-	(void)state;
 	if (geteuid())
 		skip();
 	run_script("cd \"$DIR\" && BY_SYSTEMD=y \"$SELF\" \"$DIR\" > out 2>&1 || { cat out; false; }");
@@ -358,7 +357,6 @@ static void an_agent_thread_gives_way_to_systemds_sockets(void **state)
 
 static void the_agent_threads_messages_reach_the_applications_stderr(void **state)
 {
-	(void)state;
 	run_script("\"$SELF\" \"$DIR/no/where\" \"$DIR/err\" > \"$DIR/out\" 2> \"$DIR/err\"");
 }
 
@@ -373,7 +371,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_marked_packet_causes_a_cnp_for_its_qp_if_there_is_one),
 	};
 	const struct CMUnitTest none[] = {
-		cmocka_unit_test(the_log_says_why_there_is_no_agent_thread),
+		cmocka_unit_test(the_log_has_the_reason_for_a_missing_agent_thread),
 	};
 	char agent[300], report[300], socket[256];
 

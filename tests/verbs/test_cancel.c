@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that a thread with a pending cancellation is not cancelled within verbs, where bare ones
- * have no cancellation point: nothing would release what they have locked.
+ * Tests that a thread with a pending cancellation is not cancelled within verbs, which have no
+ * cancellation point without the shim: a lock would never be released.
  */
 #include "rig.h"
 
@@ -12,7 +12,7 @@ enum { K4 = 4096 };
 static struct rig r;
 static bool returned;
 
-/* Of all verbs, those that open and close files may be cancellation points. */
+/* Only verbs that open and close files may be cancellation points. */
 static void *use_verbs(void *arg)
 {
 	struct ibv_qp *qp;
@@ -42,7 +42,6 @@ static void a_cancellation_waits_until_verbs_return(void **state)
 	pthread_t thread;
 	void *result;
 
-	(void)state;
 #ifdef __SANITIZE_ADDRESS__
 	skip(); /* as in test_threads.c */
 #endif

@@ -21,10 +21,10 @@ static _Thread_local unsigned clock_reads; /* this thread's reads, not the pacer
 
 static _Thread_local bool leaves;    /* sleep in this thread at its next clock read, for AWAY_NS */
 static atomic_bool away;             /* that sleep has ended */
-static _Atomic uint64_t skipped_ns;  /* waits of the pacer thread meanwhile, which take no time */
-static unsigned turns;               /* clock reads of the pacer thread meanwhile */
+static _Atomic uint64_t skipped_ns;  /* waits of the pacer thread during it, which take no time */
+static unsigned turns;               /* clock reads of the pacer thread during it */
 
-static atomic_bool pacer_stays;      /* asleep, also when it is due: it polls nothing meanwhile */
+static atomic_bool pacer_stays;      /* asleep, also when it is due: it does not poll */
 
 static struct timespec add_ns(struct timespec ts, uint64_t ns)
 {
@@ -129,7 +129,6 @@ static void one_small_wr_in_128_is_timed(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_warm(&r);
 	assert_int_equal(clock_reads_of(&r, WRS, SMALL), 2 * WRS / 128);
 	rig_close(&r);
@@ -139,7 +138,6 @@ static void every_large_wr_is_timed(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_warm(&r);
 	assert_in_range(clock_reads_of(&r, WRS, LARGE), 2 * WRS, 4 * WRS);
 	rig_close(&r);
@@ -162,7 +160,6 @@ static void empty_polls_read_the_clock_only_while_a_segment_is_timed(void **stat
 {
 	struct rig r;
 
-	(void)state;
 	open_warm(&r);
 	assert_int_equal(clock_reads_of_empty_polls(&r), 0);
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, SMALL, IBV_SEND_SIGNALED), 0);
@@ -190,7 +187,6 @@ static void a_poll_reads_the_clock_once_while_wrs_wait(void **state)
 	unsigned before;
 	struct rig r;
 
-	(void)state;
 	open_warm(&r);
 	atomic_store(&pacer_stays, true);
 	for (unsigned i = 0; i < 3; i++)
@@ -217,7 +213,6 @@ static void the_pacer_does_not_retry_a_contended_cq_at_once(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_warm(&r);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, WINDOW, IBV_SEND_SIGNALED), 0);
@@ -250,7 +245,6 @@ static void poll_batches_read_the_clock_no_more_than_polls(void **state)
 	unsigned before;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = &attr });
 	fake_hold(true);
 	clock_reads_of(&r, 4, LARGE);

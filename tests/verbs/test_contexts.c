@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests one process with several contexts: two of one device, one of another, and one that was
- * imported. Each has its own extended CQs, and all of them have waiting WRs.
+ * imported. Each has separate extended CQs, and each CQ has waiting WRs.
  */
 #include "rig.h"
 
@@ -43,7 +43,7 @@ static void post_all(void)
 						  LEN, IBV_SEND_SIGNALED), 0);
 }
 
-/* Poll all available completions, with the batch of each CQ inside that of the previous CQ. */
+/* Poll all available completions, with the batch of each CQ inside the previous CQ's batch. */
 static void poll_from(unsigned i)
 {
 	struct ibv_poll_cq_attr attr = { 0 };
@@ -69,7 +69,6 @@ static void each_context_gets_its_own_completions(void **state)
 {
 	unsigned spins = 0;
 
-	(void)state;
 	open_all();
 	fake_hold(true);
 	post_all();
@@ -92,7 +91,6 @@ static void closing_one_context_leaves_the_others_traffic(void **state)
 {
 	struct ibv_wc wc[EACH];
 
-	(void)state;
 	open_all();
 	fake_hold(true);
 	post_all();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests extended CQs. Each scenario runs in separate processes: on the bare provider, in mode
- * observe and in mode enforce. What they print per QP must be equal.
+ * observe and in mode enforce. Their output per QP must be equal.
  */
 #include "rig.h"
 
@@ -242,7 +242,7 @@ static void what_is_there_to_read(void)
 		THERE(tm_info);
 		THERE(completion_wallclock_ns);
 #undef THERE
-		/* ibv_poll_cq returns all of them, too */
+		/* ibv_poll_cq also returns every field */
 		rig_post(&rig, 7, IBV_WR_RDMA_READ, 0, 3 * K4, IBV_SEND_SIGNALED);
 		rig_poll(rig.scq, 1, wc);
 		printf("\n%llu %d %u %d\n", (unsigned long long)wc->wr_id, wc->opcode, wc->byte_len,
@@ -373,8 +373,7 @@ static void everything_at_once(void)
 
 /*
  * The CQ was created without fields. A poll batch gets the completion of a SEND, or of its receive,
- * and ibv_poll_cq() the other one, of which it returns all fields. It reports the immediate data
- * of a SEND, too.
+ * and ibv_poll_cq() the other completion, with all fields, including the immediate data of a SEND.
  */
 static void a_batch_and_then_a_poll(void)
 {
@@ -500,7 +499,7 @@ static void *to_reset(void *arg)
 
 /*
  * More completions than a batch reads from one source at a time, so that the source stays open
- * while this one is polled.
+ * while the CQ is polled.
  */
 static void a_reset_waits_for_a_batch(void)
 {

@@ -105,7 +105,7 @@ static void close_all(struct rig *r)
 	free(r->dst);
 }
 
-/* Poll through the CQ's interface until that many completions have arrived. */
+/* Poll through the CQ's interface until `n` completions have arrived. */
 static void gather(struct rig *r, bool ex, int n)
 {
 	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)(void *)r->scq;
@@ -213,13 +213,11 @@ static void sweep(bool ex)
 
 static void successful_verbs_leave_errno_unchanged(void **state)
 {
-	(void)state;
 	sweep(false);
 }
 
 static void successful_extended_verbs_leave_errno_unchanged(void **state)
 {
-	(void)state;
 	sweep(true);
 }
 
@@ -228,7 +226,6 @@ static void a_second_attempt_to_create_a_qp_leaves_errno_unchanged(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	fake_reset();
 	fake_limit_depth(16);
 	open_all(&r, false);

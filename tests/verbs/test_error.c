@@ -47,12 +47,11 @@ static void check_qp_works_after_reset(struct rig *r)
 }
 
 /*
- * If the k-th segment fails, its WR is reported once, later WRs are flushed, and earlier ones
- * succeed.
+ * If the k-th segment fails, its WR is reported once, earlier WRs succeed, and later WRs are
+ * flushed.
  */
 static void a_failed_segment_is_reported_once_and_flushes_later_wrs(void **state)
 {
-	(void)state;
 	for (unsigned k = 0; k < 8; k++) {
 		const unsigned failing = k / 2;
 		struct rig r;
@@ -79,7 +78,6 @@ static void segments_in_flight_behind_a_failed_one_are_not_reported(void **state
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 8 });
 	fake_hold(false);
 	/* warm up, so that the window reaches max_inflight */
@@ -104,7 +102,6 @@ static void memory_errors_keep_the_devices_status(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, RIG_BUF - 3 * K4, 6 * K4, 0), 0);
 	assert_int_equal(rig_post(&r, 2, IBV_WR_RDMA_WRITE, 0, 6 * K4, 0), 0);
@@ -121,7 +118,6 @@ static void modify_to_err_flushes_waiting_wrs_in_order(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	post_many(&r, 0, 12);
@@ -144,7 +140,6 @@ static void deferred_wrs_are_flushed_where_the_device_ignores_posts_in_err(void 
 {
 	struct rig r;
 
-	(void)state;
 	for (unsigned by_wqe = 0; by_wqe < 2; by_wqe++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		fake_hold(true);
@@ -174,7 +169,7 @@ static void post_to(struct rig *r, struct ibv_qp *qp, uint64_t wr_id, unsigned n
 	}
 }
 
-/* The next completion of one of the QPs is that of its next WR, a flushed one. */
+/* The next completion of one of the QPs belongs to its next WR, and is flushed. */
 static void expect_flushed(const struct ibv_wc *got, struct ibv_qp *const *qp, uint64_t *next, int n)
 {
 	int i = 0;
@@ -192,7 +187,6 @@ static void a_failed_qp_that_is_destroyed_leaves_the_flushes_of_others(void **st
 	uint64_t next[QPS];
 	struct rig r;
 
-	(void)state;
 	for (int gone = 0; gone < QPS; gone++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		fake_hold(true);
@@ -237,14 +231,16 @@ static void poll_ex_stepping(struct rig *r, int n)
 	}
 }
 
-/* As on a device that has them all. This one never completes the marker, of which rxe's may be late. */
+/*
+ * As on a device that has them all. This device never completes the marker, whose completion may be
+ * late on rxe.
+ */
 static void waiting_sends_are_flushed_before_receives(void **state)
 {
 	static struct ibv_cq_init_attr_ex cq_ex = { .wc_flags = IBV_WC_EX_WITH_QP_NUM };
 	struct ibv_recv_wr recv = { .wr_id = 9 }, *bad;
 	struct rig r;
 
-	(void)state;
 	for (unsigned ex = 0; ex < 2; ex++) {
 		rig_open(&r, (struct rig_conf){ .one_cq = true, .cq_ex = ex ? &cq_ex : NULL });
 		assert_int_equal(ibv_post_recv(r.a, &recv, &bad), 0);
@@ -266,11 +262,10 @@ static void waiting_sends_are_flushed_before_receives(void **state)
 }
 
 /* The first WR succeeded silently, whether or not the device can tell that in ERR. */
-static void a_silent_success_before_err_is_not_flushed(void **state)
+static void an_unsignalled_success_before_err_is_not_flushed(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	for (unsigned ignore = 0; ignore < 2; ignore++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		fake_hold(true);
@@ -294,7 +289,6 @@ static void a_wqe_that_the_failing_device_ignored_is_flushed(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	fake_ignore_in_error(true);
@@ -313,7 +307,6 @@ static void reset_drops_waiting_wrs_and_keeps_earlier_completions(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	for (unsigned done = 0; done < 6; done++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		fake_hold(true);
@@ -336,7 +329,6 @@ static void sqd_holds_waiting_wrs_and_rts_resumes_them(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	post_many(&r, 0, 3);
@@ -356,7 +348,6 @@ static void a_refused_modify_changes_nothing(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	post_many(&r, 0, 3);
@@ -379,7 +370,6 @@ static void a_late_refusal_fails_the_qp(void **state)
 {
 	static const int codes[] = { ENOMEM, EINVAL, -EINVAL };
 
-	(void)state;
 	for (unsigned c = 0; c < 3; c++) {
 		struct rig r;
 
@@ -411,7 +401,6 @@ static void a_late_refusal_of_a_second_segment_flushes_its_wr(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	post_many(&r, 1, 3);
@@ -429,7 +418,6 @@ static void a_late_refusal_behind_unsignalled_wqes_flushes_the_rest(void **state
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
@@ -466,7 +454,6 @@ static void bind_mw_in_sqd_waits_in_the_device(void **state)
 	struct rig r;
 	uint32_t key;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
 	key = mw->rkey;
@@ -494,7 +481,6 @@ static void bind_mw_behind_a_late_refusal_is_flushed(void **state)
 	struct ibv_mw *mw;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 4 });
 	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
 	fake_hold(true);
@@ -518,7 +504,6 @@ static void a_refused_bind_mw_loses_no_waiting_wr(void **state)
 	struct ibv_mw *mw;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
 	fake_hold(true);
@@ -547,7 +532,6 @@ static void the_device_flushes_receives(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .one_cq = true });
 	rig_recv(&r, 31, 0, 10);
 	rig_recv(&r, 32, 0, 10);
@@ -587,14 +571,13 @@ COUNTED(sem_wait, (sem_t *sem), (sem))
 COUNTED(sem_clockwait, (sem_t *sem, clockid_t clock, const struct timespec *until),
 	(sem, clock, until))
 
-/* The pacer retries WRs that wait for a completion, but not those that SQD holds. */
+/* The pacer retries WRs that wait for a completion, but not WRs that SQD holds. */
 static void waiting_wrs_are_not_retried_in_sqd(void **state)
 {
 	const struct timespec patch = { .tv_nsec = 20000000 };
 	unsigned before, spins = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	post_many(&r, 0, 5);
@@ -657,14 +640,13 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct ti
  * The last of several shadow CQs, which is polled first, has been found empty before the QP failed.
  * So the WQEs that the device flushes then have not succeeded silently, however long the poll takes.
  */
-static void wqes_that_are_flushed_during_a_poll_are_not_taken_for_silent_successes(void **state)
+static void wqes_flushed_during_a_poll_are_not_counted_as_successes(void **state)
 {
 	enum { MOST = 60, DEPTH = 100 };
 	struct ibv_qp *qp[MOST], *first;
 	unsigned n = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = DEPTH, .cqe = 1000 });
 	first = r.a;
 	fake_hold(true);
@@ -701,7 +683,6 @@ static void a_failed_shadow_cq_fails_the_applications_cq(void **state)
 	struct ibv_poll_cq_attr attr = { 0 };
 	struct rig r;
 
-	(void)state;
 	for (unsigned ex = 0; ex < 2; ex++) {
 		rig_open(&r, (struct rig_conf){ .cq_ex = ex ? &cq_ex : NULL });
 		assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED), 0);
@@ -728,7 +709,7 @@ int main(int argc, char **argv)
 			deferred_wrs_are_flushed_where_the_device_ignores_posts_in_err),
 		cmocka_unit_test(a_failed_qp_that_is_destroyed_leaves_the_flushes_of_others),
 		cmocka_unit_test(waiting_sends_are_flushed_before_receives),
-		cmocka_unit_test(a_silent_success_before_err_is_not_flushed),
+		cmocka_unit_test(an_unsignalled_success_before_err_is_not_flushed),
 		cmocka_unit_test(a_wqe_that_the_failing_device_ignored_is_flushed),
 		cmocka_unit_test(reset_drops_waiting_wrs_and_keeps_earlier_completions),
 		cmocka_unit_test(sqd_holds_waiting_wrs_and_rts_resumes_them),
@@ -742,7 +723,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_device_flushes_receives),
 		cmocka_unit_test(waiting_wrs_are_not_retried_in_sqd),
 		cmocka_unit_test(
-			wqes_that_are_flushed_during_a_poll_are_not_taken_for_silent_successes),
+			wqes_flushed_during_a_poll_are_not_counted_as_successes),
 		cmocka_unit_test(a_failed_shadow_cq_fails_the_applications_cq),
 	};
 

@@ -15,7 +15,6 @@ static struct ibv_cq_init_attr_ex *cq_ex; /* the kind of CQ */
 
 static int plain_cqs(void **state)
 {
-	(void)state;
 	cq_ex = NULL;
 	return 0;
 }
@@ -24,7 +23,6 @@ static int extended_cqs(void **state)
 {
 	static struct ibv_cq_init_attr_ex attr = { .wc_flags = IBV_WC_STANDARD_FLAGS };
 
-	(void)state;
 	cq_ex = &attr;
 	return 0;
 }
@@ -50,7 +48,7 @@ static bool event_is_there(struct rig *r)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* Poll with a batch if the CQ is extended, else with ibv_poll_cq. */
+/* Poll with a batch if the CQ is extended, otherwise with ibv_poll_cq. */
 static int poll_some(struct rig *r, int n)
 {
 	struct ibv_cq_ex *ex = (struct ibv_cq_ex *)(void *)r->scq;
@@ -97,7 +95,6 @@ static void event_driven_writes_with_deferred_wrs_complete(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true, .one_cq = true });
 	for (int round = 0; round < 20; round++) {
 		for (unsigned i = 0; i < 10; i++)
@@ -109,15 +106,14 @@ static void event_driven_writes_with_deferred_wrs_complete(void **state)
 }
 
 /*
- * Programs that are about to exit do this: the pacer thread must not access what they left
- * behind.
+ * Programs that are about to exit do this: the pacer thread must not access objects that they have
+ * not destroyed.
  */
 static void nothing_is_posted_after_its_device_is_closed(void **state)
 {
 	static struct rig r;
 	uint64_t doorbells;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex });
 	fake_hold(true);
 	for (unsigned i = 0; i < 4; i++)
@@ -139,7 +135,6 @@ static void an_event_carries_the_current_cq_context(void **state)
 	void *context;
 	int other;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true, .one_cq = true });
 	r.scq->cq_context = &other;
 	assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
@@ -155,7 +150,6 @@ static void event_driven_reads_complete_on_a_slow_link(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true, .one_cq = true });
 	fake_link(50, 10e9);
 	for (int round = 0; round < 10; round++) {
@@ -174,7 +168,6 @@ static void a_cq_armed_before_its_qp_exists_raises_its_event(void **state)
 	struct ibv_cq *cq, *keep;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true, .one_cq = true });
 	keep = r.scq;
 	cq = rig_cq(&r, 16);
@@ -207,7 +200,6 @@ static void waiting_segments_are_posted_without_a_call_of_the_application(void *
 	unsigned spins = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex });
 	for (unsigned i = 0; i < 10; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, i * 8 * K4, 8 * K4,
@@ -227,7 +219,6 @@ static void events_may_be_acknowledged_all_at_once(void **state)
 	unsigned events = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true, .one_cq = true });
 	for (unsigned i = 0; i < 12; i++) {
 		assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
@@ -267,7 +258,6 @@ static void destroy_cq_waits_for_the_acknowledgement_of_its_events(void **state)
 	pthread_t thread;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true });
 	for (int i = 0; i < 20; i++) {
 		struct ibv_cq *keep = r.scq;
@@ -298,7 +288,6 @@ static void solicited_only_reaches_the_device(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex, .channel = true, .one_cq = true });
 	ibv_req_notify_cq(r.scq, 1);
 	rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED);
@@ -325,7 +314,6 @@ static void async_errors_name_the_applications_cq(void **state)
 	struct ibv_async_event event;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex });
 	for (int i = 0; i < 3; i++) {
 		fake_async_cq_err(i == 1 ? r.scq : fake_send_cq(r.a));
@@ -356,7 +344,6 @@ static void polling_works_while_destroy_waits_for_an_acknowledgement(void **stat
 	pthread_t thread;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cq_ex = cq_ex });
 	fake_async_event(r.a, IBV_EVENT_QP_FATAL);
 	assert_int_equal(ibv_get_async_event(r.ctx, &event), 0);
@@ -390,7 +377,7 @@ static void late_refusal_while_sleeping(void)
 			assert_int_equal(wc->status, got ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS);
 		}
 	}
-	/* WRs posted afterwards are flushed, too */
+	/* WRs posted afterwards are also flushed */
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, K4, 0), 0);
 		sleep_for_event(&r);
@@ -407,7 +394,6 @@ static void a_late_refusal_wakes_a_sleeping_application(void **state)
 	char command[4096], exe[2048];
 	const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 
-	(void)state;
 	assert_true(n > 0);
 	exe[n] = '\0';
 	snprintf(command, sizeof(command), "env -u LD_PRELOAD -u RIG_AGAIN '%s' paced >&2", exe);

@@ -33,8 +33,8 @@ int main(void)
 /* -- the process in which something fails ------------------------------------ */
 
 static struct {
-	char name[32];                   /* name of the function; empty: none fails */
-	unsigned left;                   /* calls until the one that fails */
+	char name[32];                   /* name of the function; empty: all succeed */
+	unsigned left;                   /* calls until it fails */
 	int report_fd;                        /* receives a byte when the call has failed */
 	uintptr_t from, to;              /* address range of the shim's code */
 } fault;
@@ -221,7 +221,7 @@ static int run_with_fault(char **argv)
 	return 0;
 }
 
-/* -- the one that starts them ------------------------------------------------ */
+/* -- the process that starts them--------------------------------------------- */
 
 static char dir[] = "/tmp/ccshim-test-faults.XXXXXX";
 
@@ -253,7 +253,7 @@ static void exec_failing(const struct call *c, unsigned k, int report_fd)
 	_exit(98);
 }
 
-/* Returns the number of lines of the file; *line is the last one. */
+/* Returns the number of lines of the file; *line is the last line. */
 static unsigned lines_of(const char *name, char line[512])
 {
 	char path[64];
@@ -270,7 +270,7 @@ static unsigned lines_of(const char *name, char line[512])
 	return n;
 }
 
-/* Returns false if the shim did not call it that often. *line is the log message. */
+/* Returns false if the shim called it less often. *line is the log message. */
 static bool run_failing(const struct call *c, unsigned k, char line[512])
 {
 	int fds[2], status;
@@ -327,7 +327,6 @@ static void without_a_pacer_thread_nothing_is_deferred(void **state)
 	bool counted = false;
 	FILE *f;
 
-	(void)state;
 	assert_true(run_failing(&c, PACER, line));
 	assert_non_null(strstr(line, "warn: cannot start the pacer thread"));
 	path_of("report", path);
@@ -346,7 +345,6 @@ static int clean_up(void **state)
 
 	path_of("ccshim", path);
 	rmdir(path);
-	(void)state;
 	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		path_of(names[i], path);
 		unlink(path);

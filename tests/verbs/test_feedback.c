@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests QPs under dcqcn, hpcc and auto with a host agent: CNPs cut the rate wherever the sender
- * is, and the fallback runs where feedback is not reliable. The algorithm's timers are so long
- * that the rate follows from the CNPs alone. Each mode runs in a separate process.
+ * Tests QPs under dcqcn, hpcc and auto with a host agent: CNPs cut the rate wherever the sender is,
+ * and the fallback runs where feedback is not reliable. The algorithm's timers are too long to
+ * matter: the rate follows from the CNPs alone. Each mode runs in a separate process.
  */
 #include "rig.h"
 
@@ -82,7 +82,6 @@ static void the_agent_gets_device_port_qpns_and_gids(void **state)
 	union ibv_gid gid;
 	struct rig r;
 
-	(void)state;
 	agent_start(agent_path, (struct agent_config){ 0 });
 	open_with_slot(&r);
 	assert_true(agent_flow(r.a->qp_num, &flow));
@@ -101,7 +100,6 @@ static void each_cnp_cuts(void **state)
 	struct ccs_slot *slot;
 	struct rig r;
 
-	(void)state;
 	agent_start(agent_path, (struct agent_config){ 0 });
 	slot = open_with_slot(&r);
 	assert_true(rate(&r, slot) == LINE);
@@ -124,7 +122,6 @@ static void a_cnp_takes_effect_without_post_or_poll(void **state)
 	struct ccs_slot *slot;
 	struct rig r;
 
-	(void)state;
 	agent_start(agent_path, (struct agent_config){ 0 });
 	slot = open_with_slot(&r);
 	agent_cnp(r.a->qp_num, 7);
@@ -143,7 +140,6 @@ static void the_fallback_runs_without_an_agent(void **state)
 	struct ccs_slot *slot;
 	struct rig r;
 
-	(void)state;
 	agent_start(agent_path, (struct agent_config){ 0 });
 	slot = open_with_slot(&r);
 	agent_cnp(r.a->qp_num, 3);
@@ -189,7 +185,6 @@ static void reads_need_inbound_feedback_of_their_own_host(void **state)
 	struct ccs_slot *slot;
 	struct rig r;
 
-	(void)state;
 	agent_start(agent_path, (struct agent_config){ 0 });
 	slot = open_with_slot(&r);
 	wait_for(atomic_load(&slot->inbound_status) == CCS_FEEDBACK_UNABLE);
@@ -218,7 +213,6 @@ static void no_agent_failure_stops_traffic(void **state)
 	};
 	struct rig r;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
 		agent_start(agent_path, configs[i]);
 		rig_open(&r, (struct rig_conf){ 0 });
@@ -235,7 +229,6 @@ static void a_reset_or_new_qp_of_the_same_number_gets_a_new_slot(void **state)
 	uint32_t num, peer;
 	struct rig r;
 
-	(void)state;
 	agent_start(agent_path, (struct agent_config){ 0 });
 	first = open_with_slot(&r);
 	num = r.a->qp_num;
@@ -267,7 +260,6 @@ static void a_forked_child_leaves_the_parents_feedback_alone(void **state)
 	int status;
 	pid_t pid;
 
-	(void)state;
 	agent_start(agent_path, (struct agent_config){ 0 });
 	slot = open_with_slot(&r);
 	fflush(stdout);
@@ -297,8 +289,8 @@ static void send_until(struct rig *r, struct ccs_slot *slot, enum ccs_feedback_s
 }
 
 /*
- * No record is newer than the first, except the last one, so HPCC keeps its initial rate until
- * then.
+ * No record is newer than the first, except the last, so HPCC keeps its initial rate until that
+ * record.
  */
 static void a_new_flow_starts_at_its_share_and_telemetry_may_stop(void **state)
 {
@@ -307,7 +299,6 @@ static void a_new_flow_starts_at_its_share_and_telemetry_may_stop(void **state)
 	struct ccs_slot *slot;
 	struct rig r;
 
-	(void)state;
 	silent.telemetry = false;
 	stepping.huge_step = true;
 	agent_start(agent_path, sending);
@@ -348,7 +339,6 @@ static void a_flow_starts_with_its_first_record(void **state)
 	bool early;
 	struct rig r;
 
-	(void)state;
 	do {
 		agent_start(agent_path, (struct agent_config){ .peer_silent = true });
 		rig_open(&r, (struct rig_conf){ .max_send_wr = 64 });
@@ -375,7 +365,6 @@ static void slots_count_sent_and_read_bytes_separately(void **state)
 	struct ccs_slot *slot;
 	struct rig r;
 
-	(void)state;
 	agent_start(agent_path, (struct agent_config){ .telemetry = true, .inbound = true,
 						       .ports = rig_is("ports") });
 	slot = open_with_slot(&r);
@@ -408,7 +397,6 @@ static void advised_rates_are_followed_until_they_stop(void **state)
 	struct ccs_slot *slot;
 	struct rig r;
 
-	(void)state;
 	lower.advised = LINE / 8;
 	silent.telemetry = false;
 	agent_start(agent_path, sending);
@@ -431,7 +419,6 @@ static void a_rate_far_below_the_share_is_warned_about(void **state)
 	struct ccs_slot *slot;
 	struct rig r;
 
-	(void)state;
 	agent_start(agent_path, sending);
 	slot = open_with_slot(&r);
 	for (unsigned since_ms = now_ms(); now_ms() - since_ms < 1300; nap()) {
@@ -443,14 +430,13 @@ static void a_rate_far_below_the_share_is_warned_about(void **state)
 	close_all(&r);
 }
 
-/* A SEND cannot be split, so the agents have to know that so much comes at once. */
+/* A SEND cannot be split, so the agents must know its whole length in advance. */
 static void agents_know_the_length_of_sends(void **state)
 {
 	struct ccs_slot *slot;
 	struct ibv_wc wc;
 	struct rig r;
 
-	(void)state;
 	agent_start(agent_path, (struct agent_config){ .telemetry = true, .advised = LINE / 4 });
 	slot = open_with_slot(&r);
 	send_until_rate(&r, slot, LINE / 4);
@@ -488,12 +474,11 @@ static bool has_thread(const char *name)
 	return found;
 }
 
-/* The default uses an agent if there is one, but does not wait for one to start. */
+/* The default uses an agent that runs, but does not wait for an agent to start. */
 static void without_an_agent_socket_there_is_no_feedback_thread(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	assert_int_not_equal(access(agent_path, F_OK), 0);
 	rig_open(&r, (struct rig_conf){ 0 });
 	send_one(&r);
@@ -595,7 +580,7 @@ static void check_report(const struct rig_mode *mode, const char *report)
 		assert_true(contains(report, strcmp(mode->name, "ports") == 0
 				     ? "\"variant\": \"ccshim\"" : "\"variant\": \"echo\""));
 		assert_true(contains(report, "\"link\": 77"));
-		assert_true(contains(report, "\"link\": 78")); /* of the data read */
+		assert_true(contains(report, "\"link\": 78")); /* for the data read */
 		assert_true(contains(report, "\"rate_bps\": 1000000000000000")); /* limited */
 		return;
 	}

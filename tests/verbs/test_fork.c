@@ -26,7 +26,7 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* The child opens its own device, whose completions arrive natively. */
+/* The child opens the device again, and its completions arrive natively. */
 static int child_with_its_own_device(void)
 {
 	struct rig r;
@@ -46,7 +46,6 @@ static void a_child_can_open_its_own_device(void **state)
 	struct rig r;
 	pid_t pid;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	for (unsigned i = 0; i < 10; i++) /* start the pacer thread and give it work */
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 10 * K4,
@@ -68,7 +67,6 @@ static void a_fork_does_not_stop_the_parents_waiting_wrs(void **state)
 	struct rig r;
 	pid_t pid;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true });
 	assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
 	fake_hold(true);
@@ -97,7 +95,6 @@ static void a_child_that_exits_does_not_disturb_its_parent(void **state)
 	struct rig r;
 	pid_t pid;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 100 * K4, IBV_SEND_SIGNALED);
 	fflush(stdout);
@@ -130,7 +127,6 @@ static void a_child_without_fork_handlers_keeps_its_parents_statistics(void **st
 	struct rig r;
 	pid_t pid;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_true(has_statistics_file());
 	fflush(NULL);
@@ -211,7 +207,6 @@ static void a_child_can_destroy_inherited_objects(void **state)
 	struct rig r;
 	pid_t pid;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	begin_to_post(&r, &thread);
 	pid = fork();
@@ -231,7 +226,6 @@ static void a_child_gets_events_of_the_parents_cq(void **state)
 	struct rig r;
 	pid_t pid;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true });
 	assert_int_equal(ibv_req_notify_cq(r.scq, 0), 0);
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, IBV_SEND_SIGNALED), 0);
@@ -255,7 +249,6 @@ static void a_child_queries_what_its_parent_does(void **state)
 	struct rig r;
 	pid_t pid;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(ibv_query_qp(r.a, &attr, IBV_QP_CAP | IBV_QP_AV, &init), 0);
 	pid = fork();

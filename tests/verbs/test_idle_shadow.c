@@ -19,7 +19,7 @@ struct many {
 	unsigned shadows;
 };
 
-/* Create QPs until there are so many shadow CQs. */
+/* Create QPs until `shadows` shadow CQs exist. */
 static void add_shadows(struct many *m, unsigned shadows)
 {
 	while (m->shadows < shadows) {
@@ -67,7 +67,7 @@ static void post_to(struct many *m, unsigned shadow)
 		usleep(10);
 }
 
-/* Of some empty polls, only those of shadow CQ `busy` reach the device. */
+/* Among some empty polls, only polls of shadow CQ `busy` reach the device. */
 static void polls_reach_only(struct many *m, unsigned busy)
 {
 	unsigned before[SHADOWS];
@@ -98,7 +98,6 @@ static void polls_skip_shadow_cqs_without_wqes_in_flight(void **state)
 {
 	static struct many m;
 
-	(void)state;
 	open_many(&m, SHADOWS);
 	for (unsigned i = 0; i < SHADOWS; i++) {
 		fake_hold(true);
@@ -115,7 +114,6 @@ static void completions_of_all_shadow_cqs_are_found(void **state)
 	static struct many m;
 	unsigned seen = 0;
 
-	(void)state;
 	open_many(&m, SHADOWS);
 	for (unsigned i = 0; i < SHADOWS; i++)
 		post_to(&m, i);
@@ -130,7 +128,7 @@ static void completions_of_all_shadow_cqs_are_found(void **state)
 	close_many(&m);
 }
 
-/* Most polls check the shadow CQ of the last completions first: make it that of this one. */
+/* Most polls check the shadow CQ of the last completions first: make it this shadow CQ. */
 static void use_alone(struct many *m, unsigned shadow, unsigned times)
 {
 	while (times--) {
@@ -147,7 +145,6 @@ static void a_poll_returns_fewer_only_if_all_shadow_cqs_are_empty(void **state)
 	static struct many m;
 	struct ibv_wc wc[8];
 
-	(void)state;
 	open_many(&m, SHADOWS);
 	for (unsigned k = 0; k < 600; k++) {
 		const unsigned posted = 1 + k % 2;
@@ -165,7 +162,6 @@ static void a_busy_shadow_cq_delays_no_completion_of_another(void **state)
 {
 	static struct many m;
 
-	(void)state;
 	open_many(&m, SHADOWS);
 	for (unsigned k = 0; k < 300; k++) {
 		unsigned polls = 0;
@@ -178,7 +174,7 @@ static void a_busy_shadow_cq_delays_no_completion_of_another(void **state)
 			assert_int_equal(ibv_poll_cq(m.r.scq, 1, &wc), 1);
 			assert_true(!wc.status && polls < POLLS);
 		}
-		rig_poll(m.r.scq, 1, &wc); /* as many were polled as posted to the busy one */
+		rig_poll(m.r.scq, 1, &wc); /* all WRs of the busy shadow CQ were polled */
 	}
 	close_many(&m);
 }
@@ -187,7 +183,6 @@ static void wqes_from_before_the_second_shadow_cq_are_not_missed(void **state)
 {
 	static struct many m;
 
-	(void)state;
 	open_many(&m, 1);
 	fake_hold(true);
 	post_to(&m, 0);
@@ -217,13 +212,12 @@ static void *post_and_poll(void *arg)
 	return NULL;
 }
 
-/* None is missed when shadow CQs begin to be counted. */
+/* No completion is missed when shadow CQs begin to be counted. */
 static void a_thread_gets_its_completions_while_shadow_cqs_are_added(void **state)
 {
 	static struct many m;
 	pthread_t thread;
 
-	(void)state;
 	open_many(&m, 1);
 	atomic_store(&enough, false);
 	assert_int_equal(pthread_create(&thread, NULL, post_and_poll, &m), 0);
@@ -253,18 +247,17 @@ static void *post_after_each_poll(void *arg)
 	}
 }
 
-/* So many, or as many as there is time for: on a busy machine threads take long to take turns. */
+/* At most this number, limited by time: on a busy machine threads take long to alternate. */
 static bool is_last_race(unsigned i, time_t since)
 {
 	return i + 1 == RACES || time(NULL) - since > RACES_S;
 }
 
-/* A thread polls all the time: a WQE may be posted while it finds that none is in flight. */
+/* A thread polls all the time: a WQE may be posted while it finds no WQE in flight. */
 static void polls_of_an_idle_cq_find_what_another_thread_posts(void **state)
 {
 	static struct many m;
 
-	(void)state;
 	for (unsigned shadows = 1; shadows <= SHADOWS; shadows += SHADOWS - 1) {
 		const time_t since = time(NULL);
 		pthread_t thread;
@@ -291,7 +284,6 @@ static void wqes_of_an_ended_qp_do_not_count(void **state)
 	static struct many m;
 	struct ibv_wc wc;
 
-	(void)state;
 	open_many(&m, SHADOWS);
 	fake_hold(true);
 	post_to(&m, 0);

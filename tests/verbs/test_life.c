@@ -21,7 +21,6 @@ static void queries_return_the_applications_attributes(void **state)
 	struct ibv_qp_init_attr init = { 0 };
 	struct rig r;
 
-	(void)state;
 	for (int sig_all = 0; sig_all < 2; sig_all++) {
 		rig_open(&r, (struct rig_conf){ .max_send_wr = 23, .sig_all = sig_all });
 		assert_true(controlled(r.a, r.scq));
@@ -51,7 +50,6 @@ static void create_qp_leaves_the_init_attributes_unchanged(void **state)
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	memset(&attr, 0, sizeof(attr));
 	attr.send_cq = r.scq;
@@ -77,7 +75,6 @@ static void a_qp_gets_the_applications_depth_where_the_larger_one_is_refused(voi
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, conf);
 	fake_limit_depth(8);
 	qp = rig_qp(&r, r.scq, r.rcq);
@@ -102,7 +99,6 @@ static void depths_that_the_device_refuses_are_refused_with_einval(void **state)
 	static const uint32_t depths[] = { 9, (1u << 14) + 1, UINT32_MAX - 100, UINT32_MAX };
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 8 });
 	for (unsigned i = 0; i < 4; i++) {
 		fake_limit_depth(i ? UINT32_MAX : 8);
@@ -122,7 +118,6 @@ static void a_qp_can_have_the_devices_full_depth(void **state)
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(ibv_query_device(r.ctx, &attr), 0);
 	r.conf.max_send_wr = (uint32_t)attr.max_qp_wr;
@@ -143,7 +138,6 @@ static void a_qp_without_a_shadow_cq_is_uncontrolled(void **state)
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	cq = ibv_create_cq(r.ctx, 16, NULL, NULL, 0);
 	fake_refuse_cqs(ENOMEM);
@@ -175,7 +169,6 @@ static void the_shadow_cq_of_a_qp_can_be_used_to_create_another(void **state)
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	for (int uc = 0; uc < 2; uc++) {
 		rig_open(&r, (struct rig_conf){ .one_cq = true });
 		r.conf.type = uc ? IBV_QPT_UC : IBV_QPT_RC;
@@ -199,7 +192,6 @@ static void a_cq_with_qps_is_busy(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	errno = 0;
 	assert_int_equal(ibv_destroy_cq(r.scq), EBUSY);
@@ -214,7 +206,6 @@ static void a_refused_destroy_changes_nothing(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_hold(true);
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 9 * K4, IBV_SEND_SIGNALED), 0);
@@ -262,7 +253,6 @@ static void a_qp_at_the_address_of_a_destroyed_one_is_another(void **state)
 	struct rig r;
 	struct reuse u = { .rig = &r };
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(ibv_destroy_qp(r.b), 0);
 	r.conf.type = IBV_QPT_UC;
@@ -318,7 +308,6 @@ static void a_qp_with_a_reused_number_gets_no_old_completions(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	for (unsigned round = 0; round < 50; round++) {
 		const uint32_t num = r.a->qp_num;
@@ -360,7 +349,6 @@ static void completions_that_the_shim_polled_go_where_the_device_removes_them(vo
 {
 	struct rig r;
 
-	(void)state;
 	for (int reset = 0; reset < 2; reset++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		leave_polled(&r);
@@ -381,7 +369,6 @@ static void completions_of_other_qps_stay(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	for (int first = 0; first < 2; first++) {
 		struct ibv_qp **gone;
 		unsigned left;
@@ -408,7 +395,6 @@ static void reset_drops_deferred_wrs_and_keeps_completions(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	for (unsigned late = 0; late < 2; late++) {
 		leave_work(&r, 1);
@@ -431,7 +417,6 @@ static void shadow_cqs_hold_a_completion_for_every_wqe(void **state)
 	struct ibv_qp *a;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = EACH, .cqe = N * EACH });
 	a = r.a;
 	fake_hold(true);
@@ -457,7 +442,7 @@ static void shadow_cqs_hold_a_completion_for_every_wqe(void **state)
 	rig_close(&r);
 }
 
-/* There are so many QPs that shadow CQs fill and further ones are created. */
+/* The QPs fill shadow CQs, so that more shadow CQs are created. */
 static void shadow_cqs_are_shared_and_reused_by_many_qps(void **state)
 {
 	enum { N = 120 };
@@ -466,7 +451,6 @@ static void shadow_cqs_are_shared_and_reused_by_many_qps(void **state)
 	struct ibv_qp *a;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 100, .cqe = 4000 });
 	a = r.a;
 	for (int round = 0; round < 3; round++) {
@@ -501,7 +485,6 @@ static void uc_and_ud_are_uncontrolled(void **state)
 	struct ibv_qp *ud;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .type = IBV_QPT_UC });
 	assert_false(controlled(r.a, r.scq));
 	r.conf.type = IBV_QPT_UD;
@@ -523,7 +506,6 @@ static void extended_cqs_are_controlled(void **state)
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	cq = ibv_create_cq_ex(r.ctx, &cq_attr);
 	assert_non_null(cq);
@@ -601,7 +583,6 @@ static void thread_domains_are_used_by_the_applications_thread_only(void **state
 	struct ibv_qp *uc, *keep;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	d = thread_domain(&r, 0);
 	keep = r.a;
@@ -635,7 +616,6 @@ static void mlx5_single_threaded_is_hidden_from_the_provider(void **state)
 	const unsigned foreign_posts = fake_counts().foreign_posts;
 	struct rig r;
 
-	(void)state;
 	setenv("MLX5_SINGLE_THREADED", "1", 1);
 	rig_open(&r, (struct rig_conf){ 0 });
 	helper_posts(&r, foreign_posts);
@@ -661,7 +641,6 @@ static void qps_in_domains_with_allocators_are_uncontrolled(void **state)
 	struct thread_domain with_td, without = { 0 };
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	with_td = thread_domain(&r, allocators);
 	assert_uncontrolled_in(&r, &with_td);
@@ -676,7 +655,6 @@ static void qps_in_domains_with_allocators_are_uncontrolled(void **state)
 /* The shim's record of a closed device does not affect the next device at that address. */
 static void a_reopened_device_is_controlled_again(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 50; i++) {
 		struct rig r;
 

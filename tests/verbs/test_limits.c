@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests what libccshim(7) says under LIMITS of controlled queue pairs, where no other test does: what
- * is documented happens, only there, and nothing else.
+ * Tests what libccshim(7) says under LIMITS of controlled queue pairs, where no other test does:
+ * the documented effects occur, only there, and no other effect does.
  */
 #include "rig.h"
 
@@ -46,7 +46,7 @@ static int enter_user_namespace(void)
 	return unshare(CLONE_NEWUSER) ? errno : 0;
 }
 
-/* The thread's own will do: the kernel refuses that, too. */
+/* The thread's current namespace suffices: the kernel refuses it as well. */
 static int enter_mount_namespace(void)
 {
 	const int fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
@@ -89,13 +89,11 @@ static void can_be_entered_until_connected(int (*enter)(void))
 
 static void a_user_name_space_can_be_entered_until_a_qp_is_connected_in_mode_enforce(void **state)
 {
-	(void)state;
 	can_be_entered_until_connected(enter_user_namespace);
 }
 
 static void a_mount_name_space_can_be_entered_until_a_qp_is_connected_in_mode_enforce(void **state)
 {
-	(void)state;
 	can_be_entered_until_connected(enter_mount_namespace);
 }
 
@@ -164,7 +162,6 @@ static void only_waiting_requests_are_lost_without_exit(void **state)
 	void (*const ends[])(void) = { end_by_underscore_exit, end_by_quick_exit, end_by_signal,
 				       end_by_execve };
 
-	(void)state;
 	assert_true(e.memory != MAP_FAILED);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
 		unsigned arrived;
@@ -199,7 +196,6 @@ static void a_modify_by_a_thread_that_adds_nothing_waits_for_the_end_of_the_batc
 	unsigned spins = 0;
 	pthread_t thread;
 
-	(void)state;
 	rig_open(&batch_rig, (struct rig_conf){ .ex = true });
 	ex = ibv_qp_to_qp_ex(batch_rig.a);
 	atomic_store(&modified, false);
@@ -228,7 +224,6 @@ static void a_split_write_is_a_sequence_of_segments(void **state)
 	uint64_t at = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 5 * K4, IBV_SEND_SIGNALED), 0);
 	rig_poll(r.scq, 1, &wc);
@@ -252,7 +247,6 @@ static void sends_do_not_overrun_a_completion_queue(void **state)
 	struct ibv_wc wc[SENDS];
 	struct rig r;
 
-	(void)state;
 	if (rig_is("bare"))
 		return; /* the device's does, which no rig survives */
 	rig_open(&r, (struct rig_conf){ .max_send_wr = SENDS, .cqe = CQE });
@@ -273,7 +267,6 @@ static void completion_queues_use_more_objects(void **state)
 	struct ibv_cq *cq;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true });
 	cq = rig_cq(&r, 16);
 	before = fake_counts();
@@ -306,7 +299,7 @@ int main(int argc, char **argv)
 
 	const struct rig_mode modes[] = {
 		rig_modes[0], rig_modes[1], rig_modes[2],
-		/* A WR of 4 KB takes .3 s: the last ones have not left when the process ends. */
+		/* A WR of 4 KB takes .3 s: the last WRs have not left when the process ends. */
 		{ "paced", { "CCSHIM_CC=fixed:rate=100k", "CCSHIM_SEGMENT=4k" } },
 	};
 

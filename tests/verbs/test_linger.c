@@ -63,7 +63,7 @@ int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *end)
 	return -1;
 }
 
-/* Stop this thread's clock so long after now. */
+/* Stop this thread's clock `seconds` from now. */
 static void move_clock(int seconds)
 {
 	struct timespec now;
@@ -126,7 +126,7 @@ static void exit_while_threads_post(unsigned char *unused)
 	exit(0);
 }
 
-#ifndef __SANITIZE_ADDRESS__ /* its allocator has locks, too */
+#ifndef __SANITIZE_ADDRESS__ /* its allocator also has locks */
 static void exit_now(int sig)
 {
 	(void)sig;
@@ -141,7 +141,7 @@ static void exit_in_a_signal_handler(unsigned char *unused)
 
 	(void)unused;
 	alarm(60);
-	setenv("CCSHIM_LINGER", "10ms", 1); /* for so long it waits for its own lock */
+	setenv("CCSHIM_LINGER", "10ms", 1); /* it waits up to 10 ms for its lock */
 	rig_open(&r, (struct rig_conf){ 0 });
 	signal(SIGPROF, exit_now);
 	setitimer(ITIMER_PROF, &in_2_ms, NULL);
@@ -149,7 +149,7 @@ static void exit_in_a_signal_handler(unsigned char *unused)
 }
 #endif
 
-/* The child is a process of its own: this one has not used verbs yet. */
+/* The child is a new process: this process has not used verbs yet. */
 static int exit_status(void (*function)(unsigned char *shared), unsigned char *shared)
 {
 	int status;
@@ -168,7 +168,6 @@ static void wrs_that_wait_at_exit_are_sent(void **state)
 	unsigned char *shared = mmap(NULL, 2 * RIG_BUF, PROT_READ | PROT_WRITE,
 				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	(void)state;
 	assert_ptr_not_equal(shared, MAP_FAILED);
 	assert_int_equal(exit_status(exit_with_wrs_that_wait, shared), 0);
 	assert_memory_equal(shared, shared + RIG_BUF, WRS * K4);
@@ -177,7 +176,6 @@ static void wrs_that_wait_at_exit_are_sent(void **state)
 
 static void exit_waits_for_no_lock_of_a_thread(void **state)
 {
-	(void)state;
 	for (unsigned round = 0; round < 10; round++) {
 		assert_int_equal(exit_status(exit_while_threads_post, NULL), 0);
 #ifndef __SANITIZE_ADDRESS__
@@ -190,7 +188,6 @@ static void signals_do_not_shorten_the_wait_for_the_last_wrs(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	for (unsigned round = 0; round < 2; round++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		post_all(&r);

@@ -59,7 +59,6 @@ static void without_memory_to_wait_wrs_go_to_the_device(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	if (!rig_is("gated") || !POOLED)
 		skip();
 	open_deferring(&r, 101);
@@ -80,7 +79,6 @@ static void without_memory_to_wait_a_long_wr_is_not_split(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	if (!rig_is("gated") || !POOLED)
 		skip();
 	open_deferring(&r, 20);
@@ -92,12 +90,11 @@ static void without_memory_to_wait_a_long_wr_is_not_split(void **state)
 	finish(&r, 1);
 }
 
-/* Posts at an open gate allocate nothing, and neither do those of a QP that only observes. */
+/* Posts at an open gate do not allocate memory, and neither do posts of a QP in mode observe. */
 static void only_wrs_that_wait_need_memory(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	if (!rig_is("open") && !rig_is("observe"))
 		skip();
 	open_deferring(&r, 10);
@@ -128,7 +125,6 @@ static void shadows_have_entries_for_wqes_in_flight_only(void **state)
 	struct ibv_qp *qp[BUSY], *first;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = DEEP, .cqe = 128 });
 	first = r.a;
 	for (unsigned i = 0; i < BUSY; i++) {
@@ -169,7 +165,6 @@ static void only_a_shallow_queue_is_larger_than_the_application_requests(void **
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_sge = 1 });
 	for (uint32_t depth = 4; depth <= 256; depth += 9) {
 		struct ibv_qp_init_attr attr = {
@@ -201,7 +196,7 @@ static void limit_memlock(rlim_t soft, rlim_t hard)
 
 enum { REGIONS = 256, REGION = 1 << 15, QPS = 12 };
 
-/* How many regions can be registered beside 12 QPs, each with a CQ of its own. */
+/* How many regions can be registered beside 12 QPs, each with a separate CQ. */
 static int regions_beside(enum ibv_qp_type type, unsigned *controlled)
 {
 	static unsigned char memory[REGION];
@@ -238,7 +233,6 @@ static void what_is_pinned_for_us_is_not_missing_to_the_application(void **state
 	unsigned controlled;
 	int bare;
 
-	(void)state;
 	if (!rig_is("pinned"))
 		skip();
 	limit_memlock(limit, 2 * limit);
@@ -255,7 +249,6 @@ static void beyond_a_small_share_of_the_limit_qps_are_uncontrolled(void **state)
 	unsigned controlled;
 	int bare;
 
-	(void)state;
 	if (!rig_is("tight"))
 		skip();
 	limit_memlock(limit, limit);

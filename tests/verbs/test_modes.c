@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the modes. With mode=observe the device receives what the application posted, on a
- * shadow CQ. With mode=off nothing is changed. Each mode runs in a separate process.
+ * Tests the modes. With mode=observe the device receives what the application posted, on a shadow
+ * CQ. With mode=off the shim changes neither WRs nor CQs. Each mode runs in a separate process.
  */
 #include "rig.h"
 
@@ -18,7 +18,6 @@ static void mode_observe_leaves_wrs_unchanged(void **state)
 	struct ibv_send_wr wr[10], *bad;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_rd_atomic = 1 });
 	fake_hold(true);
 	for (unsigned i = 0; i < 10; i++) {
@@ -43,7 +42,6 @@ static void mode_off_leaves_qps_and_wrs_unchanged(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_ptr_equal(fake_send_cq(r.a), r.scq);
 	assert_int_equal(fake_depth(r.a), 16);
@@ -67,7 +65,6 @@ static void file_names_keep_job_and_rank_of_a_cleared_environment(void **state)
 {
 	char name[64];
 
-	(void)state;
 	snprintf(name, sizeof(name), "test_modes-%ld-4711-3.log", (long)getpid());
 	assert_int_equal(clearenv(), 0);
 	ibv_close_device(rig_device());
@@ -85,7 +82,6 @@ static void iwarp_is_uncontrolled(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_ptr_equal(fake_send_cq(r.a), r.scq);
 	rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 20 * K4, IBV_SEND_SIGNALED);
@@ -108,7 +104,6 @@ static const struct {
 
 static void each_mode_passes_in_a_separate_process(void **state)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
 		char command[4096], exe[2048];
 		const ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests applications that do not poll while they wait, but look at memory. The window of windowed.c
- * opens by completions alone, which the pacer thread must look for.
+ * Tests applications that do not poll while they wait, but read memory. The window of windowed.c
+ * opens by completions alone, which the pacer thread must poll for.
  */
 #include "rig.h"
 
@@ -23,9 +23,8 @@ static void data_arrive_although_the_application_does_not_poll(void **state)
 	struct ibv_wc wc;
 	struct rig r;
 
-	(void)state;
 #ifdef __SANITIZE_THREAD__
-	skip(); /* memory that a device writes meanwhile is a data race to it */
+	skip(); /* it reports memory that a device writes as a data race */
 #endif
 	rig_open(&r, (struct rig_conf){ .max_send_wr = N });
 	for (int round = 0; round < 3; round++) {

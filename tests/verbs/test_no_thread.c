@@ -47,7 +47,6 @@ static void event_driven_traffic_completes_without_a_pacer_thread(void **state)
 	struct rig r;
 	struct ibv_qp *first, *second;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true });
 	first = r.a;
 	traffic(&r, first);

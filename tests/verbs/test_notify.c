@@ -59,7 +59,6 @@ static void each_event_has_a_completion(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	for (uint64_t i = 0; i < 100; i++) {
 		arm(&r);
@@ -77,7 +76,6 @@ static void an_event_comes_for_a_completion_that_was_polled(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	for (uint64_t i = 0; i < 20; i++) {
 		arm(&r);
@@ -93,13 +91,12 @@ static void arming_while_segments_are_in_flight_loses_no_event(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	for (uint64_t i = 0; i < 20; i++) {
 		fake_hold(true);
 		assert_int_equal(post(&r, i, LONG), 0);
 		if (rig_is("mlx5") || rig_is("rxe"))
-			fake_step((unsigned)i % 4 + 1); /* segments; never the last one */
+			fake_step((unsigned)i % 4 + 1); /* segments, without the last */
 		arm(&r);
 		fake_hold(false);
 		take_event(&r);
@@ -115,7 +112,6 @@ static void a_request_outlives_the_event_of_the_one_before(void **state)
 	struct ibv_qp *first, *late;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	arm(&r);
 	assert_int_equal(post(&r, 1, K4), 0);
@@ -144,7 +140,6 @@ static void a_request_outlives_the_event_of_a_receive(void **state)
 	struct ibv_cq *other;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	other = ibv_create_cq(r.ctx, 16, NULL, NULL, 0);
 	from = rig_qp(&r, other, other);
@@ -171,7 +166,7 @@ static void a_request_outlives_the_event_of_a_receive(void **state)
 	rig_close(&r);
 }
 
-/* A QP that, behind the shim, does not send to the same CQ of the device as r->a. */
+/* A QP whose sends complete in another CQ of the device than r->a's. */
 static struct ibv_qp *another_shadow(struct rig *r, struct ibv_qp **others, unsigned *n)
 {
 	for (*n = 0; *n < OTHERS; ++*n) {
@@ -214,7 +209,6 @@ static void a_request_outlives_an_event_without_a_completion(void **state)
 	unsigned n, spins = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true, .max_send_wr = 64, .cqe = 64 });
 	first = r.a;
 	second = another_shadow(&r, others, &n);
@@ -252,7 +246,6 @@ static void a_request_outlives_unsignalled_sends(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	assert_int_equal(rig_post(&r, 0, IBV_WR_RDMA_WRITE, 0, K4, 0), 0);
 	arm(&r);
@@ -279,7 +272,6 @@ static void unsignalled_sends_raise_no_event(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	for (uint64_t i = 0; i < 10; i++) {
 		arm(&r);
@@ -302,7 +294,6 @@ static void a_failing_unsignalled_send_raises_one_event(void **state)
 {
 	static const int ms[] = { 0, 5, 50, 1500 };
 
-	(void)state;
 	for (unsigned i = 0; i < 2 * sizeof(ms) / sizeof(*ms); i++) {
 		struct rig r;
 
@@ -327,7 +318,6 @@ static void a_failing_unsignalled_send_raises_one_event(void **state)
 /* It has failed when the request's signalled send is posted, or that is refused. */
 static void a_failure_before_a_signalled_send_raises_an_event(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 20; i++) {
 		struct rig r;
 		int rc;
@@ -350,13 +340,12 @@ static void a_failure_before_a_signalled_send_raises_an_event(void **state)
 	}
 }
 
-/* The other one's send was unsignalled, and may still fail. */
+/* The other QP's send was unsignalled, and may still fail. */
 static void a_send_of_another_qp_raises_its_event(void **state)
 {
 	struct ibv_qp *first, *second;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	first = r.a;
 	second = rig_qp(&r, r.scq, r.rcq);
@@ -382,7 +371,6 @@ static void a_sleeping_application_is_seldom_disturbed(void **state)
 	unsigned before;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	arm(&r);
 	post_unsignalled(&r);
@@ -411,7 +399,6 @@ static void a_request_outlives_the_event_of_a_polled_receive(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
 	for (uint64_t i = 0; i < 10; i++) {
 		take_event_of_a_receive_and_a_send(&r, i);
@@ -424,13 +411,12 @@ static void a_request_outlives_the_event_of_a_polled_receive(void **state)
 	rig_close(&r);
 }
 
-/* The destruction of another QP has read the completion from the device meanwhile. */
+/* The destruction of another QP has already read the completion from the device. */
 static void arming_counts_completions_that_are_ready(void **state)
 {
 	struct ibv_qp *other;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	other = rig_qp(&r, r.scq, r.rcq);
 	fake_hold(true);
@@ -455,14 +441,13 @@ static void reconnect(struct rig *r)
 	rig_to_rts(r, r->a, r->b->qp_num);
 }
 
-/* A QP still receives there: the event that is not read yet stays, and later ones are as before. */
+/* A QP still receives there: the unread event stays, and later events arrive as before. */
 static void a_refused_destroy_loses_no_event(void **state)
 {
 	struct ibv_qp *receiver;
 	struct ibv_cq *other;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	other = ibv_create_cq(r.ctx, 16, NULL, NULL, 0);
 	receiver = rig_qp(&r, other, r.scq);
@@ -489,8 +474,8 @@ static void a_refused_destroy_loses_no_event(void **state)
 }
 
 /*
- * Sends and receives complete in different CQs of the device: LIMITS of libccshim(7). What came by
- * the first event can be polled, and no more than one event follows it.
+ * Sends and receives complete in different CQs of the device: LIMITS of libccshim(7). The
+ * completions of the first event can be polled, and no more than one event follows it.
  */
 static void a_receive_and_a_send_raise_at_most_one_event_each(void **state)
 {
@@ -498,7 +483,6 @@ static void a_receive_and_a_send_raise_at_most_one_event_each(void **state)
 	unsigned surplus = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true, .one_cq = true });
 	for (uint64_t i = 0; i < 20; i++, surplus = 0) {
 		take_event_of_a_receive_and_a_send(&r, i);

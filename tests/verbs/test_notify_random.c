@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Property: a request gives an event of what completes after it, whatever its completion queue's
- * queue pairs send, and whichever events were left unread before. The program requests once, and
- * reads events and polls until it has what it waits for.
+ * Property: a request gives an event for a later completion, whatever its completion queue's queue
+ * pairs send, and whichever events were left unread before. The program requests once, and reads
+ * events and polls until it has what it waits for.
  */
 #include "rig.h"
 
@@ -142,7 +142,6 @@ static void a_request_gives_an_event_whatever_came_before(void **state)
 {
 	bool found = false;
 
-	(void)state;
 	seed_start("requests");
 	for (int kind = 0; kind < 4; kind++) {
 		struct set s;

@@ -36,7 +36,6 @@ static void the_shim_closes_no_number_of_an_open_application_descriptor(void **s
 	struct rig r;
 	int fd;
 
-	(void)state;
 	ours = true;
 	do {
 		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -117,14 +117,12 @@ static void answers_follow(bool by_batches)
 
 static void a_response_follows_its_send_in_polls(void **state)
 {
-	(void)state;
 	answers_follow(false);
 }
 
 /* Read all other fields of a completion. */
 static void a_response_follows_its_send_in_poll_batches(void **state)
 {
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		extended.wc_flags = i ? IBV_WC_STANDARD_FLAGS : 0;
 		answers_follow(true);
@@ -140,7 +138,6 @@ static void receives_are_reported_while_sends_continue(void **state)
 	enum { BACKLOG = 32, SOON = 100 };
 	struct rig r;
 
-	(void)state;
 	batches = false;
 	for (unsigned phase = 0; phase < 8; phase++) {
 		unsigned polls = 0;
@@ -168,7 +165,6 @@ static void sends_and_receives_each_keep_their_order(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	for (int most = 1; most <= MOST; most += 3) {
 		uint64_t id[64], sent = 0, got = 0;
 
@@ -189,14 +185,16 @@ static void sends_and_receives_each_keep_their_order(void **state)
 	}
 }
 
-/* The work of a poll is in proportion to what it returns: at most a batch more is read ahead. */
+/*
+ * The work of a poll is in proportion to the completions it returns: it reads at most a batch
+ * ahead.
+ */
 static void a_poll_for_one_completion_leaves_most_in_the_device(void **state)
 {
 	enum { N = 200, BATCH = 16 };
 	struct rig r;
 	struct ibv_cq *cq;
 
-	(void)state;
 	for (int ex = 0; ex < 2; ex++) {
 		uint64_t id[MOST];
 		uint32_t before;
@@ -223,13 +221,12 @@ static void a_poll_for_one_completion_leaves_most_in_the_device(void **state)
 	}
 }
 
-/* What no WQE is in flight for, is not polled for long; and a WQE changes that at once. */
+/* A CQ without a WQE in flight is soon not polled any more; the next WQE changes that at once. */
 static void idle_polls_leave_the_devices_send_cq_alone(void **state)
 {
 	enum { LONG = 20000 };
 	struct rig r;
 
-	(void)state;
 	for (int ex = 0; ex < 2; ex++) {
 		struct ibv_cq *cq;
 		uint64_t id[MOST];

@@ -20,7 +20,6 @@ static void completions_have_all_fields_of_the_applications_wr(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(rig_post(&r, 0xdeadbeefcafef00dull, IBV_WR_RDMA_WRITE, 0, 3 * K4,
 				  IBV_SEND_SIGNALED), 0);
@@ -57,7 +56,6 @@ static void sends_arrive_whole_and_with_immediate_data(void **state)
 	struct ibv_send_wr wr, *bad;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .one_cq = true });
 	assert_int_equal(rig_recv(&r, 71, 0, 100000), 0);
 	assert_int_equal(rig_recv(&r, 72, 200000, 1000), 0);
@@ -92,7 +90,6 @@ static void signalled_wrs_complete_in_posting_order(void **state)
 	static const uint32_t sizes[] = { 1, K4, 10 * K4, 0, 64, 3 * K4 + 1, 8, 2 * K4 };
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 64 });
 	for (unsigned round = 0; round < 20; round++) {
 		for (unsigned i = 0; i < 32; i++)
@@ -114,7 +111,6 @@ static void sq_sig_all_completes_every_wr(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .sig_all = true });
 	for (unsigned i = 0; i < 10; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, i * K4, 0), 0);
@@ -129,7 +125,6 @@ static void a_cq_of_one_entry_is_enough_for_a_split_wr(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cqe = 1, .max_send_wr = 1 });
 	for (unsigned i = 0; i < 20; i++) {
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 50 * K4,
@@ -159,7 +154,6 @@ static void unpolled_completions_block_no_later_write(void **state)
 	unsigned spins = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cqe = 64, .max_send_wr = 80 });
 	for (unsigned i = 0; i < 64; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED), 0);
@@ -183,7 +177,6 @@ static void a_poll_returns_all_available_completions(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 200, .cqe = 200 });
 	for (unsigned i = 0; i < 150; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 1, IBV_SEND_SIGNALED), 0);
@@ -202,7 +195,6 @@ static void the_wr_list_may_be_overwritten_after_posting(void **state)
 	unsigned char inlined[16];
 	struct rig r;
 
-	(void)state;
 	open_held(&r, (struct rig_conf){ 0 });
 	memset(inlined, 0x5a, sizeof(inlined));
 	for (unsigned i = 0; i < 4; i++) {
@@ -236,7 +228,6 @@ static void deferred_inline_data_is_copied_from_all_its_sges(void **state)
 	char one[] = "con", two[] = "gest", three[] = "ion";
 	struct rig r;
 
-	(void)state;
 	open_held(&r, (struct rig_conf){ 0 });
 	rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, K4, 0);
 	wr = rig_wr(&r, sge, 2, IBV_WR_RDMA_WRITE, 2 * K4, 0, IBV_SEND_INLINE | IBV_SEND_SIGNALED);
@@ -263,7 +254,6 @@ static void a_qp_accepts_exactly_max_send_wr(void **state)
 	struct rig r;
 	unsigned n;
 
-	(void)state;
 	open_held(&r, (struct rig_conf){ .max_send_wr = 10 });
 	n = rig_cap.max_send_wr;
 	assert_in_range(n, 10, 50);
@@ -297,7 +287,6 @@ static void posting_continues_without_polling_while_some_wrs_are_signalled(void 
 	struct rig r;
 	unsigned spins = 0;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 4 });
 	for (unsigned i = 0; i < 400; i++) {
 		int rc;
@@ -320,7 +309,6 @@ static void refused_wrs_return_the_devices_code(void **state)
 	struct ibv_send_wr wr[3], *bad = NULL;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	for (unsigned i = 0; i < 3; i++) {
 		wr[i] = rig_wr(&r, &sge[i], i, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED);
@@ -361,7 +349,6 @@ static void malformed_wrs_are_refused_while_others_wait(void **state)
 	struct ibv_send_wr wr, *bad = NULL;
 	struct rig r;
 
-	(void)state;
 	open_held(&r, (struct rig_conf){ 0 });
 	rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, 4 * K4, IBV_SEND_SIGNALED);
 	wr = rig_wr(&r, sge, 2, IBV_WR_RDMA_WRITE, 0, 8, 0);
@@ -388,7 +375,6 @@ static void atomics_are_refused_while_others_wait_where_the_device_has_none(void
 {
 	struct rig r;
 
-	(void)state;
 	fake_atomics(false);
 	rig_open(&r, (struct rig_conf){ .ctx = rig_device() });
 	fake_atomics(false); /* rig_open() has reset it */
@@ -409,7 +395,6 @@ static void posting_before_rts_returns_the_devices_code(void **state)
 	struct ibv_send_wr wr, *bad = NULL;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(rig_state(r.a, IBV_QPS_RESET), 0);
 	wr = rig_wr(&r, &sge, 1, IBV_WR_RDMA_WRITE, 0, 8, IBV_SEND_SIGNALED);
@@ -427,7 +412,6 @@ static void a_refusal_within_a_list_returns_its_code_and_bad_wr(void **state)
 	struct ibv_send_wr wr[6], *bad;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	for (unsigned c = 0; c < 4; c++)
 		for (unsigned at = 0; at < 6; at++) {
@@ -459,7 +443,6 @@ static void wrs_refused_without_bad_wr_complete_as_on_rxe(void **state)
 	static struct ibv_send_wr wr[40], *bad;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 40 });
 	for (unsigned i = 0; i < 40; i++) {
 		wr[i] = rig_wr(&r, &sge[i], i, IBV_WR_RDMA_WRITE, 0, 64, IBV_SEND_SIGNALED);
@@ -485,7 +468,6 @@ static void a_list_needs_one_doorbell(void **state)
 	uint64_t before;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	for (unsigned i = 0; i < 12; i++) {
 		wr[i] = rig_wr(&r, &sge[i], i, IBV_WR_RDMA_WRITE, 0, 16,
@@ -509,7 +491,6 @@ static void bind_mw_is_posted_at_once_after_all_waiting_wrs(void **state)
 	uint32_t before;
 	struct rig r;
 
-	(void)state;
 	open_held(&r, (struct rig_conf){ 0 });
 	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
 	before = mw->rkey;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests ibv_create_qp_ex: which QPs are controlled and which are not. The same expectations
- * hold on the bare device and behind the shim.
+ * Tests ibv_create_qp_ex: which QPs are controlled and which are not. The same expectations hold
+ * with and without the shim.
  */
 #include "rig.h"
 
@@ -59,7 +59,6 @@ static void create_qp_ex_leaves_its_attributes_unchanged(void **state)
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	for (unsigned ops = 0; ops < 2; ops++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		attr = usual(&r);
@@ -91,7 +90,6 @@ static void a_qp_is_controlled_at_the_devices_own_depth(void **state)
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	fake_limit_depth(7);
 	attr = usual(&r);
@@ -109,7 +107,6 @@ static void uncontrolled_qps_work_natively(void **state)
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		attr = usual(&r);
@@ -130,7 +127,7 @@ static void uncontrolled_qps_work_natively(void **state)
 	}
 }
 
-/* In an older libibverbs the structure is shorter, and the memory behind it is the provider's. */
+/* In an older libibverbs the structure is shorter, and the memory after it is the provider's. */
 static void members_beyond_an_older_qp_ex_are_not_written(void **state)
 {
 	const size_t old = offsetof(struct ibv_qp_ex, wr_abort) + sizeof(void (*)(void));
@@ -139,7 +136,6 @@ static void members_beyond_an_older_qp_ex_are_not_written(void **state)
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	attr = usual(&r);
 	ex = ibv_qp_to_qp_ex(ibv_create_qp_ex(r.ctx, &attr));
@@ -157,7 +153,6 @@ static void refused_attributes_return_the_devices_errno(void **state)
 	struct ibv_qp_init_attr_ex attr;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	for (unsigned i = 0; i < 4; i++) {
 		attr = usual(&r);
@@ -185,7 +180,6 @@ static void a_cq_of_another_device_gets_to_the_device(void **state)
 	unsigned cqs;
 	struct rig r;
 
-	(void)state;
 	assert_true(list && list[1]);
 	rig_open(&r, (struct rig_conf){ 0 });
 	other = ibv_open_device(list[1]);
@@ -216,7 +210,6 @@ static void a_controlled_qp_receives_from_an_srq(void **state)
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	srq = ibv_create_srq(r.pd, &srq_attr);
 	assert_non_null(srq);

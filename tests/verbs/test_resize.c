@@ -46,7 +46,6 @@ static void a_cq_cannot_shrink_below_its_pending_completions(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cqe = 32 });
 	do_unseen(&r, IBV_WR_RDMA_WRITE, WRS);
 	assert_int_equal(ibv_resize_cq(r.scq, WRS - 1), EINVAL);
@@ -62,7 +61,6 @@ static void a_device_without_resize_returns_eopnotsupp(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cqe = 32 });
 	do_unseen(&r, IBV_WR_RDMA_WRITE, WRS);
 	fake_fail_resize_cq(0, EOPNOTSUPP);
@@ -81,7 +79,6 @@ static void an_enlarged_cq_holds_more_completions(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cqe = 2, .max_send_wr = 16 });
 	assert_int_equal(ibv_resize_cq(r.scq, 100), 0);
 	assert_int_equal(r.scq->cqe, 100);
@@ -101,7 +98,6 @@ static void no_completion_is_lost_where_a_smaller_cq_is_granted(void **state)
 	struct rig r;
 	int rc;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .cqe = 32, .one_cq = true });
 	for (unsigned i = 0; i < SIZE; i++)
 		assert_int_equal(rig_recv(&r, 100 + i, 2 * i * K4, 2 * K4), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests that a process which permits itself few system calls after connecting works: those that
- * libccshim(7) lists under LIMITS, and those of the fake device. Any other ends the process.
+ * Tests that a process which permits itself few system calls after connecting works: the calls that
+ * libccshim(7) lists under LIMITS, and the fake device's. Any other call ends the process.
  */
 #include "rig.h"
 
@@ -65,7 +65,7 @@ static void add_calls(struct sock_filter *f, unsigned *n, const int *calls, size
 
 #define ADD(calls) add_calls(f, &n, calls, sizeof(calls) / sizeof(*(calls)))
 
-/* What a process does after connecting. */
+/* A process's verbs after connecting. */
 enum { POLLS = 0, EVENTS = 1, EXITS = 2 };
 
 /* For all threads of the process. */
@@ -151,7 +151,6 @@ static void run(unsigned what)
 
 static void processes_make_only_the_documented_calls(void **state)
 {
-	(void)state;
 	if (SANITIZED)
 		skip();
 	run(POLLS);

@@ -25,14 +25,13 @@ static bool is_irdma(void)
 
 /*
  * Where the device reuses the entries of unsignalled WQEs silently, an application need not signal
- * or poll at all; elsewhere its queue is full for ever. The shim knows the latter of mlx5 only.
+ * or poll at all; on other devices its queue stays full. The shim knows the latter of mlx5 only.
  */
 static void a_sender_that_signals_nothing_passes_where_it_passes_bare(void **state)
 {
 	enum { MANY = 2000 };
 	struct rig r;
 
-	(void)state;
 	for (uint32_t depth = 1; depth <= 300; depth += depth < 12 ? 1 : 13) {
 		unsigned n = 0;
 		int error = 0;
@@ -52,7 +51,7 @@ static void a_sender_that_signals_nothing_passes_where_it_passes_bare(void **sta
 /*
  * Also if all WRs have completed, an entry is free when the application has polled the completion
  * of its WR or of a later one, except where the device reuses entries silently: an application that
- * posts until the queue is full has space for so many. The shim knows that of mlx5 only.
+ * posts until the queue is full counts on these entries. The shim implements this for mlx5 only.
  */
 static void an_entry_is_free_when_its_completion_is_polled(void **state)
 {
@@ -60,7 +59,6 @@ static void an_entry_is_free_when_its_completion_is_polled(void **state)
 	unsigned spins = 0;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 8, .one_cq = true });
 	if (fake_profile()->reuses_silently || is_irdma()) {
 		rig_close(&r);
@@ -113,18 +111,19 @@ static void post_before_rts(bool resume_by_post)
 }
 
 /*
- * Some devices queue it, and carry it out in RTS; some of these when they get the next one. librxe
+ * Some devices queue it, and carry it out in RTS; some do so when they get the next WR. librxe
  * queues it with an error.
  */
 static void a_wr_before_rts_is_refused_or_completes(void **state)
 {
-	(void)state;
 	post_before_rts(false);
 	post_before_rts(true);
 }
 
-/* librxe's doorbell fails, and it names the first WR that did not fit. What fits is carried out in
- * RTS, beginning when a WR is posted, even one that is refused. */
+/*
+ * librxe's doorbell fails, and it names the first WR that did not fit. WRs that fit are carried out
+ * in RTS, beginning when a WR is posted, even if it is refused.
+ */
 static void a_full_queue_before_rts_begins_with_a_refused_wr(void **state)
 {
 	struct ibv_send_wr wr[16], *bad = NULL;
@@ -133,7 +132,6 @@ static void a_full_queue_before_rts_begins_with_a_refused_wr(void **state)
 	uint32_t depth;
 	struct rig r;
 
-	(void)state;
 	if (!fake_profile()->keeps_early)
 		skip();
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 4 });
@@ -174,14 +172,13 @@ static int post_batch(struct rig *r, uint64_t wr_id, uint32_t n)
 	return ibv_wr_complete(ex);
 }
 
-/* libmlx5 checks the state first, and nothing else; librxe the space, and it queues the WRs. */
+/* libmlx5 checks only the state; librxe checks the space, and queues the WRs. */
 static void a_batch_before_rts_is_treated_as_by_the_device(void **state)
 {
 	const bool kept = fake_profile()->keeps_early;
 	struct ibv_wc wc[4];
 	struct rig r;
 
-	(void)state;
 	if (rig_is("gated-irdma"))
 		skip(); /* libirdma has no ibv_wr_*() */
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 4, .ex = true });
@@ -207,15 +204,14 @@ static void a_batch_before_rts_is_treated_as_by_the_device(void **state)
 }
 
 /*
- * What the device has from before SQD opens the gate, so one WQE must get there. Of a split WRITE it is
- * the rest, too: LIMITS of libccshim(7).
+ * WQEs that the device got before SQD open the gate, so one WQE must reach it. The rest of a split
+ * WRITE does as well: LIMITS of libccshim(7).
  */
 static void a_post_after_sqd_resumes_the_queue(void **state)
 {
 	struct ibv_wc wc[8];
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_rd_atomic = 1 });
 	for (unsigned read = 0; read < 2; read++) {
 		fake_resume_by_post(true);
@@ -243,7 +239,6 @@ static void in_sqd_rxe_gets_a_wqe(void **state)
 	struct rig r;
 	size_t seen;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	if (!fake_profile()->clears_bad_wr) { /* not rxe */
 		rig_close(&r);
@@ -269,12 +264,11 @@ static void in_sqd_rxe_gets_a_wqe(void **state)
 	rig_close(&r);
 }
 
-/* The application may count on what the device rounds up to. */
+/* The application may use all entries that the device grants by rounding up. */
 static void the_devices_depth_is_granted_and_in_force(void **state)
 {
 	static const uint32_t depths[] = { 1, 4, 10, 16, 23, 64, 100, 129, 300, 1000 };
 
-	(void)state;
 	if (is_irdma())
 		skip(); /* the shim does not know how that rounds up */
 	for (unsigned i = 0; i < sizeof(depths) / sizeof(*depths); i++) {
@@ -307,7 +301,6 @@ static void observing_requests_no_more_entries(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 8 });
 	if (defers())
 		assert_true(fake_depth(r.a) > 8);
@@ -359,13 +352,12 @@ static int end_qp(struct rig *r, bool destroy)
 	return rc;
 }
 
-/* A WRITE of 8 bytes behind more than the gate lets pass; then the QP ends, 100 ms later. */
+/* A WRITE of 8 bytes after more data than the gate permits; then the QP ends, 100 ms later. */
 static void the_last_message_arrives_before_the_qp_ends(void **state)
 {
 	const struct timespec nap = { .tv_nsec = 100000000 };
 	struct rig r;
 
-	(void)state;
 	for (unsigned destroy = 0; destroy < 2; destroy++) {
 		rig_open(&r, (struct rig_conf){ 0 });
 		r.src[RIG_BUF - 1] = 1;
@@ -389,7 +381,6 @@ static void a_message_that_was_held_back_arrives_before_the_qp_ends(void **state
 	struct ibv_wc wc;
 	struct rig r;
 
-	(void)state;
 	if (strncmp(rig_mode_now->name, "gated", 5) != 0)
 		skip();
 	for (unsigned destroy = 0; destroy < 2; destroy++) {
@@ -415,7 +406,7 @@ static void a_message_that_was_held_back_arrives_before_the_qp_ends(void **state
 	}
 }
 
-/* The first WQE fails, and irdma completes nothing that is posted afterwards. */
+/* The first WQE fails, and irdma completes no WR that is posted afterwards. */
 static void a_sleeping_sender_gets_all_its_flushed_wrs(void **state)
 {
 	struct pollfd ready = { .events = POLLIN };
@@ -425,7 +416,6 @@ static void a_sleeping_sender_gets_all_its_flushed_wrs(void **state)
 	void *context;
 	int n = 0, got;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .channel = true });
 	fake_ignore_in_error(is_irdma());
 	ready.fd = r.channel->fd;
@@ -453,7 +443,6 @@ static void a_message_that_is_too_long_fails_as_a_whole(void **state)
 	struct ibv_wc wc;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(rig_post(&r, 1, IBV_WR_RDMA_WRITE, 0, (1u << 30) + 1, 0), 0);
 	rig_poll(r.scq, 1, &wc);
@@ -473,7 +462,6 @@ static void a_misaligned_atomic_is_refused_as_by_the_device(void **state)
 	struct ibv_wc wc[4];
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 9000, IBV_SEND_SIGNALED), 0);
@@ -502,7 +490,6 @@ static void lists_and_bad_wr_are_treated_as_by_the_device(void **state)
 	struct ibv_wc wc[2];
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	clears = fake_profile()->clears_bad_wr;
 	for (unsigned n = 1; n <= 2; n++) {

@@ -83,7 +83,7 @@ static void assert_shows(struct rig *r, const char *whom, const char *part)
 		fail_msg("%s: %s is not in %s", whom, part, stats->mailbox.answer);
 }
 
-/* The initial settings, except those that come from rules. */
+/* The initial settings, except settings that come from rules. */
 static void reset_settings(struct rig *r)
 {
 	assert_accepted(r, "all\nmode=enforce\ncc=none\nsplit=y\nsegment=4k\nmax_inflight=4k\n"
@@ -126,7 +126,6 @@ static void a_mode_changes_what_the_device_sees(void **state)
 	};
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	assert_int_equal(wqes_of_a_write(&r), 20);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
@@ -134,7 +133,7 @@ static void a_mode_changes_what_the_device_sees(void **state)
 		assert_int_equal(wqes_of_a_write(&r), steps[i].wqes);
 	}
 	close_rig(&r);
-	open_rig(&r); /* new QPs have it, too */
+	open_rig(&r); /* new QPs also have it */
 	assert_int_equal(wqes_of_a_write(&r), 20);
 	assert_shows(&r, "all\n", "cc = none\n");
 	close_rig(&r);
@@ -145,7 +144,6 @@ static void mode_observe_posts_waiting_segments(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	fake_hold(true);
 	assert_int_equal(rig_post(&r, 7, IBV_WR_RDMA_WRITE, 0, 20 * K4, IBV_SEND_SIGNALED), 0);
@@ -165,7 +163,6 @@ static void a_request_applies_only_to_its_queue_pairs(void **state)
 	union ibv_gid gid;
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	assert_int_equal(ibv_query_gid(r.ctx, 1, 1, &gid), 0);
 	snprintf(own, sizeof(own), "::ffff:%u.%u.%u.%u", gid.raw[12], gid.raw[13], gid.raw[14],
@@ -190,13 +187,12 @@ static void a_request_applies_only_to_its_queue_pairs(void **state)
 	close_rig(&r);
 }
 
-/* A request that cannot be met for one QP changes nothing, for any QP. */
+/* A request that one QP cannot meet does not change any QP. */
 static void a_refused_request_changes_nothing(void **state)
 {
 	char text[128];
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	assert_refused(&r, "all\nsegment=8k\nmax_inflight=1\n",
 		       "max_inflight: '1' is out of range");
@@ -234,7 +230,6 @@ static void random_requests_leave_traffic_complete_and_in_order(void **state)
 	unsigned done = 0;
 	struct rig r;
 
-	(void)state;
 	seed_start("mailbox");
 	open_rig(&r);
 	for (unsigned i = 0; i < 2000; i++) {
@@ -312,7 +307,6 @@ static void requests_amid_traffic_of_threads_lose_nothing(void **state)
 	unsigned refusals = 0;
 	struct rig r;
 
-	(void)state;
 	seed_start("requests among threads");
 	open_rig(&r);
 	for (unsigned t = 0; t < THREADS; t++)
@@ -341,7 +335,6 @@ static void the_process_does_not_trust_sizes_in_its_statistics_file(void **state
 	struct ibv_qp *more[12];
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	if (stats->slots >= 14) { /* the system's memory pages are larger than 4 KB */
 		close_rig(&r);
@@ -374,7 +367,6 @@ static void a_process_that_gained_privileges_ignores_requests(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	open_rig(&r);
 	privileged = true;
 	put_request("all\nmode=off\n", 13);
@@ -398,7 +390,6 @@ static void a_request_beyond_the_last_free_setting_is_refused(void **state)
 	struct rig r;
 	unsigned i;
 
-	(void)state;
 	open_rig(&r);
 	assert_accepted(&r, "all\nsegment=8k\nmax_inflight=16k\n");
 	for (i = 0; i < 4096; i++) {

@@ -13,7 +13,6 @@ static void the_last_segment_carries_the_immediate(void **state)
 	struct ibv_wc wc;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	rig_recv(&r, 9, 0, 1);
 	wr = rig_wr(&r, &sge, 1, IBV_WR_RDMA_WRITE_WITH_IMM, 0, 3 * 4096 + 10, IBV_SEND_SIGNALED);

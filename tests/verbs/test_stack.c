@@ -92,7 +92,7 @@ static struct ccs_stats_header *map_statistics_file(void)
 	return stats == MAP_FAILED ? NULL : stats;
 }
 
-/* As `ccshim set`; where there is no file, nothing handles it. */
+/* As `ccshim set`; without a file no thread handles the request. */
 static void put_request(void)
 {
 	static unsigned n;
@@ -174,7 +174,6 @@ static void a_thread_with_the_least_stack_works(void **state)
 	pthread_t thread;
 	void *result;
 
-	(void)state;
 	if (SANITIZED)
 		skip();
 	pthread_attr_init(&attr);
@@ -190,7 +189,6 @@ static void first_use_needs_little_stack(void **state)
 {
 	size_t used;
 
-	(void)state;
 	if (SANITIZED)
 		skip();
 	used = used_by(open_device) - used_by(nothing);
@@ -229,12 +227,11 @@ static void measure(size_t used[CALLS])
 		}
 }
 
-/* Those of a UC queue pair go to the device unchanged. */
+/* WRs of a UC queue pair go to the device unchanged. */
 static void calls_need_little_more_than_bare_ones(void **state)
 {
 	size_t bare[CALLS] = { 0 }, used[CALLS] = { 0 };
 
-	(void)state;
 	if (SANITIZED)
 		skip();
 	open_device(&r);

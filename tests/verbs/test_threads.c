@@ -92,7 +92,6 @@ static void threads_with_separate_qps_and_cqs_complete(void **state)
 {
 	struct job jobs[THREADS];
 
-	(void)state;
 	rig_open(&rig, (struct rig_conf){ 0 });
 	fake_link(20, 10e9);
 	for (unsigned t = 0; t < THREADS; t++) {
@@ -113,7 +112,6 @@ static void threads_on_a_shared_cq_complete(void **state)
 {
 	struct job jobs[THREADS];
 
-	(void)state;
 	rig_open(&rig, (struct rig_conf){ .cqe = 256 });
 	fake_link(20, 10e9);
 	for (unsigned t = 0; t < THREADS; t++)
@@ -128,7 +126,6 @@ static void threads_on_a_shared_qp_complete(void **state)
 {
 	struct job jobs[THREADS];
 
-	(void)state;
 	rig_open(&rig, (struct rig_conf){ .cqe = 256 });
 	for (unsigned t = 0; t < THREADS; t++)
 		jobs[t] = (struct job){ rig.a, rig.scq, t };
@@ -163,7 +160,6 @@ static void threads_create_and_destroy_qps_under_traffic(void **state)
 	unsigned place[THREADS];
 	pthread_t thread[THREADS];
 
-	(void)state;
 	rig_open(&rig, (struct rig_conf){ 0 });
 	fake_link(20, 10e9);
 	for (unsigned t = 0; t < THREADS; t++) {
@@ -215,7 +211,6 @@ static void a_slow_modify_blocks_no_other_qp(void **state)
 {
 	const enum ibv_qp_state states[] = { IBV_QPS_RTS, IBV_QPS_ERR, IBV_QPS_RESET };
 
-	(void)state;
 	rig_open(&rig, (struct rig_conf){ .ex = true });
 	for (unsigned i = 0; i < 3; i++) {
 		struct ibv_qp *other = new_qp(rig.scq);
@@ -243,10 +238,9 @@ static void *post_forever(void *arg)
 	return NULL;
 }
 
-/* The call is a cancellation point with and without the shim, and must leave nothing locked. */
+/* The call is a cancellation point with and without the shim, and must not leave a lock held. */
 static void a_cancelled_thread_leaves_nothing_locked(void **state)
 {
-	(void)state;
 #ifdef __SANITIZE_ADDRESS__
 	skip(); /* the sanitizer's poisoned stack stays so, and the thread would abort */
 #endif

@@ -28,7 +28,7 @@ struct worker {
 	bool wrong;
 };
 
-/* Of each worker and life; any thread may poll them. */
+/* For each worker and life; any thread may poll them. */
 static struct tally {
 	atomic_uint sent, received;
 	atomic_bool failing;             /* completions may be failures, and get lost */
@@ -112,7 +112,7 @@ static int post_batch(struct worker *w)
 	return ibv_wr_complete(ex);
 }
 
-/* The last one is signalled, and the first is a SEND if the peer has a receive for it. */
+/* The last WR is signalled, and the first is a SEND if the peer has a receive for it. */
 static int post_list(struct worker *w, bool send)
 {
 	const unsigned n = 1 + next(w) % LIST;
@@ -196,7 +196,7 @@ static bool use(struct worker *w)
 	return (!rc || rc == ENOMEM) && poll_some(w);
 }
 
-/* With WRs outstanding or without: what a QP leaves behind is the provider's affair. */
+/* With or without outstanding WRs: the provider removes a QP's remaining completions. */
 static bool end(struct worker *w)
 {
 	const uint32_t how = next(w) % 4;
@@ -239,7 +239,6 @@ static void threads_that_share_all_kinds_of_cqs_lose_no_completion(void **state)
 	struct worker workers[THREADS] = { 0 };
 	pthread_t thread[THREADS];
 
-	(void)state;
 	rig_open(&rig, (struct rig_conf){ .channel = true, .ex = true, .max_send_wr = 64 });
 	assert_int_equal(fcntl(rig.channel->fd, F_SETFL, O_NONBLOCK), 0);
 	fake_link(20, 10e9);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests a device that stamps completions: the RTT is the network's however late the application
- * polls, and nothing else differs. Each case runs in a separate process.
+ * polls, and other results do not differ. Each case runs in a separate process.
  */
 #include "rig.h"
 
@@ -46,19 +46,16 @@ static void traffic(unsigned prompt)
 
 static void always_late(void **state)
 {
-	(void)state;
 	traffic(0);
 }
 
 static void sometimes_late(void **state)
 {
-	(void)state;
 	traffic(2);
 }
 
 static void never_late(void **state)
 {
-	(void)state;
 	traffic(5);
 }
 
@@ -121,7 +118,6 @@ static void same_as_plain(void **state)
 	struct ibv_qp *a;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(fake_counts().stamped_cqs, 1);
 	n = all_kinds(&r, r.scq, stamped);
@@ -189,7 +185,6 @@ static void made_here(void **state)
 	struct ibv_cq_ex *cq;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ .max_send_wr = 64, .cq_ex = &cq_ex });
 	cq = (struct ibv_cq_ex *)r.scq;
 	fake_hold(true);
@@ -214,7 +209,6 @@ static void plain_shadow(void **state)
 {
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(fake_counts().stamped_cqs, 0);
 	rig_close(&r);
@@ -238,7 +232,7 @@ static const struct {
 	  "CCSHIM_HW_TIMESTAMPS=n" },
 };
 
-/* The median RTT of the sender; it is 0 for a QP that sent nothing. */
+/* The median RTT of the sender; it is 0 for a QP that has not sent. */
 static double median_rtt(const char *report)
 {
 	FILE *file = fopen(report, "r");
@@ -272,7 +266,7 @@ static void run_case(size_t i, const char *report)
 		return;
 	us = median_rtt(report);
 	printf("# %s: %.0f us\n", cases[i].name, us);
-	/* Half of the RTT that a late poll would give is far above what a busy host adds. */
+	/* Half of the RTT that a late poll would give is far above the delay of a busy host. */
 	assert_true(us > LATENCY_US - 20 && us < LATE_US / 2);
 }
 
@@ -281,7 +275,6 @@ static void each_case_passes_in_a_separate_process(void **state)
 	char report[] = "/tmp/test_timestamp.XXXXXX";
 	const int fd = mkstemp(report);
 
-	(void)state;
 	assert_true(fd >= 0);
 	close(fd);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the traffic class: the device gets one that lets switches mark the QP's packets, and
- * the application's queries return its own.
+ * Tests the traffic class: the device gets one that lets switches mark the QP's packets, and the
+ * application's queries return the value that it set.
  */
 #include "rig.h"
 
 enum { DSCP_46 = 46 << 2, ECT_0 = 2, ECT_1 = 1, AV_BITS = IBV_QP_AV | IBV_QP_PATH_MTU |
        IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER };
 
-/* The traffic class that the device gets for the one that the application asks for. */
+/* The traffic class that the device gets for the application's. */
 static uint8_t expected(uint8_t given)
 {
 	if (rig_is("ect"))
@@ -57,7 +57,6 @@ static void the_device_gets_dscp_and_ect_and_queries_return_the_applications(voi
 	static const uint8_t classes[] = { 0, 26 << 2, 26 << 2 | ECT_1, DSCP_46 | ECT_0, 255 };
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	for (unsigned i = 0; i < sizeof(classes); i++) {
 		struct ibv_qp_attr attr = rtr(&r, classes[i]);
@@ -79,7 +78,6 @@ static void the_traffic_class_follows_a_new_path_in_sqd(void **state)
 	struct ibv_qp_attr attr;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	assert_int_equal(rig_state(r.a, IBV_QPS_SQD), 0);
 	attr = rtr(&r, 9 << 2);
@@ -94,14 +92,13 @@ static void the_traffic_class_follows_a_new_path_in_sqd(void **state)
 	rig_close(&r);
 }
 
-/* Without a GRH there is no traffic class, and these bytes are undefined. */
+/* Without a GRH the traffic class does not exist, and these bytes are undefined. */
 static void no_traffic_class_is_set_without_a_grh(void **state)
 {
 	struct ibv_qp_attr attr;
 	struct ibv_qp *qp;
 	struct rig r;
 
-	(void)state;
 	rig_open(&r, (struct rig_conf){ 0 });
 	qp = new_qp(&r);
 	attr = rtr(&r, 0);

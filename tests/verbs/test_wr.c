@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests ibv_wr_*: what the device receives and the application sees is the same on the bare
- * device and behind the shim, whether the gate is open or everything beyond 4 KiB waits.
+ * Tests ibv_wr_*: what the device receives and the application sees is the same with and without
+ * the shim, whether the gate is open or everything beyond 4 KiB waits.
  */
 #include "rig.h"
 
@@ -86,7 +86,6 @@ static void rdma_builders_post_what_they_are_given(void **state)
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ 0 });
 	rig_recv(&r, 70, 4096, 64);
 	ibv_wr_start(ex);
@@ -125,7 +124,6 @@ static void atomic_builders_post_what_they_are_given(void **state)
 	struct rig r;
 	uint64_t value;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ 0 });
 	ibv_wr_start(ex);
 	label(ex, 1, IBV_SEND_SIGNALED);
@@ -157,7 +155,6 @@ static void send_builders_post_what_they_are_given(void **state)
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ 0 });
 	for (unsigned i = 0; i < 3; i++)
 		rig_recv(&r, 70 + i, 1024 * i, 1024);
@@ -190,8 +187,8 @@ static void send_builders_post_what_they_are_given(void **state)
 }
 
 /*
- * A window is bound, used and invalidated within one batch, in order although none of these WRs
- * waits.
+ * A window is bound, used and invalidated within one batch, in order although these WRs do not
+ * wait.
  */
 static void a_window_can_be_bound_used_and_invalidated_in_one_batch(void **state)
 {
@@ -202,7 +199,6 @@ static void a_window_can_be_bound_used_and_invalidated_in_one_batch(void **state
 	uint32_t key;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ 0 });
 	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_2);
 	key = ibv_inc_rkey(mw->rkey);
@@ -246,7 +242,6 @@ static void setters_copy_lists_and_inline_data(void **state)
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ 0 });
 	ibv_wr_start(ex);
 	write_len(&r, ex, 1, IBV_SEND_SIGNALED, 8192, 4000); /* with a gate the others wait */
@@ -282,7 +277,7 @@ static void setters_copy_lists_and_inline_data(void **state)
 	rig_close(&r);
 }
 
-/* One WR is wrong: ibv_wr_complete returns its code, and nothing of the batch is posted. */
+/* One WR is wrong: ibv_wr_complete returns its code, and no WR of the batch is posted. */
 static void wr_complete_returns_the_error_and_posts_nothing(void **state)
 {
 	static const struct ibv_sge many[6];
@@ -290,7 +285,6 @@ static void wr_complete_returns_the_error_and_posts_nothing(void **state)
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ .max_send_wr = 8 });
 	for (unsigned wrong = 0; wrong < 4; wrong++) {
 		ibv_wr_start(ex);
@@ -327,7 +321,6 @@ static void a_full_queue_refuses_the_whole_batch(void **state)
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ .max_send_wr = 8 });
 	for (unsigned round = 0; round < 20; round++) {
 		fake_hold(true);
@@ -348,14 +341,13 @@ static void a_full_queue_refuses_the_whole_batch(void **state)
 	rig_close(&r);
 }
 
-/* The device refuses a WR of a batch: none is posted, and its code is returned. */
+/* The device refuses a WR of a batch: the whole batch is dropped, and its code is returned. */
 static void a_batch_that_the_device_refuses_returns_its_code(void **state)
 {
 	static const int codes[] = { ENOMEM, EINVAL, -EINVAL };
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ 0 });
 	for (unsigned c = 0; c < 3; c++) {
 		fake_fail_post(0, codes[c], FAKE_BAD_WR);
@@ -387,7 +379,6 @@ static void wrs_of_a_batch_that_the_device_refuses_with_enomem_wait(void **state
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	if (rig_is("bare"))
 		skip();
 	ex = open_ex(&r, (struct rig_conf){ 0 });
@@ -409,7 +400,6 @@ static void aborted_batches_post_nothing(void **state)
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ .max_send_wr = 4 });
 	for (unsigned round = 0; round < 5; round++) {
 		ibv_wr_start(ex);
@@ -430,7 +420,7 @@ static void aborted_batches_post_nothing(void **state)
 }
 
 /*
- * Before RTS the provider's wr_complete refuses. modify_qp installs another one, which the
+ * Before RTS the provider's wr_complete refuses. modify_qp installs another function, which the
  * application must not see.
  */
 static void ibv_wr_complete_follows_the_qps_state(void **state)
@@ -438,7 +428,6 @@ static void ibv_wr_complete_follows_the_qps_state(void **state)
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ 0 });
 	for (unsigned round = 0; round < 6; round++) {
 		fake_rewrite_wr_complete(round % 2);
@@ -484,7 +473,6 @@ static void post_send_and_ibv_wr_keep_their_order_on_one_qp(void **state)
 	struct ibv_mw *mw;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ 0 });
 	mw = ibv_alloc_mw(r.pd, IBV_MW_TYPE_1);
 	for (unsigned round = 0; round < 30; round++) {
@@ -514,7 +502,6 @@ static void poll_and_modify_work_within_a_batch(void **state)
 	struct ibv_qp_ex *ex;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ .max_send_wr = 4 });
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(rig_post(&r, i, IBV_WR_RDMA_WRITE, 0, 3000, IBV_SEND_SIGNALED), 0);
@@ -555,7 +542,6 @@ static void a_batch_continues_in_another_thread(void **state)
 	pthread_t thread;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ 0 });
 	for (unsigned i = 0; i < 6; i++) {
 		pthread_create(&thread, NULL, start_and_write, &r);
@@ -578,7 +564,6 @@ static void a_batch_that_continues_in_another_thread_may_modify_there(void **sta
 	pthread_t thread;
 	struct rig r;
 
-	(void)state;
 	ex = open_ex(&r, (struct rig_conf){ 0 });
 	for (unsigned i = 0; i < 2; i++) {
 		pthread_create(&thread, NULL, start_and_write, &r);
@@ -648,7 +633,6 @@ static void batches_of_several_threads_do_not_mix(void **state)
 	unsigned spins = 0;
 	void *ok;
 
-	(void)state;
 	open_ex(&r, (struct rig_conf){ .max_send_wr = THREADS * ROUNDS * EACH, .cqe = 4096 });
 	atomic_store(&completed, 0);
 	for (unsigned t = 0; t < THREADS; t++) {

@@ -116,7 +116,6 @@ static void each_message_reaches_its_srq(void **state)
 {
 	struct xrc x;
 
-	(void)state;
 	open_xrc(&x, false);
 	post_receives(&x);
 	for (unsigned k = 0; k < N; k++) {
@@ -132,7 +131,6 @@ static void batches_reach_each_xrc_srq(void **state)
 	struct ibv_qp_ex *ex;
 	struct xrc x;
 
-	(void)state;
 	open_xrc(&x, true);
 	ex = ibv_qp_to_qp_ex(x.r.a);
 	assert_non_null(ex);
@@ -158,7 +156,6 @@ static void a_message_to_an_unknown_srq_fails(void **state)
 {
 	struct xrc x;
 
-	(void)state;
 	open_xrc(&x, false);
 	x.num[0] = x.num[1] = 4711;
 	post(&x, 2, IBV_WR_SEND, 0, K4);

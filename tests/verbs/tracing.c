@@ -7,7 +7,9 @@
 
 #define K16 16384u
 
-/* Fewer events than the trace's ring takes, so that none is lost however late its thread runs. */
+/*
+ * Fewer events than the trace's ring takes, so that no event is lost however late its thread runs.
+ */
 enum { EACH = 400, DEEP = 8 };
 
 static int post(const struct rig *r, struct ibv_qp *qp, uint64_t wr_id)
