@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/fabric/sim/delays.h"
-#include "bench/fabric/sim/events.h"
-#include "bench/fabric/sim/fabric.h"
-#include "bench/fabric/sim/ranges.h"
-#include "bench/fabric/traffic.h"
+#include "bench/sim/fabric/delays.h"
+#include "bench/sim/core/event.h"
+#include "bench/sim/fabric/fabric.h"
+#include "bench/sim/fabric/ranges.h"
+#include "bench/ccfabric/traffic.h"
 #include "bench/rng.h"
 #include "fabric/headroom.h"
 

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCFABRIC_TCP_H
+#define CCFABRIC_TCP_H
+/*
+ * TCP as a baseline, beside the algorithms of libshim/cc: Reno, whose packets switches drop where
+ * they would mark others, and DCTCP. Of these algorithms only the name, the parameters and what
+ * they need are defined; the driver in tcp.c does the rest.
+ */
+#include "driver.h"
+
+bool fab_is_tcp(const struct ccs_cc_spec *spec);
+
+#endif
