@@ -86,7 +86,7 @@ static unsigned slowdowns(const struct fab_conf *conf, const struct fab_result *
 
 static void print_slowdown(FILE *f, const struct fab_conf *conf, const struct fab_result *r)
 {
-	double *value = fab_zeroed(conf->flows->n, sizeof(*value));
+	double *value = mem_zeroed(conf->flows->n, sizeof(*value));
 
 	fputs("$SLOW << EOD\n", f);
 	for (unsigned power = 0; power < 40; power++) {
@@ -141,8 +141,8 @@ static void place_nodes(const struct topology *t, const unsigned *tier, double *
 static void print_topology(FILE *f, const struct fab_conf *conf, const struct fab_result *r)
 {
 	const struct topology *t = conf->topology;
-	unsigned *tier = fab_zeroed(t->nodes, sizeof(*tier));
-	double *x = fab_zeroed(t->nodes, sizeof(*x));
+	unsigned *tier = mem_zeroed(t->nodes, sizeof(*tier));
+	double *x = mem_zeroed(t->nodes, sizeof(*x));
 
 	find_tiers(t, tier);
 	place_nodes(t, tier, x);

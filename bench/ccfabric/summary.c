@@ -185,8 +185,8 @@ const char *const fab_brief_names[FAB_BRIEF_FIGURES] = {
 
 struct fab_brief fab_brief(const struct fab_conf *conf, const struct fab_result *r)
 {
-	double *fct = fab_zeroed(conf->flows->n, sizeof(*fct));
-	double *slow = fab_zeroed(conf->flows->n, sizeof(*slow));
+	double *fct = mem_zeroed(conf->flows->n, sizeof(*fct));
+	double *slow = mem_zeroed(conf->flows->n, sizeof(*slow));
 	struct fab_brief b = {
 		.done = r->done, .unfinished = conf->flows->n - r->done,
 		.pauses = (double)r->pauses, .drops = (double)r->dropped, .marks = (double)r->marks,
@@ -219,8 +219,8 @@ struct class {
 static void print_class(const struct fab_conf *conf, const struct fab_result *r,
 			const struct class *c, FILE *f)
 {
-	double *fct = fab_zeroed(conf->flows->n, sizeof(*fct));
-	double *slow = fab_zeroed(conf->flows->n, sizeof(*slow));
+	double *fct = mem_zeroed(conf->flows->n, sizeof(*fct));
+	double *slow = mem_zeroed(conf->flows->n, sizeof(*slow));
 	char p50[24], p99[24], most[24];
 	unsigned n = 0;
 
@@ -264,7 +264,7 @@ static void print_flows(const struct fab_conf *conf, const struct fab_result *r,
 
 static void print_ports(const struct fab_conf *conf, const struct fab_result *r, FILE *f)
 {
-	bool *printed = fab_zeroed(2 * (size_t)conf->topology->links, sizeof(*printed));
+	bool *printed = mem_zeroed(2 * (size_t)conf->topology->links, sizeof(*printed));
 
 	fprintf(f, "\n%-14s %6s %10s %10s %10s %7s %7s %7s\n", "longest queues", "util",
 		"mean", "p99", "max", "XOFFs", "drops", "marks");

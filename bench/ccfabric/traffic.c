@@ -38,8 +38,8 @@ static void add(struct maker *m, unsigned src, unsigned dst, uint64_t size, doub
 
 static void list_hosts(struct maker *m, const struct topology *t)
 {
-	m->host = fab_zeroed(t->nodes, sizeof(*m->host));
-	m->rate = fab_zeroed(t->nodes, sizeof(*m->rate));
+	m->host = mem_zeroed(t->nodes, sizeof(*m->host));
+	m->rate = mem_zeroed(t->nodes, sizeof(*m->rate));
 	for (unsigned i = 0; i < t->nodes; i++) {
 		unsigned l = 0;
 
@@ -291,7 +291,7 @@ static bool make_term(struct maker *m, char *term)
 
 static bool make_all(struct maker *m, const char *text)
 {
-	char *copy = fab_memory(strdup(text)), *at = copy, *term;
+	char *copy = mem_checked(strdup(text)), *at = copy, *term;
 	bool ok = true;
 
 	while (ok && (term = strsep(&at, "+")))

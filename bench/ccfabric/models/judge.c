@@ -25,7 +25,7 @@ static uint32_t find_port(const struct topology *t, const char *name)
 /* The least utilisation of the links of all hosts that receive, or of all that send. */
 static double least_of_hosts(const struct fab_conf *c, const struct fab_result *r, bool receivers)
 {
-	bool *chosen = fab_zeroed(c->topology->nodes, sizeof(*chosen));
+	bool *chosen = mem_zeroed(c->topology->nodes, sizeof(*chosen));
 	double least = INFINITY;
 
 	for (unsigned i = 0; i < c->flows->n; i++)
@@ -40,7 +40,7 @@ static double least_of_hosts(const struct fab_conf *c, const struct fab_result *
 static double least_of_ports(const char *names, const struct fab_conf *c,
 			     const struct fab_result *r, char *err, size_t len)
 {
-	char *copy = fab_memory(strdup(names)), *at = copy, *name;
+	char *copy = mem_checked(strdup(names)), *at = copy, *name;
 	double least = INFINITY;
 
 	while ((name = strsep(&at, ","))) {

@@ -14,8 +14,8 @@ struct list {
 
 static void append(struct list *l, const char *word)
 {
-	l->word = fab_resized(l->word, l->n + 1u, sizeof(*l->word));
-	l->word[l->n++] = fab_memory(strdup(word));
+	l->word = mem_resized(l->word, l->n + 1u, sizeof(*l->word));
+	l->word[l->n++] = mem_checked(strdup(word));
 }
 
 static void append_line(struct list *l, struct words *w)
@@ -36,12 +36,12 @@ static void read_reason(struct words *w, struct fab_model *m)
 {
 	size_t len = 0;
 
-	m->reason = fab_zeroed(1, 1);
+	m->reason = mem_zeroed(1, 1);
 	while (words_more(w)) {
 		const char *word = words_next(w);
 		const size_t more = strlen(word);
 
-		m->reason = fab_resized(m->reason, len + more + 2, 1);
+		m->reason = mem_resized(m->reason, len + more + 2, 1);
 		if (len)
 			m->reason[len++] = ' ';
 		memcpy(m->reason + len, word, more + 1);
@@ -60,7 +60,7 @@ static bool read_goal(struct words *w, struct fab_model *m)
 		read_reason(w, m);
 	} else if (word && strncmp(word, "full=", 5) == 0 && word[5]) {
 		m->goal = FAB_GOAL_FULL;
-		m->ports = fab_memory(strdup(word + 5));
+		m->ports = mem_checked(strdup(word + 5));
 	} else {
 		return words_refuse(w, "model %s needs a goal: full=PORTS, delivered, or not-run REASON",
 				    m->name);
@@ -79,7 +79,7 @@ static bool read_model(struct words *w, struct fab_models *all, const char *name
 	for (unsigned i = 0; i < all->n; i++)
 		if (strcmp(all->model[i].name, name) == 0)
 			return words_refuse(w, "there are two models %s", name);
-	all->model = fab_resized(all->model, all->n + 1u, sizeof(*all->model));
+	all->model = mem_resized(all->model, all->n + 1u, sizeof(*all->model));
 	m = &all->model[all->n++];
 	*m = (struct fab_model){ 0 };
 	snprintf(m->name, sizeof(m->name), "%s", name);

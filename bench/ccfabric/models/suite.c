@@ -30,13 +30,13 @@ void fab_suite_defaults(struct fab_suite_options *o)
 
 static void give(struct fab_suite_options *o, const char *name, const char *value)
 {
-	char *option = fab_zeroed(strlen(name) + 3, 1);
+	char *option = mem_zeroed(strlen(name) + 3, 1);
 
 	sprintf(option, "--%s", name);
-	o->given = fab_resized(o->given, o->givens + 2u, sizeof(*o->given));
+	o->given = mem_resized(o->given, o->givens + 2u, sizeof(*o->given));
 	o->given[o->givens++] = option;
 	if (value)
-		o->given[o->givens++] = fab_memory(strdup(value));
+		o->given[o->givens++] = mem_checked(strdup(value));
 }
 
 static void parse_jobs(struct fab_suite_options *o)
@@ -149,7 +149,7 @@ static void add_word(struct words *w, const char *word)
 static void set_options(const struct suite *x, const struct fab_model *m,
 			const struct fab_setting *s, struct options *o)
 {
-	struct words w = { fab_zeroed(m->words + x->o->givens + 16u, sizeof(char *)), 0 };
+	struct words w = { mem_zeroed(m->words + x->o->givens + 16u, sizeof(char *)), 0 };
 
 	add_word(&w, "run");
 	for (unsigned i = 0; i < m->words; i++)

@@ -138,7 +138,7 @@ struct grid {
 
 static void add_setting(struct grid *g, const struct tune_setting *s)
 {
-	g->setting = fab_resized(g->setting, g->n + 1u, sizeof(*g->setting));
+	g->setting = mem_resized(g->setting, g->n + 1u, sizeof(*g->setting));
 	g->setting[g->n] = *s;
 	fab_suite_marks(g->setting[g->n].ecn, s->kmin, s->kmax, s->pmax);
 	options_fraction("alpha", s->alpha);
@@ -185,7 +185,7 @@ static int by_rank(const void *a, const void *b)
 static bool simulate(const struct tune_options *o, const struct fab_models *m, struct tune_row *row,
 		     unsigned rows, fab_run_model *run)
 {
-	struct fab_setting *setting = fab_zeroed(rows, sizeof(*setting));
+	struct fab_setting *setting = mem_zeroed(rows, sizeof(*setting));
 	struct fab_verdict *verdict;
 
 	for (unsigned i = 0; i < rows; i++)
@@ -204,7 +204,7 @@ static bool simulate(const struct tune_options *o, const struct fab_models *m, s
 
 static struct fab_models every(const struct fab_models *all, unsigned step)
 {
-	struct fab_models m = { fab_zeroed(all->n, sizeof(*m.model)), 0 };
+	struct fab_models m = { mem_zeroed(all->n, sizeof(*m.model)), 0 };
 
 	for (unsigned i = 0; i < all->n; i += step)
 		m.model[m.n++] = all->model[i];
@@ -233,7 +233,7 @@ static bool search(const struct tune_options *o, const struct grid *g, struct tu
 	struct fab_models coarse = every(r->models, o->every);
 	bool ok;
 
-	r->row = fab_zeroed(g->n + o->besides, sizeof(*r->row));
+	r->row = mem_zeroed(g->n + o->besides, sizeof(*r->row));
 	for (unsigned i = 0; i < g->n; i++)
 		r->row[i] = (struct tune_row){ .cc = o->cc, .setting = &g->setting[i] };
 	r->coarse_models = coarse.n;

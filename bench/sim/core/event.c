@@ -5,11 +5,11 @@
 
 #include "bench/sim/core/memory.h"
 
-void fab_events_grow(struct fab_events *q)
+void event_queue_grow(struct event_queue *q)
 {
 	const uint32_t old = q->capacity, new = old ? 2 * old : 1024;
 
-	q->pool = fab_resized(q->pool, new, sizeof(*q->pool));
+	q->pool = mem_resized(q->pool, new, sizeof(*q->pool));
 	for (uint32_t i = new - 1; i >= (old ? old : 1); i--) {
 		q->pool[i].next = q->unused;
 		q->unused = i;
@@ -17,7 +17,7 @@ void fab_events_grow(struct fab_events *q)
 	q->capacity = new;
 }
 
-void fab_events_free(struct fab_events *q)
+void event_queue_free(struct event_queue *q)
 {
 	free(q->pool);
 	memset(q, 0, sizeof(*q));
@@ -25,16 +25,16 @@ void fab_events_free(struct fab_events *q)
 
 static unsigned digit_of(uint64_t block, unsigned wheel)
 {
-	return (unsigned)(block >> (8 * wheel)) & (FAB_SLOTS - 1);
+	return (unsigned)(block >> (8 * wheel)) & (EVENT_SLOTS - 1);
 }
 
-void fab_events_defer(struct fab_events *q, uint32_t i)
+void event_queue_defer(struct event_queue *q, uint32_t i)
 {
-	struct fab_event *e = &q->pool[i];
-	const uint64_t block = e->at >> FAB_BLOCK_BITS;
+	struct queued_event *e = &q->pool[i];
+	const uint64_t block = e->at >> EVENT_BLOCK_BITS;
 	const unsigned wheel = (63u - (unsigned)__builtin_clzll(block ^ (q->now + 1))) / 8;
 	const unsigned digit = digit_of(block, wheel);
-	struct fab_slot *s = &q->slot[wheel][digit];
+	struct event_slot *s = &q->slot[wheel][digit];
 
 	e->next = 0;
 	if (s->first)
@@ -45,31 +45,31 @@ void fab_events_defer(struct fab_events *q, uint32_t i)
 	q->used[wheel][digit / 64] |= 1ull << (digit % 64);
 }
 
-static void move_down(struct fab_events *q, unsigned wheel, unsigned digit)
+static void move_down(struct event_queue *q, unsigned wheel, unsigned digit)
 {
 	uint32_t i = q->slot[wheel][digit].first;
 
-	q->slot[wheel][digit] = (struct fab_slot){ 0 };
+	q->slot[wheel][digit] = (struct event_slot){ 0 };
 	q->used[wheel][digit / 64] &= ~(1ull << (digit % 64));
 	while (i) {
 		const uint32_t next = q->pool[i].next;
 
-		if (q->pool[i].at >> FAB_BLOCK_BITS == q->now + 1)
-			fab_events_put(q, i);
+		if (q->pool[i].at >> EVENT_BLOCK_BITS == q->now + 1)
+			event_queue_put(q, i);
 		else
-			fab_events_defer(q, i);
+			event_queue_defer(q, i);
 		i = next;
 	}
 }
 
 /* Make this block the current one, and fetch the events of the one after it. */
-static void enter(struct fab_events *q, uint64_t block)
+static void enter(struct event_queue *q, uint64_t block)
 {
 	const uint64_t last = block + 1;
 	unsigned wheel = 0;
 
 	q->now = block;
-	while (wheel + 1 < FAB_WHEELS && !(last & ((256ull << (8 * wheel)) - 1)))
+	while (wheel + 1 < EVENT_WHEELS && !(last & ((256ull << (8 * wheel)) - 1)))
 		wheel++;
 	for (;; wheel--) {
 		move_down(q, wheel, digit_of(last, wheel));
@@ -78,28 +78,28 @@ static void enter(struct fab_events *q, uint64_t block)
 	}
 }
 
-/* The first slot of a wheel that is not empty; FAB_SLOTS: all are. */
+/* The first slot of a wheel that is not empty; EVENT_SLOTS: all are. */
 static unsigned first_slot(const uint64_t *used)
 {
-	for (unsigned w = 0; w < FAB_SLOTS / 64; w++)
+	for (unsigned w = 0; w < EVENT_SLOTS / 64; w++)
 		if (used[w])
 			return 64 * w + (unsigned)__builtin_ctzll(used[w]);
-	return FAB_SLOTS;
+	return EVENT_SLOTS;
 }
 
 /* The first block at which a slot of the wheels must be moved down; 0: there are no events. */
-static uint64_t next_block(const struct fab_events *q)
+static uint64_t next_block(const struct event_queue *q)
 {
-	for (unsigned wheel = 0; wheel < FAB_WHEELS; wheel++) {
+	for (unsigned wheel = 0; wheel < EVENT_WHEELS; wheel++) {
 		const unsigned digit = first_slot(q->used[wheel]);
 
-		if (digit < FAB_SLOTS)
+		if (digit < EVENT_SLOTS)
 			return ((q->now + 1) >> (8 * wheel) >> 8 << 8 | digit) << (8 * wheel);
 	}
 	return 0;
 }
 
-bool fab_events_turn(struct fab_events *q)
+bool event_queue_turn(struct event_queue *q)
 {
 	while (!q->words[q->now & 1]) {
 		const uint64_t next = q->words[(q->now + 1) & 1] ? q->now + 2 : next_block(q);

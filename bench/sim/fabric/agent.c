@@ -144,8 +144,8 @@ void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 	double rate;
 
 	if (!a) {
-		a = s->agent[port] = fab_zeroed(1, sizeof(*a));
-		a->reached = fab_zeroed(s->conf->topology->nodes, sizeof(*a->reached));
+		a = s->agent[port] = mem_zeroed(1, sizeof(*a));
+		a->reached = mem_zeroed(s->conf->topology->nodes, sizeof(*a->reached));
 	}
 	s->flow[flow].agent_port = port;
 	s->flow[flow].next_inbound = a->first;
@@ -163,7 +163,7 @@ void agent_join(struct sim *s, uint32_t port, uint32_t flow)
 
 void agents_init(struct sim *s)
 {
-	s->agent = fab_zeroed(s->ports, sizeof(*s->agent));
+	s->agent = mem_zeroed(s->ports, sizeof(*s->agent));
 	for (unsigned i = 0; i < s->conf->flows->n; i++)
 		s->agent_rtt_us = fmax(s->agent_rtt_us, s->flow[i].base_us);
 }

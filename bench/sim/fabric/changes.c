@@ -15,12 +15,12 @@ void changes_init(struct sim *s)
 {
 	const struct topology *t = s->conf->topology;
 
-	s->routes = fab_zeroed(t->nodes, sizeof(*s->routes));
+	s->routes = mem_zeroed(t->nodes, sizeof(*s->routes));
 	for (unsigned i = 0; i < t->nodes; i++)
 		s->routes[i] = s->conf->routes;
-	s->path = fab_lines(PATHS, sizeof(*s->path));
-	s->failed = fab_zeroed(t->links, sizeof(*s->failed));
-	s->converged = fab_zeroed(s->conf->changes, sizeof(*s->converged));
+	s->path = mem_lines(PATHS, sizeof(*s->path));
+	s->failed = mem_zeroed(t->links, sizeof(*s->failed));
+	s->converged = mem_zeroed(s->conf->changes, sizeof(*s->converged));
 	set_next(s);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCFABRIC_DELAYS_H
-#define CCFABRIC_DELAYS_H
+#ifndef BENCH_SIM_DELAYS_H
+#define BENCH_SIM_DELAYS_H
 /* Delays of packets from their NIC to the receiver, counted in steps of at most 1/32. Pure. */
 #include <stdint.h>
 

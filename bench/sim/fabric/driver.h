@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCFABRIC_BASELINES_H
-#define CCFABRIC_BASELINES_H
+#ifndef BENCH_SIM_BASELINES_H
+#define BENCH_SIM_BASELINES_H
 /*
  * Algorithms to compare with, beside those of libshim/cc: TCP (tcp.h), receivers' credits as in EQDS
  * (credits.c), and a window as Ultra Ethernet's NSCC has (nscc.c). Of these only the name, the

@@ -50,9 +50,9 @@ struct eqds {
 static struct credits *credits_of(struct sim *s)
 {
 	if (!s->credits) {
-		s->credits = fab_zeroed(1, sizeof(*s->credits));
-		s->credits->account = fab_zeroed(s->conf->flows->n, sizeof(*s->credits->account));
-		s->credits->giver = fab_zeroed(s->ports, sizeof(*s->credits->giver));
+		s->credits = mem_zeroed(1, sizeof(*s->credits));
+		s->credits->account = mem_zeroed(s->conf->flows->n, sizeof(*s->credits->account));
+		s->credits->giver = mem_zeroed(s->ports, sizeof(*s->credits->giver));
 	}
 	return s->credits;
 }
@@ -229,7 +229,7 @@ static void ready(struct sim *s, uint32_t flow)
 
 static void start(struct sim *s, uint32_t flow)
 {
-	s->flow[flow].eqds = fab_zeroed(1, sizeof(struct eqds));
+	s->flow[flow].eqds = mem_zeroed(1, sizeof(struct eqds));
 	ready(s, flow);
 }
 

@@ -63,7 +63,7 @@ static void start(struct sim *s, uint32_t flow)
 	const struct ccs_cc_spec *spec = algorithm_of(s, f->spec->priority);
 	const struct ccs_cc_path path = flow_path(s, f);
 	const double bdp = path.line_rate / 8e6 * path.base_rtt_us;
-	struct nscc *n = f->nscc = fab_zeroed(1, sizeof(*n));
+	struct nscc *n = f->nscc = mem_zeroed(1, sizeof(*n));
 	const double scale = bdp / REFERENCE_BDP * s->conf->wire.payload;
 
 	for (unsigned i = 0; i < PARAMS; i++)

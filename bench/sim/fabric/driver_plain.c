@@ -82,7 +82,7 @@ static void start(struct sim *s, uint32_t flow)
 	const struct ccs_cc_path path = flow_path(s, f);
 
 	f->posted = flow_ready(s, flow);
-	f->cc = fab_zeroed(1, sizeof(*f->cc));
+	f->cc = mem_zeroed(1, sizeof(*f->cc));
 	ccs_cc_start(f->cc, algorithm_of(s, f->spec->priority), &path);
 	follow(s, flow);
 }

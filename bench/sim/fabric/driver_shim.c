@@ -113,11 +113,11 @@ static void start(struct sim *s, uint32_t flow)
 		.seed = rng_next(&s->random),
 	};
 
-	f->shim = fab_zeroed(1, sizeof(*f->shim));
+	f->shim = mem_zeroed(1, sizeof(*f->shim));
 	f->shim->requester = f->port_back;
 	if (ccs_flow_init(&f->shim->flow, &conf, algorithm_of(s, f->spec->priority), WRS, SEGMENTS,
 			  ns(s)))
-		fab_memory(NULL);
+		mem_checked(NULL);
 	if (s->conf->rto_us > 0)
 		f->shim->flow.loss_us = (float)s->conf->rto_us;
 	accept(s, flow);

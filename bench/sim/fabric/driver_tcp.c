@@ -165,7 +165,7 @@ static void start(struct sim *s, uint32_t flow)
 {
 	struct flow *f = &s->flow[flow];
 	const struct ccs_cc_spec *spec = algorithm_of(s, f->spec->priority);
-	struct tcp *t = f->tcp = fab_zeroed(1, sizeof(*t));
+	struct tcp *t = f->tcp = mem_zeroed(1, sizeof(*t));
 
 	*t = (struct tcp){
 		.mss = s->conf->wire.payload, .cwnd = fab_param(spec, WINDOW) * s->conf->wire.payload,

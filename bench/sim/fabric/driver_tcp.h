@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCFABRIC_TCP_H
-#define CCFABRIC_TCP_H
+#ifndef BENCH_SIM_TCP_H
+#define BENCH_SIM_TCP_H
 /*
  * TCP as a baseline, beside the algorithms of libshim/cc: Reno, whose packets switches drop where
  * they would mark others, and DCTCP. Of these algorithms only the name, the parameters and what

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCFABRIC_FABRIC_H
-#define CCFABRIC_FABRIC_H
+#ifndef BENCH_SIM_FABRIC_H
+#define BENCH_SIM_FABRIC_H
 /*
  * A deterministic packet simulator of a lossless or lossy Ethernet fabric: hosts whose flows are
  * controlled by libshim/cc, switches whose buffers, marks and pauses libshim/fabric decides. One

@@ -12,7 +12,7 @@ enum { NODES_MAX = 1 << 16, PRIORITIES = 8, PORTS = 1 << 16 };
 void fab_flows_add(struct fab_flows *f, struct fab_flow_spec flow)
 {
 	if ((f->n & (f->n - 1)) == 0)
-		f->flow = fab_resized(f->flow, f->n ? 2 * (size_t)f->n : 1, sizeof(flow));
+		f->flow = mem_resized(f->flow, f->n ? 2 * (size_t)f->n : 1, sizeof(flow));
 	flow.id = f->n;
 	f->flow[f->n++] = flow;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCFABRIC_FLOWS_H
-#define CCFABRIC_FLOWS_H
+#ifndef BENCH_SIM_FLOWS_H
+#define BENCH_SIM_FLOWS_H
 /*
  * Flows to be run, as in the HPCC simulator's files: a line with their number, and for each a line
  * "SOURCE DESTINATION PRIORITY PORT BYTES SECONDS"; the last is when it starts.

@@ -91,11 +91,11 @@ void order_init(struct sim *s)
 		any |= flows->flow[i].after[0] != 0;
 	if (!any)
 		return;
-	o = s->order = fab_zeroed(1, sizeof(*o));
-	o->flow = fab_zeroed(flows->n, sizeof(*o->flow));
-	o->ready = fab_zeroed(flows->n, sizeof(*o->ready));
-	o->first = fab_zeroed(flows->n, sizeof(*o->first));
-	o->next = fab_zeroed((size_t)WAITS * flows->n, sizeof(*o->next));
+	o = s->order = mem_zeroed(1, sizeof(*o));
+	o->flow = mem_zeroed(flows->n, sizeof(*o->flow));
+	o->ready = mem_zeroed(flows->n, sizeof(*o->ready));
+	o->first = mem_zeroed(flows->n, sizeof(*o->first));
+	o->next = mem_zeroed((size_t)WAITS * flows->n, sizeof(*o->next));
 	for (unsigned i = 0; i < flows->n; i++)
 		o->flow[flows->flow[i].id] = i;
 	for (unsigned i = 0; i < flows->n; i++)

@@ -13,7 +13,7 @@ uint32_t new_packet(struct sim *s)
 		struct packet *few = s->packet;
 
 		s->packets = s->packets ? 2 * s->packets : 1024;
-		s->packet = fab_lines(s->packets, sizeof(*s->packet));
+		s->packet = mem_lines(s->packets, sizeof(*s->packet));
 		if (few)
 			memcpy(s->packet, few, old * sizeof(*few));
 		free(few);
@@ -36,7 +36,7 @@ uint32_t new_record(struct sim *s)
 		const uint32_t old = s->records ? s->records : 1;
 
 		s->records = s->records ? 2 * s->records : 1024;
-		s->record = fab_resized(s->record, s->records, sizeof(*s->record));
+		s->record = mem_resized(s->record, s->records, sizeof(*s->record));
 		for (i = s->records - 1; i >= old; i--) {
 			s->record[i].next = s->free_record;
 			s->free_record = i;

@@ -36,7 +36,7 @@ static int by_pair(const void *a, const void *b)
 /* The flows of two hosts are numbered by their source ports. */
 static void number_pairs(struct sim *s, unsigned n)
 {
-	struct flow **sorted = fab_zeroed(n, sizeof(*sorted));
+	struct flow **sorted = mem_zeroed(n, sizeof(*sorted));
 	unsigned number = 0;
 
 	for (unsigned i = 0; i < n; i++)
@@ -153,7 +153,7 @@ void place_flows(struct sim *s)
 {
 	const struct fab_flows *flows = s->conf->flows;
 
-	s->flow = fab_zeroed(flows->n, sizeof(*s->flow));
+	s->flow = mem_zeroed(flows->n, sizeof(*s->flow));
 	for (unsigned i = 0; i < flows->n; i++) {
 		struct flow *f = &s->flow[i];
 

@@ -68,7 +68,7 @@ static void count_queue(const struct sim *s, struct port *p)
 		const double ps = (double)(s->now - p->changed);
 
 		if (!p->level)
-			p->level = fab_zeroed(LEVELS, sizeof(*p->level));
+			p->level = mem_zeroed(LEVELS, sizeof(*p->level));
 		p->area += ps * p->bytes;
 		p->level[level_of(p->bytes)] += ps;
 	}
@@ -141,7 +141,7 @@ static void wait_until_free(struct sim *s, uint32_t port)
 
 static void set_arrival(struct sim *s, uint32_t port, uint64_t at, uint32_t packet)
 {
-	fab_at(&s->events, at, port << KIND_BITS | ARRIVE, packet);
+	event_queue_set(&s->events, at, port << KIND_BITS | ARRIVE, packet);
 }
 
 /* One event is set for a line, that of the first packet on it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCFABRIC_PRIV_H
-#define CCFABRIC_PRIV_H
+#ifndef BENCH_SIM_PRIV_H
+#define BENCH_SIM_PRIV_H
 /* The simulator's state, and what its parts call of each other. */
 #include "bench/rng.h"
 #include "cc/dcqcn_np.h"
@@ -21,7 +21,7 @@ enum event {
 	CUT, HELD,
 };
 
-enum { KIND_BITS = FAB_KIND_BITS };
+enum { KIND_BITS = EVENT_KIND_BITS };
 
 /* Those up to ASK go from the sender to the receiver. */
 enum kind { DATA, HELLO, ASK, ACK, NAK, CNP, PAUSE, ADVICE, CREDIT, REQUEST };
@@ -197,7 +197,7 @@ extern const struct driver tcp_driver; /* with recovery and timeouts of its own 
 struct sim {
 	const struct fab_conf *conf;
 	struct fab_result *result;
-	struct fab_events events;
+	struct event_queue events;
 	uint64_t now;
 	struct rng random;
 
@@ -245,7 +245,7 @@ static inline struct port_stats *stats_of(const struct sim *s, const struct port
 
 static inline void set_event(struct sim *s, uint64_t at, enum event kind, uint32_t number)
 {
-	fab_at(&s->events, at, number << KIND_BITS | kind, 0);
+	event_queue_set(&s->events, at, number << KIND_BITS | kind, 0);
 }
 
 static inline uint64_t after(const struct sim *s, double ps)

@@ -22,7 +22,7 @@ static void replace(struct fab_ranges *r, uint32_t i, uint32_t n, const struct f
 
 	if (r->n - n + 1 > r->capacity) {
 		r->capacity = 2 * r->capacity + 4;
-		r->range = fab_resized(r->range, r->capacity, sizeof(*r->range));
+		r->range = mem_resized(r->range, r->capacity, sizeof(*r->range));
 	}
 	memmove(&r->range[i + (by ? 1 : 0)], &r->range[i + n], rest * sizeof(*r->range));
 	if (by)

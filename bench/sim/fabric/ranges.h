@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCFABRIC_RANGES_H
-#define CCFABRIC_RANGES_H
+#ifndef BENCH_SIM_RANGES_H
+#define BENCH_SIM_RANGES_H
 /* A set of byte ranges, in order, none of which touches another. All zero is the empty set. */
 #include <stdint.h>
 

@@ -15,8 +15,8 @@ struct ports {
 
 static struct ports list_ports(const struct topology *t)
 {
-	struct ports p = { fab_zeroed(t->nodes + 2, sizeof(*p.first)),
-			   fab_zeroed(2 * (size_t)t->links, sizeof(*p.port)) };
+	struct ports p = { mem_zeroed(t->nodes + 2, sizeof(*p.first)),
+			   mem_zeroed(2 * (size_t)t->links, sizeof(*p.port)) };
 
 	for (uint32_t i = 0; i < 2 * t->links; i++)
 		p.first[fab_port_node(t, i) + 2]++;
@@ -38,9 +38,9 @@ static uint32_t find_set(struct fab_routes *r, unsigned node, const uint32_t *po
 		if (r->set[i].n == n && memcmp(r->set[i].port, port, n * sizeof(*port)) == 0)
 			return i;
 	if ((r->sets & (r->sets - 1)) == 0)
-		r->set = fab_resized(r->set, 2 * (size_t)r->sets, sizeof(*r->set));
+		r->set = mem_resized(r->set, 2 * (size_t)r->sets, sizeof(*r->set));
 	set = &r->set[r->sets];
-	*set = (struct fab_next_hops){ n, r->sets_of[node], fab_resized(NULL, n, sizeof(*port)) };
+	*set = (struct fab_next_hops){ n, r->sets_of[node], mem_resized(NULL, n, sizeof(*port)) };
 	memcpy(set->port, port, n * sizeof(*port));
 	r->sets_of[node] = r->sets;
 	return r->sets++;
@@ -50,17 +50,17 @@ void fab_routes_init(struct fab_routes *r, const struct topology *t)
 {
 	*r = (struct fab_routes){
 		.nodes = t->nodes, .sets = 1,
-		.host = fab_zeroed(t->nodes, sizeof(*r->host)),
-		.node = fab_zeroed(t->nodes, sizeof(*r->node)),
-		.sets_of = fab_zeroed(t->nodes, sizeof(*r->sets_of)),
-		.set = fab_zeroed(1, sizeof(*r->set)),
+		.host = mem_zeroed(t->nodes, sizeof(*r->host)),
+		.node = mem_zeroed(t->nodes, sizeof(*r->node)),
+		.sets_of = mem_zeroed(t->nodes, sizeof(*r->sets_of)),
+		.set = mem_zeroed(1, sizeof(*r->set)),
 	};
 	for (unsigned i = 0; i < t->nodes; i++) {
 		r->host[i] = t->is_switch[i] ? (unsigned)FAB_NO_HOST : r->hosts;
 		if (!t->is_switch[i])
 			r->node[r->hosts++] = i;
 	}
-	r->table = fab_zeroed((size_t)r->nodes * r->hosts, sizeof(*r->table));
+	r->table = mem_zeroed((size_t)r->nodes * r->hosts, sizeof(*r->table));
 }
 
 struct search {
@@ -117,9 +117,9 @@ void fab_routes_compute(struct fab_routes *r, const struct topology *t, const bo
 {
 	struct search s = {
 		.t = t, .failed = failed, .ports = list_ports(t),
-		.distance = fab_zeroed(t->nodes, sizeof(*s.distance)),
-		.queue = fab_zeroed(t->nodes, sizeof(*s.queue)),
-		.port = fab_zeroed(2 * (size_t)t->links, sizeof(*s.port)),
+		.distance = mem_zeroed(t->nodes, sizeof(*s.distance)),
+		.queue = mem_zeroed(t->nodes, sizeof(*s.queue)),
+		.port = mem_zeroed(2 * (size_t)t->links, sizeof(*s.port)),
 	};
 
 	memset(r->table, 0, (size_t)r->nodes * r->hosts * sizeof(*r->table));

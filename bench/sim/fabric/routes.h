@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCFABRIC_ROUTES_H
-#define CCFABRIC_ROUTES_H
+#ifndef BENCH_SIM_ROUTES_H
+#define BENCH_SIM_ROUTES_H
 /*
  * Forwarding tables: at each node, the set of ports towards each host. By default all ports on
  * shortest paths (ECMP). A port is the end of a link at which a node sends: 2 * link from the

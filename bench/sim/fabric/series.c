@@ -16,7 +16,7 @@ void series_init(struct sim *s)
 	if (!s->conf->series)
 		return;
 	series->interval = FIRST_INTERVAL;
-	series->queue = fab_zeroed((size_t)FAB_SAMPLES * s->ports, sizeof(*series->queue));
+	series->queue = mem_zeroed((size_t)FAB_SAMPLES * s->ports, sizeof(*series->queue));
 	set_event(s, s->result->begin, SAMPLE, 0);
 }
 

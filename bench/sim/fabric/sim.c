@@ -13,12 +13,12 @@ enum { PROGRESS_EVENTS = 1 << 21 };
  * the port's queues or the packet, and the path that the packet names. */
 static void fetch(const struct sim *s, uint32_t event)
 {
-	const struct fab_event *e = &s->events.pool[event];
+	const struct queued_event *e = &s->events.pool[event];
 	const uint32_t number = e->what >> KIND_BITS;
 
 	if (!event)
 		return;
-	if (fab_is_arrival(e)) {
+	if (event_is_arrival(e)) {
 		__builtin_prefetch(&s->port[number]);
 		__builtin_prefetch(path_of(s, &s->packet[e->with]));
 	} else if ((e->what & ((1u << KIND_BITS) - 1)) == FREE) {
@@ -73,18 +73,18 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 	*s = (struct sim){ .conf = conf, .result = r, .random = rng_of(conf->seed, 0),
 			   .ports = 2 * conf->topology->links };
 	*r = (struct fab_result){
-		.fct = fab_zeroed(flows, sizeof(*r->fct)),
-		.ideal = fab_zeroed(flows, sizeof(*r->ideal)),
-		.flow_acked = fab_zeroed(flows, sizeof(*r->flow_acked)),
-		.rtt_us = fab_zeroed(flows, sizeof(*r->rtt_us)),
-		.port = fab_zeroed(s->ports, sizeof(*r->port)),
+		.fct = mem_zeroed(flows, sizeof(*r->fct)),
+		.ideal = mem_zeroed(flows, sizeof(*r->ideal)),
+		.flow_acked = mem_zeroed(flows, sizeof(*r->flow_acked)),
+		.rtt_us = mem_zeroed(flows, sizeof(*r->rtt_us)),
+		.port = mem_zeroed(s->ports, sizeof(*r->port)),
 		.first_pause = NEVER,
 		.begin = flows ? conf->flows->flow[0].start : 0,
 	};
 	for (unsigned i = 0; i < flows; i++)
 		r->fct[i] = NEVER;
-	s->port = fab_lines(s->ports, sizeof(*s->port));
-	s->stats = fab_zeroed(s->ports, sizeof(*s->stats));
+	s->port = mem_lines(s->ports, sizeof(*s->port));
+	s->stats = mem_zeroed(s->ports, sizeof(*s->stats));
 	for (uint32_t i = 0; i < s->ports; i++) {
 		init_port(s, i);
 		s->slowest = s->port[i].ps_per_byte > s->slowest ? s->port[i].ps_per_byte : s->slowest;
@@ -97,7 +97,7 @@ static bool init(struct sim *s, const struct fab_conf *conf, struct fab_result *
 	watch_init(s);
 	series_init(s);
 	s->measured_from = r->begin;
-	s->delays = conf->delays ? fab_zeroed(1, sizeof(*s->delays)) : NULL;
+	s->delays = conf->delays ? mem_zeroed(1, sizeof(*s->delays)) : NULL;
 	r->delays = s->delays;
 	if (conf->warm)
 		set_event(s, r->begin + conf->warm, WARM, 0);
@@ -159,7 +159,7 @@ static void warm(struct sim *s)
 	s->measured_from = s->now;
 }
 
-static void fire(struct sim *s, const struct fab_event *e)
+static void fire(struct sim *s, const struct queued_event *e)
 {
 	const uint32_t number = e->what >> KIND_BITS;
 
@@ -193,22 +193,22 @@ static uint64_t count_data(const struct sim *s, uint32_t packet)
 	return n;
 }
 
-static void count_under_way(struct sim *s, const struct fab_event *e)
+static void count_under_way(struct sim *s, const struct queued_event *e)
 {
-	if (fab_is_arrival(e))
+	if (event_is_arrival(e))
 		s->result->under_way += count_data(s, e->with);
 }
 
 /* What is counted here was neither received nor dropped. */
 static void finish_network(struct sim *s)
 {
-	struct fab_event e;
+	struct queued_event e;
 	uint32_t ahead;
 
 	for (uint32_t i = 0; i < s->ports; i++)
 		for (unsigned q = 0; q < QUEUES; q++)
 			s->result->under_way += count_data(s, s->port[i].queue[q].first);
-	while (fab_next(&s->events, &e, &ahead))
+	while (event_queue_next(&s->events, &e, &ahead))
 		count_under_way(s, &e);
 }
 
@@ -237,7 +237,7 @@ static void finish(struct sim *s)
 	order_free(s);
 	credits_free(s);
 	changes_free(s);
-	fab_events_free(&s->events);
+	event_queue_free(&s->events);
 	free(s->port);
 	free(s->stats);
 	free(s->flow);
@@ -249,12 +249,12 @@ static void finish(struct sim *s)
 bool fab_run(const struct fab_conf *conf, struct fab_result *result, char *err, size_t len)
 {
 	struct sim s;
-	struct fab_event e;
+	struct queued_event e;
 	uint32_t ahead;
 	const bool ok = init(&s, conf, result, err, len);
 
 	while (ok && !s.over && result->done < conf->flows->n &&
-	       fab_next(&s.events, &e, &ahead)) {
+	       event_queue_next(&s.events, &e, &ahead)) {
 		if (e.at > conf->end) {
 			count_under_way(&s, &e);
 			break;

@@ -87,12 +87,12 @@ bool switch_init(struct sim *s, char *err, size_t len)
 	s->has_mmu = isfinite(b->bytes);
 	if (!s->has_mmu)
 		return true;
-	s->cells = fab_zeroed(UINT16_MAX + 1, sizeof(*s->cells));
+	s->cells = mem_zeroed(UINT16_MAX + 1, sizeof(*s->cells));
 	for (unsigned i = 0; i <= UINT16_MAX; i++)
 		s->cells[i] = (uint32_t)cells_of(s, i);
-	s->mmu = fab_zeroed(nodes, sizeof(*s->mmu));
-	s->group = fab_lines((size_t)s->ports * FAB_PRIORITIES, sizeof(*s->group));
-	s->queue = fab_lines((size_t)s->ports * FAB_PRIORITIES, sizeof(*s->queue));
+	s->mmu = mem_zeroed(nodes, sizeof(*s->mmu));
+	s->group = mem_lines((size_t)s->ports * FAB_PRIORITIES, sizeof(*s->group));
+	s->queue = mem_lines((size_t)s->ports * FAB_PRIORITIES, sizeof(*s->queue));
 	for (unsigned i = 0; i < nodes; i++)
 		s->mmu[i].pool = (uint64_t)(b->bytes / b->cell);
 	for (uint32_t p = 0; p < s->ports; p++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCFABRIC_TOPOLOGY_H
-#define CCFABRIC_TOPOLOGY_H
+#ifndef BENCH_SIM_TOPOLOGY_H
+#define BENCH_SIM_TOPOLOGY_H
 /* Networks of hosts and switches, generated or read from files. */
 #include "tools/common/topology.h"
 

@@ -65,9 +65,9 @@ static unsigned release(const struct sim *s, bool *stuck, bool *moves, unsigned 
 /* Ports of switches that no event can free any more, of those that have not sent lately. */
 static unsigned count_stuck(const struct sim *s)
 {
-	bool *stuck = fab_zeroed(s->ports, sizeof(*stuck));
-	bool *moves = fab_zeroed(s->ports, sizeof(*moves));
-	unsigned *stuck_at = fab_zeroed(s->conf->topology->nodes, sizeof(*stuck_at));
+	bool *stuck = mem_zeroed(s->ports, sizeof(*stuck));
+	bool *moves = mem_zeroed(s->ports, sizeof(*moves));
+	unsigned *stuck_at = mem_zeroed(s->conf->topology->nodes, sizeof(*stuck_at));
 	unsigned n = 0, released = 1;
 
 	for (uint32_t i = 0; i < s->ports; i++) {

@@ -51,7 +51,7 @@ static void send_rate(struct sim *s, struct sim_flow *f, double rate)
 {
 	const struct packet message = { .flow = f, .len = (uint32_t)(rate / 1e3) };
 
-	if (s->conf->advice_loss > 0 && sim_draw(s) < s->conf->advice_loss)
+	if (s->conf->advice_loss > 0 && rng_unit(&s->random) < s->conf->advice_loss)
 		return;
 	sim_at(s, s->now + f->back + sim_ps(s->conf->advice_us), arrive, f, &message);
 }

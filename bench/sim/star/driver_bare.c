@@ -60,7 +60,7 @@ static void send_segment(struct sim *s, struct sim_flow *f)
 	f->paced_at = s->now;
 	f->due_rate = f->cc.out.rate;
 	f->due_at = s->now + sim_ps(8e6 * len / f->due_rate *
-				    (1 + s->conf->pace_jitter * (2 * sim_draw(s) - 1)));
+				    (1 + s->conf->pace_jitter * (2 * rng_unit(&s->random) - 1)));
 	if (f->cc.ops->on_send)
 		f->cc.ops->on_send(&f->cc, cc_us(s), len);
 	sim_post(s, f, len, f->head);

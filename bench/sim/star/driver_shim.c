@@ -108,7 +108,7 @@ static void start(struct sim *s, struct sim_flow *f)
 		.max_inflight = (double)s->conf->max_inflight,
 		.split = true,
 		.enforce = true,
-		.seed = (uint64_t)(sim_draw(s) * 0x1p53),
+		.seed = (uint64_t)(rng_unit(&s->random) * 0x1p53),
 	};
 
 	const unsigned depth = queue_depth(s->conf);

@@ -1,71 +1,51 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The event queue (a binary heap), growing rings, random numbers. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+/* Events with their functions and packets, and growing rings. */
+#include "bench/sim/core/memory.h"
 #include "priv.h"
 
-static void *checked_alloc(void *p)
-{
-	if (!p) {
-		fputs("sim: out of memory\n", stderr);
-		abort();
-	}
-	return p;
-}
+/* The kind of all events in the queue. It is not 0, so that the order of equal times is kept. */
+enum { CALL = 1 };
 
-static bool before(const struct event *a, const struct event *b)
+/* Index 0 means none. */
+static uint32_t new_event(struct sim *s)
 {
-	return a->at < b->at || (a->at == b->at && a->order < b->order);
+	const uint32_t old = s->events, new = old ? 2 * old : 64;
+
+	if (!s->unused_event) {
+		s->event = mem_resized(s->event, new, sizeof(*s->event));
+		for (uint32_t i = new - 1; i >= (old ? old : 1); i--) {
+			s->event[i].next = s->unused_event;
+			s->unused_event = i;
+		}
+		s->events = new;
+	}
+	return s->unused_event;
 }
 
 void sim_at(struct sim *s, uint64_t at, void (*fire)(struct sim *, const struct event *),
 	    void *who, const struct packet *p)
 {
-	struct event e = { .at = at, .order = s->order++, .fire = fire, .who = who };
-	unsigned i = s->events++;
+	const uint32_t i = new_event(s);
+	struct event *e = &s->event[i];
 
+	s->unused_event = e->next;
+	*e = (struct event){ .at = at, .fire = fire, .who = who };
 	if (p)
-		e.packet = *p;
-	if (s->events > s->heap_size) {
-		s->heap_size = 2 * s->heap_size + 64;
-		s->heap = checked_alloc(realloc(s->heap, s->heap_size * sizeof(*s->heap)));
-	}
-	for (; i && before(&e, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		s->heap[i] = s->heap[(i - 1) / 2];
-	s->heap[i] = e;
+		e->packet = *p;
+	event_queue_set(&s->pending, at, CALL, i);
 }
 
 bool sim_pop(struct sim *s, struct event *e)
 {
-	struct event last;
-	unsigned i = 0, child;
+	struct queued_event first;
+	uint32_t ahead;
 
-	if (!s->events)
+	if (!event_queue_next(&s->pending, &first, &ahead))
 		return false;
-	*e = s->heap[0];
-	last = s->heap[--s->events];
-	while ((child = 2 * i + 1) < s->events) {
-		if (child + 1 < s->events && before(&s->heap[child + 1], &s->heap[child]))
-			child++;
-		if (!before(&s->heap[child], &last))
-			break;
-		s->heap[i] = s->heap[child];
-		i = child;
-	}
-	s->heap[i] = last;
+	*e = s->event[first.with];
+	s->event[first.with].next = s->unused_event;
+	s->unused_event = first.with;
 	return true;
-}
-
-/* splitmix64 */
-double sim_draw(struct sim *s)
-{
-	uint64_t z = s->random += 0x9e3779b97f4a7c15;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-	return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
 /* Make space in the ring for one more. */
@@ -76,7 +56,7 @@ void *sim_grown(void *ring, uint64_t tail, uint64_t head, uint64_t *mask, size_t
 
 	if (ring && head - tail <= old)
 		return ring;
-	bigger = checked_alloc(calloc((size_t)new + 1, size));
+	bigger = mem_zeroed((size_t)new + 1, size);
 	for (uint64_t i = tail; i != head; i++)
 		memcpy(bigger + (i & new) * size, (char *)ring + (i & old) * size, size);
 	free(ring);

@@ -128,12 +128,12 @@ void sim_watch_losses(struct sim *s, struct sim_flow *f)
 static double noise(struct sim *s)
 {
 	const struct sim_noise *n = &s->conf->noise;
-	double us = n->uniform_us * sim_draw(s);
+	double us = n->uniform_us * rng_unit(&s->random);
 
 	if (n->exp_us > 0)
-		us -= n->exp_us * log(1 - sim_draw(s));
-	if (n->burst_share > 0 && sim_draw(s) < n->burst_share)
-		us += n->burst_us * sim_draw(s);
+		us -= n->exp_us * log(1 - rng_unit(&s->random));
+	if (n->burst_share > 0 && rng_unit(&s->random) < n->burst_share)
+		us += n->burst_us * rng_unit(&s->random);
 	return us;
 }
 

@@ -8,7 +8,7 @@ static bool marks(struct sim *s, uint64_t queue)
 {
 	const struct ccs_red red = { s->conf->kmin, s->conf->kmax, s->conf->pmax };
 
-	return red.pmax > 0 && ccs_red_mark(&red, (double)queue, sim_draw(s));
+	return red.pmax > 0 && ccs_red_mark(&red, (double)queue, rng_unit(&s->random));
 }
 
 static void port_done(struct sim *s, const struct event *e);
@@ -95,7 +95,7 @@ static void port_done(struct sim *s, const struct event *e)
 static bool lost(struct sim *s, const struct packet *p)
 {
 	return p->kind == DATA && p->flow->index < s->total && s->conf->loss > 0 &&
-	       sim_draw(s) < s->conf->loss;
+	       rng_unit(&s->random) < s->conf->loss;
 }
 
 void sim_arrive(struct sim *s, const struct event *e)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCS_TESTS_SIM_PRIV_H
-#define CCS_TESTS_SIM_PRIV_H
+#ifndef BENCH_SIM_STAR_PRIV_H
+#define BENCH_SIM_STAR_PRIV_H
 /*
  * Internal structures and functions of the simulator. Time is in ps: at 100 Gb/s a byte takes
  * 80.
  */
+#include "bench/rng.h"
+#include "bench/sim/core/event.h"
 #include "base/hist.h"
 #include "cc/advice.h"
 #include "cc/cc.h"
@@ -33,10 +35,11 @@ struct packet {
 };
 
 struct event {
-	uint64_t at, order;      /* events of equal time fire in the order in which they were set */
+	uint64_t at;             /* events of equal time fire in the order in which they were set */
 	void (*fire)(struct sim *s, const struct event *e);
 	void *who;
 	struct packet packet;
+	uint32_t next;           /* next unused event; 0: none */
 };
 
 struct segment {
@@ -129,11 +132,13 @@ extern const struct driver sim_bare, sim_shim, sim_plain;
 struct sim {
 	const struct sim_conf *conf;
 	struct ccs_cc_spec spec;
-	uint64_t now, order, random;
+	uint64_t now;
+	struct rng random;
 	uint64_t wire2, back;    /* port to receiver, receiver to sender */
 
-	struct event *heap;
-	unsigned events, heap_size;
+	struct event_queue pending;
+	struct event *event;
+	uint32_t events, unused_event; /* length of the array, first unused event */
 
 	unsigned total;          /* flows, without the victim behind them */
 	/* hosts that send; ports that are measured; all hosts or ports */
@@ -152,7 +157,6 @@ struct sim {
 void sim_at(struct sim *s, uint64_t at, void (*fire)(struct sim *, const struct event *),
 	    void *who, const struct packet *p);
 bool sim_pop(struct sim *s, struct event *e);
-double sim_draw(struct sim *s);   /* [0, 1) */
 void *sim_grown(void *ring, uint64_t tail, uint64_t head, uint64_t *mask, size_t size);
 
 static inline uint64_t sim_ps(double us)

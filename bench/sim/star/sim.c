@@ -5,18 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/sim/core/memory.h"
 #include "priv.h"
-
-static void *zeroed(size_t n, size_t size)
-{
-	void *p = calloc(n, size);
-
-	if (!p) {
-		fputs("sim: out of memory\n", stderr);
-		abort();
-	}
-	return p;
-}
 
 static void wake(struct sim *s, const struct event *e)
 {
@@ -109,7 +99,7 @@ static void set_up_flow(struct sim *s, unsigned i)
 	const struct sim_conf *c = s->conf;
 	struct sim_flow *f = &s->flow[i];
 	const bool guest = i >= c->flows && i < c->flows + c->guests;
-	const double at_us = c->start_spread_us * sim_draw(s) + (guest ? c->join_us : 0);
+	const double at_us = c->start_spread_us * rng_unit(&s->random) + (guest ? c->join_us : 0);
 
 	f->index = i;
 	f->stays = i < c->flows;
@@ -143,9 +133,9 @@ static void set_up_hosts(struct sim *s)
 
 	s->total = c->flows + c->guests + c->rivals;
 	sim_place_all(s);
-	s->flow = zeroed(s->total + 1, sizeof(*s->flow));
-	s->nic = zeroed(s->ends, sizeof(*s->nic));
-	s->port = zeroed(s->ends, sizeof(*s->port));
+	s->flow = mem_zeroed(s->total + 1, sizeof(*s->flow));
+	s->nic = mem_zeroed(s->ends, sizeof(*s->nic));
+	s->port = mem_zeroed(s->ends, sizeof(*s->port));
 	for (unsigned i = 0; i < s->ends; i++)
 		s->port[i].rate = i < s->ports ? c->rate : sim_nic_rate(s);
 	for (unsigned i = 0; i < s->total; i++)
@@ -167,10 +157,10 @@ static void set_up(struct sim *s, uint64_t seed)
 		fprintf(stderr, "sim: %s\n", err);
 		abort();
 	}
-	s->random = seed;
+	s->random = (struct rng){ seed };
 	s->wire2 = sim_ps(c->base_us / 4);
 	s->back = sim_ps(c->base_us / 2);
-	s->wheel = zeroed(1, sizeof(*s->wheel));
+	s->wheel = mem_zeroed(1, sizeof(*s->wheel));
 	s->wheel_at = NEVER;
 	ccs_timer_wheel_init(s->wheel, 0);
 	set_up_hosts(s);
@@ -193,12 +183,13 @@ static void tear_down(struct sim *s)
 	free(s->nic);
 	free(s->port);
 	free(s->wheel);
-	free(s->heap);
+	free(s->event);
+	event_queue_free(&s->pending);
 }
 
 void sim_run(const struct sim_conf *conf, uint64_t seed, struct sim_result *result)
 {
-	struct sim *s = zeroed(1, sizeof(*s));
+	struct sim *s = mem_zeroed(1, sizeof(*s));
 	const uint64_t end = sim_ps(conf->end_us);
 	struct event e;
 

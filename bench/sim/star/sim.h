@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CCS_TESTS_SIM_H
-#define CCS_TESTS_SIM_H
+#ifndef BENCH_SIM_STAR_H
+#define BENCH_SIM_STAR_H
 /*
  * A closed loop in virtual time: flows with data without end, each behind its
  * host's NIC, meet in one bottleneck; receivers acknowledge each segment; the
