@@ -274,6 +274,8 @@ bench_libfabric_sim_la_LIBADD = bench/sim/libcore.la libccs-fabric.la bench/libb
 bin_PROGRAMS += bench/ccfabric/ccfabric
 bench_ccfabric_ccfabric_SOURCES = \
 	bench/ccfabric/ccfabric.c \
+	bench/ccfabric/error.c \
+	bench/ccfabric/error.h \
 	bench/ccfabric/jobs.c \
 	bench/ccfabric/jobs.h \
 	bench/ccfabric/models/judge.c \

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "error.h"
 #include "bench/ccbench/progress.h"
 #include "bench/clock.h"
 #include "bench/ccfabric/models/matrix.h"

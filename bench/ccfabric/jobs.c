@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "error.h"
 #include "bench/ccbench/progress.h"
 #include "options.h"
 

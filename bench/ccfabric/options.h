@@ -43,10 +43,4 @@ void options_follow_topology(struct options *o, const struct topology *t);
 /* "1/8", "0.125", "20%": from 0 to 1000; a mistake ends the program. option: without its dashes. */
 double options_fraction(const char *option, const char *text);
 
-/* The command whose --help die() names. */
-void die_in_command(const char *name);
-/* Print "ccfabric: ..." and exit: of a wrong option or input file with status 2, else with 1. */
-void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-
 #endif

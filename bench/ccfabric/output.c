@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bench/writable.h"
-#include "options.h"
+#include "error.h"
 
 static bool is_stdout(const char *path)
 {

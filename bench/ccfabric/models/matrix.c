@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/ccfabric/error.h"
 #include "bench/clock.h"
 #include "bench/ccfabric/output.h"
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/ccfabric/error.h"
 #include "bench/clock.h"
 #include "base/units.h"
 #include "cc/cc.h"

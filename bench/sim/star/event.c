@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events with their functions and packets, and growing rings. */
+/* Events with their functions and packets, the wake-ups of drivers, and growing rings. */
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 
@@ -46,6 +46,24 @@ bool sim_pop(struct sim *s, struct event *e)
 	s->event[first.with].next = s->unused_event;
 	s->unused_event = first.with;
 	return true;
+}
+
+static void wake(struct sim *s, const struct event *e)
+{
+	struct sim_flow *f = e->who;
+
+	if (e->at != f->wake_at)
+		return; /* superseded by an earlier one */
+	f->wake_at = NEVER;
+	f->driver->wake(s, f);
+}
+
+void sim_wake_at(struct sim *s, struct sim_flow *f, uint64_t at)
+{
+	if (at >= f->wake_at)
+		return; /* it is woken earlier in any case, and then checks again */
+	f->wake_at = at;
+	sim_at(s, at, wake, f, NULL);
 }
 
 /* Make space in the ring for one more. */

@@ -157,6 +157,8 @@ struct sim {
 void sim_at(struct sim *s, uint64_t at, void (*fire)(struct sim *, const struct event *),
 	    void *who, const struct packet *p);
 bool sim_pop(struct sim *s, struct event *e);
+/* Call the driver's wake() at this time or earlier: a flow has one pending wake-up. */
+void sim_wake_at(struct sim *s, struct sim_flow *f, uint64_t at);
 void *sim_grown(void *ring, uint64_t tail, uint64_t head, uint64_t *mask, size_t size);
 
 static inline uint64_t sim_ps(double us)
@@ -211,8 +213,5 @@ void sim_watch_losses(struct sim *s, struct sim_flow *f);
 void sim_measure_start(struct sim *s);
 void sim_measure_end(struct sim *s);
 void sim_measure_rtt(struct sim *s, const struct sim_flow *f, double us);
-
-/* driver helpers: one pending wake-up per flow */
-void sim_wake_at(struct sim *s, struct sim_flow *f, uint64_t at);
 
 #endif

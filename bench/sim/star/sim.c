@@ -8,24 +8,6 @@
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 
-static void wake(struct sim *s, const struct event *e)
-{
-	struct sim_flow *f = e->who;
-
-	if (e->at != f->wake_at)
-		return; /* superseded by an earlier one */
-	f->wake_at = NEVER;
-	f->driver->wake(s, f);
-}
-
-void sim_wake_at(struct sim *s, struct sim_flow *f, uint64_t at)
-{
-	if (at >= f->wake_at)
-		return; /* it is woken earlier in any case, and then checks again */
-	f->wake_at = at;
-	sim_at(s, at, wake, f, NULL);
-}
-
 static void join(struct sim *s, const struct event *e)
 {
 	struct sim_flow *f = e->who;
