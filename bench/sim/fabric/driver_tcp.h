@@ -4,7 +4,7 @@
 /*
  * TCP as a baseline, beside the algorithms of libshim/cc: Reno, whose packets switches drop where
  * they would mark others, and DCTCP. Of these algorithms only the name, the parameters and what
- * they need are defined; the driver in tcp.c does the rest.
+ * they need are defined; the driver in driver_tcp.c does the rest.
  */
 #include "driver.h"
 

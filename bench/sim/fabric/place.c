@@ -93,18 +93,6 @@ static bool walk(const struct sim *s, const struct flow *f, struct walk *w)
 	return true;
 }
 
-const struct ccs_cc_spec *algorithm_of(const struct sim *s, unsigned priority)
-{
-	const struct ccs_cc_spec *own = s->conf->priority_spec[priority];
-
-	return own ? own : s->conf->spec;
-}
-
-bool wants_telemetry(const struct sim *s, unsigned priority)
-{
-	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents;
-}
-
 /* TCP's packets have no DSCP of their own, and its acknowledgements its data's priority. */
 static void set_control(const struct sim *s, struct flow *f)
 {

@@ -179,7 +179,7 @@ struct driver {
 	void (*received)(struct sim *s, uint32_t port, uint32_t flow);
 };
 
-/* baselines.c: what several of them do: send without pacing, keep no account of what is sent, ignore
+/* driver.c: what several of them do: send without pacing, keep no account of what is sent, ignore
  * advice, and send all that the application has posted. */
 uint64_t driver_due_now(const struct sim *s, const struct flow *f);
 void driver_sent_nothing(struct sim *s, struct flow *f, uint32_t bytes);
@@ -253,7 +253,21 @@ static inline uint64_t after(const struct sim *s, double ps)
 	return s->conf->wire.whole_ns ? (uint64_t)(ps * 1e-3 + 1e-9) * 1000 : (uint64_t)(ps + 0.5);
 }
 
-/* pool.c */
+/* The algorithm of a priority's flows. */
+static inline const struct ccs_cc_spec *algorithm_of(const struct sim *s, unsigned priority)
+{
+	const struct ccs_cc_spec *own = s->conf->priority_spec[priority];
+
+	return own ? own : s->conf->spec;
+}
+
+/* True if the flows of the priority need telemetry records in their packets. */
+static inline bool wants_telemetry(const struct sim *s, unsigned priority)
+{
+	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents;
+}
+
+/* packet.c */
 uint32_t new_packet(struct sim *s);
 void free_packet(struct sim *s, uint32_t i);
 uint32_t new_record(struct sim *s);
@@ -333,10 +347,8 @@ void switch_free(struct sim *s);
 void switch_restore(struct sim *s, uint32_t port);
 void switch_release(struct sim *s, uint32_t port, const struct packet *p);
 
-/* place.c; the algorithm of a priority's flows, and whether it needs records in their packets */
+/* place.c */
 void place_flows(struct sim *s);
-const struct ccs_cc_spec *algorithm_of(const struct sim *s, unsigned priority);
-bool wants_telemetry(const struct sim *s, unsigned priority);
 
 /* order.c; flow_ready: bytes that the flow's application has posted so far */
 void order_init(struct sim *s);
@@ -344,7 +356,7 @@ void order_received(struct sim *s, uint32_t flow);
 uint64_t flow_ready(const struct sim *s, uint32_t flow);
 void order_free(struct sim *s);
 
-/* credits.c; port: by which the receiver's, or the sender's, packets reach it */
+/* driver_credit.c; port: by which the receiver's, or the sender's, packets reach it */
 void credits_give(struct sim *s, uint32_t port);
 void credits_receive(struct sim *s, uint32_t port, const struct packet *k);
 void credits_free(struct sim *s);
