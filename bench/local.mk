@@ -231,12 +231,13 @@ bench_libfabric_sim_la_SOURCES = \
 	bench/ccfabric/traffic.c \
 	bench/ccfabric/traffic.h \
 	bench/sim/fabric/agent.c \
+	bench/sim/fabric/baselines.c \
+	bench/sim/fabric/baselines.h \
 	bench/sim/fabric/changes.c \
 	bench/sim/fabric/cut.c \
 	bench/sim/fabric/delays.c \
 	bench/sim/fabric/delays.h \
 	bench/sim/fabric/driver.c \
-	bench/sim/fabric/driver.h \
 	bench/sim/fabric/driver_credit.c \
 	bench/sim/fabric/driver_nscc.c \
 	bench/sim/fabric/driver_plain.c \

@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "driver.h"
+#include "baselines.h"
 #include "bench/sim/core/memory.h"
 #include "priv.h"
 

@@ -6,7 +6,7 @@
  * they would mark others, and DCTCP. Of these algorithms only the name, the parameters and what
  * they need are defined; the driver in driver_tcp.c does the rest.
  */
-#include "driver.h"
+#include "baselines.h"
 
 bool fab_is_tcp(const struct ccs_cc_spec *spec);
 

@@ -2,7 +2,7 @@
 #ifndef BENCH_SIM_BASELINES_H
 #define BENCH_SIM_BASELINES_H
 /*
- * Algorithms to compare with, beside those of libshim/cc: TCP (tcp.h), receivers' credits as in EQDS
+ * Algorithms to compare with, beside those of libshim/cc: TCP (driver_tcp.h), receivers' credits as in EQDS
  * (driver_credit.c), and a window as Ultra Ethernet's NSCC has (driver_nscc.c). Of these only the name, the
  * parameters and what they need are defined; a driver for each does the rest.
  */
