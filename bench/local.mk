@@ -57,9 +57,11 @@ bench_libbench_la_SOURCES = \
 	tools/common/json_read.c \
 	tools/common/json_read.h \
 	tools/common/preload_list.c \
-	tools/common/preload_list.h
-bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(MNL_CFLAGS)
-bench_libbench_la_LIBADD = libccs-core.la $(MNL_LIBS) -lm
+	tools/common/preload_list.h \
+	tools/common/qdisc_stats.c \
+	tools/common/qdisc_stats.h
+bench_libbench_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+bench_libbench_la_LIBADD = libccs-agent.la libccs-core.la -lm
 
 bin_PROGRAMS += bench/ccbench/ccbench
 ccbench_sources = \
@@ -70,6 +72,7 @@ ccbench_sources = \
 	bench/ccbench/place/proto.h \
 	bench/ccbench/place/worker.c \
 	bench/ccbench/place/worker.h \
+	bench/ccbench/place/worker_main.c \
 	bench/ccbench/result/jsonout.c \
 	bench/ccbench/result/plot.c \
 	bench/ccbench/result/report.c \
@@ -96,7 +99,7 @@ bench_ccbench_ccbench_SOURCES = \
 	bench/ccbench/matrix/matrix.h \
 	bench/ccbench/matrix/print.c \
 	$(ccbench_sources)
-bench_ccbench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS) $(MNL_CFLAGS)
+bench_ccbench_ccbench_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)
 bench_ccbench_ccbench_CFLAGS = $(AM_CFLAGS) -pthread
 bench_ccbench_ccbench_LDADD = bench/libbench.la $(VERBS_LIBS)
 
@@ -122,7 +125,7 @@ bench_micro_collectives_CPPFLAGS = $(AM_CPPFLAGS) $(MPI_CFLAGS)
 bench_micro_collectives_LDADD = $(MPI_LIBS)
 EXTRA_DIST += bench/scripts/collectives
 
-# What the engine costs per event; for developers, not installed.
+# Cost of the engine per event; for developers, not installed.
 noinst_PROGRAMS += bench/micro/engine
 bench_micro_engine_SOURCES = \
 	bench/clock.h \
@@ -144,7 +147,7 @@ bench_grid_grid_SOURCES = \
 bench_grid_grid_LDADD = bench/sim/libstar.la bench/libbench.la
 EXTRA_DIST += bench/scripts/grid-lab
 
-# What host agents cost per mark and per CNP; for developers, not installed.
+# Cost of host agents per mark and per CNP; for developers, not installed.
 noinst_PROGRAMS += bench/micro/marks
 bench_micro_marks_SOURCES = bench/micro/agents.c bench/micro/agents.h bench/micro/marks.c
 bench_micro_marks_LDADD = libccs-agent.la libccs-core.la -lpthread
@@ -162,13 +165,13 @@ bench_micro_leases_SOURCES = \
 bench_micro_leases_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS)
 bench_micro_leases_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) -lpthread
 
-# What queue pairs take; likewise.
+# Memory and CPU time of queue pairs; likewise.
 noinst_PROGRAMS += bench/micro/qps
 bench_micro_qps_SOURCES = bench/micro/qps.c
 bench_micro_qps_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CFLAGS)
 bench_micro_qps_LDADD = $(VERBS_LIBS)
 
-# What the shim costs per work request, and the device for that; likewise.
+# Cost of the shim per work request, and the device for that; likewise.
 noinst_PROGRAMS += bench/micro/overhead
 bench_micro_overhead_SOURCES = \
 	bench/clock.h \
@@ -179,7 +182,7 @@ bench_micro_overhead_CPPFLAGS = $(AM_CPPFLAGS) $(VERBS_CFLAGS)
 bench_micro_overhead_CFLAGS = $(AM_CFLAGS) -pthread
 bench_micro_overhead_LDADD = bench/libbench.la $(VERBS_LIBS)
 # -rpath makes libtool build a shared object that is never installed. Without sanitizers:
-# it is what a run is measured against.
+# runs are measured against it.
 noinst_LTLIBRARIES += bench/micro/nullrdma.la
 bench_micro_nullrdma_la_SOURCES = bench/micro/nullrdma.c
 bench_micro_nullrdma_la_CFLAGS = -std=gnu11 -Wall -Wextra $(VERBS_CFLAGS)
@@ -188,10 +191,10 @@ bench_micro_nullrdma_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 bench_micro_nullrdma_la_DEPENDENCIES = bench/micro/nullrdma.map
 EXTRA_DIST += bench/micro/nullrdma.map
 
-EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/results.md docs/tried.md docs/uncongested.md bench/scripts/matrix bench/scripts/timestamps bench/scripts/uncongested docs/hardware.md tests/lab/ccbench.bats
+EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/measured/results.md docs/notebook/tried.md docs/measured/uncongested.md bench/scripts/matrix bench/scripts/timestamps bench/scripts/uncongested docs/guide/hardware.md tests/lab/ccbench.bats
 
-# What telemetry costs an agent.
-EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost
+# Cost of telemetry for an agent.
+EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost bench/scripts/readme
 
 # The packet simulator: what its two scenarios share.
 noinst_LTLIBRARIES += bench/sim/libcore.la
@@ -304,6 +307,6 @@ fabricdir = $(pkgdatadir)/fabric
 dist_fabric_DATA = bench/ccfabric/models/sonic.models bench/ccfabric/models/ucloud.models
 bench_ccfabric_ccfabric_LDADD = bench/libfabric-sim.la
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-lab bench/scripts/fabric-matrix bench/scripts/fabric-matrix.jq bench/scripts/fabric-speed \
-	bench/scripts/fabric-ucloud docs/matrix.md docs/matrix.png
+	bench/scripts/fabric-ucloud docs/measured/matrix.md docs/measured/matrix.png
 EXTRA_DIST += bench/scripts/beyond bench/scripts/beyond.rows bench/scripts/papers bench/scripts/papers.rows \
-	bench/scripts/theory docs/beyond.md docs/fabric-rows.md docs/papers.md docs/theory.md
+	bench/scripts/theory docs/measured/beyond.md docs/measured/fabric-rows.md docs/measured/papers.md docs/notebook/theory.md

@@ -57,7 +57,7 @@ check_components() {
 
 check_manuals() {
   have mandoc || skip "no mandoc"
-  mandoc -Tlint -W warning "$top"/docs/*.[1-8]
+  mandoc -Tlint -W warning "$top"/docs/man/*.[1-8]
 }
 
 # -- builds and unit tests -----------------------------------------------------
@@ -254,10 +254,10 @@ installed_files() {
     share/bash-completion/completions/ccshim.bash share/ccshim/bpftrace/{gated,rate,rtt-hist}.bt \
     share/ccshim/fabric/{sonic,ucloud}.models share/doc/ccshim/examples/{aimd,cnp}.c \
     share/doc/ccshim/deploy/{apptainer.def,cdi.yaml,enroot-hook.sh,kubernetes{,-pod}.yaml,modulefile} \
-    share/doc/ccshim/{dcqcn,fabric,hpcc,metrics,operate,rcp,telemetry,tutorial}.md share/doc/ccshim/ccshim.conf.example \
+    share/doc/ccshim/{agents,fabric,metrics,operate,telemetry,tutorial}.md share/doc/ccshim/ccshim.conf.example \
     share/doc/ccshim/metrics/{ccshim.json,ccshim-metrics.service,ccshim-metrics.timer} \
     share/doc/ccshim/schemas/{agent,ccbench{,-matrix},ccfabric-{matrix,run,tune},check,doctor,info,plan,report,stat}.json
-  find "$top/docs" -name '*.[1-8]' | { if has_slurm; then cat; else grep -v /spank_ccshim; fi; } |
+  find "$top/docs/man" -name '*.[1-8]' | { if has_slurm; then cat; else grep -v /spank_ccshim; fi; } |
     sed 's,.*/\(.*\)\.\([1-8]\)$,share/man/man\2/\1.\2,'
 }
 

@@ -235,7 +235,7 @@ rpm_installed() {
   local work=$1 root=$1/root suite left
   # shellcheck disable=SC1091
   suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-  fresh "$root" "$suite" ibverbs-utils libmicrohttpd12 libmnl0 libseccomp2 libsodium23 systemd
+  fresh "$root" "$suite" ibverbs-utils libmicrohttpd12 libseccomp2 libsodium23 systemd
   rpm --root "$root" --initdb
   rm -f "$work"/RPMS/*/*-debug*.rpm
   in_rpm_root "$root" --install "$work"/RPMS/*/*.rpm
@@ -315,7 +315,7 @@ check_compat() {
   local work=$builds/compat tests
   printf -v tests ' tests/verbs/test_%s' "${compat_tests[@]}"
   make -C "$builds/gcc" -s dist
-  fresh "$work/11" bullseye gcc libc6-dev make pkg-config libibverbs-dev libmnl-dev \
+  fresh "$work/11" bullseye gcc libc6-dev make pkg-config libibverbs-dev \
     libmicrohttpd-dev libseccomp-dev libsodium-dev libcmocka-dev xz-utils
   mkdir "$work/11/src" "$work/11/b"
   tar -xf "$builds"/gcc/ccshim-*.tar.xz --strip-components=1 -C "$work/11/src"

@@ -47,7 +47,7 @@ begin() {
 # -- packages ----------------------------------------------------------------
 
 readonly build_packages=(gcc libc6-dev make autoconf automake libtool pkg-config
-  libibverbs-dev libmicrohttpd-dev libmnl-dev libseccomp-dev libsodium-dev)
+  libibverbs-dev libmicrohttpd-dev libseccomp-dev libsodium-dev)
 # To compile the lab's kernel, rxe's provider, and the programs that build the network.
 readonly lab_packages=(gcc libc6-dev make flex bison bc perl patch binutils xz-utils
   iproute2 procps kmod libelf-dev libssl-dev ibverbs-providers)

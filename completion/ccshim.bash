@@ -89,7 +89,7 @@ _ccshim_plot() {
 	esac
 }
 
-# The options of a calculation are those of its help.
+# The options of a calculation come from its help.
 _ccshim_plan() {
 	local word=${COMP_WORDS[COMP_CWORD]}
 	if ((COMP_CWORD == 2)); then

@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-dist_man_MANS += docs/ccbench.1 docs/ccfabric.1 docs/ccshim.1 docs/ccshim-cc.7 docs/ccshim-check.1 docs/ccshim-debug.1 docs/ccshim-doctor.1 docs/ccshim-info.1 docs/ccshim-plan.1 docs/ccshim-plot.1 docs/ccshim-replay.1 \
-	docs/ccshim-run.1 docs/ccshim-serve.1 docs/ccshim-set.1 docs/ccshim-stat.1 docs/ccshim-top.1 docs/ccshim-probes.7 docs/ccshim_cc.3 docs/ccshim_feed.3 docs/ccshim.conf.5 docs/libccshim.7 docs/ccshimd.8
+dist_man_MANS += docs/man/ccbench.1 docs/man/ccfabric.1 docs/man/ccshim.1 docs/man/ccshim-cc.7 \
+	docs/man/ccshim-check.1 docs/man/ccshim-debug.1 docs/man/ccshim-doctor.1 \
+	docs/man/ccshim-info.1 docs/man/ccshim-plan.1 docs/man/ccshim-plot.1 \
+	docs/man/ccshim-replay.1 docs/man/ccshim-run.1 docs/man/ccshim-serve.1 \
+	docs/man/ccshim-set.1 docs/man/ccshim-stat.1 docs/man/ccshim-top.1 \
+	docs/man/ccshim-probes.7 docs/man/ccshim_cc.3 docs/man/ccshim_feed.3 \
+	docs/man/ccshim.conf.5 docs/man/libccshim.7 docs/man/ccshimd.8
 
 # Installed with the plug-in, and in the tarball in any case.
 if HAVE_SLURM
-dist_man_MANS += docs/spank_ccshim.8
+dist_man_MANS += docs/man/spank_ccshim.8
 endif
 
 bashcompletiondir = $(datadir)/bash-completion/completions
@@ -17,5 +22,5 @@ dist_schemas_DATA = docs/schemas/agent.json docs/schemas/ccbench.json docs/schem
 	docs/schemas/check.json docs/schemas/doctor.json docs/schemas/info.json docs/schemas/plan.json \
 	docs/schemas/report.json docs/schemas/stat.json
 
-dist_doc_DATA = docs/ccshim.conf.example docs/dcqcn.md docs/fabric.md docs/hpcc.md docs/metrics.md \
-	docs/operate.md docs/rcp.md docs/telemetry.md docs/tutorial.md
+dist_doc_DATA = docs/ccshim.conf.example docs/guide/agents.md docs/guide/fabric.md \
+	docs/guide/metrics.md docs/guide/operate.md docs/guide/telemetry.md docs/guide/tutorial.md

@@ -44,8 +44,9 @@ ccs_core_sources = \
 	libshim/cc/cc.h \
 	libshim/cc/copa.c \
 	libshim/cc/dcqcn.c \
-	libshim/cc/dcqcn_np.c \
+	libshim/cc/dcqcn.h \
 	libshim/cc/dcqcn_np.h \
+	libshim/cc/dcqcn_published.c \
 	libshim/cc/event.c \
 	libshim/cc/event.h \
 	libshim/cc/fixed.c \
@@ -56,6 +57,7 @@ ccs_core_sources = \
 	libshim/cc/jitter.h \
 	libshim/cc/minmax.h \
 	libshim/cc/rcp.c \
+	libshim/cc/spec.c \
 	libshim/cc/swift.c \
 	libshim/cc/timely.c \
 	libshim/config/agent_place.c \
@@ -121,6 +123,7 @@ ccs_core_sources = \
 	libshim/flow/rtt.h \
 	libshim/flow/rtt_outlier.c \
 	libshim/flow/rtt_outlier.h \
+	libshim/flow/run.h \
 	libshim/flow/segment.c \
 	libshim/flow/segment.h \
 	libshim/flow/send_queue.c \

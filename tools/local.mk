@@ -9,6 +9,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/check/check_command.c \
 	tools/ccshim/check/check_devices.c \
 	tools/ccshim/check/check_fabric.c \
+	tools/ccshim/check/check_report.c \
 	tools/ccshim/check/nic.c \
 	tools/ccshim/check/nic.h \
 	tools/ccshim/command/command.h \
@@ -20,6 +21,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/devices.h \
 	tools/ccshim/doctor/doctor.c \
 	tools/ccshim/doctor/doctor.h \
+	tools/ccshim/doctor/doctor_finding.c \
 	tools/ccshim/doctor/doctor_flows.c \
 	tools/ccshim/doctor/doctor_increase.c \
 	tools/ccshim/doctor/doctor_pauses.c \
@@ -47,6 +49,7 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/ccshim/plan/plan_deadlock.c \
 	tools/ccshim/plan/plan_network.c \
 	tools/ccshim/plan/plan_network.h \
+	tools/ccshim/plan/plan_options.c \
 	tools/ccshim/plan/plan_qos.c \
 	tools/ccshim/plan/plan_qos.h \
 	tools/ccshim/plan/plan_qos_sonic.c \
@@ -108,6 +111,8 @@ tools_ccshim_ccshim_SOURCES = \
 	tools/common/preload_list.h \
 	tools/common/provider.c \
 	tools/common/provider.h \
+	tools/common/qdisc_stats.c \
+	tools/common/qdisc_stats.h \
 	tools/common/seconds.c \
 	tools/common/seconds.h \
 	tools/common/topology.c \
@@ -117,7 +122,7 @@ tools_ccshim_ccshim_SOURCES = \
 tools_ccshim_ccshim_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(VERBS_CFLAGS)
 tools_ccshim_ccshim_LDADD = libccs-agent.la libccs-fabric.la libccs-core.la $(VERBS_LIBS)
 
-# What ccshim serve executes: in libexec, and beside ccshim in the build tree, too.
+# ccshim serve executes this program: in libexec, or beside ccshim in the build tree.
 pkglibexec_PROGRAMS = tools/ccshim/ccshim-serve
 tools_ccshim_ccshim_serve_SOURCES = \
 	tools/ccshim/message.c \
@@ -178,6 +183,7 @@ tools_ccshimd_ccshimd_SOURCES = \
 	tools/ccshimd/links.c \
 	tools/ccshimd/links.h \
 	tools/ccshimd/main.c \
+	tools/ccshimd/message.c \
 	tools/ccshimd/status.c \
 	tools/common/ask_agent.c \
 	tools/common/ask_agent.h \
@@ -186,7 +192,7 @@ tools_ccshimd_ccshimd_SOURCES = \
 tools_ccshimd_ccshimd_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(SODIUM_CFLAGS) $(SECCOMP_CFLAGS)
 tools_ccshimd_ccshimd_LDADD = libccs-agent.la libccs-core.la $(SODIUM_LIBS) $(SECCOMP_LIBS) -lpthread
 
-# Slurm's plug-in. What it exports is what Slurm calls.
+# Slurm's plug-in. It exports the functions that Slurm calls.
 if HAVE_SLURM
 spankdir = $(pkglibdir)
 spank_LTLIBRARIES = tools/slurm/spank_ccshim.la
@@ -215,23 +221,23 @@ endif
 EXTRA_DIST += tools/ccshimd/ccshimd.service.in
 CLEANFILES += tools/ccshimd/ccshimd.service
 
-# What tracers see of the preload.
+# Scripts for the preload's probes.
 bpftracedir = $(pkgdatadir)/bpftrace
 dist_bpftrace_SCRIPTS = tools/bpftrace/gated.bt tools/bpftrace/rate.bt tools/bpftrace/rtt-hist.bt
 
-# What ccshim debug runs: beside ccshim in the build tree, too.
+# ccshim debug executes this script: in libexec, or beside ccshim in the build tree.
 pkglibexec_SCRIPTS = tools/ccshim/ccshim-debug
 tools/ccshim/ccshim-debug: $(top_srcdir)/tools/ccshim/ccshim-debug.in
 	$(AM_V_GEN)$(MKDIR_P) tools && cp $(top_srcdir)/tools/ccshim/ccshim-debug.in $@ && chmod 755 $@
 EXTRA_DIST += tools/ccshim/ccshim-debug.in
 CLEANFILES += tools/ccshim/ccshim-debug
 
-# Metrics of 'ccshim stat', for Prometheus and Grafana: docs/metrics.md.
+# Metrics of 'ccshim stat', for Prometheus and Grafana: docs/guide/metrics.md.
 metricsdir = $(docdir)/metrics
 dist_metrics_DATA = tools/grafana/ccshim.json tools/metrics/ccshim-metrics.service \
 	tools/metrics/ccshim-metrics.timer
 
-# For containers, Kubernetes, HPC: docs/operate.md.
+# For containers, Kubernetes, HPC: docs/guide/operate.md.
 deploydir = $(docdir)/deploy
 dist_deploy_DATA = tools/deploy/apptainer.def tools/deploy/kubernetes.yaml tools/deploy/kubernetes-pod.yaml
 deploy_generated = tools/deploy/cdi.yaml tools/deploy/enroot-hook.sh tools/deploy/modulefile

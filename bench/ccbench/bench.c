@@ -24,7 +24,7 @@ struct bench {
 	const char *dir;         /* for temporary files */
 	struct place *place;
 	unsigned nruns;          /* settings times repeats; all settings, then all again */
-	struct flow_list *flows; /* of each repeat, which has its own seed */
+	struct flow_list *flows; /* by repeat, since each has another seed */
 	struct run *run;
 	struct report *report;
 	bool *reported;
@@ -69,8 +69,8 @@ static int check_devices(const struct opts *o)
 	return status;
 }
 
-/* Warn that a preloaded shim, as by `ccshim run -- ccbench`, is removed for setting none. */
-static void note_preload(const struct opts *o)
+/* Warn that a preloaded shim, as by `ccshim run -- ccbench`, is removed for runs without control. */
+static void warn_of_preload(const struct opts *o)
 {
 	const char *preload = getenv("LD_PRELOAD");
 	char without[PATH_MAX + 1024];
@@ -120,7 +120,7 @@ static const char *result_path(const struct opts *o, const char *name, char *buf
 	return buf;
 }
 
-/* The name as given, or else the scenario's if a directory of results is set. */
+/* The given name, or the scenario's if a directory of results is set. */
 static const char *file_name(const struct bench *b, const char *given, const char *suffix,
 			     char *buf, size_t len)
 {
@@ -145,8 +145,8 @@ static int check_results(const struct bench *b)
 	return error ? report_error(USAGE, file, strerror(error)) : 0;
 }
 
-/* The directory to which ci/lab copies results, as its caller named it; "" if to none. NULL
- * outside of the lab. To be freed. */
+/* The directory to which ci/lab copies results, as its caller named it; "" without one. NULL outside
+ * of the lab. To be freed. */
 static char *lab_results_dir(void)
 {
 	const char *dir = getenv("LAB_OUT");
@@ -331,7 +331,7 @@ static int run_all(struct bench *b)
 	for (i = 0; i < b->nruns; i++) {
 		failed = run_setting(b, i % o->cc.n, i / o->cc.n);
 		if (failed && !b->reported[i])
-			return failed; /* without its report there is nothing to compare */
+			return failed; /* without its report, runs cannot be compared */
 		status |= failed;
 	}
 	table_compare(b->report, o->cc.n, o->repeat);
@@ -341,7 +341,7 @@ static int run_all(struct bench *b)
 	return failed ? failed : status;
 }
 
-/* Make the flows of each repeat, which has its own seed. */
+/* Make the flows of each repeat, which depend on its seed. */
 static int make_flows(struct bench *b)
 {
 	struct opts o = *b->o;
@@ -428,6 +428,6 @@ int bench_main(int argc, char **argv)
 	status = bench_preload(&o, preload, sizeof(preload));
 	if (status || (status = check_devices(&o)))
 		return status;
-	note_preload(&o);
+	warn_of_preload(&o);
 	return bench_run(&o, place_local, preload);
 }

@@ -174,7 +174,7 @@ static bool read_report(struct json_read *j, const char *key, void *arg)
 	if (is(key, "mode")) {
 		if (!json_string(j, mode, sizeof(mode)))
 			return false;
-		/* With sections, a queue pair's own mode is what counts. */
+		/* If there are sections, the mode of the queue pair counts. */
 		if (is(c->setting->mode, "off") && !is(mode, "off"))
 			blame(c, "the configuration has mode %s", mode);
 		return true;
@@ -203,7 +203,7 @@ int inforce_check(struct inforce *sum, const char *report, const struct setting 
 			  "LD_PRELOAD has the same functions");
 	else if (!json_object(&j, read_report, &c) || !json_end(&j))
 		blame(&c, "the shim's report cannot be read");
-	/* The report holds no more than so many: the others cannot be checked. */
+	/* Queue pairs that the report omits cannot be checked. */
 	for (i = 0; i < n && !is(s->mode, "off") && !(c.omitted > 0); i++)
 		if (!v[i].found)
 			blame(&c, "queue pair %u was not controlled%s%s%s", v[i].qpn,

@@ -2,8 +2,8 @@
 #ifndef BENCH_INFORCE_H
 #define BENCH_INFORCE_H
 /*
- * Whether a setting was in force on a host: by what the shim reports of the worker there, of
- * each queue pair that posted. Pure but for memory.
+ * Checks whether a setting was in force on a host, in the shim's report on each queue pair of the
+ * worker there that posted. Pure, except that it allocates memory.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,12 +23,12 @@ struct inforce {
 	unsigned fallen, qps;     /* queue pairs that were under it for some bytes; that have one */
 	char cc[32];            /* the fallback */
 	char feedback[16];       /* status of the feedback of the last of them at the end */
-	char missing_feedback[64];   /* feedback that the algorithm needs and that nothing delivered */
+	char missing_feedback[64];   /* feedback that the algorithm needs and did not get */
 };
 
 /*
- * report: the shim's, or NULL where it left none. 0, or -1 and a reason in why if some queue
- * pair of the n was not under the setting, or nothing says that it was.
+ * report: the shim's, or NULL if it wrote no report. 0, or -1 and a reason in why if one of the n
+ * queue pairs was not under the setting or the report does not show that it was.
  */
 int inforce_check(struct inforce *sum, const char *report, const struct setting *s,
 		  struct inforce_qp *v, size_t n, char *why, size_t len);

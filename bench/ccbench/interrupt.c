@@ -6,14 +6,14 @@
 static volatile sig_atomic_t came;
 static sigset_t outside; /* the mask before ours */
 
-static void note(int number)
+static void record_signal(int number)
 {
 	came = number;
 }
 
 void interrupt_setup(void)
 {
-	struct sigaction sa = { .sa_handler = note };
+	struct sigaction sa = { .sa_handler = record_signal };
 	sigset_t held;
 
 	sigemptyset(&held);

@@ -2,8 +2,8 @@
 #ifndef BENCH_INTERRUPT_H
 #define BENCH_INTERRUPT_H
 /*
- * SIGINT and SIGTERM end a run in an orderly way. They are blocked except while the
- * orchestrator waits, so that none is lost between its check and the wait.
+ * SIGINT and SIGTERM end a run in an orderly way. They are blocked except while the orchestrator
+ * waits, so that a signal between its check and the wait is not lost.
  */
 #include <signal.h>
 

@@ -21,7 +21,7 @@ static int usage(int rank, int status)
 {
 	if (!rank)
 		fputs("usage: mpirun [...] ccbench-mpi SCENARIO [OPTION]...\n"
-		      "One rank for each host; scenarios and options are those of ccbench(1).\n",
+		      "One rank for each host; see ccbench(1) for scenarios and options.\n",
 		      status ? stderr : stdout);
 	return status;
 }
@@ -45,7 +45,7 @@ static int run_agent_rank(const char *preload)
 	return 0;
 }
 
-/* All ranks parse the same command line; only the first one reports its errors. */
+/* All ranks parse the same command line; only rank 0 reports its errors. */
 static int run_rank(int rank, int ranks, int argc, char **argv)
 {
 	static struct opts o;
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 {
 	int rank, ranks, status;
 
-	if (argc > 1 && !strcmp(argv[1], "worker")) /* for its own use */
+	if (argc > 1 && !strcmp(argv[1], "worker")) /* internal: see place/spawn.c */
 		return worker_main(argc - 1, argv + 1);
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -156,7 +156,7 @@ static int parse_sizes(struct parse *p, const char *text)
 	return set_error(p, "--sizes %s: fixed, websearch or hadoop", text);
 }
 
-/* 0.5 or 50%: NAN if it is neither; *end is set to what follows. */
+/* Parse 0.5 or 50%; NAN if the text is neither. *end is set to the text after it. */
 static double parse_share(const char *text, char **end)
 {
 	double v = strtod(text, end);
@@ -370,7 +370,7 @@ static int read_lab_variables(struct parse *p)
 	return 0;
 }
 
-/* About 1 MB outstanding per QP: 16 messages of 64 KB, 2 of 1 MB, perftest's 128 of small ones. */
+/* About 1 MB outstanding per QP: 16 messages of 64 KB, 2 of 1 MB; 128 small messages as perftest. */
 static unsigned default_depth(uint64_t size)
 {
 	uint64_t depth = (1u << 20) / size;
@@ -431,7 +431,7 @@ static int check_pool(struct parse *p)
 				 "the pool has all QPs of two hosts");
 	if (o->iterations)
 		return set_error(p, "--qp-pool and -n exclude each other: "
-				 "a pool's QPs carry all that arrives");
+				 "a pool's QPs carry every message that arrives");
 	return 0;
 }
 

@@ -19,7 +19,7 @@ struct scenario;
 
 struct opts {
 	const struct scenario *kind;
-	unsigned ranks;                    /* of an MPI job; 0 without one */
+	unsigned ranks;                    /* in the MPI job; 0 without MPI */
 	unsigned hosts;                    /* of scenarios without --senders */
 	char device[MAX_HOSTS][DEVICE_LEN]; /* receiver, senders, victim */
 	unsigned gid_index, tclass;        /* tclass: DSCP and ECN bits of all packets */
@@ -28,10 +28,10 @@ struct opts {
 	uint64_t size, iterations;         /* iterations: 0 = by time */
 	enum bench_op op;
 	enum sizes sizes;
-	double load;                       /* of the busiest link; 0: backlogged flows */
+	double load;                       /* share of the busiest link; 0: backlogged flows */
 	unsigned repeat;
 	bool poll, victim;
-	double late_share;                 /* of the polls that come late, by `late` */
+	double late_share;                 /* share of polls that are late, by `late` */
 	int64_t poll_interval, late;       /* ns; poll_interval 0: all the time */
 	uint64_t victim_size;
 	int64_t duration, warmup, victim_interval, stagger, timeout; /* ns; warmup -1 = by rate */
@@ -43,7 +43,7 @@ struct opts {
 	double rate_bps, nic_bps, queue_bytes;
 	const char *switch_ns, *switch_port;
 
-	const char *engine, *time;         /* of the lab, NULL outside */
+	const char *engine, *time;         /* the lab's; NULL outside of it */
 	const char *scenario;              /* title; NULL: made from the options */
 	const char *out;                   /* directory */
 	bool out_given;

@@ -13,7 +13,7 @@
 #define ERASE "\r\033[K"
 
 static volatile sig_atomic_t drawn;
-static pid_t drawer; /* the process that began, not those that it forked */
+static pid_t drawer; /* the process that drew first, not its children */
 
 bool progress_watched(void)
 {
@@ -39,10 +39,10 @@ int terminal_columns(int fd)
 	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/* Erase the bar, so that the shell's prompt has a line of its own, and end as without a handler. */
+/* Erase the bar, so that the shell's prompt begins a line, and end as without a handler. */
 static void end_line(int number)
 {
-	ssize_t ignored = 0; /* there is nothing to do about it */
+	ssize_t ignored = 0; /* cannot be handled */
 
 	if (drawn && getpid() == drawer)
 		ignored = write(STDERR_FILENO, ERASE, strlen(ERASE));

@@ -6,7 +6,7 @@
 
 struct repeats { double median, min, max; };
 
-/* Sorts v. What is not known (NAN) is left out; NANs if nothing is known. */
+/* Sorts v. NANs are left out; the result is NAN without other values. */
 struct repeats repeats_of(double *v, size_t n);
 
 #endif

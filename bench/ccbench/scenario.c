@@ -7,7 +7,7 @@
 #include "opts.h"
 #include "bench/rng.h"
 
-#define WR_SIZE (256u << 10)   /* of what a distribution makes larger */
+#define WR_SIZE (256u << 10)   /* WRs of larger messages of a distribution */
 #define SLICE 250000000ll      /* ns for which an empty path is measured */
 
 /* Streams of random numbers that no host and no flow has. */
@@ -87,7 +87,7 @@ static int incast(const struct opts *o, struct flow_list *l)
 	return o->victim ? add(l, pinger(o, o->senders + 1, 0)) : 0;
 }
 
-/* The small messages' hosts are those of the large ones: they share the interface, too. */
+/* Small messages use the hosts of the large messages, so they share the interface as well. */
 static int victim(const struct opts *o, struct flow_list *l)
 {
 	unsigned host;
@@ -111,7 +111,7 @@ static int mice(const struct opts *o, struct flow_list *l)
 	elephants.qp_pool = 0;
 	if (senders(&elephants, l))
 		return -1;
-	elephants.qps = 1; /* what follows is mice */
+	elephants.qps = 1; /* the next flows are mice */
 	for (host = 1; host <= o->senders; host++) {
 		f = traffic(o, host, 0);
 		f.class = CLASS_LATENCY;
@@ -183,7 +183,7 @@ static int leave(const struct opts *o, struct flow_list *l)
 	return 0;
 }
 
-/* Sattolo's shuffle: one cycle through all hosts, so that none sends to itself. */
+/* Sattolo's shuffle: one cycle through all hosts, so that no host sends to itself. */
 static int permutation(const struct opts *o, struct flow_list *l)
 {
 	struct rng rng = rng_of(o->seed, STREAM_PERMUTATION);
@@ -276,7 +276,7 @@ const struct scenario *scenario_find(const char *name)
 	return NULL;
 }
 
-/* Arrivals so often that the busiest end of a link is loaded as asked for, by payload. */
+/* Set the arrival rate for which the busiest end of a link has the requested load, by payload. */
 static void set_load(const struct opts *o, struct flow_list *l)
 {
 	unsigned in[MAX_HOSTS] = { 0 }, out[MAX_HOSTS] = { 0 }, busiest = 1, i;
@@ -332,7 +332,7 @@ int scenario_unloaded(const struct flow_list *of, struct flow_list *l, int64_t *
 		f.interval = 0;
 		f.start = *length;
 		*length += SLICE;
-		f.stop = *length - SLICE / 5; /* the last one is through before the next begin */
+		f.stop = *length - SLICE / 5; /* the last message completes before the next flows start */
 		if (add(l, f)) {
 			free(l->v);
 			return -1;

@@ -16,25 +16,25 @@ struct scenario {
 	const char *name, *what;
 	unsigned (*hosts)(const struct opts *o);
 	int (*make)(const struct opts *o, struct flow_list *l);
-	bool (*apply_defaults)(struct opts *o); /* its own defaults; may be NULL. False: not with -n */
-	bool has_victim;       /* a host of its own for a small flow, if wanted */
+	bool (*apply_defaults)(struct opts *o); /* set defaults; may be NULL. False: not with -n */
+	bool has_victim;       /* an extra host for a small flow, if requested */
 	bool elephants;        /* backlogged flows of --size, whatever the --sizes of others */
-	bool to_one;           /* many senders, one receiver: --senders counts; else --hosts */
+	bool to_one;           /* many senders, one receiver: uses --senders, not --hosts */
 	bool slowdown;         /* compare each message's time with an empty network's */
 };
 
-/* NULL if there is none of that name. */
+/* NULL if the name is unknown. */
 const struct scenario *scenario_find(const char *name);
 
-/* All of them; one without a name ends the list. */
+/* All scenarios; an entry without a name ends the list. */
 extern const struct scenario scenarios[];
 
 /* The flows of the options' scenario: 0, or -1 without memory. */
 int scenario_flows(const struct opts *o, struct flow_list *l);
 
 /*
- * What an empty network takes: to each host that the flows of `of` send to, one message
- * at a time, of every size of the ladder, one host after the other. *length: how long, ns.
+ * Make flows that measure the empty network: to each receiver of the flows `of` in turn, one message
+ * at a time, of every size of the ladder. *length: their duration, ns.
  */
 int scenario_unloaded(const struct flow_list *of, struct flow_list *l, int64_t *length);
 

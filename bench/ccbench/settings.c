@@ -21,7 +21,7 @@ static const char *setting_end(const char *text)
 	return end;
 }
 
-/* What the name of a setting means to the environment of a worker. */
+/* Derive a worker's environment from the name of a setting. */
 static int setting_resolve(struct setting *s, char *err, size_t errlen)
 {
 	struct ccs_cc_spec cc;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_BENCH_MICRO_AGENTS_H
 #define CCS_BENCH_MICRO_AGENTS_H
-/* What the benches of host agents share. All functions end the process if something fails. */
+/* Functions for the benches of host agents. On an error they end the process. */
 #include "agent/loop.h"
 #include "feedback/shm.h"
 
 _Noreturn void bench_fail(const char *what);
-/* Unless ok: ends with the text and that of errno. */
+/* End the process with the text and strerror(errno), unless ok. */
 void bench_check(int ok, const char *what);
 /* This process and its children get a network namespace with a loopback interface only. */
 void bench_own_network(void);

@@ -61,7 +61,7 @@ static void broadcast(void)
 	MPI_Bcast(rank ? out : in, whole, MPI_FLOAT, 0, MPI_COMM_WORLD);
 }
 
-/* What element i of the result must be. */
+/* The expected element i of the result. */
 static float of_allreduce(int i)
 {
 	return sum(i);
@@ -88,8 +88,8 @@ static float of_broadcast(int i)
 }
 
 /*
- * The bus bandwidth is what a link of each rank carries at least, by whatever algorithm: the
- * algorithm's bandwidth times this, which is also how nccl-tests defines it.
+ * The bus bandwidth is the minimum rate on the link of each rank with any algorithm: the algorithm's
+ * bandwidth times this factor, as nccl-tests defines it.
  */
 static double all_but_own(void)
 {
@@ -119,7 +119,7 @@ static const struct collective {
 	{ "broadcast", broadcast, of_broadcast, once },
 };
 
-/* The number of wrong elements in all ranks. The root of a broadcast receives nothing. */
+/* The number of wrong elements in all ranks. The root of a broadcast does not receive. */
 static int wrong_elements(const struct collective *c)
 {
 	int n = c->perform == reduce_scatter ? part : whole;

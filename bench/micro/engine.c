@@ -37,11 +37,11 @@ static const char usage[] =
 	"counting them (kernel.perf_event_paranoid > 2, or a machine without counters). There\n"
 	"    valgrind --tool=callgrind --toggle-collect=run_acks bench/micro/engine --quick\n"
 	"    callgrind_annotate --inclusive=yes callgrind.out.*\n"
-	"counts them by function: of an on_ack, divide by the 40000 events a variant.\n";
+	"counts them by function: divide the instructions of on_ack by 40000 events per variant.\n";
 
 struct row {
 	const char *kind, *name, *variant;
-	unsigned flows;                  /* of the wheel */
+	unsigned flows;                  /* number of flows on the wheel */
 	bool scattered;
 	double ns, instructions;         /* per event; NAN: not counted */
 };

@@ -33,16 +33,16 @@ static const char usage[] =
 	"usage: leases [STARTS [AIM_MS]]\n"
 	"Prints the time to a lease of STARTS (50) hosts that have the key and start one after the\n"
 	"other, without a flood, and under floods without the key from one address, from addresses\n"
-	"of many networks, and from those of the hosts that start; and how many took longer than\n"
+	"of many networks, and from the hosts that start; and the number that took longer than\n"
 	"AIM_MS (200). Needs root, or a system that lets users make network namespaces.\n";
 
 static const char *const flooded_address = "127.0.0.1";
 static char directory[] = "/tmp/ccshim-leases-XXXXXX", key_file[64], flooded_path[64], path[64];
 static struct ccs_agent_auth auth;
 
-/* What the processes report. */
+/* Results of the processes. */
 static struct {
-	_Atomic uint64_t sent, refused, dropped, cpu_us; /* cpu_us: of the flooded agent */
+	_Atomic uint64_t sent, refused, dropped, cpu_us; /* cpu_us: CPU time of the flooded agent */
 	_Atomic bool ready;
 } *shared;
 
@@ -60,7 +60,7 @@ static void sleep_ms(unsigned ms)
 }
 
 /*
- * A flood has a processor of its own here, and agents all the time that they want, as they do by
+ * A flood has a processor for itself here, and agents get the CPU time that they need, as with
  * CPUWeight in ccshimd.service. Nice values have no effect across sessions.
  */
 static void set_priority(int priority)

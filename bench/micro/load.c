@@ -23,9 +23,10 @@ struct worker {
 	pthread_barrier_t *start;
 	struct ibv_cq *cq;
 	struct ibv_qp **qp;
-	unsigned qps, at, list;          /* at: whose turn it is */
+	unsigned qps, at;                /* at: index of the QP that posts next */
+	unsigned list, signalled;        /* WRs per post, and those of them with a completion */
 	uint64_t wrs;
-	struct ibv_sge sge;
+	struct ibv_sge sge[2];
 	struct ibv_send_wr wr[LIST_MAX];
 } __attribute__((aligned(64)));
 
@@ -59,8 +60,8 @@ static void batch(struct worker *w)
 		if (ibv_post_send(w->qp[w->at], w->wr, &bad))
 			fail("a request was refused");
 		w->at = w->at + 1 < w->qps ? w->at + 1 : 0;
-		for (unsigned got = 0; got < w->list; got += (unsigned)n) {
-			n = ibv_poll_cq(w->cq, (int)(w->list - got), wc);
+		for (unsigned got = 0; got < w->signalled; got += (unsigned)n) {
+			n = ibv_poll_cq(w->cq, (int)(w->signalled - got), wc);
 			if (n < 0 || (n && wc->status))
 				fail("a completion failed");
 		}
@@ -70,13 +71,22 @@ static void batch(struct worker *w)
 
 static void set_list(struct worker *w, unsigned list)
 {
+	const struct load *l = w->load;
+
 	w->list = list;
-	for (unsigned i = 0; i < list; i++)
+	w->signalled = 0;
+	for (unsigned i = 0; i < list; i++) {
+		const bool signal = !l->signal_every || (i + 1) % l->signal_every == 0;
+
+		w->signalled += signal;
 		w->wr[i] = (struct ibv_send_wr){
-			.wr_id = i, .sg_list = &w->sge, .num_sge = 1,
-			.opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED,
+			.wr_id = i, .sg_list = w->sge, .num_sge = l->sges ? (int)l->sges : 1,
+			.opcode = l->read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+			.send_flags = (signal ? IBV_SEND_SIGNALED : 0) |
+				      (l->inlined ? IBV_SEND_INLINE : 0),
 			.next = i + 1 < list ? &w->wr[i + 1] : NULL,
 		};
+	}
 }
 
 /*
@@ -122,15 +132,15 @@ static struct ibv_qp *make_qp(struct ibv_pd *pd, struct ibv_cq *cq)
 {
 	struct ibv_qp_init_attr init = {
 		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = DEPTH, .max_send_sge = 1 },
+		.cap = { .max_send_wr = DEPTH, .max_send_sge = 2, .max_inline_data = 64 },
 	};
-	struct ibv_qp_attr attr = { .port_num = 1, .timeout = 14, .max_rd_atomic = 1 };
+	struct ibv_qp_attr attr = { .port_num = 1, .timeout = 14, .max_rd_atomic = 16 };
 	struct ibv_qp *qp = ibv_create_qp(pd, &init);
 
 	for (int s = IBV_QPS_INIT; qp && s <= IBV_QPS_RTS; s++) {
 		attr.qp_state = (enum ibv_qp_state)s;
 		if (ibv_modify_qp(qp, &attr, IBV_QP_STATE | (s == IBV_QPS_INIT ? IBV_QP_PORT : 0) |
-				  (s == IBV_QPS_RTS ? IBV_QP_TIMEOUT : 0)))
+				  (s == IBV_QPS_RTS ? IBV_QP_TIMEOUT | IBV_QP_MAX_QP_RD_ATOMIC : 0)))
 			return NULL;
 	}
 	return qp;
@@ -148,12 +158,13 @@ static void make_worker(struct worker *w, struct ibv_pd *pd)
 	for (unsigned i = 0; i < w->qps; i++)
 		if (!(w->qp[i] = make_qp(pd, w->cq)))
 			fail("no queue pair");
-	w->sge.length = w->load->bytes;
-	w->sge.addr = (uintptr_t)malloc(w->load->bytes);
-	mr = ibv_reg_mr(pd, (void *)(uintptr_t)w->sge.addr, w->load->bytes, 0);
-	if (!w->sge.addr || !mr)
+	w->sge[0].addr = (uintptr_t)malloc(w->load->bytes);
+	mr = ibv_reg_mr(pd, (void *)(uintptr_t)w->sge[0].addr, w->load->bytes, 0);
+	if (!w->sge[0].addr || !mr)
 		fail("no memory region");
-	w->sge.lkey = mr->lkey;
+	w->sge[0].length = w->load->bytes / (w->load->sges ? w->load->sges : 1);
+	w->sge[0].lkey = mr->lkey;
+	w->sge[1] = w->sge[0];
 }
 
 static struct ibv_pd *open_first(void)
@@ -186,7 +197,7 @@ static double count(int counter)
 	return counter >= 0 && read(counter, &n, sizeof(n)) == sizeof(n) ? (double)n : NAN;
 }
 
-/* Of all threads, the shim's too; not what others take of the machine. */
+/* CPU time of all threads of this process, which include the shim's. */
 static double cpu_ns(void)
 {
 	struct timespec ts;

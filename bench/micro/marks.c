@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What host agents cost: CPU time of the notification point for each marked packet and for
- * each CNP that it sends, of the reaction point for each CNP that it takes, of both when
- * nothing happens; and what is lost. Two agents, each in a thread, in a network namespace
- * of this process; packets that look like RoCEv2 go over its loopback.
+ * Measures the cost of host agents: CPU time of the notification point per marked packet and per CNP
+ * sent, CPU time of the reaction point per CNP received, CPU time of both when idle, and losses. Two
+ * agents are threads of this process in a network namespace; packets that resemble RoCEv2 go over
+ * its loopback.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ enum { RP, NP, AGENTS, BATCH = 20, ROCE = 4791 };
 static const char usage[] =
 	"usage: marks [SECONDS [FLOWS [RATE [BUSY [NICE]]]]]\n"
 	"Prints CPU time of the host agents for each marked packet and each CNP, with FLOWS (10000)\n"
-	"marked RATE times a second (100000) altogether for SECONDS (5) a row, and what is lost,\n"
+	"marked RATE times a second (100000) in total for SECONDS (5) a row, and losses,\n"
 	"beside BUSY processes that use all the CPU time they get (0), with agents of that NICE (0).\n"
 	"Needs root, or a system that lets users make network namespaces.\n";
 
@@ -38,7 +38,7 @@ static struct ccs_agent *agent[AGENTS];
 static pthread_t thread[AGENTS];
 static struct ccs_shm *page;
 static uint32_t flows;
-static uint64_t late;                    /* of the last row */
+static uint64_t late;                    /* marks that the last row did not process in time */
 static int agents_nice;
 
 static double seconds_of(clockid_t clock)
@@ -66,9 +66,9 @@ static void sleep_seconds(double s)
 
 /* -- agents, and a client ----------------------------------------------------------- */
 
-static void *run(void *a)
+static void *run_agent(void *a)
 {
-	/* Of the thread, on Linux. */
+	/* On Linux this sets the nice value of the calling thread. */
 	bench_check(!setpriority(PRIO_PROCESS, 0, agents_nice), "setpriority");
 	ccs_agent_run(a);
 	return NULL;
@@ -83,7 +83,7 @@ static int answer_live(void *arg, uint32_t qpn, char device[64])
 	return 0;
 }
 
-static void start(int i, uint64_t interval_ns, bool checked)
+static void start_agent(int i, uint64_t interval_ns, bool checked)
 {
 	char err[512];
 
@@ -98,10 +98,10 @@ static void start(int i, uint64_t interval_ns, bool checked)
 	agent[i] = ccs_agent_open(&config[i], err, sizeof(err));
 	if (!agent[i])
 		bench_fail(err);
-	bench_check(pthread_create(&thread[i], NULL, run, agent[i]) == 0, "pthread_create");
+	bench_check(pthread_create(&thread[i], NULL, run_agent, agent[i]) == 0, "pthread_create");
 }
 
-static void finish(int i)
+static void finish_agent(int i)
 {
 	char lock[80];
 
@@ -183,7 +183,7 @@ static uint64_t delivered(void)
 	return sum;
 }
 
-/* Ends NP's thread; marks that it had not got to, 0.3 s after the last one was sent. */
+/* End NP's thread. Returns the marks that it had not processed 0.3 s after the last was sent. */
 static uint64_t drain_np(void)
 {
 	const struct ccs_agent_totals *t = &agent[NP]->totals;
@@ -197,27 +197,27 @@ static uint64_t drain_np(void)
 	return t->ce - since;
 }
 
-/* CPU seconds of both agents for that many marks, or none at all, and the totals of NP. */
+/* CPU seconds of both agents, with marks or idle, and the totals of NP. */
 static struct ccs_agent_totals measure(uint64_t interval_ns, bool checked, double seconds,
 				       double rate, double cpu[AGENTS], uint64_t *sent, uint64_t *reached)
 {
 	struct ccs_agent_totals totals;
 	int client;
 
-	start(RP, interval_ns, checked);
-	start(NP, interval_ns, checked);
+	start_agent(RP, interval_ns, checked);
+	start_agent(NP, interval_ns, checked);
 	client = connect_client();
 	for (int i = 0; i < AGENTS; i++)
 		cpu[i] = -cpu_of(i);
 	*sent = rate > 0 ? send_marks(seconds, rate) : 0;
-	sleep_seconds(rate > 0 ? 0.3 : seconds); /* what is on its way arrives */
+	sleep_seconds(rate > 0 ? 0.3 : seconds); /* marks in flight arrive */
 	for (int i = 0; i < AGENTS; i++)
 		cpu[i] += cpu_of(i);
 	late = drain_np();
 	sleep_seconds(0.1);
 	*reached = delivered();
 	close(client);
-	finish(RP);
+	finish_agent(RP);
 	totals = agent[NP]->totals;
 	ccs_agent_close(agent[NP]);
 	return totals;
@@ -250,7 +250,7 @@ static void row(const char *name, const struct ccs_agent_totals *t, uint64_t sen
 	       100 * cpu[NP] / seconds, 100 * cpu[RP] / seconds);
 }
 
-/* Of an answer of the kernel, at most 2000 of which are asked for in a second. */
+/* CPU time of a reply of the kernel; agents request at most 2000 in a second. */
 static void print_kernel_time(void)
 {
 	enum { TIMES = 1000 };

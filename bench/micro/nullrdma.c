@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A device that does nothing, as fast as possible: preloaded before libibverbs, it
- * completes a work request by remembering its wr_id until it is polled. What a
- * program costs on it is the program's own, and that of whatever is in between.
- * Send side only; objects live as long as the process.
+ * A device without a data path, as fast as possible: preloaded before libibverbs, it completes a work
+ * request by keeping its wr_id until it is polled. A program's CPU time on it is the cost of the
+ * program and of libraries between the two. Send side only; objects are never freed.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -36,7 +35,7 @@ struct null_qp {
 
 static struct ibv_device device = { .name = "null0", .transport_type = IBV_TRANSPORT_IB };
 
-/* Whole cache lines: threads with a queue of their own share none. */
+/* Whole cache lines: threads that use different queues share no line. */
 static void *make(size_t size)
 {
 	void *p = aligned_alloc(LINE, (size + LINE - 1) / LINE * LINE);

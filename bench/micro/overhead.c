@@ -19,7 +19,7 @@
 #include "bench/ccbench/progress.h"
 #include "bench/ccbench/place/spawn.h"
 
-enum { POSTS = 8, POLLS = 4, GATED = POSTS + POLLS, PACED, CASES, ROUNDS_MAX = 9 };
+enum { ROUNDS_MAX = 9 };
 enum { SMALL = 64, SEGMENT = 65536, SEGMENTS = 16 };
 enum { BARE, OFF, OBSERVE, ENFORCE, SETTINGS };
 
@@ -39,20 +39,50 @@ static const char usage[] =
 	"                cc=none, for time passes fast there: bench/micro/engine counts algorithms\n"
 	"  --json        {\"rows\": [...]} on standard output\n"
 	"\n"
-	"A row: threads, each with queue pairs and a completion queue of its own; queue pairs in\n"
-	"all, used in turn; WRs a post, all signalled, 64 bytes. 'poll' is an empty poll, 'gated'\n"
-	"a segment of 64 KB that waits, in mode enforce, until one of the two before it has\n"
-	"completed, 'paced' a WR of a flow at .9 of the line, as agents may advise it, that need\n"
-	"not wait. Beside what is added stands the aim. Rounds go through all settings by turns;\n"
+	"A row: threads, each with its own queue pairs and completion queue; queue pairs in\n"
+	"all, used in turn; WRs per post, signalled WRITEs of 64 bytes. 'poll': an empty poll.\n"
+	"'gated': a segment of 64 KB that waits, in mode enforce, until one of two before it has\n"
+	"completed. 'paced': a WR of a flow at .9 of the line, as agents may advise it, that\n"
+	"need not wait. 'unsig': a list of 32 with one signalled WR. '2 sge': two scatter/gather\n"
+	"entries. 'inline': IBV_SEND_INLINE. 'read': a READ, which no fast path serves. Beside\n"
+	"the added cost stands the aim. Rounds go through all settings by turns;\n"
 	"added is the median over them, with its quartiles. The gate is open, as the path is\n"
 	"empty: CCSHIM_RTT_JITTER=0us, since with noise copa would drain. CCSHIM_CC and other\n"
 	"options apply (ccshim.conf(5)); no file of them does.\n";
 
-static struct load cases[CASES];
+/* A row without a kind is named by the length of its lists. */
+static const struct {
+	const char *kind;
+	struct load load;
+} cases[] = {
+#define POST(t, q, l) { NULL, { .threads = t, .qps = q, .list = l, .bytes = SMALL } }
+	POST(1, 1, 1), POST(1, 1, 32), POST(1, 10000, 1), POST(1, 10000, 32),
+	POST(8, 1, 1), POST(8, 1, 32), POST(8, 10000, 1), POST(8, 10000, 32),
+#undef POST
+#define POLL(q) { "poll", { .threads = 1, .qps = q, .bytes = SMALL } }
+	POLL(1), POLL(64), POLL(1000), POLL(10000),
+#undef POLL
+#define ONE(...) { .threads = 1, .qps = 1, .list = 1, __VA_ARGS__ }
+	{ "gated", ONE(.bytes = SEGMENT * SEGMENTS) },
+	{ "paced", ONE(.bytes = SMALL) },
+	{ "unsig", { .threads = 1, .qps = 1, .list = 32, .bytes = SMALL, .signal_every = 32 } },
+	{ "2 sge", ONE(.bytes = SMALL, .sges = 2) },
+	{ "inline", ONE(.bytes = SMALL, .inlined = true) },
+	{ "read", ONE(.bytes = SMALL, .read = true) },
+#undef ONE
+};
+enum { CASES = sizeof(cases) / sizeof(*cases) };
+
+static bool is_kind(unsigned c, const char *kind)
+{
+	return cases[c].kind && !strcmp(cases[c].kind, kind);
+}
+
 static struct cost costs[CASES][SETTINGS][ROUNDS_MAX];
 static double counted[CASES][SETTINGS]; /* instructions */
 static bool wanted[SETTINGS] = { true, true, true, true };
 static unsigned rounds = ROUNDS_MAX;
+static int64_t run_ns;                  /* duration of a run */
 static bool valgrind;
 static char directory[PATH_MAX];        /* of this program */
 static char shim[PATH_MAX + 64];
@@ -63,45 +93,36 @@ static _Noreturn void fail(const char *what)
 	exit(1);
 }
 
-static void make_cases(int64_t ns)
-{
-	static const unsigned threads[] = { 1, 8 }, qps[] = { 1, 10000 }, list[] = { 1, 32 };
-	static const unsigned polled[POLLS] = { 1, 64, 1000, 10000 };
-
-	for (unsigned i = 0; i < POSTS; i++)
-		cases[i] = (struct load){ threads[i / 4], qps[i / 2 % 2], list[i % 2], SMALL, ns };
-	for (unsigned i = 0; i < POLLS; i++)
-		cases[POSTS + i] = (struct load){ 1, polled[i], 0, SMALL, ns };
-	cases[GATED] = (struct load){ 1, 1, 1, SEGMENT * SEGMENTS, ns };
-	cases[PACED] = (struct load){ 1, 1, 1, SMALL, ns };
-}
-
-/* What a WR of it counts as. */
+/* The units in which a WR counts. */
 static unsigned parts(unsigned c)
 {
-	return c == GATED ? SEGMENTS : 1;
+	return is_kind(c, "gated") ? SEGMENTS : 1;
 }
 
 /* Nanoseconds that may be added; NAN: no aim. */
 static double aim_of(unsigned c, unsigned setting)
 {
-	if (c == GATED)
+	const struct load *l = &cases[c].load;
+
+	if (is_kind(c, "gated"))
 		return setting == ENFORCE ? 250 : NAN;
 	if (setting == OFF)
 		return 0;
-	if (!cases[c].list)
+	if (!l->list)
 		return 5;
-	if (cases[c].list > 1)
-		return cases[c].qps > 1 ? NAN : 6;
-	return cases[c].qps > 1 ? 45 : 20;
+	if (l->list > 1)
+		return l->qps > 1 || l->signal_every ? NAN : 6;
+	return l->qps > 1 ? 45 : l->read ? NAN : 20;
 }
 
 /* The same for instructions. */
 static double aim_of_instructions(unsigned c, unsigned setting)
 {
+	if (is_kind(c, "gated"))
+		return NAN;
 	if (setting == OFF)
-		return c == GATED ? NAN : 0;
-	return c < POSTS || c == PACED ? 250 : NAN;
+		return 0;
+	return !cases[c].load.list ? NAN : cases[c].load.read ? 600 : 250;
 }
 
 static void find_files(void)
@@ -120,9 +141,8 @@ static void find_files(void)
 /* In a child: become the measuring process. Its figures go to descriptor 1. */
 static void become(unsigned c, unsigned setting, bool under_valgrind)
 {
-	const struct load *l = &cases[c];
-	char preload[3 * PATH_MAX], self[PATH_MAX + 16], what[5][24];
-	const char *args[13], **arg = args;
+	char preload[3 * PATH_MAX], self[PATH_MAX + 16], number[16], duration[24];
+	const char *args[12], **arg = args;
 
 	snprintf(preload, sizeof(preload), "%s %s/.libs/nullrdma.so", setting == BARE ? "" : shim,
 		 directory);
@@ -132,14 +152,11 @@ static void become(unsigned c, unsigned setting, bool under_valgrind)
 	/* With noise copa drains now and then. The wait is no cost of the shim's. */
 	setenv("CCSHIM_RTT_JITTER", "0us", 0);
 	snprintf(self, sizeof(self), "%s/overhead", directory);
-	snprintf(what[0], sizeof(what[0]), "%u", l->threads);
-	snprintf(what[1], sizeof(what[1]), "%u", l->qps);
-	snprintf(what[2], sizeof(what[2]), "%u", l->list);
-	snprintf(what[3], sizeof(what[3]), "%lld", under_valgrind ? 0ll : (long long)l->ns);
-	snprintf(what[4], sizeof(what[4]), "%u", l->bytes);
-	if (c == PACED)
+	snprintf(number, sizeof(number), "%u", c);
+	snprintf(duration, sizeof(duration), "%lld", under_valgrind ? 0ll : (long long)run_ns);
+	if (is_kind(c, "paced"))
 		setenv("CCSHIM_CC", "fixed:rate=90g", 1);
-	if (c == GATED) {
+	if (is_kind(c, "gated")) {
 		/* Only the window is to close: waiting for a time to come costs what the wait does. */
 		setenv("CCSHIM_CC", "none", 1);
 		setenv("CCSHIM_SEGMENT", "64KiB", 1);
@@ -157,8 +174,8 @@ static void become(unsigned c, unsigned setting, bool under_valgrind)
 	}
 	*arg++ = self;
 	*arg++ = "run";
-	for (unsigned i = 0; i < 5; i++)
-		*arg++ = what[i];
+	*arg++ = number;
+	*arg++ = duration;
 	*arg = NULL;
 	execvp(args[0], (char *const *)(const void *)args);
 	perror("overhead: cannot start a run");
@@ -212,7 +229,7 @@ static void count(unsigned c, unsigned setting)
 
 	if (!text || sscanf(text, "%lf", &n) != 1)
 		fail("valgrind did not say what it counted");
-	counted[c][setting] = n / ((double)LOAD_BATCH * cases[c].threads * parts(c));
+	counted[c][setting] = n / ((double)LOAD_BATCH * cases[c].load.threads * parts(c));
 }
 
 static void progress(unsigned i, unsigned n, unsigned c, unsigned setting)
@@ -221,8 +238,8 @@ static void progress(unsigned i, unsigned n, unsigned c, unsigned setting)
 
 	if (!progress_watched())
 		return;
-	snprintf(what, sizeof(what), "%s, %u QPs, %u threads", names[setting], cases[c].qps,
-		 cases[c].threads);
+	snprintf(what, sizeof(what), "%s, %u QPs, %u threads", names[setting], cases[c].load.qps,
+		 cases[c].load.threads);
 	progress_bar(i, n, what, 0);
 }
 
@@ -285,23 +302,20 @@ static void print_number(int width, double n)
 		printf(" %*.1f", width, n);
 }
 
-/* Of a row: its name, or the length of its lists. */
 static const char *kind_of(unsigned c)
 {
 	static char list[12];
 
-	if (c == GATED || c == PACED)
-		return c == GATED ? "gated" : "paced";
-	snprintf(list, sizeof(list), "%u", cases[c].list);
-	return cases[c].list ? list : "poll";
+	snprintf(list, sizeof(list), "%u", cases[c].load.list);
+	return cases[c].kind ? cases[c].kind : list;
 }
 
 static void print_row(unsigned c, unsigned setting)
 {
 	const struct row r = row_of(c, setting);
 
-	printf("%-8s %3u %6u %5s", names[setting], cases[c].threads, cases[c].qps,
-	       kind_of(c));
+	printf("%-8s %3u %6u %6s", names[setting], cases[c].load.threads,
+	       cases[c].load.qps, kind_of(c));
 	print_number(8, r.bare_ns);
 	print_number(8, r.added_ns);
 	print_number(5, aim_of(c, setting));
@@ -314,7 +328,7 @@ static void print_row(unsigned c, unsigned setting)
 static void print_table(void)
 {
 	puts("per WR posted and polled, empty poll, or segment that waits");
-	printf("%-8s %3s %6s %5s %8s %8s %5s %15s %7s %5s\n", "mode", "thr", "QPs", "list",
+	printf("%-8s %3s %6s %6s %8s %8s %5s %15s %7s %5s\n", "mode", "thr", "QPs", "list",
 	       "bare ns", "added ns", "aim", "quartiles", "instr.", "aim");
 	for (unsigned i = 0; i < CASES * (SETTINGS - 1); i++)
 		if (wanted[1 + i / CASES])
@@ -336,10 +350,10 @@ static bool print_json(void)
 			continue;
 		ccs_json_object(&j, NULL);
 		ccs_json_str(&j, "mode", names[setting]);
-		ccs_json_uint(&j, "threads", cases[c].threads);
-		ccs_json_uint(&j, "qps", cases[c].qps);
-		ccs_json_uint(&j, "list", cases[c].list);
-		ccs_json_uint(&j, "bytes", cases[c].bytes);
+		ccs_json_uint(&j, "threads", cases[c].load.threads);
+		ccs_json_uint(&j, "qps", cases[c].load.qps);
+		ccs_json_uint(&j, "list", cases[c].load.list);
+		ccs_json_uint(&j, "bytes", cases[c].load.bytes);
 		ccs_json_str(&j, "kind", kind_of(c));
 		ccs_json_num(&j, "bare_ns", r.bare_ns);
 		ccs_json_num(&j, "added_ns", r.added_ns);
@@ -390,15 +404,19 @@ static int64_t duration(const char *text)
 	return (int64_t)(1e3 * us * (unit ? 1 : 1e6));
 }
 
-/* overhead run THREADS QPS LIST NS BYTES, as become() starts it */
+/* overhead run CASE NS, as become() starts it */
 static int run(char **argv)
 {
-	const struct load l = { (unsigned)atoi(argv[2]), (unsigned)atoi(argv[3]),
-				(unsigned)atoi(argv[4]), (unsigned)atoi(argv[6]),
-				atoll(argv[5]) };
-	const struct cost c = load_run(&l);
+	const unsigned c = (unsigned)atoi(argv[2]);
+	struct load load;
+	struct cost cost;
 
-	printf("cost %.17g %.17g\n", c.ns, c.instructions);
+	if (c >= CASES)
+		return 2;
+	load = cases[c].load;
+	load.ns = atoll(argv[3]);
+	cost = load_run(&load);
+	printf("cost %.17g %.17g\n", cost.ns, cost.instructions);
 	return 0;
 }
 
@@ -413,7 +431,7 @@ int main(int argc, char **argv)
 	bool json = false;
 	int64_t ns = 0;
 
-	if (argc == 7 && !strcmp(argv[1], "run"))
+	if (argc == 4 && !strcmp(argv[1], "run"))
 		return run(argv);
 	for (int opt; (opt = getopt_long(argc, argv, "D:h", options, NULL)) != -1;) {
 		switch (opt) {
@@ -428,7 +446,7 @@ int main(int argc, char **argv)
 	}
 	if (optind < argc)
 		refuse("no such argument", argv[optind]);
-	make_cases(ns ? ns : rounds == 1 ? 1000000 : 200000000);
+	run_ns = ns ? ns : rounds == 1 ? 1000000 : 200000000;
 	find_files();
 	measure_all();
 	if (json)

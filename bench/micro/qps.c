@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What queue pairs take: resident memory, address space, and CPU time to create and destroy. */
+/* Measures queue pairs: resident memory, address space, CPU time to create and destroy. */
 #include <getopt.h>
 #include <infiniband/verbs.h>
 #include <stdio.h>
@@ -11,14 +11,14 @@ static const char usage[] =
 	"usage: qps [-d DEVICE] [-n QPS] [-q DEPTH] [-c CQE] [-r ROUNDS] [-s] [-j]\n"
 	"Create QPs and destroy them; print what each took, in KB and us. Without the shim, and\n"
 	"with it: ccshim run bench/micro/qps. Kernel memory that is not mapped is not counted.\n"
-	"Memory is that of the first round; CPU time is the mean of all.\n"
+	"Memory is measured in the first round; CPU time is the mean of all rounds.\n"
 	"\n"
-	"  -d DEVICE  the first one\n"
+	"  -d DEVICE  default: the first device\n"
 	"  -n QPS     how many: 1000\n"
 	"  -q DEPTH   requests that each may have outstanding: 16\n"
 	"  -c CQE     entries of a completion queue: 4096\n"
 	"  -r ROUNDS  how often to do so: 1\n"
-	"  -s         each QP has a completion queue of its own\n"
+	"  -s         each QP has a separate completion queue\n"
 	"  -j         JSON\n";
 
 static struct {
@@ -26,7 +26,7 @@ static struct {
 	int qps, cqe, rounds;
 	uint32_t depth;
 	int separate, json;
-} opt = { NULL, 1000, 4096, 1, 16, 0, 0 };
+} opt = { .qps = 1000, .cqe = 4096, .rounds = 1, .depth = 16 };
 
 struct usage {
 	long rss, size;                  /* KB */

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154 # top, the source tree
 
 # Print where make has run, as ci/lab looks for it: this directory, or out/build or out/mine of the
-# source tree; else the source tree.
+# source tree; or the source tree.
 default_build() {
   local dir
   for dir in "$PWD" "$top/out/build" "$top/out/mine"; do

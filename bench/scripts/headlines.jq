@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Tables of docs/results.md, from ccbench's JSON: --arg table NAME.
+# Tables of docs/measured/results.md, from ccbench's JSON: --arg table NAME.
 
 def digits: if . == null then "–" elif . == 0 then "0" elif fabs >= 99.5 then round
   elif fabs >= 9.95 then (. * 10 | round / 10) else (. * 100 | round / 100) end | tostring;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* docs/ccshimd.8 explains the members of the JSON object. */
+/* docs/man/ccshimd.8 explains the members of the JSON object. */
 #include "agent/status.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef CCS_BASE_PROBE_H
 #define CCS_BASE_PROBE_H
 /*
- * Static probes for bpftrace, perf and gdb: provider ccshim, listed in docs/ccshim-probes.7. A
+ * Static probes for bpftrace, perf and gdb: provider ccshim, listed in docs/man/ccshim-probes.7. A
  * probe is a nop and a note in the object with its address and the places of its arguments, which
  * are integers and pointers that are computed there anyway. Only in the preload library, if it is
  * built with them.

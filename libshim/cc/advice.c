@@ -5,43 +5,37 @@
 
 #include "cc/minmax.h"
 
-#define ETA 0.98             /* of the capacity, for all flows together */
-#define FULL 0.99            /* a load from which on there may be a queue that is not seen */
-#define FLOOR 0.45           /* of its share, which a flow may send at least */
-#define UNCOUNTED 1000       /* flows that the floor expects where none are counted */
-/* Most that one record adds, as a factor: of 16 flows the last one gets the port in two records. */
-#define RISE 4.0
-/* So few flows in effect do not need the rate that there is, so that no burst comes at it. */
+#define ETA 0.98             /* share of the capacity for all flows together */
+#define OVERLOAD 0.99        /* load at which there may be a queue that is not visible */
+#define FLOOR 0.45           /* smallest rate, as a share of a flow's equal share */
+#define UNCOUNTED 1000       /* number of flows for the floor where flows are not counted */
+#define RISE 4.0             /* largest factor per record: 16 in two records */
+/* With fewer flows in effect the rate does not rise: it is not used, and would permit bursts. */
 #define UNUSED 0.5
-#define SETTLE 0.25          /* of the span: the least that a count after a cut or a pause is of */
-#define CUTS_MOST 8          /* in a row that accelerate */
-#define CUTS_BLIND 2         /* in a row before the hosts' count of the flows is believed, */
-#define HALVE 0.5            /* as far as that */
-#define GRAIN 4096.0
-/* A load is measured over so many grains, so that one more or less is little of it, */
-#define SPAN_GRAINS 64
+#define SETTLE 0.25          /* shortest time to measure after a cut or a pause, in spans */
+#define CUTS_MOST 8          /* consecutive cuts that accelerate */
+#define CUTS_BLIND 2         /* cuts without regard to the hosts' count of flows */
+#define HALVE 0.5            /* limit of a later cut by that count */
+#define GRAIN 4096.0         /* default of port->grain */
 /*
- * and over so many of each flow. Flows that start together send in one burst per round, and one
- * burst more or less in the span is then that share of the load. With 4 the rate swung by a tenth
- * for that, which kept the flows in step; with 6 they part after some hundred rounds.
+ * Flows that begin together send a burst per round, so a burst more or less in the span changes the
+ * load. With 4 grains per flow the rate oscillated by a tenth, which kept the flows in step; with 6
+ * they separate after some hundred rounds.
  */
-#define SPAN_EACH 6
-/*
- * When flows leave, the load falls at once, but its average over a span takes a span to follow. So
- * flows are also counted over the newest quarter of it, or two grains of a flow if that is longer.
- */
-#define RECENT 0.25
-#define RECENT_EACH 2
-#define LEFT 0.9             /* of the flows: if so few are left by that count, it holds */
-#define PAUSE 0.75           /* grains of a flow: when nothing came for so long, all may have paused */
+#define SPAN_GRAINS 64       /* shortest span over which a load is measured, grains */
+#define SPAN_EACH 6          /* the same in grains of each flow */
+#define RECENT 0.25          /* share of the span in which ended flows show, see lower_count() */
+#define RECENT_EACH 2        /* the same in grains of a flow, at least */
+#define LEFT 0.9             /* share of the flows below which the recent count applies */
+#define PAUSE 0.75           /* idle time in which all flows may pause, in a flow's grains */
 
 static const struct ccs_advice_record *record(const struct ccs_advice *a, unsigned age)
 {
 	return &a->record[(a->head + CCS_ADVICE_RECORDS - 1 - age) % CCS_ADVICE_RECORDS];
 }
 
-/* The integral of the rate, up to now. */
-static void allow(struct ccs_advice *a, uint64_t now_ns)
+/* Advance the integral of the rate. */
+static void integrate(struct ccs_advice *a, uint64_t now_ns)
 {
 	if (now_ns <= a->allowed_ns)
 		return;
@@ -50,7 +44,7 @@ static void allow(struct ccs_advice *a, uint64_t now_ns)
 	a->allowed_ns = now_ns;
 }
 
-/* The integral of the rate at that time: between two records it is taken for constant. */
+/* The integral of the rate at a time. Between two records it is interpolated. */
 static double allowed_at(const struct ccs_advice *a, double ns)
 {
 	const struct ccs_advice_record *new = record(a, 0), *old = new;
@@ -77,7 +71,7 @@ static double span_ns(const struct ccs_advice_port *port)
 	return ccs_max(8e9 * grain(port) * grains / port->capacity, 2e3 * port->rtt_us);
 }
 
-/* Records that come often are thinned out, so that those that are kept reach back far enough. */
+/* Replace the last record if it is recent, so that the records cover two spans. */
 static void store(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
 	const double apart = 2 * span_ns(port) / CCS_ADVICE_RECORDS;
@@ -94,16 +88,16 @@ static void store(struct ccs_advice *a, const struct ccs_advice_port *port)
 	a->n += a->n < CCS_ADVICE_RECORDS;
 }
 
-/* A flow that sends rarely sends at another rate after half a gap, on average. */
+/* A flow that sends rarely changes its rate after half a gap, on average. */
 static double effect_ns(const struct ccs_advice *a, const struct ccs_advice_port *port)
 {
 	return 1e3 * port->rtt_us + 4e9 * grain(port) / a->rate;
 }
 
 /*
- * Where to measure from: the newest record that is old enough, but none of before the last cut
- * took effect, or before flows began after a pause. The bytes that a full port sent show no more
- * than its capacity, and flows that were not there all the time would count for less.
+ * The start of a measurement of ns: the newest record that is old enough, but not from before the
+ * last cut took effect, or before flows began after a pause. A full port sends its capacity at any
+ * load, and flows that were not active all the time would count for less.
  */
 static const struct ccs_advice_record *since(const struct ccs_advice *a,
 					     const struct ccs_advice_port *port, double ns)
@@ -119,9 +113,9 @@ static const struct ccs_advice_record *since(const struct ccs_advice *a,
 }
 
 /*
- * Bytes that came to the port since then. While a queue drains, a host that has much in it
- * sends nothing, so at least half of what passed. What waited all the time is to be gone
- * after another such span, except for one grain of each flow, which meet by chance.
+ * Bytes that arrived at the port since a record: at least half of the bytes sent, because a host
+ * with much data in a draining queue pauses. The standing queue is added, so that it drains within
+ * another such time, except for a grain of each flow that waits by chance.
  */
 static double arrived(const struct ccs_advice *a, const struct ccs_advice_record *old,
 		      const struct ccs_advice_port *port)
@@ -134,20 +128,17 @@ static double arrived(const struct ccs_advice *a, const struct ccs_advice_record
 	       ccs_max(standing - (a->flows + 1) * grain(port), 0);
 }
 
-static double lowest(const struct ccs_advice_port *port)
-{
-	return ETA * port->capacity * (port->flows ? FLOOR / port->flows : 1.0 / UNCOUNTED);
-}
-
 static double set(struct ccs_advice *a, const struct ccs_advice_port *port, double rate)
 {
-	a->rate = ccs_min(ccs_max(rate, lowest(port)), port->capacity);
+	const double floor = port->flows ? FLOOR / port->flows : 1.0 / UNCOUNTED;
+
+	a->rate = ccs_min(ccs_max(rate, ETA * port->capacity * floor), port->capacity);
 	return a->rate;
 }
 
 /*
- * What flows that were announced since that record would have sent, bits, had they been there
- * all the time: their bytes come an RTT after the announcement, at the advised rate.
+ * Bits that flows announced in that time would have sent if they had been active from its start.
+ * Their first bytes arrive an RTT after the announcement, at the advised rate.
  */
 static double missing(const struct ccs_advice *a, double from_ns, double to_ns)
 {
@@ -164,7 +155,7 @@ static double missing(const struct ccs_advice *a, double from_ns, double to_ns)
 	return bits;
 }
 
-/* The flows in effect since that record; 0 if none of them sent. */
+/* The number of flows in effect since a record; 0: no flow sent. */
 static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
 		    const struct ccs_advice_record *old)
 {
@@ -178,10 +169,9 @@ static double count(struct ccs_advice *a, const struct ccs_advice_port *port,
 }
 
 /*
- * Where the queue is not seen a full port may have been offered any load, so the rate falls
- * faster with each cut that did not help; each has its time to. Many flows that begin at once may
- * have several times what the port carries. So the third cut and later ones halve a rate that is
- * above what the flows that their hosts count could have.
+ * If the queue is not visible, a full port may have any load. So the rate falls faster with each
+ * cut that had no effect in its time. Many flows that begin at once may have several times the
+ * port's capacity: from the third cut, a rate above the counted flows' equal share is halved.
  */
 static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
 {
@@ -198,8 +188,8 @@ static double cut(struct ccs_advice *a, const struct ccs_advice_port *port)
 
 /*
  * Whether flows have just begun after a pause. They may have begun at any time before the first
- * record that shows them, so what follows it counts, and until there is enough the rate does not
- * rise.
+ * record that shows them. So the measurement starts with this record, and until it is long enough
+ * the rate does not rise.
  */
 static bool has_begun(struct ccs_advice *a, const struct ccs_advice_port *port, double settle_ns)
 {
@@ -222,7 +212,7 @@ static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 		return a->flows > 0 ? ccs_min(a->rate, share) : a->rate;
 	if (a->saturated && seen_ns < settle_ns)
 		return ccs_min(a->rate, share);
-	if (!port->sees_queue && a->load > FULL)
+	if (!port->sees_queue && a->load > OVERLOAD)
 		return ccs_min(cut(a, port), share);
 	a->saturated = 0;
 	if (a->flows < UNUSED && port->flows)
@@ -230,7 +220,7 @@ static double answer(struct ccs_advice *a, const struct ccs_advice_port *port,
 	return a->flows > 0 ? ccs_min(share, RISE * a->rate) : RISE * a->rate;
 }
 
-/* Flows that were announced since that time, as far as records reach back. */
+/* Number of flows announced since a time, or since the oldest record if that is later. */
 static double announced(const struct ccs_advice *a, double since_ns)
 {
 	unsigned age = 0;
@@ -240,17 +230,18 @@ static double announced(const struct ccs_advice *a, double since_ns)
 	return a->joined - record(a, age)->joined;
 }
 
-/* What one flow may have sent, bits, until it took effect at that time. */
-static double meant_until(const struct ccs_advice *a, const struct ccs_advice_port *port, uint64_t ns)
+/* Bits that the rates permitted to one flow whose data arrived by a time. */
+static double meant_until(const struct ccs_advice *a, const struct ccs_advice_port *port,
+			  uint64_t ns)
 {
 	return allowed_at(a, (double)ns - effect_ns(a, port));
 }
 
 /*
- * At most so many flows are left: what is queued counts as sent lately, and so does a grain more,
- * which is much of a short time. A full port sends without pauses, however unevenly its flows send, so it
- * never seems to be left. Flows that were announced within the span may not have begun. Where the
- * delay is stated too long, a rate that fell has had its effect already: the lesser one counts.
+ * An upper bound of the flows that still send. The queue counts as sent recently, as does a grain,
+ * which is much in a short time. A full port sends without pauses even if its flows send unevenly,
+ * so its flows do not seem to end. Flows announced within the whole span may not have begun. If
+ * the stated delay is too long, a lower rate has had its effect already: the smaller value counts.
  */
 static double count_left(const struct ccs_advice *a, const struct ccs_advice_port *port,
 			 const struct ccs_advice_record *old, const struct ccs_advice_record *whole)
@@ -263,7 +254,7 @@ static double count_left(const struct ccs_advice *a, const struct ccs_advice_por
 	       announced(a, (double)whole->ns - effect_ns(a, port));
 }
 
-/* Whether nothing came for some time since that record, so that all flows may have paused. */
+/* Whether the port was idle for some time since a record, so that all flows may have paused. */
 static bool has_paused(const struct ccs_advice *a, const struct ccs_advice_port *port,
 		       const struct ccs_advice_record *from)
 {
@@ -281,7 +272,10 @@ static bool has_paused(const struct ccs_advice *a, const struct ccs_advice_port 
 	return false;
 }
 
-/* The flows in effect, or those that are left: none, or some that continue to send. */
+/*
+ * The flows in effect, or fewer if flows have ended and the others continue to send. The average
+ * over the span follows an end late, so the newest part of the span counts as well.
+ */
 static double lower_count(const struct ccs_advice *a, const struct ccs_advice_port *port,
 			  const struct ccs_advice_record *whole)
 {
@@ -303,7 +297,7 @@ double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port)
 		a->rate = ETA * port->capacity / (port->flows ? port->flows : 1);
 	if (a->n && (port->now_ns <= last->ns || port->bytes < last->bytes))
 		a->n = 0;
-	allow(a, port->now_ns);
+	integrate(a, port->now_ns);
 	store(a, port);
 	if (a->n == 1)
 		return set(a, port, a->rate);
@@ -317,7 +311,7 @@ double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port,
 {
 	const double most = ETA * port->capacity;
 
-	allow(a, port->now_ns);
+	integrate(a, port->now_ns);
 	a->joined += more;
 	a->flows += more;
 	return set(a, port, ccs_min(a->rate > 0 ? a->rate : most, most / ccs_max(a->flows, 1)));

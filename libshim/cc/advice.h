@@ -2,19 +2,17 @@
 #ifndef CCS_CC_ADVICE_H
 #define CCS_CC_ADVICE_H
 /*
- * One rate for all flows through a port, after the Rate Control Protocol (Dukkipati,
- * Kobayashi, Zhang-Shen, McKeown: Processor Sharing Flows in the Internet, IWQoS 2005).
- * The reader of the port's counters feeds them in and advises what comes out to all senders.
+ * The rate that a port advises to all of its flows, after the Rate Control Protocol (Dukkipati,
+ * Kobayashi, Zhang-Shen, McKeown: Processor Sharing Flows in the Internet, IWQoS 2005). The caller
+ * reads the port's counters and sends the advised rate to all senders.
  *
- * The controller measures how many flows there are in effect: the bytes that arrived, divided
- * by what one flow may have sent meanwhile at the rates that were in force when those bytes
- * left. The advised rate is eta * C divided by that number. Neither the number nor the
- * rate depends on how the rate moved before, so the loop has no dynamics of its own; flows
- * that their application holds back count for the part that they use.
+ * The controller measures the number of flows in effect: the bytes that arrived, divided by the
+ * bytes that one flow may have sent at the rates in force when they left. The advised rate is
+ * eta * C divided by that number. Neither depends on earlier changes of the rate, so the loop has
+ * no dynamics. A flow that its application limits counts in proportion to its use.
  *
- * A count of the flows by their senders is not needed for that. It bounds the rate from
- * below, so that a competitor that does not follow cannot take everything, and it announces
- * flows before their first bytes arrive.
+ * The senders' count of flows is optional. It bounds the rate from below, so that a competitor that
+ * ignores the advice does not get the whole port, and it announces flows before their first bytes.
  *
  * Pure: no clock, no allocation. One instance per port, used by one thread at a time.
  */
@@ -23,50 +21,50 @@
 
 enum { CCS_ADVICE_RECORDS = 32 };
 
-/* What is known of the port at one moment. */
+/* A reading of the port. */
 struct ccs_advice_port {
-	uint64_t now_ns;                 /* when the counters were read */
-	uint64_t bytes;                  /* that have passed the port since any fixed time */
-	uint64_t queue;                  /* bytes that wait for it; 0 unless sees_queue */
+	uint64_t now_ns;                 /* time of the reading */
+	uint64_t bytes;                  /* bytes sent by the port since a fixed time */
+	uint64_t queue;                  /* bytes in the port's queue; 0 unless sees_queue */
 	bool sees_queue;
 	double capacity;                 /* bit/s, >= 1 */
-	unsigned flows;                  /* that send now, as their hosts count them; 0: unknown */
+	unsigned flows;                  /* active flows by their hosts' count; 0: unknown */
 	double rtt_us;                   /* from the advice to its effect, without queues */
 	double grain;                    /* bytes that a flow sends at once; 0: 4096 */
 };
 
 struct ccs_advice_record {
 	uint64_t ns, bytes, queue;
-	double allowed;                  /* bits that one flow was allowed to send until then */
-	double joined;                   /* flows that were announced until then */
+	double allowed;                  /* integral of the rate, bits */
+	double joined;                   /* number of flows announced so far */
 };
 
-/* All zero at first: nothing was fed yet. */
+/* All zero before the first reading. */
 struct ccs_advice {
 	struct ccs_advice_record record[CCS_ADVICE_RECORDS];
-	unsigned head, n;                /* the next one's place; how many there are */
-	double rate;                     /* bit/s, advised now; 0: none yet */
-	double allowed;                  /* bits, until allowed_ns */
+	unsigned head, n;                /* index of the next record; number of records */
+	double rate;                     /* advised rate, bit/s; 0: no reading yet */
+	double allowed;                  /* integral of the rate until allowed_ns, bits */
 	uint64_t allowed_ns;
 	double joined;
-	double flows;                    /* in effect, those just announced included */
-	double load;                     /* arrivals in relation to the capacity, as fed last */
-	unsigned saturated;              /* cuts in a row, since the port is full */
-	double cut_ns;                   /* when the last one takes effect */
-	double begun_ns;                 /* the first record that shows flows after a pause, */
-	bool paused;                     /* which lasts */
+	double flows;                    /* flows in effect, including announced flows */
+	double load;                     /* arrivals relative to the capacity at the last reading */
+	unsigned saturated;              /* consecutive cuts of a full port */
+	double cut_ns;                   /* time at which the last cut takes effect */
+	double begun_ns;                 /* first record with flows after a pause */
+	bool paused;
 };
 
 /*
- * Take one reading of the port; the rate to advise from now on, bit/s. A counter that went
- * back, or the same time again, starts the measurement over at the present rate.
+ * Add a reading; returns the rate to advise, bit/s. If a counter or the time did not advance, the
+ * measurement starts again at the present rate.
  */
 double ccs_advice_feed(struct ccs_advice *a, const struct ccs_advice_port *port);
 
 /*
- * So many more flows are about to send, of which no byte was seen yet; port->flows has them
- * already, its counters are not read. The rate to advise to them and to all others, bit/s:
- * where the port was full all flows make way for them at once.
+ * Announce `more` flows that have not sent a byte yet; port->flows includes them, its counters are
+ * not read. Returns the rate to advise to all flows, bit/s: at a full port, the others slow down
+ * at once.
  */
 double ccs_advice_join(struct ccs_advice *a, const struct ccs_advice_port *port, unsigned more);
 

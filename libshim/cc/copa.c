@@ -1,52 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Copa (Arun and Balakrishnan, NSDI 2018): a flow keeps a few segments in the queue.
+ * Copa (Arun and Balakrishnan, NSDI 2018): each flow keeps 1/delta segments in the queue.
  *
- * The target rate is one segment per delta * dq, dq being the queueing delay. All flows of
- * a bottleneck see the same dq, so their targets are equal, whatever their RTTs, their NICs'
- * rates and the bottleneck's are, and the queue that results is 1/delta segments per flow.
- * The window moves towards the target by 1/delta segments per RTT.
+ * The target rate is one segment per delta * dq, where dq is the queueing delay. All flows of a
+ * bottleneck have the same dq, so their targets are equal, whatever their RTTs and the rates of
+ * their NICs and links. The window moves towards the target once per acknowledgement.
  *
- * Copa takes the least RTT of 10 s for the RTT of an empty path, and relies on an oscillation
- * of the window that empties the queue every five RTTs. Flows of a data centre, with a
- * segment or two outstanding each, do not oscillate in step: a flow that joins a standing
- * queue never sees the empty path and takes a multiple of its share. Here the queue is drained on
- * purpose. At multiples of a power of two of the hosts' common time, several RTTs long, each
- * flow that sees a queue pauses for one RTT. The queue empties within that RTT, and the next
- * segment, a small one, measures the path. Where hosts' clocks differ by more than an RTT, a
- * drain reveals the flow's own share of the queue only; nothing else depends on it.
- *
- * What an emptied path adds to the least RTT is jitter of the hosts. Its average is taken off
- * dq, but for an eighth of dq: a queue of others that does not drain would be taken for
- * jitter, too. At least a segment's time is taken off: acknowledgements may wait that long
- * behind data of the other direction.
- *
- * The path spaces acknowledgements; hosts that run in batches return several at once. If these
- * are a share of what was in flight, hosts hold them back for about that share of the RTT: the
- * period of the hosts is to the RTT as a batch is to the window. That share does not depend on the
- * flow's rate, so flows of such hosts agree on it and stay fair. (The number of acknowledgements
- * does: a dq divided by it gives a fast flow more and more.)
- *
- * However long the queue is, segments leave it no closer than they came from the NIC. So
- * acknowledgements that are closer were held back after that, by jitter or behind data of the other
- * direction. They are a batch, too, but count for less: with the full weight hosts with data in
- * both directions would use less of their links.
- *
- * A step acts an RTT later, or two where acknowledgements wait behind data as long as data do
- * before them. Steps of equal length would let all flows of a queue oscillate together, until the
- * queue is empty for a part of the time. They are a tenth of Copa's, and shorter near the target.
- *
- * Flows are paced at the window per RTT, since what leaves as a burst waits in the NIC before the
- * acknowledgements of the other direction. Where these wait behind data, too, a queue slows the
- * flows whose acknowledgements it delays, their own queue becomes empty, and so on from host to host:
- * a wave of full and empty queues, as a rate that follows the RTT does so an RTT too late. So it
- * follows the RTT's average, and the rest in part only. With all of it left out the window and the
- * queue would oscillate: the window moves by a share g of the distance from the target in an RTT,
- * and the target by 1/x of what the queue does, x being the queue's share of the RTT. If a part
- * p follows at once, deviations obey l^2 + p l + g/x = 0, in RTTs; p = 2 sqrt(g/x) damps them.
- *
- * Another departure: a flow with more than twice its target drops its share of the queue at once
- * (as FAST TCP does).
+ * The paper's Copa is for the Internet. In a data centre a flow has few segments outstanding, and
+ * hosts add delays that are not congestion. This form differs from the paper's:
+ *  - Drains. The paper relies on an oscillation of all windows that empties the queue every five
+ *    RTTs, and then measures the empty path. Flows with one or two segments do not oscillate in
+ *    step. Instead all flows pause for an RTT at common times (arm_drain()).
+ *  - dq does not include the jitter of hosts (host_delay_us()) or the delay by hosts that return
+ *    acknowledgements in batches (queueing_us()).
+ *  - Steps are shorter (step_length()), and a window of more than twice the target falls at once,
+ *    as in FAST TCP (judge_distance()).
+ *  - Flows are paced, by an average of the RTT (pacing_rtt_us()).
+ *  - Losses do not change the shares of flows that all lose packets (on_loss()).
  */
 #include <math.h>
 #include <stdbool.h>
@@ -61,53 +31,56 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[DELTA] = { "delta", "", 0.6, 0.01, 100, NULL,
 		"inverse of the segments that a flow keeps in the queue", "Copa 2.1; there 0.5" },
 	[DRAIN] = { "drain", "", 24, 0, 1e6, NULL,
-		"RTTs between two moments at which all flows let the queue drain; 0: none", "our own" },
+		"RTTs between two drains of the queue by all flows; 0: no drains", "ccshim" },
 	[MAX_JITTER] = { "max_jitter", "us", 400, 0, 1e6, NULL,
-		"most that is taken for jitter of the hosts", "our own" },
+		"upper limit of the learnt jitter of the hosts", "ccshim" },
 	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
 		"floor of the rate", "derived: line rate / 100000" },
 };
 
-/* The drain period in base RTTs: a flow without competitors must lose little by drains. */
-#define DRAIN_BASES 8
-#define GAIN 0.1                 /* of Copa's steps, at a distance from the target of */
-#define MOST_VELOCITY 1e6        /* beyond any window; it would double to infinity */
-#define NEAR 4                   /* so many shares of the queue; in proportion below it */
-#define LEAST_RTTS 0.25          /* part of an RTT, or two, that the least RTT is of */
-#define AVERAGE_RTTS 32          /* that the RTT's average is of */
-#define REFILL_RTTS 6            /* until the queue has come back after a drain */
-#define JITTER_SAMPLES 16        /* that its average is of */
-#define BATCH_SEGMENTS 32.0      /* that the average share of batches is of */
-#define FORGET_US 10e6           /* after so long losses are forgotten */
-#define CLOSE 0.5                /* share of the data's time at line rate that ends a batch */
-#define CLOSE_WEIGHT (2 / 3.0)   /* of an acknowledgement that is close to the one before */
+#define DRAIN_BASES 8            /* base RTTs in the drain period: a lone flow must lose little */
+#define GAIN 0.1                 /* step as a share of Copa's; smaller near the target */
+#define NEAR 4                   /* distance at which steps become smaller, shares of the queue */
+#define MAX_VELOCITY 1e6         /* above any window; doubling would reach infinity */
+#define MIN_RTT_PERIOD 0.25      /* period of the minimum RTT, RTTs */
+#define AVERAGE_RTTS 32          /* length of the RTT's moving average */
+#define REFILL_RTTS 6            /* time in which the queue returns after a drain */
+#define JITTER_SAMPLES 16        /* length of the jitter's average */
+#define BATCH_SEGMENTS 32.0      /* length of the average share of batches, segments */
+#define FORGET_US 10e6           /* time for which a loss counts */
+#define CLOSE 0.5                /* distance within a batch, in times of the data at line rate */
+#define CLOSE_WEIGHT (2 / 3.0)   /* weight of a close acknowledgement in a batch */
 
 struct copa {
 	double cwnd;                 /* segments */
 	double velocity;             /* steps per RTT */
 	double srtt_us;
-	double least_us[2];          /* RTT, of this part of an RTT and of the one before */
-	double least_from_us;        /* when this one began */
-	double average_us;           /* of the RTT without batches, over */
-	double average_rtts;         /* so many RTTs, */
-	double averaged_us;          /* at that time */
-	double base_us;              /* least RTT seen; INFINITY: none yet */
+	double min_rtt_us[2];        /* minimum RTT of this period and of the period before */
+	double min_since_us;         /* start of the current period */
+	double avg_rtt_us;           /* moving average of the RTT, without batching delay */
+	double avg_rtts;             /* its length, RTTs */
+	double avg_updated_us;
+	double base_us;              /* minimum RTT of the flow; INFINITY: unknown */
 	double queue_us;             /* dq */
-	double excess_us, jitter_us; /* its average, and as far as it is relied on */
-	double batch_us;             /* when the latest acknowledgements arrived, */
-	double batch, rest;          /* how many segments' worth, and left in flight by them */
-	double batch_share;          /* the average of (batch - 1) / (batch + rest), */
-	double batch_more;           /* and of batch - 1 */
-	double held_us;              /* the part of dq that batches account for */
-	double turn_us;              /* when the velocity was last judged */
-	double settle_us;            /* what was decided before shows by then */
-	double resume_us;            /* the last pause ended */
-	double lost_us;              /* the last loss was noticed; 0: none, or long ago */
-	unsigned far, samples;       /* RTTs far below the target; of jitter */
+	double excess_us;            /* average excess of the RTT over base_us after drains */
+	double jitter_us;            /* the same once it has enough samples; 0 before */
+	double batch_ack_us;         /* time of the last acknowledgement */
+	double batch;                /* length of the current batch, segments */
+	double batch_left;           /* segments in flight after it */
+	double batch_share;          /* average of (batch - 1) / (batch + batch_left) */
+	double batch_extra;          /* average of batch - 1 */
+	double held_us;              /* batching delay */
+	double judged_us;            /* time of the last judge_distance() */
+	double effect_us;            /* time at which the last decision has taken effect */
+	double resumed_us;           /* end of the last pause */
+	double lost_us;              /* last loss; 0: no loss within FORGET_US */
+	unsigned far_rtts;           /* consecutive RTTs in which the target was far above */
+	unsigned jitter_samples;
 	bool startup;
-	bool paused, awaited;        /* a drain; its measurement is to come, */
-	bool drained;                /* or the queue of before */
-	bool acked;                  /* since the last timer */
+	bool paused;                 /* in a drain */
+	bool measure_next;           /* the first RTT after a drain is due */
+	bool refilling;              /* in a drain, or the queue has not returned since */
+	bool acked;                  /* an acknowledgement arrived since the last timer */
 };
 
 static struct copa *state(struct ccs_cc *cc)
@@ -121,7 +94,7 @@ static void derive(const struct ccs_cc_path *path, double *p)
 		p[MIN_RATE] = ccs_max(path->line_rate / 1e5, 1);
 }
 
-/* A segment's time at line rate: an RTT is without it, a window is with it. */
+/* A segment's time at line rate. ack.rtt_us does not include it, the RTT of a window does. */
 static double line_us(const struct ccs_cc *cc)
 {
 	return 8e6 * cc->path.segment / cc->path.line_rate;
@@ -132,10 +105,10 @@ static double base_us(const struct ccs_cc *cc, const struct copa *c)
 	return ccs_min(cc->path.base_rtt_us, c->base_us);
 }
 
-/* The least of the last quarter to half RTT: what is late by acknowledgements' bunching is not. */
+/* Minimum RTT of the last 1/4 to 1/2 RTT, which contains no acknowledgement that came late. */
 static double standing_us(const struct ccs_cc *cc, const struct copa *c)
 {
-	const double us = ccs_min(c->least_us[0], c->least_us[1]);
+	const double us = ccs_min(c->min_rtt_us[0], c->min_rtt_us[1]);
 
 	return us < INFINITY ? us : cc->path.base_rtt_us;
 }
@@ -145,40 +118,49 @@ static double jitter_us(const struct ccs_cc *cc, const struct copa *c)
 	return ccs_max(cc->path.rtt_jitter_us, c->jitter_us);
 }
 
-/* What fills the line, with acknowledgements that wait behind data, and jitter. */
-static double most_cwnd(const struct ccs_cc *cc, const struct copa *c)
+/* Fills the line even if acknowledgements wait as long as data, and with the delay of hosts. */
+static double max_cwnd(const struct ccs_cc *cc, const struct copa *c)
 {
 	const double us = 2 * (cc->path.base_rtt_us + jitter_us(cc, c) + c->held_us);
 
 	return cc->path.line_rate * us / 8e6 / cc->path.segment + 8;
 }
 
-/* Without the delay by batches. */
 static double unbatched_us(const struct ccs_cc *cc, const struct copa *c)
 {
 	return standing_us(cc, c) - c->held_us;
 }
 
-/* The same from a segment's first byte. */
+/* The same from the first byte of a segment. */
 static double path_us(const struct ccs_cc *cc, const struct copa *c)
 {
 	return unbatched_us(cc, c) + line_us(cc);
 }
 
-/* The RTT that paces: of what differs from the average, a part. */
-static double pace_us(const struct ccs_cc *cc, const struct copa *c)
+/*
+ * The RTT at which the window is paced: a burst would wait in the NIC, in front of acknowledgements
+ * for the other direction. A rate that follows the RTT is late by an RTT. Where acknowledgements
+ * wait for data, a queue would slow the flows whose acknowledgements it delays, and empty their
+ * queue: a wave of full and empty queues from host to host. So the rate follows the average RTT,
+ * and a part p of the deviation from it, without which window and queue would oscillate.
+ *
+ * In an RTT the window moves by a share g of its distance from the target, and the target by 1/x of
+ * the queue's change, where x is the queue's share of the RTT. Deviations obey l^2 + p l + g/x = 0,
+ * with time in RTTs, and are critically damped with p = 2 sqrt(g/x).
+ */
+static double pacing_rtt_us(const struct ccs_cc *cc, const struct copa *c)
 {
-	const double queue = c->average_us - base_us(cc, c) - line_us(cc);
-	const double x = ccs_max(queue / (c->average_us + line_us(cc)), 1e-3);
-	const double part = c->drained ? 1 : ccs_min(2 * sqrt(GAIN / NEAR / x), 1);
+	const double queue = c->avg_rtt_us - base_us(cc, c) - line_us(cc);
+	const double x = ccs_max(queue / (c->avg_rtt_us + line_us(cc)), 1e-3);
+	const double part = c->refilling ? 1 : ccs_min(2 * sqrt(GAIN / NEAR / x), 1);
 
-	return c->average_us + part * (unbatched_us(cc, c) - c->average_us) + line_us(cc);
+	return c->avg_rtt_us + part * (unbatched_us(cc, c) - c->avg_rtt_us) + line_us(cc);
 }
 
-/* In startup the window alone holds the flow. */
-static void put_out(struct ccs_cc *cc, struct copa *c)
+/* In startup the flow is not paced. */
+static void set_outputs(struct ccs_cc *cc, struct copa *c)
 {
-	const double us = pace_us(cc, c);
+	const double us = pacing_rtt_us(cc, c);
 	const double rate = c->startup ? cc->path.line_rate : 8e6 * c->cwnd * cc->path.segment / us;
 
 	cc->out.window = (c->cwnd + 1) * cc->path.segment;
@@ -191,8 +173,8 @@ static void set_cwnd(struct ccs_cc *cc, struct copa *c, double cwnd)
 {
 	const double least = cc->param[MIN_RATE] * path_us(cc, c) / 8e6;
 
-	c->cwnd = ccs_max(ccs_min(cwnd, most_cwnd(cc, c)), least / cc->path.segment);
-	put_out(cc, c);
+	c->cwnd = ccs_max(ccs_min(cwnd, max_cwnd(cc, c)), least / cc->path.segment);
+	set_outputs(cc, c);
 }
 
 static void on_init(struct ccs_cc *cc)
@@ -201,7 +183,7 @@ static void on_init(struct ccs_cc *cc)
 
 	*c = (struct copa){
 		.velocity = 1, .startup = true, .base_us = INFINITY,
-		.least_us = { INFINITY, INFINITY },
+		.min_rtt_us = { INFINITY, INFINITY },
 	};
 	cc->out.timer_us = INFINITY;
 	set_cwnd(cc, c, 1);
@@ -209,25 +191,31 @@ static void on_init(struct ccs_cc *cc)
 
 /* -- drains ---------------------------------------------------------------------------- */
 
-/* The part of dq that is not congestion. */
-static double no_queue_us(const struct ccs_cc *cc, const struct copa *c)
+/* At least a segment's time: an acknowledgement may wait for data of the other direction. */
+static double host_delay_us(const struct ccs_cc *cc, const struct copa *c)
 {
 	return ccs_max(jitter_us(cc, c), line_us(cc));
 }
 
-/* With less than that the flow has the path for itself, or nearly. */
-static bool queues(const struct ccs_cc *cc, const struct copa *c)
+/* False: the flow has the path almost for itself. */
+static bool has_queue(const struct ccs_cc *cc, const struct copa *c)
 {
 	return c->queue_us + jitter_us(cc, c) > 1.5 * line_us(cc);
 }
 
-static void arm(struct ccs_cc *cc, const struct copa *c, double now_us)
+/*
+ * A flow that joins a standing queue would never measure the empty path, and take a multiple of
+ * its share. So each flow that sees a queue pauses for an RTT at multiples of a power of two of
+ * the hosts' common time. The queue drains, and the next segment, which is small, measures the
+ * path. If clocks differ by more than an RTT, a drain only reveals the flow's share of the queue.
+ */
+static void arm_drain(struct ccs_cc *cc, const struct copa *c, double now_us)
 {
 	const double apart = cc->param[DRAIN] * (c->srtt_us + DRAIN_BASES * base_us(cc, c));
 	const double period = exp2(ceil(log2(apart)));
 
 	cc->out.timer_us = INFINITY;
-	if (apart > 0 && period < INFINITY && queues(cc, c))
+	if (apart > 0 && period < INFINITY && has_queue(cc, c))
 		cc->out.timer_us = (floor((now_us + cc->path.epoch_us) / period) + 1) * period -
 				   cc->path.epoch_us;
 	if (cc->out.timer_us <= now_us) /* rounding */
@@ -244,64 +232,70 @@ static void on_timer(struct ccs_cc *cc, double now_us)
 	}
 	c->acked = false;
 	c->paused = !c->paused;
-	put_out(cc, c);
+	set_outputs(cc, c);
 	if (c->paused) {
 		cc->out.timer_us = now_us + c->srtt_us;
 		return;
 	}
-	c->resume_us = now_us;
-	c->settle_us = now_us + c->srtt_us;
-	c->awaited = true;
+	c->resumed_us = now_us;
+	c->effect_us = now_us + c->srtt_us;
+	c->measure_next = true;
 	cc->out.small_next = true;
-	arm(cc, c, now_us);
+	arm_drain(cc, c, now_us);
 }
 
 /*
- * The first RTT of an emptied path. A segment is no jitter: one may have been left. A flow that
- * waits for a timeout or sends rarely may have none before the queue has built up again.
+ * The excess of the first RTT after a drain over the minimum RTT is jitter of the hosts, except
+ * for a segment that the drain may have left. A flow that waits for a timeout or sends rarely may
+ * have no RTT before the queue has returned.
  */
 static void learn_jitter(struct ccs_cc *cc, struct copa *c, double rtt_us, double now_us)
 {
 	const double excess = ccs_max(rtt_us - base_us(cc, c) - line_us(cc), 0);
 
-	c->awaited = false;
-	if (now_us - rtt_us > c->resume_us + c->srtt_us)
+	c->measure_next = false;
+	if (now_us - rtt_us > c->resumed_us + c->srtt_us)
 		return;
-	c->samples += c->samples < JITTER_SAMPLES;
-	c->excess_us += (ccs_min(excess, cc->param[MAX_JITTER]) - c->excess_us) / c->samples;
-	if (c->samples >= JITTER_SAMPLES / 4)
+	c->jitter_samples += c->jitter_samples < JITTER_SAMPLES;
+	c->excess_us += (ccs_min(excess, cc->param[MAX_JITTER]) - c->excess_us) / c->jitter_samples;
+	if (c->jitter_samples >= JITTER_SAMPLES / 4)
 		c->jitter_us = c->excess_us;
 }
 
-/* -- the window ------------------------------------------------------------------------ */
-
 static void end_batch(struct copa *c)
 {
-	const double more = ccs_max(c->batch - 1, 0), share = more / (c->batch + c->rest);
+	const double extra = ccs_max(c->batch - 1, 0), share = extra / (c->batch + c->batch_left);
 	const double weight = ccs_min(c->batch / BATCH_SEGMENTS, 1);
 
 	c->batch_share += (share - c->batch_share) * weight;
-	c->batch_more += (more - c->batch_more) * weight;
+	c->batch_extra += (extra - c->batch_extra) * weight;
 	c->batch = 0;
 }
 
-/* A batch is over with the first acknowledgement that is later than the line explains. */
+/*
+ * A queue does not shorten the distance at which the NIC sent segments. Acknowledgements that are
+ * closer together were held after the queue: by a host, or by data of the other direction. The
+ * second case counts less, or hosts with data in both directions would use less of their links.
+ */
 static void count_batch(const struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
 {
-	const double apart_us = ack->now_us - c->batch_us;
-	const bool later = apart_us > CLOSE * 8e6 * ack->bytes / cc->path.line_rate;
+	const double apart_us = ack->now_us - c->batch_ack_us;
+	const bool is_new = apart_us > CLOSE * 8e6 * ack->bytes / cc->path.line_rate;
 	const double segments = ccs_min(ack->bytes / cc->path.segment, 1);
 
-	if (later && c->batch > 0)
+	if (is_new && c->batch > 0)
 		end_batch(c);
-	c->batch += apart_us > 0 && !later ? CLOSE_WEIGHT * segments : segments;
-	c->batch_us = ack->now_us;
-	c->rest = ack->inflight / cc->path.segment;
+	c->batch += apart_us > 0 && !is_new ? CLOSE_WEIGHT * segments : segments;
+	c->batch_ack_us = ack->now_us;
+	c->batch_left = ack->inflight / cc->path.segment;
 }
 
 /*
- * dq without the share of batches. Hosts may return a window in two batches or three, and then the
- * average is a part of what they hold: what is left is cubed.
+ * dq without the batching delay. If a batch is a share of the data in flight, hosts hold
+ * acknowledgements for about that share of the RTT. The share does not depend on the flow's rate,
+ * so flows with such hosts stay fair; dq divided by the length of a batch would favour fast flows.
+ * Hosts may return a window in two or three batches, each of which holds a part of the delay:
+ * therefore the rest is cubed.
  */
 static double queueing_us(struct copa *c, double dq)
 {
@@ -312,25 +306,26 @@ static double queueing_us(struct copa *c, double dq)
 }
 
 /*
- * Until the queue has come back after a drain, RTTs say nothing of its average. If it is gone, or has
- * been far too short for more than an RTT, others have left, and the average begins again.
+ * RTTs do not count while the queue returns after a drain. The average starts again when the queue
+ * is gone or was far too short for more than an RTT, because other flows have ended.
  */
-static void average(const struct ccs_cc *cc, struct copa *c, double now_us)
+static void update_average(const struct ccs_cc *cc, struct copa *c, double now_us)
 {
-	const double us = unbatched_us(cc, c), rtts = (now_us - c->averaged_us) / c->srtt_us;
+	const double us = unbatched_us(cc, c), rtts = (now_us - c->avg_updated_us) / c->srtt_us;
 
-	c->averaged_us = now_us;
-	c->drained = c->paused || now_us < c->resume_us + REFILL_RTTS * c->srtt_us;
-	if (c->startup || c->average_rtts == 0 ||
-	    (!c->drained && (c->far > 1 || !queues(cc, c)))) {
-		c->average_us = us;
-		c->average_rtts = 1;
-	} else if (!c->drained) {
-		c->average_rtts = ccs_min(c->average_rtts + rtts, AVERAGE_RTTS);
-		c->average_us += (us - c->average_us) * ccs_min(rtts / c->average_rtts, 1);
+	c->avg_updated_us = now_us;
+	c->refilling = c->paused || now_us < c->resumed_us + REFILL_RTTS * c->srtt_us;
+	if (c->startup || c->avg_rtts == 0 ||
+	    (!c->refilling && (c->far_rtts > 1 || !has_queue(cc, c)))) {
+		c->avg_rtt_us = us;
+		c->avg_rtts = 1;
+	} else if (!c->refilling) {
+		c->avg_rtts = ccs_min(c->avg_rtts + rtts, AVERAGE_RTTS);
+		c->avg_rtt_us += (us - c->avg_rtt_us) * ccs_min(rtts / c->avg_rtts, 1);
 	}
 }
 
+/* At least 1/8 of dq remains: the queue of flows that do not drain may look like jitter. */
 static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack)
 {
 	const double rtt = ack->rtt_us + ack->nic_wait_us, segment = cc->path.segment;
@@ -338,59 +333,66 @@ static void measure(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *
 	double dq;
 
 	c->srtt_us += c->srtt_us > 0 ? (rtt - c->srtt_us) / 8 : rtt;
-	if (ack->now_us - c->least_from_us >= LEAST_RTTS * c->srtt_us) {
-		c->least_us[1] = c->least_us[0];
-		c->least_us[0] = INFINITY;
-		c->least_from_us = ack->now_us;
+	if (ack->now_us - c->min_since_us >= MIN_RTT_PERIOD * c->srtt_us) {
+		c->min_rtt_us[1] = c->min_rtt_us[0];
+		c->min_rtt_us[0] = INFINITY;
+		c->min_since_us = ack->now_us;
 	}
-	c->least_us[0] = ccs_min(c->least_us[0], rtt);
+	c->min_rtt_us[0] = ccs_min(c->min_rtt_us[0], rtt);
 	c->base_us = ccs_min(c->base_us, rtt + rest);
-	if (c->awaited && ack->now_us - rtt >= c->resume_us)
+	if (c->measure_next && ack->now_us - rtt >= c->resumed_us)
 		learn_jitter(cc, c, rtt, ack->now_us);
 	count_batch(cc, c, ack);
 	dq = queueing_us(c, ccs_max(standing_us(cc, c) - base_us(cc, c), 1e-3));
-	c->queue_us = ccs_max(dq - no_queue_us(cc, c), dq / 8);
-	average(cc, c, ack->now_us);
+	c->queue_us = ccs_max(dq - host_delay_us(cc, c), dq / 8);
+	update_average(cc, c, ack->now_us);
 	c->acked = true;
 }
 
-/* Segments that the flow is to have in the queue: one if that is too short for more. */
-static double in_queue(const struct ccs_cc *cc, const struct copa *c)
+/* -- the window ------------------------------------------------------------------------ */
+
+/* The flow's share of the queue, segments: one after losses, because the queue is too short. */
+static double queue_share(const struct ccs_cc *cc, const struct copa *c)
 {
 	return ccs_min(1 / cc->param[DELTA], c->lost_us > 0 ? 1 : INFINITY);
 }
 
 /*
- * Once per RTT: whether the target is far. From below the velocity doubles with each such RTT
- * but the first, to a quarter of the window. From above the window falls to what it has
- * of the path or of the hosts' batches, and its share of the queue; true: that is done.
+ * Once per RTT, check whether the target is far. If it is far above, the velocity doubles in each
+ * RTT after the first, up to a quarter of the window per RTT. If the window is far above, it falls
+ * to the sum of the flow's share of the queue and the larger of two amounts: the data on the path
+ * without a queue, or in the hosts' batches. True: the window has fallen.
  */
-static bool judge(struct ccs_cc *cc, struct copa *c, double target, double now_us)
+static bool judge_distance(struct ccs_cc *cc, struct copa *c, double target, double now_us)
 {
-	if (now_us - c->turn_us < c->srtt_us)
+	if (now_us - c->judged_us < c->srtt_us)
 		return false;
-	c->turn_us = now_us;
+	c->judged_us = now_us;
 	if (now_us > c->lost_us + FORGET_US)
 		c->lost_us = 0;
 	if (c->cwnd > 2 * target) {
 		const double us = path_us(cc, c) - line_us(cc);
-		const double rest = ccs_max(c->cwnd * base_us(cc, c) / us, c->batch_more);
+		const double rest = ccs_max(c->cwnd * base_us(cc, c) / us, c->batch_extra);
 
-		c->settle_us = now_us + c->srtt_us;
+		c->effect_us = now_us + c->srtt_us;
 		c->velocity = 1;
-		c->far = 0;
-		set_cwnd(cc, c, ccs_min(c->cwnd, rest + in_queue(cc, c)));
+		c->far_rtts = 0;
+		set_cwnd(cc, c, ccs_min(c->cwnd, rest + queue_share(cc, c)));
 		return true;
 	}
-	c->far = target > 2 * c->cwnd ? c->far + 1 : 0;
-	c->velocity = c->far > 1 ? ccs_min(2 * c->velocity, MOST_VELOCITY) : 1;
+	c->far_rtts = target > 2 * c->cwnd ? c->far_rtts + 1 : 0;
+	c->velocity = c->far_rtts > 1 ? ccs_min(2 * c->velocity, MAX_VELOCITY) : 1;
 	return false;
 }
 
-/* Segments per RTT. */
+/*
+ * Segments per RTT. A step takes effect an RTT later, or two RTTs if acknowledgements wait for the
+ * same time as data. With steps of constant length all flows of a queue would oscillate together,
+ * and the queue would be empty for a part of the time.
+ */
 static double step_length(const struct ccs_cc *cc, const struct copa *c, double target)
 {
-	const double gain = GAIN * ccs_min(in_queue(cc, c), fabs(target - c->cwnd) / NEAR);
+	const double gain = GAIN * ccs_min(queue_share(cc, c), fabs(target - c->cwnd) / NEAR);
 
 	if (c->cwnd > target)
 		return gain;
@@ -405,10 +407,10 @@ static void step(struct ccs_cc *cc, struct copa *c, const struct ccs_cc_ack *ack
 
 	if (c->cwnd > target)
 		set_cwnd(cc, c, c->cwnd - by);
-	else if (limited || !queues(cc, c)) /* else it is the application that holds it */
+	else if (limited || !has_queue(cc, c)) /* not limited by the application */
 		set_cwnd(cc, c, c->cwnd + by);
 	else
-		put_out(cc, c);
+		set_outputs(cc, c);
 }
 
 static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
@@ -418,36 +420,36 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 
 	if (!(ack->rtt_us > 0 && ack->rtt_us + ack->nic_wait_us < INFINITY))
 		return;
-	if (ack->now_us - ack->rtt_us < c->lost_us) /* it waited for the retransmission */
+	if (ack->now_us - ack->rtt_us < c->lost_us) /* contains a retransmission */
 		return;
 	measure(cc, c, ack);
 	if (!c->paused && cc->out.timer_us == INFINITY)
-		arm(cc, c, ack->now_us);
-	target = (standing_us(cc, c) + line_us(cc)) * in_queue(cc, c) / c->queue_us;
+		arm_drain(cc, c, ack->now_us);
+	target = (standing_us(cc, c) + line_us(cc)) * queue_share(cc, c) / c->queue_us;
 	if (c->startup && c->cwnd <= target) {
 		set_cwnd(cc, c, c->cwnd + ack->bytes / cc->path.segment);
 		return;
 	}
 	c->startup = false;
-	if (c->paused || ack->now_us < c->settle_us)
+	if (c->paused || ack->now_us < c->effect_us)
 		return;
-	if (!judge(cc, c, target, ack->now_us))
+	if (!judge_distance(cc, c, target, ack->now_us))
 		step(cc, c, ack, target);
 }
 
 /*
- * Only timeouts show as losses, and flows with more in flight have few of them: the device retransmits
- * for a NAK. If each loss reduced a flow's share of the queue, it would leave it to those. So the
- * shares of all that have lost are equal, and a segment, as the target is never less, remains.
+ * The device retransmits after a NAK, so only timeouts are reported as losses, and flows with more
+ * data in flight have fewer of them. If each loss reduced a flow's share of the queue, these flows
+ * would take it. So all flows that lost packets have equal shares, and one segment remains.
  */
 static void on_loss(struct ccs_cc *cc, double now_us)
 {
 	struct copa *c = state(cc);
 
 	c->lost_us = now_us;
-	if (now_us < c->settle_us)
+	if (now_us < c->effect_us)
 		return;
-	c->settle_us = now_us + c->srtt_us;
+	c->effect_us = now_us + c->srtt_us;
 	c->startup = false;
 	c->velocity = 1;
 	set_cwnd(cc, c, ccs_min(c->cwnd, ccs_max(c->cwnd / 2, 1)));
@@ -478,18 +480,11 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 }
 
 const struct ccs_cc_ops ccs_cc_copa = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "copa",
 	.doc = "a few segments of each flow in the queue; needs nothing of peer or switch",
 	.needs = CCS_NEEDS_RTT,
-	.params = params,
-	.nparams = NPARAMS,
-	.derive = derive,
-	.on_init = on_init,
-	.on_ack = on_ack,
-	.on_loss = on_loss,
-	.on_timer = on_timer,
-	.set_rate = set_rate,
-	.observe = observe,
+	.params = params, .nparams = NPARAMS, .derive = derive,
+	.on_init = on_init, .on_ack = on_ack, .on_loss = on_loss, .on_timer = on_timer,
+	.set_rate = set_rate, .observe = observe,
 };

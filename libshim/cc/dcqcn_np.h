@@ -2,26 +2,34 @@
 #ifndef CCS_CC_DCQCN_NP_H
 #define CCS_CC_DCQCN_NP_H
 /*
- * DCQCN's notification point (DCQCN 3.1): which packet that arrives with a CE mark
- * makes the receiver send a CNP. Pure, no timer: marks within the interval after a
- * CNP are absorbed, and the first one after it is answered at once, as NICs do it
- * (min_time_between_cnps). The paper's text can also be read as a CNP at the
- * interval's end for what was absorbed; ns3-rdma polls like that.
+ * DCQCN's notification point (DCQCN 3.1): whether a packet with a CE mark makes the receiver send a
+ * CNP. Marks within the interval after a CNP are absorbed, and the next mark causes a CNP at once,
+ * as in NICs (min_time_between_cnps). The paper can also mean a CNP at the end of the interval for
+ * absorbed marks; ns3-rdma polls in this way. Pure, no timer.
  */
+#include <math.h>
 #include <stdbool.h>
 
 #define CCS_DCQCN_NP_INTERVAL_US 50.0 /* DCQCN 3.1; ConnectX firmware: 4 us */
 
-/* One flow's, in the caller's memory and under its lock. */
+/* State of a flow. */
 struct ccs_dcqcn_np {
 	double interval_us;          /* least time between CNPs, >= 0 */
-	double next_us;              /* no CNP before */
+	double next_us;              /* earliest time of the next CNP */
 };
 
-/* A flow that has sent no CNP yet. */
-struct ccs_dcqcn_np ccs_dcqcn_np_init(double interval_us);
+static inline struct ccs_dcqcn_np ccs_dcqcn_np_init(double interval_us)
+{
+	return (struct ccs_dcqcn_np){ .interval_us = interval_us, .next_us = -INFINITY };
+}
 
-/* A CE mark came in. true: send a CNP now. Times must not decrease. */
-bool ccs_dcqcn_np_ce(struct ccs_dcqcn_np *np, double now_us);
+/* A CE mark arrived. True: send a CNP now. Times must not decrease. */
+static inline bool ccs_dcqcn_np_ce(struct ccs_dcqcn_np *np, double now_us)
+{
+	if (now_us < np->next_us)
+		return false;
+	np->next_us = now_us + np->interval_us;
+	return true;
+}
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The honest baselines: no control at all, and one constant rate. */
+/* The baselines none and fixed: no control, and a constant rate. */
 #include <math.h>
 
 #include "cc/cc.h"
@@ -23,17 +23,16 @@ static void ignore_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 }
 
 const struct ccs_cc_ops ccs_cc_none = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "none",
 	.doc = "no control: measure only",
 	.derive = no_params,
-	.on_init = none_init,
-	.on_ack = ignore_ack,
+	.on_init = none_init, .on_ack = ignore_ack,
 };
 
 static const struct ccs_cc_param rate_param = {
-	"rate", "bit/s", NAN, 1, 1e15, NULL, "the constant rate", "derived: line rate / flows of this host"
+	"rate", "bit/s", NAN, 1, 1e15, NULL, "the constant rate",
+	"derived: line rate / flows of this host"
 };
 
 static void fixed_derive(const struct ccs_cc_path *path, double *p)
@@ -54,24 +53,18 @@ static void hold_rate(struct ccs_cc *cc, double rate)
 }
 
 const struct ccs_cc_ops ccs_cc_hold = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "hold",
 	.doc = "the rate that was there before",
 	.derive = no_params,
-	.on_init = none_init,
-	.on_ack = ignore_ack,
+	.on_init = none_init, .on_ack = ignore_ack,
 	.set_rate = hold_rate,
 };
 
 const struct ccs_cc_ops ccs_cc_fixed = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "fixed",
 	.doc = "a constant rate, whatever the network says",
-	.params = &rate_param,
-	.nparams = 1,
-	.derive = fixed_derive,
-	.on_init = fixed_init,
-	.on_ack = ignore_ack,
+	.params = &rate_param, .nparams = 1, .derive = fixed_derive,
+	.on_init = fixed_init, .on_ack = ignore_ack,
 };

@@ -29,10 +29,7 @@ bool ccs_hops_continue(const struct ccs_hops *last, const struct ccs_cc_ack *ack
 	return true;
 }
 
-/*
- * The lesser of two queues, because one that came and went between records is none, but for what
- * flows make by chance.
- */
+/* The smaller of two queue lengths: a queue that was empty at one record does not stand. */
 static double standing(const struct ccs_cc_hop *old, const struct ccs_cc_hop *new, double chance)
 {
 	return ccs_max(ccs_min((double)new->qlen_bytes, (double)old->qlen_bytes) - chance, 0);
@@ -48,11 +45,11 @@ static double utilisation(const struct ccs_cc_hop *old, const struct ccs_cc_hop 
 }
 
 /*
- * The same of what came to it rather than what it sent, and what waited by the next record. At
- * least half of what it sent: while a queue drains, a flow with much data in it sends nothing.
+ * Utilisation by arrivals instead of departures: bytes sent plus the growth of the queue, and the
+ * standing queue. At least half of the bytes sent: while a queue drains, arrivals may be zero.
  */
-static double demand(const struct ccs_cc_hop *old, const struct ccs_cc_hop *new, double tau,
-		     double chance)
+static double load_by_arrivals(const struct ccs_cc_hop *old, const struct ccs_cc_hop *new,
+			       double tau, double chance)
 {
 	const double bytes = new->capacity / 8 * tau;
 	const double sent = (double)(new->tx_bytes - old->tx_bytes);
@@ -73,7 +70,7 @@ bool ccs_hops_measure(const struct ccs_hops *last, const struct ccs_cc_ack *ack,
 		if (new->ts_ns <= old->ts_ns || !(new->capacity >= 1))
 			continue;
 		dt = (double)(new->ts_ns - old->ts_ns) * 1e-9;
-		load = spans && dt > T ? demand(old, new, dt, chance)
+		load = spans && dt > T ? load_by_arrivals(old, new, dt, chance)
 				       : utilisation(old, new, dt, T, chance);
 		if (any && load <= *u)
 			continue;

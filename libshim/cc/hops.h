@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_CC_HOPS_H
 #define CCS_CC_HOPS_H
-/* The links of a path as of their last telemetry, and what they did since. */
+/* Telemetry of a path's links: the last records, and the utilisation since then. */
 #include <stdbool.h>
 
 #include <ccshim/cc.h>
+
+#define CCS_LOAD_FULL 0.96       /* utilisation at which a link has a queue, so that RTTs vary */
+/* Queue of n independent flows by chance, segments / sqrt(n); the average is about 0.6. */
+#define CCS_CHANCE_STANDING 0.5  /* in two consecutive records */
+#define CCS_CHANCE_P99 1.5       /* 99th percentile */
 
 /* An op start_rate: an equal share of the slowest link. */
 double ccs_hops_start_rate(const struct ccs_cc_path *path, unsigned flows);
@@ -15,25 +20,25 @@ struct ccs_hops {
 	uint32_t path;
 };
 
-/* The records in ack, at most CCS_CC_MAX_HOPS, replace those stored. */
+/* Replace the stored records by those in ack, which are at most CCS_CC_MAX_HOPS. */
 void ccs_hops_store(struct ccs_hops *last, const struct ccs_cc_ack *ack);
 
 /*
- * Whether the records in ack continue those stored: the same links, and no counter
- * started over. If they do not, there is nothing to compare them with.
+ * Whether the records in ack are comparable with the stored records: they are for the same links,
+ * and no counter was reset.
  */
 bool ccs_hops_continue(const struct ccs_hops *last, const struct ccs_cc_ack *ack);
 
 /*
- * The utilisation u of the busiest link (HPCC's MeasureInflight) and the interval tau, s,
- * that it was measured over: what the link sent, relative to its capacity, and what waited
- * all the while, but for chance bytes, relative to its capacity times T (s; INFINITY leaves queues
- * out). The records in ack continue those stored. A link without a newer one is left out; false,
- * and nothing written, if that leaves none.
+ * The utilisation u of the busiest link (HPCC's MeasureInflight) and the interval tau of its
+ * measurement, s. u is the sum of two ratios: the bytes that the link sent to its capacity, and its
+ * standing queue without `chance` bytes to its capacity times T (s; INFINITY leaves queues out).
+ * The records in ack must continue the stored records. A link without a newer record is skipped.
+ * False: no link has a newer record; u and tau are unchanged.
  *
- * Where records may span more than T, u of such a one is of what came to the link, and what
- * waited all the while must be sent before the next one: rates were in force for so long that
- * their queue is no function of the windows any more, but grows with time.
+ * If `spans` is set and the interval exceeds T, u is the utilisation by arrivals, and the standing
+ * queue must drain within another such interval. In so long a time a queue grows with the excess of
+ * the rates, and is not a function of the windows.
  */
 bool ccs_hops_measure(const struct ccs_hops *last, const struct ccs_cc_ack *ack, double T,
 		      bool spans, double chance, double *u, double *tau);

@@ -1,62 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rcp: the rate that the receiver advises (cc/advice.h), which is the same for all flows.
+ * rcp: each flow sends at the rate that the receiver advises (cc/advice.h), the same for all flows.
  *
- * The window is what that rate has under way on an empty path, with a few segment times of
- * the slowest link for the queue that segments meet by chance: it holds when advice ceases. It is
- * two segments at least. If the only one outstanding is lost, no later packet shows the gap to
- * the receiver, and the flow stops for the queue pair's timeout, which is thousands of RTTs.
+ * Window: the data of that rate on an empty path, a few segments for queues by chance, and the
+ * jitter of the hosts. It limits the flow when advice ceases. It is at least two segments, and two
+ * until the first advice, because any number of flows may begin together. With one segment, no
+ * later packet would show a loss to the receiver, and the flow would wait for a timeout.
  *
- * A bottleneck that no agent measures is seen by the delay alone. While round-trip times stay
- * above what the advised flows can have waiting, and no measured link is busy, a ceiling
- * falls below the advised rate, and rises again when they do not.
+ * Ceiling: a bottleneck that no agent measures shows in delay alone. While RTTs stay above the
+ * possible queue of advised flows and no measured link is busy, a ceiling falls below the advised
+ * rate; then it rises again. A loss also sets it, to half the rate: a flow that waits for its
+ * retransmission is not counted, and the others are advised more until records show it again.
  *
- * Flows of equal rates keep the phases that they begin with, so segments that meet in the queue
- * would meet there in every round. A flow therefore sends a little slower after a segment that
- * waited in the queue, and a little faster after one that did not: segments spread over time.
- *
- * Until the first advice the window of a flow that was not controlled before is two segments,
- * because any number of flows may begin at once.
- *
- * While no measured link is full, variation of the RTT is taken for jitter of the hosts. It is
- * added to the window, which would else limit a flow whose host acknowledges late, and half of
- * it to the RTT above which a link counts as congested. While no measured link is busy,
- * telemetry is wanted once per RTT, jitter included: the flow could not act on more frequent
- * records, and they would take CPU time from hosts that are late for lack of it.
- *
- * A loss halves the rate, as a ceiling that rises again: while a flow waits for its retransmission
- * it is not counted, so others are advised more, and a receiver needs records to see that it is back.
- *
- * A loss halves the jitter. Where the window overflows an unmeasured queue, further losses soon
- * reduce it to nothing; a single loss may come from a host that was stalled for longer than the
- * queue pair's timeout.
+ * Spread: segments of equal rates that meet in a queue would meet in each round, see set_spread().
  */
 #include <math.h>
 #include <string.h>
 
 #include "cc/cc.h"
 #include "cc/hops.h"
-#include "cc/jitter.h"
+#include "cc/host_jitter.h"
 #include "cc/minmax.h"
 
 enum { QUEUE_ALLOWANCE, TARGET, DELAY_RTTS, BETA, MIN_RATE, INIT_RATE, NPARAMS };
 
-#define BUSY 0.9                 /* a load from which on a measured link may be the bottleneck */
-#define RISE 1.1                 /* of the ceiling, per RTT */
-#define SPREAD 0.01              /* most that the rate is above or below the advice, as a share */
-#define DRAIN 0.02               /* most that a flow slows down while a queue does not drain */
-#define CHANCE 1.5               /* segments that wait, by the root of the flows: a 99th percentile */
-#define EVIDENCE 32              /* RTTs in a row above the target before the ceiling falls */
-#define FULL 0.96                /* a load from which on RTTs vary for the measured link's queue */
-#define JITTER_SAMPLES 100       /* RTTs before the first, */
-#define LOSS_SAMPLES 1000        /* and after a loss, which leaves */
-#define LOSS_SHARE 0.5           /* of what was learnt before, and of the rate */
-/* Per RTT at a full link: slowly, because one that is used as advised is full by that measure. */
-#define JITTER_DECAY (1 / 4096.0)
+#define BUSY 0.9                 /* load at which a measured link may be the bottleneck */
+#define RISE 1.1                 /* factor of the ceiling per RTT */
+#define SPREAD 0.01              /* largest deviation of the rate from the advice, as a share */
+#define DRAIN 0.02               /* largest reduction while a queue does not drain, as a share */
+#define EVIDENCE 32              /* consecutive RTTs above the target before the ceiling falls */
+#define JITTER_DECAY (1 / 4096.0) /* per RTT at a full link; an advised link is almost full */
 
 static const struct ccs_cc_param params[NPARAMS] = {
 	[QUEUE_ALLOWANCE] = { "queue_allowance", "", 4, 0, 1e3, NULL,
-		"segment times of the slowest link that the window has above the base RTT", "ccshim" },
+		"segment times of the slowest link in the window besides the base RTT", "ccshim" },
 	[TARGET] = { "target", "us", NAN, 1e-3, 1e9, NULL,
 		"RTT above which an unmeasured link is congested",
 		"derived: base RTT, noise and 8 segment times" },
@@ -72,21 +49,21 @@ static const struct ccs_cc_param params[NPARAMS] = {
 
 struct rcp {
 	struct ccs_hops last;
-	double advised;                  /* bit/s; 0: none yet */
-	double ceiling;                  /* bit/s; INFINITY: none */
-	double load;                     /* of the busiest measured link; 0: unknown */
-	double own;                      /* bit/s, learnt elsewhere; INFINITY: advice came since */
-	double least_us;                 /* of the RTTs so far; INFINITY: none yet */
+	double advised;                  /* bit/s; 0: no advice yet */
+	double ceiling;                  /* bit/s; INFINITY: no ceiling */
+	double load;                     /* load of the busiest measured link; 0: unknown */
+	double own;                      /* rate until new advice arrives, bit/s; INFINITY after */
+	double min_rtt_us;               /* INFINITY: no RTT yet */
 	struct ccs_jitter jitter;
-	double jitter_us;                /* the most that was seen while no measured link was full */
-	double lost_us;                  /* the last loss was learnt of */
-	double spread;                   /* of the rate, as a factor */
-	double above_us;                 /* RTTs are above the target since then, */
-	double moved_us;                 /* the ceiling, last */
-	unsigned flows;
-	unsigned above;                  /* so many; 0: they are not */
-	int settled;                     /* RTTs without a loss, up to 1; below that too few */
-	bool started;                    /* by advice, or with a rate learnt elsewhere */
+	double jitter_us;                /* largest jitter while no measured link was full */
+	double lost_us;                  /* time of the last loss */
+	double spread;                   /* factor of the advised rate */
+	double above_us;                 /* first of the consecutive RTTs above the target */
+	double moved_us;                 /* last change of the ceiling */
+	unsigned flows;                  /* number of flows in telemetry */
+	unsigned above;                  /* number of consecutive RTTs above the target */
+	int settled;                     /* 1: enough RTTs since the last loss */
+	bool started;                    /* has an advised or given rate */
 };
 
 static void derive(const struct ccs_cc_path *path, double *p)
@@ -98,19 +75,17 @@ static void derive(const struct ccs_cc_path *path, double *p)
 		[INIT_RATE] = path->line_rate / ccs_max(1, path->flows),
 	};
 
-	for (unsigned i = 0; i < NPARAMS; i++)
-		if (isnan(p[i]))
-			p[i] = derived[i];
+	ccs_cc_fill(p, derived, NPARAMS);
 }
 
-/* At first the base RTT is not known: what no RTT was below counts then. */
+/* The path's base RTT may be a guess at first: the minimum RTT counts if it is larger. */
 static double base_us(const struct ccs_cc *cc, const struct rcp *r)
 {
-	return r->least_us < INFINITY ? ccs_max(cc->path.base_rtt_us, r->least_us)
+	return r->min_rtt_us < INFINITY ? ccs_max(cc->path.base_rtt_us, r->min_rtt_us)
 				      : cc->path.base_rtt_us;
 }
 
-static void put_out(struct ccs_cc *cc, const struct rcp *r)
+static void set_outputs(struct ccs_cc *cc, const struct rcp *r)
 {
 	const double advised = r->advised > 0 ? ccs_min(r->advised * r->spread, r->own) : r->own;
 	const double rate = ccs_min(ccs_min(advised, r->ceiling), cc->path.line_rate);
@@ -121,6 +96,7 @@ static void put_out(struct ccs_cc *cc, const struct rcp *r)
 
 	cc->out.rate = rate;
 	cc->out.window = ccs_max(under_way, cc->path.segment) + cc->path.segment;
+	/* Late hosts cannot act on more frequent records, which cost CPU time. */
 	cc->out.telemetry_period_us = cc->path.base_rtt_us + (r->load < BUSY ? r->jitter_us : 0);
 	cc->out.utilisation = r->load;
 }
@@ -130,24 +106,24 @@ static void on_init(struct ccs_cc *cc)
 	struct rcp *r = CCS_CC_PRIV(struct rcp, cc);
 
 	memset(r, 0, sizeof(*r));
-	r->ceiling = r->least_us = INFINITY;
+	r->ceiling = r->min_rtt_us = INFINITY;
 	r->spread = 1;
-	r->settled = -JITTER_SAMPLES;
+	r->settled = -CCS_HOST_JITTER_SAMPLES;
 	r->own = cc->param[INIT_RATE];
-	put_out(cc, r);
+	set_outputs(cc, r);
 }
 
-/* Earlier advice may be out of date: use the lower rate until a new one arrives. */
+/* Earlier advice may be out of date: the lower rate applies until new advice arrives. */
 static void set_rate(struct ccs_cc *cc, double rate)
 {
 	struct rcp *r = CCS_CC_PRIV(struct rcp, cc);
 
 	r->own = ccs_max(rate, cc->param[MIN_RATE]);
 	r->started = true;
-	put_out(cc, r);
+	set_outputs(cc, r);
 }
 
-static void take_records(struct rcp *r, const struct ccs_cc_ack *ack)
+static void handle_records(struct rcp *r, const struct ccs_cc_ack *ack)
 {
 	double tau;
 
@@ -160,23 +136,26 @@ static void take_records(struct rcp *r, const struct ccs_cc_ack *ack)
 }
 
 /*
- * Flows whose rate is less than a segment per RTT are not limited by their windows, so a queue of
- * theirs drains only by what the advice leaves of the link. While their segments wait for longer
- * than chance explains, they slow down by as much again. More would let the advice rise meanwhile,
- * and the queue come back.
+ * Windows do not limit flows with less than a segment per RTT, so their queue drains only by the
+ * 2 % that the advice leaves free. While their segments wait for longer than chance explains, they
+ * slow down by up to another 2 %. With more the advice would rise, and the queue would return.
  */
 static double drain(const struct ccs_cc *cc, const struct rcp *r, double waited_us)
 {
 	const double segment_us = ccs_cc_segment_us(&cc->path, cc->path.segment);
 	const double apart_us = 8e6 * cc->path.segment / cc->out.rate;
-	const double excess_us = waited_us - CHANCE * sqrt(ccs_max(r->flows, 1)) * segment_us;
+	const double chance = CCS_CHANCE_P99 * sqrt(ccs_max(r->flows, 1));
+	const double excess_us = waited_us - chance * segment_us;
 
-	if (r->load < FULL || apart_us < base_us(cc, r) || excess_us <= 0)
+	if (r->load < CCS_LOAD_FULL || apart_us < base_us(cc, r) || excess_us <= 0)
 		return 0;
 	return ccs_min(excess_us / apart_us, DRAIN);
 }
 
-/* The flow is slowest if its last segment waited for a segment's time or longer. */
+/*
+ * A flow whose last segment waited sends slower, and a flow whose segment did not wait faster, so
+ * that segments spread over time. It is slowest after a wait of a segment's time or longer.
+ */
 static void set_spread(const struct ccs_cc *cc, struct rcp *r, double rtt_us)
 {
 	const double waited = rtt_us - base_us(cc, r) - r->jitter_us;
@@ -186,20 +165,20 @@ static void set_spread(const struct ccs_cc *cc, struct rcp *r, double rtt_us)
 		    drain(cc, r, waited);
 }
 
-/* RTTs that contain a retransmission are left out. */
+/* RTTs that contain a retransmission do not count. */
 static void learn_jitter(struct rcp *r, const struct ccs_cc_ack *ack)
 {
 	if (ack->now_us - ack->rtt_us < r->lost_us)
 		return;
 	ccs_jitter_add(&r->jitter, ack->rtt_us);
 	r->settled += r->settled <= 0;
-	if (!(r->load > 0 && r->load < FULL))
+	if (!(r->load > 0 && r->load < CCS_LOAD_FULL))
 		r->jitter_us *= 1 - JITTER_DECAY;
 	else if (r->settled > 0)
 		r->jitter_us = ccs_max(r->jitter_us, ccs_jitter_us(&r->jitter));
 }
 
-/* What flows of one rate have waiting by chance, on top. */
+/* The target for the number of flows, whose segments wait by chance. */
 static double target_us(const struct ccs_cc *cc, const struct rcp *r)
 {
 	return cc->param[TARGET] + r->jitter_us / 2 +
@@ -220,7 +199,7 @@ static void move_ceiling(struct ccs_cc *cc, struct rcp *r, double rtt_us, double
 		r->ceiling = INFINITY;
 }
 
-static void watch_delay(struct ccs_cc *cc, struct rcp *r, const struct ccs_cc_ack *ack)
+static void check_delay(struct ccs_cc *cc, struct rcp *r, const struct ccs_cc_ack *ack)
 {
 	const double target = target_us(cc, r), now = ack->now_us, rtt = ack->rtt_us;
 	const bool above = rtt > target && r->load < BUSY;
@@ -247,27 +226,31 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 		r->started = true;
 	}
 	if (ack->nhops > 0 && ack->nhops <= CCS_CC_MAX_HOPS)
-		take_records(r, ack);
+		handle_records(r, ack);
 	if (ack->rtt_us > 0 && ack->rtt_us < INFINITY) {
-		r->least_us = ccs_min(r->least_us, ack->rtt_us);
+		r->min_rtt_us = ccs_min(r->min_rtt_us, ack->rtt_us);
 		learn_jitter(r, ack);
 		set_spread(cc, r, ack->rtt_us);
 		if (r->advised > 0)
-			watch_delay(cc, r, ack);
+			check_delay(cc, r, ack);
 	}
-	put_out(cc, r);
+	set_outputs(cc, r);
 }
 
+/*
+ * A loss halves the jitter: if the window overflows an unmeasured queue, further losses soon reduce
+ * it to zero. A single loss may be due to a host that was stalled for longer than the timeout.
+ */
 static void on_loss(struct ccs_cc *cc, double now_us)
 {
 	struct rcp *r = CCS_CC_PRIV(struct rcp, cc);
 
 	r->lost_us = now_us;
-	r->settled = -LOSS_SAMPLES;
-	r->jitter_us *= LOSS_SHARE;
-	r->ceiling = ccs_max(cc->out.rate * LOSS_SHARE, cc->param[MIN_RATE]);
+	r->settled = -CCS_HOST_JITTER_LOSS_SAMPLES;
+	r->jitter_us *= CCS_HOST_JITTER_LOSS_SHARE;
+	r->ceiling = ccs_max(cc->out.rate / 2, cc->param[MIN_RATE]);
 	r->moved_us = now_us;
-	put_out(cc, r);
+	set_outputs(cc, r);
 }
 
 static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max)
@@ -285,19 +268,12 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 }
 
 const struct ccs_cc_ops ccs_cc_rcp = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "rcp",
 	.doc = "the rate that the receiver advises to all flows alike; needs agents",
 	.needs = CCS_NEEDS_ADVICE,
-	.params = params,
-	.nparams = NPARAMS,
-	.derive = derive,
-	.on_init = on_init,
-	.on_ack = on_ack,
-	.on_loss = on_loss,
-	.set_rate = set_rate,
-	.observe = observe,
-	.start_rate = ccs_hops_start_rate,
+	.params = params, .nparams = NPARAMS, .derive = derive,
+	.on_init = on_init, .on_ack = on_ack, .on_loss = on_loss,
+	.set_rate = set_rate, .observe = observe, .start_rate = ccs_hops_start_rate,
 	.fallback = "swift",
 };

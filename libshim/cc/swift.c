@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Swift (Kumar et al., SIGCOMM 2020): a window that holds the delay at a target.
+ * Swift (Kumar et al., SIGCOMM 2020): a window that keeps the delay at a target.
  *
- * The window grows by ai segments per RTT below the target and falls in proportion to
- * the excess above it, at most once per RTT. The target rises as the window falls, so
- * that many flows, whose queue varies more, do not starve each other. A window goes out evenly
- * over the RTT; one below a segment is a segment in more than one RTT.
+ * Below the target the window grows by ai segments per RTT. Above it the window falls in proportion
+ * to the excess, at most once per RTT. The target rises as the window falls (flow scaling), because
+ * the queue of many flows varies more, and would starve some of them. The window is paced over the
+ * RTT; a window below a segment is a segment in more than one RTT.
  *
- * The segment of these rules is what is acknowledged as a whole: a message that cannot be split
- * counts as one, however long.
+ * A segment is the data of one acknowledgement: a message that is not split counts as one segment
+ * of any length.
  */
 #include <math.h>
 #include <string.h>
@@ -19,18 +19,19 @@
 enum { BASE_TARGET, FS_RANGE, FS_MIN, FS_MAX, AI, BETA, MAX_MDF, INIT_WINDOW, SEGMENT, MIN_WINDOW,
        MIN_RATE, NPARAMS };
 
-/* So many losses without an acknowledgement between them: the path is gone. */
-#define RESET_LOSSES 5
+#define RESET_LOSSES 5 /* consecutive losses after which the path counts as broken */
 
 static const struct ccs_cc_param params[NPARAMS] = {
 	[BASE_TARGET] = { "base_target", "us", NAN, 1e-3, 1e9, NULL,
-		"delay that is no congestion: unloaded RTT, noise and a segment", "csg-htsim swift.cpp" },
+		"delay that is no congestion: unloaded RTT, jitter and a segment",
+		"csg-htsim swift.cpp" },
 	[FS_RANGE] = { "fs_range", "us", NAN, 0, 1e9, NULL,
 		"most that flow scaling adds to the target", "derived: eleven segment times" },
 	[FS_MIN] = { "fs_min", "", 0.1, 1e-6, 1e6, NULL,
-		"window, in segments, at which flow scaling adds all of fs_range", "csg-htsim swift.cpp" },
+		"window, in segments, at which flow scaling adds all of fs_range",
+		"csg-htsim swift.cpp" },
 	[FS_MAX] = { "fs_max", "", 100, 1e-6, 1e6, NULL,
-		"window, in segments, from which on it adds nothing", "csg-htsim swift.cpp" },
+		"window, in segments, above which it adds nothing", "csg-htsim swift.cpp" },
 	[AI] = { "ai", "", 1, 0, 1e6, NULL,
 		"additive increase per RTT, in segments", "csg-htsim swift.cpp" },
 	[BETA] = { "beta", "", 0.8, 0, 1, NULL,
@@ -40,7 +41,7 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[INIT_WINDOW] = { "init_window", "bytes", NAN, 1, 1e12, NULL,
 		"window of a new flow", "derived: its share of the BDP, at least one segment" },
 	[SEGMENT] = { "segment", "bytes", NAN, 1, 1e9, NULL,
-		"unit of the window", "derived: what is acknowledged as a whole" },
+		"unit of the window", "derived: the data of an acknowledgement" },
 	[MIN_WINDOW] = { "min_window", "bytes", NAN, 1e-3, 1e12, NULL,
 		"floor of the window", "derived: a hundredth of a segment" },
 	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
@@ -49,18 +50,18 @@ static const struct ccs_cc_param params[NPARAMS] = {
 
 struct swift {
 	double cwnd;                     /* segments */
-	double target_us;                /* of the last acknowledgement */
-	double rtt_us;                   /* its RTT; 0: none yet */
-	double whole;                    /* acknowledged by it, in segments, at least 1 */
-	double decrease_us;              /* when the window was last cut */
+	double target_us;                /* at the last acknowledgement */
+	double rtt_us;                   /* last RTT; 0: no RTT yet */
+	double whole;                    /* data of the last acknowledgement, segments, >= 1 */
+	double decrease_us;              /* time of the last decrease */
 	unsigned losses;                 /* since the last acknowledgement */
 };
 
 /*
- * Defaults from the path, ser being a segment's time on the slowest link known: base_target is
- * what an unloaded path shows with its noise and one foreign segment, and at fs_min eleven more.
- * At min_window a segment leaves in a hundred RTTs, but not below min_rate: an RTT that holds
- * an absence of the host may be of any length, and no other comes before that segment.
+ * base_target is the delay of an unloaded path with its jitter and a segment of another flow. At
+ * fs_min the target is eleven segment times longer. At min_window a segment leaves in 100 RTTs, but
+ * not below min_rate: an RTT that contains a stall of the host may have any length, and no other
+ * RTT is measured before that segment.
  */
 static void derive(const struct ccs_cc_path *path, double *p)
 {
@@ -77,12 +78,10 @@ static void derive(const struct ccs_cc_path *path, double *p)
 		[MIN_RATE] = line / 4000,
 	};
 
-	for (unsigned i = 0; i < NPARAMS; i++)
-		if (isnan(p[i]))
-			p[i] = derived[i];
+	ccs_cc_fill(p, derived, NPARAMS);
 }
 
-/* What flow scaling adds to the target, us. */
+/* Flow scaling: the addition to the target, us. */
 static double flow_scaling(const double *p, double cwnd)
 {
 	const double at_max = 1 / sqrt(p[FS_MAX]);
@@ -99,7 +98,7 @@ static double segment_us(const struct ccs_cc *cc)
 	return ccs_cc_segment_us(&cc->path, cc->param[SEGMENT]);
 }
 
-/* In segments as long as what is acknowledged as a whole: a foreign one of them, and scaling. */
+/* For long messages the segment of another flow and flow scaling are longer in proportion. */
 static double target_us(const struct ccs_cc *cc, const struct swift *s)
 {
 	const double longer = (s->whole - 1) * segment_us(cc);
@@ -109,8 +108,8 @@ static double target_us(const struct ccs_cc *cc, const struct swift *s)
 }
 
 /*
- * The ceiling: what alone would hold the highest target, and where flow scaling ends.
- * The window of a flow that its application or max_rate limits continues to grow; it stops here.
+ * The limit of the window, which grows without congestion if the application or max_rate limits
+ * the flow: the data of a lone flow at the highest target, and the end of flow scaling.
  */
 static double max_cwnd(const struct ccs_cc *cc, const struct swift *s)
 {
@@ -121,7 +120,7 @@ static double max_cwnd(const struct ccs_cc *cc, const struct swift *s)
 	return ccs_max(ccs_max(most, p[INIT_WINDOW]) / p[SEGMENT], s->whole * p[FS_MAX]);
 }
 
-/* The RTT without what a long message itself takes to drain. */
+/* The RTT without the time of a long message on the link. */
 static double rtt_of(const struct ccs_cc *cc, const struct swift *s)
 {
 	const double own_us = (s->whole - 1) * segment_us(cc);
@@ -133,8 +132,8 @@ static double rtt_of(const struct ccs_cc *cc, const struct swift *s)
 }
 
 /*
- * The rate at which the window goes out once per RTT. What is faster leaves as a burst, before
- * which the acknowledgements of the other direction wait in the NIC.
+ * The window is paced over an RTT, because acknowledgements of the other direction wait for a burst
+ * in the NIC.
  */
 static double paced(const struct ccs_cc *cc, const struct swift *s)
 {
@@ -143,7 +142,7 @@ static double paced(const struct ccs_cc *cc, const struct swift *s)
 	return ccs_min(ccs_max(rate, cc->param[MIN_RATE]), cc->path.line_rate);
 }
 
-/* The floor wins. */
+/* The floor takes precedence. */
 static void set_cwnd(struct ccs_cc *cc, struct swift *s, double cwnd)
 {
 	const double *p = cc->param;
@@ -197,7 +196,6 @@ static void on_loss(struct ccs_cc *cc, double now_us)
 	}
 }
 
-/* The window that brings this rate at the RTT there is. */
 static void set_rate(struct ccs_cc *cc, double rate)
 {
 	struct swift *s = CCS_CC_PRIV(struct swift, cc);
@@ -218,17 +216,11 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 }
 
 const struct ccs_cc_ops ccs_cc_swift = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "swift",
 	.doc = "window that holds the round-trip time at a target; needs nothing of peer or switch",
 	.needs = CCS_NEEDS_RTT,
-	.params = params,
-	.nparams = NPARAMS,
-	.derive = derive,
-	.on_init = on_init,
-	.on_ack = on_ack,
-	.on_loss = on_loss,
-	.set_rate = set_rate,
-	.observe = observe,
+	.params = params, .nparams = NPARAMS, .derive = derive,
+	.on_init = on_init, .on_ack = on_ack, .on_loss = on_loss,
+	.set_rate = set_rate, .observe = observe,
 };

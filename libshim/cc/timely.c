@@ -2,19 +2,17 @@
 /*
  * TIMELY (Mittal et al., SIGCOMM 2015): rate from the gradient of the RTT.
  *
- * scaled        the default: snippet, with thresholds that rise as the rate falls,
- *               hyperactive increase below t_low, see tuned[], and above t_high one
- *               decrease per RTT while it does not fall
- * snippet       the code that the authors published beside the paper: steps are
- *               scaled by delta_factor, one decrease takes half at most, falls of
- *               the raw RTT are counted
- * paper         Algorithm 1: whole steps, no cap, falling gradients are counted
- * patched       the fixed point of "ECN or Delay" (Zhu et al., CoNEXT 2016,
- *               Algorithm 2) between the thresholds, else as snippet
- * patched_pure  the same without delta_factor and cap: that paper's model
- * ns3           the simulator of HPCC's authors (rdma-hw.cc): one step per window, which
- *               the first window only prepares; whole steps, no cap; increases are
- *               counted, below t_low, too
+ * scaled        The default, ccshim's: snippet, with thresholds that rise as the rate falls and
+ *               hyperactive increase below t_low, see tuned[]. Above t_high it
+ *               decreases once per RTT while the RTT does not fall.
+ * snippet       The code that the authors published in addition to the paper: delta_factor scales
+ *               steps, a decrease is at most a half, and falls of the raw RTT are counted.
+ * paper         Algorithm 1: whole steps without a limit, negative gradients are counted.
+ * patched       "ECN or Delay" (Zhu et al., CoNEXT 2016, Algorithm 2): a fixed point between the
+ *               thresholds, outside of them as snippet.
+ * patched_pure  The same without delta_factor and limit, which is that paper's model.
+ * ns3           The simulator of HPCC's authors (rdma-hw.cc): one whole step per window without a
+ *               limit, from the second window. Increases are counted, also below t_low.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -26,10 +24,10 @@
 enum { VARIANT, MIN_RTT, T_LOW, T_HIGH, ADD_RATE, BETA, BETA_HIGH, ALPHA, HAI_THRESH, HAI_N,
        HAI_LOW, SCALE, MIN_RATE, MAX_RATE, INIT_RATE, NPARAMS };
 
-#define TINY_US 1e-3 /* the least RTT that is normalised by */
-#define MOST_US 1e15 /* no RTT, and further on no arithmetic */
+#define TINY_US 1e-3 /* smallest divisor */
+#define MOST_US 1e15 /* limit of RTTs, so that arithmetic stays finite */
 
-#define LOSS_SHARE 0.5           /* of the rate, that a loss leaves */
+#define LOSS_SHARE 0.5 /* share of the rate that a loss leaves */
 
 enum { SCALED, SNIPPET, PAPER, PATCHED, PATCHED_PURE, NS3 };
 static const char *const variants[] = {
@@ -47,7 +45,8 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[VARIANT] = { "variant", "", 0, 0, 0, variants,
 		"published forms, and scaled, for many flows", "TIMELY; CoNEXT 2016, Algorithm 2" },
 	[MIN_RTT] = { "min_rtt", "us", NAN, 1e-3, 1e9, NULL,
-		"normalises the gradient; unloaded RTT and two segment times, at least ten", "TIMELY 4.3" },
+		"normalises the gradient; unloaded RTT and two segment times, at least ten",
+		"TIMELY 4.3" },
 	[T_LOW] = { "t_low", "us", NAN, 0, 1e9, NULL,
 		"below this RTT the rate only grows", "TIMELY 4.4" },
 	[T_HIGH] = { "t_high", "us", NAN, 0, 1e9, NULL,
@@ -55,9 +54,11 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[ADD_RATE] = { "add_rate", "bit/s", NAN, 0, 1e15, NULL,
 		"additive increase per min_rtt", "TIMELY 4.3" },
 	[BETA] = { "beta", "", NAN, 0, 1, NULL,
-		"multiplicative decrease factor: 0.8, patched 0.008", "TIMELY 6; CoNEXT 2016, Algorithm 2" },
+		"multiplicative decrease factor: 0.8, patched 0.008",
+		"TIMELY 6; CoNEXT 2016, Algorithm 2" },
 	[BETA_HIGH] = { "beta_high", "", NAN, 0, 1, NULL,
-		"the factor above t_high: beta, patched 0.8", "TIMELY 6; patched: drains the start's backlog" },
+		"the factor above t_high: beta, patched 0.8",
+		"TIMELY 6; patched: drains the start's backlog" },
 	[ALPHA] = { "alpha", "", NAN, 0, 1, NULL,
 		"weight of the newest difference in the average: 0.02, patched 0.1, ns3 0.875",
 		"TIMELY authors' code" },
@@ -66,13 +67,13 @@ static const struct ccs_cc_param params[NPARAMS] = {
 	[HAI_N] = { "hai_n", "", 5, 1, 1e3, NULL,
 		"hyperactive increase is this many times add_rate", "TIMELY 4.3" },
 	[HAI_LOW] = { "hai_low", "", NAN, 0, 1e6, NULL,
-		"min_rtts below t_low before hyperactive increase, which grows from there; 0: never",
-		"derived: scaled 30, else 0" },
+		"min_rtts below t_low before hyperactive increase, which then grows; 0: never",
+		"derived: scaled 30, others 0" },
 	[SCALE] = { "scale", "us", NAN, 0, 1e9, NULL,
 		"raises both thresholds, times the square root of bottleneck rate / rate",
-		"derived: scaled a segment time, else 0" },
+		"derived: scaled a segment time, others 0" },
 	[MIN_RATE] = { "min_rate", "bit/s", NAN, 1, 1e15, NULL,
-		"floor of the rate", "derived: bottleneck rate / 4000, a tenth of that if unknown" },
+		"floor of the rate", "derived: bottleneck rate / 4000, else line rate / 40000" },
 	[MAX_RATE] = { "max_rate", "bit/s", NAN, 1, 1e15, NULL,
 		"ceiling of the rate", "TIMELY 5: line rate" },
 	[INIT_RATE] = { "init_rate", "bit/s", NAN, 1, 1e15, NULL,
@@ -81,10 +82,10 @@ static const struct ccs_cc_param params[NPARAMS] = {
 
 struct timely {
 	double prev_rtt, avg_diff, last, gradient;
-	double low;                  /* min_rtts below t_low, at most one for each sample */
-	double cut_us, cut_rtt;      /* above t_high: the last time to judge, and its RTT; 0: none */
-	uint64_t window;             /* ns3: what was sent by the last step, bytes of the flow */
-	unsigned neg;                /* falls in a row; ns3: increases */
+	double low;                  /* time below t_low, in min_rtts, at most 1 per sample */
+	double cut_us, cut_rtt;      /* last RTT that was compared above t_high; 0: not above */
+	uint64_t window;             /* ns3: snd_nxt of the last step */
+	unsigned neg;                /* consecutive falls; ns3: consecutive increases */
 	enum branch branch;
 	bool capped;
 };
@@ -94,41 +95,36 @@ static bool is_patched(const double *p)
 	return p[VARIANT] == PATCHED || p[VARIANT] == PATCHED_PURE;
 }
 
+/* delta_factor scales steps, and a decrease is at most a half. */
+static bool is_limited(const double *p)
+{
+	return p[VARIANT] == SCALED || p[VARIANT] == SNIPPET || p[VARIANT] == PATCHED;
+}
+
 /*
- * Defaults from the path, in segment times at the bottleneck because one segment of
- * another flow is the quantum in which its queue moves:
- * - t_low one or more of them above the unloaded RTT and its noise (TIMELY Fig. 15: the
- *   throughput knee moves with the segment);
- * - t_high above that by a band: it must lie within the switch's queue, 16 flows at
- *   10 Gb/s and 256 KB being the tightest that was measured;
- * - min_rtt normalises the gradient and paces the increase: with less than two on
- *   top of the unloaded RTT one foreign segment reads as steep congestion (the
- *   paper has 20 us and ser = 13 us). Where segments are long against the RTT, at
- *   least eight: flows that complete less than one segment in it increase in
- *   proportion to their rate, and sixteen of them stay unequal for seconds.
+ * Defaults are in segment times at the bottleneck, the steps in which other flows change its queue:
+ * - t_low is above the unloaded RTT and its jitter (TIMELY Fig. 15: the throughput knee moves with
+ *   the segment). t_high is a band above it, within the switch's queue; the shortest measured queue
+ *   was 256 KB with 16 flows at 10 Gb/s.
+ * - min_rtt normalises the gradient and paces the increase. With less than two segment times above
+ *   the unloaded RTT, a segment of another flow would look like steep congestion (the paper has
+ *   20 us and segments of 13 us). It is at least eight: flows that complete less than a segment
+ *   in it increase in proportion to their rate, and 16 of them stay unequal for seconds.
  *
- * scaled serves more flows. Each of N answers once in N segment times, so within a round
- * they add N * add_rate and their phases alone move the queue by sqrt(N) segments: a
- * smaller step, and thresholds that rise by a segment for each sqrt(bottleneck / rate).
- * A flow below its share then has the higher threshold, and increases where the others
- * decrease, as in Swift's flow scaling (SIGCOMM 2020, 3.5). What the small step costs
- * in speed the increase below t_low brings back.
+ * scaled is for more flows. Each of N flows reacts once in N segment times. In a round they add
+ * N * add_rate, and their phases alone change the queue by sqrt(N) segments. So steps are smaller,
+ * and the thresholds rise by a segment for each sqrt(bottleneck / rate): a flow below its share
+ * increases while others decrease, as with flow scaling in Swift (SIGCOMM 2020, 3.5). The increase
+ * below t_low makes up for the smaller step.
  */
 static const struct tuning {
 	double low, band, min_rtt, steps, scale, hai_low;
 } tuned[] = { { 4, 12, 8, 1000, 0, 0 }, [true] = { 1, 8, 10, 2000, 1, 30 } };
 
-/* 1000 flows fit four times, and ten times more where the bottleneck may be a tenth. */
-static double derive_floor(const struct ccs_cc_path *path)
-{
-	return ccs_cc_bottleneck(path) / (path->bottleneck_rate > 0 ? 4e3 : 40e3);
-}
-
 /*
- * patched has a beta of its own within the thresholds, where it gives a queue of
- * N * add_rate / (beta * C) above t_low; as the factor above t_high that would
- * leave the backlog of a start standing for seconds. The thresholds of ns3 are its
- * simulator's, whatever the path.
+ * beta of patched leads to a queue of N * add_rate / (beta * C) above t_low. As the factor above
+ * t_high it would drain the backlog of a start in seconds only, so beta_high differs. ns3 has the
+ * thresholds of its simulator on any path.
  */
 static void derive(const struct ccs_cc_path *path, double *p)
 {
@@ -137,6 +133,8 @@ static void derive(const struct ccs_cc_path *path, double *p)
 	const double ser = ccs_cc_segment_us(path, path->segment);
 	const double low = ns3 ? 50 : path->base_rtt_us + path->rtt_jitter_us + tune->low * ser;
 	const double t_low = isnan(p[T_LOW]) ? low : p[T_LOW];
+	/* 4000 flows fit into the bottleneck; if it is unknown it may be a tenth of the line. */
+	const double min_rate = ccs_cc_bottleneck(path) / (path->bottleneck_rate > 0 ? 4e3 : 40e3);
 	const double derived[NPARAMS] = {
 		[MIN_RTT] = ns3 ? 20 : ccs_max(path->base_rtt_us + 2 * ser, tune->min_rtt * ser),
 		[T_LOW] = ccs_min(t_low, p[T_HIGH]),
@@ -147,26 +145,15 @@ static void derive(const struct ccs_cc_path *path, double *p)
 		[ALPHA] = ns3 ? 0.875 : is_patched(p) ? 0.1 : 0.02,
 		[HAI_LOW] = tune->hai_low,
 		[SCALE] = tune->scale * ser,
-		[MIN_RATE] = derive_floor(path),
+		[MIN_RATE] = ccs_min(min_rate, p[MAX_RATE]),
 		[MAX_RATE] = path->line_rate,
 		[INIT_RATE] = path->line_rate / ccs_max(1, path->flows),
 	};
 
-	for (unsigned i = 0; i < NPARAMS; i++) {
-		if (!isnan(p[i]))
-			continue;
-		p[i] = derived[i];
-		if (i == MIN_RATE) /* below a ceiling that the user gave */
-			p[i] = ccs_min(p[i], p[MAX_RATE]);
-	}
+	ccs_cc_fill(p, derived, NPARAMS);
 }
 
-static unsigned in_a_row(unsigned n, bool holds)
-{
-	return holds ? n + 1 : 0;
-}
-
-/* The filter, the same in every branch; gives delta_factor. */
+/* The filter of all variants; returns delta_factor. */
 static double learn(struct timely *t, const double *p, const struct ccs_cc_ack *ack)
 {
 	const double prev = t->prev_rtt == 0 ? ack->rtt_us : t->prev_rtt;
@@ -176,22 +163,22 @@ static double learn(struct timely *t, const double *p, const struct ccs_cc_ack *
 	t->avg_diff = (1 - p[ALPHA]) * t->avg_diff + p[ALPHA] * diff;
 	t->gradient = t->avg_diff / p[MIN_RTT];
 	if (p[VARIANT] != NS3)
-		t->neg = in_a_row(t->neg, (p[VARIANT] == PAPER ? t->gradient : diff) < 0);
+		t->neg = (p[VARIANT] == PAPER ? t->gradient : diff) < 0 ? t->neg + 1 : 0;
 	t->prev_rtt = ack->rtt_us;
 	t->last = ack->now_us;
-	return p[VARIANT] == SCALED || p[VARIANT] == SNIPPET || p[VARIANT] == PATCHED ? df : 1;
+	return is_limited(p) ? df : 1;
 }
 
-/* Falls, or ns3's increases, in a row make an increase hyperactive. */
+/* Consecutive falls of the RTT, in ns3 increases of the rate, make an increase hyperactive. */
 static double hyper(const struct timely *t, const double *p)
 {
 	return t->neg >= p[HAI_THRESH] ? p[HAI_N] : 1;
 }
 
 /*
- * Below t_low falls of the RTT say nothing: it is at its base. A long time there does, and
- * the longer it lasts the more is free: the factor grows with it. Samples are no measure of
- * that time, an RTT of 1 ms may give a hundred of them before an increase is seen in one.
+ * Below t_low the RTT is at its base, so its falls have no meaning. A long time below t_low means
+ * free capacity, and the factor grows with that time. The number of samples does not measure the
+ * time: an RTT of 1 ms may have a hundred samples before an increase has an effect.
  */
 static double below(struct timely *t, const double *p, double rate, double df)
 {
@@ -212,10 +199,10 @@ static double by_gradient(struct timely *t, const double *p, double rate, double
 		return rate + n * p[ADD_RATE] * df;
 	}
 	t->branch = B_MD;
-	return rate * (1 - p[BETA] * t->gradient); /* as published: not scaled by df */
+	return rate * (1 - p[BETA] * t->gradient); /* df does not scale it, as published */
 }
 
-/* Increase and decrease both, weighted by the gradient: CoNEXT 2016, Algorithm 2. */
+/* CoNEXT 2016, Algorithm 2: increase and decrease, weighted by the gradient. */
 static double patched(struct timely *t, const double *p, double rate, double df)
 {
 	const double ref = ccs_max(p[T_LOW], TINY_US);
@@ -227,9 +214,9 @@ static double patched(struct timely *t, const double *p, double rate, double df)
 }
 
 /*
- * Above t_high a cut shows one RTT later. If each sample until then cuts, too, flows whose port
- * slows down halve their rates ten times for one queue, and idle for long afterwards. A
- * queue that has begun to fall needs no further cut.
+ * Above t_high a cut has an effect one RTT later. If each sample until then caused another cut,
+ * flows whose port slows down would halve their rates ten times for one queue, and idle for a long
+ * time. A queue that falls needs no further cut.
  */
 static bool cut_is_due(struct timely *t, const struct ccs_cc_ack *ack)
 {
@@ -268,7 +255,7 @@ static double next_rate(struct ccs_cc *cc, struct timely *t, const struct ccs_cc
 	return is_patched(p) ? patched(t, p, rate, df) : by_gradient(t, p, rate, df);
 }
 
-/* One step when all that was sent by the last one is acknowledged. */
+/* A step is due when the data that was sent by the last step is acknowledged. */
 static double next_window(struct ccs_cc *cc, struct timely *t, const struct ccs_cc_ack *ack)
 {
 	const bool first = t->window == 0;
@@ -283,17 +270,17 @@ static double next_window(struct ccs_cc *cc, struct timely *t, const struct ccs_
 		return cc->out.rate;
 	}
 	next = next_rate(cc, t, ack);
-	t->neg = in_a_row(t->neg, t->branch == B_LOW || t->branch == B_AI || t->branch == B_HAI);
+	t->neg = t->branch == B_LOW || t->branch == B_AI || t->branch == B_HAI ? t->neg + 1 : 0;
 	return next;
 }
 
-/* The floor is applied last: it wins. */
+/* The floor takes precedence. */
 static void set_rate(struct ccs_cc *cc, double rate)
 {
 	cc->out.rate = ccs_max(ccs_min(rate, cc->param[MAX_RATE]), cc->param[MIN_RATE]);
 }
 
-/* Published forms do not answer losses; without it flows at a short queue lose packets for ever. */
+/* Published forms ignore losses, so flows at a short queue lose packets again and again. */
 static void on_loss(struct ccs_cc *cc, double now_us)
 {
 	(void)now_us;
@@ -308,11 +295,6 @@ static void on_init(struct ccs_cc *cc)
 	cc->out.window = 0;
 }
 
-static bool has_cap(const double *p)
-{
-	return p[VARIANT] == SCALED || p[VARIANT] == SNIPPET || p[VARIANT] == PATCHED;
-}
-
 static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 {
 	struct timely *t = CCS_CC_PRIV(struct timely, cc);
@@ -325,7 +307,7 @@ static void on_ack(struct ccs_cc *cc, const struct ccs_cc_ack *ack)
 		return;
 	}
 	next = cc->param[VARIANT] == NS3 ? next_window(cc, t, ack) : next_rate(cc, t, ack);
-	t->capped = has_cap(cc->param) && next < 0.5 * rate;
+	t->capped = is_limited(cc->param) && next < 0.5 * rate;
 	set_rate(cc, t->capped ? 0.5 * rate : next);
 }
 
@@ -343,17 +325,11 @@ static unsigned observe(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigne
 }
 
 const struct ccs_cc_ops ccs_cc_timely = {
-	.abi = CCS_CC_ABI,
-	.size = sizeof(struct ccs_cc_ops),
+	.abi = CCS_CC_ABI, .size = sizeof(struct ccs_cc_ops),
 	.name = "timely",
 	.doc = "rate from the gradient of the round-trip time; needs nothing of peer or switch",
 	.needs = CCS_NEEDS_RTT,
-	.params = params,
-	.nparams = NPARAMS,
-	.derive = derive,
-	.on_init = on_init,
-	.on_ack = on_ack,
-	.on_loss = on_loss,
-	.set_rate = set_rate,
-	.observe = observe,
+	.params = params, .nparams = NPARAMS, .derive = derive,
+	.on_init = on_init, .on_ack = on_ack, .on_loss = on_loss,
+	.set_rate = set_rate, .observe = observe,
 };

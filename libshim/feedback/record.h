@@ -2,7 +2,7 @@
 #ifndef CCS_RECORD_H
 #define CCS_RECORD_H
 /*
- * A telemetry record: the counters of one link at one moment. docs/telemetry.md is the
+ * A telemetry record: the counters of one link at one moment. docs/guide/telemetry.md is the
  * specification, with the layout on the wire. Pure functions.
  */
 #include <stdbool.h>

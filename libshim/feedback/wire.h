@@ -36,7 +36,7 @@
  *   NP to RP   ADVICE                while the lease lasts, when the advised rate changes
  *   NP to CP   HELLO, answered by HELLO_ACK and, while the lease lasts, RECORDS
  *
- * docs/telemetry.md specifies telemetry.
+ * docs/guide/telemetry.md specifies telemetry.
  */
 #include <stdbool.h>
 #include <stddef.h>

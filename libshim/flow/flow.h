@@ -35,8 +35,8 @@ enum ccs_wr_flag {
 	CCS_WR_SIGNALED = 1 << 2, /* the application asked for a completion on success */
 	CCS_WR_RECV = 1 << 3,     /* consumes a receive: its RTT may include an RNR wait */
 	CCS_WR_NO_DEFER = 1 << 4, /* for the caller: it cannot be handed over later */
-	CCS_WR_WHOLE = 1 << 5,    /* of a segment: a whole signalled WR, not timed */
-	CCS_WR_IN_RUN = 1 << 6,   /* and its WR's entry is not filled: ccs_flow_run_add() */
+	CCS_WR_WHOLE = 1 << 5,    /* in a segment: a whole signalled WR, not timed */
+	CCS_WR_IN_RUN = 1 << 6,   /* in a segment: a whole WR whose entry is not filled (run.h) */
 	CCS_WR_IMM = 1 << 7,      /* for the caller: it carries immediate data */
 };
 
@@ -127,8 +127,8 @@ struct ccs_flow {
 	struct ccs_seg first;            /* while no other is in flight: in a line that is used anyway */
 	uint64_t pending_bytes;          /* acknowledged since the algorithm's last update */
 	uint32_t unsignalled;            /* segments since the last signalled one */
-	uint16_t fastpath_bytes;         /* budget of fast posts and runs; with fastpath_wrs */
-	uint8_t fastpath_wrs;
+	uint16_t fastpath_bytes;         /* budget of runs (run.h), with fastpath_wrs */
+	uint8_t fastpath_wrs;            /* 0 while a WR waits, and in other states than RUN */
 	uint8_t untimed;                 /* segments since the last timed one, up to 255 */
 
 	enum ccs_flow_state state : 8;
@@ -269,6 +269,13 @@ void ccs_flow_set_line(struct ccs_flow *f, double line_rate, uint64_t now_ns);
  */
 float ccs_flow_loss_us(unsigned timeout, double tick_us);
 
+/* Change the state: revokes the budget of the fast path. */
+static inline void ccs_flow_set_state(struct ccs_flow *f, enum ccs_flow_state state)
+{
+	f->state = state;
+	f->fastpath_wrs = 0;
+}
+
 /* Forget everything queued and in flight (modify to RESET); the rate stays. */
 void ccs_flow_reset(struct ccs_flow *f);
 
@@ -386,84 +393,6 @@ enum ccs_next {
  */
 enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct ccs_seg **seg);
 
-/*
- * Accept a WR and get its only segment in one step, without the time. Works while the flow has
- * fast-path budget, no WR is waiting and this one needs no splitting; the segment and the WR, whose
- * id is set, are the newest ones then. NULL: the caller must use accept and next; nothing has
- * changed.
- */
-const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint32_t flags,
-					 uint64_t id);
-
-/*
- * The same for a run of usual WRs: they are signalled, and neither READs nor CCS_WR_NO_DEFER. Begin
- * it; add the WRs while they fit, which only fills their segments; end it, which accounts for all.
- * The WRs and their segments are the newest ones then. A WR's entry is filled when it is needed:
- * if the segment is taken back, without a source, or fails.
- */
-struct ccs_flow_run {
-	uint64_t wr, seg;        /* the next numbers */
-	uint64_t bytes;          /* so far */
-};
-
-static inline void ccs_flow_begin_run(struct ccs_flow *f, struct ccs_flow_run *run)
-{
-	if (f->seg_head == f->seg_tail)
-		f->seg_base = (uint32_t)f->seg_head;
-	ccs_flow_use_ring(f);
-	*run = (struct ccs_flow_run){ f->wr_head, f->seg_head, 0 };
-}
-
-/* A run of one WR. */
-static inline void ccs_flow_begin_run_of_one(struct ccs_flow *f, struct ccs_flow_run *run)
-{
-	ccs_flow_next_entry(f);
-	*run = (struct ccs_flow_run){ f->wr_head, f->seg_head, 0 };
-}
-
-/* So many WRs may be in a run now. */
-static inline unsigned ccs_flow_run_limit(const struct ccs_flow *f)
-{
-	return f->wr_next == f->wr_head && f->state == CCS_FLOW_RUN ? f->fastpath_wrs : 0;
-}
-
-static inline bool ccs_flow_run_fits(const struct ccs_flow *f, const struct ccs_flow_run *run,
-				     uint32_t len)
-{
-	return run->bytes + len <= f->fastpath_bytes;
-}
-
-static inline void ccs_flow_run_add(const struct ccs_flow *f, struct ccs_flow_run *run, uint32_t len,
-				    uint32_t flags, uint64_t id)
-{
-	struct ccs_seg *seg = ccs_flow_seg(f, run->seg++);
-
-	seg->wr = run->wr++;
-	seg->offset = 0;
-	seg->len = len;
-	seg->id = id;
-	seg->depart_ns = 0;
-	seg->flags = flags | CCS_WR_WHOLE | CCS_WR_IN_RUN;
-	seg->first = seg->last = seg->signal = true;
-	seg->internal = false;
-	run->bytes += len;
-}
-
-static inline void ccs_flow_end_run(struct ccs_flow *f, const struct ccs_flow_run *run)
-{
-	const uint64_t n = run->seg - f->seg_head;
-
-	f->fastpath_wrs -= (uint8_t)n;
-	f->fastpath_bytes -= (uint16_t)run->bytes;
-	f->untimed += (uint8_t)n;
-	f->unsignalled = 0;
-	f->unsignalled_bytes = 0;
-	f->inflight += run->bytes;
-	f->sent += run->bytes;
-	f->wr_next = f->wr_head = run->wr;
-	f->seg_head = run->seg;
-}
-
 /* The device refused segment number `from` and all later ones: take them back. */
 void ccs_flow_unsend(struct ccs_flow *f, uint64_t from);
 
@@ -510,60 +439,6 @@ static inline bool ccs_flow_is_timed(const struct ccs_flow *f, uint64_t number)
  * failure changes the flow's state to CCS_FLOW_FLUSH.
  */
 bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr);
-
-/*
- * The same for a run of the usual completions: successes of the oldest segments, each of which is a
- * whole WR that is to be delivered, and not timed. Set seg to f->seg_tail, add them, and end the
- * run, which accounts for all.
- */
-struct ccs_flow_completed {
-	uint64_t seg;            /* the next number */
-	uint64_t bytes;          /* so far */
-};
-
-/*
- * One more; the lower half of its number is enough. It is to be delivered under the id of the
- * result. NULL: it is another completion, and nothing has changed.
- */
-static inline const struct ccs_seg *ccs_flow_completed_add(const struct ccs_flow *f,
-							   struct ccs_flow_completed *run,
-							   uint32_t number)
-{
-	const struct ccs_seg *seg = ccs_flow_seg(f, run->seg);
-
-	if ((uint32_t)run->seg != number || run->seg == f->seg_head ||
-	    !(seg->flags & CCS_WR_WHOLE))
-		return NULL;
-	run->bytes += seg->len;
-	run->seg++;
-	return seg;
-}
-
-static inline void ccs_flow_end_completed(struct ccs_flow *f, const struct ccs_flow_completed *run)
-{
-	const uint64_t n = run->seg - f->seg_tail;
-
-	if (!n)
-		return;
-	f->wr_tail += n; /* it is the WR of the oldest segment */
-	f->seg_tail = run->seg;
-	f->inflight -= run->bytes;
-	f->pending_bytes += run->bytes;
-	f->stats.segments += n;
-	f->stats.wrs += n;
-	f->stats.bytes += run->bytes;
-}
-
-/* A run of one. */
-static inline const struct ccs_seg *ccs_flow_complete_whole(struct ccs_flow *f, uint32_t number)
-{
-	struct ccs_flow_completed run = { f->seg_tail, 0 };
-	const struct ccs_seg *seg = ccs_flow_completed_add(f, &run, number);
-
-	if (seg)
-		ccs_flow_end_completed(f, &run);
-	return seg;
-}
 
 /* The device begins only now what it has got, so it says nothing of the path. */
 void ccs_flow_untime(struct ccs_flow *f);

@@ -7,6 +7,7 @@
 #include "cc/minmax.h"
 #include "flow/cc_events.h"
 #include "flow/rtt.h"
+#include "flow/run.h"
 #include "flow/send_queue.h"
 
 enum { UNTIMED_MAX = 128 };
@@ -85,6 +86,7 @@ uint64_t ccs_flow_accept(struct ccs_flow *f, uint64_t len, uint32_t flags)
 {
 	if (f->wr_head == f->wr_tail)
 		f->wr_base = (uint32_t)f->wr_head;
+	ccs_flow_fastpath_revoke(f);
 	*ccs_flow_wr(f, f->wr_head) = (struct ccs_wr){ .len = len, .flags = flags };
 	return f->wr_head++;
 }
@@ -305,9 +307,9 @@ static double paced_bytes(const struct ccs_flow *f, uint64_t now_ns)
 }
 
 /*
- * Grant the WRs and bytes that may take the fast path before the next one is timed, in a flow
- * that is sampled sparsely and in which no WR waits for its release time. The budget holds until
- * feedback revokes it (ccs_flow_fastpath_revoke): completions only free entries.
+ * Grant the WRs and bytes that may leave in runs before the next WR is timed, if the flow is sampled
+ * sparsely and no WR waits. The budget holds until feedback or a WR outside of runs revokes it;
+ * completions only free entries.
  */
 static void fastpath_grant(struct ccs_flow *f, uint64_t now_ns)
 {
@@ -316,6 +318,9 @@ static void fastpath_grant(struct ccs_flow *f, uint64_t now_ns)
 	const double quarter = f->segment / 4, inflight = (double)f->inflight;
 	double bytes = quarter - 1 - ((uint32_t)f->sent - f->timed_sent);
 
+	if (f->wr_next != f->wr_head || f->state != CCS_FLOW_RUN || f->cc.out.small_next ||
+	    !ccs_rtt_may_skip_samples(f))
+		return;
 	if (f->enforce) {
 		bytes = ccs_min(bytes, ccs_flow_window(f) - inflight);
 		bytes = ccs_min(bytes, paced_bytes(f, now_ns));
@@ -327,45 +332,6 @@ static void fastpath_grant(struct ccs_flow *f, uint64_t now_ns)
 	f->uncharged = uncharged_bytes(f);
 	f->fastpath_wrs = (uint8_t)least(UNTIMED_MAX - 1 - f->untimed, entries);
 	f->fastpath_bytes = f->granted = (uint16_t)ccs_min(bytes, UINT16_MAX);
-}
-
-static inline bool has_budget(const struct ccs_flow *f, uint64_t len, uint32_t flags)
-{
-	return f->fastpath_wrs && len <= f->fastpath_bytes && f->state == CCS_FLOW_RUN &&
-	       !(flags & (CCS_WR_READ | CCS_WR_NO_DEFER));
-}
-
-/* The next WR, within the budget. Copying a whole struct would stall on the stores before it. */
-static inline __attribute__((always_inline)) struct ccs_seg *
-send_fast(struct ccs_flow *f, uint64_t wr, uint64_t len, uint32_t flags, uint64_t id)
-{
-	struct ccs_seg *seg = ccs_flow_next_entry(f);
-
-	seg->wr = wr;
-	f->fastpath_wrs--;
-	f->fastpath_bytes -= (uint16_t)len;
-	seg->offset = 0;
-	seg->len = len;
-	seg->id = flags & CCS_WR_SIGNALED ? id : 0;
-	seg->depart_ns = 0;
-	seg->flags = flags & CCS_WR_SIGNALED ? flags | CCS_WR_WHOLE : flags;
-	seg->first = seg->last = true;
-	seg->signal = (flags & CCS_WR_SIGNALED) || needs_signal(f, seg);
-	account_sent(f, seg);
-	return seg;
-}
-
-const struct ccs_seg *ccs_flow_post_fast(struct ccs_flow *f, uint64_t len, uint32_t flags,
-					 uint64_t id)
-{
-	uint64_t wr;
-
-	if (!has_budget(f, len, flags) || f->wr_next != f->wr_head ||
-	    (!(flags & CCS_WR_SIGNALED) && ccs_flow_wants_entries(f, 1)))
-		return NULL;
-	wr = ccs_flow_accept(f, len, flags);
-	ccs_flow_wr(f, wr)->id = id;
-	return send_fast(f, wr, len, flags, id);
 }
 
 /*
@@ -398,10 +364,6 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 
 	if (f->wr_next == f->wr_head || f->state == CCS_FLOW_SQD)
 		return CCS_NEXT_NONE;
-	if (has_budget(f, wr->len, wr->flags)) {
-		*next = send_fast(f, f->wr_next, wr->len, wr->flags, wr->id);
-		return CCS_NEXT_SEGMENT;
-	}
 	if (!has_entry(f, wr))
 		return CCS_NEXT_NONE;
 	sparse = ccs_rtt_may_skip_clock(f);
@@ -433,12 +395,33 @@ enum ccs_next ccs_flow_next(struct ccs_flow *f, uint64_t now_ns, const struct cc
 	if (__builtin_expect(f->skip_gate, 0))
 		f->skip_gate = false;
 	account_sent(f, seg);
-	ccs_flow_fastpath_revoke(f);
-	if (!f->next_offset && (f->wr_next == f->wr_head || (sparse && now_ns == CCS_TIME_UNKNOWN)) &&
-	    ccs_rtt_may_skip_samples(f))
-		fastpath_grant(f, now_ns);
+	fastpath_grant(f, now_ns);
 	*next = seg;
 	return CCS_NEXT_SEGMENT;
+}
+
+/* The limits of needs_signal() and may_read() for short WRs. */
+unsigned ccs_flow_run_other_limit(const struct ccs_flow *f, enum ccs_flow_run_kind kind)
+{
+	uint64_t limit = f->seg_limit;
+
+	if (kind == CCS_RUN_READ)
+		return !f->enforce ? f->fastpath_wrs
+				   : (unsigned)least(f->fastpath_wrs,
+						     f->max_reads - least(f->reads, f->max_reads));
+	if (f->enforce || f->growable)
+		limit = least(limit, ccs_flow_signal_distance(f));
+	if (f->reuses_silently)
+		limit = least(limit, (ccs_flow_depth(f) + 3) / 4);
+	return limit <= f->unsignalled + 1
+		? 0 : (unsigned)least(limit - f->unsignalled - 1, f->fastpath_wrs);
+}
+
+bool ccs_flow_run_is_silent(const struct ccs_flow *f, uint64_t bytes)
+{
+	return !f->enforce ||
+	       (f->unsignalled_bytes + bytes < f->split_len &&
+		(double)(f->inflight + bytes + f->segment) <= ccs_flow_window(f));
 }
 
 /* Count again after the newest segments were taken back. */
@@ -571,7 +554,7 @@ void ccs_flow_untime(struct ccs_flow *f)
 
 void ccs_flow_fail(struct ccs_flow *f)
 {
-	f->state = CCS_FLOW_FLUSH;
+	ccs_flow_set_state(f, CCS_FLOW_FLUSH);
 }
 
 void ccs_flow_settle(struct ccs_flow *f, bool succeeded)
@@ -591,6 +574,35 @@ void ccs_flow_settle(struct ccs_flow *f, bool succeeded)
 	f->timed = 0;
 	f->unsignalled = 0;
 	f->unsignalled_bytes = 0;
+}
+
+const struct ccs_seg *ccs_flow_complete_read(struct ccs_flow *f, uint32_t number)
+{
+	const struct ccs_seg *seg = ccs_flow_seg(f, f->seg_tail);
+	const struct ccs_flow_completed run = { f->seg_tail + 1, seg->len };
+	const uint32_t mask = CCS_WR_IN_RUN | CCS_WR_READ;
+
+	if ((uint32_t)f->seg_tail != number || f->seg_tail == f->seg_head ||
+	    (seg->flags & mask) != mask)
+		return NULL;
+	f->reads--;
+	ccs_flow_end_completed(f, &run);
+	return seg;
+}
+
+void ccs_flow_retire_silent(struct ccs_flow *f, uint32_t number)
+{
+	struct ccs_flow_completed run = { f->seg_tail, 0 };
+
+	for (; (uint32_t)run.seg != number; run.seg++) {
+		const struct ccs_seg *seg = ccs_flow_seg(f, run.seg);
+
+		if (run.seg == f->seg_head || !(seg->flags & CCS_WR_IN_RUN) || seg->signal)
+			return;
+		run.bytes += seg->len;
+	}
+	if (run.seg != f->seg_head)
+		ccs_flow_end_completed(f, &run);
 }
 
 bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t *wr)
@@ -615,9 +627,7 @@ bool ccs_flow_complete(struct ccs_flow *f, const struct ccs_done *done, uint64_t
 		count_success(f, seg);
 		if (seg->depart_ns) {
 			ccs_rtt_sample(f, seg, done);
-			if (f->wr_next == f->wr_head && !f->cc.out.small_next &&
-			    ccs_rtt_may_skip_samples(f))
-				fastpath_grant(f, done->latest_ns);
+			fastpath_grant(f, done->latest_ns);
 		} else {
 			f->pending_bytes += seg->len;
 		}

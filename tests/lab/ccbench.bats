@@ -57,7 +57,7 @@ json() { jq -e "$1" out/incast.json; }
 }
 
 @test "every option of the help is in the man page, and the other way round" {
-  page=$(realpath "$BATS_TEST_DIRNAME/../../docs/ccbench.1")
+  page=$(realpath "$BATS_TEST_DIRNAME/../../docs/man/ccbench.1")
   { "$ccbench" incast --help && "$ccbench" matrix --help; } | grep -oE -- '--[a-z_-]{2,}' | sort -u >help
   grep -oE '(Fl|,) -[a-z_-]{2,}' "$page" | sed 's/.* -/--/' | sort -u >man
   diff help man

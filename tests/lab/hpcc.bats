@@ -47,10 +47,10 @@ small_queue() {
     (.telemetry.hops | length) == 1)"
 }
 
-@test "with the switch's record: paper" {
+@test "with the switch's record: ccshim" {
   in_lab switch any incast --senders 4 -D 1.2 --warmup 600ms --cc hpcc
   small_queue
-  holds "$qps | all(.parameters.variant == \"paper\" and (.telemetry.hops | length) == 2)"
+  holds "$qps | all(.parameters.variant == \"ccshim\" and (.telemetry.hops | length) == 2)"
 }
 
 # The data come to the reader, whose own agent measures its port.
@@ -61,10 +61,10 @@ small_queue() {
     .telemetry.hops[0].capacity_bps == 200000000)"
 }
 
-@test "READs with the switch's record: paper" {
+@test "READs with the switch's record: ccshim" {
   in_lab switch any readincast --senders 4 -D 1.2 --warmup 600ms --cc hpcc
   small_queue
-  holds "$qps | all(.parameters.variant == \"paper\" and (.telemetry.hops | length) == 2)"
+  holds "$qps | all(.parameters.variant == \"ccshim\" and (.telemetry.hops | length) == 2)"
 }
 
 # starts_within_ms: of each QP with data the traces, trace-PID, say how long after its first

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The commands of `ccshim plan qos` on a Linux switch, as in docs/fabric.md. make says where the trees are; by hand,
+# The commands of `ccshim plan qos` on a Linux switch, as in docs/guide/fabric.md. make says where the trees are; by hand,
 # run it in the build tree.
 
 # shellcheck disable=SC2154 # what agents.bash sets

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The lab commands that README.md and docs/tutorial.md print, run as they are printed, in a tree
+# The lab commands that README.md and docs/guide/tutorial.md print, run as they are printed, in a tree
 # such as ./demo leaves behind; tests/docs/commands runs the others. make says where the trees are; by
 # hand, run it in the build tree.
 
@@ -53,7 +53,7 @@ fits() { awk 'length > 80 { print "too wide: " $0; bad = 1 } END { exit bad }' "
 }
 
 @test "the tutorial's lab command runs as printed" {
-  command=$(commands "$top_srcdir/docs/tutorial.md")
+  command=$(commands "$top_srcdir/docs/guide/tutorial.md")
   [[ $(wc -l <<<"$command") -eq 1 ]]
   succeeds out/build "$command"
   grep -q 'not kept: ci/lab was started without --out' "$BATS_TEST_TMPDIR/stdout"

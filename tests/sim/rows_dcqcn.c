@@ -50,19 +50,21 @@
 	  .warm_us = 300e3, .end_us = 1e6 }
 
 static const struct row rows[] = {
+	{ INCAST("ccshim", 2), { NINETY_SEVEN, { Q_P95, 0, 110 } } },
+	{ INCAST("ccshim", 4), { NINETY_SEVEN, { Q_P95, 0, 180 } } },
+	{ INCAST("ccshim", 8), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
+	{ INCAST("ccshim", 12), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
+	{ INCAST("ccshim", 16), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
+	{ INCAST("ccshim", 20), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
 	{ INCAST("paper", 2), { NINETY_SEVEN, { Q_P95, 0, 110 } } },
-	{ INCAST("paper", 4), { NINETY_SEVEN, { Q_P95, 0, 180 } } },
-	{ INCAST("paper", 8), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
-	{ INCAST("paper", 12), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
-	{ INCAST("paper", 16), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
 	{ INCAST("paper", 20), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
 	{ INCAST("ns3rdma", 2), { NINETY_SEVEN, { Q_P95, 0, 110 } } },
 	{ INCAST("ns3rdma", 20), { NINETY_SEVEN, { Q_P95, 0, 215 } } },
 	{ INCAST("mlx", 2), { NINETY_SEVEN, { Q_P95, 0, 130 } } },
 
-	{ GRID("paper", 2), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 215 } } },
-	{ GRID("paper", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 230 } } },
-	{ GRID_JOIN("paper"), { { UTIL, 96, ALL }, { JOIN_MS, 0, 60 }, { LEAVE_MS, 0, 40 } } },
+	{ GRID("ccshim", 2), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 215 } } },
+	{ GRID("ccshim", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 230 } } },
+	{ GRID_JOIN("ccshim"), { { UTIL, 96, ALL }, { JOIN_MS, 0, 60 }, { LEAVE_MS, 0, 40 } } },
 	{ GRID("ns3rdma", 2), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 215 } } },
 	{ GRID("ns3rdma", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 240 } } },
 	{ GRID("ns3rdma", 40), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 320 } } },
@@ -70,9 +72,9 @@ static const struct row rows[] = {
 	{ GRID("mlx", 2), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 215 } } },
 	{ GRID("mlx", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 240 } } },
 
-	{ GRID_SOFT("paper", 2), { { UTIL, 96, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 400 } } },
-	{ GRID_SOFT("paper", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 520 } } },
-	{ GRID_SOFT_JOIN("paper"), { { UTIL, 96, ALL }, { JOIN_MS, 0, 1500 }, { LEAVE_MS, 0, 500 } } },
+	{ GRID_SOFT("ccshim", 2), { { UTIL, 96, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 400 } } },
+	{ GRID_SOFT("ccshim", 8), { { UTIL, 97, ALL }, { JAIN, 0.97, 1 }, { Q_P95, 0, 520 } } },
+	{ GRID_SOFT_JOIN("ccshim"), { { UTIL, 96, ALL }, { JOIN_MS, 0, 1500 }, { LEAVE_MS, 0, 500 } } },
 
 	{ LAB(2, 0.2, 2e6), { { UTIL, 97, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 82 } } },
 	{ LAB(4, 0.2, 2e6), { { UTIL, 97, ALL }, { JAIN, 0.95, 1 }, { Q_P95, 0, 82 } } },

@@ -8,8 +8,8 @@
  * p95 of the queue is at most 4 KB up to a W_AI of 150 bytes, and 13 KB at 300.
  */
 #define INCAST(wai, packet) \
-	.cc = "hpcc:base_rtt=4us,min_window=1000,w_ai=" #wai, .telemetry = SIM_INT, \
-	.flows = 16, .rate = 100e9, .base_us = 3.6, .segment = packet, .start_spread_us = 4, \
+	.cc = "hpcc:variant=paper,base_rtt=4us,min_window=1000,w_ai=" #wai, \
+	.telemetry = SIM_INT, .flows = 16, .rate = 100e9, .base_us = 3.6, .segment = packet, .start_spread_us = 4, \
 	.warm_us = 5e3, .end_us = 15e3
 
 /* T exceeds the RTT with noise: where the window limits, flows of few packets share unequally. */
@@ -71,7 +71,8 @@ static const struct row rows[] = {
 	{ "hpcc paper 16:1, W_AI 300", { INCAST(300, 1000) },
 	  { { Q_P95, 4, 13 }, { UTIL, 97, ALL }, { JAIN, 0.98, 1 } } },
 	{ "hpcc paper 16:1, W_AI 80, max_stage 0",
-	  { INCAST(80, 1000), .cc = "hpcc:base_rtt=4us,min_window=1000,w_ai=80,max_stage=0" },
+	  { INCAST(80, 1000), .cc = "hpcc:variant=paper,base_rtt=4us,w_ai=80,"
+				    "min_window=1000,max_stage=0" },
 	  { { Q_P95, 0, 5 }, { UTIL, 94, ALL }, { JAIN, 0.98, 1 } } },
 	{ "hpcc paper 16:1, W_AI 80, packets of 2 KB", { INCAST(80, 2000) },
 	  { { Q_P95, 0, 5 }, { UTIL, 94, ALL }, { JAIN, 0.85, 1 } } },
@@ -80,10 +81,10 @@ static const struct row rows[] = {
 	{ "hpcc ns3 16:1", { INCAST(0, 1000), .cc = "hpcc:variant=ns3,base_rtt=4us" },
 	  { { Q_P95, 0, 8 }, { UTIL, 91, ALL }, { JAIN, 0.98, 1 } } },
 
-	{ GRID("paper", SIM_INT, 2), { { UTIL, 92, ALL }, { JAIN, 0.97, 1 }, { RTT_P99, 0, 30 } } },
-	{ GRID("paper", SIM_INT, 8), { { UTIL, 92, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 30 } } },
-	{ GRID("paper", SIM_INT, 40), { { UTIL, 92, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 35 } } },
-	{ GRID_JOIN("paper", SIM_INT), { { UTIL, 91, ALL }, { JOIN_MS, 0, 10 }, { LEAVE_MS, 0, 6 } } },
+	{ GRID("ccshim", SIM_INT, 2), { { UTIL, 92, ALL }, { JAIN, 0.97, 1 }, { RTT_P99, 0, 30 } } },
+	{ GRID("ccshim", SIM_INT, 8), { { UTIL, 92, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 30 } } },
+	{ GRID("ccshim", SIM_INT, 40), { { UTIL, 92, ALL }, { JAIN, 0.98, 1 }, { RTT_P99, 0, 35 } } },
+	{ GRID_JOIN("ccshim", SIM_INT), { { UTIL, 91, ALL }, { JOIN_MS, 0, 10 }, { LEAVE_MS, 0, 6 } } },
 	{ GRID(NS3, SIM_INT, 2), { { UTIL, 92, ALL }, { JAIN, 0.95, 1 }, { RTT_P99, 0, 30 } } },
 	{ GRID(NS3, SIM_INT, 8), { { UTIL, 92, ALL }, { JAIN, 0.97, 1 }, { RTT_P99, 0, 30 } } },
 	{ GRID(NS3, SIM_INT, 40), { { UTIL, 92, ALL }, { JAIN, 0.97, 1 }, { RTT_P99, 0, 35 } } },
@@ -126,27 +127,28 @@ static const struct row rows[] = {
 	{ "hpcc echo, soft, N=8+8, counted", { SOFT, CHURN(8, 6e6), COUNTED },
 	  { { UTIL, 93, ALL }, { JOIN_MS, 0, 700 }, { LEAVE_MS, 0, 500 } } },
 
-	{ AGENTS("paper", SIM_INT, 2), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
-	{ AGENTS("paper", SIM_INT, 4), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
-	{ AGENTS("paper", SIM_INT, 8), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
-	{ AGENTS("paper", SIM_INT, 16), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
-	{ AGENTS("paper", SIM_INT, 32), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
-	{ AGENTS_JOIN("paper", SIM_INT, 4), { { UTIL, 93, ALL }, { JOIN_MS, 0, 400 }, { LEAVE_MS, 0, 400 } } },
+	{ AGENTS("ccshim", SIM_INT, 2), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS("ccshim", SIM_INT, 4), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS("ccshim", SIM_INT, 8), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS("ccshim", SIM_INT, 16), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS("ccshim", SIM_INT, 32), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ AGENTS_JOIN("ccshim", SIM_INT, 4),
+	  { { UTIL, 93, ALL }, { JOIN_MS, 0, 400 }, { LEAVE_MS, 0, 400 } } },
 	{ AGENTS("echo", SIM_ECHO, 2), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 	{ AGENTS("echo", SIM_ECHO, 4), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 	{ AGENTS("echo", SIM_ECHO, 8), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 	{ AGENTS("echo", SIM_ECHO, 16), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 	{ AGENTS("echo", SIM_ECHO, 32), { { UTIL, 93, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 	{ AGENTS_JOIN("echo", SIM_ECHO, 4), { { UTIL, 93, ALL }, { JOIN_MS, 0, 400 }, { LEAVE_MS, 0, 400 } } },
-	{ SLOW_PORT("paper", SIM_INT, 10, 1),
+	{ SLOW_PORT("ccshim", SIM_INT, 10, 1),
 	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 20 } } },
-	{ SLOW_PORT("paper", SIM_INT, 10, 8),
+	{ SLOW_PORT("ccshim", SIM_INT, 10, 8),
 	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
-	{ SLOW_PORT("paper", SIM_INT, 10, 31),
+	{ SLOW_PORT("ccshim", SIM_INT, 10, 31),
 	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 45 } } },
-	{ SLOW_PORT("paper", SIM_INT, 4, 128),
+	{ SLOW_PORT("ccshim", SIM_INT, 4, 128),
 	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 130 } } },
-	{ SLOW_PORT("paper", SIM_INT, 10, 128),
+	{ SLOW_PORT("ccshim", SIM_INT, 10, 128),
 	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 130 } } },
 	{ SLOW_PORT("echo", SIM_ECHO, 10, 1),
 	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 20 } } },
@@ -158,7 +160,7 @@ static const struct row rows[] = {
 	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 130 } } },
 	{ SLOW_PORT("echo", SIM_ECHO, 10, 128),
 	  { { UTIL, 94, 98 }, { JAIN, 0.98, 1 }, { Q_P95, 0, 130 } } },
-	{ FAR("paper", SIM_INT), { { UTIL, 90, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
+	{ FAR("ccshim", SIM_INT), { { UTIL, 90, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 	{ FAR("echo", SIM_ECHO), { { UTIL, 90, ALL }, { JAIN, 0.98, 1 }, { Q_P95, 0, 40 } } },
 };
 

@@ -42,7 +42,7 @@ stop() {
 	run2 "$ccshimd" --help
 	[ "$status" -eq 0 ] && [ -z "$errors" ]
 	grep -oE -- '--[a-z-]{2,}' <<<"$output" | sort -u >help
-	sed -n '/^The options are/,/^\.Sh/p' "$top_srcdir/docs/ccshimd.8" |
+	sed -n '/^The options are/,/^\.Sh/p' "$top_srcdir/docs/man/ccshimd.8" |
 		sed -n 's/^\.It Fl \(.* , \)\?-\([a-z-]*\).*/--\2/p' | sort -u >man
 	diff help man
 	run2 "$ccshimd" --version

@@ -51,7 +51,7 @@ no_line() {
 	line ok device "rxe0, RoCE, software, on eth0, port 1 active, 10 Gb/sec (4X)"
 	line ok access "2 device files in $root/dev/infiniband"
 	line ok config "mode=enforce, cc=auto"
-	line ok agent "auto uses an agent if there is one"
+	line ok agent "auto uses an agent if one runs"
 	no_line '(warn|fail)' device
 	no_line ok command
 }
@@ -187,7 +187,7 @@ no_line() {
 	make_root
 	for cc in hpcc dcqcn rcp; do
 		CCSHIM_CC=$cc CCSHIM_AGENT_THREAD=n checks 0
-		line warn agent "there is none at $root/run/ccshim/agent.sock; start ccshimd here and on the peers"
+		line warn agent "no agent runs at $root/run/ccshim/agent.sock; start ccshimd here and on the peers"
 	done
 	checks 0 -a swift
 	line ok agent "not needed for swift"

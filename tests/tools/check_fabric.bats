@@ -4,7 +4,7 @@
 
 load tools.bash
 
-# A host with a NIC on ens1, set up as docs/fabric.md wants it for priority 3, and Soft-RoCE on eth0.
+# A host with a NIC on ens1, set up as docs/guide/fabric.md wants it for priority 3, and Soft-RoCE on eth0.
 make_root() {
 	local ib=sys/class/infiniband net=sys/class/net
 	root=$BATS_TEST_TMPDIR/root

@@ -332,7 +332,7 @@ statistics() {
 	statistic ens1 rx_prio3_pause_duration 500100
 	doctor 1
 	found problem paused "mlx5_0/1 on ens1"
-	words "A slow port is behind the switch"
+	words "A slow port follows the switch"
 	words "5.0 % of the time"
 	figure rx_prio3_pause 51
 	statistic ens1 rx_prio3_pause 150
@@ -518,7 +518,7 @@ statistics() {
 	statistics . 1010 bytes=1250000000 gated_ns=8000000000 enforced=0
 	doctor 1
 	grep -xF "problem: dcqcn-off: mlx5_0/1 on ens1" <<< "$output"
-	words "ccshim only observes, and controls no queue pair: nothing but PAUSE frames"
+	words "ccshim only observes, and controls no queue pair: only PAUSE frames"
 	words "What to do: Switch control on with ccshim set --all mode=enforce"
 	grep -E "^    queue pairs that ccshim only observes +2$" <<< "$output"
 	absent slow-port

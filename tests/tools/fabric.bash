@@ -23,8 +23,8 @@ value() {
 documented() {
 	[ "$(uname -m)" = x86_64 ] || return 0
 	grep -q '^|' "$1"
-	if grep '^|' "$1" | grep -vxF -f "$BATS_TEST_DIRNAME/../../docs/$2"; then
-		echo "docs/$2 has no such rows: make it again"
+	if grep '^|' "$1" | grep -vxF -f "$BATS_TEST_DIRNAME/../../docs/measured/$2"; then
+		echo "docs/measured/$2 has no such rows: make it again"
 		return 1
 	fi
 }

@@ -212,7 +212,7 @@ alone() {
 		--topology .|.:1: Is a directory
 		--routes /dev/zero|/dev/zero:1: this is not a text: it has null bytes
 		--flows endless|endless:2: the line is too long
-		--flows empty|empty:1048577: the file has nothing but empty lines from line 1 on
+		--flows empty|empty:1048577: the file has only empty lines from line 1
 		--topology islands --flows between|flow 0 has no path from node 0 to 3
 		--topology errors --flows incast:1|errors:4: '0.5' is not 0: links with errors are not supported
 		--topology triangle --flows along --routes through|through:1: node 1 is a host, which forwards nothing

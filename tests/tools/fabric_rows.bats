@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# The commands of docs/fabric-rows.md.
+# The commands of docs/measured/fabric-rows.md.
 
 load tools.bash
 
-@test "every command of docs/fabric-rows.md runs, every script exists" {
+@test "every command of docs/measured/fabric-rows.md runs, every script exists" {
 	ccfabric=$(realpath "$top_builddir")/bench/ccfabric/ccfabric
 	[ -x "$ccfabric" ] || skip "ccfabric is not built"
 	PATH=${ccfabric%/*}:$(realpath "${ccshim%/*}"):$PATH
@@ -20,6 +20,6 @@ load tools.bash
 				[ "$status" -eq 0 ] && [ -n "$output" ] || { echo "$words: $status: $errors"; return 1; }
 				;;
 		esac
-	done < <(sed -nE 's/^\| .* \| `(.*)` \|$/\1/p' docs/fabric-rows.md)
+	done < <(sed -nE 's/^\| .* \| `(.*)` \|$/\1/p' docs/measured/fabric-rows.md)
 	[ "$n" -ge 49 ]
 }

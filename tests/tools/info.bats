@@ -134,9 +134,9 @@ load tools.bash
 @test "the manual pages list the options per queue pair" {
 	$ccshim info -c --json | jq -r '.options[] | select(.per_qp) | .name' | sort > table
 	[ "$(wc -l < table)" -gt 8 ]
-	sed -n '/" per queue pair/,+1p' "$top_srcdir/docs/ccshim.conf.5" |
+	sed -n '/" per queue pair/,+1p' "$top_srcdir/docs/man/ccshim.conf.5" |
 		sed -n 's/^\.Ic \(.*\) \.$/\1/p' | tr -s ' ,' '\n' | sort | diff table -
-	sed -n 's/^\.Ic \(mode , cc , .*\) ,$/\1/p' "$top_srcdir/docs/ccshim-set.1" |
+	sed -n 's/^\.Ic \(mode , cc , .*\) ,$/\1/p' "$top_srcdir/docs/man/ccshim-set.1" |
 		tr -s ' ,' '\n' | sort | diff table -
 }
 
@@ -190,7 +190,7 @@ paste_paragraphs() {
 }
 
 @test "ccshim.conf(5) has the options of the table" {
-	page=$top_srcdir/docs/ccshim.conf.5
+	page=$top_srcdir/docs/man/ccshim.conf.5
 	[ "$(options_of_table | wc -l)" -gt 10 ]
 	diff <(options_of_table) <(options_of_page "$page")
 }
@@ -221,13 +221,13 @@ algorithms_of_page() {
 }
 
 @test "ccshim-cc(7) has every algorithm and parameter" {
-	page=$top_srcdir/docs/ccshim-cc.7
+	page=$top_srcdir/docs/man/ccshim-cc.7
 	[ "$(algorithms_of_program | grep -c :)" -gt 10 ]
 	diff <(algorithms_of_program) <(algorithms_of_page "$page")
 }
 
 @test "the manual pages have no mistakes and name every letter" {
-	cd "$top_srcdir/docs"
+	cd "$top_srcdir/docs/man"
 	for letter in a r m t o c q v h; do
 		grep -q "^\.It Fl $letter" ccshim-run.1
 	done

@@ -397,7 +397,7 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 	is '[.cnps_bps, .cap_bps] | map(. / 1e6 | round)' '[11840,500]'
 	plan qos
 	printed "1000 flows could send 11.8 Gb/s of CNPs"
-	printed "lets those of 42 flows pass"
+	printed "passes the CNPs of 42 flows"
 }
 
 @test "qos: tc commands classify, limit, weigh and mark" {
@@ -433,7 +433,7 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 		refused "$ccshim" plan qos $words || { echo "accepted: $words"; return 1; }
 		said "ccshim plan: $says" || { echo "in: $words"; return 1; }
 	done <<- 'END'
-		--format xml|--format: 'xml' is none of table, tc and sonic
+		--format xml|--format: 'xml' is not table, tc or sonic
 		--where here|--where: 'here' is neither
 		--edge 4791:6|--edge: '4791:6' in the list has the wrong form
 		--edge 4791/64:6|--edge: '4791/64:6' in the list has the wrong form or a number that is too large
@@ -449,20 +449,20 @@ trident=(--buffer 12000k --ports 32 --flight 22.4k --beta 8)
 }
 
 # Status 1 says that something does not hold.
-@test "the commands of docs/fabric.md and of the manual page run" {
+@test "the commands of docs/guide/fabric.md and of the manual page run" {
 	n=0
 	while read -r words; do
 		# shellcheck disable=SC2086 # words
 		run2 "$ccshim" $words
 		[ "$status" -le 1 ] && [ -z "$errors" ] || { echo "$words: $errors"; return 1; }
 		n=$((n + 1))
-	done < <(sed -nE 's/^(    |\$ )ccshim (plan [^|#]*).*/\2/p' "$top_srcdir/docs/fabric.md" \
-		"$top_srcdir/docs/ccshim-plan.1" | grep -v FILE)
+	done < <(sed -nE 's/^(    |\$ )ccshim (plan [^|#]*).*/\2/p' "$top_srcdir/docs/guide/fabric.md" \
+		"$top_srcdir/docs/man/ccshim-plan.1" | grep -v FILE)
 	[ "$n" -ge 15 ]
 }
 
-@test "the numbers in docs/fabric.md are those that plan prints" {
-	has() { grep -q "$1" "$top_srcdir/docs/fabric.md" || { echo "docs/fabric.md: no $1"; return 1; }; }
+@test "the numbers in docs/guide/fabric.md are those that plan prints" {
+	has() { grep -q "$1" "$top_srcdir/docs/guide/fabric.md" || { echo "docs/guide/fabric.md: no $1"; return 1; }; }
 	plan headroom --rate 25g --cable 15m --json
 	has "# $(jq .cells <<< "$output") cells"
 	plan headroom --rate 100g --cable 100m --json

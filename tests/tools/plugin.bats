@@ -56,7 +56,7 @@ example() {
 
 @test "the example of ccshim_cc(3) is a plug-in" {
 	needs_compiler
-	sed -n '/^#include/,/^\.Ed/p' "$top_srcdir/docs/ccshim_cc.3" | sed '/^\.Ed/d' > tenth.c
+	sed -n '/^#include/,/^\.Ed/p' "$top_srcdir/docs/man/ccshim_cc.3" | sed '/^\.Ed/d' > tenth.c
 	cc -Wall -Wextra -Werror -shared -fPIC -I"$include" tenth.c -o libtenth.so
 	run2 $ccshim info -a ./libtenth.so
 	[ "$status" -eq 0 ]

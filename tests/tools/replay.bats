@@ -89,7 +89,7 @@ same() {
 # One CNP, and the timers that it starts until the trace ends.
 @test "DCQCN's published trace, with its timers" {
 	printf '%s\n' t_us,event 100,cnp 430,tick > in.csv
-	run2 $ccshim replay --timers -a dcqcn:variant=paper,rate_hai=400m,rate_timer=55us,alpha_timer=55us \
+	run2 $ccshim replay --timers -a dcqcn:variant=paper \
 		--line-rate 40g --base-rtt 4us in.csv
 	[ "$status" -eq 0 ]
 	head -1 <<< "$output" | grep -q '^i,t_us,event,rate_bps,window_bytes,target_bps,alpha,'
@@ -99,7 +99,7 @@ same() {
 	[ "$(wc -l < want)" -eq 12 ]
 	same got want
 	[ "$(tail -1 <<< "$output" | cut -d, -f1-3)" = 13,430,tick ] # the rate timer's at 430 is 12
-	run2 $ccshim replay -a dcqcn:variant=paper,rate_hai=400m,rate_timer=55us,alpha_timer=55us \
+	run2 $ccshim replay -a dcqcn:variant=paper \
 		--line-rate 40g --base-rtt 4us in.csv
 	[ "$(wc -l <<< "$output")" -eq 3 ]
 }

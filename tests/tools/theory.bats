@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-2-Clause
-# docs/theory.md: its claims hold in the simulators.
+# docs/notebook/theory.md: its claims hold in the simulators.
 
 load tools.bash
 
@@ -17,10 +17,10 @@ claims() {
 	theory > table || { cat table; return 1; }
 	[ "$(claims table | wc -l)" -ge 30 ]
 	[ "$(grep -c '| yes |' table)" = "$(claims table | wc -l)" ]
-	diff <(claims table) <(claims "$top_srcdir/docs/theory.md")
+	diff <(claims table) <(claims "$top_srcdir/docs/notebook/theory.md")
 	# Each is referred to in the text.
 	for claim in $(cut -c 3-4 <(claims table | sed 's/^/|/') | sort -u); do
-		grep -q "($claim)" "$top_srcdir/docs/theory.md" || { echo "$claim is not in the text"; return 1; }
+		grep -q "($claim)" "$top_srcdir/docs/notebook/theory.md" || { echo "$claim is not in the text"; return 1; }
 	done
 }
 

@@ -9,14 +9,22 @@
 static const struct ccs_cc_path path40g = { .line_rate = 40e9, .base_rtt_us = 20,
 					    .segment = 32768, .flows = 1 };
 
-static const char *const variants[] = { "paper", "ns3rdma", "mlx" };
-enum { PAPER, NS3, MLX };
+static const char *const variants[] = { "ccshim", "paper", "ns3rdma", "mlx" };
+enum { CCSHIM, PAPER, NS3, MLX };
 
 /* Call in the order of a caller: what is due first comes first. */
 static inline void cnp(struct ccs_cc *cc, double now_us)
 {
 	ccs_cc_advance(cc, now_us);
 	cc->ops->on_cnp(cc, now_us);
+}
+
+static inline void ack(struct ccs_cc *cc, double now_us, double rtt_us, double bytes)
+{
+	const struct ccs_cc_ack a = { .now_us = now_us, .rtt_us = rtt_us, .bytes = bytes };
+
+	ccs_cc_advance(cc, now_us);
+	cc->ops->on_ack(cc, &a);
 }
 
 static inline void send(struct ccs_cc *cc, double now_us, double bytes)

@@ -7,8 +7,8 @@
 #include "algorithm.h"
 #include "seed.h"
 
-static const char *const variants[] = { "paper", "ns3", "echo" };
-enum { PAPER, NS3, ECHO, VARIANTS };
+static const char *const variants[] = { "ccshim", "paper", "ns3", "echo" };
+enum { CCSHIM, PAPER, NS3, ECHO, VARIANTS };
 
 /* 1 Gbit/s and T = 1 ms are a W_init of 125000 bytes. */
 #define LINE 1e9

@@ -60,7 +60,7 @@ bench_unit_programs = \
 	tests/unit/test_bench_opts \
 	tests/unit/test_bench_matrix \
 	tests/unit/test_bench_scenario
-bench_unit_cppflags = $(AM_CPPFLAGS) $(MNL_CFLAGS) -I$(top_srcdir)
+bench_unit_cppflags = $(AM_CPPFLAGS) -I$(top_srcdir)
 bench_unit_ldadd = bench/libbench.la $(CMOCKA_LIBS)
 check_PROGRAMS += $(bench_unit_programs)
 TESTS += $(bench_unit_programs)

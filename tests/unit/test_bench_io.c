@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <libmnl/libmnl.h>
 #include <linux/gen_stats.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
@@ -16,30 +15,45 @@
 #include <unistd.h>
 
 #include "bench/ccbench/result/jsoncopy.h"
-#include "bench/ccbench/traffic/qdisc.h"
 #include "seed.h"
 #include "bench/ccbench/place/xchg.h"
+#include "tools/common/qdisc_stats.h"
 
-static char message[1024];
+static union {
+	struct nlmsghdr header;
+	char bytes[1024];
+} message;
+
+/* Append an attribute; returns it, so that it can be made to contain others. */
+static struct nlattr *put_attr(unsigned type, const void *data, size_t len)
+{
+	struct nlattr *a = (void *)(message.bytes + message.header.nlmsg_len);
+
+	*a = (struct nlattr){ .nla_type = (uint16_t)type, .nla_len = (uint16_t)(NLA_HDRLEN + len) };
+	memcpy((char *)a + NLA_HDRLEN, data, len);
+	message.header.nlmsg_len += (uint32_t)NLA_ALIGN(a->nla_len);
+	return a;
+}
 
 static const struct nlmsghdr *qdisc_message(const char *kind, uint32_t parent,
 					    struct gnet_stats_queue *queue, uint64_t bytes,
 					    const void *app, size_t len)
 {
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(message);
-	struct gnet_stats_basic basic = { .bytes = bytes, .packets = 1 };
-	struct tcmsg *tc = mnl_nlmsg_put_extra_header(nlh, sizeof(*tc));
+	const struct gnet_stats_basic basic = { .bytes = bytes, .packets = 1 };
 	struct nlattr *stats;
 
-	tc->tcm_parent = parent;
-	mnl_attr_put_strz(nlh, TCA_KIND, kind);
-	stats = mnl_attr_nest_start(nlh, TCA_STATS2);
+	message.header = (struct nlmsghdr){
+		.nlmsg_type = RTM_NEWQDISC, .nlmsg_len = NLMSG_LENGTH(sizeof(struct tcmsg)),
+	};
+	*(struct tcmsg *)NLMSG_DATA(&message.header) = (struct tcmsg){ .tcm_parent = parent };
+	put_attr(TCA_KIND, kind, strlen(kind) + 1);
+	stats = put_attr(TCA_STATS2, "", 0);
 	if (app)
-		mnl_attr_put(nlh, TCA_STATS_APP, len, app);
-	mnl_attr_put(nlh, TCA_STATS_BASIC, sizeof(basic), &basic);
-	mnl_attr_put(nlh, TCA_STATS_QUEUE, sizeof(*queue), queue);
-	mnl_attr_nest_end(nlh, stats);
-	return nlh;
+		put_attr(TCA_STATS_APP, app, len);
+	put_attr(TCA_STATS_BASIC, &basic, sizeof(basic));
+	put_attr(TCA_STATS_QUEUE, queue, sizeof(*queue));
+	stats->nla_len = (uint16_t)(message.bytes + message.header.nlmsg_len - (char *)stats);
+	return &message.header;
 }
 
 /* tbf with red below: the root's figures once, the marks from red. */

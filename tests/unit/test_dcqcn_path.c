@@ -26,6 +26,7 @@ static void published_parameters_on_an_ordinary_path(void **state)
 		NULL };
 	static const double of[][11] = {
 		{ 1.0 / 256, 1, 55, 55, 10e6, 5, 40e6, 400e6, 4e6, 40e9, 1 },
+		{ 1.0 / 256, 1, 55, 55, 10e6, 5, 40e6, 400e6, 4e6, 40e9, 1 },
 		{ 1.0 / 256, 0.5, 55, 60, 300e6, 5, 40e6, 200e6, 100e6, 40e9, 1 },
 		{ 1.0 / 256, 1, 1, 300, 0, 1, 8e6, 80e6, 160e6, 40e9, 0 },
 	};
@@ -34,7 +35,7 @@ static void published_parameters_on_an_ordinary_path(void **state)
 	struct ccs_cc cc;
 
 	(void)state;
-	for (unsigned variant = PAPER; variant <= MLX; variant++)
+	for (unsigned variant = CCSHIM; variant <= MLX; variant++)
 		check_params(variant, names, of[variant]);
 	start(&cc, "dcqcn:rate_ai=2m", &slow);
 	check_close("rate_hai", 0, param(&cc, "rate_hai"), 20e6);
@@ -48,8 +49,23 @@ static void published_parameters_on_an_ordinary_path(void **state)
 	check_close("byte_counter", 0, param(&cc, "byte_counter"), 10e6 * 10 / 40);
 }
 
-/* The port behind a NIC of ten times its rate counts; the simulators' variants use the NIC's. */
-static void paper_takes_the_slowest_link(void **state)
+/* DCQCN Fig. 14, on any path. */
+static void papers_parameters_do_not_follow_the_path(void **state)
+{
+	const struct ccs_cc_path slow = { .line_rate = 1e9, .base_rtt_us = 1000, .segment = 16384,
+					  .flows = 4, .bottleneck_rate = 100e6 };
+	struct ccs_cc cc;
+
+	(void)state;
+	start(&cc, "dcqcn:variant=paper", &slow);
+	check_close("alpha_timer", 0, param(&cc, "alpha_timer"), 55);
+	check_close("rate_timer", 0, param(&cc, "rate_timer"), 55);
+	check_close("byte_counter", 0, param(&cc, "byte_counter"), 10e6);
+	check_close("rate_ai", 0, param(&cc, "rate_ai"), 40e6);
+}
+
+/* The port counts, not the NIC of ten times its rate; published variants use the NIC's. */
+static void ccshim_takes_the_slowest_link(void **state)
 {
 	struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 50, .segment = 8192, .flows = 1,
 				    .bottleneck_rate = 1e9 };
@@ -67,30 +83,22 @@ static void paper_takes_the_slowest_link(void **state)
 	check_close("rate_ai", 1, param(&cc, "rate_ai"), 2e6);
 }
 
-static void ack(struct ccs_cc *cc, double now_us, double rtt_us, double bytes)
-{
-	const struct ccs_cc_ack a = { .now_us = now_us, .rtt_us = rtt_us, .bytes = bytes };
-
-	ccs_cc_advance(cc, now_us);
-	cc->ops->on_ack(cc, &a);
-}
-
 /* One of hundreds of flows gets at most one CNP per own segment, and recovery waits for it. */
 static void a_period_holds_a_quarter_of_the_own_segments_time(void **state)
 {
 	static const struct { const char *spec; double period; } cases[] = {
 		{ "dcqcn", 0.25 * 8e6 * 32768 / 20e6 }, { "dcqcn:rate_timer=55us,alpha_timer=55us", 55 },
-		{ "dcqcn:variant=ns3rdma", 55 },
+		{ "dcqcn:variant=paper", 55 }, { "dcqcn:variant=ns3rdma", 55 },
 	};
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		struct ccs_cc cc;
 
 		start(&cc, cases[i].spec, &path40g);
 		cc.ops->set_rate(&cc, 40e6);
 		cnp(&cc, 1000);
-		if (i < 2)
+		if (i < 3)
 			check_close("rate", i, cc.out.rate, 20e6);
 		check_close("timer", i, cc.out.timer_us, 1000 + cases[i].period);
 	}
@@ -115,6 +123,12 @@ static void cuts_within_an_rtt_end_at_the_delivered_rate(void **state)
 	ack(&cc, 1350, 400, 32768);
 	cnp(&cc, 1350);
 	assert_true(cc.out.rate < 0.6 * given);
+	start(&cc, "dcqcn:variant=paper", &path40g);
+	for (int i = 0; i < 8; i++) {
+		ack(&cc, 950 + 50 * i, 400, 32768);
+		cnp(&cc, 950 + 50 * i);
+		check_close("rate of paper", i, cc.out.rate, 40e9 / exp2(i + 1));
+	}
 }
 
 /*
@@ -184,12 +198,12 @@ static void jitter_at_line_rate_widens_the_limit(void **state)
 	double now_us, wide;
 
 	(void)state;
-	for (unsigned variant = PAPER; variant <= MLX; variant++) {
+	for (unsigned variant = CCSHIM; variant <= MLX; variant++) {
 		start_variant(&cc, variant, "");
 		now_us = vary(&cc, 0, 90);
 		assert_true(cc.out.window == 0);
 		now_us = vary(&cc, now_us, 100);
-		assert_true(variant == PAPER ? cc.out.window > least + 40e9 * 50 / 8e6
+		assert_true(variant == CCSHIM ? cc.out.window > least + 40e9 * 50 / 8e6
 					     : cc.out.window == 0);
 	}
 	start(&cc, "dcqcn", &path40g);
@@ -207,13 +221,13 @@ static void the_limit_follows_the_rate(void **state)
 	static const double rates[] = { 40e9, 20e9, 4e9, 40e6 };
 
 	(void)state;
-	for (unsigned variant = PAPER; variant <= MLX; variant++)
+	for (unsigned variant = CCSHIM; variant <= MLX; variant++)
 		for (unsigned i = 0; i < 4; i++) {
 			struct ccs_cc cc;
 
 			start_variant(&cc, variant, "");
 			cc.ops->set_rate(&cc, rates[i]);
-			check_close("window", (int)i, cc.out.window, variant != PAPER || i == 0 ? 0
+			check_close("window", (int)i, cc.out.window, variant != CCSHIM || i == 0 ? 0
 				    : fmin(4 * rates[i], 40e9) * 20 / 8e6 + 4 * 32768);
 		}
 }
@@ -242,7 +256,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(published_parameters_on_an_ordinary_path),
-		cmocka_unit_test(paper_takes_the_slowest_link),
+		cmocka_unit_test(papers_parameters_do_not_follow_the_path),
+		cmocka_unit_test(ccshim_takes_the_slowest_link),
 		cmocka_unit_test(a_period_holds_a_quarter_of_the_own_segments_time),
 		cmocka_unit_test(cuts_within_an_rtt_end_at_the_delivered_rate),
 		cmocka_unit_test(steps_grow_with_the_period_where_nothing_queues),

@@ -115,7 +115,7 @@ static void without_telemetry_nothing_changes(void **state)
 static void one_queue_causes_one_decrease_per_rtt(void **state)
 {
 	(void)state;
-	for (unsigned variant = 0; variant < NS3 + 1; variant++) {
+	for (unsigned variant = 0; variant <= NS3; variant++) {
 		struct ccs_cc cc;
 		struct wire w;
 		double once;
@@ -139,10 +139,7 @@ static void one_queue_causes_one_decrease_per_rtt(void **state)
 	}
 }
 
-/*
- * This also holds for records with the time at which they were taken, whenever they arrive, in
- * any variant.
- */
+/* Records may state the time at which they were taken. The paper's do not. */
 static void records_from_before_an_update_commit_nothing(void **state)
 {
 	(void)state;
@@ -151,6 +148,8 @@ static void records_from_before_an_update_commit_nothing(void **state)
 		struct wire w;
 		double reference, acked;
 
+		if (variant == PAPER)
+			continue;
 		start_with_steady_flow(&cc, &w, variant, 1);
 		for (reference = seen(&cc, "wc_bytes"); seen(&cc, "wc_bytes") == reference;) {
 			w.ack.covers_us = w.ack.now_us + T_US;

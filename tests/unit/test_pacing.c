@@ -15,6 +15,7 @@
 #include "base/timer_wheel.h"
 #include "flow/cc_events.h"
 #include "flow/pacing.h"
+#include "flow/run.h"
 #include "flow_next.h"
 #include "seed.h"
 
@@ -318,17 +319,17 @@ static void a_flow_releases_no_more_than_its_rate_allows(void **state)
 	}
 }
 
-static bool post_usual(struct ccs_flow *f, uint64_t len)
+static bool post_run(struct ccs_flow *f, uint64_t len)
 {
 	struct ccs_flow_run run;
 
-	if (ccs_flow_waiting(f) || !ccs_flow_run_limit(f))
+	if (!ccs_flow_run_limit(f, CCS_RUN_SIGNALED))
 		return false;
-	ccs_flow_begin_run(f, &run);
-	if (!ccs_flow_run_fits(f, &run, (uint32_t)len))
+	ccs_flow_run_begin(f, false, &run);
+	if (!ccs_flow_run_fits(f, &run, len, CCS_RUN_SIGNALED))
 		return false;
-	ccs_flow_run_add(f, &run, (uint32_t)len, CCS_WR_SIGNALED, 0);
-	ccs_flow_end_run(f, &run);
+	ccs_flow_run_add(f, &run, len, 0, CCS_RUN_SIGNALED, 0);
+	ccs_flow_run_end(f, &run, CCS_RUN_SIGNALED);
 	return true;
 }
 
@@ -338,7 +339,7 @@ static int64_t release_small(struct ccs_flow *f, uint64_t len, uint64_t now, uns
 	struct ccs_done done = { .ok = true, .earliest_ns = now, .latest_ns = now };
 	uint64_t wr;
 
-	if (post_usual(f, len)) {
+	if (post_run(f, len)) {
 		done.number = ccs_flow_newest(f);
 		ccs_flow_complete(f, &done, &wr);
 		++*fast;

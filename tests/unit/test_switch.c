@@ -78,9 +78,9 @@ static struct ccs_cc_path random_path(void)
 	};
 }
 
-/* The flow's state that its algorithm gets. */
+/* A flow, and the state of its path that its algorithm gets. */
 struct live {
-	struct ccs_cc cc;
+	struct ccs_flow flow;
 	struct ccs_cc_path path;
 	double now_us;
 	uint64_t sent, acked;
@@ -112,30 +112,31 @@ static void acknowledge(struct live *l)
 		ack.hops = &l->hop;
 		ack.nhops = 1;
 	}
-	l->cc.ops->on_ack(&l->cc, &ack);
+	l->flow.cc.ops->on_ack(&l->flow.cc, &ack);
 }
 
 static void random_event(struct live *l)
 {
-	const struct ccs_cc_ops *ops = l->cc.ops;
+	struct ccs_cc *cc = &l->flow.cc;
+	const struct ccs_cc_ops *ops = cc->ops;
 
 	l->now_us += l->path.base_rtt_us * spread(1e-3, seed_below(20) ? 1 : 100);
-	ccs_cc_advance(&l->cc, l->now_us);
+	ccs_cc_advance(cc, l->now_us);
 	switch (seed_below(8)) {
 	case 0:
 		if (ops->on_cnp)
-			ops->on_cnp(&l->cc, l->now_us);
+			ops->on_cnp(cc, l->now_us);
 		break;
 	case 1:
 		if (ops->on_loss && seed_below(4) == 0)
-			ops->on_loss(&l->cc, l->now_us);
+			ops->on_loss(cc, l->now_us);
 		break;
 	case 2:
 	case 3:
 	case 4:
 		l->sent += (uint64_t)l->path.segment;
 		if (ops->on_send)
-			ops->on_send(&l->cc, l->now_us, l->path.segment);
+			ops->on_send(cc, l->now_us, l->path.segment);
 		break;
 	default:
 		acknowledge(l);
@@ -214,34 +215,48 @@ static void report(const struct live *l, unsigned from, unsigned to, double befo
 {
 	fail_msg("%s to %s, line %g bit/s, base RTT %g us, from %g to %g bit/s, window %g: %s",
 		 spec_names[from], spec_names[to], l->path.line_rate, l->path.base_rtt_us, before,
-		 l->cc.out.rate, l->cc.out.window, what);
+		 l->flow.cc.out.rate, l->flow.cc.out.window, what);
+}
+
+static void start_flow(struct live *l, const struct ccs_cc_spec *spec)
+{
+	const struct ccs_flow_config conf = {
+		.line_rate = l->path.line_rate, .max_rate = INFINITY, .base_rtt_us = l->path.base_rtt_us,
+		.segment = l->path.segment, .max_inflight = 1e6, .split = true, .enforce = true,
+	};
+
+	assert_int_equal(ccs_flow_init(&l->flow, &conf, spec, 16, 144, 0), 0);
+	ccs_flow_cc_start(&l->flow, spec, &l->path, 0);
 }
 
 static void switch_once(unsigned from, unsigned to)
 {
 	struct live l = { .path = random_path() };
+	const struct ccs_cc *cc = &l.flow.cc;
 	const char *what;
 	double before;
 
-	ccs_cc_start(&l.cc, &specs[from], &l.path);
+	start_flow(&l, &specs[from]);
 	for (uint64_t n = seed_below(60); n; n--)
 		random_event(&l);
-	before = fmin(l.cc.out.rate, l.path.line_rate);
-	if (l.cc.out.window > 0)
-		before = fmin(before, 8e6 * l.cc.out.window / l.path.base_rtt_us);
-	ccs_cc_switch(&l.cc, &specs[to], &l.path);
-	assert_ptr_equal(l.cc.ops, specs[to].ops);
-	what = find_fault(&l.cc);
-	if (what || !keeps_rate(&l.cc, before) || !window_admits_rate(&l.cc, before))
+	before = fmin(cc->out.rate, l.path.line_rate);
+	if (cc->out.window > 0)
+		before = fmin(before, 8e6 * cc->out.window / l.path.base_rtt_us);
+	ccs_flow_switch(&l.flow, &specs[to], (uint64_t)(l.now_us * 1e3));
+	l.now_us = 0; /* the new instance's time */
+	assert_ptr_equal(cc->ops, specs[to].ops);
+	what = find_fault(cc);
+	if (what || !keeps_rate(cc, before) || !window_admits_rate(cc, before))
 		report(&l, from, to, before, what ? what :
-		       window_admits_rate(&l.cc, before) ? "another rate"
-						  : "the window is too small for the rate");
+		       window_admits_rate(cc, before) ? "another rate"
+						      : "the window is too small for the rate");
 	for (unsigned n = 0; n < 60; n++) {
 		random_event(&l);
-		what = find_fault(&l.cc);
+		what = find_fault(cc);
 		if (what)
 			report(&l, from, to, before, what);
 	}
+	ccs_flow_destroy(&l.flow);
 }
 
 static void every_pair_keeps_a_sane_rate(void **state)
@@ -267,26 +282,6 @@ static void all_follow_the_rules_of_plugins(void **state)
 			fail_msg("%s: %s", ccs_cc_all[i]->name, err);
 }
 
-/* A given parameter applies in the algorithm that it was given for. */
-static void given_parameters_bind_after_a_switch(void **state)
-{
-	const struct ccs_cc_path path = { .line_rate = 10e9, .base_rtt_us = 10, .segment = 4096,
-					  .flows = 1 };
-	struct ccs_cc_spec timely, fixed;
-	struct ccs_cc cc;
-	char err[128];
-
-	(void)state;
-	assert_int_equal(ccs_cc_parse(&fixed, "fixed:rate=3g", err, sizeof(err)), 0);
-	assert_int_equal(ccs_cc_parse(&timely, "timely:max_rate=2g", err, sizeof(err)), 0);
-	ccs_cc_start(&cc, &fixed, &path);
-	ccs_cc_switch(&cc, &timely, &path);
-	assert_true(cc.out.rate == 2e9);
-	ccs_cc_switch(&cc, &fixed, &path);
-	assert_true(cc.out.rate == 3e9);
-	assert_ptr_equal(cc.spec, &fixed);
-}
-
 /* At 8 Gbit/s a byte takes a nanosecond. */
 enum { SEGMENT = 4096, RTT_NS = 20000 };
 
@@ -299,6 +294,25 @@ static void open_flow(struct ccs_flow *f, const struct ccs_cc_spec *spec)
 
 	memset(f, 0, sizeof(*f));
 	assert_int_equal(ccs_flow_init(f, &conf, spec, 16, 144, 0), 0);
+}
+
+/* A given parameter applies in the algorithm that it was given for. */
+static void given_parameters_bind_after_a_switch(void **state)
+{
+	struct ccs_cc_spec timely, fixed;
+	struct ccs_flow f;
+	char err[128];
+
+	(void)state;
+	assert_int_equal(ccs_cc_parse(&fixed, "fixed:rate=3g", err, sizeof(err)), 0);
+	assert_int_equal(ccs_cc_parse(&timely, "timely:max_rate=2g", err, sizeof(err)), 0);
+	open_flow(&f, &fixed);
+	ccs_flow_switch(&f, &timely, 1000);
+	assert_true(ccs_flow_rate(&f) == 2e9);
+	ccs_flow_switch(&f, &fixed, 2000);
+	assert_true(ccs_flow_rate(&f) == 3e9);
+	assert_ptr_equal(f.cc.spec, &fixed);
+	ccs_flow_destroy(&f);
 }
 
 static void complete(struct ccs_flow *f, uint64_t number, uint64_t now)

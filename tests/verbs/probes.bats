@@ -21,7 +21,7 @@ teardown() {
 
 # NAME WIDTH…, sorted; a width below 0 is signed. A probe may be at several places.
 documented() {
-	sed -n 's/^\.It Fn //p' "$top_srcdir/docs/ccshim-probes.7" |
+	sed -n 's/^\.It Fn //p' "$top_srcdir/docs/man/ccshim-probes.7" |
 		sed 's/"uint32_t [^"]*"/4/g; s/"uint64_t [^"]*"/8/g; s/"int64_t [^"]*"/-8/g
 			s/"const char \*[^"]*"/8/g' | sort
 }

@@ -186,7 +186,7 @@ refused() {
 
 @test "every reason for uncontrolled traffic is in the manual page" {
 	grep -oP '^\tX\([A-Z_]+, "\K[a-z-]+' "$top_srcdir/libshim/preload/object/shim.h" |
-		grep -vw "$(sed -n 's/^\.It Li //p' "$top_srcdir/docs/libccshim.7" |
+		grep -vw "$(sed -n 's/^\.It Li //p' "$top_srcdir/docs/man/libccshim.7" |
 			sed 's/ , /\n/g')" > "$BATS_TEST_TMPDIR/missing" || true
 	[ ! -s "$BATS_TEST_TMPDIR/missing" ] || { cat "$BATS_TEST_TMPDIR/missing"; return 1; }
 	[ "$(grep -cP '^\tX\(' "$top_srcdir/libshim/preload/object/shim.h")" -gt 10 ]

@@ -197,7 +197,7 @@ status_begins() { echo "until=document.getElementById('status').textContent.star
 @test "a port in use, a foreign address and mistakes are refused with the reason" {
 	serve
 	run -1 "$ccshim" serve --port "$port"
-	[[ $output == *"port $port of 127.0.0.1 is in use; give another one with --port"* ]]
+	[[ $output == *"port $port of 127.0.0.1 is in use; give another port with --port"* ]]
 	run -1 "$ccshim" serve --address 192.0.2.1 --port 0
 	[[ $output == *"this host has no address 192.0.2.1"* ]]
 	for args in "--port 65536" "--port x" "--port -1" "--address localhost" "--address 1.2.3" "more" "--no"; do
@@ -212,7 +212,7 @@ status_begins() { echo "until=document.getElementById('status').textContent.star
 	[ "$(< /proc/sys/net/ipv4/ip_unprivileged_port_start)" -gt 1 ] || skip "port 1 needs no privilege here"
 	[ "$EUID" -ne 0 ] || without=(setpriv --bounding-set -net_bind_service)
 	run -1 "${without[@]}" "$ccshim" serve --port 1
-	[[ $output == *"port 1 of 127.0.0.1 requires root; give one from 1024 on with --port, or 0 for any"* ]]
+	[[ $output == *"port 1 of 127.0.0.1 requires root; give a port above 1023 with --port, or 0 for any"* ]]
 }
 
 @test "another address is served after a warning" {

@@ -212,7 +212,7 @@ steady() {
 	tell 'write 10'
 	script -qec "stty cols 90; $ccshim stat -p $app -i 0.1 -n 1; $ccshim stat -p $app" /dev/null \
 		< /dev/null | tr -d '\r' | steady > printed
-	sed -n '/^\$ ccshim stat -i 1 -n 1/,/^\.Ed/p' "$top_srcdir/docs/ccshim-stat.1" | grep -v '^[$.]' |
+	sed -n '/^\$ ccshim stat -i 1 -n 1/,/^\.Ed/p' "$top_srcdir/docs/man/ccshim-stat.1" | grep -v '^[$.]' |
 		steady > example
 	[ "$(wc -l < example)" -eq 8 ]
 	diff example printed

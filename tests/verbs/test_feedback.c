@@ -593,7 +593,7 @@ static void check_report(const struct rig_mode *mode, const char *report)
 	if (on_telemetry(mode)) {
 		assert_true(largest(report, "\"switches\":") >= 2);
 		assert_true(contains(report, strcmp(mode->name, "ports") == 0
-				     ? "\"variant\": \"paper\"" : "\"variant\": \"echo\""));
+				     ? "\"variant\": \"ccshim\"" : "\"variant\": \"echo\""));
 		assert_true(contains(report, "\"link\": 77"));
 		assert_true(contains(report, "\"link\": 78")); /* of the data read */
 		assert_true(contains(report, "\"rate_bps\": 1000000000000000")); /* limited */

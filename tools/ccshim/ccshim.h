@@ -2,6 +2,7 @@
 #ifndef CCS_TOOLS_CCSHIM_H
 #define CCS_TOOLS_CCSHIM_H
 /* Declarations that the subcommands share, and the entry point of each. */
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "config/options.h"
@@ -36,6 +37,10 @@ int tool_usage_error(const char *cmd);
 
 /* Check that the algorithm of the options can be run; prints the error. 0 or 1. */
 int tool_check_cc(const char *cmd, const struct ccs_options *o);
+
+/* Parse a number from least to most; false after a message. */
+bool tool_parse_number(const char *cmd, const char *option, const char *text, double least, double most,
+		       double *value);
 
 /* For ccs_options_load_as(): arg is the subcommand's name. */
 void tool_complain(void *arg, const char *sentence);

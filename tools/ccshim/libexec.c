@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Subcommands that are programs of their own, in libexec or beside ccshim in the build tree. */
+/* Subcommands that are separate programs: in libexec, or beside ccshim in the build tree. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "config/check_cc.h"
 
 static const struct command {
 	const char *name;
@@ -30,17 +29,6 @@ static const struct command {
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 #define FOR_EACH_COMMAND(c) \
 	for (const struct command *c = commands; c < commands + COMMANDS; c++)
-
-int tool_check_cc(const char *cmd, const struct ccs_options *o)
-{
-	struct ccs_cc_spec spec;
-	char err[1024];
-
-	if (ccs_spec_parse(&spec, o->cc, err, sizeof(err)) == 0)
-		return 0;
-	tool_error(cmd, "cc: %s", err);
-	return 1;
-}
 
 static int print_help(void)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Messages of the subcommands. */
+/* Error messages of the subcommands, and checks that print one. */
 #include "ccshim.h"
 
 #include <stdarg.h>
 
+#include "base/units.h"
+#include "config/check_cc.h"
 #include "terminal.h"
 
 void tool_error(const char *cmd, const char *fmt, ...)
@@ -26,4 +28,24 @@ int tool_usage_error(const char *cmd)
 void tool_complain(void *arg, const char *sentence)
 {
 	tool_error(arg, "%s", sentence);
+}
+
+int tool_check_cc(const char *cmd, const struct ccs_options *o)
+{
+	struct ccs_cc_spec spec;
+	char err[1024];
+
+	if (ccs_spec_parse(&spec, o->cc, err, sizeof(err)) == 0)
+		return 0;
+	tool_error(cmd, "cc: %s", err);
+	return 1;
+}
+
+bool tool_parse_number(const char *cmd, const char *option, const char *text, double least, double most,
+		       double *value)
+{
+	if (ccs_parse_unit(text, CCS_UNIT_NONE, value) == 0 && *value >= least && *value <= most)
+		return true;
+	tool_error(cmd, "%s: '%s' is not a number from %g to %g", option, text, least, most);
+	return false;
 }

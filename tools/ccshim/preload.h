@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 /*
- * The library: $CCSHIM_LIB, else the one in the build tree if this program runs from
- * there, else the one installed with this program, wherever that is now, else that of the
- * prefix. 0, or -1 with a sentence in err.
+ * Find libccshim.so, in this order: $CCSHIM_LIB; the build tree if this program runs from there;
+ * the place relative to this program where both are installed; the configured prefix. 0, or -1 with
+ * a sentence in err.
  */
 int preload_find(char *path, size_t len, char *err, size_t errlen);
 

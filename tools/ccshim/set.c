@@ -27,7 +27,7 @@ enum { POLL_NS = 2000000, ALIVE_POLLS = 50, START_S = 10, ANSWER_S = 60 };
 struct set {
 	pid_t pid;                       /* as this program sees it */
 	const struct stat_process *found; /* where its file is; NULL: in a directory of the caller */
-	int file;                        /* found's, if it is open already; else -1 */
+	int file;                        /* descriptor, if it is open already; or -1 */
 	const char *lqpn, *peer;
 	bool only_new, show, all;
 	double timeout_us;
@@ -48,7 +48,7 @@ static int print_help(void)
 	       "                  one that is not polling applies the request when it polls\n"
 	       "  --qp LQPN       only that connected queue pair\n"
 	       "  --peer ADDR     only queue pairs to that peer or network\n"
-	       "  --new           only queue pairs that are connected from now on\n"
+	       "  --new           only queue pairs that are connected later\n"
 	       "  --show          print the current settings\n"
 	       "  --timeout T     how long to wait for the process to accept       [2s]\n"
 	       "  -h, --help      this text\n\n"
@@ -126,7 +126,7 @@ static int check_request(const struct set *set, const char *text)
 
 /* -- the statistics file ----------------------------------------------------------- */
 
-/* Why the file cannot be that of the process; NULL: it is. */
+/* The reason why the file does not belong to the process, or NULL. */
 static const char *find_mismatch(const struct ccs_stats_header *h, const struct set *set)
 {
 	if (h->magic != CCS_STATS_MAGIC)
@@ -143,7 +143,7 @@ static const char *find_mismatch(const struct ccs_stats_header *h, const struct 
 /* The file's owner, perhaps another user, can truncate it while it is used. */
 static void report_truncation(int sig)
 {
-	static const char text[] = "ccshim set: the statistics file was truncated meanwhile; "
+	static const char text[] = "ccshim set: the statistics file was truncated during the request; "
 				   "settings may be changed or not\n";
 	const ssize_t n = write(STDERR_FILENO, text, sizeof(text) - 1);
 
@@ -182,7 +182,7 @@ static struct ccs_stats_header *map_file(int fd, const char *path, const struct 
 	return NULL;
 }
 
-/* Try the directories of the caller. A descriptor; or -1, and errno 0 if there is no such file. */
+/* Try the directories of the caller. A descriptor; -1 with errno 0 if no such file exists. */
 static int open_own(const struct set *set, char *path, size_t len)
 {
 	char dir[300];
@@ -327,8 +327,8 @@ static int report_timeout(const struct ccs_stats_header *h, const struct set *se
 	ccs_format_unit(set->timeout_us, CCS_UNIT_TIME, timeout, sizeof(timeout));
 	if (set->all && !set->show) {
 		printf("pending: it has not answered within %s, since it reads requests when it polls its "
-		       "completion queues; it applies this one then, or logs why not, unless another request "
-		       "follows. Repeat the command to see its answer\n", timeout);
+		       "completion queues; it then applies this request or logs its "
+		       "refusal, unless another request follows. Repeat the command to see its answer\n", timeout);
 		return EXIT_TIMEOUT;
 	}
 	tool_error("set", "process %ld has not answered within %s: it reads requests when it polls its "

@@ -55,7 +55,7 @@ static _Noreturn void run(const struct target *t, int out, set_sender *send, voi
 }
 
 /* 0, or an errno. */
-static int start(struct target *t, set_sender *send, void *arg)
+static int start_sender(struct target *t, set_sender *send, void *arg)
 {
 	int end[2];
 
@@ -144,7 +144,7 @@ static int run_some(const struct stat_process *p, size_t n, set_sender *send, vo
 		int error;
 
 		target[started] = (struct target){ .p = &p[started] };
-		error = start(&target[started], send, arg);
+		error = start_sender(&target[started], send, arg);
 
 		if (error) {
 			tool_error("set", "cannot start a process: %s", strerror(error));

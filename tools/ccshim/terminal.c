@@ -30,8 +30,8 @@ size_t terminal_width(FILE *out)
 	return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col >= MIN_WIDTH ? size.ws_col : 0;
 }
 
-/* Where to break a line that is longer than width: at a space after column `from`, the last that
- * fits, else the first. NULL: there is none. */
+/* The place to break a line that is longer than width: the last space after column `from` that
+ * fits, or the first space if it does not. NULL: the line has no space there. */
 static char *find_break(char *line, size_t from, size_t width)
 {
 	char *best = NULL;
@@ -68,25 +68,21 @@ void terminal_replace_controls(char *text)
 			*text = '?';
 }
 
-void terminal_vprint(FILE *out, const char *lead, const char *fmt, va_list ap)
+void terminal_print(FILE *out, const char *lead, const char *fmt, ...)
 {
 	const int saved = errno; /* isatty(3) sets it */
 	char *line;
+	va_list ap;
+	int len;
 
-	if (vasprintf(&line, fmt, ap) < 0)
+	va_start(ap, fmt);
+	len = vasprintf(&line, fmt, ap);
+	va_end(ap);
+	if (len < 0)
 		return;
 	print_line(out, lead, line, terminal_width(out));
 	free(line);
 	errno = saved;
-}
-
-void terminal_print(FILE *out, const char *lead, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	terminal_vprint(out, lead, fmt, ap);
-	va_end(ap);
 }
 
 void terminal_wrap(FILE *out, size_t width, const char *lead, const char *fmt, ...)

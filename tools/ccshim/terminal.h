@@ -13,8 +13,8 @@
 /* Whether to print attributes: the stream writes to a terminal, and NO_COLOR is unset or empty. */
 bool terminal_has_colour(FILE *out);
 
-/* The columns of the terminal that the stream writes to: COLUMNS, else the terminal's own number.
- * 0: it is no terminal, so lines may have any length. */
+/* The columns of the stream's terminal: COLUMNS, or the number that the terminal reports. 0: it is
+ * not a terminal, so lines may have any length. */
 size_t terminal_width(FILE *out);
 
 /*
@@ -23,8 +23,6 @@ size_t terminal_width(FILE *out);
  */
 void terminal_print(FILE *out, const char *lead, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void terminal_vprint(FILE *out, const char *lead, const char *fmt, va_list ap)
-	__attribute__((format(printf, 3, 0)));
 
 /* The same for a given width, on a terminal or not. */
 void terminal_wrap(FILE *out, size_t width, const char *lead, const char *fmt, ...)

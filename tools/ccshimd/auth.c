@@ -39,7 +39,7 @@ _Static_assert(CCS_WIRE_TAG >= crypto_generichash_BYTES_MIN &&
 
 enum { SENDING = -1 };
 
-/* The key for a peer with that id, or with which to send; NULL: there is none. */
+/* The key of a peer with that id, or the key to send with; NULL: not found. */
 static const struct key *find_key(const struct keys *ks, const struct ccs_address *peer, int id)
 {
 	const struct key *found = NULL;

@@ -9,9 +9,9 @@
 #include "agent/agent.h"
 
 /*
- * Read the keys of a file (key_file.h), to be used in place of those that *auth has, which is
- * zeroed at first. 0; -1 with an error text if the file is not a key file of this user's, or this
- * build has no libsodium (errno ENOTSUP). *auth is then unchanged. It is valid until auth_close().
+ * Read the keys of a file (key_file.h) and replace the keys of *auth, which is zeroed at first. 0; -1
+ * with an error text if the file is not a key file of this user, or this build has no libsodium
+ * (errno ENOTSUP); *auth is then unchanged. It is valid until auth_close().
  */
 int auth_open(struct ccs_agent_auth *auth, const char *file, char *err, size_t len);
 

@@ -3,12 +3,12 @@
 #define CCS_TOOLS_CCSHIMD_H
 
 /* "ccshimd: text" to stderr. */
-void daemon_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void agent_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Returns an exit status: what was printed may not have been written. */
-int daemon_flush(void);
+int agent_flush_stdout(void);
 
 /* Print the state of the agent at that socket. Returns an exit status. */
-int daemon_status(const char *socket);
+int agent_print_status(const char *socket);
 
 #endif

@@ -18,7 +18,7 @@ struct ccs_agent *open_displacing(const struct ccs_agent_config *config, char *e
 
 	if (a || errno != EADDRINUSE || !is_agent_thread(path))
 		return a;
-	daemon_error("replacing the agent that is a thread of another process");
+	agent_error("replacing the agent that is a thread of another process");
 	for (int i = 0; i < TRIES; i++) {
 		if (is_agent_thread(path) && unlink(path)) /* a further one may have been faster */
 			break;

@@ -34,7 +34,7 @@ static const char *const allowed[] = {
 	"exit", "exit_group", "futex", "futex_time64", "get_robust_list", "membarrier", "rseq",
 	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sched_getaffinity", "sched_yield",
 	"set_robust_list", "sigaltstack", "sigreturn", "tgkill",
-	/* what the process is */
+	/* the identity of the process */
 	"getegid", "getegid32", "geteuid", "geteuid32", "getgid", "getgid32", "getpid", "getrandom",
 	"gettid", "getuid", "getuid32", "sysinfo", "uname",
 };
@@ -95,7 +95,7 @@ static int allow_threads(scmp_filter_ctx f)
 		error = allow_if(f, "prctl", 0, ~0ull, PR_SET_TIMERSLACK);
 	if (!error)
 		error = allow_if(f, "prctl", 0, ~0ull, PR_SET_NAME);
-	return error ? error : allow_if(f, "prlimit64", 2, ~0ull, 0); /* it sets none */
+	return error ? error : allow_if(f, "prlimit64", 2, ~0ull, 0); /* without a new limit */
 }
 
 /* Not packet sockets, which the agent has opened already. */
@@ -118,9 +118,9 @@ static int load(scmp_filter_ctx f)
 }
 
 /*
- * clone3() passes its flags in memory, which a filter does not see: without it, the C library uses
- * clone(). It tries clone3() first for each thread, so a filter of its own refuses it: the kernel
- * would log it with the other one.
+ * clone3() passes its flags in memory, which a filter cannot read. If it is refused, the C library
+ * uses clone(). It tries clone3() first for each thread, so a separate filter refuses it without a
+ * log entry.
  */
 static int refuse_clone3(void)
 {

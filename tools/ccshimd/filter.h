@@ -3,8 +3,8 @@
 #define CCSHIMD_FILTER_H
 /*
  * A seccomp filter: system calls that a running agent does not make fail with EPERM, and the kernel
- * logs them. The agent is not killed: a C library may try a new call and use an old one where that
- * is refused, and a refused call gains an attacker nothing.
+ * logs them. The agent is not killed: a C library may try a new call and fall back to an old call,
+ * and a refused call does not help an attacker.
  */
 #include <stdbool.h>
 

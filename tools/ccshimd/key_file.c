@@ -54,7 +54,7 @@ static size_t trimmed(const char *text, size_t len, const char *space)
 	return len;
 }
 
-/* What does not fit is too long, and half a byte no part of a key. */
+/* A key that does not fit is too long; half a byte is not part of a key. */
 static void decode_hex(struct key *k, const char *text, size_t n)
 {
 	if (sodium_hex2bin(k->bytes, sizeof(k->bytes), text, n, NULL, &k->len, NULL))
@@ -214,7 +214,7 @@ static int parse(struct keys *ks, char *text, size_t len, const char *file, char
 static int read_text(int fd, char text[FILE_MAX + 1], size_t *len, const char *file, char *err,
 		     size_t errlen)
 {
-	const ssize_t n = read(fd, text, FILE_MAX + 1); /* of a regular file, all there is */
+	const ssize_t n = read(fd, text, FILE_MAX + 1); /* reads a regular file as a whole */
 
 	if (n < 0)
 		return complain(err, errlen, file, strerror(errno));

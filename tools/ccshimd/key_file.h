@@ -9,7 +9,7 @@
  *   ID HEX [PREFIX] [send]
  *
  * Lines that are empty or begin with # do not count. The keys with the longest prefix that covers a
- * peer's address are for that peer. Of several with one prefix, one is marked with send.
+ * peer's address are for that peer. If several keys have one prefix, one key is marked with send.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,16 +28,16 @@ struct key {
 	unsigned char bytes[KEY_MAX];
 };
 
-/* In memory that is neither swapped nor included in core dumps. */
+/* In memory that is not swapped and not included in core dumps. */
 struct keys {
 	unsigned n;
 	struct key key[KEYS_MAX];
 };
 
 /*
- * Read the keys. NULL, with an error text that says what to do, if the file does not exist, users
+ * Read the keys. NULL, with an error text that includes the remedy, if the file does not exist, users
  * other than its owner and root's group may read it, users other than its owner may write it, its
- * owner is neither root nor the caller, or it contains anything else than described above. Release
+ * owner is not root and not the caller, or its contents do not match the description above. Release
  * them with sodium_free().
  */
 struct keys *key_file_read(const char *file, char *err, size_t len);

@@ -9,13 +9,13 @@
 #include "base/units.h"
 #include "ccshimd.h"
 
-/* bit/s; -1: none. */
+/* bit/s; -1: not a rate. */
 static int parse_rate(const char *text, double *rate)
 {
 	return ccs_parse_unit(text, CCS_UNIT_RATE, rate) || *rate < 1 || isinf(*rate) ? -1 : 0;
 }
 
-int daemon_capacity(const char *text, struct ccs_agent_capacity *c)
+int parse_capacity(const char *text, struct ccs_agent_capacity *c)
 {
 	char *name = strdup(text), *value = name ? strchr(name, '=') : NULL;
 
@@ -25,7 +25,7 @@ int daemon_capacity(const char *text, struct ccs_agent_capacity *c)
 		if (strcmp(value, "learn") == 0 || parse_rate(value, &c->rate) == 0)
 			return 0;
 	}
-	daemon_error("--capacity %s: expected INTERFACE=RATE or INTERFACE=learn, like eth0=25g", text);
+	agent_error("--capacity %s: expected INTERFACE=RATE or INTERFACE=learn, like eth0=25g", text);
 	free(name);
 	return -1;
 }
@@ -53,7 +53,7 @@ static int set(struct ccs_agent_publication *p, const char *name, const char *va
 	return *value < '0' || *value > '9' || *end || hop < 1 || hop > 255 ? -1 : 0;
 }
 
-int daemon_publish(const char *text, struct ccs_agent_publication *p)
+int parse_publication(const char *text, struct ccs_agent_publication *p)
 {
 	char *rest = strdup(text), *part = rest, *value;
 
@@ -68,7 +68,7 @@ int daemon_publish(const char *text, struct ccs_agent_publication *p)
 	}
 	if (p->port && *p->port && !part)
 		return 0;
-	daemon_error("--publish %s: expected PORT[,to=PREFIX][,from=PREFIX][,hop=N][,rate=RATE], "
+	agent_error("--publish %s: expected PORT[,to=PREFIX][,from=PREFIX][,hop=N][,rate=RATE], "
 		     "like eth0,to=10.9.0.1,hop=1,rate=25g", text);
 	return -1;
 }

@@ -5,9 +5,9 @@
 #include "agent/agent.h"
 
 /* INTERFACE=RATE or INTERFACE=learn. 0, or -1 after an error message. */
-int daemon_capacity(const char *text, struct ccs_agent_capacity *c);
+int parse_capacity(const char *text, struct ccs_agent_capacity *c);
 
 /* PORT[,to=PREFIX][,from=PREFIX][,hop=N][,rate=RATE]. 0, or -1 after an error message. */
-int daemon_publish(const char *text, struct ccs_agent_publication *p);
+int parse_publication(const char *text, struct ccs_agent_publication *p);
 
 #endif

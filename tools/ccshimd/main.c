@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ccshimd: the host agent as a daemon. */
+/* ccshimd: the host agent as a process. */
 #include "config.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +29,7 @@
 
 enum { LIST = 64 };
 
-struct daemon {
+struct ccshimd {
 	struct ccs_agent_config config;
 	const char *interface[LIST], *address[LIST], *switches[LIST];
 	struct ccs_agent_capacity capacity[LIST];
@@ -46,25 +45,6 @@ struct daemon {
 static struct ccs_agent *volatile running;
 static volatile sig_atomic_t ended, reload;
 
-void daemon_error(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("ccshimd: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	putc('\n', stderr);
-}
-
-int daemon_flush(void)
-{
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return EXIT_SUCCESS;
-	daemon_error("standard output: %s", strerror(errno));
-	return EXIT_FAILURE;
-}
-
 static void help(void)
 {
 	printf("usage: ccshimd [OPTION...]\n\n"
@@ -75,7 +55,7 @@ static void help(void)
 	       "  --port N           UDP port of all agents (%d)\n"
 	       "  --interval TIME    least time between CNPs for a flow (50us)\n"
 	       "  --dscp N           DSCP of messages to other agents, 0 to 63 (%d)\n"
-	       "  --interface NAME   capture only on this one; may be repeated (all)\n"
+	       "  --interface NAME   capture only here; may be repeated (all)\n"
 	       "  --address ADDRESS  serve only this address; may be repeated (all)\n"
 	       "  --no-capture       send no CNPs, only receive them; needs no privilege\n"
 	       "  --key-file FILE    accept only agents that share a key; SIGHUP reloads it\n"
@@ -94,7 +74,7 @@ static void help(void)
 
 static int wrong(const char *option, const char *value, const char *wanted)
 {
-	daemon_error("--%s %s: expected %s", option, value, wanted);
+	agent_error("--%s %s: expected %s", option, value, wanted);
 	return -1;
 }
 
@@ -109,7 +89,7 @@ static int set_number(const char *option, const char *text, long least, long mos
 	return wrong(option, text, wanted);
 }
 
-static int set_port(struct daemon *d, const char *text)
+static int set_port(struct ccshimd *d, const char *text)
 {
 	long value;
 
@@ -119,7 +99,7 @@ static int set_port(struct daemon *d, const char *text)
 	return 0;
 }
 
-static int set_dscp(struct daemon *d, const char *text)
+static int set_dscp(struct ccshimd *d, const char *text)
 {
 	long value;
 
@@ -129,7 +109,7 @@ static int set_dscp(struct daemon *d, const char *text)
 	return 0;
 }
 
-static int set_interval(struct daemon *d, const char *text)
+static int set_interval(struct ccshimd *d, const char *text)
 {
 	double us;
 
@@ -142,7 +122,7 @@ static int set_interval(struct daemon *d, const char *text)
 static bool is_full(const char *option, const char *text, unsigned n)
 {
 	if (n == LIST)
-		daemon_error("--%s %s: there may be %d of them", option, text, LIST);
+		agent_error("--%s %s: there may be %d of them", option, text, LIST);
 	return n == LIST;
 }
 
@@ -154,27 +134,27 @@ static int append(const char *option, const char **list, unsigned *n, const char
 	return 0;
 }
 
-static int append_capacity(struct daemon *d, const char *text)
+static int append_capacity(struct ccshimd *d, const char *text)
 {
 	const unsigned n = d->config.ncapacities;
 
-	if (is_full("capacity", text, n) || daemon_capacity(text, &d->capacity[n]))
+	if (is_full("capacity", text, n) || parse_capacity(text, &d->capacity[n]))
 		return -1;
 	d->config.ncapacities++;
 	return 0;
 }
 
-static int append_publication(struct daemon *d, const char *text)
+static int append_publication(struct ccshimd *d, const char *text)
 {
 	const unsigned n = d->config.npublications;
 
-	if (is_full("publish", text, n) || daemon_publish(text, &d->publication[n]))
+	if (is_full("publish", text, n) || parse_publication(text, &d->publication[n]))
 		return -1;
 	d->config.npublications++;
 	return 0;
 }
 
-static int set_verify(struct daemon *d, const char *text)
+static int set_verify(struct ccshimd *d, const char *text)
 {
 	if (strcmp(text, "kernel") != 0 && strcmp(text, "none") != 0)
 		return wrong("verify", text, "kernel or none");
@@ -208,75 +188,56 @@ static const struct option options[] = {
 	{ 0 },
 };
 
-static int take_option(struct daemon *d, int option)
+static int parse_option(struct ccshimd *d, int option)
 {
 	switch (option) {
-	case OPT_SOCKET:
-		d->config.socket = optarg;
-		return 0;
-	case OPT_PORT:
-		return set_port(d, optarg);
-	case OPT_INTERVAL:
-		return set_interval(d, optarg);
-	case OPT_DSCP:
-		return set_dscp(d, optarg);
-	case OPT_INTERFACE:
-		return append("interface", d->interface, &d->config.ninterfaces, optarg);
-	case OPT_ADDRESS:
-		return append("address", d->address, &d->config.naddresses, optarg);
-	case OPT_NO_CAPTURE:
-		d->config.capture = false;
-		return 0;
-	case OPT_KEY_FILE:
-		d->key_file = optarg;
-		return 0;
-	case OPT_VERIFY:
-		return set_verify(d, optarg);
-	case OPT_NO_TELEMETRY:
-		d->config.telemetry = false;
-		return 0;
-	case OPT_CAPACITY:
-		return append_capacity(d, optarg);
-	case OPT_SWITCH:
-		return append("switch", d->switches, &d->config.nswitches, optarg);
-	case OPT_PUBLISH:
-		return append_publication(d, optarg);
-	case OPT_STATUS:
-		d->status = true;
-		return 0;
+	case OPT_SOCKET: d->config.socket = optarg; return 0;
+	case OPT_PORT: return set_port(d, optarg);
+	case OPT_INTERVAL: return set_interval(d, optarg);
+	case OPT_DSCP: return set_dscp(d, optarg);
+	case OPT_INTERFACE: return append("interface", d->interface, &d->config.ninterfaces, optarg);
+	case OPT_ADDRESS: return append("address", d->address, &d->config.naddresses, optarg);
+	case OPT_NO_CAPTURE: d->config.capture = false; return 0;
+	case OPT_KEY_FILE: d->key_file = optarg; return 0;
+	case OPT_VERIFY: return set_verify(d, optarg);
+	case OPT_NO_TELEMETRY: d->config.telemetry = false; return 0;
+	case OPT_CAPACITY: return append_capacity(d, optarg);
+	case OPT_SWITCH: return append("switch", d->switches, &d->config.nswitches, optarg);
+	case OPT_PUBLISH: return append_publication(d, optarg);
+	case OPT_STATUS: d->status = true; return 0;
 	case 'h':
 		help();
-		exit(daemon_flush());
+		exit(agent_flush_stdout());
 	case 'V':
 		printf("ccshimd %s\n", PACKAGE_VERSION);
-		exit(daemon_flush());
+		exit(agent_flush_stdout());
 	default:
 		return -1;
 	}
 }
 
-static int take_options(struct daemon *d, int argc, char **argv)
+static int parse_options(struct ccshimd *d, int argc, char **argv)
 {
 	int option;
 
 	while ((option = getopt_long(argc, argv, "hV", options, NULL)) >= 0)
-		if (take_option(d, option))
+		if (parse_option(d, option))
 			return -1;
 	if (optind == argc)
 		return 0;
-	daemon_error("unexpected argument '%s'", argv[optind]);
+	agent_error("unexpected argument '%s'", argv[optind]);
 	return -1;
 }
 
 /* -- the process ------------------------------------------------------------------- */
 
-static void say(void *arg, const char *sentence)
+static void print_warning(void *arg, const char *sentence)
 {
 	(void)arg;
-	daemon_error("%s", sentence);
+	agent_error("%s", sentence);
 }
 
-/* The loop returns; run() then does what the signal asks for. */
+/* The loop returns; run_agent() then does what the signal asks for. */
 static void handle_signal(int sig)
 {
 	if (sig == SIGHUP)
@@ -352,35 +313,35 @@ static void set_watchdog(struct ccs_agent_config *config)
 	config->alive_ns = strtoull(usec, NULL, 10) * 1000 / 3;
 }
 
-/* A bad file changes nothing, so that a mistake does not cut the host off. */
-static void reload_keys(struct daemon *d)
+/* If the file is bad, the old keys stay in use: a mistake must not cut the host off. */
+static void reload_keys(struct ccshimd *d)
 {
 	char text[4096];
 
 	if (!d->key_file) {
-		daemon_error("there is nothing to reload without --key-file");
+		agent_error("there is nothing to reload without --key-file");
 	} else if (auth_open(&d->auth, d->key_file, text, sizeof(text))) {
-		daemon_error("%s; the keys loaded before stay in use", text);
+		agent_error("%s; the keys loaded before stay in use", text);
 	} else {
 		auth_describe(&d->auth, text, sizeof(text));
-		daemon_error("loaded keys of %s: %s", d->key_file, text);
+		agent_error("loaded keys of %s: %s", d->key_file, text);
 	}
 }
 
-/* Called when the sockets are open and the key is read: nothing later needs a privilege, if the
- * agent's user may read the key file. */
-static void run(struct daemon *d)
+/* Called when the sockets are open and the key is read. Later steps need no privilege if the agent's
+ * user may read the key file. */
+static void run_agent(struct ccshimd *d)
 {
 	int error;
 
 	handle_signals();
 	error = drop_capabilities();
 	if (error)
-		daemon_error("cannot drop privileges, continuing with them: %s",
+		agent_error("cannot drop privileges, continuing with them: %s",
 			     strerror(error));
 	error = filter_system_calls(!d->config.ninherited);
 	if (error && error != ENOTSUP)
-		daemon_error("cannot restrict system calls, continuing without: %s",
+		agent_error("cannot restrict system calls, continuing without: %s",
 			     strerror(error));
 	notify("READY=1");
 	while (!ended) {
@@ -393,7 +354,7 @@ static void run(struct daemon *d)
 }
 
 /* Loads the kernel's list of devices, and its module if need be, before the first mark. */
-static void prepare_checks(struct daemon *d)
+static void prepare_checks(struct ccshimd *d)
 {
 	char device[64];
 
@@ -401,7 +362,7 @@ static void prepare_checks(struct daemon *d)
 		d->config.check_qp(d->config.check_qp_arg, 0, device);
 }
 
-static int serve(struct daemon *d)
+static int serve(struct ccshimd *d)
 {
 	struct ccs_agent *a;
 	char err[512];
@@ -410,7 +371,7 @@ static int serve(struct daemon *d)
 	prepare_checks(d);
 	allow_descriptors();
 	if (d->key_file && auth_open(&d->auth, d->key_file, err, sizeof(err))) {
-		daemon_error("%s", err);
+		agent_error("%s", err);
 		return EXIT_FAILURE;
 	}
 	d->config.auth = d->key_file ? &d->auth : NULL;
@@ -419,11 +380,11 @@ static int serve(struct daemon *d)
 	set_watchdog(&d->config);
 	running = open_displacing(&d->config, err, sizeof(err));
 	if (!running) {
-		daemon_error("%s", err);
+		agent_error("%s", err);
 		auth_close(&d->auth);
 		return EXIT_FAILURE;
 	}
-	run(d);
+	run_agent(d);
 	a = running;
 	running = NULL; /* signals have no effect any more */
 	ccs_agent_close(a);
@@ -435,12 +396,12 @@ static int serve(struct daemon *d)
 
 int main(int argc, char **argv)
 {
-	/* Static, so that what its options allocate is not lost at the end. */
-	static struct daemon d = { .owner = CCS_OWNER_CLOSED, .qps = CCS_LIVE_QPS_CLOSED };
+	/* Static, so that a leak checker finds the memory of its options at the end. */
+	static struct ccshimd d = { .owner = CCS_OWNER_CLOSED, .qps = CCS_LIVE_QPS_CLOSED };
 
 	d.config = ccs_agent_defaults();
 	d.config.daemon = true;
-	d.config.warn = say;
+	d.config.warn = print_warning;
 	d.config.interfaces = d.interface;
 	d.config.addresses = d.address;
 	d.config.capacities = d.capacity;
@@ -451,9 +412,9 @@ int main(int argc, char **argv)
 	d.config.check_qp = ccs_live_qps_check;
 	d.config.count_qps = ccs_live_qps_count;
 	d.config.check_qp_arg = &d.qps;
-	if (take_options(&d, argc, argv)) {
+	if (parse_options(&d, argc, argv)) {
 		fputs("Try 'ccshimd -h'.\n", stderr);
 		return 2;
 	}
-	return d.status ? daemon_status(d.config.socket) : serve(&d);
+	return d.status ? agent_print_status(d.config.socket) : serve(&d);
 }

@@ -8,16 +8,16 @@
 #include "tools/common/ask_agent.h"
 #include "ccshimd.h"
 
-int daemon_status(const char *socket)
+int agent_print_status(const char *socket)
 {
 	char *text = ask_agent(socket);
 
 	if (!text) {
-		daemon_error("no reply from an agent at %s: %s; start ccshimd, or give "
-			     "the --socket of the one that runs", socket, strerror(errno));
+		agent_error("no reply from an agent at %s: %s; start ccshimd, or give "
+			     "the --socket of the running agent", socket, strerror(errno));
 		return EXIT_FAILURE;
 	}
 	fputs(text, stdout);
 	free(text);
-	return daemon_flush();
+	return agent_flush_stdout();
 }

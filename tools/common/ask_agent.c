@@ -83,7 +83,7 @@ static bool is_busy(const char *answer, ssize_t n)
 	return r.type == CCS_IPC_RESULT && r.error == EAGAIN;
 }
 
-/* Of each user's requests, the agent answers some in a second. */
+/* The agent answers a limited number of requests per user and second. */
 static ssize_t request_status(int fd, char *text)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };

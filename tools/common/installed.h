@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * Where the file is that was installed at that path: at the same place relative to this program,
- * which is in PREFIX/bin, PREFIX/sbin or the like; or path, if there is none or it is not in
- * PREFIX. In buf, or path itself.
+ * Locate an installed file in a prefix that was moved: at the same place relative to this program,
+ * which is in a directory such as PREFIX/bin or PREFIX/sbin. Returns buf, or path if the file does
+ * not exist there or path is not in PREFIX.
  */
 const char *installed_path(const char *path, char *buf, size_t len);
 

@@ -105,7 +105,7 @@ static bool one_member(struct json_read *j, void *arg)
 
 bool json_object(struct json_read *j, json_member *member, void *arg)
 {
-	struct members m = { member, arg };
+	struct members m = { .member = member, .arg = arg };
 
 	return read_list(j, "{}", one_member, &m);
 }

@@ -2,8 +2,8 @@
 #ifndef CCS_TOOLS_JSON_READ_H
 #define CCS_TOOLS_JSON_READ_H
 /*
- * Reads JSON value by value, as the caller requests them. All functions return false if the
- * text is not JSON or not the requested type; `at` is the position, and nothing more is read.
+ * Reads JSON value by value, as the caller requests them. All functions return false if the text is
+ * not JSON or not the requested type. `at` is then the position of the mistake; do not read on.
  */
 #include <stdbool.h>
 #include <stddef.h>

@@ -16,7 +16,7 @@ static bool is_listed(const char *list, const char *path)
 	return false;
 }
 
-/* Is it the runtime of a sanitizer, of gcc or clang? */
+/* Whether the entry is the runtime of a sanitizer, of gcc or clang. */
 static bool is_sanitizer(const char *name, size_t len)
 {
 	static const char *const starts[] = {
@@ -34,7 +34,7 @@ static bool is_sanitizer(const char *name, size_t len)
 	return false;
 }
 
-/* What follows the runtimes of sanitizers at the head of the list. */
+/* The part of the list after the runtimes of sanitizers at its head. */
 static const char *skip_sanitizers(const char *list)
 {
 	const char *p = list + strspn(list, " :");

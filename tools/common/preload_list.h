@@ -4,10 +4,9 @@
 /* Values of LD_PRELOAD: lists of libraries, separated by spaces and colons. */
 
 /*
- * The list with the library added, unless it contains it; allocated. NULL: no memory. The library
- * precedes others, which may define the same functions without calling the next definition: then a
- * library behind them would never be called. Only runtimes of sanitizers precede it: programs with
- * such a runtime end if it is not the first library.
+ * Add the library to a list that does not contain it. Returns allocated memory; NULL: no memory. The
+ * library precedes others: they may define the same functions and not call the next definition. Only
+ * runtimes of sanitizers precede it, since programs with such a runtime end if it is not first.
  */
 char *preload_list_add(const char *list, const char *library);
 

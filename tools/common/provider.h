@@ -6,10 +6,9 @@
 #include <stddef.h>
 
 /*
- * Name the provider of an open device, "libmlx5" for example, as found by the
- * file that its functions are in; "" if all that it implements are functions
- * that something else has replaced. Returns name. The shim may be loaded: functions that it
- * replaces are not used.
+ * Get the name of an open device's provider, such as "libmlx5", from the file that contains its
+ * functions; "" if each of them is replaced by another library. Returns name. Functions that the
+ * shim replaces are not used, so it may be loaded.
  */
 const char *provider_name(const struct ibv_context *context, char *name, size_t len);
 

@@ -7,7 +7,7 @@
 /* The clock's time. */
 double seconds_now(clockid_t clock);
 
-/* Sleep that long, through signals that do not end the process. */
+/* Sleep; signals that do not end the process do not shorten it. */
 void seconds_sleep(double seconds);
 
 #endif

@@ -10,7 +10,7 @@
 
 enum { TOPOLOGY_NODES_MAX = 1 << 16, TOPOLOGY_LINKS_MAX = 1 << 20 };
 
-/* What links may have, bit/s, so that a rate whose unit was forgotten is refused. */
+/* Range of link rates, bit/s, which excludes a rate whose unit was forgotten. */
 #define TOPOLOGY_RATE_MIN 1e3
 #define TOPOLOGY_RATE_MAX 1e14
 #define TOPOLOGY_RATES "1k to 100t"
@@ -35,7 +35,7 @@ struct topology {
 bool topology_read(struct topology *t, const char *path, char *err, size_t len);
 bool topology_write(const struct topology *t, FILE *f);
 
-/* Memory for so many; false if there is not enough. */
+/* Allocate memory for that number of nodes and links; false without memory. */
 bool topology_allocate(struct topology *t, unsigned nodes, unsigned links);
 void topology_free(struct topology *t);
 

@@ -38,7 +38,7 @@ bool words_refuse(struct words *w, const char *fmt, ...)
 	return false;
 }
 
-/* A character of the line; false: there is no memory. */
+/* Add a character to the line; false without memory. */
 static bool add_char(struct words *w, size_t at, char c)
 {
 	if (at == w->size) {
@@ -94,7 +94,7 @@ bool words_line(struct words *w, const char *what)
 			return true;
 		if (w->number - first > WORDS_EMPTY_MAX || w->number >= WORDS_LINES_MAX)
 			return words_refuse(w, *w->at ? "the file has too many lines"
-					    : "the file has nothing but empty lines from line %u on",
+					    : "the file has only empty lines from line %u",
 					    first + 1);
 	}
 	if (what)

@@ -15,7 +15,7 @@ struct words {
 	FILE *f;
 	char *line, *at;
 	size_t size;
-	unsigned number;         /* of the line */
+	unsigned number;         /* line number */
 	char *err;
 	size_t err_len;
 	bool refused;            /* there is a message in err */
@@ -27,15 +27,15 @@ void words_close(struct words *w);
 /* To be closed after this; always false. */
 bool words_refuse(struct words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The next line that is not empty; what: the message if there is none. NULL: then it is no
- * mistake, unless `refused` is set. Lines, and rows of empty ones, have a greatest length: devices
- * and pipes may not end. */
+/* Read the next line that is not empty. `what` is the message if the file ends; NULL: the end is not a
+ * mistake, and `refused` stays unset. The lengths of lines and of sequences of empty lines are limited,
+ * since devices and pipes may not end. */
 bool words_line(struct words *w, const char *what);
 
-/* The next word of the line; NULL: there is none. */
+/* The next word of the line; NULL at its end. */
 const char *words_next(struct words *w);
 
-/* Whether there is one. */
+/* Whether the line has another word. */
 bool words_more(struct words *w);
 
 /* The next word as a whole number below `below`, called `what` in messages. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Slurm's plug-in: adds the option --ccshim to srun, sbatch and salloc, and sets the environment
- * of the tasks of jobs that use it. See spank_ccshim(8).
+ * Slurm's plug-in: adds the option --ccshim to srun, sbatch and salloc, and sets the environment of
+ * tasks whose jobs use it. See spank_ccshim(8).
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@ SPANK_PLUGIN(ccshim, 1)
 
 #include "tools/slurm/task_policy.h"
 
-enum { VALUE_MAX = 1 << 20 };            /* of a variable; longer than execve(2) accepts */
+enum { VALUE_MAX = 1 << 20 };            /* longer than a variable that execve(2) accepts */
 
-static char *asked;                      /* the argument of --ccshim; NULL: none */
+static char *asked;                      /* the argument of --ccshim; NULL: not given */
 
 /* Called in srun, sbatch and salloc, and again on each node with the argument from there. */
 static int set_asked(int val, const char *argument, int remote)
@@ -105,7 +105,9 @@ static int unset_variable(void *arg, const char *name)
 /* In the task's process, as its user, just before the program is executed. */
 int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 {
-	const struct task_env env = { get_variable, set_variable, unset_variable, spank };
+	const struct task_env env = {
+		.get = get_variable, .set = set_variable, .unset = unset_variable, .arg = spank,
+	};
 	struct task_policy policy;
 	char err[1024];
 

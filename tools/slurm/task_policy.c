@@ -148,7 +148,7 @@ static int set_preload(const struct task_policy *p, const struct task_env *env, 
 	return status;
 }
 
-/* A batch script with --ccshim=off has mode off, and so have its steps: this one asks for more. */
+/* A batch script with --ccshim=off has mode=off, which its steps inherit; this step overrides it. */
 static void forget_off(const struct task_env *env)
 {
 	char *mode = env->get(env->arg, "CCSHIM_MODE");

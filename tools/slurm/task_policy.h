@@ -2,8 +2,8 @@
 #ifndef CCS_TASK_POLICY_H
 #define CCS_TASK_POLICY_H
 /*
- * What Slurm's plug-in does to the environment of a task: from the site's arguments in
- * plugstack.conf and the job's option --ccshim. Has no calls of Slurm.
+ * Sets the environment of a task for Slurm's plug-in, from the site's arguments in plugstack.conf and
+ * the job's option --ccshim. Does not call Slurm.
  */
 #include <stddef.h>
 
@@ -12,7 +12,7 @@
 /* Pointers are into the arguments. */
 struct task_policy {
 	const char *lib;                 /* the library to preload */
-	const char *spec;                /* for jobs without --ccshim; NULL: do nothing for them */
+	const char *spec;                /* for jobs without --ccshim; NULL: leave them unchanged */
 	const char *value[CCS_OPT_MAX];  /* by option; NULL: not given */
 };
 
@@ -32,8 +32,8 @@ int task_policy_parse(struct task_policy *p, int argc, char **argv, char *err, s
 int task_policy_check_spec(const char *spec, char *err, size_t errlen);
 
 /*
- * Set the variables of a task. asked: the argument of --ccshim, which was checked; NULL: the job
- * has none. 0, or -1 with a sentence in err; the environment may then be incomplete.
+ * Set the variables of a task. asked: the argument of --ccshim, which was checked; NULL: not given.
+ * 0, or -1 with a sentence in err; the environment may then be incomplete.
  */
 int task_policy_apply(const struct task_policy *p, const char *asked, const struct task_env *env,
 		      char *err, size_t errlen);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Chooses models and runs each as `ccbench SCENARIO` of its own, whose JSON it judges. */
+/* Selects models, runs each as a process `ccbench SCENARIO` and judges its JSON. */
 #include "matrix.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static const char usage[] =
 "\n"
 "Runs the traffic models of `ccfabric matrix` that one bottleneck can carry, and\n"
 "states for each whether the goals hold: G1 the port is used to 95 %; G2 it drops\n"
-"nothing after the warm-up; G3 99 % of the delays are at most 29 base RTTs, and\n"
+"no packet after the warm-up; G3 99 % of the delays are at most 29 base RTTs, and\n"
 "14.5 in 90 % of the models. The other models are named as simulated only.\n"
 "\n"
 "      --only PATTERN    models with such a name, such as 'A-*'\n"
@@ -39,8 +39,8 @@ static const char usage[] =
 "                        slash is among its results (LAB_OUT)\n"
 "  -h, --help            print this text\n"
 "\n"
-"Other options are those of `ccbench incast`, for all models, as --cc, -D, --rate\n"
-"and -d, with their values in the same word or the next one.\n";
+"All models take the other options of `ccbench incast`, such as --cc, -D, --rate\n"
+"and -d, with their values in the same word or the next.\n";
 
 static int refuse(const char *what, const char *why)
 {
@@ -80,7 +80,7 @@ static int parse(struct options *o, int argc, char **argv)
 		else if (!strncmp(argv[i], "--repeat", 8))
 			return refuse(argv[i], "a model runs once; vary --seed instead");
 		else if (!strcmp(argv[i], "--out") || !strncmp(argv[i], "--out=", 6))
-			return refuse(argv[i], "the only results are those of --out_json FILE");
+			return refuse(argv[i], "the only output of results is --out_json FILE");
 		else if (o->mores == WORDS_MAX / 2)
 			return refuse(argv[i], "too many options");
 		else
@@ -132,7 +132,7 @@ static int run_scenario(char **word)
 	pid_t pid;
 	int status;
 
-	fflush(stdout); /* else the child prints it, too */
+	fflush(stdout); /* the child must not print it again */
 	pid = fork();
 	if (pid == 0) {
 		sigprocmask(SIG_SETMASK, interrupt_mask(), NULL);
@@ -177,8 +177,8 @@ static char *run_model(const struct options *o, const struct model *m, const cha
 }
 
 /*
- * The empty network, which the scenario victim measures first; once more if the machine was too
- * busy for one message to pass meanwhile.
+ * Measure the empty network, which the scenario victim does first. Repeat it once if the machine was
+ * too busy to transfer one message in that time.
  */
 static int measure_base(struct matrix *m, const struct options *o, const char *dir)
 {
@@ -198,7 +198,7 @@ static int measure_base(struct matrix *m, const struct options *o, const char *d
 	return isnan(m->base_us) ? refuse("the empty network", "its base RTT was not measured") : 0;
 }
 
-/* A run whose flows fail is a verdict, too; one without results ends all. */
+/* A run whose flows fail also yields a verdict; a run without results ends the matrix. */
 static int run_all(struct matrix *m, const struct options *o, const char *dir)
 {
 	int status = measure_base(m, o, dir);
@@ -224,7 +224,7 @@ static int run_all(struct matrix *m, const struct options *o, const char *dir)
 	return status;
 }
 
-/* A name without a slash is in the lab's directory of results, as those of scenarios are. */
+/* A name without a slash is in the lab's directory of results, as for scenarios. */
 static int write_verdicts(const struct matrix *m, const char *name)
 {
 	const char *lab = getenv("LAB_OUT");

@@ -46,7 +46,7 @@ const struct model models[] = {
 	SIMULATED("E-rpc-64k-5-switches", SWITCHES),
 	SIMULATED("F-hadoop-60:1", SWITCHES),
 	SIMULATED("F-websearch-16:1", SWITCHES),
-	/* The loads are those of the simulated models while short flows arrive. */
+	/* The loads are as in the simulated models while short flows arrive. */
 	SCENARIO("G-long-incast", "elephant", 17, "-s 500k --load 48%"),
 	SCENARIO("G-long-1m", "elephant", 2, "-s 1m --load 10%"),
 	INCAST("G-elephants-mice", 2, "-s 1m --victim-size 1000"),
@@ -57,7 +57,7 @@ const struct model models[] = {
 	INCAST("I-1-qp", 8, "-s 64k -q 1"),
 	INCAST("I-8-qps", 8, "-s 64k -q 8"),
 	INCAST("I-64-qps", 8, "-s 64k -q 64"),
-	/* As many queue pairs as ccbench has. */
+	/* The maximum number of queue pairs of ccbench. */
 	{ .name = "I-512-qps", .scenario = "incast", .senders = 8, .options = "-s 64k -q 512 -t 2",
 	  .no_victim = true },
 	INCAST("J-write", 8, "-s 1m"),

@@ -2,21 +2,21 @@
 #ifndef BENCH_MATRIX_MODELS_H
 #define BENCH_MATRIX_MODELS_H
 /*
- * The traffic models of `ccfabric matrix`, by its names: those that one bottleneck can carry, as
- * scenarios of ccbench, and the others, which are simulated only.
+ * The traffic models of `ccfabric matrix`, by its names. Models with one bottleneck are scenarios of
+ * ccbench; the others can only be simulated.
  */
 #include <stdbool.h>
 
 struct model {
 	const char *name;
-	const char *scenario;     /* NULL: simulated only, */
-	const char *reason;       /* for this reason */
+	const char *scenario;     /* NULL: only simulated */
+	const char *reason;       /* why it is only simulated */
 	unsigned senders;
-	const char *options;      /* further ones of the scenario, separated by spaces */
-	bool no_victim;           /* of an incast */
+	const char *options;      /* more options of the scenario, separated by spaces */
+	bool no_victim;           /* an incast without a victim */
 };
 
-/* All of them; one without a name ends the list. */
+/* All models; an entry without a name ends the list. */
 extern const struct model models[];
 
 /* Hosts that take part. */

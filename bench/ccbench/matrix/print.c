@@ -51,7 +51,7 @@ void matrix_print_row(const struct matrix_row *r)
 	}
 }
 
-/* The settings of all rows are those of any row that ran. */
+/* A row that ran; all such rows have the same settings. */
 static const struct matrix_row *any_row(const struct matrix *m)
 {
 	const struct matrix_row *r;

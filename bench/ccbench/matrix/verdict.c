@@ -77,8 +77,8 @@ static bool read_runs(struct json_read *j, const char *key, void *arg)
 
 unsigned verdicts_read(struct verdict *v, unsigned max, const char *json, double base_us)
 {
-	struct json_read j = { json, json, 0 };
-	struct runs all = { v, 0, max, base_us };
+	struct json_read j = { .text = json, .at = json };
+	struct runs all = { .v = v, .max = max, .base_us = base_us };
 
 	return json_object(&j, read_runs, &all) ? all.n : 0;
 }
@@ -111,7 +111,7 @@ static bool read_unloaded(struct json_read *j, const char *key, void *least)
 
 double verdict_base_us(const char *json)
 {
-	struct json_read j = { json, json, 0 };
+	struct json_read j = { .text = json, .at = json };
 	double least = INFINITY;
 
 	return json_object(&j, read_unloaded, &least) && least < INFINITY ? least : NAN;

@@ -12,7 +12,7 @@
 #include "spawn.h"
 
 struct local {
-	struct place place;     /* first: the one is the other */
+	struct place place;     /* first member, for casts */
 	const char *preload;
 	struct child child[MAX_HOSTS];
 };

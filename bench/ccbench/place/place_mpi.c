@@ -37,7 +37,7 @@ struct remote {
 };
 
 struct mpi_place {
-	struct place place;   /* first: the one is the other */
+	struct place place;   /* first member, for casts */
 	struct place *local;  /* of host 0 */
 	struct remote remote[MAX_HOSTS];
 };
@@ -141,7 +141,7 @@ static int mpi_send(struct place *p, unsigned host, uint32_t type, const void *d
 	return pass((int)host, TO_WORKER, type, data, len);
 }
 
-/* MPI offers nothing to wait on: poll it, and wait for the local worker in between. */
+/* MPI has no descriptor to wait for: poll it, and wait for the local worker between polls. */
 static int await(struct place *p, unsigned hosts, int64_t ns)
 {
 	int64_t end = now_ns() + ns;

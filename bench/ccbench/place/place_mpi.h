@@ -2,9 +2,9 @@
 #ifndef BENCH_PLACE_MPI_H
 #define BENCH_PLACE_MPI_H
 /*
- * Workers on the ranks of an MPI job: host i is rank i. Rank 0 runs the bench and its own
- * host's worker; each other rank is an agent, which starts a worker on request and passes its
- * messages on. Thus the worker, and with it the shim, is a process without MPI.
+ * Workers on the ranks of an MPI job: host i is rank i. Rank 0 runs the bench and the worker of its
+ * host; each other rank is a proxy that starts a worker on request and forwards its messages. The
+ * worker, and with it the shim, is thus a process without MPI.
  */
 #include "place.h"
 

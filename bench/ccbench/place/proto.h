@@ -12,12 +12,12 @@
  *	START           ->              the clock times of the run
  *	                <-  DONE        all flows with an end have ended
  *	STOP            ->              the other flows end now
- *	                <-  FLOW, SAMPLES...    of each flow that it posted
+ *	                <-  FLOW, SAMPLES...    for each flow that it posted
  *	                <-  REPORTED
  *	BYE             ->              its memory is no longer accessed
  *
- * or an ERROR with a message at any time. Both sides are the same program, on machines
- * of one kind. All times are of the orchestrator's CLOCK_MONOTONIC, ns.
+ * or an ERROR with a message at any time. Both sides are the same program on the same architecture.
+ * All times are in ns of the orchestrator's CLOCK_MONOTONIC.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,20 +37,20 @@ enum proto_type {
 /* A worker's end of a flow: one QP. */
 struct proto_end {
 	uint32_t flow;          /* its index in the run */
-	uint32_t posts;         /* else it holds memory, and receives of sends */
+	uint32_t posts;         /* 0: this end provides memory, and receives for SENDs */
 	struct flow_spec spec;
 };
 
 /* CONFIG: this, then nqps times struct proto_end. */
 struct proto_config {
-	char device[DEVICE_LEN]; /* "": the first one */
+	char device[DEVICE_LEN]; /* "": the first device */
 	uint32_t gid_index, tclass;
 	uint32_t rank, nqps;
 	uint32_t poll, zero;    /* poll: no events */
 	int64_t poll_interval, late; /* ns; poll_interval 0: spin */
-	double late_share;      /* of the polls after a completion, that are late by `late` */
+	double late_share;      /* share of polls after a completion that are late by `late` */
 	uint64_t seed;
-	int64_t offset;         /* of the orchestrator's clock to this host's */
+	int64_t offset;         /* orchestrator's clock minus this host's */
 };
 
 /* One end of a connection. */
@@ -77,7 +77,7 @@ _Static_assert(sizeof(struct proto_local) % _Alignof(struct proto_qp) == 0, "ali
 struct proto_start {
 	int64_t start, end;     /* end: of messages' arrival; FLOW_FOREVER: they are counted */
 	int64_t measure;        /* latencies of messages before this do not count */
-	int64_t resolution;     /* of the curves */
+	int64_t resolution;     /* of each curve, ns */
 };
 
 struct proto_error {
@@ -85,13 +85,13 @@ struct proto_error {
 	char text[252];
 };
 
-/* FLOW: as much of it as the curve holds. */
+/* FLOW: this, without the unused points of the curve. */
 struct proto_flow {
 	uint32_t flow, qpn;
 	uint64_t messages, errors;
 	uint64_t waited;        /* messages that found no free QP in the pool */
-	char status[64];        /* of the first error */
-	struct ccs_hist latency; /* ns, of what was posted within the measured time */
+	char status[64];        /* status of the first error */
+	struct ccs_hist latency; /* ns, for messages that arrived after the warm-up */
 	struct curve curve;
 };
 

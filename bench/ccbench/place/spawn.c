@@ -19,7 +19,7 @@
 
 #define SHIM "libccshim.so"
 
-/* Is the entry our library, in whatever directory? */
+/* Whether the entry is libccshim.so, in any directory. */
 static bool is_shim(const char *entry, size_t len)
 {
 	const char *slash = memrchr(entry, '/', len);
@@ -83,7 +83,7 @@ static void set_environment(const struct setting *s, const char *preload, const 
 	if (!s->preload)
 		return;
 	setenv("CCSHIM_MODE", s->mode, 1);
-	ccs_filename_escape(report, name, sizeof(name)); /* twice as long at most */
+	ccs_filename_escape(report, name, sizeof(name)); /* at most doubles the length */
 	setenv("CCSHIM_REPORT", name, 1);
 	if (s->spec)
 		setenv("CCSHIM_CC", s->spec, 1);
@@ -114,7 +114,7 @@ int spawn_worker(struct child *c, const struct setting *s, const char *preload,
 		fcntl(fd[1], F_SETFD, 0);
 		snprintf(number, sizeof(number), "%d", fd[1]);
 		set_environment(s, preload, report);
-		/* By its own path, which names the process in ps; else whatever it is now. */
+		/* Execute by path, which is the name in ps. If it is unknown, /proc/self/exe works as well. */
 		n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 		self[n > 0 ? n : 0] = '\0';
 		execl(self, "ccbench", "worker", number, (char *)NULL);

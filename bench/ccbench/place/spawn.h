@@ -9,7 +9,7 @@
 #include "xchg.h"
 
 struct child {
-	pid_t pid;       /* 0: none, or reaped */
+	pid_t pid;       /* 0: not started, or reaped */
 	struct xchg x;
 };
 
@@ -21,19 +21,19 @@ struct child {
 int spawn_worker(struct child *c, const struct setting *s, const char *preload,
 		 const char *report);
 
-/* Wait for its end: 0 if it exited with 0, else how it ended in err. */
+/* Wait for its end: 0 if it exited with 0; if not, err has the exit status or signal. */
 int spawn_reap(struct child *c, char *err, size_t errlen);
 
 /* Kill and reap, without a message. */
 void spawn_kill(struct child *c);
 
 /*
- * LD_PRELOAD from its old value (or NULL): lib (or NULL: none) instead of every libccshim.so, before
- * other libraries as under 'ccshim run' (preload_list.h). These stay.
+ * Make the value of LD_PRELOAD from its old value, which may be NULL: remove every libccshim.so, and
+ * add lib unless it is NULL, before other libraries as 'ccshim run' does (preload_list.h).
  */
 void preload_value(const char *old, const char *lib, char *buf, size_t len);
 
-/* The shim of this build tree, else the installed one; -1 if neither is there. */
+/* Find the shim, first in this build tree, then in the installation; -1 if it does not exist. */
 int preload_find(char *buf, size_t len);
 
 #endif

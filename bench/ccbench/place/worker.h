@@ -19,7 +19,7 @@ int worker_main(int argc, char **argv);
 /* Carry the flows: from the start to BYE. 0, or -1 with e.error set. */
 int traffic_run(struct worker *w);
 
-/* The orchestrator has gone or there is no memory: -1. */
+/* 0; -1 with e.error set if the orchestrator has ended or memory is short. */
 int worker_send(struct worker *w, uint32_t type, const void *data, size_t len);
 
 /* The next message, which must be of that type and at least of that length; data to be freed. */

@@ -14,7 +14,7 @@ struct header { uint32_t type, len; };
 
 int xchg_send(const struct xchg *x, uint32_t type, const void *data, size_t len)
 {
-	struct header h = { type, (uint32_t)len };
+	struct header h = { .type = type, .len = (uint32_t)len };
 	struct iovec iov[2] = { { &h, sizeof(h) }, { (void *)(uintptr_t)data, len } };
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2 };
 	ssize_t n;
@@ -63,7 +63,7 @@ int xchg_recv(const struct xchg *x, struct xchg_msg *m)
 		errno = EBADMSG;
 		return -1;
 	}
-	*m = (struct xchg_msg){ h.type, h.len, malloc(h.len + 1) };
+	*m = (struct xchg_msg){ .type = h.type, .len = h.len, .data = malloc(h.len + 1) };
 	if (!m->data)
 		return -1;
 	if (receive_all(x->fd, m->data, h.len)) {

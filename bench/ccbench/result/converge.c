@@ -24,7 +24,7 @@ static bool shared(const struct sharer *v, size_t n, int64_t a, int64_t b, doubl
 	       !(sum < CONVERGED_USE * capacity);
 }
 
-/* The start of the first three good bins in a row in [at, next), ns after at; -1: none. */
+/* The start of the first three good bins in a row in [at, next), ns after at; -1: not found. */
 static int64_t settled(const struct sharer *v, size_t n, int64_t at, int64_t next, double capacity)
 {
 	int64_t bin = (next - at) / BINS_OF_EVENT;

@@ -15,7 +15,7 @@ struct sharer {
 
 struct convergence {
 	unsigned events, reached;  /* starts and stops; those after which flows shared fairly */
-	double worst;              /* s, of those; NAN without any */
+	double worst;              /* s, the longest; NAN if no flow converged */
 };
 
 #define CONVERGED_JAIN 0.9

@@ -10,7 +10,7 @@ void curve_start(struct curve *c, int64_t t, int64_t resolution)
 	c->p[0] = (struct curve_point){ t, 0 };
 }
 
-/* Keep points with a distance of at least two resolutions, and the last one. */
+/* Keep points with a distance of at least two resolutions, and the last point. */
 static void curve_thin(struct curve *c)
 {
 	uint32_t i, n = 1;
@@ -27,7 +27,7 @@ void curve_add(struct curve *c, int64_t t, uint64_t bytes)
 {
 	struct curve_point *last = &c->p[c->n - 1];
 
-	/* One point for each instant; the last one moves while it is close to its predecessor. */
+	/* One point per instant; the last point moves while it is close to its predecessor. */
 	if (c->n >= 2 && (t == last->t || t - last[-1].t < c->resolution)) {
 		*last = (struct curve_point){ t, bytes };
 		return;

@@ -2,18 +2,16 @@
 #ifndef BENCH_CURVE_H
 #define BENCH_CURVE_H
 /*
- * The bytes that a flow has completed, as a function of time: a rising line
- * through one point per batch of completions, straight in between.
+ * The bytes that a flow has completed, as a function of time, interpolated linearly between points.
+ * Each batch of completions adds a point.
  *
- * The straight line is the interpolation. A QP's messages complete in order, so
- * the bytes of one were on their way between its predecessor's completion, or its
- * posting if that was later, and its own completion; counting them all at the
- * completion instead would put an error of a whole message on each flow at either
- * end of a window, and 16 flows of 1 MB messages at 200 Mb/s complete less than two
- * messages each a second.
+ * A QP's messages complete in order, so the bytes of a message were in flight between the completion
+ * of its predecessor, or its posting if that was later, and its completion. To count them at the
+ * completion would cause an error of one message per flow at either end of a window; 16 flows of
+ * 1 MB messages at 200 Mb/s complete less than two messages each per second.
  *
- * Memory is fixed: where points come too fast, every other one is dropped, which
- * moves no byte by more than the resolution. Pure.
+ * Memory is fixed: if points come too fast, every second point is dropped, which shifts each byte by
+ * at most the resolution. Pure.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -31,10 +29,10 @@ struct curve {
 	struct curve_point p[CURVE_POINTS];
 };
 
-/* The flow starts at t with nothing done. */
+/* The flow starts at t with 0 bytes. */
 void curve_start(struct curve *c, int64_t t, int64_t resolution);
 
-/* By time t, which never goes back, so many bytes are done in all. */
+/* By time t, `bytes` bytes are done in total. t must not decrease. */
 void curve_add(struct curve *c, int64_t t, uint64_t bytes);
 
 /* Bytes done by t: 0 before the start, the last value after the end. */

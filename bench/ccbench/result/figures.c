@@ -100,7 +100,7 @@ struct prediction predict_rtt(const struct backlog *b, const struct wire *w)
 		standing = b->queue_bytes;
 		p.bound = "queue";
 	}
-	/* Then it stands at the senders, and the bottleneck is none. */
+	/* Then the queue is at the senders, not at the bottleneck. */
 	if (b->feed_bps > 0 && b->feed_bps <= b->link_bps) {
 		p.bound = "senders' links";
 		return p;

@@ -13,17 +13,17 @@ struct wire {
 	enum bench_op op;
 	uint32_t mtu;   /* path MTU */
 	bool ipv6;
-	uint64_t size;  /* of a message */
+	uint64_t size;  /* message size, bytes */
 };
 
 /* Packets of a message, and its bytes as a Linux queue counts them: with the Ethernet header. */
 uint64_t wire_packets(const struct wire *w);
 double wire_bytes(const struct wire *w);
 
-/* The most payload that a link of that many bit/s can carry, bit/s. */
+/* The maximum payload that a link of link_bps can carry, bit/s. */
 double wire_capacity(const struct wire *w, double link_bps);
 
-/* Jain's fairness index, (sum x)^2 / (n sum x^2), from the sums; NAN where nothing was sent. */
+/* Jain's fairness index, (sum x)^2 / (n sum x^2), from the sums; NAN without traffic. */
 double jain_index(double sum, double squares, size_t n);
 
 struct spread {
@@ -41,15 +41,15 @@ static inline size_t spread_needs(double q)
 struct spread spread_of(double *v, size_t n);
 
 /*
- * eRPC's formula for the RTT through the bottleneck without congestion control: every flow
- * keeps its maximum outstanding, and all of that is in the one queue, up to its limit.
+ * eRPC's formula for the RTT through the bottleneck without congestion control: every flow keeps its
+ * maximum outstanding, and these bytes are in one queue, up to its limit.
  * RTT = flows x outstanding x 8 / C.
  */
 struct backlog {
 	unsigned flows, depth;
 	uint32_t max_packets;     /* unacknowledged per QP; 0: no such limit */
 	double link_bps;
-	double feed_bps;          /* what the senders' own links let through; 0: unknown */
+	double feed_bps;          /* total rate of the senders' links; 0: unknown */
 	double queue_bytes;       /* limit of the queue; NAN: unknown */
 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST 512 /* of a string or a key */
+#define LONGEST 512 /* length of a string or a key */
 #define DEEPEST 16
 
 /* Reads a value and writes it again; without a writer it only checks. */
@@ -28,7 +28,7 @@ static bool skip(struct copy *c, char expected)
 	return true;
 }
 
-/* Escapes of more than one character become a question mark: the shim writes none. */
+/* Escapes of more than one character become a question mark: the shim does not write them. */
 static bool string(struct copy *c, char *buf)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";

@@ -16,7 +16,7 @@
 
 #define COLUMN 560
 #define HEIGHT 760
-#define MOST_POINTS 4000 /* of the queue's line */
+#define MOST_POINTS 4000 /* on the queue's line */
 #define MOST_BANDS 64    /* more are not visible, and take too long to draw */
 
 /* A band is a flow, or some neighbours if there are many. */
@@ -57,8 +57,8 @@ static double top_queue(const struct report *p, unsigned n)
 	return top;
 }
 
-/* Inline data of a run: $QUEUEi, the samples; $RATEi, time and the sums of the rates
- * of the first band, the first two, .... */
+/* Inline data of a run: $QUEUEi, the samples; $RATEi, time and the cumulative sums of the bands'
+ * rates. */
 static void print_data(FILE *f, const struct report *p, unsigned i)
 {
 	const struct run *r = p->run;

@@ -266,11 +266,11 @@ static void sanity(struct report *p)
 
 	p->unshaped = !r->setting->preload || strcmp(r->setting->mode, "enforce") != 0;
 	p->predicted.rtt_us = NAN;
-	if (!isnan(p->jain) && r->o->kind->to_one) /* all of it is in one queue */
+	if (!isnan(p->jain) && r->o->kind->to_one) /* all flows share one queue */
 		p->predicted = predict_rtt(&b, &wire);
 }
 
-/* What all flows carried, of what the links could. */
+/* Bytes that the flows carried, as a share of the links' capacity. */
 static double utilisation(const struct run *r)
 {
 	return r->o->rate_bps > 0 && r->end > r->measure ?
@@ -291,7 +291,7 @@ static double waited(const struct run *r)
 	return messages > 0 ? waited / messages : NAN;
 }
 
-/* NAN for algorithms that have none. */
+/* NAN for algorithms without a fallback. */
 static double fallback(const struct run *r)
 {
 	const struct inforce *f = &r->inforce;

@@ -6,48 +6,52 @@
 #include "bench/ccbench/traffic/run.h"
 #include "slowdown.h"
 
-#define BINS 200 /* of the series over a run */
+#define BINS 200 /* of each time series */
 
 struct flow_report {
-	unsigned host, peer, qp; /* numbers of sender and receiver, from 1; QP among theirs */
+	unsigned host, peer, qp; /* sender and receiver, from 1; index of the QP between them */
 	uint32_t qpn;
 	double goodput, share;  /* bit/s; of the total */
 	uint64_t messages, errors;
-	uint64_t timed;         /* messages that latency is of */
-	const char *status;     /* of the first error */
+	uint64_t timed;         /* number of messages in latency */
+	const char *status;     /* status of the first error */
 	struct { double p50, p90, p99, p999, max; } latency; /* of its messages, us */
 	double rate[BINS];      /* bit/s in each bin */
 };
 
-/* NAN where it is not known. */
+/* Values are NAN if they are unknown. */
 struct report {
 	const struct run *run;
 	double goodput;                    /* bit/s, of the bulk class */
-	double utilisation;                /* of all classes, with headers, of what the links carry */
-	double jain, jain_min, jain_window; /* -, -, s */
-	double drops, drops_after, marks;  /* of the whole run; after the warm-up; whole */
+	double utilisation;                /* share of the links' capacity, all classes, with headers */
+	double jain, jain_min;             /* Jain's index of the whole run; minimum over windows */
+	double jain_window;                /* s */
+	double drops, marks;               /* packets, in the whole run */
+	double drops_after;                /* packets, after the warm-up */
 	double wire_bps, retransmitted;    /* through the bottleneck; see carried.h */
 	double fallback;                   /* share of the bytes under the algorithm's fallback */
-	double waited;                     /* share of messages that no QP of a pool was free for */
-	struct spread queue, victim;       /* bytes, us; after the warm-up; of the latency class */
-	struct spread slow;                /* us: messages of the bulk class that are timed */
+	double waited;                     /* share of messages that found no free QP in the pool */
+	struct spread queue;               /* bytes, after the warm-up */
+	struct spread victim;              /* latency of messages of the latency class, us */
+	struct spread slow;                /* latency of timed messages of the bulk class, us */
 	struct slowdown slowdown;
-	bool slowed;                       /* whether there is one */
+	bool slowed;                       /* the slowdown was measured */
 	struct convergence convergence;
-	double converged_us, converged;    /* the worst; the share of events; NAN: not asked */
+	double converged_us;               /* longest convergence; NAN: not requested */
+	double converged;                  /* share of events that converged; NAN: not requested */
 	uint64_t victim_failed, errors;
-	struct prediction predicted;       /* only where nothing holds back */
+	struct prediction predicted;       /* only for runs without control */
 	bool unshaped;
 	double bin;                        /* s */
-	struct flow_report *flow;          /* of the bulk class */
+	struct flow_report *flow;          /* flows of the bulk class */
 	unsigned nflows;
 	double queue_bin[BINS];            /* mean backlog */
 };
 
-/* What an empty network takes to each host, from a run of scenario_unloaded()'s flows. */
+/* Times through the empty network to each host, from a run of scenario_unloaded()'s flows. */
 void report_unloaded(struct unloaded *to, const struct run *r);
 
-/* unloaded: of each host, or NULL. 0, or -1 where there is no memory. */
+/* unloaded: by host, or NULL. 0, or -1 without memory. */
 int report_make(struct report *p, const struct run *r, const struct unloaded *unloaded);
 void report_free(struct report *p);
 

@@ -7,19 +7,19 @@
 
 struct row {
 	const char *title, *key;
-	size_t offset;            /* of a double in struct report */
+	size_t offset;            /* place of a double in struct report */
 	char *(*format)(double v, char *buf, size_t len);
-	size_t samples;           /* of a percentile: of a size_t, of how many it is */
-	double q;                 /* which percentile; 0: none */
+	size_t samples;           /* place of its number of samples, a size_t; percentiles only */
+	double q;                 /* the percentile, as a share; 0: not a percentile */
 };
 
-/* All of them; one without a title ends the list. */
+/* All rows; a row without a title ends the list. */
 extern const struct row rows[];
 
-/* Is the value known of any of the n? */
+/* Whether any of the n reports has the value. */
 bool row_known(const struct row *row, const struct report *p, unsigned n);
 
-/* How many samples the shortest repeat has, if they are too few for this percentile; else 0. */
+/* How many samples the shortest repeat has, if they are too few for this percentile; or 0. */
 size_t row_too_few(const struct row *row, const struct report *p, unsigned setting,
 		   unsigned settings, unsigned repeats);
 

@@ -25,7 +25,7 @@ double unloaded_us(const struct unloaded *u, uint64_t size)
 {
 	unsigned a = 0, b;
 
-	/* The largest ladder is the first steps: later ones may not have been reached. */
+	/* A run may end before it reaches the later steps of the ladder. */
 	while (a + 2 < LADDER_STEPS && sizes_ladder[a + 1] < size && !isnan(u->us[a + 2]))
 		a++;
 	b = a + 1;

@@ -2,13 +2,13 @@
 #ifndef BENCH_SLOWDOWN_H
 #define BENCH_SLOWDOWN_H
 /*
- * Slowdown: the time that a message took over the time that one of its size takes to the
- * same host through an empty network. 1 is the best there is. Pure but for memory.
+ * Slowdown: the time of a message divided by the time of a message of its size to the same host
+ * through an empty network. 1 is the optimum. Pure, except that it allocates memory.
  */
 #include "figures.h"
 #include "bench/ccbench/traffic/flow.h"
 
-/* What an empty network takes to one host: the least that was seen of each size. */
+/* Times through the empty network to one host: the minimum for each size. */
 struct unloaded {
 	double us[LADDER_STEPS];  /* of sizes_ladder[]; NAN: not seen */
 };
@@ -23,13 +23,13 @@ double unloaded_us(const struct unloaded *u, uint64_t size);
 #define SIZE_CLASSES 6
 
 struct slowdown {
-	struct spread spread[SIZE_CLASSES]; /* the last one: all */
+	struct spread spread[SIZE_CLASSES]; /* by class; the last: all classes */
 };
 
 /* "<= 1 KB", ..., "all" */
 const char *size_class_name(unsigned class);
 
-/* The largest size of a class; 0 where there is none. */
+/* The largest size of a class; 0: no limit. */
 uint64_t size_class_limit(unsigned class);
 
 /* One message's slowdown, and its size. */

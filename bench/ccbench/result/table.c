@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tables of results on stdout, as wide as the terminal, or 80 columns where there is none. */
+/* Tables of results on stdout, as wide as the terminal or 80 columns. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -96,10 +96,10 @@ struct block {
 	const struct report *p;
 	unsigned n, repeats;     /* all settings; runs of each */
 	unsigned first, end;
-	int width;               /* of a column */
+	int width;               /* width of a column */
 };
 
-/* The next block of settings after the last one, beside so many columns of titles. */
+/* Advance to the next block of settings that fits beside `titles` columns of titles. */
 static bool next_block(struct block *b, size_t titles)
 {
 	const size_t columns = table_columns(), width = (size_t)b->width + 1;
@@ -146,7 +146,7 @@ static void print_row(const struct row *to, const struct block *b)
 	printf("\n");
 }
 
-/* The RTT that eRPC's formula predicts for a run without control, beside what was measured. */
+/* Print the RTT that eRPC's formula predicts for a run without control, and the measured RTT. */
 static void print_prediction(const struct report *p)
 {
 	const struct opts *o = p->run->o;
@@ -174,7 +174,7 @@ static void print_fallback(const struct run *r)
 			      human_percent(f->fallback / f->sent, share, sizeof(share)),
 			      f->fallen, f->qps, f->feedback);
 	if (*f->missing_feedback)
-		print_wrapped("%s: it needs %s, which nothing delivered", r->setting->name,
+		print_wrapped("%s: it needs %s, but did not get it", r->setting->name,
 			      f->missing_feedback);
 }
 
@@ -241,7 +241,7 @@ void table_slowdown(const struct report *p, unsigned n)
 	unsigned class, i;
 
 	b.width = b.width > 24 ? b.width : 24;
-	print_wrapped("slowdown: time of a message / that of one of its size in the empty network");
+	print_wrapped("slowdown: time of a message / time of its size in the empty network");
 	while (next_block(&b, 23)) {
 		printf("  %-12s %8s", "size", "messages");
 		print_names(&b);

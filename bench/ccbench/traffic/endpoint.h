@@ -2,23 +2,23 @@
 #ifndef BENCH_ENDPOINT_H
 #define BENCH_ENDPOINT_H
 /*
- * A worker's end of its connections: one device, one CQ for what it posts and one
- * for what it receives, RC QPs with a buffer each. An ordinary verbs program: what
- * it calls is what applications call, and it knows nothing of the shim.
+ * A worker's end of its connections: one device, one CQ for sends, one CQ for receives, and RC QPs
+ * with a buffer each. It is an ordinary verbs program: it uses the functions that applications use,
+ * and is not aware of the shim.
  */
 #include "bench/ccbench/place/proto.h"
 #include "bench/rng.h"
 
 struct endpoint {
 	const struct proto_config *cfg;
-	const struct proto_end *end; /* cfg->nqps of them, and as many QPs */
+	const struct proto_end *end; /* cfg->nqps entries, one per QP */
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
 	struct ibv_comp_channel *channel, *recv_channel;
 	struct ibv_cq *cq, *recv_cq;
 	struct ibv_qp **qp;
-	uint64_t *offset;        /* of each QP's memory, which holds a WR; a pool's QPs share theirs */
+	uint64_t *offset;        /* of each QP's buffer for one WR; QPs of a pool share a buffer */
 	char *buffer;
 	size_t length;
 	uint32_t unacked[2];     /* events not yet acknowledged: cq, recv_cq */

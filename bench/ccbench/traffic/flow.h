@@ -23,22 +23,22 @@ enum arrival {
 /* Times in ns after the start of the run. No padding: it goes from process to process. */
 struct flow_spec {
 	uint32_t src, dst;     /* hosts: data goes from src to dst, so a READ is posted by dst */
-	uint32_t qp;           /* among those of the same two hosts and class */
+	uint32_t qp;           /* index among flows of the same two hosts and class */
 	uint32_t op;           /* enum bench_op */
 	uint32_t class, arrival, sizes; /* the enums of these names */
 	uint32_t depth;        /* WRs outstanding at most */
 	uint32_t pool;         /* QPs that share its messages, qp numbers them; 0: no pool */
 	uint32_t stream;       /* of random numbers: the same with a pool and without */
-	uint64_t size;         /* of a message, if fixed */
+	uint64_t size;         /* message size, if fixed */
 	uint64_t wr_size;      /* larger messages take several WRs */
-	uint64_t messages;     /* ends after so many; 0: by time */
+	uint64_t messages;     /* number of messages; 0: it ends by time */
 	int64_t interval;
 	int64_t start, stop;   /* of messages' arrival; FLOW_FOREVER: as long as the run */
 };
 
 _Static_assert(sizeof(struct flow_spec) == 10 * 4 + 6 * 8, "padding");
 
-/* What became of one message. */
+/* The fate of one message. */
 struct flow_sample {
 	int64_t arrived;       /* before it was posted, if others were in front of it */
 	int64_t latency;       /* from then to the completion; -1: failed */
@@ -60,7 +60,7 @@ static inline int flow_has_arrivals(const struct flow_spec *f)
 	return !f->pool || f->qp == 0;
 }
 
-/* Are its messages' times kept one by one? Those of a backlogged flow say little. */
+/* Whether each message's time is kept. It means little for a backlogged flow. */
 static inline int flow_sampled(const struct flow_spec *f)
 {
 	return f->arrival != ARRIVE_BACKLOGGED;

@@ -18,14 +18,14 @@ struct messages {
 	struct message *v;  /* a ring */
 	size_t room;        /* a power of two */
 	uint64_t head, tail, posting; /* oldest, past the newest, first that is not wholly posted */
-	uint64_t posted;    /* bytes of the one at `posting` */
+	uint64_t posted;    /* bytes of the message at `posting` */
 	uint64_t wr_size;
 };
 
 /* 0, or -1 without memory. wr_size is the same for all. */
 int messages_push(struct messages *q, int64_t arrived, uint64_t size, uint64_t wr_size);
 
-/* The length of the next WR to post, now taken as posted; 0 if there is none. */
+/* The length of the next WR, which counts as posted now; 0 if all are posted. */
 uint32_t messages_next_wr(struct messages *q);
 
 /* The oldest WR is complete: its length. */

@@ -27,7 +27,8 @@ static int fail(struct run *r, int exit_code, const char *fmt, ...)
 	return -1;
 }
 
-char *run_host(const struct run *r, unsigned host, char *buf, size_t len)
+/* "sender 2 (rxe_3)" */
+static char *host_text(const struct run *r, unsigned host, char *buf, size_t len)
 {
 	const struct opts *o = r->o;
 	const char *device = *o->device[host] ? o->device[host] : "first device";
@@ -47,7 +48,7 @@ static int fail_host(struct run *r, unsigned host, int exit_code, const char *wh
 {
 	char name[80];
 
-	return fail(r, exit_code, "%s: %s", run_host(r, host, name, sizeof(name)), why);
+	return fail(r, exit_code, "%s: %s", host_text(r, host, name, sizeof(name)), why);
 }
 
 static int send_to_host(struct run *r, unsigned host, uint32_t type, const void *data, size_t len)
@@ -134,7 +135,7 @@ static int handle_message(struct run *r, unsigned host, struct xchg_msg *m)
 	return 0;
 }
 
-/* Wait for a message: its host, or -1. Updates the progress bar meanwhile. */
+/* Wait for a message and update the progress bar. Returns its host, or -1. */
 static int wait_for_host(struct run *r)
 {
 	int ready;
@@ -234,8 +235,10 @@ static int start_worker(struct run *r, unsigned host)
 	end = (struct proto_end *)(void *)(buf + sizeof(cfg));
 	for (i = 0; i < r->flows->n; i++)
 		if (takes_part(&r->flows->v[i], host))
-			end[k++] = (struct proto_end){ i, flow_poster(&r->flows->v[i]) == host,
-						       r->flows->v[i] };
+			end[k++] = (struct proto_end){
+				.flow = i, .posts = flow_poster(&r->flows->v[i]) == host,
+				.spec = r->flows->v[i],
+			};
 	ret = send_to_host(r, host, PROTO_CONFIG, buf, len);
 	free(buf);
 	return ret;

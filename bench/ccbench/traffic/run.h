@@ -30,20 +30,20 @@ struct run {
 	/* Times of the run: of its start, of the end of warm-up, of its end. ns. */
 	int64_t start, measure, end;
 	uint32_t mtu, vendor_id;
-	char provider[32];       /* of the hosts, "libmlx5"; "mixed" */
+	char provider[32];       /* the hosts' provider, such as "libmlx5", or "mixed" */
 	bool ipv6;
 	unsigned hosts;
 	struct proto_flow **flow;     /* of flows->n */
-	struct run_samples *samples;  /* likewise; nothing of backlogged flows */
+	struct run_samples *samples;  /* likewise; empty for backlogged flows */
 	struct sampler sampler;
 	bool sampled;
 	char **shim;                  /* the shim's report of each host, or NULL */
-	struct inforce inforce;       /* what all of them say */
+	struct inforce inforce;       /* the summary of these reports */
 
 	/* While it runs. */
 	struct proto_qp *qp[MAX_HOSTS];
 	bool started[MAX_HOSTS];
-	uint32_t (*end_at)[2];        /* of each flow: its place among src's and among dst's QPs */
+	uint32_t (*end_at)[2];        /* by flow: its index among src's QPs and among dst's QPs */
 	uint32_t nqps[MAX_HOSTS];
 	int64_t give_up;
 	char err[1536];
@@ -54,8 +54,5 @@ struct run {
 int run_execute(struct run *r);
 
 void run_free(struct run *r);
-
-/* "sender 2 (rxe_3)" */
-char *run_host(const struct run *r, unsigned host, char *buf, size_t len);
 
 #endif

@@ -54,12 +54,14 @@ static int append(struct sampler *s, const struct sample *one)
 
 static int read_queue(struct sampler *s, struct qdisc *q, struct sample *to)
 {
+	int err;
+
 	to->t = now_ns();
-	if (!qdisc_read(q, &to->s))
-		return 0;
-	snprintf(s->err, sizeof(s->err), "%s: cannot read its queue: %s", s->port,
-		 strerror(errno));
-	return -1;
+	err = qdisc_read(q, &to->s);
+	if (err)
+		snprintf(s->err, sizeof(s->err), "%s: cannot read its queue: %s", s->port,
+			 strerror(err));
+	return err ? -1 : 0;
 }
 
 static int sample(struct sampler *s, struct qdisc *q, int64_t *t)
@@ -90,12 +92,12 @@ static void sample_all(struct sampler *s, struct qdisc *q)
 	}
 }
 
-/* What is still on its way at the end of the time comes through until it is stopped. */
+/* Data in flight at the end of the time still arrive until the sampler is stopped. */
 static void sample_last(struct sampler *s, struct qdisc *q)
 {
 	pthread_mutex_lock(&s->lock);
 	while (!atomic_load(&s->stop))
-		pthread_cond_wait(&s->told, &s->lock);
+		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 	if (!s->err[0])
 		read_queue(s, q, &s->final);
@@ -104,7 +106,7 @@ static void sample_last(struct sampler *s, struct qdisc *q)
 static void *sampler_main(void *arg)
 {
 	struct sampler *s = arg;
-	struct qdisc q = { 0 };
+	struct qdisc q = { .netlink.fd = -1 };
 	bool ok;
 
 	prctl(PR_SET_TIMERSLACK, 1);
@@ -112,9 +114,9 @@ static void *sampler_main(void *arg)
 	snprintf(s->kind, sizeof(s->kind), "%s", q.kind);
 	pthread_mutex_lock(&s->lock);
 	s->opened = true;
-	pthread_cond_broadcast(&s->told);
+	pthread_cond_broadcast(&s->changed);
 	while (ok && !s->begun && !atomic_load(&s->stop))
-		pthread_cond_wait(&s->told, &s->lock);
+		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 	if (ok) {
 		sample_all(s, &q);
@@ -129,7 +131,7 @@ int sampler_open(struct sampler *s)
 	int err;
 
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->told, NULL);
+	pthread_cond_init(&s->changed, NULL);
 	err = pthread_create(&s->thread, NULL, sampler_main, s);
 	if (err) {
 		snprintf(s->err, sizeof(s->err), "cannot start a thread: %s", strerror(err));
@@ -138,7 +140,7 @@ int sampler_open(struct sampler *s)
 	s->running = true;
 	pthread_mutex_lock(&s->lock);
 	while (!s->opened)
-		pthread_cond_wait(&s->told, &s->lock);
+		pthread_cond_wait(&s->changed, &s->lock);
 	pthread_mutex_unlock(&s->lock);
 	return s->err[0] ? sampler_stop(s) : 0;
 }
@@ -149,7 +151,7 @@ void sampler_begin(struct sampler *s, int64_t start, int64_t end)
 	s->start = start;
 	s->end = end;
 	s->begun = true;
-	pthread_cond_broadcast(&s->told);
+	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -158,7 +160,7 @@ int sampler_stop(struct sampler *s)
 	if (s->running) {
 		pthread_mutex_lock(&s->lock);
 		atomic_store(&s->stop, true);
-		pthread_cond_broadcast(&s->told);
+		pthread_cond_broadcast(&s->changed);
 		pthread_mutex_unlock(&s->lock);
 		pthread_join(s->thread, NULL);
 		s->running = false;

@@ -26,7 +26,7 @@ struct sampler {
 	int64_t start, end;
 	pthread_t thread;
 	pthread_mutex_t lock;
-	pthread_cond_t told;
+	pthread_cond_t changed;
 	bool running, opened, begun;
 	atomic_bool stop;
 };

@@ -8,7 +8,7 @@
 
 enum sizes { SIZES_FIXED, SIZES_WEBSEARCH, SIZES_HADOOP, SIZES_LADDER };
 
-/* "fixed", "websearch", "hadoop"; NULL for what has no name. */
+/* "fixed", "websearch", "hadoop"; NULL for others. */
 const char *sizes_name(enum sizes s);
 
 /* The next size: drawn, but for SIZES_FIXED, where it is `fixed`, and SIZES_LADDER,

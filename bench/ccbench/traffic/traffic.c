@@ -15,7 +15,7 @@
 #include "bench/ccbench/place/worker.h"
 
 #define BATCH 32
-#define MOST_SAMPLES (1u << 20) /* of a flow: then the series ends, not the flow */
+#define MOST_SAMPLES (1u << 20) /* per flow; the series then ends, not the flow */
 #define STREAM_FLOW 0x10000     /* of random numbers: hosts have those below */
 #define STREAM_LATE 0x40000000
 
@@ -23,8 +23,8 @@ struct flow {
 	const struct flow_spec *spec;
 	struct proto_flow *report;
 	struct messages queue;   /* arrived, and not complete */
-	struct flow *pool;       /* the first of its pool; NULL: none */
-	struct messages waiting; /* of the first of a pool: arrived, and on no QP yet */
+	struct flow *pool;       /* the first of its pool; NULL: not in a pool */
+	struct messages waiting; /* messages of a pool without a QP; only in its first flow */
 	uint64_t arrived, bytes;
 	uint64_t handed;         /* of arrived, those for which a free QP was searched */
 	uint32_t outstanding;    /* WRs */
@@ -39,7 +39,7 @@ struct flow {
 
 struct traffic {
 	struct worker *w;
-	struct flow *flow;       /* one per QP; those that this end does not post have no spec */
+	struct flow *flow;       /* one per QP; spec is NULL if this end does not post */
 	struct ibv_send_wr *wr;  /* chained, of one doorbell */
 	struct ibv_sge *sge;
 	uint32_t *touched, ntouched; /* flows with fresh completions */
@@ -57,8 +57,8 @@ static const enum ibv_wr_opcode opcode[] = {
 	[OP_WRITE] = IBV_WR_RDMA_WRITE, [OP_READ] = IBV_WR_RDMA_READ, [OP_SEND] = IBV_WR_SEND,
 };
 
-/* Will another message arrive, if nothing goes wrong? */
-static bool goes_on(const struct flow *f)
+/* Whether another message will arrive, unless the flow breaks. */
+static bool has_next_arrival(const struct flow *f)
 {
 	const struct flow_spec *s = f->spec;
 
@@ -66,25 +66,25 @@ static bool goes_on(const struct flow *f)
 	       !(s->messages && f->arrived == s->messages);
 }
 
-/* Has it an end of its own? The others are ended by STOP. */
-static bool bounded(const struct flow *f)
+/* Whether the flow ends without STOP. */
+static bool has_end(const struct flow *f)
 {
 	return f->stop != FLOW_FOREVER || f->spec->messages;
 }
 
-static bool idle_qp(const struct flow *f)
+static bool is_qp_idle(const struct flow *f)
 {
 	return f->broken ? !f->outstanding : !messages_count(&f->queue);
 }
 
-/* Has it, or the pool that begins with it, nothing to do? */
-static bool idle(const struct flow *f)
+/* Whether a flow, or the pool that begins with it, has no messages to complete. */
+static bool is_idle(const struct flow *f)
 {
 	const struct flow *end = f + (f->pool == f ? f->spec->pool : 1);
 	bool broken = true, waiting = messages_count(&f->waiting) > 0;
 
 	for (; f < end; f++) {
-		if (!idle_qp(f))
+		if (!is_qp_idle(f))
 			return false;
 		broken &= f->broken;
 	}
@@ -100,7 +100,7 @@ static int push(struct traffic *t, const struct flow *f, struct messages *to, in
 	return 0;
 }
 
-/* Post a message that waits for a QP of the pool on this one, if it is free. */
+/* Move a message that waits for a QP of the pool to this QP, if it is free. */
 static int claim_waiting(struct traffic *t, struct flow *f)
 {
 	struct message m;
@@ -112,7 +112,7 @@ static int claim_waiting(struct traffic *t, struct flow *f)
 	return push(t, f, &f->queue, m.arrived, m.size);
 }
 
-static int arrive(struct traffic *t, struct flow *f, int64_t at)
+static int push_arrival(struct traffic *t, struct flow *f, int64_t at)
 {
 	const struct flow_spec *s = f->spec;
 	uint64_t size = sizes_next((enum sizes)s->sizes, s->size, f->arrived, &f->rng);
@@ -122,15 +122,15 @@ static int arrive(struct traffic *t, struct flow *f, int64_t at)
 }
 
 /* Add the messages that have arrived by now, and compute the next arrival. */
-static int admit(struct traffic *t, struct flow *f, int64_t now)
+static int push_due_arrivals(struct traffic *t, struct flow *f, int64_t now)
 {
 	const struct flow_spec *s = f->spec;
 
-	while (goes_on(f) && f->due <= now) {
+	while (has_next_arrival(f) && f->due <= now) {
 		if (s->arrival != ARRIVE_POISSON &&
 		    messages_count(&f->queue) >= (s->arrival == ARRIVE_PINGPONG ? 1 : s->depth))
 			break;
-		if (arrive(t, f, s->arrival == ARRIVE_BACKLOGGED ? now : f->due))
+		if (push_arrival(t, f, s->arrival == ARRIVE_BACKLOGGED ? now : f->due))
 			return -1;
 		if (s->arrival == ARRIVE_POISSON)
 			f->due += (int64_t)(-log1p(-rng_unit(&f->rng)) * (double)s->interval);
@@ -162,7 +162,7 @@ static int post(struct traffic *t, uint32_t i, int64_t now)
 	}
 	if (!n)
 		return 0;
-	if (!f->outstanding) /* nothing was on its way until now */
+	if (!f->outstanding) /* the QP was idle until now */
 		curve_add(&f->report->curve, now, f->bytes);
 	err = ibv_post_send(e->qp[i], t->wr, &bad);
 	if (err)
@@ -172,7 +172,8 @@ static int post(struct traffic *t, uint32_t i, int64_t now)
 	return 0;
 }
 
-static int remember(struct traffic *t, struct flow *f, const struct message *m, int64_t latency)
+static int record_sample(struct traffic *t, struct flow *f, const struct message *m,
+			 int64_t latency)
 {
 	struct flow_sample *more;
 
@@ -185,12 +186,14 @@ static int remember(struct traffic *t, struct flow *f, const struct message *m, 
 			return endpoint_fail(&t->w->e, 1, ENOMEM, "%zu samples", f->room);
 		f->sample = more;
 	}
-	f->sample[f->nsamples++] = (struct flow_sample){ m->arrived, latency, m->size };
+	f->sample[f->nsamples++] = (struct flow_sample){
+		.arrived = m->arrived, .latency = latency, .size = m->size,
+	};
 	return 0;
 }
 
 /* Keep the error that broke the QP, not the flush errors after it, if it is known. */
-static int note_error(struct traffic *t, struct flow *f, enum ibv_wc_status status)
+static int record_error(struct traffic *t, struct flow *f, enum ibv_wc_status status)
 {
 	if (!f->report->errors++ || (f->flushed && status != IBV_WC_WR_FLUSH_ERR)) {
 		snprintf(f->report->status, sizeof(f->report->status), "%s",
@@ -198,7 +201,7 @@ static int note_error(struct traffic *t, struct flow *f, enum ibv_wc_status stat
 		f->flushed = status == IBV_WC_WR_FLUSH_ERR;
 	}
 	f->broken = true;
-	return remember(t, f, messages_head(&f->queue), -1);
+	return record_sample(t, f, messages_head(&f->queue), -1);
 }
 
 static int finish_message(struct traffic *t, struct flow *f, int64_t now)
@@ -212,7 +215,7 @@ static int finish_message(struct traffic *t, struct flow *f, int64_t now)
 		f->due = now;
 	else if (f->spec->arrival == ARRIVE_PINGPONG)
 		f->due = now + (int64_t)((double)f->spec->interval * (0.5 + rng_unit(&f->rng)));
-	return remember(t, f, &m, now - m.arrived);
+	return record_sample(t, f, &m, now - m.arrived);
 }
 
 static int complete(struct traffic *t, const struct ibv_wc *wc, int64_t now)
@@ -225,13 +228,13 @@ static int complete(struct traffic *t, const struct ibv_wc *wc, int64_t now)
 		t->touched[t->ntouched++] = (uint32_t)wc->wr_id;
 	f->fresh = true;
 	if (wc->status != IBV_WC_SUCCESS)
-		return note_error(t, f, wc->status);
+		return record_error(t, f, wc->status);
 	f->bytes += messages_wr_done(&f->queue);
 	return messages_head(&f->queue)->left ? 0 : finish_message(t, f, now);
 }
 
-/* What has arrived at a pool goes to its free QPs, in their order; what is left waits. */
-static int hand_out(struct traffic *t, uint32_t i, int64_t now)
+/* Post a pool's messages on its free QPs, in order; the rest waits. */
+static int post_waiting(struct traffic *t, uint32_t i, int64_t now)
 {
 	struct flow *f = &t->flow[i];
 	uint64_t fresh = f->arrived - f->handed, waiting;
@@ -253,14 +256,15 @@ static int advance_flow(struct traffic *t, uint32_t i, int64_t now)
 {
 	struct flow *f = &t->flow[i];
 
-	if (admit(t, f, now) || claim_waiting(t, f) || post(t, i, now) || hand_out(t, i, now))
+	if (push_due_arrivals(t, f, now) || claim_waiting(t, f) || post(t, i, now) ||
+	    post_waiting(t, i, now))
 		return -1;
 	if (f->pool)
 		f = f->pool;
-	if (goes_on(f) && (f->spec->arrival == ARRIVE_POISSON || idle(f))) {
+	if (has_next_arrival(f) && (f->spec->arrival == ARRIVE_POISSON || is_idle(f))) {
 		if (f->due < t->next)
 			t->next = f->due;
-	} else if (f->open && idle(f)) {
+	} else if (f->open && is_idle(f)) {
 		f->open = false;
 		t->open--;
 	}
@@ -333,7 +337,7 @@ static int advance_due_flows(struct traffic *t)
 	return 0;
 }
 
-static int report(struct traffic *t, uint32_t i)
+static int send_report(struct traffic *t, uint32_t i)
 {
 	struct flow *f = &t->flow[i];
 	size_t series = f->nsamples * sizeof(*f->sample);
@@ -359,18 +363,18 @@ static int report(struct traffic *t, uint32_t i)
 	return ret;
 }
 
-static int report_all(struct traffic *t)
+static int send_reports(struct traffic *t)
 {
 	uint32_t i;
 
 	for (i = 0; i < t->w->cfg.nqps; i++)
-		if (t->flow[i].spec && report(t, i))
+		if (t->flow[i].spec && send_report(t, i))
 			return -1;
 	return worker_send(t->w, PROTO_REPORTED, NULL, 0);
 }
 
 /* STOP: flows that went on without an end have one now. */
-static void stop(struct traffic *t)
+static void handle_stop(struct traffic *t)
 {
 	uint32_t i;
 
@@ -380,7 +384,7 @@ static void stop(struct traffic *t)
 		t->flow[i].stop = INT64_MIN;
 }
 
-static int receive_orders(struct traffic *t)
+static int receive_message(struct traffic *t)
 {
 	struct xchg_msg m;
 
@@ -388,12 +392,12 @@ static int receive_orders(struct traffic *t)
 		return -1;
 	free(m.data);
 	t->bye = t->stopped;
-	stop(t);
+	handle_stop(t);
 	return 0;
 }
 
 /* Wait for a completion, the next arrival or a message of the orchestrator. */
-static int await(struct traffic *t)
+static int wait_for_events(struct traffic *t)
 {
 	struct endpoint *e = &t->w->e;
 	struct pollfd p[3] = {
@@ -418,11 +422,11 @@ static int await(struct traffic *t)
 		return -1;
 	if (p[2].revents && endpoint_event(e, true))
 		return -1;
-	return p[0].revents ? receive_orders(t) : 0;
+	return p[0].revents ? receive_message(t) : 0;
 }
 
-/* Do something else instead of polling, if --late says so. */
-static void be_late(struct traffic *t)
+/* Delay a share of polls, as a busy program would (--late). */
+static void sleep_if_late(struct traffic *t)
 {
 	const struct proto_config *cfg = &t->w->cfg;
 	const struct timespec ts = { cfg->late / 1000000000, cfg->late % 1000000000 };
@@ -433,9 +437,9 @@ static void be_late(struct traffic *t)
 }
 
 /* One iteration: handle completions, arrivals and messages. */
-static int step(struct traffic *t)
+static int run_once(struct traffic *t)
 {
-	be_late(t);
+	sleep_if_late(t);
 	if (drain_cq(t) || drain_receives(t) || advance_due_flows(t))
 		return -1;
 	if (!t->done && !t->open) {
@@ -444,17 +448,17 @@ static int step(struct traffic *t)
 			return -1;
 	}
 	if (t->stopped && !t->outstanding && !t->bye) {
-		if (report_all(t))
+		if (send_reports(t))
 			return -1;
 		/* Only BYE can come now, and SENDs of flows that still run. */
 		while (!t->bye)
-			if (drain_receives(t) || await(t))
+			if (drain_receives(t) || wait_for_events(t))
 				return -1;
 	}
 	/* With --poll, check for messages now and then. */
 	if (t->bye || (t->spinning && t->outstanding && ++t->spins % 64))
 		return 0;
-	return await(t);
+	return wait_for_events(t);
 }
 
 static int allocate(struct traffic *t)
@@ -481,7 +485,7 @@ static int64_t after_start(const struct worker *w, int64_t t)
 	return t == FLOW_FOREVER ? FLOW_FOREVER : w->start.start + t;
 }
 
-static void begin(struct traffic *t)
+static void init_flows(struct traffic *t)
 {
 	struct worker *w = t->w;
 	uint32_t i;
@@ -500,7 +504,7 @@ static void begin(struct traffic *t)
 		f->stop = after_start(w, f->spec->stop);
 		if (f->stop > w->start.end)
 			f->stop = w->start.end;
-		f->open = bounded(f) && flow_has_arrivals(f->spec);
+		f->open = has_end(f) && flow_has_arrivals(f->spec);
 		f->pool = f->spec->pool ? f - f->spec->qp : NULL;
 		t->open += f->open;
 		if (f->due < t->next)
@@ -509,7 +513,7 @@ static void begin(struct traffic *t)
 	}
 }
 
-static void release(struct traffic *t)
+static void free_traffic(struct traffic *t)
 {
 	uint32_t i;
 
@@ -531,9 +535,9 @@ int traffic_run(struct worker *w)
 	int ret = allocate(&t);
 
 	if (!ret)
-		begin(&t);
+		init_flows(&t);
 	while (!ret && !t.bye)
-		ret = step(&t);
-	release(&t);
+		ret = run_once(&t);
+	free_traffic(&t);
 	return ret;
 }

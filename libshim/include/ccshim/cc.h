@@ -6,12 +6,12 @@
  *
  * An algorithm is one `const struct ccs_cc_ops`: a parameter table and pure
  * callbacks named after events. It never reads a clock, allocates, locks or
- * does I/O; facts come in as arguments and a rate and a window go out in
+ * does I/O. The arguments contain its input; it returns a rate and a window in
  * `struct ccs_cc.out`. The caller serialises all calls on one `struct ccs_cc`.
  *
  * Units: rates in bit/s, windows in bytes, times in microseconds. Times are
- * doubles because the published formulas and traces are; the caller passes
- * them relative to an origin of its own choice that never changes.
+ * doubles, as in the published formulas and traces, relative to an origin that
+ * the caller chooses and never changes.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -25,13 +25,13 @@ extern "C" {
 #define CCS_CC_PRIV_BYTES 320
 #define CCS_CC_MAX_HOPS 5
 
-/* Signals that an algorithm cannot work without. */
+/* Feedback that an algorithm requires. */
 enum ccs_cc_needs {
 	CCS_NEEDS_RTT = 1u << 0,
 	CCS_NEEDS_CNP = 1u << 1,
 	CCS_NEEDS_TELEMETRY = 1u << 2,
 	CCS_NEEDS_ECT = 1u << 3,
-	CCS_NEEDS_ADVICE = 1u << 4,  /* advised rates; a new one comes as an ack of 0 bytes */
+	CCS_NEEDS_ADVICE = 1u << 4,  /* advised rates; new advice is an ack of 0 bytes */
 };
 
 /* One tunable. A parameter with `choices` is an enumeration: its value is the
@@ -47,60 +47,57 @@ struct ccs_cc_param {
 	const char *source;          /* paper and section, or code */
 };
 
-/* What is known of a flow's path when parameters are derived. */
+/* The known properties of a flow's path, from which parameters are derived. */
 struct ccs_cc_path {
 	double line_rate;            /* bit/s, > 0 */
 	double base_rtt_us;          /* unloaded RTT of one segment, > 0 */
-	double rtt_jitter_us;             /* p95 of the RTT noise at idle */
+	double rtt_jitter_us;        /* 95th percentile of the delay that hosts add to RTTs */
 	double segment;              /* bytes, > 0 */
 	unsigned flows;              /* flows of this host on the port, >= 1 */
-	double bottleneck_rate;      /* bit/s, capacity of the slowest link as far as it is known;
-				      * 0: unknown, then it is taken for line_rate */
-	double epoch_us;             /* the hosts' common time at the algorithm's time 0: UTC,
-				      * modulo a power of two */
+	double bottleneck_rate;      /* capacity of the slowest known link, bit/s; 0: line_rate */
+	double epoch_us;             /* UTC at the algorithm's time 0, modulo a power of two */
 };
 
-/* One telemetry record of a link on the path (an INT record): counters as they stood at ts_ns. */
+/* A telemetry record of a link on the path (an INT record): its counters at ts_ns. */
 struct ccs_cc_hop {
 	uint64_t ts_ns;              /* the producer's clock; only differences count */
-	uint64_t tx_bytes;           /* sent on the link since some past time */
-	uint64_t qlen_bytes;         /* waiting for it */
+	uint64_t tx_bytes;           /* bytes sent on the link since a fixed time */
+	uint64_t qlen_bytes;         /* bytes in its queue */
 	double capacity;             /* bit/s */
 };
 
-/* One completed (acknowledged) segment. */
+/* A completed (acknowledged) segment. */
 struct ccs_cc_ack {
 	double now_us;               /* time of the completion */
-	double rtt_us;               /* t_completion - t_send - segment/line rate; 0: not measured */
-	double nic_wait_us;          /* how long it waited in the host's own NIC; not in rtt_us */
-	double bytes;                /* acknowledged by it */
+	double rtt_us;               /* t_completion - t_send - segment/line rate; 0: unknown */
+	double nic_wait_us;          /* its wait in the host's NIC, not part of rtt_us */
+	double bytes;                /* bytes acknowledged */
 	double inflight;             /* bytes still outstanding */
 	uint64_t ack_seq;            /* bytes of the flow acknowledged so far */
 	uint64_t snd_nxt;            /* bytes of the flow sent so far */
-	const struct ccs_cc_hop *hops; /* telemetry of the path, nearest link first; only for the call */
-	unsigned nhops;              /* at most CCS_CC_MAX_HOPS; 0: none came */
-	uint32_t path;               /* names the path: records of two paths do not compare */
-	unsigned flows;              /* active ones at the bottleneck; 0: unknown */
-	double covers_us;            /* the telemetry is of then or later; 0: unknown */
-	double advised_rate;         /* bit/s, what the receiver advises each flow; 0: nothing */
+	const struct ccs_cc_hop *hops; /* telemetry, nearest link first; valid during the call */
+	unsigned nhops;              /* at most CCS_CC_MAX_HOPS; 0: no telemetry */
+	uint32_t path;               /* its identifier; records of different paths do not compare */
+	unsigned flows;              /* active flows at the bottleneck; 0: unknown */
+	double covers_us;            /* earliest time of the telemetry; 0: unknown */
+	double advised_rate;         /* the receiver's advice to each flow, bit/s; 0: no advice */
 };
 
-/* What the algorithm wants. */
+/* The algorithm's output. */
 struct ccs_cc_out {
 	double rate;                 /* bit/s */
-	double window;               /* bytes outstanding; 0: no window of its own */
-	double timer_us;             /* when on_timer is to be called; INFINITY: never */
-	int small_next;              /* the next segment is to be a small one, to measure the path
-				      * by; the host clears it */
-	double telemetry_period_us;  /* how often telemetry is wanted; 0: the host decides */
-	double utilisation;          /* of the busiest link as a ratio, for people; 0: not known */
+	double window;               /* limit of bytes outstanding; 0: no limit */
+	double timer_us;             /* time of the next on_timer; INFINITY: never */
+	int small_next;              /* 1: make the next segment small; the host clears it */
+	double telemetry_period_us;  /* interval of requested telemetry; 0: the host decides */
+	double utilisation;          /* utilisation of the busiest link, for people; 0: unknown */
 };
 
-/* A number for people: the algorithm's own state by name. */
+/* An observation for people: a part of the algorithm's state by name. */
 struct ccs_cc_obs {
 	const char *name;
 	double value;
-	const char *text;            /* set instead of value for a word */
+	const char *text;            /* word instead of value, or NULL */
 };
 
 struct ccs_cc;
@@ -121,7 +118,7 @@ struct ccs_cc_ops {
 	const struct ccs_cc_param *params;
 	unsigned nparams;            /* at most CCS_CC_MAX_PARAMS */
 
-	/* Fill every NAN of param[] for that path. Pure. */
+	/* Set each param[] that is NAN for this path. Pure. */
 	void (*derive)(const struct ccs_cc_path *path, double *param);
 	/* Set out and the private area from param[]; may be called again. */
 	void (*on_init)(struct ccs_cc *cc);
@@ -130,21 +127,21 @@ struct ccs_cc_ops {
 	void (*on_cnp)(struct ccs_cc *cc, double now_us);
 	void (*on_send)(struct ccs_cc *cc, double now_us, double bytes);
 	void (*on_loss)(struct ccs_cc *cc, double now_us);
-	/* Optional: out.timer_us has come, and is now_us. Fire one timer and set out.timer_us
-	 * again, to the same time if another one is due. */
+	/* Optional: now_us is out.timer_us. Fire one timer and set out.timer_us to the next due
+	 * time, which may be the same. */
 	void (*on_timer)(struct ccs_cc *cc, double now_us);
-	/* Optional: go on from this rate (bit/s), learnt elsewhere; the state that speaks of
-	 * the rate follows. Absent: the rate is fixed. */
+	/* Optional: continue from this rate, bit/s, and adapt the state to it. Absent: the rate
+	 * is fixed. */
 	void (*set_rate)(struct ccs_cc *cc, double rate);
-	/* Optional: write at most max observations, return how many. */
+	/* Optional: write at most max observations, return the number. */
 	unsigned (*observe)(const struct ccs_cc *cc, struct ccs_cc_obs *obs, unsigned max);
-	/* Optional: the rate to begin at, bit/s, when the first telemetry shows that `flows` flows,
-	 * this one included, share the path's bottleneck_rate. Pure. Absent: on_init's rate. */
+	/* Optional: the initial rate, bit/s, if the first telemetry shows that `flows` flows,
+	 * including this flow, share path->bottleneck_rate. Pure. Absent: on_init's rate. */
 	double (*start_rate)(const struct ccs_cc_path *path, unsigned flows);
-	/* Optional: the built-in algorithm to be used while feedback that this one needs from
-	 * agents is missing. NULL: swift if that is telemetry or advised rates, else timely. */
+	/* Optional: the built-in algorithm that runs while feedback from agents is missing. NULL:
+	 * swift if this algorithm needs telemetry or advised rates, timely if it does not. */
 	const char *fallback;
-	/* Optional: the value of parameter "variant" where telemetry has the receiver's link only. */
+	/* Optional: the value of parameter "variant" if telemetry has the receiver's link only. */
 	const char *without_ports;
 };
 
@@ -153,14 +150,14 @@ struct ccs_cc_spec;
 /* One flow's instance. An algorithm writes out and priv, and reads param and path. */
 struct ccs_cc {
 	const struct ccs_cc_ops *ops;
-	const struct ccs_cc_spec *spec;  /* the host's: what the user asked for */
+	const struct ccs_cc_spec *spec;  /* the user's choice; for the host only */
 	struct ccs_cc_out out;
-	struct ccs_cc_path path;         /* what param[] was last derived for */
+	struct ccs_cc_path path;         /* path for which param[] was derived */
 	double param[CCS_CC_MAX_PARAMS]; /* in force */
 	unsigned char priv[CCS_CC_PRIV_BYTES] __attribute__((aligned(16)));
 };
 
-/* What a plug-in defines: its one algorithm. */
+/* A plug-in defines this symbol: its algorithm. */
 extern const struct ccs_cc_ops ccs_cc_plugin __attribute__((visibility("default")));
 
 /* A pointer to the private area as T, checked to fit. */

@@ -18,7 +18,7 @@
 #include "observe/log.h"
 #include "preload/control/qp_feedback.h"
 
-enum { POLICIES_MAX = 4096 }; /* as docs/ccshim-set.1 says */
+enum { POLICIES_MAX = 4096 }; /* as docs/man/ccshim-set.1 says */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ccs_rules rules;

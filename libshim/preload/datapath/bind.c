@@ -71,13 +71,13 @@ static int post_bind(struct qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 	uint64_t now_ns = CCS_TIME_UNKNOWN, refused;
 	int rc = ENOMEM, device = 0;
 
-	qp->flow.state = CCS_FLOW_FLUSH;
+	ccs_flow_set_state(&qp->flow, CCS_FLOW_FLUSH);
 	if (!ccs_emit_is_ours_to_flush(qp))
 		device = ccs_emit(qp, &now_ns, &refused);
 	if (!device && !ccs_emit_is_ours_to_flush(qp) && !ccs_flow_waiting(&qp->flow) &&
 	    !ccs_flow_full(&qp->flow))
 		rc = emit_bind(qp, mw, bind, &now_ns);
-	qp->flow.state = state;
+	ccs_flow_set_state(&qp->flow, state);
 	if (device && !ccs_emit_is_full(qp, device, refused))
 		ccs_emit_fail(qp, device);
 	if (ccs_emit_is_ours_to_flush(qp) && !ccs_flow_full(&qp->flow)) {

@@ -3,6 +3,7 @@
 #include "preload/datapath/complete.h"
 
 #include "base/probe.h"
+#include "flow/run.h"
 #include "preload/control/qp_telemetry.h"
 #include "preload/cq/broken.h"
 #include "preload/cq/cq.h"

@@ -317,9 +317,9 @@ int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *r
 	int rc;
 
 	if ((flags & CCS_WR_NO_DEFER) || qp->state < IBV_QPS_RTS)
-		f->state = CCS_FLOW_FLUSH;
+		ccs_flow_set_state(f, CCS_FLOW_FLUSH);
 	else if (sqd)
-		f->state = CCS_FLOW_RUN;
+		ccs_flow_set_state(f, CCS_FLOW_RUN);
 	/* rxe begins, or continues after SQD, when it gets a WQE, and in SQD its queue may count as
 	 * drained only then. What is in flight would open the gate. */
 	f->skip_gate = qp->resumed || sqd;
@@ -328,7 +328,7 @@ int ccs_emit_posted(struct qp *qp, uint32_t flags, uint64_t *now_ns, uint64_t *r
 	if (f->skip_gate && f->seg_head == head)
 		ring_doorbell(qp); /* the queue is full: librxe would have refused the WRs */
 	f->skip_gate = false;
-	f->state = state;
+	ccs_flow_set_state(f, state);
 	return rc;
 }
 

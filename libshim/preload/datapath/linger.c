@@ -36,9 +36,9 @@ static uint64_t emit_last(struct qp *qp)
 		return 0;
 	if (!ccs_flow_waiting(f))
 		return held_in_flight_ns(qp);
-	f->state = CCS_FLOW_FLUSH;
+	ccs_flow_set_state(f, CCS_FLOW_FLUSH);
 	rc = ccs_emit(qp, &now_ns, &refused);
-	f->state = CCS_FLOW_RUN;
+	ccs_flow_set_state(f, CCS_FLOW_RUN);
 	if (rc && !ccs_emit_is_full(qp, rc, refused))
 		ccs_emit_fail(qp, rc);
 	ccs_emit_schedule(qp, &now_ns);

@@ -59,10 +59,13 @@ static __attribute__((noinline)) bool complete_in_place(struct qp *qp, struct ib
 static inline __attribute__((always_inline)) int
 deliver_run(struct qp *qp, uint32_t id, struct ibv_wc *wc, int n)
 {
-	struct ccs_flow_completed run = { qp->flow.seg_tail, 0 };
+	struct ccs_flow_completed run;
 	int done = 0;
 
-	while (done < n && (uint32_t)(wc[done].wr_id >> 32) == id && !wc[done].status) {
+	if (!n || (uint32_t)(wc->wr_id >> 32) != id || wc->status)
+		return 0;
+	ccs_flow_completed_begin(&qp->flow, (uint32_t)wc->wr_id, &run);
+	do {
 		const struct ccs_seg *seg = ccs_flow_completed_add(&qp->flow, &run,
 								   (uint32_t)wc[done].wr_id);
 		if (!seg)
@@ -70,7 +73,7 @@ deliver_run(struct qp *qp, uint32_t id, struct ibv_wc *wc, int n)
 		wc[done].wr_id = seg->id;
 		CCS_PROBE4(complete, qp->qp_num, seg->id, seg->len, (uint32_t)IBV_WC_SUCCESS);
 		done++;
-	}
+	} while (done < n && (uint32_t)(wc[done].wr_id >> 32) == id && !wc[done].status);
 	ccs_flow_end_completed(&qp->flow, &run);
 	if (done)
 		ccs_flow_free_all_polled(&qp->flow);

@@ -6,6 +6,7 @@
  * is held in all of it.
  */
 #include "base/probe.h"
+#include "flow/run.h"
 #include "preload/cq/cq.h"
 #include "preload/cq/shadow_cq.h"
 #include "preload/datapath/emit.h"

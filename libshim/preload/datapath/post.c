@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "base/probe.h"
+#include "flow/run.h"
 #include "preload/control/qp_feedback.h"
 #include "preload/datapath/accept.h"
 #include "preload/datapath/emit.h"
@@ -21,11 +22,11 @@ static int full_error(const struct qp *qp)
 	return qp->syscalls && qp->state < IBV_QPS_RTS ? EINVAL : ENOMEM;
 }
 
-static inline uint64_t list_length(const struct ibv_send_wr *wr, uint64_t most)
+static inline uint64_t list_length(const struct ibv_send_wr *wr)
 {
 	uint64_t n = 0;
 
-	for (; wr && n < most; wr = wr->next)
+	for (; wr; wr = wr->next)
 		n++;
 	return n;
 }
@@ -68,13 +69,6 @@ static uint64_t copy_deferred(struct qp *qp, uint64_t first, int *rc)
 	return n;
 }
 
-/* The outcome of a call whose first WR has the number `first`. */
-struct outcome {
-	uint64_t first, refused;         /* refused: if device is not 0, by ccs_emit() */
-	struct ibv_send_wr *left;        /* the first that there was no space for; or NULL */
-	int device;                      /* its error code */
-};
-
 /* The device has refused WRs of this call, whose entries may be without a source. */
 static void set_sources(struct ccs_flow *f, uint64_t first, const struct ibv_send_wr *wr)
 {
@@ -84,7 +78,7 @@ static void set_sources(struct ccs_flow *f, uint64_t first, const struct ibv_sen
 }
 
 /* The device's error codes, or its usual ones where the WR did not get there. */
-static int resolve_post_result(struct qp *qp, const struct outcome *o, struct ibv_send_wr *wr,
+static int resolve_post_result(struct qp *qp, const struct ccs_post_outcome *o, struct ibv_send_wr *wr,
 			       struct ibv_send_wr **bad)
 {
 	struct ccs_flow *f = &qp->flow;
@@ -94,8 +88,6 @@ static int resolve_post_result(struct qp *qp, const struct outcome *o, struct ib
 	int rc = left ? full_error(qp) : 0;
 	uint64_t n;
 
-	if (o->device && !kept)
-		set_sources(f, o->first, wr);
 	if (o->device && !kept && o->refused >= o->first && f->next_offset == 0 &&
 	    !ccs_accept_can_defer(qp, o->device, o->refused)) {
 		left = nth_wr(wr, o->refused - o->first);
@@ -131,73 +123,110 @@ build_timed(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe
 	if (ccs_emit_next(qp, now_ns, &seg) != CCS_NEXT_SEGMENT)
 		return false;
 	ccs_wr_build(qp, seg, ccs_token(qp, ccs_flow_newest(&qp->flow)), wqe, (uint32_t)n);
+	wqe->next = wqe + 1;
+	return true;
+}
+
+static inline bool is_signalled(const struct qp *qp, const struct ibv_send_wr *wr)
+{
+	return qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED);
+}
+
+/* Not inlined, so that the loop over a run needs fewer registers. */
+static __attribute__((noinline, pure)) uint64_t sum_of_sges(const struct qp *qp,
+							    const struct ibv_send_wr *wr)
+{
+	return ccs_wr_len(qp, wr);
+}
+
+/* Add a WR, signalled as the kind requires, to a run, and build its WQE, but for `next`. False: it
+ * cannot be in this run. */
+static inline __attribute__((always_inline)) bool
+add_to_run(struct qp *qp, const struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
+	   struct ccs_flow_run *run, struct ibv_send_wr *wqe)
+{
+	const uint32_t flags = ccs_opcode_flags(wr->opcode);
+	uint64_t len;
+
+	if (kind == CCS_RUN_READ ? wr->opcode != IBV_WR_RDMA_READ
+				 : flags & (CCS_WR_READ | CCS_WR_NO_DEFER))
+		return false;
+	len = __builtin_expect(wr->num_sge == 1, 1) ? wr->sg_list->length : sum_of_sges(qp, wr);
+	if (!ccs_flow_run_fits(&qp->flow, run, len, kind))
+		return false;
+	ccs_wr_build_whole(wr, kind != CCS_RUN_SILENT, ccs_token(qp, run->seg), wqe);
+	ccs_flow_run_add(&qp->flow, run, len, flags, kind, wr->wr_id);
 	return true;
 }
 
 /*
- * The usual WR is signalled, has one SGE, and is no READ. If it is short, it needs no CCS_WR_SPLIT.
- * Its flags, or 0: it is another one.
- */
-static inline uint32_t flags_of_usual(const struct qp *qp, const struct ibv_send_wr *wr)
-{
-	const uint32_t flags = ccs_opcode_flags(wr->opcode);
-
-	if ((flags & (CCS_WR_READ | CCS_WR_NO_DEFER)) || wr->num_sge != 1 ||
-	    !(qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED)))
-		return 0;
-	return (flags & (CCS_WR_RECV | CCS_WR_IMM)) | CCS_WR_SIGNALED;
-}
-
-/*
- * Accept usual WRs that may leave at once, at most `most`, and build their WQEs. Returns the first
- * that is another one, or may have to wait.
+ * Accept WRs that may leave at once as a run of at most `most`, and build their WQEs. Returns the
+ * first WR that cannot be in this run. *wqe becomes the end of the WQEs.
  */
 static inline __attribute__((always_inline)) struct ibv_send_wr *
-fill_usual(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **wqe, unsigned most)
+accept_run(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
+	   struct ibv_send_wr **wqe, unsigned most)
 {
 	struct ccs_flow *f = &qp->flow;
-	const unsigned limit = ccs_flow_run_limit(f);
+	const unsigned limit = ccs_flow_run_limit(f, kind);
+	const unsigned all = qp->sq_sig_all ? IBV_SEND_SIGNALED : 0;
 	struct ibv_send_wr *out = *wqe, *const end = out + (most < limit ? most : limit);
 	struct ccs_flow_run run;
 
-	ccs_flow_begin_run(f, &run);
-	for (; wr && out < end; wr = wr->next) {
-		const uint32_t flags = flags_of_usual(qp, wr);
-		uint32_t len;
+	ccs_flow_run_begin(f, false, &run);
+	for (; wr && out < end; wr = wr->next, out++) {
+		const bool signal = (wr->send_flags | all) & IBV_SEND_SIGNALED;
 
-		if (!flags)
+		if (signal != (kind != CCS_RUN_SILENT) || !add_to_run(qp, wr, kind, &run, out))
 			break;
-		len = wr->sg_list->length;
-		if (!ccs_flow_run_fits(f, &run, len))
-			break;
-		ccs_wr_build_whole(wr, true, ccs_token(qp, run.seg), out);
-		ccs_flow_run_add(f, &run, len, flags, wr->wr_id);
 		out->next = out + 1;
-		out++;
 	}
 	if (out == *wqe)
 		return wr;
-	ccs_flow_end_run(f, &run);
+	ccs_flow_run_end(f, &run, kind);
 	*wqe = out;
 	return wr;
 }
 
-/* The same for one WR. False: it is another one, or may have to wait. */
-static inline __attribute__((always_inline)) bool
-build_usual(struct qp *qp, const struct ibv_send_wr *wr, struct ibv_send_wr *wqe)
+/* A run of another kind, which is rarer: not inlined. */
+static __attribute__((noinline)) struct ibv_send_wr *
+accept_other_run(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **wqe, unsigned most)
 {
-	const uint32_t flags = flags_of_usual(qp, wr);
-	struct ccs_flow *f = &qp->flow;
+	return accept_run(qp, wr, wr->opcode == IBV_WR_RDMA_READ ? CCS_RUN_READ : CCS_RUN_SILENT,
+			  wqe, most);
+}
+
+/* Accept a lone WR as a run of one. False: it may have to wait. */
+static inline __attribute__((always_inline)) bool
+accept_single(struct qp *qp, struct ibv_send_wr *wr, enum ccs_flow_run_kind kind,
+	      struct ibv_send_wr *wqe)
+{
 	struct ccs_flow_run run;
 
-	if (!flags || !ccs_flow_run_limit(f) || wr->sg_list->length > f->fastpath_bytes)
+	if (!ccs_flow_run_limit(&qp->flow, kind))
 		return false;
-	ccs_flow_begin_run_of_one(f, &run);
-	ccs_wr_build_whole(wr, true, ccs_token(qp, run.seg), wqe);
+	ccs_flow_run_begin(&qp->flow, true, &run);
+	if (!add_to_run(qp, wr, kind, &run, wqe))
+		return false;
 	wqe->next = NULL;
-	ccs_flow_run_add(f, &run, wr->sg_list->length, flags, wr->wr_id);
-	ccs_flow_end_run(f, &run);
+	ccs_flow_run_end(&qp->flow, &run, kind);
 	return true;
+}
+
+static __attribute__((noinline)) bool accept_other(struct qp *qp, struct ibv_send_wr *wr,
+						   enum ccs_flow_run_kind kind,
+						   struct ibv_send_wr *wqe)
+{
+	return accept_single(qp, wr, kind, wqe);
+}
+
+static inline __attribute__((always_inline)) bool
+accept_lone(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr *wqe)
+{
+	if (__builtin_expect(!is_signalled(qp, wr), 0))
+		return accept_other(qp, wr, CCS_RUN_SILENT, wqe);
+	return accept_single(qp, wr, CCS_RUN_SIGNALED, wqe) ||
+	       (wr->opcode == IBV_WR_RDMA_READ && accept_other(qp, wr, CCS_RUN_READ, wqe));
 }
 
 /* One doorbell's worth of segments. */
@@ -208,36 +237,29 @@ struct doorbell {
 };
 
 /*
- * The segments of WRs that need not wait, in a batch. Returns the first WR that is not accepted;
- * the last one that is may have to wait for the gate, or for its other segments.
+ * Fill a doorbell with WRs that need not wait. Returns the first WR that is not accepted. The last
+ * accepted WR may have to wait for the gate, or for its other segments.
  */
 static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr *wr,
 					       struct doorbell *b, uint64_t *now_ns)
 {
 	struct ccs_flow *f = &qp->flow;
-	struct ibv_send_wr *wqe = b->wr;
+	struct ibv_send_wr *wqe = b->wr, *const end = wqe + CCS_BATCH;
 
 	b->first = f->seg_head;
-	for (; wqe < b->wr + CCS_BATCH && !ccs_flow_waiting(f); wr = wr->next) {
-		uint32_t flags;
-		const struct ccs_seg *seg;
+	while (wr && wqe < end && !ccs_flow_waiting(f)) {
+		const struct ibv_send_wr *first = wqe;
 
-		wr = fill_usual(qp, wr, &wqe, (unsigned)(b->wr + CCS_BATCH - wqe));
-		if (!wr || wqe == b->wr + CCS_BATCH)
+		wr = accept_run(qp, wr, CCS_RUN_SIGNALED, &wqe, (unsigned)(end - wqe));
+		if (wr && wqe < end)
+			wr = accept_other_run(qp, wr, &wqe, (unsigned)(end - wqe));
+		if (wqe != first)
+			continue;
+		if (ccs_flow_full(f) || (ccs_wr_flags(qp, wr) & CCS_WR_NO_DEFER))
 			break;
-		flags = ccs_wr_flags(qp, wr);
-		seg = ccs_flow_post_fast(f, ccs_wr_len(qp, wr), flags, wr->wr_id);
-		if (seg) {
-			ccs_flow_wr(f, seg->wr)->source = wr;
-			ccs_wr_build_whole(wr, seg->signal, ccs_token(qp, ccs_flow_newest(f)), wqe);
-		} else if ((flags & CCS_WR_NO_DEFER) || ccs_flow_full(f)) {
-			break;
-		} else if (!build_timed(qp, wr, wqe, (int)(wqe - b->wr), now_ns)) {
-			wr = wr->next;
-			break;
-		}
-		wqe->next = wqe + 1;
-		wqe++;
+		if (build_timed(qp, wr, wqe, (int)(wqe - b->wr), now_ns))
+			wqe++;
+		wr = wr->next;
 	}
 	b->n = (int)(wqe - b->wr);
 	if (b->n)
@@ -246,7 +268,7 @@ static inline struct ibv_send_wr *fill_at_once(struct qp *qp, struct ibv_send_wr
 }
 
 /* Post WRs as they are accepted, while none must wait: as ccs_emit(); o->left as fill_at_once(). */
-static inline int post_at_once(struct qp *qp, struct outcome *o, uint64_t *now_ns)
+static inline int post_at_once(struct qp *qp, struct ccs_post_outcome *o, uint64_t *now_ns)
 {
 	struct doorbell b;
 
@@ -269,19 +291,31 @@ static inline int post_at_once(struct qp *qp, struct outcome *o, uint64_t *now_n
 	return 0;
 }
 
+bool ccs_post_accept(struct qp *qp, struct ibv_send_wr *wr, struct ccs_post_outcome *o,
+		     uint64_t *now_ns)
+{
+	uint32_t flags;
+
+	*o = (struct ccs_post_outcome){ .first = qp->flow.wr_head, .left = wr };
+	o->device = post_at_once(qp, o, now_ns);
+	if (!o->device && !o->left && !ccs_flow_waiting(&qp->flow))
+		return false;
+	o->left = accept_list(qp, o->left, &flags);
+	if (!o->device)
+		o->device = ccs_emit_posted(qp, flags, now_ns, &o->refused);
+	if (o->device && o->refused != UINT64_MAX)
+		set_sources(&qp->flow, o->first, wr);
+	return true;
+}
+
 static int post_list(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad,
 		     uint64_t *now_ns)
 {
-	struct outcome o = { .first = qp->flow.wr_head, .left = wr };
-	uint32_t flags;
+	struct ccs_post_outcome o;
 
-	o.device = post_at_once(qp, &o, now_ns);
-	if (!o.device && !o.left && !ccs_flow_waiting(&qp->flow))
+	if (!ccs_post_accept(qp, wr, &o, now_ns))
 		return 0;
-	o.left = accept_list(qp, o.left, &flags);
-	if (!o.device)
-		o.device = ccs_emit_posted(qp, flags, now_ns, &o.refused);
-	/* Without memory for what would have to wait, the gate does not count. */
+	/* Without memory for WRs that would have to wait, the gate does not count. */
 	if (!o.device && ccs_flow_waiting(&qp->flow) && ccs_qp_alloc_copies(qp))
 		o.device = ccs_emit_posted(qp, CCS_WR_NO_DEFER, now_ns, &o.refused);
 	return resolve_post_result(qp, &o, wr, bad);
@@ -311,7 +345,7 @@ static int post_wrs(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **
 
 	ccs_qp_feedback_poll(qp, &now_ns);
 	if (wr && (wr->next || ccs_flow_full(&qp->flow)))
-		ccs_accept_make_room(qp, list_length(wr, qp->flow.wr_limit));
+		ccs_accept_make_room(qp, list_length(wr));
 	rc = ccs_emit_is_ours_to_flush(qp) ? post_broken(qp, wr, bad)
 					   : post_list(qp, wr, bad, &now_ns);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
@@ -349,24 +383,26 @@ static __attribute__((noinline)) int post_any(struct qp *qp, struct ibv_send_wr 
 	return ccs_posted(saved, rc);
 }
 
-/* Not inlined: a usual WR then needs fewer registers. */
+/* Rare, and not inlined so that ccs_post() saves fewer registers. */
 static __attribute__((noinline)) void prepare_post(struct qp *qp)
 {
 	ccs_notify_before_post(qp);
 	ccs_qp_wake_shadow(qp);
 }
 
-/* The device has answered with rc to the WQE of the usual WR; saved: errno before that. */
-static __attribute__((noinline)) int end_usual(struct qp *qp, struct ibv_send_wr *wr, int rc,
-					       const struct ibv_send_wr *wqe,
-					       const struct ibv_send_wr *bad_wqe,
-					       struct ibv_send_wr **bad, int saved)
+/* The rest of ccs_post() if the device has returned an error, or if the CQ has a channel. */
+static __attribute__((noinline)) int end_post(struct qp *qp, struct ibv_send_wr *wr, int rc,
+					      const struct ibv_send_wr *wqe,
+					      const struct ibv_send_wr *bad_wqe,
+					      struct ibv_send_wr **bad, int saved)
 {
-	struct outcome o = { .first = qp->flow.wr_head - 1, .device = rc };
+	struct ccs_post_outcome o = { .first = qp->flow.wr_head - 1, .device = rc };
 	uint64_t now_ns = CCS_TIME_UNKNOWN;
 
 	if (rc) {
 		o.refused = ccs_emit_return(qp, ccs_flow_newest(&qp->flow), wqe, bad_wqe);
+		if (o.refused != UINT64_MAX)
+			set_sources(&qp->flow, o.first, wr);
 		rc = resolve_post_result(qp, &o, wr, bad);
 	}
 	ccs_emit_schedule(qp, &now_ns);
@@ -374,15 +410,15 @@ static __attribute__((noinline)) int end_usual(struct qp *qp, struct ibv_send_wr
 	return ccs_posted(saved, rc);
 }
 
-/* Whether a WR of it cannot be a usual one. */
-static inline bool is_unusual(const struct qp *qp)
+/* Whether the QP's state does not let a WR leave at once. */
+static inline bool is_slow(const struct qp *qp)
 {
 	return qp->scheduled || qp->broken || qp->resumed || qp->early || qp->special;
 }
 
 /*
- * Most calls post one WR to an open gate, which takes few instructions here. New feedback is
- * processed with the next completion, or the next WR that is timed.
+ * Most calls post one WR to an open gate: a run of one takes few instructions. New feedback is
+ * processed with the next completion, or with the next timed WR.
  */
 int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
@@ -394,7 +430,7 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	if (!wr || wr->next || ccs_forked())
 		return post_any(qp, wr, bad);
 	ccs_lock(&qp->lock);
-	if (is_unusual(qp) || !build_usual(qp, wr, &wqe)) {
+	if (is_slow(qp) || !accept_lone(qp, wr, &wqe)) {
 		ccs_unlock(&qp->lock);
 		return post_any(qp, wr, bad);
 	}
@@ -404,7 +440,7 @@ int ccs_post(struct qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 	rc = qp->ctx->real.post_send(qp->real, &wqe, &bad_wqe);
 	CCS_PROBE3(post, qp->qp_num, qp->flow.wr_head, qp->flow.wr_next);
 	if (__builtin_expect(rc || qp->notifies, 0))
-		return end_usual(qp, wr, rc, &wqe, bad_wqe, bad, saved);
+		return end_post(qp, wr, rc, &wqe, bad_wqe, bad, saved);
 	ccs_unlock(&qp->lock);
 	return 0;
 }

@@ -23,42 +23,51 @@ void ccs_post_reclaim(struct qp *qp, uint32_t n)
 	ccs_qp_leave(qp);
 }
 
+/* The staged WRs as a list. */
+static struct ibv_send_wr *link_staged(struct qp *qp, uint32_t n)
+{
+	const uint64_t head = qp->flow.wr_head;
+
+	for (uint32_t i = 0; i < n; i++)
+		ccs_wr_copy(qp, head + i)->next = i + 1 < n ? ccs_wr_copy(qp, head + i + 1) : NULL;
+	return n ? ccs_wr_copy(qp, head) : NULL;
+}
+
 /* In a child: pass the staged WRs to the device unchanged. */
 static int post_staged_uncontrolled(struct qp *qp, uint32_t n)
 {
 	struct ibv_send_wr *bad;
 
-	for (uint32_t i = 0; i + 1 < n; i++)
-		ccs_wr_copy(qp, qp->flow.wr_head + i)->next =
-			ccs_wr_copy(qp, qp->flow.wr_head + i + 1);
-	return n ? qp->ctx->real.post_send(qp->real, ccs_wr_copy(qp, qp->flow.wr_head), &bad) : 0;
+	return n ? qp->ctx->real.post_send(qp->real, link_staged(qp, n), &bad) : 0;
 }
 
 /*
- * All or none: if the device refuses the first one that it gets, none is posted. One in the middle
- * was accepted with those before it: it is deferred, or the QP is failed.
+ * All or none: if the device refuses the first WR that it gets, none is posted. A later WR was
+ * accepted with the WRs before it: it is deferred, or the QP is failed.
  */
 static int post_staged(struct qp *qp, uint32_t n, uint64_t *now_ns)
 {
 	struct ccs_flow *f = &qp->flow;
-	const uint64_t first = f->wr_head;
-	uint32_t flags = 0;
-	uint64_t refused;
-	int rc;
+	struct ibv_send_wr *wr = link_staged(qp, n);
+	struct ccs_post_outcome o;
 
-	for (uint32_t i = 0; i < n; i++)
-		flags |= ccs_accept(qp, ccs_wr_copy(qp, f->wr_head));
-	rc = ccs_emit_is_ours_to_flush(qp) ? 0 : ccs_emit_posted(qp, flags, now_ns, &refused);
-	if (rc && refused == first && f->next_offset == 0 &&
-	    !ccs_accept_can_defer(qp, rc, refused)) {
-		ccs_flow_unaccept(f, first);
-		return rc;
+	if (ccs_emit_is_ours_to_flush(qp)) {
+		for (; wr; wr = wr->next)
+			ccs_accept(qp, wr);
+		return 0;
 	}
-	f->stats.deferred += f->wr_head - (first > f->wr_next ? first : f->wr_next);
-	if (rc && refused == UINT64_MAX)
-		return rc; /* the device has them nevertheless */
-	if (rc && !ccs_emit_is_full(qp, rc, refused))
-		ccs_emit_fail(qp, rc);
+	if (!ccs_post_accept(qp, wr, &o, now_ns))
+		return 0;
+	if (o.device && o.refused == o.first && f->next_offset == 0 &&
+	    !ccs_accept_can_defer(qp, o.device, o.refused)) {
+		ccs_flow_unaccept(f, o.first);
+		return o.device;
+	}
+	f->stats.deferred += f->wr_head - (o.first > f->wr_next ? o.first : f->wr_next);
+	if (o.device && o.refused == UINT64_MAX)
+		return o.device; /* the device has them nevertheless */
+	if (o.device && !ccs_emit_is_full(qp, o.device, o.refused))
+		ccs_emit_fail(qp, o.device);
 	return 0;
 }
 

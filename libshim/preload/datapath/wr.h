@@ -80,8 +80,7 @@ int ccs_wr_keep(struct qp *qp, uint64_t number);
 void ccs_wr_build(const struct qp *qp, const struct ccs_seg *seg, uint64_t token,
 		  struct ibv_send_wr *out, uint32_t n);
 
-/* The WQE of a whole WR that is neither a READ nor an atomic: what the device reads of it, but for
- * `next`. */
+/* The WQE of a whole WR that is not an atomic: the members that the device reads, but for `next`. */
 static inline void ccs_wr_build_whole(const struct ibv_send_wr *wr, bool signal, uint64_t token,
 				      struct ibv_send_wr *out)
 {

@@ -44,7 +44,7 @@ static void enter_state(struct qp *qp, const struct ibv_qp_attr *attr)
 		break;
 	case IBV_QPS_RTS:
 		if (qp->flow.state == CCS_FLOW_SQD) {
-			qp->flow.state = CCS_FLOW_RUN;
+			ccs_flow_set_state(&qp->flow, CCS_FLOW_RUN);
 			qp->resumed = true;
 		}
 		qp->resumed |= pending; /* rxe begins the WQEs that it has when it gets the next one */
@@ -82,7 +82,7 @@ static bool pause_emission(struct qp *qp)
 	ccs_lock(&qp->lock);
 	was_running = qp->flow.state == CCS_FLOW_RUN;
 	if (was_running)
-		qp->flow.state = CCS_FLOW_SQD;
+		ccs_flow_set_state(&qp->flow, CCS_FLOW_SQD);
 	ccs_unlock(&qp->lock);
 	return was_running;
 }
@@ -91,7 +91,7 @@ static void resume_emission(struct qp *qp)
 {
 	ccs_lock(&qp->lock);
 	if (qp->flow.state == CCS_FLOW_SQD)
-		qp->flow.state = CCS_FLOW_RUN;
+		ccs_flow_set_state(&qp->flow, CCS_FLOW_RUN);
 	ccs_unlock(&qp->lock);
 }
 

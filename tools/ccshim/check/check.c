@@ -1,26 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ccshim check: finds what would prevent a command from being controlled on this host.
- * Prints a line for each check; nothing is run or changed.
+ * ccshim check: finds the reasons why a command could not be controlled on this host. Prints a line
+ * for each check. It runs no command and changes no setting.
  */
 #include "check.h"
 
 #include <dlfcn.h>
 #include <getopt.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/document.h"
-#include "base/units.h"
 #include "cc/cc.h"
 #include "config/check_cc.h"
 #include "tools/ccshim/ccshim.h"
 #include "tools/ccshim/preload.h"
 #include "tools/ccshim/run/run_options.h"
-#include "tools/ccshim/terminal.h"
-
-static const char *const verdicts[] = { "ok", "warn", "fail" };
 
 static int print_help(void)
 {
@@ -29,42 +24,18 @@ static int print_help(void)
 	       "       ccshim check --fabric [--priority N] [--interval SECONDS] [--json]\n"
 	       "                    [--root DIR]\n\n"
 	       "Checks whether COMMAND can be run under congestion control here, and prints\n"
-	       "what to do if not. COMMAND is only read, never run.\n\n"
+	       "remedies if not. COMMAND is only read, never run.\n\n"
 	       "  -a, --cc; -r, --max-rate; -m, --mode; -t, --trace; -o, --option; -c, --config\n"
 	       "              as of 'ccshim run'\n"
 	       "  --fabric    check instead how the interfaces of RoCE devices are set up:\n"
 	       "              MTU, PFC, trust, ECN, CNPs' DSCP, PAUSE frames per second\n"
 	       "  --priority N        the priority of RDMA traffic there (3)\n"
-	       "  --interval SECONDS  count PAUSE frames for so long (1)\n"
+	       "  --interval SECONDS  time to count PAUSE frames (1)\n"
 	       "  --json      JSON\n"
 	       "  --root DIR  check the devices in DIR/sys and DIR/dev\n"
 	       "  -h, --help  this text\n\n"
 	       "The status is 0 if no check failed, 1 if one did, 2 for a usage error.\n");
 	return EXIT_OK;
-}
-
-void check_report(struct check *c, enum verdict v, const char *what, const char *remedy,
-	       const char *fmt, ...)
-{
-	char text[2 * PATH_MAX];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (v > c->worst)
-		c->worst = v;
-	if (!c->json) {
-		terminal_print(stdout, "                ", "%-4s  %-8s  %s%s%s", verdicts[v], what,
-			       text, remedy ? "; " : "", remedy ? remedy : "");
-		return;
-	}
-	ccs_json_object(c->json, NULL);
-	ccs_json_str(c->json, "check", what);
-	ccs_json_str(c->json, "status", verdicts[v]);
-	ccs_json_str(c->json, "text", text);
-	ccs_json_str(c->json, "remedy", remedy);
-	ccs_json_end(c->json);
 }
 
 /* The file that defines a symbol. */
@@ -107,7 +78,7 @@ static void check_feedback(struct check *c, const struct ccs_cc_ops *ops,
 	const unsigned agents = CCS_NEEDS_CNP | CCS_NEEDS_TELEMETRY | CCS_NEEDS_ADVICE;
 
 	if (ccs_cc_is_auto(o->cc))
-		check_report(c, CHECK_OK, "agent", NULL, "auto uses an agent if there is one");
+		check_report(c, CHECK_OK, "agent", NULL, "auto uses an agent if one runs");
 	else if (ops->needs & agents)
 		check_agent(c, o);
 	else
@@ -157,7 +128,7 @@ static void print_verdict(const struct check *c, const char *command)
 		"cannot be controlled here: see what failed",
 	};
 
-	printf("%s: %s %s\n", verdicts[c->worst], command ? command : "a command", sentences[c->worst]);
+	printf("%s: %s %s\n", check_verdicts[c->worst], command ? command : "a command", sentences[c->worst]);
 }
 
 static int run_checks(struct check *c, char *const *argv)
@@ -181,18 +152,8 @@ static int run_checks_json(struct check *c, char *const *argv)
 	ccs_json_array(&j, "checks");
 	status = run_checks(c, argv);
 	ccs_json_end(&j);
-	ccs_json_str(&j, "status", verdicts[c->worst]);
+	ccs_json_str(&j, "status", check_verdicts[c->worst]);
 	return ccs_json_finish(&j) ? status : EXIT_FAILED;
-}
-
-/* A number from least to most; false after a message. */
-static bool read_number(const char *option, double least, double most, double *value)
-{
-	if (ccs_parse_unit(optarg, CCS_UNIT_NONE, value) == 0 && *value >= least && *value <= most)
-		return true;
-	fprintf(stderr, "ccshim check: --%s: '%s' is not a number from %g to %g\n", option, optarg, least,
-		most);
-	return false;
 }
 
 int cmd_check(int argc, char **argv)
@@ -226,9 +187,9 @@ int cmd_check(int argc, char **argv)
 		else if (letter == OPT_FABRIC)
 			c.fabric = true;
 		else if (letter == OPT_PRIORITY)
-			ok &= read_number("priority", 0, 7, &priority);
+			ok &= tool_parse_number("check", "--priority", optarg, 0, 7, &priority);
 		else if (letter == OPT_INTERVAL)
-			ok &= read_number("interval", 0.1, 3600, &c.interval_s);
+			ok &= tool_parse_number("check", "--interval", optarg, 0.1, 3600, &c.interval_s);
 		else if (letter == '?')
 			ok = false;
 		else if (run_options_letter(&options, "check", letter))

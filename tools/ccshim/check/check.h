@@ -12,17 +12,20 @@ enum verdict { CHECK_OK, CHECK_WARN, CHECK_FAIL };
 struct check {
 	struct ccs_json *json;          /* NULL: text to stdout */
 	const char *root;               /* before /sys, /dev and /run; "" */
-	bool fabric;                    /* check_fabric, and nothing else */
+	bool fabric;                    /* run check_fabric() only */
 	unsigned priority;              /* of RDMA traffic, for check_fabric */
 	double interval_s;              /* between its two readings */
 	enum verdict worst;
 };
 
-/* Report one line: what was checked, what was found, and what to do about it (or NULL). */
+/* The word that is printed for each verdict. */
+extern const char *const check_verdicts[];
+
+/* Report one line: the subject of the check, the finding as fmt, and a remedy or NULL. */
 void check_report(struct check *c, enum verdict v, const char *what, const char *remedy,
 		  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-/* The command as execvp(3) would find it, and what it starts; it is not run. */
+/* Check the program that execvp(3) would start, and the programs that it starts in turn. */
 void check_command(struct check *c, char *const *argv);
 
 /* RDMA devices in sysfs, their device files, and the limit on locked memory. */

@@ -68,11 +68,11 @@ static void report_missing(struct check *c, const char *socket, int thread, int 
 			 (thread == CCS_AGENT_THREAD_AUTO && !ccs_agent_place_obstacle(c->root));
 
 	if (absent && may && may_run_agent(socket))
-		check_report(c, CHECK_OK, "agent", NULL, "there is none at %s: the command's process "
+		check_report(c, CHECK_OK, "agent", NULL, "no agent runs at %s: the command's process "
 			  "will run one in a thread", socket);
 	else if (absent)
 		check_report(c, CHECK_WARN, "agent", "start ccshimd here and on the peers; until then "
-			  "the algorithm of option fallback is used", "there is none at %s", socket);
+			  "the algorithm of option fallback is used", "no agent runs at %s", socket);
 	else
 		check_report(c, CHECK_WARN, "agent", error == EPROTONOSUPPORT
 			  ? "install ccshimd and ccshim of one version"

@@ -25,7 +25,7 @@ struct device {
 	unsigned port;
 };
 
-/* The first line of a file in that directory, "" if there is none. */
+/* The first line of a file in a directory; "" if it cannot be read. */
 static char *read_first_line(char line[LINE], int dir, const char *name)
 {
 	const int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
@@ -59,7 +59,7 @@ static char *read_port_line(char line[LINE], int dir, unsigned port, const char 
 	return read_first_line(line, dir, name);
 }
 
-/* Read the first port that is active, else port 1. */
+/* Read the first active port, or port 1 if all are down. */
 static void read_port(int dir, struct device *d)
 {
 	char layer[LINE];
@@ -154,7 +154,7 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* Open a directory below the root and list its entries; -1: there is none. */
+/* Open a directory below the root and list its entries; -1 if it does not exist. */
 static int list_dir(const struct check *c, const char *below, struct dirent ***list, int *n)
 {
 	char path[PATH_MAX];
@@ -200,7 +200,7 @@ static int check_sysfs(struct check *c)
 		check_report(c, CHECK_FAIL, "device", "load the card's driver, or create a software "
 			  "device: rdma link add rxe0 type rxe netdev NAME", "there is no RDMA device");
 	else if (!usable)
-		check_report(c, CHECK_FAIL, "device", "bring the link of one up", "no device is usable");
+		check_report(c, CHECK_FAIL, "device", "bring a link up", "no device is usable");
 	return n > 0 ? n : 0;
 }
 
@@ -218,8 +218,8 @@ static void check_access(struct check *c)
 		seen++;
 		snprintf(node, sizeof(node), "%s/dev/infiniband/%s", c->root, list[i]->d_name);
 		if (access(node, F_OK) != 0)
-			check_report(c, CHECK_FAIL, "access", "in a container, pass it in "
-				  "(--device /dev/infiniband); else check the udev rules",
+			check_report(c, CHECK_FAIL, "access", "pass it into a container "
+				  "(--device /dev/infiniband); on a host, check the udev rules",
 				  "%s does not exist", node);
 		else if (access(node, R_OK | W_OK) != 0)
 			check_report(c, CHECK_FAIL, "access", "join its group, or run as root",

@@ -38,7 +38,7 @@ static void check_mtu(const struct interface *i)
 	if (mtu >= ROCE_MTU + ROCE_HEADERS)
 		check_report(i->c, CHECK_OK, "mtu", NULL, "%s: %ld, enough for RoCE's 4096", i->name, mtu);
 	else
-		check_report(i->c, CHECK_WARN, "mtu", "set 4200 or more, at all switches, too",
+		check_report(i->c, CHECK_WARN, "mtu", "set 4200 or more, also at all switches",
 			     "%s: %ld leaves RoCE packets of %d bytes", i->name, mtu,
 			     mtu >= 2048 + ROCE_HEADERS ? 2048 : mtu >= 1024 + ROCE_HEADERS ? 1024 : 512);
 }
@@ -105,7 +105,7 @@ static void check_ecn(const struct interface *i)
 	rp = read_number(i, rp_file);
 	if (np < 0 && rp < 0) {
 		check_report(i->c, CHECK_OK, "ecn", NULL, "%s: the driver does not show the NIC's DCQCN; "
-			     "ccshim's own needs none", i->name);
+			     "ccshim does not need it", i->name);
 		return;
 	}
 	snprintf(remedy, sizeof(remedy), "echo 1 > /sys/class/net/%s/ecn/roce_%s/enable/%u", i->name,

@@ -84,7 +84,7 @@ static bool ask_kernel(const char *interface, struct nic_dcb *d)
 		struct nlattr attr;
 		char name[IF_NAMESIZE];
 	} name = { { NLA_HDRLEN + IF_NAMESIZE, DCB_ATTR_IFNAME }, "" };
-	struct answer answer = { d, false };
+	struct answer answer = { .dcb = d };
 	struct ccs_netlink_request request;
 	struct ccs_netlink netlink;
 
@@ -239,9 +239,11 @@ static void select_pauses(void *arg, const char *name, uint64_t value)
 bool nic_read_pauses(const char *root, const char *interface, unsigned priority, bool later,
 		     struct nic_pauses *p)
 {
-	struct selection s = { p, priority };
+	struct selection s = { .to = p, .priority = priority };
 
-	*p = (struct nic_pauses){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	*p = (struct nic_pauses){
+		.received = UINT64_MAX, .sent = UINT64_MAX, .discarded = UINT64_MAX,
+	};
 	return nic_read_statistics(root, interface, later, select_pauses, &s);
 }
 

@@ -2,10 +2,10 @@
 #ifndef CCS_TOOLS_CHECK_NIC_H
 #define CCS_TOOLS_CHECK_NIC_H
 /*
- * What a network interface says of its priorities: data center bridging by netlink, statistics by
- * ioctl. Under a root other than "", both are read from files instead, as they were recorded:
- * ROOT/nic/INTERFACE/dcb has lines "pfc PRIORITY" and "dscp DSCP PRIORITY", statistics has lines
- * "NAME: VALUE" as `ethtool -S` prints them, and so has statistics.later for the second reading.
+ * Reads the priorities of a network interface: data center bridging by netlink, statistics by
+ * ioctl. If root is not "", both come from files that were recorded. ROOT/nic/INTERFACE/dcb has
+ * lines "pfc PRIORITY" and "dscp DSCP PRIORITY". The files statistics and statistics.later, for the
+ * first and the second reading, have lines "NAME: VALUE" as `ethtool -S` prints them.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,32 +14,32 @@ enum { NIC_PRIORITIES = 8, NIC_DSCPS = 64 };
 
 struct nic_dcb {
 	unsigned pfc;                      /* a bit for each priority that has it */
-	bool trusts_dscp;                  /* some DSCPs have priorities of their own */
-	signed char priority[NIC_DSCPS];   /* of each DSCP; -1: not given */
+	bool trusts_dscp;                  /* some DSCPs are mapped to a priority */
+	signed char priority[NIC_DSCPS];   /* by DSCP; -1: not given */
 };
 
-/* False: the driver says nothing of it. */
+/* False: the driver does not report it. */
 bool nic_read_dcb(const char *root, const char *interface, struct nic_dcb *d);
 
-/* Counters of one priority; UINT64_MAX: there is none of that name. */
+/* Counters of one priority; UINT64_MAX: not counted by this driver. */
 struct nic_pauses {
 	uint64_t received, sent, discarded;
 };
 
-/* later: of the second of two readings. False: there are no statistics. */
+/* later: the second of two readings. False: the statistics cannot be read. */
 bool nic_read_pauses(const char *root, const char *interface, unsigned priority, bool later,
 		     struct nic_pauses *p);
 
-/* Call handle() for each statistic of the driver; later as above. False: there are none. */
+/* Call handle() for each statistic of the driver; later as above. False: they cannot be read. */
 typedef void nic_statistic(void *arg, const char *name, uint64_t value);
 
 bool nic_read_statistics(const char *root, const char *interface, bool later, nic_statistic *handle,
 			 void *arg);
-/* Of a file with lines "NAME: VALUE" in ROOT/nic/INTERFACE. */
+/* Call handle() for each line "NAME: VALUE" of a file in ROOT/nic/INTERFACE. */
 bool nic_read_recorded(const char *root, const char *interface, const char *file,
 		       nic_statistic *handle, void *arg);
 
-/* The number in a file below sysfs/class/net/INTERFACE; -1: there is none. */
+/* The number in a file below sysfs/class/net/INTERFACE; -1 if it cannot be read. */
 long nic_read_number(const char *sysfs, const char *interface, const char *file);
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef CCS_TOOLS_COMMAND_H
 #define CCS_TOOLS_COMMAND_H
 /*
- * What a command starts, and how that uses verbs. Arguments and files are read, nothing is run:
- * what a program decides at run time is not known.
+ * Finds the program that a command starts, and how it uses verbs, from arguments and files only: it
+ * runs no program, so decisions at run time are unknown.
  */
 #include <limits.h>
 #include <stdbool.h>
@@ -14,9 +14,9 @@ struct command {
 	char started_by[256];           /* "mpirun, env": what it was followed through; "" */
 	char script[PATH_MAX];          /* that this file interprets; "" */
 	char module[NAME_MAX + 1];      /* of python -m, instead of a script */
-	char problem[2 * PATH_MAX + 64]; /* why there is no such file; "" */
+	char problem[2 * PATH_MAX + 64]; /* the reason why it was not found; "" */
 	bool open_mpi;                  /* one of started_by is Open MPI's launcher */
-	char text[4096];                /* of a shell's -c, in words */
+	char text[4096];                /* the argument of a shell's -c, in words */
 	char *words[64];
 };
 

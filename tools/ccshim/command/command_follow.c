@@ -37,7 +37,7 @@ static const struct wrapper *find_wrapper(const char *name)
 	return NULL;
 }
 
-/* The first word that is a program, and no option, its value, or an assignment; NULL: none. */
+/* The first word that is not an option, the value of one or an assignment; NULL: not found. */
 static char *const *find_program(char *const *word, const char *valued)
 {
 	char buf[PATH_MAX];
@@ -82,7 +82,7 @@ static bool is_open_mpi(void *arg, const struct ccs_elf_needed *lib)
 	return *found;
 }
 
-/* The next command, if this one is a wrapper of it. */
+/* The command that a wrapper runs; NULL if argv is not a wrapper. */
 static char *const *unwrap(struct command *c, char *const *argv)
 {
 	const char *name = base_of(*argv);
@@ -128,8 +128,8 @@ static const char *command_of_env(char *words, char *buf, size_t len)
 }
 
 /*
- * The interpreter of a file that is not ELF: from its first line, else the shell, as for
- * execvp(3). NULL: there is none; *why explains it, with the missing program's name in buf.
+ * The interpreter of a file that is not ELF: the program that its first line names, or the shell if
+ * it names none, as in execvp(3). NULL if it does not exist: *why is the reason, buf its name.
  */
 static const char *find_interpreter(const char *path, char *buf, size_t len, const char **why)
 {
@@ -158,7 +158,7 @@ static const char *find_interpreter(const char *path, char *buf, size_t len, con
 	return access(buf, X_OK) == 0 ? buf : NULL;
 }
 
-/* From the file in path through interpreters to an ELF file; *script is what the last one reads. */
+/* Follow interpreters from the file in path to an ELF file; it reads the file *script. */
 static bool follow_scripts(struct command *c)
 {
 	const char *why = "its interpreters are nested too deeply", *next;
@@ -183,7 +183,7 @@ static bool follow_scripts(struct command *c)
 	return false;
 }
 
-/* What an interpreter's arguments name: a script, or Python's -m MODULE. */
+/* Find the script among an interpreter's arguments, or Python's -m MODULE. */
 static void find_script(struct command *c, char *const *argv)
 {
 	const char *name = base_of(c->path);

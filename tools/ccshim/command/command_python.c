@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The extension modules behind a Python script's import statements. Directories are those of a
- * usual installation: the script's, PYTHONPATH, and site-packages of the virtual environment, of
- * the user and of the interpreter.
+ * Finds the extension modules that a Python script imports. It searches the directories of a usual
+ * installation: the script's, PYTHONPATH, and site-packages of the virtual environment, of the user
+ * and of the interpreter.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void add_prefix(struct search *s, const char *prefix)
 	add_dirs(s, prefix, "/local/lib/python3*/*-packages");
 }
 
-/* The directory of a file, "." for a name alone; up: so many levels above. */
+/* The directory `up` levels above the directory of a file, which is "." for a bare name. */
 static void directory_of(const char *file, unsigned up, char *dir)
 {
 	if (!realpath(file, dir))
@@ -92,7 +92,7 @@ static bool is_new(struct search *s, const char *module)
 
 static void read_script(struct search *s, const char *own, const char *script, unsigned level);
 
-/* One module: a file beside the script, or what is installed under its name. */
+/* Import a module from a file beside the script, or from an installation. */
 static void import_module(struct search *s, const char *own, const char *module, unsigned level)
 {
 	char path[2 * PATH_MAX];

@@ -62,7 +62,7 @@ static bool append(char *out, size_t len, const char *word, size_t n)
 	       (int)(len - at);
 }
 
-/* The exclusions, and those that lack. */
+/* Copy the exclusions and add the missing ones. */
 static bool exclude(const char *tls, char *out, size_t len)
 {
 	if (snprintf(out, len, "%s", tls) >= (int)len)

@@ -24,7 +24,7 @@ enum { LOADERS = sizeof(loaders) / sizeof(*loaders) };
 
 struct walk {
 	struct command_uses *uses;
-	char dir[LOADERS][PATH_MAX];    /* of those that are linked; "": not, or plug-ins were read */
+	char dir[LOADERS][PATH_MAX];    /* directories of linked loaders; "": not linked, or plug-ins were read */
 	uint64_t seen[FILES];           /* hashes of the paths read so far */
 	unsigned count;
 	const char *of, *import, *file; /* a plug-in, or a module's */

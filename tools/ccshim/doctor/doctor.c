@@ -5,12 +5,10 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/units.h"
 #include "tools/ccshim/ccshim.h"
 #include "tools/common/seconds.h"
 
@@ -32,50 +30,13 @@ static int print_help(void)
 	return EXIT_OK;
 }
 
-void doctor_add_figure(struct doctor_finding *f, bool is_counter, double value, const char *fmt, ...)
-{
-	struct doctor_figure *to = &f->figure[f->figures];
-	va_list ap;
-
-	if (f->figures == DOCTOR_FIGURES)
-		return;
-	f->figures++;
-	*to = (struct doctor_figure){ .value = value, .is_counter = is_counter };
-	va_start(ap, fmt);
-	vsnprintf(to->name, sizeof(to->name), fmt, ap);
-	va_end(ap);
-}
-
-/* Names of programs and recorded devices may contain anything. */
-static void clean(char *text)
-{
-	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
-}
-
-void doctor_report(struct doctor *d, const struct doctor_finding *f)
-{
-	struct doctor_finding *more = realloc(d->finding, (d->findings + 1) * sizeof(*more));
-
-	if (!more)
-		return;
-	d->finding = more;
-	more[d->findings] = *f;
-	clean(more[d->findings].where);
-	clean(more[d->findings].text);
-	for (unsigned i = 0; i < f->figures; i++)
-		clean(more[d->findings].figure[i].name);
-	d->findings++;
-}
-
 static void judge_port(struct doctor *d, const struct doctor_port *is)
 {
 	const size_t first = d->findings;
 	int traffic;
 
 	for (size_t i = 0; i < d->before.ports; i++) {
-		const struct doctor_pair p = { d, &d->before.port[i], is };
+		const struct doctor_pair p = { .d = d, .was = &d->before.port[i], .is = is };
 
 		if (p.was->port != is->port || strcmp(p.was->device, is->device) != 0)
 			continue;
@@ -106,7 +67,7 @@ static void sort_findings(struct doctor *d)
 		}
 }
 
-static void take_readings(struct doctor *d)
+static void read_twice(struct doctor *d)
 {
 	double begin_s;
 
@@ -141,7 +102,7 @@ static int diagnose(struct doctor *d, const char *root, bool json)
 	int status = EXIT_OK;
 
 	if (!root)
-		take_readings(d);
+		read_twice(d);
 	else if (!load_readings(d, root))
 		status = EXIT_USAGE;
 	d->unix_s = seconds_now(CLOCK_REALTIME);
@@ -161,15 +122,6 @@ static int diagnose(struct doctor *d, const char *root, bool json)
 	doctor_free(&d->after);
 	free(d->finding);
 	return status;
-}
-
-/* A number from least to most; false after a message. */
-static bool read_number(const char *option, double least, double most, double *value)
-{
-	if (ccs_parse_unit(optarg, CCS_UNIT_NONE, value) == 0 && *value >= least && *value <= most)
-		return true;
-	tool_error("doctor", "%s: '%s' is not a number from %g to %g", option, optarg, least, most);
-	return false;
 }
 
 int cmd_doctor(int argc, char **argv)
@@ -192,9 +144,9 @@ int cmd_doctor(int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "i:h", options, NULL)) != -1) {
 		switch (c) {
 		case 'h': return print_help();
-		case 'i': ok &= read_number("-i", 0.1, 86400, &d.interval_s); break;
+		case 'i': ok &= tool_parse_number("doctor", "-i", optarg, 0.1, 86400, &d.interval_s); break;
 		case OPT_JSON: json = true; break;
-		case OPT_PRIORITY: ok &= read_number("--priority", 0, 7, &priority); break;
+		case OPT_PRIORITY: ok &= tool_parse_number("doctor", "--priority", optarg, 0, 7, &priority); break;
 		case OPT_ROOT: root = optarg; break;
 		default: ok = false;
 		}

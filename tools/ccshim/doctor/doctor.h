@@ -16,6 +16,7 @@
 
 #include "tools/ccshim/check/nic.h"
 #include "tools/ccshim/stat/stat.h"
+#include "tools/common/qdisc_stats.h"
 
 /* Where a counter was read; names are unique within a source only. */
 enum doctor_source { DOCTOR_HW, DOCTOR_PORT, DOCTOR_ETHTOOL, DOCTOR_NETDEV, DOCTOR_QDISC, DOCTOR_SOURCES };
@@ -31,7 +32,7 @@ struct doctor_port {
 	char device[64], interface[IF_NAMESIZE + 1];
 	unsigned port;
 	double speed_bps;                /* 0: unknown */
-	long mtu;                        /* of the interface; -1: unknown */
+	long mtu;                        /* the interface's; -1: unknown */
 	long np, rp;                     /* DCQCN of the NIC, receiver and sender: 1, 0; -1: unknown */
 	bool has_dcb;
 	struct nic_dcb dcb;
@@ -55,12 +56,8 @@ struct doctor_reading {
 void doctor_read(struct doctor_reading *r, const char *root, unsigned priority);
 void doctor_free(struct doctor_reading *r);
 
-/* doctor_qdisc.c. Sums over the qdiscs of an interface; false: they do not count. */
-struct doctor_qdisc {
-	uint64_t drops, marks;
-};
-
-bool doctor_read_qdisc(const char *root, const char *interface, struct doctor_qdisc *q);
+/* doctor_qdisc.c. Drops and marks of an interface's qdiscs; false: they do not count. */
+bool doctor_read_qdisc(const char *root, const char *interface, struct qdisc_stats *q);
 
 /* -- findings ---------------------------------------------------------------------------------- */
 
@@ -93,10 +90,11 @@ struct doctor {
 	size_t findings;
 };
 
-/* doctor.c */
+/* doctor_finding.c */
 void doctor_report(struct doctor *d, const struct doctor_finding *f);
 void doctor_add_figure(struct doctor_finding *f, bool is_counter, double value, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+unsigned doctor_count(const struct doctor *d, enum doctor_severity severity);
 
 /* Two readings of a port. */
 struct doctor_pair {
@@ -122,12 +120,11 @@ void doctor_judge_pauses(const struct doctor_pair *p);
 /* first: the port's findings begin there. */
 void doctor_judge_dcqcn(const struct doctor_pair *p, size_t first);
 void doctor_judge_flows(struct doctor *d);
-/* Queue pairs that ccshim controls at the second reading, and those that it only observes. */
+/* Count the queue pairs that ccshim controls or only observes at the second reading. */
 void doctor_count_controlled(const struct doctor *d, uint64_t *controlled, uint64_t *observed);
 
 /* doctor_print.c */
 void doctor_print(const struct doctor *d);
 bool doctor_print_json(const struct doctor *d); /* false: standard output failed */
-unsigned doctor_count(const struct doctor *d, enum doctor_severity severity);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Verdicts on what processes under ccshim measured: slow paths, missing feedback, losses. */
+/* Verdicts on measurements of processes under ccshim: slow paths, missing feedback, losses. */
 #include "doctor.h"
 
 #include <inttypes.h>
@@ -22,7 +22,7 @@ struct peer {
 	char device[64];
 	unsigned flows;
 	double goodput_bps, line_bps, gated, rtt_us, base_us;
-	struct ccs_stats_hop hop;        /* the busiest link; capacity 0: none is known */
+	struct ccs_stats_hop hop;        /* the busiest link; capacity 0: unknown */
 };
 
 static struct peer *find_peer(struct peer *list, unsigned *n, const struct ccs_stats_qp *q)
@@ -109,8 +109,8 @@ static void judge_peer(struct doctor *d, const struct peer *p)
 	else
 		snprintf(f.text, sizeof(f.text), "ccshim holds the flows at %s of the port's %s: a port on the path "
 			 "is slower, or others share it.", is, human_rate(p->line_bps, most, sizeof(most)));
-	f.remedy = "This is what congestion control is for. If the rate is not what the path should have, compare "
-		   "link speeds at the peer and the switches, and set max_rate or cc where the limit is ccshim's.";
+	f.remedy = "This is the purpose of congestion control. If the path should have a higher rate, compare link "
+		   "speeds at the peer and the switches, and change max_rate or cc if they are the limit.";
 	add_figures(&f, p);
 	doctor_report(d, &f);
 }

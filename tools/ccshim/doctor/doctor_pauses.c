@@ -38,7 +38,7 @@ static const char *const discarded[] = { "rx_prio%u_discards", "rx_prio%u_buf_di
 /* PAUSE frames of one direction, and the greatest share of the time that a priority was paused. */
 struct pauses {
 	double frames, share;
-	bool measured;                   /* the driver counts the time; else share is an upper bound */
+	bool measured;                   /* the driver counts the time; if not, share is an upper bound */
 };
 
 static void add_share(struct pauses *s, const struct doctor_pair *p, double frames, double duration_us, bool measured)
@@ -95,11 +95,11 @@ static void judge_received(const struct doctor_pair *p)
 	if (s.share >= STORM) {
 		f.verdict = "pause-storm";
 		report_pauses(p, &f, &s, "A PAUSE storm reaches this port: the switch forbids it to send",
-			      "Find the port where it begins: on each hop, the one that receives PAUSE frames and "
-			      "is not congested itself leads there; it ends at a host that sends them and receives "
-			      "none. Enable the PFC watchdog of the switches.");
+			      "Find the port where it begins: on each hop, follow the port that receives PAUSE "
+			      "frames and is not congested, up to a host that sends such frames but does not "
+			      "receive any. Enable the PFC watchdog of the switches.");
 	} else if (s.frames / p->d->interval_s > PAUSES_MOST) {
-		report_pauses(p, &f, &s, "A slow port is behind the switch: its buffer fills up and it stops "
+		report_pauses(p, &f, &s, "A slow port follows the switch: its buffer fills up and it stops "
 			      "this port, with everything that shares the priority,",
 			      "Let the switch mark earlier than it pauses (ccshim plan ecn), and control the "
 			      "senders (ccshim run). Compare link speeds on the path: the slow port may be a host "
@@ -160,7 +160,7 @@ static void judge_discards(const struct doctor_pair *p, unsigned prio)
 	} else {
 		snprintf(f.text, sizeof(f.text), "There are drops where pauses should be: PFC is on for priority "
 			 "%u, yet the NIC discards its packets and sends no PAUSE frame.", prio);
-		f.remedy = "Check that the priority has a buffer with an XOFF threshold of its own (mlnx_qos, dcb "
+		f.remedy = "Check that the priority has a buffer with a separate XOFF threshold (mlnx_qos, dcb "
 			   "buffer), and that global pause is off.";
 		doctor_add_figure(&f, true, 0, "PAUSE frames sent, priority %u", prio);
 	}
@@ -175,7 +175,8 @@ void doctor_judge_pauses(const struct doctor_pair *p)
 		judge_discards(p, prio);
 }
 
-/* Is it a problem of congestion? Not of a cable, an MTU, a DSCP or missing receives, which DCQCN does not cure. */
+/* Whether congestion is the problem, which DCQCN cures; not a cable, an MTU, a DSCP or missing
+ * receives. */
 static bool is_congestion(const struct doctor_finding *f)
 {
 	static const char *const verdicts[] = {
@@ -208,8 +209,8 @@ void doctor_judge_dcqcn(const struct doctor_pair *p, size_t first)
 		doctor_add_figure(&f, false, (double)p->is->rp, "ecn/roce_rp/enable/%u", p->d->priority);
 	if (observed)
 		doctor_add_figure(&f, false, (double)observed, "queue pairs that ccshim only observes");
-	snprintf(f.text, sizeof(f.text), "The NIC's DCQCN is off for priority %u and %s: nothing but PAUSE "
-		 "frames and loss slows the senders down.", p->d->priority, observed
+	snprintf(f.text, sizeof(f.text), "The NIC's DCQCN is off for priority %u and %s: only PAUSE "
+		 "frames and losses slow the senders down.", p->d->priority, observed
 		 ? "ccshim only observes, and controls no queue pair" : "no process runs under ccshim");
 	f.remedy = observed
 		? "Switch control on with ccshim set --all mode=enforce, or enable DCQCN at both ends of each NIC "

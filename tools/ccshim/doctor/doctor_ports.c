@@ -9,17 +9,17 @@
 
 /* -- counters that mean one thing -------------------------------------------------------------- */
 
-/* INSTEAD: only if the rule before it found nothing, since drivers count the same packets there. */
+/* INSTEAD: only if the previous rule did not match, since drivers count the same packets there. */
 enum { FEW_ARE_NORMAL = 1, SHOW_MTU = 2, INSTEAD = 4 };
 
 #define DAMAGES "The link to the switch damages packets."
 #define CABLE "Clean or replace the cable or transceiver; compare the FEC mode of both ends."
-#define FLAPS "The link to the switch goes down and comes up again: meanwhile nothing passes, and " \
+#define FLAPS "The link to the switch goes down and comes up again. No packet passes in that time, and " \
 	"requests may time out."
 #define LOGS "Read the reason in the logs of the kernel (dmesg) and the switch. Seat the cable and " \
 	"transceiver again, or replace them; compare speed, autonegotiation and FEC mode of both ends."
 
-/* Names of mlx5, bnxt_re (older ones, too), irdma, mana and rxe, in this order. */
+/* Counters of mlx5, bnxt_re (new and old versions), irdma, mana and rxe, in this order. */
 static const struct rule {
 	unsigned flags;
 	const char *verdict;
@@ -36,7 +36,7 @@ static const struct rule {
 	  "check that the thread that posts them gets CPU time." },
 	{ FEW_ARE_NORMAL, "rnr-here", DOCTOR_HW,
 	  NAMES("out_of_buffer", "rx_out_of_buffer", "RNR sent", "responder_rnr_nak", "send_rnr_err"), NULL,
-	  "Programs on this host post too few receives: messages arrive for which none is posted.",
+	  "Programs on this host post too few receives: messages arrive without a posted receive.",
 	  "Post more receives and post them earlier, or enlarge the shared receive queue; check that the "
 	  "thread that posts them gets CPU time." },
 	{ 0, "loss", DOCTOR_HW,
@@ -47,14 +47,14 @@ static const struct rule {
 	  NAMES("req_transport_retries_exceeded", "max_retry_exceeded", "retry_exceeded_err"),
 	  "Packets that this host sends, or their ACKs, are lost: it sends data again.",
 	  "If the network is to be lossless, check PFC on the whole path (ccshim check --fabric, ccshim "
-	  "plan headroom). Else control congestion: ccshim run. If packets of a QP take several paths, "
+	  "plan headroom). If not, control congestion: ccshim run. If packets of a QP take several paths, "
 	  "reordering counts here as well." },
 	{ 0, "loss-in", DOCTOR_HW,
 	  NAMES("out_of_sequence", "oos_drop_count", "Rcvd Out of order packets", "responder_oos",
 		"out_of_seq_request"), NULL,
 	  "Packets to this host are lost on their way, or overtake each other: sequence numbers are "
 	  "missing.",
-	  "Examine drops at the switches' ports towards this host and those behind them; at the senders, "
+	  "Examine drops at the ports of all switches towards this host; at the senders, "
 	  "'ccshim doctor' shows data that is sent again." },
 	{ 0, "qdisc-drops", DOCTOR_QDISC, NAMES("qdisc_drops"), NULL,
 	  "This host itself drops packets before they are sent, in the queue (qdisc) of the interface.",
@@ -118,7 +118,7 @@ static void add_switch(struct doctor_finding *f, const char *end, long value)
 		doctor_add_figure(f, false, (double)value, "ecn/roce_%s/enable", end);
 }
 
-/* Marked packets arrive, and neither the NIC nor the agent answers with CNPs. */
+/* Marked packets arrive, but the NIC and the agent do not send CNPs. */
 static void judge_marks(const struct doctor_pair *p)
 {
 	struct doctor_finding f = doctor_finding_at(p, "no-cnps", DOCTOR_PROBLEM), unused = { 0 };
@@ -132,7 +132,7 @@ static void judge_marks(const struct doctor_pair *p)
 		return;
 	doctor_add_figure(&f, true, 0, "CNPs sent");
 	add_switch(&f, "np", p->is->np);
-	snprintf(f.text, sizeof(f.text), "Marked packets arrive, and this host answers none with a CNP: "
+	snprintf(f.text, sizeof(f.text), "Marked packets arrive, but this host sends no CNPs: "
 		 "the senders do not learn of the congestion%s.", p->is->np == 0
 		 ? ", since the NIC's DCQCN is off at the receiving end" : "");
 	f.remedy = "Enable the NIC's notification point for the priority of RDMA traffic "

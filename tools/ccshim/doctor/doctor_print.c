@@ -16,15 +16,6 @@ enum { WIDTH = 80 };
 
 static const char *const severities[] = { "note", "problem" };
 
-unsigned doctor_count(const struct doctor *d, enum doctor_severity severity)
-{
-	unsigned n = 0;
-
-	for (size_t i = 0; i < d->findings; i++)
-		n += d->finding[i].severity == severity;
-	return n;
-}
-
 /* -- text -------------------------------------------------------------------------------------- */
 
 static size_t width(void)
@@ -63,7 +54,7 @@ static void print_finding(const struct doctor *d, const struct doctor_finding *f
 		print_figure(d, &f->figure[i]);
 }
 
-/* What was read, so that "nothing found" can be judged. */
+/* Print the ports and processes that were read: "nothing found" depends on them. */
 static void print_scope(const struct doctor *d)
 {
 	char line[2048] = "";
@@ -100,7 +91,7 @@ void doctor_print(const struct doctor *d)
 			      "software device with rdma link add rxe0 type rxe netdev NAME.");
 	else if (d->traffic == 0)
 		terminal_wrap(stdout, width(), "", "No RDMA packet was counted in this time: run the programs "
-			      "meanwhile, or give a longer interval with -i.");
+			      "at the same time, or give a longer interval with -i.");
 }
 
 /* -- JSON -------------------------------------------------------------------------------------- */

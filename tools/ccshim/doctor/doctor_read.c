@@ -76,7 +76,7 @@ static void add_statistic(void *arg, const char *name, uint64_t value)
 static void read_interface(struct doctor_port *p, const char *root, const char *sysfs, unsigned priority)
 {
 	char path[PATH_MAX], file[64];
-	struct doctor_qdisc q;
+	struct qdisc_stats q;
 
 	p->mtu = nic_read_number(sysfs, p->interface, "mtu");
 	p->speed_bps = ccs_sysfs_speed(sysfs, p->interface);

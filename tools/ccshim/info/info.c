@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ccshim info: its command line, and the choice of what is printed. */
+/* ccshim info: parses the command line and prints the sections that it selects. */
 #include "info.h"
 
 #include <errno.h>
@@ -35,9 +35,9 @@ static int help(void)
 	       "  --share N%%        ... as one of the first N%% of the processes sees them\n"
 	       "  --line-rate R     derive parameters for a port of that rate      [10g]\n"
 	       "  --base-rtt T      ... for that unloaded round-trip time          [10us]\n"
-	       "  --rtt-jitter T    ... for that much delay added by the hosts (p95) [0]\n"
+	       "  --rtt-jitter T    ... for that delay added by the hosts (p95)      [0]\n"
 	       "  --segment S       ... for segments of that size                  [64k]\n"
-	       "  --flows N         ... for that many flows of this host           [1]\n"
+	       "  --flows N         ... for N flows of this host                   [1]\n"
 	       "  --json            JSON\n"
 	       "  -h, --help        this text\n");
 	return EXIT_OK;

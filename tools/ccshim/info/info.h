@@ -31,7 +31,7 @@ void info_algorithms_text(const struct ccs_cc_spec *only, const struct ccs_cc_pa
 void info_algorithms_json(struct ccs_json *j, const struct ccs_cc_spec *only,
 			  const struct ccs_cc_path *path);
 
-/* All devices, or the one of that name. Returns EXIT_*; prints the error itself. */
+/* All devices, or the device `only`. Returns EXIT_*, after a message if it failed. */
 int info_devices(struct ccs_json *j, const char *only);
 
 #endif

@@ -92,7 +92,7 @@ static void print_algorithm(const struct ccs_cc *cc)
 	}
 }
 
-/* Call print for the given algorithm or for each built-in one; none of them is run. */
+/* Call print() for the given algorithm, or for each built-in algorithm. */
 static void for_each(const struct ccs_cc_spec *only, const struct ccs_cc_path *path,
 		     void (*print)(void *arg, const struct ccs_cc *cc), void *arg)
 {

@@ -121,7 +121,7 @@ static int complain_unknown(struct ibv_device **list, int count, const char *onl
 			 ibv_get_device_name(list[i]));
 		ccs_suggest_offer(&near, ibv_get_device_name(list[i]));
 	}
-	tool_error("info", "there is no device '%s' (%s)%s", only, count ? names : "there are none",
+	tool_error("info", "there is no device '%s' (%s)%s", only, count ? names : "this host has no RDMA device",
 		   ccs_suggest_hint(&near, hint, sizeof(hint)));
 	return EXIT_USAGE;
 }

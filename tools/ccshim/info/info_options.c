@@ -48,8 +48,8 @@ static char *value_text(const struct info_options *o, const struct ccs_opt *opt,
 	return ccs_conf_quote(value, text, 520);
 }
 
-/* "name = value # origin", or the origin first where nothing may follow a closing quote or the
- * line is wider than the terminal. Either is valid in a configuration file. */
+/* Print "name = value # origin". The origin precedes if the value is quoted or the line would be
+ * wider than the terminal. Both forms are valid in a configuration file. */
 static void print_with_origin(const struct info_options *o, size_t i)
 {
 	const size_t width = terminal_width(stdout);
@@ -68,8 +68,8 @@ static void print_with_origin(const struct info_options *o, size_t i)
 	printf("%-*s = %s\n", *text == '"' ? 0 : name_width(), ccs_opt_table[i].name, text);
 }
 
-/* Whether other processes or queue pairs than the one asked for (or none) have this setting: no
- * setting takes precedence over it for all of them. */
+/* Whether this setting does not apply to the selected queue pair but may apply to others: no setting
+ * for all queue pairs of the program takes precedence over it. */
 static bool is_for_others(const struct info_options *o, const struct ccs_setting *s)
 {
 	const struct ccs_match_subject program = { .known = CCS_MATCH_APP, .app = o->subject.app };

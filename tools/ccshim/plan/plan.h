@@ -3,8 +3,8 @@
 #define CCS_TOOLS_PLAN_H
 /*
  * ccshim plan: a table of calculations, each with its options and its formulas. A calculation reads
- * its options with the functions below; the first mistake is printed and sets `failed`, so that it
- * checks for mistakes once, after it has read all of them.
+ * its options with the functions below. The first mistake is printed and sets `failed`, which the
+ * calculation checks once, after it has read every option.
  */
 #include <stdbool.h>
 
@@ -18,6 +18,8 @@ struct plan_option {
 	const char *preset;     /* the default, or NULL */
 	const char *doc;
 };
+
+#define FOR_EACH_OPTION(o, calc) for (const struct plan_option *o = (calc)->options; o->name; o++)
 
 struct plan_formula {
 	const char *text, *source;
@@ -41,7 +43,7 @@ extern const struct plan_calc plan_thresholds;
 
 struct plan {
 	const struct plan_calc *calc;
-	const char *value[PLAN_OPTIONS_MAX]; /* of calc->options; NULL: neither given nor a default */
+	const char *value[PLAN_OPTIONS_MAX]; /* by index in calc->options; NULL: not given, no default */
 	bool json, explain, failed;
 	struct ccs_json j;                   /* open, an object; only if json */
 };
@@ -62,7 +64,7 @@ double plan_value(struct plan *p, const char *option, enum ccs_unit unit);
 /* The same of a text that is a part of the option's. */
 double plan_parse(struct plan *p, const char *option, const char *text, enum ccs_unit unit);
 
-/* The same; 0 is valid, too. */
+/* The same; 0 is also valid. */
 double plan_value_or_0(struct plan *p, const char *option, enum ccs_unit unit);
 
 /* The option as a whole number from least to most. */

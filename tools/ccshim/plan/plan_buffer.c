@@ -191,7 +191,7 @@ static double largest_static_share(const struct buffer *b)
 	return fmax(floor(((double)b->right - fixed_of_ingresses(b)) / b->ingresses), 0);
 }
 
-/* The most queues that one ingress fills to `cells` each. */
+/* The maximum number of queues that an ingress port fills to `cells` each. */
 static double queues_filled(const struct buffer *b, double alpha, double cells)
 {
 	return floor(ccs_mmu_fixed_point((double)b->pool, alpha, 1, 0) / cells);
@@ -277,7 +277,7 @@ static void print_verdict(struct plan *p, const struct buffer *b)
 	       "  a static PG-Share could be %.0f cells.\n",
 	       left_side(b, b->alpha) <= (double)b->right ? "yes" : "NO", b->right,
 	       largest_static_share(b));
-	printf("  ECN is dead if one ingress feeds more than %.0f queues: none gets to Kmax/2.\n", beyond);
+	printf("  ECN is dead if one ingress feeds more than %.0f queues: they stay below Kmax/2.\n", beyond);
 	printf("  A full lossy queue with alpha %s lowers XOFF from %.0f to %.0f cells%s\n",
 	       plan_text(p, "lossy-alpha"), share_of(b, b->alpha, 1, 0),
 	       share_of(b, b->alpha, 1, b->lossy_alpha),
@@ -317,5 +317,6 @@ static int buffer(struct plan *p)
 }
 
 const struct plan_calc plan_buffer = {
-	"buffer", "water marks of a shared buffer: PG-Share, XOFF, alpha", options, formulas, buffer,
+	.name = "buffer", .doc = "water marks of a shared buffer: PG-Share, XOFF, alpha",
+	.options = options, .formulas = formulas, .main = buffer,
 };

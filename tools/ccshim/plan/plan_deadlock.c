@@ -13,9 +13,9 @@
 static const struct plan_option options[] = {
 	{ "clos", "TORSxAGGSxCORES", "4x4x2", "the network; cores may be left out" },
 	{ "topology", "FILE", NULL, "the network, in the HPCC simulator's format" },
-	{ "failures", "N", "1", "each set of so many failures, 0 to 4" },
+	{ "failures", "N", "1", "each set of N failures, 0 to 4" },
 	{ "fail", "LINK,...", NULL, "only this set, such as t0-a0,t1-a1" },
-	{ "nodes", NULL, NULL, "aggregates and cores may fail, too" },
+	{ "nodes", NULL, NULL, "include failures of aggregates and cores" },
 	{ "summaries", NULL, NULL, "cores know only a summary of the routes" },
 	{ "transient", NULL, NULL, "each mixture of old and new tables" },
 	{ "examples", "N", "3", "cycles that the table shows" },
@@ -45,10 +45,10 @@ struct deadlock {
 	bool summaries, transient;
 	bool titled;                   /* the table's title is printed */
 	unsigned elements;             /* that may fail: links, then switches above tier 0 */
-	unsigned *element;             /* below net.links: a link; else a switch */
+	unsigned *element;             /* a link if below net.links, or a switch */
 	bool *failed;                  /* per link */
 	uint64_t *old, *new, *mixed;
-	unsigned *cycle, cycle_len;    /* of the current case, or its first bad mixture */
+	unsigned *cycle, cycle_len;    /* the current case's, or its first bad mixture's */
 	bool loop, is_bad;
 	bool *good;                    /* per mixture */
 	unsigned changed[CHANGES_MAX], changes, group[CHANGES_MAX], groups;
@@ -87,7 +87,7 @@ static void fail_element(struct deadlock *d, unsigned element)
 static bool is_bad_table(struct deadlock *d, const uint64_t *table)
 {
 	const bool loop = ccs_cbd_depend(d->cbd, d->failed, table);
-	unsigned *cycle = d->is_bad ? d->cycle + 2 * d->n.net.links : d->cycle; /* keep the first one */
+	unsigned *cycle = d->is_bad ? d->cycle + 2 * d->n.net.links : d->cycle; /* keep the first cycle */
 	const unsigned len = ccs_cbd_cycle(d->cbd, cycle);
 
 	if (!d->is_bad && (len || loop)) {
@@ -398,7 +398,7 @@ static bool try_cases(struct deadlock *d)
 		plan_refuse(d->p, "failures", "more than %.0f cases: name a set with --fail", CASES_MAX);
 	if (d->p->failed)
 		return false;
-	ccs_cbd_routes(d->cbd, d->failed, d->summaries, d->old); /* nothing has failed yet */
+	ccs_cbd_routes(d->cbd, d->failed, d->summaries, d->old); /* without failures */
 	return plan_text(d->p, "fail") ? try_given(d) : try_all(d, failures, 0, pick, 0);
 }
 
@@ -457,5 +457,6 @@ static int deadlock(struct plan *p)
 }
 
 const struct plan_calc plan_deadlock = {
-	"deadlock", "cyclic buffer dependencies, with failures", options, formulas, deadlock,
+	.name = "deadlock", .doc = "cyclic buffer dependencies, with failures",
+	.options = options, .formulas = formulas, .main = deadlock,
 };

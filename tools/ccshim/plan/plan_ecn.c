@@ -42,8 +42,8 @@ static const struct plan_formula formulas[] = {
 	{ 0 }
 };
 
-/* Of a RoCEv2 packet besides its MTU: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4; and
- * preamble 8, gap 12, which are not stored. */
+/* Bytes of a RoCEv2 packet besides its MTU: Ethernet 14, IPv4 20, UDP 8, BTH 12, ICRC 4, FCS 4; on
+ * the line also preamble 8 and gap 12, which a switch does not store. */
 enum { STORED_OVERHEAD = 62, LINE_OVERHEAD = 82 };
 
 struct ecn {
@@ -290,5 +290,6 @@ static int ecn(struct plan *p)
 }
 
 const struct plan_calc plan_ecn = {
-	"ecn", "Kmin, Kmax and Pmax of the marks", options, formulas, ecn,
+	.name = "ecn", .doc = "Kmin, Kmax and Pmax of the marks",
+	.options = options, .formulas = formulas, .main = ecn,
 };

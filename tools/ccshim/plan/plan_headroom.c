@@ -221,8 +221,8 @@ static void solve_frames(struct plan *p, const struct ccs_headroom_row *rows, un
 	print_interval(p, "t0 all", slot, frame, all);
 }
 
-/* The article counts 64 bytes a slot; a frame also takes its preamble and gap, and that of the
- * smallest frame is 20 of 84 bytes. A long one has 18 bytes of header and checksum, too. */
+/* The article counts 64 bytes per slot. On the line a frame also takes 20 bytes of preamble and gap,
+ * so the smallest frame has 84 bytes. A long frame also has 18 bytes of header and checksum. */
 static int solve(struct plan *p)
 {
 	enum { SMALLEST_BITS = 512, FRAME_OVERHEAD = 38 };
@@ -301,5 +301,6 @@ static int headroom(struct plan *p)
 }
 
 const struct plan_calc plan_headroom = {
-	"headroom", "cells above the XOFF mark, from rate and cable length", options, formulas, headroom,
+	.name = "headroom", .doc = "cells above the XOFF mark, from rate and cable length",
+	.options = options, .formulas = formulas, .main = headroom,
 };

@@ -14,7 +14,7 @@ struct plan_network {
 	struct ccs_cbd_net net;
 	struct ccs_cbd_link *link;
 	unsigned *tier;
-	char (*name)[PLAN_NAME_LEN]; /* of each switch */
+	char (*name)[PLAN_NAME_LEN]; /* by switch */
 };
 
 /* False after a message. */

@@ -41,7 +41,7 @@ static const struct plan_formula formulas[] = {
 	{ "edge: udp_dport == 4791 && dscp == 48 -> queue 6; udp_dport == 4791 && dscp == 46 -> queue 5; "
 	  "others are re-marked; inside: DSCP 48 -> queue 6, 46 -> queue 5",
 	  "UCloud's article, section QoS" },
-	{ "edge: udp_dport == 4793 && dscp == 48 -> queue 6", "ccshim's agents, docs/telemetry.md" },
+	{ "edge: udp_dport == 4793 && dscp == 48 -> queue 6", "ccshim's agents, docs/guide/telemetry.md" },
 	{ "wait of a CNP = sum over the hops of 8 * (mtu + 82) / rate: a frame in transmission at each",
 	  "strict priority without preemption" },
 	{ "CNPs = flows * 74 bytes * 8 / 50 us", "RoCEv2's CNP; DCQCN 3.1, notification point" },
@@ -243,7 +243,7 @@ static void print_table(const struct qos *q)
 	       q->mtu, q->wait_us <= q->latency_us ? "this is within" : "this is LONGER than",
 	       plan_time_text(q->latency_us));
 	printf("%.0f flows could send %s of CNPs, one per %d us each. The limit of\n"
-	       "queue %u lets those of %.0f flows pass, and more are lost.\n", q->flows,
+	       "queue %u passes the CNPs of %.0f flows and drops others.\n", q->flows,
 	       plan_rate_text(q->cnps_bps), CNP_INTERVAL_US, q->first,
 	       q->cap_bps / (q->cnps_bps / q->flows));
 	if (!admits_agents(q))
@@ -291,7 +291,7 @@ static int qos(struct plan *p)
 	const char *format = plan_text(p, "format"), *where = plan_text(p, "where");
 
 	if (strcmp(format, "table") && strcmp(format, "tc") && strcmp(format, "sonic"))
-		plan_refuse(p, "format", "'%s' is none of table, tc and sonic", format);
+		plan_refuse(p, "format", "'%s' is not table, tc or sonic", format);
 	if (strcmp(where, "edge") && strcmp(where, "inside"))
 		plan_refuse(p, "where", "'%s' is neither edge nor inside", where);
 	if (!read_qos(p, &q))
@@ -308,5 +308,6 @@ static int qos(struct plan *p)
 }
 
 const struct plan_calc plan_qos = {
-	"qos", "queues of CNPs and RDMA, for tc and SONiC", options, formulas, qos,
+	.name = "qos", .doc = "queues of CNPs and RDMA, for tc and SONiC",
+	.options = options, .formulas = formulas, .main = qos,
 };

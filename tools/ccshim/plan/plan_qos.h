@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #ifndef CCS_TOOLS_PLAN_QOS_H
 #define CCS_TOOLS_PLAN_QOS_H
-/* What the parts of ccshim plan qos share. */
+/* The input and results of ccshim plan qos, which its output formats share. */
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -15,9 +15,9 @@ struct qos {
 	double rate_bps, cap_bps, mtu;
 	unsigned first;                /* the queue with strict priority */
 	unsigned lossless;             /* the queue with PFC and ECN */
-	double weight[CCS_QOS_QUEUES]; /* of the other queues; 0: not used */
+	double weight[CCS_QOS_QUEUES]; /* by queue; 0: not used */
 	struct ccs_red red;            /* bytes */
-	double wait_us, latency_us;    /* of a CNP: for frames, and at most */
+	double wait_us, latency_us;    /* delay of a CNP: waiting for frames in service; upper bound */
 	double flows, cnps_bps;
 };
 

@@ -4,7 +4,7 @@
 
 #include "plan_qos.h"
 
-/* What a bucket passes at once, and what may wait for it. */
+/* Burst of a token bucket, and the time that packets may wait for tokens. */
 #define BURST_S 0.001
 #define LIMIT_S 0.01
 
@@ -37,7 +37,7 @@ static void print_red(FILE *f, const struct qos *q)
 		ceil((2 * q->red.kmin + q->red.kmax) / (3 * packet)), q->rate_bps, q->red.pmax);
 }
 
-/* Queue N is class 2:(N + 1), since there is no class 2:0. */
+/* Queue N is class 2:(N + 1), since 2:0 is not a valid class. */
 static void print_weighted(FILE *f, const struct qos *q)
 {
 	double sum = 0, least = INFINITY;

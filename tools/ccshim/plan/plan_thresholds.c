@@ -151,5 +151,6 @@ static int thresholds(struct plan *p)
 }
 
 const struct plan_calc plan_thresholds = {
-	"thresholds", "DCQCN's t_PFC and t_ECN, from buffer and ports", options, formulas, thresholds,
+	.name = "thresholds", .doc = "DCQCN's t_PFC and t_ECN, from buffer and ports",
+	.options = options, .formulas = formulas, .main = thresholds,
 };

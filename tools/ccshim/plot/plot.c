@@ -128,7 +128,7 @@ static int check_file(const struct plot *p, const char *file)
 		tool_error("plot", "%s: not a regular file, which is needed since it is read twice", file);
 	} else if (!p->script && stat(p->out, &out) == 0 && out.st_dev == st.st_dev &&
 		   out.st_ino == st.st_ino) {
-		tool_error("plot", "the picture would replace %s: name another one with --output", file);
+		tool_error("plot", "the picture would replace %s: name another file with --output", file);
 	} else {
 		return 0;
 	}

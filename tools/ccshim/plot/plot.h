@@ -2,8 +2,8 @@
 #ifndef CCS_TOOLS_PLOT_H
 #define CCS_TOOLS_PLOT_H
 /*
- * ccshim plot. Files are read twice: first to find the flows and how busy they are, then
- * the values of those that are drawn. So memory is bounded, however long a trace is.
+ * ccshim plot. Files are read twice: first to find the flows and their traffic, then for the values
+ * of the flows to draw. Memory is thus bounded for traces of any length.
  */
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -24,7 +24,7 @@ struct plot_point {
 struct plot_series {
 	struct plot_point *at;
 	size_t n, capacity;
-	bool steps;              /* a value holds until the next one */
+	bool steps;              /* a value holds until the next value */
 };
 
 /* RTTs of equal parts of the time line, of which lines of percentiles are drawn. */
@@ -46,7 +46,7 @@ struct plot_flow {
 	char peer[INET6_ADDRSTRLEN]; /* "": unknown */
 	char name[160];
 	double bytes;            /* acknowledged */
-	uint64_t rows;           /* used instead of bytes if the file has none */
+	uint64_t rows;           /* used if the file has no bytes */
 	bool shown;
 	struct plot_series of[PLOT_WHATS];
 	struct ccs_hist *hist;   /* of plot.cdf; NULL: no value yet */
@@ -65,7 +65,7 @@ struct plot {
 	bool script;             /* print the commands for gnuplot instead */
 	unsigned most;           /* flows */
 	bool has_qp;
-	uint32_t qp;             /* only this one */
+	uint32_t qp;             /* draw only this QP; see has_qp */
 	int cdf;                 /* enum plot_what; -1: all, over time */
 	bool values;             /* the second pass */
 	struct plot_flow **flow; /* in the order of their first rows */
@@ -75,7 +75,7 @@ struct plot {
 	double rtt_first, rtt_last; /* times of the first and last RTT of all flows */
 	struct {
 		double first, last; /* times of the first and last value of all flows */
-		unsigned parts;  /* 0: so few values that each is drawn */
+		unsigned parts;  /* 0: draw each value, since they are few */
 	} inflight;
 };
 
@@ -106,7 +106,7 @@ int plot_read_trace(struct plot *p, unsigned source, const char *file);
 int plot_read_stat(struct plot *p, unsigned source, const char *file);
 bool plot_is_stat(const char *file);
 
-/* plot_draw.c. 0, or -1: there is nothing to draw. */
+/* plot_draw.c. 0, or -1 if no value is to be drawn. */
 int plot_draw(const struct plot *p, FILE *script);
 
 #endif

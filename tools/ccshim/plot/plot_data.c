@@ -93,7 +93,7 @@ static int add_point(struct plot_series *s, double t, double v)
 	if (s->n == s->capacity)
 		thin_out(s);
 	if (s->steps && s->n && s->at[s->n - 1].t == t)
-		s->n--; /* what was replaced in the same instant has never been in force */
+		s->n--; /* a value that is replaced at the same time never applied */
 	s->at[s->n++] = (struct plot_point){ t, v };
 	return 0;
 }

@@ -14,8 +14,8 @@
 #define WIDTH 1200
 #define LETTER 8                 /* pixels of width, of a name's letters on average */
 #define PANEL 230                /* pixels of height */
-#define MARGINS 100              /* above and below all of them */
-#define STEPS 1000               /* of a CDF */
+#define MARGINS 100              /* above and below the panels */
+#define STEPS 1000               /* number of steps of a CDF */
 
 static const struct {
 	const char *label, *format, *style;
@@ -94,7 +94,7 @@ static void put_percentiles(FILE *f, const struct plot *p)
 		for (unsigned k = 0; k < parts->n; k++) {
 			const struct ccs_hist *h = parts->hist[k];
 
-			if (h) /* else a gap in the lines */
+			if (h) /* no samples leave a gap in the lines */
 				fprintf(f, "%.9g %.9g %.9g\n", p->rtt_first - p->t0 + (k + 0.5) * step,
 					(double)ccs_hist_percentile(h, 0.5) / 1e9,
 					(double)ccs_hist_percentile(h, 0.99) / 1e9);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The panel of bytes in flight. They change with each acknowledgement between nothing and the window,
- * so curves of all values would hide one another: of many values the mean over equal parts of the
- * time is drawn for each flow, over the area between the least and the most of all flows.
+ * Draws the panel of bytes in flight. They vary between 0 and the window with each acknowledgement,
+ * so curves of all values would hide one another. If there are many, each flow's mean over equal
+ * parts of the time is drawn, above the area between the minimum and the maximum of all flows.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static void put_means(FILE *f, const struct plot *p, unsigned i)
 	for (unsigned k = 0; k < p->inflight.parts; k++) {
 		const struct plot_part *part = &p->flow[i]->inflight.part[k];
 
-		if (part->n) /* else a gap in the line */
+		if (part->n) /* no samples leave a gap in the line */
 			fprintf(f, "%.9g %.9g\n", middle_of(p, k), part->sum / part->n);
 		else
 			putc('\n', f);

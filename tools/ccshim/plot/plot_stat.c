@@ -11,7 +11,7 @@
 struct line {
 	struct plot *p;
 	unsigned source;
-	bool interval;           /* counters are of the interval; else totals */
+	bool interval;           /* counters are increases in the interval, not totals */
 	bool failed;             /* for another reason than the text */
 	double t;
 	double pid;

@@ -12,35 +12,35 @@
  * so when the event before it was. */
 static double time_of(struct plot *p, struct plot_flow *flow, const struct replay_row *row)
 {
-	const double t = row->told.ack.now_us / 1e6;
+	const double t = row->ev.ack.now_us / 1e6;
 
 	if (!isnan(row->clock_us))
 		return row->clock_us / 1e6;
-	if (row->told.kind == CCS_CC_EVENT_START || !flow->rows)
+	if (row->ev.kind == CCS_CC_EVENT_START || !flow->rows)
 		flow->origin = p->latest - t;
 	p->latest = fmax(p->latest, flow->origin + t);
 	return flow->origin + t;
 }
 
-static double longest_queue(const struct ccs_cc_event *told)
+static double longest_queue(const struct ccs_cc_event *ev)
 {
 	double most = NAN;
 
-	for (unsigned i = 0; i < told->ack.nhops; i++)
-		most = fmax(most, (double)told->hop[i].qlen_bytes);
+	for (unsigned i = 0; i < ev->ack.nhops; i++)
+		most = fmax(most, (double)ev->hop[i].qlen_bytes);
 	return most;
 }
 
 static int add_ack(struct plot *p, struct plot_flow *flow, double t, const struct replay_row *row,
 		   bool inflight)
 {
-	const struct ccs_cc_ack *ack = &row->told.ack;
+	const struct ccs_cc_ack *ack = &row->ev.ack;
 
 	flow->bytes += ack->bytes;
 	return plot_add_rtt(p, flow, t, ack->rtt_us > 0 ? ack->rtt_us / 1e6 : NAN) ||
 	       plot_add(p, flow, PLOT_RTT, t, ack->rtt_us > 0 ? ack->rtt_us / 1e6 : NAN) ||
 	       plot_add(p, flow, PLOT_INFLIGHT, t, inflight ? ack->inflight : NAN) ||
-	       plot_add(p, flow, PLOT_QUEUE, t, longest_queue(&row->told)) ? -1 : 0;
+	       plot_add(p, flow, PLOT_QUEUE, t, longest_queue(&row->ev)) ? -1 : 0;
 }
 
 static int add_row(struct plot *p, struct plot_flow *flow, const struct replay_file *f,
@@ -51,12 +51,12 @@ static int add_row(struct plot *p, struct plot_flow *flow, const struct replay_f
 	flow->rows++;
 	if (*f->rank)
 		snprintf(flow->owner, sizeof(flow->owner), "rank %s ", f->rank);
-	if (row->told.kind == CCS_CC_EVENT_START || row->told.kind == CCS_CC_EVENT_PATH)
-		flow->max_rate = row->told.max_rate;
-	if (plot_add(p, flow, PLOT_RATE, t, flow->max_rate > 0 ? fmin(row->told.out.rate, flow->max_rate) :
-								  row->told.out.rate))
+	if (row->ev.kind == CCS_CC_EVENT_START || row->ev.kind == CCS_CC_EVENT_PATH)
+		flow->max_rate = row->ev.max_rate;
+	if (plot_add(p, flow, PLOT_RATE, t, flow->max_rate > 0 ? fmin(row->ev.out.rate, flow->max_rate) :
+								  row->ev.out.rate))
 		return -1;
-	switch (row->told.kind) {
+	switch (row->ev.kind) {
 	case CCS_CC_EVENT_ACK:
 		return add_ack(p, flow, t, row, f->has[COL_INFLIGHT]);
 	case CCS_CC_EVENT_CNP:
@@ -109,7 +109,7 @@ static int read_rows(struct plot *p, unsigned source, struct replay_file *f)
 int plot_read_trace(struct plot *p, unsigned source, const char *file)
 {
 	static struct replay_file f;
-	struct rows_of of = { p, source };
+	struct rows_of of = { .plot = p, .source = source };
 	int rc;
 
 	f = (struct replay_file){

@@ -85,7 +85,7 @@ static void print_row(struct replay *r, double t_us, const char *event)
 	putchar('\n');
 }
 
-/* 1: the row belongs to the chosen QP, 0: to another one. */
+/* 1 if the row belongs to the chosen QP, 0 if not. */
 static int choose_qp(struct replay *r, const struct replay_row *row)
 {
 	if (!row->has_qp && r->given_qp)
@@ -105,15 +105,15 @@ static int choose_qp(struct replay *r, const struct replay_row *row)
 static int check_time(struct replay *r, const struct replay_row *row)
 {
 	const enum replay_column column = r->file.has[COL_T_NS] ? COL_T_NS : COL_T_US;
-	const double now_us = row->told.ack.now_us;
+	const double now_us = row->ev.ack.now_us;
 
-	if (!r->started && row->told.kind != CCS_CC_EVENT_START) {
+	if (!r->started && row->ev.kind != CCS_CC_EVENT_START) {
 		tool_error("replay", "%s:%lu: the network path is unknown: give --line-rate and --base-rtt",
 			   r->file.name, r->file.line);
 		r->status = EXIT_USAGE;
 		return -1;
 	}
-	if (row->told.kind != CCS_CC_EVENT_START && now_us < r->now_us)
+	if (row->ev.kind != CCS_CC_EVENT_START && now_us < r->now_us)
 		return replay_fault(&r->file, column, "time goes back, from %.17g us in line %lu "
 				    "to %.17g us", r->now_us, r->now_line, now_us);
 	r->started = true;
@@ -158,14 +158,14 @@ static int replay_row(struct replay *r, const struct replay_row *row)
 
 	if (ours <= 0)
 		return ours;
-	if (check_time(r, row) || (row->told.kind != CCS_CC_EVENT_START && fire_timers(r)))
+	if (check_time(r, row) || (row->ev.kind != CCS_CC_EVENT_START && fire_timers(r)))
 		return -1;
-	ccs_cc_event_replay(&r->cc, &row->told);
+	ccs_cc_event_replay(&r->cc, &row->ev);
 	if (!r->check)
 		print_row(r, r->now_us, row->event);
 	else
-		return compare_decision(r, COL_RATE, out->rate, row->told.out.rate) ||
-		       compare_decision(r, COL_WINDOW, out->window, row->told.out.window) ? -1 : 0;
+		return compare_decision(r, COL_RATE, out->rate, row->ev.out.rate) ||
+		       compare_decision(r, COL_WINDOW, out->window, row->ev.out.window) ? -1 : 0;
 	return 0;
 }
 
@@ -259,7 +259,7 @@ static int parse_option(struct replay *r, int letter)
 }
 
 /* If no path is given, the trace contains it; until then any path is good enough. */
-static int start(struct replay *r, char **operands)
+static int start_replay(struct replay *r, char **operands)
 {
 	const bool rate = r->path.line_rate > 0, rtt = r->path.base_rtt_us > 0;
 
@@ -294,7 +294,7 @@ int cmd_replay(int argc, char **argv)
 		if (parse_option(&r, letter))
 			return EXIT_USAGE;
 	}
-	if (start(&r, argv + optind))
+	if (start_replay(&r, argv + optind))
 		return EXIT_USAGE;
 	status = replay_trace(&r, argv[optind]);
 	replay_close(&r.file);

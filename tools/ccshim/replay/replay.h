@@ -7,7 +7,7 @@
 
 #include "cc/event.h"
 
-#define REPLAY_FIELDS_MAX 128 /* of a line */
+#define REPLAY_FIELDS_MAX 128 /* per line */
 
 enum replay_column {
 	COL_T_US, COL_T_NS, COL_EVENT, COL_QP, COL_RTT_US, COL_RTT_NS, COL_BYTES, COL_ACK_SEQ,
@@ -18,7 +18,7 @@ enum replay_column {
 };
 
 struct replay_row {
-	struct ccs_cc_event told; /* out: the recorded decision, NAN where none was recorded */
+	struct ccs_cc_event ev; /* out: the recorded decision; NAN: not recorded */
 	const char *event;       /* its name */
 	double clock_us;         /* the host's clock; NAN: not recorded */
 	bool has_qp;
@@ -30,19 +30,19 @@ struct replay_file {
 	const char *cmd;         /* the subcommand that reads it */
 	const char *name;        /* for messages */
 	unsigned long line;      /* number of the current one */
-	unsigned needs;          /* of the algorithm, CCS_NEEDS_* */
+	unsigned needs;          /* CCS_NEEDS_* of the algorithm */
 	double segment;          /* bytes acknowledged by an ack without a number */
 	unsigned fields;
-	unsigned char column[REPLAY_FIELDS_MAX]; /* of each field; REPLAY_COLUMNS: ignored */
+	unsigned char column[REPLAY_FIELDS_MAX]; /* by field; REPLAY_COLUMNS: ignored */
 	bool has[REPLAY_COLUMNS];
 	bool whole_lines;        /* ignore a last line without a newline, and set cut */
 	bool cut;
-	char rank[16];           /* of the process that wrote the next lines; "": not recorded */
+	char rank[16];           /* rank of the process that wrote the next lines; "": not recorded */
 	/* NULL, or called when a queue pair is connected to a peer with that address. */
 	void (*handle_peer)(void *arg, uint32_t qp, const char *address);
 	void *arg;
 	uint64_t lost;           /* events so far that the recorder dropped */
-	char *text[REPLAY_COLUMNS]; /* of the current line; NULL: no such column */
+	char *text[REPLAY_COLUMNS]; /* fields of the current line; NULL: no such column */
 	char buf[65536];
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parses CSV into events. Nothing is guessed: any mistake ends the replay. */
+/* Parses CSV into events. Any mistake ends the replay. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -100,7 +100,7 @@ static void read_comment(struct replay_file *f, const char *text)
 		*f->rank = '\0';
 }
 
-/* Read the next line that is neither empty nor a comment. */
+/* Read the next line, without empty lines and comments. */
 static int read_content(struct replay_file *f, char **text)
 {
 	int rc;
@@ -139,8 +139,8 @@ static int check_header(const struct replay_file *f)
 	return 0;
 }
 
-/* Read up to the first line that is no row: a process that empties a file which another one writes
- * may get a row of the other before its header. */
+/* Read up to the first line that is not a row. If a process truncates a file while another process
+ * writes to it, a row of the other may precede the header. */
 static int find_header(struct replay_file *f, char **text)
 {
 	unsigned long rows = 0;
@@ -308,17 +308,17 @@ static int parse_hop(const struct replay_file *f, char *text, struct ccs_cc_hop 
 }
 
 /* "-": no telemetry. */
-static int parse_hops(const struct replay_file *f, struct ccs_cc_event *told)
+static int parse_hops(const struct replay_file *f, struct ccs_cc_event *ev)
 {
 	char *rest = f->text[COL_HOPS], *text;
 
 	if (!rest || !*rest || strcmp(rest, "-") == 0)
 		return 0;
 	while ((text = strsep(&rest, ";"))) {
-		if (told->ack.nhops == CCS_CC_MAX_HOPS)
+		if (ev->ack.nhops == CCS_CC_MAX_HOPS)
 			return replay_fault(f, COL_HOPS, "there are more than %d records",
 					    CCS_CC_MAX_HOPS);
-		if (parse_hop(f, text, &told->hop[told->ack.nhops++]))
+		if (parse_hop(f, text, &ev->hop[ev->ack.nhops++]))
 			return -1;
 	}
 	return 0;
@@ -347,9 +347,9 @@ static int parse_decision(const struct replay_file *f, enum replay_column column
 	return parse_double(f, column, text, INFINITY, value);
 }
 
-static int parse_ack(const struct replay_file *f, struct ccs_cc_event *told)
+static int parse_ack(const struct replay_file *f, struct ccs_cc_event *ev)
 {
-	struct ccs_cc_ack *ack = &told->ack;
+	struct ccs_cc_ack *ack = &ev->ack;
 	const bool telemetry = f->needs & CCS_NEEDS_TELEMETRY;
 	const bool rtt = (f->has[COL_RTT_US] && *f->text[COL_RTT_US]) ||
 			 (f->has[COL_RTT_NS] && *f->text[COL_RTT_NS]);
@@ -366,7 +366,7 @@ static int parse_ack(const struct replay_file *f, struct ccs_cc_event *told)
 	    parse_optional_whole(f, COL_ACK_SEQ, UINT64_MAX, &ack->ack_seq) ||
 	    parse_optional_whole(f, COL_SND_NXT, UINT64_MAX, &ack->snd_nxt) ||
 	    parse_optional_whole(f, COL_PATH, UINT32_MAX, &path) ||
-	    parse_optional_whole(f, COL_FLOWS, UINT32_MAX, &flows) || parse_hops(f, told) ||
+	    parse_optional_whole(f, COL_FLOWS, UINT32_MAX, &flows) || parse_hops(f, ev) ||
 	    parse_optional(f, COL_COVERS, &ack->covers_us) ||
 	    parse_optional(f, COL_ADVISED, &ack->advised_rate) ||
 	    parse_optional(f, COL_NIC_WAIT, &ack->nic_wait_us))
@@ -376,13 +376,13 @@ static int parse_ack(const struct replay_file *f, struct ccs_cc_event *told)
 	return 0;
 }
 
-static double *find_setting(struct ccs_cc_event *told, const char *name)
+static double *find_setting(struct ccs_cc_event *ev, const char *name)
 {
 	const struct { const char *name; double *value; } all[] = {
-		{ "line_rate", &told->path.line_rate }, { "base_rtt", &told->path.base_rtt_us },
-		{ "rtt_jitter", &told->path.rtt_jitter_us }, { "segment", &told->path.segment },
-		{ "epoch", &told->path.epoch_us }, { "bottleneck_rate", &told->path.bottleneck_rate },
-		{ "max_rate", &told->max_rate },
+		{ "line_rate", &ev->path.line_rate }, { "base_rtt", &ev->path.base_rtt_us },
+		{ "rtt_jitter", &ev->path.rtt_jitter_us }, { "segment", &ev->path.segment },
+		{ "epoch", &ev->path.epoch_us }, { "bottleneck_rate", &ev->path.bottleneck_rate },
+		{ "max_rate", &ev->max_rate },
 	};
 
 	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -391,10 +391,10 @@ static double *find_setting(struct ccs_cc_event *told, const char *name)
 	return NULL;
 }
 
-static int parse_setting(const struct replay_file *f, struct ccs_cc_event *told, const char *name,
+static int parse_setting(const struct replay_file *f, struct ccs_cc_event *ev, const char *name,
 			const char *value)
 {
-	double *number = find_setting(told, name);
+	double *number = find_setting(ev, name);
 	uint64_t flows;
 
 	if (number)
@@ -403,43 +403,43 @@ static int parse_setting(const struct replay_file *f, struct ccs_cc_event *told,
 		return replay_fault(f, COL_SET, "there is no setting '%.40s'", name);
 	if (parse_whole(f, COL_SET, value, 1000000, &flows))
 		return -1;
-	told->path.flows = (unsigned)flows;
+	ev->path.flows = (unsigned)flows;
 	return 0;
 }
 
 /* Parse a complete network path, with an optional max_rate. */
-static int parse_path(const struct replay_file *f, struct ccs_cc_event *told)
+static int parse_path(const struct replay_file *f, struct ccs_cc_event *ev)
 {
 	char *rest = f->text[COL_SET], *item;
 
-	told->max_rate = INFINITY;
-	told->path = (struct ccs_cc_path){ .rtt_jitter_us = NAN };
+	ev->max_rate = INFINITY;
+	ev->path = (struct ccs_cc_path){ .rtt_jitter_us = NAN };
 	while ((item = strsep(&rest, ";"))) {
 		char *value = strchr(item, '=');
 
 		if (!value)
 			return replay_fault(f, COL_SET, "'%.40s' is not name=value", item);
 		*value++ = '\0';
-		if (parse_setting(f, told, item, value))
+		if (parse_setting(f, ev, item, value))
 			return -1;
 	}
-	if (told->path.line_rate > 0 && told->path.base_rtt_us > 0 && told->path.rtt_jitter_us >= 0 &&
-	    told->path.segment > 0 && told->path.flows && told->max_rate > 0)
+	if (ev->path.line_rate > 0 && ev->path.base_rtt_us > 0 && ev->path.rtt_jitter_us >= 0 &&
+	    ev->path.segment > 0 && ev->path.flows && ev->max_rate > 0)
 		return 0;
 	return replay_fault(f, COL_SET, "a path is line_rate, base_rtt, segment, flows, all above 0, "
 			    "and rtt_jitter");
 }
 
-static int parse_set(const struct replay_file *f, struct ccs_cc_event *told)
+static int parse_set(const struct replay_file *f, struct ccs_cc_event *ev)
 {
-	if (require(f, COL_SET, ccs_cc_event_names[told->kind]))
+	if (require(f, COL_SET, ccs_cc_event_names[ev->kind]))
 		return -1;
-	if (told->kind == CCS_CC_EVENT_START || strncmp(f->text[COL_SET], "rate=", 5) != 0)
-		return parse_path(f, told);
-	told->kind = CCS_CC_EVENT_RATE;
-	if (parse_double(f, COL_SET, f->text[COL_SET] + 5, 1e15, &told->rate))
+	if (ev->kind == CCS_CC_EVENT_START || strncmp(f->text[COL_SET], "rate=", 5) != 0)
+		return parse_path(f, ev);
+	ev->kind = CCS_CC_EVENT_RATE;
+	if (parse_double(f, COL_SET, f->text[COL_SET] + 5, 1e15, &ev->rate))
 		return -1;
-	return told->rate > 0 ? 0 : replay_fault(f, COL_SET, "the rate is 0");
+	return ev->rate > 0 ? 0 : replay_fault(f, COL_SET, "the rate is 0");
 }
 
 static int parse_event(const struct replay_file *f, struct replay_row *row)
@@ -451,7 +451,7 @@ static int parse_event(const struct replay_file *f, struct replay_row *row)
 		ccs_suggest_offer(&near, ccs_cc_event_names[i]);
 		if (strcmp(ccs_cc_event_names[i], f->text[COL_EVENT]) != 0)
 			continue;
-		row->told.kind = i;
+		row->ev.kind = i;
 		row->event = ccs_cc_event_names[i];
 		return 0;
 	}
@@ -459,16 +459,16 @@ static int parse_event(const struct replay_file *f, struct replay_row *row)
 			    ccs_suggest_hint(&near, hint, sizeof(hint)));
 }
 
-static int parse_input(const struct replay_file *f, struct ccs_cc_event *told)
+static int parse_input(const struct replay_file *f, struct ccs_cc_event *ev)
 {
-	switch (told->kind) {
+	switch (ev->kind) {
 	case CCS_CC_EVENT_START:
 	case CCS_CC_EVENT_PATH:
-		return parse_set(f, told);
+		return parse_set(f, ev);
 	case CCS_CC_EVENT_ACK:
-		return parse_ack(f, told);
+		return parse_ack(f, ev);
 	case CCS_CC_EVENT_SEND:
-		return require(f, COL_BYTES, "send") || parse_bytes(f, COL_BYTES, &told->ack.bytes);
+		return require(f, COL_BYTES, "send") || parse_bytes(f, COL_BYTES, &ev->ack.bytes);
 	default:
 		return 0;
 	}
@@ -525,11 +525,11 @@ int replay_next(struct replay_file *f, struct replay_row *row)
 		return rc;
 	*row = (struct replay_row){ .has_qp = f->has[COL_QP] };
 	if (parse_event(f, row) ||
-	    parse_time(f, COL_T_US, COL_T_NS, "every event", &row->told.ack.now_us) ||
+	    parse_time(f, COL_T_US, COL_T_NS, "every event", &row->ev.ack.now_us) ||
 	    (row->has_qp && (require(f, COL_QP, "every event") ||
 			     parse_whole(f, COL_QP, f->text[COL_QP], UINT32_MAX, &qp))) ||
-	    parse_clock(f, &row->clock_us) || parse_input(f, &row->told) || parse_decision(f, COL_RATE, &row->told.out.rate) ||
-	    parse_decision(f, COL_WINDOW, &row->told.out.window))
+	    parse_clock(f, &row->clock_us) || parse_input(f, &row->ev) || parse_decision(f, COL_RATE, &row->ev.out.rate) ||
+	    parse_decision(f, COL_WINDOW, &row->ev.out.window))
 		return -1;
 	row->qp = (uint32_t)qp;
 	return 1;

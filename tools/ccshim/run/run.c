@@ -112,7 +112,7 @@ static int print_exports(const struct run *run)
 	return EXIT_OK;
 }
 
-/* Add the library to those that are preloaded already. */
+/* Add the library to LD_PRELOAD. */
 static int set_preload(void)
 {
 	const char *old = getenv("LD_PRELOAD");
@@ -131,8 +131,8 @@ static int set_preload(void)
 }
 
 /*
- * The program that wrappers start is the one that matters. What a shell starts with -c is a guess,
- * and there may be several.
+ * Judge the program that wrappers start. The programs in the text of a shell's -c are not judged:
+ * they are a guess, and there may be several.
  */
 static void warn_if_not_preloaded(char *const *argv)
 {

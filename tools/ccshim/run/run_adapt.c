@@ -79,7 +79,7 @@ static int adapt_ucx(struct run_adapt *a)
 	return -1;
 }
 
-/* The variables that processes on other hosts need, besides those that the user lists. */
+/* Add to the list of the user the variables that processes on other hosts need. */
 static int adapt_open_mpi(struct run_adapt *a)
 {
 	const char *old = getenv(ENV_LIST);

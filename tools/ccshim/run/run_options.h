@@ -19,12 +19,12 @@ struct run_options {
 	struct ccs_options scratch;         /* to check each value */
 	const char *value[CCS_OPT_MAX];     /* by option; NULL: not given here */
 	char config[PATH_MAX], trace[PATH_MAX];
-	char algorithm[PATH_MAX + 512];     /* of a plug-in, with its absolute path */
+	char algorithm[PATH_MAX + 512];     /* a plug-in with its absolute path */
 };
 
 /*
- * The functions print an error as the subcommand cmd's, and return -1 then, else 0. Letters are
- * those of RUN_OPTIONS, with getopt's optarg, which must remain valid and may be changed.
+ * The functions return 0, or -1 after a message of the subcommand cmd. A letter is one in
+ * RUN_OPTIONS. getopt's optarg must remain valid and may be changed.
  */
 int run_options_letter(struct run_options *o, const char *cmd, int letter);
 int run_options_set(struct run_options *o, const char *cmd, const char *name, const char *value);

@@ -163,8 +163,8 @@ function drawBand(area, px, py, curve) {
 	g.globalAlpha = 1;
 }
 
-// A curve is interrupted where nothing was recorded for far longer than between other points; one
-// that holds its value (a rate) is not.
+// A curve is interrupted where points are much farther apart than elsewhere, unless it holds its
+// value, as a rate does.
 function drawCurve(area, y, x, curve) {
 	const { g, left, right, top, bottom } = area;
 	const { points } = curve.series;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The files of the page as strings in C; the first one is also the page's root.
+# The files of the page as strings in C; the first file is also the page's root.
 function type(name)
 {
 	return name ~ /\.html$/ ? "text/html" : name ~ /\.css$/ ? "text/css" : "text/javascript"

@@ -79,7 +79,7 @@ export class History {
 		}
 	}
 
-	// Those of the last snapshot, busy ones first.
+	// Queue pairs of the last snapshot, busy ones first.
 	current() {
 		return [...this.flows.values()].filter((f) => f.seen === this.last)
 			.sort((a, b) => (a.limit === "idle") - (b.limit === "idle") ||

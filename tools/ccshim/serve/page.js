@@ -16,10 +16,10 @@ const $ = (id) => document.getElementById(id);
 
 const state = {
 	history: new History(KEEP_S),
-	recorded: null,          // what readFile() returned
+	recorded: null,          // the result of readFile()
 	chosen: null,            // key of the flow that is shown alone
 	paused: false,
-	links: new Map(),        // of the agent: interface to its last reading
+	links: new Map(),        // the agent's: interface to its last reading
 };
 
 // -- drawing ------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ async function poll() {
 
 // -- recordings ---------------------------------------------------------------------------------
 
-// The next reading replaces the status; a note stays until something else is shown.
+// The next reading replaces the status; a note stays until the next text.
 function note(text, bad = false) {
 	$("notes").textContent = text;
 	$("notes").hidden = !text;
@@ -244,7 +244,7 @@ function show(recorded) {
 	draw();
 }
 
-// Several files become one picture if they are of one kind; those of one host share its clock.
+// Several files become one picture if they are of one kind; files of one host share its clock.
 async function open(files) {
 	try {
 		const all = [];

@@ -93,7 +93,7 @@ class Trace {
 		this.origin = Number.isFinite(this.origin) ? Math.min(this.origin, t) : t;
 		flow.events++;
 		flow.rate = number(get("rate_bps"));
-		flow.window = number(get("window_bytes")) || NaN; // 0: it sets none
+		flow.window = number(get("window_bytes")) || NaN; // 0: no window
 		flow.curves.rate.add(t, flow.rate);
 		flow.curves.window.add(t, flow.window);
 		this.event(flow, t, get);
@@ -149,7 +149,7 @@ async function readTrace(file) {
 
 // -- JSON ---------------------------------------------------------------------------------------
 
-// Of a queue pair without RTTs, all are 0.
+// All are 0 for a queue pair without RTTs.
 function readRtt(rtt) {
 	return rtt?.max > 0 ? rtt : {};
 }

@@ -62,7 +62,7 @@ static bool check_exposure(const struct serve *s)
 			   "leave --address out, and forward the port with 'ssh -L PORT:localhost:PORT HOST'");
 		return false;
 	}
-	tool_error("serve", "warning: other hosts can connect to %s, and what is sent is not encrypted; 'ssh -L' "
+	tool_error("serve", "warning: other hosts can connect to %s, and the traffic is not encrypted; 'ssh -L' "
 		   "is safer", s->address);
 	return true;
 }
@@ -106,7 +106,7 @@ static int read_options(struct serve *s, int argc, char **argv)
 
 /* -- the address of the page ------------------------------------------------------------------- */
 
-/* What follows # is not sent by browsers: the page's script reads it. 0, or the exit status. */
+/* Browsers do not send the part after #; the page's script reads it. 0, or the exit status. */
 static int print_address(const struct serve *s)
 {
 	const char *address = !s->address || strcmp(s->address, "0.0.0.0") == 0 ? "127.0.0.1"

@@ -14,7 +14,7 @@ struct serve {
 	struct ccs_options options;      /* names the agent's socket */
 	const char *ccshim;              /* its path */
 	const char *address;             /* NULL: loopback, of IPv4 and IPv6 */
-	unsigned port;                   /* 0: any; then the one that was chosen */
+	unsigned port;                   /* 0: any; set to the chosen port */
 	bool control;                    /* settings may be changed */
 	char token[SERVE_TOKEN_LEN];     /* in the address of the page; every request for data has it */
 	struct stat_snapshot last;       /* the reading before */
@@ -27,10 +27,10 @@ unsigned serve_listen(struct serve *s, int fd[SERVE_SOCKETS]);
 /* Whether a numeric address is of this host only; -1: it is no address. */
 int serve_is_loopback(const char *address);
 
-/* serve_guard.c. A name in Host may be that of another site, which DNS points here: only
- * localhost and addresses are accepted. NULL: there was no such header. */
+/* serve_guard.c. Another site may let its DNS name point to this host, so Host must be localhost or
+ * an address. NULL: the request has no such header. */
 bool serve_accepts_host(const char *host);
-/* A page of this server sends no other Origin than its own; programs send none. */
+/* Origin must be absent, as in requests of programs, or this server. */
 bool serve_accepts_origin(const char *origin, const char *host);
 /* Authorization: Bearer TOKEN */
 bool serve_accepts_token(const char *authorization, const char *token);
@@ -42,8 +42,8 @@ void serve_data_start(struct serve *s);
 void serve_data_read(struct serve *s);
 void serve_data_end(struct serve *s);
 
-/* serve_set.c. Run 'ccshim set'; settings are separated by white space. Its status, and what it
- * prints, which is to be freed. */
+/* serve_set.c. Run 'ccshim set'; settings are separated by white space. Returns its status; free
+ * *answer, which is its output. */
 int serve_set(const struct serve *s, const char *pid, const char *lqpn, char *settings, char **answer);
 
 /* The files of the page, made by embed.awk. */

@@ -42,7 +42,7 @@ bool serve_http_present(void)
 
 /* -- responses --------------------------------------------------------------------------------- */
 
-/* The page loads nothing but its own files, runs no script within the page, and is in no frame. */
+/* The page loads only files of this server, has no inline script, and cannot be framed. */
 static const char *const headers[][2] = {
 	{ "Content-Security-Policy",
 	  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -91,7 +91,7 @@ struct request {
 	struct MHD_Connection *connection;
 	const char *method, *path;
 	char body[SERVE_BODY];
-	size_t len;                      /* of the body; SERVE_BODY: it is too long */
+	size_t len;                      /* length of the body; SERVE_BODY: it is too long */
 };
 
 static const char *header(const struct request *rq, const char *name)
@@ -106,12 +106,14 @@ static const char *argument(const struct request *rq, const char *name)
 
 static enum MHD_Result send_file(const struct request *rq, const struct serve_file *f)
 {
-	return send_reply(rq->connection, &(struct reply){ MHD_HTTP_OK, .type = f->type, .text = f->text });
+	return send_reply(rq->connection, &(struct reply){ .status = MHD_HTTP_OK, .type = f->type,
+							    .text = f->text });
 }
 
 static enum MHD_Result send_json(const struct request *rq, const char *text)
 {
-	return send_reply(rq->connection, &(struct reply){ MHD_HTTP_OK, .type = "application/json",
+	return send_reply(rq->connection, &(struct reply){ .status = MHD_HTTP_OK,
+							    .type = "application/json",
 							    .text = text ? text : "null\n",
 							    .name = "Ccshim-Control",
 							    .value = rq->serve->control ? "yes" : "no" });
@@ -169,11 +171,12 @@ static bool has_method(const struct request *rq, const char *method)
 
 static enum MHD_Result refuse_method(const struct request *rq, const char *allowed)
 {
-	return send_reply(rq->connection, &(struct reply){ MHD_HTTP_METHOD_NOT_ALLOWED, .name = "Allow",
-							    .value = allowed, .text = "the method is not allowed\n" });
+	return send_reply(rq->connection, &(struct reply){ .status = MHD_HTTP_METHOD_NOT_ALLOWED,
+							    .name = "Allow", .value = allowed,
+							    .text = "the method is not allowed\n" });
 }
 
-/* Without a reason, the request may be answered as far as its source is concerned. */
+/* The reason to refuse the source of a request, or NULL. */
 static const char *find_fault(const struct request *rq)
 {
 	const char *host = header(rq, "Host");
@@ -265,7 +268,7 @@ static void catch_signals(sigset_t *before)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-static struct MHD_Daemon *start(struct serve *s, int fd)
+static struct MHD_Daemon *start_daemon(struct serve *s, int fd)
 {
 	return MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, s,
 				MHD_OPTION_LISTEN_SOCKET, fd,
@@ -274,7 +277,7 @@ static struct MHD_Daemon *start(struct serve *s, int fd)
 				MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL, MHD_OPTION_END);
 }
 
-static void run(struct MHD_Daemon **daemon, unsigned n)
+static void run_daemons(struct MHD_Daemon **daemon, unsigned n)
 {
 	struct pollfd fds[SERVE_SOCKETS];
 	sigset_t before;
@@ -301,10 +304,10 @@ int serve_http(struct serve *s, const int *fd, unsigned n)
 	struct MHD_Daemon *daemon[SERVE_SOCKETS];
 	unsigned started = 0;
 
-	while (started < n && (daemon[started] = start(s, fd[started])))
+	while (started < n && (daemon[started] = start_daemon(s, fd[started])))
 		started++;
 	if (started == n)
-		run(daemon, n);
+		run_daemons(daemon, n);
 	else
 		tool_error("serve", "libmicrohttpd cannot start");
 	for (unsigned i = 0; i < started; i++)

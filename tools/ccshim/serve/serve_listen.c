@@ -76,12 +76,12 @@ static int bind_one(const char *text, unsigned port)
 static unsigned complain(const char *address, unsigned port)
 {
 	if (errno == EADDRINUSE)
-		tool_error("serve", "port %u of %s is in use; give another one with --port, or 0 for any",
+		tool_error("serve", "port %u of %s is in use; give another port with --port, or 0 for any",
 			   port, address);
 	else if (errno == EADDRNOTAVAIL)
 		tool_error("serve", "--address: this host has no address %s", address);
 	else if (errno == EACCES)
-		tool_error("serve", "port %u of %s requires root; give one from 1024 on with --port, or 0 "
+		tool_error("serve", "port %u of %s requires root; give a port above 1023 with --port, or 0 "
 			   "for any", port, address);
 	else
 		tool_error("serve", "cannot listen on port %u of %s: %s", port, address, strerror(errno));

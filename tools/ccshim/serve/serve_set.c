@@ -15,7 +15,7 @@
 
 enum { ARGS = 80 };
 
-/* All other requests wait meanwhile. */
+/* All other requests wait for this one. */
 #define TIMEOUT "1s"
 
 /* False: there are too many settings. */
@@ -44,7 +44,7 @@ static bool make_args(char *args[ARGS], const char *pid, const char *lqpn, char 
 }
 
 /* 0 or an errno. The child has no signals blocked and ignored. */
-static int start(pid_t *pid, const char *ccshim, char *const *args, int out)
+static int start_command(pid_t *pid, const char *ccshim, char *const *args, int out)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -83,14 +83,14 @@ static char *read_all(int fd)
 	return text;
 }
 
-static int run(const char *ccshim, char *const *args, char **answer)
+static int run_command(const char *ccshim, char *const *args, char **answer)
 {
 	int end[2], status = 0, error;
 	pid_t pid;
 
 	if (pipe2(end, O_CLOEXEC))
 		return EXIT_FAILED;
-	error = start(&pid, ccshim, args, end[1]);
+	error = start_command(&pid, ccshim, args, end[1]);
 	close(end[1]);
 	if (error)
 		*answer = strdup(strerror(error));
@@ -108,7 +108,7 @@ int serve_set(const struct serve *s, const char *pid, const char *lqpn, char *se
 
 	*answer = NULL;
 	if (make_args(args, pid, lqpn, settings))
-		return run(s->ccshim, args, answer);
+		return run_command(s->ccshim, args, answer);
 	*answer = strdup("too many settings; set fewer at once\n");
 	return EXIT_USAGE;
 }

@@ -20,7 +20,7 @@
 #define SYS_openat2 437
 #endif
 
-/* Of the namespace in which the system started: the kernel's PROC_PID_INIT_INO. */
+/* The initial PID namespace: the kernel's PROC_PID_INIT_INO. */
 static const uint64_t first_pid_ns = 0xeffffffc;
 
 /* 0, and errno: it may not be read, or the process has ended. */
@@ -33,8 +33,8 @@ static uint64_t read_inode(const char *pid, const char *which)
 	return stat(name, &st) ? 0 : st.st_ino;
 }
 
-/* The last number of the line NSpid in /proc/PID/status, which is that of the innermost namespace.
- * 0: the process has ended. *own: there is no other number, so it is in the caller's namespace. */
+/* The last number of the line NSpid in /proc/PID/status: the ID in the innermost namespace. 0: the
+ * process has ended. *own: it is the only number, so the process is in the caller's namespace. */
 static pid_t read_inner(const char *pid, bool *own)
 {
 	char name[64], line[256];

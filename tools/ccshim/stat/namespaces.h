@@ -2,8 +2,8 @@
 #ifndef CCS_NAMESPACES_H
 #define CCS_NAMESPACES_H
 /*
- * Processes in other PID or mount namespaces than the caller, as those of containers, and the files
- * that they see. Only processes that the caller may inspect are found: as root all.
+ * Finds processes in other PID or mount namespaces, such as containers, and the files that they
+ * see. The caller must be permitted to inspect them; root may inspect every process.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 struct ns_process {
 	pid_t pid;                       /* as the caller sees it */
-	pid_t inner;                     /* in its own PID namespace */
+	pid_t inner;                     /* ID in its PID namespace */
 	uint64_t pid_ns, mount_ns;       /* inodes */
 };
 
@@ -27,13 +27,13 @@ struct namespaces {
 void namespaces_read(struct namespaces *n);
 void namespaces_free(struct namespaces *n);
 
-/* The process with that ID in that PID namespace, as the caller sees it; 0: none is found. */
+/* The ID, in the caller's namespace, of a process in another PID namespace; 0: not found. */
 pid_t namespaces_find(const struct namespaces *n, uint64_t pid_ns, pid_t inner);
 
-/* The process ID within its own namespace. */
+/* The ID of a process within its PID namespace. */
 pid_t namespaces_inner(const struct namespaces *n, pid_t pid);
 
-/* The mount namespace of a process that is in another one than the caller; 0: it is not. */
+/* The mount namespace of a process; 0 if it is the caller's. */
 uint64_t namespaces_mount(const struct namespaces *n, pid_t pid);
 
 /*

@@ -32,7 +32,7 @@ struct request {
 	const struct ccs_stats_field *sort;
 	unsigned long max_qps;
 	bool reset, baseline;
-	const char *file;                /* of the baseline; NULL: the default one */
+	const char *file;                /* baseline; NULL: the default file */
 };
 
 static int print_help(void)

@@ -22,7 +22,7 @@ struct stat_process {
 	struct stat_qp *qp;              /* the queue pairs with a slot */
 	size_t count;
 	/* Where it was read. h.pid is as the reader sees it. */
-	uint64_t inner_pid;              /* in another PID namespace than the reader; else 0 */
+	uint64_t inner_pid;              /* ID in its PID namespace; 0: it is the reader's namespace */
 	uid_t owner;
 	bool other_root;                 /* file is a path as the process sees it */
 	char file[360];
@@ -39,8 +39,8 @@ struct stat_snapshot {
 	unsigned unreadable;             /* files that are damaged or of another version */
 };
 
-/* stat_find.c. Read the files of that process, or of all (0) that the caller may read, those in
- * containers as well, and remove those of ended processes. Free the snapshot with stat_free(). */
+/* stat_find.c. Read the statistics of a process, or of all (0) that the caller may read, also in
+ * containers. Removes the files of ended processes. Free the snapshot with stat_free(). */
 void stat_read(struct stat_snapshot *s, pid_t only);
 void stat_free(struct stat_snapshot *s);
 /* Open the file that a process was read from; -1 and errno. */
@@ -50,14 +50,14 @@ void stat_use_option(void);
 /* Warn if processes cannot use that directory. */
 void stat_warn_of_option(const char *cmd);
 
-/* stat_files.c. Parse a statistics file of a known version; false: it is none. */
+/* stat_files.c. Parse a statistics file; false if it is invalid or of an unknown version. */
 bool stat_parse(const void *image, size_t size, struct stat_process *p);
 /* The same of a file that its owner may truncate. */
 bool stat_parse_mapped(const void *image, size_t size, struct stat_process *p);
 
 /* The job that the file names. */
 struct ccs_job stat_job(const struct ccs_stats_header *h);
-/* Why it refused the last request, if that was left pending; else NULL. */
+/* The reason why the last request was refused, if it is still pending; or NULL. */
 const char *stat_refusal(const struct ccs_stats_header *h);
 
 /* stat_delta.c. *to must be freed in any case; -1: no memory. */
@@ -69,12 +69,12 @@ void stat_sort(struct stat_snapshot *s, const struct ccs_stats_field *field);
 /* Sums over a process's queue pairs, including destroyed ones. */
 struct ccs_stats_gone stat_totals(const struct stat_process *p);
 
-/* stat_limit.c. What keeps a flow from sending more, by its increase in an interval. */
+/* stat_limit.c. The limit of a flow's rate, from its increase in an interval. */
 enum stat_limit {
-	STAT_IDLE,                       /* nothing to send */
+	STAT_IDLE,                       /* the queue was empty */
 	STAT_APPLICATION,                /* it waits for no gate: the application posts no more */
-	STAT_RATE, STAT_WINDOW,          /* of the algorithm, or the user's */
-	STAT_OBSERVED,                   /* it is only observed, so the shim limits nothing */
+	STAT_RATE, STAT_WINDOW,          /* set by the algorithm or by the user */
+	STAT_OBSERVED,                   /* only observed: not limited by the shim */
 	STAT_UNCONTROLLED,
 };
 

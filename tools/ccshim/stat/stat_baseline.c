@@ -41,7 +41,7 @@ static bool write_process(const struct stat_process *p, FILE *f)
 
 static bool write_snapshot(const struct stat_snapshot *s, FILE *f)
 {
-	const struct lead lead = { magic, s->unix_ns, s->count };
+	const struct lead lead = { .magic = magic, .unix_ns = s->unix_ns, .processes = s->count };
 
 	if (fwrite(&lead, sizeof(lead), 1, f) != 1)
 		return false;

@@ -66,25 +66,26 @@ static void subtract_qp(struct stat_qp *qp, const struct stat_qp *base)
 	qp->rtt.min_ns = qp->rtt.max_ns = 0; /* unknown for the interval */
 }
 
+static void add_qp(struct ccs_stats_gone *to, const struct ccs_stats_qp *q)
+{
+	to->posts += q->posts, to->completions += q->completions;
+	to->segments += q->segments, to->bytes += q->bytes;
+	to->cnps += q->cnps, to->losses += q->losses;
+	to->samples += q->samples, to->gated_ns += q->gated_ns;
+}
+
 /*
- * The sums include all that a destroyed queue pair did. For those destroyed since base, subtract
- * what they had done by then.
+ * The sums include the whole traffic of destroyed queue pairs. If they were destroyed since base,
+ * subtract their traffic until base.
  */
 static void subtract_gone(struct stat_process *p, const struct stat_process *base)
 {
 	struct ccs_stats_gone then = base->h.gone;
 	uint64_t *now = (uint64_t *)(void *)&p->h.gone, *was = (uint64_t *)(void *)&then;
 
-	for (size_t i = 0; i < base->count; i++) {
-		const struct ccs_stats_qp *q = &base->qp[i].q;
-
-		if (find_qp(p, &base->qp[i], i))
-			continue;
-		then.posts += q->posts, then.completions += q->completions;
-		then.segments += q->segments, then.bytes += q->bytes;
-		then.cnps += q->cnps, then.losses += q->losses;
-		then.samples += q->samples, then.gated_ns += q->gated_ns;
-	}
+	for (size_t i = 0; i < base->count; i++)
+		if (!find_qp(p, &base->qp[i], i))
+			add_qp(&then, &base->qp[i].q);
 	for (size_t i = 0; i < sizeof(then) / 8; i++)
 		now[i] = increase(now[i], was[i]);
 }
@@ -118,13 +119,8 @@ struct ccs_stats_gone stat_totals(const struct stat_process *p)
 	struct ccs_stats_gone sum = p->h.gone;
 
 	for (size_t i = 0; i < p->count; i++) {
-		const struct ccs_stats_qp *q = &p->qp[i].q;
-
+		add_qp(&sum, &p->qp[i].q);
 		sum.qps++;
-		sum.posts += q->posts, sum.completions += q->completions;
-		sum.segments += q->segments, sum.bytes += q->bytes;
-		sum.cnps += q->cnps, sum.losses += q->losses;
-		sum.samples += q->samples, sum.gated_ns += q->gated_ns;
 	}
 	return sum;
 }

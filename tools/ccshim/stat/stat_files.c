@@ -22,7 +22,7 @@ static void end_text(char *text, size_t len)
 
 #define END(text) end_text(text, sizeof(text))
 
-/* The contents are untrusted, and change meanwhile. */
+/* The contents are untrusted, and may change during the copy. */
 static void copy_header(const struct ccs_stats_layout *l, struct ccs_stats_header *h)
 {
 	*h = (struct ccs_stats_header){ 0 };
@@ -85,7 +85,7 @@ static void copy_slots(const struct ccs_stats_layout *l, struct stat_process *p)
 		p->count += copy_qp(l, i, &p->qp[p->count]);
 }
 
-/* Repeat the copy if a queue pair was destroyed meanwhile, which would be counted twice: in its
+/* Repeat the copy if a queue pair was destroyed during it, which would be counted twice: in its
  * slot and in the sums. */
 bool stat_parse(const void *image, size_t size, struct stat_process *p)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the statistics files of processes, also of those in containers: in directories that the
- * caller shares with them, and in those of other mount namespaces. A file is shown as that of a
- * process only if one exists with that ID in the file's PID namespace, was started at the time that
- * the file states, and belongs to the file's owner.
+ * Finds the statistics files of processes, also in containers: in directories that the caller shares
+ * with them, and in other mount namespaces. A file is attributed to a process only if the process
+ * exists with that ID in the file's PID namespace, was started at the time that the file states, and
+ * belongs to the file's owner.
  */
 #include "stat.h"
 
@@ -25,8 +25,8 @@
 #include "tools/ccshim/ccshim.h"
 
 /*
- * Of each user except root and the caller, so many directories and slots are read, that none delays
- * or hides what others have. A file costs as many as the slots that are read of it, and some.
+ * Limits of directories and slots that are read for each user except root and the caller, so that a
+ * user cannot delay or hide the statistics of others. A file counts as its slots plus FILE_COST.
  */
 enum { DIRS_MAX = 4096, DIRS_OF_USER = 1024, SLOTS_OF_USER = 131072, FILE_COST = 16 };
 
@@ -56,7 +56,7 @@ struct place {
 
 /* -- whose file it is ------------------------------------------------------------ */
 
-/* The process as the caller sees it; 0: there is none. */
+/* The process's ID in the caller's namespace; 0: not found. */
 static pid_t find_process(const struct search *f, const struct ccs_stats_header *h)
 {
 	if (h->pid_namespace == f->ns.pid_ns)
@@ -64,8 +64,8 @@ static pid_t find_process(const struct search *f, const struct ccs_stats_header 
 	return namespaces_find(&f->ns, h->pid_namespace, (pid_t)h->pid);
 }
 
-/* Other users can write any process's ID into a file, but only into one of their own. In a user
- * namespace, h.uid is another number than the file's owner. */
+/* Users can write any process's ID into a file, but only into files that they own. In a user
+ * namespace, h.uid differs from the number of the file's owner. */
 static bool is_of_process(const struct search *f, const struct stat_process *p, pid_t pid,
 			  const struct place *at)
 {
@@ -209,7 +209,7 @@ static struct seen *add_dir(struct search *f, const struct stat *st)
 	}
 	if (f->count == DIRS_MAX || (is_limited(st->st_uid) && same >= DIRS_OF_USER))
 		return NULL;
-	f->seen[f->count] = (struct seen){ st->st_dev, st->st_ino, st->st_uid, 0 };
+	f->seen[f->count] = (struct seen){ .dev = st->st_dev, .ino = st->st_ino, .owner = st->st_uid };
 	return &f->seen[f->count++];
 }
 

@@ -34,7 +34,7 @@ static void write_totals(struct ccs_json *j, const struct stat_process *p)
 {
 	const struct ccs_stats_gone t = stat_totals(p);
 
-	ccs_json_object(j, "totals"); /* of all its queue pairs, including destroyed ones */
+	ccs_json_object(j, "totals"); /* sums over all queue pairs, including destroyed queue pairs */
 	ccs_json_uint(j, "qps", t.qps);
 	ccs_json_uint(j, "bytes", t.bytes);
 	ccs_json_uint(j, "wrs", t.completions);

@@ -12,7 +12,7 @@
 #include "base/gid.h"
 #include "base/json.h"
 
-/* The labels of a series: those of a process or, with qp, of a queue pair. */
+/* The labels of a series: of a process or, with qp, of a queue pair. */
 struct series {
 	const struct stat_process *p;
 	const struct stat_qp *qp;
@@ -86,7 +86,7 @@ static void for_each_qp(const struct writer *w,
 		for (size_t k = 0; k < w->s->process[i].count && left; k++, left--) {
 			const struct stat_process *p = &w->s->process[i];
 
-			print(w->f, &(struct series){ p, &p->qp[k] }, arg);
+			print(w->f, &(struct series){ .p = p, .qp = &p->qp[k] }, arg);
 		}
 }
 
@@ -163,7 +163,7 @@ static void print_qps(const struct writer *w)
 
 /* -- of processes ---------------------------------------------------------------- */
 
-/* Only those that are known. Prometheus itself adds a label "job", of another meaning. */
+/* Unknown labels are left out. Prometheus adds a label "job", which has another meaning. */
 static void print_job_labels(FILE *f, const struct ccs_stats_header *h)
 {
 	const struct { const char *name, *value; } labels[] = {
@@ -182,7 +182,7 @@ static void print_process_info(const struct writer *w, const char *name)
 	for (size_t i = 0; i < w->s->count; i++) {
 		const struct ccs_stats_header *h = &w->s->process[i].h;
 
-		print_name_and_labels(w->f, name, &(struct series){ &w->s->process[i], NULL });
+		print_name_and_labels(w->f, name, &(struct series){ .p = &w->s->process[i] });
 		putc(',', w->f), print_label(w->f, "version", h->version);
 		putc(',', w->f), print_label(w->f, "mode", h->mode);
 		putc(',', w->f), print_label(w->f, "cc", h->cc);
@@ -198,7 +198,7 @@ static void print_uncontrolled(const struct writer *w, const char *name)
 		const struct ccs_stats_uncontrolled *pass = w->s->process[i].h.uncontrolled;
 
 		for (unsigned k = 0; k < CCS_STATS_MAX_UNCONTROLLED && *pass[k].name; k++) {
-			print_name_and_labels(w->f, name, &(struct series){ &w->s->process[i], NULL });
+			print_name_and_labels(w->f, name, &(struct series){ .p = &w->s->process[i] });
 			putc(',', w->f), print_label(w->f, "reason", pass[k].name);
 			fprintf(w->f, "} %" PRIu64 "\n", pass[k].count);
 		}
@@ -230,7 +230,7 @@ static void print_sum(const struct writer *w, const struct sum *sum)
 		uint64_t value;
 
 		memcpy(&value, (const char *)&totals + sum->offset, sizeof(value));
-		print_sample(w->f, sum->name, &(struct series){ &w->s->process[i], NULL },
+		print_sample(w->f, sum->name, &(struct series){ .p = &w->s->process[i] },
 			   (double)value / sum->unit);
 	}
 }
@@ -258,18 +258,18 @@ static void print_processes(const struct writer *w)
 	print_family(w, "ccshim_process_qps_controlled", "gauge", "Controlled queue pairs.");
 	for (size_t i = 0; i < w->s->count; i++)
 		print_sample(w->f, "ccshim_process_qps_controlled",
-			   &(struct series){ &w->s->process[i], NULL },
+			   &(struct series){ .p = &w->s->process[i] },
 			   (double)w->s->process[i].h.qps);
 	print_family(w, "ccshim_process_qps_hidden", "gauge",
-		   "Controlled queue pairs without series of their own.");
+		   "Controlled queue pairs without separate series.");
 	for (size_t i = 0; i < w->s->count; i++)
 		print_sample(w->f, "ccshim_process_qps_hidden",
-			   &(struct series){ &w->s->process[i], NULL }, (double)count_hidden(w, i));
+			   &(struct series){ .p = &w->s->process[i] }, (double)count_hidden(w, i));
 }
 
 void stat_metrics(const struct stat_snapshot *s, unsigned max_qps, bool open, FILE *out)
 {
-	const struct writer w = { out, s, max_qps, open };
+	const struct writer w = { .f = out, .s = s, .max_qps = max_qps, .open = open };
 
 	print_processes(&w);
 	print_qps(&w);

@@ -237,7 +237,7 @@ static bool drop_column(struct layout *l)
 	return true;
 }
 
-/* All columns at their usual widths where there is space, else as many as fit. */
+/* All columns at their usual widths if they fit, or the columns that do. */
 static struct layout choose_layout(const struct stat_snapshot *s, const struct stat_process *p,
 				   size_t width)
 {
@@ -256,7 +256,7 @@ static struct layout choose_layout(const struct stat_snapshot *s, const struct s
 	return l;
 }
 
-/* What limits a flow is known of an interval only. */
+/* The limit of a flow is known for an interval only. */
 static const char *style_of(const struct stat_snapshot *s, const struct ccs_stats_qp *q)
 {
 	if (*q->uncontrolled || is_ineffective(q))

@@ -105,7 +105,7 @@ static bool handle_key(struct top_view *v, int key)
 }
 
 /* Draw and handle keys until the next page is due. False: quit. */
-static bool show(const struct stat_snapshot *s, struct top_view *v)
+static bool print_page(const struct stat_snapshot *s, struct top_view *v)
 {
 	const double due_s = seconds_now(CLOCK_MONOTONIC) + v->interval_s;
 	int key = TOP_REDRAW;
@@ -120,7 +120,7 @@ static bool show(const struct stat_snapshot *s, struct top_view *v)
 	return true;
 }
 
-/* The first page follows the first one soon, for it has no rates yet. */
+/* The second page follows soon, since the first has no rates. */
 static int run_screen(struct request *rq)
 {
 	const double interval_s = rq->view.interval_s;
@@ -133,7 +133,7 @@ static int run_screen(struct request *rq)
 	seconds_sleep(interval_s < 0.2 ? interval_s : 0.2);
 	while (more && read_increase(&s, &last)) {
 		shown++;
-		more = show(&s, &rq->view) && shown != rq->count;
+		more = print_page(&s, &rq->view) && shown != rq->count;
 		stat_free(&s);
 	}
 	stat_free(&s);

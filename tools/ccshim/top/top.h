@@ -31,7 +31,7 @@ struct top_view {
 /* s: the increase in an interval. Busy flows come first, each kind in the view's order. Returns the
  * number of rows that the filter leaves; *rows is malloc()ed and points into s. */
 size_t top_rows(const struct stat_snapshot *s, const struct top_view *v, struct top_row **rows);
-/* The order of that name; TOP_ORDERS if there is none. */
+/* The order of that name; TOP_ORDERS if it is unknown. */
 enum top_order top_order_of(const char *name);
 extern const char *const top_orders[TOP_ORDERS];
 
@@ -41,7 +41,7 @@ void top_page(const struct stat_snapshot *s, const struct top_view *v, FILE *out
 /* top_screen.c: the alternate screen of a terminal, and its keys. */
 bool top_screen_open(void);
 void top_screen_close(void);
-/* The terminal's size, else 24 by 80. */
+/* The terminal's size, or 24 by 80 if it is unknown. */
 void top_screen_size(size_t *rows, size_t *columns);
 /* Replace what is on the screen by the text. */
 void top_screen_draw(const char *text);

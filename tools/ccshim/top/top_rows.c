@@ -65,7 +65,7 @@ static int sign(double x, double y)
 	return x > y ? -1 : x < y;
 }
 
-/* By the goodput where keys are equal, and else in an order that does not change. */
+/* Equal keys are ordered by goodput, then by a key that does not change. */
 static int compare(const void *a, const void *b)
 {
 	const struct top_row *x = a, *y = b;

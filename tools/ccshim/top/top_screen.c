@@ -22,7 +22,7 @@
 #define ERASE_REST "\033[J"
 
 static struct termios saved;
-static bool has_keys;                    /* stdin is a terminal, or something else that can be read */
+static bool has_keys;                    /* stdin can be read */
 static bool is_raw;
 static volatile sig_atomic_t quit, stop, resized;
 
@@ -107,8 +107,8 @@ void top_screen_size(size_t *rows, size_t *columns)
 		*rows = size.ws_row, *columns = size.ws_col;
 }
 
-/* All in one write, and each line erases only its own rest, so that nothing flickers. The last line
- * has no newline, which would scroll. */
+/* One write, in which each line erases only its rest, avoids flicker. The last line has no newline,
+ * which would scroll. */
 void top_screen_draw(const char *text)
 {
 	char *screen = NULL;

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCS_FLOW_RUN_H
+#define CCS_FLOW_RUN_H
+/*
+ * The fast path of a flow. A timed segment, and its completion, grant a budget of WRs and bytes that
+ * the window and pacing let leave without reading the clock; feedback revokes it (send_queue.c).
+ * Within the budget, consecutive WRs of one kind form a run: each leaves as one segment, and one
+ * call accounts for all of them. A lone WR is a run of one. Atomics, WRs that may not be deferred,
+ * and WRs that do not fit go through ccs_flow_accept() and ccs_flow_next().
+ *
+ *   ccs_flow_run_begin(f, single, &run);
+ *   while (n < ccs_flow_run_limit(f, kind) && ccs_flow_run_fits(f, &run, len, kind))
+ *           ccs_flow_run_add(f, &run, len, flags, kind, id);
+ *   ccs_flow_run_end(f, &run, kind);
+ *
+ * The entries of a run's WRs are filled only when they are needed: if a segment is taken back, or
+ * fails. Completions of whole signalled WRs, with the unsignalled WRs before them, form runs in the
+ * same way.
+ */
+#include "flow/flow.h"
+
+enum ccs_flow_run_kind {
+	CCS_RUN_SIGNALED,        /* signalled, and not READs */
+	CCS_RUN_SILENT,          /* unsignalled, and not READs */
+	CCS_RUN_READ,            /* signalled READs */
+};
+
+struct ccs_flow_run {
+	uint64_t wr, seg;        /* numbers of the next WR and of its segment */
+	uint64_t bytes;          /* sum of the lengths */
+};
+
+/* single: the run will not have a second WR. */
+static inline void ccs_flow_run_begin(struct ccs_flow *f, bool single, struct ccs_flow_run *run)
+{
+	if (single) {
+		ccs_flow_next_entry(f);
+	} else {
+		if (f->seg_head == f->seg_tail)
+			f->seg_base = (uint32_t)f->seg_head;
+		ccs_flow_use_ring(f);
+	}
+	*run = (struct ccs_flow_run){ f->wr_head, f->seg_head, 0 };
+}
+
+/* ccs_flow_run_limit() of the kinds other than CCS_RUN_SIGNALED. */
+unsigned ccs_flow_run_other_limit(const struct ccs_flow *f, enum ccs_flow_run_kind kind);
+/* Whether a run of unsignalled WRs with so many bytes needs no completion. */
+bool ccs_flow_run_is_silent(const struct ccs_flow *f, uint64_t bytes);
+
+/* The number of WRs that may be in a run now. The budget is 0 while a WR waits. */
+static inline unsigned ccs_flow_run_limit(const struct ccs_flow *f, enum ccs_flow_run_kind kind)
+{
+	return kind == CCS_RUN_SIGNALED ? f->fastpath_wrs : ccs_flow_run_other_limit(f, kind);
+}
+
+static inline bool ccs_flow_run_fits(const struct ccs_flow *f, const struct ccs_flow_run *run,
+				     uint64_t len, enum ccs_flow_run_kind kind)
+{
+	return run->bytes + len <= f->fastpath_bytes &&
+	       (kind != CCS_RUN_SILENT || ccs_flow_run_is_silent(f, run->bytes + len));
+}
+
+/* flags: CCS_WR_* of the opcode. */
+static inline void ccs_flow_run_add(const struct ccs_flow *f, struct ccs_flow_run *run, uint64_t len,
+				    uint32_t flags, enum ccs_flow_run_kind kind, uint64_t id)
+{
+	struct ccs_seg *seg = ccs_flow_seg(f, run->seg++);
+	const bool signal = kind != CCS_RUN_SILENT;
+
+	seg->wr = run->wr++;
+	seg->offset = 0;
+	seg->len = len;
+	seg->id = id;
+	seg->depart_ns = 0;
+	seg->flags = flags | CCS_WR_IN_RUN | (signal ? CCS_WR_SIGNALED : 0) |
+		     (kind == CCS_RUN_SIGNALED ? CCS_WR_WHOLE : 0);
+	seg->first = seg->last = true;
+	seg->signal = signal;
+	seg->internal = false;
+	run->bytes += len;
+}
+
+static inline void ccs_flow_run_end(struct ccs_flow *f, const struct ccs_flow_run *run,
+				    enum ccs_flow_run_kind kind)
+{
+	const bool signal = kind != CCS_RUN_SILENT;
+	const uint64_t n = run->seg - f->seg_head;
+
+	f->fastpath_wrs -= (uint8_t)n;
+	f->fastpath_bytes -= (uint16_t)run->bytes;
+	f->untimed += (uint8_t)n;
+	f->unsignalled = signal ? 0 : f->unsignalled + (uint32_t)n;
+	f->unsignalled_bytes = signal ? 0 : f->unsignalled_bytes + run->bytes;
+	f->inflight += run->bytes;
+	f->sent += run->bytes;
+	f->wr_next = f->wr_head = run->wr;
+	f->seg_head = run->seg;
+	if (kind == CCS_RUN_READ) {
+		f->reads += (uint32_t)n;
+		f->read += run->bytes;
+	}
+}
+
+/* A run of completions. */
+struct ccs_flow_completed {
+	uint64_t seg;            /* number of the oldest segment that is not in the run */
+	uint64_t bytes;          /* sum of the lengths */
+};
+
+/* Segment `number` has succeeded: retire the WRs before it if all are unsignalled WRs of runs. */
+void ccs_flow_retire_silent(struct ccs_flow *f, uint32_t number);
+
+/* Begin a run with a success of segment `number`; its lower half is enough. */
+static inline void ccs_flow_completed_begin(struct ccs_flow *f, uint32_t number,
+					    struct ccs_flow_completed *run)
+{
+	if (__builtin_expect((uint32_t)f->seg_tail != number, 0))
+		ccs_flow_retire_silent(f, number);
+	*run = (struct ccs_flow_completed){ f->seg_tail, 0 };
+}
+
+/*
+ * Add a success of segment `number`. The application gets it under the id of the result. NULL: it
+ * does not continue the run.
+ */
+static inline const struct ccs_seg *ccs_flow_completed_add(const struct ccs_flow *f,
+							   struct ccs_flow_completed *run,
+							   uint32_t number)
+{
+	const struct ccs_seg *seg = ccs_flow_seg(f, run->seg);
+
+	if ((uint32_t)run->seg != number || run->seg == f->seg_head ||
+	    !(seg->flags & CCS_WR_WHOLE))
+		return NULL;
+	run->bytes += seg->len;
+	run->seg++;
+	return seg;
+}
+
+static inline void ccs_flow_end_completed(struct ccs_flow *f, const struct ccs_flow_completed *run)
+{
+	const uint64_t n = run->seg - f->seg_tail;
+
+	if (!n)
+		return;
+	f->wr_tail += n; /* each segment is a whole WR */
+	f->seg_tail = run->seg;
+	f->inflight -= run->bytes;
+	f->pending_bytes += run->bytes;
+	f->stats.segments += n;
+	f->stats.wrs += n;
+	f->stats.bytes += run->bytes;
+}
+
+/* Complete the oldest segment if it is `number`, a READ of a run. NULL: it is not. */
+const struct ccs_seg *ccs_flow_complete_read(struct ccs_flow *f, uint32_t number);
+
+/* A run of one completion, which may be a READ's. */
+static inline const struct ccs_seg *ccs_flow_complete_whole(struct ccs_flow *f, uint32_t number)
+{
+	struct ccs_flow_completed run;
+	const struct ccs_seg *seg;
+
+	ccs_flow_completed_begin(f, number, &run);
+	seg = ccs_flow_completed_add(f, &run, number);
+	if (__builtin_expect(!seg, 0))
+		return ccs_flow_complete_read(f, number);
+	ccs_flow_end_completed(f, &run);
+	return seg;
+}
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Collects findings and their figures. */
+#include "doctor.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+void doctor_add_figure(struct doctor_finding *f, bool is_counter, double value, const char *fmt, ...)
+{
+	struct doctor_figure *to = &f->figure[f->figures];
+	va_list ap;
+
+	if (f->figures == DOCTOR_FIGURES)
+		return;
+	f->figures++;
+	*to = (struct doctor_figure){ .value = value, .is_counter = is_counter };
+	va_start(ap, fmt);
+	vsnprintf(to->name, sizeof(to->name), fmt, ap);
+	va_end(ap);
+}
+
+/* Names of programs and recorded devices may contain anything. */
+static void clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+void doctor_report(struct doctor *d, const struct doctor_finding *f)
+{
+	struct doctor_finding *more = realloc(d->finding, (d->findings + 1) * sizeof(*more));
+
+	if (!more)
+		return;
+	d->finding = more;
+	more[d->findings] = *f;
+	clean(more[d->findings].where);
+	clean(more[d->findings].text);
+	for (unsigned i = 0; i < f->figures; i++)
+		clean(more[d->findings].figure[i].name);
+	d->findings++;
+}
+
+unsigned doctor_count(const struct doctor *d, enum doctor_severity severity)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < d->findings; i++)
+		n += d->finding[i].severity == severity;
+	return n;
+}
