@@ -2,14 +2,14 @@
 #ifndef BENCH_SIM_EVENT_H
 #define BENCH_SIM_EVENT_H
 /*
- * The queue of events. Most are due within a link's delay: a ring of sorted buckets has those of the
- * current block of 2^20 ps and of the next one, so that they are put and taken once. Later events lie
- * in hierarchical timing wheels over the blocks' numbers, a digit of 8 bits per wheel: in the wheel
- * of the highest digit in which their block differs from the ring's last one, and they move down as
- * that block comes near. (Varghese and Lauck, Hashed and Hierarchical Timing Wheels, scheme 7.)
- * Events of the same time are taken in the order in which they were set, but arrivals, those whose
- * `what` has only zeroes in its lowest EVENT_KIND_BITS, before all others: they began a link's delay
- * earlier.
+ * The event queue of the simulators. Events of equal time are taken in the order in which they were
+ * set, except that arrivals come first. An arrival is an event whose `what` has zeroes in its lowest
+ * EVENT_KIND_BITS bits; it was set a link's delay earlier.
+ *
+ * Most events are due within a link's delay. A ring of sorted buckets holds the events of the current
+ * block of 2^20 ps and of the next block. Later events are in hierarchical timing wheels over block
+ * numbers, with 8 bits per wheel (Varghese and Lauck, Hashed and Hierarchical Timing Wheels, scheme
+ * 7). They move down when their block becomes the next block.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ struct event_queue {
 	uint64_t now;            /* the current block's number; no event is before it */
 	struct queued_event *pool;  /* [1, capacity) */
 	uint32_t capacity, unused;
-	/* The blocks `now` and `now` + 1, by the lowest bit of their numbers, one behind the other. */
+	/* The blocks `now` and `now` + 1, by the lowest bit of their numbers. */
 	uint64_t words[2];       /* a bit for each of the block's `used` that is not 0 */
 	uint64_t ring_used[2 * EVENT_WORDS]; /* a bit for each bucket that is not empty */
 	struct event_slot bucket[2 * EVENT_BUCKETS];
@@ -46,14 +46,14 @@ struct event_queue {
 	uint64_t used[EVENT_WHEELS][EVENT_SLOTS / 64]; /* a bit for each slot that is not empty */
 };
 
-/* Makes space for more; aborts if there is no memory. */
+/* Make space for more events. The program ends if there is no memory. */
 __attribute__((cold)) void event_queue_grow(struct event_queue *q);
 void event_queue_free(struct event_queue *q);
 
 /* An event that is later than the ring's blocks. */
 __attribute__((cold)) void event_queue_defer(struct event_queue *q, uint32_t i);
 
-/* The current block is empty: go to the next one that has events. False: there are none. */
+/* The current block is empty: go to the next block with events. False if no event is left. */
 bool event_queue_turn(struct event_queue *q);
 
 static inline bool event_is_arrival(const struct queued_event *e)
@@ -61,7 +61,7 @@ static inline bool event_is_arrival(const struct queued_event *e)
 	return !(e->what & ((1u << EVENT_KIND_BITS) - 1));
 }
 
-/* Before the first event with a higher rank; the last one has such a rank. */
+/* Insert before the first event with a higher rank. The last event must have a higher rank. */
 static inline void event_queue_insert(struct event_queue *q, struct event_slot *s, uint32_t i, uint32_t rank)
 {
 	uint32_t *to = &s->first;
@@ -72,7 +72,7 @@ static inline void event_queue_insert(struct event_queue *q, struct event_slot *
 	*to = i;
 }
 
-/* Into its bucket of the ring. */
+/* Put the event into its bucket of the ring. */
 static inline void event_queue_put(struct event_queue *q, uint32_t i)
 {
 	struct queued_event *e = &q->pool[i];
@@ -93,7 +93,7 @@ static inline void event_queue_put(struct event_queue *q, uint32_t i)
 	}
 }
 
-/* `at` is not before the time of the event that was taken last. */
+/* `at` must not be before the time of the event that was taken last. */
 static inline void event_queue_set(struct event_queue *q, uint64_t at, uint32_t what, uint32_t with)
 {
 	struct queued_event *e;
@@ -112,7 +112,7 @@ static inline void event_queue_set(struct event_queue *q, uint64_t at, uint32_t 
 		event_queue_defer(q, i);
 }
 
-/* The first bucket of one of the two blocks, which has some. */
+/* The first bucket that is not empty; the block must have events. */
 static inline unsigned event_queue_first(const struct event_queue *q, unsigned block)
 {
 	const unsigned w = block * EVENT_WORDS + (unsigned)__builtin_ctzll(q->words[block]);
@@ -120,8 +120,8 @@ static inline unsigned event_queue_first(const struct event_queue *q, unsigned b
 	return 64 * w + (unsigned)__builtin_ctzll(q->ring_used[w]);
 }
 
-/* Take the next event. False: there is none. `ahead` is the index of the one after it, as long as no
- * more are set, or 0: it is not in this block. */
+/* Take the next event. False if the queue is empty. `ahead` is the index of the event after it, 0 if
+ * that event is in a later block; it is valid until another event is set. */
 static inline bool event_queue_next(struct event_queue *q, struct queued_event *taken, uint32_t *ahead)
 {
 	unsigned block = q->now & 1, b;
