@@ -3,11 +3,11 @@
 #define BENCH_SIM_EVENT_H
 /*
  * The event queue of the simulators. Events of equal time are taken in the order in which they were
- * set, except that arrivals come first. An arrival is an event whose `what` has zeroes in its lowest
- * EVENT_KIND_BITS bits; it was set a link's delay earlier.
+ * set, except that arrivals come first. An arrival is an event whose `what` has zeroes in its
+ * lowest EVENT_KIND_BITS bits; it was set a link's delay earlier.
  *
- * Most events are due within a link's delay. A ring of sorted buckets holds the events of the current
- * block of 2^20 ps and of the next block. Later events are in hierarchical timing wheels over block
+ * Most events are due within a link's delay. A ring of sorted buckets holds the events of the
+ * current block of 2^20 ps and of the next block. Later events are in hierarchical timing wheels over block
  * numbers, with 8 bits per wheel (Varghese and Lauck, Hashed and Hierarchical Timing Wheels, scheme
  * 7). They move down when their block becomes the next block.
  */
@@ -62,7 +62,8 @@ static inline bool event_is_arrival(const struct queued_event *e)
 }
 
 /* Insert before the first event with a higher rank. The last event must have a higher rank. */
-static inline void event_queue_insert(struct event_queue *q, struct event_slot *s, uint32_t i, uint32_t rank)
+static inline void event_queue_insert(struct event_queue *q, struct event_slot *s, uint32_t i,
+				      uint32_t rank)
 {
 	uint32_t *to = &s->first;
 
