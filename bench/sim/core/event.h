@@ -7,9 +7,9 @@
  * lowest EVENT_KIND_BITS bits; it was set a link's delay earlier.
  *
  * Most events are due within a link's delay. A ring of sorted buckets holds the events of the
- * current block of 2^20 ps and of the next block. Later events are in hierarchical timing wheels over block
- * numbers, with 8 bits per wheel (Varghese and Lauck, Hashed and Hierarchical Timing Wheels, scheme
- * 7). They move down when their block becomes the next block.
+ * current block of 2^20 ps and of the next block. Later events are in hierarchical timing wheels
+ * over block numbers, with 8 bits per wheel (Varghese and Lauck, Hashed and Hierarchical Timing
+ * Wheels, scheme 7). They move down when their block becomes the next block.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -121,9 +121,10 @@ static inline unsigned event_queue_first(const struct event_queue *q, unsigned b
 	return 64 * w + (unsigned)__builtin_ctzll(q->ring_used[w]);
 }
 
-/* Take the next event. False if the queue is empty. `ahead` is the index of the event after it, 0 if
- * that event is in a later block; it is valid until another event is set. */
-static inline bool event_queue_next(struct event_queue *q, struct queued_event *taken, uint32_t *ahead)
+/* Take the next event. False if the queue is empty. `ahead` is the index of the event after it,
+ * 0 if that event is in a later block; it is valid until another event is set. */
+static inline bool event_queue_next(struct event_queue *q, struct queued_event *taken,
+				    uint32_t *ahead)
 {
 	unsigned block = q->now & 1, b;
 	uint32_t i;
