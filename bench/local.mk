@@ -144,8 +144,7 @@ bench_grid_grid_SOURCES = \
 	bench/grid/grid_print.c \
 	bench/grid/grid_rows.c \
 	bench/grid/grid_run.c
-bench_grid_grid_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests/sim
-bench_grid_grid_LDADD = tests/sim/libsim.la bench/libbench.la
+bench_grid_grid_LDADD = bench/sim/libstar.la bench/libbench.la
 EXTRA_DIST += bench/scripts/grid-lab
 
 # Cost of host agents per mark and per CNP; for developers, not installed.
@@ -197,53 +196,77 @@ EXTRA_DIST += bench/scripts/headlines bench/scripts/headlines.jq docs/measured/r
 # Cost of telemetry for an agent.
 EXTRA_DIST += bench/scripts/build.bash bench/scripts/echo-cost bench/scripts/readme
 
+# The packet simulator: what its two scenarios share.
+noinst_LTLIBRARIES += bench/sim/libcore.la
+bench_sim_libcore_la_SOURCES = \
+	bench/rng.h \
+	bench/sim/core/event.c \
+	bench/sim/core/event.h \
+	bench/sim/core/memory.h
+
+# Its closed loop: all flows meet in one switch.
+check_LTLIBRARIES += bench/sim/libstar.la
+bench_sim_libstar_la_SOURCES = \
+	bench/sim/star/advice.c \
+	bench/sim/star/driver_bare.c \
+	bench/sim/star/driver_plain.c \
+	bench/sim/star/driver_shim.c \
+	bench/sim/star/event.c \
+	bench/sim/star/host.c \
+	bench/sim/star/measure.c \
+	bench/sim/star/nic.c \
+	bench/sim/star/place.c \
+	bench/sim/star/port.c \
+	bench/sim/star/priv.h \
+	bench/sim/star/sim.c \
+	bench/sim/star/sim.h
+bench_sim_libstar_la_LIBADD = bench/sim/libcore.la libccs-fabric.la libccs-core.la
+
 # Congestion control in a simulated fabric.
 noinst_LTLIBRARIES += bench/libfabric-sim.la
 bench_libfabric_sim_la_SOURCES = \
-	bench/fabric/sim/agent.c \
-	bench/fabric/sim/baselines.c \
-	bench/fabric/sim/baselines.h \
-	bench/fabric/sim/changes.c \
-	bench/fabric/collectives.c \
-	bench/fabric/collectives.h \
-	bench/fabric/sim/credits.c \
-	bench/fabric/sim/cut.c \
-	bench/fabric/sim/delays.c \
-	bench/fabric/sim/delays.h \
-	bench/fabric/sim/events.c \
-	bench/fabric/sim/events.h \
-	bench/fabric/sim/fabric.h \
-	bench/fabric/sim/flows.c \
-	bench/fabric/sim/flows.h \
-	bench/fabric/sim/host.c \
-	bench/fabric/sim/memory.h \
-	bench/fabric/sim/nscc.c \
-	bench/fabric/sim/order.c \
-	bench/fabric/sim/place.c \
-	bench/fabric/sim/plain.c \
-	bench/fabric/plot.c \
-	bench/fabric/plot.h \
-	bench/fabric/sim/pool.c \
-	bench/fabric/sim/port.c \
-	bench/fabric/sim/priv.h \
-	bench/fabric/sim/ranges.c \
-	bench/fabric/sim/ranges.h \
-	bench/fabric/sim/routes.c \
-	bench/fabric/sim/routes.h \
-	bench/fabric/sim/schedule.c \
-	bench/fabric/sim/series.c \
-	bench/fabric/sim/shim.c \
-	bench/fabric/sim/sim.c \
-	bench/fabric/summary.c \
-	bench/fabric/summary.h \
-	bench/fabric/sim/switch.c \
-	bench/fabric/sim/tcp.c \
-	bench/fabric/sim/tcp.h \
-	bench/fabric/sim/topology.c \
-	bench/fabric/sim/topology.h \
-	bench/fabric/traffic.c \
-	bench/fabric/traffic.h \
-	bench/fabric/sim/watch.c \
+	bench/ccfabric/collectives.c \
+	bench/ccfabric/collectives.h \
+	bench/ccfabric/plot.c \
+	bench/ccfabric/plot.h \
+	bench/ccfabric/summary.c \
+	bench/ccfabric/summary.h \
+	bench/ccfabric/traffic.c \
+	bench/ccfabric/traffic.h \
+	bench/sim/fabric/agent.c \
+	bench/sim/fabric/baselines.c \
+	bench/sim/fabric/baselines.h \
+	bench/sim/fabric/changes.c \
+	bench/sim/fabric/cut.c \
+	bench/sim/fabric/delays.c \
+	bench/sim/fabric/delays.h \
+	bench/sim/fabric/driver.c \
+	bench/sim/fabric/driver_credit.c \
+	bench/sim/fabric/driver_nscc.c \
+	bench/sim/fabric/driver_plain.c \
+	bench/sim/fabric/driver_shim.c \
+	bench/sim/fabric/driver_tcp.c \
+	bench/sim/fabric/driver_tcp.h \
+	bench/sim/fabric/fabric.h \
+	bench/sim/fabric/flows.c \
+	bench/sim/fabric/flows.h \
+	bench/sim/fabric/host.c \
+	bench/sim/fabric/order.c \
+	bench/sim/fabric/packet.c \
+	bench/sim/fabric/place.c \
+	bench/sim/fabric/port.c \
+	bench/sim/fabric/priv.h \
+	bench/sim/fabric/ranges.c \
+	bench/sim/fabric/ranges.h \
+	bench/sim/fabric/routes.c \
+	bench/sim/fabric/routes.h \
+	bench/sim/fabric/schedule.c \
+	bench/sim/fabric/series.c \
+	bench/sim/fabric/sim.c \
+	bench/sim/fabric/switch.c \
+	bench/sim/fabric/topology.c \
+	bench/sim/fabric/topology.h \
+	bench/sim/fabric/watch.c \
 	tools/common/gnuplot.c \
 	tools/common/gnuplot.h \
 	tools/common/topology.c \
@@ -251,36 +274,38 @@ bench_libfabric_sim_la_SOURCES = \
 	tools/common/words.c \
 	tools/common/words.h
 bench_libfabric_sim_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
-bench_libfabric_sim_la_LIBADD = libccs-fabric.la bench/libbench.la
-bin_PROGRAMS += bench/fabric/ccfabric
-bench_fabric_ccfabric_SOURCES = \
-	bench/fabric/ccfabric.c \
-	bench/fabric/jobs.c \
-	bench/fabric/jobs.h \
-	bench/fabric/models/judge.c \
-	bench/fabric/models/judge.h \
-	bench/fabric/models/matrix.c \
-	bench/fabric/models/matrix.h \
-	bench/fabric/models/matrix_print.c \
-	bench/fabric/models/models.c \
-	bench/fabric/models/models.h \
-	bench/fabric/options.c \
-	bench/fabric/options.h \
-	bench/fabric/output.c \
-	bench/fabric/output.h \
-	bench/fabric/repeat.c \
-	bench/fabric/repeat.h \
-	bench/fabric/models/suite.c \
-	bench/fabric/models/suite.h \
-	bench/fabric/models/tune.c \
-	bench/fabric/models/tune.h \
-	bench/fabric/models/tune_print.c \
-	bench/fabric/usage.c
-bench_fabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \
+bench_libfabric_sim_la_LIBADD = bench/sim/libcore.la libccs-fabric.la bench/libbench.la
+bin_PROGRAMS += bench/ccfabric/ccfabric
+bench_ccfabric_ccfabric_SOURCES = \
+	bench/ccfabric/ccfabric.c \
+	bench/ccfabric/error.c \
+	bench/ccfabric/error.h \
+	bench/ccfabric/jobs.c \
+	bench/ccfabric/jobs.h \
+	bench/ccfabric/models/judge.c \
+	bench/ccfabric/models/judge.h \
+	bench/ccfabric/models/matrix.c \
+	bench/ccfabric/models/matrix.h \
+	bench/ccfabric/models/matrix_print.c \
+	bench/ccfabric/models/models.c \
+	bench/ccfabric/models/models.h \
+	bench/ccfabric/models/suite.c \
+	bench/ccfabric/models/suite.h \
+	bench/ccfabric/models/tune.c \
+	bench/ccfabric/models/tune.h \
+	bench/ccfabric/models/tune_print.c \
+	bench/ccfabric/options.c \
+	bench/ccfabric/options.h \
+	bench/ccfabric/output.c \
+	bench/ccfabric/output.h \
+	bench/ccfabric/repeat.c \
+	bench/ccfabric/repeat.h \
+	bench/ccfabric/usage.c
+bench_ccfabric_ccfabric_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) \
 	-DFAB_MODELS='"$(pkgdatadir)/fabric/ucloud.models"'
 fabricdir = $(pkgdatadir)/fabric
-dist_fabric_DATA = bench/fabric/models/sonic.models bench/fabric/models/ucloud.models
-bench_fabric_ccfabric_LDADD = bench/libfabric-sim.la
+dist_fabric_DATA = bench/ccfabric/models/sonic.models bench/ccfabric/models/ucloud.models
+bench_ccfabric_ccfabric_LDADD = bench/libfabric-sim.la
 EXTRA_DIST += bench/scripts/fabric-anchors bench/scripts/fabric-lab bench/scripts/fabric-matrix bench/scripts/fabric-matrix.jq bench/scripts/fabric-speed \
 	bench/scripts/fabric-ucloud docs/measured/matrix.md docs/measured/matrix.png
 EXTRA_DIST += bench/scripts/beyond bench/scripts/beyond.rows bench/scripts/papers bench/scripts/papers.rows \

@@ -18,7 +18,7 @@ static const char usage[] =
 	"            [--length N] [--jobs N] [--worst N] [--json FILE]\n"
 	"            [--bounds FILE] [--list | --commands | --figures FILE]\n"
 	"\n"
-	"Runs every algorithm with default parameters in the simulator (tests/sim): over\n"
+	"Runs every algorithm with default parameters in the simulator: over\n"
 	"links of 100 Mb/s to 400 Gb/s, hosts up to ten times faster than the bottleneck,\n"
 	"1 to 1000 flows, traffic one way and both ways, WRITE, SEND and READ of all\n"
 	"sizes, shallow queues, changes, loss, jitter and rivals; each beside no control\n"

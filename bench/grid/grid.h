@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "cc/cc.h"
-#include "sim.h"
+#include "bench/sim/star/sim.h"
 
 #define GRID_MTU 4096u       /* RoCE path MTU */
 

@@ -1,23 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
-# Closed loops in virtual time: the simulator, its rows, and the table of them.
-sim_sources = \
-	tests/sim/advice.c \
-	tests/sim/bare.c \
-	tests/sim/event.c \
-	tests/sim/host.c \
-	tests/sim/measure.c \
-	tests/sim/nic.c \
-	tests/sim/place.c \
-	tests/sim/plain.c \
-	tests/sim/port.c \
-	tests/sim/priv.h \
-	tests/sim/shim.c \
-	tests/sim/sim.c \
-	tests/sim/sim.h
+# Closed loops in virtual time: the rows of bench/sim/star, and the table of them.
 check_LTLIBRARIES += tests/sim/libsim.la
 tests_sim_libsim_la_SOURCES = \
-	$(sim_sources) \
 	tests/sim/grid.h \
 	tests/sim/rows.c \
 	tests/sim/rows.h \
@@ -28,7 +13,7 @@ tests_sim_libsim_la_SOURCES = \
 	tests/sim/rows_rcp.c \
 	tests/sim/rows_swift.c \
 	tests/sim/rows_timely.c
-tests_sim_libsim_la_LIBADD = libccs-fabric.la libccs-core.la
+tests_sim_libsim_la_LIBADD = bench/sim/libstar.la
 # A row names its place first, then what is different there.
 tests_sim_libsim_la_CFLAGS = $(AM_CFLAGS) -Wno-override-init
 

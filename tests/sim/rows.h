@@ -4,7 +4,7 @@
 /* The rows that are tested and tabulated, with the bounds of their results. */
 #include <stdio.h>
 
-#include "sim.h"
+#include "bench/sim/star/sim.h"
 
 enum figure { UTIL, JAIN, RTT_AVG, RTT_P99, Q_AVG, Q_P95, Q_P99, JOIN_MS, LEAVE_MS, FIGURES };
 

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "sim.h"
+#include "bench/sim/star/sim.h"
 
 static struct sim_result r;
 

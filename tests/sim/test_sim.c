@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim.h"
+#include "bench/sim/star/sim.h"
 
 static struct sim_result r, again;
 

@@ -257,7 +257,7 @@ tabled() {
 @test "a model of the matrix is there for each of ccfabric's, and 27 of them run here" {
 	setup_bench
 	"$top_builddir/bench/ccbench/ccbench" matrix --list > list
-	grep -oE '^[A-P]-[^ ]+' "$top_srcdir/bench/fabric/models/ucloud.models" | diff - <(awk '{ print $1 }' list)
+	grep -oE '^[A-P]-[^ ]+' "$top_srcdir/bench/ccfabric/models/ucloud.models" | diff - <(awk '{ print $1 }' list)
 	[ "$(grep -c ' hosts: ' list)" -eq 27 ]
 	[ "$(grep -c ' simulated only: needs ' list)" -eq 32 ]
 }

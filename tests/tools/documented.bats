@@ -60,7 +60,7 @@ offered() {
 		for sub in $(subcommands); do "$ccshim" "$sub" -h; done
 		"$ccshim" -h
 		"$top_builddir/tools/ccshimd/ccshimd" --help
-		for command in run matrix; do "$top_builddir/bench/fabric/ccfabric" "$command" --help; done
+		for command in run matrix; do "$top_builddir/bench/ccfabric/ccfabric" "$command" --help; done
 	} | grep -E '^ +-' | grep -oE -- '-[a-zA-Z], (-[a-z]+, )?--[a-z-]+' |
 		sed -E 's/^-(.), .*--/\1 /' | sort -u > meanings
 	# Those with two names are the same subject: one algorithm, or all.
@@ -93,7 +93,7 @@ offered() {
 		"$top_builddir/bench/ccbench/ccbench" "$scenario" --help
 	done | options | has_options "$top_srcdir/docs/man/ccbench.1"
 	for command in run matrix; do
-		"$top_builddir/bench/fabric/ccfabric" "$command" --help | options |
+		"$top_builddir/bench/ccfabric/ccfabric" "$command" --help | options |
 			has_options "$top_srcdir/docs/man/ccfabric.1"
 	done
 }
@@ -109,9 +109,9 @@ offered() {
 @test "completion of ccfabric offers its options" {
 	source "$top_srcdir/completion/ccfabric"
 	for command in run matrix; do
-		COMP_WORDS=("$top_builddir/bench/fabric/ccfabric" "$command" --) COMP_CWORD=2
+		COMP_WORDS=("$top_builddir/bench/ccfabric/ccfabric" "$command" --) COMP_CWORD=2
 		_ccfabric
-		diff <("$top_builddir/bench/fabric/ccfabric" "$command" --help | options | grep ^-- | sort -u) \
+		diff <("$top_builddir/bench/ccfabric/ccfabric" "$command" --help | options | grep ^-- | sort -u) \
 			<(printf '%s\n' "${COMPREPLY[@]}" | sort)
 	done
 }

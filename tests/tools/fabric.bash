@@ -3,7 +3,7 @@
 # What the tests of ccfabric share.
 
 setup() {
-	ccfabric=$(realpath "${top_builddir:-.}")/bench/fabric/ccfabric
+	ccfabric=$(realpath "${top_builddir:-.}")/bench/ccfabric/ccfabric
 	[ -x "$ccfabric" ] || skip "ccfabric is not built"
 	cd "$BATS_TEST_TMPDIR" || return
 }

@@ -281,7 +281,7 @@ alone() {
 }
 
 @test "the progress is erased when Ctrl-C ends the program" {
-	local models=$top_srcdir/bench/fabric/models/ucloud.models
+	local models=$top_srcdir/bench/ccfabric/models/ucloud.models
 	for what in "run --topology star:2@1g --flows incast:1,100g" "matrix --models $models" \
 		"tune --models $models"; do
 		# shellcheck disable=SC2086 # words
@@ -293,7 +293,7 @@ alone() {
 
 @test "no process of a matrix survives the first" {
 	local i pids=
-	"$ccfabric" matrix -q --models "$top_srcdir/bench/fabric/models/ucloud.models" --jobs 2 > /dev/null 2>&1 3>&- &
+	"$ccfabric" matrix -q --models "$top_srcdir/bench/ccfabric/models/ucloud.models" --jobs 2 > /dev/null 2>&1 3>&- &
 	for ((i = 0; i < 300; i++)); do
 		pids=$(pgrep -P $!) || true
 		[ "$(wc -w <<< "$pids")" -lt 2 ] || break

@@ -8,7 +8,7 @@ load fabric.bash
 bats_require_minimum_version 1.5.0
 
 models() {
-	realpath "$BATS_TEST_DIRNAME/../../bench/fabric/models/ucloud.models"
+	realpath "$BATS_TEST_DIRNAME/../../bench/ccfabric/models/ucloud.models"
 }
 
 # matrix OPTION...: its JSON in out.json
@@ -243,7 +243,7 @@ matrix() {
 
 # Without control, each of the models that congest a port breaks goals, and no other.
 @test "the models of SONiC's tests: what is run, and the verdicts" {
-	file=$(realpath "$BATS_TEST_DIRNAME/../../bench/fabric/models/sonic.models")
+	file=$(realpath "$BATS_TEST_DIRNAME/../../bench/ccfabric/models/sonic.models")
 	"$ccfabric" matrix -q --models "$file" --cc none --cc auto --json > out.json
 	value '[.models[] | select(.cc == "none" and .run and (.pass | not)) | .name] | join(" ")' > congested
 	cat congested

@@ -5,7 +5,7 @@
 load tools.bash
 
 @test "every command of docs/measured/fabric-rows.md runs, every script exists" {
-	ccfabric=$(realpath "$top_builddir")/bench/fabric/ccfabric
+	ccfabric=$(realpath "$top_builddir")/bench/ccfabric/ccfabric
 	[ -x "$ccfabric" ] || skip "ccfabric is not built"
 	PATH=${ccfabric%/*}:$(realpath "${ccshim%/*}"):$PATH
 	cd "$top_srcdir"

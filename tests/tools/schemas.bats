@@ -113,7 +113,7 @@ conforms() {
 
 @test "ccfabric run, matrix and tune" {
 	needs_jsonschema
-	ccfabric=$top_builddir/bench/fabric/ccfabric
+	ccfabric=$top_builddir/bench/ccfabric/ccfabric
 	[ -x "$ccfabric" ] || skip "ccfabric is not built"
 	short=(--topology star:3@100g --flows incast:2,64k)
 	conforms ccfabric-run "$ccfabric" run -q "${short[@]}" --cc dcqcn --out_json -

@@ -29,7 +29,7 @@ on_terminal() {
 	for scenario in incast alltoall; do
 		"$top_builddir/bench/ccbench/ccbench" $scenario --help | fits 80
 	done
-	"$top_builddir/bench/fabric/ccfabric" run --help | fits 80
+	"$top_builddir/bench/ccfabric/ccfabric" run --help | fits 80
 }
 
 @test "a line that is redrawn is shorter than the terminal is wide" {

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/fabric/sim/delays.h"
-#include "bench/fabric/sim/events.h"
-#include "bench/fabric/sim/fabric.h"
-#include "bench/fabric/sim/ranges.h"
-#include "bench/fabric/traffic.h"
+#include "bench/sim/fabric/delays.h"
+#include "bench/sim/core/event.h"
+#include "bench/sim/fabric/fabric.h"
+#include "bench/sim/fabric/ranges.h"
+#include "bench/ccfabric/traffic.h"
 #include "bench/rng.h"
 #include "fabric/headroom.h"
 
@@ -30,8 +30,8 @@ enum { EVENTS = 20000 };
 /* An event is a number in the order of setting, above its kind; kind 0 is an arrival. */
 static void events_are_taken_by_time_arrivals_first_then_as_they_were_set(void **state)
 {
-	static struct fab_events q;
-	struct fab_event e;
+	static struct event_queue q;
+	struct queued_event e;
 	struct rng random = rng_of(seed_of_run(), 1);
 	static uint64_t at[EVENTS];
 	uint64_t now = 0;
@@ -44,12 +44,12 @@ static void events_are_taken_by_time_arrivals_first_then_as_they_were_set(void *
 			at[set] = now + 1 + (rng_next(&random) >> (rng_next(&random) % 60 + 4));
 			if (rng_next(&random) % 3 == 0 && set && at[set - 1] > now)
 				at[set] = at[set - 1];
-			fab_at(&q, at[set], set << FAB_KIND_BITS | (rng_next(&random) % 2), set);
+			event_queue_set(&q, at[set], set << EVENT_KIND_BITS | (rng_next(&random) % 2), set);
 		}
-		if (set == taken || !fab_next(&q, &e, &ahead))
+		if (set == taken || !event_queue_next(&q, &e, &ahead))
 			continue;
 		assert_int_equal(e.at, at[e.with]);
-		assert_int_equal(e.what >> FAB_KIND_BITS, e.with);
+		assert_int_equal(e.what >> EVENT_KIND_BITS, e.with);
 		assert_true(e.at >= now);
 		if (e.at == now && taken)
 			assert_true((e.what & 1) > (last & 1) ||
@@ -58,8 +58,8 @@ static void events_are_taken_by_time_arrivals_first_then_as_they_were_set(void *
 		last = e.what;
 		taken++;
 	}
-	assert_false(fab_next(&q, &e, &ahead));
-	fab_events_free(&q);
+	assert_false(event_queue_next(&q, &e, &ahead));
+	event_queue_free(&q);
 }
 
 /* -- sets of ranges -------------------------------------------------------------------------- */

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "bench/fabric/sim/fabric.h"
-#include "bench/fabric/sim/tcp.h"
-#include "bench/fabric/traffic.h"
+#include "bench/sim/fabric/fabric.h"
+#include "bench/sim/fabric/driver_tcp.h"
+#include "bench/ccfabric/traffic.h"
 
 enum { PAYLOAD = 1460, FRAME = 1460 + 40, PRIORITY = 1 };
 

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *command;
+
+void die_in_command(const char *name)
+{
+	command = name;
+}
+
+__attribute__((format(printf, 1, 0)))
+static void print_error(const char *format, va_list args)
+{
+	fputs("ccfabric: ", stderr);
+	vfprintf(stderr, format, args);
+	putc('\n', stderr);
+}
+
+void die(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_error(format, args);
+	va_end(args);
+	fprintf(stderr, "Try 'ccfabric %s%s--help'.\n", command ? command : "", command ? " " : "");
+	exit(2);
+}
+
+void fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_error(format, args);
+	va_end(args);
+	exit(1);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CCFABRIC_ERROR_H
+#define CCFABRIC_ERROR_H
+/* Errors that end ccfabric: each function prints "ccfabric: ..." on standard error and exits. */
+
+/* Name the command whose --help die() refers to. */
+void die_in_command(const char *name);
+
+/* A wrong option or input file: status 2. */
+void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* Any other error: status 1. */
+void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+#endif

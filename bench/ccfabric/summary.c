@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/document.h"
+#include "base/json.h"
+#include "bench/sim/core/memory.h"
+#include "tools/common/human.h"
+
+enum { BUSIEST = 8 };
+
+static double slowdown(const struct fab_result *r, unsigned id)
+{
+	return r->fct[id] == UINT64_MAX || !r->ideal[id]
+		? NAN : (double)r->fct[id] / (double)r->ideal[id];
+}
+
+/* us after the first start; NAN: never */
+static double us_from(const struct fab_result *r, uint64_t at)
+{
+	return at == UINT64_MAX ? NAN : (double)(at - r->begin) / FAB_PS_PER_US;
+}
+
+/* -- JSON ------------------------------------------------------------------------------------ */
+
+static void write_flow(struct ccs_json *j, const struct fab_flow_spec *f, const struct fab_result *r)
+{
+	ccs_json_object(j, NULL);
+	ccs_json_uint(j, "id", f->id);
+	ccs_json_uint(j, "src", f->src);
+	ccs_json_uint(j, "dst", f->dst);
+	ccs_json_uint(j, "size", f->size);
+	ccs_json_num(j, "start_ns", (double)f->start / 1e3);
+	ccs_json_num(j, "fct_ns", r->fct[f->id] == UINT64_MAX ? NAN : (double)r->fct[f->id] / 1e3);
+	ccs_json_num(j, "slowdown", slowdown(r, f->id));
+	ccs_json_uint(j, "priority", f->priority);
+	ccs_json_uint(j, "acked", r->flow_acked[f->id]);
+	ccs_json_num(j, "rtt_us", r->rtt_us[f->id]);
+	ccs_json_end(j);
+}
+
+/* The priorities of which packets waited, or were marked or dropped. */
+static void write_queues(struct ccs_json *j, const struct fab_queue_result *queue)
+{
+	ccs_json_array(j, "priorities");
+	for (unsigned i = 0; i < FAB_PRIORITIES; i++) {
+		const struct fab_queue_result *q = &queue[i];
+
+		if (!(q->max > 0) && !q->marks && !q->drops)
+			continue;
+		ccs_json_object(j, NULL);
+		ccs_json_uint(j, "priority", i);
+		ccs_json_num(j, "mean_bytes", q->mean);
+		ccs_json_num(j, "max_bytes", q->max);
+		ccs_json_uint(j, "drops", q->drops);
+		ccs_json_uint(j, "marks", q->marks);
+		ccs_json_end(j);
+	}
+	ccs_json_end(j);
+}
+
+static void write_port(struct ccs_json *j, const struct topology *t, uint32_t i,
+		       const struct fab_port_result *p)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%u->%u", fab_port_node(t, i), fab_port_peer(t, i));
+	ccs_json_object(j, NULL);
+	ccs_json_str(j, "name", name);
+	ccs_json_object(j, "queue_bytes");
+	ccs_json_num(j, "mean", p->queue_mean);
+	ccs_json_num(j, "p50", p->queue_p50);
+	ccs_json_num(j, "p95", p->queue_p95);
+	ccs_json_num(j, "p99", p->queue_p99);
+	ccs_json_num(j, "max", p->queue_max);
+	ccs_json_end(j);
+	ccs_json_uint(j, "pauses", p->pauses);
+	ccs_json_num(j, "paused_us", (double)p->paused_ps / FAB_PS_PER_US);
+	ccs_json_uint(j, "drops", p->drops);
+	ccs_json_uint(j, "marks", p->marks);
+	ccs_json_num(j, "utilisation", p->utilisation);
+	write_queues(j, p->queue);
+	ccs_json_end(j);
+}
+
+static void write_totals(struct ccs_json *j, const struct fab_result *r)
+{
+	ccs_json_object(j, "packets");
+	ccs_json_uint(j, "sent", r->sent);
+	ccs_json_uint(j, "received", r->received);
+	ccs_json_uint(j, "retransmitted", r->retransmitted);
+	ccs_json_uint(j, "dropped_no_buffer_ingress", r->drops_ingress);
+	ccs_json_uint(j, "dropped_no_buffer_egress", r->drops_egress);
+	ccs_json_uint(j, "dropped_red", r->drops_red);
+	ccs_json_uint(j, "dropped_no_route", r->drops_route);
+	ccs_json_uint(j, "dropped_ttl", r->drops_ttl);
+	ccs_json_uint(j, "dropped_link", r->drops_link);
+	ccs_json_uint(j, "dropped_watchdog", r->drops_watchdog);
+	ccs_json_uint(j, "under_way", r->under_way);
+	ccs_json_uint(j, "control_dropped", r->dropped_control);
+	ccs_json_uint(j, "marked", r->marks);
+	ccs_json_uint(j, "cnps", r->cnps);
+	ccs_json_uint(j, "pauses", r->pauses);
+	ccs_json_uint(j, "resumes", r->resumes);
+	ccs_json_end(j);
+	ccs_json_num(j, "headroom_bytes_max", r->headroom_max);
+	ccs_json_object(j, "xoff_cells");
+	ccs_json_num(j, "min", r->pauses ? (double)r->xoff_cells_min : NAN);
+	ccs_json_num(j, "max", r->pauses ? (double)r->xoff_cells_max : NAN);
+	ccs_json_end(j);
+	ccs_json_object(j, "cnp_latency_us");
+	ccs_json_num(j, "mean", r->cnps ? r->cnp_us_sum / (double)r->cnps : NAN);
+	ccs_json_num(j, "max", r->cnps ? r->cnp_us_max : NAN);
+	ccs_json_end(j);
+	ccs_json_num(j, "first_pause_us", us_from(r, r->first_pause));
+	ccs_json_num(j, "deadlock_us", us_from(r, r->deadlock_at));
+	ccs_json_uint(j, "deadlocked_ports", r->deadlocked);
+	ccs_json_uint(j, "storms", r->storms);
+	ccs_json_uint(j, "cut_off", r->cut);
+}
+
+bool fab_write_json(const struct fab_conf *conf, const struct fab_result *r,
+		    const struct fab_cost *cost, FILE *f)
+{
+	struct ccs_json j;
+
+	ccs_json_start(&j, f);
+	ccs_json_object(&j, NULL);
+	ccs_document_head(&j, ccs_document_now());
+	ccs_json_array(&j, "flows");
+	for (unsigned i = 0; i < conf->flows->n; i++)
+		write_flow(&j, &conf->flows->flow[i], r);
+	ccs_json_end(&j);
+	ccs_json_array(&j, "ports");
+	for (uint32_t i = 0; i < 2 * conf->topology->links; i++)
+		write_port(&j, conf->topology, i, &r->port[i]);
+	ccs_json_end(&j);
+	write_totals(&j, r);
+	ccs_json_num(&j, "virtual_us", (double)(r->end - r->begin) / FAB_PS_PER_US);
+	ccs_json_uint(&j, "events", r->events);
+	ccs_json_uint(&j, "packet_hops", r->hops);
+	ccs_json_num(&j, "wall_s", cost->wall_s);
+	ccs_json_num(&j, "cpu_s", cost->cpu_s);
+	ccs_json_end(&j);
+	return ccs_json_finish(&j);
+}
+
+bool fab_write_fct(const struct fab_conf *conf, const struct fab_result *r, FILE *f)
+{
+	for (unsigned i = 0; i < conf->flows->n; i++) {
+		const struct fab_flow_spec *s = &conf->flows->flow[i];
+
+		if (r->fct[s->id] != UINT64_MAX)
+			fprintf(f, "%u %u %u %llu %llu %llu %llu\n", s->src, s->dst, s->port,
+				(unsigned long long)s->size, (unsigned long long)(s->start / 1000),
+				(unsigned long long)(r->fct[s->id] / 1000),
+				(unsigned long long)(r->ideal[s->id] / 1000));
+	}
+	return !ferror(f);
+}
+
+/* -- the table ------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double quantile(const double *sorted, unsigned n, double q)
+{
+	const unsigned i = (unsigned)ceil(q * n);
+
+	return n ? sorted[i ? i - 1 : 0] : NAN;
+}
+
+const char *const fab_brief_names[FAB_BRIEF_FIGURES] = {
+	"done", "unfinished", "fct_mean_us", "fct_p99_us", "slowdown_mean", "slowdown_p99",
+	"queue_max_bytes", "pauses", "drops", "marks",
+};
+
+struct fab_brief fab_brief(const struct fab_conf *conf, const struct fab_result *r)
+{
+	double *fct = mem_zeroed(conf->flows->n, sizeof(*fct));
+	double *slow = mem_zeroed(conf->flows->n, sizeof(*slow));
+	struct fab_brief b = {
+		.done = r->done, .unfinished = conf->flows->n - r->done,
+		.pauses = (double)r->pauses, .drops = (double)r->dropped, .marks = (double)r->marks,
+	};
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < conf->flows->n; i++)
+		if (r->fct[i] != UINT64_MAX) {
+			fct[n] = (double)r->fct[i] / FAB_PS_PER_US;
+			slow[n] = slowdown(r, i);
+			b.fct_mean_us += fct[n] / r->done;
+			b.slowdown_mean += slow[n++] / r->done;
+		}
+	qsort(fct, n, sizeof(*fct), by_value);
+	qsort(slow, n, sizeof(*slow), by_value);
+	b.fct_p99_us = quantile(fct, n, 0.99);
+	b.slowdown_p99 = quantile(slow, n, 0.99);
+	for (uint32_t i = 0; i < 2 * conf->topology->links; i++)
+		b.queue_max = fmax(b.queue_max, r->port[i].queue_max);
+	free(fct);
+	free(slow);
+	return b;
+}
+
+struct class {
+	const char *name;
+	double above, most;      /* bytes */
+};
+
+static void print_class(const struct fab_conf *conf, const struct fab_result *r,
+			const struct class *c, FILE *f)
+{
+	double *fct = mem_zeroed(conf->flows->n, sizeof(*fct));
+	double *slow = mem_zeroed(conf->flows->n, sizeof(*slow));
+	char p50[24], p99[24], most[24];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < conf->flows->n; i++) {
+		const struct fab_flow_spec *s = &conf->flows->flow[i];
+
+		if ((double)s->size <= c->above || (double)s->size > c->most || r->fct[s->id] == UINT64_MAX)
+			continue;
+		fct[n] = (double)r->fct[s->id] / FAB_PS_PER_US;
+		slow[n++] = slowdown(r, s->id);
+	}
+	qsort(fct, n, sizeof(*fct), by_value);
+	qsort(slow, n, sizeof(*slow), by_value);
+	if (n)
+		fprintf(f, "%-14s %8u %10s %10s %10s %8.2f %8.2f\n", c->name, n,
+			human_us(quantile(fct, n, 0.5), p50, sizeof(p50)),
+			human_us(quantile(fct, n, 0.99), p99, sizeof(p99)),
+			human_us(fct[n - 1], most, sizeof(most)), quantile(slow, n, 0.5),
+			quantile(slow, n, 0.99));
+	free(fct);
+	free(slow);
+}
+
+static void print_flows(const struct fab_conf *conf, const struct fab_result *r, FILE *f)
+{
+	static const struct class class[] = {
+		{ "up to 4 KB", 0, 4096 }, { "up to 64 KB", 4096, 65536 },
+		{ "up to 1 MB", 65536, 1048576 }, { "above 1 MB", 1048576, INFINITY },
+		{ "all", 0, INFINITY },
+	};
+
+	fprintf(f, "%-14s %8s %10s %10s %10s %8s %8s\n", "flows", "done", "FCT p50", "p99", "max",
+		"slowdown", "p99");
+	for (unsigned i = 0; i < sizeof(class) / sizeof(*class); i++)
+		print_class(conf, r, &class[i], f);
+	if (r->done < conf->flows->n)
+		fprintf(f, "%u of %u flows are not done.\n", conf->flows->n - r->done, conf->flows->n);
+	if (r->cut)
+		fprintf(f, "%u of them have no path since the last change of the network.\n", r->cut);
+}
+
+static void print_ports(const struct fab_conf *conf, const struct fab_result *r, FILE *f)
+{
+	bool *printed = mem_zeroed(2 * (size_t)conf->topology->links, sizeof(*printed));
+
+	fprintf(f, "\n%-14s %6s %10s %10s %10s %7s %7s %7s\n", "longest queues", "util",
+		"mean", "p99", "max", "XOFFs", "drops", "marks");
+	for (unsigned n = 0; n < BUSIEST; n++) {
+		const struct topology *t = conf->topology;
+		uint32_t best = UINT32_MAX;
+		char name[32], text[3][24];
+
+		for (uint32_t i = 0; i < 2 * t->links; i++)
+			if (!printed[i] && r->port[i].queue_max > 0 &&
+			    (best == UINT32_MAX || r->port[i].queue_max > r->port[best].queue_max))
+				best = i;
+		if (best == UINT32_MAX)
+			break;
+		printed[best] = true;
+		snprintf(name, sizeof(name), "%u->%u", fab_port_node(t, best), fab_port_peer(t, best));
+		fprintf(f, "%-14s %6.3f %10s %10s %10s %7llu %7llu %7llu\n", name,
+			r->port[best].utilisation,
+			human_bytes(r->port[best].queue_mean, text[0], sizeof(text[0])),
+			human_bytes(r->port[best].queue_p99, text[1], sizeof(text[1])),
+			human_bytes(r->port[best].queue_max, text[2], sizeof(text[2])),
+			(unsigned long long)r->port[best].pauses,
+			(unsigned long long)r->port[best].drops,
+			(unsigned long long)r->port[best].marks);
+	}
+	free(printed);
+}
+
+void fab_print(const struct fab_conf *conf, const struct fab_result *r, const struct fab_cost *cost,
+	       FILE *f)
+{
+	char virtual[24], headroom[24];
+
+	print_flows(conf, r, f);
+	print_ports(conf, r, f);
+	fprintf(f, "\n%llu packets, %llu dropped, %llu marked, %llu PAUSE frames, headroom up to %s\n",
+		(unsigned long long)r->sent, (unsigned long long)r->dropped,
+		(unsigned long long)r->marks, (unsigned long long)r->pauses,
+		human_bytes(r->headroom_max, headroom, sizeof(headroom)));
+	if (conf->warm >= r->end - r->begin && conf->warm)
+		fputs("All ended within --warmup, so ports' figures are of the whole run.\n", f);
+	if (r->deadlock_at != UINT64_MAX)
+		fprintf(f, "A deadlock was seen after %s; in the end %u ports are in one.\n",
+			human_us(us_from(r, r->deadlock_at), virtual, sizeof(virtual)), r->deadlocked);
+	fprintf(f, "%s simulated in %.2f s of CPU: %.1f M events/s, %.1f M packet-hops/s\n",
+		human_us((double)(r->end - r->begin) / FAB_PS_PER_US, virtual, sizeof(virtual)),
+		cost->cpu_s, (double)r->events / cost->cpu_s / 1e6,
+		(double)r->hops / cost->cpu_s / 1e6);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "traffic.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "bench/ccbench/traffic/sizes.h"
+#include "bench/rng.h"
+#include "collectives.h"
+#include "bench/sim/core/memory.h"
+
+enum { PORT = 100 };
+#define FLOWS_MAX (1u << 26)
+
+struct maker {
+	struct fab_flows *f;
+	const struct fab_traffic *how;
+	struct rng random;
+	unsigned *host, hosts;   /* nodes */
+	double *rate;            /* of the first link of each host */
+	uint64_t size;
+	double at_us;            /* of the flows that are not drawn at random */
+	unsigned priority;
+};
+
+static void add(struct maker *m, unsigned src, unsigned dst, uint64_t size, double start_us)
+{
+	if (m->how->jitter_us > 0)
+		start_us += m->how->jitter_us * rng_unit(&m->random);
+	fab_flows_add(m->f, (struct fab_flow_spec){
+		.src = m->host[src], .dst = m->host[dst], .priority = m->priority,
+		.port = PORT, .size = size, .message = m->how->message, .verb = m->how->verb,
+		.start = (uint64_t)((m->at_us + start_us) * 1e6),
+	});
+}
+
+static void list_hosts(struct maker *m, const struct topology *t)
+{
+	m->host = mem_zeroed(t->nodes, sizeof(*m->host));
+	m->rate = mem_zeroed(t->nodes, sizeof(*m->rate));
+	for (unsigned i = 0; i < t->nodes; i++) {
+		unsigned l = 0;
+
+		if (t->is_switch[i])
+			continue;
+		while (l < t->links && t->link[l].from != i && t->link[l].to != i)
+			l++;
+		m->rate[m->hosts] = l < t->links ? t->link[l].rate_bps : 0;
+		m->host[m->hosts++] = i;
+	}
+}
+
+static bool parse_size(struct maker *m, const char *text)
+{
+	double bytes;
+
+	if (ccs_parse_unit(text, CCS_UNIT_BYTES, &bytes) || !(bytes >= 1) || !(bytes < 0x1p40))
+		return false;
+	m->size = (uint64_t)bytes;
+	return true;
+}
+
+static bool make_incast(struct maker *m, const char *text)
+{
+	unsigned n, to = 0;
+	char size[32];
+	int end = 0;
+
+	if (sscanf(text, "%5u,%31[^,]%n", &n, size, &end) != 2 || !parse_size(m, size) ||
+	    (text[end] && (sscanf(text + end, ",%5u", &to) != 1 || to >= m->hosts)) || !n || m->hosts < 2)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		add(m, (to + 1 + i % (m->hosts - 1)) % m->hosts, to, m->size, 0);
+	return true;
+}
+
+/* From each host to those that are first, first + 1... hosts further. */
+static bool make_shifts(struct maker *m, const char *text, unsigned first, unsigned last)
+{
+	if (!parse_size(m, text) || m->hosts < 2)
+		return false;
+	for (unsigned shift = first; shift <= last; shift++)
+		for (unsigned i = 0; i < m->hosts; i++)
+			add(m, i, (i + shift) % m->hosts, m->size, 0);
+	return true;
+}
+
+struct hosts {
+	unsigned first, last;
+};
+
+static bool parse_hosts(const struct maker *m, const char *text, struct hosts *h)
+{
+	char tail;
+	const int n = sscanf(text, "%5u-%5u%c", &h->first, &h->last, &tail);
+
+	if (n == 1 && sscanf(text, "%5u%c", &h->first, &tail) == 1)
+		h->last = h->first;
+	else if (n != 2)
+		return false;
+	return h->first <= h->last && h->last < m->hosts;
+}
+
+/* "FROM,TO,SIZE" */
+static bool parse_ends(struct maker *m, const char *text, struct hosts *from, struct hosts *to)
+{
+	char a[16], b[16], size[32], tail;
+
+	return sscanf(text, "%15[^,],%15[^,],%31[^,]%c", a, b, size, &tail) == 3 &&
+	       parse_hosts(m, a, from) && parse_hosts(m, b, to) && parse_size(m, size);
+}
+
+/* Each to each, but not to itself. */
+static bool make_cross(struct maker *m, const char *text)
+{
+	struct hosts from, to;
+	const unsigned before = m->f->n;
+
+	if (!parse_ends(m, text, &from, &to))
+		return false;
+	for (unsigned i = from.first; i <= from.last; i++)
+		for (unsigned k = to.first; k <= to.last; k++)
+			if (i != k)
+				add(m, i, k, m->size, 0);
+	return m->f->n > before;
+}
+
+/* The first to the first, the second to the second... */
+static bool make_pairs(struct maker *m, const char *text)
+{
+	struct hosts from, to;
+
+	if (!parse_ends(m, text, &from, &to) || to.last - to.first != from.last - from.first ||
+	    from.first == to.first)
+		return false;
+	for (unsigned i = 0; i <= from.last - from.first; i++)
+		add(m, from.first + i, to.first + i, m->size, 0);
+	return true;
+}
+
+static bool parse_load(const char *text, double *load)
+{
+	char *end;
+
+	*load = strtod(text, &end);
+	if (*end == '%')
+		*load /= 100, end++;
+	return end != text && !*end && *load > 0 && *load <= 2;
+}
+
+static bool make_load(struct maker *m, const char *text, enum sizes sizes)
+{
+	double load, now_us = 0, bits = 0;
+
+	if (!parse_load(text, &load) || m->hosts < 2)
+		return false;
+	for (unsigned i = 0; i < m->hosts; i++)
+		bits += m->rate[i] * load;
+	while (m->f->n < FLOWS_MAX) {
+		const unsigned src = (unsigned)(rng_unit(&m->random) * m->hosts);
+		const unsigned to = (unsigned)(rng_unit(&m->random) * (m->hosts - 1));
+
+		now_us += -log(1 - rng_unit(&m->random)) * 8e6 * sizes_mean(sizes, m->size) / bits;
+		if (now_us > m->how->until_us)
+			break;
+		add(m, src, to + (to >= src), sizes_next(sizes, m->size, m->f->n, &m->random),
+		    now_us);
+	}
+	return true;
+}
+
+/* The N hosts after one that is drawn send to it, again and again. */
+static bool make_incasts(struct maker *m, const char *text)
+{
+	char size[32], share[32];
+	double load, now_us = 0, bits = 0;
+	unsigned n;
+
+	if (sscanf(text, "%5u,%31[^,],%31s", &n, size, share) != 3 || !parse_size(m, size) ||
+	    !parse_load(share, &load) || !n || n >= m->hosts)
+		return false;
+	for (unsigned i = 0; i < m->hosts; i++)
+		bits += m->rate[i] * load;
+	for (;;) {
+		const unsigned to = (unsigned)(rng_unit(&m->random) * m->hosts);
+
+		now_us += -log(1 - rng_unit(&m->random)) * 8e6 * n * (double)m->size / bits;
+		if (now_us > m->how->until_us || m->f->n >= FLOWS_MAX)
+			return true;
+		for (unsigned i = 1; i <= n; i++)
+			add(m, (to + i) % m->hosts, to, m->size, now_us);
+	}
+}
+
+static bool make_collective(struct maker *m, const char *text,
+			    bool (*collective)(struct fab_flows *f, const struct fab_group *g))
+{
+	struct fab_group g = { .host = m->host, .hosts = m->hosts, .piece = m->how->message };
+
+	g.like = (struct fab_flow_spec){
+		.priority = m->priority, .port = PORT, .start = (uint64_t)(m->at_us * 1e6),
+	};
+	if (!parse_size(m, text) || m->hosts < 2)
+		return false;
+	g.size = m->size;
+	return collective(m->f, &g);
+}
+
+static bool make(struct maker *m, const char *name, const char *value)
+{
+	if (strcmp(name, "allreduce-ring") == 0)
+		return make_collective(m, value, fab_allreduce_ring);
+	if (strcmp(name, "allreduce-tree") == 0)
+		return make_collective(m, value, fab_allreduce_tree);
+	if (strcmp(name, "allreduce-halving") == 0)
+		return make_collective(m, value, fab_allreduce_halving);
+	if (strcmp(name, "cross") == 0)
+		return make_cross(m, value);
+	if (strcmp(name, "pairs") == 0)
+		return make_pairs(m, value);
+	if (strcmp(name, "incasts") == 0)
+		return make_incasts(m, value);
+	if (strcmp(name, "incast") == 0)
+		return make_incast(m, value);
+	if (strcmp(name, "permutation") == 0)
+		return make_shifts(m, value, m->hosts / 2, m->hosts / 2);
+	if (strcmp(name, "ring") == 0)
+		return make_shifts(m, value, 1, 1);
+	if (strcmp(name, "all-to-all") == 0)
+		return make_shifts(m, value, 1, m->hosts - 1);
+	if (strcmp(name, "websearch") == 0)
+		return make_load(m, value, SIZES_WEBSEARCH);
+	if (strcmp(name, "hadoop") == 0)
+		return make_load(m, value, SIZES_HADOOP);
+	return parse_size(m, name) && make_load(m, value, SIZES_FIXED);
+}
+
+/* Starts of a file's flows vary, too. */
+static bool read_file(struct fab_flows *f, const char *path, const struct fab_traffic *how, char *err,
+		      size_t len)
+{
+	struct rng random = rng_of(how->seed, 1);
+
+	if (!fab_flows_read(f, path, err, len))
+		return false;
+	for (unsigned i = 0; i < f->n && how->jitter_us > 0; i++)
+		f->flow[i].start += (uint64_t)(1e6 * how->jitter_us * rng_unit(&random));
+	fab_flows_sort(f);
+	return true;
+}
+
+/* "[PRIORITY=][COPIES*]NAME:VALUE[@START[~INTERVAL]]" */
+static bool make_term(struct maker *m, char *term)
+{
+	char *start = strchr(term, '@'), *interval = NULL, *value;
+	double start_us = 0, interval_us = 0;
+	unsigned copies = 1;
+	char priority[2];
+	int skip = 0;
+
+	if (start)
+		*start++ = '\0';
+	if (start && (interval = strchr(start, '~')))
+		*interval++ = '\0';
+	if ((start && ccs_parse_unit(start, CCS_UNIT_TIME, &start_us)) ||
+	    (interval && ccs_parse_unit(interval, CCS_UNIT_TIME, &interval_us)) ||
+	    !(start_us < 1e12) || !(interval_us < 1e9))
+		return false;
+	m->priority = m->how->priority;
+	if (sscanf(term, "%1[0-7]=%n", priority, &skip) == 1 && skip) {
+		m->priority = (unsigned)(*priority - '0');
+		term += skip;
+		skip = 0;
+	}
+	if (sscanf(term, "%4u*%n", &copies, &skip) != 1 || !skip)
+		copies = 1; /* a size begins with a number, too */
+	term += skip;
+	value = strchr(term, ':');
+	if (!value || !copies)
+		return false;
+	*value++ = '\0';
+	for (unsigned i = 0; i < copies; i++) {
+		m->at_us = start_us + i * interval_us;
+		if (!make(m, term, value))
+			return false;
+	}
+	return true;
+}
+
+static bool make_all(struct maker *m, const char *text)
+{
+	char *copy = mem_checked(strdup(text)), *at = copy, *term;
+	bool ok = true;
+
+	while (ok && (term = strsep(&at, "+")))
+		ok = make_term(m, term);
+	free(copy);
+	return ok;
+}
+
+bool fab_traffic(struct fab_flows *f, const char *text, const struct topology *t,
+		 const struct fab_traffic *how, char *err, size_t len)
+{
+	struct maker m = { .f = f, .how = how, .random = rng_of(how->seed, 1) };
+	bool ok;
+
+	if (!strchr(text, ':') || strchr(text, '/'))
+		return read_file(f, text, how, err, len);
+	*f = (struct fab_flows){ 0 };
+	list_hosts(&m, t);
+	ok = make_all(&m, text);
+	free(m.host);
+	free(m.rate);
+	if (ok && f->n) {
+		fab_flows_sort(f);
+		return true;
+	}
+	fab_flows_free(f);
+	if (ok)
+		snprintf(err, len, "no flow of '%s' starts within %g us; a longer --for is needed", text,
+			 how->until_us);
+	else
+		snprintf(err, len, "'%s' is no traffic for %u hosts: incast:16,2m, permutation:1m and "
+		 "websearch:50%% are", text, m.hosts);
+	return false;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Host agents. That of a receiver reads the byte counter of the port by which packets reach it, and
+ * advises a rate to all flows through it, as ccshimd does: with each record if the rate has changed
+ * by more than a twentieth, and every few records in any case. A message is for a host, whose agent
+ * shares it among its flows. A sender announces a flow before its first packet.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cc/advice.h"
+#include "bench/sim/core/memory.h"
+#include "priv.h"
+
+enum { REPEAT = 8, MESSAGE_BYTES = 190 };
+
+/* libshim/agent/telemetry/sampler.c: how much messages may take of the link, and how many they are. */
+#define SHARE_EACH 0.005
+#define SHARE_ALL 0.02
+#define MESSAGES_MOST 50000.0
+#define PERIOD_LEAST_US 200.0
+#define NEWS 0.05
+
+struct agent {
+	struct ccs_advice advice;
+	struct ccs_cc_hop record;
+	double sent;             /* bit/s, in the last message to all */
+	uint64_t sent_at;
+	uint32_t first;          /* flow + 1; 0: none */
+	unsigned flows, hosts;   /* that send them, as of the last record */
+	double grain;            /* bytes; the largest segment of the flows so far */
+	unsigned *reached;       /* by host: the round of messages in which it was last reached */
+	unsigned round;
+};
+
+static double period_us(const struct sim *s, uint32_t port)
+{
+	const unsigned hosts = s->agent[port]->hosts;
+	const double one_us = s->port[port].ps_per_byte * MESSAGE_BYTES / FAB_PS_PER_US;
+
+	return fmax(fmax(one_us / SHARE_EACH, one_us * hosts / SHARE_ALL),
+		    fmax(1e6 * hosts / MESSAGES_MOST, PERIOD_LEAST_US));
+}
+
+static struct ccs_advice_port reading(const struct sim *s, uint32_t port)
+{
+	const struct port *p = &s->port[port];
+
+	return (struct ccs_advice_port){
+		.now_ns = s->now / 1000 + 1, .bytes = p->tx_bytes, .capacity = 8e12 / p->ps_per_byte,
+		.flows = s->agent[port]->flows, .rtt_us = s->agent_rtt_us,
+		.grain = s->agent[port]->grain,
+	};
+}
+
+static void send_message(struct sim *s, uint32_t port, uint32_t flow, double rate)
+{
+	const struct agent *a = s->agent[port];
+	const uint32_t i = new_packet(s), record = new_record(s);
+	struct packet *k = &s->packet[i];
+
+	s->record[record].hop[0] = a->record;
+	s->record[record].n = a->record.capacity > 0;
+	k->record = record;
+	k->flow = flow;
+	k->seq = (uint64_t)rate;
+	k->payload = (uint16_t)(a->flows < UINT16_MAX ? a->flows : UINT16_MAX);
+	k->kind = ADVICE;
+	k->ttl = (uint8_t)s->conf->ttl;
+	k->priority = (uint8_t)s->conf->cnp_priority;
+	k->dscp = FAB_CNP_DSCP;
+	k->len = MESSAGE_BYTES;
+	port_put(s, port ^ 1, i);
+}
+
+/* Flows that are done leave the list. */
+static void send_to_all(struct sim *s, uint32_t port, double rate, bool really)
+{
+	struct agent *a = s->agent[port];
+
+	a->round++;
+	a->hosts = 0;
+	for (uint32_t *at = &a->first; *at;) {
+		struct flow *f = &s->flow[*at - 1];
+
+		if (flow_is_done(f)) {
+			*at = f->next_inbound;
+			a->flows--;
+			continue;
+		}
+		if (a->reached[f->src] != a->round) {
+			a->reached[f->src] = a->round;
+			a->hosts++;
+			if (really)
+				send_message(s, port, *at - 1, rate);
+		}
+		at = &f->next_inbound;
+	}
+	if (really) {
+		a->sent = rate;
+		a->sent_at = s->now;
+	}
+}
+
+static void set_reading(struct sim *s, uint32_t port)
+{
+	set_event(s, s->now + (uint64_t)(period_us(s, port) * FAB_PS_PER_US), RECORD, port);
+}
+
+void agent_read(struct sim *s, uint32_t port)
+{
+	struct agent *a = s->agent[port];
+	const struct ccs_advice_port now = reading(s, port);
+	const double rate = ccs_advice_feed(&a->advice, &now);
+	const uint64_t repeat = (uint64_t)(REPEAT * period_us(s, port) * FAB_PS_PER_US);
+
+	a->record = (struct ccs_cc_hop){
+		.ts_ns = now.now_ns, .tx_bytes = now.bytes, .capacity = now.capacity,
+	};
+	send_to_all(s, port, rate, fabs(rate - a->sent) > NEWS * a->sent ||
+				   s->now >= a->sent_at + repeat || !s->conf->advise);
+	if (a->flows)
+		set_reading(s, port);
+}
+
+void agent_message(struct sim *s, const struct packet *k)
+{
+	const struct flow *reached = &s->flow[k->flow];
+	const struct agent *a = s->agent[reached->agent_port];
+
+	for (uint32_t at = a->first; at; at = s->flow[at - 1].next_inbound) {
+		const struct flow *f = &s->flow[at - 1];
+
+		if (f->src == reached->src && !flow_is_done(f))
+			f->driver->advice(s, at - 1, k);
+	}
+}
+
+/* The announcement of a flow has arrived by this port. */
+void agent_join(struct sim *s, uint32_t port, uint32_t flow)
+{
+	struct agent *a = s->agent[port];
+	struct ccs_advice_port now;
+	double rate;
+
+	if (!a) {
+		a = s->agent[port] = mem_zeroed(1, sizeof(*a));
+		a->reached = mem_zeroed(s->conf->topology->nodes, sizeof(*a->reached));
+	}
+	s->flow[flow].agent_port = port;
+	s->flow[flow].next_inbound = a->first;
+	a->first = flow + 1;
+	a->grain = fmax(a->grain, flow_segment(&s->flow[flow]));
+	if (!a->flows++)
+		set_reading(s, port);
+	now = reading(s, port);
+	rate = ccs_advice_join(&a->advice, &now, 1);
+	send_message(s, port, flow, rate);
+	if (rate < a->sent * (1 - NEWS))
+		send_to_all(s, port, rate, true);
+	a->sent = fmax(a->sent, rate);
+}
+
+void agents_init(struct sim *s)
+{
+	s->agent = mem_zeroed(s->ports, sizeof(*s->agent));
+	for (unsigned i = 0; i < s->conf->flows->n; i++)
+		s->agent_rtt_us = fmax(s->agent_rtt_us, s->flow[i].base_us);
+}
+
+void agents_free(struct sim *s)
+{
+	for (uint32_t i = 0; i < s->ports; i++) {
+		if (s->agent[i])
+			free(s->agent[i]->reached);
+		free(s->agent[i]);
+	}
+	free(s->agent);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The driver with the algorithm alone: a flow is paced at its rate, within its window. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/sim/core/memory.h"
+#include "priv.h"
+
+/* Algorithms measure time from their own start; the first moment is 1 us. */
+static double cc_us(const struct sim *s)
+{
+	return (double)(s->now - s->result->begin) / FAB_PS_PER_US + 1;
+}
+
+/* Where marks control the rate, the window is a limit of the shim's, and NICs have none. */
+static double window_of(const struct ccs_cc *cc)
+{
+	return cc->ops->needs & CCS_NEEDS_CNP ? 0 : cc->out.window;
+}
+
+static bool may_send(const struct sim *s, const struct flow *f, bool lost)
+{
+	const double inflight = (double)(f->snd_nxt - f->snd_una), window = window_of(f->cc);
+
+	(void)s;
+	return lost || !(window > 0) || inflight <= 0 || inflight < floor(window);
+}
+
+/* What the newest packet, or its segment, takes at the flow's rate. */
+static uint64_t gap(const struct sim *s, const struct flow *f)
+{
+	const struct fab_wire *w = &s->conf->wire;
+	const double packets = (double)s->conf->segment / w->payload;
+	const double len = packets > 0 ? packets * (w->payload + w->header) : f->last_len;
+
+	return after(s, 8e12 * len / f->cc->out.rate);
+}
+
+static uint64_t due_within_segment(const struct sim *s, const struct flow *f)
+{
+	const double rate = s->conf->segment_rate;
+
+	return rate > 0 ? f->sent_at + after(s, 8e12 * f->last_len / rate) : 0;
+}
+
+/* A change of the rate counts at once for packets, and from the next one on for segments. */
+static uint64_t due(const struct sim *s, const struct flow *f)
+{
+	const uint32_t segment = s->conf->segment;
+	const bool late = segment || (s->conf->wire.late_rates && !f->telemetry);
+
+	if (f->sent_at == NEVER)
+		return 0;
+	if (segment && f->snd_nxt % segment)
+		return due_within_segment(s, f);
+	return f->segment_at + (late ? f->gap : gap(s, f));
+}
+
+static void sent(struct sim *s, struct flow *f, uint32_t bytes)
+{
+	if (f->segment_at == s->now)
+		f->gap = gap(s, f);
+	if (f->cc->ops->on_send)
+		f->cc->ops->on_send(f->cc, cc_us(s), bytes);
+}
+
+static void follow(struct sim *s, uint32_t flow)
+{
+	const double us = s->flow[flow].cc->out.timer_us - 1;
+
+	if (us < 1e12) {
+		const uint64_t at = s->result->begin + (uint64_t)ceil(us * FAB_PS_PER_US);
+
+		flow_set_timer(s, flow, s->conf->wire.whole_ns ? (at + 999) / 1000 * 1000 : at);
+	}
+	flow_update(s, flow);
+}
+
+static void start(struct sim *s, uint32_t flow)
+{
+	struct flow *f = &s->flow[flow];
+	const struct ccs_cc_path path = flow_path(s, f);
+
+	f->posted = flow_ready(s, flow);
+	f->cc = mem_zeroed(1, sizeof(*f->cc));
+	ccs_cc_start(f->cc, algorithm_of(s, f->spec->priority), &path);
+	follow(s, flow);
+}
+
+/* Of the acknowledged bytes, those of whole segments: the algorithm gets an RTT of each. */
+static uint32_t completed(const struct sim *s, const struct flow *f, uint32_t acked)
+{
+	const uint32_t segment = s->conf->segment;
+
+	return segment ? (uint32_t)(f->snd_una / segment - (f->snd_una - acked) / segment) * segment : acked;
+}
+
+/* What the NIC takes to send so many bytes, as far as it is no part of the RTT. */
+static double sending_us(const struct sim *s, const struct flow *f, uint32_t bytes)
+{
+	const double rate = s->conf->segment_rate;
+
+	if (s->conf->segment && rate > 0)
+		return 8e6 * bytes / rate;
+	return s->conf->wire.whole_rtt && !s->conf->segment ? 0 : 8e6 * bytes / f->cc->path.line_rate;
+}
+
+static void ack(struct sim *s, uint32_t flow, const struct packet *k, uint32_t new)
+{
+	struct flow *f = &s->flow[flow];
+	const struct record *r = k->record ? &s->record[k->record] : NULL;
+	const uint32_t acked = completed(s, f, new);
+	const double own_us = acked ? sending_us(s, f, acked) : 0;
+	const struct ccs_cc_ack a = {
+		.now_us = cc_us(s),
+		.rtt_us = fmax(1e-3, (double)(s->now - k->sent) / FAB_PS_PER_US - own_us),
+		.bytes = acked, .inflight = (double)(f->snd_nxt - f->snd_una),
+		.ack_seq = f->snd_una, .snd_nxt = f->snd_nxt,
+		.hops = r ? r->hop : NULL, .nhops = r ? r->n : 0, .path = 1,
+	};
+
+	ccs_cc_advance(f->cc, a.now_us);
+	if (acked)
+		f->cc->ops->on_ack(f->cc, &a);
+	if (k->ce && f->cc->ops->on_cnp)
+		f->cc->ops->on_cnp(f->cc, a.now_us);
+	follow(s, flow);
+}
+
+static void cnp(struct sim *s, uint32_t flow)
+{
+	struct ccs_cc *cc = s->flow[flow].cc;
+
+	ccs_cc_advance(cc, cc_us(s));
+	if (cc->ops->on_cnp)
+		cc->ops->on_cnp(cc, cc_us(s));
+	follow(s, flow);
+}
+
+static void loss(struct sim *s, uint32_t flow)
+{
+	struct ccs_cc *cc = s->flow[flow].cc;
+
+	ccs_cc_advance(cc, cc_us(s));
+	if (cc->ops->on_loss)
+		cc->ops->on_loss(cc, cc_us(s));
+	follow(s, flow);
+}
+
+/* As the interface has it: an acknowledgement of nothing. */
+static void advice(struct sim *s, uint32_t flow, const struct packet *k)
+{
+	struct flow *f = &s->flow[flow];
+	const struct record *r = &s->record[k->record];
+	const struct ccs_cc_ack a = {
+		.now_us = cc_us(s), .inflight = (double)(f->snd_nxt - f->snd_una),
+		.ack_seq = f->snd_una, .snd_nxt = f->snd_nxt, .hops = r->hop, .nhops = r->n,
+		.path = 1, .flows = k->payload, .advised_rate = s->conf->advise ? (double)k->seq : 0,
+	};
+
+	ccs_cc_advance(f->cc, a.now_us);
+	f->cc->ops->on_ack(f->cc, &a);
+	follow(s, flow);
+}
+
+static void timer(struct sim *s, uint32_t flow)
+{
+	ccs_cc_advance(s->flow[flow].cc, cc_us(s));
+	follow(s, flow);
+}
+
+static void stop(struct flow *f)
+{
+	free(f->cc);
+	f->cc = NULL;
+}
+
+const struct driver plain_driver = {
+	start, may_send, due, sent, ack, cnp, loss, advice, timer, stop, driver_ready, NULL,
+};

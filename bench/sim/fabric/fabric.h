@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_SIM_FABRIC_H
+#define BENCH_SIM_FABRIC_H
+/*
+ * A deterministic packet simulator of a lossless or lossy Ethernet fabric: hosts whose flows are
+ * controlled by libshim/cc, switches whose buffers, marks and pauses libshim/fabric decides. One
+ * configuration and one seed give one result. Time is in ps.
+ *
+ *   flow: rate, window -> NIC: round robin -> link -> switch: MMU, queue, RED, INT -> ... -> receiver
+ *     ^                                                                                    |
+ *     +------------------------------ acknowledgements and CNPs: packets, too -------------+
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cc/cc.h"
+#include "fabric/qos.h"
+#include "fabric/red.h"
+#include "flows.h"
+#include "routes.h"
+#include "topology.h"
+
+enum { FAB_PRIORITIES = 8, FAB_TTL = 64, FAB_CNP_DSCP = 48 };
+#define FAB_PS_PER_US 1e6
+
+/* Sizes on the line in bytes, with preamble and gap where they count. */
+struct fab_wire {
+	uint32_t payload;        /* of a full packet */
+	uint32_t header, ack, cnp, pause;
+	uint32_t data_telemetry, ack_telemetry; /* more, if the algorithm needs telemetry */
+	uint32_t tx_unit, queue_unit; /* bytes in which telemetry counts; at least 1 */
+	bool count_received;     /* telemetry counts bytes as they come into the queue, not as they leave */
+	bool whole_ns;           /* times of transmission are truncated to ns */
+	bool whole_rtt;          /* RTTs include the packet's own transmission by the NIC */
+	bool late_rates;         /* a rate applies from the next packet on; without telemetry only */
+	bool mark_acks;          /* an acknowledgement carries its packet's mark: there are no CNPs */
+};
+
+/* A switch's buffer; see fabric/mmu.h. */
+struct fab_buffer {
+	double bytes;            /* of a switch; INFINITY: no packet is dropped and none is paused */
+	double cell;             /* bytes */
+	bool pfc;                /* without, queues are lossy */
+	double alpha;            /* of each priority group, */
+	double alpha_rate;       /* of ports of this rate, and in proportion of others; 0: of all */
+	double queue_alpha;      /* of lossy priorities: their groups, and their queues; 0: as alpha,
+				  * and unlimited */
+	double guarantee;        /* bytes of each priority group */
+	double headroom;         /* bytes of each port's lossless group; NAN: as follows */
+	double headroom_us;      /* what the port receives in this time; NAN: as computed */
+	double hysteresis;       /* bytes */
+	double t0_us;            /* from a PAUSE frame's arrival to its effect; in the headroom, too */
+};
+
+/* Marks. kmin and kmax are those of ports of `rate`, and in proportion of others. */
+struct fab_marking {
+	struct ccs_red red;      /* bytes; pmax 0: none */
+	double rate;             /* 0: the same at all ports */
+	double poll_us, weight;  /* of the polled average; 0: the queue itself */
+};
+
+/* What happens to the network in the course of a run. */
+enum fab_change_kind { FAB_FAIL, FAB_RESTORE, FAB_CONVERGE };
+
+struct fab_change {
+	enum fab_change_kind kind;
+	uint64_t at;             /* ps */
+	unsigned number;         /* of a link; of the node that gets new tables, FAB_ALL_NODES: all */
+};
+
+#define FAB_ALL_NODES UINT32_MAX
+
+/* A switch's remedy against PAUSE frames without end. */
+struct fab_watchdog {
+	double detect_us;        /* a priority is paused so long while packets wait; 0: no watchdog */
+	double restore_us;       /* it ends when the priority was not paused for so long */
+	bool forward;            /* ignore pauses, instead of dropping what waits */
+};
+
+/* How a port chooses among its queues. Those without weight come first, the highest number first;
+ * what these leave is shared by weighted deficit round robin. */
+struct fab_queue {
+	double weight;           /* 0: strict priority */
+	double cap;              /* bit/s; 0: none */
+};
+
+struct fab_conf {
+	const struct topology *topology;
+	struct fab_routes *routes;
+	const struct fab_flows *flows;
+	const struct ccs_cc_spec *spec;
+	const struct ccs_cc_spec *priority_spec[FAB_PRIORITIES]; /* of their flows; NULL: spec */
+	bool selective;          /* lost packets alone are sent again; else all from the first one on */
+	bool agents;             /* of receivers send records; else packets carry telemetry */
+	bool advise;             /* and rates */
+	bool shim;               /* libshim/flow between algorithm and NIC, as in the preload */
+	struct fab_wire wire;
+	struct fab_buffer buffer;
+	struct fab_marking marking;
+	const struct fab_marking *priority_marking[FAB_PRIORITIES]; /* without polling; NULL: marking */
+	const struct fab_change *change; /* in the order of their times */
+	unsigned changes;
+	struct fab_watchdog watchdog;
+	unsigned ttl;            /* switches that a packet may pass; default FAB_TTL */
+	/* Classes by UDP port and DSCP at a packet's first switch, by DSCP at the others; NULL: the
+	 * sender's priority. Data and acknowledgements have data_dscp, CNPs and agents' messages 48. */
+	const struct ccs_qos *qos;
+	unsigned data_dscp;
+	const struct fab_queue *queue; /* of each priority; NULL: all strict, without caps */
+	unsigned lossless;       /* the priority that is, with PFC */
+	unsigned ack_priority, cnp_priority;
+	double cnp_us;           /* least time between a flow's CNPs */
+	double rto_us;
+	double base_rtt_us;      /* given to algorithms; 0: that of each path */
+	double noise_us;         /* a host takes up to so long for an acknowledgement */
+	uint32_t segment;        /* bytes that the plain driver paces at once; 0: those of a packet */
+	double segment_rate;     /* of the packets within a segment; 0: the NIC's */
+	uint64_t warm;           /* ps after the first start from which on ports are measured */
+	bool series;             /* sample all queues */
+	bool delays;             /* measure the lossless packets' delays from `warm` on */
+	uint64_t seed;
+	uint64_t end;            /* ps; UINT64_MAX: when all flows are done */
+	/* Called about four times a second with the progress so far; may be NULL. */
+	void (*progress)(uint64_t now, unsigned done, unsigned flows);
+};
+
+/* A port's queue of a priority. */
+struct fab_queue_result {
+	double mean, max;        /* bytes that wait */
+	uint64_t drops, marks;
+};
+
+/* Of the time from `warm` on. */
+struct fab_port_result {
+	double queue_mean, queue_p50, queue_p95, queue_p99, queue_max; /* bytes */
+	uint64_t pauses;         /* PAUSE frames with XOFF that it received */
+	uint64_t paused_ps;
+	uint64_t drops, marks, bytes;
+	double utilisation;
+	struct fab_queue_result queue[FAB_PRIORITIES];
+};
+
+enum { FAB_SAMPLES = 512 };
+
+/* Queues over time: that of port p at begin + i * interval is queue[i * ports + p], in bytes. */
+struct fab_series {
+	uint32_t *queue;
+	unsigned n;
+	uint64_t interval;       /* ps */
+};
+
+struct fab_result {
+	uint64_t *fct;           /* of each flow, ps; UINT64_MAX: not done */
+	uint64_t *ideal;         /* the same in an empty network */
+	uint64_t *flow_acked;    /* bytes of each */
+	double *rtt_us;          /* the mean of each; NAN: not known */
+	struct fab_port_result *port; /* two of each link */
+	uint64_t begin, end;     /* first start, last event */
+	uint64_t events, hops;   /* hops: packets over links */
+	uint64_t acked;          /* bytes of flows */
+	uint64_t sent, received, dropped, under_way; /* data packets */
+	uint64_t dropped_control; /* acknowledgements, CNPs and agents' messages */
+	uint64_t drops_ingress, drops_egress, drops_route, drops_ttl, drops_link, drops_watchdog;
+	uint64_t drops_red;      /* instead of marks */
+	uint64_t drops_lossless; /* of the lossless priority, for lack of buffer; counted above, too */
+	uint64_t storms;         /* times that the watchdog acted */
+	uint64_t deadlock_at;    /* ps, when the first one was seen; UINT64_MAX: none */
+	unsigned deadlocked;     /* ports that are in one in the end */
+	uint64_t xoff_cells_min, xoff_cells_max; /* that groups held at XOFF, without headroom */
+	uint64_t first_pause;    /* ps; UINT64_MAX: none */
+	uint64_t pauses, resumes, marks, cnps, retransmitted;
+	double cnp_us_sum, cnp_us_max; /* time from the receiver to the sender */
+	double headroom_max;     /* bytes in use of one priority group */
+	unsigned done;           /* flows */
+	unsigned cut;            /* flows for whose end the run does not wait: they have no path */
+	struct fab_series series; /* if conf->series is set */
+	struct fab_delays *delays; /* if conf->delays is */
+};
+
+/* False with a sentence in err if a switch's buffer is less than its ports' guarantees and headroom;
+ * then there is no result. */
+bool fab_run(const struct fab_conf *conf, struct fab_result *result, char *err, size_t len);
+void fab_result_free(struct fab_result *result);
+
+#endif

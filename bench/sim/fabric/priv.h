@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_SIM_PRIV_H
+#define BENCH_SIM_PRIV_H
+/* The simulator's state, and what its parts call of each other. */
+#include "bench/rng.h"
+#include "cc/dcqcn_np.h"
+#include "bench/sim/core/event.h"
+#include "fabric.h"
+#include "fabric/marking.h"
+#include "fabric/mmu.h"
+#include "ranges.h"
+
+#define NEVER UINT64_MAX
+#define NO_PORT UINT32_MAX
+
+enum { CONTROL = FAB_PRIORITIES, QUEUES };  /* PAUSE frames go before all priorities */
+
+/* Kinds of events; the number of a port or flow stands above them. */
+enum event {
+	ARRIVE, FREE, DUE, TIMER, TIMEOUT, START, CHANGE, WATCH, RECORD, SAMPLE, WARM, PAUSED, SHAPED, CREDITS,
+	CUT, HELD,
+};
+
+enum { KIND_BITS = EVENT_KIND_BITS };
+
+/* Those up to ASK go from the sender to the receiver. */
+enum kind { DATA, HELLO, ASK, ACK, NAK, CNP, PAUSE, ADVICE, CREDIT, REQUEST };
+
+/* A cache line. */
+struct packet {
+	_Alignas(64) uint64_t sent; /* by the source; of an acknowledgement, its packet's */
+	/* first byte; of acknowledgements, the next one that is expected; of advice, bit/s; of credit,
+	 * the bytes that may be sent */
+	uint64_t seq;
+	uint64_t sack;           /* of acknowledgements: first byte of the packet */
+	uint64_t next_at;        /* on a line: when the last bit of `next` arrives */
+	uint32_t next;           /* behind it in a queue or on a line; 0: none */
+	uint32_t flow;
+	uint32_t port;           /* by which it came into the switch */
+	uint32_t record;         /* telemetry; 0: none */
+	uint16_t len, payload;   /* on the line; bytes of the flow */
+	uint8_t kind, priority, ttl, dscp;
+	bool ce;                 /* of PAUSE: XOFF */
+};
+
+struct sim;
+
+struct record {
+	struct ccs_cc_hop hop[CCS_CC_MAX_HOPS];
+	unsigned n;
+	uint32_t next;
+};
+
+struct fifo {
+	uint32_t first, last;    /* flows */
+};
+
+/* Lengths of a queue over time; a bucket is an eighth of a doubling. */
+enum { LEVELS = 8 * 40 };
+
+/* Of the queue of a priority. */
+struct queue_stats {
+	struct ccs_red red;
+	uint64_t drops, marks;
+};
+
+/* Of a port, what not every packet needs. */
+struct port_stats {
+	struct queue_stats queue[FAB_PRIORITIES];
+	struct ccs_polled_queue average[FAB_PRIORITIES];
+	uint64_t pauses, paused_at, paused_ps, drops, marks;
+	double deficit[FAB_PRIORITIES]; /* bytes */
+	unsigned turn;           /* the queue whose turn it is */
+	uint64_t shaped[FAB_PRIORITIES]; /* the queue's cap allows no packet before */
+	uint64_t warm_tx;        /* tx_bytes when the measurement began */
+	uint64_t watched_tx;     /* tx_bytes at the last search for deadlocks */
+	uint64_t watched_at;     /* when it was last not paused; during a storm, paused */
+};
+
+struct queue {
+	uint64_t area;           /* bytes * (ps >> 10), modulo 2^64 */
+	uint32_t first, last;    /* packets */
+	uint32_t waiting, max;   /* bytes */
+};
+
+/* One direction of a link: the sender's queues, its transmitter, and the line. A packet that does
+ * not wait needs the first cache line alone; one that waits, the second and its queue's, too. */
+struct port {
+	_Alignas(64) uint64_t free_at; /* the transmitter is busy before */
+	double ps_per_byte;
+	uint64_t delay;
+	uint64_t tx_bytes;
+	uint32_t peer;
+	uint32_t bytes;          /* in the queues */
+	uint32_t max_bytes;
+	uint32_t on_line;        /* the last packet on the line; 0: it is empty */
+	uint16_t ready, paused;  /* queues that are not empty, that are paused: a bit each */
+	bool due;                /* FREE is set for free_at */
+	bool of_host, to_host, down;
+	uint8_t marks;           /* priorities that are marked: a bit each */
+	uint8_t storm, ignored;  /* priorities on which the watchdog acts; whose pauses it ignores */
+	uint32_t node;
+	uint64_t changed;        /* when bytes last did, ps */
+	double area, *level;     /* bytes * ps; ps at each level */
+	struct queue queue[QUEUES];
+	uint32_t flows;          /* of a host: in `sending` */
+	struct fifo sending;     /* flows that may send */
+};
+
+/* Where the packets of a flow, or those that come back, leave the switches of their path: a cache
+ * line. A place is for several flows; `of` is the one whose path it has. */
+enum { PATH_HOPS = 7, PATHS = 4096 };
+
+struct path {
+	_Alignas(64) uint32_t of; /* 2 * flow + 1, and 1 more if they come back; 0: none */
+	struct path_hop {
+		uint32_t node, port;
+	} hop[PATH_HOPS];
+};
+
+enum state { BLOCKED, TIMED, SENDING };
+
+struct flow {
+	const struct fab_flow_spec *spec;
+	const struct driver *driver;
+	union {                  /* the driver's, while the flow is active */
+		struct ccs_cc *cc;
+		struct shim *shim;
+		struct tcp *tcp;
+		struct eqds *eqds;
+		struct nscc *nscc;
+	};
+	uint64_t posted;         /* bytes that the NIC may send */
+	uint64_t snd_nxt, snd_una, rcv_nxt;
+	/* Selective repeat: what the receiver has beyond rcv_nxt, and has acknowledged; holes
+	 * below `resend` are sent again already, until recover_until is acknowledged. */
+	struct fab_ranges have, sacked;
+	uint64_t resend, recover_until;
+	uint64_t lost_end;       /* holes from there on are not lost yet; NEVER: all are */
+	uint64_t rtt_sum, acks;  /* ps */
+	uint64_t una_at_timeout; /* snd_una when progress was last checked */
+	uint64_t sent_at;        /* the newest packet; NEVER: none yet */
+	uint64_t segment_at;     /* the first packet of its segment */
+	uint64_t gap;            /* until the next segment, at the rate when that packet was sent */
+	uint64_t due_at, timer_at; /* of the events that are set; NEVER: none */
+	uint32_t next;           /* in the NIC's list */
+	uint32_t port, port_back; /* the NIC's, and its receiver's on the way back */
+	uint32_t src, dst;       /* hosts */
+	uint32_t next_inbound;   /* of the receiver's agent: flow + 1; 0: none */
+	uint32_t agent_port;     /* of that agent, once it has the announcement */
+	struct fab_key key[2];   /* of its packets, and of those that come back */
+	uint16_t last_len;
+	uint8_t state;
+	bool nak_sent;
+	bool selective;          /* the receiver keeps what follows a gap */
+	bool echoes;             /* acknowledgements carry their packets' marks; there are no CNPs */
+	bool telemetry;          /* packets carry records */
+	bool ect;                /* they can be marked; if not, they are dropped instead */
+	uint8_t dscp, ack_priority;
+	struct ccs_dcqcn_np np;
+	double base_us;
+};
+
+/* What decides when a flow's bytes go to the NIC. */
+struct driver {
+	void (*start)(struct sim *s, uint32_t flow);
+	/* What is posted, or is lost and to be sent again. */
+	bool (*may_send)(const struct sim *s, const struct flow *f, bool lost);
+	uint64_t (*due)(const struct sim *s, const struct flow *f); /* and when; 0: at once */
+	void (*sent)(struct sim *s, struct flow *f, uint32_t bytes);
+	void (*ack)(struct sim *s, uint32_t flow, const struct packet *k, uint32_t acked);
+	void (*cnp)(struct sim *s, uint32_t flow);
+	void (*loss)(struct sim *s, uint32_t flow);
+	void (*advice)(struct sim *s, uint32_t flow, const struct packet *k);
+	void (*timer)(struct sim *s, uint32_t flow);
+	void (*stop)(struct flow *f);
+	void (*ready)(struct sim *s, uint32_t flow); /* flow_ready() has changed */
+	/* Data have arrived at the receiver, by this port; NULL: does not matter. */
+	void (*received)(struct sim *s, uint32_t port, uint32_t flow);
+};
+
+/* driver.c: what several of them do: send without pacing, keep no account of what is sent, ignore
+ * advice, and send all that the application has posted. */
+uint64_t driver_due_now(const struct sim *s, const struct flow *f);
+void driver_sent_nothing(struct sim *s, struct flow *f, uint32_t bytes);
+void driver_no_advice(struct sim *s, uint32_t flow, const struct packet *k);
+void driver_ready(struct sim *s, uint32_t flow);
+
+/* Bytes of a segment, or of a message that is not split; 0: there is no flow layer, or the flow is
+ * done. */
+double flow_segment(const struct flow *f);
+void flow_request(struct sim *s, const struct packet *k); /* of a READ; has arrived at the sender */
+
+extern const struct driver plain_driver, shim_driver, credit_driver, nscc_driver;
+extern const struct driver tcp_driver; /* with recovery and timeouts of its own */
+
+struct sim {
+	const struct fab_conf *conf;
+	struct fab_result *result;
+	struct event_queue events;
+	uint64_t now;
+	struct rng random;
+
+	const struct fab_routes **routes; /* in force at each node */
+	struct path *path;       /* some that follow from them, by flow */
+	struct fab_routes *converged; /* after each change of them */
+	unsigned changes, convergences; /* done so far */
+	bool *failed;            /* links */
+
+	struct port *port;
+	struct port_stats *stats; /* of each port */
+	unsigned ports;
+	struct flow *flow;
+	unsigned started;
+
+	struct packet *packet;
+	uint32_t packets, free_packet;
+	struct record *record;
+	uint32_t records, free_record;
+
+	struct agent **agent;    /* of the receiver at each port; NULL: none yet */
+	double agent_rtt_us;
+
+	struct order *order;     /* NULL: no flow waits for others */
+	struct credits *credits; /* NULL: no receiver has given any yet */
+
+	double slowest;          /* ps per byte, of all ports */
+	uint64_t watched_hops, moved_at;
+	uint64_t cut_acked;      /* bytes of flows that are not done; NEVER: not known */
+	bool over;
+	uint64_t measured_from;
+	struct fab_delays *delays; /* NULL: not measured */
+
+	bool has_mmu;
+	struct ccs_mmu *mmu;     /* per node */
+	struct ccs_mmu_account *group, *queue; /* per port and priority: where it receives, sends */
+	uint32_t *cells;         /* of a packet of each length */
+	uint64_t headroom_max;   /* cells */
+};
+
+static inline struct port_stats *stats_of(const struct sim *s, const struct port *p)
+{
+	return &s->stats[p - s->port];
+}
+
+static inline void set_event(struct sim *s, uint64_t at, enum event kind, uint32_t number)
+{
+	event_queue_set(&s->events, at, number << KIND_BITS | kind, 0);
+}
+
+static inline uint64_t after(const struct sim *s, double ps)
+{
+	return s->conf->wire.whole_ns ? (uint64_t)(ps * 1e-3 + 1e-9) * 1000 : (uint64_t)(ps + 0.5);
+}
+
+/* The algorithm of a priority's flows. */
+static inline const struct ccs_cc_spec *algorithm_of(const struct sim *s, unsigned priority)
+{
+	const struct ccs_cc_spec *own = s->conf->priority_spec[priority];
+
+	return own ? own : s->conf->spec;
+}
+
+/* True if the flows of the priority need telemetry records in their packets. */
+static inline bool wants_telemetry(const struct sim *s, unsigned priority)
+{
+	return algorithm_of(s, priority)->ops->needs & CCS_NEEDS_TELEMETRY && !s->conf->agents;
+}
+
+/* packet.c */
+uint32_t new_packet(struct sim *s);
+void free_packet(struct sim *s, uint32_t i);
+uint32_t new_record(struct sim *s);
+void free_record(struct sim *s, uint32_t i);
+
+/* port.c */
+void port_put(struct sim *s, uint32_t port, uint32_t packet); /* into its queue */
+void port_pass(struct sim *s, uint32_t port, uint32_t packet); /* through an idle port */
+void port_kick(struct sim *s, uint32_t port); /* there may be something to send */
+void port_send(struct sim *s, uint32_t port, uint32_t packet); /* on the idle line */
+void port_arrived(struct sim *s, uint32_t port, uint32_t packet); /* it leaves the line */
+void port_free(struct sim *s, uint32_t port); /* the transmitter is idle */
+void port_pause(struct sim *s, uint32_t port, unsigned priority, bool xoff);
+void port_warm(struct sim *s, uint32_t port); /* measure from now on */
+void port_finish(struct sim *s, uint32_t port, struct fab_port_result *r);
+
+/* Whether k can leave at once. */
+static inline bool port_idle(const struct sim *s, uint32_t port, const struct packet *k)
+{
+	const struct port *p = &s->port[port];
+
+	return p->free_at <= s->now && !p->ready && !p->due && !p->down &&
+	       !((p->paused | p->storm) & 1u << k->priority);
+}
+
+/* Drop what waits in a queue, for this reason. */
+void port_flush(struct sim *s, uint32_t port, unsigned q, uint64_t *reason);
+void drop_packet(struct sim *s, uint32_t port, uint32_t packet, uint64_t *reason);
+
+/* schedule.c; which of these queues sends next, QUEUES: none now */
+unsigned schedule(struct sim *s, uint32_t port, unsigned ready);
+
+/* From the receiver to the sender. */
+static inline bool goes_back(const struct packet *k)
+{
+	return k->kind > ASK;
+}
+
+/* The place of the path of the packet's flow. */
+static inline struct path *path_of(const struct sim *s, const struct packet *k)
+{
+	return &s->path[(2 * k->flow + goes_back(k)) % PATHS];
+}
+
+/* changes.c */
+void changes_init(struct sim *s);
+void changes_apply(struct sim *s); /* those that are due */
+void changes_free(struct sim *s);
+
+/* cut.c: flows that can never end; after the last change, and later */
+void cut_begin(struct sim *s);
+void cut_check(struct sim *s);
+
+/* agent.c; port: by which the receiver's packets reach it */
+void agents_init(struct sim *s);
+void agent_join(struct sim *s, uint32_t port, uint32_t flow);
+void agent_read(struct sim *s, uint32_t port);
+/* A message of an agent has arrived at a sender, and is for all its flows to that agent. */
+void agent_message(struct sim *s, const struct packet *k);
+void agents_free(struct sim *s);
+
+/* series.c */
+void series_init(struct sim *s);
+void series_sample(struct sim *s);
+
+/* watch.c: deadlocks, and the watchdog against them */
+void watch_init(struct sim *s);
+void watch(struct sim *s);
+
+/* switch.c */
+bool switch_init(struct sim *s, char *err, size_t len);
+void switch_receive(struct sim *s, uint32_t port, uint32_t packet);
+/* The port by which a packet of this flow and kind leaves, from the tables; NO_PORT: none. */
+uint32_t switch_look_up(const struct sim *s, unsigned node, const struct packet *k);
+void switch_free(struct sim *s);
+/* The link by whose port the node receives is back: pause its peer again. */
+void switch_restore(struct sim *s, uint32_t port);
+void switch_release(struct sim *s, uint32_t port, const struct packet *p);
+
+/* place.c */
+void place_flows(struct sim *s);
+
+/* order.c; flow_ready: bytes that the flow's application has posted so far */
+void order_init(struct sim *s);
+void order_received(struct sim *s, uint32_t flow);
+uint64_t flow_ready(const struct sim *s, uint32_t flow);
+void order_free(struct sim *s);
+
+/* driver_credit.c; port: by which the receiver's, or the sender's, packets reach it */
+void credits_give(struct sim *s, uint32_t port);
+void credits_receive(struct sim *s, uint32_t port, const struct packet *k);
+void credits_free(struct sim *s);
+
+/* host.c */
+bool host_send(struct sim *s, uint32_t port); /* a packet of a flow, if one may send */
+void host_receive(struct sim *s, uint32_t port, uint32_t packet);
+void host_held(struct sim *s, uint32_t packet); /* an acknowledgement, for the noise of a host */
+void flow_start(struct sim *s, uint32_t flow);
+void flow_due(struct sim *s, uint32_t flow);
+void flow_timer(struct sim *s, uint32_t flow);
+void flow_timeout(struct sim *s, uint32_t flow);
+/* For drivers: something has changed by which the flow may have to wait, or may not any more. */
+void flow_update(struct sim *s, uint32_t flow);
+void flow_set_timer(struct sim *s, uint32_t flow, uint64_t at);
+bool flow_is_done(const struct flow *f);
+struct ccs_cc_path flow_path(const struct sim *s, const struct flow *f);
+
+#endif

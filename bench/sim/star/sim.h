@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef BENCH_SIM_STAR_H
+#define BENCH_SIM_STAR_H
+/*
+ * A closed loop in virtual time: flows with data without end, each behind its
+ * host's NIC, meet in one bottleneck; receivers acknowledge each segment; the
+ * algorithm under test answers. Deterministic: a configuration and a seed give
+ * one result, to the last bit.
+ *
+ *   driver -> NIC (round robin) -> wire -> port: queue, RED, telemetry -> wire -> receiver
+ *     ^                                                                      |
+ *     +---------------- completion, CNP: half the base RTT ------------------+
+ *
+ * With ack_bytes the way back is a link, too: an acknowledgement leaves by the receiver's NIC,
+ * behind the data that the receiver's own queue pairs have there, and by the sender's port. A
+ * READ is the same loop begun at the other end: its request takes the way back, the response
+ * the way of the data, and its last packet completes it.
+ *
+ * Payload only: no headers, no time at the receiver. Rates in bit/s, times in us.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The driver between the algorithm and the NIC. */
+enum sim_driver {
+	SIM_BARE,                /* a pacer and a window, as in the papers' simulations */
+	SIM_SHIM,                /* libshim/flow and its timing wheel, as in the preload */
+	SIM_PLAIN,               /* no algorithm: messages go to the NIC when they are posted */
+};
+
+/*
+ * The pattern of senders and receivers. Each port of a host runs at `rate`; in an incast only
+ * the receivers' do.
+ */
+enum sim_pattern {
+	SIM_INCAST,              /* all to the hosts behind `ports` */
+	SIM_RING,                /* host i to host i + 1 */
+	SIM_PERMUTATION,         /* host i to the opposite host: an even number sends in pairs */
+	SIM_ALL_TO_ALL,          /* flow by flow to the next host, the next but one... */
+};
+
+enum sim_op {
+	SIM_WRITE,               /* may be split by the flow layer */
+	SIM_SEND,                /* may not be split: a message is one segment */
+	SIM_READ,                /* split like a WRITE; its data take the flow's direction */
+};
+
+enum sim_telemetry {
+	SIM_BLIND,
+	SIM_INT, /* the port's record, taken when the segment's last packet leaves */
+	SIM_ECHO,                /* the receiver's byte counter and clock; no queue length */
+};
+
+/* Additions to an RTT, independent per segment. */
+struct sim_noise {
+	double uniform_us;       /* uniform from 0 to this */
+	double exp_us;           /* exponential with this mean */
+	double burst_share;      /* share of segments that also get uniform 0 to burst_us */
+	double burst_us;
+	bool on_sample;          /* changes the measurement only; else completions arrive later */
+};
+
+/*
+ * Every `every_us` the receivers' host stalls for `stall_us`: acknowledgements that fall into a
+ * stall are sent together after it.
+ */
+struct sim_stalls {
+	double every_us, stall_us;
+};
+
+/* Zero means absent, or the default named. */
+struct sim_conf {
+	const char *cc;          /* "NAME[:param=value,...]" */
+	enum sim_driver driver;
+	enum sim_telemetry telemetry;
+
+	unsigned flows;          /* that stay from start to end */
+	unsigned guests;         /* more of them, from join_us to leave_us */
+	double join_us, leave_us;
+	double first_rate;       /* SIM_BARE: flow 0 starts at this rate, */
+	double start_rate;       /* and the others at this one; 0: the algorithm's choice */
+	double start_spread_us;  /* flows start uniformly within this */
+	unsigned rivals;         /* more flows, SIM_PLAIN all the time */
+	bool victim;             /* one more host writes 64 bytes at a time to the first receiver */
+
+	enum sim_op op;
+	uint32_t message;        /* bytes; SIM_SHIM: default 64 segments, SIM_PLAIN: 1 MB */
+	unsigned depth;          /* messages outstanding; SIM_PLAIN: by default of 1 MB, 2 to 128 */
+	unsigned max_reads;      /* outstanding; default 16 */
+	unsigned entries;        /* SIM_SHIM: of the application's send queue; the device's has 31
+				    or more. Default: as many as are needed */
+
+	enum sim_pattern pattern;
+	double rate;             /* rate of a port */
+	double slow_rate, slow_us, fast_us; /* of the ports from slow_us to fast_us; 0: unchanged */
+	unsigned ports;          /* SIM_INCAST: default 1; flow i uses port i modulo this */
+	double nic_rate;         /* default: rate */
+	/*
+	 * packets of a queue pair in the NIC's FIFO; default 1: its QPs take turns. Soft-RoCE
+	 * has up to 64 in the interface's queue
+	 */
+	unsigned nic_depth;
+	unsigned unacked;        /* packets of a queue pair that may be unacknowledged; long
+				    messages are acknowledged every half of it. Default: any;
+				    Soft-RoCE 128 */
+	unsigned hosts;          /* default: one per flow; flow i is on host i modulo this */
+	double base_us;          /* RTT without any serialisation */
+	double far_us;           /* of every second flow; default: base_us */
+	uint32_t ack_bytes;      /* acknowledgements, NAKs and READ requests; 0: no length */
+	double loss;             /* share of data packets that the links lose */
+	double rto_us;           /* retransmission timeout without progress; default 4 ms */
+	uint32_t mtu;            /* default: a segment is a packet */
+	uint32_t segment;        /* bytes; SIM_SHIM with a message: default of the flow layer */
+	double kmin, kmax, pmax; /* RED on the queue in bytes that a packet leaves */
+	uint64_t limit;          /* of the queue in bytes; 0: lossless */
+	/*
+	 * host agents: interval at which the port is read; senders have the newest record; 0:
+	 * each segment has its own
+	 */
+	double record_us;
+	bool advise;             /* the port's agent advises a rate at each of its records: */
+	double advice_loss;      /* share of its messages that are lost, */
+	double advice_us;        /* time that each takes in addition, */
+	double count_factor;     /* factor of the error in the number of flows; default 1 */
+	unsigned limited;        /* first flows, which SIM_SHIM holds down to */
+	double limit_rate;       /* this rate each */
+	double cnp_us;           /* notification point: least time between CNPs; 0: none */
+	struct sim_noise noise;
+	struct sim_stalls stalls;
+	double poll_us;          /* SIM_SHIM: interval at which owners poll; 0: at once */
+
+	double path_base_us;     /* given to the algorithm; default: base_us (SIM_SHIM: learned) */
+	double path_noise_us;
+	double path_bottleneck;  /* bit/s, the path's bottleneck_rate; default: unknown */
+	unsigned path_flows;     /* default: flows per host */
+	bool report_flows;         /* acks name the number of active flows */
+	uint64_t max_inflight;            /* bytes outstanding; SIM_SHIM: default as it likes */
+	bool lazy_pacer;         /* SIM_BARE: as in TIMELY, see bare.c */
+	double pace_jitter;      /* SIM_BARE: gaps vary by this share */
+
+	double warm_us, end_us;  /* results are of the time between */
+	double bin_us;           /* series; default: a hundredth of end_us */
+};
+
+enum { SIM_BINS = 2048 };
+
+struct sim_bin {
+	double util, jain, queue;
+};
+
+struct sim_result {
+	double util;             /* delivered payload by capacity */
+	double own_util;         /* the same without the rivals' and the victim's */
+	double jain;             /* of the goodput of flows that were active throughout */
+	double rtt_avg, rtt_p50, rtt_p99; /* us, as measured by flows: without the own segment */
+	double q_avg, q_p50, q_p95, q_p99; /* bytes waiting, sampled in equal steps of time */
+	double victim_p50, victim_p99; /* us, from a write's post to its completion */
+	uint64_t victims;        /* samples: one per base RTT that its writes took */
+	double join_us, leave_us;  /* until Jain and utilisation are >= 0.9; INFINITY: never */
+	uint64_t packets, marks, drops, cnps;
+	uint64_t late_drops;     /* after warm_us */
+	uint64_t lost;           /* by the links */
+	unsigned at_floor, at_limit; /* SIM_SHIM: flows without control at the end */
+	unsigned bins;
+	struct sim_bin bin[SIM_BINS];
+};
+
+/* Aborts with a message if a configuration makes no sense. */
+void sim_run(const struct sim_conf *conf, uint64_t seed, struct sim_result *result);
+
+#endif
