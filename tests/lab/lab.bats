@@ -167,7 +167,7 @@ TXT
 }
 
 @test "the default build tree is out/build of the source tree, or else out/mine" {
-  cp -r "${lab%/lab}" "$scratch/ci"
+  mkdir -p "$scratch/ci" && cp -r "${lab%/lab}" "$scratch/ci"
   lab=$scratch/ci/lab/lab
   build_tree "$scratch/out/mine"
   mkdir -p "$scratch/out/build/tools/ccshim"
@@ -560,7 +560,7 @@ for _ in range(8):
 }
 
 @test "without root no kernel is compiled" {
-  cp -r "${lab%/lab}" "$scratch/ci"
+  mkdir -p "$scratch/ci" && cp -r "${lab%/lab}" "$scratch/ci"
   chmod -R a+rX "$BATS_RUN_TMPDIR"
   mkdir -m 777 cache
   CCSHIM_LAB_CACHE=$scratch/cache run setpriv --reuid 65534 --clear-groups \

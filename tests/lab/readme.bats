@@ -28,7 +28,7 @@ tree() {
 
 # commands FILE: the commands of its indented blocks that run in the lab, one a line.
 commands() {
-  awk '/^    (\.\.\/\.\.\/)?(ci\/lab|ccbench) / { on = 1 }
+  awk '/^    (\.\.\/\.\.\/)?(ci\/lab\/lab|ccbench) / { on = 1 }
     on { sub(/^ +/, ""); on = sub(/\\$/, ""); printf "%s%s", $0, on ? "" : "\n" }' "$1"
 }
 

@@ -437,7 +437,7 @@ static struct ccs_seg as_in_run(const struct ccs_seg *seg, const struct ccs_seg 
 	return s;
 }
 
-/* Members that do not tell the ways apart: the budget, and which ring is in use. */
+/* The flow without the members that differ: the budget, and which ring is in use. */
 static struct ccs_flow without_budget(const struct ccs_flow *flow)
 {
 	struct ccs_flow f = *flow;
